@@ -1,0 +1,90 @@
+# memwhy: `make` leaves build/memwhy. `make help` lists the targets.
+
+VERSION := 0.1.0
+B       ?= build
+CC      ?= gcc
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
+PREFIX  ?= /usr/local
+Q       := $(if $(V),,@)
+
+WARN    := -Wall -Wextra -Wshadow -Wformat=2 -Wpointer-arith -Wstrict-prototypes \
+           -Wmissing-prototypes -Wno-format-nonliteral
+CFLAGS  ?= -O2 -g
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DMEMWHY_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS) \
+           -fno-omit-frame-pointer -Isrc -I$(B)/gen -MMD -MP
+LDLIBS  := -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lcap -lm -lpthread
+LDFLAGS_STATIC := -static
+
+# SAN=1: everything under AddressSanitizer and UndefinedBehaviorSanitizer (dynamically linked,
+# since the sanitizers' runtime cannot be linked into a static program).
+ifdef SAN
+B       := build/san
+ALL_CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined
+LDFLAGS_STATIC := -fsanitize=address,undefined
+endif
+
+PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
+SKELS   := $(PROBES:%=$(B)/gen/%.skel.h)
+SRCS    := $(filter-out %.bpf.c %_test.c,$(wildcard src/*/*.c src/probes/*/*.c))
+OBJS    := $(SRCS:src/%.c=$(B)/%.o)
+LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
+TESTS   := $(wildcard tests/unit/*_test.c src/probes/*/*_test.c)
+TEST_BINS := $(patsubst %.c,$(B)/%,$(TESTS))
+WORKLOADS := $(patsubst %.c,$(B)/%,$(wildcard tests/workloads/*.c))
+
+all: $(B)/memwhy
+
+$(B)/memwhy: $(OBJS)
+	$(Q)$(CC) $(LDFLAGS_STATIC) $(CFLAGS) -o $@ $(OBJS) $(LDLIBS)
+	$(Q)strip -o $@.stripped $@
+	@printf 'built %s (%s bytes stripped)\n' $@ "$$(stat -c %s $@.stripped)"
+
+$(B)/%.o: src/%.c | $(SKELS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# One BPF object and skeleton a probe.
+BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Werror -D__TARGET_ARCH_x86 -D__bpf__ -Isrc \
+             -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+
+define bpf_rule
+$(B)/gen/$(1).bpf.o: src/probes/$(1)/$(1).bpf.c
+	@mkdir -p $$(@D)
+	$$(Q)$$(CLANG) $$(BPF_FLAGS) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach p,$(PROBES),$(eval $(call bpf_rule,$(p))))
+
+$(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
+	$(Q)$(BPFTOOL) gen object $(B)/gen/$*.linked.o $<
+	$(Q)$(BPFTOOL) gen skeleton $(B)/gen/$*.linked.o name $*_bpf > $@.tmp && mv $@.tmp $@
+
+# Unit tests: one cmocka program each, linked against everything but main.
+$(B)/libmemwhy.a: $(LIB_OBJS)
+	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJS)
+
+$(B)/%_test: %_test.c $(B)/libmemwhy.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(SAN),$(LDFLAGS_STATIC)) -o $@ $< $(B)/libmemwhy.a -lcmocka $(LDLIBS)
+
+unit: $(TEST_BINS)
+	$(Q)for t in $(TEST_BINS); do $$t || exit 1; done
+
+$(B)/tests/workloads/%: tests/workloads/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fno-omit-frame-pointer -o $@ $< -lpthread
+
+workloads: $(WORKLOADS)
+
+format:
+	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
+
+clean:
+	rm -rf build
+
+help:
+	@echo 'all check unit workloads bench fuzz check-vm install deps format clean; V=1 SAN=1'
+
+.PHONY: all unit workloads format clean help
+.SECONDARY:
+-include $(OBJS:.o=.d) $(PROBES:%=$(B)/gen/%.bpf.d)

@@ -1,0 +1,27 @@
+/*
+ * Sums by key: the accumulator behind every "by process", "by stack" table. Keys and values are
+ * plain bytes of fixed size; values start zeroed; iteration is in the order of first sight.
+ */
+#ifndef MEMWHY_ANALYSIS_GROUPS_H
+#define MEMWHY_ANALYSIS_GROUPS_H
+
+#include "base/util.h"
+
+struct groups {
+	size_t key_size, value_size;
+	char *entries;	/* n of: key, then value at an 8-byte boundary */
+	u32 *index;	/* entry + 1 by hash; a power of two of them */
+	size_t n, cap, n_index;
+};
+
+void groups_init(struct groups *g, size_t key_size, size_t value_size);
+/* The value of a key, made when there is none; valid until the next call. NULL: no memory. */
+void *groups_get(struct groups *g, const void *key);
+/* As groups_get, but NULL when there is none. */
+void *groups_find(const struct groups *g, const void *key);
+const void *groups_key(const struct groups *g, size_t i);
+void *groups_value(const struct groups *g, size_t i);
+void groups_clear(struct groups *g);
+void groups_free(struct groups *g);
+
+#endif

@@ -1,0 +1,55 @@
+/* See hist.h. */
+#include "analysis/hist.h"
+
+#include "base/util.h"
+
+static u32 hist_slot(u64 v)
+{
+	u32 slot = v ? 64 - (u32)__builtin_clzll(v) : 0;
+
+	return MIN(slot, HIST_N - 1U);
+}
+
+void hist_add(struct hist *h, u64 value)
+{
+	h->slots[hist_slot(value)]++;
+}
+
+void hist_merge32(struct hist *h, const u32 *slots, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		h->slots[MIN(i, HIST_N - 1U)] += slots[i];
+}
+
+void hist_merge(struct hist *h, const struct hist *from)
+{
+	for (u32 i = 0; i < HIST_N; i++)
+		h->slots[i] += from->slots[i];
+}
+
+u64 hist_count(const struct hist *h)
+{
+	u64 n = 0;
+
+	for (u32 i = 0; i < HIST_N; i++)
+		n += h->slots[i];
+	return n;
+}
+
+u64 hist_quantile(const struct hist *h, double q, u64 max)
+{
+	double want = q * (double)hist_count(h), before = 0;
+	u64 v = 0;
+
+	for (u32 i = 0; i < HIST_N; i++) {
+		double here = (double)h->slots[i], low = i ? (double)(1ULL << (i - 1)) : 0;
+
+		if (!h->slots[i])
+			continue;
+		v = i ? (u64)(low + low * (want - before) / here) : 0;
+		if (before + here >= want)
+			break;
+		before += here;
+	}
+	return max ? MIN(v, max) : v;
+}

@@ -1,0 +1,48 @@
+/* See file.h. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+int file_read_at(int dirfd, const char *path, struct str *out)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	char buf[16384];
+	ssize_t n;
+
+	str_clear(out);
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, buf, sizeof(buf))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (out->len + (size_t)n > FILE_READ_MAX)
+			return -EFBIG;
+		str_addn(out, buf, (size_t)n);
+	}
+	return out->failed ? -ENOMEM : 0;
+}
+
+int file_read(const char *path, struct str *out)
+{
+	return file_read_at(AT_FDCWD, path, out);
+}
+
+int file_read_u64(const char *path, u64 *ret)
+{
+	_cleanup_str_ struct str s = {};
+	unsigned long long v;
+	char *end;
+	int rc = file_read(path, &s);
+
+	if (rc)
+		return rc;
+	errno = 0;
+	v = strtoull(str_get(&s), &end, 10);
+	if (end == str_get(&s) || errno)
+		return -EINVAL;
+	*ret = v;
+	return 0;
+}

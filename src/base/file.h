@@ -1,0 +1,16 @@
+/* Whole small files, as /proc and /sys serve them. */
+#ifndef MEMWHY_BASE_FILE_H
+#define MEMWHY_BASE_FILE_H
+
+#include "base/str.h"
+
+#define FILE_READ_MAX (64UL << 20)
+
+/* Reads the file at path (relative to dirfd, or AT_FDCWD) to its end into out, which is cleared
+ * first. 0 or -errno (-EFBIG over FILE_READ_MAX). On failure out holds what was read. */
+int file_read_at(int dirfd, const char *path, struct str *out);
+int file_read(const char *path, struct str *out);
+/* As file_read, for a file with one number. */
+int file_read_u64(const char *path, u64 *ret);
+
+#endif

@@ -1,0 +1,66 @@
+/* Small macros used everywhere: array sizes, minimum/maximum, scope-bound cleanup. */
+#ifndef MEMWHY_BASE_UTIL_H
+#define MEMWHY_BASE_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/types.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define MIN(a, b)                     \
+	({                            \
+		__auto_type a_ = (a); \
+		__auto_type b_ = (b); \
+		a_ < b_ ? a_ : b_;    \
+	})
+#define MAX(a, b)                     \
+	({                            \
+		__auto_type a_ = (a); \
+		__auto_type b_ = (b); \
+		a_ > b_ ? a_ : b_;    \
+	})
+
+#define _printf_(fmt, first) __attribute__((format(printf, fmt, first)))
+#define _cleanup_(fn) __attribute__((cleanup(fn)))
+#define _cleanup_free_ _cleanup_(cleanup_free)
+#define _cleanup_close_ _cleanup_(cleanup_close)
+#define _cleanup_fclose_ _cleanup_(cleanup_fclose)
+
+static inline void cleanup_free(void *p)
+{
+	free(*(void **)p);
+}
+
+/* Closes a descriptor unless it is negative. */
+static inline void cleanup_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void cleanup_fclose(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+/* Hands a descriptor or pointer to the caller: the cleanup of the local then does nothing. */
+#define take_fd(fd)             \
+	({                      \
+		int fd_ = (fd); \
+		(fd) = -1;      \
+		fd_;            \
+	})
+#define take_ptr(p)                   \
+	({                            \
+		__auto_type p_ = (p); \
+		(p) = NULL;           \
+		p_;                   \
+	})
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * A growable array of any type. `VEC(struct row) rows = {}; vec_push(&rows, row);`
+ * vec_push returns 0 or -ENOMEM (nothing is changed then).
+ */
+#ifndef MEMWHY_BASE_VEC_H
+#define MEMWHY_BASE_VEC_H
+
+#include <errno.h>
+
+#include "base/util.h"
+
+#define VEC(type)           \
+	struct {            \
+		type *v;    \
+		size_t n;   \
+		size_t cap; \
+	}
+
+/* Makes room for one more element of `size` bytes. */
+static inline int vec_grow(void **v, size_t *cap, size_t n, size_t size)
+{
+	size_t want = *cap ? *cap * 2 : 16;
+	void *grown;
+
+	if (n < *cap)
+		return 0;
+	grown = reallocarray(*v, want, size);
+	if (!grown)
+		return -ENOMEM;
+	*v = grown;
+	*cap = want;
+	return 0;
+}
+
+#define vec_push(vec, item)                                                                        \
+	({                                                                                         \
+		__auto_type vec_ = (vec);                                                          \
+		int rc_ = vec_grow((void **)&vec_->v, &vec_->cap, vec_->n, sizeof(vec_->v[0]));    \
+		if (!rc_)                                                                          \
+			vec_->v[vec_->n++] = (item);                                               \
+		rc_;                                                                               \
+	})
+
+#define vec_free(vec)                         \
+	({                                    \
+		__auto_type vec_ = (vec);     \
+		free(vec_->v);                \
+		vec_->v = NULL;               \
+		vec_->n = vec_->cap = 0;      \
+	})
+
+#define vec_each(p, vec) \
+	for (__typeof__((vec)->v) p = (vec)->v; p && p < (vec)->v + (vec)->n; p++)
+
+#endif

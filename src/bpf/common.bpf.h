@@ -1,0 +1,272 @@
+/*
+ * The part of a BPF program that all probes share: which tasks count (scope), the counters of
+ * what was seen and lost, the event ring, stacks. A probe includes this once and writes only its
+ * handlers.
+ */
+#ifndef MEMWHY_BPF_COMMON_BPF_H
+#define MEMWHY_BPF_COMMON_BPF_H
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/shared.h"
+
+const volatile struct scope_config scope = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* the loader sets the real sizes */
+	__type(key, u32);
+	__type(value, u8);
+} scope_tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct probe_counts);
+} probe_counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, STACK_DEPTH_MAX * sizeof(u64));
+} stacks SEC(".maps");
+
+static __always_inline struct probe_counts *counts(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&probe_counts, &zero);
+}
+
+#define count_add(member_)                         \
+	({                                         \
+		struct probe_counts *c_ = counts(); \
+		if (c_)                            \
+			c_->member_++;             \
+	})
+
+/* The cgroup of the current task in the hierarchy asked for, NULL where there is none. */
+static __always_inline struct cgroup *current_cgroup(u8 version)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct css_set *set;
+
+	if (version == SCOPE_CGROUP_V2)
+		return BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	/* bpf_core_enum_value: controllers are numbered by the kernel's configuration */
+	set = BPF_CORE_READ(task, cgroups);
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
+		return 0;
+	struct cgroup_subsys_state *css = 0;
+	u64 id = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+
+	bpf_probe_read_kernel(&css, sizeof(css), (void *)__builtin_preserve_access_index(&set->subsys) +
+		id * sizeof(css));
+	return css ? BPF_CORE_READ(css, cgroup) : 0;
+}
+
+/* 0 where the kernel has no BTF and the hierarchy is v1. */
+static __always_inline u64 current_cgroup_id(void)
+{
+	struct cgroup *cg;
+
+	if (scope.cgroup_of == SCOPE_CGROUP_V2)
+		return bpf_get_current_cgroup_id();
+	if (scope.cgroup_of != SCOPE_CGROUP_V1)
+		return 0;
+	cg = current_cgroup(SCOPE_CGROUP_V1);
+	return cg ? BPF_CORE_READ(cg, kn, id) : 0;
+}
+
+#define CGROUP_LEVELS 16
+
+/* Is the current task in cgroup_id or below it? Walks up to CGROUP_LEVELS levels. */
+static __always_inline bool scope_cgroup_match(void)
+{
+	struct cgroup *cg = current_cgroup(scope.by_cgroup);
+
+	for (int i = 0; i < CGROUP_LEVELS && cg; i++) {
+		struct cgroup_subsys_state *up;
+
+		if (BPF_CORE_READ(cg, kn, id) == scope.cgroup_id)
+			return true;
+		up = BPF_CORE_READ(cg, self.parent);
+		cg = up ? BPF_CORE_READ(up, cgroup) : 0;
+	}
+	return false;
+}
+
+static __always_inline bool scope_comm_match(void)
+{
+	char comm[COMM_LEN] = {};
+
+	bpf_get_current_comm(comm, sizeof(comm));
+	for (int i = 0; i < COMM_LEN; i++) {
+		if (comm[i] != scope.comm[i])
+			return false;
+		if (!comm[i])
+			break;
+	}
+	return true;
+}
+
+static __always_inline bool scope_task_match(u64 pid_tgid)
+{
+	u32 tgid = pid_tgid >> 32, tid = (u32)pid_tgid;
+
+	return bpf_map_lookup_elem(&scope_tasks, &tgid) ||
+	       (tid != tgid && bpf_map_lookup_elem(&scope_tasks, &tid));
+}
+
+/* Does the current task count? To be asked first by every handler. */
+static __always_inline bool scope_match(u64 pid_tgid)
+{
+	if (scope.by_task && !scope_task_match(pid_tgid))
+		return false;
+	if (scope.by_cgroup && !scope_cgroup_match())
+		return false;
+	if (scope.by_comm && !scope_comm_match())
+		return false;
+	return true;
+}
+
+SEC("raw_tp/sched_process_fork")
+int scope_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct task_struct *child = (void *)ctx->args[1];
+	u32 tgid;
+	u8 one = 1;
+
+	if (!scope_task_match(pid_tgid))
+		return 0;
+	tgid = BPF_CORE_READ(child, tgid);
+	if (tgid != pid_tgid >> 32 && bpf_map_update_elem(&scope_tasks, &tgid, &one, BPF_ANY))
+		count_add(lost_scope);
+	return 0;
+}
+
+/* Room for one record in the ring, or NULL, counted as lost. */
+static __always_inline void *ring_reserve(u64 size)
+{
+	void *p = bpf_ringbuf_reserve(&ring, size, 0);
+
+	if (!p)
+		count_add(lost_ring);
+	return p;
+}
+
+/* The header of a record of `size` bytes. */
+static __always_inline void rec_fill(struct rec *h, u16 kind, u32 size)
+{
+	h->size = size;
+	h->kind = kind;
+	h->flags = 0;
+	h->time_ns = bpf_ktime_get_ns();
+}
+
+/* Is a stack to be taken for this event (scope.stack_every)? */
+static __always_inline bool stack_due(struct probe_counts *c)
+{
+	return scope.stack_every <= 1 || c->seen % scope.stack_every == 0;
+}
+
+/* Id of the current stack in `stacks` plus one; 0: none. flags: 0 or BPF_F_USER_STACK. */
+static __always_inline u32 stack_take(void *ctx, u64 flags)
+{
+	long id;
+
+	if (flags ? !scope.user_stacks : !scope.kernel_stacks)
+		return 0;
+	id = bpf_get_stackid(ctx, &stacks, flags);
+	if (id >= 0)
+		return (u32)id + 1;
+	/* -EFAULT: there is no such stack (a kernel thread has no user stack) */
+	if (id != -EFAULT)
+		count_add(lost_stack);
+	return 0;
+}
+
+/* The slot of v in a log2 histogram: 0 for 0, i for 2^(i-1) <= v < 2^i, at most `max`. */
+static __always_inline u32 log2_slot(u64 v, u32 max)
+{
+	u32 r = v != 0;
+
+	if (v >> 32) {
+		v >>= 32;
+		r += 32;
+	}
+	if (v >> 16) {
+		v >>= 16;
+		r += 16;
+	}
+	if (v >> 8) {
+		v >>= 8;
+		r += 8;
+	}
+	if (v >> 4) {
+		v >>= 4;
+		r += 4;
+	}
+	if (v >> 2) {
+		v >>= 2;
+		r += 2;
+	}
+	r += v >> 1;
+	return r > max ? max : r;
+}
+
+/* A table of aggregates: one agg_value a key and CPU. */
+#define AGG_TABLE(name_, key_)                                \
+	struct {                                              \
+		__uint(type, BPF_MAP_TYPE_PERCPU_HASH);       \
+		__uint(max_entries, 1);                       \
+		__type(key, key_);                            \
+		__type(value, struct agg_value);              \
+	} name_ SEC(".maps")
+
+static const struct agg_value agg_zero = {};
+
+/* The value of a key, made when there is none; NULL when the table is full, counted as lost. */
+static __always_inline struct agg_value *agg_get(void *table, const void *key, u64 events)
+{
+	struct agg_value *v = bpf_map_lookup_elem(table, key);
+
+	if (v)
+		goto seen;
+	/* -EEXIST: another CPU was faster */
+	bpf_map_update_elem(table, key, &agg_zero, BPF_NOEXIST);
+	v = bpf_map_lookup_elem(table, key);
+	if (!v) {
+		struct probe_counts *c = counts();
+
+		if (c)
+			c->lost_map += events;
+		return 0;
+	}
+seen:
+	if (!v->count) {
+		bpf_get_current_comm(v->comm, sizeof(v->comm));
+		v->cgroup = current_cgroup_id();
+	}
+	return v;
+}
+
+static __always_inline void agg_time(struct agg_value *v, u64 ns)
+{
+	v->timed++;
+	v->total_ns += ns;
+	if (ns > v->max_ns)
+		v->max_ns = ns;
+	v->hist[log2_slot(ns, AGG_SLOTS - 1) & (AGG_SLOTS - 1)]++;
+}
+
+char LICENSE[] SEC("license") = "GPL";
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * What the BPF programs of every probe and their loader agree on: the scope filter, the counters
+ * behind "seen = delivered + lost", and the names of the maps that carry them.
+ */
+#ifndef MEMWHY_BPF_SHARED_H
+#define MEMWHY_BPF_SHARED_H
+
+#include "event/wire.h"
+
+#define STACK_DEPTH_MAX 127 /* kernel.perf_event_max_stack */
+
+enum scope_cgroup { SCOPE_CGROUP_NONE, SCOPE_CGROUP_V1, SCOPE_CGROUP_V2 };
+
+/* Read-only to the programs, so the verifier removes what is not asked for. */
+struct scope_config {
+	u8 by_task; /* the current tgid or tid must be in scope_tasks */
+	u8 by_comm;
+	u8 by_cgroup; /* enum scope_cgroup: the current task is in cgroup_id or below it */
+	u8 follow;    /* children of tasks in scope_tasks are added to it */
+	u8 cgroup_of; /* enum scope_cgroup: hierarchy whose cgroup ids records carry */
+	u8 user_stacks;
+	u8 kernel_stacks;
+	u8 each; /* send an event a record, not only aggregates */
+	u32 stack_every; /* take a stack at every Nth event of a CPU; 0 or 1: all */
+	u32 reserved;
+	u64 cgroup_id;
+	char comm[COMM_LEN];
+};
+
+#define AGG_SLOTS 32
+#define AGG_NAME_LEN 32
+
+/*
+ * What is counted for one key of a table of aggregates, per CPU. Everything up to hist is summed
+ * over CPUs, max_ns is the maximum; the rest is written when the key is first seen on a CPU.
+ */
+struct agg_value {
+	u64 count;
+	u64 timed; /* events whose duration is known; hist, total_ns and max_ns are of these */
+	u64 total_ns;
+	u64 max_ns;
+	u64 sum[3]; /* as the probe says */
+	u32 hist[AGG_SLOTS]; /* of durations: slot 0: 0 ns, slot i: 2^(i-1) <= ns < 2^i */
+	u64 cgroup;
+	char comm[COMM_LEN];
+	char name[AGG_NAME_LEN];
+};
+
+/* Per CPU, summed by the loader. */
+struct probe_counts {
+	u64 seen;	/* events within the scope */
+	u64 lost_ring;	/* the ring was full */
+	u64 lost_map;	/* the table of aggregates was full */
+	u64 lost_stack; /* the event is counted, its stack is not known */
+	u64 lost_scope; /* a child that could not be added to scope_tasks */
+	u64 unpaired;	/* the end of something whose start was not seen, or the reverse */
+};
+
+#endif

@@ -1,0 +1,333 @@
+/* See attach.h. */
+#include "capture/attach.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/str.h"
+#include "capture/object.h"
+
+struct attached {
+	struct bpf_object *obj;
+	VEC(struct bpf_link *) links;
+	const struct attach_hook *hooks;
+	size_t n_hooks;
+	int used[ATTACH_HOOKS_MAX]; /* method in use, -1: none */
+	char reason[ATTACH_HOOKS_MAX][96]; /* why the methods before it do not work */
+};
+
+static bool method_wanted(const struct attach_spec *spec, const struct attach_hook *h, int m)
+{
+	const struct attach_method *method = &h->methods[m];
+
+	return m < ATTACH_METHODS && method->method && (!h->only || h->only & spec->options) &&
+	       (!method->only || method->only & spec->options);
+}
+
+/* The next method after the present one that the options want; -1 when there is none. */
+static void hook_advance(struct attached *a, const struct attach_spec *spec, size_t hook)
+{
+	for (int m = a->used[hook] + 1; m < ATTACH_METHODS; m++) {
+		if (!method_wanted(spec, &spec->hooks[hook], m))
+			continue;
+		a->used[hook] = m;
+		return;
+	}
+	a->used[hook] = -1;
+}
+
+static const struct attach_method *hook_method(const struct attached *a, size_t hook)
+{
+	int m = a->used[hook];
+
+	return m < 0 ? NULL : &a->hooks[hook].methods[m];
+}
+
+static int prog_enable(struct bpf_object *obj, const char *name)
+{
+	struct bpf_program *p = name ? bpf_object__find_program_by_name(obj, name) : NULL;
+
+	if (!name)
+		return 0;
+	return p ? bpf_program__set_autoload(p, true) : -ENOENT;
+}
+
+static int method_enable(struct bpf_object *obj, const struct attach_method *m)
+{
+	int rc = 0;
+
+	for (size_t i = 0; m && i < ATTACH_PROGS && !rc; i++)
+		rc = prog_enable(obj, m->progs[i]);
+	for (size_t i = 0; m && i < ARRAY_SIZE(m->perf) && !rc; i++)
+		rc = prog_enable(obj, m->perf[i].prog);
+	return rc;
+}
+
+/* Opens the object and loads the programs of the methods in use, or of one hook only. */
+static int plan_load(struct attached *a, struct capture *c, const struct attach_spec *spec,
+	int only_hook)
+{
+	struct bpf_object *obj;
+	int rc = object_open(spec->elf, spec->elf_size, &obj);
+
+	if (rc)
+		return rc;
+	rc = object_prepare(obj, &c->opt);
+	if (!rc && spec->prepare)
+		rc = spec->prepare(obj, spec->arg);
+	for (size_t i = 0; i < a->n_hooks && !rc; i++)
+		if (only_hook < 0 || (size_t)only_hook == i)
+			rc = method_enable(obj, hook_method(a, i));
+	if (!rc && c->opt.scope.follow)
+		rc = prog_enable(obj, "scope_fork");
+	if (!rc)
+		rc = bpf_object__load(obj);
+	if (rc) {
+		bpf_object__close(obj);
+		return rc;
+	}
+	a->obj = obj;
+	return 0;
+}
+
+static void plan_unload(struct attached *a)
+{
+	attach_stop(a);
+	bpf_object__close(a->obj);
+	a->obj = NULL;
+}
+
+static int link_keep(struct attached *a, struct bpf_link *link)
+{
+	int rc;
+
+	if (!link)
+		return -errno;
+	rc = vec_push(&a->links, link);
+	if (rc)
+		bpf_link__destroy(link);
+	return rc;
+}
+
+static int perf_attach_cpu(struct attached *a, struct bpf_program *prog, const struct attach_perf *p,
+	int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = p->type,
+		.config = p->config,
+		.size = sizeof(attr),
+		.sample_period = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	struct bpf_link *link;
+
+	if (fd < 0)
+		return errno == ENODEV ? 0 : -errno; /* the CPU is offline */
+	link = bpf_program__attach_perf_event(prog, fd);
+	if (!link)
+		close(fd);
+	return link_keep(a, link);
+}
+
+static int perf_attach(struct attached *a, const struct attach_perf *p)
+{
+	struct bpf_program *prog = p->prog ? bpf_object__find_program_by_name(a->obj, p->prog) : NULL;
+	int rc = 0;
+
+	if (!prog)
+		return p->prog ? -ENOENT : 0;
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus() && !rc; cpu++)
+		rc = perf_attach_cpu(a, prog, p, cpu);
+	return rc;
+}
+
+static int prog_attach(struct attached *a, const char *name)
+{
+	return link_keep(a, bpf_program__attach(bpf_object__find_program_by_name(a->obj, name)));
+}
+
+static int method_attach(struct attached *a, const struct attach_method *m)
+{
+	int rc = 0;
+
+	for (size_t i = 0; m && i < ATTACH_PROGS && m->progs[i] && !rc; i++)
+		rc = prog_attach(a, m->progs[i]);
+	for (size_t i = 0; m && i < ARRAY_SIZE(m->perf) && !rc; i++)
+		rc = perf_attach(a, &m->perf[i]);
+	return rc;
+}
+
+static void hook_failed(struct attached *a, const struct attach_spec *spec, size_t hook, int rc)
+{
+	const struct attach_method *m = hook_method(a, hook);
+	char *reason = a->reason[hook];
+
+	if (!reason[0])
+		snprintf(reason, sizeof(a->reason[0]), "%.56s: %s", m->method, strerror(-rc));
+	hook_advance(a, spec, hook);
+}
+
+/* Which hooks make the load fail? Each is loaded alone. Returns how many were moved on. */
+static int plan_blame(struct attached *a, struct capture *c, const struct attach_spec *spec)
+{
+	int blamed = 0;
+
+	for (size_t i = 0; i < a->n_hooks; i++) {
+		int rc = a->used[i] < 0 ? 0 : plan_load(a, c, spec, (int)i);
+
+		if (a->obj)
+			plan_unload(a);
+		if (!rc)
+			continue;
+		hook_failed(a, spec, i, rc);
+		blamed++;
+	}
+	return blamed;
+}
+
+/* 1: attached; 0: a hook was moved on to its next method, load again; or -errno. */
+static int plan_attach(struct attached *a, struct capture *c, const struct attach_spec *spec)
+{
+	int rc = c->opt.scope.follow ? prog_attach(a, "scope_fork") : 0;
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < a->n_hooks; i++) {
+		rc = method_attach(a, hook_method(a, i));
+		if (!rc)
+			continue;
+		hook_failed(a, spec, i, rc);
+		plan_unload(a);
+		return 0;
+	}
+	return 1;
+}
+
+static int plan_run(struct attached *a, struct capture *c, const struct attach_spec *spec)
+{
+	for (;;) {
+		int rc = plan_load(a, c, spec, -1);
+
+		if (rc && object_may_load() < 0)
+			return -EPERM;
+		if (rc && !plan_blame(a, c, spec))
+			return rc;
+		if (rc)
+			continue;
+		rc = plan_attach(a, c, spec);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
+}
+
+/* Sends what is used and what is missing; fails where a required hook has no method. */
+static int plan_tell(struct attached *a, struct capture *c, struct err *err)
+{
+	for (size_t i = 0; i < a->n_hooks; i++) {
+		const struct attach_hook *h = &a->hooks[i];
+		const struct attach_method *m = hook_method(a, i);
+		char missing[96];
+
+		if (!m && !a->reason[i][0])
+			continue; /* not asked for */
+		snprintf(missing, sizeof(missing), "%.60s%s%.32s", a->reason[i], h->needs ? "; " : "",
+			h->needs ? h->needs : "");
+		capture_method(c, h->data, m ? m->method : NULL, m ? NULL : missing);
+		if (!m && h->required)
+			return err_set(err, -EOPNOTSUPP, "%s: %s is not available here (%s)", c->probe,
+				h->data, a->reason[i]);
+	}
+	return 0;
+}
+
+static int plan_begin(struct capture *c, const struct attach_spec *spec, struct attached **ret,
+	struct err *err)
+{
+	_cleanup_free_ struct attached *a = calloc(1, sizeof(*a));
+	int rc;
+
+	if (!a)
+		return err_errno(err, -ENOMEM, "%s", c->probe);
+	a->hooks = spec->hooks;
+	a->n_hooks = spec->n_hooks;
+	for (size_t i = 0; i < a->n_hooks; i++) {
+		a->used[i] = -1;
+		hook_advance(a, spec, i);
+	}
+	rc = plan_run(a, c, spec);
+	if (rc == -EPERM) {
+		err_set(err, -EPERM, "%s: not permitted to load BPF programs", c->probe);
+		rc = err_hint(err, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+	} else if (rc) {
+		rc = err_errno(err, rc, "%s: BPF programs do not load (%s)", c->probe, object_log());
+	}
+	if (rc) {
+		plan_unload(a);
+		return rc;
+	}
+	*ret = take_ptr(a);
+	return 0;
+}
+
+int attach_open(struct capture *c, const struct attach_spec *spec, struct attached **ret,
+	struct err *err)
+{
+	struct attached *a;
+	int rc = plan_begin(c, spec, &a, err);
+
+	if (!rc) {
+		rc = plan_tell(a, c, err);
+		if (rc)
+			attach_close(a);
+	}
+	if (!rc)
+		*ret = a;
+	return rc;
+}
+
+int attach_survey(struct capture *c, const struct attach_spec *spec, struct err *err)
+{
+	struct attached *a;
+	int rc = plan_begin(c, spec, &a, err);
+
+	if (rc)
+		return rc;
+	plan_tell(a, c, NULL);
+	attach_close(a);
+	return 0;
+}
+
+void attach_stop(struct attached *a)
+{
+	vec_each(link, &a->links)
+		bpf_link__destroy(*link);
+	vec_free(&a->links);
+}
+
+void attach_close(struct attached *a)
+{
+	if (!a)
+		return;
+	plan_unload(a);
+	free(a);
+}
+
+struct bpf_object *attach_object(struct attached *a)
+{
+	return a->obj;
+}
+
+int attach_map(struct attached *a, const char *name)
+{
+	return bpf_object__find_map_fd_by_name(a->obj, name);
+}
+
+int attach_used(struct attached *a, size_t hook)
+{
+	return a->used[hook];
+}

@@ -1,0 +1,82 @@
+/*
+ * The attach plan: a probe lists, for each part of what it tells, the methods to obtain it, best
+ * first; they are tried on this kernel, and the first that loads and attaches is used. Nothing is
+ * inferred from version numbers. Knows no probe and sends no records beyond REC_METHOD and
+ * REC_LOSS.
+ */
+#ifndef MEMWHY_CAPTURE_ATTACH_H
+#define MEMWHY_CAPTURE_ATTACH_H
+
+#include "capture/capture.h"
+
+#define ATTACH_PROGS 6
+#define ATTACH_METHODS 4
+
+/* A program run by a perf event that counts on every CPU. */
+struct attach_perf {
+	const char *prog;
+	u32 type;
+	u64 config;
+};
+
+struct attach_method {
+	const char *method;		  /* as `doctor` and JSON say it */
+	const char *progs[ATTACH_PROGS];  /* attached as their section says; all of them or none */
+	struct attach_perf perf[2];
+	u32 only; /* used only with one of these options of the probe; 0: always */
+};
+
+struct attach_hook {
+	const char *data; /* what it tells: "minor and major faults" */
+	bool required;	  /* the probe is useless without */
+	u32 only;	  /* as in attach_method */
+	const char *needs; /* what would provide it where no method works */
+	struct attach_method methods[ATTACH_METHODS];
+};
+
+#define ATTACH_HOOKS_MAX 12
+
+struct bpf_object;
+
+struct attach_spec {
+	const void *elf; /* of the skeleton */
+	size_t elf_size;
+	const struct attach_hook *hooks;
+	size_t n_hooks;
+	u32 options; /* bits for `only` */
+	/* Sets the probe's own constants and map sizes in the object before it is loaded. */
+	int (*prepare)(struct bpf_object *obj, void *arg);
+	void *arg;
+};
+
+struct attached;
+
+/* Loads and attaches. Sends a REC_METHOD for each hook. -EPERM: privileges are missing;
+ * -EOPNOTSUPP: a required hook has no working method here (err says why). */
+int attach_open(struct capture *c, const struct attach_spec *spec, struct attached **ret,
+	struct err *err);
+/* Detaches the programs, so that counts no longer change; maps stay readable. */
+void attach_stop(struct attached *a);
+void attach_close(struct attached *a);
+
+struct bpf_object *attach_object(struct attached *a);
+/* Descriptor of a map of the object; it must exist. */
+int attach_map(struct attached *a, const char *name);
+/* Index into the hook's methods of the one in use, -1: none. */
+int attach_used(struct attached *a, size_t hook);
+/* The counters summed over CPUs, and runs that the kernel skipped because a program was already
+ * running on that CPU added to lost_map. */
+int attach_counts(struct attached *a, struct probe_counts *ret);
+/* Run time and runs of all programs while BPF statistics were on, and the memory of the maps. */
+int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes);
+
+/* Sets a `const volatile` variable of the object. -ENOENT, or -EINVAL if the size differs. */
+int attach_set_const(struct bpf_object *obj, const char *name, const void *value, size_t size);
+int attach_set_entries(struct bpf_object *obj, const char *map, u32 entries);
+/* Entries for a table of aggregates on this machine: a fixed share of memory for all CPUs. */
+u32 attach_table_entries(size_t key_size);
+
+/* Tries every hook of a spec for `doctor`, without leaving anything attached. */
+int attach_survey(struct capture *c, const struct attach_spec *spec, struct err *err);
+
+#endif

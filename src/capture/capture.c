@@ -1,0 +1,76 @@
+/* See capture.h. */
+#include "capture/capture.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+int capture_emit(struct capture *c, struct rec *r)
+{
+	if (!r->time_ns)
+		r->time_ns = clock_mono_ns();
+	return c->sink->put(c->sink, r);
+}
+
+static void text_copy(char *dst, size_t size, const char *text)
+{
+	snprintf(dst, size, "%s", text ? text : "");
+}
+
+int capture_method(struct capture *c, const char *data, const char *method, const char *missing)
+{
+	struct rec_method r = REC_INIT(struct rec_method, REC_METHOD, 0);
+
+	text_copy(r.probe, sizeof(r.probe), c->probe);
+	text_copy(r.data, sizeof(r.data), data);
+	text_copy(r.method, sizeof(r.method), method);
+	text_copy(r.missing, sizeof(r.missing), missing);
+	return capture_emit(c, &r.h);
+}
+
+int capture_note(struct capture *c, enum note_level level, const char *fmt, ...)
+{
+	struct rec_note r = REC_INIT(struct rec_note, REC_NOTE, 0);
+	va_list ap;
+
+	r.h.flags = (u16)level;
+	text_copy(r.probe, sizeof(r.probe), c->probe);
+	va_start(ap, fmt);
+	vsnprintf(r.text, sizeof(r.text), fmt, ap);
+	va_end(ap);
+	return capture_emit(c, &r.h);
+}
+
+int capture_loss(struct capture *c, u64 seen, u64 delivered, u64 lost, const char *reason)
+{
+	struct rec_loss r = REC_INIT(struct rec_loss, REC_LOSS, 0);
+
+	text_copy(r.probe, sizeof(r.probe), c->probe);
+	text_copy(r.reason, sizeof(r.reason), reason);
+	r.seen = seen;
+	r.delivered = delivered;
+	r.lost = lost;
+	return capture_emit(c, &r.h);
+}
+
+int capture_enum(struct capture *c, const char *set, u64 value, const char *name)
+{
+	struct rec_enum r = REC_INIT(struct rec_enum, REC_ENUM, 0);
+
+	text_copy(r.set, sizeof(r.set), set);
+	text_copy(r.name, sizeof(r.name), name);
+	r.value = value;
+	return capture_emit(c, &r.h);
+}
+
+bool capture_by(const struct capture *c, const char *key)
+{
+	const char *p = c->opt.by ? c->opt.by : "";
+	size_t n = strlen(key);
+
+	for (; *p; p += strcspn(p, ","), p += *p == ',')
+		if (strcspn(p, ",") == n && !strncmp(p, key, n))
+			return true;
+	return false;
+}

@@ -1,0 +1,63 @@
+/*
+ * What a session gives its probes: whom to look at (scope), what to collect, and where records
+ * go. Knows no probe.
+ */
+#ifndef MEMWHY_CAPTURE_CAPTURE_H
+#define MEMWHY_CAPTURE_CAPTURE_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "bpf/shared.h"
+#include "event/meta.h"
+#include "event/sink.h"
+
+/* Whom to look at: all of the conditions that are set. */
+struct scope {
+	VEC(u32) tasks; /* process or thread ids; empty: all */
+	bool by_task;	/* only tasks, even while that list is still empty (-- CMD) */
+	bool follow;	/* and the children they have from now on */
+	char comm[COMM_LEN];
+	u64 cgroup_id; /* 0: all */
+	const char *cgroup_dir;
+};
+
+struct capture_options {
+	struct scope scope;
+	u8 cgroup_version; /* enum scope_cgroup: hierarchy of cgroup ids in records */
+	bool user_stacks, kernel_stacks;
+	bool each;
+	u32 stack_every; /* see scope_config */
+	u64 ring_bytes;
+	u64 min_ns;	/* --min: only events that took at least this long */
+	const char *by; /* --by: comma-separated keys to count by; NULL: the probe's own */
+};
+
+struct names; /* capture/names.h */
+
+struct capture {
+	struct capture_options opt;
+	struct sink *sink;
+	struct names *names;
+	const char *probe; /* the probe being opened or drained, for its records */
+};
+
+/* Sends a record; fills in the time where it is 0. */
+int capture_emit(struct capture *c, struct rec *r);
+/* REC_METHOD: how `data` is obtained. method NULL: it is not, because of `missing`. */
+int capture_method(struct capture *c, const char *data, const char *method, const char *missing);
+int capture_note(struct capture *c, enum note_level level, const char *fmt, ...) _printf_(3, 4);
+/* REC_LOSS, cumulative. */
+int capture_loss(struct capture *c, u64 seen, u64 delivered, u64 lost, const char *reason);
+/* REC_ENUM */
+int capture_enum(struct capture *c, const char *set, u64 value, const char *name);
+/* Is `key` among the comma-separated keys of --by? */
+bool capture_by(const struct capture *c, const char *key);
+
+/* Starts a record of a type whose first member is struct rec, zeroed. */
+#define REC_INIT(type_, kind_, time_ns_)                                               \
+	(type_)                                                                        \
+	{                                                                              \
+		.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = (time_ns_)},  \
+	}
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Names for ids. While a session runs, this sends each string, task, cgroup, frame and stack once,
+ * as the records that mention them come by; at the end it resolves all frames to symbols in one
+ * pass. Owns what is known of other processes' address spaces.
+ */
+#ifndef MEMWHY_CAPTURE_NAMES_H
+#define MEMWHY_CAPTURE_NAMES_H
+
+#include "capture/capture.h"
+
+struct names_options {
+	u8 cgroup_version;  /* enum scope_cgroup */
+	bool user_stacks;   /* follow address spaces as they change (perf MMAP2 events) */
+	bool debug_info;    /* lines and inlined functions, not only function names */
+};
+
+int names_open(struct sink *sink, const struct names_options *o, struct names **ret);
+/* Takes pending changes of address spaces; to be called at least as often as stacks are read. */
+int names_follow(struct names *n);
+/* Id of a text; 0 for "" and when memory is short. */
+u32 names_string(struct names *n, const char *text);
+/* tid 0: the process. */
+int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup);
+/*
+ * Id of the stack made of a kernel and a user stack of a BPF stack map (ids plus one, 0: none),
+ * the latter in the address space that tgid has now. 0: neither is known.
+ */
+u32 names_stack(struct names *n, int stack_map, u32 tgid, u32 ustack, u32 kstack);
+/* Resolves and sends the symbols of all frames not yet sent. */
+int names_symbolize(struct names *n);
+void names_close(struct names *n);
+
+#endif

@@ -1,0 +1,267 @@
+/* See object.h. */
+#include "capture/object.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/file.h"
+#include "capture/attach.h"
+
+#define SCOPE_TASKS 16384
+#define STACK_ENTRIES 16384
+#define TABLE_BYTES (32UL << 20)
+
+/* libbpf's messages have no context argument. Only the first line since the last open is kept. */
+static char first_line[160];
+
+static int log_line(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	size_t len;
+
+	if (level != LIBBPF_WARN || first_line[0])
+		return 0;
+	vsnprintf(first_line, sizeof(first_line), fmt, ap);
+	len = strcspn(first_line, "\n");
+	first_line[len] = '\0';
+	return 0;
+}
+
+const char *object_log(void)
+{
+	return first_line;
+}
+
+/*
+ * Without kernel BTF libbpf refuses every object with CO-RE relocations, also when the programs
+ * guard them. An empty BTF in its place turns each into "does not exist".
+ */
+static int btf_empty(char path[64])
+{
+	static int fd = -1;
+	struct btf *btf;
+	const void *raw;
+	u32 size;
+
+	if (fd < 0) {
+		btf = btf__new_empty();
+		raw = btf ? btf__raw_data(btf, &size) : NULL;
+		fd = memfd_create("memwhy-btf", MFD_CLOEXEC);
+		if (!raw || fd < 0 || write(fd, raw, size) != (ssize_t)size)
+			return -ENOMEM;
+		btf__free(btf);
+	}
+	snprintf(path, 64, "/proc/self/fd/%d", fd);
+	return 0;
+}
+
+int object_open(const void *elf, size_t size, struct bpf_object **ret)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	struct bpf_program *prog;
+	struct bpf_object *obj;
+	char path[64];
+
+	first_line[0] = '\0';
+	libbpf_set_print(log_line);
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		int rc = btf_empty(path);
+
+		if (rc)
+			return rc;
+		opts.btf_custom_path = path;
+	}
+	obj = bpf_object__open_mem(elf, size, &opts);
+	if (!obj)
+		return -errno;
+	bpf_object__for_each_program(prog, obj)
+		bpf_program__set_autoload(prog, false);
+	*ret = obj;
+	return 0;
+}
+
+/* Where a variable lies in the read-only data of the object. */
+static int const_find(struct bpf_object *obj, const char *name, u32 *ret_offset, u32 *ret_size)
+{
+	const struct btf *btf = bpf_object__btf(obj);
+	int sec = btf ? btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC) : -ENOENT;
+	const struct btf_type *t = sec < 0 ? NULL : btf__type_by_id(btf, (u32)sec);
+	const struct btf_var_secinfo *v = t ? btf_var_secinfos(t) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++, v++) {
+		const struct btf_type *var = btf__type_by_id(btf, v->type);
+
+		if (strcmp(btf__name_by_offset(btf, var->name_off), name))
+			continue;
+		*ret_offset = v->offset;
+		*ret_size = v->size;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int attach_set_const(struct bpf_object *obj, const char *name, const void *value, size_t size)
+{
+	struct bpf_map *map;
+	u32 offset, var_size;
+	size_t data_size;
+	char *data = NULL;
+	int rc = const_find(obj, name, &offset, &var_size);
+
+	if (rc)
+		return rc;
+	bpf_object__for_each_map(map, obj) {
+		const char *n = bpf_map__name(map);
+
+		if (strstr(n, ".rodata") && !strstr(n, ".rodata."))
+			data = (char *)(uintptr_t)bpf_map__initial_value(map, &data_size);
+	}
+	if (!data || var_size != size || offset + size > data_size)
+		return -EINVAL;
+	memcpy(data + offset, value, size);
+	return 0;
+}
+
+int attach_set_entries(struct bpf_object *obj, const char *map, u32 entries)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, map);
+
+	return m ? bpf_map__set_max_entries(m, entries) : -ENOENT;
+}
+
+u32 attach_table_entries(size_t key_size)
+{
+	size_t cpus = (size_t)MAX(1, libbpf_num_possible_cpus());
+	size_t entry = key_size + 64 + cpus * sizeof(struct agg_value);
+	size_t entries = TABLE_BYTES / entry;
+
+	return (u32)(entries > 10240 ? 10240 : entries < 512 ? 512 : entries);
+}
+
+static u32 ring_entries(const struct capture_options *opt)
+{
+	u32 size = 4096;
+
+	while (opt->each && size < opt->ring_bytes && size < 1U << 30)
+		size *= 2;
+	return size;
+}
+
+static struct scope_config scope_to_config(const struct capture_options *opt)
+{
+	struct scope_config s = {
+		.by_task = opt->scope.by_task || opt->scope.tasks.n,
+		.by_comm = opt->scope.comm[0] != '\0',
+		.by_cgroup = opt->scope.cgroup_id ? opt->cgroup_version : SCOPE_CGROUP_NONE,
+		.follow = opt->scope.follow,
+		.cgroup_of = opt->cgroup_version,
+		.user_stacks = opt->user_stacks,
+		.kernel_stacks = opt->kernel_stacks,
+		.each = opt->each,
+		.stack_every = opt->stack_every,
+		.cgroup_id = opt->scope.cgroup_id,
+	};
+
+	memcpy(s.comm, opt->scope.comm, sizeof(s.comm));
+	return s;
+}
+
+int object_prepare(struct bpf_object *obj, const struct capture_options *opt)
+{
+	struct scope_config s = scope_to_config(opt);
+	int rc = attach_set_const(obj, "scope", &s, sizeof(s));
+
+	if (!rc && s.by_task)
+		rc = attach_set_entries(obj, "scope_tasks", SCOPE_TASKS);
+	if (!rc && (s.user_stacks || s.kernel_stacks))
+		rc = attach_set_entries(obj, "stacks", STACK_ENTRIES);
+	if (!rc)
+		rc = attach_set_entries(obj, "ring", ring_entries(opt));
+	return rc;
+}
+
+int object_may_load(void)
+{
+	struct bpf_insn prog[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "memwhy_may", "GPL", prog, 2, NULL);
+
+	if (fd < 0)
+		return errno == EPERM ? -EPERM : 0;
+	close(fd);
+	return 0;
+}
+
+int attach_counts(struct attached *a, struct probe_counts *ret)
+{
+	_cleanup_free_ struct probe_counts *v =
+		calloc((size_t)MAX(1, libbpf_num_possible_cpus()), sizeof(*v));
+	struct probe_counts sum = {};
+	struct bpf_program *prog;
+	u32 zero = 0;
+
+	if (!v)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(attach_map(a, "probe_counts"), &zero, v))
+		return -errno;
+	for (int i = 0; i < libbpf_num_possible_cpus(); i++) {
+		sum.seen += v[i].seen;
+		sum.lost_ring += v[i].lost_ring;
+		sum.lost_map += v[i].lost_map;
+		sum.lost_stack += v[i].lost_stack;
+		sum.lost_scope += v[i].lost_scope;
+		sum.unpaired += v[i].unpaired;
+	}
+	bpf_object__for_each_program(prog, attach_object(a)) {
+		struct bpf_prog_info info = {};
+		u32 len = sizeof(info);
+
+		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+			continue;
+		sum.seen += info.recursion_misses;
+		sum.lost_map += info.recursion_misses;
+	}
+	*ret = sum;
+	return 0;
+}
+
+static u64 map_bytes(int fd)
+{
+	_cleanup_str_ struct str s = {};
+	char path[64];
+	const char *p;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	if (file_read(path, &s))
+		return 0;
+	p = strstr(str_get(&s), "memlock:");
+	return p ? strtoull(p + 8, NULL, 10) : 0;
+}
+
+int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes)
+{
+	struct bpf_program *prog;
+	struct bpf_map *map;
+	u64 ns = 0, runs = 0, bytes = 0;
+
+	bpf_object__for_each_program(prog, attach_object(a)) {
+		struct bpf_prog_info info = {};
+		u32 len = sizeof(info);
+
+		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+			continue;
+		ns += info.run_time_ns;
+		runs += info.run_cnt;
+	}
+	bpf_object__for_each_map(map, attach_object(a))
+		bytes += map_bytes(bpf_map__fd(map));
+	*ret_ns = ns;
+	*ret_runs = runs;
+	*ret_map_bytes = bytes;
+	return 0;
+}

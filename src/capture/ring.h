@@ -1,0 +1,16 @@
+/* The ring of single events (common.bpf.h), read as records. */
+#ifndef MEMWHY_CAPTURE_RING_H
+#define MEMWHY_CAPTURE_RING_H
+
+#include "event/wire.h"
+
+struct ring;
+
+/* record is called for each; what it returns other than 0 ends the drain. */
+int ring_open(int map, int (*record)(void *arg, const struct rec *r), void *arg, struct ring **ret);
+int ring_fd(const struct ring *r); /* readable when records wait */
+int ring_drain(struct ring *r);
+u64 ring_delivered(const struct ring *r);
+void ring_close(struct ring *r);
+
+#endif

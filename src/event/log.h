@@ -1,0 +1,61 @@
+/*
+ * The event log: one append-only file of compressed, checksummed blocks of records, with the
+ * schema of the records at its head. docs/event-log.md is the format for other programs.
+ *
+ * A file cut anywhere opens up to its last whole block, and the reader says how much is missing.
+ * Neither side knows what records mean.
+ */
+#ifndef MEMWHY_EVENT_LOG_H
+#define MEMWHY_EVENT_LOG_H
+
+#include "base/err.h"
+#include "event/schema.h"
+#include "event/sink.h"
+
+struct log_writer;
+
+/*
+ * Creates path with mode 0600 and writes the schema. A regular file of the same user that is
+ * there is emptied, its mode set to 0600; anything else that is there (a directory, a pipe, a
+ * device, a file of another user or one being recorded to) is an error and left alone.
+ */
+int log_writer_open(const char *path, const struct schema *schema, struct log_writer **ret,
+	struct err *err);
+/*
+ * The writer as a sink. put returns -EINVAL for what is no record (size, or a kind that no
+ * schema can hold). When a write fails (a full disk), put returns its -errno once and 0 after
+ * that: later records are counted and dropped, what was written stays readable. Why it failed,
+ * and how much is missing, is told by log_writer_flush and log_writer_close.
+ */
+struct sink *log_writer_sink(struct log_writer *w);
+/* Makes what was put so far readable should this program die. It is not a sync to the disk. */
+int log_writer_flush(struct log_writer *w, struct err *err);
+/* Writes the index and closes. Frees w in any case. Fails if any record was not written. */
+int log_writer_close(struct log_writer *w, struct err *err);
+
+struct log_reader;
+
+/*
+ * Opens and checks the head; a pipe will do. -EINVAL: not a memwhy log, or a newer version (err
+ * says which). -ENODATA: cut within its first bytes. Memory is about 2.3 MiB whatever the file.
+ */
+int log_reader_open(const char *path, struct log_reader **ret, struct err *err);
+/* As above, over an open descriptor, which it owns, from its present position. */
+int log_reader_open_fd(int fd, struct log_reader **ret, struct err *err);
+/* The schema in the file, empty if that is damaged. Owned by the reader. */
+const struct schema *log_reader_schema(const struct log_reader *r);
+/*
+ * The next record, valid until the next call. 1: a record; 0: the end, the file is whole;
+ * -ENODATA: there are no more, and the file is cut, damaged or was not closed in order: err says
+ * how much is missing, as far as it can be known. Damaged blocks are stepped over: whatever is
+ * handed out comes from a block that is whole. Another -errno: reading failed.
+ *
+ * Records that are shorter than `known` (may be NULL), or else the file's own schema, says for
+ * their kind come zero-extended to that size; records that are longer and kinds that are in
+ * neither come as they are. Malformed sizes count as damage.
+ */
+int log_reader_next(struct log_reader *r, const struct schema *known, const struct rec **ret,
+	struct err *err);
+void log_reader_close(struct log_reader *r);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * The dictionaries of a stream: hash tables from numbers to the records that name them. Private
+ * to the stream. They hold pointers only, and keep their speed whatever numbers they are fed.
+ */
+#ifndef MEMWHY_EVENT_NAMES_H
+#define MEMWHY_EVENT_NAMES_H
+
+#include "base/types.h"
+#include "base/vec.h"
+
+struct id_slot {
+	u64 id;
+	const void *value; /* NULL: a free slot */
+};
+
+struct id_map {
+	struct id_slot *slots;
+	size_t n, cap; /* cap is 0 or a power of two */
+};
+
+#define ENUM_SETS_MAX 64
+
+struct enum_name {
+	u64 value;
+	const char *name;
+};
+
+struct enum_set {
+	char set[24];
+	struct id_map names;	      /* by value: index in `order`, plus 1, as a pointer */
+	VEC(struct enum_name) order; /* as they were sent */
+};
+
+struct stream_names {
+	u64 seed; /* of the hashes: ids made to collide would need it */
+	struct id_map strings;	/* const char * */
+	struct id_map tasks;	/* struct rec_task, by tgid << 32 | tid */
+	struct id_map cgroups;	/* const char * */
+	struct id_map frames;	/* struct rec_frame */
+	struct id_map symbols;	/* struct rec_symbol, by frame */
+	struct id_map stacks;	/* struct rec_stack */
+	VEC(struct enum_set) enums;
+};
+
+struct stream_names *names_new(void);
+void names_free(struct stream_names *names);
+/* NULL when there is none. */
+const void *names_find(const struct stream_names *names, const struct id_map *map, u64 id);
+/* Adds or replaces. -ENOMEM: nothing was changed. */
+int names_set(const struct stream_names *names, struct id_map *map, u64 id, const void *value);
+
+#endif

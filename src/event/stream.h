@@ -1,0 +1,88 @@
+/*
+ * What is known about a stream of records so far: its host, interval, methods, losses, cost and
+ * the names behind ids. The same live and from a file. It is fed every record and keeps only the
+ * meta records; it does not know what the probes' records mean.
+ */
+#ifndef MEMWHY_EVENT_STREAM_H
+#define MEMWHY_EVENT_STREAM_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "event/meta.h"
+
+struct stream_names; /* hash tables from id to name */
+
+struct stream_loss {
+	char probe[PROBE_NAME_LEN];
+	u64 seen, delivered, lost;
+	char reason[64];
+};
+
+struct stream_method {
+	char probe[PROBE_NAME_LEN];
+	char data[48];
+	char method[64];
+	char missing[96];
+};
+
+struct stream_note {
+	char probe[PROBE_NAME_LEN];
+	u16 level; /* enum note_level */
+	const char *text;
+};
+
+struct stream {
+	struct rec_host host;
+	struct rec_session session;
+	struct rec_cost cost;
+	/*
+	 * The interval being reported. It begins at REC_SESSION (without one: at the first record
+	 * that has a time) or at the last stream_interval_begin(), and ends at the latest record
+	 * so far; REC_TICK and REC_END set its end to their own time.
+	 */
+	u64 first_ns, last_ns;
+	bool ended;	       /* REC_END was seen: the recording is complete */
+	bool has_session;
+	/* In the order of the first record of each; at most 1024 of each, more are left out. */
+	VEC(struct stream_method) methods;
+	VEC(struct stream_loss) losses;
+	VEC(struct stream_note) notes;
+	/* Set by the reader of a damaged file: what is missing, in words. */
+	char damage[160];
+	struct arena arena;
+	struct stream_names *names;
+};
+
+int stream_init(struct stream *s);
+void stream_destroy(struct stream *s);
+/*
+ * 0, or -ENOMEM; records of other kinds and malformed meta records are ignored. Nothing in the
+ * record is taken on trust but that r->size bytes are there, 8-aligned. A later record of the
+ * same key (string, cgroup, stack, frame: id; symbol: frame; task: tgid and tid; enum: set and
+ * value; method: probe and data; loss: probe; note: probe and text) replaces the earlier one.
+ */
+int stream_feed(struct stream *s, const struct rec *r);
+/* After the report of an interval (-i): what is fed from now on belongs to the next one. */
+void stream_interval_begin(struct stream *s);
+
+/*
+ * Names. Every pointer, and what it points to, lives unchanged as long as the stream; NULL where
+ * an id is not known. A stack's n and a symbol's n (at least 1) are within the record's size.
+ */
+const char *stream_string(const struct stream *s, u32 id);
+const struct rec_task *stream_task(const struct stream *s, u32 tgid, u32 tid);
+const char *stream_comm(const struct stream *s, u32 tgid, u32 tid); /* "?" when unknown */
+const char *stream_cgroup(const struct stream *s, u64 id);
+const struct rec_stack *stream_stack(const struct stream *s, u32 id);
+const struct rec_frame *stream_frame(const struct stream *s, u32 id);
+const struct rec_symbol *stream_symbol(const struct stream *s, u32 frame);
+const char *stream_enum(const struct stream *s, const char *set, u64 value);
+/* Calls fn for each name of a set, in the order they were sent. */
+void stream_enum_each(const struct stream *s, const char *set,
+	void (*fn)(void *arg, u64 value, const char *name), void *arg);
+
+u64 stream_interval_ns(const struct stream *s);
+u64 stream_lost(const struct stream *s); /* over all probes */
+bool stream_probe_active(const struct stream *s, const char *probe); /* any method in use */
+
+#endif

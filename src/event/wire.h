@@ -1,0 +1,64 @@
+/*
+ * The record: the one unit that flows from the probes to the analysis, live or through a file.
+ * This header is shared by BPF programs, user space and the log on disk; it knows nothing else.
+ *
+ * Every record starts with struct rec. Numbers are little-endian, times are CLOCK_MONOTONIC
+ * nanoseconds. A record may grow at its end: readers take what they know and see zeroes for what
+ * an older writer did not send. Kind numbers are on disk: never reuse one.
+ */
+#ifndef MEMWHY_EVENT_WIRE_H
+#define MEMWHY_EVENT_WIRE_H
+
+#include "base/types.h"
+
+#define REC_MAX_SIZE (64U << 10)
+#define COMM_LEN 16 /* TASK_COMM_LEN in the kernel */
+#define PROBE_NAME_LEN 16
+
+struct rec {
+	u32 size; /* bytes of the whole record, this header included; a multiple of 8 */
+	u16 kind; /* enum rec_kind */
+	u16 flags; /* meaning given by the kind */
+	u64 time_ns;
+};
+
+enum rec_kind {
+	/* What the stream says about itself (event/meta.h). */
+	REC_HOST = 1,
+	REC_SESSION = 2,
+	REC_METHOD = 3,
+	REC_LOSS = 4,
+	REC_COST = 5,
+	REC_TICK = 6,
+	REC_END = 7,
+	REC_STRING = 8,
+	REC_TASK = 9,
+	REC_CGROUP = 10,
+	REC_FRAME = 11,
+	REC_SYMBOL = 12,
+	REC_STACK = 13,
+	REC_ENUM = 14,
+	REC_NOTE = 15,
+	/* Probes: 32 numbers each. */
+	REC_FAULTS_AGG = 64,
+	REC_FAULT = 65,
+	REC_RECLAIM_AGG = 96,
+	REC_RECLAIM_STALL = 97,
+	REC_RECLAIM_LRU = 98,
+	REC_RECLAIM_KSWAPD = 99,
+	REC_RECLAIM_SHRINKER = 100,
+	REC_RECLAIM_THROTTLE = 101,
+	REC_FRAG_ZONE = 128,
+	REC_FRAG_PAGETYPE = 129,
+	REC_FRAG_AGG = 130,
+	REC_FRAG_EVENT = 131,
+	REC_SYSTEM_VALUE = 160,
+	REC_SYSTEM_PRESSURE = 161,
+	REC_PROCESS_MEMORY = 192,
+	REC_PROCESS_DETAIL = 193,
+	REC_PROCESS_NUMA = 194,
+	REC_CGROUP_MEMORY = 224,
+	REC_SLAB_CACHE = 256,
+};
+
+#endif

@@ -1,0 +1,265 @@
+/*
+ * Page faults. The exceptions tracepoints fire when a fault begins and tell the kind of access;
+ * the kernel's own software events fire where it adds to maj_flt and min_flt (mm_account_fault in
+ * mm/memory.c), so their count is getrusage's. The two are paired by thread, which gives the
+ * duration without a hook on the fault handler itself.
+ */
+#include "bpf/common.bpf.h"
+#include "probes/faults/faults.h"
+
+const volatile struct faults_config config = {};
+
+AGG_TABLE(table, struct fault_key);
+
+#define SLOTS 8192
+
+/* A fault being handled. Direct-mapped by thread id: a collision loses a duration, which shows
+ * as `timed` below `count`, never a count. */
+struct slot {
+	u32 tid; /* 0: none */
+	u32 error_code;
+	u64 address;
+	u64 start_ns;
+	u32 huge;
+	u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SLOTS);
+	__type(key, u32);
+	__type(value, struct slot);
+} slots SEC(".maps");
+
+static __always_inline struct slot *slot_of(u32 tid)
+{
+	u32 i = tid & (SLOTS - 1);
+
+	return bpf_map_lookup_elem(&slots, &i);
+}
+
+static __always_inline int fault_begin(struct bpf_raw_tracepoint_args *ctx)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct slot *s = slot_of(tid);
+
+	if (!s)
+		return 0;
+	s->tid = tid;
+	s->huge = 0;
+	s->address = ctx->args[0];
+	s->error_code = (u32)ctx->args[2];
+	s->start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("raw_tp/page_fault_user")
+int fault_begin_user(struct bpf_raw_tracepoint_args *ctx)
+{
+	return fault_begin(ctx);
+}
+
+SEC("raw_tp/page_fault_kernel")
+int fault_begin_kernel(struct bpf_raw_tracepoint_args *ctx)
+{
+	return fault_begin(ctx);
+}
+
+/* A page of huge order allocated while the thread handles a fault: the fault maps it. */
+SEC("raw_tp/mm_page_alloc")
+int fault_huge(struct bpf_raw_tracepoint_args *ctx)
+{
+	u32 tid;
+	struct slot *s;
+
+	if (ctx->args[1] < 9) /* HPAGE_PMD_ORDER on x86-64 */
+		return 0;
+	tid = (u32)bpf_get_current_pid_tgid();
+	s = slot_of(tid);
+	if (s && s->tid == tid && ctx->args[0])
+		s->huge = 1;
+	return 0;
+}
+
+/* x86 page fault error code, arch/x86/include/asm/trap_pf.h */
+#define X86_PF_WRITE 2
+#define X86_PF_USER 4
+#define X86_PF_INSTR 16
+
+static __always_inline u16 access_flags(const struct slot *s)
+{
+	u16 flags = FAULT_ACCESS_KNOWN;
+
+	if (s->error_code & X86_PF_WRITE)
+		flags |= FAULT_WRITE;
+	if (s->error_code & X86_PF_INSTR)
+		flags |= FAULT_EXEC;
+	if (!(s->error_code & X86_PF_USER))
+		flags |= FAULT_KERNEL;
+	if (s->huge)
+		flags |= FAULT_HUGE;
+	return flags;
+}
+
+/* What one fault is about, gathered before it is counted. */
+struct fault {
+	u64 pid_tgid;
+	u64 address;
+	u64 ns;
+	u64 object;
+	u16 flags;
+	u8 map;
+	char name[AGG_NAME_LEN];
+};
+
+#define VM_GROWSDOWN 0x100
+#define VM_HUGETLB 0x400000
+#define TMPFS_MAGIC 0x01021994
+#define HUGETLBFS_MAGIC 0x958458f6
+
+static __always_inline u8 map_of_file(const struct file *file, u64 *object)
+{
+	const struct inode *inode = BPF_CORE_READ(file, f_inode);
+	u64 magic = BPF_CORE_READ(inode, i_sb, s_magic);
+
+	*object = BPF_CORE_READ(inode, i_ino);
+	if (magic == TMPFS_MAGIC)
+		return FAULT_MAP_SHMEM;
+	return magic == HUGETLBFS_MAGIC ? FAULT_MAP_HUGETLB : FAULT_MAP_FILE;
+}
+
+/* As fs/proc/task_mmu.c tells heap and stack (vma_is_initial_heap, vma_is_initial_stack). */
+static __always_inline u8 map_of_anon(const struct vm_area_struct *vma)
+{
+	const struct mm_struct *mm = BPF_CORE_READ(vma, vm_mm);
+	u64 start = BPF_CORE_READ(vma, vm_start), end = BPF_CORE_READ(vma, vm_end);
+	u64 stack = BPF_CORE_READ(mm, start_stack);
+
+	if (start < BPF_CORE_READ(mm, brk) && end > BPF_CORE_READ(mm, start_brk))
+		return FAULT_MAP_HEAP;
+	if (start <= stack && end >= stack)
+		return FAULT_MAP_STACK;
+	return FAULT_MAP_ANON;
+}
+
+static long fault_vma(struct task_struct *task, struct vm_area_struct *vma, void *arg)
+{
+	struct fault *f = arg;
+	const struct file *file = BPF_CORE_READ(vma, vm_file);
+
+	f->flags |= FAULT_MAP_KNOWN;
+	if (!file) {
+		f->map = map_of_anon(vma);
+		return 0;
+	}
+	f->map = map_of_file(file, &f->object);
+	bpf_probe_read_kernel_str(f->name, sizeof(f->name),
+		BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	return 0;
+}
+
+static __always_inline void fault_each(const struct fault *f, u32 ustack, u32 kstack)
+{
+	struct fault_event *e = ring_reserve(sizeof(*e));
+
+	if (!e)
+		return;
+	rec_fill(&e->h, REC_FAULT, sizeof(*e));
+	e->tgid = f->pid_tgid >> 32;
+	e->tid = (u32)f->pid_tgid;
+	e->ustack = ustack;
+	e->kstack = kstack;
+	e->address = f->address;
+	e->ns = f->ns;
+	e->cgroup = current_cgroup_id();
+	e->flags = f->flags;
+	e->map = f->map;
+	__builtin_memset(e->reserved, 0, sizeof(e->reserved));
+	bpf_get_current_comm(e->comm, sizeof(e->comm));
+	__builtin_memcpy(e->file, f->name, sizeof(e->file));
+	bpf_ringbuf_submit(e, 0);
+}
+
+static __always_inline void fault_count(void *ctx, struct fault *f, struct probe_counts *c)
+{
+	struct fault_key key = {
+		.tgid = f->pid_tgid >> 32,
+		.tid = config.threads ? (u32)f->pid_tgid : 0,
+		.object = f->object,
+		.flags = f->flags,
+		.map = f->map,
+	};
+	struct agg_value *v;
+
+	if (stack_due(c)) {
+		key.ustack = stack_take(ctx, BPF_F_USER_STACK);
+		key.kstack = stack_take(ctx, 0);
+	}
+	if (scope.each) {
+		fault_each(f, key.ustack, key.kstack);
+		return;
+	}
+	v = agg_get(&table, &key, 1);
+	if (!v)
+		return;
+	if (config.mapping && !v->count)
+		__builtin_memcpy(v->name, f->name, sizeof(v->name));
+	v->count++;
+	if (f->flags & FAULT_ACCESS_KNOWN)
+		agg_time(v, f->ns);
+}
+
+static __always_inline int fault_end(struct bpf_perf_event_data *ctx, u16 flags, bool find_vma)
+{
+	struct fault f = {.pid_tgid = bpf_get_current_pid_tgid(), .flags = flags};
+	struct probe_counts *c;
+	struct slot *s;
+
+	if (!scope_match(f.pid_tgid))
+		return 0;
+	c = counts();
+	if (!c)
+		return 0;
+	c->seen++;
+	f.address = ctx->addr;
+	s = slot_of((u32)f.pid_tgid);
+	if (s && s->tid == (u32)f.pid_tgid) {
+		f.flags |= access_flags(s);
+		f.ns = bpf_ktime_get_ns() - s->start_ns;
+		s->tid = 0;
+	}
+	if (config.mapping && find_vma)
+		bpf_find_vma((void *)bpf_get_current_task_btf(), f.address, fault_vma, &f, 0);
+	else if (config.mapping) {
+		f.flags |= FAULT_REGION;
+		f.object = f.address >> FAULT_REGION_SHIFT;
+	}
+	fault_count(ctx, &f, c);
+	return 0;
+}
+
+SEC("perf_event")
+int fault_minor(struct bpf_perf_event_data *ctx)
+{
+	return fault_end(ctx, 0, false);
+}
+
+SEC("perf_event")
+int fault_major(struct bpf_perf_event_data *ctx)
+{
+	return fault_end(ctx, FAULT_MAJOR, false);
+}
+
+/* The same with the mapping looked up: bpf_find_vma came with 5.17, and a program that names it
+ * does not load before. */
+SEC("perf_event")
+int fault_minor_vma(struct bpf_perf_event_data *ctx)
+{
+	return fault_end(ctx, 0, true);
+}
+
+SEC("perf_event")
+int fault_major_vma(struct bpf_perf_event_data *ctx)
+{
+	return fault_end(ctx, FAULT_MAJOR, true);
+}

@@ -1,0 +1,185 @@
+/* The faults probe: its hooks, and what its tables and ring become as records. */
+#include "probes/faults/faults.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "capture/names.h"
+#include "probes/faults/faults_view.h"
+#include "probes/probe.h"
+
+#include "faults.skel.h"
+
+enum { OPT_MAPPING = 1, OPT_PLAIN = 2 };
+
+#define SW PERF_TYPE_SOFTWARE
+#define MINOR PERF_COUNT_SW_PAGE_FAULTS_MIN
+#define MAJOR PERF_COUNT_SW_PAGE_FAULTS_MAJ
+
+static const struct attach_hook hooks[] = {
+	{
+		.data = "minor and major faults with their mapping",
+		.only = OPT_MAPPING,
+		.required = true,
+		.needs = "perf_event_open",
+		.methods = {
+			{"software events, bpf_find_vma", {},
+				{{"fault_minor_vma", SW, MINOR}, {"fault_major_vma", SW, MAJOR}}, 0},
+			{"software events, mapping by 64 KiB region", {},
+				{{"fault_minor", SW, MINOR}, {"fault_major", SW, MAJOR}}, 0},
+		},
+	},
+	{
+		.data = "minor and major faults",
+		.only = OPT_PLAIN,
+		.required = true,
+		.needs = "perf_event_open",
+		.methods = {
+			{"software events", {}, {{"fault_minor", SW, MINOR}, {"fault_major", SW, MAJOR}}, 0},
+		},
+	},
+	{
+		.data = "kind of access, duration",
+		.needs = "the exceptions tracepoints (x86)",
+		.methods = {
+			{"raw tracepoints exceptions:page_fault_*",
+				{"fault_begin_user", "fault_begin_kernel"}, {}, 0},
+		},
+	},
+	{
+		.data = "huge pages",
+		.methods = {
+			{"raw tracepoint kmem:mm_page_alloc", {"fault_huge"}, {}, 0},
+		},
+	},
+};
+
+static u32 options(const struct capture *c)
+{
+	return capture_by(c, "mapping") ? OPT_MAPPING : OPT_PLAIN;
+}
+
+static int prepare(struct bpf_object *obj, const struct capture *c)
+{
+	struct faults_config config = {
+		.threads = capture_by(c, "thread"),
+		.mapping = capture_by(c, "mapping"),
+	};
+
+	return attach_set_const(obj, "config", &config, sizeof(config));
+}
+
+static u32 key_tgid(const void *key)
+{
+	return ((const struct fault_key *)key)->tgid;
+}
+
+static int added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+{
+	const struct fault_key *k = key;
+	struct faults_agg r = REC_INIT(struct faults_agg, REC_FAULTS_AGG, 0);
+
+	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
+	r.tgid = k->tgid;
+	r.tid = k->tid;
+	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	r.flags = k->flags;
+	r.map = k->map;
+	r.object = k->object;
+	r.count = v->count;
+	r.timed = v->timed;
+	r.total_ns = v->total_ns;
+	r.max_ns = v->max_ns;
+	r.cgroup = v->cgroup;
+	memcpy(r.comm, v->comm, sizeof(r.comm));
+	memcpy(r.file, v->name, sizeof(r.file));
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	return capture_emit(c, &r.h);
+}
+
+static int record(struct capture *c, int stacks, const struct rec *rec)
+{
+	struct fault_event e = *(const struct fault_event *)rec;
+
+	if (rec->kind != REC_FAULT || rec->size != sizeof(e))
+		return 0;
+	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
+	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
+	e.kstack = 0;
+	return capture_emit(c, &e.h);
+}
+
+static const struct probe_bpf bpf = {
+	.elf = faults_bpf__elf_bytes,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.options = options,
+	.prepare = prepare,
+	.tables = {{"table", sizeof(struct fault_key), key_tgid, added}},
+	.record = record,
+};
+
+static const struct field agg_fields[] = {
+	FIELD(struct faults_agg, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(struct faults_agg, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
+	FIELD(struct faults_agg, stack, FIELD_U32, UNIT_STACK, "where the fault happened"),
+	FIELD(struct faults_agg, flags, FIELD_U16, UNIT_HEX,
+		"1 major, 2 write, 4 exec, 8 kernel mode, 16 access known, 32 huge, 64 mapping known, "
+		"128 object is a region"),
+	FIELD(struct faults_agg, map, FIELD_U8, UNIT_ID,
+		"mapping: 1 anonymous, 2 heap, 3 stack, 4 file, 5 shared memory, 6 hugetlb, 7 other"),
+	FIELD(struct faults_agg, object, FIELD_U64, UNIT_HEX, "inode, or address >> 16"),
+	FIELD(struct faults_agg, count, FIELD_U64, UNIT_COUNT, "faults"),
+	FIELD(struct faults_agg, timed, FIELD_U64, UNIT_COUNT, "faults whose duration is known"),
+	FIELD(struct faults_agg, total_ns, FIELD_U64, UNIT_NS, "their time"),
+	FIELD(struct faults_agg, max_ns, FIELD_U64, UNIT_NS, "the longest since the start"),
+	FIELD(struct faults_agg, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
+	FIELD_ARRAY(struct faults_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
+	FIELD_ARRAY(struct faults_agg, file, FIELD_CHARS, UNIT_NONE, AGG_NAME_LEN, "mapped file"),
+	FIELD_ARRAY(struct faults_agg, hist, FIELD_U32, UNIT_COUNT, AGG_SLOTS,
+		"log2 histogram of durations: slot i is 2^(i-1) to 2^i ns"),
+};
+
+static const struct field event_fields[] = {
+	FIELD(struct fault_event, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(struct fault_event, tid, FIELD_U32, UNIT_ID, "thread"),
+	FIELD(struct fault_event, ustack, FIELD_U32, UNIT_STACK, "where the fault happened"),
+	FIELD(struct fault_event, address, FIELD_U64, UNIT_HEX, "the address that faulted"),
+	FIELD(struct fault_event, ns, FIELD_U64, UNIT_NS, "duration, where flags has 16"),
+	FIELD(struct fault_event, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
+	FIELD(struct fault_event, flags, FIELD_U16, UNIT_HEX, "as in faults_agg"),
+	FIELD(struct fault_event, map, FIELD_U8, UNIT_ID, "as in faults_agg"),
+	FIELD_ARRAY(struct fault_event, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
+	FIELD_ARRAY(struct fault_event, file, FIELD_CHARS, UNIT_NONE, AGG_NAME_LEN, "mapped file"),
+};
+
+static const struct kind kinds[] = {
+	KIND(REC_FAULTS_AGG, struct faults_agg, "faults_agg", agg_fields,
+		"page faults of one kind, process and place, since the last such record"),
+	KIND(REC_FAULT, struct fault_event, "fault", event_fields, "one page fault"),
+};
+
+static const char *const examples[] = {
+	"memwhy faults --for 10s", "page faults of all processes for ten seconds",
+	"memwhy faults --stacks -p 1234", "the code paths of one process that fault",
+	"memwhy faults --by mapping -- sort big.txt", "the mappings a command touches first",
+	"memwhy faults --each -c postgres", "each fault as it happens",
+	NULL,
+};
+
+const struct probe probe_faults = {
+	.name = "faults",
+	.summary = "Who takes page faults, where, and how long they take",
+	.details =
+		"Counts page faults exactly, as the kernel does for getrusage(2): minor and major, by "
+		"process, thread, mapping, cgroup or stack, with the kind of access and the time from "
+		"the exception to its end.\n\n"
+		"Faults that the kernel takes on a task's behalf without an exception (MAP_POPULATE, "
+		"mlock, direct I/O) are in getrusage's numbers, and not in these.",
+	.examples = examples,
+	.kinds = kinds,
+	.n_kinds = ARRAY_SIZE(kinds),
+	.bpf = &bpf,
+	.view = &faults_view,
+	.cheap = true,
+};

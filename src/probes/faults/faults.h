@@ -1,0 +1,81 @@
+/* Page faults: what the BPF programs, the probe and its view agree on, and the records. */
+#ifndef MEMWHY_PROBES_FAULTS_H
+#define MEMWHY_PROBES_FAULTS_H
+
+#include "bpf/shared.h"
+
+enum fault_flags {
+	FAULT_MAJOR = 1,	/* needed I/O, as task_struct.maj_flt counts */
+	FAULT_WRITE = 2,	/* the access was a write */
+	FAULT_EXEC = 4,		/* … an instruction fetch */
+	FAULT_KERNEL = 8,	/* … made in kernel mode (copy_to_user and the like) */
+	FAULT_ACCESS_KNOWN = 16, /* WRITE, EXEC, KERNEL and the duration are known */
+	FAULT_HUGE = 32,	/* a huge page was mapped */
+	FAULT_MAP_KNOWN = 64,	/* the mapping was looked up at the fault */
+	FAULT_REGION = 128,	/* object is address >> FAULT_REGION_SHIFT instead */
+};
+
+#define FAULT_REGION_SHIFT 16
+
+enum fault_map {
+	FAULT_MAP_UNKNOWN = 0,
+	FAULT_MAP_ANON,
+	FAULT_MAP_HEAP,
+	FAULT_MAP_STACK,
+	FAULT_MAP_FILE,
+	FAULT_MAP_SHMEM,
+	FAULT_MAP_HUGETLB,
+	FAULT_MAP_OTHER,
+	FAULT_MAP_N,
+};
+
+struct faults_config {
+	u8 threads; /* count by thread, not only by process */
+	u8 mapping; /* look up the mapping */
+	u8 reserved[6];
+};
+
+/* Key of the table of aggregates. */
+struct fault_key {
+	u32 tgid;
+	u32 tid; /* 0 unless by thread */
+	u32 ustack, kstack; /* id in the stack map plus one, 0: none */
+	u64 object; /* inode of the mapped file, or a region (FAULT_REGION) */
+	u16 flags;
+	u8 map; /* enum fault_map */
+	u8 reserved[5];
+};
+
+/* In the ring, one a fault (--each); the same on disk but for the stacks, which become one. */
+struct fault_event {
+	struct rec h;
+	u32 tgid, tid;
+	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
+	u64 address;
+	u64 ns; /* duration; only with FAULT_ACCESS_KNOWN */
+	u64 cgroup;
+	u16 flags;
+	u8 map;
+	u8 reserved[5];
+	char comm[COMM_LEN];
+	char file[AGG_NAME_LEN];
+};
+
+/* On disk: what was counted for one key since the last record of it. */
+struct faults_agg {
+	struct rec h;
+	u32 tgid, tid;
+	u32 stack; /* REC_STACK */
+	u16 flags;
+	u8 map;
+	u8 reserved;
+	u64 object;
+	u64 count;
+	u64 timed, total_ns, max_ns; /* max_ns: since the start */
+	u64 cgroup;
+	char comm[COMM_LEN];
+	char file[AGG_NAME_LEN];
+	u32 hist[AGG_SLOTS];
+};
+
+#endif

@@ -1,0 +1,284 @@
+/* Page faults as tables: sums by the keys of --by, or one row a fault with --each. */
+#include "probes/faults/faults_view.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/by.h"
+#include "analysis/groups.h"
+#include "analysis/hist.h"
+#include "base/util.h"
+
+enum { BY_PROCESS = 1, BY_THREAD = 2, BY_MAPPING = 4, BY_CGROUP = 8, BY_COMM = 16, BY_STACK = 32 };
+
+static const char *const by_keys[] = {
+	"process", "thread", "mapping", "cgroup", "comm", "stack", NULL,
+};
+
+struct key {
+	u32 tgid, tid;
+	u32 stack;
+	u32 map;
+	u64 cgroup;
+	u64 object;
+	char comm[COMM_LEN];
+	char file[AGG_NAME_LEN];
+};
+
+struct sums {
+	u64 count, major, write, exec, kernel, huge;
+	u64 timed, total_ns, max_ns;
+	struct hist hist;
+};
+
+enum {
+	C_PID, C_TID, C_COMM, C_CGROUP, C_MAPPING, C_FILE, C_COUNT, C_MAJOR, C_WRITE, C_EXEC,
+	C_KERNEL, C_HUGE, C_TOTAL, C_P50, C_P99, C_MAX, C_STACK, C_N,
+};
+
+#define TASKS (BY_PROCESS | BY_THREAD)
+
+static const struct by_column columns[C_N] = {
+	[C_PID] = {TASKS, {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"}},
+	[C_TID] = {BY_THREAD, {"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"}},
+	[C_COMM] = {TASKS | BY_COMM, {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
+		"name of the process or thread"}},
+	[C_CGROUP] = {BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0, "control group"}},
+	[C_MAPPING] = {BY_MAPPING, {"mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0,
+		"kind of mapping: anonymous, heap, stack, file, shared memory, hugetlb"}},
+	[C_FILE] = {BY_MAPPING, {"file", "FILE", CELL_TEXT, UNIT_NONE, 0, "name of the mapped file"}},
+	[C_COUNT] = {0, {"count", "FAULTS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "page faults (exact)"}},
+	[C_MAJOR] = {0, {"major", "MAJOR", CELL_U64, UNIT_COUNT, 0, "of these, major: I/O was needed"}},
+	[C_WRITE] = {0, {"write", "WRITE", CELL_U64, UNIT_COUNT, 0, "of these, writes"}},
+	[C_EXEC] = {0, {"exec", "EXEC", CELL_U64, UNIT_COUNT, COL_WIDE, "of these, instruction fetches"}},
+	[C_KERNEL] = {0, {"kernel", "KERNEL", CELL_U64, UNIT_COUNT, 0,
+		"of these, in kernel mode (a system call touched user memory)"}},
+	[C_HUGE] = {0, {"huge", "HUGE", CELL_U64, UNIT_COUNT, 0, "of these, a huge page was mapped"}},
+	[C_TOTAL] = {0, {"total_ns", "TIME", CELL_U64, UNIT_NS, 0, "time in the timed faults"}},
+	[C_P50] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, 0,
+		"median duration (estimated from a log2 histogram)"}},
+	[C_P99] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, 0,
+		"99th percentile (estimated from a log2 histogram)"}},
+	[C_MAX] = {0, {"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}},
+	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the fault"}},
+};
+
+static const struct column each_columns[] = {
+	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "since the start"},
+	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
+	{"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"},
+	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
+	{"type", "TYPE", CELL_TEXT, UNIT_NONE, 0, "minor or major"},
+	{"access", "ACCESS", CELL_TEXT, UNIT_NONE, 0, "read, write or exec"},
+	{"mode", "MODE", CELL_TEXT, UNIT_NONE, 0, "user or kernel"},
+	{"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0, "from the exception to its end"},
+	{"address", "ADDRESS", CELL_U64, UNIT_HEX, 0, "the address that faulted"},
+	{"mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0, "kind of mapping (with --by mapping)"},
+	{"file", "FILE", CELL_TEXT, UNIT_NONE, 0, "name of the mapped file (with --by mapping)"},
+	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the fault"},
+};
+
+struct faults_state {
+	u32 by;
+	struct groups groups;
+	struct column cols[C_N];
+	size_t col_index[C_N];
+	size_t n_cols;
+	VEC(struct fault_event) events;
+};
+
+const char *fault_map_name(u8 map)
+{
+	static const char *const names[FAULT_MAP_N] = {
+		"unknown", "anonymous", "heap", "stack", "file", "shared memory", "hugetlb", "other",
+	};
+
+	return map < FAULT_MAP_N ? names[map] : "unknown";
+}
+
+static int faults_init(void *state, const struct view_options *o, struct err *err)
+{
+	struct faults_state *f = state;
+	int rc = by_parse(o->by ? o->by : faults_view.by_default, by_keys, &f->by, err);
+
+	if (rc)
+		return rc;
+	if (o->stacks)
+		f->by |= BY_STACK;
+	groups_init(&f->groups, sizeof(struct key), sizeof(struct sums));
+	f->n_cols = by_columns(columns, C_N, f->by, f->cols, f->col_index);
+	return 0;
+}
+
+static struct key key_of(const struct faults_state *f, const struct faults_agg *r)
+{
+	struct key k = {};
+
+	if (f->by & (BY_PROCESS | BY_THREAD))
+		k.tgid = r->tgid;
+	if (f->by & BY_THREAD)
+		k.tid = r->tid;
+	if (f->by & BY_STACK)
+		k.stack = r->stack;
+	if (f->by & BY_CGROUP)
+		k.cgroup = r->cgroup;
+	if (f->by & BY_COMM)
+		memcpy(k.comm, r->comm, sizeof(k.comm));
+	if (f->by & BY_MAPPING) {
+		k.map = r->map;
+		k.object = r->object;
+		memcpy(k.file, r->file, sizeof(k.file));
+	}
+	return k;
+}
+
+static void sums_add(struct sums *s, const struct faults_agg *r)
+{
+	s->count += r->count;
+	s->major += r->flags & FAULT_MAJOR ? r->count : 0;
+	s->write += r->flags & FAULT_WRITE ? r->count : 0;
+	s->exec += r->flags & FAULT_EXEC ? r->count : 0;
+	s->kernel += r->flags & FAULT_KERNEL ? r->count : 0;
+	s->huge += r->flags & FAULT_HUGE ? r->count : 0;
+	s->timed += r->timed;
+	s->total_ns += r->total_ns;
+	s->max_ns = MAX(s->max_ns, r->max_ns);
+	hist_merge32(&s->hist, r->hist, AGG_SLOTS);
+}
+
+static int faults_feed(void *state, const struct rec *r)
+{
+	struct faults_state *f = state;
+
+	if (r->kind == REC_FAULTS_AGG) {
+		struct key k = key_of(f, (const struct faults_agg *)r);
+		struct sums *s = groups_get(&f->groups, &k);
+
+		if (!s)
+			return -ENOMEM;
+		sums_add(s, (const struct faults_agg *)r);
+	} else if (r->kind == REC_FAULT) {
+		return vec_push(&f->events, *(const struct fault_event *)r);
+	}
+	return 0;
+}
+
+static const char *comm_of(struct report *r, const struct key *k, u32 by)
+{
+	if (by & (BY_PROCESS | BY_THREAD))
+		return report_text(r, "%s", stream_comm(r->stream, k->tgid, k->tid));
+	return report_text(r, "%.16s", k->comm);
+}
+
+static void row_fill(struct cell all[C_N], struct report *r, const struct key *k,
+	const struct sums *s, u32 by)
+{
+	const char *cgroup = stream_cgroup(r->stream, k->cgroup);
+
+	all[C_PID] = cell_u64(k->tgid);
+	all[C_TID] = cell_u64(k->tid);
+	all[C_COMM] = cell_text(comm_of(r, k, by));
+	all[C_CGROUP] = cell_text(cgroup);
+	all[C_MAPPING] = cell_text(fault_map_name((u8)k->map));
+	all[C_FILE] = k->file[0] ? cell_text(report_text(r, "%.32s", k->file)) : (struct cell){};
+	all[C_COUNT] = cell_u64(s->count);
+	all[C_MAJOR] = cell_u64(s->major);
+	all[C_STACK] = cell_stack(k->stack);
+	if (!s->timed)
+		return; /* without the exceptions tracepoints these are not known */
+	all[C_WRITE] = cell_u64(s->write);
+	all[C_EXEC] = cell_u64(s->exec);
+	all[C_KERNEL] = cell_u64(s->kernel);
+	all[C_HUGE] = cell_u64(s->huge);
+	all[C_TOTAL] = cell_u64(s->total_ns);
+	all[C_P50] = cell_u64(hist_quantile(&s->hist, 0.5, s->max_ns));
+	all[C_P99] = cell_u64(hist_quantile(&s->hist, 0.99, s->max_ns));
+	all[C_MAX] = cell_u64(s->max_ns);
+}
+
+static int faults_report(void *state, struct report *r)
+{
+	struct faults_state *f = state;
+	struct table *t = report_table(r, "faults", "Page faults", f->cols, f->n_cols);
+
+	if (!t)
+		return -ENOMEM;
+	t->sort = "count";
+	t->empty = "No page faults in scope.";
+	for (size_t i = 0; i < f->groups.n; i++) {
+		struct cell all[C_N] = {};
+		struct cell *row = table_row(t);
+
+		if (!row)
+			return -ENOMEM;
+		row_fill(all, r, groups_key(&f->groups, i), groups_value(&f->groups, i), f->by);
+		for (size_t c = 0; c < f->n_cols; c++)
+			row[c] = all[f->col_index[c]];
+	}
+	return 0;
+}
+
+static const char *access_name(u16 flags)
+{
+	return flags & FAULT_WRITE ? "write" : flags & FAULT_EXEC ? "exec" : "read";
+}
+
+static void each_fill(struct cell *row, struct report *r, const struct fault_event *e)
+{
+	bool known = e->flags & FAULT_ACCESS_KNOWN;
+
+	row[0] = cell_u64(e->h.time_ns - r->stream->session.h.time_ns);
+	row[1] = cell_u64(e->tgid);
+	row[2] = cell_u64(e->tid);
+	row[3] = cell_text(report_text(r, "%.16s", e->comm));
+	row[4] = cell_text(e->flags & FAULT_MAJOR ? "major" : "minor");
+	row[5] = cell_text(known ? access_name(e->flags) : NULL);
+	row[6] = cell_text(!known ? NULL : e->flags & FAULT_KERNEL ? "kernel" : "user");
+	row[7] = known ? cell_u64(e->ns) : (struct cell){};
+	row[8] = cell_u64(e->address);
+	row[9] = cell_text(e->map ? fault_map_name(e->map) : NULL);
+	row[10] = e->file[0] ? cell_text(report_text(r, "%.32s", e->file)) : (struct cell){};
+	row[11] = cell_stack(e->ustack);
+}
+
+static struct table *faults_each(void *state, struct report *r)
+{
+	struct faults_state *f = state;
+	struct table *t = report_table(r, "fault", "Page faults, each", each_columns,
+		ARRAY_SIZE(each_columns));
+
+	vec_each(e, &f->events) {
+		struct cell *row = t ? table_row(t) : NULL;
+
+		if (!row)
+			break;
+		each_fill(row, r, e);
+	}
+	f->events.n = 0;
+	return t;
+}
+
+static void faults_reset(void *state)
+{
+	groups_clear(&((struct faults_state *)state)->groups);
+}
+
+static void faults_destroy(void *state)
+{
+	struct faults_state *f = state;
+
+	groups_free(&f->groups);
+	vec_free(&f->events);
+}
+
+const struct view faults_view = {
+	.size = sizeof(struct faults_state),
+	.by_default = "process",
+	.by_keys = by_keys,
+	.init = faults_init,
+	.feed = faults_feed,
+	.report = faults_report,
+	.each = faults_each,
+	.reset = faults_reset,
+	.destroy = faults_destroy,
+};

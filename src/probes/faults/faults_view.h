@@ -1,0 +1,13 @@
+/* What `memwhy faults` shows, and the sums that rules of `check` look at. */
+#ifndef MEMWHY_PROBES_FAULTS_VIEW_H
+#define MEMWHY_PROBES_FAULTS_VIEW_H
+
+#include "probes/faults/faults.h"
+#include "report/view.h"
+
+extern const struct view faults_view;
+
+/* "anonymous", "heap", … */
+const char *fault_map_name(u8 map);
+
+#endif

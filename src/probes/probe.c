@@ -1,0 +1,19 @@
+/* See probe.h. */
+#include "probes/probe.h"
+
+#include <string.h>
+
+const struct probe *const probes[] = {
+#define PROBE(id_, ...) &probe_##id_,
+#include "probes/probes.def"
+#undef PROBE
+};
+const size_t probes_n = ARRAY_SIZE(probes);
+
+const struct probe *probe_find(const char *name)
+{
+	for (size_t i = 0; i < probes_n; i++)
+		if (!strcmp(probes[i]->name, name))
+			return probes[i];
+	return NULL;
+}

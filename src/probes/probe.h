@@ -1,0 +1,100 @@
+/*
+ * A probe: one source of records and what its command shows of them. A probe is one folder and
+ * one row in probes.def; from the row come its command, its `doctor` line, its part of the log's
+ * schema and its documentation check.
+ *
+ * A probe describes itself; it has no loop of its own. What all of them do alike (attach, drain,
+ * count losses, sample) is in probes/run.c.
+ */
+#ifndef MEMWHY_PROBES_PROBE_H
+#define MEMWHY_PROBES_PROBE_H
+
+#include "capture/attach.h"
+#include "capture/capture.h"
+#include "event/schema.h"
+#include "report/view.h"
+
+/* A table of aggregates (AGG_TABLE in the BPF object). */
+struct probe_table {
+	const char *map;
+	u32 key_size;
+	u32 (*tgid)(const void *key); /* see table.h */
+	/* Sends what was added to a key as a record. stacks: descriptor of the stack map. */
+	int (*added)(struct capture *c, int stacks, const void *key, const struct agg_value *v);
+};
+
+#define PROBE_TABLES 6
+
+/* BPF programs with tables and a ring. */
+struct probe_bpf {
+	const void *(*elf)(size_t *ret_size); /* the skeleton's X_bpf__elf_bytes */
+	const struct attach_hook *hooks;
+	size_t n_hooks;
+	u32 (*options)(const struct capture *c); /* bits for `only` in hooks; may be NULL */
+	/* Sets the probe's constants in the object; may be NULL. */
+	int (*prepare)(struct bpf_object *obj, const struct capture *c);
+	struct probe_table tables[PROBE_TABLES];
+	/* Sends what a record from the ring becomes on disk; NULL: the probe sends none. */
+	int (*record)(struct capture *c, int stacks, const struct rec *r);
+};
+
+/* Reads /proc or /sys at the start, at every tick, and at the end. */
+struct probe_sampler {
+	size_t size;  /* of its state, zeroed before open */
+	u64 every_ns; /* between samples; 0: only at the start, ticks and the end */
+	int (*open)(struct capture *c, void *state, struct err *err); /* may be NULL */
+	int (*sample)(struct capture *c, void *state);
+	void (*close)(void *state); /* may be NULL */
+	/* Says with capture_method what can be read here. */
+	int (*survey)(struct capture *c);
+};
+
+struct probe {
+	const char *name;
+	const char *summary; /* one line, for help and doctor: "Who takes page faults, …" */
+	const char *details; /* paragraphs for the man page, separated by blank lines */
+	const char *const *examples; /* pairs of command line and what it does; NULL-terminated */
+	const struct kind *kinds;
+	size_t n_kinds;
+	const struct probe_bpf *bpf;	     /* either or both */
+	const struct probe_sampler *sampler;
+	/* What the command of this name shows; NULL: the probe has no command of its own. */
+	const struct view *view;
+	bool cheap; /* `check` may run it on a busy machine */
+};
+
+#define PROBE(id_) extern const struct probe probe_##id_;
+#include "probes/probes.def"
+#undef PROBE
+
+extern const struct probe *const probes[];
+extern const size_t probes_n;
+
+const struct probe *probe_find(const char *name);
+
+/* A probe at work. */
+struct probe_run;
+
+/* Attaches and takes the first sample; events count from here on. c must outlive the run. */
+int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret, struct err *err);
+/* Readable when single events wait; -1 when there will be none. */
+int probe_fd(struct probe_run *run);
+/* Sends the single events that wait. */
+int probe_drain_ring(struct probe_run *run);
+/* Takes a sample if one is due at now_ns. */
+int probe_sample(struct probe_run *run, u64 now_ns);
+/* When the next sample is due; UINT64_MAX: never. */
+u64 probe_next_sample(const struct probe_run *run);
+/* Sends all there is: aggregates, single events, a sample, REC_LOSS. */
+int probe_drain(struct probe_run *run);
+/* Adds a process to the scope (-- CMD). */
+int probe_scope_add(struct probe_run *run, u32 tgid);
+/* Ends counting; probe_drain may be called once more. */
+void probe_stop(struct probe_run *run);
+/* Of the BPF programs, since the start; see attach_cost. */
+int probe_cost(struct probe_run *run, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes);
+void probe_close(struct probe_run *run);
+/* Says with REC_METHODs what works here; nothing stays attached. */
+int probe_survey(const struct probe *p, struct capture *c, struct err *err);
+
+#endif

@@ -1,0 +1,260 @@
+/* A probe at work: what all probes do alike. See probe.h. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "capture/names.h"
+#include "capture/ring.h"
+#include "capture/table.h"
+#include "probes/probe.h"
+
+#include <bpf/bpf.h>
+
+struct probe_run {
+	const struct probe *probe;
+	struct capture *c;
+	struct attached *attached;
+	struct ring *ring;
+	struct table *tables[PROBE_TABLES];
+	struct table_ctx {
+		struct probe_run *run;
+		const struct probe_table *table;
+	} ctx[PROBE_TABLES];
+	int stacks; /* descriptor of the stack map */
+	void *state; /* of the sampler */
+	u64 next_sample_ns;
+};
+
+static int prepare(struct bpf_object *obj, void *arg)
+{
+	struct probe_run *run = arg;
+	const struct probe_bpf *b = run->probe->bpf;
+	int rc = 0;
+
+	for (size_t i = 0; i < PROBE_TABLES && b->tables[i].map && !rc; i++)
+		rc = attach_set_entries(obj, b->tables[i].map,
+			attach_table_entries(b->tables[i].key_size));
+	return rc || !b->prepare ? rc : b->prepare(obj, run->c);
+}
+
+static struct attach_spec spec_of(struct probe_run *run)
+{
+	const struct probe_bpf *b = run->probe->bpf;
+	struct attach_spec spec = {
+		.hooks = b->hooks,
+		.n_hooks = b->n_hooks,
+		.options = b->options ? b->options(run->c) : 0,
+		.prepare = prepare,
+		.arg = run,
+	};
+
+	spec.elf = b->elf(&spec.elf_size);
+	return spec;
+}
+
+static int table_added(void *arg, const void *key, const struct agg_value *v)
+{
+	struct table_ctx *t = arg;
+
+	return t->table->added(t->run->c, t->run->stacks, key, v);
+}
+
+static int ring_record(void *arg, const struct rec *r)
+{
+	struct probe_run *run = arg;
+
+	return run->probe->bpf->record(run->c, run->stacks, r);
+}
+
+static int tables_open(struct probe_run *run)
+{
+	const struct probe_bpf *b = run->probe->bpf;
+	int rc = 0;
+
+	for (size_t i = 0; i < PROBE_TABLES && b->tables[i].map && !rc; i++) {
+		run->ctx[i] = (struct table_ctx){run, &b->tables[i]};
+		rc = table_open(
+			&(struct table_spec){
+				.map = attach_map(run->attached, b->tables[i].map),
+				.key_size = b->tables[i].key_size,
+				.added = table_added,
+				.arg = &run->ctx[i],
+				.tgid = b->tables[i].tgid,
+			},
+			&run->tables[i]);
+	}
+	return rc;
+}
+
+static int bpf_open(struct probe_run *run, struct err *err)
+{
+	struct attach_spec spec = spec_of(run);
+	int rc = attach_open(run->c, &spec, &run->attached, err);
+
+	if (rc)
+		return rc;
+	run->stacks = attach_map(run->attached, "stacks");
+	vec_each(pid, &run->c->opt.scope.tasks)
+		if (!rc)
+			rc = probe_scope_add(run, *pid);
+	if (!rc)
+		rc = tables_open(run);
+	if (!rc && run->probe->bpf->record && run->c->opt.each)
+		rc = ring_open(attach_map(run->attached, "ring"), ring_record, run, &run->ring);
+	return rc ? err_errno(err, rc, "%s: reading BPF maps", run->probe->name) : 0;
+}
+
+static int sampler_open(struct probe_run *run, struct err *err)
+{
+	const struct probe_sampler *s = run->probe->sampler;
+	int rc = 0;
+
+	run->state = calloc(1, MAX(s->size, 1UL));
+	if (!run->state)
+		return err_errno(err, -ENOMEM, "%s", run->probe->name);
+	if (s->open)
+		rc = s->open(run->c, run->state, err);
+	return rc ? rc : probe_sample(run, clock_mono_ns());
+}
+
+int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret, struct err *err)
+{
+	struct probe_run *run = calloc(1, sizeof(*run));
+	int rc = 0;
+
+	if (!run)
+		return err_errno(err, -ENOMEM, "%s", p->name);
+	run->probe = p;
+	run->c = c;
+	c->probe = p->name;
+	if (p->bpf)
+		rc = bpf_open(run, err);
+	if (!rc && p->sampler)
+		rc = sampler_open(run, err);
+	if (rc) {
+		probe_close(run);
+		return rc;
+	}
+	*ret = run;
+	return 0;
+}
+
+int probe_scope_add(struct probe_run *run, u32 tgid)
+{
+	u8 one = 1;
+
+	if (!run->attached)
+		return 0;
+	return bpf_map_update_elem(attach_map(run->attached, "scope_tasks"), &tgid, &one, BPF_ANY)
+		? -errno
+		: 0;
+}
+
+int probe_fd(struct probe_run *run)
+{
+	return run->ring ? ring_fd(run->ring) : -1;
+}
+
+int probe_drain_ring(struct probe_run *run)
+{
+	run->c->probe = run->probe->name;
+	return run->ring ? ring_drain(run->ring) : 0;
+}
+
+u64 probe_next_sample(const struct probe_run *run)
+{
+	return run->next_sample_ns ? run->next_sample_ns : UINT64_MAX;
+}
+
+int probe_sample(struct probe_run *run, u64 now_ns)
+{
+	const struct probe_sampler *s = run->probe->sampler;
+
+	if (!s || now_ns < run->next_sample_ns)
+		return 0;
+	if (s->every_ns)
+		run->next_sample_ns = now_ns + s->every_ns;
+	run->c->probe = run->probe->name;
+	return s->sample(run->c, run->state);
+}
+
+static int losses_send(struct probe_run *run)
+{
+	struct probe_counts n;
+	u64 delivered = run->ring ? ring_delivered(run->ring) : 0, lost;
+	int rc = attach_counts(run->attached, &n);
+	char reason[64] = "";
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < PROBE_TABLES && run->tables[i]; i++)
+		delivered += table_delivered(run->tables[i]);
+	lost = n.lost_ring + n.lost_map;
+	if (lost)
+		snprintf(reason, sizeof(reason), "%s", n.lost_ring ? "ring full: larger --ring-size"
+								   : "table full: narrower scope");
+	if (n.lost_stack)
+		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack", n.lost_stack);
+	if (n.lost_scope)
+		capture_note(run->c, NOTE_WARNING, "%llu children could not be followed", n.lost_scope);
+	return capture_loss(run->c, n.seen, delivered, lost, reason);
+}
+
+int probe_drain(struct probe_run *run)
+{
+	int rc = probe_drain_ring(run);
+
+	for (size_t i = 0; i < PROBE_TABLES && run->tables[i] && !rc; i++)
+		rc = table_drain(run->tables[i]);
+	if (!rc && run->attached)
+		rc = losses_send(run);
+	if (!rc && run->probe->sampler)
+		rc = run->probe->sampler->sample(run->c, run->state);
+	return rc;
+}
+
+void probe_stop(struct probe_run *run)
+{
+	if (run->attached)
+		attach_stop(run->attached);
+}
+
+int probe_cost(struct probe_run *run, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes)
+{
+	if (run->attached)
+		return attach_cost(run->attached, ret_ns, ret_runs, ret_map_bytes);
+	*ret_ns = *ret_runs = *ret_map_bytes = 0;
+	return 0;
+}
+
+void probe_close(struct probe_run *run)
+{
+	const struct probe_sampler *s;
+
+	if (!run)
+		return;
+	s = run->probe->sampler;
+	if (s && s->close && run->state)
+		s->close(run->state);
+	free(run->state);
+	for (size_t i = 0; i < PROBE_TABLES; i++)
+		table_close(run->tables[i]);
+	ring_close(run->ring);
+	attach_close(run->attached);
+	free(run);
+}
+
+int probe_survey(const struct probe *p, struct capture *c, struct err *err)
+{
+	struct probe_run run = {.probe = p, .c = c};
+	struct attach_spec spec;
+	int rc = 0;
+
+	c->probe = p->name;
+	if (p->bpf) {
+		spec = spec_of(&run);
+		rc = attach_survey(c, &spec, err);
+	}
+	if (p->sampler && p->sampler->survey)
+		p->sampler->survey(c);
+	return rc;
+}

@@ -1,0 +1,41 @@
+/*
+ * Renderers: one a format, one file each. They see the report and nothing else; they write to a
+ * str and know neither files nor terminals beyond the flags here.
+ */
+#ifndef MEMWHY_RENDER_RENDER_H
+#define MEMWHY_RENDER_RENDER_H
+
+#include "base/str.h"
+#include "report/report.h"
+
+struct render_options {
+	bool colour;
+	bool wide;
+	bool quiet;   /* no header, no notes: rows and findings only */
+	bool verbose; /* all columns' help, addresses in stacks */
+	u16 width;    /* columns of text, 100 unless the terminal is narrower */
+};
+
+struct renderer {
+	const char *name; /* as in -o NAME */
+	const char *help;
+	/* The whole report. */
+	void (*report)(const struct report *r, const struct render_options *o, struct str *out);
+	/*
+	 * Streaming (--each): rows of the table from `from` on, as they come; NULL where the
+	 * format is one object and must wait for the end. `first`: nothing was printed before.
+	 */
+	void (*rows)(const struct report *r, const struct table *t, size_t from, bool first,
+		const struct render_options *o, struct str *out);
+	/* What follows the last rows(): losses, cost and notes; in JSON Lines, the last line.
+	 * NULL when nothing does. */
+	void (*end)(const struct report *r, const struct render_options *o, struct str *out);
+};
+
+extern const struct renderer renderers[];
+extern const size_t renderers_n;
+
+/* NULL when there is no such format. */
+const struct renderer *renderer_find(const char *name);
+
+#endif

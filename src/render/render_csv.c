@@ -1,0 +1,84 @@
+/*
+ * -o csv: one table as RFC 4180 has it, with one difference: lines end as Unix tools expect,
+ * without a carriage return. Control characters are escaped, so a row is always one line.
+ */
+#include <string.h>
+
+#include "render/render_cell.h"
+#include "render/render_view.h"
+#include "render/renderers.h"
+
+static void field_add(struct str *out, const char *text)
+{
+	if (!strpbrk(text, ",\"") && text[0] != ' ') {
+		str_add(out, text);
+		return;
+	}
+	str_addc(out, '"');
+	for (; *text; text++) {
+		if (*text == '"')
+			str_addc(out, '"');
+		str_addc(out, *text);
+	}
+	str_addc(out, '"');
+}
+
+static void head_line(struct str *out, const struct view *v)
+{
+	for (size_t i = 0; i < v->n_cols; i++) {
+		if (i)
+			str_addc(out, ',');
+		field_add(out, view_column(v, i)->name);
+	}
+	str_addc(out, '\n');
+}
+
+static void row_line(struct str *out, const struct report *r, const struct view *v, size_t row)
+{
+	_cleanup_str_ struct str cell = {};
+
+	for (size_t i = 0; i < v->n_cols; i++) {
+		str_clear(&cell);
+		cell_add_bare(&cell, r->stream, view_cell(v, row, i));
+		if (i)
+			str_addc(out, ',');
+		field_add(out, str_get(&cell));
+	}
+	str_addc(out, '\n');
+}
+
+void csv_report(const struct report *r, const struct render_options *o, struct str *out)
+{
+	struct views vs;
+
+	(void)o;
+	if (views_open(r, 0, &vs)) {
+		out->failed = true;
+		return;
+	}
+	if (vs.v.n) {
+		const struct view *v = &vs.v.v[0];
+
+		head_line(out, v);
+		for (size_t row = 0; row < v->n_rows; row++)
+			row_line(out, r, v, row);
+	}
+	views_close(&vs);
+}
+
+void csv_rows(const struct report *r, const struct table *t, size_t from, bool first,
+	const struct render_options *o, struct str *out)
+{
+	struct view v;
+
+	(void)o;
+	if (view_open(r, t, 0, &v)) {
+		out->failed = true;
+		return;
+	}
+	if (first)
+		head_line(out, &v);
+	for (size_t row = from; row < v.n_rows; row++)
+		row_line(out, r, &v, row);
+	view_close(&v);
+}

@@ -1,0 +1,204 @@
+/* The widths of the columns of a text table, and its rows. See render_text.h. */
+#include <string.h>
+
+#include "render/render_cell.h"
+#include "render/render_text.h"
+
+#define GAP 2
+#define TEXT_MIN 8 /* no text column is cut to less than this */
+#define UNLIMITED (1UL << 40)
+
+static bool in_grid(const struct column *c)
+{
+	return c->type != CELL_STACK && c->type != CELL_HIST;
+}
+
+static int grid_init(const struct view *v, const struct render_options *o, struct grid *ret)
+{
+	struct grid g = {.view = v, .o = o};
+
+	g.cols = calloc(v->n_cols + 1, sizeof(*g.cols));
+	if (!g.cols)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->n_cols; i++) {
+		const struct column *c = view_column(v, i);
+
+		if (!in_grid(c))
+			continue;
+		g.cols[g.n++] = (struct grid_column){
+			.col = c,
+			.view_col = i,
+			.right = c->type != CELL_TEXT && c->type != CELL_BOOL,
+		};
+	}
+	*ret = g;
+	return 0;
+}
+
+void grid_close(struct grid *g)
+{
+	free(g->cols);
+	*g = (struct grid){};
+}
+
+static void grid_measure(struct grid *g)
+{
+	_cleanup_str_ struct str cell = {};
+
+	for (size_t i = 0; i < g->n; i++) {
+		struct grid_column *c = &g->cols[i];
+		size_t head = text_width(c->col->title), wide = head;
+
+		for (size_t row = 0; row < g->view->n_rows; row++) {
+			str_clear(&cell);
+			cell_add(&cell, c->col, view_cell(g->view, row, c->view_col), g->compact);
+			wide = MAX(wide, text_width(str_get(&cell)));
+		}
+		c->natural = wide;
+		c->min = wide;
+		if (c->col->type == CELL_TEXT && wide > TEXT_MIN)
+			c->min = MAX(head, (size_t)TEXT_MIN);
+	}
+}
+
+static size_t grid_width(const struct grid *g)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < g->n; i++)
+		sum += g->cols[i].width + (i ? GAP : 0);
+	return sum;
+}
+
+/* The widest column that can be cut, NULL when there is none. */
+static struct grid_column *grid_widest(struct grid *g)
+{
+	struct grid_column *widest = NULL;
+
+	for (size_t i = 0; i < g->n; i++) {
+		struct grid_column *c = &g->cols[i];
+
+		if (c->width > c->min && (!widest || c->width > widest->width))
+			widest = c;
+	}
+	return widest;
+}
+
+static bool grid_fit(struct grid *g, size_t width)
+{
+	struct grid_column *c;
+	size_t sum;
+
+	for (size_t i = 0; i < g->n; i++)
+		g->cols[i].width = g->cols[i].natural;
+	for (sum = grid_width(g); sum > width; sum--) {
+		c = grid_widest(g);
+		if (!c)
+			return false;
+		c->width--;
+	}
+	return true;
+}
+
+int grid_open(const struct view *v, const struct render_options *o, struct grid *ret)
+{
+	size_t width = o->wide ? UNLIMITED : prose_width(o);
+	struct grid g;
+	int rc = grid_init(v, o, &g);
+
+	if (rc)
+		return rc;
+	grid_measure(&g);
+	if (!grid_fit(&g, width)) {
+		g.compact = true;
+		grid_measure(&g);
+	}
+	while (!grid_fit(&g, width) && g.n > 1) {
+		g.n--;
+		g.n_dropped++;
+	}
+	*ret = g;
+	return 0;
+}
+
+static size_t fixed_width(const struct column *c)
+{
+	if (c->type == CELL_TEXT)
+		return strcmp(c->name, "comm") ? 32 : COMM_LEN;
+	switch (c->unit) {
+	case UNIT_BYTES: /* 1023 KiB */
+	case UNIT_NS:	 /* 1.25 us */
+	case UNIT_RATIO: /* 100.0 % */
+		return 8;
+	case UNIT_COUNT:
+	case UNIT_PAGES:
+		return 10;
+	case UNIT_HEX:
+		return 18;
+	default: /* a pid */
+		return 7;
+	}
+}
+
+int grid_open_fixed(const struct view *v, const struct render_options *o, struct grid *ret)
+{
+	size_t width = o->wide ? UNLIMITED : prose_width(o);
+	struct grid g;
+	int rc = grid_init(v, o, &g);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < g.n; i++) {
+		struct grid_column *c = &g.cols[i];
+		size_t head = text_width(c->col->title);
+		bool rest = i + 1 == g.n && c->col->type == CELL_TEXT;
+
+		c->natural = MAX(head, rest ? prose_width(o) : fixed_width(c->col));
+		c->min = c->col->type == CELL_TEXT ? MAX(head, (size_t)TEXT_MIN) : c->natural;
+	}
+	while (!grid_fit(&g, width) && g.n > 1) {
+		g.n--;
+		g.n_dropped++;
+	}
+	*ret = g;
+	return 0;
+}
+
+/* The text of one cell in its place; nothing is padded at the end of a line. */
+static void place_add(struct str *out, const struct grid *g, size_t i, const char *text)
+{
+	const struct grid_column *c = &g->cols[i];
+	size_t wide = text_width(text), pad = wide < c->width ? c->width - wide : 0;
+
+	if (i)
+		pad_add(out, GAP);
+	if (c->right)
+		pad_add(out, pad);
+	if (c->col->type == CELL_TEXT && !g->o->wide)
+		shrink_add(out, text, c->width);
+	else
+		str_add(out, text);
+	if (!c->right && i + 1 < g->n)
+		pad_add(out, pad);
+}
+
+void grid_head_add(struct str *out, const struct grid *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		place_add(out, g, i, g->cols[i].col->title);
+	str_addc(out, '\n');
+}
+
+void grid_row_add(struct str *out, const struct grid *g, size_t row)
+{
+	_cleanup_str_ struct str cell = {};
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct grid_column *c = &g->cols[i];
+
+		str_clear(&cell);
+		cell_add(&cell, c->col, view_cell(g->view, row, c->view_col), g->compact);
+		place_add(out, g, i, str_get(&cell));
+	}
+	str_addc(out, '\n');
+}

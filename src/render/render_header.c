@@ -1,0 +1,211 @@
+/* The first lines of a text report: what was looked at, how much was seen and lost, and what the
+ * looking cost. */
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "render/render_cell.h"
+#include "render/render_text.h"
+
+/* Items joined by separators; an item that does not fit begins a new line. */
+struct items {
+	struct str *out;
+	size_t width, at;
+	const char *separator;
+	bool any;
+};
+
+static void item_add(struct items *i, const char *text)
+{
+	size_t wide = text_width(text), gap = text_width(i->separator);
+
+	if (i->any && i->at + gap + wide > i->width) {
+		str_add(i->out, "\n  ");
+		i->at = 2;
+	} else if (i->any) {
+		str_add(i->out, i->separator);
+		i->at += gap;
+	}
+	shrink_add(i->out, text, i->width - i->at);
+	i->at += MIN(wide, i->width - i->at);
+	i->any = true;
+}
+
+static void items_end(struct items *i)
+{
+	if (i->any)
+		str_addc(i->out, '\n');
+	i->any = false;
+	i->at = 0;
+}
+
+static void item_add_take(struct items *i, struct str *text)
+{
+	item_add(i, str_get(text));
+	str_free(text);
+}
+
+static const char *plural(u64 n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void share_add(struct str *out, u64 part, u64 whole)
+{
+	static const struct column ratio = {.unit = UNIT_RATIO};
+	struct cell share = cell_f64((double)part / (double)whole);
+
+	cell_add(out, &ratio, &share, false);
+}
+
+static void host_items(struct items *i, const struct rec_host *h)
+{
+	struct str t = {};
+
+	if (h->kernel[0]) {
+		str_add(&t, "Linux ");
+		str_add_escaped(&t, h->kernel);
+		item_add_take(i, &t);
+	}
+	if (h->cpus) {
+		str_addf(&t, "%u CPU%s, %u node%s", h->cpus, plural(h->cpus), h->nodes,
+			plural(h->nodes));
+		item_add_take(i, &t);
+	}
+}
+
+static void interval_items(struct items *i, const struct report *r)
+{
+	time_t wall = (time_t)(report_wall_ns(r) / NSEC_PER_SEC);
+	const struct stream *s = r->stream;
+	struct str t = {};
+	char buf[64];
+	struct tm tm;
+
+	if (wall && gmtime_r(&wall, &tm)) {
+		strftime(buf, sizeof(buf), "%Y-%m-%d %H:%M:%S UTC", &tm);
+		item_add(i, buf);
+	}
+	str_addf(&t, "%.1f s", (double)stream_interval_ns(s) / 1e9);
+	item_add_take(i, &t);
+	if (s->session.scope[0]) {
+		str_add_escaped(&t, s->session.scope);
+		item_add_take(i, &t);
+	}
+}
+
+static void event_items(struct items *i, const struct stream *s)
+{
+	const char *label = "events: ";
+	struct str t = {};
+
+	vec_each(l, &s->losses) {
+		str_add(&t, label);
+		str_add_escaped(&t, l->probe);
+		str_addc(&t, ' ');
+		count_add(&t, l->delivered);
+		item_add_take(i, &t);
+		label = "";
+	}
+	if (s->losses.n && !stream_lost(s))
+		item_add(i, "none lost");
+}
+
+static void cost_items(struct items *i, const struct stream *s)
+{
+	const struct rec_cost *c = &s->cost;
+	/* Cost counts from the start of the session, not of the interval. */
+	u64 elapsed = s->has_session && s->last_ns > s->session.h.time_ns ?
+			      s->last_ns - s->session.h.time_ns :
+			      stream_interval_ns(s);
+	char buf[UNIT_BUF];
+	struct str t = {};
+
+	if (!c->cpu_ns && !c->rss_bytes)
+		return;
+	str_add(&t, "cost: ");
+	if (elapsed) {
+		share_add(&t, c->cpu_ns, elapsed);
+		str_add(&t, " of one CPU");
+		item_add_take(i, &t);
+	}
+	if (c->bpf_runs) {
+		str_addf(&t, "BPF %s", fmt_ns(buf, c->bpf_ns));
+		str_addf(&t, " (%s a run)", fmt_ns(buf, c->bpf_ns / c->bpf_runs));
+		item_add_take(i, &t);
+	}
+	str_addf(&t, "RSS %s", fmt_bytes(buf, c->rss_bytes));
+	item_add_take(i, &t);
+}
+
+static void alarm_add(struct str *out, const char *text, const struct render_options *o)
+{
+	style_begin(out, o, STYLE_RED);
+	wrap_add(out, text, 0, 2, prose_width(o));
+	style_end(out, o);
+}
+
+static void losses_add(struct str *out, const struct stream *s, const struct render_options *o)
+{
+	vec_each(l, &s->losses) {
+		_cleanup_str_ struct str t = {};
+		u64 seen = l->seen ? l->seen : l->delivered + l->lost;
+
+		if (!l->lost)
+			continue;
+		str_addf(&t, "LOST: %s lost ", l->probe);
+		count_add(&t, l->lost);
+		str_add(&t, " of ");
+		count_add(&t, seen);
+		str_add(&t, " events (");
+		share_add(&t, l->lost, seen);
+		str_addc(&t, ')');
+		if (l->reason[0])
+			str_addf(&t, ": %s", l->reason);
+		alarm_add(out, str_get(&t), o);
+	}
+	if (s->damage[0]) {
+		_cleanup_str_ struct str t = {};
+
+		str_addf(&t, "INCOMPLETE: %s", s->damage);
+		alarm_add(out, str_get(&t), o);
+	}
+}
+
+static void methods_add(struct str *out, const struct stream *s, const struct render_options *o)
+{
+	vec_each(m, &s->methods) {
+		_cleanup_str_ struct str t = {};
+
+		str_addf(&t, "method: %s %s: %s", m->probe, m->data,
+			m->method[0] ? m->method : m->missing);
+		wrap_add(out, str_get(&t), 0, 2, prose_width(o));
+	}
+}
+
+void header_add_totals(struct str *out, const struct report *r, const struct render_options *o)
+{
+	struct items i = {.out = out, .width = prose_width(o), .separator = ", "};
+
+	event_items(&i, r->stream);
+	items_end(&i);
+	cost_items(&i, r->stream);
+	items_end(&i);
+	losses_add(out, r->stream, o);
+}
+
+void header_add(struct str *out, const struct report *r, const struct render_options *o)
+{
+	struct items i = {.out = out, .width = prose_width(o), .separator = " · "};
+	struct str t = {};
+
+	str_addf(&t, "memwhy %s", r->command);
+	item_add_take(&i, &t);
+	host_items(&i, &r->stream->host);
+	interval_items(&i, r);
+	items_end(&i);
+	header_add_totals(out, r, o);
+	if (o->verbose)
+		methods_add(out, r->stream, o);
+}

@@ -1,0 +1,279 @@
+/* A table as text: its grid, and the stacks and histograms below its rows. See render_text.h. */
+#include <string.h>
+
+#include "render/render_cell.h"
+#include "render/render_text.h"
+
+#define INDENT 4
+#define STACK_LIMIT 10
+#define BAR_MAX 40
+
+struct frames {
+	struct str *out;
+	const struct render_options *o;
+	struct str line;
+	size_t n, limit;
+};
+
+static void frame_add(void *arg, const struct stack_line *l)
+{
+	struct frames *f = arg;
+	_cleanup_str_ struct str escaped = {};
+
+	if (f->n++ >= f->limit)
+		return;
+	str_clear(&f->line);
+	if (f->o->verbose && !l->inlined)
+		str_addf(&f->line, "%16llx ", l->address);
+	else if (f->o->verbose)
+		pad_add(&f->line, 17);
+	stack_line_add(&f->line, l, f->o->verbose);
+	str_add_escaped(&escaped, str_get(&f->line));
+	pad_add(f->out, INDENT);
+	if (f->o->wide)
+		str_add(f->out, str_get(&escaped));
+	else
+		shrink_add(f->out, str_get(&escaped), prose_width(f->o) - INDENT);
+	str_addc(f->out, '\n');
+}
+
+static void stack_add(struct str *out, const struct report *r, const struct table *t, u32 stack,
+	const struct render_options *o)
+{
+	struct frames f = {.out = out, .o = o, .limit = (size_t)-1};
+
+	if (!o->wide)
+		f.limit = t->stack_limit ? t->stack_limit : STACK_LIMIT;
+	stack_each(r->stream, stack, frame_add, &f);
+	str_free(&f.line);
+	if (f.n > f.limit)
+		str_addf(out, "%*s… %zu more\n", INDENT, "", f.n - f.limit);
+}
+
+/* A bar of n of max in eighths of a column. */
+static void bar_add(struct str *out, u64 n, u64 max, size_t width)
+{
+	static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	size_t parts = (size_t)((double)n / (double)max * (double)width * 8 + 0.5);
+
+	if (n && !parts)
+		parts = 1;
+	for (size_t i = 0; i < parts / 8; i++)
+		str_add(out, "█");
+	str_add(out, eighths[parts % 8]);
+}
+
+static void right_add(struct str *out, const char *text, size_t width)
+{
+	size_t wide = text_width(text);
+
+	pad_add(out, wide < width ? width - wide : 0);
+	str_add(out, text);
+}
+
+struct hist_rows {
+	size_t first, last; /* slots */
+	u64 max;
+	size_t bound_width, count_width;
+};
+
+static bool hist_measure(const struct hist_cell *h, u8 unit, struct hist_rows *ret)
+{
+	_cleanup_str_ struct str text = {};
+	struct hist_rows rows = {.first = HIST_SLOTS};
+
+	for (size_t i = 0; i < HIST_SLOTS; i++) {
+		if (!h->slots[i])
+			continue;
+		rows.first = MIN(rows.first, i);
+		rows.last = i;
+		rows.max = MAX(rows.max, h->slots[i]);
+	}
+	for (size_t i = rows.first; i <= rows.last + 1; i++) {
+		str_clear(&text);
+		number_add(&text, unit, hist_bound(i));
+		rows.bound_width = MAX(rows.bound_width, text_width(str_get(&text)));
+	}
+	str_clear(&text);
+	count_add(&text, rows.max);
+	rows.count_width = text_width(str_get(&text));
+	*ret = rows;
+	return rows.max;
+}
+
+static void bounds_add(struct str *out, size_t slot, u8 unit, size_t width)
+{
+	_cleanup_str_ struct str from = {}, to = {};
+
+	number_add(&from, unit, hist_bound(slot));
+	number_add(&to, unit, hist_bound(slot + 1));
+	right_add(out, str_get(&from), width);
+	str_add(out, slot + 1 < HIST_SLOTS ? " .. " : " or ");
+	right_add(out, slot + 1 < HIST_SLOTS ? str_get(&to) : "more", width);
+}
+
+static void hist_add(struct str *out, const struct column *c, const struct hist_cell *h,
+	const struct render_options *o)
+{
+	struct hist_rows rows;
+	size_t used, bar;
+
+	if (!hist_measure(h, c->unit, &rows))
+		return;
+	used = INDENT + 2 * rows.bound_width + 4 + 2 + rows.count_width + 2;
+	bar = used + BAR_MAX < prose_width(o) ? BAR_MAX : prose_width(o) - MIN(used, prose_width(o));
+	str_addf(out, "%*s%s\n", INDENT, "", c->title);
+	for (size_t i = rows.first; i <= rows.last; i++) {
+		_cleanup_str_ struct str count = {};
+
+		count_add(&count, h->slots[i]);
+		pad_add(out, INDENT);
+		bounds_add(out, i, c->unit, rows.bound_width);
+		pad_add(out, 2);
+		right_add(out, str_get(&count), rows.count_width);
+		if (h->slots[i] && bar) {
+			pad_add(out, 2);
+			bar_add(out, h->slots[i], rows.max, bar);
+		}
+		str_addc(out, '\n');
+	}
+}
+
+static size_t count_columns(const struct view *v, u8 type)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n_cols; i++)
+		n += view_column(v, i)->type == type;
+	return n;
+}
+
+/* What stands below a row. */
+static void below_add(struct str *out, const struct report *r, const struct view *v, size_t row,
+	const struct render_options *o)
+{
+	bool label = count_columns(v, CELL_STACK) > 1;
+
+	for (size_t i = 0; i < v->n_cols; i++) {
+		const struct cell *cell = view_cell(v, row, i);
+
+		if (cell->type == CELL_HIST)
+			hist_add(out, view_column(v, i), cell->hist, o);
+		if (cell->type != CELL_STACK)
+			continue;
+		if (label)
+			str_addf(out, "  %s\n", view_column(v, i)->title);
+		stack_add(out, r, v->t, cell->stack, o);
+	}
+}
+
+static void row_add(struct str *out, const struct report *r, const struct grid *g, size_t row,
+	const struct render_options *o)
+{
+	if (g->n)
+		grid_row_add(out, g, row);
+	below_add(out, r, g->view, row, o);
+}
+
+static void dropped_add(struct str *out, const struct grid *g)
+{
+	if (!g->n_dropped)
+		return;
+	str_add(out, "… no room for");
+	for (size_t i = 0; i < g->n_dropped; i++)
+		str_addf(out, "%s %s", i ? "," : "", g->cols[g->n + i].col->title);
+	str_add(out, "; -o wide shows all\n");
+}
+
+static void help_add(struct str *out, const struct view *v, const struct render_options *o)
+{
+	size_t wide = 0;
+
+	for (size_t i = 0; i < v->n_cols; i++)
+		wide = MAX(wide, text_width(view_column(v, i)->title));
+	for (size_t i = 0; i < v->n_cols; i++) {
+		const struct column *c = view_column(v, i);
+
+		if (!c->help)
+			continue;
+		pad_add(out, 2);
+		str_add(out, c->title);
+		pad_add(out, wide - text_width(c->title) + 2);
+		wrap_add(out, c->help, wide + 4, wide + 4, prose_width(o));
+	}
+}
+
+static void title_add(struct str *out, const struct table *t, const struct render_options *o)
+{
+	if (!t->title)
+		return;
+	style_begin(out, o, STYLE_BOLD);
+	wrap_add(out, t->title, 0, 0, prose_width(o));
+	style_end(out, o);
+}
+
+static void rows_add(struct str *out, const struct report *r, const struct view *v,
+	const struct render_options *o)
+{
+	bool airy = count_columns(v, CELL_STACK) || count_columns(v, CELL_HIST);
+	struct grid g;
+
+	if (grid_open(v, o, &g)) {
+		out->failed = true;
+		return;
+	}
+	if (g.n)
+		grid_head_add(out, &g);
+	for (size_t row = 0; row < v->n_rows; row++) {
+		if (row && airy)
+			str_addc(out, '\n');
+		row_add(out, r, &g, row, o);
+	}
+	if (v->n_cut)
+		str_addf(out, "… %zu more row%s; --limit 0 shows all\n", v->n_cut,
+			v->n_cut == 1 ? "" : "s");
+	dropped_add(out, &g);
+	grid_close(&g);
+}
+
+void table_add(struct str *out, const struct report *r, const struct view *v, bool titled,
+	const struct render_options *o)
+{
+	if (!v->n_rows && !v->t->empty)
+		return;
+	if (out->len)
+		str_addc(out, '\n');
+	if (titled)
+		title_add(out, v->t, o);
+	if (!v->n_rows) {
+		wrap_add(out, v->t->empty, 0, 0, prose_width(o));
+		return;
+	}
+	rows_add(out, r, v, o);
+	if (o->verbose)
+		help_add(out, v, o);
+}
+
+void table_add_rows(struct str *out, const struct report *r, const struct table *t, size_t from,
+	bool first, const struct render_options *o)
+{
+	u16 hide = o->wide ? COL_HIDDEN : COL_HIDDEN | COL_WIDE;
+	struct view v;
+	struct grid g;
+
+	if (view_open(r, t, hide, &v)) {
+		out->failed = true;
+		return;
+	}
+	if (grid_open_fixed(&v, o, &g)) {
+		out->failed = true;
+		view_close(&v);
+		return;
+	}
+	if (first && g.n)
+		grid_head_add(out, &g);
+	for (size_t row = from; row < v.n_rows; row++)
+		row_add(out, r, &g, row, o);
+	grid_close(&g);
+	view_close(&v);
+}

@@ -1,0 +1,195 @@
+/* See report.h. This file owns the report as a whole: its tables, texts and findings. */
+#include "report/report.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void report_init(struct report *r, const char *command, const struct stream *stream)
+{
+	*r = (struct report){.command = command, .stream = stream};
+}
+
+void report_destroy(struct report *r)
+{
+	vec_each(t, &r->tables)
+		vec_free(&(*t)->cells);
+	vec_free(&r->tables);
+	vec_free(&r->findings);
+	vec_free(&r->notes);
+	vec_free(&r->not_checked);
+	vec_free(&r->next);
+	arena_free(&r->arena);
+	*r = (struct report){};
+}
+
+u64 report_wall_ns(const struct report *r)
+{
+	const struct stream *s = r->stream;
+
+	if (!s->has_session || !s->session.wall_ns)
+		return 0;
+	return s->session.wall_ns + (s->first_ns ? s->first_ns - s->session.h.time_ns : 0);
+}
+
+static const char *report_vtext(struct report *r, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *p = NULL;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	if (n >= 0)
+		p = arena_alloc(&r->arena, (size_t)n + 1);
+	if (p)
+		vsnprintf(p, (size_t)n + 1, fmt, again);
+	va_end(again);
+	return p ? p : "";
+}
+
+const char *report_text(struct report *r, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = report_vtext(r, fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+void report_note(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vec_push(&r->notes, report_vtext(r, fmt, ap));
+	va_end(ap);
+}
+
+void report_not_checked(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vec_push(&r->not_checked, report_vtext(r, fmt, ap));
+	va_end(ap);
+}
+
+void report_next(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vec_push(&r->next, report_vtext(r, fmt, ap));
+	va_end(ap);
+}
+
+static bool report_says(const char *const *texts, size_t n, const char *text)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(texts[i], text))
+			return true;
+	return false;
+}
+
+void report_stream_notes(struct report *r)
+{
+	vec_each(n, &r->stream->notes) {
+		bool unchecked = n->level == NOTE_NOT_CHECKED;
+		const char *text = n->text;
+
+		if (n->probe[0])
+			text = report_text(r, "%s: %s", n->probe, n->text);
+		if (unchecked && !report_says(r->not_checked.v, r->not_checked.n, text))
+			vec_push(&r->not_checked, text);
+		if (!unchecked && !report_says(r->notes.v, r->notes.n, text))
+			vec_push(&r->notes, text);
+	}
+	vec_each(m, &r->stream->methods) {
+		const char *text;
+
+		if (m->method[0] || !m->missing[0])
+			continue;
+		text = report_text(r, "%s: %s: %s", m->probe, m->data, m->missing);
+		if (!report_says(r->not_checked.v, r->not_checked.n, text))
+			vec_push(&r->not_checked, text);
+	}
+}
+
+struct finding *report_finding(struct report *r, int level, const char *rule)
+{
+	struct finding f = {.level = level, .rule = rule};
+
+	return vec_push(&r->findings, f) ? NULL : &r->findings.v[r->findings.n - 1];
+}
+
+void finding_line(struct report *r, const char *lines[FINDING_LINES], const char *fmt, ...)
+{
+	size_t i = 0;
+	va_list ap;
+
+	while (i < FINDING_LINES && lines[i])
+		i++;
+	if (i == FINDING_LINES)
+		return;
+	va_start(ap, fmt);
+	lines[i] = report_vtext(r, fmt, ap);
+	va_end(ap);
+}
+
+static bool finding_before(const struct finding *a, const struct finding *b)
+{
+	return a->level != b->level ? a->level > b->level : a->cost_ns > b->cost_ns;
+}
+
+void report_rank(struct report *r)
+{
+	for (size_t i = 1; i < r->findings.n; i++) {
+		struct finding f = r->findings.v[i];
+		size_t at = i;
+
+		for (; at && finding_before(&f, &r->findings.v[at - 1]); at--)
+			r->findings.v[at] = r->findings.v[at - 1];
+		r->findings.v[at] = f;
+	}
+}
+
+static const char *const level_names[] = {
+	[LEVEL_NOTE] = "note",
+	[LEVEL_RISK] = "risk",
+	[LEVEL_WARNING] = "warning",
+	[LEVEL_CRITICAL] = "critical",
+};
+
+const char *finding_level_name(int level)
+{
+	bool known = level >= 0 && (size_t)level < ARRAY_SIZE(level_names);
+
+	return known ? level_names[level] : "note";
+}
+
+int finding_level_parse(const char *name, int *ret_level)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++) {
+		if (strcmp(name, level_names[i]))
+			continue;
+		*ret_level = (int)i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+struct table *report_table(struct report *r, const char *name, const char *title,
+	const struct column *cols, size_t n_cols)
+{
+	struct table *t = arena_alloc(&r->arena, sizeof(*t));
+
+	if (!t || vec_push(&r->tables, t))
+		return NULL;
+	t->name = name;
+	t->title = title;
+	t->cols = cols;
+	t->n_cols = n_cols;
+	return t;
+}

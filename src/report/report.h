@@ -1,0 +1,216 @@
+/*
+ * The report: what a command found, as tables, findings and notes. It is what renderers draw,
+ * and all they see; it knows neither where the numbers came from nor how they will be printed.
+ *
+ * A column is described once (name, type, unit, help); every format, the help texts and the man
+ * pages walk that description. Column names follow the house rules: they are the fields in JSON
+ * and CSV and carry their unit (_ns, _bytes, _pages, _ratio, _total); `title` heads the column in
+ * text.
+ */
+#ifndef MEMWHY_REPORT_REPORT_H
+#define MEMWHY_REPORT_REPORT_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "event/stream.h"
+
+enum cell_type {
+	CELL_EMPTY = 0, /* not known: "-" in text, null in JSON, nothing in CSV */
+	CELL_U64,
+	CELL_S64,
+	CELL_F64,
+	CELL_BOOL,
+	CELL_TEXT,
+	CELL_STACK,
+	CELL_HIST,
+};
+
+/* A log2 histogram: slot 0 counts the value 0, slot i counts 2^(i-1) <= v < 2^i; the last slot
+ * also counts all that is larger. */
+#define HIST_SLOTS 40
+struct hist_cell {
+	u64 slots[HIST_SLOTS];
+};
+
+struct cell {
+	u8 type; /* enum cell_type */
+	union {
+		u64 u;
+		s64 s;
+		double f;
+		bool b;
+		const char *text; /* owned by the report's arena, or static */
+		u32 stack;	  /* id in the report's stream, 0: none */
+		const struct hist_cell *hist; /* owned by the report's arena */
+	};
+};
+
+enum column_flags {
+	COL_WIDE = 1,	/* in text only with -o wide; always in the other formats */
+	COL_WEIGHT = 2, /* what -o folded counts; the first such column */
+	COL_HIDDEN = 4, /* never in text: for programs only */
+};
+
+struct column {
+	const char *name;  /* "total_ns" */
+	const char *title; /* "TIME" */
+	u8 type;	   /* enum cell_type of its cells (any cell may be CELL_EMPTY) */
+	u8 unit;	   /* enum unit: how text shows the number */
+	u16 flags;	   /* enum column_flags */
+	const char *help;
+};
+
+struct table {
+	const char *name;  /* the `table` field of its rows in JSON; "process" */
+	const char *title; /* the line above it in text; "Page faults by process" */
+	const char *empty; /* the sentence printed instead when it has no rows; NULL: nothing */
+	const struct column *cols;
+	size_t n_cols;
+	VEC(struct cell) cells; /* n_cols each row, row after row */
+	size_t n_rows;
+	const char *sort;  /* column it is sorted by, descending; NULL: as filled; "-x": ascending */
+	u32 stack_limit;   /* of frames shown in text under a row; 0: the default */
+	size_t n_cut;	   /* rows already cut by table_arrange */
+};
+
+enum finding_level { LEVEL_NOTE, LEVEL_RISK, LEVEL_WARNING, LEVEL_CRITICAL };
+
+#define FINDING_LINES 8
+
+/*
+ * In try_, undo, verify and the report's `next`, text between `backticks` is a command: text
+ * output puts it on a line of its own and never breaks it. A line without backticks that does not
+ * begin with a capital letter is a command as a whole; one that does is prose.
+ */
+struct finding {
+	int level; /* enum finding_level */
+	const char *rule;  /* the rule that found it: "reclaim-stalls" */
+	const char *title;
+	const char *confidence; /* "high: every event was counted", … */
+	u64 cost_ns;		/* time lost to it in the interval, for ranking; 0: not known */
+	const char *evidence[FINDING_LINES]; /* NULL-terminated unless full */
+	const char *why;
+	const char *try_[FINDING_LINES];
+	const char *undo[FINDING_LINES];
+	const char *verify[FINDING_LINES];
+};
+
+struct report {
+	const char *command;
+	const struct stream *stream;
+	struct arena arena;
+	VEC(struct table *) tables; /* tables and their cells are freed with the report */
+	VEC(struct finding) findings; /* in order of rank */
+	bool has_findings;	      /* the command looks for findings: show "none" as an answer */
+	const char *verdict;	      /* one line, or NULL */
+	VEC(const char *) notes;       /* what a reader must know to read the numbers rightly */
+	VEC(const char *) not_checked; /* what could not be looked at, and why */
+	VEC(const char *) next;	       /* what to run next */
+	const char *fields;   /* --fields, NULL: all */
+	const char *sort;     /* --sort, NULL: each table's own */
+	const char *only;     /* --table NAME, NULL: all */
+	u32 limit;	      /* rows of each table, 0: all */
+};
+
+/* The stream (never NULL, it may be empty) must outlive the report. */
+void report_init(struct report *r, const char *command, const struct stream *stream);
+void report_destroy(struct report *r);
+/* Nanoseconds since 1970 at the start of the interval; 0: not known. */
+u64 report_wall_ns(const struct report *r);
+
+/* Text owned by the report; "" when memory is short. */
+const char *report_text(struct report *r, const char *fmt, ...) _printf_(2, 3);
+void report_note(struct report *r, const char *fmt, ...) _printf_(2, 3);
+void report_not_checked(struct report *r, const char *fmt, ...) _printf_(2, 3);
+void report_next(struct report *r, const char *fmt, ...) _printf_(2, 3);
+/* Adds a finding to be filled, valid until the next is added; NULL when memory is short. */
+struct finding *report_finding(struct report *r, int level, const char *rule);
+/* Adds a line to evidence, try_, undo or verify; lines beyond FINDING_LINES are dropped. */
+void finding_line(struct report *r, const char *lines[FINDING_LINES], const char *fmt, ...)
+	_printf_(3, 4);
+/* Orders findings by level, then by cost. */
+void report_rank(struct report *r);
+const char *finding_level_name(int level);
+/* -EINVAL for a name that is none. */
+int finding_level_parse(const char *name, int *ret_level);
+/* Adds what the stream itself says: its notes to notes and not_checked, and the data its probes
+ * could not obtain to not_checked. A text that is already there is not added twice. */
+void report_stream_notes(struct report *r);
+
+/* Holds --fields, --sort and --table against the tables: 0, or -EINVAL with the nearest name. */
+int report_check(const struct report *r, struct err *err);
+/* Any table (of those chosen by --table) has a column of stacks: -o folded has something to say. */
+bool report_has_stacks(const struct report *r);
+
+/* A new empty table. cols must outlive the report. NULL when memory is short. */
+struct table *report_table(struct report *r, const char *name, const char *title,
+	const struct column *cols, size_t n_cols);
+/* Appends a row of empty cells and returns it (n_cols cells, valid until the next row), or NULL. */
+struct cell *table_row(struct table *t);
+struct cell *table_cell(const struct table *t, size_t row, size_t col);
+/* Index of the column, or -ENOENT. */
+int table_column(const struct table *t, const char *name);
+/* Fills cols (room for t->n_cols) with the columns named by `--fields`, in that order, each once;
+ * all of them when fields is NULL. Returns how many. */
+size_t table_select(const struct table *t, const char *fields, size_t *cols);
+/* Fills order (room for t->n_rows) with the rows in the order of `--sort` (ignored where the table
+ * has no such column) or of the table's own column: stable, empty cells last. */
+void table_order(const struct table *t, const char *sort, size_t *order);
+/* Sorts the rows like table_order and cuts them to --limit. Returns how many rows were cut.
+ * Renderers do it by themselves; this is for a report that is looked at before. */
+size_t table_arrange(struct table *t, const char *sort, u32 limit);
+
+static inline struct cell cell_u64(u64 v)
+{
+	return (struct cell){.type = CELL_U64, .u = v};
+}
+
+static inline struct cell cell_s64(s64 v)
+{
+	return (struct cell){.type = CELL_S64, .s = v};
+}
+
+static inline struct cell cell_f64(double v)
+{
+	return (struct cell){.type = CELL_F64, .f = v};
+}
+
+static inline struct cell cell_text(const char *v)
+{
+	return v ? (struct cell){.type = CELL_TEXT, .text = v} : (struct cell){};
+}
+
+static inline struct cell cell_stack(u32 id)
+{
+	return id ? (struct cell){.type = CELL_STACK, .stack = id} : (struct cell){};
+}
+
+/* One function of a stack: a frame, or a function inlined into it. */
+struct stack_line {
+	const char *function; /* NULL: not known */
+	const char *file;     /* of the source; NULL: not known */
+	const char *module;   /* path of the file that holds the code; NULL: not known */
+	u32 line;	      /* in file, 0: not known */
+	u64 offset;	      /* from the start of function, or of module when function is NULL */
+	u64 address;
+	bool kernel;
+	bool inlined;
+};
+
+/* Calls fn for each line of a stack, innermost first. */
+void stack_each(const struct stream *s, u32 stack,
+	void (*fn)(void *arg, const struct stack_line *l), void *arg);
+/* "function (file:line)", else "function+0x10 (module)", else "/path/module+0x10", else "0x10".
+ * `full`: files and modules with their directories. */
+void stack_line_add(struct str *out, const struct stack_line *l, bool full);
+/*
+ * The lines of a stack as text, innermost first: "function (file:line)" or
+ * "function+0x10 (module)"; kernel frames end in "_[k]" where the caller asks for marks.
+ * Each inlined function is a line of its own, marked "[inlined]".
+ */
+void stack_lines(const struct stream *s, u32 stack, bool mark_kernel,
+	void (*line)(void *arg, const char *text), void *arg);
+
+#endif

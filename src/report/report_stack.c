@@ -1,0 +1,107 @@
+/* Stacks of a report as text, from the frames and symbols of its stream. See report.h. */
+#include <string.h>
+
+#include "report/report.h"
+
+static void symbol_each(const struct stream *s, const struct rec_symbol *sym,
+	struct stack_line *l, void (*fn)(void *arg, const struct stack_line *l), void *arg)
+{
+	for (u32 i = 0; i < sym->n; i++) {
+		l->function = stream_string(s, sym->lines[i].function);
+		l->file = sym->lines[i].file ? stream_string(s, sym->lines[i].file) : NULL;
+		l->line = sym->lines[i].line;
+		l->offset = sym->lines[i].offset;
+		l->inlined = i + 1 < sym->n;
+		fn(arg, l);
+	}
+}
+
+void stack_each(const struct stream *s, u32 stack,
+	void (*fn)(void *arg, const struct stack_line *l), void *arg)
+{
+	const struct rec_stack *st = stream_stack(s, stack);
+
+	for (u32 i = 0; st && i < st->n; i++) {
+		const struct rec_frame *f = stream_frame(s, st->frames[i]);
+		const struct rec_symbol *sym = stream_symbol(s, st->frames[i]);
+		struct stack_line l = {};
+
+		if (f) {
+			l.module = f->module ? stream_string(s, f->module) : NULL;
+			l.offset = f->offset;
+			l.address = f->address;
+			l.kernel = f->h.flags == FRAME_KERNEL;
+		}
+		if (sym && sym->n && stream_string(s, sym->lines[sym->n - 1].function))
+			symbol_each(s, sym, &l, fn, arg);
+		else
+			fn(arg, &l);
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void place_add(struct str *out, const struct stack_line *l, bool full)
+{
+	const char *module = l->module ? l->module : l->kernel ? "kernel" : NULL;
+
+	if (l->file) {
+		str_addf(out, " (%s", full ? l->file : base_name(l->file));
+		if (l->line)
+			str_addf(out, ":%u", l->line);
+		str_addc(out, ')');
+		return;
+	}
+	if (!l->inlined)
+		str_addf(out, "+0x%llx", l->offset);
+	if (module)
+		str_addf(out, " (%s)", full ? module : base_name(module));
+}
+
+void stack_line_add(struct str *out, const struct stack_line *l, bool full)
+{
+	if (l->function) {
+		str_add(out, l->function);
+		place_add(out, l, full);
+	} else if (l->module && !l->inlined) {
+		str_addf(out, "%s+0x%llx", l->module, l->offset);
+	} else if (l->address) {
+		str_addf(out, "0x%llx", l->address);
+	} else {
+		str_add(out, "?");
+	}
+	if (l->inlined)
+		str_add(out, " [inlined]");
+}
+
+struct lines {
+	struct str text;
+	bool mark_kernel;
+	void (*line)(void *arg, const char *text);
+	void *arg;
+};
+
+static void lines_each(void *arg, const struct stack_line *l)
+{
+	struct lines *ls = arg;
+
+	str_clear(&ls->text);
+	stack_line_add(&ls->text, l, false);
+	if (l->kernel && ls->mark_kernel)
+		str_add(&ls->text, "_[k]");
+	ls->line(ls->arg, str_get(&ls->text));
+}
+
+void stack_lines(const struct stream *s, u32 stack, bool mark_kernel,
+	void (*line)(void *arg, const char *text), void *arg)
+{
+	struct lines ls = {.mark_kernel = mark_kernel, .line = line, .arg = arg};
+
+	stack_each(s, stack, lines_each, &ls);
+	str_free(&ls.text);
+}

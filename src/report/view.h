@@ -1,0 +1,36 @@
+/*
+ * A view: what a command makes of the stream. It is fed the records of a live session or of a
+ * file alike, keeps sums of ids, and only when it fills a report asks the stream for names.
+ */
+#ifndef MEMWHY_REPORT_VIEW_H
+#define MEMWHY_REPORT_VIEW_H
+
+#include "base/err.h"
+#include "report/report.h"
+
+struct view_options {
+	const char *by; /* --by, NULL: the view's own */
+	bool each;
+	u64 min_ns;
+	bool stacks;
+};
+
+struct view {
+	size_t size; /* of its state, zeroed before init */
+	const char *by_default;
+	const char *const *by_keys; /* what --by takes, NULL-terminated; NULL: no --by */
+	int (*init)(void *v, const struct view_options *o, struct err *err);
+	/* Records of kinds it does not know are to be ignored. */
+	int (*feed)(void *v, const struct rec *r);
+	/* Adds tables, notes and findings for what was fed since init or reset. */
+	int (*report)(void *v, struct report *r);
+	/*
+	 * --each: appends rows for the single events fed since the last call to the one table it
+	 * returns, whose earlier rows it may have dropped. NULL: the view has no single events.
+	 */
+	struct table *(*each)(void *v, struct report *r);
+	void (*reset)(void *v); /* the next interval begins (-i) */
+	void (*destroy)(void *v);
+};
+
+#endif

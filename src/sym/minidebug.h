@@ -1,0 +1,14 @@
+/*
+ * .gnu_debugdata: a small ELF file, compressed with xz, that some distributions put into stripped
+ * programs for the names of their functions.
+ */
+#ifndef MEMWHY_SYM_MINIDEBUG_H
+#define MEMWHY_SYM_MINIDEBUG_H
+
+#include "sym/budget.h"
+#include "sym/elffile.h"
+
+/* -ENOENT when the file has none. */
+int minidebug_open(const struct elf_file *file, struct sym_budget *budget, struct elf_file *ret);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * Free blocks per order and zone, from /proc/buddyinfo. Owns the format; what the counts mean for
+ * an allocation is in extfrag.h.
+ */
+#ifndef MEMWHY_SYS_BUDDYINFO_H
+#define MEMWHY_SYS_BUDDYINFO_H
+
+#include "base/vec.h"
+#include "sys/zone.h"
+
+/* To be zeroed before its first use. */
+struct buddyinfo {
+	VEC(struct zone_blocks) zones; /* populated zones, in the order of the file */
+};
+
+#define _cleanup_buddyinfo_ _cleanup_(buddyinfo_free)
+
+void buddyinfo_free(struct buddyinfo *info);
+/* Replaces what ret held. Lines of another form are skipped; -EINVAL when all are, -ENOMEM. A line
+ * cut short has fewer orders. */
+int buddyinfo_parse(const char *text, struct buddyinfo *ret);
+int buddyinfo_read(struct buddyinfo *ret);
+/* NULL where there is no such zone. */
+const struct zone_blocks *buddyinfo_find(const struct buddyinfo *info, const struct zone_id *id);
+/* All free pages of the zone. They are fewer than NR_FREE_PAGES by what the per-cpu lists hold. */
+u64 zone_blocks_pages(const struct zone_blocks *zone);
+
+#endif

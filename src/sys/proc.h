@@ -1,0 +1,119 @@
+/*
+ * One process as /proc shows it: who it is, its memory totals, its cgroups. Owns the formats of
+ * /proc/PID/{stat,statm,status,cgroup,cmdline}; mappings are in maps.h and numa_maps.h.
+ *
+ * The parsers take the text of the file. The readers return -ENOENT or -ESRCH when the process
+ * is gone, -EACCES or -EPERM when it is not ours to see. Sizes in pages are pages of
+ * sysconf(_SC_PAGESIZE); times in ticks are 1/sysconf(_SC_CLK_TCK) s.
+ */
+#ifndef MEMWHY_SYS_PROC_H
+#define MEMWHY_SYS_PROC_H
+
+#include <dirent.h>
+#include <limits.h>
+
+#include "base/str.h"
+
+/* A task's comm has 16 bytes; /proc appends a kworker's work to it, up to 64. */
+#define PROC_COMM_MAX 64
+
+/* Walks the process ids in /proc, or the thread ids of a process. No allocation per entry. */
+struct proc_iter {
+	DIR *dir;
+};
+
+#define _cleanup_proc_iter_ _cleanup_(proc_iter_close)
+
+int proc_iter_open(struct proc_iter *ret);
+int proc_iter_open_tasks(int pid, struct proc_iter *ret);
+/* False at the end. */
+bool proc_iter_next(struct proc_iter *it, int *ret_pid);
+void proc_iter_close(struct proc_iter *it);
+
+struct proc_stat {
+	int pid;
+	int ppid;
+	int processor; /* the one it last ran on; -1 where the line ends before it */
+	char state;    /* R S D T t Z X I P */
+	bool is_kthread;
+	char comm[PROC_COMM_MAX]; /* raw: may hold parentheses, newlines, escape characters */
+	u64 minflt;		  /* minor faults, without those of waited-for children */
+	u64 majflt;
+	u64 utime_ticks;
+	u64 stime_ticks;
+	u64 starttime_ticks; /* since boot: with the pid, the identity of a process */
+	u64 num_threads;
+	u64 vsize_bytes;
+	u64 rss_pages;
+};
+
+/* -EINVAL when the line does not reach rss. Any comm is understood: it ends at the line's last
+ * closing parenthesis. */
+int proc_stat_parse(const char *text, struct proc_stat *ret);
+int proc_stat_read(int pid, struct proc_stat *ret);
+/* Of one thread: its own faults and times, the process's sizes. */
+int proc_task_stat_read(int pid, int tid, struct proc_stat *ret);
+
+struct proc_statm {
+	u64 size_pages;
+	u64 resident_pages;
+	u64 shared_pages; /* resident file and shmem pages */
+};
+
+int proc_statm_parse(const char *text, struct proc_statm *ret);
+int proc_statm_read(int pid, struct proc_statm *ret);
+
+/* Resident anonymous pages: task_statm() (fs/proc/task_mmu.c, 6.18) adds them to the shared
+ * ones to make resident. The two are summed per cpu without a lock, hence the guard. */
+static inline u64 proc_statm_anon_pages(const struct proc_statm *m)
+{
+	return m->resident_pages > m->shared_pages ? m->resident_pages - m->shared_pages : 0;
+}
+
+struct proc_status {
+	u32 tgid;
+	u32 pid;
+	u32 ppid;
+	u32 uid; /* the real one */
+	bool has_mm; /* false for kernel threads and zombies: all sizes are 0 then */
+	u64 threads;
+	u64 vm_size_bytes;
+	u64 vm_hwm_bytes;
+	u64 vm_rss_bytes;
+	u64 rss_anon_bytes;
+	u64 rss_file_bytes;
+	u64 rss_shmem_bytes;
+	u64 vm_swap_bytes; /* anonymous only, not shmem in swap */
+	u64 vm_lck_bytes;
+	u64 vm_pte_bytes;
+	u64 hugetlb_bytes;
+	u64 cap_eff; /* bits as in linux/capability.h */
+};
+
+/* Lines that are missing leave 0. -EINVAL without a Tgid line. */
+int proc_status_parse(const char *text, struct proc_status *ret);
+int proc_status_read(int pid, struct proc_status *ret);
+
+/* Which cgroups a process is in; "" where it has no such line. As in the file: relative to the
+ * root of the reader's cgroup namespace, and so possibly starting with "/..". */
+struct proc_cgroup {
+	char v2[PATH_MAX];	  /* the line 0:: */
+	char v1_memory[PATH_MAX]; /* the line of the memory controller */
+	bool v2_deleted;	  /* the cgroup was removed: the kernel's " (deleted)" is cut off */
+};
+
+/* -EINVAL when there is neither line. Paths of PATH_MAX or more are skipped. */
+int proc_cgroup_parse(const char *text, struct proc_cgroup *ret);
+int proc_cgroup_read(int pid, struct proc_cgroup *ret);
+
+/* The name of a process or thread, without the newline that the file adds. Raw, as in stat. */
+int proc_comm_read(int pid, char ret[PROC_COMM_MAX]);
+/* Where its program is; *ret_deleted when it was replaced or removed since. -ENOENT also for
+ * kernel threads. */
+int proc_exe_read(int pid, char ret[PATH_MAX], bool *ret_deleted);
+/* n bytes of arguments, each ended by a NUL, become words with a space between. */
+void proc_cmdline_join(const char *buf, size_t n, struct str *out);
+/* out is cleared first; empty for a kernel thread. */
+int proc_cmdline_read(int pid, struct str *out);
+
+#endif

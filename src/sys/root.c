@@ -1,0 +1,88 @@
+/* See root.h. */
+#include "sys/root.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "sys/scan.h"
+
+static char root[PATH_MAX];
+
+const char *sys_root(void)
+{
+	return root;
+}
+
+int sys_root_set(const char *new_root)
+{
+	size_t n = new_root ? strlen(new_root) : 0;
+
+	while (n && new_root[n - 1] == '/')
+		n--;
+	if (n >= sizeof(root))
+		return -ENAMETOOLONG;
+	if (n)
+		memcpy(root, new_root, n);
+	root[n] = '\0';
+	return 0;
+}
+
+static int path_format(char ret_path[PATH_MAX], const char *fmt, va_list ap)
+{
+	size_t at = strlen(root);
+	int n;
+
+	memcpy(ret_path, root, at);
+	n = vsnprintf(ret_path + at, PATH_MAX - at, fmt, ap);
+	return n < 0 || (size_t)n >= PATH_MAX - at ? -ENAMETOOLONG : 0;
+}
+
+#define PATH_FORMAT(path, fmt)                       \
+	({                                           \
+		va_list ap_;                         \
+		int rc_;                             \
+		va_start(ap_, fmt);                  \
+		rc_ = path_format(path, fmt, ap_);   \
+		va_end(ap_);                         \
+		rc_;                                 \
+	})
+
+int sys_path(char ret_path[PATH_MAX], const char *fmt, ...)
+{
+	return PATH_FORMAT(ret_path, fmt);
+}
+
+int sys_read(struct str *ret_text, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	int rc = PATH_FORMAT(path, fmt);
+
+	return rc ? rc : file_read(path, ret_text);
+}
+
+int sys_read_u64(u64 *ret, const char *fmt, ...)
+{
+	_cleanup_str_ struct str text = {};
+	char path[PATH_MAX];
+	struct scan s;
+	int rc = PATH_FORMAT(path, fmt);
+
+	if (rc)
+		return rc;
+	rc = file_read(path, &text);
+	if (rc)
+		return rc;
+	s = scan_text(str_get(&text));
+	return scan_u64(&s, ret) ? 0 : -EINVAL;
+}
+
+int sys_exists(const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	int rc = PATH_FORMAT(path, fmt);
+
+	if (rc)
+		return rc;
+	return access(path, F_OK) ? -errno : 0;
+}
