@@ -50,6 +50,6 @@ static inline int vec_grow(void **v, size_t *cap, size_t n, size_t size)
 	})
 
 #define vec_each(p, vec) \
-	for (__typeof__((vec)->v) p = (vec)->v; p && p < (vec)->v + (vec)->n; p++)
+	for (__typeof__(*(vec)->v) *p = (vec)->v; p && p < (vec)->v + (vec)->n; p++)
 
 #endif

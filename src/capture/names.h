@@ -26,6 +26,8 @@ int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
  * the latter in the address space that tgid has now. 0: neither is known.
  */
 u32 names_stack(struct names *n, int stack_map, u32 tgid, u32 ustack, u32 kstack);
+/* Id of the frame that stands for a kernel address (a function pointer); 0: no memory. */
+u32 names_kernel_symbol(struct names *n, u64 address);
 /* Resolves and sends the symbols of all frames not yet sent. */
 int names_symbolize(struct names *n);
 void names_close(struct names *n);

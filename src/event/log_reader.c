@@ -19,17 +19,17 @@ struct log_reader {
 	struct arena arena;
 	struct schema schema;
 	bool has_schema;
-	size_t at;	/* in the present block: the next record */
-	size_t end;	/* of the records in the present block */
-	u64 records;	/* handed out */
-	u64 bad_bytes;	/* in good blocks: records that are none */
+	size_t at;             /* in the present block: the next record */
+	size_t end;            /* of the records in the present block */
+	u64 records;           /* handed out */
+	u64 bad_bytes;         /* in good blocks: records that are none */
 	u64 start_ns, last_ns; /* least and greatest time of the blocks read */
-	bool closed;	/* the end block was read */
-	bool has_total; /* the last index or the end block was read */
-	u64 total;	/* records in the file, as it says itself */
-	bool more;	/* there are bytes after the end */
+	bool closed;           /* the end block was read */
+	bool has_total;        /* the last index or the end block was read */
+	u64 total;             /* records in the file, as it says itself */
+	bool more;             /* there are bytes after the end */
 	bool done;
-	char *grown;	/* REC_MAX_SIZE: a record that was extended */
+	char *grown; /* REC_MAX_SIZE: a record that was extended */
 };
 
 /* What other files look like, to say more than that they are no log. */
@@ -38,10 +38,14 @@ static const struct {
 	const char *what;
 } other_files[] = {
 	{"PERFILE2", "a perf.data file"},
-	{"\x7f" "ELF", "a program (ELF)"},
+	{"\x7f"
+	 "ELF",
+		"a program (ELF)"},
 	{"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it first"},
 	{"\x1f\x8b", "compressed with gzip: unpack it first"},
-	{"\xfd" "7zXZ", "compressed with xz: unpack it first"},
+	{"\xfd"
+	 "7zXZ",
+		"compressed with xz: unpack it first"},
 };
 
 static bool bytes_are_text(const char *p, size_t n)
@@ -265,8 +269,8 @@ static void lost_times_add(const struct log_reader *r, struct str *out)
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	if (d->first_ns && d->last_ns >= d->first_ns && start)
-		str_addf(out, ", between %s and %s after the start",
-			fmt_ns(a, d->first_ns - start), fmt_ns(b, d->last_ns - start));
+		str_addf(out, ", between %s and %s after the start", fmt_ns(a, d->first_ns - start),
+			fmt_ns(b, d->last_ns - start));
 }
 
 /* What is lost, when the file says itself how much it had. */
@@ -300,8 +304,8 @@ static void readable_add(const struct log_reader *r, struct str *out)
 	if (r->start_ns && r->last_ns >= r->start_ns)
 		str_addf(out, ", up to %s after the start", fmt_ns(a, r->last_ns - r->start_ns));
 	if (d->blocks)
-		str_addf(out, "; %llu block%s before are damaged", d->blocks,
-			d->blocks == 1 ? "" : "s");
+		str_addf(out, "; %llu earlier %s damaged", d->blocks,
+			d->blocks == 1 ? "block is" : "blocks are");
 }
 
 static void end_add(const struct log_reader *r, struct str *out)
@@ -312,7 +316,8 @@ static void end_add(const struct log_reader *r, struct str *out)
 	if (!r->closed && s->damage.cut)
 		str_addf(out, " is cut within block %llu", s->next);
 	else if (!r->closed && s->damage.tail_bytes)
-		str_addf(out, " ends in %s that cannot be read", fmt_bytes(n, s->damage.tail_bytes));
+		str_addf(
+			out, " ends in %s that cannot be read", fmt_bytes(n, s->damage.tail_bytes));
 	else if (!r->closed)
 		str_addf(out, " was not closed in order");
 	else if (s->damage.bytes || s->damage.blocks)
@@ -340,9 +345,13 @@ static int reader_damaged(const struct log_reader *r, struct err *err)
 	if (r->closed)
 		err_hint(err, "the file was changed after it was recorded: use another copy");
 	else if (r->src.damage.cut)
-		err_hint(err, "it was cut by a copy, or memwhy or the machine stopped while recording");
+		err_hint(err,
+			"a copy was cut short, or memwhy or the machine stopped while recording");
+	else if (r->src.damage.tail_bytes)
+		err_hint(err, "the machine stopped while recording, or the file was changed since");
 	else
-		err_hint(err, "memwhy was killed, or its disk was full, while it recorded");
+		err_hint(
+			err, "it is still being recorded, memwhy was killed, or its disk was full");
 	return -ENODATA;
 }
 
@@ -396,8 +405,8 @@ static const struct rec *record_extend(
 	return grown;
 }
 
-int log_reader_next(struct log_reader *r, const struct schema *known, const struct rec **ret,
-	struct err *err)
+int log_reader_next(
+	struct log_reader *r, const struct schema *known, const struct rec **ret, struct err *err)
 {
 	const struct rec *rec;
 

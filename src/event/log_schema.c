@@ -31,7 +31,10 @@ static void entry_seal(struct str *out, size_t at)
 static int field_encode(struct str *out, const struct field *f)
 {
 	struct log_field d = {
-		.offset = f->offset, .count = f->count, .type = f->type, .unit = f->unit,
+		.offset = f->offset,
+		.count = f->count,
+		.type = f->type,
+		.unit = f->unit,
 	};
 	size_t at = out->len;
 	int rc;
@@ -140,8 +143,13 @@ static int text_decode(struct span *s, struct arena *arena, const char **ret)
 static size_t field_width(u8 type)
 {
 	static const u8 widths[] = {
-		[FIELD_U8] = 1,	 [FIELD_U16] = 2, [FIELD_U32] = 4,  [FIELD_U64] = 8,
-		[FIELD_S32] = 4, [FIELD_S64] = 8, [FIELD_CHARS] = 1,
+		[FIELD_U8] = 1,
+		[FIELD_U16] = 2,
+		[FIELD_U32] = 4,
+		[FIELD_U64] = 8,
+		[FIELD_S32] = 4,
+		[FIELD_S64] = 8,
+		[FIELD_CHARS] = 1,
 	};
 
 	return type < ARRAY_SIZE(widths) ? widths[type] : 0;
@@ -165,7 +173,10 @@ static int field_decode(struct span *s, struct arena *arena, struct field *ret)
 	if (span_entry(s, sizeof(d), &entry) || span_copy(&entry, &d, sizeof(d)))
 		return -EBADMSG;
 	*ret = (struct field){
-		.offset = d.offset, .count = d.count, .type = d.type, .unit = d.unit,
+		.offset = d.offset,
+		.count = d.count,
+		.type = d.type,
+		.unit = d.unit,
 	};
 	rc = text_decode(&entry, arena, &ret->name);
 	return rc ? rc : text_decode(&entry, arena, &ret->help);

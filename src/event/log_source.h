@@ -10,26 +10,26 @@
 
 /* What could not be read, as far as it can be known. */
 struct log_damage {
-	u64 blocks;	 /* known by their head, or by the gap in the numbers of the others */
-	u64 records;	 /* of those whose head could be read */
+	u64 blocks;            /* known by their head, or by the gap in the numbers of the others */
+	u64 records;           /* of those whose head could be read */
 	u64 first_ns, last_ns; /* of the same; 0: not known */
-	u64 bytes;	 /* before a later good block */
-	u64 tail_bytes;	 /* after the last good block */
-	bool cut;	 /* the tail is the beginning of a block */
+	u64 bytes;             /* before a later good block */
+	u64 tail_bytes;        /* after the last good block */
+	bool cut;              /* the tail is the beginning of a block */
 };
 
 struct log_source {
 	int fd;
 	char *buf;
 	size_t start, len; /* what is in buf and not yet used */
-	u64 offset;	   /* of buf[start] in the file */
+	u64 offset;        /* of buf[start] in the file */
 	bool eof;
 	void *zstd;
 	char *raw; /* LOG_BLOCK_MAX bytes, 16-aligned: the data of the present block */
 	struct log_block block;
-	u64 next;	/* number the next block should have */
+	u64 next;       /* number the next block should have */
 	u64 good_bytes; /* read and made sense of */
-	u64 skipped;	/* since the last good block */
+	u64 skipped;    /* since the last good block */
 	struct log_damage damage;
 };
 

@@ -23,14 +23,14 @@ struct log_writer {
 	struct sink sink;
 	int fd;
 	char *path;
-	int error;	/* of the write that failed: nothing is written any more */
-	u64 offset;	/* end of the last whole block */
-	u32 number;	/* of the next block */
+	int error;  /* of the write that failed: nothing is written any more */
+	u64 offset; /* end of the last whole block */
+	u32 number; /* of the next block */
 	ZSTD_CCtx *zstd;
-	char *raw;	/* LOG_FLUSH_BYTES: the records of the block to be written */
+	char *raw; /* LOG_FLUSH_BYTES: the records of the block to be written */
 	size_t raw_n;
 	struct log_index_block block; /* what the index will say about it */
-	char *out;	/* head and data as they go to the file */
+	char *out;                    /* head and data as they go to the file */
 	size_t out_cap;
 	u64 records, dropped;
 	struct log_index index;
@@ -62,16 +62,18 @@ static int file_check(const struct stat *st, const char *path, struct err *err)
 	if (!S_ISREG(st->st_mode)) {
 		err_set(err, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL,
 			"cannot record to %s: it is %s, not a regular file", path,
-			S_ISDIR(st->st_mode)	? "a directory"
+			S_ISDIR(st->st_mode)    ? "a directory"
 			: S_ISFIFO(st->st_mode) ? "a pipe"
 			: S_ISSOCK(st->st_mode) ? "a socket"
 						: "a device");
-		err_hint(err, "name a file; to send a recording elsewhere, copy it when it is done");
+		err_hint(
+			err, "name a file; to send a recording elsewhere, copy it when it is done");
 		return S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL;
 	}
 	if (st->st_uid != geteuid()) {
-		err_set(err, -EPERM, "cannot record to %s: the file is there and belongs to user %u",
-			path, st->st_uid);
+		err_set(err, -EPERM,
+			"cannot record to %s: the file is there and belongs to user %u", path,
+			st->st_uid);
 		err_hint(err, "a recording is private: remove the file, or choose another name");
 		return -EPERM;
 	}
@@ -90,8 +92,8 @@ static int file_replace(int fd, const char *path, struct err *err)
 	if (rc)
 		return rc;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return err_set(err, -EBUSY, "cannot record to %s: a recording to it is going on",
-			path);
+		return err_set(
+			err, -EBUSY, "cannot record to %s: a recording to it is going on", path);
 	if (fchmod(fd, 0600) < 0 || ftruncate(fd, 0) < 0)
 		return err_errno(err, -errno, "cannot record to %s", path);
 	return 0;
@@ -207,7 +209,8 @@ static int block_write(struct log_writer *w, struct log_block *b, const void *ra
 /* What an index can grow to fits where the records were, which are written by then. */
 _Static_assert(sizeof(struct log_index) + sizeof(((struct log_writer *)0)->blocks) +
 			       ARRAY_SIZE(((struct log_writer *)0)->by_kind) *
-				       sizeof(struct log_index_kind) <= LOG_FLUSH_BYTES,
+				       sizeof(struct log_index_kind) <=
+		       LOG_FLUSH_BYTES,
 	"an index fits into the buffer of records");
 
 static void raw_add(struct log_writer *w, const void *data, size_t n)
@@ -349,8 +352,9 @@ static int writer_error(const struct log_writer *w, struct err *err)
 		err_errno(err, w->error, "writing %s failed after %s, %s records are not in it",
 			w->path, fmt_bytes(bytes, w->offset), fmt_count(n, w->dropped));
 	else
-		err_errno(err, w->error, "writing %s failed after %s, it has all records but no index",
-			w->path, fmt_bytes(bytes, w->offset));
+		err_errno(err, w->error,
+			"writing %s failed after %s, it has all records but no index", w->path,
+			fmt_bytes(bytes, w->offset));
 	err_hint(err, "what was written can be read; %s", error_hint(w->error));
 	return w->error;
 }
@@ -375,8 +379,8 @@ static int head_write(struct log_writer *w, const struct schema *schema, struct 
 	return rc;
 }
 
-int log_writer_open(const char *path, const struct schema *schema, struct log_writer **ret,
-	struct err *err)
+int log_writer_open(
+	const char *path, const struct schema *schema, struct log_writer **ret, struct err *err)
 {
 	_cleanup_(cleanup_writer) struct log_writer *w = writer_new(path);
 	int rc;

@@ -7,13 +7,13 @@
 #include "base/util.h"
 
 /* A number kept in the flags of the record's head. */
-#define FIELD_FLAGS(name_, help_)                                                     \
-	{                                                                             \
-		.name = (name_), .offset = offsetof(struct rec, flags),               \
-		.type = FIELD_U16, .unit = UNIT_ID, .count = 1, .help = (help_)       \
+#define FIELD_FLAGS(name_, help_)                                                          \
+	{                                                                                  \
+		.name = (name_), .offset = offsetof(struct rec, flags), .type = FIELD_U16, \
+		.unit = UNIT_ID, .count = 1, .help = (help_)                               \
 	}
 
-#define CHARS(type_, member_, help_)                                                  \
+#define CHARS(type_, member_, help_) \
 	FIELD_ARRAY(type_, member_, FIELD_CHARS, UNIT_NONE, sizeof(((type_ *)0)->member_), help_)
 
 static const struct field host_fields[] = {
@@ -131,11 +131,16 @@ const struct kind meta_kinds[] = {
 		"events of a probe, cumulative: the last record of a probe counts"),
 	KIND(REC_COST, struct rec_cost, "cost", cost_fields,
 		"what the observation cost, cumulative: the last record counts"),
-	{.kind = REC_TICK, .size = sizeof(struct rec_tick), .name = "tick",
+	{.kind = REC_TICK,
+		.size = sizeof(struct rec_tick),
+		.name = "tick",
 		.help = "end of one interval, and start of the next"},
-	{.kind = REC_END, .size = sizeof(struct rec_tick), .name = "end",
+	{.kind = REC_END,
+		.size = sizeof(struct rec_tick),
+		.name = "end",
 		.help = "end of the observation; without it the stream is not complete"},
-	KIND(REC_STRING, struct rec_string, "string", string_fields, "a text that others mean by id"),
+	KIND(REC_STRING, struct rec_string, "string", string_fields,
+		"a text that others mean by id"),
 	KIND(REC_TASK, struct rec_task, "task", task_fields,
 		"name and cgroup of a process or thread; the last record of one counts"),
 	KIND(REC_CGROUP, struct rec_cgroup, "cgroup", cgroup_fields, "path of a cgroup"),
@@ -144,7 +149,8 @@ const struct kind meta_kinds[] = {
 	KIND(REC_STACK, struct rec_stack, "stack", stack_fields, "a call stack"),
 	KIND(REC_ENUM, struct rec_enum, "enum", enum_fields,
 		"a name the running kernel gives to a number"),
-	KIND(REC_NOTE, struct rec_note, "note", note_fields, "a remark for the reader of the report"),
+	KIND(REC_NOTE, struct rec_note, "note", note_fields,
+		"a remark for the reader of the report"),
 };
 
 const size_t meta_kinds_n = ARRAY_SIZE(meta_kinds);

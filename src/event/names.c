@@ -22,7 +22,7 @@ void names_free(struct stream_names *names)
 {
 	if (!names)
 		return;
-	vec_each(e, &names->enums) {
+	vec_each (e, &names->enums) {
 		free(e->names.slots);
 		vec_free(&e->order);
 	}

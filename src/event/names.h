@@ -27,18 +27,18 @@ struct enum_name {
 
 struct enum_set {
 	char set[24];
-	struct id_map names;	      /* by value: index in `order`, plus 1, as a pointer */
+	struct id_map names;         /* by value: index in `order`, plus 1, as a pointer */
 	VEC(struct enum_name) order; /* as they were sent */
 };
 
 struct stream_names {
-	u64 seed; /* of the hashes: ids made to collide would need it */
-	struct id_map strings;	/* const char * */
-	struct id_map tasks;	/* struct rec_task, by tgid << 32 | tid */
-	struct id_map cgroups;	/* const char * */
-	struct id_map frames;	/* struct rec_frame */
-	struct id_map symbols;	/* struct rec_symbol, by frame */
-	struct id_map stacks;	/* struct rec_stack */
+	u64 seed;              /* of the hashes: ids made to collide would need it */
+	struct id_map strings; /* const char * */
+	struct id_map tasks;   /* struct rec_task, by tgid << 32 | tid */
+	struct id_map cgroups; /* const char * */
+	struct id_map frames;  /* struct rec_frame */
+	struct id_map symbols; /* struct rec_symbol, by frame */
+	struct id_map stacks;  /* struct rec_stack */
 	VEC(struct enum_set) enums;
 };
 

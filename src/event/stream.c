@@ -60,7 +60,7 @@ static int method_feed(struct stream *s, const struct rec *r)
 	memcpy(row.data, m->data, sizeof(row.data) - 1);
 	memcpy(row.method, m->method, sizeof(row.method) - 1);
 	memcpy(row.missing, m->missing, sizeof(row.missing) - 1);
-	vec_each(old, &s->methods) {
+	vec_each (old, &s->methods) {
 		if (!strcmp(old->probe, row.probe) && !strcmp(old->data, row.data)) {
 			*old = row;
 			return 0;
@@ -76,7 +76,7 @@ static int loss_feed(struct stream *s, const struct rec *r)
 
 	memcpy(row.probe, l->probe, sizeof(row.probe) - 1);
 	memcpy(row.reason, l->reason, sizeof(row.reason) - 1);
-	vec_each(old, &s->losses) {
+	vec_each (old, &s->losses) {
 		if (!strcmp(old->probe, row.probe)) {
 			*old = row;
 			return 0;
@@ -93,7 +93,7 @@ static int note_feed(struct stream *s, const struct rec *r)
 
 	memcpy(row.probe, n->probe, sizeof(row.probe) - 1);
 	memcpy(text, n->text, sizeof(n->text));
-	vec_each(old, &s->notes) {
+	vec_each (old, &s->notes) {
 		if (!strcmp(old->probe, row.probe) && !strcmp(old->text, text)) {
 			old->level = row.level;
 			return 0;
@@ -162,8 +162,7 @@ static int cgroup_feed(struct stream *s, const struct rec *r)
  * Adds a copy of the first n bytes of a record under id, unless one with the same content is
  * there. Its time and what it may have grown by are not content.
  */
-static int record_feed(struct stream *s, struct id_map *map, u64 id, const struct rec *r,
-	size_t n)
+static int record_feed(struct stream *s, struct id_map *map, u64 id, const struct rec *r, size_t n)
 {
 	const struct rec *old = names_find(s->names, map, id);
 	u32 size = (u32)((n + 7) & ~(size_t)7);
@@ -207,8 +206,8 @@ static int symbol_feed(struct stream *s, const struct rec *r)
 
 	if (!y->n || y->n > (r->size - sizeof(*y)) / sizeof(y->lines[0]))
 		return 0;
-	return record_feed(s, &s->names->symbols, y->frame, r,
-		sizeof(*y) + y->n * sizeof(y->lines[0]));
+	return record_feed(
+		s, &s->names->symbols, y->frame, r, sizeof(*y) + y->n * sizeof(y->lines[0]));
 }
 
 static int stack_feed(struct stream *s, const struct rec *r)
@@ -217,13 +216,13 @@ static int stack_feed(struct stream *s, const struct rec *r)
 
 	if (!k->id || k->n > (r->size - sizeof(*k)) / sizeof(k->frames[0]))
 		return 0;
-	return record_feed(s, &s->names->stacks, k->id, r,
-		sizeof(*k) + k->n * sizeof(k->frames[0]));
+	return record_feed(
+		s, &s->names->stacks, k->id, r, sizeof(*k) + k->n * sizeof(k->frames[0]));
 }
 
 static struct enum_set *enum_set_find(const struct stream *s, const char *set)
 {
-	vec_each(e, &s->names->enums) {
+	vec_each (e, &s->names->enums) {
 		if (!strcmp(e->set, set))
 			return e;
 	}
@@ -243,8 +242,7 @@ static struct enum_set *enum_set_add(struct stream *s, const char *set)
 	return &s->names->enums.v[s->names->enums.n - 1];
 }
 
-static struct enum_name *enum_name_find(
-	const struct stream *s, const struct enum_set *e, u64 value)
+static struct enum_name *enum_name_find(const struct stream *s, const struct enum_set *e, u64 value)
 {
 	uintptr_t i = (uintptr_t)names_find(s->names, &e->names, value);
 

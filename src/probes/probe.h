@@ -36,6 +36,7 @@ struct probe_bpf {
 	struct probe_table tables[PROBE_TABLES];
 	/* Sends what a record from the ring becomes on disk; NULL: the probe sends none. */
 	int (*record)(struct capture *c, int stacks, const struct rec *r);
+	bool optional; /* the sampler is of use without; what is missing is said */
 };
 
 /* Reads /proc or /sys at the start, at every tick, and at the end. */
@@ -91,6 +92,8 @@ int probe_drain(struct probe_run *run);
 int probe_scope_add(struct probe_run *run, u32 tgid);
 /* Ends counting; probe_drain may be called once more. */
 void probe_stop(struct probe_run *run);
+/* Events seen so far, delivered or lost. */
+u64 probe_seen(struct probe_run *run);
 /* Of the BPF programs, since the start; see attach_cost. */
 int probe_cost(struct probe_run *run, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes);
 void probe_close(struct probe_run *run);

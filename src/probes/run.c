@@ -90,6 +90,10 @@ static int bpf_open(struct probe_run *run, struct err *err)
 	struct attach_spec spec = spec_of(run);
 	int rc = attach_open(run->c, &spec, &run->attached, err);
 
+	if (rc && run->probe->bpf->optional) {
+		capture_method(run->c, "events", NULL, err ? err->msg : "");
+		return 0;
+	}
 	if (rc)
 		return rc;
 	run->stacks = attach_map(run->attached, "stacks");
@@ -216,6 +220,15 @@ void probe_stop(struct probe_run *run)
 {
 	if (run->attached)
 		attach_stop(run->attached);
+}
+
+u64 probe_seen(struct probe_run *run)
+{
+	struct probe_counts n = {};
+
+	if (run->attached)
+		attach_counts(run->attached, &n);
+	return n.seen;
 }
 
 int probe_cost(struct probe_run *run, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "render/render_cell.h"
-#include "render/render_view.h"
+#include "render/render_slice.h"
 #include "render/renderers.h"
 
 static void field_add(struct str *out, const char *text)
@@ -23,23 +23,23 @@ static void field_add(struct str *out, const char *text)
 	str_addc(out, '"');
 }
 
-static void head_line(struct str *out, const struct view *v)
+static void head_line(struct str *out, const struct slice *v)
 {
 	for (size_t i = 0; i < v->n_cols; i++) {
 		if (i)
 			str_addc(out, ',');
-		field_add(out, view_column(v, i)->name);
+		field_add(out, slice_column(v, i)->name);
 	}
 	str_addc(out, '\n');
 }
 
-static void row_line(struct str *out, const struct report *r, const struct view *v, size_t row)
+static void row_line(struct str *out, const struct report *r, const struct slice *v, size_t row)
 {
 	_cleanup_str_ struct str cell = {};
 
 	for (size_t i = 0; i < v->n_cols; i++) {
 		str_clear(&cell);
-		cell_add_bare(&cell, r->stream, view_cell(v, row, i));
+		cell_add_bare(&cell, r->stream, slice_cell(v, row, i));
 		if (i)
 			str_addc(out, ',');
 		field_add(out, str_get(&cell));
@@ -49,30 +49,30 @@ static void row_line(struct str *out, const struct report *r, const struct view 
 
 void csv_report(const struct report *r, const struct render_options *o, struct str *out)
 {
-	struct views vs;
+	struct slices vs;
 
 	(void)o;
-	if (views_open(r, 0, &vs)) {
+	if (slices_open(r, 0, &vs)) {
 		out->failed = true;
 		return;
 	}
 	if (vs.v.n) {
-		const struct view *v = &vs.v.v[0];
+		const struct slice *v = &vs.v.v[0];
 
 		head_line(out, v);
 		for (size_t row = 0; row < v->n_rows; row++)
 			row_line(out, r, v, row);
 	}
-	views_close(&vs);
+	slices_close(&vs);
 }
 
 void csv_rows(const struct report *r, const struct table *t, size_t from, bool first,
 	const struct render_options *o, struct str *out)
 {
-	struct view v;
+	struct slice v;
 
 	(void)o;
-	if (view_open(r, t, 0, &v)) {
+	if (slice_open(r, t, 0, &v)) {
 		out->failed = true;
 		return;
 	}
@@ -80,5 +80,5 @@ void csv_rows(const struct report *r, const struct table *t, size_t from, bool f
 		head_line(out, &v);
 	for (size_t row = from; row < v.n_rows; row++)
 		row_line(out, r, &v, row);
-	view_close(&v);
+	slice_close(&v);
 }

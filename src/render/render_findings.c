@@ -8,9 +8,9 @@
 
 static enum style level_style(int level)
 {
-	return level == LEVEL_CRITICAL ? STYLE_RED :
-	       level == LEVEL_WARNING  ? STYLE_YELLOW :
-					 STYLE_BLUE;
+	return level == LEVEL_CRITICAL  ? STYLE_RED
+	       : level == LEVEL_WARNING ? STYLE_YELLOW
+					: STYLE_BLUE;
 }
 
 static void level_add(struct str *out, const struct finding *f, const struct render_options *o)
@@ -60,19 +60,17 @@ static void lines_section(const struct section *s, const char *label,
 	}
 }
 
-static void finding_add(struct str *out, const struct finding *f, size_t number,
-	const struct render_options *o)
+static void finding_add(
+	struct str *out, const struct finding *f, size_t number, const struct render_options *o)
 {
-	size_t before = out->len;
+	size_t before = out->len, indent;
 	struct section s = {.out = out, .width = prose_width(o)};
 
 	str_addf(out, "%zu. ", number);
 	s.margin = out->len - before;
 	level_add(out, f, o);
-	style_begin(out, o, STYLE_BOLD);
-	wrap_add(out, f->title ? f->title : f->rule, s.margin + LABEL_WIDTH,
-		s.margin + LABEL_WIDTH, s.width);
-	style_end(out, o);
+	indent = s.margin + LABEL_WIDTH;
+	wrap_add_styled(out, f->title ? f->title : f->rule, indent, indent, o, STYLE_BOLD);
 	lines_section(&s, "evidence", f->evidence, false);
 	text_section(&s, "confidence", f->confidence);
 	text_section(&s, "why", f->why);
@@ -84,17 +82,13 @@ static void finding_add(struct str *out, const struct finding *f, size_t number,
 void findings_add(struct str *out, const struct report *r, const struct render_options *o)
 {
 	const char *verdict = r->verdict;
-	bool sole = !out->len;
 
 	if (!verdict && r->has_findings && !r->findings.n)
-		verdict = "Nothing found.";
-	if (verdict) {
-		if (!sole)
-			str_addc(out, '\n');
-		style_begin(out, o, STYLE_BOLD);
-		wrap_add(out, verdict, 0, 0, prose_width(o));
-		style_end(out, o);
-	}
+		verdict = "No problem was found in what was checked.";
+	if (verdict && out->len)
+		str_addc(out, '\n');
+	if (verdict)
+		wrap_add_styled(out, verdict, 0, 0, o, STYLE_BOLD);
 	for (size_t i = 0; i < r->findings.n; i++) {
 		if (out->len)
 			str_addc(out, '\n');
@@ -108,10 +102,7 @@ static void outlook_add(struct str *out, const char *title, const char *const *l
 	if (!n)
 		return;
 	str_addc(out, '\n');
-	style_begin(out, o, STYLE_BOLD);
-	str_add(out, title);
-	style_end(out, o);
-	str_addc(out, '\n');
+	wrap_add_styled(out, title, 0, 0, o, STYLE_BOLD);
 	for (size_t i = 0; i < n; i++) {
 		pad_add(out, 3);
 		if (commands)
@@ -121,8 +112,7 @@ static void outlook_add(struct str *out, const char *title, const char *const *l
 	}
 }
 
-void findings_add_outlook(struct str *out, const struct report *r,
-	const struct render_options *o)
+void findings_add_outlook(struct str *out, const struct report *r, const struct render_options *o)
 {
 	outlook_add(out, "NOT CHECKED", r->not_checked.v, r->not_checked.n, false, o);
 	outlook_add(out, "NEXT", r->next.v, r->next.n, true, o);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "render/render_view.h"
+#include "render/render_slice.h"
 #include "render/renderers.h"
 
 struct fold {
@@ -79,10 +79,10 @@ static bool is_number(const struct column *c)
 }
 
 /* The weight is the first number named by --fields, else the column made for it. */
-static int weight_column(const struct report *r, const struct view *v)
+static int weight_column(const struct report *r, const struct slice *v)
 {
 	for (size_t i = 0; i < v->n_cols; i++) {
-		const struct column *c = view_column(v, i);
+		const struct column *c = slice_column(v, i);
 
 		if (r->fields ? is_number(c) : c->flags & COL_WEIGHT)
 			return (int)v->cols[i];
@@ -146,7 +146,7 @@ static void folds_add(struct str *out, struct fold *folds, size_t n)
 	}
 }
 
-static void view_fold(const struct report *r, const struct view *v, struct str *out)
+static void slice_fold(const struct report *r, const struct slice *v, struct str *out)
 {
 	struct fold_columns cols = {
 		.stack = typed_column(v->t, CELL_STACK, NULL),
@@ -183,18 +183,18 @@ static void view_fold(const struct report *r, const struct view *v, struct str *
 
 void folded_report(const struct report *r, const struct render_options *o, struct str *out)
 {
-	struct views vs;
+	struct slices vs;
 
 	(void)o;
-	if (views_open(r, 0, &vs)) {
+	if (slices_open(r, 0, &vs)) {
 		out->failed = true;
 		return;
 	}
-	vec_each(v, &vs.v) {
+	vec_each (v, &vs.v) {
 		if (typed_column(v->t, CELL_STACK, NULL) < 0)
 			continue;
-		view_fold(r, v, out);
+		slice_fold(r, v, out);
 		break;
 	}
-	views_close(&vs);
+	slices_close(&vs);
 }

@@ -13,21 +13,21 @@ static bool in_grid(const struct column *c)
 	return c->type != CELL_STACK && c->type != CELL_HIST;
 }
 
-static int grid_init(const struct view *v, const struct render_options *o, struct grid *ret)
+static int grid_init(const struct slice *v, const struct render_options *o, struct grid *ret)
 {
-	struct grid g = {.view = v, .o = o};
+	struct grid g = {.slice = v, .o = o};
 
 	g.cols = calloc(v->n_cols + 1, sizeof(*g.cols));
 	if (!g.cols)
 		return -ENOMEM;
 	for (size_t i = 0; i < v->n_cols; i++) {
-		const struct column *c = view_column(v, i);
+		const struct column *c = slice_column(v, i);
 
 		if (!in_grid(c))
 			continue;
 		g.cols[g.n++] = (struct grid_column){
 			.col = c,
-			.view_col = i,
+			.slice_col = i,
 			.right = c->type != CELL_TEXT && c->type != CELL_BOOL,
 		};
 	}
@@ -49,9 +49,10 @@ static void grid_measure(struct grid *g)
 		struct grid_column *c = &g->cols[i];
 		size_t head = text_width(c->col->title), wide = head;
 
-		for (size_t row = 0; row < g->view->n_rows; row++) {
+		for (size_t row = 0; row < g->slice->n_rows; row++) {
 			str_clear(&cell);
-			cell_add(&cell, c->col, view_cell(g->view, row, c->view_col), g->compact);
+			cell_add(
+				&cell, c->col, slice_cell(g->slice, row, c->slice_col), g->compact);
 			wide = MAX(wide, text_width(str_get(&cell)));
 		}
 		c->natural = wide;
@@ -100,7 +101,7 @@ static bool grid_fit(struct grid *g, size_t width)
 	return true;
 }
 
-int grid_open(const struct view *v, const struct render_options *o, struct grid *ret)
+int grid_open(const struct slice *v, const struct render_options *o, struct grid *ret)
 {
 	size_t width = o->wide ? UNLIMITED : prose_width(o);
 	struct grid g;
@@ -127,7 +128,7 @@ static size_t fixed_width(const struct column *c)
 		return strcmp(c->name, "comm") ? 32 : COMM_LEN;
 	switch (c->unit) {
 	case UNIT_BYTES: /* 1023 KiB */
-	case UNIT_NS:	 /* 1.25 us */
+	case UNIT_NS:    /* 1.25 us */
 	case UNIT_RATIO: /* 100.0 % */
 		return 8;
 	case UNIT_COUNT:
@@ -140,7 +141,7 @@ static size_t fixed_width(const struct column *c)
 	}
 }
 
-int grid_open_fixed(const struct view *v, const struct render_options *o, struct grid *ret)
+int grid_open_fixed(const struct slice *v, const struct render_options *o, struct grid *ret)
 {
 	size_t width = o->wide ? UNLIMITED : prose_width(o);
 	struct grid g;
@@ -197,7 +198,7 @@ void grid_row_add(struct str *out, const struct grid *g, size_t row)
 		const struct grid_column *c = &g->cols[i];
 
 		str_clear(&cell);
-		cell_add(&cell, c->col, view_cell(g->view, row, c->view_col), g->compact);
+		cell_add(&cell, c->col, slice_cell(g->slice, row, c->slice_col), g->compact);
 		place_add(out, g, i, str_get(&cell));
 	}
 	str_addc(out, '\n');

@@ -32,12 +32,10 @@ static void item_add(struct items *i, const char *text)
 	i->any = true;
 }
 
-static void items_end(struct items *i)
+static void items_end(const struct items *i)
 {
 	if (i->any)
 		str_addc(i->out, '\n');
-	i->any = false;
-	i->at = 0;
 }
 
 static void item_add_take(struct items *i, struct str *text)
@@ -75,24 +73,20 @@ static void host_items(struct items *i, const struct rec_host *h)
 	}
 }
 
-static void interval_items(struct items *i, const struct report *r)
+static void interval_item(struct items *i, const struct report *r)
 {
 	time_t wall = (time_t)(report_wall_ns(r) / NSEC_PER_SEC);
-	const struct stream *s = r->stream;
 	struct str t = {};
 	char buf[64];
 	struct tm tm;
 
-	if (wall && gmtime_r(&wall, &tm)) {
-		strftime(buf, sizeof(buf), "%Y-%m-%d %H:%M:%S UTC", &tm);
-		item_add(i, buf);
-	}
-	str_addf(&t, "%.1f s", (double)stream_interval_ns(s) / 1e9);
+	if (!stream_interval_ns(r->stream))
+		return;
+	str_addf(&t, "%.1f s", (double)stream_interval_ns(r->stream) / 1e9);
+	if (wall && gmtime_r(&wall, &tm) &&
+		strftime(buf, sizeof(buf), " from %Y-%m-%d %H:%M:%S UTC", &tm))
+		str_add(&t, buf);
 	item_add_take(i, &t);
-	if (s->session.scope[0]) {
-		str_add_escaped(&t, s->session.scope);
-		item_add_take(i, &t);
-	}
 }
 
 static void event_items(struct items *i, const struct stream *s)
@@ -100,7 +94,7 @@ static void event_items(struct items *i, const struct stream *s)
 	const char *label = "events: ";
 	struct str t = {};
 
-	vec_each(l, &s->losses) {
+	vec_each (l, &s->losses) {
 		str_add(&t, label);
 		str_add_escaped(&t, l->probe);
 		str_addc(&t, ' ');
@@ -116,9 +110,9 @@ static void cost_items(struct items *i, const struct stream *s)
 {
 	const struct rec_cost *c = &s->cost;
 	/* Cost counts from the start of the session, not of the interval. */
-	u64 elapsed = s->has_session && s->last_ns > s->session.h.time_ns ?
-			      s->last_ns - s->session.h.time_ns :
-			      stream_interval_ns(s);
+	u64 elapsed = s->has_session && s->last_ns > s->session.h.time_ns
+			      ? s->last_ns - s->session.h.time_ns
+			      : stream_interval_ns(s);
 	char buf[UNIT_BUF];
 	struct str t = {};
 
@@ -139,16 +133,9 @@ static void cost_items(struct items *i, const struct stream *s)
 	item_add_take(i, &t);
 }
 
-static void alarm_add(struct str *out, const char *text, const struct render_options *o)
-{
-	style_begin(out, o, STYLE_RED);
-	wrap_add(out, text, 0, 2, prose_width(o));
-	style_end(out, o);
-}
-
 static void losses_add(struct str *out, const struct stream *s, const struct render_options *o)
 {
-	vec_each(l, &s->losses) {
+	vec_each (l, &s->losses) {
 		_cleanup_str_ struct str t = {};
 		u64 seen = l->seen ? l->seen : l->delivered + l->lost;
 
@@ -163,19 +150,19 @@ static void losses_add(struct str *out, const struct stream *s, const struct ren
 		str_addc(&t, ')');
 		if (l->reason[0])
 			str_addf(&t, ": %s", l->reason);
-		alarm_add(out, str_get(&t), o);
+		wrap_add_styled(out, str_get(&t), 0, 2, o, STYLE_RED);
 	}
 	if (s->damage[0]) {
 		_cleanup_str_ struct str t = {};
 
 		str_addf(&t, "INCOMPLETE: %s", s->damage);
-		alarm_add(out, str_get(&t), o);
+		wrap_add_styled(out, str_get(&t), 0, 2, o, STYLE_RED);
 	}
 }
 
 static void methods_add(struct str *out, const struct stream *s, const struct render_options *o)
 {
-	vec_each(m, &s->methods) {
+	vec_each (m, &s->methods) {
 		_cleanup_str_ struct str t = {};
 
 		str_addf(&t, "method: %s %s: %s", m->probe, m->data,
@@ -184,12 +171,20 @@ static void methods_add(struct str *out, const struct stream *s, const struct re
 	}
 }
 
+static struct items items_begin(
+	struct str *out, const char *separator, const struct render_options *o)
+{
+	return (struct items){.out = out, .width = prose_width(o), .separator = separator};
+}
+
 void header_add_totals(struct str *out, const struct report *r, const struct render_options *o)
 {
-	struct items i = {.out = out, .width = prose_width(o), .separator = ", "};
+	struct items i = items_begin(out, " · ", o);
 
+	interval_item(&i, r);
 	event_items(&i, r->stream);
 	items_end(&i);
+	i = items_begin(out, ", ", o);
 	cost_items(&i, r->stream);
 	items_end(&i);
 	losses_add(out, r->stream, o);
@@ -197,13 +192,16 @@ void header_add_totals(struct str *out, const struct report *r, const struct ren
 
 void header_add(struct str *out, const struct report *r, const struct render_options *o)
 {
-	struct items i = {.out = out, .width = prose_width(o), .separator = " · "};
+	struct items i = items_begin(out, " · ", o);
 	struct str t = {};
 
 	str_addf(&t, "memwhy %s", r->command);
 	item_add_take(&i, &t);
 	host_items(&i, &r->stream->host);
-	interval_items(&i, r);
+	if (r->stream->session.scope[0]) {
+		str_add_escaped(&t, r->stream->session.scope);
+		item_add_take(&i, &t);
+	}
 	items_end(&i);
 	header_add_totals(out, r, o);
 	if (o->verbose)

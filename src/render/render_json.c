@@ -5,10 +5,10 @@
 void json_report(const struct report *r, const struct render_options *o, struct str *out)
 {
 	struct json j = {.out = out, .pretty = true};
-	struct views vs;
+	struct slices vs;
 
 	(void)o;
-	if (views_open(r, 0, &vs)) {
+	if (slices_open(r, 0, &vs)) {
 		out->failed = true;
 		return;
 	}
@@ -16,7 +16,7 @@ void json_report(const struct report *r, const struct render_options *o, struct 
 	json_add_head(&j, r);
 	json_key(&j, "rows");
 	json_begin_array(&j);
-	vec_each(v, &vs.v)
+	vec_each (v, &vs.v)
 		for (size_t row = 0; row < v->n_rows; row++)
 			json_add_row(&j, r, v, row);
 	json_end_array(&j);
@@ -24,5 +24,5 @@ void json_report(const struct report *r, const struct render_options *o, struct 
 	json_add_tail(&j, r);
 	json_end_object(&j);
 	str_addc(out, '\n');
-	views_close(&vs);
+	slices_close(&vs);
 }

@@ -48,8 +48,7 @@ static void add_interval(struct json *j, const struct report *r)
 
 	if (wall && gmtime_r(&seconds, &tm)) {
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-		snprintf(start, sizeof(start), "%s.%03lluZ", date,
-			wall / NSEC_PER_MSEC % 1000);
+		snprintf(start, sizeof(start), "%s.%03lluZ", date, wall / NSEC_PER_MSEC % 1000);
 	}
 	json_key(j, "interval");
 	json_begin_object(j);
@@ -85,7 +84,7 @@ static void add_methods_of(struct json *j, const struct stream *s, const struct 
 {
 	_cleanup_str_ struct str joined = {};
 
-	vec_each(p, &s->methods) {
+	vec_each (p, &s->methods) {
 		if (!same_probe(p, m) || !p->method[0] || !method_is_new(s, p))
 			continue;
 		if (joined.len)
@@ -99,7 +98,7 @@ static void add_methods(struct json *j, const struct stream *s)
 {
 	json_key(j, "methods");
 	json_begin_object(j);
-	vec_each(m, &s->methods)
+	vec_each (m, &s->methods)
 		if (probe_is_new(s, m))
 			add_methods_of(j, s, m);
 	json_end_object(j);
@@ -110,12 +109,12 @@ static void add_details(struct json *j, const struct stream *s, const char *key,
 {
 	json_key(j, key);
 	json_begin_object(j);
-	vec_each(m, &s->methods) {
+	vec_each (m, &s->methods) {
 		bool open = false;
 
 		if (!probe_is_new(s, m))
 			continue;
-		vec_each(p, &s->methods) {
+		vec_each (p, &s->methods) {
 			if (!same_probe(p, m) || (missing && p->method[0]))
 				continue;
 			if (!open) {
@@ -133,7 +132,7 @@ static void add_details(struct json *j, const struct stream *s, const char *key,
 
 static bool any_missing(const struct stream *s)
 {
-	vec_each(m, &s->methods)
+	vec_each (m, &s->methods)
 		if (!m->method[0])
 			return true;
 	return false;
@@ -143,13 +142,25 @@ static void add_events(struct json *j, const struct stream *s)
 {
 	json_key(j, "events");
 	json_begin_object(j);
-	vec_each(l, &s->losses)
+	vec_each (l, &s->losses)
 		member_u64(j, l->probe, l->delivered);
 	json_end_object(j);
 	json_key(j, "lost");
 	json_begin_object(j);
-	vec_each(l, &s->losses)
+	vec_each (l, &s->losses)
 		member_u64(j, l->probe, l->lost);
+	json_end_object(j);
+}
+
+static void add_lost_reasons(struct json *j, const struct stream *s)
+{
+	if (!stream_lost(s))
+		return;
+	json_key(j, "lost_reasons");
+	json_begin_object(j);
+	vec_each (l, &s->losses)
+		if (l->lost)
+			member_str(j, l->probe, l->reason);
 	json_end_object(j);
 }
 
@@ -178,6 +189,7 @@ void json_add_head(struct json *j, const struct report *r)
 	if (any_missing(s))
 		add_details(j, s, "missing", true);
 	add_events(j, s);
+	add_lost_reasons(j, s);
 	add_cost(j, &s->cost);
 	if (s->damage[0])
 		member_str(j, "damage", s->damage);
@@ -217,7 +229,7 @@ void json_add_tail(struct json *j, const struct report *r)
 	if (r->has_findings) {
 		json_key(j, "findings");
 		json_begin_array(j);
-		vec_each(f, &r->findings)
+		vec_each (f, &r->findings)
 			add_finding(j, f);
 		json_end_array(j);
 	}
@@ -231,11 +243,11 @@ void json_add_tail(struct json *j, const struct report *r)
 		add_texts(j, "next", r->next.v, r->next.n);
 }
 
-void json_add_cut(struct json *j, const struct views *vs)
+void json_add_cut(struct json *j, const struct slices *vs)
 {
 	bool open = false;
 
-	vec_each(v, &vs->v) {
+	vec_each (v, &vs->v) {
 		if (!v->n_cut)
 			continue;
 		if (!open) {
@@ -304,7 +316,7 @@ static void add_cell(struct json *j, const struct stream *s, const struct cell *
 	}
 }
 
-void json_add_row(struct json *j, const struct report *r, const struct view *v, size_t row)
+void json_add_row(struct json *j, const struct report *r, const struct slice *v, size_t row)
 {
 	bool pretty = j->pretty;
 
@@ -313,8 +325,8 @@ void json_add_row(struct json *j, const struct report *r, const struct view *v, 
 	json_key(j, "table");
 	json_str(j, v->t->name);
 	for (size_t i = 0; i < v->n_cols; i++) {
-		json_key(j, view_column(v, i)->name);
-		add_cell(j, r->stream, view_cell(v, row, i));
+		json_key(j, slice_column(v, i)->name);
+		add_cell(j, r->stream, slice_cell(v, row, i));
 	}
 	json_end_object(j);
 	j->pretty = pretty;

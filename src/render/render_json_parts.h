@@ -3,15 +3,15 @@
 #define MEMWHY_RENDER_JSON_PARTS_H
 
 #include "base/json.h"
-#include "render/render_view.h"
+#include "render/render_slice.h"
 
 /* schema, command, host, interval, scope, methods, events, lost, cost, damage. */
 void json_add_head(struct json *j, const struct report *r);
 /* findings, verdict, notes and so on, where there are any. */
 void json_add_tail(struct json *j, const struct report *r);
 /* How many rows of which tables are left out by --limit, if any are. */
-void json_add_cut(struct json *j, const struct views *vs);
+void json_add_cut(struct json *j, const struct slices *vs);
 /* One row as a compact object. */
-void json_add_row(struct json *j, const struct report *r, const struct view *v, size_t row);
+void json_add_row(struct json *j, const struct report *r, const struct slice *v, size_t row);
 
 #endif

@@ -2,7 +2,7 @@
 #include "render/render_json_parts.h"
 #include "render/renderers.h"
 
-static void row_line(const struct report *r, const struct view *v, size_t row, struct str *out)
+static void row_line(const struct report *r, const struct slice *v, size_t row, struct str *out)
 {
 	struct json j = {.out = out};
 
@@ -10,7 +10,7 @@ static void row_line(const struct report *r, const struct view *v, size_t row, s
 	str_addc(out, '\n');
 }
 
-static void end_line(const struct report *r, const struct views *vs, struct str *out)
+static void end_line(const struct report *r, const struct slices *vs, struct str *out)
 {
 	struct json j = {.out = out};
 
@@ -26,39 +26,39 @@ static void end_line(const struct report *r, const struct views *vs, struct str 
 
 void jsonl_report(const struct report *r, const struct render_options *o, struct str *out)
 {
-	struct views vs;
+	struct slices vs;
 
 	(void)o;
-	if (views_open(r, 0, &vs)) {
+	if (slices_open(r, 0, &vs)) {
 		out->failed = true;
 		return;
 	}
-	vec_each(v, &vs.v)
+	vec_each (v, &vs.v)
 		for (size_t row = 0; row < v->n_rows; row++)
 			row_line(r, v, row, out);
 	end_line(r, &vs, out);
-	views_close(&vs);
+	slices_close(&vs);
 }
 
 void jsonl_rows(const struct report *r, const struct table *t, size_t from, bool first,
 	const struct render_options *o, struct str *out)
 {
-	struct view v;
+	struct slice v;
 
 	(void)first;
 	(void)o;
-	if (view_open(r, t, 0, &v)) {
+	if (slice_open(r, t, 0, &v)) {
 		out->failed = true;
 		return;
 	}
 	for (size_t row = from; row < v.n_rows; row++)
 		row_line(r, &v, row, out);
-	view_close(&v);
+	slice_close(&v);
 }
 
 void jsonl_end(const struct report *r, const struct render_options *o, struct str *out)
 {
-	struct views none = {};
+	struct slices none = {};
 
 	(void)o;
 	end_line(r, &none, out);

@@ -114,6 +114,18 @@ void wrap_add(struct str *out, const char *text, size_t at, size_t indent, size_
 	str_addc(out, '\n');
 }
 
+void wrap_add_styled(struct str *out, const char *text, size_t at, size_t indent,
+	const struct render_options *o, enum style s)
+{
+	style_begin(out, o, s);
+	wrap_add(out, text, at, indent, prose_width(o));
+	if (out->failed)
+		return;
+	out->len--; /* the line break comes after the style */
+	style_end(out, o);
+	str_addc(out, '\n');
+}
+
 /* Begins a new line at indent unless this is the first piece. */
 static void piece_begin(struct str *out, bool *first, size_t indent)
 {

@@ -20,6 +20,9 @@ void pad_add(struct str *out, size_t n);
  * at `indent`. No line passes `width`: a longer word is broken.
  */
 void wrap_add(struct str *out, const char *text, size_t at, size_t indent, size_t width);
+/* As wrap_add, in a style. */
+void wrap_add_styled(struct str *out, const char *text, size_t at, size_t indent,
+	const struct render_options *o, enum style s);
 /* As wrap_add for a line that may hold commands (see struct finding): each on its own line and
  * never broken. The cursor stands at `indent`. */
 void wrap_add_commands(struct str *out, const char *text, size_t indent, size_t width);

@@ -121,7 +121,8 @@ static void hist_add(struct str *out, const struct column *c, const struct hist_
 	if (!hist_measure(h, c->unit, &rows))
 		return;
 	used = INDENT + 2 * rows.bound_width + 4 + 2 + rows.count_width + 2;
-	bar = used + BAR_MAX < prose_width(o) ? BAR_MAX : prose_width(o) - MIN(used, prose_width(o));
+	bar = used + BAR_MAX < prose_width(o) ? BAR_MAX
+					      : prose_width(o) - MIN(used, prose_width(o));
 	str_addf(out, "%*s%s\n", INDENT, "", c->title);
 	for (size_t i = rows.first; i <= rows.last; i++) {
 		_cleanup_str_ struct str count = {};
@@ -139,30 +140,30 @@ static void hist_add(struct str *out, const struct column *c, const struct hist_
 	}
 }
 
-static size_t count_columns(const struct view *v, u8 type)
+static size_t count_columns(const struct slice *v, u8 type)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->n_cols; i++)
-		n += view_column(v, i)->type == type;
+		n += slice_column(v, i)->type == type;
 	return n;
 }
 
 /* What stands below a row. */
-static void below_add(struct str *out, const struct report *r, const struct view *v, size_t row,
+static void below_add(struct str *out, const struct report *r, const struct slice *v, size_t row,
 	const struct render_options *o)
 {
 	bool label = count_columns(v, CELL_STACK) > 1;
 
 	for (size_t i = 0; i < v->n_cols; i++) {
-		const struct cell *cell = view_cell(v, row, i);
+		const struct cell *cell = slice_cell(v, row, i);
 
 		if (cell->type == CELL_HIST)
-			hist_add(out, view_column(v, i), cell->hist, o);
+			hist_add(out, slice_column(v, i), cell->hist, o);
 		if (cell->type != CELL_STACK)
 			continue;
 		if (label)
-			str_addf(out, "  %s\n", view_column(v, i)->title);
+			str_addf(out, "  %s\n", slice_column(v, i)->title);
 		stack_add(out, r, v->t, cell->stack, o);
 	}
 }
@@ -172,27 +173,30 @@ static void row_add(struct str *out, const struct report *r, const struct grid *
 {
 	if (g->n)
 		grid_row_add(out, g, row);
-	below_add(out, r, g->view, row, o);
+	below_add(out, r, g->slice, row, o);
 }
 
 static void dropped_add(struct str *out, const struct grid *g)
 {
+	_cleanup_str_ struct str t = {};
+
 	if (!g->n_dropped)
 		return;
-	str_add(out, "… no room for");
+	str_add(&t, "… no room for");
 	for (size_t i = 0; i < g->n_dropped; i++)
-		str_addf(out, "%s %s", i ? "," : "", g->cols[g->n + i].col->title);
-	str_add(out, "; -o wide shows all\n");
+		str_addf(&t, "%s %s", i ? "," : "", g->cols[g->n + i].col->title);
+	str_add(&t, "; -o wide shows all");
+	wrap_add(out, str_get(&t), 0, 2, prose_width(g->o));
 }
 
-static void help_add(struct str *out, const struct view *v, const struct render_options *o)
+static void help_add(struct str *out, const struct slice *v, const struct render_options *o)
 {
 	size_t wide = 0;
 
 	for (size_t i = 0; i < v->n_cols; i++)
-		wide = MAX(wide, text_width(view_column(v, i)->title));
+		wide = MAX(wide, text_width(slice_column(v, i)->title));
 	for (size_t i = 0; i < v->n_cols; i++) {
-		const struct column *c = view_column(v, i);
+		const struct column *c = slice_column(v, i);
 
 		if (!c->help)
 			continue;
@@ -203,16 +207,7 @@ static void help_add(struct str *out, const struct view *v, const struct render_
 	}
 }
 
-static void title_add(struct str *out, const struct table *t, const struct render_options *o)
-{
-	if (!t->title)
-		return;
-	style_begin(out, o, STYLE_BOLD);
-	wrap_add(out, t->title, 0, 0, prose_width(o));
-	style_end(out, o);
-}
-
-static void rows_add(struct str *out, const struct report *r, const struct view *v,
+static void rows_add(struct str *out, const struct report *r, const struct slice *v,
 	const struct render_options *o)
 {
 	bool airy = count_columns(v, CELL_STACK) || count_columns(v, CELL_HIST);
@@ -236,15 +231,15 @@ static void rows_add(struct str *out, const struct report *r, const struct view 
 	grid_close(&g);
 }
 
-void table_add(struct str *out, const struct report *r, const struct view *v, bool titled,
+void table_add(struct str *out, const struct report *r, const struct slice *v, bool titled,
 	const struct render_options *o)
 {
 	if (!v->n_rows && !v->t->empty)
 		return;
 	if (out->len)
 		str_addc(out, '\n');
-	if (titled)
-		title_add(out, v->t, o);
+	if (titled && v->t->title)
+		wrap_add_styled(out, v->t->title, 0, 0, o, STYLE_BOLD);
 	if (!v->n_rows) {
 		wrap_add(out, v->t->empty, 0, 0, prose_width(o));
 		return;
@@ -258,16 +253,16 @@ void table_add_rows(struct str *out, const struct report *r, const struct table 
 	bool first, const struct render_options *o)
 {
 	u16 hide = o->wide ? COL_HIDDEN : COL_HIDDEN | COL_WIDE;
-	struct view v;
+	struct slice v;
 	struct grid g;
 
-	if (view_open(r, t, hide, &v)) {
+	if (slice_open(r, t, hide, &v)) {
 		out->failed = true;
 		return;
 	}
 	if (grid_open_fixed(&v, o, &g)) {
 		out->failed = true;
-		view_close(&v);
+		slice_close(&v);
 		return;
 	}
 	if (first && g.n)
@@ -275,5 +270,5 @@ void table_add_rows(struct str *out, const struct report *r, const struct table 
 	for (size_t row = from; row < v.n_rows; row++)
 		row_add(out, r, &g, row, o);
 	grid_close(&g);
-	view_close(&v);
+	slice_close(&v);
 }

@@ -7,7 +7,7 @@ static void notes_add(struct str *out, const struct report *r, const struct rend
 {
 	if (r->notes.n && out->len)
 		str_addc(out, '\n');
-	vec_each(n, &r->notes) {
+	vec_each (n, &r->notes) {
 		str_add(out, "Note: ");
 		wrap_add(out, *n, 6, 6, prose_width(o));
 	}
@@ -15,15 +15,15 @@ static void notes_add(struct str *out, const struct report *r, const struct rend
 
 static void tables_add(struct str *out, const struct report *r, const struct render_options *o)
 {
-	struct views vs;
+	struct slices vs;
 
-	if (views_open(r, o->wide ? COL_HIDDEN : COL_HIDDEN | COL_WIDE, &vs)) {
+	if (slices_open(r, o->wide ? COL_HIDDEN : COL_HIDDEN | COL_WIDE, &vs)) {
 		out->failed = true;
 		return;
 	}
-	vec_each(v, &vs.v)
+	vec_each (v, &vs.v)
 		table_add(out, r, v, !o->quiet || vs.v.n > 1, o);
-	views_close(&vs);
+	slices_close(&vs);
 }
 
 void text_report(const struct report *r, const struct render_options *o, struct str *out)
@@ -34,9 +34,11 @@ void text_report(const struct report *r, const struct render_options *o, struct 
 	if (!o->quiet)
 		header_add(&text, r, o);
 	findings_add(&text, r, o);
-	if (!o->quiet)
+	if (!o->quiet && r->has_findings)
 		findings_add_outlook(&text, r, o);
 	tables_add(&text, r, o);
+	if (!o->quiet && !r->has_findings)
+		findings_add_outlook(&text, r, o);
 	if (!o->quiet)
 		notes_add(&text, r, o);
 	out->failed |= text.failed;

@@ -6,7 +6,7 @@
 
 #define RENDER_REPORT(name) \
 	void name(const struct report *r, const struct render_options *o, struct str *out)
-#define RENDER_ROWS(name)                                                                  \
+#define RENDER_ROWS(name)                                                                 \
 	void name(const struct report *r, const struct table *t, size_t from, bool first, \
 		const struct render_options *o, struct str *out)
 

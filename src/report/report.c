@@ -11,7 +11,7 @@ void report_init(struct report *r, const char *command, const struct stream *str
 
 void report_destroy(struct report *r)
 {
-	vec_each(t, &r->tables)
+	vec_each (t, &r->tables)
 		vec_free(&(*t)->cells);
 	vec_free(&r->tables);
 	vec_free(&r->findings);
@@ -93,9 +93,9 @@ static bool report_says(const char *const *texts, size_t n, const char *text)
 	return false;
 }
 
-void report_stream_notes(struct report *r)
+void report_add_stream_notes(struct report *r)
 {
-	vec_each(n, &r->stream->notes) {
+	vec_each (n, &r->stream->notes) {
 		bool unchecked = n->level == NOTE_NOT_CHECKED;
 		const char *text = n->text;
 
@@ -106,12 +106,13 @@ void report_stream_notes(struct report *r)
 		if (!unchecked && !report_says(r->notes.v, r->notes.n, text))
 			vec_push(&r->notes, text);
 	}
-	vec_each(m, &r->stream->methods) {
+	vec_each (m, &r->stream->methods) {
 		const char *text;
 
-		if (m->method[0] || !m->missing[0])
+		if (m->method[0])
 			continue;
-		text = report_text(r, "%s: %s: %s", m->probe, m->data, m->missing);
+		text = report_text(r, "%s: %s: %s", m->probe, m->data,
+			m->missing[0] ? m->missing : "not available");
 		if (!report_says(r->not_checked.v, r->not_checked.n, text))
 			vec_push(&r->not_checked, text);
 	}

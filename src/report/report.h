@@ -137,7 +137,7 @@ const char *finding_level_name(int level);
 int finding_level_parse(const char *name, int *ret_level);
 /* Adds what the stream itself says: its notes to notes and not_checked, and the data its probes
  * could not obtain to not_checked. A text that is already there is not added twice. */
-void report_stream_notes(struct report *r);
+void report_add_stream_notes(struct report *r);
 
 /* Holds --fields, --sort and --table against the tables: 0, or -EINVAL with the nearest name. */
 int report_check(const struct report *r, struct err *err);

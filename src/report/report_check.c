@@ -8,7 +8,7 @@ typedef VEC(const char *) names_vec;
 
 static bool names_have(const names_vec *names, const char *name)
 {
-	vec_each(n, names)
+	vec_each (n, names)
 		if (!strcmp(*n, name))
 			return true;
 	return false;
@@ -26,7 +26,7 @@ static bool column_sorts(const struct column *c)
 
 static void names_of_columns(const struct report *r, bool sortable, names_vec *names)
 {
-	vec_each(t, &r->tables) {
+	vec_each (t, &r->tables) {
 		for (size_t i = 0; table_chosen(r, *t) && i < (*t)->n_cols; i++) {
 			const struct column *c = &(*t)->cols[i];
 
@@ -43,7 +43,7 @@ static int name_unknown(const char *option, const char *what, const char *name,
 	_cleanup_str_ struct str valid = {};
 	int rc;
 
-	vec_each(n, names)
+	vec_each (n, names)
 		str_addf(&valid, "%s%s", valid.len ? ", " : "", *n);
 	if (near)
 		rc = err_set(err, -EINVAL, "%s: no %s '%s' here; did you mean '%s'?", option, what,
@@ -62,7 +62,7 @@ static int check_table(const struct report *r, struct err *err)
 
 	if (!r->only)
 		return 0;
-	vec_each(t, &r->tables)
+	vec_each (t, &r->tables)
 		vec_push(&names, (*t)->name);
 	if (!names_have(&names, r->only))
 		rc = name_unknown("--table", "table", r->only, &names, err);
@@ -113,7 +113,7 @@ int report_check(const struct report *r, struct err *err)
 
 bool report_has_stacks(const struct report *r)
 {
-	vec_each(t, &r->tables)
+	vec_each (t, &r->tables)
 		for (size_t i = 0; table_chosen(r, *t) && i < (*t)->n_cols; i++)
 			if ((*t)->cols[i].type == CELL_STACK)
 				return true;

@@ -3,8 +3,8 @@
 
 #include "report/report.h"
 
-static void symbol_each(const struct stream *s, const struct rec_symbol *sym,
-	struct stack_line *l, void (*fn)(void *arg, const struct stack_line *l), void *arg)
+static void symbol_each(const struct stream *s, const struct rec_symbol *sym, struct stack_line *l,
+	void (*fn)(void *arg, const struct stack_line *l), void *arg)
 {
 	for (u32 i = 0; i < sym->n; i++) {
 		l->function = stream_string(s, sym->lines[i].function);

@@ -15,10 +15,19 @@ struct view_options {
 	bool stacks;
 };
 
+/* The columns of one of a view's tables, for the man page and its check. Ends with a NULL name. */
+struct view_table {
+	const char *name;
+	const struct column *cols;
+	size_t n_cols;
+	size_t stride; /* bytes from one column to the next */
+};
+
 struct view {
 	size_t size; /* of its state, zeroed before init */
 	const char *by_default;
 	const char *const *by_keys; /* what --by takes, NULL-terminated; NULL: no --by */
+	const struct view_table *tables;
 	int (*init)(void *v, const struct view_options *o, struct err *err);
 	/* Records of kinds it does not know are to be ignored. */
 	int (*feed)(void *v, const struct rec *r);

@@ -254,6 +254,14 @@ static void frames_build(
 	ret->n = chain->n;
 }
 
+static const char *unit_dir(const struct dwarf_unit *unit)
+{
+	Dwarf_Die die = unit->die;
+	Dwarf_Attribute attr;
+
+	return dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attr));
+}
+
 int dwarf_unit_find(
 	struct dwarf_unit *unit, u64 address, struct sym_budget *budget, struct dwarf_frames *ret)
 {
@@ -273,5 +281,7 @@ int dwarf_unit_find(
 	} else if (ret->v[0].file) {
 		ret->n = 1;
 	}
+	for (size_t i = 0; i < ret->n; i++)
+		ret->v[i].dir = unit_dir(unit);
 	return ret->n ? 0 : -ENOENT;
 }

@@ -99,9 +99,9 @@ static unsigned int fds_default(void)
 {
 	struct rlimit lim;
 
-	if (getrlimit(RLIMIT_NOFILE, &lim) || lim.rlim_cur == RLIM_INFINITY)
+	if (getrlimit(RLIMIT_NOFILE, &lim) || lim.rlim_cur / 4 > FDS_DEFAULT)
 		return FDS_DEFAULT;
-	return (unsigned int)MAX(1UL, MIN((rlim_t)FDS_DEFAULT, lim.rlim_cur / 4));
+	return (unsigned int)MAX(1UL, lim.rlim_cur / 4);
 }
 
 int module_table_new(unsigned int max_fds, struct module_table **ret)

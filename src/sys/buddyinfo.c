@@ -42,9 +42,9 @@ int buddyinfo_read(struct buddyinfo *ret)
 
 const struct zone_blocks *buddyinfo_find(const struct buddyinfo *info, const struct zone_id *id)
 {
-	vec_each(zone, &info->zones) {
-		if (zone_id_equal(&zone->id, id))
-			return zone;
+	for (size_t i = 0; i < info->zones.n; i++) {
+		if (zone_id_equal(&info->zones.v[i].id, id))
+			return &info->zones.v[i];
 	}
 	return NULL;
 }

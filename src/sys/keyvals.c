@@ -69,7 +69,9 @@ int keyvals_read(const char *path, struct keyvals *kv)
 
 bool keyvals_get(const struct keyvals *kv, const char *name, u64 *ret)
 {
-	vec_each(item, &kv->items) {
+	for (size_t i = 0; i < kv->items.n; i++) {
+		const struct keyval *item = &kv->items.v[i];
+
 		if (item->name[0] == name[0] && !strcmp(item->name, name)) {
 			*ret = item->value;
 			return true;

@@ -25,7 +25,7 @@ struct keyval {
 /* To be zeroed before its first use. Reading again into the same one allocates nothing. */
 struct keyvals {
 	VEC(struct keyval) items; /* in the order of the file */
-	struct str text;	  /* the reader's buffer */
+	struct str text;          /* the reader's buffer */
 };
 
 #define _cleanup_keyvals_ _cleanup_(keyvals_free)

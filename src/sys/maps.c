@@ -65,8 +65,8 @@ static bool perms_parse(const struct scan *word, struct mapping *m)
 {
 	if (scan_len(word) != 4)
 		return false;
-	m->prot = (word->p[0] == 'r' ? MAPPING_READ : 0) |
-		(word->p[1] == 'w' ? MAPPING_WRITE : 0) | (word->p[2] == 'x' ? MAPPING_EXEC : 0);
+	m->prot = (word->p[0] == 'r' ? MAPPING_READ : 0) | (word->p[1] == 'w' ? MAPPING_WRITE : 0) |
+		  (word->p[2] == 'x' ? MAPPING_EXEC : 0);
 	m->shared = word->p[3] == 's';
 	return true;
 }

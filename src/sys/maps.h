@@ -11,13 +11,13 @@
 #define MAPS_MAX (1U << 20)
 
 enum mapping_kind {
-	MAPPING_ANON,	 /* private memory without a file; thread stacks, malloc's mmaps */
-	MAPPING_HEAP,	 /* [heap]: the brk area */
-	MAPPING_STACK,	 /* [stack]: of the main thread */
-	MAPPING_FILE,	 /* any file but those below */
-	MAPPING_SHMEM,	 /* memfd, /dev/shm, SysV, shared anonymous memory */
+	MAPPING_ANON,    /* private memory without a file; thread stacks, malloc's mmaps */
+	MAPPING_HEAP,    /* [heap]: the brk area */
+	MAPPING_STACK,   /* [stack]: of the main thread */
+	MAPPING_FILE,    /* any file but those below */
+	MAPPING_SHMEM,   /* memfd, /dev/shm, SysV, shared anonymous memory */
 	MAPPING_HUGETLB, /* anonymous MAP_HUGETLB, and hugetlbfs at its usual mount point */
-	MAPPING_VDSO,	 /* put there by the kernel: vdso, vvar, vsyscall, uprobes, … */
+	MAPPING_VDSO,    /* put there by the kernel: vdso, vvar, vsyscall, uprobes, … */
 	MAPPING_KINDS,
 };
 
@@ -46,7 +46,7 @@ struct mapping {
 /* To be zeroed before its first use. */
 struct maps {
 	VEC(struct mapping) list; /* by address */
-	char *text;		  /* holds the paths */
+	char *text;               /* holds the paths */
 };
 
 #define _cleanup_maps_ _cleanup_(maps_free)

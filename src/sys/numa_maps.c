@@ -176,9 +176,11 @@ const struct numa_map *numa_maps_find(const struct numa_maps *maps, u64 start)
 
 void numa_maps_sum(const struct numa_maps *maps, u64 *bytes, size_t n)
 {
-	vec_each(m, &maps->list) {
-		for (u32 i = 0; i < m->node_count; i++) {
-			const struct numa_pages *p = &maps->nodes.v[m->node_first + i];
+	for (size_t i = 0; i < maps->list.n; i++) {
+		const struct numa_map *m = &maps->list.v[i];
+
+		for (u32 k = 0; k < m->node_count; k++) {
+			const struct numa_pages *p = &maps->nodes.v[m->node_first + k];
 
 			if (p->node < n)
 				bytes[p->node] += p->pages * m->page_bytes;

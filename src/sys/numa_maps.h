@@ -24,7 +24,7 @@ struct numa_map {
 	u64 anon_pages;
 	u64 dirty_pages;
 	u64 mapped_pages; /* 0 where equal to anon or dirty: the kernel leaves it out then */
-	u64 mapmax;	  /* the most mappings that one of the pages has; 0 for 1 */
+	u64 mapmax;       /* the most mappings that one of the pages has; 0 for 1 */
 	u64 swapcache_pages;
 	u64 active_pages;
 	u64 writeback_pages;
@@ -32,7 +32,7 @@ struct numa_map {
 	u32 node_count;
 	bool heap;
 	bool stack;
-	bool huge;	    /* hugetlb */
+	bool huge;          /* hugetlb */
 	const char *policy; /* "default", "bind:0-1", "prefer (many):0", "weighted interleave:0" */
 	const char *file;   /* "" for none; " (deleted)" is not cut off. Both owned by numa_maps. */
 };

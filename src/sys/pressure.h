@@ -18,7 +18,7 @@ struct pressure_line {
 struct pressure {
 	struct pressure_line some; /* at least one task */
 	struct pressure_line full; /* all tasks that were not idle */
-	bool has_full;		   /* the cpu resource has it since 5.13 only */
+	bool has_full;             /* the cpu resource has it since 5.13 only */
 };
 
 /* -EINVAL without a line "some". */

@@ -118,8 +118,8 @@ int proc_stat_parse(const char *text, struct proc_stat *ret)
 		return -EINVAL;
 	st.pid = (int)pid;
 	st.ppid = (int)v[STAT_PPID];
-	st.processor = end > STAT_PROCESSOR && v[STAT_PROCESSOR] <= INT_MAX ?
-		(int)v[STAT_PROCESSOR] : -1;
+	st.processor =
+		end > STAT_PROCESSOR && v[STAT_PROCESSOR] <= INT_MAX ? (int)v[STAT_PROCESSOR] : -1;
 	st.is_kthread = v[STAT_FLAGS] & PF_KTHREAD;
 	st.minflt = v[STAT_MINFLT];
 	st.majflt = v[STAT_MAJFLT];

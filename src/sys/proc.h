@@ -37,7 +37,7 @@ struct proc_stat {
 	char state;    /* R S D T t Z X I P */
 	bool is_kthread;
 	char comm[PROC_COMM_MAX]; /* raw: may hold parentheses, newlines, escape characters */
-	u64 minflt;		  /* minor faults, without those of waited-for children */
+	u64 minflt;               /* minor faults, without those of waited-for children */
 	u64 majflt;
 	u64 utime_ticks;
 	u64 stime_ticks;
@@ -74,7 +74,7 @@ struct proc_status {
 	u32 tgid;
 	u32 pid;
 	u32 ppid;
-	u32 uid; /* the real one */
+	u32 uid;     /* the real one */
 	bool has_mm; /* false for kernel threads and zombies: all sizes are 0 then */
 	u64 threads;
 	u64 vm_size_bytes;
@@ -97,9 +97,9 @@ int proc_status_read(int pid, struct proc_status *ret);
 /* Which cgroups a process is in; "" where it has no such line. As in the file: relative to the
  * root of the reader's cgroup namespace, and so possibly starting with "/..". */
 struct proc_cgroup {
-	char v2[PATH_MAX];	  /* the line 0:: */
+	char v2[PATH_MAX];        /* the line 0:: */
 	char v1_memory[PATH_MAX]; /* the line of the memory controller */
-	bool v2_deleted;	  /* the cgroup was removed: the kernel's " (deleted)" is cut off */
+	bool v2_deleted;          /* the cgroup was removed: the kernel's " (deleted)" is cut off */
 };
 
 /* -EINVAL when there is neither line. Paths of PATH_MAX or more are skipped. */

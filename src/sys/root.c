@@ -38,14 +38,14 @@ static int path_format(char ret_path[PATH_MAX], const char *fmt, va_list ap)
 	return n < 0 || (size_t)n >= PATH_MAX - at ? -ENAMETOOLONG : 0;
 }
 
-#define PATH_FORMAT(path, fmt)                       \
-	({                                           \
-		va_list ap_;                         \
-		int rc_;                             \
-		va_start(ap_, fmt);                  \
-		rc_ = path_format(path, fmt, ap_);   \
-		va_end(ap_);                         \
-		rc_;                                 \
+#define PATH_FORMAT(path, fmt)                     \
+	({                                         \
+		va_list ap_;                       \
+		int rc_;                           \
+		va_start(ap_, fmt);                \
+		rc_ = path_format(path, fmt, ap_); \
+		va_end(ap_);                       \
+		rc_;                               \
 	})
 
 int sys_path(char ret_path[PATH_MAX], const char *fmt, ...)

@@ -6,6 +6,7 @@
 #ifndef MEMWHY_SYS_SCAN_H
 #define MEMWHY_SYS_SCAN_H
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -73,10 +74,13 @@ struct scan_field {
 	size_t size;
 };
 
-#define SCAN_FIELD(name, type, member) {name, offsetof(type, member), sizeof(((type *)0)->member)}
+#define SCAN_FIELD(name, type, member)                                    \
+	{                                                                 \
+		name, offsetof(type, member), sizeof(((type *)0)->member) \
+	}
 
 /* Stores value in the member named so. False if the table has no such name, or it does not fit. */
-bool scan_store(const struct scan_field *table, size_t n, const struct scan *name, u64 value,
-	void *obj);
+bool scan_store(
+	const struct scan_field *table, size_t n, const struct scan *name, u64 value, void *obj);
 
 #endif

@@ -12,8 +12,8 @@ void slabinfo_free(struct slabinfo *info)
 static bool sizes_parse(struct scan *s, struct slab_cache *c)
 {
 	return scan_u64(s, &c->active_objs) && scan_u64(s, &c->num_objs) &&
-		scan_u64(s, &c->object_bytes) && scan_u64(s, &c->objs_per_slab) &&
-		scan_u64(s, &c->pages_per_slab) && scan_lit(s, ":");
+	       scan_u64(s, &c->object_bytes) && scan_u64(s, &c->objs_per_slab) &&
+	       scan_u64(s, &c->pages_per_slab) && scan_lit(s, ":");
 }
 
 /* A name may hold spaces: it reaches as far as what follows it is not the five numbers. */
@@ -46,8 +46,8 @@ static bool slabs_parse(struct scan *s, struct slab_cache *c)
 	u64 factor;
 
 	return scan_lit(s, "tunables") && scan_u64(s, &limit) && scan_u64(s, &batch) &&
-		scan_u64(s, &factor) && scan_lit(s, ":") && scan_lit(s, "slabdata") &&
-		scan_u64(s, &c->active_slabs) && scan_u64(s, &c->num_slabs);
+	       scan_u64(s, &factor) && scan_lit(s, ":") && scan_lit(s, "slabdata") &&
+	       scan_u64(s, &c->active_slabs) && scan_u64(s, &c->num_slabs);
 }
 
 static u64 cache_bytes(const struct slab_cache *c, u64 page_bytes)

@@ -22,7 +22,8 @@ struct slab_cache {
 	u64 pages_per_slab;
 	u64 active_slabs;
 	u64 num_slabs;
-	u64 total_bytes; /* num_slabs * pages_per_slab * page_bytes; U64 maximum if that overflows */
+	u64 total_bytes; /* num_slabs * pages_per_slab * page_bytes; U64 maximum if that overflows
+			  */
 };
 
 /* To be zeroed before its first use. */

@@ -118,9 +118,9 @@ int zoneinfo_read(struct zoneinfo *ret)
 
 const struct zoneinfo_zone *zoneinfo_find(const struct zoneinfo *info, const struct zone_id *id)
 {
-	vec_each(zone, &info->zones) {
-		if (zone_id_equal(&zone->id, id))
-			return zone;
+	for (size_t i = 0; i < info->zones.n; i++) {
+		if (zone_id_equal(&info->zones.v[i].id, id))
+			return &info->zones.v[i];
 	}
 	return NULL;
 }

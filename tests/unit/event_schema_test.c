@@ -106,8 +106,12 @@ static void what_does_not_fit_is_left_out(void **state)
 		{.name = "long", .offset = 16, .type = FIELD_U8, .count = 9, .help = ""},
 		{.name = "last", .offset = 16, .type = FIELD_CHARS, .count = 8, .help = ""},
 	};
-	static const struct kind kind = {.kind = 7, .size = 24, .name = "k", .fields = fields,
-		.n_fields = ARRAY_SIZE(fields), .help = ""};
+	static const struct kind kind = {.kind = 7,
+		.size = 24,
+		.name = "k",
+		.fields = fields,
+		.n_fields = ARRAY_SIZE(fields),
+		.help = ""};
 	_cleanup_str_ struct str bytes = {};
 	struct schema s = {}, got = {};
 	struct arena arena = {};

@@ -53,8 +53,8 @@ static inline void feed_method(struct fixture *f, const char *probe, const char 
 	feed(f, &r, REC_METHOD, sizeof(r));
 }
 
-static inline void feed_loss(struct fixture *f, const char *probe, u64 delivered, u64 lost,
-	const char *reason)
+static inline void feed_loss(
+	struct fixture *f, const char *probe, u64 delivered, u64 lost, const char *reason)
 {
 	struct rec_loss r = {.seen = delivered + lost, .delivered = delivered, .lost = lost};
 
@@ -63,8 +63,8 @@ static inline void feed_loss(struct fixture *f, const char *probe, u64 delivered
 	feed(f, &r, REC_LOSS, sizeof(r));
 }
 
-static inline void feed_frame(struct fixture *f, u32 id, bool kernel, const char *module,
-	u64 offset)
+static inline void feed_frame(
+	struct fixture *f, u32 id, bool kernel, const char *module, u64 offset)
 {
 	struct rec_frame r = {.id = id, .offset = offset, .address = 0x7f0000001000 + offset};
 
@@ -75,8 +75,8 @@ static inline void feed_frame(struct fixture *f, u32 id, bool kernel, const char
 }
 
 /* The function of a frame; inlined: one that was inlined into it, or NULL. */
-static inline void feed_symbol(struct fixture *f, u32 frame, const char *function,
-	const char *file, u32 line, const char *inlined)
+static inline void feed_symbol(struct fixture *f, u32 frame, const char *function, const char *file,
+	u32 line, const char *inlined)
 {
 	struct {
 		struct rec_symbol r;
@@ -111,8 +111,11 @@ static inline void feed_host(struct fixture *f)
 {
 	struct rec_host host = {.cpus = 8, .nodes = 2, .page_bytes = 4096};
 	struct rec_session session = {.h.time_ns = START_NS, .wall_ns = WALL_NS};
-	struct rec_cost cost = {.cpu_ns = 84000000, .bpf_ns = 12345678, .bpf_runs = 124690,
-		.rss_bytes = 24 << 20, .bpf_bytes = 9 << 20};
+	struct rec_cost cost = {.cpu_ns = 84000000,
+		.bpf_ns = 12345678,
+		.bpf_runs = 124690,
+		.rss_bytes = 24 << 20,
+		.bpf_bytes = 9 << 20};
 	struct rec_tick end = {.h.time_ns = START_NS + 10 * NSEC_PER_SEC};
 
 	strcpy(host.kernel, "6.12.41-cloud-amd64");

@@ -271,7 +271,14 @@ static void faults_destroy(void *state)
 	vec_free(&f->events);
 }
 
+static const struct view_table tables[] = {
+	{"faults", &columns[0].col, C_N, sizeof(columns[0])},
+	{"fault", each_columns, ARRAY_SIZE(each_columns), sizeof(each_columns[0])},
+	{},
+};
+
 const struct view faults_view = {
+	.tables = tables,
 	.size = sizeof(struct faults_state),
 	.by_default = "process",
 	.by_keys = by_keys,

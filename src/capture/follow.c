@@ -1,0 +1,316 @@
+/* See follow.h. */
+#include "capture/follow.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <uthash.h>
+
+#include "base/vec.h"
+
+#define RING_PAGES 64 /* of data, for each CPU */
+
+struct process {
+	UT_hash_handle hh;
+	u32 tgid;
+	bool complete;	/* its map holds all there is: nothing is to be read from /proc */
+	bool read;	/* /proc was read, or is gone */
+	u8 ended;	/* calls of follow_take since its exit, plus one */
+	struct process_map map;
+};
+
+struct cpu_ring {
+	int fd;
+	struct perf_event_mmap_page *page;
+};
+
+/* An event out of a ring, to be sorted by time. */
+struct pending {
+	u64 time;
+	struct perf_event_header *event;
+};
+
+struct follow {
+	struct module_table *modules;
+	struct process *processes;
+	VEC(struct cpu_ring) rings;
+	VEC(struct pending) pending;
+	u64 lost;
+};
+
+/* Ends every record, as sample_id_all asks for. */
+struct sample_id {
+	u32 pid, tid;
+	u64 time;
+};
+
+static int ring_map(int cpu, struct cpu_ring *ret)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.size = sizeof(attr),
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = 1U << 30,
+	};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	void *p;
+
+	if (fd < 0)
+		return -errno;
+	p = mmap(NULL, (RING_PAGES + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED) {
+		close(fd);
+		return -errno;
+	}
+	*ret = (struct cpu_ring){fd, p};
+	return 0;
+}
+
+int follow_open(struct module_table *modules, bool events, struct follow **ret)
+{
+	struct follow *f = calloc(1, sizeof(*f));
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (!f)
+		return -ENOMEM;
+	f->modules = modules;
+	for (int cpu = 0; events && cpu < cpus; cpu++) {
+		struct cpu_ring r;
+
+		if (ring_map(cpu, &r))
+			continue; /* offline, or refused: /proc is left */
+		if (vec_push(&f->rings, r))
+			break;
+	}
+	*ret = f;
+	return 0;
+}
+
+static struct process *process_get(struct follow *f, u32 tgid)
+{
+	struct process *p;
+
+	HASH_FIND(hh, f->processes, &tgid, sizeof(tgid), p);
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->tgid = tgid;
+	process_map_init(&p->map, f->modules, (pid_t)tgid);
+	HASH_ADD(hh, f->processes, tgid, sizeof(tgid), p);
+	return p;
+}
+
+static void process_free(struct follow *f, struct process *p)
+{
+	HASH_DEL(f->processes, p);
+	process_map_free(&p->map);
+	free(p);
+}
+
+struct mmap2_event {
+	struct perf_event_header h;
+	u32 pid, tid;
+	u64 start, len, pgoff;
+	u32 maj, min;
+	u64 ino, ino_generation;
+	u32 prot, flags;
+	char path[];
+};
+
+static void take_mmap(struct follow *f, const struct mmap2_event *e)
+{
+	struct process *p = process_get(f, e->pid);
+	const char *path = e->path[0] == '/' || e->path[0] == '[' ? e->path : "";
+
+	if (!p)
+		return;
+	process_map_add(&p->map, e->start, e->start + e->len, e->pgoff, makedev(e->maj, e->min), e->ino,
+		strcmp(path, "//anon") ? path : "");
+}
+
+struct comm_event {
+	struct perf_event_header h;
+	u32 pid, tid;
+};
+
+static void take_comm(struct follow *f, const struct comm_event *e)
+{
+	struct process *p;
+
+	if (!(e->h.misc & PERF_RECORD_MISC_COMM_EXEC))
+		return;
+	p = process_get(f, e->pid);
+	if (!p)
+		return;
+	process_map_reset(&p->map);
+	p->complete = true;
+}
+
+struct task_event {
+	struct perf_event_header h;
+	u32 pid, ppid;
+	u32 tid, ptid;
+};
+
+static void take_fork(struct follow *f, const struct task_event *e)
+{
+	struct process *parent, *child;
+
+	if (e->pid == e->ppid)
+		return; /* a thread */
+	HASH_FIND(hh, f->processes, &e->pid, sizeof(e->pid), child);
+	if (child)
+		process_free(f, child); /* the id of an earlier process */
+	HASH_FIND(hh, f->processes, &e->ppid, sizeof(e->ppid), parent);
+	if (!parent || !(parent->complete || parent->read))
+		return; /* read from /proc when it is asked for */
+	child = process_get(f, e->pid);
+	if (!child)
+		return;
+	process_map_fork(&child->map, &parent->map);
+	child->complete = true;
+}
+
+static void take_exit(struct follow *f, const struct task_event *e)
+{
+	struct process *p;
+
+	if (e->pid != e->tid)
+		return;
+	HASH_FIND(hh, f->processes, &e->pid, sizeof(e->pid), p);
+	if (p)
+		p->ended = 1;
+}
+
+static void take_event(struct follow *f, const struct perf_event_header *h)
+{
+	if (h->type == PERF_RECORD_MMAP2)
+		take_mmap(f, (const void *)h);
+	else if (h->type == PERF_RECORD_COMM)
+		take_comm(f, (const void *)h);
+	else if (h->type == PERF_RECORD_FORK)
+		take_fork(f, (const void *)h);
+	else if (h->type == PERF_RECORD_EXIT)
+		take_exit(f, (const void *)h);
+	else if (h->type == PERF_RECORD_LOST)
+		f->lost += ((const u64 *)h)[2];
+}
+
+/* Copies the records of one ring; each may wrap around its end. */
+static int ring_take(struct follow *f, struct cpu_ring *r)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = RING_PAGES * page;
+	const char *data = (const char *)r->page + page;
+	u64 head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	u64 tail = r->page->data_tail;
+	int rc = 0;
+
+	while (tail < head && !rc) {
+		u16 n = ((const struct perf_event_header *)(data + tail % size))->size;
+		char *copy = n < sizeof(struct perf_event_header) ? NULL : malloc(n);
+		size_t first = MIN((size_t)n, size - tail % size);
+		struct pending p = {.event = (void *)copy};
+
+		if (!copy)
+			break;
+		memcpy(copy, data + tail % size, first);
+		memcpy(copy + first, data, n - first);
+		if (n > sizeof(struct sample_id))
+			memcpy(&p.time, copy + n - sizeof(p.time), sizeof(p.time));
+		rc = vec_push(&f->pending, p);
+		if (rc)
+			free(copy);
+		tail += n;
+	}
+	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
+	return rc;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct pending *x = a, *y = b;
+
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+int follow_take(struct follow *f)
+{
+	struct process *p, *tmp;
+	int rc = 0;
+
+	HASH_ITER(hh, f->processes, p, tmp)
+		if (p->ended && ++p->ended > 2)
+			process_free(f, p);
+	vec_each(r, &f->rings)
+		rc = rc ? rc : ring_take(f, r);
+	if (f->pending.n)
+		qsort(f->pending.v, f->pending.n, sizeof(*f->pending.v), by_time);
+	vec_each(e, &f->pending) {
+		take_event(f, e->event);
+		free(e->event);
+	}
+	f->pending.n = 0;
+	return rc;
+}
+
+struct process_map *follow_map(struct follow *f, u32 tgid)
+{
+	struct process *p = process_get(f, tgid);
+	struct process_map now;
+
+	if (!p)
+		return NULL;
+	if (p->complete && f->rings.n)
+		return &p->map;
+	if (p->read && f->rings.n)
+		return &p->map; /* kept current by the events */
+	p->read = true;
+	process_map_init(&now, f->modules, (pid_t)tgid);
+	if (!process_map_read(&now) && process_map_count(&now)) {
+		process_map_free(&p->map);
+		p->map = now;
+	} else {
+		process_map_free(&now);
+	}
+	return &p->map;
+}
+
+u64 follow_lost(const struct follow *f)
+{
+	return f->lost;
+}
+
+void follow_close(struct follow *f)
+{
+	struct process *p, *tmp;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (!f)
+		return;
+	HASH_ITER(hh, f->processes, p, tmp)
+		process_free(f, p);
+	vec_each(r, &f->rings) {
+		munmap(r->page, (RING_PAGES + 1) * page);
+		close(r->fd);
+	}
+	vec_free(&f->rings);
+	vec_free(&f->pending);
+	free(f);
+}

@@ -1,0 +1,105 @@
+/* See command.h. */
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cmd/entries.h"
+#include "cmd/run.h"
+
+static int run_probe(const struct command *cmd, struct options *o)
+{
+	const struct probe *p = probe_find(cmd->name);
+	struct run r = {
+		.cmd = cmd,
+		.o = o,
+		.probes = &p,
+		.n_probes = 1,
+		.views = &p->view,
+		.n_views = 1,
+	};
+
+	return run_live_or_input(&r);
+}
+
+#define PROBE_GROUPS (GROUP_SCOPE | GROUP_RUN | GROUP_OUTPUT | GROUP_VIEW)
+
+static void command_of_probe(const struct probe *p, struct command *ret)
+{
+	*ret = (struct command){
+		.name = p->name,
+		.summary = p->summary,
+		.groups = PROBE_GROUPS,
+		.takes_command = true,
+		.details = p->details,
+		.examples = p->examples,
+		.run = run_probe,
+	};
+}
+
+const struct command *commands(size_t *ret_n)
+{
+	static struct command all[64];
+	static size_t n;
+
+	if (!n) {
+		all[n++] = command_check;
+		all[n++] = command_doctor;
+		for (size_t i = 0; i < probes_n && n < ARRAY_SIZE(all) - 2; i++)
+			if (probes[i]->view)
+				command_of_probe(probes[i], &all[n++]);
+		all[n++] = command_record;
+		all[n++] = command_help;
+	}
+	*ret_n = n;
+	return all;
+}
+
+const struct command *command_find(const char *name)
+{
+	size_t n;
+	const struct command *all = commands(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(all[i].name, name))
+			return &all[i];
+	return NULL;
+}
+
+void command_error(const struct err *err)
+{
+	_cleanup_str_ struct str s = {};
+
+	str_add(&s, "memwhy: ");
+	str_add_escaped(&s, err->msg);
+	str_add(&s, "\n");
+	if (err->hint[0]) {
+		str_add(&s, "  ");
+		str_add_escaped(&s, err->hint);
+		str_add(&s, "\n");
+	}
+	fputs(str_get(&s), stderr);
+}
+
+int command_status(int rc)
+{
+	switch (-rc) {
+	case 0:
+		return STATUS_DONE;
+	case EINVAL:
+	case ENOENT:
+		return STATUS_USAGE;
+	case EPERM:
+	case EACCES:
+	case EOPNOTSUPP:
+		return STATUS_NOT_SUPPORTED;
+	case ENODATA:
+	case ENOSPC:
+	case EFBIG:
+	case EIO:
+		return STATUS_DAMAGED;
+	default:
+		return STATUS_INTERNAL;
+	}
+}

@@ -1,0 +1,52 @@
+/*
+ * The commands: one table from which dispatch, --help, man page synopses and shell completion
+ * come. Commands of probes come from probes.def.
+ */
+#ifndef MEMWHY_CMD_COMMAND_H
+#define MEMWHY_CMD_COMMAND_H
+
+#include "base/opt.h"
+#include "cmd/options.h"
+
+enum exit_status {
+	STATUS_DONE = 0,
+	STATUS_FOUND = 1,	/* a finding at or above --fail-on */
+	STATUS_USAGE = 2,
+	STATUS_NOT_SUPPORTED = 3, /* not permitted, or not supported here */
+	STATUS_DAMAGED = 4,	/* the data is incomplete */
+	STATUS_INTERNAL = 5,
+	STATUS_INTERRUPTED = 130,
+};
+
+/* Which option tables a command takes (see options.c). */
+enum option_groups {
+	GROUP_SCOPE = 1,
+	GROUP_RUN = 2,
+	GROUP_OUTPUT = 4,
+	GROUP_VIEW = 8,
+	GROUP_CHECK = 16,
+	GROUP_RECORD = 32,
+};
+
+struct command {
+	const char *name;
+	const char *summary;
+	const char *operands;	/* "FILE", NULL: none */
+	u32 n_operands;		/* at most */
+	u32 groups;		/* enum option_groups */
+	bool takes_command;	/* -- CMD */
+	const char *details;	/* paragraphs for the man page */
+	const char *const *examples; /* pairs: command line, what it does; NULL-terminated */
+	int (*run)(const struct command *cmd, struct options *o);
+};
+
+/* The table is built at the first call; entries are never freed. */
+const struct command *commands(size_t *ret_n);
+const struct command *command_find(const char *name);
+
+/* Prints an error as memwhy prints all of them: cause, then hint. */
+void command_error(const struct err *err);
+/* The exit status that an -errno stands for. */
+int command_status(int rc);
+
+#endif

@@ -1,0 +1,12 @@
+/* The commands that are not a probe's. */
+#ifndef MEMWHY_CMD_ENTRIES_H
+#define MEMWHY_CMD_ENTRIES_H
+
+#include "cmd/command.h"
+
+extern const struct command command_check;
+extern const struct command command_doctor;
+extern const struct command command_record;
+extern const struct command command_help;
+
+#endif

@@ -1,0 +1,176 @@
+/* See help.h. */
+#include "cmd/help.h"
+
+#include <string.h>
+
+#include "cmd/entries.h"
+#include "probes/probe.h"
+
+#define HELP_WIDTH 96
+
+/* Words of text wrapped at HELP_WIDTH, each line after `indent` spaces; the first line begins at
+ * column `at`. */
+static void help_wrap(struct str *out, const char *text, size_t indent, size_t at)
+{
+	while (*text) {
+		size_t n = strcspn(text, " \n");
+
+		if (at > indent && at + 1 + n > HELP_WIDTH) {
+			str_addf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (at > indent) {
+			str_addc(out, ' ');
+			at++;
+		}
+		str_addn(out, text, n);
+		at += n;
+		text += n;
+		text += strspn(text, " ");
+		if (*text == '\n') {
+			str_addf(out, "\n%*s", (int)indent, "");
+			text += strspn(text, "\n");
+			at = indent;
+		}
+	}
+	str_addc(out, '\n');
+}
+
+static void help_examples(const char *const *e, struct str *out)
+{
+	if (!e)
+		return;
+	str_add(out, "Examples:\n");
+	for (; e[0]; e += 2)
+		str_addf(out, "  %-44s %s\n", e[0], e[1]);
+	str_addc(out, '\n');
+}
+
+static void help_option(const struct opt *o, struct str *out)
+{
+	_cleanup_str_ struct str left = {};
+
+	if (o->letter)
+		str_addf(&left, "-%c, ", o->letter);
+	else
+		str_add(&left, "    ");
+	str_addf(&left, "--%s", o->name);
+	if (o->type == OPT_OPTIONAL)
+		str_addf(&left, "[=%s]", o->arg);
+	else if (o->arg)
+		str_addf(&left, " %s", o->arg);
+	str_addf(out, "  %-30s ", str_get(&left));
+	help_wrap(out, o->help, 33, MAX(left.len + 3, 33UL));
+}
+
+static void help_keys(const struct command *cmd, struct str *out)
+{
+	const struct probe *p = probe_find(cmd->name);
+
+	if (!p || !p->view || !p->view->by_keys)
+		return;
+	str_add(out, "\n--by takes:");
+	for (const char *const *k = p->view->by_keys; *k; k++)
+		str_addf(out, " %s%s", *k, k[1] ? "," : "");
+	str_addf(out, " (default: %s)\n", p->view->by_default);
+}
+
+void help_synopsis(const struct command *cmd, struct str *out)
+{
+	str_addf(out, "memwhy %s%s", cmd->name, cmd->groups ? " [options]" : "");
+	if (cmd->operands)
+		str_addf(out, " %s", cmd->operands);
+	if (cmd->takes_command)
+		str_add(out, " [-- CMD ARGS...]");
+}
+
+void help_command(const struct command *cmd, struct str *out)
+{
+	help_examples(cmd->examples, out);
+	str_addf(out, "%s\n\nUsage: ", cmd->summary);
+	help_synopsis(cmd, out);
+	str_addc(out, '\n');
+	for (const struct opt_set *set = options_of(cmd->groups); set->opts; set++) {
+		str_addf(out, "\n%s:\n", options_heading(set));
+		for (size_t i = 0; i < set->n; i++)
+			help_option(&set->opts[i], out);
+	}
+	help_keys(cmd, out);
+	str_addf(out, "\nMore: man memwhy-%s\n", cmd->name);
+}
+
+void help_overview(struct str *out)
+{
+	size_t n;
+	const struct command *all = commands(&n);
+
+	str_add(out, "Examples:\n");
+	str_addf(out, "  %-44s %s\n", "memwhy check", "what is wrong with this machine's memory?");
+	str_addf(out, "  %-44s %s\n", "memwhy check -- ./job", "what is wrong while this command runs?");
+	str_addf(out, "  %-44s %s\n", "memwhy doctor", "what can memwhy see on this host?");
+	str_addf(out, "  %-44s %s\n\n", "memwhy faults --stacks -p 1234",
+		"which code paths of a process fault?");
+	str_add(out, "memwhy answers: why is memory doing this?\n\n");
+	str_add(out, "Usage: memwhy COMMAND [options] [-- CMD ARGS...]\n\nCommands:\n");
+	for (size_t i = 0; i < n; i++)
+		str_addf(out, "  %-12s %s\n", all[i].name, all[i].summary);
+	str_add(out, "\n'memwhy COMMAND --help' tells more; 'memwhy --version' the version.\n");
+	str_add(out, "Exit status: 0 done, 1 finding (--fail-on), 2 usage, 3 not permitted or not "
+		     "supported here,\n4 incomplete data, 5 internal error, 130 interrupted.\n");
+}
+
+static int help_one(const char *name, void (*print)(const struct command *, struct str *))
+{
+	const struct command *cmd = command_find(name);
+	_cleanup_str_ struct str s = {};
+
+	if (!cmd) {
+		struct err err = {};
+
+		err_set(&err, -1, "unknown command '%.40s'", name);
+		err_hint(&err, "'memwhy help' lists the commands");
+		command_error(&err);
+		return STATUS_USAGE;
+	}
+	print(cmd, &s);
+	fputs(str_get(&s), stdout);
+	return STATUS_DONE;
+}
+
+/* `memwhy help`, `help CMD`; for packagers: `help man [CMD]`, `help completion`. */
+static int help(const struct command *self, struct options *o)
+{
+	const char *topic = o->n_operands ? o->operands[0] : "";
+	_cleanup_str_ struct str s = {};
+
+	(void)self;
+	if (o->n_operands == 2 && !strcmp(topic, "man"))
+		return help_one(o->operands[1], help_man);
+	if (!strcmp(topic, "man"))
+		help_man_main(&s);
+	else if (!strcmp(topic, "completion"))
+		help_completion(&s);
+	else if (o->n_operands)
+		return help_one(topic, help_command);
+	else
+		help_overview(&s);
+	fputs(str_get(&s), stdout);
+	return STATUS_DONE;
+}
+
+static const char *const examples[] = {
+	"memwhy help", "the commands",
+	"memwhy help faults", "the options of one",
+	"memwhy help man faults | man -l -", "its man page",
+	"memwhy help completion", "completion for bash",
+	NULL,
+};
+
+const struct command command_help = {
+	.name = "help",
+	.summary = "Explain the commands",
+	.operands = "[COMMAND | man [COMMAND] | completion]",
+	.n_operands = 2,
+	.details = "Everything it prints is made from the same tables that parse the command line.",
+	.examples = examples,
+	.run = help,
+};

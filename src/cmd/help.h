@@ -1,0 +1,17 @@
+/* Help texts, man page synopses and completion, all generated from the command table. */
+#ifndef MEMWHY_CMD_HELP_H
+#define MEMWHY_CMD_HELP_H
+
+#include "base/str.h"
+#include "cmd/command.h"
+
+/* "memwhy faults [options] [-- CMD ARGS...]" */
+void help_synopsis(const struct command *cmd, struct str *out);
+void help_overview(struct str *out);
+void help_command(const struct command *cmd, struct str *out);
+/* The man page of a command in roff, whole. */
+void help_man(const struct command *cmd, struct str *out);
+void help_man_main(struct str *out);
+void help_completion(struct str *out);
+
+#endif

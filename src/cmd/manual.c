@@ -1,0 +1,211 @@
+/* Man pages and shell completion, from the command table. */
+#include <string.h>
+
+#include "cmd/help.h"
+#include "probes/probe.h"
+
+/* Text for roff: backslashes, leading dots and dashes made literal. */
+static void man_text(struct str *out, const char *text)
+{
+	if (*text == '.' || *text == '\'')
+		str_add(out, "\\&");
+	for (; *text; text++) {
+		if (*text == '\\')
+			str_add(out, "\\e");
+		else if (*text == '-')
+			str_add(out, "\\-");
+		else
+			str_addc(out, *text);
+	}
+}
+
+/* Paragraphs separated by blank lines. */
+static void man_paragraphs(struct str *out, const char *text)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	char *p = copy, *next;
+
+	for (; p; p = next) {
+		next = strstr(p, "\n\n");
+		if (next) {
+			*next = '\0';
+			next += 2;
+		}
+		str_add(out, ".PP\n");
+		man_text(out, p);
+		str_addc(out, '\n');
+	}
+}
+
+static void man_option(struct str *out, const struct opt *o)
+{
+	str_add(out, ".TP\n\\fB");
+	if (o->letter)
+		str_addf(out, "\\-%c\\fR, \\fB", o->letter);
+	str_add(out, "\\-\\-");
+	man_text(out, o->name);
+	str_add(out, "\\fR");
+	if (o->arg) {
+		str_add(out, o->type == OPT_OPTIONAL ? "[=\\fI" : " \\fI");
+		man_text(out, o->arg);
+		str_add(out, o->type == OPT_OPTIONAL ? "\\fR]" : "\\fR");
+	}
+	str_addc(out, '\n');
+	man_text(out, o->help);
+	str_addc(out, '\n');
+}
+
+static void man_options(struct str *out, u32 groups)
+{
+	str_add(out, ".SH OPTIONS\n");
+	for (const struct opt_set *set = options_of(groups); set->opts; set++) {
+		str_addf(out, ".SS %s\n", options_heading(set));
+		for (size_t i = 0; i < set->n; i++)
+			man_option(out, &set->opts[i]);
+	}
+}
+
+static void man_examples(struct str *out, const char *const *e)
+{
+	if (!e)
+		return;
+	str_add(out, ".SH EXAMPLES\n");
+	for (; e[0]; e += 2) {
+		str_add(out, ".TP\n\\fB");
+		man_text(out, e[0]);
+		str_add(out, "\\fR\n");
+		man_text(out, e[1]);
+		str_addc(out, '\n');
+	}
+}
+
+static void man_keys(struct str *out, const struct probe *p)
+{
+	if (!p || !p->view || !p->view->by_keys)
+		return;
+	str_add(out, ".SH KEYS OF \\-\\-by\n");
+	for (const char *const *k = p->view->by_keys; *k; k++)
+		str_addf(out, "%s%s", *k, k[1] ? ", " : ".\n");
+	str_addf(out, "Default: %s.\n", p->view->by_default);
+}
+
+static void man_fields(struct str *out, const struct probe *p)
+{
+	if (!p || !p->view || !p->view->tables)
+		return;
+	str_add(out, ".SH FIELDS\nOf the rows in JSON, JSONL and CSV, by table.\n");
+	for (const struct view_table *t = p->view->tables; t->name; t++) {
+		str_addf(out, ".SS %s\n", t->name);
+		for (size_t i = 0; i < t->n_cols; i++) {
+			const struct column *c = (const void *)((const char *)t->cols + i * t->stride);
+
+			str_addf(out, ".TP\n\\fB%s\\fR\n", c->name);
+			man_text(out, c->help);
+			str_addc(out, '\n');
+		}
+	}
+}
+
+static void man_head(struct str *out, const char *name, const char *summary)
+{
+	str_addf(out, ".TH MEMWHY%s%s 8 \"\" \"memwhy " MEMWHY_VERSION "\"\n", *name ? "\\-" : "", name);
+	str_addf(out, ".SH NAME\nmemwhy%s%s \\- ", *name ? "\\-" : "", name);
+	man_text(out, summary);
+	str_add(out, "\n");
+}
+
+static void man_tail(struct str *out)
+{
+	str_add(out, ".SH EXIT STATUS\n0 done; 1 a finding at or above \\-\\-fail\\-on; 2 usage; 3 not "
+		     "permitted or not supported here; 4 the data is incomplete or damaged; 5 internal "
+		     "error; 130 interrupted, after flushing.\n");
+}
+
+void help_man(const struct command *cmd, struct str *out)
+{
+	_cleanup_str_ struct str synopsis = {};
+
+	help_synopsis(cmd, &synopsis);
+	man_head(out, cmd->name, cmd->summary);
+	str_add(out, ".SH SYNOPSIS\n\\fB");
+	man_text(out, str_get(&synopsis));
+	str_add(out, "\\fR\n.SH DESCRIPTION\n");
+	man_paragraphs(out, cmd->details ? cmd->details : cmd->summary);
+	man_examples(out, cmd->examples);
+	man_options(out, cmd->groups);
+	man_keys(out, probe_find(cmd->name));
+	man_fields(out, probe_find(cmd->name));
+	man_tail(out);
+	str_add(out, ".SH SEE ALSO\n.BR memwhy (8)\n");
+}
+
+void help_man_main(struct str *out)
+{
+	size_t n;
+	const struct command *all = commands(&n);
+
+	man_head(out, "", "answers: why is memory doing this?");
+	str_add(out, ".SH SYNOPSIS\n\\fBmemwhy\\fR \\fICOMMAND\\fR [options] [\\-\\- CMD ARGS...]\n");
+	str_add(out, ".SH DESCRIPTION\n");
+	man_paragraphs(out,
+		"Pick a question; each is one command. Start with 'memwhy check': it looks at everything "
+		"that is cheap to look at and says what is wrong, why, what to change, how to undo it "
+		"and how to see whether it helped. memwhy changes nothing by itself.\n\n"
+		"'memwhy doctor' tells what can be seen on this host and what is missing.");
+	str_add(out, ".SH COMMANDS\n");
+	for (size_t i = 0; i < n; i++) {
+		str_addf(out, ".TP\n.BR memwhy\\-%s (8)\n", all[i].name);
+		man_text(out, all[i].summary);
+		str_addc(out, '\n');
+	}
+	man_tail(out);
+}
+
+/* One line of words for each command, so that the shell needs no call of memwhy. */
+static void completion_command(struct str *out, const struct command *cmd)
+{
+	str_addf(out, "\t%s) words=\"", cmd->name);
+	for (const struct opt_set *set = options_of(cmd->groups); set->opts; set++)
+		for (size_t i = 0; i < set->n; i++)
+			str_addf(out, "--%s ", set->opts[i].name);
+	str_add(out, "\" ;;\n");
+}
+
+static void completion_values(struct str *out)
+{
+	for (const struct opt_set *set = options_of(~0U); set->opts; set++)
+		for (size_t i = 0; i < set->n; i++) {
+			const struct opt *o = &set->opts[i];
+
+			if (!o->values)
+				continue;
+			if (o->letter)
+				str_addf(out, "\t-%c|", o->letter);
+			else
+				str_add(out, "\t");
+			str_addf(out, "--%s) COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); return ;;\n",
+				o->name, o->values);
+		}
+}
+
+void help_completion(struct str *out)
+{
+	size_t n;
+	const struct command *all = commands(&n);
+
+	str_add(out, "# bash completion for memwhy; made by 'memwhy help completion'\n"
+		     "_memwhy()\n{\n"
+		     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
+		     "\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"");
+	for (size_t i = 0; i < n; i++)
+		str_addf(out, "%s ", all[i].name);
+	str_add(out, "--help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $prev in\n");
+	completion_values(out);
+	str_add(out, "\tesac\n\tcase ${COMP_WORDS[1]} in\n");
+	for (size_t i = 0; i < n; i++)
+		completion_command(out, &all[i]);
+	str_add(out, "\tesac\n\tif [[ $cur == -* ]]; then\n"
+		     "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+		     "\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\n"
+		     "complete -F _memwhy memwhy\n");
+}

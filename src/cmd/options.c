@@ -1,0 +1,101 @@
+/* See options.h. */
+#include "cmd/options.h"
+
+#include <stdint.h>
+
+#include "cmd/command.h"
+
+#define O(name_, letter_, type_, member_, arg_, help_) \
+	{name_, letter_, type_, offsetof(struct options, member_), arg_, help_, NULL}
+#define OV(name_, letter_, type_, member_, arg_, help_, values_) \
+	{name_, letter_, type_, offsetof(struct options, member_), arg_, help_, values_}
+
+static const struct opt scope[] = {
+	O("pid", 'p', OPT_STRING, pids, "PID[,PID]", "only these processes or threads"),
+	O("comm", 'c', OPT_STRING, comm, "COMM", "only tasks of this name"),
+	O("cgroup", 'g', OPT_STRING, cgroup, "CGROUP", "only tasks in this cgroup or below it"),
+	O("follow", 0, OPT_FLAG, follow, NULL, "also the children of -p, from now on"),
+};
+
+static const struct opt run[] = {
+	O("for", 0, OPT_DURATION, for_ns, "TIME", "stop after this time (default: at Ctrl-C)"),
+	O("interval", 'i', OPT_DURATION, interval_ns, "TIME", "report each interval of this length"),
+	OV("stacks", 0, OPT_OPTIONAL, stacks, "user|kernel|both", "by code path (default: both)",
+		"user kernel both"),
+	O("record", 0, OPT_STRING, record, "FILE", "also write a recording to FILE"),
+	O("input", 0, OPT_STRING, input, "FILE", "report on a recording; needs no privilege"),
+	O("ring-size", 0, OPT_SIZE, ring_bytes, "SIZE", "buffer of single events (default: 4M)"),
+	O("no-lines", 0, OPT_FLAG, no_lines, NULL, "function names only: do not read debug information"),
+};
+
+static const struct opt view[] = {
+	O("by", 0, OPT_STRING, by, "KEY[,KEY]", "count by these keys"),
+	O("each", 0, OPT_FLAG, each, NULL, "one line an event, as it happens"),
+	O("min", 0, OPT_DURATION, min_ns, "TIME", "with --each: only events that took this long"),
+};
+
+static const struct opt output[] = {
+	OV("output", 'o', OPT_STRING, format, "FORMAT", "text, wide, json, jsonl, csv or folded",
+		"text wide json jsonl csv folded"),
+	O("fields", 0, OPT_STRING, fields, "A,B", "only these columns, in this order"),
+	O("sort", 0, OPT_STRING, sort, "FIELD", "largest first by this column (-FIELD: smallest)"),
+	O("limit", 0, OPT_COUNT, limit, "N", "at most N rows of each table; 0: all (default: 20 in text)"),
+	O("table", 0, OPT_STRING, table, "NAME", "only this table"),
+	O("out", 0, OPT_STRING, out, "FILE", "write the report to FILE"),
+	O("quiet", 'q', OPT_FLAG, quiet, NULL, "rows and findings only"),
+	O("verbose", 'v', OPT_FLAG, verbose, NULL, "more detail: addresses, methods"),
+};
+
+static const struct opt check[] = {
+	OV("fail-on", 0, OPT_STRING, fail_on, "LEVEL",
+		"exit 1 if there is a finding of this level or above: note, risk, warning or critical",
+		"note risk warning critical"),
+};
+
+static const struct opt record[] = {
+	O("probes", 0, OPT_STRING, probes, "A,B", "only these probes (default: all)"),
+};
+
+static const struct opt always[] = {
+	O("help", 'h', OPT_FLAG, help, NULL, "this text"),
+};
+
+const struct options options_default = {
+	.format = "text",
+	.limit = UINT64_MAX, /* not given: as the format likes it */
+	.ring_bytes = 4UL << 20,
+};
+
+static const struct group {
+	u32 bit; /* 0: of every command */
+	const char *heading;
+	struct opt_set set;
+} groups[] = {
+	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},
+	{GROUP_VIEW, "What to show", {view, ARRAY_SIZE(view)}},
+	{GROUP_RECORD, "What to record", {record, ARRAY_SIZE(record)}},
+	{GROUP_SCOPE, "Scope", {scope, ARRAY_SIZE(scope)}},
+	{GROUP_RUN, "Run", {run, ARRAY_SIZE(run)}},
+	{GROUP_OUTPUT, "Output", {output, ARRAY_SIZE(output)}},
+	{0, "Other", {always, ARRAY_SIZE(always)}},
+};
+
+const struct opt_set *options_of(u32 bits)
+{
+	static struct opt_set sets[ARRAY_SIZE(groups) + 1];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		if (!groups[i].bit || groups[i].bit & bits)
+			sets[n++] = groups[i].set;
+	sets[n] = (struct opt_set){};
+	return sets;
+}
+
+const char *options_heading(const struct opt_set *set)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		if (groups[i].set.opts == set->opts)
+			return groups[i].heading;
+	return "";
+}

@@ -1,0 +1,42 @@
+/* What a command line can say, for all commands, and the tables that parse it. */
+#ifndef MEMWHY_CMD_OPTIONS_H
+#define MEMWHY_CMD_OPTIONS_H
+
+#include "base/opt.h"
+
+struct options {
+	/* scope */
+	const char *pids, *comm, *cgroup;
+	bool follow;
+	/* run */
+	u64 for_ns, interval_ns, ring_bytes;
+	const char *record, *input, *stacks;
+	bool no_lines;
+	/* view */
+	const char *by;
+	bool each;
+	u64 min_ns;
+	/* output */
+	const char *format, *fields, *sort, *table, *out;
+	u64 limit;
+	bool quiet, verbose;
+	/* check */
+	const char *fail_on;
+	/* record */
+	const char *probes;
+
+	bool help;
+	char **operands;
+	int n_operands;
+	char **argv; /* the command after "--", NULL: none */
+};
+
+/* The values before the command line is read. */
+extern const struct options options_default;
+
+/* The tables of the groups (enum option_groups), ended by a NULL one. Static storage. */
+const struct opt_set *options_of(u32 groups);
+/* Heading of the i-th table of options_of(). */
+const char *options_heading(const struct opt_set *set);
+
+#endif

@@ -1,0 +1,122 @@
+/* See output.h. */
+#include "cmd/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include "base/closest.h"
+
+#define TEXT_ROWS 20
+
+static int format_unknown(const char *name, struct err *err)
+{
+	const char *names[16];
+	_cleanup_str_ struct str all = {};
+	const char *near;
+	size_t n = 0;
+
+	for (; n < renderers_n && n < ARRAY_SIZE(names); n++) {
+		names[n] = renderers[n].name;
+		str_addf(&all, "%s%s", n ? ", " : "", names[n]);
+	}
+	near = closest(name, names, n);
+	err_set(err, -EINVAL, "-o: there is no format '%.40s'", name);
+	return near ? err_hint(err, "did you mean -o %s?", near)
+		    : err_hint(err, "formats: %s", str_get(&all));
+}
+
+static u16 terminal_width(FILE *f)
+{
+	struct winsize w;
+
+	if (ioctl(fileno(f), TIOCGWINSZ, &w) || w.ws_col < 40)
+		return 100;
+	return MIN(w.ws_col, (u16)100);
+}
+
+static bool terminal_colour(FILE *f)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	return isatty(fileno(f)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+int output_open(const struct options *o, struct output *ret, struct err *err)
+{
+	struct output out = {.renderer = renderer_find(o->format), .file = stdout};
+	bool text = !strcmp(o->format, "text");
+
+	if (!out.renderer)
+		return format_unknown(o->format, err);
+	if (o->out) {
+		int fd = open(o->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+		out.file = fd < 0 ? NULL : fdopen(fd, "w");
+		out.close = true;
+		if (!out.file) {
+			err_errno(err, -errno, "--out: cannot write %.200s", o->out);
+			err->code = -EINVAL;
+			return -EINVAL;
+		}
+	}
+	out.ro = (struct render_options){
+		.colour = terminal_colour(out.file),
+		.wide = !strcmp(o->format, "wide"),
+		.quiet = o->quiet,
+		.verbose = o->verbose,
+		.width = terminal_width(out.file),
+	};
+	out.limit = o->limit != UINT64_MAX ? (u32)MIN(o->limit, (u64)UINT32_MAX) : text ? TEXT_ROWS : 0;
+	*ret = out;
+	return 0;
+}
+
+void output_select(const struct output *out, const struct options *o, struct report *r)
+{
+	r->fields = o->fields;
+	r->sort = o->sort;
+	r->only = o->table;
+	r->limit = out->limit;
+}
+
+static int output_write(struct output *out, const struct str *s, struct err *err)
+{
+	if (s->failed)
+		return err_errno(err, -ENOMEM, "drawing the report");
+	if (s->len && fwrite(s->buf, 1, s->len, out->file) != s->len)
+		return err_errno(err, -errno, "writing the report");
+	if (fflush(out->file))
+		return err_errno(err, -errno, "writing the report");
+	return 0;
+}
+
+int output_report(struct output *out, const struct report *r, struct err *err)
+{
+	_cleanup_str_ struct str s = {};
+
+	out->renderer->report(r, &out->ro, &s);
+	return output_write(out, &s, err);
+}
+
+int output_rows(struct output *out, const struct report *r, const struct table *t, struct err *err)
+{
+	_cleanup_str_ struct str s = {};
+
+	out->renderer->rows(r, t, 0, !out->started, &out->ro, &s);
+	out->started = true;
+	return output_write(out, &s, err);
+}
+
+int output_close(struct output *out, struct err *err)
+{
+	int rc = 0;
+
+	if (out->close && fclose(out->file))
+		rc = err_errno(err, -errno, "writing the report");
+	out->file = NULL;
+	return rc;
+}

@@ -1,0 +1,26 @@
+/* Where a report goes (stdout or --out FILE) and how it is drawn there. */
+#ifndef MEMWHY_CMD_OUTPUT_H
+#define MEMWHY_CMD_OUTPUT_H
+
+#include "cmd/options.h"
+#include "render/render.h"
+
+struct output {
+	const struct renderer *renderer;
+	struct render_options ro;
+	FILE *file;
+	bool close;
+	bool started; /* something of a stream of rows was printed */
+	u32 limit;
+};
+
+/* -EINVAL: no such format, or FILE cannot be written. */
+int output_open(const struct options *o, struct output *ret, struct err *err);
+/* Sets --fields, --sort, --limit, --table on the report. */
+void output_select(const struct output *out, const struct options *o, struct report *r);
+int output_report(struct output *out, const struct report *r, struct err *err);
+int output_rows(struct output *out, const struct report *r, const struct table *t, struct err *err);
+/* Fails if not everything could be written (a full disk, a closed pipe). */
+int output_close(struct output *out, struct err *err);
+
+#endif

@@ -1,0 +1,254 @@
+/* See run.h. */
+#include "cmd/run.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/output.h"
+#include "cmd/scope.h"
+
+/* One run at work. */
+struct running {
+	struct run *run;
+	struct pipeline pipe;
+	struct output out;
+	struct err err;
+	size_t each_view; /* index of the view whose single events are printed */
+	bool reported;
+};
+
+static void report_begin(struct running *g, struct report *r)
+{
+	report_init(r, g->run->cmd->name, &g->pipe.stream);
+	r->has_findings = g->run->finds;
+	output_select(&g->out, g->run->o, r);
+}
+
+/* The stream's own notes: what the probes could not look at. */
+static void report_stream_notes(struct report *r)
+{
+	vec_each(n, &r->stream->notes) {
+		if (n->level == NOTE_NOT_CHECKED)
+			report_not_checked(r, "%s: %s", n->probe, n->text);
+		else
+			report_note(r, "%s: %s", n->probe, n->text);
+	}
+}
+
+static void report_end(struct running *g, struct report *r)
+{
+	report_stream_notes(r);
+	report_rank(r);
+	if (g->run->conclude)
+		g->run->conclude(r);
+	vec_each(f, &r->findings)
+		g->run->worst = MAX(g->run->worst, f->level);
+}
+
+/* A whole report of what was fed since the last one. */
+static int running_report(void *arg)
+{
+	struct running *g = arg;
+	struct report r;
+	int rc;
+
+	report_begin(g, &r);
+	rc = pipeline_report(&g->pipe, &r);
+	report_end(g, &r);
+	if (!rc)
+		rc = report_check(&r, &g->err);
+	if (!rc)
+		rc = output_report(&g->out, &r, &g->err);
+	report_destroy(&r);
+	pipeline_reset(&g->pipe);
+	stream_interval_begin(&g->pipe.stream);
+	g->reported = true;
+	return rc;
+}
+
+/* The single events that came since the last call, as rows. */
+static int running_events(void *arg)
+{
+	struct running *g = arg;
+	const struct view *v = g->pipe.views[g->each_view].view;
+	struct report r;
+	struct table *t;
+	int rc = 0;
+
+	report_begin(g, &r);
+	t = v->each(g->pipe.views[g->each_view].state, &r);
+	if (t && t->n_rows)
+		rc = output_rows(&g->out, &r, t, &g->err);
+	report_destroy(&r);
+	return rc;
+}
+
+/* --each in a format that is one object: all events in one report at the end. */
+static int running_events_report(struct running *g)
+{
+	const struct view *v = g->pipe.views[g->each_view].view;
+	struct report r;
+	int rc;
+
+	report_begin(g, &r);
+	v->each(g->pipe.views[g->each_view].state, &r);
+	report_end(g, &r);
+	rc = report_check(&r, &g->err);
+	if (!rc)
+		rc = output_report(&g->out, &r, &g->err);
+	report_destroy(&r);
+	return rc;
+}
+
+/* Symbols come at the end of an interval, so rows with stacks wait for it. */
+static bool rows_stream(const struct running *g)
+{
+	return g->out.renderer->rows && !g->run->o->stacks && !g->run->o->input;
+}
+
+static int running_last(struct running *g)
+{
+	if (!g->run->o->each)
+		return running_report(g);
+	if (!g->out.renderer->rows)
+		return running_events_report(g);
+	return running_events(g);
+}
+
+static int run_live(struct running *g, struct capture_options *opt, const struct scope_words *words)
+{
+	const struct options *o = g->run->o;
+	struct session_config cfg = {
+		.command = g->run->cmd->name,
+		.scope_text = words->text,
+		.probes = g->run->probes,
+		.n_probes = g->run->n_probes,
+		.lenient = g->run->lenient,
+		.debug_info = !o->no_lines,
+		.opt = *opt,
+		.for_ns = o->for_ns,
+		.interval_ns = o->interval_ns,
+		.argv = o->argv,
+		.on_tick = o->each ? NULL : running_report,
+		.on_events = o->each && rows_stream(g) ? running_events : NULL,
+		.arg = g,
+	};
+
+	return session_run(&cfg, &g->pipe.sink, &g->run->result, &g->err);
+}
+
+static int running_feed(struct running *g)
+{
+	const struct options *o = g->run->o;
+	struct capture_options opt;
+	struct scope_words words;
+	int rc;
+
+	if (o->input)
+		return replay_run(o->input, &g->pipe.sink,
+			o->interval_ns && !o->each ? running_report : NULL, g, &g->err);
+	rc = scope_from_options(o, &opt, &words, &g->err);
+	if (rc)
+		return rc;
+	opt.stack_every = g->run->stack_every;
+	rc = run_live(g, &opt, &words);
+	scope_free(&opt);
+	return rc;
+}
+
+static int views_add(struct running *g)
+{
+	const struct options *o = g->run->o;
+	struct view_options vo = {
+		.by = o->by,
+		.each = o->each,
+		.min_ns = o->min_ns,
+		.stacks = o->stacks != NULL,
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < g->run->n_views && !rc; i++)
+		rc = pipeline_add(&g->pipe, g->run->views[i], &vo, &g->err);
+	if (!rc && o->each && !g->run->views[0]->each)
+		return err_set(&g->err, -EINVAL, "%s has no single events (--each)", g->run->cmd->name);
+	return rc;
+}
+
+static int options_check(const struct options *o, struct err *err)
+{
+	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->record)) {
+		err_set(err, -EINVAL, "--input reports on a recording: it takes no scope and no command");
+		return err_hint(err, "give the scope when recording");
+	}
+	if (o->interval_ns && o->interval_ns < 10000000)
+		return err_set(err, -EINVAL, "-i: an interval is at least 10ms");
+	if (o->each && !strcmp(o->format, "folded"))
+		return err_set(err, -EINVAL, "-o folded sums up stacks: it does not go with --each");
+	return 0;
+}
+
+static int running_go(struct running *g)
+{
+	const struct options *o = g->run->o;
+	int rc = options_check(o, &g->err), damaged = 0;
+
+	if (!rc)
+		rc = output_open(o, &g->out, &g->err);
+	if (!rc)
+		rc = pipeline_init(&g->pipe);
+	if (!rc)
+		rc = views_add(g);
+	if (!rc && o->record)
+		rc = pipeline_log(&g->pipe, o->record, &g->err);
+	if (!rc)
+		rc = running_feed(g);
+	if (rc == -ENODATA && o->input) { /* what could be read is reported all the same */
+		snprintf(g->pipe.stream.damage, sizeof(g->pipe.stream.damage), "%s", g->err.msg);
+		damaged = rc;
+		rc = 0;
+	}
+	if (!rc && !(o->interval_ns && g->reported && o->input))
+		rc = running_last(g);
+	return rc ? rc : damaged;
+}
+
+static int running_close(struct running *g, int rc)
+{
+	struct err last = {};
+	int closed = pipeline_close_log(&g->pipe, &last);
+
+	if (closed && !rc) {
+		rc = closed;
+		g->err = last;
+	}
+	if (g->out.file) {
+		closed = output_close(&g->out, &last);
+		if (closed && !rc) {
+			rc = closed;
+			g->err = last;
+		}
+	}
+	pipeline_destroy(&g->pipe);
+	return rc;
+}
+
+int run_live_or_input(struct run *r)
+{
+	_cleanup_free_ struct running *g = calloc(1, sizeof(*g));
+	int rc;
+
+	if (!g)
+		return STATUS_INTERNAL;
+	g->run = r;
+	r->worst = -1;
+	rc = running_close(g, running_go(g));
+	if (rc == -EPIPE)
+		return STATUS_DONE; /* the reader has seen enough */
+	if (rc) {
+		if (!g->err.code)
+			err_errno(&g->err, rc, "%s", r->cmd->name);
+		command_error(&g->err);
+		return command_status(rc);
+	}
+	return r->result.interrupted ? STATUS_INTERRUPTED : STATUS_DONE;
+}

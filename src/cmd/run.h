@@ -1,0 +1,34 @@
+/*
+ * A command that looks: probes or a recording in, a report out. Shared by the commands of probes,
+ * `check` and `record`.
+ */
+#ifndef MEMWHY_CMD_RUN_H
+#define MEMWHY_CMD_RUN_H
+
+#include "cmd/command.h"
+#include "record/pipeline.h"
+#include "record/session.h"
+
+struct run {
+	const struct command *cmd;
+	struct options *o;
+	const struct probe *const *probes;
+	size_t n_probes;
+	const struct view *const *views;
+	size_t n_views;
+	bool lenient; /* probes that do not open are noted */
+	bool finds;   /* the report has findings */
+	/* Puts words to the whole: verdict, what to run next. May be NULL. */
+	void (*conclude)(struct report *r);
+	u32 stack_every;
+
+	/* Afterwards: */
+	bool interrupted;
+	int worst; /* level of the worst finding, -1: none */
+	struct session_result result;
+};
+
+/* Runs and prints; returns an exit status. */
+int run_live_or_input(struct run *r);
+
+#endif

@@ -1,0 +1,147 @@
+/* See scope.h. */
+#include "cmd/scope.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "sys/cgroup.h"
+#include "sys/root.h"
+
+static int pid_add(struct scope *s, const char *word, struct err *err)
+{
+	char path[64];
+	u64 pid;
+
+	if (parse_u64(word, 1, 4194304, &pid)) { /* PID_MAX_LIMIT */
+		err_set(err, -EINVAL, "-p: '%.40s' is not a process id", word);
+		return err_hint(err, "give numbers separated by commas; names go with -c");
+	}
+	snprintf(path, sizeof(path), "/proc/%llu", pid);
+	if (access(path, F_OK)) {
+		err_set(err, -EINVAL, "-p: there is no process %llu", pid);
+		return err_hint(err, "it may have ended; 'pgrep -a NAME' finds processes by name");
+	}
+	return vec_push(&s->tasks, (u32)pid);
+}
+
+static int pids_parse(struct scope *s, const char *text, struct err *err)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	char *save = NULL;
+	int rc = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *w = strtok_r(copy, ",", &save); w && !rc; w = strtok_r(NULL, ",", &save))
+		rc = pid_add(s, w, err);
+	if (!rc && !s->tasks.n)
+		return err_set(err, -EINVAL, "-p needs a process id");
+	return rc;
+}
+
+static int cgroup_parse(struct capture_options *opt, const struct cgroup_mounts *m, const char *path,
+	struct err *err)
+{
+	_cleanup_free_ struct cgroup *cg = calloc(1, sizeof(*cg));
+	int rc = cg ? cgroup_resolve(m, path, cg) : -ENOMEM;
+
+	if (rc) {
+		err_errno(err, -EINVAL, "-g: no cgroup '%.100s'", path);
+		return err_hint(err, "give a directory below /sys/fs/cgroup, or its path in the hierarchy");
+	}
+	opt->scope.cgroup_id = cg->id;
+	opt->cgroup_version = cg->version == 1 ? SCOPE_CGROUP_V1 : SCOPE_CGROUP_V2;
+	return 0;
+}
+
+static int cgroups_prepare(const struct options *o, struct capture_options *opt, struct err *err)
+{
+	_cleanup_free_ struct cgroup_mounts *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	if (cgroup_mounts_read(m)) {
+		if (o->cgroup)
+			return err_set(err, -EINVAL, "-g: no cgroup hierarchy is mounted");
+		return 0;
+	}
+	opt->cgroup_version = m->memory.version == 1   ? SCOPE_CGROUP_V1
+			      : m->unified.version == 2 ? SCOPE_CGROUP_V2
+							: SCOPE_CGROUP_NONE;
+	return o->cgroup ? cgroup_parse(opt, m, o->cgroup, err) : 0;
+}
+
+static int stacks_parse(const struct options *o, struct capture_options *opt, struct err *err)
+{
+	const char *s = o->stacks;
+
+	if (!s)
+		return 0;
+	opt->user_stacks = !*s || !strcmp(s, "both") || !strcmp(s, "user");
+	opt->kernel_stacks = !*s || !strcmp(s, "both") || !strcmp(s, "kernel");
+	if (opt->user_stacks || opt->kernel_stacks)
+		return 0;
+	err_set(err, -EINVAL, "--stacks: '%.40s' is not one of user, kernel, both", s);
+	return err_hint(err, "--stacks alone means both");
+}
+
+static void words_add(struct scope_words *w, const char *what, const char *value)
+{
+	size_t n = strlen(w->text);
+
+	if (value)
+		snprintf(w->text + n, sizeof(w->text) - n, "%s%s %s", n ? ", " : "", what, value);
+}
+
+static void words_fill(const struct options *o, struct scope_words *w)
+{
+	w->text[0] = '\0';
+	words_add(w, "pid", o->pids);
+	words_add(w, "comm", o->comm);
+	words_add(w, "cgroup", o->cgroup);
+	words_add(w, "command", o->argv ? o->argv[0] : NULL);
+	if (!w->text[0])
+		snprintf(w->text, sizeof(w->text), "system-wide");
+}
+
+int scope_from_options(const struct options *o, struct capture_options *ret,
+	struct scope_words *ret_words, struct err *err)
+{
+	int rc;
+
+	*ret = (struct capture_options){
+		.each = o->each,
+		.ring_bytes = o->ring_bytes,
+		.min_ns = o->min_ns,
+		.by = o->by,
+	};
+	if (o->pids && o->argv) {
+		err_set(err, -EINVAL, "-p and a command after -- exclude each other");
+		return err_hint(err, "run memwhy twice, or leave one of them out");
+	}
+	if (o->comm && strlen(o->comm) >= COMM_LEN) {
+		err_set(err, -EINVAL, "-c: '%.40s' is longer than the kernel's 15 characters", o->comm);
+		return err_hint(err, "the kernel cuts names: use -c '%.15s'", o->comm);
+	}
+	if (o->comm)
+		snprintf(ret->scope.comm, sizeof(ret->scope.comm), "%s", o->comm);
+	if (o->follow && !o->pids)
+		return err_set(err, -EINVAL, "--follow goes with -p");
+	ret->scope.follow = o->follow;
+	rc = o->pids ? pids_parse(&ret->scope, o->pids, err) : 0;
+	if (!rc)
+		rc = cgroups_prepare(o, ret, err);
+	if (!rc)
+		rc = stacks_parse(o, ret, err);
+	if (!rc)
+		words_fill(o, ret_words);
+	else
+		scope_free(ret);
+	return rc;
+}
+
+void scope_free(struct capture_options *opt)
+{
+	vec_free(&opt->scope.tasks);
+}

@@ -1,0 +1,73 @@
+/* See cost.h. */
+#include "record/cost.h"
+
+#include <bpf/bpf.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+
+#define ENOUGH_RUNS 5000
+
+void cost_begin(struct cost *c)
+{
+	*c = (struct cost){.stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME)};
+}
+
+static void runs_sum(struct probe_run *const *runs, size_t n, struct rec_cost *sum, u64 *ret_seen)
+{
+	u64 seen = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		u64 ns = 0, count = 0, bytes = 0;
+
+		probe_cost(runs[i], &ns, &count, &bytes);
+		sum->bpf_ns += ns;
+		sum->bpf_runs += count;
+		sum->bpf_bytes += bytes;
+		seen += probe_seen(runs[i]);
+	}
+	*ret_seen = seen;
+}
+
+void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n)
+{
+	struct rec_cost sum = {};
+	u64 seen;
+
+	if (c->stats_fd < 0)
+		return;
+	runs_sum(runs, n, &sum, &seen);
+	if (sum.bpf_runs < ENOUGH_RUNS)
+		return;
+	cost_end(c);
+	c->seen_at_close = seen;
+	c->ns_at_close = sum.bpf_ns;
+	c->runs_at_close = sum.bpf_runs;
+}
+
+struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, size_t n)
+{
+	struct rec_cost r = {.h = {.size = sizeof(r), .kind = REC_COST, .time_ns = clock_mono_ns()}};
+	struct rusage u;
+	u64 seen;
+
+	runs_sum(runs, n, &r, &seen);
+	if (c->seen_at_close && r.bpf_runs <= c->runs_at_close + c->runs_at_close / 4) {
+		double scale = (double)seen / (double)c->seen_at_close;
+
+		r.bpf_ns = (u64)((double)c->ns_at_close * scale);
+		r.bpf_runs = (u64)((double)c->runs_at_close * scale);
+	}
+	getrusage(RUSAGE_SELF, &u);
+	r.cpu_ns = ((u64)u.ru_utime.tv_sec + (u64)u.ru_stime.tv_sec) * NSEC_PER_SEC +
+		   ((u64)u.ru_utime.tv_usec + (u64)u.ru_stime.tv_usec) * NSEC_PER_USEC;
+	r.rss_bytes = (u64)u.ru_maxrss * 1024;
+	return r;
+}
+
+void cost_end(struct cost *c)
+{
+	if (c->stats_fd >= 0)
+		close(c->stats_fd);
+	c->stats_fd = -1;
+}

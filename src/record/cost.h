@@ -1,0 +1,28 @@
+/*
+ * What memwhy itself costs: its CPU time and memory, and the run time of its BPF programs, which
+ * the observed tasks pay.
+ *
+ * The kernel's BPF statistics cost two clock reads a run, so they are on only until enough runs
+ * were measured; from then on the time is the measured time a run times the runs, these in
+ * proportion to the events seen. With few events they stay on and the time is exact.
+ */
+#ifndef MEMWHY_RECORD_COST_H
+#define MEMWHY_RECORD_COST_H
+
+#include "event/meta.h"
+#include "probes/probe.h"
+
+struct cost {
+	int stats_fd;	   /* keeps the statistics on; -1: off */
+	u64 seen_at_close; /* events seen when they were turned off */
+	u64 ns_at_close, runs_at_close;
+};
+
+void cost_begin(struct cost *c);
+/* To be called now and then: turns the statistics off once enough runs were measured. */
+void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n);
+/* The cost so far. */
+struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, size_t n);
+void cost_end(struct cost *c);
+
+#endif

@@ -1,0 +1,31 @@
+/* See origin.h. */
+#include "record/origin.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "sys/host.h"
+
+int origin_send(struct capture *c, const char *command, const char *scope)
+{
+	struct rec_host host = REC_INIT(struct rec_host, REC_HOST, 0);
+	struct rec_session session = REC_INIT(struct rec_session, REC_SESSION, clock_mono_ns());
+	_cleanup_free_ struct host *h = calloc(1, sizeof(*h));
+	int rc;
+
+	if (!h)
+		return -ENOMEM;
+	host_read(h);
+	host.cpus = h->cpus;
+	host.nodes = h->nodes;
+	host.page_bytes = h->page_bytes;
+	host.pageblock_order = h->pageblock_order;
+	host.memory_bytes = h->mem_total_bytes;
+	host.huge_page_bytes = h->page_bytes << h->pageblock_order;
+	snprintf(host.kernel, sizeof(host.kernel), "%s", h->release);
+	session.wall_ns = clock_wall_ns();
+	snprintf(session.command, sizeof(session.command), "%s", command);
+	snprintf(session.scope, sizeof(session.scope), "%s", scope);
+	rc = capture_emit(c, &host.h);
+	return rc ? rc : capture_emit(c, &session.h);
+}

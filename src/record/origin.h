@@ -1,0 +1,9 @@
+/* The records every stream begins with: the host, and the session. */
+#ifndef MEMWHY_RECORD_ORIGIN_H
+#define MEMWHY_RECORD_ORIGIN_H
+
+#include "capture/capture.h"
+
+int origin_send(struct capture *c, const char *command, const char *scope);
+
+#endif

@@ -1,0 +1,123 @@
+/* See pipeline.h. */
+#include "record/pipeline.h"
+
+#include <errno.h>
+
+#include "probes/probe.h"
+
+static int pipeline_put(struct sink *sink, const struct rec *r)
+{
+	struct pipeline *p = (struct pipeline *)sink; /* its first member */
+	int rc = stream_feed(&p->stream, r);
+
+	for (size_t i = 0; i < p->n_views && !rc; i++)
+		rc = p->views[i].view->feed(p->views[i].state, r);
+	if (!rc && p->log)
+		rc = log_writer_sink(p->log)->put(log_writer_sink(p->log), r);
+	return rc;
+}
+
+int pipeline_init(struct pipeline *p)
+{
+	*p = (struct pipeline){.sink = {pipeline_put}};
+	return stream_init(&p->stream);
+}
+
+int pipeline_add(struct pipeline *p, const struct view *view, const struct view_options *o,
+	struct err *err)
+{
+	_cleanup_free_ void *state = calloc(1, MAX(view->size, 1UL));
+	int rc;
+
+	if (!state || p->n_views == PIPELINE_VIEWS)
+		return err_errno(err, -ENOMEM, "preparing the report");
+	rc = view->init(state, o, err);
+	if (rc)
+		return rc;
+	p->views[p->n_views].view = view;
+	p->views[p->n_views++].state = take_ptr(state);
+	return 0;
+}
+
+int pipeline_schema(struct schema *ret)
+{
+	int rc = schema_add(ret, meta_kinds, meta_kinds_n);
+
+	for (size_t i = 0; i < probes_n && !rc; i++)
+		rc = schema_add(ret, probes[i]->kinds, probes[i]->n_kinds);
+	return rc;
+}
+
+int pipeline_log(struct pipeline *p, const char *path, struct err *err)
+{
+	_cleanup_free_ struct schema *s = calloc(1, sizeof(*s));
+
+	if (!s || pipeline_schema(s))
+		return err_errno(err, -ENOMEM, "%s", path);
+	return log_writer_open(path, s, &p->log, err);
+}
+
+int pipeline_report(struct pipeline *p, struct report *r)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < p->n_views && !rc; i++)
+		rc = p->views[i].view->report(p->views[i].state, r);
+	return rc;
+}
+
+void pipeline_reset(struct pipeline *p)
+{
+	for (size_t i = 0; i < p->n_views; i++)
+		if (p->views[i].view->reset)
+			p->views[i].view->reset(p->views[i].state);
+}
+
+int pipeline_close_log(struct pipeline *p, struct err *err)
+{
+	return p->log ? log_writer_close(take_ptr(p->log), err) : 0;
+}
+
+void pipeline_destroy(struct pipeline *p)
+{
+	pipeline_close_log(p, NULL);
+	for (size_t i = 0; i < p->n_views; i++) {
+		if (p->views[i].view->destroy)
+			p->views[i].view->destroy(p->views[i].state);
+		free(p->views[i].state);
+	}
+	stream_destroy(&p->stream);
+}
+
+static int replay_all(struct log_reader *reader, const struct schema *known, struct sink *sink,
+	int (*on_tick)(void *arg), void *arg, struct err *err)
+{
+	const struct rec *r;
+	int rc;
+
+	while ((rc = log_reader_next(reader, known, &r, err)) == 1) {
+		rc = sink->put(sink, r);
+		if (!rc && r->kind == REC_TICK && on_tick)
+			rc = on_tick(arg);
+		if (rc)
+			return err_errno(err, rc, "replaying");
+	}
+	return rc;
+}
+
+int replay_run(const char *path, struct sink *sink, int (*on_tick)(void *arg), void *arg,
+	struct err *err)
+{
+	_cleanup_free_ struct schema *known = calloc(1, sizeof(*known));
+	struct log_reader *reader;
+	int rc;
+
+	if (!known || pipeline_schema(known))
+		return err_errno(err, -ENOMEM, "%s", path);
+	rc = log_reader_open(path, &reader, err);
+	if (rc)
+		return rc;
+	rc = replay_all(reader, known, sink, on_tick, arg, err);
+	log_reader_close(reader);
+	return rc;
+}

@@ -1,0 +1,286 @@
+/* See session.h. */
+#include "record/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+#include "base/clock.h"
+#include "capture/names.h"
+#include "record/cost.h"
+#include "record/origin.h"
+#include "record/privilege.h"
+#include "record/spawn.h"
+
+#define SESSION_PROBES 16
+#define HOUSEKEEPING_NS NSEC_PER_SEC
+#define COST_WATCH_NS (100 * NSEC_PER_MSEC)
+
+struct session {
+	const struct session_config *cfg;
+	struct capture c;
+	struct cost cost;
+	struct spawned child;
+	struct probe_run *runs[SESSION_PROBES];
+	size_t n_runs;
+	int signals; /* signalfd */
+	sigset_t old_mask;
+	u64 deadline_ns, tick_ns, housekeeping_ns, watch_ns;
+	bool interrupted, over;
+};
+
+static int signals_open(struct session *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
+	signal(SIGPIPE, SIG_IGN);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? -errno : 0;
+}
+
+/* With a command the first Ctrl-C is the command's; the session ends with it, or at the second. */
+static void signals_take(struct session *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		if (!s->child.pid || s->interrupted)
+			s->over = true;
+		s->interrupted = true;
+	}
+	if (s->child.pid && spawn_ended(&s->child))
+		s->over = true;
+}
+
+static int probes_open(struct session *s, struct err *err)
+{
+	const struct session_config *cfg = s->cfg;
+
+	for (size_t i = 0; i < cfg->n_probes && s->n_runs < SESSION_PROBES; i++) {
+		struct err why = {};
+		int rc = probe_open(cfg->probes[i], &s->c, &s->runs[s->n_runs], &why);
+
+		if (!rc) {
+			s->n_runs++;
+			continue;
+		}
+		if (!cfg->lenient) {
+			*err = why;
+			return rc;
+		}
+		s->c.probe = cfg->probes[i]->name;
+		capture_note(&s->c, NOTE_NOT_CHECKED, "%s%s%s", why.msg, why.hint[0] ? ": " : "", why.hint);
+	}
+	return 0;
+}
+
+static int session_begin(struct session *s, struct err *err)
+{
+	const struct session_config *cfg = s->cfg;
+	struct names_options names = {
+		.cgroup_version = cfg->opt.cgroup_version,
+		.user_stacks = cfg->opt.user_stacks,
+		.debug_info = cfg->debug_info,
+	};
+	int rc = signals_open(s);
+
+	if (!rc && cfg->argv)
+		rc = spawn_held(cfg->argv, &s->child, err);
+	if (!rc && cfg->argv) {
+		s->c.opt.scope.by_task = s->c.opt.scope.follow = true;
+		rc = vec_push(&s->c.opt.scope.tasks, (u32)s->child.pid);
+	}
+	if (!rc)
+		rc = names_open(s->c.sink, &names, &s->c.names);
+	if (!rc)
+		rc = origin_send(&s->c, cfg->command, cfg->scope_text);
+	if (!rc) {
+		cost_begin(&s->cost);
+		rc = probes_open(s, err);
+	}
+	if (!rc)
+		rc = privilege_drop(err);
+	if (!rc && cfg->argv)
+		rc = spawn_release(&s->child, cfg->argv[0], err);
+	return rc && !err->code ? err_errno(err, rc, "starting the session") : rc;
+}
+
+static void clocks_begin(struct session *s)
+{
+	u64 now = clock_mono_ns();
+
+	s->deadline_ns = s->cfg->for_ns ? now + s->cfg->for_ns : UINT64_MAX;
+	s->tick_ns = s->cfg->interval_ns ? now + s->cfg->interval_ns : UINT64_MAX;
+	s->housekeeping_ns = now + HOUSEKEEPING_NS;
+	s->watch_ns = now + COST_WATCH_NS;
+}
+
+static u64 session_next(const struct session *s)
+{
+	u64 next = MIN(s->deadline_ns, s->tick_ns);
+
+	next = MIN(next, s->housekeeping_ns);
+	if (s->cost.stats_fd >= 0)
+		next = MIN(next, s->watch_ns);
+	for (size_t i = 0; i < s->n_runs; i++) {
+		u64 sample = probe_next_sample(s->runs[i]);
+
+		next = MIN(next, sample);
+	}
+	return next;
+}
+
+static int session_wait(struct session *s)
+{
+	struct pollfd fds[SESSION_PROBES + 1] = {{.fd = s->signals, .events = POLLIN}};
+	u64 now = clock_mono_ns(), next = session_next(s);
+	u64 ms = next > now ? (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC : 0;
+
+	for (size_t i = 0; i < s->n_runs; i++)
+		fds[i + 1] = (struct pollfd){.fd = probe_fd(s->runs[i]), .events = POLLIN};
+	if (poll(fds, s->n_runs + 1, (int)MIN(ms, 60000ULL)) < 0 && errno != EINTR)
+		return -errno;
+	signals_take(s);
+	return 0;
+}
+
+static int session_drain(struct session *s)
+{
+	int rc = names_follow(s->c.names);
+
+	for (size_t i = 0; i < s->n_runs && !rc; i++)
+		rc = probe_drain(s->runs[i]);
+	return rc;
+}
+
+/* Everything a reader needs to make sense of what was sent so far, then the mark. */
+static int session_mark(struct session *s, u16 kind)
+{
+	struct rec_tick tick = REC_INIT(struct rec_tick, kind, 0);
+	struct rec_cost cost;
+	int rc = names_symbolize(s->c.names);
+
+	if (rc)
+		return rc;
+	cost = cost_read(&s->cost, s->runs, s->n_runs);
+	rc = capture_emit(&s->c, &cost.h);
+	return rc ? rc : capture_emit(&s->c, &tick.h);
+}
+
+/* Have all processes that were asked for ended? */
+static bool scope_is_over(const struct session *s)
+{
+	if (s->cfg->argv || !s->cfg->opt.scope.tasks.n)
+		return false;
+	vec_each(pid, &s->cfg->opt.scope.tasks)
+		if (!kill((pid_t)*pid, 0) || errno != ESRCH)
+			return false;
+	return true;
+}
+
+static int session_timers(struct session *s)
+{
+	u64 now = clock_mono_ns();
+	int rc = 0;
+
+	for (size_t i = 0; i < s->n_runs && !rc; i++)
+		rc = probe_sample(s->runs[i], now);
+	if (now >= s->watch_ns) {
+		cost_watch(&s->cost, s->runs, s->n_runs);
+		s->watch_ns = now + COST_WATCH_NS;
+	}
+	if (!rc && now >= s->tick_ns) {
+		rc = session_drain(s);
+		rc = rc ? rc : session_mark(s, REC_TICK);
+		rc = rc || !s->cfg->on_tick ? rc : s->cfg->on_tick(s->cfg->arg);
+		s->tick_ns += s->cfg->interval_ns;
+		s->housekeeping_ns = now + HOUSEKEEPING_NS;
+	} else if (!rc && now >= s->housekeeping_ns) {
+		rc = session_drain(s);
+		s->housekeeping_ns = now + HOUSEKEEPING_NS;
+		s->over |= scope_is_over(s);
+	}
+	s->over |= now >= s->deadline_ns;
+	return rc;
+}
+
+static int session_loop(struct session *s)
+{
+	int rc = 0;
+
+	while (!rc && !s->over) {
+		rc = session_wait(s);
+		if (!rc && s->c.opt.each)
+			rc = names_follow(s->c.names);
+		for (size_t i = 0; i < s->n_runs && !rc; i++)
+			rc = probe_drain_ring(s->runs[i]);
+		if (!rc && s->cfg->on_events)
+			rc = s->cfg->on_events(s->cfg->arg);
+		if (!rc)
+			rc = session_timers(s);
+	}
+	return rc;
+}
+
+static int session_finish(struct session *s)
+{
+	int rc;
+
+	for (size_t i = 0; i < s->n_runs; i++)
+		probe_stop(s->runs[i]);
+	rc = session_drain(s);
+	return rc ? rc : session_mark(s, REC_END);
+}
+
+static void session_close(struct session *s)
+{
+	for (size_t i = 0; i < s->n_runs; i++)
+		probe_close(s->runs[i]);
+	cost_end(&s->cost);
+	names_close(s->c.names);
+	spawn_close(&s->child);
+	if (s->signals >= 0)
+		close(s->signals);
+	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+	if (s->cfg->argv)
+		vec_free(&s->c.opt.scope.tasks);
+}
+
+int session_run(const struct session_config *cfg, struct sink *sink, struct session_result *ret,
+	struct err *err)
+{
+	struct session s = {
+		.cfg = cfg,
+		.c = {.opt = cfg->opt, .sink = sink},
+		.cost = {.stats_fd = -1},
+		.signals = -1,
+	};
+	int rc;
+
+	if (cfg->argv)
+		s.c.opt.scope.tasks.v = NULL, s.c.opt.scope.tasks.n = s.c.opt.scope.tasks.cap = 0;
+	rc = session_begin(&s, err);
+	if (!rc) {
+		clocks_begin(&s);
+		rc = session_loop(&s);
+		rc = rc ? rc : session_finish(&s);
+		if (rc && !err->code)
+			err_errno(err, rc, "recording");
+	}
+	*ret = (struct session_result){
+		.interrupted = s.interrupted,
+		.has_child = s.child.pid > 0,
+		.child_status = s.child.ended ? spawn_exit_status(&s.child) : 0,
+	};
+	session_close(&s);
+	return rc;
+}

@@ -1,0 +1,37 @@
+/*
+ * A live session: starts the observed command, opens the probes, drains them until it is over,
+ * and gives every record to one sink. The only main loop there is. Knows no command and no view.
+ */
+#ifndef MEMWHY_RECORD_SESSION_H
+#define MEMWHY_RECORD_SESSION_H
+
+#include "probes/probe.h"
+
+struct session_config {
+	const char *command;
+	const char *scope_text; /* "system-wide", "pid 12", … */
+	const struct probe *const *probes;
+	size_t n_probes;
+	bool lenient; /* a probe that does not open is noted as not checked, not an error */
+	bool debug_info;
+	struct capture_options opt;
+	u64 for_ns;	 /* 0: until interrupted, or the observed processes have ended */
+	u64 interval_ns; /* 0: no ticks */
+	char **argv;	 /* the command to run and observe, NULL: none */
+	/* Called after each tick's records were sent; 0 or -errno to end the session. */
+	int (*on_tick)(void *arg);
+	/* Called when single events were sent. */
+	int (*on_events)(void *arg);
+	void *arg;
+};
+
+struct session_result {
+	bool interrupted;
+	bool has_child;
+	int child_status; /* as a shell says it */
+};
+
+int session_run(const struct session_config *cfg, struct sink *sink, struct session_result *ret,
+	struct err *err);
+
+#endif

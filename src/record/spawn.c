@@ -1,0 +1,91 @@
+/* See spawn.h. */
+#include "record/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static void child_run(char *const argv[], int hold, int fault)
+{
+	sigset_t none;
+	char go;
+	int rc;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (read(hold, &go, 1) != 1)
+		_exit(127); /* never released: memwhy failed or died before */
+	execvp(argv[0], argv);
+	rc = errno;
+	if (write(fault, &rc, sizeof(rc)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int spawn_held(char *const argv[], struct spawned *ret, struct err *err)
+{
+	int hold[2], fault[2];
+	pid_t pid;
+
+	if (pipe2(hold, O_CLOEXEC))
+		return err_errno(err, -errno, "starting %s", argv[0]);
+	if (pipe2(fault, O_CLOEXEC)) {
+		close(hold[0]);
+		close(hold[1]);
+		return err_errno(err, -errno, "starting %s", argv[0]);
+	}
+	pid = fork();
+	if (!pid) {
+		close(hold[1]);
+		child_run(argv, hold[0], fault[1]);
+	}
+	close(hold[0]);
+	close(fault[1]);
+	*ret = (struct spawned){.pid = pid, .hold = hold[1], .fault = fault[0]};
+	if (pid > 0)
+		return 0;
+	spawn_close(ret);
+	return err_errno(err, -errno, "starting %s", argv[0]);
+}
+
+int spawn_release(struct spawned *s, const char *name, struct err *err)
+{
+	int rc = 0;
+	ssize_t n = write(s->hold, "", 1);
+
+	close(take_fd(s->hold));
+	if (n == 1)
+		do
+			n = read(s->fault, &rc, sizeof(rc));
+		while (n < 0 && errno == EINTR);
+	if (n != sizeof(rc))
+		return 0; /* the pipe closed at exec */
+	spawn_ended(s);
+	err_errno(err, -rc, "cannot run %s", name);
+	return rc == ENOENT ? err_hint(err, "give its full path, or check PATH") : -rc;
+}
+
+bool spawn_ended(struct spawned *s)
+{
+	if (!s->ended && s->pid > 0 && waitpid(s->pid, &s->status, WNOHANG) == s->pid)
+		s->ended = true;
+	return s->ended;
+}
+
+int spawn_exit_status(const struct spawned *s)
+{
+	return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
+}
+
+void spawn_close(struct spawned *s)
+{
+	if (s->pid > 0 && s->hold >= 0) {
+		close(take_fd(s->hold)); /* its read ends: it exits by itself */
+		waitpid(s->pid, &s->status, 0);
+	}
+	if (s->pid > 0 && s->fault >= 0)
+		close(take_fd(s->fault));
+	s->pid = 0;
+}

@@ -1,0 +1,144 @@
+/* See modulesyms.h. */
+#include "sym/modulesyms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "sym/debugfile.h"
+#include "sym/minidebug.h"
+#include "sym/vdso.h"
+
+/* The file of the module, with a descriptor of its own. */
+static int module_file_open(struct module_table *modules, u32 id, struct elf_file *ret)
+{
+	void *image;
+	size_t size;
+	int fd, rc;
+
+	if (module_table_get(modules, id)->kind == MODULE_VDSO) {
+		rc = vdso_read(&image, &size);
+		return rc ? rc : elf_image_open(image, size, ret);
+	}
+	rc = module_table_fd(modules, id, &fd);
+	if (rc)
+		return rc;
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	return elf_file_open(fd, ret);
+}
+
+static bool has_section(const struct elf_file *file, const char *name)
+{
+	struct elf_section section;
+
+	return !elf_section_find(file, name, &section);
+}
+
+/* In a program that keeps its own debug information this is the program itself. */
+static bool has_debug_info(const struct elf_file *file)
+{
+	return has_section(file, ".debug_info") || has_section(file, ".zdebug_info");
+}
+
+/* From the fullest table there is. */
+static enum sym_source symbols_load(
+	struct module_syms *ms, const struct elf_file *debug, struct sym_budget *budget)
+{
+	_cleanup_elf_file_ struct elf_file mini = {.fd = -1};
+	enum sym_source source = SYM_NONE;
+
+	if (!elf_symbols_add(&ms->symbols, &ms->file, SHT_SYMTAB, budget))
+		return SYM_TABLE;
+	if (debug->elf && !elf_symbols_add(&ms->symbols, debug, SHT_SYMTAB, budget))
+		return SYM_TABLE;
+	/* The mini table leaves out what the dynamic one has. */
+	if (!minidebug_open(&ms->file, budget, &mini) &&
+		!elf_symbols_add(&ms->symbols, &mini, SHT_SYMTAB, budget))
+		source = SYM_TABLE;
+	if (!elf_symbols_add(&ms->symbols, &ms->file, SHT_DYNSYM, budget) && !source)
+		source = SYM_DYNAMIC;
+	return source;
+}
+
+/* The debug information in `debug`, which is used up. */
+static void dwarf_load(struct module_syms *ms, struct elf_file *debug,
+	const struct debug_search *search, struct sym_budget *budget)
+{
+	_cleanup_elf_file_ struct elf_file alt = {.fd = -1};
+	bool alt_linked;
+
+	(void)debugfile_open_alt(search, debug, &alt, &alt_linked);
+	ms->info.debug_error = dwarf_info_open(debug, &alt, alt_linked, budget, &ms->dwarf);
+	if (!ms->info.debug_error)
+		ms->info.source = SYM_DWARF;
+}
+
+/* A second handle on the same file: libdw's use of the first one must not depend on ours. */
+static int file_again(const struct elf_file *file, struct elf_file *ret)
+{
+	int fd;
+
+	if (file->fd < 0)
+		return -ENOENT;
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : elf_file_open(fd, ret);
+}
+
+static void module_syms_read(struct module_syms *ms, const struct debug_search *search,
+	bool want_dwarf, struct sym_budget *budget)
+{
+	_cleanup_elf_file_ struct elf_file debug = {.fd = -1};
+	struct elf_section symtab;
+	bool own = has_debug_info(&ms->file);
+
+	/* A file with all its symbols is only searched for if lines are wanted. */
+	if (!own && (want_dwarf || elf_section_find_type(&ms->file, SHT_SYMTAB, &symtab)))
+		(void)debugfile_open(search, &ms->file, &debug);
+	ms->symbols_source = ms->info.source = symbols_load(ms, &debug, budget);
+	if (!want_dwarf)
+		return;
+	if (own && file_again(&ms->file, &debug))
+		return;
+	if (debug.elf)
+		dwarf_load(ms, &debug, search, budget);
+}
+
+void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 id, bool want_dwarf,
+	struct sym_budget *budget)
+{
+	const struct module *module = module_table_get(modules, id);
+	struct debug_search search = {
+		.path = module->path,
+		.root_fd = module_table_root(modules, id),
+		.max_bytes = budget->bytes_left,
+	};
+	u8 build_id[BUILD_ID_MAX];
+	int rc;
+
+	*ms = (struct module_syms){.loaded = true, .file.fd = -1};
+	ms->info.debug_error = -ENOENT;
+	if (module->kind != MODULE_FILE && module->kind != MODULE_VDSO)
+		return;
+	ms->info.error = module_file_open(modules, id, &ms->file);
+	if (ms->info.error)
+		return;
+	rc = elf_file_build_id(&ms->file, build_id);
+	if (rc > 0)
+		module_table_set_build_id(modules, id, build_id, (size_t)rc);
+	module_syms_read(ms, &search, want_dwarf, budget);
+	if (elf_symbols_finish(&ms->symbols))
+		elf_symbols_free(&ms->symbols);
+	elf_file_release_fd(&ms->file);
+}
+
+void module_syms_free(struct module_syms *ms)
+{
+	if (!ms->loaded)
+		return;
+	dwarf_info_close(ms->dwarf);
+	elf_symbols_free(&ms->symbols);
+	elf_file_close(&ms->file);
+	*ms = (struct module_syms){};
+}

@@ -1,0 +1,26 @@
+/*
+ * All that is known of the names in one module: its symbols, from wherever there are any, and its
+ * debug information. Private to symbolizer.c.
+ */
+#ifndef MEMWHY_SYM_MODULESYMS_H
+#define MEMWHY_SYM_MODULESYMS_H
+
+#include "sym/dwarfinfo.h"
+#include "sym/elfsym.h"
+#include "sym/symbolizer.h"
+
+struct module_syms {
+	bool loaded;
+	struct sym_module_info info;
+	struct elf_file file; /* kept for its segments; its descriptor is closed */
+	struct elf_symbols symbols;
+	enum sym_source symbols_source; /* SYM_TABLE, SYM_DYNAMIC or SYM_NONE */
+	struct dwarf_info *dwarf; /* NULL: none */
+};
+
+/* Never fails: what cannot be read is missing, see info. */
+void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 id, bool want_dwarf,
+	struct sym_budget *budget);
+void module_syms_free(struct module_syms *ms);
+
+#endif

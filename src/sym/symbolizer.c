@@ -1,0 +1,300 @@
+/* See symbolizer.h. */
+#include "sym/symbolizer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "sym/hash.h"
+#include "sym/kallsyms.h"
+#include "sym/modulesyms.h"
+#include "sym/strpool.h"
+
+#define DEBUG_BYTES_DEFAULT (1ULL << 30)
+#define DEBUG_NS_DEFAULT (60 * NSEC_PER_SEC)
+#define DEBUG_GROWTH_FACTOR 3
+
+/* No padding: it is hashed as bytes. */
+struct answer_key {
+	u64 offset;
+	u32 module;
+	u32 flags;
+};
+
+struct answer {
+	struct answer_key key;
+	UT_hash_handle hh;
+	size_t n;
+	struct sym_frame v[];
+};
+
+struct symbolizer {
+	struct sym_options opts;
+	struct sym_budget budget;
+	struct module_table *modules;
+	VEC(struct module_syms) syms; /* by module id, as far as asked for */
+	struct answer *answers;
+	struct strpool strings;
+	struct kallsyms kernel;
+	u32 kernel_loads; /* how often tried */
+};
+
+int symbolizer_open(
+	const struct sym_options *opts, struct module_table *modules, struct symbolizer **ret)
+{
+	struct symbolizer *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->opts = opts ? *opts : (struct sym_options){.dwarf = true};
+	if (!s->opts.max_debug_bytes)
+		s->opts.max_debug_bytes = DEBUG_BYTES_DEFAULT;
+	if (!s->opts.max_debug_ns)
+		s->opts.max_debug_ns = DEBUG_NS_DEFAULT;
+	if (!s->opts.max_debug_growth)
+		s->opts.max_debug_growth = DEBUG_GROWTH_FACTOR * s->opts.max_debug_bytes;
+	s->modules = modules;
+	budget_init(&s->budget, s->opts.max_debug_bytes, s->opts.max_debug_ns,
+		s->opts.max_debug_growth);
+	*ret = s;
+	return 0;
+}
+
+static void answers_forget(struct symbolizer *s)
+{
+	struct answer *a, *tmp;
+
+	HASH_ITER (hh, s->answers, a, tmp) {
+		HASH_DEL(s->answers, a);
+		free(a);
+	}
+}
+
+void symbolizer_close(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	vec_each(ms, &s->syms)
+		module_syms_free(ms);
+	vec_free(&s->syms);
+	answers_forget(s);
+	strpool_free(&s->strings);
+	kallsyms_free(&s->kernel);
+	free(s);
+}
+
+bool symbolizer_exhausted(const struct symbolizer *s)
+{
+	return s->budget.exhausted;
+}
+
+static int module_syms_of(struct symbolizer *s, u32 id, struct module_syms **ret)
+{
+	struct module_syms none = {};
+	struct module_syms *ms;
+
+	if (!module_table_get(s->modules, id))
+		return -ENOENT;
+	while (s->syms.n <= id) {
+		if (vec_push(&s->syms, none))
+			return -ENOMEM;
+	}
+	ms = &s->syms.v[id];
+	if (!ms->loaded)
+		module_syms_load(ms, s->modules, id, s->opts.dwarf, &s->budget);
+	*ret = ms;
+	return 0;
+}
+
+int symbolizer_module_info(struct symbolizer *s, u32 module, struct sym_module_info *ret)
+{
+	struct module_syms *ms;
+	int rc = module_syms_of(s, module, &ms);
+
+	if (!rc)
+		*ret = ms->info;
+	return rc;
+}
+
+static struct answer *answer_find(struct symbolizer *s, const struct answer_key *key)
+{
+	struct answer *a;
+
+	HASH_FIND(hh, s->answers, key, sizeof(*key), a);
+	return a;
+}
+
+/* Remembers frames and hands out the kept ones. */
+static int answer_keep(struct symbolizer *s, const struct answer_key *key,
+	const struct sym_frame *frames, size_t n, struct sym_frames *ret)
+{
+	struct answer *a = calloc(1, sizeof(*a) + n * sizeof(*frames));
+
+	if (!a)
+		return -ENOMEM;
+	a->key = *key;
+	a->n = n;
+	memcpy(a->v, frames, n * sizeof(*frames));
+	HASH_ADD(hh, s->answers, key, sizeof(*key), a);
+	if (!a->hh.tbl) {
+		free(a);
+		return -ENOMEM;
+	}
+	*ret = (struct sym_frames){.v = a->v, .n = n};
+	return 0;
+}
+
+/* A lookup in one module. `address` is what names are looked up for, `back` how far before the
+ * address asked for that is. */
+struct query {
+	const struct module_syms *ms;
+	const char *module;
+	u64 offset;
+	u64 address;
+	u64 back;
+};
+
+/* One frame from symbol tables alone; the name stays NULL if they know none. */
+static struct sym_frame frame_from_symbols(struct symbolizer *s, const struct query *q)
+{
+	const struct elf_symbol *sym = elf_symbols_find(&q->ms->symbols, q->address);
+	struct sym_frame frame = {.module = q->module, .offset = q->offset};
+
+	if (!sym)
+		return frame;
+	frame.function = strpool_add_demangled(&s->strings, sym->name);
+	frame.offset = q->address - sym->address + q->back;
+	frame.source = q->ms->symbols_source;
+	return frame;
+}
+
+/* The path of a source file as the compiler had it, made absolute. */
+static const char *source_path(struct symbolizer *s, const struct dwarf_frame *f)
+{
+	_cleanup_str_ struct str path = {};
+
+	if (!f->file || f->file[0] == '/' || !f->dir || !*f->dir)
+		return strpool_add(&s->strings, f->file);
+	str_addf(&path, "%s/%s", f->dir, f->file);
+	return path.failed ? NULL : strpool_add(&s->strings, path.buf);
+}
+
+/* Of the two names of a function the one that tells more: DWARF made for lines only leaves out
+ * what linkers need, and with it the namespace. */
+static const char *fuller_name(
+	struct symbolizer *s, const char *from_dwarf, const struct sym_frame *table)
+{
+	const char *name = strpool_add_demangled(&s->strings, from_dwarf);
+	bool plain = name && name == strpool_add(&s->strings, from_dwarf);
+
+	if (!name || (plain && table->function && strstr(table->function, "::")))
+		return table->function;
+	return name;
+}
+
+/* Completes the frames that DWARF gave by what symbol tables know: the name of a function that
+ * has only lines, and the offset, which counts from where the code of the function starts. */
+static size_t frames_from_dwarf(struct symbolizer *s, const struct query *q,
+	const struct dwarf_frames *found, struct sym_frame *frames)
+{
+	struct sym_frame *outer = &frames[found->n - 1];
+	struct sym_frame table = frame_from_symbols(s, q);
+
+	for (size_t i = 0; i < found->n; i++) {
+		const struct dwarf_frame *f = &found->v[i];
+
+		frames[i] = (struct sym_frame){
+			.function = strpool_add_demangled(&s->strings, f->function),
+			.module = q->module,
+			.file = source_path(s, f),
+			.line = f->line,
+			.inlined = f->inlined,
+			.source = SYM_DWARF,
+		};
+	}
+	outer->function = fuller_name(s, found->v[found->n - 1].function, &table);
+	outer->offset = table.offset;
+	if (outer->function && !table.function)
+		outer->offset = q->address - found->start + q->back;
+	return found->n;
+}
+
+static size_t frames_find(struct symbolizer *s, const struct query *q, struct sym_frame *frames)
+{
+	struct dwarf_frames found;
+
+	if (q->ms->dwarf && !dwarf_info_find(q->ms->dwarf, q->address, &found))
+		return frames_from_dwarf(s, q, &found, frames);
+	frames[0] = frame_from_symbols(s, q);
+	return 1;
+}
+
+int symbolizer_resolve_user(struct symbolizer *s, u32 module, u64 offset, unsigned int flags,
+	struct sym_frames *ret)
+{
+	struct answer_key key = {.offset = offset, .module = module, .flags = flags};
+	struct sym_frame frames[DWARF_FRAMES_MAX];
+	struct answer *known = answer_find(s, &key);
+	struct query q = {.offset = offset};
+	struct module_syms *ms;
+	size_t n = 1;
+	int rc;
+
+	if (known) {
+		*ret = (struct sym_frames){.v = known->v, .n = known->n};
+		return 0;
+	}
+	rc = module_syms_of(s, module, &ms);
+	if (rc)
+		return rc;
+	q.ms = ms;
+	q.module = strpool_add(&s->strings, module_table_get(s->modules, module)->path);
+	q.back = flags & SYM_RETURN_ADDRESS && offset ? 1 : 0;
+	frames[0] = (struct sym_frame){.module = q.module, .offset = offset};
+	if (ms->file.elf && !elf_file_address(&ms->file, offset - q.back, &q.address))
+		n = frames_find(s, &q, frames);
+	return answer_keep(s, &key, frames, n, ret);
+}
+
+int symbolizer_load_kernel(struct symbolizer *s, struct err *err)
+{
+	struct kallsyms fresh;
+	int rc = kallsyms_load(&fresh, err);
+
+	s->kernel_loads++;
+	if (rc)
+		return rc;
+	kallsyms_free(&s->kernel);
+	s->kernel = fresh;
+	return 0;
+}
+
+int symbolizer_resolve_kernel(
+	struct symbolizer *s, u64 address, unsigned int flags, struct sym_frames *ret)
+{
+	u64 back = flags & SYM_RETURN_ADDRESS && address ? 1 : 0;
+	struct sym_frame frame = {.module = "[kernel]", .offset = address};
+	struct answer_key key = {.offset = address, .module = MODULE_ID_KERNEL};
+	struct kallsyms_hit hit;
+	struct answer *known;
+
+	if (!s->kernel_loads)
+		(void)symbolizer_load_kernel(s, NULL);
+	/* Answers from before the symbols were loaded again stay, but are not found any more. */
+	key.flags = flags | s->kernel_loads << 8;
+	known = answer_find(s, &key);
+	if (known) {
+		*ret = (struct sym_frames){.v = known->v, .n = known->n};
+		return 0;
+	}
+	if (!kallsyms_find(&s->kernel, address - back, &hit)) {
+		frame.function = strpool_add(&s->strings, hit.name);
+		frame.offset = hit.offset + back;
+		frame.source = SYM_KERNEL;
+		if (hit.module)
+			frame.module = strpool_add(&s->strings, hit.module);
+	}
+	return answer_keep(s, &key, &frame, 1, ret);
+}

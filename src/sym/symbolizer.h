@@ -1,0 +1,87 @@
+/*
+ * Addresses to names: what other folders use. Capture first turns addresses into (module, offset)
+ * with process_map.h, which is cheap; names are asked for here, at the end, and each answer is
+ * remembered. Owns the read symbol tables and debug information, the kernel's symbols, and all
+ * strings it hands out (until symbolizer_close()).
+ */
+#ifndef MEMWHY_SYM_SYMBOLIZER_H
+#define MEMWHY_SYM_SYMBOLIZER_H
+
+#include "base/err.h"
+#include "sym/module.h"
+
+/* Where a name comes from: what it is worth. */
+enum sym_source {
+	SYM_NONE,    /* nothing known: only the module and the offset in it */
+	SYM_DYNAMIC, /* exported functions only; others have no name */
+	SYM_TABLE,   /* full symbol table: names, but no lines and no inlined calls */
+	SYM_DWARF,   /* debug information */
+	SYM_KERNEL,  /* kallsyms */
+};
+
+struct sym_options {
+	bool dwarf;		/* lines and inlined calls, where there is debug information */
+	u64 max_debug_bytes;	/* symbol tables and debug sections read, in all; 0: 1 GiB */
+	u64 max_debug_ns;	/* time in debug information, in all; 0: 60 s */
+	u64 max_debug_growth;	/* bytes this process may grow by it; 0: thrice max_debug_bytes */
+};
+
+enum sym_flags {
+	/* The address is one to return to: what is asked for is the call before it. So it is for
+	 * all frames of a stack except the innermost one. */
+	SYM_RETURN_ADDRESS = 1 << 0,
+};
+
+struct sym_frame {
+	const char *function; /* readable; NULL: not known */
+	const char *module;   /* path of the file, "[vdso]", "[kernel]", "[ext4]" … */
+	const char *file;     /* of the source; NULL: not known */
+	u64 offset;	      /* in the function; without one, in the module; 0 if inlined */
+	u32 line;	      /* 0: not known */
+	bool inlined;	      /* into the frame that follows */
+	enum sym_source source;
+};
+
+struct sym_frames {
+	const struct sym_frame *v; /* innermost first; the last one is not inlined */
+	size_t n;		   /* at least 1 */
+};
+
+/* What is known of a module's names, for notes in reports. */
+struct sym_module_info {
+	enum sym_source source; /* the best it has */
+	int error;		/* why the file could not be read, as -errno (-ESTALE: replaced) */
+	int debug_error;	/* why debug information was left aside: -EFBIG: over budget;
+				 * -ENOENT: there is none */
+};
+
+struct symbolizer;
+
+/* opts NULL: all defaults, with DWARF. The table is borrowed and must live longer. */
+int symbolizer_open(
+	const struct sym_options *opts, struct module_table *modules, struct symbolizer **ret);
+void symbolizer_close(struct symbolizer *s);
+
+/* What runs at an offset of a module; flags of enum sym_flags. Always gives a frame, if only with
+ * the module's name. -ENOENT for an id the table does not know, -ENOMEM. */
+int symbolizer_resolve_user(struct symbolizer *s, u32 module, u64 offset, unsigned int flags,
+	struct sym_frames *ret);
+/* The same in the kernel, loading its symbols at the first use; without them (see
+ * symbolizer_load_kernel) the frame has no name. */
+int symbolizer_resolve_kernel(
+	struct symbolizer *s, u64 address, unsigned int flags, struct sym_frames *ret);
+/* Loads the kernel's symbols, again if they are loaded: modules and BPF programs come and go, so
+ * do it while those of interest are there. Errors of kallsyms_load(). */
+int symbolizer_load_kernel(struct symbolizer *s, struct err *err);
+/* Reads the module, if it was not yet. -ENOENT for an unknown id. */
+int symbolizer_module_info(struct symbolizer *s, u32 module, struct sym_module_info *ret);
+/* True once names were left out because time or memory ran out. */
+bool symbolizer_exhausted(const struct symbolizer *s);
+
+static inline void symbolizer_closep(struct symbolizer **s)
+{
+	symbolizer_close(*s);
+}
+#define _cleanup_symbolizer_ _cleanup_(symbolizer_closep)
+
+#endif

@@ -1,0 +1,270 @@
+/*
+ * Fuzzes every parser of src/sys. The first byte chooses the parser, the rest is its text. Beside
+ * what the sanitizers see, it holds the parsers to what their headers promise of a result.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "sys/buddyinfo.h"
+#include "sys/cgroup.h"
+#include "sys/extfrag.h"
+#include "sys/idset.h"
+#include "sys/kconfig.h"
+#include "sys/keyvals.h"
+#include "sys/maps.h"
+#include "sys/mounts.h"
+#include "sys/numa_maps.h"
+#include "sys/pagetypeinfo.h"
+#include "sys/pressure.h"
+#include "sys/proc.h"
+#include "sys/slabinfo.h"
+#include "sys/thp.h"
+#include "sys/tracefs.h"
+#include "sys/zoneinfo.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MUST(condition)           \
+	do {                      \
+		if (!(condition)) \
+			abort();  \
+	} while (0)
+
+static void fuzz_keyvals(const char *text, size_t n)
+{
+	_cleanup_keyvals_ struct keyvals kv = {};
+	u64 v;
+
+	(void)n;
+	if (keyvals_parse(text, &kv)) {
+		MUST(!kv.items.n);
+		return;
+	}
+	MUST(kv.items.n && kv.items.n <= KEYVALS_MAX);
+	MUST(keyvals_get(&kv, kv.items.v[0].name, &v) && v == kv.items.v[0].value);
+	MUST(!keyvals_delta(&kv, &kv, kv.items.v[kv.items.n - 1].name));
+}
+
+static void fuzz_stat(const char *text, size_t n)
+{
+	struct proc_stat st;
+
+	(void)n;
+	if (!proc_stat_parse(text, &st))
+		MUST(st.pid >= 0 && st.ppid >= 0 && strlen(st.comm) < PROC_COMM_MAX);
+}
+
+static void fuzz_status(const char *text, size_t n)
+{
+	struct proc_statm statm;
+	struct proc_status st;
+
+	(void)n;
+	if (!proc_statm_parse(text, &statm))
+		MUST(proc_statm_anon_pages(&statm) <= statm.resident_pages);
+	proc_status_parse(text, &st);
+}
+
+static void fuzz_cgroup(const char *text, size_t n)
+{
+	struct proc_cgroup cg;
+	u64 limit;
+
+	(void)n;
+	if (!proc_cgroup_parse(text, &cg))
+		MUST(strlen(cg.v2) < PATH_MAX && strlen(cg.v1_memory) < PATH_MAX);
+	cgroup_limit_parse(text, &limit);
+}
+
+static void fuzz_cmdline(const char *text, size_t n)
+{
+	_cleanup_str_ struct str out = {};
+
+	proc_cmdline_join(text, n, &out);
+	MUST(strlen(str_get(&out)) == out.len && out.len <= n);
+}
+
+static void fuzz_maps(const char *text, size_t n)
+{
+	_cleanup_maps_ struct maps maps = {};
+
+	(void)n;
+	if (maps_parse(text, &maps))
+		return;
+	for (size_t i = 0; i < maps.list.n; i++) {
+		const struct mapping *m = &maps.list.v[i];
+
+		MUST(m->start < m->end && (!i || m[-1].start <= m->start));
+		MUST(m->path && strlen(m->path) <= n && m->kind < MAPPING_KINDS);
+		MUST(mapping_kind_name(m->kind)[0]);
+		MUST(maps_find(&maps, m->start));
+	}
+}
+
+static void fuzz_numa_maps(const char *text, size_t n)
+{
+	_cleanup_numa_maps_ struct numa_maps maps = {};
+	u64 bytes[4] = {};
+
+	(void)n;
+	if (numa_maps_parse(text, &maps))
+		return;
+	for (size_t i = 0; i < maps.list.n; i++) {
+		const struct numa_map *m = &maps.list.v[i];
+
+		MUST(m->policy[0] && strlen(m->policy) <= n && strlen(m->file) <= n);
+		MUST((u64)m->node_first + m->node_count <= maps.nodes.n);
+		numa_maps_find(&maps, m->start);
+	}
+	numa_maps_sum(&maps, bytes, ARRAY_SIZE(bytes));
+}
+
+static void fuzz_buddyinfo(const char *text, size_t n)
+{
+	_cleanup_buddyinfo_ struct buddyinfo info = {};
+
+	(void)n;
+	if (buddyinfo_parse(text, &info))
+		return;
+	for (size_t i = 0; i < info.zones.n; i++) {
+		const struct zone_blocks *zone = &info.zones.v[i];
+
+		MUST(zone->orders && zone->orders <= PAGE_ORDERS_MAX);
+		MUST(buddyinfo_find(&info, &zone->id));
+		zone_blocks_pages(zone);
+		for (u32 order = 0; order <= zone->orders; order++) {
+			extfrag_unusable(zone, order);
+			extfrag_index(zone, order);
+		}
+	}
+}
+
+static void fuzz_pagetypeinfo(const char *text, size_t n)
+{
+	_cleanup_pagetypeinfo_ struct pagetypeinfo info = {};
+
+	(void)n;
+	if (pagetypeinfo_parse(text, &info))
+		return;
+	MUST(info.pageblock_order >= -1 && info.pageblock_order <= PAGE_ORDERS_MAX);
+	for (size_t i = 0; i < info.free.n; i++)
+		MUST(!(info.free.v[i].clamped >> info.free.v[i].orders));
+}
+
+static void fuzz_extfrag(const char *text, size_t n)
+{
+	_cleanup_extfrag_ struct extfrag table = {};
+
+	(void)n;
+	if (!extfrag_parse(text, &table))
+		MUST(table.rows.n && table.rows.v[0].orders <= PAGE_ORDERS_MAX);
+}
+
+static void fuzz_zoneinfo(const char *text, size_t n)
+{
+	_cleanup_zoneinfo_ struct zoneinfo info = {};
+
+	(void)n;
+	if (zoneinfo_parse(text, &info))
+		return;
+	MUST(info.zones.n <= ZONES_MAX);
+	for (size_t i = 0; i < info.zones.n; i++)
+		MUST(info.zones.v[i].protections <= ZONE_PROTECTION_MAX);
+}
+
+static void fuzz_pressure(const char *text, size_t n)
+{
+	struct pressure p;
+
+	(void)n;
+	if (!pressure_parse(text, &p))
+		MUST(p.some.avg10 >= 0 && p.full.avg300 >= 0);
+}
+
+static void fuzz_mounts(const char *text, size_t n)
+{
+	_cleanup_mounts_ struct mounts mounts = {};
+	struct cgroup_mounts found;
+
+	(void)n;
+	if (mounts_parse(text, &mounts))
+		return;
+	for (size_t i = 0; i < mounts.list.n; i++) {
+		const struct mount *m = &mounts.list.v[i];
+
+		MUST(m->root[0] && m->point[0] && m->fstype[0] && strlen(m->super_options) <= n);
+		MUST(mounts_find(&mounts, m->fstype, NULL));
+	}
+	if (!cgroup_mounts_find(&mounts, &found))
+		MUST(found.memory.version && found.memory.mount[0]);
+}
+
+static void fuzz_slabinfo(const char *text, size_t n)
+{
+	_cleanup_slabinfo_ struct slabinfo info = {};
+
+	(void)n;
+	if (!slabinfo_parse(text, 4096, &info))
+		MUST(info.caches.n && strlen(info.caches.v[0].name) < SLAB_NAME_MAX);
+}
+
+static void fuzz_tracepoint(const char *text, size_t n)
+{
+	_cleanup_tracepoint_format_ struct tracepoint_format format = {};
+
+	(void)n;
+	if (tracepoint_format_parse(text, &format))
+		return;
+	MUST(format.name[0] && format.fields.n <= TRACEPOINT_FIELDS_MAX);
+	MUST(tracepoint_format_field(&format, format.fields.v[0].name) == format.fields.v);
+}
+
+static void fuzz_words(const char *text, size_t n)
+{
+	static struct idset set;
+	char word[THP_CHOICE_MAX];
+	char value[8];
+
+	(void)n;
+	if (!thp_choice_parse(text, word))
+		MUST(word[0] && strlen(word) < sizeof(word));
+	if (!idset_parse(text, &set))
+		MUST(idset_count(&set) || idset_next(&set, 0) == IDSET_MAX);
+	if (!kconfig_get(text, "CONFIG_A", value, sizeof(value)))
+		MUST(strlen(value) < sizeof(value));
+}
+
+static void (*const fuzz_targets[])(const char *text, size_t n) = {
+	fuzz_keyvals,
+	fuzz_stat,
+	fuzz_status,
+	fuzz_cgroup,
+	fuzz_cmdline,
+	fuzz_maps,
+	fuzz_numa_maps,
+	fuzz_buddyinfo,
+	fuzz_pagetypeinfo,
+	fuzz_extfrag,
+	fuzz_zoneinfo,
+	fuzz_pressure,
+	fuzz_mounts,
+	fuzz_slabinfo,
+	fuzz_tracepoint,
+	fuzz_words,
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text;
+
+	if (!size)
+		return 0;
+	/* On the heap and no longer than it must be: so the sanitizer sees one byte too far. */
+	text = malloc(size);
+	MUST(text);
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = '\0';
+	fuzz_targets[data[0] % ARRAY_SIZE(fuzz_targets)](text, size - 1);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,256 @@
+/* The report model: rows, order, choice of columns, ranking, stacks as text, checks of options. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "render_fixture.h"
+
+static const struct column cols[] = {
+	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process"},
+	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "its name"},
+	{"index", "INDEX", CELL_S64, UNIT_PERMILLE, 0, "an index"},
+	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "a stack"},
+};
+
+static void add(struct table *t, u64 pid, const char *comm, s64 index)
+{
+	struct cell *c = table_row(t);
+
+	c[0] = cell_u64(pid);
+	c[1] = cell_text(comm);
+	if (index)
+		c[2] = cell_s64(index);
+}
+
+static struct table *open_table(struct fixture *f)
+{
+	struct table *t;
+
+	fixture_open(f, "faults");
+	t = report_table(&f->report, "process", "Processes", cols, ARRAY_SIZE(cols));
+	add(t, 3, "b", -5);
+	add(t, 1, "a", 0);
+	add(t, 2, "b", 7);
+	add(t, ~0ULL, "c", 7);
+	return t;
+}
+
+/* Arranges a fresh table and compares the pids. */
+static void assert_order(const char *own, const char *sort, u32 limit, const u64 *pids, size_t n)
+{
+	struct fixture f;
+	struct table *t = open_table(&f);
+
+	t->sort = own;
+	assert_int_equal(table_arrange(t, sort, limit), 4 - n);
+	assert_int_equal(t->n_cut, 4 - n);
+	assert_int_equal(t->n_rows, n);
+	for (size_t i = 0; i < n; i++)
+		assert_true(table_cell(t, i, 0)->u == pids[i]);
+	add(t, 9, "more", 1); /* still a table that grows */
+	assert_true(table_cell(t, n, 0)->u == 9);
+	fixture_close(&f);
+}
+
+static void test_arrange(void **state)
+{
+	const u64 max = ~0ULL;
+
+	(void)state;
+	assert_order(NULL, NULL, 0, (u64[]){3, 1, 2, max}, 4);
+	assert_order("pid", NULL, 0, (u64[]){max, 3, 2, 1}, 4);
+	assert_order("pid", "-pid", 0, (u64[]){1, 2, 3, max}, 4);
+	assert_order("pid", "not-here", 2, (u64[]){max, 3}, 2);
+	assert_order(NULL, "comm", 0, (u64[]){max, 3, 2, 1}, 4);  /* stable: 3 before 2 */
+	assert_order(NULL, "index", 0, (u64[]){2, max, 3, 1}, 4); /* empty last … */
+	assert_order(NULL, "-index", 3, (u64[]){3, 2, max}, 3);   /* … both ways */
+}
+
+static void test_arrange_empty(void **state)
+{
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	fixture_open(&f, "faults");
+	t = report_table(&f.report, "process", NULL, cols, ARRAY_SIZE(cols));
+	assert_int_equal(table_arrange(t, "pid", 1), 0);
+	assert_int_equal(t->n_rows, 0);
+	fixture_close(&f);
+}
+
+static void test_select(void **state)
+{
+	size_t got[ARRAY_SIZE(cols)];
+	struct fixture f;
+	struct table *t = open_table(&f);
+
+	(void)state;
+	assert_int_equal(table_select(t, NULL, got), 4);
+	assert_int_equal(table_select(t, "stack,pid,stack,nothing,pi,pidx", got), 2);
+	assert_int_equal(got[0], 3);
+	assert_int_equal(got[1], 0);
+	assert_int_equal(table_select(t, "", got), 0);
+	assert_int_equal(table_column(t, "comm"), 1);
+	assert_int_equal(table_column(t, "COMM"), -ENOENT);
+	fixture_close(&f);
+}
+
+static void test_findings(void **state)
+{
+	static const struct {
+		int level;
+		u64 cost;
+		const char *rule;
+	} in[] = {
+		{LEVEL_NOTE, 900, "f"},
+		{LEVEL_WARNING, 0, "d"},
+		{LEVEL_WARNING, 5, "b"},
+		{LEVEL_WARNING, 5, "c"},
+		{LEVEL_CRITICAL, 0, "a"},
+		{LEVEL_RISK, 1, "e"},
+	};
+	struct fixture f;
+	int level = -1;
+
+	(void)state;
+	fixture_open(&f, "check");
+	for (size_t i = 0; i < ARRAY_SIZE(in); i++)
+		report_finding(&f.report, in[i].level, in[i].rule)->cost_ns = in[i].cost;
+	report_rank(&f.report);
+	for (size_t i = 0; i < ARRAY_SIZE(in); i++)
+		assert_int_equal(f.report.findings.v[i].rule[0], 'a' + (int)i);
+	for (int i = 0; i < FINDING_LINES + 2; i++)
+		finding_line(&f.report, f.report.findings.v[0].try_, "line %d", i);
+	assert_string_equal(f.report.findings.v[0].try_[FINDING_LINES - 1], "line 7");
+	assert_null(f.report.findings.v[0].undo[0]);
+	assert_int_equal(finding_level_parse("warning", &level), 0);
+	assert_int_equal(level, LEVEL_WARNING);
+	assert_int_equal(finding_level_parse("Warning", &level), -EINVAL);
+	assert_string_equal(finding_level_name(LEVEL_CRITICAL), "critical");
+	fixture_close(&f);
+}
+
+static void lines_take(void *arg, const char *text)
+{
+	struct str *out = arg;
+
+	str_addf(out, "%s\n", text);
+}
+
+static void test_stacks(void **state)
+{
+	_cleanup_str_ struct str out = {};
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, "faults");
+	feed_stacks(&f);
+	stack_lines(&f.stream, 1, true, lines_take, &out);
+	assert_string_equal(str_get(&out),
+		"do_anonymous_page+0x1c (kernel)_[k]\n"
+		"xfs_filemap_fault+0x1c (xfs)_[k]\n"
+		"__memset_avx2_unaligned_erms+0x1c (libc.so.6)\n"
+		"AllocSetAllocChunk (aset.c:700) [inlined]\n"
+		"AllocSetAlloc (aset.c:707)\n"
+		"/usr/lib/postgresql/16/lib/pg_stat_statements.so+0x8f10\n"
+		"0x7f0000001000\n");
+	str_clear(&out);
+	stack_lines(&f.stream, 99, false, lines_take, &out);
+	assert_string_equal(str_get(&out), "");
+	feed_stack(&f, 50, (u32[]){12345}, 1);
+	stack_lines(&f.stream, 50, false, lines_take, &out);
+	assert_string_equal(str_get(&out), "?\n");
+	fixture_close(&f);
+}
+
+static void feed_note(struct fixture *f, u16 level, const char *probe, const char *text)
+{
+	struct rec_note r = {.h.flags = level};
+
+	snprintf(r.probe, sizeof(r.probe), "%s", probe);
+	snprintf(r.text, sizeof(r.text), "%s", text);
+	feed(f, &r, REC_NOTE, sizeof(r));
+}
+
+static void test_stream_notes(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, "check");
+	feed_note(&f, NOTE_INFO, "", "sampled");
+	feed_note(&f, NOTE_NOT_CHECKED, "frag", "no /proc/pagetypeinfo");
+	feed_method(&f, "swap", "swap-ins", "", "no hook");
+	feed_method(&f, "swap", "swap-outs", "tracepoint", "");
+	report_note(&f.report, "sampled");
+	report_add_stream_notes(&f.report);
+	report_add_stream_notes(&f.report);
+	assert_int_equal(f.report.notes.n, 1);
+	assert_int_equal(f.report.not_checked.n, 2);
+	assert_string_equal(f.report.not_checked.v[0], "frag: no /proc/pagetypeinfo");
+	assert_string_equal(f.report.not_checked.v[1], "swap: swap-ins: no hook");
+	assert_true(report_wall_ns(&f.report) == WALL_NS);
+	fixture_close(&f);
+}
+
+static void test_check(void **state)
+{
+	struct err err = {};
+	struct fixture f;
+
+	(void)state;
+	open_table(&f);
+	assert_int_equal(report_check(&f.report, &err), 0);
+	f.report.fields = "pid,stack";
+	f.report.sort = "-index";
+	f.report.only = "process";
+	assert_int_equal(report_check(&f.report, &err), 0);
+	f.report.fields = "pid,com";
+	assert_int_equal(report_check(&f.report, &err), -EINVAL);
+	assert_string_equal(err.msg, "--fields: no column 'com' here; did you mean 'comm'?");
+	assert_string_equal(err.hint, "valid: pid, comm, index, stack");
+	f.report.fields = "";
+	assert_int_equal(report_check(&f.report, &err), -EINVAL);
+	f.report.fields = NULL;
+	f.report.sort = "stack";
+	assert_int_equal(report_check(&f.report, &err), -EINVAL);
+	assert_string_equal(err.hint, "valid: pid, comm, index");
+	f.report.only = "something";
+	assert_int_equal(report_check(&f.report, &err), -EINVAL);
+	assert_string_equal(err.msg, "--table: no table 'something' here");
+	assert_string_equal(err.hint, "valid: process");
+	fixture_close(&f);
+}
+
+static void test_has_stacks(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_table(&f);
+	report_table(&f.report, "flat", NULL, cols, 2);
+	assert_true(report_has_stacks(&f.report));
+	f.report.only = "flat";
+	assert_false(report_has_stacks(&f.report));
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_arrange),
+		cmocka_unit_test(test_arrange_empty),
+		cmocka_unit_test(test_select),
+		cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_stream_notes),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_has_stacks),
+	};
+
+	return cmocka_run_group_tests_name("report_model", tests, NULL, NULL);
+}

@@ -1,0 +1,366 @@
+/* Tests of sys/proc.h. */
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "data/sys/fixture.h"
+#include "sys/proc.h"
+
+/* The numbers behind the comm of an ordinary line, from ppid to processor and on. */
+#define TAIL                                                                                    \
+	" S 10 20 20 0 -1 4194304 3016 5 2 0 7 8 9 10 20 0 3 0 170490 19251200 4587 "           \
+	"18446744073709551615 1 2 3 0 0 0 0 6 0 1 0 0 17 1 0 0 0 0 0 4 5 6 7 8 9 10 0\n"
+
+static void check_comm(const char *line, const char *comm)
+{
+	struct proc_stat st;
+
+	assert_int_equal(proc_stat_parse(line, &st), 0);
+	assert_string_equal(st.comm, comm);
+	assert_int_equal(st.pid, 99);
+	assert_int_equal(st.ppid, 10);
+	assert_int_equal(st.state, 'S');
+	assert_int_equal(st.rss_pages, 4587);
+}
+
+static void test_stat(void **state)
+{
+	struct proc_stat st;
+
+	(void)state;
+	assert_int_equal(proc_stat_parse("99 (x)" TAIL, &st), 0);
+	assert_int_equal(st.minflt, 3016);
+	assert_int_equal(st.majflt, 2);
+	assert_int_equal(st.utime_ticks, 7);
+	assert_int_equal(st.stime_ticks, 8);
+	assert_int_equal(st.num_threads, 3);
+	assert_int_equal(st.starttime_ticks, 170490);
+	assert_int_equal(st.vsize_bytes, 19251200);
+	assert_int_equal(st.processor, 1);
+	assert_false(st.is_kthread);
+	check_comm("99 (a) R (b)" TAIL, "a) R (b");
+	check_comm("99 (a) R (b\n\\x)" TAIL, "a) R (b\n\\x");
+	check_comm("99 ()" TAIL, "");
+	check_comm("99 (\x1b[31m)" TAIL, "\x1b[31m");
+	check_comm("99 (((()" TAIL, "(((");
+	check_comm("99 (kworker/u8:3-events_unbound_and_a_work_with_a_name_too_long_for_it)" TAIL,
+		"kworker/u8:3-events_unbound_and_a_work_with_a_name_too_long_for");
+}
+
+static void test_stat_kthread(void **state)
+{
+	struct proc_stat st;
+
+	(void)state;
+	assert_int_equal(proc_stat_parse("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 "
+					 "1 0 0 18446744073709551615 0 0 0 0 0 0 0 2147483647 0 0 0 "
+					 "0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+				 &st),
+		0);
+	assert_true(st.is_kthread);
+	assert_int_equal(st.ppid, 0);
+}
+
+static void test_stat_nasty(void **state)
+{
+	static const char *const bad[] = {"", "\n", "1", "1 (x", "1 x)", ") 1 (", "(x) S 1", "1 (x)",
+		"1 (x) ", "1 (x) S", "1 (x) S 1 2 3", "-1 (x)" TAIL, "99999999999 (x)" TAIL,
+		"x (x)" TAIL, "1 (x) S 99999999999 20 20 0 -1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+		"1 (x) S 1 20 20 0 -1 4194304 3016 5 2 0 7 8 9 10 20 0 3 0 170490 19251200"};
+	struct proc_stat st = {.pid = 77};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(proc_stat_parse(bad[i], &st), -EINVAL);
+	assert_int_equal(st.pid, 77);
+	/* What counts is there; the rest was cut off. */
+	assert_int_equal(proc_stat_parse("1 (x) S 1 20 20 0 -1 4194304 3016 5 2 0 7 8 9 10 20 0 3 0 "
+					 "170490 19251200 4587",
+				 &st),
+		0);
+	assert_int_equal(st.processor, -1);
+}
+
+static void test_statm(void **state)
+{
+	struct proc_statm m;
+
+	(void)state;
+	assert_int_equal(proc_statm_parse("765 439 410 5 0 123 0\n", &m), 0);
+	assert_int_equal(m.size_pages, 765);
+	assert_int_equal(proc_statm_anon_pages(&m), 29);
+	assert_int_equal(proc_statm_parse("1 2 3", &m), 0);
+	assert_int_equal(proc_statm_anon_pages(&m), 0);
+	assert_int_equal(proc_statm_parse("1 2", &m), -EINVAL);
+	assert_int_equal(proc_statm_parse("1 2 -3", &m), -EINVAL);
+	assert_int_equal(proc_statm_parse("", &m), -EINVAL);
+	assert_int_equal(m.shared_pages, 3);
+}
+
+static void test_status(void **state)
+{
+	struct proc_status st;
+
+	(void)state;
+	/* A kernel thread, and a name that looks like another line. */
+	assert_int_equal(proc_status_parse("Name:\tVmRSS:\\n1 kB\nTgid:\t2\nPid:\t2\nPPid:\t0\n"
+					   "Uid:\t1000\t0\t0\t0\nThreads:\t1\n"
+					   "CapEff:\t000001ffffffffff\nX:\t1",
+				 &st),
+		0);
+	assert_false(st.has_mm);
+	assert_int_equal(st.tgid, 2);
+	assert_int_equal(st.uid, 1000);
+	assert_int_equal(st.threads, 1);
+	assert_true(st.cap_eff == 0x1ffffffffffULL);
+	assert_int_equal(proc_status_parse("Tgid:\t1\nVmRSS:\t18446744073709551615 kB\n", &st), 0);
+	assert_false(st.has_mm);
+	assert_int_equal(proc_status_parse("Tgid:\t-1\nVmRSS:\t4 kB\n", &st), -EINVAL);
+	assert_int_equal(proc_status_parse("Tgid:\t99999999999\n", &st), -EINVAL);
+	assert_int_equal(proc_status_parse("VmRSS:\t4 kB", &st), -EINVAL);
+	assert_int_equal(proc_status_parse("", &st), -EINVAL);
+}
+
+static void test_cgroup(void **state)
+{
+	static const char *const bad[] = {"", "0", "0:", "0::", ":memory:", "0:memory", "a\nb\n",
+		"1:cpu:/x\n", "3:memoryx,xmemory:/y"};
+	struct proc_cgroup cg;
+
+	(void)state;
+	assert_int_equal(proc_cgroup_parse("9:name=systemd:/\n5:cpu,memory,io:/a:b\n0::/x y\n", &cg),
+		0);
+	assert_string_equal(cg.v1_memory, "/a:b");
+	assert_string_equal(cg.v2, "/x y");
+	assert_false(cg.v2_deleted);
+	assert_int_equal(proc_cgroup_parse("0::/gone (deleted)", &cg), 0);
+	assert_string_equal(cg.v2, "/gone");
+	assert_string_equal(cg.v1_memory, "");
+	assert_true(cg.v2_deleted);
+	assert_int_equal(proc_cgroup_parse("4:memory:/", &cg), 0);
+	assert_string_equal(cg.v1_memory, "/");
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(proc_cgroup_parse(bad[i], &cg), -EINVAL);
+	assert_string_equal(cg.v1_memory, "/");
+}
+
+static void test_cgroup_long(void **state)
+{
+	_cleanup_str_ struct str text = {};
+	struct proc_cgroup cg;
+
+	(void)state;
+	str_add(&text, "0::/");
+	for (int i = 0; i < PATH_MAX - 2; i++)
+		str_addc(&text, 'x');
+	assert_int_equal(proc_cgroup_parse(str_get(&text), &cg), 0);
+	assert_int_equal(strlen(cg.v2), PATH_MAX - 1);
+	str_addc(&text, 'x');
+	assert_int_equal(proc_cgroup_parse(str_get(&text), &cg), -EINVAL);
+}
+
+static void check_cmdline(const char *raw, size_t n, const char *joined)
+{
+	_cleanup_str_ struct str out = {};
+
+	proc_cmdline_join(raw, n, &out);
+	assert_string_equal(str_get(&out), joined);
+}
+
+static void test_cmdline(void **state)
+{
+	(void)state;
+	check_cmdline("a\0b c\0", 6, "a b c");
+	check_cmdline("a\0\0b\0\0", 6, "a  b");
+	check_cmdline("", 0, "");
+	check_cmdline("\0\0", 2, "");
+	check_cmdline("a", 1, "a");
+}
+
+static void test_captured(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(fixture_kernels); i++) {
+		_cleanup_str_ struct str line = {};
+		struct proc_status status;
+		struct proc_statm statm;
+		struct proc_cgroup cg;
+		struct proc_stat st;
+		char comm[PROC_COMM_MAX];
+
+		fixture_use(fixture_kernels[i]);
+		assert_int_equal(proc_stat_read(1234, &st), 0);
+		assert_string_equal(st.comm, "a) R (b\n\\x");
+		assert_int_equal(st.state, 'S');
+		assert_true(st.minflt > 2900 && st.rss_pages > 4500);
+		assert_int_equal(proc_comm_read(1234, comm), 0);
+		assert_string_equal(comm, st.comm);
+		assert_int_equal(proc_status_read(1234, &status), 0);
+		assert_int_equal(status.tgid, st.pid);
+		assert_true(status.has_mm && status.rss_anon_bytes > 17 << 20);
+		assert_int_equal(status.vm_size_bytes, st.vsize_bytes);
+		assert_int_equal(status.vm_rss_bytes,
+			status.rss_anon_bytes + status.rss_file_bytes + status.rss_shmem_bytes);
+		assert_int_equal(proc_statm_read(1234, &statm), 0);
+		assert_int_equal(statm.size_pages * 4096, status.vm_size_bytes);
+		assert_true(proc_statm_anon_pages(&statm) * 4096 >= status.rss_anon_bytes);
+		assert_int_equal(proc_cgroup_read(1234, &cg), 0);
+		assert_string_equal(cg.v1_memory[0] ? cg.v1_memory : cg.v2,
+			"/system.slice/app.service");
+		assert_int_equal(proc_cmdline_read(1234, &line), 0);
+		assert_non_null(strstr(str_get(&line), "app"));
+	}
+	sys_root_set("");
+}
+
+static void test_gone(void **state)
+{
+	_cleanup_str_ struct str line = {};
+	struct proc_stat st = {.pid = 5};
+	char tree[PATH_MAX];
+	struct proc_iter it;
+	int pid;
+
+	(void)state;
+	fixture_make(tree);
+	assert_int_equal(proc_iter_open(&it), -ENOENT);
+	fixture_put_text("/proc/12/stat", "");
+	fixture_put_text("/proc/self/x", "");
+	fixture_put_text("/proc/12x/x", "");
+	fixture_put_text("/proc/99999999999/x", "");
+	assert_int_equal(proc_stat_read(12, &st), -EINVAL);
+	assert_int_equal(proc_stat_read(13, &st), -ENOENT);
+	assert_int_equal(proc_cmdline_read(13, &line), -ENOENT);
+	assert_int_equal(st.pid, 5);
+	assert_int_equal(proc_iter_open(&it), 0);
+	assert_true(proc_iter_next(&it, &pid));
+	assert_int_equal(pid, 12);
+	assert_false(proc_iter_next(&it, &pid));
+	proc_iter_close(&it);
+	proc_iter_close(&it);
+	fixture_remove(tree);
+}
+
+static void test_exe(void **state)
+{
+	char target[PATH_MAX] = "kept";
+	char tree[PATH_MAX];
+	char path[PATH_MAX];
+	bool deleted;
+
+	(void)state;
+	fixture_make(tree);
+	fixture_put_text("/proc/1/x", "");
+	assert_int_equal(sys_path(path, "/proc/1/exe"), 0);
+	assert_int_equal(symlink("/usr/bin/a b (deleted)", path), 0);
+	assert_int_equal(proc_exe_read(1, target, &deleted), 0);
+	assert_string_equal(target, "/usr/bin/a b");
+	assert_true(deleted);
+	assert_int_equal(proc_exe_read(2, target, &deleted), -ENOENT);
+	fixture_remove(tree);
+	assert_int_equal(proc_exe_read(getpid(), target, &deleted), 0);
+	assert_false(deleted);
+	assert_int_equal(target[0], '/');
+}
+
+static void test_live_self(void **state)
+{
+	struct proc_status status;
+	struct proc_stat before;
+	struct proc_stat after;
+	struct proc_stat task;
+	char *page;
+
+	(void)state;
+	prctl(PR_SET_NAME, "x) (\ny");
+	assert_int_equal(proc_stat_read(getpid(), &before), 0);
+	assert_string_equal(before.comm, "x) (\ny");
+	page = mmap(NULL, 100 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	madvise(page, 100 * 4096, MADV_NOHUGEPAGE);
+	for (int i = 0; i < 100; i++)
+		((volatile char *)page)[i * 4096] = 1;
+	assert_int_equal(proc_stat_read(getpid(), &after), 0);
+	assert_true(after.minflt >= before.minflt + 100);
+	assert_int_equal(after.pid, getpid());
+	assert_int_equal(after.ppid, getppid());
+	assert_int_equal(after.starttime_ticks, before.starttime_ticks);
+	assert_int_equal(proc_task_stat_read(getpid(), getpid(), &task), 0);
+	assert_int_equal(task.pid, getpid());
+	assert_int_equal(proc_status_read(getpid(), &status), 0);
+	assert_int_equal(status.pid, getpid());
+	assert_int_equal(status.uid, getuid());
+	munmap(page, 100 * 4096);
+}
+
+static void test_live_all(void **state)
+{
+	struct proc_iter it;
+	bool saw_self = false;
+	int pid;
+
+	(void)state;
+	assert_int_equal(proc_iter_open(&it), 0);
+	while (proc_iter_next(&it, &pid)) {
+		struct proc_cgroup cg;
+		struct proc_stat st;
+		int rc = proc_stat_read(pid, &st);
+
+		assert_true(!rc || rc == -ENOENT || rc == -ESRCH);
+		if (!rc)
+			assert_int_equal(st.pid, pid);
+		rc = proc_cgroup_read(pid, &cg);
+		assert_true(!rc || rc == -ENOENT || rc == -ESRCH || rc == -EINVAL);
+		saw_self |= pid == getpid();
+	}
+	proc_iter_close(&it);
+	assert_true(saw_self);
+	assert_int_equal(proc_iter_open_tasks(getpid(), &it), 0);
+	assert_true(proc_iter_next(&it, &pid));
+	assert_int_equal(pid, getpid());
+	proc_iter_close(&it);
+}
+
+/* A process that ends between open and read, and one that is a zombie. */
+static void test_live_dead(void **state)
+{
+	struct proc_status status;
+	struct proc_stat st;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid)
+		_exit(0);
+	assert_true(pid > 0);
+	do {
+		usleep(1000);
+		assert_int_equal(proc_stat_read(pid, &st), 0);
+	} while (st.state != 'Z');
+	assert_int_equal(st.rss_pages, 0);
+	assert_int_equal(proc_status_read(pid, &status), 0);
+	assert_false(status.has_mm);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(proc_stat_read(pid, &st), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stat),
+		cmocka_unit_test(test_stat_kthread),
+		cmocka_unit_test(test_stat_nasty),
+		cmocka_unit_test(test_statm),
+		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_cgroup),
+		cmocka_unit_test(test_cgroup_long),
+		cmocka_unit_test(test_cmdline),
+		cmocka_unit_test(test_captured),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_exe),
+		cmocka_unit_test(test_live_self),
+		cmocka_unit_test(test_live_all),
+		cmocka_unit_test(test_live_dead),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
