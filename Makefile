@@ -67,8 +67,52 @@ $(B)/%_test: %_test.c $(B)/libmemwhy.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(SAN),$(LDFLAGS_STATIC)) -o $@ $< $(B)/libmemwhy.a -lcmocka $(LDLIBS)
 
+# Every test, through one runner that sums up. BPF and CLI tests use the built binary.
+BATS    := $(wildcard tests/cli/*.bats tests/native/*.bats)
+VM_BATS ?= tests/vm/quick.bats
+
+check: all workloads $(TEST_BINS)
+	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tools/check-layers \
+		$(TEST_BINS) $(BATS) $(if $(SAN),,$(wildcard $(VM_BATS)))
+
 unit: $(TEST_BINS)
-	$(Q)for t in $(TEST_BINS); do $$t || exit 1; done
+	@tools/run-tests $(B)/tap $(TEST_BINS)
+
+# All kernels, all tests that need another kernel than the host's. Slow.
+check-vm: all workloads
+	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tests/vm/full.bats
+
+bench: all workloads
+	@BUILD=$(CURDIR)/$(B) bench/run
+
+# Each fuzz target for FUZZ_SECONDS; a crash leaves its input in build/fuzz.
+FUZZ_SECONDS ?= 60
+FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
+FUZZ_SRCS := $(wildcard src/base/*.c src/event/*.c src/sys/*.c src/sym/*.c)
+
+build/fuzz/%: tests/fuzz/%.c $(FUZZ_SRCS)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -DFUZZING -g -O1 -Isrc -w -fsanitize=fuzzer,address,undefined \
+		-o $@ $< $(FUZZ_SRCS) -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lm
+
+fuzz: $(FUZZERS)
+	$(Q)for f in $(FUZZERS); do mkdir -p $$f.corpus; echo "$$f: $(FUZZ_SECONDS) s"; \
+		$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$f.crash- -rss_limit_mb=2048 \
+			$$f.corpus >$$f.log 2>&1 || { tail -40 $$f.log; exit 1; }; \
+		tail -1 $$f.log; done
+
+DEST := $(DESTDIR)$(PREFIX)
+COMMANDS = $(shell $(B)/memwhy help | sed -n '/^Commands:/,/^$$/s/^  \([a-z]*\) .*/\1/p')
+
+install: all
+	install -D -m755 $(B)/memwhy.stripped $(DEST)/bin/memwhy
+	install -d $(DEST)/share/man/man8 $(DEST)/share/bash-completion/completions
+	$(B)/memwhy help man >$(DEST)/share/man/man8/memwhy.8
+	for c in $(COMMANDS); do $(B)/memwhy help man $$c >$(DEST)/share/man/man8/memwhy-$$c.8; done
+	$(B)/memwhy help completion >$(DEST)/share/bash-completion/completions/memwhy
+
+deps:
+	tools/deps build test
 
 $(B)/tests/workloads/%: tests/workloads/%.c
 	@mkdir -p $(@D)
@@ -85,6 +129,6 @@ clean:
 help:
 	@echo 'all check unit workloads bench fuzz check-vm install deps format clean; V=1 SAN=1'
 
-.PHONY: all unit workloads format clean help
+.PHONY: all check check-vm unit workloads bench fuzz install deps format clean help
 .SECONDARY:
 -include $(OBJS:.o=.d) $(PROBES:%=$(B)/gen/%.bpf.d)

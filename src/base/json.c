@@ -84,6 +84,8 @@ static void json_quote(struct str *out, const char *s)
 			str_add(out, "\\t");
 		else if (c < 0x20 || c == 0x7f)
 			str_addf(out, "\\u%04x", c);
+		else if (len == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0) /* C1 controls */
+			str_addf(out, "\\u%04x", (unsigned char)s[1]);
 		else if (!len)
 			str_add(out, "\xef\xbf\xbd");
 		else
@@ -125,7 +127,7 @@ void json_f64(struct json *j, double value)
 {
 	json_separate(j);
 	if (isfinite(value))
-		str_addf(j->out, "%.6g", value);
+		str_addf(j->out, "%.9g", value);
 	else
 		str_add(j->out, "null");
 }

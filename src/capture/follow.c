@@ -20,6 +20,7 @@ struct process {
 	bool complete;	/* its map holds all there is: nothing is to be read from /proc */
 	bool read;	/* /proc was read, or is gone */
 	u8 ended;	/* calls of follow_take since its exit, plus one */
+	char comm[16];	/* of its last exec; "" unless seen */
 	struct process_map map;
 };
 
@@ -48,7 +49,7 @@ struct sample_id {
 	u64 time;
 };
 
-static int ring_map(int cpu, struct cpu_ring *ret)
+static int ring_map(int cpu, bool maps, struct cpu_ring *ret)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -56,8 +57,8 @@ static int ring_map(int cpu, struct cpu_ring *ret)
 		.size = sizeof(attr),
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
-		.mmap = 1,
-		.mmap2 = 1,
+		.mmap = maps,
+		.mmap2 = maps,
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
@@ -81,7 +82,7 @@ static int ring_map(int cpu, struct cpu_ring *ret)
 	return 0;
 }
 
-int follow_open(struct module_table *modules, bool events, struct follow **ret)
+int follow_open(struct module_table *modules, bool maps, struct follow **ret)
 {
 	struct follow *f = calloc(1, sizeof(*f));
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -89,10 +90,10 @@ int follow_open(struct module_table *modules, bool events, struct follow **ret)
 	if (!f)
 		return -ENOMEM;
 	f->modules = modules;
-	for (int cpu = 0; events && cpu < cpus; cpu++) {
+	for (int cpu = 0; cpu < cpus; cpu++) {
 		struct cpu_ring r;
 
-		if (ring_map(cpu, &r))
+		if (ring_map(cpu, maps, &r))
 			continue; /* offline, or refused: /proc is left */
 		if (vec_push(&f->rings, r))
 			break;
@@ -148,6 +149,7 @@ static void take_mmap(struct follow *f, const struct mmap2_event *e)
 struct comm_event {
 	struct perf_event_header h;
 	u32 pid, tid;
+	char comm[];
 };
 
 static void take_comm(struct follow *f, const struct comm_event *e)
@@ -161,6 +163,7 @@ static void take_comm(struct follow *f, const struct comm_event *e)
 		return;
 	process_map_reset(&p->map);
 	p->complete = true;
+	snprintf(p->comm, sizeof(p->comm), "%.15s", e->comm);
 }
 
 struct task_event {
@@ -290,6 +293,14 @@ struct process_map *follow_map(struct follow *f, u32 tgid)
 		process_map_free(&now);
 	}
 	return &p->map;
+}
+
+const char *follow_comm(const struct follow *f, u32 tgid)
+{
+	struct process *p;
+
+	HASH_FIND(hh, f->processes, &tgid, sizeof(tgid), p);
+	return p && p->comm[0] ? p->comm : NULL;
 }
 
 u64 follow_lost(const struct follow *f)

@@ -1,5 +1,5 @@
 /*
- * Which code is mapped where, in every process, as it changes: from the kernel's MMAP2, COMM,
+ * Which code is mapped where in every process, and its name, as they change: from the kernel's MMAP2, COMM,
  * FORK and EXIT events for what happens while we look, from /proc/PID/maps for what was before.
  * So stacks of processes that live for a millisecond can still be named. Knows no symbols.
  */
@@ -10,12 +10,14 @@
 
 struct follow;
 
-/* events: listen to the kernel; otherwise, and where that is refused, only /proc is read. */
-int follow_open(struct module_table *modules, bool events, struct follow **ret);
+/* maps: also listen to mappings. Where listening is refused, only /proc is read. */
+int follow_open(struct module_table *modules, bool maps, struct follow **ret);
 /* Takes the events that wait. A process that has ended is forgotten at the second call after. */
 int follow_take(struct follow *f);
 /* The map of a process as far as it is known; owned by f, valid until the next call. */
 struct process_map *follow_map(struct follow *f, u32 tgid);
+/* The name a process took with its last exec; NULL when it was not seen to take one. */
+const char *follow_comm(const struct follow *f, u32 tgid);
 /* Events the kernel dropped because we were slow. */
 u64 follow_lost(const struct follow *f);
 void follow_close(struct follow *f);

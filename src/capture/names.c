@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "analysis/groups.h"
+#include "base/groups.h"
 #include "base/clock.h"
 #include "capture/follow.h"
 #include "sym/symbolizer.h"
@@ -159,10 +159,12 @@ int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 	struct task_key key = {tgid, tid};
 	struct task_value *v = groups_get(&n->tasks, &key);
 	struct rec_task r = REC_INIT(struct rec_task, REC_TASK, 0);
+	const char *execed = tid ? NULL : follow_comm(n->follow, tgid);
 	bool is_new = false;
 
 	if (!v)
 		return -ENOMEM;
+	comm = execed ? execed : comm; /* what was counted may have begun before the exec */
 	if (v->comm[0] && v->cgroup == cgroup && !strncmp(v->comm, comm, COMM_LEN))
 		return 0;
 	v->cgroup = cgroup;

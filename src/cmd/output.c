@@ -111,6 +111,16 @@ int output_rows(struct output *out, const struct report *r, const struct table *
 	return output_write(out, &s, err);
 }
 
+int output_end(struct output *out, const struct report *r, struct err *err)
+{
+	_cleanup_str_ struct str s = {};
+
+	if (!out->renderer->end)
+		return 0;
+	out->renderer->end(r, &out->ro, &s);
+	return output_write(out, &s, err);
+}
+
 int output_close(struct output *out, struct err *err)
 {
 	int rc = 0;

@@ -20,6 +20,8 @@ int output_open(const struct options *o, struct output *ret, struct err *err);
 void output_select(const struct output *out, const struct options *o, struct report *r);
 int output_report(struct output *out, const struct report *r, struct err *err);
 int output_rows(struct output *out, const struct report *r, const struct table *t, struct err *err);
+/* What follows the last rows. */
+int output_end(struct output *out, const struct report *r, struct err *err);
 /* Fails if not everything could be written (a full disk, a closed pipe). */
 int output_close(struct output *out, struct err *err);
 

@@ -24,20 +24,9 @@ static void report_begin(struct running *g, struct report *r)
 	output_select(&g->out, g->run->o, r);
 }
 
-/* The stream's own notes: what the probes could not look at. */
-static void report_stream_notes(struct report *r)
-{
-	vec_each(n, &r->stream->notes) {
-		if (n->level == NOTE_NOT_CHECKED)
-			report_not_checked(r, "%s: %s", n->probe, n->text);
-		else
-			report_note(r, "%s: %s", n->probe, n->text);
-	}
-}
-
 static void report_end(struct running *g, struct report *r)
 {
-	report_stream_notes(r);
+	report_add_stream_notes(r);
 	report_rank(r);
 	if (g->run->conclude)
 		g->run->conclude(r);
@@ -106,13 +95,26 @@ static bool rows_stream(const struct running *g)
 	return g->out.renderer->rows && !g->run->o->stacks && !g->run->o->input;
 }
 
+/* What stands below the rows of --each: losses, cost, notes. */
+static int running_events_end(struct running *g)
+{
+	struct report r;
+	int rc = running_events(g);
+
+	if (rc)
+		return rc;
+	report_begin(g, &r);
+	report_end(g, &r);
+	rc = output_end(&g->out, &r, &g->err);
+	report_destroy(&r);
+	return rc;
+}
+
 static int running_last(struct running *g)
 {
 	if (!g->run->o->each)
 		return running_report(g);
-	if (!g->out.renderer->rows)
-		return running_events_report(g);
-	return running_events(g);
+	return g->out.renderer->rows ? running_events_end(g) : running_events_report(g);
 }
 
 static int run_live(struct running *g, struct capture_options *opt, const struct scope_words *words)
@@ -203,7 +205,8 @@ static int running_go(struct running *g)
 	if (!rc)
 		rc = running_feed(g);
 	if (rc == -ENODATA && o->input) { /* what could be read is reported all the same */
-		snprintf(g->pipe.stream.damage, sizeof(g->pipe.stream.damage), "%s", g->err.msg);
+		snprintf(g->pipe.stream.damage, sizeof(g->pipe.stream.damage), "%.159s",
+			g->err.msg);
 		damaged = rc;
 		rc = 0;
 	}

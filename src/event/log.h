@@ -37,7 +37,7 @@ struct log_reader;
 
 /*
  * Opens and checks the head; a pipe will do. -EINVAL: not a memwhy log, or a newer version (err
- * says which). -ENODATA: cut within its first bytes. Memory is about 2.3 MiB whatever the file.
+ * says which). -ENODATA: cut within its first bytes. Memory is about 2.5 MiB whatever the file.
  */
 int log_reader_open(const char *path, struct log_reader **ret, struct err *err);
 /* As above, over an open descriptor, which it owns, from its present position. */

@@ -25,7 +25,7 @@ int origin_send(struct capture *c, const char *command, const char *scope)
 	snprintf(host.kernel, sizeof(host.kernel), "%s", h->release);
 	session.wall_ns = clock_wall_ns();
 	snprintf(session.command, sizeof(session.command), "%s", command);
-	snprintf(session.scope, sizeof(session.scope), "%s", scope);
+	snprintf(session.scope, sizeof(session.scope), "%.199s", scope);
 	rc = capture_emit(c, &host.h);
 	return rc ? rc : capture_emit(c, &session.h);
 }

@@ -57,6 +57,7 @@ void text_end(const struct report *r, const struct render_options *o, struct str
 		return;
 	str_addc(out, '\n');
 	header_add_totals(out, r, o);
+	findings_add_outlook(out, r, o);
 	notes_add(out, r, o);
 }
 

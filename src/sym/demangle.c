@@ -21,6 +21,8 @@ static void demangling_add(const char *text, size_t n, void *opaque)
 {
 	struct demangling *d = opaque;
 
+	if (!n) /* comes with no text at all */
+		return;
 	if (n > DEMANGLE_OUT_MAX - d->out.len)
 		longjmp(d->too_long, 1);
 	str_addn(&d->out, text, n);

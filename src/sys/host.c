@@ -17,11 +17,12 @@ static void release_read(struct host *h)
 	_cleanup_str_ struct str text = {};
 	struct utsname name;
 	struct scan s;
+	const char *p;
 
 	/* The file follows sys_root(), uname() does not. */
 	if (!sys_read(&text, "/proc/sys/kernel/osrelease")) {
-		s = scan_text(str_get(&text));
-		if (scan_until(&s, '\n', &s) && scan_copy(&s, h->release, sizeof(h->release)))
+		p = str_get(&text);
+		if (scan_line(&p, &s) && scan_copy(&s, h->release, sizeof(h->release)))
 			return;
 	}
 	if (!uname(&name))

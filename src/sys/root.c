@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sys/scan.h"
 
@@ -80,9 +81,10 @@ int sys_read_u64(u64 *ret, const char *fmt, ...)
 int sys_exists(const char *fmt, ...)
 {
 	char path[PATH_MAX];
+	struct stat st;
 	int rc = PATH_FORMAT(path, fmt);
 
 	if (rc)
 		return rc;
-	return access(path, F_OK) ? -errno : 0;
+	return stat(path, &st) ? -errno : 0;
 }

@@ -160,17 +160,19 @@ bool scan_word(struct scan *s, struct scan *ret_word)
 bool scan_until(struct scan *s, char c, struct scan *ret)
 {
 	const char *hit = scan_done(s) ? NULL : memchr(s->p, c, scan_len(s));
+	struct scan word;
 
 	if (!hit)
 		return false;
-	*ret = (struct scan){s->p, hit};
+	word = (struct scan){s->p, hit};
 	s->p = hit + 1;
+	*ret = word;
 	return true;
 }
 
 bool scan_zone(struct scan *s, struct zone_id *ret)
 {
-	struct zone_id id;
+	struct zone_id id = {};
 	struct scan at = *s;
 	struct scan name;
 
@@ -220,11 +222,12 @@ int scan_choice(const char *text, char *ret, size_t size)
 
 	if (!scan_line(&text, &s))
 		return -EINVAL;
-	word = s;
-	if (scan_until(&word, '[', &s) && scan_until(&word, ']', &s))
-		word = s;
-	else if (!scan_word(&s, &word))
+	if (scan_until(&s, '[', &word)) {
+		if (!scan_until(&s, ']', &word))
+			return -EINVAL;
+	} else if (!scan_word(&s, &word)) {
 		return -EINVAL;
+	}
 	if (scan_done(&word) || scan_len(&word) >= size)
 		return -EINVAL;
 	scan_copy(&word, ret, size);

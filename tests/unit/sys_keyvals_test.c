@@ -83,6 +83,7 @@ static void test_scan_text(void **state)
 	assert_string_equal(word, "one");
 	assert_int_equal(scan_choice("", word, sizeof(word)), -EINVAL);
 	assert_int_equal(scan_choice("[]", word, sizeof(word)), -EINVAL);
+	assert_int_equal(scan_choice("always [mad", word, sizeof(word)), -EINVAL);
 	assert_int_equal(scan_choice("\n[x]\n", word, sizeof(word)), -EINVAL);
 	assert_int_equal(scan_choice("[much too long]", word, sizeof(word)), -EINVAL);
 	assert_string_equal(word, "one");

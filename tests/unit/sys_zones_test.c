@@ -306,8 +306,9 @@ static void test_captured(void **state)
 		assert_true(zone->min_pages < zone->low_pages &&
 			zone->low_pages < zone->high_pages);
 		assert_true(zone->present_pages >= zone->managed_pages);
-		/* A zone's pageblocks cover it. */
-		assert_true(pageblocks_of(&types, id) * 512 + 512 > zone->present_pages);
+		/* A zone's pageblocks cover it, unless it has memory that is plugged in later. */
+		if (i < 3)
+			assert_true(pageblocks_of(&types, id) * 512 + 512 > zone->present_pages);
 		assert_int_equal(zone->pcp_cpus, 2);
 		assert_true(zone->pcp_batch_pages > 0);
 		assert_true(zone->numa_hit > 0);

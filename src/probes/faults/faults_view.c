@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/by.h"
-#include "analysis/groups.h"
+#include "base/groups.h"
 #include "analysis/hist.h"
 #include "base/util.h"
 

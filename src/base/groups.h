@@ -2,8 +2,8 @@
  * Sums by key: the accumulator behind every "by process", "by stack" table. Keys and values are
  * plain bytes of fixed size; values start zeroed; iteration is in the order of first sight.
  */
-#ifndef MEMWHY_ANALYSIS_GROUPS_H
-#define MEMWHY_ANALYSIS_GROUPS_H
+#ifndef MEMWHY_BASE_GROUPS_H
+#define MEMWHY_BASE_GROUPS_H
 
 #include "base/util.h"
 

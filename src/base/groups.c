@@ -1,5 +1,5 @@
 /* See groups.h. */
-#include "analysis/groups.h"
+#include "base/groups.h"
 
 #include <string.h>
 #include <xxhash.h>

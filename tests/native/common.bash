@@ -1,0 +1,64 @@
+# Shared by the tests that look at the running kernel.
+bats_require_minimum_version 1.5.0
+: "${MEMWHY:=$BATS_TEST_DIRNAME/../../build/memwhy}"
+WORKLOADS=${BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/workloads
+
+needs_root() {
+	[ "$(id -u)" -eq 0 ] || skip "needs root to load BPF programs"
+}
+
+# wait_for CONDITION: up to 20 seconds.
+wait_for() {
+	for _ in $(seq 400); do
+		eval "$1" && return 0
+		sleep 0.05
+	done
+	echo "waited in vain for: $1" >&2
+	return 1
+}
+
+# Starts `touch` and leaves it waiting: $pid, its input on fd 7.
+touch_start() {
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	"$WORKLOADS/touch" "$@" <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 3>&- &
+	pid=$!
+	exec 7>"$BATS_TEST_TMPDIR/in"
+	wait_for 'grep -q ready "$BATS_TEST_TMPDIR/out"'
+}
+
+# Lets it touch, and waits for its numbers: $minor, $major.
+touch_go() {
+	echo go >&7
+	wait_for '[ "$(wc -l <"$BATS_TEST_TMPDIR/out")" -ge 2 ]'
+	read -r minor major < <(tail -n1 "$BATS_TEST_TMPDIR/out")
+}
+
+touch_end() {
+	exec 7>&-
+	wait "$pid"
+}
+
+# Starts memwhy in the background, its JSON report going to $json, and waits until it counts.
+memwhy_start() {
+	json=$BATS_TEST_TMPDIR/report.json
+	"$MEMWHY" "$@" -o json --out "$json" 2>"$BATS_TEST_TMPDIR/err" 3>&- 7>&- &
+	memwhy=$!
+	wait_for 'memwhy_attached || ! kill -0 $memwhy 2>/dev/null'
+}
+
+# It drops its capabilities once everything is attached.
+memwhy_attached() {
+	grep -q '^NoNewPrivs:[[:space:]]*1' "/proc/$memwhy/status" 2>/dev/null
+}
+
+memwhy_stop() {
+	kill -INT "$memwhy"
+	status=0
+	wait "$memwhy" || status=$?
+	[ "$status" -eq 130 ] || { cat "$BATS_TEST_TMPDIR/err"; return 1; }
+}
+
+teardown() {
+	exec 7>&- || true
+	jobs -p | xargs -r kill 2>/dev/null || true
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# Page faults against getrusage and /proc/vmstat, on this kernel.
+load common
+
+setup() {
+	needs_root
+}
+
+sum() { # FIELD
+	jq "[.rows[].$1] | add" "$json"
+}
+
+@test "faults: the count is getrusage's, minor and major" {
+	dd if=/dev/urandom of="$BATS_TEST_TMPDIR/file" bs=1M count=8 status=none
+	sync "$BATS_TEST_TMPDIR/file"
+	touch_start 16 "$BATS_TEST_TMPDIR/file"
+	memwhy_start faults -p "$pid"
+	touch_go
+	memwhy_stop
+	touch_end
+	echo "getrusage: $minor $major; memwhy: $(sum count) $(sum major)"
+	[ "$minor" -ge 4096 ]
+	[ "$(sum count)" -eq $((minor + major)) ]
+	[ "$(sum major)" -eq "$major" ]
+}
+
+@test "faults: seen = delivered + lost with a tiny ring and a storm of faults" {
+	touch_start 64
+	memwhy_start faults -p "$pid" --each --ring-size 4096
+	touch_go
+	memwhy_stop
+	touch_end
+	rows=$(jq '.rows | length' "$json")
+	delivered=$(jq .events.faults "$json") lost=$(jq .lost.faults "$json")
+	echo "getrusage: $minor $major; rows $rows, delivered $delivered, lost $lost"
+	[ "$rows" -eq "$delivered" ]
+	[ $((delivered + lost)) -eq $((minor + major)) ]
+	[ "$lost" -gt 0 ]
+}
+
+@test "faults: writes to anonymous memory are told from reads of a file" {
+	dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=1M count=4 status=none
+	touch_start 8 "$BATS_TEST_TMPDIR/file"
+	memwhy_start faults -p "$pid" --by mapping
+	touch_go
+	memwhy_stop
+	touch_end
+	anon=$(jq '[.rows[] | select(.mapping == "anonymous") | .write] | add' "$json")
+	file=$(jq '[.rows[] | select(.file == "file") | .count - .write] | add' "$json")
+	echo "anonymous writes: $anon, file reads: $file"
+	[ "$anon" -ge 2048 ]
+	[ "$file" -ge 1 ]
+}
+
+@test "faults: the stack names the function that touched the pages" {
+	run --separate-stderr "$MEMWHY" faults --stacks=user -o json --limit 1 --out "$BATS_TEST_TMPDIR/o" \
+		-- sh -c "echo | $WORKLOADS/touch 8"
+	[ "$status" -eq 0 ]
+	jq -e '.rows[0].stack[0] | startswith("touch_pages (touch.c:")' "$BATS_TEST_TMPDIR/o"
+}
+
+@test "faults: a command's output is its own" {
+	run --separate-stderr "$MEMWHY" faults -q -o csv --out "$BATS_TEST_TMPDIR/o" -- sh -c 'echo hello; exit 3'
+	[ "$output" = hello ]
+	[ "$status" -eq 0 ]
+	grep -q '^pid,comm' "$BATS_TEST_TMPDIR/o"
+}
+
+@test "faults: children are followed" {
+	run --separate-stderr "$MEMWHY" faults -o json --out "$BATS_TEST_TMPDIR/o" -- \
+		sh -c "(echo | $WORKLOADS/touch 4 >/dev/null); true"
+	[ "$(jq '[.rows[] | select(.comm == "touch") | .count] | add' "$BATS_TEST_TMPDIR/o")" -ge 1024 ]
+}
+
+@test "faults: system-wide, within what /proc/vmstat counts around it" {
+	pgfault() { awk '$1 == "pgfault" { print $2 }' /proc/vmstat; }
+	touch_start 16
+	before=$(pgfault)
+	memwhy_start faults
+	touch_go
+	memwhy_stop
+	after=$(pgfault)
+	touch_end
+	echo "vmstat around it: $((after - before)), memwhy: $(sum count), touch: $minor"
+	[ "$(sum count)" -le $((after - before)) ]
+	[ "$(sum count)" -ge "$minor" ]
+}
+
+@test "faults: the scope filters: comm, cgroup" {
+	dir=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ || $3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	[ -n "$dir" ] || skip "no cgroup hierarchy"
+	group=$dir/memwhy-test-$$
+	mkdir "$group"
+	touch_start 4
+	echo "$pid" >"$group/cgroup.procs"
+	memwhy_start faults -g "$group" -c touch
+	touch_go
+	memwhy_stop
+	touch_end
+	rmdir "$group"
+	echo "touch: $minor, memwhy: $(sum count), processes: $(jq '[.rows[].pid] | unique' "$json")"
+	[ "$(jq "[.rows[] | select(.pid != $pid)] | length" "$json")" -eq 0 ]
+	[ "$(sum count)" -ge "$minor" ]
+	run "$MEMWHY" faults --for 300ms -c nosuchname -o json
+	[ "$(jq '.rows | length' <<<"$output")" -eq 0 ]
+}

@@ -1,0 +1,125 @@
+/*
+ * Memory misbehaviour for ./demo and the tests, bounded in time and size; meant to run in a
+ * memory-limited cgroup. usage: misbehave SECONDS FILE FILE_MIB LEAK_MIB_PER_S
+ *
+ * One process grows by a steady rate of anonymous memory up to a fixed bound and never gives it
+ * back; its child reads a mapped file that is larger than what is left, over and over, so that
+ * every page has to be read again. FILE is created and removed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB (1UL << 20)
+#define LEAK_MAX (48 * MIB)
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static int file_create(const char *path, size_t size)
+{
+	static char block[MIB];
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	if (fd < 0)
+		return -1;
+	memset(block, 7, sizeof(block));
+	for (size_t at = 0; at < size; at += sizeof(block))
+		if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block))
+			return -1;
+	fsync(fd);
+	return fd;
+}
+
+/* Jumps through the file so that readahead does not hide the misses. */
+static __attribute__((noinline)) unsigned scan_file(const volatile char *map, size_t size)
+{
+	static size_t at;
+	unsigned sum = 0;
+
+	for (int i = 0; i < 64; i++) {
+		at = (at + 37 * 4096 * 11) % size;
+		sum += (unsigned)map[at];
+	}
+	return sum;
+}
+
+static void reader(int fd, size_t size, double end)
+{
+	const volatile char *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	volatile unsigned sum = 0;
+
+	prctl(PR_SET_NAME, "demo-reader");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (map == MAP_FAILED)
+		_exit(1);
+	madvise((void *)(unsigned long)map, size, MADV_RANDOM);
+	while (now() < end)
+		sum += scan_file(map, size);
+	_exit(0);
+}
+
+static __attribute__((noinline)) void leak_some(size_t bytes)
+{
+	char *p = malloc(bytes);
+
+	if (p)
+		memset(p, 1, bytes);
+}
+
+static void leaker(double end, double mib_per_second)
+{
+	size_t total = 0;
+	struct timespec tick = {.tv_nsec = 50 * 1000 * 1000};
+
+	prctl(PR_SET_NAME, "demo-leaker");
+	while (now() < end) {
+		size_t bytes = (size_t)(mib_per_second * 0.05 * (double)MIB);
+
+		if (total + bytes < LEAK_MAX)
+			leak_some(bytes);
+		total += bytes;
+		nanosleep(&tick, NULL);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	double end;
+	size_t size;
+	pid_t child;
+	int fd;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: misbehave SECONDS FILE FILE_MIB LEAK_MIB_PER_S\n");
+		return 2;
+	}
+	end = now() + atof(argv[1]);
+	size = (size_t)atol(argv[3]) * MIB;
+	fd = file_create(argv[2], size);
+	unlink(argv[2]);
+	if (fd < 0) {
+		fprintf(stderr, "misbehave: %s: %s\n", argv[2], strerror(errno));
+		return 1;
+	}
+	child = fork();
+	if (!child)
+		reader(fd, size, end);
+	leaker(end, atof(argv[4]));
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	return 0;
+}
