@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "bpf/shared.h"
+#include "capture/mappings.h"
 #include "event/meta.h"
 #include "event/sink.h"
 
@@ -38,6 +39,7 @@ struct capture {
 	struct capture_options opt;
 	struct sink *sink;
 	struct names *names;
+	struct mapping_cache mappings;
 	const char *probe; /* the probe being opened or drained, for its records */
 };
 

@@ -154,13 +154,19 @@ static int cgroup_send(struct names *n, u64 id)
 	return names_put(n, &r->h);
 }
 
+int names_cgroup(struct names *n, u64 id)
+{
+	bool is_new = false;
+
+	return id && intern(&n->cgroups, &id, &is_new) && is_new ? cgroup_send(n, id) : 0;
+}
+
 int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 {
 	struct task_key key = {tgid, tid};
 	struct task_value *v = groups_get(&n->tasks, &key);
 	struct rec_task r = REC_INIT(struct rec_task, REC_TASK, 0);
 	const char *execed = tid ? NULL : follow_comm(n->follow, tgid);
-	bool is_new = false;
 
 	if (!v)
 		return -ENOMEM;
@@ -169,8 +175,7 @@ int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 		return 0;
 	v->cgroup = cgroup;
 	snprintf(v->comm, sizeof(v->comm), "%s", comm);
-	if (cgroup && intern(&n->cgroups, &cgroup, &is_new) && is_new)
-		cgroup_send(n, cgroup);
+	names_cgroup(n, cgroup);
 	r.tgid = tgid;
 	r.tid = tid;
 	r.cgroup = cgroup;

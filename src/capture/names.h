@@ -21,6 +21,8 @@ int names_follow(struct names *n);
 u32 names_string(struct names *n, const char *text);
 /* tid 0: the process. */
 int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup);
+/* Sends the path of a cgroup, once. */
+int names_cgroup(struct names *n, u64 id);
 /*
  * Id of the stack made of a kernel and a user stack of a BPF stack map (ids plus one, 0: none),
  * the latter in the address space that tgid has now. 0: neither is known.

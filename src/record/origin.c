@@ -22,7 +22,7 @@ int origin_send(struct capture *c, const char *command, const char *scope)
 	host.pageblock_order = h->pageblock_order;
 	host.memory_bytes = h->mem_total_bytes;
 	host.huge_page_bytes = h->page_bytes << h->pageblock_order;
-	snprintf(host.kernel, sizeof(host.kernel), "%s", h->release);
+	snprintf(host.kernel, sizeof(host.kernel), "%.63s", h->release);
 	session.wall_ns = clock_wall_ns();
 	snprintf(session.command, sizeof(session.command), "%s", command);
 	snprintf(session.scope, sizeof(session.scope), "%.199s", scope);

@@ -82,8 +82,9 @@ const char *cgroup_ids_path(const struct cgroup_ids *ids, u64 id);
 #define CGROUP_NO_LIMIT (~0ULL)
 
 /*
- * A group's memory, all levels below it included. What a kernel or version does not have is 0, or
- * CGROUP_NO_LIMIT for a limit. A limit is the group's own: one of its parents may have a lower.
+ * A group's memory: bytes, and in v2 also the counts, include all levels below it; v1's counts are
+ * the group's own. What a kernel or version does not have is 0, or CGROUP_NO_LIMIT for a limit. A
+ * limit is the group's own: one of its parents may have a lower.
  */
 struct cgroup_memory {
 	int version;

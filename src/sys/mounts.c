@@ -6,7 +6,7 @@
 #include "sys/root.h"
 #include "sys/scan.h"
 
-/* What show_mountinfo() escapes (fs/proc_namespace.c, 6.18); '#' since 5.17. */
+/* What show_mountinfo() escapes (fs/proc_namespace.c, 6.18); older kernels leave out '#'. */
 #define ESCAPED " \t\n\\#"
 
 /* Words are cut out of the text in place, so only when all of its line was read. */

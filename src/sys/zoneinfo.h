@@ -13,15 +13,15 @@
 struct zoneinfo_zone {
 	struct zone_id id;
 	u64 free_pages;
-	u64 boost_pages; /* 5.0: added to each watermark after a fallback; 0 before it was shown */
+	u64 boost_pages; /* added to each watermark after a fallback; not shown by 5.10 */
 	u64 min_pages;
 	u64 low_pages;
 	u64 high_pages;
-	u64 promo_pages; /* 5.18 */
+	u64 promo_pages; /* not shown by 6.1 */
 	u64 spanned_pages;
 	u64 present_pages;
 	u64 managed_pages;
-	u64 cma_pages;
+	u64 cma_pages; /* not shown by 5.10 */
 	u64 free_cma_pages;
 	u64 inactive_anon_pages;
 	u64 active_anon_pages;

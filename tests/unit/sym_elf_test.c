@@ -69,7 +69,7 @@ static void ranks(void **state)
 
 static void dynamic_only(void **state)
 {
-	_cleanup_world_ struct world w = world_new(NULL);
+	_cleanup_world_ struct world w = {};
 	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
 	_cleanup_elf_symbols_ struct elf_symbols s = {};
 	struct sym_budget budget = budget_of(1 << 20);
@@ -80,6 +80,7 @@ static void dynamic_only(void **state)
 	(void)state;
 	if (!build("gcc", "-O1 -shared -fPIC", "inlined.c", "lib") || run("strip lib"))
 		skip_because("gcc or strip does not work here");
+	w = world_new(NULL);
 	file = elf_of(in_scratch("lib"));
 	assert_int_equal(elf_symbols_add(&s, &file, SHT_SYMTAB, &budget), -ENOENT);
 	assert_int_equal(elf_symbols_add(&s, &file, SHT_DYNSYM, &budget), 0);
@@ -99,7 +100,7 @@ static void dynamic_only(void **state)
 /* A stripped program with .gnu_debugdata, made as distributions make it. */
 static void mini_debug(void **state)
 {
-	_cleanup_world_ struct world w = world_new(NULL);
+	_cleanup_world_ struct world w = {};
 	_cleanup_elf_file_ struct elf_file full = {.fd = -1};
 	_cleanup_elf_symbols_ struct elf_symbols s = {};
 	struct sym_budget budget = budget_of(1 << 20);
@@ -111,6 +112,7 @@ static void mini_debug(void **state)
 	(void)state;
 	if (!have("xz") || !have("objcopy") || !build("gcc", "-O1", "inlined.c", "full"))
 		skip_because("no gcc, objcopy or xz here");
+	w = world_new(NULL);
 	assert_int_equal(run("objcopy --only-keep-debug full mini && xz -k mini && "
 			     "objcopy --strip-all full mini.prog && "
 			     "objcopy --add-section .gnu_debugdata=mini.xz mini.prog"),
@@ -304,7 +306,7 @@ static void damaged(void **state)
 /* A file that shrinks under us is an error, not a signal. */
 static void truncated_while_open(void **state)
 {
-	_cleanup_world_ struct world w = world_new(NULL);
+	_cleanup_world_ struct world w = {};
 	_cleanup_free_ char *data = NULL;
 	struct sym_frames frames;
 	u32 module;
@@ -314,6 +316,7 @@ static void truncated_while_open(void **state)
 	data = program_read("-O2 -g", &n);
 	if (!data)
 		skip_because("gcc does not work here");
+	w = world_new(NULL);
 	module = world_module(&w, in_scratch("prog"));
 	assert_int_equal(truncate(in_scratch("prog"), 100), 0);
 	assert_int_equal(symbolizer_resolve_user(w.syms, module, 0x1150, 0, &frames), 0);

@@ -93,7 +93,7 @@ static void bounded(void **state)
 	_cleanup_module_table_ struct module_table *t = table_new(3);
 	size_t before = open_fds();
 	u32 ids[10];
-	char name[16], content[16];
+	char name[32], content[32];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
@@ -116,7 +116,7 @@ static void deleted_is_spared(void **state)
 {
 	_cleanup_module_table_ struct module_table *t = table_new(2);
 	u32 gone = see(t, make("gone", "still here")), id;
-	char name[16];
+	char name[32];
 
 	(void)state;
 	assert_int_equal(unlink(in_scratch("gone")), 0);
@@ -132,7 +132,7 @@ static void all_deleted(void **state)
 {
 	_cleanup_module_table_ struct module_table *t = table_new(2);
 	u32 ids[3];
-	char name[16];
+	char name[32];
 	int fd;
 
 	(void)state;

@@ -17,7 +17,8 @@ static void test_mounts(void **state)
 	assert_int_equal(
 		mounts_parse("36 35 98:0 /a\\040b /mnt\\0112\\012\\134\\043\\101 rw,noatime "
 			     "master:1 shared:2 - ext3 /dev/root rw,errors=continue\n"
-			     "37 35 98:1 / /x ro - tmpfs  rw,size=4k\n" V1_CPU "38 1 0:1 / /y rw - z s",
+			     "37 35 98:1 / /x ro - tmpfs  rw,size=4k\n" V1_CPU
+			     "38 1 0:1 / /y rw - z s",
 			&mounts),
 		0);
 	assert_int_equal(mounts.list.n, 3);
@@ -50,9 +51,8 @@ static void test_mounts_nasty(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(mounts_parse(bad[i], &mounts), -EINVAL);
 	/* The whole of a file system comes before a part of it. */
-	assert_int_equal(mounts_parse("1 1 0:1 /part /a rw - t s o\n2 1 0:1 / /b rw - t s o\n",
-				 &mounts),
-		0);
+	assert_int_equal(
+		mounts_parse("1 1 0:1 /part /a rw - t s o\n2 1 0:1 / /b rw - t s o\n", &mounts), 0);
 	assert_string_equal(mounts_find(&mounts, "t", NULL)->point, "/b");
 }
 
@@ -107,8 +107,8 @@ static void test_resolve(void **state)
 	fixture_put_text("/sys/fs/cgroup/unified/u/x", "");
 	assert_int_equal(find(V1_MEMORY HYBRID_V2, &m), 0);
 	check_resolve(&m, "/sys/fs/cgroup/memory/a", 1, 1, "/sys/fs/cgroup/memory/a", "/a");
-	check_resolve(&m, "/sys/fs/cgroup/memory//a/./b c//", 1, 2,
-		"/sys/fs/cgroup/memory/a/b c", "/a/b c");
+	check_resolve(&m, "/sys/fs/cgroup/memory//a/./b c//", 1, 2, "/sys/fs/cgroup/memory/a/b c",
+		"/a/b c");
 	check_resolve(&m, "/sys/fs/cgroup/memory", 1, 0, "/sys/fs/cgroup/memory", "/");
 	check_resolve(&m, "/a/b c", 1, 2, "/sys/fs/cgroup/memory/a/b c", "/a/b c");
 	check_resolve(&m, "a", 1, 1, "/sys/fs/cgroup/memory/a", "/a");

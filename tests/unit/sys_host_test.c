@@ -83,8 +83,8 @@ static void test_host_live(void **state)
 	assert_int_equal(host.page_bytes, sysconf(_SC_PAGESIZE));
 }
 
-#define CONFIG                                                                                     \
-	"# comment\nCONFIG_A=y\n# CONFIG_B is not set\nCONFIG_HZ=250\nCONFIG_AB=m\n"               \
+#define CONFIG                                                                       \
+	"# comment\nCONFIG_A=y\n# CONFIG_B is not set\nCONFIG_HZ=250\nCONFIG_AB=m\n" \
 	"CONFIG_S=\"a b\"\nCONFIG_E=\"\"\n# CONFIG_A_IS is not\nCONFIG_Q=\"\nCONFIG_END=y"
 
 static void check_config(const char *name, int rc, const char *value)
@@ -262,9 +262,9 @@ static void test_slabinfo(void **state)
 
 static void test_slabinfo_nasty(void **state)
 {
-	static const char *const bad[] = {"", SLAB_HEAD, "x", "x 1 2 3 4 5", "x 1 2 3 4 5 :",
-		"x 1 2 3 4 " SLAB_TAIL, "x -1 2 3 4 5 " SLAB_TAIL, "1 2 3 4 5 " SLAB_TAIL,
-		"x 1 2 3 4 5 : tunables 0 0 0 : slabdata 1"};
+	static const char *const bad[] = {"", SLAB_HEAD, "x", "x 1 2 3 4 5",
+		"x 1 2 3 4 5 :", "x 1 2 3 4 " SLAB_TAIL, "x -1 2 3 4 5 " SLAB_TAIL,
+		"1 2 3 4 5 " SLAB_TAIL, "x 1 2 3 4 5 : tunables 0 0 0 : slabdata 1"};
 	_cleanup_slabinfo_ struct slabinfo info = {};
 
 	(void)state;
@@ -308,8 +308,9 @@ static void test_slabinfo_live(void **state)
 
 static void test_pressure(void **state)
 {
-	static const char *const bad[] = {"", "\n", "some", "full avg10=0 avg60=0 avg300=0 total=1\n",
-		"some avg10=1.0 avg60=1.0 avg300=1.0", "some avg10=x avg60=1 avg300=1 total=1",
+	static const char *const bad[] = {"", "\n", "some",
+		"full avg10=0 avg60=0 avg300=0 total=1\n", "some avg10=1.0 avg60=1.0 avg300=1.0",
+		"some avg10=x avg60=1 avg300=1 total=1",
 		"some avg10=-1.00 avg60=1 avg300=1 total=1",
 		"some avg10=1 avg60=1 avg300=1 total=18446744073709551616"};
 	struct pressure p;

@@ -94,9 +94,10 @@ static void test_parse(void **state)
 	_cleanup_keyvals_ struct keyvals kv = {};
 
 	(void)state;
-	assert_int_equal(keyvals_parse("pgfault 12\npgfault 13\nMemTotal:  2 kB\nActive(anon): 1 kB\n"
-				       "HugePages_Total: 3\nNode 0 FilePages: 4 kB\nlow 0",
-				 &kv),
+	assert_int_equal(
+		keyvals_parse("pgfault 12\npgfault 13\nMemTotal:  2 kB\nActive(anon): 1 kB\n"
+			      "HugePages_Total: 3\nNode 0 FilePages: 4 kB\nlow 0",
+			&kv),
 		0);
 	assert_int_equal(kv.items.n, 7);
 	assert_int_equal(keyvals_get_or(&kv, "pgfault", 0), 12);
@@ -111,9 +112,9 @@ static void test_parse(void **state)
 
 static void test_parse_nasty(void **state)
 {
-	static const char *const none[] = {"", "\n\n", "x", "x -1", "x 1 2", "x: kB", ": 1", "x 0x1",
-		"x 18446744073709551616", "x 18446744073709551615 kB", "Node 0 ", "anon N0=1 N1=2",
-		"a_name_that_is_longer_than_any_name_in_the_kernel 1"};
+	static const char *const none[] = {"", "\n\n", "x", "x -1", "x 1 2", "x: kB", ": 1",
+		"x 0x1", "x 18446744073709551616", "x 18446744073709551615 kB", "Node 0 ",
+		"anon N0=1 N1=2", "a_name_that_is_longer_than_any_name_in_the_kernel 1"};
 	_cleanup_keyvals_ struct keyvals kv = {};
 
 	(void)state;
@@ -169,11 +170,9 @@ static void test_captured(void **state)
 		assert_int_equal(keyvals_read("/proc/meminfo", &kv), 0);
 		assert_true(keyvals_get(&kv, "MemTotal", &total) && total > 300ULL << 20);
 		assert_int_equal(keyvals_get_or(&kv, "Hugepagesize", 0), 2 << 20);
-		assert_int_equal(
-			keyvals_read("/sys/devices/system/node/node0/meminfo", &kv), 0);
+		assert_int_equal(keyvals_read("/sys/devices/system/node/node0/meminfo", &kv), 0);
 		assert_true(keyvals_get(&kv, "MemTotal", &total) && total > 200ULL << 20);
-		assert_int_equal(
-			keyvals_read("/sys/devices/system/node/node0/numastat", &kv), 0);
+		assert_int_equal(keyvals_read("/sys/devices/system/node/node0/numastat", &kv), 0);
 		assert_true(keyvals_get_or(&kv, "local_node", 0) > 0);
 	}
 	assert_int_equal(keyvals_read("/proc/none", &kv), -ENOENT);
@@ -203,7 +202,8 @@ static void test_live(void **state)
 
 static void test_idset(void **state)
 {
-	static const char *const bad[] = {"x", "1-", "-1", "1,,2", "1,", "3-1", "1 2", "1-2-3", "1;"};
+	static const char *const bad[] = {
+		"x", "1-", "-1", "1,,2", "1,", "3-1", "1 2", "1-2-3", "1;"};
 	static struct idset set;
 
 	(void)state;

@@ -71,7 +71,8 @@ static void test_nasty(void **state)
 	static const char *const bad[] = {"\n", "x", "1-2", "2-1 rw-p 0 0:0 0", "1-1 rw-p 0 0:0 0",
 		"1-2 rw- 0 0:0 0", "1-2 rw-pp 0 0:0 0", "1-2 rw-p z 0:0 0", "1-2 rw-p 0 0 0",
 		"1-2 rw-p 0 0:0 -1", "-2 rw-p 0 0:0 0", "11112222333344445-2 rw-p 0 0:0 0",
-		"1-2 rw-p 0 100000000:0 0", "1-2 rw-p 0 0:0", "1-2 rw-p 0 0:0 99999999999999999999"};
+		"1-2 rw-p 0 100000000:0 0", "1-2 rw-p 0 0:0",
+		"1-2 rw-p 0 0:0 99999999999999999999"};
 	_cleanup_maps_ struct maps maps = {};
 
 	(void)state;
@@ -82,7 +83,8 @@ static void test_nasty(void **state)
 	assert_int_equal(maps_parse("", &maps), 0);
 	assert_int_equal(maps.list.n, 0);
 	assert_null(maps_find(&maps, 0));
-	assert_int_equal(maps_parse("junk\n5-6 rw-p 0 0:0 0 /a\njunk\n2-3 rw-p 0 0:0 0 /b", &maps), 0);
+	assert_int_equal(
+		maps_parse("junk\n5-6 rw-p 0 0:0 0 /a\njunk\n2-3 rw-p 0 0:0 0 /b", &maps), 0);
 	assert_int_equal(maps.list.n, 2);
 	assert_string_equal(maps.list.v[0].path, "/b");
 }
@@ -202,8 +204,8 @@ static void test_numa_line(void **state)
 	m = numa_line(&maps, "1 default huge heap stack");
 	assert_true(m->heap && m->stack && m->huge && !m->node_count && !m->page_bytes);
 	assert_string_equal(m->file, "");
-	assert_string_equal(numa_line(&maps, "1 prefer (many):0-1 anon=1")->policy,
-		"prefer (many):0-1");
+	assert_string_equal(
+		numa_line(&maps, "1 prefer (many):0-1 anon=1")->policy, "prefer (many):0-1");
 	assert_string_equal(numa_line(&maps, "1 weighted interleave:0 anon=1")->policy,
 		"weighted interleave:0");
 	assert_int_equal(maps.list.v[0].anon_pages, 1);
@@ -212,7 +214,8 @@ static void test_numa_line(void **state)
 
 static void test_numa_nasty(void **state)
 {
-	static const char *const bad[] = {"\n", "x default", "1", "1 ", "12345678123456781 default"};
+	static const char *const bad[] = {
+		"\n", "x default", "1", "1 ", "12345678123456781 default"};
 	_cleanup_numa_maps_ struct numa_maps maps = {};
 	u64 bytes[2] = {};
 
@@ -220,10 +223,11 @@ static void test_numa_nasty(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(numa_maps_parse(bad[i], &maps), -EINVAL);
 	assert_int_equal(numa_maps_parse("", &maps), 0);
-	assert_int_equal(numa_maps_parse("5 prefer (\n1 default N=1 N1x=2 N9999=3 N1024=1 N1=-4 Nx=5 "
-					 "anon= =3 file= junk N1=99999999999999999999 N1023=6 "
-					 "kernelpagesize_kB=18446744073709551615",
-				 &maps),
+	assert_int_equal(
+		numa_maps_parse("5 prefer (\n1 default N=1 N1x=2 N9999=3 N1024=1 N1=-4 Nx=5 "
+				"anon= =3 file= junk N1=99999999999999999999 N1023=6 "
+				"kernelpagesize_kB=18446744073709551615",
+			&maps),
 		0);
 	assert_int_equal(maps.list.n, 2);
 	assert_string_equal(maps.list.v[0].policy, "prefer");

@@ -7,8 +7,8 @@
 #include "sys/proc.h"
 
 /* The numbers behind the comm of an ordinary line, from ppid to processor and on. */
-#define TAIL                                                                                    \
-	" S 10 20 20 0 -1 4194304 3016 5 2 0 7 8 9 10 20 0 3 0 170490 19251200 4587 "           \
+#define TAIL                                                                          \
+	" S 10 20 20 0 -1 4194304 3016 5 2 0 7 8 9 10 20 0 3 0 170490 19251200 4587 " \
 	"18446744073709551615 1 2 3 0 0 0 0 6 0 1 0 0 17 1 0 0 0 0 0 4 5 6 7 8 9 10 0\n"
 
 static void check_comm(const char *line, const char *comm)
@@ -52,10 +52,11 @@ static void test_stat_kthread(void **state)
 	struct proc_stat st;
 
 	(void)state;
-	assert_int_equal(proc_stat_parse("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 "
-					 "1 0 0 18446744073709551615 0 0 0 0 0 0 0 2147483647 0 0 0 "
-					 "0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
-				 &st),
+	assert_int_equal(
+		proc_stat_parse("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 "
+				"1 0 0 18446744073709551615 0 0 0 0 0 0 0 2147483647 0 0 0 "
+				"0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+			&st),
 		0);
 	assert_true(st.is_kthread);
 	assert_int_equal(st.ppid, 0);
@@ -63,9 +64,10 @@ static void test_stat_kthread(void **state)
 
 static void test_stat_nasty(void **state)
 {
-	static const char *const bad[] = {"", "\n", "1", "1 (x", "1 x)", ") 1 (", "(x) S 1", "1 (x)",
-		"1 (x) ", "1 (x) S", "1 (x) S 1 2 3", "-1 (x)" TAIL, "99999999999 (x)" TAIL,
-		"x (x)" TAIL, "1 (x) S 99999999999 20 20 0 -1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+	static const char *const bad[] = {"", "\n", "1", "1 (x", "1 x)", ") 1 (", "(x) S 1",
+		"1 (x)", "1 (x) ", "1 (x) S", "1 (x) S 1 2 3", "-1 (x)" TAIL,
+		"99999999999 (x)" TAIL, "x (x)" TAIL,
+		"1 (x) S 99999999999 20 20 0 -1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
 		"1 (x) S 1 20 20 0 -1 4194304 3016 5 2 0 7 8 9 10 20 0 3 0 170490 19251200"};
 	struct proc_stat st = {.pid = 77};
 
@@ -74,9 +76,10 @@ static void test_stat_nasty(void **state)
 		assert_int_equal(proc_stat_parse(bad[i], &st), -EINVAL);
 	assert_int_equal(st.pid, 77);
 	/* What counts is there; the rest was cut off. */
-	assert_int_equal(proc_stat_parse("1 (x) S 1 20 20 0 -1 4194304 3016 5 2 0 7 8 9 10 20 0 3 0 "
-					 "170490 19251200 4587",
-				 &st),
+	assert_int_equal(
+		proc_stat_parse("1 (x) S 1 20 20 0 -1 4194304 3016 5 2 0 7 8 9 10 20 0 3 0 "
+				"170490 19251200 4587",
+			&st),
 		0);
 	assert_int_equal(st.processor, -1);
 }
@@ -128,8 +131,8 @@ static void test_cgroup(void **state)
 	struct proc_cgroup cg;
 
 	(void)state;
-	assert_int_equal(proc_cgroup_parse("9:name=systemd:/\n5:cpu,memory,io:/a:b\n0::/x y\n", &cg),
-		0);
+	assert_int_equal(
+		proc_cgroup_parse("9:name=systemd:/\n5:cpu,memory,io:/a:b\n0::/x y\n", &cg), 0);
 	assert_string_equal(cg.v1_memory, "/a:b");
 	assert_string_equal(cg.v2, "/x y");
 	assert_false(cg.v2_deleted);
@@ -205,8 +208,8 @@ static void test_captured(void **state)
 		assert_int_equal(statm.size_pages * 4096, status.vm_size_bytes);
 		assert_true(proc_statm_anon_pages(&statm) * 4096 >= status.rss_anon_bytes);
 		assert_int_equal(proc_cgroup_read(1234, &cg), 0);
-		assert_string_equal(cg.v1_memory[0] ? cg.v1_memory : cg.v2,
-			"/system.slice/app.service");
+		assert_string_equal(
+			cg.v1_memory[0] ? cg.v1_memory : cg.v2, "/system.slice/app.service");
 		assert_int_equal(proc_cmdline_read(1234, &line), 0);
 		assert_non_null(strstr(str_get(&line), "app"));
 	}

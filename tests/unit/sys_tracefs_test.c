@@ -40,8 +40,9 @@ static void test_declarations(void **state)
 
 static void test_nasty(void **state)
 {
-	static const char *const bad[] = {"", "\n", "name: x\n", "name: x\nfield:", "field:int x;" FIELD,
-		"name: \nfield:int x;" FIELD, "name: x\nfield:int x;\toffset:8",
+	static const char *const bad[] = {"", "\n", "name: x\n",
+		"name: x\nfield:", "field:int x;" FIELD, "name: \nfield:int x;" FIELD,
+		"name: x\nfield:int x;\toffset:8",
 		"name: x\nfield:int x;\toffset:-8;\tsize:4;\tsigned:1;\n",
 		"name: x\nfield:int x;\toffset:99999999999;\tsize:4;\tsigned:1;\n",
 		"name: x\nfield:;" FIELD, "name: x\nfield:int *;" FIELD, "name: x\nfield:x]" FIELD,
@@ -81,8 +82,7 @@ static void test_captured(void **state)
 		assert_int_equal(tracepoint_exists(dir, "..", "kmem"), -EINVAL);
 		assert_int_equal(tracepoint_exists(dir, "kmem", "../kmem/rss_stat"), -EINVAL);
 		assert_int_equal(tracepoint_id_read(dir, "kmem", "mm_page_alloc", &id), 0);
-		assert_int_equal(
-			tracepoint_format_read(dir, "kmem", "mm_page_alloc", &format), 0);
+		assert_int_equal(tracepoint_format_read(dir, "kmem", "mm_page_alloc", &format), 0);
 		assert_string_equal(format.name, "mm_page_alloc");
 		assert_int_equal(format.id, id);
 		f = tracepoint_format_field(&format, "order");
@@ -92,8 +92,7 @@ static void test_captured(void **state)
 		assert_true(tracepoint_format_field(&format, "migratetype")->is_signed);
 		assert_true(tracepoint_format_field(&format, "common_pid")->is_common);
 		assert_false(f->is_common);
-		assert_int_equal(
-			tracepoint_format_read(dir, "sched", "sched_switch", &format), 0);
+		assert_int_equal(tracepoint_format_read(dir, "sched", "sched_switch", &format), 0);
 		assert_string_equal(
 			tracepoint_format_field(&format, "prev_comm")->type, "char[16]");
 	}

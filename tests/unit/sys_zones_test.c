@@ -137,8 +137,8 @@ static void test_extfrag_captured(void **state)
 	assert_int_equal(index.rows.n, buddy.zones.n);
 	assert_int_equal(unusable.rows.n, buddy.zones.n);
 	for (size_t i = 0; i < buddy.zones.n; i++)
-		assert_true(indices_equal(
-			&buddy.zones.v[i], &index.rows.v[i], &unusable.rows.v[i]));
+		assert_true(
+			indices_equal(&buddy.zones.v[i], &index.rows.v[i], &unusable.rows.v[i]));
 	free(buddy_text);
 	free(index_text);
 	free(unusable_text);
@@ -213,8 +213,8 @@ static void test_pagetypeinfo(void **state)
 			"Page block order: 9\nPages per block:  512\n\n"
 			"Free pages count per migrate type at order       0      1      2 \n"
 			"Node    0, zone   Normal, type    Unmovable      1 >100000      3 \n"
-			"Node    0, zone   Normal, type      Movable >100000      5      6 \n\n"
-			TYPES_HEADING
+			"Node    0, zone   Normal, type      Movable >100000      5      6 "
+			"\n\n" TYPES_HEADING
 			"Node 0, zone   Normal           41          504           31 \n\n"
 			"Number of mixed blocks     Unmovable      Movable \n"
 			"Node 0, zone   Normal            1            2 \n",
@@ -303,8 +303,8 @@ static void test_captured(void **state)
 		zone = zoneinfo_find(&zones, id);
 		assert_non_null(zone);
 		assert_true(zone->free_pages > 30000);
-		assert_true(zone->min_pages < zone->low_pages &&
-			zone->low_pages < zone->high_pages);
+		assert_true(
+			zone->min_pages < zone->low_pages && zone->low_pages < zone->high_pages);
 		assert_true(zone->present_pages >= zone->managed_pages);
 		/* A zone's pageblocks cover it, unless it has memory that is plugged in later. */
 		if (i < 3)
@@ -332,7 +332,8 @@ static void test_zoneinfo(void **state)
 			"        low      75\n        high     90\n        promo    105\n"
 			"        spanned  4095\n        present  3998\n        managed  3841\n"
 			"        cma      3\n        protection: (0, 3019, 4171)\n"
-			"      nr_free_pages 1\n      nr_zone_active_file 11\n      nr_free_cma  2\n"
+			"      nr_free_pages 1\n      nr_zone_active_file 11\n      nr_free_cma  "
+			"2\n"
 			"      numa_miss    12\n  pagesets\n    cpu: 0\n              count:    4\n"
 			"              high:     378\n              batch:    63\n"
 			"              high_min: 37\n  vm stats threshold: 4\n    cpu: 1\n"

@@ -158,6 +158,16 @@ static long fault_vma(struct task_struct *task, struct vm_area_struct *vma, void
 	return 0;
 }
 
+static __always_inline void fault_map(struct fault *f, bool find_vma)
+{
+	if (find_vma) {
+		bpf_find_vma((void *)bpf_get_current_task_btf(), f->address, fault_vma, f, 0);
+		return;
+	}
+	f->flags |= FAULT_REGION;
+	f->object = f->address >> FAULT_REGION_SHIFT;
+}
+
 static __always_inline void fault_each(const struct fault *f, u32 ustack, u32 kstack)
 {
 	struct fault_event *e = ring_reserve(sizeof(*e));
@@ -228,12 +238,9 @@ static __always_inline int fault_end(struct bpf_perf_event_data *ctx, u16 flags,
 		f.ns = bpf_ktime_get_ns() - s->start_ns;
 		s->tid = 0;
 	}
-	if (config.mapping && find_vma)
-		bpf_find_vma((void *)bpf_get_current_task_btf(), f.address, fault_vma, &f, 0);
-	else if (config.mapping) {
-		f.flags |= FAULT_REGION;
-		f.object = f.address >> FAULT_REGION_SHIFT;
-	}
+	if (config.mapping == FAULTS_MAPPING_ALL ||
+		(config.mapping == FAULTS_MAPPING_MAJOR && flags & FAULT_MAJOR))
+		fault_map(&f, find_vma);
 	fault_count(ctx, &f, c);
 	return 0;
 }

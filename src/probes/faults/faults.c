@@ -54,16 +54,24 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
+/* "major-mapping" is not for people: `check` asks for it. */
+static u8 mapping_of(const struct capture *c)
+{
+	return capture_by(c, "mapping")	       ? FAULTS_MAPPING_ALL
+	       : capture_by(c, "major-mapping") ? FAULTS_MAPPING_MAJOR
+						: FAULTS_MAPPING_NONE;
+}
+
 static u32 options(const struct capture *c)
 {
-	return capture_by(c, "mapping") ? OPT_MAPPING : OPT_PLAIN;
+	return mapping_of(c) ? OPT_MAPPING : OPT_PLAIN;
 }
 
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct faults_config config = {
 		.threads = capture_by(c, "thread"),
-		.mapping = capture_by(c, "mapping"),
+		.mapping = mapping_of(c),
 	};
 
 	return attach_set_const(obj, "config", &config, sizeof(config));
@@ -72,6 +80,32 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 static u32 key_tgid(const void *key)
 {
 	return ((const struct fault_key *)key)->tgid;
+}
+
+/* On kernels without bpf_find_vma: what /proc says of the region, where the process still lives. */
+static void map_resolve(struct capture *c, u32 tgid, u64 region, u16 *flags, u8 *map,
+	char file[AGG_NAME_LEN])
+{
+	static const u8 maps[MAPPING_KINDS] = {
+		[MAPPING_ANON] = FAULT_MAP_ANON,       [MAPPING_HEAP] = FAULT_MAP_HEAP,
+		[MAPPING_STACK] = FAULT_MAP_STACK,     [MAPPING_FILE] = FAULT_MAP_FILE,
+		[MAPPING_SHMEM] = FAULT_MAP_SHMEM,     [MAPPING_HUGETLB] = FAULT_MAP_HUGETLB,
+		[MAPPING_VDSO] = FAULT_MAP_OTHER,
+	};
+	u64 start = region << FAULT_REGION_SHIFT;
+	const struct mapping *m = NULL;
+	const char *base;
+
+	/* The mapping that begins in the region, where none covers its start. */
+	for (u64 at = start; !m && at < start + (1UL << FAULT_REGION_SHIFT); at += 4096)
+		m = mapping_find(&c->mappings, tgid, at);
+	if (!m)
+		return;
+	*flags |= FAULT_MAP_KNOWN;
+	*map = maps[m->kind];
+	base = strrchr(m->path, '/');
+	if (base)
+		snprintf(file, AGG_NAME_LEN, "%.31s", base + 1);
 }
 
 static int added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
@@ -94,6 +128,8 @@ static int added(struct capture *c, int stacks, const void *key, const struct ag
 	memcpy(r.comm, v->comm, sizeof(r.comm));
 	memcpy(r.file, v->name, sizeof(r.file));
 	memcpy(r.hist, v->hist, sizeof(r.hist));
+	if (r.flags & FAULT_REGION)
+		map_resolve(c, r.tgid, r.object, &r.flags, &r.map, r.file);
 	return capture_emit(c, &r.h);
 }
 
@@ -106,6 +142,8 @@ static int record(struct capture *c, int stacks, const struct rec *rec)
 	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
 	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
 	e.kstack = 0;
+	if (e.flags & FAULT_REGION)
+		map_resolve(c, e.tgid, e.address >> FAULT_REGION_SHIFT, &e.flags, &e.map, e.file);
 	return capture_emit(c, &e.h);
 }
 

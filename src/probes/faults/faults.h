@@ -29,9 +29,11 @@ enum fault_map {
 	FAULT_MAP_N,
 };
 
+enum faults_mapping { FAULTS_MAPPING_NONE, FAULTS_MAPPING_MAJOR, FAULTS_MAPPING_ALL };
+
 struct faults_config {
 	u8 threads; /* count by thread, not only by process */
-	u8 mapping; /* look up the mapping */
+	u8 mapping; /* enum faults_mapping: for which faults the mapping is looked up */
 	u8 reserved[6];
 };
 

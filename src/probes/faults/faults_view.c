@@ -126,7 +126,7 @@ static struct key key_of(const struct faults_state *f, const struct faults_agg *
 		memcpy(k.comm, r->comm, sizeof(k.comm));
 	if (f->by & BY_MAPPING) {
 		k.map = r->map;
-		k.object = r->object;
+		k.object = r->flags & FAULT_REGION ? 0 : r->object;
 		memcpy(k.file, r->file, sizeof(k.file));
 	}
 	return k;

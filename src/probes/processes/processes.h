@@ -1,0 +1,77 @@
+/* Processes and their memory: the records. */
+#ifndef MEMWHY_PROBES_PROCESSES_H
+#define MEMWHY_PROBES_PROCESSES_H
+
+#include "event/wire.h"
+
+enum process_flags {
+	PROCESS_EXACT = 1, /* exact_anon_bytes and swap_bytes are known */
+};
+
+/*
+ * One process worth looking at: among the biggest, or grown since it was first seen, or asked
+ * for. Sent at each sample at which it changed, and of those still there, at the end.
+ */
+struct process_memory {
+	struct rec h; /* h.flags: enum process_flags */
+	u32 tgid;
+	u32 ppid;
+	u64 start_ns; /* when it was started, since boot: with tgid, its identity */
+	u64 cgroup;   /* the one its memory is charged to; 0: not known */
+	u64 rss_bytes;
+	/* Anonymous memory as resident less shared of statm. On kernels from 6.2 on, which count
+	 * per cpu, rss_bytes and anon_bytes may be off by some pages a cpu. */
+	u64 anon_bytes;
+	u64 first_anon_bytes; /* anon_bytes when it was first seen, … */
+	u64 first_ns;	      /* … at this time (CLOCK_MONOTONIC) */
+	u64 exact_anon_bytes; /* RssAnon */
+	u64 swap_bytes;	      /* VmSwap: anonymous memory in swap */
+	u64 minflt_total, majflt_total; /* faults since its start, all threads */
+	u64 utime_ns, stime_ns;
+	char comm[COMM_LEN];
+};
+
+enum process_detail_flags {
+	PROCESS_ROLLUP = 1, /* the members from pss_bytes on are known */
+};
+
+/* A closer look at the few processes with most, or fastest growing, anonymous memory. */
+struct process_detail {
+	struct rec h; /* h.flags: enum process_detail_flags */
+	u32 tgid;
+	u32 threads;
+	u64 start_ns;
+	/* From status. */
+	u64 rss_bytes, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes;
+	u64 rss_peak_bytes;
+	u64 swap_bytes;
+	u64 page_table_bytes;
+	u64 hugetlb_bytes;
+	u64 locked_bytes;
+	/* From smaps_rollup. */
+	u64 pss_bytes; /* shared pages divided by those who share them */
+	u64 anon_huge_bytes, shmem_huge_bytes, file_huge_bytes; /* mapped as huge pages */
+	u64 lazy_free_bytes; /* given back by MADV_FREE, not yet reclaimed; part of the RSS */
+	u64 swap_pss_bytes;
+	char comm[COMM_LEN];
+};
+
+#define PROCESS_NODES 8
+
+/*
+ * Where a process's memory is and where its threads ran, on machines with several NUMA nodes.
+ * Nodes from PROCESS_NODES on are left out.
+ */
+struct process_numa {
+	struct rec h;
+	u32 tgid;
+	u32 nodes; /* of the machine */
+	u64 start_ns;
+	u64 resident_pages[PROCESS_NODES]; /* by node, of the base page size, hugetlb included */
+	u32 threads[PROCESS_NODES]; /* threads by the node of the cpu they last ran on */
+	u32 allowed_nodes; /* bit i: the main thread may run on cpus of node i; 0: not known */
+	u32 threads_total; /* more than the sum of threads when not all were looked at */
+	char comm[COMM_LEN];
+};
+
+#endif

@@ -1,0 +1,188 @@
+/* See facts.h. */
+#include "rules/facts.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct fact {
+	u64 first, last;
+	bool seen;
+	char text[SYSTEM_TEXT_LEN];
+};
+
+struct fact_name {
+	char name[SYSTEM_NAME_LEN];
+};
+
+void facts_init(struct facts *f)
+{
+	*f = (struct facts){};
+	groups_init(&f->values, sizeof(struct fact_name), sizeof(struct fact));
+	groups_init(&f->cgroups, sizeof(u64), sizeof(struct cgroup_usage));
+	groups_init(&f->slabs, SLAB_CACHE_NAME_LEN, sizeof(struct slab_usage));
+}
+
+static struct fact_name name_key(const char *name)
+{
+	struct fact_name k = {};
+
+	memcpy(k.name, name, strnlen(name, sizeof(k.name) - 1));
+	return k;
+}
+
+static int value_feed(struct facts *f, const struct system_value *r)
+{
+	struct fact_name k = name_key(r->name);
+	struct fact *v = groups_get(&f->values, &k);
+
+	if (!v)
+		return -ENOMEM;
+	if (!v->seen)
+		v->first = r->value;
+	v->seen = true;
+	v->last = r->value;
+	memcpy(v->text, r->text, sizeof(v->text) - 1);
+	return 0;
+}
+
+static int cgroup_feed(struct facts *f, const struct cgroup_usage *r)
+{
+	struct cgroup_usage *cg = groups_get(&f->cgroups, &r->cgroup);
+
+	if (!cg)
+		return -ENOMEM;
+	*cg = *r;
+	return 0;
+}
+
+static int slab_feed(struct facts *f, const struct slab_usage *r)
+{
+	struct slab_usage *s = groups_get(&f->slabs, r->name);
+
+	if (!s)
+		return -ENOMEM;
+	*s = *r;
+	return 0;
+}
+
+int facts_feed(struct facts *f, const struct rec *r)
+{
+	const struct system_pressure *p = (const void *)r;
+
+	switch (r->kind) {
+	case REC_SYSTEM_VALUE:
+		return value_feed(f, (const void *)r);
+	case REC_CGROUP_MEMORY:
+		return cgroup_feed(f, (const void *)r);
+	case REC_SLAB_CACHE:
+		return slab_feed(f, (const void *)r);
+	case REC_SYSTEM_PRESSURE:
+		if (p->resource != SYSTEM_MEMORY)
+			return 0;
+		if (!f->pressure_first.h.size)
+			f->pressure_first = *p;
+		f->pressure = *p;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+void facts_free(struct facts *f)
+{
+	groups_free(&f->values);
+	groups_free(&f->cgroups);
+	groups_free(&f->slabs);
+}
+
+void facts_reset(struct facts *f)
+{
+	for (size_t i = 0; i < f->values.n; i++) {
+		struct fact *v = groups_value(&f->values, i);
+
+		v->first = v->last;
+	}
+	for (size_t i = 0; i < f->cgroups.n; i++) {
+		struct cgroup_usage *cg = groups_value(&f->cgroups, i);
+
+		cg->first_limit_hit_total = cg->limit_hit_total;
+		cg->first_oom_kill_total = cg->oom_kill_total;
+	}
+	f->pressure_first = f->pressure;
+}
+
+static const struct fact *fact_find(const struct facts *f, const char *name)
+{
+	struct fact_name k = name_key(name);
+
+	return groups_find(&f->values, &k);
+}
+
+bool facts_known(const struct facts *f, const char *name)
+{
+	return fact_find(f, name) != NULL;
+}
+
+u64 facts_last(const struct facts *f, const char *name)
+{
+	const struct fact *v = fact_find(f, name);
+
+	return v ? v->last : 0;
+}
+
+static u64 fact_delta(const struct fact *v)
+{
+	return v->last > v->first ? v->last - v->first : 0;
+}
+
+u64 facts_delta(const struct facts *f, const char *name)
+{
+	const struct fact *v = fact_find(f, name);
+
+	return v ? fact_delta(v) : 0;
+}
+
+u64 facts_delta_all(const struct facts *f, const char *prefix)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < f->values.n; i++)
+		if (!strncmp(groups_key(&f->values, i), prefix, strlen(prefix)))
+			sum += fact_delta(groups_value(&f->values, i));
+	return sum;
+}
+
+const char *facts_text(const struct facts *f, const char *name)
+{
+	const struct fact *v = fact_find(f, name);
+
+	return v ? v->text : "";
+}
+
+const struct cgroup_usage *facts_cgroup(const struct facts *f, u64 id)
+{
+	return groups_find(&f->cgroups, &id);
+}
+
+int facts_rule_init(void *v, const struct view_options *o, struct err *err)
+{
+	(void)o;
+	(void)err;
+	facts_init(v);
+	return 0;
+}
+
+int facts_rule_feed(void *v, const struct rec *r)
+{
+	return facts_feed(v, r);
+}
+
+void facts_rule_reset(void *v)
+{
+	facts_reset(v);
+}
+
+void facts_rule_destroy(void *v)
+{
+	facts_free(v);
+}

@@ -1,0 +1,65 @@
+/*
+ * What several rules need to know: the first and last value of each counter and setting of the
+ * system, memory pressure, and the last state of each cgroup and slab cache. Fed by records;
+ * every rule keeps its own.
+ */
+#ifndef MEMWHY_RULES_FACTS_H
+#define MEMWHY_RULES_FACTS_H
+
+#include "base/groups.h"
+#include "probes/cgroups/cgroups.h"
+#include "probes/slab/slab.h"
+#include "probes/system/system.h"
+#include "report/view.h"
+
+struct facts {
+	struct groups values;  /* name -> struct fact */
+	struct groups cgroups; /* id -> struct cgroup_usage, the last */
+	struct groups slabs;   /* name -> struct slab_usage, the last */
+	struct system_pressure pressure_first, pressure; /* of memory; h.size 0: not known */
+};
+
+void facts_init(struct facts *f);
+int facts_feed(struct facts *f, const struct rec *r);
+void facts_free(struct facts *f);
+/* The next interval begins: what was last is first. */
+void facts_reset(struct facts *f);
+
+/* Was the value ever sent? */
+bool facts_known(const struct facts *f, const char *name);
+u64 facts_last(const struct facts *f, const char *name); /* 0 when not known */
+u64 facts_delta(const struct facts *f, const char *name); /* over the interval; 0 when it fell */
+/* The sum of facts_delta over all names that begin so ("allocstall_"). */
+u64 facts_delta_all(const struct facts *f, const char *prefix);
+/* A setting's word; "" when not known. */
+const char *facts_text(const struct facts *f, const char *name);
+/* NULL when there is no record of it. */
+const struct cgroup_usage *facts_cgroup(const struct facts *f, u64 id);
+
+/* Seconds of the interval of the report, never 0. */
+double report_seconds(const struct report *r);
+/* ns as a share of the interval; several tasks can together lose more than 1. */
+double report_share(const struct report *r, u64 ns);
+/* The level of a share of time lost; -1: below `risk`. */
+int share_level(double share, double risk, double warning, double critical);
+/* The directory of a cgroup of this version, as one would type it; where the hierarchy is mounted
+ * on the host that reads the report, or its usual place. */
+const char *cgroup_directory(struct report *r, u32 version, const char *path);
+/* What to try, undo and verify for a cgroup whose limit is too low. */
+void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_usage *cg,
+	const char *dir, const char *verify);
+
+/* A rule whose whole state is a struct facts. */
+int facts_rule_init(void *v, const struct view_options *o, struct err *err);
+int facts_rule_feed(void *v, const struct rec *r);
+void facts_rule_reset(void *v);
+void facts_rule_destroy(void *v);
+
+#define FACTS_RULE(report_)                                                         \
+	{                                                                           \
+		.size = sizeof(struct facts), .init = facts_rule_init,              \
+		.feed = facts_rule_feed, .report = (report_),                       \
+		.reset = facts_rule_reset, .destroy = facts_rule_destroy,           \
+	}
+
+#endif

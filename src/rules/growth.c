@@ -1,0 +1,171 @@
+/* A process whose anonymous memory grows steadily. Never called a leak: a cache that warms up or
+ * a working set that builds looks the same for a while. */
+#include <errno.h>
+
+#include "analysis/trend.h"
+#include "base/units.h"
+#include "probes/faults/faults.h"
+#include "probes/processes/processes.h"
+#include "rules/facts.h"
+#include "rules/rules.h"
+
+#define MIN_SAMPLES 8
+#define MIN_SECONDS 4.0
+#define MIN_RATE (256.0 * 1024) /* bytes a second */
+#define MIN_GROWTH (4.0 * 1024 * 1024)
+#define STEADY 0.9 /* R squared */
+
+struct grown {
+	struct trend anon;
+	u32 stack;
+	u64 stack_faults; /* of the code path with the most faults on anonymous memory */
+	u64 faults;	  /* sampled with a stack */
+};
+
+struct state {
+	struct facts facts;
+	struct groups by; /* tgid -> struct grown */
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct state *s = v;
+
+	(void)o;
+	(void)err;
+	facts_init(&s->facts);
+	groups_init(&s->by, sizeof(u32), sizeof(struct grown));
+	return 0;
+}
+
+static int memory_feed(struct state *s, const struct process_memory *m)
+{
+	struct grown *g = groups_get(&s->by, &m->tgid);
+
+	if (!g)
+		return -ENOMEM;
+	if (m->h.time_ns > g->anon.last_ns)
+		trend_add(&g->anon, m->h.time_ns, (double)m->anon_bytes);
+	return 0;
+}
+
+static int fault_feed(struct state *s, const struct faults_agg *r)
+{
+	struct grown *g;
+
+	if (!r->stack || r->map == FAULT_MAP_FILE || !(r->flags & FAULT_WRITE))
+		return 0;
+	g = groups_get(&s->by, &r->tgid);
+	if (!g)
+		return -ENOMEM;
+	g->faults += r->count;
+	if (r->count > g->stack_faults) {
+		g->stack = r->stack;
+		g->stack_faults = r->count;
+	}
+	return 0;
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	struct state *s = v;
+
+	if (r->kind == REC_PROCESS_MEMORY)
+		return memory_feed(s, (const void *)r);
+	if (r->kind == REC_FAULTS_AGG)
+		return fault_feed(s, (const void *)r);
+	return facts_feed(&s->facts, r);
+}
+
+/* Seconds until what is available is used up at this rate. */
+static double seconds_left(const struct state *s, double rate)
+{
+	return (double)facts_last(&s->facts, "MemAvailable") / rate;
+}
+
+struct lines {
+	struct report *r;
+	struct finding *f;
+	int n;
+};
+
+static void stack_line_add_evidence(void *arg, const char *text)
+{
+	struct lines *l = arg;
+
+	if (l->n++ < 3)
+		finding_line(l->r, l->f->evidence, "%s%s", l->n == 1 ? "at " : "   from ", text);
+}
+
+static void tell(struct report *r, const struct state *s, u32 tgid, const struct grown *g)
+{
+	double rate = trend_slope(&g->anon), left = seconds_left(s, rate);
+	double seconds = (double)(g->anon.last_ns - g->anon.first_ns) / 1e9;
+	struct finding *f = report_finding(r, left < 600 ? LEVEL_WARNING : LEVEL_RISK, "growth");
+	struct lines lines = {r, f, 0};
+	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
+
+	if (!f)
+		return;
+	f->title = report_text(r, "%s (pid %u) grows steadily: %s of anonymous memory a second",
+		stream_comm(r->stream, tgid, 0), tgid, fmt_bytes(c, (u64)rate));
+	f->confidence = report_text(r, "medium: a straight line fits (R² %.2f, %llu samples), but %.0f s "
+				       "cannot tell a leak from a cache that fills",
+		trend_fit(&g->anon), g->anon.n, seconds);
+	finding_line(r, f->evidence, "from %s to %s in %.0f s", fmt_bytes(a, (u64)g->anon.first),
+		fmt_bytes(b, (u64)g->anon.last), seconds);
+	if (left < 86400)
+		finding_line(r, f->evidence, "at this rate available memory (%s) lasts %.0f minutes",
+			fmt_bytes(a, facts_last(&s->facts, "MemAvailable")), left / 60);
+	if (g->stack) {
+		finding_line(r, f->evidence, "the code path that touches most new pages (%.0f %% of those "
+					     "sampled):", 100.0 * (double)g->stack_faults / (double)g->faults);
+		stack_lines(r->stream, g->stack, false, stack_line_add_evidence, &lines);
+	}
+	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
+	finding_line(r, f->try_, "Find out where: `memwhy faults --stacks=user --for 30s -p %u`", tgid);
+	finding_line(r, f->undo, "Nothing was changed.");
+	finding_line(r, f->verify, "`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);
+}
+
+static int report(void *v, struct report *r)
+{
+	struct state *s = v;
+
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct grown *g = groups_value(&s->by, i);
+		double seconds = (double)(g->anon.last_ns - g->anon.first_ns) / 1e9;
+
+		if (g->anon.n < MIN_SAMPLES || seconds < MIN_SECONDS || trend_fit(&g->anon) < STEADY)
+			continue;
+		if (trend_slope(&g->anon) < MIN_RATE || g->anon.last - g->anon.first < MIN_GROWTH)
+			continue;
+		tell(r, s, *(const u32 *)groups_key(&s->by, i), g);
+	}
+	return 0;
+}
+
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	groups_clear(&s->by);
+	facts_reset(&s->facts);
+}
+
+static void destroy(void *v)
+{
+	struct state *s = v;
+
+	groups_free(&s->by);
+	facts_free(&s->facts);
+}
+
+const struct view rule_growth = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

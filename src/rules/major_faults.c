@@ -1,0 +1,144 @@
+/* Page faults that had to read from a disk or from swap: who waits, and for which. */
+#include <errno.h>
+
+#include "base/units.h"
+#include "probes/faults/faults.h"
+#include "rules/facts.h"
+#include "rules/rules.h"
+
+#define MIN_MAJOR 50 /* fewer happen when any program starts */
+
+struct sums {
+	u64 major, timed, total_ns, max_ns;
+	u64 top_ns; /* of the mapping with the most time */
+	u32 stack;
+	char file[AGG_NAME_LEN];
+};
+
+struct state {
+	struct facts facts;
+	struct groups by; /* tgid -> sums */
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct state *s = v;
+
+	(void)o;
+	(void)err;
+	facts_init(&s->facts);
+	groups_init(&s->by, sizeof(u32), sizeof(struct sums));
+	return 0;
+}
+
+static int feed(void *v, const struct rec *rec)
+{
+	struct state *s = v;
+	const struct faults_agg *r = (const void *)rec;
+	struct sums *t;
+
+	if (rec->kind != REC_FAULTS_AGG)
+		return facts_feed(&s->facts, rec);
+	if (!(r->flags & FAULT_MAJOR))
+		return 0;
+	t = groups_get(&s->by, &r->tgid);
+	if (!t)
+		return -ENOMEM;
+	t->major += r->count;
+	t->timed += r->timed;
+	t->total_ns += r->total_ns;
+	t->max_ns = MAX(t->max_ns, r->max_ns);
+	if (r->total_ns > t->top_ns) {
+		t->top_ns = r->total_ns;
+		__builtin_memcpy(t->file, r->file, sizeof(t->file));
+		t->stack = r->stack;
+	}
+	return 0;
+}
+
+static void tell_swap(struct report *r, struct finding *f, const struct state *s)
+{
+	u64 in = facts_delta(&s->facts, "pswpin"), out = facts_delta(&s->facts, "pswpout");
+
+	finding_line(r, f->evidence, "%llu pages were swapped in and %llu out meanwhile", in, out);
+	f->why = "The working set does not fit: pages are swapped out and needed again soon after.";
+	finding_line(r, f->try_, "Give it more memory, or run less beside it. Lowering vm.swappiness "
+				 "(%llu now) only moves the pressure to the page cache.",
+		facts_last(&s->facts, "vm.swappiness"));
+	finding_line(r, f->undo, "Nothing was changed.");
+}
+
+static void tell_files(struct report *r, struct finding *f, const struct sums *t)
+{
+	if (t->file[0])
+		finding_line(r, f->evidence, "most of the time for the mapped file %.32s", t->file);
+	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
+		 "waited for the disk. Either they were read for the first time, or the page cache "
+		 "cannot hold them.";
+	finding_line(r, f->try_, "If it is the same file again and again: more memory (or a higher "
+				 "cgroup limit) for the page cache.");
+	finding_line(r, f->try_, "If it is the first read: madvise(MADV_WILLNEED), or read() in place "
+				 "of mmap(), lets the kernel read ahead.");
+	finding_line(r, f->undo, "Nothing was changed.");
+}
+
+static void tell(struct report *r, const struct state *s, u32 tgid, const struct sums *t, int level)
+{
+	struct finding *f = report_finding(r, level, "major-faults");
+	const char *comm = stream_comm(r->stream, tgid, 0);
+	char lost[UNIT_BUF], mean[UNIT_BUF], max[UNIT_BUF];
+
+	if (!f)
+		return;
+	f->cost_ns = t->total_ns;
+	f->title = report_text(r, "%s (pid %u) waited %s for page reads: %.1f %% of the time", comm, tgid,
+		fmt_ns(lost, t->total_ns), report_share(r, t->total_ns) * 100);
+	f->confidence = "high: every major fault was counted and timed";
+	finding_line(r, f->evidence, "%llu major faults, %.0f a second: mean %s, worst %s", t->major,
+		(double)t->major / report_seconds(r), fmt_ns(mean, t->total_ns / MAX(t->timed, 1ULL)),
+		fmt_ns(max, t->max_ns));
+	if (facts_delta(&s->facts, "pswpin") * 2 > t->major)
+		tell_swap(r, f, s);
+	else
+		tell_files(r, f, t);
+	finding_line(r, f->verify, "`memwhy faults --by mapping --for 30s -p %u`", tgid);
+}
+
+static int report(void *v, struct report *r)
+{
+	struct state *s = v;
+
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct sums *t = groups_value(&s->by, i);
+		int level = share_level(report_share(r, t->total_ns), 0.05, 0.2, 0.6);
+
+		if (level > LEVEL_NOTE && t->major >= MIN_MAJOR)
+			tell(r, s, *(const u32 *)groups_key(&s->by, i), t, level);
+	}
+	return 0;
+}
+
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	groups_clear(&s->by);
+	facts_reset(&s->facts);
+}
+
+static void destroy(void *v)
+{
+	struct state *s = v;
+
+	groups_free(&s->by);
+	facts_free(&s->facts);
+}
+
+const struct view rule_major_faults = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

@@ -1,0 +1,41 @@
+/* What rules say alike: shares of the interval, levels, cgroup limits. See facts.h. */
+#include <string.h>
+
+#include "rules/facts.h"
+
+double report_seconds(const struct report *r)
+{
+	double s = (double)stream_interval_ns(r->stream) / 1e9;
+
+	return s > 0.001 ? s : 0.001;
+}
+
+double report_share(const struct report *r, u64 ns)
+{
+	return (double)ns / 1e9 / report_seconds(r);
+}
+
+int share_level(double share, double risk, double warning, double critical)
+{
+	return share >= critical  ? LEVEL_CRITICAL
+	       : share >= warning ? LEVEL_WARNING
+	       : share >= risk	  ? LEVEL_RISK
+				  : -1;
+}
+
+const char *cgroup_directory(struct report *r, u32 version, const char *path)
+{
+	return report_text(r, "/sys/fs/cgroup%s%s", version == 1 ? "/memory" : "",
+		strcmp(path, "/") ? path : "");
+}
+
+void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_usage *cg,
+	const char *dir, const char *verify)
+{
+	const char *file = cg->version == 1 ? "memory.limit_in_bytes" : "memory.max";
+
+	finding_line(r, f->try_, "Raise the limit by half, or shrink what runs inside:");
+	finding_line(r, f->try_, "`echo %llu > %s/%s`", cg->limit_bytes / 2 * 3, dir, file);
+	finding_line(r, f->undo, "`echo %llu > %s/%s`", cg->limit_bytes, dir, file);
+	finding_line(r, f->verify, "`memwhy %s --for 30s -g %s`", verify, dir);
+}

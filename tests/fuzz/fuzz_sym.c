@@ -1,0 +1,164 @@
+/*
+ * Fuzzing src/sym. The first byte chooses: 'k' the kernel's symbols, 'e' an ELF file with all
+ * that hangs on it (symbols, DWARF, mini debug data), 'd' a mangled name, 'm' text of maps. The
+ * rest is that text or file.
+ *
+ * clang -g -O1 -fsanitize=fuzzer,address,undefined …
+ */
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "sym/demangle.h"
+#include "sym/kallsyms.h"
+#include "sym/process_map.h"
+#include "sym/symbolizer.h"
+
+#define ADDRESSES 256
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void fuzz_kallsyms(const char *text, size_t n)
+{
+	struct kallsyms k = {};
+	struct kallsyms_hit hit;
+	struct err err;
+	size_t piece = 1 + (n ? (u8)text[0] : 0);
+	int rc = 0;
+
+	for (size_t at = 0; at < n && !rc; at += piece)
+		rc = kallsyms_feed(&k, text + at, MIN(piece, n - at));
+	if (!rc && !kallsyms_finish(&k, &err)) {
+		for (size_t i = 0; i < k.list.n; i++) {
+			if (kallsyms_find(&k, k.list.v[i].address, &hit))
+				continue;
+			if (hit.offset || (hit.module && hit.module[0] != '['))
+				abort();
+		}
+		kallsyms_find(&k, ~0ULL, &hit);
+		kallsyms_find(&k, 0, &hit);
+	}
+	kallsyms_free(&k);
+}
+
+static int memfd_of(const void *data, size_t n)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, data, n) != (ssize_t)n)
+		abort();
+	return fd;
+}
+
+static void frames_touch(const struct sym_frames *frames)
+{
+	size_t bytes = 0;
+
+	if (!frames->n || frames->v[frames->n - 1].inlined)
+		abort();
+	for (size_t i = 0; i < frames->n; i++) {
+		const struct sym_frame *f = &frames->v[i];
+
+		bytes += strlen(f->module);
+		bytes += f->function ? strlen(f->function) : 0;
+		bytes += f->file ? strlen(f->file) : 0;
+	}
+	__asm__ volatile("" ::"r"(bytes));
+}
+
+static void fuzz_elf(const void *data, size_t n)
+{
+	struct sym_options opts = {
+		.dwarf = true,
+		.max_debug_bytes = 16 << 20,
+		.max_debug_ns = 2 * NSEC_PER_SEC,
+		.max_debug_growth = 1ULL << 30,
+	};
+	struct module_table *modules;
+	struct symbolizer *s;
+	struct sym_frames frames;
+	struct module_sight sight = {.pid = getpid()};
+	char path[32];
+	int fd = memfd_of(data, n);
+	u32 id;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	sight.path = path;
+	if (module_table_new(0, &modules) || symbolizer_open(&opts, modules, &s))
+		abort();
+	if (module_table_sight(modules, &sight, &id))
+		abort();
+	for (u64 i = 0; i < ADDRESSES; i++) {
+		u64 offset = i * (n / ADDRESSES + 1);
+
+		if (symbolizer_resolve_user(s, id, offset, i & 1, &frames))
+			abort();
+		frames_touch(&frames);
+	}
+	symbolizer_close(s);
+	module_table_free(modules);
+	close(fd);
+}
+
+static void fuzz_demangle(const char *text, size_t n)
+{
+	char *name = strndup(text, n), *readable;
+
+	if (!name)
+		return;
+	readable = demangle(name);
+	if (readable && strlen(readable) > DEMANGLE_OUT_MAX)
+		abort();
+	free(readable);
+	free(name);
+}
+
+static void fuzz_maps(const char *text, size_t n)
+{
+	struct module_table *modules;
+	struct process_map map, child = {};
+	struct map_hit hit;
+	char *copy = strndup(text, n);
+
+	if (!copy || module_table_new(4, &modules))
+		abort();
+	/* No process: paths must not lead to files of this host. */
+	process_map_init(&map, modules, 0x7ffffff0);
+	process_map_parse(&map, copy);
+	process_map_fork(&child, &map);
+	for (u64 at = 0; at < 0x20000; at += 0x1000) {
+		if (!process_map_find(&map, at, &hit) && !module_table_get(modules, hit.module))
+			abort();
+	}
+	process_map_remove(&map, 0x3000, 0x5000);
+	if (!process_map_find(&map, 0x4000, &hit))
+		abort();
+	process_map_free(&map);
+	process_map_free(&child);
+	module_table_free(modules);
+	free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *rest = (const char *)data + 1;
+
+	if (!size)
+		return 0;
+	switch (data[0]) {
+	case 'k':
+		fuzz_kallsyms(rest, size - 1);
+		break;
+	case 'e':
+		fuzz_elf(rest, size - 1);
+		break;
+	case 'd':
+		fuzz_demangle(rest, size - 1);
+		break;
+	case 'm':
+		fuzz_maps(rest, size - 1);
+		break;
+	}
+	return 0;
+}

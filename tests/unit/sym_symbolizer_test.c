@@ -1,0 +1,410 @@
+/* The symbolizer: return addresses, budgets, separate debug files and what they may lead to. */
+#include "data/sym/helpers.h"
+
+#include "sym/elfsym.h"
+#include "sym/kallsyms.h"
+#include "sym/vdso.h"
+
+#define NEEDS(condition)                                            \
+	do {                                                        \
+		if (!(condition))                                   \
+			skip_because("a tool does not work here");  \
+	} while (0)
+
+/* The address and size of a function in a file of the scratch directory that has symbols. */
+static struct elf_symbol symbol_of(const char *file, const char *name)
+{
+	_cleanup_elf_symbols_ struct elf_symbols s = {};
+	_cleanup_elf_file_ struct elf_file elf = elf_of(in_scratch(file));
+	struct sym_budget budget;
+
+	budget_init(&budget, 1 << 24, 1, 1);
+	assert_int_equal(elf_symbols_add(&s, &elf, SHT_SYMTAB, &budget), 0);
+	for (size_t i = 0; i < s.list.n; i++) {
+		if (!strcmp(s.list.v[i].name, name))
+			return s.list.v[i];
+	}
+	fail_msg("no %s in %s", name, file);
+	return (struct elf_symbol){};
+}
+
+/* Frames of an address of a program in the scratch directory. */
+static struct sym_frames resolve(
+	struct world *w, const char *program, u64 address, unsigned int flags)
+{
+	_cleanup_elf_file_ struct elf_file elf = elf_of(in_scratch(program));
+	u32 module = world_module(w, in_scratch(program));
+	struct sym_frames frames;
+
+	assert_int_equal(symbolizer_resolve_user(
+				 w->syms, module, offset_of(&elf, address), flags, &frames),
+		0);
+	assert_true(frames.n > 0);
+	assert_false(frames.v[frames.n - 1].inlined);
+	return frames;
+}
+
+static struct sym_module_info info_of(struct world *w, const char *program)
+{
+	struct sym_module_info info;
+
+	assert_int_equal(symbolizer_module_info(
+				 w->syms, world_module(w, in_scratch(program)), &info),
+		0);
+	return info;
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+	size_t n = strlen(text), m = strlen(tail);
+
+	return n >= m && !strcmp(text + n - m, tail);
+}
+
+/* A call that does not return may be the last instruction of a function: the address to return
+ * to is then in the next function. */
+static void return_address(void **state)
+{
+	_cleanup_world_ struct world w = {};
+	struct elf_symbol die, next;
+	struct sym_frames frames;
+
+	(void)state;
+	NEEDS(build("gcc", "-O1 -g -fno-reorder-functions -falign-functions=1", "noreturn.c",
+		"prog"));
+	w = world_new(NULL);
+	die = symbol_of("prog", "calls_last");
+	next = symbol_of("prog", "follows");
+	assert_int_equal(die.address + die.size, next.address);
+	frames = resolve(&w, "prog", next.address, SYM_RETURN_ADDRESS);
+	assert_string_equal(frames.v[0].function, "calls_last");
+	assert_int_equal(frames.v[0].offset, die.size);
+	frames = resolve(&w, "prog", next.address, 0);
+	assert_string_equal(frames.v[0].function, "follows");
+	assert_int_equal(frames.v[0].offset, 0);
+	assert_true(ends_with(frames.v[0].file, "/noreturn.c"));
+}
+
+static void answers_are_kept(void **state)
+{
+	_cleanup_world_ struct world w = {};
+	struct sym_frames a, b;
+	struct elf_symbol fn;
+
+	(void)state;
+	NEEDS(build("gcc", "-O2 -g", "inlined.c", "prog"));
+	w = world_new(NULL);
+	fn = symbol_of("prog", "hash_text");
+	a = resolve(&w, "prog", fn.address + 2, 0);
+	b = resolve(&w, "prog", fn.address + 2, 0);
+	assert_ptr_equal(a.v, b.v);
+	assert_string_equal(a.v[0].module, in_scratch("prog"));
+	assert_int_equal(info_of(&w, "prog").source, SYM_DWARF);
+	assert_false(symbolizer_exhausted(w.syms));
+}
+
+static void ids(void **state)
+{
+	_cleanup_world_ struct world w = world_new(NULL);
+	struct sym_frames frames;
+
+	(void)state;
+	assert_int_equal(symbolizer_resolve_user(w.syms, 12345, 0, 0, &frames), -ENOENT);
+	assert_int_equal(symbolizer_resolve_user(w.syms, MODULE_ID_ANON, 0x1234, 0, &frames), 0);
+	assert_int_equal(frames.n, 1);
+	assert_null(frames.v[0].function);
+	assert_string_equal(frames.v[0].module, "[anon]");
+	assert_int_equal(frames.v[0].offset, 0x1234);
+	assert_int_equal(
+		symbolizer_resolve_user(w.syms, MODULE_ID_UNKNOWN, 0, SYM_RETURN_ADDRESS, &frames),
+		0);
+	assert_string_equal(frames.v[0].module, "[unknown]");
+}
+
+/* Without room for debug information the symbol table is used; without room for that, nothing. */
+static void budgets(void **state)
+{
+	struct sym_options table = {.dwarf = true, .max_debug_bytes = 8000};
+	struct sym_options nothing = {.dwarf = true, .max_debug_bytes = 100};
+	struct sym_options no_time = {.dwarf = true, .max_debug_ns = 1};
+	struct sym_options no_dwarf = {};
+	struct elf_symbol fn;
+
+	(void)state;
+	NEEDS(build("gcc", "-O2 -g3", "inlined.c", "prog"));
+	fn = symbol_of("prog", "hash_text");
+	{
+		_cleanup_world_ struct world w = world_new(&table);
+
+		assert_string_equal(
+			resolve(&w, "prog", fn.address + 2, 0).v[0].function, "hash_text");
+		assert_int_equal(info_of(&w, "prog").source, SYM_TABLE);
+		assert_int_equal(info_of(&w, "prog").debug_error, -EFBIG);
+	}
+	{
+		_cleanup_world_ struct world w = world_new(&nothing);
+
+		assert_null(resolve(&w, "prog", fn.address + 2, 0).v[0].function);
+		assert_int_equal(info_of(&w, "prog").source, SYM_NONE);
+	}
+	{
+		_cleanup_world_ struct world w = world_new(&no_time);
+
+		assert_string_equal(
+			resolve(&w, "prog", fn.address + 2, 0).v[0].function, "hash_text");
+		assert_true(symbolizer_exhausted(w.syms));
+	}
+	{
+		_cleanup_world_ struct world w = world_new(&no_dwarf);
+		struct sym_frames frames = resolve(&w, "prog", fn.address + 2, 0);
+
+		assert_string_equal(frames.v[0].function, "hash_text");
+		assert_int_equal(frames.v[0].source, SYM_TABLE);
+		assert_null(frames.v[0].file);
+	}
+}
+
+/* A stripped program beside its debug file; wrong: the debug file is of another build. */
+static void link_crc(void **state)
+{
+	struct elf_symbol fn;
+
+	(void)state;
+	NEEDS(have("objcopy") && build("gcc", "-O2 -g -Wl,--build-id=none", "inlined.c", "full"));
+	fn = symbol_of("full", "hash_text");
+	assert_int_equal(run("objcopy --only-keep-debug full p.debug && objcopy -S full prog && "
+			     "objcopy --add-gnu-debuglink=p.debug prog"),
+		0);
+	{
+		_cleanup_world_ struct world w = world_new(NULL);
+		struct sym_frames frames = resolve(&w, "prog", fn.address + 2, 0);
+
+		assert_string_equal(frames.v[frames.n - 1].function, "hash_text");
+		assert_int_equal(info_of(&w, "prog").source, SYM_DWARF);
+	}
+	assert_int_equal(run("printf x >>p.debug"), 0);
+	{
+		_cleanup_world_ struct world w = world_new(NULL);
+
+		assert_null(resolve(&w, "prog", fn.address + 2, 0).v[0].function);
+		assert_int_equal(info_of(&w, "prog").source, SYM_DYNAMIC);
+	}
+}
+
+/* With a build-id in both files that is what counts, even where the CRC is out of date. */
+static void link_build_id(void **state)
+{
+	struct elf_symbol fn;
+
+	(void)state;
+	NEEDS(have("objcopy") &&
+		build("gcc", "-O2 -g -Wl,--build-id=0x1111222233334444", "inlined.c", "full") &&
+		build("gcc", "-O2 -g -Wl,--build-id=0x5555", "inlined.c", "other"));
+	fn = symbol_of("full", "hash_text");
+	assert_int_equal(run("objcopy --only-keep-debug full p.debug && objcopy -S full prog && "
+			     "objcopy --add-gnu-debuglink=p.debug prog && printf x >>p.debug"),
+		0);
+	{
+		_cleanup_world_ struct world w = world_new(NULL);
+		const struct module *m;
+
+		resolve(&w, "prog", fn.address + 2, 0);
+		assert_int_equal(info_of(&w, "prog").source, SYM_DWARF);
+		m = module_table_get(w.modules, world_module(&w, in_scratch("prog")));
+		assert_int_equal(m->build_id_len, 8);
+		assert_memory_equal(m->build_id, "\x11\x11\x22\x22\x33\x33\x44\x44", 8);
+	}
+	assert_int_equal(run("objcopy --only-keep-debug other p.debug"), 0);
+	{
+		_cleanup_world_ struct world w = world_new(NULL);
+
+		assert_int_equal(info_of(&w, "prog").source, SYM_DYNAMIC);
+	}
+}
+
+/* What a program says about shared debug information must not make us open a FIFO. */
+static void alt_link_to_fifo(void **state)
+{
+	_cleanup_world_ struct world w = {};
+	struct elf_symbol fn;
+	char link[256];
+	int n;
+
+	(void)state;
+	NEEDS(have("objcopy") && build("gcc", "-O2 -g", "inlined.c", "prog"));
+	w = world_new(NULL);
+	assert_int_equal(mkfifo(in_scratch("alt"), 0600), 0);
+	n = snprintf(link, sizeof(link), "%s%c%s", in_scratch("alt"), 0, "build-id");
+	file_write(in_scratch("link"), link, (size_t)n);
+	assert_int_equal(run("objcopy --add-section .gnu_debugaltlink=link prog"), 0);
+	fn = symbol_of("prog", "hash_text");
+	alarm(20);
+	assert_string_equal(
+		resolve(&w, "prog", fn.address + 2, 0).v[0].source == SYM_DWARF ? "ok" : "no",
+		"ok");
+	alarm(0);
+}
+
+/* Split DWARF: lines are there, and the .dwo file is not opened. */
+static void split_dwarf(void **state)
+{
+	_cleanup_world_ struct world w = {};
+	struct sym_frames frames;
+	struct elf_symbol fn;
+
+	(void)state;
+	NEEDS(build("gcc", "-O2 -g -gsplit-dwarf", "inlined.c", "prog"));
+	w = world_new(NULL);
+	assert_int_equal(run("for f in *.dwo; do rm \"$f\" && mkfifo \"$f\"; done"), 0);
+	fn = symbol_of("prog", "hash_text");
+	alarm(20);
+	frames = resolve(&w, "prog", fn.address + 2, 0);
+	alarm(0);
+	assert_string_equal(frames.v[0].function, "hash_text");
+	assert_true(frames.v[0].line > 0);
+	assert_true(ends_with(frames.v[0].file, "inlined.c"));
+}
+
+/* Whether a call of that name was inlined into a function. */
+static bool has_inlined(
+	struct world *w, const char *program, const struct elf_symbol *fn, const char *name)
+{
+	for (u64 i = 0; i < fn->size; i++) {
+		struct sym_frames frames = resolve(w, program, fn->address + i, 0);
+
+		if (frames.n > 1 && frames.v[0].function && !strcmp(frames.v[0].function, name))
+			return true;
+	}
+	return false;
+}
+
+/* dwz moves what debug files share into a file of their own, names of inlined functions among
+ * it. When that is gone the rest must still do, and it must not be waited for. */
+static void alt_file(void **state)
+{
+	struct sym_frames frames;
+	struct elf_symbol fn;
+
+	(void)state;
+	if (!have("dwz"))
+		skip_because("no dwz here");
+	NEEDS(build("gcc", "-O2 -g", "inlined.c", "one") &&
+		build("gcc", "-O2 -g -DOTHER", "inlined.c", "two"));
+	assert_int_equal(run("dwz -m shared.debug one two"), 0);
+	fn = symbol_of("one", "hash_text");
+	{
+		_cleanup_world_ struct world w = world_new(NULL);
+
+		assert_true(has_inlined(&w, "one", &fn, "mix"));
+	}
+	assert_int_equal(run("rm shared.debug && mkfifo shared.debug"), 0);
+	{
+		_cleanup_world_ struct world w = world_new(NULL);
+
+		alarm(20);
+		assert_false(has_inlined(&w, "one", &fn, "mix"));
+		alarm(0);
+		frames = resolve(&w, "one", fn.address + 2, 0);
+		assert_string_equal(frames.v[frames.n - 1].function, "hash_text");
+		assert_true(frames.v[0].line > 0);
+	}
+}
+
+/* Debug information for lines only has no names for linkers, hence no namespaces. */
+static void lines_only(void **state)
+{
+	_cleanup_world_ struct world w = {};
+	struct sym_frames frames;
+	struct elf_symbol fn;
+
+	(void)state;
+	NEEDS(build("clang++", "-std=c++17 -O1 -gline-tables-only", "templates.cc", "prog"));
+	w = world_new(NULL);
+	fn = symbol_of("prog", "_ZNK4shop6basket5priceEv");
+	frames = resolve(&w, "prog", fn.address + 1, 0);
+	assert_string_equal(frames.v[frames.n - 1].function, "shop::basket::price");
+	assert_true(frames.v[frames.n - 1].line > 0);
+}
+
+static void vdso(void **state)
+{
+	_cleanup_world_ struct world w = {};
+	_cleanup_elf_symbols_ struct elf_symbols s = {};
+	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
+	struct sym_frames frames;
+	struct sym_budget budget;
+	const struct elf_symbol *fn;
+	void *image;
+	size_t size;
+
+	(void)state;
+	if (vdso_read(&image, &size))
+		skip_because("this kernel gives no vdso");
+	w = world_new(NULL);
+	assert_int_equal(elf_image_open(image, size, &file), 0);
+	budget_init(&budget, 1 << 20, 1, 1);
+	assert_int_equal(elf_symbols_add(&s, &file, SHT_DYNSYM, &budget), 0);
+	assert_int_equal(elf_symbols_finish(&s), 0);
+	assert_true(s.list.n > 0);
+	fn = &s.list.v[0];
+	assert_int_equal(symbolizer_resolve_user(w.syms, MODULE_ID_VDSO,
+				 offset_of(&file, fn->address), 0, &frames),
+		0);
+	assert_non_null(frames.v[0].function);
+	assert_string_equal(frames.v[0].module, "[vdso]");
+}
+
+static void kernel(void **state)
+{
+	_cleanup_world_ struct world w = {};
+	_cleanup_kallsyms_ struct kallsyms k;
+	struct sym_frames frames, again;
+	struct err err = {};
+	int rc = kallsyms_load(&k, &err);
+	u64 at;
+
+	(void)state;
+	w = world_new(NULL);
+	assert_int_equal(symbolizer_load_kernel(w.syms, NULL), rc);
+	assert_int_equal(symbolizer_resolve_kernel(w.syms, 0x1234, 0, &frames), 0);
+	assert_null(frames.v[0].function);
+	assert_string_equal(frames.v[0].module, "[kernel]");
+	assert_int_equal(frames.v[0].offset, 0x1234);
+	if (rc) {
+		world_free(&w);
+		skip_because("%s", err.msg);
+	}
+	at = k.list.v[10].address;
+	assert_int_equal(symbolizer_resolve_kernel(w.syms, at, 0, &frames), 0);
+	assert_string_equal(frames.v[0].function, k.names.buf + k.list.v[10].name);
+	assert_int_equal(frames.v[0].offset, 0);
+	assert_int_equal(frames.v[0].source, SYM_KERNEL);
+	assert_int_equal(symbolizer_resolve_kernel(w.syms, at, SYM_RETURN_ADDRESS, &again), 0);
+	assert_string_equal(again.v[0].function, k.names.buf + k.list.v[9].name);
+	assert_int_equal(again.v[0].offset, at - k.list.v[9].address);
+	/* Loading again leaves what was handed out as it was. */
+	assert_int_equal(symbolizer_load_kernel(w.syms, NULL), 0);
+	assert_int_equal(symbolizer_resolve_kernel(w.syms, at, 0, &again), 0);
+	assert_ptr_not_equal(again.v, frames.v);
+	assert_ptr_equal(again.v[0].function, frames.v[0].function);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(return_address, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(answers_are_kept, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(ids, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(budgets, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(link_crc, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(link_build_id, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(alt_link_to_fifo, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(split_dwarf, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(alt_file, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(lines_only, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(vdso, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(kernel, scratch_setup, scratch_teardown),
+	};
+
+	return cmocka_run_group_tests_name("sym_symbolizer", tests, NULL, NULL);
+}
