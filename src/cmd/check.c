@@ -26,7 +26,7 @@ static void conclude(struct report *r)
 		r->verdict = report_text(r, "Nothing is wrong with memory here, as far as %.0f s tell.",
 			seconds);
 	if (!r->findings.n)
-		report_next(r, "`memwhy check --for 5m` looks longer; `memwhy doctor` tells what it can see");
+		report_next(r, "Look longer: `memwhy check --for 5m`");
 }
 
 static int fail_level(const struct options *o, int *ret, struct err *err)

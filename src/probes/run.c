@@ -20,6 +20,7 @@ struct probe_run {
 		const struct probe_table *table;
 	} ctx[PROBE_TABLES];
 	int stacks; /* descriptor of the stack map */
+	bool stopped;
 	void *state; /* of the sampler */
 	u64 next_sample_ns;
 };
@@ -196,9 +197,9 @@ static int losses_send(struct probe_run *run)
 	if (lost)
 		snprintf(reason, sizeof(reason), "%s", n.lost_ring ? "ring full: larger --ring-size"
 								   : "table full: narrower scope");
-	if (n.lost_stack)
+	if (run->stopped && n.lost_stack)
 		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack", n.lost_stack);
-	if (n.lost_scope)
+	if (run->stopped && n.lost_scope)
 		capture_note(run->c, NOTE_WARNING, "%llu children could not be followed", n.lost_scope);
 	return capture_loss(run->c, n.seen, delivered, lost, reason);
 }
@@ -218,6 +219,7 @@ int probe_drain(struct probe_run *run)
 
 void probe_stop(struct probe_run *run)
 {
+	run->stopped = true;
 	if (run->attached)
 		attach_stop(run->attached);
 }

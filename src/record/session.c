@@ -162,10 +162,11 @@ static int session_drain(struct session *s)
 	return rc;
 }
 
-/* Everything a reader needs to make sense of what was sent so far, then the mark. */
-static int session_mark(struct session *s, u16 kind)
+/* Everything a reader needs to make sense of what was sent so far, then the mark, which bears the
+ * time when counting ended: naming takes some more. */
+static int session_mark(struct session *s, u16 kind, u64 time_ns)
 {
-	struct rec_tick tick = REC_INIT(struct rec_tick, kind, 0);
+	struct rec_tick tick = REC_INIT(struct rec_tick, kind, time_ns);
 	struct rec_cost cost;
 	int rc = names_symbolize(s->c.names);
 
@@ -200,7 +201,7 @@ static int session_timers(struct session *s)
 	}
 	if (!rc && now >= s->tick_ns) {
 		rc = session_drain(s);
-		rc = rc ? rc : session_mark(s, REC_TICK);
+		rc = rc ? rc : session_mark(s, REC_TICK, now);
 		rc = rc || !s->cfg->on_tick ? rc : s->cfg->on_tick(s->cfg->arg);
 		s->tick_ns += s->cfg->interval_ns;
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
@@ -233,12 +234,13 @@ static int session_loop(struct session *s)
 
 static int session_finish(struct session *s)
 {
+	u64 end_ns = clock_mono_ns();
 	int rc;
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		probe_stop(s->runs[i]);
 	rc = session_drain(s);
-	return rc ? rc : session_mark(s, REC_END);
+	return rc ? rc : session_mark(s, REC_END, end_ns);
 }
 
 static void session_close(struct session *s)

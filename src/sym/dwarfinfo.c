@@ -67,6 +67,37 @@ static void *empty_dwarf_new(void)
 	return e;
 }
 
+/* libdw reads the file names of lines from .debug_line_str up to a NUL that need not be there. */
+static bool strings_end(const struct elf_file *file)
+{
+	static const char *const names[] = {
+		".debug_str", ".debug_line_str", ".zdebug_str", ".zdebug_line_str"};
+	struct elf_section section;
+	Elf_Data *data;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (elf_section_find(file, names[i], &section) || !section.header.sh_size)
+			continue;
+		if (elf_section_data(&section, UINT64_MAX, &data) || !data->d_size)
+			return false;
+		if (((char *)data->d_buf)[data->d_size - 1])
+			return false;
+	}
+	return true;
+}
+
+/* All debug sections are read into memory by this, and decompressed. */
+static Dwarf *dwarf_start(const struct elf_file *file)
+{
+	Dwarf *dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+
+	if (dwarf && !strings_end(file)) {
+		dwarf_end(dwarf);
+		return NULL;
+	}
+	return dwarf;
+}
+
 static int alt_attach(struct dwarf_info *info)
 {
 	u64 bytes = info->alt.elf ? elf_file_debug_bytes(&info->alt) : 0;
@@ -75,7 +106,7 @@ static int alt_attach(struct dwarf_info *info)
 
 	if (bytes && !budget_take(info->budget, bytes)) {
 		info->bytes += bytes;
-		info->alt_dwarf = dwarf_begin_elf(info->alt.elf, DWARF_C_READ, NULL);
+		info->alt_dwarf = dwarf_start(&info->alt);
 	}
 	if (!info->alt_dwarf) {
 		elf_file_close(&info->alt);
@@ -85,7 +116,7 @@ static int alt_attach(struct dwarf_info *info)
 		rc = elf_image_open(image, sizeof(struct empty_dwarf), &info->alt);
 		if (rc)
 			return rc;
-		info->alt_dwarf = dwarf_begin_elf(info->alt.elf, DWARF_C_READ, NULL);
+		info->alt_dwarf = dwarf_start(&info->alt);
 	}
 	if (!info->alt_dwarf)
 		return -ENOEXEC;
@@ -140,10 +171,9 @@ static int dwarf_info_start(struct dwarf_info *info, bool alt_linked)
 	if (rc)
 		return rc;
 	info->bytes = bytes;
-	info->dwarf = dwarf_begin_elf(info->file.elf, DWARF_C_READ, NULL);
+	info->dwarf = dwarf_start(&info->file);
 	if (!info->dwarf)
 		return -ENOEXEC;
-	/* All debug sections are in memory now. */
 	info->line_section = line_section_find(&info->file);
 	elf_file_release_fd(&info->file);
 	rc = alt_linked ? alt_attach(info) : 0;
