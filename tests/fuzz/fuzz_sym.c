@@ -1,15 +1,18 @@
 /*
  * Fuzzing src/sym. The first byte chooses: 'k' the kernel's symbols, 'e' an ELF file with all
- * that hangs on it (symbols, DWARF, mini debug data), 'd' a mangled name, 'm' text of maps. The
- * rest is that text or file.
+ * that hangs on it (symbols, DWARF, mini debug data), 'w' the content of the debug sections, around
+ * which a sound ELF file is made (else few inputs would get that far), 'd' a mangled name, 'm'
+ * text of maps.
  *
  * clang -g -O1 -fsanitize=fuzzer,address,undefined …
  */
+#include <elf.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "sym/demangle.h"
 #include "sym/kallsyms.h"
 #include "sym/process_map.h"
@@ -67,7 +70,7 @@ static void frames_touch(const struct sym_frames *frames)
 	__asm__ volatile("" ::"r"(bytes));
 }
 
-static void fuzz_elf(const void *data, size_t n)
+static void fuzz_elf(const void *data, size_t n, u64 step)
 {
 	struct sym_options opts = {
 		.dwarf = true,
@@ -90,15 +93,87 @@ static void fuzz_elf(const void *data, size_t n)
 	if (module_table_sight(modules, &sight, &id))
 		abort();
 	for (u64 i = 0; i < ADDRESSES; i++) {
-		u64 offset = i * (n / ADDRESSES + 1);
-
-		if (symbolizer_resolve_user(s, id, offset, i & 1, &frames))
+		if (symbolizer_resolve_user(s, id, i * step, i & 1, &frames))
 			abort();
 		frames_touch(&frames);
 	}
 	symbolizer_close(s);
 	module_table_free(modules);
 	close(fd);
+}
+
+static const char *const debug_sections[] = {".debug_info", ".debug_abbrev", ".debug_line",
+	".debug_str", ".debug_line_str", ".debug_ranges", ".debug_rnglists", ".debug_addr"};
+#define DEBUG_SECTIONS ARRAY_SIZE(debug_sections)
+
+/* A program that is all code, at address 0, and the given sections. */
+struct wrapper {
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	Elf64_Shdr sections[DEBUG_SECTIONS + 2];
+	char names[256];
+	char code[8192];
+};
+
+static void wrapper_init(struct wrapper *w)
+{
+	*w = (struct wrapper){
+		.header = {
+			.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			.e_type = ET_DYN,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_phoff = offsetof(struct wrapper, segment),
+			.e_shoff = offsetof(struct wrapper, sections),
+			.e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_phnum = 1,
+			.e_shentsize = sizeof(Elf64_Shdr),
+			.e_shnum = DEBUG_SECTIONS + 2,
+			.e_shstrndx = DEBUG_SECTIONS + 1,
+		},
+		.segment = {
+			.p_type = PT_LOAD,
+			.p_flags = PF_X | PF_R,
+			.p_offset = 0,
+			.p_vaddr = 0,
+			.p_filesz = sizeof(*w),
+		},
+		.sections[DEBUG_SECTIONS + 1] = {
+			.sh_type = SHT_STRTAB,
+			.sh_offset = offsetof(struct wrapper, names),
+			.sh_size = sizeof(w->names),
+		},
+	};
+}
+
+/* Each section's length stands before the first one, in two bytes each. */
+static void fuzz_dwarf(const u8 *data, size_t n)
+{
+	struct str file = {};
+	struct wrapper w;
+	size_t at = 2 * DEBUG_SECTIONS, name_at = 1;
+
+	if (n < at)
+		return;
+	wrapper_init(&w);
+	for (size_t i = 0; i < DEBUG_SECTIONS; i++) {
+		size_t len = MIN((size_t)(data[2 * i] | data[2 * i + 1] << 8), n - at);
+
+		w.sections[i + 1] = (Elf64_Shdr){
+			.sh_type = len ? SHT_PROGBITS : SHT_NOBITS,
+			.sh_name = (u32)name_at,
+			.sh_offset = sizeof(w) + at - 2 * DEBUG_SECTIONS,
+			.sh_size = len,
+		};
+		strcpy(w.names + name_at, debug_sections[i]);
+		name_at += strlen(debug_sections[i]) + 1;
+		at += len;
+	}
+	str_addn(&file, (const char *)&w, sizeof(w));
+	str_addn(&file, (const char *)data + 2 * DEBUG_SECTIONS, n - 2 * DEBUG_SECTIONS);
+	fuzz_elf(file.buf, file.len, 8);
+	str_free(&file);
 }
 
 static void fuzz_demangle(const char *text, size_t n)
@@ -151,7 +226,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_kallsyms(rest, size - 1);
 		break;
 	case 'e':
-		fuzz_elf(rest, size - 1);
+		fuzz_elf(rest, size - 1, size / ADDRESSES + 1);
+		break;
+	case 'w':
+		fuzz_dwarf(data + 1, size - 1);
 		break;
 	case 'd':
 		fuzz_demangle(rest, size - 1);

@@ -1,0 +1,221 @@
+/* Strings, units, options, sums: what everything else stands on. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/hist.h"
+#include "analysis/trend.h"
+#include "base/closest.h"
+#include "base/groups.h"
+#include "base/json.h"
+#include "base/opt.h"
+#include "base/str.h"
+#include "base/units.h"
+
+static void test_escape(void **unused)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+		{"plain", "plain"},
+		{"\x1b[31mred", "\\x1b[31mred"},
+		{"a\nb\tc", "a\\nb\\tc"},
+		{"back\\slash", "back\\\\slash"},
+		{"\xff\xc3", "\\xff\\xc3"},
+		{"\xc2\x9b" "31m", "\\xc2\\x9b" "31m"}, /* CSI as a C1 control */
+		{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+		{"\xed\xa0\x80", "\\xed\\xa0\\x80"}, /* a surrogate */
+		{"\x7f", "\\x7f"},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_str_ struct str s = {};
+
+		str_add_escaped(&s, cases[i].in);
+		assert_string_equal(str_get(&s), cases[i].out);
+	}
+}
+
+static void test_json_escape(void **unused)
+{
+	_cleanup_str_ struct str s = {};
+	struct json j = {.out = &s};
+
+	(void)unused;
+	json_begin_array(&j);
+	json_str(&j, "a\"b\\c\n\x1b\xff\xc2\x9b");
+	json_f64(&j, 1.0 / 0.0);
+	json_s64(&j, -1);
+	json_end_array(&j);
+	assert_string_equal(str_get(&s), "[\"a\\\"b\\\\c\\n\\u001b\xef\xbf\xbd\\u009b\",null,-1]");
+}
+
+static void test_format(void **unused)
+{
+	char b[UNIT_BUF];
+
+	(void)unused;
+	assert_string_equal(fmt_bytes(b, 0), "0 B");
+	assert_string_equal(fmt_bytes(b, 1023), "1023 B");
+	assert_string_equal(fmt_bytes(b, 1536), "1.50 KiB");
+	assert_string_equal(fmt_bytes(b, 1024 * 1024 - 1), "1.00 MiB");
+	assert_string_equal(fmt_bytes(b, ~0ULL), "16.0 EiB");
+	assert_string_equal(fmt_ns(b, 999), "999 ns");
+	assert_string_equal(fmt_ns(b, 1500), "1.50 us");
+	assert_string_equal(fmt_ns(b, 999999999), "1.00 s");
+	assert_string_equal(fmt_count(b, 9999), "9999");
+	assert_string_equal(fmt_count(b, 123456), "123 k");
+}
+
+static void test_parse(void **unused)
+{
+	static const char *const bad[] = {"", "-1", "x", "1e999", "nan", "inf", "0x10", "1 s", "9e30", "5q"};
+	u64 v = 7;
+
+	(void)unused;
+	assert_int_equal(parse_duration("250ms", &v), 0);
+	assert_int_equal(v, 250000000);
+	assert_int_equal(parse_duration("1.5m", &v), 0);
+	assert_int_equal(v, 90000000000);
+	assert_int_equal(parse_size("64K", &v), 0);
+	assert_int_equal(v, 65536);
+	v = 7;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_true(parse_duration(bad[i], &v) < 0);
+		assert_true(parse_size(bad[i], &v) < 0);
+	}
+	assert_int_equal(parse_u64("18446744073709551616", 0, ~0ULL, &v), -ERANGE);
+	assert_int_equal(parse_u64("12x", 0, 100, &v), -EINVAL);
+	assert_int_equal(parse_u64("101", 0, 100, &v), -ERANGE);
+	assert_int_equal(v, 7); /* untouched on failure */
+}
+
+struct parsed {
+	bool quiet;
+	const char *by, *stacks;
+	u64 time_ns, count;
+};
+
+static const struct opt opts[] = {
+	{"quiet", 'q', OPT_FLAG, offsetof(struct parsed, quiet), NULL, "", NULL},
+	{"by", 0, OPT_STRING, offsetof(struct parsed, by), "KEY", "", NULL},
+	{"stacks", 0, OPT_OPTIONAL, offsetof(struct parsed, stacks), "KIND", "", NULL},
+	{"for", 'f', OPT_DURATION, offsetof(struct parsed, time_ns), "TIME", "", NULL},
+	{"limit", 'n', OPT_COUNT, offsetof(struct parsed, count), "N", "", NULL},
+};
+
+static int parse(struct parsed *p, struct err *err, int *operands, int *rest, int argc, char **argv)
+{
+	const struct opt_set sets[] = {{opts, ARRAY_SIZE(opts)}, {}};
+
+	*p = (struct parsed){};
+	return opt_parse(sets, p, argc, argv, operands, rest, err);
+}
+
+#define PARSE(...)                                                                            \
+	({                                                                                    \
+		char *argv_[] = {"x", __VA_ARGS__, NULL};                                     \
+		parse(&p, &err, &operands, &rest, (int)ARRAY_SIZE(argv_) - 1, argv_);         \
+	})
+
+static void test_options(void **unused)
+{
+	struct err err = {};
+	struct parsed p;
+	int operands, rest;
+
+	(void)unused;
+	assert_int_equal(PARSE("-qf", "2s", "file", "--by=a,b", "--stacks", "--", "-q"), 0);
+	assert_true(p.quiet && p.time_ns == 2000000000);
+	assert_string_equal(p.by, "a,b");
+	assert_string_equal(p.stacks, "");
+	assert_int_equal(operands, 1);
+	assert_int_equal(rest, 7);
+	assert_int_equal(PARSE("--stacks=user", "-n5"), 0);
+	assert_string_equal(p.stacks, "user");
+	assert_int_equal(p.count, 5);
+	assert_int_equal(PARSE("--limt", "3"), -EINVAL);
+	assert_string_equal(err.hint, "did you mean --limit?");
+	assert_int_equal(PARSE("--quiet=1"), -EINVAL);
+	assert_int_equal(PARSE("--by"), -EINVAL);
+	assert_int_equal(PARSE("-z"), -EINVAL);
+	assert_int_equal(PARSE("--for", "-3s"), -EINVAL);
+}
+
+static void test_closest(void **unused)
+{
+	static const char *const names[] = {"faults", "frag", "reclaim"};
+
+	(void)unused;
+	assert_string_equal(closest("fualts", names, 3), "faults");
+	assert_string_equal(closest("reclam", names, 3), "reclaim");
+	assert_null(closest("zzzzzzzz", names, 3));
+	assert_null(closest("", names, 3));
+}
+
+static void test_groups(void **unused)
+{
+	struct groups g;
+
+	(void)unused;
+	groups_init(&g, sizeof(u32), sizeof(u64));
+	for (u32 round = 0; round < 3; round++)
+		for (u32 k = 0; k < 10000; k++)
+			*(u64 *)groups_get(&g, &k) += k;
+	assert_int_equal(g.n, 10000);
+	for (u32 k = 0; k < 10000; k++) {
+		assert_int_equal(*(u64 *)groups_find(&g, &k), 3ULL * k);
+		assert_int_equal(*(const u32 *)groups_key(&g, k), k); /* in order of first sight */
+	}
+	groups_clear(&g);
+	assert_null(groups_find(&g, &(u32){5}));
+	assert_int_equal(*(u64 *)groups_get(&g, &(u32){5}), 0);
+	groups_free(&g);
+}
+
+static void test_hist(void **unused)
+{
+	struct hist h = {};
+
+	(void)unused;
+	assert_int_equal(hist_quantile(&h, 0.5, 0), 0);
+	for (u64 v = 1; v <= 1000; v++)
+		hist_add(&h, v);
+	assert_int_equal(hist_count(&h), 1000);
+	assert_in_range(hist_quantile(&h, 0.5, 0), 250, 1000); /* true: 500, within a factor of two */
+	assert_in_range(hist_quantile(&h, 0.99, 1000), 900, 1000);
+	hist_add(&h, ~0ULL);
+	assert_int_equal(h.slots[HIST_N - 1], 1);
+}
+
+static void test_trend(void **unused)
+{
+	struct trend line = {}, flat = {};
+
+	(void)unused;
+	for (u64 i = 0; i < 20; i++) {
+		trend_add(&line, i * 500000000, 1e9 + 3e6 * (double)i);
+		trend_add(&flat, i * 500000000, 5e6);
+	}
+	assert_true(trend_slope(&line) > 5.99e6 && trend_slope(&line) < 6.01e6);
+	assert_true(trend_fit(&line) > 0.999);
+	assert_true(trend_slope(&flat) == 0 && trend_fit(&flat) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_escape),	cmocka_unit_test(test_json_escape),
+		cmocka_unit_test(test_format),	cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_options), cmocka_unit_test(test_closest),
+		cmocka_unit_test(test_groups),	cmocka_unit_test(test_hist),
+		cmocka_unit_test(test_trend),
+	};
+
+	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
