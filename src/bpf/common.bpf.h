@@ -51,27 +51,26 @@ static __always_inline struct probe_counts *counts(void)
 			c_->member_++;             \
 	})
 
-/* The cgroup of the current task in the hierarchy asked for, NULL where there is none. */
-static __always_inline struct cgroup *current_cgroup(u8 version)
+/*
+ * The cgroup of the current task in the memory controller's v1 hierarchy, NULL where there is
+ * none. Its number is the running kernel's own (controllers are numbered by its configuration).
+ */
+static __always_inline struct cgroup *current_cgroup_v1(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct css_set *set;
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css = 0;
+	u64 id;
 
-	if (version == SCOPE_CGROUP_V2)
-		return BPF_CORE_READ(task, cgroups, dfl_cgrp);
-	/* bpf_core_enum_value: controllers are numbered by the kernel's configuration */
-	set = BPF_CORE_READ(task, cgroups);
 	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
 		return 0;
-	struct cgroup_subsys_state *css = 0;
-	u64 id = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
-
-	bpf_probe_read_kernel(&css, sizeof(css), (void *)__builtin_preserve_access_index(&set->subsys) +
-		id * sizeof(css));
+	id = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	bpf_probe_read_kernel(&css, sizeof(css),
+		(void *)__builtin_preserve_access_index(&set->subsys) + id * sizeof(css));
 	return css ? BPF_CORE_READ(css, cgroup) : 0;
 }
 
-/* 0 where the kernel has no BTF and the hierarchy is v1. */
+/* 0 where it cannot be known: v1 without kernel BTF. */
 static __always_inline u64 current_cgroup_id(void)
 {
 	struct cgroup *cg;
@@ -80,17 +79,20 @@ static __always_inline u64 current_cgroup_id(void)
 		return bpf_get_current_cgroup_id();
 	if (scope.cgroup_of != SCOPE_CGROUP_V1)
 		return 0;
-	cg = current_cgroup(SCOPE_CGROUP_V1);
+	cg = current_cgroup_v1();
 	return cg ? BPF_CORE_READ(cg, kn, id) : 0;
 }
 
 #define CGROUP_LEVELS 16
 
-/* Is the current task in cgroup_id or below it? Walks up to CGROUP_LEVELS levels. */
+/* Is the current task in cgroup_id or below it? In v1 CGROUP_LEVELS levels are looked at. */
 static __always_inline bool scope_cgroup_match(void)
 {
-	struct cgroup *cg = current_cgroup(scope.by_cgroup);
+	struct cgroup *cg;
 
+	if (scope.by_cgroup == SCOPE_CGROUP_V2)
+		return bpf_get_current_ancestor_cgroup_id(scope.cgroup_level) == scope.cgroup_id;
+	cg = current_cgroup_v1();
 	for (int i = 0; i < CGROUP_LEVELS && cg; i++) {
 		struct cgroup_subsys_state *up;
 

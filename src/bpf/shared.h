@@ -22,7 +22,7 @@ struct scope_config {
 	u8 kernel_stacks;
 	u8 each; /* send an event a record, not only aggregates */
 	u32 stack_every; /* take a stack at every Nth event of a CPU; 0 or 1: all */
-	u32 reserved;
+	u32 cgroup_level; /* of cgroup_id below its hierarchy's root */
 	u64 cgroup_id;
 	char comm[COMM_LEN];
 };

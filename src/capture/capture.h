@@ -19,7 +19,7 @@ struct scope {
 	bool follow;	/* and the children they have from now on */
 	char comm[COMM_LEN];
 	u64 cgroup_id; /* 0: all */
-	const char *cgroup_dir;
+	u32 cgroup_level; /* below the root of its hierarchy */
 };
 
 struct capture_options {

@@ -4,12 +4,14 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/file.h"
 #include "capture/attach.h"
+#include "capture/kbtf.h"
 
 #define SCOPE_TASKS 16384
 #define STACK_ENTRIES 16384
@@ -35,48 +37,48 @@ const char *object_log(void)
 	return first_line;
 }
 
-/*
- * Without kernel BTF libbpf refuses every object with CO-RE relocations, also when the programs
- * guard them. An empty BTF in its place turns each into "does not exist".
- */
-static int btf_empty(char path[64])
+/* Writes the types an object needs where its open options said they would be. */
+static int types_write(struct bpf_object *obj, int fd)
 {
-	static int fd = -1;
-	struct btf *btf;
+	struct btf *types;
 	const void *raw;
-	u32 size;
+	u32 size = 0;
+	int rc = kbtf_extract(bpf_object__btf(obj), &types);
 
-	if (fd < 0) {
-		btf = btf__new_empty();
-		raw = btf ? btf__raw_data(btf, &size) : NULL;
-		fd = memfd_create("memwhy-btf", MFD_CLOEXEC);
-		if (!raw || fd < 0 || write(fd, raw, size) != (ssize_t)size)
-			return -ENOMEM;
-		btf__free(btf);
-	}
-	snprintf(path, 64, "/proc/self/fd/%d", fd);
-	return 0;
+	if (rc)
+		return rc;
+	raw = btf__raw_data(types, &size);
+	if (!raw || ftruncate(fd, 0) || pwrite(fd, raw, size, 0) != (ssize_t)size)
+		rc = -ENOMEM;
+	btf__free(types);
+	return rc;
 }
 
 int object_open(const void *elf, size_t size, struct bpf_object **ret)
 {
+	static int fd = -1; /* read when the object is loaded, so it stays open */
 	LIBBPF_OPTS(bpf_object_open_opts, opts);
 	struct bpf_program *prog;
 	struct bpf_object *obj;
 	char path[64];
+	int rc;
 
 	first_line[0] = '\0';
 	libbpf_set_print(log_line);
-	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
-		int rc = btf_empty(path);
-
-		if (rc)
-			return rc;
-		opts.btf_custom_path = path;
-	}
+	if (fd < 0)
+		fd = memfd_create("memwhy-btf", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	opts.btf_custom_path = path;
 	obj = bpf_object__open_mem(elf, size, &opts);
 	if (!obj)
 		return -errno;
+	rc = types_write(obj, fd);
+	if (rc) {
+		bpf_object__close(obj);
+		return rc;
+	}
 	bpf_object__for_each_program(prog, obj)
 		bpf_program__set_autoload(prog, false);
 	*ret = obj;
@@ -157,11 +159,13 @@ static struct scope_config scope_to_config(const struct capture_options *opt)
 		.by_comm = opt->scope.comm[0] != '\0',
 		.by_cgroup = opt->scope.cgroup_id ? opt->cgroup_version : SCOPE_CGROUP_NONE,
 		.follow = opt->scope.follow,
-		.cgroup_of = opt->cgroup_version,
+		.cgroup_of = kbtf_available() || opt->cgroup_version != SCOPE_CGROUP_V1 ? opt->cgroup_version
+										 : SCOPE_CGROUP_NONE,
 		.user_stacks = opt->user_stacks,
 		.kernel_stacks = opt->kernel_stacks,
 		.each = opt->each,
 		.stack_every = opt->stack_every,
+		.cgroup_level = opt->scope.cgroup_level,
 		.cgroup_id = opt->scope.cgroup_id,
 	};
 
@@ -172,7 +176,10 @@ static struct scope_config scope_to_config(const struct capture_options *opt)
 int object_prepare(struct bpf_object *obj, const struct capture_options *opt)
 {
 	struct scope_config s = scope_to_config(opt);
-	int rc = attach_set_const(obj, "scope", &s, sizeof(s));
+	int rc = s.by_cgroup == SCOPE_CGROUP_V1 && !kbtf_available() ? -EOPNOTSUPP : 0;
+
+	if (!rc)
+		rc = attach_set_const(obj, "scope", &s, sizeof(s));
 
 	if (!rc && s.by_task)
 		rc = attach_set_entries(obj, "scope_tasks", SCOPE_TASKS);

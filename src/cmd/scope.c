@@ -51,6 +51,7 @@ static int cgroup_parse(struct capture_options *opt, const struct cgroup_mounts 
 		return err_hint(err, "give a directory below /sys/fs/cgroup, or its path in the hierarchy");
 	}
 	opt->scope.cgroup_id = cg->id;
+	opt->scope.cgroup_level = cg->level;
 	opt->cgroup_version = cg->version == 1 ? SCOPE_CGROUP_V1 : SCOPE_CGROUP_V2;
 	return 0;
 }

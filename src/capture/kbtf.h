@@ -1,0 +1,22 @@
+/*
+ * The few kernel types that BPF programs read, out of the kernel's BTF. libbpf would load all of
+ * it for each object (5 MB, kept twice while parsing, and 10 ms and more); this streams through it
+ * once and builds a BTF of just the types an object names.
+ */
+#ifndef MEMWHY_CAPTURE_KBTF_H
+#define MEMWHY_CAPTURE_KBTF_H
+
+#include "base/util.h"
+
+struct btf;
+
+/* Can the kernel's BTF be read? */
+bool kbtf_available(void);
+/*
+ * Builds a BTF with the kernel's structs, unions and enums that have the name of one in `local`
+ * ("name___flavour" counts as "name"). Without kernel BTF it is empty: each relocation then finds
+ * nothing. -ENOMEM, -EINVAL if the kernel's BTF makes no sense. Freed by the caller.
+ */
+int kbtf_extract(const struct btf *local, struct btf **ret);
+
+#endif
