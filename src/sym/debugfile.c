@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "base/str.h"
+#include "sym/debugimage.h"
 #include "sym/module.h"
 #include "sym/rootfs.h"
 
@@ -52,7 +53,7 @@ static bool has_something(const struct elf_file *candidate)
 {
 	struct elf_section section;
 
-	return elf_file_debug_bytes(candidate) ||
+	return debug_image_possible(candidate) ||
 	       !elf_section_find_type(candidate, SHT_SYMTAB, &section);
 }
 
@@ -187,15 +188,13 @@ static int altlink_read(const struct elf_file *debug, const char **ret_path, str
 	return 0;
 }
 
-int debugfile_open_alt(const struct debug_search *search, const struct elf_file *debug,
-	struct elf_file *ret, bool *ret_linked)
+int debugfile_open_alt(
+	const struct debug_search *search, const struct elf_file *debug, struct elf_file *ret)
 {
 	struct proof proof = {.max_bytes = search->max_bytes};
 	const char *path;
 	int rc = altlink_read(debug, &path, &proof);
 
-	/* An unsound link must count as one: libdw, left alone, would follow what it can of it. */
-	*ret_linked = rc != -ENOENT;
 	if (rc)
 		return -ENOENT;
 	rc = open_by_build_id(search, &proof, ret);

@@ -19,8 +19,8 @@ struct debug_search {
 int debugfile_open(
 	const struct debug_search *search, const struct elf_file *program, struct elf_file *ret);
 /* The file that .gnu_debugaltlink of a debug file names; search->path is the debug file's or the
- * program's. -ENOENT: none found; *ret_linked then says whether there is such a link. */
-int debugfile_open_alt(const struct debug_search *search, const struct elf_file *debug,
-	struct elf_file *ret, bool *ret_linked);
+ * program's. -ENOENT: no link, or nothing found. */
+int debugfile_open_alt(
+	const struct debug_search *search, const struct elf_file *debug, struct elf_file *ret);
 
 #endif

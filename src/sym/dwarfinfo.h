@@ -32,10 +32,10 @@ struct dwarf_frames {
 	u64 start; /* of the piece of code (a function may have several); 0: not known */
 };
 
-/* Takes both files in every case; alt may be an empty one. alt_linked: the file refers to an alt
- * file. -ENOENT: no debug information; -EFBIG: more than the budget allows. The budget must
+/* alt: the file that dwz put shared debug information in; NULL for none. Both may be closed
+ * afterwards. -ENOENT: no debug information; -EFBIG: more than the budget allows. The budget must
  * outlive the result. */
-int dwarf_info_open(struct elf_file *file, struct elf_file *alt, bool alt_linked,
+int dwarf_info_open(const struct elf_file *file, const struct elf_file *alt,
 	struct sym_budget *budget, struct dwarf_info **ret);
 void dwarf_info_close(struct dwarf_info *info);
 /* -ENOENT: nothing is known of the address. */

@@ -56,7 +56,5 @@ int elf_section_data(const struct elf_section *section, u64 max_bytes, Elf_Data 
 int elf_file_build_id(const struct elf_file *file, u8 *buf);
 /* .gnu_debuglink: a file name without any directory, and the CRC-32 of that file. */
 int elf_file_debuglink(const struct elf_file *file, char name[NAME_MAX + 1], u32 *ret_crc);
-/* How much memory the debug sections take when read and decompressed; 0: there are none. */
-u64 elf_file_debug_bytes(const struct elf_file *file);
 
 #endif

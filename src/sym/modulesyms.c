@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sym/debugfile.h"
+#include "sym/debugimage.h"
 #include "sym/minidebug.h"
 #include "sym/vdso.h"
 
@@ -29,19 +30,6 @@ static int module_file_open(struct module_table *modules, u32 id, struct elf_fil
 	return elf_file_open(fd, ret);
 }
 
-static bool has_section(const struct elf_file *file, const char *name)
-{
-	struct elf_section section;
-
-	return !elf_section_find(file, name, &section);
-}
-
-/* In a program that keeps its own debug information this is the program itself. */
-static bool has_debug_info(const struct elf_file *file)
-{
-	return has_section(file, ".debug_info") || has_section(file, ".zdebug_info");
-}
-
 /* From the fullest table there is. */
 static enum sym_source symbols_load(
 	struct module_syms *ms, const struct elf_file *debug, struct sym_budget *budget)
@@ -62,47 +50,30 @@ static enum sym_source symbols_load(
 	return source;
 }
 
-/* The debug information in `debug`, which is used up. */
-static void dwarf_load(struct module_syms *ms, struct elf_file *debug,
+static void dwarf_load(struct module_syms *ms, const struct elf_file *file,
 	const struct debug_search *search, struct sym_budget *budget)
 {
 	_cleanup_elf_file_ struct elf_file alt = {.fd = -1};
-	bool alt_linked;
+	bool has_alt = !debugfile_open_alt(search, file, &alt);
 
-	(void)debugfile_open_alt(search, debug, &alt, &alt_linked);
-	ms->info.debug_error = dwarf_info_open(debug, &alt, alt_linked, budget, &ms->dwarf);
+	ms->info.debug_error = dwarf_info_open(file, has_alt ? &alt : NULL, budget, &ms->dwarf);
 	if (!ms->info.debug_error)
 		ms->info.source = SYM_DWARF;
-}
-
-/* A second handle on the same file: libdw's use of the first one must not depend on ours. */
-static int file_again(const struct elf_file *file, struct elf_file *ret)
-{
-	int fd;
-
-	if (file->fd < 0)
-		return -ENOENT;
-	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	return fd < 0 ? -errno : elf_file_open(fd, ret);
 }
 
 static void module_syms_read(struct module_syms *ms, const struct debug_search *search,
 	bool want_dwarf, struct sym_budget *budget)
 {
 	_cleanup_elf_file_ struct elf_file debug = {.fd = -1};
+	bool own = debug_image_possible(&ms->file);
 	struct elf_section symtab;
-	bool own = has_debug_info(&ms->file);
 
 	/* A file with all its symbols is only searched for if lines are wanted. */
 	if (!own && (want_dwarf || elf_section_find_type(&ms->file, SHT_SYMTAB, &symtab)))
 		(void)debugfile_open(search, &ms->file, &debug);
 	ms->symbols_source = ms->info.source = symbols_load(ms, &debug, budget);
-	if (!want_dwarf)
-		return;
-	if (own && file_again(&ms->file, &debug))
-		return;
-	if (debug.elf)
-		dwarf_load(ms, &debug, search, budget);
+	if (want_dwarf && (own || debug.elf))
+		dwarf_load(ms, own ? &ms->file : &debug, search, budget);
 }
 
 void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 id, bool want_dwarf,

@@ -22,7 +22,7 @@ struct frag_key {
 	u8 fallback_order; /* of the free block that was taken */
 	u8 migratetype;
 	u8 fallback_migratetype; /* of the list the block was taken from */
-	u8 flags;		 /* enum frag_event_flags */
+	u8 flags;                /* enum frag_event_flags */
 	u8 reserved[3];
 };
 
@@ -31,7 +31,7 @@ struct frag_event {
 	struct rec h;
 	u32 tgid, tid;
 	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
-	u64 pfn;	    /* only with FRAG_DETAIL */
+	u64 pfn;            /* only with FRAG_DETAIL */
 	u64 cgroup;
 	u8 order;
 	u8 fallback_order;
@@ -59,7 +59,7 @@ struct frag_agg {
 };
 
 enum frag_zone_flags {
-	FRAG_MARKS = 1,	     /* all that zoneinfo says is known */
+	FRAG_MARKS = 1,      /* all that zoneinfo says is known */
 	FRAG_COMPACTION = 2, /* the kernel can compact; threshold is known */
 };
 
@@ -69,13 +69,13 @@ struct frag_zone {
 	u32 node;
 	u32 flags; /* enum frag_zone_flags */
 	char zone[FRAG_ZONE_NAME];
-	u32 orders;	/* in use of free_blocks */
-	u32 index;	/* of the zone in its node, unpopulated ones counted: 0 is the lowest */
+	u32 orders;       /* in use of free_blocks */
+	u32 index;        /* of the zone in its node, unpopulated ones counted: 0 is the lowest */
 	u32 kernel_index; /* of the highest zone that holds kernel memory (Normal) */
-	u32 threshold;	/* vm.extfrag_threshold, in 1/1000 */
-	u64 free_pages; /* NR_FREE_PAGES */
-	u64 cma_pages;	/* of these, in CMA pageblocks */
-	u64 min_pages;	/* watermarks, with the boost that is in force */
+	u32 threshold;    /* vm.extfrag_threshold, in 1/1000 */
+	u64 free_pages;   /* NR_FREE_PAGES */
+	u64 cma_pages;    /* of these, in CMA pageblocks */
+	u64 min_pages;    /* watermarks, with the boost that is in force */
 	u64 low_pages;
 	u64 high_pages;
 	u64 boost_pages;

@@ -1,0 +1,192 @@
+/* The frag probe: its hooks, its records, and what its table and ring become as records. */
+#include "probes/frag/frag.h"
+
+#include <string.h>
+
+#include "capture/names.h"
+#include "probes/frag/frag_events.h"
+#include "probes/frag/frag_sample.h"
+#include "probes/frag/frag_view.h"
+#include "probes/probe.h"
+
+#include "frag.skel.h"
+
+static const struct attach_hook hooks[] = {
+	{
+		.data = FRAG_EVENTS_DATA,
+		.needs = "the tracepoint kmem:mm_page_alloc_extfrag",
+		.methods = {
+			{"tracepoint kmem:mm_page_alloc_extfrag", {"frag_tracepoint"}, {}, 0},
+			{"raw tracepoint kmem:mm_page_alloc_extfrag", {"frag_raw"}, {}, 0},
+		},
+	},
+};
+
+static u32 key_tgid(const void *key)
+{
+	return ((const struct frag_key *)key)->tgid;
+}
+
+static int added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+{
+	const struct frag_key *k = key;
+	struct frag_agg r = REC_INIT(struct frag_agg, REC_FRAG_AGG, 0);
+
+	names_task(c->names, k->tgid, 0, v->comm, v->cgroup);
+	r.tgid = k->tgid;
+	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	r.order = k->order;
+	r.fallback_order = k->fallback_order;
+	r.migratetype = k->migratetype;
+	r.fallback_migratetype = k->fallback_migratetype;
+	r.flags = k->flags;
+	r.count = v->count;
+	r.cgroup = v->cgroup;
+	memcpy(r.comm, v->comm, sizeof(r.comm));
+	return capture_emit(c, &r.h);
+}
+
+static int record(struct capture *c, int stacks, const struct rec *rec)
+{
+	struct frag_event e;
+
+	if (rec->kind != REC_FRAG_EVENT || rec->size != sizeof(e))
+		return 0;
+	e = *(const struct frag_event *)rec;
+	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
+	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
+	e.kstack = 0;
+	return capture_emit(c, &e.h);
+}
+
+static const struct probe_bpf bpf = {
+	.elf = frag_bpf__elf_bytes,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.tables = {{"table", sizeof(struct frag_key), key_tgid, added}},
+	.record = record,
+	.optional = true,
+};
+
+/* What an event and a sum of events say alike. */
+#define FALLBACK_FIELDS(type_)                                                                  \
+	FIELD(type_, order, FIELD_U8, UNIT_ID, "order of the allocation"),                      \
+	FIELD(type_, fallback_order, FIELD_U8, UNIT_ID, "order of the free block that was cut"), \
+	FIELD(type_, migratetype, FIELD_U8, UNIT_ID, "migratetype asked for"),                  \
+	FIELD(type_, fallback_migratetype, FIELD_U8, UNIT_ID, "migratetype of that free block"), \
+	FIELD(type_, flags, FIELD_U8, UNIT_HEX,                                                 \
+		"1 the page is known, and with it: 2 its pageblock now has the type asked for"), \
+	FIELD(type_, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),              \
+	FIELD_ARRAY(type_, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name")
+
+static const struct field agg_fields[] = {
+	FIELD(struct frag_agg, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(struct frag_agg, stack, FIELD_U32, UNIT_STACK, "where the page was asked for"),
+	FIELD(struct frag_agg, count, FIELD_U64, UNIT_COUNT, "such allocations"),
+	FALLBACK_FIELDS(struct frag_agg),
+};
+
+static const struct field event_fields[] = {
+	FIELD(struct frag_event, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(struct frag_event, tid, FIELD_U32, UNIT_ID, "thread"),
+	FIELD(struct frag_event, ustack, FIELD_U32, UNIT_STACK, "where the page was asked for"),
+	FIELD(struct frag_event, pfn, FIELD_U64, UNIT_HEX, "frame number of the page; with flag 1"),
+	FALLBACK_FIELDS(struct frag_event),
+};
+
+#define PAGES(member_, help_) FIELD(struct frag_zone, member_, FIELD_U64, UNIT_PAGES, help_)
+
+static const struct field zone_fields[] = {
+	FIELD(struct frag_zone, node, FIELD_U32, UNIT_ID, "NUMA node"),
+	FIELD(struct frag_zone, flags, FIELD_U32, UNIT_HEX,
+		"1 sizes and watermarks are known, 2 the kernel can compact"),
+	FIELD_ARRAY(struct frag_zone, zone, FIELD_CHARS, UNIT_NONE, FRAG_ZONE_NAME, "zone"),
+	FIELD(struct frag_zone, orders, FIELD_U32, UNIT_COUNT, "orders the zone has"),
+	FIELD(struct frag_zone, index, FIELD_U32, UNIT_ID, "number of the zone in its node"),
+	FIELD(struct frag_zone, kernel_index, FIELD_U32, UNIT_ID,
+		"number of the highest zone that holds kernel memory"),
+	FIELD(struct frag_zone, threshold, FIELD_U32, UNIT_PERMILLE, "vm.extfrag_threshold"),
+	PAGES(free_pages, "free (NR_FREE_PAGES)"),
+	PAGES(cma_pages, "of these, in CMA pageblocks"),
+	PAGES(min_pages, "min watermark"),
+	PAGES(low_pages, "low watermark"),
+	PAGES(high_pages, "high watermark"),
+	PAGES(boost_pages, "part of each watermark that is a boost after fallbacks"),
+	PAGES(present_pages, "present"),
+	PAGES(managed_pages, "managed by the page allocator"),
+	FIELD(struct frag_zone, start_pfn, FIELD_U64, UNIT_HEX, "first page frame"),
+	PAGES(spanned_pages, "from the first page frame to the last, holes included"),
+	FIELD_ARRAY(struct frag_zone, reserve_pages, FIELD_U64, UNIT_PAGES, FRAG_ZONES,
+		"lowmem_reserve: kept from allocations whose highest zone has this number"),
+	FIELD_ARRAY(struct frag_zone, free_blocks, FIELD_U64, UNIT_COUNT, FRAG_ORDERS,
+		"free blocks of 2^order pages"),
+};
+
+static const struct field pagetype_fields[] = {
+	FIELD(struct frag_pagetype, node, FIELD_U32, UNIT_ID, "NUMA node"),
+	FIELD(struct frag_pagetype, migratetype, FIELD_U32, UNIT_ID, "migratetype"),
+	FIELD_ARRAY(struct frag_pagetype, zone, FIELD_CHARS, UNIT_NONE, FRAG_ZONE_NAME, "zone"),
+	FIELD(struct frag_pagetype, orders, FIELD_U32, UNIT_COUNT, "orders the zone has"),
+	FIELD(struct frag_pagetype, clamped, FIELD_U32, UNIT_HEX,
+		"bit o: free_blocks of order o is where the kernel stopped counting"),
+	FIELD(struct frag_pagetype, flags, FIELD_U32, UNIT_HEX, "1 mixed_pageblocks is known"),
+	FIELD(struct frag_pagetype, pageblocks, FIELD_U64, UNIT_COUNT, "pageblocks of this type"),
+	FIELD(struct frag_pagetype, mixed_pageblocks, FIELD_U64, UNIT_COUNT,
+		"of these, with pages of another type in them"),
+	FIELD_ARRAY(struct frag_pagetype, free_blocks, FIELD_U64, UNIT_COUNT, FRAG_ORDERS,
+		"free blocks of 2^order pages"),
+};
+
+static const struct kind kinds[] = {
+	KIND(REC_FRAG_ZONE, struct frag_zone, "frag_zone", zone_fields,
+		"free blocks and watermarks of a zone at this time"),
+	KIND(REC_FRAG_PAGETYPE, struct frag_pagetype, "frag_pagetype", pagetype_fields,
+		"free blocks and pageblocks of a migratetype in a zone at this time"),
+	KIND(REC_FRAG_AGG, struct frag_agg, "frag_agg", agg_fields,
+		"allocations of one kind that took a block of another migratetype, since the last "
+		"such record"),
+	KIND(REC_FRAG_EVENT, struct frag_event, "frag_event", event_fields,
+		"one allocation that took a block of another migratetype"),
+};
+
+static const char *const examples[] = {
+	"memwhy frag --for 10s", "free blocks by order, what allocations meet, and who fragments",
+	"memwhy frag --for 0.1s -o json", "the state right now, for a program",
+	"memwhy frag --for 60s --stacks=kernel", "the code paths that fragment memory",
+	"memwhy frag --each", "each allocation that falls back, as it happens",
+	NULL,
+};
+
+const struct probe probe_frag = {
+	.name = "frag",
+	.summary = "Is free memory fragmented, who fragments it, and what does an allocation meet",
+	.details =
+		"Shows the free blocks of each node, zone and order with the kernel's two "
+		"indices. The unusable index is the part of free memory in blocks too small for "
+		"the order. The fragmentation index says why an allocation of the order would "
+		"fail: towards 0 memory is short, towards 1 it is fragmented; -1: a free block is "
+		"there. Both are computed as in mm/vmstat.c and equal those in "
+		"/sys/kernel/debug/extfrag.\n\n"
+		"What an allocation meets is worked out by the rule of __zone_watermark_ok in "
+		"mm/page_alloc.c for one that may sleep and has no right to reserves "
+		"(GFP_KERNEL): it is served at once while more than the low watermark stays free "
+		"and a large enough block is there; between low and min it is served too, and "
+		"wakes kswapd. Otherwise the caller itself compacts, if that can help, or "
+		"reclaims. Other nodes are tried first unless the caller insists on one.\n\n"
+		"Events are allocations that found no free block of their migratetype and took "
+		"one of another. They are severe when that block was smaller than a pageblock: "
+		"then pages of two types share a pageblock (the tracepoint's own field is named "
+		"fragmenting). If enough of the pageblock was free or of a compatible type it was "
+		"claimed: it changed its type, and the types mix less. An allocation made by an "
+		"interrupt counts for the task it interrupted.\n\n"
+		"Free blocks and watermarks are read every second. The types of pageblocks are "
+		"read rarely, since the kernel walks its free lists under the zone's lock for it: "
+		"at the start, and then as often as costs a thousandth of the time.",
+	.examples = examples,
+	.kinds = kinds,
+	.n_kinds = ARRAY_SIZE(kinds),
+	.bpf = &bpf,
+	.sampler = &frag_sampler,
+	.view = &frag_view,
+	.cheap = true,
+};

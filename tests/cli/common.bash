@@ -1,0 +1,140 @@
+# Shared by the tests of the command line. They ask memwhy itself what commands and options there
+# are, so that a new command is held to the same contract without a new test.
+load ../native/common
+
+# mw ARGS...: runs memwhy, with nothing to read, for 10 seconds at most: $status $output $stderr.
+mw() {
+	run --separate-stderr timeout -k 1 10 "$MEMWHY" "$@" </dev/null
+}
+
+# Says what was run and what came of it, and fails.
+refuse() { # WHY
+	printf '%s\n  status: %s\n  stdout: %.250q\n  stderr: %.250q\n' "$1" "$status" "$output" "$stderr"
+	return 1
+}
+
+# Is $stderr one line "memwhy: ...", at most one line of hint after it, and no raw control byte?
+one_error() {
+	local IFS=$'\n' n
+	n=$(grep -c '' <<<"$stderr")
+	[[ $stderr == "memwhy: "* ]] && [ "$n" -le 2 ] || return 1
+	[ "$n" -eq 1 ] || [[ ${stderr#*$'\n'} == "  "[!\ ]* ]] || return 1
+	! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$stderr"
+}
+
+# mw_error STATUS ARGS...: memwhy refuses, says why in one line, and prints no report.
+mw_error() {
+	local want=$1
+	shift
+	mw "$@"
+	[ "$status" -eq "$want" ] || refuse "memwhy $*: expected status $want" || return
+	[ -z "$output" ] || refuse "memwhy $*: an error, and something on stdout" || return
+	one_error || refuse "memwhy $*: not one line of error"
+}
+
+# mw_ok ARGS...: memwhy does it, and has nothing to complain about.
+mw_ok() {
+	mw "$@"
+	[ "$status" -eq 0 ] && [ -z "$stderr" ] || refuse "memwhy $*: expected status 0 and no error"
+}
+
+# try COMMAND...: goes on after a failure, which `tried` counts at the end of the test.
+failures=0
+try() {
+	"$@" || failures=$((failures + 1))
+}
+tried() {
+	echo "$failures failed"
+	[ "$failures" -eq 0 ]
+}
+
+commands() {
+	"$MEMWHY" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p'
+}
+
+# The commands with all these options.
+commands_with() { # OPTION...
+	local c o
+	for c in $(commands); do
+		for o; do
+			options "$c" | grep -qx -- "$o" || continue 2
+		done
+		echo "$c"
+	done
+}
+
+# The long options of a command, as --help has them.
+options() { # COMMAND
+	"$MEMWHY" "$1" --help | sed -n 's/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\).*/\2/p'
+}
+
+# Those whose value is called so in --help.
+options_taking() { # COMMAND VALUE
+	"$MEMWHY" "$1" --help | sed -n "s/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\) $2\( .*\)\?\$/\2/p"
+}
+
+# What --by takes.
+keys() { # COMMAND
+	"$MEMWHY" "$1" --help | sed -n 's/^--by takes: \(.*\) (default.*/\1/p' | tr -d ,
+}
+
+# The man page of a command without its roff, each construct on its line.
+man_words() { # COMMAND
+	"$MEMWHY" help man "$1" | sed 's/\\-/-/g; s/\\f[BIR]//g; s/\\&//g; s/\\e/\\/g'
+}
+
+# A section of it.
+man_section() { # COMMAND SECTION
+	man_words "$1" | sed -n "/^\.SH $2\$/,/^\.SH /p" | grep -v '^\.SH '
+}
+
+# CSV on standard input: fails unless each line has as many fields as the first.
+csv_check() {
+	LC_ALL=C awk '{
+		n = 1; quoted = 0
+		for (i = 1; i <= length($0); i++) {
+			c = substr($0, i, 1)
+			if (c == "\"") quoted = !quoted
+			else if (c == "," && !quoted) n++
+		}
+		if (NR == 1) want = n
+		if (n != want || quoted) { print "line " NR " has " n " fields, not " want ": " $0; bad = 1 }
+	} END { exit bad || !NR }'
+}
+
+# Bytes on standard input that a terminal would act on, other than the end of a line.
+has_controls() {
+	LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]|\t|\xc2[\x80-\x9f]'
+}
+
+# A recording of all probes over a command that faults: $1, made once a file of tests.
+recording_make() { # FILE
+	"$MEMWHY" record "$1" -- sh -c 'ls / >/dev/null; ls /proc/self >/dev/null' 2>"$1.err" 3>&-
+}
+
+# Starts memwhy in the background, output in $out and errors in $err, and waits until it looks.
+mw_start() {
+	out=$BATS_TEST_TMPDIR/out err=$BATS_TEST_TMPDIR/err
+	"$MEMWHY" "$@" >"$out" 2>"$err" </dev/null 3>&- &
+	memwhy=$!
+	wait_for 'memwhy_attached || ! kill -0 $memwhy 2>/dev/null'
+}
+
+# Waits for its end, 10 seconds at most: $status, $took (ms).
+mw_end() {
+	local from=$(date +%s%3N) i
+	status=0
+	for i in $(seq 200); do
+		kill -0 "$memwhy" 2>/dev/null || break
+		sleep 0.05
+	done
+	[ "$i" -lt 200 ] || kill -9 "$memwhy"
+	wait "$memwhy" || status=$?
+	took=$(($(date +%s%3N) - from))
+	output=$(head -c 3000 "$out" | tr -d '\0') stderr=$(<"$err")
+}
+
+# As nobody, with no capability.
+as_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$@"
+}

@@ -1,0 +1,258 @@
+#!/usr/bin/env bats
+# --help, the man pages, the completion and the parser come from one table: here they are held
+# against each other, and against what the commands do.
+load common
+
+@test "help: every command's --help begins with examples and is 'help COMMAND'" {
+	[ "$(commands | wc -l)" -ge 5 ]
+	for c in $(commands); do
+		try mw_ok "$c" --help
+		text=$output
+		[[ $text == "Examples:"$'\n'"  memwhy "* ]] || try refuse "$c --help does not begin with examples"
+		try mw_ok help "$c"
+		[ "$output" = "$text" ] || try refuse "'help $c' is not '$c --help'"
+		try mw_ok "$c" -h
+		[ "$output" = "$text" ] || try refuse "'$c -h' is not '$c --help'"
+	done
+	tried
+}
+
+@test "help: the overview lists the commands; without a command it is a usage error" {
+	mw_ok help
+	overview=$output
+	[[ $overview == "Examples:"* ]]
+	for c in help check doctor record faults; do
+		grep -q "^  $c  *[A-Z]" <<<"$overview"
+	done
+	for flag in --help -h; do
+		mw_ok "$flag"
+		[ "$output" = "$overview" ]
+	done
+	mw
+	[ "$status" -eq 2 ]
+	[ -z "$output" ]
+	[ "$stderr" = "$overview" ]
+}
+
+@test "help: everything fits 100 columns" {
+	export LC_ALL=C.UTF-8
+	for c in "" $(commands); do
+		long=$("$MEMWHY" help $c | awk 'length($0) > 100')
+		[ -z "$long" ] || { echo "help $c: $long"; false; }
+	done
+}
+
+@test "help: --version" {
+	mw_ok --version
+	[[ $output =~ ^memwhy\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "help: refuses what it does not know, and suggests the nearest" {
+	for c in $(commands); do
+		near="$c${c: -1}"
+		try mw_error 2 "$near"
+		[[ $stderr == *"did you mean 'memwhy $c'"* ]] || try refuse "memwhy $near does not suggest $c"
+		try mw_error 2 help "$near"
+		[[ $stderr == *"$c'"* ]] || try refuse "memwhy help $near does not suggest $c"
+		try mw_error 2 help man "$near"
+	done
+	try mw_error 2 nothinglikeit
+	try mw_error 2 ""
+	try mw_error 2 --nothinglikeit
+	try mw_error 2 -z
+	try mw_error 2 help help help
+	try mw_error 2 help faults extra
+	tried
+}
+
+@test "help: an unknown option suggests the nearest one, of every command" {
+	for c in $(commands); do
+		for o in $(options "$c"); do
+			near="$o${o: -1}"
+			try mw_error 2 "$c" "--$near"
+			[[ $stderr == *"did you mean --$o?"* ]] || try refuse "$c --$near does not suggest --$o"
+		done
+		try mw_error 2 "$c" -Z
+		try mw_error 2 "$c" --nothinglikeit
+	done
+	tried
+}
+
+@test "help: to a full disk is an error" {
+	for words in help "help man" "help man faults" "help completion" "faults --help" --version; do
+		status=0
+		"$MEMWHY" $words >/dev/full 2>"$BATS_TEST_TMPDIR/err" || status=$?
+		stderr=$(<"$BATS_TEST_TMPDIR/err") output=
+		[ "$status" -ne 0 ] && one_error || try refuse "$words to /dev/full"
+	done
+	tried
+}
+
+@test "man: every option and its help are in the man page, and no other" {
+	for c in $(commands); do
+		diff <(options "$c" | sort) \
+			<(man_section "$c" OPTIONS | sed -n 's/^\(-[a-zA-Z], \)\?--\([a-z-]\+\).*/\2/p' | sort) ||
+			try refuse "$c: options in --help (<) and in the man page (>)"
+		mine=$("$MEMWHY" "$c" --help | tr -s ' \n' '  ')
+		while read -r line; do
+			[[ $mine == *"$line"* ]] || try refuse "$c: not in --help: $line"
+		done < <(man_section "$c" OPTIONS | grep -v '^\.\|^-')
+	done
+	tried
+}
+
+@test "man: the synopsis is the usage line, the name line the summary" {
+	for c in $(commands); do
+		usage=$("$MEMWHY" "$c" --help | sed -n 's/^Usage: //p')
+		[ -n "$usage" ]
+		[ "$(man_section "$c" SYNOPSIS)" = "$usage" ] || try refuse "$c: $usage"
+		summary=$("$MEMWHY" help | sed -n "s/^  $c  *//p")
+		[ "$(man_section "$c" NAME)" = "memwhy-$c - $summary" ] || try refuse "$c: $summary"
+	done
+	tried
+}
+
+@test "man: the main page lists every command" {
+	page=$("$MEMWHY" help man | sed 's/\\-/-/g')
+	for c in $(commands); do
+		grep -q "^\.BR memwhy-$c (8)" <<<"$page"
+	done
+}
+
+@test "man: every page is valid roff" {
+	for c in "" $(commands); do
+		page=$BATS_TEST_TMPDIR/memwhy-$c.8
+		"$MEMWHY" help man $c >"$page"
+		warnings=$(groff -man -ww -Tutf8 "$page" 2>&1 >/dev/null; man --warnings -l "$page" 2>&1 >/dev/null)
+		[ -z "$warnings" ] || { echo "$c: $warnings"; false; }
+		man -l "$page" | grep -q EXIT
+	done
+}
+
+@test "man: every column of every table is described under FIELDS" {
+	needs_root
+	for c in $(commands_with output); do
+		documented=$(man_section "$c" FIELDS | sed -n '/^\.TP$/{n;p}')
+		modes=("")
+		[[ $(options "$c") == *stacks* ]] && modes+=(--stacks)
+		[[ $(options "$c") == *each* ]] && modes+=(--each)
+		for k in $(keys "$c"); do
+			modes+=("--by $k")
+		done
+		for mode in "${modes[@]}"; do
+			run_for=
+			[[ $(options "$c") == *$'for\n'* ]] && run_for="--for 50ms"
+			mw "$c" $run_for $mode -o csv
+			[[ $mode == --each && $status -eq 2 && $stderr == *"no single events"* ]] && continue
+			[ "$status" -eq 0 ] || try refuse "$c $mode"
+			for field in $(head -n1 <<<"$output" | tr , ' '); do
+				grep -qx "$field" <<<"$documented" || try refuse "$c $mode: $field is not under FIELDS"
+			done
+		done
+	done
+	tried
+}
+
+@test "man: every field of JSON rows is described under FIELDS" {
+	needs_root
+	for c in $(commands_with output); do
+		documented=$(man_section "$c" FIELDS | sed -n '/^\.TP$/{n;p}')
+		args=()
+		[[ $("$MEMWHY" "$c" --help) == *"[-- CMD"* ]] && args=(-- sh -c 'ls >/dev/null')
+		"$MEMWHY" "$c" -o json --out "$BATS_TEST_TMPDIR/$c" "${args[@]}" 2>&1 </dev/null || try refuse "$c"
+		for field in $(jq -r '[.rows[]? | keys[]] | unique[] | select(. != "table")' "$BATS_TEST_TMPDIR/$c"); do
+			grep -qx "$field" <<<"$documented" || try refuse "$c: $field is not under FIELDS"
+		done
+	done
+	tried
+}
+
+# An example as it can be run here in little time: a process that is there, a short time.
+example_adapt() { # LINE
+	local line=$1 cmd
+	line=${line#sudo }
+	line=$(sed -E "s/-p [0-9]+(,[0-9]+)*/-p $sleeper/; s/--for [0-9]+(ms|s|m|h)?/--for 100ms/
+		s/-i [0-9]+(ms|s|m|h)?/-i 50ms/; s|-g [^ ]+|-g /|" <<<"$line")
+	cmd=$(cut -d' ' -f2 <<<"$line")
+	if [[ $line != *" -- "* && $line != *--for* && $line != *--input* ]] &&
+		options "$cmd" | grep -qx for; then
+		line="memwhy $cmd --for 100ms${line#memwhy "$cmd"}"
+	fi
+	echo "$line"
+}
+
+@test "man: the examples work" {
+	needs_root
+	cd "$BATS_TEST_TMPDIR"
+	mkdir bin
+	ln -s "$(realpath "$MEMWHY")" bin/memwhy
+	PATH=$PWD/bin:$PATH
+	printf '#!/bin/sh\nls / >/dev/null\n' >job
+	chmod +x job
+	seq 5000 >big.txt
+	sleep 60 3>&- &
+	sleeper=$!
+	n=0
+	for c in $(commands); do
+		while IFS= read -r line; do
+			n=$((n + 1))
+			for file in $(grep -oE '[a-z0-9_-]+\.(mw|memwhy)' <<<"$line"); do
+				[ -e "$file" ] || recording_make "$PWD/$file"
+			done
+			run --separate-stderr timeout 10 sh -c "$(example_adapt "$line")" </dev/null
+			[ "$status" -eq 0 ] || [[ $line == *--fail-on* && $status -eq 1 ]] ||
+				try refuse "'$line', run as '$(example_adapt "$line")'"
+		done < <(man_section "$c" EXAMPLES | sed -n '/^\.TP$/{n;p}')
+	done
+	kill "$sleeper"
+	[ "$n" -ge 10 ]
+	tried
+}
+
+@test "completion: loads without a word, in bash as it is called there" {
+	"$MEMWHY" help completion >"$BATS_TEST_TMPDIR/c"
+	run bash -euc 'source "$1"; complete -p memwhy' - "$BATS_TEST_TMPDIR/c"
+	[ "$status" -eq 0 ]
+	[[ $output == "complete -F"*" memwhy" ]]
+}
+
+# What bash would offer for these words, the last being typed; sets of words are separated by ';'.
+complete_words() {
+	"$MEMWHY" help completion >"$BATS_TEST_TMPDIR/c"
+	bash -c 'source "$1"; shift
+		f=$(complete -p memwhy); f=${f#*-F }; f=${f%% *}
+		COMP_WORDS=(memwhy "$@"); COMP_CWORD=$#; COMPREPLY=()
+		"$f" memwhy "${@: -1}" "${COMP_WORDS[COMP_CWORD-1]}"
+		[ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\n" "${COMPREPLY[@]}"' - "$BATS_TEST_TMPDIR/c" "$@"
+}
+
+@test "completion: the commands, and of each its options, all of them" {
+	cd "$BATS_TEST_TMPDIR"
+	diff <(commands | sort) <(complete_words "" | grep -v '^-' | sort)
+	[ "$(complete_words fault)" = faults ]
+	for c in $(commands); do
+		diff <(options "$c" | sed 's/^/--/' | sort) <(complete_words "$c" -- | sort) ||
+			try refuse "$c: options in --help (<) and in the completion (>)"
+	done
+	tried
+}
+
+@test "completion: formats, levels, commands to explain, files" {
+	cd "$BATS_TEST_TMPDIR"
+	touch somefile
+	for c in $(commands_with output); do
+		for o in -o --output; do
+			[ "$(complete_words "$c" $o "" | sort | xargs)" = "csv folded json jsonl text wide" ]
+		done
+	done
+	[ "$(complete_words check --fail-on crit)" = critical ]
+	[ "$(complete_words record some)" = somefile ]
+	[ "$(complete_words help fau)" = faults ]
+	[ "$(complete_words help man fau)" = faults ]
+}
+
+@test "completion: what follows '--' is not memwhy's; --stacks takes no separate word" {
+	cd "$BATS_TEST_TMPDIR"
+	[ -z "$(complete_words faults -- ls --)" ]
+	! complete_words faults --stacks "" | grep -qx user
+}

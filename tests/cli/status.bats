@@ -1,0 +1,211 @@
+#!/usr/bin/env bats
+# Exit statuses, and the commands that memwhy runs.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR"
+}
+
+@test "status: 0 when done, whatever the observed command says" {
+	mw_ok doctor
+	for c in $(commands_with input output); do
+		try mw_ok "$c" --for 50ms
+		[ -n "$output" ] || try refuse "$c prints nothing"
+		try mw_ok "$c" --out report -- sh -c 'echo mine; exit 7'
+		[ "$output" = mine ] || try refuse "$c: the command's output is its own"
+		[ -s report ] || try refuse "$c: no report in --out"
+	done
+	tried
+}
+
+@test "status: check is 1 only where --fail-on asks for it, and there is such a finding" {
+	mw_ok record run.mw --for 100ms || true
+	for source in "--for 300ms" "--input run.mw"; do
+		mw check $source -o json
+		[ "$status" -eq 0 ]
+		for levels in "note note risk warning critical" "risk risk warning critical" \
+			"warning warning critical" "critical critical"; do
+			level=${levels%% *}
+			mw check $source -o json --fail-on "$level"
+			found=$(jq --arg l "${levels#* }" '[.findings[].level] - ([.findings[].level] - ($l / " ")) | length' <<<"$output")
+			[ "$status" -eq "$((found > 0))" ] || try refuse "$source --fail-on $level: $found such findings"
+		done
+	done
+	tried
+}
+
+@test "status: check --fail-on exits 1 over a workload that stalls in reclaim" {
+	[ -x "$WORKLOADS/misbehave" ] || skip "the workload is not built"
+	tool=$BATS_TEST_DIRNAME/../../tools/with-cgroup
+	mw check -o json --out report --fail-on note -- timeout 6 "$tool" 48M "$WORKLOADS/misbehave" 3
+	jq -c '[.findings[] | [.level, .title]]' report
+	[ "$(jq '.findings | length' report)" -gt 0 ]
+	[ "$status" -eq 1 ]
+}
+
+@test "status: 2 for usage, 3 without privilege, 4 for a damaged recording" {
+	mw_error 2 faults --nothinglikeit
+	mw_error 2 check --fail-on nosuch
+	recording_make good.mw
+	head -c $(($(stat -c %s good.mw) / 2)) good.mw >cut.mw
+	for c in $(commands_with input output); do
+		mw "$c" --input cut.mw
+		[ "$status" -eq 4 ] && one_error || try refuse "$c --input of a cut recording"
+		run --separate-stderr as_nobody timeout 10 "$MEMWHY" "$c" --for 50ms
+		# What needs no privilege is told all the same; then it says what is not.
+		[ "$status" -eq 3 ] && one_error && [[ $stderr == *root* ]] ||
+			[[ $status -eq 0 && $output == *"NOT CHECKED"*permitted* ]] ||
+			try refuse "$c as nobody"
+	done
+	tried
+}
+
+@test "status: 130 after SIGINT and SIGTERM, with the report and the recording complete" {
+	for c in $(commands_with input output); do
+		for sig in INT TERM; do
+			mw_start "$c" --for 30s -o json --record run.mw
+			kill -$sig "$memwhy"
+			mw_end
+			[ "$status" -eq 130 ] && [ -z "$stderr" ] && jq -e .rows "$out" >/dev/null ||
+				try refuse "$c after SIG$sig"
+			try mw_ok "$c" --input run.mw -o json
+			[ "$(md5sum <<<"$output")" = "$(md5sum <"$out")" ] || try refuse "$c: recording after SIG$sig"
+		done
+	done
+	tried
+}
+
+@test "status: a terminal that goes away interrupts too; the report is not lost" {
+	mw_start faults -o json --record run.mw
+	kill -HUP "$memwhy"
+	mw_end
+	[ "$status" -eq 130 ] || refuse "after SIGHUP"
+	jq -e .rows "$out" >/dev/null
+	mw_ok faults --input run.mw
+}
+
+@test "status: nohup is respected" {
+	out=out err=err
+	nohup "$MEMWHY" faults --for 1s -o json >out 2>err </dev/null 3>&- &
+	memwhy=$!
+	wait_for memwhy_attached
+	kill -HUP "$memwhy"
+	mw_end
+	[ "$status" -eq 0 ] || refuse "nohup memwhy, after SIGHUP"
+	[ "$took" -ge 500 ]
+}
+
+@test "status: record hands on the command's" {
+	for n in 0 1 7 255; do
+		mw record run.mw -- sh -c "exit $n"
+		[ "$status" -eq "$n" ] || try refuse "exit $n"
+	done
+	for sig in KILL:137 TERM:143 USR1:138; do
+		mw record run.mw -- sh -c "kill -${sig%:*} \$\$"
+		[ "$status" -eq "${sig#*:}" ] || try refuse "killed by SIG$sig"
+	done
+	tried
+}
+
+@test "status: record of a command that cannot be run, as a shell says it; no file is left" {
+	mw_error 127 record run.mw -- nosuchcommand
+	[ ! -e run.mw ]
+	mw_error 126 record run.mw -- /etc/passwd
+	mw_error 127 record run.mw -- ""
+	[ ! -e run.mw ]
+}
+
+@test "status: other commands refuse a command that cannot be run" {
+	for c in $(commands_with input output); do
+		try mw_error 2 "$c" -- nosuchcommand
+		try mw_error 2 "$c" -- ""
+	done
+	tried
+}
+
+@test "status: '--' and no command is a usage error, not a look at the whole system" {
+	for c in $(commands_with input output) "record run.mw"; do
+		try mw_error 2 $c --
+	done
+	tried
+}
+
+@test "status: the observed command finds signals and descriptors as without memwhy" {
+	mw_ok faults --out report -- grep -E '^Sig(Blk|Ign)|^NoNewPrivs|^Seccomp:' /proc/self/status
+	[ "$output" = "$(grep -E '^Sig(Blk|Ign)|^NoNewPrivs|^Seccomp:' /proc/self/status)" ] || refuse "status"
+	mw_ok faults --out report --record run.mw -- ls /proc/self/fd
+	[ "$output" = "$(run --separate-stderr ls /proc/self/fd </dev/null; echo "$output")" ] || refuse "descriptors"
+	mw_ok faults --out report -- sh -c 'trap "" PIPE; trap - PIPE; yes | head -n1'
+	[ "$output" = y ]
+}
+
+@test "status: Ctrl-C goes to command and memwhy alike: its status, a complete recording" {
+	setsid env --default-signal=INT "$MEMWHY" record run.mw -- sh -c 'echo >started; exec sleep 30' 2>err 3>&- &
+	leader=$!
+	wait_for '[ -e started ]'
+	kill -INT -- -"$leader"
+	status=0
+	wait "$leader" || status=$?
+	[ "$status" -eq 130 ]
+	grep -q '^memwhy: recorded' err
+	mw_ok faults --input run.mw
+}
+
+@test "status: SIGTERM to memwhy alone ends it, not the command" {
+	mw_start record run.mw -- sh -c 'echo $$ >pid; exec sleep 30'
+	wait_for '[ -s pid ]'
+	kill -TERM "$memwhy"
+	mw_end
+	ended=$took
+	state=$(ps -o stat= -p "$(cat pid)")
+	kill "$(cat pid)"
+	[ "$status" -eq 130 ] || refuse "after SIGTERM"
+	[ "$ended" -lt 5000 ]
+	[ -n "$state" ]
+	mw_ok faults --input run.mw
+}
+
+@test "status: a second SIGINT ends memwhy with 130 while the command runs on" {
+	for c in "record run.mw" "faults --record run.mw"; do
+		rm -f pid
+		mw_start $c -- sh -c 'echo $$ >pid; exec sleep 30'
+		wait_for '[ -s pid ]'
+		kill -INT "$memwhy"
+		sleep 0.3
+		kill -0 "$memwhy" || try refuse "$c ended at the first"
+		kill -INT "$memwhy"
+		mw_end
+		[ "$status" -eq 130 ] || try refuse "$c, after the second SIGINT"
+		kill -0 "$(cat pid)" || try refuse "the command is gone"
+		kill "$(cat pid)"
+		mw_ok faults --input run.mw || try refuse "$c: the recording"
+	done
+	tried
+}
+
+@test "status: -p of a process that ends during the run: memwhy ends too, with a report" {
+	for mode in "" "-i 300ms" "--each" "-o json"; do
+		sleep 30 3>&- &
+		pid=$!
+		mw_start faults -p "$pid" $mode
+		kill "$pid"
+		wait "$pid" || true
+		mw_end
+		[ "$status" -eq 0 ] && [ -z "$stderr" ] && [ -n "$output" ] && [ "$took" -lt 5000 ] ||
+			try refuse "faults -p $mode: $took ms after the process ended"
+	done
+	tried
+}
+
+@test "status: a process that ended but was not waited for counts as ended" {
+	sh -c 'sleep 0.1 & echo $! >pid; exec sleep 30' 3>&- &
+	parent=$!
+	wait_for '[ -s pid ]'
+	wait_for '[ "$(ps -o stat= -p "$(cat pid)")" = Z ] || [ "$(ps -o stat= -p "$(cat pid)" | cut -c1)" = Z ]'
+	mw_start faults -p "$(cat pid)"
+	mw_end
+	kill "$parent"
+	[ "$status" -eq 0 ] || [ "$status" -eq 2 ] || refuse "faults -p of a zombie, after $took ms"
+	[ "$took" -lt 5000 ]
+}
