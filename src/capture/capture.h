@@ -27,6 +27,7 @@ struct capture_options {
 	u8 cgroup_version; /* enum scope_cgroup: hierarchy of cgroup ids in records */
 	bool user_stacks, kernel_stacks;
 	bool each;
+	bool gentle; /* leave out what would disturb a busy machine (check) */
 	u32 stack_every; /* see scope_config */
 	u64 ring_bytes;
 	u64 min_ns;	/* --min: only events that took at least this long */

@@ -48,6 +48,7 @@ static int check(const struct command *cmd, struct options *o)
 		.views = rules,
 		.n_views = rules_n,
 		.lenient = true,
+		.gentle = true,
 		.finds = true,
 		.conclude = conclude,
 		.stack_every = STACK_EVERY,

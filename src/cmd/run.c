@@ -153,6 +153,7 @@ static int running_feed(struct running *g)
 	if (rc)
 		return rc;
 	opt.stack_every = g->run->stack_every;
+	opt.gentle = g->run->gentle;
 	rc = run_live(g, &opt, &words);
 	scope_free(&opt);
 	return rc;

@@ -17,6 +17,7 @@ struct run {
 	const struct view *const *views;
 	size_t n_views;
 	bool lenient; /* probes that do not open are noted */
+	bool gentle;  /* see capture_options */
 	bool finds;   /* the report has findings */
 	/* Puts words to the whole: verdict, what to run next. May be NULL. */
 	void (*conclude)(struct report *r);

@@ -45,6 +45,8 @@ struct probe_sampler {
 	u64 every_ns; /* between samples; 0: only at the start, ticks and the end */
 	int (*open)(struct capture *c, void *state, struct err *err); /* may be NULL */
 	int (*sample)(struct capture *c, void *state);
+	/* Called once after probe_stop, for what is too costly to read more often; may be NULL. */
+	int (*last)(struct capture *c, void *state);
 	void (*close)(void *state); /* may be NULL */
 	/* Says with capture_method what can be read here. */
 	int (*survey)(struct capture *c);

@@ -214,6 +214,8 @@ int probe_drain(struct probe_run *run)
 		rc = losses_send(run);
 	if (!rc && run->probe->sampler)
 		rc = run->probe->sampler->sample(run->c, run->state);
+	if (!rc && run->stopped && run->probe->sampler && run->probe->sampler->last)
+		rc = run->probe->sampler->last(run->c, run->state);
 	return rc;
 }
 

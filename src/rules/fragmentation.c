@@ -51,7 +51,7 @@ static int zone_feed(struct state *s, const struct frag_zone *z)
 }
 
 /* Severe: a block smaller than a pageblock was taken from another type, so pages of both now
- * share it (Documentation/trace/events-kmem.rst). */
+ * share it (`fragmenting` of mm_page_alloc_extfrag, include/trace/events/kmem.h). */
 static int event_feed(struct state *s, const struct frag_agg *e)
 {
 	u64 *n;

@@ -359,6 +359,22 @@ static void c_compressed(void **state)
 	compare_built("gcc", "-O2 -g -gz=zlib", "inlined.c");
 }
 
+static void c_compressed_old(void **state)
+{
+	(void)state;
+	compare_built("gcc", "-O2 -g -gz=zlib-gnu", "inlined.c");
+}
+
+static void c_compressed_zstd(void **state)
+{
+	(void)state;
+	tools_needed("gcc");
+	if (!build("gcc", "-O2 -g", "inlined.c", "full") ||
+		run("objcopy --compress-debug-sections=zstd full prog"))
+		skip_because("gcc does not work, or objcopy knows no zstd here");
+	compare("prog", "full", STEP);
+}
+
 static void c_clang(void **state)
 {
 	(void)state;
@@ -426,6 +442,8 @@ int main(void)
 		cmocka_unit_test(c_static_pie),
 		cmocka_unit_test(c_sections),
 		cmocka_unit_test(c_compressed),
+		cmocka_unit_test(c_compressed_old),
+		cmocka_unit_test(c_compressed_zstd),
 		cmocka_unit_test(c_clang),
 		cmocka_unit_test(cxx_optimised),
 		cmocka_unit_test(cxx_unoptimised),

@@ -189,6 +189,16 @@ static int frag_sample(struct capture *c, void *state)
 	return rc || !s->types_read ? rc : types_send(c, s);
 }
 
+/* The end of the interval is worth its price. */
+static int frag_last(struct capture *c, void *state)
+{
+	struct sampler *s = state;
+
+	if (s->types_ns == UINT64_MAX || types_read(s))
+		return 0;
+	return types_send(c, s);
+}
+
 static int tell(struct capture *c, const char *data, const char *path, int error)
 {
 	char missing[96];
@@ -200,6 +210,15 @@ static int tell(struct capture *c, const char *data, const char *path, int error
 	return capture_method(c, data, NULL, missing);
 }
 
+/* Reading it holds the zone lock for milliseconds: not beside a workload that is only checked. */
+static int types_tell(struct capture *c, struct sampler *s)
+{
+	if (!c->opt.gentle)
+		return tell(c, "migratetypes", "/proc/pagetypeinfo", types_read(s));
+	s->types_ns = UINT64_MAX;
+	return 0;
+}
+
 static int sources_tell(struct capture *c, struct sampler *s)
 {
 	int rc = tell(c, "free blocks by order", "/proc/buddyinfo", buddyinfo_read(&s->buddy));
@@ -207,7 +226,7 @@ static int sources_tell(struct capture *c, struct sampler *s)
 	if (!rc)
 		rc = tell(c, "watermarks", "/proc/zoneinfo", zoneinfo_read(&s->zones));
 	if (!rc)
-		rc = tell(c, "migratetypes", "/proc/pagetypeinfo", types_read(s));
+		rc = types_tell(c, s);
 	return rc;
 }
 
@@ -241,6 +260,7 @@ const struct probe_sampler frag_sampler = {
 	.every_ns = NSEC_PER_SEC,
 	.open = frag_open,
 	.sample = frag_sample,
+	.last = frag_last,
 	.close = frag_close,
 	.survey = frag_survey,
 };
