@@ -239,8 +239,8 @@ static int plan_tell(struct attached *a, struct capture *c, struct err *err)
 			h->needs ? h->needs : "");
 		capture_method(c, h->data, m ? m->method : NULL, m ? NULL : missing);
 		if (!m && h->required)
-			return err_set(err, -EOPNOTSUPP, "%s: %s is not available here (%s)", c->probe,
-				h->data, a->reason[i]);
+			return err_set(err, -EOPNOTSUPP, "%s: not available here (%s)", h->data,
+				a->reason[i]);
 	}
 	return 0;
 }
@@ -252,7 +252,7 @@ static int plan_begin(struct capture *c, const struct attach_spec *spec, struct 
 	int rc;
 
 	if (!a)
-		return err_errno(err, -ENOMEM, "%s", c->probe);
+		return err_errno(err, -ENOMEM, "attaching");
 	a->hooks = spec->hooks;
 	a->n_hooks = spec->n_hooks;
 	for (size_t i = 0; i < a->n_hooks; i++) {
@@ -261,10 +261,10 @@ static int plan_begin(struct capture *c, const struct attach_spec *spec, struct 
 	}
 	rc = plan_run(a, c, spec);
 	if (rc == -EPERM) {
-		err_set(err, -EPERM, "%s: not permitted to load BPF programs", c->probe);
+		err_set(err, -EPERM, "not permitted to load BPF programs");
 		rc = err_hint(err, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
 	} else if (rc) {
-		rc = err_errno(err, rc, "%s: BPF programs do not load (%s)", c->probe, object_log());
+		rc = err_errno(err, rc, "BPF programs do not load (%s)", object_log());
 	}
 	if (rc) {
 		plan_unload(a);

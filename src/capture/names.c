@@ -329,6 +329,17 @@ int names_symbolize(struct names *n)
 	return rc;
 }
 
+void names_tell(struct names *n, struct capture *c)
+{
+	c->probe = "names";
+	if (follow_lost(n->follow))
+		capture_note(c, NOTE_WARNING, "%llu changes of address spaces were missed: some frames may "
+					      "have no or a wrong name", follow_lost(n->follow));
+	if (symbolizer_exhausted(n->symbolizer))
+		capture_note(c, NOTE_INFO, "some names were left out: the budget for debug information was "
+					   "used up (--no-lines needs less)");
+}
+
 void names_close(struct names *n)
 {
 	if (!n)

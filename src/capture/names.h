@@ -32,6 +32,8 @@ u32 names_stack(struct names *n, int stack_map, u32 tgid, u32 ustack, u32 kstack
 u32 names_kernel_symbol(struct names *n, u64 address);
 /* Resolves and sends the symbols of all frames not yet sent. */
 int names_symbolize(struct names *n);
+/* Says with notes what could not be followed or named. */
+void names_tell(struct names *n, struct capture *c);
 void names_close(struct names *n);
 
 #endif

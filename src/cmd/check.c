@@ -9,6 +9,15 @@
 #define DEFAULT_FOR_NS (10 * NSEC_PER_SEC)
 #define STACK_EVERY 61 /* a prime, so that a program's own rhythm is not sampled */
 
+/* Is there a probe that was to look and could not? */
+static bool probes_missing(const struct report *r)
+{
+	vec_each(n, &r->stream->notes)
+		if (n->level == NOTE_NOT_CHECKED)
+			return true;
+	return false;
+}
+
 static void conclude(struct report *r)
 {
 	size_t counts[LEVEL_CRITICAL + 1] = {};
@@ -22,6 +31,9 @@ static void conclude(struct report *r)
 	else if (r->findings.n)
 		r->verdict = report_text(r, "Nothing is wrong now; %zu things to keep an eye on.",
 			r->findings.n);
+	else if (probes_missing(r))
+		r->verdict = report_text(r, "No trouble was seen in %.0f s, but much could not be looked at.",
+			seconds);
 	else
 		r->verdict = report_text(r, "Nothing is wrong with memory here, as far as %.0f s tell.",
 			seconds);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "capture/kbtf.h"
 #include "sys/cgroup.h"
 #include "sys/root.h"
 
@@ -50,6 +51,9 @@ static int cgroup_parse(struct capture_options *opt, const struct cgroup_mounts 
 		err_errno(err, -EINVAL, "-g: no cgroup '%.100s'", path);
 		return err_hint(err, "give a directory below /sys/fs/cgroup, or its path in the hierarchy");
 	}
+	if (cg->version == 1 && !kbtf_available())
+		return err_set(err, -EOPNOTSUPP, "-g: cgroups of version 1 need the kernel's BTF "
+						 "(/sys/kernel/btf/vmlinux), which is not there");
 	opt->scope.cgroup_id = cg->id;
 	opt->scope.cgroup_level = cg->level;
 	opt->cgroup_version = cg->version == 1 ? SCOPE_CGROUP_V1 : SCOPE_CGROUP_V2;

@@ -44,9 +44,12 @@ struct rec_loss {
 	char reason[64]; /* of the losses, when there are any */
 };
 
+/* bpf_ns and bpf_runs are scaled up from those that were measured. */
+enum cost_flags { COST_ESTIMATED = 1 };
+
 /* Cumulative since the start of the session. */
 struct rec_cost {
-	struct rec h;
+	struct rec h; /* h.flags: enum cost_flags */
 	u64 cpu_ns; /* user and system time of memwhy itself */
 	u64 bpf_ns; /* run time of its BPF programs (paid by the observed tasks) */
 	u64 bpf_runs;

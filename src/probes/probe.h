@@ -36,6 +36,7 @@ struct probe_bpf {
 	struct probe_table tables[PROBE_TABLES];
 	/* Sends what a record from the ring becomes on disk; NULL: the probe sends none. */
 	int (*record)(struct capture *c, int stacks, const struct rec *r);
+	bool frequent; /* its stacks may be sampled (capture_options.stack_every) */
 	bool optional; /* the sampler is of use without; what is missing is said */
 };
 
@@ -88,8 +89,8 @@ int probe_drain_ring(struct probe_run *run);
 int probe_sample(struct probe_run *run, u64 now_ns);
 /* When the next sample is due; UINT64_MAX: never. */
 u64 probe_next_sample(const struct probe_run *run);
-/* Sends all there is: aggregates, single events, a sample, REC_LOSS. */
-int probe_drain(struct probe_run *run);
+/* Sends all there is: aggregates, single events, REC_LOSS; with `sample` a sample too. */
+int probe_drain(struct probe_run *run, bool sample);
 /* Adds a process to the scope (-- CMD). */
 int probe_scope_add(struct probe_run *run, u32 tgid);
 /* Ends counting; probe_drain may be called once more. */

@@ -89,7 +89,13 @@ static int tables_open(struct probe_run *run)
 static int bpf_open(struct probe_run *run, struct err *err)
 {
 	struct attach_spec spec = spec_of(run);
-	int rc = attach_open(run->c, &spec, &run->attached, err);
+	u32 every = run->c->opt.stack_every;
+	int rc;
+
+	if (!run->probe->bpf->frequent)
+		run->c->opt.stack_every = 0;
+	rc = attach_open(run->c, &spec, &run->attached, err);
+	run->c->opt.stack_every = every;
 
 	if (rc && run->probe->bpf->optional) {
 		capture_method(run->c, "events", NULL, err ? err->msg : "");
@@ -199,12 +205,15 @@ static int losses_send(struct probe_run *run)
 								   : "table full: narrower scope");
 	if (run->stopped && n.lost_stack)
 		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack", n.lost_stack);
+	if (run->stopped && n.unpaired)
+		capture_note(run->c, NOTE_INFO, "%llu events began or ended outside of the interval and "
+						"have no duration", n.unpaired);
 	if (run->stopped && n.lost_scope)
 		capture_note(run->c, NOTE_WARNING, "%llu children could not be followed", n.lost_scope);
 	return capture_loss(run->c, n.seen, delivered, lost, reason);
 }
 
-int probe_drain(struct probe_run *run)
+int probe_drain(struct probe_run *run, bool sample)
 {
 	int rc = probe_drain_ring(run);
 
@@ -212,7 +221,7 @@ int probe_drain(struct probe_run *run)
 		rc = table_drain(run->tables[i]);
 	if (!rc && run->attached)
 		rc = losses_send(run);
-	if (!rc && run->probe->sampler)
+	if (!rc && sample && run->probe->sampler)
 		rc = run->probe->sampler->sample(run->c, run->state);
 	if (!rc && run->stopped && run->probe->sampler && run->probe->sampler->last)
 		rc = run->probe->sampler->last(run->c, run->state);

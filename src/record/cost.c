@@ -52,9 +52,11 @@ struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, s
 	u64 seen;
 
 	runs_sum(runs, n, &r, &seen);
+	/* Where the statistics are on for other reasons, all runs were measured. */
 	if (c->seen_at_close && r.bpf_runs <= c->runs_at_close + c->runs_at_close / 4) {
 		double scale = (double)seen / (double)c->seen_at_close;
 
+		r.h.flags = COST_ESTIMATED;
 		r.bpf_ns = (u64)((double)c->ns_at_close * scale);
 		r.bpf_runs = (u64)((double)c->runs_at_close * scale);
 	}

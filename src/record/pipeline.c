@@ -14,6 +14,9 @@ static int pipeline_put(struct sink *sink, const struct rec *r)
 		rc = p->views[i].view->feed(p->views[i].state, r);
 	if (!rc && p->log)
 		rc = log_writer_sink(p->log)->put(log_writer_sink(p->log), r);
+	/* Sent about once a second: what came before survives us. */
+	if (!rc && p->log && r->kind == REC_COST)
+		rc = log_writer_flush(p->log, NULL);
 	return rc;
 }
 

@@ -153,13 +153,20 @@ static int session_wait(struct session *s)
 	return 0;
 }
 
-static int session_drain(struct session *s)
+static int session_drain(struct session *s, bool sample)
 {
 	int rc = names_follow(s->c.names);
 
 	for (size_t i = 0; i < s->n_runs && !rc; i++)
-		rc = probe_drain(s->runs[i]);
+		rc = probe_drain(s->runs[i], sample);
 	return rc;
+}
+
+static int cost_send(struct session *s)
+{
+	struct rec_cost cost = cost_read(&s->cost, s->runs, s->n_runs);
+
+	return capture_emit(&s->c, &cost.h);
 }
 
 /* Everything a reader needs to make sense of what was sent so far, then the mark, which bears the
@@ -167,13 +174,9 @@ static int session_drain(struct session *s)
 static int session_mark(struct session *s, u16 kind, u64 time_ns)
 {
 	struct rec_tick tick = REC_INIT(struct rec_tick, kind, time_ns);
-	struct rec_cost cost;
 	int rc = names_symbolize(s->c.names);
 
-	if (rc)
-		return rc;
-	cost = cost_read(&s->cost, s->runs, s->n_runs);
-	rc = capture_emit(&s->c, &cost.h);
+	rc = rc ? rc : cost_send(s);
 	return rc ? rc : capture_emit(&s->c, &tick.h);
 }
 
@@ -200,13 +203,14 @@ static int session_timers(struct session *s)
 		s->watch_ns = now + COST_WATCH_NS;
 	}
 	if (!rc && now >= s->tick_ns) {
-		rc = session_drain(s);
+		rc = session_drain(s, true);
 		rc = rc ? rc : session_mark(s, REC_TICK, now);
 		rc = rc || !s->cfg->on_tick ? rc : s->cfg->on_tick(s->cfg->arg);
 		s->tick_ns += s->cfg->interval_ns;
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
 	} else if (!rc && now >= s->housekeeping_ns) {
-		rc = session_drain(s);
+		rc = session_drain(s, false);
+		rc = rc ? rc : cost_send(s);
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
 		s->over |= scope_is_over(s);
 	}
@@ -239,7 +243,8 @@ static int session_finish(struct session *s)
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		probe_stop(s->runs[i]);
-	rc = session_drain(s);
+	rc = session_drain(s, true);
+	names_tell(s->c.names, &s->c);
 	return rc ? rc : session_mark(s, REC_END, end_ns);
 }
 

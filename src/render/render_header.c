@@ -125,7 +125,8 @@ static void cost_items(struct items *i, const struct stream *s)
 		item_add_take(i, &t);
 	}
 	if (c->bpf_runs) {
-		str_addf(&t, "BPF %s", fmt_ns(buf, c->bpf_ns));
+		str_addf(&t, "BPF %s%s", c->h.flags & COST_ESTIMATED ? "about " : "",
+			fmt_ns(buf, c->bpf_ns));
 		str_addf(&t, " (%s a run)", fmt_ns(buf, c->bpf_ns / c->bpf_runs));
 		item_add_take(i, &t);
 	}

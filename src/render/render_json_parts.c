@@ -170,6 +170,10 @@ static void add_cost(struct json *j, const struct rec_cost *c)
 	json_begin_object(j);
 	member_seconds(j, "cpu_seconds", c->cpu_ns);
 	member_seconds(j, "bpf_seconds", c->bpf_ns);
+	if (c->h.flags & COST_ESTIMATED) {
+		json_key(j, "bpf_seconds_estimated");
+		json_bool(j, true);
+	}
 	member_u64(j, "rss_bytes", c->rss_bytes);
 	member_u64(j, "bpf_bytes", c->bpf_bytes);
 	json_end_object(j);

@@ -8,6 +8,9 @@
 #include "base/file.h"
 
 #define RSS_CHECK_EVERY_NS (20 * NSEC_PER_MSEC)
+/* libdw makes at most a few bytes of each byte of honest debug information. */
+#define RSS_SPARE_BYTES (256ULL << 20)
+#define RSS_PER_BYTE 8
 
 /* Resident bytes of this process; 0 where /proc cannot be read, which turns the limit off. */
 static u64 self_rss_bytes(void)
@@ -22,12 +25,12 @@ static u64 self_rss_bytes(void)
 	return (u64)resident * (u64)sysconf(_SC_PAGESIZE);
 }
 
-void budget_init(struct sym_budget *b, u64 bytes, u64 ns, u64 max_growth_bytes)
+void budget_init(struct sym_budget *b, u64 bytes, u64 ns)
 {
 	*b = (struct sym_budget){
 		.bytes_left = bytes,
 		.ns_left = ns,
-		.max_rss_bytes = self_rss_bytes() + max_growth_bytes,
+		.start_rss_bytes = self_rss_bytes(),
 	};
 }
 
@@ -36,42 +39,44 @@ int budget_take(struct sym_budget *b, u64 bytes)
 	if (bytes > b->bytes_left)
 		return -EFBIG;
 	b->bytes_left -= bytes;
+	b->bytes_taken += bytes;
 	return 0;
 }
 
 void budget_give_back(struct sym_budget *b, u64 bytes)
 {
 	b->bytes_left += bytes;
+	b->bytes_taken -= bytes;
 }
 
-void budget_begin(struct sym_budget *b)
+void budget_begin(struct sym_budget *b, u64 max_ns)
 {
-	b->started_ns = clock_mono_ns();
+	b->begun_ns = clock_mono_ns();
+	b->deadline_ns = b->begun_ns + MIN(max_ns, b->ns_left);
+	b->over = !b->ns_left;
 }
 
-void budget_end(struct sym_budget *b)
+int budget_end(struct sym_budget *b)
 {
-	u64 spent = clock_mono_ns() - b->started_ns;
+	u64 spent = clock_mono_ns() - b->begun_ns;
 
 	b->ns_left -= MIN(spent, b->ns_left);
-	b->started_ns = 0;
-	if (!b->ns_left)
-		b->exhausted = true;
+	return b->over ? -ETIMEDOUT : 0;
 }
 
-bool budget_exhausted(struct sym_budget *b)
+bool budget_over(struct sym_budget *b)
 {
 	u64 now;
 
-	if (b->exhausted || !b->started_ns)
-		return b->exhausted;
+	if (b->over)
+		return true;
 	now = clock_mono_ns();
-	if (now - b->started_ns >= b->ns_left)
-		b->exhausted = true;
+	b->over = now >= b->deadline_ns;
 	if (now - b->rss_checked_ns >= RSS_CHECK_EVERY_NS) {
 		b->rss_checked_ns = now;
-		if (self_rss_bytes() > b->max_rss_bytes)
-			b->exhausted = true;
+		if (self_rss_bytes() > b->start_rss_bytes + RSS_SPARE_BYTES +
+					       RSS_PER_BYTE * b->bytes_taken)
+			b->over = true;
 	}
-	return b->exhausted;
+	return b->over;
 }

@@ -5,8 +5,14 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 
+#include "base/clock.h"
 #include "sym/debugimage.h"
 #include "sym/dwarfunit.h"
+
+/* Honest files need less than a tenth of it. */
+#define INDEX_NS (2 * NSEC_PER_SEC)
+#define INDEX_NS_PER_BYTE 20
+#define FIND_NS (2 * NSEC_PER_SEC)
 
 struct dwarf_info {
 	struct elf_file image;
@@ -29,7 +35,7 @@ static int units_index(struct dwarf_info *info)
 	int rc;
 
 	while (!dwarf_get_units(info->dwarf, cu, &cu, NULL, &type, &unit.die, NULL)) {
-		if (budget_exhausted(info->budget))
+		if (budget_over(info->budget))
 			break;
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
@@ -70,7 +76,7 @@ int dwarf_info_open(const struct elf_file *file, const struct elf_file *alt,
 	struct sym_budget *budget, struct dwarf_info **ret)
 {
 	_cleanup_dwarf_info_ struct dwarf_info *info = calloc(1, sizeof(*info));
-	int rc;
+	int rc, over;
 
 	if (!info)
 		return -ENOMEM;
@@ -83,11 +89,11 @@ int dwarf_info_open(const struct elf_file *file, const struct elf_file *alt,
 	/* Without the shared file, what refers to it stays unknown, no more. */
 	if (alt && !image_start(info, alt, &info->alt_image, &info->alt_dwarf))
 		dwarf_setalt(info->dwarf, info->alt_dwarf);
-	budget_begin(budget);
+	budget_begin(budget, INDEX_NS + INDEX_NS_PER_BYTE * info->bytes);
 	rc = units_index(info);
-	budget_end(budget);
-	if (rc)
-		return rc;
+	over = budget_end(budget);
+	if (rc || over)
+		return rc ? rc : over;
 	*ret = take_ptr(info);
 	return 0;
 }
@@ -114,20 +120,16 @@ int dwarf_info_find(struct dwarf_info *info, u64 address, struct dwarf_frames *r
 {
 	const struct span *span = spans_find(&info->unit_spans, address);
 	struct dwarf_unit *unit;
-	int rc = 0;
+	int rc = 0, over;
 
 	if (!span)
 		return -ENOENT;
 	unit = &info->units.v[span->value];
-	budget_begin(info->budget);
-	if (!budget_exhausted(info->budget)) {
-		if (!unit->loaded)
-			rc = dwarf_unit_load(unit, info->line_section, info->budget);
-		if (!rc)
-			rc = dwarf_unit_find(unit, address, info->budget, ret);
-	} else {
-		rc = -ENOENT;
-	}
-	budget_end(info->budget);
-	return rc;
+	budget_begin(info->budget, FIND_NS);
+	if (!unit->loaded)
+		rc = dwarf_unit_load(unit, info->line_section, info->budget);
+	if (!rc)
+		rc = dwarf_unit_find(unit, address, info->budget, ret);
+	over = budget_end(info->budget);
+	return over ? over : rc;
 }

@@ -33,12 +33,13 @@ struct dwarf_frames {
 };
 
 /* alt: the file that dwz put shared debug information in; NULL for none. Both may be closed
- * afterwards. -ENOENT: no debug information; -EFBIG: more than the budget allows. The budget must
- * outlive the result. */
+ * afterwards. -ENOENT: no debug information; -EFBIG: more bytes, -ETIMEDOUT: more time or memory
+ * than the budget allows. The budget must outlive the result. */
 int dwarf_info_open(const struct elf_file *file, const struct elf_file *alt,
 	struct sym_budget *budget, struct dwarf_info **ret);
 void dwarf_info_close(struct dwarf_info *info);
-/* -ENOENT: nothing is known of the address. */
+/* -ENOENT: nothing is known of the address; -ETIMEDOUT: over the limits of time or memory, and
+ * so would be more tries: close it. */
 int dwarf_info_find(struct dwarf_info *info, u64 address, struct dwarf_frames *ret);
 
 static inline void dwarf_info_closep(struct dwarf_info **info)

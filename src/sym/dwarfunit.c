@@ -71,7 +71,7 @@ static int functions_walk(
 	do {
 		int tag = dwarf_tag(&die);
 
-		if (budget_exhausted(budget))
+		if (budget_over(budget))
 			return 0;
 		if (tag == DW_TAG_subprogram) {
 			rc = die_add_spans(&die, &unit->functions, dwarf_dieoffset(&die));
@@ -212,7 +212,7 @@ static bool inlines_walk(struct inline_chain *chain, Dwarf_Die *parent, u64 addr
 	do {
 		int tag = dwarf_tag(&die);
 
-		if (budget_exhausted(budget))
+		if (budget_over(budget))
 			return false;
 		if (tag == DW_TAG_inlined_subroutine && dwarf_haspc(&die, address) > 0) {
 			chain->v[chain->n++] = die;

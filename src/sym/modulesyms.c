@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 
 #include "sym/debugfile.h"
@@ -59,6 +60,18 @@ static void dwarf_load(struct module_syms *ms, const struct elf_file *file,
 	ms->info.debug_error = dwarf_info_open(file, has_alt ? &alt : NULL, budget, &ms->dwarf);
 	if (!ms->info.debug_error)
 		ms->info.source = SYM_DWARF;
+	else if (ms->info.debug_error == -ETIMEDOUT)
+		malloc_trim(0);
+}
+
+void module_syms_abandon_dwarf(struct module_syms *ms)
+{
+	dwarf_info_close(ms->dwarf);
+	ms->dwarf = NULL;
+	ms->info.source = ms->symbols_source;
+	ms->info.debug_error = -ETIMEDOUT;
+	/* It may have been much; the limit of memory is to be there for other modules. */
+	malloc_trim(0);
 }
 
 static void module_syms_read(struct module_syms *ms, const struct debug_search *search,

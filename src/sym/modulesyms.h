@@ -21,6 +21,8 @@ struct module_syms {
 /* Never fails: what cannot be read is missing, see info. */
 void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 id, bool want_dwarf,
 	struct sym_budget *budget);
+/* Leaves its debug information aside from now on. */
+void module_syms_abandon_dwarf(struct module_syms *ms);
 void module_syms_free(struct module_syms *ms);
 
 #endif

@@ -14,7 +14,6 @@
 
 #define DEBUG_BYTES_DEFAULT (1ULL << 30)
 #define DEBUG_NS_DEFAULT (60 * NSEC_PER_SEC)
-#define DEBUG_GROWTH_FACTOR 3
 
 /* No padding: it is hashed as bytes. */
 struct answer_key {
@@ -53,11 +52,8 @@ int symbolizer_open(
 		s->opts.max_debug_bytes = DEBUG_BYTES_DEFAULT;
 	if (!s->opts.max_debug_ns)
 		s->opts.max_debug_ns = DEBUG_NS_DEFAULT;
-	if (!s->opts.max_debug_growth)
-		s->opts.max_debug_growth = DEBUG_GROWTH_FACTOR * s->opts.max_debug_bytes;
 	s->modules = modules;
-	budget_init(&s->budget, s->opts.max_debug_bytes, s->opts.max_debug_ns,
-		s->opts.max_debug_growth);
+	budget_init(&s->budget, s->opts.max_debug_bytes, s->opts.max_debug_ns);
 	*ret = s;
 	return 0;
 }
@@ -87,7 +83,7 @@ void symbolizer_close(struct symbolizer *s)
 
 bool symbolizer_exhausted(const struct symbolizer *s)
 {
-	return s->budget.exhausted;
+	return !s->budget.ns_left;
 }
 
 static int module_syms_of(struct symbolizer *s, u32 id, struct module_syms **ret)
@@ -149,7 +145,7 @@ static int answer_keep(struct symbolizer *s, const struct answer_key *key,
 /* A lookup in one module. `address` is what names are looked up for, `back` how far before the
  * address asked for that is. */
 struct query {
-	const struct module_syms *ms;
+	struct module_syms *ms;
 	const char *module;
 	u64 offset;
 	u64 address;
@@ -224,9 +220,12 @@ static size_t frames_from_dwarf(struct symbolizer *s, const struct query *q,
 static size_t frames_find(struct symbolizer *s, const struct query *q, struct sym_frame *frames)
 {
 	struct dwarf_frames found;
+	int rc = q->ms->dwarf ? dwarf_info_find(q->ms->dwarf, q->address, &found) : -ENOENT;
 
-	if (q->ms->dwarf && !dwarf_info_find(q->ms->dwarf, q->address, &found))
+	if (!rc)
 		return frames_from_dwarf(s, q, &found, frames);
+	if (rc == -ETIMEDOUT)
+		module_syms_abandon_dwarf(q->ms);
 	frames[0] = frame_from_symbols(s, q);
 	return 1;
 }

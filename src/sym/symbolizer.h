@@ -23,7 +23,6 @@ struct sym_options {
 	bool dwarf;		/* lines and inlined calls, where there is debug information */
 	u64 max_debug_bytes;	/* symbol tables and debug sections read, in all; 0: 1 GiB */
 	u64 max_debug_ns;	/* time in debug information, in all; 0: 60 s */
-	u64 max_debug_growth;	/* bytes this process may grow by it; 0: thrice max_debug_bytes */
 };
 
 enum sym_flags {
@@ -52,7 +51,8 @@ struct sym_module_info {
 	enum sym_source source; /* the best it has */
 	int error;		/* why the file could not be read, as -errno (-ESTALE: replaced) */
 	int debug_error;	/* why debug information was left aside: -EFBIG: over budget;
-				 * -ENOENT: there is none */
+				 * -ETIMEDOUT: took too much time or memory; -ENOENT:
+				 * there is none */
 };
 
 struct symbolizer;
@@ -75,7 +75,7 @@ int symbolizer_resolve_kernel(
 int symbolizer_load_kernel(struct symbolizer *s, struct err *err);
 /* Reads the module, if it was not yet. -ENOENT for an unknown id. */
 int symbolizer_module_info(struct symbolizer *s, u32 module, struct sym_module_info *ret);
-/* True once names were left out because time or memory ran out. */
+/* True once max_debug_ns is used up: names come from symbol tables only since then. */
 bool symbolizer_exhausted(const struct symbolizer *s);
 
 static inline void symbolizer_closep(struct symbolizer **s)

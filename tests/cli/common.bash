@@ -2,9 +2,10 @@
 # are, so that a new command is held to the same contract without a new test.
 load ../native/common
 
-# mw ARGS...: runs memwhy, with nothing to read, for 10 seconds at most: $status $output $stderr.
+# mw ARGS...: runs memwhy, with nothing to read, for $limit seconds at most: $status $output $stderr.
+limit=10
 mw() {
-	run --separate-stderr timeout -k 1 10 "$MEMWHY" "$@" </dev/null
+	run --separate-stderr timeout -k 1 "$limit" "$MEMWHY" "$@" </dev/null
 }
 
 # Says what was run and what came of it, and fails.
@@ -120,15 +121,15 @@ mw_start() {
 	wait_for 'memwhy_attached || ! kill -0 $memwhy 2>/dev/null'
 }
 
-# Waits for its end, 10 seconds at most: $status, $took (ms).
+# Waits for its end, 6 seconds at most: $status, $took (ms).
 mw_end() {
 	local from=$(date +%s%3N) i
 	status=0
-	for i in $(seq 200); do
+	for i in $(seq 120); do
 		kill -0 "$memwhy" 2>/dev/null || break
 		sleep 0.05
 	done
-	[ "$i" -lt 200 ] || kill -9 "$memwhy"
+	[ "$i" -lt 120 ] || kill -9 "$memwhy"
 	wait "$memwhy" || status=$?
 	took=$(($(date +%s%3N) - from))
 	output=$(head -c 3000 "$out" | tr -d '\0') stderr=$(<"$err")

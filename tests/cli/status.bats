@@ -37,8 +37,8 @@ setup() {
 
 @test "status: check --fail-on exits 1 over a workload that stalls in reclaim" {
 	[ -x "$WORKLOADS/misbehave" ] || skip "the workload is not built"
-	tool=$BATS_TEST_DIRNAME/../../tools/with-cgroup
-	mw check -o json --out report --fail-on note -- timeout 6 "$tool" 48M "$WORKLOADS/misbehave" 3
+	mw check -o json --out report --fail-on note -- "$BATS_TEST_DIRNAME/../../tools/with-cgroup" \
+		"memwhy-cli-$$" 67108864 "$WORKLOADS/misbehave" 4 "$PWD/file" 120 3
 	jq -c '[.findings[] | [.level, .title]]' report
 	[ "$(jq '.findings | length' report)" -gt 0 ]
 	[ "$status" -eq 1 ]
@@ -125,9 +125,10 @@ setup() {
 }
 
 @test "status: '--' and no command is a usage error, not a look at the whole system" {
-	for c in $(commands_with input output) "record run.mw"; do
+	limit=2
+	while read -r c; do
 		try mw_error 2 $c --
-	done
+	done < <(commands_with input output; echo record run.mw)
 	tried
 }
 

@@ -76,7 +76,6 @@ static void fuzz_elf(const void *data, size_t n, u64 step)
 		.dwarf = true,
 		.max_debug_bytes = 16 << 20,
 		.max_debug_ns = 2 * NSEC_PER_SEC,
-		.max_debug_growth = 1ULL << 30,
 	};
 	struct module_table *modules;
 	struct symbolizer *s;

@@ -9,7 +9,7 @@ static struct sym_budget budget_of(u64 bytes)
 {
 	struct sym_budget b;
 
-	budget_init(&b, bytes, 1ULL << 40, 1ULL << 40);
+	budget_init(&b, bytes, 1ULL << 40);
 	return b;
 }
 

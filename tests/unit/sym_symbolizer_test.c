@@ -18,7 +18,7 @@ static struct elf_symbol symbol_of(const char *file, const char *name)
 	_cleanup_elf_file_ struct elf_file elf = elf_of(in_scratch(file));
 	struct sym_budget budget;
 
-	budget_init(&budget, 1 << 24, 1, 1);
+	budget_init(&budget, 1 << 24, 1);
 	assert_int_equal(elf_symbols_add(&s, &elf, SHT_SYMTAB, &budget), 0);
 	for (size_t i = 0; i < s.list.n; i++) {
 		if (!strcmp(s.list.v[i].name, name))
@@ -342,7 +342,7 @@ static void vdso(void **state)
 		skip_because("this kernel gives no vdso");
 	w = world_new(NULL);
 	assert_int_equal(elf_image_open(image, size, &file), 0);
-	budget_init(&budget, 1 << 20, 1, 1);
+	budget_init(&budget, 1 << 20, 1);
 	assert_int_equal(elf_symbols_add(&s, &file, SHT_DYNSYM, &budget), 0);
 	assert_int_equal(elf_symbols_finish(&s), 0);
 	assert_true(s.list.n > 0);

@@ -227,10 +227,6 @@ static __always_inline int fault_end(struct bpf_perf_event_data *ctx, u16 flags,
 
 	if (!scope_match(f.pid_tgid))
 		return 0;
-	c = counts();
-	if (!c)
-		return 0;
-	c->seen++;
 	f.address = ctx->addr;
 	s = slot_of((u32)f.pid_tgid);
 	if (s && s->tid == (u32)f.pid_tgid) {
@@ -238,6 +234,12 @@ static __always_inline int fault_end(struct bpf_perf_event_data *ctx, u16 flags,
 		f.ns = bpf_ktime_get_ns() - s->start_ns;
 		s->tid = 0;
 	}
+	if (f.ns < config.min_ns)
+		return 0;
+	c = counts();
+	if (!c)
+		return 0;
+	c->seen++;
 	if (config.mapping == FAULTS_MAPPING_ALL ||
 		(config.mapping == FAULTS_MAPPING_MAJOR && flags & FAULT_MAJOR))
 		fault_map(&f, find_vma);

@@ -72,6 +72,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	struct faults_config config = {
 		.threads = capture_by(c, "thread"),
 		.mapping = mapping_of(c),
+		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 	};
 
 	return attach_set_const(obj, "config", &config, sizeof(config));
@@ -155,6 +156,7 @@ static const struct probe_bpf bpf = {
 	.prepare = prepare,
 	.tables = {{"table", sizeof(struct fault_key), key_tgid, added}},
 	.record = record,
+	.frequent = true,
 };
 
 static const struct field agg_fields[] = {

@@ -35,6 +35,7 @@ struct faults_config {
 	u8 threads; /* count by thread, not only by process */
 	u8 mapping; /* enum faults_mapping: for which faults the mapping is looked up */
 	u8 reserved[6];
+	u64 min_ns; /* faults that took less, or whose duration is not known, do not count */
 };
 
 /* Key of the table of aggregates. */

@@ -1,4 +1,4 @@
-/* What `memwhy faults` shows, and the sums that rules of `check` look at. */
+/* What `memwhy faults` shows. */
 #ifndef MEMWHY_PROBES_FAULTS_VIEW_H
 #define MEMWHY_PROBES_FAULTS_VIEW_H
 

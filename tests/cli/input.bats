@@ -1,0 +1,294 @@
+#!/usr/bin/env bats
+# Bad input: the exit status of the contract, one line of error with the real cause, and no crash.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR"
+	run_mw=$BATS_FILE_TMPDIR/run.mw
+	[ -e "$run_mw" ] || recording_make "$run_mw"
+}
+
+# The words that come before the options of a command.
+begin() { # COMMAND
+	[ "$1" = record ] && echo record x.mw || echo "$1"
+}
+
+@test "input: every option that takes a value says so when there is none" {
+	for c in $(commands); do
+		for o in $(options_taking "$c" '[A-Z][^ ]*'); do
+			try mw_error 2 $(begin "$c") "--$o"
+			[[ $stderr == *"--$o needs a value"* ]] || try refuse "$c --$o"
+		done
+		for o in $("$MEMWHY" "$c" --help | sed -n 's/^  -\([a-zA-Z]\), --[a-z-]* [A-Z].*/\1/p'); do
+			try mw_error 2 $(begin "$c") "-$o"
+		done
+	done
+	tried
+}
+
+@test "input: flags take no value" {
+	for c in $(commands); do
+		for o in $("$MEMWHY" "$c" --help | sed -n 's/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\)   .*/\2/p'); do
+			try mw_error 2 $(begin "$c") "--$o=yes"
+		done
+	done
+	tried
+}
+
+@test "input: absurd times, sizes and counts" {
+	limit=3
+	for c in $(commands); do
+		for o in $(options_taking "$c" '\(TIME\|SIZE\|N\)'); do
+			for v in -1 -1s "" " " x 0x10 nan inf -inf 1e99 1e400 99999999999999999999 18446744073709551616s \
+				"10 s" 10x 1.2.3 1,5 +; do
+				try mw_error 2 $(begin "$c") "--$o" "$v"
+			done
+		done
+		for o in $(options_taking "$c" N); do
+			for v in 1.5 1e3 18446744073709551616; do
+				try mw_error 2 $(begin "$c") "--$o" "$v"
+			done
+		done
+	done
+	tried
+}
+
+@test "input: no time is no time: --for 0 and -i 0 are refused, not taken as 'for ever'" {
+	limit=2
+	for c in $(commands_with input output) "record x.mw"; do
+		try mw_error 2 $c --for 0
+		try mw_error 2 $c --for 0s
+		try mw_error 2 $c --for 100ms -i 0
+		try mw_error 2 $c --for 100ms -i 1ns
+	done
+	tried
+}
+
+@test "input: an empty word is no name: refused, not taken as if it were not there" {
+	limit=3
+	for c in $(commands); do
+		for o in $(options_taking "$c" '[A-Z][^ ]*'); do
+			brief=
+			[ "$o" != for ] && options "$c" | grep -qx for && brief="--for 50ms"
+			try mw_error 2 $(begin "$c") $brief "--$o" ""
+		done
+	done
+	try mw_error 2 record "" --for 50ms
+	tried
+}
+
+@test "input: words that are not among those an option takes" {
+	for c in $(commands); do
+		for o in output by fail-on probes; do
+			options "$c" | grep -qx "$o" && try mw_error 2 $(begin "$c") "--$o" nothinglikeit
+		done
+		options "$c" | grep -qx by && try mw_error 2 "$c" --by ,
+		options "$c" | grep -qx stacks && try mw_error 2 $(begin "$c") --stacks=nothinglikeit
+	done
+	tried
+}
+
+@test "input: -p of what is no process" {
+	limit=3
+	for c in $(commands_with pid); do
+		for p in 0 -1 abc 4194304 4194305 4294967297 99999999999999999999 1.5 1e3 0x1 "" , "1 2" 1,x 1,0 1,,, \
+			$'1\e[31m' "$(printf '%09999d' 0)"; do
+			[ "$p" = 1,,, ] || try mw_error 2 $(begin "$c") -p "$p"
+		done
+		try mw_error 2 $(begin "$c") -p 1 -- true
+		try mw_error 2 $(begin "$c") --follow
+	done
+	tried
+}
+
+@test "input: -c that no task can have" {
+	for c in $(commands_with comm); do
+		try mw_error 2 $(begin "$c") -c 1234567890123456
+		[[ $stderr == *123456789012345\'* ]] || try refuse "$c: what the kernel makes of it"
+		try mw_error 2 $(begin "$c") -c "$(printf '%09999d' 0)"
+	done
+	mw_ok faults -c nosuchname -o json --for 50ms
+	[ "$(jq '.rows | length' <<<"$output")" -eq 0 ]
+	tried
+}
+
+@test "input: -g of what is no cgroup, whatever it may be called" {
+	limit=3
+	for c in $(commands_with cgroup); do
+		for g in nosuch /nosuch .. ../../.. /../../etc /etc /proc " " '%s%n' $'a\e[31mb' $'a\nb' $'\xff' \
+			"$(printf '%05000d' 0)" "$(printf 'a/%.0s' {1..2000})" /dev/null "$PWD/$run_mw"; do
+			try mw_error 2 $(begin "$c") -g "$g" --for 50ms
+		done
+	done
+	mw faults -g /nosuch
+	[[ $stderr != *"Invalid argument"* ]] || try refuse "the cause is that there is none, not an invalid argument"
+	tried
+}
+
+@test "input: words where none are expected" {
+	for c in $(commands_with input output) doctor; do
+		try mw_error 2 "$c" word
+		try mw_error 2 "$c" $'a\e[31mb\n'
+		try mw_error 2 "$c" ""
+	done
+	try mw_error 2 doctor -- true
+	try mw_error 2 help -- true
+	try mw_error 2 record
+	try mw_error 2 record one.mw two
+	[[ $stderr == *"memwhy record one.mw -- two"* ]] || try refuse "record one.mw two: the hint"
+	[ ! -e one.mw ] || try refuse "a file was made"
+	tried
+}
+
+@test "input: --input of what is no recording" {
+	mkdir dir
+	: >empty
+	head -c 3000 /dev/urandom >garbage
+	printf 'PERFILE2%0200d' 0 >perf.data
+	printf 'MEMWHX%0200d' 0 >almost
+	seq 1000 >text
+	cp "$MEMWHY" program
+	ln -s loop loop
+	for c in $(commands_with input output); do
+		for f in nosuch dir /dev/null /dev/zero empty garbage perf.data almost text program loop text/x \
+			/proc/self/mem "$(printf '%0300d' 0)" "$(printf 'a/%.0s' {1..3000})" $'a\e[31mb'; do
+			[ "$f" = /proc/self/mem ] || try mw_error 2 "$c" --input "$f"
+		done
+	done
+	mw_error 2 faults --input perf.data
+	[[ $stderr == *perf.data\ file* ]]
+	tried
+}
+
+@test "input: a recording that is cut anywhere: status 4, how much is missing, what is left" {
+	size=$(stat -c %s "$run_mw")
+	mw faults --input "$run_mw" -o json
+	whole=$(jq '[.rows[].count] | add' <<<"$output")
+	for n in 1 5 8 9 40 64 200 2000 $((size / 3)) $((size / 2)) $((size - 200)) $((size - 100)) $((size - 72)) \
+		$((size - 40)) $((size - 1)); do
+		head -c "$n" "$run_mw" >cut.mw
+		for c in $(commands_with input output); do
+			mw "$c" --input cut.mw -o json
+			[ "$status" -eq 4 ] && one_error && [[ $stderr == "memwhy: cut.mw "* ]] || try refuse "$c, $n of $size bytes"
+			jq -e '.rows and (.damage | length > 0)' <<<"$output" >/dev/null || try refuse "$c: $n bytes: no report"
+		done
+		mw faults --input cut.mw -o json
+		[ "$(jq '[.rows[].count] | add // 0' <<<"$output")" -le "$whole" ] || try refuse "more than in the whole"
+	done
+	[ "$(jq '[.rows[].count] | add' <<<"$output")" -eq "$whole" ] || try refuse "without its last byte it has all records"
+	mw faults --input cut.mw
+	[[ $output == *INCOMPLETE* ]] || try refuse "the report does not say that it is incomplete"
+	tried
+}
+
+@test "input: a recording with changed bytes, anywhere: an error, never a crash" {
+	size=$(stat -c %s "$run_mw")
+	for i in $(seq 0 24); do
+		at=$((i < 12 ? i * 7 : size * (i - 11) / 14))
+		cp "$run_mw" flip.mw
+		head -c 3 /dev/urandom | dd of=flip.mw bs=1 seek=$at conv=notrunc status=none
+		cmp -s flip.mw "$run_mw" && continue
+		for c in faults check; do
+			mw "$c" --input flip.mw
+			[[ $status -eq 4 || ($at -lt 8 && $status -eq 2) ]] && one_error || try refuse "$c: byte $at of $size changed"
+		done
+	done
+	for made in "cat $run_mw $run_mw" "tail -c +9 $run_mw" "cat $run_mw /etc/passwd"; do
+		$made >flip.mw
+		mw faults --input flip.mw
+		[[ $status -eq 4 || $status -eq 2 ]] && one_error || try refuse "$made"
+	done
+	tried
+}
+
+@test "input: a recording without anything in it is not taken for a quiet machine" {
+	# As it is left by a memwhy that failed before it began.
+	"$MEMWHY" record empty.mw --stacks=nosuch 2>/dev/null || true
+	if [ -e empty.mw ]; then
+		mw faults --input empty.mw
+		[ "$status" -ne 0 ] || refuse "nothing was recorded"
+	fi
+}
+
+@test "input: --input takes no scope, no command, no recording, and nothing that needs a live run" {
+	limit=3
+	for c in $(commands_with input output); do
+		for words in "-p 1" "-c sh" "-g /" "--record x.mw" "-- true" --follow "--for 1s" "--ring-size 1M"; do
+			try mw_error 2 "$c" --input "$run_mw" $words
+		done
+	done
+	tried
+}
+
+@test "input: what the recording does not have is said, not shown as nothing or 'unknown'" {
+	"$MEMWHY" faults --for 50ms --record plain.mw -- sh -c 'ls / >/dev/null' >/dev/null 2>&1 || true
+	"$MEMWHY" faults --record plain.mw --out /dev/null -- sh -c 'ls / >/dev/null'
+	for words in --each --stacks "--by mapping" "--by thread"; do
+		mw faults --input plain.mw $words
+		[[ $status -eq 2 || "$output$stderr" =~ (was|were)\ (not\ )?recorded|not\ in\ the\ recording|recorded\ without ]] ||
+			try refuse "$words over a recording without"
+	done
+	tried
+}
+
+@test "input: record has no use for --input and --record, and does not ignore them" {
+	limit=3
+	for words in "--input nosuch.mw" "--record other.mw"; do
+		try mw_error 2 record x.mw $words -- true
+	done
+	tried
+}
+
+@test "input: --record and --out where nothing can be written" {
+	mkdir dir
+	ln -s loop loop
+	limit=3
+	for c in $(commands_with input output); do
+		for f in dir /nosuch/x /proc/x /dev/null /dev/full "$(printf '%0300d' 0)" loop /etc/passwd/x; do
+			try mw_error 2 "$c" --for 50ms --record "$f"
+			[[ $f == /dev/* ]] || try mw_error 2 "$c" --for 50ms --out "$f"
+		done
+	done
+	for f in dir /nosuch/x /proc/x /dev/null; do
+		try mw_error 2 record "$f" --for 50ms
+	done
+	run --separate-stderr unshare -m sh -c 'mount --make-rprivate / && mount -t tmpfs none dir &&
+		mount -o remount,ro dir && exec "$0" faults --for 50ms --record dir/x' "$MEMWHY"
+	[[ $status -eq 2 || $status -eq 3 ]] && one_error || try refuse "--record to a read-only file system"
+	tried
+}
+
+@test "input: two recordings to one file: the second is refused and harms nothing" {
+	mw_start record run.mw --for 1s
+	mw_error 2 faults --for 50ms --record run.mw
+	mw_end
+	[ "$status" -eq 0 ]
+	mw_ok faults --input run.mw
+}
+
+@test "input: a path with control characters is shown escaped" {
+	name=$'a\e[31mb\nc'
+	run --separate-stderr "$MEMWHY" record "$name" -- true
+	[ "$status" -eq 0 ] && one_error || try refuse "record"
+	mw_ok faults --input "$name"
+	head -c 100 "$name" >"$name.cut"
+	mw faults --input "$name.cut" -o json
+	[ "$status" -eq 4 ] && one_error || try refuse "a cut recording of that name"
+	tried
+}
+
+@test "input: few descriptors, little memory: an error, never a crash" {
+	for n in 4 8 12 16 24; do
+		run --separate-stderr bash -c 'ulimit -n $1; shift; exec timeout 5 "$@"' - "$n" "$MEMWHY" faults --for 50ms
+		[[ $status -eq 0 || ($status -ge 2 && $status -le 5) ]] && { [ "$status" -eq 0 ] || one_error; } ||
+			try refuse "ulimit -n $n"
+	done
+	readelf -d "$MEMWHY" | grep -q NEEDED && skip "a limit on address space is too little for the sanitizers"
+	for n in 8000 20000 60000; do
+		run --separate-stderr bash -c 'ulimit -v $1; shift; exec timeout 5 "$@"' - "$n" "$MEMWHY" faults --for 50ms
+		[[ $status -eq 0 || ($status -ge 2 && $status -le 5) ]] && { [ "$status" -eq 0 ] || one_error; } ||
+			try refuse "ulimit -v $n"
+	done
+	tried
+}

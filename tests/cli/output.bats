@@ -1,0 +1,377 @@
+#!/usr/bin/env bats
+# The formats, the choice of what is shown, and where it goes.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR"
+	run_mw=$BATS_FILE_TMPDIR/run.mw
+	[ -e "$run_mw" ] || recording_make "$run_mw"
+}
+
+# Commands that show a recording, and doctor, with their arguments.
+reports() {
+	commands_with input output | sed "s|\$| --input $run_mw|"
+	commands | grep -x doctor
+}
+
+@test "output: text and wide: no control bytes, and text fits 100 columns" {
+	while read -r c; do
+		for f in text wide; do
+			try mw_ok $c -o $f
+			[ -n "$output" ] || try refuse "$c -o $f is empty"
+			! has_controls <<<"$output" || try refuse "$c -o $f has control bytes"
+			[ $f = wide ] || [ -z "$(LC_ALL=C.UTF-8 awk 'length($0) > 100' <<<"$output")" ] ||
+				try refuse "$c is wider than 100 columns"
+		done
+	done < <(reports)
+	tried
+}
+
+@test "output: json is one object with every member of the contract" {
+	while read -r c; do
+		try mw_ok $c -o json
+		jq -es --arg c "${c%% *}" 'length == 1 and (.[0] | .schema == "memwhy/1" and .command == $c
+			and (.host | (.kernel | type == "string") and .cpus > 0 and .nodes > 0 and .page_size > 0)
+			and (.interval.start | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$"))
+			and .interval.seconds > 0
+			and (.methods | type == "object" and all(.[]; type == "string"))
+			and (.events | type == "object" and all(.[]; type == "number"))
+			and (.lost | type == "object" and all(.[]; type == "number"))
+			and (.events | keys) == (.lost | keys)
+			and (.rows | type == "array" and all(.[]; type == "object"))
+			and ((.findings // []) | type == "array"))' <<<"$output" >/dev/null ||
+			try refuse "$c -o json"
+	done < <(reports)
+	tried
+}
+
+@test "output: the cost is in every json, and is a cost" {
+	while read -r c; do
+		mw $c -o json
+		jq -e '.cost | .cpu_seconds > 0 and .bpf_seconds >= 0 and .rss_bytes > 1000000' <<<"$output" ||
+			try refuse "$c: $(jq -c .cost <<<"$output")"
+	done < <(reports)
+	tried
+}
+
+@test "output: jsonl is a row a line, then the rest, marked as the end" {
+	while read -r c; do
+		try mw_ok $c -o jsonl
+		jq -es '(.[-1] | .end == true and .schema == "memwhy/1" and has("host") and has("interval")
+			and has("methods") and has("events") and has("lost") and has("cost"))
+			and (.[:-1] | all(has("end") | not))' <<<"$output" >/dev/null || try refuse "$c -o jsonl"
+		rows=$(grep -c '^{.*}$' <<<"$output")
+		[ "$rows" -eq "$(jq -s length <<<"$output")" ] || try refuse "$c: not an object a line"
+		mw $c -o json --limit 0
+		[ "$rows" -eq $(($(jq '.rows | length' <<<"$output") + 1)) ] || try refuse "$c: other rows than json"
+	done < <(reports)
+	tried
+}
+
+@test "output: csv has a header and as many fields in each row" {
+	while read -r c; do
+		mw $c -o json
+		for table in $(jq -r '[.rows[].table] | unique[]' <<<"$output"); do
+			rows=$(jq --arg t "$table" '[.rows[] | select(.table == $t)] | length' <<<"$output")
+			keys=$(jq -r --arg t "$table" '[.rows[] | select(.table == $t)][0] | del(.table) | keys_unsorted | join(",")' <<<"$output")
+			run --separate-stderr "$MEMWHY" $c --table "$table" -o csv
+			csv_check <<<"$output" || try refuse "$c --table $table"
+			[ "$(grep -c '' <<<"$output")" -eq $((rows + 1)) ] || try refuse "$c --table $table: not $rows rows"
+			[ "$(head -n1 <<<"$output")" = "$keys" ] || try refuse "$c --table $table: the header is not $keys"
+			mw $c -o json
+		done
+	done < <(reports)
+	tried
+}
+
+@test "output: folded is stacks and weights, which sum up to the events" {
+	run --separate-stderr "$MEMWHY" faults --input "$run_mw" --stacks -o folded
+	[ "$status" -eq 0 ]
+	! grep -vE '^[^;]+(;[^;]+)* [0-9]+$' <<<"$output"
+	total=$(awk '{ n += $NF } END { print n }' <<<"$output")
+	mw faults --input "$run_mw" -o json
+	[ "$total" -eq "$(jq '[.rows[].count] | add' <<<"$output")" ]
+	[ "$total" -gt 0 ]
+}
+
+@test "output: what a format cannot show is said, instead of printing nothing" {
+	while read -r c; do
+		for f in folded csv; do
+			mw $c -o $f
+			[ -n "$output" ] || { [ "$status" -eq 2 ] && one_error; } ||
+				try refuse "$c -o $f: nothing, and no word about it"
+		done
+	done < <(reports)
+	tried
+}
+
+@test "output: every format gives the same rows" {
+	mw faults --input "$run_mw" -o json
+	want=$(jq -r '.rows[] | [.pid, .comm, .count] | @csv' <<<"$output" | tr -d '"')
+	[ -n "$want" ]
+	mw faults --input "$run_mw" -o jsonl
+	[ "$(jq -r 'select(.end | not) | [.pid, .comm, .count] | @csv' <<<"$output" | tr -d '"')" = "$want" ]
+	mw faults --input "$run_mw" -o csv --fields pid,comm,count
+	[ "$output" = "pid,comm,count"$'\n'"$want" ]
+	mw faults --input "$run_mw" -q --limit 0 --fields pid,comm,count
+	[ "$(tail -n +2 <<<"$output" | tr -s ' ' , | sed 's/^,//')" = "$(sed 's/\([0-9]\)\([0-9]\{3\}\)$/\1,\2/' <<<"$want")" ]
+}
+
+@test "output: --fields chooses and orders, --sort sorts both ways, --limit cuts and says so" {
+	in="--input $run_mw"
+	mw faults $in -o csv --by mapping --fields count,mapping
+	[ "$(head -n1 <<<"$output")" = count,mapping ]
+	[ "$(wc -l <<<"$output")" -ge 3 ]
+	[ "$(tail -n +2 <<<"$output" | cut -d, -f1)" = "$(tail -n +2 <<<"$output" | cut -d, -f1 | sort -rn)" ]
+	mw faults $in -o csv --by mapping --fields count,mapping --sort -count
+	[ "$(tail -n +2 <<<"$output" | cut -d, -f1)" = "$(tail -n +2 <<<"$output" | cut -d, -f1 | sort -n)" ]
+	mw faults $in -o csv --by mapping --fields mapping --sort mapping
+	[ "$(tail -n +2 <<<"$output")" = "$(tail -n +2 <<<"$output" | LC_ALL=C sort -r)" ]
+	mw faults $in --by mapping --limit 1
+	[[ $output == *"more row"* ]]
+	mw faults $in --by mapping --limit 1 -o json
+	[ "$(jq '.rows | length' <<<"$output")" -eq 1 ]
+	[ "$(jq '[.rows_cut[]] | add' <<<"$output")" -ge 1 ]
+	mw faults $in --by mapping --fields mapping,count -o json
+	[ "$(jq -c '.rows[0] | keys' <<<"$output")" = '["count","mapping","table"]' ]
+}
+
+@test "output: unknown fields, tables, columns to sort by, keys and formats suggest the nearest" {
+	in="--input $run_mw"
+	mw_error 2 faults $in --fields pid,cuont
+	[[ $stderr == *"'count'"* ]]
+	mw_error 2 faults $in --sort cuont
+	[[ $stderr == *"'count'"* ]]
+	mw_error 2 faults $in --table fault
+	[[ $stderr == *"'faults'"* ]]
+	mw_error 2 faults $in -o jsn
+	[[ $stderr == *json* ]]
+	mw_error 2 faults $in --by proces
+	[[ $stderr == *process* ]]
+	mw_error 2 faults $in --sort stack --stacks
+	mw_error 2 faults $in --stacks=usr
+	[[ $stderr == *user* ]]
+}
+
+@test "output: what --each cannot show is refused as well" {
+	limit=4
+	for word in "--fields pid,cuont" "--sort cuont" "--table nosuch" "--fields ''"; do
+		for f in text csv jsonl json; do
+			try mw_error 2 faults --each --for 50ms -o $f $word
+		done
+	done
+	tried
+}
+
+@test "output: --limit and --fields hold for --each too" {
+	for f in csv jsonl json; do
+		mw_ok faults --each -o $f --limit 3 --fields pid,address --out "out.$f" -- sh -c 'ls >/dev/null'
+	done
+	[ "$(wc -l <out.csv)" -eq 4 ] || try refuse "csv has $(wc -l <out.csv) lines"
+	[ "$(wc -l <out.jsonl)" -eq 4 ] || try refuse "jsonl has $(wc -l <out.jsonl) lines"
+	[ "$(jq '.rows | length' out.json)" -eq 3 ] || try refuse "json has other rows"
+	[ "$(head -n1 out.csv)" = pid,address ]
+	tried
+}
+
+@test "output: a column that is not there is refused before the command is run" {
+	limit=4
+	for word in "--sort nosuch" "--fields nosuch" "--table nosuch"; do
+		try mw_error 2 faults --for 30s $word
+		rm -f ran
+		try mw_error 2 faults $word -- touch ran
+		[ ! -e ran ] || try refuse "$word: the command was run"
+	done
+	tried
+}
+
+@test "output: -i csv is one table: one header" {
+	mw_ok faults -i 100ms --for 450ms -o csv
+	csv_check <<<"$output"
+	[ "$(grep -c ^pid <<<"$output")" -eq 1 ]
+}
+
+@test "output: -i prints each interval as it ends: json an object each, jsonl an end each" {
+	mw_ok faults -i 100ms --for 450ms -o json
+	n=$(jq -s length <<<"$output")
+	[ "$n" -ge 3 ] && [ "$n" -le 6 ]
+	jq -es 'all(.schema == "memwhy/1") and ([.[].interval.start] | . == sort and . == unique)' <<<"$output"
+	mw_ok faults -i 100ms --for 450ms -o jsonl
+	n=$(jq -s 'map(select(.end)) | length' <<<"$output")
+	[ "$n" -ge 3 ] && [ "$n" -le 6 ]
+}
+
+@test "output: -q is rows only, -v tells the methods" {
+	mw_ok faults --input "$run_mw" -q
+	[[ $(head -n1 <<<"$output") == *PID*COMM* ]]
+	! grep -qE '^(memwhy|cost|Note|.*events:)' <<<"$output"
+	mw_ok faults --input "$run_mw" -v
+	grep -q '^method: faults' <<<"$output"
+}
+
+@test "output: every command takes -q, as the contract has it" {
+	run --separate-stderr "$MEMWHY" record -q quiet.mw -- true
+	[ "$status" -eq 0 ] && [ -z "$stderr" ] || refuse "record -q"
+}
+
+@test "output: colour on a terminal only, and not with NO_COLOR or TERM=dumb" {
+	show="$MEMWHY faults --input $run_mw"
+	on_terminal() { script -qec "env $1 $show" /dev/null </dev/null; }
+	on_terminal "-u NO_COLOR TERM=xterm" | grep -q $'\e\['
+	! on_terminal "NO_COLOR=1 TERM=xterm" | grep -q $'\e'
+	! on_terminal "-u NO_COLOR TERM=dumb" | grep -q $'\e'
+	! on_terminal "-u NO_COLOR -u TERM" | grep -q $'\e'
+	! env -u NO_COLOR TERM=xterm $show | grep -q $'\e'
+	! on_terminal "-u NO_COLOR TERM=xterm $MEMWHY --version;" | grep -q $'\e\[1m.*\e\[1m.*version'
+	for f in json jsonl csv; do
+		show="$MEMWHY faults --input $run_mw -o $f"
+		! on_terminal "-u NO_COLOR TERM=xterm" | grep -q $'\e'
+	done
+}
+
+@test "output: data goes to stdout, notes of a recording to stderr" {
+	run --separate-stderr "$MEMWHY" record notes.mw -- echo data
+	[ "$status" -eq 0 ]
+	[ "$output" = data ]
+	[[ $stderr == "memwhy: recorded "*" to notes.mw" ]]
+	head -c $(($(stat -c %s notes.mw) - 10)) notes.mw >cut.mw
+	run --separate-stderr "$MEMWHY" faults --input cut.mw -o json
+	[ "$status" -eq 4 ]
+	jq -e '.rows and .damage' <<<"$output"
+	one_error
+}
+
+@test "output: --out gets the report, and nothing else does; it is private" {
+	while read -r c; do
+		mw $c -o json
+		text=$output
+		rm -f report
+		try mw_ok $c -o json --out report
+		[ -z "$output" ] || try refuse "$c --out still prints"
+		# doctor looks again, each time
+		[[ $c == doctor* ]] || [ "$(<report)" = "$text" ] || try refuse "$c --out differs"
+		jq -e .schema report >/dev/null || try refuse "$c: no report"
+		[ "$(stat -c %a report)" = 600 ] || try refuse "$c: mode $(stat -c %a report)"
+	done < <(reports)
+	tried
+}
+
+@test "output: --out replaces a longer file, and a usage error leaves it alone" {
+	head -c 100000 /dev/zero | tr '\0' x >report
+	mw_ok faults --input "$run_mw" --out report -o json
+	jq -e .rows report >/dev/null
+	echo precious >report
+	mw_error 2 faults --input "$run_mw" --out report --by nosuch
+	[ "$(<report)" = precious ] || try refuse "--by nosuch"
+	mw_error 2 faults --input "$run_mw" --out report --sort nosuch
+	[ "$(<report)" = precious ] || try refuse "--sort nosuch"
+	mw_error 2 faults --input nosuchfile --out report
+	[ "$(<report)" = precious ] || try refuse "--input nosuchfile"
+	mw_error 2 faults --out report -p 4194304
+	[ "$(<report)" = precious ] || try refuse "-p 4194304"
+	tried
+}
+
+@test "output: --record leaves an earlier recording alone when the command line is wrong" {
+	for word in "-p 4194304" "--by nosuch" "--stacks=nosuch" "-c 1234567890123456" "-g /nosuch"; do
+		cp "$run_mw" old.mw
+		try mw_error 2 faults $word --record old.mw --for 50ms
+		cmp -s "$run_mw" old.mw || try refuse "$word: the recording is gone"
+		[ "$word" = "--by nosuch" ] && continue
+		cp "$run_mw" old.mw
+		try mw_error 2 record old.mw $word --for 50ms
+		cmp -s "$run_mw" old.mw || try refuse "record $word: the recording is gone"
+	done
+	tried
+}
+
+@test "output: the report does not overwrite the recording it is about" {
+	cp "$run_mw" old.mw
+	mw faults --input old.mw --out old.mw
+	[ "$status" -eq 2 ] && cmp -s "$run_mw" old.mw || refuse "--input and --out are one file"
+}
+
+@test "output: a reader that has seen enough ends it quietly" {
+	for c in "faults -i 100ms" "faults -i 100ms -o jsonl" "faults --each -o csv" "faults --each"; do
+		mkfifo pipe
+		timeout 6 "$MEMWHY" $c >pipe 2>err 3>&- &
+		writer=$!
+		head -n1 <pipe >first
+		(while sleep 0.05; do ls / >/dev/null; done) 3>&- &
+		noise=$!
+		status=0
+		wait "$writer" || status=$?
+		kill "$noise"
+		rm pipe
+		output=$(<first) stderr=$(<err)
+		[ "$status" -eq 0 ] && [ -z "$stderr" ] && [ -n "$output" ] || try refuse "$c | head -n1"
+	done
+	# Much of a recording, more than a pipe holds.
+	mw_ok faults --each --record each.mw --out /dev/null -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do ls / >/dev/null; done'
+	for c in "faults --input each.mw --each -o jsonl" "help man faults"; do
+		run --separate-stderr bash -c '"$0" "$@" | head -c1 >/dev/null; echo ${PIPESTATUS[0]}' "$MEMWHY" $c
+		[[ -z $stderr && ($output == 0 || $output == 141) ]] || try refuse "$c | head -c1"
+	done
+	tried
+}
+
+@test "output: a full disk is said, and is not success" {
+	while read -r c; do
+		for f in text json jsonl csv; do
+			mw $c -o $f
+			[ -n "$output" ] || continue
+			status=0
+			"$MEMWHY" $c -o $f >/dev/full 2>err || status=$?
+			output= stderr=$(<err)
+			[ "$status" -eq 4 ] && one_error && [[ $stderr == *"No space left"* ]] ||
+				try refuse "$c -o $f >/dev/full"
+			try mw_error 4 $c -o $f --out /dev/full
+		done
+	done < <(reports)
+	status=0
+	"$MEMWHY" faults -i 50ms --for 300ms >/dev/full 2>err || status=$?
+	stderr=$(<err)
+	[ "$status" -eq 4 ] && one_error || try refuse "faults -i >/dev/full"
+	tried
+}
+
+# A command that takes more faults than a small file has room for.
+many_faults='for i in $(seq 250); do /bin/true; done'
+
+@test "output: a limit on file sizes is said; what was written stays readable" {
+	status=0
+	(ulimit -f 64 && exec "$MEMWHY" faults --each --record big.mw -q -o csv --fields pid --limit 1 -- \
+		sh -c "$many_faults") >/dev/null 2>err || status=$?
+	output= stderr=$(<err)
+	[ "$status" -eq 4 ] && one_error && [[ $stderr == *big.mw*"File too large"* ]] || try refuse "--record"
+	mw faults --each --input big.mw -o csv --fields pid
+	[ "$status" -eq 4 ] && one_error && [ "$(wc -l <<<"$output")" -gt 1000 ] || try refuse "replay of it"
+	status=0
+	(ulimit -f 64 && exec "$MEMWHY" faults --each --out report -- sh -c "$many_faults") 2>err || status=$?
+	output= stderr=$(<err)
+	[ "$status" -eq 4 ] && one_error && [[ $stderr == *"File too large"* ]] || try refuse "--out"
+	tried
+}
+
+@test "output: a file system that is full is said; what was written stays readable" {
+	mkdir small
+	cat >full.sh <<-END
+		mount --make-rprivate / && mount -t tmpfs -o size=64k none small && cd small || exit 99
+		"$(realpath "$MEMWHY")" faults --each --record run.mw --out /dev/null -- sh -c '$many_faults'
+		echo \$?
+		"$(realpath "$MEMWHY")" faults --each --input run.mw -o csv --fields pid 2>/dev/null | wc -l
+	END
+	run --separate-stderr unshare -m sh full.sh
+	[ "${lines[0]}" = 4 ] && [ "${lines[1]}" -gt 1000 ] || refuse "status, events that can be read"
+	[[ $stderr == "memwhy: writing run.mw failed after"*"No space left"* ]] && one_error || refuse "the error"
+}
+
+@test "output: closed descriptors: the report never ends up in the recording" {
+	"$MEMWHY" faults --for 100ms --record run.mw >&- 2>err || true
+	mw_ok faults --input run.mw
+	"$MEMWHY" faults --for 100ms --record run.mw >/dev/null 2>&-
+	mw_ok faults --input run.mw
+	"$MEMWHY" record run.mw --for 100ms <&- >&- 2>&- || true
+	mw_ok faults --input run.mw
+}

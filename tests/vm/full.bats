@@ -1,0 +1,36 @@
+#!/usr/bin/env bats
+# All supported kernels, all native tests; NUMA; cgroup v1 and v2; no BTF.
+load guest
+
+@test "vm 5.10: native tests" {
+	guest_native 5.10 . -m 1G -s 256M
+}
+
+@test "vm 6.1: native tests" {
+	guest_native 6.1 . -m 1G -s 256M
+}
+
+@test "vm 6.12: native tests" {
+	guest_native 6.12 . -m 1G -s 256M
+}
+
+@test "vm newest: native tests" {
+	guest_native newest . -m 1G -s 256M
+}
+
+@test "vm 6.1 with cgroup v1: native tests of scope and reclaim" {
+	guest_native 6.1 'scope|reclaim' -m 1G -s 256M --cgroup v1
+}
+
+@test "vm 6.12 with 2 nodes: doctor, frag and check name both" {
+	guest 6.12 -n 2 -m 1G -- sh -c "$MEMWHY doctor && $MEMWHY frag --for 1s -o csv --fields node && $MEMWHY check --for 3s"
+	[ "$status" -eq 0 ]
+	grep -q '2 nodes' <<<"$output"
+	grep -qx 1 <<<"$output"
+	! grep -q 'NUMA placement: this host has one node' <<<"$output"
+}
+
+@test "vm 5.10 without kernel BTF: faults, reclaim and frag work" {
+	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag; do $MEMWHY \$c --for 1s || exit; done"
+	[ "$status" -eq 0 ]
+}
