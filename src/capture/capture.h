@@ -41,6 +41,7 @@ struct capture {
 	struct sink *sink;
 	struct names *names;
 	struct mapping_cache mappings;
+	bool ending;	   /* counting is over: the drain that follows is the last */
 	const char *probe; /* the probe being opened or drained, for its records */
 };
 

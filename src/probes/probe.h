@@ -45,9 +45,7 @@ struct probe_sampler {
 	size_t size;  /* of its state, zeroed before open */
 	u64 every_ns; /* between samples; 0: only at the start, ticks and the end */
 	int (*open)(struct capture *c, void *state, struct err *err); /* may be NULL */
-	int (*sample)(struct capture *c, void *state);
-	/* Called once after probe_stop, for what is too costly to read more often; may be NULL. */
-	int (*last)(struct capture *c, void *state);
+	int (*sample)(struct capture *c, void *state); /* c->ending: the last time */
 	void (*close)(void *state); /* may be NULL */
 	/* Says with capture_method what can be read here. */
 	int (*survey)(struct capture *c);

@@ -20,7 +20,6 @@ struct probe_run {
 		const struct probe_table *table;
 	} ctx[PROBE_TABLES];
 	int stacks; /* descriptor of the stack map */
-	bool stopped;
 	void *state; /* of the sampler */
 	u64 next_sample_ns;
 };
@@ -203,12 +202,12 @@ static int losses_send(struct probe_run *run)
 	if (lost)
 		snprintf(reason, sizeof(reason), "%s", n.lost_ring ? "ring full: larger --ring-size"
 								   : "table full: narrower scope");
-	if (run->stopped && n.lost_stack)
+	if (run->c->ending && n.lost_stack)
 		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack", n.lost_stack);
-	if (run->stopped && n.unpaired)
+	if (run->c->ending && n.unpaired)
 		capture_note(run->c, NOTE_INFO, "%llu events began or ended outside of the interval and "
 						"have no duration", n.unpaired);
-	if (run->stopped && n.lost_scope)
+	if (run->c->ending && n.lost_scope)
 		capture_note(run->c, NOTE_WARNING, "%llu children could not be followed", n.lost_scope);
 	return capture_loss(run->c, n.seen, delivered, lost, reason);
 }
@@ -223,14 +222,11 @@ int probe_drain(struct probe_run *run, bool sample)
 		rc = losses_send(run);
 	if (!rc && sample && run->probe->sampler)
 		rc = run->probe->sampler->sample(run->c, run->state);
-	if (!rc && run->stopped && run->probe->sampler && run->probe->sampler->last)
-		rc = run->probe->sampler->last(run->c, run->state);
 	return rc;
 }
 
 void probe_stop(struct probe_run *run)
 {
-	run->stopped = true;
 	if (run->attached)
 		attach_stop(run->attached);
 }

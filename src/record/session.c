@@ -243,6 +243,7 @@ static int session_finish(struct session *s)
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		probe_stop(s->runs[i]);
+	s->c.ending = true;
 	rc = session_drain(s, true);
 	names_tell(s->c.names, &s->c);
 	return rc ? rc : session_mark(s, REC_END, end_ns);

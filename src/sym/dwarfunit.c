@@ -7,9 +7,10 @@
 
 #define RANGES_PER_DIE_MAX 65536
 #define DEPTH_MAX 64
-/* libdw makes some 100 bytes of memory of each byte of a line program. The largest units that
- * compilers really make have a few MiB. */
-#define LINE_PROGRAM_MAX (32UL << 20)
+/* libdw makes up to 100 bytes of memory of each byte of a line program, and cannot be stopped in
+ * it. Units that compilers make stay under 1 MiB with few exceptions; one over this has no
+ * lines. */
+#define LINE_PROGRAM_MAX (4UL << 20)
 
 int die_add_spans(Dwarf_Die *die, struct spans *spans, u64 value)
 {

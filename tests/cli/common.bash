@@ -10,7 +10,7 @@ mw() {
 
 # Says what was run and what came of it, and fails.
 refuse() { # WHY
-	printf '%s\n  status: %s\n  stdout: %.250q\n  stderr: %.250q\n' "$1" "$status" "$output" "$stderr"
+	printf '%.300s\n  status: %s\n  stdout: %.250q\n  stderr: %.250q\n' "$1" "$status" "$output" "$stderr"
 	return 1
 }
 

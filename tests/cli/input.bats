@@ -152,8 +152,8 @@ begin() { # COMMAND
 	ln -s loop loop
 	for c in $(commands_with input output); do
 		for f in nosuch dir /dev/null /dev/zero empty garbage perf.data almost text program loop text/x \
-			/proc/self/mem "$(printf '%0300d' 0)" "$(printf 'a/%.0s' {1..3000})" $'a\e[31mb'; do
-			[ "$f" = /proc/self/mem ] || try mw_error 2 "$c" --input "$f"
+			"$(printf '%0300d' 0)" "$(printf 'a/%.0s' {1..3000})" $'a\e[31mb'; do
+			try mw_error 2 "$c" --input "$f"
 		done
 	done
 	mw_error 2 faults --input perf.data
@@ -211,10 +211,9 @@ begin() { # COMMAND
 	fi
 }
 
-@test "input: --input takes no scope, no command, no recording, and nothing that needs a live run" {
-	limit=3
+@test "input: --input takes no scope, no command, no recording" {
 	for c in $(commands_with input output); do
-		for words in "-p 1" "-c sh" "-g /" "--record x.mw" "-- true" --follow "--for 1s" "--ring-size 1M"; do
+		for words in "-p 1" "-c sh" "-g /" "--record x.mw" "-- true" --follow; do
 			try mw_error 2 "$c" --input "$run_mw" $words
 		done
 	done
@@ -280,13 +279,13 @@ begin() { # COMMAND
 
 @test "input: few descriptors, little memory: an error, never a crash" {
 	for n in 4 8 12 16 24; do
-		run --separate-stderr bash -c 'ulimit -n $1; shift; exec timeout 5 "$@"' - "$n" "$MEMWHY" faults --for 50ms
+		run --separate-stderr timeout 5 bash -c 'ulimit -n $1; shift; exec "$@"' - "$n" "$MEMWHY" faults --for 50ms
 		[[ $status -eq 0 || ($status -ge 2 && $status -le 5) ]] && { [ "$status" -eq 0 ] || one_error; } ||
 			try refuse "ulimit -n $n"
 	done
 	readelf -d "$MEMWHY" | grep -q NEEDED && skip "a limit on address space is too little for the sanitizers"
 	for n in 8000 20000 60000; do
-		run --separate-stderr bash -c 'ulimit -v $1; shift; exec timeout 5 "$@"' - "$n" "$MEMWHY" faults --for 50ms
+		run --separate-stderr timeout 5 bash -c 'ulimit -v $1; shift; exec "$@"' - "$n" "$MEMWHY" faults --for 50ms
 		[[ $status -eq 0 || ($status -ge 2 && $status -le 5) ]] && { [ "$status" -eq 0 ] || one_error; } ||
 			try refuse "ulimit -v $n"
 	done

@@ -7,10 +7,10 @@
 #define CGROUP_USAGE_NONE (~0ULL) /* no limit */
 
 enum cgroup_usage_flags {
-	CGROUP_NEAR_LIMIT = 1,	/* uses half of its limit, or of memory.high, or more */
-	CGROUP_SWAPS = 2,	/* has memory in swap */
-	CGROUP_EVENTS = 4,	/* hit its limit, or lost a process to the OOM killer, since the start */
-	CGROUP_SCOPE = 8,	/* the group that was asked for (-g) */
+	CGROUP_NEAR_LIMIT = 1, /* uses half of its limit, or of memory.high, or more */
+	CGROUP_SWAPS = 2,      /* has memory in swap */
+	CGROUP_EVENTS = 4, /* hit its limit, or lost a process to the OOM killer, since the start */
+	CGROUP_SCOPE = 8,  /* the group that was asked for (-g) */
 	CGROUP_HAS_PRESSURE = 16, /* some_total_us and full_total_us are known */
 };
 
@@ -24,15 +24,15 @@ struct cgroup_usage {
 	u32 version;  /* of the hierarchy: 1 or 2 */
 	u32 level;    /* below the mounted root, which is 0 */
 	u64 usage_bytes;
-	u64 peak_bytes;	      /* 0: not known */
-	u64 limit_bytes;      /* memory.max; CGROUP_USAGE_NONE */
-	u64 high_bytes;	      /* memory.high; CGROUP_USAGE_NONE, as always in version 1 */
+	u64 peak_bytes;  /* 0: not known */
+	u64 limit_bytes; /* memory.max; CGROUP_USAGE_NONE */
+	u64 high_bytes;  /* memory.high; CGROUP_USAGE_NONE, as always in version 1 */
 	u64 swap_bytes;
 	u64 swap_limit_bytes; /* version 1: of memory and swap together; CGROUP_USAGE_NONE */
 	/* Since the group was made; first_*: when it was first seen. */
 	u64 limit_hit_total; /* usage was about to exceed the limit; v1 failcnt, v2 "max" */
 	u64 high_hit_total;
-	u64 oom_total;	    /* allocations that failed for the limit; version 2 only */
+	u64 oom_total;      /* allocations that failed for the limit; version 2 only */
 	u64 oom_kill_total; /* processes killed */
 	u64 first_limit_hit_total;
 	u64 first_oom_kill_total;

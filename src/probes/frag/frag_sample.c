@@ -180,23 +180,14 @@ static int frag_sample(struct capture *c, void *state)
 	u64 now = clock_mono_ns();
 	int rc;
 
-	if (s->last_ns && now - s->last_ns < SAME_NS)
+	if (!c->ending && s->last_ns && now - s->last_ns < SAME_NS)
 		return 0;
 	s->last_ns = now;
 	rc = zones_send(c, s);
-	if (!rc && now >= s->types_ns)
+	/* The end of the interval is worth its price. */
+	if (!rc && (now >= s->types_ns || (c->ending && s->types_ns != UINT64_MAX)))
 		types_read(s);
 	return rc || !s->types_read ? rc : types_send(c, s);
-}
-
-/* The end of the interval is worth its price. */
-static int frag_last(struct capture *c, void *state)
-{
-	struct sampler *s = state;
-
-	if (s->types_ns == UINT64_MAX || types_read(s))
-		return 0;
-	return types_send(c, s);
 }
 
 static int tell(struct capture *c, const char *data, const char *path, int error)
@@ -260,7 +251,6 @@ const struct probe_sampler frag_sampler = {
 	.every_ns = NSEC_PER_SEC,
 	.open = frag_open,
 	.sample = frag_sample,
-	.last = frag_last,
 	.close = frag_close,
 	.survey = frag_survey,
 };

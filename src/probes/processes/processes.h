@@ -10,7 +10,8 @@ enum process_flags {
 
 /*
  * One process worth looking at: among the biggest, or grown since it was first seen, or asked
- * for. Sent at each sample at which it changed, and of those still there, at the end.
+ * for. Sent at each sample at which it changed, or had grown by more than 1 MiB since it was first
+ * seen, and of all such processes that are still there, at the end.
  */
 struct process_memory {
 	struct rec h; /* h.flags: enum process_flags */
@@ -22,10 +23,10 @@ struct process_memory {
 	/* Anonymous memory as resident less shared of statm. On kernels from 6.2 on, which count
 	 * per cpu, rss_bytes and anon_bytes may be off by some pages a cpu. */
 	u64 anon_bytes;
-	u64 first_anon_bytes; /* anon_bytes when it was first seen, … */
-	u64 first_ns;	      /* … at this time (CLOCK_MONOTONIC) */
-	u64 exact_anon_bytes; /* RssAnon */
-	u64 swap_bytes;	      /* VmSwap: anonymous memory in swap */
+	u64 first_anon_bytes;           /* anon_bytes when it was first seen, … */
+	u64 first_ns;                   /* … at this time (CLOCK_MONOTONIC) */
+	u64 exact_anon_bytes;           /* RssAnon */
+	u64 swap_bytes;                 /* VmSwap: anonymous memory in swap */
 	u64 minflt_total, majflt_total; /* faults since its start, all threads */
 	u64 utime_ns, stime_ns;
 	char comm[COMM_LEN];
@@ -68,7 +69,7 @@ struct process_numa {
 	u32 nodes; /* of the machine */
 	u64 start_ns;
 	u64 resident_pages[PROCESS_NODES]; /* by node, of the base page size, hugetlb included */
-	u32 threads[PROCESS_NODES]; /* threads by the node of the cpu they last ran on */
+	u32 threads[PROCESS_NODES];        /* threads by the node of the cpu they last ran on */
 	u32 allowed_nodes; /* bit i: the main thread may run on cpus of node i; 0: not known */
 	u32 threads_total; /* more than the sum of threads when not all were looked at */
 	char comm[COMM_LEN];

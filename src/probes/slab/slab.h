@@ -14,11 +14,11 @@ struct slab_usage {
 	struct rec h;
 	/* Upper bound: the kernel counts every object of a slab that a cpu holds as in use. */
 	u64 active_objects;
-	u64 objects;	  /* in use or free */
+	u64 objects;      /* in use or free */
 	u64 object_bytes; /* of one, padding included */
 	u64 slabs;
-	u64 bytes;	  /* pages of all slabs */
-	u64 first_bytes;  /* at the start; 0 for a cache made since */
+	u64 bytes;       /* pages of all slabs */
+	u64 first_bytes; /* at the start; 0 for a cache made since */
 	u64 first_active_objects;
 	char name[SLAB_CACHE_NAME_LEN];
 };

@@ -24,7 +24,7 @@ enum system_source {
  */
 struct system_value {
 	struct rec h;
-	u64 value; /* 0 where text has it */
+	u64 value;  /* 0 where text has it */
 	u16 source; /* enum system_source */
 	u8 reserved[6];
 	char name[SYSTEM_NAME_LEN];

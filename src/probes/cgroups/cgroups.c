@@ -1,0 +1,302 @@
+/* The cgroups probe: which control groups are near their limit, swap, or had OOM kills. */
+#include "probes/cgroups/cgroups.h"
+
+#include <errno.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "capture/names.h"
+#include "probes/cgroups/cgroups_tree.h"
+#include "probes/probe.h"
+#include "sys/pressure.h"
+
+#define EVERY_NS NSEC_PER_SEC
+/* Drains come on top of the sampler's own period: not twice within this time. */
+#define GAP_NS (EVERY_NS * 9 / 10)
+/* Samples are to take no more than this part of one cpu; the time between them is stretched. */
+#define COST_PART 100
+#define SENT_MAX 64
+
+struct chosen {
+	u64 score;
+	u32 at;    /* in the tree's list */
+	u16 flags; /* enum cgroup_usage_flags */
+};
+
+struct cgroups {
+	struct cgroups_tree tree;
+	u64 scope_id;
+	VEC(struct chosen) chosen;
+	struct cgroup group;
+	u64 next_ns;
+	bool told_stretch, told_truncated;
+};
+
+static u16 flags_of(const struct cgroups *g, const struct cgroup_entry *e)
+{
+	u16 flags = 0;
+
+	if (e->limit_bytes != CGROUP_NO_LIMIT && e->usage_bytes >= e->limit_bytes / 2)
+		flags |= CGROUP_NEAR_LIMIT;
+	if (e->swap_bytes)
+		flags |= CGROUP_SWAPS;
+	if (e->limit_hits != e->first_limit_hits || e->oom_kills != e->first_oom_kills)
+		flags |= CGROUP_EVENTS;
+	if (g->scope_id && e->id == g->scope_id)
+		flags |= CGROUP_SCOPE;
+	return flags;
+}
+
+/* Asked for, then events, then nearness to the limit in 1/1000, then swap: which come first where
+ * there are too many. */
+static u64 score_of(const struct cgroup_entry *e, u16 flags)
+{
+	u64 near = 0, swap = MIN(e->swap_bytes >> 12, (1ULL << 40) - 1);
+
+	if (flags & CGROUP_NEAR_LIMIT)
+		near = MIN((u64)((double)e->usage_bytes * 1000 / (double)MAX(e->limit_bytes, 1ULL)),
+			(1ULL << 16) - 1);
+	return (u64) !!(flags & CGROUP_SCOPE) << 63 | (u64) !!(flags & CGROUP_EVENTS) << 62 |
+	       near << 40 | swap;
+}
+
+static int by_score(const void *a, const void *b)
+{
+	const struct chosen *x = a, *y = b;
+
+	return x->score < y->score ? 1 : x->score > y->score ? -1 : 0;
+}
+
+static int groups_choose(struct cgroups *g)
+{
+	int rc = 0;
+
+	g->chosen.n = 0;
+	for (size_t i = 0; i < g->tree.list.n && !rc; i++) {
+		const struct cgroup_entry *e = &g->tree.list.v[i];
+		u16 flags = flags_of(g, e);
+
+		if (flags)
+			rc = vec_push(
+				&g->chosen, ((struct chosen){score_of(e, flags), (u32)i, flags}));
+	}
+	if (g->chosen.n)
+		qsort(g->chosen.v, g->chosen.n, sizeof(g->chosen.v[0]), by_score);
+	return rc;
+}
+
+static struct cgroup_usage usage_record(
+	const struct cgroup_entry *e, const struct cgroup_memory *m, u16 flags)
+{
+	struct cgroup_usage r = REC_INIT(struct cgroup_usage, REC_CGROUP_MEMORY, 0);
+
+	r.h.flags = flags;
+	r.cgroup = e->id;
+	r.version = (u32)m->version;
+	r.level = e->level;
+	r.usage_bytes = m->usage_bytes;
+	r.peak_bytes = m->peak_bytes;
+	r.limit_bytes = m->limit_bytes;
+	r.high_bytes = m->high_bytes;
+	r.swap_bytes = m->swap_bytes;
+	r.swap_limit_bytes = m->version == 1 ? m->memsw_limit_bytes : m->swap_limit_bytes;
+	r.limit_hit_total = m->limit_hit_total;
+	r.high_hit_total = m->high_hit_total;
+	r.oom_total = m->oom_total;
+	r.oom_kill_total = m->oom_kill_total;
+	r.first_limit_hit_total = e->first_limit_hits;
+	r.first_oom_kill_total = e->first_oom_kills;
+	return r;
+}
+
+static void pressure_add(const struct cgroups *g, struct cgroup_usage *r)
+{
+	struct pressure p;
+
+	if (g->tree.hierarchy.version != 2 || pressure_read_cgroup(g->group.dir, "memory", &p))
+		return;
+	r->h.flags |= CGROUP_HAS_PRESSURE;
+	r->some_total_us = p.some.total_us;
+	r->full_total_us = p.full.total_us;
+}
+
+static int group_send(struct capture *c, struct cgroups *g, const struct chosen *ch)
+{
+	struct cgroup_entry *e = &g->tree.list.v[ch->at];
+	struct cgroup_memory m;
+	struct cgroup_usage r;
+	u64 hash;
+	int n = snprintf(g->group.dir, sizeof(g->group.dir), "%s%s", g->tree.hierarchy.mount,
+		cgroups_tree_path(&g->tree, e));
+	int rc;
+
+	g->group.version = g->tree.hierarchy.version;
+	if (n < 0 || (size_t)n >= sizeof(g->group.dir) || cgroup_memory_read(&g->group, &m))
+		return 0;
+	r = usage_record(e, &m, ch->flags);
+	pressure_add(g, &r);
+	hash = XXH3_64bits(&r.h.flags, sizeof(r.h.flags)) ^
+	       XXH3_64bits(&r.cgroup, sizeof(r) - sizeof(r.h));
+	if (hash == e->sent && !c->ending)
+		return 0;
+	e->sent = hash;
+	rc = names_cgroup(c->names, e->id);
+	return rc ? rc : capture_emit(c, &r.h);
+}
+
+static int tell_bounds(struct capture *c, struct cgroups *g, u64 every_ns)
+{
+	int rc = 0;
+
+	/* The first scan, which makes the kernel's entries, takes longer than those after it. */
+	if (every_ns > EVERY_NS && g->tree.scans > 1 && !g->told_stretch) {
+		g->told_stretch = true;
+		rc = capture_note(c, NOTE_INFO,
+			"%zu groups take %.1f ms to look through: sampled every %.1f s, not every "
+			"second, so that it costs no more than 1 %% of a cpu",
+			g->tree.list.n, (double)every_ns / COST_PART / NSEC_PER_MSEC,
+			(double)every_ns / NSEC_PER_SEC);
+	}
+	if (!rc && g->tree.truncated && !g->told_truncated) {
+		g->told_truncated = true;
+		rc = capture_note(c, NOTE_NOT_CHECKED,
+			"control groups beyond the first %u, or more than %u levels deep",
+			CGROUPS_MAX, CGROUPS_LEVELS);
+	}
+	return rc;
+}
+
+static int cgroups_sample(struct capture *c, void *state)
+{
+	struct cgroups *g = state;
+	u64 now = clock_mono_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), every_ns;
+	int rc;
+
+	if (!g->tree.hierarchy.version || (!c->ending && now < g->next_ns))
+		return 0;
+	rc = cgroups_tree_scan(&g->tree);
+	if (rc && rc != -ENOMEM)
+		rc = 0; /* the group asked for is gone */
+	if (!rc)
+		rc = groups_choose(g);
+	for (size_t i = 0; i < MIN(g->chosen.n, (size_t)SENT_MAX) && !rc; i++)
+		rc = group_send(c, g, &g->chosen.v[i]);
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	every_ns = cpu * COST_PART;
+	g->next_ns = now + MAX(GAP_NS, every_ns);
+	return rc || c->ending ? rc : tell_bounds(c, g, every_ns);
+}
+
+static int survey(struct capture *c)
+{
+	_cleanup_free_ struct cgroup_mounts *m = calloc(1, sizeof(*m));
+	const char *method = NULL, *missing = NULL;
+	int rc = m ? cgroup_mounts_read(m) : -ENOMEM;
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc)
+		missing = "no cgroup hierarchy is mounted: mount cgroup2 on /sys/fs/cgroup";
+	else if (m->memory.version == 1)
+		method = "cgroup v1, memory controller";
+	else
+		method = "cgroup v2";
+	return capture_method(c, "memory of control groups", method, missing);
+}
+
+/* Where the group asked for is. Its id may be one of the other hierarchy, or it is gone. */
+static int scope_find(struct capture *c, struct cgroups *g)
+{
+	_cleanup_cgroup_ids_ struct cgroup_ids ids = {};
+	const char *path = NULL;
+
+	g->scope_id = c->opt.scope.cgroup_id;
+	if (c->opt.cgroup_version ==
+			(g->tree.hierarchy.version == 1 ? SCOPE_CGROUP_V1 : SCOPE_CGROUP_V2) &&
+		!cgroup_ids_load(&g->tree.hierarchy, &ids))
+		path = cgroup_ids_path(&ids, g->scope_id);
+	if (!path) {
+		g->tree.hierarchy.version = 0;
+		return capture_note(c, NOTE_NOT_CHECKED,
+			"the group's limits: its memory is accounted in another hierarchy");
+	}
+	snprintf(g->tree.top, sizeof(g->tree.top), "%s", strcmp(path, "/") ? path : "");
+	return 0;
+}
+
+static int cgroups_open(struct capture *c, void *state, struct err *err)
+{
+	_cleanup_free_ struct cgroup_mounts *m = calloc(1, sizeof(*m));
+	struct cgroups *g = state;
+	int rc = m ? survey(c) : -ENOMEM;
+
+	if (!rc && !cgroup_mounts_read(m)) {
+		g->tree.hierarchy = m->memory;
+		if (c->opt.scope.cgroup_id)
+			rc = scope_find(c, g);
+	}
+	return rc ? err_errno(err, rc, "cgroups") : 0;
+}
+
+static void cgroups_close(void *state)
+{
+	struct cgroups *g = state;
+
+	cgroups_tree_free(&g->tree);
+	vec_free(&g->chosen);
+}
+
+static const struct probe_sampler sampler = {
+	.size = sizeof(struct cgroups),
+	.every_ns = EVERY_NS,
+	.open = cgroups_open,
+	.sample = cgroups_sample,
+	.close = cgroups_close,
+	.survey = survey,
+};
+
+#define USAGE(member_, type_, unit_, help_) FIELD(struct cgroup_usage, member_, type_, unit_, help_)
+
+static const struct field fields[] = {
+	USAGE(cgroup, FIELD_U64, UNIT_CGROUP, "control group"),
+	USAGE(version, FIELD_U32, UNIT_ID, "of its hierarchy: 1 or 2"),
+	USAGE(level, FIELD_U32, UNIT_ID, "its depth below the mounted root, which is 0"),
+	USAGE(usage_bytes, FIELD_U64, UNIT_BYTES, "memory, with the groups below"),
+	USAGE(peak_bytes, FIELD_U64, UNIT_BYTES, "the most it used; 0: not known"),
+	USAGE(limit_bytes, FIELD_U64, UNIT_BYTES, "its own limit; all bits set: none"),
+	USAGE(high_bytes, FIELD_U64, UNIT_BYTES, "memory.high; all bits set: none"),
+	USAGE(swap_bytes, FIELD_U64, UNIT_BYTES, "memory in swap"),
+	USAGE(swap_limit_bytes, FIELD_U64, UNIT_BYTES,
+		"limit of swap, in version 1 of memory and swap together; all bits set: none"),
+	USAGE(limit_hit_total, FIELD_U64, UNIT_COUNT, "times it was about to exceed the limit"),
+	USAGE(high_hit_total, FIELD_U64, UNIT_COUNT, "times it was throttled at memory.high"),
+	USAGE(oom_total, FIELD_U64, UNIT_COUNT,
+		"allocations that failed for the limit (version 2)"),
+	USAGE(oom_kill_total, FIELD_U64, UNIT_COUNT, "its processes killed by the OOM killer"),
+	USAGE(first_limit_hit_total, FIELD_U64, UNIT_COUNT, "limit_hit_total at the start"),
+	USAGE(first_oom_kill_total, FIELD_U64, UNIT_COUNT, "oom_kill_total at the start"),
+	USAGE(some_total_us, FIELD_U64, UNIT_NONE,
+		"time in which one of its tasks waited for memory, in microseconds; with flag 16"),
+	USAGE(full_total_us, FIELD_U64, UNIT_NONE,
+		"time in which all of them did, in microseconds; with flag 16"),
+};
+
+static const struct kind kinds[] = {
+	KIND(REC_CGROUP_MEMORY, struct cgroup_usage, "cgroup_memory", fields,
+		"a control group that is worth a look; flags: 1 near its limit, 2 swaps, 4 limit "
+		"hit or OOM kill since the start, 8 asked for, 16 pressure known"),
+};
+
+const struct probe probe_cgroups = {
+	.name = "cgroups",
+	.summary = "Control groups near their memory limit, in swap, or killed at it",
+	.details =
+		"Reads the usage, limits and events of all control groups every second, less often "
+		"where there are so many that this would take more than 1 % of a CPU, and tells of "
+		"those in trouble. It feeds `memwhy check` and has no command of its own.",
+	.kinds = kinds,
+	.n_kinds = ARRAY_SIZE(kinds),
+	.sampler = &sampler,
+	.cheap = true,
+};

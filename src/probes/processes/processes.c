@@ -1,0 +1,408 @@
+/*
+ * The processes probe: which processes hold memory, and which grow. Every process is looked at by
+ * statm alone, the few that stand out by stat and status, and those by smaps_rollup and numa_maps
+ * at the end.
+ */
+#include "probes/processes/processes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "capture/names.h"
+#include "probes/probe.h"
+#include "probes/processes/processes_look.h"
+#include "probes/processes/processes_table.h"
+#include "sys/root.h"
+
+#define EVERY_NS (500 * NSEC_PER_MSEC)
+/* Drains come on top of the sampler's own period: not twice within this time. */
+#define GAP_NS (EVERY_NS * 9 / 10)
+/* Together, samples are to take no more than 1 % of one cpu: looking through all processes takes
+ * at most 1/125, reading those that stand out 1/500. The time between them is stretched. */
+#define SCAN_PART 125
+#define SEND_PART 500
+#define DETAIL_NS (5 * NSEC_PER_SEC)
+/* Processes that were asked for may end before the capture: they get their closer looks at this
+ * time, twice this time, four times, … */
+#define LOOK_NS (2 * NSEC_PER_SEC)
+#define LOOK_PART 100 /* of one cpu, at most */
+
+struct processes {
+	struct processes_table table;
+	struct processes_scope scope;
+	struct processes_look look;
+	struct cgroup_mounts mounts;
+	struct cgroup group;
+	struct str text;
+	u64 tick_ns; /* of one clock tick of stat */
+	u64 next_ns, scan_ns, detail_ns, look_ns, begin_ns;
+	bool told_stretch, told_truncated;
+};
+
+/* One sample at work. */
+struct sample {
+	struct capture *c;
+	struct processes *p;
+	u64 now_ns;
+	u64 boot_ns; /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
+	bool detail; /* details are due */
+	bool look;   /* and the closer look */
+};
+
+/*
+ * Is this number still the process it was when first seen? The start says so, once it is known;
+ * before, that it cannot have begun after it was seen.
+ */
+static void identity_check(const struct sample *sm, struct process_entry *e, u64 start_ns)
+{
+	u64 seen_ns = e->first_ns + sm->boot_ns;
+
+	if (e->start_ns ? e->start_ns != start_ns : start_ns > seen_ns + 2 * sm->p->tick_ns)
+		process_entry_restart(e, sm->now_ns);
+	e->start_ns = start_ns;
+}
+
+/* The group that the memory is charged to, where records name groups of that hierarchy. */
+static void cgroup_check(const struct sample *sm, struct process_entry *e)
+{
+	struct processes *p = sm->p;
+	u8 version = sm->c->opt.cgroup_version;
+
+	if ((e->cgroup && !sm->c->ending) || !version ||
+		p->mounts.memory.version != (version == SCOPE_CGROUP_V1 ? 1 : 2))
+		return;
+	if (!cgroup_of_pid(&p->mounts, (int)e->pid, &p->group))
+		e->cgroup = p->group.id;
+}
+
+/* False: it is gone, or has become another that is not within the scope. */
+static bool stat_read(const struct sample *sm, struct process_entry *e, struct proc_stat *ret)
+{
+	struct processes *p = sm->p;
+
+	if (sys_read(&p->text, "/proc/%u/stat", e->pid) || proc_stat_parse(str_get(&p->text), ret))
+		return false;
+	if (p->scope.comm[0] && strcmp(p->scope.comm, ret->comm) != 0) {
+		e->flags &= (u16)~ENTRY_MATCHES;
+		return false;
+	}
+	identity_check(sm, e, ret->starttime_ticks * p->tick_ns);
+	e->ppid = (u32)ret->ppid;
+	cgroup_check(sm, e);
+	return true;
+}
+
+static bool status_read(
+	const struct sample *sm, const struct process_entry *e, struct proc_status *ret)
+{
+	return e->flags & ENTRY_DEEP && !sys_read(&sm->p->text, "/proc/%u/status", e->pid) &&
+	       !proc_status_parse(str_get(&sm->p->text), ret);
+}
+
+static struct process_memory memory_record(const struct sample *sm, const struct process_entry *e,
+	const struct proc_stat *st, const struct proc_status *status)
+{
+	struct process_memory r = REC_INIT(struct process_memory, REC_PROCESS_MEMORY, 0);
+
+	r.tgid = e->pid;
+	r.ppid = e->ppid;
+	r.start_ns = e->start_ns;
+	r.cgroup = e->cgroup;
+	r.rss_bytes = e->rss_bytes;
+	r.anon_bytes = e->anon_bytes;
+	r.first_anon_bytes = e->first_anon_bytes;
+	r.first_ns = e->first_ns;
+	r.minflt_total = st->minflt;
+	r.majflt_total = st->majflt;
+	r.utime_ns = st->utime_ticks * sm->p->tick_ns;
+	r.stime_ns = st->stime_ticks * sm->p->tick_ns;
+	snprintf(r.comm, sizeof(r.comm), "%.15s", st->comm);
+	if (status) {
+		r.h.flags |= PROCESS_EXACT;
+		r.exact_anon_bytes = status->rss_anon_bytes;
+		r.swap_bytes = status->vm_swap_bytes;
+	}
+	return r;
+}
+
+/* What has not changed is not sent again, but of those that grew (that they no longer do is worth
+ * knowing), and at the end. */
+static int memory_send(const struct sample *sm, struct process_entry *e, struct process_memory *r)
+{
+	u64 hash = XXH3_64bits(&r->h + 1, sizeof(*r) - sizeof(r->h)) | 1;
+	int rc;
+
+	if (hash == e->sent && process_entry_growth(e) <= PROCESSES_GROWN_BYTES && !sm->c->ending)
+		return 0;
+	e->sent = hash;
+	rc = names_task(sm->c->names, e->pid, 0, r->comm, e->cgroup);
+	return rc ? rc : capture_emit(sm->c, &r->h);
+}
+
+static int process_send(const struct sample *sm, struct process_entry *e)
+{
+	struct proc_stat st;
+	struct proc_status status;
+	struct process_memory r;
+	bool deep;
+	int rc;
+
+	if (!stat_read(sm, e, &st))
+		return 0;
+	deep = status_read(sm, e, &status);
+	r = memory_record(sm, e, &st, deep ? &status : NULL);
+	rc = memory_send(sm, e, &r);
+	if (!rc && deep && sm->detail)
+		rc = processes_look_detail(sm->c, &sm->p->look, e, &status, r.comm, sm->look);
+	return rc;
+}
+
+static int numa_send(const struct sample *sm)
+{
+	const struct process_top *top = &sm->p->table.by_rss;
+	int rc = 0;
+
+	for (u32 i = 0; i < MIN(top->n, (u32)LOOK_NUMA) && !rc; i++)
+		rc = processes_look_numa(sm->c, &sm->p->look, &sm->p->table.list.v[top->at[i]]);
+	return rc;
+}
+
+static int chosen_send(const struct sample *sm)
+{
+	struct processes_table *t = &sm->p->table;
+	int rc = 0;
+
+	processes_look_begin(&sm->p->look);
+	for (size_t i = 0; i < t->chosen.n && !rc; i++)
+		rc = process_send(sm, &t->list.v[t->chosen.v[i]]);
+	if (!rc && sm->look)
+		rc = numa_send(sm);
+	if (!rc && sm->p->look.left_out && sm->c->ending)
+		rc = capture_note(sm->c, NOTE_NOT_CHECKED,
+			"the pages of %u of the biggest processes: walking their page tables "
+			"would take long",
+			sm->p->look.left_out);
+	return rc;
+}
+
+/* Which of the dearer things are due. */
+static void sample_plan(struct sample *sm)
+{
+	struct processes *p = sm->p;
+
+	sm->look = sm->c->ending || (p->scope.by_task && sm->now_ns >= p->look_ns);
+	sm->detail = sm->look || sm->now_ns >= p->detail_ns;
+	if (sm->detail)
+		p->detail_ns = sm->now_ns + DETAIL_NS;
+	if (sm->look)
+		p->look_ns = sm->now_ns + MAX(LOOK_NS, sm->now_ns - p->begin_ns);
+}
+
+static int tell_bounds(struct capture *c, struct processes *p, u64 scan_cpu_ns, u64 every_ns)
+{
+	int rc = 0;
+
+	if (every_ns > EVERY_NS && p->table.scans > 1 && !p->told_stretch) {
+		p->told_stretch = true;
+		rc = capture_note(c, NOTE_INFO,
+			"%zu processes take %.1f ms to look through: all of them every %.1f s, "
+			"those that stand out every %.1f s, so that it costs no more than 1 %% of "
+			"a cpu",
+			p->table.list.n, (double)scan_cpu_ns / NSEC_PER_MSEC,
+			(double)every_ns / NSEC_PER_SEC, (double)EVERY_NS / NSEC_PER_SEC);
+	}
+	if (!rc && p->table.truncated && !p->told_truncated) {
+		p->told_truncated = true;
+		rc = capture_note(
+			c, NOTE_NOT_CHECKED, "processes beyond the first %u", PROCESSES_MAX);
+	}
+	return rc;
+}
+
+/* Looks through all processes if that is due, else only through those that stood out. */
+static int processes_read(const struct sample *sm)
+{
+	struct processes *p = sm->p;
+	u64 cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), every_ns;
+	int rc;
+
+	if (!sm->c->ending && sm->now_ns < p->scan_ns) {
+		processes_refresh(&p->table, sm->now_ns);
+		return 0;
+	}
+	rc = processes_scan(&p->table, &p->scope, sm->now_ns);
+	if (rc && rc != -ENOMEM)
+		return 0; /* no /proc: survey() said so */
+	if (!rc)
+		rc = processes_choose(&p->table, &p->scope, sm->now_ns);
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	/* The first one makes the kernel's entries, and takes about twice as long as the others. */
+	every_ns = cpu * SCAN_PART / (p->table.scans == 1 ? 2 : 1);
+	p->scan_ns = sm->now_ns + MAX(GAP_NS, every_ns);
+	return rc || sm->c->ending ? rc : tell_bounds(sm->c, p, cpu, every_ns);
+}
+
+/* Names are sent once, and closer looks have their own, growing, distance: neither is to delay the
+ * samples that follow. */
+static void sample_pace(const struct sample *sm, u64 send_cpu_ns)
+{
+	struct processes *p = sm->p;
+	bool plain = !sm->look && p->table.scans > 1;
+
+	p->next_ns = sm->now_ns + (plain ? MAX(GAP_NS, send_cpu_ns * SEND_PART) : GAP_NS);
+	if (sm->look)
+		p->look_ns = MAX(p->look_ns, sm->now_ns + send_cpu_ns * LOOK_PART);
+}
+
+static int processes_sample(struct capture *c, void *state)
+{
+	struct processes *p = state;
+	struct sample sm = {.c = c, .p = p, .now_ns = clock_mono_ns()};
+	u64 cpu;
+	int rc;
+
+	if (!c->ending && sm.now_ns < p->next_ns)
+		return 0;
+	sm.boot_ns = clock_ns(CLOCK_BOOTTIME) - sm.now_ns;
+	sample_plan(&sm);
+	rc = processes_read(&sm);
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (!rc)
+		rc = chosen_send(&sm);
+	sample_pace(&sm, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
+	return rc;
+}
+
+/* The first process belongs to root: where others are hidden, it is. */
+static int survey(struct capture *c)
+{
+	int rc = capture_method(c, "memory of all processes", "statm, stat and status",
+		sys_exists("/proc/1/statm")
+			? "not of other users, who are hidden (hidepid): run as root"
+			: NULL);
+
+	return rc ? rc : processes_look_survey(c);
+}
+
+static int processes_open(struct capture *c, void *state, struct err *err)
+{
+	struct processes *p = state;
+	int rc = survey(c);
+
+	p->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
+	p->begin_ns = clock_mono_ns();
+	p->look_ns = p->begin_ns + LOOK_NS;
+	cgroup_mounts_read(&p->mounts);
+	if (!rc)
+		rc = processes_scope_open(c, &p->scope);
+	if (!rc)
+		rc = processes_look_open(&p->look);
+	return rc ? err_errno(err, rc, "processes") : 0;
+}
+
+static void processes_close(void *state)
+{
+	struct processes *p = state;
+
+	processes_table_free(&p->table);
+	processes_scope_free(&p->scope);
+	processes_look_free(&p->look);
+	str_free(&p->text);
+}
+
+static const struct probe_sampler sampler = {
+	.size = sizeof(struct processes),
+	.every_ns = EVERY_NS,
+	.open = processes_open,
+	.sample = processes_sample,
+	.close = processes_close,
+	.survey = survey,
+};
+
+#define MEMORY(member_, type_, unit_, help_) \
+	FIELD(struct process_memory, member_, type_, unit_, help_)
+#define DETAIL(member_, type_, unit_, help_) \
+	FIELD(struct process_detail, member_, type_, unit_, help_)
+#define NUMA(member_, type_, unit_, help_) FIELD(struct process_numa, member_, type_, unit_, help_)
+
+static const struct field memory_fields[] = {
+	MEMORY(tgid, FIELD_U32, UNIT_ID, "process"),
+	MEMORY(ppid, FIELD_U32, UNIT_ID, "its parent"),
+	MEMORY(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
+	MEMORY(cgroup, FIELD_U64, UNIT_CGROUP, "control group that its memory is charged to"),
+	MEMORY(rss_bytes, FIELD_U64, UNIT_BYTES, "resident memory"),
+	MEMORY(anon_bytes, FIELD_U64, UNIT_BYTES,
+		"anonymous resident memory, as resident less shared of statm (approximate)"),
+	MEMORY(first_anon_bytes, FIELD_U64, UNIT_BYTES, "anon_bytes when it was first seen"),
+	MEMORY(first_ns, FIELD_U64, UNIT_NS, "when that was"),
+	MEMORY(exact_anon_bytes, FIELD_U64, UNIT_BYTES,
+		"anonymous resident memory, as in status; only with flag 1"),
+	MEMORY(swap_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory in swap; only with flag 1"),
+	MEMORY(minflt_total, FIELD_U64, UNIT_COUNT, "minor faults since its start"),
+	MEMORY(majflt_total, FIELD_U64, UNIT_COUNT, "major faults since its start"),
+	MEMORY(utime_ns, FIELD_U64, UNIT_NS, "cpu time in user mode since its start"),
+	MEMORY(stime_ns, FIELD_U64, UNIT_NS, "cpu time in the kernel since its start"),
+	FIELD_ARRAY(struct process_memory, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
+};
+
+static const struct field detail_fields[] = {
+	DETAIL(tgid, FIELD_U32, UNIT_ID, "process"),
+	DETAIL(threads, FIELD_U32, UNIT_COUNT, "its threads"),
+	DETAIL(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
+	DETAIL(rss_bytes, FIELD_U64, UNIT_BYTES, "resident memory"),
+	DETAIL(rss_anon_bytes, FIELD_U64, UNIT_BYTES, "anonymous resident memory"),
+	DETAIL(rss_file_bytes, FIELD_U64, UNIT_BYTES, "resident pages of files"),
+	DETAIL(rss_shmem_bytes, FIELD_U64, UNIT_BYTES, "resident shared memory and tmpfs"),
+	DETAIL(rss_peak_bytes, FIELD_U64, UNIT_BYTES, "the most resident memory it had"),
+	DETAIL(swap_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory in swap"),
+	DETAIL(page_table_bytes, FIELD_U64, UNIT_BYTES, "page tables"),
+	DETAIL(hugetlb_bytes, FIELD_U64, UNIT_BYTES, "hugetlb pages, not part of rss_bytes"),
+	DETAIL(locked_bytes, FIELD_U64, UNIT_BYTES, "locked memory (mlock)"),
+	DETAIL(pss_bytes, FIELD_U64, UNIT_BYTES,
+		"resident memory, shared pages divided by their sharers; from here on with flag 1"),
+	DETAIL(anon_huge_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory in huge pages"),
+	DETAIL(shmem_huge_bytes, FIELD_U64, UNIT_BYTES, "shared memory in huge pages"),
+	DETAIL(file_huge_bytes, FIELD_U64, UNIT_BYTES, "files in huge pages"),
+	DETAIL(lazy_free_bytes, FIELD_U64, UNIT_BYTES, "freed by MADV_FREE, still resident"),
+	DETAIL(swap_pss_bytes, FIELD_U64, UNIT_BYTES, "swap, divided by its sharers"),
+	FIELD_ARRAY(struct process_detail, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
+};
+
+static const struct field numa_fields[] = {
+	NUMA(tgid, FIELD_U32, UNIT_ID, "process"),
+	NUMA(nodes, FIELD_U32, UNIT_COUNT, "NUMA nodes of the machine"),
+	NUMA(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
+	FIELD_ARRAY(struct process_numa, resident_pages, FIELD_U64, UNIT_PAGES, PROCESS_NODES,
+		"resident memory by node, in base pages; nodes from 8 on are left out"),
+	FIELD_ARRAY(struct process_numa, threads, FIELD_U32, UNIT_COUNT, PROCESS_NODES,
+		"threads by the node they last ran on"),
+	NUMA(allowed_nodes, FIELD_U32, UNIT_HEX,
+		"bit i: its main thread may run on node i; 0: not known"),
+	NUMA(threads_total, FIELD_U32, UNIT_COUNT, "its threads, also those not looked at"),
+	FIELD_ARRAY(struct process_numa, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
+};
+
+static const struct kind kinds[] = {
+	KIND(REC_PROCESS_MEMORY, struct process_memory, "process_memory", memory_fields,
+		"a process that is big or grows, sent when it has changed; flag 1: two members are "
+		"exact"),
+	KIND(REC_PROCESS_DETAIL, struct process_detail, "process_detail", detail_fields,
+		"what the memory of a big or growing process is; flag 1: with smaps_rollup"),
+	KIND(REC_PROCESS_NUMA, struct process_numa, "process_numa", numa_fields,
+		"on which nodes a big process has its memory and its threads"),
+};
+
+const struct probe probe_processes = {
+	.name = "processes",
+	.summary = "The biggest and the fastest growing processes",
+	.details = "Ranks all processes by /proc/PID/statm twice a second, less often where there "
+		   "are so many that this would take more than 1 % of a CPU, and reads more of "
+		   "those that stand out, still twice a second. It feeds `memwhy check` and has no "
+		   "command of its own.",
+	.kinds = kinds,
+	.n_kinds = ARRAY_SIZE(kinds),
+	.sampler = &sampler,
+	.cheap = true,
+};

@@ -1,0 +1,211 @@
+/* See processes_look.h. */
+#include "probes/processes/processes_look.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "probes/processes/processes.h"
+#include "sys/root.h"
+#include "sys/scan.h"
+
+/* Cheaper than host_read() on the many machines with one node. */
+static bool has_nodes(void)
+{
+	_cleanup_str_ struct str text = {};
+	struct idset nodes;
+
+	return !sys_read(&text, "/sys/devices/system/node/online") &&
+	       !idset_parse(str_get(&text), &nodes) && idset_count(&nodes) > 1;
+}
+
+int processes_look_open(struct processes_look *l)
+{
+	if (!has_nodes())
+		return 0;
+	l->host = calloc(1, sizeof(*l->host));
+	if (!l->host)
+		return -ENOMEM;
+	host_read(l->host);
+	return 0;
+}
+
+void processes_look_free(struct processes_look *l)
+{
+	free(l->host);
+	keyvals_free(&l->rollup);
+	numa_maps_free(&l->numa);
+	str_free(&l->text);
+}
+
+void processes_look_begin(struct processes_look *l)
+{
+	l->rollup_pages = l->numa_pages = LOOK_PAGES;
+	l->left_out = 0;
+}
+
+/* Takes what a process needs from what is left. */
+static bool pages_take(struct processes_look *l, u64 *left, const struct process_entry *e)
+{
+	u64 pages = e->rss_bytes / (u64)sysconf(_SC_PAGESIZE);
+
+	if (pages > *left) {
+		l->left_out++;
+		return false;
+	}
+	*left -= pages;
+	return true;
+}
+
+static void rollup_read(
+	struct processes_look *l, const struct process_entry *e, struct process_detail *r)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%u/smaps_rollup", e->pid);
+	if (!pages_take(l, &l->rollup_pages, e) || keyvals_read(path, &l->rollup))
+		return;
+	r->h.flags |= PROCESS_ROLLUP;
+	r->pss_bytes = keyvals_get_or(&l->rollup, "Pss", 0);
+	r->anon_huge_bytes = keyvals_get_or(&l->rollup, "AnonHugePages", 0);
+	r->shmem_huge_bytes = keyvals_get_or(&l->rollup, "ShmemPmdMapped", 0);
+	r->file_huge_bytes = keyvals_get_or(&l->rollup, "FilePmdMapped", 0);
+	r->lazy_free_bytes = keyvals_get_or(&l->rollup, "LazyFree", 0);
+	r->swap_pss_bytes = keyvals_get_or(&l->rollup, "SwapPss", 0);
+}
+
+int processes_look_detail(struct capture *c, struct processes_look *l,
+	const struct process_entry *e, const struct proc_status *status, const char *comm,
+	bool rollup)
+{
+	struct process_detail r = REC_INIT(struct process_detail, REC_PROCESS_DETAIL, 0);
+
+	r.tgid = e->pid;
+	r.threads = (u32)status->threads;
+	r.start_ns = e->start_ns;
+	r.rss_bytes = status->vm_rss_bytes;
+	r.rss_anon_bytes = status->rss_anon_bytes;
+	r.rss_file_bytes = status->rss_file_bytes;
+	r.rss_shmem_bytes = status->rss_shmem_bytes;
+	r.rss_peak_bytes = status->vm_hwm_bytes;
+	r.swap_bytes = status->vm_swap_bytes;
+	r.page_table_bytes = status->vm_pte_bytes;
+	r.hugetlb_bytes = status->hugetlb_bytes;
+	r.locked_bytes = status->vm_lck_bytes;
+	snprintf(r.comm, sizeof(r.comm), "%s", comm);
+	if (rollup)
+		rollup_read(l, e, &r);
+	return capture_emit(c, &r.h);
+}
+
+static void node_pages(struct processes_look *l, struct process_numa *r)
+{
+	u64 bytes[PROCESS_NODES] = {};
+
+	numa_maps_sum(&l->numa, bytes, PROCESS_NODES);
+	for (size_t i = 0; i < PROCESS_NODES; i++)
+		r->resident_pages[i] = bytes[i] / l->host->page_bytes;
+}
+
+static void thread_count(struct processes_look *l, u32 pid, int tid, struct process_numa *r)
+{
+	struct proc_stat st;
+	u16 node;
+
+	if (sys_read(&l->text, "/proc/%u/task/%d/stat", pid, tid) ||
+		proc_stat_parse(str_get(&l->text), &st))
+		return;
+	r->threads_total = MAX(r->threads_total, (u32)st.num_threads);
+	if (st.processor < 0 || st.processor >= IDSET_MAX)
+		return;
+	node = l->host->cpu_node[st.processor];
+	if (node < PROCESS_NODES)
+		r->threads[node]++;
+}
+
+static void node_threads(struct processes_look *l, u32 pid, struct process_numa *r)
+{
+	_cleanup_proc_iter_ struct proc_iter it = {};
+	int tid;
+
+	if (proc_iter_open_tasks((int)pid, &it))
+		return;
+	for (u32 n = 0; n < LOOK_THREADS && proc_iter_next(&it, &tid); n++)
+		thread_count(l, pid, tid, r);
+}
+
+/* The nodes of the cpus in the line "Cpus_allowed_list:	0-3,8". */
+static u32 allowed_nodes(struct processes_look *l, u32 pid)
+{
+	const char *text;
+	struct scan s, name;
+	char list[1024];
+	struct idset cpus;
+	u32 nodes = 0;
+
+	if (sys_read(&l->text, "/proc/%u/status", pid))
+		return 0;
+	text = str_get(&l->text);
+	while (scan_line(&text, &s)) {
+		if (!scan_until(&s, ':', &name) || !scan_is(&name, "Cpus_allowed_list"))
+			continue;
+		scan_blanks(&s);
+		if (!scan_copy(&s, list, sizeof(list)) || idset_parse(list, &cpus))
+			return 0;
+		for (u32 cpu = idset_next(&cpus, 0); cpu < IDSET_MAX;
+			cpu = idset_next(&cpus, cpu + 1))
+			if (l->host->cpu_node[cpu] < PROCESS_NODES &&
+				idset_has(&l->host->cpus_online, cpu))
+				nodes |= 1U << l->host->cpu_node[cpu];
+	}
+	return nodes;
+}
+
+static void comm_read(struct processes_look *l, u32 pid, char comm[COMM_LEN])
+{
+	if (!sys_read(&l->text, "/proc/%u/comm", pid))
+		snprintf(comm, COMM_LEN, "%.*s", (int)strcspn(str_get(&l->text), "\n"),
+			str_get(&l->text));
+}
+
+int processes_look_numa(struct capture *c, struct processes_look *l, const struct process_entry *e)
+{
+	struct process_numa r = REC_INIT(struct process_numa, REC_PROCESS_NUMA, 0);
+
+	if (!l->host || !pages_take(l, &l->numa_pages, e) || numa_maps_read((int)e->pid, &l->numa))
+		return 0;
+	r.tgid = e->pid;
+	r.nodes = l->host->nodes;
+	r.start_ns = e->start_ns;
+	node_pages(l, &r);
+	node_threads(l, e->pid, &r);
+	r.allowed_nodes = allowed_nodes(l, e->pid);
+	comm_read(l, e->pid, r.comm);
+	return capture_emit(c, &r.h);
+}
+
+/* Our own are readable wherever the kernel has the file; process 1 stands for those of others. */
+static int survey_file(struct capture *c, const char *data, const char *file, const char *needs)
+{
+	_cleanup_str_ struct str text = {};
+	char missing[96] = "";
+	bool has = !sys_read(&text, "/proc/self/%s", file);
+	int rc = sys_read(&text, "/proc/1/%s", file);
+
+	if (has && (rc == -EACCES || rc == -EPERM))
+		snprintf(missing, sizeof(missing),
+			"not of processes with another user or more rights: needs CAP_SYS_PTRACE");
+	else if (!has && rc)
+		snprintf(
+			missing, sizeof(missing), "the kernel has no %s: it needs %s", file, needs);
+	return capture_method(c, data, has || !rc ? file : NULL, missing);
+}
+
+int processes_look_survey(struct capture *c)
+{
+	int rc = survey_file(c, "huge pages and shares of the biggest", "smaps_rollup",
+		"CONFIG_PROC_PAGE_MONITOR=y");
+
+	if (!rc && has_nodes())
+		rc = survey_file(c, "NUMA nodes of the biggest", "numa_maps", "CONFIG_NUMA=y");
+	return rc;
+}

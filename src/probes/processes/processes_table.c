@@ -1,0 +1,240 @@
+/* See processes_table.h: the scan. The ranking is in processes_rank.c. */
+#include "probes/processes/processes_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sys/root.h"
+
+/* Kernel threads and zombies have no memory and never will: they are read this rarely. */
+#define IDLE_SCANS 16
+/* A process that does not match the scope may still do so: it is asked again this often. */
+#define TEST_SCANS 8
+
+static int by_number(const void *a, const void *b)
+{
+	const u32 *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* /proc is read from an open directory: no path, no allocation. */
+static int pids_list(struct processes_table *t)
+{
+	bool sorted = true;
+	int pid, rc = 0;
+
+	if (t->iter.dir)
+		rewinddir(t->iter.dir);
+	else
+		rc = proc_iter_open(&t->iter);
+	while (!rc && proc_iter_next(&t->iter, &pid)) {
+		if (t->pids.n >= PROCESSES_MAX) {
+			t->truncated = true;
+			break;
+		}
+		sorted &= !t->pids.n || t->pids.v[t->pids.n - 1] < (u32)pid;
+		rc = vec_push(&t->pids, (u32)pid);
+	}
+	if (!rc && !sorted)
+		qsort(t->pids.v, t->pids.n, sizeof(t->pids.v[0]), by_number);
+	return rc;
+}
+
+static int pids_collect(struct processes_table *t, const struct processes_scope *s)
+{
+	int rc = 0;
+
+	t->pids.n = 0;
+	if (!s->by_task || s->follow)
+		return pids_list(t);
+	vec_each (pid, &s->roots)
+		if (!rc)
+			rc = vec_push(&t->pids, *pid);
+	return rc;
+}
+
+/* The list becomes that of these pids, with what was known of them. */
+static int list_merge(struct processes_table *t)
+{
+	__typeof__(t->list) swap = t->before;
+	size_t old = 0;
+	int rc = 0;
+
+	t->before = t->list;
+	t->list = swap;
+	t->list.n = 0;
+	for (size_t i = 0; i < t->pids.n && !rc; i++) {
+		struct process_entry e = {.pid = t->pids.v[i], .flags = ENTRY_FRESH};
+
+		while (old < t->before.n && t->before.v[old].pid < e.pid)
+			old++;
+		if (old < t->before.n && t->before.v[old].pid == e.pid) {
+			e = t->before.v[old];
+			e.flags &= ENTRY_MEMBER | ENTRY_MATCHES | ENTRY_READ;
+		}
+		if (!t->list.n || t->list.v[t->list.n - 1].pid != e.pid)
+			rc = vec_push(&t->list, e);
+	}
+	return rc;
+}
+
+static const struct process_entry *entry_find(const struct processes_table *t, u32 pid)
+{
+	size_t lo = 0, hi = t->list.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->list.v[mid].pid < pid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->list.n && t->list.v[lo].pid == pid ? &t->list.v[lo] : NULL;
+}
+
+static void parent_read(struct processes_table *t, struct process_entry *e)
+{
+	struct proc_stat st;
+
+	if (!sys_read(&t->text, "/proc/%u/stat", e->pid) &&
+		!proc_stat_parse(str_get(&t->text), &st))
+		e->ppid = (u32)st.ppid;
+}
+
+/* Children of members become members, until there are no more. A child that lost its parent
+ * before it was ever seen stays unknown. */
+static void members_follow(struct processes_table *t)
+{
+	bool more = true;
+
+	vec_each (e, &t->list)
+		if (e->flags & ENTRY_FRESH && !(e->flags & ENTRY_MEMBER))
+			parent_read(t, e);
+	while (more) {
+		more = false;
+		vec_each (e, &t->list) {
+			const struct process_entry *parent;
+
+			if (!(e->flags & ENTRY_FRESH) || e->flags & ENTRY_MEMBER || !e->ppid)
+				continue;
+			parent = entry_find(t, e->ppid);
+			if (!parent || !(parent->flags & ENTRY_MEMBER))
+				continue;
+			e->flags |= ENTRY_MEMBER;
+			more = true;
+		}
+	}
+}
+
+static void members_find(struct processes_table *t, const struct processes_scope *s)
+{
+	vec_each (e, &t->list)
+		if (!s->by_task || processes_scope_has_root(s, e->pid))
+			e->flags |= ENTRY_MEMBER;
+	if (s->by_task && s->follow)
+		members_follow(t);
+}
+
+/* Names change with exec, which is soon after the fork; groups are changed rarely. */
+static bool test_due(const struct processes_table *t, const struct processes_scope *s,
+	const struct process_entry *e)
+{
+	return e->flags & ENTRY_FRESH || s->comm[0] || (t->scans + e->pid) % TEST_SCANS == 0;
+}
+
+static void members_match(struct processes_table *t, struct processes_scope *s)
+{
+	bool tests = processes_scope_tests(s);
+
+	vec_each (e, &t->list) {
+		if (!(e->flags & ENTRY_MEMBER) || e->flags & ENTRY_MATCHES)
+			continue;
+		if (!tests || (test_due(t, s, e) && processes_scope_test(s, e->pid)))
+			e->flags |= ENTRY_MATCHES;
+	}
+}
+
+/* False: the process is gone. */
+static bool entry_read(
+	struct processes_table *t, struct process_entry *e, u64 page_bytes, u64 now_ns)
+{
+	bool first = !(e->flags & ENTRY_READ);
+	struct proc_statm m;
+	char path[32];
+	int rc;
+
+	if (!first && !e->rss_bytes && ++e->idle % IDLE_SCANS)
+		return true;
+	if (t->iter.dir) {
+		snprintf(path, sizeof(path), "%u/statm", e->pid);
+		rc = file_read_at(dirfd(t->iter.dir), path, &t->text);
+	} else {
+		rc = sys_read(&t->text, "/proc/%u/statm", e->pid);
+	}
+	if (rc || proc_statm_parse(str_get(&t->text), &m))
+		return false;
+	e->rss_bytes = m.resident_pages * page_bytes;
+	e->anon_bytes = proc_statm_anon_pages(&m) * page_bytes;
+	e->flags |= ENTRY_READ;
+	if (first)
+		process_entry_restart(e, now_ns);
+	return true;
+}
+
+static void entries_read(struct processes_table *t, u64 now_ns)
+{
+	u64 page_bytes = (u64)sysconf(_SC_PAGESIZE);
+	size_t kept = 0;
+
+	vec_each (e, &t->list) {
+		bool wanted = e->flags & ENTRY_MATCHES;
+
+		if (!wanted || entry_read(t, e, page_bytes, now_ns))
+			t->list.v[kept++] = *e;
+	}
+	t->list.n = kept;
+}
+
+int processes_scan(struct processes_table *t, struct processes_scope *s, u64 now_ns)
+{
+	int rc = pids_collect(t, s);
+
+	if (!rc)
+		rc = list_merge(t);
+	if (rc)
+		return rc;
+	members_find(t, s);
+	members_match(t, s);
+	entries_read(t, now_ns);
+	t->scans++;
+	return 0;
+}
+
+void processes_refresh(struct processes_table *t, u64 now_ns)
+{
+	u64 page_bytes = (u64)sysconf(_SC_PAGESIZE);
+
+	vec_each (at, &t->chosen)
+		entry_read(t, &t->list.v[*at], page_bytes, now_ns);
+}
+
+void process_entry_restart(struct process_entry *e, u64 now_ns)
+{
+	e->first_anon_bytes = e->anon_bytes;
+	e->first_ns = now_ns;
+	e->start_ns = 0;
+	e->cgroup = 0;
+	e->sent = 0;
+}
+
+void processes_table_free(struct processes_table *t)
+{
+	vec_free(&t->list);
+	vec_free(&t->before);
+	vec_free(&t->pids);
+	vec_free(&t->chosen);
+	proc_iter_close(&t->iter);
+	str_free(&t->text);
+}

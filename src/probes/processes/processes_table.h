@@ -1,0 +1,74 @@
+/*
+ * Private to the processes probe: the processes there are, what statm says of each, and which of
+ * them deserve more. Owns the scan of /proc and the ranking; sends nothing.
+ */
+#ifndef MEMWHY_PROBES_PROCESSES_TABLE_H
+#define MEMWHY_PROBES_PROCESSES_TABLE_H
+
+#include "probes/processes/processes_scope.h"
+
+/* Processes beyond are not looked at. */
+#define PROCESSES_MAX (1U << 17)
+#define PROCESSES_BIGGEST 32
+#define PROCESSES_GROWN 64
+#define PROCESSES_GROWN_BYTES (1U << 20)
+#define PROCESSES_DEEP 10 /* by anonymous memory, and as many by its growth */
+/* Of those asked for, all are sent up to this number. */
+#define PROCESSES_SCOPED 256
+
+enum process_entry_flags {
+	ENTRY_FRESH = 1,   /* seen for the first time in this scan */
+	ENTRY_MEMBER = 2,  /* within the scope's tasks */
+	ENTRY_MATCHES = 4, /* and has its name and cgroup */
+	ENTRY_READ = 8,    /* statm was read at least once */
+	ENTRY_CHOSEN = 16,
+	ENTRY_DEEP = 32,
+};
+
+struct process_entry {
+	u32 pid;
+	u32 ppid;  /* 0 until it was needed */
+	u16 flags; /* enum process_entry_flags */
+	u16 idle;  /* scans while it had no memory */
+	u64 rss_bytes, anon_bytes;
+	u64 first_anon_bytes, first_ns;
+	u64 start_ns; /* 0 until its record is made */
+	u64 cgroup;   /* likewise */
+	u64 sent;     /* hash of the last record; 0: none yet */
+};
+
+/* Indices into a list, those of the greatest keys first. */
+struct process_top {
+	u32 n, limit;
+	u64 key[PROCESSES_SCOPED];
+	u32 at[PROCESSES_SCOPED];
+};
+
+/* To be zeroed before its first use. */
+struct processes_table {
+	VEC(struct process_entry) list, before; /* by pid */
+	VEC(u32) pids;
+	struct proc_iter iter;
+	struct str text;
+	u64 scans;
+	bool truncated; /* there were more than PROCESSES_MAX */
+	struct process_top by_rss, by_anon, by_growth, by_rate;
+	VEC(u32) chosen; /* the deep ones first, by anonymous memory */
+};
+
+/* Brings the list up to date. -ENOMEM, or why /proc cannot be read. */
+int processes_scan(struct processes_table *t, struct processes_scope *s, u64 now_ns);
+/* Reads again only those in `chosen`; what is gone keeps its numbers. */
+void processes_refresh(struct processes_table *t, u64 now_ns);
+/* Fills the tops and `chosen`. */
+int processes_choose(struct processes_table *t, const struct processes_scope *s, u64 now_ns);
+/* Anonymous memory, since it was first seen. */
+u64 process_entry_growth(const struct process_entry *e);
+/* This number is another process than when it was first seen. */
+void process_entry_restart(struct process_entry *e, u64 now_ns);
+void processes_table_free(struct processes_table *t);
+
+/* Adds to a top, where key is great enough. A key of 0 never is. */
+void process_top_offer(struct process_top *top, u64 key, u32 at);
+
+#endif

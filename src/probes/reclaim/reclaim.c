@@ -1,0 +1,276 @@
+/* The reclaim probe: its hooks, and what its tables and ring become as records. */
+#include "probes/reclaim/reclaim.h"
+
+#include <string.h>
+
+#include "capture/names.h"
+#include "probes/probe.h"
+#include "probes/reclaim/reclaim_host.h"
+#include "probes/reclaim/reclaim_kinds.h"
+#include "probes/reclaim/reclaim_view.h"
+
+#include "reclaim.skel.h"
+
+enum { OPT_BTF = 1, OPT_NO_BTF = 2 };
+
+static const struct attach_hook hooks[] = {
+	{
+		.data = "direct reclaim",
+		.required = true,
+		.needs = "the vmscan tracepoints",
+		.methods = {
+			{"raw tracepoints vmscan:mm_vmscan_direct_reclaim_*",
+				{"direct_begin", "direct_end"}, {}, 0},
+		},
+	},
+	{
+		.data = "reclaim of control groups",
+		.needs = "CONFIG_MEMCG",
+		.methods = {
+			{"raw tracepoints vmscan:mm_vmscan_memcg_*reclaim_*",
+				{"memcg_begin", "memcg_end", "softlimit_begin", "softlimit_end"}, {}, 0},
+		},
+	},
+	{
+		.data = "node reclaim",
+		.methods = {
+			{"raw tracepoints vmscan:mm_vmscan_node_reclaim_*",
+				{"node_begin", "node_end"}, {}, 0},
+		},
+	},
+	{
+		.data = "pages scanned and reclaimed",
+		.methods = {
+			{"raw tracepoints vmscan:mm_vmscan_lru_*",
+				{"lru_isolate", "lru_shrink_inactive", "lru_shrink_active"}, {}, OPT_BTF},
+			{"raw tracepoints vmscan:mm_vmscan_lru_* (8 arguments)",
+				{"lru_isolate_8", "lru_shrink_inactive", "lru_shrink_active"}, {},
+				OPT_NO_BTF},
+			{"raw tracepoints vmscan:mm_vmscan_lru_* (7 arguments)",
+				{"lru_isolate_7", "lru_shrink_inactive", "lru_shrink_active"}, {},
+				OPT_NO_BTF},
+		},
+	},
+	{
+		.data = "kswapd",
+		.methods = {
+			{"raw tracepoints vmscan:mm_vmscan_kswapd_*, balance_pgdat",
+				{"kswapd_wake", "kswapd_sleep", "balance_begin", "balance_end"}, {}, 0},
+			{"raw tracepoints vmscan:mm_vmscan_kswapd_*",
+				{"kswapd_wake", "kswapd_sleep"}, {}, 0},
+		},
+	},
+	{
+		.data = "shrinkers",
+		.methods = {
+			{"raw tracepoints vmscan:mm_shrink_slab_*",
+				{"shrinker_start", "shrinker_end"}, {}, 0},
+		},
+	},
+	{
+		.data = "throttling",
+		.methods = {
+			{"raw tracepoint vmscan:mm_vmscan_throttled", {"throttled"}, {}, 0},
+			{"raw tracepoints writeback:writeback_*congest*",
+				{"congestion_wait", "wait_iff_congested"}, {}, 0},
+		},
+	},
+};
+
+static u32 options(const struct capture *c)
+{
+	(void)c;
+	return reclaim_has_btf() ? OPT_BTF : OPT_NO_BTF;
+}
+
+/* The tables whose keys are few are made small: an entry takes room for every CPU. */
+static int tables_size(struct bpf_object *obj)
+{
+	u32 nodes = reclaim_nodes();
+	int rc = attach_set_entries(obj, "lru_lists", RECLAIM_KIND_N * RECLAIM_LRU_N * (nodes + 1));
+
+	if (!rc)
+		rc = attach_set_entries(obj, "kswapds", nodes);
+	return rc ? rc : attach_set_entries(obj, "shrinkers", 512);
+}
+
+static int prepare(struct bpf_object *obj, const struct capture *c)
+{
+	struct reclaim_config config = {
+		.min_ns = c->opt.each ? c->opt.min_ns : 0,
+		.free_pages = c->opt.each ? reclaim_free_pages_address() : 0,
+		.threads = capture_by(c, "thread"),
+		.lru_gen = reclaim_has_lru_gen(),
+	};
+	int rc = tables_size(obj);
+
+	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
+}
+
+/* Of both kinds of keys that have one: it is their first member. */
+static u32 key_tgid(const void *key)
+{
+	return ((const struct stall_key *)key)->tgid;
+}
+
+static int stall_added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+{
+	const struct stall_key *k = key;
+	struct reclaim_agg r = REC_INIT(struct reclaim_agg, REC_RECLAIM_AGG, 0);
+
+	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
+	r.tgid = k->tgid;
+	r.tid = k->tid;
+	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	r.gfp = k->gfp;
+	r.kind = k->kind;
+	r.order = k->order;
+	r.node = k->node;
+	r.count = v->count;
+	r.total_ns = v->total_ns;
+	r.max_ns = v->max_ns;
+	r.scanned = v->sum[STALL_SCANNED];
+	r.reclaimed = v->sum[STALL_RECLAIMED];
+	r.shrinker_ns = v->sum[STALL_SHRINKER_NS];
+	r.cgroup = v->cgroup;
+	memcpy(r.comm, v->comm, sizeof(r.comm));
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	return capture_emit(c, &r.h);
+}
+
+static int lru_added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+{
+	const struct lru_key *k = key;
+	struct reclaim_lru_agg r = REC_INIT(struct reclaim_lru_agg, REC_RECLAIM_LRU, 0);
+	bool active = k->lru == RECLAIM_ACTIVE_ANON || k->lru == RECLAIM_ACTIVE_FILE;
+
+	(void)stacks;
+	r.node = k->node;
+	r.kind = k->kind;
+	r.lru = k->lru;
+	r.events = v->count;
+	r.examined = v->sum[LRU_EXAMINED];
+	r.taken = v->sum[LRU_TAKEN];
+	r.scanned = k->lru_gen && !active ? r.taken : r.examined;
+	*(active ? &r.deactivated : &r.reclaimed) = v->sum[LRU_RECLAIMED];
+	return capture_emit(c, &r.h);
+}
+
+static int kswapd_added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+{
+	struct reclaim_kswapd r = REC_INIT(struct reclaim_kswapd, REC_RECLAIM_KSWAPD, 0);
+
+	(void)stacks;
+	r.node = ((const struct kswapd_key *)key)->node;
+	r.runs = v->count - v->timed;
+	r.sleeps = v->timed;
+	r.awake_ns = v->total_ns;
+	r.max_ns = v->max_ns;
+	r.cpu_ns = v->sum[KSWAPD_CPU_NS];
+	r.balance_ns = v->sum[KSWAPD_BALANCE_NS];
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	return capture_emit(c, &r.h);
+}
+
+static int shrinker_added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+{
+	const struct shrinker_key *k = key;
+	struct reclaim_shrinker r = REC_INIT(struct reclaim_shrinker, REC_RECLAIM_SHRINKER, 0);
+
+	(void)stacks;
+	r.function = k->function;
+	r.frame = k->function ? names_kernel_symbol(c->names, k->function) : 0;
+	r.kind = k->kind;
+	r.count = v->count;
+	r.total_ns = v->total_ns;
+	r.max_ns = v->max_ns;
+	r.freed = v->sum[SHRINKER_FREED];
+	r.scanned = v->sum[SHRINKER_SCANNED];
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	return capture_emit(c, &r.h);
+}
+
+static int throttle_added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+{
+	const struct throttle_key *k = key;
+	const struct stall_key *s = &k->stall;
+	struct reclaim_throttle r = REC_INIT(struct reclaim_throttle, REC_RECLAIM_THROTTLE, 0);
+
+	names_task(c->names, s->tgid, s->tid, v->comm, v->cgroup);
+	r.tgid = s->tgid;
+	r.tid = s->tid;
+	r.stack = names_stack(c->names, stacks, s->tgid, s->ustack, s->kstack);
+	r.gfp = s->gfp;
+	r.kind = s->kind;
+	r.order = s->order;
+	r.node = s->node;
+	r.reason = k->reason;
+	r.count = v->count;
+	r.total_ns = v->total_ns;
+	r.max_ns = v->max_ns;
+	r.cgroup = v->cgroup;
+	memcpy(r.comm, v->comm, sizeof(r.comm));
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	return capture_emit(c, &r.h);
+}
+
+static int record(struct capture *c, int stacks, const struct rec *rec)
+{
+	struct reclaim_stall e = *(const struct reclaim_stall *)rec;
+
+	if (rec->kind != REC_RECLAIM_STALL || rec->size != sizeof(e))
+		return 0;
+	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
+	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
+	e.kstack = 0;
+	return capture_emit(c, &e.h);
+}
+
+static const struct probe_bpf bpf = {
+	.elf = reclaim_bpf__elf_bytes,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.options = options,
+	.prepare = prepare,
+	.tables = {
+		{"stalls", sizeof(struct stall_key), key_tgid, stall_added},
+		{"lru_lists", sizeof(struct lru_key), NULL, lru_added},
+		{"kswapds", sizeof(struct kswapd_key), NULL, kswapd_added},
+		{"shrinkers", sizeof(struct shrinker_key), NULL, shrinker_added},
+		{"throttles", sizeof(struct throttle_key), key_tgid, throttle_added},
+	},
+	.record = record,
+};
+
+static const char *const examples[] = {
+	"memwhy reclaim --for 10s", "who had to free memory before it got some, in ten seconds",
+	"memwhy reclaim --by gfp,order", "for what allocations",
+	"memwhy reclaim --stacks -p 1234", "the code paths of one process that stall",
+	"memwhy reclaim --each --min 10ms", "each stall of at least 10 ms as it happens",
+	"memwhy reclaim --by cgroup", "which control groups reclaim at their limit",
+	NULL,
+};
+
+const struct probe probe_reclaim = {
+	.name = "reclaim",
+	.summary = "What stalls in reclaim: who, how long, and what it got for it",
+	.details =
+		"Counts every time a task had to free memory itself, and times it: direct reclaim "
+		"(no free page: allocstall_* in /proc/vmstat), reclaim of a control group at its "
+		"limit, and node reclaim, each named so. Beside it stand what was scanned and "
+		"reclaimed on the LRU lists by whom, kswapd's time awake, the time in shrinkers, and "
+		"the sleeps that reclaim imposes.\n\n"
+		"Pages scanned and reclaimed are those that pgscan_* and pgsteal_* count: of direct "
+		"and node reclaim together with what khugepaged adds. Up to 6.18 the kernel leaves "
+		"control groups' reclaim out of these two (it is in their memory.stat); newer kernels "
+		"count it there too.\n\n"
+		"A task that waits for kswapd before it reclaims (pgscan_direct_throttle) is counted "
+		"in the table of throttling, without its time: no event tells it.",
+	.examples = examples,
+	.kinds = reclaim_kinds,
+	.n_kinds = RECLAIM_KINDS,
+	.bpf = &bpf,
+	.sampler = &reclaim_sampler,
+	.view = &reclaim_view,
+	.cheap = true,
+};

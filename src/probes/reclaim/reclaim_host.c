@@ -1,0 +1,153 @@
+/* See reclaim_host.h. */
+#include "probes/reclaim/reclaim_host.h"
+
+#include <string.h>
+
+#include "probes/reclaim/gfp.h"
+#include "probes/reclaim/reclaim.h"
+#include "sys/keyvals.h"
+#include "sys/root.h"
+
+bool reclaim_has_btf(void)
+{
+	return !sys_exists("/sys/kernel/btf/vmlinux");
+}
+
+bool reclaim_has_lru_gen(void)
+{
+	_cleanup_str_ struct str text = {};
+
+	/* "0x0007": bit 0 is the LRU itself (Documentation/admin-guide/mm/multigen_lru.rst) */
+	return !sys_read(&text, "/sys/kernel/mm/lru_gen/enabled") &&
+	       strtoul(str_get(&text), NULL, 0) & 1;
+}
+
+u32 reclaim_nodes(void)
+{
+	_cleanup_str_ struct str text = {};
+	const char *p;
+	size_t n;
+
+	if (sys_read(&text, "/sys/devices/system/node/possible"))
+		return 1;
+	p = str_get(&text); /* "0-3", "0,2": the last number is the highest */
+	n = strcspn(p, "\n");
+	while (n && p[n - 1] >= '0' && p[n - 1] <= '9')
+		n--;
+	return (u32)MIN(strtoul(p + n, NULL, 10), 1023UL) + 1;
+}
+
+/* Of a kernel variable, from lines of "address type name"; 0 where it is hidden or not there. */
+static u64 kernel_data(const char *name)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	_cleanup_free_ char *line = NULL;
+	char path[PATH_MAX];
+	size_t cap = 0, n = strlen(name);
+	ssize_t len;
+
+	if (sys_path(path, "/proc/kallsyms"))
+		return 0;
+	f = fopen(path, "re");
+	while (f && (len = getline(&line, &cap, f)) > 0) {
+		const char *at = line + strcspn(line, " ");
+
+		if ((size_t)(line + len - at) == n + 4 && !strncmp(at + 3, name, n))
+			return strtoull(line, NULL, 16);
+	}
+	return 0;
+}
+
+u64 reclaim_free_pages_address(void)
+{
+	static u64 address;
+	static bool known;
+
+	/* once: every attempt to load the programs asks, and kallsyms is long */
+	if (!known)
+		address = kernel_data("vm_zone_stat");
+	known = true;
+	return address;
+}
+
+struct sampler_state {
+	struct keyvals vmstat;
+	u64 throttled;
+	bool known;
+};
+
+static int gfp_send(void *arg, u64 mask, const char *name)
+{
+	return capture_enum(arg, GFP_SET, mask, name);
+}
+
+static int gfp_count(void *arg, u64 mask, const char *name)
+{
+	(void)arg;
+	(void)mask;
+	(void)name;
+	return 0;
+}
+
+static void gfp_tell(struct capture *c, int rc)
+{
+	char missing[64];
+
+	snprintf(missing, sizeof(missing), "%.40s; tracefs", strerror(-rc));
+	capture_method(c, "names of allocation flags", rc < 0 ? NULL : "format of a tracepoint",
+		rc < 0 ? missing : NULL);
+}
+
+static int sampler_open(struct capture *c, void *state, struct err *err)
+{
+	(void)state;
+	(void)err;
+	gfp_tell(c, gfp_read(gfp_send, c));
+	return 0;
+}
+
+static bool system_wide(const struct scope *s)
+{
+	return !s->by_task && !s->tasks.n && !s->comm[0] && !s->cgroup_id;
+}
+
+/* throttle_direct_reclaim() puts tasks to sleep before the first tracepoint. */
+static int sampler_sample(struct capture *c, void *state)
+{
+	struct reclaim_throttle r = REC_INIT(struct reclaim_throttle, REC_RECLAIM_THROTTLE, 0);
+	struct sampler_state *s = state;
+	u64 now, before = s->throttled;
+
+	if (!system_wide(&c->opt.scope) || keyvals_read("/proc/vmstat", &s->vmstat) ||
+		!keyvals_get(&s->vmstat, "pgscan_direct_throttle", &now))
+		return 0;
+	s->throttled = now;
+	if (!s->known || now <= before) {
+		s->known = true;
+		return 0;
+	}
+	r.kind = RECLAIM_DIRECT;
+	r.node = RECLAIM_NODE_UNKNOWN;
+	r.reason = RECLAIM_THROTTLE_KSWAPD;
+	r.count = now - before;
+	return capture_emit(c, &r.h);
+}
+
+static void sampler_close(void *state)
+{
+	keyvals_free(&((struct sampler_state *)state)->vmstat);
+}
+
+static int sampler_survey(struct capture *c)
+{
+	gfp_tell(c, gfp_read(gfp_count, NULL));
+	return 0;
+}
+
+const struct probe_sampler reclaim_sampler = {
+	.size = sizeof(struct sampler_state),
+	.open = sampler_open,
+	.sample = sampler_sample,
+	.close = sampler_close,
+	.survey = sampler_survey,
+};

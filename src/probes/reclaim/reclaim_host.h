@@ -1,0 +1,18 @@
+/* What the reclaim probe reads of this host in /proc and /sys: for its programs, and beside them. */
+#ifndef MEMWHY_PROBES_RECLAIM_HOST_H
+#define MEMWHY_PROBES_RECLAIM_HOST_H
+
+#include "probes/probe.h"
+
+bool reclaim_has_btf(void);
+/* Is the multi-generational LRU on? */
+bool reclaim_has_lru_gen(void);
+/* One more than the highest number of a node. */
+u32 reclaim_nodes(void);
+/* Of the kernel's vm_zone_stat; 0 where kallsyms does not tell. */
+u64 reclaim_free_pages_address(void);
+
+/* Sends the names of gfp flags, and what /proc/vmstat alone knows: pgscan_direct_throttle. */
+extern const struct probe_sampler reclaim_sampler;
+
+#endif
