@@ -53,6 +53,19 @@ struct mm_struct {
 	unsigned long start_brk, brk, start_stack;
 } __attribute__((preserve_access_index));
 
+/* Counts the times the address space was locked for change: since 6.4, as a seqcount since 6.13. */
+struct mm_struct___int {
+	int mm_lock_seq;
+} __attribute__((preserve_access_index));
+
+struct seqcount {
+	unsigned int sequence;
+} __attribute__((preserve_access_index));
+
+struct mm_struct___seqcount {
+	struct seqcount mm_lock_seq;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	int pid;
 	int tgid;

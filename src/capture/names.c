@@ -170,6 +170,7 @@ int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 
 	if (!v)
 		return -ENOMEM;
+	cgroup = cgroup ? cgroup : v->cgroup; /* 0: the caller does not know it */
 	comm = execed ? execed : comm; /* what was counted may have begun before the exec */
 	if (v->comm[0] && v->cgroup == cgroup && !strncmp(v->comm, comm, COMM_LEN))
 		return 0;

@@ -26,8 +26,9 @@ static void conclude(struct report *r)
 	vec_each(f, &r->findings)
 		counts[f->level]++;
 	if (counts[LEVEL_CRITICAL] + counts[LEVEL_WARNING])
-		r->verdict = report_text(r, "Memory is in trouble here: %zu critical, %zu warnings, %zu risks.",
-			counts[LEVEL_CRITICAL], counts[LEVEL_WARNING], counts[LEVEL_RISK]);
+		r->verdict = report_text(r, "Memory is in trouble here. Findings: %zu critical, %zu warning, "
+					    "%zu risk, %zu note.", counts[LEVEL_CRITICAL],
+			counts[LEVEL_WARNING], counts[LEVEL_RISK], counts[LEVEL_NOTE]);
 	else if (r->findings.n)
 		r->verdict = report_text(r, "Nothing is wrong now; %zu things to keep an eye on.",
 			r->findings.n);

@@ -17,9 +17,9 @@ enum { C_PROBE, C_DATA, C_STATUS, C_METHOD, C_MISSING, C_N };
 static const struct column columns[C_N] = {
 	[C_PROBE] = {"probe", "PROBE", CELL_TEXT, UNIT_NONE, 0, "probe"},
 	[C_DATA] = {"data", "DATA", CELL_TEXT, UNIT_NONE, 0, "which part of what it tells"},
-	[C_STATUS] = {"status", "STATUS", CELL_TEXT, UNIT_NONE, 0, "ok or missing"},
+	[C_STATUS] = {"status", "STATUS", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "ok or missing"},
 	[C_METHOD] = {"method", "METHOD", CELL_TEXT, UNIT_NONE, 0, "how it is obtained here"},
-	[C_MISSING] = {"missing", "MISSING", CELL_TEXT, UNIT_NONE, 0,
+	[C_MISSING] = {"missing", "MISSING", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
 		"why it is not, and what would provide it"},
 };
 
@@ -56,7 +56,7 @@ static void doctor_row(struct table *t, const struct stream_method *m)
 	row[C_PROBE] = cell_text(m->probe);
 	row[C_DATA] = cell_text(m->data);
 	row[C_STATUS] = cell_text(m->method[0] ? "ok" : "missing");
-	row[C_METHOD] = m->method[0] ? cell_text(m->method) : (struct cell){};
+	row[C_METHOD] = cell_text(m->method[0] ? m->method : "missing: see below");
 	row[C_MISSING] = m->missing[0] ? cell_text(m->missing) : (struct cell){};
 }
 
@@ -74,8 +74,7 @@ static void doctor_fill(struct report *r)
 	r->verdict = missing ? report_text(r, "%llu of %zu data cannot be had here.", missing,
 				       r->stream->methods.n)
 			     : "Everything memwhy can tell is available here.";
-	vec_each(n, &r->stream->notes)
-		report_note(r, "%s: %s", n->probe, n->text);
+	report_add_stream_notes(r);
 }
 
 static int doctor_run(const struct options *o, struct err *err)

@@ -74,8 +74,8 @@ bool budget_over(struct sym_budget *b)
 	b->over = now >= b->deadline_ns;
 	if (now - b->rss_checked_ns >= RSS_CHECK_EVERY_NS) {
 		b->rss_checked_ns = now;
-		if (self_rss_bytes() > b->start_rss_bytes + RSS_SPARE_BYTES +
-					       RSS_PER_BYTE * b->bytes_taken)
+		if (self_rss_bytes() >
+			b->start_rss_bytes + RSS_SPARE_BYTES + RSS_PER_BYTE * b->bytes_taken)
 			b->over = true;
 	}
 	return b->over;

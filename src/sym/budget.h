@@ -11,9 +11,9 @@
 #include "base/util.h"
 
 struct sym_budget {
-	u64 bytes_left;	 /* of symbol tables and debug sections still allowed to be read */
+	u64 bytes_left; /* of symbol tables and debug sections still allowed to be read */
 	u64 bytes_taken;
-	u64 ns_left;	 /* of time in debug information, over all files */
+	u64 ns_left; /* of time in debug information, over all files */
 	u64 start_rss_bytes;
 	u64 rss_checked_ns;
 

@@ -66,7 +66,8 @@ static bool is_proven(const struct elf_file *candidate, const struct proof *proo
 	u32 crc = 0;
 
 	if (len > 0 && proof->build_id_len > 0)
-		return len == proof->build_id_len && !memcmp(build_id, proof->build_id, (size_t)len);
+		return len == proof->build_id_len &&
+		       !memcmp(build_id, proof->build_id, (size_t)len);
 	if (!proof->has_crc || candidate->fd < 0)
 		return false;
 	return !file_crc(candidate->fd, proof->max_bytes, &crc) && crc == proof->crc;

@@ -11,8 +11,8 @@
 
 struct debug_search {
 	const char *path; /* of the program, as the process sees it */
-	int root_fd;	  /* root of the process, or ROOT_OURS */
-	u64 max_bytes;	  /* a file larger than this is not checked by its CRC */
+	int root_fd;      /* root of the process, or ROOT_OURS */
+	u64 max_bytes;    /* a file larger than this is not checked by its CRC */
 };
 
 /* The separate debug file of a program. -ENOENT: none found that fits. */

@@ -55,9 +55,9 @@ static int read_at(const struct elf_file *file, void *buf, u64 size, u64 offset)
 	u8 *to = buf;
 
 	while (size) {
-		ssize_t n = offset > INT64_MAX ? 0
-					       : pread(file->fd, to, MIN(size, 1ULL << 30),
-							 (off_t)offset);
+		ssize_t n = offset > INT64_MAX
+				    ? 0
+				    : pread(file->fd, to, MIN(size, 1ULL << 30), (off_t)offset);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -163,9 +163,8 @@ static int piece_unpack(const struct piece *p, const void *packed, void *to)
 	unsigned long full = p->full;
 
 	if (p->packing == ZLIB)
-		return uncompress(to, &full, packed, p->size) == Z_OK && full == p->full
-			       ? 0
-			       : -EBADMSG;
+		return uncompress(to, &full, packed, p->size) == Z_OK && full == p->full ? 0
+											 : -EBADMSG;
 	return ZSTD_decompress(to, full, packed, p->size) == full ? 0 : -EBADMSG;
 }
 
@@ -195,8 +194,7 @@ static void header_fill(struct image_head *head, bool foreign)
 
 	memcpy(h->e_ident, ELFMAG, SELFMAG);
 	h->e_ident[EI_CLASS] = ELFCLASS64;
-	h->e_ident[EI_DATA] =
-		(BYTE_ORDER == LITTLE_ENDIAN) != foreign ? ELFDATA2LSB : ELFDATA2MSB;
+	h->e_ident[EI_DATA] = (BYTE_ORDER == LITTLE_ENDIAN) != foreign ? ELFDATA2LSB : ELFDATA2MSB;
 	h->e_ident[EI_VERSION] = EV_CURRENT;
 	h->e_type = ET_EXEC;
 	h->e_version = EV_CURRENT;
@@ -216,8 +214,7 @@ static void header_fill(struct image_head *head, bool foreign)
 	h->e_shstrndx = __builtin_bswap16(h->e_shstrndx);
 }
 
-static void section_fill(
-	Elf64_Shdr *s, size_t name, u32 type, u64 offset, u64 size, bool foreign)
+static void section_fill(Elf64_Shdr *s, size_t name, u32 type, u64 offset, u64 size, bool foreign)
 {
 	*s = (Elf64_Shdr){
 		.sh_name = (u32)name,
@@ -257,8 +254,8 @@ static int image_fill(const struct elf_file *file, const struct piece *pieces, c
 		name += strlen(wanted[i]) + 1;
 		at += padded(pieces[i].full);
 	}
-	section_fill(&head->sections[WANTED + 1], 0, SHT_STRTAB,
-		offsetof(struct image_head, names), sizeof(head->names), foreign);
+	section_fill(&head->sections[WANTED + 1], 0, SHT_STRTAB, offsetof(struct image_head, names),
+		sizeof(head->names), foreign);
 	return 0;
 }
 

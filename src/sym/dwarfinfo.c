@@ -21,7 +21,7 @@ struct dwarf_info {
 	Dwarf *alt_dwarf;
 	VEC(struct dwarf_unit) units;
 	struct spans unit_spans; /* values are indexes of units */
-	Elf_Data *line_section;	 /* NULL: none */
+	Elf_Data *line_section;  /* NULL: none */
 	struct sym_budget *budget;
 	u64 bytes; /* taken from the budget */
 };
@@ -102,7 +102,7 @@ void dwarf_info_close(struct dwarf_info *info)
 {
 	if (!info)
 		return;
-	vec_each(unit, &info->units)
+	vec_each (unit, &info->units)
 		dwarf_unit_free(unit);
 	vec_free(&info->units);
 	spans_free(&info->unit_spans);

@@ -22,7 +22,7 @@ struct dwarf_frame {
 	const char *function; /* the linker's name where there is one; NULL: not known */
 	const char *file;     /* NULL: not known */
 	const char *dir;      /* what a relative file is relative to; NULL: not known */
-	u32 line;	      /* 0: not known */
+	u32 line;             /* 0: not known */
 	bool inlined;
 };
 

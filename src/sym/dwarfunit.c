@@ -92,7 +92,7 @@ static int functions_walk(
 static u64 line_program_size(Dwarf_Die *die, const Elf_Data *section)
 {
 	bool foreign = elf_getident(dwarf_getelf(dwarf_cu_getdwarf(die->cu)), NULL)[EI_DATA] !=
-		(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
+		       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
 	Dwarf_Attribute attr;
 	Dwarf_Word at;
 	u32 size;

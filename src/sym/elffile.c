@@ -10,10 +10,10 @@
 
 /* Generous to any honest file. Without them a sparse file of a few KiB on disk could make libelf
  * allocate terabytes. */
-#define SECTIONS_MAX (1U << 20)
+#define SECTIONS_MAX (1U << 16)
 #define SEGMENTS_MAX 4096
 #define SECTION_NAMES_MAX (64UL << 20)
-#define NOTES_MAX (1UL << 20)
+#define NOTES_MAX (4UL << 20) /* in all */
 
 static bool is_foreign_endian(const unsigned char *ident)
 {
@@ -283,7 +283,7 @@ static int notes_build_id(Elf_Data *data, u8 *buf)
 
 /* In files that are mapped the notes are found by the program headers, which even a file without
  * any section header has. */
-static int segments_build_id(const struct elf_file *file, u8 *buf)
+static int segments_build_id(const struct elf_file *file, u64 left, u8 *buf)
 {
 	GElf_Phdr p;
 	size_t n;
@@ -296,8 +296,9 @@ static int segments_build_id(const struct elf_file *file, u8 *buf)
 
 		if (!gelf_getphdr(file->elf, (int)i, &p))
 			break;
-		if (p.p_type != PT_NOTE || p.p_filesz > NOTES_MAX)
+		if (p.p_type != PT_NOTE || p.p_filesz > left)
 			continue;
+		left -= p.p_filesz;
 		data = elf_getdata_rawchunk(file->elf, (int64_t)p.p_offset, p.p_filesz,
 			p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 		rc = data ? notes_build_id(data, buf) : -ENOENT;
@@ -310,6 +311,7 @@ static int segments_build_id(const struct elf_file *file, u8 *buf)
 int elf_file_build_id(const struct elf_file *file, u8 *buf)
 {
 	struct elf_section section = {};
+	u64 left = NOTES_MAX;
 	int rc;
 
 	/* First the sections: in a separate debug file the program headers are those of the
@@ -319,14 +321,14 @@ int elf_file_build_id(const struct elf_file *file, u8 *buf)
 
 		if (!gelf_getshdr(section.scn, &section.header))
 			break;
-		if (section.header.sh_type != SHT_NOTE ||
-			elf_section_data(&section, NOTES_MAX, &data))
+		if (section.header.sh_type != SHT_NOTE || elf_section_data(&section, left, &data))
 			continue;
+		left -= section.header.sh_size;
 		rc = notes_build_id(data, buf);
 		if (rc > 0)
 			return rc;
 	}
-	return segments_build_id(file, buf);
+	return segments_build_id(file, left, buf);
 }
 
 int elf_file_debuglink(const struct elf_file *file, char name[NAME_MAX + 1], u32 *ret_crc)

@@ -23,7 +23,7 @@ struct elf_segment {
 
 struct elf_file {
 	Elf *elf;
-	int fd;	     /* owned; -1 for an image */
+	int fd;      /* owned; -1 for an image */
 	void *image; /* owned memory behind an image; NULL for a file */
 	VEC(struct elf_segment) segments;
 };

@@ -204,7 +204,7 @@ int elf_symbols_finish(struct elf_symbols *s)
 		qsort(s->list.v, s->list.n, sizeof(*s->list.v), symbol_compare);
 	labels_finish(s);
 	s->reach.n = 0;
-	vec_each(sym, &s->list) {
+	vec_each (sym, &s->list) {
 		int rc;
 
 		reach = MAX(reach, sym->address + sym->size);
@@ -238,7 +238,7 @@ const struct elf_symbol *elf_symbols_find(const struct elf_symbols *s, u64 addre
 
 void elf_symbols_free(struct elf_symbols *s)
 {
-	vec_each(n, &s->names)
+	vec_each (n, &s->names)
 		free(*n);
 	vec_free(&s->names);
 	vec_free(&s->list);

@@ -18,13 +18,13 @@ struct kallsym {
 
 struct kallsyms {
 	VEC(struct kallsym) list; /* ascending; one for each address */
-	struct str names;	  /* each with its NUL */
-	VEC(u32) modules;	  /* offsets in names of "[ext4]" */
-	u64 lines_skipped;	  /* not of the form of kallsyms */
+	struct str names;         /* each with its NUL */
+	VEC(u32) modules;         /* offsets in names of "[ext4]" */
+	u64 lines_skipped;        /* not of the form of kallsyms */
 
 	/* While reading. */
 	struct str partial; /* the line that the last chunk ended in */
-	bool overlong;	    /* ... has been given up */
+	bool overlong;      /* ... has been given up */
 	u64 text_lines;
 	u32 last_module;
 };

@@ -23,8 +23,8 @@ struct root {
 
 struct module_table {
 	VEC(struct module *) modules; /* by id */
-	VEC(u32) open;		      /* ids of files with an open descriptor */
-	VEC(struct root) roots;	      /* other than ours */
+	VEC(u32) open;                /* ids of files with an open descriptor */
+	VEC(struct root) roots;       /* other than ours */
 	struct module *by_key;
 	struct root_id our_root;
 	unsigned int max_fds;
@@ -138,9 +138,9 @@ void module_table_free(struct module_table *t)
 	if (!t)
 		return;
 	HASH_CLEAR(hh, t->by_key);
-	vec_each(m, &t->modules)
+	vec_each (m, &t->modules)
 		module_free(*m);
-	vec_each(r, &t->roots)
+	vec_each (r, &t->roots)
 		close(r->fd);
 	vec_free(&t->modules);
 	vec_free(&t->open);
@@ -156,7 +156,7 @@ static int root_of(struct module_table *t, pid_t pid)
 
 	if (root_identify(pid, &root.id) || root_id_equal(&root.id, &t->our_root))
 		return ROOT_OURS;
-	vec_each(r, &t->roots) {
+	vec_each (r, &t->roots) {
 		if (root_id_equal(&r->id, &root.id))
 			return r->fd;
 	}

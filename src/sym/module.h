@@ -40,11 +40,11 @@ struct module {
 	u32 id;
 	enum module_kind kind;
 	const char *path; /* as the mapping named it, without " (deleted)"; "[vdso]", "[anon]" … */
-	u64 dev;	  /* of the mapping; need not be what stat says (btrfs, overlayfs) */
-	u64 ino;	  /* 0: not known */
-	int error;	  /* why the file could not be opened, as -errno; -ESTALE: replaced since */
+	u64 dev;          /* of the mapping; need not be what stat says (btrfs, overlayfs) */
+	u64 ino;          /* 0: not known */
+	int error;        /* why the file could not be opened, as -errno; -ESTALE: replaced since */
 	u8 build_id[BUILD_ID_MAX]; /* filled by who reads the file */
-	u8 build_id_len;	   /* 0: none, or not read yet */
+	u8 build_id_len;           /* 0: none, or not read yet */
 
 	/* Below: the table's own. */
 	int fd;
@@ -62,8 +62,8 @@ struct module_sight {
 	pid_t pid;
 	u64 start;
 	u64 end;
-	u64 dev;	  /* as makedev(major, minor) */
-	u64 ino;	  /* 0: not known */
+	u64 dev;          /* as makedev(major, minor) */
+	u64 ino;          /* 0: not known */
 	const char *path; /* NULL or "" for none */
 };
 

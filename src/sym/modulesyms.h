@@ -15,7 +15,7 @@ struct module_syms {
 	struct elf_file file; /* kept for its segments; its descriptor is closed */
 	struct elf_symbols symbols;
 	enum sym_source symbols_source; /* SYM_TABLE, SYM_DYNAMIC or SYM_NONE */
-	struct dwarf_info *dwarf; /* NULL: none */
+	struct dwarf_info *dwarf;       /* NULL: none */
 };
 
 /* Never fails: what cannot be read is missing, see info. */

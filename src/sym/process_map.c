@@ -118,8 +118,7 @@ static size_t ranges_after(const struct map_ranges *r, u64 addr)
 static void ranges_splice(
 	struct map_ranges *r, size_t first, size_t last, const struct range *with, size_t n)
 {
-	memmove(r->list.v + first + n, r->list.v + last,
-		(r->list.n - last) * sizeof(*r->list.v));
+	memmove(r->list.v + first + n, r->list.v + last, (r->list.n - last) * sizeof(*r->list.v));
 	if (n)
 		memcpy(r->list.v + first, with, n * sizeof(*with));
 	r->list.n = r->list.n - (last - first) + n;
@@ -253,15 +252,14 @@ static int maps_line_add(struct process_map *map, char *line)
 	int used = 0, rc;
 	char perms[5];
 
-	if (sscanf(line, "%16llx-%16llx %4s %16llx %8x:%8x %20llu %n", &start, &end, perms,
-		    &offset, &major, &minor, &ino, &used) != 7 ||
+	if (sscanf(line, "%16llx-%16llx %4s %16llx %8x:%8x %20llu %n", &start, &end, perms, &offset,
+		    &major, &minor, &ino, &used) != 7 ||
 		!used || strlen(perms) != 4 || start >= end)
 		return 1;
 	if (perms[2] != 'x')
 		return 0;
 	maps_path_clean(line + used);
-	rc = process_map_add(
-		map, start, end, offset, makedev(major, minor), ino, line + used);
+	rc = process_map_add(map, start, end, offset, makedev(major, minor), ino, line + used);
 	return rc;
 }
 
@@ -295,6 +293,10 @@ int process_map_read(struct process_map *map)
 	rc = file_read(path, &text);
 	if (rc)
 		return rc;
+	/* A process that has exited, and is not waited for yet: what is known of it is worth more.
+	 */
+	if (!text.len)
+		return -ESRCH;
 	process_map_reset(map);
 	rc = process_map_parse(map, str_get(&text));
 	return rc < 0 ? rc : 0;

@@ -26,7 +26,7 @@ void spans_finish(struct spans *s)
 
 	if (s->list.n)
 		qsort(s->list.v, s->list.n, sizeof(*s->list.v), span_compare);
-	vec_each(span, &s->list) {
+	vec_each (span, &s->list) {
 		reach = MAX(reach, span->end);
 		span->reach = reach;
 	}

@@ -72,7 +72,7 @@ void symbolizer_close(struct symbolizer *s)
 {
 	if (!s)
 		return;
-	vec_each(ms, &s->syms)
+	vec_each (ms, &s->syms)
 		module_syms_free(ms);
 	vec_free(&s->syms);
 	answers_forget(s);
@@ -230,8 +230,8 @@ static size_t frames_find(struct symbolizer *s, const struct query *q, struct sy
 	return 1;
 }
 
-int symbolizer_resolve_user(struct symbolizer *s, u32 module, u64 offset, unsigned int flags,
-	struct sym_frames *ret)
+int symbolizer_resolve_user(
+	struct symbolizer *s, u32 module, u64 offset, unsigned int flags, struct sym_frames *ret)
 {
 	struct answer_key key = {.offset = offset, .module = module, .flags = flags};
 	struct sym_frame frames[DWARF_FRAMES_MAX];

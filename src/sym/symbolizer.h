@@ -20,9 +20,9 @@ enum sym_source {
 };
 
 struct sym_options {
-	bool dwarf;		/* lines and inlined calls, where there is debug information */
-	u64 max_debug_bytes;	/* symbol tables and debug sections read, in all; 0: 1 GiB */
-	u64 max_debug_ns;	/* time in debug information, in all; 0: 60 s */
+	bool dwarf;          /* lines and inlined calls, where there is debug information */
+	u64 max_debug_bytes; /* symbol tables and debug sections read, in all; 0: 1 GiB */
+	u64 max_debug_ns;    /* time in debug information, in all; 0: 60 s */
 };
 
 enum sym_flags {
@@ -35,22 +35,22 @@ struct sym_frame {
 	const char *function; /* readable; NULL: not known */
 	const char *module;   /* path of the file, "[vdso]", "[kernel]", "[ext4]" … */
 	const char *file;     /* of the source; NULL: not known */
-	u64 offset;	      /* in the function; without one, in the module; 0 if inlined */
-	u32 line;	      /* 0: not known */
-	bool inlined;	      /* into the frame that follows */
+	u64 offset;           /* in the function; without one, in the module; 0 if inlined */
+	u32 line;             /* 0: not known */
+	bool inlined;         /* into the frame that follows */
 	enum sym_source source;
 };
 
 struct sym_frames {
 	const struct sym_frame *v; /* innermost first; the last one is not inlined */
-	size_t n;		   /* at least 1 */
+	size_t n;                  /* at least 1 */
 };
 
 /* What is known of a module's names, for notes in reports. */
 struct sym_module_info {
 	enum sym_source source; /* the best it has */
-	int error;		/* why the file could not be read, as -errno (-ESTALE: replaced) */
-	int debug_error;	/* why debug information was left aside: -EFBIG: over budget;
+	int error;              /* why the file could not be read, as -errno (-ESTALE: replaced) */
+	int debug_error;        /* why debug information was left aside: -EFBIG: over budget;
 				 * -ETIMEDOUT: took too much time or memory; -ENOENT:
 				 * there is none */
 };
@@ -64,8 +64,8 @@ void symbolizer_close(struct symbolizer *s);
 
 /* What runs at an offset of a module; flags of enum sym_flags. Always gives a frame, if only with
  * the module's name. -ENOENT for an id the table does not know, -ENOMEM. */
-int symbolizer_resolve_user(struct symbolizer *s, u32 module, u64 offset, unsigned int flags,
-	struct sym_frames *ret);
+int symbolizer_resolve_user(
+	struct symbolizer *s, u32 module, u64 offset, unsigned int flags, struct sym_frames *ret);
 /* The same in the kernel, loading its symbols at the first use; without them (see
  * symbolizer_load_kernel) the frame has no name. */
 int symbolizer_resolve_kernel(

@@ -10,7 +10,7 @@
 #define VDSO_MAX_BYTES (1UL << 20)
 
 /* The end of the image: that of its section headers, or of its last segment. */
-static size_t image_size(const ElfW(Ehdr) *header)
+static size_t image_size(const ElfW(Ehdr) * header)
 {
 	const ElfW(Phdr) *p = (const void *)((const char *)header + header->e_phoff);
 	size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;

@@ -79,6 +79,11 @@ keys() { # COMMAND
 	"$MEMWHY" "$1" --help | sed -n 's/^--by takes: \(.*\) (default.*/\1/p' | tr -d ,
 }
 
+# --by with each of them, as one word each.
+by_each() { # COMMAND
+	keys "$1" | tr -s ' ' '\n' | sed '/^$/d; s/^/--by=/'
+}
+
 # The man page of a command without its roff, each construct on its line.
 man_words() { # COMMAND
 	"$MEMWHY" help man "$1" | sed 's/\\-/-/g; s/\\f[BIR]//g; s/\\&//g; s/\\e/\\/g'

@@ -117,32 +117,36 @@ struct wrapper {
 static void wrapper_init(struct wrapper *w)
 {
 	*w = (struct wrapper){
-		.header = {
-			.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-			.e_type = ET_DYN,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_phoff = offsetof(struct wrapper, segment),
-			.e_shoff = offsetof(struct wrapper, sections),
-			.e_ehsize = sizeof(Elf64_Ehdr),
-			.e_phentsize = sizeof(Elf64_Phdr),
-			.e_phnum = 1,
-			.e_shentsize = sizeof(Elf64_Shdr),
-			.e_shnum = DEBUG_SECTIONS + 2,
-			.e_shstrndx = DEBUG_SECTIONS + 1,
-		},
-		.segment = {
-			.p_type = PT_LOAD,
-			.p_flags = PF_X | PF_R,
-			.p_offset = 0,
-			.p_vaddr = 0,
-			.p_filesz = sizeof(*w),
-		},
-		.sections[DEBUG_SECTIONS + 1] = {
-			.sh_type = SHT_STRTAB,
-			.sh_offset = offsetof(struct wrapper, names),
-			.sh_size = sizeof(w->names),
-		},
+		.header =
+			{
+				.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB,
+					EV_CURRENT},
+				.e_type = ET_DYN,
+				.e_machine = EM_X86_64,
+				.e_version = EV_CURRENT,
+				.e_phoff = offsetof(struct wrapper, segment),
+				.e_shoff = offsetof(struct wrapper, sections),
+				.e_ehsize = sizeof(Elf64_Ehdr),
+				.e_phentsize = sizeof(Elf64_Phdr),
+				.e_phnum = 1,
+				.e_shentsize = sizeof(Elf64_Shdr),
+				.e_shnum = DEBUG_SECTIONS + 2,
+				.e_shstrndx = DEBUG_SECTIONS + 1,
+			},
+		.segment =
+			{
+				.p_type = PT_LOAD,
+				.p_flags = PF_X | PF_R,
+				.p_offset = 0,
+				.p_vaddr = 0,
+				.p_filesz = sizeof(*w),
+			},
+		.sections[DEBUG_SECTIONS + 1] =
+			{
+				.sh_type = SHT_STRTAB,
+				.sh_offset = offsetof(struct wrapper, names),
+				.sh_size = sizeof(w->names),
+			},
 	};
 }
 

@@ -13,7 +13,7 @@
 
 struct expected {
 	char *function; /* as in the file: mangled */
-	char *where;	/* file:line, file:?, ??:0 … */
+	char *where;    /* file:line, file:?, ??:0 … */
 };
 
 struct answer {
@@ -74,7 +74,7 @@ static void functions_read(const char *program, struct functions *ret)
 
 static void functions_free(struct functions *fns)
 {
-	vec_each(fn, &fns->list)
+	vec_each (fn, &fns->list)
 		free(fn->name);
 	vec_free(&fns->list);
 }
@@ -225,8 +225,8 @@ static void difference_print(
 
 /* Right if an oracle says the same; or, for what only the symbol table knows, if such a symbol
  * starts where we say: each program prefers another one of several names. */
-static bool answer_right(struct oracle *oracles, size_t n, const struct functions *fns,
-	u64 address, const struct sym_frames *got)
+static bool answer_right(struct oracle *oracles, size_t n, const struct functions *fns, u64 address,
+	const struct sym_frames *got)
 {
 	bool right = false;
 
@@ -277,7 +277,7 @@ static void compare(const char *program, const char *reference, u64 step)
 	assert_true(at.list.n > 50);
 	for (size_t i = 0; i < ARRAY_SIZE(oracles); i++)
 		oracle_start(&oracles[i], reference);
-	vec_each(address, &at.list) {
+	vec_each (address, &at.list) {
 		u64 offset = offset_of(&file, *address);
 		struct sym_frames got;
 
@@ -454,6 +454,5 @@ int main(void)
 		cmocka_unit_test(rust),
 	};
 
-	return cmocka_run_group_tests_name(
-		"sym_addr2line", tests, scratch_setup, scratch_teardown);
+	return cmocka_run_group_tests_name("sym_addr2line", tests, scratch_setup, scratch_teardown);
 }

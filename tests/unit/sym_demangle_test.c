@@ -27,16 +27,15 @@ static void cxx(void **state)
 	assert_readable("_ZplRK1AS1_", "operator+");
 	assert_readable("_Znwm", "operator new");
 	assert_readable("_ZN12_GLOBAL__N_14makeEi.constprop.0", "(anonymous namespace)::make");
-	assert_readable("_ZZN4shop5priceEvENKUlvE_clEv",
-		"shop::price()::{lambda()#1}::operator()");
+	assert_readable("_ZZN4shop5priceEvENKUlvE_clEv", "shop::price()::{lambda()#1}::operator()");
 	assert_readable("_ZTV3Foo", "vtable for Foo");
 }
 
 static void rust(void **state)
 {
 	(void)state;
-	assert_readable("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
-		"core::fmt::Write::write_fmt");
+	assert_readable(
+		"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
 	assert_readable(
 		"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar"
 		"17h930b740aa94f1d3aE",
@@ -106,8 +105,8 @@ static void deep(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
 		for (size_t times = 1; times < 6000; times = times * 3 / 2 + 1) {
-			_cleanup_free_ char *name = repeat(
-				shapes[i].head, shapes[i].unit, times, shapes[i].tail);
+			_cleanup_free_ char *name =
+				repeat(shapes[i].head, shapes[i].unit, times, shapes[i].tail);
 
 			demangle_and_drop(name);
 		}

@@ -52,7 +52,7 @@ static void ranks(void **state)
 	assert_name(&s, at - 1, NULL);
 	assert_name(&s, at, "public_name");
 	assert_name(&s, at + 3, "public_name"); /* not inner_label */
-	assert_name(&s, at + 4, NULL);		/* padding belongs to nothing */
+	assert_name(&s, at + 4, NULL);          /* padding belongs to nothing */
 	at = address_of(&s, "bare_label");
 	assert_name(&s, at, "bare_label");
 	assert_name(&s, at + 3, "bare_label");
@@ -217,8 +217,7 @@ static void sparse(void **state)
 		.sh_size = 24ULL << 32,
 		.sh_entsize = 24,
 		.sh_link = 2};
-	image.s[2] = (Elf64_Shdr){
-		.sh_type = SHT_STRTAB, .sh_offset = 4096, .sh_size = 24ULL << 32};
+	image.s[2] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = 4096, .sh_size = 24ULL << 32};
 	image.s[3] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = 4096, .sh_size = 16};
 	assert_int_equal(pwrite(fd, &image, sizeof(image), 0), sizeof(image));
 	assert_int_equal(open_path(in_scratch("sparse"), &file), 0);

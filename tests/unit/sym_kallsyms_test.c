@@ -63,8 +63,8 @@ static void parses(void **state)
 		assert_symbol(&k, 0xffffffff81000235, "weak_one", NULL, 0x25);
 		assert_symbol(&k, 0xffffffffc0300401, "ext4_other", "[ext4]", 1);
 		assert_symbol(&k, 0xffffffffc0200001, "xfs_find", "[xfs]", 1);
-		assert_symbol(&k, 0xffffffffc0100010, "bpf_prog_6deef7357e7b4530_probe", "[bpf]",
-			0x10);
+		assert_symbol(
+			&k, 0xffffffffc0100010, "bpf_prog_6deef7357e7b4530_probe", "[bpf]", 0x10);
 		assert_nothing(&k, 0xffffffff80ffffff);
 		assert_nothing(&k, 0xffffffff82000010); /* past the end of text */
 		assert_nothing(&k, 0xffffffff81000210 + (1 << 20));

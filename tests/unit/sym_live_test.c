@@ -221,11 +221,9 @@ static void no_such_process(void **state)
 
 	(void)state;
 	process_map_init(&map, w.modules, 0x7ffffff0);
-	assert_int_equal(
-		process_map_add(&map, 0x1000, 0x2000, 0, 1, 424242, "/no/such/file"), 0);
+	assert_int_equal(process_map_add(&map, 0x1000, 0x2000, 0, 1, 424242, "/no/such/file"), 0);
 	assert_int_equal(process_map_find(&map, 0x1010, &hit), 0);
-	assert_int_equal(
-		symbolizer_resolve_user(w.syms, hit.module, hit.offset, 0, &frames), 0);
+	assert_int_equal(symbolizer_resolve_user(w.syms, hit.module, hit.offset, 0, &frames), 0);
 	assert_int_equal(frames.n, 1);
 	assert_null(frames.v[0].function);
 	assert_string_equal(frames.v[0].module, "/no/such/file");

@@ -211,8 +211,7 @@ static void root_contains(void **state)
 	root = open(in_scratch("jail"), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(root >= 0);
 	for (size_t i = 0; i < 3; i++) {
-		static const char *const paths[] = {
-			"/absolute", "/sub/upward", "/../../etc/name"};
+		static const char *const paths[] = {"/absolute", "/sub/upward", "/../../etc/name"};
 		char buf[16] = "";
 
 		assert_int_equal(root_open_file(root, paths[i], &fd), 0);

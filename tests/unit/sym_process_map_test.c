@@ -131,8 +131,7 @@ static void as_an_array(void **state)
 			if (owner[i] < 0)
 				assert_hole(&map, (u64)i);
 			else
-				assert_at(&map, (u64)i, paths[owner[i]],
-					1000 + (u64)(i - base[i]));
+				assert_at(&map, (u64)i, paths[owner[i]], 1000 + (u64)(i - base[i]));
 		}
 	}
 }

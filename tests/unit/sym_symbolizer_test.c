@@ -5,10 +5,10 @@
 #include "sym/kallsyms.h"
 #include "sym/vdso.h"
 
-#define NEEDS(condition)                                            \
-	do {                                                        \
-		if (!(condition))                                   \
-			skip_because("a tool does not work here");  \
+#define NEEDS(condition)                                           \
+	do {                                                       \
+		if (!(condition))                                  \
+			skip_because("a tool does not work here"); \
 	} while (0)
 
 /* The address and size of a function in a file of the scratch directory that has symbols. */
@@ -36,8 +36,8 @@ static struct sym_frames resolve(
 	u32 module = world_module(w, in_scratch(program));
 	struct sym_frames frames;
 
-	assert_int_equal(symbolizer_resolve_user(
-				 w->syms, module, offset_of(&elf, address), flags, &frames),
+	assert_int_equal(
+		symbolizer_resolve_user(w->syms, module, offset_of(&elf, address), flags, &frames),
 		0);
 	assert_true(frames.n > 0);
 	assert_false(frames.v[frames.n - 1].inlined);
@@ -48,9 +48,8 @@ static struct sym_module_info info_of(struct world *w, const char *program)
 {
 	struct sym_module_info info;
 
-	assert_int_equal(symbolizer_module_info(
-				 w->syms, world_module(w, in_scratch(program)), &info),
-		0);
+	assert_int_equal(
+		symbolizer_module_info(w->syms, world_module(w, in_scratch(program)), &info), 0);
 	return info;
 }
 
@@ -70,8 +69,8 @@ static void return_address(void **state)
 	struct sym_frames frames;
 
 	(void)state;
-	NEEDS(build("gcc", "-O1 -g -fno-reorder-functions -falign-functions=1", "noreturn.c",
-		"prog"));
+	NEEDS(build(
+		"gcc", "-O1 -g -fno-reorder-functions -falign-functions=1", "noreturn.c", "prog"));
 	w = world_new(NULL);
 	die = symbol_of("prog", "calls_last");
 	next = symbol_of("prog", "follows");
@@ -326,6 +325,98 @@ static void lines_only(void **state)
 	assert_true(frames.v[frames.n - 1].line > 0);
 }
 
+/* Puts other content into a section of a program in the scratch directory. */
+static void section_replace(const char *program, const char *section, const struct str *content)
+{
+	file_write(in_scratch("content"), content->buf, content->len);
+	assert_int_equal(run("objcopy --update-section %s=content %s", section, program), 0);
+}
+
+static void add_number(struct str *s, u64 value, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		str_addc(s, (char)(value >> 8 * i));
+}
+
+static void add_uleb(struct str *s, u64 value)
+{
+	for (; value > 127; value >>= 7)
+		str_addc(s, (char)(value | 128));
+	str_addc(s, (char)value);
+}
+
+/* Many small units, for each of which the same long table of abbreviations is read to its end:
+ * a few MiB that would take minutes, and gigabytes of memory. Names still come from the symbol
+ * table, and debug information of other modules is not affected. */
+static void endless_abbreviations(void **state)
+{
+	_cleanup_str_ struct str info = {}, abbrev = {};
+	_cleanup_world_ struct world w = {};
+	struct elf_symbol fn;
+
+	(void)state;
+	NEEDS(have("objcopy") && build("gcc", "-O2 -g -no-pie", "inlined.c", "prog") &&
+		build("gcc", "-O2 -g", "inlined.c", "other"));
+	for (u64 code = 40000; code; code--) {
+		add_uleb(&abbrev, code); /* DW_TAG_compile_unit, no children */
+		add_number(&abbrev, 0x0011, 2);
+		if (code == 1) /* DW_AT_low_pc addr, DW_AT_high_pc data4 */
+			add_number(&abbrev, 0x06120111, 4);
+		add_number(&abbrev, 0, 2);
+	}
+	str_addc(&abbrev, 0);
+	for (int i = 0; i < 200000; i++) {
+		add_number(&info, 21, 4);
+		add_number(&info, 0x08010005, 4); /* DWARF 5, DW_UT_compile, 8-byte addresses */
+		add_number(&info, 0, 4);
+		add_uleb(&info, 1);
+		add_number(&info, 0x401000, 8);
+		add_number(&info, 0x1000, 4);
+	}
+	section_replace("prog", ".debug_info", &info);
+	section_replace("prog", ".debug_abbrev", &abbrev);
+	w = world_new(NULL);
+	fn = symbol_of("prog", "hash_text");
+	alarm(60);
+	assert_string_equal(resolve(&w, "prog", fn.address, 0).v[0].function, "hash_text");
+	alarm(0);
+	assert_int_equal(info_of(&w, "prog").debug_error, -ETIMEDOUT);
+	assert_int_equal(info_of(&w, "prog").source, SYM_TABLE);
+	assert_false(symbolizer_exhausted(w.syms));
+	assert_int_equal(info_of(&w, "other").source, SYM_DWARF);
+}
+
+/* Lines without end, in one unit. */
+static void endless_lines(void **state)
+{
+	_cleanup_str_ struct str line = {};
+	_cleanup_world_ struct world w = {};
+	struct elf_symbol fn;
+	struct sym_frames frames;
+	FILE *f;
+	u32 head;
+
+	(void)state;
+	NEEDS(have("objcopy") && build("gcc", "-O2 -gdwarf-5", "inlined.c", "prog"));
+	assert_int_equal(run("objcopy --dump-section .debug_line=line prog"), 0);
+	f = fopen(in_scratch("line"), "r");
+	assert_non_null(f);
+	for (int c; (c = getc(f)) != EOF;)
+		str_addc(&line, (char)c);
+	fclose(f);
+	for (int i = 0; i < 16 << 20; i++)
+		str_addc(&line, (char)0xff);
+	head = (u32)line.len - 4;
+	memcpy(line.buf, &head, sizeof(head));
+	section_replace("prog", ".debug_line", &line);
+	w = world_new(NULL);
+	fn = symbol_of("prog", "hash_text");
+	frames = resolve(&w, "prog", fn.address, 0);
+	assert_string_equal(frames.v[frames.n - 1].function, "hash_text");
+	assert_int_equal(frames.v[0].source, SYM_DWARF);
+	assert_int_equal(frames.v[0].line, 0);
+}
+
 static void vdso(void **state)
 {
 	_cleanup_world_ struct world w = {};
@@ -347,8 +438,8 @@ static void vdso(void **state)
 	assert_int_equal(elf_symbols_finish(&s), 0);
 	assert_true(s.list.n > 0);
 	fn = &s.list.v[0];
-	assert_int_equal(symbolizer_resolve_user(w.syms, MODULE_ID_VDSO,
-				 offset_of(&file, fn->address), 0, &frames),
+	assert_int_equal(symbolizer_resolve_user(
+				 w.syms, MODULE_ID_VDSO, offset_of(&file, fn->address), 0, &frames),
 		0);
 	assert_non_null(frames.v[0].function);
 	assert_string_equal(frames.v[0].module, "[vdso]");
@@ -402,6 +493,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(split_dwarf, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(alt_file, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(lines_only, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(
+			endless_abbreviations, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(endless_lines, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(vdso, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(kernel, scratch_setup, scratch_teardown),
 	};

@@ -107,13 +107,12 @@ struct fault {
 	u64 address;
 	u64 ns;
 	u64 object;
+	u64 start, end; /* of the mapping, where it was looked up */
 	u16 flags;
 	u8 map;
 	char name[AGG_NAME_LEN];
 };
 
-#define VM_GROWSDOWN 0x100
-#define VM_HUGETLB 0x400000
 #define TMPFS_MAGIC 0x01021994
 #define HUGETLBFS_MAGIC 0x958458f6
 
@@ -142,12 +141,51 @@ static __always_inline u8 map_of_anon(const struct vm_area_struct *vma)
 	return FAULT_MAP_ANON;
 }
 
+/*
+ * The last mapping a thread faulted in. bpf_find_vma costs microseconds where it has to hand the
+ * lock back from an interrupt, so what it found is used until the address space is changed, which
+ * the kernel counts. Kernels that do not count look up every time.
+ */
+struct vma_seen {
+	u64 mm; /* struct mm_struct *; 0: nothing is remembered */
+	u64 start, end;
+	u64 object;
+	u32 seq;
+	u8 map;
+	u8 reserved[3];
+	char name[AGG_NAME_LEN];
+};
+
+#define VMAS_SEEN 1024
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VMAS_SEEN);
+	__type(key, u32);
+	__type(value, struct vma_seen);
+} vmas_seen SEC(".maps");
+
+/* 0: it cannot be known whether the address space has changed. */
+static __always_inline u32 mm_seq(const struct mm_struct *mm)
+{
+	const struct mm_struct___int *i = (void *)mm;
+	const struct mm_struct___seqcount *s = (void *)mm;
+
+	if (bpf_core_field_exists(i->mm_lock_seq))
+		return (u32)BPF_CORE_READ(i, mm_lock_seq) + 1;
+	if (bpf_core_field_exists(s->mm_lock_seq))
+		return BPF_CORE_READ(s, mm_lock_seq.sequence) + 1;
+	return 0;
+}
+
 static long fault_vma(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
 	struct fault *f = arg;
 	const struct file *file = BPF_CORE_READ(vma, vm_file);
 
 	f->flags |= FAULT_MAP_KNOWN;
+	f->start = BPF_CORE_READ(vma, vm_start);
+	f->end = BPF_CORE_READ(vma, vm_end);
 	if (!file) {
 		f->map = map_of_anon(vma);
 		return 0;
@@ -158,14 +196,45 @@ static long fault_vma(struct task_struct *task, struct vm_area_struct *vma, void
 	return 0;
 }
 
+static __always_inline void vma_remember(struct vma_seen *v, const struct fault *f, u64 mm, u32 seq)
+{
+	v->mm = mm;
+	v->seq = seq;
+	v->start = f->start;
+	v->end = f->end;
+	v->object = f->object;
+	v->map = f->map;
+	__builtin_memcpy(v->name, f->name, sizeof(v->name));
+}
+
+static __always_inline bool vma_recall(const struct vma_seen *v, struct fault *f, u64 mm, u32 seq)
+{
+	if (!seq || v->mm != mm || v->seq != seq || f->address < v->start || f->address >= v->end)
+		return false;
+	f->flags |= FAULT_MAP_KNOWN;
+	f->object = v->object;
+	f->map = v->map;
+	__builtin_memcpy(f->name, v->name, sizeof(f->name));
+	return true;
+}
+
 static __always_inline void fault_map(struct fault *f, bool find_vma)
 {
-	if (find_vma) {
-		bpf_find_vma((void *)bpf_get_current_task_btf(), f->address, fault_vma, f, 0);
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u64 mm = (u64)BPF_CORE_READ(task, mm);
+	u32 at = (u32)f->pid_tgid & (VMAS_SEEN - 1), seq = mm_seq((void *)mm);
+	struct vma_seen *v = bpf_map_lookup_elem(&vmas_seen, &at);
+
+	if (!find_vma) {
+		f->flags |= FAULT_REGION;
+		f->object = f->address >> FAULT_REGION_SHIFT;
 		return;
 	}
-	f->flags |= FAULT_REGION;
-	f->object = f->address >> FAULT_REGION_SHIFT;
+	if (!v || vma_recall(v, f, mm, seq))
+		return;
+	bpf_find_vma((void *)bpf_get_current_task_btf(), f->address, fault_vma, f, 0);
+	if (f->flags & FAULT_MAP_KNOWN)
+		vma_remember(v, f, mm, seq);
 }
 
 static __always_inline void fault_each(const struct fault *f, u32 ustack, u32 kstack)

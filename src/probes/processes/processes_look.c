@@ -202,8 +202,8 @@ static int survey_file(struct capture *c, const char *data, const char *file, co
 
 int processes_look_survey(struct capture *c)
 {
-	int rc = survey_file(c, "huge pages and shares of the biggest", "smaps_rollup",
-		"CONFIG_PROC_PAGE_MONITOR=y");
+	int rc = survey_file(
+		c, "huge pages of the biggest", "smaps_rollup", "CONFIG_PROC_PAGE_MONITOR=y");
 
 	if (!rc && has_nodes())
 		rc = survey_file(c, "NUMA nodes of the biggest", "numa_maps", "CONFIG_NUMA=y");

@@ -224,7 +224,7 @@ static int survey(struct capture *c)
 	struct pressure p;
 	struct thp thp;
 	int psi = pressure_read("memory", &p), huge = thp_read(&thp);
-	int rc = survey_file(c, "counters of memory management", "/proc/vmstat");
+	int rc = survey_file(c, "event counters", "/proc/vmstat");
 
 	if (!rc)
 		rc = survey_file(c, "memory totals", "/proc/meminfo");

@@ -26,12 +26,11 @@
 #define UNUSED __attribute__((unused))
 
 /* Prints why, and leaves the test as skipped. */
-#define skip_because(...)                              \
-	do {                                           \
-		print_message("[  SKIPPED ] because: " \
-			      __VA_ARGS__);            \
-		print_message("\n");                   \
-		skip();                                \
+#define skip_because(...)                                            \
+	do {                                                         \
+		print_message("[  SKIPPED ] because: " __VA_ARGS__); \
+		print_message("\n");                                 \
+		skip();                                              \
 	} while (0)
 
 static char scratch[64];
@@ -104,8 +103,8 @@ UNUSED static const char *data_path(const char *name)
 
 /* Compiles a sample with the given compiler and flags into the scratch directory. False when the
  * compiler cannot (for want of a static library, say); the caller skips then. */
-UNUSED static bool build(const char *compiler, const char *flags, const char *sample,
-	const char *output)
+UNUSED static bool build(
+	const char *compiler, const char *flags, const char *sample, const char *output)
 {
 	return run("%s %s -o %s %s", compiler, flags, output, data_path(sample)) == 0;
 }

@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# Nothing stays behind, however memwhy ends, and the observed command is not harmed.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# The ids of the BPF programs and maps that a process holds.
+bpf_ids() { # PID
+	cat "/proc/$1/fdinfo/"* 2>/dev/null | awk '/^(prog|map|link)_id:/ { print $1 $2 }' | sort -u
+}
+
+# Those of $ids that are still in the kernel; it frees them a little later.
+bpf_left() {
+	local id
+	for id in $ids; do
+		bpftool "${id%%_*}" show id "${id#*:}" >/dev/null 2>&1 && echo "$id"
+	done
+	return 0
+}
+
+@test "cleanup: no BPF program, map or link stays, whatever ends memwhy" {
+	command -v bpftool >/dev/null || skip "no bpftool"
+	for c in $(commands_with input output); do
+		for sig in INT TERM KILL; do
+			mw_start "$c" --stacks --follow -p $$
+			ids=$(bpf_ids "$memwhy")
+			[ -n "$ids" ] && [ -n "$(bpf_left)" ] || try refuse "$c holds no BPF program"
+			kill -$sig "$memwhy"
+			mw_end
+			wait_for '[ -z "$(bpf_left)" ]' || try refuse "$c, SIG$sig: $(bpf_left | xargs)"
+		done
+	done
+	tried
+}
+
+@test "cleanup: doctor leaves nothing attached" {
+	command -v bpftool >/dev/null || skip "no bpftool"
+	"$MEMWHY" doctor >/dev/null &
+	ids=
+	while kill -0 $! 2>/dev/null; do
+		ids+=" $(bpf_ids $!)"
+	done
+	wait_for '[ -z "$(bpf_left)" ]'
+}
+
+@test "cleanup: no file is left but those asked for" {
+	export TMPDIR=$PWD/tmp HOME=$PWD/home
+	mkdir tmp home work
+	cd work
+	before=$(ls -A /tmp /dev/shm /var/tmp /run 2>/dev/null | grep -i memwhy || true)
+	for sig in INT TERM KILL; do
+		mw_start faults --stacks --each --record run.mw
+		kill -$sig "$memwhy"
+		mw_end
+	done
+	[ "$(ls -A)" = run.mw ]
+	[ -z "$(find ../tmp ../home -mindepth 1)" ]
+	[ -z "$(ls -A /sys/fs/bpf 2>/dev/null | grep -i memwhy)" ]
+	[ "$(ls -A /tmp /dev/shm /var/tmp /run 2>/dev/null | grep -i memwhy | grep -v memwhy-cli || true)" = "$(grep -v memwhy-cli <<<"$before" || true)" ]
+}
+
+@test "cleanup: the kernel's statistics switch is as it was" {
+	was=$(cat /proc/sys/kernel/bpf_stats_enabled)
+	mw_start faults
+	kill -9 "$memwhy"
+	mw_end
+	[ "$(cat /proc/sys/kernel/bpf_stats_enabled)" = "$was" ]
+}
+
+@test "cleanup: the observed command runs on when memwhy is killed" {
+	for c in "record run.mw" "faults --stacks --each" "check"; do
+		rm -f pid alive
+		mw_start $c -- sh -c 'echo $$ >pid; while sleep 0.1; do echo >>alive; done'
+		wait_for '[ -s alive ]'
+		kill -9 "$memwhy"
+		mw_end
+		n=$(wc -l <alive)
+		wait_for '[ "$(wc -l <alive)" -gt $((n + 2)) ]' || try refuse "$c: the command has stopped"
+		kill "$(cat pid)" || try refuse "$c: the command is gone"
+	done
+	tried
+}
+
+@test "cleanup: a command that was held and never released does not stay" {
+	mw_error 2 faults -p 4194304
+	# As memwhy fails after the fork: with no privilege to load.
+	run --separate-stderr as_nobody "$MEMWHY" faults -- sleep 77
+	[ "$status" -eq 3 ]
+	! pgrep -f '^sleep 77' >/dev/null
+	! pgrep -fx "$MEMWHY faults -- sleep 77" >/dev/null
+}
+
+@test "cleanup: what a killed run recorded until then can be read" {
+	mw_start record run.mw -- sh -c 'while sleep 0.05; do ls / >/dev/null; done'
+	sleep 2.6
+	kids=$(pgrep -P "$memwhy")
+	kill -9 "$memwhy"
+	mw_end
+	kill $kids
+	mw faults --input run.mw -o json
+	[ "$status" -eq 4 ] && one_error || refuse "replay"
+	[ "$(jq '[.rows[].count] | add // 0' <<<"$output")" -gt 100 ] || refuse "the seconds before are lost"
+}
+
+@test "cleanup: memwhy drops the capabilities it no longer needs" {
+	mw_start faults
+	caps=$(awk '/^CapEff/ { print $2 }' "/proc/$memwhy/status")
+	kill "$memwhy"
+	mw_end
+	# sys_admin, net_admin, sys_module, dac_override
+	for bit in 21 12 16 1; do
+		[ $((0x$caps >> bit & 1)) -eq 0 ]
+	done
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# Hosts that lack something: it still works, or one sentence says what is missing.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR"
+	mkdir empty
+	memwhy_bin=$(realpath "$MEMWHY")
+}
+
+# without WHAT COMMAND...: in a mount namespace of its own.
+without() {
+	local what=$1 hide
+	shift
+	case $what in
+	tracefs) hide='umount -l /sys/kernel/debug/tracing; umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug' ;;
+	BTF) hide='mount --bind empty /sys/kernel/btf' ;;
+	cgroups) hide='umount -R -l /sys/fs/cgroup' ;;
+	sysfs) hide='umount -R -l /sys' ;;
+	proc) hide='umount -R -l /proc' ;;
+	both) hide='umount -l /sys/kernel/debug/tracing; umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug
+		mount --bind empty /sys/kernel/btf' ;;
+	esac
+	run --separate-stderr timeout -k 1 10 unshare -m sh -c "mount --make-rprivate /; { $hide; } 2>/dev/null; exec \"\$@\"" - "$memwhy_bin" "$@" </dev/null
+}
+
+# still_works WHAT NAMED COMMAND...: it does, or status 3 and one sentence that has the word NAMED.
+still_works() {
+	local what=$1 named=$2
+	shift 2
+	without "$what" "$@"
+	[ "$status" -eq 0 ] && [ -z "$stderr" ] && [ -n "$output" ] && return
+	[ "$status" -eq 3 ] && [ -z "$output" ] && one_error && [[ $stderr =~ $named ]] && return
+	refuse "without $what: $*"
+}
+
+@test "degraded: the namespaces of these tests hide what they should" {
+	run unshare -m sh -c 'mount --make-rprivate /; mount --bind empty /sys/kernel/btf; ls /sys/kernel/btf'
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
+
+@test "degraded: no tracefs and no debugfs" {
+	for c in $(commands_with input output); do
+		try still_works tracefs 'tracefs|tracing' "$c" --for 50ms
+		try still_works tracefs 'tracefs|tracing' "$c" --for 50ms --stacks -o json
+	done
+	try still_works tracefs 'tracefs|tracing' faults --follow -p $$ --for 50ms
+	try still_works tracefs 'tracefs|tracing' doctor
+	tried
+}
+
+@test "degraded: no tracefs: faults are counted all the same" {
+	without tracefs faults -o json --out report -- sh -c 'ls >/dev/null'
+	[ "$status" -eq 0 ]
+	[ "$(jq '[.rows[].count] | add' report)" -gt 50 ]
+}
+
+@test "degraded: no BTF" {
+	for c in $(commands_with input output); do
+		try still_works BTF BTF "$c" --for 50ms
+		try still_works BTF BTF "$c" --for 50ms --stacks -o json
+		for k in $(keys "$c"); do
+			try still_works BTF BTF "$c" --for 50ms --by "$k"
+		done
+		try still_works BTF BTF "$c" --for 50ms -g /
+		try still_works BTF BTF "$c" --for 50ms -p $$ --follow
+		try still_works BTF BTF "$c" --for 50ms -c sh
+	done
+	tried
+}
+
+@test "degraded: no BTF: faults are counted all the same" {
+	without BTF faults --for 500ms -o json -p $$
+	[ "$status" -eq 0 ] || refuse "faults -p"
+	(while sleep 0.02; do ls / >/dev/null; done) 3>&- &
+	noise=$!
+	without BTF faults --for 500ms -o json
+	kill "$noise"
+	[ "$status" -eq 0 ] || refuse "faults"
+	[ "$(jq '[.rows[].count] | add' <<<"$output")" -gt 50 ]
+}
+
+@test "degraded: no BTF: a command and its children are observed, or what is missing is named" {
+	without BTF faults -o json --out report -- sh -c 'ls >/dev/null; echo mine'
+	if [ "$status" -eq 0 ]; then
+		[ "$output" = mine ]
+		[ "$(jq '[.rows[] | select(.comm == "ls") | .count] | add // 0' report)" -gt 20 ] || refuse "children: $(jq -c .rows report)"
+	else
+		[ "$status" -eq 3 ] && one_error && [[ $stderr == *BTF* ]] || refuse "faults -- CMD"
+	fi
+}
+
+@test "degraded: no BTF: doctor says which data that costs" {
+	without BTF doctor -o json
+	[ "$status" -eq 0 ]
+	jq -e 'all(.rows[] | select(.status == "missing"); .missing | contains("BTF"))' <<<"$output" ||
+		refuse "$(jq -c '[.rows[] | select(.status == "missing")]' <<<"$output")"
+}
+
+@test "degraded: neither tracefs nor BTF" {
+	for c in $(commands_with input output); do
+		try still_works both 'BTF|trac' "$c" --for 50ms
+	done
+	try still_works both 'BTF|trac' doctor
+	tried
+}
+
+@test "degraded: no cgroup hierarchy" {
+	for c in $(commands_with input output); do
+		try still_works cgroups cgroup "$c" --for 50ms
+	done
+	try still_works cgroups cgroup faults --by cgroup --for 50ms
+	without cgroups faults -g / --for 50ms
+	[[ $status -eq 2 || $status -eq 3 ]] && one_error && [[ $stderr == *cgroup* ]] || try refuse "-g"
+	tried
+}
+
+@test "degraded: no /sys, no /proc" {
+	for c in $(commands_with input output) doctor; do
+		run_for=
+		[ "$c" = doctor ] || run_for="--for 50ms"
+		try still_works sysfs '/sys|sysfs' "$c" $run_for
+		try still_works proc '/proc|procfs' "$c" $run_for
+	done
+	tried
+}
+
+@test "degraded: -p and -- CMD in another pid namespace look at the right process, or say that they cannot" {
+	run --separate-stderr timeout 10 unshare -pf --mount-proc "$memwhy_bin" faults -o json --out report -- sh -c 'ls >/dev/null'
+	if [ "$status" -eq 0 ]; then
+		[ "$(jq '[.rows[].count] | add // 0' report)" -gt 50 ] || refuse "a report without the command's faults"
+	else
+		[ "$status" -eq 3 ] && one_error && [[ $stderr == *namespace* ]] || refuse "in a pid namespace"
+	fi
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# A recording shows what the live run showed.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# replay_same COMMAND WORDS...: lives, records, and replays.
+replay_same() {
+	local c=$1 live
+	shift
+	"$MEMWHY" "$c" "$@" --record run.mw --out live -- sh -c 'ls / >/dev/null; ls /proc/self/task >/dev/null' 2>err || {
+		status=$? output= stderr=$(<err)
+		[[ $* == *--each* && $stderr == *"no single events"* ]] && return
+		refuse "$c $* (live)"
+		return
+	}
+	mw "$c" "$@" --input run.mw
+	[ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "$output" = "$(<live)" ] ||
+		refuse "$c $*: $(diff live - <<<"$output" | head -n 4)"
+}
+
+@test "replay: every command; every format" {
+	for c in $(commands_with input output); do
+		for f in text json; do
+			try replay_same "$c" -o $f
+		done
+	done
+	for f in wide jsonl csv folded; do
+		try replay_same faults --stacks -o $f
+	done
+	tried
+}
+
+@test "replay: stacks, keys, single events" {
+	for c in $(commands_with by each); do
+		for words in --stacks --stacks=user --stacks=kernel --no-lines "--stacks -v" --each "--each --stacks" \
+			"--each --min 1us" $(by_each "$c"); do
+			try replay_same "$c" $words
+		done
+		try replay_same "$c" --by "$(keys "$c" | tr -s ' ' , | sed 's/,$//')" -o json
+	done
+	tried
+}
+
+@test "replay: -i gives the intervals that the live run gave" {
+	for f in text jsonl csv; do
+		# something must happen after the last tick
+		"$MEMWHY" faults -i 200ms --record run.mw -o $f --out live -- \
+			sh -c 'for i in 1 2 3 4 5; do ls >/dev/null; sleep 0.1; done'
+		mw faults -i 200ms -o $f --input run.mw
+		[ "$status" -eq 0 ] && [ "$output" = "$(<live)" ] ||
+			try refuse "-o $f: $(diff live - <<<"$output" | head -n 5)"
+	done
+	tried
+}
+
+@test "replay: the intervals sum up to the whole, and to the events delivered" {
+	"$MEMWHY" faults -i 200ms --record run.mw -o jsonl --out live -- \
+		sh -c 'for i in 1 2 3 4 5; do ls >/dev/null; sleep 0.1; done'
+	events=$(jq -s '.[-1].events.faults' live)
+	[ "$(jq -s '[.[] | .count // 0] | add' live)" -eq "$events" ] || try refuse "live: not $events"
+	mw faults -i 200ms -o jsonl --input run.mw
+	[ "$(jq -s '[.[] | .count // 0] | add' <<<"$output")" -eq "$events" ] || try refuse "replay -i: not $events"
+	mw faults -o jsonl --input run.mw
+	[ "$(jq -s '[.[] | .count // 0] | add' <<<"$output")" -eq "$events" ] || try refuse "replay: not $events"
+	# A recording without ticks has one interval.
+	"$MEMWHY" faults --record run.mw --out live -- ls >/dev/null
+	mw faults -i 1s --input run.mw
+	[ "$output" = "$(<live)" ] || try refuse "no ticks"
+	tried
+}
+
+@test "replay: what record wrote answers every command, by name" {
+	"$MEMWHY" record run.mw -- sh -c 'ls / >/dev/null; echo' >/dev/null 2>&1
+	for c in $(commands_with input output); do
+		for words in "" --stacks $(by_each "$c"); do
+			mw "$c" --input run.mw $words -o json
+			[ "$status" -eq 0 ] && [ -z "$stderr" ] || try refuse "$c $words"
+			jq -e --arg c "$c" '.command == $c' <<<"$output" >/dev/null || try refuse "$c $words: command"
+		done
+	done
+	mw faults --input run.mw -o json
+	jq -e '[.rows[].comm] | index("ls") and index("sh") and (index("?") | not)' <<<"$output" >/dev/null ||
+		try refuse "processes: $(jq -c '[.rows[].comm]' <<<"$output")"
+	total=$(jq .events.faults <<<"$output")
+	for words in "" --stacks $(by_each faults); do
+		mw faults --input run.mw -o json $words
+		[ "$(jq '[.rows[].count] | add' <<<"$output")" -eq "$total" ] || try refuse "faults $words: not $total"
+	done
+	mw faults --input run.mw --stacks -o json
+	jq -e '[.rows[].stack // [] | .[]] | any(startswith("_dl_") or startswith("main"))' <<<"$output" >/dev/null ||
+		try refuse "the stacks have no symbols"
+	tried
+}
+
+@test "replay: what one command recorded, another reads" {
+	all=$(commands_with input output)
+	for c in $all; do
+		"$MEMWHY" "$c" --record run.mw --out /dev/null -- ls >/dev/null
+		for other in $all; do
+			mw "$other" --input run.mw -o json
+			[ "$status" -eq 0 ] && [ -z "$stderr" ] || try refuse "$other over $c's"
+		done
+	done
+	tried
+}
+
+@test "replay: a command that was not probed does not claim that nothing happened" {
+	"$MEMWHY" faults --record run.mw --out /dev/null -- ls >/dev/null
+	for c in $(commands_with by each | grep -vx faults); do
+		mw "$c" --input run.mw
+		[[ $status -eq 2 || $output$stderr =~ (not|nothing).*record ]] || try refuse "$c over a recording of faults only"
+	done
+	tried
+}
+
+@test "replay: the recording is private, whatever the umask" {
+	(umask 0; "$MEMWHY" faults --record run.mw --for 50ms >/dev/null)
+	[ "$(stat -c %a run.mw)" = 600 ]
+	(umask 0; "$MEMWHY" record rec.mw -- true 2>/dev/null)
+	[ "$(stat -c %a rec.mw)" = 600 ]
+	install -m 666 /dev/null old.mw
+	"$MEMWHY" record old.mw -- true 2>/dev/null
+	[ "$(stat -c %a old.mw)" = 600 ]
+	mw_ok faults --input old.mw
+}
+
+@test "replay: from a pipe" {
+	"$MEMWHY" faults --record run.mw --out live -- ls >/dev/null
+	run --separate-stderr bash -c 'cat run.mw | "$0" faults --input /dev/stdin' "$MEMWHY"
+	[ "$status" -eq 0 ] && [ "$output" = "$(<live)" ] || refuse "--input /dev/stdin"
+}
+
+@test "replay: does not depend on the machine: no /proc, no /sys, other time zone and locale" {
+	"$MEMWHY" faults --stacks --record run.mw --out live -- ls >/dev/null
+	run --separate-stderr unshare -m sh -c 'mount --make-rprivate / && umount -l /sys && umount -l /proc &&
+		exec env -i TZ=Asia/Tokyo LC_ALL=de_DE.UTF-8 "$0" faults --stacks --input run.mw' "$(realpath "$MEMWHY")"
+	[ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "$output" = "$(<live)" ] ||
+		refuse "elsewhere: $(diff live - <<<"$output" | head -n 4)"
+}
+
+@test "replay: over a recording that is still being written: what is there, and status 4" {
+	mw_start record run.mw -i 100ms -- sh -c 'while sleep 0.05; do ls / >/dev/null; done'
+	sleep 2.5
+	mw faults --input run.mw -o json
+	seen=$(jq '[.rows[].count] | add // 0' <<<"$output")
+	code=$status said=$stderr
+	kill -9 "$memwhy"
+	mw_end
+	pkill -P "$memwhy" 2>/dev/null || true
+	[ "$code" -eq 4 ] || refuse "status $code"
+	[[ $said == *"still being recorded"* ]] || refuse "says $said"
+	[ "$seen" -gt 0 ] || refuse "nothing of the first two seconds can be read"
+}

@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# Without root: what still works, and what is said about the rest.
+load common
+
+setup() {
+	needs_root # to become nobody
+	cd "$BATS_TEST_TMPDIR"
+	# A place that nobody may enter and write to, and a binary there.
+	place=$(mktemp -d /tmp/memwhy-cli.XXXXXX)
+	chmod 777 "$place"
+	cp "$MEMWHY" "$place/memwhy"
+	chmod 755 "$place/memwhy"
+	cd "$place"
+}
+
+teardown() {
+	rm -rf "$place"
+}
+
+nobody() {
+	run --separate-stderr as_nobody timeout -k 1 10 "$place/memwhy" "$@" </dev/null
+}
+
+# nobody_error STATUS ARGS...
+nobody_error() {
+	local want=$1
+	shift
+	nobody "$@"
+	[ "$status" -eq "$want" ] && [ -z "$output" ] && one_error || refuse "as nobody: memwhy $*: expected $want"
+}
+
+@test "unprivileged: help, man pages, completion, version" {
+	for words in help "help man" "help man faults" "help completion" "faults --help" --version; do
+		nobody $words
+		[ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "$output" = "$("$MEMWHY" $words)" ] || try refuse "$words"
+	done
+	tried
+}
+
+@test "unprivileged: doctor works, and says of the same data what root would add" {
+	"$MEMWHY" doctor -o json >root.json
+	nobody doctor -o json
+	[ "$status" -eq 0 ] && [ -z "$stderr" ] || refuse "doctor"
+	echo "$output" >nobody.json
+	root_data=$(jq -r '.rows[] | .probe + ": " + .data' root.json | sort)
+	nobody_data=$(jq -r '.rows[] | .probe + ": " + .data' nobody.json | sort)
+	missing=$(comm -23 <(echo "$root_data") <(echo "$nobody_data"))
+	[ -z "$missing" ] || try refuse "not a word about: $missing"
+	[ "$(jq '[.rows[] | select(.status == "missing")] | length' nobody.json)" -gt 0 ]
+	# Each missing one says what would provide it.
+	jq -e 'all(.rows[] | select(.status == "missing"); .missing | test("root|CAP_|capab|sudo|CONFIG|mount"))' nobody.json ||
+		try refuse "what would provide: $(jq -c '[.rows[] | .missing]' nobody.json)"
+	nobody doctor
+	[[ $output == *root* ]] || try refuse "doctor in text"
+	# "faults: faults: ..." says it twice.
+	! grep -qE '\b([a-z]+): \1: ' nobody.json || try refuse "doubled: $(jq -c '[.rows[] | .missing]' nobody.json)"
+	tried
+}
+
+@test "unprivileged: doctor names the same things whichever capability is missing" {
+	for caps in -bpf -perfmon,-sys_admin -bpf,-sys_admin -all; do
+		run --separate-stderr setpriv --bounding-set="$caps" --inh-caps="$caps" "$MEMWHY" doctor -o json
+		[ "$status" -eq 0 ] && jq -e '.rows | length >= 3' <<<"$output" >/dev/null || try refuse "without $caps"
+	done
+	tried
+}
+
+@test "unprivileged: commands that need privilege say so in one line, with what would do" {
+	for c in $(commands_with input output); do
+		for words in "--for 50ms" "--for 50ms --stacks" "-i 50ms --for 200ms"; do
+			nobody "$c" $words
+			[[ $status -eq 3 && -z $output && $stderr == *permitted*$'\n'*root* ]] && one_error ||
+				[[ $status -eq 0 && -z $stderr && $output == *"NOT CHECKED"*permitted* ]] || try refuse "$c $words"
+		done
+	done
+	nobody faults --for 50ms
+	[ "$status" -eq 3 ]
+	[[ $stderr == *CAP_BPF* ]]
+	tried
+}
+
+@test "unprivileged: the command is not run where it cannot be observed" {
+	nobody_error 3 faults -- touch "$place/ran"
+	[ ! -e ran ] || try refuse "faults ran it"
+	nobody_error 3 record run.mw -- touch "$place/ran"
+	[ ! -e ran ] || try refuse "record ran it"
+	tried
+}
+
+@test "unprivileged: record fails, and leaves no file that looks like a recording of a quiet machine" {
+	nobody_error 3 record run.mw --for 50ms
+	[ ! -e run.mw ] || try refuse "there is a file"
+	nobody_error 3 faults --record run.mw --for 50ms
+	[ ! -e run.mw ] || try refuse "faults --record: there is a file"
+	tried
+}
+
+@test "unprivileged: a recording shows what the live run showed, in every format" {
+	for c in $(commands_with input output); do
+		for f in text json; do
+			"$MEMWHY" "$c" --record run.mw -o $f -- sh -c 'ls / >/dev/null' >live 2>err
+			chmod 644 run.mw
+			nobody "$c" --input run.mw -o $f
+			[ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "$output" = "$(<live)" ] ||
+				try refuse "$c -o $f: $(diff live - <<<"$output" | head -4)"
+		done
+	done
+	tried
+}
+
+@test "unprivileged: a recording of someone else is refused, by its mode" {
+	"$MEMWHY" record run.mw -- true 2>/dev/null
+	nobody_error 3 faults --input run.mw
+	[[ $stderr == *"Permission denied"* ]]
+	nobody_error 3 faults --for 50ms --record run.mw
+	"$MEMWHY" faults --input run.mw >/dev/null
+}
+
+@test "unprivileged: places that may not be written" {
+	for words in "faults --out /root/x" "faults --record /root/x" "record /root/x" "doctor --out /etc/x"; do
+		nobody $words
+		[[ $status -eq 2 || $status -eq 3 ]] && one_error && [[ $stderr == *"Permission denied"* ]] || try refuse "$words"
+	done
+	tried
+}
