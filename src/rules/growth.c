@@ -17,6 +17,7 @@
 
 struct grown {
 	struct trend anon;
+	u64 start_ns; /* of the process: an id that is used again begins anew */
 	u32 stack;
 	u64 stack_faults; /* of the code path with the most faults on anonymous memory */
 	u64 faults;	  /* sampled with a stack */
@@ -44,6 +45,8 @@ static int memory_feed(struct state *s, const struct process_memory *m)
 
 	if (!g)
 		return -ENOMEM;
+	if (g->start_ns != m->start_ns)
+		*g = (struct grown){.start_ns = m->start_ns};
 	if (m->h.time_ns > g->anon.last_ns)
 		trend_add(&g->anon, m->h.time_ns, (double)m->anon_bytes);
 	return 0;
@@ -101,7 +104,7 @@ static void tell(struct report *r, const struct state *s, u32 tgid, const struct
 {
 	double rate = trend_slope(&g->anon), left = seconds_left(s, rate);
 	double seconds = (double)(g->anon.last_ns - g->anon.first_ns) / 1e9;
-	struct finding *f = report_finding(r, left < 600 ? LEVEL_WARNING : LEVEL_RISK, "growth");
+	struct finding *f = report_finding(r, facts_known(&s->facts, "MemAvailable") && left < 600 ? LEVEL_WARNING : LEVEL_RISK, "growth");
 	struct lines lines = {r, f, 0};
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
 
@@ -114,7 +117,7 @@ static void tell(struct report *r, const struct state *s, u32 tgid, const struct
 		trend_fit(&g->anon), g->anon.n, seconds);
 	finding_line(r, f->evidence, "from %s to %s in %.0f s", fmt_bytes(a, (u64)g->anon.first),
 		fmt_bytes(b, (u64)g->anon.last), seconds);
-	if (left < 86400)
+	if (facts_known(&s->facts, "MemAvailable") && left < 86400)
 		finding_line(r, f->evidence, "at this rate available memory (%s) lasts %.0f minutes",
 			fmt_bytes(a, facts_last(&s->facts, "MemAvailable")), left / 60);
 	if (g->stack) {

@@ -20,7 +20,7 @@
 
 #include "base/str.h"
 #include "base/util.h"
-#include "sym/elffile.h"
+#include "sym/elfsym.h"
 #include "sym/symbolizer.h"
 
 #define UNUSED __attribute__((unused))
@@ -117,6 +117,12 @@ UNUSED static void file_write(const char *path, const void *data, size_t n)
 	assert_int_equal(write(fd, data, n), n);
 }
 
+#define NEEDS(condition)                                           \
+	do {                                                       \
+		if (!(condition))                                  \
+			skip_because("a tool does not work here"); \
+	} while (0)
+
 struct world {
 	struct module_table *modules;
 	struct symbolizer *syms;
@@ -173,6 +179,55 @@ UNUSED static u64 offset_of(const struct elf_file *file, u64 address)
 	}
 	fail_msg("%llx is not in the file", address);
 	return 0;
+}
+
+/* The address and size of a function in a file of the scratch directory that has symbols. */
+UNUSED static struct elf_symbol symbol_of(const char *file, const char *name)
+{
+	_cleanup_elf_symbols_ struct elf_symbols s = {};
+	_cleanup_elf_file_ struct elf_file elf = elf_of(in_scratch(file));
+	struct sym_budget budget;
+
+	budget_init(&budget, 1 << 24, 1);
+	assert_int_equal(elf_symbols_add(&s, &elf, SHT_SYMTAB, &budget), 0);
+	for (size_t i = 0; i < s.list.n; i++) {
+		if (!strcmp(s.list.v[i].name, name))
+			return s.list.v[i];
+	}
+	fail_msg("no %s in %s", name, file);
+	return (struct elf_symbol){};
+}
+
+/* Frames of an address of a program in the scratch directory. */
+UNUSED static struct sym_frames resolve(
+	struct world *w, const char *program, u64 address, unsigned int flags)
+{
+	_cleanup_elf_file_ struct elf_file elf = elf_of(in_scratch(program));
+	u32 module = world_module(w, in_scratch(program));
+	struct sym_frames frames;
+
+	assert_int_equal(
+		symbolizer_resolve_user(w->syms, module, offset_of(&elf, address), flags, &frames),
+		0);
+	assert_true(frames.n > 0);
+	assert_false(frames.v[frames.n - 1].inlined);
+	return frames;
+}
+
+UNUSED static struct sym_module_info info_of(struct world *w, const char *program)
+{
+	struct sym_module_info info;
+
+	assert_int_equal(
+		symbolizer_module_info(w->syms, world_module(w, in_scratch(program)), &info), 0);
+	return info;
+}
+
+UNUSED static bool ends_with(const char *text, const char *tail)
+{
+	size_t n = strlen(text), m = strlen(tail);
+
+	return n >= m && !strcmp(text + n - m, tail);
 }
 
 #endif
