@@ -1,6 +1,7 @@
 /* See err.h. */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ int err_hint(struct err *err, const char *fmt, ...)
 	va_list ap;
 
 	if (!err)
-		return 0;
+		return -EINVAL;
 	va_start(ap, fmt);
 	vsnprintf(err->hint, sizeof(err->hint), fmt, ap);
 	va_end(ap);

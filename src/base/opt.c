@@ -54,11 +54,19 @@ static int opt_store(const struct opt *o, void *dst, const char *value, struct e
 		*(bool *)at = true;
 		return 0;
 	case OPT_STRING:
+		if (!*value) {
+			err_set(err, -EINVAL, "--%s: an empty word says nothing", o->name);
+			return err_hint(err, "--%s %s: %s", o->name, o->arg, o->help);
+		}
+		*(const char **)at = value;
+		return 0;
 	case OPT_OPTIONAL:
 		*(const char **)at = value;
 		return 0;
 	case OPT_DURATION:
 		rc = parse_duration(value, at);
+		if (!rc && !*(u64 *)at)
+			rc = -EINVAL; /* no time is not for ever */
 		break;
 	case OPT_SIZE:
 		rc = parse_size(value, at);

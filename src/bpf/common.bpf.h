@@ -154,6 +154,24 @@ int scope_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* Without kernel BTF: the field child_pid of the classic tracepoint, where tracefs says it is. A
+ * thread's id is added too, which does no harm. */
+const volatile u32 fork_child_offset = 0;
+
+SEC("tracepoint/sched/sched_process_fork")
+int scope_fork_classic(void *ctx)
+{
+	u32 child = 0;
+	u8 one = 1;
+
+	if (!scope_task_match(bpf_get_current_pid_tgid()))
+		return 0;
+	bpf_probe_read_kernel(&child, sizeof(child), ctx + fork_child_offset);
+	if (child && bpf_map_update_elem(&scope_tasks, &child, &one, BPF_ANY))
+		count_add(lost_scope);
+	return 0;
+}
+
 /* Room for one record in the ring, or NULL, counted as lost. */
 static __always_inline void *ring_reserve(u64 size)
 {

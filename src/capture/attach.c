@@ -84,7 +84,7 @@ static int plan_load(struct attached *a, struct capture *c, const struct attach_
 		if (only_hook < 0 || (size_t)only_hook == i)
 			rc = method_enable(obj, hook_method(a, i));
 	if (!rc && c->opt.scope.follow)
-		rc = prog_enable(obj, "scope_fork");
+		rc = prog_enable(obj, object_fork_program());
 	if (!rc)
 		rc = bpf_object__load(obj);
 	if (rc) {
@@ -193,7 +193,7 @@ static int plan_blame(struct attached *a, struct capture *c, const struct attach
 /* 1: attached; 0: a hook was moved on to its next method, load again; or -errno. */
 static int plan_attach(struct attached *a, struct capture *c, const struct attach_spec *spec)
 {
-	int rc = c->opt.scope.follow ? prog_attach(a, "scope_fork") : 0;
+	int rc = c->opt.scope.follow ? prog_attach(a, object_fork_program()) : 0;
 
 	if (rc)
 		return rc;
@@ -263,6 +263,9 @@ static int plan_begin(struct capture *c, const struct attach_spec *spec, struct 
 	if (rc == -EPERM) {
 		err_set(err, -EPERM, "not permitted to load BPF programs");
 		rc = err_hint(err, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+	} else if (rc == -EOPNOTSUPP) {
+		err_set(err, rc, "children cannot be followed here");
+		rc = err_hint(err, "that needs the kernel's BTF (/sys/kernel/btf/vmlinux) or tracefs");
 	} else if (rc) {
 		rc = err_errno(err, rc, "BPF programs do not load (%s)", object_log());
 	}
@@ -295,6 +298,10 @@ int attach_survey(struct capture *c, const struct attach_spec *spec, struct err 
 	struct attached *a;
 	int rc = plan_begin(c, spec, &a, err);
 
+	for (size_t i = 0; rc == -EPERM && i < spec->n_hooks; i++)
+		if (!spec->hooks[i].only || spec->hooks[i].only & spec->options)
+			capture_method(c, spec->hooks[i].data, NULL,
+				"not permitted; as root, or with CAP_BPF and CAP_PERFMON");
 	if (rc)
 		return rc;
 	plan_tell(a, c, NULL);

@@ -20,7 +20,7 @@ struct process {
 	bool complete;	/* its map holds all there is: nothing is to be read from /proc */
 	bool read;	/* /proc was read, or is gone */
 	u8 ended;	/* calls of follow_take since its exit, plus one */
-	char comm[16];	/* of its last exec; "" unless seen */
+	char comm[16];	/* that it took last; "" unless seen */
 	struct process_map map;
 };
 
@@ -156,13 +156,13 @@ static void take_comm(struct follow *f, const struct comm_event *e)
 {
 	struct process *p;
 
-	if (!(e->h.misc & PERF_RECORD_MISC_COMM_EXEC))
-		return;
-	p = process_get(f, e->pid);
+	p = e->pid == e->tid ? process_get(f, e->pid) : NULL;
 	if (!p)
 		return;
-	process_map_reset(&p->map);
-	p->complete = true;
+	if (e->h.misc & PERF_RECORD_MISC_COMM_EXEC) {
+		process_map_reset(&p->map);
+		p->complete = true;
+	}
 	snprintf(p->comm, sizeof(p->comm), "%.15s", e->comm);
 }
 

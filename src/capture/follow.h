@@ -16,7 +16,7 @@ int follow_open(struct module_table *modules, bool maps, struct follow **ret);
 int follow_take(struct follow *f);
 /* The map of a process as far as it is known; owned by f, valid until the next call. */
 struct process_map *follow_map(struct follow *f, u32 tgid);
-/* The name a process took with its last exec; NULL when it was not seen to take one. */
+/* The name a process took last, by exec or prctl; NULL when it was not seen to take one. */
 const char *follow_comm(const struct follow *f, u32 tgid);
 /* Events the kernel dropped because we were slow. */
 u64 follow_lost(const struct follow *f);

@@ -11,6 +11,7 @@
 #include "capture/follow.h"
 #include "sym/symbolizer.h"
 #include "sys/cgroup.h"
+#include "sys/proc.h"
 
 /* What was sent, by content. */
 struct frame_key {
@@ -161,17 +162,17 @@ int names_cgroup(struct names *n, u64 id)
 	return id && intern(&n->cgroups, &id, &is_new) && is_new ? cgroup_send(n, id) : 0;
 }
 
-int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
+static int task_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 {
 	struct task_key key = {tgid, tid};
 	struct task_value *v = groups_get(&n->tasks, &key);
 	struct rec_task r = REC_INIT(struct rec_task, REC_TASK, 0);
-	const char *execed = tid ? NULL : follow_comm(n->follow, tgid);
+	const char *renamed = tid ? NULL : follow_comm(n->follow, tgid);
 
 	if (!v)
 		return -ENOMEM;
 	cgroup = cgroup ? cgroup : v->cgroup; /* 0: the caller does not know it */
-	comm = execed ? execed : comm; /* what was counted may have begun before the exec */
+	comm = renamed ? renamed : comm; /* what was counted may have begun under another name */
 	if (v->comm[0] && v->cgroup == cgroup && !strncmp(v->comm, comm, COMM_LEN))
 		return 0;
 	v->cgroup = cgroup;
@@ -182,6 +183,26 @@ int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 	r.cgroup = cgroup;
 	memcpy(r.comm, v->comm, sizeof(r.comm));
 	return names_put(n, &r.h);
+}
+
+/* A thread's process has a name too, which is that of its first thread. */
+static int process_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
+{
+	struct task_key key = {tgid, 0};
+	char name[PROC_COMM_MAX];
+
+	if (tid != tgid && groups_find(&n->tasks, &key))
+		return 0;
+	if (tid != tgid && !proc_comm_read((int)tgid, name))
+		comm = name;
+	return task_send(n, tgid, 0, comm, cgroup);
+}
+
+int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
+{
+	int rc = tid ? process_send(n, tgid, tid, comm, cgroup) : 0;
+
+	return rc ? rc : task_send(n, tgid, tid, comm, cgroup);
 }
 
 static u32 frame_id(struct names *n, const struct frame_key *key, u64 address)

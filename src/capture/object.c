@@ -6,12 +6,14 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/file.h"
 #include "capture/attach.h"
 #include "capture/kbtf.h"
+#include "sys/tracefs.h"
 
 #define SCOPE_TASKS 16384
 #define STACK_ENTRIES 16384
@@ -173,6 +175,30 @@ static struct scope_config scope_to_config(const struct capture_options *opt)
 	return s;
 }
 
+const char *object_fork_program(void)
+{
+	return kbtf_available() ? "scope_fork" : "scope_fork_classic";
+}
+
+/* Where tracefs says the child's id is. -EOPNOTSUPP: it does not, and there is no BTF either. */
+static int fork_prepare(struct bpf_object *obj)
+{
+	struct tracepoint_format format = {};
+	const struct tracepoint_field *f;
+	char dir[PATH_MAX];
+	int rc = tracefs_find(dir);
+	u32 offset;
+
+	if (kbtf_available())
+		return 0;
+	if (!rc)
+		rc = tracepoint_format_read(dir, "sched", "sched_process_fork", &format);
+	f = rc ? NULL : tracepoint_format_field(&format, "child_pid");
+	offset = f ? f->offset : 0;
+	tracepoint_format_free(&format);
+	return offset ? attach_set_const(obj, "fork_child_offset", &offset, sizeof(offset)) : -EOPNOTSUPP;
+}
+
 int object_prepare(struct bpf_object *obj, const struct capture_options *opt)
 {
 	struct scope_config s = scope_to_config(opt);
@@ -181,6 +207,8 @@ int object_prepare(struct bpf_object *obj, const struct capture_options *opt)
 	if (!rc)
 		rc = attach_set_const(obj, "scope", &s, sizeof(s));
 
+	if (!rc && s.follow)
+		rc = fork_prepare(obj);
 	if (!rc && s.by_task)
 		rc = attach_set_entries(obj, "scope_tasks", SCOPE_TASKS);
 	if (!rc && (s.user_stacks || s.kernel_stacks))

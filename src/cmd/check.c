@@ -100,7 +100,7 @@ static const char *const examples[] = {
 const struct command command_check = {
 	.name = "check",
 	.summary = "What is wrong with memory here, and what to do about it?",
-	.groups = GROUP_CHECK | GROUP_SCOPE | GROUP_RUN | GROUP_OUTPUT,
+	.groups = GROUP_CHECK | GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT,
 	.takes_command = true,
 	.details =
 		"Runs every cheap probe and sampler for --for (10 s unless said otherwise) or while a command "

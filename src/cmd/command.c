@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/closest.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "cmd/entries.h"
 #include "cmd/run.h"
 
@@ -23,7 +25,7 @@ static int run_probe(const struct command *cmd, struct options *o)
 	return run_live_or_input(&r);
 }
 
-#define PROBE_GROUPS (GROUP_SCOPE | GROUP_RUN | GROUP_OUTPUT | GROUP_VIEW)
+#define PROBE_GROUPS (GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT | GROUP_VIEW)
 
 static void command_of_probe(const struct probe *p, struct command *ret)
 {
@@ -80,6 +82,28 @@ void command_error(const struct err *err)
 		str_add(&s, "\n");
 	}
 	fputs(str_get(&s), stderr);
+}
+
+int command_unknown(const char *name)
+{
+	VEC(const char *) names = {};
+	struct err err = {};
+	size_t n;
+	const struct command *all = commands(&n);
+	const char *near;
+
+	for (size_t i = 0; i < n; i++)
+		if (vec_push(&names, all[i].name))
+			break;
+	near = closest(name, names.v, names.n);
+	vec_free(&names);
+	err_set(&err, -EINVAL, "unknown command '%.40s'", name);
+	if (near)
+		err_hint(&err, "did you mean 'memwhy %s'?", near);
+	else
+		err_hint(&err, "'memwhy help' lists the commands");
+	command_error(&err);
+	return STATUS_USAGE;
 }
 
 int command_status(int rc)

@@ -7,6 +7,7 @@
 
 #include "base/opt.h"
 #include "cmd/options.h"
+#include "report/view.h"
 
 enum exit_status {
 	STATUS_DONE = 0,
@@ -26,6 +27,7 @@ enum option_groups {
 	GROUP_VIEW = 8,
 	GROUP_CHECK = 16,
 	GROUP_RECORD = 32,
+	GROUP_FILES = 64,
 };
 
 struct command {
@@ -37,6 +39,7 @@ struct command {
 	bool takes_command;	/* -- CMD */
 	const char *details;	/* paragraphs for the man page */
 	const char *const *examples; /* pairs: command line, what it does; NULL-terminated */
+	const struct view_table *tables; /* of what it prints; NULL: those of the probe's view */
 	int (*run)(const struct command *cmd, struct options *o);
 };
 
@@ -46,6 +49,8 @@ const struct command *command_find(const char *name);
 
 /* Prints an error as memwhy prints all of them: cause, then hint. */
 void command_error(const struct err *err);
+/* Says so, with the nearest there is. Returns STATUS_USAGE. */
+int command_unknown(const char *name);
 /* The exit status that an -errno stands for. */
 int command_status(int rc);
 

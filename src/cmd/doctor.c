@@ -9,6 +9,7 @@
 #include "cmd/output.h"
 #include "cmd/scope.h"
 #include "probes/probe.h"
+#include "record/cost.h"
 #include "record/origin.h"
 #include "record/pipeline.h"
 
@@ -38,10 +39,13 @@ static int survey(struct pipeline *p)
 	for (size_t i = 0; i < probes_n && !rc; i++) {
 		struct err err = {};
 
-		if (probe_survey(probes[i], &c, &err))
+		if (probe_survey(probes[i], &c, &err) && err.code != -EPERM)
 			capture_method(&c, "events", NULL, err.msg);
-		if (err.hint[0] && err.code == -EPERM)
-			capture_note(&c, NOTE_INFO, "%s", err.hint);
+	}
+	if (!rc) {
+		struct rec_cost cost = cost_read(&(struct cost){.stats_fd = -1}, NULL, 0);
+
+		rc = capture_emit(&c, &cost.h);
 	}
 	names_close(c.names);
 	return rc;
@@ -126,7 +130,13 @@ static const char *const examples[] = {
 	NULL,
 };
 
+static const struct view_table tables[] = {
+	{"methods", columns, C_N, sizeof(columns[0])},
+	{},
+};
+
 const struct command command_doctor = {
+	.tables = tables,
 	.name = "doctor",
 	.summary = "What can memwhy see on this host?",
 	.groups = GROUP_OUTPUT,

@@ -40,8 +40,10 @@ static void help_examples(const char *const *e, struct str *out)
 	if (!e)
 		return;
 	str_add(out, "Examples:\n");
-	for (; e[0]; e += 2)
-		str_addf(out, "  %-44s %s\n", e[0], e[1]);
+	for (; e[0]; e += 2) {
+		str_addf(out, "  %-44s ", e[0]);
+		help_wrap(out, e[1], 47, MAX(strlen(e[0]) + 3, 47UL));
+	}
 	str_addc(out, '\n');
 }
 
@@ -123,14 +125,8 @@ static int help_one(const char *name, void (*print)(const struct command *, stru
 	const struct command *cmd = command_find(name);
 	_cleanup_str_ struct str s = {};
 
-	if (!cmd) {
-		struct err err = {};
-
-		err_set(&err, -1, "unknown command '%.40s'", name);
-		err_hint(&err, "'memwhy help' lists the commands");
-		command_error(&err);
-		return STATUS_USAGE;
-	}
+	if (!cmd)
+		return command_unknown(name);
 	print(cmd, &s);
 	fputs(str_get(&s), stdout);
 	return STATUS_DONE;

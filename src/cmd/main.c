@@ -1,33 +1,10 @@
 /* Finds the command and hands over. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
-#include "base/closest.h"
-#include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/help.h"
-
-static int unknown_command(const char *name)
-{
-	VEC(const char *) names = {};
-	struct err err = {};
-	size_t n;
-	const struct command *all = commands(&n);
-	const char *near;
-
-	for (size_t i = 0; i < n; i++)
-		if (vec_push(&names, all[i].name))
-			break;
-	near = closest(name, names.v, names.n);
-	vec_free(&names);
-	err_set(&err, -EINVAL, "unknown command '%.40s'", name);
-	if (near)
-		err_hint(&err, "did you mean 'memwhy %s'?", near);
-	else
-		err_hint(&err, "'memwhy help' lists the commands");
-	command_error(&err);
-	return STATUS_USAGE;
-}
 
 /* Operands beyond what the command takes, and a command to run where it takes none. */
 static int check_operands(const struct command *cmd, const struct options *o, struct err *err)
@@ -35,13 +12,41 @@ static int check_operands(const struct command *cmd, const struct options *o, st
 	if ((u32)o->n_operands > cmd->n_operands) {
 		err_set(err, -EINVAL, "%s: '%.40s' is not expected here", cmd->name,
 			o->operands[cmd->n_operands]);
-		return err_hint(err, cmd->takes_command ? "a command to run goes after --: memwhy %s -- %s"
-							: "memwhy %s --help (%s)",
-			cmd->name, o->operands[cmd->n_operands]);
+		if (!cmd->takes_command)
+			return err_hint(err, "memwhy %s --help tells what is", cmd->name);
+		return err_hint(err, "a command to run goes after --: memwhy %s%s%s -- %s", cmd->name,
+			cmd->operands ? " " : "", cmd->operands ? cmd->operands : "",
+			o->operands[cmd->n_operands]);
 	}
 	if (o->argv && !cmd->takes_command)
 		return err_set(err, -EINVAL, "%s runs no command", cmd->name);
 	return 0;
+}
+
+/* Everything was written to stdout? */
+static int flushed(int status)
+{
+	struct err err = {};
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	if (status || errno == EPIPE)
+		return status;
+	err_errno(&err, -errno, "writing to stdout");
+	command_error(&err);
+	return STATUS_DAMAGED;
+}
+
+/* Descriptors 0 to 2 that were closed: a file of ours must not take their place. */
+static void descriptors_hold(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd < 3);
+	if (fd >= 3)
+		close(fd);
 }
 
 static int run_command(const struct command *cmd, int argc, char **argv)
@@ -51,7 +56,9 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 	int rest, rc = opt_parse(options_of(cmd->groups), &o, argc, argv, &o.n_operands, &rest, &err);
 
 	o.operands = argv + 1;
-	o.argv = rest < argc ? argv + rest : NULL;
+	o.argv = !rc && rest < argc ? argv + rest : NULL;
+	if (!rc && rest == argc && argc > 1 && !strcmp(argv[argc - 1], "--"))
+		rc = err_set(&err, -EINVAL, "there is no command after --");
 	if (!rc && o.help) {
 		_cleanup_str_ struct str s = {};
 
@@ -68,7 +75,7 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 	return cmd->run(cmd, &o);
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
 	_cleanup_str_ struct str s = {};
 	const struct command *cmd;
@@ -84,6 +91,12 @@ int main(int argc, char **argv)
 	}
 	cmd = command_find(argv[1]);
 	if (!cmd)
-		return unknown_command(argv[1]);
+		return command_unknown(argv[1]);
 	return run_command(cmd, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	descriptors_hold();
+	return flushed(dispatch(argc, argv));
 }

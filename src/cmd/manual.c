@@ -89,12 +89,12 @@ static void man_keys(struct str *out, const struct probe *p)
 	str_addf(out, "Default: %s.\n", p->view->by_default);
 }
 
-static void man_fields(struct str *out, const struct probe *p)
+static void man_fields(struct str *out, const struct view_table *tables)
 {
-	if (!p || !p->view || !p->view->tables)
+	if (!tables)
 		return;
 	str_add(out, ".SH FIELDS\nOf the rows in JSON, JSONL and CSV, by table.\n");
-	for (const struct view_table *t = p->view->tables; t->name; t++) {
+	for (const struct view_table *t = tables; t->name; t++) {
 		str_addf(out, ".SS %s\n", t->name);
 		for (size_t i = 0; i < t->n_cols; i++) {
 			const struct column *c = (const void *)((const char *)t->cols + i * t->stride);
@@ -123,6 +123,7 @@ static void man_tail(struct str *out)
 
 void help_man(const struct command *cmd, struct str *out)
 {
+	const struct probe *p = probe_find(cmd->name);
 	_cleanup_str_ struct str synopsis = {};
 
 	help_synopsis(cmd, &synopsis);
@@ -133,8 +134,8 @@ void help_man(const struct command *cmd, struct str *out)
 	man_paragraphs(out, cmd->details ? cmd->details : cmd->summary);
 	man_examples(out, cmd->examples);
 	man_options(out, cmd->groups);
-	man_keys(out, probe_find(cmd->name));
-	man_fields(out, probe_find(cmd->name));
+	man_keys(out, p);
+	man_fields(out, p && p->view ? p->view->tables : cmd->tables);
 	man_tail(out);
 	str_add(out, ".SH SEE ALSO\n.BR memwhy (8)\n");
 }
@@ -177,7 +178,7 @@ static void completion_values(struct str *out)
 		for (size_t i = 0; i < set->n; i++) {
 			const struct opt *o = &set->opts[i];
 
-			if (!o->values)
+			if (!o->values || o->type == OPT_OPTIONAL)
 				continue;
 			if (o->letter)
 				str_addf(out, "\t-%c|", o->letter);
@@ -196,10 +197,15 @@ void help_completion(struct str *out)
 	str_add(out, "# bash completion for memwhy; made by 'memwhy help completion'\n"
 		     "_memwhy()\n{\n"
 		     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
-		     "\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"");
+		     "\tlocal i commands=\"");
 	for (size_t i = 0; i < n; i++)
 		str_addf(out, "%s ", all[i].name);
-	str_add(out, "--help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $prev in\n");
+	str_add(out, "\"\n\tCOMPREPLY=()\n"
+		     "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+		     "\t\t[ \"${COMP_WORDS[i]}\" = -- ] && return\n\tdone\n"
+		     "\tif [ \"$COMP_CWORD\" = 1 ] || [ \"${COMP_WORDS[1]}\" = help ]; then\n"
+		     "\t\tCOMPREPLY=($(compgen -W \"$commands man completion");
+	str_add(out, " --help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $prev in\n");
 	completion_values(out);
 	str_add(out, "\tesac\n\tcase ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; i < n; i++)

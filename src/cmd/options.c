@@ -22,10 +22,13 @@ static const struct opt run[] = {
 	O("interval", 'i', OPT_DURATION, interval_ns, "TIME", "report each interval of this length"),
 	OV("stacks", 0, OPT_OPTIONAL, stacks, "user|kernel|both", "by code path (default: both)",
 		"user kernel both"),
-	O("record", 0, OPT_STRING, record, "FILE", "also write a recording to FILE"),
-	O("input", 0, OPT_STRING, input, "FILE", "report on a recording; needs no privilege"),
 	O("ring-size", 0, OPT_SIZE, ring_bytes, "SIZE", "buffer of single events (default: 4M)"),
 	O("no-lines", 0, OPT_FLAG, no_lines, NULL, "function names only: do not read debug information"),
+};
+
+static const struct opt files[] = {
+	O("record", 0, OPT_STRING, record, "FILE", "also write a recording to FILE"),
+	O("input", 0, OPT_STRING, input, "FILE", "report on a recording; needs no privilege"),
 };
 
 static const struct opt view[] = {
@@ -42,8 +45,6 @@ static const struct opt output[] = {
 	O("limit", 0, OPT_COUNT, limit, "N", "at most N rows of each table; 0: all (default: 20 in text)"),
 	O("table", 0, OPT_STRING, table, "NAME", "only this table"),
 	O("out", 0, OPT_STRING, out, "FILE", "write the report to FILE"),
-	O("quiet", 'q', OPT_FLAG, quiet, NULL, "rows and findings only"),
-	O("verbose", 'v', OPT_FLAG, verbose, NULL, "more detail: addresses, methods"),
 };
 
 static const struct opt check[] = {
@@ -57,6 +58,8 @@ static const struct opt record[] = {
 };
 
 static const struct opt always[] = {
+	O("quiet", 'q', OPT_FLAG, quiet, NULL, "only what was asked for: rows and findings"),
+	O("verbose", 'v', OPT_FLAG, verbose, NULL, "more detail: addresses, methods"),
 	O("help", 'h', OPT_FLAG, help, NULL, "this text"),
 };
 
@@ -76,6 +79,7 @@ static const struct group {
 	{GROUP_RECORD, "What to record", {record, ARRAY_SIZE(record)}},
 	{GROUP_SCOPE, "Scope", {scope, ARRAY_SIZE(scope)}},
 	{GROUP_RUN, "Run", {run, ARRAY_SIZE(run)}},
+	{GROUP_FILES, "Recordings", {files, ARRAY_SIZE(files)}},
 	{GROUP_OUTPUT, "Output", {output, ARRAY_SIZE(output)}},
 	{0, "Other", {always, ARRAY_SIZE(always)}},
 };

@@ -45,6 +45,14 @@ static bool terminal_colour(FILE *f)
 	return isatty(fileno(f)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return b && (!strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev &&
+					      x.st_ino == y.st_ino));
+}
+
 int output_open(const struct options *o, struct output *ret, struct err *err)
 {
 	struct output out = {.renderer = renderer_find(o->format), .file = stdout};
@@ -52,8 +60,10 @@ int output_open(const struct options *o, struct output *ret, struct err *err)
 
 	if (!out.renderer)
 		return format_unknown(o->format, err);
+	if (o->out && (same_file(o->out, o->input) || same_file(o->out, o->record)))
+		return err_set(err, -EINVAL, "--out: %.200s is the recording", o->out);
 	if (o->out) {
-		int fd = open(o->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		int fd = open(o->out, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 		out.file = fd < 0 ? NULL : fdopen(fd, "w");
 		out.close = true;
@@ -70,6 +80,7 @@ int output_open(const struct options *o, struct output *ret, struct err *err)
 		.verbose = o->verbose,
 		.width = terminal_width(out.file),
 	};
+	out.limited = o->limit != UINT64_MAX && o->limit;
 	out.limit = o->limit != UINT64_MAX ? (u32)MIN(o->limit, (u64)UINT32_MAX) : text ? TEXT_ROWS : 0;
 	*ret = out;
 	return 0;
@@ -87,6 +98,10 @@ static int output_write(struct output *out, const struct str *s, struct err *err
 {
 	if (s->failed)
 		return err_errno(err, -ENOMEM, "drawing the report");
+	/* A device has no length to cut: that is no failure. */
+	if (out->close && !out->started && ftruncate(fileno(out->file), 0) && errno != EINVAL)
+		return err_errno(err, -errno, "writing the report");
+	out->started = true;
 	if (s->len && fwrite(s->buf, 1, s->len, out->file) != s->len)
 		return err_errno(err, -errno, "writing the report");
 	if (fflush(out->file))
@@ -98,16 +113,22 @@ int output_report(struct output *out, const struct report *r, struct err *err)
 {
 	_cleanup_str_ struct str s = {};
 
+	out->ro.headless = out->started;
 	out->renderer->report(r, &out->ro, &s);
 	return output_write(out, &s, err);
 }
 
-int output_rows(struct output *out, const struct report *r, const struct table *t, struct err *err)
+int output_rows(struct output *out, const struct report *r, struct table *t, struct err *err)
 {
 	_cleanup_str_ struct str s = {};
 
+	if (out->limited) {
+		t->n_rows = MIN(t->n_rows, (size_t)out->limit);
+		out->limit -= (u32)t->n_rows;
+	}
+	if (!t->n_rows)
+		return 0;
 	out->renderer->rows(r, t, 0, !out->started, &out->ro, &s);
-	out->started = true;
 	return output_write(out, &s, err);
 }
 

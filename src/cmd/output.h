@@ -10,16 +10,19 @@ struct output {
 	struct render_options ro;
 	FILE *file;
 	bool close;
-	bool started; /* something of a stream of rows was printed */
+	bool started; /* something was printed */
+	bool limited; /* --limit was given */
 	u32 limit;
 };
 
-/* -EINVAL: no such format, or FILE cannot be written. */
+/* -EINVAL: no such format, or FILE cannot be written. FILE keeps what it had until the first
+ * output; it must not be one of the recordings (--input, --record). */
 int output_open(const struct options *o, struct output *ret, struct err *err);
 /* Sets --fields, --sort, --limit, --table on the report. */
 void output_select(const struct output *out, const struct options *o, struct report *r);
 int output_report(struct output *out, const struct report *r, struct err *err);
-int output_rows(struct output *out, const struct report *r, const struct table *t, struct err *err);
+/* Rows of --each; with --limit only so many in all. t may be cut for that. */
+int output_rows(struct output *out, const struct report *r, struct table *t, struct err *err);
 /* What follows the last rows. */
 int output_end(struct output *out, const struct report *r, struct err *err);
 /* Fails if not everything could be written (a full disk, a closed pipe). */

@@ -35,41 +35,36 @@ static void record_all(struct capture_options *opt, const struct options *o)
 }
 
 static int record_session(const struct options *o, const struct probe *const *list, size_t n,
-	struct pipeline *pipe, struct session_result *result, struct err *err)
+	struct capture_options *opt, const struct scope_words *words, struct pipeline *pipe,
+	struct session_result *result, struct err *err)
 {
-	struct capture_options opt;
-	struct scope_words words;
 	struct session_config cfg = {
 		.command = "record",
-		.scope_text = words.text,
+		.scope_text = words->text,
 		.probes = list,
 		.n_probes = n,
 		.lenient = !o->probes,
+		.needs_privilege = true,
 		.debug_info = !o->no_lines,
 		.for_ns = o->for_ns,
 		.interval_ns = o->interval_ns,
 		.argv = o->argv,
 	};
-	int rc = scope_from_options(o, &opt, &words, err);
 
-	if (rc)
-		return rc;
-	record_all(&opt, o);
-	cfg.opt = opt;
-	rc = session_run(&cfg, &pipe->sink, result, err);
-	scope_free(&opt);
-	return rc;
+	record_all(opt, o);
+	cfg.opt = *opt;
+	return session_run(&cfg, &pipe->sink, result, err);
 }
 
 static void record_tell(const struct pipeline *p, const char *path)
 {
+	_cleanup_str_ struct str s = {};
 	char seconds[UNIT_BUF];
-	u64 lost = stream_lost(&p->stream), delivered = 0;
+	u64 lost = stream_lost(&p->stream), delivered = stream_delivered(&p->stream);
 
-	vec_each(l, &p->stream.losses)
-		delivered += l->delivered;
+	str_add_escaped(&s, path);
 	fprintf(stderr, "memwhy: recorded %llu events in %s to %s", delivered,
-		fmt_ns(seconds, p->stream.last_ns - p->stream.session.h.time_ns), path);
+		fmt_ns(seconds, p->stream.last_ns - p->stream.session.h.time_ns), str_get(&s));
 	if (lost)
 		fprintf(stderr, " (%llu lost)", lost);
 	fprintf(stderr, "\n");
@@ -80,7 +75,10 @@ static int record_run(const struct options *o, struct session_result *result, st
 	_cleanup_free_ const struct probe **list = calloc(probes_n, sizeof(*list));
 	_cleanup_free_ struct pipeline *pipe = calloc(1, sizeof(*pipe));
 	const char *path = o->operands[0];
+	struct capture_options opt = {};
+	struct scope_words words;
 	size_t n = probes_n;
+	bool began = false;
 	int rc = list && pipe ? pipeline_init(pipe) : -ENOMEM, closed;
 
 	if (rc)
@@ -89,14 +87,21 @@ static int record_run(const struct options *o, struct session_result *result, st
 	if (o->probes)
 		rc = probes_choose(o->probes, list, &n, err);
 	if (!rc)
-		rc = pipeline_log(pipe, path, err);
+		rc = scope_from_options(o, &opt, &words, err);
 	if (!rc) {
-		rc = record_session(o, list, n, pipe, result, err);
+		rc = pipeline_log(pipe, path, err);
+		began = !rc;
+	}
+	if (!rc) {
+		rc = record_session(o, list, n, &opt, &words, pipe, result, err);
 		closed = pipeline_close_log(pipe, rc ? NULL : err);
 		rc = rc ? rc : closed;
 		if (!rc && !o->quiet)
 			record_tell(pipe, path);
 	}
+	if (rc && began && !stream_delivered(&pipe->stream))
+		unlink(path); /* or it would look like a quiet machine */
+	scope_free(&opt);
 	pipeline_destroy(pipe);
 	return rc;
 }
@@ -118,9 +123,11 @@ static int record(const struct command *cmd, struct options *o)
 		if (!err.code)
 			err_errno(&err, rc, "%s", cmd->name);
 		command_error(&err);
+		if (result.exec_failed) /* as a shell says it */
+			return rc == -ENOENT ? 127 : 126;
 		return command_status(rc);
 	}
-	if (result.has_child)
+	if (result.has_child && result.child_ended)
 		return result.child_status;
 	return result.interrupted ? STATUS_INTERRUPTED : STATUS_DONE;
 }

@@ -2,8 +2,10 @@
 #include "cmd/run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cmd/output.h"
 #include "cmd/scope.h"
 
@@ -45,8 +47,6 @@ static int running_report(void *arg)
 	rc = pipeline_report(&g->pipe, &r);
 	report_end(g, &r);
 	if (!rc)
-		rc = report_check(&r, &g->err);
-	if (!rc)
 		rc = output_report(&g->out, &r, &g->err);
 	report_destroy(&r);
 	pipeline_reset(&g->pipe);
@@ -80,19 +80,13 @@ static int running_events_report(struct running *g)
 	int rc;
 
 	report_begin(g, &r);
+	if (!g->out.limited)
+		r.limit = 0;
 	v->each(g->pipe.views[g->each_view].state, &r);
 	report_end(g, &r);
-	rc = report_check(&r, &g->err);
-	if (!rc)
-		rc = output_report(&g->out, &r, &g->err);
+	rc = output_report(&g->out, &r, &g->err);
 	report_destroy(&r);
 	return rc;
-}
-
-/* Symbols come at the end of an interval, so rows with stacks wait for it. */
-static bool rows_stream(const struct running *g)
-{
-	return g->out.renderer->rows && !g->run->o->stacks && !g->run->o->input;
 }
 
 /* What stands below the rows of --each: losses, cost, notes. */
@@ -117,6 +111,36 @@ static int running_last(struct running *g)
 	return g->out.renderer->rows ? running_events_end(g) : running_events_report(g);
 }
 
+/* Symbols come at the end of an interval, so rows with stacks wait for it. */
+static bool rows_stream(const struct running *g)
+{
+	return g->out.renderer->rows && !g->run->o->stacks;
+}
+
+/* The views with nothing in them: do they have the columns and tables that were asked for? */
+static int running_rehearse(struct running *g)
+{
+	const struct options *o = g->run->o;
+	struct report r;
+	int rc = 0;
+
+	report_begin(g, &r);
+	if (o->each)
+		g->pipe.views[g->each_view].view->each(g->pipe.views[g->each_view].state, &r);
+	else
+		rc = pipeline_report(&g->pipe, &r);
+	if (!rc)
+		rc = report_check(&r, &g->err);
+	if (!rc && !strcmp(o->format, "folded") && !report_has_stacks(&r)) {
+		err_set(&g->err, -EINVAL, "-o folded shows stacks, and there are none in this report");
+		rc = err_hint(&g->err, g->run->finds ? "ask a probe: memwhy faults --stacks -o folded"
+						     : "add --stacks");
+	}
+	report_destroy(&r);
+	pipeline_reset(&g->pipe);
+	return rc;
+}
+
 static int run_live(struct running *g, struct capture_options *opt, const struct scope_words *words)
 {
 	const struct options *o = g->run->o;
@@ -139,23 +163,57 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 	return session_run(&cfg, &g->pipe.sink, &g->run->result, &g->err);
 }
 
-static int running_feed(struct running *g)
+/* Keys whose values were only collected where they were asked for. */
+static int input_check_by(const struct options *o, const struct rec_session *s, struct err *err)
+{
+	static const char *const costly[] = {"thread", "mapping"};
+
+	for (size_t i = 0; o->by && i < ARRAY_SIZE(costly); i++) {
+		if (!strstr(o->by, costly[i]) || strstr(s->by, costly[i]))
+			continue;
+		err_set(err, -EINVAL, "%.200s: the %s was not recorded", o->input, costly[i]);
+		return err_hint(err, "record with --by %s", costly[i]);
+	}
+	return 0;
+}
+
+/* What was asked of a recording and is not in it. */
+static int input_check(struct running *g)
 {
 	const struct options *o = g->run->o;
-	struct capture_options opt;
-	struct scope_words words;
-	int rc;
+	struct stream *s = &g->pipe.stream;
+	const char *name = g->run->cmd->name;
 
-	if (o->input)
-		return replay_run(o->input, &g->pipe.sink,
-			o->interval_ns && !o->each ? running_report : NULL, g, &g->err);
-	rc = scope_from_options(o, &opt, &words, &g->err);
-	if (rc)
+	if (!s->has_session)
+		return err_set(&g->err, -EINVAL, "%.200s: nothing was recorded in it", o->input);
+	if (!g->run->finds && !stream_probe_active(s, name))
+		return err_set(&g->err, -EINVAL, "%.200s: %s was not recorded ('memwhy %.31s' was)", o->input,
+			name, s->session.command);
+	if (o->each && !(s->session.options & SESSION_EACH)) {
+		err_set(&g->err, -EINVAL, "%.200s: single events were not recorded", o->input);
+		return err_hint(&g->err, "record with --each");
+	}
+	if (o->stacks && !g->run->finds && !(s->session.options & SESSION_STACKS)) {
+		err_set(&g->err, -EINVAL, "%.200s: stacks were not recorded", o->input);
+		return err_hint(&g->err, "record with --stacks");
+	}
+	return g->run->finds ? 0 : input_check_by(o, &s->session, &g->err);
+}
+
+static int running_input(struct running *g)
+{
+	int rc = replay_run(g->run->o->input, &g->pipe.sink,
+		g->run->o->interval_ns && !g->run->o->each ? running_report : NULL, g, &g->err);
+
+	if (rc && rc != -ENODATA)
 		return rc;
-	opt.stack_every = g->run->stack_every;
-	opt.gentle = g->run->gentle;
-	rc = run_live(g, &opt, &words);
-	scope_free(&opt);
+	if (rc)
+		snprintf(g->pipe.stream.damage, sizeof(g->pipe.stream.damage), "%.159s", g->err.msg);
+	if (!rc || g->pipe.stream.has_session) {
+		int checked = input_check(g);
+
+		rc = checked ? checked : rc;
+	}
 	return rc;
 }
 
@@ -179,39 +237,62 @@ static int views_add(struct running *g)
 
 static int options_check(const struct options *o, struct err *err)
 {
-	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->record)) {
+	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->record || o->follow)) {
 		err_set(err, -EINVAL, "--input reports on a recording: it takes no scope and no command");
 		return err_hint(err, "give the scope when recording");
 	}
-	if (o->interval_ns && o->interval_ns < 10000000)
+	if (o->interval_ns && o->interval_ns < 10 * NSEC_PER_MSEC)
 		return err_set(err, -EINVAL, "-i: an interval is at least 10ms");
 	if (o->each && !strcmp(o->format, "folded"))
 		return err_set(err, -EINVAL, "-o folded sums up stacks: it does not go with --each");
 	return 0;
 }
 
-static int running_go(struct running *g)
+/* All that can be found wrong before anything is opened, written or run. */
+static int running_prepare(struct running *g, struct capture_options *opt, struct scope_words *words)
 {
 	const struct options *o = g->run->o;
-	int rc = options_check(o, &g->err), damaged = 0;
+	int rc = options_check(o, &g->err);
 
 	if (!rc)
-		rc = output_open(o, &g->out, &g->err);
+		rc = scope_from_options(o, opt, words, &g->err);
 	if (!rc)
 		rc = pipeline_init(&g->pipe);
 	if (!rc)
 		rc = views_add(g);
+	if (!rc) {
+		g->out.renderer = renderer_find(o->format);
+		rc = running_rehearse(g);
+	}
+	if (!rc)
+		rc = output_open(o, &g->out, &g->err);
+	return rc;
+}
+
+static int running_go(struct running *g)
+{
+	const struct options *o = g->run->o;
+	struct capture_options opt = {};
+	struct scope_words words;
+	int rc = running_prepare(g, &opt, &words), damaged = 0;
+
 	if (!rc && o->record)
 		rc = pipeline_log(&g->pipe, o->record, &g->err);
-	if (!rc)
-		rc = running_feed(g);
+	if (!rc && o->input) {
+		signal(SIGPIPE, SIG_IGN);
+		signal(SIGXFSZ, SIG_IGN);
+		rc = running_input(g);
+	} else if (!rc) {
+		opt.stack_every = g->run->stack_every;
+		opt.gentle = g->run->gentle;
+		rc = run_live(g, &opt, &words);
+	}
+	scope_free(&opt);
 	if (rc == -ENODATA && o->input) { /* what could be read is reported all the same */
-		snprintf(g->pipe.stream.damage, sizeof(g->pipe.stream.damage), "%.159s",
-			g->err.msg);
 		damaged = rc;
 		rc = 0;
 	}
-	if (!rc && !(o->interval_ns && g->reported && o->input))
+	if (!rc)
 		rc = running_last(g);
 	return rc ? rc : damaged;
 }

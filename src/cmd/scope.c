@@ -3,11 +3,20 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/units.h"
 #include "capture/kbtf.h"
 #include "sys/cgroup.h"
 #include "sys/root.h"
+
+/* BPF programs see the ids of the first pid namespace (PROC_PID_INIT_INO, linux/proc_ns.h). */
+static bool pid_namespace_is_first(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU;
+}
 
 static int pid_add(struct scope *s, const char *word, struct err *err)
 {
@@ -48,7 +57,8 @@ static int cgroup_parse(struct capture_options *opt, const struct cgroup_mounts 
 	int rc = cg ? cgroup_resolve(m, path, cg) : -ENOMEM;
 
 	if (rc) {
-		err_errno(err, -EINVAL, "-g: no cgroup '%.100s'", path);
+		err_errno(err, rc, "-g: no cgroup '%.100s'", path);
+		err->code = -EINVAL;
 		return err_hint(err, "give a directory below /sys/fs/cgroup, or its path in the hierarchy");
 	}
 	if (cg->version == 1 && !kbtf_available())
@@ -131,6 +141,11 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 	}
 	if (o->comm)
 		snprintf(ret->scope.comm, sizeof(ret->scope.comm), "%s", o->comm);
+	if ((o->pids || o->argv) && !pid_namespace_is_first()) {
+		err_set(err, -EOPNOTSUPP, "-p and -- CMD need the host's process ids: this is another pid "
+					  "namespace");
+		return err_hint(err, "run memwhy in the host's (containers: --pid=host), or use -c or -g");
+	}
 	if (o->follow && !o->pids)
 		return err_set(err, -EINVAL, "--follow goes with -p");
 	ret->scope.follow = o->follow;

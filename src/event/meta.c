@@ -33,6 +33,8 @@ static const struct field session_fields[] = {
 		"time since 1970 (UTC) at the time of this record"),
 	CHARS(struct rec_session, command, "the memwhy command that made the stream"),
 	CHARS(struct rec_session, scope, "what was observed: system-wide, pid 12, a cgroup, ..."),
+	FIELD(struct rec_session, options, FIELD_U32, UNIT_HEX, "1 single events, 2 stacks"),
+	CHARS(struct rec_session, by, "keys of --by; empty where that was not said"),
 };
 
 static const struct field method_fields[] = {

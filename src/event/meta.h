@@ -24,7 +24,12 @@ struct rec_session {
 	u64 wall_ns; /* time since 1970 at h.time_ns */
 	char command[32]; /* the memwhy command */
 	char scope[200];  /* "system-wide", "pid 12", … */
+	u32 options;	  /* enum session_options */
+	u32 reserved;
+	char by[64];	  /* keys asked for by --by; "" where that was not said */
 };
+
+enum session_options { SESSION_EACH = 1, SESSION_STACKS = 2 };
 
 struct rec_method {
 	struct rec h;

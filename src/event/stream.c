@@ -388,6 +388,15 @@ u64 stream_interval_ns(const struct stream *s)
 	return s->last_ns > s->first_ns ? s->last_ns - s->first_ns : 0;
 }
 
+u64 stream_delivered(const struct stream *s)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < s->losses.n; i++)
+		sum += s->losses.v[i].delivered;
+	return sum;
+}
+
 u64 stream_lost(const struct stream *s)
 {
 	u64 lost = 0;

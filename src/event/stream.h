@@ -83,6 +83,7 @@ void stream_enum_each(const struct stream *s, const char *set,
 
 u64 stream_interval_ns(const struct stream *s);
 u64 stream_lost(const struct stream *s); /* over all probes */
+u64 stream_delivered(const struct stream *s);
 bool stream_probe_active(const struct stream *s, const char *probe); /* any method in use */
 
 #endif

@@ -26,6 +26,9 @@ int origin_send(struct capture *c, const char *command, const char *scope)
 	session.wall_ns = clock_wall_ns();
 	snprintf(session.command, sizeof(session.command), "%s", command);
 	snprintf(session.scope, sizeof(session.scope), "%.199s", scope);
+	session.options = (c->opt.each ? SESSION_EACH : 0) |
+			  (c->opt.user_stacks || c->opt.kernel_stacks ? SESSION_STACKS : 0);
+	snprintf(session.by, sizeof(session.by), "%.63s", c->opt.by ? c->opt.by : "");
 	rc = capture_emit(c, &host.h);
 	return rc ? rc : capture_emit(c, &session.h);
 }

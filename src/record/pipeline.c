@@ -12,12 +12,14 @@ static int pipeline_put(struct sink *sink, const struct rec *r)
 
 	for (size_t i = 0; i < p->n_views && !rc; i++)
 		rc = p->views[i].view->feed(p->views[i].state, r);
-	if (!rc && p->log)
-		rc = log_writer_sink(p->log)->put(log_writer_sink(p->log), r);
+	if (rc || !p->log)
+		return rc;
+	/* A full disk does not end the session: the log keeps the failure for pipeline_close_log. */
+	log_writer_sink(p->log)->put(log_writer_sink(p->log), r);
 	/* Sent about once a second: what came before survives us. */
-	if (!rc && p->log && r->kind == REC_COST)
-		rc = log_writer_flush(p->log, NULL);
-	return rc;
+	if (r->kind == REC_COST)
+		log_writer_flush(p->log, NULL);
+	return 0;
 }
 
 int pipeline_init(struct pipeline *p)
@@ -57,7 +59,7 @@ int pipeline_log(struct pipeline *p, const char *path, struct err *err)
 
 	if (!s || pipeline_schema(s))
 		return err_errno(err, -ENOMEM, "%s", path);
-	return log_writer_open(path, s, &p->log, err);
+	return log_writer_open(path, s, &p->log, err) ? -EINVAL : 0; /* a file of no use was named */
 }
 
 int pipeline_report(struct pipeline *p, struct report *r)
@@ -119,7 +121,7 @@ int replay_run(const char *path, struct sink *sink, int (*on_tick)(void *arg), v
 		return err_errno(err, -ENOMEM, "%s", path);
 	rc = log_reader_open(path, &reader, err);
 	if (rc)
-		return rc;
+		return rc == -ENODATA ? rc : -EINVAL; /* the file that was named is of no use */
 	rc = replay_all(reader, known, sink, on_tick, arg, err);
 	log_reader_close(reader);
 	return rc;

@@ -13,6 +13,7 @@
 #include "record/origin.h"
 #include "record/privilege.h"
 #include "record/spawn.h"
+#include "sys/proc.h"
 
 #define SESSION_PROBES 16
 #define HOUSEKEEPING_NS NSEC_PER_SEC
@@ -28,7 +29,7 @@ struct session {
 	int signals; /* signalfd */
 	sigset_t old_mask;
 	u64 deadline_ns, tick_ns, housekeeping_ns, watch_ns;
-	bool interrupted, over;
+	bool interrupted, over, exec_failed;
 };
 
 static int signals_open(struct session *s)
@@ -39,8 +40,13 @@ static int signals_open(struct session *s)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
+	if (signal(SIGHUP, SIG_DFL) == SIG_IGN) /* nohup */
+		signal(SIGHUP, SIG_IGN);
+	else
+		sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->signals < 0 ? -errno : 0;
 }
@@ -53,7 +59,7 @@ static void signals_take(struct session *s)
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			continue;
-		if (!s->child.pid || s->interrupted)
+		if (!s->child.pid || s->interrupted || info.ssi_signo != SIGINT)
 			s->over = true;
 		s->interrupted = true;
 	}
@@ -73,13 +79,25 @@ static int probes_open(struct session *s, struct err *err)
 			s->n_runs++;
 			continue;
 		}
-		if (!cfg->lenient) {
+		if (!cfg->lenient || (rc == -EPERM && cfg->needs_privilege)) {
 			*err = why;
 			return rc;
 		}
 		s->c.probe = cfg->probes[i]->name;
 		capture_note(&s->c, NOTE_NOT_CHECKED, "%s%s%s", why.msg, why.hint[0] ? ": " : "", why.hint);
 	}
+	return 0;
+}
+
+/* What nothing works without. */
+static int mounts_check(struct err *err)
+{
+	static const char *const needed[] = {"/proc/self/stat", "/sys/devices/system/cpu/possible"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
+		if (access(needed[i], R_OK))
+			return err_set(err, -EOPNOTSUPP, "%s cannot be read: memwhy needs /proc and /sys",
+				needed[i]);
 	return 0;
 }
 
@@ -91,10 +109,15 @@ static int session_begin(struct session *s, struct err *err)
 		.user_stacks = cfg->opt.user_stacks,
 		.debug_info = cfg->debug_info,
 	};
-	int rc = signals_open(s);
+	int rc = mounts_check(err);
 
-	if (!rc && cfg->argv)
+	if (rc)
+		return rc;
+	/* Before signals are taken, so that the command finds them as we did. */
+	if (cfg->argv)
 		rc = spawn_held(cfg->argv, &s->child, err);
+	if (!rc)
+		rc = signals_open(s);
 	if (!rc && cfg->argv) {
 		s->c.opt.scope.by_task = s->c.opt.scope.follow = true;
 		rc = vec_push(&s->c.opt.scope.tasks, (u32)s->child.pid);
@@ -109,8 +132,10 @@ static int session_begin(struct session *s, struct err *err)
 	}
 	if (!rc)
 		rc = privilege_drop(err);
-	if (!rc && cfg->argv)
+	if (!rc && cfg->argv) {
 		rc = spawn_release(&s->child, cfg->argv[0], err);
+		s->exec_failed = rc != 0;
+	}
 	return rc && !err->code ? err_errno(err, rc, "starting the session") : rc;
 }
 
@@ -180,13 +205,22 @@ static int session_mark(struct session *s, u16 kind, u64 time_ns)
 	return rc ? rc : capture_emit(&s->c, &tick.h);
 }
 
+/* Has it ended, even if its parent has not yet asked for its status? */
+static bool process_is_over(u32 pid)
+{
+	struct proc_stat st;
+	int rc = proc_stat_read((int)pid, &st);
+
+	return rc == -ENOENT || rc == -ESRCH || (!rc && (st.state == 'Z' || st.state == 'X'));
+}
+
 /* Have all processes that were asked for ended? */
 static bool scope_is_over(const struct session *s)
 {
 	if (s->cfg->argv || !s->cfg->opt.scope.tasks.n)
 		return false;
 	vec_each(pid, &s->cfg->opt.scope.tasks)
-		if (!kill((pid_t)*pid, 0) || errno != ESRCH)
+		if (!process_is_over(*pid))
 			return false;
 	return true;
 }
@@ -208,6 +242,7 @@ static int session_timers(struct session *s)
 		rc = rc || !s->cfg->on_tick ? rc : s->cfg->on_tick(s->cfg->arg);
 		s->tick_ns += s->cfg->interval_ns;
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
+		s->over |= scope_is_over(s);
 	} else if (!rc && now >= s->housekeeping_ns) {
 		rc = session_drain(s, false);
 		rc = rc ? rc : cost_send(s);
@@ -288,7 +323,9 @@ int session_run(const struct session_config *cfg, struct sink *sink, struct sess
 	*ret = (struct session_result){
 		.interrupted = s.interrupted,
 		.has_child = s.child.pid > 0,
+		.child_ended = s.child.ended,
 		.child_status = s.child.ended ? spawn_exit_status(&s.child) : 0,
+		.exec_failed = s.exec_failed,
 	};
 	session_close(&s);
 	return rc;

@@ -13,6 +13,7 @@ struct session_config {
 	const struct probe *const *probes;
 	size_t n_probes;
 	bool lenient; /* a probe that does not open is noted as not checked, not an error */
+	bool needs_privilege; /* … but one that is not permitted is an error all the same */
 	bool debug_info;
 	struct capture_options opt;
 	u64 for_ns;	 /* 0: until interrupted, or the observed processes have ended */
@@ -27,7 +28,8 @@ struct session_config {
 
 struct session_result {
 	bool interrupted;
-	bool has_child;
+	bool has_child, child_ended;
+	bool exec_failed; /* the command could not be run */
 	int child_status; /* as a shell says it */
 };
 

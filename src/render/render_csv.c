@@ -47,11 +47,57 @@ static void row_line(struct str *out, const struct report *r, const struct slice
 	str_addc(out, '\n');
 }
 
+static void lines_field(struct str *out, const char *const lines[FINDING_LINES])
+{
+	_cleanup_str_ struct str all = {};
+
+	for (int i = 0; i < FINDING_LINES && lines[i]; i++) {
+		str_add(&all, i ? "; " : "");
+		str_add_escaped(&all, lines[i]);
+	}
+	str_addc(out, ',');
+	field_add(out, str_get(&all));
+}
+
+static void text_field(struct str *out, const char *text)
+{
+	_cleanup_str_ struct str s = {};
+
+	str_add_escaped(&s, text ? text : "");
+	str_addc(out, ',');
+	field_add(out, str_get(&s));
+}
+
+/* Findings are the rows of a report that has no others. */
+static void findings_csv(const struct report *r, const struct render_options *o, struct str *out)
+{
+	if (!o->headless)
+		str_add(out, "level,rule,title,confidence,cost_ns,why,evidence,try,undo,verify\n");
+	for (size_t i = 0; i < r->findings.n; i++) {
+		const struct finding *f = &r->findings.v[i];
+
+		str_add(out, finding_level_name(f->level));
+		text_field(out, f->rule);
+		text_field(out, f->title);
+		text_field(out, f->confidence);
+		str_addf(out, ",%llu", f->cost_ns);
+		text_field(out, f->why);
+		lines_field(out, f->evidence);
+		lines_field(out, f->try_);
+		lines_field(out, f->undo);
+		lines_field(out, f->verify);
+		str_addc(out, '\n');
+	}
+}
+
 void csv_report(const struct report *r, const struct render_options *o, struct str *out)
 {
 	struct slices vs;
 
-	(void)o;
+	if (r->has_findings && !r->tables.n) {
+		findings_csv(r, o, out);
+		return;
+	}
 	if (slices_open(r, 0, &vs)) {
 		out->failed = true;
 		return;
@@ -59,7 +105,8 @@ void csv_report(const struct report *r, const struct render_options *o, struct s
 	if (vs.v.n) {
 		const struct slice *v = &vs.v.v[0];
 
-		head_line(out, v);
+		if (!o->headless)
+			head_line(out, v);
 		for (size_t row = 0; row < v->n_rows; row++)
 			row_line(out, r, v, row);
 	}

@@ -241,7 +241,7 @@ int elf_section_find(const struct elf_file *file, const char *name, struct elf_s
 
 int elf_section_find_type(const struct elf_file *file, u32 type, struct elf_section *ret)
 {
-	return section_search(file, NULL, type, ret);
+	return section_search(file, "", type, ret);
 }
 
 int elf_section_data(const struct elf_section *section, u64 max_bytes, Elf_Data **ret)

@@ -107,7 +107,7 @@ static int stamped_open(
 	const char *path, int root_fd, const struct module_stamp *stamp, int *ret_fd)
 {
 	_cleanup_close_ int fd = -1;
-	struct module_stamp now;
+	struct module_stamp now = {};
 	int rc = root_open_file(root_fd, path, &fd);
 
 	if (!rc)

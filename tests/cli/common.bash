@@ -74,6 +74,17 @@ options_taking() { # COMMAND VALUE
 	"$MEMWHY" "$1" --help | sed -n "s/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\) $2\( .*\)\?\$/\2/p"
 }
 
+# "COMMAND OPTION" for each option whose value is called so, with the first command that has it:
+# commands share the tables of options.
+each_option() { # VALUE
+	local c o
+	for c in $(commands); do
+		for o in $(options_taking "$c" "$1"); do
+			echo "$c $o"
+		done
+	done | awk '!seen[$2]++'
+}
+
 # What --by takes.
 keys() { # COMMAND
 	"$MEMWHY" "$1" --help | sed -n 's/^--by takes: \(.*\) (default.*/\1/p' | tr -d ,

@@ -43,8 +43,7 @@ still_works() {
 
 @test "degraded: no tracefs and no debugfs" {
 	for c in $(commands_with input output); do
-		try still_works tracefs 'tracefs|tracing' "$c" --for 50ms
-		try still_works tracefs 'tracefs|tracing' "$c" --for 50ms --stacks -o json
+		try still_works tracefs 'tracefs|tracing' "$c" --for 50ms --stacks
 	done
 	try still_works tracefs 'tracefs|tracing' faults --follow -p $$ --for 50ms
 	try still_works tracefs 'tracefs|tracing' doctor
@@ -60,13 +59,9 @@ still_works() {
 @test "degraded: no BTF" {
 	for c in $(commands_with input output); do
 		try still_works BTF BTF "$c" --for 50ms
-		try still_works BTF BTF "$c" --for 50ms --stacks -o json
-		for k in $(keys "$c"); do
-			try still_works BTF BTF "$c" --for 50ms --by "$k"
-		done
-		try still_works BTF BTF "$c" --for 50ms -g /
-		try still_works BTF BTF "$c" --for 50ms -p $$ --follow
-		try still_works BTF BTF "$c" --for 50ms -c sh
+	done
+	for words in --stacks --each "-g /" "-p $$ --follow" "-c sh" $(by_each faults); do
+		try still_works BTF BTF faults --for 50ms $words
 	done
 	tried
 }
@@ -118,7 +113,7 @@ still_works() {
 }
 
 @test "degraded: no /sys, no /proc" {
-	for c in $(commands_with input output) doctor; do
+	for c in faults check doctor; do
 		run_for=
 		[ "$c" = doctor ] || run_for="--for 50ms"
 		try still_works sysfs '/sys|sysfs' "$c" $run_for

@@ -15,67 +15,58 @@ begin() { # COMMAND
 }
 
 @test "input: every option that takes a value says so when there is none" {
-	for c in $(commands); do
-		for o in $(options_taking "$c" '[A-Z][^ ]*'); do
-			try mw_error 2 $(begin "$c") "--$o"
-			[[ $stderr == *"--$o needs a value"* ]] || try refuse "$c --$o"
-		done
-		for o in $("$MEMWHY" "$c" --help | sed -n 's/^  -\([a-zA-Z]\), --[a-z-]* [A-Z].*/\1/p'); do
-			try mw_error 2 $(begin "$c") "-$o"
-		done
+	while read -r c o; do
+		try mw_error 2 $(begin "$c") "--$o"
+		[[ $stderr == *"--$o needs a value"* ]] || try refuse "$c --$o"
+	done < <(each_option '[A-Z][^ ]*')
+	for o in p c g i o; do
+		try mw_error 2 faults "-$o"
 	done
 	tried
 }
 
 @test "input: flags take no value" {
-	for c in $(commands); do
-		for o in $("$MEMWHY" "$c" --help | sed -n 's/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\)   .*/\2/p'); do
-			try mw_error 2 $(begin "$c") "--$o=yes"
-		done
-	done
+	while read -r c o; do
+		try mw_error 2 $(begin "$c") "--$o=yes"
+	done < <(for c in $(commands); do
+		"$MEMWHY" "$c" --help | sed -n "s/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\)   .*/$c \2/p"
+	done | awk '!seen[$2]++')
 	tried
 }
 
 @test "input: absurd times, sizes and counts" {
 	limit=3
-	for c in $(commands); do
-		values=(-1 1e99)
-		[ "$c" = faults ] && values=(-1 -1s "" " " x 0x10 nan inf 1e99 1e400 99999999999999999999 18446744073709551616s
-			"10 s" 10x 1.2.3 1,5)
-		for o in $(options_taking "$c" '\(TIME\|SIZE\|N\)'); do
-			for v in "${values[@]}"; do
-				try mw_error 2 $(begin "$c") "--$o" "$v"
-			done
+	while read -r c o; do
+		for v in -1 -1s "" " " x 0x10 nan inf 1e99 1e400 99999999999999999999 18446744073709551616s "10 s" 10x 1.2.3 1,5; do
+			try mw_error 2 $(begin "$c") "--$o" "$v"
 		done
-		for o in $(options_taking "$c" N); do
-			for v in 1.5 1e3 18446744073709551616; do
-				try mw_error 2 $(begin "$c") "--$o" "$v"
-			done
+	done < <(each_option '\(TIME\|SIZE\|N\)')
+	while read -r c o; do
+		for v in 1.5 1e3 18446744073709551616; do
+			try mw_error 2 $(begin "$c") "--$o" "$v"
 		done
-	done
+	done < <(each_option N)
 	tried
 }
 
 @test "input: no time is no time: --for 0 and -i 0 are refused, not taken as 'for ever'" {
-	limit=2
-	for c in $(commands_with input output) "record x.mw"; do
+	limit=1.5
+	for c in faults check "record x.mw"; do
 		try mw_error 2 $c --for 0
-		try mw_error 2 $c --for 0s
 		try mw_error 2 $c --for 100ms -i 0
 		try mw_error 2 $c --for 100ms -i 1ns
 	done
+	try mw_error 2 faults --for 0s
 	tried
 }
 
 @test "input: an empty word is no name: refused, not taken as if it were not there" {
 	limit=3
-	for c in $(commands); do
-		for o in $(options_taking "$c" '[A-Z][^ ]*'); do
-			brief=
-			[ "$o" != for ] && options "$c" | grep -qx for && brief="--for 50ms"
-			try mw_error 2 $(begin "$c") $brief "--$o" ""
-		done
-	done
+	while read -r c o; do
+		brief=
+		[ "$o" != for ] && options "$c" | grep -qx for && brief="--for 50ms"
+		try mw_error 2 $(begin "$c") $brief "--$o" ""
+	done < <(each_option '[A-Z][^ ]*')
 	try mw_error 2 record "" --for 50ms
 	tried
 }

@@ -222,7 +222,9 @@ static void endless_abbreviations(void **state)
 	assert_int_equal(info_of(&w, "prog").debug_error, -ETIMEDOUT);
 	assert_int_equal(info_of(&w, "prog").source, SYM_TABLE);
 	assert_false(symbolizer_exhausted(w.syms));
+#ifndef __SANITIZE_ADDRESS__ /* which does not give freed memory back */
 	assert_int_equal(info_of(&w, "other").source, SYM_DWARF);
+#endif
 }
 
 /* Lines without end, in one unit. */

@@ -220,16 +220,21 @@ static __always_inline bool vma_recall(const struct vma_seen *v, struct fault *f
 
 static __always_inline void fault_map(struct fault *f, bool find_vma)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	u64 mm = (u64)BPF_CORE_READ(task, mm);
-	u32 at = (u32)f->pid_tgid & (VMAS_SEEN - 1), seq = mm_seq((void *)mm);
-	struct vma_seen *v = bpf_map_lookup_elem(&vmas_seen, &at);
+	struct task_struct *task;
+	struct vma_seen *v;
+	u32 at, seq;
+	u64 mm;
 
 	if (!find_vma) {
 		f->flags |= FAULT_REGION;
 		f->object = f->address >> FAULT_REGION_SHIFT;
 		return;
 	}
+	task = (void *)bpf_get_current_task();
+	mm = (u64)BPF_CORE_READ(task, mm);
+	seq = mm_seq((void *)mm);
+	at = (u32)f->pid_tgid & (VMAS_SEEN - 1);
+	v = bpf_map_lookup_elem(&vmas_seen, &at);
 	if (!v || vma_recall(v, f, mm, seq))
 		return;
 	bpf_find_vma((void *)bpf_get_current_task_btf(), f->address, fault_vma, f, 0);
@@ -270,6 +275,8 @@ static __always_inline void fault_count(void *ctx, struct fault *f, struct probe
 	};
 	struct agg_value *v;
 
+	if (config.comms)
+		bpf_get_current_comm(key.comm, sizeof(key.comm));
 	if (stack_due(c)) {
 		key.ustack = stack_take(ctx, BPF_F_USER_STACK);
 		key.kstack = stack_take(ctx, 0);

@@ -72,6 +72,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	struct faults_config config = {
 		.threads = capture_by(c, "thread"),
 		.mapping = mapping_of(c),
+		.comms = capture_by(c, "comm"),
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 	};
 
@@ -126,7 +127,7 @@ static int added(struct capture *c, int stacks, const void *key, const struct ag
 	r.total_ns = v->total_ns;
 	r.max_ns = v->max_ns;
 	r.cgroup = v->cgroup;
-	memcpy(r.comm, v->comm, sizeof(r.comm));
+	memcpy(r.comm, k->comm[0] ? k->comm : v->comm, sizeof(r.comm));
 	memcpy(r.file, v->name, sizeof(r.file));
 	memcpy(r.hist, v->hist, sizeof(r.hist));
 	if (r.flags & FAULT_REGION)

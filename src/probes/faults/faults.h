@@ -34,7 +34,8 @@ enum faults_mapping { FAULTS_MAPPING_NONE, FAULTS_MAPPING_MAJOR, FAULTS_MAPPING_
 struct faults_config {
 	u8 threads; /* count by thread, not only by process */
 	u8 mapping; /* enum faults_mapping: for which faults the mapping is looked up */
-	u8 reserved[6];
+	u8 comms; /* count by the name the task has at the fault */
+	u8 reserved[5];
 	u64 min_ns; /* faults that took less, or whose duration is not known, do not count */
 };
 
@@ -47,6 +48,7 @@ struct fault_key {
 	u16 flags;
 	u8 map; /* enum fault_map */
 	u8 reserved[5];
+	char comm[COMM_LEN]; /* "" unless config.comms */
 };
 
 /* In the ring, one a fault (--each); the same on disk but for the stacks, which become one. */
