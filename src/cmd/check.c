@@ -97,7 +97,27 @@ static const char *const examples[] = {
 	NULL,
 };
 
+/* In JSON these are the members of `findings`; in CSV, the columns. */
+static const struct column finding_columns[] = {
+	{"level", "LEVEL", CELL_TEXT, UNIT_NONE, 0, "critical, warning, risk or note"},
+	{"rule", "RULE", CELL_TEXT, UNIT_NONE, 0, "name of the rule that found it"},
+	{"title", "TITLE", CELL_TEXT, UNIT_NONE, 0, "the finding in one line"},
+	{"confidence", "CONFIDENCE", CELL_TEXT, UNIT_NONE, 0, "how sure that is, and why"},
+	{"cost_ns", "COST", CELL_U64, UNIT_NS, 0, "time lost to it in the interval; null: not known"},
+	{"evidence", "EVIDENCE", CELL_TEXT, UNIT_NONE, 0, "what was seen, a line each"},
+	{"why", "WHY", CELL_TEXT, UNIT_NONE, 0, "what that means"},
+	{"try", "TRY", CELL_TEXT, UNIT_NONE, 0, "what to change; commands stand between backticks"},
+	{"undo", "UNDO", CELL_TEXT, UNIT_NONE, 0, "how to take that back"},
+	{"verify", "VERIFY", CELL_TEXT, UNIT_NONE, 0, "how to see whether it helped"},
+};
+
+static const struct view_table tables[] = {
+	{"findings", finding_columns, ARRAY_SIZE(finding_columns), sizeof(finding_columns[0])},
+	{},
+};
+
 const struct command command_check = {
+	.tables = (const struct view_table *const[]){tables, NULL},
 	.name = "check",
 	.summary = "What is wrong with memory here, and what to do about it?",
 	.groups = GROUP_CHECK | GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT,

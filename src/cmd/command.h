@@ -39,7 +39,7 @@ struct command {
 	bool takes_command;	/* -- CMD */
 	const char *details;	/* paragraphs for the man page */
 	const char *const *examples; /* pairs: command line, what it does; NULL-terminated */
-	const struct view_table *tables; /* of what it prints; NULL: those of the probe's view */
+	const struct view_table *const *tables; /* of what it prints; NULL: those of the probe's view */
 	int (*run)(const struct command *cmd, struct options *o);
 };
 

@@ -91,6 +91,8 @@ static int doctor_run(const struct options *o, struct err *err)
 	if (rc)
 		return rc;
 	rc = output_open(o, &out, err);
+	if (!rc && !strcmp(o->format, "folded"))
+		rc = err_set(err, -EINVAL, "-o folded shows stacks, and doctor has none");
 	if (!rc)
 		rc = survey(p);
 	if (!rc) {
@@ -136,7 +138,7 @@ static const struct view_table tables[] = {
 };
 
 const struct command command_doctor = {
-	.tables = tables,
+	.tables = (const struct view_table *const[]){tables, NULL},
 	.name = "doctor",
 	.summary = "What can memwhy see on this host?",
 	.groups = GROUP_OUTPUT,

@@ -67,13 +67,15 @@ static void help_option(const struct opt *o, struct str *out)
 static void help_keys(const struct command *cmd, struct str *out)
 {
 	const struct probe *p = probe_find(cmd->name);
+	_cleanup_str_ struct str keys = {};
 
 	if (!p || !p->view || !p->view->by_keys)
 		return;
-	str_add(out, "\n--by takes:");
 	for (const char *const *k = p->view->by_keys; *k; k++)
-		str_addf(out, " %s%s", *k, k[1] ? "," : "");
-	str_addf(out, " (default: %s)\n", p->view->by_default);
+		str_addf(&keys, "%s%s", *k, k[1] ? ", " : "");
+	str_addf(&keys, " (default: %s)", p->view->by_default);
+	str_add(out, "\n--by takes: ");
+	help_wrap(out, str_get(&keys), 12, 12);
 }
 
 void help_synopsis(const struct command *cmd, struct str *out)
@@ -137,10 +139,17 @@ static int help(const struct command *self, struct options *o)
 {
 	const char *topic = o->n_operands ? o->operands[0] : "";
 	_cleanup_str_ struct str s = {};
+	struct err err = {};
 
 	(void)self;
 	if (o->n_operands == 2 && !strcmp(topic, "man"))
 		return help_one(o->operands[1], help_man);
+	if (o->n_operands == 2) {
+		err_set(&err, -EINVAL, "help: '%.40s' is not expected here", o->operands[1]);
+		err_hint(&err, "one command at a time: memwhy help %.40s", topic);
+		command_error(&err);
+		return STATUS_USAGE;
+	}
 	if (!strcmp(topic, "man"))
 		help_man_main(&s);
 	else if (!strcmp(topic, "completion"))

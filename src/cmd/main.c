@@ -14,8 +14,8 @@ static int check_operands(const struct command *cmd, const struct options *o, st
 			o->operands[cmd->n_operands]);
 		if (!cmd->takes_command)
 			return err_hint(err, "memwhy %s --help tells what is", cmd->name);
-		return err_hint(err, "a command to run goes after --: memwhy %s%s%s -- %s", cmd->name,
-			cmd->operands ? " " : "", cmd->operands ? cmd->operands : "",
+		return err_hint(err, "a command to run goes after --: memwhy %s%s%.80s -- %.80s", cmd->name,
+			cmd->n_operands ? " " : "", cmd->n_operands ? o->operands[0] : "",
 			o->operands[cmd->n_operands]);
 	}
 	if (o->argv && !cmd->takes_command)

@@ -89,21 +89,26 @@ static void man_keys(struct str *out, const struct probe *p)
 	str_addf(out, "Default: %s.\n", p->view->by_default);
 }
 
-static void man_fields(struct str *out, const struct view_table *tables)
+static void man_table(struct str *out, const struct view_table *t)
+{
+	str_addf(out, ".SS %s\n", t->name);
+	for (size_t i = 0; i < t->n_cols; i++) {
+		const struct column *c = (const void *)((const char *)t->cols + i * t->stride);
+
+		str_addf(out, ".TP\n\\fB%s\\fR\n", c->name);
+		man_text(out, c->help);
+		str_addc(out, '\n');
+	}
+}
+
+static void man_fields(struct str *out, const struct view_table *const *tables)
 {
 	if (!tables)
 		return;
 	str_add(out, ".SH FIELDS\nOf the rows in JSON, JSONL and CSV, by table.\n");
-	for (const struct view_table *t = tables; t->name; t++) {
-		str_addf(out, ".SS %s\n", t->name);
-		for (size_t i = 0; i < t->n_cols; i++) {
-			const struct column *c = (const void *)((const char *)t->cols + i * t->stride);
-
-			str_addf(out, ".TP\n\\fB%s\\fR\n", c->name);
-			man_text(out, c->help);
-			str_addc(out, '\n');
-		}
-	}
+	for (; *tables; tables++)
+		for (const struct view_table *t = *tables; t->name; t++)
+			man_table(out, t);
 }
 
 static void man_head(struct str *out, const char *name, const char *summary)
@@ -203,9 +208,12 @@ void help_completion(struct str *out)
 	str_add(out, "\"\n\tCOMPREPLY=()\n"
 		     "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 		     "\t\t[ \"${COMP_WORDS[i]}\" = -- ] && return\n\tdone\n"
-		     "\tif [ \"$COMP_CWORD\" = 1 ] || [ \"${COMP_WORDS[1]}\" = help ]; then\n"
-		     "\t\tCOMPREPLY=($(compgen -W \"$commands man completion");
-	str_add(out, " --help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $prev in\n");
+		     "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
+		     "\t\tCOMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$cur\"))\n"
+		     "\t\treturn\n\tfi\n"
+		     "\tif [ \"${COMP_WORDS[1]}\" = help ]; then\n"
+		     "\t\tCOMPREPLY=($(compgen -W \"$commands man completion --help");
+	str_add(out, "\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $prev in\n");
 	completion_values(out);
 	str_add(out, "\tesac\n\tcase ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; i < n; i++)

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "cmd/output.h"
 #include "cmd/scope.h"
 
@@ -26,8 +25,34 @@ static void report_begin(struct running *g, struct report *r)
 	output_select(&g->out, g->run->o, r);
 }
 
+/* What was asked of a recording and is not in it. */
+static void input_tell(const struct running *g, struct report *r)
+{
+	static const char *const costly[] = {"thread", "mapping"}; /* collected only when asked for */
+	const struct rec_session *s = &r->stream->session;
+	const struct options *o = g->run->o;
+
+	if (!stream_probe_active(r->stream, g->run->cmd->name)) {
+		report_not_checked(r, "%s was not recorded: the file is of 'memwhy %.31s'",
+			g->run->cmd->name, s->command);
+		vec_each(t, &r->tables)
+			(*t)->empty = "Not recorded.";
+		return;
+	}
+	if (o->each && !(s->options & SESSION_EACH))
+		report_not_checked(r, "single events were not recorded: that takes record with --each");
+	if (o->stacks && !(s->options & SESSION_STACKS))
+		report_not_checked(r, "stacks were not recorded: that takes --stacks when recording");
+	for (size_t i = 0; o->by && i < ARRAY_SIZE(costly); i++)
+		if (strstr(o->by, costly[i]) && !strstr(s->by, costly[i]))
+			report_not_checked(r, "the %s was not recorded: that takes --by %s when recording",
+				costly[i], costly[i]);
+}
+
 static void report_end(struct running *g, struct report *r)
 {
+	if (g->run->o->input && !g->run->finds)
+		input_tell(g, r);
 	report_add_stream_notes(r);
 	report_rank(r);
 	if (g->run->conclude)
@@ -163,43 +188,6 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 	return session_run(&cfg, &g->pipe.sink, &g->run->result, &g->err);
 }
 
-/* Keys whose values were only collected where they were asked for. */
-static int input_check_by(const struct options *o, const struct rec_session *s, struct err *err)
-{
-	static const char *const costly[] = {"thread", "mapping"};
-
-	for (size_t i = 0; o->by && i < ARRAY_SIZE(costly); i++) {
-		if (!strstr(o->by, costly[i]) || strstr(s->by, costly[i]))
-			continue;
-		err_set(err, -EINVAL, "%.200s: the %s was not recorded", o->input, costly[i]);
-		return err_hint(err, "record with --by %s", costly[i]);
-	}
-	return 0;
-}
-
-/* What was asked of a recording and is not in it. */
-static int input_check(struct running *g)
-{
-	const struct options *o = g->run->o;
-	struct stream *s = &g->pipe.stream;
-	const char *name = g->run->cmd->name;
-
-	if (!s->has_session)
-		return err_set(&g->err, -EINVAL, "%.200s: nothing was recorded in it", o->input);
-	if (!g->run->finds && !stream_probe_active(s, name))
-		return err_set(&g->err, -EINVAL, "%.200s: %s was not recorded ('memwhy %.31s' was)", o->input,
-			name, s->session.command);
-	if (o->each && !(s->session.options & SESSION_EACH)) {
-		err_set(&g->err, -EINVAL, "%.200s: single events were not recorded", o->input);
-		return err_hint(&g->err, "record with --each");
-	}
-	if (o->stacks && !g->run->finds && !(s->session.options & SESSION_STACKS)) {
-		err_set(&g->err, -EINVAL, "%.200s: stacks were not recorded", o->input);
-		return err_hint(&g->err, "record with --stacks");
-	}
-	return g->run->finds ? 0 : input_check_by(o, &s->session, &g->err);
-}
-
 static int running_input(struct running *g)
 {
 	int rc = replay_run(g->run->o->input, &g->pipe.sink,
@@ -209,11 +197,8 @@ static int running_input(struct running *g)
 		return rc;
 	if (rc)
 		snprintf(g->pipe.stream.damage, sizeof(g->pipe.stream.damage), "%.159s", g->err.msg);
-	if (!rc || g->pipe.stream.has_session) {
-		int checked = input_check(g);
-
-		rc = checked ? checked : rc;
-	}
+	if (!rc && !g->pipe.stream.has_session)
+		rc = err_set(&g->err, -EINVAL, "%.200s: nothing was recorded in it", g->run->o->input);
 	return rc;
 }
 
@@ -241,8 +226,6 @@ static int options_check(const struct options *o, struct err *err)
 		err_set(err, -EINVAL, "--input reports on a recording: it takes no scope and no command");
 		return err_hint(err, "give the scope when recording");
 	}
-	if (o->interval_ns && o->interval_ns < 10 * NSEC_PER_MSEC)
-		return err_set(err, -EINVAL, "-i: an interval is at least 10ms");
 	if (o->each && !strcmp(o->format, "folded"))
 		return err_set(err, -EINVAL, "-o folded sums up stacks: it does not go with --each");
 	return 0;
@@ -300,7 +283,11 @@ static int running_go(struct running *g)
 static int running_close(struct running *g, int rc)
 {
 	struct err last = {};
+	bool log = g->pipe.log;
 	int closed = pipeline_close_log(&g->pipe, &last);
+
+	if (rc && log && !stream_delivered(&g->pipe.stream))
+		unlink(g->run->o->record); /* or it would look like a quiet machine */
 
 	if (closed && !rc) {
 		rc = closed;

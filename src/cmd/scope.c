@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "capture/kbtf.h"
 #include "sys/cgroup.h"
@@ -131,6 +132,8 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.min_ns = o->min_ns,
 		.by = o->by,
 	};
+	if (o->interval_ns && o->interval_ns < 10 * NSEC_PER_MSEC)
+		return err_set(err, -EINVAL, "-i: an interval is at least 10ms");
 	if (o->pids && o->argv) {
 		err_set(err, -EINVAL, "-p and a command after -- exclude each other");
 		return err_hint(err, "run memwhy twice, or leave one of them out");

@@ -121,7 +121,7 @@ int replay_run(const char *path, struct sink *sink, int (*on_tick)(void *arg), v
 		return err_errno(err, -ENOMEM, "%s", path);
 	rc = log_reader_open(path, &reader, err);
 	if (rc)
-		return rc == -ENODATA ? rc : -EINVAL; /* the file that was named is of no use */
+		return rc == -ENODATA || rc == -EACCES ? rc : -EINVAL; /* of no use */
 	rc = replay_all(reader, known, sink, on_tick, arg, err);
 	log_reader_close(reader);
 	return rc;

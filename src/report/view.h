@@ -27,7 +27,7 @@ struct view {
 	size_t size; /* of its state, zeroed before init */
 	const char *by_default;
 	const char *const *by_keys; /* what --by takes, NULL-terminated; NULL: no --by */
-	const struct view_table *tables;
+	const struct view_table *const *tables; /* sets of them, NULL-terminated */
 	int (*init)(void *v, const struct view_options *o, struct err *err);
 	/* Records of kinds it does not know are to be ignored. */
 	int (*feed)(void *v, const struct rec *r);

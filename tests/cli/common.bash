@@ -5,7 +5,14 @@ load ../native/common
 # mw ARGS...: runs memwhy, with nothing to read, for $limit seconds at most: $status $output $stderr.
 limit=10
 mw() {
-	run --separate-stderr timeout -k 1 "$limit" "$MEMWHY" "$@" </dev/null
+	status=0
+	output=$(timeout -k 1 "$limit" "$MEMWHY" "$@" </dev/null 2>"$BATS_TEST_TMPDIR/.stderr") || status=$?
+	stderr=$(<"$BATS_TEST_TMPDIR/.stderr")
+}
+
+# Lines on standard input that are wider than 100 columns.
+too_wide() {
+	LC_ALL=C.UTF-8 grep -nP '^.{101}'
 }
 
 # Says what was run and what came of it, and fails.

@@ -21,8 +21,7 @@ reports() {
 			try mw_ok $c -o $f
 			[ -n "$output" ] || try refuse "$c -o $f is empty"
 			! has_controls <<<"$output" || try refuse "$c -o $f has control bytes"
-			[ $f = wide ] || [ -z "$(LC_ALL=C.UTF-8 awk 'length($0) > 100' <<<"$output")" ] ||
-				try refuse "$c is wider than 100 columns"
+			[ $f = wide ] || ! too_wide <<<"$output" || try refuse "$c is wider than 100 columns"
 		done
 	done < <(reports)
 	tried

@@ -278,7 +278,7 @@ static const struct view_table tables[] = {
 };
 
 const struct view faults_view = {
-	.tables = tables,
+	.tables = (const struct view_table *const[]){tables, NULL},
 	.size = sizeof(struct faults_state),
 	.by_default = "process",
 	.by_keys = by_keys,

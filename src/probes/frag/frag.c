@@ -151,7 +151,7 @@ static const struct kind kinds[] = {
 
 static const char *const examples[] = {
 	"memwhy frag --for 10s", "free blocks by order, what allocations meet, and who fragments",
-	"memwhy frag --for 0.1s -o json", "the state right now, for a program",
+	"memwhy frag --for 1s -o json", "the state right now, for a program",
 	"memwhy frag --for 60s --stacks=kernel", "the code paths that fragment memory",
 	"memwhy frag --each", "each allocation that falls back, as it happens",
 	NULL,

@@ -240,3 +240,8 @@ int allocate_report(const struct zones *z, u32 pageblock_order, struct report *r
 		verdict_set(r, &limit);
 	return rc;
 }
+
+const struct view_table allocate_tables[] = {
+	{"allocate", columns, A_N, sizeof(columns[0])},
+	{},
+};

@@ -4,6 +4,8 @@
 
 #include "probes/frag/frag_zones.h"
 
+extern const struct view_table allocate_tables[];
+
 /* pageblock_order: 0: not known. */
 int allocate_report(const struct zones *z, u32 pageblock_order, struct report *r);
 

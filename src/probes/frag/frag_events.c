@@ -275,3 +275,9 @@ void events_free(struct events *e)
 	groups_free(&e->groups);
 	vec_free(&e->each);
 }
+
+const struct view_table events_tables[] = {
+	{"events", &columns[0].col, C_N, sizeof(columns[0])},
+	{"event", each_columns, E_N, sizeof(each_columns[0])},
+	{},
+};

@@ -18,6 +18,7 @@ struct events {
 	VEC(struct frag_event) each;
 };
 
+extern const struct view_table events_tables[];
 extern const char *const events_by_keys[];
 #define EVENTS_BY_DEFAULT "process,order,migratetype"
 

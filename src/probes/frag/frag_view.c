@@ -74,6 +74,7 @@ const struct view frag_view = {
 	.size = sizeof(struct frag_state),
 	.by_default = EVENTS_BY_DEFAULT,
 	.by_keys = events_by_keys,
+	.tables = (const struct view_table *const[]){zones_tables, allocate_tables, events_tables, NULL},
 	.init = frag_init,
 	.feed = frag_feed,
 	.report = frag_report,

@@ -404,3 +404,9 @@ int types_report(const struct zones *z, struct report *r)
 {
 	return z->types.n ? ordered(z, r, types_table) : 0;
 }
+
+const struct view_table zones_tables[] = {
+	{"zones", zone_columns, Z_N, sizeof(zone_columns[0])},
+	{"pagetypes", type_columns, T_N, sizeof(type_columns[0])},
+	{},
+};

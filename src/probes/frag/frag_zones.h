@@ -7,7 +7,7 @@
 
 #include "base/groups.h"
 #include "probes/frag/frag_meets.h"
-#include "report/report.h"
+#include "report/view.h"
 
 #define TREND_N 16
 
@@ -38,6 +38,8 @@ struct zones {
 	struct groups zones; /* zone_key to zone_state */
 	struct groups types; /* type_key to type_state */
 };
+
+extern const struct view_table zones_tables[];
 
 void zones_init(struct zones *z);
 int zones_feed(struct zones *z, const struct rec *r);

@@ -380,3 +380,14 @@ void reclaim_tables_free(struct reclaim_tables *t)
 	groups_free(&t->shrinkers);
 	groups_free(&t->throttle);
 }
+
+#define TABLE(name_, columns_)                                                        \
+	{                                                                             \
+		(name_), (columns_), ARRAY_SIZE(columns_), sizeof((columns_)[0])      \
+	}
+
+const struct view_table reclaim_side_tables[] = {
+	TABLE("lru", lru_columns),	     TABLE("kswapd", kswapd_columns),
+	TABLE("shrinkers", shrinker_columns), TABLE("throttle", throttle_columns),
+	{},
+};

@@ -3,11 +3,13 @@
 #define MEMWHY_PROBES_RECLAIM_TABLES_H
 
 #include "base/groups.h"
-#include "report/report.h"
+#include "report/view.h"
 
 struct reclaim_tables {
 	struct groups lru, kswapd, shrinkers, throttle;
 };
+
+extern const struct view_table reclaim_side_tables[];
 
 void reclaim_tables_init(struct reclaim_tables *t);
 int reclaim_tables_feed(struct reclaim_tables *t, const struct rec *r);

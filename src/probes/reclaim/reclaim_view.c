@@ -364,7 +364,14 @@ static void reclaim_destroy(void *state)
 	vec_free(&v->stalls);
 }
 
+static const struct view_table tables[] = {
+	{"stalls", &columns[0].col, C_N, sizeof(columns[0])},
+	{"stall", each_columns, ARRAY_SIZE(each_columns), sizeof(each_columns[0])},
+	{},
+};
+
 const struct view reclaim_view = {
+	.tables = (const struct view_table *const[]){tables, reclaim_side_tables, NULL},
 	.size = sizeof(struct reclaim_state),
 	.by_default = "process,kind",
 	.by_keys = by_keys,
