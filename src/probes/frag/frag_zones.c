@@ -402,7 +402,9 @@ int zones_report(const struct zones *z, struct report *r)
 
 int types_report(const struct zones *z, struct report *r)
 {
-	return z->types.n ? ordered(z, r, types_table) : 0;
+	if (z->types.n)
+		return ordered(z, r, types_table);
+	return report_table(r, "pagetypes", "Migratetypes", type_columns, T_N) ? 0 : -ENOMEM;
 }
 
 const struct view_table zones_tables[] = {

@@ -93,7 +93,7 @@ static void gfp_tell(struct capture *c, int rc)
 {
 	char missing[64];
 
-	snprintf(missing, sizeof(missing), "%.40s; tracefs", strerror(-rc));
+	snprintf(missing, sizeof(missing), "%.30s; tracefs, mounted, as root", strerror(-rc));
 	capture_method(c, "names of allocation flags", rc < 0 ? NULL : "format of a tracepoint",
 		rc < 0 ? missing : NULL);
 }
