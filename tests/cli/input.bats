@@ -133,7 +133,7 @@ begin() { # COMMAND
 	try mw_error 2 help -- true
 	try mw_error 2 record
 	try mw_error 2 record one.mw two
-	[[ $stderr == *"memwhy record one.mw -- two"* ]] || try refuse "record one.mw two: the hint"
+	[[ $stderr == *"memwhy record "*" -- two"* ]] || try refuse "record one.mw two: the hint"
 	[ ! -e one.mw ] || try refuse "a file was made"
 	tried
 }

@@ -52,7 +52,13 @@ in_small_cgroup() {
 	sync
 	before="$(vmstat 'allocstall_.*') $(vmstat pgscan_direct) $(vmstat pgsteal_direct)"
 	memwhy_start reclaim --by kind
-	"$WORKLOADS/hog" "$mib" 5
+	# Several at once, or kswapd keeps up.
+	hogs=
+	for i in 1 2 3 4; do
+		"$WORKLOADS/hog" $((mib / 4)) 6 3>&- &
+		hogs="$hogs $!"
+	done
+	wait $hogs
 	memwhy_stop
 	after="$(vmstat 'allocstall_.*') $(vmstat pgscan_direct) $(vmstat pgsteal_direct)"
 	read -r stalls0 scan0 steal0 <<<"$before"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sys/root.h"
+#include "sys/tracefs.h"
 
 /*
  * The text looks like
@@ -212,12 +213,12 @@ int gfp_parse(const char *format, int (*fn)(void *arg, u64 mask, const char *nam
 
 int gfp_read(int (*fn)(void *arg, u64 mask, const char *name), void *arg)
 {
-	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	_cleanup_str_ struct str text = {};
-	int rc = -ENOENT;
+	char dir[PATH_MAX];
+	int rc = tracefs_find(dir);
 
-	for (size_t i = 0; i < ARRAY_SIZE(mounts) && rc; i++)
-		rc = sys_read(&text, "%s/events/vmscan/mm_vmscan_direct_reclaim_begin/format", mounts[i]);
+	if (!rc)
+		rc = sys_read(&text, "%s/events/vmscan/mm_vmscan_direct_reclaim_begin/format", dir);
 	return rc ? rc : gfp_parse(str_get(&text), fn, arg);
 }
 

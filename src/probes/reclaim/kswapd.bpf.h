@@ -47,16 +47,15 @@ static __always_inline struct agg_value *kswapd_event(struct work *w, u32 node, 
 	return v;
 }
 
-/* (int nid, int zid, int order). Fires before each balance_pgdat(), also when it has not slept. */
-SEC("raw_tp/mm_vmscan_kswapd_wake")
-int kswapd_wake(struct bpf_raw_tracepoint_args *ctx)
+/* Before each balance_pgdat(), also when it has not slept. */
+static __always_inline int kswapd_woke(u32 node)
 {
 	struct work *w = work_current();
 	u64 now = bpf_ktime_get_ns();
 
 	if (!w)
 		return 0;
-	kswapd_event(w, ctx->args[0], now);
+	kswapd_event(w, node, now);
 	w->mark_ns = now;
 	w->mark_cpu_ns = current_cpu_ns();
 	if (!w->start_ns)
@@ -64,9 +63,8 @@ int kswapd_wake(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* (int nid). Fires when it goes to sleep until woken, after a nap of HZ/10 to make sure. */
-SEC("raw_tp/mm_vmscan_kswapd_sleep")
-int kswapd_sleep(struct bpf_raw_tracepoint_args *ctx)
+/* Going to sleep until woken, after a nap of HZ/10 to make sure. */
+static __always_inline int kswapd_slept(u32 node)
 {
 	struct work *w = work_current();
 	u64 now = bpf_ktime_get_ns();
@@ -74,7 +72,7 @@ int kswapd_sleep(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!w)
 		return 0;
-	v = kswapd_event(w, ctx->args[0], now);
+	v = kswapd_event(w, node, now);
 	if (v) {
 		v->timed++;
 		if (w->start_ns)
@@ -86,9 +84,7 @@ int kswapd_sleep(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* (int nid, int order, int highest_zoneidx) in 7.3; the end has nr_reclaimed as well. */
-SEC("raw_tp/mm_vmscan_balance_pgdat_begin")
-int balance_begin(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int balance_began(void)
 {
 	struct work *w = work_current();
 
@@ -97,8 +93,7 @@ int balance_begin(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-SEC("raw_tp/mm_vmscan_balance_pgdat_end")
-int balance_end(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int balance_ended(void)
 {
 	struct work *w = work_current();
 

@@ -11,7 +11,10 @@
 
 #include "reclaim.skel.h"
 
-enum { OPT_BTF = 1, OPT_NO_BTF = 2 };
+enum {
+	OPT_BTF = 1,
+	OPT_PREEMPTIBLE = 2, /* raw tracepoints are: see classic.bpf.h */
+};
 
 static const struct attach_hook hooks[] = {
 	{
@@ -19,60 +22,76 @@ static const struct attach_hook hooks[] = {
 		.required = true,
 		.needs = "the vmscan tracepoints",
 		.methods = {
-			{"raw tracepoints vmscan:mm_vmscan_direct_reclaim_*",
-				{"direct_begin", "direct_end"}, {}, 0},
+			{"tracepoints vmscan:mm_vmscan_direct_reclaim_*",
+				{"tp_direct_begin", "tp_direct_end"}, {}, OPT_PREEMPTIBLE},
+			{"raw tracepoints mm_vmscan_direct_reclaim_*",
+				{"raw_direct_begin", "raw_direct_end"}, {}, 0},
+		},
+	},
+	{
+		.data = "kswapd",
+		.methods = {
+			{"tracepoints vmscan:mm_vmscan_kswapd_*, balance_pgdat",
+				{"tp_kswapd_wake", "tp_kswapd_sleep", "tp_balance_begin",
+					"tp_balance_end"}, {}, OPT_PREEMPTIBLE},
+			{"tracepoints vmscan:mm_vmscan_kswapd_*",
+				{"tp_kswapd_wake", "tp_kswapd_sleep"}, {}, OPT_PREEMPTIBLE},
+			{"raw tracepoints mm_vmscan_kswapd_*",
+				{"raw_kswapd_wake", "raw_kswapd_sleep"}, {}, 0},
 		},
 	},
 	{
 		.data = "reclaim of control groups",
 		.needs = "CONFIG_MEMCG",
 		.methods = {
-			{"raw tracepoints vmscan:mm_vmscan_memcg_*reclaim_*",
-				{"memcg_begin", "memcg_end", "softlimit_begin", "softlimit_end"}, {}, 0},
+			{"tracepoints vmscan:mm_vmscan_memcg_*",
+				{"tp_memcg_begin", "tp_memcg_end", "tp_softlimit_begin",
+					"tp_softlimit_end"}, {}, OPT_PREEMPTIBLE},
+			{"raw tracepoints mm_vmscan_memcg_*",
+				{"raw_memcg_begin", "raw_memcg_end", "raw_softlimit_begin",
+					"raw_softlimit_end"}, {}, 0},
 		},
 	},
 	{
 		.data = "node reclaim",
 		.methods = {
-			{"raw tracepoints vmscan:mm_vmscan_node_reclaim_*",
-				{"node_begin", "node_end"}, {}, 0},
+			{"tracepoints vmscan:mm_vmscan_node_reclaim_*",
+				{"tp_node_begin", "tp_node_end"}, {}, OPT_PREEMPTIBLE},
+			{"raw tracepoints mm_vmscan_node_reclaim_*",
+				{"raw_node_begin", "raw_node_end"}, {}, 0},
 		},
 	},
 	{
 		.data = "pages scanned and reclaimed",
 		.methods = {
-			{"raw tracepoints vmscan:mm_vmscan_lru_*",
-				{"lru_isolate", "lru_shrink_inactive", "lru_shrink_active"}, {}, OPT_BTF},
-			{"raw tracepoints vmscan:mm_vmscan_lru_* (8 arguments)",
-				{"lru_isolate_8", "lru_shrink_inactive", "lru_shrink_active"}, {},
-				OPT_NO_BTF},
-			{"raw tracepoints vmscan:mm_vmscan_lru_* (7 arguments)",
-				{"lru_isolate_7", "lru_shrink_inactive", "lru_shrink_active"}, {},
-				OPT_NO_BTF},
-		},
-	},
-	{
-		.data = "kswapd",
-		.methods = {
-			{"raw tracepoints vmscan:mm_vmscan_kswapd_*, balance_pgdat",
-				{"kswapd_wake", "kswapd_sleep", "balance_begin", "balance_end"}, {}, 0},
-			{"raw tracepoints vmscan:mm_vmscan_kswapd_*",
-				{"kswapd_wake", "kswapd_sleep"}, {}, 0},
+			{"tracepoints vmscan:mm_vmscan_lru_*",
+				{"tp_lru_isolate", "tp_lru_inactive", "tp_lru_active"}, {},
+				OPT_PREEMPTIBLE},
+			{"raw tracepoints mm_vmscan_lru_*",
+				{"raw_lru_isolate", "raw_lru_inactive", "raw_lru_active"}, {}, OPT_BTF},
+			{"raw tracepoints mm_vmscan_lru_* (8 arguments)",
+				{"raw_lru_isolate_8", "raw_lru_inactive", "raw_lru_active"}, {}, 0},
+			{"raw tracepoints mm_vmscan_lru_* (7 arguments)",
+				{"raw_lru_isolate_7", "raw_lru_inactive", "raw_lru_active"}, {}, 0},
 		},
 	},
 	{
 		.data = "shrinkers",
 		.methods = {
-			{"raw tracepoints vmscan:mm_shrink_slab_*",
-				{"shrinker_start", "shrinker_end"}, {}, 0},
+			{"tracepoints vmscan:mm_shrink_slab_*",
+				{"tp_shrinker_start", "tp_shrinker_end"}, {}, OPT_PREEMPTIBLE},
+			{"raw tracepoints mm_shrink_slab_*",
+				{"raw_shrinker_start", "raw_shrinker_end"}, {}, 0},
 		},
 	},
 	{
 		.data = "throttling",
 		.methods = {
-			{"raw tracepoint vmscan:mm_vmscan_throttled", {"throttled"}, {}, 0},
-			{"raw tracepoints writeback:writeback_*congest*",
-				{"congestion_wait", "wait_iff_congested"}, {}, 0},
+			{"tracepoint vmscan:mm_vmscan_throttled", {"tp_throttled"}, {},
+				OPT_PREEMPTIBLE},
+			{"raw tracepoint mm_vmscan_throttled", {"raw_throttled"}, {}, 0},
+			{"raw tracepoints writeback_*congest*",
+				{"raw_congestion_wait", "raw_iff_congested"}, {}, 0},
 		},
 	},
 };
@@ -80,7 +99,8 @@ static const struct attach_hook hooks[] = {
 static u32 options(const struct capture *c)
 {
 	(void)c;
-	return reclaim_has_btf() ? OPT_BTF : OPT_NO_BTF;
+	return (reclaim_has_btf() ? OPT_BTF : 0) |
+	       (reclaim_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
 }
 
 /* The tables whose keys are few are made small: an entry takes room for every CPU. */
@@ -261,9 +281,9 @@ const struct probe probe_reclaim = {
 		"reclaimed on the LRU lists by whom, kswapd's time awake, the time in shrinkers, and "
 		"the sleeps that reclaim imposes.\n\n"
 		"Pages scanned and reclaimed are those that pgscan_* and pgsteal_* count: of direct "
-		"and node reclaim together with what khugepaged adds. Up to 6.18 the kernel leaves "
-		"control groups' reclaim out of these two (it is in their memory.stat); newer kernels "
-		"count it there too.\n\n"
+		"and node reclaim, and khugepaged's own counters with them. Kernels up to 6.18 leave the "
+		"reclaim of control groups out of these (it is in their memory.stat); 7.3 counts it "
+		"there too.\n\n"
 		"A task that waits for kswapd before it reclaims (pgscan_direct_throttle) is counted "
 		"in the table of throttling, without its time: no event tells it.",
 	.examples = examples,

@@ -100,9 +100,10 @@ struct reclaim_stall {
 	u64 free_pages; /* in all zones when it began; 0: not known */
 	u64 cgroup;
 	u32 gfp;
+	s32 node; /* of node reclaim; RECLAIM_NODE_UNKNOWN */
 	u8 kind;
 	u8 order;
-	s16 node;
+	u8 reserved[6];
 	char comm[COMM_LEN];
 };
 
@@ -112,10 +113,10 @@ struct reclaim_agg {
 	u32 tgid, tid;
 	u32 stack; /* REC_STACK */
 	u32 gfp;
+	s32 node;
 	u8 kind;
 	u8 order;
-	s16 node;
-	u32 reserved;
+	u8 reserved[2];
 	u64 count, total_ns, max_ns;
 	u64 scanned, reclaimed;
 	u64 shrinker_ns;
@@ -146,7 +147,7 @@ struct reclaim_kswapd {
 	u64 sleeps;
 	u64 awake_ns, max_ns;
 	u64 cpu_ns;
-	u64 balance_ns; /* in balance_pgdat; 0: not known (before 7.1) */
+	u64 balance_ns; /* in balance_pgdat; 0: not known (7.3 tells, 6.18 does not) */
 	u32 hist[AGG_SLOTS]; /* of the time from a wake to the sleep that follows */
 };
 
@@ -166,10 +167,11 @@ struct reclaim_throttle {
 	u32 tgid, tid;
 	u32 stack;
 	u32 gfp;
+	s32 node;
+	u32 reason; /* enum reclaim_throttle_reason */
 	u8 kind;
 	u8 order;
-	s16 node;
-	u32 reason; /* enum reclaim_throttle_reason */
+	u8 reserved[6];
 	u64 count, total_ns, max_ns;
 	u64 cgroup;
 	char comm[COMM_LEN];

@@ -1,6 +1,7 @@
 /* See reclaim_host.h. */
 #include "probes/reclaim/reclaim_host.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "probes/reclaim/gfp.h"
@@ -8,9 +9,41 @@
 #include "sys/keyvals.h"
 #include "sys/root.h"
 
+#define BTF "/sys/kernel/btf/vmlinux"
+
 bool reclaim_has_btf(void)
 {
-	return !sys_exists("/sys/kernel/btf/vmlinux");
+	return !sys_exists(BTF);
+}
+
+/* Do these bytes stand in the file? It is read through a window: BTF has megabytes. */
+static bool file_has(const char *path, const char *bytes, size_t n)
+{
+	char window[16384];
+	size_t have = 0;
+	ssize_t got;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && (got = read(fd, window + have, sizeof(window) - have)) > 0) {
+		have += (size_t)got;
+		if (memmem(window, have, bytes, n))
+			return true;
+		if (have >= n) { /* its beginning may be at the end */
+			memmove(window, window + have - (n - 1), n - 1);
+			have = n - 1;
+		}
+	}
+	return false;
+}
+
+/* Since tracepoints are guarded by SRCU-fast instead of preempt_disable(), each of them uses the
+ * type of that guard: class_srcu_fast_notrace_t (include/linux/tracepoint.h of 7.3). */
+bool reclaim_raw_is_preemptible(void)
+{
+	static const char name[] = "\0class_srcu_fast_notrace_t"; /* and a NUL, as BTF has its names */
+	char path[PATH_MAX];
+
+	return !sys_path(path, BTF) && file_has(path, name, sizeof(name));
 }
 
 bool reclaim_has_lru_gen(void)

@@ -1,10 +1,12 @@
-/* What the reclaim probe reads of this host in /proc and /sys: for its programs, and beside them. */
+/* What the reclaim probe reads in /proc and /sys: for its BPF programs, and beside them. */
 #ifndef MEMWHY_PROBES_RECLAIM_HOST_H
 #define MEMWHY_PROBES_RECLAIM_HOST_H
 
 #include "probes/probe.h"
 
 bool reclaim_has_btf(void);
+/* Do raw tracepoints run with preemption on? Known from BTF only: false without. */
+bool reclaim_raw_is_preemptible(void);
 /* Is the multi-generational LRU on? */
 bool reclaim_has_lru_gen(void);
 /* One more than the highest number of a node. */

@@ -5,6 +5,7 @@
 #include "probes/reclaim/reclaim.h"
 
 #define KIND_HELP "1 direct, 2 control group, 3 its soft limit, 4 node, 5 kswapd, 0 other"
+#define NODE_HELP "NUMA node, where reclaim was of one node; -1: it was not"
 #define HIST_HELP "log2 histogram of durations: slot i is 2^(i-1) to 2^i ns"
 
 static const struct field agg_fields[] = {
@@ -12,6 +13,7 @@ static const struct field agg_fields[] = {
 	FIELD(struct reclaim_agg, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
 	FIELD(struct reclaim_agg, stack, FIELD_U32, UNIT_STACK, "where reclaim was entered"),
 	FIELD(struct reclaim_agg, gfp, FIELD_U32, UNIT_HEX, "allocation flags (enum gfp)"),
+	FIELD(struct reclaim_agg, node, FIELD_S32, UNIT_ID, NODE_HELP),
 	FIELD(struct reclaim_agg, kind, FIELD_U8, UNIT_ID, KIND_HELP),
 	FIELD(struct reclaim_agg, order, FIELD_U8, UNIT_ID, "order of the allocation"),
 	FIELD(struct reclaim_agg, count, FIELD_U64, UNIT_COUNT, "stalls that ended"),
@@ -42,6 +44,7 @@ static const struct field stall_fields[] = {
 		"free in all zones when it began; 0: not known"),
 	FIELD(struct reclaim_stall, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
 	FIELD(struct reclaim_stall, gfp, FIELD_U32, UNIT_HEX, "allocation flags (enum gfp)"),
+	FIELD(struct reclaim_stall, node, FIELD_S32, UNIT_ID, NODE_HELP),
 	FIELD(struct reclaim_stall, kind, FIELD_U8, UNIT_ID, KIND_HELP),
 	FIELD(struct reclaim_stall, order, FIELD_U8, UNIT_ID, "order of the allocation"),
 	FIELD_ARRAY(struct reclaim_stall, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
@@ -92,6 +95,7 @@ static const struct field throttle_fields[] = {
 	FIELD(struct reclaim_throttle, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
 	FIELD(struct reclaim_throttle, stack, FIELD_U32, UNIT_STACK, "where reclaim was entered"),
 	FIELD(struct reclaim_throttle, gfp, FIELD_U32, UNIT_HEX, "allocation flags (enum gfp)"),
+	FIELD(struct reclaim_throttle, node, FIELD_S32, UNIT_ID, NODE_HELP),
 	FIELD(struct reclaim_throttle, kind, FIELD_U8, UNIT_ID, KIND_HELP),
 	FIELD(struct reclaim_throttle, order, FIELD_U8, UNIT_ID, "order of the allocation"),
 	FIELD(struct reclaim_throttle, reason, FIELD_U32, UNIT_ID,

@@ -56,7 +56,7 @@ static const struct by_column columns[C_N] = {
 	[C_GFP] = {BY_GFP, {"gfp", "GFP", CELL_TEXT, UNIT_NONE, 0, "flags of the allocation"}},
 	[C_COUNT] = {0, {"count", "STALLS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "stalls (exact)"}},
 	[C_TOTAL] = {0, {"total_ns", "TIME", CELL_U64, UNIT_NS, 0, "time in them"}},
-	[C_P50] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, 0,
+	[C_P50] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, COL_WIDE,
 		"median duration (estimated from a log2 histogram)"}},
 	[C_P99] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, 0,
 		"99th percentile (estimated from a log2 histogram)"}},
@@ -78,7 +78,7 @@ static const struct by_column columns[C_N] = {
 static const struct column each_columns[] = {
 	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "when it began, since the start"},
 	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"},
+	{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
 	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
 	{"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
 	{"kind", "KIND", CELL_TEXT, UNIT_NONE, 0, "direct, memcg, soft limit or node"},

@@ -7,17 +7,8 @@
 AGG_TABLE(shrinkers, struct shrinker_key);
 AGG_TABLE(throttles, struct throttle_key);
 
-struct shrinker {
-	void *scan_objects;
-} __attribute__((preserve_access_index));
-
-/*
- * (struct shrinker *, struct shrink_control *, long nr_objects_to_shrink, unsigned long
- * cache_items, unsigned long long delta, unsigned long total_scan, int priority), and the
- * mem_cgroup in 7.3. Runs outside of any reclaim too: drop_caches.
- */
-SEC("raw_tp/mm_shrink_slab_start")
-int shrinker_start(struct bpf_raw_tracepoint_args *ctx)
+/* Runs outside of any reclaim too: drop_caches. */
+static __always_inline int shrinker_began(s64 to_scan)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct work *w = work_current();
@@ -26,19 +17,17 @@ int shrinker_start(struct bpf_raw_tracepoint_args *ctx)
 		w = work_add((u32)pid_tgid, pid_tgid, RECLAIM_OTHER);
 	if (!w)
 		return 0;
-	w->shrinker_to_scan = ctx->args[5];
+	w->shrinker_to_scan = to_scan;
 	w->shrinker_start_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
-static __always_inline void shrinker_count(const struct work *w, const struct shrinker *s, u64 ns,
-	s64 freed, s64 left)
+static __always_inline void shrinker_count(const struct work *w, u64 function, u64 ns, s64 freed,
+	s64 left)
 {
-	struct shrinker_key key = {.kind = w->key.kind};
+	struct shrinker_key key = {.function = function, .kind = w->key.kind};
 	struct agg_value *v;
 
-	if (bpf_core_field_exists(s->scan_objects))
-		key.function = (u64)BPF_CORE_READ(s, scan_objects);
 	count_add(seen);
 	v = agg_get(&shrinkers, &key, 1);
 	if (!v)
@@ -49,10 +38,8 @@ static __always_inline void shrinker_count(const struct work *w, const struct sh
 	agg_time(v, ns);
 }
 
-/* (struct shrinker *, int nid, int shrinker_retval, long unused_scan_cnt, long new_scan_cnt,
- * long total_scan), and the mem_cgroup in 7.3. retval is the number of objects freed. */
-SEC("raw_tp/mm_shrink_slab_end")
-int shrinker_end(struct bpf_raw_tracepoint_args *ctx)
+/* function: scan_objects; freed: objects; left: of those that were to be scanned. */
+static __always_inline int shrinker_ended(u64 function, s64 freed, s64 left)
 {
 	struct work *w = work_current();
 	u64 id, ns;
@@ -62,7 +49,7 @@ int shrinker_end(struct bpf_raw_tracepoint_args *ctx)
 	ns = bpf_ktime_get_ns() - w->shrinker_start_ns;
 	w->shrinker_start_ns = 0;
 	w->shrinker_ns += ns;
-	shrinker_count(w, (void *)ctx->args[0], ns, (s32)ctx->args[2], ctx->args[5]);
+	shrinker_count(w, function, ns, freed, left);
 	if (w->key.kind != RECLAIM_OTHER)
 		return 0;
 	id = (u32)bpf_get_current_pid_tgid();
@@ -95,38 +82,21 @@ static __always_inline int throttle_count(struct work *w, u32 reason, u64 ns)
 	return 0;
 }
 
-/* (int nid, int usec_timeout, int usec_delayed, int reason), since 5.16. Fires when it is over;
- * its time is in jiffies. */
-SEC("raw_tp/mm_vmscan_throttled")
-int throttled(struct bpf_raw_tracepoint_args *ctx)
+/* Fires when it is over; the time comes from jiffies. Compaction is throttled here too. */
+static __always_inline int was_throttled(u32 reason, u32 usec)
 {
-	return throttle_count(work_current(), ctx->args[3], (u64)(u32)ctx->args[2] * 1000);
+	return throttle_count(work_current(), reason, (u64)usec * 1000);
 }
 
-/*
- * (unsigned int usec_timeout, unsigned int usec_delayed), until 5.15. Others than reclaim wait
- * there too; wait_iff_congested() also fires when it did not wait.
- */
-static __always_inline int congestion(struct bpf_raw_tracepoint_args *ctx)
+/* Until 5.15. Others than reclaim wait there too; wait_iff_congested() also fires when it did
+ * not wait. */
+static __always_inline int was_congested(u32 usec)
 {
 	struct work *w = work_current();
-	u32 usec = ctx->args[1];
 
 	if (!w || !usec)
 		return 0;
 	return throttle_count(w, RECLAIM_THROTTLE_CONGESTION, (u64)usec * 1000);
-}
-
-SEC("raw_tp/writeback_congestion_wait")
-int congestion_wait(struct bpf_raw_tracepoint_args *ctx)
-{
-	return congestion(ctx);
-}
-
-SEC("raw_tp/writeback_wait_iff_congested")
-int wait_iff_congested(struct bpf_raw_tracepoint_args *ctx)
-{
-	return congestion(ctx);
 }
 
 #endif
