@@ -338,3 +338,31 @@ int attach_used(struct attached *a, size_t hook)
 {
 	return a->used[hook];
 }
+
+static u64 prog_missed(struct attached *a, const char *name)
+{
+	struct bpf_program *p = name ? bpf_object__find_program_by_name(a->obj, name) : NULL;
+	struct bpf_prog_info info = {};
+	u32 len = sizeof(info);
+
+	if (!p || bpf_program__fd(p) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
+		return 0;
+	return info.recursion_misses;
+}
+
+u64 attach_missed(struct attached *a)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < a->n_hooks; i++) {
+		const struct attach_method *m = hook_method(a, i);
+
+		if (!m || !a->hooks[i].required)
+			continue;
+		for (size_t k = 0; k < ATTACH_PROGS; k++)
+			sum += prog_missed(a, m->progs[k]);
+		for (size_t k = 0; k < ARRAY_SIZE(m->perf); k++)
+			sum += prog_missed(a, m->perf[k].prog);
+	}
+	return sum;
+}

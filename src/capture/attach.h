@@ -64,8 +64,10 @@ struct bpf_object *attach_object(struct attached *a);
 int attach_map(struct attached *a, const char *name);
 /* Index into the hook's methods of the one in use, -1: none. */
 int attach_used(struct attached *a, size_t hook);
-/* The counters summed over CPUs, and runs that the kernel skipped because a program was already
- * running on that CPU added to lost_map. */
+/* Runs of the programs of required hooks, which count events, that the kernel skipped because the
+ * program was already running on that CPU. */
+u64 attach_missed(struct attached *a);
+/* The counters summed over CPUs; what attach_missed tells is seen, and lost. */
 int attach_counts(struct attached *a, struct probe_counts *ret);
 /* Run time and runs of all programs while BPF statistics were on, and the memory of the maps. */
 int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes);

@@ -237,7 +237,6 @@ int attach_counts(struct attached *a, struct probe_counts *ret)
 	_cleanup_free_ struct probe_counts *v =
 		calloc((size_t)MAX(1, libbpf_num_possible_cpus()), sizeof(*v));
 	struct probe_counts sum = {};
-	struct bpf_program *prog;
 	u32 zero = 0;
 
 	if (!v)
@@ -252,15 +251,8 @@ int attach_counts(struct attached *a, struct probe_counts *ret)
 		sum.lost_scope += v[i].lost_scope;
 		sum.unpaired += v[i].unpaired;
 	}
-	bpf_object__for_each_program(prog, attach_object(a)) {
-		struct bpf_prog_info info = {};
-		u32 len = sizeof(info);
-
-		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-			continue;
-		sum.seen += info.recursion_misses;
-		sum.lost_map += info.recursion_misses;
-	}
+	sum.lost_busy = attach_missed(a);
+	sum.seen += sum.lost_busy;
 	*ret = sum;
 	return 0;
 }

@@ -198,10 +198,12 @@ static int losses_send(struct probe_run *run)
 		return rc;
 	for (size_t i = 0; i < PROBE_TABLES && run->tables[i]; i++)
 		delivered += table_delivered(run->tables[i]);
-	lost = n.lost_ring + n.lost_map;
+	lost = n.lost_ring + n.lost_map + n.lost_busy;
 	if (lost)
-		snprintf(reason, sizeof(reason), "%s", n.lost_ring ? "ring full: larger --ring-size"
-								   : "table full: narrower scope");
+		snprintf(reason, sizeof(reason), "%s",
+			n.lost_ring  ? "ring full: larger --ring-size"
+			: n.lost_map ? "table full: narrower scope"
+				     : "came while its program was running");
 	if (run->c->ending && n.lost_stack)
 		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack", n.lost_stack);
 	if (run->c->ending && n.unpaired)

@@ -93,18 +93,6 @@ bpf_left() {
 	! pgrep -fx "$MEMWHY faults -- sleep 77" >/dev/null
 }
 
-@test "cleanup: what a killed run recorded until then can be read" {
-	mw_start record run.mw -- sh -c 'while sleep 0.05; do ls / >/dev/null; done'
-	sleep 2.6
-	kids=$(pgrep -P "$memwhy")
-	kill -9 "$memwhy"
-	mw_end
-	kill $kids
-	mw faults --input run.mw -o json
-	[ "$status" -eq 4 ] && one_error || refuse "replay"
-	[ "$(jq '[.rows[].count] | add // 0' <<<"$output")" -gt 100 ] || refuse "the seconds before are lost"
-}
-
 @test "cleanup: memwhy drops the capabilities it no longer needs" {
 	mw_start faults
 	caps=$(awk '/^CapEff/ { print $2 }' "/proc/$memwhy/status")

@@ -102,6 +102,11 @@ by_each() { # COMMAND
 	keys "$1" | tr -s ' ' '\n' | sed '/^$/d; s/^/--by=/'
 }
 
+# --by with all of them.
+by_all() { # COMMAND
+	keys "$1" | sed 's/^/--by=/; s/ $//; s/ /,/g'
+}
+
 # The man page of a command without its roff, each construct on its line.
 man_words() { # COMMAND
 	"$MEMWHY" help man "$1" | sed 's/\\-/-/g; s/\\f[BIR]//g; s/\\&//g; s/\\e/\\/g'

@@ -137,10 +137,7 @@ load common
 		documented=$(man_section "$c" FIELDS | sed -n '/^\.TP$/{n;p}' | sort -u)
 		fields=
 		modes=("")
-		[ "$c" = doctor ] || modes=("--input $BATS_TEST_TMPDIR/run.mw --stacks")
-		for k in $(by_each "$c"); do
-			modes+=("--input $BATS_TEST_TMPDIR/run.mw --stacks $k")
-		done
+		[ "$c" = doctor ] || modes=("--input $BATS_TEST_TMPDIR/run.mw --stacks $(by_all "$c")")
 		options "$c" | grep -qx each && modes+=("--for 50ms --each")
 		for mode in "${modes[@]}"; do
 			mw "$c" $mode -o csv
