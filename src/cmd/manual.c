@@ -211,8 +211,8 @@ void help_completion(struct str *out)
 		     "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
 		     "\t\tCOMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$cur\"))\n"
 		     "\t\treturn\n\tfi\n"
-		     "\tif [ \"${COMP_WORDS[1]}\" = help ]; then\n"
-		     "\t\tCOMPREPLY=($(compgen -W \"$commands man completion --help");
+		     "\tif [ \"${COMP_WORDS[1]}\" = help ] && [[ $cur != -* ]]; then\n"
+		     "\t\tCOMPREPLY=($(compgen -W \"$commands man completion");
 	str_add(out, "\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $prev in\n");
 	completion_values(out);
 	str_add(out, "\tesac\n\tcase ${COMP_WORDS[1]} in\n");

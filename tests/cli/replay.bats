@@ -106,7 +106,7 @@ replay_same() {
 			if [ "$other" = "$c" ] || [ "$other" = check ] || [[ $status -eq 0 && $c == check ]]; then
 				[ "$status" -eq 0 ] && [ -z "$stderr" ] || try refuse "$other over $c's"
 			else
-				[ "$status" -eq 2 ] && one_error && [[ $stderr == *"not recorded"* ]] ||
+				[[ $status -eq 0 || $status -eq 2 ]] && [[ $output$stderr == *"not recorded"* ]] ||
 					try refuse "$other over $c's claims to know"
 			fi
 		done
