@@ -164,6 +164,28 @@ const struct cgroup_usage *facts_cgroup(const struct facts *f, u64 id)
 	return groups_find(&f->cgroups, &id);
 }
 
+void rule_sums_init(struct rule_sums *s, size_t key_size, size_t value_size)
+{
+	facts_init(&s->facts);
+	groups_init(&s->by, key_size, value_size);
+}
+
+void rule_sums_reset(void *v)
+{
+	struct rule_sums *s = v;
+
+	groups_clear(&s->by);
+	facts_reset(&s->facts);
+}
+
+void rule_sums_destroy(void *v)
+{
+	struct rule_sums *s = v;
+
+	groups_free(&s->by);
+	facts_free(&s->facts);
+}
+
 int facts_rule_init(void *v, const struct view_options *o, struct err *err)
 {
 	(void)o;

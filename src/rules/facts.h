@@ -49,11 +49,28 @@ const char *cgroup_directory(struct report *r, u32 version, const char *path);
 void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_usage *cg,
 	const char *dir, const char *verify);
 
+/* A rule that sums by one key beside the facts. */
+struct rule_sums {
+	struct facts facts;
+	struct groups by;
+};
+
+void rule_sums_init(struct rule_sums *s, size_t key_size, size_t value_size);
+void rule_sums_reset(void *v);
+void rule_sums_destroy(void *v);
+
 /* A rule whose whole state is a struct facts. */
 int facts_rule_init(void *v, const struct view_options *o, struct err *err);
 int facts_rule_feed(void *v, const struct rec *r);
 void facts_rule_reset(void *v);
 void facts_rule_destroy(void *v);
+
+#define SUMS_RULE(init_, feed_, report_)                                            \
+	{                                                                           \
+		.size = sizeof(struct rule_sums), .init = (init_), .feed = (feed_), \
+		.report = (report_), .reset = rule_sums_reset,                      \
+		.destroy = rule_sums_destroy,                                       \
+	}
 
 #define FACTS_RULE(report_)                                                         \
 	{                                                                           \

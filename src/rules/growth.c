@@ -23,23 +23,15 @@ struct grown {
 	u64 faults;	  /* sampled with a stack */
 };
 
-struct state {
-	struct facts facts;
-	struct groups by; /* tgid -> struct grown */
-};
-
 static int init(void *v, const struct view_options *o, struct err *err)
 {
-	struct state *s = v;
-
 	(void)o;
 	(void)err;
-	facts_init(&s->facts);
-	groups_init(&s->by, sizeof(u32), sizeof(struct grown));
+	rule_sums_init(v, sizeof(u32), sizeof(struct grown));
 	return 0;
 }
 
-static int memory_feed(struct state *s, const struct process_memory *m)
+static int memory_feed(struct rule_sums *s, const struct process_memory *m)
 {
 	struct grown *g = groups_get(&s->by, &m->tgid);
 
@@ -52,7 +44,7 @@ static int memory_feed(struct state *s, const struct process_memory *m)
 	return 0;
 }
 
-static int fault_feed(struct state *s, const struct faults_agg *r)
+static int fault_feed(struct rule_sums *s, const struct faults_agg *r)
 {
 	struct grown *g;
 
@@ -71,7 +63,7 @@ static int fault_feed(struct state *s, const struct faults_agg *r)
 
 static int feed(void *v, const struct rec *r)
 {
-	struct state *s = v;
+	struct rule_sums *s = v;
 
 	if (r->kind == REC_PROCESS_MEMORY)
 		return memory_feed(s, (const void *)r);
@@ -81,7 +73,7 @@ static int feed(void *v, const struct rec *r)
 }
 
 /* Seconds until what is available is used up at this rate. */
-static double seconds_left(const struct state *s, double rate)
+static double seconds_left(const struct rule_sums *s, double rate)
 {
 	return (double)facts_last(&s->facts, "MemAvailable") / rate;
 }
@@ -100,7 +92,7 @@ static void stack_line_add_evidence(void *arg, const char *text)
 		finding_line(l->r, l->f->evidence, "%s%s", l->n == 1 ? "at " : "   from ", text);
 }
 
-static void tell(struct report *r, const struct state *s, u32 tgid, const struct grown *g)
+static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const struct grown *g)
 {
 	double rate = trend_slope(&g->anon), left = seconds_left(s, rate);
 	double seconds = (double)(g->anon.last_ns - g->anon.first_ns) / 1e9;
@@ -133,7 +125,7 @@ static void tell(struct report *r, const struct state *s, u32 tgid, const struct
 
 static int report(void *v, struct report *r)
 {
-	struct state *s = v;
+	struct rule_sums *s = v;
 
 	for (size_t i = 0; i < s->by.n; i++) {
 		const struct grown *g = groups_value(&s->by, i);
@@ -148,27 +140,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-static void reset(void *v)
-{
-	struct state *s = v;
-
-	groups_clear(&s->by);
-	facts_reset(&s->facts);
-}
-
-static void destroy(void *v)
-{
-	struct state *s = v;
-
-	groups_free(&s->by);
-	facts_free(&s->facts);
-}
-
-const struct view rule_growth = {
-	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
-};
+const struct view rule_growth = SUMS_RULE(init, feed, report);

@@ -15,25 +15,17 @@ struct sums {
 	char file[AGG_NAME_LEN];
 };
 
-struct state {
-	struct facts facts;
-	struct groups by; /* tgid -> sums */
-};
-
 static int init(void *v, const struct view_options *o, struct err *err)
 {
-	struct state *s = v;
-
 	(void)o;
 	(void)err;
-	facts_init(&s->facts);
-	groups_init(&s->by, sizeof(u32), sizeof(struct sums));
+	rule_sums_init(v, sizeof(u32), sizeof(struct sums));
 	return 0;
 }
 
 static int feed(void *v, const struct rec *rec)
 {
-	struct state *s = v;
+	struct rule_sums *s = v;
 	const struct faults_agg *r = (const void *)rec;
 	struct sums *t;
 
@@ -56,7 +48,7 @@ static int feed(void *v, const struct rec *rec)
 	return 0;
 }
 
-static void tell_swap(struct report *r, struct finding *f, const struct state *s)
+static void tell_swap(struct report *r, struct finding *f, const struct rule_sums *s)
 {
 	u64 in = facts_delta(&s->facts, "pswpin"), out = facts_delta(&s->facts, "pswpout");
 
@@ -82,7 +74,7 @@ static void tell_files(struct report *r, struct finding *f, const struct sums *t
 	finding_line(r, f->undo, "Nothing was changed.");
 }
 
-static void tell(struct report *r, const struct state *s, u32 tgid, const struct sums *t, int level)
+static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const struct sums *t, int level)
 {
 	struct finding *f = report_finding(r, level, "major-faults");
 	const char *comm = stream_comm(r->stream, tgid, 0);
@@ -106,7 +98,7 @@ static void tell(struct report *r, const struct state *s, u32 tgid, const struct
 
 static int report(void *v, struct report *r)
 {
-	struct state *s = v;
+	struct rule_sums *s = v;
 
 	for (size_t i = 0; i < s->by.n; i++) {
 		const struct sums *t = groups_value(&s->by, i);
@@ -118,27 +110,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-static void reset(void *v)
-{
-	struct state *s = v;
-
-	groups_clear(&s->by);
-	facts_reset(&s->facts);
-}
-
-static void destroy(void *v)
-{
-	struct state *s = v;
-
-	groups_free(&s->by);
-	facts_free(&s->facts);
-}
-
-const struct view rule_major_faults = {
-	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
-};
+const struct view rule_major_faults = SUMS_RULE(init, feed, report);

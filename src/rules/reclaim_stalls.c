@@ -23,25 +23,17 @@ struct sums {
 	u64 stack_ns;
 };
 
-struct state {
-	struct facts facts;
-	struct groups by;
-};
-
 static int init(void *v, const struct view_options *o, struct err *err)
 {
-	struct state *s = v;
-
 	(void)o;
 	(void)err;
-	facts_init(&s->facts);
-	groups_init(&s->by, sizeof(struct key), sizeof(struct sums));
+	rule_sums_init(v, sizeof(struct key), sizeof(struct sums));
 	return 0;
 }
 
 static int feed(void *v, const struct rec *rec)
 {
-	struct state *s = v;
+	struct rule_sums *s = v;
 	const struct reclaim_agg *r = (const void *)rec;
 	struct key key;
 	struct sums *t;
@@ -67,7 +59,7 @@ static int feed(void *v, const struct rec *rec)
 	return 0;
 }
 
-static void tell_memcg(struct report *r, struct finding *f, const struct state *s,
+static void tell_memcg(struct report *r, struct finding *f, const struct rule_sums *s,
 	const struct key *key)
 {
 	const struct cgroup_usage *cg = facts_cgroup(&s->facts, key->cgroup);
@@ -86,7 +78,7 @@ static void tell_memcg(struct report *r, struct finding *f, const struct state *
 	cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path), "reclaim");
 }
 
-static void tell_global(struct report *r, struct finding *f, const struct state *s, const char *comm)
+static void tell_global(struct report *r, struct finding *f, const struct rule_sums *s, const char *comm)
 {
 	u64 now = facts_last(&s->facts, "vm.watermark_scale_factor");
 
@@ -106,7 +98,7 @@ static void tell_global(struct report *r, struct finding *f, const struct state 
 	finding_line(r, f->verify, "`memwhy reclaim --for 30s -c %.15s`", comm);
 }
 
-static void tell(struct report *r, const struct state *s, const struct key *key,
+static void tell(struct report *r, const struct rule_sums *s, const struct key *key,
 	const struct sums *t, int level)
 {
 	struct finding *f = report_finding(r, level, "reclaim-stalls");
@@ -153,7 +145,7 @@ static ssize_t next_worst(const struct groups *g, u64 below, ssize_t after)
 
 static int report(void *v, struct report *r)
 {
-	struct state *s = v;
+	struct rule_sums *s = v;
 	u64 below = ~0ULL;
 	ssize_t at = -1;
 
@@ -173,27 +165,4 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-static void reset(void *v)
-{
-	struct state *s = v;
-
-	groups_clear(&s->by);
-	facts_reset(&s->facts);
-}
-
-static void destroy(void *v)
-{
-	struct state *s = v;
-
-	groups_free(&s->by);
-	facts_free(&s->facts);
-}
-
-const struct view rule_reclaim_stalls = {
-	.size = sizeof(struct state),
-	.init = init,
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = destroy,
-};
+const struct view rule_reclaim_stalls = SUMS_RULE(init, feed, report);
