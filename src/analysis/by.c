@@ -20,8 +20,8 @@ static int by_unknown(const char *word, size_t n, const char *const *keys, struc
 
 	for (int i = 0; keys[i]; i++)
 		str_addf(&all, "%s%s", i ? ", " : "", keys[i]);
-	err_set(err, -EINVAL, "--by: '%.*s' is not something this command counts by", (int)MIN(n, 40UL),
-		word);
+	err_set(err, -EINVAL, "--by: '%.*s' is not something this command counts by",
+		(int)MIN(n, 40UL), word);
 	return err_hint(err, "--by takes: %s", str_get(&all));
 }
 
@@ -43,8 +43,8 @@ int by_parse(const char *text, const char *const *keys, u32 *ret, struct err *er
 	return 0;
 }
 
-size_t by_columns(const struct by_column *all, size_t n, u32 by, struct column *cols,
-	size_t *ret_index)
+size_t by_columns(
+	const struct by_column *all, size_t n, u32 by, struct column *cols, size_t *ret_index)
 {
 	size_t n_cols = 0;
 

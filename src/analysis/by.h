@@ -17,7 +17,7 @@ struct by_column {
 
 /* Copies the columns that `by` shows to cols (room for n) and, for each, its index in `all` to
  * ret_index. Returns how many. */
-size_t by_columns(const struct by_column *all, size_t n, u32 by, struct column *cols,
-	size_t *ret_index);
+size_t by_columns(
+	const struct by_column *all, size_t n, u32 by, struct column *cols, size_t *ret_index);
 
 #endif

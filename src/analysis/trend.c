@@ -31,7 +31,8 @@ double trend_slope(const struct trend *t)
 double trend_fit(const struct trend *t)
 {
 	double n = (double)t->n;
-	double x = n * t->tt - t->t * t->t, y = n * t->vv - t->v * t->v, xy = n * t->tv - t->t * t->v;
+	double x = n * t->tt - t->t * t->t, y = n * t->vv - t->v * t->v,
+	       xy = n * t->tv - t->t * t->v;
 
 	return x <= 0 || y <= 0 ? 0 : xy * xy / (x * y);
 }

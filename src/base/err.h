@@ -8,8 +8,8 @@
 #include "base/util.h"
 
 struct err {
-	int code;	/* -errno, 0 when nothing failed */
-	char msg[512];	/* one line: the cause */
+	int code;       /* -errno, 0 when nothing failed */
+	char msg[512];  /* one line: the cause */
 	char hint[256]; /* one line: what to do about it; may be empty */
 };
 

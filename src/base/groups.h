@@ -9,8 +9,8 @@
 
 struct groups {
 	size_t key_size, value_size;
-	char *entries;	/* n of: key, then value at an 8-byte boundary */
-	u32 *index;	/* entry + 1 by hash; a power of two of them */
+	char *entries; /* n of: key, then value at an 8-byte boundary */
+	u32 *index;    /* entry + 1 by hash; a power of two of them */
 	size_t n, cap, n_index;
 };
 

@@ -12,7 +12,8 @@ static const struct opt *opt_by_name(const struct opt_set *sets, const char *nam
 {
 	for (; sets->opts; sets++)
 		for (size_t i = 0; i < sets->n; i++)
-			if (strlen(sets->opts[i].name) == n && !strncmp(sets->opts[i].name, name, n))
+			if (strlen(sets->opts[i].name) == n &&
+				!strncmp(sets->opts[i].name, name, n))
 				return &sets->opts[i];
 	return NULL;
 }
@@ -81,7 +82,7 @@ static int opt_store(const struct opt *o, void *dst, const char *value, struct e
 		rc == -ERANGE ? "too large" : "not a valid value");
 	return err_hint(err, "%s",
 		o->type == OPT_DURATION ? "write a time as 500ms, 10s, 5m or 1h"
-		: o->type == OPT_SIZE	? "write a size as 4096, 64K, 16M or 1G"
+		: o->type == OPT_SIZE   ? "write a size as 4096, 64K, 16M or 1G"
 					: "write a whole number");
 }
 
@@ -145,7 +146,8 @@ static int opt_short(struct opt_args *a, const char *arg)
 int opt_parse(const struct opt_set *sets, void *dst, int argc, char **argv, int *ret_operands,
 	int *ret_rest, struct err *err)
 {
-	struct opt_args a = {.sets = sets, .dst = dst, .argc = argc, .i = 1, .argv = argv, .err = err};
+	struct opt_args a = {
+		.sets = sets, .dst = dst, .argc = argc, .i = 1, .argv = argv, .err = err};
 	int operands = 0, rc = 0;
 
 	for (; a.i < argc && !rc; a.i++) {

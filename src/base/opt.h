@@ -17,12 +17,12 @@ enum opt_type {
 };
 
 struct opt {
-	const char *name; /* without the dashes */
-	char letter;	  /* 0: none */
-	u8 type;	  /* enum opt_type */
-	size_t offset;	  /* in the struct given to opt_parse */
-	const char *arg;  /* what the help calls its value; NULL for a flag */
-	const char *help; /* one line or more, wrapped by the help */
+	const char *name;   /* without the dashes */
+	char letter;        /* 0: none */
+	u8 type;            /* enum opt_type */
+	size_t offset;      /* in the struct given to opt_parse */
+	const char *arg;    /* what the help calls its value; NULL for a flag */
+	const char *help;   /* one line or more, wrapped by the help */
 	const char *values; /* the words it takes, separated by spaces, or NULL; for completion */
 };
 

@@ -95,7 +95,13 @@ static int parse_scaled(const char *text, const struct scale *scales, size_t n, 
 int parse_duration(const char *text, u64 *ret_ns)
 {
 	static const struct scale scales[] = {
-		{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}, {"h", 3600e9},
+		{"", 1e9},
+		{"s", 1e9},
+		{"ms", 1e6},
+		{"us", 1e3},
+		{"ns", 1},
+		{"m", 60e9},
+		{"h", 3600e9},
 	};
 
 	return parse_scaled(text, scales, ARRAY_SIZE(scales), ret_ns);
@@ -104,9 +110,21 @@ int parse_duration(const char *text, u64 *ret_ns)
 int parse_size(const char *text, u64 *ret_bytes)
 {
 	static const struct scale scales[] = {
-		{"", 1},	  {"B", 1},	   {"K", 0x1p10}, {"KB", 0x1p10}, {"KiB", 0x1p10},
-		{"k", 0x1p10},	  {"M", 0x1p20},   {"MB", 0x1p20}, {"MiB", 0x1p20}, {"m", 0x1p20},
-		{"G", 0x1p30},	  {"GB", 0x1p30},  {"GiB", 0x1p30}, {"g", 0x1p30},  {"T", 0x1p40},
+		{"", 1},
+		{"B", 1},
+		{"K", 0x1p10},
+		{"KB", 0x1p10},
+		{"KiB", 0x1p10},
+		{"k", 0x1p10},
+		{"M", 0x1p20},
+		{"MB", 0x1p20},
+		{"MiB", 0x1p20},
+		{"m", 0x1p20},
+		{"G", 0x1p30},
+		{"GB", 0x1p30},
+		{"GiB", 0x1p30},
+		{"g", 0x1p30},
+		{"T", 0x1p40},
 		{"TiB", 0x1p40},
 	};
 

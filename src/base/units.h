@@ -8,8 +8,8 @@
 
 /* Each writes at most UNIT_BUF bytes with its NUL and returns buf. Three significant digits. */
 char *fmt_bytes(char buf[UNIT_BUF], u64 bytes); /* 0 B, 512 B, 4.00 KiB, 1.50 GiB */
-char *fmt_ns(char buf[UNIT_BUF], u64 ns);	/* 0 ns, 850 ns, 1.25 us, 3.00 ms, 12.5 s */
-char *fmt_count(char buf[UNIT_BUF], u64 n);	/* 0, 999, 12.3 k, 1.50 M (exact below 10,000) */
+char *fmt_ns(char buf[UNIT_BUF], u64 ns);       /* 0 ns, 850 ns, 1.25 us, 3.00 ms, 12.5 s */
+char *fmt_count(char buf[UNIT_BUF], u64 n);     /* 0, 999, 12.3 k, 1.50 M (exact below 10,000) */
 
 /* "250ms", "10s", "1.5m", "2h", "30" (seconds) to nanoseconds. -EINVAL, -ERANGE. */
 int parse_duration(const char *text, u64 *ret_ns);

@@ -32,21 +32,21 @@ static inline int vec_grow(void **v, size_t *cap, size_t n, size_t size)
 	return 0;
 }
 
-#define vec_push(vec, item)                                                                        \
-	({                                                                                         \
-		__auto_type vec_ = (vec);                                                          \
-		int rc_ = vec_grow((void **)&vec_->v, &vec_->cap, vec_->n, sizeof(vec_->v[0]));    \
-		if (!rc_)                                                                          \
-			vec_->v[vec_->n++] = (item);                                               \
-		rc_;                                                                               \
+#define vec_push(vec, item)                                                                     \
+	({                                                                                      \
+		__auto_type vec_ = (vec);                                                       \
+		int rc_ = vec_grow((void **)&vec_->v, &vec_->cap, vec_->n, sizeof(vec_->v[0])); \
+		if (!rc_)                                                                       \
+			vec_->v[vec_->n++] = (item);                                            \
+		rc_;                                                                            \
 	})
 
-#define vec_free(vec)                         \
-	({                                    \
-		__auto_type vec_ = (vec);     \
-		free(vec_->v);                \
-		vec_->v = NULL;               \
-		vec_->n = vec_->cap = 0;      \
+#define vec_free(vec)                     \
+	({                                \
+		__auto_type vec_ = (vec); \
+		free(vec_->v);            \
+		vec_->v = NULL;           \
+		vec_->n = vec_->cap = 0;  \
 	})
 
 #define vec_each(p, vec) \

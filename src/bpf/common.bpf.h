@@ -44,11 +44,11 @@ static __always_inline struct probe_counts *counts(void)
 	return bpf_map_lookup_elem(&probe_counts, &zero);
 }
 
-#define count_add(member_)                         \
-	({                                         \
+#define count_add(member_)                          \
+	({                                          \
 		struct probe_counts *c_ = counts(); \
-		if (c_)                            \
-			c_->member_++;             \
+		if (c_)                             \
+			c_->member_++;              \
 	})
 
 /*
@@ -243,12 +243,12 @@ static __always_inline u32 log2_slot(u64 v, u32 max)
 }
 
 /* A table of aggregates: one agg_value a key and CPU. */
-#define AGG_TABLE(name_, key_)                                \
-	struct {                                              \
-		__uint(type, BPF_MAP_TYPE_PERCPU_HASH);       \
-		__uint(max_entries, 1);                       \
-		__type(key, key_);                            \
-		__type(value, struct agg_value);              \
+#define AGG_TABLE(name_, key_)                          \
+	struct {                                        \
+		__uint(type, BPF_MAP_TYPE_PERCPU_HASH); \
+		__uint(max_entries, 1);                 \
+		__type(key, key_);                      \
+		__type(value, struct agg_value);        \
 	} name_ SEC(".maps")
 
 static const struct agg_value agg_zero = {};

@@ -20,8 +20,8 @@ struct scope_config {
 	u8 cgroup_of; /* enum scope_cgroup: hierarchy whose cgroup ids records carry */
 	u8 user_stacks;
 	u8 kernel_stacks;
-	u8 each; /* send an event a record, not only aggregates */
-	u32 stack_every; /* take a stack at every Nth event of a CPU; 0 or 1: all */
+	u8 each;          /* send an event a record, not only aggregates */
+	u32 stack_every;  /* take a stack at every Nth event of a CPU; 0 or 1: all */
 	u32 cgroup_level; /* of cgroup_id below its hierarchy's root */
 	u64 cgroup_id;
 	char comm[COMM_LEN];
@@ -39,7 +39,7 @@ struct agg_value {
 	u64 timed; /* events whose duration is known; hist, total_ns and max_ns are of these */
 	u64 total_ns;
 	u64 max_ns;
-	u64 sum[3]; /* as the probe says */
+	u64 sum[3];          /* as the probe says */
 	u32 hist[AGG_SLOTS]; /* of durations: slot 0: 0 ns, slot i: 2^(i-1) <= ns < 2^i */
 	u64 cgroup;
 	char comm[COMM_LEN];
@@ -48,13 +48,13 @@ struct agg_value {
 
 /* Per CPU, summed by the loader. */
 struct probe_counts {
-	u64 seen;	/* events within the scope */
-	u64 lost_ring;	/* the ring was full */
-	u64 lost_map;	/* the table of aggregates was full */
+	u64 seen;       /* events within the scope */
+	u64 lost_ring;  /* the ring was full */
+	u64 lost_map;   /* the table of aggregates was full */
 	u64 lost_stack; /* the event is counted, its stack is not known */
 	u64 lost_scope; /* a child that could not be added to scope_tasks */
-	u64 lost_busy;	/* a program was already running on that CPU (filled in by the loader) */
-	u64 unpaired;	/* the end of something whose start was not seen, or the reverse */
+	u64 lost_busy;  /* a program was already running on that CPU (filled in by the loader) */
+	u64 unpaired;   /* the end of something whose start was not seen, or the reverse */
 };
 
 #endif

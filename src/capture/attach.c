@@ -17,7 +17,7 @@ struct attached {
 	VEC(struct bpf_link *) links;
 	const struct attach_hook *hooks;
 	size_t n_hooks;
-	int used[ATTACH_HOOKS_MAX]; /* method in use, -1: none */
+	int used[ATTACH_HOOKS_MAX];        /* method in use, -1: none */
 	char reason[ATTACH_HOOKS_MAX][96]; /* why the methods before it do not work */
 };
 
@@ -69,8 +69,8 @@ static int method_enable(struct bpf_object *obj, const struct attach_method *m)
 }
 
 /* Opens the object and loads the programs of the methods in use, or of one hook only. */
-static int plan_load(struct attached *a, struct capture *c, const struct attach_spec *spec,
-	int only_hook)
+static int plan_load(
+	struct attached *a, struct capture *c, const struct attach_spec *spec, int only_hook)
 {
 	struct bpf_object *obj;
 	int rc = object_open(spec->elf, spec->elf_size, &obj);
@@ -114,8 +114,8 @@ static int link_keep(struct attached *a, struct bpf_link *link)
 	return rc;
 }
 
-static int perf_attach_cpu(struct attached *a, struct bpf_program *prog, const struct attach_perf *p,
-	int cpu)
+static int perf_attach_cpu(
+	struct attached *a, struct bpf_program *prog, const struct attach_perf *p, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = p->type,
@@ -136,7 +136,8 @@ static int perf_attach_cpu(struct attached *a, struct bpf_program *prog, const s
 
 static int perf_attach(struct attached *a, const struct attach_perf *p)
 {
-	struct bpf_program *prog = p->prog ? bpf_object__find_program_by_name(a->obj, p->prog) : NULL;
+	struct bpf_program *prog =
+		p->prog ? bpf_object__find_program_by_name(a->obj, p->prog) : NULL;
 	int rc = 0;
 
 	if (!prog)
@@ -235,8 +236,8 @@ static int plan_tell(struct attached *a, struct capture *c, struct err *err)
 
 		if (!m && !a->reason[i][0])
 			continue; /* not asked for */
-		snprintf(missing, sizeof(missing), "%.60s%s%.32s", a->reason[i], h->needs ? "; " : "",
-			h->needs ? h->needs : "");
+		snprintf(missing, sizeof(missing), "%.60s%s%.32s", a->reason[i],
+			h->needs ? "; " : "", h->needs ? h->needs : "");
 		capture_method(c, h->data, m ? m->method : NULL, m ? NULL : missing);
 		if (!m && h->required)
 			return err_set(err, -EOPNOTSUPP, "%s: not available here (%s)", h->data,
@@ -245,8 +246,8 @@ static int plan_tell(struct attached *a, struct capture *c, struct err *err)
 	return 0;
 }
 
-static int plan_begin(struct capture *c, const struct attach_spec *spec, struct attached **ret,
-	struct err *err)
+static int plan_begin(
+	struct capture *c, const struct attach_spec *spec, struct attached **ret, struct err *err)
 {
 	_cleanup_free_ struct attached *a = calloc(1, sizeof(*a));
 	int rc;
@@ -265,7 +266,8 @@ static int plan_begin(struct capture *c, const struct attach_spec *spec, struct 
 		rc = err_hint(err, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
 	} else if (rc == -EOPNOTSUPP) {
 		err_set(err, rc, "children cannot be followed here");
-		rc = err_hint(err, "that needs the kernel's BTF (/sys/kernel/btf/vmlinux) or tracefs");
+		rc = err_hint(
+			err, "that needs the kernel's BTF (/sys/kernel/btf/vmlinux) or tracefs");
 	} else if (rc) {
 		rc = err_errno(err, rc, "BPF programs do not load (%s)", object_log());
 	}
@@ -277,8 +279,8 @@ static int plan_begin(struct capture *c, const struct attach_spec *spec, struct 
 	return 0;
 }
 
-int attach_open(struct capture *c, const struct attach_spec *spec, struct attached **ret,
-	struct err *err)
+int attach_open(
+	struct capture *c, const struct attach_spec *spec, struct attached **ret, struct err *err)
 {
 	struct attached *a;
 	int rc = plan_begin(c, spec, &a, err);
@@ -311,7 +313,7 @@ int attach_survey(struct capture *c, const struct attach_spec *spec, struct err 
 
 void attach_stop(struct attached *a)
 {
-	vec_each(link, &a->links)
+	vec_each (link, &a->links)
 		bpf_link__destroy(*link);
 	vec_free(&a->links);
 }

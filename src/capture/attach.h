@@ -20,16 +20,16 @@ struct attach_perf {
 };
 
 struct attach_method {
-	const char *method;		  /* as `doctor` and JSON say it */
-	const char *progs[ATTACH_PROGS];  /* attached as their section says; all of them or none */
+	const char *method;              /* as `doctor` and JSON say it */
+	const char *progs[ATTACH_PROGS]; /* attached as their section says; all of them or none */
 	struct attach_perf perf[2];
 	u32 only; /* used only with one of these options of the probe; 0: always */
 };
 
 struct attach_hook {
-	const char *data; /* what it tells: "minor and major faults" */
-	bool required;	  /* the probe is useless without */
-	u32 only;	  /* as in attach_method */
+	const char *data;  /* what it tells: "minor and major faults" */
+	bool required;     /* the probe is useless without */
+	u32 only;          /* as in attach_method */
 	const char *needs; /* what would provide it where no method works */
 	struct attach_method methods[ATTACH_METHODS];
 };
@@ -53,8 +53,8 @@ struct attached;
 
 /* Loads and attaches. Sends a REC_METHOD for each hook. -EPERM: privileges are missing;
  * -EOPNOTSUPP: a required hook has no working method here (err says why). */
-int attach_open(struct capture *c, const struct attach_spec *spec, struct attached **ret,
-	struct err *err);
+int attach_open(
+	struct capture *c, const struct attach_spec *spec, struct attached **ret, struct err *err);
 /* Detaches the programs, so that counts no longer change; maps stay readable. */
 void attach_stop(struct attached *a);
 void attach_close(struct attached *a);

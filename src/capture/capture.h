@@ -15,10 +15,10 @@
 /* Whom to look at: all of the conditions that are set. */
 struct scope {
 	VEC(u32) tasks; /* process or thread ids; empty: all */
-	bool by_task;	/* only tasks, even while that list is still empty (-- CMD) */
-	bool follow;	/* and the children they have from now on */
+	bool by_task;   /* only tasks, even while that list is still empty (-- CMD) */
+	bool follow;    /* and the children they have from now on */
 	char comm[COMM_LEN];
-	u64 cgroup_id; /* 0: all */
+	u64 cgroup_id;    /* 0: all */
 	u32 cgroup_level; /* below the root of its hierarchy */
 };
 
@@ -27,10 +27,10 @@ struct capture_options {
 	u8 cgroup_version; /* enum scope_cgroup: hierarchy of cgroup ids in records */
 	bool user_stacks, kernel_stacks;
 	bool each;
-	bool gentle; /* leave out what would disturb a busy machine (check) */
+	bool gentle;     /* leave out what would disturb a busy machine (check) */
 	u32 stack_every; /* see scope_config */
 	u64 ring_bytes;
-	u64 min_ns;	/* --min: only events that took at least this long */
+	u64 min_ns;     /* --min: only events that took at least this long */
 	const char *by; /* --by: comma-separated keys to count by; NULL: the probe's own */
 };
 
@@ -41,7 +41,7 @@ struct capture {
 	struct sink *sink;
 	struct names *names;
 	struct mapping_cache mappings;
-	bool ending;	   /* counting is over: the drain that follows is the last */
+	bool ending;       /* counting is over: the drain that follows is the last */
 	const char *probe; /* the probe being opened or drained, for its records */
 };
 
@@ -58,10 +58,10 @@ int capture_enum(struct capture *c, const char *set, u64 value, const char *name
 bool capture_by(const struct capture *c, const char *key);
 
 /* Starts a record of a type whose first member is struct rec, zeroed. */
-#define REC_INIT(type_, kind_, time_ns_)                                               \
-	(type_)                                                                        \
-	{                                                                              \
-		.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = (time_ns_)},  \
+#define REC_INIT(type_, kind_, time_ns_)                                              \
+	(type_)                                                                       \
+	{                                                                             \
+		.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = (time_ns_)}, \
 	}
 
 #endif

@@ -17,10 +17,10 @@
 struct process {
 	UT_hash_handle hh;
 	u32 tgid;
-	bool complete;	/* its map holds all there is: nothing is to be read from /proc */
-	bool read;	/* /proc was read, or is gone */
-	u8 ended;	/* calls of follow_take since its exit, plus one */
-	char comm[16];	/* that it took last; "" unless seen */
+	bool complete; /* its map holds all there is: nothing is to be read from /proc */
+	bool read;     /* /proc was read, or is gone */
+	u8 ended;      /* calls of follow_take since its exit, plus one */
+	char comm[16]; /* that it took last; "" unless seen */
 	struct process_map map;
 };
 
@@ -142,8 +142,8 @@ static void take_mmap(struct follow *f, const struct mmap2_event *e)
 
 	if (!p)
 		return;
-	process_map_add(&p->map, e->start, e->start + e->len, e->pgoff, makedev(e->maj, e->min), e->ino,
-		strcmp(path, "//anon") ? path : "");
+	process_map_add(&p->map, e->start, e->start + e->len, e->pgoff, makedev(e->maj, e->min),
+		e->ino, strcmp(path, "//anon") ? path : "");
 }
 
 struct comm_event {
@@ -258,14 +258,14 @@ int follow_take(struct follow *f)
 	struct process *p, *tmp;
 	int rc = 0;
 
-	HASH_ITER(hh, f->processes, p, tmp)
+	HASH_ITER (hh, f->processes, p, tmp)
 		if (p->ended && ++p->ended > 2)
 			process_free(f, p);
-	vec_each(r, &f->rings)
+	vec_each (r, &f->rings)
 		rc = rc ? rc : ring_take(f, r);
 	if (f->pending.n)
 		qsort(f->pending.v, f->pending.n, sizeof(*f->pending.v), by_time);
-	vec_each(e, &f->pending) {
+	vec_each (e, &f->pending) {
 		take_event(f, e->event);
 		free(e->event);
 	}
@@ -315,9 +315,9 @@ void follow_close(struct follow *f)
 
 	if (!f)
 		return;
-	HASH_ITER(hh, f->processes, p, tmp)
+	HASH_ITER (hh, f->processes, p, tmp)
 		process_free(f, p);
-	vec_each(r, &f->rings) {
+	vec_each (r, &f->rings) {
 		munmap(r->page, (RING_PAGES + 1) * page);
 		close(r->fd);
 	}

@@ -1,7 +1,8 @@
 /*
- * Which code is mapped where in every process, and its name, as they change: from the kernel's MMAP2, COMM,
- * FORK and EXIT events for what happens while we look, from /proc/PID/maps for what was before.
- * So stacks of processes that live for a millisecond can still be named. Knows no symbols.
+ * Which code is mapped where in every process, and its name, as they change: from the kernel's
+ * MMAP2, COMM, FORK and EXIT events for what happens while we look, from /proc/PID/maps for what
+ * was before. So stacks of processes that live for a millisecond can still be named. Knows no
+ * symbols.
  */
 #ifndef MEMWHY_CAPTURE_FOLLOW_H
 #define MEMWHY_CAPTURE_FOLLOW_H

@@ -17,12 +17,12 @@
 struct kbtf {
 	int fd;
 	struct btf_header h;
-	char *strings;	   /* all of them */
-	VEC(u32) offsets;  /* of each type from the start of the types; [0] is void */
+	char *strings;      /* all of them */
+	VEC(u32) offsets;   /* of each type from the start of the types; [0] is void */
 	struct groups want; /* offset of a name in strings -> 1 */
 	struct groups done; /* type id -> id in out */
 	struct btf *out;
-	int ptr; /* id in out of the one pointer type */
+	int ptr;   /* id in out of the one pointer type */
 	char *buf; /* TYPE_MAX bytes a level of depth */
 };
 
@@ -212,7 +212,8 @@ static int enum_copy(struct kbtf *k, const struct btf_type *t)
 	int id = btf__add_enum(k->out, name_of(k, t->name_off), t->size), rc = 0;
 
 	for (u32 i = 0; i < btf_vlen(t) && id >= 0 && !rc && btf_is_enum(t); i++)
-		rc = btf__add_enum_value(k->out, name_of(k, btf_enum(t)[i].name_off), btf_enum(t)[i].val);
+		rc = btf__add_enum_value(
+			k->out, name_of(k, btf_enum(t)[i].name_off), btf_enum(t)[i].val);
 	return rc ? rc : id;
 }
 
@@ -243,7 +244,8 @@ static int type_make(struct kbtf *k, u32 id, int depth)
 		return array_copy(k, t, depth);
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
-		return struct_copy(k, t, !t->name_off || groups_find(&k->want, &t->name_off), depth);
+		return struct_copy(
+			k, t, !t->name_off || groups_find(&k->want, &t->name_off), depth);
 	case BTF_KIND_ENUM:
 	case BTF_KIND_ENUM64:
 		return enum_copy(k, t);

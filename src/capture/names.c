@@ -293,8 +293,8 @@ u32 names_stack(struct names *n, int stack_map, u32 tgid, u32 ustack, u32 kstack
 	if (!ustack && !kstack)
 		return 0;
 	count = stack_frames(n, stack_map, kstack, NULL, true, ids, count);
-	count = stack_frames(n, stack_map, ustack, ustack ? follow_map(n->follow, tgid) : NULL, false,
-		ids, count);
+	count = stack_frames(n, stack_map, ustack, ustack ? follow_map(n->follow, tgid) : NULL,
+		false, ids, count);
 	return count ? stack_send(n, ids, count) : 0;
 }
 
@@ -341,7 +341,8 @@ int names_symbolize(struct names *n)
 	int rc = 0;
 
 	for (; n->resolved < n->frames.n && !rc; n->resolved++) {
-		struct frame_key key = *(const struct frame_key *)groups_key(&n->frames, n->resolved);
+		struct frame_key key =
+			*(const struct frame_key *)groups_key(&n->frames, n->resolved);
 		u32 id = *(const u32 *)groups_value(&n->frames, n->resolved);
 		struct sym_frames f;
 
@@ -355,11 +356,14 @@ void names_tell(struct names *n, struct capture *c)
 {
 	c->probe = "names";
 	if (follow_lost(n->follow))
-		capture_note(c, NOTE_WARNING, "%llu changes of address spaces were missed: some frames may "
-					      "have no or a wrong name", follow_lost(n->follow));
+		capture_note(c, NOTE_WARNING,
+			"%llu changes of address spaces were missed: some frames may "
+			"have no or a wrong name",
+			follow_lost(n->follow));
 	if (symbolizer_exhausted(n->symbolizer))
-		capture_note(c, NOTE_INFO, "some names were left out: the budget for debug information was "
-					   "used up (--no-lines needs less)");
+		capture_note(c, NOTE_INFO,
+			"some names were left out: the budget for debug information was "
+			"used up (--no-lines needs less)");
 }
 
 void names_close(struct names *n)

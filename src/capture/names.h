@@ -9,9 +9,9 @@
 #include "capture/capture.h"
 
 struct names_options {
-	u8 cgroup_version;  /* enum scope_cgroup */
-	bool user_stacks;   /* follow address spaces as they change (perf MMAP2 events) */
-	bool debug_info;    /* lines and inlined functions, not only function names */
+	u8 cgroup_version; /* enum scope_cgroup */
+	bool user_stacks;  /* follow address spaces as they change (perf MMAP2 events) */
+	bool debug_info;   /* lines and inlined functions, not only function names */
 };
 
 int names_open(struct sink *sink, const struct names_options *o, struct names **ret);

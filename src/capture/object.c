@@ -81,8 +81,7 @@ int object_open(const void *elf, size_t size, struct bpf_object **ret)
 		bpf_object__close(obj);
 		return rc;
 	}
-	bpf_object__for_each_program(prog, obj)
-		bpf_program__set_autoload(prog, false);
+	bpf_object__for_each_program(prog, obj) bpf_program__set_autoload(prog, false);
 	*ret = obj;
 	return 0;
 }
@@ -117,7 +116,8 @@ int attach_set_const(struct bpf_object *obj, const char *name, const void *value
 
 	if (rc)
 		return rc;
-	bpf_object__for_each_map(map, obj) {
+	bpf_object__for_each_map(map, obj)
+	{
 		const char *n = bpf_map__name(map);
 
 		if (strstr(n, ".rodata") && !strstr(n, ".rodata."))
@@ -161,8 +161,9 @@ static struct scope_config scope_to_config(const struct capture_options *opt)
 		.by_comm = opt->scope.comm[0] != '\0',
 		.by_cgroup = opt->scope.cgroup_id ? opt->cgroup_version : SCOPE_CGROUP_NONE,
 		.follow = opt->scope.follow,
-		.cgroup_of = kbtf_available() || opt->cgroup_version != SCOPE_CGROUP_V1 ? opt->cgroup_version
-										 : SCOPE_CGROUP_NONE,
+		.cgroup_of = kbtf_available() || opt->cgroup_version != SCOPE_CGROUP_V1
+				     ? opt->cgroup_version
+				     : SCOPE_CGROUP_NONE,
 		.user_stacks = opt->user_stacks,
 		.kernel_stacks = opt->kernel_stacks,
 		.each = opt->each,
@@ -196,7 +197,8 @@ static int fork_prepare(struct bpf_object *obj)
 	f = rc ? NULL : tracepoint_format_field(&format, "child_pid");
 	offset = f ? f->offset : 0;
 	tracepoint_format_free(&format);
-	return offset ? attach_set_const(obj, "fork_child_offset", &offset, sizeof(offset)) : -EOPNOTSUPP;
+	return offset ? attach_set_const(obj, "fork_child_offset", &offset, sizeof(offset))
+		      : -EOPNOTSUPP;
 }
 
 int object_prepare(struct bpf_object *obj, const struct capture_options *opt)
@@ -276,17 +278,18 @@ int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_byt
 	struct bpf_map *map;
 	u64 ns = 0, runs = 0, bytes = 0;
 
-	bpf_object__for_each_program(prog, attach_object(a)) {
+	bpf_object__for_each_program(prog, attach_object(a))
+	{
 		struct bpf_prog_info info = {};
 		u32 len = sizeof(info);
 
-		if (bpf_program__fd(prog) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		if (bpf_program__fd(prog) < 0 ||
+			bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
 			continue;
 		ns += info.run_time_ns;
 		runs += info.run_cnt;
 	}
-	bpf_object__for_each_map(map, attach_object(a))
-		bytes += map_bytes(bpf_map__fd(map));
+	bpf_object__for_each_map(map, attach_object(a)) bytes += map_bytes(bpf_map__fd(map));
 	*ret_ns = ns;
 	*ret_runs = runs;
 	*ret_map_bytes = bytes;

@@ -167,7 +167,7 @@ void table_close(struct table *t)
 
 	if (!t)
 		return;
-	HASH_ITER(hh, t->known, k, tmp) {
+	HASH_ITER (hh, t->known, k, tmp) {
 		HASH_DEL(t->known, k);
 		free(k);
 	}

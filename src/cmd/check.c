@@ -12,7 +12,7 @@
 /* Is there a probe that was to look and could not? */
 static bool probes_missing(const struct report *r)
 {
-	vec_each(n, &r->stream->notes)
+	vec_each (n, &r->stream->notes)
 		if (n->level == NOTE_NOT_CHECKED)
 			return true;
 	return false;
@@ -23,21 +23,23 @@ static void conclude(struct report *r)
 	size_t counts[LEVEL_CRITICAL + 1] = {};
 	double seconds = (double)stream_interval_ns(r->stream) / 1e9;
 
-	vec_each(f, &r->findings)
+	vec_each (f, &r->findings)
 		counts[f->level]++;
 	if (counts[LEVEL_CRITICAL] + counts[LEVEL_WARNING])
-		r->verdict = report_text(r, "Memory is in trouble here. Findings: %zu critical, %zu warning, "
-					    "%zu risk, %zu note.", counts[LEVEL_CRITICAL],
-			counts[LEVEL_WARNING], counts[LEVEL_RISK], counts[LEVEL_NOTE]);
+		r->verdict = report_text(r,
+			"Memory is in trouble here. Findings: %zu critical, %zu warning, "
+			"%zu risk, %zu note.",
+			counts[LEVEL_CRITICAL], counts[LEVEL_WARNING], counts[LEVEL_RISK],
+			counts[LEVEL_NOTE]);
 	else if (r->findings.n)
-		r->verdict = report_text(r, "Nothing is wrong now; %zu things to keep an eye on.",
-			r->findings.n);
+		r->verdict = report_text(
+			r, "Nothing is wrong now; %zu things to keep an eye on.", r->findings.n);
 	else if (probes_missing(r))
-		r->verdict = report_text(r, "No trouble was seen in %.0f s, but much could not be looked at.",
-			seconds);
+		r->verdict = report_text(r,
+			"No trouble was seen in %.0f s, but much could not be looked at.", seconds);
 	else
-		r->verdict = report_text(r, "Nothing is wrong with memory here, as far as %.0f s tell.",
-			seconds);
+		r->verdict = report_text(
+			r, "Nothing is wrong with memory here, as far as %.0f s tell.", seconds);
 	if (!r->findings.n)
 		report_next(r, "Look longer: `memwhy check --for 5m`");
 }
@@ -89,11 +91,16 @@ static int check(const struct command *cmd, struct options *o)
 }
 
 static const char *const examples[] = {
-	"memwhy check", "look for ten seconds, then say what is wrong",
-	"memwhy check --for 5m", "the same over five minutes",
-	"memwhy check -- make -j8", "while a command runs",
-	"memwhy check -g /system.slice/db.service", "one service",
-	"memwhy check --fail-on warning -q", "for scripts: exit 1 if there is a warning",
+	"memwhy check",
+	"look for ten seconds, then say what is wrong",
+	"memwhy check --for 5m",
+	"the same over five minutes",
+	"memwhy check -- make -j8",
+	"while a command runs",
+	"memwhy check -g /system.slice/db.service",
+	"one service",
+	"memwhy check --fail-on warning -q",
+	"for scripts: exit 1 if there is a warning",
 	NULL,
 };
 
@@ -103,7 +110,8 @@ static const struct column finding_columns[] = {
 	{"rule", "RULE", CELL_TEXT, UNIT_NONE, 0, "name of the rule that found it"},
 	{"title", "TITLE", CELL_TEXT, UNIT_NONE, 0, "the finding in one line"},
 	{"confidence", "CONFIDENCE", CELL_TEXT, UNIT_NONE, 0, "how sure that is, and why"},
-	{"cost_ns", "COST", CELL_U64, UNIT_NS, 0, "time lost to it in the interval; null: not known"},
+	{"cost_ns", "COST", CELL_U64, UNIT_NS, 0,
+		"time lost to it in the interval; null: not known"},
 	{"evidence", "EVIDENCE", CELL_TEXT, UNIT_NONE, 0, "what was seen, a line each"},
 	{"why", "WHY", CELL_TEXT, UNIT_NONE, 0, "what that means"},
 	{"try", "TRY", CELL_TEXT, UNIT_NONE, 0, "what to change; commands stand between backticks"},
@@ -122,14 +130,17 @@ const struct command command_check = {
 	.summary = "What is wrong with memory here, and what to do about it?",
 	.groups = GROUP_CHECK | GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT,
 	.takes_command = true,
-	.details =
-		"Runs every cheap probe and sampler for --for (10 s unless said otherwise) or while a command "
-		"runs, and prints what it found: worst first, each finding with its evidence, why it "
-		"is so, what to try, how to undo that, and how to see whether it helped. memwhy itself "
-		"changes nothing.\n\n"
-		"A finding needs evidence: where that is thin it is told so, and no verdict is given. "
-		"NOT CHECKED lists what could not be looked at, and why.\n\n"
-		"Page faults are all counted; one in 61 is looked at with its code path.",
+	.details = "Runs every cheap probe and sampler for --for (10 s unless said otherwise) or "
+		   "while a command "
+		   "runs, and prints what it found: worst first, each finding with its evidence, "
+		   "why it "
+		   "is so, what to try, how to undo that, and how to see whether it helped. memwhy "
+		   "itself "
+		   "changes nothing.\n\n"
+		   "A finding needs evidence: where that is thin it is told so, and no verdict is "
+		   "given. "
+		   "NOT CHECKED lists what could not be looked at, and why.\n\n"
+		   "Page faults are all counted; one in 61 is looked at with its code path.",
 	.examples = examples,
 	.run = check,
 };

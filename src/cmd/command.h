@@ -11,10 +11,10 @@
 
 enum exit_status {
 	STATUS_DONE = 0,
-	STATUS_FOUND = 1,	/* a finding at or above --fail-on */
+	STATUS_FOUND = 1, /* a finding at or above --fail-on */
 	STATUS_USAGE = 2,
 	STATUS_NOT_SUPPORTED = 3, /* not permitted, or not supported here */
-	STATUS_DAMAGED = 4,	/* the data is incomplete */
+	STATUS_DAMAGED = 4,       /* the data is incomplete */
 	STATUS_INTERNAL = 5,
 	STATUS_INTERRUPTED = 130,
 };
@@ -33,13 +33,14 @@ enum option_groups {
 struct command {
 	const char *name;
 	const char *summary;
-	const char *operands;	/* "FILE", NULL: none */
-	u32 n_operands;		/* at most */
-	u32 groups;		/* enum option_groups */
-	bool takes_command;	/* -- CMD */
-	const char *details;	/* paragraphs for the man page */
+	const char *operands;        /* "FILE", NULL: none */
+	u32 n_operands;              /* at most */
+	u32 groups;                  /* enum option_groups */
+	bool takes_command;          /* -- CMD */
+	const char *details;         /* paragraphs for the man page */
 	const char *const *examples; /* pairs: command line, what it does; NULL-terminated */
-	const struct view_table *const *tables; /* of what it prints; NULL: those of the probe's view */
+	const struct view_table *const
+		*tables; /* of what it prints; NULL: those of the probe's view */
 	int (*run)(const struct command *cmd, struct options *o);
 };
 

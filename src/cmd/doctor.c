@@ -66,12 +66,13 @@ static void doctor_row(struct table *t, const struct stream_method *m)
 
 static void doctor_fill(struct report *r)
 {
-	struct table *t = report_table(r, "methods", "What memwhy can see on this host", columns, C_N);
+	struct table *t =
+		report_table(r, "methods", "What memwhy can see on this host", columns, C_N);
 	u64 missing = 0;
 
 	if (!t)
 		return;
-	vec_each(m, &r->stream->methods) {
+	vec_each (m, &r->stream->methods) {
 		doctor_row(t, m);
 		missing += !m->method[0];
 	}
@@ -126,9 +127,12 @@ static int doctor(const struct command *cmd, struct options *o)
 }
 
 static const char *const examples[] = {
-	"memwhy doctor", "what can be seen here, and what is missing",
-	"sudo memwhy doctor", "what root would add",
-	"memwhy doctor -o json", "the same for a program",
+	"memwhy doctor",
+	"what can be seen here, and what is missing",
+	"sudo memwhy doctor",
+	"what root would add",
+	"memwhy doctor -o json",
+	"the same for a program",
 	NULL,
 };
 
@@ -142,9 +146,9 @@ const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "What can memwhy see on this host?",
 	.groups = GROUP_OUTPUT,
-	.details =
-		"Tries every method of every probe on this kernel and says which one is in use, or why "
-		"none works and what would provide it. Nothing stays attached.",
+	.details = "Tries every method of every probe on this kernel and says which one is in use, "
+		   "or why "
+		   "none works and what would provide it. Nothing stays attached.",
 	.examples = examples,
 	.run = doctor,
 };

@@ -109,7 +109,8 @@ void help_overview(struct str *out)
 
 	str_add(out, "Examples:\n");
 	str_addf(out, "  %-44s %s\n", "memwhy check", "what is wrong with this machine's memory?");
-	str_addf(out, "  %-44s %s\n", "memwhy check -- ./job", "what is wrong while this command runs?");
+	str_addf(out, "  %-44s %s\n", "memwhy check -- ./job",
+		"what is wrong while this command runs?");
 	str_addf(out, "  %-44s %s\n", "memwhy doctor", "what can memwhy see on this host?");
 	str_addf(out, "  %-44s %s\n\n", "memwhy faults --stacks -p 1234",
 		"which code paths of a process fault?");
@@ -163,10 +164,14 @@ static int help(const struct command *self, struct options *o)
 }
 
 static const char *const examples[] = {
-	"memwhy help", "the commands",
-	"memwhy help faults", "the options of one",
-	"memwhy help man faults | man -l -", "its man page",
-	"memwhy help completion", "completion for bash",
+	"memwhy help",
+	"the commands",
+	"memwhy help faults",
+	"the options of one",
+	"memwhy help man faults | man -l -",
+	"its man page",
+	"memwhy help completion",
+	"completion for bash",
 	NULL,
 };
 

@@ -14,9 +14,9 @@ static int check_operands(const struct command *cmd, const struct options *o, st
 			o->operands[cmd->n_operands]);
 		if (!cmd->takes_command)
 			return err_hint(err, "memwhy %s --help tells what is", cmd->name);
-		return err_hint(err, "a command to run goes after --: memwhy %s%s%.80s -- %.80s", cmd->name,
-			cmd->n_operands ? " " : "", cmd->n_operands ? o->operands[0] : "",
-			o->operands[cmd->n_operands]);
+		return err_hint(err, "a command to run goes after --: memwhy %s%s%.80s -- %.80s",
+			cmd->name, cmd->n_operands ? " " : "",
+			cmd->n_operands ? o->operands[0] : "", o->operands[cmd->n_operands]);
 	}
 	if (o->argv && !cmd->takes_command)
 		return err_set(err, -EINVAL, "%s runs no command", cmd->name);
@@ -53,7 +53,8 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 {
 	struct options o = options_default;
 	struct err err = {};
-	int rest, rc = opt_parse(options_of(cmd->groups), &o, argc, argv, &o.n_operands, &rest, &err);
+	int rest,
+		rc = opt_parse(options_of(cmd->groups), &o, argc, argv, &o.n_operands, &rest, &err);
 
 	o.operands = argv + 1;
 	o.argv = !rc && rest < argc ? argv + rest : NULL;

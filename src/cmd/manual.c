@@ -113,7 +113,8 @@ static void man_fields(struct str *out, const struct view_table *const *tables)
 
 static void man_head(struct str *out, const char *name, const char *summary)
 {
-	str_addf(out, ".TH MEMWHY%s%s 8 \"\" \"memwhy " MEMWHY_VERSION "\"\n", *name ? "\\-" : "", name);
+	str_addf(out, ".TH MEMWHY%s%s 8 \"\" \"memwhy " MEMWHY_VERSION "\"\n", *name ? "\\-" : "",
+		name);
 	str_addf(out, ".SH NAME\nmemwhy%s%s \\- ", *name ? "\\-" : "", name);
 	man_text(out, summary);
 	str_add(out, "\n");
@@ -121,9 +122,10 @@ static void man_head(struct str *out, const char *name, const char *summary)
 
 static void man_tail(struct str *out)
 {
-	str_add(out, ".SH EXIT STATUS\n0 done; 1 a finding at or above \\-\\-fail\\-on; 2 usage; 3 not "
-		     "permitted or not supported here; 4 the data is incomplete or damaged; 5 internal "
-		     "error; 130 interrupted, after flushing.\n");
+	str_add(out,
+		".SH EXIT STATUS\n0 done; 1 a finding at or above \\-\\-fail\\-on; 2 usage; 3 not "
+		"permitted or not supported here; 4 the data is incomplete or damaged; 5 internal "
+		"error; 130 interrupted, after flushing.\n");
 }
 
 void help_man(const struct command *cmd, struct str *out)
@@ -151,11 +153,14 @@ void help_man_main(struct str *out)
 	const struct command *all = commands(&n);
 
 	man_head(out, "", "answers: why is memory doing this?");
-	str_add(out, ".SH SYNOPSIS\n\\fBmemwhy\\fR \\fICOMMAND\\fR [options] [\\-\\- CMD ARGS...]\n");
+	str_add(out,
+		".SH SYNOPSIS\n\\fBmemwhy\\fR \\fICOMMAND\\fR [options] [\\-\\- CMD ARGS...]\n");
 	str_add(out, ".SH DESCRIPTION\n");
 	man_paragraphs(out,
-		"Pick a question; each is one command. Start with 'memwhy check': it looks at everything "
-		"that is cheap to look at and says what is wrong, why, what to change, how to undo it "
+		"Pick a question; each is one command. Start with 'memwhy check': it looks at "
+		"everything "
+		"that is cheap to look at and says what is wrong, why, what to change, how to undo "
+		"it "
 		"and how to see whether it helped. memwhy changes nothing by itself.\n\n"
 		"'memwhy doctor' tells what can be seen on this host and what is missing.");
 	str_add(out, ".SH COMMANDS\n");
@@ -189,7 +194,8 @@ static void completion_values(struct str *out)
 				str_addf(out, "\t-%c|", o->letter);
 			else
 				str_add(out, "\t");
-			str_addf(out, "--%s) COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); return ;;\n",
+			str_addf(out,
+				"--%s) COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); return ;;\n",
 				o->name, o->values);
 		}
 }
@@ -199,10 +205,11 @@ void help_completion(struct str *out)
 	size_t n;
 	const struct command *all = commands(&n);
 
-	str_add(out, "# bash completion for memwhy; made by 'memwhy help completion'\n"
-		     "_memwhy()\n{\n"
-		     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
-		     "\tlocal i commands=\"");
+	str_add(out,
+		"# bash completion for memwhy; made by 'memwhy help completion'\n"
+		"_memwhy()\n{\n"
+		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
+		"\tlocal i commands=\"");
 	for (size_t i = 0; i < n; i++)
 		str_addf(out, "%s ", all[i].name);
 	str_add(out, "\"\n\tCOMPREPLY=()\n"

@@ -5,10 +5,14 @@
 
 #include "cmd/command.h"
 
-#define O(name_, letter_, type_, member_, arg_, help_) \
-	{name_, letter_, type_, offsetof(struct options, member_), arg_, help_, NULL}
-#define OV(name_, letter_, type_, member_, arg_, help_, values_) \
-	{name_, letter_, type_, offsetof(struct options, member_), arg_, help_, values_}
+#define O(name_, letter_, type_, member_, arg_, help_)                                      \
+	{                                                                                   \
+		name_, letter_, type_, offsetof(struct options, member_), arg_, help_, NULL \
+	}
+#define OV(name_, letter_, type_, member_, arg_, help_, values_)                               \
+	{                                                                                      \
+		name_, letter_, type_, offsetof(struct options, member_), arg_, help_, values_ \
+	}
 
 static const struct opt scope[] = {
 	O("pid", 'p', OPT_STRING, pids, "PID[,PID]", "only these processes or threads"),
@@ -19,11 +23,13 @@ static const struct opt scope[] = {
 
 static const struct opt run[] = {
 	O("for", 0, OPT_DURATION, for_ns, "TIME", "stop after this time (default: at Ctrl-C)"),
-	O("interval", 'i', OPT_DURATION, interval_ns, "TIME", "report each interval of this length"),
+	O("interval", 'i', OPT_DURATION, interval_ns, "TIME",
+		"report each interval of this length"),
 	OV("stacks", 0, OPT_OPTIONAL, stacks, "user|kernel|both", "by code path (default: both)",
 		"user kernel both"),
 	O("ring-size", 0, OPT_SIZE, ring_bytes, "SIZE", "buffer of single events (default: 4M)"),
-	O("no-lines", 0, OPT_FLAG, no_lines, NULL, "function names only: do not read debug information"),
+	O("no-lines", 0, OPT_FLAG, no_lines, NULL,
+		"function names only: do not read debug information"),
 };
 
 static const struct opt files[] = {
@@ -42,14 +48,16 @@ static const struct opt output[] = {
 		"text wide json jsonl csv folded"),
 	O("fields", 0, OPT_STRING, fields, "A,B", "only these columns, in this order"),
 	O("sort", 0, OPT_STRING, sort, "FIELD", "largest first by this column (-FIELD: smallest)"),
-	O("limit", 0, OPT_COUNT, limit, "N", "at most N rows of each table; 0: all (default: 20 in text)"),
+	O("limit", 0, OPT_COUNT, limit, "N",
+		"at most N rows of each table; 0: all (default: 20 in text)"),
 	O("table", 0, OPT_STRING, table, "NAME", "only this table"),
 	O("out", 0, OPT_STRING, out, "FILE", "write the report to FILE"),
 };
 
 static const struct opt check[] = {
 	OV("fail-on", 0, OPT_STRING, fail_on, "LEVEL",
-		"exit 1 if there is a finding of this level or above: note, risk, warning or critical",
+		"exit 1 if there is a finding of this level or above: note, risk, warning or "
+		"critical",
 		"note risk warning critical"),
 };
 

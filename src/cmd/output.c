@@ -81,7 +81,9 @@ int output_open(const struct options *o, struct output *ret, struct err *err)
 		.width = terminal_width(out.file),
 	};
 	out.limited = o->limit != UINT64_MAX && o->limit;
-	out.limit = o->limit != UINT64_MAX ? (u32)MIN(o->limit, (u64)UINT32_MAX) : text ? TEXT_ROWS : 0;
+	out.limit = o->limit != UINT64_MAX ? (u32)MIN(o->limit, (u64)UINT32_MAX)
+		    : text                 ? TEXT_ROWS
+					   : 0;
 	*ret = out;
 	return 0;
 }

@@ -7,7 +7,8 @@
 #include "cmd/run.h"
 #include "cmd/scope.h"
 
-static int probes_choose(const char *words, const struct probe **list, size_t *ret_n, struct err *err)
+static int probes_choose(
+	const char *words, const struct probe **list, size_t *ret_n, struct err *err)
 {
 	_cleanup_free_ char *copy = strdup(words);
 	char *save = NULL;
@@ -15,7 +16,8 @@ static int probes_choose(const char *words, const struct probe **list, size_t *r
 
 	if (!copy)
 		return -ENOMEM;
-	for (char *w = strtok_r(copy, ",", &save); w && n < probes_n; w = strtok_r(NULL, ",", &save)) {
+	for (char *w = strtok_r(copy, ",", &save); w && n < probes_n;
+		w = strtok_r(NULL, ",", &save)) {
 		list[n] = probe_find(w);
 		if (!list[n++]) {
 			err_set(err, -EINVAL, "--probes: there is no probe '%.40s'", w);
@@ -133,9 +135,12 @@ static int record(const struct command *cmd, struct options *o)
 }
 
 static const char *const examples[] = {
-	"memwhy record run.mw -- ./job", "record a command and its children",
-	"memwhy faults --input run.mw", "then ask anything of the file, on any machine",
-	"memwhy record --for 30s -p 1234 db.mw", "thirty seconds of one process",
+	"memwhy record run.mw -- ./job",
+	"record a command and its children",
+	"memwhy faults --input run.mw",
+	"then ask anything of the file, on any machine",
+	"memwhy record --for 30s -p 1234 db.mw",
+	"thirty seconds of one process",
 	NULL,
 };
 
@@ -146,11 +151,12 @@ const struct command command_record = {
 	.n_operands = 1,
 	.groups = GROUP_SCOPE | GROUP_RUN | GROUP_RECORD,
 	.takes_command = true,
-	.details =
-		"Writes one file that any command can report on with --input, without privilege and on "
-		"any machine: symbols travel in the file. A file that is cut off stays readable up to "
-		"its last whole block.\n\n"
-		"With a command, the exit status is the command's.",
+	.details = "Writes one file that any command can report on with --input, without privilege "
+		   "and on "
+		   "any machine: symbols travel in the file. A file that is cut off stays readable "
+		   "up to "
+		   "its last whole block.\n\n"
+		   "With a command, the exit status is the command's.",
 	.examples = examples,
 	.run = record,
 };

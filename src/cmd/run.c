@@ -28,24 +28,28 @@ static void report_begin(struct running *g, struct report *r)
 /* What was asked of a recording and is not in it. */
 static void input_tell(const struct running *g, struct report *r)
 {
-	static const char *const costly[] = {"thread", "mapping"}; /* collected only when asked for */
+	static const char *const costly[] = {
+		"thread", "mapping"}; /* collected only when asked for */
 	const struct rec_session *s = &r->stream->session;
 	const struct options *o = g->run->o;
 
 	if (!stream_probe_active(r->stream, g->run->cmd->name)) {
 		report_not_checked(r, "%s was not recorded: the file is of 'memwhy %.31s'",
 			g->run->cmd->name, s->command);
-		vec_each(t, &r->tables)
+		vec_each (t, &r->tables)
 			(*t)->empty = "Not recorded.";
 		return;
 	}
 	if (o->each && !(s->options & SESSION_EACH))
-		report_not_checked(r, "single events were not recorded: that takes record with --each");
+		report_not_checked(
+			r, "single events were not recorded: that takes record with --each");
 	if (o->stacks && !(s->options & SESSION_STACKS))
-		report_not_checked(r, "stacks were not recorded: that takes --stacks when recording");
+		report_not_checked(
+			r, "stacks were not recorded: that takes --stacks when recording");
 	for (size_t i = 0; o->by && i < ARRAY_SIZE(costly); i++)
 		if (strstr(o->by, costly[i]) && !strstr(s->by, costly[i]))
-			report_not_checked(r, "the %s was not recorded: that takes --by %s when recording",
+			report_not_checked(r,
+				"the %s was not recorded: that takes --by %s when recording",
 				costly[i], costly[i]);
 }
 
@@ -57,7 +61,7 @@ static void report_end(struct running *g, struct report *r)
 	report_rank(r);
 	if (g->run->conclude)
 		g->run->conclude(r);
-	vec_each(f, &r->findings)
+	vec_each (f, &r->findings)
 		g->run->worst = MAX(g->run->worst, f->level);
 }
 
@@ -157,9 +161,11 @@ static int running_rehearse(struct running *g)
 	if (!rc)
 		rc = report_check(&r, &g->err);
 	if (!rc && !strcmp(o->format, "folded") && !report_has_stacks(&r)) {
-		err_set(&g->err, -EINVAL, "-o folded shows stacks, and there are none in this report");
-		rc = err_hint(&g->err, g->run->finds ? "ask a probe: memwhy faults --stacks -o folded"
-						     : "add --stacks");
+		err_set(&g->err, -EINVAL,
+			"-o folded shows stacks, and there are none in this report");
+		rc = err_hint(&g->err, g->run->finds
+					       ? "ask a probe: memwhy faults --stacks -o folded"
+					       : "add --stacks");
 	}
 	report_destroy(&r);
 	pipeline_reset(&g->pipe);
@@ -196,9 +202,11 @@ static int running_input(struct running *g)
 	if (rc && rc != -ENODATA)
 		return rc;
 	if (rc)
-		snprintf(g->pipe.stream.damage, sizeof(g->pipe.stream.damage), "%.159s", g->err.msg);
+		snprintf(
+			g->pipe.stream.damage, sizeof(g->pipe.stream.damage), "%.159s", g->err.msg);
 	if (!rc && !g->pipe.stream.has_session)
-		rc = err_set(&g->err, -EINVAL, "%.200s: nothing was recorded in it", g->run->o->input);
+		rc = err_set(
+			&g->err, -EINVAL, "%.200s: nothing was recorded in it", g->run->o->input);
 	return rc;
 }
 
@@ -216,23 +224,27 @@ static int views_add(struct running *g)
 	for (size_t i = 0; i < g->run->n_views && !rc; i++)
 		rc = pipeline_add(&g->pipe, g->run->views[i], &vo, &g->err);
 	if (!rc && o->each && !g->run->views[0]->each)
-		return err_set(&g->err, -EINVAL, "%s has no single events (--each)", g->run->cmd->name);
+		return err_set(
+			&g->err, -EINVAL, "%s has no single events (--each)", g->run->cmd->name);
 	return rc;
 }
 
 static int options_check(const struct options *o, struct err *err)
 {
 	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->record || o->follow)) {
-		err_set(err, -EINVAL, "--input reports on a recording: it takes no scope and no command");
+		err_set(err, -EINVAL,
+			"--input reports on a recording: it takes no scope and no command");
 		return err_hint(err, "give the scope when recording");
 	}
 	if (o->each && !strcmp(o->format, "folded"))
-		return err_set(err, -EINVAL, "-o folded sums up stacks: it does not go with --each");
+		return err_set(
+			err, -EINVAL, "-o folded sums up stacks: it does not go with --each");
 	return 0;
 }
 
 /* All that can be found wrong before anything is opened, written or run. */
-static int running_prepare(struct running *g, struct capture_options *opt, struct scope_words *words)
+static int running_prepare(
+	struct running *g, struct capture_options *opt, struct scope_words *words)
 {
 	const struct options *o = g->run->o;
 	int rc = options_check(o, &g->err);

@@ -51,8 +51,8 @@ static int pids_parse(struct scope *s, const char *text, struct err *err)
 	return rc;
 }
 
-static int cgroup_parse(struct capture_options *opt, const struct cgroup_mounts *m, const char *path,
-	struct err *err)
+static int cgroup_parse(struct capture_options *opt, const struct cgroup_mounts *m,
+	const char *path, struct err *err)
 {
 	_cleanup_free_ struct cgroup *cg = calloc(1, sizeof(*cg));
 	int rc = cg ? cgroup_resolve(m, path, cg) : -ENOMEM;
@@ -60,11 +60,13 @@ static int cgroup_parse(struct capture_options *opt, const struct cgroup_mounts 
 	if (rc) {
 		err_errno(err, rc, "-g: no cgroup '%.100s'", path);
 		err->code = -EINVAL;
-		return err_hint(err, "give a directory below /sys/fs/cgroup, or its path in the hierarchy");
+		return err_hint(
+			err, "give a directory below /sys/fs/cgroup, or its path in the hierarchy");
 	}
 	if (cg->version == 1 && !kbtf_available())
-		return err_set(err, -EOPNOTSUPP, "-g: cgroups of version 1 need the kernel's BTF "
-						 "(/sys/kernel/btf/vmlinux), which is not there");
+		return err_set(err, -EOPNOTSUPP,
+			"-g: cgroups of version 1 need the kernel's BTF "
+			"(/sys/kernel/btf/vmlinux), which is not there");
 	opt->scope.cgroup_id = cg->id;
 	opt->scope.cgroup_level = cg->level;
 	opt->cgroup_version = cg->version == 1 ? SCOPE_CGROUP_V1 : SCOPE_CGROUP_V2;
@@ -82,7 +84,7 @@ static int cgroups_prepare(const struct options *o, struct capture_options *opt,
 			return err_set(err, -EINVAL, "-g: no cgroup hierarchy is mounted");
 		return 0;
 	}
-	opt->cgroup_version = m->memory.version == 1   ? SCOPE_CGROUP_V1
+	opt->cgroup_version = m->memory.version == 1    ? SCOPE_CGROUP_V1
 			      : m->unified.version == 2 ? SCOPE_CGROUP_V2
 							: SCOPE_CGROUP_NONE;
 	return o->cgroup ? cgroup_parse(opt, m, o->cgroup, err) : 0;
@@ -139,15 +141,18 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		return err_hint(err, "run memwhy twice, or leave one of them out");
 	}
 	if (o->comm && strlen(o->comm) >= COMM_LEN) {
-		err_set(err, -EINVAL, "-c: '%.40s' is longer than the kernel's 15 characters", o->comm);
+		err_set(err, -EINVAL, "-c: '%.40s' is longer than the kernel's 15 characters",
+			o->comm);
 		return err_hint(err, "the kernel cuts names: use -c '%.15s'", o->comm);
 	}
 	if (o->comm)
 		snprintf(ret->scope.comm, sizeof(ret->scope.comm), "%s", o->comm);
 	if ((o->pids || o->argv) && !pid_namespace_is_first()) {
-		err_set(err, -EOPNOTSUPP, "-p and -- CMD need the host's process ids: this is another pid "
-					  "namespace");
-		return err_hint(err, "run memwhy in the host's (containers: --pid=host), or use -c or -g");
+		err_set(err, -EOPNOTSUPP,
+			"-p and -- CMD need the host's process ids: this is another pid "
+			"namespace");
+		return err_hint(
+			err, "run memwhy in the host's (containers: --pid=host), or use -c or -g");
 	}
 	if (o->follow && !o->pids)
 		return err_set(err, -EINVAL, "--follow goes with -p");

@@ -19,8 +19,8 @@ struct log_writer;
  * there is emptied, its mode set to 0600; anything else that is there (a directory, a pipe, a
  * device, a file of another user or one being recorded to) is an error and left alone.
  */
-int log_writer_open(const char *path, const struct schema *schema, struct log_writer **ret,
-	struct err *err);
+int log_writer_open(
+	const char *path, const struct schema *schema, struct log_writer **ret, struct err *err);
 /*
  * The writer as a sink. put returns -EINVAL for what is no record (size, or a kind that no
  * schema can hold). When a write fails (a full disk), put returns its -errno once and 0 after
@@ -54,8 +54,8 @@ const struct schema *log_reader_schema(const struct log_reader *r);
  * their kind come zero-extended to that size; records that are longer and kinds that are in
  * neither come as they are. Malformed sizes count as damage.
  */
-int log_reader_next(struct log_reader *r, const struct schema *known, const struct rec **ret,
-	struct err *err);
+int log_reader_next(
+	struct log_reader *r, const struct schema *known, const struct rec **ret, struct err *err);
 void log_reader_close(struct log_reader *r);
 
 #endif

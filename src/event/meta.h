@@ -10,7 +10,7 @@
 
 struct rec_host {
 	struct rec h;
-	u32 cpus; /* online */
+	u32 cpus;  /* online */
 	u32 nodes; /* online NUMA nodes */
 	u32 page_bytes;
 	u32 pageblock_order;
@@ -21,12 +21,12 @@ struct rec_host {
 
 struct rec_session {
 	struct rec h;
-	u64 wall_ns; /* time since 1970 at h.time_ns */
+	u64 wall_ns;      /* time since 1970 at h.time_ns */
 	char command[32]; /* the memwhy command */
 	char scope[200];  /* "system-wide", "pid 12", … */
-	u32 options;	  /* enum session_options */
+	u32 options;      /* enum session_options */
 	u32 reserved;
-	char by[64];	  /* keys asked for by --by; "" where that was not said */
+	char by[64]; /* keys asked for by --by; "" where that was not said */
 };
 
 enum session_options { SESSION_EACH = 1, SESSION_STACKS = 2 };
@@ -34,7 +34,7 @@ enum session_options { SESSION_EACH = 1, SESSION_STACKS = 2 };
 struct rec_method {
 	struct rec h;
 	char probe[PROBE_NAME_LEN];
-	char data[48];	  /* which part of what the probe tells */
+	char data[48];    /* which part of what the probe tells */
 	char method[64];  /* how it was obtained; empty: it was not */
 	char missing[96]; /* when it was not: why, and what would provide it */
 };
@@ -55,8 +55,8 @@ enum cost_flags { COST_ESTIMATED = 1 };
 /* Cumulative since the start of the session. */
 struct rec_cost {
 	struct rec h; /* h.flags: enum cost_flags */
-	u64 cpu_ns; /* user and system time of memwhy itself */
-	u64 bpf_ns; /* run time of its BPF programs (paid by the observed tasks) */
+	u64 cpu_ns;   /* user and system time of memwhy itself */
+	u64 bpf_ns;   /* run time of its BPF programs (paid by the observed tasks) */
 	u64 bpf_runs;
 	u64 rss_bytes; /* peak */
 	u64 bpf_bytes; /* memory of the BPF maps */

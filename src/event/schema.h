@@ -17,8 +17,8 @@ enum field_type {
 	FIELD_S32 = 5,
 	FIELD_S64 = 6,
 	FIELD_CHARS = 7, /* count bytes of text, NUL-padded */
-	FIELD_TEXT = 8,	 /* text to the end of the record, NUL-padded; the last field */
-	FIELD_U32S = 9,	 /* u32 to the end of the record; the last field */
+	FIELD_TEXT = 8,  /* text to the end of the record, NUL-padded; the last field */
+	FIELD_U32S = 9,  /* u32 to the end of the record; the last field */
 };
 
 enum unit {
@@ -27,12 +27,12 @@ enum unit {
 	UNIT_BYTES = 2,
 	UNIT_PAGES = 3,
 	UNIT_NS = 4,
-	UNIT_RATIO = 5,	 /* 0 to 1 */
-	UNIT_ID = 6,	 /* a number that is a name: pid, node, order */
-	UNIT_HEX = 7,	 /* an address, a mask */
-	UNIT_STRING = 8, /* id of a REC_STRING */
-	UNIT_STACK = 9,	 /* id of a REC_STACK, 0: none */
-	UNIT_CGROUP = 10, /* id of a REC_CGROUP */
+	UNIT_RATIO = 5,     /* 0 to 1 */
+	UNIT_ID = 6,        /* a number that is a name: pid, node, order */
+	UNIT_HEX = 7,       /* an address, a mask */
+	UNIT_STRING = 8,    /* id of a REC_STRING */
+	UNIT_STACK = 9,     /* id of a REC_STACK, 0: none */
+	UNIT_CGROUP = 10,   /* id of a REC_CGROUP */
 	UNIT_PERMILLE = 11, /* thousandths, as the kernel's fragmentation indices */
 };
 
@@ -55,20 +55,20 @@ struct kind {
 };
 
 /* FIELD(struct fault_agg, count, FIELD_U64, UNIT_COUNT, "faults") */
-#define FIELD(type_, member_, ftype_, unit_, help_)                                         \
-	{                                                                                   \
-		.name = #member_, .offset = offsetof(type_, member_), .type = (ftype_),     \
-		.unit = (unit_), .count = 1, .help = (help_)                                \
+#define FIELD(type_, member_, ftype_, unit_, help_)                                     \
+	{                                                                               \
+		.name = #member_, .offset = offsetof(type_, member_), .type = (ftype_), \
+		.unit = (unit_), .count = 1, .help = (help_)                            \
 	}
-#define FIELD_ARRAY(type_, member_, ftype_, unit_, count_, help_)                           \
-	{                                                                                   \
-		.name = #member_, .offset = offsetof(type_, member_), .type = (ftype_),     \
-		.unit = (unit_), .count = (count_), .help = (help_)                         \
+#define FIELD_ARRAY(type_, member_, ftype_, unit_, count_, help_)                       \
+	{                                                                               \
+		.name = #member_, .offset = offsetof(type_, member_), .type = (ftype_), \
+		.unit = (unit_), .count = (count_), .help = (help_)                     \
 	}
-#define KIND(number_, type_, name_, fields_, help_)                                         \
-	{                                                                                   \
+#define KIND(number_, type_, name_, fields_, help_)                                             \
+	{                                                                                       \
 		.kind = (number_), .size = sizeof(type_), .name = (name_), .fields = (fields_), \
-		.n_fields = ARRAY_SIZE(fields_), .help = (help_)                            \
+		.n_fields = ARRAY_SIZE(fields_), .help = (help_)                                \
 	}
 
 /*

@@ -41,7 +41,7 @@ struct stream {
 	 * so far; REC_TICK and REC_END set its end to their own time.
 	 */
 	u64 first_ns, last_ns;
-	bool ended;	       /* REC_END was seen: the recording is complete */
+	bool ended; /* REC_END was seen: the recording is complete */
 	bool has_session;
 	/* In the order of the first record of each; at most 1024 of each, more are left out. */
 	VEC(struct stream_method) methods;

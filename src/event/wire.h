@@ -16,8 +16,8 @@
 #define PROBE_NAME_LEN 16
 
 struct rec {
-	u32 size; /* bytes of the whole record, this header included; a multiple of 8 */
-	u16 kind; /* enum rec_kind */
+	u32 size;  /* bytes of the whole record, this header included; a multiple of 8 */
+	u16 kind;  /* enum rec_kind */
 	u16 flags; /* meaning given by the kind */
 	u64 time_ns;
 };

@@ -45,8 +45,8 @@ struct probe_sampler {
 	size_t size;  /* of its state, zeroed before open */
 	u64 every_ns; /* between samples; 0: only at the start, ticks and the end */
 	int (*open)(struct capture *c, void *state, struct err *err); /* may be NULL */
-	int (*sample)(struct capture *c, void *state); /* c->ending: the last time */
-	void (*close)(void *state); /* may be NULL */
+	int (*sample)(struct capture *c, void *state);                /* c->ending: the last time */
+	void (*close)(void *state);                                   /* may be NULL */
 	/* Says with capture_method what can be read here. */
 	int (*survey)(struct capture *c);
 };
@@ -58,7 +58,7 @@ struct probe {
 	const char *const *examples; /* pairs of command line and what it does; NULL-terminated */
 	const struct kind *kinds;
 	size_t n_kinds;
-	const struct probe_bpf *bpf;	     /* either or both */
+	const struct probe_bpf *bpf; /* either or both */
 	const struct probe_sampler *sampler;
 	/* What the command of this name shows; NULL: the probe has no command of its own. */
 	const struct view *view;

@@ -19,7 +19,7 @@ struct probe_run {
 		struct probe_run *run;
 		const struct probe_table *table;
 	} ctx[PROBE_TABLES];
-	int stacks; /* descriptor of the stack map */
+	int stacks;  /* descriptor of the stack map */
 	void *state; /* of the sampler */
 	u64 next_sample_ns;
 };
@@ -31,8 +31,8 @@ static int prepare(struct bpf_object *obj, void *arg)
 	int rc = 0;
 
 	for (size_t i = 0; i < PROBE_TABLES && b->tables[i].map && !rc; i++)
-		rc = attach_set_entries(obj, b->tables[i].map,
-			attach_table_entries(b->tables[i].key_size));
+		rc = attach_set_entries(
+			obj, b->tables[i].map, attach_table_entries(b->tables[i].key_size));
 	return rc || !b->prepare ? rc : b->prepare(obj, run->c);
 }
 
@@ -103,7 +103,7 @@ static int bpf_open(struct probe_run *run, struct err *err)
 	if (rc)
 		return rc;
 	run->stacks = attach_map(run->attached, "stacks");
-	vec_each(pid, &run->c->opt.scope.tasks)
+	vec_each (pid, &run->c->opt.scope.tasks)
 		if (!rc)
 			rc = probe_scope_add(run, *pid);
 	if (!rc)
@@ -155,8 +155,8 @@ int probe_scope_add(struct probe_run *run, u32 tgid)
 	if (!run->attached)
 		return 0;
 	return bpf_map_update_elem(attach_map(run->attached, "scope_tasks"), &tgid, &one, BPF_ANY)
-		? -errno
-		: 0;
+		       ? -errno
+		       : 0;
 }
 
 int probe_fd(struct probe_run *run)
@@ -205,12 +205,16 @@ static int losses_send(struct probe_run *run)
 			: n.lost_map ? "table full: narrower scope"
 				     : "came while its program was running");
 	if (run->c->ending && n.lost_stack)
-		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack", n.lost_stack);
+		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack",
+			n.lost_stack);
 	if (run->c->ending && n.unpaired)
-		capture_note(run->c, NOTE_INFO, "%llu events began or ended outside of the interval and "
-						"have no duration", n.unpaired);
+		capture_note(run->c, NOTE_INFO,
+			"%llu events began or ended outside of the interval and "
+			"have no duration",
+			n.unpaired);
 	if (run->c->ending && n.lost_scope)
-		capture_note(run->c, NOTE_WARNING, "%llu children could not be followed", n.lost_scope);
+		capture_note(
+			run->c, NOTE_WARNING, "%llu children could not be followed", n.lost_scope);
 	return capture_loss(run->c, n.seen, delivered, lost, reason);
 }
 

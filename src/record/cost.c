@@ -47,7 +47,8 @@ void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n)
 
 struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, size_t n)
 {
-	struct rec_cost r = {.h = {.size = sizeof(r), .kind = REC_COST, .time_ns = clock_mono_ns()}};
+	struct rec_cost r = {
+		.h = {.size = sizeof(r), .kind = REC_COST, .time_ns = clock_mono_ns()}};
 	struct rusage u;
 	u64 seen;
 

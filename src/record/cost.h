@@ -13,7 +13,7 @@
 #include "probes/probe.h"
 
 struct cost {
-	int stats_fd;	   /* keeps the statistics on; -1: off */
+	int stats_fd;      /* keeps the statistics on; -1: off */
 	u64 seen_at_close; /* events seen when they were turned off */
 	u64 ns_at_close, runs_at_close;
 };

@@ -14,7 +14,8 @@ static int pipeline_put(struct sink *sink, const struct rec *r)
 		rc = p->views[i].view->feed(p->views[i].state, r);
 	if (rc || !p->log)
 		return rc;
-	/* A full disk does not end the session: the log keeps the failure for pipeline_close_log. */
+	/* A full disk does not end the session: the log keeps the failure for pipeline_close_log.
+	 */
 	log_writer_sink(p->log)->put(log_writer_sink(p->log), r);
 	/* Sent about once a second: what came before survives us. */
 	if (r->kind == REC_COST)
@@ -28,8 +29,8 @@ int pipeline_init(struct pipeline *p)
 	return stream_init(&p->stream);
 }
 
-int pipeline_add(struct pipeline *p, const struct view *view, const struct view_options *o,
-	struct err *err)
+int pipeline_add(
+	struct pipeline *p, const struct view *view, const struct view_options *o, struct err *err)
 {
 	_cleanup_free_ void *state = calloc(1, MAX(view->size, 1UL));
 	int rc;
@@ -59,7 +60,8 @@ int pipeline_log(struct pipeline *p, const char *path, struct err *err)
 
 	if (!s || pipeline_schema(s))
 		return err_errno(err, -ENOMEM, "%s", path);
-	return log_writer_open(path, s, &p->log, err) ? -EINVAL : 0; /* a file of no use was named */
+	return log_writer_open(path, s, &p->log, err) ? -EINVAL
+						      : 0; /* a file of no use was named */
 }
 
 int pipeline_report(struct pipeline *p, struct report *r)
@@ -110,8 +112,8 @@ static int replay_all(struct log_reader *reader, const struct schema *known, str
 	return rc;
 }
 
-int replay_run(const char *path, struct sink *sink, int (*on_tick)(void *arg), void *arg,
-	struct err *err)
+int replay_run(
+	const char *path, struct sink *sink, int (*on_tick)(void *arg), void *arg, struct err *err)
 {
 	_cleanup_free_ struct schema *known = calloc(1, sizeof(*known));
 	struct log_reader *reader;

@@ -23,8 +23,8 @@ struct pipeline {
 };
 
 int pipeline_init(struct pipeline *p);
-int pipeline_add(struct pipeline *p, const struct view *view, const struct view_options *o,
-	struct err *err);
+int pipeline_add(
+	struct pipeline *p, const struct view *view, const struct view_options *o, struct err *err);
 /* All kinds there are: those of the stream itself and of every probe. */
 int pipeline_schema(struct schema *ret);
 int pipeline_log(struct pipeline *p, const char *path, struct err *err);
@@ -40,7 +40,7 @@ void pipeline_destroy(struct pipeline *p);
  * Replays a file into the sink; on_tick is called after each interval of the recording. 0, or
  * -ENODATA when the file is damaged (err says how; what could be read was sent), or -errno.
  */
-int replay_run(const char *path, struct sink *sink, int (*on_tick)(void *arg), void *arg,
-	struct err *err);
+int replay_run(
+	const char *path, struct sink *sink, int (*on_tick)(void *arg), void *arg, struct err *err);
 
 #endif

@@ -8,7 +8,8 @@
 
 int privilege_drop(struct err *err)
 {
-	static const cap_value_t keep[] = {CAP_BPF, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG};
+	static const cap_value_t keep[] = {
+		CAP_BPF, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG};
 	cap_t now = cap_get_proc(), want = cap_init();
 	int rc = now && want ? 0 : -ENOMEM;
 

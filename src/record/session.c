@@ -84,7 +84,8 @@ static int probes_open(struct session *s, struct err *err)
 			return rc;
 		}
 		s->c.probe = cfg->probes[i]->name;
-		capture_note(&s->c, NOTE_NOT_CHECKED, "%s%s%s", why.msg, why.hint[0] ? ": " : "", why.hint);
+		capture_note(&s->c, NOTE_NOT_CHECKED, "%s%s%s", why.msg, why.hint[0] ? ": " : "",
+			why.hint);
 	}
 	return 0;
 }
@@ -96,8 +97,8 @@ static int mounts_check(struct err *err)
 
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
 		if (access(needed[i], R_OK))
-			return err_set(err, -EOPNOTSUPP, "%s cannot be read: memwhy needs /proc and /sys",
-				needed[i]);
+			return err_set(err, -EOPNOTSUPP,
+				"%s cannot be read: memwhy needs /proc and /sys", needed[i]);
 	return 0;
 }
 
@@ -219,7 +220,7 @@ static bool scope_is_over(const struct session *s)
 {
 	if (s->cfg->argv || !s->cfg->opt.scope.tasks.n)
 		return false;
-	vec_each(pid, &s->cfg->opt.scope.tasks)
+	vec_each (pid, &s->cfg->opt.scope.tasks)
 		if (!process_is_over(*pid))
 			return false;
 	return true;

@@ -12,13 +12,13 @@ struct session_config {
 	const char *scope_text; /* "system-wide", "pid 12", … */
 	const struct probe *const *probes;
 	size_t n_probes;
-	bool lenient; /* a probe that does not open is noted as not checked, not an error */
+	bool lenient;         /* a probe that does not open is noted as not checked, not an error */
 	bool needs_privilege; /* … but one that is not permitted is an error all the same */
 	bool debug_info;
 	struct capture_options opt;
-	u64 for_ns;	 /* 0: until interrupted, or the observed processes have ended */
+	u64 for_ns;      /* 0: until interrupted, or the observed processes have ended */
 	u64 interval_ns; /* 0: no ticks */
-	char **argv;	 /* the command to run and observe, NULL: none */
+	char **argv;     /* the command to run and observe, NULL: none */
 	/* Called after each tick's records were sent; 0 or -errno to end the session. */
 	int (*on_tick)(void *arg);
 	/* Called when single events were sent. */

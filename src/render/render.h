@@ -12,9 +12,9 @@ struct render_options {
 	bool colour;
 	bool wide;
 	bool headless; /* formats that are one table: its head was printed before (-i) */
-	bool quiet;   /* no header, no notes: rows and findings only */
-	bool verbose; /* all columns' help, addresses in stacks */
-	u16 width;    /* columns of text, 100 unless the terminal is narrower */
+	bool quiet;    /* no header, no notes: rows and findings only */
+	bool verbose;  /* all columns' help, addresses in stacks */
+	u16 width;     /* columns of text, 100 unless the terminal is narrower */
 };
 
 struct renderer {

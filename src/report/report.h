@@ -41,14 +41,14 @@ struct cell {
 		s64 s;
 		double f;
 		bool b;
-		const char *text; /* owned by the report's arena, or static */
-		u32 stack;	  /* id in the report's stream, 0: none */
+		const char *text;             /* owned by the report's arena, or static */
+		u32 stack;                    /* id in the report's stream, 0: none */
 		const struct hist_cell *hist; /* owned by the report's arena */
 	};
 };
 
 enum column_flags {
-	COL_WIDE = 1,	/* in text only with -o wide; always in the other formats */
+	COL_WIDE = 1,   /* in text only with -o wide; always in the other formats */
 	COL_WEIGHT = 2, /* what -o folded counts; the first such column */
 	COL_HIDDEN = 4, /* never in text: for programs only */
 };
@@ -56,9 +56,9 @@ enum column_flags {
 struct column {
 	const char *name;  /* "total_ns" */
 	const char *title; /* "TIME" */
-	u8 type;	   /* enum cell_type of its cells (any cell may be CELL_EMPTY) */
-	u8 unit;	   /* enum unit: how text shows the number */
-	u16 flags;	   /* enum column_flags */
+	u8 type;           /* enum cell_type of its cells (any cell may be CELL_EMPTY) */
+	u8 unit;           /* enum unit: how text shows the number */
+	u16 flags;         /* enum column_flags */
 	const char *help;
 };
 
@@ -70,9 +70,9 @@ struct table {
 	size_t n_cols;
 	VEC(struct cell) cells; /* n_cols each row, row after row */
 	size_t n_rows;
-	const char *sort;  /* column it is sorted by, descending; NULL: as filled; "-x": ascending */
-	u32 stack_limit;   /* of frames shown in text under a row; 0: the default */
-	size_t n_cut;	   /* rows already cut by table_arrange */
+	const char *sort; /* column it is sorted by, descending; NULL: as filled; "-x": ascending */
+	u32 stack_limit;  /* of frames shown in text under a row; 0: the default */
+	size_t n_cut;     /* rows already cut by table_arrange */
 };
 
 enum finding_level { LEVEL_NOTE, LEVEL_RISK, LEVEL_WARNING, LEVEL_CRITICAL };
@@ -85,11 +85,11 @@ enum finding_level { LEVEL_NOTE, LEVEL_RISK, LEVEL_WARNING, LEVEL_CRITICAL };
  * begin with a capital letter is a command as a whole; one that does is prose.
  */
 struct finding {
-	int level; /* enum finding_level */
-	const char *rule;  /* the rule that found it: "reclaim-stalls" */
+	int level;        /* enum finding_level */
+	const char *rule; /* the rule that found it: "reclaim-stalls" */
 	const char *title;
 	const char *confidence; /* "high: every event was counted", … */
-	u64 cost_ns;		/* time lost to it in the interval, for ranking; 0: not known */
+	u64 cost_ns;            /* time lost to it in the interval, for ranking; 0: not known */
 	const char *evidence[FINDING_LINES]; /* NULL-terminated unless full */
 	const char *why;
 	const char *try_[FINDING_LINES];
@@ -101,17 +101,17 @@ struct report {
 	const char *command;
 	const struct stream *stream;
 	struct arena arena;
-	VEC(struct table *) tables; /* tables and their cells are freed with the report */
+	VEC(struct table *) tables;   /* tables and their cells are freed with the report */
 	VEC(struct finding) findings; /* in order of rank */
-	bool has_findings;	      /* the command looks for findings: show "none" as an answer */
-	const char *verdict;	      /* one line, or NULL */
-	VEC(const char *) notes;       /* what a reader must know to read the numbers rightly */
+	bool has_findings;            /* the command looks for findings: show "none" as an answer */
+	const char *verdict;          /* one line, or NULL */
+	VEC(const char *) notes;      /* what a reader must know to read the numbers rightly */
 	VEC(const char *) not_checked; /* what could not be looked at, and why */
-	VEC(const char *) next;	       /* what to run next */
-	const char *fields;   /* --fields, NULL: all */
-	const char *sort;     /* --sort, NULL: each table's own */
-	const char *only;     /* --table NAME, NULL: all */
-	u32 limit;	      /* rows of each table, 0: all */
+	VEC(const char *) next;        /* what to run next */
+	const char *fields;            /* --fields, NULL: all */
+	const char *sort;              /* --sort, NULL: each table's own */
+	const char *only;              /* --table NAME, NULL: all */
+	u32 limit;                     /* rows of each table, 0: all */
 };
 
 /* The stream (never NULL, it may be empty) must outlive the report. */
@@ -192,8 +192,8 @@ struct stack_line {
 	const char *function; /* NULL: not known */
 	const char *file;     /* of the source; NULL: not known */
 	const char *module;   /* path of the file that holds the code; NULL: not known */
-	u32 line;	      /* in file, 0: not known */
-	u64 offset;	      /* from the start of function, or of module when function is NULL */
+	u32 line;             /* in file, 0: not known */
+	u64 offset;           /* from the start of function, or of module when function is NULL */
 	u64 address;
 	bool kernel;
 	bool inlined;

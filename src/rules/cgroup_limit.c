@@ -30,12 +30,14 @@ static void tell(struct report *r, const struct cgroup_usage *cg, int level)
 		       : "is near its memory limit",
 		fmt_bytes(a, cg->usage_bytes), fmt_bytes(b, cg->limit_bytes));
 	f->confidence = "high: the kernel's own counters";
-	finding_line(r, f->evidence, "the limit was hit %llu times meanwhile, %llu processes were killed",
-		hits, kills);
+	finding_line(r, f->evidence,
+		"the limit was hit %llu times meanwhile, %llu processes were killed", hits, kills);
 	if (cg->swap_bytes)
 		finding_line(r, f->evidence, "%s of it is in swap", fmt_bytes(a, cg->swap_bytes));
-	f->why = "At the limit every charge reclaims within the group first, also when the machine has "
-		 "free memory; when that does not help, the OOM killer picks a process of the group.";
+	f->why = "At the limit every charge reclaims within the group first, also when the machine "
+		 "has "
+		 "free memory; when that does not help, the OOM killer picks a process of the "
+		 "group.";
 	cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path ? path : "/"), "check");
 }
 

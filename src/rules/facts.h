@@ -13,9 +13,9 @@
 #include "report/view.h"
 
 struct facts {
-	struct groups values;  /* name -> struct fact */
-	struct groups cgroups; /* id -> struct cgroup_usage, the last */
-	struct groups slabs;   /* name -> struct slab_usage, the last */
+	struct groups values;                            /* name -> struct fact */
+	struct groups cgroups;                           /* id -> struct cgroup_usage, the last */
+	struct groups slabs;                             /* name -> struct slab_usage, the last */
 	struct system_pressure pressure_first, pressure; /* of memory; h.size 0: not known */
 };
 
@@ -27,7 +27,7 @@ void facts_reset(struct facts *f);
 
 /* Was the value ever sent? */
 bool facts_known(const struct facts *f, const char *name);
-u64 facts_last(const struct facts *f, const char *name); /* 0 when not known */
+u64 facts_last(const struct facts *f, const char *name);  /* 0 when not known */
 u64 facts_delta(const struct facts *f, const char *name); /* over the interval; 0 when it fell */
 /* The sum of facts_delta over all names that begin so ("allocstall_"). */
 u64 facts_delta_all(const struct facts *f, const char *prefix);
@@ -65,18 +65,16 @@ int facts_rule_feed(void *v, const struct rec *r);
 void facts_rule_reset(void *v);
 void facts_rule_destroy(void *v);
 
-#define SUMS_RULE(init_, feed_, report_)                                            \
-	{                                                                           \
-		.size = sizeof(struct rule_sums), .init = (init_), .feed = (feed_), \
-		.report = (report_), .reset = rule_sums_reset,                      \
-		.destroy = rule_sums_destroy,                                       \
+#define SUMS_RULE(init_, feed_, report_)                                                     \
+	{                                                                                    \
+		.size = sizeof(struct rule_sums), .init = (init_), .feed = (feed_),          \
+		.report = (report_), .reset = rule_sums_reset, .destroy = rule_sums_destroy, \
 	}
 
-#define FACTS_RULE(report_)                                                         \
-	{                                                                           \
-		.size = sizeof(struct facts), .init = facts_rule_init,              \
-		.feed = facts_rule_feed, .report = (report_),                       \
-		.reset = facts_rule_reset, .destroy = facts_rule_destroy,           \
+#define FACTS_RULE(report_)                                                                     \
+	{                                                                                       \
+		.size = sizeof(struct facts), .init = facts_rule_init, .feed = facts_rule_feed, \
+		.report = (report_), .reset = facts_rule_reset, .destroy = facts_rule_destroy,  \
 	}
 
 #endif

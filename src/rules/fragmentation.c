@@ -8,7 +8,7 @@
 #include "rules/rules.h"
 #include "sys/extfrag.h"
 
-#define ORDER 3		/* PAGE_ALLOC_COSTLY_ORDER: above it the kernel gives up sooner */
+#define ORDER 3         /* PAGE_ALLOC_COSTLY_ORDER: above it the kernel gives up sooner */
 #define SEVERE_RATE 1.0 /* events a second that make it more than an accident */
 
 struct zone_key {
@@ -134,7 +134,8 @@ static void tell_change(struct report *r, struct finding *f, const struct state 
 	u64 next = now ? min_free_next(r, now, s->pageblock_order) : 0;
 
 	if (next) {
-		finding_line(r, f->try_, "Keep three more pageblocks a node free (it is %llu now):", now);
+		finding_line(r, f->try_,
+			"Keep three more pageblocks a node free (it is %llu now):", now);
 		finding_line(r, f->try_, "`sysctl -w vm.min_free_kbytes=%llu`", next);
 		finding_line(r, f->undo, "`sysctl -w vm.min_free_kbytes=%llu`", now);
 	} else {
@@ -155,7 +156,8 @@ static void tell_cause(struct report *r, struct finding *f, const struct state *
 		u32 tgid = *(const u32 *)groups_key(&s->causes, worst);
 
 		finding_line(r, f->evidence, "most of them while %s (pid %u) allocated: %llu",
-			stream_comm(r->stream, tgid, 0), tgid, *(u64 *)groups_value(&s->causes, worst));
+			stream_comm(r->stream, tgid, 0), tgid,
+			*(u64 *)groups_value(&s->causes, worst));
 	}
 }
 
@@ -175,10 +177,12 @@ static int report(void *v, struct report *r)
 	f = report_finding(r, level, "fragmentation");
 	if (!f)
 		return -ENOMEM;
-	f->title = z ? report_text(r, "Memory of node %u zone %.15s is in small pieces: order-%d "
-				      "allocations need compaction", z->node, z->zone, ORDER)
+	f->title = z ? report_text(r,
+			       "Memory of node %u zone %.15s is in small pieces: order-%d "
+			       "allocations need compaction",
+			       z->node, z->zone, ORDER)
 		     : report_text(r, "Memory is being fragmented: %llu severe events in %.0f s",
-				     s->severe, report_seconds(r));
+			       s->severe, report_seconds(r));
 	f->confidence = stalls ? "high: allocations stalled in compaction meanwhile"
 			       : "medium: no allocation was seen to wait for it yet";
 	if (z)
@@ -189,9 +193,10 @@ static int report(void *v, struct report *r)
 		s->severe, s->mild);
 	tell_cause(r, f, s);
 	if (stalls)
-		finding_line(r, f->evidence, "%llu direct compactions (compact_stall), %llu failed", stalls,
-			facts_delta(&s->facts, "compact_fail"));
-	f->why = "Pages that cannot be moved were put among pages that can. Enough memory is free, but "
+		finding_line(r, f->evidence, "%llu direct compactions (compact_stall), %llu failed",
+			stalls, facts_delta(&s->facts, "compact_fail"));
+	f->why = "Pages that cannot be moved were put among pages that can. Enough memory is free, "
+		 "but "
 		 "not in blocks of the size that huge pages, network buffers and drivers ask for.";
 	tell_change(r, f, s);
 	return 0;

@@ -20,7 +20,7 @@ struct grown {
 	u64 start_ns; /* of the process: an id that is used again begins anew */
 	u32 stack;
 	u64 stack_faults; /* of the code path with the most faults on anonymous memory */
-	u64 faults;	  /* sampled with a stack */
+	u64 faults;       /* sampled with a stack */
 };
 
 static int init(void *v, const struct view_options *o, struct err *err)
@@ -96,7 +96,9 @@ static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const st
 {
 	double rate = trend_slope(&g->anon), left = seconds_left(s, rate);
 	double seconds = (double)(g->anon.last_ns - g->anon.first_ns) / 1e9;
-	struct finding *f = report_finding(r, facts_known(&s->facts, "MemAvailable") && left < 600 ? LEVEL_WARNING : LEVEL_RISK, "growth");
+	struct finding *f = report_finding(r,
+		facts_known(&s->facts, "MemAvailable") && left < 600 ? LEVEL_WARNING : LEVEL_RISK,
+		"growth");
 	struct lines lines = {r, f, 0};
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
 
@@ -104,23 +106,29 @@ static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const st
 		return;
 	f->title = report_text(r, "%s (pid %u) grows steadily: %s of anonymous memory a second",
 		stream_comm(r->stream, tgid, 0), tgid, fmt_bytes(c, (u64)rate));
-	f->confidence = report_text(r, "medium: a straight line fits (R² %.2f, %llu samples), but %.0f s "
-				       "cannot tell a leak from a cache that fills",
+	f->confidence = report_text(r,
+		"medium: a straight line fits (R² %.2f, %llu samples), but %.0f s "
+		"cannot tell a leak from a cache that fills",
 		trend_fit(&g->anon), g->anon.n, seconds);
 	finding_line(r, f->evidence, "from %s to %s in %.0f s", fmt_bytes(a, (u64)g->anon.first),
 		fmt_bytes(b, (u64)g->anon.last), seconds);
 	if (facts_known(&s->facts, "MemAvailable") && left < 86400)
-		finding_line(r, f->evidence, "at this rate available memory (%s) lasts %.0f minutes",
+		finding_line(r, f->evidence,
+			"at this rate available memory (%s) lasts %.0f minutes",
 			fmt_bytes(a, facts_last(&s->facts, "MemAvailable")), left / 60);
 	if (g->stack) {
-		finding_line(r, f->evidence, "the code path that touches most new pages (%.0f %% of those "
-					     "sampled):", 100.0 * (double)g->stack_faults / (double)g->faults);
+		finding_line(r, f->evidence,
+			"the code path that touches most new pages (%.0f %% of those "
+			"sampled):",
+			100.0 * (double)g->stack_faults / (double)g->faults);
 		stack_lines(r->stream, g->stack, false, stack_line_add_evidence, &lines);
 	}
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
-	finding_line(r, f->try_, "Find out where: `memwhy faults --stacks=user --for 30s -p %u`", tgid);
+	finding_line(
+		r, f->try_, "Find out where: `memwhy faults --stacks=user --for 30s -p %u`", tgid);
 	finding_line(r, f->undo, "Nothing was changed.");
-	finding_line(r, f->verify, "`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);
+	finding_line(r, f->verify,
+		"`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);
 }
 
 static int report(void *v, struct report *r)
@@ -131,7 +139,8 @@ static int report(void *v, struct report *r)
 		const struct grown *g = groups_value(&s->by, i);
 		double seconds = (double)(g->anon.last_ns - g->anon.first_ns) / 1e9;
 
-		if (g->anon.n < MIN_SAMPLES || seconds < MIN_SECONDS || trend_fit(&g->anon) < STEADY)
+		if (g->anon.n < MIN_SAMPLES || seconds < MIN_SECONDS ||
+			trend_fit(&g->anon) < STEADY)
 			continue;
 		if (trend_slope(&g->anon) < MIN_RATE || g->anon.last - g->anon.first < MIN_GROWTH)
 			continue;

@@ -54,8 +54,9 @@ static void tell_swap(struct report *r, struct finding *f, const struct rule_sum
 
 	finding_line(r, f->evidence, "%llu pages were swapped in and %llu out meanwhile", in, out);
 	f->why = "The working set does not fit: pages are swapped out and needed again soon after.";
-	finding_line(r, f->try_, "Give it more memory, or run less beside it. Lowering vm.swappiness "
-				 "(%llu now) only moves the pressure to the page cache.",
+	finding_line(r, f->try_,
+		"Give it more memory, or run less beside it. Lowering vm.swappiness "
+		"(%llu now) only moves the pressure to the page cache.",
 		facts_last(&s->facts, "vm.swappiness"));
 	finding_line(r, f->undo, "Nothing was changed.");
 }
@@ -67,14 +68,17 @@ static void tell_files(struct report *r, struct finding *f, const struct sums *t
 	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
 		 "waited for the disk. Either they were read for the first time, or the page cache "
 		 "cannot hold them.";
-	finding_line(r, f->try_, "If it is the same file again and again: more memory (or a higher "
-				 "cgroup limit) for the page cache.");
-	finding_line(r, f->try_, "If it is the first read: madvise(MADV_WILLNEED), or read() in place "
-				 "of mmap(), lets the kernel read ahead.");
+	finding_line(r, f->try_,
+		"If it is the same file again and again: more memory (or a higher "
+		"cgroup limit) for the page cache.");
+	finding_line(r, f->try_,
+		"If it is the first read: madvise(MADV_WILLNEED), or read() in place "
+		"of mmap(), lets the kernel read ahead.");
 	finding_line(r, f->undo, "Nothing was changed.");
 }
 
-static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const struct sums *t, int level)
+static void tell(
+	struct report *r, const struct rule_sums *s, u32 tgid, const struct sums *t, int level)
 {
 	struct finding *f = report_finding(r, level, "major-faults");
 	const char *comm = stream_comm(r->stream, tgid, 0);
@@ -83,12 +87,12 @@ static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const st
 	if (!f)
 		return;
 	f->cost_ns = t->total_ns;
-	f->title = report_text(r, "%s (pid %u) waited %s for page reads: %.1f %% of the time", comm, tgid,
-		fmt_ns(lost, t->total_ns), report_share(r, t->total_ns) * 100);
+	f->title = report_text(r, "%s (pid %u) waited %s for page reads: %.1f %% of the time", comm,
+		tgid, fmt_ns(lost, t->total_ns), report_share(r, t->total_ns) * 100);
 	f->confidence = "high: every major fault was counted and timed";
-	finding_line(r, f->evidence, "%llu major faults, %.0f a second: mean %s, worst %s", t->major,
-		(double)t->major / report_seconds(r), fmt_ns(mean, t->total_ns / MAX(t->timed, 1ULL)),
-		fmt_ns(max, t->max_ns));
+	finding_line(r, f->evidence, "%llu major faults, %.0f a second: mean %s, worst %s",
+		t->major, (double)t->major / report_seconds(r),
+		fmt_ns(mean, t->total_ns / MAX(t->timed, 1ULL)), fmt_ns(max, t->max_ns));
 	if (facts_delta(&s->facts, "pswpin") * 2 > t->major)
 		tell_swap(r, f, s);
 	else

@@ -67,18 +67,24 @@ static int report(void *v, struct report *r)
 		f = report_finding(r, LEVEL_RISK, "numa-placement");
 		if (!f)
 			return 0;
-		f->title = report_text(r, "%.16s (pid %u) has %.0f %% of its memory on nodes where none of "
-					  "its threads runs", n->comm, n->tgid,
-			100.0 * (double)far / (double)all);
-		f->confidence = "medium: placement is exact, but where threads ran is one look at the end";
+		f->title = report_text(r,
+			"%.16s (pid %u) has %.0f %% of its memory on nodes where none of "
+			"its threads runs",
+			n->comm, n->tgid, 100.0 * (double)far / (double)all);
+		f->confidence =
+			"medium: placement is exact, but where threads ran is one look at the end";
 		for (u32 k = 0; k < MIN(n->nodes, (u32)PROCESS_NODES); k++)
 			finding_line(r, f->evidence, "node %u: %llu pages, %u threads", k,
 				n->resident_pages[k], n->threads[k]);
-		f->why = "Pages stay on the node where they were first touched. Threads that moved, or an "
-			 "initialisation by another thread, leave them far away: each miss of the caches "
+		f->why = "Pages stay on the node where they were first touched. Threads that "
+			 "moved, or an "
+			 "initialisation by another thread, leave them far away: each miss of the "
+			 "caches "
 			 "then crosses the link between the nodes.";
-		finding_line(r, f->try_, "Move its pages to its threads (a copy, once): "
-					 "`migratepages %u all NODE`", n->tgid);
+		finding_line(r, f->try_,
+			"Move its pages to its threads (a copy, once): "
+			"`migratepages %u all NODE`",
+			n->tgid);
 		finding_line(r, f->undo, "`migratepages %u NODE all`", n->tgid);
 		finding_line(r, f->verify, "`numastat -p %u`", n->tgid);
 	}

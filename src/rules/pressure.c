@@ -13,8 +13,9 @@ static int report(void *v, struct report *r)
 	struct finding *x;
 
 	if (!f->pressure.h.size) {
-		report_not_checked(r, "memory pressure: /proc/pressure/memory is not there (CONFIG_PSI, or "
-				      "boot with psi=1)");
+		report_not_checked(r,
+			"memory pressure: /proc/pressure/memory is not there (CONFIG_PSI, or "
+			"boot with psi=1)");
 		return 0;
 	}
 	if (level < LEVEL_RISK)
@@ -22,14 +23,17 @@ static int report(void *v, struct report *r)
 	x = report_finding(r, level, "pressure");
 	if (!x)
 		return 0;
-	x->title = report_text(r, "Tasks waited for memory in %.1f %% of the time, all of them in %.1f %%",
+	x->title = report_text(r,
+		"Tasks waited for memory in %.1f %% of the time, all of them in %.1f %%",
 		some * 100, full * 100);
 	x->confidence = "high: the kernel accounts every wait (PSI)";
 	finding_line(r, x->evidence, "some %.3f s, full %.3f s of %.1f s", (double)some_us / 1e6,
 		(double)full_us / 1e6, report_seconds(r));
-	x->why = "Reclaim, refaults of pages that were just pushed out, and swap-ins make tasks wait. "
+	x->why = "Reclaim, refaults of pages that were just pushed out, and swap-ins make tasks "
+		 "wait. "
 		 "The other findings say which tasks, and for which memory.";
-	finding_line(r, x->try_, "Follow the findings that name processes first; this one sums them up.");
+	finding_line(r, x->try_,
+		"Follow the findings that name processes first; this one sums them up.");
 	finding_line(r, x->undo, "Nothing was changed.");
 	finding_line(r, x->verify, "`cat /proc/pressure/memory`");
 	return 0;

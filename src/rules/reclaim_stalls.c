@@ -59,18 +59,20 @@ static int feed(void *v, const struct rec *rec)
 	return 0;
 }
 
-static void tell_memcg(struct report *r, struct finding *f, const struct rule_sums *s,
-	const struct key *key)
+static void tell_memcg(
+	struct report *r, struct finding *f, const struct rule_sums *s, const struct key *key)
 {
 	const struct cgroup_usage *cg = facts_cgroup(&s->facts, key->cgroup);
 	const char *path = stream_cgroup(r->stream, key->cgroup);
 	char usage[UNIT_BUF], limit[UNIT_BUF];
 
-	f->why = "The cgroup is at its memory limit: each new page first has to push another one out. "
+	f->why = "The cgroup is at its memory limit: each new page first has to push another one "
+		 "out. "
 		 "Whoever allocates pays, even for the page cache of a read.";
 	if (!cg || !path || cg->limit_bytes == CGROUP_USAGE_NONE) {
-		finding_line(r, f->try_, "Find the cgroup whose limit it is, and what fills it: "
-					 "`memwhy reclaim --by cgroup --for 10s`");
+		finding_line(r, f->try_,
+			"Find the cgroup whose limit it is, and what fills it: "
+			"`memwhy reclaim --by cgroup --for 10s`");
 		return;
 	}
 	finding_line(r, f->evidence, "cgroup %s uses %s of its limit of %s", path,
@@ -78,22 +80,26 @@ static void tell_memcg(struct report *r, struct finding *f, const struct rule_su
 	cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path), "reclaim");
 }
 
-static void tell_global(struct report *r, struct finding *f, const struct rule_sums *s, const char *comm)
+static void tell_global(
+	struct report *r, struct finding *f, const struct rule_sums *s, const char *comm)
 {
 	u64 now = facts_last(&s->facts, "vm.watermark_scale_factor");
 
-	f->why = "Memory ran out faster than kswapd freed it in the background, so allocating tasks "
-		 "freed it themselves, and waited.";
-	finding_line(r, f->evidence, "the kernel counts %llu such stalls (allocstall_* in /proc/vmstat)",
+	f->why =
+		"Memory ran out faster than kswapd freed it in the background, so allocating tasks "
+		"freed it themselves, and waited.";
+	finding_line(r, f->evidence,
+		"the kernel counts %llu such stalls (allocstall_* in /proc/vmstat)",
 		facts_delta_all(&s->facts, "allocstall_"));
 	if (now && now < 300) {
-		finding_line(r, f->try_, "Let kswapd start earlier (watermarks are %llu/10000 apart now):",
-			now);
+		finding_line(r, f->try_,
+			"Let kswapd start earlier (watermarks are %llu/10000 apart now):", now);
 		finding_line(r, f->try_, "`sysctl -w vm.watermark_scale_factor=%llu`",
 			MIN(now * 5, 300ULL));
 		finding_line(r, f->undo, "`sysctl -w vm.watermark_scale_factor=%llu`", now);
 	} else {
-		finding_line(r, f->try_, "Use less memory, or add some: kswapd already starts early.");
+		finding_line(
+			r, f->try_, "Use less memory, or add some: kswapd already starts early.");
 	}
 	finding_line(r, f->verify, "`memwhy reclaim --for 30s -c %.15s`", comm);
 }
@@ -110,13 +116,14 @@ static void tell(struct report *r, const struct rule_sums *s, const struct key *
 		return;
 	f->cost_ns = t->total_ns;
 	f->title = report_text(r, "%s (pid %u) lost %s to %s reclaim: %.1f %% of the time", comm,
-		key->tgid, fmt_ns(lost, t->total_ns), key->kind == RECLAIM_MEMCG ? "cgroup" : "direct",
-		share * 100);
+		key->tgid, fmt_ns(lost, t->total_ns),
+		key->kind == RECLAIM_MEMCG ? "cgroup" : "direct", share * 100);
 	f->confidence = "high: every stall was counted and timed";
 	finding_line(r, f->evidence, "%llu stalls: median %s, p99 %s, worst %s", t->count,
 		fmt_ns(p50, hist_quantile(&t->hist, 0.5, t->max_ns)),
 		fmt_ns(p99, hist_quantile(&t->hist, 0.99, t->max_ns)), fmt_ns(max, t->max_ns));
-	finding_line(r, f->evidence, "%llu pages scanned, %llu reclaimed%s", t->scanned, t->reclaimed,
+	finding_line(r, f->evidence, "%llu pages scanned, %llu reclaimed%s", t->scanned,
+		t->reclaimed,
 		t->scanned && t->reclaimed * 2 < t->scanned ? ": most were still in use" : "");
 	if (key->kind == RECLAIM_MEMCG || key->kind == RECLAIM_SOFTLIMIT)
 		tell_memcg(r, f, s, key);

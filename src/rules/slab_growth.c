@@ -38,12 +38,15 @@ static int report(void *v, struct report *r)
 	x = report_finding(r, grown >= MIN_GROWTH ? LEVEL_WARNING : LEVEL_NOTE, "slab-growth");
 	if (!x)
 		return 0;
-	x->title = report_text(r, "The kernel's slab memory grew by %s in %.0f s (%s of it cannot be "
-				  "reclaimed)", fmt_bytes(a, all), report_seconds(r), fmt_bytes(b, grown));
+	x->title = report_text(r,
+		"The kernel's slab memory grew by %s in %.0f s (%s of it cannot be "
+		"reclaimed)",
+		fmt_bytes(a, all), report_seconds(r), fmt_bytes(b, grown));
 	x->confidence = "high that it grew; one interval does not tell whether it goes on";
 	finding_line(r, x->evidence, "Slab is %s now", fmt_bytes(a, facts_last(f, "Slab")));
 	tell_caches(r, x, f);
-	x->why = "Reclaimable slab (dentries, inodes) grows with the files that are looked at and goes "
+	x->why = "Reclaimable slab (dentries, inodes) grows with the files that are looked at and "
+		 "goes "
 		 "when memory is short. Unreclaimable slab belongs to sockets, tasks, drivers.";
 	finding_line(r, x->try_, "Look which cache goes on growing: `slabtop -o -s c | head -20`");
 	finding_line(r, x->undo, "Nothing was changed.");

@@ -19,7 +19,7 @@ int share_level(double share, double risk, double warning, double critical)
 {
 	return share >= critical  ? LEVEL_CRITICAL
 	       : share >= warning ? LEVEL_WARNING
-	       : share >= risk	  ? LEVEL_RISK
+	       : share >= risk    ? LEVEL_RISK
 				  : -1;
 }
 

@@ -26,7 +26,10 @@ static void test_escape(void **unused)
 		{"a\nb\tc", "a\\nb\\tc"},
 		{"back\\slash", "back\\\\slash"},
 		{"\xff\xc3", "\\xff\\xc3"},
-		{"\xc2\x9b" "31m", "\\xc2\\x9b" "31m"}, /* CSI as a C1 control */
+		{"\xc2\x9b"
+		 "31m",
+			"\\xc2\\x9b"
+			"31m"}, /* CSI as a C1 control */
 		{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
 		{"\xed\xa0\x80", "\\xed\\xa0\\x80"}, /* a surrogate */
 		{"\x7f", "\\x7f"},
@@ -74,7 +77,8 @@ static void test_format(void **unused)
 
 static void test_parse(void **unused)
 {
-	static const char *const bad[] = {"", "-1", "x", "1e999", "nan", "inf", "0x10", "1 s", "9e30", "5q"};
+	static const char *const bad[] = {
+		"", "-1", "x", "1e999", "nan", "inf", "0x10", "1 s", "9e30", "5q"};
 	u64 v = 7;
 
 	(void)unused;
@@ -117,10 +121,10 @@ static int parse(struct parsed *p, struct err *err, int *operands, int *rest, in
 	return opt_parse(sets, p, argc, argv, operands, rest, err);
 }
 
-#define PARSE(...)                                                                            \
-	({                                                                                    \
-		char *argv_[] = {"x", __VA_ARGS__, NULL};                                     \
-		parse(&p, &err, &operands, &rest, (int)ARRAY_SIZE(argv_) - 1, argv_);         \
+#define PARSE(...)                                                                    \
+	({                                                                            \
+		char *argv_[] = {"x", __VA_ARGS__, NULL};                             \
+		parse(&p, &err, &operands, &rest, (int)ARRAY_SIZE(argv_) - 1, argv_); \
 	})
 
 static void test_options(void **unused)
@@ -187,7 +191,8 @@ static void test_hist(void **unused)
 	for (u64 v = 1; v <= 1000; v++)
 		hist_add(&h, v);
 	assert_int_equal(hist_count(&h), 1000);
-	assert_in_range(hist_quantile(&h, 0.5, 0), 250, 1000); /* true: 500, within a factor of two */
+	assert_in_range(
+		hist_quantile(&h, 0.5, 0), 250, 1000); /* true: 500, within a factor of two */
 	assert_in_range(hist_quantile(&h, 0.99, 1000), 900, 1000);
 	hist_add(&h, ~0ULL);
 	assert_int_equal(h.slots[HIST_N - 1], 1);
@@ -210,10 +215,14 @@ static void test_trend(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_escape),	cmocka_unit_test(test_json_escape),
-		cmocka_unit_test(test_format),	cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_options), cmocka_unit_test(test_closest),
-		cmocka_unit_test(test_groups),	cmocka_unit_test(test_hist),
+		cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_json_escape),
+		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_closest),
+		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_trend),
 	};
 

@@ -294,8 +294,12 @@ static void kernel_6_18(void **state)
 static void no_list(void **state)
 {
 	static const char *const texts[] = {
-		"", "print fmt: \"\"", "__print_flags(", "__print_flags(REC->x, \"|\"",
-		"__print_flags(REC->x, \"|\", )", "__print_flags(REC->x, \"|\", {0, \"A\"})",
+		"",
+		"print fmt: \"\"",
+		"__print_flags(",
+		"__print_flags(REC->x, \"|\"",
+		"__print_flags(REC->x, \"|\", )",
+		"__print_flags(REC->x, \"|\", {0, \"A\"})",
 		"__print_flags(REC->x, \"|\", {A_BIT, \"A\"})",
 		"__print_flags(REC->x, \"|\", {1, \"A\x1b[2J\"})",
 		"__print_flags(REC->x, \"|\", {1, \"\"})",
@@ -447,11 +451,16 @@ static void read_without_tracefs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernel_5_10),	     cmocka_unit_test(kernel_6_1),
-		cmocka_unit_test(kernel_6_18),	     cmocka_unit_test(no_list),
-		cmocka_unit_test(expressions),	     cmocka_unit_test(nesting_has_a_limit),
-		cmocka_unit_test(list_has_a_limit),  cmocka_unit_test(receiver_may_fail),
-		cmocka_unit_test(damaged_anywhere),  cmocka_unit_test(named),
+		cmocka_unit_test(kernel_5_10),
+		cmocka_unit_test(kernel_6_1),
+		cmocka_unit_test(kernel_6_18),
+		cmocka_unit_test(no_list),
+		cmocka_unit_test(expressions),
+		cmocka_unit_test(nesting_has_a_limit),
+		cmocka_unit_test(list_has_a_limit),
+		cmocka_unit_test(receiver_may_fail),
+		cmocka_unit_test(damaged_anywhere),
+		cmocka_unit_test(named),
 		cmocka_unit_test(read_without_tracefs),
 	};
 

@@ -17,9 +17,9 @@ struct fixture {
 	void *view;
 };
 
-#define REC(type_, kind_, ...)                                                      \
-	(type_)                                                                     \
-	{                                                                           \
+#define REC(type_, kind_, ...)                                                                    \
+	(type_)                                                                                   \
+	{                                                                                         \
 		.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = 5000000000}, __VA_ARGS__ \
 	}
 
@@ -51,7 +51,7 @@ static void done(struct fixture *f)
 
 static struct table *table(struct fixture *f, const char *name)
 {
-	vec_each(t, &f->report.tables)
+	vec_each (t, &f->report.tables)
 		if (!strcmp((*t)->name, name))
 			return *t;
 	fail_msg("no table %s", name);
@@ -87,8 +87,8 @@ static struct reclaim_agg stalls(u32 tgid, u8 kind, u8 order, u64 count, u64 ns)
 {
 	struct reclaim_agg r = REC(struct reclaim_agg, REC_RECLAIM_AGG, .tgid = tgid, .kind = kind,
 		.order = order, .gfp = 0xcc0, .node = RECLAIM_NODE_UNKNOWN, .count = count,
-		.total_ns = count * ns, .max_ns = ns, .scanned = 64 * count, .reclaimed = 32 * count,
-		.shrinker_ns = count, .comm = "worker");
+		.total_ns = count * ns, .max_ns = ns, .scanned = 64 * count,
+		.reclaimed = 32 * count, .shrinker_ns = count, .comm = "worker");
 
 	r.hist[20] = (u32)count;
 	return r;
@@ -129,8 +129,8 @@ static void by_order_and_gfp(void **state)
 	struct reclaim_agg a = stalls(7, RECLAIM_DIRECT, 0, 3, 600000);
 	struct reclaim_agg b = stalls(8, RECLAIM_MEMCG, 0, 2, 600000);
 	struct reclaim_agg c = stalls(7, RECLAIM_DIRECT, 9, 1, 600000);
-	struct rec_enum name = REC(struct rec_enum, REC_ENUM, .set = GFP_SET, .value = 0xcc0,
-		.name = "GFP_KERNEL");
+	struct rec_enum name = REC(
+		struct rec_enum, REC_ENUM, .set = GFP_SET, .value = 0xcc0, .name = "GFP_KERNEL");
 	struct fixture f;
 	struct table *t;
 
@@ -155,8 +155,8 @@ static void sleeps_belong_to_their_stalls(void **state)
 {
 	struct reclaim_agg a = stalls(7, RECLAIM_DIRECT, 0, 3, 600000);
 	struct reclaim_throttle in = REC(struct reclaim_throttle, REC_RECLAIM_THROTTLE, .tgid = 7,
-		.kind = RECLAIM_DIRECT, .gfp = 0xcc0, .reason = RECLAIM_THROTTLE_NOPROGRESS, .count = 2,
-		.total_ns = 8000000, .max_ns = 4000000, .comm = "worker");
+		.kind = RECLAIM_DIRECT, .gfp = 0xcc0, .reason = RECLAIM_THROTTLE_NOPROGRESS,
+		.count = 2, .total_ns = 8000000, .max_ns = 4000000, .comm = "worker");
 	struct reclaim_throttle open = in, kswapd = in, whole = in;
 	struct fixture f;
 	struct table *t;
@@ -220,8 +220,9 @@ static void lru_efficiency(void **state)
 
 static void kswapd_share(void **state)
 {
-	struct reclaim_kswapd r = REC(struct reclaim_kswapd, REC_RECLAIM_KSWAPD, .node = 0, .runs = 3,
-		.sleeps = 2, .awake_ns = 250000000, .max_ns = 200000000, .cpu_ns = 5000000);
+	struct reclaim_kswapd r =
+		REC(struct reclaim_kswapd, REC_RECLAIM_KSWAPD, .node = 0, .runs = 3, .sleeps = 2,
+			.awake_ns = 250000000, .max_ns = 200000000, .cpu_ns = 5000000);
 	struct rec_session s = REC(struct rec_session, REC_SESSION, .wall_ns = 1);
 	struct fixture f;
 	struct table *t;
@@ -337,7 +338,8 @@ static void wrong_by(void **state)
 	void *view = calloc(1, reclaim_view.size);
 
 	(void)state;
-	assert_int_equal(reclaim_view.init(view, &(struct view_options){.by = "zone"}, &err), -EINVAL);
+	assert_int_equal(
+		reclaim_view.init(view, &(struct view_options){.by = "zone"}, &err), -EINVAL);
 	assert_non_null(strstr(err.hint, "gfp"));
 	free(view);
 }

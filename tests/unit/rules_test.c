@@ -33,7 +33,8 @@ static void put(struct bench *b, const void *rec)
 
 #define PUT(b_, type_, kind_, ...)                                                              \
 	({                                                                                      \
-		type_ r_ = {.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = NSEC_PER_SEC}, \
+		type_ r_ = {                                                                    \
+			.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = NSEC_PER_SEC}, \
 			__VA_ARGS__};                                                           \
 		put((b_), &r_);                                                                 \
 	})
@@ -128,8 +129,10 @@ static void test_reclaim_memcg(void **unused)
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_CRITICAL); /* 30 % of the time */
 	assert_non_null(strstr(f->title, "victim (pid 7) lost 3.00 s to cgroup reclaim"));
-	assert_true(says(f->try_, "echo 150994944 > /sys/fs/cgroup/memory/demo/memory.limit_in_bytes"));
-	assert_true(says(f->undo, "echo 100663296 > /sys/fs/cgroup/memory/demo/memory.limit_in_bytes"));
+	assert_true(
+		says(f->try_, "echo 150994944 > /sys/fs/cgroup/memory/demo/memory.limit_in_bytes"));
+	assert_true(
+		says(f->undo, "echo 100663296 > /sys/fs/cgroup/memory/demo/memory.limit_in_bytes"));
 	end(&b);
 }
 
@@ -146,8 +149,8 @@ static void test_reclaim_global(void **unused)
 	PUT(&b, struct reclaim_agg, REC_RECLAIM_AGG, .tgid = 7, .kind = RECLAIM_DIRECT, .count = 50,
 		.total_ns = NSEC_PER_SEC, .max_ns = NSEC_PER_SEC / 10);
 	/* kswapd is nobody's stall */
-	PUT(&b, struct reclaim_agg, REC_RECLAIM_AGG, .tgid = 50, .kind = RECLAIM_KSWAPD, .count = 50,
-		.total_ns = 9 * NSEC_PER_SEC);
+	PUT(&b, struct reclaim_agg, REC_RECLAIM_AGG, .tgid = 50, .kind = RECLAIM_KSWAPD,
+		.count = 50, .total_ns = 9 * NSEC_PER_SEC);
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_WARNING);
 	assert_true(says(f->evidence, "counts 50 such stalls"));
@@ -172,7 +175,8 @@ static void grow(struct bench *b, const double mib[], int n)
 {
 	for (int i = 0; i < n; i++) {
 		struct process_memory m = {
-			.h = {sizeof(m), REC_PROCESS_MEMORY, 0, NSEC_PER_SEC + (u64)i * NSEC_PER_SEC / 2},
+			.h = {sizeof(m), REC_PROCESS_MEMORY, 0,
+				NSEC_PER_SEC + (u64)i * NSEC_PER_SEC / 2},
 			.tgid = 7,
 			.anon_bytes = (u64)(mib[i] * (double)MIB),
 		};
@@ -262,15 +266,18 @@ static void test_severe_events(void **unused)
 
 	(void)unused;
 	begin(&b, &rule_fragmentation, 1);
-	PUT(&b, struct frag_agg, REC_FRAG_AGG, .tgid = 7, .order = 0, .fallback_order = 3, .count = 500);
-	PUT(&b, struct frag_agg, REC_FRAG_AGG, .tgid = 8, .order = 0, .fallback_order = 10, .count = 900);
+	PUT(&b, struct frag_agg, REC_FRAG_AGG, .tgid = 7, .order = 0, .fallback_order = 3,
+		.count = 500);
+	PUT(&b, struct frag_agg, REC_FRAG_AGG, .tgid = 8, .order = 0, .fallback_order = 10,
+		.count = 900);
 	f = only(&b);
 	assert_non_null(strstr(f->title, "500 severe"));
 	assert_true(says(f->evidence, "victim (pid 7)"));
 	end(&b);
 
 	begin(&b, &rule_fragmentation, 1);
-	PUT(&b, struct frag_agg, REC_FRAG_AGG, .tgid = 8, .order = 0, .fallback_order = 10, .count = 900);
+	PUT(&b, struct frag_agg, REC_FRAG_AGG, .tgid = 8, .order = 0, .fallback_order = 10,
+		.count = 900);
 	assert_int_equal(conclude(&b), 0); /* whole pageblocks: no harm */
 	end(&b);
 }
@@ -283,7 +290,8 @@ static void test_major_faults(void **unused)
 	(void)unused;
 	begin(&b, &rule_major_faults, 1);
 	PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_MAJOR, .count = 1000,
-		.timed = 1000, .total_ns = 5 * NSEC_PER_SEC, .max_ns = NSEC_PER_SEC, .file = "data.db");
+		.timed = 1000, .total_ns = 5 * NSEC_PER_SEC, .max_ns = NSEC_PER_SEC,
+		.file = "data.db");
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_WARNING);
 	assert_true(says(f->evidence, "data.db"));
@@ -319,8 +327,9 @@ static void test_cgroup_limit(void **unused)
 
 	(void)unused;
 	begin(&b, &rule_cgroup_limit, 1);
-	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 1, .version = 2, .usage_bytes = MIB,
-		.limit_bytes = 100 * MIB, .oom_kill_total = 3, .first_oom_kill_total = 2);
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 1, .version = 2,
+		.usage_bytes = MIB, .limit_bytes = 100 * MIB, .oom_kill_total = 3,
+		.first_oom_kill_total = 2);
 	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 2, .version = 2,
 		.usage_bytes = 60 * MIB, .limit_bytes = 100 * MIB);
 	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 3, .version = 2,
@@ -378,12 +387,18 @@ static void test_numa(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_silence),	      cmocka_unit_test(test_reclaim_memcg),
-		cmocka_unit_test(test_reclaim_global), cmocka_unit_test(test_reclaim_thin),
-		cmocka_unit_test(test_growth),	      cmocka_unit_test(test_fragmentation),
-		cmocka_unit_test(test_severe_events), cmocka_unit_test(test_major_faults),
-		cmocka_unit_test(test_pressure),      cmocka_unit_test(test_cgroup_limit),
-		cmocka_unit_test(test_thp),	      cmocka_unit_test(test_slab),
+		cmocka_unit_test(test_silence),
+		cmocka_unit_test(test_reclaim_memcg),
+		cmocka_unit_test(test_reclaim_global),
+		cmocka_unit_test(test_reclaim_thin),
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_fragmentation),
+		cmocka_unit_test(test_severe_events),
+		cmocka_unit_test(test_major_faults),
+		cmocka_unit_test(test_pressure),
+		cmocka_unit_test(test_cgroup_limit),
+		cmocka_unit_test(test_thp),
+		cmocka_unit_test(test_slab),
 		cmocka_unit_test(test_numa),
 	};
 

@@ -43,7 +43,8 @@ int main(int argc, char **argv)
 	size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 100;
 	size_t pages = argc > 2 ? strtoul(argv[2], NULL, 10) : 2048;
 	size_t depth = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
-	char *p = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *p = mmap(
+		NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED || !rounds || rounds > ROUNDS_MAX || !pages)
 		return 2;

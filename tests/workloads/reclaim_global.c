@@ -75,10 +75,10 @@ static void arguments(int argc, char **argv)
 		else if (opt == '?')
 			exit(2);
 		else
-			*(opt == 'm'   ? &mib
-			  : opt == 't' ? &threads
-			  : opt == 's' ? &seconds
-				       : &file_mib) = v;
+			*(opt == 'm'         ? &mib
+				: opt == 't' ? &threads
+				: opt == 's' ? &seconds
+					     : &file_mib) = v;
 	}
 }
 

@@ -120,14 +120,15 @@ int main(int argc, char **argv)
 		else if (opt == '?')
 			return 2;
 		else
-			*(opt == 'l'   ? &limit_mib
-			  : opt == 'f' ? &file_mib
-			  : opt == 'a' ? &anon_mib
-				       : &rounds) = v;
+			*(opt == 'l'         ? &limit_mib
+				: opt == 'f' ? &file_mib
+				: opt == 'a' ? &anon_mib
+					     : &rounds) = v;
 	}
 	root = hierarchy();
 	group_enter(root);
-	anon = mmap(NULL, anon_mib * MIB + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	anon = mmap(NULL, anon_mib * MIB + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
 	if (anon == MAP_FAILED)
 		die("mmap");
 	memset(anon, 1, anon_mib * MIB);

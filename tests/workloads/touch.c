@@ -59,7 +59,8 @@ int main(int argc, char **argv)
 	printf("ready\n");
 	/* The code and stack that printing needs are there then. */
 	getrusage(RUSAGE_SELF, &after);
-	if (write(2, text, (size_t)snprintf(text, sizeof(text), "%ld %ld\n", after.ru_minflt, 0L)) < 0)
+	if (write(2, text, (size_t)snprintf(text, sizeof(text), "%ld %ld\n", after.ru_minflt, 0L)) <
+		0)
 		return 1;
 	getrusage(RUSAGE_SELF, &before);
 	if (read(0, line, sizeof(line)) <= 0)
@@ -68,8 +69,10 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		read_file(argv[2]);
 	getrusage(RUSAGE_SELF, &after);
-	if (write(1, text, (size_t)snprintf(text, sizeof(text), "%ld %ld\n",
-				   after.ru_minflt - before.ru_minflt, after.ru_majflt - before.ru_majflt)) < 0)
+	if (write(1, text,
+		    (size_t)snprintf(text, sizeof(text), "%ld %ld\n",
+			    after.ru_minflt - before.ru_minflt,
+			    after.ru_majflt - before.ru_majflt)) < 0)
 		return 1;
 	while (read(0, line, sizeof(line)) > 0)
 		;

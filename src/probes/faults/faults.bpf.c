@@ -191,8 +191,8 @@ static long fault_vma(struct task_struct *task, struct vm_area_struct *vma, void
 		return 0;
 	}
 	f->map = map_of_file(file, &f->object);
-	bpf_probe_read_kernel_str(f->name, sizeof(f->name),
-		BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	bpf_probe_read_kernel_str(
+		f->name, sizeof(f->name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
 	return 0;
 }
 

@@ -22,42 +22,51 @@ static const struct attach_hook hooks[] = {
 		.only = OPT_MAPPING,
 		.required = true,
 		.needs = "perf_event_open",
-		.methods = {
-			{"software events, bpf_find_vma", {},
-				{{"fault_minor_vma", SW, MINOR}, {"fault_major_vma", SW, MAJOR}}, 0},
-			{"software events, mapping by 64 KiB region", {},
-				{{"fault_minor", SW, MINOR}, {"fault_major", SW, MAJOR}}, 0},
-		},
+		.methods =
+			{
+				{"software events, bpf_find_vma", {},
+					{{"fault_minor_vma", SW, MINOR},
+						{"fault_major_vma", SW, MAJOR}},
+					0},
+				{"software events, mapping by 64 KiB region", {},
+					{{"fault_minor", SW, MINOR}, {"fault_major", SW, MAJOR}},
+					0},
+			},
 	},
 	{
 		.data = "minor and major faults",
 		.only = OPT_PLAIN,
 		.required = true,
 		.needs = "perf_event_open",
-		.methods = {
-			{"software events", {}, {{"fault_minor", SW, MINOR}, {"fault_major", SW, MAJOR}}, 0},
-		},
+		.methods =
+			{
+				{"software events", {},
+					{{"fault_minor", SW, MINOR}, {"fault_major", SW, MAJOR}},
+					0},
+			},
 	},
 	{
 		.data = "kind of access, duration",
 		.needs = "the exceptions tracepoints (x86)",
-		.methods = {
-			{"raw tracepoints exceptions:page_fault_*",
-				{"fault_begin_user", "fault_begin_kernel"}, {}, 0},
-		},
+		.methods =
+			{
+				{"raw tracepoints exceptions:page_fault_*",
+					{"fault_begin_user", "fault_begin_kernel"}, {}, 0},
+			},
 	},
 	{
 		.data = "huge pages",
-		.methods = {
-			{"raw tracepoint kmem:mm_page_alloc", {"fault_huge"}, {}, 0},
-		},
+		.methods =
+			{
+				{"raw tracepoint kmem:mm_page_alloc", {"fault_huge"}, {}, 0},
+			},
 	},
 };
 
 /* "major-mapping" is not for people: `check` asks for it. */
 static u8 mapping_of(const struct capture *c)
 {
-	return capture_by(c, "mapping")	       ? FAULTS_MAPPING_ALL
+	return capture_by(c, "mapping")         ? FAULTS_MAPPING_ALL
 	       : capture_by(c, "major-mapping") ? FAULTS_MAPPING_MAJOR
 						: FAULTS_MAPPING_NONE;
 }
@@ -85,13 +94,16 @@ static u32 key_tgid(const void *key)
 }
 
 /* On kernels without bpf_find_vma: what /proc says of the region, where the process still lives. */
-static void map_resolve(struct capture *c, u32 tgid, u64 region, u16 *flags, u8 *map,
-	char file[AGG_NAME_LEN])
+static void map_resolve(
+	struct capture *c, u32 tgid, u64 region, u16 *flags, u8 *map, char file[AGG_NAME_LEN])
 {
 	static const u8 maps[MAPPING_KINDS] = {
-		[MAPPING_ANON] = FAULT_MAP_ANON,       [MAPPING_HEAP] = FAULT_MAP_HEAP,
-		[MAPPING_STACK] = FAULT_MAP_STACK,     [MAPPING_FILE] = FAULT_MAP_FILE,
-		[MAPPING_SHMEM] = FAULT_MAP_SHMEM,     [MAPPING_HUGETLB] = FAULT_MAP_HUGETLB,
+		[MAPPING_ANON] = FAULT_MAP_ANON,
+		[MAPPING_HEAP] = FAULT_MAP_HEAP,
+		[MAPPING_STACK] = FAULT_MAP_STACK,
+		[MAPPING_FILE] = FAULT_MAP_FILE,
+		[MAPPING_SHMEM] = FAULT_MAP_SHMEM,
+		[MAPPING_HUGETLB] = FAULT_MAP_HUGETLB,
 		[MAPPING_VDSO] = FAULT_MAP_OTHER,
 	};
 	u64 start = region << FAULT_REGION_SHIFT;
@@ -165,10 +177,12 @@ static const struct field agg_fields[] = {
 	FIELD(struct faults_agg, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
 	FIELD(struct faults_agg, stack, FIELD_U32, UNIT_STACK, "where the fault happened"),
 	FIELD(struct faults_agg, flags, FIELD_U16, UNIT_HEX,
-		"1 major, 2 write, 4 exec, 8 kernel mode, 16 access known, 32 huge, 64 mapping known, "
+		"1 major, 2 write, 4 exec, 8 kernel mode, 16 access known, 32 huge, 64 mapping "
+		"known, "
 		"128 object is a region"),
 	FIELD(struct faults_agg, map, FIELD_U8, UNIT_ID,
-		"mapping: 1 anonymous, 2 heap, 3 stack, 4 file, 5 shared memory, 6 hugetlb, 7 other"),
+		"mapping: 1 anonymous, 2 heap, 3 stack, 4 file, 5 shared memory, 6 hugetlb, 7 "
+		"other"),
 	FIELD(struct faults_agg, object, FIELD_U64, UNIT_HEX, "inode, or address >> 16"),
 	FIELD(struct faults_agg, count, FIELD_U64, UNIT_COUNT, "faults"),
 	FIELD(struct faults_agg, timed, FIELD_U64, UNIT_COUNT, "faults whose duration is known"),
@@ -201,22 +215,28 @@ static const struct kind kinds[] = {
 };
 
 static const char *const examples[] = {
-	"memwhy faults --for 10s", "page faults of all processes for ten seconds",
-	"memwhy faults --stacks -p 1234", "the code paths of one process that fault",
-	"memwhy faults --by mapping -- sort big.txt", "the mappings a command touches first",
-	"memwhy faults --each -c postgres", "each fault as it happens",
+	"memwhy faults --for 10s",
+	"page faults of all processes for ten seconds",
+	"memwhy faults --stacks -p 1234",
+	"the code paths of one process that fault",
+	"memwhy faults --by mapping -- sort big.txt",
+	"the mappings a command touches first",
+	"memwhy faults --each -c postgres",
+	"each fault as it happens",
 	NULL,
 };
 
 const struct probe probe_faults = {
 	.name = "faults",
 	.summary = "Who takes page faults, where, and how long they take",
-	.details =
-		"Counts page faults exactly, as the kernel does for getrusage(2): minor and major, by "
-		"process, thread, mapping, cgroup or stack, with the kind of access and the time from "
-		"the exception to its end.\n\n"
-		"Faults that the kernel takes on a task's behalf without an exception (MAP_POPULATE, "
-		"mlock, direct I/O) are in getrusage's numbers, and not in these.",
+	.details = "Counts page faults exactly, as the kernel does for getrusage(2): minor and "
+		   "major, by "
+		   "process, thread, mapping, cgroup or stack, with the kind of access and the "
+		   "time from "
+		   "the exception to its end.\n\n"
+		   "Faults that the kernel takes on a task's behalf without an exception "
+		   "(MAP_POPULATE, "
+		   "mlock, direct I/O) are in getrusage's numbers, and not in these.",
 	.examples = examples,
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),

@@ -5,14 +5,14 @@
 #include "bpf/shared.h"
 
 enum fault_flags {
-	FAULT_MAJOR = 1,	/* needed I/O, as task_struct.maj_flt counts */
-	FAULT_WRITE = 2,	/* the access was a write */
-	FAULT_EXEC = 4,		/* … an instruction fetch */
-	FAULT_KERNEL = 8,	/* … made in kernel mode (copy_to_user and the like) */
+	FAULT_MAJOR = 1,         /* needed I/O, as task_struct.maj_flt counts */
+	FAULT_WRITE = 2,         /* the access was a write */
+	FAULT_EXEC = 4,          /* … an instruction fetch */
+	FAULT_KERNEL = 8,        /* … made in kernel mode (copy_to_user and the like) */
 	FAULT_ACCESS_KNOWN = 16, /* WRITE, EXEC, KERNEL and the duration are known */
-	FAULT_HUGE = 32,	/* a huge page was mapped */
-	FAULT_MAP_KNOWN = 64,	/* the mapping was looked up at the fault */
-	FAULT_REGION = 128,	/* object is address >> FAULT_REGION_SHIFT instead */
+	FAULT_HUGE = 32,         /* a huge page was mapped */
+	FAULT_MAP_KNOWN = 64,    /* the mapping was looked up at the fault */
+	FAULT_REGION = 128,      /* object is address >> FAULT_REGION_SHIFT instead */
 };
 
 #define FAULT_REGION_SHIFT 16
@@ -34,7 +34,7 @@ enum faults_mapping { FAULTS_MAPPING_NONE, FAULTS_MAPPING_MAJOR, FAULTS_MAPPING_
 struct faults_config {
 	u8 threads; /* count by thread, not only by process */
 	u8 mapping; /* enum faults_mapping: for which faults the mapping is looked up */
-	u8 comms; /* count by the name the task has at the fault */
+	u8 comms;   /* count by the name the task has at the fault */
 	u8 reserved[5];
 	u64 min_ns; /* faults that took less, or whose duration is not known, do not count */
 };
@@ -42,9 +42,9 @@ struct faults_config {
 /* Key of the table of aggregates. */
 struct fault_key {
 	u32 tgid;
-	u32 tid; /* 0 unless by thread */
+	u32 tid;            /* 0 unless by thread */
 	u32 ustack, kstack; /* id in the stack map plus one, 0: none */
-	u64 object; /* inode of the mapped file, or a region (FAULT_REGION) */
+	u64 object;         /* inode of the mapped file, or a region (FAULT_REGION) */
 	u16 flags;
 	u8 map; /* enum fault_map */
 	u8 reserved[5];

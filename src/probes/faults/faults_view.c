@@ -12,7 +12,13 @@
 enum { BY_PROCESS = 1, BY_THREAD = 2, BY_MAPPING = 4, BY_CGROUP = 8, BY_COMM = 16, BY_STACK = 32 };
 
 static const char *const by_keys[] = {
-	"process", "thread", "mapping", "cgroup", "comm", "stack", NULL,
+	"process",
+	"thread",
+	"mapping",
+	"cgroup",
+	"comm",
+	"stack",
+	NULL,
 };
 
 struct key {
@@ -32,8 +38,24 @@ struct sums {
 };
 
 enum {
-	C_PID, C_TID, C_COMM, C_CGROUP, C_MAPPING, C_FILE, C_COUNT, C_MAJOR, C_WRITE, C_EXEC,
-	C_KERNEL, C_HUGE, C_TOTAL, C_P50, C_P99, C_MAX, C_STACK, C_N,
+	C_PID,
+	C_TID,
+	C_COMM,
+	C_CGROUP,
+	C_MAPPING,
+	C_FILE,
+	C_COUNT,
+	C_MAJOR,
+	C_WRITE,
+	C_EXEC,
+	C_KERNEL,
+	C_HUGE,
+	C_TOTAL,
+	C_P50,
+	C_P99,
+	C_MAX,
+	C_STACK,
+	C_N,
 };
 
 #define TASKS (BY_PROCESS | BY_THREAD)
@@ -41,26 +63,33 @@ enum {
 static const struct by_column columns[C_N] = {
 	[C_PID] = {TASKS, {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"}},
 	[C_TID] = {BY_THREAD, {"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"}},
-	[C_COMM] = {TASKS | BY_COMM, {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
-		"name of the process or thread"}},
+	[C_COMM] = {TASKS | BY_COMM,
+		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process or thread"}},
 	[C_CGROUP] = {BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0, "control group"}},
-	[C_MAPPING] = {BY_MAPPING, {"mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0,
-		"kind of mapping: anonymous, heap, stack, file, shared memory, hugetlb"}},
-	[C_FILE] = {BY_MAPPING, {"file", "FILE", CELL_TEXT, UNIT_NONE, 0, "name of the mapped file"}},
-	[C_COUNT] = {0, {"count", "FAULTS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "page faults (exact)"}},
-	[C_MAJOR] = {0, {"major", "MAJOR", CELL_U64, UNIT_COUNT, 0, "of these, major: I/O was needed"}},
+	[C_MAPPING] = {BY_MAPPING,
+		{"mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0,
+			"kind of mapping: anonymous, heap, stack, file, shared memory, hugetlb"}},
+	[C_FILE] = {BY_MAPPING,
+		{"file", "FILE", CELL_TEXT, UNIT_NONE, 0, "name of the mapped file"}},
+	[C_COUNT] = {0,
+		{"count", "FAULTS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "page faults (exact)"}},
+	[C_MAJOR] = {0,
+		{"major", "MAJOR", CELL_U64, UNIT_COUNT, 0, "of these, major: I/O was needed"}},
 	[C_WRITE] = {0, {"write", "WRITE", CELL_U64, UNIT_COUNT, 0, "of these, writes"}},
-	[C_EXEC] = {0, {"exec", "EXEC", CELL_U64, UNIT_COUNT, COL_WIDE, "of these, instruction fetches"}},
+	[C_EXEC] = {0,
+		{"exec", "EXEC", CELL_U64, UNIT_COUNT, COL_WIDE, "of these, instruction fetches"}},
 	[C_KERNEL] = {0, {"kernel", "KERNEL", CELL_U64, UNIT_COUNT, 0,
-		"of these, in kernel mode (a system call touched user memory)"}},
-	[C_HUGE] = {0, {"huge", "HUGE", CELL_U64, UNIT_COUNT, 0, "of these, a huge page was mapped"}},
+				 "of these, in kernel mode (a system call touched user memory)"}},
+	[C_HUGE] = {0,
+		{"huge", "HUGE", CELL_U64, UNIT_COUNT, 0, "of these, a huge page was mapped"}},
 	[C_TOTAL] = {0, {"total_ns", "TIME", CELL_U64, UNIT_NS, 0, "time in the timed faults"}},
 	[C_P50] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, 0,
-		"median duration (estimated from a log2 histogram)"}},
+			      "median duration (estimated from a log2 histogram)"}},
 	[C_P99] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, 0,
-		"99th percentile (estimated from a log2 histogram)"}},
+			      "99th percentile (estimated from a log2 histogram)"}},
 	[C_MAX] = {0, {"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}},
-	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the fault"}},
+	[C_STACK] = {BY_STACK,
+		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the fault"}},
 };
 
 static const struct column each_columns[] = {
@@ -90,7 +119,14 @@ struct faults_state {
 const char *fault_map_name(u8 map)
 {
 	static const char *const names[FAULT_MAP_N] = {
-		"unknown", "anonymous", "heap", "stack", "file", "shared memory", "hugetlb", "other",
+		"unknown",
+		"anonymous",
+		"heap",
+		"stack",
+		"file",
+		"shared memory",
+		"hugetlb",
+		"other",
 	};
 
 	return map < FAULT_MAP_N ? names[map] : "unknown";
@@ -170,8 +206,8 @@ static const char *comm_of(struct report *r, const struct key *k, u32 by)
 	return report_text(r, "%.16s", k->comm);
 }
 
-static void row_fill(struct cell all[C_N], struct report *r, const struct key *k,
-	const struct sums *s, u32 by)
+static void row_fill(
+	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
 {
 	const char *cgroup = stream_cgroup(r->stream, k->cgroup);
 
@@ -244,10 +280,10 @@ static void each_fill(struct cell *row, struct report *r, const struct fault_eve
 static struct table *faults_each(void *state, struct report *r)
 {
 	struct faults_state *f = state;
-	struct table *t = report_table(r, "fault", "Page faults, each", each_columns,
-		ARRAY_SIZE(each_columns));
+	struct table *t = report_table(
+		r, "fault", "Page faults, each", each_columns, ARRAY_SIZE(each_columns));
 
-	vec_each(e, &f->events) {
+	vec_each (e, &f->events) {
 		struct cell *row = t ? table_row(t) : NULL;
 
 		if (!row)

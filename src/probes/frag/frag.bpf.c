@@ -81,13 +81,14 @@ int frag_tracepoint(struct trace_event_raw_mm_page_alloc_extfrag *ctx)
 {
 	struct frag f = {
 		.pfn = ctx->pfn,
-		.key = {
-			.order = ctx->alloc_order,
-			.fallback_order = ctx->fallback_order,
-			.migratetype = ctx->alloc_migratetype,
-			.fallback_migratetype = ctx->fallback_migratetype,
-			.flags = FRAG_DETAIL,
-		},
+		.key =
+			{
+				.order = ctx->alloc_order,
+				.fallback_order = ctx->fallback_order,
+				.migratetype = ctx->alloc_migratetype,
+				.fallback_migratetype = ctx->fallback_migratetype,
+				.flags = FRAG_DETAIL,
+			},
 	};
 
 	if (ctx->change_ownership)
@@ -101,12 +102,13 @@ SEC("raw_tp/mm_page_alloc_extfrag")
 int frag_raw(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct frag f = {
-		.key = {
-			.order = ctx->args[1],
-			.fallback_order = ctx->args[2],
-			.migratetype = ctx->args[3],
-			.fallback_migratetype = ctx->args[4],
-		},
+		.key =
+			{
+				.order = ctx->args[1],
+				.fallback_order = ctx->args[2],
+				.migratetype = ctx->args[3],
+				.fallback_migratetype = ctx->args[4],
+			},
 	};
 
 	return frag_count(ctx, &f);

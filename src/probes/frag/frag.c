@@ -15,10 +15,12 @@ static const struct attach_hook hooks[] = {
 	{
 		.data = FRAG_EVENTS_DATA,
 		.needs = "the tracepoint kmem:mm_page_alloc_extfrag",
-		.methods = {
-			{"tracepoint kmem:mm_page_alloc_extfrag", {"frag_tracepoint"}, {}, 0},
-			{"raw tracepoint kmem:mm_page_alloc_extfrag", {"frag_raw"}, {}, 0},
-		},
+		.methods =
+			{
+				{"tracepoint kmem:mm_page_alloc_extfrag", {"frag_tracepoint"}, {},
+					0},
+				{"raw tracepoint kmem:mm_page_alloc_extfrag", {"frag_raw"}, {}, 0},
+			},
 	},
 };
 
@@ -69,15 +71,18 @@ static const struct probe_bpf bpf = {
 };
 
 /* What an event and a sum of events say alike. */
-#define FALLBACK_FIELDS(type_)                                                                  \
-	FIELD(type_, order, FIELD_U8, UNIT_ID, "order of the allocation"),                      \
-	FIELD(type_, fallback_order, FIELD_U8, UNIT_ID, "order of the free block that was cut"), \
-	FIELD(type_, migratetype, FIELD_U8, UNIT_ID, "migratetype asked for"),                  \
-	FIELD(type_, fallback_migratetype, FIELD_U8, UNIT_ID, "migratetype of that free block"), \
-	FIELD(type_, flags, FIELD_U8, UNIT_HEX,                                                 \
-		"1 the page is known, and with it: 2 its pageblock now has the type asked for"), \
-	FIELD(type_, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),              \
-	FIELD_ARRAY(type_, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name")
+#define FALLBACK_FIELDS(type_)                                                                \
+	FIELD(type_, order, FIELD_U8, UNIT_ID, "order of the allocation"),                    \
+		FIELD(type_, fallback_order, FIELD_U8, UNIT_ID,                               \
+			"order of the free block that was cut"),                              \
+		FIELD(type_, migratetype, FIELD_U8, UNIT_ID, "migratetype asked for"),        \
+		FIELD(type_, fallback_migratetype, FIELD_U8, UNIT_ID,                         \
+			"migratetype of that free block"),                                    \
+		FIELD(type_, flags, FIELD_U8, UNIT_HEX,                                       \
+			"1 the page is known, and with it: 2 its pageblock now has the type " \
+			"asked for"),                                                         \
+		FIELD(type_, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),    \
+		FIELD_ARRAY(type_, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name")
 
 static const struct field agg_fields[] = {
 	FIELD(struct frag_agg, tgid, FIELD_U32, UNIT_ID, "process"),
@@ -150,10 +155,14 @@ static const struct kind kinds[] = {
 };
 
 static const char *const examples[] = {
-	"memwhy frag --for 10s", "free blocks by order, what allocations meet, and who fragments",
-	"memwhy frag --for 1s -o json", "the state right now, for a program",
-	"memwhy frag --for 60s --stacks=kernel", "the code paths that fragment memory",
-	"memwhy frag --each", "each allocation that falls back, as it happens",
+	"memwhy frag --for 10s",
+	"free blocks by order, what allocations meet, and who fragments",
+	"memwhy frag --for 1s -o json",
+	"the state right now, for a program",
+	"memwhy frag --for 60s --stacks=kernel",
+	"the code paths that fragment memory",
+	"memwhy frag --each",
+	"each allocation that falls back, as it happens",
 	NULL,
 };
 

@@ -6,7 +6,17 @@
 #include "base/units.h"
 
 enum {
-	A_NODE, A_KIND, A_ORDER, A_BYTES, A_MEETS, A_ZONE, A_REASON, A_FREE, A_LOW, A_MIN, A_INDEX,
+	A_NODE,
+	A_KIND,
+	A_ORDER,
+	A_BYTES,
+	A_MEETS,
+	A_ZONE,
+	A_REASON,
+	A_FREE,
+	A_LOW,
+	A_MIN,
+	A_INDEX,
 	A_N,
 };
 
@@ -152,8 +162,8 @@ static int choice_row(struct table *t, struct report *r, const struct node *n, u
 
 /* A page, the largest order that counts as cheap, a huge page, the largest block; and every order
  * from which on it is different. */
-static int node_rows(struct table *t, struct report *r, const struct node *n, u32 pageblock_order,
-	bool movable)
+static int node_rows(
+	struct table *t, struct report *r, const struct node *n, u32 pageblock_order, bool movable)
 {
 	struct choice last = {};
 	int rc = 0;
@@ -201,8 +211,8 @@ static void verdict_set(struct report *r, const struct limit *l)
 	if (!l->meets)
 		r->verdict = "An allocation of any order is served at once.";
 	else if (!l->order)
-		r->verdict = report_text(r, "Memory is short: on node %u a single page meets %s.",
-			l->node, meets);
+		r->verdict = report_text(
+			r, "Memory is short: on node %u a single page meets %s.", l->node, meets);
 	else
 		r->verdict = report_text(r,
 			"Up to order %u (%s) an allocation is served at once; order %u meets %s "

@@ -17,7 +17,14 @@ enum {
 };
 
 const char *const events_by_keys[] = {
-	"process", "comm", "cgroup", "order", "migratetype", "severity", "stack", NULL,
+	"process",
+	"comm",
+	"cgroup",
+	"order",
+	"migratetype",
+	"severity",
+	"stack",
+	NULL,
 };
 
 struct key {
@@ -35,44 +42,69 @@ enum severity { SEVERITY_UNKNOWN, SEVERITY_MILD, SEVERITY_SEVERE };
 
 struct sums {
 	u64 count;
-	u64 rated, severe;    /* with a known severity; of these, severe */
+	u64 rated, severe;     /* with a known severity; of these, severe */
 	u64 detailed, claimed; /* where it is known whether the pageblock was claimed */
 };
 
 enum {
-	C_PID, C_COMM, C_CGROUP, C_ORDER, C_FALLBACK, C_FOR, C_FROM, C_SEVERITY, C_COUNT, C_SEVERE,
-	C_CLAIMED, C_STACK, C_N,
+	C_PID,
+	C_COMM,
+	C_CGROUP,
+	C_ORDER,
+	C_FALLBACK,
+	C_FOR,
+	C_FROM,
+	C_SEVERITY,
+	C_COUNT,
+	C_SEVERE,
+	C_CLAIMED,
+	C_STACK,
+	C_N,
 };
 
 _Static_assert(C_N == EVENT_COLUMNS, "columns");
 
 static const struct by_column columns[C_N] = {
 	[C_PID] = {BY_PROCESS, {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"}},
-	[C_COMM] = {BY_PROCESS | BY_COMM, {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
-		"name of the process"}},
+	[C_COMM] = {BY_PROCESS | BY_COMM,
+		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"}},
 	[C_CGROUP] = {BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0, "control group"}},
 	[C_ORDER] = {BY_ORDER, {"order", "ORDER", CELL_U64, UNIT_ID, 0, "order of the allocation"}},
 	[C_FALLBACK] = {BY_ORDER, {"fallback_order", "BLOCK", CELL_U64, UNIT_ID, 0,
-		"order of the free block it was cut from"}},
-	[C_FOR] = {BY_MIGRATETYPE, {"migratetype", "FOR", CELL_TEXT, UNIT_NONE, 0,
-		"migratetype asked for"}},
+					  "order of the free block it was cut from"}},
+	[C_FOR] = {BY_MIGRATETYPE,
+		{"migratetype", "FOR", CELL_TEXT, UNIT_NONE, 0, "migratetype asked for"}},
 	[C_FROM] = {BY_MIGRATETYPE, {"fallback_migratetype", "TAKEN FROM", CELL_TEXT, UNIT_NONE, 0,
-		"migratetype of the free block"}},
+					    "migratetype of the free block"}},
 	[C_SEVERITY] = {BY_SEVERITY, {"severity", "SEVERITY", CELL_TEXT, UNIT_NONE, 0,
-		"severe: the block was smaller than a pageblock, so two types share one; or mild"}},
+					     "severe: the block was smaller than a pageblock, so "
+					     "two types share one; or mild"}},
 	[C_COUNT] = {0, {"count", "EVENTS", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"allocations that took a block of another migratetype (exact)"}},
+				"allocations that took a block of another migratetype (exact)"}},
 	[C_SEVERE] = {0, {"severe", "SEVERE", CELL_U64, UNIT_COUNT, 0,
-		"of these, from a block smaller than a pageblock"}},
+				 "of these, from a block smaller than a pageblock"}},
 	[C_CLAIMED] = {0, {"claimed", "CLAIMED", CELL_U64, UNIT_COUNT, 0,
-		"of all, the pageblock changed to the migratetype asked for"}},
-	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0,
-		"code path that asked for the page"}},
+				  "of all, the pageblock changed to the migratetype asked for"}},
+	[C_STACK] = {BY_STACK,
+		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that asked for the page"}},
 };
 
 enum {
-	E_TIME, E_PID, E_TID, E_COMM, E_ORDER, E_FALLBACK, E_FOR, E_FROM, E_SEVERITY, E_CLAIMED,
-	E_NODE, E_ZONE, E_PFN, E_STACK, E_N,
+	E_TIME,
+	E_PID,
+	E_TID,
+	E_COMM,
+	E_ORDER,
+	E_FALLBACK,
+	E_FOR,
+	E_FROM,
+	E_SEVERITY,
+	E_CLAIMED,
+	E_NODE,
+	E_ZONE,
+	E_PFN,
+	E_STACK,
+	E_N,
 };
 
 static const struct column each_columns[E_N] = {
@@ -174,8 +206,8 @@ int events_feed(struct events *e, const struct rec *r)
 	return 0;
 }
 
-static void row_fill(struct cell all[C_N], struct report *r, const struct key *k,
-	const struct sums *s, u32 by)
+static void row_fill(
+	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
 {
 	const char *comm = by & BY_PROCESS ? stream_comm(r->stream, k->tgid, 0) : k->comm;
 

@@ -85,7 +85,12 @@ struct frag_answer frag_meet(const struct frag_pool *p, u32 order)
 const char *frag_meets_name(enum frag_meets meets)
 {
 	static const char *const names[MEETS_N] = {
-		NULL, "immediate", "kswapd", "compaction", "reclaim", "reserved",
+		NULL,
+		"immediate",
+		"kswapd",
+		"compaction",
+		"reclaim",
+		"reserved",
 	};
 
 	return meets < MEETS_N ? names[meets] : NULL;

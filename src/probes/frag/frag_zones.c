@@ -15,8 +15,19 @@
 #define OLD_NS (3 * NSEC_PER_SEC)
 
 enum {
-	Z_NODE, Z_ZONE, Z_ORDER, Z_BYTES, Z_BLOCKS, Z_PAGES, Z_CHANGE, Z_LOWEST, Z_UNUSABLE,
-	Z_INDEX, Z_MEETS, Z_TREND, Z_N,
+	Z_NODE,
+	Z_ZONE,
+	Z_ORDER,
+	Z_BYTES,
+	Z_BLOCKS,
+	Z_PAGES,
+	Z_CHANGE,
+	Z_LOWEST,
+	Z_UNUSABLE,
+	Z_INDEX,
+	Z_MEETS,
+	Z_TREND,
+	Z_N,
 };
 
 static const struct column zone_columns[Z_N] = {
@@ -46,7 +57,15 @@ static const struct column zone_columns[Z_N] = {
 };
 
 enum {
-	T_NODE, T_ZONE, T_TYPE, T_PAGES, T_LARGEST, T_BLOCKS, T_CHANGE, T_MIXED, T_N,
+	T_NODE,
+	T_ZONE,
+	T_TYPE,
+	T_PAGES,
+	T_LARGEST,
+	T_BLOCKS,
+	T_CHANGE,
+	T_MIXED,
+	T_N,
 };
 
 static const struct column type_columns[T_N] = {

@@ -15,9 +15,9 @@
 #include "probes/reclaim/wait.bpf.h"
 
 /* The beginning of what the running kernel calls trace_event_raw_NAME. */
-#define EVENT(name_, ...)                    \
-	struct trace_event_raw_##name_ {     \
-		__VA_ARGS__                  \
+#define EVENT(name_, ...)                \
+	struct trace_event_raw_##name_ { \
+		__VA_ARGS__              \
 	} __attribute__((preserve_access_index))
 
 EVENT(mm_vmscan_direct_reclaim_begin_template, int order; unsigned long gfp_flags;);
@@ -31,11 +31,11 @@ EVENT(mm_shrink_slab_start, long total_scan;);
 EVENT(mm_shrink_slab_end, void *shrink; int retval; long total_scan;);
 EVENT(mm_vmscan_throttled, int usec_delayed; int reason;);
 
-static __always_inline int tp_begin(struct trace_event_raw_mm_vmscan_direct_reclaim_begin_template *e,
-	u8 kind)
+static __always_inline int tp_begin(
+	struct trace_event_raw_mm_vmscan_direct_reclaim_begin_template *e, u8 kind)
 {
-	return stall_begin(e,
-		(struct begin){e->order, (u32)e->gfp_flags, RECLAIM_NODE_UNKNOWN, kind, 0});
+	return stall_begin(
+		e, (struct begin){e->order, (u32)e->gfp_flags, RECLAIM_NODE_UNKNOWN, kind, 0});
 }
 
 /* allocstall_* is counted behind this one, once more when do_try_to_free_pages retries. */
@@ -78,8 +78,8 @@ int tp_softlimit_end(struct trace_event_raw_mm_vmscan_direct_reclaim_end_templat
 SEC("tp/vmscan/mm_vmscan_node_reclaim_begin")
 int tp_node_begin(struct trace_event_raw_mm_vmscan_node_reclaim_begin *e)
 {
-	return stall_begin(e,
-		(struct begin){e->order, (u32)e->gfp_flags, (s16)e->nid, RECLAIM_NODE, 0});
+	return stall_begin(
+		e, (struct begin){e->order, (u32)e->gfp_flags, (s16)e->nid, RECLAIM_NODE, 0});
 }
 
 SEC("tp/vmscan/mm_vmscan_node_reclaim_end")

@@ -12,8 +12,8 @@ struct trace_event_raw_mm_vmscan_lru_isolate {
 	int lru;
 } __attribute__((preserve_access_index));
 
-static __always_inline void lru_count(u8 kind, s16 node, u32 list, u64 examined, u64 taken,
-	u64 reclaimed)
+static __always_inline void lru_count(
+	u8 kind, s16 node, u32 list, u64 examined, u64 taken, u64 reclaimed)
 {
 	struct lru_key key = {
 		.node = node,

@@ -21,78 +21,92 @@ static const struct attach_hook hooks[] = {
 		.data = "direct reclaim",
 		.required = true,
 		.needs = "the vmscan tracepoints",
-		.methods = {
-			{"tracepoints vmscan:mm_vmscan_direct_reclaim_*",
-				{"tp_direct_begin", "tp_direct_end"}, {}, OPT_PREEMPTIBLE},
-			{"raw tracepoints mm_vmscan_direct_reclaim_*",
-				{"raw_direct_begin", "raw_direct_end"}, {}, 0},
-		},
+		.methods =
+			{
+				{"tracepoints vmscan:mm_vmscan_direct_reclaim_*",
+					{"tp_direct_begin", "tp_direct_end"}, {}, OPT_PREEMPTIBLE},
+				{"raw tracepoints mm_vmscan_direct_reclaim_*",
+					{"raw_direct_begin", "raw_direct_end"}, {}, 0},
+			},
 	},
 	{
 		.data = "kswapd",
-		.methods = {
-			{"tracepoints vmscan:mm_vmscan_kswapd_*, balance_pgdat",
-				{"tp_kswapd_wake", "tp_kswapd_sleep", "tp_balance_begin",
-					"tp_balance_end"}, {}, OPT_PREEMPTIBLE},
-			{"tracepoints vmscan:mm_vmscan_kswapd_*",
-				{"tp_kswapd_wake", "tp_kswapd_sleep"}, {}, OPT_PREEMPTIBLE},
-			{"raw tracepoints mm_vmscan_kswapd_*",
-				{"raw_kswapd_wake", "raw_kswapd_sleep"}, {}, 0},
-		},
+		.methods =
+			{
+				{"tracepoints vmscan:mm_vmscan_kswapd_*, balance_pgdat",
+					{"tp_kswapd_wake", "tp_kswapd_sleep", "tp_balance_begin",
+						"tp_balance_end"},
+					{}, OPT_PREEMPTIBLE},
+				{"tracepoints vmscan:mm_vmscan_kswapd_*",
+					{"tp_kswapd_wake", "tp_kswapd_sleep"}, {}, OPT_PREEMPTIBLE},
+				{"raw tracepoints mm_vmscan_kswapd_*",
+					{"raw_kswapd_wake", "raw_kswapd_sleep"}, {}, 0},
+			},
 	},
 	{
 		.data = "reclaim of control groups",
 		.needs = "CONFIG_MEMCG",
-		.methods = {
-			{"tracepoints vmscan:mm_vmscan_memcg_*",
-				{"tp_memcg_begin", "tp_memcg_end", "tp_softlimit_begin",
-					"tp_softlimit_end"}, {}, OPT_PREEMPTIBLE},
-			{"raw tracepoints mm_vmscan_memcg_*",
-				{"raw_memcg_begin", "raw_memcg_end", "raw_softlimit_begin",
-					"raw_softlimit_end"}, {}, 0},
-		},
+		.methods =
+			{
+				{"tracepoints vmscan:mm_vmscan_memcg_*",
+					{"tp_memcg_begin", "tp_memcg_end", "tp_softlimit_begin",
+						"tp_softlimit_end"},
+					{}, OPT_PREEMPTIBLE},
+				{"raw tracepoints mm_vmscan_memcg_*",
+					{"raw_memcg_begin", "raw_memcg_end", "raw_softlimit_begin",
+						"raw_softlimit_end"},
+					{}, 0},
+			},
 	},
 	{
 		.data = "node reclaim",
-		.methods = {
-			{"tracepoints vmscan:mm_vmscan_node_reclaim_*",
-				{"tp_node_begin", "tp_node_end"}, {}, OPT_PREEMPTIBLE},
-			{"raw tracepoints mm_vmscan_node_reclaim_*",
-				{"raw_node_begin", "raw_node_end"}, {}, 0},
-		},
+		.methods =
+			{
+				{"tracepoints vmscan:mm_vmscan_node_reclaim_*",
+					{"tp_node_begin", "tp_node_end"}, {}, OPT_PREEMPTIBLE},
+				{"raw tracepoints mm_vmscan_node_reclaim_*",
+					{"raw_node_begin", "raw_node_end"}, {}, 0},
+			},
 	},
 	{
 		.data = "pages scanned and reclaimed",
-		.methods = {
-			{"tracepoints vmscan:mm_vmscan_lru_*",
-				{"tp_lru_isolate", "tp_lru_inactive", "tp_lru_active"}, {},
-				OPT_PREEMPTIBLE},
-			{"raw tracepoints mm_vmscan_lru_*",
-				{"raw_lru_isolate", "raw_lru_inactive", "raw_lru_active"}, {}, OPT_BTF},
-			{"raw tracepoints mm_vmscan_lru_* (8 arguments)",
-				{"raw_lru_isolate_8", "raw_lru_inactive", "raw_lru_active"}, {}, 0},
-			{"raw tracepoints mm_vmscan_lru_* (7 arguments)",
-				{"raw_lru_isolate_7", "raw_lru_inactive", "raw_lru_active"}, {}, 0},
-		},
+		.methods =
+			{
+				{"tracepoints vmscan:mm_vmscan_lru_*",
+					{"tp_lru_isolate", "tp_lru_inactive", "tp_lru_active"}, {},
+					OPT_PREEMPTIBLE},
+				{"raw tracepoints mm_vmscan_lru_*",
+					{"raw_lru_isolate", "raw_lru_inactive", "raw_lru_active"},
+					{}, OPT_BTF},
+				{"raw tracepoints mm_vmscan_lru_* (8 arguments)",
+					{"raw_lru_isolate_8", "raw_lru_inactive", "raw_lru_active"},
+					{}, 0},
+				{"raw tracepoints mm_vmscan_lru_* (7 arguments)",
+					{"raw_lru_isolate_7", "raw_lru_inactive", "raw_lru_active"},
+					{}, 0},
+			},
 	},
 	{
 		.data = "shrinkers",
-		.methods = {
-			{"tracepoints vmscan:mm_shrink_slab_*",
-				{"tp_shrinker_start", "tp_shrinker_end"}, {}, OPT_PREEMPTIBLE},
-			{"raw tracepoints mm_shrink_slab_*",
-				{"raw_shrinker_start", "raw_shrinker_end"}, {}, 0},
-		},
+		.methods =
+			{
+				{"tracepoints vmscan:mm_shrink_slab_*",
+					{"tp_shrinker_start", "tp_shrinker_end"}, {},
+					OPT_PREEMPTIBLE},
+				{"raw tracepoints mm_shrink_slab_*",
+					{"raw_shrinker_start", "raw_shrinker_end"}, {}, 0},
+			},
 	},
 	{
 		.data = "throttling",
-		.methods = {
-			{"tracepoint vmscan:mm_vmscan_throttled", {"tp_throttled"}, {},
-				OPT_PREEMPTIBLE},
-			{"raw tracepoint mm_vmscan_throttled", {"raw_throttled"}, {}, 0},
-			{"raw tracepoints writeback_*congest*",
-				{"raw_congestion_wait", "raw_iff_congested"}, {}, 0},
-		},
+		.methods =
+			{
+				{"tracepoint vmscan:mm_vmscan_throttled", {"tp_throttled"}, {},
+					OPT_PREEMPTIBLE},
+				{"raw tracepoint mm_vmscan_throttled", {"raw_throttled"}, {}, 0},
+				{"raw tracepoints writeback_*congest*",
+					{"raw_congestion_wait", "raw_iff_congested"}, {}, 0},
+			},
 	},
 };
 
@@ -252,22 +266,28 @@ static const struct probe_bpf bpf = {
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,
 	.prepare = prepare,
-	.tables = {
-		{"stalls", sizeof(struct stall_key), key_tgid, stall_added},
-		{"lru_lists", sizeof(struct lru_key), NULL, lru_added},
-		{"kswapds", sizeof(struct kswapd_key), NULL, kswapd_added},
-		{"shrinkers", sizeof(struct shrinker_key), NULL, shrinker_added},
-		{"throttles", sizeof(struct throttle_key), key_tgid, throttle_added},
-	},
+	.tables =
+		{
+			{"stalls", sizeof(struct stall_key), key_tgid, stall_added},
+			{"lru_lists", sizeof(struct lru_key), NULL, lru_added},
+			{"kswapds", sizeof(struct kswapd_key), NULL, kswapd_added},
+			{"shrinkers", sizeof(struct shrinker_key), NULL, shrinker_added},
+			{"throttles", sizeof(struct throttle_key), key_tgid, throttle_added},
+		},
 	.record = record,
 };
 
 static const char *const examples[] = {
-	"memwhy reclaim --for 10s", "who had to free memory before it got some, in ten seconds",
-	"memwhy reclaim --by gfp,order", "for what allocations",
-	"memwhy reclaim --stacks -p 1234", "the code paths of one process that stall",
-	"memwhy reclaim --each --min 10ms", "each stall of at least 10 ms as it happens",
-	"memwhy reclaim --by cgroup", "which control groups reclaim at their limit",
+	"memwhy reclaim --for 10s",
+	"who had to free memory before it got some, in ten seconds",
+	"memwhy reclaim --by gfp,order",
+	"for what allocations",
+	"memwhy reclaim --stacks -p 1234",
+	"the code paths of one process that stall",
+	"memwhy reclaim --each --min 10ms",
+	"each stall of at least 10 ms as it happens",
+	"memwhy reclaim --by cgroup",
+	"which control groups reclaim at their limit",
 	NULL,
 };
 
@@ -278,13 +298,18 @@ const struct probe probe_reclaim = {
 		"Counts every time a task had to free memory itself, and times it: direct reclaim "
 		"(no free page: allocstall_* in /proc/vmstat), reclaim of a control group at its "
 		"limit, and node reclaim, each named so. Beside it stand what was scanned and "
-		"reclaimed on the LRU lists by whom, kswapd's time awake, the time in shrinkers, and "
+		"reclaimed on the LRU lists by whom, kswapd's time awake, the time in shrinkers, "
+		"and "
 		"the sleeps that reclaim imposes.\n\n"
-		"Pages scanned and reclaimed are those that pgscan_* and pgsteal_* count: of direct "
-		"and node reclaim, and khugepaged's own counters with them. Kernels up to 6.18 leave the "
-		"reclaim of control groups out of these (it is in their memory.stat); 7.3 counts it "
+		"Pages scanned and reclaimed are those that pgscan_* and pgsteal_* count: of "
+		"direct "
+		"and node reclaim, and khugepaged's own counters with them. Kernels up to 6.18 "
+		"leave the "
+		"reclaim of control groups out of these (it is in their memory.stat); 7.3 counts "
+		"it "
 		"there too.\n\n"
-		"A task that waits for kswapd before it reclaims (pgscan_direct_throttle) is counted "
+		"A task that waits for kswapd before it reclaims (pgscan_direct_throttle) is "
+		"counted "
 		"in the table of throttling, without its time: no event tells it.",
 	.examples = examples,
 	.kinds = reclaim_kinds,

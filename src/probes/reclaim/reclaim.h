@@ -7,10 +7,10 @@
 /* Who reclaims, and why. On disk. */
 enum reclaim_kind {
 	RECLAIM_OTHER = 0, /* drop_caches, compaction, or begun before we looked */
-	RECLAIM_DIRECT,	   /* an allocation found no free page: allocstall_* in /proc/vmstat */
-	RECLAIM_MEMCG,	   /* a control group reached its limit */
+	RECLAIM_DIRECT,    /* an allocation found no free page: allocstall_* in /proc/vmstat */
+	RECLAIM_MEMCG,     /* a control group reached its limit */
 	RECLAIM_SOFTLIMIT, /* ... its soft limit (v1), within direct reclaim or kswapd */
-	RECLAIM_NODE,	   /* vm.zone_reclaim_mode, or asked for by writing to a node's file */
+	RECLAIM_NODE,      /* vm.zone_reclaim_mode, or asked for by writing to a node's file */
 	RECLAIM_KSWAPD,
 	RECLAIM_KIND_N,
 };
@@ -32,23 +32,23 @@ enum reclaim_throttle_reason {
 	RECLAIM_THROTTLE_NOPROGRESS = 2,
 	RECLAIM_THROTTLE_CONGESTED = 3,
 	RECLAIM_THROTTLE_CONGESTION = 32, /* congestion_wait, wait_iff_congested: before 5.16 */
-	RECLAIM_THROTTLE_KSWAPD = 33,	  /* pgscan_direct_throttle: waits for kswapd to progress */
+	RECLAIM_THROTTLE_KSWAPD = 33,     /* pgscan_direct_throttle: waits for kswapd to progress */
 };
 
 #define RECLAIM_NODE_UNKNOWN (-1)
 
 struct reclaim_config {
-	u64 min_ns;	/* with --each: stalls shorter than this do not count */
+	u64 min_ns;     /* with --each: stalls shorter than this do not count */
 	u64 free_pages; /* address of the kernel's vm_zone_stat, 0: not known */
-	u8 threads;	/* count stalls by thread, not only by process */
-	u8 lru_gen;	/* the multi-generational LRU is on (see lru_isolated) */
+	u8 threads;     /* count stalls by thread, not only by process */
+	u8 lru_gen;     /* the multi-generational LRU is on (see lru_isolated) */
 	u8 reserved[6];
 };
 
 /* Of the table of stalls. */
 struct stall_key {
 	u32 tgid;
-	u32 tid; /* 0 unless by thread */
+	u32 tid;            /* 0 unless by thread */
 	u32 ustack, kstack; /* id in the stack map plus one, 0: none */
 	u32 gfp;
 	u8 kind; /* enum reclaim_kind */
@@ -59,7 +59,7 @@ struct stall_key {
 struct lru_key {
 	s16 node;
 	u8 kind;
-	u8 lru;	    /* enum reclaim_lru */
+	u8 lru;     /* enum reclaim_lru */
 	u8 lru_gen; /* config.lru_gen */
 	u8 reserved[3];
 };
@@ -143,11 +143,11 @@ struct reclaim_kswapd {
 	struct rec h;
 	u32 node;
 	u32 reserved;
-	u64 runs;   /* of balance_pgdat: pageoutrun in /proc/vmstat */
+	u64 runs; /* of balance_pgdat: pageoutrun in /proc/vmstat */
 	u64 sleeps;
 	u64 awake_ns, max_ns;
 	u64 cpu_ns;
-	u64 balance_ns; /* in balance_pgdat; 0: not known (7.3 tells, 6.18 does not) */
+	u64 balance_ns;      /* in balance_pgdat; 0: not known (7.3 tells, 6.18 does not) */
 	u32 hist[AGG_SLOTS]; /* of the time from a wake to the sleep that follows */
 };
 

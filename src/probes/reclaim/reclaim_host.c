@@ -40,7 +40,8 @@ static bool file_has(const char *path, const char *bytes, size_t n)
  * type of that guard: class_srcu_fast_notrace_t (include/linux/tracepoint.h of 7.3). */
 bool reclaim_raw_is_preemptible(void)
 {
-	static const char name[] = "\0class_srcu_fast_notrace_t"; /* and a NUL, as BTF has its names */
+	static const char name[] =
+		"\0class_srcu_fast_notrace_t"; /* and a NUL, as BTF has its names */
 	char path[PATH_MAX];
 
 	return !sys_path(path, BTF) && file_has(path, name, sizeof(name));

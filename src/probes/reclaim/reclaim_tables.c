@@ -8,7 +8,12 @@
 const char *reclaim_kind_name(u8 kind)
 {
 	static const char *const names[RECLAIM_KIND_N] = {
-		"other", "direct", "memcg", "soft limit", "node", "kswapd",
+		"other",
+		"direct",
+		"memcg",
+		"soft limit",
+		"node",
+		"kswapd",
 	};
 
 	return kind < RECLAIM_KIND_N ? names[kind] : "other";
@@ -17,7 +22,11 @@ const char *reclaim_kind_name(u8 kind)
 const char *reclaim_lru_name(u8 lru)
 {
 	static const char *const names[RECLAIM_LRU_N] = {
-		"inactive_anon", "active_anon", "inactive_file", "active_file", "unevictable",
+		"inactive_anon",
+		"active_anon",
+		"inactive_file",
+		"active_file",
+		"unevictable",
 	};
 
 	return lru < RECLAIM_LRU_N ? names[lru] : "unknown";
@@ -169,17 +178,21 @@ static const struct column lru_columns[] = {
 	{"kind", "BY", CELL_TEXT, UNIT_NONE, 0,
 		"who scanned: direct, memcg, soft limit or node reclaim, or kswapd"},
 	{"lru", "LRU", CELL_TEXT, UNIT_NONE, 0, "list of pages"},
-	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node of the list; not told where no page was taken"},
+	{"node", "NODE", CELL_U64, UNIT_ID, 0,
+		"NUMA node of the list; not told where no page was taken"},
 	{"scanned_pages", "SCANNED", CELL_U64, UNIT_PAGES, COL_WEIGHT,
 		"as the kernel counts in pgscan_* (inactive lists) and pgrefill (active lists)"},
 	{"examined_pages", "EXAMINED", CELL_U64, UNIT_PAGES, COL_WIDE,
-		"looked at; more than scanned where the multi-generational LRU sorts pages on the way"},
-	{"taken_pages", "TAKEN", CELL_U64, UNIT_PAGES, 0, "of these, taken off the list to be tried"},
+		"looked at; more than scanned where the multi-generational LRU sorts pages on the "
+		"way"},
+	{"taken_pages", "TAKEN", CELL_U64, UNIT_PAGES, 0,
+		"of these, taken off the list to be tried"},
 	{"reclaimed_pages", "RECLAIMED", CELL_U64, UNIT_PAGES, 0, "of these, freed (pgsteal_*)"},
 	{"deactivated_pages", "DEACTIVATED", CELL_U64, UNIT_PAGES, 0,
 		"moved from the active to the inactive list"},
 	{"efficiency_ratio", "EFFICIENCY", CELL_F64, UNIT_RATIO, 0,
-		"reclaimed / examined: near 1 the list ends in cold pages, near 0 the scan is in vain"},
+		"reclaimed / examined: near 1 the list ends in cold pages, near 0 the scan is in "
+		"vain"},
 };
 
 static void lru_fill(struct cell *row, const struct lru_group *k, const struct lru_sums *s)
@@ -202,8 +215,8 @@ static void lru_fill(struct cell *row, const struct lru_group *k, const struct l
 
 static int lru_report(const struct groups *g, struct report *r)
 {
-	struct table *t = report_table(r, "lru", "LRU lists scanned", lru_columns,
-		ARRAY_SIZE(lru_columns));
+	struct table *t =
+		report_table(r, "lru", "LRU lists scanned", lru_columns, ARRAY_SIZE(lru_columns));
 
 	for (size_t i = 0; t && i < g->n; i++) {
 		const struct lru_sums *s = groups_value(g, i);
@@ -249,8 +262,8 @@ static void kswapd_fill(struct cell *row, u32 node, const struct kswapd_sums *s,
 
 static int kswapd_report(const struct groups *g, struct report *r)
 {
-	struct table *t = report_table(r, "kswapd", "kswapd", kswapd_columns,
-		ARRAY_SIZE(kswapd_columns));
+	struct table *t =
+		report_table(r, "kswapd", "kswapd", kswapd_columns, ARRAY_SIZE(kswapd_columns));
 
 	for (size_t i = 0; t && i < g->n; i++) {
 		struct cell *row = table_row(t);
@@ -287,8 +300,8 @@ static const char *shrinker_name(struct report *r, const struct shrinker_group *
 
 static int shrinker_report(const struct groups *g, struct report *r)
 {
-	struct table *t = report_table(r, "shrinkers", "Shrinkers", shrinker_columns,
-		ARRAY_SIZE(shrinker_columns));
+	struct table *t = report_table(
+		r, "shrinkers", "Shrinkers", shrinker_columns, ARRAY_SIZE(shrinker_columns));
 
 	for (size_t i = 0; t && i < g->n; i++) {
 		const struct shrinker_group *k = groups_key(g, i);
@@ -313,9 +326,11 @@ static int shrinker_report(const struct groups *g, struct report *r)
 static const struct column throttle_columns[] = {
 	{"reason", "REASON", CELL_TEXT, UNIT_NONE, 0,
 		"writeback: pages under writeback; isolated: too many pages isolated; no progress: "
-		"nothing could be reclaimed; congested: dirty pages cycle; congestion: before 5.16; "
+		"nothing could be reclaimed; congested: dirty pages cycle; congestion: before "
+		"5.16; "
 		"kswapd: reserves are low, kswapd first"},
-	{"kind", "KIND", CELL_TEXT, UNIT_NONE, 0, "the reclaim that was throttled; other: compaction"},
+	{"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
+		"the reclaim that was throttled; other: compaction"},
 	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
 	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
 	{"count", "COUNT", CELL_U64, UNIT_COUNT, COL_WEIGHT, "times it was put to sleep"},
@@ -339,8 +354,8 @@ static void throttle_fill(struct cell *row, struct report *r, const struct throt
 
 static int throttle_report(const struct groups *g, struct report *r)
 {
-	struct table *t = report_table(r, "throttle", "Throttled", throttle_columns,
-		ARRAY_SIZE(throttle_columns));
+	struct table *t = report_table(
+		r, "throttle", "Throttled", throttle_columns, ARRAY_SIZE(throttle_columns));
 
 	for (size_t i = 0; t && i < g->n; i++) {
 		struct cell *row = table_row(t);
@@ -381,13 +396,15 @@ void reclaim_tables_free(struct reclaim_tables *t)
 	groups_free(&t->throttle);
 }
 
-#define TABLE(name_, columns_)                                                        \
-	{                                                                             \
-		(name_), (columns_), ARRAY_SIZE(columns_), sizeof((columns_)[0])      \
+#define TABLE(name_, columns_)                                                   \
+	{                                                                        \
+		(name_), (columns_), ARRAY_SIZE(columns_), sizeof((columns_)[0]) \
 	}
 
 const struct view_table reclaim_side_tables[] = {
-	TABLE("lru", lru_columns),	     TABLE("kswapd", kswapd_columns),
-	TABLE("shrinkers", shrinker_columns), TABLE("throttle", throttle_columns),
+	TABLE("lru", lru_columns),
+	TABLE("kswapd", kswapd_columns),
+	TABLE("shrinkers", shrinker_columns),
+	TABLE("throttle", throttle_columns),
 	{},
 };

@@ -11,12 +11,26 @@
 #include "probes/reclaim/reclaim_tables.h"
 
 enum {
-	BY_PROCESS = 1, BY_THREAD = 2, BY_KIND = 4, BY_CGROUP = 8, BY_ORDER = 16, BY_GFP = 32,
-	BY_COMM = 64, BY_STACK = 128,
+	BY_PROCESS = 1,
+	BY_THREAD = 2,
+	BY_KIND = 4,
+	BY_CGROUP = 8,
+	BY_ORDER = 16,
+	BY_GFP = 32,
+	BY_COMM = 64,
+	BY_STACK = 128,
 };
 
 static const char *const by_keys[] = {
-	"process", "thread", "kind", "cgroup", "order", "gfp", "comm", "stack", NULL,
+	"process",
+	"thread",
+	"kind",
+	"cgroup",
+	"order",
+	"gfp",
+	"comm",
+	"stack",
+	NULL,
 };
 
 struct key {
@@ -36,8 +50,25 @@ struct sums {
 };
 
 enum {
-	C_PID, C_TID, C_COMM, C_CGROUP, C_KIND, C_ORDER, C_GFP, C_COUNT, C_TOTAL, C_P50, C_P99,
-	C_MAX, C_SCANNED, C_RECLAIMED, C_SHRINKER, C_THROTTLED, C_HIST, C_STACK, C_N,
+	C_PID,
+	C_TID,
+	C_COMM,
+	C_CGROUP,
+	C_KIND,
+	C_ORDER,
+	C_GFP,
+	C_COUNT,
+	C_TOTAL,
+	C_P50,
+	C_P99,
+	C_MAX,
+	C_SCANNED,
+	C_RECLAIMED,
+	C_SHRINKER,
+	C_THROTTLED,
+	C_HIST,
+	C_STACK,
+	C_N,
 };
 
 #define TASKS (BY_PROCESS | BY_THREAD)
@@ -45,34 +76,35 @@ enum {
 static const struct by_column columns[C_N] = {
 	[C_PID] = {TASKS, {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"}},
 	[C_TID] = {BY_THREAD, {"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"}},
-	[C_COMM] = {TASKS | BY_COMM, {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
-		"name of the process or thread"}},
+	[C_COMM] = {TASKS | BY_COMM,
+		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process or thread"}},
 	[C_CGROUP] = {BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0, "control group"}},
 	[C_KIND] = {BY_KIND, {"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
-		"direct: no free page (allocstall_*); memcg: a control group at its limit; soft limit; "
-		"node: one node only"}},
-	[C_ORDER] = {BY_ORDER, {"order", "ORDER", CELL_U64, UNIT_ID, 0,
-		"of the allocation: 2^order pages"}},
+				     "direct: no free page (allocstall_*); memcg: a control group "
+				     "at its limit; soft limit; "
+				     "node: one node only"}},
+	[C_ORDER] = {BY_ORDER,
+		{"order", "ORDER", CELL_U64, UNIT_ID, 0, "of the allocation: 2^order pages"}},
 	[C_GFP] = {BY_GFP, {"gfp", "GFP", CELL_TEXT, UNIT_NONE, 0, "flags of the allocation"}},
 	[C_COUNT] = {0, {"count", "STALLS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "stalls (exact)"}},
 	[C_TOTAL] = {0, {"total_ns", "TIME", CELL_U64, UNIT_NS, 0, "time in them"}},
 	[C_P50] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, COL_WIDE,
-		"median duration (estimated from a log2 histogram)"}},
+			      "median duration (estimated from a log2 histogram)"}},
 	[C_P99] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, 0,
-		"99th percentile (estimated from a log2 histogram)"}},
+			      "99th percentile (estimated from a log2 histogram)"}},
 	[C_MAX] = {0, {"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}},
 	[C_SCANNED] = {0, {"scanned_pages", "SCANNED", CELL_U64, UNIT_PAGES, 0,
-		"pages scanned, as pgscan_* counts"}},
+				  "pages scanned, as pgscan_* counts"}},
 	[C_RECLAIMED] = {0, {"reclaimed_pages", "RECLAIMED", CELL_U64, UNIT_PAGES, 0,
-		"pages reclaimed from the LRU lists, as pgsteal_* counts"}},
-	[C_SHRINKER] = {0, {"shrinker_ns", "SHRINKERS", CELL_U64, UNIT_NS, 0,
-		"of the time, in shrinkers"}},
+				    "pages reclaimed from the LRU lists, as pgsteal_* counts"}},
+	[C_SHRINKER] = {0,
+		{"shrinker_ns", "SHRINKERS", CELL_U64, UNIT_NS, 0, "of the time, in shrinkers"}},
 	[C_THROTTLED] = {0, {"throttled_ns", "THROTTLED", CELL_U64, UNIT_NS, 0,
-		"of the time, put to sleep (in steps of a jiffy)"}},
+				    "of the time, put to sleep (in steps of a jiffy)"}},
 	[C_HIST] = {0, {"hist", "DURATIONS", CELL_HIST, UNIT_NS, COL_WIDE,
-		"log2 histogram of the durations"}},
-	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0,
-		"code path that had to reclaim"}},
+			       "log2 histogram of the durations"}},
+	[C_STACK] = {BY_STACK,
+		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that had to reclaim"}},
 };
 
 static const struct column each_columns[] = {
@@ -232,8 +264,8 @@ static struct cell hist_to_cell(struct report *r, const struct hist *h)
 	return (struct cell){.type = CELL_HIST, .hist = c};
 }
 
-static void row_fill(struct cell all[C_N], struct report *r, const struct key *k,
-	const struct sums *s, u32 by)
+static void row_fill(
+	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
 {
 	all[C_PID] = cell_u64(k->tgid);
 	all[C_TID] = cell_u64(k->tid);
@@ -279,8 +311,9 @@ static int stalls_report(struct reclaim_state *v, struct report *r)
 	t->sort = "total_ns";
 	t->empty = "No direct reclaim: no task had to free memory itself in this interval.";
 	if (!scans)
-		report_note(r, "This kernel's multi-generational LRU does not tell what it scans; pages "
-			       "reclaimed are what reclaim returned, with the pages of slabs.");
+		report_note(r,
+			"This kernel's multi-generational LRU does not tell what it scans; pages "
+			"reclaimed are what reclaim returned, with the pages of slabs.");
 	for (size_t i = 0; i < v->groups.n; i++) {
 		const struct sums *s = groups_value(&v->groups, i);
 		struct cell all[C_N] = {}, *row;
@@ -333,10 +366,10 @@ static void each_fill(struct cell *row, struct report *r, const struct reclaim_s
 static struct table *reclaim_each(void *state, struct report *r)
 {
 	struct reclaim_state *v = state;
-	struct table *t = report_table(r, "stall", "Reclaim stalls, each", each_columns,
-		ARRAY_SIZE(each_columns));
+	struct table *t = report_table(
+		r, "stall", "Reclaim stalls, each", each_columns, ARRAY_SIZE(each_columns));
 
-	vec_each(e, &v->stalls) {
+	vec_each (e, &v->stalls) {
 		struct cell *row = t ? table_row(t) : NULL;
 
 		if (!row)

@@ -22,8 +22,8 @@ static __always_inline int shrinker_began(s64 to_scan)
 	return 0;
 }
 
-static __always_inline void shrinker_count(const struct work *w, u64 function, u64 ns, s64 freed,
-	s64 left)
+static __always_inline void shrinker_count(
+	const struct work *w, u64 function, u64 ns, s64 freed, s64 left)
 {
 	struct shrinker_key key = {.function = function, .kind = w->key.kind};
 	struct agg_value *v;
