@@ -134,6 +134,10 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.min_ns = o->min_ns,
 		.by = o->by,
 	};
+	if (o->ring_bytes > 1UL << 30) {
+		err_set(err, -EINVAL, "--ring-size: at most 1G");
+		return err_hint(err, "where events are lost, -i or a narrower scope helps more");
+	}
 	if (o->interval_ns && o->interval_ns < 10 * NSEC_PER_MSEC)
 		return err_set(err, -EINVAL, "-i: an interval is at least 10ms");
 	if (o->pids && o->argv) {

@@ -163,6 +163,11 @@ mw_end() {
 	output=$(head -c 3000 "$out" | tr -d '\0') stderr=$(<"$err")
 }
 
+# Is memwhy built with the sanitizers, which need /proc and shared libraries?
+sanitized() {
+	readelf -d "$MEMWHY" 2>/dev/null | grep -q 'NEEDED.*\(asan\|ubsan\)'
+}
+
 # As nobody, with no capability.
 as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$@"

@@ -117,7 +117,7 @@ still_works() {
 		run_for=
 		[ "$c" = doctor ] || run_for="--for 50ms"
 		try still_works sysfs '/sys|sysfs' "$c" $run_for
-		try still_works proc '/proc|procfs' "$c" $run_for
+		sanitized || try still_works proc '/proc|procfs' "$c" $run_for
 	done
 	tried
 }

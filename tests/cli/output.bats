@@ -200,6 +200,11 @@ reports() {
 	[ "$n" -ge 3 ] && [ "$n" -le 6 ]
 }
 
+@test "output: check says how long it looked, also when that was short" {
+	mw_ok check --for 50ms
+	[[ $output != *" 0 s "* ]] || refuse "check --for 50ms"
+}
+
 @test "output: -q is rows only, -v tells the methods" {
 	mw_ok faults --input "$run_mw" -q
 	[[ $(head -n1 <<<"$output") == *PID*COMM* ]]

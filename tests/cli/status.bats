@@ -36,7 +36,7 @@ setup() {
 @test "status: check --fail-on exits 1 over a workload that stalls in reclaim" {
 	[ -x "$WORKLOADS/misbehave" ] || skip "the workload is not built"
 	mw check -o json --out report --fail-on note -- "$BATS_TEST_DIRNAME/../../tools/with-cgroup" \
-		"memwhy-cli-$$" 67108864 "$WORKLOADS/misbehave" 4 "$PWD/file" 120 3
+		"memwhy-cli-$$" 67108864 "$WORKLOADS/misbehave" 3 "$PWD/file" 120 3
 	jq -c '[.findings[] | [.level, .title]]' report
 	[ "$(jq '.findings | length' report)" -gt 0 ]
 	[ "$status" -eq 1 ]
@@ -137,6 +137,12 @@ setup() {
 	[ "$output" = "$(run --separate-stderr ls /proc/self/fd </dev/null; echo "$output")" ] || refuse "descriptors"
 	mw_ok faults --out report -- sh -c 'trap "" PIPE; trap - PIPE; yes | head -n1'
 	[ "$output" = y ]
+}
+
+@test "status: the observed command reads memwhy's input; a closed pipe ends it as without memwhy" {
+	[ "$(echo hello | "$MEMWHY" faults --out report -- cat)" = hello ]
+	run --separate-stderr bash -c '"$0" record run.mw -- yes 2>/dev/null | head -n1; echo ${PIPESTATUS[0]}' "$MEMWHY"
+	[ "$output" = y$'\n'141 ] || refuse "record -- yes | head -n1"
 }
 
 @test "status: Ctrl-C goes to command and memwhy alike: its status, a complete recording" {
