@@ -122,7 +122,7 @@ static __always_inline bool scope_task_match(u64 pid_tgid)
 {
 	u32 tgid = pid_tgid >> 32, tid = (u32)pid_tgid;
 
-	return bpf_map_lookup_elem(&scope_tasks, &tgid) ||
+	return tgid == scope.task || bpf_map_lookup_elem(&scope_tasks, &tgid) ||
 	       (tid != tgid && bpf_map_lookup_elem(&scope_tasks, &tid));
 }
 
@@ -180,6 +180,18 @@ static __always_inline void *ring_reserve(u64 size)
 	if (!p)
 		count_add(lost_ring);
 	return p;
+}
+
+/*
+ * Hands over a record of ring_reserve. The reader looks every RING_LOOK_NS by itself and is woken
+ * only as its backlog passes scope.wake_bytes: a wakeup is an interrupt the CPU sends itself, and
+ * costs more than most events.
+ */
+static __always_inline void ring_submit(void *rec, u64 size)
+{
+	u64 over = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) - scope.wake_bytes;
+
+	bpf_ringbuf_submit(rec, over < 4 * (size + 8) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 /* The header of a record of `size` bytes. */

@@ -9,6 +9,8 @@
 
 #define STACK_DEPTH_MAX 127 /* kernel.perf_event_max_stack */
 
+#define RING_LOOK_NS 50000000ULL /* how often the reader of the ring looks by itself */
+
 enum scope_cgroup { SCOPE_CGROUP_NONE, SCOPE_CGROUP_V1, SCOPE_CGROUP_V2 };
 
 /* Read-only to the programs, so the verifier removes what is not asked for. */
@@ -23,6 +25,8 @@ struct scope_config {
 	u8 each;          /* send an event a record, not only aggregates */
 	u32 stack_every;  /* take a stack at every Nth event of a CPU; 0 or 1: all */
 	u32 cgroup_level; /* of cgroup_id below its hierarchy's root */
+	u32 wake_bytes;   /* see ring_submit */
+	u32 task; /* one of scope_tasks, which is not looked up: the command, or the first of -p */
 	u64 cgroup_id;
 	char comm[COMM_LEN];
 };

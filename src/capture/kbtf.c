@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/groups.h"
 #include "base/vec.h"
@@ -13,13 +15,17 @@
 #define WINDOW (64U << 10)
 #define TYPE_MAX (32U << 10) /* bytes of one type: members of the largest struct */
 #define DEPTH_MAX 16
+#define NAME_LEN 64
 
 struct kbtf {
 	int fd;
+	char *map; /* the whole file where the kernel lets it be mapped (6.16), else NULL */
+	size_t map_size;
 	struct btf_header h;
 	char *strings;      /* all of them */
 	VEC(u32) offsets;   /* of each type from the start of the types; [0] is void */
-	struct groups want; /* offset of a name in strings -> 1 */
+	struct groups want; /* name -> 1 */
+	u64 lengths;        /* bit n: a name of n bytes is wanted */
 	struct groups done; /* type id -> id in out */
 	struct btf *out;
 	int ptr;   /* id in out of the one pointer type */
@@ -31,12 +37,18 @@ bool kbtf_available(void)
 	return !access(PATH, R_OK);
 }
 
-static int read_all(int fd, void *buf, size_t n, u64 at)
+static int kbtf_read(const struct kbtf *k, void *buf, size_t n, u64 at)
 {
 	size_t done = 0;
 
+	if (k->map) {
+		if (at > k->map_size || n > k->map_size - at)
+			return -EINVAL;
+		memcpy(buf, k->map + at, n);
+		return 0;
+	}
 	while (done < n) {
-		ssize_t got = pread(fd, (char *)buf + done, n - done, (off_t)(at + done));
+		ssize_t got = pread(k->fd, (char *)buf + done, n - done, (off_t)(at + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -45,6 +57,19 @@ static int read_all(int fd, void *buf, size_t n, u64 at)
 		done += (size_t)got;
 	}
 	return 0;
+}
+
+static void kbtf_map(struct kbtf *k)
+{
+	struct stat st;
+	void *p = fstat(k->fd, &st)
+			  ? MAP_FAILED
+			  : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, k->fd, 0);
+
+	if (p == MAP_FAILED)
+		return;
+	k->map = p;
+	k->map_size = (size_t)st.st_size;
 }
 
 /* Bytes of a type: its head and what its kind adds. 0: a kind newer than this program. */
@@ -80,37 +105,42 @@ static bool is_named_by(const struct btf_type *t)
 	return t->name_off && (btf_is_composite(t) || btf_is_any_enum(t));
 }
 
-/* Marks where the names of local's types stand among the kernel's strings (each is there once). */
+static const char *name_of(const struct kbtf *k, u32 off)
+{
+	return off < k->h.str_len ? k->strings + off : "";
+}
+
+/* The names of local's types, without flavour. */
 static int want_names(struct kbtf *k, const struct btf *local)
 {
-	struct groups names; /* 64 bytes of a name -> 1 */
-	const char *end = k->strings + k->h.str_len;
-	int rc = 0;
-
-	groups_init(&names, 64, sizeof(u32));
-	for (u32 id = 1; id < btf__type_cnt(local) && !rc; id++) {
+	for (u32 id = 1; id < btf__type_cnt(local); id++) {
 		const struct btf_type *t = btf__type_by_id(local, id);
 		const char *name = btf__name_by_offset(local, t->name_off), *flavour;
-		char key[64] = "";
+		char key[NAME_LEN] = "";
 
 		if (!is_named_by(t))
 			continue;
 		flavour = strstr(name, "___");
-		snprintf(key, sizeof(key), "%.*s", (int)(flavour ? flavour - name : 63), name);
-		rc = groups_get(&names, key) ? 0 : -ENOMEM;
+		snprintf(key, sizeof(key), "%.*s", (int)(flavour ? flavour - name : NAME_LEN - 1),
+			name);
+		if (!groups_get(&k->want, key))
+			return -ENOMEM;
+		k->lengths |= 1ULL << strlen(key);
 	}
-	for (const char *s = k->strings; s < end && !rc; s += strlen(s) + 1) {
-		u32 off = (u32)(s - k->strings);
-		char key[64] = "";
+	return 0;
+}
 
-		if (strlen(s) >= sizeof(key))
-			continue;
-		strcpy(key, s);
-		if (*s && groups_find(&names, key))
-			rc = groups_get(&k->want, &off) ? 0 : -ENOMEM;
-	}
-	groups_free(&names);
-	return rc;
+/* The length tells most names apart without looking further. */
+static bool is_wanted(const struct kbtf *k, const struct btf_type *t)
+{
+	const char *name = name_of(k, t->name_off);
+	size_t len = strnlen(name, NAME_LEN);
+	char key[NAME_LEN] = "";
+
+	if (len == NAME_LEN || !(k->lengths >> len & 1))
+		return false;
+	memcpy(key, name, len);
+	return groups_find(&k->want, key);
 }
 
 static int kbtf_open(struct kbtf *k)
@@ -120,7 +150,8 @@ static int kbtf_open(struct kbtf *k)
 	k->fd = open(PATH, O_RDONLY | O_CLOEXEC);
 	if (k->fd < 0)
 		return -errno;
-	rc = read_all(k->fd, &k->h, sizeof(k->h), 0);
+	kbtf_map(k);
+	rc = kbtf_read(k, &k->h, sizeof(k->h), 0);
 	if (!rc && (k->h.magic != BTF_MAGIC || !k->h.str_len || k->h.str_len > 64U << 20))
 		rc = -EINVAL;
 	if (rc)
@@ -130,7 +161,7 @@ static int kbtf_open(struct kbtf *k)
 	if (!k->strings || !k->buf)
 		return -ENOMEM;
 	k->strings[k->h.str_len] = '\0';
-	return read_all(k->fd, k->strings, k->h.str_len, (u64)k->h.hdr_len + k->h.str_off);
+	return kbtf_read(k, k->strings, k->h.str_len, (u64)k->h.hdr_len + k->h.str_off);
 }
 
 /* Walks all types through a window; fills offsets, and wanted with the ids of wanted types. */
@@ -148,14 +179,14 @@ static int scan_types(struct kbtf *k, u32 **wanted, size_t *n_wanted)
 		if (at + sizeof(*t) > from + have) {
 			from = at;
 			have = MIN((u64)WINDOW, k->h.type_len - at);
-			rc = read_all(k->fd, window, have, base + from);
+			rc = kbtf_read(k, window, have, base + from);
 			if (rc)
 				break;
 		}
 		t = (const void *)(window + (at - from));
 		size = type_size(t);
 		rc = size ? vec_push(&k->offsets, (u32)at) : -EINVAL;
-		if (!rc && is_named_by(t) && groups_find(&k->want, &t->name_off))
+		if (!rc && is_named_by(t) && is_wanted(k, t))
 			rc = vec_push(&ids, (u32)(k->offsets.n - 1));
 		at += size;
 	}
@@ -170,16 +201,11 @@ static const struct btf_type *type_read(struct kbtf *k, u32 id, int depth)
 	u64 at = (u64)k->h.hdr_len + k->h.type_off;
 	struct btf_type *t = (void *)buf;
 
-	if (!id || id >= k->offsets.n || read_all(k->fd, t, sizeof(*t), at + k->offsets.v[id]))
+	if (!id || id >= k->offsets.n || kbtf_read(k, t, sizeof(*t), at + k->offsets.v[id]))
 		return NULL;
-	if (type_size(t) > TYPE_MAX || read_all(k->fd, t, type_size(t), at + k->offsets.v[id]))
+	if (type_size(t) > TYPE_MAX || kbtf_read(k, t, type_size(t), at + k->offsets.v[id]))
 		return NULL;
 	return t;
-}
-
-static const char *name_of(const struct kbtf *k, u32 off)
-{
-	return off < k->h.str_len ? k->strings + off : "";
 }
 
 static int type_copy(struct kbtf *k, u32 id, int depth);
@@ -244,8 +270,7 @@ static int type_make(struct kbtf *k, u32 id, int depth)
 		return array_copy(k, t, depth);
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
-		return struct_copy(
-			k, t, !t->name_off || groups_find(&k->want, &t->name_off), depth);
+		return struct_copy(k, t, !t->name_off || is_wanted(k, t), depth);
 	case BTF_KIND_ENUM:
 	case BTF_KIND_ENUM64:
 		return enum_copy(k, t);
@@ -298,10 +323,12 @@ int kbtf_extract(const struct btf *local, struct btf **ret)
 	struct kbtf k = {.fd = -1, .out = btf__new_empty()};
 	int rc = k.out ? 0 : -ENOMEM;
 
-	groups_init(&k.want, sizeof(u32), sizeof(u32));
+	groups_init(&k.want, NAME_LEN, sizeof(u32));
 	groups_init(&k.done, sizeof(u32), sizeof(int));
 	if (!rc && kbtf_available())
 		rc = kbtf_build(&k, local);
+	if (k.map)
+		munmap(k.map, k.map_size);
 	if (k.fd >= 0)
 		close(k.fd);
 	free(k.strings);

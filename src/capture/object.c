@@ -167,6 +167,8 @@ static struct scope_config scope_to_config(const struct capture_options *opt)
 		.user_stacks = opt->user_stacks,
 		.kernel_stacks = opt->kernel_stacks,
 		.each = opt->each,
+		.task = opt->scope.tasks.n ? opt->scope.tasks.v[0] : 0,
+		.wake_bytes = ring_entries(opt) / 4,
 		.stack_every = opt->stack_every,
 		.cgroup_level = opt->scope.cgroup_level,
 		.cgroup_id = opt->scope.cgroup_id,

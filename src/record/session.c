@@ -155,6 +155,8 @@ static u64 session_next(const struct session *s)
 	u64 next = MIN(s->deadline_ns, s->tick_ns);
 
 	next = MIN(next, s->housekeeping_ns);
+	if (s->c.opt.each)
+		next = MIN(next, clock_mono_ns() + RING_LOOK_NS);
 	if (s->cost.stats_fd >= 0)
 		next = MIN(next, s->watch_ns);
 	for (size_t i = 0; i < s->n_runs; i++) {

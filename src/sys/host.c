@@ -68,20 +68,22 @@ static void nodes_read(struct host *h)
 	}
 }
 
+/* /proc/pagetypeinfo knows it too, but to print that file the kernel walks all free lists with
+ * their zone locked: milliseconds here, more on larger machines. */
 static void pageblock_read(struct host *h)
 {
 	_cleanup_pagetypeinfo_ struct pagetypeinfo info = {};
 	u64 pmd_bytes;
 
-	if (!pagetypeinfo_read(&info) && info.pageblock_order >= 0) {
-		h->pageblock_order = (u32)info.pageblock_order;
-		return;
-	}
 	h->pageblock_derived = true;
 	h->pageblock_order = PAGEBLOCK_ORDER_DEFAULT;
 	if (!sys_read_u64(&pmd_bytes, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size") &&
 		pmd_bytes >= h->page_bytes)
 		h->pageblock_order = (u32)__builtin_ctzll(pmd_bytes / h->page_bytes);
+	else if (!pagetypeinfo_read(&info) && info.pageblock_order >= 0) {
+		h->pageblock_order = (u32)info.pageblock_order;
+		h->pageblock_derived = false;
+	}
 }
 
 void host_read(struct host *ret)

@@ -21,8 +21,9 @@ struct host {
 	/* The node of each cpu id; 0 for cpus that no node lists. */
 	u16 cpu_node[IDSET_MAX];
 	u32 pageblock_order;
-	/* pagetypeinfo is root's only, so it was worked out from the PMD size: they are the same on
-	 * x86-64 but where CONFIG_PAGE_BLOCK_MAX_ORDER (newest kernels) makes it smaller. */
+	/* Worked out from the PMD size, since pagetypeinfo costs other tasks milliseconds: they are
+	 * the same on x86-64 but where CONFIG_PAGE_BLOCK_MAX_ORDER (newest kernels) makes it
+	 * smaller. */
 	bool pageblock_derived;
 	bool has_btf; /* /sys/kernel/btf/vmlinux */
 	/* "none", "integrity", "confidentiality"; "" where the kernel does not say. */

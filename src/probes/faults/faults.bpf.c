@@ -261,7 +261,7 @@ static __always_inline void fault_each(const struct fault *f, u32 ustack, u32 ks
 	__builtin_memset(e->reserved, 0, sizeof(e->reserved));
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
 	__builtin_memcpy(e->file, f->name, sizeof(e->file));
-	bpf_ringbuf_submit(e, 0);
+	ring_submit(e, sizeof(*e));
 }
 
 static __always_inline void fault_count(void *ctx, struct fault *f, struct probe_counts *c)

@@ -46,7 +46,7 @@ static __always_inline void frag_each(const struct frag *f)
 	e->flags = f->key.flags;
 	__builtin_memset(e->reserved, 0, sizeof(e->reserved));
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
-	bpf_ringbuf_submit(e, 0);
+	ring_submit(e, sizeof(*e));
 }
 
 static __always_inline int frag_count(void *ctx, struct frag *f)

@@ -88,7 +88,7 @@ static __always_inline void stall_each(const struct work *w, u64 ns, u64 returne
 	e->node = w->key.node;
 	__builtin_memset(e->reserved, 0, sizeof(e->reserved));
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
-	bpf_ringbuf_submit(e, 0);
+	ring_submit(e, sizeof(*e));
 }
 
 static __always_inline void stall_count(const struct work *w, u64 ns)
