@@ -25,7 +25,8 @@ LDFLAGS_STATIC := -fsanitize=address,undefined
 endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
-SKELS   := $(PROBES:%=$(B)/gen/%.skel.h)
+WALKS   := faults
+SKELS   := $(PROBES:%=$(B)/gen/%.skel.h) $(WALKS:%=$(B)/gen/%_walk.skel.h)
 SRCS    := $(filter-out %.bpf.c %_test.c,$(wildcard src/*/*.c src/probes/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
@@ -44,7 +45,7 @@ $(B)/%.o: src/%.c | $(SKELS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# One BPF object and skeleton a probe.
+# One BPF object and skeleton a probe, for some a second one: see src/bpf/walk.bpf.h.
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Werror -D__TARGET_ARCH_x86 -D__bpf__ -Isrc \
              -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 
@@ -52,6 +53,9 @@ define bpf_rule
 $(B)/gen/$(1).bpf.o: src/probes/$(1)/$(1).bpf.c
 	@mkdir -p $$(@D)
 	$$(Q)$$(CLANG) $$(BPF_FLAGS) -MMD -MP -c -o $$@ $$<
+$(B)/gen/$(1)_walk.bpf.o: src/probes/$(1)/$(1).bpf.c
+	@mkdir -p $$(@D)
+	$$(Q)$$(CLANG) $$(BPF_FLAGS) -DUSER_WALK -MMD -MP -c -o $$@ $$<
 endef
 $(foreach p,$(PROBES),$(eval $(call bpf_rule,$(p))))
 
@@ -131,4 +135,4 @@ help:
 
 .PHONY: all check check-vm unit workloads bench fuzz install deps format clean help
 .SECONDARY:
--include $(OBJS:.o=.d) $(PROBES:%=$(B)/gen/%.bpf.d)
+-include $(OBJS:.o=.d) $(PROBES:%=$(B)/gen/%.bpf.d) $(WALKS:%=$(B)/gen/%_walk.bpf.d)

@@ -209,13 +209,19 @@ static __always_inline bool stack_due(struct probe_counts *c)
 	return scope.stack_every <= 1 || c->seen % scope.stack_every == 0;
 }
 
-/* Id of the current stack in `stacks` plus one; 0: none. flags: 0 or BPF_F_USER_STACK. */
+#include "bpf/walk.bpf.h"
+
+/* Id of the current stack, see STACK_WALKED; 0: none. flags: 0 or BPF_F_USER_STACK. */
 static __always_inline u32 stack_take(void *ctx, u64 flags)
 {
 	long id;
 
 	if (flags ? !scope.user_stacks : !scope.kernel_stacks)
 		return 0;
+#ifdef USER_WALK
+	if (flags && user_stack_take(&id))
+		return (u32)id;
+#endif
 	id = bpf_get_stackid(ctx, &stacks, flags);
 	if (id >= 0)
 		return (u32)id + 1;

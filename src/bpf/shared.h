@@ -11,6 +11,15 @@
 
 #define RING_LOOK_NS 50000000ULL /* how often the reader of the ring looks by itself */
 
+/* Ids of stacks: with this bit a key of `user_stacks`, else an id of `stacks` plus one. 0: none. */
+#define STACK_WALKED (1U << 31)
+
+/* A user stack as walked by our own code; after the last address there are zeros. */
+struct user_stack {
+	u64 hash; /* of the addresses; the key holds its low bits */
+	u64 ips[STACK_DEPTH_MAX];
+};
+
 enum scope_cgroup { SCOPE_CGROUP_NONE, SCOPE_CGROUP_V1, SCOPE_CGROUP_V2 };
 
 /* Read-only to the programs, so the verifier removes what is not asked for. */

@@ -36,6 +36,11 @@ struct capture_options {
 
 struct names; /* capture/names.h */
 
+/* Descriptors of the two maps of stacks an object has; see STACK_WALKED. */
+struct stack_maps {
+	int stacks, user_stacks;
+};
+
 struct capture {
 	struct capture_options opt;
 	struct sink *sink;

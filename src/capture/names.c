@@ -246,18 +246,17 @@ static u32 user_frame(struct names *n, const struct process_map *map, u64 ip, bo
 	return frame_id(n, &key, ip);
 }
 
-struct raw_stack {
-	u64 ips[STACK_DEPTH_MAX];
-};
-
 /* Frames of one stack of the BPF map appended to ids; returns how many ids there are then. */
-static u32 stack_frames(struct names *n, int stack_map, u32 stack, const struct process_map *map,
-	bool kernel, u32 *ids, u32 at)
+static u32 stack_frames(struct names *n, const struct stack_maps *maps, u32 stack,
+	const struct process_map *map, bool kernel, u32 *ids, u32 at)
 {
-	struct raw_stack raw = {};
+	struct user_stack raw = {};
 	u32 id = stack - 1;
 
-	if (!stack || bpf_map_lookup_elem(stack_map, &id, &raw))
+	if (!stack)
+		return at;
+	if (stack & STACK_WALKED ? bpf_map_lookup_elem(maps->user_stacks, &stack, &raw)
+				 : bpf_map_lookup_elem(maps->stacks, &id, raw.ips))
 		return at;
 	for (u32 i = 0; i < STACK_DEPTH_MAX && raw.ips[i]; i++)
 		ids[at++] = kernel ? kernel_frame(n, raw.ips[i], i > 0)
@@ -286,15 +285,15 @@ static u32 stack_send(struct names *n, const u32 *ids, u32 count)
 	return names_put(n, &r->h) ? 0 : id;
 }
 
-u32 names_stack(struct names *n, int stack_map, u32 tgid, u32 ustack, u32 kstack)
+u32 names_stack(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack, u32 kstack)
 {
 	u32 ids[2 * STACK_DEPTH_MAX], count = 0;
 
 	if (!ustack && !kstack)
 		return 0;
-	count = stack_frames(n, stack_map, kstack, NULL, true, ids, count);
-	count = stack_frames(n, stack_map, ustack, ustack ? follow_map(n->follow, tgid) : NULL,
-		false, ids, count);
+	count = stack_frames(n, maps, kstack, NULL, true, ids, count);
+	count = stack_frames(
+		n, maps, ustack, ustack ? follow_map(n->follow, tgid) : NULL, false, ids, count);
 	return count ? stack_send(n, ids, count) : 0;
 }
 

@@ -27,7 +27,7 @@ int names_cgroup(struct names *n, u64 id);
  * Id of the stack made of a kernel and a user stack of a BPF stack map (ids plus one, 0: none),
  * the latter in the address space that tgid has now. 0: neither is known.
  */
-u32 names_stack(struct names *n, int stack_map, u32 tgid, u32 ustack, u32 kstack);
+u32 names_stack(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack, u32 kstack);
 /* Id of the frame that stands for a kernel address (a function pointer); 0: no memory. */
 u32 names_kernel_symbol(struct names *n, u64 address);
 /* Resolves and sends the symbols of all frames not yet sent. */

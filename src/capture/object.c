@@ -203,6 +203,25 @@ static int fork_prepare(struct bpf_object *obj)
 		      : -EOPNOTSUPP;
 }
 
+/* Where user stacks are walked (walk.bpf.h), few are left for the kernel's own map. */
+static int stacks_prepare(struct bpf_object *obj, const struct scope_config *s)
+{
+	bool walks = s->user_stacks && !attach_set_entries(obj, "user_stacks", STACK_ENTRIES);
+
+	return attach_set_entries(
+		obj, "stacks", walks && !s->kernel_stacks ? STACK_ENTRIES / 16 : STACK_ENTRIES);
+}
+
+bool object_can_walk(void)
+{
+	static int can = -1;
+
+	if (can < 0)
+		can = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL) ==
+		      1;
+	return can;
+}
+
 int object_prepare(struct bpf_object *obj, const struct capture_options *opt)
 {
 	struct scope_config s = scope_to_config(opt);
@@ -216,7 +235,7 @@ int object_prepare(struct bpf_object *obj, const struct capture_options *opt)
 	if (!rc && s.by_task)
 		rc = attach_set_entries(obj, "scope_tasks", SCOPE_TASKS);
 	if (!rc && (s.user_stacks || s.kernel_stacks))
-		rc = attach_set_entries(obj, "stacks", STACK_ENTRIES);
+		rc = stacks_prepare(obj, &s);
 	if (!rc)
 		rc = attach_set_entries(obj, "ring", ring_entries(opt));
 	return rc;

@@ -15,6 +15,8 @@ int object_open(const void *elf, size_t size, struct bpf_object **ret);
 int object_prepare(struct bpf_object *obj, const struct capture_options *opt);
 /* The program that follows children here; see common.bpf.h. */
 const char *object_fork_program(void);
+/* Do objects built with USER_WALK load here? */
+bool object_can_walk(void);
 /* 0 when this process may load BPF programs, else -EPERM. */
 int object_may_load(void);
 /* The first line libbpf or the verifier complained with, for an error message; "" if none. */

@@ -20,7 +20,8 @@ struct probe_table {
 	u32 key_size;
 	u32 (*tgid)(const void *key); /* see table.h */
 	/* Sends what was added to a key as a record. stacks: descriptor of the stack map. */
-	int (*added)(struct capture *c, int stacks, const void *key, const struct agg_value *v);
+	int (*added)(struct capture *c, const struct stack_maps *stacks, const void *key,
+		const struct agg_value *v);
 };
 
 #define PROBE_TABLES 6
@@ -28,6 +29,8 @@ struct probe_table {
 /* BPF programs with tables and a ring. */
 struct probe_bpf {
 	const void *(*elf)(size_t *ret_size); /* the skeleton's X_bpf__elf_bytes */
+	const void *(*elf_walk)(
+		size_t *ret_size); /* … X_walk_bpf__elf_bytes, see walk.bpf.h; or NULL */
 	const struct attach_hook *hooks;
 	size_t n_hooks;
 	u32 (*options)(const struct capture *c); /* bits for `only` in hooks; may be NULL */
@@ -35,7 +38,7 @@ struct probe_bpf {
 	int (*prepare)(struct bpf_object *obj, const struct capture *c);
 	struct probe_table tables[PROBE_TABLES];
 	/* Sends what a record from the ring becomes on disk; NULL: the probe sends none. */
-	int (*record)(struct capture *c, int stacks, const struct rec *r);
+	int (*record)(struct capture *c, const struct stack_maps *stacks, const struct rec *r);
 	bool frequent; /* its stacks may be sampled (capture_options.stack_every) */
 	bool optional; /* the sampler is of use without; what is missing is said */
 };

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "capture/names.h"
+#include "capture/object.h"
 #include "capture/ring.h"
 #include "capture/table.h"
 #include "probes/probe.h"
@@ -19,7 +20,7 @@ struct probe_run {
 		struct probe_run *run;
 		const struct probe_table *table;
 	} ctx[PROBE_TABLES];
-	int stacks;  /* descriptor of the stack map */
+	struct stack_maps stacks;
 	void *state; /* of the sampler */
 	u64 next_sample_ns;
 };
@@ -47,7 +48,9 @@ static struct attach_spec spec_of(struct probe_run *run)
 		.arg = run,
 	};
 
-	spec.elf = b->elf(&spec.elf_size);
+	spec.elf = run->c->opt.user_stacks && b->elf_walk && object_can_walk()
+			   ? b->elf_walk(&spec.elf_size)
+			   : b->elf(&spec.elf_size);
 	return spec;
 }
 
@@ -55,14 +58,14 @@ static int table_added(void *arg, const void *key, const struct agg_value *v)
 {
 	struct table_ctx *t = arg;
 
-	return t->table->added(t->run->c, t->run->stacks, key, v);
+	return t->table->added(t->run->c, &t->run->stacks, key, v);
 }
 
 static int ring_record(void *arg, const struct rec *r)
 {
 	struct probe_run *run = arg;
 
-	return run->probe->bpf->record(run->c, run->stacks, r);
+	return run->probe->bpf->record(run->c, &run->stacks, r);
 }
 
 static int tables_open(struct probe_run *run)
@@ -102,7 +105,10 @@ static int bpf_open(struct probe_run *run, struct err *err)
 	}
 	if (rc)
 		return rc;
-	run->stacks = attach_map(run->attached, "stacks");
+	run->stacks = (struct stack_maps){
+		.stacks = attach_map(run->attached, "stacks"),
+		.user_stacks = attach_map(run->attached, "user_stacks"),
+	};
 	vec_each (pid, &run->c->opt.scope.tasks)
 		if (!rc)
 			rc = probe_scope_add(run, *pid);

@@ -37,7 +37,7 @@ begin() { # COMMAND
 @test "input: absurd times, sizes and counts" {
 	limit=3
 	while read -r c o; do
-		for v in -1 -1s "" " " x 0x10 nan inf 1e99 1e400 99999999999999999999 18446744073709551616s "10 s" 10x 1.2.3 1,5; do
+		for v in -1 "" " " 0x10 nan 1e99 1e400 18446744073709551616 "10 s" 10x 1,5; do
 			try mw_error 2 $(begin "$c") "--$o" "$v"
 		done
 	done < <(each_option '\(TIME\|SIZE\|N\)')
@@ -173,8 +173,7 @@ begin() { # COMMAND
 	size=$(stat -c %s "$run_mw")
 	mw faults --input "$run_mw" -o json
 	whole=$(jq '[.rows[].count] | add' <<<"$output")
-	for n in 1 5 8 9 40 64 200 2000 $((size / 3)) $((size / 2)) $((size - 200)) $((size - 100)) $((size - 72)) \
-		$((size - 40)) $((size - 1)); do
+	for n in 1 8 9 64 200 $((size / 3)) $((size / 2)) $((size - 200)) $((size - 72)) $((size - 40)) $((size - 1)); do
 		head -c "$n" "$run_mw" >cut.mw
 		all=faults
 		[[ $n -eq 8 || $n -eq $((size / 2)) || $n -eq $((size - 1)) ]] && all=$(commands_with input output)
@@ -194,8 +193,8 @@ begin() { # COMMAND
 
 @test "input: a recording with changed bytes, anywhere: an error, never a crash" {
 	size=$(stat -c %s "$run_mw")
-	for i in $(seq 0 24); do
-		at=$((i < 12 ? i * 7 : size * (i - 11) / 14))
+	for i in $(seq 0 17); do
+		at=$((i < 9 ? i * 9 : size * (i - 8) / 11))
 		cp "$run_mw" flip.mw
 		head -c 3 /dev/urandom | dd of=flip.mw bs=1 seek=$at conv=notrunc status=none
 		cmp -s flip.mw "$run_mw" && continue

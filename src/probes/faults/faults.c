@@ -9,6 +9,7 @@
 #include "probes/probe.h"
 
 #include "faults.skel.h"
+#include "faults_walk.skel.h"
 
 enum { OPT_MAPPING = 1, OPT_PLAIN = 2 };
 
@@ -122,7 +123,8 @@ static void map_resolve(
 		snprintf(file, AGG_NAME_LEN, "%.31s", base + 1);
 }
 
-static int added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+static int added(struct capture *c, const struct stack_maps *stacks, const void *key,
+	const struct agg_value *v)
 {
 	const struct fault_key *k = key;
 	struct faults_agg r = REC_INIT(struct faults_agg, REC_FAULTS_AGG, 0);
@@ -147,7 +149,7 @@ static int added(struct capture *c, int stacks, const void *key, const struct ag
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, int stacks, const struct rec *rec)
+static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct fault_event e = *(const struct fault_event *)rec;
 
@@ -163,6 +165,7 @@ static int record(struct capture *c, int stacks, const struct rec *rec)
 
 static const struct probe_bpf bpf = {
 	.elf = faults_bpf__elf_bytes,
+	.elf_walk = faults_walk_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

@@ -29,7 +29,8 @@ static u32 key_tgid(const void *key)
 	return ((const struct frag_key *)key)->tgid;
 }
 
-static int added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+static int added(struct capture *c, const struct stack_maps *stacks, const void *key,
+	const struct agg_value *v)
 {
 	const struct frag_key *k = key;
 	struct frag_agg r = REC_INIT(struct frag_agg, REC_FRAG_AGG, 0);
@@ -48,7 +49,7 @@ static int added(struct capture *c, int stacks, const void *key, const struct ag
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, int stacks, const struct rec *rec)
+static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct frag_event e;
 

@@ -147,7 +147,8 @@ static u32 key_tgid(const void *key)
 	return ((const struct stall_key *)key)->tgid;
 }
 
-static int stall_added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+static int stall_added(struct capture *c, const struct stack_maps *stacks, const void *key,
+	const struct agg_value *v)
 {
 	const struct stall_key *k = key;
 	struct reclaim_agg r = REC_INIT(struct reclaim_agg, REC_RECLAIM_AGG, 0);
@@ -172,7 +173,8 @@ static int stall_added(struct capture *c, int stacks, const void *key, const str
 	return capture_emit(c, &r.h);
 }
 
-static int lru_added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+static int lru_added(struct capture *c, const struct stack_maps *stacks, const void *key,
+	const struct agg_value *v)
 {
 	const struct lru_key *k = key;
 	struct reclaim_lru_agg r = REC_INIT(struct reclaim_lru_agg, REC_RECLAIM_LRU, 0);
@@ -190,7 +192,8 @@ static int lru_added(struct capture *c, int stacks, const void *key, const struc
 	return capture_emit(c, &r.h);
 }
 
-static int kswapd_added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+static int kswapd_added(struct capture *c, const struct stack_maps *stacks, const void *key,
+	const struct agg_value *v)
 {
 	struct reclaim_kswapd r = REC_INIT(struct reclaim_kswapd, REC_RECLAIM_KSWAPD, 0);
 
@@ -206,7 +209,8 @@ static int kswapd_added(struct capture *c, int stacks, const void *key, const st
 	return capture_emit(c, &r.h);
 }
 
-static int shrinker_added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+static int shrinker_added(struct capture *c, const struct stack_maps *stacks, const void *key,
+	const struct agg_value *v)
 {
 	const struct shrinker_key *k = key;
 	struct reclaim_shrinker r = REC_INIT(struct reclaim_shrinker, REC_RECLAIM_SHRINKER, 0);
@@ -224,7 +228,8 @@ static int shrinker_added(struct capture *c, int stacks, const void *key, const 
 	return capture_emit(c, &r.h);
 }
 
-static int throttle_added(struct capture *c, int stacks, const void *key, const struct agg_value *v)
+static int throttle_added(struct capture *c, const struct stack_maps *stacks, const void *key,
+	const struct agg_value *v)
 {
 	const struct throttle_key *k = key;
 	const struct stall_key *s = &k->stall;
@@ -248,7 +253,7 @@ static int throttle_added(struct capture *c, int stacks, const void *key, const 
 	return capture_emit(c, &r.h);
 }
 
-static int record(struct capture *c, int stacks, const struct rec *rec)
+static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct reclaim_stall e = *(const struct reclaim_stall *)rec;
 
