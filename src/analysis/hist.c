@@ -1,6 +1,8 @@
 /* See hist.h. */
 #include "analysis/hist.h"
 
+#include <string.h>
+
 #include "base/util.h"
 
 static u32 hist_slot(u64 v)
@@ -52,4 +54,15 @@ u64 hist_quantile(const struct hist *h, double q, u64 max)
 		before += here;
 	}
 	return max ? MIN(v, max) : v;
+}
+
+struct cell hist_to_cell(struct report *r, const struct hist *h)
+{
+	struct hist_cell *c = arena_alloc(&r->arena, sizeof(*c));
+
+	_Static_assert(sizeof(*c) == sizeof(*h), "slots of histograms");
+	if (!c)
+		return (struct cell){};
+	memcpy(c, h, sizeof(*c));
+	return (struct cell){.type = CELL_HIST, .hist = c};
 }

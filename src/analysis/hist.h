@@ -2,7 +2,7 @@
 #ifndef MEMWHY_ANALYSIS_HIST_H
 #define MEMWHY_ANALYSIS_HIST_H
 
-#include "base/types.h"
+#include "report/report.h"
 
 #define HIST_N 40
 
@@ -20,5 +20,8 @@ u64 hist_count(const struct hist *h);
  * slot: an estimate, off by less than a factor of two. Never above max (0: no bound).
  */
 u64 hist_quantile(const struct hist *h, double q, u64 max);
+
+/* A cell with a copy of it, owned by the report. */
+struct cell hist_to_cell(struct report *r, const struct hist *h);
 
 #endif

@@ -117,18 +117,18 @@ replay_same() {
 @test "replay: a recording of single events does not show as none at all without --each" {
 	"$MEMWHY" faults --each --record run.mw --out live -o json -- ls >/dev/null
 	mw faults --input run.mw -o json
-	if [ "$status" -eq 0 ]; then
-		[ "$(jq '[.rows[].count] | add // 0' <<<"$output")" -eq "$(jq .events.faults live)" ] || refuse "sums"
-	else
-		[ "$status" -eq 2 ] && one_error && [[ $stderr == *--each* ]] || refuse "--input without --each"
-	fi
+	sums=$(jq '[.rows[]?.count] | add // 0' <<<"$output")
+	mw faults --input run.mw
+	# They are summed up, or it is said that they are there.
+	[ "$sums" = "$(jq .events.faults live)" ] || [[ "$output$stderr" == *--each* && $output != *"No page faults"* ]] ||
+		refuse "--input without --each"
 }
 
 @test "replay: --min holds over a recording too" {
 	"$MEMWHY" faults --each --record run.mw --out live -o json -- ls >/dev/null
 	[ "$(jq '.rows | length' live)" -gt 50 ]
 	mw faults --each --min 1us --input run.mw -o json
-	[ "$(jq '.rows | length' <<<"$output")" -eq "$(jq '[.rows[] | select(.duration_ns // 0 >= 1000)] | length' live)" ] ||
+	[ "$(jq '.rows | length' <<<"$output")" -eq "$(jq '[.rows[] | select((.duration_ns // 0) >= 1000)] | length' live)" ] ||
 		refuse "--min 1us: $(jq '.rows | length' <<<"$output") rows"
 	mw faults --each --min 1h --input run.mw -o json
 	[ "$(jq '.rows | length' <<<"$output")" -eq 0 ] || refuse "--min 1h"

@@ -54,6 +54,7 @@ enum {
 	C_P50,
 	C_P99,
 	C_MAX,
+	C_HIST,
 	C_STACK,
 	C_N,
 };
@@ -88,6 +89,8 @@ static const struct by_column columns[C_N] = {
 	[C_P99] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, 0,
 			      "99th percentile (estimated from a log2 histogram)"}},
 	[C_MAX] = {0, {"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}},
+	[C_HIST] = {0, {"hist", "DURATIONS", CELL_HIST, UNIT_NS, COL_WIDE,
+			       "log2 histogram of the durations"}},
 	[C_STACK] = {BY_STACK,
 		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the fault"}},
 };
@@ -230,6 +233,7 @@ static void row_fill(
 	all[C_P50] = cell_u64(hist_quantile(&s->hist, 0.5, s->max_ns));
 	all[C_P99] = cell_u64(hist_quantile(&s->hist, 0.99, s->max_ns));
 	all[C_MAX] = cell_u64(s->max_ns);
+	all[C_HIST] = hist_to_cell(r, &s->hist);
 }
 
 static int faults_report(void *state, struct report *r)

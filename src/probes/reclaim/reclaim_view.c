@@ -253,17 +253,6 @@ static const char *gfp_text(struct report *r, u32 gfp)
 	return report_text(r, "%s", str_get(&s));
 }
 
-static struct cell hist_to_cell(struct report *r, const struct hist *h)
-{
-	struct hist_cell *c = arena_alloc(&r->arena, sizeof(*c));
-
-	_Static_assert(sizeof(*c) == sizeof(*h), "slots of histograms");
-	if (!c)
-		return (struct cell){};
-	memcpy(c, h, sizeof(*c));
-	return (struct cell){.type = CELL_HIST, .hist = c};
-}
-
 static void row_fill(
 	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
 {
