@@ -40,6 +40,11 @@ static void input_tell(const struct running *g, struct report *r)
 			(*t)->empty = "Not recorded.";
 		return;
 	}
+	if (!o->each && s->options & SESSION_EACH) {
+		report_note(r, "the recording is of single events: --each shows them");
+		vec_each (t, &r->tables)
+			(*t)->empty = "Recorded as single events: --each shows them.";
+	}
 	if (o->each && !(s->options & SESSION_EACH))
 		report_not_checked(
 			r, "single events were not recorded: that takes record with --each");

@@ -111,6 +111,7 @@ static const struct column each_columns[] = {
 };
 
 struct faults_state {
+	u64 min_ns; /* single events that took less are left out */
 	u32 by;
 	struct groups groups;
 	struct column cols[C_N];
@@ -138,7 +139,10 @@ const char *fault_map_name(u8 map)
 static int faults_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct faults_state *f = state;
-	int rc = by_parse(o->by ? o->by : faults_view.by_default, by_keys, &f->by, err);
+	int rc;
+
+	f->min_ns = o->min_ns;
+	rc = by_parse(o->by ? o->by : faults_view.by_default, by_keys, &f->by, err);
 
 	if (rc)
 		return rc;
@@ -196,7 +200,7 @@ static int faults_feed(void *state, const struct rec *r)
 		if (!s)
 			return -ENOMEM;
 		sums_add(s, (const struct faults_agg *)r);
-	} else if (r->kind == REC_FAULT) {
+	} else if (r->kind == REC_FAULT && ((const struct fault_event *)r)->ns >= f->min_ns) {
 		return vec_push(&f->events, *(const struct fault_event *)r);
 	}
 	return 0;
