@@ -50,8 +50,9 @@ static int types_write(struct bpf_object *obj, int fd)
 	if (rc)
 		return rc;
 	raw = btf__raw_data(types, &size);
+	errno = ENOMEM; /* where it is none of the calls */
 	if (!raw || ftruncate(fd, 0) || pwrite(fd, raw, size, 0) != (ssize_t)size)
-		rc = -ENOMEM;
+		rc = -errno;
 	btf__free(types);
 	return rc;
 }
