@@ -33,8 +33,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_US 300	   /* between looks at the descriptors */
-#define SETTLED_MS 300	   /* no new ones for so long: attached; or $SETTLED_MS */
+#define LOOK_US 300    /* between looks at the descriptors */
+#define SETTLED_MS 300 /* no new ones for so long: attached; or $SETTLED_MS */
 #define GIVE_UP_MS 15000
 #define PROGS_MAX 32
 
@@ -103,8 +103,8 @@ static pid_t start(char **argv, const char *log)
 
 static bool is_hook(const char *link)
 {
-	return strstr(link, "[perf_event]") || strstr(link, "bpf_link") || strstr(link, "bpf-link") ||
-	       strstr(link, "bpf-raw-tracepoint");
+	return strstr(link, "[perf_event]") || strstr(link, "bpf_link") ||
+	       strstr(link, "bpf-link") || strstr(link, "bpf-raw-tracepoint");
 }
 
 static int hooks_count(pid_t pid)
@@ -231,8 +231,9 @@ static void prog_read(uint32_t id, struct prog *p)
 	union bpf_attr attr = {.prog_id = id};
 	int fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
 
-	attr = (union bpf_attr){.info = {
-		.bpf_fd = (uint32_t)fd, .info_len = sizeof(info), .info = (uintptr_t)&info}};
+	attr = (union bpf_attr){.info = {.bpf_fd = (uint32_t)fd,
+					.info_len = sizeof(info),
+					.info = (uintptr_t)&info}};
 	if (fd < 0 || bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
 		die("reading a BPF program");
 	close(fd);
