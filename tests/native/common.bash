@@ -58,7 +58,10 @@ memwhy_stop() {
 	[ "$status" -eq 130 ] || { cat "$BATS_TEST_TMPDIR/err"; return 1; }
 }
 
+# Also when a test failed or was interrupted: nothing runs on, no group ($group) is left.
 teardown() {
 	exec 7>&- || true
 	jobs -p | xargs -r kill 2>/dev/null || true
+	wait 2>/dev/null || true
+	[ -z "$group" ] || [ ! -d "$group" ] || rmdir "$group"
 }
