@@ -47,7 +47,7 @@ static void input_tell(const struct running *g, struct report *r)
 	}
 	if (o->each && !(s->options & SESSION_EACH))
 		report_not_checked(
-			r, "single events were not recorded: that takes record with --each");
+			r, "single events were not recorded: that takes --each with --record");
 	if (o->stacks && !(s->options & SESSION_STACKS))
 		report_not_checked(
 			r, "stacks were not recorded: that takes --stacks when recording");
