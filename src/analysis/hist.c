@@ -23,12 +23,6 @@ void hist_merge32(struct hist *h, const u32 *slots, u32 n)
 		h->slots[MIN(i, HIST_N - 1U)] += slots[i];
 }
 
-void hist_merge(struct hist *h, const struct hist *from)
-{
-	for (u32 i = 0; i < HIST_N; i++)
-		h->slots[i] += from->slots[i];
-}
-
 u64 hist_count(const struct hist *h)
 {
 	u64 n = 0;

@@ -13,7 +13,6 @@ struct hist {
 void hist_add(struct hist *h, u64 value);
 /* Adds n slots as the BPF programs count them. */
 void hist_merge32(struct hist *h, const u32 *slots, u32 n);
-void hist_merge(struct hist *h, const struct hist *from);
 u64 hist_count(const struct hist *h);
 /*
  * The value below which the share q (0 to 1) of the values lies, interpolated evenly within its

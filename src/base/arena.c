@@ -1,7 +1,6 @@
 /* See arena.h. */
 #include "base/arena.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #define ARENA_CHUNK (64UL << 10)
@@ -46,24 +45,6 @@ char *arena_strndup(struct arena *a, const char *text, size_t n)
 char *arena_strdup(struct arena *a, const char *text)
 {
 	return arena_strndup(a, text, strlen(text));
-}
-
-char *arena_printf(struct arena *a, const char *fmt, ...)
-{
-	va_list ap;
-	char *p;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
-	va_end(ap);
-	p = n < 0 ? NULL : arena_alloc(a, (size_t)n + 1);
-	if (!p)
-		return NULL;
-	va_start(ap, fmt);
-	vsnprintf(p, (size_t)n + 1, fmt, ap);
-	va_end(ap);
-	return p;
 }
 
 void arena_free(struct arena *a)

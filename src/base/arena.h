@@ -13,7 +13,6 @@ struct arena {
 void *arena_alloc(struct arena *a, size_t size);
 char *arena_strndup(struct arena *a, const char *text, size_t n);
 char *arena_strdup(struct arena *a, const char *text);
-char *arena_printf(struct arena *a, const char *fmt, ...) _printf_(2, 3);
 void arena_free(struct arena *a);
 
 #endif

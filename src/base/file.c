@@ -29,20 +29,3 @@ int file_read(const char *path, struct str *out)
 {
 	return file_read_at(AT_FDCWD, path, out);
 }
-
-int file_read_u64(const char *path, u64 *ret)
-{
-	_cleanup_str_ struct str s = {};
-	unsigned long long v;
-	char *end;
-	int rc = file_read(path, &s);
-
-	if (rc)
-		return rc;
-	errno = 0;
-	v = strtoull(str_get(&s), &end, 10);
-	if (end == str_get(&s) || errno)
-		return -EINVAL;
-	*ret = v;
-	return 0;
-}

@@ -10,7 +10,5 @@
  * first. 0 or -errno (-EFBIG over FILE_READ_MAX). On failure out holds what was read. */
 int file_read_at(int dirfd, const char *path, struct str *out);
 int file_read(const char *path, struct str *out);
-/* As file_read, for a file with one number. */
-int file_read_u64(const char *path, u64 *ret);
 
 #endif

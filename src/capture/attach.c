@@ -336,11 +336,6 @@ int attach_map(struct attached *a, const char *name)
 	return bpf_object__find_map_fd_by_name(a->obj, name);
 }
 
-int attach_used(struct attached *a, size_t hook)
-{
-	return a->used[hook];
-}
-
 static u64 prog_missed(struct attached *a, const char *name)
 {
 	struct bpf_program *p = name ? bpf_object__find_program_by_name(a->obj, name) : NULL;

@@ -62,8 +62,6 @@ void attach_close(struct attached *a);
 struct bpf_object *attach_object(struct attached *a);
 /* Descriptor of a map of the object; it must exist. */
 int attach_map(struct attached *a, const char *name);
-/* Index into the hook's methods of the one in use, -1: none. */
-int attach_used(struct attached *a, size_t hook);
 /* Runs of the programs of required hooks, which count events, that the kernel skipped because the
  * program was already running on that CPU. */
 u64 attach_missed(struct attached *a);
