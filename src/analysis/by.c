@@ -25,7 +25,8 @@ static int by_unknown(const char *word, size_t n, const char *const *keys, struc
 	return err_hint(err, "--by takes: %s", str_get(&all));
 }
 
-int by_parse(const char *text, const char *const *keys, u32 *ret, struct err *err)
+/* Bit i of *ret for each keys[i] that stands in the comma-separated text. */
+static int by_parse(const char *text, const char *const *keys, u32 *ret, struct err *err)
 {
 	u32 mask = 0;
 
@@ -43,16 +44,79 @@ int by_parse(const char *text, const char *const *keys, u32 *ret, struct err *er
 	return 0;
 }
 
-size_t by_columns(
-	const struct by_column *all, size_t n, u32 by, struct column *cols, size_t *ret_index)
+static void columns_choose(struct by_sums *s, const struct by_spec *spec)
 {
-	size_t n_cols = 0;
+	for (size_t i = 0; i < spec->n_columns && i < BY_COLUMNS; i++) {
+		const struct by_column *c = &spec->columns[i];
 
-	for (size_t i = 0; i < n; i++) {
-		if (all[i].keys && !(all[i].keys & by))
+		if (c->keys && !(c->keys & s->by))
 			continue;
-		ret_index[n_cols] = i;
-		cols[n_cols++] = all[i].col;
+		s->index[s->n_cols] = i;
+		s->cols[s->n_cols++] = c->col;
 	}
-	return n_cols;
+}
+
+int by_sums_init(struct by_sums *s, const struct by_spec *spec, const struct view *v,
+	const struct view_options *o, struct err *err)
+{
+	int rc = by_parse(o->by ? o->by : v->by_default, v->by_keys, &s->by, err);
+
+	if (rc)
+		return rc;
+	if (o->stacks)
+		s->by |= BY_STACK;
+	s->n_cols = 0;
+	groups_init(&s->groups, spec->key_size, spec->value_size);
+	columns_choose(s, spec);
+	return 0;
+}
+
+struct table *by_sums_table(
+	struct by_sums *s, struct report *r, const char *name, const char *title)
+{
+	return report_table(r, name, title, s->cols, s->n_cols);
+}
+
+int by_sums_row(const struct by_sums *s, struct table *t, const struct cell *all)
+{
+	struct cell *row = table_row(t);
+
+	if (!row)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_cols; i++)
+		row[i] = all[s->index[i]];
+	return 0;
+}
+
+void by_sums_free(struct by_sums *s)
+{
+	groups_free(&s->groups);
+}
+
+struct by_task_key by_task_key(
+	u32 by, u32 tgid, u32 tid, u64 cgroup, u32 stack, const char comm[COMM_LEN])
+{
+	struct by_task_key k = {};
+
+	if (by & BY_TASKS)
+		k.tgid = tgid;
+	if (by & BY_THREAD)
+		k.tid = tid;
+	if (by & BY_COMM)
+		memcpy(k.comm, comm, sizeof(k.comm));
+	if (by & BY_CGROUP)
+		k.cgroup = cgroup;
+	if (by & BY_STACK)
+		k.stack = stack;
+	return k;
+}
+
+void by_task_cells(struct report *r, u32 by, const struct by_task_key *k, struct cell *cells)
+{
+	cells[BY_C_PID] = cell_u64(k->tgid);
+	cells[BY_C_TID] = cell_u64(k->tid);
+	cells[BY_C_COMM] = cell_text(
+		by & BY_TASKS ? report_text(r, "%s", stream_comm(r->stream, k->tgid, k->tid))
+			      : report_text(r, "%.16s", k->comm));
+	cells[BY_C_CGROUP] = cell_text(stream_cgroup(r->stream, k->cgroup));
 }

@@ -1,13 +1,25 @@
-/* --by: which keys a view counts by, and the columns that belong to them. */
+/*
+ * --by: which keys a view counts by, the columns that belong to them, and the sums by those keys.
+ * What a view of tasks needs of it is the same everywhere: its keys (enum by_task) come first.
+ */
 #ifndef MEMWHY_ANALYSIS_BY_H
 #define MEMWHY_ANALYSIS_BY_H
 
-#include "base/err.h"
-#include "report/report.h"
+#include "base/groups.h"
+#include "report/view.h"
 
-/* Bit i of *ret for each keys[i] that stands in the comma-separated text. -EINVAL names the
- * word that is no key, and the keys there are. */
-int by_parse(const char *text, const char *const *keys, u32 *ret, struct err *err);
+/* Bits of the keys that all views of tasks have; their names stand first in by_keys. */
+enum by_task {
+	BY_PROCESS = 1,
+	BY_THREAD = 2,
+	BY_COMM = 4,
+	BY_CGROUP = 8,
+	BY_STACK = 16,
+	BY_OWN = 32, /* the first of the view's own, then BY_OWN << 1, ... */
+};
+
+#define BY_TASKS (BY_PROCESS | BY_THREAD)
+#define BY_TASK_KEYS "process", "thread", "comm", "cgroup", "stack"
 
 /* A column, and the keys of which at least one must be asked for to show it; 0: always. */
 struct by_column {
@@ -15,9 +27,58 @@ struct by_column {
 	struct column col;
 };
 
-/* Copies the columns that `by` shows to cols (room for n) and, for each, its index in `all` to
- * ret_index. Returns how many. */
-size_t by_columns(
-	const struct by_column *all, size_t n, u32 by, struct column *cols, size_t *ret_index);
+/* The places of the first columns of a view of tasks. */
+enum by_task_column { BY_C_PID, BY_C_TID, BY_C_COMM, BY_C_CGROUP, BY_C_OWN };
+
+#define BY_TASK_COLUMNS                                                                      \
+	[BY_C_PID] = {BY_TASKS, {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"}},         \
+	[BY_C_TID] = {BY_THREAD, {"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"}},         \
+	[BY_C_COMM] = {BY_TASKS | BY_COMM,                                                   \
+		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process or thread"}}, \
+	[BY_C_CGROUP] = {                                                                    \
+		BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0, "control group"}}
+
+/* The key of a task, to be the first member of a view's key. What is not asked for is zero. */
+struct by_task_key {
+	u64 cgroup;
+	u32 tgid, tid;
+	u32 stack;
+	u32 reserved;
+	char comm[COMM_LEN];
+};
+
+struct by_task_key by_task_key(
+	u32 by, u32 tgid, u32 tid, u64 cgroup, u32 stack, const char comm[COMM_LEN]);
+/* Fills cells[0] to cells[BY_C_OWN - 1]. */
+void by_task_cells(struct report *r, u32 by, const struct by_task_key *k, struct cell *cells);
+
+#define BY_COLUMNS 40
+
+/* What a view counts: constant. */
+struct by_spec {
+	const struct by_column *columns;
+	size_t n_columns; /* at most BY_COLUMNS */
+	size_t key_size, value_size;
+};
+
+/* Sums by the keys that were asked for, and the columns that show them. */
+struct by_sums {
+	u32 by;
+	struct groups groups;
+	size_t n_cols;
+	struct column cols[BY_COLUMNS];
+	size_t index[BY_COLUMNS]; /* in by_spec.columns */
+};
+
+/* By the keys of the view v. -EINVAL: --by names what is no key; the error says which there are.
+ * --stacks adds BY_STACK. */
+int by_sums_init(struct by_sums *s, const struct by_spec *spec, const struct view *v,
+	const struct view_options *o, struct err *err);
+/* A table with the chosen columns. */
+struct table *by_sums_table(
+	struct by_sums *s, struct report *r, const char *name, const char *title);
+/* A row of it, of the cells of all columns. */
+int by_sums_row(const struct by_sums *s, struct table *t, const struct cell *all);
+void by_sums_free(struct by_sums *s);
 
 #endif

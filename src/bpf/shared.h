@@ -31,7 +31,9 @@ struct scope_config {
 	u8 cgroup_of; /* enum scope_cgroup: hierarchy whose cgroup ids records carry */
 	u8 user_stacks;
 	u8 kernel_stacks;
-	u8 each;          /* send an event a record, not only aggregates */
+	u8 each;      /* send an event a record, not only aggregates */
+	u8 by_thread; /* aggregates are wanted by thread, not only by process */
+	u8 reserved[7];
 	u32 stack_every;  /* take a stack at every Nth event of a CPU; 0 or 1: all */
 	u32 cgroup_level; /* of cgroup_id below its hierarchy's root */
 	u32 wake_bytes;   /* see ring_submit */

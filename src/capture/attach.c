@@ -77,7 +77,7 @@ static int plan_load(
 
 	if (rc)
 		return rc;
-	rc = object_prepare(obj, &c->opt);
+	rc = object_prepare(obj, c);
 	if (!rc && spec->prepare)
 		rc = spec->prepare(obj, spec->arg);
 	for (size_t i = 0; i < a->n_hooks && !rc; i++)

@@ -155,8 +155,9 @@ static u32 ring_entries(const struct capture_options *opt)
 	return size;
 }
 
-static struct scope_config scope_to_config(const struct capture_options *opt)
+static struct scope_config scope_to_config(const struct capture *c)
 {
+	const struct capture_options *opt = &c->opt;
 	struct scope_config s = {
 		.by_task = opt->scope.by_task || opt->scope.tasks.n,
 		.by_comm = opt->scope.comm[0] != '\0',
@@ -168,6 +169,7 @@ static struct scope_config scope_to_config(const struct capture_options *opt)
 		.user_stacks = opt->user_stacks,
 		.kernel_stacks = opt->kernel_stacks,
 		.each = opt->each,
+		.by_thread = capture_by(c, "thread"),
 		.task = opt->scope.tasks.n ? opt->scope.tasks.v[0] : 0,
 		.wake_bytes = ring_entries(opt) / 4,
 		.stack_every = opt->stack_every,
@@ -223,9 +225,9 @@ bool object_can_walk(void)
 	return can;
 }
 
-int object_prepare(struct bpf_object *obj, const struct capture_options *opt)
+int object_prepare(struct bpf_object *obj, const struct capture *c)
 {
-	struct scope_config s = scope_to_config(opt);
+	struct scope_config s = scope_to_config(c);
 	int rc = s.by_cgroup == SCOPE_CGROUP_V1 && !kbtf_available() ? -EOPNOTSUPP : 0;
 
 	if (!rc)
@@ -238,7 +240,7 @@ int object_prepare(struct bpf_object *obj, const struct capture_options *opt)
 	if (!rc && (s.user_stacks || s.kernel_stacks))
 		rc = stacks_prepare(obj, &s);
 	if (!rc)
-		rc = attach_set_entries(obj, "ring", ring_entries(opt));
+		rc = attach_set_entries(obj, "ring", ring_entries(&c->opt));
 	return rc;
 }
 

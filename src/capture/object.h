@@ -12,7 +12,7 @@ struct bpf_object;
 /* Opens the object with no program enabled. */
 int object_open(const void *elf, size_t size, struct bpf_object **ret);
 /* Sets the scope and the sizes of the shared maps. */
-int object_prepare(struct bpf_object *obj, const struct capture_options *opt);
+int object_prepare(struct bpf_object *obj, const struct capture *c);
 /* The program that follows children here; see common.bpf.h. */
 const char *object_fork_program(void);
 /* Do objects built with USER_WALK load here? */

@@ -36,11 +36,12 @@ static void conclude(struct report *r)
 			r, "Nothing is wrong now; %zu things to keep an eye on.", r->findings.n);
 	else if (probes_missing(r))
 		r->verdict = report_text(r,
-			"No trouble was seen in %.*f s, but much could not be looked at.", seconds < 10, seconds);
-	else
-		r->verdict = report_text(
-			r, "Nothing is wrong with memory here, as far as %.*f s tell.",
+			"No trouble was seen in %.*f s, but much could not be looked at.",
 			seconds < 10, seconds);
+	else
+		r->verdict =
+			report_text(r, "Nothing is wrong with memory here, as far as %.*f s tell.",
+				seconds < 10, seconds);
 	if (!r->findings.n)
 		report_next(r, "Look longer: `memwhy check --for 5m`");
 }

@@ -36,6 +36,8 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 		.takes_command = true,
 		.details = p->details,
 		.examples = p->examples,
+		.operands = p->operands,
+		.n_operands = p->n_operands,
 		.run = run_probe,
 	};
 }

@@ -78,6 +78,17 @@ static void help_keys(const struct command *cmd, struct str *out)
 	help_wrap(out, str_get(&keys), 12, 12);
 }
 
+static void help_looks(const struct command *cmd, struct str *out)
+{
+	const struct probe *p = probe_find(cmd->name);
+
+	if (!p || !p->view || !p->view->looks)
+		return;
+	str_add(out, "--like takes: ");
+	for (const struct look *l = p->view->looks; l->name; l++)
+		str_addf(out, "%s%s", l->name, l[1].name ? ", " : "\n");
+}
+
 void help_synopsis(const struct command *cmd, struct str *out)
 {
 	str_addf(out, "memwhy %s%s", cmd->name, cmd->groups ? " [options]" : "");
@@ -99,6 +110,7 @@ void help_command(const struct command *cmd, struct str *out)
 			help_option(&set->opts[i], out);
 	}
 	help_keys(cmd, out);
+	help_looks(cmd, out);
 	str_addf(out, "\nMore: man memwhy-%s\n", cmd->name);
 }
 

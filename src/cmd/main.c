@@ -13,7 +13,8 @@ static int check_operands(const struct command *cmd, const struct options *o, st
 		err_set(err, -EINVAL, "%s: '%.40s' is not expected here", cmd->name,
 			o->operands[cmd->n_operands]);
 		if (o->stacks && !*o->stacks && strstr("user kernel both", o->operands[0]))
-			return err_hint(err, "an optional value is joined: --stacks=%.10s", o->operands[0]);
+			return err_hint(
+				err, "an optional value is joined: --stacks=%.10s", o->operands[0]);
 		if (!cmd->takes_command)
 			return err_hint(err, "memwhy %s --help tells what is", cmd->name);
 		return err_hint(err, "a command to run goes after --: memwhy %s%s%.80s -- %.80s",

@@ -89,6 +89,17 @@ static void man_keys(struct str *out, const struct probe *p)
 	str_addf(out, "Default: %s.\n", p->view->by_default);
 }
 
+static void man_looks(struct str *out, const struct probe *p)
+{
+	if (!p || !p->view || !p->view->looks)
+		return;
+	str_add(out, ".SH TOOLS FOR \\-\\-like\n");
+	for (const struct look *l = p->view->looks; l->name; l++)
+		str_addf(out, "%s%s", l->name, l[1].name ? ", " : ".\n");
+	str_add(out, "Columns and units are those of the tool; what was lost is told on "
+		     "standard error at the end.\n");
+}
+
 static void man_table(struct str *out, const struct view_table *t)
 {
 	str_addf(out, ".SS %s\n", t->name);
@@ -142,6 +153,7 @@ void help_man(const struct command *cmd, struct str *out)
 	man_examples(out, cmd->examples);
 	man_options(out, cmd->groups);
 	man_keys(out, p);
+	man_looks(out, p);
 	man_fields(out, p && p->view ? p->view->tables : cmd->tables);
 	man_tail(out);
 	str_add(out, ".SH SEE ALSO\n.BR memwhy (8)\n");

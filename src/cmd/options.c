@@ -40,6 +40,7 @@ static const struct opt files[] = {
 static const struct opt view[] = {
 	O("by", 0, OPT_STRING, by, "KEY[,KEY]", "count by these keys"),
 	O("each", 0, OPT_FLAG, each, NULL, "one line an event, as it happens"),
+	O("like", 0, OPT_STRING, like, "TOOL", "print the lines of an older tool, for its scripts"),
 	O("min", 0, OPT_DURATION, min_ns, "TIME", "with --each: only events that took this long"),
 };
 

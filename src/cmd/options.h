@@ -13,7 +13,7 @@ struct options {
 	const char *record, *input, *stacks;
 	bool no_lines;
 	/* view */
-	const char *by;
+	const char *by, *like;
 	bool each;
 	u64 min_ns;
 	/* output */

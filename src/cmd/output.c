@@ -134,6 +134,11 @@ int output_rows(struct output *out, const struct report *r, struct table *t, str
 	return output_write(out, &s, err);
 }
 
+int output_text(struct output *out, const struct str *s, struct err *err)
+{
+	return s->len || s->failed ? output_write(out, s, err) : 0;
+}
+
 int output_end(struct output *out, const struct report *r, struct err *err)
 {
 	_cleanup_str_ struct str s = {};

@@ -23,6 +23,8 @@ void output_select(const struct output *out, const struct options *o, struct rep
 int output_report(struct output *out, const struct report *r, struct err *err);
 /* Rows of --each; with --limit only so many in all. t may be cut for that. */
 int output_rows(struct output *out, const struct report *r, struct table *t, struct err *err);
+/* Lines that are already drawn. */
+int output_text(struct output *out, const struct str *s, struct err *err);
 /* What follows the last rows. */
 int output_end(struct output *out, const struct report *r, struct err *err);
 /* Fails if not everything could be written (a full disk, a closed pipe). */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "cmd/output.h"
@@ -14,8 +15,8 @@ struct running {
 	struct pipeline pipe;
 	struct output out;
 	struct err err;
-	size_t each_view; /* index of the view whose single events are printed */
-	bool reported;
+	size_t each_view;        /* index of the view whose single events are printed */
+	const struct look *look; /* --like; NULL: none */
 };
 
 static void report_begin(struct running *g, struct report *r)
@@ -85,7 +86,6 @@ static int running_report(void *arg)
 	report_destroy(&r);
 	pipeline_reset(&g->pipe);
 	stream_interval_begin(&g->pipe.stream);
-	g->reported = true;
 	return rc;
 }
 
@@ -104,6 +104,44 @@ static int running_events(void *arg)
 		rc = output_rows(&g->out, &r, t, &g->err);
 	report_destroy(&r);
 	return rc;
+}
+
+/* --like: the lines of what came since the last call. */
+static int running_look(void *arg)
+{
+	struct running *g = arg;
+	_cleanup_str_ struct str s = {};
+	struct report r;
+	int rc;
+
+	if (!g->out.started && g->look->head)
+		str_addf(&s, "%s\n", g->look->head);
+	report_begin(g, &r);
+	g->look->lines(g->pipe.views[0].state, &r, &s);
+	rc = output_text(&g->out, &s, &g->err);
+	report_destroy(&r);
+	if (g->look->every_ns) {
+		pipeline_reset(&g->pipe);
+		stream_interval_begin(&g->pipe.stream);
+	}
+	return rc;
+}
+
+/* The tool had no place for losses and notes: they go to stderr. */
+static int running_look_end(struct running *g)
+{
+	_cleanup_str_ struct str s = {};
+	struct report r;
+	int rc = running_look(g);
+
+	if (rc || g->run->o->quiet)
+		return rc;
+	report_begin(g, &r);
+	report_end(g, &r);
+	g->out.renderer->end(&r, &g->out.ro, &s);
+	fputs(str_get(&s), stderr);
+	report_destroy(&r);
+	return 0;
 }
 
 /* --each in a format that is one object: all events in one report at the end. */
@@ -140,6 +178,8 @@ static int running_events_end(struct running *g)
 
 static int running_last(struct running *g)
 {
+	if (g->look)
+		return running_look_end(g);
 	if (!g->run->o->each)
 		return running_report(g);
 	return g->out.renderer->rows ? running_events_end(g) : running_events_report(g);
@@ -191,8 +231,12 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 		.for_ns = o->for_ns,
 		.interval_ns = o->interval_ns,
 		.argv = o->argv,
-		.on_tick = o->each ? NULL : running_report,
-		.on_events = o->each && rows_stream(g) ? running_events : NULL,
+		.on_tick = o->each   ? NULL
+			   : g->look ? running_look
+				     : running_report,
+		.on_events = !o->each || !rows_stream(g) ? NULL
+			     : g->look                   ? running_look
+							 : running_events,
 		.arg = g,
 	};
 
@@ -202,7 +246,10 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 static int running_input(struct running *g)
 {
 	int rc = replay_run(g->run->o->input, &g->pipe.sink,
-		g->run->o->interval_ns && !g->run->o->each ? running_report : NULL, g, &g->err);
+		!g->run->o->interval_ns || g->run->o->each ? NULL
+		: g->look                                  ? running_look
+							   : running_report,
+		g, &g->err);
 
 	if (rc && rc != -ENODATA)
 		return rc;
@@ -223,6 +270,9 @@ static int views_add(struct running *g)
 		.each = o->each,
 		.min_ns = o->min_ns,
 		.stacks = o->stacks != NULL,
+		.look = g->look,
+		.operands = o->operands,
+		.n_operands = (u32)o->n_operands,
 	};
 	int rc = 0;
 
@@ -247,13 +297,56 @@ static int options_check(const struct options *o, struct err *err)
 	return 0;
 }
 
+static int look_unknown(const struct run *run, const struct look *looks, struct err *err)
+{
+	_cleanup_str_ struct str all = {};
+
+	for (const struct look *l = looks; l && l->name; l++)
+		str_addf(&all, "%s%s", all.len ? ", " : "", l->name);
+	err_set(err, -EINVAL, "--like: %s does not print like '%.40s'", run->cmd->name,
+		run->o->like);
+	return all.len ? err_hint(err, "--like takes: %s", str_get(&all))
+		       : err_hint(err, "'memwhy help man %s' tells what it prints", run->cmd->name);
+}
+
+/* --like decides on --each and -i. */
+static int look_choose(struct running *g)
+{
+	struct options *o = g->run->o;
+	const struct look *l = g->run->views[0]->looks;
+
+	if (!o->like)
+		return 0;
+	while (l && l->name && strcmp(l->name, o->like))
+		l++;
+	if (!l || !l->name)
+		return look_unknown(g->run, g->run->views[0]->looks, &g->err);
+	if (strcmp(o->format, "text") != 0 || o->fields || o->sort || o->table || o->by ||
+		o->stacks || o->limit != UINT64_MAX)
+		return err_set(&g->err, -EINVAL,
+			"--like %s prints that tool's lines: it takes no -o, --by, --stacks, "
+			"--fields, --sort, --table or --limit",
+			l->name);
+	if (!l->every_ns)
+		o->each = true;
+	else if (o->each)
+		return err_set(
+			&g->err, -EINVAL, "--like %s prints sums: it takes no --each", l->name);
+	else if (!o->interval_ns)
+		o->interval_ns = l->every_ns;
+	g->look = l;
+	return 0;
+}
+
 /* All that can be found wrong before anything is opened, written or run. */
 static int running_prepare(
 	struct running *g, struct capture_options *opt, struct scope_words *words)
 {
 	const struct options *o = g->run->o;
-	int rc = options_check(o, &g->err);
+	int rc = look_choose(g);
 
+	if (!rc)
+		rc = options_check(o, &g->err);
 	if (!rc)
 		rc = scope_from_options(o, opt, words, &g->err);
 	if (!rc)

@@ -59,6 +59,8 @@ struct probe {
 	const char *summary; /* one line, for help and doctor: "Who takes page faults, …" */
 	const char *details; /* paragraphs for the man page, separated by blank lines */
 	const char *const *examples; /* pairs of command line and what it does; NULL-terminated */
+	const char *operands; /* what may follow the command's name: "[list|show N]"; NULL: none */
+	u32 n_operands;       /* at most; the view takes them (view_options) */
 	const struct kind *kinds;
 	size_t n_kinds;
 	const struct probe_bpf *bpf; /* either or both */

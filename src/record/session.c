@@ -239,7 +239,8 @@ static int session_timers(struct session *s)
 		cost_watch(&s->cost, s->runs, s->n_runs);
 		s->watch_ns = now + COST_WATCH_NS;
 	}
-	if (!rc && now >= s->tick_ns) {
+	/* The interval that ends with the session is reported by its end. */
+	if (!rc && now >= s->tick_ns && now < s->deadline_ns) {
 		rc = session_drain(s, true);
 		rc = rc ? rc : session_mark(s, REC_TICK, now);
 		rc = rc || !s->cfg->on_tick ? rc : s->cfg->on_tick(s->cfg->arg);

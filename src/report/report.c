@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 void report_init(struct report *r, const char *command, const struct stream *stream)
 {
 	*r = (struct report){.command = command, .stream = stream};
@@ -56,6 +58,18 @@ const char *report_text(struct report *r, const char *fmt, ...)
 	text = report_vtext(r, fmt, ap);
 	va_end(ap);
 	return text;
+}
+
+const char *report_clock(struct report *r, u64 time_ns)
+{
+	const struct rec_session *s = &r->stream->session;
+	struct tm tm;
+	time_t at;
+
+	at = (time_t)((s->wall_ns + time_ns - s->h.time_ns) / NSEC_PER_SEC);
+	if (!s->wall_ns || !localtime_r(&at, &tm))
+		return "";
+	return report_text(r, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
 void report_note(struct report *r, const char *fmt, ...)

@@ -122,6 +122,8 @@ u64 report_wall_ns(const struct report *r);
 
 /* Text owned by the report; "" when memory is short. */
 const char *report_text(struct report *r, const char *fmt, ...) _printf_(2, 3);
+/* The time of day, "21:30:25", of a time in the stream; "" where the stream does not tell. */
+const char *report_clock(struct report *r, u64 time_ns);
 void report_note(struct report *r, const char *fmt, ...) _printf_(2, 3);
 void report_not_checked(struct report *r, const char *fmt, ...) _printf_(2, 3);
 void report_next(struct report *r, const char *fmt, ...) _printf_(2, 3);

@@ -6,13 +6,30 @@
 #define MEMWHY_REPORT_VIEW_H
 
 #include "base/err.h"
+#include "base/str.h"
 #include "report/report.h"
+
+/*
+ * --like: the lines of an older tool, for scripts and habits. Text from the system goes through
+ * str_add_escaped.
+ */
+struct look {
+	const char *name; /* "drsnoop" */
+	const char *head; /* what the tool prints first, without the last newline; NULL: nothing */
+	u64 every_ns;     /* it prints sums each such time; 0: a line an event (implies --each) */
+	/* Appends lines: for the single events fed since the last call or, with every_ns, for all
+	 * that was fed since init or reset. */
+	void (*lines)(void *v, struct report *r, struct str *out);
+};
 
 struct view_options {
 	const char *by; /* --by, NULL: the view's own */
 	bool each;
 	u64 min_ns;
 	bool stacks;
+	const struct look *look; /* NULL: the house's own */
+	char *const *operands;   /* words after the command's name */
+	u32 n_operands;
 };
 
 /* The columns of one of a view's tables, for the man page and its check. Ends with a NULL name. */
@@ -28,6 +45,7 @@ struct view {
 	const char *by_default;
 	const char *const *by_keys; /* what --by takes, NULL-terminated; NULL: no --by */
 	const struct view_table *const *tables; /* sets of them, NULL-terminated */
+	const struct look *looks; /* what --like takes; ends with a NULL name; NULL: none */
 	int (*init)(void *v, const struct view_options *o, struct err *err);
 	/* Records of kinds it does not know are to be ignored. */
 	int (*feed)(void *v, const struct rec *r);

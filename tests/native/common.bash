@@ -41,7 +41,13 @@ touch_end() {
 # Starts memwhy in the background, its JSON report going to $json, and waits until it counts.
 memwhy_start() {
 	json=$BATS_TEST_TMPDIR/report.json
-	"$MEMWHY" "$@" -o json --out "$json" 2>"$BATS_TEST_TMPDIR/err" 3>&- 7>&- &
+	memwhy_run "$@" -o json --out "$json"
+}
+
+# The same, with what it prints going to $lines as it comes (--like).
+memwhy_run() {
+	lines=$BATS_TEST_TMPDIR/lines
+	"$MEMWHY" "$@" >"$lines" 2>"$BATS_TEST_TMPDIR/err" 3>&- 7>&- &
 	memwhy=$!
 	wait_for 'memwhy_attached || ! kill -0 $memwhy 2>/dev/null'
 }

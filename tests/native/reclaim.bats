@@ -44,3 +44,14 @@ in_small_cgroup() {
 	[ -n "$MEMWHY_VM" ] || skip "makes memory run out: only in a guest of its own (make check-vm)"
 	tests/workloads/reclaim_verify "$MEMWHY" "$WORKLOADS/reclaim_global"
 }
+
+@test "reclaim: --like vmscan prints that tool's columns, with the reclaim of cgroups in its place" {
+	memwhy_run reclaim --like vmscan -i 100ms
+	in_small_cgroup
+	memwhy_stop
+	cat "$lines"
+	[ "$(head -1 "$lines")" = "TIME         S-SLABms  D-RECLAIMms  M-RECLAIMms KSWAPD WRITEPAGE" ]
+	[ "$(awk 'NR > 1 && NF != 6' "$lines" | wc -l)" -eq 0 ]
+	[ "$(awk 'NR > 1 { n += $4 } END { print n + 0 }' "$lines")" -gt 0 ]
+	grep -q "none lost" "$BATS_TEST_TMPDIR/err"
+}

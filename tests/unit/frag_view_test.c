@@ -1,21 +1,7 @@
 /* A stream of frag records in, rows out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
-#include "event/meta.h"
 #include "probes/frag/frag_view.h"
-
-struct fixture {
-	struct stream stream;
-	struct report report;
-	void *view;
-};
+#include "view_fixture.h"
 
 static void put(struct fixture *f, void *rec, u16 kind, size_t size)
 {
@@ -23,8 +9,7 @@ static void put(struct fixture *f, void *rec, u16 kind, size_t size)
 
 	r->kind = kind;
 	r->size = (u32)((size + 7) & ~7UL);
-	assert_int_equal(stream_feed(&f->stream, r), 0);
-	assert_int_equal(frag_view.feed(f->view, r), 0);
+	view_feed(f, r);
 }
 
 #define PUT(f_, rec_, kind_) put((f_), &(rec_), (kind_), sizeof(rec_))
@@ -56,52 +41,17 @@ static void put_head(struct fixture *f)
 
 static void open_view(struct fixture *f, const struct view_options *o)
 {
-	struct err err = {};
-
-	*f = (struct fixture){.view = calloc(1, frag_view.size)};
-	assert_int_equal(stream_init(&f->stream), 0);
-	assert_int_equal(frag_view.init(f->view, o, &err), 0);
+	view_open(f, &frag_view, o, "frag");
 	put_head(f);
-}
-
-static void report(struct fixture *f)
-{
-	report_init(&f->report, "frag", &f->stream);
-	assert_int_equal(frag_view.report(f->view, &f->report), 0);
-}
-
-static void close_view(struct fixture *f)
-{
-	report_destroy(&f->report);
-	frag_view.destroy(f->view);
-	free(f->view);
-	stream_destroy(&f->stream);
-}
-
-static const struct table *table(const struct fixture *f, const char *name)
-{
-	vec_each (t, &f->report.tables)
-		if (!strcmp((*t)->name, name))
-			return *t;
-	fail_msg("no table %s", name);
-	return NULL;
-}
-
-static const struct cell *cell(const struct table *t, size_t row, const char *col)
-{
-	int c = table_column(t, col);
-
-	if (c < 0 || row >= t->n_rows)
-		fail_msg("%s has no column %s or no row %zu", t->name, col, row);
-	return table_cell(t, row, (size_t)c);
 }
 
 /* The row of table "zones" for a node, zone and order. */
 static size_t zone_row(const struct table *t, u64 node, const char *zone, u64 order)
 {
 	for (size_t i = 0; i < t->n_rows; i++)
-		if (cell(t, i, "node")->u == node && !strcmp(cell(t, i, "zone")->text, zone) &&
-			cell(t, i, "order")->u == order)
+		if (cell_at(t, i, "node")->u == node &&
+			!strcmp(cell_at(t, i, "zone")->text, zone) &&
+			cell_at(t, i, "order")->u == order)
 			return i;
 	fail_msg("no row for node %llu zone %s order %llu", node, zone, order);
 	return 0;
@@ -146,27 +96,27 @@ static void test_zones(void **state)
 	put_zone(&f, normal(0, 1, 1000, 10));
 	put_zone(&f, normal(0, 2, 9000, 0));
 	put_zone(&f, normal(0, 3, 8000, 2));
-	report(&f);
-	t = table(&f, "zones");
+	view_report(&f);
+	t = view_table_of(&f, "zones");
 	assert_int_equal(t->n_rows, 11);
-	assert_int_equal(cell(t, 0, "order")->u, 10);
+	assert_int_equal(cell_at(t, 0, "order")->u, 10);
 	row = zone_row(t, 0, "Normal", 9);
-	assert_int_equal(cell(t, row, "block_bytes")->u, 2 << 20);
-	assert_int_equal(cell(t, row, "free_blocks")->u, 2);
-	assert_int_equal(cell(t, row, "free_pages")->u, 1024);
-	assert_int_equal(cell(t, row, "change_pages")->s, -8 * 512);
-	assert_int_equal(cell(t, row, "lowest_pages")->u, 0);
-	assert_int_equal(cell(t, row, "unusable_permille")->s, 8000 * 1000 / 9024);
-	assert_int_equal(cell(t, row, "index_permille")->s, -1000);
-	assert_string_equal(cell(t, row, "meets")->text, "immediate");
-	assert_string_equal(cell(t, row, "trend")->text, "█▁▂");
+	assert_int_equal(cell_at(t, row, "block_bytes")->u, 2 << 20);
+	assert_int_equal(cell_at(t, row, "free_blocks")->u, 2);
+	assert_int_equal(cell_at(t, row, "free_pages")->u, 1024);
+	assert_int_equal(cell_at(t, row, "change_pages")->s, -8 * 512);
+	assert_int_equal(cell_at(t, row, "lowest_pages")->u, 0);
+	assert_int_equal(cell_at(t, row, "unusable_permille")->s, 8000 * 1000 / 9024);
+	assert_int_equal(cell_at(t, row, "index_permille")->s, -1000);
+	assert_string_equal(cell_at(t, row, "meets")->text, "immediate");
+	assert_string_equal(cell_at(t, row, "trend")->text, "█▁▂");
 	row = zone_row(t, 0, "Normal", 10);
-	assert_int_equal(cell(t, row, "unusable_permille")->s, 1000);
+	assert_int_equal(cell_at(t, row, "unusable_permille")->s, 1000);
 	/* 1000 - (1000 + 9024 * 1000 / 1024) / 8002 */
-	assert_int_equal(cell(t, row, "index_permille")->s, 999);
-	assert_string_equal(cell(t, row, "meets")->text, "compaction");
-	assert_int_equal(cell(t, row, "trend")->type, CELL_EMPTY);
-	close_view(&f);
+	assert_int_equal(cell_at(t, row, "index_permille")->s, 999);
+	assert_string_equal(cell_at(t, row, "meets")->text, "compaction");
+	assert_int_equal(cell_at(t, row, "trend")->type, CELL_EMPTY);
+	view_close(&f);
 }
 
 static void test_allocate(void **state)
@@ -178,21 +128,21 @@ static void test_allocate(void **state)
 	open_view(&f, &(struct view_options){});
 	put_zone(&f, normal(0, 1, 9000, 5));
 	put_zone(&f, normal(1, 1, 9000, 0));
-	report(&f);
-	t = table(&f, "allocate");
+	view_report(&f);
+	t = view_table_of(&f, "allocate");
 	/* node 0: orders 0, 3, 9 and 10; node 1: also 1, from where on it is different */
 	assert_int_equal(t->n_rows, 9);
-	assert_int_equal(cell(t, 2, "order")->u, 9);
-	assert_string_equal(cell(t, 2, "meets")->text, "immediate");
-	assert_string_equal(cell(t, 3, "meets")->text, "compaction");
-	assert_int_equal(cell(t, 5, "node")->u, 1);
-	assert_int_equal(cell(t, 5, "order")->u, 1);
-	assert_string_equal(cell(t, 5, "meets")->text, "compaction");
-	assert_string_equal(cell(t, 5, "allocation")->text, "kernel");
+	assert_int_equal(cell_at(t, 2, "order")->u, 9);
+	assert_string_equal(cell_at(t, 2, "meets")->text, "immediate");
+	assert_string_equal(cell_at(t, 3, "meets")->text, "compaction");
+	assert_int_equal(cell_at(t, 5, "node")->u, 1);
+	assert_int_equal(cell_at(t, 5, "order")->u, 1);
+	assert_string_equal(cell_at(t, 5, "meets")->text, "compaction");
+	assert_string_equal(cell_at(t, 5, "allocation")->text, "kernel");
 	assert_string_equal(f.report.verdict, "Up to order 0 (4.00 KiB) an allocation is served at "
 					      "once; order 1 meets compaction on "
 					      "node 1.");
-	close_view(&f);
+	view_close(&f);
 }
 
 /* A low zone serves what the first choice cannot; a movable zone serves movable pages only. */
@@ -212,20 +162,20 @@ static void test_zone_choice(void **state)
 	put_zone(&f, low);
 	put_zone(&f, normal(0, 1, 9000, 0));
 	put_zone(&f, movable);
-	report(&f);
-	t = table(&f, "allocate");
-	assert_string_equal(cell(t, 0, "zone")->text, "Normal");
+	view_report(&f);
+	t = view_table_of(&f, "allocate");
+	assert_string_equal(cell_at(t, 0, "zone")->text, "Normal");
 	for (size_t i = 0; i < t->n_rows; i++) {
-		bool kernel = !strcmp(cell(t, i, "allocation")->text, "kernel");
+		bool kernel = !strcmp(cell_at(t, i, "allocation")->text, "kernel");
 
-		if (cell(t, i, "order")->u != 9)
+		if (cell_at(t, i, "order")->u != 9)
 			continue;
-		assert_string_equal(cell(t, i, "meets")->text, "immediate");
-		assert_string_equal(cell(t, i, "zone")->text, kernel ? "DMA32" : "Movable");
+		assert_string_equal(cell_at(t, i, "meets")->text, "immediate");
+		assert_string_equal(cell_at(t, i, "zone")->text, kernel ? "DMA32" : "Movable");
 	}
 	/* the biggest zone comes first */
-	assert_string_equal(cell(table(&f, "zones"), 22, "zone")->text, "DMA32");
-	close_view(&f);
+	assert_string_equal(cell_at(view_table_of(&f, "zones"), 22, "zone")->text, "DMA32");
+	view_close(&f);
 }
 
 static void put_type(struct fixture *f, u32 type, u64 pageblocks, u64 huge)
@@ -255,20 +205,20 @@ static void test_pagetypes(void **state)
 	put_type(&f, 2, 0, 0);
 	put_type(&f, 3, 3, 3);
 	put_type(&f, 0, 53, 0);
-	report(&f);
-	t = table(&f, "pagetypes");
+	view_report(&f);
+	t = view_table_of(&f, "pagetypes");
 	assert_int_equal(t->n_rows, 3); /* without the one that has nothing */
-	assert_string_equal(cell(t, 0, "migratetype")->text, "Unmovable");
-	assert_int_equal(cell(t, 0, "change_pageblocks")->s, 3);
-	assert_int_equal(cell(t, 0, "largest_order")->type, CELL_EMPTY);
-	assert_int_equal(cell(t, 1, "free_pages")->u, 9 * 512);
-	assert_int_equal(cell(t, 1, "largest_order")->u, 9);
-	assert_int_equal(cell(t, 1, "mixed_pageblocks")->type, CELL_EMPTY);
+	assert_string_equal(cell_at(t, 0, "migratetype")->text, "Unmovable");
+	assert_int_equal(cell_at(t, 0, "change_pageblocks")->s, 3);
+	assert_int_equal(cell_at(t, 0, "largest_order")->type, CELL_EMPTY);
+	assert_int_equal(cell_at(t, 1, "free_pages")->u, 9 * 512);
+	assert_int_equal(cell_at(t, 1, "largest_order")->u, 9);
+	assert_int_equal(cell_at(t, 1, "mixed_pageblocks")->type, CELL_EMPTY);
 	/* all three blocks of order 9 are kept for atomic allocations */
-	t = table(&f, "zones");
-	assert_string_equal(cell(t, zone_row(t, 0, "Normal", 9), "meets")->text, "compaction");
+	t = view_table_of(&f, "zones");
+	assert_string_equal(cell_at(t, zone_row(t, 0, "Normal", 9), "meets")->text, "compaction");
 	assert_int_equal(f.report.notes.n, 1); /* the types are old */
-	close_view(&f);
+	view_close(&f);
 }
 
 static struct frag_agg agg(u8 fallback_order, u8 flags, u64 count)
@@ -305,21 +255,21 @@ static void test_events(void **state)
 	(void)state;
 	open_view(&f, &(struct view_options){});
 	put_aggs(&f);
-	report(&f);
-	t = table(&f, "events");
+	view_report(&f);
+	t = view_table_of(&f, "events");
 	assert_int_equal(t->n_rows, 2);
-	assert_int_equal(cell(t, 0, "pid")->u, 7);
-	assert_string_equal(cell(t, 0, "comm")->text, "busy");
-	assert_string_equal(cell(t, 0, "migratetype")->text, "Unmovable");
-	assert_string_equal(cell(t, 0, "fallback_migratetype")->text, "5"); /* no name for it */
-	assert_int_equal(cell(t, 0, "count")->u, 21);
-	assert_int_equal(cell(t, 0, "severe")->u, 21);
-	assert_int_equal(cell(t, 0, "claimed")->u, 0);
-	assert_int_equal(cell(t, 1, "fallback_order")->u, 9);
-	assert_int_equal(cell(t, 1, "severe")->u, 0);
-	assert_int_equal(cell(t, 1, "claimed")->u, 5);
+	assert_int_equal(cell_at(t, 0, "pid")->u, 7);
+	assert_string_equal(cell_at(t, 0, "comm")->text, "busy");
+	assert_string_equal(cell_at(t, 0, "migratetype")->text, "Unmovable");
+	assert_string_equal(cell_at(t, 0, "fallback_migratetype")->text, "5"); /* no name for it */
+	assert_int_equal(cell_at(t, 0, "count")->u, 21);
+	assert_int_equal(cell_at(t, 0, "severe")->u, 21);
+	assert_int_equal(cell_at(t, 0, "claimed")->u, 0);
+	assert_int_equal(cell_at(t, 1, "fallback_order")->u, 9);
+	assert_int_equal(cell_at(t, 1, "severe")->u, 0);
+	assert_int_equal(cell_at(t, 1, "claimed")->u, 5);
 	assert_int_equal(table_column(t, "stack"), -ENOENT);
-	close_view(&f);
+	view_close(&f);
 }
 
 static void test_events_by_severity(void **state)
@@ -331,15 +281,15 @@ static void test_events_by_severity(void **state)
 	open_view(&f, &(struct view_options){.by = "severity", .stacks = true});
 	put_aggs(&f);
 	put_agg(&f, agg(3, 0, 2)); /* by the raw tracepoint */
-	report(&f);
-	t = table(&f, "events");
+	view_report(&f);
+	t = view_table_of(&f, "events");
 	assert_int_equal(t->n_rows, 2);
-	assert_string_equal(cell(t, 0, "severity")->text, "severe");
-	assert_int_equal(cell(t, 0, "count")->u, 23);
-	assert_string_equal(cell(t, 1, "severity")->text, "mild");
+	assert_string_equal(cell_at(t, 0, "severity")->text, "severe");
+	assert_int_equal(cell_at(t, 0, "count")->u, 23);
+	assert_string_equal(cell_at(t, 1, "severity")->text, "mild");
 	assert_int_equal(table_column(t, "pid"), -ENOENT);
 	assert_true(table_column(t, "stack") >= 0);
-	close_view(&f);
+	view_close(&f);
 }
 
 static void test_each(void **state)
@@ -365,14 +315,14 @@ static void test_each(void **state)
 	report_init(&f.report, "frag", &f.stream);
 	t = frag_view.each(f.view, &f.report);
 	assert_int_equal(t->n_rows, 2);
-	assert_int_equal(cell(t, 0, "time_ns")->u, 2 * NSEC_PER_SEC);
-	assert_string_equal(cell(t, 0, "comm")->text, "a name of 16 ...");
-	assert_string_equal(cell(t, 0, "severity")->text, "severe");
-	assert_int_equal(cell(t, 0, "node")->u, 1);
-	assert_true(cell(t, 0, "claimed")->b);
-	assert_int_equal(cell(t, 1, "pfn")->type, CELL_EMPTY);
-	assert_int_equal(cell(t, 1, "claimed")->type, CELL_EMPTY);
-	close_view(&f);
+	assert_int_equal(cell_at(t, 0, "time_ns")->u, 2 * NSEC_PER_SEC);
+	assert_string_equal(cell_at(t, 0, "comm")->text, "a name of 16 ...");
+	assert_string_equal(cell_at(t, 0, "severity")->text, "severe");
+	assert_int_equal(cell_at(t, 0, "node")->u, 1);
+	assert_true(cell_at(t, 0, "claimed")->b);
+	assert_int_equal(cell_at(t, 1, "pfn")->type, CELL_EMPTY);
+	assert_int_equal(cell_at(t, 1, "claimed")->type, CELL_EMPTY);
+	view_close(&f);
 }
 
 static void test_reset(void **state)
@@ -388,13 +338,13 @@ static void test_reset(void **state)
 	put_aggs(&f);
 	frag_view.reset(f.view);
 	put_zone(&f, normal(0, 3, 1000, 6));
-	report(&f);
-	t = table(&f, "zones");
+	view_report(&f);
+	t = view_table_of(&f, "zones");
 	row = zone_row(t, 0, "Normal", 9);
-	assert_int_equal(cell(t, row, "change_pages")->s, 2 * 512);
-	assert_int_equal(cell(t, row, "lowest_pages")->u, 4 * 512);
-	assert_int_equal(table(&f, "events")->n_rows, 0);
-	close_view(&f);
+	assert_int_equal(cell_at(t, row, "change_pages")->s, 2 * 512);
+	assert_int_equal(cell_at(t, row, "lowest_pages")->u, 4 * 512);
+	assert_int_equal(view_table_of(&f, "events")->n_rows, 0);
+	view_close(&f);
 }
 
 /* A long recording: the picture stays as wide, and ends with the last samples. */
@@ -408,13 +358,13 @@ static void test_trend_is_bounded(void **state)
 	open_view(&f, &(struct view_options){});
 	for (u64 i = 0; i < 10000; i++)
 		put_zone(&f, normal(0, i + 1, 1000, i / 10));
-	report(&f);
-	t = table(&f, "zones");
-	trend = cell(t, zone_row(t, 0, "Normal", 9), "trend")->text;
+	view_report(&f);
+	t = view_table_of(&f, "zones");
+	trend = cell_at(t, zone_row(t, 0, "Normal", 9), "trend")->text;
 	assert_in_range(text_width(trend), 8, 16);
 	assert_memory_equal(trend, "▁", 3);
 	assert_memory_equal(trend + strlen(trend) - 3, "█", 3);
-	close_view(&f);
+	view_close(&f);
 }
 
 static void test_nothing(void **state)
@@ -423,12 +373,12 @@ static void test_nothing(void **state)
 
 	(void)state;
 	open_view(&f, &(struct view_options){});
-	report(&f);
-	assert_int_equal(table(&f, "zones")->n_rows, 0);
-	assert_non_null(table(&f, "zones")->empty);
-	assert_int_equal(table(&f, "allocate")->n_rows, 0);
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "zones")->n_rows, 0);
+	assert_non_null(view_table_of(&f, "zones")->empty);
+	assert_int_equal(view_table_of(&f, "allocate")->n_rows, 0);
 	assert_null(f.report.verdict);
-	close_view(&f);
+	view_close(&f);
 }
 
 static void test_hostile(void **state)
@@ -453,11 +403,11 @@ static void test_hostile(void **state)
 	PUT(&f, p, REC_FRAG_PAGETYPE);
 	PUT(&f, a, REC_FRAG_AGG);
 	PUT(&f, e, REC_FRAG_EVENT);
-	report(&f);
-	assert_int_equal(table(&f, "zones")->n_rows, FRAG_ORDERS);
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "zones")->n_rows, FRAG_ORDERS);
 	frag_view.each(f.view, &f.report);
 	frag_view.reset(f.view);
-	close_view(&f);
+	view_close(&f);
 }
 
 int main(void)

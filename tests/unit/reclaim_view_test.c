@@ -1,86 +1,13 @@
 /* The reclaim view: records in, tables out. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "probes/reclaim/gfp.h"
 #include "probes/reclaim/reclaim_view.h"
-
-struct fixture {
-	struct stream stream;
-	struct report report;
-	void *view;
-};
-
-#define REC(type_, kind_, ...)                                                                    \
-	(type_)                                                                                   \
-	{                                                                                         \
-		.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = 5000000000}, __VA_ARGS__ \
-	}
+#include "view_fixture.h"
 
 static void open_by(struct fixture *f, const struct view_options *o)
 {
-	struct err err = {};
-
-	memset(f, 0, sizeof(*f));
-	assert_int_equal(stream_init(&f->stream), 0);
-	f->view = calloc(1, reclaim_view.size);
-	assert_non_null(f->view);
-	assert_int_equal(reclaim_view.init(f->view, o, &err), 0);
-	report_init(&f->report, "reclaim", &f->stream);
-}
-
-static void feed(struct fixture *f, const void *rec)
-{
-	assert_int_equal(stream_feed(&f->stream, rec), 0);
-	assert_int_equal(reclaim_view.feed(f->view, rec), 0);
-}
-
-static void done(struct fixture *f)
-{
-	report_destroy(&f->report);
-	reclaim_view.destroy(f->view);
-	free(f->view);
-	stream_destroy(&f->stream);
-}
-
-static struct table *table(struct fixture *f, const char *name)
-{
-	vec_each (t, &f->report.tables)
-		if (!strcmp((*t)->name, name))
-			return *t;
-	fail_msg("no table %s", name);
-	return NULL;
-}
-
-static const struct cell *at(const struct table *t, size_t row, const char *column)
-{
-	int c = table_column(t, column);
-
-	assert_true(c >= 0);
-	assert_true(row < t->n_rows);
-	return table_cell(t, row, (size_t)c);
-}
-
-static u64 number(const struct table *t, size_t row, const char *column)
-{
-	const struct cell *c = at(t, row, column);
-
-	assert_int_equal(c->type, CELL_U64);
-	return c->u;
-}
-
-static void assert_text(const struct table *t, size_t row, const char *column, const char *want)
-{
-	const struct cell *c = at(t, row, column);
-
-	assert_int_equal(c->type, CELL_TEXT);
-	assert_string_equal(c->text, want);
+	view_open(f, &reclaim_view, o, "reclaim");
 }
 
 static struct reclaim_agg stalls(u32 tgid, u8 kind, u8 order, u64 count, u64 ns)
@@ -104,24 +31,24 @@ static void kinds_are_apart(void **state)
 
 	(void)state;
 	open_by(&f, &(struct view_options){});
-	feed(&f, &direct);
-	feed(&f, &memcg);
-	feed(&f, &more);
+	view_feed(&f, &direct);
+	view_feed(&f, &memcg);
+	view_feed(&f, &more);
 	assert_int_equal(reclaim_view.report(f.view, &f.report), 0);
-	t = table(&f, "stalls");
+	t = view_table_of(&f, "stalls");
 	assert_int_equal(t->n_rows, 2);
-	assert_text(t, 0, "kind", "direct");
-	assert_int_equal(number(t, 0, "pid"), 7);
-	assert_int_equal(number(t, 0, "count"), 4);
-	assert_int_equal(number(t, 0, "total_ns"), 2700000);
-	assert_int_equal(number(t, 0, "max_ns"), 900000);
-	assert_int_equal(number(t, 0, "scanned_pages"), 256);
-	assert_int_equal(number(t, 0, "reclaimed_pages"), 128);
-	assert_int_equal(at(t, 0, "hist")->hist->slots[20], 4);
-	assert_true(number(t, 0, "p99_ns") <= 900000);
-	assert_text(t, 1, "kind", "memcg");
-	assert_int_equal(number(t, 1, "count"), 5);
-	done(&f);
+	assert_cell_text(t, 0, "kind", "direct");
+	assert_int_equal(cell_number(t, 0, "pid"), 7);
+	assert_int_equal(cell_number(t, 0, "count"), 4);
+	assert_int_equal(cell_number(t, 0, "total_ns"), 2700000);
+	assert_int_equal(cell_number(t, 0, "max_ns"), 900000);
+	assert_int_equal(cell_number(t, 0, "scanned_pages"), 256);
+	assert_int_equal(cell_number(t, 0, "reclaimed_pages"), 128);
+	assert_int_equal(cell_at(t, 0, "hist")->hist->slots[20], 4);
+	assert_true(cell_number(t, 0, "p99_ns") <= 900000);
+	assert_cell_text(t, 1, "kind", "memcg");
+	assert_int_equal(cell_number(t, 1, "count"), 5);
+	view_close(&f);
 }
 
 static void by_order_and_gfp(void **state)
@@ -136,19 +63,19 @@ static void by_order_and_gfp(void **state)
 
 	(void)state;
 	open_by(&f, &(struct view_options){.by = "order,gfp"});
-	feed(&f, &a);
-	feed(&f, &b);
-	feed(&f, &c);
-	feed(&f, &name); /* names may come late */
+	view_feed(&f, &a);
+	view_feed(&f, &b);
+	view_feed(&f, &c);
+	view_feed(&f, &name); /* names may come late */
 	assert_int_equal(reclaim_view.report(f.view, &f.report), 0);
-	t = table(&f, "stalls");
+	t = view_table_of(&f, "stalls");
 	assert_int_equal(t->n_rows, 2);
 	assert_int_equal(table_column(t, "pid"), -ENOENT);
-	assert_int_equal(number(t, 0, "order"), 0);
-	assert_int_equal(number(t, 0, "count"), 5);
-	assert_text(t, 0, "gfp", "GFP_KERNEL");
-	assert_int_equal(number(t, 1, "order"), 9);
-	done(&f);
+	assert_int_equal(cell_number(t, 0, "order"), 0);
+	assert_int_equal(cell_number(t, 0, "count"), 5);
+	assert_cell_text(t, 0, "gfp", "GFP_KERNEL");
+	assert_int_equal(cell_number(t, 1, "order"), 9);
+	view_close(&f);
 }
 
 static void sleeps_belong_to_their_stalls(void **state)
@@ -168,23 +95,23 @@ static void sleeps_belong_to_their_stalls(void **state)
 	whole.reason = RECLAIM_THROTTLE_KSWAPD;
 	whole.total_ns = 0;
 	open_by(&f, &(struct view_options){});
-	feed(&f, &in);
-	feed(&f, &open);
-	feed(&f, &kswapd);
-	feed(&f, &whole);
-	feed(&f, &a);
+	view_feed(&f, &in);
+	view_feed(&f, &open);
+	view_feed(&f, &kswapd);
+	view_feed(&f, &whole);
+	view_feed(&f, &a);
 	assert_int_equal(reclaim_view.report(f.view, &f.report), 0);
-	t = table(&f, "stalls");
+	t = view_table_of(&f, "stalls");
 	assert_int_equal(t->n_rows, 1);
-	assert_int_equal(number(t, 0, "throttled_ns"), 8000000);
-	t = table(&f, "throttle");
+	assert_int_equal(cell_number(t, 0, "throttled_ns"), 8000000);
+	t = view_table_of(&f, "throttle");
 	assert_int_equal(t->n_rows, 4);
-	assert_text(t, 0, "reason", "no progress");
-	assert_text(t, 3, "reason", "kswapd");
-	assert_int_equal(at(t, 3, "pid")->type, CELL_EMPTY);
-	assert_int_equal(at(t, 3, "total_ns")->type, CELL_EMPTY);
-	assert_int_equal(number(t, 3, "count"), 2);
-	done(&f);
+	assert_cell_text(t, 0, "reason", "no progress");
+	assert_cell_text(t, 3, "reason", "kswapd");
+	assert_int_equal(cell_at(t, 3, "pid")->type, CELL_EMPTY);
+	assert_int_equal(cell_at(t, 3, "total_ns")->type, CELL_EMPTY);
+	assert_int_equal(cell_number(t, 3, "count"), 2);
+	view_close(&f);
 }
 
 static void lru_efficiency(void **state)
@@ -201,21 +128,21 @@ static void lru_efficiency(void **state)
 
 	(void)state;
 	open_by(&f, &(struct view_options){});
-	feed(&f, &inactive);
-	feed(&f, &active);
-	feed(&f, &nothing);
+	view_feed(&f, &inactive);
+	view_feed(&f, &active);
+	view_feed(&f, &nothing);
 	assert_int_equal(reclaim_view.report(f.view, &f.report), 0);
-	t = table(&f, "lru");
+	t = view_table_of(&f, "lru");
 	assert_int_equal(t->n_rows, 2);
-	assert_text(t, 0, "kind", "kswapd");
-	assert_text(t, 0, "lru", "inactive_file");
-	assert_int_equal(number(t, 0, "node"), 1);
-	assert_int_equal(number(t, 0, "scanned_pages"), 64);
-	assert_true(at(t, 0, "efficiency_ratio")->f == 0.25);
-	assert_int_equal(at(t, 1, "node")->type, CELL_EMPTY);
-	assert_int_equal(at(t, 1, "efficiency_ratio")->type, CELL_EMPTY);
-	assert_int_equal(number(t, 1, "deactivated_pages"), 4);
-	done(&f);
+	assert_cell_text(t, 0, "kind", "kswapd");
+	assert_cell_text(t, 0, "lru", "inactive_file");
+	assert_int_equal(cell_number(t, 0, "node"), 1);
+	assert_int_equal(cell_number(t, 0, "scanned_pages"), 64);
+	assert_true(cell_at(t, 0, "efficiency_ratio")->f == 0.25);
+	assert_int_equal(cell_at(t, 1, "node")->type, CELL_EMPTY);
+	assert_int_equal(cell_at(t, 1, "efficiency_ratio")->type, CELL_EMPTY);
+	assert_int_equal(cell_number(t, 1, "deactivated_pages"), 4);
+	view_close(&f);
 }
 
 static void kswapd_share(void **state)
@@ -230,15 +157,15 @@ static void kswapd_share(void **state)
 	(void)state;
 	open_by(&f, &(struct view_options){});
 	s.h.time_ns -= 1000000000;
-	feed(&f, &s);
-	feed(&f, &r);
+	view_feed(&f, &s);
+	view_feed(&f, &r);
 	assert_int_equal(reclaim_view.report(f.view, &f.report), 0);
-	t = table(&f, "kswapd");
-	assert_int_equal(number(t, 0, "runs"), 3);
-	assert_int_equal(number(t, 0, "awake_ns"), 250000000);
-	assert_true(at(t, 0, "awake_ratio")->f == 0.25);
-	assert_int_equal(at(t, 0, "balance_ns")->type, CELL_EMPTY);
-	done(&f);
+	t = view_table_of(&f, "kswapd");
+	assert_int_equal(cell_number(t, 0, "runs"), 3);
+	assert_int_equal(cell_number(t, 0, "awake_ns"), 250000000);
+	assert_true(cell_at(t, 0, "awake_ratio")->f == 0.25);
+	assert_int_equal(cell_at(t, 0, "balance_ns")->type, CELL_EMPTY);
+	view_close(&f);
 }
 
 static void shrinkers_by_name(void **state)
@@ -251,17 +178,17 @@ static void shrinkers_by_name(void **state)
 
 	(void)state;
 	open_by(&f, &(struct view_options){});
-	feed(&f, &r);
+	view_feed(&f, &r);
 	r.total_ns = 100;
 	r.function = 0;
-	feed(&f, &r);
+	view_feed(&f, &r);
 	assert_int_equal(reclaim_view.report(f.view, &f.report), 0);
-	t = table(&f, "shrinkers");
-	assert_text(t, 0, "shrinker", "0xffffffff81234560");
-	assert_text(t, 0, "kind", "other");
-	assert_int_equal(number(t, 0, "freed"), 10);
-	assert_int_equal(at(t, 1, "shrinker")->type, CELL_EMPTY);
-	done(&f);
+	t = view_table_of(&f, "shrinkers");
+	assert_cell_text(t, 0, "shrinker", "0xffffffff81234560");
+	assert_cell_text(t, 0, "kind", "other");
+	assert_int_equal(cell_number(t, 0, "freed"), 10);
+	assert_int_equal(cell_at(t, 1, "shrinker")->type, CELL_EMPTY);
+	view_close(&f);
 }
 
 /* The multi-generational LRU of 6.1 to 6.6: reclaimed is known, scanned is not. */
@@ -273,12 +200,13 @@ static void silent_lru(void **state)
 	(void)state;
 	a.scanned = 0;
 	open_by(&f, &(struct view_options){});
-	feed(&f, &a);
+	view_feed(&f, &a);
 	assert_int_equal(reclaim_view.report(f.view, &f.report), 0);
-	assert_int_equal(at(table(&f, "stalls"), 0, "scanned_pages")->type, CELL_EMPTY);
-	assert_int_equal(number(table(&f, "stalls"), 0, "reclaimed_pages"), 96);
+	assert_int_equal(
+		cell_at(view_table_of(&f, "stalls"), 0, "scanned_pages")->type, CELL_EMPTY);
+	assert_int_equal(cell_number(view_table_of(&f, "stalls"), 0, "reclaimed_pages"), 96);
 	assert_int_equal(f.report.notes.n, 1);
-	done(&f);
+	view_close(&f);
 }
 
 static void each_stall(void **state)
@@ -294,21 +222,72 @@ static void each_stall(void **state)
 	(void)state;
 	open_by(&f, &(struct view_options){.each = true, .min_ns = 1000000});
 	s.h.time_ns -= 10000000;
-	feed(&f, &s);
-	feed(&f, &e);
+	view_feed(&f, &s);
+	view_feed(&f, &e);
 	e.ns = 999999; /* below --min, in a recording made without */
-	feed(&f, &e);
+	view_feed(&f, &e);
 	t = reclaim_view.each(f.view, &f.report);
 	assert_int_equal(t->n_rows, 1);
-	assert_int_equal(number(t, 0, "time_ns"), 8000000);
-	assert_int_equal(number(t, 0, "duration_ns"), 2000000);
-	assert_int_equal(number(t, 0, "returned_pages"), 33);
-	assert_text(t, 0, "comm", "a name of 16 by!");
-	assert_text(t, 0, "gfp", "0xcc0");
-	assert_int_equal(at(t, 0, "free_pages")->type, CELL_EMPTY);
-	assert_int_equal(at(t, 0, "node")->type, CELL_EMPTY);
+	assert_int_equal(cell_number(t, 0, "time_ns"), 8000000);
+	assert_int_equal(cell_number(t, 0, "duration_ns"), 2000000);
+	assert_int_equal(cell_number(t, 0, "returned_pages"), 33);
+	assert_cell_text(t, 0, "comm", "a name of 16 by!");
+	assert_cell_text(t, 0, "gfp", "0xcc0");
+	assert_int_equal(cell_at(t, 0, "free_pages")->type, CELL_EMPTY);
+	assert_int_equal(cell_at(t, 0, "node")->type, CELL_EMPTY);
 	assert_int_equal(reclaim_view.each(f.view, &f.report)->n_rows, 0);
-	done(&f);
+	view_close(&f);
+}
+
+static void like_drsnoop(void **state)
+{
+	struct reclaim_stall e = REC(struct reclaim_stall, REC_RECLAIM_STALL, .tgid = 17678,
+		.ns = 190000, .returned = 143, .kind = RECLAIM_DIRECT, .comm = "summond\x1b[2J");
+	struct reclaim_stall memcg = e;
+	_cleanup_str_ struct str out = {};
+	struct fixture f;
+
+	(void)state;
+	memcg.kind = RECLAIM_MEMCG;
+	open_by(&f, &(struct view_options){.each = true, .look = &reclaim_view.looks[0]});
+	assert_string_equal(reclaim_view.looks[0].name, "drsnoop");
+	view_feed(&f, &e);
+	view_feed(&f, &memcg);
+	reclaim_view.looks[0].lines(f.view, &f.report, &out);
+	assert_string_equal(str_get(&out), "summond\\x1b[2J 17678      0.19   143\n");
+	reclaim_view.looks[0].lines(f.view, &f.report, &out);
+	assert_int_equal(strlen(str_get(&out)), strlen("summond\\x1b[2J 17678      0.19   143\n"));
+	view_close(&f);
+}
+
+static void like_vmscan(void **state)
+{
+	struct reclaim_agg direct = stalls(7, RECLAIM_DIRECT, 0, 3, 4000000);
+	struct reclaim_agg memcg = stalls(8, RECLAIM_MEMCG, 0, 2, 1000000);
+	struct reclaim_kswapd wakes =
+		REC(struct reclaim_kswapd, REC_RECLAIM_KSWAPD, .node = 0, .runs = 5);
+	struct reclaim_written written =
+		REC(struct reclaim_written, REC_RECLAIM_WRITTEN, .pages = 9);
+	const struct look *l = &reclaim_view.looks[1];
+	_cleanup_str_ struct str out = {};
+	struct fixture f;
+
+	(void)state;
+	assert_string_equal(l->name, "vmscan");
+	open_by(&f, &(struct view_options){.look = l});
+	view_feed(&f, &direct);
+	view_feed(&f, &memcg);
+	view_feed(&f, &wakes);
+	view_feed(&f, &written);
+	l->lines(f.view, &f.report, &out);
+	assert_non_null(
+		strstr(str_get(&out), "           0           12            2      5         9\n"));
+	reclaim_view.reset(f.view);
+	str_clear(&out);
+	l->lines(f.view, &f.report, &out);
+	assert_non_null(
+		strstr(str_get(&out), "           0            0            0      0         0\n"));
+	view_close(&f);
 }
 
 static void nothing(void **state)
@@ -319,17 +298,17 @@ static void nothing(void **state)
 
 	(void)state;
 	open_by(&f, &(struct view_options){});
-	feed(&f, &a);
+	view_feed(&f, &a);
 	reclaim_view.reset(f.view); /* the next interval */
 	assert_int_equal(reclaim_view.report(f.view, &f.report), 0);
-	t = table(&f, "stalls");
+	t = view_table_of(&f, "stalls");
 	assert_int_equal(t->n_rows, 0);
 	assert_non_null(t->empty);
-	assert_null(table(&f, "lru")->empty);
-	assert_null(table(&f, "kswapd")->empty);
-	assert_null(table(&f, "shrinkers")->empty);
-	assert_null(table(&f, "throttle")->empty);
-	done(&f);
+	assert_null(view_table_of(&f, "lru")->empty);
+	assert_null(view_table_of(&f, "kswapd")->empty);
+	assert_null(view_table_of(&f, "shrinkers")->empty);
+	assert_null(view_table_of(&f, "throttle")->empty);
+	view_close(&f);
 }
 
 static void wrong_by(void **state)
@@ -355,6 +334,8 @@ int main(void)
 		cmocka_unit_test(shrinkers_by_name),
 		cmocka_unit_test(silent_lru),
 		cmocka_unit_test(each_stall),
+		cmocka_unit_test(like_drsnoop),
+		cmocka_unit_test(like_vmscan),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(wrong_by),
 	};

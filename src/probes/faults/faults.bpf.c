@@ -268,7 +268,7 @@ static __always_inline void fault_count(void *ctx, struct fault *f, struct probe
 {
 	struct fault_key key = {
 		.tgid = f->pid_tgid >> 32,
-		.tid = config.threads ? (u32)f->pid_tgid : 0,
+		.tid = scope.by_thread ? (u32)f->pid_tgid : 0,
 		.object = f->object,
 		.flags = f->flags,
 		.map = f->map,

@@ -80,7 +80,6 @@ static u32 options(const struct capture *c)
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct faults_config config = {
-		.threads = capture_by(c, "thread"),
 		.mapping = mapping_of(c),
 		.comms = capture_by(c, "comm"),
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,

@@ -32,10 +32,9 @@ enum fault_map {
 enum faults_mapping { FAULTS_MAPPING_NONE, FAULTS_MAPPING_MAJOR, FAULTS_MAPPING_ALL };
 
 struct faults_config {
-	u8 threads; /* count by thread, not only by process */
 	u8 mapping; /* enum faults_mapping: for which faults the mapping is looked up */
 	u8 comms;   /* count by the name the task has at the fault */
-	u8 reserved[5];
+	u8 reserved[6];
 	u64 min_ns; /* faults that took less, or whose duration is not known, do not count */
 };
 

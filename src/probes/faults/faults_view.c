@@ -5,44 +5,27 @@
 #include <string.h>
 
 #include "analysis/by.h"
-#include "base/groups.h"
-#include "analysis/hist.h"
+#include "analysis/durations.h"
 #include "base/util.h"
 
-enum { BY_PROCESS = 1, BY_THREAD = 2, BY_MAPPING = 4, BY_CGROUP = 8, BY_COMM = 16, BY_STACK = 32 };
+enum { BY_MAPPING = BY_OWN };
 
-static const char *const by_keys[] = {
-	"process",
-	"thread",
-	"mapping",
-	"cgroup",
-	"comm",
-	"stack",
-	NULL,
-};
+static const char *const by_keys[] = {BY_TASK_KEYS, "mapping", NULL};
 
 struct key {
-	u32 tgid, tid;
-	u32 stack;
-	u32 map;
-	u64 cgroup;
+	struct by_task_key task;
 	u64 object;
-	char comm[COMM_LEN];
+	u64 map;
 	char file[AGG_NAME_LEN];
 };
 
 struct sums {
 	u64 count, major, write, exec, kernel, huge;
-	u64 timed, total_ns, max_ns;
-	struct hist hist;
+	struct durations durations;
 };
 
 enum {
-	C_PID,
-	C_TID,
-	C_COMM,
-	C_CGROUP,
-	C_MAPPING,
+	C_MAPPING = BY_C_OWN,
 	C_FILE,
 	C_COUNT,
 	C_MAJOR,
@@ -50,23 +33,13 @@ enum {
 	C_EXEC,
 	C_KERNEL,
 	C_HUGE,
-	C_TOTAL,
-	C_P50,
-	C_P99,
-	C_MAX,
-	C_HIST,
-	C_STACK,
+	C_DURATIONS,
+	C_STACK = C_DURATIONS + DURATIONS_N,
 	C_N,
 };
 
-#define TASKS (BY_PROCESS | BY_THREAD)
-
 static const struct by_column columns[C_N] = {
-	[C_PID] = {TASKS, {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"}},
-	[C_TID] = {BY_THREAD, {"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"}},
-	[C_COMM] = {TASKS | BY_COMM,
-		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process or thread"}},
-	[C_CGROUP] = {BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0, "control group"}},
+	BY_TASK_COLUMNS,
 	[C_MAPPING] = {BY_MAPPING,
 		{"mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0,
 			"kind of mapping: anonymous, heap, stack, file, shared memory, hugetlb"}},
@@ -83,14 +56,7 @@ static const struct by_column columns[C_N] = {
 				 "of these, in kernel mode (a system call touched user memory)"}},
 	[C_HUGE] = {0,
 		{"huge", "HUGE", CELL_U64, UNIT_COUNT, 0, "of these, a huge page was mapped"}},
-	[C_TOTAL] = {0, {"total_ns", "TIME", CELL_U64, UNIT_NS, 0, "time in the timed faults"}},
-	[C_P50] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, 0,
-			      "median duration (estimated from a log2 histogram)"}},
-	[C_P99] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, 0,
-			      "99th percentile (estimated from a log2 histogram)"}},
-	[C_MAX] = {0, {"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}},
-	[C_HIST] = {0, {"hist", "DURATIONS", CELL_HIST, UNIT_NS, COL_WIDE,
-			       "log2 histogram of the durations"}},
+	DURATIONS_COLUMNS(C_DURATIONS, "time in the timed faults"),
 	[C_STACK] = {BY_STACK,
 		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the fault"}},
 };
@@ -110,13 +76,16 @@ static const struct column each_columns[] = {
 	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the fault"},
 };
 
+static const struct by_spec spec = {
+	.columns = columns,
+	.n_columns = C_N,
+	.key_size = sizeof(struct key),
+	.value_size = sizeof(struct sums),
+};
+
 struct faults_state {
 	u64 min_ns; /* single events that took less are left out */
-	u32 by;
-	struct groups groups;
-	struct column cols[C_N];
-	size_t col_index[C_N];
-	size_t n_cols;
+	struct by_sums sums;
 	VEC(struct fault_event) events;
 };
 
@@ -139,35 +108,16 @@ const char *fault_map_name(u8 map)
 static int faults_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct faults_state *f = state;
-	int rc;
 
 	f->min_ns = o->min_ns;
-	rc = by_parse(o->by ? o->by : faults_view.by_default, by_keys, &f->by, err);
-
-	if (rc)
-		return rc;
-	if (o->stacks)
-		f->by |= BY_STACK;
-	groups_init(&f->groups, sizeof(struct key), sizeof(struct sums));
-	f->n_cols = by_columns(columns, C_N, f->by, f->cols, f->col_index);
-	return 0;
+	return by_sums_init(&f->sums, &spec, &faults_view, o, err);
 }
 
-static struct key key_of(const struct faults_state *f, const struct faults_agg *r)
+static struct key key_of(u32 by, const struct faults_agg *r)
 {
-	struct key k = {};
+	struct key k = {.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
 
-	if (f->by & (BY_PROCESS | BY_THREAD))
-		k.tgid = r->tgid;
-	if (f->by & BY_THREAD)
-		k.tid = r->tid;
-	if (f->by & BY_STACK)
-		k.stack = r->stack;
-	if (f->by & BY_CGROUP)
-		k.cgroup = r->cgroup;
-	if (f->by & BY_COMM)
-		memcpy(k.comm, r->comm, sizeof(k.comm));
-	if (f->by & BY_MAPPING) {
+	if (by & BY_MAPPING) {
 		k.map = r->map;
 		k.object = r->flags & FAULT_REGION ? 0 : r->object;
 		memcpy(k.file, r->file, sizeof(k.file));
@@ -183,10 +133,7 @@ static void sums_add(struct sums *s, const struct faults_agg *r)
 	s->exec += r->flags & FAULT_EXEC ? r->count : 0;
 	s->kernel += r->flags & FAULT_KERNEL ? r->count : 0;
 	s->huge += r->flags & FAULT_HUGE ? r->count : 0;
-	s->timed += r->timed;
-	s->total_ns += r->total_ns;
-	s->max_ns = MAX(s->max_ns, r->max_ns);
-	hist_merge32(&s->hist, r->hist, AGG_SLOTS);
+	durations_add(&s->durations, r->timed, r->total_ns, r->max_ns, r->hist, AGG_SLOTS);
 }
 
 static int faults_feed(void *state, const struct rec *r)
@@ -194,8 +141,8 @@ static int faults_feed(void *state, const struct rec *r)
 	struct faults_state *f = state;
 
 	if (r->kind == REC_FAULTS_AGG) {
-		struct key k = key_of(f, (const struct faults_agg *)r);
-		struct sums *s = groups_get(&f->groups, &k);
+		struct key k = key_of(f->sums.by, (const struct faults_agg *)r);
+		struct sums *s = groups_get(&f->sums.groups, &k);
 
 		if (!s)
 			return -ENOMEM;
@@ -206,60 +153,42 @@ static int faults_feed(void *state, const struct rec *r)
 	return 0;
 }
 
-static const char *comm_of(struct report *r, const struct key *k, u32 by)
-{
-	if (by & (BY_PROCESS | BY_THREAD))
-		return report_text(r, "%s", stream_comm(r->stream, k->tgid, k->tid));
-	return report_text(r, "%.16s", k->comm);
-}
-
 static void row_fill(
 	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
 {
-	const char *cgroup = stream_cgroup(r->stream, k->cgroup);
-
-	all[C_PID] = cell_u64(k->tgid);
-	all[C_TID] = cell_u64(k->tid);
-	all[C_COMM] = cell_text(comm_of(r, k, by));
-	all[C_CGROUP] = cell_text(cgroup);
+	by_task_cells(r, by, &k->task, all);
 	all[C_MAPPING] = cell_text(fault_map_name((u8)k->map));
 	all[C_FILE] = k->file[0] ? cell_text(report_text(r, "%.32s", k->file)) : (struct cell){};
 	all[C_COUNT] = cell_u64(s->count);
 	all[C_MAJOR] = cell_u64(s->major);
-	all[C_STACK] = cell_stack(k->stack);
-	if (!s->timed)
+	all[C_STACK] = cell_stack(k->task.stack);
+	if (!s->durations.count)
 		return; /* without the exceptions tracepoints these are not known */
 	all[C_WRITE] = cell_u64(s->write);
 	all[C_EXEC] = cell_u64(s->exec);
 	all[C_KERNEL] = cell_u64(s->kernel);
 	all[C_HUGE] = cell_u64(s->huge);
-	all[C_TOTAL] = cell_u64(s->total_ns);
-	all[C_P50] = cell_u64(hist_quantile(&s->hist, 0.5, s->max_ns));
-	all[C_P99] = cell_u64(hist_quantile(&s->hist, 0.99, s->max_ns));
-	all[C_MAX] = cell_u64(s->max_ns);
-	all[C_HIST] = hist_to_cell(r, &s->hist);
+	durations_cells(r, &s->durations, &all[C_DURATIONS]);
 }
 
 static int faults_report(void *state, struct report *r)
 {
 	struct faults_state *f = state;
-	struct table *t = report_table(r, "faults", "Page faults", f->cols, f->n_cols);
+	struct table *t = by_sums_table(&f->sums, r, "faults", "Page faults");
+	const struct groups *g = &f->sums.groups;
+	int rc = 0;
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "count";
 	t->empty = "No page faults in scope.";
-	for (size_t i = 0; i < f->groups.n; i++) {
+	for (size_t i = 0; i < g->n && !rc; i++) {
 		struct cell all[C_N] = {};
-		struct cell *row = table_row(t);
 
-		if (!row)
-			return -ENOMEM;
-		row_fill(all, r, groups_key(&f->groups, i), groups_value(&f->groups, i), f->by);
-		for (size_t c = 0; c < f->n_cols; c++)
-			row[c] = all[f->col_index[c]];
+		row_fill(all, r, groups_key(g, i), groups_value(g, i), f->sums.by);
+		rc = by_sums_row(&f->sums, t, all);
 	}
-	return 0;
+	return rc;
 }
 
 static const char *access_name(u16 flags)
@@ -304,14 +233,14 @@ static struct table *faults_each(void *state, struct report *r)
 
 static void faults_reset(void *state)
 {
-	groups_clear(&((struct faults_state *)state)->groups);
+	groups_clear(&((struct faults_state *)state)->sums.groups);
 }
 
 static void faults_destroy(void *state)
 {
 	struct faults_state *f = state;
 
-	groups_free(&f->groups);
+	by_sums_free(&f->sums);
 	vec_free(&f->events);
 }
 

@@ -62,6 +62,7 @@ static __always_inline int frag_count(void *ctx, struct frag *f)
 		return 0;
 	c->seen++;
 	f->key.tgid = f->pid_tgid >> 32;
+	f->key.tid = scope.by_thread ? (u32)f->pid_tgid : 0;
 	if (stack_due(c)) {
 		f->key.ustack = stack_take(ctx, BPF_F_USER_STACK);
 		f->key.kstack = stack_take(ctx, 0);

@@ -35,8 +35,9 @@ static int added(struct capture *c, const struct stack_maps *stacks, const void 
 	const struct frag_key *k = key;
 	struct frag_agg r = REC_INIT(struct frag_agg, REC_FRAG_AGG, 0);
 
-	names_task(c->names, k->tgid, 0, v->comm, v->cgroup);
+	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
 	r.tgid = k->tgid;
+	r.tid = k->tid;
 	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
 	r.order = k->order;
 	r.fallback_order = k->fallback_order;
@@ -90,6 +91,7 @@ static const struct field agg_fields[] = {
 	FIELD(struct frag_agg, stack, FIELD_U32, UNIT_STACK, "where the page was asked for"),
 	FIELD(struct frag_agg, count, FIELD_U64, UNIT_COUNT, "such allocations"),
 	FALLBACK_FIELDS(struct frag_agg),
+	FIELD(struct frag_agg, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
 };
 
 static const struct field event_fields[] = {

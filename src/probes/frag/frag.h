@@ -17,6 +17,7 @@ enum frag_event_flags {
 /* Key of the table of aggregates. */
 struct frag_key {
 	u32 tgid;
+	u32 tid;            /* 0 unless by thread */
 	u32 ustack, kstack; /* id in the stack map plus one, 0: none */
 	u8 order;
 	u8 fallback_order; /* of the free block that was taken */
@@ -56,6 +57,8 @@ struct frag_agg {
 	u64 count;
 	u64 cgroup;
 	char comm[COMM_LEN];
+	u32 tid; /* 0: not counted by thread */
+	u32 reserved2;
 };
 
 enum frag_zone_flags {

@@ -4,34 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/by.h"
+const char *const events_by_keys[] = {BY_TASK_KEYS, "order", "migratetype", "severity", NULL};
 
-enum {
-	BY_PROCESS = 1,
-	BY_COMM = 2,
-	BY_CGROUP = 4,
-	BY_ORDER = 8,
-	BY_MIGRATETYPE = 16,
-	BY_SEVERITY = 32,
-	BY_STACK = 64,
-};
-
-const char *const events_by_keys[] = {
-	"process",
-	"comm",
-	"cgroup",
-	"order",
-	"migratetype",
-	"severity",
-	"stack",
-	NULL,
-};
+enum { BY_ORDER = BY_OWN, BY_MIGRATETYPE = BY_OWN << 1, BY_SEVERITY = BY_OWN << 2 };
 
 struct key {
-	u32 tgid;
-	u32 stack;
-	u64 cgroup;
-	char comm[COMM_LEN];
+	struct by_task_key task;
 	u8 order, fallback_order;
 	u8 migratetype, fallback_migratetype;
 	u8 severity;
@@ -47,10 +25,7 @@ struct sums {
 };
 
 enum {
-	C_PID,
-	C_COMM,
-	C_CGROUP,
-	C_ORDER,
+	C_ORDER = BY_C_OWN,
 	C_FALLBACK,
 	C_FOR,
 	C_FROM,
@@ -62,13 +37,8 @@ enum {
 	C_N,
 };
 
-_Static_assert(C_N == EVENT_COLUMNS, "columns");
-
 static const struct by_column columns[C_N] = {
-	[C_PID] = {BY_PROCESS, {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"}},
-	[C_COMM] = {BY_PROCESS | BY_COMM,
-		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"}},
-	[C_CGROUP] = {BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0, "control group"}},
+	BY_TASK_COLUMNS,
 	[C_ORDER] = {BY_ORDER, {"order", "ORDER", CELL_U64, UNIT_ID, 0, "order of the allocation"}},
 	[C_FALLBACK] = {BY_ORDER, {"fallback_order", "BLOCK", CELL_U64, UNIT_ID, 0,
 					  "order of the free block it was cut from"}},
@@ -129,17 +99,17 @@ static const struct column each_columns[E_N] = {
 		"code path that asked for the page"},
 };
 
-int events_init(struct events *e, const struct view_options *o, struct err *err)
-{
-	int rc = by_parse(o->by ? o->by : EVENTS_BY_DEFAULT, events_by_keys, &e->by, err);
+static const struct by_spec spec = {
+	.columns = columns,
+	.n_columns = C_N,
+	.key_size = sizeof(struct key),
+	.value_size = sizeof(struct sums),
+};
 
-	if (rc)
-		return rc;
-	if (o->stacks)
-		e->by |= BY_STACK;
-	groups_init(&e->groups, sizeof(struct key), sizeof(struct sums));
-	e->n_cols = by_columns(columns, C_N, e->by, e->cols, e->col_index);
-	return 0;
+int events_init(
+	struct events *e, const struct view *v, const struct view_options *o, struct err *err)
+{
+	return by_sums_init(&e->sums, &spec, v, o, err);
 }
 
 static enum severity severity_of(const struct events *e, u8 fallback_order)
@@ -156,33 +126,26 @@ static const char *severity_name(u8 severity)
 
 static struct key key_of(const struct events *e, const struct frag_agg *r)
 {
-	struct key k = {};
+	u32 by = e->sums.by;
+	struct key k = {.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
 
-	if (e->by & BY_PROCESS)
-		k.tgid = r->tgid;
-	if (e->by & BY_COMM)
-		memcpy(k.comm, r->comm, sizeof(k.comm));
-	if (e->by & BY_CGROUP)
-		k.cgroup = r->cgroup;
-	if (e->by & BY_ORDER) {
+	if (by & BY_ORDER) {
 		k.order = r->order;
 		k.fallback_order = r->fallback_order;
 	}
-	if (e->by & BY_MIGRATETYPE) {
+	if (by & BY_MIGRATETYPE) {
 		k.migratetype = r->migratetype;
 		k.fallback_migratetype = r->fallback_migratetype;
 	}
-	if (e->by & BY_SEVERITY)
+	if (by & BY_SEVERITY)
 		k.severity = (u8)severity_of(e, r->fallback_order);
-	if (e->by & BY_STACK)
-		k.stack = r->stack;
 	return k;
 }
 
 static int agg_feed(struct events *e, const struct frag_agg *r)
 {
 	struct key k = key_of(e, r);
-	struct sums *s = groups_get(&e->groups, &k);
+	struct sums *s = groups_get(&e->sums.groups, &k);
 	enum severity severity = severity_of(e, r->fallback_order);
 
 	if (!s)
@@ -209,11 +172,7 @@ int events_feed(struct events *e, const struct rec *r)
 static void row_fill(
 	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
 {
-	const char *comm = by & BY_PROCESS ? stream_comm(r->stream, k->tgid, 0) : k->comm;
-
-	all[C_PID] = cell_u64(k->tgid);
-	all[C_COMM] = cell_text(report_text(r, "%.16s", comm));
-	all[C_CGROUP] = cell_text(stream_cgroup(r->stream, k->cgroup));
+	by_task_cells(r, by, &k->task, all);
 	all[C_ORDER] = cell_u64(k->order);
 	all[C_FALLBACK] = cell_u64(k->fallback_order);
 	all[C_FOR] = cell_text(migratetype_name(r, k->migratetype));
@@ -224,7 +183,7 @@ static void row_fill(
 		all[C_SEVERE] = cell_u64(s->severe);
 	if (s->detailed)
 		all[C_CLAIMED] = cell_u64(s->claimed);
-	all[C_STACK] = cell_stack(k->stack);
+	all[C_STACK] = cell_stack(k->task.stack);
 }
 
 /* Was there a hook at all? The rest of the probe works without. */
@@ -236,10 +195,12 @@ static bool events_were_seen(const struct stream *s)
 	return false;
 }
 
-int events_report(const struct events *e, struct report *r)
+int events_report(struct events *e, struct report *r)
 {
-	struct table *t = report_table(r, "events",
-		"Allocations that took another migratetype's block", e->cols, e->n_cols);
+	struct table *t = by_sums_table(
+		&e->sums, r, "events", "Allocations that took another migratetype's block");
+	const struct groups *g = &e->sums.groups;
+	int rc = 0;
 
 	if (!t)
 		return -ENOMEM;
@@ -247,17 +208,13 @@ int events_report(const struct events *e, struct report *r)
 	t->empty = events_were_seen(r->stream)
 			   ? "No allocation in scope had to take a block of another migratetype."
 			   : "Not observed.";
-	for (size_t i = 0; i < e->groups.n; i++) {
+	for (size_t i = 0; i < g->n && !rc; i++) {
 		struct cell all[C_N] = {};
-		struct cell *row = table_row(t);
 
-		if (!row)
-			return -ENOMEM;
-		row_fill(all, r, groups_key(&e->groups, i), groups_value(&e->groups, i), e->by);
-		for (size_t c = 0; c < e->n_cols; c++)
-			row[c] = all[e->col_index[c]];
+		row_fill(all, r, groups_key(g, i), groups_value(g, i), e->sums.by);
+		rc = by_sums_row(&e->sums, t, all);
 	}
-	return 0;
+	return rc;
 }
 
 static void each_fill(struct cell *row, struct report *r, const struct zones *z,
@@ -304,7 +261,7 @@ struct table *events_each(struct events *e, const struct zones *z, struct report
 
 void events_free(struct events *e)
 {
-	groups_free(&e->groups);
+	by_sums_free(&e->sums);
 	vec_free(&e->each);
 }
 

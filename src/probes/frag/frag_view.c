@@ -15,7 +15,7 @@ struct frag_state {
 static int frag_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct frag_state *f = state;
-	int rc = events_init(&f->events, o, err);
+	int rc = events_init(&f->events, &frag_view, o, err);
 
 	if (rc)
 		return rc;
@@ -59,7 +59,7 @@ static void frag_reset(void *state)
 	struct frag_state *f = state;
 
 	zones_reset(&f->zones);
-	groups_clear(&f->events.groups);
+	groups_clear(&f->events.sums.groups);
 }
 
 static void frag_destroy(void *state)

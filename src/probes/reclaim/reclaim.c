@@ -133,7 +133,6 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	struct reclaim_config config = {
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 		.free_pages = c->opt.each ? reclaim_free_pages_address() : 0,
-		.threads = capture_by(c, "thread"),
 		.lru_gen = reclaim_has_lru_gen(),
 	};
 	int rc = tables_size(obj);
@@ -293,6 +292,8 @@ static const char *const examples[] = {
 	"each stall of at least 10 ms as it happens",
 	"memwhy reclaim --by cgroup",
 	"which control groups reclaim at their limit",
+	"memwhy reclaim --like drsnoop",
+	"the lines of an older tool, for its scripts; vmscan is there too",
 	NULL,
 };
 

@@ -40,9 +40,8 @@ enum reclaim_throttle_reason {
 struct reclaim_config {
 	u64 min_ns;     /* with --each: stalls shorter than this do not count */
 	u64 free_pages; /* address of the kernel's vm_zone_stat, 0: not known */
-	u8 threads;     /* count stalls by thread, not only by process */
 	u8 lru_gen;     /* the multi-generational LRU is on (see lru_isolated) */
-	u8 reserved[6];
+	u8 reserved[7];
 };
 
 /* Of the table of stalls. */
@@ -176,6 +175,12 @@ struct reclaim_throttle {
 	u64 cgroup;
 	char comm[COMM_LEN];
 	u32 hist[AGG_SLOTS];
+};
+
+/* Pages that reclaim sent to a disk since the last such record (nr_vmscan_write). System-wide. */
+struct reclaim_written {
+	struct rec h;
+	u64 pages;
 };
 
 #endif

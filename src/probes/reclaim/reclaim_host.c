@@ -104,9 +104,12 @@ u64 reclaim_free_pages_address(void)
 	return address;
 }
 
+/* Counters of /proc/vmstat that no event tells. */
+enum counter { KSWAPD_WAITS, PAGES_WRITTEN, COUNTERS };
+
 struct sampler_state {
 	struct keyvals vmstat;
-	u64 throttled;
+	u64 last[COUNTERS];
 	bool known;
 };
 
@@ -146,25 +149,49 @@ static bool system_wide(const struct scope *s)
 }
 
 /* throttle_direct_reclaim() puts tasks to sleep before the first tracepoint. */
-static int sampler_sample(struct capture *c, void *state)
+static int waits_send(struct capture *c, u64 count)
 {
 	struct reclaim_throttle r = REC_INIT(struct reclaim_throttle, REC_RECLAIM_THROTTLE, 0);
-	struct sampler_state *s = state;
-	u64 now, before = s->throttled;
 
-	if (!system_wide(&c->opt.scope) || keyvals_read("/proc/vmstat", &s->vmstat) ||
-		!keyvals_get(&s->vmstat, "pgscan_direct_throttle", &now))
-		return 0;
-	s->throttled = now;
-	if (!s->known || now <= before) {
-		s->known = true;
-		return 0;
-	}
 	r.kind = RECLAIM_DIRECT;
 	r.node = RECLAIM_NODE_UNKNOWN;
 	r.reason = RECLAIM_THROTTLE_KSWAPD;
-	r.count = now - before;
+	r.count = count;
 	return capture_emit(c, &r.h);
+}
+
+static int written_send(struct capture *c, u64 pages)
+{
+	struct reclaim_written r = REC_INIT(struct reclaim_written, REC_RECLAIM_WRITTEN, 0);
+
+	r.pages = pages;
+	return capture_emit(c, &r.h);
+}
+
+static int sampler_sample(struct capture *c, void *state)
+{
+	static const struct {
+		const char *name;
+		int (*send)(struct capture *c, u64 added);
+	} counters[COUNTERS] = {
+		[KSWAPD_WAITS] = {"pgscan_direct_throttle", waits_send},
+		[PAGES_WRITTEN] = {"nr_vmscan_write", written_send},
+	};
+	struct sampler_state *s = state;
+	int rc = 0;
+
+	if (!system_wide(&c->opt.scope) || keyvals_read("/proc/vmstat", &s->vmstat))
+		return 0;
+	for (size_t i = 0; i < COUNTERS && !rc; i++) {
+		u64 now = 0, before = s->last[i];
+
+		keyvals_get(&s->vmstat, counters[i].name, &now);
+		s->last[i] = now;
+		if (s->known && now > before)
+			rc = counters[i].send(c, now - before);
+	}
+	s->known = true;
+	return rc;
 }
 
 static void sampler_close(void *state)

@@ -14,7 +14,8 @@ u32 reclaim_nodes(void);
 /* Of the kernel's vm_zone_stat; 0 where kallsyms does not tell. */
 u64 reclaim_free_pages_address(void);
 
-/* Sends the names of gfp flags, and what /proc/vmstat alone knows: pgscan_direct_throttle. */
+/* Sends the names of gfp flags, and what /proc/vmstat alone knows: waits for kswapd, and pages
+ * written. */
 extern const struct probe_sampler reclaim_sampler;
 
 #endif

@@ -108,6 +108,11 @@ static const struct field throttle_fields[] = {
 	FIELD_ARRAY(struct reclaim_throttle, hist, FIELD_U32, UNIT_COUNT, AGG_SLOTS, HIST_HELP),
 };
 
+static const struct field written_fields[] = {
+	FIELD(struct reclaim_written, pages, FIELD_U64, UNIT_PAGES,
+		"pages that reclaim sent to a disk, of the whole machine (nr_vmscan_write)"),
+};
+
 const struct kind reclaim_kinds[RECLAIM_KINDS] = {
 	KIND(REC_RECLAIM_AGG, struct reclaim_agg, "reclaim_agg", agg_fields,
 		"reclaim stalls of one kind, process and place, since the last such record"),
@@ -121,4 +126,6 @@ const struct kind reclaim_kinds[RECLAIM_KINDS] = {
 		"calls of one shrinker, by who called"),
 	KIND(REC_RECLAIM_THROTTLE, struct reclaim_throttle, "reclaim_throttle", throttle_fields,
 		"sleeps that reclaim imposed on one process, for one reason"),
+	KIND(REC_RECLAIM_WRITTEN, struct reclaim_written, "reclaim_written", written_fields,
+		"pages that reclaim wrote, since the last such record"),
 };

@@ -4,7 +4,7 @@
 
 #include "event/schema.h"
 
-#define RECLAIM_KINDS 6
+#define RECLAIM_KINDS 7
 
 extern const struct kind reclaim_kinds[RECLAIM_KINDS];
 

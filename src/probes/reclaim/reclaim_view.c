@@ -5,80 +5,44 @@
 #include <string.h>
 
 #include "analysis/by.h"
-#include "base/groups.h"
-#include "analysis/hist.h"
+#include "analysis/durations.h"
+#include "base/clock.h"
 #include "probes/reclaim/gfp.h"
+#include "probes/reclaim/reclaim_looks.h"
 #include "probes/reclaim/reclaim_tables.h"
 
-enum {
-	BY_PROCESS = 1,
-	BY_THREAD = 2,
-	BY_KIND = 4,
-	BY_CGROUP = 8,
-	BY_ORDER = 16,
-	BY_GFP = 32,
-	BY_COMM = 64,
-	BY_STACK = 128,
-};
+enum { BY_KIND = BY_OWN, BY_ORDER = BY_OWN << 1, BY_GFP = BY_OWN << 2 };
 
-static const char *const by_keys[] = {
-	"process",
-	"thread",
-	"kind",
-	"cgroup",
-	"order",
-	"gfp",
-	"comm",
-	"stack",
-	NULL,
-};
+static const char *const by_keys[] = {BY_TASK_KEYS, "kind", "order", "gfp", NULL};
 
 struct key {
-	u64 cgroup;
-	u32 tgid, tid;
-	u32 stack;
+	struct by_task_key task;
 	u32 gfp;
-	u32 kind, order;
-	char comm[COMM_LEN];
+	u16 kind, order;
 };
 
 struct sums {
-	u64 count, total_ns, max_ns;
+	struct durations stalls;
 	u64 scanned, reclaimed;
 	u64 shrinker_ns, throttled_ns;
-	struct hist hist;
 };
 
 enum {
-	C_PID,
-	C_TID,
-	C_COMM,
-	C_CGROUP,
-	C_KIND,
+	C_KIND = BY_C_OWN,
 	C_ORDER,
 	C_GFP,
 	C_COUNT,
-	C_TOTAL,
-	C_P50,
-	C_P99,
-	C_MAX,
-	C_SCANNED,
+	C_DURATIONS,
+	C_SCANNED = C_DURATIONS + DURATIONS_N,
 	C_RECLAIMED,
 	C_SHRINKER,
 	C_THROTTLED,
-	C_HIST,
 	C_STACK,
 	C_N,
 };
 
-#define TASKS (BY_PROCESS | BY_THREAD)
-
 static const struct by_column columns[C_N] = {
-	[C_PID] = {TASKS, {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"}},
-	[C_TID] = {BY_THREAD, {"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"}},
-	[C_COMM] = {TASKS | BY_COMM,
-		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process or thread"}},
-	[C_CGROUP] = {BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0, "control group"}},
+	BY_TASK_COLUMNS,
 	[C_KIND] = {BY_KIND, {"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
 				     "direct: no free page (allocstall_*); memcg: a control group "
 				     "at its limit; soft limit; "
@@ -87,12 +51,7 @@ static const struct by_column columns[C_N] = {
 		{"order", "ORDER", CELL_U64, UNIT_ID, 0, "of the allocation: 2^order pages"}},
 	[C_GFP] = {BY_GFP, {"gfp", "GFP", CELL_TEXT, UNIT_NONE, 0, "flags of the allocation"}},
 	[C_COUNT] = {0, {"count", "STALLS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "stalls (exact)"}},
-	[C_TOTAL] = {0, {"total_ns", "TIME", CELL_U64, UNIT_NS, 0, "time in them"}},
-	[C_P50] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, COL_WIDE,
-			      "median duration (estimated from a log2 histogram)"}},
-	[C_P99] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, 0,
-			      "99th percentile (estimated from a log2 histogram)"}},
-	[C_MAX] = {0, {"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}},
+	DURATIONS_COLUMNS(C_DURATIONS, "time in them"),
 	[C_SCANNED] = {0, {"scanned_pages", "SCANNED", CELL_U64, UNIT_PAGES, 0,
 				  "pages scanned, as pgscan_* counts"}},
 	[C_RECLAIMED] = {0, {"reclaimed_pages", "RECLAIMED", CELL_U64, UNIT_PAGES, 0,
@@ -101,8 +60,6 @@ static const struct by_column columns[C_N] = {
 		{"shrinker_ns", "SHRINKERS", CELL_U64, UNIT_NS, 0, "of the time, in shrinkers"}},
 	[C_THROTTLED] = {0, {"throttled_ns", "THROTTLED", CELL_U64, UNIT_NS, 0,
 				    "of the time, put to sleep (in steps of a jiffy)"}},
-	[C_HIST] = {0, {"hist", "DURATIONS", CELL_HIST, UNIT_NS, COL_WIDE,
-			       "log2 histogram of the durations"}},
 	[C_STACK] = {BY_STACK,
 		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that had to reclaim"}},
 };
@@ -129,71 +86,60 @@ static const struct column each_columns[] = {
 	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that had to reclaim"},
 };
 
+static const struct by_spec spec = {
+	.columns = columns,
+	.n_columns = C_N,
+	.key_size = sizeof(struct key),
+	.value_size = sizeof(struct sums),
+};
+
 struct reclaim_state {
-	u32 by;
 	u64 min_ns;
-	struct groups groups;
+	struct by_sums sums;
 	struct reclaim_tables tables;
-	struct column cols[C_N];
-	size_t col_index[C_N];
-	size_t n_cols;
+	struct vmscan_sums vmscan;
 	VEC(struct reclaim_stall) stalls;
 };
 
 static int reclaim_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct reclaim_state *v = state;
-	int rc = by_parse(o->by ? o->by : reclaim_view.by_default, by_keys, &v->by, err);
 
-	if (rc)
-		return rc;
-	if (o->stacks)
-		v->by |= BY_STACK;
 	v->min_ns = o->min_ns;
-	groups_init(&v->groups, sizeof(struct key), sizeof(struct sums));
 	reclaim_tables_init(&v->tables);
-	v->n_cols = by_columns(columns, C_N, v->by, v->cols, v->col_index);
-	return 0;
+	return by_sums_init(&v->sums, &spec, &reclaim_view, o, err);
 }
 
 static struct key key_of(u32 by, const struct reclaim_agg *r)
 {
-	struct key k;
+	struct key k = {.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
 
-	memset(&k, 0, sizeof(k));
-	if (by & TASKS)
-		k.tgid = r->tgid;
-	if (by & BY_THREAD)
-		k.tid = r->tid;
-	if (by & BY_STACK)
-		k.stack = r->stack;
-	if (by & BY_CGROUP)
-		k.cgroup = r->cgroup;
 	if (by & BY_KIND)
 		k.kind = r->kind;
 	if (by & BY_ORDER)
 		k.order = r->order;
 	if (by & BY_GFP)
 		k.gfp = r->gfp;
-	if (by & BY_COMM)
-		memcpy(k.comm, r->comm, sizeof(k.comm));
 	return k;
+}
+
+static struct sums *sums_of(struct reclaim_state *v, const struct reclaim_agg *r)
+{
+	struct key k = key_of(v->sums.by, r);
+
+	return groups_get(&v->sums.groups, &k);
 }
 
 static int stalls_feed(struct reclaim_state *v, const struct reclaim_agg *r)
 {
-	struct key k = key_of(v->by, r);
-	struct sums *s = groups_get(&v->groups, &k);
+	struct sums *s = sums_of(v, r);
 
 	if (!s)
 		return -ENOMEM;
-	s->count += r->count;
-	s->total_ns += r->total_ns;
-	s->max_ns = MAX(s->max_ns, r->max_ns);
+	durations_add(&s->stalls, r->count, r->total_ns, r->max_ns, r->hist, AGG_SLOTS);
 	s->scanned += r->scanned;
 	s->reclaimed += r->reclaimed;
 	s->shrinker_ns += r->shrinker_ns;
-	hist_merge32(&s->hist, r->hist, AGG_SLOTS);
 	return 0;
 }
 
@@ -210,13 +156,11 @@ static int stalls_feed_throttle(struct reclaim_state *v, const struct reclaim_th
 		.cgroup = t->cgroup,
 	};
 	struct sums *s;
-	struct key k;
 
 	if (t->kind == RECLAIM_KSWAPD || t->kind == RECLAIM_OTHER)
 		return 0;
 	memcpy(r.comm, t->comm, sizeof(r.comm));
-	k = key_of(v->by, &r);
-	s = groups_get(&v->groups, &k);
+	s = sums_of(v, &r);
 	if (!s)
 		return -ENOMEM;
 	s->throttled_ns += t->total_ns;
@@ -235,14 +179,8 @@ static int reclaim_feed(void *state, const struct rec *r)
 		rc = stalls_feed_throttle(v, (const struct reclaim_throttle *)r);
 	else if (r->kind == REC_RECLAIM_STALL && stall->ns >= v->min_ns)
 		rc = vec_push(&v->stalls, *stall);
+	vmscan_feed(&v->vmscan, r);
 	return rc ? rc : reclaim_tables_feed(&v->tables, r);
-}
-
-static const char *comm_of(struct report *r, const struct key *k, u32 by)
-{
-	if (by & TASKS)
-		return report_text(r, "%s", stream_comm(r->stream, k->tgid, k->tid));
-	return report_text(r, "%.16s", k->comm);
 }
 
 static const char *gfp_text(struct report *r, u32 gfp)
@@ -256,24 +194,17 @@ static const char *gfp_text(struct report *r, u32 gfp)
 static void row_fill(
 	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
 {
-	all[C_PID] = cell_u64(k->tgid);
-	all[C_TID] = cell_u64(k->tid);
-	all[C_COMM] = cell_text(comm_of(r, k, by));
-	all[C_CGROUP] = cell_text(stream_cgroup(r->stream, k->cgroup));
+	by_task_cells(r, by, &k->task, all);
 	all[C_KIND] = cell_text(reclaim_kind_name((u8)k->kind));
 	all[C_ORDER] = cell_u64(k->order);
 	all[C_GFP] = cell_text(gfp_text(r, k->gfp));
-	all[C_COUNT] = cell_u64(s->count);
-	all[C_TOTAL] = cell_u64(s->total_ns);
-	all[C_P50] = cell_u64(hist_quantile(&s->hist, 0.5, s->max_ns));
-	all[C_P99] = cell_u64(hist_quantile(&s->hist, 0.99, s->max_ns));
-	all[C_MAX] = cell_u64(s->max_ns);
+	all[C_COUNT] = cell_u64(s->stalls.count);
+	durations_cells(r, &s->stalls, &all[C_DURATIONS]);
 	all[C_SCANNED] = cell_u64(s->scanned);
 	all[C_RECLAIMED] = cell_u64(s->reclaimed);
 	all[C_SHRINKER] = cell_u64(s->shrinker_ns);
 	all[C_THROTTLED] = cell_u64(s->throttled_ns);
-	all[C_HIST] = hist_to_cell(r, &s->hist);
-	all[C_STACK] = cell_stack(k->stack);
+	all[C_STACK] = cell_stack(k->task.stack);
 }
 
 /* Did the LRU events tell anything? Without them pages are reclaimed and none is scanned. */
@@ -292,8 +223,10 @@ static bool scans_are_known(const struct groups *g)
 
 static int stalls_report(struct reclaim_state *v, struct report *r)
 {
-	struct table *t = report_table(r, "stalls", "Reclaim stalls", v->cols, v->n_cols);
-	bool scans = scans_are_known(&v->groups);
+	struct table *t = by_sums_table(&v->sums, r, "stalls", "Reclaim stalls");
+	const struct groups *g = &v->sums.groups;
+	bool scans = scans_are_known(g);
+	int rc = 0;
 
 	if (!t)
 		return -ENOMEM;
@@ -303,22 +236,18 @@ static int stalls_report(struct reclaim_state *v, struct report *r)
 		report_note(r,
 			"This kernel's multi-generational LRU does not tell what it scans; pages "
 			"reclaimed are what reclaim returned, with the pages of slabs.");
-	for (size_t i = 0; i < v->groups.n; i++) {
-		const struct sums *s = groups_value(&v->groups, i);
-		struct cell all[C_N] = {}, *row;
+	for (size_t i = 0; i < g->n && !rc; i++) {
+		const struct sums *s = groups_value(g, i);
+		struct cell all[C_N] = {};
 
-		if (!s->count)
+		if (!s->stalls.count)
 			continue; /* throttled in a stall that has not ended yet */
-		row = table_row(t);
-		if (!row)
-			return -ENOMEM;
-		row_fill(all, r, groups_key(&v->groups, i), s, v->by);
+		row_fill(all, r, groups_key(g, i), s, v->sums.by);
 		if (!scans)
 			all[C_SCANNED] = (struct cell){};
-		for (size_t c = 0; c < v->n_cols; c++)
-			row[c] = all[v->col_index[c]];
+		rc = by_sums_row(&v->sums, t, all);
 	}
-	return 0;
+	return rc;
 }
 
 static int reclaim_report(void *state, struct report *r)
@@ -373,18 +302,40 @@ static void reclaim_reset(void *state)
 {
 	struct reclaim_state *v = state;
 
-	groups_clear(&v->groups);
+	groups_clear(&v->sums.groups);
 	reclaim_tables_reset(&v->tables);
+	v->vmscan = (struct vmscan_sums){};
 }
 
 static void reclaim_destroy(void *state)
 {
 	struct reclaim_state *v = state;
 
-	groups_free(&v->groups);
+	by_sums_free(&v->sums);
 	reclaim_tables_free(&v->tables);
 	vec_free(&v->stalls);
 }
+
+static void drsnoop_lines(void *state, struct report *r, struct str *out)
+{
+	struct reclaim_state *v = state;
+
+	(void)r;
+	vec_each (e, &v->stalls)
+		drsnoop_line(e, out);
+	v->stalls.n = 0;
+}
+
+static void vmscan_lines(void *state, struct report *r, struct str *out)
+{
+	vmscan_line(r, &((struct reclaim_state *)state)->vmscan, out);
+}
+
+static const struct look looks[] = {
+	{"drsnoop", drsnoop_head, 0, drsnoop_lines},
+	{"vmscan", vmscan_head, NSEC_PER_SEC, vmscan_lines},
+	{},
+};
 
 static const struct view_table tables[] = {
 	{"stalls", &columns[0].col, C_N, sizeof(columns[0])},
@@ -395,6 +346,7 @@ static const struct view_table tables[] = {
 const struct view reclaim_view = {
 	.tables = (const struct view_table *const[]){tables, reclaim_side_tables, NULL},
 	.size = sizeof(struct reclaim_state),
+	.looks = looks,
 	.by_default = "process,kind",
 	.by_keys = by_keys,
 	.init = reclaim_init,

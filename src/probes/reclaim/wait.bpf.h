@@ -70,7 +70,7 @@ static __always_inline int throttle_count(struct work *w, u32 reason, u64 ns)
 		if (!scope_match(pid_tgid))
 			return 0;
 		key.stall.tgid = pid_tgid >> 32;
-		key.stall.tid = config.threads ? (u32)pid_tgid : 0;
+		key.stall.tid = scope.by_thread ? (u32)pid_tgid : 0;
 		key.stall.node = RECLAIM_NODE_UNKNOWN;
 	}
 	count_add(seen);

@@ -51,7 +51,7 @@ static __always_inline struct work *work_add(u64 id, u64 pid_tgid, u8 kind)
 	if (!w)
 		return 0;
 	w->key.tgid = pid_tgid >> 32;
-	w->key.tid = config.threads ? (u32)pid_tgid : 0;
+	w->key.tid = scope.by_thread ? (u32)pid_tgid : 0;
 	w->key.kind = kind;
 	w->key.node = RECLAIM_NODE_UNKNOWN;
 	return w;

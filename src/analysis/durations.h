@@ -1,0 +1,37 @@
+/*
+ * How long things took: the sums of many durations, and the five columns in which every view shows
+ * them.
+ */
+#ifndef MEMWHY_ANALYSIS_DURATIONS_H
+#define MEMWHY_ANALYSIS_DURATIONS_H
+
+#include "analysis/hist.h"
+
+struct durations {
+	u64 count; /* of what was timed */
+	u64 total_ns, max_ns;
+	struct hist hist;
+};
+
+/* Adds what a table of the BPF programs counted (struct agg_value): hist has n slots. */
+void durations_add(
+	struct durations *d, u64 count, u64 total_ns, u64 max_ns, const u32 *hist, u32 n);
+
+#define DURATIONS_N 5
+
+/* The initialisers of DURATIONS_N columns from index first_ on. */
+#define DURATIONS_COLUMNS(first_, total_help_)                                              \
+	[(first_)] = {0, {"total_ns", "TIME", CELL_U64, UNIT_NS, 0, total_help_}},          \
+	[(first_) + 1] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, 0,                        \
+				     "median duration (estimated from a log2 histogram)"}}, \
+	[(first_) + 2] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, 0,                        \
+				     "99th percentile (estimated from a log2 histogram)"}}, \
+	[(first_) + 3] = {0,                                                                \
+		{"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}},      \
+	[(first_) + 4] = {0, {"hist", "DURATIONS", CELL_HIST, UNIT_NS, COL_WIDE,            \
+				     "log2 histogram of the durations"}}
+
+/* Fills the DURATIONS_N cells; leaves them empty when nothing was timed. */
+void durations_cells(struct report *r, const struct durations *d, struct cell *cells);
+
+#endif
