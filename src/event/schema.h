@@ -75,7 +75,7 @@ struct kind {
  * A set of kinds. The registry holds pointers only; kinds must outlive it. Lookup is O(1).
  */
 struct schema {
-	const struct kind *by_number[512];
+	const struct kind *by_number[REC_KINDS];
 };
 
 /* -EEXIST if a number is taken by another kind, -ERANGE if it is too large. */

@@ -12,6 +12,7 @@
 #include "base/types.h"
 
 #define REC_MAX_SIZE (64U << 10)
+#define REC_KINDS 1024 /* numbers of kinds are below */
 #define COMM_LEN 16 /* TASK_COMM_LEN in the kernel */
 #define PROBE_NAME_LEN 16
 

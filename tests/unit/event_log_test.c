@@ -217,7 +217,7 @@ static void malformed_records_are_refused(void **state)
 	s.h.size = REC_MAX_SIZE + 8;
 	assert_int_equal(sink->put(sink, &s.h), -EINVAL);
 	s.h.size = sizeof(s);
-	s.h.kind = 512;
+	s.h.kind = REC_KINDS;
 	assert_int_equal(sink->put(sink, &s.h), -EINVAL);
 	put_samples(w, 0, 3);
 	writer_close(w);
