@@ -85,14 +85,22 @@ static __always_inline u64 current_cgroup_id(void)
 
 #define CGROUP_LEVELS 16
 
-/* Is the current task in cgroup_id or below it? In v1 CGROUP_LEVELS levels are looked at. */
+static __always_inline struct cgroup *current_cgroup_v2(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp);
+}
+
+/* Is the current task in cgroup_id or below it? Without the helper for it CGROUP_LEVELS levels are
+ * looked at. */
 static __always_inline bool scope_cgroup_match(void)
 {
 	struct cgroup *cg;
 
 	if (scope.by_cgroup == SCOPE_CGROUP_V2)
 		return bpf_get_current_ancestor_cgroup_id(scope.cgroup_level) == scope.cgroup_id;
-	cg = current_cgroup_v1();
+	cg = scope.by_cgroup == SCOPE_CGROUP_V1 ? current_cgroup_v1() : current_cgroup_v2();
 	for (int i = 0; i < CGROUP_LEVELS && cg; i++) {
 		struct cgroup_subsys_state *up;
 

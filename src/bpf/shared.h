@@ -20,7 +20,12 @@ struct user_stack {
 	u64 ips[STACK_DEPTH_MAX];
 };
 
-enum scope_cgroup { SCOPE_CGROUP_NONE, SCOPE_CGROUP_V1, SCOPE_CGROUP_V2 };
+enum scope_cgroup {
+	SCOPE_CGROUP_NONE,
+	SCOPE_CGROUP_V1,
+	SCOPE_CGROUP_V2,
+	SCOPE_CGROUP_V2_WALK, /* only as by_cgroup: without the helper for ancestors (to 5.12) */
+};
 
 /* Read-only to the programs, so the verifier removes what is not asked for. */
 struct scope_config {
