@@ -17,7 +17,7 @@
 
 #define SESSION_PROBES 16
 #define HOUSEKEEPING_NS NSEC_PER_SEC
-#define COST_WATCH_NS (100 * NSEC_PER_MSEC)
+#define COST_WATCH_NS (10 * NSEC_PER_MSEC) /* at first; each wait is twice the last */
 
 struct session {
 	const struct session_config *cfg;
@@ -28,7 +28,7 @@ struct session {
 	size_t n_runs;
 	int signals; /* signalfd */
 	sigset_t old_mask;
-	u64 deadline_ns, tick_ns, housekeeping_ns, watch_ns;
+	u64 deadline_ns, tick_ns, housekeeping_ns, watch_ns, watch_wait_ns;
 	bool interrupted, over, exec_failed;
 };
 
@@ -148,6 +148,7 @@ static void clocks_begin(struct session *s)
 	s->tick_ns = s->cfg->interval_ns ? now + s->cfg->interval_ns : UINT64_MAX;
 	s->housekeeping_ns = now + HOUSEKEEPING_NS;
 	s->watch_ns = now + COST_WATCH_NS;
+	s->watch_wait_ns = COST_WATCH_NS;
 }
 
 static u64 session_next(const struct session *s)
@@ -237,7 +238,8 @@ static int session_timers(struct session *s)
 		rc = probe_sample(s->runs[i], now);
 	if (now >= s->watch_ns) {
 		cost_watch(&s->cost, s->runs, s->n_runs);
-		s->watch_ns = now + COST_WATCH_NS;
+		s->watch_wait_ns = MIN(2 * s->watch_wait_ns, HOUSEKEEPING_NS);
+		s->watch_ns = now + s->watch_wait_ns;
 	}
 	/* The interval that ends with the session is reported by its end. */
 	if (!rc && now >= s->tick_ns && now < s->deadline_ns) {
