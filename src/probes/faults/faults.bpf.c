@@ -21,7 +21,7 @@ struct slot {
 	u64 address;
 	u64 start_ns;
 	u32 huge;
-	u32 reserved;
+	u32 looked; /* the mapping was looked up while the fault was handled */
 };
 
 struct {
@@ -47,6 +47,7 @@ static __always_inline int fault_begin(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	s->tid = tid;
 	s->huge = 0;
+	s->looked = 0;
 	s->address = ctx->args[0];
 	s->error_code = (u32)ctx->args[2];
 	s->start_ns = bpf_ktime_get_ns();
@@ -63,22 +64,6 @@ SEC("raw_tp/page_fault_kernel")
 int fault_begin_kernel(struct bpf_raw_tracepoint_args *ctx)
 {
 	return fault_begin(ctx);
-}
-
-/* A page of huge order allocated while the thread handles a fault: the fault maps it. */
-SEC("raw_tp/mm_page_alloc")
-int fault_huge(struct bpf_raw_tracepoint_args *ctx)
-{
-	u32 tid;
-	struct slot *s;
-
-	if (ctx->args[1] < 9) /* HPAGE_PMD_ORDER on x86-64 */
-		return 0;
-	tid = (u32)bpf_get_current_pid_tgid();
-	s = slot_of(tid);
-	if (s && s->tid == tid && ctx->args[0])
-		s->huge = 1;
-	return 0;
 }
 
 /* x86 page fault error code, arch/x86/include/asm/trap_pf.h */
@@ -207,9 +192,12 @@ static __always_inline void vma_remember(struct vma_seen *v, const struct fault 
 	__builtin_memcpy(v->name, f->name, sizeof(v->name));
 }
 
-static __always_inline bool vma_recall(const struct vma_seen *v, struct fault *f, u64 mm, u32 seq)
+/* looked: it was remembered during this very fault, so nothing has changed since. */
+static __always_inline bool vma_recall(
+	const struct vma_seen *v, struct fault *f, u64 mm, u32 seq, bool looked)
 {
-	if (!seq || v->mm != mm || v->seq != seq || f->address < v->start || f->address >= v->end)
+	if (v->mm != mm || (!looked && (!seq || v->seq != seq)) || f->address < v->start ||
+		f->address >= v->end)
 		return false;
 	f->flags |= FAULT_MAP_KNOWN;
 	f->object = v->object;
@@ -218,28 +206,68 @@ static __always_inline bool vma_recall(const struct vma_seen *v, struct fault *f
 	return true;
 }
 
-static __always_inline void fault_map(struct fault *f, bool find_vma)
+static __always_inline void fault_find(struct fault *f, bool looked)
 {
-	struct task_struct *task;
-	struct vma_seen *v;
-	u32 at, seq;
-	u64 mm;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u64 mm = (u64)BPF_CORE_READ(task, mm);
+	u32 at = (u32)f->pid_tgid & (VMAS_SEEN - 1), seq = mm_seq((void *)mm);
+	struct vma_seen *v = bpf_map_lookup_elem(&vmas_seen, &at);
 
-	if (!find_vma) {
-		f->flags |= FAULT_REGION;
-		f->object = f->address >> FAULT_REGION_SHIFT;
-		return;
-	}
-	task = (void *)bpf_get_current_task();
-	mm = (u64)BPF_CORE_READ(task, mm);
-	seq = mm_seq((void *)mm);
-	at = (u32)f->pid_tgid & (VMAS_SEEN - 1);
-	v = bpf_map_lookup_elem(&vmas_seen, &at);
-	if (!v || vma_recall(v, f, mm, seq))
+	if (!v || vma_recall(v, f, mm, seq, looked))
 		return;
 	bpf_find_vma((void *)bpf_get_current_task_btf(), f->address, fault_vma, f, 0);
 	if (f->flags & FAULT_MAP_KNOWN)
 		vma_remember(v, f, mm, seq);
+}
+
+static __always_inline void fault_map(struct fault *f, bool find_vma, bool looked)
+{
+	if (find_vma) {
+		fault_find(f, looked);
+		return;
+	}
+	f->flags |= FAULT_REGION;
+	f->object = f->address >> FAULT_REGION_SHIFT;
+}
+
+/*
+ * A page was allocated while the thread handles a fault. Of huge order: the fault maps it. And
+ * where the mapping is asked for, this is the moment to look it up: the fault is counted with
+ * interrupts off, where bpf_find_vma can only unlock the address space through an interrupt to
+ * itself.
+ */
+static __always_inline int fault_alloc(struct bpf_raw_tracepoint_args *ctx, bool find_vma)
+{
+	struct fault f = {};
+	struct slot *s;
+
+	if (!find_vma && ctx->args[1] < 9) /* HPAGE_PMD_ORDER on x86-64 */
+		return 0;
+	f.pid_tgid = bpf_get_current_pid_tgid();
+	s = slot_of((u32)f.pid_tgid);
+	if (!s || s->tid != (u32)f.pid_tgid || !ctx->args[0])
+		return 0;
+	if (ctx->args[1] >= 9)
+		s->huge = 1;
+	if (!find_vma || s->looked || config.mapping != FAULTS_MAPPING_ALL ||
+		!scope_match(f.pid_tgid))
+		return 0;
+	f.address = s->address;
+	fault_find(&f, false);
+	s->looked = f.flags & FAULT_MAP_KNOWN;
+	return 0;
+}
+
+SEC("raw_tp/mm_page_alloc")
+int fault_huge(struct bpf_raw_tracepoint_args *ctx)
+{
+	return fault_alloc(ctx, false);
+}
+
+SEC("raw_tp/mm_page_alloc")
+int fault_huge_vma(struct bpf_raw_tracepoint_args *ctx)
+{
+	return fault_alloc(ctx, true);
 }
 
 static __always_inline void fault_each(const struct fault *f, u32 ustack, u32 kstack)
@@ -299,6 +327,7 @@ static __always_inline int fault_end(struct bpf_perf_event_data *ctx, u16 flags,
 {
 	struct fault f = {.pid_tgid = bpf_get_current_pid_tgid(), .flags = flags};
 	struct probe_counts *c;
+	bool looked = false;
 	struct slot *s;
 
 	if (!scope_match(f.pid_tgid))
@@ -308,6 +337,7 @@ static __always_inline int fault_end(struct bpf_perf_event_data *ctx, u16 flags,
 	if (s && s->tid == (u32)f.pid_tgid) {
 		f.flags |= access_flags(s);
 		f.ns = bpf_ktime_get_ns() - s->start_ns;
+		looked = s->looked;
 		s->tid = 0;
 	}
 	if (f.ns < config.min_ns)
@@ -318,7 +348,7 @@ static __always_inline int fault_end(struct bpf_perf_event_data *ctx, u16 flags,
 	c->seen++;
 	if (config.mapping == FAULTS_MAPPING_ALL ||
 		(config.mapping == FAULTS_MAPPING_MAJOR && flags & FAULT_MAJOR))
-		fault_map(&f, find_vma);
+		fault_map(&f, find_vma, looked);
 	fault_count(ctx, &f, c);
 	return 0;
 }

@@ -59,6 +59,8 @@ static const struct attach_hook hooks[] = {
 		.data = "huge pages",
 		.methods =
 			{
+				{"raw tracepoint kmem:mm_page_alloc", {"fault_huge_vma"}, {},
+					OPT_MAPPING},
 				{"raw tracepoint kmem:mm_page_alloc", {"fault_huge"}, {}, 0},
 			},
 	},
