@@ -11,17 +11,20 @@ struct ring {
 	int (*record)(void *arg, const struct rec *r);
 	void *arg;
 	u64 delivered;
+	u32 batch; /* of RING_BATCH, those taken */
 };
 
 static int ring_sample(void *ctx, void *data, size_t size)
 {
 	struct ring *r = ctx;
 	const struct rec *rec = data;
+	int rc;
 
 	if (size < sizeof(*rec) || rec->size > size)
 		return 0; /* not ours: cannot be */
 	r->delivered++;
-	return r->record(r->arg, rec);
+	rc = r->record(r->arg, rec);
+	return !rc && ++r->batch == RING_BATCH ? -EAGAIN : rc; /* which ends this drain */
 }
 
 int ring_open(int map, int (*record)(void *arg, const struct rec *r), void *arg, struct ring **ret)
@@ -50,8 +53,12 @@ int ring_fd(const struct ring *r)
 
 int ring_drain(struct ring *r)
 {
-	int rc = ring_buffer__consume(r->rb);
+	int rc;
 
+	r->batch = 0;
+	rc = ring_buffer__consume(r->rb);
+	if (r->batch == RING_BATCH)
+		return 1;
 	return rc < 0 ? rc : 0;
 }
 

@@ -86,7 +86,7 @@ struct probe_run;
 int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret, struct err *err);
 /* Readable when single events wait; -1 when there will be none. */
 int probe_fd(struct probe_run *run);
-/* Sends the single events that wait. */
+/* Sends single events that wait, at most RING_BATCH. 1: there may be more; 0: that was all. */
 int probe_drain_ring(struct probe_run *run);
 /* Takes a sample if one is due at now_ns. */
 int probe_sample(struct probe_run *run, u64 now_ns);

@@ -226,8 +226,11 @@ static int losses_send(struct probe_run *run)
 
 int probe_drain(struct probe_run *run, bool sample)
 {
-	int rc = probe_drain_ring(run);
+	int rc;
 
+	do
+		rc = probe_drain_ring(run);
+	while (rc == 1);
 	for (size_t i = 0; i < PROBE_TABLES && run->tables[i] && !rc; i++)
 		rc = table_drain(run->tables[i]);
 	if (!rc && run->attached)

@@ -259,18 +259,32 @@ static int session_timers(struct session *s)
 	return rc;
 }
 
+/* The single events that wait, a batch at a time. */
+static int session_events(struct session *s)
+{
+	int rc = s->c.opt.each ? names_follow(s->c.names) : 0;
+	bool more = true;
+
+	while (more && !rc) {
+		more = false;
+		for (size_t i = 0; i < s->n_runs && rc >= 0; i++) {
+			rc = probe_drain_ring(s->runs[i]);
+			more |= rc == 1;
+		}
+		if (rc >= 0)
+			rc = s->cfg->on_events ? s->cfg->on_events(s->cfg->arg) : 0;
+	}
+	return rc;
+}
+
 static int session_loop(struct session *s)
 {
 	int rc = 0;
 
 	while (!rc && !s->over) {
 		rc = session_wait(s);
-		if (!rc && s->c.opt.each)
-			rc = names_follow(s->c.names);
-		for (size_t i = 0; i < s->n_runs && !rc; i++)
-			rc = probe_drain_ring(s->runs[i]);
-		if (!rc && s->cfg->on_events)
-			rc = s->cfg->on_events(s->cfg->arg);
+		if (!rc)
+			rc = session_events(s);
 		if (!rc)
 			rc = session_timers(s);
 	}
@@ -285,7 +299,9 @@ static int session_finish(struct session *s)
 	for (size_t i = 0; i < s->n_runs; i++)
 		probe_stop(s->runs[i]);
 	s->c.ending = true;
-	rc = session_drain(s, true);
+	rc = session_events(s);
+	if (!rc)
+		rc = session_drain(s, true);
 	names_tell(s->c.names, &s->c);
 	return rc ? rc : session_mark(s, REC_END, end_ns);
 }
