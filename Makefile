@@ -8,7 +8,7 @@ BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
 PREFIX  ?= /usr/local
 Q       := $(if $(V),,@)
 
-WARN    := -Wall -Wextra -Wshadow -Wformat=2 -Wpointer-arith -Wstrict-prototypes \
+WARN    := -Wall -Wextra -Wshadow -Wformat=2 -Werror=format -Wpointer-arith -Wstrict-prototypes \
            -Wmissing-prototypes -Wno-format-nonliteral
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DMEMWHY_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS) \

@@ -82,12 +82,12 @@ static int check(const struct command *cmd, struct options *o)
 		command_error(&err);
 		return STATUS_USAGE;
 	}
-	if (!o->for_ns && !o->argv)
+	if (!o->for_ns && !o->argv && !o->input)
 		o->for_ns = DEFAULT_FOR_NS;
 	o->by = "major-mapping"; /* look mappings up for the few faults that wait */
 	if (!o->stacks)
 		o->stacks = "user";
-	o->no_lines |= !o->verbose;
+	o->no_lines |= !o->verbose && !o->input;
 	status = run_live_or_input(&r);
 	return !status && r.worst >= level ? STATUS_FOUND : status;
 }

@@ -52,7 +52,7 @@ static const struct opt output[] = {
 	O("limit", 0, OPT_COUNT, limit, "N",
 		"at most N rows of each table; 0: all (default: 20 in text)"),
 	O("table", 0, OPT_STRING, table, "NAME", "only this table"),
-	O("out", 0, OPT_STRING, out, "FILE", "write the report to FILE"),
+	O("out", 0, OPT_STRING, out, "FILE", "write the report to FILE (-: stdout)"),
 };
 
 static const struct opt check[] = {

@@ -60,9 +60,10 @@ int output_open(const struct options *o, struct output *ret, struct err *err)
 
 	if (!out.renderer)
 		return format_unknown(o->format, err);
-	if (o->out && (same_file(o->out, o->input) || same_file(o->out, o->record)))
+	if (o->out && strcmp(o->out, "-") != 0 &&
+		(same_file(o->out, o->input) || same_file(o->out, o->record)))
 		return err_set(err, -EINVAL, "--out: %.200s is the recording", o->out);
-	if (o->out) {
+	if (o->out && strcmp(o->out, "-") != 0) {
 		int fd = open(o->out, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 		out.file = fd < 0 ? NULL : fdopen(fd, "w");

@@ -220,9 +220,9 @@ begin() { # COMMAND
 	fi
 }
 
-@test "input: --input takes no scope, no command, no recording" {
+@test "input: --input takes nothing that says how to record" {
 	for c in $(commands_with input output); do
-		for words in "-p 1" "-c sh" "-g /" "--record x.mw" "-- true" --follow; do
+		for words in "-p 1" "-c sh" "-g /" "--record x.mw" "-- true" --follow "--for 3s" "--ring-size 8M" --no-lines; do
 			try mw_error 2 "$c" --input "$run_mw" $words
 		done
 	done

@@ -260,6 +260,14 @@ reports() {
 	tried
 }
 
+@test "output: --out - is standard output" {
+	mw_ok faults --input "$run_mw" -o json
+	text=$output
+	mw_ok faults --input "$run_mw" -o json --out -
+	[ "$output" = "$text" ]
+	[ ! -e ./- ]
+}
+
 @test "output: --out replaces a longer file, and a usage error leaves it alone" {
 	head -c 100000 /dev/zero | tr '\0' x >report
 	mw_ok faults --input "$run_mw" --out report -o json
