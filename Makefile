@@ -92,12 +92,16 @@ bench: all workloads
 # Each fuzz target for FUZZ_SECONDS; a crash leaves its input in build/fuzz.
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
-FUZZ_SRCS := $(wildcard src/base/*.c src/event/*.c src/sys/*.c src/sym/*.c)
+FUZZ_OBJS := $(patsubst src/%.c,build/fuzz/obj/%.o,$(filter-out src/cmd/main.c,$(SRCS)))
+FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
+              -I$(B)/gen -w -MMD -MP -fsanitize=address,undefined
 
-build/fuzz/%: tests/fuzz/%.c $(FUZZ_SRCS)
+build/fuzz/obj/%.o: src/%.c | $(SKELS)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -DFUZZING -g -O1 -Isrc -w -fsanitize=fuzzer,address,undefined \
-		-o $@ $< $(FUZZ_SRCS) -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lm
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+build/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJS)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< $(FUZZ_OBJS) $(LDLIBS)
 
 fuzz: $(FUZZERS)
 	$(Q)for f in $(FUZZERS); do mkdir -p $$f.corpus; echo "$$f: $(FUZZ_SECONDS) s"; \
@@ -135,4 +139,4 @@ help:
 
 .PHONY: all check check-vm unit workloads bench fuzz install deps format clean help
 .SECONDARY:
--include $(OBJS:.o=.d) $(PROBES:%=$(B)/gen/%.bpf.d) $(WALKS:%=$(B)/gen/%_walk.bpf.d)
+-include $(OBJS:.o=.d) $(FUZZ_OBJS:.o=.d) $(PROBES:%=$(B)/gen/%.bpf.d) $(WALKS:%=$(B)/gen/%_walk.bpf.d)
