@@ -17,6 +17,7 @@ struct attached {
 	VEC(struct bpf_link *) links;
 	const struct attach_hook *hooks;
 	size_t n_hooks;
+	u32 owned;                         /* see attach_owned */
 	int used[ATTACH_HOOKS_MAX];        /* method in use, -1: none */
 	char reason[ATTACH_HOOKS_MAX][96]; /* why the methods before it do not work */
 };
@@ -91,6 +92,8 @@ static int plan_load(
 		bpf_object__close(obj);
 		return rc;
 	}
+	if (only_hook < 0)
+		a->owned |= object_share(obj, c);
 	a->obj = obj;
 	return 0;
 }
@@ -324,6 +327,11 @@ void attach_close(struct attached *a)
 		return;
 	plan_unload(a);
 	free(a);
+}
+
+u32 attach_owned(const struct attached *a)
+{
+	return a->owned;
 }
 
 struct bpf_object *attach_object(struct attached *a)

@@ -60,6 +60,8 @@ void attach_stop(struct attached *a);
 void attach_close(struct attached *a);
 
 struct bpf_object *attach_object(struct attached *a);
+/* Of the maps that are one for the session, those it brought; see object_owns. */
+u32 attach_owned(const struct attached *a);
 /* Descriptor of a map of the object; it must exist. */
 int attach_map(struct attached *a, const char *name);
 /* Runs of the programs of required hooks, which count events, that the kernel skipped because the

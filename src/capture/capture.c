@@ -3,8 +3,17 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+
+void capture_close(struct capture *c)
+{
+	mapping_cache_free(&c->mappings);
+	for (size_t i = 0; i < SHARED_MAPS; i++)
+		if (c->shared[i])
+			close(c->shared[i] - 1);
+}
 
 int capture_emit(struct capture *c, struct rec *r)
 {

@@ -41,15 +41,21 @@ struct stack_maps {
 	int stacks, user_stacks;
 };
 
+/* Maps that the objects of all probes of a session have in common (capture/object.h). */
+#define SHARED_MAPS 3
+
 struct capture {
 	struct capture_options opt;
 	struct sink *sink;
 	struct names *names;
 	struct mapping_cache mappings;
-	bool ending;       /* counting is over: the drain that follows is the last */
-	const char *probe; /* the probe being opened or drained, for its records */
+	int shared[SHARED_MAPS]; /* descriptor plus one; 0: none yet */
+	bool ending;             /* counting is over: the drain that follows is the last */
+	const char *probe;       /* the probe being opened or drained, for its records */
 };
 
+/* Frees what its probes had in common. */
+void capture_close(struct capture *c);
 /* Sends a record; fills in the time where it is 0. */
 int capture_emit(struct capture *c, struct rec *r);
 /* REC_METHOD: how `data` is obtained. method NULL: it is not, because of `missing`. */

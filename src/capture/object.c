@@ -222,13 +222,54 @@ static int fork_prepare(struct bpf_object *obj)
 		      : -EOPNOTSUPP;
 }
 
-/* Where user stacks are walked (walk.bpf.h), few are left for the kernel's own map. */
-static int stacks_prepare(struct bpf_object *obj, const struct scope_config *s)
+/* Objects that walk user stacks by themselves (walk.bpf.h) have a map of their own for them. */
+static int stacks_prepare(struct bpf_object *obj, const struct capture *c)
 {
-	bool walks = s->user_stacks && !attach_set_entries(obj, "user_stacks", STACK_ENTRIES);
+	u32 entries = c->opt.gentle ? STACK_ENTRIES / 8 : STACK_ENTRIES;
+	int rc = attach_set_entries(obj, "stacks", entries);
 
-	return attach_set_entries(
-		obj, "stacks", walks && !s->kernel_stacks ? STACK_ENTRIES / 16 : STACK_ENTRIES);
+	if (!rc && c->opt.user_stacks && bpf_object__find_map_by_name(obj, "user_stacks"))
+		rc = attach_set_entries(obj, "user_stacks", entries);
+	return rc;
+}
+
+static const char *const shared_names[SHARED_MAPS] = {"stacks", "user_stacks", "scope_tasks"};
+
+static int shared_reuse(struct bpf_object *obj, const struct capture *c)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < SHARED_MAPS && !rc; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(obj, shared_names[i]);
+
+		if (map && c->shared[i])
+			rc = bpf_map__reuse_fd(map, c->shared[i] - 1);
+	}
+	return rc;
+}
+
+u32 object_share(struct bpf_object *obj, struct capture *c)
+{
+	u32 owned = 0;
+
+	for (size_t i = 0; i < SHARED_MAPS; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(obj, shared_names[i]);
+		int fd = map && !c->shared[i] ? fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 3) : -1;
+
+		if (fd < 0)
+			continue;
+		c->shared[i] = fd + 1;
+		owned |= 1U << i;
+	}
+	return owned;
+}
+
+bool object_owns(u32 bits, const char *map)
+{
+	for (size_t i = 0; i < SHARED_MAPS; i++)
+		if (!strcmp(map, shared_names[i]))
+			return bits >> i & 1;
+	return true;
 }
 
 bool object_can_walk(void)
@@ -255,10 +296,10 @@ int object_prepare(struct bpf_object *obj, const struct capture *c)
 	if (!rc && s.by_task)
 		rc = attach_set_entries(obj, "scope_tasks", SCOPE_TASKS);
 	if (!rc && (s.user_stacks || s.kernel_stacks))
-		rc = stacks_prepare(obj, &s);
+		rc = stacks_prepare(obj, c);
 	if (!rc)
 		rc = attach_set_entries(obj, "ring", ring_entries(&c->opt));
-	return rc;
+	return rc ? rc : shared_reuse(obj, c);
 }
 
 int object_may_load(void)
@@ -330,7 +371,11 @@ int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_byt
 		ns += info.run_time_ns;
 		runs += info.run_cnt;
 	}
-	bpf_object__for_each_map(map, attach_object(a)) bytes += map_bytes(bpf_map__fd(map));
+	bpf_object__for_each_map(map, attach_object(a))
+	{
+		if (object_owns(attach_owned(a), bpf_map__name(map)))
+			bytes += map_bytes(bpf_map__fd(map));
+	}
 	*ret_ns = ns;
 	*ret_runs = runs;
 	*ret_map_bytes = bytes;

@@ -11,8 +11,14 @@ struct bpf_object;
 
 /* Opens the object with no program enabled. */
 int object_open(const void *elf, size_t size, struct bpf_object **ret);
-/* Sets the scope and the sizes of the shared maps. */
+/* Sets the scope and the sizes of the maps that every object has. Of these the stacks and the tasks
+ * in scope are one map for all objects of a session: those of the first that was loaded. */
 int object_prepare(struct bpf_object *obj, const struct capture *c);
+/* Makes the maps of an object that was loaded those of the session, where it has none yet. Returns
+ * a bit for each, to be asked about with object_owns. */
+u32 object_share(struct bpf_object *obj, struct capture *c);
+/* Does the memory of this map count as that of the object with these bits? */
+bool object_owns(u32 bits, const char *map);
 /* The program that follows children here; see common.bpf.h. */
 const char *object_fork_program(void);
 /* Do objects built with USER_WALK load here? */

@@ -48,6 +48,7 @@ static int survey(struct pipeline *p)
 		rc = capture_emit(&c, &cost.h);
 	}
 	names_close(c.names);
+	capture_close(&c);
 	return rc;
 }
 

@@ -312,7 +312,7 @@ static void session_close(struct session *s)
 		probe_close(s->runs[i]);
 	cost_end(&s->cost);
 	names_close(s->c.names);
-	mapping_cache_free(&s->c.mappings);
+	capture_close(&s->c);
 	spawn_close(&s->child);
 	if (s->signals >= 0)
 		close(s->signals);
