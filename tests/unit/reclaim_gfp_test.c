@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "probes/reclaim/gfp.h"
+#include "capture/gfp.h"
 #include "sys/root.h"
 
 /* 5.10.0-46-amd64 (Debian): events/vmscan/mm_vmscan_direct_reclaim_begin/format */

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "probes/reclaim/gfp.h"
+#include "capture/gfp.h"
 #include "probes/reclaim/reclaim.h"
 #include "sys/keyvals.h"
 #include "sys/root.h"
@@ -113,33 +113,11 @@ struct sampler_state {
 	bool known;
 };
 
-static int gfp_send(void *arg, u64 mask, const char *name)
-{
-	return capture_enum(arg, GFP_SET, mask, name);
-}
-
-static int gfp_count(void *arg, u64 mask, const char *name)
-{
-	(void)arg;
-	(void)mask;
-	(void)name;
-	return 0;
-}
-
-static void gfp_tell(struct capture *c, int rc)
-{
-	char missing[64];
-
-	snprintf(missing, sizeof(missing), "%.30s; tracefs, mounted, as root", strerror(-rc));
-	capture_method(c, "names of allocation flags", rc < 0 ? NULL : "format of a tracepoint",
-		rc < 0 ? missing : NULL);
-}
-
 static int sampler_open(struct capture *c, void *state, struct err *err)
 {
 	(void)state;
 	(void)err;
-	gfp_tell(c, gfp_read(gfp_send, c));
+	gfp_tell(c, true);
 	return 0;
 }
 
@@ -201,7 +179,7 @@ static void sampler_close(void *state)
 
 static int sampler_survey(struct capture *c)
 {
-	gfp_tell(c, gfp_read(gfp_count, NULL));
+	gfp_tell(c, false);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 #include "analysis/by.h"
 #include "analysis/durations.h"
 #include "base/clock.h"
-#include "probes/reclaim/gfp.h"
+#include "capture/gfp.h"
 #include "probes/reclaim/reclaim_looks.h"
 #include "probes/reclaim/reclaim_tables.h"
 

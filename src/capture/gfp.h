@@ -3,10 +3,11 @@
  * come from the running one: from the print format of a tracepoint, and from there by way of the
  * stream (REC_ENUM set "gfp") to whoever shows a mask.
  */
-#ifndef MEMWHY_PROBES_RECLAIM_GFP_H
-#define MEMWHY_PROBES_RECLAIM_GFP_H
+#ifndef MEMWHY_CAPTURE_GFP_H
+#define MEMWHY_CAPTURE_GFP_H
 
 #include "base/str.h"
+#include "capture/capture.h"
 #include "event/stream.h"
 
 #define GFP_SET "gfp"
@@ -21,6 +22,9 @@
 int gfp_parse(const char *format, int (*fn)(void *arg, u64 mask, const char *name), void *arg);
 /* As gfp_parse, of the running kernel's format. -ENOENT, -EACCES: tracefs is not there for us. */
 int gfp_read(int (*fn)(void *arg, u64 mask, const char *name), void *arg);
+
+/* REC_METHOD: whether the names can be had; with `send` they are sent too. */
+int gfp_tell(struct capture *c, bool send);
 
 /* Appends "GFP_KERNEL|__GFP_COMP": the largest composite first, bits without a name in hex,
  * "none" for 0. In hex altogether when the stream has no names. */

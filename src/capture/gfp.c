@@ -1,5 +1,5 @@
 /* See gfp.h. */
-#include "probes/reclaim/gfp.h"
+#include "capture/gfp.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -273,4 +273,27 @@ void gfp_add(struct str *out, const struct stream *s, u64 mask)
 	}
 	if (mask || !all.n)
 		str_addf(out, "%s0x%llx", between, mask);
+}
+
+static int name_send(void *arg, u64 mask, const char *name)
+{
+	return capture_enum(arg, GFP_SET, mask, name);
+}
+
+static int name_count(void *arg, u64 mask, const char *name)
+{
+	(void)arg;
+	(void)mask;
+	(void)name;
+	return 0;
+}
+
+int gfp_tell(struct capture *c, bool send)
+{
+	int rc = gfp_read(send ? name_send : name_count, c);
+	char missing[64];
+
+	snprintf(missing, sizeof(missing), "%.30s; tracefs, mounted, as root", strerror(-rc));
+	return capture_method(c, "names of allocation flags",
+		rc < 0 ? NULL : "format of a tracepoint", rc < 0 ? missing : NULL);
 }
