@@ -304,6 +304,33 @@ seen:
 	return v;
 }
 
+/* A table of lean values, one a key and CPU. */
+#define SUM_TABLE(name_, key_)                          \
+	struct {                                        \
+		__uint(type, BPF_MAP_TYPE_PERCPU_HASH); \
+		__uint(max_entries, 1);                 \
+		__type(key, key_);                      \
+		__type(value, struct sum_value);        \
+	} name_ SEC(".maps")
+
+static const struct sum_value sum_zero = {};
+
+/* As agg_get, but nothing is counted as lost when the table is full: the caller has to. */
+static __always_inline struct sum_value *sum_get(void *table, const void *key)
+{
+	struct sum_value *v = bpf_map_lookup_elem(table, key);
+
+	if (!v) {
+		bpf_map_update_elem(table, key, &sum_zero, BPF_NOEXIST);
+		v = bpf_map_lookup_elem(table, key);
+	}
+	if (v && !v->count) {
+		bpf_get_current_comm(v->comm, sizeof(v->comm));
+		v->cgroup = current_cgroup_id();
+	}
+	return v;
+}
+
 static __always_inline void agg_time(struct agg_value *v, u64 ns)
 {
 	v->timed++;

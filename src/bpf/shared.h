@@ -66,6 +66,19 @@ struct agg_value {
 	char name[AGG_NAME_LEN];
 };
 
+/*
+ * The lean value, for events that come by the million and have no duration: as agg_value, but all
+ * up to cgroup is summed over CPUs.
+ */
+#define SUM_SLOTS 5
+
+struct sum_value {
+	u64 count;
+	u64 sum[SUM_SLOTS]; /* as the probe says */
+	u64 cgroup;
+	char comm[COMM_LEN];
+};
+
 /* Per CPU, summed by the loader. */
 struct probe_counts {
 	u64 seen;       /* events within the scope */

@@ -137,10 +137,10 @@ int attach_set_entries(struct bpf_object *obj, const char *map, u32 entries)
 	return m ? bpf_map__set_max_entries(m, entries) : -ENOENT;
 }
 
-u32 attach_table_entries(size_t key_size)
+u32 attach_table_entries(size_t key_size, size_t value_size)
 {
 	size_t cpus = (size_t)MAX(1, libbpf_num_possible_cpus());
-	size_t entry = key_size + 64 + cpus * sizeof(struct agg_value);
+	size_t entry = key_size + 64 + cpus * value_size;
 	size_t entries = TABLE_BYTES / entry;
 
 	return (u32)(entries > 10240 ? 10240 : entries < 512 ? 512 : entries);

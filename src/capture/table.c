@@ -13,18 +13,34 @@
 /* The value of a key at the last drain. */
 struct known {
 	UT_hash_handle hh;
-	struct agg_value last;
+	void *last; /* behind the key */
 	char key[];
 };
 
 struct table {
 	struct table_spec spec;
 	struct known *known;
-	struct agg_value *cpus; /* one value a possible CPU */
-	int n_cpus;
+	int n_cpus;       /* values a key has: one a possible CPU, or one */
+	char *cpus;       /* n_cpus of them */
+	char *sum, *last; /* of the key at hand */
 	u64 delivered;
 	char *key, *next;
 };
+
+static bool map_is_per_cpu(int map)
+{
+	struct bpf_map_info info = {};
+	u32 len = sizeof(info);
+
+	return !bpf_obj_get_info_by_fd(map, &info, &len) &&
+	       (info.type == BPF_MAP_TYPE_PERCPU_HASH || info.type == BPF_MAP_TYPE_PERCPU_ARRAY);
+}
+
+/* The kernel hands values out in steps of 8 bytes. */
+static size_t value_size(const struct table *t)
+{
+	return (t->spec.values->size + 7) & ~7UL;
+}
 
 int table_open(const struct table_spec *spec, struct table **ret)
 {
@@ -33,46 +49,46 @@ int table_open(const struct table_spec *spec, struct table **ret)
 	if (!t)
 		return -ENOMEM;
 	t->spec = *spec;
-	t->n_cpus = libbpf_num_possible_cpus();
-	t->cpus = calloc((size_t)MAX(1, t->n_cpus), sizeof(*t->cpus));
+	if (!t->spec.values)
+		t->spec.values = &table_agg;
+	t->n_cpus = map_is_per_cpu(spec->map) ? libbpf_num_possible_cpus() : 1;
+	t->cpus = calloc((size_t)MAX(1, t->n_cpus) + 2, value_size(t));
 	t->key = calloc(2, spec->key_size);
 	if (t->n_cpus < 1 || !t->cpus || !t->key) {
 		table_close(t);
 		return -ENOMEM;
 	}
+	t->sum = t->cpus + (size_t)t->n_cpus * value_size(t);
+	t->last = t->sum + value_size(t);
 	t->next = t->key + spec->key_size;
 	*ret = t;
 	return 0;
 }
 
-static void value_sum(struct agg_value *sum, const struct agg_value *cpus, int n)
+static void agg_add(void *to, const void *cpu)
 {
-	*sum = (struct agg_value){};
-	for (int i = 0; i < n; i++) {
-		const struct agg_value *v = &cpus[i];
+	struct agg_value *sum = to;
+	const struct agg_value *v = cpu;
 
-		if (!v->count)
-			continue;
-		if (!sum->count) {
-			sum->cgroup = v->cgroup;
-			memcpy(sum->comm, v->comm, sizeof(sum->comm));
-			memcpy(sum->name, v->name, sizeof(sum->name));
-		}
-		sum->count += v->count;
-		sum->timed += v->timed;
-		sum->total_ns += v->total_ns;
-		sum->max_ns = MAX(sum->max_ns, v->max_ns);
-		for (size_t k = 0; k < ARRAY_SIZE(sum->sum); k++)
-			sum->sum[k] += v->sum[k];
-		for (size_t k = 0; k < AGG_SLOTS; k++)
-			sum->hist[k] += v->hist[k];
+	if (!sum->count) {
+		sum->cgroup = v->cgroup;
+		memcpy(sum->comm, v->comm, sizeof(sum->comm));
+		memcpy(sum->name, v->name, sizeof(sum->name));
 	}
+	sum->count += v->count;
+	sum->timed += v->timed;
+	sum->total_ns += v->total_ns;
+	sum->max_ns = MAX(sum->max_ns, v->max_ns);
+	for (size_t k = 0; k < ARRAY_SIZE(sum->sum); k++)
+		sum->sum[k] += v->sum[k];
+	for (size_t k = 0; k < AGG_SLOTS; k++)
+		sum->hist[k] += v->hist[k];
 }
 
-/* *v becomes what was added since *last, which becomes what *v was. */
-static void value_delta(struct agg_value *v, struct agg_value *last)
+static void agg_subtract(void *from, const void *before)
 {
-	struct agg_value now = *v;
+	struct agg_value *v = from;
+	const struct agg_value *last = before;
 
 	v->count -= last->count;
 	v->timed -= last->timed;
@@ -81,40 +97,95 @@ static void value_delta(struct agg_value *v, struct agg_value *last)
 		v->sum[k] -= last->sum[k];
 	for (size_t k = 0; k < AGG_SLOTS; k++)
 		v->hist[k] -= last->hist[k];
-	*last = now;
+}
+
+const struct table_values table_agg = {sizeof(struct agg_value), agg_add, agg_subtract};
+
+static void sum_add(void *to, const void *cpu)
+{
+	struct sum_value *sum = to;
+	const struct sum_value *v = cpu;
+
+	if (!sum->count) {
+		sum->cgroup = v->cgroup;
+		memcpy(sum->comm, v->comm, sizeof(sum->comm));
+	}
+	sum->count += v->count;
+	for (size_t k = 0; k < SUM_SLOTS; k++)
+		sum->sum[k] += v->sum[k];
+}
+
+static void sum_subtract(void *from, const void *before)
+{
+	struct sum_value *v = from;
+	const struct sum_value *last = before;
+
+	v->count -= last->count;
+	for (size_t k = 0; k < SUM_SLOTS; k++)
+		v->sum[k] -= last->sum[k];
+}
+
+const struct table_values table_sum = {sizeof(struct sum_value), sum_add, sum_subtract};
+
+static u64 value_count(const void *value)
+{
+	return *(const u64 *)value;
+}
+
+/* t->sum becomes what all CPUs together have counted. */
+static void value_sum(struct table *t)
+{
+	memset(t->sum, 0, value_size(t));
+	for (int i = 0; i < t->n_cpus; i++) {
+		const char *cpu = t->cpus + (size_t)i * value_size(t);
+
+		if (value_count(cpu))
+			t->spec.values->add(t->sum, cpu);
+	}
 }
 
 static struct known *known_get(struct table *t, const void *key)
 {
+	size_t key_size = (t->spec.key_size + 7) & ~7U;
 	struct known *k;
 
 	HASH_FIND(hh, t->known, key, t->spec.key_size, k);
 	if (k)
 		return k;
-	k = calloc(1, sizeof(*k) + t->spec.key_size);
+	k = calloc(1, sizeof(*k) + key_size + value_size(t));
 	if (!k)
 		return NULL;
+	k->last = k->key + key_size;
 	memcpy(k->key, key, t->spec.key_size);
 	HASH_ADD(hh, t->known, key, t->spec.key_size, k);
 	return k;
 }
 
+/* t->sum becomes what was added since the last drain. */
+static void value_delta(struct table *t, struct known *k)
+{
+	memcpy(t->last, k->last, value_size(t));
+	memcpy(k->last, t->sum, value_size(t));
+	t->spec.values->subtract(t->sum, t->last);
+}
+
 static int key_read(struct table *t, const void *key)
 {
-	struct agg_value v;
 	struct known *k;
 
 	if (bpf_map_lookup_elem(t->spec.map, key, t->cpus))
 		return 0;
-	value_sum(&v, t->cpus, t->n_cpus);
+	value_sum(t);
+	if (!value_count(t->sum))
+		return 0;
 	k = known_get(t, key);
 	if (!k)
 		return -ENOMEM;
-	if (v.count == k->last.count)
+	if (value_count(t->sum) == value_count(k->last))
 		return 0;
-	value_delta(&v, &k->last);
-	t->delivered += v.count;
-	return t->spec.added(t->spec.arg, key, &v);
+	value_delta(t, k);
+	t->delivered += value_count(t->sum);
+	return t->spec.added(t->spec.arg, key, t->sum);
 }
 
 /* Read again after the process was seen to be gone, so nothing is added any more. */

@@ -11,20 +11,24 @@
 
 #include "capture/attach.h"
 #include "capture/capture.h"
+#include "capture/table.h"
 #include "event/schema.h"
 #include "report/view.h"
 
-/* A table of aggregates (AGG_TABLE in the BPF object). */
+/* A table of aggregates (AGG_TABLE, SUM_TABLE in the BPF object). */
 struct probe_table {
 	const char *map;
 	u32 key_size;
 	u32 (*tgid)(const void *key); /* see table.h */
-	/* Sends what was added to a key as a record. stacks: descriptor of the stack map. */
+	/* Sends what was added to a key as a record. value: a struct agg_value, or as `values`
+	 * says. stacks: descriptor of the stack map. */
 	int (*added)(struct capture *c, const struct stack_maps *stacks, const void *key,
-		const struct agg_value *v);
+		const void *value);
+	const struct table_values *values; /* NULL: table_agg */
+	bool derived; /* its events are counted in another table: they are not delivered twice */
 };
 
-#define PROBE_TABLES 6
+#define PROBE_TABLES 8
 
 /* BPF programs with tables and a ring. */
 struct probe_bpf {

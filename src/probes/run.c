@@ -32,8 +32,9 @@ static int prepare(struct bpf_object *obj, void *arg)
 	int rc = 0;
 
 	for (size_t i = 0; i < PROBE_TABLES && b->tables[i].map && !rc; i++)
-		rc = attach_set_entries(
-			obj, b->tables[i].map, attach_table_entries(b->tables[i].key_size));
+		rc = attach_set_entries(obj, b->tables[i].map,
+			attach_table_entries(
+				b->tables[i].key_size, (b->tables[i].values ?: &table_agg)->size));
 	return rc || !b->prepare ? rc : b->prepare(obj, run->c);
 }
 
@@ -54,11 +55,11 @@ static struct attach_spec spec_of(struct probe_run *run)
 	return spec;
 }
 
-static int table_added(void *arg, const void *key, const struct agg_value *v)
+static int table_added(void *arg, const void *key, const void *value)
 {
 	struct table_ctx *t = arg;
 
-	return t->table->added(t->run->c, &t->run->stacks, key, v);
+	return t->table->added(t->run->c, &t->run->stacks, key, value);
 }
 
 static int ring_record(void *arg, const struct rec *r)
@@ -79,6 +80,7 @@ static int tables_open(struct probe_run *run)
 			&(struct table_spec){
 				.map = attach_map(run->attached, b->tables[i].map),
 				.key_size = b->tables[i].key_size,
+				.values = b->tables[i].values,
 				.added = table_added,
 				.arg = &run->ctx[i],
 				.tgid = b->tables[i].tgid,
@@ -203,7 +205,7 @@ static int losses_send(struct probe_run *run)
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < PROBE_TABLES && run->tables[i]; i++)
-		delivered += table_delivered(run->tables[i]);
+		delivered += run->ctx[i].table->derived ? 0 : table_delivered(run->tables[i]);
 	lost = n.lost_ring + n.lost_map + n.lost_busy;
 	if (lost)
 		snprintf(reason, sizeof(reason), "%s",

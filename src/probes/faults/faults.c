@@ -125,9 +125,10 @@ static void map_resolve(
 }
 
 static int added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const struct agg_value *v)
+	const void *value)
 {
 	const struct fault_key *k = key;
+	const struct agg_value *v = value;
 	struct faults_agg r = REC_INIT(struct faults_agg, REC_FAULTS_AGG, 0);
 
 	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);

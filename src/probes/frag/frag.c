@@ -30,9 +30,10 @@ static u32 key_tgid(const void *key)
 }
 
 static int added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const struct agg_value *v)
+	const void *value)
 {
 	const struct frag_key *k = key;
+	const struct agg_value *v = value;
 	struct frag_agg r = REC_INIT(struct frag_agg, REC_FRAG_AGG, 0);
 
 	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);

@@ -147,8 +147,9 @@ static u32 key_tgid(const void *key)
 }
 
 static int stall_added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const struct agg_value *v)
+	const void *value)
 {
+	const struct agg_value *v = value;
 	const struct stall_key *k = key;
 	struct reclaim_agg r = REC_INIT(struct reclaim_agg, REC_RECLAIM_AGG, 0);
 
@@ -173,8 +174,9 @@ static int stall_added(struct capture *c, const struct stack_maps *stacks, const
 }
 
 static int lru_added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const struct agg_value *v)
+	const void *value)
 {
+	const struct agg_value *v = value;
 	const struct lru_key *k = key;
 	struct reclaim_lru_agg r = REC_INIT(struct reclaim_lru_agg, REC_RECLAIM_LRU, 0);
 	bool active = k->lru == RECLAIM_ACTIVE_ANON || k->lru == RECLAIM_ACTIVE_FILE;
@@ -192,8 +194,9 @@ static int lru_added(struct capture *c, const struct stack_maps *stacks, const v
 }
 
 static int kswapd_added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const struct agg_value *v)
+	const void *value)
 {
+	const struct agg_value *v = value;
 	struct reclaim_kswapd r = REC_INIT(struct reclaim_kswapd, REC_RECLAIM_KSWAPD, 0);
 
 	(void)stacks;
@@ -209,8 +212,9 @@ static int kswapd_added(struct capture *c, const struct stack_maps *stacks, cons
 }
 
 static int shrinker_added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const struct agg_value *v)
+	const void *value)
 {
+	const struct agg_value *v = value;
 	const struct shrinker_key *k = key;
 	struct reclaim_shrinker r = REC_INIT(struct reclaim_shrinker, REC_RECLAIM_SHRINKER, 0);
 
@@ -228,8 +232,9 @@ static int shrinker_added(struct capture *c, const struct stack_maps *stacks, co
 }
 
 static int throttle_added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const struct agg_value *v)
+	const void *value)
 {
+	const struct agg_value *v = value;
 	const struct throttle_key *k = key;
 	const struct stall_key *s = &k->stall;
 	struct reclaim_throttle r = REC_INIT(struct reclaim_throttle, REC_RECLAIM_THROTTLE, 0);
