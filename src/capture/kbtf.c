@@ -342,3 +342,42 @@ int kbtf_extract(const struct btf *local, struct btf **ret)
 		*ret = k.out;
 	return rc;
 }
+
+/* Do these bytes stand in the file? It is read through a window: BTF has megabytes. */
+static bool file_has(const char *path, const char *bytes, size_t n)
+{
+	char window[16384];
+	size_t have = 0;
+	ssize_t got;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && (got = read(fd, window + have, sizeof(window) - have)) > 0) {
+		have += (size_t)got;
+		if (memmem(window, have, bytes, n))
+			return true;
+		if (have >= n) { /* its beginning may be at the end */
+			memmove(window, window + have - (n - 1), n - 1);
+			have = n - 1;
+		}
+	}
+	return false;
+}
+
+bool kbtf_has_name(const char *name)
+{
+	char text[128];
+	size_t n = strlen(name);
+
+	if (n + 2 > sizeof(text))
+		return false;
+	text[0] = '\0'; /* names stand between NULs */
+	memcpy(text + 1, name, n + 1);
+	return file_has(PATH, text, n + 2);
+}
+
+/* Since tracepoints are guarded by SRCU-fast instead of preempt_disable(), each of them uses the
+ * type of that guard (include/linux/tracepoint.h of 7.3). */
+bool kbtf_raw_is_preemptible(void)
+{
+	return kbtf_has_name("class_srcu_fast_notrace_t");
+}

@@ -19,4 +19,9 @@ bool kbtf_available(void);
  */
 int kbtf_extract(const struct btf *local, struct btf **ret);
 
+/* Does the kernel's BTF have a type, member or enumerator of this name? */
+bool kbtf_has_name(const char *name);
+/* Do raw tracepoints run with preemption on? Known from BTF only: false without. */
+bool kbtf_raw_is_preemptible(void);
+
 #endif

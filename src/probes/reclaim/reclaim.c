@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "capture/kbtf.h"
 #include "capture/names.h"
 #include "probes/probe.h"
 #include "probes/reclaim/reclaim_host.h"
@@ -114,7 +115,7 @@ static u32 options(const struct capture *c)
 {
 	(void)c;
 	return (reclaim_has_btf() ? OPT_BTF : 0) |
-	       (reclaim_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
+	       (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
 }
 
 /* The tables whose keys are few are made small: an entry takes room for every CPU. */

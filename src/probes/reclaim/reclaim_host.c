@@ -1,11 +1,11 @@
 /* See reclaim_host.h. */
 #include "probes/reclaim/reclaim_host.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #include "capture/gfp.h"
 #include "probes/reclaim/reclaim.h"
+#include "sys/kernel_data.h"
 #include "sys/keyvals.h"
 #include "sys/root.h"
 
@@ -14,37 +14,6 @@
 bool reclaim_has_btf(void)
 {
 	return !sys_exists(BTF);
-}
-
-/* Do these bytes stand in the file? It is read through a window: BTF has megabytes. */
-static bool file_has(const char *path, const char *bytes, size_t n)
-{
-	char window[16384];
-	size_t have = 0;
-	ssize_t got;
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	while (fd >= 0 && (got = read(fd, window + have, sizeof(window) - have)) > 0) {
-		have += (size_t)got;
-		if (memmem(window, have, bytes, n))
-			return true;
-		if (have >= n) { /* its beginning may be at the end */
-			memmove(window, window + have - (n - 1), n - 1);
-			have = n - 1;
-		}
-	}
-	return false;
-}
-
-/* Since tracepoints are guarded by SRCU-fast instead of preempt_disable(), each of them uses the
- * type of that guard: class_srcu_fast_notrace_t (include/linux/tracepoint.h of 7.3). */
-bool reclaim_raw_is_preemptible(void)
-{
-	static const char name[] =
-		"\0class_srcu_fast_notrace_t"; /* and a NUL, as BTF has its names */
-	char path[PATH_MAX];
-
-	return !sys_path(path, BTF) && file_has(path, name, sizeof(name));
 }
 
 bool reclaim_has_lru_gen(void)
@@ -71,35 +40,15 @@ u32 reclaim_nodes(void)
 	return (u32)MIN(strtoul(p + n, NULL, 10), 1023UL) + 1;
 }
 
-/* Of a kernel variable, from lines of "address type name"; 0 where it is hidden or not there. */
-static u64 kernel_data(const char *name)
-{
-	_cleanup_fclose_ FILE *f = NULL;
-	_cleanup_free_ char *line = NULL;
-	char path[PATH_MAX];
-	size_t cap = 0, n = strlen(name);
-	ssize_t len;
-
-	if (sys_path(path, "/proc/kallsyms"))
-		return 0;
-	f = fopen(path, "re");
-	while (f && (len = getline(&line, &cap, f)) > 0) {
-		const char *at = line + strcspn(line, " ");
-
-		if ((size_t)(line + len - at) == n + 4 && !strncmp(at + 3, name, n))
-			return strtoull(line, NULL, 16);
-	}
-	return 0;
-}
-
 u64 reclaim_free_pages_address(void)
 {
+	static const char *const name = "vm_zone_stat";
 	static u64 address;
 	static bool known;
 
 	/* once: every attempt to load the programs asks, and kallsyms is long */
 	if (!known)
-		address = kernel_data("vm_zone_stat");
+		kernel_data_find(&name, 1, &address);
 	known = true;
 	return address;
 }

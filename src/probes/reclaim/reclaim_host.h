@@ -5,8 +5,6 @@
 #include "probes/probe.h"
 
 bool reclaim_has_btf(void);
-/* Do raw tracepoints run with preemption on? Known from BTF only: false without. */
-bool reclaim_raw_is_preemptible(void);
 /* Is the multi-generational LRU on? */
 bool reclaim_has_lru_gen(void);
 /* One more than the highest number of a node. */
