@@ -416,3 +416,11 @@ bool stream_probe_active(const struct stream *s, const char *probe)
 	}
 	return false;
 }
+
+bool stream_knows(const struct stream *s, const char *probe, const char *data)
+{
+	vec_each (m, &s->methods)
+		if (!strcmp(m->probe, probe) && !strcmp(m->data, data))
+			return m->method[0] != '\0';
+	return false;
+}

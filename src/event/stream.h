@@ -85,5 +85,7 @@ u64 stream_interval_ns(const struct stream *s);
 u64 stream_lost(const struct stream *s); /* over all probes */
 u64 stream_delivered(const struct stream *s);
 bool stream_probe_active(const struct stream *s, const char *probe); /* any method in use */
+/* Is there a method in use for this data of the probe? */
+bool stream_knows(const struct stream *s, const char *probe, const char *data);
 
 #endif

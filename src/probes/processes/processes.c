@@ -31,7 +31,7 @@
 
 struct processes {
 	struct processes_table table;
-	struct processes_scope scope;
+	struct proc_scope scope;
 	struct processes_look look;
 	struct cgroup_mounts mounts;
 	struct cgroup group;
@@ -296,7 +296,7 @@ static int processes_open(struct capture *c, void *state, struct err *err)
 	p->look_ns = p->begin_ns + LOOK_NS;
 	cgroup_mounts_read(&p->mounts);
 	if (!rc)
-		rc = processes_scope_open(c, &p->scope);
+		rc = proc_scope_open(c, &p->scope);
 	if (!rc)
 		rc = processes_look_open(&p->look);
 	return rc ? err_errno(err, rc, "processes") : 0;
@@ -307,7 +307,7 @@ static void processes_close(void *state)
 	struct processes *p = state;
 
 	processes_table_free(&p->table);
-	processes_scope_free(&p->scope);
+	proc_scope_free(&p->scope);
 	processes_look_free(&p->look);
 	str_free(&p->text);
 }

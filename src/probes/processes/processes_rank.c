@@ -58,9 +58,9 @@ static int top_choose(struct processes_table *t, const struct process_top *top, 
 	return rc;
 }
 
-int processes_choose(struct processes_table *t, const struct processes_scope *s, u64 now_ns)
+int processes_choose(struct processes_table *t, const struct proc_scope *s, u64 now_ns)
 {
-	bool scoped = s->by_task || processes_scope_tests(s);
+	bool scoped = s->by_task || proc_scope_tests(s);
 	int rc;
 
 	top_clear(&t->by_rss, scoped ? PROCESSES_SCOPED : PROCESSES_BIGGEST);

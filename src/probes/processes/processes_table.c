@@ -41,7 +41,7 @@ static int pids_list(struct processes_table *t)
 	return rc;
 }
 
-static int pids_collect(struct processes_table *t, const struct processes_scope *s)
+static int pids_collect(struct processes_table *t, const struct proc_scope *s)
 {
 	int rc = 0;
 
@@ -128,30 +128,30 @@ static void members_follow(struct processes_table *t)
 	}
 }
 
-static void members_find(struct processes_table *t, const struct processes_scope *s)
+static void members_find(struct processes_table *t, const struct proc_scope *s)
 {
 	vec_each (e, &t->list)
-		if (!s->by_task || processes_scope_has_root(s, e->pid))
+		if (!s->by_task || proc_scope_has_root(s, e->pid))
 			e->flags |= ENTRY_MEMBER;
 	if (s->by_task && s->follow)
 		members_follow(t);
 }
 
 /* Names change with exec, which is soon after the fork; groups are changed rarely. */
-static bool test_due(const struct processes_table *t, const struct processes_scope *s,
-	const struct process_entry *e)
+static bool test_due(
+	const struct processes_table *t, const struct proc_scope *s, const struct process_entry *e)
 {
 	return e->flags & ENTRY_FRESH || s->comm[0] || (t->scans + e->pid) % TEST_SCANS == 0;
 }
 
-static void members_match(struct processes_table *t, struct processes_scope *s)
+static void members_match(struct processes_table *t, struct proc_scope *s)
 {
-	bool tests = processes_scope_tests(s);
+	bool tests = proc_scope_tests(s);
 
 	vec_each (e, &t->list) {
 		if (!(e->flags & ENTRY_MEMBER) || e->flags & ENTRY_MATCHES)
 			continue;
-		if (!tests || (test_due(t, s, e) && processes_scope_test(s, e->pid)))
+		if (!tests || (test_due(t, s, e) && proc_scope_test(s, e->pid)))
 			e->flags |= ENTRY_MATCHES;
 	}
 }
@@ -197,7 +197,7 @@ static void entries_read(struct processes_table *t, u64 now_ns)
 	t->list.n = kept;
 }
 
-int processes_scan(struct processes_table *t, struct processes_scope *s, u64 now_ns)
+int processes_scan(struct processes_table *t, struct proc_scope *s, u64 now_ns)
 {
 	int rc = pids_collect(t, s);
 

@@ -5,7 +5,7 @@
 #ifndef MEMWHY_PROBES_PROCESSES_TABLE_H
 #define MEMWHY_PROBES_PROCESSES_TABLE_H
 
-#include "probes/processes/processes_scope.h"
+#include "capture/proc_scope.h"
 
 /* Processes beyond are not looked at. */
 #define PROCESSES_MAX (1U << 17)
@@ -57,11 +57,11 @@ struct processes_table {
 };
 
 /* Brings the list up to date. -ENOMEM, or why /proc cannot be read. */
-int processes_scan(struct processes_table *t, struct processes_scope *s, u64 now_ns);
+int processes_scan(struct processes_table *t, struct proc_scope *s, u64 now_ns);
 /* Reads again only those in `chosen`; what is gone keeps its numbers. */
 void processes_refresh(struct processes_table *t, u64 now_ns);
 /* Fills the tops and `chosen`. */
-int processes_choose(struct processes_table *t, const struct processes_scope *s, u64 now_ns);
+int processes_choose(struct processes_table *t, const struct proc_scope *s, u64 now_ns);
 /* Anonymous memory, since it was first seen. */
 u64 process_entry_growth(const struct process_entry *e);
 /* This number is another process than when it was first seen. */

@@ -1,16 +1,16 @@
 /*
- * Private to the processes probe: which processes a capture is about. Owns the reading of scope
+ * Which processes a capture is about, for samplers of /proc. Owns the reading of scope
  * conditions off /proc; keeps no list of processes.
  */
-#ifndef MEMWHY_PROBES_PROCESSES_SCOPE_H
-#define MEMWHY_PROBES_PROCESSES_SCOPE_H
+#ifndef MEMWHY_CAPTURE_PROC_SCOPE_H
+#define MEMWHY_CAPTURE_PROC_SCOPE_H
 
 #include "capture/capture.h"
 #include "sys/cgroup.h"
 #include "sys/proc.h"
 
 /* To be zeroed before its first use. */
-struct processes_scope {
+struct proc_scope {
 	bool by_task; /* only `roots`, and with follow their descendants */
 	bool follow;
 	VEC(u32) roots; /* process ids, ascending */
@@ -21,12 +21,12 @@ struct processes_scope {
 	struct str text;
 };
 
-int processes_scope_open(const struct capture *c, struct processes_scope *s);
-void processes_scope_free(struct processes_scope *s);
-bool processes_scope_has_root(const struct processes_scope *s, u32 pid);
+int proc_scope_open(const struct capture *c, struct proc_scope *s);
+void proc_scope_free(struct proc_scope *s);
+bool proc_scope_has_root(const struct proc_scope *s, u32 pid);
 /* Are there conditions that have to be read off each process? */
-bool processes_scope_tests(const struct processes_scope *s);
+bool proc_scope_tests(const struct proc_scope *s);
 /* Does it have the name, and is it in the cgroup or below? False for a process that is gone. */
-bool processes_scope_test(struct processes_scope *s, u32 pid);
+bool proc_scope_test(struct proc_scope *s, u32 pid);
 
 #endif

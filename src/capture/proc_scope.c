@@ -1,5 +1,5 @@
-/* See processes_scope.h. */
-#include "probes/processes/processes_scope.h"
+/* See proc_scope.h. */
+#include "capture/proc_scope.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static u32 process_of(u32 tid)
 	return proc_status_read((int)tid, &st) ? tid : st.tgid;
 }
 
-static int roots_take(const struct scope *scope, struct processes_scope *s)
+static int roots_take(const struct scope *scope, struct proc_scope *s)
 {
 	int rc = 0;
 
@@ -34,7 +34,7 @@ static int roots_take(const struct scope *scope, struct processes_scope *s)
 }
 
 /* The path of the cgroup asked for, as /proc/PID/cgroup has it. */
-static int cgroup_find(const struct capture *c, struct processes_scope *s)
+static int cgroup_find(const struct capture *c, struct proc_scope *s)
 {
 	_cleanup_free_ struct cgroup_mounts *m = calloc(1, sizeof(*m));
 	_cleanup_cgroup_ids_ struct cgroup_ids ids = {};
@@ -57,7 +57,7 @@ static int cgroup_find(const struct capture *c, struct processes_scope *s)
 	return 0;
 }
 
-int processes_scope_open(const struct capture *c, struct processes_scope *s)
+int proc_scope_open(const struct capture *c, struct proc_scope *s)
 {
 	const struct scope *scope = &c->opt.scope;
 	int rc = roots_take(scope, s);
@@ -72,24 +72,24 @@ int processes_scope_open(const struct capture *c, struct processes_scope *s)
 	return rc;
 }
 
-void processes_scope_free(struct processes_scope *s)
+void proc_scope_free(struct proc_scope *s)
 {
 	vec_free(&s->roots);
 	str_free(&s->text);
 }
 
-bool processes_scope_has_root(const struct processes_scope *s, u32 pid)
+bool proc_scope_has_root(const struct proc_scope *s, u32 pid)
 {
 	return s->roots.n &&
 	       bsearch(&pid, s->roots.v, s->roots.n, sizeof(s->roots.v[0]), by_number);
 }
 
-bool processes_scope_tests(const struct processes_scope *s)
+bool proc_scope_tests(const struct proc_scope *s)
 {
 	return s->comm[0] || s->cgroup_version;
 }
 
-static bool comm_test(struct processes_scope *s, u32 pid)
+static bool comm_test(struct proc_scope *s, u32 pid)
 {
 	size_t n = strlen(s->comm);
 
@@ -97,7 +97,7 @@ static bool comm_test(struct processes_scope *s, u32 pid)
 	       !memcmp(s->text.buf, s->comm, n);
 }
 
-static bool cgroup_test(struct processes_scope *s, u32 pid)
+static bool cgroup_test(struct proc_scope *s, u32 pid)
 {
 	size_t n = strlen(s->cgroup_path);
 	const char *path;
@@ -109,7 +109,7 @@ static bool cgroup_test(struct processes_scope *s, u32 pid)
 	return path[0] && !strncmp(path, s->cgroup_path, n) && (!path[n] || path[n] == '/' || !n);
 }
 
-bool processes_scope_test(struct processes_scope *s, u32 pid)
+bool proc_scope_test(struct proc_scope *s, u32 pid)
 {
 	return (!s->comm[0] || comm_test(s, pid)) && (!s->cgroup_version || cgroup_test(s, pid));
 }
