@@ -14,6 +14,7 @@
 
 static const struct scan_field numbers[] = {
 	THP_FIELD("use_zero_page", use_zero_page),
+	THP_FIELD("shrink_underused", shrink_underused),
 	THP_FIELD("hpage_pmd_size", pmd_size_bytes),
 	THP_FIELD("khugepaged/defrag", khugepaged_defrag),
 	THP_FIELD("khugepaged/max_ptes_none", max_ptes_none),
@@ -99,4 +100,56 @@ int thp_read(struct thp *ret)
 	sizes_read(&thp);
 	*ret = thp;
 	return 0;
+}
+
+static int size_each(const struct thp_size *size,
+	int (*fn)(void *arg, const char *name, u64 value, const char *text), void *arg)
+{
+	char name[64];
+	int rc = 0;
+
+	snprintf(name, sizeof(name), "hugepages-%llukB/enabled", size->bytes >> 10);
+	if (size->enabled[0])
+		rc = fn(arg, name, 0, size->enabled);
+	snprintf(name, sizeof(name), "hugepages-%llukB/shmem_enabled", size->bytes >> 10);
+	return rc || !size->shmem_enabled[0] ? rc : fn(arg, name, 0, size->shmem_enabled);
+}
+
+int thp_settings_each(const struct thp *thp,
+	int (*fn)(void *arg, const char *name, u64 value, const char *text), void *arg)
+{
+	int rc = fn(arg, "enabled", 0, thp->enabled);
+
+	if (!rc && thp->defrag[0])
+		rc = fn(arg, "defrag", 0, thp->defrag);
+	if (!rc && thp->shmem_enabled[0])
+		rc = fn(arg, "shmem_enabled", 0, thp->shmem_enabled);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers) && !rc; i++) {
+		u64 v = *(const u64 *)((const char *)thp + numbers[i].offset);
+
+		if (v != THP_UNKNOWN)
+			rc = fn(arg, numbers[i].name, v, "");
+	}
+	for (u32 i = 0; i < thp->sizes && !rc; i++)
+		rc = size_each(&thp->size[i], fn, arg);
+	return rc;
+}
+
+int thp_stats_each(u64 bytes, int (*fn)(void *arg, const char *name, u64 value), void *arg)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir = sys_path(path, THP_DIR "/hugepages-%llukB/stats", bytes >> 10) ? NULL
+										  : opendir(path);
+	int rc = dir ? 0 : -ENOENT;
+	u64 v;
+
+	while (!rc && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+			!sys_read_u64(&v, THP_DIR "/hugepages-%llukB/stats/%s", bytes >> 10,
+				entry->d_name))
+			rc = fn(arg, entry->d_name, v);
+	if (dir)
+		closedir(dir);
+	return rc;
 }

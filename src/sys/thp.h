@@ -27,6 +27,7 @@ struct thp {
 	char defrag[THP_CHOICE_MAX];        /* always, defer, defer+madvise, madvise, never */
 	char shmem_enabled[THP_CHOICE_MAX]; /* always, within_size, advise, never, deny, force */
 	u64 use_zero_page;
+	u64 shrink_underused; /* since 6.12 */
 	u64 pmd_size_bytes;
 	/* khugepaged's settings and counts. */
 	u64 khugepaged_defrag;
@@ -44,6 +45,13 @@ struct thp {
 
 /* -ENOENT when the kernel has no transparent huge pages. */
 int thp_read(struct thp *ret);
+/* Calls fn for each setting that the kernel has, named by its path below the directory; text is ""
+ * for numbers. What fn returns other than 0 ends it and is returned. */
+int thp_settings_each(const struct thp *thp,
+	int (*fn)(void *arg, const char *name, u64 value, const char *text), void *arg);
+/* The same for the statistics of a size, by their files' names, in the order of the directory.
+ * Events are counted since boot; those named nr_* say what there is now. */
+int thp_stats_each(u64 bytes, int (*fn)(void *arg, const char *name, u64 value), void *arg);
 /* The word in brackets: "madvise" of "always [madvise] never". -EINVAL. */
 int thp_choice_parse(const char *text, char ret[THP_CHOICE_MAX]);
 

@@ -133,6 +133,33 @@ int tracepoint_format_parse(const char *text, struct tracepoint_format *ret)
 	return 0;
 }
 
+int tracepoint_symbols_parse(
+	const char *text, int (*fn)(void *arg, u64 value, const char *name), void *arg)
+{
+	const char *list = strstr(text, "__print_symbolic(");
+	struct scan s, skipped, quoted;
+	int n = 0;
+
+	if (!list)
+		return -EINVAL;
+	s.p = list + strlen("__print_symbolic(");
+	s.end = s.p + strcspn(s.p, ")\n"); /* names hold no brackets */
+	while (scan_until(&s, '{', &skipped)) {
+		char name[TRACEPOINT_NAME_MAX];
+		u64 value;
+		int rc;
+
+		if (!scan_u64(&s, &value) || !scan_lit(&s, ",") || !scan_lit(&s, "\"") ||
+			!scan_until(&s, '"', &quoted) || !scan_copy(&quoted, name, sizeof(name)))
+			continue;
+		rc = fn(arg, value, name);
+		if (rc < 0)
+			return rc;
+		n++;
+	}
+	return n ? n : -EINVAL;
+}
+
 const struct tracepoint_field *tracepoint_format_field(
 	const struct tracepoint_format *format, const char *name)
 {

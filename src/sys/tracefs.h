@@ -48,6 +48,11 @@ void tracepoint_format_free(struct tracepoint_format *format);
 /* Replaces what ret held. Fields of another form, or with names too long, are skipped; -EINVAL
  * when there is no field or no name, -ENOMEM. */
 int tracepoint_format_parse(const char *text, struct tracepoint_format *ret);
+/* Calls fn for each pair of the first __print_symbolic() of a format file: {5, "exceed_none_pte"}.
+ * Pairs of another form are skipped. The number of pairs, -EINVAL without any, or what fn returned
+ * that is negative. */
+int tracepoint_symbols_parse(
+	const char *text, int (*fn)(void *arg, u64 value, const char *name), void *arg);
 /* NULL where there is none. */
 const struct tracepoint_field *tracepoint_format_field(
 	const struct tracepoint_format *format, const char *name);

@@ -2,6 +2,7 @@
  * Fuzzes every parser of src/sys. The first byte chooses the parser, the rest is its text. Beside
  * what the sanitizers see, it holds the parsers to what their headers promise of a result.
  */
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@
 #include "sys/pressure.h"
 #include "sys/proc.h"
 #include "sys/slabinfo.h"
+#include "sys/smaps.h"
 #include "sys/thp.h"
 #include "sys/tracefs.h"
 #include "sys/zoneinfo.h"
@@ -219,6 +221,36 @@ static void fuzz_tracepoint(const char *text, size_t n)
 	MUST(tracepoint_format_field(&format, format.fields.v[0].name) == format.fields.v);
 }
 
+static int symbol_take(void *arg, u64 value, const char *name)
+{
+	(void)value;
+	MUST(strlen(name) < TRACEPOINT_NAME_MAX);
+	++*(int *)arg;
+	return 0;
+}
+
+static void fuzz_symbols(const char *text, size_t n)
+{
+	int taken = 0, rc = tracepoint_symbols_parse(text, symbol_take, &taken);
+
+	(void)n;
+	MUST(rc == (taken ? taken : -EINVAL));
+}
+
+static void fuzz_smaps(const char *text, size_t n)
+{
+	struct smaps_sum sum;
+	struct smaps maps = {};
+
+	(void)n;
+	smaps_rollup_parse(text, &sum);
+	if (smaps_parse(text, &maps))
+		MUST(!maps.list.n);
+	vec_each (m, &maps.list)
+		MUST(m->start < m->end && m->anon_huge_bytes);
+	smaps_free(&maps);
+}
+
 static void fuzz_words(const char *text, size_t n)
 {
 	static struct idset set;
@@ -251,6 +283,8 @@ static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_slabinfo,
 	fuzz_tracepoint,
 	fuzz_words,
+	fuzz_symbols,
+	fuzz_smaps,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,6 +7,7 @@
 #include "probes/processes/processes.h"
 #include "sys/root.h"
 #include "sys/scan.h"
+#include "sys/smaps.h"
 
 /* Cheaper than host_read() on the many machines with one node. */
 static bool has_nodes(void)
@@ -32,7 +33,6 @@ int processes_look_open(struct processes_look *l)
 void processes_look_free(struct processes_look *l)
 {
 	free(l->host);
-	keyvals_free(&l->rollup);
 	numa_maps_free(&l->numa);
 	str_free(&l->text);
 }
@@ -59,18 +59,17 @@ static bool pages_take(struct processes_look *l, u64 *left, const struct process
 static void rollup_read(
 	struct processes_look *l, const struct process_entry *e, struct process_detail *r)
 {
-	char path[48];
+	struct smaps_sum sum;
 
-	snprintf(path, sizeof(path), "/proc/%u/smaps_rollup", e->pid);
-	if (!pages_take(l, &l->rollup_pages, e) || keyvals_read(path, &l->rollup))
+	if (!pages_take(l, &l->rollup_pages, e) || smaps_rollup_read((int)e->pid, &l->text, &sum))
 		return;
 	r->h.flags |= PROCESS_ROLLUP;
-	r->pss_bytes = keyvals_get_or(&l->rollup, "Pss", 0);
-	r->anon_huge_bytes = keyvals_get_or(&l->rollup, "AnonHugePages", 0);
-	r->shmem_huge_bytes = keyvals_get_or(&l->rollup, "ShmemPmdMapped", 0);
-	r->file_huge_bytes = keyvals_get_or(&l->rollup, "FilePmdMapped", 0);
-	r->lazy_free_bytes = keyvals_get_or(&l->rollup, "LazyFree", 0);
-	r->swap_pss_bytes = keyvals_get_or(&l->rollup, "SwapPss", 0);
+	r->pss_bytes = sum.pss_bytes;
+	r->anon_huge_bytes = sum.anon_huge_bytes;
+	r->shmem_huge_bytes = sum.shmem_huge_bytes;
+	r->file_huge_bytes = sum.file_huge_bytes;
+	r->lazy_free_bytes = sum.lazy_free_bytes;
+	r->swap_pss_bytes = sum.swap_pss_bytes;
 }
 
 int processes_look_detail(struct capture *c, struct processes_look *l,

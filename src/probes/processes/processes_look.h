@@ -7,7 +7,6 @@
 
 #include "probes/processes/processes_table.h"
 #include "sys/host.h"
-#include "sys/keyvals.h"
 #include "sys/numa_maps.h"
 
 /*
@@ -22,7 +21,6 @@
 /* To be zeroed before its first use. */
 struct processes_look {
 	struct host *host; /* NULL: one node */
-	struct keyvals rollup;
 	struct numa_maps numa;
 	struct str text;
 	u64 rollup_pages, numa_pages; /* left to walk in this round */

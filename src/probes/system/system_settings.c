@@ -40,25 +40,6 @@ static const char *const sysctls[] = {
 	"vm.zone_reclaim_mode",
 };
 
-struct thp_number {
-	const char *name;
-	size_t offset;
-};
-
-static const struct thp_number thp_numbers[] = {
-	{"thp/use_zero_page", offsetof(struct thp, use_zero_page)},
-	{"thp/hpage_pmd_size", offsetof(struct thp, pmd_size_bytes)},
-	{"thp/khugepaged/defrag", offsetof(struct thp, khugepaged_defrag)},
-	{"thp/khugepaged/max_ptes_none", offsetof(struct thp, max_ptes_none)},
-	{"thp/khugepaged/max_ptes_shared", offsetof(struct thp, max_ptes_shared)},
-	{"thp/khugepaged/max_ptes_swap", offsetof(struct thp, max_ptes_swap)},
-	{"thp/khugepaged/pages_to_scan", offsetof(struct thp, pages_to_scan)},
-	{"thp/khugepaged/scan_sleep_millisecs", offsetof(struct thp, scan_sleep_ms)},
-	{"thp/khugepaged/alloc_sleep_millisecs", offsetof(struct thp, alloc_sleep_ms)},
-	{"thp/khugepaged/pages_collapsed", offsetof(struct thp, pages_collapsed_total)},
-	{"thp/khugepaged/full_scans", offsetof(struct thp, full_scans_total)},
-};
-
 static const struct {
 	const char *name, *path;
 } words[] = {
@@ -117,38 +98,26 @@ static int word_send(
 	return word[0] ? setting_send(c, s, SYSTEM_SETTING, name, 0, word) : 0;
 }
 
-static int thp_size_send(struct capture *c, struct system_settings *s, const struct thp_size *size)
-{
-	char name[64];
-	int rc;
+struct thp_sender {
+	struct capture *c;
+	struct system_settings *s;
+};
 
-	snprintf(name, sizeof(name), "thp/hugepages-%llukB/enabled", size->bytes >> 10);
-	rc = word_send(c, s, name, size->enabled);
-	snprintf(name, sizeof(name), "thp/hugepages-%llukB/shmem_enabled", size->bytes >> 10);
-	return rc ? rc : word_send(c, s, name, size->shmem_enabled);
+static int thp_setting(void *arg, const char *name, u64 value, const char *text)
+{
+	struct thp_sender *to = arg;
+	char full[64];
+
+	snprintf(full, sizeof(full), "thp/%s", name);
+	return setting_send(to->c, to->s, SYSTEM_SETTING, full, value, text);
 }
 
 static int thp_send(struct capture *c, struct system_settings *s)
 {
+	struct thp_sender to = {c, s};
 	struct thp thp;
-	int rc;
 
-	if (thp_read(&thp))
-		return 0;
-	rc = word_send(c, s, "thp/enabled", thp.enabled);
-	if (!rc)
-		rc = word_send(c, s, "thp/defrag", thp.defrag);
-	if (!rc)
-		rc = word_send(c, s, "thp/shmem_enabled", thp.shmem_enabled);
-	for (size_t i = 0; i < ARRAY_SIZE(thp_numbers) && !rc; i++) {
-		u64 v = *(const u64 *)((const char *)&thp + thp_numbers[i].offset);
-
-		if (v != THP_UNKNOWN)
-			rc = setting_send(c, s, SYSTEM_SETTING, thp_numbers[i].name, v, "");
-	}
-	for (u32 i = 0; i < thp.sizes && !rc; i++)
-		rc = thp_size_send(c, s, &thp.size[i]);
-	return rc;
+	return thp_read(&thp) ? 0 : thp_settings_each(&thp, thp_setting, &to);
 }
 
 static int words_send(struct capture *c, struct system_settings *s)
