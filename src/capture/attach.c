@@ -126,9 +126,13 @@ static int perf_attach_cpu(
 		.size = sizeof(attr),
 		.sample_period = 1,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int rc = p->aim ? p->aim(&attr, cpu) : 0;
 	struct bpf_link *link;
+	int fd;
 
+	if (rc)
+		return rc == -ENODEV ? 0 : rc;
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return errno == ENODEV ? 0 : -errno; /* the CPU is offline */
 	link = bpf_program__attach_perf_event(prog, fd);

@@ -12,11 +12,16 @@
 #define ATTACH_PROGS 6
 #define ATTACH_METHODS 4
 
+struct perf_event_attr;
+
 /* A program run by a perf event that counts on every CPU. */
 struct attach_perf {
 	const char *prog;
 	u32 type;
 	u64 config;
+	/* Completes what to open on a CPU, where that differs; NULL: nothing. -ENODEV: not there.
+	 */
+	int (*aim)(struct perf_event_attr *attr, int cpu);
 };
 
 struct attach_method {
