@@ -80,8 +80,9 @@ int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_byt
 /* Sets a `const volatile` variable of the object. -ENOENT, or -EINVAL if the size differs. */
 int attach_set_const(struct bpf_object *obj, const char *name, const void *value, size_t size);
 int attach_set_entries(struct bpf_object *obj, const char *map, u32 entries);
-/* Entries for a table of aggregates on this machine: a fixed share of memory for all CPUs. */
-u32 attach_table_entries(size_t key_size, size_t value_size);
+/* Entries for a table of aggregates on this machine: a fixed share of memory for all CPUs, less
+ * where the capture is gentle. */
+u32 attach_table_entries(const struct capture *c, size_t key_size, size_t value_size);
 
 /* Tries every hook of a spec for `doctor`, without leaving anything attached. */
 int attach_survey(struct capture *c, const struct attach_spec *spec, struct err *err);

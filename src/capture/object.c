@@ -18,6 +18,7 @@
 #define SCOPE_TASKS 16384
 #define STACK_ENTRIES 16384
 #define TABLE_BYTES (32UL << 20)
+#define TABLE_ENTRIES 10240
 
 /* libbpf's messages have no context argument. Only the first line since the last open is kept. */
 static char first_line[160];
@@ -137,13 +138,14 @@ int attach_set_entries(struct bpf_object *obj, const char *map, u32 entries)
 	return m ? bpf_map__set_max_entries(m, entries) : -ENOENT;
 }
 
-u32 attach_table_entries(size_t key_size, size_t value_size)
+u32 attach_table_entries(const struct capture *c, size_t key_size, size_t value_size)
 {
+	size_t most = c->opt.gentle ? TABLE_ENTRIES * 2 / 5 : TABLE_ENTRIES;
 	size_t cpus = (size_t)MAX(1, libbpf_num_possible_cpus());
 	size_t entry = key_size + 64 + cpus * value_size;
 	size_t entries = TABLE_BYTES / entry;
 
-	return (u32)(entries > 10240 ? 10240 : entries < 512 ? 512 : entries);
+	return (u32)(entries > most ? most : entries < 512 ? 512 : entries);
 }
 
 static u32 ring_entries(const struct capture_options *opt)

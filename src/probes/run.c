@@ -33,8 +33,8 @@ static int prepare(struct bpf_object *obj, void *arg)
 
 	for (size_t i = 0; i < PROBE_TABLES && b->tables[i].map && !rc; i++)
 		rc = attach_set_entries(obj, b->tables[i].map,
-			attach_table_entries(
-				b->tables[i].key_size, (b->tables[i].values ?: &table_agg)->size));
+			attach_table_entries(run->c, b->tables[i].key_size,
+				(b->tables[i].values ?: &table_agg)->size));
 	return rc || !b->prepare ? rc : b->prepare(obj, run->c);
 }
 
