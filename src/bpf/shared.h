@@ -48,6 +48,7 @@ struct scope_config {
 };
 
 #define AGG_SLOTS 32
+#define AGG_SUMS 7
 #define AGG_NAME_LEN 32
 
 /*
@@ -59,7 +60,7 @@ struct agg_value {
 	u64 timed; /* events whose duration is known; hist, total_ns and max_ns are of these */
 	u64 total_ns;
 	u64 max_ns;
-	u64 sum[3];          /* as the probe says */
+	u64 sum[AGG_SUMS];   /* as the probe says */
 	u32 hist[AGG_SLOTS]; /* of durations: slot 0: 0 ns, slot i: 2^(i-1) <= ns < 2^i */
 	u64 cgroup;
 	char comm[COMM_LEN];

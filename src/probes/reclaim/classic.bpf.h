@@ -9,27 +9,17 @@
 #ifndef MEMWHY_PROBES_RECLAIM_CLASSIC_BPF_H
 #define MEMWHY_PROBES_RECLAIM_CLASSIC_BPF_H
 
+#include "bpf/vmscan.bpf.h"
 #include "probes/reclaim/kswapd.bpf.h"
 #include "probes/reclaim/lru.bpf.h"
 #include "probes/reclaim/stall.bpf.h"
 #include "probes/reclaim/wait.bpf.h"
 
-/* The beginning of what the running kernel calls trace_event_raw_NAME. */
-#define EVENT(name_, ...)                \
-	struct trace_event_raw_##name_ { \
-		__VA_ARGS__              \
-	} __attribute__((preserve_access_index))
-
-EVENT(mm_vmscan_direct_reclaim_begin_template, int order; unsigned long gfp_flags;);
-EVENT(mm_vmscan_direct_reclaim_end_template, unsigned long nr_reclaimed;);
-EVENT(mm_vmscan_node_reclaim_begin, int nid; int order; unsigned long gfp_flags;);
-EVENT(mm_vmscan_lru_shrink_inactive, int nid; unsigned long nr_reclaimed; int reclaim_flags;);
 EVENT(mm_vmscan_lru_shrink_active, int nid; unsigned long nr_deactivated; int reclaim_flags;);
 EVENT(mm_vmscan_kswapd_wake, int nid;);
 EVENT(mm_vmscan_kswapd_sleep, int nid;);
 EVENT(mm_shrink_slab_start, long total_scan;);
 EVENT(mm_shrink_slab_end, void *shrink; int retval; long total_scan;);
-EVENT(mm_vmscan_throttled, int usec_delayed; int reason;);
 
 static __always_inline int tp_begin(
 	struct trace_event_raw_mm_vmscan_direct_reclaim_begin_template *e, u8 kind)
@@ -93,8 +83,6 @@ int tp_lru_isolate(struct trace_event_raw_mm_vmscan_lru_isolate *e)
 {
 	return lru_isolated(e->lru, e->nr_scanned, e->nr_taken);
 }
-
-#define RECLAIM_WB_FILE 2 /* include/trace/events/vmscan.h */
 
 SEC("tp/vmscan/mm_vmscan_lru_shrink_inactive")
 int tp_lru_inactive(struct trace_event_raw_mm_vmscan_lru_shrink_inactive *e)

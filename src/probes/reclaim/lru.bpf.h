@@ -2,15 +2,10 @@
 #ifndef MEMWHY_PROBES_RECLAIM_LRU_BPF_H
 #define MEMWHY_PROBES_RECLAIM_LRU_BPF_H
 
+#include "bpf/vmscan.bpf.h"
 #include "probes/reclaim/work.bpf.h"
 
 AGG_TABLE(lru_lists, struct lru_key);
-
-struct trace_event_raw_mm_vmscan_lru_isolate {
-	unsigned long nr_scanned, nr_taken;
-	unsigned int isolate_mode; /* until 6.6 */
-	int lru;
-} __attribute__((preserve_access_index));
 
 static __always_inline void lru_count(
 	u8 kind, s16 node, u32 list, u64 examined, u64 taken, u64 reclaimed)
@@ -48,12 +43,6 @@ static __always_inline void lru_flush(struct work *w)
 		return;
 	lru_count(w->key.kind, w->key.node, w->isolated - 1, w->examined, w->taken, 0);
 	w->isolated = 0;
-}
-
-static __always_inline bool lru_has_isolate_mode(void)
-{
-	return bpf_core_field_exists(
-		((struct trace_event_raw_mm_vmscan_lru_isolate *)0)->isolate_mode);
 }
 
 /* On 6.1 to 6.6 the multi-generational LRU fires no LRU events (they came with 8c2214fc9a47 in

@@ -6,26 +6,18 @@
 #ifndef MEMWHY_PROBES_RECLAIM_RAW_BPF_H
 #define MEMWHY_PROBES_RECLAIM_RAW_BPF_H
 
+#include "bpf/vmscan.bpf.h"
 #include "probes/reclaim/kswapd.bpf.h"
 #include "probes/reclaim/lru.bpf.h"
 #include "probes/reclaim/stall.bpf.h"
 #include "probes/reclaim/wait.bpf.h"
 
-#define RAW_FRAMES 2 /* see stack_kernel */
-
-/*
- * (int order, gfp_t) to 6.18; (gfp_t, int order, struct mem_cgroup *) in 7.3. No need to know
- * which: an order is small, and a mask that allows reclaim has ___GFP_DIRECT_RECLAIM (0x400) set.
- */
-#define ORDERS 64
-
 static __always_inline int raw_begin(struct bpf_raw_tracepoint_args *ctx, u8 kind)
 {
-	u64 a = ctx->args[0], b = ctx->args[1];
-	bool swapped = a >= ORDERS;
+	struct reclaim_for want = reclaim_for(ctx);
 
-	return stall_begin(ctx, (struct begin){swapped ? b : a, swapped ? a : b,
-					RECLAIM_NODE_UNKNOWN, kind, RAW_FRAMES});
+	return stall_begin(
+		ctx, (struct begin){want.order, want.gfp, RECLAIM_NODE_UNKNOWN, kind, RAW_FRAMES});
 }
 
 SEC("raw_tp/mm_vmscan_direct_reclaim_begin")

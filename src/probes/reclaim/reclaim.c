@@ -9,6 +9,7 @@
 #include "probes/reclaim/reclaim_host.h"
 #include "probes/reclaim/reclaim_kinds.h"
 #include "probes/reclaim/reclaim_view.h"
+#include "sys/lru_gen.h"
 
 #include "reclaim.skel.h"
 
@@ -114,7 +115,7 @@ static const struct attach_hook hooks[] = {
 static u32 options(const struct capture *c)
 {
 	(void)c;
-	return (reclaim_has_btf() ? OPT_BTF : 0) |
+	return (kbtf_available() ? OPT_BTF : 0) |
 	       (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
 }
 
@@ -134,7 +135,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	struct reclaim_config config = {
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 		.free_pages = c->opt.each ? reclaim_free_pages_address() : 0,
-		.lru_gen = reclaim_has_lru_gen(),
+		.lru_gen = lru_gen_enabled(),
 	};
 	int rc = tables_size(obj);
 

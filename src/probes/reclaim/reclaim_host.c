@@ -9,22 +9,6 @@
 #include "sys/keyvals.h"
 #include "sys/root.h"
 
-#define BTF "/sys/kernel/btf/vmlinux"
-
-bool reclaim_has_btf(void)
-{
-	return !sys_exists(BTF);
-}
-
-bool reclaim_has_lru_gen(void)
-{
-	_cleanup_str_ struct str text = {};
-
-	/* "0x0007": bit 0 is the LRU itself (Documentation/admin-guide/mm/multigen_lru.rst) */
-	return !sys_read(&text, "/sys/kernel/mm/lru_gen/enabled") &&
-	       strtoul(str_get(&text), NULL, 0) & 1;
-}
-
 u32 reclaim_nodes(void)
 {
 	_cleanup_str_ struct str text = {};

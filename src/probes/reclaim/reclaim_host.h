@@ -4,9 +4,6 @@
 
 #include "probes/probe.h"
 
-bool reclaim_has_btf(void);
-/* Is the multi-generational LRU on? */
-bool reclaim_has_lru_gen(void);
 /* One more than the highest number of a node. */
 u32 reclaim_nodes(void);
 /* Of the kernel's vm_zone_stat; 0 where kallsyms does not tell. */

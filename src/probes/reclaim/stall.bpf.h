@@ -2,28 +2,11 @@
 #ifndef MEMWHY_PROBES_RECLAIM_STALL_BPF_H
 #define MEMWHY_PROBES_RECLAIM_STALL_BPF_H
 
+#include "bpf/vmscan.bpf.h"
 #include "probes/reclaim/lru.bpf.h"
 #include "probes/reclaim/work.bpf.h"
 
 AGG_TABLE(stalls, struct stall_key);
-
-/*
- * The kernel's stack from the function with the tracepoint on. In a raw tracepoint two frames come
- * before it: the program, and the bpf_trace_run*() that called it, which has more than one place
- * to call from and so would tell equal stacks apart.
- */
-static __always_inline u32 stack_kernel(void *ctx, u64 skip)
-{
-	long id;
-
-	if (!scope.kernel_stacks)
-		return 0;
-	id = bpf_get_stackid(ctx, &stacks, skip);
-	if (id >= 0)
-		return (u32)id + 1;
-	count_add(lost_stack);
-	return 0;
-}
 
 /* A stall that begins: the arguments of the tracepoint. */
 struct begin {
