@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "capture/kbtf.h"
 #include "capture/names.h"
 #include "probes/frag/frag_events.h"
 #include "probes/frag/frag_sample.h"
@@ -11,6 +12,9 @@
 
 #include "frag.skel.h"
 
+/* The record of the classic tracepoint is wanted, for the page and its pageblock. */
+#define OPT_DETAIL 1
+
 static const struct attach_hook hooks[] = {
 	{
 		.data = FRAG_EVENTS_DATA,
@@ -18,11 +22,18 @@ static const struct attach_hook hooks[] = {
 		.methods =
 			{
 				{"tracepoint kmem:mm_page_alloc_extfrag", {"frag_tracepoint"}, {},
-					0},
+					OPT_DETAIL},
 				{"raw tracepoint kmem:mm_page_alloc_extfrag", {"frag_raw"}, {}, 0},
 			},
 	},
 };
+
+/* The classic tracepoint takes 80 ms to detach (a grace period of RCU): check does without the
+ * detail, unless raw ones would miss events. */
+static u32 options(const struct capture *c)
+{
+	return !c->opt.gentle || kbtf_raw_is_preemptible() ? OPT_DETAIL : 0;
+}
 
 static u32 key_tgid(const void *key)
 {
@@ -68,6 +79,7 @@ static const struct probe_bpf bpf = {
 	.elf = frag_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
+	.options = options,
 	.tables = {{"table", sizeof(struct frag_key), key_tgid, added}},
 	.record = record,
 	.optional = true,
