@@ -1,40 +1,92 @@
-/* Transparent huge pages: settings against what is seen. */
+/*
+ * Transparent huge pages: the three known ways in which they hurt, as `memwhy thp` tests them, and
+ * faults that ask for huge pages and do not get them.
+ */
+#include <errno.h>
 #include <string.h>
 
-#include "base/units.h"
+#include "analysis/thp_symptoms.h"
+#include "probes/thp/thp.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
-#define MIN_STALLS 20
 #define MIN_FALLBACKS 200
 
-#define DEFRAG "/sys/kernel/mm/transparent_hugepage/defrag"
+static const struct {
+	const char *rule; /* as in rules.def and in findings */
+	const char *data; /* the hook of the probe that tells */
+	const char *untested;
+} symptoms[THP_SYMPTOMS] = {
+	[THP_COMPACTION] = {"thp-compaction", "direct compaction for huge pages",
+		"time in compaction below huge faults: the compaction tracepoints are needed"},
+	[THP_RECLAIMING] = {"thp-reclaim", "direct reclaim for huge pages",
+		"reclaim for huge pages while memory is free: free memory is not known well "
+		"enough"},
+	[THP_BLOAT] = {"thp-bloat", "huge pages of processes",
+		"waste in huge pages: no memory of processes with huge pages could be read"},
+};
 
-/* Page faults that compact memory before they get a huge page. */
-static void tell_defrag(struct report *r, const struct facts *f, u64 stalls)
+static int init(void *v, const struct view_options *o, struct err *err)
 {
-	const char *now = facts_text(f, "thp/defrag");
-	struct finding *x = report_finding(r, LEVEL_WARNING, "thp-defrag");
+	(void)o;
+	(void)err;
+	thp_facts_init(v);
+	return 0;
+}
 
-	if (!x)
-		return;
-	x->title = report_text(
-		r, "Page faults stop to compact memory for huge pages: %llu times", stalls);
-	x->confidence =
-		"medium: compact_stall counts all direct compactions, not only those of THP";
-	finding_line(r, x->evidence,
-		"%llu direct compactions, %llu failed; %llu huge pages at faults, "
-		"%llu fallbacks",
-		stalls, facts_delta(f, "compact_fail"), facts_delta(f, "thp_fault_alloc"),
-		facts_delta(f, "thp_fault_fallback"));
-	finding_line(r, x->evidence, "transparent_hugepage/defrag is '%s'", now);
-	x->why = "With this setting a fault that finds no free huge page compacts memory at once, "
-		 "and "
-		 "the program waits. With defer+madvise only programs that asked for huge pages "
-		 "wait.";
-	finding_line(r, x->try_, "`echo defer+madvise > " DEFRAG "`");
-	finding_line(r, x->undo, "`echo %s > " DEFRAG "`", now);
-	finding_line(r, x->verify, "`grep -E 'compact_stall|thp_fault' /proc/vmstat`");
+static int value_feed(struct thp_facts *f, const struct thp_value *v)
+{
+	if (v->source != THP_MEMORY)
+		return thp_facts_value(f, v->source, v->name, v->value, v->text);
+	thp_facts_memory(f, v->name, v->value);
+	return 0;
+}
+
+static int work_feed(struct thp_facts *f, const struct thp_agg *r)
+{
+	return thp_facts_work(f, &(struct thp_work){
+					 .what = r->kind == THP_COMPACT   ? THP_WORK_COMPACT
+						 : r->kind == THP_RECLAIM ? THP_WORK_RECLAIM
+						 : r->kind == THP_KSWAPD  ? THP_WORK_KSWAPD
+									  : THP_WORK_NONE,
+					 .waits = !(r->flags & THP_KERNEL),
+					 .compared = r->flags & THP_FREE_KNOWN,
+					 .tgid = r->tgid,
+					 .count = r->count,
+					 .ns = r->total_ns,
+					 .max_ns = r->max_ns,
+					 .above = r->sum[RECLAIM_ABOVE],
+					 .above_ns = r->sum[RECLAIM_ABOVE_NS],
+				 });
+}
+
+static int usage_feed(struct thp_facts *f, const struct thp_process *p)
+{
+	struct thp_usage u = {
+		.rss_bytes = p->rss_bytes,
+		.anon_huge_bytes = p->anon_huge_bytes,
+		.waste_bytes = p->waste_bytes,
+		.error_bytes = p->error_bytes,
+		.sampled = p->sampled,
+		.candidates = p->candidates,
+	};
+
+	memcpy(u.comm, p->comm, sizeof(u.comm));
+	return thp_facts_usage(f, p->tgid, &u);
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	switch (r->kind) {
+	case REC_THP_VALUE:
+		return value_feed(v, (const struct thp_value *)r);
+	case REC_THP_AGG:
+		return work_feed(v, (const struct thp_agg *)r);
+	case REC_THP_PROCESS:
+		return usage_feed(v, (const struct thp_process *)r);
+	default:
+		return 0;
+	}
 }
 
 static void tell_fallback(struct report *r, u64 alloc, u64 fallback)
@@ -50,26 +102,51 @@ static void tell_fallback(struct report *r, u64 alloc, u64 fallback)
 	finding_line(
 		r, x->evidence, "thp_fault_alloc %llu, thp_fault_fallback %llu", alloc, fallback);
 	x->why = "No free block of the size was there, or the cgroup's limit did not allow it; "
-		 "small "
-		 "pages were used instead, with more page faults and TLB misses.";
+		 "small pages were used instead, with more page faults and TLB misses.";
 	finding_line(r, x->try_, "See whether memory is fragmented: `memwhy frag`");
 	finding_line(r, x->undo, "Nothing was changed.");
-	finding_line(r, x->verify, "`grep thp_fault /proc/vmstat`");
+	finding_line(r, x->verify, "`memwhy thp --table counters --for 10s`");
 }
 
 static int report(void *v, struct report *r)
 {
-	const struct facts *f = v;
-	const char *defrag = facts_text(f, "thp/defrag");
-	u64 stalls = facts_delta(f, "compact_stall"), alloc = facts_delta(f, "thp_fault_alloc");
-	u64 fallback = facts_delta(f, "thp_fault_fallback");
+	const struct thp_facts *f = v;
+	u64 alloc = thp_facts_delta(f, THP_VMSTAT, "thp_fault_alloc");
+	u64 fallback = thp_facts_delta(f, THP_VMSTAT, "thp_fault_fallback");
+	const struct thp_fact *enabled = thp_facts_find(f, THP_SETTING, "enabled");
 
-	if (stalls >= MIN_STALLS && alloc + fallback &&
-		(!strcmp(defrag, "always") || !strcmp(defrag, "madvise")))
-		tell_defrag(r, f, stalls);
+	if (!enabled)
+		return 0; /* the kernel has none, or they were not looked at: the probe says so */
+	for (int i = 0; i < THP_SYMPTOMS; i++) {
+		struct thp_test test = {f, THP_SETTING, THP_VMSTAT,
+			stream_knows(r->stream, "thp", symptoms[i].data)};
+		struct thp_symptom s;
+
+		thp_symptom_test(r, &test, (enum thp_symptom_name)i, &s);
+		if (s.seen == THP_UNTESTED)
+			report_not_checked(r, "%s", symptoms[i].untested);
+		thp_symptom_tell(r, symptoms[i].rule, &s);
+	}
 	if (fallback >= MIN_FALLBACKS && fallback > alloc)
 		tell_fallback(r, alloc, fallback);
 	return 0;
 }
 
-const struct view rule_thp = FACTS_RULE(report);
+static void reset(void *v)
+{
+	thp_facts_reset(v);
+}
+
+static void destroy(void *v)
+{
+	thp_facts_free(v);
+}
+
+const struct view rule_thp = {
+	.size = sizeof(struct thp_facts),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

@@ -12,6 +12,7 @@
 #include "probes/frag/frag.h"
 #include "probes/processes/processes.h"
 #include "probes/reclaim/reclaim.h"
+#include "probes/thp/thp.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
@@ -338,18 +339,160 @@ static void test_cgroup_limit(void **unused)
 	end(&b);
 }
 
-static void test_thp(void **unused)
+static void thp_value(struct bench *b, u16 source, const char *name, u64 v, const char *text)
+{
+	struct thp_value r = {.h = {sizeof(r), REC_THP_VALUE, 0, NSEC_PER_SEC}, .value = v};
+
+	r.source = source;
+	snprintf(r.name, sizeof(r.name), "%s", name);
+	snprintf(r.text, sizeof(r.text), "%s", text);
+	put(b, &r);
+}
+
+/* A machine with huge pages whose hooks work, with its usual settings. */
+static void thp_begin(struct bench *b, const char *enabled, const char *defrag)
+{
+	static const char *const data[] = {"direct compaction for huge pages",
+		"direct reclaim for huge pages", "huge pages of processes"};
+
+	begin(b, &rule_thp, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(data); i++) {
+		struct rec_method m = {
+			.h = {sizeof(m), REC_METHOD, 0, 1}, .probe = "thp", .method = "raw"};
+
+		snprintf(m.data, sizeof(m.data), "%s", data[i]);
+		put(b, &m);
+	}
+	thp_value(b, THP_SETTING, "enabled", 0, enabled);
+	thp_value(b, THP_SETTING, "defrag", 0, defrag);
+	thp_value(b, THP_SETTING, "khugepaged/max_ptes_none", 511, "");
+	thp_value(b, THP_SETTING, "shrink_underused", 1, "");
+	thp_value(b, THP_MEMORY, "total", 1 << 20, "");
+	thp_value(b, THP_MEMORY, "high", 10000, "");
+}
+
+#define THP_WORK(b_, kind_, flags_, n_, ms_, above_)                                           \
+	PUT((b_), struct thp_agg, REC_THP_AGG, .tgid = 7, .kind = (kind_), .flags = (flags_),  \
+		.count = (n_), .timed = (n_), .total_ns = (ms_)*NSEC_PER_MSEC, .max_ns = 1000, \
+		.sum = {(above_) ? (n_) : 0, (above_) ? (ms_)*NSEC_PER_MSEC : 0})
+
+static void test_thp_compaction(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	thp_begin(&b, "always", "always");
+	THP_WORK(&b, THP_COMPACT, 0, 100, 500ULL, false); /* 5 % of ten seconds */
+	f = only(&b);
+	assert_string_equal(f->rule, "thp-compaction");
+	assert_int_equal(f->level, LEVEL_WARNING);
+	assert_int_equal(f->cost_ns, 500 * NSEC_PER_MSEC);
+	assert_true(says(f->evidence, "victim (process 7)"));
+	assert_true(says(f->evidence, "transparent_hugepage/defrag is 'always'"));
+	assert_true(says(f->try_, "echo defer+madvise > /sys"));
+	assert_true(says(f->try_, "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"));
+	assert_true(says(f->undo, "echo always > /sys/kernel/mm/transparent_hugepage/defrag"));
+	end(&b);
+	/* what asked for huge pages waits with defer+madvise too */
+	thp_begin(&b, "madvise", "defer+madvise");
+	THP_WORK(&b, THP_COMPACT, 0, 100, 500ULL, false);
+	assert_true(says(only(&b)->try_, "echo defer > /sys"));
+	end(&b);
+	/* khugepaged's compaction holds nobody up; little of it is no trouble */
+	thp_begin(&b, "always", "always");
+	THP_WORK(&b, THP_COMPACT, THP_KERNEL, 100, 5000ULL, false);
+	THP_WORK(&b, THP_COMPACT, 0, 100, 40ULL, false);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void test_thp_reclaim(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	thp_begin(&b, "always", "defer");
+	THP_WORK(&b, THP_KSWAPD, THP_KERNEL | THP_FREE_KNOWN, 50, 300ULL, true);
+	THP_WORK(&b, THP_RECLAIM, THP_FREE_KNOWN, 50, 300ULL, true);
+	f = only(&b);
+	assert_string_equal(f->rule, "thp-reclaim");
+	assert_int_equal(f->cost_ns, 600 * NSEC_PER_MSEC);
+	assert_true(says(f->try_, "echo madvise > /sys/kernel/mm/transparent_hugepage/defrag"));
+	assert_true(says(f->undo, "echo defer > /sys"));
+	end(&b);
+	/* below the watermarks it is a shortage, and not the huge pages' fault */
+	thp_begin(&b, "always", "defer");
+	THP_WORK(&b, THP_RECLAIM, THP_FREE_KNOWN, 50, 3000ULL, false);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	/* where events do not tell, samples do: all of them must be above */
+	thp_begin(&b, "always", "madvise");
+	THP_WORK(&b, THP_RECLAIM, 0, 50, 600ULL, false);
+	thp_value(&b, THP_MEMORY, "free", 20000, "");
+	thp_value(&b, THP_MEMORY, "free", 30000, "");
+	f = only(&b);
+	assert_true(says(f->try_, "echo never > /sys"));
+	assert_true(strstr(f->confidence, "medium") == f->confidence);
+	end(&b);
+	thp_begin(&b, "always", "madvise");
+	THP_WORK(&b, THP_RECLAIM, 0, 50, 600ULL, false);
+	thp_value(&b, THP_MEMORY, "free", 20000, "");
+	thp_value(&b, THP_MEMORY, "free", 5000, "");
+	assert_int_equal(conclude(&b), 0);
+	assert_int_equal(b.report.not_checked.n, 1);
+	end(&b);
+}
+
+static void test_thp_bloat(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	thp_begin(&b, "always", "madvise");
+	PUT(&b, struct thp_process, REC_THP_PROCESS, .tgid = 7, .comm = "victim",
+		.rss_bytes = 1000 * MIB, .anon_huge_bytes = 900 * MIB, .sampled = 64,
+		.candidates = 450, .waste_bytes = 800 * MIB, .error_bytes = 20 * MIB);
+	f = only(&b);
+	assert_string_equal(f->rule, "thp-bloat");
+	assert_int_equal(f->level, LEVEL_WARNING); /* a fifth of 4 GiB */
+	assert_true(says(f->evidence, "800 MiB"));
+	assert_true(says(f->try_, "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"));
+	assert_true(says(f->try_, "echo 64 > /sys/kernel/mm/transparent_hugepage/khugepaged"));
+	assert_true(says(f->undo, "echo 511 >"));
+	end(&b);
+	/* a waste that may be none: the error is as big as it; and pages that are used */
+	thp_begin(&b, "always", "madvise");
+	PUT(&b, struct thp_process, REC_THP_PROCESS, .tgid = 7, .rss_bytes = 1000 * MIB,
+		.anon_huge_bytes = 900 * MIB, .sampled = 4, .candidates = 450,
+		.waste_bytes = 300 * MIB, .error_bytes = 250 * MIB);
+	PUT(&b, struct thp_process, REC_THP_PROCESS, .tgid = 8, .rss_bytes = 1000 * MIB,
+		.anon_huge_bytes = 900 * MIB, .sampled = 64, .candidates = 450,
+		.waste_bytes = 30 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	/* nothing could be read */
+	thp_begin(&b, "always", "madvise");
+	PUT(&b, struct thp_process, REC_THP_PROCESS, .tgid = 7, .rss_bytes = 1000 * MIB,
+		.anon_huge_bytes = 900 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	assert_int_equal(b.report.not_checked.n, 1);
+	end(&b);
+}
+
+static void test_thp_fallback(void **unused)
 {
 	struct bench b;
 
 	(void)unused;
-	begin(&b, &rule_thp, 1);
-	value(&b, SYSTEM_SETTING, "thp/defrag", 0, "always");
-	value(&b, SYSTEM_VMSTAT, "compact_stall", 0, NULL);
-	value(&b, SYSTEM_VMSTAT, "compact_stall", 100, NULL);
-	value(&b, SYSTEM_VMSTAT, "thp_fault_alloc", 0, NULL);
-	value(&b, SYSTEM_VMSTAT, "thp_fault_alloc", 50, NULL);
-	assert_true(says(only(&b)->undo, "echo always >"));
+	thp_begin(&b, "always", "madvise");
+	thp_value(&b, THP_VMSTAT, "thp_fault_alloc", 10, "");
+	thp_value(&b, THP_VMSTAT, "thp_fault_alloc", 60, "");
+	thp_value(&b, THP_VMSTAT, "thp_fault_fallback", 10, "");
+	thp_value(&b, THP_VMSTAT, "thp_fault_fallback", 960, "");
+	assert_string_equal(only(&b)->rule, "thp-fallback");
 	end(&b);
 }
 
@@ -397,7 +540,10 @@ int main(void)
 		cmocka_unit_test(test_major_faults),
 		cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_cgroup_limit),
-		cmocka_unit_test(test_thp),
+		cmocka_unit_test(test_thp_compaction),
+		cmocka_unit_test(test_thp_reclaim),
+		cmocka_unit_test(test_thp_bloat),
+		cmocka_unit_test(test_thp_fallback),
 		cmocka_unit_test(test_slab),
 		cmocka_unit_test(test_numa),
 	};

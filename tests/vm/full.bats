@@ -30,7 +30,7 @@ load guest
 	! grep -q 'NUMA placement: this host has one node' <<<"$output"
 }
 
-@test "vm 5.10 without kernel BTF: faults, reclaim and frag work" {
-	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag; do $MEMWHY \$c --for 1s || exit; done"
+@test "vm 5.10 without kernel BTF: faults, reclaim, frag and thp work" {
+	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag thp; do $MEMWHY \$c --for 1s || exit; done"
 	[ "$status" -eq 0 ]
 }

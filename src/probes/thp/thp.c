@@ -1,0 +1,254 @@
+/* The thp probe: its hooks, and what its table and ring become as records. */
+#include "probes/thp/thp.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "capture/kbtf.h"
+#include "capture/names.h"
+#include "probes/probe.h"
+#include "probes/thp/thp_host.h"
+#include "probes/thp/thp_kinds.h"
+#include "probes/thp/thp_view.h"
+#include "probes/thp/thp_where.h"
+
+#include "thp.skel.h"
+
+enum {
+	OPT_COUNT = 1, /* faults and splits by process: not for check, which needs no more
+			  than the kernel's own counters */
+	OPT_BTF = 4,
+	OPT_PREEMPTIBLE = 2, /* raw tracepoints are: see thp_classic.bpf.h */
+};
+
+#define WATCH(prog_, which_)                                       \
+	{                                                          \
+		prog_, PERF_TYPE_BREAKPOINT, which_, thp_where_aim \
+	}
+
+static const struct attach_hook hooks[] = {
+	{
+		.data = "huge faults, fallbacks by process",
+		.only = OPT_COUNT,
+		.needs = "free debug registers, BTF",
+		.methods =
+			{
+				{"watchpoints on the kernel's counters", {},
+					{WATCH("watch_fault", THP_WATCH_FAULT),
+						WATCH("watch_fallback", THP_WATCH_FALLBACK)},
+					0},
+			},
+	},
+	{
+		.data = "splits by process",
+		.only = OPT_COUNT,
+		.needs = "free debug registers, BTF",
+		.methods =
+			{
+				{"watchpoints on the kernel's counters", {},
+					{WATCH("watch_split_pmd", THP_WATCH_SPLIT_PMD),
+						WATCH("watch_split_page", THP_WATCH_SPLIT_PAGE)},
+					0},
+			},
+	},
+	{
+		.data = "time of huge faults",
+		.only = OPT_COUNT,
+		.needs = "kprobes",
+		.methods =
+			{
+				{"kprobe do_huge_pmd_anonymous_page",
+					{"fault_entry", "fault_return"}, {}, 0},
+			},
+	},
+	{
+		.data = "time zeroing",
+		.only = OPT_COUNT,
+		.needs = "kprobes",
+		.methods =
+			{
+				{"kprobe folio_zero_user", {"zero_entry", "zero_return"}, {}, 0},
+				{"kprobe clear_huge_page", {"clear_entry", "clear_return"}, {}, 0},
+			},
+	},
+	{
+		.data = "direct compaction for huge pages",
+		.needs = "CONFIG_COMPACTION",
+		.methods =
+			{
+				{"tracepoints compaction:mm_compaction_*",
+					{"tp_compact_try", "tp_compact_begin", "tp_compact_end"},
+					{}, OPT_PREEMPTIBLE},
+				{"raw tracepoints mm_compaction_*",
+					{"raw_compact_try", "raw_compact_begin", "raw_compact_end"},
+					{}, 0},
+			},
+	},
+	{
+		.data = "direct reclaim for huge pages",
+		.methods =
+			{
+				{"tracepoints vmscan:mm_vmscan_direct_reclaim_*",
+					{"tp_reclaim_begin", "tp_reclaim_end"}, {},
+					OPT_PREEMPTIBLE},
+				{"raw tracepoints mm_vmscan_direct_reclaim_*",
+					{"raw_reclaim_begin", "raw_reclaim_end"}, {}, 0},
+			},
+	},
+	{
+		.data = "kswapd for huge pages",
+		.methods =
+			{
+				{"tracepoints vmscan:mm_vmscan_kswapd_*",
+					{"tp_kswapd_wake", "tp_kswapd_sleep"}, {}, OPT_PREEMPTIBLE},
+				{"raw tracepoints mm_vmscan_kswapd_*",
+					{"raw_kswapd_wake", "raw_kswapd_sleep"}, {}, 0},
+			},
+	},
+	{
+		.data = "collapses",
+		.required = true,
+		.needs = "CONFIG_TRANSPARENT_HUGEPAGE",
+		.methods =
+			{
+				{"tracepoints huge_memory:*", {"tp_scan", "tp_collapse"}, {},
+					OPT_PREEMPTIBLE},
+				{"raw tracepoints huge_memory", {"raw_scan", "raw_collapse"}, {},
+					OPT_BTF},
+				{"raw tracepoints huge_memory (7 arguments)",
+					{"raw_scan_7", "raw_collapse"}, {}, 0},
+				{"raw tracepoints huge_memory (6 arguments)",
+					{"raw_scan_6", "raw_collapse"}, {}, 0},
+			},
+	},
+	{
+		.data = "collapses of files",
+		.needs = "Linux 6.1, 6.2",
+		.methods =
+			{
+				{"tracepoints huge_memory:*_file",
+					{"tp_scan_file", "tp_collapse_file"}, {}, OPT_PREEMPTIBLE},
+				{"raw tracepoints huge_memory, files",
+					{"raw_scan_file", "raw_collapse_file"}, {}, 0},
+				{"raw tracepoint huge_memory, scans of files", {"raw_scan_file"},
+					{}, 0},
+			},
+	},
+};
+
+static u32 options(const struct capture *c)
+{
+	return (c->opt.gentle ? 0 : OPT_COUNT) | (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
+}
+
+static int prepare(struct bpf_object *obj, const struct capture *c)
+{
+	struct thp_config config = {
+		.min_ns = c->opt.each ? c->opt.min_ns : 0,
+		/* for check, samples of free memory have to do: kallsyms takes 30 ms */
+		.free_pages = c->opt.gentle ? 0 : thp_where_free_pages(),
+		.high_pages = thp_host_high_pages(),
+	};
+
+	return attach_set_const(obj, "config", &config, sizeof(config));
+}
+
+static u32 key_tgid(const void *key)
+{
+	return ((const struct thp_key *)key)->tgid;
+}
+
+static int added(struct capture *c, const struct stack_maps *stacks, const void *key,
+	const struct agg_value *v)
+{
+	const struct thp_key *k = key;
+	struct thp_agg r = REC_INIT(struct thp_agg, REC_THP_AGG, 0);
+
+	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
+	r.tgid = k->tgid;
+	r.tid = k->tid;
+	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	r.result = k->result;
+	r.kind = k->kind;
+	r.flags = k->flags;
+	r.count = v->count;
+	r.timed = v->timed;
+	r.total_ns = v->total_ns;
+	r.max_ns = v->max_ns;
+	memcpy(r.sum, v->sum, sizeof(r.sum));
+	r.cgroup = v->cgroup;
+	memcpy(r.comm, v->comm, sizeof(r.comm));
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	return capture_emit(c, &r.h);
+}
+
+static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+{
+	struct thp_event e = *(const struct thp_event *)rec;
+
+	if (rec->kind != REC_THP_EVENT || rec->size != sizeof(e))
+		return 0;
+	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
+	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
+	e.kstack = 0;
+	return capture_emit(c, &e.h);
+}
+
+static const struct probe_bpf bpf = {
+	.elf = thp_bpf__elf_bytes,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.options = options,
+	.prepare = prepare,
+	.tables = {{"sums", sizeof(struct thp_key), key_tgid, added}},
+	.record = record,
+};
+
+static const char *const examples[] = {
+	"memwhy thp --for 10s",
+	"do huge pages help or hurt here: settings, faults, collapses, waste, symptoms",
+	"memwhy thp --table symptoms",
+	"only the three known ways in which they hurt, each tested",
+	"memwhy thp --stacks -p 1234",
+	"the code paths of one process that get huge pages, or split them",
+	"memwhy thp --each --for 5s",
+	"each huge fault, fallback, split and collapse as it happens",
+	"memwhy thp --table resident",
+	"who has huge pages, and how much of them is likely never used",
+	NULL,
+};
+
+const struct probe probe_thp = {
+	.name = "thp",
+	.summary = "Do transparent huge pages help or hurt: faults, collapses, waste, and symptoms",
+	.details =
+		"Shows the settings, who gets huge pages at page faults and who falls back to "
+		"small ones, what khugepaged and MADV_COLLAPSE did and why not, splits, direct "
+		"compaction and reclaim done for huge pages, which processes have huge pages and "
+		"how much of them is likely waste. Then it tests the three known ways in which "
+		"they hurt: time in compaction below a huge fault, reclaim for huge pages while "
+		"memory is free, and resident memory far above need.\n\n"
+		"Faults, fallbacks and splits are counted where the kernel counts them: hardware "
+		"watchpoints on its counters (thp_fault_alloc, thp_fault_fallback, thp_split_pmd, "
+		"thp_split_page in /proc/vmstat), so the numbers are the same, by process, and "
+		"nothing happens at faults of small pages. These take the four debug registers of "
+		"each CPU: hardware watchpoints of debuggers fail meanwhile. Their time is known "
+		"only where there are kprobes. A split is counted for the task that splits, which "
+		"may be kswapd.\n\n"
+		"Waste is estimated: of the processes with the most huge pages, up to 64 of their "
+		"anonymous huge pages are read (process_vm_readv), and base pages full of zeroes "
+		"count as waste, as the kernel's own shrink_underused has it. Memory that a "
+		"program set to zero and needs counts too. Only the number of such pages is kept. "
+		"Mappings that their owner excluded from core dumps (MADV_DONTDUMP) are not read. "
+		"Reading marks these huge pages as used, which reclaim sees.\n\n"
+		"The names of results (scan_result) are the running kernel's. A range that "
+		"khugepaged can collapse has two rows: what its scan said, and what the collapse "
+		"came to.",
+	.examples = examples,
+	.kinds = thp_kinds,
+	.n_kinds = THP_KINDS,
+	.bpf = &bpf,
+	.sampler = &thp_sampler,
+	.view = &thp_view,
+	.cheap = true,
+};
