@@ -108,24 +108,18 @@ static int name_refuse(void *arg, u64 value, const char *name)
 
 static void test_results(void **state)
 {
-	static const char *const kernels[] = {"5.10", "6.1", "6.12", "6.18", "7.3"};
-	static const u64 counts[] = {27, 30, 32, 31, 32}; /* of enum scan_result in their BTF */
 	_cleanup_str_ struct str text = {};
+	struct names names = {};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++) {
-		struct names names = {};
-
-		fixture_use(kernels[i]);
-		assert_int_equal(sys_read(&text, FORMAT), 0);
-		assert_int_equal(
-			tracepoint_symbols_parse(str_get(&text), name_take, &names), counts[i]);
-		assert_int_equal(names.n, counts[i]);
-		assert_int_equal(names.last, counts[i] - 1);
-		assert_string_equal(names.success, "succeeded");
-		assert_int_equal(
-			tracepoint_symbols_parse(str_get(&text), name_refuse, NULL), -ENOMEM);
-	}
+	fixture_use("6.18");
+	assert_int_equal(sys_read(&text, FORMAT), 0);
+	/* enum scan_result of 6.18 ends with SCAN_PAGE_FILLED, 30 */
+	assert_int_equal(tracepoint_symbols_parse(str_get(&text), name_take, &names), 31);
+	assert_int_equal(names.n, 31);
+	assert_int_equal(names.last, 30);
+	assert_string_equal(names.success, "succeeded");
+	assert_int_equal(tracepoint_symbols_parse(str_get(&text), name_refuse, NULL), -ENOMEM);
 	sys_root_set("");
 }
 
