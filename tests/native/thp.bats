@@ -128,7 +128,18 @@ watch_all() { # STEP...
 	[ "$(delta inner_before inner_after thp_fault_fallback)" -gt 0 ]
 }
 
-@test "thp: --each gives a row an event; seen = delivered + lost with a tiny ring" {
+@test "thp: a tiny ring loses events, and says how many" {
+	thp_start full:60 unmap
+	memwhy_start thp --each -p "$pid" --ring-size 4096
+	thp_go
+	memwhy_stop
+	needs_counts
+	[ -z "$(method 'time of huge faults')" ] || skip "faults have two events here"
+	echo "delivered $(report .events.thp), lost $(report .lost.thp)"
+	[ "$(($(report .events.thp) + $(report .lost.thp)))" -eq 120 ]
+}
+
+@test "thp: --each gives a row an event" {
 	thp_start full:50 unmap
 	memwhy_start thp --each -p "$pid"
 	thp_go

@@ -158,10 +158,11 @@ static u32 key_tgid(const void *key)
 	return ((const struct thp_key *)key)->tgid;
 }
 
-static int added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const struct agg_value *v)
+static int added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct thp_key *k = key;
+	const struct agg_value *v = value;
 	struct thp_agg r = REC_INIT(struct thp_agg, REC_THP_AGG, 0);
 
 	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);

@@ -9,15 +9,7 @@
 
 #include "probes/thp/thp_raw.bpf.h"
 
-/* The beginning of what the running kernel calls trace_event_raw_NAME. */
-#define EVENT(name_, ...)                \
-	struct trace_event_raw_##name_ { \
-		__VA_ARGS__              \
-	} __attribute__((preserve_access_index))
-
 EVENT(mm_compaction_try_to_compact_pages, int order; unsigned long gfp_mask;);
-EVENT(mm_vmscan_direct_reclaim_begin_template, int order; unsigned long gfp_flags;);
-EVENT(mm_vmscan_direct_reclaim_end_template, unsigned long nr_reclaimed;);
 EVENT(mm_vmscan_kswapd_wake, int order;);
 EVENT(mm_collapse_huge_page, struct mm_struct *mm; int status;);
 EVENT(mm_khugepaged_scan_file, struct mm_struct *mm; int result;);

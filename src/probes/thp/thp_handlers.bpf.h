@@ -205,10 +205,11 @@ static __always_inline struct cgroup *task_cgroup(
 	struct cgroup_subsys_state *css = 0;
 	u64 id;
 
-	if (version == SCOPE_CGROUP_V2)
+	if (version == SCOPE_CGROUP_NONE)
+		return 0;
+	if (version != SCOPE_CGROUP_V1)
 		return BPF_CORE_READ(set, dfl_cgrp);
-	if (version != SCOPE_CGROUP_V1 ||
-		!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
 		return 0;
 	id = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
 	bpf_probe_read_kernel(&css, sizeof(css),

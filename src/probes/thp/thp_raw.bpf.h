@@ -7,8 +7,6 @@
 
 #include "probes/thp/thp_handlers.bpf.h"
 
-#define RAW_FRAMES 2 /* see stack_kernel */
-
 /* (int order, gfp_t, int prio) */
 SEC("raw_tp/mm_compaction_try_to_compact_pages")
 int raw_compact_try(struct bpf_raw_tracepoint_args *ctx)
@@ -30,18 +28,12 @@ int raw_compact_end(struct bpf_raw_tracepoint_args *ctx)
 	return compact_end(ctx, RAW_FRAMES);
 }
 
-/*
- * (int order, gfp_t) to 6.18; (gfp_t, int order, struct mem_cgroup *) in 7.3. No need to know
- * which: an order is small, and a mask that allows reclaim has ___GFP_DIRECT_RECLAIM (0x400) set.
- */
-#define ORDERS 64
-
 SEC("raw_tp/mm_vmscan_direct_reclaim_begin")
 int raw_reclaim_begin(struct bpf_raw_tracepoint_args *ctx)
 {
-	u64 a = (u32)ctx->args[0], b = (u32)ctx->args[1];
+	struct reclaim_for what = reclaim_for(ctx);
 
-	return a >= ORDERS ? reclaim_begin(b, a) : reclaim_begin(a, b);
+	return reclaim_begin(what.order, what.gfp);
 }
 
 /* (unsigned long nr_reclaimed), and the mem_cgroup in 7.3 */

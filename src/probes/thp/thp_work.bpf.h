@@ -6,7 +6,7 @@
 #ifndef MEMWHY_PROBES_THP_WORK_BPF_H
 #define MEMWHY_PROBES_THP_WORK_BPF_H
 
-#include "bpf/common.bpf.h"
+#include "bpf/vmscan.bpf.h"
 #include "probes/thp/thp.h"
 
 const volatile struct thp_config config = {};
@@ -63,23 +63,6 @@ struct thp_what {
 	u64 cgroup;
 	const char *comm; /* NULL: the current task's */
 };
-
-/*
- * The kernel's stack from the function with the tracepoint on. In a raw tracepoint two frames come
- * before it: the program, and the bpf_trace_run*() that called it, of which there are several.
- */
-static __always_inline u32 stack_kernel(void *ctx, u64 skip)
-{
-	long id;
-
-	if (!scope.kernel_stacks)
-		return 0;
-	id = bpf_get_stackid(ctx, &stacks, skip);
-	if (id >= 0)
-		return (u32)id + 1;
-	count_add(lost_stack);
-	return 0;
-}
 
 static __always_inline void what_each(const struct thp_what *w, u32 ustack, u32 kstack)
 {
