@@ -191,8 +191,8 @@ static void row_fill(
 	}
 }
 
-/* Whoever maps a huge page zeroes it first. Where none was zeroed by the function that is hooked,
- * the kernel does it elsewhere: 7.3 while it allocates (post_alloc_hook in mm/page_alloc.c). */
+/* Whoever maps a huge page zeroes it first. Where the function that is hooked zeroed none, the
+ * allocator did: with init_on_alloc=1 since 6.14 (user_alloc_needs_zeroing in linux/mm.h). */
 static bool zeroing_was_seen(const struct groups *g)
 {
 	for (size_t i = 0; i < g->n; i++)
