@@ -339,19 +339,20 @@ static int counters_report(struct thp_tables *t, struct report *r)
 
 static int sizes_report(struct thp_tables *t, struct report *r)
 {
-	struct table *table = report_table(
-		r, "mthp", "By size of huge pages", size_columns, ARRAY_SIZE(size_columns));
+	struct table *table = report_table(r, "mthp", "By size of huge pages: what changed",
+		size_columns, ARRAY_SIZE(size_columns));
 	const struct groups *g = &t->facts.values;
 
 	if (!table)
 		return -ENOMEM;
+	table->empty = "Nothing changed, or this kernel does not count by size.";
 	for (size_t i = 0; i < g->n; i++) {
 		const struct thp_fact_key *k = groups_key(g, i);
 		const struct thp_fact *v = groups_value(g, i);
 		const char *slash = strchr(k->name, '/');
 		struct cell *row;
 
-		if (k->source != THP_SIZE || !slash || (!v->last && !v->first))
+		if (k->source != THP_SIZE || !slash || v->last == v->first)
 			continue;
 		row = table_row(table);
 		if (!row)
