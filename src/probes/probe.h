@@ -43,6 +43,12 @@ struct probe_bpf {
 	struct probe_table tables[PROBE_TABLES];
 	/* Sends what a record from the ring becomes on disk; NULL: the probe sends none. */
 	int (*record)(struct capture *c, const struct stack_maps *stacks, const struct rec *r);
+	/*
+	 * Sends what the programs keep for an event that may never come, at each drain, and adds
+	 * what they did not count as seen to *events; NULL: they keep nothing.
+	 */
+	int (*settle)(struct capture *c, struct attached *a, const struct stack_maps *stacks,
+		u64 *events);
 	bool frequent; /* its stacks may be sampled (capture_options.stack_every) */
 	bool optional; /* the sampler is of use without; what is missing is said */
 };

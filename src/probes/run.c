@@ -21,6 +21,7 @@ struct probe_run {
 		const struct probe_table *table;
 	} ctx[PROBE_TABLES];
 	struct stack_maps stacks;
+	u64 settled; /* events that the programs did not count */
 	void *state; /* of the sampler */
 	u64 next_sample_ns;
 };
@@ -172,10 +173,22 @@ int probe_fd(struct probe_run *run)
 	return run->ring ? ring_fd(run->ring) : -1;
 }
 
+static int settle(struct probe_run *run)
+{
+	const struct probe_bpf *b = run->probe->bpf;
+
+	if (!run->attached || !b->settle)
+		return 0;
+	return b->settle(run->c, run->attached, &run->stacks, &run->settled);
+}
+
 int probe_drain_ring(struct probe_run *run)
 {
+	int rc;
+
 	run->c->probe = run->probe->name;
-	return run->ring ? ring_drain(run->ring) : 0;
+	rc = run->ring ? ring_drain(run->ring) : 0;
+	return rc || !run->ring ? rc : settle(run);
 }
 
 u64 probe_next_sample(const struct probe_run *run)
@@ -198,12 +211,13 @@ int probe_sample(struct probe_run *run, u64 now_ns)
 static int losses_send(struct probe_run *run)
 {
 	struct probe_counts n;
-	u64 delivered = run->ring ? ring_delivered(run->ring) : 0, lost;
+	u64 delivered = run->settled + (run->ring ? ring_delivered(run->ring) : 0), lost;
 	int rc = attach_counts(run->attached, &n);
 	char reason[64] = "";
 
 	if (rc)
 		return rc;
+	n.seen += run->settled;
 	for (size_t i = 0; i < PROBE_TABLES && run->tables[i]; i++)
 		delivered += run->ctx[i].table->derived ? 0 : table_delivered(run->tables[i]);
 	lost = n.lost_ring + n.lost_map + n.lost_busy;
@@ -233,6 +247,8 @@ int probe_drain(struct probe_run *run, bool sample)
 	do
 		rc = probe_drain_ring(run);
 	while (rc == 1);
+	if (!rc && !run->ring)
+		rc = settle(run);
 	for (size_t i = 0; i < PROBE_TABLES && run->tables[i] && !rc; i++)
 		rc = table_drain(run->tables[i]);
 	if (!rc && run->attached)
@@ -254,7 +270,7 @@ u64 probe_seen(struct probe_run *run)
 
 	if (run->attached)
 		attach_counts(run->attached, &n);
-	return n.seen;
+	return n.seen + run->settled;
 }
 
 int probe_cost(struct probe_run *run, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes)
