@@ -65,6 +65,9 @@ enum rec_kind {
 	REC_THP_AGG = 385,
 	REC_THP_EVENT = 386,
 	REC_THP_PROCESS = 387,
+	REC_STALLS_AGG = 288,
+	REC_STALLS_EVENT = 289,
+	REC_STALLS_STEP = 290,
 };
 
 #endif

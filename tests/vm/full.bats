@@ -18,8 +18,8 @@ load guest
 	guest_native newest . -m 1G -s 256M
 }
 
-@test "vm 6.1 with cgroup v1: native tests of scope and reclaim" {
-	guest_native 6.1 'scope|reclaim' -m 1G -s 256M --cgroup v1
+@test "vm 6.1 with cgroup v1: native tests of scope, reclaim and stalls" {
+	guest_native 6.1 'scope|reclaim|stalls' -m 1G -s 256M --cgroup v1
 }
 
 @test "vm 6.12 with 2 nodes: doctor, frag and check name both" {
@@ -30,7 +30,7 @@ load guest
 	! grep -q 'NUMA placement: this host has one node' <<<"$output"
 }
 
-@test "vm 5.10 without kernel BTF: faults, reclaim, frag and thp work" {
-	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag thp; do $MEMWHY \$c --for 1s || exit; done"
+@test "vm 5.10 without kernel BTF: faults, reclaim, frag, stalls and thp work" {
+	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp; do $MEMWHY \$c --for 1s || exit; done"
 	[ "$status" -eq 0 ]
 }

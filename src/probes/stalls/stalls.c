@@ -1,0 +1,406 @@
+/* The probe of stalled allocations: its hooks, and what its tables and ring become as records. */
+#include "probes/stalls/stalls.h"
+
+#include <string.h>
+
+#include "capture/gfp.h"
+#include "capture/kbtf.h"
+#include "capture/names.h"
+#include "capture/tracepoint.h"
+#include "probes/probe.h"
+#include "probes/stalls/stalls_kinds.h"
+#include "probes/stalls/stalls_settle.h"
+#include "probes/stalls/stalls_view.h"
+#include "sys/lru_gen.h"
+#include "sys/zoneinfo.h"
+
+#include "stalls.skel.h"
+
+enum {
+	OPT_PREEMPTIBLE = 1, /* raw tracepoints are: see classic.bpf.h */
+	OPT_EACH = 2,
+	/* How many arguments three of the raw tracepoints have: see raw.bpf.h. */
+	OPT_LRU_8 = 4,
+	OPT_LRU_7 = 8,
+	OPT_ZONE_6 = 16,
+	OPT_ZONE_5 = 32,
+	OPT_MIGRATED_3 = 64,
+	OPT_MIGRATED_2 = 128,
+};
+
+#define METHOD(method_, only_, ...)               \
+	{                                         \
+		method_, {__VA_ARGS__}, {}, only_ \
+	}
+#define RAW(method_, ...) METHOD(method_, 0, __VA_ARGS__)
+#define CLASSIC(method_, ...) METHOD(method_, OPT_PREEMPTIBLE, __VA_ARGS__)
+
+static const struct attach_hook hooks[] = {
+	{
+		.data = "direct reclaim",
+		.required = true,
+		.needs = "the vmscan tracepoints",
+		.methods =
+			{
+				CLASSIC("tracepoints vmscan:mm_vmscan_direct_reclaim_*",
+					"tp_direct_begin", "tp_direct_end"),
+				RAW("raw tracepoints mm_vmscan_direct_reclaim_*",
+					"raw_direct_begin", "raw_direct_end"),
+			},
+	},
+	{
+		.data = "reclaim of control groups",
+		.needs = "CONFIG_MEMCG",
+		.methods =
+			{
+				CLASSIC("tracepoints vmscan:mm_vmscan_memcg_reclaim_*",
+					"tp_memcg_begin", "tp_memcg_end"),
+				RAW("raw tracepoints mm_vmscan_memcg_reclaim_*", "raw_memcg_begin",
+					"raw_memcg_end"),
+			},
+	},
+	{
+		.data = "node reclaim",
+		.methods =
+			{
+				CLASSIC("tracepoints vmscan:mm_vmscan_node_reclaim_*",
+					"tp_node_begin", "tp_node_end"),
+				RAW("raw tracepoints mm_vmscan_node_reclaim_*", "raw_node_begin",
+					"raw_node_end"),
+			},
+	},
+	{
+		.data = "pages scanned and reclaimed",
+		.methods =
+			{
+				CLASSIC("tracepoints vmscan:mm_vmscan_lru_*", "tp_lru_isolate",
+					"tp_lru_inactive"),
+				METHOD("raw tracepoints mm_vmscan_lru_* (8 arguments)", OPT_LRU_8,
+					"raw_lru_isolate_8", "raw_lru_inactive"),
+				METHOD("raw tracepoints mm_vmscan_lru_* (7 arguments)", OPT_LRU_7,
+					"raw_lru_isolate_7", "raw_lru_inactive"),
+			},
+	},
+	{
+		.data = "direct compaction",
+		.needs = "CONFIG_COMPACTION",
+		.methods =
+			{
+				CLASSIC("tracepoints compaction:*", "tp_compact_begin",
+					"tp_compact_deferred", "tp_compact_reset", "tp_zone_begin",
+					"tp_zone_end"),
+				METHOD("raw tracepoints mm_compaction_* (6 arguments)", OPT_ZONE_6,
+					"raw_compact_begin", "raw_compact_deferred",
+					"raw_compact_reset", "raw_zone_begin_5", "raw_zone_end_6"),
+				METHOD("raw tracepoints mm_compaction_* (5 arguments)", OPT_ZONE_5,
+					"raw_compact_begin", "raw_compact_deferred",
+					"raw_compact_reset", "raw_zone_begin_4", "raw_zone_end_5"),
+			},
+	},
+	{
+		.data = "pages migrated",
+		.needs = "CONFIG_COMPACTION",
+		.methods =
+			{
+				CLASSIC("tracepoints compaction:*migratepages",
+					"tp_compact_isolated", "tp_migrated"),
+				METHOD("raw tracepoints mm_compaction_*migratepages (3)",
+					OPT_MIGRATED_3, "raw_compact_isolated", "raw_migrated_3"),
+				METHOD("raw tracepoints mm_compaction_*migratepages (2)",
+					OPT_MIGRATED_2, "raw_compact_isolated", "raw_migrated_2"),
+			},
+	},
+	{
+		.data = "retries",
+		.methods =
+			{
+				CLASSIC("tracepoints oom:reclaim_retry_zone, compact_retry",
+					"tp_reclaim_retry", "tp_compact_retry"),
+				RAW("raw tracepoints reclaim_retry_zone, compact_retry",
+					"raw_reclaim_retry", "raw_compact_retry"),
+				CLASSIC("tracepoint oom:reclaim_retry_zone", "tp_reclaim_retry"),
+				RAW("raw tracepoint reclaim_retry_zone", "raw_reclaim_retry"),
+			},
+	},
+	{
+		.data = "OOM kills",
+		.methods =
+			{
+				CLASSIC("tracepoint oom:mark_victim", "tp_mark_victim"),
+				RAW("raw tracepoint mark_victim", "raw_mark_victim"),
+			},
+	},
+	{
+		.data = "kswapd woken",
+		.methods =
+			{
+				CLASSIC("tracepoint vmscan:mm_vmscan_wakeup_kswapd",
+					"tp_wakeup_kswapd"),
+				RAW("raw tracepoint mm_vmscan_wakeup_kswapd", "raw_wakeup_kswapd"),
+			},
+	},
+	{
+		.data = "throttling",
+		.methods =
+			{
+				CLASSIC("tracepoint vmscan:mm_vmscan_throttled", "tp_throttled"),
+				RAW("raw tracepoint mm_vmscan_throttled", "raw_throttled"),
+				RAW("raw tracepoints writeback_*congest*", "raw_congestion_wait",
+					"raw_iff_congested"),
+			},
+	},
+	{
+		.data = "address of the fault",
+		.only = OPT_EACH,
+		.needs = "the exceptions tracepoints (x86)",
+		.methods = {RAW("raw tracepoint page_fault_user", "raw_fault")},
+	},
+};
+
+static u32 arguments(void)
+{
+	static u32 known;
+
+	if (!known) /* once: it costs a program each */
+		known = (tracepoint_has_argument("mm_vmscan_lru_isolate", 7) ? OPT_LRU_8
+									     : OPT_LRU_7) |
+			(tracepoint_has_argument("mm_compaction_end", 5) ? OPT_ZONE_6
+									 : OPT_ZONE_5) |
+			(tracepoint_has_argument("mm_compaction_migratepages", 2) ? OPT_MIGRATED_3
+										  : OPT_MIGRATED_2);
+	return known;
+}
+
+static u32 options(const struct capture *c)
+{
+	return (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : arguments()) |
+	       (c->opt.each ? OPT_EACH : 0);
+}
+
+static int flag_take(void *arg, u64 mask, const char *name)
+{
+	struct stalls_config *config = arg;
+
+	if (!strcmp(name, "__GFP_NORETRY"))
+		config->gfp_noretry = (u32)mask;
+	else if (!strcmp(name, "__GFP_RETRY_MAYFAIL") || !strcmp(name, "__GFP_THISNODE"))
+		config->gfp_final |= (u32)mask;
+	else if (!strcmp(name, "__GFP_DIRECT_RECLAIM"))
+		config->gfp_direct = (u32)mask;
+	return 0;
+}
+
+/* include/linux/gfp.h of 5.10, and gfp_types.h of 6.1 to 6.18: where tracefs does not tell. */
+static void flags_find(struct stalls_config *config)
+{
+	static struct stalls_config known;
+
+	if (!known.gfp_direct) { /* once: every attempt to load the programs asks */
+		known = (struct stalls_config){};
+		if (gfp_read(flag_take, &known) < 0 || !known.gfp_direct)
+			known = (struct stalls_config){
+				.gfp_direct = 0x400,
+				.gfp_noretry = 0x10000,
+				.gfp_final = 0x4000 | 0x200000,
+			};
+	}
+	config->gfp_direct = known.gfp_direct;
+	config->gfp_noretry = known.gfp_noretry;
+	config->gfp_final = known.gfp_final;
+}
+
+#define STORIES 4096
+#define STEP_KEYS 1024     /* kinds, results and orders: more than there can be */
+#define THREAD_BYTES 16384 /* x86-64 before 5.15; KASAN kernels have more */
+
+static int prepare(struct bpf_object *obj, const struct capture *c)
+{
+	struct stalls_config config = {
+		.min_ns = c->opt.each ? c->opt.min_ns : 0,
+		.thread_bytes = THREAD_BYTES,
+		.lru_gen = lru_gen_enabled(),
+	};
+	int rc = attach_set_entries(obj, "steps", STEP_KEYS);
+
+	flags_find(&config);
+	stalls_settle_with(&config);
+	if (!rc && c->opt.each)
+		rc = attach_set_entries(obj, "story", STORIES);
+	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
+}
+
+static u32 key_tgid(const void *key)
+{
+	return ((const struct stalls_key *)key)->tgid;
+}
+
+static int stall_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct agg_value *v = value;
+	const struct stalls_key *k = key;
+	struct stalls_agg r = REC_INIT(struct stalls_agg, REC_STALLS_AGG, 0);
+
+	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
+	r.tgid = k->tgid;
+	r.tid = k->tid;
+	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	r.gfp = k->gfp;
+	r.syscall = k->syscall;
+	r.node = k->node;
+	r.kind = k->kind;
+	r.order = k->order;
+	r.trigger = k->trigger;
+	r.outcome = k->outcome;
+	r.count = v->count;
+	r.total_ns = v->total_ns;
+	r.max_ns = v->max_ns;
+	r.reclaim_ns = v->sum[STALLS_RECLAIM_NS];
+	r.compact_ns = v->sum[STALLS_COMPACT_NS];
+	r.throttled_ns = v->sum[STALLS_THROTTLED_NS];
+	r.scanned = v->sum[STALLS_SCANNED];
+	r.reclaimed = v->sum[STALLS_RECLAIMED];
+	r.migrated = v->sum[STALLS_MIGRATED];
+	r.retries = v->sum[STALLS_RETRIES];
+	r.cgroup = v->cgroup;
+	memcpy(r.comm, v->comm, sizeof(r.comm));
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	return capture_emit(c, &r.h);
+}
+
+static int step_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct agg_value *v = value;
+	const struct stalls_step_key *k = key;
+	struct stalls_step_agg r = REC_INIT(struct stalls_step_agg, REC_STALLS_STEP, 0);
+
+	(void)stacks;
+	r.kind = k->kind;
+	r.mode = k->mode;
+	r.result = k->result;
+	r.order = k->order;
+	r.count = v->count;
+	r.total_ns = v->total_ns;
+	r.max_ns = v->max_ns;
+	r.scanned = v->sum[STALLS_STEP_SCANNED];
+	r.done = v->sum[STALLS_STEP_DONE];
+	r.failed = v->sum[STALLS_STEP_FAILED];
+	r.wait_ns = v->sum[STALLS_STEP_WAIT_NS];
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	return capture_emit(c, &r.h);
+}
+
+static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+{
+	struct stalls_event e = *(const struct stalls_event *)rec;
+
+	if (rec->kind != REC_STALLS_EVENT || rec->size != sizeof(e))
+		return 0;
+	return stalls_send(c, stacks, &e);
+}
+
+static const struct probe_bpf bpf = {
+	.elf = stalls_bpf__elf_bytes,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.options = options,
+	.prepare = prepare,
+	.tables =
+		{
+			{"stalls", sizeof(struct stalls_key), key_tgid, stall_added},
+			{"steps", sizeof(struct stalls_step_key), NULL, step_added,
+				.derived = true},
+		},
+	.record = record,
+	.settle = stalls_settle,
+};
+
+/* Compaction tells a zone by its first page frame. */
+static int zones_send(struct capture *c)
+{
+	_cleanup_zoneinfo_ struct zoneinfo info = {};
+	char name[40];
+	int rc = zoneinfo_read(&info);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	vec_each (z, &info.zones) {
+		snprintf(name, sizeof(name), "node %u %.15s", z->id.node, z->id.zone);
+		if (z->present_pages && !rc)
+			rc = capture_enum(c, STALLS_ZONE_SET, z->start_pfn, name);
+	}
+	return rc;
+}
+
+static int sampler_open(struct capture *c, void *state, struct err *err)
+{
+	(void)state;
+	(void)err;
+	gfp_tell(c, true);
+	return zones_send(c);
+}
+
+static int sampler_sample(struct capture *c, void *state)
+{
+	(void)c;
+	(void)state;
+	return 0;
+}
+
+static int sampler_survey(struct capture *c)
+{
+	return gfp_tell(c, false);
+}
+
+static const struct probe_sampler sampler = {
+	.open = sampler_open,
+	.sample = sampler_sample,
+	.survey = sampler_survey,
+};
+
+static const char *const examples[] = {
+	"memwhy stalls --for 10s",
+	"who waited for memory in ten seconds, how long, and for what",
+	"memwhy stalls --by trigger,order",
+	"what the allocations that stall are for",
+	"memwhy stalls --each --min 10ms",
+	"the story of each stall of at least 10 ms, as it ends",
+	"memwhy stalls --stacks -p 1234",
+	"the code paths of one process that stall",
+	"memwhy stalls --by cgroup,kind",
+	"which control groups wait at their limit",
+	NULL,
+};
+
+const struct probe probe_stalls = {
+	.name = "stalls",
+	.summary = "Who stalls when allocating memory, and what happened inside?",
+	.details =
+		"One stall is one allocation of pages, or one charge to a control group at its "
+		"limit, that did not get what it wanted at once and had to do something about it: "
+		"reclaim, compaction, trying again, the OOM killer. Each of these is a step. The "
+		"time of a stall is from the begin of its first step to the end of its last; the "
+		"look at the free lists before and after has no event and is not in it.\n\n"
+		"No event marks a stall as a whole: steps are joined by the order in which the "
+		"allocator takes them. Reclaim that follows reclaim belongs to the same "
+		"allocation only if the kernel announced a retry in between. A retry that finds a "
+		"page at once, followed by another stall of the same thread, order and flags "
+		"within the same system call, without a sleep in between, counts as one.\n\n"
+		"Steps are exact: direct reclaim is what allocstall_* counts in /proc/vmstat, "
+		"compaction what compact_stall counts. The outcome is told by no event but one; "
+		"where there is none it follows from the flags: small allocations do not fail "
+		"unless they asked to.\n\n"
+		"A stall is told when its thread goes on to the next, when the thread has been "
+		"quiet "
+		"for 5 s (with --each, 1 s), or at the end.\n\n"
+		"A task that waits for kswapd before it reclaims (pgscan_direct_throttle) is not "
+		"seen: `memwhy reclaim` counts these.",
+	.examples = examples,
+	.kinds = stalls_kinds,
+	.n_kinds = STALLS_KINDS,
+	.bpf = &bpf,
+	.sampler = &sampler,
+	.view = &stalls_view,
+	.cheap = true,
+};
