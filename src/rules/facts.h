@@ -42,6 +42,12 @@ double report_seconds(const struct report *r);
 double report_share(const struct report *r, u64 ns);
 /* The level of a share of time lost; -1: below `risk`. */
 int share_level(double share, double risk, double warning, double critical);
+/*
+ * vm.min_free_kbytes to try: enough for the allocator to keep three pageblocks, one for each of
+ * the common migratetypes, free on each node, added to what it is now; never above 5 % of memory.
+ * 0: there is no room for such a step.
+ */
+u64 min_free_next(const struct report *r, u64 now_kib, u32 pageblock_order);
 /* The directory of a cgroup of this version, as one would type it; where the hierarchy is mounted
  * on the host that reads the report, or its usual place. */
 const char *cgroup_directory(struct report *r, u32 version, const char *path);

@@ -114,20 +114,6 @@ static const struct frag_zone *worst_zone(const struct state *s, int *ret_index,
 	return worst;
 }
 
-/*
- * vm.min_free_kbytes to try: enough for the allocator to keep three pageblocks, one for each of
- * the common migratetypes, free on each node, added to what it is now; never above 5 % of memory.
- * 0: there is no room for such a step.
- */
-static u64 min_free_next(const struct report *r, u64 now_kib, u32 pageblock_order)
-{
-	const struct rec_host *h = &r->stream->host;
-	u64 block_kib = ((u64)h->page_bytes << pageblock_order) / 1024;
-	u64 next = now_kib + 3 * block_kib * MAX(h->nodes, 1U);
-
-	return h->memory_bytes && next * 1024 <= h->memory_bytes / 20 ? next : 0;
-}
-
 static void tell_change(struct report *r, struct finding *f, const struct state *s)
 {
 	u64 now = facts_last(&s->facts, "vm.min_free_kbytes");

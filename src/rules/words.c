@@ -23,6 +23,15 @@ int share_level(double share, double risk, double warning, double critical)
 				  : -1;
 }
 
+u64 min_free_next(const struct report *r, u64 now_kib, u32 pageblock_order)
+{
+	const struct rec_host *h = &r->stream->host;
+	u64 block_kib = ((u64)h->page_bytes << pageblock_order) / 1024;
+	u64 next = now_kib + 3 * block_kib * MAX(h->nodes, 1U);
+
+	return h->memory_bytes && next * 1024 <= h->memory_bytes / 20 ? next : 0;
+}
+
 const char *cgroup_directory(struct report *r, u32 version, const char *path)
 {
 	return report_text(r, "/sys/fs/cgroup%s%s", version == 1 ? "/memory" : "",

@@ -11,8 +11,8 @@
 #include "probes/faults/faults.h"
 #include "probes/frag/frag.h"
 #include "probes/processes/processes.h"
-#include "probes/reclaim/reclaim.h"
 #include "probes/thp/thp.h"
+#include "probes/stalls/stalls.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
@@ -115,7 +115,7 @@ static void test_reclaim_memcg(void **unused)
 	struct rec_cgroup *path = calloc(1, sizeof(*path) + 8);
 
 	(void)unused;
-	begin(&b, &rule_reclaim_stalls, 1);
+	begin(&b, &rule_stalls, 1);
 	path->h = (struct rec){sizeof(*path) + 8, REC_CGROUP, 0, NSEC_PER_SEC};
 	path->id = 42;
 	path->length = 5;
@@ -124,9 +124,9 @@ static void test_reclaim_memcg(void **unused)
 	free(path);
 	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 1,
 		.usage_bytes = 96 * MIB, .limit_bytes = 96 * MIB);
-	PUT(&b, struct reclaim_agg, REC_RECLAIM_AGG, .tgid = 7, .kind = RECLAIM_MEMCG, .count = 100,
-		.total_ns = 3 * NSEC_PER_SEC, .max_ns = NSEC_PER_SEC, .cgroup = 42, .scanned = 1000,
-		.reclaimed = 100);
+	PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 7, .kind = STALLS_CHARGE, .count = 100,
+		.total_ns = 3 * NSEC_PER_SEC, .max_ns = NSEC_PER_SEC, .cgroup = 42,
+		.reclaim_ns = 3 * NSEC_PER_SEC, .scanned = 1000, .reclaimed = 100);
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_CRITICAL); /* 30 % of the time */
 	assert_non_null(strstr(f->title, "victim (pid 7) lost 3.00 s to cgroup reclaim"));
@@ -143,20 +143,80 @@ static void test_reclaim_global(void **unused)
 	const struct finding *f;
 
 	(void)unused;
-	begin(&b, &rule_reclaim_stalls, 1);
+	begin(&b, &rule_stalls, 1);
 	value(&b, SYSTEM_SYSCTL, "vm.watermark_scale_factor", 10, NULL);
 	value(&b, SYSTEM_VMSTAT, "allocstall_normal", 100, NULL);
 	value(&b, SYSTEM_VMSTAT, "allocstall_normal", 150, NULL);
-	PUT(&b, struct reclaim_agg, REC_RECLAIM_AGG, .tgid = 7, .kind = RECLAIM_DIRECT, .count = 50,
-		.total_ns = NSEC_PER_SEC, .max_ns = NSEC_PER_SEC / 10);
-	/* kswapd is nobody's stall */
-	PUT(&b, struct reclaim_agg, REC_RECLAIM_AGG, .tgid = 50, .kind = RECLAIM_KSWAPD,
-		.count = 50, .total_ns = 9 * NSEC_PER_SEC);
+	PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 7, .kind = STALLS_ALLOCATION,
+		.count = 50, .total_ns = NSEC_PER_SEC, .reclaim_ns = NSEC_PER_SEC,
+		.max_ns = NSEC_PER_SEC / 10, .scanned = 100, .reclaimed = 50);
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_WARNING);
-	assert_true(says(f->evidence, "counts 50 such stalls"));
+	assert_true(says(f->evidence, "counts 50 direct reclaims"));
 	assert_true(says(f->try_, "vm.watermark_scale_factor=50"));
 	assert_true(says(f->undo, "vm.watermark_scale_factor=10"));
+	end(&b);
+}
+
+/* Reclaim that finds nothing to free, reclaim for large blocks: no watermark helps there. */
+static void test_reclaim_causes(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_stalls, 1);
+	value(&b, SYSTEM_SYSCTL, "vm.watermark_scale_factor", 10, NULL);
+	PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 7, .kind = STALLS_ALLOCATION,
+		.count = 50, .total_ns = NSEC_PER_SEC, .reclaim_ns = NSEC_PER_SEC, .scanned = 1000,
+		.reclaimed = 50, .outcome = STALLS_FAILED);
+	f = only(&b);
+	assert_true(says(f->evidence, "50 of them got no page"));
+	assert_false(says(f->try_, "watermark_scale_factor"));
+	assert_true(says(f->try_, "Use less memory"));
+	end(&b);
+
+	begin(&b, &rule_stalls, 1);
+	value(&b, SYSTEM_SYSCTL, "vm.extfrag_threshold", 500, NULL);
+	PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 7, .kind = STALLS_ALLOCATION, .order = 5,
+		.count = 50, .total_ns = NSEC_PER_SEC, .reclaim_ns = NSEC_PER_SEC, .scanned = 100,
+		.reclaimed = 50);
+	f = only(&b);
+	assert_true(says(f->try_, "vm.extfrag_threshold=250"));
+	assert_true(says(f->undo, "vm.extfrag_threshold=500"));
+	end(&b);
+}
+
+static void test_compaction(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_stalls, 1);
+	value(&b, SYSTEM_SYSCTL, "vm.min_free_kbytes", 45056, NULL);
+	value(&b, SYSTEM_MEMINFO, "MemFree", 2048 * MIB, NULL);
+	value(&b, SYSTEM_MEMINFO, "MemTotal", 8192 * MIB, NULL);
+	PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 7, .kind = STALLS_ALLOCATION, .order = 9,
+		.count = 50, .total_ns = NSEC_PER_SEC, .reclaim_ns = NSEC_PER_SEC / 10,
+		.compact_ns = NSEC_PER_SEC / 10 * 9, .migrated = 1234);
+	f = only(&b);
+	assert_string_equal(f->rule, "compaction-stalls");
+	assert_non_null(strstr(f->title, "lost 1.00 s to compaction"));
+	assert_true(says(f->evidence, "2.00 GiB of 8.00 GiB were free"));
+	assert_true(says(f->evidence, "up to 2^9 pages: 1234 pages moved"));
+	assert_true(says(f->try_, "vm.min_free_kbytes=51200"));
+	assert_true(says(f->undo, "vm.min_free_kbytes=45056"));
+	end(&b);
+
+	begin(&b, &rule_stalls, 1);
+	value(&b, SYSTEM_SETTING, "thp/defrag", 0, "always");
+	PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 7, .kind = STALLS_ALLOCATION, .order = 9,
+		.trigger = STALLS_FOR_FAULT, .count = 50, .total_ns = NSEC_PER_SEC,
+		.compact_ns = NSEC_PER_SEC);
+	f = only(&b);
+	assert_true(says(f->try_, "echo defer+madvise > "));
+	assert_true(says(f->undo, "echo always > "));
 	end(&b);
 }
 
@@ -165,8 +225,8 @@ static void test_reclaim_thin(void **unused)
 	struct bench b;
 
 	(void)unused;
-	begin(&b, &rule_reclaim_stalls, 1);
-	PUT(&b, struct reclaim_agg, REC_RECLAIM_AGG, .tgid = 7, .kind = RECLAIM_DIRECT, .count = 2,
+	begin(&b, &rule_stalls, 1);
+	PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 7, .kind = STALLS_ALLOCATION, .count = 2,
 		.total_ns = NSEC_PER_SEC);
 	assert_int_equal(conclude(&b), 0); /* two stalls are no pattern */
 	end(&b);
@@ -533,6 +593,8 @@ int main(void)
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_reclaim_memcg),
 		cmocka_unit_test(test_reclaim_global),
+		cmocka_unit_test(test_reclaim_causes),
+		cmocka_unit_test(test_compaction),
 		cmocka_unit_test(test_reclaim_thin),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_fragmentation),

@@ -330,5 +330,4 @@ const struct probe probe_reclaim = {
 	.bpf = &bpf,
 	.sampler = &reclaim_sampler,
 	.view = &reclaim_view,
-	.cheap = true,
 };
