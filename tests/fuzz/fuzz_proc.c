@@ -12,9 +12,11 @@
 #include "sys/idset.h"
 #include "sys/kconfig.h"
 #include "sys/keyvals.h"
+#include "sys/kmsg.h"
 #include "sys/maps.h"
 #include "sys/mounts.h"
 #include "sys/numa_maps.h"
+#include "sys/oomlog.h"
 #include "sys/pagetypeinfo.h"
 #include "sys/pressure.h"
 #include "sys/proc.h"
@@ -266,6 +268,35 @@ static void fuzz_words(const char *text, size_t n)
 		MUST(strlen(value) < sizeof(value));
 }
 
+static void fuzz_oomlog(const char *text, size_t n)
+{
+	static struct kmsg_record r;
+	static struct oomlog log;
+	const char *p = text;
+
+	log = (struct oomlog){};
+	while (p < text + n) {
+		enum oomlog_event event;
+
+		/* As records of /dev/kmsg where they are, else as bare lines. */
+		if (kmsg_parse(p, &r))
+			snprintf(r.text, sizeof(r.text), "%.*s", (int)strcspn(p, "\n"), p);
+		MUST(strlen(r.text) < KMSG_TEXT_MAX);
+		event = oomlog_feed(&log, r.text);
+		MUST(log.n_tasks <= OOMLOG_TASKS && log.n_zones <= OOMLOG_ZONES);
+		MUST(strnlen(log.kill.oom_path, OOMLOG_PATH) < OOMLOG_PATH);
+		MUST(strnlen(log.kill.victim_comm, OOMLOG_COMM) < OOMLOG_COMM);
+		for (u32 i = 0; i < log.n_zones; i++)
+			MUST(log.zones[i].orders <= PAGE_ORDERS_MAX);
+		for (u32 i = 1; i < log.n_tasks; i++)
+			MUST(strnlen(log.tasks[i].comm, OOMLOG_COMM) < OOMLOG_COMM);
+		if (event == OOMLOG_KILL)
+			MUST(log.told);
+		p += strcspn(p, "\n");
+		p += *p == '\n';
+	}
+}
+
 static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_keyvals,
 	fuzz_stat,
@@ -285,6 +316,7 @@ static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_words,
 	fuzz_symbols,
 	fuzz_smaps,
+	fuzz_oomlog,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

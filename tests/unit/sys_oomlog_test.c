@@ -1,0 +1,235 @@
+/* Tests of sys/kmsg.h and sys/oomlog.h, on what 5.10, 6.1, 6.12 and 7.3 wrote. */
+#include "data/sys/fixture.h"
+#include "sys/kmsg.h"
+#include "sys/oomlog.h"
+
+#define KILLS 8
+
+struct told {
+	struct oomlog kills[KILLS];
+	size_t n, reaped;
+};
+
+/* Feeds a captured log. */
+static void tell(struct told *t, const char *kernel)
+{
+	_cleanup_free_ char *text = fixture_text(kernel, "/oom_kmsg");
+	static struct kmsg_record r;
+	struct oomlog log = {};
+
+	*t = (struct told){};
+	for (char *p = text, *save; (p = strtok_r(p, "\n", &save)); p = NULL) {
+		enum oomlog_event event;
+
+		if (kmsg_parse(p, &r))
+			continue;
+		event = oomlog_feed(&log, r.text);
+		if (event == OOMLOG_KILL) {
+			assert_true(t->n < KILLS);
+			t->kills[t->n++] = log;
+		}
+		t->reaped += event == OOMLOG_REAPED;
+	}
+}
+
+/* In each captured log the machine runs out of memory, then a group of 32 MiB. */
+static void check_kills(
+	const char *kernel, u32 machine_pid, u64 machine_anon_kb, u32 group_pid, size_t kills)
+{
+	struct told *t = malloc(sizeof(*t));
+	const struct oomlog_kill *k;
+
+	assert_non_null(t);
+	tell(t, kernel);
+	assert_int_equal(t->n, kills);
+	k = &t->kills[0].kill;
+	assert_int_equal(k->known, OOMLOG_ASKED | OOMLOG_ASKER | OOMLOG_CHOICE);
+	assert_string_equal(k->comm, "oom_grow");
+	assert_int_equal(k->pid, machine_pid);
+	assert_int_equal(k->order, 0);
+	assert_string_equal(k->constraint, "NONE");
+	assert_string_equal(k->victim_comm, "oom_grow");
+	assert_int_equal(k->victim_pid, machine_pid);
+	assert_int_equal(k->anon_bytes, machine_anon_kb << 10);
+	assert_string_equal(k->oom_path, "");
+	assert_string_equal(k->victim_path, "/");
+	assert_int_equal(t->kills[0].n_zones, 2);
+	assert_string_equal(t->kills[0].zones[1].id.zone, "DMA32");
+	assert_true(t->kills[0].zones[1].orders == 11);
+	assert_true(t->kills[0].zones[1].free_bytes < t->kills[0].zones[0].managed_bytes);
+	assert_true(t->kills[0].n_tasks >= 1);
+	assert_int_equal(t->kills[0].tasks[0].pid, machine_pid);
+	k = &t->kills[1].kill;
+	assert_int_equal(k->known, OOMLOG_ASKED | OOMLOG_ASKER | OOMLOG_CHOICE | OOMLOG_USAGE |
+					   OOMLOG_SWAP | OOMLOG_MEMCG);
+	assert_string_equal(k->constraint, "MEMCG");
+	assert_string_equal(k->oom_path, "/captest");
+	assert_string_equal(k->victim_path, "/captest");
+	assert_int_equal(k->victim_pid, group_pid);
+	assert_int_equal(k->usage_bytes, 32 << 20);
+	assert_int_equal(k->limit_bytes, 32 << 20);
+	assert_int_equal(t->kills[1].n_zones, 0);
+	assert_int_equal(t->kills[1].n_tasks, 2);
+	assert_string_equal(t->kills[1].tasks[0].comm, "oom_grow");
+	free(t);
+}
+
+static void test_captured(void **state)
+{
+	(void)state;
+	check_kills("5.10", 143, 303076, 150, 2);
+	check_kills("6.1", 157, 299568, 164, 2);
+	check_kills("6.12", 202, 316160, 209, 2);
+	check_kills("7.3", 160, 299156, 167, 3);
+}
+
+static void test_numbers(void **state)
+{
+	struct told *t = malloc(sizeof(*t));
+	const struct oomlog_zone *z;
+	const struct oomlog_task *task;
+
+	(void)state;
+	assert_non_null(t);
+	tell(t, "7.3");
+	assert_int_equal(t->kills[0].kill.gfp, 0x140cca);
+	assert_int_equal(t->kills[0].kill.page_table_bytes, 752 << 10);
+	assert_int_equal(t->kills[0].kill.file_bytes, 8 << 10);
+	z = &t->kills[0].zones[1];
+	assert_int_equal(z->free_bytes, 5832 << 10);
+	assert_int_equal(z->min_bytes, 2172 << 10);
+	assert_int_equal(z->low_bytes, 2712 << 10);
+	assert_int_equal(z->high_bytes, 3252 << 10);
+	assert_int_equal(z->managed_bytes, 322236 << 10);
+	assert_int_equal(z->blocks[0], 8);
+	assert_int_equal(z->blocks[7], 2);
+	assert_int_equal(z->blocks[10], 0);
+	task = &t->kills[0].tasks[0];
+	assert_int_equal(task->rss_pages, 74791);
+	assert_int_equal(task->swap_pages, 15353);
+	assert_int_equal(task->page_table_bytes, 770048);
+	assert_int_equal(t->kills[1].kill.failcnt, 311);
+	assert_int_equal(t->kills[1].kill.swap_usage_bytes, 61264 << 10);
+	free(t);
+}
+
+static void feed(struct oomlog *l, const char *line)
+{
+	assert_int_equal(oomlog_feed(l, line), OOMLOG_NOTHING);
+}
+
+#define SIZES " total-vm:8kB, anon-rss:4kB, file-rss:0kB, shmem-rss:0kB, UID:7 pgtables:4kB "
+
+/* Of most kills in a storm the kernel writes the last line only. */
+static void test_without_header(void **state)
+{
+	struct oomlog l = {};
+
+	(void)state;
+	feed(&l, "a invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=3, oom_score_adj=-5");
+	feed(&l, "CPU: 0 UID: 0 PID: 12 Comm: a Not tainted");
+	assert_int_equal(
+		oomlog_feed(&l, "Out of memory: Killed process 5 (b)" SIZES "oom_score_adj:0"),
+		OOMLOG_KILL);
+	assert_int_equal(l.kill.adj, -5);
+	assert_int_equal(l.kill.order, 3);
+	assert_int_equal(l.kill.pid, 12);
+	assert_int_equal(
+		oomlog_feed(&l, "Out of memory: Killed process 6 (c)" SIZES "oom_score_adj:100"),
+		OOMLOG_KILL);
+	assert_int_equal(l.kill.known, 0); /* nothing of the other's */
+	assert_int_equal(l.kill.victim_adj, 100);
+	assert_int_equal(l.kill.victim_uid, 7);
+	assert_int_equal(l.kill.anon_bytes, 4096);
+}
+
+static void test_group(void **state)
+{
+	struct oomlog l = {};
+
+	(void)state;
+	feed(&l, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,"
+		 "oom_memcg=/a,task_memcg=/a/b,c,task=x,pid=5,uid=0");
+	assert_string_equal(l.kill.oom_path, "/a");
+	assert_string_equal(l.kill.victim_path, "/a/b,c");
+	assert_int_equal(oomlog_feed(&l, "Memory cgroup out of memory: Killed process 5 (x)" SIZES
+					 "oom_score_adj:0"),
+		OOMLOG_KILL);
+	feed(&l, "Tasks in /a are going to be killed due to memory.oom.group set");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(
+			oomlog_feed(&l, "Memory cgroup out of memory: Killed process 6 (y)" SIZES
+					"oom_score_adj:0"),
+			OOMLOG_KILL);
+		assert_true(l.kill.known & OOMLOG_GROUP);
+		assert_string_equal(l.kill.oom_path, "/a");
+	}
+	assert_int_equal(oomlog_feed(&l, "oom_reaper: reaped process 6 (y), now anon-rss:0kB, "
+					 "file-rss:0kB, shmem-rss:0kB"),
+		OOMLOG_REAPED);
+	assert_int_equal(l.reaped, 6);
+	feed(&l, "b invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=-1, oom_score_adj=0");
+	assert_int_equal(l.kill.known, OOMLOG_ASKED);
+	assert_int_equal(l.kill.order, -1);
+	assert_int_equal(
+		oomlog_feed(&l, "Out of memory and no killable processes..."), OOMLOG_NO_VICTIM);
+}
+
+/* Names are chosen by whoever runs them. */
+static void test_hostile_names(void **state)
+{
+	struct oomlog l = {};
+
+	(void)state;
+	feed(&l, " invoked oom-killer: gfp_mask=0x1(, order=0 invoked oom-killer: "
+		 "gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0");
+	assert_int_equal(l.kill.gfp, 0xcc0);
+	assert_int_equal(
+		oomlog_feed(&l, "Out of memory (oom_kill_allocating_task): Killed process 9 "
+				"(a) total-vm:1k)" SIZES "oom_score_adj:0"),
+		OOMLOG_KILL);
+	assert_true(l.kill.known & OOMLOG_ALLOCATING);
+	assert_string_equal(l.kill.victim_comm, "a) total-vm:1k");
+	feed(&l, "[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj "
+		 "name");
+	feed(&l, "Node 4294967295 DMA free:1kB");
+	feed(&l, "oom-kill:constraint=CONSTRAINT_");
+	feed(&l, "");
+}
+
+static void test_records(void **state)
+{
+	static const char *const bad[] = {"", ";", "6;x", "6,1;x", "6,1,x,-;t", " KEY=value", "x"};
+	static struct kmsg_record r;
+	_cleanup_free_ char *big = malloc(KMSG_RECORD_MAX + 1);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(kmsg_parse(bad[i], &r), -EINVAL);
+	assert_int_equal(
+		kmsg_parse("6,12,34567,-,caller=T1;a\\x1b[1m\\x5cx41 \\xzz \\x00\n K=v\n", &r), 0);
+	assert_int_equal(r.priority, 6);
+	assert_int_equal(r.sequence, 12);
+	assert_int_equal(r.time_us, 34567);
+	assert_string_equal(r.text, "a\x1b[1m\\x41 \\xzz \\x00");
+	assert_non_null(big);
+	memset(big, 'a', KMSG_RECORD_MAX);
+	big[KMSG_RECORD_MAX] = '\0';
+	memcpy(big, "6,1,1,-;", 8);
+	assert_int_equal(kmsg_parse(big, &r), 0);
+	assert_int_equal(strlen(r.text), KMSG_TEXT_MAX - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_captured),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_without_header),
+		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_records),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
