@@ -10,29 +10,35 @@
 #include "cmd/entries.h"
 #include "cmd/run.h"
 
+#define RUN_PROBES 8 /* of one command */
+
 static int run_probe(const struct command *cmd, struct options *o)
 {
-	const struct probe *p = probe_find(cmd->name);
+	const struct probe *list[RUN_PROBES] = {probe_find(cmd->name)};
 	struct run r = {
 		.cmd = cmd,
 		.o = o,
-		.probes = &p,
+		.probes = list,
 		.n_probes = 1,
-		.views = &p->view,
+		.views = &list[0]->view,
 		.n_views = 1,
+		.guarded = list[0]->guarded,
 	};
 
+	for (const char *const *w = list[0]->with; w && *w && r.n_probes < RUN_PROBES; w++)
+		list[r.n_probes++] = probe_find(*w);
+	r.n_beside = r.n_probes - 1;
 	return run_live_or_input(&r);
 }
 
-#define PROBE_GROUPS (GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT | GROUP_VIEW)
+#define PROBE_GROUPS (GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT)
 
 static void command_of_probe(const struct probe *p, struct command *ret)
 {
 	*ret = (struct command){
 		.name = p->name,
 		.summary = p->summary,
-		.groups = PROBE_GROUPS,
+		.groups = PROBE_GROUPS | (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS),
 		.takes_command = true,
 		.details = p->details,
 		.examples = p->examples,

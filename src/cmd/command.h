@@ -28,6 +28,7 @@ enum option_groups {
 	GROUP_CHECK = 16,
 	GROUP_RECORD = 32,
 	GROUP_FILES = 64,
+	GROUP_EVENTS = 128, /* instead of GROUP_VIEW, where there is no --by */
 };
 
 struct command {

@@ -44,6 +44,12 @@ static const struct opt view[] = {
 	O("min", 0, OPT_DURATION, min_ns, "TIME", "with --each: only events that took this long"),
 };
 
+/* Of a view that counts by no keys and times nothing. */
+static const struct opt events[] = {
+	O("each", 0, OPT_FLAG, each, NULL, "one line an event, as it happens"),
+	O("like", 0, OPT_STRING, like, "TOOL", "print the lines of an older tool, for its scripts"),
+};
+
 static const struct opt output[] = {
 	OV("output", 'o', OPT_STRING, format, "FORMAT", "text, wide, json, jsonl, csv or folded",
 		"text wide json jsonl csv folded"),
@@ -85,6 +91,7 @@ static const struct group {
 } groups[] = {
 	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},
 	{GROUP_VIEW, "What to show", {view, ARRAY_SIZE(view)}},
+	{GROUP_EVENTS, "What to show", {events, ARRAY_SIZE(events)}},
 	{GROUP_RECORD, "What to record", {record, ARRAY_SIZE(record)}},
 	{GROUP_SCOPE, "Scope", {scope, ARRAY_SIZE(scope)}},
 	{GROUP_RUN, "Run", {run, ARRAY_SIZE(run)}},

@@ -106,6 +106,23 @@ static int running_events(void *arg)
 	return rc;
 }
 
+/* A view may have something to say at once. In formats that are one object it waits for the end,
+ * and with stacks for their symbols. */
+static bool due_streams(const struct running *g)
+{
+	const struct options *o = g->run->o;
+
+	return g->run->views[0]->due && !o->stacks &&
+	       (!strcmp(o->format, "text") || !strcmp(o->format, "wide"));
+}
+
+static int running_due(void *arg)
+{
+	struct running *g = arg;
+
+	return g->run->views[0]->due(g->pipe.views[0].state) ? running_report(g) : 0;
+}
+
 /* --like: the lines of what came since the last call. */
 static int running_look(void *arg)
 {
@@ -226,6 +243,8 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 		.probes = g->run->probes,
 		.n_probes = g->run->n_probes,
 		.lenient = g->run->lenient,
+		.n_beside = g->run->n_beside,
+		.guarded = g->run->guarded,
 		.debug_info = !o->no_lines,
 		.opt = *opt,
 		.for_ns = o->for_ns,
@@ -234,9 +253,10 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 		.on_tick = o->each   ? NULL
 			   : g->look ? running_look
 				     : running_report,
-		.on_events = !o->each || !rows_stream(g) ? NULL
-			     : g->look                   ? running_look
-							 : running_events,
+		.on_events = !o->each          ? (due_streams(g) ? running_due : NULL)
+			     : !rows_stream(g) ? NULL
+			     : g->look         ? running_look
+					       : running_events,
 		.arg = g,
 	};
 

@@ -19,6 +19,8 @@ struct run {
 	bool lenient; /* probes that do not open are noted */
 	bool gentle;  /* see capture_options */
 	bool finds;   /* the report has findings */
+	bool guarded; /* see session_config */
+	size_t n_beside; /* of the probes, those at the end that only feed the view */
 	/* Puts words to the whole: verdict, what to run next. May be NULL. */
 	void (*conclude)(struct report *r);
 	u32 stack_every;

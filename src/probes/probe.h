@@ -49,6 +49,7 @@ struct probe_bpf {
 	 */
 	int (*settle)(struct capture *c, struct attached *a, const struct stack_maps *stacks,
 		u64 *events);
+	bool single;   /* its events come through the ring also without --each */
 	bool frequent; /* its stacks may be sampled (capture_options.stack_every) */
 	bool optional; /* the sampler is of use without; what is missing is said */
 };
@@ -78,6 +79,9 @@ struct probe {
 	/* What the command of this name shows; NULL: the probe has no command of its own. */
 	const struct view *view;
 	bool cheap; /* `check` may run it on a busy machine */
+	/* Probes that its command runs beside it, for its view to be fed with; NULL-terminated. */
+	const char *const *with;
+	bool guarded; /* its command is to report also when memory is gone: record/guard.h */
 };
 
 #define PROBE(id_) extern const struct probe probe_##id_;

@@ -117,7 +117,7 @@ static int bpf_open(struct probe_run *run, struct err *err)
 			rc = probe_scope_add(run, *pid);
 	if (!rc)
 		rc = tables_open(run);
-	if (!rc && run->probe->bpf->record && run->c->opt.each)
+	if (!rc && run->probe->bpf->record && (run->c->opt.each || run->probe->bpf->single))
 		rc = ring_open(attach_map(run->attached, "ring"), ring_record, run, &run->ring);
 	return rc ? err_errno(err, rc, "%s: reading BPF maps", run->probe->name) : 0;
 }
@@ -182,15 +182,6 @@ static int settle(struct probe_run *run)
 	return b->settle(run->c, run->attached, &run->stacks, &run->settled);
 }
 
-int probe_drain_ring(struct probe_run *run)
-{
-	int rc;
-
-	run->c->probe = run->probe->name;
-	rc = run->ring ? ring_drain(run->ring) : 0;
-	return rc || !run->ring ? rc : settle(run);
-}
-
 u64 probe_next_sample(const struct probe_run *run)
 {
 	return run->next_sample_ns ? run->next_sample_ns : UINT64_MAX;
@@ -238,6 +229,22 @@ static int losses_send(struct probe_run *run)
 		capture_note(
 			run->c, NOTE_WARNING, "%llu children could not be followed", n.lost_scope);
 	return capture_loss(run->c, n.seen, delivered, lost, reason);
+}
+
+/* Rare events may be reported at once: what was delivered is told with them. */
+int probe_drain_ring(struct probe_run *run)
+{
+	u64 before = run->ring ? ring_delivered(run->ring) : 0;
+	int rc;
+
+	run->c->probe = run->probe->name;
+	if (!run->ring)
+		return 0;
+	rc = ring_drain(run->ring);
+	rc = rc ? rc : settle(run);
+	if (rc || !run->probe->bpf->single || ring_delivered(run->ring) == before)
+		return rc;
+	return losses_send(run);
 }
 
 int probe_drain(struct probe_run *run, bool sample)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "capture/names.h"
 #include "record/cost.h"
+#include "record/guard.h"
 #include "record/origin.h"
 #include "record/privilege.h"
 #include "record/spawn.h"
@@ -79,7 +80,8 @@ static int probes_open(struct session *s, struct err *err)
 			s->n_runs++;
 			continue;
 		}
-		if (!cfg->lenient || (rc == -EPERM && cfg->needs_privilege)) {
+		if ((!cfg->lenient && i < cfg->n_probes - cfg->n_beside) ||
+			(rc == -EPERM && cfg->needs_privilege)) {
 			*err = why;
 			return rc;
 		}
@@ -130,6 +132,10 @@ static int session_begin(struct session *s, struct err *err)
 	if (!rc) {
 		cost_begin(&s->cost);
 		rc = probes_open(s, err);
+	}
+	if (!rc && cfg->guarded) {
+		s->c.probe = cfg->probes[0]->name;
+		rc = guard_memory(&s->c);
 	}
 	if (!rc)
 		rc = privilege_drop(err);

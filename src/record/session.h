@@ -12,9 +12,11 @@ struct session_config {
 	const char *scope_text; /* "system-wide", "pid 12", … */
 	const struct probe *const *probes;
 	size_t n_probes;
+	size_t n_beside; /* of these, the last: that one does not open is noted, no error */
 	bool lenient;         /* a probe that does not open is noted as not checked, not an error */
 	bool needs_privilege; /* … but one that is not permitted is an error all the same */
 	bool debug_info;
+	bool guarded; /* to report also when memory is gone: see guard.h */
 	struct capture_options opt;
 	u64 for_ns;      /* 0: until interrupted, or the observed processes have ended */
 	u64 interval_ns; /* 0: no ticks */
