@@ -1,4 +1,4 @@
-/* Control groups at, or close to, their memory limit. */
+/* Control groups at, or close to, their memory limit. What that killed is told by another rule. */
 #include "base/units.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
@@ -7,8 +7,6 @@ static int level_of(const struct cgroup_usage *cg)
 {
 	double full = (double)cg->usage_bytes / (double)MAX(cg->limit_bytes, 1ULL);
 
-	if (cg->oom_kill_total > cg->first_oom_kill_total)
-		return LEVEL_CRITICAL;
 	if (cg->limit_hit_total > cg->first_limit_hit_total)
 		return LEVEL_WARNING;
 	return full >= 0.95 ? LEVEL_RISK : -1;
@@ -19,19 +17,15 @@ static void tell(struct report *r, const struct cgroup_usage *cg, int level)
 	struct finding *f = report_finding(r, level, "cgroup-limit");
 	const char *path = stream_cgroup(r->stream, cg->cgroup);
 	u64 hits = cg->limit_hit_total - cg->first_limit_hit_total;
-	u64 kills = cg->oom_kill_total - cg->first_oom_kill_total;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	if (!f)
 		return;
 	f->title = report_text(r, "cgroup %s %s: %s of %s in use", path ? path : "(removed)",
-		kills  ? "lost processes to the OOM killer"
-		: hits ? "hits its memory limit"
-		       : "is near its memory limit",
+		hits ? "hits its memory limit" : "is near its memory limit",
 		fmt_bytes(a, cg->usage_bytes), fmt_bytes(b, cg->limit_bytes));
 	f->confidence = "high: the kernel's own counters";
-	finding_line(r, f->evidence,
-		"the limit was hit %llu times meanwhile, %llu processes were killed", hits, kills);
+	finding_line(r, f->evidence, "the limit was hit %llu times meanwhile", hits);
 	if (cg->swap_bytes)
 		finding_line(r, f->evidence, "%s of it is in swap", fmt_bytes(a, cg->swap_bytes));
 	f->why = "At the limit every charge reclaims within the group first, also when the machine "

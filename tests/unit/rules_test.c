@@ -10,6 +10,7 @@
 #include "event/stream.h"
 #include "probes/faults/faults.h"
 #include "probes/frag/frag.h"
+#include "probes/oom/oom.h"
 #include "probes/processes/processes.h"
 #include "probes/thp/thp.h"
 #include "probes/stalls/stalls.h"
@@ -389,13 +390,86 @@ static void test_cgroup_limit(void **unused)
 	(void)unused;
 	begin(&b, &rule_cgroup_limit, 1);
 	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 1, .version = 2,
-		.usage_bytes = MIB, .limit_bytes = 100 * MIB, .oom_kill_total = 3,
-		.first_oom_kill_total = 2);
+		.usage_bytes = MIB, .limit_bytes = 100 * MIB, .limit_hit_total = 3,
+		.first_limit_hit_total = 2);
 	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 2, .version = 2,
 		.usage_bytes = 60 * MIB, .limit_bytes = 100 * MIB);
 	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 3, .version = 2,
 		.usage_bytes = 900 * MIB, .limit_bytes = CGROUP_USAGE_NONE);
-	assert_int_equal(only(&b)->level, LEVEL_CRITICAL);
+	assert_int_equal(only(&b)->level, LEVEL_WARNING);
+	end(&b);
+}
+
+/* Two kills in one group, of which one was exiting already, and the kernel's counters with them. */
+static void test_oom_group(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_oom, 1);
+	PUT(&b, struct rec_method, REC_METHOD, .probe = "oom", .data = OOM_LOG_DATA,
+		.method = "/dev/kmsg");
+	value(&b, SYSTEM_VMSTAT, "oom_kill", 10, NULL);
+	value(&b, SYSTEM_VMSTAT, "oom_kill", 11, NULL);
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 9, .version = 2,
+		.usage_bytes = 100 * MIB, .limit_bytes = 100 * MIB, .oom_kill_total = 1);
+	for (u32 tid = 7; tid < 9; tid++)
+		PUT(&b, struct oom_kill, REC_OOM_KILL, .flags = OOM_VICTIM_KNOWN,
+			.why = OOM_WHY_UNKNOWN, .tgid = 5, .comm = "asker", .victim_tid = tid,
+			.victim_tgid = tid, .victim_comm = "victim", .anon_pages = 512, .levels = 1,
+			.chain = {{9, 25600, 25600, 1}});
+	PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED, .victim_tid = 7,
+		.why = OOM_WHY_MEMCG);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_CRITICAL);
+	assert_non_null(strstr(f->title, "took 1 of its processes"));
+	assert_true(
+		says(f->evidence, "victim (7) was killed, with 2.00 MiB resident, when asker (5)"));
+	assert_true(says(f->try_, "echo 157286400 >"));
+	assert_true(says(f->undo, "echo 104857600 >"));
+	end(&b);
+}
+
+static void test_oom_counted(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_oom, 1);
+	value(&b, SYSTEM_VMSTAT, "oom_kill", 4, NULL);
+	assert_int_equal(only(&b)->level, LEVEL_NOTE);
+	end(&b);
+	begin(&b, &rule_oom, 1);
+	value(&b, SYSTEM_VMSTAT, "oom_kill", 4, NULL);
+	value(&b, SYSTEM_VMSTAT, "oom_kill", 6, NULL);
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 9, .version = 2,
+		.usage_bytes = 100 * MIB, .limit_bytes = 100 * MIB, .oom_kill_total = 1);
+	assert_int_equal(conclude(&b), 2); /* one of the group, one elsewhere */
+	assert_int_equal(b.report.findings.v[0].level, LEVEL_CRITICAL);
+	assert_int_equal(b.report.findings.v[1].level, LEVEL_CRITICAL);
+	end(&b);
+	begin(&b, &rule_oom, 1);
+	value(&b, SYSTEM_VMSTAT, "oom_kill", 0, NULL);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void test_oom_machine(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_oom, 1);
+	for (u32 tid = 1; tid < 8; tid++)
+		PUT(&b, struct oom_report, REC_OOM_REPORT, .flags = OOM_REPORT_KILLED,
+			.victim_tid = tid, .why = OOM_WHY_NONE, .anon_bytes = MIB,
+			.victim_comm = "sixteen_letters!");
+	f = only(&b);
+	assert_non_null(strstr(f->title, "The machine ran out of memory: 7 processes killed"));
+	assert_true(says(f->evidence, "and 3 more"));
+	assert_true(says(f->verify, "memwhy oom"));
 	end(&b);
 }
 
@@ -606,6 +680,9 @@ int main(void)
 		cmocka_unit_test(test_thp_reclaim),
 		cmocka_unit_test(test_thp_bloat),
 		cmocka_unit_test(test_thp_fallback),
+		cmocka_unit_test(test_oom_group),
+		cmocka_unit_test(test_oom_counted),
+		cmocka_unit_test(test_oom_machine),
 		cmocka_unit_test(test_slab),
 		cmocka_unit_test(test_numa),
 	};

@@ -22,6 +22,10 @@ load guest
 	guest_native 6.1 'scope|reclaim|stalls' -m 1G -s 256M --cgroup v1
 }
 
+@test "vm 6.1 with cgroup v1: OOM kills" {
+	guest_native 6.1 'oom' -m 512M -s 64M --cgroup v1
+}
+
 @test "vm 6.12 with 2 nodes: doctor, frag and check name both" {
 	guest 6.12 -n 2 -m 1G -- sh -c "$MEMWHY doctor && $MEMWHY frag --for 1s -o csv --fields node && $MEMWHY check --for 3s"
 	[ "$status" -eq 0 ]

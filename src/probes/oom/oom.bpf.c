@@ -1,0 +1,318 @@
+/*
+ * OOM kills. oom:mark_victim fires for each victim in the context of the task whose allocation
+ * failed, within out_of_memory(), for the whole machine and for a control group alike. So the task
+ * that asked, its stack, the victim and the groups are all there, as they were at the kill.
+ */
+#include "bpf/common.bpf.h"
+#include "probes/oom/oom.h"
+
+#define TASK_ADDRESS (1ULL << 32) /* no thread id is as large, no kernel address as small */
+#define ORDERS 64                 /* see raw.bpf.h of reclaim */
+#define PAGE_SHIFT 12
+
+typedef struct {
+	long counter;
+} atomic_long_t;
+
+struct percpu_counter {
+	s64 count;
+} __attribute__((preserve_access_index));
+
+/* Since 6.2; before, struct mm_rss_stat rss_stat. The kernel's own numbers of a kill are these,
+ * without what CPUs have not yet added. */
+struct mm_struct___percpu {
+	struct percpu_counter rss_stat[4];
+} __attribute__((preserve_access_index));
+
+struct mm_rss_stat {
+	atomic_long_t count[4];
+} __attribute__((preserve_access_index));
+
+struct mm_struct___counts {
+	struct mm_rss_stat rss_stat;
+} __attribute__((preserve_access_index));
+
+struct mm_struct___oom {
+	atomic_long_t pgtables_bytes;
+	unsigned long total_vm;
+} __attribute__((preserve_access_index));
+
+/* linux/mm_types_task.h, the same from 5.10 to 7.3 */
+enum { RSS_FILE, RSS_ANON, RSS_SWAP, RSS_SHMEM };
+
+struct signal_struct {
+	struct mm_struct *oom_mm;
+	short oom_score_adj;
+} __attribute__((preserve_access_index));
+
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+} __attribute__((preserve_access_index));
+
+struct task_struct___oom {
+	int pid, tgid;
+	u64 start_boottime;
+	struct task_struct___oom *group_leader;
+	struct signal_struct *signal;
+	const struct cred *cred;
+	struct css_set *cgroups;
+	char comm[COMM_LEN];
+} __attribute__((preserve_access_index));
+
+struct page_counter {
+	atomic_long_t usage;
+	unsigned long max, failcnt;
+} __attribute__((preserve_access_index));
+
+struct mem_cgroup {
+	struct cgroup_subsys_state css;
+	struct page_counter memory;
+} __attribute__((preserve_access_index));
+
+struct oom_control {
+	struct mem_cgroup *memcg;
+	u32 gfp_mask;
+	int order;
+	unsigned long totalpages;
+	long chosen_points;
+	int constraint;
+} __attribute__((preserve_access_index));
+
+/* What a task that is about to ask the OOM killer wants. */
+struct asked {
+	u64 control; /* its struct oom_control, 0: not known */
+	u32 gfp;
+	s32 order;
+	u32 flags; /* enum oom_kill_flags */
+	u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, struct asked);
+} asking SEC(".maps");
+
+static __always_inline void asks(const struct asked *a)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+
+	bpf_map_update_elem(&asking, &tid, a, BPF_ANY);
+}
+
+/* bool out_of_memory(struct oom_control *oc). Its caller's frame holds it until it returns, and
+ * victims are marked nowhere else. */
+SEC("kprobe/out_of_memory")
+int oom_control_kprobe(struct pt_regs *ctx)
+{
+	asks(&(struct asked){.control = PT_REGS_PARM1(ctx)});
+	return 0;
+}
+
+/* The reclaim that came before, of the same allocation. For the arguments see raw.bpf.h of
+ * reclaim. */
+static __always_inline int reclaims(struct bpf_raw_tracepoint_args *ctx, u32 flags)
+{
+	u64 a = ctx->args[0], b = ctx->args[1];
+	bool swapped = a >= ORDERS;
+
+	asks(&(struct asked){.order = swapped ? b : a, .gfp = swapped ? a : b, .flags = flags});
+	return 0;
+}
+
+SEC("raw_tp/mm_vmscan_direct_reclaim_begin")
+int oom_reclaim(struct bpf_raw_tracepoint_args *ctx)
+{
+	return reclaims(ctx, OOM_ORDER_KNOWN | OOM_GFP_KNOWN);
+}
+
+/* It says order 0 whatever the charge (try_to_free_mem_cgroup_pages, mm/vmscan.c). */
+SEC("raw_tp/mm_vmscan_memcg_reclaim_begin")
+int oom_memcg_reclaim(struct bpf_raw_tracepoint_args *ctx)
+{
+	return reclaims(ctx, OOM_GFP_OF_RECLAIM);
+}
+
+static __always_inline u64 css_id(struct cgroup_subsys_state *css)
+{
+	return css ? BPF_CORE_READ(css, cgroup, kn, id) : 0;
+}
+
+static __always_inline void control_read(struct oom_kill *e)
+{
+	u32 tid = e->tid;
+	struct asked *a = bpf_map_lookup_elem(&asking, &tid);
+	struct oom_control *oc;
+	struct mem_cgroup *memcg;
+
+	if (!a)
+		return;
+	e->gfp = a->gfp;
+	e->order = a->order;
+	e->flags |= a->flags;
+	oc = (void *)a->control;
+	if (!oc || !bpf_core_field_exists(oc->constraint))
+		return;
+	e->gfp = BPF_CORE_READ(oc, gfp_mask);
+	e->order = BPF_CORE_READ(oc, order);
+	e->why = BPF_CORE_READ(oc, constraint);
+	e->points = BPF_CORE_READ(oc, chosen_points);
+	e->total_pages = BPF_CORE_READ(oc, totalpages);
+	memcg = BPF_CORE_READ(oc, memcg);
+	if (memcg && bpf_core_field_exists(memcg->css))
+		e->oom_cgroup = css_id(__builtin_preserve_access_index(&memcg->css));
+	e->flags |= OOM_ORDER_KNOWN | OOM_GFP_KNOWN | OOM_CONTROL_KNOWN;
+}
+
+/* The memory controller's state of a task, of both versions; its struct begins with it. */
+static __always_inline struct cgroup_subsys_state *memory_css(struct task_struct___oom *task)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css = 0;
+	u64 id;
+
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
+		return 0;
+	id = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	bpf_probe_read_kernel(&css, sizeof(css),
+		(void *)__builtin_preserve_access_index(&set->subsys) + id * sizeof(css));
+	return css;
+}
+
+/* PAGE_COUNTER_MAX of linux/page_counter.h: no limit. */
+#define COUNTER_MAX ((u64)(~0UL >> 1) >> PAGE_SHIFT)
+
+static __always_inline void chain_read(struct oom_kill *e, struct cgroup_subsys_state *css)
+{
+	struct mem_cgroup *m;
+
+	if (!bpf_core_field_exists(((struct mem_cgroup *)0)->memory))
+		return;
+	for (u32 i = 0; i < OOM_LEVELS && css; i++) {
+		struct oom_level *l = &e->chain[i];
+
+		m = (void *)css; /* css is its first member */
+		l->cgroup = css_id(css);
+		l->usage_pages = BPF_CORE_READ(m, memory.usage.counter);
+		l->limit_pages = BPF_CORE_READ(m, memory.max);
+		if (l->limit_pages >= COUNTER_MAX)
+			l->limit_pages = OOM_NO_LIMIT;
+		if (bpf_core_field_exists(m->memory.failcnt))
+			l->failcnt = BPF_CORE_READ(m, memory.failcnt);
+		e->levels = i + 1;
+		css = BPF_CORE_READ(css, parent);
+	}
+}
+
+#define RSS(mm_, kind_)                                                     \
+	(bpf_core_type_exists(struct mm_rss_stat)                           \
+			? BPF_CORE_READ((struct mm_struct___counts *)(mm_), \
+				  rss_stat.count[kind_].counter)            \
+			: BPF_CORE_READ(                                    \
+				  (struct mm_struct___percpu *)(mm_), rss_stat[kind_].count))
+
+static __always_inline u64 not_negative(s64 v)
+{
+	return v < 0 ? 0 : v;
+}
+
+static __always_inline void sizes_read(struct oom_kill *e, struct signal_struct *signal)
+{
+	struct mm_struct *mm = BPF_CORE_READ(signal, oom_mm); /* set just before */
+
+	if (!mm)
+		return;
+	e->anon_pages = not_negative(RSS(mm, RSS_ANON));
+	e->file_pages = not_negative(RSS(mm, RSS_FILE));
+	e->shmem_pages = not_negative(RSS(mm, RSS_SHMEM));
+	e->swap_pages = not_negative(RSS(mm, RSS_SWAP));
+	e->page_table_bytes = BPF_CORE_READ((struct mm_struct___oom *)mm, pgtables_bytes.counter);
+	e->total_vm_pages = BPF_CORE_READ((struct mm_struct___oom *)mm, total_vm);
+	e->flags |= OOM_VICTIM_KNOWN;
+}
+
+static __always_inline void victim_read(struct oom_kill *e, struct task_struct___oom *task)
+{
+	struct signal_struct *signal;
+	struct cgroup_subsys_state *css;
+
+	if (!bpf_core_field_exists(((struct signal_struct *)0)->oom_mm))
+		return; /* no kernel BTF: its log tells the rest */
+	signal = BPF_CORE_READ(task, signal);
+	e->victim_tid = BPF_CORE_READ(task, pid);
+	e->victim_tgid = BPF_CORE_READ(task, tgid);
+	e->victim_uid = BPF_CORE_READ(task, cred, uid.val);
+	e->victim_adj = BPF_CORE_READ(signal, oom_score_adj);
+	e->victim_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	e->victim_age_ns = bpf_ktime_get_boot_ns() - e->victim_start_ns;
+	BPF_CORE_READ_INTO(&e->victim_comm, task, comm);
+	css = memory_css(task);
+	e->victim_cgroup = css_id(css);
+	chain_read(e, css);
+	sizes_read(e, signal);
+}
+
+static __always_inline void asker_read(struct oom_kill *e)
+{
+	struct task_struct___oom *task = (void *)bpf_get_current_task();
+
+	bpf_get_current_comm(e->comm, sizeof(e->comm));
+	e->cgroup = current_cgroup_id();
+	if (bpf_core_field_exists(task->signal))
+		e->adj = BPF_CORE_READ(task, signal, oom_score_adj);
+}
+
+/* Whose task it is: asked for by the one or done to the other, where that is cheap to tell. */
+static __always_inline bool kill_in_scope(u64 pid_tgid, u64 victim)
+{
+	struct task_struct___oom *task = (void *)victim;
+	u32 tgid;
+
+	if (scope_match(pid_tgid))
+		return true;
+	if (!scope.by_task || scope.by_comm || scope.by_cgroup || victim < TASK_ADDRESS ||
+		!bpf_core_field_exists(task->tgid))
+		return false;
+	tgid = BPF_CORE_READ(task, tgid);
+	return scope_task_match((u64)tgid << 32 | tgid);
+}
+
+/* (struct task_struct *task, uid_t uid) since 6.8, and in 5.10 and 6.1 as Debian has them;
+ * (int pid) before. */
+SEC("raw_tp/mark_victim")
+int oom_victim(struct bpf_raw_tracepoint_args *ctx)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid(), victim = ctx->args[0];
+	struct probe_counts *c;
+	struct oom_kill *e;
+
+	if (!kill_in_scope(pid_tgid, victim))
+		return 0;
+	c = counts();
+	if (!c)
+		return 0;
+	c->seen++;
+	e = ring_reserve(sizeof(*e));
+	if (!e)
+		return 0;
+	__builtin_memset(e, 0, sizeof(*e));
+	rec_fill(&e->h, REC_OOM_KILL, sizeof(*e));
+	e->tgid = pid_tgid >> 32;
+	e->tid = (u32)pid_tgid;
+	e->why = OOM_WHY_UNKNOWN;
+	e->ustack = stack_take(ctx, BPF_F_USER_STACK);
+	e->kstack = stack_take(ctx, 0);
+	asker_read(e);
+	control_read(e);
+	if (victim < TASK_ADDRESS)
+		e->victim_tid = victim;
+	else
+		victim_read(e, (void *)victim);
+	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP); /* now, not when there are more */
+	return 0;
+}

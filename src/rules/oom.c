@@ -1,0 +1,258 @@
+/* Kills by the OOM killer: of a control group, or of the whole machine. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "probes/oom/oom.h"
+#include "rules/facts.h"
+#include "rules/rules.h"
+
+#define KILLS_MAX 256 /* looked at; all are counted */
+#define KILLS_TOLD 4
+
+/* What is known of one victim. */
+struct killed {
+	struct oom_kill mark;     /* h.size 0: not seen */
+	struct oom_report report; /* the same */
+	bool told;
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	(void)o;
+	(void)err;
+	rule_sums_init(v, sizeof(u32), sizeof(struct killed));
+	return 0;
+}
+
+static struct killed *killed_get(struct rule_sums *s, u32 tid)
+{
+	return s->by.n < KILLS_MAX ? groups_get(&s->by, &tid) : groups_find(&s->by, &tid);
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	struct rule_sums *s = v;
+	const struct oom_kill *m = (const void *)r;
+	const struct oom_report *p = (const void *)r;
+	struct killed *k = NULL;
+
+	if (r->kind == REC_OOM_KILL) {
+		k = killed_get(s, m->victim_tid);
+		if (k)
+			k->mark = *m;
+	} else if (r->kind == REC_OOM_REPORT && p->flags & OOM_REPORT_KILLED) {
+		k = killed_get(s, p->victim_tid);
+		if (k)
+			k->report = *p;
+	} else {
+		return facts_feed(&s->facts, r);
+	}
+	return !k && s->by.n < KILLS_MAX ? -ENOMEM : 0;
+}
+
+static bool is_memcg(const struct killed *k)
+{
+	if (k->mark.h.size && k->mark.flags & OOM_CONTROL_KNOWN)
+		return k->mark.why == OOM_WHY_MEMCG;
+	if (k->report.h.size)
+		return k->report.why == OOM_WHY_MEMCG;
+	return oom_level_at_limit(&k->mark) >= 0;
+}
+
+/* The group at its limit; 0: the machine, or not known. */
+static u64 place(const struct killed *k)
+{
+	int level = k->mark.h.size && is_memcg(k) ? oom_level_at_limit(&k->mark) : -1;
+
+	return level < 0 ? 0 : k->mark.chain[level].cgroup;
+}
+
+static bool same_place(const struct killed *a, const struct killed *b)
+{
+	return is_memcg(a) == is_memcg(b) && place(a) == place(b) &&
+	       (place(a) || !memcmp(a->report.oom_path, b->report.oom_path, OOM_PATH_LEN));
+}
+
+static const char *place_name(struct report *r, const struct killed *k)
+{
+	const char *path = place(k) ? stream_cgroup(r->stream, place(k)) : NULL;
+
+	if (!path && k->report.oom_path[0])
+		path = report_text(r, "%.256s", k->report.oom_path);
+	return path;
+}
+
+static void killed_tell(struct report *r, struct finding *f, const struct killed *k)
+{
+	const struct oom_kill *m = &k->mark;
+	u64 page = r->stream->host.page_bytes;
+	bool known = m->h.size && m->flags & OOM_VICTIM_KNOWN;
+	u64 rss = known ? (m->anon_pages + m->file_pages + m->shmem_pages) * page
+			: k->report.anon_bytes + k->report.file_bytes + k->report.shmem_bytes;
+	char a[UNIT_BUF];
+
+	finding_line(r, f->evidence,
+		"%.16s (%u) was killed, with %s resident, when %.16s (%u) asked for memory",
+		known ? m->victim_comm : k->report.victim_comm,
+		known ? m->victim_tgid : k->report.victim_tid, fmt_bytes(a, rss),
+		m->h.size ? m->comm : k->report.comm, m->h.size ? m->tgid : k->report.tid);
+}
+
+static void tell_protect(struct report *r, struct finding *f)
+{
+	finding_line(r, f->try_,
+		"Keep a process that must live out of the choice (now: "
+		"`cat /proc/PID/oom_score_adj`):");
+	finding_line(r, f->try_, "`echo -500 > /proc/PID/oom_score_adj`");
+	finding_line(r, f->undo, "`echo 0 > /proc/PID/oom_score_adj`");
+}
+
+static void tell_group(
+	struct report *r, struct finding *f, const struct facts *facts, u64 id, const char *path)
+{
+	const struct cgroup_usage *cg = facts_cgroup(facts, id);
+
+	f->why = "At its limit a group reclaims its own memory first; when nothing is left to "
+		 "reclaim, the OOM killer picks the process of the group with the highest score.";
+	if (cg && cg->limit_bytes != CGROUP_USAGE_NONE)
+		cgroup_tell_raise(
+			r, f, cg, cgroup_directory(r, cg->version, path ? path : "/"), "oom");
+	else
+		finding_line(r, f->try_,
+			"Raise the group's limit where it is made: it is gone, or has none of its "
+			"own.");
+	tell_protect(r, f);
+}
+
+static void tell_machine(struct report *r, struct finding *f)
+{
+	f->why = "No page was left for an allocation that could not fail or wait, in memory or by "
+		 "way of swap; the OOM killer picked the process with the highest score.";
+	finding_line(r, f->try_, "Find what grows: `memwhy check --for 5m`");
+	finding_line(r, f->try_,
+		"Limit it by a control group (memory.max), or give the machine more memory or "
+		"swap.");
+	tell_protect(r, f);
+	finding_line(r, f->verify, "`memwhy oom --for 10m`");
+}
+
+/* All kills at one place. */
+static void tell_place(struct report *r, struct rule_sums *s, const struct killed *first)
+{
+	struct finding *f = report_finding(r, LEVEL_CRITICAL, "oom");
+	const char *path = place_name(r, first);
+	u64 n = 0;
+
+	if (!f)
+		return;
+	for (size_t i = 0; i < s->by.n; i++) {
+		struct killed *k = groups_value(&s->by, i);
+
+		if (k->told || !same_place(first, k))
+			continue;
+		k->told = true;
+		if (n++ < KILLS_TOLD)
+			killed_tell(r, f, k);
+	}
+	if (n > KILLS_TOLD)
+		finding_line(r, f->evidence, "… and %llu more", n - KILLS_TOLD);
+	f->title =
+		is_memcg(first)
+			? report_text(r, "cgroup %s: the OOM killer took %llu of its processes",
+				  path ? path : "(unknown)", n)
+			: report_text(r, "The machine ran out of memory: %llu processes killed", n);
+	f->confidence = "high: each kill was seen";
+	if (is_memcg(first))
+		tell_group(r, f, &s->facts, place(first), path);
+	else
+		tell_machine(r, f);
+}
+
+/* By the kernel's counters alone. */
+static u64 tell_counted_groups(struct report *r, const struct facts *facts)
+{
+	u64 all = 0;
+
+	for (size_t i = 0; i < facts->cgroups.n; i++) {
+		const struct cgroup_usage *cg = groups_value(&facts->cgroups, i);
+		u64 n = cg->oom_kill_total - cg->first_oom_kill_total;
+		const char *path = stream_cgroup(r->stream, cg->cgroup);
+		struct finding *f;
+
+		if (cg->oom_kill_total <= cg->first_oom_kill_total)
+			continue;
+		all += n;
+		f = report_finding(r, LEVEL_CRITICAL, "oom");
+		if (!f)
+			break;
+		f->title = report_text(r, "cgroup %s: the OOM killer took %llu of its processes",
+			path ? path : "(removed)", n);
+		f->confidence = "high: the kernel's own counters";
+		finding_line(r, f->evidence, "oom_kill of the group rose by %llu meanwhile", n);
+		tell_group(r, f, facts, cg->cgroup, path);
+	}
+	return all;
+}
+
+static void tell_counted(struct report *r, const struct facts *facts)
+{
+	u64 n = facts_delta(facts, "oom_kill"), total = facts_last(facts, "oom_kill");
+	struct finding *f;
+
+	if (n > tell_counted_groups(r, facts)) {
+		f = report_finding(r, LEVEL_CRITICAL, "oom");
+		if (!f)
+			return;
+		f->title = report_text(r, "The OOM killer took %llu processes", n);
+		f->confidence = "high: the kernel's own counter; whom, was not seen";
+		finding_line(r, f->evidence, "oom_kill in /proc/vmstat rose by %llu", n);
+		tell_machine(r, f);
+	} else if (!n && total) {
+		f = report_finding(r, LEVEL_NOTE, "oom");
+		if (!f)
+			return;
+		f->title = report_text(r,
+			"The OOM killer took %llu processes since boot, none of them now", total);
+		f->confidence = "high: the kernel's own counter";
+		finding_line(r, f->evidence, "oom_kill in /proc/vmstat is %llu", total);
+		f->why = "Memory of the machine or of a control group ran out before.";
+		finding_line(r, f->try_,
+			"See whom, if the kernel's log reaches back: `dmesg | grep 'Killed "
+			"process'`");
+		finding_line(r, f->verify, "`memwhy oom --for 10m`");
+	}
+}
+
+static bool log_was_read(const struct stream *s)
+{
+	vec_each (m, &s->methods)
+		if (!strcmp(m->data, OOM_LOG_DATA))
+			return m->method[0];
+	return false;
+}
+
+static int report(void *v, struct report *r)
+{
+	struct rule_sums *s = v;
+	bool log = log_was_read(r->stream), any = false;
+
+	for (size_t i = 0; i < s->by.n; i++) {
+		struct killed *k = groups_value(&s->by, i);
+
+		/* A victim that was exiting already is marked, but not killed: it is in no log. */
+		k->told = log && !k->report.h.size;
+		any |= !k->told;
+	}
+	for (size_t i = 0; i < s->by.n; i++) {
+		struct killed *k = groups_value(&s->by, i);
+
+		if (!k->told)
+			tell_place(r, s, k);
+	}
+	if (!any)
+		tell_counted(r, &s->facts);
+	return 0;
+}
+
+const struct view rule_oom = SUMS_RULE(init, feed, report);
