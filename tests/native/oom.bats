@@ -166,7 +166,7 @@ grow() {
 	status=0
 	before=$(oom_kills)
 	memwhy_start oom
-	"$WORKLOADS/oom_grow" -s 32 -r 60 -f >"$BATS_TEST_TMPDIR/grow" || status=$?
+	"$WORKLOADS/oom_grow" -s 32 -r 400 -f >"$BATS_TEST_TMPDIR/grow" || status=$?
 	sleep 4
 	memwhy_stop
 	after=$(oom_kills)
