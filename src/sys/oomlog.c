@@ -7,12 +7,10 @@
 static bool split(struct scan *s, const char *lit, bool last, struct scan *ret)
 {
 	size_t n = strlen(lit);
-	const char *hit = NULL;
+	const char *hit = NULL, *next = s->p;
 
-	for (const char *p = s->p; (size_t)(s->end - p) >= n && p <= s->end; p++) {
-		if (memcmp(p, lit, n) != 0)
-			continue;
-		hit = p;
+	while (next <= s->end && (next = memmem(next, (size_t)(s->end - next), lit, n))) {
+		hit = next++;
 		if (!last)
 			break;
 	}

@@ -106,7 +106,7 @@ grow() {
 	memwhy=$!
 	wait_for memwhy_attached
 	grow 33554432 -s 8 -r 40
-	wait_for 'grep -q "OOM kill" "$BATS_TEST_TMPDIR/live"'
+	wait_for 'grep -q "OOM kill of PID" "$BATS_TEST_TMPDIR/live"'
 	cat "$BATS_TEST_TMPDIR/live"
 	grep -qE "^[0-9:]{8} Triggered by PID $grown \(\"oom_grow\"\), OOM kill of PID $grown \(\"oom_grow\"\), [0-9]+ pages, loadavg: [0-9.]+ [0-9.]+ [0-9.]+ [0-9]+/[0-9]+ [0-9]+$" "$BATS_TEST_TMPDIR/live"
 	memwhy_stop
