@@ -101,10 +101,9 @@ static void killed_tell(struct report *r, struct finding *f, const struct killed
 
 static void tell_protect(struct report *r, struct finding *f)
 {
-	finding_line(r, f->try_,
-		"Keep a process that must live out of the choice (now: "
-		"`cat /proc/PID/oom_score_adj`):");
+	finding_line(r, f->try_, "Keep a process that must live out of the choice:");
 	finding_line(r, f->try_, "`echo -500 > /proc/PID/oom_score_adj`");
+	finding_line(r, f->undo, "Put back what that file said before (0 unless somebody set it):");
 	finding_line(r, f->undo, "`echo 0 > /proc/PID/oom_score_adj`");
 }
 
