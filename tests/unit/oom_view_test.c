@@ -189,6 +189,28 @@ static void test_log_only(void **state)
 	view_close(&f);
 }
 
+/* The log may be read before the ring. */
+static void test_log_first(void **state)
+{
+	struct fixture f;
+	const struct table *t;
+
+	(void)state;
+	begin(&f, &(struct view_options){});
+	report_feed(&f, 7, 51);
+	freed_feed(&f, 7);
+	kill_feed(&f, 7, 512);
+	view_report(&f);
+	t = table(&f, "kills");
+	assert_int_equal(t->n_rows, 1);
+	assert_int_equal(cell(t, 0, "rss_bytes")->u, 2 * MIB);
+	assert_int_equal(cell(t, 0, "asker_pid")->u, 50);
+	assert_int_equal(cell(t, 0, "killed")->u, 1);
+	assert_int_equal(cell(t, 0, "freed_ns")->u, SECOND / 5);
+	assert_int_equal(table(&f, "cgroups")->n_rows, 2);
+	view_close(&f);
+}
+
 static void test_list_and_show(void **state)
 {
 	char *list[] = {"list"}, *show[] = {"show", "2"}, *bad[] = {"show"},
@@ -292,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_joined),
 		cmocka_unit_test(test_log_only),
+		cmocka_unit_test(test_log_first),
 		cmocka_unit_test(test_list_and_show),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_history),

@@ -137,13 +137,18 @@ static void processes_note(struct kills *k, struct kill *x, struct kill_detail *
 	}
 }
 
+static void groups_note(const struct kills *k, const struct kill *x, struct kill_detail *d)
+{
+	for (u32 i = 0; i < x->mark.levels; i++)
+		d->groups[i] = history_growth(history_cgroup(&k->history, x->mark.chain[i].cgroup),
+			x->time_ns, x->mark.chain[i].usage_pages * kills_page(k));
+}
+
 static void detail_note(struct kills *k, struct kill *x, struct kill_detail *d)
 {
 	for (u32 i = 0; i < VALUE_N; i++)
 		d->values[i] = history_growth(&k->history.values[i], x->time_ns, 0);
-	for (u32 i = 0; i < x->mark.levels; i++)
-		d->groups[i] = history_growth(history_cgroup(&k->history, x->mark.chain[i].cgroup),
-			x->time_ns, x->mark.chain[i].usage_pages * kills_page(k));
+	groups_note(k, x, d);
 	memcpy(d->slabs, k->history.slabs, sizeof(d->slabs));
 	memcpy(d->pressure, k->history.pressure, sizeof(d->pressure));
 	d->n_zones = k->n_sampled;
@@ -182,16 +187,55 @@ static void before_note(struct kills *k, struct kill *x)
 	young_note(k, x, d);
 }
 
-static int mark_feed(struct kills *k, const struct oom_kill *r)
+/* A header of another kill: the kernel limits how often it says who asked. */
+static void report_clear(struct kill *x)
 {
-	struct kill *x;
-	int rc = kill_add(k, r->h.time_ns, &x);
+	struct oom_report *r = &x->report;
 
-	if (rc || !x)
-		return rc;
+	if (!x->seen || !(r->flags & OOM_REPORT_ASKER_ID) || r->tid == x->mark.tid)
+		return;
+	r->flags &= ~(u32)(OOM_REPORT_ASKED | OOM_REPORT_ASKER_ID | OOM_REPORT_CHOICE |
+			   OOM_REPORT_USAGE | OOM_REPORT_SWAP);
+}
+
+static void mark_take(struct kill *x, const struct oom_kill *r)
+{
 	x->seen = true;
 	x->mark = *r;
 	x->mark.levels = MIN(r->levels, (u32)OOM_LEVELS);
+}
+
+/* The log was read before the ring: what is around the kill is known, the chain and age are not. */
+static void late_note(struct kills *k, struct kill *x)
+{
+	struct kill_detail *d = x->detail ? &k->details[x->detail - 1] : NULL;
+
+	if (!d) {
+		k->dropped = (struct kill_detail){};
+		d = &k->dropped;
+	}
+	report_clear(x);
+	groups_note(k, x, d);
+	young_note(k, x, d);
+}
+
+static int mark_feed(struct kills *k, const struct oom_kill *r)
+{
+	struct kill *x = kill_find(k, r->victim_tid, r->h.time_ns);
+	int rc;
+
+	if (x && !x->seen) {
+		if (x->freed_how && x->time_ns > r->h.time_ns)
+			x->freed_ns += x->time_ns - r->h.time_ns;
+		x->time_ns = r->h.time_ns;
+		mark_take(x, r);
+		late_note(k, x);
+		return 0;
+	}
+	rc = kill_add(k, r->h.time_ns, &x);
+	if (rc || !x)
+		return rc;
+	mark_take(x, r);
 	before_note(k, x);
 	return 0;
 }
@@ -246,17 +290,6 @@ static void candidates_take(struct kills *k, const struct kill *x, struct kill_d
 		p->swap_pages = t->swap_pages;
 		p->page_table_bytes = t->page_table_bytes;
 	}
-}
-
-/* A header of another kill: the kernel limits how often it says who asked. */
-static void report_clear(struct kill *x)
-{
-	struct oom_report *r = &x->report;
-
-	if (!x->seen || !(r->flags & OOM_REPORT_ASKER_ID) || r->tid == x->mark.tid)
-		return;
-	r->flags &= ~(u32)(OOM_REPORT_ASKED | OOM_REPORT_ASKER_ID | OOM_REPORT_CHOICE |
-			   OOM_REPORT_USAGE | OOM_REPORT_SWAP);
 }
 
 static int report_feed(struct kills *k, const struct oom_report *r)
