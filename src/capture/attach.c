@@ -366,7 +366,7 @@ u64 attach_missed(struct attached *a)
 	for (size_t i = 0; i < a->n_hooks; i++) {
 		const struct attach_method *m = hook_method(a, i);
 
-		if (!m || !a->hooks[i].required)
+		if (!m || (!a->hooks[i].required && !a->hooks[i].counts))
 			continue;
 		for (size_t k = 0; k < ATTACH_PROGS; k++)
 			sum += prog_missed(a, m->progs[k]);

@@ -34,6 +34,7 @@ struct attach_method {
 struct attach_hook {
 	const char *data;  /* what it tells: "minor and major faults" */
 	bool required;     /* the probe is useless without */
+	bool counts;       /* counts events though it is not required: what it misses is lost */
 	u32 only;          /* as in attach_method */
 	const char *needs; /* what would provide it where no method works */
 	struct attach_method methods[ATTACH_METHODS];
@@ -69,8 +70,8 @@ struct bpf_object *attach_object(struct attached *a);
 u32 attach_owned(const struct attached *a);
 /* Descriptor of a map of the object; it must exist. */
 int attach_map(struct attached *a, const char *name);
-/* Runs of the programs of required hooks, which count events, that the kernel skipped because the
- * program was already running on that CPU. */
+/* Runs of the programs of hooks that count events (the required ones, and those that say so) that
+ * the kernel skipped because the program was already running on that CPU. */
 u64 attach_missed(struct attached *a);
 /* The counters summed over CPUs; what attach_missed tells is seen, and lost. */
 int attach_counts(struct attached *a, struct probe_counts *ret);
