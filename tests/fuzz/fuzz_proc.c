@@ -22,6 +22,7 @@
 #include "sys/proc.h"
 #include "sys/slabinfo.h"
 #include "sys/smaps.h"
+#include "sys/swaps.h"
 #include "sys/thp.h"
 #include "sys/tracefs.h"
 #include "sys/zoneinfo.h"
@@ -212,6 +213,18 @@ static void fuzz_slabinfo(const char *text, size_t n)
 		MUST(info.caches.n && strlen(info.caches.v[0].name) < SLAB_NAME_MAX);
 }
 
+static void fuzz_swaps(const char *text, size_t n)
+{
+	_cleanup_swaps_ struct swaps swaps = {};
+	struct zram_stat zram;
+
+	if (!swaps_parse(text, &swaps))
+		MUST(swaps.list.n <= SWAPS_MAX);
+	vec_each (area, &swaps.list)
+		MUST(area->path[0] && strlen(area->path) <= n);
+	zram_stat_parse(text, &zram);
+}
+
 static void fuzz_tracepoint(const char *text, size_t n)
 {
 	_cleanup_tracepoint_format_ struct tracepoint_format format = {};
@@ -317,6 +330,7 @@ static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_symbols,
 	fuzz_smaps,
 	fuzz_oomlog,
+	fuzz_swaps,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
