@@ -1,0 +1,164 @@
+/* The swap probe: its hooks, and what its table and ring become as records. */
+#include "probes/swap/swap.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "capture/names.h"
+#include "probes/probe.h"
+#include "probes/swap/swap_kinds.h"
+#include "probes/swap/swap_sample.h"
+#include "probes/swap/swap_view.h"
+
+#include "swap.skel.h"
+
+enum {
+	OPT_RW_PAGE = 1, /* there is a swap device that takes pages without a bio */
+	OPT_ZSWAP = 2,   /* zswap is on, or still holds pages */
+};
+
+static const struct attach_hook hooks[] = {
+	{
+		.data = SWAP_DATA_IO,
+		.required = true,
+		.needs = "the kernel's BTF",
+		.methods = {{"raw tracepoint block_bio_queue", {"bio_queued"}, {}, 0}},
+	},
+	{
+		.data = "swap I/O of zram without a bio",
+		.only = OPT_RW_PAGE,
+		.counts = true,
+		.needs = "CONFIG_KPROBES",
+		.methods = {{"kprobes bdev_read_page, bdev_write_page",
+			{"page_read", "page_written"}, {}, 0}},
+	},
+	{
+		.data = SWAP_DATA_ZSWAP,
+		.only = OPT_ZSWAP,
+		.counts = true,
+		.needs = "CONFIG_MEMCG (6.14) or kprobes",
+		.methods =
+			{
+				{"raw tracepoint count_memcg_events", {"zswap_counted"}, {}, 0},
+				{"kretprobe __frontswap_load", {"zswap_loaded_int"}, {}, 0},
+				{"kretprobe zswap_load", {"zswap_loaded_bool"}, {}, 0},
+			},
+	},
+	{
+		.data = "time waited for swap-ins",
+		.needs = "perf_event_open",
+		.methods = {{"software event of major faults", {},
+			{{"fault_over", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ}}, 0}},
+	},
+};
+
+static u32 options(const struct capture *c)
+{
+	(void)c;
+	return (swap_takes_pages() ? OPT_RW_PAGE : 0) | (swap_has_zswap() ? OPT_ZSWAP : 0);
+}
+
+static int prepare(struct bpf_object *obj, const struct capture *c)
+{
+	struct swap_config config = {
+		.min_ns = c->opt.each ? c->opt.min_ns : 0,
+		.comms = capture_by(c, "comm"),
+	};
+
+	return attach_set_const(obj, "config", &config, sizeof(config));
+}
+
+static u32 key_tgid(const void *key)
+{
+	return ((const struct swap_key *)key)->tgid;
+}
+
+static int added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct swap_key *k = key;
+	const struct agg_value *v = value;
+	struct swap_agg r = REC_INIT(struct swap_agg, REC_SWAP_AGG, 0);
+
+	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
+	r.tgid = k->tgid;
+	r.tid = k->tid;
+	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	r.type = k->type;
+	r.who = k->who;
+	r.count = v->count;
+	r.pages = v->sum[SWAP_PAGES];
+	r.waits = v->timed;
+	r.total_ns = v->total_ns;
+	r.max_ns = v->max_ns;
+	r.cgroup = v->cgroup;
+	memcpy(r.comm, k->comm[0] ? k->comm : v->comm, sizeof(r.comm));
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	return capture_emit(c, &r.h);
+}
+
+static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+{
+	struct swap_event e = *(const struct swap_event *)rec;
+
+	if (rec->kind != REC_SWAP_EVENT || rec->size != sizeof(e))
+		return 0;
+	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
+	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
+	e.kstack = 0;
+	return capture_emit(c, &e.h);
+}
+
+static const struct probe_bpf bpf = {
+	.elf = swap_bpf__elf_bytes,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.options = options,
+	.prepare = prepare,
+	.tables = {{"table", sizeof(struct swap_key), key_tgid, added}},
+	.record = record,
+	.optional = true,
+};
+
+static const char *const examples[] = {
+	"memwhy swap --for 10s",
+	"who reads from swap and waits for it, who writes, and whose memory is there",
+	"memwhy swap --by cgroup",
+	"the same by control group",
+	"memwhy swap --stacks -p 1234",
+	"the code paths of one process that touch swapped memory",
+	"memwhy swap --each --min 10ms",
+	"each wait of at least 10 ms as it happens",
+	"memwhy swap --like swapin",
+	"the lines of swapin.bt, every second",
+	NULL,
+};
+
+const struct probe probe_swap = {
+	.name = "swap",
+	.summary = "Who waits for swap-ins, who swaps out, and whose memory is in swap",
+	.details =
+		"Counts swap I/O where the kernel adds to pswpin and pswpout in /proc/vmstat, and "
+		"in the task that caused it: reads of a page fault with what is read ahead, reads "
+		"for shared memory, swapoff or MADV_WILLNEED, and writes of reclaim. A wait is a "
+		"page fault that had to read from swap, from its first read to its end; the "
+		"allocation of the page and its reclaim come before and are not in it. A fault "
+		"that finds its page already being read by another is not timed.\n\n"
+		"Pages that come back from zswap are no I/O and not in pswpin: they have a column "
+		"of their own, and are looked for where zswap is on. Zero-filled pages are not "
+		"written at all: swpin_zero and swpout_zero count them. Swap over NFS or SMB does "
+		"not go through the block layer and is in the counters only.\n\n"
+		"Devices, owners, compressed memory and counters are of the whole machine, "
+		"whatever the scope. A process owns what VmSwap says: its anonymous memory in "
+		"swap, but not shared memory there.\n\n"
+		"Refaults are pages that were needed again soon after they were reclaimed: the "
+		"kernel compares the time they were gone with the size of the memory in use. "
+		"Where most of what is swapped in is a refault, the working set does not fit "
+		"(thrashing).",
+	.examples = examples,
+	.kinds = swap_kinds,
+	.n_kinds = SWAP_KINDS,
+	.bpf = &bpf,
+	.sampler = &swap_sampler,
+	.view = &swap_view,
+};
