@@ -1,4 +1,5 @@
-/* Page faults that had to read from a disk or from swap: who waits, and for which. */
+/* Page faults that had to read from a disk: who waits, and for which file. Those that are known to
+ * be swap-ins are the rule swap's. */
 #include <errno.h>
 
 #include "base/units.h"
@@ -31,7 +32,7 @@ static int feed(void *v, const struct rec *rec)
 
 	if (rec->kind != REC_FAULTS_AGG)
 		return facts_feed(&s->facts, rec);
-	if (!(r->flags & FAULT_MAJOR))
+	if (!(r->flags & FAULT_MAJOR) || fault_is_swap_in(r))
 		return 0;
 	t = groups_get(&s->by, &r->tgid);
 	if (!t)

@@ -366,6 +366,144 @@ static void test_major_faults(void **unused)
 	end(&b);
 }
 
+static void counters(struct bench *b, u64 in, u64 refaults)
+{
+	value(b, SYSTEM_VMSTAT, "pswpin", 1000, NULL);
+	value(b, SYSTEM_VMSTAT, "workingset_refault_anon", 10, NULL);
+	value(b, SYSTEM_VMSTAT, "pswpin", 1000 + in, NULL);
+	value(b, SYSTEM_VMSTAT, "workingset_refault_anon", 10 + refaults, NULL);
+	value(b, SYSTEM_SYSCTL, "vm.page-cluster", 3, NULL);
+	value(b, SYSTEM_SYSCTL, "vm.swappiness", 60, NULL);
+	value(b, SYSTEM_SETTING, "zswap/enabled", 0, "N");
+}
+
+static void swapped_in(struct bench *b, u8 map, u64 ns)
+{
+	PUT(b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_MAJOR, .count = 1000,
+		.timed = 1000, .total_ns = ns, .map = map, .cgroup = 42);
+}
+
+static void test_swap(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_swap, 1);
+	counters(&b, 5000, 4000);
+	swapped_in(&b, FAULT_MAP_HEAP, 3 * NSEC_PER_SEC);
+	PUT(&b, struct rec_task, REC_TASK, .tgid = 8, .comm = "hog");
+	PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 8, .h.flags = PROCESS_EXACT,
+		.swap_bytes = 300 * MIB, .first_anon_bytes = MIB, .anon_bytes = 201 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_WARNING); /* 30 % of the time */
+	assert_int_equal(f->cost_ns, 3 * NSEC_PER_SEC);
+	assert_non_null(strstr(f->title, "Thrashing: tasks waited 3.00 s"));
+	assert_true(says(f->evidence, "5000 pages came back from swap, 500 a second"));
+	assert_true(says(f->evidence, "80 % of them were refaults"));
+	assert_true(says(f->evidence, "who pays: victim (pid 7) 3.00 s"));
+	assert_true(says(f->evidence, "who grows: hog (pid 8) 200 MiB"));
+	assert_true(says(f->evidence, "who has most in swap: hog (pid 8) 300 MiB"));
+	assert_true(says(f->try_, "(60 now): `sysctl -w vm.swappiness=10`"));
+	assert_true(says(f->undo, "`sysctl -w vm.swappiness=60`"));
+	assert_true(says(f->undo, "`sysctl -w vm.page-cluster=3`"));
+	assert_true(says(f->undo, "echo N > /sys/module/zswap/parameters/enabled"));
+	assert_true(says(f->verify, "memwhy swap --for 30s"));
+	end(&b);
+}
+
+/* What is not thrashing: pages long gone that come back, few pages, little time, files. */
+static void test_swap_quiet(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_swap, 1);
+	counters(&b, 5000, 100);
+	swapped_in(&b, FAULT_MAP_ANON, 3 * NSEC_PER_SEC);
+	assert_int_equal(only(&b)->level, LEVEL_RISK);
+	assert_null(strstr(b.report.findings.v[0].title, "hrashing"));
+	end(&b);
+
+	begin(&b, &rule_swap, 1);
+	counters(&b, 5000, 5000);
+	swapped_in(&b, FAULT_MAP_ANON, NSEC_PER_SEC / 10);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+
+	begin(&b, &rule_swap, 1);
+	counters(&b, 50, 50);
+	swapped_in(&b, FAULT_MAP_ANON, 3 * NSEC_PER_SEC);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+
+	begin(&b, &rule_swap, 1);
+	counters(&b, 5000, 5000);
+	swapped_in(&b, FAULT_MAP_FILE, 3 * NSEC_PER_SEC);
+	value(&b, SYSTEM_MEMINFO, "SwapTotal", 1024 * MIB, NULL);
+	value(&b, SYSTEM_MEMINFO, "SwapFree", 100 * MIB, NULL);
+	assert_int_equal(conclude(&b), 0); /* used, and quiet */
+	end(&b);
+
+	begin(&b, &rule_major_faults, 1);
+	swapped_in(&b, FAULT_MAP_HEAP, 3 * NSEC_PER_SEC);
+	assert_int_equal(conclude(&b), 0); /* the other rule's */
+	end(&b);
+}
+
+static void test_swap_limit(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+	struct rec_cgroup *path = calloc(1, sizeof(*path) + 8);
+
+	(void)unused;
+	begin(&b, &rule_swap, 1);
+	path->h = (struct rec){sizeof(*path) + 8, REC_CGROUP, 0, NSEC_PER_SEC};
+	path->id = 42;
+	path->length = 5;
+	memcpy(path->path, "/demo", 5);
+	put(&b, path);
+	free(path);
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 2,
+		.usage_bytes = 96 * MIB, .limit_bytes = 96 * MIB);
+	counters(&b, 5000, 5000);
+	swapped_in(&b, FAULT_MAP_ANON, 7 * NSEC_PER_SEC);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_CRITICAL);
+	assert_true(says(f->try_, "echo 150994944 > /sys/fs/cgroup/demo/memory.max"));
+	assert_true(says(f->undo, "echo 100663296 > /sys/fs/cgroup/demo/memory.max"));
+	end(&b);
+}
+
+static void test_swap_full(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_swap, 1);
+	value(&b, SYSTEM_MEMINFO, "SwapTotal", 1024 * MIB, NULL);
+	value(&b, SYSTEM_MEMINFO, "SwapFree", 10 * MIB, NULL);
+	value(&b, SYSTEM_VMSTAT, "pswpout", 0, NULL);
+	PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7, .h.flags = PROCESS_EXACT,
+		.swap_bytes = 900 * MIB);
+	f = only(&b);
+	assert_string_equal(f->rule, "swap-full");
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "10.0 MiB of 1.00 GiB"));
+	assert_true(says(f->evidence, "victim (pid 7) 900 MiB"));
+	end(&b);
+
+	begin(&b, &rule_swap, 1);
+	value(&b, SYSTEM_MEMINFO, "SwapTotal", 1024 * MIB, NULL);
+	value(&b, SYSTEM_MEMINFO, "SwapFree", 0, NULL);
+	value(&b, SYSTEM_VMSTAT, "pswpout", 0, NULL);
+	value(&b, SYSTEM_VMSTAT, "pswpout", 1000, NULL);
+	assert_int_equal(only(&b)->level, LEVEL_WARNING); /* still filling */
+	end(&b);
+}
+
 static void test_pressure(void **unused)
 {
 	struct bench b;
@@ -674,6 +812,10 @@ int main(void)
 		cmocka_unit_test(test_fragmentation),
 		cmocka_unit_test(test_severe_events),
 		cmocka_unit_test(test_major_faults),
+		cmocka_unit_test(test_swap),
+		cmocka_unit_test(test_swap_quiet),
+		cmocka_unit_test(test_swap_limit),
+		cmocka_unit_test(test_swap_full),
 		cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_cgroup_limit),
 		cmocka_unit_test(test_thp_compaction),

@@ -82,4 +82,13 @@ struct faults_agg {
 	u32 hist[AGG_SLOTS];
 };
 
+/* A major fault on memory that has no file to be read from: a swap-in. Of a private mapping of a
+ * file it cannot be told. */
+static inline int fault_is_swap_in(const struct faults_agg *r)
+{
+	return r->flags & FAULT_MAJOR &&
+	       (r->map == FAULT_MAP_ANON || r->map == FAULT_MAP_HEAP || r->map == FAULT_MAP_STACK ||
+		       r->map == FAULT_MAP_SHMEM);
+}
+
 #endif

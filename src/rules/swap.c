@@ -1,0 +1,301 @@
+/*
+ * Swapping that costs time, and swap that is full. Who waits is known from major faults on
+ * anonymous and shared memory, which are swap-ins; who causes it, from the processes that hold most
+ * of the swap or grow. Memory that lies in swap and is not needed is no trouble.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "probes/faults/faults.h"
+#include "probes/processes/processes.h"
+#include "rules/facts.h"
+#include "rules/rules.h"
+
+#define MIN_BACK 200 /* pages; fewer come back when any old window is opened */
+#define FULL 0.95
+#define FULL_OUT 256 /* pages swapped out: it is still filling */
+#define TOP 3
+
+struct process {
+	u64 waits, ns;        /* major faults on memory that goes to swap */
+	u64 swap_bytes;       /* the last known */
+	u64 first_anon, anon; /* growth */
+	u64 cgroup;
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	(void)o;
+	(void)err;
+	rule_sums_init(v, sizeof(u32), sizeof(struct process));
+	return 0;
+}
+
+static int feed(void *v, const struct rec *rec)
+{
+	struct rule_sums *s = v;
+	const struct faults_agg *fault = (const void *)rec;
+	const struct process_memory *m = (const void *)rec;
+	struct process *p;
+
+	if (rec->kind == REC_FAULTS_AGG) {
+		p = fault_is_swap_in(fault) ? groups_get(&s->by, &fault->tgid) : NULL;
+		if (!p)
+			return fault_is_swap_in(fault) ? -ENOMEM : 0;
+		p->waits += fault->count;
+		p->ns += fault->total_ns;
+		p->cgroup = fault->cgroup;
+		return 0;
+	}
+	if (rec->kind != REC_PROCESS_MEMORY)
+		return facts_feed(&s->facts, rec);
+	p = groups_get(&s->by, &m->tgid);
+	if (!p)
+		return -ENOMEM;
+	if (rec->flags & PROCESS_EXACT)
+		p->swap_bytes = m->swap_bytes;
+	p->first_anon = m->first_anon_bytes;
+	p->anon = m->anon_bytes;
+	p->cgroup = m->cgroup ? m->cgroup : p->cgroup;
+	return 0;
+}
+
+static u64 waited_ns(const struct process *p)
+{
+	return p->ns;
+}
+
+static u64 swapped_bytes(const struct process *p)
+{
+	return p->swap_bytes;
+}
+
+static u64 grown_bytes(const struct process *p)
+{
+	return p->anon > p->first_anon ? p->anon - p->first_anon : 0;
+}
+
+/* The entry with the largest value below `below`; NULL when there is none above 0. */
+static const struct process *next_below(
+	const struct rule_sums *s, u64 (*value)(const struct process *), u64 below, u32 *ret_tgid)
+{
+	const struct process *best = NULL;
+
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct process *p = groups_value(&s->by, i);
+
+		if (!value(p) || value(p) >= below || (best && value(p) <= value(best)))
+			continue;
+		best = p;
+		*ret_tgid = *(const u32 *)groups_key(&s->by, i);
+	}
+	return best;
+}
+
+/* "a (pid 1) 3.00 s, b (pid 2) 1.00 s" */
+static const char *top_text(struct report *r, const struct rule_sums *s,
+	u64 (*value)(const struct process *), char *(*fmt)(char *, u64))
+{
+	_cleanup_str_ struct str text = {};
+	u64 below = ~0ULL;
+	char buf[UNIT_BUF];
+
+	for (int i = 0; i < TOP; i++) {
+		u32 tgid = 0;
+		const struct process *p = next_below(s, value, below, &tgid);
+
+		if (!p)
+			break;
+		below = value(p);
+		str_addf(&text, "%s%s (pid %u) %s", text.len ? ", " : "",
+			stream_comm(r->stream, tgid, 0), tgid, fmt(buf, below));
+	}
+	return report_text(r, "%s", str_get(&text));
+}
+
+/* What came back from swap, and from where. */
+struct back {
+	u64 disk, zswap, zero, all, refaults;
+	u64 waits, ns;
+};
+
+static struct back back_of(const struct rule_sums *s)
+{
+	struct back b = {
+		.disk = facts_delta(&s->facts, "pswpin"),
+		.zswap = facts_delta(&s->facts, "zswpin"),
+		.zero = facts_delta(&s->facts, "swpin_zero"),
+		.refaults = facts_delta(&s->facts, "workingset_refault_anon"),
+	};
+
+	b.all = b.disk + b.zswap + b.zero;
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct process *p = groups_value(&s->by, i);
+
+		b.waits += p->waits;
+		b.ns += p->ns;
+	}
+	return b;
+}
+
+/* Pages that were out for long and come back once are none. */
+static bool is_thrashing(const struct back *b)
+{
+	return b->refaults * 2 >= b->all;
+}
+
+static void evidence(
+	struct report *r, struct finding *f, const struct rule_sums *s, const struct back *b)
+{
+	double seconds = report_seconds(r);
+	char buf[UNIT_BUF];
+	const char *top;
+
+	finding_line(r, f->evidence,
+		"%llu pages came back from swap, %.0f a second (%llu from swap devices, %llu from "
+		"zswap); %llu went out to devices, %llu to zswap",
+		b->all, (double)b->all / seconds, b->disk, b->zswap,
+		facts_delta(&s->facts, "pswpout"), facts_delta(&s->facts, "zswpout"));
+	finding_line(r, f->evidence,
+		"%.0f %% of them were refaults: needed again soon after they had been pushed out",
+		100.0 * (double)MIN(b->refaults, b->all) / (double)b->all);
+	finding_line(r, f->evidence, "%llu major faults on anonymous or shared memory, mean %s",
+		b->waits, fmt_ns(buf, b->ns / MAX(b->waits, 1ULL)));
+	top = top_text(r, s, waited_ns, fmt_ns);
+	if (top[0])
+		finding_line(r, f->evidence, "who pays: %s", top);
+	top = top_text(r, s, grown_bytes, fmt_bytes);
+	if (top[0])
+		finding_line(r, f->evidence, "who grows: %s", top);
+	top = top_text(r, s, swapped_bytes, fmt_bytes);
+	if (top[0])
+		finding_line(r, f->evidence, "who has most in swap: %s", top);
+}
+
+static void try_setting(struct report *r, struct finding *f, const struct rule_sums *s,
+	const char *name, u64 value, const char *why)
+{
+	if (!facts_known(&s->facts, name) || facts_last(&s->facts, name) == value)
+		return;
+	finding_line(r, f->try_, "%s (%llu now): `sysctl -w %s=%llu`", why,
+		facts_last(&s->facts, name), name, value);
+	finding_line(r, f->undo, "`sysctl -w %s=%llu`", name, facts_last(&s->facts, name));
+}
+
+/* A group at its limit swaps whatever the machine has free. */
+static const struct cgroup_usage *group_at_limit(const struct rule_sums *s)
+{
+	u32 tgid;
+	const struct process *p = next_below(s, waited_ns, ~0ULL, &tgid);
+	const struct cgroup_usage *cg = p ? facts_cgroup(&s->facts, p->cgroup) : NULL;
+
+	return cg && cg->limit_bytes != CGROUP_USAGE_NONE &&
+			       cg->usage_bytes >= cg->limit_bytes - cg->limit_bytes / 10
+		       ? cg
+		       : NULL;
+}
+
+#define VERIFY "`memwhy swap --for 30s`"
+
+static void try_zswap(struct report *r, struct finding *f, const struct rule_sums *s)
+{
+	if (strcmp(facts_text(&s->facts, "zswap/enabled"), "N") != 0)
+		return;
+	finding_line(r, f->try_,
+		"If the swap device is a disk, keep a compressed copy in memory in front of it: "
+		"`echo Y > /sys/module/zswap/parameters/enabled`");
+	finding_line(r, f->undo, "`echo N > /sys/module/zswap/parameters/enabled`");
+}
+
+static void tell_waits(struct report *r, const struct rule_sums *s, const struct back *b, int level)
+{
+	struct finding *f = report_finding(r, level, "swap");
+	const struct cgroup_usage *cg = group_at_limit(s);
+	const char *path = cg ? stream_cgroup(r->stream, cg->cgroup) : NULL;
+	char lost[UNIT_BUF];
+
+	if (!f)
+		return;
+	f->cost_ns = b->ns;
+	f->title = report_text(r,
+		"%sasks waited %s for pages to come back from swap: %.1f %% of the time",
+		is_thrashing(b) ? "Thrashing: t" : "T", fmt_ns(lost, b->ns),
+		report_share(r, b->ns) * 100);
+	f->confidence =
+		"high: every major fault was counted and timed; the reclaim that made room for "
+		"its page is in its time";
+	evidence(r, f, s, b);
+	if (path) {
+		f->why = "The control group is at its limit: what one of its pages gains, another "
+			 "loses to swap, also when the machine has free memory.";
+		cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path), "swap");
+		return;
+	}
+	f->why =
+		"The memory in use does not fit: pages go to swap and are needed again soon after. "
+		"Those who wait are not always those who take the memory.";
+	finding_line(
+		r, f->try_, "Give it more memory, or limit or stop who grows or has most in swap.");
+	try_setting(r, f, s, "vm.swappiness", 10,
+		"If the page cache is large and files are read once, swap less of the rest");
+	try_zswap(r, f, s);
+	try_setting(r, f, s, "vm.page-cluster", 0,
+		"On zram, zswap or a fast SSD, read only the page that is needed");
+	if (!f->undo[0])
+		finding_line(r, f->undo, "Nothing was changed.");
+	finding_line(r, f->verify, VERIFY);
+}
+
+static void waits(struct report *r, const struct rule_sums *s)
+{
+	struct back b = back_of(s);
+	int level = share_level(report_share(r, b.ns), 0.05, 0.2, 0.6);
+
+	if (b.all >= MIN_BACK && level > LEVEL_NOTE)
+		tell_waits(r, s, &b, is_thrashing(&b) ? level : LEVEL_RISK);
+}
+
+static void full(struct report *r, const struct rule_sums *s)
+{
+	const struct facts *facts = &s->facts;
+	u64 total = facts_last(facts, "SwapTotal"), left = facts_last(facts, "SwapFree");
+	u64 out = facts_delta(facts, "pswpout") + facts_delta(facts, "zswpout");
+	char a[UNIT_BUF], b[UNIT_BUF];
+	const char *top;
+	struct finding *f;
+
+	if (!total || left > total || (double)(total - left) < FULL * (double)total)
+		return;
+	f = report_finding(r, out >= FULL_OUT ? LEVEL_WARNING : LEVEL_RISK, "swap-full");
+	if (!f)
+		return;
+	f->title = report_text(
+		r, "Swap is full: %s of %s are left", fmt_bytes(a, left), fmt_bytes(b, total));
+	f->confidence = "high: the kernel's own counters";
+	finding_line(r, f->evidence, "%llu pages were swapped out meanwhile", out);
+	finding_line(r, f->evidence, "%s of memory are available",
+		fmt_bytes(a, facts_last(facts, "MemAvailable")));
+	top = top_text(r, s, swapped_bytes, fmt_bytes);
+	if (top[0])
+		finding_line(r, f->evidence, "who has most in swap: %s", top);
+	f->why = "What does not fit into memory has nowhere left to go: the next shortage drops "
+		 "file pages that are in use, and then the OOM killer acts.";
+	finding_line(r, f->try_,
+		"Restart or limit who has most in swap, if that is more than it "
+		"needs; `memwhy swap --table owners` has them all.");
+	finding_line(r, f->try_,
+		"Add a swap file: `fallocate -l 2G /swapfile && chmod 600 /swapfile && mkswap "
+		"/swapfile && swapon /swapfile`");
+	finding_line(r, f->undo, "`swapoff /swapfile && rm /swapfile`");
+	finding_line(r, f->verify, "`swapon --show`");
+}
+
+static int report(void *v, struct report *r)
+{
+	waits(r, v);
+	full(r, v);
+	return 0;
+}
+
+const struct view rule_swap = SUMS_RULE(init, feed, report);
