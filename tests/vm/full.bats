@@ -34,7 +34,24 @@ load guest
 	! grep -q 'NUMA placement: this host has one node' <<<"$output"
 }
 
-@test "vm 5.10 without kernel BTF: faults, reclaim, frag, stalls and thp work" {
-	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp; do $MEMWHY \$c --for 1s || exit; done"
+@test "vm 5.10 without kernel BTF: the commands of probes work" {
+	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp swap oom; do $MEMWHY \$c --for 1s || exit; done"
 	[ "$status" -eq 0 ]
+}
+
+@test "vm 5.10 and 6.1 with zram: swap-ins without a bio equal pswpin" {
+	for kernel in 5.10 6.1; do
+		guest "$kernel" -m 1G -- sh -c "busybox modprobe zram && sleep 1 && echo 256M >/sys/block/zram0/disksize && mkswap /dev/zram0 && swapon /dev/zram0 && tests/workloads/swap_verify $MEMWHY $BUILD/tests/workloads/swap_walk -a 20 -l 10 -r 1"
+		[ "$status" -eq 0 ]
+		grep -q 'kprobes bdev_read_page' <<<"$output"
+		grep -q '^pswpin [1-9]' <<<"$output"
+	done
+}
+
+@test "vm 6.1, 6.12 and newest with zswap: what comes back from it equals zswpin" {
+	for kernel in 6.1 6.12 newest; do
+		guest "$kernel" -m 1G -s 256M -- sh -c "echo 1 >/sys/module/zswap/parameters/enabled && tests/workloads/swap_verify $MEMWHY $BUILD/tests/workloads/swap_walk -z -a 20 -l 10 -r 1"
+		[ "$status" -eq 0 ]
+		grep -q '^zswpin [1-9]' <<<"$output"
+	done
 }
