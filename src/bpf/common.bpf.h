@@ -239,6 +239,32 @@ static __always_inline u32 stack_take(void *ctx, u64 flags)
 	return 0;
 }
 
+#define RAW_FRAMES 2 /* see stack_kernel */
+
+/*
+ * The kernel's stack from the function with the tracepoint on. In a raw tracepoint two frames come
+ * before it: the program, and the bpf_trace_run*() that called it, which has more than one place
+ * to call from and so would tell equal stacks apart.
+ */
+static __always_inline u32 stack_kernel(void *ctx, u64 skip)
+{
+	long id;
+
+	if (!scope.kernel_stacks)
+		return 0;
+	id = bpf_get_stackid(ctx, &stacks, skip);
+	if (id >= 0)
+		return (u32)id + 1;
+	count_add(lost_stack);
+	return 0;
+}
+
+/* The beginning of what the running kernel calls trace_event_raw_NAME. */
+#define EVENT(name_, ...)                \
+	struct trace_event_raw_##name_ { \
+		__VA_ARGS__              \
+	} __attribute__((preserve_access_index))
+
 /* The slot of v in a log2 histogram: 0 for 0, i for 2^(i-1) <= v < 2^i, at most `max`. */
 static __always_inline u32 log2_slot(u64 v, u32 max)
 {

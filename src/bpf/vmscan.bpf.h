@@ -1,17 +1,11 @@
 /*
  * What programs on the tracepoints of mm/vmscan.c share: how their arguments and fields differ
- * between kernels, and the kernel's stack from there.
+ * between kernels.
  */
 #ifndef MEMWHY_BPF_VMSCAN_BPF_H
 #define MEMWHY_BPF_VMSCAN_BPF_H
 
 #include "bpf/common.bpf.h"
-
-/* The beginning of what the running kernel calls trace_event_raw_NAME. */
-#define EVENT(name_, ...)                \
-	struct trace_event_raw_##name_ { \
-		__VA_ARGS__              \
-	} __attribute__((preserve_access_index))
 
 struct trace_event_raw_mm_vmscan_lru_isolate {
 	unsigned long nr_scanned, nr_taken;
@@ -31,26 +25,6 @@ static __always_inline bool lru_has_isolate_mode(void)
 {
 	return bpf_core_field_exists(
 		((struct trace_event_raw_mm_vmscan_lru_isolate *)0)->isolate_mode);
-}
-
-#define RAW_FRAMES 2 /* see stack_kernel */
-
-/*
- * The kernel's stack from the function with the tracepoint on. In a raw tracepoint two frames come
- * before it: the program, and the bpf_trace_run*() that called it, which has more than one place
- * to call from and so would tell equal stacks apart.
- */
-static __always_inline u32 stack_kernel(void *ctx, u64 skip)
-{
-	long id;
-
-	if (!scope.kernel_stacks)
-		return 0;
-	id = bpf_get_stackid(ctx, &stacks, skip);
-	if (id >= 0)
-		return (u32)id + 1;
-	count_add(lost_stack);
-	return 0;
 }
 
 /* What reclaim is for. */
