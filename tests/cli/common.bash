@@ -94,7 +94,8 @@ each_option() { # VALUE
 
 # What --by takes.
 keys() { # COMMAND
-	"$MEMWHY" "$1" --help | sed -n 's/^--by takes: \(.*\) (default.*/\1/p' | tr -d ,
+	"$MEMWHY" "$1" --help | sed -n '/^--by takes: /,/(default/p' | tr '\n' ' ' |
+		sed 's/^--by takes: //; s/ *(default.*/ /' | tr -d ,
 }
 
 # --by with each of them, as one word each.
