@@ -34,8 +34,15 @@ load guest
 	! grep -q 'NUMA placement: this host has one node' <<<"$output"
 }
 
+@test "vm 6.12 with 2 nodes: compaction names both" {
+	guest 6.12 -n 2 -m 1G -- sh -c "(sleep 5; echo 1 >/proc/sys/vm/compact_memory) & $MEMWHY compaction --for 10s --by node,kind -o csv --table compaction --fields node,kind"
+	[ "$status" -eq 0 ]
+	grep -qx '0,requested' <<<"$output"
+	grep -qx '1,requested' <<<"$output"
+}
+
 @test "vm 5.10 without kernel BTF: the commands of probes work" {
-	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp swap oom; do $MEMWHY \$c --for 1s || exit; done"
+	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp swap oom compaction; do $MEMWHY \$c --for 1s || exit; done"
 	[ "$status" -eq 0 ]
 }
 

@@ -1,0 +1,168 @@
+/*
+ * The classic tracepoints, for kernels on which raw tracepoints run preemptible (7.3): a program
+ * that is preempted is skipped for all other tasks on that CPU, and a begin without its end is no
+ * run. Arguments by the names of their fields, wherever the running kernel has them (needs BTF).
+ * They do not tell the compact_control. A raw tracepoint does beside them: should it be skipped,
+ * the run counts all the same, without the state of its zone, and what was scanned is summed up
+ * from the events of the scanners, which leave out fast_find_migrateblock().
+ */
+#ifndef MEMWHY_PROBES_COMPACTION_CLASSIC_BPF_H
+#define MEMWHY_PROBES_COMPACTION_CLASSIC_BPF_H
+
+#include "probes/compaction/attempt.bpf.h"
+#include "probes/compaction/kcompactd.bpf.h"
+
+enum zone_type {
+	ZONE_FIRST, /* only its kind of type matters: CO-RE takes no int for an enum */
+};
+
+EVENT(mm_compaction_begin, unsigned long zone_start; bool sync;);
+EVENT(mm_compaction_end, int status;);
+EVENT(mm_compaction_suitable_template, int nid; enum zone_type idx; int order;);
+EVENT(mm_compaction_isolate_template, unsigned long nr_scanned, nr_taken;);
+EVENT(mm_compaction_migratepages, unsigned long nr_migrated, nr_failed;);
+EVENT(mm_compaction_try_to_compact_pages, int order, prio;);
+EVENT(mm_compaction_defer_template, int nid; enum zone_type idx; int order;);
+EVENT(mm_compaction_kcompactd_sleep, int nid;);
+EVENT(kcompactd_wake_template, int nid;);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, OPEN_RUNS);
+	__type(key, u32); /* thread */
+	__type(value, struct compact_control *);
+} controls SEC(".maps");
+
+/* Before or after tp_begin: which of them comes first is not said. */
+static __always_inline int control_keep(struct compact_control *cc)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	u32 tid = (u32)pid_tgid;
+
+	if (scope_match(pid_tgid))
+		bpf_map_update_elem(&controls, &tid, &cc, BPF_ANY);
+	return 0;
+}
+
+SEC("tp/compaction/mm_compaction_begin")
+int tp_begin(struct trace_event_raw_mm_compaction_begin *e)
+{
+	return run_begin(e, e->zone_start, e->sync, 0, 0);
+}
+
+SEC("tp/compaction/mm_compaction_end")
+int tp_end(struct trace_event_raw_mm_compaction_end *e)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	u8 status = e->status;
+
+	attempt_ran(status);
+	run_end(status);
+	bpf_map_delete_elem(&controls, &tid);
+	return 0;
+}
+
+/* Asked before every block; the first of a run tells its zone. */
+SEC("tp/compaction/mm_compaction_finished")
+int tp_finished(struct trace_event_raw_mm_compaction_suitable_template *e)
+{
+	struct open_run *r = run_current();
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct compact_control **cc;
+
+	if (!r || r->looked)
+		return 0;
+	cc = bpf_map_lookup_elem(&controls, &tid);
+	if (cc) {
+		run_look_control(r, *cc);
+		return 0;
+	}
+	r->key.zone.zone_start = 0;
+	r->key.zone.node = e->nid;
+	r->key.zone.zone = e->idx;
+	r->key.zone.order = e->order;
+	run_looked(r);
+	return 0;
+}
+
+SEC("tp/compaction/mm_compaction_isolate_migratepages")
+int tp_isolate_migrate(struct trace_event_raw_mm_compaction_isolate_template *e)
+{
+	return run_isolated(false, e->nr_scanned, e->nr_taken);
+}
+
+SEC("tp/compaction/mm_compaction_isolate_freepages")
+int tp_isolate_free(struct trace_event_raw_mm_compaction_isolate_template *e)
+{
+	return run_isolated(true, e->nr_scanned, e->nr_taken);
+}
+
+SEC("tp/compaction/mm_compaction_fast_isolate_freepages")
+int tp_isolate_fast(struct trace_event_raw_mm_compaction_isolate_template *e)
+{
+	return run_isolated(true, e->nr_scanned, e->nr_taken);
+}
+
+SEC("tp/compaction/mm_compaction_migratepages")
+int tp_migrate(struct trace_event_raw_mm_compaction_migratepages *e)
+{
+	return run_migrated(e->nr_migrated, e->nr_failed);
+}
+
+SEC("tp/compaction/mm_compaction_try_to_compact_pages")
+int tp_try(struct trace_event_raw_mm_compaction_try_to_compact_pages *e)
+{
+	return attempt_begin(e->order, e->prio);
+}
+
+static __always_inline int tp_deferral(
+	struct trace_event_raw_mm_compaction_defer_template *e, u32 what)
+{
+	struct compaction_zone_key key = {
+		.node = e->nid,
+		.zone = e->idx,
+		.order = e->order,
+	};
+
+	return deferral_count(key, what);
+}
+
+SEC("tp/compaction/mm_compaction_deferred")
+int tp_deferred(struct trace_event_raw_mm_compaction_defer_template *e)
+{
+	attempt_deferred();
+	return tp_deferral(e, DEFERRAL_SKIPPED);
+}
+
+SEC("tp/compaction/mm_compaction_defer_compaction")
+int tp_defer(struct trace_event_raw_mm_compaction_defer_template *e)
+{
+	return tp_deferral(e, DEFERRAL_FAILED);
+}
+
+SEC("tp/compaction/mm_compaction_defer_reset")
+int tp_reset(struct trace_event_raw_mm_compaction_defer_template *e)
+{
+	attempt_reset();
+	return tp_deferral(e, DEFERRAL_RESET);
+}
+
+SEC("tp/compaction/mm_compaction_kcompactd_wake")
+int tp_kcompactd_wake(struct trace_event_raw_kcompactd_wake_template *e)
+{
+	return kcompactd_woke(e->nid);
+}
+
+SEC("tp/compaction/mm_compaction_kcompactd_sleep")
+int tp_kcompactd_sleep(struct trace_event_raw_mm_compaction_kcompactd_sleep *e)
+{
+	return kcompactd_slept(e->nid);
+}
+
+SEC("tp/compaction/mm_compaction_wakeup_kcompactd")
+int tp_kcompactd_wakeup(struct trace_event_raw_kcompactd_wake_template *e)
+{
+	return kcompactd_wakeup(e->nid);
+}
+
+#endif

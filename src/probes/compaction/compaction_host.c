@@ -1,0 +1,134 @@
+/* See compaction_host.h. */
+#include "probes/compaction/compaction_host.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "capture/kbtf.h"
+#include "sys/buddyinfo.h"
+#include "sys/root.h"
+#include "sys/tracefs.h"
+#include "sys/zoneinfo.h"
+
+/* Its only list of names is that of its status. */
+int compaction_results_read(int (*fn)(void *arg, u64 value, const char *name), void *arg)
+{
+	_cleanup_str_ struct str text = {};
+	char dir[PATH_MAX];
+	int rc = tracefs_find(dir);
+
+	if (!rc)
+		rc = sys_read(&text, "%s/events/compaction/mm_compaction_end/format", dir);
+	return rc ? rc : tracepoint_symbols_parse(str_get(&text), fn, arg);
+}
+
+static int success_take(void *arg, u64 value, const char *name)
+{
+	if (!strcmp(name, "success"))
+		*(u8 *)arg = (u8)value;
+	return 0;
+}
+
+u8 compaction_success(void)
+{
+	u8 value = 255;
+
+	compaction_results_read(success_take, &value);
+	return value;
+}
+
+u32 compaction_orders(void)
+{
+	_cleanup_buddyinfo_ struct buddyinfo info = {};
+
+	return buddyinfo_read(&info) || !info.zones.n ? 0 : info.zones.v[0].orders;
+}
+
+void compaction_zone_find(u64 start_pfn, s16 *node, u8 *zone)
+{
+	_cleanup_zoneinfo_ struct zoneinfo info = {};
+	u32 last = UINT32_MAX;
+	u8 index = 0;
+
+	if (zoneinfo_read(&info))
+		return;
+	vec_each (z, &info.zones) {
+		index = z->id.node == last ? index + 1 : 0;
+		last = z->id.node;
+		if (!z->present_pages || z->start_pfn != start_pfn)
+			continue;
+		*node = (s16)z->id.node;
+		*zone = index;
+		return;
+	}
+}
+
+/* The zones of a node have the order of enum zone_type, and every node has the same. */
+static int zones_send(struct capture *c)
+{
+	_cleanup_zoneinfo_ struct zoneinfo info = {};
+	int rc = zoneinfo_read(&info);
+	u64 index = 0;
+
+	if (rc)
+		return capture_method(c, "names of zones", NULL, "/proc/zoneinfo");
+	vec_each (z, &info.zones) {
+		if (z->id.node != info.zones.v[0].id.node || rc)
+			break;
+		rc = capture_enum(c, COMPACTION_ZONE_SET, index++, z->id.zone);
+	}
+	return rc;
+}
+
+static int result_send(void *arg, u64 value, const char *name)
+{
+	return capture_enum(arg, COMPACTION_RESULT_SET, value, name);
+}
+
+static int result_count(void *arg, u64 value, const char *name)
+{
+	(void)arg;
+	(void)value;
+	(void)name;
+	return 0;
+}
+
+static void names_tell(struct capture *c, int rc)
+{
+	char missing[64];
+
+	snprintf(missing, sizeof(missing), "%.30s; tracefs, mounted, as root", strerror(-rc));
+	capture_method(c, "names of results", rc < 0 ? NULL : "format of a tracepoint",
+		rc < 0 ? missing : NULL);
+	if (!kbtf_available())
+		capture_method(c, "free pages, watermarks, deferrals by zone", NULL,
+			"the kernel's BTF (/sys/kernel/btf/vmlinux)");
+}
+
+static int sampler_open(struct capture *c, void *state, struct err *err)
+{
+	int rc = zones_send(c);
+
+	(void)state;
+	names_tell(c, compaction_results_read(result_send, c));
+	return rc ? err_errno(err, rc, "%s", c->probe) : 0;
+}
+
+static int sampler_sample(struct capture *c, void *state)
+{
+	(void)c;
+	(void)state;
+	return 0;
+}
+
+static int sampler_survey(struct capture *c)
+{
+	names_tell(c, compaction_results_read(result_count, NULL));
+	return 0;
+}
+
+const struct probe_sampler compaction_sampler = {
+	.open = sampler_open,
+	.sample = sampler_sample,
+	.survey = sampler_survey,
+};
