@@ -146,6 +146,16 @@ static __always_inline bool scope_match(u64 pid_tgid)
 	return true;
 }
 
+/*
+ * Programs on classic tracepoints and probes return 1. With 0 the kernel takes the event away from
+ * perf (trace_call_bpf in kernel/trace/bpf_trace.c): `perf stat` of another user would read 0.
+ */
+#define PASS(handler_)            \
+	({                        \
+		(void)(handler_); \
+		1;                \
+	})
+
 SEC("raw_tp/sched_process_fork")
 int scope_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -173,11 +183,11 @@ int scope_fork_classic(void *ctx)
 	u8 one = 1;
 
 	if (!scope_task_match(bpf_get_current_pid_tgid()))
-		return 0;
+		return 1;
 	bpf_probe_read_kernel(&child, sizeof(child), ctx + fork_child_offset);
 	if (child && bpf_map_update_elem(&scope_tasks, &child, &one, BPF_ANY))
 		count_add(lost_scope);
-	return 0;
+	return 1;
 }
 
 /* Room for one record in the ring, or NULL, counted as lost. */

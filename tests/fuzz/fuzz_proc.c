@@ -292,8 +292,12 @@ static void fuzz_oomlog(const char *text, size_t n)
 		enum oomlog_event event;
 
 		/* As records of /dev/kmsg where they are, else as bare lines. */
-		if (kmsg_parse(p, &r))
-			snprintf(r.text, sizeof(r.text), "%.*s", (int)strcspn(p, "\n"), p);
+		if (kmsg_parse(p, &r)) {
+			size_t line = MIN(strcspn(p, "\n"), sizeof(r.text) - 1);
+
+			memcpy(r.text, p, line);
+			r.text[line] = '\0';
+		}
 		MUST(strlen(r.text) < KMSG_TEXT_MAX);
 		event = oomlog_feed(&log, r.text);
 		MUST(log.n_tasks <= OOMLOG_TASKS && log.n_zones <= OOMLOG_ZONES);

@@ -47,7 +47,7 @@ static __always_inline int control_keep(struct compact_control *cc)
 SEC("tp/compaction/mm_compaction_begin")
 int tp_begin(struct trace_event_raw_mm_compaction_begin *e)
 {
-	return run_begin(e, e->zone_start, e->sync, 0, 0);
+	return PASS(run_begin(e, e->zone_start, e->sync, 0, 0));
 }
 
 SEC("tp/compaction/mm_compaction_end")
@@ -59,7 +59,7 @@ int tp_end(struct trace_event_raw_mm_compaction_end *e)
 	attempt_ran(status);
 	run_end(status);
 	bpf_map_delete_elem(&controls, &tid);
-	return 0;
+	return 1;
 }
 
 /* Asked before every block; the first of a run tells its zone. */
@@ -71,48 +71,48 @@ int tp_finished(struct trace_event_raw_mm_compaction_suitable_template *e)
 	struct compact_control **cc;
 
 	if (!r || r->looked)
-		return 0;
+		return 1;
 	cc = bpf_map_lookup_elem(&controls, &tid);
 	if (cc) {
 		run_look_control(r, *cc);
-		return 0;
+		return 1;
 	}
 	r->key.zone.zone_start = 0;
 	r->key.zone.node = e->nid;
 	r->key.zone.zone = e->idx;
 	r->key.zone.order = e->order;
 	run_looked(r);
-	return 0;
+	return 1;
 }
 
 SEC("tp/compaction/mm_compaction_isolate_migratepages")
 int tp_isolate_migrate(struct trace_event_raw_mm_compaction_isolate_template *e)
 {
-	return run_isolated(false, e->nr_scanned, e->nr_taken);
+	return PASS(run_isolated(false, e->nr_scanned, e->nr_taken));
 }
 
 SEC("tp/compaction/mm_compaction_isolate_freepages")
 int tp_isolate_free(struct trace_event_raw_mm_compaction_isolate_template *e)
 {
-	return run_isolated(true, e->nr_scanned, e->nr_taken);
+	return PASS(run_isolated(true, e->nr_scanned, e->nr_taken));
 }
 
 SEC("tp/compaction/mm_compaction_fast_isolate_freepages")
 int tp_isolate_fast(struct trace_event_raw_mm_compaction_isolate_template *e)
 {
-	return run_isolated(true, e->nr_scanned, e->nr_taken);
+	return PASS(run_isolated(true, e->nr_scanned, e->nr_taken));
 }
 
 SEC("tp/compaction/mm_compaction_migratepages")
 int tp_migrate(struct trace_event_raw_mm_compaction_migratepages *e)
 {
-	return run_migrated(e->nr_migrated, e->nr_failed);
+	return PASS(run_migrated(e->nr_migrated, e->nr_failed));
 }
 
 SEC("tp/compaction/mm_compaction_try_to_compact_pages")
 int tp_try(struct trace_event_raw_mm_compaction_try_to_compact_pages *e)
 {
-	return attempt_begin(e->order, e->prio);
+	return PASS(attempt_begin(e->order, e->prio));
 }
 
 static __always_inline int tp_deferral(
@@ -131,38 +131,38 @@ SEC("tp/compaction/mm_compaction_deferred")
 int tp_deferred(struct trace_event_raw_mm_compaction_defer_template *e)
 {
 	attempt_deferred();
-	return tp_deferral(e, DEFERRAL_SKIPPED);
+	return PASS(tp_deferral(e, DEFERRAL_SKIPPED));
 }
 
 SEC("tp/compaction/mm_compaction_defer_compaction")
 int tp_defer(struct trace_event_raw_mm_compaction_defer_template *e)
 {
-	return tp_deferral(e, DEFERRAL_FAILED);
+	return PASS(tp_deferral(e, DEFERRAL_FAILED));
 }
 
 SEC("tp/compaction/mm_compaction_defer_reset")
 int tp_reset(struct trace_event_raw_mm_compaction_defer_template *e)
 {
 	attempt_reset();
-	return tp_deferral(e, DEFERRAL_RESET);
+	return PASS(tp_deferral(e, DEFERRAL_RESET));
 }
 
 SEC("tp/compaction/mm_compaction_kcompactd_wake")
 int tp_kcompactd_wake(struct trace_event_raw_kcompactd_wake_template *e)
 {
-	return kcompactd_woke(e->nid);
+	return PASS(kcompactd_woke(e->nid));
 }
 
 SEC("tp/compaction/mm_compaction_kcompactd_sleep")
 int tp_kcompactd_sleep(struct trace_event_raw_mm_compaction_kcompactd_sleep *e)
 {
-	return kcompactd_slept(e->nid);
+	return PASS(kcompactd_slept(e->nid));
 }
 
 SEC("tp/compaction/mm_compaction_wakeup_kcompactd")
 int tp_kcompactd_wakeup(struct trace_event_raw_kcompactd_wake_template *e)
 {
-	return kcompactd_wakeup(e->nid);
+	return PASS(kcompactd_wakeup(e->nid));
 }
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "capture/kbtf.h"
 #include "capture/names.h"
-#include "capture/rawtp.h"
+#include "capture/tracepoint.h"
 #include "probes/compaction/compaction_host.h"
 #include "probes/compaction/compaction_kinds.h"
 #include "probes/compaction/compaction_view.h"
@@ -114,7 +114,7 @@ static u32 options_of_kernel(void)
 {
 	if (kbtf_raw_is_preemptible())
 		return OPT_CLASSIC;
-	if (rawtp_has_args("mm_compaction_end", 6))
+	if (tracepoint_has_argument("mm_compaction_end", 5))
 		return OPT_PFNS;
 	return kbtf_available() ? OPT_CONTROL : OPT_PLAIN;
 }

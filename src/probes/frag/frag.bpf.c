@@ -94,7 +94,7 @@ int frag_tracepoint(struct trace_event_raw_mm_page_alloc_extfrag *ctx)
 
 	if (ctx->change_ownership)
 		f.key.flags |= FRAG_CLAIMED;
-	return frag_count(ctx, &f);
+	return PASS(frag_count(ctx, &f));
 }
 
 /* TP_PROTO(struct page *page, int alloc_order, int fallback_order, int alloc_migratetype,

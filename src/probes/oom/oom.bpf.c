@@ -111,7 +111,7 @@ SEC("kprobe/out_of_memory")
 int oom_control_kprobe(struct pt_regs *ctx)
 {
 	asks(&(struct asked){.control = PT_REGS_PARM1(ctx)});
-	return 0;
+	return 1;
 }
 
 /* The reclaim that came before, of the same allocation. For the arguments see raw.bpf.h of

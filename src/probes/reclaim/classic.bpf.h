@@ -32,113 +32,115 @@ static __always_inline int tp_begin(
 SEC("tp/vmscan/mm_vmscan_direct_reclaim_begin")
 int tp_direct_begin(struct trace_event_raw_mm_vmscan_direct_reclaim_begin_template *e)
 {
-	return tp_begin(e, RECLAIM_DIRECT);
+	return PASS(tp_begin(e, RECLAIM_DIRECT));
 }
 
 SEC("tp/vmscan/mm_vmscan_direct_reclaim_end")
 int tp_direct_end(struct trace_event_raw_mm_vmscan_direct_reclaim_end_template *e)
 {
-	return stall_end(0, e->nr_reclaimed);
+	return PASS(stall_end(0, e->nr_reclaimed));
 }
 
 SEC("tp/vmscan/mm_vmscan_memcg_reclaim_begin")
 int tp_memcg_begin(struct trace_event_raw_mm_vmscan_direct_reclaim_begin_template *e)
 {
-	return tp_begin(e, RECLAIM_MEMCG);
+	return PASS(tp_begin(e, RECLAIM_MEMCG));
 }
 
 SEC("tp/vmscan/mm_vmscan_memcg_reclaim_end")
 int tp_memcg_end(struct trace_event_raw_mm_vmscan_direct_reclaim_end_template *e)
 {
-	return stall_end(0, e->nr_reclaimed);
+	return PASS(stall_end(0, e->nr_reclaimed));
 }
 
 SEC("tp/vmscan/mm_vmscan_memcg_softlimit_reclaim_begin")
 int tp_softlimit_begin(struct trace_event_raw_mm_vmscan_direct_reclaim_begin_template *e)
 {
-	return tp_begin(e, RECLAIM_SOFTLIMIT);
+	return PASS(tp_begin(e, RECLAIM_SOFTLIMIT));
 }
 
 SEC("tp/vmscan/mm_vmscan_memcg_softlimit_reclaim_end")
 int tp_softlimit_end(struct trace_event_raw_mm_vmscan_direct_reclaim_end_template *e)
 {
-	return stall_end(NESTED, e->nr_reclaimed);
+	return PASS(stall_end(NESTED, e->nr_reclaimed));
 }
 
 SEC("tp/vmscan/mm_vmscan_node_reclaim_begin")
 int tp_node_begin(struct trace_event_raw_mm_vmscan_node_reclaim_begin *e)
 {
-	return stall_begin(
-		e, (struct begin){e->order, (u32)e->gfp_flags, (s16)e->nid, RECLAIM_NODE, 0});
+	return PASS(stall_begin(
+		e, (struct begin){e->order, (u32)e->gfp_flags, (s16)e->nid, RECLAIM_NODE, 0}));
 }
 
 SEC("tp/vmscan/mm_vmscan_node_reclaim_end")
 int tp_node_end(struct trace_event_raw_mm_vmscan_direct_reclaim_end_template *e)
 {
-	return stall_end(0, e->nr_reclaimed);
+	return PASS(stall_end(0, e->nr_reclaimed));
 }
 
 SEC("tp/vmscan/mm_vmscan_lru_isolate")
 int tp_lru_isolate(struct trace_event_raw_mm_vmscan_lru_isolate *e)
 {
-	return lru_isolated(e->lru, e->nr_scanned, e->nr_taken);
+	return PASS(lru_isolated(e->lru, e->nr_scanned, e->nr_taken));
 }
 
 SEC("tp/vmscan/mm_vmscan_lru_shrink_inactive")
 int tp_lru_inactive(struct trace_event_raw_mm_vmscan_lru_shrink_inactive *e)
 {
-	return lru_shrunk_inactive(e->nid, e->reclaim_flags & RECLAIM_WB_FILE, e->nr_reclaimed);
+	return PASS(
+		lru_shrunk_inactive(e->nid, e->reclaim_flags & RECLAIM_WB_FILE, e->nr_reclaimed));
 }
 
 SEC("tp/vmscan/mm_vmscan_lru_shrink_active")
 int tp_lru_active(struct trace_event_raw_mm_vmscan_lru_shrink_active *e)
 {
-	return lru_shrunk_active(e->nid, e->reclaim_flags & RECLAIM_WB_FILE, e->nr_deactivated);
+	return PASS(
+		lru_shrunk_active(e->nid, e->reclaim_flags & RECLAIM_WB_FILE, e->nr_deactivated));
 }
 
 SEC("tp/vmscan/mm_vmscan_kswapd_wake")
 int tp_kswapd_wake(struct trace_event_raw_mm_vmscan_kswapd_wake *e)
 {
-	return kswapd_woke(e->nid);
+	return PASS(kswapd_woke(e->nid));
 }
 
 SEC("tp/vmscan/mm_vmscan_kswapd_sleep")
 int tp_kswapd_sleep(struct trace_event_raw_mm_vmscan_kswapd_sleep *e)
 {
-	return kswapd_slept(e->nid);
+	return PASS(kswapd_slept(e->nid));
 }
 
 SEC("tp/vmscan/mm_vmscan_balance_pgdat_begin")
 int tp_balance_begin(void *e)
 {
 	(void)e;
-	return balance_began();
+	return PASS(balance_began());
 }
 
 SEC("tp/vmscan/mm_vmscan_balance_pgdat_end")
 int tp_balance_end(void *e)
 {
 	(void)e;
-	return balance_ended();
+	return PASS(balance_ended());
 }
 
 SEC("tp/vmscan/mm_shrink_slab_start")
 int tp_shrinker_start(struct trace_event_raw_mm_shrink_slab_start *e)
 {
-	return shrinker_began(e->total_scan);
+	return PASS(shrinker_began(e->total_scan));
 }
 
 SEC("tp/vmscan/mm_shrink_slab_end")
 int tp_shrinker_end(struct trace_event_raw_mm_shrink_slab_end *e)
 {
-	return shrinker_ended((u64)e->shrink, e->retval, e->total_scan);
+	return PASS(shrinker_ended((u64)e->shrink, e->retval, e->total_scan));
 }
 
 /* The field is 1 << reason. */
 SEC("tp/vmscan/mm_vmscan_throttled")
 int tp_throttled(struct trace_event_raw_mm_vmscan_throttled *e)
 {
-	return was_throttled(log2_slot((u32)e->reason, 32) - 1, e->usec_delayed);
+	return PASS(was_throttled(log2_slot((u32)e->reason, 32) - 1, e->usec_delayed));
 }
 
 #endif

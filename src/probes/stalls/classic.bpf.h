@@ -29,25 +29,25 @@ static __always_inline int tp_begin(
 SEC("tp/vmscan/mm_vmscan_direct_reclaim_begin")
 int tp_direct_begin(struct trace_event_raw_mm_vmscan_direct_reclaim_begin_template *e)
 {
-	return tp_begin(e, STALLS_DIRECT);
+	return PASS(tp_begin(e, STALLS_DIRECT));
 }
 
 SEC("tp/vmscan/mm_vmscan_direct_reclaim_end")
 int tp_direct_end(struct trace_event_raw_mm_vmscan_direct_reclaim_end_template *e)
 {
-	return reclaim_end(STALLS_DIRECT, e->nr_reclaimed);
+	return PASS(reclaim_end(STALLS_DIRECT, e->nr_reclaimed));
 }
 
 SEC("tp/vmscan/mm_vmscan_memcg_reclaim_begin")
 int tp_memcg_begin(struct trace_event_raw_mm_vmscan_direct_reclaim_begin_template *e)
 {
-	return tp_begin(e, STALLS_MEMCG);
+	return PASS(tp_begin(e, STALLS_MEMCG));
 }
 
 SEC("tp/vmscan/mm_vmscan_memcg_reclaim_end")
 int tp_memcg_end(struct trace_event_raw_mm_vmscan_direct_reclaim_end_template *e)
 {
-	return reclaim_end(STALLS_MEMCG, e->nr_reclaimed);
+	return PASS(reclaim_end(STALLS_MEMCG, e->nr_reclaimed));
 }
 
 SEC("tp/vmscan/mm_vmscan_node_reclaim_begin")
@@ -56,31 +56,31 @@ int tp_node_begin(struct trace_event_raw_mm_vmscan_node_reclaim_begin *e)
 	struct begin b = {
 		.ctx = e, .order = e->order, .gfp = (u32)e->gfp_flags, .kind = STALLS_NODE};
 
-	return step_begin(&b);
+	return PASS(step_begin(&b));
 }
 
 SEC("tp/vmscan/mm_vmscan_node_reclaim_end")
 int tp_node_end(struct trace_event_raw_mm_vmscan_direct_reclaim_end_template *e)
 {
-	return reclaim_end(STALLS_NODE, e->nr_reclaimed);
+	return PASS(reclaim_end(STALLS_NODE, e->nr_reclaimed));
 }
 
 SEC("tp/vmscan/mm_vmscan_lru_isolate")
 int tp_lru_isolate(struct trace_event_raw_mm_vmscan_lru_isolate *e)
 {
-	return lru_isolated(e->lru, e->nr_scanned, e->nr_taken);
+	return PASS(lru_isolated(e->lru, e->nr_scanned, e->nr_taken));
 }
 
 SEC("tp/vmscan/mm_vmscan_lru_shrink_inactive")
 int tp_lru_inactive(struct trace_event_raw_mm_vmscan_lru_shrink_inactive *e)
 {
-	return lru_shrunk(e->nr_reclaimed);
+	return PASS(lru_shrunk(e->nr_reclaimed));
 }
 
 SEC("tp/vmscan/mm_vmscan_throttled")
 int tp_throttled(struct trace_event_raw_mm_vmscan_throttled *e)
 {
-	return was_throttled(e->usec_delayed);
+	return PASS(was_throttled(e->usec_delayed));
 }
 
 SEC("tp/compaction/mm_compaction_try_to_compact_pages")
@@ -92,70 +92,70 @@ int tp_compact_begin(struct trace_event_raw_mm_compaction_try_to_compact_pages *
 		.mode = e->prio,
 		.kind = STALLS_COMPACT};
 
-	return step_begin(&b);
+	return PASS(step_begin(&b));
 }
 
 SEC("tp/compaction/mm_compaction_deferred")
 int tp_compact_deferred(void *e)
 {
 	(void)e;
-	return compact_deferred();
+	return PASS(compact_deferred());
 }
 
 SEC("tp/compaction/mm_compaction_defer_reset")
 int tp_compact_reset(void *e)
 {
 	(void)e;
-	return compact_reset();
+	return PASS(compact_reset());
 }
 
 SEC("tp/compaction/mm_compaction_begin")
 int tp_zone_begin(struct trace_event_raw_mm_compaction_begin *e)
 {
-	return compact_zone_begin(e->zone_start);
+	return PASS(compact_zone_begin(e->zone_start));
 }
 
 SEC("tp/compaction/mm_compaction_end")
 int tp_zone_end(struct trace_event_raw_mm_compaction_end *e)
 {
-	return compact_zone_end(e->status);
+	return PASS(compact_zone_end(e->status));
 }
 
 SEC("tp/compaction/mm_compaction_isolate_migratepages")
 int tp_compact_isolated(struct trace_event_raw_mm_compaction_isolate_template *e)
 {
-	return compact_isolated(e->nr_scanned);
+	return PASS(compact_isolated(e->nr_scanned));
 }
 
 SEC("tp/compaction/mm_compaction_migratepages")
 int tp_migrated(struct trace_event_raw_mm_compaction_migratepages *e)
 {
-	return compact_migrated(e->nr_migrated, e->nr_failed);
+	return PASS(compact_migrated(e->nr_migrated, e->nr_failed));
 }
 
 SEC("tp/oom/reclaim_retry_zone")
 int tp_reclaim_retry(struct trace_event_raw_reclaim_retry_zone *e)
 {
-	return retry_decided(e->order, e->wmark_check);
+	return PASS(retry_decided(e->order, e->wmark_check));
 }
 
 SEC("tp/oom/compact_retry")
 int tp_compact_retry(struct trace_event_raw_compact_retry *e)
 {
-	return retry_decided(e->order, e->ret);
+	return PASS(retry_decided(e->order, e->ret));
 }
 
 SEC("tp/oom/mark_victim")
 int tp_mark_victim(void *e)
 {
 	(void)e;
-	return victim_marked();
+	return PASS(victim_marked());
 }
 
 SEC("tp/vmscan/mm_vmscan_wakeup_kswapd")
 int tp_wakeup_kswapd(struct trace_event_raw_mm_vmscan_wakeup_kswapd *e)
 {
-	return kswapd_woken(e->order, (u32)e->gfp_flags);
+	return PASS(kswapd_woken(e->order, (u32)e->gfp_flags));
 }
 
 #endif

@@ -207,21 +207,6 @@ static __always_inline void event_send(
 	ring_submit(e, sizeof(*e));
 }
 
-/* The stack from the function with the hook on; where that is a tracepoint, two frames of the
- * tracing come before. */
-static __always_inline u32 stack_kernel(void *ctx, u64 skip)
-{
-	long id;
-
-	if (!scope.kernel_stacks)
-		return 0;
-	id = bpf_get_stackid(ctx, &stacks, skip);
-	if (id >= 0)
-		return (u32)id + 1;
-	count_add(lost_stack);
-	return 0;
-}
-
 /* A read that a page fault may be waiting for. */
 static __always_inline void slot_add(u32 tid, const struct swap_key *key, u32 pages)
 {
@@ -284,8 +269,6 @@ static __always_inline int io_seen(void *ctx, const struct io *io)
 	return 0;
 }
 
-#define RAW_FRAMES 2
-
 /*
  * Clones are what device mapper and md make of a bio that was already seen. What they make a write
  * of instead (dm-crypt) has REQ_SWAP too, but pages of its own.
@@ -340,8 +323,8 @@ int page_read(struct pt_regs *ctx)
 	struct io io = {.pages = 1};
 
 	if (!takes_pages((void *)PT_REGS_PARM1(ctx)) || !page_comes_in(page))
-		return 0;
-	return io_seen(ctx, &io);
+		return 1;
+	return PASS(io_seen(ctx, &io));
 }
 
 /* A huge page is refused, and comes back as a bio. */
@@ -353,8 +336,8 @@ int page_written(struct pt_regs *ctx)
 
 	if (!takes_pages((void *)PT_REGS_PARM1(ctx)) || !page_is_swapbacked(flags) ||
 		flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1)
-		return 0;
-	return io_seen(ctx, &io);
+		return 1;
+	return PASS(io_seen(ctx, &io));
 }
 
 /* linux/vm_event_item.h */
@@ -386,14 +369,14 @@ static __always_inline int zswap_gave_page(void *ctx)
 SEC("kretprobe/__frontswap_load")
 int zswap_loaded_int(struct pt_regs *ctx)
 {
-	return (int)PT_REGS_RC(ctx) ? 0 : zswap_gave_page(ctx);
+	return PASS((int)PT_REGS_RC(ctx) ? 0 : zswap_gave_page(ctx));
 }
 
 /* bool zswap_load(struct folio *), and int later, when there is the tracepoint above. */
 SEC("kretprobe/zswap_load")
 int zswap_loaded_bool(struct pt_regs *ctx)
 {
-	return (u8)PT_REGS_RC(ctx) ? zswap_gave_page(ctx) : 0;
+	return PASS((u8)PT_REGS_RC(ctx) ? zswap_gave_page(ctx) : 0);
 }
 
 /* The event fires once the task's own number of faults includes this one. */

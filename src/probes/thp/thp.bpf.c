@@ -35,27 +35,27 @@ SEC("kprobe/do_huge_pmd_anonymous_page")
 int fault_entry(struct pt_regs *ctx)
 {
 	(void)ctx;
-	return fault_begin();
+	return PASS(fault_begin());
 }
 
 SEC("kretprobe/do_huge_pmd_anonymous_page")
 int fault_return(struct pt_regs *ctx)
 {
-	return fault_end(ctx, ctx->rax);
+	return PASS(fault_end(ctx, ctx->rax));
 }
 
 SEC("kprobe/folio_zero_user")
 int zero_entry(struct pt_regs *ctx)
 {
 	(void)ctx;
-	return zero_begin();
+	return PASS(zero_begin());
 }
 
 SEC("kretprobe/folio_zero_user")
 int zero_return(struct pt_regs *ctx)
 {
 	(void)ctx;
-	return zero_end();
+	return PASS(zero_end());
 }
 
 /* Until 6.10. */
@@ -63,14 +63,14 @@ SEC("kprobe/clear_huge_page")
 int clear_entry(struct pt_regs *ctx)
 {
 	(void)ctx;
-	return zero_begin();
+	return PASS(zero_begin());
 }
 
 SEC("kretprobe/clear_huge_page")
 int clear_return(struct pt_regs *ctx)
 {
 	(void)ctx;
-	return zero_end();
+	return PASS(zero_end());
 }
 
 /*
