@@ -8,8 +8,8 @@
 
 #include "../fuzz/fuzz_proc.c"
 
-/* Beyond this, not every length is tried but every 127th. */
-#define THOROUGH 1024
+/* Beyond this, not every length is tried but every 61st. */
+#define THOROUGH 2048
 
 static char *input; /* a byte for the choice of the parser, then the file */
 static size_t files;
@@ -61,7 +61,7 @@ static int feed_file(const char *path, const struct stat *st, int kind, struct F
 	assert_non_null(input);
 	memcpy(input + 1, str_get(&text), text.len);
 	feed_all(text.len);
-	for (size_t n = 0; n < text.len; n += n < THOROUGH ? 1 : 127)
+	for (size_t n = 0; n < text.len; n += n < THOROUGH ? 1 : 61)
 		feed_all(n);
 	damage(MIN(text.len, (size_t)THOROUGH));
 	free(input);
