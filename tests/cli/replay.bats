@@ -35,7 +35,7 @@ replay_same() {
 }
 
 @test "replay: stacks, keys, single events" {
-	for words in --stacks --stacks=kernel --no-lines "--stacks -v" --each "--each --stacks -o json" "--each --min 1us" \
+	for words in --stacks --stacks=kernel "--stacks -v" --each "--each --stacks -o json" "--each --min 1us" \
 		$(by_each faults); do
 		try replay_same faults $words
 	done
