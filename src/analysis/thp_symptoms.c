@@ -245,8 +245,8 @@ static void bloat_change(struct report *r, const struct thp_test *t, struct thp_
 	/* thp_underused() in mm/huge_memory.c, since 6.12: 511 means never */
 	if (shrink && none && none->last >= 511)
 		finding_line(r, s->try_,
-			"shrink_underused splits mostly zero huge pages under memory pressure, but "
-			"only with max_ptes_none below 511");
+			"With max_ptes_none below 511, shrink_underused splits mostly zero huge "
+			"pages under memory pressure.");
 	if (strcmp(enabled, "always") != 0)
 		finding_line(r, s->try_,
 			"These mappings asked for huge pages: use MADV_HUGEPAGE only where memory "

@@ -32,8 +32,8 @@ static void conclude(struct report *r)
 			counts[LEVEL_CRITICAL], counts[LEVEL_WARNING], counts[LEVEL_RISK],
 			counts[LEVEL_NOTE]);
 	else if (r->findings.n)
-		r->verdict = report_text(
-			r, "Nothing is wrong now; %zu things to keep an eye on.", r->findings.n);
+		r->verdict = report_text(r, "Nothing is wrong now; %zu thing%s to keep an eye on.",
+			r->findings.n, r->findings.n == 1 ? "" : "s");
 	else if (probes_missing(r))
 		r->verdict = report_text(r,
 			"No trouble was seen in %.*f s, but much could not be looked at.",

@@ -79,6 +79,25 @@ static void man_examples(struct str *out, const char *const *e)
 	}
 }
 
+/* What a run printed, line by line. */
+static void man_output(struct str *out, const struct probe *p)
+{
+	_cleanup_free_ char *copy = p && p->output ? strdup(p->output) : NULL;
+	char *next = copy;
+
+	if (!copy)
+		return;
+	str_add(out, ".SH EXAMPLE OUTPUT\n.nf\n");
+	for (char *line; (line = strsep(&next, "\n")) && (next || *line);) {
+		if (*line)
+			man_text(out, line);
+		else
+			str_add(out, "\\&");
+		str_addc(out, '\n');
+	}
+	str_add(out, ".fi\n");
+}
+
 static void man_keys(struct str *out, const struct probe *p)
 {
 	if (!p || !p->view || !p->view->by_keys)
@@ -151,6 +170,7 @@ void help_man(const struct command *cmd, struct str *out)
 	str_add(out, "\\fR\n.SH DESCRIPTION\n");
 	man_paragraphs(out, cmd->details ? cmd->details : cmd->summary);
 	man_examples(out, cmd->examples);
+	man_output(out, p);
 	man_options(out, cmd->groups);
 	man_keys(out, p);
 	man_looks(out, p);

@@ -70,6 +70,7 @@ struct probe {
 	const char *summary; /* one line, for help and doctor: "Who takes page faults, …" */
 	const char *details; /* paragraphs for the man page, separated by blank lines */
 	const char *const *examples; /* pairs of command line and what it does; NULL-terminated */
+	const char *output;   /* what a real run printed, in ASCII, for the man page; NULL: none */
 	const char *operands; /* what may follow the command's name: "[list|show N]"; NULL: none */
 	u32 n_operands;       /* at most; the view takes them (view_options) */
 	const struct kind *kinds;

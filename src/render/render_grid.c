@@ -8,9 +8,10 @@
 #define TEXT_MIN 8 /* no text column is cut to less than this */
 #define UNLIMITED (1UL << 40)
 
-static bool in_grid(const struct column *c)
+static bool in_grid(const struct column *c, const struct render_options *o)
 {
-	return c->type != CELL_STACK && c->type != CELL_HIST;
+	return c->type != CELL_STACK && c->type != CELL_HIST &&
+	       (o->wide || !(c->flags & COL_BELOW));
 }
 
 static int grid_init(const struct slice *v, const struct render_options *o, struct grid *ret)
@@ -23,7 +24,7 @@ static int grid_init(const struct slice *v, const struct render_options *o, stru
 	for (size_t i = 0; i < v->n_cols; i++) {
 		const struct column *c = slice_column(v, i);
 
-		if (!in_grid(c))
+		if (!in_grid(c, o))
 			continue;
 		g.cols[g.n++] = (struct grid_column){
 			.col = c,

@@ -149,6 +149,16 @@ static size_t count_columns(const struct slice *v, u8 type)
 	return n;
 }
 
+static void sentence_add(struct str *out, const struct column *c, const struct cell *cell,
+	const struct render_options *o)
+{
+	_cleanup_str_ struct str text = {};
+
+	cell_add(&text, c, cell, false);
+	pad_add(out, INDENT);
+	wrap_add(out, str_get(&text), INDENT, INDENT + 2, prose_width(o));
+}
+
 /* What stands below a row. */
 static void below_add(struct str *out, const struct report *r, const struct slice *v, size_t row,
 	const struct render_options *o)
@@ -160,6 +170,8 @@ static void below_add(struct str *out, const struct report *r, const struct slic
 
 		if (cell->type == CELL_HIST)
 			hist_add(out, slice_column(v, i), cell->hist, o);
+		if (cell->type == CELL_TEXT && slice_column(v, i)->flags & COL_BELOW && !o->wide)
+			sentence_add(out, slice_column(v, i), cell, o);
 		if (cell->type != CELL_STACK)
 			continue;
 		if (label)

@@ -51,6 +51,7 @@ enum column_flags {
 	COL_WIDE = 1,   /* in text only with -o wide; always in the other formats */
 	COL_WEIGHT = 2, /* what -o folded counts; the first such column */
 	COL_HIDDEN = 4, /* never in text: for programs only */
+	COL_BELOW = 8,  /* sentences: in text below the row, wrapped; with -o wide in its place */
 };
 
 struct column {

@@ -357,6 +357,7 @@ const struct probe probe_compaction = {
 		"compactsnoop mixes up or misses (order -1 on kernels where suitability is not "
 		"asked for) is printed with its own.",
 	.examples = examples,
+	.output = compaction_output,
 	.kinds = compaction_kinds,
 	.n_kinds = COMPACTION_KINDS,
 	.bpf = &bpf,

@@ -122,6 +122,7 @@ const struct probe probe_oom = {
 		"neither. Where the kernel panics on OOM (vm.panic_on_oom) there is no kill and no "
 		"report. memwhy runs no program.",
 	.examples = examples,
+	.output = oom_output,
 	.kinds = oom_kinds,
 	.n_kinds = OOM_KINDS,
 	.bpf = &bpf,

@@ -5,5 +5,7 @@
 #include "report/view.h"
 
 extern const struct view oom_view;
+/* Of the man page. */
+extern const char oom_output[];
 
 #endif

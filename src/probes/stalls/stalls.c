@@ -397,6 +397,7 @@ const struct probe probe_stalls = {
 		"A task that waits for kswapd before it reclaims (pgscan_direct_throttle) is not "
 		"seen: `memwhy reclaim` counts these.",
 	.examples = examples,
+	.output = stalls_output,
 	.kinds = stalls_kinds,
 	.n_kinds = STALLS_KINDS,
 	.bpf = &bpf,

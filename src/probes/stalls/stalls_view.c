@@ -164,7 +164,7 @@ static const struct column each_columns[] = {
 	{"migrated_pages", "MIGRATED", CELL_U64, UNIT_PAGES, COL_WIDE, "by compaction"},
 	{"retries", "RETRIES", CELL_U64, UNIT_COUNT, COL_WIDE, "rounds after the first"},
 	{"steps", "STEPS", CELL_U64, UNIT_COUNT, COL_WIDE, "how many"},
-	{"story", "STORY", CELL_TEXT, UNIT_NONE, 0,
+	{"story", "STORY", CELL_TEXT, UNIT_NONE, COL_BELOW,
 		"its steps in order, each with its time and result; after 15 the sum of the rest"},
 	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the first step"},
 };

@@ -156,6 +156,7 @@ const struct probe probe_swap = {
 		"Where most of what is swapped in is a refault, the working set does not fit "
 		"(thrashing).",
 	.examples = examples,
+	.output = swap_output,
 	.kinds = swap_kinds,
 	.n_kinds = SWAP_KINDS,
 	.bpf = &bpf,

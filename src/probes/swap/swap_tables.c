@@ -130,7 +130,7 @@ static const struct column device_columns[] = {
 	{"size_bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "size"},
 	{"used_bytes", "USED", CELL_U64, UNIT_BYTES, 0,
 		"slots in use, those of pages that zswap holds among them"},
-	{"used_ratio", "USED", CELL_F64, UNIT_RATIO, 0, "the same as a share of the size"},
+	{"used_ratio", "FULL", CELL_F64, UNIT_RATIO, 0, "the same as a share of the size"},
 };
 
 static int devices_report(const struct swap_tables *t, struct report *r)

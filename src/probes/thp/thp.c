@@ -246,6 +246,7 @@ const struct probe probe_thp = {
 		"khugepaged can collapse has two rows: what its scan said, and what the collapse "
 		"came to.",
 	.examples = examples,
+	.output = thp_output,
 	.kinds = thp_kinds,
 	.n_kinds = THP_KINDS,
 	.bpf = &bpf,

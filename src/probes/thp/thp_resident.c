@@ -168,7 +168,7 @@ int resident_look(struct capture *c, struct resident *r)
 	if (!rc && c->ending && !r->told && r->unreadable)
 		rc = capture_note(c, NOTE_NOT_CHECKED,
 			"the huge pages of %u of the biggest processes: their memory may not be "
-			"read (needs CAP_SYS_PTRACE)",
+			"read (that takes CAP_SYS_PTRACE over them)",
 			r->unreadable);
 	r->told |= c->ending;
 	return rc;

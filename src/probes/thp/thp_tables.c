@@ -24,7 +24,7 @@ static const struct column symptom_columns[] = {
 		"what to change, below /sys/kernel/mm/transparent_hugepage; only where it is seen"},
 	{"now", "NOW", CELL_TEXT, UNIT_NONE, 0, "its value: the undo"},
 	{"to", "TRY", CELL_TEXT, UNIT_NONE, 0, "the value to try"},
-	{"evidence", "EVIDENCE", CELL_TEXT, UNIT_NONE, 0, "what was seen"},
+	{"evidence", "EVIDENCE", CELL_TEXT, UNIT_NONE, COL_BELOW, "what was seen"},
 	{"undo", "UNDO", CELL_TEXT, UNIT_NONE, COL_WIDE, "the command that takes the change back"},
 };
 
