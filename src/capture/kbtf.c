@@ -24,6 +24,7 @@ struct kbtf {
 	struct btf_header h;
 	char *strings;      /* all of them */
 	VEC(u32) offsets;   /* of each type from the start of the types; [0] is void */
+	bool tracepoints;   /* wanted are the typedefs btf_trace_NAME, instead of: */
 	struct groups want; /* name -> 1 */
 	u64 lengths;        /* bit n: a name of n bytes is wanted */
 	struct groups done; /* type id -> id in out */
@@ -164,6 +165,14 @@ static int kbtf_open(struct kbtf *k)
 	return kbtf_read(k, k->strings, k->h.str_len, (u64)k->h.hdr_len + k->h.str_off);
 }
 
+#define TRACEPOINT "btf_trace_"
+
+static bool is_tracepoint(const struct kbtf *k, const struct btf_type *t)
+{
+	return btf_is_typedef(t) &&
+	       !strncmp(name_of(k, t->name_off), TRACEPOINT, sizeof(TRACEPOINT) - 1);
+}
+
 /* Walks all types through a window; fills offsets, and wanted with the ids of wanted types. */
 static int scan_types(struct kbtf *k, u32 **wanted, size_t *n_wanted)
 {
@@ -186,7 +195,8 @@ static int scan_types(struct kbtf *k, u32 **wanted, size_t *n_wanted)
 		t = (const void *)(window + (at - from));
 		size = type_size(t);
 		rc = size ? vec_push(&k->offsets, (u32)at) : -EINVAL;
-		if (!rc && is_named_by(t) && is_wanted(k, t))
+		if (!rc &&
+			(k->tracepoints ? is_tracepoint(k, t) : is_named_by(t) && is_wanted(k, t)))
 			rc = vec_push(&ids, (u32)(k->offsets.n - 1));
 		at += size;
 	}
@@ -318,6 +328,54 @@ static int kbtf_build(struct kbtf *k, const struct btf *local)
 	return rc < 0 ? rc : 0;
 }
 
+static void kbtf_close(struct kbtf *k)
+{
+	if (k->map)
+		munmap(k->map, k->map_size);
+	if (k->fd >= 0)
+		close(k->fd);
+	free(k->strings);
+	free(k->buf);
+	vec_free(&k->offsets);
+	groups_free(&k->want);
+	groups_free(&k->done);
+}
+
+/* typedef void (*btf_trace_NAME)(void *, arguments...) */
+static int tracepoint_add(struct kbtf *k, u32 id, struct groups *ret)
+{
+	const struct btf_type *name = type_read(k, id, 0);
+	const struct btf_type *ptr = name ? type_read(k, name->type, 1) : NULL;
+	const struct btf_type *proto = ptr ? type_read(k, ptr->type, 2) : NULL;
+	char key[KBTF_TRACEPOINT] = "";
+	u32 *arguments;
+
+	if (!proto || !btf_is_func_proto(proto) || !btf_vlen(proto))
+		return 0;
+	snprintf(key, sizeof(key), "%.63s", name_of(k, name->name_off) + sizeof(TRACEPOINT) - 1);
+	arguments = groups_get(ret, key);
+	if (!arguments)
+		return -ENOMEM;
+	*arguments = btf_vlen(proto) - 1;
+	return 0;
+}
+
+int kbtf_tracepoints(struct groups *ret)
+{
+	struct kbtf k = {.fd = -1, .tracepoints = true};
+	_cleanup_free_ u32 *found = NULL;
+	size_t n = 0;
+	int rc = kbtf_open(&k);
+
+	groups_init(ret, KBTF_TRACEPOINT, sizeof(u32));
+	if (!rc)
+		rc = scan_types(&k, &found, &n);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = tracepoint_add(&k, found[i], ret);
+	kbtf_close(&k);
+	return rc;
+}
+
 int kbtf_extract(const struct btf *local, struct btf **ret)
 {
 	struct kbtf k = {.fd = -1, .out = btf__new_empty()};
@@ -327,15 +385,7 @@ int kbtf_extract(const struct btf *local, struct btf **ret)
 	groups_init(&k.done, sizeof(u32), sizeof(int));
 	if (!rc && kbtf_available())
 		rc = kbtf_build(&k, local);
-	if (k.map)
-		munmap(k.map, k.map_size);
-	if (k.fd >= 0)
-		close(k.fd);
-	free(k.strings);
-	free(k.buf);
-	vec_free(&k.offsets);
-	groups_free(&k.want);
-	groups_free(&k.done);
+	kbtf_close(&k);
 	if (rc)
 		btf__free(k.out);
 	else

@@ -6,7 +6,7 @@
 #ifndef MEMWHY_CAPTURE_KBTF_H
 #define MEMWHY_CAPTURE_KBTF_H
 
-#include "base/util.h"
+#include "base/groups.h"
 
 struct btf;
 
@@ -19,6 +19,10 @@ bool kbtf_available(void);
  */
 int kbtf_extract(const struct btf *local, struct btf **ret);
 
+#define KBTF_TRACEPOINT 64 /* longest name of a tracepoint, with its NUL */
+
+/* The number of arguments (u32) of each tracepoint, by its name in KBTF_TRACEPOINT bytes. */
+int kbtf_tracepoints(struct groups *ret);
 /* Does the kernel's BTF have a type, member or enumerator of this name? */
 bool kbtf_has_name(const char *name);
 /* Do raw tracepoints run with preemption on? Known from BTF only: false without. */

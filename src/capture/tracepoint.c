@@ -2,13 +2,36 @@
 #include "capture/tracepoint.h"
 
 #include <bpf/bpf.h>
+#include <errno.h>
 #include <linux/bpf.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/util.h"
+#include "capture/kbtf.h"
 
-bool tracepoint_has_argument(const char *tracepoint, u32 number)
+/* From BTF, which is read once. -ENOENT: it does not tell. */
+static int arguments_known(const char *tracepoint, u32 *ret)
+{
+	static struct groups all;
+	static bool was_read;
+	char key[KBTF_TRACEPOINT] = "";
+	const u32 *n;
+
+	if (!was_read && kbtf_tracepoints(&all))
+		groups_clear(&all);
+	was_read = true;
+	snprintf(key, sizeof(key), "%.63s", tracepoint);
+	n = groups_find(&all, key);
+	if (!n)
+		return -ENOENT;
+	*ret = *n;
+	return 0;
+}
+
+/* Attaching and detaching waits for grace periods: up to 16 ms each. */
+static bool argument_try(const char *tracepoint, u32 number)
 {
 	const struct bpf_insn insns[] = {
 		{.code = BPF_LDX | BPF_MEM | BPF_DW,
@@ -23,4 +46,11 @@ bool tracepoint_has_argument(const char *tracepoint, u32 number)
 	_cleanup_close_ int link = prog < 0 ? -1 : bpf_raw_tracepoint_open(tracepoint, prog);
 
 	return link >= 0;
+}
+
+bool tracepoint_has_argument(const char *tracepoint, u32 number)
+{
+	u32 n;
+
+	return arguments_known(tracepoint, &n) ? argument_try(tracepoint, number) : number < n;
 }
