@@ -7,9 +7,9 @@ needs_root() {
 	[ "$(id -u)" -eq 0 ] || skip "needs root to load BPF programs"
 }
 
-# wait_for CONDITION: up to 20 seconds.
+# wait_for CONDITION: up to 20 seconds; in a guest, which is slow, up to two minutes.
 wait_for() {
-	for _ in $(seq 400); do
+	for _ in $(seq "${MEMWHY_VM:+2}400"); do
 		eval "$1" && return 0
 		sleep 0.05
 	done

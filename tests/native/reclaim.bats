@@ -15,6 +15,7 @@ report() {
 in_small_cgroup() {
 	tools/with-cgroup "memwhy-test-$$" 50331648 dd if=/dev/zero of="$BATS_TEST_TMPDIR/file" bs=1M \
 		count=128 status=none || [ $? -ne 3 ] || skip "no memory controller"
+	rm -f "$BATS_TEST_TMPDIR/file" # /tmp may be in memory
 }
 
 @test "reclaim: stalls at a cgroup's limit are counted and named" {
