@@ -11,7 +11,8 @@
 
 struct sums {
 	u64 major, timed, total_ns, max_ns;
-	u64 top_ns; /* of the mapping with the most time */
+	u64 top_ns;  /* of the mapping with the most time */
+	u64 file_ns; /* on mappings known to be of files */
 	u32 stack;
 	char file[AGG_NAME_LEN];
 };
@@ -41,6 +42,8 @@ static int feed(void *v, const struct rec *rec)
 	t->timed += r->timed;
 	t->total_ns += r->total_ns;
 	t->max_ns = MAX(t->max_ns, r->max_ns);
+	if (r->map == FAULT_MAP_FILE)
+		t->file_ns += r->total_ns;
 	if (r->total_ns > t->top_ns) {
 		t->top_ns = r->total_ns;
 		__builtin_memcpy(t->file, r->file, sizeof(t->file));
@@ -94,7 +97,7 @@ static void tell(
 	finding_line(r, f->evidence, "%llu major faults, %.0f a second: mean %s, worst %s",
 		t->major, (double)t->major / report_seconds(r),
 		fmt_ns(mean, t->total_ns / MAX(t->timed, 1ULL)), fmt_ns(max, t->max_ns));
-	if (facts_delta(&s->facts, "pswpin") * 2 > t->major)
+	if (t->file_ns * 2 <= t->total_ns && facts_delta(&s->facts, "pswpin") * 2 > t->major)
 		tell_swap(r, f, s);
 	else
 		tell_files(r, f, t);

@@ -156,11 +156,11 @@ static void tell_place(struct report *r, struct rule_sums *s, const struct kille
 	}
 	if (n > KILLS_TOLD)
 		finding_line(r, f->evidence, "… and %llu more", n - KILLS_TOLD);
-	f->title =
-		is_memcg(first)
-			? report_text(r, "cgroup %s: the OOM killer took %llu of its processes",
-				  path ? path : "(unknown)", n)
-			: report_text(r, "The machine ran out of memory: %llu processes killed", n);
+	f->title = is_memcg(first)
+			   ? report_text(r, "cgroup %s: the OOM killer took %llu of its processes",
+				     path ? path : "(unknown)", n)
+			   : report_text(r, "The machine ran out of memory: %llu process%s killed",
+				     n, n == 1 ? "" : "es");
 	f->confidence = "high: each kill was seen";
 	if (is_memcg(first))
 		tell_group(r, f, &s->facts, place(first), path);
@@ -203,7 +203,8 @@ static void tell_counted(struct report *r, const struct facts *facts)
 		f = report_finding(r, LEVEL_CRITICAL, "oom");
 		if (!f)
 			return;
-		f->title = report_text(r, "The OOM killer took %llu processes", n);
+		f->title =
+			report_text(r, "The OOM killer took %llu process%s", n, n == 1 ? "" : "es");
 		f->confidence = "high: the kernel's own counter; whom, was not seen";
 		finding_line(r, f->evidence, "oom_kill in /proc/vmstat rose by %llu", n);
 		tell_machine(r, f);
@@ -211,8 +212,8 @@ static void tell_counted(struct report *r, const struct facts *facts)
 		f = report_finding(r, LEVEL_NOTE, "oom");
 		if (!f)
 			return;
-		f->title = report_text(r,
-			"The OOM killer took %llu processes since boot, none of them now", total);
+		f->title = report_text(r, "The OOM killer took %llu process%s since boot, none now",
+			total, total == 1 ? "" : "es");
 		f->confidence = "high: the kernel's own counter";
 		finding_line(r, f->evidence, "oom_kill in /proc/vmstat is %llu", total);
 		f->why = "Memory of the machine or of a control group ran out before.";

@@ -449,6 +449,12 @@ static void test_swap_quiet(void **unused)
 	swapped_in(&b, FAULT_MAP_HEAP, 3 * NSEC_PER_SEC);
 	assert_int_equal(conclude(&b), 0); /* the other rule's */
 	end(&b);
+
+	begin(&b, &rule_major_faults, 1); /* pages of files, while others swap */
+	counters(&b, 5000, 5000);
+	swapped_in(&b, FAULT_MAP_FILE, 3 * NSEC_PER_SEC);
+	assert_non_null(strstr(only(&b)->why, "mapped files"));
+	end(&b);
 }
 
 static void test_swap_limit(void **unused)
