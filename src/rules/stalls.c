@@ -148,8 +148,8 @@ static void tell_shortage(
 			"Reclaim scans and can free little: the memory is in use. No setting helps "
 			"against that.";
 		finding_line(r, f->try_,
-			"Use less memory, or add some. Who holds it: `memwhy check`, "
-			"`ps -eo pid,rss,comm --sort -rss | head`");
+			"Use less memory, or add some. Who holds it: `ps -eo pid,rss,comm --sort "
+			"-rss | head`");
 		return;
 	}
 	f->why =
