@@ -12,17 +12,17 @@ setup() {
 	settings=()
 }
 
-# set_to SETTING VALUE: until the test is over.
+# set_to SETTING VALUE: until the test is over. SETTING: a file, below $DIR unless its path is whole.
 set_to() {
-	local old
-	old=$(sed 's/.*\[\(.*\)\].*/\1/' "$DIR/$1")
-	settings+=("$1=$old")
-	echo "$2" >"$DIR/$1"
+	local file=$1
+	[ "${file#/}" != "$file" ] || file=$DIR/$1
+	settings+=("$file=$(sed 's/.*\[\(.*\)\].*/\1/' "$file")")
+	echo "$2" >"$file"
 }
 
 teardown() {
 	for s in "${settings[@]}"; do
-		echo "${s#*=}" >"$DIR/${s%%=*}"
+		echo "${s#*=}" >"${s%%=*}"
 	done
 	exec 7>&- || true
 	jobs -p | xargs -r kill 2>/dev/null || true
@@ -241,8 +241,9 @@ waste_of() { # STEP...
 	[ "$(sum zero_ns)" -lt "$(sum total_ns)" ]
 }
 
-# Half of the memory that is available stays free, in single pages.
+# Half of the memory that is available stays free, in single pages, and is left so by kcompactd.
 fragment() {
+	set_to /proc/sys/vm/compaction_proactiveness 0
 	"$WORKLOADS/frag_pin" -u -f -s 300 "$(awk '/MemAvailable/ { print int($2 / 1024 * 0.94) }' /proc/meminfo)" \
 		>"$BATS_TEST_TMPDIR/pin" 2>&1 3>&- &
 	wait_for 'grep -q taken "$BATS_TEST_TMPDIR/pin"'
