@@ -94,7 +94,7 @@ in_small_cgroup() {
 
 @test "stalls: steps equal allocstall, compact_stall, pgscan and pgsteal" {
 	[ -n "$MEMWHY_VM" ] || skip "makes memory run out: only in a guest of its own (make check-vm)"
-	tests/workloads/stalls_verify "$MEMWHY" "$WORKLOADS/reclaim_global" -t 8
-	tests/workloads/stalls_verify "$MEMWHY" tests/workloads/stalls_huge "$WORKLOADS/frag_pin"
-	tests/workloads/stalls_verify "$MEMWHY" --each tests/workloads/stalls_huge "$WORKLOADS/frag_pin"
+	tests/workloads/stalls_verify "$MEMWHY" reclaim "$WORKLOADS/reclaim_global" -t 8
+	tests/workloads/stalls_verify "$MEMWHY" compaction tests/workloads/stalls_huge "$WORKLOADS/frag_pin"
+	tests/workloads/stalls_verify "$MEMWHY" compaction --each tests/workloads/stalls_huge "$WORKLOADS/frag_pin"
 }

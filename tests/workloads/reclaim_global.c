@@ -4,10 +4,12 @@
  * host in use it pushes everything else out.
  *
  * usage: reclaim_global [-m MIB] [-t THREADS] [-s SECONDS] [-f FILE_MIB] [-d DIRECTORY]
- * -m: anonymous memory of all threads (default: what is free now and half of the free swap).
+ * -m: anonymous memory of all threads (default: what is available now and half of the free swap).
+ * -s: how long it goes on once all of it has been touched, however slow the machine (default 5).
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,12 @@
 static unsigned long mib, threads = 3, seconds = 5, file_mib = 64;
 static const char *dir = "/tmp";
 static volatile int over;
+static unsigned long filled; /* threads that have touched all of theirs */
+
+static bool all_filled(void)
+{
+	return __atomic_load_n(&filled, __ATOMIC_RELAXED) >= threads;
+}
 
 static void *anon_thread(void *arg)
 {
@@ -32,9 +40,14 @@ static void *anon_thread(void *arg)
 	if (p == MAP_FAILED)
 		return NULL;
 	madvise(p, size, MADV_NOHUGEPAGE);
-	while (!over)
+	for (bool first = true; !over; first = false) {
 		for (size_t i = 0; i < size && !over; i += page)
 			p[i]++;
+		if (first)
+			__atomic_fetch_add(&filled, 1, __ATOMIC_RELAXED);
+		while (!over && !all_filled())
+			usleep(10000); /* or the others would hardly get on */
+	}
 	munmap(p, size);
 	return NULL;
 }
@@ -82,6 +95,22 @@ static void arguments(int argc, char **argv)
 	}
 }
 
+static unsigned long available_mib(void)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	unsigned long kib = 0;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %lu kB", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib / 1024;
+}
+
+#define FILL_SECONDS 300 /* an emulated machine that swaps needs a minute */
+
 int main(int argc, char **argv)
 {
 	pthread_t t[64];
@@ -91,7 +120,7 @@ int main(int argc, char **argv)
 	arguments(argc, argv);
 	sysinfo(&info);
 	if (!mib)
-		mib = (info.freeram + info.freeswap / 2) * info.mem_unit / MIB;
+		mib = available_mib() + info.freeswap / 2 * info.mem_unit / MIB;
 	if (!threads || threads > 60)
 		return 2;
 	if (file_mib && !pthread_create(&t[n], NULL, file_thread, NULL))
@@ -99,6 +128,8 @@ int main(int argc, char **argv)
 	for (unsigned long i = 0; i < threads; i++)
 		if (!pthread_create(&t[n], NULL, anon_thread, NULL))
 			n++;
+	for (int i = 0; i < FILL_SECONDS && !all_filled(); i++)
+		sleep(1);
 	sleep((unsigned int)seconds);
 	over = 1;
 	while (n)

@@ -131,6 +131,13 @@ int raw_compact_reset(struct bpf_raw_tracepoint_args *ctx)
 	return compact_reset();
 }
 
+/* (struct zone *, int order, int ret) */
+SEC("raw_tp/mm_compaction_suitable")
+int raw_compact_suitable(struct bpf_raw_tracepoint_args *ctx)
+{
+	return compact_suitable(ctx->args[2]);
+}
+
 /*
  * begin: (zone_start, migrate_pfn, free_pfn, zone_end, bool sync), end: the same and int status;
  * (struct compact_control *, zone_start, zone_end, sync), and status, since 5.18.

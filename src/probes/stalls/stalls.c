@@ -91,7 +91,8 @@ static const struct attach_hook hooks[] = {
 					"tp_zone_end"),
 				METHOD("raw tracepoints mm_compaction_* (6 arguments)", OPT_ZONE_6,
 					"raw_compact_begin", "raw_compact_deferred",
-					"raw_compact_reset", "raw_zone_begin_5", "raw_zone_end_6"),
+					"raw_compact_reset", "raw_zone_begin_5", "raw_zone_end_6",
+					"raw_compact_suitable"),
 				METHOD("raw tracepoints mm_compaction_* (5 arguments)", OPT_ZONE_5,
 					"raw_compact_begin", "raw_compact_deferred",
 					"raw_compact_reset", "raw_zone_begin_4", "raw_zone_end_5"),
@@ -219,6 +220,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 		.thread_bytes = THREAD_BYTES,
 		.lru_gen = lru_gen_enabled(),
+		.suitable = (options(c) & OPT_ZONE_6) != 0,
 	};
 	int rc = attach_set_entries(obj, "steps", STEP_KEYS);
 

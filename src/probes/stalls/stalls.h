@@ -64,7 +64,8 @@ struct stalls_config {
 	u32 gfp_final;    /* __GFP_RETRY_MAYFAIL and __GFP_THISNODE */
 	u32 thread_bytes; /* THREAD_SIZE and the padding at its top, for kernels before 5.15 */
 	u8 lru_gen;
-	u8 reserved[7];
+	u8 suitable; /* mm_compaction_suitable tells of zones that need no compaction */
+	u8 reserved[6];
 };
 
 /* Of the table of stalls. The tgid comes first. */

@@ -152,7 +152,18 @@ static __always_inline int was_congested(u32 usec)
 	return 0;
 }
 
-enum { RESET_ZONE = 1, RESET_PAGE = 2 }; /* what the next reset means */
+enum { RESET_ZONE = 1, RESET_PAGE = 2 }; /* what the next reset means; 0: see compact_reset */
+
+/* compaction_suitable(): until 6.4 its event tells of a zone that has enough to begin with. Used
+ * until 5.17, where compact_reset() needs it. */
+static __always_inline int compact_suitable(u8 status)
+{
+	struct stalls_state *s = step_running(STALLS_COMPACT);
+
+	if (s && status == STALLS_COMPACT_SUCCESS)
+		s->zone_reset = RESET_ZONE;
+	return 0;
+}
 
 /* compaction_deferred(): this zone is left out. */
 static __always_inline int compact_deferred(void)
@@ -198,7 +209,8 @@ static __always_inline int compact_zone_end(u8 status)
 /*
  * compaction_defer_reset() is called by try_to_compact_pages() for a zone with which it is done
  * (COMPACT_SUCCESS), and by __alloc_pages_direct_compact() when there was a page then. A zone that
- * had enough to begin with is a success without having been compacted.
+ * had enough to begin with is a success without having been compacted: where no event told of it
+ * (config.suitable), the first reset is its. 5.10 looks for a page even if all zones were skipped.
  */
 static __always_inline int compact_reset(void)
 {
@@ -206,7 +218,7 @@ static __always_inline int compact_reset(void)
 
 	if (!s)
 		return 0;
-	if (s->zone_reset == RESET_PAGE) {
+	if (s->zone_reset == RESET_PAGE || (!s->zone_reset && config.suitable)) {
 		s->page = 1;
 	} else {
 		s->step.result = STALLS_COMPACT_SUCCESS;
