@@ -239,11 +239,13 @@ static int plan_tell(struct attached *a, struct capture *c, struct err *err)
 	for (size_t i = 0; i < a->n_hooks; i++) {
 		const struct attach_hook *h = &a->hooks[i];
 		const struct attach_method *m = hook_method(a, i);
+		int needs = h->needs ? (int)strlen(h->needs) : 0;
 		char missing[96];
 
 		if (!m && !a->reason[i][0])
 			continue; /* not asked for */
-		snprintf(missing, sizeof(missing), "%.60s%s%.32s", a->reason[i],
+		/* The reason gets what room the needs leave. */
+		snprintf(missing, sizeof(missing), "%.*s%s%.32s", 93 - MIN(needs, 32), a->reason[i],
 			h->needs ? "; " : "", h->needs ? h->needs : "");
 		capture_method(c, h->data, m ? m->method : NULL, m ? NULL : missing);
 		if (!m && h->required)
