@@ -160,6 +160,8 @@ static bool state_goes_on(const struct settle *s, const struct stalls_state *st)
 {
 	u64 last = st->step.kind ? st->step.end_ns : MAX(st->end_ns, st->retry_ns);
 
+	if (!st->step.kind && !st->last) /* it is just being opened */
+		return true;
 	if (st->step.kind && (st->step.kind != STALLS_COMPACT || st->zone_open))
 		return true;
 	return !s->c->ending &&

@@ -117,9 +117,9 @@ static const struct column step_columns[] = {
 	{"step", "STEP", CELL_TEXT, UNIT_NONE, 0, "what was done"},
 	{"mode", "MODE", CELL_TEXT, UNIT_NONE, 0, "of compaction: async, sync, sync full"},
 	{"result", "RESULT", CELL_TEXT, UNIT_NONE, 0,
-		"compaction: page, or no page after it (a zone that had enough already is taken "
-		"for the page if another was compacted or deferred before); reclaim: progress as "
-		"the allocator was "
+		"compaction: page, or no page after it (from events that also tell of zones: "
+		"rarely one "
+		"is taken for the other); reclaim: progress as the allocator was "
 		"told (also when compaction can do the rest), or none; retry: as the kernel "
 		"decided, or after the OOM killer had its turn"},
 	{"status", "STATUS", CELL_TEXT, UNIT_NONE, 0,
