@@ -2,6 +2,8 @@
 # All supported kernels, all native tests; NUMA; cgroup v1 and v2; no BTF.
 load guest
 
+GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour in a guest, or more
+
 @test "vm 5.10: native tests" {
 	guest_native 5.10 . -m 1G -s 256M
 }

@@ -11,7 +11,7 @@ guest() {
 	command -v qemu-system-x86_64 >/dev/null || skip "no qemu-system-x86_64"
 	run tests/vm/fetch-kernels "$kernel"
 	[ "$status" -eq 0 ] || skip "kernel $kernel cannot be had: ${lines[-1]}"
-	run "$RUN_VM" -k "$kernel" -t 400 "$@"
+	run "$RUN_VM" -k "$kernel" -t "${GUEST_SECONDS:-400}" "$@"
 	echo "$output"
 }
 
