@@ -275,6 +275,13 @@ void gfp_add(struct str *out, const struct stream *s, u64 mask)
 		str_addf(out, "%s0x%llx", between, mask);
 }
 
+const char *gfp_migratetype(u64 mask)
+{
+	static const char *const names[] = {"Unmovable", "Movable", "Reclaimable", NULL};
+
+	return names[(mask & GFP_MOBILITY) >> 3];
+}
+
 static int name_send(void *arg, u64 mask, const char *name)
 {
 	return capture_enum(arg, GFP_SET, mask, name);

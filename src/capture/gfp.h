@@ -23,6 +23,13 @@ int gfp_parse(const char *format, int (*fn)(void *arg, u64 mask, const char *nam
 /* As gfp_parse, of the running kernel's format. -ENOENT, -EACCES: tracefs is not there for us. */
 int gfp_read(int (*fn)(void *arg, u64 mask, const char *name), void *arg);
 
+/* The bits of a mask that choose the migratetype of the page: __GFP_MOVABLE and __GFP_RECLAIMABLE,
+ * the same from 5.10 to 7.3 (include/linux/gfp_types.h). */
+#define GFP_MOBILITY 0x18U
+
+/* The migratetype that a mask asks for, as gfp_migratetype() in include/linux/gfp.h has it. */
+const char *gfp_migratetype(u64 mask);
+
 /* REC_METHOD: whether the names can be had; with `send` they are sent too. */
 int gfp_tell(struct capture *c, bool send);
 

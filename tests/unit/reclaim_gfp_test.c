@@ -448,6 +448,15 @@ static void read_without_tracefs(void **state)
 	assert_int_equal(sys_root_set(NULL), 0);
 }
 
+static void migratetype_wanted(void **state)
+{
+	(void)state;
+	assert_string_equal(gfp_migratetype(0xcc0), "Unmovable");   /* GFP_KERNEL */
+	assert_string_equal(gfp_migratetype(0x100cca), "Movable");  /* GFP_HIGHUSER_MOVABLE */
+	assert_string_equal(gfp_migratetype(0xcd0), "Reclaimable"); /* with __GFP_RECLAIMABLE */
+	assert_null(gfp_migratetype(GFP_MOBILITY));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,6 +471,7 @@ int main(void)
 		cmocka_unit_test(damaged_anywhere),
 		cmocka_unit_test(named),
 		cmocka_unit_test(read_without_tracefs),
+		cmocka_unit_test(migratetype_wanted),
 	};
 
 	return cmocka_run_group_tests_name("reclaim_gfp", tests, NULL, NULL);

@@ -15,10 +15,11 @@ enum {
 	BY_TRIGGER = BY_OWN << 3,
 	BY_NODE = BY_OWN << 4,
 	BY_OUTCOME = BY_OWN << 5,
+	BY_MIGRATETYPE = BY_OWN << 6,
 };
 
 static const char *const by_keys[] = {
-	BY_TASK_KEYS, "kind", "order", "gfp", "trigger", "node", "outcome", NULL};
+	BY_TASK_KEYS, "kind", "order", "gfp", "trigger", "node", "outcome", "migratetype", NULL};
 
 #define THP_ORDER 9 /* where the stream does not tell */
 
@@ -27,6 +28,7 @@ struct key {
 	u32 gfp;
 	s32 syscall, node;
 	u8 kind, order, trigger, outcome;
+	u32 mobility, reserved;
 };
 
 struct sums {
@@ -50,6 +52,7 @@ enum {
 	C_TRIGGER,
 	C_ORDER,
 	C_GFP,
+	C_MIGRATETYPE,
 	C_NODE,
 	C_OUTCOME,
 	C_COUNT,
@@ -83,6 +86,8 @@ static const struct by_column columns[C_N] = {
 	[C_ORDER] = {BY_ORDER,
 		{"order", "ORDER", CELL_U64, UNIT_ID, 0, "of the allocation: 2^order pages"}},
 	[C_GFP] = {BY_GFP, {"gfp", "GFP", CELL_TEXT, UNIT_NONE, 0, "flags of the allocation"}},
+	[C_MIGRATETYPE] = {BY_MIGRATETYPE,
+		{"migratetype", "TYPE", CELL_TEXT, UNIT_NONE, 0, "migratetype wanted"}},
 	[C_NODE] = {BY_NODE,
 		{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node of the CPU it began on"}},
 	[C_OUTCOME] = {BY_OUTCOME, {"outcome", "OUTCOME", CELL_TEXT, UNIT_NONE, 0, OUTCOME_HELP}},
@@ -169,6 +174,7 @@ static const struct column each_columns[] = {
 	{"story", "STORY", CELL_TEXT, UNIT_NONE, COL_BELOW,
 		"its steps in order, each with its time and result; after 15 the sum of the rest"},
 	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the first step"},
+	{"migratetype", "TYPE", CELL_TEXT, UNIT_NONE, COL_WIDE, "migratetype wanted"},
 };
 
 static const struct by_spec spec = {
@@ -205,6 +211,7 @@ static int agg_feed(struct stalls_view_state *v, const struct stalls_agg *r)
 	memset(&k, 0, sizeof(k));
 	k.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm);
 	k.gfp = by & BY_GFP ? r->gfp : 0;
+	k.mobility = by & BY_MIGRATETYPE ? r->gfp & GFP_MOBILITY : 0;
 	k.kind = by & BY_KIND ? r->kind : 0;
 	k.node = by & BY_NODE ? r->node : 0;
 	k.outcome = by & BY_OUTCOME ? r->outcome : 0;
@@ -296,6 +303,7 @@ static void row_fill(struct cell all[C_N], const struct stalls_view_state *v, st
 	all[C_TRIGGER] = trigger_cell(v, r, k->trigger, k->order, k->syscall);
 	all[C_ORDER] = cell_u64(k->order);
 	all[C_GFP] = gfp_cell(r, k->gfp);
+	all[C_MIGRATETYPE] = cell_text(gfp_migratetype(k->mobility));
 	all[C_NODE] = node_cell(k->node);
 	all[C_OUTCOME] = cell_text(stalls_outcome_name(k->outcome));
 	all[C_COUNT] = cell_u64(s->stalls.count);
@@ -415,6 +423,7 @@ static void each_fill(struct cell *row, const struct stalls_view_state *v, struc
 	row[21] = cell_u64(e->n_steps);
 	row[22] = cell_text(report_text(r, "%s", str_get(&story)));
 	row[23] = cell_stack(e->ustack);
+	row[24] = cell_text(gfp_migratetype(e->gfp));
 }
 
 static struct table *stalls_each(void *state, struct report *r)
