@@ -28,6 +28,7 @@ struct capture_options {
 	bool user_stacks, kernel_stacks;
 	bool each;
 	bool gentle;     /* leave out what would disturb a busy machine (check) */
+	bool unnamed;    /* no probe was asked for by its name: what costs much stays out */
 	u32 stack_every; /* see scope_config */
 	u64 ring_bytes;
 	u64 min_ns;     /* --min: only events that took at least this long */

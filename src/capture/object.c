@@ -318,24 +318,30 @@ int object_may_load(void)
 	return 0;
 }
 
+static void counts_sum(struct probe_counts *sum, const struct probe_counts *v)
+{
+	sum->seen += v->seen;
+	sum->lost_ring += v->lost_ring;
+	sum->lost_map += v->lost_map;
+	sum->lost_stack += v->lost_stack;
+	sum->lost_scope += v->lost_scope;
+	sum->unpaired += v->unpaired;
+}
+
 int attach_counts(struct attached *a, struct probe_counts *ret)
 {
 	_cleanup_free_ struct probe_counts *v =
 		calloc((size_t)MAX(1, libbpf_num_possible_cpus()), sizeof(*v));
+	struct bpf_map *map = bpf_object__find_map_by_name(attach_object(a), "probe_counts");
 	struct probe_counts sum = {};
-	u32 zero = 0;
 
 	if (!v)
 		return -ENOMEM;
-	if (bpf_map_lookup_elem(attach_map(a, "probe_counts"), &zero, v))
-		return -errno;
-	for (int i = 0; i < libbpf_num_possible_cpus(); i++) {
-		sum.seen += v[i].seen;
-		sum.lost_ring += v[i].lost_ring;
-		sum.lost_map += v[i].lost_map;
-		sum.lost_stack += v[i].lost_stack;
-		sum.lost_scope += v[i].lost_scope;
-		sum.unpaired += v[i].unpaired;
+	for (u32 k = 0; k < bpf_map__max_entries(map); k++) {
+		if (bpf_map_lookup_elem(bpf_map__fd(map), &k, v))
+			return -errno;
+		for (int i = 0; i < libbpf_num_possible_cpus(); i++)
+			counts_sum(&sum, &v[i]);
 	}
 	sum.lost_busy = attach_missed(a);
 	sum.seen += sum.lost_busy;

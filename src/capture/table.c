@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <uthash.h>
 
+#include "base/groups.h"
 #include "base/util.h"
 
 /* The value of a key at the last drain. */
@@ -25,6 +27,9 @@ struct table {
 	char *sum, *last; /* of the key at hand */
 	u64 delivered;
 	char *key, *next;
+	const char *slots; /* mapped; NULL: none */
+	size_t slots_bytes, slot_size;
+	struct groups folded; /* of all slots, by key */
 };
 
 static bool map_is_per_cpu(int map)
@@ -42,9 +47,32 @@ static size_t value_size(const struct table *t)
 	return (t->spec.values->size + 7) & ~7UL;
 }
 
+static int slots_open(struct table *t)
+{
+	struct bpf_map_info info = {};
+	u32 len = sizeof(info);
+	void *p;
+
+	if (t->spec.slots <= 0)
+		return 0;
+	if (bpf_obj_get_info_by_fd(t->spec.slots, &info, &len))
+		return -errno;
+	t->slot_size = t->spec.slot_key + t->spec.slot_sums * sizeof(u64);
+	if (info.value_size != t->slot_size)
+		return -EINVAL;
+	t->slots_bytes = (size_t)info.max_entries * t->slot_size;
+	p = mmap(NULL, t->slots_bytes, PROT_READ, MAP_SHARED, t->spec.slots, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	t->slots = p;
+	groups_init(&t->folded, t->spec.key_size, t->spec.slot_sums * sizeof(u64));
+	return 0;
+}
+
 int table_open(const struct table_spec *spec, struct table **ret)
 {
 	struct table *t = calloc(1, sizeof(*t));
+	int rc;
 
 	if (!t)
 		return -ENOMEM;
@@ -61,6 +89,11 @@ int table_open(const struct table_spec *spec, struct table **ret)
 	t->sum = t->cpus + (size_t)t->n_cpus * value_size(t);
 	t->last = t->sum + value_size(t);
 	t->next = t->key + spec->key_size;
+	rc = slots_open(t);
+	if (rc) {
+		table_close(t);
+		return rc;
+	}
 	*ret = t;
 	return 0;
 }
@@ -70,6 +103,8 @@ static void agg_add(void *to, const void *cpu)
 	struct agg_value *sum = to;
 	const struct agg_value *v = cpu;
 
+	if (!v->count)
+		return;
 	if (!sum->count) {
 		sum->cgroup = v->cgroup;
 		memcpy(sum->comm, v->comm, sizeof(sum->comm));
@@ -106,6 +141,8 @@ static void sum_add(void *to, const void *cpu)
 	struct sum_value *sum = to;
 	const struct sum_value *v = cpu;
 
+	if (!v->count)
+		return;
 	if (!sum->count) {
 		sum->cgroup = v->cgroup;
 		memcpy(sum->comm, v->comm, sizeof(sum->comm));
@@ -132,16 +169,49 @@ static u64 value_count(const void *value)
 	return *(const u64 *)value;
 }
 
+/* Sums of all slots of a key. */
+static int slots_fold(struct table *t)
+{
+	char *key = t->key; /* of no use between two keys */
+
+	groups_clear(&t->folded);
+	memset(key, 0, t->spec.key_size);
+	for (const char *s = t->slots; s < t->slots + t->slots_bytes; s += t->slot_size) {
+		const u64 *sums = (const u64 *)(s + t->spec.slot_key);
+		u64 *all;
+
+		if (!__atomic_load_n(&sums[0], __ATOMIC_ACQUIRE))
+			continue;
+		memcpy(key, s, t->spec.slot_key);
+		all = groups_get(&t->folded, key);
+		if (!all)
+			return -ENOMEM;
+		for (u32 i = 0; i < t->spec.slot_sums; i++)
+			all[i] += sums[i];
+	}
+	return 0;
+}
+
+static void slots_add(struct table *t, const void *key)
+{
+	const u64 *sums = t->slots ? groups_find(&t->folded, key) : NULL;
+
+	for (u32 i = 0; sums && i < t->spec.slot_sums; i++)
+		((u64 *)t->sum)[i] += sums[i];
+}
+
+/* Does t->sum differ from what it was? */
+static bool value_differs(const struct table *t, const void *last)
+{
+	return memcmp(t->sum, last, value_size(t)) != 0;
+}
+
 /* t->sum becomes what all CPUs together have counted. */
 static void value_sum(struct table *t)
 {
 	memset(t->sum, 0, value_size(t));
-	for (int i = 0; i < t->n_cpus; i++) {
-		const char *cpu = t->cpus + (size_t)i * value_size(t);
-
-		if (value_count(cpu))
-			t->spec.values->add(t->sum, cpu);
-	}
+	for (int i = 0; i < t->n_cpus; i++)
+		t->spec.values->add(t->sum, t->cpus + (size_t)i * value_size(t));
 }
 
 static struct known *known_get(struct table *t, const void *key)
@@ -176,12 +246,14 @@ static int key_read(struct table *t, const void *key)
 	if (bpf_map_lookup_elem(t->spec.map, key, t->cpus))
 		return 0;
 	value_sum(t);
-	if (!value_count(t->sum))
+	slots_add(t, key);
+	memset(t->last, 0, value_size(t));
+	if (!value_differs(t, t->last))
 		return 0;
 	k = known_get(t, key);
 	if (!k)
 		return -ENOMEM;
-	if (value_count(t->sum) == value_count(k->last))
+	if (!value_differs(t, k->last))
 		return 0;
 	value_delta(t, k);
 	t->delivered += value_count(t->sum);
@@ -215,7 +287,7 @@ static bool key_is_over(struct table *t, const void *key)
 int table_drain(struct table *t)
 {
 	const void *at = NULL;
-	int rc = 0;
+	int rc = t->slots ? slots_fold(t) : 0;
 	bool more = !bpf_map_get_next_key(t->spec.map, NULL, t->next);
 
 	while (more && !rc) {
@@ -241,6 +313,10 @@ void table_close(struct table *t)
 	HASH_ITER (hh, t->known, k, tmp) {
 		HASH_DEL(t->known, k);
 		free(k);
+	}
+	if (t->slots) {
+		munmap((void *)(uintptr_t)t->slots, t->slots_bytes);
+		groups_free(&t->folded);
 	}
 	free(t->cpus);
 	free(t->key);

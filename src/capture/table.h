@@ -12,7 +12,8 @@
 
 struct table;
 
-/* What the values of a table are: their first member is a u64 that counts events. */
+/* What the values of a table are: their first member is a u64 that counts events. A value that
+ * changed is handed out, also where its count did not. */
 struct table_values {
 	size_t size;
 	/* Adds what one CPU counted; sum is zeroed before the first. */
@@ -31,6 +32,15 @@ struct table_spec {
 	/* What was added to a key since the last drain: counts, sums and hist are differences,
 	 * max_ns is since the start. */
 	int (*added)(void *arg, const void *key, const void *value);
+	/*
+	 * For events so frequent that a look into the table costs too much: slots, each written by
+	 * one CPU for one key, and never given to another. An array that can be mapped (0: none).
+	 * A slot is the first slot_key bytes of the key (the others are 0) and the first
+	 * slot_sums of the sums; it is in use once its first sum is not 0. The key is in the
+	 * table too, for the rest of its value.
+	 */
+	int slots;
+	u32 slot_key, slot_sums;
 	void *arg;
 	u32 (*tgid)(const void *key); /* NULL: keys are never removed */
 };

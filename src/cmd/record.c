@@ -32,6 +32,7 @@ static int probes_choose(
 static void record_all(struct capture_options *opt, const struct options *o)
 {
 	opt->by = o->by ? o->by : "thread,mapping";
+	opt->unnamed = !o->probes;
 	if (!o->stacks)
 		opt->user_stacks = opt->kernel_stacks = true;
 }
@@ -79,13 +80,15 @@ static int record_run(const struct options *o, struct session_result *result, st
 	const char *path = o->operands[0];
 	struct capture_options opt = {};
 	struct scope_words words;
-	size_t n = probes_n;
+	size_t n = 0;
 	bool began = false;
 	int rc = list && pipe ? pipeline_init(pipe) : -ENOMEM, closed;
 
 	if (rc)
 		return rc;
-	memcpy(list, probes, probes_n * sizeof(*list));
+	for (size_t i = 0; i < probes_n; i++)
+		if (!probes[i]->only_named || probes[i]->cheap)
+			list[n++] = probes[i];
 	if (o->probes)
 		rc = probes_choose(o->probes, list, &n, err);
 	if (!rc)

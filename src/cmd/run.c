@@ -403,7 +403,7 @@ static int running_go(struct running *g)
 		rc = running_input(g);
 	} else if (!rc) {
 		opt.stack_every = g->run->stack_every;
-		opt.gentle = g->run->gentle;
+		opt.gentle = opt.unnamed = g->run->gentle;
 		rc = run_live(g, &opt, &words);
 	}
 	scope_free(&opt);

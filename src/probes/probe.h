@@ -26,6 +26,8 @@ struct probe_table {
 		const void *value);
 	const struct table_values *values; /* NULL: table_agg */
 	bool derived; /* its events are counted in another table: they are not delivered twice */
+	const char *slots; /* map of its slots, see table_spec; NULL: none */
+	u32 slot_key, slot_sums;
 };
 
 #define PROBE_TABLES 8
@@ -80,6 +82,9 @@ struct probe {
 	/* What the command of this name shows; NULL: the probe has no command of its own. */
 	const struct view *view;
 	bool cheap; /* `check` may run it on a busy machine */
+	/* Its programs attach only where it was named: by its command, or by `record --probes`. A
+	 * sampler that is cheap runs in `record` and `check` all the same. */
+	bool only_named;
 	/* Probes that its command runs beside it, for its view to be fed with; NULL-terminated. */
 	const char *const *with;
 	bool guarded; /* its command is to report also when memory is gone: record/guard.h */

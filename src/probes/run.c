@@ -82,6 +82,11 @@ static int tables_open(struct probe_run *run)
 				.map = attach_map(run->attached, b->tables[i].map),
 				.key_size = b->tables[i].key_size,
 				.values = b->tables[i].values,
+				.slots = b->tables[i].slots
+						 ? attach_map(run->attached, b->tables[i].slots)
+						 : 0,
+				.slot_key = b->tables[i].slot_key,
+				.slot_sums = b->tables[i].slot_sums,
 				.added = table_added,
 				.arg = &run->ctx[i],
 				.tgid = b->tables[i].tgid,
@@ -145,7 +150,7 @@ int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret,
 	run->probe = p;
 	run->c = c;
 	c->probe = p->name;
-	if (p->bpf)
+	if (p->bpf && !(p->only_named && c->opt.unnamed))
 		rc = bpf_open(run, err);
 	if (!rc && p->sampler)
 		rc = sampler_open(run, err);
