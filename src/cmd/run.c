@@ -294,8 +294,11 @@ static int views_add(struct running *g)
 		.operands = o->operands,
 		.n_operands = (u32)o->n_operands,
 	};
+	u64 (*every_ns)(const struct view_options *) = g->run->views[0]->every_ns;
 	int rc = 0;
 
+	if (every_ns && !g->run->o->interval_ns)
+		g->run->o->interval_ns = every_ns(&vo);
 	for (size_t i = 0; i < g->run->n_views && !rc; i++)
 		rc = pipeline_add(&g->pipe, g->run->views[i], &vo, &g->err);
 	if (!rc && o->each && !g->run->views[0]->each)

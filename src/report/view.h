@@ -46,6 +46,8 @@ struct view {
 	const char *const *by_keys; /* what --by takes, NULL-terminated; NULL: no --by */
 	const struct view_table *const *tables; /* sets of them, NULL-terminated */
 	const struct look *looks; /* what --like takes; ends with a NULL name; NULL: none */
+	/* The interval where -i is not given; NULL or 0: none. */
+	u64 (*every_ns)(const struct view_options *o);
 	int (*init)(void *v, const struct view_options *o, struct err *err);
 	/* Records of kinds it does not know are to be ignored. */
 	int (*feed)(void *v, const struct rec *r);
