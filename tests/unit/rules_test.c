@@ -791,6 +791,38 @@ static void test_slab(void **unused)
 	end(&b);
 }
 
+static void test_slab_waste(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_slab_waste, 1);
+	PUT(&b, struct slab_usage, REC_SLAB_CACHE, .bytes = 300 * MIB, .object_bytes = 1024,
+		.active_objects = 290 * 1024, .objects = 300 * 1024, .slabs = 9600, .name = "full");
+	PUT(&b, struct slab_usage, REC_SLAB_CACHE, .bytes = 60 * MIB, .object_bytes = 1024,
+		.active_objects = 1, .objects = 60 * 1024, .slabs = 1920, .name = "small");
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	begin(&b, &rule_slab_waste, 1);
+	PUT(&b, struct slab_usage, REC_SLAB_CACHE, .bytes = 100 * MIB, .object_bytes = 1024,
+		.active_objects = 1024, .objects = 100 * 1024, .slabs = 3200, .name = "less");
+	PUT(&b, struct slab_usage, REC_SLAB_CACHE, .bytes = 200 * MIB, .object_bytes = 1024,
+		.active_objects = 1024, .objects = 200 * 1024, .slabs = 6400, .name = "more");
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_NOTE);
+	assert_non_null(strstr(f->title, "298 MiB"));
+	assert_non_null(strstr(f->evidence[0], "cache more: 200 MiB in 6400 slabs"));
+	assert_non_null(strstr(f->evidence[1], "cache less"));
+	assert_true(says(f->try_, "/sys/kernel/slab/more/shrink"));
+	end(&b);
+	begin(&b, &rule_slab_waste, 1);
+	PUT(&b, struct slab_usage, REC_SLAB_CACHE, .bytes = 900 * MIB, .object_bytes = 1024,
+		.active_objects = 1024, .objects = 900 * 1024, .slabs = 3200, .name = "huge");
+	assert_int_equal(only(&b)->level, LEVEL_RISK);
+	end(&b);
+}
+
 static void test_numa(void **unused)
 {
 	struct bench b;
@@ -832,6 +864,7 @@ int main(void)
 		cmocka_unit_test(test_oom_counted),
 		cmocka_unit_test(test_oom_machine),
 		cmocka_unit_test(test_slab),
+		cmocka_unit_test(test_slab_waste),
 		cmocka_unit_test(test_numa),
 	};
 
