@@ -13,7 +13,7 @@
 
 #define REC_MAX_SIZE (64U << 10)
 #define REC_KINDS 1024 /* numbers of kinds are below */
-#define COMM_LEN 16 /* TASK_COMM_LEN in the kernel */
+#define COMM_LEN 16    /* TASK_COMM_LEN in the kernel */
 #define PROBE_NAME_LEN 16
 
 struct rec {
@@ -61,6 +61,8 @@ enum rec_kind {
 	REC_PROCESS_NUMA = 194,
 	REC_CGROUP_MEMORY = 224,
 	REC_SLAB_CACHE = 256,
+	REC_SLAB_AGG = 257,
+	REC_SLAB_CROSSING = 258,
 	REC_THP_VALUE = 384,
 	REC_THP_AGG = 385,
 	REC_THP_EVENT = 386,

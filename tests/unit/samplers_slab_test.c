@@ -30,6 +30,13 @@ static void head(struct str *text)
 	str_add(text, "slabinfo - version: 2.1\n# name <active_objs> ...\n");
 }
 
+/* As `check` has it: the biggest, and those that grow. */
+static void open_gentle(struct sampler_test *t)
+{
+	t->c.opt.gentle = t->c.opt.unnamed = true;
+	sampler_open(t, &probe_slab);
+}
+
 static void test_captured(void **state)
 {
 	(void)state;
@@ -38,7 +45,7 @@ static void test_captured(void **state)
 		u64 last = UINT64_MAX;
 
 		fixture_use(fixture_kernels[i]);
-		sampler_open(&t, &probe_slab);
+		open_gentle(&t);
 		sampler_sample(&t);
 		assert_in_range(sampler_count(&t, REC_SLAB_CACHE), 1, 24);
 		for (size_t k = 0; k < sampler_count(&t, REC_SLAB_CACHE); k++) {
@@ -70,7 +77,7 @@ static void test_growth(void **state)
 	line(&text, "grower", 5, 2);
 	line(&text, "a name \x1b[31m", 5, 3);
 	put(&text);
-	sampler_open(&t, &probe_slab);
+	open_gentle(&t);
 	sampler_sample(&t);
 	assert_int_equal(sampler_count(&t, REC_SLAB_CACHE), 24);
 	r = sampler_record(&t, REC_SLAB_CACHE, 0);
@@ -107,6 +114,38 @@ static void test_growth(void **state)
 	fixture_remove(root);
 }
 
+/* Beside the command's own counts: every cache, with what /sys/kernel/slab says of it. */
+static void test_all(void **state)
+{
+	struct sampler_test t = {};
+	struct str text = {};
+	char root[PATH_MAX], name[32];
+
+	(void)state;
+	fixture_make(root);
+	head(&text);
+	for (u64 i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "cache-%llu", i);
+		line(&text, name, i, i);
+	}
+	put(&text);
+	fixture_put_text("/sys/kernel/slab/cache-3/object_size", "184\n");
+	fixture_put_text("/sys/kernel/slab/cache-3/cpu_slabs", "4 N0=3 N1=1\n");
+	fixture_put_text("/sys/kernel/slab/cache-3/aliases", "2\n");
+	fixture_put_text("/sys/kernel/slab/cache-3/reclaim_account", "1\n");
+	sampler_open(&t, &probe_slab);
+	sampler_sample(&t);
+	assert_int_equal(sampler_count(&t, REC_SLAB_CACHE), 40);
+	assert_int_equal(cache(&t, "cache-3")->used_bytes, 184);
+	assert_int_equal(cache(&t, "cache-3")->held_slabs, 4);
+	assert_int_equal(cache(&t, "cache-3")->aliases, 2);
+	assert_int_equal(cache(&t, "cache-3")->reclaimable, 1);
+	assert_int_equal(cache(&t, "cache-4")->used_bytes, 0);
+	sampler_close(&t);
+	str_free(&text);
+	fixture_remove(root);
+}
+
 static void test_nothing(void **state)
 {
 	struct sampler_test t = {};
@@ -114,7 +153,7 @@ static void test_nothing(void **state)
 
 	(void)state;
 	fixture_make(root);
-	sampler_open(&t, &probe_slab);
+	open_gentle(&t);
 	sampler_sample(&t);
 	assert_int_equal(t.records.n, 1);
 	assert_string_equal(sampler_method(&t, "sizes of slab caches")->method, "");
@@ -130,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_captured),
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_nothing),
 	};
 

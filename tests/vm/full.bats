@@ -43,6 +43,12 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 	grep -qx '1,requested' <<<"$output"
 }
 
+@test "vm 6.12 with 2 nodes: slab tells which objects were freed on the other" {
+	guest 6.12 -n 2 -m 1G -- sh -c "$MEMWHY slab --by live --for 3s -o csv --table crossings"
+	[ "$status" -eq 0 ]
+	grep -qE '^[0-9]+,[0-9]+,(0,1|1,0),[1-9]' <<<"$output"
+}
+
 @test "vm 5.10 without kernel BTF: the commands of probes work" {
 	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp swap oom compaction; do $MEMWHY \$c --for 1s || exit; done"
 	[ "$status" -eq 0 ]

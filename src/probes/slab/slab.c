@@ -1,242 +1,304 @@
-/* The slab probe: which caches of kernel objects are big, and which grow. */
+/* The slab probe: its hooks, and what its tables become as records. */
 #include "probes/slab/slab.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "capture/kbtf.h"
+#include "capture/names.h"
 #include "probes/probe.h"
-#include "sys/root.h"
-#include "sys/slabinfo.h"
+#include "probes/slab/slab_kinds.h"
+#include "probes/slab/slab_sample.h"
+#include "probes/slab/slab_view.h"
+#include "sys/kernel_data.h"
 
-/* The kernel takes the locks of every cache in turn to fill /proc/slabinfo. */
-#define EVERY_NS (5 * NSEC_PER_SEC)
-/* Drains come on top of the sampler's own period: not twice within this time. */
-#define GAP_NS (EVERY_NS * 9 / 10)
-/* Reading it is to take no more than this part of one cpu. */
-#define COST_PART 100
-#define BIGGEST 24
-#define GROWN_BYTES (1U << 20)
-#define SENT_MAX 128
+#include "slab.skel.h"
 
-/* A cache as it was at the start. */
-struct first {
-	char name[SLAB_NAME_MAX];
-	u64 bytes, active;
+enum {
+	OPT_NODES = 1,       /* allocations of a node have tracepoints of their own (until 6.0) */
+	OPT_MERGED = 2,      /* ... they have not */
+	OPT_PREEMPTIBLE = 4, /* raw tracepoints are: see slab.bpf.c */
+	OPT_LIVE = 8,        /* objects are followed */
 };
 
-struct chosen {
-	u64 bytes, grown;
-	u32 at;    /* in the caches just read */
-	u32 first; /* in the first ones, plus 1; 0: made since */
+static const struct attach_hook hooks[] = {
+	{
+		.data = "slab allocations and frees",
+		.required = true,
+		.needs = "the kernel's BTF and kmem tracepoints",
+		.methods =
+			{
+				{"tracepoints kmem:*",
+					{"tp_kmalloc", "tp_cache_alloc", "tp_kfree",
+						"tp_cache_free"},
+					{}, OPT_PREEMPTIBLE},
+				{"raw tracepoints kmem:*",
+					{"raw_kmalloc", "raw_cache_alloc", "raw_kfree",
+						"raw_cache_free"},
+					{}, OPT_MERGED},
+				{"raw tracepoints kmem:*, *_node",
+					{"raw_kmalloc", "raw_cache_alloc", "raw_kmalloc_node",
+						"raw_cache_alloc_node", "raw_kfree",
+						"raw_cache_free"},
+					{}, OPT_NODES},
+			},
+	},
+	{
+		.data = "objects freed in bulk",
+		.only = OPT_LIVE,
+		.needs = "kprobes (CONFIG_KPROBES)",
+		.methods =
+			{
+				{"kprobes kmem_cache_free_bulk, __kfree_rcu_sheaf",
+					{"kp_free_bulk", "kp_free_sheaf"}, {}, 0},
+				{"kprobe kmem_cache_free_bulk", {"kp_free_bulk"}, {}, 0},
+			},
+	},
 };
 
-struct slab {
-	struct str text;
-	struct slabinfo info;
-	VEC(struct first) first;
-	VEC(struct chosen) chosen;
-	u64 next_ns;
-	bool started;
-};
-
-static int first_take(struct slab *s)
+static u32 options(const struct capture *c)
 {
-	int rc = 0;
-
-	s->started = true;
-	vec_each (cache, &s->info.caches) {
-		struct first f = {.bytes = cache->total_bytes, .active = cache->active_objs};
-
-		memcpy(f.name, cache->name, sizeof(f.name));
-		if (!rc)
-			rc = vec_push(&s->first, f);
-	}
-	return rc;
+	return (capture_by(c, "live") ? OPT_LIVE : 0) |
+	       (kbtf_has_name("trace_event_raw_kmem_alloc_node") ? OPT_NODES : OPT_MERGED) |
+	       (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
 }
 
-/* Index plus 1. The file keeps its order, but for caches that come and go: looked for from
- * `hint` on. */
-static u32 first_find(const struct slab *s, const char *name, size_t hint)
+static bool by_tasks(const struct capture *c)
 {
-	for (size_t i = 0; i < s->first.n; i++) {
-		size_t at = (hint + i) % s->first.n;
-
-		if (!strcmp(s->first.v[at].name, name))
-			return (u32)at + 1;
-	}
-	return 0;
+	return capture_by(c, "process") || capture_by(c, "thread") || capture_by(c, "comm") ||
+	       capture_by(c, "cgroup");
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct chosen *x = a, *y = b;
+/* Keys of tasks that ended make room, unless the ends of their objects are still waited for. */
+static bool keys_stay;
 
-	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : 0;
+#define OBJECT_BYTES 144 /* an entry of the table, as the kernel lays it out */
+#define OBJECTS_PART 256 /* of the machine's memory */
+#define OBJECTS_MIN (1U << 16)
+#define OBJECTS_MAX (1U << 20)
+
+static u32 objects_entries(void)
+{
+	u64 bytes = (u64)sysconf(_SC_PHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE);
+	u64 n = bytes / OBJECTS_PART / OBJECT_BYTES;
+
+	return (u32)(n < OBJECTS_MIN ? OBJECTS_MIN : n > OBJECTS_MAX ? OBJECTS_MAX : n);
 }
 
-/* All caches, the biggest first. */
-static int caches_rank(struct slab *s)
+static int prepare(struct bpf_object *obj, const struct capture *c)
 {
-	size_t hint = 0;
-	int rc = 0;
+	static const char *const names[] = {"vmemmap_base", "page_offset_base"};
+	static u64 addresses[ARRAY_SIZE(names)];
+	static bool known; /* once: every attempt to load asks, and kallsyms is long */
+	struct slab_config config = {
+		.live = capture_by(c, "live"),
+		.tasks = by_tasks(c),
+		.slots = !by_tasks(c) && !c->opt.user_stacks && !c->opt.kernel_stacks,
+	};
+	int rc = kbtf_available() ? 0 : -EOPNOTSUPP;
 
-	s->chosen.n = 0;
-	for (size_t i = 0; i < s->info.caches.n && !rc; i++) {
-		const struct slab_cache *cache = &s->info.caches.v[i];
-		struct chosen ch = {.bytes = cache->total_bytes, .at = (u32)i};
-		u64 before = 0;
-
-		ch.first = first_find(s, cache->name, hint);
-		if (ch.first) {
-			hint = ch.first;
-			before = s->first.v[ch.first - 1].bytes;
-		}
-		ch.grown = ch.bytes > before ? ch.bytes - before : 0;
-		rc = vec_push(&s->chosen, ch);
-	}
-	if (s->chosen.n)
-		qsort(s->chosen.v, s->chosen.n, sizeof(s->chosen.v[0]), by_bytes);
-	return rc;
+	if (!known)
+		kernel_data_find(names, ARRAY_SIZE(names), addresses);
+	known = true;
+	keys_stay = config.live;
+	config.vmemmap = addresses[0];
+	config.page_offset = addresses[1];
+	if (!rc && config.live)
+		rc = attach_set_entries(obj, "objects", objects_entries());
+	if (!rc && config.slots)
+		rc = attach_set_entries(
+			obj, "slots", (u32)libbpf_num_possible_cpus() * SLAB_SLOTS_CPU);
+	if (!rc && !config.live)
+		rc = attach_set_entries(obj, "crossings", 1);
+	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-static int cache_send(struct capture *c, const struct slab *s, const struct chosen *ch)
+static u32 key_tgid(const void *key)
 {
-	struct slab_usage r = REC_INIT(struct slab_usage, REC_SLAB_CACHE, 0);
-	const struct slab_cache *cache = &s->info.caches.v[ch->at];
+	return keys_stay ? 0 : ((const struct slab_key *)key)->tgid;
+}
 
-	r.active_objects = cache->active_objs;
-	r.objects = cache->num_objs;
-	r.object_bytes = cache->object_bytes;
-	r.slabs = cache->num_slabs;
-	r.bytes = cache->total_bytes;
-	if (ch->first) {
-		r.first_bytes = s->first.v[ch->first - 1].bytes;
-		r.first_active_objects = s->first.v[ch->first - 1].active;
-	}
-	_Static_assert(sizeof(r.name) == sizeof(cache->name), "the same text");
-	memcpy(r.name, cache->name, sizeof(r.name));
+/* The name of a cache that a key could not tell: frees of pages, or no access to the cache. */
+static u8 flags_of(const struct slab_key *k, const struct slab_value *v)
+{
+	u8 flags = k->flags | (u8)v->flags;
+
+	if (k->event < SLAB_KFREE && !v->cache[0] && k->bytes > 8192)
+		flags |= SLAB_LARGE;
+	return flags;
+}
+
+static int site_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct slab_key *k = key;
+	const struct slab_value *v = value;
+	struct slab_agg r = REC_INIT(struct slab_agg, REC_SLAB_AGG, 0);
+
+	if (k->tgid)
+		names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
+	r.tgid = k->tgid;
+	r.tid = k->tid;
+	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	r.site = names_kernel_symbol(c->names, k->call_site);
+	r.gfp = k->gfp;
+	r.bytes = k->bytes ? k->bytes : v->slot_bytes;
+	r.object_bytes = k->bytes ? 0 : v->object_bytes;
+	r.node = k->node;
+	r.event = k->event;
+	r.flags = flags_of(k, v);
+	r.count = v->count;
+	r.requested = v->requested;
+	r.squares = v->squares;
+	r.freed = v->freed;
+	r.untracked = v->untracked;
+	r.cgroup = v->cgroup;
+	memcpy(r.comm, v->comm, sizeof(r.comm));
+	memcpy(r.cache, v->cache, sizeof(r.cache));
 	return capture_emit(c, &r.h);
 }
 
-static int caches_send(struct capture *c, const struct slab *s)
+static int crossing_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
-	size_t sent = 0;
-	int rc = 0;
+	const struct slab_crossing_key *k = key;
+	const struct slab_crossing_value *v = value;
+	struct slab_crossing r = REC_INIT(struct slab_crossing, REC_SLAB_CROSSING, 0);
 
-	for (size_t i = 0; i < s->chosen.n && sent < SENT_MAX && !rc; i++) {
-		const struct chosen *ch = &s->chosen.v[i];
+	(void)stacks;
+	r.from_cpu = k->from_cpu;
+	r.to_cpu = k->to_cpu;
+	r.from_node = k->from_node;
+	r.to_node = k->to_node;
+	r.count = v->count;
+	r.bytes = v->bytes;
+	return capture_emit(c, &r.h);
+}
 
-		if (!ch->bytes || (i >= BIGGEST && ch->grown <= GROWN_BYTES))
-			continue;
-		rc = cache_send(c, s, ch);
-		sent++;
+static void value_add(void *to, const void *cpu)
+{
+	struct slab_value *sum = to;
+	const struct slab_value *v = cpu;
+
+	if (!sum->described) {
+		sum->described = v->described;
+		sum->object_bytes = v->object_bytes;
+		sum->slot_bytes = v->slot_bytes;
+		sum->flags = v->flags;
+		sum->cgroup = v->cgroup;
+		memcpy(sum->comm, v->comm, sizeof(sum->comm));
+		memcpy(sum->cache, v->cache, sizeof(sum->cache));
 	}
-	return rc;
+	sum->count += v->count;
+	sum->requested += v->requested;
+	sum->squares += v->squares;
+	sum->freed += v->freed;
+	sum->untracked += v->untracked;
 }
 
-static int slab_read(struct slab *s)
+static void value_subtract(void *from, const void *before)
 {
-	int rc = sys_read(&s->text, "/proc/slabinfo");
+	struct slab_value *v = from;
+	const struct slab_value *last = before;
 
-	return rc ? rc : slabinfo_parse(str_get(&s->text), (u64)sysconf(_SC_PAGESIZE), &s->info);
+	v->count -= last->count;
+	v->requested -= last->requested;
+	v->squares -= last->squares;
+	v->freed -= last->freed;
+	v->untracked -= last->untracked;
 }
 
-static int slab_sample(struct capture *c, void *state)
+static const struct table_values values = {sizeof(struct slab_value), value_add, value_subtract};
+
+static void crossing_add(void *to, const void *cpu)
 {
-	struct slab *s = state;
-	u64 now = clock_mono_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	int rc;
-
-	if (!c->ending && now < s->next_ns)
-		return 0;
-	s->next_ns = now + GAP_NS;
-	if (slab_read(s))
-		return 0; /* survey() said why */
-	rc = s->started ? 0 : first_take(s);
-	if (!rc)
-		rc = caches_rank(s);
-	if (!rc)
-		rc = caches_send(c, s);
-	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	s->next_ns = now + MAX(GAP_NS, cpu * COST_PART);
-	return rc;
+	((struct slab_crossing_value *)to)->count +=
+		((const struct slab_crossing_value *)cpu)->count;
+	((struct slab_crossing_value *)to)->bytes +=
+		((const struct slab_crossing_value *)cpu)->bytes;
 }
 
-/* Opened only: reading takes the locks of the caches. */
-static int survey(struct capture *c)
+static void crossing_subtract(void *from, const void *last)
 {
-	char path[PATH_MAX];
-	int rc = sys_path(path, "/proc/slabinfo");
-	_cleanup_close_ int fd = rc ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	const char *missing = NULL;
-
-	if (!rc && fd < 0)
-		rc = -errno;
-	if (rc == -EACCES || rc == -EPERM)
-		missing = "/proc/slabinfo is root's: run as root, or with CAP_DAC_READ_SEARCH";
-	else if (rc)
-		missing = "the kernel has no /proc/slabinfo: it needs CONFIG_SLUB_DEBUG=y";
-	return capture_method(c, "sizes of slab caches", rc ? NULL : "/proc/slabinfo", missing);
+	((struct slab_crossing_value *)from)->count -=
+		((const struct slab_crossing_value *)last)->count;
+	((struct slab_crossing_value *)from)->bytes -=
+		((const struct slab_crossing_value *)last)->bytes;
 }
 
-static int slab_open(struct capture *c, void *state, struct err *err)
-{
-	int rc = survey(c);
+static const struct table_values crossing_values = {
+	sizeof(struct slab_crossing_value), crossing_add, crossing_subtract};
 
-	(void)state;
-	return rc ? err_errno(err, rc, "slab") : 0;
-}
-
-static void slab_close(void *state)
-{
-	struct slab *s = state;
-
-	str_free(&s->text);
-	slabinfo_free(&s->info);
-	vec_free(&s->first);
-	vec_free(&s->chosen);
-}
-
-static const struct probe_sampler sampler = {
-	.size = sizeof(struct slab),
-	.every_ns = EVERY_NS,
-	.open = slab_open,
-	.sample = slab_sample,
-	.close = slab_close,
-	.survey = survey,
+static const struct probe_bpf bpf = {
+	.elf = slab_bpf__elf_bytes,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.options = options,
+	.prepare = prepare,
+	.tables =
+		{
+			{
+				.map = "sites",
+				.key_size = sizeof(struct slab_key),
+				.tgid = key_tgid,
+				.added = site_added,
+				.values = &values,
+				.slots = "slots",
+				.slot_key = SLAB_SLOT_KEY,
+				.slot_sums = SLAB_SLOT_SUMS,
+			},
+			{
+				.map = "crossings",
+				.key_size = sizeof(struct slab_crossing_key),
+				.added = crossing_added,
+				.values = &crossing_values,
+				.derived = true,
+			},
+		},
 };
 
-static const struct field fields[] = {
-	FIELD(struct slab_usage, active_objects, FIELD_U64, UNIT_COUNT,
-		"objects in use, or free on a slab that a cpu holds"),
-	FIELD(struct slab_usage, objects, FIELD_U64, UNIT_COUNT, "objects, in use or free"),
-	FIELD(struct slab_usage, object_bytes, FIELD_U64, UNIT_BYTES, "of one, with padding"),
-	FIELD(struct slab_usage, slabs, FIELD_U64, UNIT_COUNT, "slabs"),
-	FIELD(struct slab_usage, bytes, FIELD_U64, UNIT_BYTES, "pages of all slabs"),
-	FIELD(struct slab_usage, first_bytes, FIELD_U64, UNIT_BYTES,
-		"bytes at the start; 0 for a cache made since"),
-	FIELD(struct slab_usage, first_active_objects, FIELD_U64, UNIT_COUNT,
-		"active_objects at the start"),
-	FIELD_ARRAY(struct slab_usage, name, FIELD_CHARS, UNIT_NONE, SLAB_CACHE_NAME_LEN,
-		"cache; merged ones have one name for all"),
-};
-
-static const struct kind kinds[] = {
-	KIND(REC_SLAB_CACHE, struct slab_usage, "slab_cache", fields,
-		"a cache of kernel objects that is big or grows"),
+static const char *const examples[] = {
+	"memwhy slab --for 10s",
+	"what the kernel allocates for itself, by cache and call site",
+	"memwhy slab top",
+	"the busiest caches, refreshed every second",
+	"memwhy slab --by site,live -- ./job",
+	"where the objects that are still there were allocated, and where they are freed",
+	"memwhy slab --by process,cache -p 1234",
+	"the caches one process allocates from",
+	"memwhy slab --stacks=kernel --by cache,stack --for 2s",
+	"the code paths behind each cache",
+	NULL,
 };
 
 const struct probe probe_slab = {
 	.name = "slab",
-	.summary = "Sizes of the kernel's slab caches",
+	.summary = "Which kernel objects are allocated and freed, where, and what they waste",
 	.details =
-		"Reads /proc/slabinfo at the start, every five seconds and at the end, and tells "
-		"of the biggest caches and of those that grow. It feeds `memwhy check` and has no "
-		"command of its own.",
-	.kinds = kinds,
-	.n_kinds = ARRAY_SIZE(kinds),
-	.sampler = &sampler,
+		"Counts every allocation from and every free to the slab allocator (kmalloc, "
+		"kmem_cache_alloc, kfree, kmem_cache_free) in the kernel, by call site and cache, "
+		"with "
+		"the bytes that were asked for and those that were given. Beside it stands what "
+		"/proc/slabinfo and /sys/kernel/slab say of each cache.\n\n"
+		"With --by live each object is followed from its allocation to its free: objects "
+		"and "
+		"bytes still there at the end of the interval, by who allocated them, and objects "
+		"freed on another CPU or node. That costs more, and takes a table of a 256th of "
+		"the "
+		"memory, at most 1M objects; objects without room in it are counted as untracked. "
+		"Frees of objects allocated before the start are counted apart.\n\n"
+		"What an interrupt allocates counts for the task it interrupted. Sizes of objects "
+		"that "
+		"kfree frees are known with --by live, and else by the cache they lie in.",
+	.examples = examples,
+	.operands = "[top]",
+	.n_operands = 1,
+	.kinds = slab_kinds,
+	.n_kinds = SLAB_KINDS,
+	.bpf = &bpf,
+	.sampler = &slab_sampler,
+	.view = &slab_view,
 	.cheap = true,
+	.only_named = true,
 };

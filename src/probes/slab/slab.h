@@ -1,14 +1,98 @@
-/* Slab caches: the records. */
+/* Slab caches: what the BPF programs, the probe, its view and the rules agree on; the records. */
 #ifndef MEMWHY_PROBES_SLAB_H
 #define MEMWHY_PROBES_SLAB_H
 
-#include "event/wire.h"
+#include "bpf/shared.h"
 
 #define SLAB_CACHE_NAME_LEN 64
 
+/* Which tracepoint. On disk. The _NODE ones were merged into the others in 6.1. */
+enum slab_event {
+	SLAB_KMALLOC,
+	SLAB_KMALLOC_NODE,
+	SLAB_CACHE_ALLOC,
+	SLAB_CACHE_ALLOC_NODE,
+	SLAB_KFREE,
+	SLAB_CACHE_FREE,
+	SLAB_EVENT_N,
+};
+
+/* On disk. */
+enum slab_flags {
+	SLAB_NOTHING = 1, /* an allocation that failed, or the free of a NULL pointer */
+	SLAB_LARGE = 2,   /* too large for a cache: whole pages */
+	SLAB_TRACKED = 4, /* a free: the allocation was seen (live tracking) */
+	SLAB_CHARGED = 8, /* an allocation: charged to the control group */
+};
+
+#define SLAB_NODE_ANY (-1)
+
+struct slab_config {
+	u8 live;  /* objects are followed from allocation to free */
+	u8 tasks; /* count by process, with its comm and cgroup */
+	u8 slots; /* there are slots: no key has more than SLAB_SLOT_KEY bytes that are not 0 */
+	u8 reserved[5];
+	u64 vmemmap, page_offset; /* addresses of the kernel's vmemmap_base, page_offset_base; 0:
+				   * not known */
+};
+
+/* Of the table of events. */
+struct slab_key {
+	u64 call_site;
+	u64 cache; /* struct kmem_cache *; 0: kmalloc, see slab_value.cache, or not known */
+	u32 bytes; /* kmalloc: allocated to the object; else 0 */
+	u32 gfp;   /* of an allocation */
+	u8 event;  /* enum slab_event */
+	u8 flags;
+	s16 node; /* that was asked for; SLAB_NODE_ANY */
+	u32 kstack;
+	u32 ustack;
+	u32 tgid, tid; /* 0 unless config.tasks, scope.by_thread */
+	u32 reserved;
+};
+
+struct slab_value {
+	u64 count;
+	u64 requested; /* bytes */
+	u64 squares;   /* of what was requested: tells whether all were of one size */
+	/* Of the objects allocated under this key, with live tracking: */
+	u64 freed;
+	u64 untracked; /* no room: what becomes of them is not known */
+	/* Read once, when the key was first seen on a CPU: */
+	u64 described;
+	u32 object_bytes, slot_bytes; /* of the cache: asked for, and with padding */
+	u32 flags;                    /* SLAB_CHARGED, SLAB_LARGE */
+	u32 reserved;
+	u64 cgroup;
+	char comm[COMM_LEN];
+	char cache[AGG_NAME_LEN];
+};
+
+/* The frequent keys of one program on one CPU (table.h): a cache line each. */
+#define SLAB_SLOT_KEY 32
+#define SLAB_SLOT_SUMS 4
+#define SLAB_SLOTS_EACH 512 /* of a program and CPU */
+#define SLAB_SLOTS_CPU (8 * SLAB_SLOTS_EACH)
+
+struct slab_slot {
+	u64 key[SLAB_SLOT_KEY / 8];
+	u64 count, requested, squares, freed; /* as slab_value */
+};
+
+/* A free on another CPU than the allocation's; with live tracking. */
+struct slab_crossing_key {
+	u16 from_cpu, to_cpu;
+	u16 from_node, to_node;
+};
+
+struct slab_crossing_value {
+	u64 count;
+	u64 bytes; /* allocated */
+};
+
 /*
- * One cache of kernel objects: sent at the start, every five seconds and at the end, for the
- * biggest caches and those that grew. Caches that the kernel merged have one name for all.
+ * On disk: one cache of kernel objects: sent at the start, every five seconds and at the end, for
+ * the biggest caches and those that grew. Caches that the kernel merged have one name for all.
  */
 struct slab_usage {
 	struct rec h;
@@ -21,6 +105,39 @@ struct slab_usage {
 	u64 first_bytes; /* at the start; 0 for a cache made since */
 	u64 first_active_objects;
 	char name[SLAB_CACHE_NAME_LEN];
+	/* Of /sys/kernel/slab, where it could be read: */
+	u64 used_bytes;  /* of one object, without padding; 0: not known */
+	u64 held_slabs;  /* that CPUs hold (cpu_slabs) */
+	u32 aliases;     /* caches that were merged into this one */
+	u32 reclaimable; /* the kernel gives it back when memory is short; 0: not, or not known */
+};
+
+/* On disk: what was counted for one key since the last record of it. */
+struct slab_agg {
+	struct rec h;
+	u32 tgid, tid;
+	u32 stack; /* REC_STACK */
+	u32 site;  /* REC_FRAME of the code that called the allocator */
+	u32 gfp;
+	u32 bytes;        /* allocated to one object; 0: not known (frees of pages) */
+	u32 object_bytes; /* of the cache: what one object needs; 0: kmalloc */
+	s32 node;
+	u8 event;
+	u8 flags;
+	u8 reserved[6];
+	u64 count;
+	u64 requested, squares;
+	u64 freed, untracked;
+	u64 cgroup;
+	char comm[COMM_LEN];
+	char cache[AGG_NAME_LEN];
+};
+
+struct slab_crossing {
+	struct rec h;
+	u32 from_cpu, to_cpu;
+	u32 from_node, to_node;
+	u64 count, bytes;
 };
 
 #endif
