@@ -320,10 +320,11 @@ int attach_survey(struct capture *c, const struct attach_spec *spec, struct err 
 	return 0;
 }
 
+/* In reverse: a program that steps in for another is never without it. */
 void attach_stop(struct attached *a)
 {
-	vec_each (link, &a->links)
-		bpf_link__destroy(*link);
+	for (size_t i = a->links.n; i-- > 0;)
+		bpf_link__destroy(a->links.v[i]);
 	vec_free(&a->links);
 }
 

@@ -73,6 +73,14 @@ int capture_enum(struct capture *c, const char *set, u64 value, const char *name
 	return capture_emit(c, &r.h);
 }
 
+bool capture_operand(const struct capture *c, const char *word)
+{
+	for (u32 i = 0; i < c->opt.n_operands; i++)
+		if (!strcmp(c->opt.operands[i], word))
+			return true;
+	return false;
+}
+
 bool capture_by(const struct capture *c, const char *key)
 {
 	const char *p = c->opt.by ? c->opt.by : "";

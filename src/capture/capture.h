@@ -33,6 +33,8 @@ struct capture_options {
 	u64 ring_bytes;
 	u64 min_ns;     /* --min: only events that took at least this long */
 	const char *by; /* --by: comma-separated keys to count by; NULL: the probe's own */
+	char *const *operands; /* words after the command's name */
+	u32 n_operands;
 };
 
 struct names; /* capture/names.h */
@@ -68,6 +70,8 @@ int capture_loss(struct capture *c, u64 seen, u64 delivered, u64 lost, const cha
 int capture_enum(struct capture *c, const char *set, u64 value, const char *name);
 /* Is `key` among the comma-separated keys of --by? */
 bool capture_by(const struct capture *c, const char *key);
+/* Is `word` among the words after the command's name? */
+bool capture_operand(const struct capture *c, const char *word);
 
 /* Starts a record of a type whose first member is struct rec, zeroed. */
 #define REC_INIT(type_, kind_, time_ns_)                                              \

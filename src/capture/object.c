@@ -325,6 +325,7 @@ static void counts_sum(struct probe_counts *sum, const struct probe_counts *v)
 	sum->lost_map += v->lost_map;
 	sum->lost_stack += v->lost_stack;
 	sum->lost_scope += v->lost_scope;
+	sum->rescued += v->rescued;
 	sum->unpaired += v->unpaired;
 }
 
@@ -344,6 +345,7 @@ int attach_counts(struct attached *a, struct probe_counts *ret)
 			counts_sum(&sum, &v[i]);
 	}
 	sum.lost_busy = attach_missed(a);
+	sum.lost_busy -= MIN(sum.lost_busy, sum.rescued);
 	sum.seen += sum.lost_busy;
 	*ret = sum;
 	return 0;

@@ -407,6 +407,8 @@ static int running_go(struct running *g)
 	} else if (!rc) {
 		opt.stack_every = g->run->stack_every;
 		opt.gentle = opt.unnamed = g->run->gentle;
+		opt.operands = o->operands;
+		opt.n_operands = (u32)o->n_operands;
 		rc = run_live(g, &opt, &words);
 	}
 	scope_free(&opt);

@@ -263,6 +263,8 @@ int probe_drain(struct probe_run *run, bool sample)
 		rc = settle(run);
 	for (size_t i = 0; i < PROBE_TABLES && run->tables[i] && !rc; i++)
 		rc = table_drain(run->tables[i]);
+	if (!rc && run->attached && sample && run->probe->bpf->snapshot)
+		rc = run->probe->bpf->snapshot(run->c, run->attached, &run->stacks);
 	if (!rc && run->attached)
 		rc = losses_send(run);
 	if (!rc && sample && run->probe->sampler)
