@@ -1,0 +1,220 @@
+/* Page allocations and frees: what the BPF programs, the probe and its view agree on; records. */
+#ifndef MEMWHY_PROBES_PAGES_H
+#define MEMWHY_PROBES_PAGES_H
+
+#include "bpf/shared.h"
+
+#define PAGES_ORDER_UNKNOWN 255
+#define PAGES_HELD_SLOTS 40 /* of a log2 histogram of ages: slot i is 2^(i-1) to 2^i ns */
+#define PAGES_ORDERS 20     /* the highest that is believed in a recording */
+
+struct pages_config {
+	u8 gfp;      /* count by allocation flags too */
+	u8 any_task; /* no key asks for the task */
+	u8 held;     /* remember each page until it is freed */
+	u8 reserved;
+	u32 drained_mask; /* entries of `drained` less one; 0: not asked for */
+};
+
+enum pages_what {
+	PAGES_ALLOC,  /* mm_page_alloc */
+	PAGES_FAILED, /* the same, and there was no page */
+	PAGES_FREE,   /* mm_page_free; with order PAGES_ORDER_UNKNOWN: mm_page_free_batched */
+};
+
+struct pages_task {
+	u32 tgid;
+	u32 tid;            /* 0 unless by thread */
+	u32 ustack, kstack; /* see stack_take */
+};
+
+/* Key of the tables `sums`, `names` and `lifetimes`. */
+struct pages_key {
+	union {
+		struct pages_task task;
+		char comm[COMM_LEN]; /* in `names`, which takes what `sums` has no room for */
+	};
+	u32 gfp; /* 0 unless config.gfp */
+	u8 order;
+	u8 migratetype;
+	u8 what; /* enum pages_what */
+	u8 more; /* 1: counted by a program that stepped in, see `turn` */
+};
+
+/* sum_value.sum[] of an allocation. */
+enum pages_sum {
+	PAGES_DIRECT,       /* taken from the buddy lists */
+	PAGES_REFILLED,     /* found the per-CPU list empty, and filled it */
+	PAGES_REFILL_PAGES, /* by so many pages */
+};
+
+/* What is counted on a CPU; no two programs add to the same member. */
+struct pages_cpu_sums {
+	u64 count;  /* events of the zone's lock: all but allocations and frees */
+	u64 direct; /* blocks taken from the buddy lists for an allocation */
+	u64 refill_runs, refill_pages;
+	u64 drain_runs, drain_pages;
+	u64 more_allocations, more_frees; /* by second programs */
+	u64 allocations, frees;
+};
+
+/* Key of the table `pairs`: sum[0] is pages. */
+struct pages_pair {
+	u32 from; /* the CPU that drained */
+	u32 to;   /* the CPU that refilled; from == to is the good case */
+};
+
+/* The tracepoints that interrupts fire while a program runs. */
+enum pages_tracepoint { PAGES_TP_ALLOC, PAGES_TP_FREE, PAGES_TP_BATCHED, PAGES_TRACEPOINTS };
+
+#define PAGES_TURNS 3
+
+/* The events that the first program of a tracepoint has counted, and the second not yet seen. */
+struct pages_turns {
+	u64 n;
+	u64 page[PAGES_TURNS];
+};
+
+/* An element of the array `cpus`: what is counted on a CPU, and what it did last. */
+struct pages_cpu {
+	struct pages_cpu_sums n; /* in its second cache line is what every event needs */
+	u64 direct_page;         /* the last page taken from the buddy lists for an allocation */
+	u64 refill_page;         /* the first page of the last refill, */
+	u64 refill_pages;        /* and how many it had */
+	u32 tid;                 /* whose these are */
+	u32 run;                 /* enum pages_run: the last event */
+	u32 run_tid;
+	u32 free_tid; /* whose the last freed page was, and from where */
+	u32 free_ustack, free_kstack;
+	struct pages_turns turns[PAGES_TRACEPOINTS];
+	u64 reserved[4]; /* no two CPUs share a cache line */
+};
+
+_Static_assert(sizeof(struct pages_cpu) % 64 == 0, "pages_cpu fills cache lines");
+
+enum pages_run { PAGES_RUN_NONE, PAGES_RUN_REFILL, PAGES_RUN_DRAIN };
+
+/* What is known of a page that is held; the key is its number. */
+struct pages_held_value {
+	u64 time_ns;
+	struct pages_key key;
+};
+
+/* An element of the array `held_counts`, per CPU: what became of pages while they were followed. */
+struct pages_held_counts {
+	u64 untracked;      /* allocations for which the table of held pages had no room */
+	u64 unknown;        /* frees of pages that were allocated before, or untracked */
+	u64 parts;          /* allocations freed in parts: counted as freed with the first */
+	u64 lifetimes_full; /* frees of held pages whose lifetime had no room */
+};
+
+/* In the ring (--each) and on disk: an allocation that failed. */
+struct pages_failure {
+	struct rec h;
+	u32 tgid, tid;
+	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
+	u64 cgroup;
+	u32 gfp;
+	u8 order;
+	u8 migratetype;
+	u8 reserved[2];
+	char comm[COMM_LEN];
+};
+
+enum pages_who_flags {
+	PAGES_WHO_NAMED = 1, /* one of several processes of this name: only the name is known */
+};
+
+/* What the records of sums begin with. */
+struct pages_who {
+	u64 cgroup;
+	u32 tgid;
+	u32 tid; /* 0: not counted by thread */
+	u32 stack;
+	u32 gfp; /* 0: not counted by flags */
+	u8 order;
+	u8 migratetype;
+	u8 flags; /* enum pages_who_flags */
+	u8 reserved[5];
+	char comm[COMM_LEN];
+};
+
+/* Allocations of one kind since the last such record. */
+struct pages_alloc {
+	struct rec h;
+	struct pages_who who;
+	u64 count;    /* with a page */
+	u64 failures; /* without */
+	u64 direct, refilled, refill_pages;
+};
+
+/* Frees of one kind since the last such record. */
+struct pages_free {
+	struct rec h;
+	struct pages_who who; /* order PAGES_ORDER_UNKNOWN: `batched` alone */
+	u64 count;
+	u64 batched;
+};
+
+/* What one CPU did with its lists since the last such record. */
+struct pages_pcp {
+	struct rec h;
+	u32 cpu;
+	u32 reserved;
+	u64 direct;
+	u64 refill_runs, refill_pages;
+	u64 drain_runs, drain_pages;
+	u64 allocations, frees;
+};
+
+/* Pages refilled on `to` that were last drained on `from`, since the last such record. */
+struct pages_imbalance {
+	struct rec h;
+	u32 from, to;
+	u64 pages;
+};
+
+/* Pages of one kind that were allocated since the start and are held now. All records of one
+ * look have one time, and replace those before. */
+struct pages_held {
+	struct rec h;
+	struct pages_who who;
+	u64 count; /* allocations */
+	u64 oldest_ns;
+	u32 hist[PAGES_HELD_SLOTS];
+};
+
+/* How long freed pages had been held, since the last such record. */
+struct pages_lifetime {
+	struct rec h;
+	struct pages_who who;
+	u64 count;
+	u64 total_ns;
+	u64 max_ns; /* since the start */
+	u32 hist[AGG_SLOTS + 8];
+};
+
+/* Since the start; see struct pages_held_counts. */
+struct pages_follow {
+	struct rec h;
+	u64 held, room;
+	u64 untracked, unknown, parts, lifetimes_full;
+};
+
+enum pages_lists_flags {
+	PAGES_HIGH_FRACTION = 1, /* vm.percpu_pagelist_high_fraction, since 5.14 */
+	PAGES_OLD_FRACTION = 2,  /* vm.percpu_pagelist_fraction, until 5.13 */
+	PAGES_LIMITS = 4,        /* high_pages and what follows are known */
+};
+
+/* The per-CPU lists of this machine at this time. */
+struct pages_lists {
+	struct rec h;
+	u32 flags;                   /* enum pages_lists_flags */
+	u32 lists;                   /* CPUs of each zone, together */
+	u64 fraction;                /* 0: the kernel sizes the lists by itself */
+	u64 high_pages, count_pages; /* together */
+	u64 batch_pages;             /* the largest */
+};
+
+#endif

@@ -1,0 +1,82 @@
+/* The tables of the pages view, each with its sums. Private to the view. */
+#ifndef MEMWHY_PROBES_PAGES_TABLES_H
+#define MEMWHY_PROBES_PAGES_TABLES_H
+
+#include "analysis/by.h"
+#include "probes/pages/pages.h"
+
+/* Keys of --by beyond those of all tasks. */
+enum { BY_ORDER = BY_OWN, BY_MIGRATETYPE = BY_OWN << 1, BY_GFP = BY_OWN << 2 };
+
+extern const char *const pages_by_keys[];
+#define PAGES_BY_DEFAULT "process,order,migratetype"
+
+struct pages_view_key {
+	struct by_task_key task;
+	u32 gfp;
+	u8 order, migratetype;
+	u8 named; /* PAGES_WHO_NAMED */
+	u8 reserved;
+};
+
+struct pages_view_key pages_view_key(u32 by, const struct pages_who *w);
+
+/* The columns of keys; frees have neither migratetype nor flags. */
+enum pages_key_column { K_ORDER = BY_C_OWN, K_FREE_OWN, K_MIGRATETYPE = K_FREE_OWN, K_GFP, K_OWN };
+
+#define PAGES_KEY_COLUMNS                                                                         \
+	BY_TASK_COLUMNS,                                                                          \
+		[K_ORDER] = {BY_ORDER,                                                            \
+			{"order", "ORDER", CELL_U64, UNIT_ID, 0, "2^order pages in one block"}},  \
+		[K_MIGRATETYPE] = {BY_MIGRATETYPE, {"migratetype", "TYPE", CELL_TEXT, UNIT_NONE,  \
+							   0, "migratetype that was asked for"}}, \
+		[K_GFP] = {BY_GFP, {"gfp", "GFP", CELL_TEXT, UNIT_NONE, 0, "allocation flags"}}
+
+/* Fills cells[0] to cells[K_OWN - 1]; of a free, to cells[K_FREE_OWN - 1]. */
+void pages_key_cells(struct report *r, u32 by, const struct pages_view_key *k, struct cell *cells);
+void pages_free_key_cells(
+	struct report *r, u32 by, const struct pages_view_key *k, struct cell *cells);
+/* Cells of a migratetype and of flags, by the names of the kernel that was looked at. */
+struct cell pages_type_cell(struct report *r, u8 migratetype);
+struct cell pages_gfp_cell(struct report *r, u32 gfp);
+u64 pages_page_bytes(const struct report *r);
+
+/* Allocations and frees. */
+extern const struct by_spec pages_alloc_spec, pages_free_spec;
+extern const struct view_table pages_sum_tables[];
+int pages_alloc_feed(struct by_sums *s, const struct pages_alloc *r);
+int pages_free_feed(struct by_sums *s, const struct pages_free *r);
+int pages_alloc_report(struct by_sums *s, struct report *r);
+int pages_free_report(struct by_sums *s, struct report *r);
+
+/* The lists of each CPU. */
+struct pages_cpus {
+	struct groups cpus;       /* u32 -> struct pages_cpu_sums */
+	struct groups pairs;      /* struct pages_pair -> u64 pages */
+	struct pages_lists lists; /* h.size 0: not known */
+};
+
+extern const struct view_table pages_cpu_tables[];
+void pages_cpus_init(struct pages_cpus *p);
+int pages_cpus_feed(struct pages_cpus *p, const struct rec *r);
+int pages_cpus_report(const struct pages_cpus *p, struct report *r);
+void pages_cpus_clear(struct pages_cpus *p);
+void pages_cpus_free(struct pages_cpus *p);
+
+/* Pages that are held. */
+struct pages_kept {
+	struct by_sums sums;
+	struct groups tasks;        /* tgid, tid -> name and cgroup, which held pages do not bear */
+	struct pages_follow follow; /* h.size 0: pages were not followed */
+	struct pages_follow before; /* what it was when the interval began */
+};
+
+extern const struct view_table pages_kept_tables[];
+int pages_kept_init(
+	struct pages_kept *p, const struct view *v, const struct view_options *o, struct err *err);
+int pages_kept_feed(struct pages_kept *p, const struct rec *r);
+int pages_kept_report(struct pages_kept *p, struct report *r);
+void pages_kept_reset(struct pages_kept *p);
+void pages_kept_free(struct pages_kept *p);
+
+#endif
