@@ -159,6 +159,8 @@ const struct command command_record = {
 		   "any machine: symbols travel in the file. A file that is cut off stays readable "
 		   "up to "
 		   "its last whole block.\n\n"
+		   "What fires at every allocation of the kernel is recorded only when it is named: "
+		   "--probes slab,pages. Without, slab records the sizes of the caches.\n\n"
 		   "With a command, the exit status is the command's.",
 	.examples = examples,
 	.run = record,

@@ -53,8 +53,7 @@ struct probe_bpf {
 		u64 *events);
 	/* Sends what the maps of the object say at this time, at the end of each interval; may be
 	 * NULL. */
-	int (*snapshot)(
-		struct capture *c, struct attached *a, const struct stack_maps *stacks);
+	int (*snapshot)(struct capture *c, struct attached *a, const struct stack_maps *stacks);
 	bool single;   /* its events come through the ring also without --each */
 	bool frequent; /* its stacks may be sampled (capture_options.stack_every) */
 	bool optional; /* the sampler is of use without; what is missing is said */

@@ -115,7 +115,7 @@ static __always_inline void held_begin(u64 page, const struct pages_key *k)
 		held_add(untracked);
 }
 
-static __always_inline void held_end(u64 page, u32 order)
+static __always_inline void held_end(u64 page, u32 order, bool mine)
 {
 	struct pages_held_value *h = bpf_map_lookup_elem(&held, &page);
 	struct pages_key key;
@@ -123,7 +123,8 @@ static __always_inline void held_end(u64 page, u32 order)
 	u64 ns;
 
 	if (!h) {
-		held_add(unknown);
+		if (mine)
+			held_add(unknown);
 		return;
 	}
 	key = h->key;
@@ -247,10 +248,14 @@ static __always_inline int page_freed(
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct pages_key key = {.order = order, .what = PAGES_FREE, .more = more};
+	bool mine = scope_match(pid_tgid);
 	struct probe_counts *c;
 	struct sum_value *v;
 
-	if (!scope_match(pid_tgid))
+	/* a page can be freed by anybody: page tables by whomever RCU's softirq interrupts */
+	if (config.held)
+		held_end(page, order, mine);
+	if (!mine)
 		return 0;
 	c = counts_of(more ? COUNTS_MORE + PAGES_TP_FREE : COUNTS_FREE);
 	if (!c)
@@ -269,8 +274,6 @@ static __always_inline int page_freed(
 	v = sums_get(c, &key);
 	if (v)
 		v->count++;
-	if (config.held)
-		held_end(page, order);
 	return 0;
 }
 

@@ -313,4 +313,5 @@ const struct probe probe_pages = {
 	.bpf = &bpf,
 	.sampler = &pages_sampler,
 	.view = &pages_view,
+	.only_named = true,
 };

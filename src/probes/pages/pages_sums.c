@@ -124,7 +124,7 @@ static const struct by_column alloc_columns[A_N] = {
 				       "pages these refills moved to the list"}},
 	[A_FAILURES] = {0, {"failures", "FAILED", CELL_U64, UNIT_COUNT, 0,
 				   "allocations that got no page, beside the others; many are "
-				   "tries with a fallback, see GFP"}},
+				   "tries with a fallback, see --by gfp"}},
 	[A_STACK] = {BY_STACK,
 		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that asked for the page"}},
 };
