@@ -21,7 +21,6 @@ const volatile struct pages_config config = {};
 
 SUM_TABLE(sums, struct pages_key);
 SUM_TABLE(names, struct pages_key);
-SUM_TABLE(pairs, struct pages_pair);
 AGG_TABLE(lifetimes, struct pages_key);
 
 struct {
@@ -31,6 +30,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct pages_cpu);
 } cpus SEC(".maps");
+
+/* Not per CPU: only the CPU that refills adds to a pair, with interrupts off. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct pages_pair);
+	__type(value, struct sum_value);
+} pairs SEC(".maps");
 
 /* Where pages were last drained, by the low bits of their number: number << 16 | CPU. Two pages
  * that share an element are told apart; the later one is remembered. */

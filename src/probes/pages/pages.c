@@ -68,10 +68,14 @@ static bool any_task(const struct capture *c)
 	       !capture_by(c, "thread") && !capture_by(c, "comm") && !capture_by(c, "cgroup");
 }
 
+#define NAMES_MAX 2048U
+#define PAIRS_MAX 65536U /* 9 MB; of more CPUs than 256 not every pair is told */
+
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	u32 cpus = (u32)libbpf_num_possible_cpus();
 	u32 slots = c->opt.each ? 1 : pages_drained_slots();
+	u32 room = attach_table_entries(c, sizeof(struct pages_key), sizeof(struct sum_value));
 	struct pages_config config = {
 		.gfp = capture_by(c, "gfp"),
 		.any_task = any_task(c),
@@ -85,9 +89,9 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	if (!rc)
 		rc = attach_set_entries(obj, "drained", slots);
 	if (!rc)
-		rc = attach_set_entries(obj, "pairs", MIN(cpus * cpus, 16384U));
+		rc = attach_set_entries(obj, "pairs", cpus < 256 ? cpus * cpus : PAIRS_MAX);
 	if (!rc)
-		rc = attach_set_entries(obj, "names", c->opt.each ? 1 : 2048);
+		rc = attach_set_entries(obj, "names", c->opt.each ? 1 : MIN(NAMES_MAX, room));
 	if (!rc)
 		rc = attach_set_entries(obj, "held", config.held ? PAGES_HELD_ROOM : 1);
 	if (!rc && !config.held)
