@@ -15,6 +15,9 @@
 struct attached {
 	struct bpf_object *obj;
 	VEC(struct bpf_link *) links;
+	VEC(int) kept_progs, kept_links;
+	u64 missed_before, missed_after; /* see attach_counting */
+	bool missed_is_over;
 	const struct attach_hook *hooks;
 	size_t n_hooks;
 	u32 owned;                         /* see attach_owned */
@@ -84,6 +87,8 @@ static int plan_load(
 	for (size_t i = 0; i < a->n_hooks && !rc; i++)
 		if (only_hook < 0 || (size_t)only_hook == i)
 			rc = method_enable(obj, hook_method(a, i));
+	if (!rc)
+		rc = prog_enable(obj, spec->only_load);
 	if (!rc && c->opt.scope.follow)
 		rc = prog_enable(obj, object_fork_program());
 	if (!rc)
@@ -326,6 +331,31 @@ void attach_stop(struct attached *a)
 	for (size_t i = a->links.n; i-- > 0;)
 		bpf_link__destroy(a->links.v[i]);
 	vec_free(&a->links);
+	vec_each (fd, &a->kept_links)
+		close(*fd);
+	vec_free(&a->kept_links);
+}
+
+static int fd_keep(int rc, int fd)
+{
+	if (rc)
+		close(fd);
+	return rc;
+}
+
+int attach_keep_prog(struct attached *a, int fd)
+{
+	return fd_keep(vec_push(&a->kept_progs, fd), fd);
+}
+
+int attach_keep_link(struct attached *a, int fd)
+{
+	return fd_keep(vec_push(&a->kept_links, fd), fd);
+}
+
+int attach_kept(struct attached *a, size_t i)
+{
+	return i < a->kept_progs.n ? a->kept_progs.v[i] : -1;
 }
 
 void attach_close(struct attached *a)
@@ -333,6 +363,9 @@ void attach_close(struct attached *a)
 	if (!a)
 		return;
 	plan_unload(a);
+	vec_each (fd, &a->kept_progs)
+		close(*fd);
+	vec_free(&a->kept_progs);
 	free(a);
 }
 
@@ -351,21 +384,27 @@ int attach_map(struct attached *a, const char *name)
 	return bpf_object__find_map_fd_by_name(a->obj, name);
 }
 
-static u64 prog_missed(struct attached *a, const char *name)
+static u64 fd_missed(int fd)
 {
-	struct bpf_program *p = name ? bpf_object__find_program_by_name(a->obj, name) : NULL;
 	struct bpf_prog_info info = {};
 	u32 len = sizeof(info);
 
-	if (!p || bpf_program__fd(p) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-		return 0;
-	return info.recursion_misses;
+	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.recursion_misses;
 }
 
-u64 attach_missed(struct attached *a)
+static u64 prog_missed(struct attached *a, const char *name)
+{
+	struct bpf_program *p = name ? bpf_object__find_program_by_name(a->obj, name) : NULL;
+
+	return p ? fd_missed(bpf_program__fd(p)) : 0;
+}
+
+static u64 missed_now(struct attached *a)
 {
 	u64 sum = 0;
 
+	vec_each (fd, &a->kept_progs)
+		sum += fd_missed(*fd);
 	for (size_t i = 0; i < a->n_hooks; i++) {
 		const struct attach_method *m = hook_method(a, i);
 
@@ -377,4 +416,18 @@ u64 attach_missed(struct attached *a)
 			sum += prog_missed(a, m->perf[k].prog);
 	}
 	return sum;
+}
+
+u64 attach_missed(struct attached *a)
+{
+	return (a->missed_is_over ? a->missed_after : missed_now(a)) - a->missed_before;
+}
+
+void attach_counting(struct attached *a, bool on)
+{
+	if (on)
+		a->missed_before = missed_now(a);
+	else
+		a->missed_after = missed_now(a);
+	a->missed_is_over = !on;
 }

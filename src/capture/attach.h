@@ -49,7 +49,8 @@ struct attach_spec {
 	size_t elf_size;
 	const struct attach_hook *hooks;
 	size_t n_hooks;
-	u32 options; /* bits for `only` */
+	u32 options;           /* bits for `only` */
+	const char *only_load; /* a program that is loaded to be cloned (clone.h); NULL: none */
 	/* Sets the probe's own constants and map sizes in the object before it is loaded. */
 	int (*prepare)(struct bpf_object *obj, void *arg);
 	void *arg;
@@ -68,8 +69,17 @@ void attach_close(struct attached *a);
 struct bpf_object *attach_object(struct attached *a);
 /* Of the maps that are one for the session, those it brought; see object_owns. */
 u32 attach_owned(const struct attached *a);
+/* A program, or what attaches it, that is no part of the plan (clone.h). The descriptor is taken in
+ * every case. Its program counts as one of a required hook. */
+int attach_keep_prog(struct attached *a, int fd);
+int attach_keep_link(struct attached *a, int fd);
 /* Descriptor of a map of the object; it must exist. */
 int attach_map(struct attached *a, const char *name);
+/* Of the i-th program of attach_keep_prog; -1: there are no more. */
+int attach_kept(struct attached *a, size_t i);
+/* For programs that count only while they are told to: what the kernel skips before `true` and
+ * after `false` is none of theirs. */
+void attach_counting(struct attached *a, bool on);
 /* Runs of the programs of hooks that count events (the required ones, and those that say so) that
  * the kernel skipped because the program was already running on that CPU. */
 u64 attach_missed(struct attached *a);

@@ -31,8 +31,9 @@ struct capture_options {
 	bool unnamed;    /* no probe was asked for by its name: what costs much stays out */
 	u32 stack_every; /* see scope_config */
 	u64 ring_bytes;
-	u64 min_ns;     /* --min: only events that took at least this long */
-	const char *by; /* --by: comma-separated keys to count by; NULL: the probe's own */
+	u64 min_ns;                      /* --min: only events that took at least this long */
+	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
+	const char *by;        /* --by: comma-separated keys to count by; NULL: the probe's own */
 	char *const *operands; /* words after the command's name */
 	u32 n_operands;
 };
@@ -54,7 +55,8 @@ struct capture {
 	struct mapping_cache mappings;
 	int shared[SHARED_MAPS]; /* descriptor plus one; 0: none yet */
 	bool ending;             /* counting is over: the drain that follows is the last */
-	const char *probe;       /* the probe being opened or drained, for its records */
+	void *state;       /* of the probe being opened or drained: probe_bpf.state_size bytes */
+	const char *probe; /* the probe being opened or drained, for its records */
 };
 
 /* Frees what its probes had in common. */

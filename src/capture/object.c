@@ -108,12 +108,12 @@ static int const_find(struct bpf_object *obj, const char *name, u32 *ret_offset,
 	return -ENOENT;
 }
 
-int attach_set_const(struct bpf_object *obj, const char *name, const void *value, size_t size)
+int object_const(struct bpf_object *obj, const char *name, size_t size, struct bpf_map **ret_map,
+	u32 *ret_offset)
 {
-	struct bpf_map *map;
+	struct bpf_map *map, *found = NULL;
 	u32 offset, var_size;
-	size_t data_size;
-	char *data = NULL;
+	size_t data_size = 0;
 	int rc = const_find(obj, name, &offset, &var_size);
 
 	if (rc)
@@ -122,13 +122,27 @@ int attach_set_const(struct bpf_object *obj, const char *name, const void *value
 	{
 		const char *n = bpf_map__name(map);
 
-		if (strstr(n, ".rodata") && !strstr(n, ".rodata."))
-			data = (char *)(uintptr_t)bpf_map__initial_value(map, &data_size);
+		if (strstr(n, ".rodata") && !strstr(n, ".rodata.") &&
+			bpf_map__initial_value(map, &data_size))
+			found = map;
 	}
-	if (!data || var_size != size || offset + size > data_size)
+	if (!found || var_size != size || offset + size > data_size)
 		return -EINVAL;
-	memcpy(data + offset, value, size);
+	*ret_map = found;
+	*ret_offset = offset;
 	return 0;
+}
+
+int attach_set_const(struct bpf_object *obj, const char *name, const void *value, size_t size)
+{
+	struct bpf_map *map;
+	size_t data_size;
+	u32 offset;
+	int rc = object_const(obj, name, size, &map, &offset);
+
+	if (!rc)
+		memcpy((char *)bpf_map__initial_value(map, &data_size) + offset, value, size);
+	return rc;
 }
 
 int attach_set_entries(struct bpf_object *obj, const char *map, u32 entries)
@@ -364,23 +378,28 @@ static u64 map_bytes(int fd)
 	return p ? strtoull(p + 8, NULL, 10) : 0;
 }
 
+static void cost_add(int fd, u64 *ns, u64 *runs)
+{
+	struct bpf_prog_info info = {};
+	u32 len = sizeof(info);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+		return;
+	*ns += info.run_time_ns;
+	*runs += info.run_cnt;
+}
+
 int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes)
 {
 	struct bpf_program *prog;
 	struct bpf_map *map;
 	u64 ns = 0, runs = 0, bytes = 0;
+	int fd;
 
 	bpf_object__for_each_program(prog, attach_object(a))
-	{
-		struct bpf_prog_info info = {};
-		u32 len = sizeof(info);
-
-		if (bpf_program__fd(prog) < 0 ||
-			bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-			continue;
-		ns += info.run_time_ns;
-		runs += info.run_cnt;
-	}
+		cost_add(bpf_program__fd(prog), &ns, &runs);
+	for (size_t i = 0; (fd = attach_kept(a, i)) >= 0; i++)
+		cost_add(fd, &ns, &runs);
 	bpf_object__for_each_map(map, attach_object(a))
 	{
 		if (object_owns(attach_owned(a), bpf_map__name(map)))

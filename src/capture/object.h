@@ -7,10 +7,14 @@
 
 #include "capture/capture.h"
 
+struct bpf_map;
 struct bpf_object;
 
 /* Opens the object with no program enabled. */
 int object_open(const void *elf, size_t size, struct bpf_object **ret);
+/* Where a constant of this size lies in the object's read-only data. */
+int object_const(struct bpf_object *obj, const char *name, size_t size, struct bpf_map **ret_map,
+	u32 *ret_offset);
 /* Sets the scope and the sizes of the maps that every object has. Of these the stacks and the tasks
  * in scope are one map for all objects of a session: those of the first that was loaded. */
 int object_prepare(struct bpf_object *obj, const struct capture *c);

@@ -1,0 +1,43 @@
+/*
+ * One program for any event. The object's program is loaded once more for each event that is asked
+ * for: as the type of program that the event takes, and with read-only data of its own, so that the
+ * verifier leaves of it only what this event needs. It works from 5.10 on, where one program cannot
+ * yet be told which of its events it runs for (attach cookies came with 5.15, for raw tracepoints
+ * with 6.10), and needs no compiler.
+ *
+ * The program must be made for that: it hands its context to helpers only. Knows no probe.
+ */
+#ifndef MEMWHY_CAPTURE_CLONE_H
+#define MEMWHY_CAPTURE_CLONE_H
+
+#include "capture/attach.h"
+
+enum clone_how {
+	CLONE_RAW,        /* a raw tracepoint: name */
+	CLONE_TRACEPOINT, /* a classic one: number is its id */
+	CLONE_SOFTWARE,   /* a software event: number is its config */
+	CLONE_KPROBE,     /* name is the kernel's function */
+	CLONE_FENTRY,     /* the same, without kprobes; needs BTF */
+	CLONE_UPROBE,     /* name is a file, number the offset in it */
+};
+
+struct clone_event {
+	u8 how;       /* enum clone_how */
+	bool returns; /* a probe at the function's return */
+	const char *name;
+	u64 number;
+	u64 hz; /* software events that sample time: how often; 0: each event */
+};
+
+/* What clones are made from. */
+struct clone_source {
+	struct attached *attached;
+	const char *prog; /* loaded with the object, attached to nothing (attach_spec.only_load) */
+	const char *config; /* the constant that differs */
+	size_t config_size;
+};
+
+/* Loads and attaches. The error of what failed: of the load, or of attaching. */
+int clone_attach(const struct clone_source *src, const struct clone_event *e, const void *config);
+
+#endif
