@@ -26,6 +26,9 @@ struct probe_table {
 		const void *value);
 	const struct table_values *values; /* NULL: table_agg */
 	bool derived; /* its events are counted in another table: they are not delivered twice */
+	/* In place of `values`, where they depend on what was asked for; key_size is then the
+	 * least, and prepare() may set a larger one. */
+	const struct table_values *(*values_of)(const struct capture *c);
 	const char *slots; /* map of its slots, see table_spec; NULL: none */
 	u32 slot_key, slot_sums;
 };
@@ -39,6 +42,16 @@ struct probe_bpf {
 		size_t *ret_size); /* … X_walk_bpf__elf_bytes, see walk.bpf.h; or NULL */
 	const struct attach_hook *hooks;
 	size_t n_hooks;
+	size_t state_size; /* of capture.state, zeroed before open */
+	/* Looks at what was asked for, before anything is loaded; may be NULL. */
+	int (*open)(struct capture *c, struct err *err);
+	const char *only_load; /* see attach_spec */
+	/* Attaches what is no hook, and says so with capture_method; may be NULL. */
+	int (*attach)(struct capture *c, struct attached *a, struct err *err);
+	void (*stop)(struct attached *a); /* before the programs are detached; may be NULL */
+	/* For `doctor`: says for each of its data what works here; a NULL: nothing is permitted. */
+	void (*survey)(struct capture *c, struct attached *a);
+	void (*close)(struct capture *c);        /* frees what capture.state holds; may be NULL */
 	u32 (*options)(const struct capture *c); /* bits for `only` in hooks; may be NULL */
 	/* Sets the probe's constants in the object; may be NULL. */
 	int (*prepare)(struct bpf_object *obj, const struct capture *c);
@@ -90,7 +103,8 @@ struct probe {
 	bool only_named;
 	/* Probes that its command runs beside it, for its view to be fed with; NULL-terminated. */
 	const char *const *with;
-	bool guarded; /* its command is to report also when memory is gone: record/guard.h */
+	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
+	bool takes_filter; /* its command has --filter, --hist and --sum */
 };
 
 #define PROBE(id_) extern const struct probe probe_##id_;

@@ -1,4 +1,5 @@
 /* A probe at work: what all probes do alike. See probe.h. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -9,6 +10,7 @@
 #include "probes/probe.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 struct probe_run {
 	const struct probe *probe;
@@ -21,10 +23,26 @@ struct probe_run {
 		const struct probe_table *table;
 	} ctx[PROBE_TABLES];
 	struct stack_maps stacks;
-	u64 settled; /* events that the programs did not count */
-	void *state; /* of the sampler */
+	u64 settled;     /* events that the programs did not count */
+	void *state;     /* of the sampler */
+	void *bpf_state; /* capture.state */
 	u64 next_sample_ns;
 };
+
+/* What follows is this probe's. */
+static void run_enter(struct probe_run *run)
+{
+	run->c->probe = run->probe->name;
+	run->c->state = run->bpf_state;
+}
+
+static const struct table_values *values_of(
+	const struct probe_run *run, const struct probe_table *t)
+{
+	if (t->values_of)
+		return t->values_of(run->c);
+	return t->values ? t->values : &table_agg;
+}
 
 static int prepare(struct bpf_object *obj, void *arg)
 {
@@ -35,7 +53,7 @@ static int prepare(struct bpf_object *obj, void *arg)
 	for (size_t i = 0; i < PROBE_TABLES && b->tables[i].map && !rc; i++)
 		rc = attach_set_entries(obj, b->tables[i].map,
 			attach_table_entries(run->c, b->tables[i].key_size,
-				(b->tables[i].values ?: &table_agg)->size));
+				values_of(run, &b->tables[i])->size));
 	return rc || !b->prepare ? rc : b->prepare(obj, run->c);
 }
 
@@ -45,6 +63,7 @@ static struct attach_spec spec_of(struct probe_run *run)
 	struct attach_spec spec = {
 		.hooks = b->hooks,
 		.n_hooks = b->n_hooks,
+		.only_load = b->only_load,
 		.options = b->options ? b->options(run->c) : 0,
 		.prepare = prepare,
 		.arg = run,
@@ -80,8 +99,9 @@ static int tables_open(struct probe_run *run)
 		rc = table_open(
 			&(struct table_spec){
 				.map = attach_map(run->attached, b->tables[i].map),
-				.key_size = b->tables[i].key_size,
-				.values = b->tables[i].values,
+				.key_size = bpf_map__key_size(bpf_object__find_map_by_name(
+					attach_object(run->attached), b->tables[i].map)),
+				.values = values_of(run, &b->tables[i]),
 				.slots = b->tables[i].slots
 						 ? attach_map(run->attached, b->tables[i].slots)
 						 : 0,
@@ -100,8 +120,10 @@ static int bpf_open(struct probe_run *run, struct err *err)
 {
 	struct attach_spec spec = spec_of(run);
 	u32 every = run->c->opt.stack_every;
-	int rc;
+	int rc = run->probe->bpf->open ? run->probe->bpf->open(run->c, err) : 0;
 
+	if (rc)
+		return rc;
 	if (!run->probe->bpf->frequent)
 		run->c->opt.stack_every = 0;
 	rc = attach_open(run->c, &spec, &run->attached, err);
@@ -124,7 +146,9 @@ static int bpf_open(struct probe_run *run, struct err *err)
 		rc = tables_open(run);
 	if (!rc && run->probe->bpf->record && (run->c->opt.each || run->probe->bpf->single))
 		rc = ring_open(attach_map(run->attached, "ring"), ring_record, run, &run->ring);
-	return rc ? err_errno(err, rc, "%s: reading BPF maps", run->probe->name) : 0;
+	if (rc)
+		return err_errno(err, rc, "%s: reading BPF maps", run->probe->name);
+	return run->probe->bpf->attach ? run->probe->bpf->attach(run->c, run->attached, err) : 0;
 }
 
 static int sampler_open(struct probe_run *run, struct err *err)
@@ -149,8 +173,12 @@ int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret,
 		return err_errno(err, -ENOMEM, "%s", p->name);
 	run->probe = p;
 	run->c = c;
-	c->probe = p->name;
-	if (p->bpf && !(p->only_named && c->opt.unnamed))
+	if (p->bpf && p->bpf->state_size) {
+		run->bpf_state = calloc(1, p->bpf->state_size);
+		rc = run->bpf_state ? 0 : err_errno(err, -ENOMEM, "%s", p->name);
+	}
+	run_enter(run);
+	if (!rc && p->bpf && !(p->only_named && c->opt.unnamed))
 		rc = bpf_open(run, err);
 	if (!rc && p->sampler)
 		rc = sampler_open(run, err);
@@ -200,7 +228,7 @@ int probe_sample(struct probe_run *run, u64 now_ns)
 		return 0;
 	if (s->every_ns)
 		run->next_sample_ns = now_ns + s->every_ns;
-	run->c->probe = run->probe->name;
+	run_enter(run);
 	return s->sample(run->c, run->state);
 }
 
@@ -242,7 +270,7 @@ int probe_drain_ring(struct probe_run *run)
 	u64 before = run->ring ? ring_delivered(run->ring) : 0;
 	int rc;
 
-	run->c->probe = run->probe->name;
+	run_enter(run);
 	if (!run->ring)
 		return 0;
 	rc = ring_drain(run->ring);
@@ -274,8 +302,11 @@ int probe_drain(struct probe_run *run, bool sample)
 
 void probe_stop(struct probe_run *run)
 {
-	if (run->attached)
-		attach_stop(run->attached);
+	if (!run->attached)
+		return;
+	if (run->probe->bpf->stop)
+		run->probe->bpf->stop(run->attached);
+	attach_stop(run->attached);
 }
 
 u64 probe_seen(struct probe_run *run)
@@ -309,7 +340,32 @@ void probe_close(struct probe_run *run)
 		table_close(run->tables[i]);
 	ring_close(run->ring);
 	attach_close(run->attached);
+	run_enter(run);
+	if (run->bpf_state && run->probe->bpf->close)
+		run->probe->bpf->close(run->c);
+	free(run->bpf_state);
 	free(run);
+}
+
+/* What is no hook, tried. */
+static int survey_other(struct probe_run *run, struct err *err)
+{
+	const struct probe_bpf *b = run->probe->bpf;
+	struct attach_spec spec = spec_of(run);
+	int rc;
+
+	run->bpf_state = calloc(1, MAX(b->state_size, 1UL));
+	if (!run->bpf_state)
+		return err_errno(err, -ENOMEM, "%s", run->probe->name);
+	run_enter(run);
+	rc = attach_open(run->c, &spec, &run->attached, err);
+	if (!rc || rc == -EPERM)
+		b->survey(run->c, run->attached);
+	attach_close(run->attached);
+	if (b->close)
+		b->close(run->c);
+	free(run->bpf_state);
+	return rc;
 }
 
 int probe_survey(const struct probe *p, struct capture *c, struct err *err)
@@ -319,7 +375,9 @@ int probe_survey(const struct probe *p, struct capture *c, struct err *err)
 	int rc = 0;
 
 	c->probe = p->name;
-	if (p->bpf) {
+	if (p->bpf && p->bpf->survey) {
+		rc = survey_other(&run, err);
+	} else if (p->bpf) {
 		spec = spec_of(&run);
 		rc = attach_survey(c, &spec, err);
 	}

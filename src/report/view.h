@@ -27,8 +27,9 @@ struct view_options {
 	bool each;
 	u64 min_ns;
 	bool stacks;
-	const struct look *look; /* NULL: the house's own */
-	char *const *operands;   /* words after the command's name */
+	const char *filter, *hist, *sum; /* NULL: none */
+	const struct look *look;         /* NULL: the house's own */
+	char *const *operands;           /* words after the command's name */
 	u32 n_operands;
 };
 
@@ -44,6 +45,7 @@ struct view {
 	size_t size; /* of its state, zeroed before init */
 	const char *by_default;
 	const char *const *by_keys; /* what --by takes, NULL-terminated; NULL: no --by */
+	bool by_fields;             /* --by also takes names of fields of the events */
 	const struct view_table *const *tables; /* sets of them, NULL-terminated */
 	const struct look *looks; /* what --like takes; ends with a NULL name; NULL: none */
 	/* The interval where -i is not given; NULL or 0: none. */
