@@ -38,7 +38,8 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 	*ret = (struct command){
 		.name = p->name,
 		.summary = p->summary,
-		.groups = PROBE_GROUPS | (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS),
+		.groups = PROBE_GROUPS | (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS) |
+			  (p->takes_filter ? GROUP_FILTER : 0),
 		.takes_command = true,
 		.details = p->details,
 		.examples = p->examples,

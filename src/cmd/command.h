@@ -29,6 +29,7 @@ enum option_groups {
 	GROUP_RECORD = 32,
 	GROUP_FILES = 64,
 	GROUP_EVENTS = 128, /* instead of GROUP_VIEW, where there is no --by */
+	GROUP_FILTER = 256,
 };
 
 struct command {

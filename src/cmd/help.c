@@ -73,7 +73,8 @@ static void help_keys(const struct command *cmd, struct str *out)
 		return;
 	for (const char *const *k = p->view->by_keys; *k; k++)
 		str_addf(&keys, "%s%s", *k, k[1] ? ", " : "");
-	str_addf(&keys, " (default: %s)", p->view->by_default);
+	str_addf(&keys, " (default: %s)%s", p->view->by_default,
+		p->view->by_fields ? "; also fields of the events" : "");
 	str_add(out, "\n--by takes: ");
 	help_wrap(out, str_get(&keys), 12, 12);
 }

@@ -106,6 +106,8 @@ static void man_keys(struct str *out, const struct probe *p)
 	for (const char *const *k = p->view->by_keys; *k; k++)
 		str_addf(out, "%s%s", *k, k[1] ? ", " : ".\n");
 	str_addf(out, "Default: %s.\n", p->view->by_default);
+	if (p->view->by_fields)
+		str_add(out, "Fields of the events, too.\n");
 }
 
 static void man_looks(struct str *out, const struct probe *p)

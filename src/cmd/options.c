@@ -50,6 +50,13 @@ static const struct opt events[] = {
 	O("like", 0, OPT_STRING, like, "TOOL", "print the lines of an older tool, for its scripts"),
 };
 
+static const struct opt filter[] = {
+	O("filter", 0, OPT_STRING, filter, "EXPR",
+		"only events like this: 'order >= 3 && comm == dd'"),
+	O("hist", 0, OPT_STRING, hist, "FIELD", "histogram of this field of the events"),
+	O("sum", 0, OPT_STRING, sum, "FIELD", "sum, mean, least and most of this field"),
+};
+
 static const struct opt output[] = {
 	OV("output", 'o', OPT_STRING, format, "FORMAT", "text, wide, json, jsonl, csv or folded",
 		"text wide json jsonl csv folded"),
@@ -93,6 +100,7 @@ static const struct group {
 	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},
 	{GROUP_VIEW, "What to show", {view, ARRAY_SIZE(view)}},
 	{GROUP_EVENTS, "What to show", {events, ARRAY_SIZE(events)}},
+	{GROUP_FILTER, "Fields of events", {filter, ARRAY_SIZE(filter)}},
 	{GROUP_RECORD, "What to record", {record, ARRAY_SIZE(record)}},
 	{GROUP_SCOPE, "Scope", {scope, ARRAY_SIZE(scope)}},
 	{GROUP_RUN, "Run", {run, ARRAY_SIZE(run)}},

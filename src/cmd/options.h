@@ -16,6 +16,8 @@ struct options {
 	const char *by, *like;
 	bool each;
 	u64 min_ns;
+	/* filter */
+	const char *filter, *hist, *sum;
 	/* output */
 	const char *format, *fields, *sort, *table, *out;
 	u64 limit;

@@ -291,6 +291,9 @@ static int views_add(struct running *g)
 		.min_ns = o->min_ns,
 		.stacks = o->stacks != NULL,
 		.look = g->look,
+		.filter = o->filter,
+		.hist = o->hist,
+		.sum = o->sum,
 		.operands = o->operands,
 		.n_operands = (u32)o->n_operands,
 	};
@@ -367,12 +370,25 @@ static int look_choose(struct running *g)
 	return 0;
 }
 
+/* --by stack needs stacks. */
+static bool by_has_stack(const char *by)
+{
+	for (const char *p = by; p && *p; p += strcspn(p, ","), p += *p == ',')
+		if (!strncmp(p, "stack", 5) && (!p[5] || p[5] == ','))
+			return true;
+	return false;
+}
+
 /* All that can be found wrong before anything is opened, written or run. */
 static int running_prepare(
 	struct running *g, struct capture_options *opt, struct scope_words *words)
 {
-	const struct options *o = g->run->o;
-	int rc = look_choose(g);
+	struct options *o = g->run->o;
+	int rc;
+
+	if (!o->stacks && by_has_stack(o->by))
+		o->stacks = "";
+	rc = look_choose(g);
 
 	if (!rc)
 		rc = options_check(o, &g->err);

@@ -133,6 +133,9 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.ring_bytes = o->ring_bytes,
 		.min_ns = o->min_ns,
 		.by = o->by,
+		.filter = o->filter,
+		.hist = o->hist,
+		.sum = o->sum,
 	};
 	if (o->ring_bytes > 1UL << 30) {
 		err_set(err, -EINVAL, "--ring-size: at most 1G");

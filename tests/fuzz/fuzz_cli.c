@@ -20,6 +20,9 @@ static void view_try(const struct view *v, const struct options *o)
 		.each = o->each,
 		.min_ns = o->min_ns,
 		.stacks = o->stacks != NULL,
+		.filter = o->filter,
+		.hist = o->hist,
+		.sum = o->sum,
 		.operands = o->operands,
 		.n_operands = (u32)o->n_operands,
 	};
