@@ -96,6 +96,8 @@ enum rec_kind {
 	REC_PAGES_FOLLOW = 454,
 	REC_PAGES_FAILURE = 455,
 	REC_PAGES_LISTS = 456,
+	REC_COUNT_EVENT = 480,
+	REC_COUNT_AGG = 481,
 };
 
 #endif

@@ -70,3 +70,10 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 		grep -q '^zswpin [1-9]' <<<"$output"
 	done
 }
+
+@test "vm 6.12 without kprobes: count has functions of the kernel by fentry" {
+	guest 6.12 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/bus/event_source/devices/kprobe && $MEMWHY count k:vfs_read --by comm -v -- dd if=/dev/zero of=/dev/null bs=1 count=50"
+	[ "$status" -eq 0 ]
+	grep -q 'events: 1 fentry' <<<"$output"
+	grep -Eq 'k:vfs_read +dd +5[0-9]' <<<"$output"
+}

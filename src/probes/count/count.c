@@ -1,0 +1,204 @@
+/*
+ * The count probe: it makes a copy of one program for each event (capture/clone.h), and what its
+ * table counted into records.
+ */
+#include "probes/count/count.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/count/count_state.h"
+#include "probes/count/count_view.h"
+
+#include "count.skel.h"
+
+/* What is counted when nothing is named: what the kernel does when memory is scarce. */
+static const char *const usual[] = {
+	"vmscan:*", "compaction:*", "migrate:*", "oom:*", "huge_memory:*", "page-faults"};
+
+static int usual_add(struct capture *c, struct state *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+		struct err err = {};
+		int rc = event_list_add(&s->events, usual[i], &err);
+
+		if (rc && rc != -EINVAL && !strchr(usual[i], '*'))
+			return rc;
+		if (rc)
+			capture_note(c, NOTE_NOT_CHECKED, "%s: %s%s%s", usual[i], err.msg,
+				err.hint[0] ? ": " : "", err.hint);
+	}
+	return 0;
+}
+
+static int count_open(struct capture *c, struct err *err)
+{
+	struct state *s = c->state;
+	int rc = count_keys_parse(
+		c->opt.by, c->opt.user_stacks || c->opt.kernel_stacks, &s->keys, err);
+
+	s->chosen = c->opt.n_operands;
+	s->events.pid =
+		c->opt.scope.tasks.n == 1 && !c->opt.scope.by_task ? c->opt.scope.tasks.v[0] : 0;
+	rc = rc ? rc : filter_parse(c->opt.filter, &s->filter, err);
+	for (u32 i = 0; i < c->opt.n_operands && !rc; i++)
+		rc = event_list_add(&s->events, c->opt.operands[i], err);
+	if (!rc && !s->chosen)
+		rc = usual_add(c, s);
+	if (rc)
+		return rc;
+	s->bound = calloc(MAX(s->events.list.n, 1UL), sizeof(*s->bound));
+	if (!s->bound)
+		return err_errno(err, -ENOMEM, "count");
+	s->n_words = 1;
+	for (u32 i = 0; i < s->events.list.n && !rc; i++)
+		rc = count_bind(c, i, &s->bound[i], err);
+	return rc;
+}
+
+static void count_close(struct capture *c)
+{
+	struct state *s = c->state;
+
+	event_list_free(&s->events);
+	free(s->bound);
+}
+
+static int prepare(struct bpf_object *obj, const struct capture *c)
+{
+	const struct state *s = c->state;
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, "table");
+	u32 key = MAX(s->n_words, 1U) * (u32)sizeof(u64);
+	int rc = map ? bpf_map__set_key_size(map, key) : -ENOENT;
+
+	rc = rc ? rc : bpf_map__set_value_size(map, count_value_of(c)->size);
+	return rc ? rc
+		  : bpf_map__set_max_entries(
+			    map, attach_table_entries(c, key, count_value_of(c)->size));
+}
+
+static u32 key_tgid(const void *key)
+{
+	return (u32)(*(const u64 *)key >> 32);
+}
+
+static const struct probe_bpf bpf = {
+	.elf = count_bpf__elf_bytes,
+	.state_size = sizeof(struct state),
+	.open = count_open,
+	.prepare = prepare,
+	.only_load = "count",
+	.attach = count_attach,
+	.stop = count_stop,
+	.survey = count_survey,
+	.close = count_close,
+	.tables = {{.map = "table",
+		.key_size = sizeof(u64),
+		.tgid = key_tgid,
+		.added = count_added,
+		.values_of = count_value_of}},
+};
+
+static const struct field event_fields[] = {
+	FIELD(struct count_event, event, FIELD_U32, UNIT_ID, "number of the event"),
+	FIELD(struct count_event, name, FIELD_U32, UNIT_STRING, "its name"),
+	FIELD(struct count_event, n_fields, FIELD_U8, UNIT_COUNT, "fields it is counted by"),
+	FIELD(struct count_event, sum_show, FIELD_U8, UNIT_ID,
+		"what sum is: 1 unsigned, 2 signed, 3 hexadecimal; 0: there is none"),
+	FIELD(struct count_event, sum, FIELD_U32, UNIT_STRING, "the field that was summed up"),
+	FIELD(struct count_event, hist, FIELD_U32, UNIT_STRING, "the field of the histogram"),
+	FIELD_ARRAY(struct count_event, fields, FIELD_U32, UNIT_STRING, COUNT_FIELDS,
+		"names of the fields it is counted by"),
+	FIELD_ARRAY(struct count_event, show, FIELD_U8, UNIT_ID, COUNT_FIELDS,
+		"what each is: as sum_show, and 4 string, 5 frame, 6 flags, 7 name"),
+	FIELD_ARRAY(struct count_event, set_1, FIELD_CHARS, UNIT_NONE, 24,
+		"set of enum records that names the numbers of the first"),
+	FIELD_ARRAY(struct count_event, set_2, FIELD_CHARS, UNIT_NONE, 24, "… of the second"),
+	FIELD_ARRAY(struct count_event, set_3, FIELD_CHARS, UNIT_NONE, 24, "… of the third"),
+	FIELD_ARRAY(struct count_event, set_4, FIELD_CHARS, UNIT_NONE, 24, "… of the fourth"),
+};
+
+static const struct field agg_fields[] = {
+	FIELD(struct count_agg, event, FIELD_U32, UNIT_ID, "number of the event"),
+	FIELD(struct count_agg, tgid, FIELD_U32, UNIT_ID, "process; 0: not counted by process"),
+	FIELD(struct count_agg, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
+	FIELD(struct count_agg, stack, FIELD_U32, UNIT_STACK, "where it happened"),
+	FIELD(struct count_agg, cpu, FIELD_U32, UNIT_ID, "processor, plus one"),
+	FIELD(struct count_agg, node, FIELD_U32, UNIT_ID, "NUMA node, plus one"),
+	FIELD(struct count_agg, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
+	FIELD_ARRAY(struct count_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
+	FIELD(struct count_agg, count, FIELD_U64, UNIT_COUNT, "events"),
+	FIELD(struct count_agg, sum, FIELD_U64, UNIT_NONE, "sum of the field, as sum_show says"),
+	FIELD(struct count_agg, min, FIELD_U64, UNIT_NONE, "its smallest value since the start"),
+	FIELD(struct count_agg, max, FIELD_U64, UNIT_NONE, "its largest value since the start"),
+	FIELD_ARRAY(struct count_agg, fields, FIELD_U64, UNIT_NONE, COUNT_FIELDS,
+		"the fields it is counted by, as show says"),
+	FIELD_ARRAY(struct count_agg, hist, FIELD_U32, UNIT_COUNT, COUNT_SLOTS,
+		"log2 histogram: slot i is 2^(i-1) to 2^i, slot 0 is 0 and less"),
+};
+
+static const struct kind kinds[] = {
+	KIND(REC_COUNT_EVENT, struct count_event, "count_event", event_fields,
+		"an event that is counted"),
+	KIND(REC_COUNT_AGG, struct count_agg, "count_agg", agg_fields,
+		"events with one key, since the last such record"),
+};
+
+static const char *const examples[] = {
+	"memwhy count --for 10s",
+	"which of the kernel's memory events happen at all",
+	"memwhy count 'vmscan:*' 'compaction:*' -i 1s",
+	"all of two groups, each second",
+	"memwhy count kmem:kmalloc --by call_site --sum bytes_alloc --for 2s",
+	"who allocates kernel memory, and how much",
+	"memwhy count kmem:mm_page_alloc --filter 'order >= 3' --stacks --for 5s",
+	"code paths that ask for large pages",
+	"memwhy count syscalls:sys_enter_read --hist count --by comm --for 2s",
+	"how large the reads are, as histograms",
+	"memwhy count u:libc.so.6:malloc --by process --hist arg1 --for 2s",
+	"the sizes that programs ask malloc for",
+	NULL,
+};
+
+const struct probe probe_count = {
+	.name = "count",
+	.summary = "How often does any event happen, and by what?",
+	.details =
+		"Counts events exactly, in the kernel. An EVENT is\n\n"
+		"a tracepoint, CATEGORY:NAME, where both may be globs: 'vmscan:*', "
+		"syscalls:sys_enter_brk;\n\n"
+		"a software event: page-faults, minor-faults, major-faults, context-switches, "
+		"cpu-migrations, cgroup-switches, alignment-faults, emulation-faults; cpu-clock is "
+		"sampled 99 times a second on each busy processor;\n\n"
+		"u:PATH:SYMBOL[+OFFSET], a function of a program or library, ur: its return. PATH "
+		"may "
+		"be the name of a library alone; with one -p it is a path of that process;\n\n"
+		"k:FUNCTION, a function of the kernel, kr: its return, where the kernel has "
+		"kprobes "
+		"or fentry.\n\n"
+		"At most 512 at once. Without an EVENT those of memory are counted that are rare "
+		"while there is enough: vmscan, compaction, migrate, oom, huge_memory, and page "
+		"faults.\n\n"
+		"Beside the keys that all commands have, --by takes fields of the event, as the "
+		"kernel names them in /sys/kernel/tracing/events/CATEGORY/NAME/format; functions "
+		"have arg1 to arg6, returns have retval. --filter, --hist and --sum take them too, "
+		"and pid, tid, comm, cpu, node and cgroup (a number). Where an event has a field "
+		"of "
+		"such a name, args.NAME is the event's. Of a text 31 characters are seen.\n\n"
+		"A filter is comparisons, NAME == VALUE, joined by &&, || and !, with parentheses: "
+		"==, !=, <, <=, >, >= and & (any of these bits) for numbers, which may be 0x10, -1 "
+		"or 4K; ==, != and ~ 'begin*' for texts.\n\n"
+		"Events that a BPF program itself causes are not seen. They are lost events where "
+		"the kernel counts them (recursion).",
+	.examples = examples,
+	.operands = "[EVENT...]",
+	.n_operands = COUNT_EVENTS,
+	.takes_filter = true,
+	.only_named = true,
+	.kinds = kinds,
+	.n_kinds = ARRAY_SIZE(kinds),
+	.bpf = &bpf,
+	.view = &count_view,
+};

@@ -1,0 +1,134 @@
+/*
+ * Counting any event: what the BPF program, the probe and its view agree on, and the records. Each
+ * event has a copy of the program, with a count_config of its own as constant data.
+ */
+#ifndef MEMWHY_PROBES_COUNT_H
+#define MEMWHY_PROBES_COUNT_H
+
+#include "bpf/shared.h"
+
+#define COUNT_EVENTS 512 /* at once */
+#define COUNT_TESTS 8    /* comparisons of a filter */
+#define COUNT_KEYS 8     /* what --by may name */
+#define COUNT_FIELDS 4   /* of them, fields of the event */
+#define COUNT_TEXT 32    /* bytes of a text that are looked at, with a NUL */
+#define COUNT_SLOTS 40   /* of a histogram */
+
+enum count_from {
+	COUNT_NOTHING = 0,
+	COUNT_FIELD, /* a number in the event's record */
+	COUNT_TID,
+	COUNT_CPU,
+	COUNT_NODE,
+	COUNT_CGROUP,
+	COUNT_PID,
+	COUNT_STACK,
+	COUNT_COMM,
+	/* texts: */
+	COUNT_CHARS,    /* in the record */
+	COUNT_DATA_LOC, /* in the record, where a u32 of it says: its offset in the low 16 bits */
+	COUNT_REL_LOC,  /* the same, from the end of that u32 */
+	COUNT_KERNEL,   /* where a pointer of the record points */
+	COUNT_USER,
+};
+
+/* Where a number or a text is found when the event happens. */
+struct count_source {
+	u8 from; /* enum count_from */
+	u8 size; /* of the number: 1, 2, 4, 8; of COUNT_CHARS: how many */
+	u8 is_signed;
+	u8 word; /* where in the key it goes, in u64 */
+	u32 offset;
+};
+
+enum count_op { COUNT_EQUAL, COUNT_BELOW, COUNT_ABOVE, COUNT_BITS };
+
+/* Where a comparison leads to: the index of another, which is a later one, or: */
+enum { COUNT_PASS = 64, COUNT_FAIL };
+
+struct count_test {
+	struct count_source source;
+	u8 op;      /* enum count_op; texts have COUNT_EQUAL only */
+	u8 yes, no; /* the next one */
+	u8 reserved[5];
+	u64 value;
+	u64 text[COUNT_TEXT / 8], mask[COUNT_TEXT / 8]; /* equal in the bits of the mask */
+};
+
+/*
+ * A program of a classic tracepoint or a probe that returns 0 takes the event away from all who
+ * look at it with perf (trace_call_bpf), so ours returns 1. Of fentry it must be 0.
+ */
+struct count_config {
+	u32 event;
+	u8 n_tests, n_words; /* of the key */
+	u8 skip;             /* frames of the kernel's stack that are ours */
+	u8 task;             /* by process or thread: keep its name, too */
+	u8 returns;          /* by the program: see above */
+	u8 reserved[7];
+	struct count_source sum, hist;
+	struct count_source keys[COUNT_KEYS];
+	struct count_test tests[COUNT_TESTS];
+};
+
+/*
+ * The key is u64s. The first is the event and, where it is counted by process or thread, the
+ * process << 32. Then comes what --by named, in that order: a number takes one, a stack too (user,
+ * then kernel << 32), a name of a task two, a text COUNT_TEXT / 8.
+ */
+#define COUNT_WORDS (1 + (COUNT_KEYS - COUNT_FIELDS) * 2 + COUNT_FIELDS * COUNT_TEXT / 8)
+
+/* Of one key and CPU; hist is left off unless asked for. */
+struct count_value {
+	u64 count;
+	u64 sum, min, max;
+	u64 cgroup;
+	char comm[COMM_LEN];
+	u32 hist[COUNT_SLOTS];
+};
+
+#define COUNT_VALUE_LEAN __builtin_offsetof(struct count_value, hist)
+
+/* How a number of an event is shown. */
+enum count_show {
+	COUNT_SHOW_UNSIGNED = 1,
+	COUNT_SHOW_SIGNED,
+	COUNT_SHOW_HEX,
+	COUNT_SHOW_TEXT,   /* the number is a REC_STRING */
+	COUNT_SHOW_SYMBOL, /* … a REC_FRAME */
+	COUNT_SHOW_FLAGS,  /* REC_ENUM has names of bits */
+	COUNT_SHOW_NAMED,  /* REC_ENUM has names of numbers */
+};
+
+/* On disk: an event that is counted. */
+struct count_event {
+	struct rec h;
+	u32 event;
+	u32 name;    /* REC_STRING */
+	u8 n_fields; /* at most COUNT_FIELDS */
+	u8 sum_show; /* enum count_show of the field of --sum; 0: none */
+	u8 reserved[6];
+	u32 sum, hist;            /* names of the fields, REC_STRING; 0: none */
+	u32 fields[COUNT_FIELDS]; /* names of the fields in count_agg.fields, REC_STRING */
+	u8 show[COUNT_FIELDS];    /* enum count_show of each */
+	u8 reserved2[4];
+	char set_1[24], set_2[24], set_3[24], set_4[24]; /* of REC_ENUM, for each */
+};
+
+/* On disk: what was counted for one key since the last record of it. */
+struct count_agg {
+	struct rec h;
+	u32 event;
+	u32 tgid, tid; /* 0: not counted by it */
+	u32 stack;     /* REC_STACK */
+	u32 cpu, node; /* plus one; 0: not counted by it */
+	u64 cgroup;
+	char comm[COMM_LEN]; /* of the task, where it is counted by name */
+	u64 count;
+	u64 sum;
+	u64 min, max; /* since the start */
+	u64 fields[COUNT_FIELDS];
+	u32 hist[COUNT_SLOTS];
+};
+
+#endif
