@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/str.h"
+#include "capture/kbtf.h"
 #include "capture/object.h"
 
 struct attached {
@@ -253,18 +254,32 @@ static int plan_tell(struct attached *a, struct capture *c, struct err *err)
 		snprintf(missing, sizeof(missing), "%.*s%s%.32s", 93 - MIN(needs, 32), a->reason[i],
 			h->needs ? "; " : "", h->needs ? h->needs : "");
 		capture_method(c, h->data, m ? m->method : NULL, m ? NULL : missing);
-		if (!m && h->required)
-			return err_set(err, -EOPNOTSUPP, "%s: not available here (%s)", h->data,
-				a->reason[i]);
+		if (m || !h->required)
+			continue;
+		err_set(err, -EOPNOTSUPP, "%s: not available here (%s)", h->data, a->reason[i]);
+		if (h->needs)
+			err_hint(err, "that needs %s", h->needs);
+		return -EOPNOTSUPP;
 	}
 	return 0;
+}
+
+/* None of the hooks has a method here. */
+static void plan_give_up(struct attached *a, const char *why)
+{
+	for (size_t i = 0; i < a->n_hooks; i++) {
+		if (a->used[i] < 0)
+			continue;
+		snprintf(a->reason[i], sizeof(a->reason[i]), "%s", why);
+		a->used[i] = -1;
+	}
 }
 
 static int plan_begin(
 	struct capture *c, const struct attach_spec *spec, struct attached **ret, struct err *err)
 {
 	_cleanup_free_ struct attached *a = calloc(1, sizeof(*a));
-	int rc;
+	int rc = 0;
 
 	if (!a)
 		return err_errno(err, -ENOMEM, "attaching");
@@ -274,7 +289,10 @@ static int plan_begin(
 		a->used[i] = -1;
 		hook_advance(a, spec, i);
 	}
-	rc = plan_run(a, c, spec);
+	if (spec->needs_btf && !kbtf_available())
+		plan_give_up(a, "no kernel BTF");
+	else
+		rc = plan_run(a, c, spec);
 	if (rc == -EPERM) {
 		err_set(err, -EPERM, "not permitted to load BPF programs");
 		rc = err_hint(err, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");

@@ -51,6 +51,7 @@ struct attach_spec {
 	size_t n_hooks;
 	u32 options;           /* bits for `only` */
 	const char *only_load; /* a program that is loaded to be cloned (clone.h); NULL: none */
+	bool needs_btf; /* the programs mean nothing without the kernel's BTF; a hook is required */
 	/* Sets the probe's own constants and map sizes in the object before it is loaded. */
 	int (*prepare)(struct bpf_object *obj, void *arg);
 	void *arg;

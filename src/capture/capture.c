@@ -81,13 +81,23 @@ bool capture_operand(const struct capture *c, const char *word)
 	return false;
 }
 
-bool capture_by(const struct capture *c, const char *key)
+static bool list_has(const char *list, const char *word)
 {
-	const char *p = c->opt.by ? c->opt.by : "";
-	size_t n = strlen(key);
+	const char *p = list ? list : "";
+	size_t n = strlen(word);
 
 	for (; *p; p += strcspn(p, ","), p += *p == ',')
-		if (strcspn(p, ",") == n && !strncmp(p, key, n))
+		if (strcspn(p, ",") == n && !strncmp(p, word, n))
 			return true;
 	return false;
+}
+
+bool capture_by(const struct capture *c, const char *key)
+{
+	return list_has(c->opt.by, key);
+}
+
+bool capture_named(const struct capture *c)
+{
+	return list_has(c->opt.named, c->probe);
 }

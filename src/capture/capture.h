@@ -27,9 +27,9 @@ struct capture_options {
 	u8 cgroup_version; /* enum scope_cgroup: hierarchy of cgroup ids in records */
 	bool user_stacks, kernel_stacks;
 	bool each;
-	bool gentle;     /* leave out what would disturb a busy machine (check) */
-	bool unnamed;    /* no probe was asked for by its name: what costs much stays out */
-	u32 stack_every; /* see scope_config */
+	bool gentle;       /* leave out what would disturb a busy machine (check) */
+	const char *named; /* comma-separated probes that were asked for by name; NULL: none */
+	u32 stack_every;   /* see scope_config */
 	u64 ring_bytes;
 	u64 min_ns;                      /* --min: only events that took at least this long */
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
@@ -72,6 +72,8 @@ int capture_loss(struct capture *c, u64 seen, u64 delivered, u64 lost, const cha
 int capture_enum(struct capture *c, const char *set, u64 value, const char *name);
 /* Is `key` among the comma-separated keys of --by? */
 bool capture_by(const struct capture *c, const char *key);
+/* Was the present probe asked for by its name (by its command, by `record --probes`)? */
+bool capture_named(const struct capture *c);
 /* Is `word` among the words after the command's name? */
 bool capture_operand(const struct capture *c, const char *word);
 

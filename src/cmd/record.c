@@ -19,9 +19,13 @@ static int probes_choose(
 	for (char *w = strtok_r(copy, ",", &save); w && n < probes_n;
 		w = strtok_r(NULL, ",", &save)) {
 		list[n] = probe_find(w);
-		if (!list[n++]) {
+		if (!list[n]) {
 			err_set(err, -EINVAL, "--probes: there is no probe '%.40s'", w);
 			return err_hint(err, "'memwhy doctor' lists them");
+		}
+		if (list[n++]->takes_filter) {
+			err_set(err, -EINVAL, "--probes: %.40s is recorded by its own command", w);
+			return err_hint(err, "memwhy %.40s --record FILE", w);
 		}
 	}
 	*ret_n = n;
@@ -32,7 +36,7 @@ static int probes_choose(
 static void record_all(struct capture_options *opt, const struct options *o)
 {
 	opt->by = o->by ? o->by : "thread,mapping";
-	opt->unnamed = !o->probes;
+	opt->named = o->probes;
 	if (!o->stacks)
 		opt->user_stacks = opt->kernel_stacks = true;
 }

@@ -422,7 +422,8 @@ static int running_go(struct running *g)
 		rc = running_input(g);
 	} else if (!rc) {
 		opt.stack_every = g->run->stack_every;
-		opt.gentle = opt.unnamed = g->run->gentle;
+		opt.gentle = g->run->gentle;
+		opt.named = g->run->cmd->name;
 		opt.operands = o->operands;
 		opt.n_operands = (u32)o->n_operands;
 		rc = run_live(g, &opt, &words);

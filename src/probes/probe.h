@@ -67,9 +67,10 @@ struct probe_bpf {
 	/* Sends what the maps of the object say at this time, at the end of each interval; may be
 	 * NULL. */
 	int (*snapshot)(struct capture *c, struct attached *a, const struct stack_maps *stacks);
-	bool single;   /* its events come through the ring also without --each */
-	bool frequent; /* its stacks may be sampled (capture_options.stack_every) */
-	bool optional; /* the sampler is of use without; what is missing is said */
+	bool needs_btf; /* see attach_spec */
+	bool single;    /* its events come through the ring also without --each */
+	bool frequent;  /* its stacks may be sampled (capture_options.stack_every) */
+	bool optional;  /* the sampler is of use without; what is missing is said */
 };
 
 /* Reads /proc or /sys at the start, at every tick, and at the end. */
@@ -104,7 +105,7 @@ struct probe {
 	/* Probes that its command runs beside it, for its view to be fed with; NULL-terminated. */
 	const char *const *with;
 	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
-	bool takes_filter; /* its command has --filter, --hist and --sum */
+	bool takes_filter; /* its command has --filter, --hist and --sum; `record` has not */
 };
 
 #define PROBE(id_) extern const struct probe probe_##id_;

@@ -63,6 +63,7 @@ static struct attach_spec spec_of(struct probe_run *run)
 	struct attach_spec spec = {
 		.hooks = b->hooks,
 		.n_hooks = b->n_hooks,
+		.needs_btf = b->needs_btf,
 		.only_load = b->only_load,
 		.options = b->options ? b->options(run->c) : 0,
 		.prepare = prepare,
@@ -178,7 +179,7 @@ int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret,
 		rc = run->bpf_state ? 0 : err_errno(err, -ENOMEM, "%s", p->name);
 	}
 	run_enter(run);
-	if (!rc && p->bpf && !(p->only_named && c->opt.unnamed))
+	if (!rc && p->bpf && (!p->only_named || capture_named(c)))
 		rc = bpf_open(run, err);
 	if (!rc && p->sampler)
 		rc = sampler_open(run, err);

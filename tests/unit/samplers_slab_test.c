@@ -33,7 +33,7 @@ static void head(struct str *text)
 /* As `check` has it: the biggest, and those that grow. */
 static void open_gentle(struct sampler_test *t)
 {
-	t->c.opt.gentle = t->c.opt.unnamed = true;
+	t->c.opt.gentle = true;
 	sampler_open(t, &probe_slab);
 }
 
@@ -133,6 +133,7 @@ static void test_all(void **state)
 	fixture_put_text("/sys/kernel/slab/cache-3/cpu_slabs", "4 N0=3 N1=1\n");
 	fixture_put_text("/sys/kernel/slab/cache-3/aliases", "2\n");
 	fixture_put_text("/sys/kernel/slab/cache-3/reclaim_account", "1\n");
+	t.c.opt.named = "slab";
 	sampler_open(&t, &probe_slab);
 	sampler_sample(&t);
 	assert_int_equal(sampler_count(&t, REC_SLAB_CACHE), 40);

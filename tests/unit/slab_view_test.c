@@ -36,9 +36,12 @@ static struct slab_agg objects(u32 site, const char *cache, u32 object, u32 byte
 static void open_by(struct fixture *f, const char *by)
 {
 	struct rec_host host = REC(struct rec_host, REC_HOST, .cpus = 2, .page_bytes = 4096);
+	struct rec_method method = REC(struct rec_method, REC_METHOD, .probe = "slab",
+		.data = SLAB_EVENTS, .method = "raw");
 
 	view_open(f, &slab_view, &(struct view_options){.by = by}, "slab");
 	view_feed(f, &host);
+	view_feed(f, &method);
 }
 
 static void caches_are_summed_and_joined(void **state)

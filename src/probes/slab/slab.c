@@ -24,7 +24,7 @@ enum {
 
 static const struct attach_hook hooks[] = {
 	{
-		.data = "slab allocations and frees",
+		.data = SLAB_EVENTS,
 		.required = true,
 		.needs = "the kernel's BTF and kmem tracepoints",
 		.methods =
@@ -96,7 +96,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		.tasks = by_tasks(c),
 		.slots = !by_tasks(c) && !c->opt.user_stacks && !c->opt.kernel_stacks,
 	};
-	int rc = kbtf_available() ? 0 : -EOPNOTSUPP;
+	int rc = 0;
 
 	if (!known)
 		kernel_data_find(names, ARRAY_SIZE(names), addresses);
@@ -104,7 +104,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	keys_stay = config.live;
 	config.vmemmap = addresses[0];
 	config.page_offset = addresses[1];
-	if (!rc && config.live)
+	if (config.live)
 		rc = attach_set_entries(obj, "objects", objects_entries());
 	if (!rc && config.slots)
 		rc = attach_set_entries(
@@ -232,6 +232,7 @@ static const struct table_values crossing_values = {
 
 static const struct probe_bpf bpf = {
 	.elf = slab_bpf__elf_bytes,
+	.needs_btf = true,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

@@ -131,7 +131,7 @@ static int cache_send(struct capture *c, const struct slab *s, const struct chos
 
 static int caches_send(struct capture *c, const struct slab *s)
 {
-	bool all = !c->opt.unnamed; /* they stand beside what is counted */
+	bool all = capture_named(c); /* they stand beside what is counted */
 	size_t sent = 0;
 	int rc = 0;
 
@@ -188,7 +188,7 @@ static int methods_tell(struct capture *c, bool send_names)
 		missing = "/proc/slabinfo is root's: run as root, or with CAP_DAC_READ_SEARCH";
 	else if (rc)
 		missing = "the kernel has no /proc/slabinfo: it needs CONFIG_SLUB_DEBUG=y";
-	if (!c->opt.unnamed) /* their allocations are shown */
+	if (!send_names || capture_named(c)) /* their allocations are shown */
 		gfp_tell(c, send_names);
 	return capture_method(c, "sizes of slab caches", rc ? NULL : "/proc/slabinfo", missing);
 }

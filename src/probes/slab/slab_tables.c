@@ -266,14 +266,10 @@ static void cache_fill_usage(struct cell *row, const struct slab_usage *u)
 	row[C_ALIASES] = cell_u64(u->aliases);
 }
 
-static void cache_fill(struct cell *row, struct slab_tables *t, struct report *r,
-	const struct cache_key *k, const struct slab_sums *s)
+static void cache_fill_events(struct cell *row, const struct report *r, const struct slab_sums *s)
 {
 	double seconds = (double)stream_interval_ns(r->stream) / 1e9;
-	const struct slab_usage *u = groups_find(&t->usage, k);
-	const struct slab_live *l = groups_find(&t->cache_live, k);
 
-	row[C_CACHE] = cell_text(cache_name(r, k));
 	row[C_ALLOCATIONS] = cell_u64(s->allocations);
 	row[C_FREES] = cell_u64(s->frees);
 	if (seconds > 0)
@@ -283,12 +279,23 @@ static void cache_fill(struct cell *row, struct slab_tables *t, struct report *r
 	row[C_WASTE] = slab_waste(s);
 	row[C_WASTE_RATIO] = slab_waste_ratio(s);
 	row[C_NET] = cell_s64((s64)(s->allocations - s->frees));
+	if (s->allocations)
+		row[C_CHARGED] = cell_f64((double)s->charged / (double)s->allocations);
+}
+
+static void cache_fill(struct cell *row, struct slab_tables *t, struct report *r,
+	const struct cache_key *k, const struct slab_sums *s)
+{
+	const struct slab_usage *u = groups_find(&t->usage, k);
+	const struct slab_live *l = groups_find(&t->cache_live, k);
+
+	row[C_CACHE] = cell_text(cache_name(r, k));
+	if (stream_knows(r->stream, "slab", SLAB_EVENTS))
+		cache_fill_events(row, r, s);
 	if (t->live && l) {
 		row[C_LIVE] = slab_live_cell(l->objects);
 		row[C_LIVE_BYTES] = slab_live_cell(l->bytes);
 	}
-	if (s->allocations)
-		row[C_CHARGED] = cell_f64((double)s->charged / (double)s->allocations);
 	if (u)
 		cache_fill_usage(row, u);
 }
@@ -320,6 +327,9 @@ int slab_caches_report(struct slab_tables *t, struct report *r)
 	}
 	if (rc)
 		return rc;
+	if (stream_probe_active(r->stream, "slab") && !stream_knows(r->stream, "slab", SLAB_EVENTS))
+		report_not_checked(r, "allocations and frees were not recorded: that takes "
+				      "--probes slab when recording");
 	table->sort = "allocations";
 	table->empty = "No slab allocations in scope.";
 	return 0;
