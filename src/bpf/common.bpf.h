@@ -146,6 +146,8 @@ static __always_inline bool scope_task_match(u64 pid_tgid)
 /* Does the current task count? To be asked first by every handler. */
 static __always_inline bool scope_match(u64 pid_tgid)
 {
+	if (scope.except && scope.except == pid_tgid >> 32)
+		return false;
 	if (scope.by_task && !scope_task_match(pid_tgid))
 		return false;
 	if (scope.by_cgroup && !scope_cgroup_match())

@@ -202,6 +202,7 @@ static struct scope_config scope_to_config(const struct capture *c)
 		.kernel_stacks = opt->kernel_stacks,
 		.each = opt->each,
 		.by_thread = capture_by(c, "thread"),
+		.except = opt->gentle ? (u32)getpid() : 0,
 		.task = opt->scope.tasks.n ? opt->scope.tasks.v[0] : 0,
 		.wake_bytes = ring_entries(opt) / 4,
 		.stack_every = opt->stack_every,

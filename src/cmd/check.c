@@ -142,7 +142,8 @@ const struct command command_check = {
 		   "A finding needs evidence: where that is thin it is told so, and no verdict is "
 		   "given. "
 		   "NOT CHECKED lists what could not be looked at, and why.\n\n"
-		   "Page faults are all counted; one in 61 is looked at with its code path.",
+		   "Page faults are all counted, but memwhy's own; one in 61 is looked at with its "
+		   "code path.",
 	.examples = examples,
 	.run = check,
 };
