@@ -435,7 +435,7 @@ bool kill_score(const struct kills *k, const struct kill *x, s64 *ret_pages)
 		return false;
 	*ret_pages = (s64)((s.anon + s.file + s.shmem + s.swap + s.page_tables) / page);
 	if (adj)
-		*ret_pages += (s64)(m->total_pages / 1000) * adj;
+		*ret_pages = (s64)((u64)*ret_pages + m->total_pages / 1000 * (u64)(s64)adj);
 	return true;
 }
 

@@ -51,12 +51,13 @@ void slab_sums_add(struct slab_sums *s, const struct slab_agg *r)
 
 void slab_live_add(struct slab_live *l, const struct slab_agg *r)
 {
-	s64 n = (s64)(r->count - r->freed - r->untracked);
+	u64 n = r->count - r->freed -
+		r->untracked; /* may be below 0: unsigned, as records hold anything */
 
 	if (!is_alloc(r) || r->flags & SLAB_NOTHING)
 		return;
-	l->objects += n;
-	l->bytes += n * (s64)r->bytes;
+	l->objects = (s64)((u64)l->objects + n);
+	l->bytes = (s64)((u64)l->bytes + n * r->bytes);
 	l->untracked += r->untracked;
 }
 
