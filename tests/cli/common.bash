@@ -95,7 +95,7 @@ each_option() { # VALUE
 # What --by takes.
 keys() { # COMMAND
 	"$MEMWHY" "$1" --help | sed -n '/^--by takes: /,/(default/p' | tr '\n' ' ' |
-		sed 's/^--by takes: //; s/ *(default.*/ /' | tr -d ,
+		sed 's/^--by takes: //; s/ *(default.*/ /' | tr -d , | tr -s ' '
 }
 
 # --by with each of them, as one word each.
