@@ -71,9 +71,7 @@ ns_of() {
 # $1: index, $2: workload, $3: command. Appends "RATIO EXTRA BARE".
 cost_once() {
 	eval "$2" >"$tmp/bare"
-	cmd=$(printf '%s' "$3" | awk -v load="$2" '{ gsub("@", load, $0); print }' ORS=)
-	# @[pid] and @[pid, ustack] of bpftrace are its own
-	case $3 in bpftrace*) cmd=${3%%-c*}"-c \"$2\"" ;; esac
+	cmd=${3%@*}$2${3##*@} # the last @: those of bpftrace are its own
 	eval "$cmd" >"$tmp/out" 2>"$tmp/log" </dev/null
 	bare=$(ns_of "$tmp/bare") ns=$(ns_of "$tmp/out")
 	if [ -z "$ns" ]; then

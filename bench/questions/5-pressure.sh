@@ -30,6 +30,6 @@ pressure_table() {
 	memwhy check, all processes|4|during "$memwhy" check --for 1h -- @
 	perf trace -e vmscan:*|4|perf trace -o /dev/null --no-syscalls -e 'vmscan:*' -- @
 	perf record -e vmscan:*|4|perf record -q -o "$tmp/perf.data" -e 'vmscan:*' -- @
-	bpftrace: memcg reclaim|4|bpftrace -o /dev/null -e 'tracepoint:vmscan:mm_vmscan_memcg_reclaim_begin { @s[tid] = nsecs; } tracepoint:vmscan:mm_vmscan_memcg_reclaim_end /@s[tid]/ { @ns[comm] = hist(nsecs - @s[tid]); delete(@s[tid]); }' -c "@"
+	bpftrace: memcg reclaim|4|during bpftrace -e 'tracepoint:vmscan:mm_vmscan_memcg_reclaim_begin { @s[tid] = nsecs; } tracepoint:vmscan:mm_vmscan_memcg_reclaim_end /@s[tid]/ { @ns[comm] = hist(nsecs - @s[tid]); delete(@s[tid]); }' -- @
 	LIST
 }
