@@ -147,6 +147,47 @@ storm() {
 	done
 }
 
+# A fork storm, files made and removed, packets over the loopback.
+mixed_load() {
+	storm
+	python3 - <<-'PY'
+	import socket
+	a, b = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	a.bind(("127.0.0.1", 0))
+	for _ in range(500):
+	    b.sendto(b"x" * 1000, a.getsockname())
+	    a.recv(2000)
+	PY
+}
+
+# What perf kmem says of a line of its summary, in the file $1.
+perf_kmem() {
+	perf kmem -i "$1" stat --caller 2>/dev/null | sed -n "s/^$2: *\([0-9]*\).*/\1/p"
+}
+
+@test "slab: bytes lie between those of perf kmem stat within and around" {
+	command -v perf >/dev/null || skip "no perf"
+	perf kmem record -o "$BATS_TEST_TMPDIR/outer" sleep 1000 >/dev/null 2>&1 3>&- 7>&- &
+	outer=$!
+	wait_for 'pgrep -P $outer sleep >/dev/null'
+	memwhy_start slab
+	export -f mixed_load storm
+	perf kmem record -o "$BATS_TEST_TMPDIR/inner" bash -c mixed_load >/dev/null 2>&1
+	memwhy_stop
+	pkill -P "$outer" sleep
+	wait "$outer" || true
+	[ "$(report .lost.slab)" -eq 0 ]
+	for what in requested allocated; do
+		low=$(perf_kmem "$BATS_TEST_TMPDIR/inner" "Total bytes $what")
+		high=$(perf_kmem "$BATS_TEST_TMPDIR/outer" "Total bytes $what")
+		ours=$(report "[.rows[] | select(.table == \"caches\") | .${what}_bytes] | add // 0")
+		echo "$what: $low <= $ours <= $high"
+		[ "$low" -gt 500000 ]
+		[ "$ours" -ge "$low" ]
+		[ "$ours" -le "$high" ]
+	done
+}
+
 @test "slab: nothing is lost for want of room in a storm on all CPUs" {
 	memwhy_start slab --by cache,site,gfp,node
 	storm &
