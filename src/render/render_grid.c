@@ -5,7 +5,7 @@
 #include "render/render_text.h"
 
 #define GAP 2
-#define TEXT_MIN 8 /* no text column is cut to less than this */
+#define TEXT_MIN 20 /* columns at the right make room before a name is cut to less */
 #define UNLIMITED (1UL << 40)
 
 static bool in_grid(const struct column *c, const struct render_options *o)

@@ -16,12 +16,29 @@ static void symbol_each(const struct stream *s, const struct rec_symbol *sym, st
 	}
 }
 
+/*
+ * Is this the kernel's walk over all that is attached to a tracepoint? It comes before the function
+ * with the tracepoint, but only while more than one thing is (include/linux/tracepoint.h, 5.10),
+ * and says nothing of who is asked after.
+ */
+static bool is_tracepoint(const struct stream *s, u32 frame)
+{
+	const struct rec_frame *f = stream_frame(s, frame);
+	const struct rec_symbol *sym = stream_symbol(s, frame);
+	const char *function = f && f->h.flags == FRAME_KERNEL && sym && sym->n
+				       ? stream_string(s, sym->lines[0].function)
+				       : NULL;
+
+	return function && !strncmp(function, "__traceiter_", strlen("__traceiter_"));
+}
+
 void stack_each(const struct stream *s, u32 stack,
 	void (*fn)(void *arg, const struct stack_line *l), void *arg)
 {
 	const struct rec_stack *st = stream_stack(s, stack);
+	u32 first = st && st->n > 1 && is_tracepoint(s, st->frames[0]);
 
-	for (u32 i = 0; st && i < st->n; i++) {
+	for (u32 i = first; st && i < st->n; i++) {
 		const struct rec_frame *f = stream_frame(s, st->frames[i]);
 		const struct rec_symbol *sym = stream_symbol(s, st->frames[i]);
 		struct stack_line l = {};

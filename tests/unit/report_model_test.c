@@ -167,6 +167,28 @@ static void test_stacks(void **state)
 	fixture_close(&f);
 }
 
+/* The kernel's walk over what is attached to a tracepoint is not part of the code path. */
+static void test_stack_of_a_tracepoint(void **state)
+{
+	_cleanup_str_ struct str out = {};
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, "pages");
+	feed_stacks(&f);
+	feed_frame(&f, 60, true, NULL, 0x41);
+	feed_symbol(&f, 60, "__traceiter_mm_page_alloc", NULL, 0, NULL);
+	feed_stack(&f, 61, (u32[]){60, 1}, 2);
+	stack_lines(&f.stream, 61, false, lines_take, &out);
+	assert_string_equal(str_get(&out), "do_anonymous_page+0x1c (kernel)\n");
+	str_clear(&out);
+	feed_stack(&f, 62, (u32[]){1, 60}, 2); /* further out it is what was asked for */
+	stack_lines(&f.stream, 62, false, lines_take, &out);
+	assert_string_equal(str_get(&out), "do_anonymous_page+0x1c (kernel)\n"
+					   "__traceiter_mm_page_alloc+0x1c (kernel)\n");
+	fixture_close(&f);
+}
+
 static void feed_note(struct fixture *f, u16 level, const char *probe, const char *text)
 {
 	struct rec_note r = {.h.flags = level};
@@ -247,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_select),
 		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_stack_of_a_tracepoint),
 		cmocka_unit_test(test_stream_notes),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_has_stacks),
