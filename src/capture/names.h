@@ -6,6 +6,8 @@
 #ifndef MEMWHY_CAPTURE_NAMES_H
 #define MEMWHY_CAPTURE_NAMES_H
 
+#include <string.h>
+
 #include "capture/capture.h"
 
 struct names_options {
@@ -28,6 +30,26 @@ int names_cgroup(struct names *n, u64 id);
  * the latter in the address space that tgid has now. 0: neither is known.
  */
 u32 names_stack(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack, u32 kstack);
+/*
+ * For members that records of tasks share by name, at places of their own (hence macros). In a
+ * record of the ring: names its task, and makes its two stacks one.
+ */
+#define names_event(n_, maps_, e_)                                                             \
+	({                                                                                     \
+		names_task(n_, (e_)->tgid, (e_)->tid, (e_)->comm, (e_)->cgroup);               \
+		(e_)->ustack = names_stack(n_, maps_, (e_)->tgid, (e_)->ustack, (e_)->kstack); \
+		(e_)->kstack = 0;                                                              \
+	})
+/* In a record r_ of what was added to key k_ of a table, with the value v_: task and stack. */
+#define names_added(n_, maps_, k_, v_, r_)                                                    \
+	({                                                                                    \
+		names_task(n_, (k_)->tgid, (k_)->tid, (v_)->comm, (v_)->cgroup);              \
+		(r_)->tgid = (k_)->tgid;                                                      \
+		(r_)->tid = (k_)->tid;                                                        \
+		(r_)->stack = names_stack(n_, maps_, (k_)->tgid, (k_)->ustack, (k_)->kstack); \
+		(r_)->cgroup = (v_)->cgroup;                                                  \
+		memcpy((r_)->comm, (v_)->comm, sizeof((r_)->comm));                           \
+	})
 /* Id of the frame that stands for a kernel address (a function pointer); 0: no memory. */
 u32 names_kernel_symbol(struct names *n, u64 address);
 /* Resolves and sends the symbols of all frames not yet sent. */

@@ -299,6 +299,11 @@ int table_drain(struct table *t)
 	return rc;
 }
 
+u32 table_key_tgid(const void *key)
+{
+	return *(const u32 *)key;
+}
+
 u64 table_delivered(const struct table *t)
 {
 	return t->delivered;

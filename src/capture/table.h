@@ -7,6 +7,7 @@
 #define MEMWHY_CAPTURE_TABLE_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "bpf/shared.h"
 
@@ -44,6 +45,17 @@ struct table_spec {
 	void *arg;
 	u32 (*tgid)(const void *key); /* NULL: keys are never removed */
 };
+
+/* A process id that is the first member of a key, for table_spec.tgid. */
+u32 table_key_tgid(const void *key);
+/* Members that records have of a struct agg_value under the same names. */
+#define table_take_times(r_, v_)                                    \
+	({                                                          \
+		(r_)->count = (v_)->count;                          \
+		(r_)->total_ns = (v_)->total_ns;                    \
+		(r_)->max_ns = (v_)->max_ns;                        \
+		memcpy((r_)->hist, (v_)->hist, sizeof((r_)->hist)); \
+	})
 
 int table_open(const struct table_spec *spec, struct table **ret);
 /* 0, or what `added` returned first, or -errno. */

@@ -147,12 +147,6 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-/* Of both kinds of keys that have one: it is their first member. */
-static u32 key_tgid(const void *key)
-{
-	return ((const struct compaction_key *)key)->tgid;
-}
-
 /* Node and zone: as the event told, or where only the first page is known, whose that is. */
 static void zone_take(
 	const struct compaction_zone_key *k, s32 *ret_node, u8 *ret_zone, s32 *ret_order)
@@ -174,26 +168,18 @@ static int run_added(
 	const struct compaction_key *k = key;
 	struct compaction_agg r = REC_INIT(struct compaction_agg, REC_COMPACTION_AGG, 0);
 
-	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
-	r.tgid = k->tgid;
-	r.tid = k->tid;
-	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	names_added(c->names, stacks, k, v, &r);
 	zone_take(&k->zone, &r.node, &r.zone, &r.order);
 	r.kind = k->kind;
 	r.sync = k->sync;
 	r.status = k->status;
-	r.count = v->count;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
+	table_take_times(&r, v);
 	r.cpu_ns = v->sum[RUN_CPU_NS];
 	r.migrate_scanned = v->sum[RUN_MIGRATE_SCANNED];
 	r.free_scanned = v->sum[RUN_FREE_SCANNED];
 	r.isolated = v->sum[RUN_ISOLATED];
 	r.migrated = v->sum[RUN_MIGRATED];
 	r.failed = v->sum[RUN_FAILED];
-	r.cgroup = v->cgroup;
-	memcpy(r.comm, v->comm, sizeof(r.comm));
-	memcpy(r.hist, v->hist, sizeof(r.hist));
 	return capture_emit(c, &r.h);
 }
 
@@ -281,9 +267,7 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 
 	if (rec->kind != REC_COMPACTION_RUN || rec->size != sizeof(e))
 		return 0;
-	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
-	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
-	e.kstack = 0;
+	names_event(c->names, stacks, &e);
 	zone = (struct compaction_zone_key){e.zone_start, (s16)e.node, e.zone, (s8)e.order, 0};
 	zone_take(&zone, &e.node, &e.zone, &e.order);
 	e.zone_start = 0;
@@ -298,8 +282,8 @@ static const struct probe_bpf bpf = {
 	.prepare = prepare,
 	.tables =
 		{
-			{"runs", sizeof(struct compaction_key), key_tgid, run_added},
-			{"attempts", sizeof(struct compaction_attempt_key), key_tgid,
+			{"runs", sizeof(struct compaction_key), table_key_tgid, run_added},
+			{"attempts", sizeof(struct compaction_attempt_key), table_key_tgid,
 				attempt_added},
 			{"zones", sizeof(struct compaction_zone_key), NULL, zone_added},
 			{"deferrals", sizeof(struct compaction_zone_key), NULL, deferral_added},

@@ -90,11 +90,6 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-static u32 key_tgid(const void *key)
-{
-	return ((const struct fault_key *)key)->tgid;
-}
-
 /* On kernels without bpf_find_vma: what /proc says of the region, where the process still lives. */
 static void map_resolve(
 	struct capture *c, u32 tgid, u64 region, u16 *flags, u8 *map, char file[AGG_NAME_LEN])
@@ -124,28 +119,22 @@ static void map_resolve(
 		snprintf(file, AGG_NAME_LEN, "%.31s", base + 1);
 }
 
-static int added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const void *value)
+static int added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct fault_key *k = key;
 	const struct agg_value *v = value;
 	struct faults_agg r = REC_INIT(struct faults_agg, REC_FAULTS_AGG, 0);
 
-	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
-	r.tgid = k->tgid;
-	r.tid = k->tid;
-	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	names_added(c->names, stacks, k, v, &r);
 	r.flags = k->flags;
 	r.map = k->map;
 	r.object = k->object;
-	r.count = v->count;
 	r.timed = v->timed;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
-	r.cgroup = v->cgroup;
-	memcpy(r.comm, k->comm[0] ? k->comm : v->comm, sizeof(r.comm));
+	table_take_times(&r, v);
+	if (k->comm[0])
+		memcpy(r.comm, k->comm, sizeof(r.comm));
 	memcpy(r.file, v->name, sizeof(r.file));
-	memcpy(r.hist, v->hist, sizeof(r.hist));
 	if (r.flags & FAULT_REGION)
 		map_resolve(c, r.tgid, r.object, &r.flags, &r.map, r.file);
 	return capture_emit(c, &r.h);
@@ -157,9 +146,7 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 
 	if (rec->kind != REC_FAULT || rec->size != sizeof(e))
 		return 0;
-	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
-	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
-	e.kstack = 0;
+	names_event(c->names, stacks, &e);
 	if (e.flags & FAULT_REGION)
 		map_resolve(c, e.tgid, e.address >> FAULT_REGION_SHIFT, &e.flags, &e.map, e.file);
 	return capture_emit(c, &e.h);
@@ -172,7 +159,7 @@ static const struct probe_bpf bpf = {
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,
 	.prepare = prepare,
-	.tables = {{"table", sizeof(struct fault_key), key_tgid, added}},
+	.tables = {{"table", sizeof(struct fault_key), table_key_tgid, added}},
 	.record = record,
 	.frequent = true,
 };

@@ -35,30 +35,20 @@ static u32 options(const struct capture *c)
 	return !c->opt.gentle || kbtf_raw_is_preemptible() ? OPT_DETAIL : 0;
 }
 
-static u32 key_tgid(const void *key)
-{
-	return ((const struct frag_key *)key)->tgid;
-}
-
-static int added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const void *value)
+static int added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct frag_key *k = key;
 	const struct agg_value *v = value;
 	struct frag_agg r = REC_INIT(struct frag_agg, REC_FRAG_AGG, 0);
 
-	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
-	r.tgid = k->tgid;
-	r.tid = k->tid;
-	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	names_added(c->names, stacks, k, v, &r);
 	r.order = k->order;
 	r.fallback_order = k->fallback_order;
 	r.migratetype = k->migratetype;
 	r.fallback_migratetype = k->fallback_migratetype;
 	r.flags = k->flags;
 	r.count = v->count;
-	r.cgroup = v->cgroup;
-	memcpy(r.comm, v->comm, sizeof(r.comm));
 	return capture_emit(c, &r.h);
 }
 
@@ -69,9 +59,7 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 	if (rec->kind != REC_FRAG_EVENT || rec->size != sizeof(e))
 		return 0;
 	e = *(const struct frag_event *)rec;
-	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
-	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
-	e.kstack = 0;
+	names_event(c->names, stacks, &e);
 	return capture_emit(c, &e.h);
 }
 
@@ -80,7 +68,7 @@ static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,
-	.tables = {{"table", sizeof(struct frag_key), key_tgid, added}},
+	.tables = {{"table", sizeof(struct frag_key), table_key_tgid, added}},
 	.record = record,
 	.optional = true,
 };

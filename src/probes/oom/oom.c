@@ -49,15 +49,13 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 
 	if (rec->kind != REC_OOM_KILL || rec->size != sizeof(e))
 		return 0;
-	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
+	names_event(c->names, stacks, &e);
 	if (e.flags & OOM_VICTIM_KNOWN)
 		names_task(c->names, e.victim_tgid, 0, e.victim_comm, e.victim_cgroup);
 	for (u32 i = 0; i < MIN(e.levels, (u32)OOM_LEVELS); i++)
 		names_cgroup(c->names, e.chain[i].cgroup);
 	if (e.oom_cgroup)
 		names_cgroup(c->names, e.oom_cgroup);
-	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
-	e.kstack = 0;
 	rc = capture_emit(c, &e.h);
 	return rc ? rc : oom_state_send(c, e.victim_tid);
 }

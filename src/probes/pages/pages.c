@@ -99,11 +99,6 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return rc;
 }
 
-static u32 key_tgid(const void *key)
-{
-	return ((const struct pages_key *)key)->task.tgid;
-}
-
 struct pages_who pages_who_of(
 	struct capture *c, const struct stack_maps *stacks, const struct pages_key *k)
 {
@@ -213,9 +208,7 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 	if (rec->kind != REC_PAGES_FAILURE || rec->size != sizeof(e))
 		return 0;
 	e = *(const struct pages_failure *)rec;
-	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
-	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
-	e.kstack = 0;
+	names_event(c->names, stacks, &e);
 	return capture_emit(c, &e.h);
 }
 
@@ -245,12 +238,13 @@ static const struct probe_bpf bpf = {
 	.prepare = prepare,
 	.tables =
 		{
-			{"sums", sizeof(struct pages_key), key_tgid, sum_added, &table_sum, false},
+			{"sums", sizeof(struct pages_key), table_key_tgid, sum_added, &table_sum,
+				false},
 			{"names", sizeof(struct pages_key), NULL, name_added, &table_sum, false},
 			{"cpus", sizeof(u32), NULL, cpu_added, &cpu_values, false},
 			{"pairs", sizeof(struct pages_pair), NULL, pair_added, &table_sum, true},
-			{"lifetimes", sizeof(struct pages_key), key_tgid, pages_lifetime_added,
-				&table_agg, true},
+			{"lifetimes", sizeof(struct pages_key), table_key_tgid,
+				pages_lifetime_added, &table_agg, true},
 		},
 	.record = record,
 	.snapshot = pages_held_snapshot,

@@ -115,8 +115,7 @@ static const struct attach_hook hooks[] = {
 static u32 options(const struct capture *c)
 {
 	(void)c;
-	return (kbtf_available() ? OPT_BTF : 0) |
-	       (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
+	return (kbtf_available() ? OPT_BTF : 0) | (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
 }
 
 /* The tables whose keys are few are made small: an entry takes room for every CPU. */
@@ -142,41 +141,27 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-/* Of both kinds of keys that have one: it is their first member. */
-static u32 key_tgid(const void *key)
-{
-	return ((const struct stall_key *)key)->tgid;
-}
-
-static int stall_added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const void *value)
+static int stall_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct agg_value *v = value;
 	const struct stall_key *k = key;
 	struct reclaim_agg r = REC_INIT(struct reclaim_agg, REC_RECLAIM_AGG, 0);
 
-	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
-	r.tgid = k->tgid;
-	r.tid = k->tid;
-	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	names_added(c->names, stacks, k, v, &r);
 	r.gfp = k->gfp;
 	r.kind = k->kind;
 	r.order = k->order;
 	r.node = k->node;
-	r.count = v->count;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
+	table_take_times(&r, v);
 	r.scanned = v->sum[STALL_SCANNED];
 	r.reclaimed = v->sum[STALL_RECLAIMED];
 	r.shrinker_ns = v->sum[STALL_SHRINKER_NS];
-	r.cgroup = v->cgroup;
-	memcpy(r.comm, v->comm, sizeof(r.comm));
-	memcpy(r.hist, v->hist, sizeof(r.hist));
 	return capture_emit(c, &r.h);
 }
 
-static int lru_added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const void *value)
+static int lru_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct agg_value *v = value;
 	const struct lru_key *k = key;
@@ -195,8 +180,8 @@ static int lru_added(struct capture *c, const struct stack_maps *stacks, const v
 	return capture_emit(c, &r.h);
 }
 
-static int kswapd_added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const void *value)
+static int kswapd_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct agg_value *v = value;
 	struct reclaim_kswapd r = REC_INIT(struct reclaim_kswapd, REC_RECLAIM_KSWAPD, 0);
@@ -213,8 +198,8 @@ static int kswapd_added(struct capture *c, const struct stack_maps *stacks, cons
 	return capture_emit(c, &r.h);
 }
 
-static int shrinker_added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const void *value)
+static int shrinker_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct agg_value *v = value;
 	const struct shrinker_key *k = key;
@@ -224,38 +209,27 @@ static int shrinker_added(struct capture *c, const struct stack_maps *stacks, co
 	r.function = k->function;
 	r.frame = k->function ? names_kernel_symbol(c->names, k->function) : 0;
 	r.kind = k->kind;
-	r.count = v->count;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
+	table_take_times(&r, v);
 	r.freed = v->sum[SHRINKER_FREED];
 	r.scanned = v->sum[SHRINKER_SCANNED];
-	memcpy(r.hist, v->hist, sizeof(r.hist));
 	return capture_emit(c, &r.h);
 }
 
-static int throttle_added(struct capture *c, const struct stack_maps *stacks, const void *key,
-	const void *value)
+static int throttle_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct agg_value *v = value;
 	const struct throttle_key *k = key;
 	const struct stall_key *s = &k->stall;
 	struct reclaim_throttle r = REC_INIT(struct reclaim_throttle, REC_RECLAIM_THROTTLE, 0);
 
-	names_task(c->names, s->tgid, s->tid, v->comm, v->cgroup);
-	r.tgid = s->tgid;
-	r.tid = s->tid;
-	r.stack = names_stack(c->names, stacks, s->tgid, s->ustack, s->kstack);
+	names_added(c->names, stacks, s, v, &r);
 	r.gfp = s->gfp;
 	r.kind = s->kind;
 	r.order = s->order;
 	r.node = s->node;
 	r.reason = k->reason;
-	r.count = v->count;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
-	r.cgroup = v->cgroup;
-	memcpy(r.comm, v->comm, sizeof(r.comm));
-	memcpy(r.hist, v->hist, sizeof(r.hist));
+	table_take_times(&r, v);
 	return capture_emit(c, &r.h);
 }
 
@@ -265,9 +239,7 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 
 	if (rec->kind != REC_RECLAIM_STALL || rec->size != sizeof(e))
 		return 0;
-	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
-	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
-	e.kstack = 0;
+	names_event(c->names, stacks, &e);
 	return capture_emit(c, &e.h);
 }
 
@@ -279,11 +251,11 @@ static const struct probe_bpf bpf = {
 	.prepare = prepare,
 	.tables =
 		{
-			{"stalls", sizeof(struct stall_key), key_tgid, stall_added},
+			{"stalls", sizeof(struct stall_key), table_key_tgid, stall_added},
 			{"lru_lists", sizeof(struct lru_key), NULL, lru_added},
 			{"kswapds", sizeof(struct kswapd_key), NULL, kswapd_added},
 			{"shrinkers", sizeof(struct shrinker_key), NULL, shrinker_added},
-			{"throttles", sizeof(struct throttle_key), key_tgid, throttle_added},
+			{"throttles", sizeof(struct throttle_key), table_key_tgid, throttle_added},
 		},
 	.record = record,
 };

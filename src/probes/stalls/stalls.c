@@ -231,11 +231,6 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-static u32 key_tgid(const void *key)
-{
-	return ((const struct stalls_key *)key)->tgid;
-}
-
 static int stall_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
@@ -243,10 +238,7 @@ static int stall_added(
 	const struct stalls_key *k = key;
 	struct stalls_agg r = REC_INIT(struct stalls_agg, REC_STALLS_AGG, 0);
 
-	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
-	r.tgid = k->tgid;
-	r.tid = k->tid;
-	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	names_added(c->names, stacks, k, v, &r);
 	r.gfp = k->gfp;
 	r.syscall = k->syscall;
 	r.node = k->node;
@@ -254,9 +246,7 @@ static int stall_added(
 	r.order = k->order;
 	r.trigger = k->trigger;
 	r.outcome = k->outcome;
-	r.count = v->count;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
+	table_take_times(&r, v);
 	r.reclaim_ns = v->sum[STALLS_RECLAIM_NS];
 	r.compact_ns = v->sum[STALLS_COMPACT_NS];
 	r.throttled_ns = v->sum[STALLS_THROTTLED_NS];
@@ -264,9 +254,6 @@ static int stall_added(
 	r.reclaimed = v->sum[STALLS_RECLAIMED];
 	r.migrated = v->sum[STALLS_MIGRATED];
 	r.retries = v->sum[STALLS_RETRIES];
-	r.cgroup = v->cgroup;
-	memcpy(r.comm, v->comm, sizeof(r.comm));
-	memcpy(r.hist, v->hist, sizeof(r.hist));
 	return capture_emit(c, &r.h);
 }
 
@@ -282,14 +269,11 @@ static int step_added(
 	r.mode = k->mode;
 	r.result = k->result;
 	r.order = k->order;
-	r.count = v->count;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
+	table_take_times(&r, v);
 	r.scanned = v->sum[STALLS_STEP_SCANNED];
 	r.done = v->sum[STALLS_STEP_DONE];
 	r.failed = v->sum[STALLS_STEP_FAILED];
 	r.wait_ns = v->sum[STALLS_STEP_WAIT_NS];
-	memcpy(r.hist, v->hist, sizeof(r.hist));
 	return capture_emit(c, &r.h);
 }
 
@@ -310,7 +294,7 @@ static const struct probe_bpf bpf = {
 	.prepare = prepare,
 	.tables =
 		{
-			{"stalls", sizeof(struct stalls_key), key_tgid, stall_added},
+			{"stalls", sizeof(struct stalls_key), table_key_tgid, stall_added},
 			{"steps", sizeof(struct stalls_step_key), NULL, step_added,
 				.derived = true},
 		},

@@ -30,9 +30,7 @@ int stalls_send(struct capture *c, const struct stack_maps *stacks, struct stall
 	const struct mapping *m =
 		e->address ? mapping_find(&c->mappings, e->tgid, e->address) : NULL;
 
-	names_task(c->names, e->tgid, e->tid, e->comm, e->cgroup);
-	e->ustack = names_stack(c->names, stacks, e->tgid, e->ustack, e->kstack);
-	e->kstack = 0;
+	names_event(c->names, stacks, e);
 	if (m)
 		e->mapping =
 			names_string(c->names, m->path[0] ? m->path : mapping_kind_name(m->kind));
@@ -109,10 +107,7 @@ static int send_agg(struct settle *s, const struct stalls_state *st)
 {
 	struct stalls_agg r = REC_INIT(struct stalls_agg, REC_STALLS_AGG, 0);
 
-	names_task(s->c->names, st->key.tgid, st->key.tid, st->comm, st->cgroup);
-	r.tgid = st->key.tgid;
-	r.tid = st->key.tid;
-	r.stack = names_stack(s->c->names, s->stacks, st->key.tgid, st->key.ustack, st->key.kstack);
+	names_added(s->c->names, s->stacks, &st->key, st, &r);
 	r.gfp = st->key.gfp;
 	r.syscall = st->key.syscall;
 	r.node = st->key.node;
@@ -129,8 +124,6 @@ static int send_agg(struct settle *s, const struct stalls_state *st)
 	r.reclaimed = st->reclaimed;
 	r.migrated = st->migrated;
 	r.retries = st->retries;
-	r.cgroup = st->cgroup;
-	memcpy(r.comm, st->comm, sizeof(r.comm));
 	r.hist[slot_of(r.total_ns)] = 1;
 	*s->events += 1;
 	return capture_emit(s->c, &r.h);

@@ -68,11 +68,6 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-static u32 key_tgid(const void *key)
-{
-	return ((const struct swap_key *)key)->tgid;
-}
-
 static int added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
@@ -80,20 +75,14 @@ static int added(
 	const struct agg_value *v = value;
 	struct swap_agg r = REC_INIT(struct swap_agg, REC_SWAP_AGG, 0);
 
-	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
-	r.tgid = k->tgid;
-	r.tid = k->tid;
-	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	names_added(c->names, stacks, k, v, &r);
 	r.type = k->type;
 	r.who = k->who;
-	r.count = v->count;
 	r.pages = v->sum[SWAP_PAGES];
 	r.waits = v->timed;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
-	r.cgroup = v->cgroup;
-	memcpy(r.comm, k->comm[0] ? k->comm : v->comm, sizeof(r.comm));
-	memcpy(r.hist, v->hist, sizeof(r.hist));
+	table_take_times(&r, v);
+	if (k->comm[0])
+		memcpy(r.comm, k->comm, sizeof(r.comm));
 	return capture_emit(c, &r.h);
 }
 
@@ -103,9 +92,7 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 
 	if (rec->kind != REC_SWAP_EVENT || rec->size != sizeof(e))
 		return 0;
-	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
-	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
-	e.kstack = 0;
+	names_event(c->names, stacks, &e);
 	return capture_emit(c, &e.h);
 }
 
@@ -115,7 +102,7 @@ static const struct probe_bpf bpf = {
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,
 	.prepare = prepare,
-	.tables = {{"table", sizeof(struct swap_key), key_tgid, added}},
+	.tables = {{"table", sizeof(struct swap_key), table_key_tgid, added}},
 	.record = record,
 	.optional = true,
 };

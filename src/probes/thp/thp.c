@@ -153,11 +153,6 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-static u32 key_tgid(const void *key)
-{
-	return ((const struct thp_key *)key)->tgid;
-}
-
 static int added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
@@ -165,21 +160,13 @@ static int added(
 	const struct agg_value *v = value;
 	struct thp_agg r = REC_INIT(struct thp_agg, REC_THP_AGG, 0);
 
-	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
-	r.tgid = k->tgid;
-	r.tid = k->tid;
-	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, k->kstack);
+	names_added(c->names, stacks, k, v, &r);
 	r.result = k->result;
 	r.kind = k->kind;
 	r.flags = k->flags;
-	r.count = v->count;
 	r.timed = v->timed;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
+	table_take_times(&r, v);
 	memcpy(r.sum, v->sum, sizeof(r.sum));
-	r.cgroup = v->cgroup;
-	memcpy(r.comm, v->comm, sizeof(r.comm));
-	memcpy(r.hist, v->hist, sizeof(r.hist));
 	return capture_emit(c, &r.h);
 }
 
@@ -189,9 +176,7 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 
 	if (rec->kind != REC_THP_EVENT || rec->size != sizeof(e))
 		return 0;
-	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
-	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, e.kstack);
-	e.kstack = 0;
+	names_event(c->names, stacks, &e);
 	return capture_emit(c, &e.h);
 }
 
@@ -201,7 +186,7 @@ static const struct probe_bpf bpf = {
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,
 	.prepare = prepare,
-	.tables = {{"sums", sizeof(struct thp_key), key_tgid, added}},
+	.tables = {{"sums", sizeof(struct thp_key), table_key_tgid, added}},
 	.record = record,
 };
 
