@@ -115,8 +115,17 @@ void by_task_cells(struct report *r, u32 by, const struct by_task_key *k, struct
 {
 	cells[BY_C_PID] = cell_u64(k->tgid);
 	cells[BY_C_TID] = cell_u64(k->tid);
-	cells[BY_C_COMM] = cell_text(
-		by & BY_TASKS ? report_text(r, "%s", stream_comm(r->stream, k->tgid, k->tid))
-			      : report_text(r, "%.16s", k->comm));
+	cells[BY_C_COMM] = cell_text(by & BY_TASKS ? stream_comm(r->stream, k->tgid, k->tid)
+						   : report_text(r, "%.16s", k->comm));
 	cells[BY_C_CGROUP] = cell_text(stream_cgroup(r->stream, k->cgroup));
+}
+
+void each_cells(struct report *r, u64 time_ns, u32 tgid, u32 tid, const char comm[COMM_LEN],
+	u64 cgroup, struct cell *cells)
+{
+	cells[0] = cell_since(r, time_ns);
+	cells[1] = cell_u64(tgid);
+	cells[2] = cell_u64(tid);
+	cells[3] = cell_text(report_text(r, "%.16s", comm));
+	cells[4] = cell_text(stream_cgroup(r->stream, cgroup));
 }

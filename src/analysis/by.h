@@ -52,6 +52,19 @@ struct by_task_key by_task_key(
 /* Fills cells[0] to cells[BY_C_OWN - 1]. */
 void by_task_cells(struct report *r, u32 by, const struct by_task_key *k, struct cell *cells);
 
+/* The first columns of single events of tasks, and their cells: a time in the stream, a task. */
+#define EACH_COLUMNS(time_help_)                                                    \
+	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, time_help_},                      \
+		{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},                 \
+		{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},           \
+		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},    \
+	{                                                                           \
+		"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group" \
+	}
+
+void each_cells(struct report *r, u64 time_ns, u32 tgid, u32 tid, const char comm[COMM_LEN],
+	u64 cgroup, struct cell *cells);
+
 #define BY_COLUMNS 40
 
 /* What a view counts: constant. */
@@ -60,6 +73,12 @@ struct by_spec {
 	size_t n_columns; /* at most BY_COLUMNS */
 	size_t key_size, value_size;
 };
+
+#define BY_SPEC(columns_, key_, sums_)                                                            \
+	{                                                                                         \
+		.columns = columns_, .n_columns = ARRAY_SIZE(columns_), .key_size = sizeof(key_), \
+		.value_size = sizeof(sums_)                                                       \
+	}
 
 /* Sums by the keys that were asked for, and the columns that show them. */
 struct by_sums {

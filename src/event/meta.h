@@ -125,7 +125,9 @@ struct rec_stack {
 	u32 frames[]; /* innermost first: kernel frames, then user frames */
 };
 
-/* A name the running kernel gives to a number: set is "migratetype", "gfp", "zone", … */
+#define GFP_SET "gfp" /* names of bits of gfp_t, and of some together */
+
+/* A name the running kernel gives to a number: set is "migratetype", GFP_SET, "zone", … */
 struct rec_enum {
 	struct rec h;
 	char set[24];

@@ -60,6 +60,13 @@ const char *report_text(struct report *r, const char *fmt, ...)
 	return text;
 }
 
+const char *report_enum(struct report *r, const char *set, u64 value)
+{
+	const char *name = stream_enum(r->stream, set, value);
+
+	return name ? name : report_text(r, "%llu", value);
+}
+
 const char *report_clock(struct report *r, u64 time_ns)
 {
 	const struct rec_session *s = &r->stream->session;

@@ -123,6 +123,8 @@ u64 report_wall_ns(const struct report *r);
 
 /* Text owned by the report; "" when memory is short. */
 const char *report_text(struct report *r, const char *fmt, ...) _printf_(2, 3);
+/* The running kernel's name for a value of the stream's set (REC_ENUM), or the number. */
+const char *report_enum(struct report *r, const char *set, u64 value);
 /* The time of day, "21:30:25", of a time in the stream; "" where the stream does not tell. */
 const char *report_clock(struct report *r, u64 time_ns);
 void report_note(struct report *r, const char *fmt, ...) _printf_(2, 3);
@@ -170,6 +172,14 @@ static inline struct cell cell_u64(u64 v)
 	return (struct cell){.type = CELL_U64, .u = v};
 }
 
+/* A time in the stream, as time since its start. */
+static inline struct cell cell_since(const struct report *r, u64 time_ns)
+{
+	u64 start = r->stream->session.h.time_ns;
+
+	return cell_u64(time_ns > start ? time_ns - start : 0);
+}
+
 static inline struct cell cell_s64(s64 v)
 {
 	return (struct cell){.type = CELL_S64, .s = v};
@@ -183,6 +193,12 @@ static inline struct cell cell_f64(double v)
 static inline struct cell cell_text(const char *v)
 {
 	return v ? (struct cell){.type = CELL_TEXT, .text = v} : (struct cell){};
+}
+
+/* A NUMA node; empty below 0: not known. */
+static inline struct cell cell_node(s32 node)
+{
+	return node < 0 ? (struct cell){} : cell_u64((u64)node);
 }
 
 static inline struct cell cell_stack(u32 id)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "analysis/gfp.h"
 #include "capture/gfp.h"
 #include "sys/root.h"
 

@@ -24,23 +24,13 @@ const char *compaction_mode_name(u32 sync)
 
 const char *compaction_status_name(struct report *r, u32 status)
 {
-	const char *name = stream_enum(r->stream, "compact_result", status);
-
-	return name ? report_text(r, "%s", name) : report_text(r, "%u", status);
+	return report_enum(r, "compact_result", status);
 }
 
 struct cell compaction_zone_cell(struct report *r, u32 zone)
 {
-	const char *name = stream_enum(r->stream, "zone", zone);
-
-	if (zone == COMPACTION_ZONE_UNKNOWN)
-		return (struct cell){};
-	return cell_text(name ? report_text(r, "%s", name) : report_text(r, "%u", zone));
-}
-
-struct cell compaction_node_cell(s32 node)
-{
-	return node < 0 ? (struct cell){} : cell_u64((u64)node);
+	return zone == COMPACTION_ZONE_UNKNOWN ? (struct cell){}
+					       : cell_text(report_enum(r, "zone", zone));
 }
 
 struct cell compaction_order_cell(s32 order)
@@ -213,7 +203,7 @@ static int direct_report(const struct groups *g, struct report *r)
 
 static void zone_cells(struct cell *row, struct report *r, const struct zone_group *k)
 {
-	row[0] = compaction_node_cell(k->node);
+	row[0] = cell_node(k->node);
 	row[1] = compaction_zone_cell(r, k->zone);
 	row[2] = compaction_order_cell(k->order);
 }

@@ -11,7 +11,6 @@ const char *compaction_mode_name(u32 sync);
 /* As the kernel of the recording names them; a number where it does not tell. Text of r. */
 const char *compaction_status_name(struct report *r, u32 status);
 struct cell compaction_zone_cell(struct report *r, u32 zone);
-struct cell compaction_node_cell(s32 node);
 struct cell compaction_order_cell(s32 order);
 
 struct compaction_tables {

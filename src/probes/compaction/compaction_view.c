@@ -98,11 +98,7 @@ static const struct by_column columns[C_N] = {
 };
 
 static const struct column each_columns[] = {
-	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "when it began, since the start"},
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
+	EACH_COLUMNS("when it began, since the start"),
 	{"kind", "KIND", CELL_TEXT, UNIT_NONE, 0, KIND_HELP},
 	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
 	{"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node"},
@@ -126,12 +122,7 @@ static const struct column each_columns[] = {
 	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that compacted"},
 };
 
-static const struct by_spec spec = {
-	.columns = columns,
-	.n_columns = C_N,
-	.key_size = sizeof(struct key),
-	.value_size = sizeof(struct sums),
-};
+static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
 
 struct compaction_state {
 	u64 min_ns;
@@ -222,7 +213,7 @@ static void row_fill(
 {
 	by_task_cells(r, by, &k->task, all);
 	all[C_KIND] = cell_text(compaction_kind_name(k->kind));
-	all[C_NODE] = compaction_node_cell(k->node);
+	all[C_NODE] = cell_node(k->node);
 	all[C_ZONE] = compaction_zone_cell(r, k->zone);
 	all[C_ORDER] = compaction_order_cell(k->order);
 	all[C_MODE] = cell_text(compaction_mode_name(k->sync));
@@ -266,15 +257,9 @@ static struct cell known(const struct compaction_run *e, u8 flag, u64 value)
 
 static void each_fill(struct cell *row, struct report *r, const struct compaction_run *e)
 {
-	u64 start = e->h.time_ns - e->ns, origin = r->stream->session.h.time_ns;
-
-	row[0] = cell_u64(start > origin ? start - origin : 0);
-	row[1] = cell_u64(e->tgid);
-	row[2] = cell_u64(e->tid);
-	row[3] = cell_text(report_text(r, "%.16s", e->comm));
-	row[4] = cell_text(stream_cgroup(r->stream, e->cgroup));
+	each_cells(r, e->h.time_ns - e->ns, e->tgid, e->tid, e->comm, e->cgroup, row);
 	row[5] = cell_text(compaction_kind_name(e->kind));
-	row[6] = compaction_node_cell(e->node);
+	row[6] = cell_node(e->node);
 	row[7] = compaction_zone_cell(r, e->zone);
 	row[8] = compaction_order_cell(e->order);
 	row[9] = cell_text(compaction_mode_name(e->sync));

@@ -76,12 +76,7 @@ static const struct column each_columns[] = {
 	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the fault"},
 };
 
-static const struct by_spec spec = {
-	.columns = columns,
-	.n_columns = C_N,
-	.key_size = sizeof(struct key),
-	.value_size = sizeof(struct sums),
-};
+static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
 
 struct faults_state {
 	u64 min_ns; /* single events that took less are left out */
@@ -200,7 +195,7 @@ static void each_fill(struct cell *row, struct report *r, const struct fault_eve
 {
 	bool known = e->flags & FAULT_ACCESS_KNOWN;
 
-	row[0] = cell_u64(e->h.time_ns - r->stream->session.h.time_ns);
+	row[0] = cell_since(r, e->h.time_ns);
 	row[1] = cell_u64(e->tgid);
 	row[2] = cell_u64(e->tid);
 	row[3] = cell_text(report_text(r, "%.16s", e->comm));

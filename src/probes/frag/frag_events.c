@@ -99,12 +99,7 @@ static const struct column each_columns[E_N] = {
 		"code path that asked for the page"},
 };
 
-static const struct by_spec spec = {
-	.columns = columns,
-	.n_columns = C_N,
-	.key_size = sizeof(struct key),
-	.value_size = sizeof(struct sums),
-};
+static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
 
 int events_init(
 	struct events *e, const struct view *v, const struct view_options *o, struct err *err)
@@ -223,7 +218,7 @@ static void each_fill(struct cell *row, struct report *r, const struct zones *z,
 	bool detail = ev->flags & FRAG_DETAIL;
 	const struct frag_zone *zone = detail ? zones_of_pfn(z, ev->pfn) : NULL;
 
-	row[E_TIME] = cell_u64(ev->h.time_ns - r->stream->session.h.time_ns);
+	row[E_TIME] = cell_since(r, ev->h.time_ns);
 	row[E_PID] = cell_u64(ev->tgid);
 	row[E_TID] = cell_u64(ev->tid);
 	row[E_COMM] = cell_text(report_text(r, "%.16s", ev->comm));

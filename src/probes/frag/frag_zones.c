@@ -238,9 +238,7 @@ struct frag_pool zones_pool(const struct zones *z, size_t i, const struct stream
 
 const char *migratetype_name(struct report *r, u32 migratetype)
 {
-	const char *name = stream_enum(r->stream, "migratetype", migratetype);
-
-	return name ? report_text(r, "%s", name) : report_text(r, "%u", migratetype);
+	return report_enum(r, "migratetype", migratetype);
 }
 
 u64 page_bytes(const struct report *r)

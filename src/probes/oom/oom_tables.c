@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/gfp.h"
+#include "analysis/gfp.h"
 #include "probes/oom/oom_detail.h"
 
 enum {
@@ -142,14 +142,6 @@ static const char *victim_cgroup(struct report *r, const struct kill *x)
 	return name ? name : x->reported ? oom_text(r, x->report.victim_path, OOM_PATH_LEN) : NULL;
 }
 
-static const char *gfp_text(struct report *r, u32 mask)
-{
-	_cleanup_str_ struct str s = {};
-
-	gfp_add(&s, r->stream, mask);
-	return report_text(r, "%s", str_get(&s));
-}
-
 const char *oom_gfp_name(struct report *r, const struct kill *x)
 {
 	const u32 known = OOM_GFP_KNOWN | OOM_GFP_OF_RECLAIM;
@@ -211,13 +203,12 @@ static void size_cells(struct cell *row, const struct kills *k, const struct kil
 int oom_kill_row(struct table *t, struct report *r, const struct kills *k, const struct kill *x)
 {
 	struct cell *row = table_row(t);
-	u64 begin = r->stream->session.h.time_ns;
 	const char *cgroup;
 
 	if (!row)
 		return -ENOMEM;
 	row[K_KILL] = cell_u64(x->number);
-	row[K_TIME] = cell_u64(x->time_ns > begin ? x->time_ns - begin : 0);
+	row[K_TIME] = cell_since(r, x->time_ns);
 	if (kill_pid(x))
 		row[K_PID] = cell_u64(kill_pid(x));
 	row[K_COMM] = cell_text(oom_text(r, kill_comm(x), COMM_LEN));

@@ -55,12 +55,7 @@ static const struct by_column held_columns[H_N] = {
 		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that asked for the page"}},
 };
 
-static const struct by_spec spec = {
-	.columns = held_columns,
-	.n_columns = H_N,
-	.key_size = sizeof(struct pages_view_key),
-	.value_size = sizeof(struct kept_sums),
-};
+static const struct by_spec spec = BY_SPEC(held_columns, struct pages_view_key, struct kept_sums);
 
 const struct view_table pages_kept_tables[] = {
 	{"held", &held_columns[0].col, H_N, sizeof(held_columns[0])},

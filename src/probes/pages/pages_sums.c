@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/gfp.h"
+#include "analysis/gfp.h"
 #include "probes/pages/pages_tables.h"
 
 const char *const pages_by_keys[] = {BY_TASK_KEYS, "order", "migratetype", "gfp", NULL};
@@ -27,18 +27,7 @@ struct pages_view_key pages_view_key(u32 by, const struct pages_who *w)
 
 struct cell pages_type_cell(struct report *r, u8 migratetype)
 {
-	const char *name = stream_enum(r->stream, "migratetype", migratetype);
-
-	return cell_text(
-		name ? report_text(r, "%s", name) : report_text(r, "%u", (u32)migratetype));
-}
-
-struct cell pages_gfp_cell(struct report *r, u32 gfp)
-{
-	_cleanup_str_ struct str s = {};
-
-	gfp_add(&s, r->stream, gfp);
-	return cell_text(report_text(r, "%s", str_get(&s)));
+	return cell_text(report_enum(r, "migratetype", migratetype));
 }
 
 u64 pages_page_bytes(const struct report *r)
@@ -64,7 +53,7 @@ void pages_key_cells(struct report *r, u32 by, const struct pages_view_key *k, s
 	pages_free_key_cells(r, by, k, cells);
 	cells[K_MIGRATETYPE] = pages_type_cell(r, k->migratetype);
 	if (by & BY_GFP)
-		cells[K_GFP] = pages_gfp_cell(r, k->gfp);
+		cells[K_GFP] = cell_text(gfp_text(r, k->gfp));
 }
 
 /* 2^order blocks each; 0 for an order no kernel has. */

@@ -38,7 +38,6 @@ void pages_free_key_cells(
 	struct report *r, u32 by, const struct pages_view_key *k, struct cell *cells);
 /* Cells of a migratetype and of flags, by the names of the kernel that was looked at. */
 struct cell pages_type_cell(struct report *r, u8 migratetype);
-struct cell pages_gfp_cell(struct report *r, u32 gfp);
 u64 pages_page_bytes(const struct report *r);
 
 /* Allocations and frees. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/gfp.h"
 #include "probes/pages/pages_tables.h"
 
 struct pages_state {
@@ -108,13 +109,13 @@ static struct table *pages_each(void *state, struct report *r)
 
 		if (!row)
 			break;
-		row[E_TIME] = cell_u64(e->h.time_ns - r->stream->session.h.time_ns);
+		row[E_TIME] = cell_since(r, e->h.time_ns);
 		row[E_PID] = cell_u64(e->tgid);
 		row[E_TID] = cell_u64(e->tid);
 		row[E_COMM] = cell_text(report_text(r, "%.16s", e->comm));
 		row[E_ORDER] = cell_u64(e->order);
 		row[E_MIGRATETYPE] = pages_type_cell(r, e->migratetype);
-		row[E_GFP] = pages_gfp_cell(r, e->gfp);
+		row[E_GFP] = cell_text(gfp_text(r, e->gfp));
 		row[E_STACK] = cell_stack(e->ustack);
 	}
 	p->failures.n = 0;

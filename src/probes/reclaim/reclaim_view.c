@@ -6,8 +6,8 @@
 
 #include "analysis/by.h"
 #include "analysis/durations.h"
+#include "analysis/gfp.h"
 #include "base/clock.h"
-#include "capture/gfp.h"
 #include "probes/reclaim/reclaim_looks.h"
 #include "probes/reclaim/reclaim_tables.h"
 
@@ -65,11 +65,7 @@ static const struct by_column columns[C_N] = {
 };
 
 static const struct column each_columns[] = {
-	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "when it began, since the start"},
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
+	EACH_COLUMNS("when it began, since the start"),
 	{"kind", "KIND", CELL_TEXT, UNIT_NONE, 0, "direct, memcg, soft limit or node"},
 	{"node", "NODE", CELL_U64, UNIT_ID, COL_WIDE, "of node reclaim"},
 	{"order", "ORDER", CELL_U64, UNIT_ID, 0, "of the allocation: 2^order pages"},
@@ -86,12 +82,7 @@ static const struct column each_columns[] = {
 	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that had to reclaim"},
 };
 
-static const struct by_spec spec = {
-	.columns = columns,
-	.n_columns = C_N,
-	.key_size = sizeof(struct key),
-	.value_size = sizeof(struct sums),
-};
+static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
 
 struct reclaim_state {
 	u64 min_ns;
@@ -183,14 +174,6 @@ static int reclaim_feed(void *state, const struct rec *r)
 	return rc ? rc : reclaim_tables_feed(&v->tables, r);
 }
 
-static const char *gfp_text(struct report *r, u32 gfp)
-{
-	_cleanup_str_ struct str s = {};
-
-	gfp_add(&s, r->stream, gfp);
-	return report_text(r, "%s", str_get(&s));
-}
-
 static void row_fill(
 	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
 {
@@ -260,15 +243,9 @@ static int reclaim_report(void *state, struct report *r)
 
 static void each_fill(struct cell *row, struct report *r, const struct reclaim_stall *e)
 {
-	u64 start = e->h.time_ns - e->ns, origin = r->stream->session.h.time_ns;
-
-	row[0] = cell_u64(start > origin ? start - origin : 0);
-	row[1] = cell_u64(e->tgid);
-	row[2] = cell_u64(e->tid);
-	row[3] = cell_text(report_text(r, "%.16s", e->comm));
-	row[4] = cell_text(stream_cgroup(r->stream, e->cgroup));
+	each_cells(r, e->h.time_ns - e->ns, e->tgid, e->tid, e->comm, e->cgroup, row);
 	row[5] = cell_text(reclaim_kind_name(e->kind));
-	row[6] = e->node < 0 ? (struct cell){} : cell_u64((u64)e->node);
+	row[6] = cell_node(e->node);
 	row[7] = cell_u64(e->order);
 	row[8] = cell_text(gfp_text(r, e->gfp));
 	row[9] = cell_u64(e->ns);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "analysis/by.h"
+#include "analysis/gfp.h"
 #include "base/clock.h"
 #include "base/units.h"
-#include "capture/gfp.h"
 #include "probes/slab/slab_tables.h"
 
 enum {
@@ -112,12 +112,7 @@ static const struct by_column columns[C_N] = {
 	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path"}},
 };
 
-static const struct by_spec spec = {
-	.columns = columns,
-	.n_columns = C_N,
-	.key_size = sizeof(struct key),
-	.value_size = sizeof(struct sums),
-};
+static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
 
 struct slab_state {
 	bool top;
@@ -254,14 +249,6 @@ static const char *site_name(struct report *r, u32 frame)
 	const char *name = last ? stream_string(r->stream, last->function) : NULL;
 
 	return name ? report_text(r, "%s+0x%x", name, last->offset) : "(no symbol)";
-}
-
-static const char *gfp_text(struct report *r, u32 gfp)
-{
-	_cleanup_str_ struct str s = {};
-
-	gfp_add(&s, r->stream, gfp);
-	return report_text(r, "%s", str_get(&s));
 }
 
 static const char *cache_text(struct report *r, const struct key *k)

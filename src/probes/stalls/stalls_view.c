@@ -6,7 +6,7 @@
 
 #include "analysis/by.h"
 #include "analysis/durations.h"
-#include "capture/gfp.h"
+#include "analysis/gfp.h"
 
 enum {
 	BY_KIND = BY_OWN,
@@ -149,11 +149,7 @@ static const struct column step_columns[] = {
 };
 
 static const struct column each_columns[] = {
-	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "when it began, since the start"},
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
+	EACH_COLUMNS("when it began, since the start"),
 	{"kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, KIND_HELP},
 	{"trigger", "TRIGGER", CELL_TEXT, UNIT_NONE, 0, TRIGGER_HELP},
 	{"address", "ADDRESS", CELL_TEXT, UNIT_NONE, COL_WIDE, "that faulted"},
@@ -177,12 +173,7 @@ static const struct column each_columns[] = {
 	{"migratetype", "TYPE", CELL_TEXT, UNIT_NONE, COL_WIDE, "migratetype wanted"},
 };
 
-static const struct by_spec spec = {
-	.columns = columns,
-	.n_columns = C_N,
-	.key_size = sizeof(struct key),
-	.value_size = sizeof(struct sums),
-};
+static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
 
 struct stalls_view_state {
 	u64 min_ns;
@@ -271,14 +262,6 @@ static int stalls_feed(void *state, const struct rec *r)
 	return 0;
 }
 
-static struct cell gfp_cell(struct report *r, u32 gfp)
-{
-	_cleanup_str_ struct str s = {};
-
-	gfp_add(&s, r->stream, gfp);
-	return cell_text(report_text(r, "%s", str_get(&s)));
-}
-
 static struct cell trigger_cell(
 	const struct stalls_view_state *v, struct report *r, u8 trigger, u8 order, s32 number)
 {
@@ -286,11 +269,6 @@ static struct cell trigger_cell(
 
 	stalls_trigger_add(&s, trigger, order, number, v->thp_order);
 	return s.len ? cell_text(report_text(r, "%s", str_get(&s))) : (struct cell){};
-}
-
-static struct cell node_cell(s32 node)
-{
-	return node < 0 ? (struct cell){} : cell_u64((u64)node);
 }
 
 static void row_fill(struct cell all[C_N], const struct stalls_view_state *v, struct report *r,
@@ -302,9 +280,9 @@ static void row_fill(struct cell all[C_N], const struct stalls_view_state *v, st
 	all[C_KIND] = cell_text(stalls_kind_name(k->kind));
 	all[C_TRIGGER] = trigger_cell(v, r, k->trigger, k->order, k->syscall);
 	all[C_ORDER] = cell_u64(k->order);
-	all[C_GFP] = gfp_cell(r, k->gfp);
+	all[C_GFP] = cell_text(gfp_text(r, k->gfp));
 	all[C_MIGRATETYPE] = cell_text(gfp_migratetype(k->mobility));
-	all[C_NODE] = node_cell(k->node);
+	all[C_NODE] = cell_node(k->node);
 	all[C_OUTCOME] = cell_text(stalls_outcome_name(k->outcome));
 	all[C_COUNT] = cell_u64(s->stalls.count);
 	durations_cells(r, &s->stalls, &all[C_DURATIONS]);
@@ -393,24 +371,19 @@ static int stalls_report(void *state, struct report *r)
 static void each_fill(struct cell *row, const struct stalls_view_state *v, struct report *r,
 	const struct stalls_event *e)
 {
-	u64 origin = r->stream->session.h.time_ns;
 	const char *mapping = stream_string(r->stream, e->mapping);
 	_cleanup_str_ struct str story = {};
 
 	stalls_story_add(&story, r->stream, e);
-	row[0] = cell_u64(e->start_ns > origin ? e->start_ns - origin : 0);
-	row[1] = cell_u64(e->tgid);
-	row[2] = cell_u64(e->tid);
-	row[3] = cell_text(report_text(r, "%.16s", e->comm));
-	row[4] = cell_text(stream_cgroup(r->stream, e->cgroup));
+	each_cells(r, e->start_ns, e->tgid, e->tid, e->comm, e->cgroup, row);
 	row[5] = cell_text(stalls_kind_name(e->kind));
 	row[6] = trigger_cell(v, r, e->trigger, e->order, e->syscall);
 	if (e->address)
 		row[7] = cell_text(report_text(r, "0x%llx", e->address));
 	row[8] = e->mapping ? cell_text(mapping) : (struct cell){};
-	row[9] = node_cell(e->node);
+	row[9] = cell_node(e->node);
 	row[10] = cell_u64(e->order);
-	row[11] = gfp_cell(r, e->gfp);
+	row[11] = cell_text(gfp_text(r, e->gfp));
 	row[12] = cell_u64(e->ns);
 	row[13] = cell_text(stalls_outcome_name(e->outcome));
 	row[14] = cell_u64(e->reclaim_ns);

@@ -65,11 +65,7 @@ static const struct by_column out_columns[O_N] = {
 };
 
 static const struct column each_columns[] = {
-	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "since the start; of a wait: its end"},
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
+	EACH_COLUMNS("since the start; of a wait: its end"),
 	{"type", "TYPE", CELL_TEXT, UNIT_NONE, 0,
 		"in: a read was begun; zswap: pages came back from zswap; out: a write was begun; "
 		"wait: a fault with any in or zswap is over"},
@@ -259,11 +255,7 @@ static void each_fill(struct cell *row, struct report *r, const struct swap_even
 {
 	bool wait = e->type == SWAP_WAIT;
 
-	row[0] = cell_u64(e->h.time_ns - r->stream->session.h.time_ns);
-	row[1] = cell_u64(e->tgid);
-	row[2] = cell_u64(e->tid);
-	row[3] = cell_text(report_text(r, "%.*s", COMM_LEN, e->comm));
-	row[4] = cell_text(stream_cgroup(r->stream, e->cgroup));
+	each_cells(r, e->h.time_ns, e->tgid, e->tid, e->comm, e->cgroup, row);
 	row[5] = cell_text(type_name(e->type));
 	row[6] = cell_text(who_name(e->who));
 	row[7] = cell_u64(e->pages);

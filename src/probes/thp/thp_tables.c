@@ -187,9 +187,7 @@ int thp_tables_agg(struct thp_tables *t, const struct thp_agg *r)
 
 const char *thp_result_name(struct report *r, u32 result)
 {
-	const char *name = stream_enum(r->stream, THP_RESULT_SET, result);
-
-	return name ? name : report_text(r, "%u", result);
+	return report_enum(r, THP_RESULT_SET, result);
 }
 
 static void symptom_row(struct cell *row, struct report *r, const struct thp_symptom *s)

@@ -76,12 +76,7 @@ static const struct column each_columns[] = {
 	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path"},
 };
 
-static const struct by_spec spec = {
-	.columns = columns,
-	.n_columns = C_N,
-	.key_size = sizeof(struct by_task_key),
-	.value_size = sizeof(struct sums),
-};
+static const struct by_spec spec = BY_SPEC(columns, struct by_task_key, struct sums);
 
 struct thp_state {
 	bool each;
@@ -263,9 +258,8 @@ static const char *event_name(u8 kind)
 static void each_fill(struct cell *row, struct report *r, const struct thp_event *e)
 {
 	bool result = e->kind == THP_SCAN || e->kind == THP_COLLAPSE;
-	u64 origin = r->stream->session.h.time_ns;
 
-	row[0] = cell_u64(e->h.time_ns > origin ? e->h.time_ns - origin : 0);
+	row[0] = cell_since(r, e->h.time_ns);
 	if (e->tgid || !result) {
 		row[1] = cell_u64(e->tgid);
 		row[2] = cell_u64(e->tid);
