@@ -90,6 +90,40 @@ static void help_looks(const struct command *cmd, struct str *out)
 		str_addf(out, "%s%s", l->name, l[1].name ? ", " : "\n");
 }
 
+static void probe_names(struct str *out, bool only_named)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < probes_n; i++) {
+		const struct probe *p = probes[i];
+
+		if (p->only_named != only_named || p->takes_filter)
+			continue;
+		str_addf(out, "%s%s", between, p->name);
+		between = ", ";
+	}
+}
+
+void help_probes(struct str *out)
+{
+	probe_names(out, false);
+	str_add(out, "; only when named: ");
+	probe_names(out, true);
+	for (size_t i = 0; i < probes_n; i++)
+		if (probes[i]->takes_filter)
+			str_addf(out, "; not %s, which 'memwhy %s --record FILE' records",
+				probes[i]->name, probes[i]->name);
+}
+
+static void help_recorded(struct str *out)
+{
+	_cleanup_str_ struct str names = {};
+
+	help_probes(&names);
+	str_add(out, "\n--probes takes: ");
+	help_wrap(out, str_get(&names), 16, 16);
+}
+
 void help_synopsis(const struct command *cmd, struct str *out)
 {
 	str_addf(out, "memwhy %s%s", cmd->name, cmd->groups ? " [options]" : "");
@@ -112,6 +146,8 @@ void help_command(const struct command *cmd, struct str *out)
 	}
 	help_keys(cmd, out);
 	help_looks(cmd, out);
+	if (cmd->groups & GROUP_RECORD)
+		help_recorded(out);
 	str_addf(out, "\nMore: man memwhy-%s\n", cmd->name);
 }
 

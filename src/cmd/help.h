@@ -7,6 +7,8 @@
 
 /* "memwhy faults [options] [-- CMD ARGS...]" */
 void help_synopsis(const struct command *cmd, struct str *out);
+/* What --probes takes: "faults, stalls; only when named: slab; not count, ..." */
+void help_probes(struct str *out);
 void help_overview(struct str *out);
 void help_command(const struct command *cmd, struct str *out);
 /* The man page of a command in roff, whole. */

@@ -121,6 +121,16 @@ static void man_looks(struct str *out, const struct probe *p)
 		     "standard error at the end.\n");
 }
 
+static void man_recorded(struct str *out)
+{
+	_cleanup_str_ struct str names = {};
+
+	help_probes(&names);
+	str_add(out, ".SH PROBES\n");
+	man_text(out, str_get(&names));
+	str_add(out, ".\n");
+}
+
 static void man_table(struct str *out, const struct view_table *t)
 {
 	str_addf(out, ".SS %s\n", t->name);
@@ -176,6 +186,8 @@ void help_man(const struct command *cmd, struct str *out)
 	man_options(out, cmd->groups);
 	man_keys(out, p);
 	man_looks(out, p);
+	if (cmd->groups & GROUP_RECORD)
+		man_recorded(out);
 	man_fields(out, p && p->view ? p->view->tables : cmd->tables);
 	man_tail(out);
 	str_add(out, ".SH SEE ALSO\n.BR memwhy (8)\n");

@@ -77,7 +77,7 @@ static const struct opt check[] = {
 
 static const struct opt record[] = {
 	O("probes", 0, OPT_STRING, probes, "A,B",
-		"only these probes (default: all but slab and pages)"),
+		"only these probes (default: all but those that run only when named, see below)"),
 };
 
 static const struct opt always[] = {

@@ -158,14 +158,15 @@ const struct command command_record = {
 	.n_operands = 1,
 	.groups = GROUP_SCOPE | GROUP_RUN | GROUP_RECORD,
 	.takes_command = true,
-	.details = "Writes one file that any command can report on with --input, without privilege "
-		   "and on "
-		   "any machine: symbols travel in the file. A file that is cut off stays readable "
-		   "up to "
-		   "its last whole block.\n\n"
-		   "What fires at every allocation of the kernel is recorded only when it is named: "
-		   "--probes slab,pages. Without, slab records the sizes of the caches.\n\n"
-		   "With a command, the exit status is the command's.",
+	.details =
+		"Writes one file that any command can report on with --input, without privilege "
+		"and on "
+		"any machine: symbols travel in the file. A file that is cut off stays readable "
+		"up to "
+		"its last whole block.\n\n"
+		"What fires all the time, such as each allocation of the kernel, is recorded only "
+		"when it is named. Unless named, slab still records the sizes of the caches.\n\n"
+		"With a command, the exit status is the command's.",
 	.examples = examples,
 	.run = record,
 };
