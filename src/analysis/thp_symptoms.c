@@ -28,20 +28,14 @@ static const char *text_of(const struct thp_test *t, const char *name)
 	return v ? v->text : "";
 }
 
-static u64 share_level(const struct report *r, u64 ns, s8 *ret_level)
+static bool share_level(const struct report *r, u64 ns, s8 *ret_level)
 {
-	u64 interval = MAX(stream_interval_ns(r->stream), 1ULL);
-	double share = (double)ns / (double)interval;
+	double share = report_share(r, ns);
 
 	*ret_level = share >= SHARE_CRITICAL  ? LEVEL_CRITICAL
 		     : share >= SHARE_WARNING ? LEVEL_WARNING
 					      : LEVEL_RISK;
 	return share >= SHARE_RISK;
-}
-
-static double percent(const struct report *r, u64 ns)
-{
-	return 100.0 * (double)ns / (double)MAX(stream_interval_ns(r->stream), 1ULL);
 }
 
 /* The setting as one would type it, to a new value and back. */
@@ -106,9 +100,8 @@ static void compaction_test(struct report *r, const struct thp_test *t, struct t
 	char ns[UNIT_BUF], max[UNIT_BUF];
 
 	s->name = "compaction";
-	s->title = report_text(r,
-		"Page faults compact memory to get huge pages: %s lost, %.1f %% of the interval",
-		fmt_ns(ns, l->ns), percent(r, l->ns));
+	s->title = report_text(r, "Page faults compact memory to get huge pages: %s lost, %s",
+		fmt_ns(ns, l->ns), report_share_text(r, l->ns));
 	s->cost_ns = l->ns;
 	s->confidence = "high: each compaction of a zone for a huge page was timed";
 	s->why = "A fault that finds no free huge page compacts memory at once, and the program "
@@ -176,10 +169,8 @@ static void reclaim_test(struct report *r, const struct thp_test *t, struct thp_
 	char ns[UNIT_BUF], kswapd[UNIT_BUF];
 
 	s->name = "reclaim";
-	s->title = report_text(r,
-		"Memory is reclaimed for huge pages while enough is free: %s, %.1f %% of the "
-		"interval",
-		fmt_ns(ns, l.ns), percent(r, l.ns));
+	s->title = report_text(r, "Memory is reclaimed for huge pages while enough is free: %s, %s",
+		fmt_ns(ns, l.ns), report_share_text(r, l.ns));
 	s->cost_ns = l.ns;
 	s->confidence = f->reclaim.compared + f->kswapd.compared
 				? "high: free memory was compared as each of them began"

@@ -33,6 +33,18 @@ u64 report_wall_ns(const struct report *r)
 	return s->session.wall_ns + (s->first_ns ? s->first_ns - s->session.h.time_ns : 0);
 }
 
+double report_seconds(const struct report *r)
+{
+	double s = (double)stream_interval_ns(r->stream) / 1e9;
+
+	return s > 0.001 ? s : 0.001;
+}
+
+double report_share(const struct report *r, u64 ns)
+{
+	return (double)ns / 1e9 / report_seconds(r);
+}
+
 static const char *report_vtext(struct report *r, const char *fmt, va_list ap)
 {
 	va_list again;
@@ -58,6 +70,14 @@ const char *report_text(struct report *r, const char *fmt, ...)
 	text = report_vtext(r, fmt, ap);
 	va_end(ap);
 	return text;
+}
+
+const char *report_share_text(struct report *r, u64 ns)
+{
+	double share = report_share(r, ns);
+
+	return share > 1 ? report_text(r, "%.1f tasks held up on average", share)
+			 : report_text(r, "%.1f %% of the time", share * 100);
 }
 
 const char *report_enum(struct report *r, const char *set, u64 value)
@@ -158,23 +178,6 @@ void finding_line(struct report *r, const char *lines[FINDING_LINES], const char
 	va_start(ap, fmt);
 	lines[i] = report_vtext(r, fmt, ap);
 	va_end(ap);
-}
-
-static bool finding_before(const struct finding *a, const struct finding *b)
-{
-	return a->level != b->level ? a->level > b->level : a->cost_ns > b->cost_ns;
-}
-
-void report_rank(struct report *r)
-{
-	for (size_t i = 1; i < r->findings.n; i++) {
-		struct finding f = r->findings.v[i];
-		size_t at = i;
-
-		for (; at && finding_before(&f, &r->findings.v[at - 1]); at--)
-			r->findings.v[at] = r->findings.v[at - 1];
-		r->findings.v[at] = f;
-	}
 }
 
 static const char *const level_names[] = {

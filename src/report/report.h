@@ -120,9 +120,16 @@ void report_init(struct report *r, const char *command, const struct stream *str
 void report_destroy(struct report *r);
 /* Nanoseconds since 1970 at the start of the interval; 0: not known. */
 u64 report_wall_ns(const struct report *r);
+/* Seconds of the interval, never 0. */
+double report_seconds(const struct report *r);
+/* ns as a share of the interval; several tasks can together lose more than 1. */
+double report_share(const struct report *r, u64 ns);
 
 /* Text owned by the report; "" when memory is short. */
 const char *report_text(struct report *r, const char *fmt, ...) _printf_(2, 3);
+/* Time that tasks lost, as a share of the interval: "12.5 % of the time", "2.8 tasks held up on
+ * average". */
+const char *report_share_text(struct report *r, u64 ns);
 /* The running kernel's name for a value of the stream's set (REC_ENUM), or the number. */
 const char *report_enum(struct report *r, const char *set, u64 value);
 /* The time of day, "21:30:25", of a time in the stream; "" where the stream does not tell. */
@@ -135,7 +142,8 @@ struct finding *report_finding(struct report *r, int level, const char *rule);
 /* Adds a line to evidence, try_, undo or verify; lines beyond FINDING_LINES are dropped. */
 void finding_line(struct report *r, const char *lines[FINDING_LINES], const char *fmt, ...)
 	_printf_(3, 4);
-/* Orders findings by level, then by cost. */
+/* Orders findings by level, then by cost. Where one gives a command that one before it gives too,
+ * it refers to that instead. To be called once. */
 void report_rank(struct report *r);
 const char *finding_level_name(int level);
 /* -EINVAL for a name that is none. */

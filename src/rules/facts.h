@@ -36,10 +36,6 @@ const char *facts_text(const struct facts *f, const char *name);
 /* NULL when there is no record of it. */
 const struct cgroup_usage *facts_cgroup(const struct facts *f, u64 id);
 
-/* Seconds of the interval of the report, never 0. */
-double report_seconds(const struct report *r);
-/* ns as a share of the interval; several tasks can together lose more than 1. */
-double report_share(const struct report *r, u64 ns);
 /* The level of a share of time lost; -1: below `risk`. */
 int share_level(double share, double risk, double warning, double critical);
 /*

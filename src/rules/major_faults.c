@@ -91,8 +91,8 @@ static void tell(
 	if (!f)
 		return;
 	f->cost_ns = t->total_ns;
-	f->title = report_text(r, "%s (pid %u) waited %s for page reads: %.1f %% of the time", comm,
-		tgid, fmt_ns(lost, t->total_ns), report_share(r, t->total_ns) * 100);
+	f->title = report_text(r, "%s (pid %u) waited %s for page reads: %s", comm, tgid,
+		fmt_ns(lost, t->total_ns), report_share_text(r, t->total_ns));
 	f->confidence = "high: every major fault was counted and timed";
 	finding_line(r, f->evidence, "%llu major faults, %.0f a second: mean %s, worst %s",
 		t->major, (double)t->major / report_seconds(r),

@@ -223,12 +223,12 @@ static void tell(struct report *r, const struct state *s, const struct key *key,
 	if (!f)
 		return;
 	f->cost_ns = t->total_ns;
-	f->title = report_text(r, "%s (pid %u) lost %s to %s: %.1f %% of the time", comm, key->tgid,
+	f->title = report_text(r, "%s (pid %u) lost %s to %s: %s", comm, key->tgid,
 		fmt_ns(lost, t->total_ns),
 		charge   ? "cgroup reclaim"
 		: pieces ? "compaction"
 			 : "direct reclaim",
-		report_share(r, t->total_ns) * 100);
+		report_share_text(r, t->total_ns));
 	f->confidence = "high: every stall was counted and timed";
 	tell_numbers(r, f, t);
 	if (charge) {

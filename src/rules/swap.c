@@ -218,10 +218,9 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 	if (!f)
 		return;
 	f->cost_ns = b->ns;
-	f->title = report_text(r,
-		"%sasks waited %s for pages to come back from swap: %.1f %% of the time",
+	f->title = report_text(r, "%sasks waited %s for pages to come back from swap: %s",
 		is_thrashing(b) ? "Thrashing: t" : "T", fmt_ns(lost, b->ns),
-		report_share(r, b->ns) * 100);
+		report_share_text(r, b->ns));
 	f->confidence =
 		"high: every major fault was counted and timed; the reclaim that made room for "
 		"its page is in its time";

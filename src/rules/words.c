@@ -1,19 +1,7 @@
-/* What rules say alike: shares of the interval, levels, cgroup limits. See facts.h. */
+/* What rules say alike: levels, cgroup limits. See facts.h. */
 #include <string.h>
 
 #include "rules/facts.h"
-
-double report_seconds(const struct report *r)
-{
-	double s = (double)stream_interval_ns(r->stream) / 1e9;
-
-	return s > 0.001 ? s : 0.001;
-}
-
-double report_share(const struct report *r, u64 ns)
-{
-	return (double)ns / 1e9 / report_seconds(r);
-}
 
 int share_level(double share, double risk, double warning, double critical)
 {

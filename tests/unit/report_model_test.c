@@ -134,6 +134,44 @@ static void test_findings(void **state)
 	fixture_close(&f);
 }
 
+static void advise(struct report *r, const char *rule, u64 cost, const char *heading,
+	const char *change, const char *back)
+{
+	struct finding *f = report_finding(r, LEVEL_RISK, rule);
+
+	f->cost_ns = cost;
+	finding_line(r, f->try_, "Look at it: `memwhy %s`", rule);
+	finding_line(r, f->try_, "%s", heading);
+	finding_line(r, f->try_, "%s", change);
+	finding_line(r, f->undo, "%s", back);
+}
+
+/* A change is advised once, by the finding that ranks first. */
+static void test_advice_once(void **state)
+{
+	const struct finding *v;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, "check");
+	advise(&f.report, "second", 1, "Or so:", "`echo 1 > knob`", "`echo 0 > knob`");
+	advise(&f.report, "first", 2, "Do this:", "`echo 1 > knob`", "`echo 0 > knob`");
+	advise(&f.report, "other", 0, "Do this:", "`echo 2 > knob`", "`echo 0 > knob`");
+	report_rank(&f.report);
+	v = f.report.findings.v;
+	assert_string_equal(v[0].try_[1], "Do this:");
+	assert_string_equal(v[0].try_[2], "`echo 1 > knob`");
+	assert_string_equal(v[0].undo[0], "`echo 0 > knob`");
+	assert_string_equal(v[1].try_[0], "Look at it: `memwhy second`");
+	assert_string_equal(v[1].try_[1], "The same as for finding 1 (first).");
+	assert_null(v[1].try_[2]);
+	assert_string_equal(v[1].undo[0], "The same as for finding 1 (first).");
+	assert_string_equal(v[2].try_[1], "Do this:");
+	assert_string_equal(v[2].try_[2], "`echo 2 > knob`");
+	assert_string_equal(v[2].undo[0], "The same as for finding 1 (first).");
+	fixture_close(&f);
+}
+
 static void lines_take(void *arg, const char *text)
 {
 	struct str *out = arg;
@@ -268,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_arrange_empty),
 		cmocka_unit_test(test_select),
 		cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_advice_once),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_stack_of_a_tracepoint),
 		cmocka_unit_test(test_stream_notes),

@@ -216,8 +216,24 @@ static void test_compaction(void **unused)
 		.trigger = STALLS_FOR_FAULT, .count = 50, .total_ns = NSEC_PER_SEC,
 		.compact_ns = NSEC_PER_SEC);
 	f = only(&b);
+	assert_non_null(strstr(f->title, "to compaction: 10.0 % of the time"));
 	assert_true(says(f->try_, "echo defer+madvise > "));
 	assert_true(says(f->undo, "echo always > "));
+	end(&b);
+}
+
+/* Several threads wait at once: no share of the time is above all of it. */
+static void test_reclaim_threads(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_stalls, 1);
+	PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 7, .kind = STALLS_ALLOCATION,
+		.count = 500, .total_ns = 28 * NSEC_PER_SEC, .reclaim_ns = 28 * NSEC_PER_SEC,
+		.scanned = 100, .reclaimed = 50);
+	assert_string_equal(only(&b)->title, "victim (pid 7) lost 28.0 s to direct reclaim: "
+					     "2.8 tasks held up on average");
 	end(&b);
 }
 
@@ -845,6 +861,7 @@ int main(void)
 		cmocka_unit_test(test_reclaim_global),
 		cmocka_unit_test(test_reclaim_causes),
 		cmocka_unit_test(test_compaction),
+		cmocka_unit_test(test_reclaim_threads),
 		cmocka_unit_test(test_reclaim_thin),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_fragmentation),
