@@ -320,5 +320,5 @@ void thp_symptom_tell(struct report *r, const char *rule, const struct thp_sympt
 	memcpy(x->undo, s->undo, sizeof(x->undo));
 	memcpy(x->verify, s->verify, sizeof(x->verify));
 	if (!x->undo[0])
-		finding_line(r, x->undo, "Nothing was changed.");
+		finding_line(r, x->undo, "Nothing to undo.");
 }

@@ -160,7 +160,7 @@ static void tell_find(struct report *r, struct finding *f)
 	finding_line(r, f->try_,
 		"Find what fills pageblocks with pages that cannot be moved: "
 		"`memwhy frag --for 60s --stacks=kernel`");
-	finding_line(r, f->undo, "Nothing was changed.");
+	finding_line(r, f->undo, "Nothing to undo.");
 }
 
 static void tell_kcompactd(
@@ -213,7 +213,7 @@ static void tell_requested(struct report *r, struct finding *f, const struct run
 		 "its memory, whether anybody needs it or not.";
 	finding_line(r, f->try_, "Stop the job that does so: %s (pid %u) did it longest.",
 		stream_comm(r->stream, k->tgid, 0), k->tgid);
-	finding_line(r, f->undo, "Nothing was changed.");
+	finding_line(r, f->undo, "Nothing to undo.");
 }
 
 static const char *const who[COMPACTION_KIND_N] = {
@@ -300,7 +300,7 @@ static int tell_failing(struct report *r, const struct state *s, const struct zo
 			 "first of all some has to be freed.";
 		finding_line(r, f->try_,
 			"Find what uses memory up: `memwhy reclaim --for 30s --by process,kind`");
-		finding_line(r, f->undo, "Nothing was changed.");
+		finding_line(r, f->undo, "Nothing to undo.");
 	} else {
 		f->why = "Pages that cannot be moved (pinned, locked, or of the kernel) stand in "
 			 "every range that would have to become free.";

@@ -23,11 +23,23 @@ struct grown {
 	u64 faults;       /* sampled with a stack */
 };
 
+struct path {
+	u32 tgid, stack;
+};
+
+struct state {
+	struct rule_sums sums; /* by process */
+	struct groups paths;   /* struct path to its faults */
+};
+
 static int init(void *v, const struct view_options *o, struct err *err)
 {
+	struct state *s = v;
+
 	(void)o;
 	(void)err;
-	rule_sums_init(v, sizeof(u32), sizeof(struct grown));
+	rule_sums_init(&s->sums, sizeof(u32), sizeof(struct grown));
+	groups_init(&s->paths, sizeof(struct path), sizeof(u64));
 	return 0;
 }
 
@@ -44,32 +56,36 @@ static int memory_feed(struct rule_sums *s, const struct process_memory *m)
 	return 0;
 }
 
-static int fault_feed(struct rule_sums *s, const struct faults_agg *r)
+static int fault_feed(struct state *s, const struct faults_agg *r)
 {
+	struct path path = {r->tgid, r->stack};
 	struct grown *g;
+	u64 *faults;
 
 	if (!r->stack || r->map == FAULT_MAP_FILE || !(r->flags & FAULT_WRITE))
 		return 0;
-	g = groups_get(&s->by, &r->tgid);
-	if (!g)
+	g = groups_get(&s->sums.by, &r->tgid);
+	faults = groups_get(&s->paths, &path);
+	if (!g || !faults)
 		return -ENOMEM;
 	g->faults += r->count;
-	if (r->count > g->stack_faults) {
+	*faults += r->count;
+	if (*faults > g->stack_faults) {
 		g->stack = r->stack;
-		g->stack_faults = r->count;
+		g->stack_faults = *faults;
 	}
 	return 0;
 }
 
 static int feed(void *v, const struct rec *r)
 {
-	struct rule_sums *s = v;
+	struct state *s = v;
 
 	if (r->kind == REC_PROCESS_MEMORY)
-		return memory_feed(s, (const void *)r);
+		return memory_feed(&s->sums, (const void *)r);
 	if (r->kind == REC_FAULTS_AGG)
 		return fault_feed(s, (const void *)r);
-	return facts_feed(&s->facts, r);
+	return facts_feed(&s->sums.facts, r);
 }
 
 /* Seconds until what is available is used up at this rate. */
@@ -126,14 +142,14 @@ static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const st
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
 	finding_line(
 		r, f->try_, "Find out where: `memwhy faults --stacks=user --for 30s -p %u`", tgid);
-	finding_line(r, f->undo, "Nothing was changed.");
+	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify,
 		"`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);
 }
 
 static int report(void *v, struct report *r)
 {
-	struct rule_sums *s = v;
+	struct rule_sums *s = &((struct state *)v)->sums;
 
 	for (size_t i = 0; i < s->by.n; i++) {
 		const struct grown *g = groups_value(&s->by, i);
@@ -149,4 +165,27 @@ static int report(void *v, struct report *r)
 	return 0;
 }
 
-const struct view rule_growth = SUMS_RULE(init, feed, report);
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_reset(&s->sums);
+	groups_clear(&s->paths);
+}
+
+static void destroy(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_destroy(&s->sums);
+	groups_free(&s->paths);
+}
+
+const struct view rule_growth = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

@@ -62,7 +62,7 @@ static void tell_swap(struct report *r, struct finding *f, const struct rule_sum
 		"Give it more memory, or run less beside it. Lowering vm.swappiness "
 		"(%llu now) only moves the pressure to the page cache.",
 		facts_last(&s->facts, "vm.swappiness"));
-	finding_line(r, f->undo, "Nothing was changed.");
+	finding_line(r, f->undo, "Nothing to undo.");
 }
 
 static void tell_files(struct report *r, struct finding *f, const struct sums *t)
@@ -78,7 +78,7 @@ static void tell_files(struct report *r, struct finding *f, const struct sums *t
 	finding_line(r, f->try_,
 		"If it is the first read: madvise(MADV_WILLNEED), or read() in place "
 		"of mmap(), lets the kernel read ahead.");
-	finding_line(r, f->undo, "Nothing was changed.");
+	finding_line(r, f->undo, "Nothing to undo.");
 }
 
 static void tell(

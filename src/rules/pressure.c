@@ -24,17 +24,17 @@ static int report(void *v, struct report *r)
 	if (!x)
 		return 0;
 	x->title = report_text(r,
-		"Tasks waited for memory in %.1f %% of the time, all of them in %.1f %%",
+		"Tasks waited for memory in %.1f %% of the time, all of them at once in %.1f %%",
 		some * 100, full * 100);
 	x->confidence = "high: the kernel accounts every wait (PSI)";
-	finding_line(r, x->evidence, "some %.3f s, full %.3f s of %.1f s", (double)some_us / 1e6,
-		(double)full_us / 1e6, report_seconds(r));
+	finding_line(r, x->evidence, "/proc/pressure/memory: some %.3f s, full %.3f s of %.1f s",
+		(double)some_us / 1e6, (double)full_us / 1e6, report_seconds(r));
 	x->why = "Reclaim, refaults of pages that were just pushed out, and swap-ins make tasks "
 		 "wait. "
 		 "The other findings say which tasks, and for which memory.";
 	finding_line(r, x->try_,
 		"Follow the findings that name processes first; this one sums them up.");
-	finding_line(r, x->undo, "Nothing was changed.");
+	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`cat /proc/pressure/memory`");
 	return 0;
 }

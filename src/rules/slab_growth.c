@@ -49,7 +49,7 @@ static int report(void *v, struct report *r)
 		 "goes "
 		 "when memory is short. Unreclaimable slab belongs to sockets, tasks, drivers.";
 	finding_line(r, x->try_, "Look which cache goes on growing: `slabtop -o -s c | head -20`");
-	finding_line(r, x->undo, "Nothing was changed.");
+	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`grep -i slab /proc/meminfo`");
 	return 0;
 }

@@ -197,8 +197,8 @@ static void tell_numbers(struct report *r, struct finding *f, const struct sums 
 {
 	char p50[UNIT_BUF], p99[UNIT_BUF], max[UNIT_BUF], reclaim[UNIT_BUF], compact[UNIT_BUF];
 
-	finding_line(r, f->evidence, "%llu stalls: median %s, p99 %s, worst %s", t->count,
-		fmt_ns(p50, hist_quantile(&t->hist, 0.5, t->max_ns)),
+	finding_line(r, f->evidence, "%llu allocations waited: median %s, p99 %s, worst %s",
+		t->count, fmt_ns(p50, hist_quantile(&t->hist, 0.5, t->max_ns)),
 		fmt_ns(p99, hist_quantile(&t->hist, 0.99, t->max_ns)), fmt_ns(max, t->max_ns));
 	finding_line(r, f->evidence, "%s in reclaim: %llu pages scanned, %llu reclaimed%s",
 		fmt_ns(reclaim, t->reclaim_ns), t->scanned, t->reclaimed,

@@ -242,7 +242,7 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 	try_setting(r, f, s, "vm.page-cluster", 0,
 		"On zram, zswap or a fast SSD, read only the page that is needed");
 	if (!f->undo[0])
-		finding_line(r, f->undo, "Nothing was changed.");
+		finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, VERIFY);
 }
 

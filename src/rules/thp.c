@@ -104,7 +104,7 @@ static void tell_fallback(struct report *r, u64 alloc, u64 fallback)
 	x->why = "No free block of the size was there, or the cgroup's limit did not allow it; "
 		 "small pages were used instead, with more page faults and TLB misses.";
 	finding_line(r, x->try_, "See whether memory is fragmented: `memwhy frag`");
-	finding_line(r, x->undo, "Nothing was changed.");
+	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`memwhy thp --table counters --for 10s`");
 }
 

@@ -281,6 +281,18 @@ static void test_growth(void **unused)
 	assert_int_equal(f->level, LEVEL_WARNING); /* 256 s until nothing is available */
 	end(&b);
 
+	/* The code path with the most faults is not the one with the most at once. */
+	begin(&b, &rule_growth, 1);
+	grow(&b, steady, ARRAY_SIZE(steady));
+	for (int i = 0; i < 9; i++)
+		PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_WRITE,
+			.map = FAULT_MAP_HEAP, .stack = 5, .count = 10);
+	PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_WRITE,
+		.map = FAULT_MAP_HEAP, .stack = 6, .count = 30);
+	f = only(&b);
+	assert_true(says(f->evidence, "(75 % of those sampled)"));
+	end(&b);
+
 	begin(&b, &rule_growth, 1);
 	grow(&b, step, ARRAY_SIZE(step));
 	assert_int_equal(conclude(&b), 0); /* one step is no slope */
