@@ -122,7 +122,7 @@ install: all
 deps:
 	tools/deps build test
 
-$(B)/tests/workloads/%: tests/workloads/%.c
+$(B)/tests/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fno-omit-frame-pointer -o $@ $< -lpthread
 

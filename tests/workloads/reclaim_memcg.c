@@ -7,64 +7,12 @@
  * usage: reclaim_memcg [-l LIMIT_MIB] [-f FILE_MIB] [-a ANON_MIB] [-r ROUNDS] [-d DIRECTORY]
  * Prints lines of "name value": what it did, and what the group's own counters say.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define MIB (1UL << 20)
+#include "limited_group.h"
 
 static unsigned long limit_mib = 32, file_mib = 128, anon_mib = 12, rounds = 2;
 static const char *dir = "/tmp";
-static char group[256];
-static int v2;
-
-static void die(const char *what)
-{
-	fprintf(stderr, "reclaim_memcg: %s: %s\n", what, strerror(errno));
-	if (group[0])
-		rmdir(group);
-	exit(1);
-}
-
-static void put(const char *base, const char *file, const char *text)
-{
-	char path[512];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", base, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		die(path);
-	close(fd);
-}
-
-/* The root of the hierarchy with the memory controller. */
-static const char *hierarchy(void)
-{
-	v2 = access("/sys/fs/cgroup/memory/memory.limit_in_bytes", F_OK) != 0;
-	if (!v2)
-		return "/sys/fs/cgroup/memory";
-	put("/sys/fs/cgroup", "cgroup.subtree_control", "+memory");
-	return "/sys/fs/cgroup";
-}
-
-static void group_enter(const char *root)
-{
-	char text[32];
-
-	snprintf(group, sizeof(group), "%s/memwhy-reclaim-%d", root, (int)getpid());
-	if (mkdir(group, 0755))
-		die(group);
-	snprintf(text, sizeof(text), "%lu", limit_mib * MIB);
-	put(group, v2 ? "memory.max" : "memory.limit_in_bytes", text);
-	snprintf(text, sizeof(text), "%d", (int)getpid());
-	put(group, "cgroup.procs", text);
-}
 
 static void file_use(void)
 {
@@ -94,10 +42,10 @@ static void counters_print(void)
 	char path[512], line[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", group, v2 ? "memory.stat" : "memory.failcnt");
+	snprintf(path, sizeof(path), "%s/%s", group, group_v2 ? "memory.stat" : "memory.failcnt");
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		if (!v2)
+		if (!group_v2)
 			printf("failcnt %s", line);
 		else if (!strncmp(line, "pgscan", 6) || !strncmp(line, "pgsteal", 7))
 			fputs(line, stdout);
@@ -108,8 +56,7 @@ static void counters_print(void)
 
 int main(int argc, char **argv)
 {
-	const char *root;
-	char *anon, text[32];
+	char *anon;
 	int opt;
 
 	while ((opt = getopt(argc, argv, "l:f:a:r:d:")) > 0) {
@@ -125,8 +72,8 @@ int main(int argc, char **argv)
 				: opt == 'a' ? &anon_mib
 					     : &rounds) = v;
 	}
-	root = hierarchy();
-	group_enter(root);
+	group_find();
+	group_enter("reclaim", limit_mib);
 	anon = mmap(NULL, anon_mib * MIB + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		-1, 0);
 	if (anon == MAP_FAILED)
@@ -138,8 +85,7 @@ int main(int argc, char **argv)
 	printf("least_reclaimed_pages %lu\n",
 		(file_mib + anon_mib > limit_mib ? file_mib + anon_mib - limit_mib : 0) * MIB /
 			(unsigned long)getpagesize());
-	snprintf(text, sizeof(text), "%d", (int)getpid());
-	put(root, "cgroup.procs", text); /* from here on the counters stand still */
+	group_leave();
 	counters_print();
 	if (rmdir(group))
 		die(group);

@@ -8,65 +8,13 @@
  * Prints "ready", waits for a line, works, and prints "name value" lines: its own page faults as
  * getrusage counts them, from before the wait; then waits for the end of its input.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define MIB (1UL << 20)
+#include "limited_group.h"
 
 static unsigned long limit_mib = 32, anon_mib = 64, rounds = 2;
-static char group[256];
-static int v2;
 static size_t step = 1; /* of that many words one is filled */
-
-static void die(const char *what)
-{
-	fprintf(stderr, "swap_walk: %s: %s\n", what, strerror(errno));
-	if (group[0])
-		rmdir(group);
-	exit(1);
-}
-
-static void put(const char *base, const char *file, const char *text)
-{
-	char path[512];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", base, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		die(path);
-	close(fd);
-}
-
-/* The root of the hierarchy with the memory controller. */
-static const char *hierarchy(void)
-{
-	v2 = access("/sys/fs/cgroup/memory/memory.limit_in_bytes", F_OK) != 0;
-	if (!v2)
-		return "/sys/fs/cgroup/memory";
-	put("/sys/fs/cgroup", "cgroup.subtree_control", "+memory");
-	return "/sys/fs/cgroup";
-}
-
-static void group_enter(const char *root)
-{
-	char text[32];
-
-	snprintf(group, sizeof(group), "%s/memwhy-swap-%d", root, (int)getpid());
-	if (mkdir(group, 0755))
-		die(group);
-	snprintf(text, sizeof(text), "%lu", limit_mib * MIB);
-	put(group, v2 ? "memory.max" : "memory.limit_in_bytes", text);
-	snprintf(text, sizeof(text), "%d", (int)getpid());
-	put(group, "cgroup.procs", text);
-}
 
 /* No page is zero or of one value, as such pages are not written. With every word filled they do
  * not compress either. */
@@ -94,8 +42,7 @@ static __attribute__((noinline)) unsigned walk_pages(const volatile unsigned cha
 int main(int argc, char **argv)
 {
 	struct rusage before, after;
-	const char *root;
-	char line[64], text[32];
+	char line[64];
 	unsigned char *anon;
 	int opt;
 
@@ -110,7 +57,7 @@ int main(int argc, char **argv)
 			*(opt == 'l' ? &limit_mib : opt == 'a' ? &anon_mib : &rounds) = v;
 	}
 	setvbuf(stdout, NULL, _IONBF, 0);
-	root = hierarchy();
+	group_find();
 	anon = mmap(
 		NULL, anon_mib * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (anon == MAP_FAILED)
@@ -120,7 +67,7 @@ int main(int argc, char **argv)
 	if (!fgets(line, sizeof(line), stdin))
 		return 1;
 	getrusage(RUSAGE_SELF, &before);
-	group_enter(root);
+	group_enter("swap", limit_mib);
 	fill(anon, anon_mib * MIB);
 	for (unsigned long r = 0; r < rounds; r++)
 		walk_pages(anon, anon_mib * MIB);
@@ -131,8 +78,7 @@ int main(int argc, char **argv)
 	printf("done 1\n");
 	while (fgets(line, sizeof(line), stdin))
 		;
-	snprintf(text, sizeof(text), "%d", (int)getpid());
 	munmap(anon, anon_mib * MIB);
-	put(root, "cgroup.procs", text);
+	group_leave();
 	return rmdir(group) ? 1 : 0;
 }
