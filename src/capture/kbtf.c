@@ -429,5 +429,9 @@ bool kbtf_has_name(const char *name)
  * type of that guard (include/linux/tracepoint.h of 7.3). */
 bool kbtf_raw_is_preemptible(void)
 {
-	return kbtf_has_name("class_srcu_fast_notrace_t");
+	static enum { UNKNOWN, NO, YES } known; /* once: it reads megabytes, and every probe asks */
+
+	if (!known)
+		known = kbtf_has_name("class_srcu_fast_notrace_t") ? YES : NO;
+	return known == YES;
 }

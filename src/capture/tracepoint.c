@@ -48,9 +48,30 @@ static bool argument_try(const char *tracepoint, u32 number)
 	return link >= 0;
 }
 
+/* As argument_try, but once for each question: plans ask again at each attempt. */
+static bool argument_tried(const char *tracepoint, u32 number)
+{
+	struct question {
+		char tracepoint[KBTF_TRACEPOINT];
+		u32 number;
+	} question = {.number = number};
+	static struct groups answers;
+	enum { UNKNOWN, NO, YES } * answer;
+
+	if (!answers.key_size)
+		groups_init(&answers, sizeof(question), sizeof(*answer));
+	snprintf(question.tracepoint, sizeof(question.tracepoint), "%.63s", tracepoint);
+	answer = groups_get(&answers, &question);
+	if (!answer)
+		return argument_try(tracepoint, number);
+	if (!*answer)
+		*answer = argument_try(tracepoint, number) ? YES : NO;
+	return *answer == YES;
+}
+
 bool tracepoint_has_argument(const char *tracepoint, u32 number)
 {
 	u32 n;
 
-	return arguments_known(tracepoint, &n) ? argument_try(tracepoint, number) : number < n;
+	return arguments_known(tracepoint, &n) ? argument_tried(tracepoint, number) : number < n;
 }

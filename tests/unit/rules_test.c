@@ -41,6 +41,20 @@ static void put(struct bench *b, const void *rec)
 		put((b_), &r_);                                                                 \
 	})
 
+static void group(struct bench *b, u64 id, const char *path)
+{
+	size_t length = strlen(path), size = (sizeof(struct rec_cgroup) + length + 7) / 8 * 8;
+	struct rec_cgroup *r = calloc(1, size);
+
+	assert_non_null(r);
+	r->h = (struct rec){(u32)size, REC_CGROUP, 0, NSEC_PER_SEC};
+	r->id = id;
+	r->length = (u32)length;
+	memcpy(r->path, path, length);
+	put(b, r);
+	free(r);
+}
+
 static void begin(struct bench *b, const struct view *rule, u32 nodes)
 {
 	*b = (struct bench){.rule = rule, .state = calloc(1, rule->size)};
@@ -113,16 +127,10 @@ static void test_reclaim_memcg(void **unused)
 {
 	struct bench b;
 	const struct finding *f;
-	struct rec_cgroup *path = calloc(1, sizeof(*path) + 8);
 
 	(void)unused;
 	begin(&b, &rule_stalls, 1);
-	path->h = (struct rec){sizeof(*path) + 8, REC_CGROUP, 0, NSEC_PER_SEC};
-	path->id = 42;
-	path->length = 5;
-	memcpy(path->path, "/demo", 5);
-	put(&b, path);
-	free(path);
+	group(&b, 42, "/demo");
 	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 1,
 		.usage_bytes = 96 * MIB, .limit_bytes = 96 * MIB);
 	PUT(&b, struct stalls_agg, REC_STALLS_AGG, .tgid = 7, .kind = STALLS_CHARGE, .count = 100,
@@ -489,16 +497,10 @@ static void test_swap_limit(void **unused)
 {
 	struct bench b;
 	const struct finding *f;
-	struct rec_cgroup *path = calloc(1, sizeof(*path) + 8);
 
 	(void)unused;
 	begin(&b, &rule_swap, 1);
-	path->h = (struct rec){sizeof(*path) + 8, REC_CGROUP, 0, NSEC_PER_SEC};
-	path->id = 42;
-	path->length = 5;
-	memcpy(path->path, "/demo", 5);
-	put(&b, path);
-	free(path);
+	group(&b, 42, "/demo");
 	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 2,
 		.usage_bytes = 96 * MIB, .limit_bytes = 96 * MIB);
 	counters(&b, 5000, 5000);

@@ -160,16 +160,10 @@ static const struct attach_hook hooks[] = {
 
 static u32 arguments(void)
 {
-	static u32 known;
-
-	if (!known) /* once: it costs a program each */
-		known = (tracepoint_has_argument("mm_vmscan_lru_isolate", 7) ? OPT_LRU_8
-									     : OPT_LRU_7) |
-			(tracepoint_has_argument("mm_compaction_end", 5) ? OPT_ZONE_6
-									 : OPT_ZONE_5) |
-			(tracepoint_has_argument("mm_compaction_migratepages", 2) ? OPT_MIGRATED_3
-										  : OPT_MIGRATED_2);
-	return known;
+	return (tracepoint_has_argument("mm_vmscan_lru_isolate", 7) ? OPT_LRU_8 : OPT_LRU_7) |
+	       (tracepoint_has_argument("mm_compaction_end", 5) ? OPT_ZONE_6 : OPT_ZONE_5) |
+	       (tracepoint_has_argument("mm_compaction_migratepages", 2) ? OPT_MIGRATED_3
+									 : OPT_MIGRATED_2);
 }
 
 static u32 options(const struct capture *c)
