@@ -1,0 +1,358 @@
+/*
+ * System calls, for every probe that looks at them: which are wanted, what they are (native,
+ * compat, x32), the pairing of begin and end by thread. What is made of a call is the probe's.
+ *
+ * A probe includes this after common.bpf.h and says, in this order:
+ *
+ *	struct map_thread {                  // what it keeps of a thread; the first member is ours
+ *		struct syscall_thread sys;
+ *		u64 args[6];
+ *	};
+ *	SYSCALL_THREADS(struct map_thread);
+ *
+ *	// A call begins. false: it is not to be followed, nothing is told of its end.
+ *	static __always_inline bool map_began(struct syscall_call *call, struct map_thread *t);
+ *	// A call ended.
+ *	static __always_inline void map_ended(struct syscall_call *call, struct map_thread *t);
+ *	SYSCALL_PROGRAMS(map_began, map_ended)
+ *
+ * which defines the programs of SYSCALL_METHODS in capture/syscalls.h: with what they keep in task
+ * storage (needs BTF and Linux 5.15), or in a hash by thread id. That header also sets the
+ *constants `syscalls`: the wanted numbers as bits, and whether calls are timed. scope_match is
+ *asked here, once, as a call begins. Handlers count `seen` themselves, once a call, where they
+ *deliver or lose it.
+ *
+ * What the kernel does, and is taken care of here (x86-64, the same from 5.10 to 7.3):
+ * - Ptrace and seccomp come before sys_enter. A call they refuse has an end, but no begin: it is
+ *   told with `refused`, and has no duration. The end of a call that began before we looked looks
+ *   the same; where no call of its thread was seen before it is taken for that, not told, and
+ *   counted in `unpaired`.
+ * - A new thread ends the clone() it did not begin, with 0. No call: it is not told.
+ * - exit and exit_group have no end (syscall_is_last). rt_sigreturn ends with the registers of what
+ *   it returns to, and -1 for a number; execve with those of the new program, and with the number
+ *   that execve has in the new program's ABI. So the number is that of the begin.
+ * - At the end of every other call its arguments are still in the registers: a handler may read
+ *   them there (syscall_args), with the strings they point to, which the kernel has paged in by
+ *   then. Those of execve are to be read as it begins.
+ * - An interrupted call ends with -ERESTARTSYS (512) to -ERESTART_RESTARTBLOCK (516), and begins
+ *   anew, the last kind as restart_syscall. Each is a call here, as for strace.
+ * - execve in a thread that is not the first takes over the first one's id. Task storage goes with
+ *   the task; in the hash the begin is not found again: such a call is told without its times.
+ * - Where raw tracepoints are preemptible (7.3) these two are as well, and programs get skipped: of
+ *   160,000 calls of 8 threads 2,400 were. There the classic tracepoints raw_syscalls:* are used,
+ *   which run with preemption off.
+ *
+ * Which of the two ways into the kernel a call took is in thread_info.status (TS_COMPAT), not in
+ * the code segment: 64-bit code may use int 0x80. Without BTF the code segment is all there is.
+ */
+#ifndef MEMWHY_BPF_SYSCALL_BPF_H
+#define MEMWHY_BPF_SYSCALL_BPF_H
+
+#include "bpf/common.bpf.h"
+#include "bpf/syscall.h"
+
+const volatile struct syscalls_config syscalls = {};
+
+/* The call at hand. */
+struct syscall_call {
+	void *ctx;
+	u64 pid_tgid;
+	s64 ret;      /* at the end */
+	u64 start_ns; /* at the end; 0: not known, or not asked for (syscalls.timed) */
+	u64 now_ns;   /* at the end; 0: not asked for */
+	u32 nr;       /* in the table of its ABI; of x32 without its bit */
+	u8 abi;       /* enum syscall_abi */
+	bool refused; /* at the end: it never began */
+	bool direct;  /* the registers may be read without a helper */
+};
+
+/* What is kept of a thread between begin and end. */
+struct syscall_thread {
+	u64 start_ns;
+	u32 nr;
+	u8 abi;
+	u8 within; /* a call has begun and not ended */
+	u8 reserved[2];
+};
+
+#define SYSCALL_THREADS_MAX 16384
+
+#define SYSCALL_THREADS(type_)                            \
+	struct {                                          \
+		__uint(type, BPF_MAP_TYPE_TASK_STORAGE);  \
+		__uint(map_flags, BPF_F_NO_PREALLOC);     \
+		__type(key, int);                         \
+		__type(value, type_);                     \
+	} syscall_threads SEC(".maps");                   \
+	struct {                                          \
+		__uint(type, BPF_MAP_TYPE_LRU_HASH);      \
+		__uint(max_entries, SYSCALL_THREADS_MAX); \
+		__type(key, u32);                         \
+		__type(value, type_);                     \
+	} syscall_threads_hash SEC(".maps");              \
+	static const type_ syscall_thread_zero = {}
+
+#define SYSCALL_THREAD_GET(direct_, tid_, make_)                                      \
+	({                                                                            \
+		void *t_;                                                             \
+		if (direct_) {                                                        \
+			t_ = bpf_task_storage_get(&syscall_threads,                   \
+				(void *)bpf_get_current_task_btf(), 0,                \
+				(make_) ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);        \
+		} else {                                                              \
+			u32 k_ = (tid_);                                              \
+			t_ = bpf_map_lookup_elem(&syscall_threads_hash, &k_);         \
+			if (!t_ && (make_)) {                                         \
+				bpf_map_update_elem(&syscall_threads_hash, &k_,       \
+					&syscall_thread_zero, BPF_ANY);               \
+				t_ = bpf_map_lookup_elem(&syscall_threads_hash, &k_); \
+			}                                                             \
+		}                                                                     \
+		t_;                                                                   \
+	})
+
+/* linux/thread_info.h of x86; the task begins with it (CONFIG_THREAD_INFO_IN_TASK). */
+struct thread_info {
+	u32 status;
+} __attribute__((preserve_access_index));
+
+struct task_struct___status {
+	struct thread_info thread_info;
+} __attribute__((preserve_access_index));
+
+#define TS_COMPAT 2
+#define USER32_CS 0x23 /* __USER32_CS */
+#define X32_SYSCALL_BIT 0x40000000
+
+/* As user space was left, and will be returned to. */
+static __always_inline const struct pt_regs *syscall_regs(const struct syscall_call *call)
+{
+	return call->direct ? (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf())
+			    : (void *)((struct bpf_raw_tracepoint_args *)call->ctx)->args[0];
+}
+
+static __always_inline bool syscall_is_compat(const struct syscall_call *call)
+{
+	struct task_struct___status *task;
+	u64 cs = 0;
+
+	if (call->direct) {
+		task = (void *)bpf_get_current_task_btf();
+		return task->thread_info.status & TS_COMPAT;
+	}
+	task = (void *)bpf_get_current_task();
+	if (bpf_core_field_exists(task->thread_info.status))
+		return BPF_CORE_READ(task, thread_info.status) & TS_COMPAT;
+	bpf_probe_read_kernel(&cs, sizeof(cs), &syscall_regs(call)->cs);
+	return (u16)cs == USER32_CS;
+}
+
+static __always_inline bool syscall_bit(const volatile u64 *bits, u32 nr)
+{
+	u64 word = nr / 64;
+
+	/* The compiler knows that this changes nothing, the verifier does not. */
+	asm volatile("%0 &= %1" : "+r"(word) : "i"(SYSCALL_WORDS - 1));
+	return bits[word] >> (nr & 63) & 1;
+}
+
+/* Is the call of this number, as the kernel has it, wanted? Says what it is. */
+static __always_inline bool syscall_wanted(struct syscall_call *call, u64 nr)
+{
+	bool x32 = (nr & ~(SYSCALL_NUMBERS - 1ULL)) == X32_SYSCALL_BIT;
+
+	call->nr = x32 ? nr & (SYSCALL_NUMBERS - 1) : nr;
+	if (!syscalls.all && (call->nr >= SYSCALL_NUMBERS || !syscall_bit(syscalls.any, call->nr)))
+		return false;
+	call->abi = syscall_is_compat(call) ? SYSCALL_COMPAT : x32 ? SYSCALL_X32 : SYSCALL_NATIVE;
+	if (syscalls.all)
+		return true;
+	return call->abi == SYSCALL_COMPAT ? syscall_bit(syscalls.compat, call->nr)
+					   : syscall_bit(syscalls.native, call->nr);
+}
+
+/* At the end: may it be that of a call that is wanted? Returns from signal handlers have no number
+ * any more. */
+static __always_inline bool syscall_may_end(u64 nr)
+{
+	u32 number = nr & ~(u64)X32_SYSCALL_BIT;
+
+	return syscalls.all || number >= SYSCALL_NUMBERS || syscall_bit(syscalls.ends, number);
+}
+
+/* The six arguments; those of compat calls have 32 bits. */
+static __always_inline void syscall_args(const struct syscall_call *call, u64 *ret)
+{
+	struct pt_regs copy;
+	const struct pt_regs *r = syscall_regs(call);
+
+	if (!call->direct) {
+		bpf_probe_read_kernel(&copy, sizeof(copy), r);
+		r = &copy;
+	}
+	if (call->abi == SYSCALL_COMPAT) {
+		ret[0] = (u32)r->rbx;
+		ret[1] = (u32)r->rcx;
+		ret[2] = (u32)r->rdx;
+		ret[3] = (u32)r->rsi;
+		ret[4] = (u32)r->rdi;
+		ret[5] = (u32)r->rbp;
+		return;
+	}
+	ret[0] = r->rdi;
+	ret[1] = r->rsi;
+	ret[2] = r->rdx;
+	ret[3] = r->r10;
+	ret[4] = r->r8;
+	ret[5] = r->r9;
+}
+
+static __always_inline u64 syscall_orig_ax(const struct syscall_call *call)
+{
+	u64 nr = 0;
+
+	if (call->direct)
+		return syscall_regs(call)->orig_rax;
+	bpf_probe_read_kernel(&nr, sizeof(nr), &syscall_regs(call)->orig_rax);
+	return nr;
+}
+
+static __always_inline void syscall_state_lost(void)
+{
+	struct probe_counts *c = counts();
+
+	if (!c)
+		return;
+	c->seen++;
+	c->lost_map++;
+}
+
+/*
+ * An end without a begin. Is it a call that was refused? In the hash, where execve may change the
+ * thread's id, the begin of another thread may stand in the way.
+ */
+static __always_inline bool syscall_was_refused(
+	struct syscall_call *call, struct syscall_thread *t, bool known)
+{
+	if (!scope_match(call->pid_tgid))
+		return false;
+	if (!call->ret && syscall_is_fork(call->abi, call->nr)) {
+		t->within = 0;
+		return false;
+	}
+	if (!known)
+		count_add(unpaired);
+	/* with another thread's id since it began */
+	call->refused = call->ret || !syscall_loses_registers(call->abi, call->nr);
+	return known;
+}
+
+/* In the hash: does what was begun there end here? */
+static __always_inline bool syscall_is_same(
+	const struct syscall_call *call, const struct syscall_thread *t, u32 nr)
+{
+	return call->direct || syscall_loses_registers(t->abi, t->nr) ||
+	       nr == (t->abi == SYSCALL_X32 ? t->nr | X32_SYSCALL_BIT : t->nr);
+}
+
+#define SYSCALL_BEGIN(ctx_, nr_, direct_, began_)                                 \
+	({                                                                        \
+		struct syscall_call call_ = {.ctx = (ctx_), .direct = (direct_)}; \
+		struct syscall_thread *t_;                                        \
+                                                                                  \
+		if (!syscall_wanted(&call_, nr_))                                 \
+			return 0;                                                 \
+		call_.pid_tgid = bpf_get_current_pid_tgid();                      \
+		if (!scope_match(call_.pid_tgid))                                 \
+			return 0;                                                 \
+		t_ = SYSCALL_THREAD_GET(direct_, (u32)call_.pid_tgid, true);      \
+		if (!t_) {                                                        \
+			syscall_state_lost();                                     \
+			return 0;                                                 \
+		}                                                                 \
+		t_->nr = call_.nr;                                                \
+		t_->abi = call_.abi;                                              \
+		t_->within = began_(&call_, (void *)t_);                          \
+		t_->start_ns = syscalls.timed ? bpf_ktime_get_ns() : 0;           \
+	})
+
+#define SYSCALL_END(ctx_, ret_, direct_, ended_)                                             \
+	({                                                                                   \
+		struct syscall_call call_ = {.ctx = (ctx_), .direct = (direct_)};            \
+		u64 nr_ = syscall_orig_ax(&call_);                                           \
+		struct syscall_thread *t_;                                                   \
+		bool known_;                                                                 \
+                                                                                             \
+		if (!syscall_may_end(nr_))                                                   \
+			return 0;                                                            \
+		call_.pid_tgid = bpf_get_current_pid_tgid();                                 \
+		t_ = SYSCALL_THREAD_GET(direct_, (u32)call_.pid_tgid, false);                \
+		call_.ret = (ret_);                                                          \
+		known_ = t_ != 0;                                                            \
+		if (t_ && t_->within && syscall_is_same(&call_, t_, nr_)) {                  \
+			call_.now_ns = syscalls.timed ? bpf_ktime_get_ns() : 0;              \
+			call_.nr = t_->nr;                                                   \
+			call_.abi = t_->abi;                                                 \
+			call_.start_ns = t_->start_ns;                                       \
+			t_->within = 0;                                                      \
+		} else {                                                                     \
+			if (!syscall_wanted(&call_, nr_))                                    \
+				return 0;                                                    \
+			if (!t_)                                                             \
+				t_ = SYSCALL_THREAD_GET(direct_, (u32)call_.pid_tgid, true); \
+			if (!t_ || !syscall_was_refused(&call_, t_, known_))                 \
+				return 0;                                                    \
+		}                                                                            \
+		ended_(&call_, (void *)t_);                                                  \
+	})
+
+/* include/trace/events/syscalls.h */
+struct syscall_enter_event {
+	u64 common;
+	s64 nr;
+	u64 args[6];
+};
+
+struct syscall_exit_event {
+	u64 common;
+	s64 nr;
+	s64 ret;
+};
+
+#define SYSCALL_PROGRAMS(began_, ended_)                                                   \
+	static __always_inline int syscall_begin(void *ctx, u64 nr, bool direct)           \
+	{                                                                                  \
+		SYSCALL_BEGIN(ctx, nr, direct, began_);                                    \
+		return 0;                                                                  \
+	}                                                                                  \
+	static __always_inline int syscall_end(void *ctx, s64 ret, bool direct)            \
+	{                                                                                  \
+		SYSCALL_END(ctx, ret, direct, ended_);                                     \
+		return 0;                                                                  \
+	}                                                                                  \
+	SEC("raw_tp/sys_enter") int sys_enter(struct bpf_raw_tracepoint_args *ctx)         \
+	{                                                                                  \
+		return syscall_begin(ctx, ctx->args[1], true);                             \
+	}                                                                                  \
+	SEC("raw_tp/sys_exit") int sys_exit(struct bpf_raw_tracepoint_args *ctx)           \
+	{                                                                                  \
+		return syscall_end(ctx, ctx->args[1], true);                               \
+	}                                                                                  \
+	SEC("tp/raw_syscalls/sys_enter") int sys_enter_tp(struct syscall_enter_event *ctx) \
+	{                                                                                  \
+		return PASS(syscall_begin(ctx, ctx->nr, true));                            \
+	}                                                                                  \
+	SEC("tp/raw_syscalls/sys_exit") int sys_exit_tp(struct syscall_exit_event *ctx)    \
+	{                                                                                  \
+		return PASS(syscall_end(ctx, ctx->ret, true));                             \
+	}                                                                                  \
+	SEC("raw_tp/sys_enter") int sys_enter_hash(struct bpf_raw_tracepoint_args *ctx)    \
+	{                                                                                  \
+		return syscall_begin(ctx, ctx->args[1], false);                            \
+	}                                                                                  \
+	SEC("raw_tp/sys_exit") int sys_exit_hash(struct bpf_raw_tracepoint_args *ctx)      \
+	{                                                                                  \
+		return syscall_end(ctx, ctx->args[1], false);                              \
+	}
+
+#endif
