@@ -1,0 +1,17 @@
+/*
+ * The table of an ELF file: where its call-frame information is and which addresses are code. Knows
+ * ELF; must not know processes. x86-64 only, and .eh_frame only: every file that may be unwound by
+ * exceptions has it, and compilers make it by default; .debug_frame is not read.
+ */
+#ifndef MEMWHY_CFI_ELF_TABLE_H
+#define MEMWHY_CFI_ELF_TABLE_H
+
+#include "base/err.h"
+#include "cfi/table.h"
+#include "sym/elffile.h"
+
+/* -ENOEXEC: another machine's. -ENOENT: no code, or no call-frame information. -EFBIG: more of it
+ * than is read. -EIO: it could not be read whole. */
+int cfi_elf_compile(const struct elf_file *file, struct cfi_table **ret, struct err *err);
+
+#endif

@@ -1,0 +1,92 @@
+/* See rules.h. */
+#include "cfi/rules.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define RULES_MAX 65536 /* numbers have 16 bits */
+#define SLOTS_FIRST 1024
+/* Looks at the hash for one rule. Files made so that rules collide get no more than that. */
+#define PROBES_MAX 256
+
+static u32 rule_hash(const struct cfi_rule *rule)
+{
+	u64 half[2], hash;
+
+	_Static_assert(sizeof(*rule) == sizeof(half), "rules have no padding");
+	memcpy(half, rule, sizeof(half));
+	hash = (half[0] ^ half[1] * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
+	return (u32)(hash >> 32) ^ (u32)(hash >> 20);
+}
+
+/* The slot that holds the rule, or the free one where it belongs; NULL: too many collide. */
+static u16 *slot_find(const struct cfi_rule_set *set, const struct cfi_rule *rule)
+{
+	u32 at = rule_hash(rule);
+
+	for (u32 i = 0; i < PROBES_MAX; i++) {
+		u16 *slot = &set->slots[(at + i) & (set->n_slots - 1)];
+
+		if (!*slot || !memcmp(&set->list.v[*slot], rule, sizeof(*rule)))
+			return slot;
+	}
+	return NULL;
+}
+
+static int slots_make(struct cfi_rule_set *set, u32 n)
+{
+	u16 *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	free(set->slots);
+	set->slots = slots;
+	set->n_slots = n;
+	for (size_t i = 1; i < set->list.n; i++) {
+		u16 *slot = slot_find(set, &set->list.v[i]);
+
+		if (slot)
+			*slot = (u16)i;
+	}
+	return 0;
+}
+
+int cfi_rules_init(struct cfi_rule_set *set)
+{
+	struct cfi_rule none = {}, many = {.kind = CFI_UNSUPPORTED, .arg = CFI_WHY_RULES};
+
+	*set = (struct cfi_rule_set){};
+	if (vec_push(&set->list, none) || vec_push(&set->list, many))
+		return -ENOMEM;
+	return slots_make(set, SLOTS_FIRST);
+}
+
+void cfi_rules_free(struct cfi_rule_set *set)
+{
+	vec_free(&set->list);
+	free(set->slots);
+}
+
+int cfi_rules_number(struct cfi_rule_set *set, const struct cfi_rule *rule)
+{
+	u16 *slot;
+	int rc;
+
+	if (rule->kind == CFI_NONE)
+		return CFI_RULE_NONE;
+	slot = slot_find(set, rule);
+	if (slot && *slot)
+		return *slot;
+	if (!slot || set->list.n == RULES_MAX)
+		return CFI_RULE_TOO_MANY;
+	rc = vec_push(&set->list, *rule);
+	if (rc)
+		return rc;
+	*slot = (u16)(set->list.n - 1);
+	if (set->list.n * 2 > set->n_slots) {
+		rc = slots_make(set, set->n_slots * 4);
+		if (rc)
+			return rc;
+	}
+	return (int)set->list.n - 1;
+}
