@@ -106,7 +106,7 @@ build/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJS)
 fuzz: $(FUZZERS)
 	$(Q)for f in $(FUZZERS); do mkdir -p $$f.corpus; echo "$$f: $(FUZZ_SECONDS) s"; \
 		$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$f.crash- -rss_limit_mb=2048 \
-			$$f.corpus >$$f.log 2>&1 || { tail -40 $$f.log; exit 1; }; \
+			$$f.corpus $$(ls -d tests/fuzz/seeds/$${f##*/} 2>/dev/null) >$$f.log 2>&1 || { tail -40 $$f.log; exit 1; }; \
 		tail -1 $$f.log; done
 
 DEST := $(DESTDIR)$(PREFIX)
