@@ -2,34 +2,13 @@
 #include "sym/modulesyms.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <string.h>
 
 #include "sym/debugfile.h"
 #include "sym/debugimage.h"
 #include "sym/minidebug.h"
-#include "sym/vdso.h"
-
-/* The file of the module, with a descriptor of its own. */
-static int module_file_open(struct module_table *modules, u32 id, struct elf_file *ret)
-{
-	void *image;
-	size_t size;
-	int fd, rc;
-
-	if (module_table_get(modules, id)->kind == MODULE_VDSO) {
-		rc = vdso_read(&image, &size);
-		return rc ? rc : elf_image_open(image, size, ret);
-	}
-	rc = module_table_fd(modules, id, &fd);
-	if (rc)
-		return rc;
-	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	return elf_file_open(fd, ret);
-}
+#include "sym/moduleelf.h"
 
 /* From the fullest table there is. */
 static enum sym_source symbols_load(
@@ -105,7 +84,7 @@ void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 
 	ms->info.debug_error = -ENOENT;
 	if (module->kind != MODULE_FILE && module->kind != MODULE_VDSO)
 		return;
-	ms->info.error = module_file_open(modules, id, &ms->file);
+	ms->info.error = module_elf_open(modules, id, &ms->file);
 	if (ms->info.error)
 		return;
 	rc = elf_file_build_id(&ms->file, build_id);

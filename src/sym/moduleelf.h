@@ -1,0 +1,11 @@
+/* The ELF file of a module: what is in a module table, opened to be read. */
+#ifndef MEMWHY_SYM_MODULEELF_H
+#define MEMWHY_SYM_MODULEELF_H
+
+#include "sym/elffile.h"
+#include "sym/module.h"
+
+/* With a descriptor of its own. Of the vdso, this process's. */
+int module_elf_open(struct module_table *modules, u32 id, struct elf_file *ret);
+
+#endif
