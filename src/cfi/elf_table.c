@@ -159,7 +159,7 @@ static int code_read(void *ctx, u64 address, void *buf, size_t n)
 	return rc;
 }
 
-int cfi_elf_compile(const struct elf_file *file, struct cfi_table **ret, struct err *err)
+int cfi_elf_source(const struct elf_file *file, struct cfi_source *ret, struct err *err)
 {
 	struct cfi_source source = {.read_code = code_read, .ctx = (void *)file};
 	int rc = machine_check(file, err);
@@ -175,6 +175,17 @@ int cfi_elf_compile(const struct elf_file *file, struct cfi_table **ret, struct 
 		return err_set(err, rc, "the file has no call-frame information (.eh_frame)");
 	if (rc)
 		return err_errno(err, rc, "its call-frame information cannot be read");
+	*ret = source;
+	return 0;
+}
+
+int cfi_elf_compile(const struct elf_file *file, struct cfi_table **ret, struct err *err)
+{
+	struct cfi_source source;
+	int rc = cfi_elf_source(file, &source, err);
+
+	if (rc)
+		return rc;
 	rc = cfi_table_compile(&source, ret);
 	return rc ? err_errno(err, rc, "its call-frame information cannot be compiled") : 0;
 }

@@ -10,8 +10,11 @@
 #include "cfi/table.h"
 #include "sym/elffile.h"
 
-/* -ENOEXEC: another machine's. -ENOENT: no code, or no call-frame information. -EFBIG: more of it
- * than is read. -EIO: it could not be read whole. */
+/* What a table is to be made of; memory of the file, good until it is closed. -ENOEXEC: another
+ * machine's. -ENOENT: no code, or no call-frame information. -EFBIG: more of it than is read. -EIO:
+ * it could not be read whole. */
+int cfi_elf_source(const struct elf_file *file, struct cfi_source *ret, struct err *err);
+/* The same, and the table. */
 int cfi_elf_compile(const struct elf_file *file, struct cfi_table **ret, struct err *err);
 
 #endif

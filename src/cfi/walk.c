@@ -1,0 +1,95 @@
+/* See walk.h. */
+#include "cfi/walk.h"
+
+#include <errno.h>
+#include <string.h>
+
+int cfi_stack_read(void *ctx, u64 address, u64 *ret)
+{
+	const struct cfi_stack *stack = ctx;
+	u64 at = address - stack->start;
+
+	if (address < stack->start || stack->n < sizeof(*ret) || at > stack->n - sizeof(*ret))
+		return -EFAULT;
+	memcpy(ret, stack->bytes + at, sizeof(*ret));
+	return 0;
+}
+
+/* Code that no table is for. What a frame pointer says is believed only if it leads to memory that
+ * can be read. */
+static int step_guess(struct cfi_regs *regs, cfi_read_fn read, void *ctx, bool *ret_guessed)
+{
+	int stop = cfi_step_frame_pointer(regs, read, ctx);
+
+	*ret_guessed = stop == CFI_STEPPED;
+	return stop == CFI_STOP_MEMORY ? CFI_STOP_NO_RULE : stop;
+}
+
+static int step(struct cfi_tables *tables, const struct map_hit *at, struct cfi_regs *regs,
+	cfi_read_fn read, void *ctx, bool *ret_guessed)
+{
+	const struct cfi_rule *rule;
+	int rc = cfi_tables_find(tables, at->module, at->offset, &rule);
+
+	*ret_guessed = false;
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc == -ENOEXEC)
+		return CFI_STOP_UNSUPPORTED;
+	if (rc || rule->kind == CFI_NONE)
+		return step_guess(regs, read, ctx, ret_guessed);
+	return cfi_step(rule, regs, read, ctx);
+}
+
+int cfi_walk(struct cfi_tables *tables, const struct process_map *map, const struct cfi_regs *start,
+	cfi_read_fn read, void *ctx, struct cfi_frame *frames, size_t max, struct cfi_walk *ret)
+{
+	struct cfi_walk walk = {};
+	struct cfi_regs regs = *start;
+	bool guessed = false;
+	int stop = CFI_STEPPED;
+
+	while (!stop) {
+		struct map_hit hit;
+
+		if (walk.n == max) {
+			stop = CFI_STOP_DEPTH;
+			break;
+		}
+		if (process_map_find(map, cfi_lookup_ip(&regs), &hit)) {
+			stop = CFI_STOP_NO_CODE;
+			break;
+		}
+		frames[walk.n++] = (struct cfi_frame){
+			.ip = regs.ip,
+			.module = hit.module,
+			.offset = hit.offset,
+			.exact = regs.exact,
+			.guessed = guessed,
+		};
+		walk.guessed += guessed;
+		stop = step(tables, &hit, &regs, read, ctx, &guessed);
+		if (stop < 0)
+			return stop;
+	}
+	walk.stop = (enum cfi_stop)stop;
+	*ret = walk;
+	return 0;
+}
+
+const char *cfi_stop_text(enum cfi_stop stop)
+{
+	static const char *const texts[CFI_STOPS] = {
+		[CFI_STEPPED] = "",
+		[CFI_STOP_END] = "complete",
+		[CFI_STOP_NO_RULE] = "code with neither call-frame information nor frame pointers",
+		[CFI_STOP_UNSUPPORTED] = "call-frame information of an unsupported form",
+		[CFI_STOP_LOST] = "a register that is needed was not saved",
+		[CFI_STOP_MEMORY] = "the stack could not be read there",
+		[CFI_STOP_ASTRAY] = "the next frame would not be above this one",
+		[CFI_STOP_NO_CODE] = "the return address is not in any code",
+		[CFI_STOP_DEPTH] = "deeper than asked for",
+	};
+
+	return stop < CFI_STOPS ? texts[stop] : "";
+}
