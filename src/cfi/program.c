@@ -36,28 +36,23 @@ enum {
 	OP_GNU_NEGATIVE_OFFSET = 0x2f,
 };
 
-/* Numbers of registers in DWARF (System V ABI for x86-64, figure 3.36). */
-enum {
-	REG_BX = 3,
-	REG_BP = 6,
-	REG_SP = 7,
-	REG_IP = 16,
-};
-
 /* Beside enum cfi_saved. */
-enum { PLACE_UNDEFINED = CFI_LOST + 1 };
+enum {
+	PLACE_UNDEFINED = CFI_LOST + 1,
+	PLACE_REGISTER, /* in the one of number `at` */
+};
 
 /* NULL: a register that nobody asks for. */
 static struct cfi_place *place_of(struct cfi_state *s, u64 reg)
 {
 	switch (reg) {
-	case REG_BX:
+	case CFI_REG_BX:
 		return &s->bx;
-	case REG_BP:
+	case CFI_REG_BP:
 		return &s->bp;
-	case REG_SP:
+	case CFI_REG_SP:
 		return &s->sp;
-	case REG_IP:
+	case CFI_REG_IP:
 		return &s->ip;
 	}
 	return 0;
@@ -91,9 +86,9 @@ static void place_set_expression(struct cfi_program *p)
 	struct cfi_expression e;
 
 	cfi_expression_read(&p->bytes, &e);
-	if (e.form == CFI_FORM_REGISTER && e.reg == REG_SP)
+	if (e.form == CFI_FORM_REGISTER && e.reg == CFI_REG_SP)
 		place_set(&p->now, reg, CFI_AT_SP, e.offset);
-	else if (e.form == CFI_FORM_REGISTER && e.reg == REG_BP)
+	else if (e.form == CFI_FORM_REGISTER && e.reg == CFI_REG_BP)
 		place_set(&p->now, reg, CFI_AT_BP, e.offset);
 	else
 		place_set(&p->now, reg, CFI_LOST, 0);
@@ -102,7 +97,7 @@ static void place_set_expression(struct cfi_program *p)
 /* The value is computed, not loaded: of sp the CFA is what is expected. */
 static void place_set_value(struct cfi_program *p, u64 reg, s64 factored)
 {
-	if (reg != REG_SP || factored)
+	if (reg != CFI_REG_SP || factored)
 		place_set(&p->now, reg, CFI_LOST, 0);
 }
 
@@ -200,8 +195,7 @@ static void run_place(struct cfi_program *p, u8 op)
 		place_set(&p->now, reg, CFI_SAME, 0);
 		break;
 	case OP_REGISTER:
-		cfi_uleb(b);
-		place_set(&p->now, reg, CFI_LOST, 0);
+		place_set(&p->now, reg, PLACE_REGISTER, (s64)cfi_uleb(b));
 		break;
 	case OP_VAL_OFFSET:
 	case OP_VAL_OFFSET_SF:
@@ -343,8 +337,8 @@ static struct cfi_rule rule_signal(const struct cfi_state *s)
 {
 	s32 at = (s32)s->offset;
 
-	if (s->form != CFI_FORM_DEREF || s->reg != REG_SP || s->add || s->offset != at || at < 40 ||
-		s->ip.how != CFI_AT_SP || s->ip.at - 8 != at || s->bp.how != CFI_AT_SP ||
+	if (s->form != CFI_FORM_DEREF || s->reg != CFI_REG_SP || s->add || s->offset != at ||
+		at < 40 || s->ip.how != CFI_AT_SP || s->ip.at - 8 != at || s->bp.how != CFI_AT_SP ||
 		s->bp.at + 40 != at || s->bx.how != CFI_AT_SP || s->bx.at + 32 != at ||
 		s->sp.how != CFI_AT_SP || s->sp.at != at)
 		return rule_unsupported(CFI_WHY_SIGNAL);
@@ -359,14 +353,14 @@ static u8 kind_of(const struct cfi_state *s)
 	if (s->form == CFI_FORM_OTHER)
 		return CFI_KINDS;
 	switch (s->reg) {
-	case REG_SP:
+	case CFI_REG_SP:
 		return s->form == CFI_FORM_DEREF ? CFI_SP_DEREF : CFI_SP;
-	case REG_BP:
+	case CFI_REG_BP:
 		return s->form == CFI_FORM_DEREF ? CFI_BP_DEREF : CFI_BP;
-	case REG_BX:
+	case CFI_REG_BX:
 		return s->form == CFI_FORM_DEREF ? CFI_KINDS : CFI_BX;
 	}
-	return CFI_KINDS;
+	return s->form == CFI_FORM_REGISTER && s->reg < CFI_REG_IP ? CFI_OTHER : CFI_KINDS;
 }
 
 static void rule_set_place(const struct cfi_place *place, u8 *how, s32 *at)
@@ -388,7 +382,12 @@ static struct cfi_rule rule_of(const struct cfi_state *s, const struct cfi_cie *
 	if (rule.kind == CFI_KINDS)
 		return rule_unsupported(
 			s->form == CFI_FORM_REGISTER ? CFI_WHY_REGISTER : CFI_WHY_EXPRESSION);
-	if (s->ip.how != CFI_AT_CFA || s->ip.at != -8 || s->sp.how != CFI_SAME)
+	if (s->ip.how == PLACE_REGISTER && rule.kind == CFI_SP && s->ip.at >= 0 &&
+		s->ip.at < CFI_REG_IP)
+		rule.kind = CFI_RETURN_IN;
+	else if (s->ip.how != CFI_AT_CFA || s->ip.at != -8)
+		return rule_unsupported(CFI_WHY_RETURN);
+	if (s->sp.how != CFI_SAME)
 		return rule_unsupported(CFI_WHY_RETURN);
 	if (s->form == CFI_FORM_REGISTER || s->form == CFI_FORM_DEREF) {
 		rule.cfa = (s32)s->offset;
@@ -400,6 +399,8 @@ static struct cfi_rule rule_of(const struct cfi_state *s, const struct cfi_cie *
 		if (rule.arg != s->add)
 			return rule_unsupported(CFI_WHY_RANGE);
 	}
+	if (rule.kind == CFI_OTHER || rule.kind == CFI_RETURN_IN)
+		rule.arg = (s8)(rule.kind == CFI_OTHER ? s->reg : s->ip.at);
 	rule_set_place(&s->bp, &rule.bp, &rule.bp_at);
 	rule_set_place(&s->bx, &rule.bx, &rule.bx_at);
 	return rule;

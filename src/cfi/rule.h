@@ -5,12 +5,20 @@
  * only, no calls, bounded loops. x86-64 only.
  *
  * CFA is the canonical frame address: the stack pointer before the call. The return address is at
- * CFA - 8, but for CFI_SIGNAL.
+ * CFA - 8, but for CFI_SIGNAL and CFI_RETURN_IN.
  */
 #ifndef MEMWHY_CFI_RULE_H
 #define MEMWHY_CFI_RULE_H
 
 #include "base/types.h"
+
+/* Numbers of registers in DWARF (System V ABI for x86-64, figure 3.36). */
+enum {
+	CFI_REG_BX = 3,
+	CFI_REG_BP = 6,
+	CFI_REG_SP = 7,
+	CFI_REG_IP = 16,
+};
 
 enum cfi_kind {
 	CFI_NONE,        /* no call-frame information for this code */
@@ -23,6 +31,9 @@ enum cfi_kind {
 	CFI_BP_DEREF,    /* CFA = *(bp + cfa) + arg */
 	CFI_PLT,         /* CFA = sp + 8, and 8 more where (ip & 15) >= arg */
 	CFI_SIGNAL,      /* the kernel's signal frame: it saved sp at sp + cfa */
+	/* Of another register, by its number in DWARF; known where code was interrupted only. */
+	CFI_OTHER,     /* CFA = register arg + cfa (stacks being aligned, code written by hand) */
+	CFI_RETURN_IN, /* CFA = sp + cfa, the return address is in register arg (vfork) */
 	CFI_KINDS,
 };
 
@@ -37,7 +48,7 @@ enum cfi_saved {
 
 /* Why call-frame information has no rule here. */
 enum cfi_why {
-	CFI_WHY_REGISTER,    /* CFA is relative to another register */
+	CFI_WHY_REGISTER,    /* CFA is relative to a register that nobody has */
 	CFI_WHY_EXPRESSION,  /* CFA or return address by another expression */
 	CFI_WHY_RETURN,      /* the return address is not at CFA - 8 */
 	CFI_WHY_RANGE,       /* an offset of 2 GiB and more */

@@ -13,6 +13,8 @@ struct cfi_regs {
 	u64 sp;
 	u64 bp;
 	u64 bx;
+	u64 other;   /* the register that a rule of kind CFI_OTHER or CFI_RETURN_IN is about */
+	u64 context; /* where the kernel saved this frame's registers (the sp) for a signal; 0 */
 	/* ip is the next instruction to run, not the one behind a call: of the innermost frame, and
 	 * of one that a signal interrupted. */
 	u8 exact;
@@ -21,6 +23,7 @@ struct cfi_regs {
 
 #define CFI_LOST_BP 1
 #define CFI_LOST_BX 2
+#define CFI_LOST_OTHER 4
 
 /* Why a walk ended, or 0. */
 enum cfi_stop {
@@ -61,10 +64,19 @@ cfi_inline int cfi_cfa(const struct cfi_rule *rule, const struct cfi_regs *regs,
 		if (regs->lost & CFI_LOST_BX)
 			return CFI_STOP_LOST;
 		*ret = regs->bx + (u64)(s64)rule->cfa;
+	} else if (kind == CFI_OTHER) {
+		if (regs->lost & CFI_LOST_OTHER)
+			return CFI_STOP_LOST;
+		*ret = regs->other + (u64)(s64)rule->cfa;
 	} else if (kind == CFI_PLT) {
 		*ret = regs->sp + ((regs->ip & 15) >= (u64)rule->arg ? 16 : 8);
 	} else if (kind == CFI_SP_DEREF) {
 		*ret = from_sp;
+	} else if (kind == CFI_RETURN_IN) {
+		*ret = from_sp;
+		if (regs->lost & CFI_LOST_OTHER)
+			return CFI_STOP_LOST;
+		return from_sp >= regs->sp && !(from_sp & 7) ? CFI_STEPPED : CFI_STOP_ASTRAY;
 	} else if (kind == CFI_END) {
 		return CFI_STOP_END;
 	} else {
@@ -98,18 +110,40 @@ cfi_inline void cfi_restore(const struct cfi_regs *old, u64 cfa, u8 how, s32 at,
 		*lost |= bit;
 }
 
-/* The kernel's struct sigcontext has bp, bx, dx, ax, cx, sp, ip in a row (asm/sigcontext.h). */
+/* The kernel's struct sigcontext has r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip in a row
+ * (asm/sigcontext.h). */
 cfi_inline int cfi_step_signal(
 	const struct cfi_rule *rule, struct cfi_regs *regs, cfi_read_fn read, void *ctx)
 {
 	u64 at = regs->sp + (u64)(s64)rule->cfa;
-	struct cfi_regs old = {.exact = 1};
+	struct cfi_regs old = {.context = at, .exact = 1, .lost = CFI_LOST_OTHER};
 
 	if (read(ctx, at, &old.sp) || read(ctx, at + 8, &old.ip) || read(ctx, at - 40, &old.bp) ||
 		read(ctx, at - 32, &old.bx))
 		return CFI_STOP_MEMORY;
 	*regs = old;
 	return CFI_STEPPED;
+}
+
+/* Where a register is, relative to sp, when a signal interrupted: by its number in DWARF. */
+cfi_inline s32 cfi_context_offset(u8 reg)
+{
+	/* ax, dx, cx, bx, si, di, bp, sp: words before sp, four bits each from the lowest on. */
+	const u32 low = 0x05764132;
+
+	return reg < 8 ? -8 * (s32)((low >> 4 * reg) & 15) : -120 + 8 * (reg - 8);
+}
+
+/* Gets what a rule needs of the registers that the kernel saved for a signal. Before a step, where
+ * regs->context is set. */
+cfi_inline void cfi_other_from_context(
+	const struct cfi_rule *rule, struct cfi_regs *regs, cfi_read_fn read, void *ctx)
+{
+	u64 at = regs->context + (u64)(s64)cfi_context_offset((u8)rule->arg & 15);
+
+	if ((rule->kind == CFI_OTHER || rule->kind == CFI_RETURN_IN) &&
+		!read(ctx, at, &regs->other))
+		regs->lost &= (u8)~CFI_LOST_OTHER;
 }
 
 /* On any other return than CFI_STEPPED regs are as they were. */
@@ -124,7 +158,9 @@ cfi_inline int cfi_step(
 	stop = cfi_cfa(rule, regs, read, ctx, &caller.sp);
 	if (stop)
 		return stop;
-	if (read(ctx, caller.sp - 8, &caller.ip))
+	if (rule->kind == CFI_RETURN_IN)
+		caller.ip = regs->other;
+	else if (read(ctx, caller.sp - 8, &caller.ip))
 		return CFI_STOP_MEMORY;
 	if (!caller.ip)
 		return CFI_STOP_END;
@@ -133,6 +169,8 @@ cfi_inline int cfi_step(
 	cfi_restore(regs, caller.sp, rule->bx, rule->bx_at, CFI_LOST_BX, read, ctx, &caller.bx,
 		&caller.lost);
 	caller.exact = 0;
+	caller.context = 0;
+	caller.lost |= CFI_LOST_OTHER;
 	*regs = caller;
 	return CFI_STEPPED;
 }
@@ -141,7 +179,7 @@ cfi_inline int cfi_step(
  * start with a bp of 0. */
 cfi_inline int cfi_step_frame_pointer(struct cfi_regs *regs, cfi_read_fn read, void *ctx)
 {
-	struct cfi_regs caller = {.sp = regs->bp + 16, .lost = CFI_LOST_BX};
+	struct cfi_regs caller = {.sp = regs->bp + 16, .lost = CFI_LOST_BX | CFI_LOST_OTHER};
 
 	if (regs->lost & CFI_LOST_BP)
 		return CFI_STOP_LOST;

@@ -206,14 +206,14 @@ static int row_emit(struct builder *b, u32 pc, u16 rule)
 static int gap_emit(struct builder *b, u32 start, u32 end)
 {
 	u64 base = b->source->code_start, from, to;
-	int rc = row_emit(b, start, CFI_RULE_NONE), rule;
+	int rc = start < end ? row_emit(b, start, CFI_RULE_NONE) : 0, rule;
 
 	while (!rc && signal_find(&b->signals, base + start, base + end, &from, &to)) {
 		rule = cfi_rules_number(&b->rules, &signal_rule);
 		if (rule < 0)
 			return rule;
 		rc = row_emit(b, (u32)(from - base), (u16)rule);
-		if (!rc)
+		if (!rc && to < base + end)
 			rc = row_emit(b, (u32)(to - base), CFI_RULE_NONE);
 		start = (u32)(to - base);
 	}
@@ -340,7 +340,7 @@ const struct cfi_rule *cfi_table_find(const struct cfi_table *table, u64 address
 const char *cfi_why_text(enum cfi_why why)
 {
 	static const char *const texts[CFI_WHYS] = {
-		[CFI_WHY_REGISTER] = "the frame is relative to another register",
+		[CFI_WHY_REGISTER] = "the frame is relative to an unknown register",
 		[CFI_WHY_EXPRESSION] = "the frame is given by another expression",
 		[CFI_WHY_RETURN] = "the return address is not where calls leave it",
 		[CFI_WHY_RANGE] = "an offset is out of range",

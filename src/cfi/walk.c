@@ -25,8 +25,24 @@ static int step_guess(struct cfi_regs *regs, cfi_read_fn read, void *ctx, bool *
 	return stop == CFI_STOP_MEMORY ? CFI_STOP_NO_RULE : stop;
 }
 
-static int step(struct cfi_tables *tables, const struct map_hit *at, struct cfi_regs *regs,
-	cfi_read_fn read, void *ctx, bool *ret_guessed)
+/* Where code was interrupted, all registers are known, by the thread or by the signal's frame. */
+static void other_get(
+	const struct cfi_thread *thread, const struct cfi_rule *rule, struct cfi_regs *regs)
+{
+	bool wanted = rule->kind == CFI_OTHER || rule->kind == CFI_RETURN_IN;
+
+	if (!wanted || !regs->exact)
+		return;
+	if (regs->context) {
+		cfi_other_from_context(rule, regs, thread->read, thread->ctx);
+	} else if (thread->registers) {
+		regs->other = thread->registers[rule->arg & 15];
+		regs->lost &= (u8)~CFI_LOST_OTHER;
+	}
+}
+
+static int step(struct cfi_tables *tables, const struct cfi_thread *thread,
+	const struct map_hit *at, struct cfi_regs *regs, bool *ret_guessed)
 {
 	const struct cfi_rule *rule;
 	int rc = cfi_tables_find(tables, at->module, at->offset, &rule);
@@ -37,18 +53,21 @@ static int step(struct cfi_tables *tables, const struct map_hit *at, struct cfi_
 	if (rc == -ENOEXEC)
 		return CFI_STOP_UNSUPPORTED;
 	if (rc || rule->kind == CFI_NONE)
-		return step_guess(regs, read, ctx, ret_guessed);
-	return cfi_step(rule, regs, read, ctx);
+		return step_guess(regs, thread->read, thread->ctx, ret_guessed);
+	other_get(thread, rule, regs);
+	return cfi_step(rule, regs, thread->read, thread->ctx);
 }
 
-int cfi_walk(struct cfi_tables *tables, const struct process_map *map, const struct cfi_regs *start,
-	cfi_read_fn read, void *ctx, struct cfi_frame *frames, size_t max, struct cfi_walk *ret)
+int cfi_walk(struct cfi_tables *tables, const struct process_map *map,
+	const struct cfi_thread *thread, struct cfi_frame *frames, size_t max, struct cfi_walk *ret)
 {
+	struct cfi_regs regs = thread->regs;
 	struct cfi_walk walk = {};
-	struct cfi_regs regs = *start;
 	bool guessed = false;
 	int stop = CFI_STEPPED;
 
+	regs.lost |= CFI_LOST_OTHER;
+	regs.context = 0;
 	while (!stop) {
 		struct map_hit hit;
 
@@ -68,7 +87,7 @@ int cfi_walk(struct cfi_tables *tables, const struct process_map *map, const str
 			.guessed = guessed,
 		};
 		walk.guessed += guessed;
-		stop = step(tables, &hit, &regs, read, ctx, &guessed);
+		stop = step(tables, thread, &hit, &regs, &guessed);
 		if (stop < 0)
 			return stop;
 	}

@@ -25,10 +25,18 @@ struct cfi_walk {
 	u32 guessed; /* frames that were */
 };
 
-/* frames: room for max of them, innermost first. Memory is read at addresses that the stack gives,
- * whatever they are. -ENOMEM. */
-int cfi_walk(struct cfi_tables *tables, const struct process_map *map, const struct cfi_regs *start,
-	cfi_read_fn read, void *ctx, struct cfi_frame *frames, size_t max, struct cfi_walk *ret);
+/* A thread, as it stopped. */
+struct cfi_thread {
+	struct cfi_regs regs; /* other and context are not looked at */
+	const u64 *registers; /* all 16, by their numbers in DWARF; NULL: not known */
+	cfi_read_fn read;     /* of its stack, at any address that the stack gives */
+	void *ctx;
+};
+
+/* frames: room for max of them, innermost first. -ENOMEM. */
+int cfi_walk(struct cfi_tables *tables, const struct process_map *map,
+	const struct cfi_thread *thread, struct cfi_frame *frames, size_t max,
+	struct cfi_walk *ret);
 
 /* Part of a stack, copied. */
 struct cfi_stack {

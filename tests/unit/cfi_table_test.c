@@ -190,6 +190,9 @@ static void forms(void **state)
 		(struct cfi_rule){.kind = CFI_SP_DEREF, .cfa = 128, .arg = 8});
 	assert_rule(RULE("\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"),
 		(struct cfi_rule){.kind = CFI_PLT, .arg = 11});
+	assert_rule(RULE("\x0c\x0a\x00"), (struct cfi_rule){.kind = CFI_OTHER, .arg = 10});
+	assert_rule(
+		RULE("\x09\x10\x05\x0e\x00"), (struct cfi_rule){.kind = CFI_RETURN_IN, .arg = 5});
 	/* Factored and signed forms of the same. */
 	assert_rule(RULE("\x12\x07\x7e"), (struct cfi_rule){.kind = CFI_SP, .cfa = 16});
 	assert_rule(RULE("\x13\x7d\x11\x06\x03"),
@@ -203,12 +206,12 @@ static void forms(void **state)
 static void unsupported_forms(void **state)
 {
 	(void)state;
-	assert_why(RULE("\x0c\x0a\x00"), CFI_WHY_REGISTER);       /* r10 */
+	assert_why(RULE("\x0c\x10\x00"), CFI_WHY_REGISTER);       /* rip */
 	assert_why(RULE("\x0c\xff\x7f\x00"), CFI_WHY_REGISTER);   /* r16383 */
 	assert_why(RULE("\x0f\x01\x30"), CFI_WHY_EXPRESSION);     /* lit0 */
 	assert_why(RULE("\x0f\x00"), CFI_WHY_EXPRESSION);         /* nothing */
 	assert_why(RULE("\x0f\x02\x77\x80"), CFI_WHY_EXPRESSION); /* a cut operand */
-	assert_why(RULE("\x09\x10\x05"), CFI_WHY_RETURN);         /* in rdi */
+	assert_why(RULE("\x09\x10\x11"), CFI_WHY_RETURN);         /* in xmm0 */
 	assert_why(RULE("\x90\x02"), CFI_WHY_RETURN);             /* at CFA - 16 */
 	assert_why(RULE("\x08\x10"), CFI_WHY_RETURN);             /* in rip: never called */
 	assert_why(RULE("\x0e\xff\xff\xff\xff\xff\x00"), CFI_WHY_RANGE);
@@ -276,6 +279,21 @@ static void rows(void **state)
 	assert_int_equal(cfi_table_find(table, CODE + 0x20f)->cfa, 8);
 	assert_int_equal(cfi_table_find(table, CODE + 0x210)->kind, CFI_NONE);
 	assert_int_equal(table->rows.n, 8); /* equal neighbours are one */
+	cfi_table_free(table);
+}
+
+static void to_the_end(void **state)
+{
+	struct cfi_table *table;
+	struct section s = {};
+
+	(void)state;
+	put_cie(&s);
+	put_fde(&s, CODE, CODE_SIZE, CODE_OF(""));
+	table = compile(&s);
+	assert_int_equal(refused(table), 0);
+	assert_int_equal(table->rows.n, 1);
+	assert_int_equal(cfi_table_find(table, CODE + CODE_SIZE - 1)->cfa, 8);
 	cfi_table_free(table);
 }
 
@@ -383,7 +401,7 @@ static void signal_frame(void **state)
 	(void)state;
 	put_cie_as(&s, "zRS", "\x1b", 1, "", 0);
 	put_fde(&s, CODE, 0x10, code, sizeof(code) - 1);
-	put_fde(&s, CODE + 0x10, 0x10, code, sizeof(code) - 2 - 5); /* without rip */
+	put_fde(&s, CODE + 0x10, 0x10, code, sizeof(code) - 1 - 6); /* without rip */
 	put_fde(&s, CODE + 0x20, 0x10, CODE_OF("\x0c\x07\x08\x90\x01"));
 	table = compile(&s);
 	assert_rule(
@@ -427,6 +445,7 @@ static void signal_code(void **state)
 	assert_int_equal(cfi_table_find(table, CODE + 0x8000)->kind, CFI_SIGNAL);
 	assert_int_equal(cfi_table_find(table, CODE + 0x800a)->kind, CFI_NONE);
 	assert_int_equal(cfi_table_find(table, CODE + CODE_SIZE - 1)->kind, CFI_SIGNAL);
+	assert_true(table->rows.pc[table->rows.n - 1] < CODE_SIZE);
 	cfi_table_free(table);
 	str_free(&s.bytes);
 }
@@ -594,6 +613,46 @@ static void steps(void **state)
 	assert_memory_equal(&r, &start, sizeof(r));
 }
 
+static void steps_by_another_register(void **state)
+{
+	/* A context of which sp is at 0x1028. */
+	u64 stack[8] = {11, 0x1018, 33, 44, 55, 0x1010, 66, 77};
+	struct cfi_rule rule = {.kind = CFI_OTHER, .cfa = 8, .arg = 2}; /* cx: the word before sp */
+	struct cfi_regs start = {.ip = 1, .sp = 0x1000, .exact = 1, .lost = CFI_LOST_OTHER},
+			r = start;
+
+	(void)state;
+	assert_int_equal(step(rule, &r, stack), CFI_STOP_LOST);
+	r.lost = 0;
+	r.other = 0x1010;
+	assert_int_equal(step(rule, &r, stack), CFI_STEPPED);
+	assert_int_equal(r.ip, 33);
+	assert_int_equal(r.lost, CFI_LOST_OTHER);
+	r = start;
+	rule = (struct cfi_rule){.kind = CFI_RETURN_IN, .arg = 5};
+	assert_int_equal(step(rule, &r, stack), CFI_STOP_LOST);
+	r.lost = 0;
+	r.other = 99;
+	assert_int_equal(step(rule, &r, stack), CFI_STEPPED);
+	assert_int_equal(r.ip, 99);
+	assert_int_equal(r.sp, 0x1000);
+	r = start;
+	r.context = 0x1028;
+	cfi_other_from_context(&rule, &r, stack_read, stack); /* di: outside of the stack */
+	assert_int_equal(r.lost, CFI_LOST_OTHER);
+	rule.arg = 2;
+	cfi_other_from_context(&rule, &r, stack_read, stack);
+	assert_int_equal(r.lost, 0);
+	assert_int_equal(r.other, 55);
+	for (u8 reg = 0; reg < 16; reg++) {
+		/* struct sigcontext begins 120 bytes before sp with r8. */
+		static const s32 at[] = {
+			104, 96, 112, 88, 72, 64, 80, 120, 0, 8, 16, 24, 32, 40, 48, 56};
+
+		assert_int_equal(cfi_context_offset(reg), at[reg] - 120);
+	}
+}
+
 static void steps_without_rule(void **state)
 {
 	u64 stack[8] = {11, 22, 0x1020, 44, 0, 66, 77, 0};
@@ -604,7 +663,7 @@ static void steps_without_rule(void **state)
 	assert_int_equal(r.ip, 44);
 	assert_int_equal(r.sp, 0x1020);
 	assert_int_equal(r.bp, 0x1020);
-	assert_int_equal(r.lost, CFI_LOST_BX);
+	assert_int_equal(r.lost, CFI_LOST_BX | CFI_LOST_OTHER);
 	assert_int_equal(cfi_step_frame_pointer(&r, stack_read, stack), CFI_STEPPED);
 	assert_int_equal(r.ip, 66);
 	assert_int_equal(cfi_step_frame_pointer(&r, stack_read, stack), CFI_STOP_END);
@@ -623,6 +682,7 @@ int main(void)
 		cmocka_unit_test(unsupported_forms),
 		cmocka_unit_test(good_until_bad),
 		cmocka_unit_test(rows),
+		cmocka_unit_test(to_the_end),
 		cmocka_unit_test(overlaps),
 		cmocka_unit_test(outside),
 		cmocka_unit_test(augmentations),
@@ -634,6 +694,7 @@ int main(void)
 		cmocka_unit_test(effort),
 		cmocka_unit_test(many_rules),
 		cmocka_unit_test(steps),
+		cmocka_unit_test(steps_by_another_register),
 		cmocka_unit_test(steps_without_rule),
 	};
 
