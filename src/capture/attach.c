@@ -17,7 +17,8 @@ struct attached {
 	struct bpf_object *obj;
 	VEC(struct bpf_link *) links;
 	VEC(int) kept_progs, kept_links;
-	u64 missed_before, missed_after; /* see attach_counting */
+	size_t n_follow;           /* of the links, the first: they stay while it is paused */
+	u64 missed, missed_before; /* see attach_counting */
 	bool missed_is_over;
 	const struct attach_hook *hooks;
 	size_t n_hooks;
@@ -211,6 +212,7 @@ static int plan_attach(struct attached *a, struct capture *c, const struct attac
 
 	if (rc)
 		return rc;
+	a->n_follow = a->links.n;
 	for (size_t i = 0; i < a->n_hooks; i++) {
 		rc = method_attach(a, hook_method(a, i));
 		if (!rc)
@@ -344,10 +346,31 @@ int attach_survey(struct capture *c, const struct attach_spec *spec, struct err 
 }
 
 /* In reverse: a program that steps in for another is never without it. */
+static void links_drop(struct attached *a, size_t but)
+{
+	for (; a->links.n > but; a->links.n--)
+		bpf_link__destroy(a->links.v[a->links.n - 1]);
+}
+
+void attach_pause(struct attached *a)
+{
+	links_drop(a, a->n_follow);
+}
+
+int attach_resume(struct attached *a)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < a->n_hooks && !rc; i++)
+		rc = method_attach(a, hook_method(a, i));
+	if (rc)
+		attach_pause(a);
+	return rc;
+}
+
 void attach_stop(struct attached *a)
 {
-	for (size_t i = a->links.n; i-- > 0;)
-		bpf_link__destroy(a->links.v[i]);
+	links_drop(a, 0);
 	vec_free(&a->links);
 	vec_each (fd, &a->kept_links)
 		close(*fd);
@@ -438,14 +461,15 @@ static u64 missed_now(struct attached *a)
 
 u64 attach_missed(struct attached *a)
 {
-	return (a->missed_is_over ? a->missed_after : missed_now(a)) - a->missed_before;
+	return a->missed + (a->missed_is_over ? 0 : missed_now(a) - a->missed_before);
 }
 
 void attach_counting(struct attached *a, bool on)
 {
-	if (on)
-		a->missed_before = missed_now(a);
-	else
-		a->missed_after = missed_now(a);
+	u64 now = missed_now(a);
+
+	if (!on && !a->missed_is_over)
+		a->missed += now - a->missed_before;
+	a->missed_before = now;
 	a->missed_is_over = !on;
 }

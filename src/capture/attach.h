@@ -66,6 +66,9 @@ int attach_open(
 /* Detaches the programs, so that counts no longer change; maps stay readable. */
 void attach_stop(struct attached *a);
 void attach_close(struct attached *a);
+/* Detaches the programs of the hooks for a while, and attaches them again. */
+void attach_pause(struct attached *a);
+int attach_resume(struct attached *a);
 
 struct bpf_object *attach_object(struct attached *a);
 /* Of the maps that are one for the session, those it brought; see object_owns. */
@@ -78,8 +81,8 @@ int attach_keep_link(struct attached *a, int fd);
 int attach_map(struct attached *a, const char *name);
 /* Of the i-th program of attach_keep_prog; -1: there are no more. */
 int attach_kept(struct attached *a, size_t i);
-/* For programs that count only while they are told to: what the kernel skips before `true` and
- * after `false` is none of theirs. */
+/* For programs that count only while they are told to: what the kernel skips before each `true` and
+ * after each `false` is none of theirs. */
 void attach_counting(struct attached *a, bool on);
 /* Runs of the programs of hooks that count events (the required ones, and those that say so) that
  * the kernel skipped because the program was already running on that CPU. */

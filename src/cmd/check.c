@@ -143,7 +143,8 @@ const struct command command_check = {
 		   "given. "
 		   "NOT CHECKED lists what could not be looked at, and why.\n\n"
 		   "Page faults are all counted, but memwhy's own; one in 61 is looked at with its "
-		   "code path.",
+		   "code path. Page allocations, where there are many, are counted for 40 ms every "
+		   "two seconds: what is told of them is sampled.",
 	.examples = examples,
 	.run = check,
 };

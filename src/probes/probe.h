@@ -35,6 +35,20 @@ struct probe_table {
 
 #define PROBE_TABLES 8
 
+/*
+ * What fires too often to stay attached beside a busy machine is looked at in bursts: attached,
+ * told to count, told to stop, detached. Only where the capture is gentle (check), and the probe
+ * was not asked for by name.
+ */
+struct probe_bursts {
+	u64 length_ns, every_ns;
+	const char *map; /* an array of one u32: the number of the burst, 0 between them */
+	/* Was enough going on since it was last asked (at first: at the start) for a burst? */
+	bool (*due)(struct capture *c);
+	/* Sends what a burst was: it counted for on_ns, in the place of covered_ns. */
+	int (*done)(struct capture *c, u64 on_ns, u64 covered_ns);
+};
+
 /* BPF programs with tables and a ring. */
 struct probe_bpf {
 	const void *(*elf)(size_t *ret_size); /* the skeleton's X_bpf__elf_bytes */
@@ -67,10 +81,11 @@ struct probe_bpf {
 	/* Sends what the maps of the object say at this time, at the end of each interval; may be
 	 * NULL. */
 	int (*snapshot)(struct capture *c, struct attached *a, const struct stack_maps *stacks);
-	bool needs_btf; /* see attach_spec */
-	bool single;    /* its events come through the ring also without --each */
-	bool frequent;  /* its stacks may be sampled (capture_options.stack_every) */
-	bool optional;  /* the sampler is of use without; what is missing is said */
+	const struct probe_bursts *bursts; /* NULL: none */
+	bool needs_btf;                    /* see attach_spec */
+	bool single;   /* its events come through the ring also without --each */
+	bool frequent; /* its stacks may be sampled (capture_options.stack_every) */
+	bool optional; /* the sampler is of use without; what is missing is said */
 };
 
 /* Reads /proc or /sys at the start, at every tick, and at the end. */
@@ -100,7 +115,8 @@ struct probe {
 	const struct view *view;
 	bool cheap; /* `check` may run it on a busy machine */
 	/* Its programs attach only where it was named: by its command, or by `record --probes`. A
-	 * sampler that is cheap runs in `record` and `check` all the same. */
+	 * sampler that is cheap runs in `record` and `check` all the same, and in `check` its
+	 * bursts. */
 	bool only_named;
 	/* Probes that its command runs beside it, for its view to be fed with; NULL-terminated. */
 	const char *const *with;
@@ -126,16 +142,16 @@ int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret,
 int probe_fd(struct probe_run *run);
 /* Sends single events that wait, at most RING_BATCH. 1: there may be more; 0: that was all. */
 int probe_drain_ring(struct probe_run *run);
-/* Takes a sample if one is due at now_ns. */
+/* Takes a sample if one is due at now_ns; begins or ends a burst. */
 int probe_sample(struct probe_run *run, u64 now_ns);
-/* When the next sample is due; UINT64_MAX: never. */
+/* When the next sample is due, or a burst begins or ends; UINT64_MAX: never. */
 u64 probe_next_sample(const struct probe_run *run);
 /* Sends all there is: aggregates, single events, REC_LOSS; with `sample` a sample too. */
 int probe_drain(struct probe_run *run, bool sample);
 /* Adds a process to the scope (-- CMD). */
 int probe_scope_add(struct probe_run *run, u32 tgid);
 /* Ends counting; probe_drain may be called once more. */
-void probe_stop(struct probe_run *run);
+int probe_stop(struct probe_run *run);
 /* Events seen so far, delivered or lost. */
 u64 probe_seen(struct probe_run *run);
 /* Of the BPF programs, since the start; see attach_cost. */

@@ -7,6 +7,7 @@
 #include "capture/object.h"
 #include "capture/ring.h"
 #include "capture/table.h"
+#include "probes/burst.h"
 #include "probes/probe.h"
 
 #include <bpf/bpf.h>
@@ -23,6 +24,7 @@ struct probe_run {
 		const struct probe_table *table;
 	} ctx[PROBE_TABLES];
 	struct stack_maps stacks;
+	struct burst burst;
 	u64 settled;     /* events that the programs did not count */
 	void *state;     /* of the sampler */
 	void *bpf_state; /* capture.state */
@@ -165,6 +167,11 @@ static int sampler_open(struct probe_run *run, struct err *err)
 	return rc ? rc : probe_sample(run, clock_mono_ns());
 }
 
+static bool bpf_wanted(const struct probe *p, const struct capture *c)
+{
+	return p->bpf && (!p->only_named || capture_named(c) || burst_wanted(p, c));
+}
+
 int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret, struct err *err)
 {
 	struct probe_run *run = calloc(1, sizeof(*run));
@@ -179,8 +186,10 @@ int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret,
 		rc = run->bpf_state ? 0 : err_errno(err, -ENOMEM, "%s", p->name);
 	}
 	run_enter(run);
-	if (!rc && p->bpf && (!p->only_named || capture_named(c)))
+	if (!rc && bpf_wanted(p, c))
 		rc = bpf_open(run, err);
+	if (!rc && run->attached && burst_wanted(p, c))
+		burst_open(&run->burst, p->bpf->bursts, c, run->attached);
 	if (!rc && p->sampler)
 		rc = sampler_open(run, err);
 	if (rc) {
@@ -218,18 +227,23 @@ static int settle(struct probe_run *run)
 
 u64 probe_next_sample(const struct probe_run *run)
 {
-	return run->next_sample_ns ? run->next_sample_ns : UINT64_MAX;
+	u64 sample = run->next_sample_ns ? run->next_sample_ns : UINT64_MAX;
+	u64 burst = burst_next(&run->burst);
+
+	return MIN(sample, burst);
 }
 
 int probe_sample(struct probe_run *run, u64 now_ns)
 {
 	const struct probe_sampler *s = run->probe->sampler;
+	bool due = s && now_ns >= run->next_sample_ns;
+	int rc;
 
-	if (!s || now_ns < run->next_sample_ns)
-		return 0;
-	if (s->every_ns)
-		run->next_sample_ns = now_ns + s->every_ns;
 	run_enter(run);
+	rc = burst_step(&run->burst, now_ns);
+	if (rc || !due)
+		return rc;
+	run->next_sample_ns = s->every_ns ? now_ns + s->every_ns : UINT64_MAX;
 	return s->sample(run->c, run->state);
 }
 
@@ -301,13 +315,18 @@ int probe_drain(struct probe_run *run, bool sample)
 	return rc;
 }
 
-void probe_stop(struct probe_run *run)
+int probe_stop(struct probe_run *run)
 {
+	int rc;
+
 	if (!run->attached)
-		return;
+		return 0;
+	run_enter(run);
+	rc = burst_stop(&run->burst);
 	if (run->probe->bpf->stop)
 		run->probe->bpf->stop(run->attached);
 	attach_stop(run->attached);
+	return rc;
 }
 
 u64 probe_seen(struct probe_run *run)

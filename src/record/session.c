@@ -300,12 +300,16 @@ static int session_loop(struct session *s)
 static int session_finish(struct session *s)
 {
 	u64 end_ns = clock_mono_ns();
-	int rc;
+	int rc = 0;
 
-	for (size_t i = 0; i < s->n_runs; i++)
-		probe_stop(s->runs[i]);
+	for (size_t i = 0; i < s->n_runs; i++) {
+		int stopped = probe_stop(s->runs[i]);
+
+		rc = rc ? rc : stopped;
+	}
 	s->c.ending = true;
-	rc = session_events(s);
+	if (!rc)
+		rc = session_events(s);
 	if (!rc)
 		rc = session_drain(s, true);
 	names_tell(s->c.names, &s->c);

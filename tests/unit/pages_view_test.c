@@ -242,6 +242,54 @@ static void test_cpus_calm(void **state)
 	view_close(&f);
 }
 
+/* What was counted in bursts is told so, and a second is one of the bursts. */
+static void test_bursts(void **state)
+{
+	const struct table *t;
+	struct fixture f;
+
+	(void)state;
+	open_view(&f, &(struct view_options){.by = "process"});
+	for (int i = 0; i < 2; i++)
+		view_feed(&f, &REC(struct pages_sampled, REC_PAGES_SAMPLED, .bursts = 1,
+				      .on_ns = NSEC_PER_SEC / 4, .covered_ns = NSEC_PER_SEC));
+	put_alloc(&f, (struct pages_alloc){WHO(.order = 0), .count = 100});
+	view_feed(&f, &REC(struct pages_pcp, REC_PAGES_PCP, .cpu = 1, .direct = 30));
+	view_report(&f);
+	t = view_table_of(&f, "allocations");
+	assert_int_equal(cell_number(t, 0, "count"), 100);
+	assert_true(cell_at(t, 0, "per_second")->f == 200);
+	assert_true(cell_at(view_table_of(&f, "pcp"), 0, "locks_per_second")->f == 60);
+	assert_true(
+		noted(&f, "pages were counted in 2 bursts of together 500 ms, in the place of"));
+	view_close(&f);
+}
+
+/* How long CPUs waited is empty where it was not looked at. */
+static void test_waits(void **state)
+{
+	struct rec_method m = REC(struct rec_method, REC_METHOD, .probe = "pages",
+		.data = PAGES_WAITS, .method = "raw tracepoints");
+	struct pages_pcp pcp = REC(
+		struct pages_pcp, REC_PAGES_PCP, .cpu = 1, .direct = 2, .waits = 3, .wait_ns = 900);
+	struct fixture f;
+
+	(void)state;
+	open_view(&f, &(struct view_options){});
+	view_feed(&f, &m);
+	view_feed(&f, &pcp);
+	view_feed(&f, &pcp);
+	view_report(&f);
+	assert_int_equal(cell_number(view_table_of(&f, "pcp"), 0, "waits"), 6);
+	assert_int_equal(cell_number(view_table_of(&f, "pcp"), 0, "wait_ns"), 1800);
+	view_close(&f);
+	open_view(&f, &(struct view_options){});
+	view_feed(&f, &pcp);
+	view_report(&f);
+	assert_int_equal(cell_at(view_table_of(&f, "pcp"), 0, "wait_ns")->type, CELL_EMPTY);
+	view_close(&f);
+}
+
 static void put_held(struct fixture *f, u64 time_ns, u64 count)
 {
 	struct pages_follow follow = REC(struct pages_follow, REC_PAGES_FOLLOW, .held = count,
@@ -344,6 +392,8 @@ int main(void)
 		cmocka_unit_test(test_named),
 		cmocka_unit_test(test_cpus),
 		cmocka_unit_test(test_cpus_calm),
+		cmocka_unit_test(test_bursts),
+		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_held_gone),
 		cmocka_unit_test(test_operand),

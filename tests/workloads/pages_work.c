@@ -14,10 +14,12 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -212,6 +214,7 @@ static void storm(long n)
 	for (long i = 0; i < cpus; i++) {
 		if (fork())
 			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (long k = 0; k < n; k++)
 			touch(4096);
 		_exit(0);

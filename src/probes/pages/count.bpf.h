@@ -62,6 +62,14 @@ struct {
 	__type(value, struct pages_held_counts);
 } held_counts SEC(".maps");
 
+/* Not 0: count, this is the burst of that number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} burst SEC(".maps");
+
 #define held_add(member_)                                                                 \
 	({                                                                                \
 		u32 zero_ = 0;                                                            \
@@ -70,10 +78,20 @@ struct {
 			h_->member_++;                                                    \
 	})
 
+static __always_inline u32 burst_now(void)
+{
+	u32 zero = 0, *n = config.bursts ? bpf_map_lookup_elem(&burst, &zero) : 0;
+
+	return n ? *n : 0;
+}
+
+/* NULL: nothing is to be counted. */
 static __always_inline struct pages_cpu *this_cpu(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 
+	if (config.bursts && !burst_now())
+		return 0;
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
@@ -103,12 +121,12 @@ static __always_inline void key_task(struct pages_key *k, u64 pid_tgid)
 	if (config.any_task)
 		return;
 	k->task.tgid = pid_tgid >> 32;
-	k->task.tid = scope.by_thread ? (u32)pid_tgid : 0;
+	k->task.tid = !config.bursts && scope.by_thread ? (u32)pid_tgid : 0;
 }
 
 static __always_inline void key_stacks(struct pages_key *k, void *ctx, struct probe_counts *c)
 {
-	if (!stack_due(c))
+	if (config.bursts || !stack_due(c))
 		return;
 	k->task.ustack = stack_take(ctx, BPF_F_USER_STACK);
 	k->task.kstack = stack_kernel(ctx, RAW_FRAMES);
@@ -321,6 +339,12 @@ static __always_inline bool run_begins(struct pages_cpu *cpu, u32 run, u32 tid)
 	return begins;
 }
 
+/* The number of a page as it stands in `drained`; what another burst left there is another's. */
+static __always_inline u64 drained_number(u64 page)
+{
+	return (page ^ (u64)burst_now() << 40) & (-1UL >> 16);
+}
+
 static __always_inline void drained_forget(u64 page, u32 order)
 {
 	u32 i = page & config.drained_mask;
@@ -328,7 +352,7 @@ static __always_inline void drained_forget(u64 page, u32 order)
 	struct pages_pair pair = {};
 	struct sum_value *v;
 
-	if (!at || *at >> 16 != (page & (-1UL >> 16)))
+	if (!at || *at >> 16 != drained_number(page))
 		return;
 	pair.from = *at & 0xffff;
 	pair.to = bpf_get_smp_processor_id();
@@ -396,7 +420,7 @@ static __always_inline int page_drained(u64 page, u32 order)
 		cpu->n.drain_runs++;
 	at = config.drained_mask ? bpf_map_lookup_elem(&drained, &i) : 0;
 	if (at)
-		*at = page << 16 | (bpf_get_smp_processor_id() & 0xffff);
+		*at = drained_number(page) << 16 | (bpf_get_smp_processor_id() & 0xffff);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "probes/pages/count.bpf.h"
 #include "probes/pages/fail.bpf.h"
+#include "probes/pages/wait.bpf.h"
 
 #define PAGE(ctx_) ((ctx_)->args[0] >> 6)
 
@@ -105,4 +106,18 @@ int raw_failed(struct bpf_raw_tracepoint_args *ctx)
 	if (ctx->args[0])
 		return 0;
 	return page_failed(ctx, ctx->args[1], ctx->args[2], ctx->args[3]);
+}
+
+/* TP_PROTO(void *lock, unsigned int flags); flags are 0 for a spinlock (and for a semaphore). */
+SEC("raw_tp/contention_begin")
+int raw_wait(struct bpf_raw_tracepoint_args *ctx)
+{
+	return (u32)ctx->args[1] ? 0 : lock_wait(ctx->args[0]);
+}
+
+/* TP_PROTO(void *lock, int ret) */
+SEC("raw_tp/contention_end")
+int raw_waited(struct bpf_raw_tracepoint_args *ctx)
+{
+	return lock_waited(ctx->args[0]);
 }

@@ -4,17 +4,19 @@
 #include <bpf/libbpf.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "capture/names.h"
 #include "probes/pages/pages_held.h"
 #include "probes/pages/pages_host.h"
 #include "probes/pages/pages_kinds.h"
+#include "probes/pages/pages_pace.h"
 #include "probes/pages/pages_view.h"
 #include "probes/probe.h"
 
 #include "pages.skel.h"
 #include "pages_walk.skel.h"
 
-enum { OPT_SUMS = 1, OPT_EACH = 2 };
+enum { OPT_SUMS = 1, OPT_EACH = 2, OPT_WAITS = 4 };
 
 static const struct attach_hook hooks[] = {
 	{
@@ -45,6 +47,16 @@ static const struct attach_hook hooks[] = {
 			},
 	},
 	{
+		.data = PAGES_WAITS,
+		.only = OPT_WAITS,
+		.needs = "lock:contention_begin (5.19), BTF",
+		.methods =
+			{
+				{"raw tracepoints contention_begin, contention_end",
+					{"raw_wait", "raw_waited"}, {}, 0},
+			},
+	},
+	{
 		.data = "failed page allocations",
 		.only = OPT_EACH,
 		.required = true,
@@ -58,13 +70,19 @@ static const struct attach_hook hooks[] = {
 
 static u32 options(const struct capture *c)
 {
-	return c->opt.each ? OPT_EACH : OPT_SUMS;
+	return c->opt.each ? OPT_EACH : OPT_SUMS | OPT_WAITS;
+}
+
+/* In check, which has other probes for what it shows of tasks. */
+static bool in_bursts(const struct capture *c)
+{
+	return c->opt.gentle && !capture_named(c);
 }
 
 /* Do the keys leave the task out? Stacks of user space need it, and names come with it. */
 static bool any_task(const struct capture *c)
 {
-	return c->opt.by && !c->opt.user_stacks && !capture_by(c, "process") &&
+	return c->opt.by && !c->opt.user_stacks && !in_bursts(c) && !capture_by(c, "process") &&
 	       !capture_by(c, "thread") && !capture_by(c, "comm") && !capture_by(c, "cgroup");
 }
 
@@ -74,12 +92,13 @@ static bool any_task(const struct capture *c)
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	u32 cpus = (u32)libbpf_num_possible_cpus();
-	u32 slots = c->opt.each ? 1 : pages_drained_slots();
+	u32 slots = c->opt.each ? 1 : pages_drained_slots(in_bursts(c));
 	u32 room = attach_table_entries(c, sizeof(struct pages_key), sizeof(struct sum_value));
 	struct pages_config config = {
 		.gfp = capture_by(c, "gfp"),
 		.any_task = any_task(c),
 		.held = !c->opt.each && capture_operand(c, "held"),
+		.bursts = in_bursts(c),
 		.drained_mask = slots - 1,
 	};
 	int rc = attach_set_const(obj, "config", &config, sizeof(config));
@@ -185,6 +204,8 @@ static int cpu_added(
 	r.drain_pages = v->drain_pages;
 	r.allocations = v->allocations + v->more_allocations;
 	r.frees = v->frees + v->more_frees;
+	r.waits = v->waits;
+	r.wait_ns = v->wait_ns;
 	return capture_emit(c, &r.h);
 }
 
@@ -229,13 +250,23 @@ static void cpu_subtract(void *from, const void *last)
 
 static const struct table_values cpu_values = {sizeof(struct pages_cpu), cpu_add, cpu_subtract};
 
+static const struct probe_bursts bursts = {
+	.length_ns = 40 * NSEC_PER_MSEC,
+	.every_ns = 2 * NSEC_PER_SEC,
+	.map = "burst",
+	.due = pages_busy,
+	.done = pages_sampled_send,
+};
+
 static const struct probe_bpf bpf = {
 	.elf = pages_bpf__elf_bytes,
 	.elf_walk = pages_walk_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
+	.state_size = sizeof(struct pages_pace),
 	.options = options,
 	.prepare = prepare,
+	.bursts = &bursts,
 	.tables =
 		{
 			{"sums", sizeof(struct pages_key), table_key_tgid, sum_added, &table_sum,
@@ -303,6 +334,9 @@ const struct probe probe_pages = {
 		"held are shown with their age, the others with how long they lived. At most "
 		"262144 pages are followed at a time (25 MiB); those that found no room are "
 		"counted and told. It costs more; the rest is counted in the kernel and cheap.\n\n"
+		"WAITED is the time CPUs waited for the lock of a zone behind another that waited: "
+		"the first that waits is not seen, unless the kernel has paravirtual spinlocks, so "
+		"it is a lower bound. It takes Linux 5.19.\n\n"
 		"When more processes allocate than the tables hold, those that come last are "
 		"counted by name only: nothing is lost, their PID is empty.",
 	.examples = examples,
@@ -311,5 +345,6 @@ const struct probe probe_pages = {
 	.bpf = &bpf,
 	.sampler = &pages_sampler,
 	.view = &pages_view,
+	.cheap = true,
 	.only_named = true,
 };

@@ -6,13 +6,14 @@
 
 #define PAGES_ORDER_UNKNOWN 255
 #define PAGES_HELD_SLOTS 40 /* of a log2 histogram of ages: slot i is 2^(i-1) to 2^i ns */
-#define PAGES_ORDERS 20     /* the highest that is believed in a recording */
+#define PAGES_WAITS "waits for zone->lock" /* REC_METHOD */
+#define PAGES_ORDERS 20                    /* the highest that is believed in a recording */
 
 struct pages_config {
-	u8 gfp;      /* count by allocation flags too */
-	u8 any_task; /* no key asks for the task */
-	u8 held;     /* remember each page until it is freed */
-	u8 reserved;
+	u8 gfp;           /* count by allocation flags too */
+	u8 any_task;      /* no key asks for the task */
+	u8 held;          /* remember each page until it is freed */
+	u8 bursts;        /* count only while `burst` says so, by process, without stacks */
 	u32 drained_mask; /* entries of `drained` less one; 0: not asked for */
 };
 
@@ -54,6 +55,7 @@ struct pages_cpu_sums {
 	u64 direct; /* blocks taken from the buddy lists for an allocation */
 	u64 refill_runs, refill_pages;
 	u64 drain_runs, drain_pages;
+	u64 waits, wait_ns;               /* for zone->lock */
 	u64 more_allocations, more_frees; /* by second programs */
 	u64 allocations, frees;
 };
@@ -80,14 +82,14 @@ struct pages_cpu {
 	struct pages_cpu_sums n; /* in its second cache line is what every event needs */
 	u64 direct_page;         /* the last page taken from the buddy lists for an allocation */
 	u64 refill_page;         /* the first page of the last refill, */
-	u64 refill_pages;        /* and how many it had */
-	u32 tid;                 /* whose these are */
 	u32 run;                 /* enum pages_run: the last event */
-	u32 run_tid;
-	u32 free_tid; /* whose the last freed page was, and from where */
+	u32 free_tid;            /* whose the last freed page was, and from where */
 	u32 free_ustack, free_kstack;
+	u64 refill_pages; /* how many pages the last refill had */
+	u32 tid;          /* whose that and direct_page are */
+	u32 run_tid;
+	u64 lock, lock_ns; /* the zone's lock that is waited for, since when */
 	struct pages_turns turns[PAGES_TRACEPOINTS];
-	u64 reserved[4]; /* no two CPUs share a cache line */
 };
 
 _Static_assert(sizeof(struct pages_cpu) % 64 == 0, "pages_cpu fills cache lines");
@@ -165,6 +167,7 @@ struct pages_pcp {
 	u64 refill_runs, refill_pages;
 	u64 drain_runs, drain_pages;
 	u64 allocations, frees;
+	u64 waits, wait_ns; /* for zone->lock, where the method "waits" is in use */
 };
 
 /* Pages refilled on `to` that were last drained on `from`, since the last such record. */
@@ -216,5 +219,20 @@ struct pages_lists {
 	u64 high_pages, count_pages; /* together */
 	u64 batch_pages;             /* the largest */
 };
+
+/* Where these are, the other records count bursts, not all of the time. Since the last one: */
+struct pages_sampled {
+	struct rec h;
+	u64 bursts;
+	u64 on_ns;      /* while these counted */
+	u64 covered_ns; /* what they stand for; the rest was quiet */
+};
+
+static inline void pages_sampled_add(struct pages_sampled *sum, const struct pages_sampled *r)
+{
+	sum->bursts += r->bursts;
+	sum->on_ns += r->on_ns;
+	sum->covered_ns += r->covered_ns;
+}
 
 #endif

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "probes/pages/pages_tables.h"
 
 enum {
@@ -15,6 +16,8 @@ enum {
 	P_DRAIN_PAGES,
 	P_LOCKS,
 	P_BALANCE,
+	P_WAITS,
+	P_WAIT,
 	P_N,
 };
 
@@ -36,6 +39,9 @@ static const struct column pcp_columns[P_N] = {
 		"zone->lock taken by this CPU for these, at least"},
 	[P_BALANCE] = {"balance_pages", "IN - OUT", CELL_S64, UNIT_PAGES, 0,
 		"above 0: this CPU takes pages that others give back"},
+	[P_WAITS] = {"waits", "WAITS", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"times it waited for zone->lock behind another that waits (a lower bound)"},
+	[P_WAIT] = {"wait_ns", "WAITED", CELL_U64, UNIT_NS, 0, "how long these took together"},
 };
 
 enum { I_FROM, I_TO, I_PAGES, I_BYTES, I_RATIO, I_N };
@@ -76,6 +82,8 @@ static int pcp_feed(struct pages_cpus *p, const struct pages_pcp *r)
 	s->drain_pages += r->drain_pages;
 	s->allocations += r->allocations;
 	s->frees += r->frees;
+	s->waits += r->waits;
+	s->wait_ns += r->wait_ns;
 	return 0;
 }
 
@@ -98,14 +106,24 @@ int pages_cpus_feed(struct pages_cpus *p, const struct rec *r)
 		return pair_feed(p, (const struct pages_imbalance *)r);
 	if (r->kind == REC_PAGES_LISTS)
 		p->lists = *(const struct pages_lists *)r;
+	if (r->kind == REC_PAGES_SAMPLED)
+		pages_sampled_add(&p->sampled, (const struct pages_sampled *)r);
 	return 0;
+}
+
+double pages_cpus_seconds(const struct pages_cpus *p, const struct report *r)
+{
+	u64 ns = p->sampled.bursts ? p->sampled.on_ns : stream_interval_ns(r->stream);
+
+	return (double)ns / 1e9;
 }
 
 static int pcp_report(const struct pages_cpus *p, struct report *r)
 {
 	struct table *t =
 		report_table(r, "pcp", "Lists of free pages of each CPU", pcp_columns, P_N);
-	double seconds = (double)stream_interval_ns(r->stream) / 1e9;
+	bool waits = stream_knows(r->stream, "pages", PAGES_WAITS);
+	double seconds = pages_cpus_seconds(p, r);
 
 	if (!t)
 		return -ENOMEM;
@@ -129,6 +147,10 @@ static int pcp_report(const struct pages_cpus *p, struct report *r)
 			row[P_LOCKS] = cell_f64(
 				(double)(s->direct + s->refill_runs + s->drain_runs) / seconds);
 		row[P_BALANCE] = cell_s64((s64)(s->refill_pages - s->drain_pages));
+		if (waits) {
+			row[P_WAITS] = cell_u64(s->waits);
+			row[P_WAIT] = cell_u64(s->wait_ns);
+		}
 	}
 	return 0;
 }
@@ -172,7 +194,7 @@ static const char *fraction_name(u32 flags)
 /* What a user can do about pages that travel between CPUs, where they do. */
 static void travel_tell(const struct pages_cpus *p, struct report *r, const struct travel *t)
 {
-	double seconds = (double)stream_interval_ns(r->stream) / 1e9;
+	double seconds = pages_cpus_seconds(p, r);
 	const char *name = fraction_name(p->lists.flags);
 
 	if (!t->top || (double)t->crossed < HINT_PAGES_PER_SECOND * seconds ||
@@ -222,8 +244,15 @@ static int pair_report(const struct pages_cpus *p, struct report *r)
 
 int pages_cpus_report(const struct pages_cpus *p, struct report *r)
 {
+	char a[UNIT_BUF], b[UNIT_BUF];
 	int rc = pcp_report(p, r);
 
+	if (p->sampled.bursts)
+		report_note(r,
+			"pages were counted in %llu bursts of together %s, in the place of %s: "
+			"that is what the counts are of",
+			p->sampled.bursts, fmt_ns(a, p->sampled.on_ns),
+			fmt_ns(b, p->sampled.covered_ns));
 	return rc ? rc : pair_report(p, r);
 }
 
@@ -231,6 +260,7 @@ void pages_cpus_clear(struct pages_cpus *p)
 {
 	groups_clear(&p->cpus);
 	groups_clear(&p->pairs);
+	p->sampled = (struct pages_sampled){};
 }
 
 void pages_cpus_free(struct pages_cpus *p)

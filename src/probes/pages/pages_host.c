@@ -15,12 +15,14 @@
 
 #define SLOTS_MAX (1U << 20) /* 8 MiB; one page each on a machine of 4 GiB */
 
-u32 pages_drained_slots(void)
+#define SLOTS_BURST (1U << 15) /* more pages are not drained in a burst */
+
+u32 pages_drained_slots(bool burst)
 {
 	long pages = sysconf(_SC_PHYS_PAGES);
-	u32 slots = 4096;
+	u32 slots = 4096, most = burst ? SLOTS_BURST : SLOTS_MAX;
 
-	while (slots < SLOTS_MAX && (long)slots < pages)
+	while (slots < most && (long)slots < pages)
 		slots *= 2;
 	return slots;
 }
@@ -91,8 +93,10 @@ static int host_open(struct capture *c, void *state, struct err *err)
 {
 	(void)state;
 	(void)err;
-	gfp_tell(c, true);
-	types_tell(c, types_send(c));
+	if (!c->opt.gentle || capture_named(c)) { /* check shows no flags */
+		gfp_tell(c, true);
+		types_tell(c, types_send(c));
+	}
 	return 0;
 }
 

@@ -4,8 +4,8 @@
 
 #include "probes/probe.h"
 
-/* Elements of the table of drained pages on this machine: a power of two. */
-u32 pages_drained_slots(void);
+/* Elements of the table of drained pages on this machine, or in a burst: a power of two. */
+u32 pages_drained_slots(bool burst);
 
 /* Sends the names of gfp flags and migratetypes, and the limits of the per-CPU lists. */
 extern const struct probe_sampler pages_sampler;

@@ -55,6 +55,9 @@ static const struct field pcp_fields[] = {
 	FIELD(struct pages_pcp, drain_pages, FIELD_U64, UNIT_PAGES, "pages drained"),
 	FIELD(struct pages_pcp, allocations, FIELD_U64, UNIT_COUNT, "allocations on this CPU"),
 	FIELD(struct pages_pcp, frees, FIELD_U64, UNIT_COUNT, "frees on this CPU"),
+	FIELD(struct pages_pcp, waits, FIELD_U64, UNIT_COUNT,
+		"waits for zone->lock; 0 also where it was not looked at"),
+	FIELD(struct pages_pcp, wait_ns, FIELD_U64, UNIT_NS, "how long these took"),
 };
 
 static const struct field imbalance_fields[] = {
@@ -116,6 +119,13 @@ static const struct field lists_fields[] = {
 	FIELD(struct pages_lists, batch_pages, FIELD_U64, UNIT_PAGES, "the largest batch"),
 };
 
+static const struct field sampled_fields[] = {
+	FIELD(struct pages_sampled, bursts, FIELD_U64, UNIT_COUNT, "bursts"),
+	FIELD(struct pages_sampled, on_ns, FIELD_U64, UNIT_NS, "how long they counted"),
+	FIELD(struct pages_sampled, covered_ns, FIELD_U64, UNIT_NS,
+		"the time they stand for; in the rest there was little to count"),
+};
+
 const struct kind pages_kinds[PAGES_KINDS] = {
 	KIND(REC_PAGES_ALLOC, struct pages_alloc, "pages_alloc", alloc_fields,
 		"page allocations of one kind since the last such record"),
@@ -135,4 +145,6 @@ const struct kind pages_kinds[PAGES_KINDS] = {
 		"one allocation that failed"),
 	KIND(REC_PAGES_LISTS, struct pages_lists, "pages_lists", lists_fields,
 		"the per-CPU lists of all zones at this time"),
+	KIND(REC_PAGES_SAMPLED, struct pages_sampled, "pages_sampled", sampled_fields,
+		"what was counted in bursts: for how long, and what that stands for"),
 };

@@ -4,7 +4,7 @@
 
 #include "event/schema.h"
 
-#define PAGES_KINDS 9
+#define PAGES_KINDS 10
 
 extern const struct kind pages_kinds[PAGES_KINDS];
 

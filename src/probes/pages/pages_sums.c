@@ -67,11 +67,9 @@ static struct cell ratio_cell(u64 part, u64 all)
 	return all ? cell_f64((double)part / (double)all) : (struct cell){};
 }
 
-static struct cell rate_cell(const struct report *r, u64 count)
+static struct cell rate_cell(double seconds, u64 count)
 {
-	double s = (double)stream_interval_ns(r->stream) / 1e9;
-
-	return s > 0 ? cell_f64((double)count / s) : (struct cell){};
+	return seconds > 0 ? cell_f64((double)count / seconds) : (struct cell){};
 }
 
 struct alloc_sums {
@@ -141,7 +139,7 @@ int pages_alloc_feed(struct by_sums *s, const struct pages_alloc *r)
 	return 0;
 }
 
-int pages_alloc_report(struct by_sums *s, struct report *r)
+int pages_alloc_report(struct by_sums *s, double seconds, struct report *r)
 {
 	struct table *t = by_sums_table(s, r, "allocations", "Page allocations");
 	int rc = t ? 0 : -ENOMEM;
@@ -157,7 +155,7 @@ int pages_alloc_report(struct by_sums *s, struct report *r)
 
 		pages_key_cells(r, s->by, k, all);
 		all[A_COUNT] = cell_u64(v->count);
-		all[A_RATE] = rate_cell(r, v->count);
+		all[A_RATE] = rate_cell(seconds, v->count);
 		all[A_PAGES] = cell_u64(v->pages);
 		all[A_BYTES] = cell_u64(v->pages * pages_page_bytes(r));
 		all[A_LOCKED] = cell_u64(v->direct + v->refilled);
@@ -229,7 +227,8 @@ int pages_free_feed(struct by_sums *s, const struct pages_free *r)
 	return 0;
 }
 
-static void free_fill(struct cell *all, struct report *r, u32 by, const struct free_sums *v)
+static void free_fill(
+	struct cell *all, struct report *r, double seconds, u32 by, const struct free_sums *v)
 {
 	/* With --by order the batched frees have a row of their own. */
 	bool apart = by & BY_ORDER;
@@ -237,7 +236,7 @@ static void free_fill(struct cell *all, struct report *r, u32 by, const struct f
 
 	if (v->count || !apart) {
 		all[F_COUNT] = cell_u64(v->count);
-		all[F_RATE] = rate_cell(r, v->count);
+		all[F_RATE] = rate_cell(seconds, v->count);
 		all[F_PAGES] = cell_u64(v->pages);
 		all[F_BYTES] = cell_u64(v->pages * pages_page_bytes(r));
 	}
@@ -249,7 +248,7 @@ static void free_fill(struct cell *all, struct report *r, u32 by, const struct f
 	all[F_RATIO] = ratio_cell(single, v->count);
 }
 
-int pages_free_report(struct by_sums *s, struct report *r)
+int pages_free_report(struct by_sums *s, double seconds, struct report *r)
 {
 	struct table *t = by_sums_table(s, r, "frees", "Page frees");
 	int rc = t ? 0 : -ENOMEM;
@@ -263,7 +262,7 @@ int pages_free_report(struct by_sums *s, struct report *r)
 		struct cell all[F_N] = {};
 
 		pages_free_key_cells(r, s->by, k, all);
-		free_fill(all, r, s->by, groups_value(&s->groups, i));
+		free_fill(all, r, seconds, s->by, groups_value(&s->groups, i));
 		all[F_STACK] = cell_stack(k->task.stack);
 		rc = by_sums_row(s, t, all);
 	}

@@ -45,15 +45,20 @@ extern const struct by_spec pages_alloc_spec, pages_free_spec;
 extern const struct view_table pages_sum_tables[];
 int pages_alloc_feed(struct by_sums *s, const struct pages_alloc *r);
 int pages_free_feed(struct by_sums *s, const struct pages_free *r);
-int pages_alloc_report(struct by_sums *s, struct report *r);
-int pages_free_report(struct by_sums *s, struct report *r);
+/* seconds: how long events were counted. */
+int pages_alloc_report(struct by_sums *s, double seconds, struct report *r);
+int pages_free_report(struct by_sums *s, double seconds, struct report *r);
 
 /* The lists of each CPU. */
 struct pages_cpus {
 	struct groups cpus;       /* u32 -> struct pages_cpu_sums */
 	struct groups pairs;      /* struct pages_pair -> u64 pages */
 	struct pages_lists lists; /* h.size 0: not known */
+	struct pages_sampled sampled;
 };
+
+/* How long events were counted, of the interval or in its bursts. */
+double pages_cpus_seconds(const struct pages_cpus *p, const struct report *r);
 
 extern const struct view_table pages_cpu_tables[];
 void pages_cpus_init(struct pages_cpus *p);

@@ -88,13 +88,14 @@ static int pages_feed(void *state, const struct rec *r)
 static int pages_report(void *state, struct report *r)
 {
 	struct pages_state *p = state;
+	double seconds = pages_cpus_seconds(&p->cpus, r);
 	int rc;
 
 	if (p->held)
 		return pages_kept_report(&p->kept, r);
-	rc = pages_alloc_report(&p->allocations, r);
+	rc = pages_alloc_report(&p->allocations, seconds, r);
 	if (!rc)
-		rc = pages_free_report(&p->frees, r);
+		rc = pages_free_report(&p->frees, seconds, r);
 	return rc ? rc : pages_cpus_report(&p->cpus, r);
 }
 

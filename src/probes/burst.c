@@ -1,0 +1,97 @@
+/* See burst.h. */
+#include "probes/burst.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define FIRST_NS (100 * NSEC_PER_MSEC)
+
+bool burst_wanted(const struct probe *p, const struct capture *c)
+{
+	return p->bpf && p->bpf->bursts && c->opt.gentle && !capture_named(c);
+}
+
+static int number_set(struct burst *b, u32 number)
+{
+	u32 zero = 0;
+	int fd = attach_map(b->a, b->spec->map);
+
+	return bpf_map_update_elem(fd, &zero, &number, BPF_ANY) ? -errno : 0;
+}
+
+void burst_open(
+	struct burst *b, const struct probe_bursts *spec, struct capture *c, struct attached *a)
+{
+	u64 now = clock_mono_ns();
+
+	attach_pause(a);
+	attach_counting(a, true); /* from here on nothing was missed */
+	attach_counting(a, false);
+	*b = (struct burst){
+		.spec = spec, .c = c, .a = a, .next_ns = now + FIRST_NS, .asked_ns = now};
+	spec->due(c); /* what it compares with next time */
+}
+
+u64 burst_next(const struct burst *b)
+{
+	return b->spec ? b->next_ns : UINT64_MAX;
+}
+
+/* That it cannot be attached again is no reason to end the session. */
+static int burst_fail(struct burst *b, int rc)
+{
+	b->next_ns = UINT64_MAX;
+	return capture_note(b->c, NOTE_NOT_CHECKED, "%s, after %u bursts: %s", b->c->probe, b->n,
+		strerror(-rc));
+}
+
+static int burst_begin(struct burst *b, u64 now_ns)
+{
+	bool due = b->spec->due(b->c);
+	int rc;
+
+	b->covered_ns = now_ns - b->asked_ns;
+	b->asked_ns = now_ns;
+	b->next_ns = now_ns + b->spec->every_ns;
+	if (!due)
+		return 0;
+	rc = attach_resume(b->a);
+	if (rc)
+		return burst_fail(b, rc);
+	attach_counting(b->a, true);
+	b->began_ns = clock_mono_ns();
+	rc = number_set(b, ++b->n);
+	b->on = true;
+	b->next_ns = b->began_ns + b->spec->length_ns;
+	return rc;
+}
+
+static int burst_end(struct burst *b)
+{
+	int rc = number_set(b, 0);
+	u64 on_ns = clock_mono_ns() - b->began_ns;
+
+	attach_counting(b->a, false);
+	attach_pause(b->a);
+	b->on = false;
+	b->next_ns = b->asked_ns + b->spec->every_ns;
+	return rc ? rc : b->spec->done(b->c, on_ns, b->covered_ns);
+}
+
+int burst_step(struct burst *b, u64 now_ns)
+{
+	if (!b->spec || now_ns < b->next_ns)
+		return 0;
+	return b->on ? burst_end(b) : burst_begin(b, now_ns);
+}
+
+int burst_stop(struct burst *b)
+{
+	int rc = b->on ? burst_end(b) : 0;
+
+	b->spec = NULL;
+	return rc;
+}

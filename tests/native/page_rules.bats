@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# What check says of zone->lock and of the lists of CPUs: looked at in bursts, detached in between.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# work MODE: allocates and frees pages until the end of the test.
+work() {
+	mkfifo in
+	"$WORKLOADS/pages_work" "$1" 2000000000 <in >out 3>&- &
+	exec 7>in
+	wait_for 'grep -q ready out'
+	echo go >&7
+}
+
+allocated() {
+	awk '/^pgalloc_/ { n += $2 } END { print n }' /proc/vmstat
+}
+
+# Is a program of memwhy's attached that only pages has? Where links tell (5.13).
+attached() {
+	grep -qs 'tp_name:[[:space:]]*mm_page_pcpu_drain$' "/proc/$memwhy/fdinfo/"*
+}
+
+@test "check: pages are looked at in bursts" {
+	work storm
+	before=$(allocated) on=0 off=0
+	memwhy_start check --for 9s --record log
+	for _ in $(seq 100); do
+		attached && on=$((on + 1)) || off=$((off + 1))
+		sleep 0.05
+	done
+	wait "$memwhy"
+	after=$(allocated)
+	echo "seen attached $on times, detached $off times"
+	[ "$off" -gt "$((4 * on))" ]
+	[ "$(jq .events.pages "$json")" -ge 1000 ]
+	# what the bursts stand for is about what the kernel counted
+	"$MEMWHY" pages --input log -o json --out pages.json
+	jq -r '.notes[]' pages.json | tee notes
+	grep -q 'pages were counted in [0-9]* bursts of together' notes
+	rate=$(jq '[.rows[] | select(.table == "allocations" and .count > 0) |
+		.pages * .per_second / .count] | add | floor' pages.json)
+	echo "rate $rate, the kernel's: $(((after - before) / 9))"
+	[ "$((rate * 4))" -ge "$(((after - before) / 9))" ]
+	[ "$rate" -le "$(((after - before) / 9 * 4))" ]
+}
+
+@test "check: no finding about pages where each CPU keeps its own" {
+	work storm
+	memwhy_start check --for 5s
+	wait "$memwhy"
+	jq -c '[.findings[] | .rule]' "$json"
+	jq -e 'all(.findings[]; .rule != "pcp-imbalance")' "$json"
+}
+
+@test "check: pages that are freed on one CPU and allocated on another" {
+	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
+	[ -z "${MEMWHY_VM-}" ] || skip "an emulated guest is too slow for the threshold"
+	work cross
+	for _ in 1 2 3 4 5; do
+		memwhy_start check --for 9s
+		wait "$memwhy"
+		jq -c '[.findings[] | .rule], .events' "$json"
+		jq -e 'any(.findings[]; .rule == "pcp-imbalance")' "$json" && break
+	done
+	jq -e '.findings[] | select(.rule == "pcp-imbalance") | .title | test("from CPU 1 to CPU 0$")' "$json"
+	now=$(cat /proc/sys/vm/percpu_pagelist_high_fraction)
+	jq -e --arg undo "\`sysctl -w vm.percpu_pagelist_high_fraction=$now\`" \
+		'.findings[] | select(.rule == "pcp-imbalance") | .undo | index($undo)' "$json"
+}
+
+@test "check: who waits for the lock of a zone" {
+	[ -n "${MEMWHY_VM-}" ] || skip "sets the size of the lists of CPUs: only in a guest of its own (make check-vm)"
+	[ "$(nproc)" -ge 4 ] || skip "the first that waits is not seen: needs four CPUs"
+	[ -e /proc/sys/vm/percpu_pagelist_high_fraction ] || skip "no vm.percpu_pagelist_high_fraction"
+	[ -e /sys/kernel/tracing/events/lock/contention_begin ] || skip "no lock:contention_begin (5.19)"
+	echo 1000000 >/proc/sys/vm/percpu_pagelist_high_fraction
+	work storm
+	memwhy_start pages --for 5s
+	wait "$memwhy"
+	jq -c '.rows[] | select(.table == "pcp") | del(.table)' "$json"
+	[ "$(jq '[.rows[] | select(.table == "pcp") | .waits] | add' "$json")" -ge 1 ]
+	[ "$(jq '[.rows[] | select(.table == "pcp") | .wait_ns] | add' "$json")" -ge 1 ]
+}
