@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/str.h"
+#include "capture/budget.h"
 #include "capture/kbtf.h"
 #include "capture/object.h"
 
@@ -17,6 +18,7 @@ struct attached {
 	struct bpf_object *obj;
 	VEC(struct bpf_link *) links;
 	VEC(int) kept_progs, kept_links;
+	u64 kept_bytes;
 	size_t n_follow;           /* of the links, the first: they stay while it is paused */
 	u64 missed, missed_before; /* see attach_counting */
 	bool missed_is_over;
@@ -86,6 +88,8 @@ static int plan_load(
 	rc = object_prepare(obj, c);
 	if (!rc && spec->prepare)
 		rc = spec->prepare(obj, spec->arg);
+	if (!rc)
+		rc = budget_shrink(obj, c);
 	for (size_t i = 0; i < a->n_hooks && !rc; i++)
 		if (only_hook < 0 || (size_t)only_hook == i)
 			rc = method_enable(obj, hook_method(a, i));
@@ -392,6 +396,16 @@ int attach_keep_prog(struct attached *a, int fd)
 int attach_keep_link(struct attached *a, int fd)
 {
 	return fd_keep(vec_push(&a->kept_links, fd), fd);
+}
+
+void attach_keep_bytes(struct attached *a, u64 bytes)
+{
+	a->kept_bytes += bytes;
+}
+
+u64 attach_kept_bytes(const struct attached *a)
+{
+	return a->kept_bytes;
 }
 
 int attach_kept(struct attached *a, size_t i)

@@ -77,6 +77,9 @@ u32 attach_owned(const struct attached *a);
  * every case. Its program counts as one of a required hook. */
 int attach_keep_prog(struct attached *a, int fd);
 int attach_keep_link(struct attached *a, int fd);
+/* Memory of maps that are none of the object. */
+void attach_keep_bytes(struct attached *a, u64 bytes);
+u64 attach_kept_bytes(const struct attached *a);
 /* Descriptor of a map of the object; it must exist. */
 int attach_map(struct attached *a, const char *name);
 /* Of the i-th program of attach_keep_prog; -1: there are no more. */

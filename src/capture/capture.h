@@ -31,6 +31,7 @@ struct capture_options {
 	const char *named; /* comma-separated probes that were asked for by name; NULL: none */
 	u32 stack_every;   /* see scope_config */
 	u64 ring_bytes;
+	u64 max_bytes;                   /* --max-memory: of all maps; 0: as fits the machine */
 	u64 min_ns;                      /* --min: only events that took at least this long */
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
 	const char *by;        /* --by: comma-separated keys to count by; NULL: the probe's own */
@@ -54,7 +55,8 @@ struct capture {
 	struct names *names;
 	struct mapping_cache mappings;
 	int shared[SHARED_MAPS]; /* descriptor plus one; 0: none yet */
-	bool ending;             /* counting is over: the drain that follows is the last */
+	u32 shrink;        /* maps are so much smaller, see budget.h; 0: as fits the machine */
+	bool ending;       /* counting is over: the drain that follows is the last */
 	void *state;       /* of the probe being opened or drained: probe_bpf.state_size bytes */
 	const char *probe; /* the probe being opened or drained, for its records */
 };

@@ -41,6 +41,7 @@ static int rodata_make(const struct clone_source *src, const void *config, int *
 		bpf_map__value_size(map), 1, &opts);
 	if (fd < 0 || bpf_map_update_elem(fd, &zero, data, 0) || bpf_map_freeze(fd))
 		return -errno;
+	attach_keep_bytes(src->attached, object_map_bytes(fd));
 	*ret_old = bpf_map__fd(map);
 	return take_fd(fd);
 }

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "capture/attach.h"
+#include "capture/budget.h"
 #include "capture/kbtf.h"
 #include "sys/tracefs.h"
 
@@ -204,7 +205,7 @@ static struct scope_config scope_to_config(const struct capture *c)
 		.by_thread = capture_by(c, "thread"),
 		.except = opt->gentle ? (u32)getpid() : 0,
 		.task = opt->scope.tasks.n ? opt->scope.tasks.v[0] : 0,
-		.wake_bytes = ring_entries(opt) / 4,
+		.wake_bytes = budget_ring(ring_entries(opt), c->shrink) / 4,
 		.stack_every = opt->stack_every,
 		.cgroup_level = opt->scope.cgroup_level,
 		.cgroup_id = opt->scope.cgroup_id,
@@ -250,14 +251,14 @@ static int stacks_prepare(struct bpf_object *obj, const struct capture *c)
 	return rc;
 }
 
-static const char *const shared_names[SHARED_MAPS] = {"stacks", "user_stacks", "scope_tasks"};
+const char *const object_shared_names[SHARED_MAPS] = {"stacks", "user_stacks", "scope_tasks"};
 
 static int shared_reuse(struct bpf_object *obj, const struct capture *c)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < SHARED_MAPS && !rc; i++) {
-		struct bpf_map *map = bpf_object__find_map_by_name(obj, shared_names[i]);
+		struct bpf_map *map = bpf_object__find_map_by_name(obj, object_shared_names[i]);
 
 		if (map && c->shared[i])
 			rc = bpf_map__reuse_fd(map, c->shared[i] - 1);
@@ -270,7 +271,7 @@ u32 object_share(struct bpf_object *obj, struct capture *c)
 	u32 owned = 0;
 
 	for (size_t i = 0; i < SHARED_MAPS; i++) {
-		struct bpf_map *map = bpf_object__find_map_by_name(obj, shared_names[i]);
+		struct bpf_map *map = bpf_object__find_map_by_name(obj, object_shared_names[i]);
 		int fd = map && !c->shared[i] ? fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 3) : -1;
 
 		if (fd < 0)
@@ -284,7 +285,7 @@ u32 object_share(struct bpf_object *obj, struct capture *c)
 bool object_owns(u32 bits, const char *map)
 {
 	for (size_t i = 0; i < SHARED_MAPS; i++)
-		if (!strcmp(map, shared_names[i]))
+		if (!strcmp(map, object_shared_names[i]))
 			return bits >> i & 1;
 	return true;
 }
@@ -366,7 +367,7 @@ int attach_counts(struct attached *a, struct probe_counts *ret)
 	return 0;
 }
 
-static u64 map_bytes(int fd)
+u64 object_map_bytes(int fd)
 {
 	_cleanup_str_ struct str s = {};
 	char path[64];
@@ -394,7 +395,7 @@ int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_byt
 {
 	struct bpf_program *prog;
 	struct bpf_map *map;
-	u64 ns = 0, runs = 0, bytes = 0;
+	u64 ns = 0, runs = 0, bytes = attach_kept_bytes(a);
 	int fd;
 
 	bpf_object__for_each_program(prog, attach_object(a))
@@ -404,7 +405,7 @@ int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_byt
 	bpf_object__for_each_map(map, attach_object(a))
 	{
 		if (object_owns(attach_owned(a), bpf_map__name(map)))
-			bytes += map_bytes(bpf_map__fd(map));
+			bytes += object_map_bytes(bpf_map__fd(map));
 	}
 	*ret_ns = ns;
 	*ret_runs = runs;

@@ -10,6 +10,9 @@
 struct bpf_map;
 struct bpf_object;
 
+/* The maps that are one for all objects of a session. */
+extern const char *const object_shared_names[SHARED_MAPS];
+
 /* Opens the object with no program enabled. */
 int object_open(const void *elf, size_t size, struct bpf_object **ret);
 /* Where a constant of this size lies in the object's read-only data. */
@@ -23,6 +26,8 @@ int object_prepare(struct bpf_object *obj, const struct capture *c);
 u32 object_share(struct bpf_object *obj, struct capture *c);
 /* Does the memory of this map count as that of the object with these bits? */
 bool object_owns(u32 bits, const char *map);
+/* What the kernel says that a map takes; 0: it does not say. */
+u64 object_map_bytes(int fd);
 /* The program that follows children here; see common.bpf.h. */
 const char *object_fork_program(void);
 /* Do objects built with USER_WALK load here? */

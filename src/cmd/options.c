@@ -28,6 +28,8 @@ static const struct opt run[] = {
 	OV("stacks", 0, OPT_OPTIONAL, stacks, "user|kernel|both", "by code path (default: both)",
 		"user kernel both"),
 	O("ring-size", 0, OPT_SIZE, ring_bytes, "SIZE", "buffer of single events (default: 4M)"),
+	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
+		"the most that the maps of all probes may take (default: as fits the machine)"),
 	O("no-lines", 0, OPT_FLAG, no_lines, NULL,
 		"function names only: do not read debug information"),
 };
@@ -90,6 +92,7 @@ const struct options options_default = {
 	.format = "text",
 	.limit = UINT64_MAX, /* not given: as the format likes it */
 	.ring_bytes = 4UL << 20,
+	.max_bytes = UINT64_MAX,
 };
 
 static const struct group {

@@ -9,7 +9,7 @@ struct options {
 	const char *pids, *comm, *cgroup;
 	bool follow;
 	/* run */
-	u64 for_ns, interval_ns, ring_bytes;
+	u64 for_ns, interval_ns, ring_bytes, max_bytes;
 	const char *record, *input, *stacks;
 	bool no_lines;
 	/* view */

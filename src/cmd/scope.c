@@ -2,6 +2,7 @@
 #include "cmd/scope.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -131,6 +132,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 	*ret = (struct capture_options){
 		.each = o->each,
 		.ring_bytes = o->ring_bytes,
+		.max_bytes = o->max_bytes == UINT64_MAX ? 0 : MAX(o->max_bytes, 1ULL),
 		.min_ns = o->min_ns,
 		.by = o->by,
 		.filter = o->filter,

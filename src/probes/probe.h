@@ -67,8 +67,11 @@ struct probe_bpf {
 	void (*survey)(struct capture *c, struct attached *a);
 	void (*close)(struct capture *c);        /* frees what capture.state holds; may be NULL */
 	u32 (*options)(const struct capture *c); /* bits for `only` in hooks; may be NULL */
-	/* Sets the probe's constants in the object; may be NULL. */
+	/* Sets the probe's constants and map sizes in the object; may be NULL. May be called again.
+	 */
 	int (*prepare)(struct bpf_object *obj, const struct capture *c);
+	/* Memory of maps that `attach` makes beside those of the object; may be NULL. */
+	u64 (*other_bytes)(const struct capture *c);
 	struct probe_table tables[PROBE_TABLES];
 	/* Sends what a record from the ring becomes on disk; NULL: the probe sends none. */
 	int (*record)(struct capture *c, const struct stack_maps *stacks, const struct rec *r);
@@ -132,6 +135,11 @@ extern const struct probe *const probes[];
 extern const size_t probes_n;
 
 const struct probe *probe_find(const char *name);
+
+struct budget; /* capture/budget.h */
+
+/* Adds what the maps of the probe will take. */
+int probe_measure(const struct probe *p, struct capture *c, struct budget *b);
 
 /* A probe at work. */
 struct probe_run;

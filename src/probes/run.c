@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "capture/budget.h"
 #include "capture/names.h"
 #include "capture/object.h"
 #include "capture/ring.h"
@@ -365,6 +366,33 @@ void probe_close(struct probe_run *run)
 		run->probe->bpf->close(run->c);
 	free(run->bpf_state);
 	free(run);
+}
+
+int probe_measure(const struct probe *p, struct capture *c, struct budget *b)
+{
+	struct probe_run run = {.probe = p, .c = c};
+	struct err unused = {};
+	struct attach_spec spec;
+	int rc = 0;
+
+	c->probe = p->name;
+	if (!bpf_wanted(p, c))
+		return 0;
+	run.bpf_state = calloc(1, MAX(p->bpf->state_size, 1UL));
+	if (!run.bpf_state)
+		return -ENOMEM;
+	run_enter(&run);
+	if (p->bpf->open)
+		rc = p->bpf->open(c, &unused);
+	spec = spec_of(&run);
+	if (!rc)
+		rc = budget_add(b, c, &spec);
+	if (!rc && p->bpf->other_bytes)
+		budget_add_bytes(b, p->bpf->other_bytes(c));
+	if (p->bpf->close)
+		p->bpf->close(c);
+	free(run.bpf_state);
+	return rc;
 }
 
 /* What is no hook, tried. */

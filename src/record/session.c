@@ -8,6 +8,8 @@
 #include <sys/signalfd.h>
 
 #include "base/clock.h"
+#include "base/units.h"
+#include "capture/budget.h"
 #include "capture/names.h"
 #include "record/cost.h"
 #include "record/guard.h"
@@ -92,6 +94,39 @@ static int probes_open(struct session *s, struct err *err)
 	return 0;
 }
 
+/* --max-memory: how much smaller the maps of all probes have to be, the same for all. */
+static int memory_fit(struct session *s, struct err *err)
+{
+	const struct session_config *cfg = s->cfg;
+	u64 max = cfg->opt.max_bytes;
+	struct budget b = {};
+	char a[UNIT_BUF], least[UNIT_BUF];
+
+	/* one that cannot be measured cannot be opened either, which then says why */
+	for (size_t i = 0; max && i < cfg->n_probes; i++)
+		probe_measure(cfg->probes[i], &s->c, &b);
+	while (max && b.bytes[s->c.shrink] > max && ++s->c.shrink < BUDGET_LEVELS)
+		;
+	if (s->c.shrink < BUDGET_LEVELS)
+		return 0;
+	err_set(err, -EINVAL, "--max-memory %s is too little for %s: the least is %s",
+		fmt_bytes(a, max), cfg->command, fmt_bytes(least, b.bytes[BUDGET_LEVELS - 1]));
+	return err_hint(err, "--max-memory %lluK", (b.bytes[BUDGET_LEVELS - 1] + 1023) / 1024);
+}
+
+/* The kernel's own number decides whether the limit is kept. */
+static void memory_tell(struct session *s)
+{
+	u64 max = s->cfg->opt.max_bytes,
+	    bytes = max ? cost_read(&s->cost, s->runs, s->n_runs).bpf_bytes : 0;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	s->c.probe = "";
+	if (bytes > max)
+		capture_note(&s->c, NOTE_WARNING, "the maps take %s, more than --max-memory %s",
+			fmt_bytes(a, bytes), fmt_bytes(b, max));
+}
+
 /* What nothing works without. */
 static int mounts_check(struct err *err)
 {
@@ -131,8 +166,12 @@ static int session_begin(struct session *s, struct err *err)
 		rc = origin_send(&s->c, cfg->command, cfg->scope_text);
 	if (!rc) {
 		cost_begin(&s->cost);
-		rc = probes_open(s, err);
+		rc = memory_fit(s, err);
 	}
+	if (!rc)
+		rc = probes_open(s, err);
+	if (!rc)
+		memory_tell(s);
 	if (!rc && cfg->guarded) {
 		s->c.probe = cfg->probes[0]->name;
 		rc = guard_memory(&s->c);

@@ -215,6 +215,7 @@ static void storm(long n)
 		if (fork())
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pin((int)i);
 		for (long k = 0; k < n; k++)
 			touch(4096);
 		_exit(0);

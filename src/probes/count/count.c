@@ -79,6 +79,15 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 			    map, attach_table_entries(c, key, count_value_of(c)->size));
 }
 
+/* Each event has read-only data of its own (clone.h). */
+static u64 other_bytes(const struct capture *c)
+{
+	const struct state *s = c->state;
+
+	return s->events.list.n *
+	       (sizeof(struct count_config) + sizeof(struct scope_config) + 1024);
+}
+
 static u32 key_tgid(const void *key)
 {
 	return (u32)(*(const u64 *)key >> 32);
@@ -89,6 +98,7 @@ static const struct probe_bpf bpf = {
 	.state_size = sizeof(struct state),
 	.open = count_open,
 	.prepare = prepare,
+	.other_bytes = other_bytes,
 	.only_load = "count",
 	.attach = count_attach,
 	.stop = count_stop,

@@ -92,7 +92,7 @@ static bool any_task(const struct capture *c)
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	u32 cpus = (u32)libbpf_num_possible_cpus();
-	u32 slots = c->opt.each ? 1 : pages_drained_slots(in_bursts(c));
+	u32 slots = c->opt.each ? 1 : MAX(1024U, pages_drained_slots(in_bursts(c)) >> c->shrink);
 	u32 room = attach_table_entries(c, sizeof(struct pages_key), sizeof(struct sum_value));
 	struct pages_config config = {
 		.gfp = capture_by(c, "gfp"),

@@ -77,6 +77,7 @@ static bool keys_stay;
 #define OBJECTS_PART 256 /* of the machine's memory */
 #define OBJECTS_MIN (1U << 16)
 #define OBJECTS_MAX (1U << 20)
+#define SLOTS_SHRINK 3 /* from here on the slots, which have one size, are done without */
 
 static u32 objects_entries(void)
 {
@@ -94,7 +95,8 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	struct slab_config config = {
 		.live = capture_by(c, "live"),
 		.tasks = by_tasks(c),
-		.slots = !by_tasks(c) && !c->opt.user_stacks && !c->opt.kernel_stacks,
+		.slots = !by_tasks(c) && !c->opt.user_stacks && !c->opt.kernel_stacks &&
+			 c->shrink < SLOTS_SHRINK,
 	};
 	int rc = 0;
 
