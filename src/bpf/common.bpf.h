@@ -387,6 +387,18 @@ static __always_inline void agg_time(struct agg_value *v, u64 ns)
 	v->hist[log2_slot(ns, AGG_SLOTS - 1) & (AGG_SLOTS - 1)]++;
 }
 
+/* The same of how long something lived that was followed: hist in steps of 1024 ns, so that its
+ * slots reach half an hour. */
+static __always_inline void agg_lifetime(struct agg_value *v, u64 ns)
+{
+	v->count++;
+	v->timed++;
+	v->total_ns += ns;
+	if (ns > v->max_ns)
+		v->max_ns = ns;
+	v->hist[log2_slot(ns >> LIFETIME_SHIFT, AGG_SLOTS - 1) & (AGG_SLOTS - 1)]++;
+}
+
 char LICENSE[] SEC("license") = "GPL";
 
 #endif

@@ -39,7 +39,7 @@ struct scope_config {
 	u8 each;      /* send an event a record, not only aggregates */
 	u8 by_thread; /* aggregates are wanted by thread, not only by process */
 	u8 reserved[3];
-	u32 except;       /* this process does not count: memwhy itself, in check; 0: all do */
+	u32 except; /* this process does not count: memwhy itself, in check and leak; 0: all do */
 	u32 stack_every;  /* take a stack at every Nth event of a CPU; 0 or 1: all */
 	u32 cgroup_level; /* of cgroup_id below its hierarchy's root */
 	u32 wake_bytes;   /* see ring_submit */
@@ -67,6 +67,8 @@ struct agg_value {
 	char comm[COMM_LEN];
 	char name[AGG_NAME_LEN];
 };
+
+#define LIFETIME_SHIFT 10 /* see agg_lifetime */
 
 /*
  * The lean value, for events that come by the million and have no duration: as agg_value, but all

@@ -28,6 +28,7 @@ struct capture_options {
 	bool user_stacks, kernel_stacks;
 	bool each;
 	bool gentle;       /* leave out what would disturb a busy machine (check) */
+	bool outstanding;  /* follow what is allocated until it is freed, with its age (leak) */
 	const char *named; /* comma-separated probes that were asked for by name; NULL: none */
 	u32 stack_every;   /* see scope_config */
 	u64 ring_bytes;
@@ -56,6 +57,7 @@ struct capture {
 	struct mapping_cache mappings;
 	int shared[SHARED_MAPS]; /* descriptor plus one; 0: none yet */
 	u32 shrink;        /* maps are so much smaller, see budget.h; 0: as fits the machine */
+	u64 begin_ns;      /* when everything counted; 0: not yet */
 	bool ending;       /* counting is over: the drain that follows is the last */
 	void *state;       /* of the probe being opened or drained: probe_bpf.state_size bytes */
 	const char *probe; /* the probe being opened or drained, for its records */

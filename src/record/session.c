@@ -189,6 +189,7 @@ static void clocks_begin(struct session *s)
 {
 	u64 now = clock_mono_ns();
 
+	s->c.begin_ns = now;
 	s->deadline_ns = s->cfg->for_ns ? now + s->cfg->for_ns : UINT64_MAX;
 	s->tick_ns = s->cfg->interval_ns ? now + s->cfg->interval_ns : UINT64_MAX;
 	s->housekeeping_ns = now + HOUSEKEEPING_NS;

@@ -132,12 +132,35 @@ static __always_inline void key_stacks(struct pages_key *k, void *ctx, struct pr
 	k->task.kstack = stack_kernel(ctx, RAW_FRAMES);
 }
 
-static __always_inline void held_begin(u64 page, const struct pages_key *k)
+/* A free that was not seen: the page was allocated again. */
+static __always_inline void held_replace(
+	struct pages_held_value *stale, const struct pages_held_value *h)
+{
+	struct pages_key key = stale->key;
+	struct agg_value *v = agg_get(&lifetimes, &key, 0);
+
+	*stale = *h;
+	if (v)
+		v->count++; /* its lifetime is not known */
+	else
+		held_add(lifetimes_full);
+}
+
+static __always_inline void held_begin(u64 page, const struct pages_key *k, struct sum_value *sums)
 {
 	struct pages_held_value h = {.time_ns = bpf_ktime_get_ns(), .key = *k};
+	struct pages_held_value *stale;
 
-	if (bpf_map_update_elem(&held, &page, &h, BPF_ANY))
-		held_add(untracked);
+	if (!bpf_map_update_elem(&held, &page, &h, BPF_NOEXIST))
+		return;
+	stale = bpf_map_lookup_elem(&held, &page);
+	if (stale) {
+		held_replace(stale, &h);
+		return;
+	}
+	held_add(untracked);
+	if (sums)
+		sums->sum[PAGES_UNTRACKED]++;
 }
 
 static __always_inline void held_end(u64 page, u32 order, bool mine)
@@ -162,13 +185,7 @@ static __always_inline void held_end(u64 page, u32 order, bool mine)
 		held_add(lifetimes_full);
 		return;
 	}
-	v->count++;
-	v->timed++;
-	v->total_ns += ns;
-	if (ns > v->max_ns)
-		v->max_ns = ns;
-	/* in steps of 1024 ns, so that its 32 slots reach half an hour */
-	v->hist[log2_slot(ns >> 10, AGG_SLOTS - 1) & (AGG_SLOTS - 1)]++;
+	agg_lifetime(v, ns);
 }
 
 /* Did this thread take the zone's lock for this page? */
@@ -230,6 +247,21 @@ static __always_inline bool second_begins(struct pages_cpu *cpu, u32 tracepoint,
 	return true;
 }
 
+/* include/linux/gfp_types.h: the bit until 6.9, an enum since 6.10. With it are the pages of
+ * processes and of the page cache. */
+#define GFP_MOVABLE_BEFORE 0x8
+
+enum gfp_bits {
+	___GFP_MOVABLE_BIT = 3,
+};
+
+static __always_inline u32 gfp_movable_mask(void)
+{
+	if (bpf_core_enum_value_exists(enum gfp_bits, ___GFP_MOVABLE_BIT))
+		return 1U << bpf_core_enum_value(enum gfp_bits, ___GFP_MOVABLE_BIT);
+	return GFP_MOVABLE_BEFORE;
+}
+
 static __always_inline int page_allocated(
 	void *ctx, struct pages_cpu *cpu, u64 page, u32 order, u32 gfp, u32 migratetype, bool more)
 {
@@ -244,7 +276,7 @@ static __always_inline int page_allocated(
 	struct probe_counts *c;
 	struct sum_value *v;
 
-	if (!scope_match(pid_tgid))
+	if ((config.kernel && gfp & gfp_movable_mask()) || !scope_match(pid_tgid))
 		return 0;
 	c = counts_of(more ? COUNTS_MORE + PAGES_TP_ALLOC : COUNTS_ALLOC);
 	if (!c)
@@ -264,7 +296,7 @@ static __always_inline int page_allocated(
 			alloc_locked(v, cpu, page, (u32)pid_tgid);
 	}
 	if (config.held && page)
-		held_begin(page, &key);
+		held_begin(page, &key, v);
 	return 0;
 }
 
@@ -280,7 +312,7 @@ static __always_inline int page_freed(
 	/* a page can be freed by anybody: page tables by whomever RCU's softirq interrupts */
 	if (config.held)
 		held_end(page, order, mine);
-	if (!mine)
+	if (!mine || config.kernel)
 		return 0;
 	c = counts_of(more ? COUNTS_MORE + PAGES_TP_FREE : COUNTS_FREE);
 	if (!c)

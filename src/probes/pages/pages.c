@@ -16,12 +16,12 @@
 #include "pages.skel.h"
 #include "pages_walk.skel.h"
 
-enum { OPT_SUMS = 1, OPT_EACH = 2, OPT_WAITS = 4 };
+enum { OPT_SUMS = 1, OPT_EACH = 2, OPT_WAITS = 4, OPT_KERNEL = 8 /* for leak */ };
 
 static const struct attach_hook hooks[] = {
 	{
 		.data = "page allocations and frees",
-		.only = OPT_SUMS,
+		.only = OPT_SUMS | OPT_KERNEL,
 		.required = true,
 		.needs = "the kmem tracepoints",
 		.methods =
@@ -29,21 +29,25 @@ static const struct attach_hook hooks[] = {
 				{"raw tracepoints mm_page_*",
 					{"raw_alloc", "raw_free", "raw_batched", "raw_locked",
 						"raw_drained"},
-					{}, 0},
+					{}, OPT_SUMS},
 				{"raw tracepoints mm_page_* (before 5.19)",
 					{"raw_alloc", "raw_free", "raw_batched", "raw_locked_3",
 						"raw_drained"},
-					{}, 0},
+					{}, OPT_SUMS},
+				{"raw tracepoints mm_page_alloc, mm_page_free",
+					{"raw_alloc", "raw_free"}, {}, OPT_KERNEL},
 			},
 	},
 	/* Behind the one above; what it does is told in count.bpf.h. */
 	{
 		.data = "those that interrupt a program",
-		.only = OPT_SUMS,
+		.only = OPT_SUMS | OPT_KERNEL,
 		.methods =
 			{
 				{"raw tracepoints, second programs",
-					{"more_alloc", "more_free", "more_batched"}, {}, 0},
+					{"more_alloc", "more_free", "more_batched"}, {}, OPT_SUMS},
+				{"raw tracepoints, second programs", {"more_alloc", "more_free"},
+					{}, OPT_KERNEL},
 			},
 	},
 	{
@@ -70,6 +74,8 @@ static const struct attach_hook hooks[] = {
 
 static u32 options(const struct capture *c)
 {
+	if (c->opt.outstanding)
+		return OPT_KERNEL;
 	return c->opt.each ? OPT_EACH : OPT_SUMS | OPT_WAITS;
 }
 
@@ -82,8 +88,9 @@ static bool in_bursts(const struct capture *c)
 /* Do the keys leave the task out? Stacks of user space need it, and names come with it. */
 static bool any_task(const struct capture *c)
 {
-	return c->opt.by && !c->opt.user_stacks && !in_bursts(c) && !capture_by(c, "process") &&
-	       !capture_by(c, "thread") && !capture_by(c, "comm") && !capture_by(c, "cgroup");
+	return (c->opt.by || c->opt.outstanding) && !c->opt.user_stacks && !in_bursts(c) &&
+	       !capture_by(c, "process") && !capture_by(c, "thread") && !capture_by(c, "comm") &&
+	       !capture_by(c, "cgroup");
 }
 
 #define NAMES_MAX 2048U
@@ -92,13 +99,16 @@ static bool any_task(const struct capture *c)
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	u32 cpus = (u32)libbpf_num_possible_cpus();
-	u32 slots = c->opt.each ? 1 : MAX(1024U, pages_drained_slots(in_bursts(c)) >> c->shrink);
+	u32 slots = c->opt.each || c->opt.outstanding
+			    ? 1
+			    : MAX(1024U, pages_drained_slots(in_bursts(c)) >> c->shrink);
 	u32 room = attach_table_entries(c, sizeof(struct pages_key), sizeof(struct sum_value));
 	struct pages_config config = {
 		.gfp = capture_by(c, "gfp"),
 		.any_task = any_task(c),
-		.held = !c->opt.each && capture_operand(c, "held"),
+		.held = pages_follows(c),
 		.bursts = in_bursts(c),
+		.kernel = c->opt.outstanding,
 		.drained_mask = slots - 1,
 	};
 	int rc = attach_set_const(obj, "config", &config, sizeof(config));
@@ -156,6 +166,7 @@ static int who_added(struct capture *c, struct pages_who *who, const struct page
 	r.direct = v->sum[PAGES_DIRECT];
 	r.refilled = v->sum[PAGES_REFILLED];
 	r.refill_pages = v->sum[PAGES_REFILL_PAGES];
+	r.untracked = v->sum[PAGES_UNTRACKED];
 	return capture_emit(c, &r.h);
 }
 

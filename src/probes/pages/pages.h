@@ -14,6 +14,7 @@ struct pages_config {
 	u8 any_task;      /* no key asks for the task */
 	u8 held;          /* remember each page until it is freed */
 	u8 bursts;        /* count only while `burst` says so, by process, without stacks */
+	u8 kernel;        /* for leak: nothing else, and only of pages that cannot be moved */
 	u32 drained_mask; /* entries of `drained` less one; 0: not asked for */
 };
 
@@ -47,6 +48,7 @@ enum pages_sum {
 	PAGES_DIRECT,       /* taken from the buddy lists */
 	PAGES_REFILLED,     /* found the per-CPU list empty, and filled it */
 	PAGES_REFILL_PAGES, /* by so many pages */
+	PAGES_UNTRACKED,    /* could not be followed: the table of held pages was full */
 };
 
 /* What is counted on a CPU; no two programs add to the same member. */
@@ -148,6 +150,7 @@ struct pages_alloc {
 	u64 count;    /* with a page */
 	u64 failures; /* without */
 	u64 direct, refilled, refill_pages;
+	u64 untracked; /* of the count, not followed for want of room */
 };
 
 /* Frees of one kind since the last such record. */
@@ -185,6 +188,7 @@ struct pages_held {
 	u64 count; /* allocations */
 	u64 oldest_ns;
 	u32 hist[PAGES_HELD_SLOTS];
+	u64 old; /* of these, older than pages_follow.old_ns */
 };
 
 /* How long freed pages had been held, since the last such record. */
@@ -202,6 +206,7 @@ struct pages_follow {
 	struct rec h;
 	u64 held, room;
 	u64 untracked, unknown, parts, lifetimes_full;
+	u64 old_ns; /* two thirds of the time since the start */
 };
 
 enum pages_lists_flags {

@@ -7,6 +7,8 @@
 
 #define PAGES_HELD_ROOM 262144 /* some 90 bytes each */
 
+/* Are pages followed? */
+bool pages_follows(const struct capture *c);
 /* The beginning of a record; comm and cgroup are left to the caller. */
 struct pages_who pages_who_of(
 	struct capture *c, const struct stack_maps *stacks, const struct pages_key *k);

@@ -36,6 +36,8 @@ static const struct field alloc_fields[] = {
 	FIELD(struct pages_alloc, refilled, FIELD_U64, UNIT_COUNT,
 		"of the former, that refilled the list of the CPU"),
 	FIELD(struct pages_alloc, refill_pages, FIELD_U64, UNIT_PAGES, "by so many pages"),
+	FIELD(struct pages_alloc, untracked, FIELD_U64, UNIT_COUNT,
+		"of the count, could not be followed: the table was full"),
 };
 
 static const struct field free_fields[] = {
@@ -72,6 +74,8 @@ static const struct field held_fields[] = {
 	FIELD(struct pages_held, oldest_ns, FIELD_U64, UNIT_NS, "age of the oldest"),
 	FIELD_ARRAY(struct pages_held, hist, FIELD_U32, UNIT_COUNT, PAGES_HELD_SLOTS,
 		"log2 histogram of ages: slot i is 2^(i-1) to 2^i ns"),
+	FIELD(struct pages_held, old, FIELD_U64, UNIT_COUNT,
+		"of the count, older than old_ns of the pages_follow before"),
 };
 
 static const struct field lifetime_fields[] = {
@@ -94,6 +98,7 @@ static const struct field follow_fields[] = {
 		"allocations freed in parts, since the start"),
 	FIELD(struct pages_follow, lifetimes_full, FIELD_U64, UNIT_COUNT,
 		"frees whose lifetime found no room, since the start"),
+	FIELD(struct pages_follow, old_ns, FIELD_U64, UNIT_NS, "two thirds of the time so far"),
 };
 
 static const struct field failure_fields[] = {

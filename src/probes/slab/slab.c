@@ -8,6 +8,7 @@
 #include "capture/kbtf.h"
 #include "capture/names.h"
 #include "probes/probe.h"
+#include "probes/slab/slab_held.h"
 #include "probes/slab/slab_kinds.h"
 #include "probes/slab/slab_sample.h"
 #include "probes/slab/slab_view.h"
@@ -57,9 +58,14 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
+static bool follows(const struct capture *c)
+{
+	return capture_by(c, "live") || c->opt.outstanding;
+}
+
 static u32 options(const struct capture *c)
 {
-	return (capture_by(c, "live") ? OPT_LIVE : 0) |
+	return (follows(c) ? OPT_LIVE : 0) |
 	       (kbtf_has_name("trace_event_raw_kmem_alloc_node") ? OPT_NODES : OPT_MERGED) |
 	       (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
 }
@@ -73,19 +79,7 @@ static bool by_tasks(const struct capture *c)
 /* Keys of tasks that ended make room, unless the ends of their objects are still waited for. */
 static bool keys_stay;
 
-#define OBJECT_BYTES 144 /* an entry of the table, as the kernel lays it out */
-#define OBJECTS_PART 256 /* of the machine's memory */
-#define OBJECTS_MIN (1U << 16)
-#define OBJECTS_MAX (1U << 20)
 #define SLOTS_SHRINK 3 /* from here on the slots, which have one size, are done without */
-
-static u32 objects_entries(void)
-{
-	u64 bytes = (u64)sysconf(_SC_PHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE);
-	u64 n = bytes / OBJECTS_PART / OBJECT_BYTES;
-
-	return (u32)(n < OBJECTS_MIN ? OBJECTS_MIN : n > OBJECTS_MAX ? OBJECTS_MAX : n);
-}
 
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
@@ -93,7 +87,8 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	static u64 addresses[ARRAY_SIZE(names)];
 	static bool known; /* once: every attempt to load asks, and kallsyms is long */
 	struct slab_config config = {
-		.live = capture_by(c, "live"),
+		.live = follows(c),
+		.ages = c->opt.outstanding,
 		.tasks = by_tasks(c),
 		.slots = !by_tasks(c) && !c->opt.user_stacks && !c->opt.kernel_stacks &&
 			 c->shrink < SLOTS_SHRINK,
@@ -107,12 +102,14 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	config.vmemmap = addresses[0];
 	config.page_offset = addresses[1];
 	if (config.live)
-		rc = attach_set_entries(obj, "objects", objects_entries());
+		rc = attach_set_entries(obj, "objects", slab_objects_room());
 	if (!rc && config.slots)
 		rc = attach_set_entries(
 			obj, "slots", (u32)libbpf_num_possible_cpus() * SLAB_SLOTS_CPU);
-	if (!rc && !config.live)
+	if (!rc && (!config.live || config.ages))
 		rc = attach_set_entries(obj, "crossings", 1);
+	if (!rc && !config.ages)
+		rc = attach_set_entries(obj, "lifetimes", 1);
 	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
 }
 
@@ -137,6 +134,7 @@ static int site_added(
 	const struct slab_key *k = key;
 	const struct slab_value *v = value;
 	struct slab_agg r = REC_INIT(struct slab_agg, REC_SLAB_AGG, 0);
+	int rc;
 
 	if (k->tgid)
 		names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
@@ -158,7 +156,8 @@ static int site_added(
 	r.cgroup = v->cgroup;
 	memcpy(r.comm, v->comm, sizeof(r.comm));
 	memcpy(r.cache, v->cache, sizeof(r.cache));
-	return capture_emit(c, &r.h);
+	rc = slab_held_learn(c, k, &r);
+	return rc ? rc : capture_emit(c, &r.h);
 }
 
 static int crossing_added(
@@ -237,6 +236,9 @@ static const struct probe_bpf bpf = {
 	.needs_btf = true,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
+	.state_size = sizeof(struct slab_state),
+	.open = slab_held_open,
+	.close = slab_held_close,
 	.options = options,
 	.prepare = prepare,
 	.tables =
@@ -258,7 +260,14 @@ static const struct probe_bpf bpf = {
 				.values = &crossing_values,
 				.derived = true,
 			},
+			{
+				.map = "lifetimes",
+				.key_size = sizeof(struct slab_key),
+				.added = slab_lifetime_added,
+				.derived = true,
+			},
 		},
+	.snapshot = slab_held_snapshot,
 };
 
 static const char *const examples[] = {

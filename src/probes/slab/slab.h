@@ -32,7 +32,8 @@ struct slab_config {
 	u8 live;  /* objects are followed from allocation to free */
 	u8 tasks; /* count by process, with its comm and cgroup */
 	u8 slots; /* there are slots: no key has more than SLAB_SLOT_KEY bytes that are not 0 */
-	u8 reserved[5];
+	u8 ages;  /* with live, for leak: lifetimes; keys no finer than it shows */
+	u8 reserved[4];
 	u64 vmemmap, page_offset; /* addresses of the kernel's vmemmap_base, page_offset_base; 0:
 				   * not known */
 };
@@ -67,6 +68,16 @@ struct slab_value {
 	u64 cgroup;
 	char comm[COMM_LEN];
 	char cache[AGG_NAME_LEN];
+};
+
+/* An object that is followed. */
+struct slab_object {
+	struct slab_key key; /* it was counted under */
+	u32 slot;            /* ... or in this slot, plus one; 0: in none */
+	u32 bytes;           /* allocated; 0: as much as its cache gives */
+	u32 requested;
+	u16 cpu, node;
+	u64 time_ns; /* with config.ages: of the allocation */
 };
 
 /* The frequent keys of one program on one CPU (table.h): a cache line each. */
@@ -139,6 +150,47 @@ struct slab_crossing {
 	u32 from_cpu, to_cpu;
 	u32 from_node, to_node;
 	u64 count, bytes;
+};
+
+/* What objects that are told apart have in common. */
+struct slab_who {
+	u32 tgid, tid; /* 0: not counted by process, by thread */
+	u32 stack;
+	u32 site;
+	u32 bytes; /* allocated to one; 0: not known */
+	u32 flags; /* SLAB_LARGE */
+	char cache[AGG_NAME_LEN];
+};
+
+#define SLAB_AGE_SLOTS 40 /* of a log2 histogram: slot i is 2^(i-1) to 2^i ns */
+
+/* Objects of one kind that were allocated since the start and are not freed. All records of one
+ * look have one time, and replace those before. */
+struct slab_held {
+	struct rec h;
+	struct slab_who who;
+	u64 count;
+	u64 old; /* of these, older than slab_follow.old_ns */
+	u64 oldest_ns;
+	u32 hist[SLAB_AGE_SLOTS];
+};
+
+/* How long freed objects had lived, since the last such record. */
+struct slab_lifetime {
+	struct rec h;
+	struct slab_who who;
+	u64 count;
+	u64 total_ns;
+	u64 max_ns; /* since the start */
+	u32 hist[SLAB_AGE_SLOTS];
+};
+
+/* A look at the objects that are followed: before its REC_SLAB_HELD. */
+struct slab_follow {
+	struct rec h;
+	u64 held, room;
+	u64 old_ns;         /* two thirds of the time since the start */
+	u64 lifetimes_full; /* objects whose lifetime found no room, since the start */
 };
 
 #endif

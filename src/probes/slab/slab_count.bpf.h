@@ -53,22 +53,22 @@ struct {
 	__type(value, struct slab_crossing_value);
 } crossings SEC(".maps");
 
-/* An object whose allocation was seen. */
-struct object {
-	struct slab_key key; /* it was counted under */
-	u32 slot;            /* ... or in this slot, plus one; 0: in none */
-	u32 bytes;           /* allocated; 0: as much as its cache gives */
-	u32 requested;
-	u16 cpu, node;
-};
-
 /* Preallocated: memory for it must not come from the allocator that is looked at. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, u64);
-	__type(value, struct object);
+	__type(value, struct slab_object);
 } objects SEC(".maps");
+
+AGG_TABLE(lifetimes, struct slab_key);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} lifetimes_full SEC(".maps");
 
 #define ZERO_SIZE_PTR 16 /* include/linux/slab.h: of kmalloc(0), as good as NULL */
 
@@ -207,7 +207,7 @@ static __always_inline void slot_take(struct slab_slot *s, const struct slab_key
 }
 
 /* Credits the allocation with the end of one of its objects. */
-static __always_inline void object_over(const struct object *o)
+static __always_inline void object_over(const struct slab_object *o)
 {
 	struct slab_value *v;
 	struct slab_slot *s;
@@ -223,10 +223,23 @@ static __always_inline void object_over(const struct object *o)
 		__sync_fetch_and_add(&v->freed, 1);
 }
 
-/* false: there is no room. */
-static __always_inline bool object_track(u64 ptr, const struct object *o)
+/* Of an object of which the free was seen. */
+static __always_inline void object_lived(const struct slab_object *o)
 {
-	struct object *stale = bpf_map_lookup_elem(&objects, &ptr);
+	struct agg_value *v = agg_get(&lifetimes, &o->key, 0);
+	u64 *full;
+	u32 zero = 0;
+
+	if (v)
+		agg_lifetime(v, bpf_ktime_get_ns() - o->time_ns);
+	else if ((full = bpf_map_lookup_elem(&lifetimes_full, &zero)))
+		__sync_fetch_and_add(full, 1);
+}
+
+/* false: there is no room. */
+static __always_inline bool object_track(u64 ptr, const struct slab_object *o)
+{
+	struct slab_object *stale = bpf_map_lookup_elem(&objects, &ptr);
 
 	if (stale) { /* its free was not seen */
 		object_over(stale);
@@ -274,11 +287,11 @@ static __always_inline int allocated(void *ctx, u64 skip, u8 event, const struct
 		.call_site = a->site,
 		.cache = a->cache,
 		.bytes = a->bytes,
-		.gfp = a->gfp,
+		.gfp = config.ages ? 0 : a->gfp,
 		.event = event,
-		.node = a->node,
+		.node = config.ages ? SLAB_NODE_ANY : a->node,
 	};
-	struct object o = {.requested = (u32)a->requested};
+	struct slab_object o = {.requested = (u32)a->requested};
 	struct slab_slot *slot = 0, *empty = 0;
 	struct probe_counts *c;
 	struct slab_value *v = 0;
@@ -311,6 +324,8 @@ static __always_inline int allocated(void *ctx, u64 skip, u8 event, const struct
 	o.bytes = key.bytes;
 	o.cpu = (u16)bpf_get_smp_processor_id();
 	o.node = (u16)bpf_get_numa_node_id();
+	if (config.ages)
+		o.time_ns = bpf_ktime_get_ns();
 	if (!object_track(a->ptr, &o)) {
 		if (!v)
 			v = value_get(&key);
@@ -320,7 +335,7 @@ static __always_inline int allocated(void *ctx, u64 skip, u8 event, const struct
 	return 0;
 }
 
-static __always_inline void crossed(const struct object *o)
+static __always_inline void crossed(const struct slab_object *o)
 {
 	struct slab_crossing_key key = {.from_cpu = o->cpu, .from_node = o->node};
 	struct slab_crossing_value *v;
@@ -342,12 +357,15 @@ static __always_inline void crossed(const struct object *o)
 
 static __always_inline bool object_end(u64 ptr, u64 *cache)
 {
-	struct object *o = bpf_map_lookup_elem(&objects, &ptr);
+	struct slab_object *o = bpf_map_lookup_elem(&objects, &ptr);
 
 	if (!o)
 		return false;
 	object_over(o);
-	crossed(o);
+	if (config.ages)
+		object_lived(o);
+	else
+		crossed(o);
 	*cache = o->key.cache;
 	bpf_map_delete_elem(&objects, &ptr);
 	return true;
@@ -382,7 +400,10 @@ static __always_inline int freed(void *ctx, u64 skip, u8 event, u64 site, u64 pt
 		key.flags = SLAB_NOTHING;
 	else
 		key.cache = cache ? cache : known ? known : cache_of(ptr, &key.flags);
-	key_task(ctx, skip, &key, c);
+	if (config.ages)
+		key.call_site = 0; /* it is told by cache alone */
+	else
+		key_task(ctx, skip, &key, c);
 	if (slots_used())
 		slot = slot_find(&key, &at, &empty);
 	if (slot)

@@ -65,6 +65,53 @@ static const struct field crossing_fields[] = {
 	FIELD(struct slab_crossing, bytes, FIELD_U64, UNIT_BYTES, "allocated to them"),
 };
 
+#define WHO(type_, member_, ftype_, unit_, help_)                                           \
+	{                                                                                   \
+		.name = #member_, .offset = offsetof(type_, who.member_), .type = (ftype_), \
+		.unit = (unit_), .count = 1, .help = (help_)                                \
+	}
+
+#define WHO_FIELDS(type_)                                                                   \
+	WHO(type_, tgid, FIELD_U32, UNIT_ID, "process; 0: not counted by process"),         \
+		WHO(type_, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),    \
+		WHO(type_, stack, FIELD_U32, UNIT_STACK, "code path of the allocation"),    \
+		WHO(type_, site, FIELD_U32, UNIT_ID, "frame of the call of the allocator"), \
+		WHO(type_, bytes, FIELD_U32, UNIT_BYTES,                                    \
+			"allocated to one object, with padding; 0: not known"),             \
+		WHO(type_, flags, FIELD_U32, UNIT_HEX, "2 whole pages"),                    \
+	{                                                                                   \
+		.name = "cache", .offset = offsetof(type_, who.cache), .type = FIELD_CHARS, \
+		.unit = UNIT_NONE, .count = AGG_NAME_LEN,                                   \
+		.help = "name of the cache; none: not known, or whole pages"                \
+	}
+
+static const struct field held_fields[] = {
+	WHO_FIELDS(struct slab_held),
+	FIELD(struct slab_held, count, FIELD_U64, UNIT_COUNT, "objects at this time"),
+	FIELD(struct slab_held, old, FIELD_U64, UNIT_COUNT,
+		"of these, older than old_ns of the slab_follow before"),
+	FIELD(struct slab_held, oldest_ns, FIELD_U64, UNIT_NS, "age of the oldest"),
+	FIELD_ARRAY(struct slab_held, hist, FIELD_U32, UNIT_COUNT, SLAB_AGE_SLOTS,
+		"log2 histogram of ages: slot i is 2^(i-1) to 2^i ns"),
+};
+
+static const struct field lifetime_fields[] = {
+	WHO_FIELDS(struct slab_lifetime),
+	FIELD(struct slab_lifetime, count, FIELD_U64, UNIT_COUNT, "frees of objects followed"),
+	FIELD(struct slab_lifetime, total_ns, FIELD_U64, UNIT_NS, "sum of their lifetimes"),
+	FIELD(struct slab_lifetime, max_ns, FIELD_U64, UNIT_NS, "the longest since the start"),
+	FIELD_ARRAY(struct slab_lifetime, hist, FIELD_U32, UNIT_COUNT, SLAB_AGE_SLOTS,
+		"log2 histogram of lifetimes: slot i is 2^(i-1) to 2^i ns; slot 10 has all below"),
+};
+
+static const struct field follow_fields[] = {
+	FIELD(struct slab_follow, held, FIELD_U64, UNIT_COUNT, "objects followed now"),
+	FIELD(struct slab_follow, room, FIELD_U64, UNIT_COUNT, "that can be, at most"),
+	FIELD(struct slab_follow, old_ns, FIELD_U64, UNIT_NS, "two thirds of the time so far"),
+	FIELD(struct slab_follow, lifetimes_full, FIELD_U64, UNIT_COUNT,
+		"frees whose lifetime found no room, since the start"),
+};
+
 const struct kind slab_kinds[SLAB_KINDS] = {
 	KIND(REC_SLAB_CACHE, struct slab_usage, "slab_cache", usage_fields,
 		"the state of a cache of kernel objects"),
@@ -72,4 +119,10 @@ const struct kind slab_kinds[SLAB_KINDS] = {
 		"slab allocations or frees of one place and cache, since the last such record"),
 	KIND(REC_SLAB_CROSSING, struct slab_crossing, "slab_crossing", crossing_fields,
 		"objects freed on another CPU than allocated, since the last such record"),
+	KIND(REC_SLAB_HELD, struct slab_held, "slab_held", held_fields,
+		"objects of one kind allocated since the start and not freed at this time"),
+	KIND(REC_SLAB_LIFETIME, struct slab_lifetime, "slab_lifetime", lifetime_fields,
+		"how long objects of one kind lived that were freed since the last such record"),
+	KIND(REC_SLAB_FOLLOW, struct slab_follow, "slab_follow", follow_fields,
+		"how well objects could be followed"),
 };

@@ -4,7 +4,7 @@
 
 #include "event/schema.h"
 
-#define SLAB_KINDS 3
+#define SLAB_KINDS 6
 
 extern const struct kind slab_kinds[SLAB_KINDS];
 
