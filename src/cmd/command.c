@@ -12,9 +12,35 @@
 
 #define RUN_PROBES 8 /* of one command */
 
+static const char *names_join(
+	char names[RUN_PROBES * PROBE_NAME_LEN], const struct probe *const *list, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += (size_t)snprintf(names + len, PROBE_NAME_LEN, "%s%.*s", i ? "," : "",
+			PROBE_NAME_LEN - 2, list[i]->name);
+	return names;
+}
+
+/* What `leak` cannot do yet. A recording says itself what it is of. */
+static int kernel_check(const struct options *o)
+{
+	struct err err = {};
+
+	if (o->kernel || o->input)
+		return STATUS_DONE;
+	err_set(&err, -EOPNOTSUPP,
+		"leak follows the kernel's own memory only so far: add --kernel");
+	err_hint(&err, "of a program's heap, `memwhy faults --stacks=user` shows who grows it");
+	command_error(&err);
+	return STATUS_NOT_SUPPORTED;
+}
+
 static int run_probe(const struct command *cmd, struct options *o)
 {
 	const struct probe *list[RUN_PROBES] = {probe_find(cmd->name)};
+	char named[RUN_PROBES * PROBE_NAME_LEN];
 	struct run r = {
 		.cmd = cmd,
 		.o = o,
@@ -28,7 +54,11 @@ static int run_probe(const struct command *cmd, struct options *o)
 	for (const char *const *w = list[0]->with; w && *w && r.n_probes < RUN_PROBES; w++)
 		list[r.n_probes++] = probe_find(*w);
 	r.n_beside = r.n_probes - 1;
-	return run_live_or_input(&r);
+	if (!list[0]->outstanding)
+		return run_live_or_input(&r);
+	r.outstanding = true;
+	r.named = names_join(named, list, r.n_probes);
+	return kernel_check(o) ? STATUS_NOT_SUPPORTED : run_live_or_input(&r);
 }
 
 #define PROBE_GROUPS (GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT)
@@ -39,7 +69,7 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 		.name = p->name,
 		.summary = p->summary,
 		.groups = PROBE_GROUPS | (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS) |
-			  (p->takes_filter ? GROUP_FILTER : 0),
+			  (p->takes_filter ? GROUP_FILTER : 0) | (p->outstanding ? GROUP_LEAK : 0),
 		.takes_command = true,
 		.details = p->details,
 		.examples = p->examples,

@@ -30,6 +30,7 @@ enum option_groups {
 	GROUP_FILES = 64,
 	GROUP_EVENTS = 128, /* instead of GROUP_VIEW, where there is no --by */
 	GROUP_FILTER = 256,
+	GROUP_LEAK = 512,
 };
 
 struct command {

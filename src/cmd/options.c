@@ -59,6 +59,10 @@ static const struct opt filter[] = {
 	O("sum", 0, OPT_STRING, sum, "FIELD", "sum, mean, least and most of this field"),
 };
 
+static const struct opt leak[] = {
+	O("kernel", 0, OPT_FLAG, kernel, NULL, "what the kernel allocates for itself"),
+};
+
 static const struct opt output[] = {
 	OV("output", 'o', OPT_STRING, format, "FORMAT", "text, wide, json, jsonl, csv or folded",
 		"text wide json jsonl csv folded"),
@@ -100,6 +104,7 @@ static const struct group {
 	const char *heading;
 	struct opt_set set;
 } groups[] = {
+	{GROUP_LEAK, "Whose memory", {leak, ARRAY_SIZE(leak)}},
 	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},
 	{GROUP_VIEW, "What to show", {view, ARRAY_SIZE(view)}},
 	{GROUP_EVENTS, "What to show", {events, ARRAY_SIZE(events)}},

@@ -24,6 +24,8 @@ struct options {
 	bool quiet, verbose;
 	/* check */
 	const char *fail_on;
+	/* leak */
+	bool kernel;
 	/* record */
 	const char *probes;
 

@@ -23,10 +23,12 @@ static int probes_choose(
 			err_set(err, -EINVAL, "--probes: there is no probe '%.40s'", w);
 			return err_hint(err, "'memwhy doctor' lists them");
 		}
-		if (list[n++]->takes_filter) {
+		if (list[n]->takes_filter || list[n]->outstanding) {
 			err_set(err, -EINVAL, "--probes: %.40s is recorded by its own command", w);
-			return err_hint(err, "memwhy %.40s --record FILE", w);
+			return err_hint(err, "memwhy %.40s%s --record FILE", w,
+				list[n]->outstanding ? " --kernel" : "");
 		}
+		n++;
 	}
 	*ret_n = n;
 	return n ? 0 : err_set(err, -EINVAL, "--probes needs a name");

@@ -243,6 +243,7 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 		.probes = g->run->probes,
 		.n_probes = g->run->n_probes,
 		.lenient = g->run->lenient,
+		.needs_privilege = g->run->outstanding,
 		.n_beside = g->run->n_beside,
 		.guarded = g->run->guarded,
 		.debug_info = !o->no_lines,
@@ -389,6 +390,8 @@ static int running_prepare(
 
 	if (!o->stacks && by_has_stack(o->by))
 		o->stacks = "";
+	if (!o->stacks && !o->by)
+		o->stacks = g->run->views[0]->stacks_default;
 	rc = look_choose(g);
 
 	if (!rc)
@@ -424,7 +427,8 @@ static int running_go(struct running *g)
 	} else if (!rc) {
 		opt.stack_every = g->run->stack_every;
 		opt.gentle = g->run->gentle;
-		opt.named = g->run->cmd->name;
+		opt.outstanding = g->run->outstanding;
+		opt.named = g->run->named ? g->run->named : g->run->cmd->name;
 		opt.operands = o->operands;
 		opt.n_operands = (u32)o->n_operands;
 		rc = run_live(g, &opt, &words);

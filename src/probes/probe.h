@@ -125,6 +125,9 @@ struct probe {
 	const char *const *with;
 	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
 	bool takes_filter; /* its command has --filter, --hist and --sum; `record` has not */
+	/* Its command asks for those of `with` as if by name, has them follow what is allocated
+	 * (capture_options.outstanding), and takes --kernel; `record` leaves it out. */
+	bool outstanding;
 };
 
 #define PROBE(id_) extern const struct probe probe_##id_;

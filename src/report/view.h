@@ -44,6 +44,8 @@ struct view_table {
 struct view {
 	size_t size; /* of its state, zeroed before init */
 	const char *by_default;
+	const char *stacks_default; /* what --stacks is where neither it nor --by is given; NULL:
+				       none */
 	const char *const *by_keys; /* what --by takes, NULL-terminated; NULL: no --by */
 	bool by_fields;             /* --by also takes names of fields of the events */
 	const struct view_table *const *tables; /* sets of them, NULL-terminated */

@@ -1,0 +1,98 @@
+/* The leak probe: slab and pages do the work, and its view makes sense of what they say. */
+#include "probes/leak/leak_view.h"
+#include "probes/probe.h"
+
+static int method_tell(struct capture *c)
+{
+	return capture_method(c, "what is outstanding, by age", "followed by slab and pages", NULL);
+}
+
+static int leak_open(struct capture *c, void *state, struct err *err)
+{
+	int rc = method_tell(c);
+
+	(void)state;
+	return rc ? err_errno(err, rc, "leak") : 0;
+}
+
+/* There is nothing of its own to read. */
+static int leak_sample(struct capture *c, void *state)
+{
+	(void)c;
+	(void)state;
+	return 0;
+}
+
+static const struct probe_sampler sampler = {
+	.open = leak_open,
+	.sample = leak_sample,
+	.survey = method_tell,
+};
+
+static const char *const with[] = {"slab", "pages", "system", NULL};
+
+static const char *const examples[] = {
+	"memwhy leak --kernel --for 60s",
+	"what the kernel allocated in a minute and did not free, what grows steadily first",
+	"memwhy leak --kernel -i 10s --for 5m",
+	"every ten seconds, judged since the start each time",
+	"memwhy leak --kernel --by process,cache,stack -p 1234 --for 60s",
+	"what one process makes the kernel keep",
+	"memwhy leak --kernel --by cache,site --for 60s",
+	"without stacks, which is cheaper",
+	"memwhy leak --kernel -- ./job",
+	"what is left behind when a command has ended",
+	NULL,
+};
+
+const struct probe probe_leak = {
+	.name = "leak",
+	.summary = "What is allocated and not freed, and does it grow: leak, or warm cache",
+	.details =
+		"With --kernel: follows every slab object and every page that the kernel takes for "
+		"itself from its allocation to its free, and shows what is outstanding by the code "
+		"path that allocated it. Pages of processes and of files (__GFP_MOVABLE) are not "
+		"followed. memwhy itself does not count. Heaps of programs are not built yet: "
+		"without --kernel it says so.\n\n"
+		"VERDICT is how the outstanding bytes went since the start, in six parts of that "
+		"time. \"grows steadily\": in each of them, at much the same rate. \"filled early, "
+		"flat since\": a cache that got warm. \"comes and goes\": most is freed, and what "
+		"is "
+		"there does not grow. \"rises and falls\", \"grows ever slower\", \"grows "
+		"unevenly\" and \"came at the end\" are what they say. \"grows, but old ones go\": "
+		"half of what was there early on is freed, so it is long-lived and not kept for "
+		"ever. \"grows, but its cache does not\": the cache as a whole, by /proc/slabinfo "
+		"(for pages: the kernel's memory), grew by less than half of that; objects from "
+		"before the start went, or frees were not seen. Less than "
+		"6 s, or six objects, tell nothing. With -i each interval is judged by all since "
+		"the start.\n\n"
+		"A suspect is a finding: it grew steadily for at least 10 s to at least 256 KiB, "
+		"and at least 80 % of what was there after the first third still is. That is not "
+		"proof: what fills for an hour looks the same for a minute. Reclaimable caches "
+		"(dentries, inodes) are only noted.\n\n"
+		"STAYED and OUTLIVED tell old objects from usual ones: how much of what was there "
+		"after the first third still is, and how many are older than 99 % of the freed "
+		"became. Frees of what was allocated before the start are counted apart, by "
+		"cache.\n\n"
+		"Not seen, and so not outstanding: pages taken in bulk (alloc_pages_bulk, which "
+		"vmalloc uses) or by address. Not seen to be freed, and so outstanding though they "
+		"are gone, until their place is used again: objects freed in bulk, as kfree_rcu "
+		"does, where there are no kprobes (doctor says so); the cache as a whole gives "
+		"that "
+		"away, and then no suspect is named. Objects that wait for RCU are outstanding "
+		"until they are freed. Objects of a cache that is destroyed were freed before. A "
+		"block of pages that is split and freed in parts counts as freed with the first "
+		"part. The pages of slabs have rows of their own, which say so: their objects are "
+		"counted by themselves.\n\n"
+		"There is room for as many objects as fit in a 256th of the memory (at most 1M) "
+		"and "
+		"for 262144 blocks of pages; what finds none is counted as untracked. Everything "
+		"is "
+		"summed up in the kernel.",
+	.examples = examples,
+	.sampler = &sampler,
+	.view = &leak_view,
+	.with = with,
+	.only_named = true,
+	.outstanding = true,
+};

@@ -1,0 +1,405 @@
+/* See leak_view.h: what is outstanding, by the keys of --by, and what to make of it. */
+#include "probes/leak/leak_view.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "probes/leak/leak_feed.h"
+
+static const char *const by_keys[] = {BY_TASK_KEYS, "cache", "site", NULL};
+
+enum {
+	C_CACHE = BY_C_OWN,
+	C_ORDER,
+	C_SITE,
+	C_OBJECTS,
+	C_BYTES,
+	C_NOW,
+	C_ALLOCATED,
+	C_FREED,
+	C_OLD,
+	C_STAYED,
+	C_VERDICT,
+	C_OUTLIVED,
+	C_KIND,
+	C_FIRST,
+	C_MIDDLE,
+	C_LAST,
+	C_SLOPE,
+	C_FIT,
+	C_AGE_P50,
+	C_AGE_MAX,
+	C_AGES,
+	C_LIFE_P50,
+	C_LIFE_P99,
+	C_LIFE_MAX,
+	C_LIVES,
+	C_UNTRACKED,
+	C_STACK,
+	C_N,
+};
+
+static const struct by_column columns[C_N] = {
+	BY_TASK_COLUMNS,
+	[C_CACHE] = {BY_CACHE, {"cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
+				       "slab cache; (large): kmalloc of whole pages; (pages): "
+				       "pages the kernel took for itself"}},
+	[C_ORDER] = {BY_CACHE,
+		{"order", "ORDER", CELL_U64, UNIT_ID, COL_WIDE, "of pages: 2^order of them each"}},
+	[C_SITE] = {BY_SITE, {"site", "CALL SITE", CELL_TEXT, UNIT_NONE, 0,
+				     "kernel code that called the allocator; of pages, the first "
+				     "behind the page allocator (with stacks)"}},
+	[C_OBJECTS] = {0, {"objects", "OUTSTANDING", CELL_U64, UNIT_COUNT, 0,
+				  "allocated here since the start and not freed (exact)"}},
+	[C_BYTES] = {0, {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT, "allocated to those"}},
+	[C_NOW] = {0, {"growth_bytes_per_s", "GROWTH/s", CELL_S64, UNIT_BYTES, 0,
+			      "by which those bytes grew, in the last third of the time since the "
+			      "start"}},
+	[C_ALLOCATED] = {0,
+		{"allocated", "ALLOCS", CELL_U64, UNIT_COUNT, 0, "allocated in the interval"}},
+	[C_FREED] = {0, {"freed", "FREED", CELL_U64, UNIT_COUNT, 0,
+				"freed in the interval, of what was allocated since the start"}},
+	[C_STAYED] = {0, {"stayed_ratio", "STAYED", CELL_F64, UNIT_RATIO, 0,
+				 "of the bytes that were outstanding after the first third of the "
+				 "time, still there"}},
+	[C_OUTLIVED] = {0, {"outlived_ratio", "OUTLIVED", CELL_F64, UNIT_RATIO, COL_WIDE,
+				   "of the outstanding, older than 99 % of those that were freed "
+				   "became (estimated from log2 histograms); none: fewer than 20 "
+				   "were freed"}},
+	[C_VERDICT] = {0, {"verdict", "VERDICT", CELL_TEXT, UNIT_NONE, COL_BELOW,
+				  "how the outstanding bytes went since the start"}},
+	[C_KIND] = {0, {"kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, "slab objects, or pages"}},
+	[C_FIRST] = {0, {"first_bytes", "1ST THIRD", CELL_S64, UNIT_BYTES, COL_WIDE,
+				"growth in the first third of the time since the start"}},
+	[C_MIDDLE] = {0, {"middle_bytes", "2ND THIRD", CELL_S64, UNIT_BYTES, COL_WIDE,
+				 "in the middle third"}},
+	[C_LAST] = {0,
+		{"last_bytes", "3RD THIRD", CELL_S64, UNIT_BYTES, COL_WIDE, "in the last third"}},
+	[C_SLOPE] = {0, {"slope_bytes_per_s", "SLOPE/s", CELL_F64, UNIT_BYTES, COL_WIDE,
+				"of a straight line through all of it (least squares)"}},
+	[C_FIT] = {0, {"fit_ratio", "FIT", CELL_F64, UNIT_RATIO, COL_WIDE,
+			      "how much of the change that line explains (R squared)"}},
+	[C_OLD] = {0, {"old_objects", "OLD", CELL_U64, UNIT_COUNT, 0,
+			      "of the outstanding, those from the first third of the time"}},
+	[C_AGE_P50] = {0, {"age_p50_ns", "AGE P50", CELL_U64, UNIT_NS, COL_WIDE,
+				  "median age (estimated from a log2 histogram)"}},
+	[C_AGE_MAX] = {0, {"age_max_ns", "OLDEST", CELL_U64, UNIT_NS, COL_WIDE, "the oldest"}},
+	[C_AGES] = {0,
+		{"ages", "AGES", CELL_HIST, UNIT_NS, COL_WIDE, "log2 histogram of the ages"}},
+	[C_LIFE_P50] = {0, {"p50_ns", "LIFE P50", CELL_U64, UNIT_NS, COL_WIDE,
+				   "median lifetime of those freed since the start (estimated "
+				   "from a log2 histogram)"}},
+	[C_LIFE_P99] = {0, {"p99_ns", "LIFE P99", CELL_U64, UNIT_NS, COL_WIDE,
+				   "99th percentile (estimated from a log2 histogram)"}},
+	[C_LIFE_MAX] = {0, {"max_ns", "LIFE MAX", CELL_U64, UNIT_NS, COL_WIDE, "the longest"}},
+	[C_LIVES] = {0, {"hist", "LIFETIMES", CELL_HIST, UNIT_NS, COL_WIDE,
+				"log2 histogram of the lifetimes, from 512 ns on"}},
+	[C_UNTRACKED] = {0, {"untracked", "UNTRACKED", CELL_U64, UNIT_COUNT, COL_WIDE,
+				    "allocations since the start for which the table had no "
+				    "room: not in OUTSTANDING"}},
+	[C_STACK] = {BY_STACK,
+		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the allocation"}},
+};
+
+static const struct by_spec spec = {
+	.columns = columns,
+	.n_columns = C_N,
+	.key_size = sizeof(struct leak_key),
+	.value_size = sizeof(struct leak_site),
+};
+
+static int leak_init(void *state, const struct view_options *o, struct err *err)
+{
+	struct leak_state *v = state;
+	int rc = by_sums_init(&v->sums, &spec, &leak_view, o, err);
+
+	leak_feed_init(v);
+	leak_caches_init(&v->caches);
+	return rc;
+}
+
+static int feed(void *state, const struct rec *r)
+{
+	return leak_feed(state, r);
+}
+
+#define LIVES_MIN 20 /* freed objects that tell how long they usually live */
+
+/* The share of a histogram above a value, evenly within its slot. */
+static double share_above(const struct hist *h, u64 value)
+{
+	double above = 0, all = (double)hist_count(h);
+
+	for (u32 i = 1; i < HIST_N; i++) {
+		double low = (double)(1ULL << (i - 1)), v = (double)value;
+
+		if (v <= low)
+			above += (double)h->slots[i];
+		else if (v < 2 * low)
+			above += (double)h->slots[i] * (2 * low - v) / low;
+	}
+	return all > 0 ? above / all : 0;
+}
+
+/* Of what was there when the look's `old` began, how much is still. Below 0: not known. */
+static double stayed(
+	const struct leak_state *v, const struct leak_key *k, const struct leak_site *s)
+{
+	const struct leak_look *l = k->cache.kind == LEAK_PAGES ? &v->pages : &v->objects;
+	s64 then;
+
+	if (!l->old_ns || l->time_ns < l->old_ns)
+		return -1;
+	then = leak_series_at(&s->series, &v->clock, l->time_ns - l->old_ns);
+	if (then <= 0)
+		return -1;
+	return MIN(1.0, (double)s->old_bytes / (double)then);
+}
+
+/* Bytes of pages below which the kernel's totals move by themselves. */
+#define MEMORY_NOISE (8LL << 20)
+
+/* Is it not there as a whole? Objects from before the start went, or frees were not seen. */
+static bool is_contradicted(
+	const struct leak_state *v, const struct leak_key *k, const struct leak_site *s)
+{
+	s64 grown;
+
+	if (!(v->sums.by & BY_CACHE))
+		return false;
+	if (k->cache.kind == LEAK_PAGES)
+		return (s64)s->bytes >= MEMORY_NOISE && leak_memory_grown(&v->memory, &grown) &&
+		       grown < (s64)s->bytes / 2;
+	return leak_cache_grown(&v->caches, &k->cache, &grown) && grown < (s64)s->objects / 2;
+}
+
+static struct leak_suspect judge(const struct leak_state *v, const struct report *r,
+	const struct leak_key *k, const struct leak_site *s)
+{
+	struct leak_suspect x = {.key = k, .site = s, .stayed = stayed(v, k, s)};
+	struct leak_counts n = {
+		.live = (s64)s->objects > 0 ? s->objects : 0,
+		.allocated = s->all_allocated,
+		.freed = s->all_freed,
+	};
+
+	leak_judge(&s->series, &v->clock, &n, &x.judged);
+	if (leak_is_slab_pages(r, k))
+		x.judged.verdict = LEAK_SLABS;
+	else if (x.judged.verdict != LEAK_STEADY)
+		return x;
+	else if (x.stayed >= 0 && x.stayed < 0.5)
+		x.judged.verdict = LEAK_RENEWED;
+	else if (is_contradicted(v, k, s))
+		x.judged.verdict = LEAK_CONTRADICTED;
+	return x;
+}
+
+static void growth_cells(struct cell all[C_N], const struct leak_suspect *x)
+{
+	const struct leak_judgement *j = &x->judged;
+
+	all[C_VERDICT] = cell_text(leak_verdict_name(j->verdict));
+	if (x->stayed >= 0)
+		all[C_STAYED] = cell_f64(x->stayed);
+	if (j->verdict == LEAK_SHORT || j->verdict == LEAK_SLABS)
+		return;
+	all[C_NOW] = cell_s64(j->now);
+	all[C_FIRST] = cell_s64(j->thirds[0]);
+	all[C_MIDDLE] = cell_s64(j->thirds[1]);
+	all[C_LAST] = cell_s64(j->thirds[2]);
+	all[C_SLOPE] = cell_f64(j->per_second);
+	all[C_FIT] = cell_f64(j->fit);
+}
+
+static void age_cells(struct cell all[C_N], struct report *r, const struct leak_site *s)
+{
+	const struct hist *lives = &s->lives.hist;
+	u64 n = hist_count(lives);
+
+	if (hist_count(&s->ages)) {
+		all[C_OLD] = cell_u64(s->old);
+		all[C_AGE_P50] = cell_u64(hist_quantile(&s->ages, 0.5, s->oldest_ns));
+		all[C_AGE_MAX] = cell_u64(s->oldest_ns);
+		all[C_AGES] = hist_to_cell(r, &s->ages);
+	}
+	if (!n)
+		return;
+	all[C_LIFE_P50] = cell_u64(hist_quantile(lives, 0.5, s->lives.max_ns));
+	all[C_LIFE_P99] = cell_u64(hist_quantile(lives, 0.99, s->lives.max_ns));
+	all[C_LIFE_MAX] = cell_u64(s->lives.max_ns);
+	all[C_LIVES] = hist_to_cell(r, lives);
+	if (n >= LIVES_MIN && hist_count(&s->ages))
+		all[C_OUTLIVED] = cell_f64(
+			share_above(&s->ages, hist_quantile(lives, 0.99, s->lives.max_ns)));
+}
+
+static int row_add(
+	const struct leak_state *v, struct report *r, struct table *t, const struct leak_suspect *x)
+{
+	const struct leak_key *k = x->key;
+	const struct leak_site *s = x->site;
+	bool pages = k->cache.kind == LEAK_PAGES;
+	struct cell all[C_N] = {};
+
+	by_task_cells(r, v->sums.by, &k->task, all);
+	all[C_CACHE] = cell_text(leak_cache_text(r, &k->cache));
+	if (pages)
+		all[C_ORDER] = cell_u64(k->order);
+	all[C_SITE] = cell_text(leak_site_text(r, k));
+	all[C_KIND] = cell_text(pages ? "pages" : "objects");
+	all[C_OBJECTS] = leak_live_cell(s->objects);
+	all[C_BYTES] = leak_live_cell(s->bytes);
+	all[C_ALLOCATED] = cell_u64(s->allocated);
+	all[C_FREED] = cell_u64(s->freed);
+	all[C_UNTRACKED] = cell_u64(s->untracked);
+	growth_cells(all, x);
+	age_cells(all, r, s);
+	all[C_STACK] = cell_stack(k->task.stack);
+	return by_sums_row(&v->sums, t, all);
+}
+
+/* What makes the numbers less than all, and what they leave out. */
+static void follow_tell(const struct leak_state *v, struct report *r, u64 gone, u64 in_slabs)
+{
+	const struct pages_follow *p = &v->caches.pages, *before = &v->caches.pages_before;
+	char buf[UNIT_BUF];
+	u64 untracked = 0;
+
+	for (size_t i = 0; i < v->caches.sums.n; i++) {
+		const struct leak_cache_key *k = groups_key(&v->caches.sums, i);
+		const struct leak_cache *c = groups_value(&v->caches.sums, i);
+
+		untracked += k->kind == LEAK_PAGES ? 0 : c->untracked;
+	}
+	if (untracked)
+		report_note(r,
+			"%llu objects were not followed: there is room for %llu at a time; a "
+			"narrower scope (-p, -c, -g) helps",
+			untracked, v->follow.room);
+	if (p->untracked)
+		report_note(r, "%llu page allocations were not followed: there is room for %llu",
+			p->untracked, p->room);
+	if (p->parts > before->parts)
+		report_note(r,
+			"%llu page allocations were freed in parts: they count as freed with the "
+			"first part",
+			p->parts - before->parts);
+	if (v->follow.lifetimes_full + p->lifetimes_full)
+		report_note(r, "%llu lifetimes found no room in their table",
+			v->follow.lifetimes_full + p->lifetimes_full);
+	if (in_slabs)
+		report_note(r,
+			"%s of pages were taken for slabs: their objects are counted by themselves",
+			fmt_bytes(buf, in_slabs));
+	if (gone)
+		report_note(r, "%llu other sites have nothing outstanding", gone);
+}
+
+/* Frees that no event told, by what the caches as a whole have. */
+static void unseen_tell(const struct leak_state *v, struct report *r)
+{
+	u64 unseen = 0, caches = 0;
+
+	for (size_t i = 0; i < v->caches.sums.n && !v->scoped; i++) {
+		u64 n = leak_cache_unseen(&v->caches, groups_key(&v->caches.sums, i));
+
+		unseen += n;
+		caches += n != 0;
+	}
+	if (unseen)
+		report_note(r,
+			"Some %llu objects of %llu caches are outstanding that are not there "
+			"(/proc/slabinfo): their frees were not seen, see UNSEEN of the caches",
+			unseen, caches);
+}
+
+struct suspects {
+	VEC(struct leak_suspect) v;
+	u64 gone, in_slabs;
+};
+
+static int sites_report(
+	const struct leak_state *v, struct report *r, struct table *t, struct suspects *s)
+{
+	const struct groups *g = &v->sums.groups;
+	int rc = 0;
+
+	for (size_t i = 0; i < g->n && !rc; i++) {
+		struct leak_suspect x = judge(v, r, groups_key(g, i), groups_value(g, i));
+
+		if (!x.site->objects) {
+			s->gone++;
+			continue;
+		}
+		s->in_slabs += x.judged.verdict == LEAK_SLABS ? x.site->bytes : 0;
+		if (x.judged.verdict == LEAK_STEADY)
+			rc = vec_push(&s->v, x);
+		rc = rc ? rc : row_add(v, r, t, &x);
+	}
+	return rc;
+}
+
+static int leak_report(void *state, struct report *r)
+{
+	struct leak_state *v = state;
+	struct table *t =
+		by_sums_table(&v->sums, r, "sites", "Allocated since the start, not freed");
+	u64 ns = v->clock.last_ns - v->clock.begin_ns;
+	struct suspects s = {};
+	int rc = t ? sites_report(v, r, t, &s) : -ENOMEM;
+
+	if (!rc)
+		rc = leak_caches_report(&v->caches, v->scoped, r);
+	if (!rc) {
+		t->sort = ns < LEAK_SHORTEST_NS ? "bytes" : "growth_bytes_per_s";
+		t->empty = "Nothing that was allocated in scope is outstanding.";
+		leak_suspects_report(r, &v->caches, s.v.v, s.v.n);
+		unseen_tell(v, r);
+		follow_tell(v, r, s.gone, s.in_slabs);
+	}
+	if (!rc && t->n_rows && ns < LEAK_SHORTEST_NS)
+		report_next(r, "Too short to tell a leak: `memwhy leak --kernel --for 60s`");
+	vec_free(&s.v);
+	return rc;
+}
+
+static void leak_reset(void *state)
+{
+	struct leak_state *v = state;
+
+	for (size_t i = 0; i < v->sums.groups.n; i++) {
+		struct leak_site *s = groups_value(&v->sums.groups, i);
+
+		s->allocated = s->freed = 0;
+	}
+	leak_caches_reset(&v->caches);
+}
+
+static void leak_destroy(void *state)
+{
+	struct leak_state *v = state;
+
+	by_sums_free(&v->sums);
+	groups_free(&v->tasks);
+	leak_caches_free(&v->caches);
+}
+
+static const struct view_table tables[] = {
+	{"sites", &columns[0].col, C_N, sizeof(columns[0])},
+	{},
+};
+
+const struct view leak_view = {
+	.tables = (const struct view_table *const[]){tables, leak_cache_tables, NULL},
+	.size = sizeof(struct leak_state),
+	.by_default = "cache,site,stack",
+	.stacks_default = "kernel",
+	.by_keys = by_keys,
+	.init = leak_init,
+	.feed = feed,
+	.report = leak_report,
+	.reset = leak_reset,
+	.destroy = leak_destroy,
+};

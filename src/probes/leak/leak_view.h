@@ -1,0 +1,9 @@
+/* What `leak --kernel` shows. */
+#ifndef MEMWHY_PROBES_LEAK_VIEW_H
+#define MEMWHY_PROBES_LEAK_VIEW_H
+
+#include "report/view.h"
+
+extern const struct view leak_view;
+
+#endif
