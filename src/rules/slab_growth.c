@@ -1,9 +1,97 @@
-/* The kernel's own objects growing. */
+/* The kernel's own memory growing: its objects, and pages that no counter explains. */
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/trend.h"
 #include "base/units.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
 #define MIN_GROWTH (32ULL << 20)
+#define MIN_STEADY (8.0 * 1024 * 1024)
+/* Pages without a counter are also those on the lists of CPUs, which fill and drain. */
+#define MIN_UNOWNED (16.0 * 1024 * 1024)
+#define UNOWNED_CPU (1024.0 * 1024)
+#define MIN_SAMPLES 8
+#define MIN_SECONDS 4.0
+#define STEADY 0.9 /* R squared */
+
+struct growth {
+	struct facts facts;
+	struct trend unreclaimable, unowned;
+};
+
+/* All memory less what is free and what a counter says. Kernel stacks are in VmallocUsed too: they
+ * only make it less. */
+static double unowned(const struct facts *f)
+{
+	static const char *const owned[] = {"MemFree", "Active", "Inactive", "Unevictable", "Slab",
+		"KernelStack", "PageTables", "SecPageTables", "Percpu", "VmallocUsed", "Hugetlb"};
+	double left = (double)facts_last(f, "MemTotal");
+
+	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
+		left -= (double)facts_last(f, owned[i]);
+	return left;
+}
+
+static bool is_steady(const struct trend *t, double least)
+{
+	return t->n >= MIN_SAMPLES && (double)(t->last_ns - t->first_ns) / 1e9 >= MIN_SECONDS &&
+	       trend_fit(t) >= STEADY && trend_slope(t) > 0 && t->last - t->first >= least;
+}
+
+/* MemFree comes early in a sample and changes with nearly each: what is known before is complete.
+ */
+static void sample_take(struct growth *g, const struct system_value *v)
+{
+	if (v->source != SYSTEM_MEMINFO || strncmp(v->name, "MemFree", sizeof(v->name)) != 0 ||
+		!facts_known(&g->facts, "SUnreclaim") || v->h.time_ns <= g->unowned.last_ns)
+		return;
+	trend_add(&g->unowned, v->h.time_ns, unowned(&g->facts));
+	trend_add(&g->unreclaimable, v->h.time_ns, (double)facts_last(&g->facts, "SUnreclaim"));
+}
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct growth *g = v;
+
+	(void)o;
+	(void)err;
+	facts_init(&g->facts);
+	return 0;
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	struct growth *g = v;
+
+	if (r->kind == REC_SYSTEM_VALUE)
+		sample_take(g, (const struct system_value *)r);
+	return facts_feed(&g->facts, r);
+}
+
+static void reset(void *v)
+{
+	struct growth *g = v;
+
+	facts_reset(&g->facts);
+	g->unreclaimable = g->unowned = (struct trend){};
+}
+
+static void destroy(void *v)
+{
+	struct growth *g = v;
+
+	facts_free(&g->facts);
+}
+
+static void tell_next(struct report *r, struct finding *x)
+{
+	finding_line(r, x->try_,
+		"Who allocates it and does not free it, and does it go on: "
+		"`memwhy leak --kernel --for 60s`");
+	finding_line(r, x->undo, "Nothing to undo.");
+}
 
 static void tell_caches(struct report *r, struct finding *x, const struct facts *f)
 {
@@ -26,32 +114,81 @@ static void tell_caches(struct report *r, struct finding *x, const struct facts 
 		report_not_checked(r, "which slab cache grew: /proc/slabinfo is for root only");
 }
 
-static int report(void *v, struct report *r)
+static void tell_slab(struct report *r, const struct growth *g)
 {
-	const struct facts *f = v;
+	const struct facts *f = &g->facts;
 	u64 grown = facts_delta(f, "SUnreclaim"), all = facts_delta(f, "Slab");
+	bool steady = is_steady(&g->unreclaimable, MIN_STEADY);
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	if (all < MIN_GROWTH)
-		return 0;
-	x = report_finding(r, grown >= MIN_GROWTH ? LEVEL_WARNING : LEVEL_NOTE, "slab-growth");
+	if (all < MIN_GROWTH && !steady)
+		return;
+	x = report_finding(r,
+		grown >= MIN_GROWTH ? LEVEL_WARNING
+		: steady            ? LEVEL_RISK
+				    : LEVEL_NOTE,
+		"slab-growth");
 	if (!x)
-		return 0;
+		return;
 	x->title = report_text(r,
 		"The kernel's slab memory grew by %s in %.0f s (%s of it cannot be "
 		"reclaimed)",
 		fmt_bytes(a, all), report_seconds(r), fmt_bytes(b, grown));
 	x->confidence = "high that it grew; one interval does not tell whether it goes on";
 	finding_line(r, x->evidence, "Slab is %s now", fmt_bytes(a, facts_last(f, "Slab")));
+	if (steady)
+		finding_line(r, x->evidence,
+			"what cannot be reclaimed grew steadily: a straight line fits (R² %.2f, "
+			"%llu samples)",
+			trend_fit(&g->unreclaimable), g->unreclaimable.n);
 	tell_caches(r, x, f);
 	x->why = "Reclaimable slab (dentries, inodes) grows with the files that are looked at and "
 		 "goes "
 		 "when memory is short. Unreclaimable slab belongs to sockets, tasks, drivers.";
-	finding_line(r, x->try_, "Look which cache goes on growing: `slabtop -o -s c | head -20`");
-	finding_line(r, x->undo, "Nothing to undo.");
+	tell_next(r, x);
 	finding_line(r, x->verify, "`grep -i slab /proc/meminfo`");
+}
+
+static void tell_unowned(struct report *r, const struct growth *g)
+{
+	double least = MIN_UNOWNED + UNOWNED_CPU * r->stream->host.cpus;
+	const struct trend *t = &g->unowned;
+	struct finding *x =
+		is_steady(t, least) ? report_finding(r, LEVEL_RISK, "kernel-growth") : NULL;
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->title = report_text(r, "Memory that no counter explains grows steadily: %s a second",
+		fmt_bytes(a, (u64)trend_slope(t)));
+	x->confidence = report_text(r,
+		"medium: a straight line fits (R² %.2f, %llu samples), but %.0f s cannot tell a "
+		"leak from buffers that fill",
+		trend_fit(t), t->n, (double)(t->last_ns - t->first_ns) / 1e9);
+	finding_line(r, x->evidence,
+		"MemTotal less MemFree, the LRU lists, slab, page tables, stacks, per-CPU, vmalloc "
+		"and huge pages grew by %s",
+		fmt_bytes(a, (u64)(t->last - t->first)));
+	x->why = "Pages that the kernel took and that are in none of its counters belong to "
+		 "drivers, to network and pipe buffers, to rings of perf and BPF, or to a "
+		 "memory balloon. If it is none of these, they leak.";
+	tell_next(r, x);
+	finding_line(r, x->verify, "`memwhy check --for 60s`");
+}
+
+static int report(void *v, struct report *r)
+{
+	tell_slab(r, v);
+	tell_unowned(r, v);
 	return 0;
 }
 
-const struct view rule_slab_growth = FACTS_RULE(report);
+const struct view rule_slab_growth = {
+	.size = sizeof(struct growth),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

@@ -818,6 +818,62 @@ static void test_slab(void **unused)
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_NOTE); /* all of it can be reclaimed */
 	assert_true(says(f->evidence, "cache dentry grew most"));
+	assert_true(says(f->try_, "memwhy leak --kernel --for 60s"));
+	end(&b);
+}
+
+/* A sample of /proc/meminfo as the sampler sends it. */
+static void sample(struct bench *b, u64 i, u64 free, u64 slab)
+{
+	const struct {
+		const char *name;
+		u64 value;
+	} v[] = {{"MemTotal", 8192 * MIB}, {"MemFree", free}, {"Active", 100 * MIB},
+		{"Inactive", 100 * MIB}, {"Slab", slab}, {"SUnreclaim", slab / 2}};
+
+	for (size_t k = 0; k < ARRAY_SIZE(v); k++) {
+		struct system_value r = {.h = {sizeof(r), REC_SYSTEM_VALUE, 0,
+						 NSEC_PER_SEC + i * NSEC_PER_SEC / 4 + k},
+			.source = SYSTEM_MEMINFO,
+			.value = v[k].value};
+
+		snprintf(r.name, sizeof(r.name), "%s", v[k].name);
+		put(b, &r);
+	}
+}
+
+static void test_kernel_growth(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_slab_growth, 1); /* pages go and no counter has them */
+	for (u64 i = 0; i < 40; i++)
+		sample(&b, i, (7000 - i) * MIB, 200 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_string_equal(f->rule, "kernel-growth");
+	assert_non_null(strstr(f->title, "4.00 MiB a second"));
+	assert_true(says(f->try_, "memwhy leak --kernel --for 60s"));
+	end(&b);
+	begin(&b, &rule_slab_growth, 1); /* all at once: a buffer */
+	for (u64 i = 0; i < 40; i++)
+		sample(&b, i, (i < 20 ? 7000 : 6900) * MIB, 200 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	begin(&b, &rule_slab_growth, 1); /* slab has it: 10 MiB of it cannot be reclaimed */
+	for (u64 i = 0; i < 40; i++)
+		sample(&b, i, 7000 * MIB - i * MIB / 2, 200 * MIB + i * MIB / 2);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_string_equal(f->rule, "slab-growth");
+	assert_true(says(f->evidence, "grew steadily"));
+	end(&b);
+	begin(&b, &rule_slab_growth, 1); /* to and fro */
+	for (u64 i = 0; i < 40; i++)
+		sample(&b, i, (7000 - i % 8 * 8) * MIB, 200 * MIB);
+	assert_int_equal(conclude(&b), 0);
 	end(&b);
 }
 
@@ -895,6 +951,7 @@ int main(void)
 		cmocka_unit_test(test_oom_counted),
 		cmocka_unit_test(test_oom_machine),
 		cmocka_unit_test(test_slab),
+		cmocka_unit_test(test_kernel_growth),
 		cmocka_unit_test(test_slab_waste),
 		cmocka_unit_test(test_numa),
 	};

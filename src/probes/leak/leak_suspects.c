@@ -100,7 +100,7 @@ static void tell_next(struct report *r, struct finding *f, const struct leak_sus
 	finding_line(r, f->try_,
 		"Whose doing it is: `memwhy leak --kernel --by process,cache,stack --for %.0fs`",
 		x->judged.seconds);
-	finding_line(r, f->undo, "Nothing was changed.");
+	finding_line(r, f->undo, "Nothing to undo.");
 	if (x->key->cache.name[0] && !strchr(x->key->cache.name, '\''))
 		finding_line(r, f->verify, "`grep '^%.31s ' /proc/slabinfo`", x->key->cache.name);
 	else
