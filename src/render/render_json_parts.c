@@ -230,7 +230,7 @@ static void add_finding(struct json *j, const struct finding *f)
 
 void json_add_tail(struct json *j, const struct report *r)
 {
-	if (r->has_findings) {
+	if (r->has_findings || r->findings.n) {
 		json_key(j, "findings");
 		json_begin_array(j);
 		vec_each (f, &r->findings)

@@ -147,7 +147,7 @@ static __always_inline bool slots_used(void)
 
 static __always_inline bool in_scope(void)
 {
-	return scope_match(scope.by_task ? bpf_get_current_pid_tgid() : 0);
+	return scope_match(scope.by_task || scope.except ? bpf_get_current_pid_tgid() : 0);
 }
 
 struct {

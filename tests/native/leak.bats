@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# What is allocated and not freed, against what a workload holds and /proc/slabinfo. This kernel.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# work_start MODE PER_SECOND: leaves the workload waiting: $pid, its input on fd 7.
+work_start() {
+	mkfifo in
+	"$WORKLOADS/leak_work" "$@" <in >out 3>&- &
+	pid=$!
+	exec 7>in
+	wait_for 'grep -q ready out'
+}
+
+# work_for SECONDS: lets it work, and stops it: $held.
+work_for() {
+	echo go >&7
+	sleep "$1"
+	echo stop >&7
+	wait_for 'grep -q held out'
+	held=$(awk '$1 == "held" { print $2 }' out)
+}
+
+work_end() {
+	exec 7>&-
+	wait "$pid"
+}
+
+# In a guest, which is slow, a second does not have that much in it.
+rate=${MEMWHY_VM:+400}
+rate=${rate:-900}
+
+# Objects of a cache in use, as /proc/slabinfo says.
+active() {
+	awk -v c="$1" '$1 == c { print $2 }' /proc/slabinfo
+}
+
+# Sum of a column over the rows of a table that are so.
+sum() { # TABLE COLUMN CONDITION
+	jq "[.rows[] | select(.table == \"$1\" and ($3)) | .$2 // 0] | add // 0" "$json"
+}
+
+verdict() { # CONDITION
+	jq -r "[.rows[] | select(.table == \"sites\" and ($1))] | max_by(.objects) | .verdict" "$json"
+}
+
+epoll='.cache == "eventpoll_epi"'
+lost() {
+	jq '[.lost[]] | add' "$json"
+}
+
+# The cache of struct epitem may be merged into another.
+needs_epoll_cache() {
+	grep -q '^eventpoll_epi ' /proc/slabinfo || skip "epoll items have no cache of their own here"
+}
+
+@test "leak: objects that are kept are outstanding, exactly, and a suspect" {
+	needs_epoll_cache
+	work_start keep $rate
+	before=$(active eventpoll_epi)
+	memwhy_start leak --kernel -p "$pid"
+	work_for 13
+	after=$(active eventpoll_epi)
+	memwhy_stop
+	jq -c '.rows[] | select(.cache == "eventpoll_epi") | del(.stack, .ages)' "$json"
+	echo "held $held, lost $(lost), slabinfo +$((after - before))"
+	[ "$(sum caches objects "$epoll")" -le "$held" ]
+	[ "$(sum caches objects "$epoll")" -ge $((held - $(lost))) ]
+	# of those that were not merged, each place has its stack
+	[ "$(sum sites objects "$epoll")" -eq "$(sum caches objects "$epoll")" ]
+	[ $((after - before - held)) -le 300 ] && [ $((held - after + before)) -le 300 ]
+	[ "$(verdict "$epoll")" = "grows steadily" ]
+	jq -e '[.findings[] | select(.rule == "leak")] | length >= 1' "$json"
+	jq -e "any(.rows[]; $epoll and (.stack // [] | tostring | test(\"epoll_ctl\")))" "$json"
+	work_end
+}
+
+@test "leak: what is given back at once is not outstanding" {
+	work_start churn $rate
+	memwhy_start leak --kernel -p "$pid" --by cache,stack
+	work_for 8
+	sleep 2 # RCU frees them later
+	memwhy_stop
+	jq -c '.rows[] | select(.table == "caches") | [.cache, .objects, .allocated, .freed]' "$json" | head
+	jq -e '(.findings // []) | length == 0' "$json"
+	jq -e '.not_checked // [] | any(test("freed in bulk")) | not' "$json" ||
+		skip "kfree_rcu cannot be seen here: what it frees is outstanding until its place is used again"
+	[ "$(sum caches objects "$epoll")" -le $((60 + $(lost))) ]
+}
+
+@test "leak: a warm cache and a saw-tooth are no suspects" {
+	needs_epoll_cache
+	for mode in warm saw; do
+		work_start $mode $rate
+		memwhy_start leak --kernel -p "$pid"
+		work_for 13
+		sleep 1
+		memwhy_stop
+		work_end
+		rm -f in
+		echo "$mode: $(verdict "$epoll")"
+		jq -e '(.findings // []) | length == 0' "$json"
+		[ "$(verdict "$epoll")" != "grows steadily" ]
+	done
+}
+
+@test "leak: pages in pipes are outstanding, at their place" {
+	work_start pages 500
+	memwhy_start leak --kernel -p "$pid"
+	work_for 10
+	memwhy_stop
+	work_end
+	pipe='.cache == "(pages)" and .order == 0 and (.stack // [] | tostring | test("pipe_write"))'
+	jq -c '.rows[] | select(.cache == "(pages)") | del(.stack, .ages)' "$json"
+	echo "held $held, lost $(lost)"
+	[ "$held" -ge 500 ]
+	[ "$(sum sites objects "$pipe")" -le "$held" ]
+	# some lose their stack
+	[ "$(sum sites objects "$pipe")" -ge $((held * 99 / 100 - $(lost))) ]
+	[ "$(verdict "$pipe")" = "grows steadily" ]
+}
+
+@test "leak: frees of what was there before are counted apart" {
+	needs_epoll_cache
+	work_start keep $rate
+	work_for 2
+	memwhy_start leak --kernel -p "$pid" --by cache,site
+	pipes=$(active eventpoll_epi)
+	work_end # it ends, and all its items are freed
+	sleep 3
+	memwhy_stop || true
+	jq -c '.rows[] | select(.table == "caches" and .old_frees > 100) | [.cache, .objects, .old_frees]' "$json"
+	# of the files at least: items are freed by RCU, in the name of whoever runs then, or in bulk
+	[ "$(sum caches old_frees true)" -ge "$held" ]
+	[ "$(sum caches objects "$epoll")" -eq 0 ]
+	[ "$pipes" -ge "$held" ]
+}
+
+@test "leak: ages add up to what is outstanding, of objects and pages" {
+	work_start pages 500
+	memwhy_start leak --kernel -p "$pid"
+	work_for 7
+	memwhy_stop
+	work_end
+	jq -e '[.rows[] | select(.table == "sites" and .ages)] | length > 0' "$json"
+	jq -c '.rows[] | select(.table == "sites" and .ages) |
+		select(([.ages[] | if type == "object" then .count else . end] | add) != .objects) |
+		del(.stack)' "$json" | tee wrong
+	[ ! -s wrong ]
+}
+
+@test "leak: a recording gives the same report" {
+	work_start keep $rate
+	memwhy_start leak --kernel -p "$pid" --record f.mw
+	work_for 7
+	memwhy_stop
+	work_end
+	"$MEMWHY" leak --kernel --input f.mw -o json >again.json
+	diff <(jq -S '.rows, .findings, .notes' "$json") <(jq -S '.rows, .findings, .notes' again.json)
+}
+
+@test "leak: of the whole machine: every event is delivered or lost, memwhy does not count" {
+	memwhy_start leak --kernel --by process,cache
+	sleep 2
+	memwhy_stop
+	jq -e '.events.slab > 0 and .events.pages > 0' "$json"
+	jq -e "all(.rows[]; .pid != $memwhy)" "$json"
+	all=$(sum caches allocated '.cache != "(pages)"')
+	[ "$all" -gt 0 ]
+	[ "$all" -le "$(jq .events.slab "$json")" ]
+	[ "$(sum caches allocated '.cache == "(pages)"')" -le "$(jq .events.pages "$json")" ]
+}
+
+@test "leak: without --kernel it says what is not built" {
+	run --separate-stderr "$MEMWHY" leak -p $$
+	[ "$status" -eq 3 ]
+	[ -z "$output" ]
+	[[ ${stderr_lines[0]} == "memwhy: "*--kernel* ]]
+}
