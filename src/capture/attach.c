@@ -439,6 +439,11 @@ int attach_map(struct attached *a, const char *name)
 	return bpf_object__find_map_fd_by_name(a->obj, name);
 }
 
+u32 attach_map_room(struct attached *a, const char *name)
+{
+	return bpf_map__max_entries(bpf_object__find_map_by_name(a->obj, name));
+}
+
 static u64 fd_missed(int fd)
 {
 	struct bpf_prog_info info = {};

@@ -82,6 +82,8 @@ void attach_keep_bytes(struct attached *a, u64 bytes);
 u64 attach_kept_bytes(const struct attached *a);
 /* Descriptor of a map of the object; it must exist. */
 int attach_map(struct attached *a, const char *name);
+/* How many entries it has room for here (see --max-memory). */
+u32 attach_map_room(struct attached *a, const char *name);
 /* Of the i-th program of attach_keep_prog; -1: there are no more. */
 int attach_kept(struct attached *a, size_t i);
 /* For programs that count only while they are told to: what the kernel skips before each `true` and

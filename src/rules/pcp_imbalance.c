@@ -104,7 +104,7 @@ static int report(void *v, struct report *r)
 		"or on CPUs that share a cache (taskset(1)), or reuse buffers.");
 	page_lists_tell_larger(p, r, f);
 	if (!f->undo[0])
-		finding_line(r, f->undo, "Nothing was changed.");
+		finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`memwhy pages --for 10s --table imbalance`");
 	return 0;
 }

@@ -129,7 +129,7 @@ static int report(void *v, struct report *r)
 	finding_line(r, f->try_,
 		"Look for the code paths: `memwhy pages --stacks=kernel --sort locked --for 10s`");
 	if (!f->undo[0])
-		finding_line(r, f->undo, "Nothing was changed.");
+		finding_line(r, f->undo, "Nothing to undo.");
 	if (p->all.waits >= MIN_WAITS)
 		f->cost_ns = (u64)(l.waited * MAX(r->stream->host.cpus, 1U) * covered);
 	finding_line(r, f->verify, "`memwhy pages --for 10s --table pcp`");

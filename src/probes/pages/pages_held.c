@@ -63,8 +63,7 @@ static int follow_send(struct capture *c, struct attached *a, u64 now, u64 held,
 	if (bpf_map_lookup_elem(attach_map(a, "held_counts"), &zero, v))
 		return -errno;
 	r.held = held;
-	r.room = bpf_map__max_entries(
-		bpf_object__find_map_by_name(attach_object(a), "held"));
+	r.room = attach_map_room(a, "held");
 	r.old_ns = old_ns;
 	for (int i = 0; i < cpus; i++) {
 		r.untracked += v[i].untracked;

@@ -115,7 +115,7 @@ static int follow_send(struct capture *c, struct attached *a, u64 now, u64 held,
 	u32 zero = 0;
 
 	r.held = held;
-	r.room = slab_objects_room();
+	r.room = attach_map_room(a, "objects");
 	r.old_ns = old_ns;
 	if (bpf_map_lookup_elem(attach_map(a, "lifetimes_full"), &zero, &r.lifetimes_full))
 		return -errno;
