@@ -144,7 +144,7 @@ static void test_lock_direct(void **unused)
 	assert_true(says(x->evidence, "80.0 % of 20000 allocations a second took the lock"));
 	assert_true(says(x->try_, "`memwhy pages --by process,order"));
 	assert_false(says(x->try_, "sysctl"));
-	assert_true(says(x->undo, "Nothing was changed."));
+	assert_true(says(x->undo, "Nothing to undo."));
 	view_close(&f);
 }
 
