@@ -176,14 +176,15 @@ cfi_inline int cfi_step(
 }
 
 /* Without a rule: as if the code kept a frame pointer. Compilers of programs at run time do, and
- * start with a bp of 0. */
+ * programs start with a bp of 0. A callee's 0 says that; in code that was interrupted it may be any
+ * 0. */
 cfi_inline int cfi_step_frame_pointer(struct cfi_regs *regs, cfi_read_fn read, void *ctx)
 {
 	struct cfi_regs caller = {.sp = regs->bp + 16, .lost = CFI_LOST_BX | CFI_LOST_OTHER};
 
 	if (regs->lost & CFI_LOST_BP)
 		return CFI_STOP_LOST;
-	if (!regs->bp)
+	if (!regs->bp && !regs->exact)
 		return CFI_STOP_END;
 	if (regs->bp & 7 || regs->bp < regs->sp || caller.sp < 16)
 		return CFI_STOP_NO_RULE;

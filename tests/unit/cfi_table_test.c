@@ -673,6 +673,10 @@ static void steps_without_rule(void **state)
 	assert_int_equal(cfi_step_frame_pointer(&r, stack_read, stack), CFI_STOP_NO_RULE);
 	r.lost = CFI_LOST_BP;
 	assert_int_equal(cfi_step_frame_pointer(&r, stack_read, stack), CFI_STOP_LOST);
+	r = (struct cfi_regs){.ip = 1, .sp = 0x1008};
+	assert_int_equal(cfi_step_frame_pointer(&r, stack_read, stack), CFI_STOP_END);
+	r.exact = 1;
+	assert_int_equal(cfi_step_frame_pointer(&r, stack_read, stack), CFI_STOP_NO_RULE);
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 #define MEMWHY_TEST_SYM_STOPPED_H
 
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <time.h>
@@ -112,7 +113,7 @@ UNUSED static void stopped_run(struct stopped *s, unsigned int us)
 			stopped_start(s);
 		if (!ptrace(PTRACE_CONT, s->pid, 0, 0)) {
 			sleep_us(us);
-			kill(s->pid, SIGSTOP);
+			syscall(SYS_tgkill, s->pid, s->pid, SIGSTOP); /* to this thread */
 			if (stopped_wait(s, SIGSTOP, PTRACE_CONT))
 				break;
 		} else {
