@@ -1,7 +1,7 @@
 /*
  * The few kernel types that BPF programs read, out of the kernel's BTF. libbpf would load all of
  * it for each object (5 MB, kept twice while parsing, and 10 ms and more); this streams through it
- * once and builds a BTF of just the types an object names.
+ * once, for all objects, and builds a BTF of just the types an object names.
  */
 #ifndef MEMWHY_CAPTURE_KBTF_H
 #define MEMWHY_CAPTURE_KBTF_H
@@ -23,6 +23,10 @@ int kbtf_extract(const struct btf *local, struct btf **ret);
 
 /* The number of arguments (u32) of each tracepoint, by its name in KBTF_TRACEPOINT bytes. */
 int kbtf_tracepoints(struct groups *ret);
+/* Where per-CPU variables lie in their section; all of them, or -ENODATA. */
+int kbtf_percpu(const char *const *names, size_t n, u64 *ret);
+/* Frees what was kept of the kernel's BTF; the next that asks reads it again. */
+void kbtf_forget(void);
 /* Does the kernel's BTF have a type, member or enumerator of this name? */
 bool kbtf_has_name(const char *name);
 /* Do raw tracepoints run with preemption on? Known from BTF only: false without. */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "capture/budget.h"
+#include "capture/kbtf.h"
 #include "capture/names.h"
 #include "record/cost.h"
 #include "record/guard.h"
@@ -170,6 +171,7 @@ static int session_begin(struct session *s, struct err *err)
 	}
 	if (!rc)
 		rc = probes_open(s, err);
+	kbtf_forget();
 	if (!rc)
 		memory_tell(s);
 	if (!rc && cfg->guarded) {

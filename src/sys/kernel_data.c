@@ -6,19 +6,23 @@
 
 #include "sys/root.h"
 
-/* A line is "address type name", and for symbols of modules "[module]" behind a tab. */
-static void line_match(const char *line, const char *const *names, size_t n, u64 *ret)
+/* A line is "address type name", and for symbols of modules "[module]" behind a tab. Returns how
+ * many were found. */
+static size_t line_match(const char *line, const char *const *names, size_t n, u64 *ret)
 {
 	const char *at = strchr(line, ' ');
-	size_t len;
+	size_t len, found = 0;
 
 	if (!at || !at[1] || at[2] != ' ')
-		return;
+		return 0;
 	at += 3;
 	len = strcspn(at, "\n");
 	for (size_t i = 0; i < n; i++)
-		if (!ret[i] && strlen(names[i]) == len && !memcmp(at, names[i], len))
+		if (!ret[i] && strlen(names[i]) == len && !memcmp(at, names[i], len)) {
 			ret[i] = strtoull(line, NULL, 16);
+			found += ret[i] != 0;
+		}
+	return found;
 }
 
 void kernel_data_find(const char *const *names, size_t n, u64 *ret)
@@ -26,12 +30,12 @@ void kernel_data_find(const char *const *names, size_t n, u64 *ret)
 	_cleanup_fclose_ FILE *f = NULL;
 	_cleanup_free_ char *line = NULL;
 	char path[PATH_MAX];
-	size_t cap = 0;
+	size_t cap = 0, left = n;
 
 	memset(ret, 0, n * sizeof(*ret));
 	if (sys_path(path, "/proc/kallsyms"))
 		return;
 	f = fopen(path, "re");
-	while (f && getline(&line, &cap, f) > 0)
-		line_match(line, names, n, ret);
+	while (f && left && getline(&line, &cap, f) > 0)
+		left -= line_match(line, names, n, ret);
 }

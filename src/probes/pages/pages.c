@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "capture/names.h"
+#include "capture/tracepoint.h"
 #include "probes/pages/pages_held.h"
 #include "probes/pages/pages_host.h"
 #include "probes/pages/pages_kinds.h"
@@ -16,7 +17,14 @@
 #include "pages.skel.h"
 #include "pages_walk.skel.h"
 
-enum { OPT_SUMS = 1, OPT_EACH = 2, OPT_WAITS = 4, OPT_KERNEL = 8 /* for leak */ };
+enum {
+	OPT_SUMS = 1,
+	OPT_EACH = 2,
+	OPT_WAITS = 4,
+	OPT_KERNEL = 8,    /* for leak */
+	OPT_LOCKED_3 = 16, /* arguments of mm_page_alloc_zone_locked */
+	OPT_LOCKED_4 = 32,
+};
 
 static const struct attach_hook hooks[] = {
 	{
@@ -29,11 +37,11 @@ static const struct attach_hook hooks[] = {
 				{"raw tracepoints mm_page_*",
 					{"raw_alloc", "raw_free", "raw_batched", "raw_locked",
 						"raw_drained"},
-					{}, OPT_SUMS},
+					{}, OPT_LOCKED_4},
 				{"raw tracepoints mm_page_* (before 5.19)",
 					{"raw_alloc", "raw_free", "raw_batched", "raw_locked_3",
 						"raw_drained"},
-					{}, OPT_SUMS},
+					{}, OPT_LOCKED_3},
 				{"raw tracepoints mm_page_alloc, mm_page_free",
 					{"raw_alloc", "raw_free"}, {}, OPT_KERNEL},
 			},
@@ -74,9 +82,14 @@ static const struct attach_hook hooks[] = {
 
 static u32 options(const struct capture *c)
 {
+	static u32 locked; /* asked once, as it may cost a program */
+
 	if (c->opt.outstanding)
 		return OPT_KERNEL;
-	return c->opt.each ? OPT_EACH : OPT_SUMS | OPT_WAITS;
+	if (!locked)
+		locked = tracepoint_has_argument("mm_page_alloc_zone_locked", 3) ? OPT_LOCKED_4
+										 : OPT_LOCKED_3;
+	return c->opt.each ? OPT_EACH : OPT_SUMS | OPT_WAITS | locked;
 }
 
 /* In check, which has other probes for what it shows of tasks. */
@@ -94,6 +107,7 @@ static bool any_task(const struct capture *c)
 }
 
 #define NAMES_MAX 2048U
+#define BURST_TASKS 1024U
 #define PAIRS_MAX 65536U /* 9 MB; of more CPUs than 256 not every pair is told */
 
 static int prepare(struct bpf_object *obj, const struct capture *c)
@@ -125,6 +139,8 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		rc = attach_set_entries(obj, "held", config.held ? PAGES_HELD_ROOM : 1);
 	if (!rc && !config.held)
 		rc = attach_set_entries(obj, "lifetimes", 1);
+	if (!rc && config.bursts) /* what more tasks do is counted by their names */
+		rc = attach_set_entries(obj, "sums", MIN(BURST_TASKS, room));
 	return rc;
 }
 

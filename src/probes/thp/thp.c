@@ -6,6 +6,7 @@
 
 #include "capture/kbtf.h"
 #include "capture/names.h"
+#include "capture/tracepoint.h"
 #include "probes/probe.h"
 #include "probes/thp/thp_host.h"
 #include "probes/thp/thp_kinds.h"
@@ -15,9 +16,10 @@
 #include "thp.skel.h"
 
 enum {
-	OPT_COUNT = 1, /* faults and splits by process: not for check, which needs no more
-			  than the kernel's own counters */
-	OPT_BTF = 4,
+	OPT_COUNT = 1,  /* faults and splits by process: not for check, which needs no more
+			   than the kernel's own counters */
+	OPT_SCAN_6 = 4, /* arguments of mm_khugepaged_scan_pmd */
+	OPT_SCAN_7 = 8,
 	OPT_PREEMPTIBLE = 2, /* raw tracepoints are: see thp_classic.bpf.h */
 };
 
@@ -113,12 +115,10 @@ static const struct attach_hook hooks[] = {
 			{
 				{"tracepoints huge_memory:*", {"tp_scan", "tp_collapse"}, {},
 					OPT_PREEMPTIBLE},
-				{"raw tracepoints huge_memory", {"raw_scan", "raw_collapse"}, {},
-					OPT_BTF},
 				{"raw tracepoints huge_memory (7 arguments)",
-					{"raw_scan_7", "raw_collapse"}, {}, 0},
+					{"raw_scan_7", "raw_collapse"}, {}, OPT_SCAN_7},
 				{"raw tracepoints huge_memory (6 arguments)",
-					{"raw_scan_6", "raw_collapse"}, {}, 0},
+					{"raw_scan_6", "raw_collapse"}, {}, OPT_SCAN_6},
 			},
 	},
 	{
@@ -136,9 +136,21 @@ static const struct attach_hook hooks[] = {
 	},
 };
 
+/* Asked for beforehand: a method that does not attach costs a load of all programs. */
+static u32 arguments(void)
+{
+	static u32 known;
+
+	if (!known)
+		known = tracepoint_has_argument("mm_khugepaged_scan_pmd", 6) ? OPT_SCAN_7
+									     : OPT_SCAN_6;
+	return known;
+}
+
 static u32 options(const struct capture *c)
 {
-	return (c->opt.gentle ? 0 : OPT_COUNT) | (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0);
+	return (c->opt.gentle ? 0 : OPT_COUNT) | (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0) |
+	       arguments();
 }
 
 static int prepare(struct bpf_object *obj, const struct capture *c)

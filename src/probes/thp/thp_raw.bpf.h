@@ -66,24 +66,11 @@ struct trace_event_raw_mm_khugepaged_scan_pmd {
 /* (struct mm_struct *, page or pfn, [bool writable,] int referenced, int none_or_zero, int status,
  * int unmapped) */
 SEC("raw_tp/mm_khugepaged_scan_pmd")
-int raw_scan(struct bpf_raw_tracepoint_args *ctx)
-{
-	struct trace_event_raw_mm_khugepaged_scan_pmd *e = 0;
-
-	/* two calls, as the compiler would make one load from a variable place out of one */
-	if (bpf_core_field_exists(e->writable))
-		return collapse(ctx, ctx->args[0], (u32)ctx->args[5], THP_SCAN, 0, RAW_FRAMES);
-	return collapse(ctx, ctx->args[0], (u32)ctx->args[4], THP_SCAN, 0, RAW_FRAMES);
-}
-
-/* Without BTF: the kernel refuses to attach a program that reads an argument that is not there
- * (-EINVAL), so the one that reads the seventh is tried first. */
-SEC("raw_tp/mm_khugepaged_scan_pmd")
 int raw_scan_7(struct bpf_raw_tracepoint_args *ctx)
 {
 	u64 unmapped = ctx->args[6];
 
-	asm volatile("" ::"r"(unmapped)); /* the read has to stay */
+	asm volatile("" ::"r"(unmapped)); /* stays, or it attaches where there are six */
 	return collapse(ctx, ctx->args[0], (u32)ctx->args[5], THP_SCAN, 0, RAW_FRAMES);
 }
 

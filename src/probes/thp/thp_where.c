@@ -2,18 +2,16 @@
 #include "probes/thp/thp_where.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "capture/kbtf.h"
 #include "capture/object.h"
 #include "probes/thp/thp.h"
 #include "sys/kernel_data.h"
 #include "sys/keyvals.h"
-#include "sys/root.h"
 
 #include "thp.skel.h"
 
@@ -24,7 +22,9 @@ static const char *const counters[THP_WATCHES] = {
 	[THP_WATCH_SPLIT_PAGE] = "thp_split_page",
 };
 
-enum { SYM_EVENTS, SYM_RUNQUEUES, SYM_ZONES, SYM_N };
+enum { SYM_EVENTS, SYM_RUNQUEUES, SYM_PERCPU_N, SYM_ZONES = SYM_PERCPU_N, SYM_N };
+
+static const char *const symbol_names[SYM_N] = {"vm_event_states", "runqueues", "vm_zone_stat"};
 
 /* What kallsyms said, and the counters of each CPU; found once, as every attempt to attach asks. */
 static struct {
@@ -37,10 +37,8 @@ static struct {
 
 static void symbols_find(void)
 {
-	static const char *const names[SYM_N] = {"vm_event_states", "runqueues", "vm_zone_stat"};
-
 	if (!found.symbols_known)
-		kernel_data_find(names, SYM_N, found.symbols);
+		kernel_data_find(symbol_names, SYM_N, found.symbols);
 	found.symbols_known = true;
 }
 
@@ -50,124 +48,18 @@ u64 thp_where_free_pages(void)
 	return found.symbols[SYM_ZONES];
 }
 
-/* A type of BTF's raw form, and how many bytes it takes. 0: of an unknown kind. */
-static size_t type_size(const struct btf_type *t)
-{
-	static const size_t each[] = {
-		[BTF_KIND_ARRAY] = sizeof(struct btf_array),
-		[BTF_KIND_STRUCT] = sizeof(struct btf_member),
-		[BTF_KIND_UNION] = sizeof(struct btf_member),
-		[BTF_KIND_ENUM] = sizeof(struct btf_enum),
-		[BTF_KIND_FUNC_PROTO] = sizeof(struct btf_param),
-		[BTF_KIND_DATASEC] = sizeof(struct btf_var_secinfo),
-		[BTF_KIND_ENUM64] = sizeof(struct btf_enum64),
-	};
-	u32 kind = btf_kind(t);
-
-	switch (kind) {
-	case BTF_KIND_INT:
-	case BTF_KIND_VAR:
-	case BTF_KIND_DECL_TAG:
-		return sizeof(*t) + 4;
-	case BTF_KIND_ARRAY:
-		return sizeof(*t) + each[kind];
-	default:
-		return kind > BTF_KIND_ENUM64
-			       ? 0
-			       : sizeof(*t) +
-					 (kind < ARRAY_SIZE(each) ? each[kind] * btf_vlen(t) : 0);
-	}
-}
-
-/* The kernel's BTF as one walks it: to the end of its types, or to what makes no sense. */
-struct types {
-	const char *at, *end, *names;
-	size_t names_size;
-};
-
-static bool types_open(struct types *t, const struct str *raw)
-{
-	const struct btf_header *h = (const void *)raw->buf;
-
-	if (raw->len < sizeof(*h) || h->magic != BTF_MAGIC ||
-		(u64)h->hdr_len + h->type_off + h->type_len > raw->len ||
-		(u64)h->hdr_len + h->str_off + h->str_len > raw->len || !h->str_len ||
-		(h->hdr_len + h->type_off) % 4)
-		return false;
-	t->at = raw->buf + h->hdr_len + h->type_off;
-	t->end = t->at + h->type_len;
-	t->names = raw->buf + h->hdr_len + h->str_off;
-	t->names_size = h->str_len;
-	return !t->names[t->names_size - 1];
-}
-
-static const struct btf_type *types_next(struct types *t)
-{
-	const struct btf_type *type = (const void *)t->at;
-	size_t left = (size_t)(t->end - t->at), size;
-
-	if (left < sizeof(*type))
-		return NULL;
-	size = type_size(type);
-	if (!size || size > left)
-		return NULL;
-	t->at += size;
-	return type;
-}
-
-static bool type_is(const struct types *t, const struct btf_type *type, const char *name)
-{
-	return type->name_off < t->names_size && !strcmp(t->names + type->name_off, name);
-}
-
-/* Where two per-CPU variables lie, from the kernel's BTF: which 5.10 has without variables. */
-static int btf_find(u64 *ret_events, u64 *ret_runqueues)
-{
-	_cleanup_str_ struct str raw = {};
-	u32 id = 0, events = 0, runqueues = 0;
-	const struct btf_type *type;
-	struct types t;
-	u64 at[2] = {UINT64_MAX, UINT64_MAX};
-
-	if (sys_read(&raw, "/sys/kernel/btf/vmlinux") || !types_open(&t, &raw))
-		return -ENODATA;
-	while ((type = types_next(&t))) {
-		id++;
-		if (btf_is_var(type) && type_is(&t, type, "vm_event_states"))
-			events = id;
-		else if (btf_is_var(type) && type_is(&t, type, "runqueues"))
-			runqueues = id;
-		if (!btf_is_datasec(type) || !type_is(&t, type, ".data..percpu"))
-			continue;
-		for (u32 i = 0; i < btf_vlen(type); i++) {
-			const struct btf_var_secinfo *v = btf_var_secinfos(type) + i;
-
-			if (v->type == events)
-				at[0] = v->offset;
-			if (v->type == runqueues)
-				at[1] = v->offset;
-		}
-	}
-	if (at[0] == UINT64_MAX || at[1] == UINT64_MAX)
-		return -ENODATA;
-	*ret_events = at[0];
-	*ret_runqueues = at[1];
-	return 0;
-}
-
 /* From the run queue of a CPU to its counters. The events of /proc/vmstat are in the order of enum
  * vm_event_item, which begins with PGPGIN (mm/vmstat.c: vmstat_text, from 5.10 to 7.3). */
 static int distances_find(const struct keyvals *vmstat, struct thp_where *w)
 {
-	u64 events, runqueues;
+	u64 at[SYM_PERCPU_N];
 	size_t first = vmstat->items.n;
-	int rc = btf_find(&events, &runqueues);
+	int rc = kbtf_percpu(symbol_names, SYM_PERCPU_N, at); /* 5.10 has none in its BTF */
 
 	if (rc) {
 		symbols_find();
-		events = found.symbols[SYM_EVENTS];
-		runqueues = found.symbols[SYM_RUNQUEUES];
-		if (!events || !runqueues)
+		memcpy(at, found.symbols, sizeof(at));
+		if (!at[SYM_EVENTS] || !at[SYM_RUNQUEUES])
 			return rc;
 	}
 	for (size_t i = 0; i < vmstat->items.n; i++) {
@@ -177,7 +69,8 @@ static int distances_find(const struct keyvals *vmstat, struct thp_where *w)
 			first = i;
 		for (size_t k = 0; k < THP_WATCHES && i > first; k++)
 			if (!strcmp(name, counters[k]))
-				w->distance[k] = (s64)(events - runqueues + 8 * (i - first));
+				w->distance[k] =
+					(s64)(at[SYM_EVENTS] - at[SYM_RUNQUEUES] + 8 * (i - first));
 	}
 	for (size_t k = 0; k < THP_WATCHES; k++)
 		if (!w->distance[k])
