@@ -1,11 +1,12 @@
 /*
- * Fuzzes every parser of src/sys. The first byte chooses the parser, the rest is its text. Beside
+ * Fuzzes every parser of src/sys, and what reads names out of a group's path. The first byte chooses the parser, the rest is its text. Beside
  * what the sanitizers see, it holds the parsers to what their headers promise of a result.
  */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "event/cgroup_name.h"
 #include "sys/buddyinfo.h"
 #include "sys/cgroup.h"
 #include "sys/extfrag.h"
@@ -79,6 +80,28 @@ static void fuzz_cgroup(const char *text, size_t n)
 	if (!proc_cgroup_parse(text, &cg))
 		MUST(strlen(cg.v2) < PATH_MAX && strlen(cg.v1_memory) < PATH_MAX);
 	cgroup_limit_parse(text, &limit);
+}
+
+/* A path of a group: its parts lie within it, in order, and its short name is text as well. */
+static void fuzz_cgroup_name(const char *text, size_t n)
+{
+	_cleanup_str_ struct str name = {};
+	struct cgroup_part p = {.end = text}, container;
+	const char *before = text;
+	bool named = cgroup_name_add(&name, text), any = false, held = false;
+
+	while (cgroup_part_next(text, &p)) {
+		MUST(p.name >= before && p.name + p.length <= p.end && p.end <= text + n);
+		MUST(p.length && !memchr(p.name, '/', p.length));
+		MUST((p.kind == CGROUP_CONTAINER) == (p.runtime != NULL));
+		cgroup_part_answers(&p, text);
+		any |= p.kind != CGROUP_OTHER;
+		held |= p.kind == CGROUP_CONTAINER;
+		before = p.end;
+	}
+	MUST(named == any && (named || !name.len));
+	MUST(strlen(str_get(&name)) == name.len && name.len <= n + 32);
+	MUST(cgroup_container(text, &container) == held);
 }
 
 static void fuzz_cmdline(const char *text, size_t n)
@@ -320,6 +343,7 @@ static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_stat,
 	fuzz_status,
 	fuzz_cgroup,
+	fuzz_cgroup_name,
 	fuzz_cmdline,
 	fuzz_maps,
 	fuzz_numa_maps,
