@@ -36,7 +36,7 @@ enum by_task_column { BY_C_PID, BY_C_TID, BY_C_COMM, BY_C_CGROUP, BY_C_OWN };
 	[BY_C_COMM] = {BY_TASKS | BY_COMM,                                                   \
 		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process or thread"}}, \
 	[BY_C_CGROUP] = {                                                                    \
-		BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0, "control group"}}
+		BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0, "control group"}}
 
 /* The key of a task, to be the first member of a view's key. What is not asked for is zero. */
 struct by_task_key {
@@ -53,13 +53,13 @@ struct by_task_key by_task_key(
 void by_task_cells(struct report *r, u32 by, const struct by_task_key *k, struct cell *cells);
 
 /* The first columns of single events of tasks, and their cells: a time in the stream, a task. */
-#define EACH_COLUMNS(time_help_)                                                    \
-	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, time_help_},                      \
-		{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},                 \
-		{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},           \
-		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},    \
-	{                                                                           \
-		"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group" \
+#define EACH_COLUMNS(time_help_)                                                      \
+	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, time_help_},                        \
+		{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},                   \
+		{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},             \
+		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},      \
+	{                                                                             \
+		"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group" \
 	}
 
 void each_cells(struct report *r, u64 time_ns, u32 tgid, u32 tid, const char comm[COMM_LEN],

@@ -131,6 +131,16 @@ static void man_recorded(struct str *out)
 	str_add(out, ".\n");
 }
 
+static void man_container(struct str *out, const struct column *c)
+{
+	char name[CONTAINER_FIELD_LEN];
+
+	container_field(c, name);
+	str_addf(out, ".TP\n\\fB%s\\fR\n", name);
+	man_text(out, "in JSON and JSONL, where that is a container's: the first digits of its id");
+	str_addc(out, '\n');
+}
+
 static void man_table(struct str *out, const struct view_table *t)
 {
 	str_addf(out, ".SS %s\n", t->name);
@@ -140,6 +150,8 @@ static void man_table(struct str *out, const struct view_table *t)
 		str_addf(out, ".TP\n\\fB%s\\fR\n", c->name);
 		man_text(out, c->help);
 		str_addc(out, '\n');
+		if (c->unit == UNIT_CGROUP)
+			man_container(out, c);
 	}
 }
 

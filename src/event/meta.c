@@ -74,7 +74,7 @@ static const struct field string_fields[] = {
 static const struct field task_fields[] = {
 	FIELD(struct rec_task, tgid, FIELD_U32, UNIT_ID, "process"),
 	FIELD(struct rec_task, tid, FIELD_U32, UNIT_ID, "thread; 0: the process as a whole"),
-	FIELD(struct rec_task, cgroup, FIELD_U64, UNIT_CGROUP, "its cgroup (v2)"),
+	FIELD(struct rec_task, cgroup, FIELD_U64, UNIT_CGROUP, "its cgroup"),
 	CHARS(struct rec_task, comm, "its name, as in /proc/PID/comm"),
 };
 

@@ -32,7 +32,7 @@ enum unit {
 	UNIT_HEX = 7,       /* an address, a mask */
 	UNIT_STRING = 8,    /* id of a REC_STRING */
 	UNIT_STACK = 9,     /* id of a REC_STACK, 0: none */
-	UNIT_CGROUP = 10,   /* id of a REC_CGROUP */
+	UNIT_CGROUP = 10,   /* id of a REC_CGROUP; in a report, its path */
 	UNIT_PERMILLE = 11, /* thousandths, as the kernel's fragmentation indices */
 };
 

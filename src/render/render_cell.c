@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "event/cgroup_name.h"
 
 #define EXACT_MAX 9999999999ULL /* ten digits */
 #define COMPACT_FROM 10000
@@ -91,8 +92,19 @@ static void fraction_add(struct str *out, u8 unit, double v, bool compact)
 		str_addf(out, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
 }
 
-void cell_add(struct str *out, const struct column *c, const struct cell *v, bool compact)
+static void text_add(struct str *out, u8 unit, const char *text, bool short_name)
 {
+	_cleanup_str_ struct str name = {};
+
+	if (unit == UNIT_CGROUP && short_name && cgroup_name_add(&name, text))
+		text = str_get(&name);
+	str_add_escaped(out, text);
+}
+
+void cell_add(struct str *out, const struct column *c, const struct cell *v, u32 how)
+{
+	bool compact = how & CELL_COMPACT;
+
 	switch (v->type) {
 	case CELL_U64:
 		magnitude_add(out, c->unit, v->u, compact);
@@ -109,7 +121,7 @@ void cell_add(struct str *out, const struct column *c, const struct cell *v, boo
 		str_add(out, v->b ? "yes" : "no");
 		break;
 	case CELL_TEXT:
-		str_add_escaped(out, v->text);
+		text_add(out, c->unit, v->text, how & CELL_SHORT);
 		break;
 	default:
 		str_addc(out, '-');

@@ -6,9 +6,13 @@
 #include "base/str.h"
 #include "report/report.h"
 
-/* A value has its unit: 12,345, 1.50 GiB, 3.00 ms, 12.3 %. `compact`: large counts as 12.3 k.
- * Text is escaped. */
-void cell_add(struct str *out, const struct column *c, const struct cell *v, bool compact);
+enum cell_how {
+	CELL_COMPACT = 1, /* large counts as 12.3 k */
+	CELL_SHORT = 2,   /* a cgroup's path as a short name */
+};
+
+/* A value has its unit: 12,345, 1.50 GiB, 3.00 ms, 12.3 %. Text is escaped. */
+void cell_add(struct str *out, const struct column *c, const struct cell *v, u32 how);
 /* The value alone, as CSV has it. Text is escaped; frames and slots are joined by ";". */
 void cell_add_bare(struct str *out, const struct stream *s, const struct cell *v);
 /* A number in the unit of its column, as a cell has it. */

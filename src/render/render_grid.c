@@ -5,7 +5,8 @@
 #include "render/render_text.h"
 
 #define GAP 2
-#define TEXT_MIN 20 /* columns at the right make room before a name is cut to less */
+#define TEXT_MIN 20UL   /* columns at the right make room before a name is cut to less */
+#define CGROUP_MIN 23UL /* "containerd:0123456789ab" */
 #define UNLIMITED (1UL << 40)
 
 static bool in_grid(const struct column *c, const struct render_options *o)
@@ -16,7 +17,11 @@ static bool in_grid(const struct column *c, const struct render_options *o)
 
 static int grid_init(const struct slice *v, const struct render_options *o, struct grid *ret)
 {
-	struct grid g = {.slice = v, .o = o};
+	struct grid g = {
+		.slice = v,
+		.o = o,
+		.how = o->wide || o->verbose ? 0 : CELL_SHORT,
+	};
 
 	g.cols = calloc(v->n_cols + 1, sizeof(*g.cols));
 	if (!g.cols)
@@ -52,14 +57,16 @@ static void grid_measure(struct grid *g)
 
 		for (size_t row = 0; row < g->slice->n_rows; row++) {
 			str_clear(&cell);
-			cell_add(
-				&cell, c->col, slice_cell(g->slice, row, c->slice_col), g->compact);
+			cell_add(&cell, c->col, slice_cell(g->slice, row, c->slice_col), g->how);
 			wide = MAX(wide, text_width(str_get(&cell)));
 		}
 		c->natural = wide;
 		c->min = wide;
-		if (c->col->type == CELL_TEXT && wide > TEXT_MIN)
-			c->min = MAX(head, (size_t)TEXT_MIN);
+		if (c->col->type == CELL_TEXT) {
+			c->min = c->col->unit == UNIT_CGROUP ? CGROUP_MIN : TEXT_MIN;
+			c->min = MAX(c->min, head);
+			c->min = MIN(c->min, wide);
+		}
 	}
 }
 
@@ -112,7 +119,7 @@ int grid_open(const struct slice *v, const struct render_options *o, struct grid
 		return rc;
 	grid_measure(&g);
 	if (!grid_fit(&g, width)) {
-		g.compact = true;
+		g.how |= CELL_COMPACT;
 		grid_measure(&g);
 	}
 	while (!grid_fit(&g, width) && g.n > 1) {
@@ -156,7 +163,7 @@ int grid_open_fixed(const struct slice *v, const struct render_options *o, struc
 		bool rest = i + 1 == g.n && c->col->type == CELL_TEXT;
 
 		c->natural = MAX(head, rest ? prose_width(o) : fixed_width(c->col));
-		c->min = c->col->type == CELL_TEXT ? MAX(head, (size_t)TEXT_MIN) : c->natural;
+		c->min = c->col->type == CELL_TEXT ? MAX(head, TEXT_MIN) : c->natural;
 	}
 	while (!grid_fit(&g, width) && g.n > 1) {
 		g.n--;
@@ -199,7 +206,7 @@ void grid_row_add(struct str *out, const struct grid *g, size_t row)
 		const struct grid_column *c = &g->cols[i];
 
 		str_clear(&cell);
-		cell_add(&cell, c->col, slice_cell(g->slice, row, c->slice_col), g->compact);
+		cell_add(&cell, c->col, slice_cell(g->slice, row, c->slice_col), g->how);
 		place_add(out, g, i, str_get(&cell));
 	}
 	str_addc(out, '\n');

@@ -54,7 +54,7 @@ static void share_add(struct str *out, u64 part, u64 whole)
 	static const struct column ratio = {.unit = UNIT_RATIO};
 	struct cell share = cell_f64((double)part / (double)whole);
 
-	cell_add(out, &ratio, &share, false);
+	cell_add(out, &ratio, &share, 0);
 }
 
 static void host_items(struct items *i, const struct rec_host *h)

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "event/cgroup_name.h"
 #include "render/render_cell.h"
 
 static void member_str(struct json *j, const char *key, const char *value)
@@ -320,6 +321,19 @@ static void add_cell(struct json *j, const struct stream *s, const struct cell *
 	}
 }
 
+/* "victim_cgroup" has its container's id in "victim_container". */
+static void add_container(struct json *j, const struct column *c, const char *path)
+{
+	struct cgroup_part p;
+	char key[CONTAINER_FIELD_LEN], id[CONTAINER_SHORT + 1];
+
+	if (!cgroup_container(path, &p))
+		return;
+	container_field(c, key);
+	snprintf(id, sizeof(id), "%s", p.name);
+	member_str(j, key, id);
+}
+
 void json_add_row(struct json *j, const struct report *r, const struct slice *v, size_t row)
 {
 	bool pretty = j->pretty;
@@ -331,6 +345,9 @@ void json_add_row(struct json *j, const struct report *r, const struct slice *v,
 	for (size_t i = 0; i < v->n_cols; i++) {
 		json_key(j, slice_column(v, i)->name);
 		add_cell(j, r->stream, slice_cell(v, row, i));
+		if (slice_cell(v, row, i)->type == CELL_TEXT &&
+			slice_column(v, i)->unit == UNIT_CGROUP)
+			add_container(j, slice_column(v, i), slice_cell(v, row, i)->text);
 	}
 	json_end_object(j);
 	j->pretty = pretty;

@@ -154,7 +154,7 @@ static void sentence_add(struct str *out, const struct column *c, const struct c
 {
 	_cleanup_str_ struct str text = {};
 
-	cell_add(&text, c, cell, false);
+	cell_add(&text, c, cell, 0);
 	pad_add(out, INDENT);
 	wrap_add(out, str_get(&text), INDENT, INDENT + 2, prose_width(o));
 }

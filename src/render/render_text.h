@@ -23,7 +23,7 @@ struct grid {
 	struct grid_column *cols;
 	size_t n;
 	size_t n_dropped; /* columns on the right that did not fit */
-	bool compact;     /* large counts as 12.3 k */
+	u32 how;          /* enum cell_how */
 };
 
 /* Widths that fit the rows of the slice. 0 or -ENOMEM. */

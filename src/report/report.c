@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "event/cgroup_name.h"
 
 void report_init(struct report *r, const char *command, const struct stream *stream)
 {
@@ -85,6 +86,21 @@ const char *report_enum(struct report *r, const char *set, u64 value)
 	const char *name = stream_enum(r->stream, set, value);
 
 	return name ? name : report_text(r, "%llu", value);
+}
+
+const char *report_cgroup(struct report *r, const char *path)
+{
+	_cleanup_str_ struct str name = {};
+
+	return cgroup_name_add(&name, path) ? report_text(r, "%s", str_get(&name)) : path;
+}
+
+void container_field(const struct column *c, char ret[CONTAINER_FIELD_LEN])
+{
+	const char *at = strstr(c->name, "cgroup");
+
+	snprintf(ret, CONTAINER_FIELD_LEN, "%.*scontainer", at ? (int)MIN(at - c->name, 24) : 0,
+		c->name);
 }
 
 const char *report_clock(struct report *r, u64 time_ns)

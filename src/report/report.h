@@ -63,6 +63,13 @@ struct column {
 	const char *help;
 };
 
+/*
+ * A column of cgroups (CELL_TEXT, UNIT_CGROUP) holds paths. Text shows short names; rows in JSON
+ * have beside each path that is a container's the id of that container, in a field of this name.
+ */
+#define CONTAINER_FIELD_LEN 40
+void container_field(const struct column *c, char ret[CONTAINER_FIELD_LEN]);
+
 struct table {
 	const char *name;  /* the `table` field of its rows in JSON; "process" */
 	const char *title; /* the line above it in text; "Page faults by process" */
@@ -132,6 +139,8 @@ const char *report_text(struct report *r, const char *fmt, ...) _printf_(2, 3);
 const char *report_share_text(struct report *r, u64 ns);
 /* The running kernel's name for a value of the stream's set (REC_ENUM), or the number. */
 const char *report_enum(struct report *r, const char *set, u64 value);
+/* The short name of a cgroup's path, where it has one (event/cgroup_name.h). */
+const char *report_cgroup(struct report *r, const char *path);
 /* The time of day, "21:30:25", of a time in the stream; "" where the stream does not tell. */
 const char *report_clock(struct report *r, u64 time_ns);
 void report_note(struct report *r, const char *fmt, ...) _printf_(2, 3);

@@ -21,7 +21,8 @@ static void tell(struct report *r, const struct cgroup_usage *cg, int level)
 
 	if (!f)
 		return;
-	f->title = report_text(r, "cgroup %s %s: %s of %s in use", path ? path : "(removed)",
+	f->title = report_text(r, "cgroup %s %s: %s of %s in use",
+		path ? report_cgroup(r, path) : "(removed)",
 		hits ? "hits its memory limit" : "is near its memory limit",
 		fmt_bytes(a, cg->usage_bytes), fmt_bytes(b, cg->limit_bytes));
 	f->confidence = "high: the kernel's own counters";

@@ -158,7 +158,7 @@ static void tell_place(struct report *r, struct rule_sums *s, const struct kille
 		finding_line(r, f->evidence, "… and %llu more", n - KILLS_TOLD);
 	f->title = is_memcg(first)
 			   ? report_text(r, "cgroup %s: the OOM killer took %llu of its processes",
-				     path ? path : "(unknown)", n)
+				     path ? report_cgroup(r, path) : "(unknown)", n)
 			   : report_text(r, "The machine ran out of memory: %llu process%s killed",
 				     n, n == 1 ? "" : "es");
 	f->confidence = "high: each kill was seen";
@@ -186,7 +186,7 @@ static u64 tell_counted_groups(struct report *r, const struct facts *facts)
 		if (!f)
 			break;
 		f->title = report_text(r, "cgroup %s: the OOM killer took %llu of its processes",
-			path ? path : "(removed)", n);
+			path ? report_cgroup(r, path) : "(removed)", n);
 		f->confidence = "high: the kernel's own counters";
 		finding_line(r, f->evidence, "oom_kill of the group rose by %llu meanwhile", n);
 		tell_group(r, f, facts, cg->cgroup, path);

@@ -102,7 +102,7 @@ static void tell_memcg(
 			"`memwhy stalls --by cgroup --for 10s`");
 		return;
 	}
-	finding_line(r, f->evidence, "cgroup %s uses %s of its limit of %s", path,
+	finding_line(r, f->evidence, "cgroup %s uses %s of its limit of %s", report_cgroup(r, path),
 		fmt_bytes(usage, cg->usage_bytes), fmt_bytes(limit, cg->limit_bytes));
 	cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path), "stalls");
 }

@@ -109,7 +109,7 @@ static const struct column process_cols[] = {
 	{"flags", "FLAGS", CELL_U64, UNIT_HEX, COL_WIDE, "of the mapping"},
 	{"thp", "THP", CELL_BOOL, UNIT_NONE, COL_WIDE, "huge pages allowed"},
 	{"start_ns", "START", CELL_U64, UNIT_NS, COL_HIDDEN, "for programs"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0, "its cgroup"},
+	{"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0, "its cgroup"},
 };
 
 static void process_row(struct table *t, u64 pid, const char *comm, u64 count, const char *cgroup)
@@ -149,7 +149,7 @@ static void process_rows(struct table *t)
 	process_row(t, 41231, "postgres", 98765,
 		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-"
 		"pod3b1a2f5c_7c1d_4f0e_9a52_6a1f0d9b8c7e.slice/cri-containerd-"
-		"9f8e7d6c5b4a39281706f5e4d3c2b1a0.scope");
+		"9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c5b4a39281706f5e4d3c2b1a0.scope");
 	process_row(t, 900, "kworker/u16:3", 98765, NULL);
 	process_row(t, 77, "backup", 12345678901, "/user.slice");
 }

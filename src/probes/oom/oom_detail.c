@@ -44,14 +44,14 @@ static const struct column process_columns[P_N] = {
 		"what the kernel compares: pages resident, in swap and of page tables, and "
 		"oom_score_adj; where that needs what is not known, empty"},
 	[P_UID] = {"uid", "UID", CELL_U64, UNIT_ID, COL_WIDE, "user; known of candidates"},
-	[P_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
+	[P_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group"},
 };
 
 enum { G_KILL, G_CGROUP, G_LIMITING, G_BYTES, G_LIMIT, G_HITS, G_GROWN, G_PACE, G_N };
 
 static const struct column group_columns[G_N] = {
 	[G_KILL] = KILL_COLUMN,
-	[G_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, 0,
+	[G_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0,
 		"the victim's control group, and those above it"},
 	[G_LIMITING] = {"at_limit", "AT LIMIT", CELL_BOOL, UNIT_NONE, 0,
 		"it was its limit that the allocation met"},

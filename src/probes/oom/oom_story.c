@@ -16,7 +16,8 @@ static const char *place(struct report *r, const struct kill *x)
 
 	switch (kill_why(x)) {
 	case OOM_WHY_MEMCG:
-		return cgroup ? report_text(r, "cgroup %s was at its memory limit", cgroup)
+		return cgroup ? report_text(r, "cgroup %s was at its memory limit",
+					report_cgroup(r, cgroup))
 			      : "its control group was at its memory limit";
 	case OOM_WHY_NONE:
 		return "the machine was out of memory";

@@ -161,7 +161,7 @@ static int devices_report(const struct swap_tables *t, struct report *r)
 static const struct column owner_columns[] = {
 	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
 	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE,
+	{"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE,
 		"control group that its memory is charged to"},
 	{"swap_bytes", "SWAP", CELL_U64, UNIT_BYTES, 0,
 		"its anonymous memory in swap (VmSwap); pages shared with children count for each"},

@@ -52,7 +52,7 @@ static const struct column size_columns[] = {
 static const struct column resident_columns[] = {
 	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
 	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
+	{"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group"},
 	{"rss_bytes", "RSS", CELL_U64, UNIT_BYTES, 0, "resident memory"},
 	{"huge_bytes", "HUGE", CELL_U64, UNIT_BYTES, 0,
 		"of it in huge pages: anonymous, shared memory, files"},

@@ -65,7 +65,7 @@ static const struct column each_columns[] = {
 	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id; of scans and collapses: whose memory"},
 	{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
 	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread, or of the process"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
+	{"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group"},
 	{"event", "EVENT", CELL_TEXT, UNIT_NONE, 0,
 		"fault, fallback, pmd split, page split; handled: a huge fault with its time; "
 		"compaction, reclaim, kswapd: for huge pages; scan, collapse"},
