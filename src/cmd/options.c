@@ -18,6 +18,8 @@ static const struct opt scope[] = {
 	O("pid", 'p', OPT_STRING, pids, "PID[,PID]", "only these processes or threads"),
 	O("comm", 'c', OPT_STRING, comm, "COMM", "only tasks of this name"),
 	O("cgroup", 'g', OPT_STRING, cgroup, "CGROUP", "only tasks in this cgroup or below it"),
+	O("container", 'C', OPT_STRING, container, "ID",
+		"only this container or pod, by the first digits of its id, or systemd unit"),
 	O("follow", 0, OPT_FLAG, follow, NULL, "also the children of -p, from now on"),
 };
 

@@ -6,7 +6,7 @@
 
 struct options {
 	/* scope */
-	const char *pids, *comm, *cgroup;
+	const char *pids, *comm, *cgroup, *container;
 	bool follow;
 	/* run */
 	u64 for_ns, interval_ns, ring_bytes, max_bytes;

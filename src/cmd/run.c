@@ -313,7 +313,8 @@ static int views_add(struct running *g)
 
 static int options_check(const struct options *o, struct err *err)
 {
-	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->record || o->follow)) {
+	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->container || o->record ||
+				o->follow)) {
 		err_set(err, -EINVAL,
 			"--input reports on a recording: it takes no scope and no command");
 		return err_hint(err, "give the scope when recording");

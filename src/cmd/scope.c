@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "capture/kbtf.h"
+#include "cmd/container.h"
 #include "sys/cgroup.h"
 #include "sys/root.h"
 
@@ -52,43 +53,64 @@ static int pids_parse(struct scope *s, const char *text, struct err *err)
 	return rc;
 }
 
-static int cgroup_parse(struct capture_options *opt, const struct cgroup_mounts *m,
-	const char *path, struct err *err)
+static int cgroup_find(
+	const struct cgroup_mounts *m, const char *path, struct cgroup *ret, struct err *err)
+{
+	int rc = cgroup_resolve(m, path, ret);
+
+	if (!rc)
+		return 0;
+	err_errno(err, rc, "-g: no cgroup '%.100s'", path);
+	err->code = -EINVAL;
+	return err_hint(err, "give a directory below /sys/fs/cgroup, or its path in the hierarchy");
+}
+
+/* -g or -C */
+static int cgroup_parse(const struct options *o, const struct cgroup_mounts *m,
+	struct capture_options *opt, struct scope_words *words, struct err *err)
 {
 	_cleanup_free_ struct cgroup *cg = calloc(1, sizeof(*cg));
-	int rc = cg ? cgroup_resolve(m, path, cg) : -ENOMEM;
+	_cleanup_str_ struct str name = {};
+	int rc;
 
-	if (rc) {
-		err_errno(err, rc, "-g: no cgroup '%.100s'", path);
-		err->code = -EINVAL;
-		return err_hint(
-			err, "give a directory below /sys/fs/cgroup, or its path in the hierarchy");
-	}
+	if (!cg)
+		return -ENOMEM;
+	rc = o->cgroup ? cgroup_find(m, o->cgroup, cg, err)
+		       : container_find(m, o->container, cg, &name, err);
+	if (rc)
+		return rc;
 	if (cg->version == 1 && !kbtf_available())
 		return err_set(err, -EOPNOTSUPP,
-			"-g: cgroups of version 1 need the kernel's BTF "
-			"(/sys/kernel/btf/vmlinux), which is not there");
+			"%s: cgroups of version 1 need the kernel's BTF "
+			"(/sys/kernel/btf/vmlinux), which is not there",
+			o->cgroup ? "-g" : "-C");
+	snprintf(words->container, sizeof(words->container), "%s", str_get(&name));
 	opt->scope.cgroup_id = cg->id;
 	opt->scope.cgroup_level = cg->level;
 	opt->cgroup_version = cg->version == 1 ? SCOPE_CGROUP_V1 : SCOPE_CGROUP_V2;
 	return 0;
 }
 
-static int cgroups_prepare(const struct options *o, struct capture_options *opt, struct err *err)
+static int cgroups_prepare(const struct options *o, struct capture_options *opt,
+	struct scope_words *words, struct err *err)
 {
 	_cleanup_free_ struct cgroup_mounts *m = calloc(1, sizeof(*m));
 
+	words->container[0] = '\0';
 	if (!m)
 		return -ENOMEM;
+	if (o->cgroup && o->container)
+		return err_set(err, -EINVAL, "-g and -C exclude each other");
 	if (cgroup_mounts_read(m)) {
-		if (o->cgroup)
-			return err_set(err, -EINVAL, "-g: no cgroup hierarchy is mounted");
+		if (o->cgroup || o->container)
+			return err_set(err, -EINVAL, "%s: no cgroup hierarchy is mounted",
+				o->cgroup ? "-g" : "-C");
 		return 0;
 	}
 	opt->cgroup_version = m->memory.version == 1    ? SCOPE_CGROUP_V1
 			      : m->unified.version == 2 ? SCOPE_CGROUP_V2
 							: SCOPE_CGROUP_NONE;
-	return o->cgroup ? cgroup_parse(opt, m, o->cgroup, err) : 0;
+	return o->cgroup || o->container ? cgroup_parse(o, m, opt, words, err) : 0;
 }
 
 static int stacks_parse(const struct options *o, struct capture_options *opt, struct err *err)
@@ -119,6 +141,7 @@ static void words_fill(const struct options *o, struct scope_words *w)
 	words_add(w, "pid", o->pids);
 	words_add(w, "comm", o->comm);
 	words_add(w, "cgroup", o->cgroup);
+	words_add(w, "cgroup", o->container ? w->container : NULL);
 	words_add(w, "command", o->argv ? o->argv[0] : NULL);
 	if (!w->text[0])
 		snprintf(w->text, sizeof(w->text), "system-wide");
@@ -160,15 +183,15 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		err_set(err, -EOPNOTSUPP,
 			"-p and -- CMD need the host's process ids: this is another pid "
 			"namespace");
-		return err_hint(
-			err, "run memwhy in the host's (containers: --pid=host), or use -c or -g");
+		return err_hint(err,
+			"run memwhy in the host's (containers: --pid=host), or use -c, -g or -C");
 	}
 	if (o->follow && !o->pids)
 		return err_set(err, -EINVAL, "--follow goes with -p");
 	ret->scope.follow = o->follow;
 	rc = o->pids ? pids_parse(&ret->scope, o->pids, err) : 0;
 	if (!rc)
-		rc = cgroups_prepare(o, ret, err);
+		rc = cgroups_prepare(o, ret, ret_words, err);
 	if (!rc)
 		rc = stacks_parse(o, ret, err);
 	if (!rc)

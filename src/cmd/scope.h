@@ -1,4 +1,4 @@
-/* -p, -c, -g, --stacks and their like, checked and turned into what a session takes. */
+/* -p, -c, -g, -C, --stacks and their like, checked and turned into what a session takes. */
 #ifndef MEMWHY_CMD_SCOPE_H
 #define MEMWHY_CMD_SCOPE_H
 
@@ -6,7 +6,8 @@
 #include "cmd/options.h"
 
 struct scope_words {
-	char text[200]; /* "pid 12, comm sort" */
+	char text[200];      /* "pid 12, comm sort" */
+	char container[100]; /* its short name; "" without -C */
 };
 
 /* -EINVAL with the cause. ret's lists are to be freed by scope_free. */

@@ -158,7 +158,7 @@ example_adapt() { # LINE
 	local line=$1 cmd
 	line=${line#sudo }
 	line=$(sed -E "s/-p [0-9]+(,[0-9]+)*/-p $sleeper/; s/--for [0-9.]+(ms|s|m|h)?/--for 50ms/
-		s/-i [0-9.]+(ms|s|m|h)?/-i 50ms/; s|-g [^ ]+|-g /|" <<<"$line")
+		s/-i [0-9.]+(ms|s|m|h)?/-i 50ms/; s/-[gC] [^ ]+/-g \\//" <<<"$line")
 	cmd=$(cut -d' ' -f2 <<<"$line")
 	if [[ $line != *" -- "* && $line != *--for* && $line != *--input* ]] &&
 		options "$cmd" | grep -qx for; then
