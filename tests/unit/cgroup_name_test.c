@@ -13,6 +13,7 @@
 
 #include "base/util.h"
 #include "event/cgroup_name.h"
+#include "probes/probe.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
@@ -171,12 +172,45 @@ static void test_answers(void **state)
 	assert_int_equal(answers("/system.slice", "system.slice"), CGROUP_OTHER);
 }
 
+static size_t columns_check(const struct view_table *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_cols; i++) {
+		const struct column *c = (const void *)((const char *)t->cols + i * t->stride);
+
+		if (!strstr(c->name, "cgroup") || c->type != CELL_TEXT)
+			continue;
+		if (c->unit != UNIT_CGROUP)
+			fail_msg("%s: %s", t->name, c->name);
+		n++;
+	}
+	return n;
+}
+
+/* Every column of cgroups says that it is one, or text would show its paths. */
+static void test_columns(void **state)
+{
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < probes_n; i++) {
+		const struct view *v = probes[i]->view;
+
+		for (size_t set = 0; v && v->tables[set]; set++)
+			for (const struct view_table *t = v->tables[set]; t->name; t++)
+				n += columns_check(t);
+	}
+	assert_true(n > 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_container),
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_columns),
 	};
 
 	return cmocka_run_group_tests_name("cgroup_name", tests, NULL, NULL);
