@@ -369,6 +369,7 @@ static int look_choose(struct running *g)
 			&g->err, -EINVAL, "--like %s prints sums: it takes no --each", l->name);
 	else if (!o->interval_ns)
 		o->interval_ns = l->every_ns;
+	o->stacks = l->stacks;
 	g->look = l;
 	return 0;
 }

@@ -20,7 +20,10 @@ struct look {
 	/* Appends lines: for the single events fed since the last call or, with every_ns, for all
 	 * that was fed since init or reset. */
 	void (*lines)(void *v, struct report *r, struct str *out);
+	const char *stacks; /* --stacks that it implies; NULL: none */
 };
+
+#define LOOK_AT_END (1ULL << 62) /* every_ns of a tool that prints its sums when it ends */
 
 struct view_options {
 	const char *by; /* --by, NULL: the view's own */

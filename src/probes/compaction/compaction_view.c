@@ -354,7 +354,7 @@ static void compactsnoop_lines(void *state, struct report *r, struct str *out)
 static const struct look looks[] = {
 	{"compactsnoop",
 		"COMM           PID    NODE ZONE         ORDER MODE      LAT(ms)           STATUS",
-		0, compactsnoop_lines},
+		0, compactsnoop_lines, NULL},
 	{},
 };
 

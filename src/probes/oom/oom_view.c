@@ -199,7 +199,7 @@ static void oom_destroy(void *state)
 }
 
 static const struct look looks[] = {
-	{"oomkill", oomkill_head, 0, oomkill_lines},
+	{"oomkill", oomkill_head, 0, oomkill_lines, NULL},
 	{},
 };
 

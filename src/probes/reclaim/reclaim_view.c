@@ -309,8 +309,8 @@ static void vmscan_lines(void *state, struct report *r, struct str *out)
 }
 
 static const struct look looks[] = {
-	{"drsnoop", drsnoop_head, 0, drsnoop_lines},
-	{"vmscan", vmscan_head, NSEC_PER_SEC, vmscan_lines},
+	{"drsnoop", drsnoop_head, 0, drsnoop_lines, NULL},
+	{"vmscan", vmscan_head, NSEC_PER_SEC, vmscan_lines, NULL},
 	{},
 };
 

@@ -344,7 +344,7 @@ static void swapin_lines(void *state, struct report *r, struct str *out)
 }
 
 static const struct look looks[] = {
-	{"swapin", NULL, NSEC_PER_SEC, swapin_lines},
+	{"swapin", NULL, NSEC_PER_SEC, swapin_lines, NULL},
 	{},
 };
 
