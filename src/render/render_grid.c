@@ -47,6 +47,12 @@ void grid_close(struct grid *g)
 	*g = (struct grid){};
 }
 
+/* May the column stick out to the right? */
+static bool is_whole(const struct grid *g, size_t i)
+{
+	return i + 1 == g->n && g->cols[i].col->flags & COL_WHOLE;
+}
+
 static void grid_measure(struct grid *g)
 {
 	_cleanup_str_ struct str cell = {};
@@ -60,12 +66,12 @@ static void grid_measure(struct grid *g)
 			cell_add(&cell, c->col, slice_cell(g->slice, row, c->slice_col), g->how);
 			wide = MAX(wide, text_width(str_get(&cell)));
 		}
-		c->natural = wide;
-		c->min = wide;
+		c->natural = is_whole(g, i) ? head : wide;
+		c->min = c->natural;
 		if (c->col->type == CELL_TEXT) {
 			c->min = c->col->unit == UNIT_CGROUP ? CGROUP_MIN : TEXT_MIN;
 			c->min = MAX(c->min, head);
-			c->min = MIN(c->min, wide);
+			c->min = MIN(c->min, c->natural);
 		}
 	}
 }
@@ -162,7 +168,9 @@ int grid_open_fixed(const struct slice *v, const struct render_options *o, struc
 		size_t head = text_width(c->col->title);
 		bool rest = i + 1 == g.n && c->col->type == CELL_TEXT;
 
-		c->natural = MAX(head, rest ? prose_width(o) : fixed_width(c->col));
+		c->natural = MAX(head, is_whole(&g, i) ? 0
+				       : rest          ? prose_width(o)
+						       : fixed_width(c->col));
 		c->min = c->col->type == CELL_TEXT ? MAX(head, TEXT_MIN) : c->natural;
 	}
 	while (!grid_fit(&g, width) && g.n > 1) {
@@ -183,7 +191,7 @@ static void place_add(struct str *out, const struct grid *g, size_t i, const cha
 		pad_add(out, GAP);
 	if (c->right)
 		pad_add(out, pad);
-	if (c->col->type == CELL_TEXT && !g->o->wide)
+	if (c->col->type == CELL_TEXT && !g->o->wide && !is_whole(g, i))
 		shrink_add(out, text, c->width);
 	else
 		str_add(out, text);
