@@ -1,0 +1,213 @@
+/* The maps probe: its hook, and what its tables and ring become as records. */
+#include "probes/maps/maps.h"
+
+#include <string.h>
+
+#include "capture/kbtf.h"
+#include "capture/names.h"
+#include "capture/syscalls.h"
+#include "probes/maps/maps_host.h"
+#include "probes/maps/maps_kinds.h"
+#include "probes/maps/maps_output.h"
+#include "probes/maps/maps_view.h"
+#include "probes/probe.h"
+
+#include "maps.skel.h"
+
+static const struct attach_hook hooks[] = {
+	{
+		.data = MAPS_DATA_CALLS,
+		.required = true,
+		.needs = "the tracepoints of system calls",
+		.methods = SYSCALL_METHODS,
+	},
+};
+
+static u32 options(const struct capture *c)
+{
+	(void)c;
+	return syscalls_options();
+}
+
+/* Of x86-64, as in maps.bpf.c. */
+static const u16 wanted[] = {2, 9, 10, 11, 12, 25, 28, 29, 30, 31, 67, 87, 149, 150, 151, 152, 216,
+	257, 263, 319, 325, 329, 440};
+
+static int prepare(struct bpf_object *obj, const struct capture *c)
+{
+	struct maps_config config = {
+		.min_ns = c->opt.each ? c->opt.min_ns : 0,
+		.comms = capture_by(c, "comm"),
+		.mapping = capture_by(c, "mapping"),
+		.sizes = capture_by(c, "size"),
+	};
+	struct syscalls_config calls = {.timed = 1};
+	int rc;
+
+	maps_limits_set(&config);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		syscalls_want(&calls, SYSCALL_NATIVE, wanted[i]);
+	rc = syscalls_prepare(obj, &calls);
+	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
+}
+
+static u32 key_tgid(const void *key)
+{
+	return ((const struct maps_key *)key)->tgid;
+}
+
+static u32 space_tgid(const void *key)
+{
+	u32 tgid;
+
+	memcpy(&tgid, key, sizeof(tgid));
+	return tgid;
+}
+
+/* What is released is taken off on the CPU that unmaps, where nothing may have been counted. */
+static void value_add(void *to, const void *cpu)
+{
+	struct agg_value *sum = to;
+	const struct agg_value *v = cpu;
+
+	table_agg.add(to, cpu);
+	if (!v->count)
+		sum->sum[MAPS_SUM_HELD] += v->sum[MAPS_SUM_HELD];
+}
+
+static void value_subtract(void *from, const void *last)
+{
+	table_agg.subtract(from, last);
+}
+
+static const struct table_values call_values = {
+	sizeof(struct agg_value), value_add, value_subtract};
+
+/* An address space is as it was last; only its calls are a difference. */
+static void space_add(void *to, const void *value)
+{
+	memcpy(to, value, sizeof(struct maps_space));
+}
+
+static void space_subtract(void *from, const void *last)
+{
+	((struct maps_space *)from)->calls -= ((const struct maps_space *)last)->calls;
+}
+
+static const struct table_values space_values = {
+	sizeof(struct maps_space), space_add, space_subtract};
+
+static int call_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct maps_key *k = key;
+	const struct agg_value *v = value;
+	struct maps_agg r = REC_INIT(struct maps_agg, REC_MAPS_AGG, 0);
+
+	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
+	r.tgid = k->tgid;
+	r.tid = k->tid;
+	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, 0);
+	r.detail = k->detail;
+	r.object = k->object;
+	r.length = k->length;
+	r.error = k->error;
+	r.call = k->call;
+	r.kind = k->kind;
+	r.why = k->why;
+	r.count = v->count;
+	r.timed = v->timed;
+	r.total_ns = v->total_ns;
+	r.max_ns = v->max_ns;
+	r.length_bytes = v->sum[MAPS_SUM_LENGTH];
+	r.added_bytes = v->sum[MAPS_SUM_ADDED];
+	r.taken_bytes = v->sum[MAPS_SUM_TAKEN];
+	r.held_bytes = (s64)v->sum[MAPS_SUM_HELD];
+	r.mixed = v->sum[MAPS_SUM_MIXED];
+	r.cgroup = v->cgroup;
+	memcpy(r.comm, k->comm[0] ? k->comm : v->comm, sizeof(r.comm));
+	memcpy(r.name, v->name, sizeof(r.name));
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	return capture_emit(c, &r.h);
+}
+
+static int space_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct maps_space *s = value;
+	struct maps_process r = REC_INIT(struct maps_process, REC_MAPS_PROCESS, 0);
+
+	(void)stacks;
+	if (!s->mm)
+		return 0; /* without BTF, or no call has ended yet */
+	r.tgid = space_tgid(key);
+	names_task(c->names, r.tgid, 0, s->comm, s->cgroup);
+	r.execs = s->execs;
+	r.calls = s->calls;
+	r.first_bytes = s->first_pages * MAPS_PAGE;
+	r.last_bytes = s->last_pages * MAPS_PAGE;
+	r.first_data_bytes = s->first_data * MAPS_PAGE;
+	r.last_data_bytes = s->last_data * MAPS_PAGE;
+	r.mappings = s->mappings;
+	r.cgroup = s->cgroup;
+	memcpy(r.comm, s->comm, sizeof(r.comm));
+	return capture_emit(c, &r.h);
+}
+
+static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+{
+	struct maps_event e = *(const struct maps_event *)rec;
+
+	if (rec->kind != REC_MAPS_CALL || rec->size != sizeof(e))
+		return 0;
+	names_task(c->names, e.tgid, e.tid, e.comm, e.cgroup);
+	e.ustack = names_stack(c->names, stacks, e.tgid, e.ustack, 0);
+	e.kstack = 0;
+	return capture_emit(c, &e.h);
+}
+
+static const struct probe_bpf bpf = {
+	.elf = maps_bpf__elf_bytes,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.options = options,
+	.prepare = prepare,
+	.tables =
+		{
+			{"table", sizeof(struct maps_key), key_tgid, call_added,
+				.values = &call_values},
+			{"spaces", sizeof(u32), space_tgid, space_added, .values = &space_values,
+				.derived = true},
+		},
+	.record = record,
+};
+
+static const char *const examples[] = {
+	"memwhy maps --for 10s",
+	"who maps and unmaps memory in ten seconds, and which address spaces grew",
+	"memwhy maps --by stack -p 1234",
+	"the code paths of one process that map memory, and what they still hold",
+	"memwhy maps --by kind,mapping -- sort big.txt",
+	"the files and other memory that a command maps",
+	"memwhy maps --each -c postgres",
+	"each call as it ends, with arguments and result",
+	"memwhy maps --each --min 1ms",
+	"the calls that took a millisecond or more",
+	"memwhy maps --like mmapsnoop",
+	"the lines of an older tool; brkstack and shmsnoop are there too",
+	NULL,
+};
+
+const struct probe probe_maps = {
+	.name = "maps",
+	.summary = "Who maps memory, which address spaces grow, and which calls fail",
+	.details = maps_details,
+	.examples = examples,
+	.output = maps_output,
+	.kinds = maps_kinds,
+	.n_kinds = MAPS_KINDS,
+	.bpf = &bpf,
+	.sampler = &maps_sampler,
+	.view = &maps_view,
+	.only_named = true,
+};

@@ -1,0 +1,204 @@
+/*
+ * Changes of address spaces: what the BPF program, the probe and its view agree on, and the
+ * records.
+ */
+#ifndef MEMWHY_PROBES_MAPS_H
+#define MEMWHY_PROBES_MAPS_H
+
+#include "bpf/shared.h"
+
+/* The system calls. On disk. */
+enum maps_call {
+	MAPS_NONE = 0,
+	MAPS_MMAP = 1,
+	MAPS_MUNMAP = 2,
+	MAPS_MREMAP = 3,
+	MAPS_BRK = 4,
+	MAPS_MPROTECT = 5,
+	MAPS_PKEY_MPROTECT = 6,
+	MAPS_MADVISE = 7,
+	MAPS_PROCESS_MADVISE = 8,
+	MAPS_REMAP_FILE_PAGES = 9,
+	MAPS_MEMFD_CREATE = 10,
+	MAPS_SHMGET = 11,
+	MAPS_SHMAT = 12,
+	MAPS_SHMDT = 13,
+	MAPS_SHMCTL = 14,
+	MAPS_SHM_OPEN = 15,   /* open and openat below /dev/shm: args are 0, path, flags, mode */
+	MAPS_SHM_UNLINK = 16, /* unlink and unlinkat there: args are 0, path */
+	MAPS_MLOCK = 17,
+	MAPS_MLOCK2 = 18,
+	MAPS_MUNLOCK = 19,
+	MAPS_MLOCKALL = 20,
+	MAPS_MUNLOCKALL = 21,
+	MAPS_CALL_N,
+};
+
+/* What is mapped. On disk. */
+enum maps_kind {
+	MAPS_KIND_UNKNOWN = 0, /* of what a call names by its address: mapped before we looked */
+	MAPS_ANON = 1,
+	MAPS_HEAP = 2,     /* the break */
+	MAPS_RESERVED = 3, /* anonymous, PROT_NONE: address space alone */
+	MAPS_STACK = 4,    /* MAP_STACK or MAP_GROWSDOWN */
+	MAPS_FILE = 5,
+	MAPS_FILE_SHARED = 6,
+	MAPS_ANON_SHARED = 7,
+	MAPS_POSIX_SHM = 8, /* a file of the tmpfs at /dev/shm */
+	MAPS_MEMFD = 9,
+	MAPS_SYSV_SHM = 10,
+	MAPS_HUGETLB = 11,
+	MAPS_DEVICE = 12, /* a character device, or what has no name in a file system */
+	MAPS_TMPFS = 13,  /* a file of another tmpfs */
+	MAPS_KIND_N,
+};
+
+/* Why a call failed, where the kernel's own numbers at that moment say so. On disk. */
+enum maps_why {
+	MAPS_WHY_UNKNOWN = 0,
+	MAPS_WHY_MAP_COUNT = 1, /* vm.max_map_count mappings; limit: that number */
+	MAPS_WHY_AS = 2,        /* RLIMIT_AS; limit: its bytes */
+	MAPS_WHY_DATA = 3,      /* RLIMIT_DATA */
+	MAPS_WHY_MEMLOCK = 4,   /* RLIMIT_MEMLOCK */
+	MAPS_WHY_SIZE = 5,      /* larger than any address space */
+	MAPS_WHY_STRICT = 6,    /* none of these, and vm.overcommit_memory is 2 */
+	MAPS_WHY_OBVIOUS = 7,   /* … 0: more than memory and swap together */
+	MAPS_WHY_HUGETLB = 8,   /* the pool has no such huge pages */
+	MAPS_WHY_BELOW = 9,     /* brk: below the start of the heap */
+	MAPS_WHY_N,
+};
+
+enum maps_flags {
+	MAPS_MIXED = 1,       /* other calls of the process overlapped: growth is by arguments */
+	MAPS_BY_VMSIZE = 2,   /* growth is the difference of mm->total_vm; else by arguments */
+	MAPS_SPACE_KNOWN = 4, /* vm_pages, mappings are known */
+	MAPS_NAMED = 8,       /* name was read; it may be empty */
+};
+
+/* What hooks and sampler tell. */
+#define MAPS_DATA_CALLS "calls that change address spaces"
+#define MAPS_DATA_GROWTH "growth of address spaces"
+
+#define MAPS_PAGE 4096ULL
+#define MAPS_TMPFS_MAGIC 0x01021994
+#define MAPS_NAME_LEN 64
+
+struct maps_config {
+	u64 min_ns;        /* with --each: only calls that took at least this long */
+	u32 max_map_count; /* vm.max_map_count; 0: not known */
+	u8 overcommit;     /* vm.overcommit_memory */
+	u8 comms;          /* count by the name the task has at the call */
+	u8 mapping;        /* … by what is mapped: file, key, id */
+	u8 sizes;          /* … by length */
+	u64 commit_pages;  /* memory and swap */
+};
+
+/* Key of the table of aggregates. */
+struct maps_key {
+	u32 tgid;
+	u32 tid;    /* 0 unless by thread */
+	u32 ustack; /* id in the stack map plus one, 0: none */
+	u32 detail; /* advice of madvise, command of shmctl; otherwise 0 */
+	u64 object; /* inode, key or id; of a failed call the limit it met */
+	u64 length; /* 0 unless config.sizes */
+	u16 error;  /* errno; 0: the call succeeded */
+	u8 call;
+	u8 kind;
+	u8 why;
+	u8 reserved[3];
+	char comm[COMM_LEN]; /* "" unless config.comms */
+};
+
+/* The meaning of agg_value.sum[]; name is that of the file, memfd or shared memory. */
+enum {
+	MAPS_SUM_LENGTH, /* bytes that successful calls asked for */
+	MAPS_SUM_ADDED,  /* bytes by which VmSize grew in calls */
+	MAPS_SUM_TAKEN,  /* … by which it shrank */
+	MAPS_SUM_HELD,   /* signed: added, less what other calls released of it */
+	MAPS_SUM_MIXED,  /* calls with MAPS_MIXED */
+};
+
+/* An address space as the program last saw it, by process. The program's own come last. */
+struct maps_space {
+	u64 calls;                 /* within the scope */
+	u64 first_pages;           /* mm->total_vm before the first of them */
+	u64 last_pages;            /* … after the last */
+	u64 first_data, last_data; /* mm->data_vm */
+	u64 mm;                    /* struct mm_struct *: another one after an exec */
+	u32 execs;                 /* how often it was another one */
+	u32 mappings;              /* mm->map_count after the last */
+	u64 brk;                   /* what the last brk returned */
+	u64 recent, recent_length; /* the mapping made last: see held.bpf.h */
+	u64 begun, running;        /* calls begun; calls not ended yet */
+	char comm[COMM_LEN];
+	u64 cgroup;
+};
+
+/* In the ring (--each); the same on disk but for the stacks, which become one. */
+struct maps_event {
+	struct rec h; /* the time at which the call began */
+	u32 tgid, tid;
+	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
+	u64 ns;
+	s64 result; /* as the kernel returned it: -errno when it failed */
+	u64 args[6];
+	s64 growth; /* bytes by which VmSize changed */
+	u64 vm_pages;
+	u64 object, limit; /* see maps_key.object */
+	u64 cgroup;
+	u32 mappings;
+	u8 call;
+	u8 kind;
+	u8 flags;
+	u8 why;
+	char comm[COMM_LEN];
+	char name[MAPS_NAME_LEN]; /* of the file, memfd or shared memory; a longer one is cut */
+};
+
+/* On disk: what was counted for one key since the last record of it. */
+struct maps_agg {
+	struct rec h;
+	u32 tgid, tid;
+	u32 stack; /* REC_STACK */
+	u32 detail;
+	u64 object;
+	u64 length;
+	u16 error;
+	u8 call;
+	u8 kind;
+	u8 why;
+	u8 reserved[3];
+	u64 count, timed, total_ns, max_ns; /* max_ns: since the start */
+	u64 length_bytes, added_bytes, taken_bytes;
+	s64 held_bytes;
+	u64 mixed;
+	u64 cgroup;
+	char comm[COMM_LEN];
+	char name[AGG_NAME_LEN];
+	u32 hist[AGG_SLOTS];
+};
+
+/* On disk: an address space, when it was changed. */
+struct maps_process {
+	struct rec h;
+	u32 tgid;
+	u32 execs;
+	u64 calls; /* since the last such record */
+	u64 first_bytes, last_bytes;
+	u64 first_data_bytes, last_data_bytes;
+	u32 mappings;
+	u32 reserved;
+	u64 cgroup;
+	char comm[COMM_LEN];
+};
+
+#define MAPS_LIMIT_LEN 40
+
+/* A limit or size of the machine by which calls fail: at the start and when it has changed. */
+struct maps_limit {
+	struct rec h;
+	u64 value; /* bytes, or as sysctl(8) says it */
+	char name[MAPS_LIMIT_LEN];
+};
+
+#endif

@@ -1,0 +1,349 @@
+/* See maps_tables.h. */
+#include "probes/maps/maps_tables.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "probes/maps/maps_words.h"
+
+struct call_key {
+	u32 detail;
+	u32 call;
+};
+
+struct call_sums {
+	u64 count, failed, length;
+	struct durations durations;
+};
+
+struct name_key {
+	u64 object;
+	u64 kind;
+};
+
+struct name {
+	char text[AGG_NAME_LEN];
+};
+
+struct limit_key {
+	char name[MAPS_LIMIT_LEN];
+};
+
+enum {
+	CALL_NAME,
+	CALL_DETAIL,
+	CALL_COUNT,
+	CALL_FAILED,
+	CALL_LENGTH,
+	CALL_DURATIONS,
+	CALL_N = CALL_DURATIONS + DURATIONS_N,
+};
+
+static const struct column call_columns[CALL_N] = {
+	[CALL_NAME] = {"call", "CALL", CELL_TEXT, UNIT_NONE, 0,
+		"system call; shm_open and shm_unlink: open and unlink below /dev/shm"},
+	[CALL_DETAIL] = {"detail", "DETAIL", CELL_TEXT, UNIT_NONE, 0,
+		"advice of madvise, command of shmctl"},
+	[CALL_COUNT] = {"count", "CALLS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "calls (exact)"},
+	[CALL_FAILED] = {"failed", "FAILED", CELL_U64, UNIT_COUNT, 0, "of these, failed"},
+	[CALL_LENGTH] = {"length_bytes", "LENGTH", CELL_U64, UNIT_BYTES, 0,
+		"sum of the lengths that successful calls named"},
+	[CALL_DURATIONS] = {"total_ns", "TIME", CELL_U64, UNIT_NS, 0,
+		"time in them, of those whose begin was seen"},
+	[CALL_DURATIONS + 1] = {"p50_ns", "P50", CELL_U64, UNIT_NS, 0,
+		"median duration (estimated from a log2 histogram)"},
+	[CALL_DURATIONS + 2] = {"p99_ns", "P99", CELL_U64, UNIT_NS, 0,
+		"99th percentile (estimated from a log2 histogram)"},
+	[CALL_DURATIONS + 3] = {"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"},
+	[CALL_DURATIONS + 4] = {"hist", "DURATIONS", CELL_HIST, UNIT_NS, COL_WIDE,
+		"log2 histogram of the durations"},
+};
+
+enum {
+	FAIL_PID,
+	FAIL_COMM,
+	FAIL_CALL,
+	FAIL_DETAIL,
+	FAIL_ERROR,
+	FAIL_COUNT,
+	FAIL_WHY,
+	FAIL_STACK,
+	FAIL_N,
+};
+
+static const struct column failure_columns[FAIL_N] = {
+	[FAIL_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
+	[FAIL_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
+	[FAIL_CALL] = {"call", "CALL", CELL_TEXT, UNIT_NONE, 0, "system call"},
+	[FAIL_DETAIL] = {"detail", "DETAIL", CELL_TEXT, UNIT_NONE, 0,
+		"advice of madvise, command of shmctl"},
+	[FAIL_ERROR] = {"error", "ERROR", CELL_TEXT, UNIT_NONE, 0,
+		"errno by name. A brk that is refused returns the old break and no error: it is "
+		"counted as ENOMEM, which is what sbrk makes of it"},
+	[FAIL_COUNT] = {"count", "CALLS", CELL_U64, UNIT_COUNT, 0, "calls that failed so (exact)"},
+	[FAIL_WHY] = {"why", "WHY", CELL_TEXT, UNIT_NONE, 0,
+		"the limit that was met, as the kernel's numbers were when the call failed; else "
+		"what the error means for this call, where it has one meaning"},
+	[FAIL_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path (with --stacks)"},
+};
+
+void maps_tables_init(struct maps_tables *t, bool stacks)
+{
+	groups_init(&t->processes, sizeof(u32), sizeof(struct maps_proc));
+	groups_init(&t->calls, sizeof(struct call_key), sizeof(struct call_sums));
+	groups_init(&t->failures, sizeof(struct maps_failure_key), sizeof(u64));
+	groups_init(&t->names, sizeof(struct name_key), sizeof(struct name));
+	groups_init(&t->limits, sizeof(struct limit_key), sizeof(u64));
+	t->stacks = stacks;
+}
+
+static int calls_feed(struct maps_tables *t, const struct maps_agg *r)
+{
+	struct call_key k = {r->detail, r->call};
+	struct call_sums *s = groups_get(&t->calls, &k);
+
+	if (!s)
+		return -ENOMEM;
+	s->count += r->count;
+	s->failed += r->error ? r->count : 0;
+	s->length += r->length_bytes;
+	durations_add(&s->durations, r->timed, r->total_ns, r->max_ns, r->hist, AGG_SLOTS);
+	return 0;
+}
+
+static int failures_feed(struct maps_tables *t, const struct maps_agg *r)
+{
+	struct maps_failure_key k = {
+		.tgid = r->tgid,
+		.detail = r->detail,
+		.limit = r->object,
+		.error = r->error,
+		.call = r->call,
+		.why = r->why,
+		.stack = t->stacks ? r->stack : 0,
+	};
+	u64 *n = groups_get(&t->failures, &k);
+
+	if (!n)
+		return -ENOMEM;
+	*n += r->count;
+	return 0;
+}
+
+static int names_feed(struct maps_tables *t, const struct maps_agg *r)
+{
+	struct name_key k = {r->object, r->kind};
+	struct name *n = groups_get(&t->names, &k);
+
+	if (!n)
+		return -ENOMEM;
+	memcpy(n->text, r->name, strnlen(r->name, sizeof(n->text) - 1));
+	return 0;
+}
+
+/* What has the id of an earlier process begins anew. */
+static int process_feed(struct maps_tables *t, const struct maps_process *r)
+{
+	struct maps_proc *p = groups_get(&t->processes, &r->tgid);
+
+	if (!p)
+		return -ENOMEM;
+	if (!p->known || p->first != r->first_bytes || p->first_data != r->first_data_bytes) {
+		p->before += p->last - p->base;
+		p->before_data += p->last_data - p->base_data;
+		p->first = p->base = r->first_bytes;
+		p->first_data = p->base_data = r->first_data_bytes;
+		p->trend = (struct trend){};
+	}
+	p->known = true;
+	p->last = r->last_bytes;
+	p->last_data = r->last_data_bytes;
+	p->mappings = r->mappings;
+	p->execs = r->execs;
+	trend_add(&p->trend, r->h.time_ns, (double)r->last_bytes);
+	return 0;
+}
+
+#define MADV_DONTNEED 4
+#define MADV_FREE 8
+
+static int churn_feed(struct maps_tables *t, const struct maps_agg *r)
+{
+	struct maps_proc *p = groups_get(&t->processes, &r->tgid);
+
+	if (!p)
+		return -ENOMEM;
+	if (r->call == MAPS_MMAP) {
+		p->maps += r->count;
+		p->map_bytes += r->length_bytes;
+		p->map_ns += r->total_ns;
+	} else if (r->call == MAPS_MUNMAP) {
+		p->unmaps += r->count;
+		p->map_ns += r->total_ns;
+	} else if (r->call == MAPS_MADVISE &&
+		   (r->detail == MADV_DONTNEED || r->detail == MADV_FREE)) {
+		p->drops += r->count;
+		p->drop_bytes += r->length_bytes;
+		p->drop_ns += r->total_ns;
+	}
+	return 0;
+}
+
+static int limit_feed(struct maps_tables *t, const struct maps_limit *r)
+{
+	struct limit_key k = {};
+	u64 *value;
+
+	memcpy(k.name, r->name, strnlen(r->name, sizeof(k.name) - 1));
+	value = groups_get(&t->limits, &k);
+	if (!value)
+		return -ENOMEM;
+	*value = r->value;
+	return 0;
+}
+
+int maps_tables_feed(struct maps_tables *t, const struct rec *rec)
+{
+	const struct maps_agg *r = (const void *)rec;
+	int rc = 0;
+
+	if (rec->kind == REC_MAPS_PROCESS)
+		return process_feed(t, (const void *)rec);
+	if (rec->kind == REC_MAPS_LIMIT)
+		return limit_feed(t, (const void *)rec);
+	if (rec->kind != REC_MAPS_AGG)
+		return 0;
+	if (r->count)
+		rc = calls_feed(t, r);
+	if (!rc && r->count)
+		rc = r->error ? failures_feed(t, r) : churn_feed(t, r);
+	return rc || !r->object || r->error || !r->name[0] ? rc : names_feed(t, r);
+}
+
+static int calls_report(struct maps_tables *t, struct report *r)
+{
+	struct table *table = report_table(r, "calls", "Calls", call_columns, CALL_N);
+
+	if (!table)
+		return -ENOMEM;
+	table->sort = "count";
+	table->empty = "No calls in scope.";
+	for (size_t i = 0; i < t->calls.n; i++) {
+		const struct call_key *k = groups_key(&t->calls, i);
+		const struct call_sums *s = groups_value(&t->calls, i);
+		struct cell *row = table_row(table);
+
+		if (!row)
+			return -ENOMEM;
+		row[CALL_NAME] = cell_text(maps_call_name((u8)k->call));
+		row[CALL_DETAIL] = cell_text(maps_detail_name(r, (u8)k->call, k->detail));
+		row[CALL_COUNT] = cell_u64(s->count);
+		row[CALL_FAILED] = cell_u64(s->failed);
+		row[CALL_LENGTH] = cell_u64(s->length);
+		durations_cells(r, &s->durations, &row[CALL_DURATIONS]);
+	}
+	return 0;
+}
+
+static int failures_report(struct maps_tables *t, struct report *r)
+{
+	struct table *table = report_table(
+		r, "failures", "Failed calls", failure_columns, t->stacks ? FAIL_N : FAIL_STACK);
+
+	if (!table)
+		return -ENOMEM;
+	table->sort = "count";
+	table->empty = "No call failed.";
+	for (size_t i = 0; i < t->failures.n; i++) {
+		const struct maps_failure_key *k = groups_key(&t->failures, i);
+		struct cell *row = table_row(table);
+
+		if (!row)
+			return -ENOMEM;
+		row[FAIL_PID] = cell_u64(k->tgid);
+		row[FAIL_COMM] =
+			cell_text(report_text(r, "%s", stream_comm(r->stream, k->tgid, 0)));
+		row[FAIL_CALL] = cell_text(maps_call_name(k->call));
+		row[FAIL_DETAIL] = cell_text(maps_detail_name(r, k->call, k->detail));
+		row[FAIL_ERROR] = cell_text(maps_error_name(r, k->error));
+		row[FAIL_COUNT] = cell_u64(*(u64 *)groups_value(&t->failures, i));
+		row[FAIL_WHY] = cell_text(maps_why_text(r, k->call, k->error, k->why, k->limit));
+		if (t->stacks)
+			row[FAIL_STACK] = cell_stack(k->stack);
+	}
+	return 0;
+}
+
+int maps_tables_report(struct maps_tables *t, struct report *r)
+{
+	int rc = calls_report(t, r);
+
+	return rc ? rc : failures_report(t, r);
+}
+
+/* Address spaces and limits are what they are; names are still wanted for what is unmapped. */
+void maps_tables_reset(struct maps_tables *t)
+{
+	groups_clear(&t->calls);
+	groups_clear(&t->failures);
+	for (size_t i = 0; i < t->processes.n; i++) {
+		struct maps_proc *p = groups_value(&t->processes, i);
+
+		p->before = p->before_data = 0;
+		p->base = p->last;
+		p->base_data = p->last_data;
+		p->trend = (struct trend){};
+		p->maps = p->unmaps = p->map_bytes = p->map_ns = 0;
+		p->drops = p->drop_bytes = p->drop_ns = 0;
+	}
+}
+
+void maps_tables_free(struct maps_tables *t)
+{
+	groups_free(&t->processes);
+	groups_free(&t->calls);
+	groups_free(&t->failures);
+	groups_free(&t->names);
+	groups_free(&t->limits);
+}
+
+const struct maps_proc *maps_proc_find(const struct maps_tables *t, u32 tgid)
+{
+	return groups_find(&t->processes, &tgid);
+}
+
+s64 maps_proc_change(const struct maps_proc *p)
+{
+	return (s64)(p->before + p->last - p->base);
+}
+
+s64 maps_proc_data_change(const struct maps_proc *p)
+{
+	return (s64)(p->before_data + p->last_data - p->base_data);
+}
+
+const char *maps_object_name(const struct maps_tables *t, u8 kind, u64 object)
+{
+	struct name_key k = {object, kind};
+	const struct name *n = groups_find(&t->names, &k);
+
+	return n ? n->text : NULL;
+}
+
+bool maps_limit_get(const struct maps_tables *t, const char *name, u64 *ret)
+{
+	struct limit_key k = {};
+	const u64 *value;
+
+	snprintf(k.name, sizeof(k.name), "%s", name);
+	value = groups_find(&t->limits, &k);
+	if (value)
+		*ret = *value;
+	return value != NULL;
+}
+
+const struct view_table maps_side_tables[] = {
+	{"calls", call_columns, CALL_N, sizeof(call_columns[0])},
+	{"failures", failure_columns, FAIL_N, sizeof(failure_columns[0])},
+	{},
+};
