@@ -227,4 +227,5 @@ void maps_findings(const struct maps_tables *t, struct report *r)
 		drop_churn(r, tgid, p);
 		steady_growth(r, tgid, p);
 	}
+	r->has_findings |= r->findings.n > 0;
 }

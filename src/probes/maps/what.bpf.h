@@ -23,6 +23,7 @@ struct vfsmount {
 } __attribute__((preserve_access_index));
 
 struct mount {
+	struct mount *mnt_parent;
 	struct dentry *mnt_mountpoint;
 	struct vfsmount mnt;
 } __attribute__((preserve_access_index));
@@ -62,19 +63,37 @@ static __always_inline struct file___maps *current_file(u64 fd)
 	return file;
 }
 
+/* 1: the directory is called shm; 0: it is the root of a file system; -1: neither. */
+static __always_inline int directory_is_shm(const struct dentry *dentry)
+{
+	char name[4] = {};
+
+	bpf_probe_read_kernel(name, sizeof(name), BPF_CORE_READ(dentry, d_name.name));
+	if (name[0] == '/')
+		return 0;
+	return name[0] == 's' && name[1] == 'h' && name[2] == 'm' && !name[3] ? 1 : -1;
+}
+
+#define MOUNTS_STACKED 4
+
 /* Is the file's file system mounted at a directory called shm? In containers too that is
- * /dev/shm. */
+ * /dev/shm. One that is mounted over another has that one's root for a directory. */
 static __always_inline bool file_is_in_shm(const struct file___maps *file)
 {
 	const struct vfsmount *mnt = BPF_CORE_READ(file, f_path.mnt);
 	const struct mount *m = 0;
-	char name[4] = {};
 
 	if (!bpf_core_field_exists(m->mnt_mountpoint))
 		return false;
 	m = (void *)mnt - bpf_core_field_offset(struct mount, mnt);
-	bpf_probe_read_kernel(name, sizeof(name), BPF_CORE_READ(m, mnt_mountpoint, d_name.name));
-	return name[0] == 's' && name[1] == 'h' && name[2] == 'm' && !name[3];
+	for (int i = 0; i < MOUNTS_STACKED; i++) {
+		int is_shm = directory_is_shm(BPF_CORE_READ(m, mnt_mountpoint));
+
+		if (is_shm)
+			return is_shm > 0;
+		m = BPF_CORE_READ(m, mnt_parent);
+	}
+	return false;
 }
 
 static __always_inline bool name_is_memfd(const char *name)
