@@ -236,9 +236,14 @@ assert_same() {
 		sort >"$BATS_TEST_TMPDIR/ours"
 	awk 'NR > 2 && $1 ~ /^[a-z]/ && $1 != "total" { print $1, $2, $3 + 0 }' \
 		"$BATS_TEST_TMPDIR/strace" | sort >"$BATS_TEST_TMPDIR/theirs"
-	cat "$BATS_TEST_TMPDIR/theirs"
-	diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
-	[ "$(report .lost.maps)" -eq 0 ]
+	lost=$(report .lost.maps)
+	echo "lost $lost"
+	# Where classic tracepoints are used (7.3) the kernel skips them while a task that reads a map
+	# is preempted, and does not say whose call that was: at most those are missing.
+	join -a 1 "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours" | tee "$BATS_TEST_TMPDIR/both"
+	awk -v lost="$lost" '
+		{ missing += $2 - $4; wrong += $4 > $2 || $5 > $3 }
+		END { exit !NR || wrong || missing > lost }' "$BATS_TEST_TMPDIR/both"
 }
 
 @test "maps: a recording gives the same report" {

@@ -133,6 +133,39 @@ static void test_hist(void **state)
 	fixture_close(&f);
 }
 
+/* A last column of text is cut to the width of the screen, unless it is to be whole. */
+static void test_whole(void **state)
+{
+	static const char line[] = "madvise(0x7f0000000000, 4096, MADV_HUGEPAGE) = 0";
+	static const struct column cols[2][3] = {
+		{{"pid", "PID", CELL_U64, UNIT_ID, 0, ""}, {"line", "CALL", CELL_TEXT, 0, 0, ""},
+			{"x", "X", CELL_U64, 0, COL_HIDDEN, ""}},
+		{{"pid", "PID", CELL_U64, UNIT_ID, 0, ""},
+			{"line", "CALL", CELL_TEXT, 0, COL_WHOLE, ""},
+			{"x", "X", CELL_U64, 0, COL_HIDDEN, ""}},
+	};
+	const struct render_options o = {.quiet = true, .width = 40};
+
+	(void)state;
+	for (int whole = 0; whole < 2; whole++) {
+		_cleanup_str_ struct str all = {}, rows = {};
+		struct fixture f;
+		struct table *t;
+		struct cell *row;
+
+		fixture_open(&f, "x");
+		t = report_table(&f.report, "t", NULL, cols[whole], 3);
+		row = table_row(t);
+		row[0] = cell_u64(7);
+		row[1] = cell_text(line);
+		renderer_find("text")->report(&f.report, &o, &all);
+		renderer_find("text")->rows(&f.report, t, 0, true, &o, &rows);
+		assert_int_equal(strstr(str_get(&all), line) != NULL, whole);
+		assert_int_equal(strstr(str_get(&rows), line) != NULL, whole);
+		fixture_close(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_shrink),
 		cmocka_unit_test(test_hist),
+		cmocka_unit_test(test_whole),
 	};
 
 	return cmocka_run_group_tests_name("render_parts", tests, NULL, NULL);

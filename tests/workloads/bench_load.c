@@ -4,6 +4,7 @@
  *   pressure  writes and reads a file of 64 MiB, in 64 KiB steps; to be run in a control group with
  *             a limit below that, so that each step reclaims
  *   write     writes of one byte to /dev/null: the shortest system call there is
+ *   maps      pairs of mmap and munmap, of 64 KiB that are not touched
  * Prints "OPERATIONS NS": those of all rounds, and the CPU time of one, children included, in the
  * first decile of rounds: the quicker ones, so that what else runs on the machine counts little.
  */
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -91,6 +93,18 @@ static size_t writes(void)
 	return 100000;
 }
 
+static size_t maps(void)
+{
+	for (int i = 0; i < 20000; i++) {
+		void *p = mmap(
+			NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED || munmap(p, 65536))
+			die("mmap");
+	}
+	return 20000;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
@@ -106,10 +120,12 @@ int main(int argc, char **argv)
 	size_t (*round)(void) = !strcmp(kind, "kernel")     ? kernel
 				: !strcmp(kind, "pressure") ? pressure
 				: !strcmp(kind, "write")    ? writes
+				: !strcmp(kind, "maps")     ? maps
 							    : NULL;
 
 	if (!round || !rounds || rounds > ROUNDS_MAX)
-		return fprintf(stderr, "usage: bench_load kernel|pressure|write [ROUNDS [DIR]]\n"),
+		return fprintf(stderr,
+			       "usage: bench_load kernel|pressure|write|maps [ROUNDS [DIR]]\n"),
 		       2;
 	snprintf(path, sizeof(path), "%s/memwhy-bench-%d", argc > 3 ? argv[3] : "/tmp", getpid());
 	for (size_t i = 0; i < rounds; i++) {

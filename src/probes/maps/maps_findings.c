@@ -106,7 +106,8 @@ static void steady_growth(struct report *r, u32 tgid, const struct maps_proc *p)
 	char bytes[UNIT_BUF], first[UNIT_BUF], last[UNIT_BUF];
 
 	if (!p->known || change < GROWTH_MIN || p->trend.n < GROWTH_SAMPLES ||
-		trend_fit(&p->trend) < GROWTH_FIT || covered < seconds_of(r) / 2)
+		trend_fit(&p->trend) < GROWTH_FIT || trend_slope(&p->trend) <= 0 ||
+		covered < seconds_of(r) / 2)
 		return;
 	f = report_finding(r, LEVEL_NOTE, "maps-growth");
 	if (!f)

@@ -29,4 +29,26 @@ const char maps_details[] =
 	"With --stacks or --by stack it is the user stack; what the kernel does in these calls has "
 	"but one path.";
 
-const char maps_output[] = "x";
+const char maps_output[] =
+	"$ memwhy maps -- gcc hello.c -o hello\n"
+	"memwhy maps - Linux 6.18.44 - 2 CPUs, 1 node - command gcc\n"
+	"0.5 s from 2026-11-21 18:43:17 UTC - events: maps 258 - none lost\n"
+	"cost: 10.5 % of one CPU, BPF 1.78 ms (98 ns a run), RSS 5.79 MiB\n"
+	"\n"
+	"Changes of address spaces\n"
+	" PID  COMM      CALLS  FAILED    MAPPED  UNMAPPED    GROWTH      HEAP    VMSIZE  OTHER     TIME\n"
+	"2674  cc1          78       0  11.5 MiB  44.0 KiB  11.5 MiB  1.84 MiB  45.3 MiB    0 B   289 us\n"
+	"2694  ld          102       0  11.3 MiB  1.86 MiB  9.48 MiB  4.58 MiB  11.1 MiB    0 B  5.18 ms\n"
+	"2689  as           41       0  5.04 MiB  44.0 KiB  5.00 MiB   396 KiB  6.29 MiB    0 B   153 us\n"
+	"2584  gcc          19       0  2.58 MiB  44.0 KiB  2.54 MiB   268 KiB  4.16 MiB    0 B  66.3 us\n"
+	"2693  collect2     18       0  2.45 MiB  44.0 KiB  2.40 MiB   132 KiB  3.38 MiB    0 B  69.6 us\n"
+	"\n"
+	"Calls\n"
+	"CALL      DETAIL  CALLS  FAILED    LENGTH     TIME      P50      P99      MAX\n"
+	"mmap      -         144       0  43.2 MiB  5.33 ms  3.35 us  14.6 us  4.82 ms\n"
+	"brk       -          73       0       0 B   137 us  1.52 us  6.74 us  6.74 us\n"
+	"mprotect  -          33       0   700 KiB   161 us  4.46 us  9.49 us  9.49 us\n"
+	"munmap    -           8       0  1.89 MiB   138 us  7.37 us  58.5 us  58.5 us\n"
+	"\n"
+	"Failed calls\n"
+	"No call failed.\n";

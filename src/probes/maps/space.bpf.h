@@ -88,11 +88,17 @@ static __always_inline s64 growth_by_arguments(
 	return 0;
 }
 
+static __always_inline void space_read(struct maps_space *s, const struct mm_struct___maps *mm)
+{
+	s->last_pages = BPF_CORE_READ(mm, total_vm);
+	s->last_data = BPF_CORE_READ(mm, data_vm);
+	s->mappings = BPF_CORE_READ(mm, map_count);
+}
+
 /* The address space as it is after a call, and what the call did to it. */
 static __always_inline void space_leave(struct maps_space *s, struct maps_thread *t)
 {
 	const struct mm_struct___maps *mm = current_mm();
-	bool alone = t->alone;
 
 	t->flags = 0;
 	t->growth = growth_by_arguments(t, s);
@@ -103,12 +109,11 @@ static __always_inline void space_leave(struct maps_space *s, struct maps_thread
 		s->brk = t->ret;
 	if (!bpf_core_field_exists(mm->total_vm))
 		return;
-	s->last_pages = BPF_CORE_READ(mm, total_vm);
-	s->last_data = BPF_CORE_READ(mm, data_vm);
-	s->mappings = BPF_CORE_READ(mm, map_count);
+	space_read(s, mm);
 	t->flags = MAPS_SPACE_KNOWN;
-	if (!alone || *(volatile u64 *)&s->begun != t->begun) {
-		t->flags |= MAPS_MIXED;
+	if (!t->alone || *(volatile u64 *)&s->begun != t->begun) {
+		t->flags |= t->error ? 0 : MAPS_MIXED;
+		space_read(s, mm); /* a slower thread may have written what it read before */
 		return;
 	}
 	t->flags |= MAPS_BY_VMSIZE;
