@@ -74,12 +74,17 @@ assert_same() {
 }
 
 @test "maps: of threads that map at once no call is lost, and the sum is VmSize's growth" {
-	calls_run threads 2000
-	assert_same
-	[ "$(report .lost.maps)" -eq 0 ]
-	[ "$(report '.rows[0].mixed')" -gt 0 ]
-	[ "$(report '.rows[0].growth_bytes')" -eq $(($(grown VmSize) * 1024)) ]
-	[ "$(report '.rows[0].not_by_calls_bytes')" -eq 0 ]
+	mixed=0
+	for _ in 1 2 3 4 5 6 7 8; do # a busy machine may run one after the other
+		calls_run threads 2000
+		assert_same
+		[ "$(report .lost.maps)" -eq 0 ]
+		[ "$(report '.rows[0].growth_bytes')" -eq $(($(grown VmSize) * 1024)) ]
+		[ "$(report '.rows[0].not_by_calls_bytes')" -eq 0 ]
+		mixed=$((mixed + $(report '.rows[0].mixed')))
+		[ "$mixed" -eq 0 ] || break
+	done
+	[ "$mixed" -gt 0 ]
 }
 
 @test "maps: --each has the arguments and results that strace prints" {
