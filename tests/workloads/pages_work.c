@@ -210,11 +210,14 @@ static void threads(long n)
 static void storm(long n)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	pid_t self = getpid();
 
 	for (long i = 0; i < cpus; i++) {
 		if (fork())
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != self) /* it was killed before */
+			_exit(1);
 		pin((int)i);
 		for (long k = 0; k < n; k++)
 			touch(4096);
