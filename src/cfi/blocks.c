@@ -1,0 +1,112 @@
+/* See blocks.h. */
+#include "cfi/blocks.h"
+
+#include <errno.h>
+
+#define BLOCK_SIZE (1U << CFI_BLOCK_SHIFT)
+#define FIRST_MAX ((1U << 24) - 1)
+
+struct maker {
+	const struct cfi_table *table;
+	u16 *numbers; /* of the table's rules, in the numbering of all files */
+	u32 start;
+	struct cfi_blocks *out;
+	u32 row;     /* the next of the table's */
+	u16 current; /* number of the rule before it */
+};
+
+static int numbers_make(struct maker *m, struct cfi_rule_set *rules)
+{
+	m->numbers = calloc(m->table->n_rules, sizeof(*m->numbers));
+	if (!m->numbers)
+		return -ENOMEM;
+	for (u32 i = 0; i < m->table->n_rules; i++) {
+		int number = cfi_rules_number(rules, &m->table->rows.rules[i]);
+
+		if (number < 0)
+			return number;
+		m->numbers[i] = (u16)number;
+	}
+	return 0;
+}
+
+static u32 rows_in_block(const struct maker *m, u32 block)
+{
+	const struct cfi_rows *rows = &m->table->rows;
+	u32 i = m->row;
+
+	while (i < rows->n && rows->pc[i] >> CFI_BLOCK_SHIFT == block)
+		i++;
+	return i - m->row;
+}
+
+/* Fills up to the next page, if so many rows would not fit on this one. */
+static int page_fit(struct maker *m, u32 n)
+{
+	u32 at = (m->start + (u32)m->out->words.n) % CFI_PAGE_WORDS;
+
+	while (at && at + n > CFI_PAGE_WORDS) {
+		int rc = vec_push(&m->out->words, 0);
+
+		if (rc)
+			return rc;
+		at = (at + 1) % CFI_PAGE_WORDS;
+	}
+	return 0;
+}
+
+static int block_make(struct maker *m, u32 block)
+{
+	const struct cfi_rows *rows = &m->table->rows;
+	u32 n = rows_in_block(m, block), first;
+	bool carried = !n || rows->pc[m->row] % BLOCK_SIZE;
+	int rc = page_fit(m, n + carried);
+
+	if (rc)
+		return rc;
+	first = (u32)m->out->words.n - m->out->rows;
+	if (first > FIRST_MAX)
+		return -EFBIG;
+	m->out->words.v[block] = first << 8 | (n + carried - 1);
+	if (carried)
+		rc = vec_push(&m->out->words, m->current);
+	for (; n && !rc; n--, m->row++) {
+		m->current = m->numbers[rows->rule_of[m->row]];
+		rc = vec_push(&m->out->words, rows->pc[m->row] % BLOCK_SIZE << 16 | m->current);
+	}
+	return rc;
+}
+
+static int blocks_make(struct maker *m, struct cfi_rule_set *rules)
+{
+	const struct cfi_rows *rows = &m->table->rows;
+	int rc = numbers_make(m, rules);
+
+	m->out->n_blocks = rows->n ? (rows->pc[rows->n - 1] >> CFI_BLOCK_SHIFT) + 1 : 0;
+	for (u32 i = 0; i < m->out->n_blocks && !rc; i++)
+		rc = vec_push(&m->out->words, 0);
+	m->out->rows = m->out->n_blocks;
+	for (u32 i = 0; i < m->out->n_blocks && !rc; i++)
+		rc = block_make(m, i);
+	return rc;
+}
+
+int cfi_blocks_make(const struct cfi_table *table, u32 start, struct cfi_rule_set *rules,
+	struct cfi_blocks *ret)
+{
+	struct cfi_blocks blocks = {};
+	struct maker m = {.table = table, .start = start, .out = &blocks};
+	int rc = blocks_make(&m, rules);
+
+	free(m.numbers);
+	if (rc)
+		cfi_blocks_free(&blocks);
+	else
+		*ret = blocks;
+	return rc;
+}
+
+void cfi_blocks_free(struct cfi_blocks *blocks)
+{
+	vec_free(&blocks->words);
+}
