@@ -146,6 +146,15 @@ static void frames_print(struct stopped *s, const struct cfi_frame *frames,
 	}
 }
 
+/* The oracle's last frame is at an address without code: where registers are being put back for an
+ * exception to land, what it reads is no return address. We have left it out. */
+static bool is_no_code(const struct process_map *map, const struct oracle *o, size_t n)
+{
+	struct map_hit hit;
+
+	return o->n == n + 1 && process_map_find(map, o->ips[n] - 1, &hit);
+}
+
 static void compare_stack(
 	struct stopped *s, const struct process_map *map, struct oracle *o, struct tally *tally)
 {
@@ -163,7 +172,7 @@ static void compare_stack(
 	tally->points++;
 	tally->frames += walk.n;
 	tally->guessed += walk.guessed > 0;
-	if (n == walk.n && n == o->n)
+	if (n == walk.n && (n == o->n || is_no_code(map, o, n)))
 		tally->same++;
 	else if (n == walk.n)
 		tally->stops[walk.stop]++;
