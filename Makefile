@@ -126,7 +126,17 @@ $(B)/tests/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fno-omit-frame-pointer -o $@ $< -lpthread
 
-workloads: $(WORKLOADS)
+# Programs of tests that are BPF, and what runs them.
+$(B)/tests/bpf/%.bpf.o: tests/bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/tests/bpf/%: tests/bpf/%.c $(B)/tests/bpf/%.bpf.o $(B)/libmemwhy.a
+	$(Q)$(CC) $(ALL_CFLAGS) -fomit-frame-pointer -o $@ $< $(B)/libmemwhy.a $(LDLIBS)
+
+BPF_TESTS := $(patsubst tests/bpf/%.bpf.c,$(B)/tests/bpf/%,$(wildcard tests/bpf/*.bpf.c))
+
+workloads: $(WORKLOADS) $(BPF_TESTS)
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
@@ -139,4 +149,5 @@ help:
 
 .PHONY: all check check-vm unit workloads bench fuzz install deps format clean help
 .SECONDARY:
--include $(OBJS:.o=.d) $(FUZZ_OBJS:.o=.d) $(PROBES:%=$(B)/gen/%.bpf.d) $(WALKS:%=$(B)/gen/%_walk.bpf.d)
+-include $(OBJS:.o=.d) $(FUZZ_OBJS:.o=.d) $(PROBES:%=$(B)/gen/%.bpf.d) $(WALKS:%=$(B)/gen/%_walk.bpf.d) \
+         $(BPF_TESTS:%=%.bpf.d) $(BPF_TESTS:%=%.d)
