@@ -36,11 +36,7 @@ enum {
 };
 
 static const struct column each_columns[E_N] = {
-	[E_TIME] = {"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "since the start, as the call began"},
-	[E_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	[E_TID] = {"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
-	[E_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
-	[E_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
+	EACH_COLUMNS("since the start, as the call began"),
 	[E_DURATION] = {"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0,
 		"of the call; empty where its begin was not seen (seccomp or ptrace refused it)"},
 	[E_GROWTH] = {"growth_bytes", "GROWTH", CELL_S64, UNIT_BYTES, 0,
@@ -150,11 +146,7 @@ static void each_fill(struct cell *row, struct report *r, const struct maps_even
 	char name[MAPS_NAME_LEN];
 
 	maps_event_name(e, name);
-	row[E_TIME] = cell_u64(e->h.time_ns - r->stream->session.h.time_ns);
-	row[E_PID] = cell_u64(e->tgid);
-	row[E_TID] = cell_u64(e->tid);
-	row[E_COMM] = cell_text(report_text(r, "%.*s", COMM_LEN, e->comm));
-	row[E_CGROUP] = cell_text(stream_cgroup(r->stream, e->cgroup));
+	each_cells(r, e->h.time_ns, e->tgid, e->tid, e->comm, e->cgroup, row);
 	row[E_DURATION] = e->ns ? cell_u64(e->ns) : (struct cell){};
 	row[E_GROWTH] = cell_s64(e->growth);
 	row[E_LINE] = cell_text(line_text(r, e));
