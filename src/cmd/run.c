@@ -30,7 +30,7 @@ static void report_begin(struct running *g, struct report *r)
 static void input_tell(const struct running *g, struct report *r)
 {
 	static const char *const costly[] = {
-		"thread", "mapping"}; /* collected only when asked for */
+		"thread", "mapping", "size"}; /* collected only when asked for */
 	const struct rec_session *s = &r->stream->session;
 	const struct options *o = g->run->o;
 

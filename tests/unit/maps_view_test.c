@@ -154,6 +154,7 @@ static void test_mapping(void **state)
 	(void)state;
 	map.object = unmap.object = 4711;
 	map.held_bytes = MIB;
+	map.h.flags = MAPS_HELD_KNOWN;
 	snprintf(map.name, sizeof(map.name), "libknown.so");
 	key.object = id.object = 5;
 	open_view(&f, &(struct view_options){.by = "kind,mapping"});

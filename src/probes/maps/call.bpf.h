@@ -17,9 +17,7 @@ AGG_TABLE(table, struct maps_key);
 
 /* uapi/asm-generic/mman*.h */
 #define PROT_NONE 0
-#define MAP_SHARED 0x1
-#define MAP_TYPE 0xf
-#define MAP_PRIVATE 0x2
+#define MAP_SHARED 0x1 /* and of MAP_SHARED_VALIDATE */
 #define MAP_FIXED 0x10
 #define MAP_ANONYMOUS 0x20
 #define MAP_GROWSDOWN 0x100

@@ -35,7 +35,7 @@ struct {
 static __always_inline struct held *held_at(const struct maps_space *s, u32 tgid, u64 start)
 {
 	struct held_key k = {.tgid = tgid, .start = start};
-	struct held *h = bpf_map_lookup_elem(&held, &k);
+	struct held *h = config.held ? bpf_map_lookup_elem(&held, &k) : 0;
 
 	return h && h->mm == s->mm ? h : 0;
 }
@@ -144,7 +144,7 @@ static __always_inline void held_update(struct maps_space *s, struct maps_thread
 {
 	u64 old = page_align(t->args[1]);
 
-	if (!s || t->error)
+	if (!config.held || !s || t->error)
 		return;
 	if (t->call == MAPS_MUNMAP) {
 		held_release(s, tgid, t->args[0], t->length);

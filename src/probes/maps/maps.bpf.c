@@ -61,7 +61,7 @@ static __always_inline void call_count(struct maps_thread *t)
 
 	if (!v)
 		return;
-	if (config.mapping && !v->count)
+	if (config.mapping && !v->count && t->call != MAPS_MEMFD_CREATE) /* the file's is longer */
 		__builtin_memcpy(v->name, t->what.name, sizeof(v->name) - 1);
 	v->count++;
 	if (t->ns)

@@ -33,6 +33,17 @@ static u32 options(const struct capture *c)
 static const u16 wanted[] = {2, 9, 10, 11, 12, 25, 28, 29, 30, 31, 67, 87, 149, 150, 151, 152, 216,
 	257, 263, 319, 325, 329, 440};
 
+/* By process and the like growth says it all; it is what is finer that unmaps elsewhere. */
+static bool is_held(const struct capture *c)
+{
+	static const char *const finer[] = {"stack", "call", "kind", "mapping", "size", "error"};
+	bool held = c->opt.each || c->opt.user_stacks;
+
+	for (size_t i = 0; i < ARRAY_SIZE(finer) && !held; i++)
+		held = capture_by(c, finer[i]);
+	return held;
+}
+
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct maps_config config = {
@@ -40,6 +51,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		.comms = capture_by(c, "comm"),
 		.mapping = capture_by(c, "mapping"),
 		.sizes = capture_by(c, "size"),
+		.held = is_held(c),
 	};
 	struct syscalls_config calls = {.timed = 1};
 	int rc;
@@ -105,6 +117,7 @@ static int call_added(
 	struct maps_agg r = REC_INIT(struct maps_agg, REC_MAPS_AGG, 0);
 
 	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
+	r.h.flags = is_held(c) ? MAPS_HELD_KNOWN : 0;
 	r.tgid = k->tgid;
 	r.tid = k->tid;
 	r.stack = names_stack(c->names, stacks, k->tgid, k->ustack, 0);

@@ -79,6 +79,8 @@ enum maps_flags {
 #define MAPS_DATA_CALLS "calls that change address spaces"
 #define MAPS_DATA_GROWTH "growth of address spaces"
 
+#define MAPS_HELD_KNOWN 1 /* in maps_agg.h.flags: held_bytes is */
+
 #define MAPS_PAGE 4096ULL
 #define MAPS_TMPFS_MAGIC 0x01021994
 #define MAPS_NAME_LEN 64
@@ -91,6 +93,8 @@ struct maps_config {
 	u8 mapping;        /* … by what is mapped: file, key, id */
 	u8 sizes;          /* … by length */
 	u64 commit_pages;  /* memory and swap */
+	u8 held;           /* follow what is mapped until it is unmapped */
+	u8 reserved[7];
 };
 
 /* Key of the table of aggregates. */
@@ -99,7 +103,7 @@ struct maps_key {
 	u32 tid;    /* 0 unless by thread */
 	u32 ustack; /* id in the stack map plus one, 0: none */
 	u32 detail; /* advice of madvise, command of shmctl; otherwise 0 */
-	u64 object; /* inode, key or id; of a failed call the limit it met */
+	u64 object; /* file, key or id; of a failed call the limit it met */
 	u64 length; /* 0 unless config.sizes */
 	u16 error;  /* errno; 0: the call succeeded */
 	u8 call;

@@ -24,7 +24,8 @@ static const struct field agg_fields[] = {
 	FIELD(struct maps_agg, stack, FIELD_U32, UNIT_STACK, "where the calls were made"),
 	FIELD(struct maps_agg, detail, FIELD_U32, UNIT_ID, "advice of madvise, command of shmctl"),
 	FIELD(struct maps_agg, object, FIELD_U64, UNIT_HEX,
-		"inode, key or id of what is mapped; of failed calls the limit they met; 0: not "
+		"file (a number made of inode and device), key or id; of failed calls the "
+		"limit they met; 0: not "
 		"counted by it"),
 	FIELD(struct maps_agg, length, FIELD_U64, UNIT_BYTES, "0: not counted by it"),
 	FIELD(struct maps_agg, error, FIELD_U16, UNIT_ID, "errno; 0: they succeeded"),
@@ -40,7 +41,7 @@ static const struct field agg_fields[] = {
 	FIELD(struct maps_agg, added_bytes, FIELD_U64, UNIT_BYTES, "growth of VmSize in calls"),
 	FIELD(struct maps_agg, taken_bytes, FIELD_U64, UNIT_BYTES, "shrinkage of VmSize in calls"),
 	FIELD(struct maps_agg, held_bytes, FIELD_S64, UNIT_BYTES,
-		"mapped, less what was unmapped of it by whomever"),
+		"mapped, less what was unmapped of it by whomever; with flags 1 only"),
 	FIELD(struct maps_agg, mixed, FIELD_U64, UNIT_COUNT,
 		"calls that overlapped others of their process"),
 	FIELD(struct maps_agg, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
@@ -61,7 +62,7 @@ static const struct field call_fields[] = {
 		"arguments; those of open, unlink: 0, path, ..."),
 	FIELD(struct maps_event, growth, FIELD_S64, UNIT_BYTES, "change of VmSize"),
 	FIELD(struct maps_event, vm_pages, FIELD_U64, UNIT_PAGES, "VmSize after it"),
-	FIELD(struct maps_event, object, FIELD_U64, UNIT_HEX, "inode, key or id"),
+	FIELD(struct maps_event, object, FIELD_U64, UNIT_HEX, "as in maps_agg"),
 	FIELD(struct maps_event, limit, FIELD_U64, UNIT_NONE, "the limit it met"),
 	FIELD(struct maps_event, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
 	FIELD(struct maps_event, mappings, FIELD_U32, UNIT_COUNT, "of the process after it"),

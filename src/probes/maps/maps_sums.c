@@ -12,6 +12,7 @@ enum {
 	BY_MAPPING = BY_OWN << 2,
 	BY_SIZE = BY_OWN << 3,
 	BY_ERROR = BY_OWN << 4,
+	BY_FINER = BY_STACK | BY_CALL | BY_KIND | BY_MAPPING | BY_SIZE | BY_ERROR,
 };
 
 const char *const maps_by_keys[] = {BY_TASK_KEYS, "call", "kind", "mapping", "size", "error", NULL};
@@ -74,10 +75,11 @@ static const struct by_column columns[C_N] = {
 				 "mapped less unmapped: the growth by these calls"}},
 	[C_HEAP] = {0, {"heap_bytes", "HEAP", CELL_S64, UNIT_BYTES, 0,
 			       "of the growth, that of the break (brk)"}},
-	[C_HELD] = {0, {"held_bytes", "HELD", CELL_S64, UNIT_BYTES, 0,
-			       "mapped by these calls in the interval and not unmapped since, by "
-			       "whomever (estimated: what was cut out of the middle of an older "
-			       "mapping is still in it)"}},
+	[C_HELD] = {BY_FINER,
+		{"held_bytes", "HELD", CELL_S64, UNIT_BYTES, 0,
+			"mapped by these calls in the interval and not unmapped since, by "
+			"whomever (estimated: what was cut out of the middle of an older "
+			"mapping is still in it)"}},
 	[C_VMSIZE] = {BY_PROCESS, {"vmsize_bytes", "VMSIZE", CELL_U64, UNIT_BYTES, 0,
 					  "VmSize after the last call (exact)"}},
 	[C_CHANGE] = {BY_PROCESS,
@@ -121,7 +123,7 @@ static void columns_hide(struct by_sums *s)
 	for (size_t i = 0; i < s->n_cols; i++) {
 		size_t c = s->index[i];
 
-		if (process ? c == C_HELD : c >= C_VMSIZE && c <= C_EXECS)
+		if (!process && c >= C_VMSIZE && c <= C_EXECS)
 			s->cols[i].flags |= COL_HIDDEN;
 		if (c >= C_DURATIONS + 1 && c < C_STACK)
 			s->cols[i].flags |= COL_WIDE;
@@ -176,6 +178,7 @@ int maps_sums_feed(struct by_sums *b, const struct maps_agg *r)
 		s->heap_taken += r->taken_bytes;
 	}
 	s->held += (u64)r->held_bytes;
+	s->held_known |= r->h.flags & MAPS_HELD_KNOWN;
 	s->mixed += r->mixed;
 	durations_add(&s->durations, r->timed, r->total_ns, r->max_ns, r->hist, AGG_SLOTS);
 	return 0;
@@ -227,7 +230,7 @@ static void row_fill(struct cell all[C_N], struct report *r, const struct by_sum
 	all[C_TAKEN] = cell_u64(s->taken);
 	all[C_GROWTH] = cell_s64((s64)(s->added - s->taken));
 	all[C_HEAP] = cell_s64((s64)(s->heap_added - s->heap_taken));
-	all[C_HELD] = cell_s64((s64)s->held);
+	all[C_HELD] = s->held_known ? cell_s64((s64)s->held) : (struct cell){};
 	all[C_LENGTH] = cell_u64(s->length);
 	all[C_MIXED] = cell_u64(s->mixed);
 	all[C_STACK] = cell_stack(k->task.stack);
@@ -244,7 +247,7 @@ int maps_sums_report(struct by_sums *b, const struct maps_tables *t, struct repo
 
 	if (!table)
 		return -ENOMEM;
-	table->sort = b->by == BY_PROCESS ? "growth_bytes" : "held_bytes";
+	table->sort = b->by & BY_FINER ? "held_bytes" : "growth_bytes";
 	table->empty = "No calls in scope.";
 	for (size_t i = 0; i < g->n && !rc; i++) {
 		struct cell all[C_N] = {};

@@ -16,6 +16,7 @@ struct maps_by_key {
 struct maps_sums {
 	u64 count, failed, length, added, taken, heap_added, heap_taken, mixed;
 	u64 held; /* signed */
+	bool held_known;
 	struct durations durations;
 };
 

@@ -42,6 +42,10 @@ struct inode___maps {
 	unsigned short i_mode;
 } __attribute__((preserve_access_index));
 
+struct super_block___maps {
+	u32 s_dev;
+} __attribute__((preserve_access_index));
+
 #define HUGETLBFS_MAGIC 0x958458f6
 #define ANON_INODE_FS_MAGIC 0x09041934
 #define S_IFMT 0170000
@@ -117,19 +121,28 @@ static __always_inline u8 kind_of_file(
 		return MAPS_DEVICE;
 	if (magic == MAPS_TMPFS_MAGIC)
 		return file_is_in_shm(file) ? MAPS_POSIX_SHM : MAPS_TMPFS;
-	return (flags & MAP_TYPE) == MAP_PRIVATE ? MAPS_FILE : MAPS_FILE_SHARED;
+	return flags & MAP_SHARED ? MAPS_FILE_SHARED : MAPS_FILE;
+}
+
+/* A number for the file: its inode's, mixed with that of its device. */
+static __always_inline u64 object_of(const struct file___maps *file)
+{
+	const struct inode *inode = BPF_CORE_READ(file, f_inode);
+	const struct super_block___maps *sb = (void *)BPF_CORE_READ(inode, i_sb);
+
+	return BPF_CORE_READ(inode, i_ino) ^ BPF_CORE_READ(sb, s_dev) * 0x9e3779b97f4a7c15;
 }
 
 static __always_inline void what_is_file(struct what *w, u64 fd, u64 flags)
 {
 	const struct file___maps *file = current_file(fd);
 
-	w->kind = (flags & MAP_TYPE) == MAP_PRIVATE ? MAPS_FILE : MAPS_FILE_SHARED;
+	w->kind = flags & MAP_SHARED ? MAPS_FILE_SHARED : MAPS_FILE;
 	if (!file)
 		return;
 	w->named = bpf_probe_read_kernel_str(w->name, sizeof(w->name),
 			   BPF_CORE_READ(file, f_path.dentry, d_name.name)) > 0;
-	w->object = BPF_CORE_READ(file, f_inode, i_ino);
+	w->object = object_of(file);
 	w->kind = kind_of_file(file, w, flags);
 }
 
@@ -141,15 +154,19 @@ static __always_inline void what_is_mapped(struct what *w, u64 prot, u64 flags, 
 		return;
 	}
 	w->kind = flags & MAP_HUGETLB                   ? MAPS_HUGETLB
-		  : (flags & MAP_TYPE) != MAP_PRIVATE   ? MAPS_ANON_SHARED
+		  : flags & MAP_SHARED                  ? MAPS_ANON_SHARED
 		  : flags & (MAP_STACK | MAP_GROWSDOWN) ? MAPS_STACK
 		  : prot == PROT_NONE                   ? MAPS_RESERVED
 							: MAPS_ANON;
 }
 
-static __always_inline void what_is_called(struct what *w, u64 name)
+/* What is opened or made by name; fd: the descriptor, where it succeeded. */
+static __always_inline void what_is_called(struct what *w, u64 name, s64 fd)
 {
+	const struct file___maps *file = fd < 0 ? 0 : current_file(fd);
+
 	w->named = bpf_probe_read_user_str(w->name, sizeof(w->name), (void *)name) > 0;
+	w->object = file ? object_of(file) : 0;
 }
 
 static __always_inline void what_take(struct maps_thread *t, const struct maps_space *s, u32 tgid)
@@ -164,10 +181,10 @@ static __always_inline void what_take(struct maps_thread *t, const struct maps_s
 		w->kind = MAPS_HEAP;
 	} else if (t->call == MAPS_MEMFD_CREATE) {
 		w->kind = MAPS_MEMFD;
-		what_is_called(w, t->args[0]);
+		what_is_called(w, t->args[0], t->ret);
 	} else if (takes_path(t->call)) {
 		w->kind = MAPS_POSIX_SHM;
-		what_is_called(w, t->args[1] + SHM_PREFIX);
+		what_is_called(w, t->args[1] + SHM_PREFIX, t->call == MAPS_SHM_OPEN ? t->ret : -1);
 	} else if (t->call == MAPS_SHMGET || t->call == MAPS_SHMAT || t->call == MAPS_SHMCTL) {
 		w->kind = MAPS_SYSV_SHM;
 		w->object = (u32)t->args[0];
