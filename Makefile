@@ -25,7 +25,7 @@ LDFLAGS_STATIC := -fsanitize=address,undefined
 endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
-WALKS   := faults pages
+WALKS   := faults pages maps
 SKELS   := $(PROBES:%=$(B)/gen/%.skel.h) $(WALKS:%=$(B)/gen/%_walk.skel.h)
 SRCS    := $(filter-out %.bpf.c %_test.c,$(wildcard src/*/*.c src/probes/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)

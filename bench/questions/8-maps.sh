@@ -19,9 +19,9 @@ question_8() {
 	LIST
 	heading '' 'a write of one byte to /dev/null, beside them'
 	cost_table "$loads write N" <<-LIST
-	bare, once more|10|@
-	memwhy maps|10|"$memwhy" maps -q --out /dev/null -- @
-	memwhy maps, all processes|10|during "$memwhy" maps -- @
-	bpftrace: sizes, times|10|bpftrace -o /dev/null -e 'tracepoint:syscalls:sys_enter_mmap, tracepoint:syscalls:sys_enter_munmap { @s[tid] = nsecs; @l[pid, probe] = sum(args->len); } tracepoint:syscalls:sys_exit_mmap, tracepoint:syscalls:sys_exit_munmap /@s[tid]/ { @ns[pid, probe] = hist(nsecs - @s[tid]); delete(@s[tid]); }' -c "@"
+	bare, once more|60|@
+	memwhy maps|60|"$memwhy" maps -q --out /dev/null -- @
+	memwhy maps, all processes|60|during "$memwhy" maps -- @
+	bpftrace: sizes, times|60|bpftrace -o /dev/null -e 'tracepoint:syscalls:sys_enter_mmap, tracepoint:syscalls:sys_enter_munmap { @s[tid] = nsecs; @l[pid, probe] = sum(args->len); } tracepoint:syscalls:sys_exit_mmap, tracepoint:syscalls:sys_exit_munmap /@s[tid]/ { @ns[pid, probe] = hist(nsecs - @s[tid]); delete(@s[tid]); }' -c "@"
 	LIST
 }
