@@ -23,20 +23,6 @@ static const char *names_join(
 	return names;
 }
 
-/* What `leak` cannot do yet. A recording says itself what it is of. */
-static int kernel_check(const struct options *o)
-{
-	struct err err = {};
-
-	if (o->kernel || o->input)
-		return STATUS_DONE;
-	err_set(&err, -EOPNOTSUPP,
-		"leak follows the kernel's own memory only so far: add --kernel");
-	err_hint(&err, "of a program's heap, `memwhy faults --stacks=user` shows who grows it");
-	command_error(&err);
-	return STATUS_NOT_SUPPORTED;
-}
-
 static int run_probe(const struct command *cmd, struct options *o)
 {
 	const struct probe *list[RUN_PROBES] = {probe_find(cmd->name)};
@@ -54,11 +40,11 @@ static int run_probe(const struct command *cmd, struct options *o)
 	for (const char *const *w = list[0]->with; w && *w && r.n_probes < RUN_PROBES; w++)
 		list[r.n_probes++] = probe_find(*w);
 	r.n_beside = r.n_probes - 1;
-	if (!list[0]->outstanding)
-		return run_live_or_input(&r);
-	r.outstanding = true;
-	r.named = names_join(named, list, r.n_probes);
-	return kernel_check(o) ? STATUS_NOT_SUPPORTED : run_live_or_input(&r);
+	if (list[0]->outstanding) {
+		r.outstanding = true;
+		r.named = names_join(named, list, r.n_probes);
+	}
+	return run_live_or_input(&r);
 }
 
 #define PROBE_GROUPS (GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT)

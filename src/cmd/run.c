@@ -17,6 +17,7 @@ struct running {
 	struct err err;
 	size_t each_view;        /* index of the view whose single events are printed */
 	const struct look *look; /* --like; NULL: none */
+	bool stacks_by_default;  /* nobody asked for them */
 };
 
 static void report_begin(struct running *g, struct report *r)
@@ -32,6 +33,7 @@ static void input_tell(const struct running *g, struct report *r)
 	static const char *const costly[] = {
 		"thread", "mapping", "size"}; /* collected only when asked for */
 	const struct rec_session *s = &r->stream->session;
+	const struct probe *of = probe_find(s->command);
 	const struct options *o = g->run->o;
 
 	if (!stream_probe_active(r->stream, g->run->cmd->name)) {
@@ -41,6 +43,11 @@ static void input_tell(const struct running *g, struct report *r)
 			(*t)->empty = "Not recorded.";
 		return;
 	}
+	if (of && of->outstanding && strcmp(of->name, g->run->cmd->name) != 0)
+		report_not_checked(r,
+			"what %s does not show (flags, nodes, the sites of frees, movable pages) "
+			"was not recorded: the file is of 'memwhy %s'",
+			of->name, of->name);
 	if (!o->each && s->options & SESSION_EACH) {
 		report_note(r, "the recording is of single events: --each shows them");
 		vec_each (t, &r->tables)
@@ -264,6 +271,17 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 	return session_run(&cfg, &g->pipe.sink, &g->run->result, &g->err);
 }
 
+/* What `leak` cannot do yet. A recording says itself what it is of. */
+static int live_check(struct running *g)
+{
+	if (!g->run->outstanding || g->run->o->kernel)
+		return 0;
+	err_set(&g->err, -EOPNOTSUPP,
+		"leak follows the kernel's own memory only so far: add --kernel");
+	return err_hint(
+		&g->err, "of a program's heap, 'memwhy faults --stacks=user' shows who grows it");
+}
+
 static int running_input(struct running *g)
 {
 	int rc = replay_run(g->run->o->input, &g->pipe.sink,
@@ -280,6 +298,11 @@ static int running_input(struct running *g)
 	if (!rc && !g->pipe.stream.has_session)
 		rc = err_set(
 			&g->err, -EINVAL, "%.200s: nothing was recorded in it", g->run->o->input);
+	/* nowhere else is it said in this format */
+	if (!rc && g->stacks_by_default && !strcmp(g->run->o->format, "folded") &&
+		!stream_probe_active(&g->pipe.stream, g->run->cmd->name))
+		rc = err_set(&g->err, -EINVAL, "%s was not recorded: the file is of 'memwhy %.31s'",
+			g->run->cmd->name, g->pipe.stream.session.command);
 	return rc;
 }
 
@@ -392,8 +415,10 @@ static int running_prepare(
 
 	if (!o->stacks && by_has_stack(o->by))
 		o->stacks = "";
-	if (!o->stacks && !o->by)
+	if (!o->stacks && !o->by) {
 		o->stacks = g->run->views[0]->stacks_default;
+		g->stacks_by_default = o->stacks != NULL;
+	}
 	rc = look_choose(g);
 
 	if (!rc)
@@ -420,6 +445,8 @@ static int running_go(struct running *g)
 	struct scope_words words;
 	int rc = running_prepare(g, &opt, &words), damaged = 0;
 
+	if (!rc && !o->input)
+		rc = live_check(g);
 	if (!rc && o->record)
 		rc = pipeline_log(&g->pipe, o->record, &g->err);
 	if (!rc && o->input) {

@@ -5,9 +5,15 @@ load ../native/common
 # mw ARGS...: runs memwhy, with nothing to read, for $limit seconds at most: $status $output $stderr.
 limit=10
 mw() {
+	[ $# -eq 0 ] || set -- $(live "$1") "${@:2}"
 	status=0
 	output=$(timeout -k 1 "$limit" "$MEMWHY" "$@" </dev/null 2>"$BATS_TEST_TMPDIR/.stderr") || status=$?
 	stderr=$(<"$BATS_TEST_TMPDIR/.stderr")
+}
+
+# A command as it runs live: leak takes --kernel for now.
+live() { # COMMAND
+	[ "$1" = leak ] && echo leak --kernel || echo "$1"
 }
 
 # Lines on standard input that are wider than 100 columns.
@@ -145,7 +151,7 @@ recording_make() { # FILE
 # Starts memwhy in the background, output in $out and errors in $err, and waits until it looks.
 mw_start() {
 	out=$BATS_TEST_TMPDIR/out err=$BATS_TEST_TMPDIR/err
-	"$MEMWHY" "$@" >"$out" 2>"$err" </dev/null 3>&- &
+	"$MEMWHY" $(live "$1") "${@:2}" >"$out" 2>"$err" </dev/null 3>&- &
 	memwhy=$!
 	wait_for 'memwhy_attached || ! kill -0 $memwhy 2>/dev/null'
 }

@@ -22,7 +22,7 @@ without() {
 	both) hide='umount -l /sys/kernel/debug/tracing; umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug
 		mount --bind empty /sys/kernel/btf' ;;
 	esac
-	run --separate-stderr timeout -k 1 10 unshare -m sh -c "mount --make-rprivate /; { $hide; } 2>/dev/null; exec \"\$@\"" - "$memwhy_bin" "$@" </dev/null
+	run --separate-stderr timeout -k 1 10 unshare -m sh -c "mount --make-rprivate /; { $hide; } 2>/dev/null; exec \"\$@\"" - "$memwhy_bin" $(live "$1") "${@:2}" </dev/null
 }
 
 # still_works WHAT NAMED COMMAND...: it does, or status 3 and one sentence that has the word NAMED.

@@ -176,7 +176,7 @@ example_adapt() { # LINE
 	printf '#!/bin/sh\nls / >/dev/null\n' >job
 	chmod +x job
 	seq 5000 >big.txt
-	sleep 60 3>&- &
+	sleep 600 3>&- &
 	sleeper=$!
 	n=0
 	for c in $(commands); do

@@ -11,7 +11,7 @@ setup() {
 replay_same() {
 	local c=$1 live
 	shift
-	"$MEMWHY" "$c" "$@" --record run.mw --out live -- sh -c 'ls / >/dev/null; ls /proc/self/task >/dev/null' 2>err || {
+	"$MEMWHY" $(live "$c") "$@" --record run.mw --out live -- sh -c 'ls / >/dev/null; ls /proc/self/task >/dev/null' 2>err || {
 		status=$? output= stderr=$(<err)
 		[[ $* == *--each* && $stderr == *"no single events"* ]] && return
 		refuse "$c $* (live)"
@@ -100,7 +100,7 @@ replay_same() {
 @test "replay: what one command recorded another reads, or says that it was not recorded" {
 	all=$(commands_with input output)
 	for c in $all; do
-		"$MEMWHY" "$c" --record run.mw --out /dev/null -- ls >/dev/null
+		"$MEMWHY" $(live "$c") --record run.mw --out /dev/null -- ls >/dev/null
 		for other in $all; do
 			mw "$other" --input run.mw -o json
 			if [ "$other" = "$c" ] || [ "$other" = check ] || [[ $status -eq 0 && $c == check ]]; then

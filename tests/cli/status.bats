@@ -50,7 +50,7 @@ setup() {
 	for c in $(commands_with input output); do
 		mw "$c" --input cut.mw
 		[ "$status" -eq 4 ] && one_error || try refuse "$c --input of a cut recording"
-		run --separate-stderr as_nobody timeout 10 "$MEMWHY" "$c" --for 50ms
+		run --separate-stderr as_nobody timeout 10 "$MEMWHY" $(live "$c") --for 50ms
 		# What needs no privilege is told all the same; then it says what is not.
 		[ "$status" -eq 3 ] && one_error && [[ $stderr == *root* ]] ||
 			[[ $status -eq 0 && $output == *"NOT CHECKED"*permitted* ]] ||

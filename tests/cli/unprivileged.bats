@@ -18,7 +18,7 @@ teardown() {
 }
 
 nobody() {
-	run --separate-stderr as_nobody timeout -k 1 10 "$place/memwhy" "$@" </dev/null
+	run --separate-stderr as_nobody timeout -k 1 10 "$place/memwhy" $(live "$1") "${@:2}" </dev/null
 }
 
 # nobody_error STATUS ARGS...
@@ -98,7 +98,7 @@ nobody_error() {
 @test "unprivileged: a recording shows what the live run showed, in every format" {
 	for c in $(commands_with input output); do
 		for f in text json; do
-			"$MEMWHY" "$c" --record run.mw -o $f -- sh -c 'ls / >/dev/null' >live 2>err
+			"$MEMWHY" $(live "$c") --record run.mw -o $f -- sh -c 'ls / >/dev/null' >live 2>err
 			chmod 644 run.mw
 			nobody "$c" --input run.mw -o $f
 			[ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "$output" = "$(<live)" ] ||
