@@ -9,6 +9,9 @@ question_6() {
 	memwhy slab|20|"$memwhy" slab -q --out /dev/null -- @
 	memwhy slab, all processes|20|during "$memwhy" slab -- @
 	memwhy slab --by live|20|"$memwhy" slab --by live -q --out /dev/null -- @
+	memwhy leak --kernel|20|"$memwhy" leak --kernel -q --out /dev/null -- @
+	memwhy leak, by site|20|"$memwhy" leak --kernel --by cache,site -q --out /dev/null -- @
+	memwhy leak, all processes|20|during "$memwhy" leak --kernel -- @
 	memwhy pages|20|"$memwhy" pages -q --out /dev/null -- @
 	memwhy pages --stacks|20|"$memwhy" pages --stacks -q --out /dev/null -- @
 	memwhy count kmem:*|20|"$memwhy" count 'kmem:*' -q --out /dev/null -- @

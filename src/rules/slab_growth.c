@@ -15,6 +15,7 @@
 #define MIN_SAMPLES 8
 #define MIN_SECONDS 4.0
 #define STEADY 0.9 /* R squared */
+#define MOST 9e18  /* of bytes; records hold anything */
 
 struct growth {
 	struct facts facts;
@@ -161,7 +162,7 @@ static void tell_unowned(struct report *r, const struct growth *g)
 	if (!x)
 		return;
 	x->title = report_text(r, "Memory that no counter explains grows steadily: %s a second",
-		fmt_bytes(a, (u64)trend_slope(t)));
+		fmt_bytes(a, (u64)MIN(trend_slope(t), MOST)));
 	x->confidence = report_text(r,
 		"medium: a straight line fits (R² %.2f, %llu samples), but %.0f s cannot tell a "
 		"leak from buffers that fill",
@@ -169,10 +170,10 @@ static void tell_unowned(struct report *r, const struct growth *g)
 	finding_line(r, x->evidence,
 		"MemTotal less MemFree, the LRU lists, slab, page tables, stacks, per-CPU, vmalloc "
 		"and huge pages grew by %s",
-		fmt_bytes(a, (u64)(t->last - t->first)));
+		fmt_bytes(a, (u64)MIN(t->last - t->first, MOST)));
 	x->why = "Pages that the kernel took and that are in none of its counters belong to "
 		 "drivers, to network and pipe buffers, to rings of perf and BPF, or to a "
-		 "memory balloon. If it is none of these, they leak.";
+		 "memory balloon. If it is none of these, find out who keeps them.";
 	tell_next(r, x);
 	finding_line(r, x->verify, "`memwhy check --for 60s`");
 }

@@ -49,6 +49,11 @@ static s64 minus(s64 a, s64 b)
 	return (s64)((u64)a - (u64)b);
 }
 
+static s64 whole(double v)
+{
+	return v > 9e18 ? (s64)9e18 : v < -9e18 ? (s64)-9e18 : (s64)v;
+}
+
 void leak_series_add(struct leak_series *s, const struct leak_clock *c, s64 bytes)
 {
 	s->net[c->n] = plus(s->net[c->n], bytes);
@@ -81,7 +86,7 @@ s64 leak_series_at(const struct leak_series *s, const struct leak_clock *c, u64 
 					      ? (double)(time_ns - from) / (double)(end - from)
 					      : 0;
 
-			return plus(sum, (s64)(part * (double)s->net[i]));
+			return plus(sum, whole(part * (double)s->net[i]));
 		}
 		sum = plus(sum, s->net[i]);
 		from = end;
@@ -137,7 +142,7 @@ static void growth_fill(
 	}
 	j->seconds = (double)all / 1e9;
 	if (all)
-		j->now = (s64)((double)j->thirds[2] / (j->seconds / 3));
+		j->now = whole((double)j->thirds[2] / (j->seconds / 3));
 }
 
 /*
