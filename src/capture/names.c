@@ -353,12 +353,17 @@ int names_symbolize(struct names *n)
 
 void names_tell(struct names *n, struct capture *c)
 {
+	const struct err *kernel = symbolizer_kernel_error(n->symbolizer);
+
 	c->probe = "names";
 	if (follow_lost(n->follow))
 		capture_note(c, NOTE_WARNING,
 			"%llu changes of address spaces were missed: some frames may "
 			"have no or a wrong name",
 			follow_lost(n->follow));
+	if (kernel)
+		capture_note(c, NOTE_WARNING, "what is of the kernel has no name: %s: %s",
+			kernel->msg, kernel->hint);
 	if (symbolizer_exhausted(n->symbolizer))
 		capture_note(c, NOTE_INFO,
 			"some names were left out: the budget for debug information was "

@@ -354,6 +354,8 @@ static int session_finish(struct session *s)
 		rc = session_events(s);
 	if (!rc)
 		rc = session_drain(s, true);
+	if (!rc)
+		rc = names_symbolize(s->c.names);
 	names_tell(s->c.names, &s->c);
 	return rc ? rc : session_mark(s, REC_END, end_ns);
 }

@@ -241,6 +241,7 @@ void stack_each(const struct stream *s, u32 stack,
 	void (*fn)(void *arg, const struct stack_line *l), void *arg);
 /* "function (file:line)", else "function+0x10 (module)", else "/path/module+0x10", else "0x10".
  * `full`: files and modules with their directories. */
+#define NO_SYMBOL "(no symbol)" /* in place of an address of the kernel */
 void stack_line_add(struct str *out, const struct stack_line *l, bool full);
 /*
  * The lines of a stack as text, innermost first: "function (file:line)" or

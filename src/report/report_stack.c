@@ -85,6 +85,8 @@ void stack_line_add(struct str *out, const struct stack_line *l, bool full)
 	if (l->function) {
 		str_add(out, l->function);
 		place_add(out, l, full);
+	} else if (l->kernel && !full) { /* a kernel address is for -v only */
+		str_add(out, NO_SYMBOL);
 	} else if (l->module && !l->inlined) {
 		str_addf(out, "%s+0x%llx", l->module, l->offset);
 	} else if (l->address) {

@@ -37,6 +37,8 @@ struct symbolizer {
 	struct answer *answers;
 	struct strpool strings;
 	struct kallsyms kernel;
+	bool kernel_missing; /* it could not be loaded */
+	struct err kernel_err;
 	u32 kernel_loads; /* how often tried */
 };
 
@@ -263,6 +265,7 @@ int symbolizer_load_kernel(struct symbolizer *s, struct err *err)
 	int rc = kallsyms_load(&fresh, err);
 
 	s->kernel_loads++;
+	s->kernel_missing = rc != 0;
 	if (rc)
 		return rc;
 	kallsyms_free(&s->kernel);
@@ -280,7 +283,7 @@ int symbolizer_resolve_kernel(
 	struct answer *known;
 
 	if (!s->kernel_loads)
-		(void)symbolizer_load_kernel(s, NULL);
+		(void)symbolizer_load_kernel(s, &s->kernel_err);
 	/* Answers from before the symbols were loaded again stay, but are not found any more. */
 	key.flags = flags | s->kernel_loads << 8;
 	known = answer_find(s, &key);
@@ -296,4 +299,9 @@ int symbolizer_resolve_kernel(
 			frame.module = strpool_add(&s->strings, hit.module);
 	}
 	return answer_keep(s, &key, &frame, 1, ret);
+}
+
+const struct err *symbolizer_kernel_error(const struct symbolizer *s)
+{
+	return s->kernel_missing ? &s->kernel_err : NULL;
 }

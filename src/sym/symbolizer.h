@@ -77,6 +77,8 @@ int symbolizer_load_kernel(struct symbolizer *s, struct err *err);
 int symbolizer_module_info(struct symbolizer *s, u32 module, struct sym_module_info *ret);
 /* True once max_debug_ns is used up: names come from symbol tables only since then. */
 bool symbolizer_exhausted(const struct symbolizer *s);
+/* Why the kernel's symbols are not there; NULL: they are, or none was asked for. */
+const struct err *symbolizer_kernel_error(const struct symbolizer *s);
 
 static inline void symbolizer_closep(struct symbolizer **s)
 {

@@ -281,7 +281,7 @@ static const char *symbol_text(struct report *r, u32 frame)
 
 	if (name)
 		return report_text(r, "%s+0x%x", name, l->offset);
-	return f ? report_text(r, "0x%llx", f->address) : NULL;
+	return f ? NO_SYMBOL : NULL;
 }
 
 struct flags {

@@ -248,7 +248,7 @@ static const char *site_name(struct report *r, u32 frame)
 	const struct sym_line *last = sym ? &sym->lines[sym->n - 1] : NULL;
 	const char *name = last ? stream_string(r->stream, last->function) : NULL;
 
-	return name ? report_text(r, "%s+0x%x", name, last->offset) : "(no symbol)";
+	return name ? report_text(r, "%s+0x%x", name, last->offset) : NO_SYMBOL;
 }
 
 static const char *cache_text(struct report *r, const struct key *k)
@@ -349,26 +349,11 @@ static void dedicated_report(struct slab_state *v, struct report *r)
 	}
 }
 
-/* Without a single name of many the kernel withholds them. */
-static void symbols_tell(const struct groups *g, struct report *r)
-{
-	for (size_t i = 0; i < g->n; i++)
-		if (stream_symbol(r->stream, ((const struct key *)groups_key(g, i))->site))
-			return;
-	if (g->n)
-		report_note(r,
-			"Call sites have no names: the kernel withholds its symbols. That takes "
-			"CAP_SYSLOG, and kernel.kptr_restrict below 2.");
-}
-
 static int sites_report(struct slab_state *v, struct report *r)
 {
 	struct table *t = by_sums_table(&v->sums, r, "sites", "Call sites");
 	const struct groups *g = &v->sums.groups;
 	int rc = t ? live_complete(v) : -ENOMEM;
-
-	if (v->sums.by & BY_SITE)
-		symbols_tell(g, r);
 
 	for (size_t i = 0; !rc && i < g->n; i++) {
 		struct cell all[C_N] = {};
