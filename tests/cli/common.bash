@@ -5,7 +5,7 @@ load ../native/common
 # mw ARGS...: runs memwhy, with nothing to read, for $limit seconds at most: $status $output $stderr.
 limit=10
 mw() {
-	[ $# -eq 0 ] || set -- $(live "$1") "${@:2}"
+	[ "${1:-}" != leak ] || set -- leak --kernel "${@:2}"
 	status=0
 	output=$(timeout -k 1 "$limit" "$MEMWHY" "$@" </dev/null 2>"$BATS_TEST_TMPDIR/.stderr") || status=$?
 	stderr=$(<"$BATS_TEST_TMPDIR/.stderr")

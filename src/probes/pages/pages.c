@@ -64,8 +64,7 @@ static const struct attach_hook hooks[] = {
 		.needs = "lock:contention_begin (5.19), BTF",
 		.methods =
 			{
-				{"raw tracepoints contention_begin, contention_end",
-					{"raw_wait", "raw_waited"}, {}, 0},
+				{"raw tracepoints contention_*", {"raw_wait", "raw_waited"}, {}, 0},
 			},
 	},
 	{

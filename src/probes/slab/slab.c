@@ -27,7 +27,7 @@ static const struct attach_hook hooks[] = {
 	{
 		.data = SLAB_EVENTS,
 		.required = true,
-		.needs = "the kernel's BTF and kmem tracepoints",
+		.needs = "BTF, and the kmem tracepoints",
 		.methods =
 			{
 				{"tracepoints kmem:*",
