@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "cfi/blocks.h"
 #include "cfi/elf_table.h"
 #include "cfi/mapped.h"
 #include "cfi/step.h"
@@ -86,6 +87,31 @@ static void table_check(const struct cfi_table *table, u64 code_size, size_t byt
 		abort();
 }
 
+/* The layout for BPF says the same. */
+static void blocks_check(const struct cfi_table *table, u32 start)
+{
+	struct cfi_rule_set rules;
+	struct cfi_blocks b;
+
+	if (cfi_rules_init(&rules) || cfi_blocks_make(table, start, &rules, &b))
+		abort();
+	for (u32 i = 0; i < table->rows.n; i++) {
+		u32 pc = table->rows.pc[i], word = b.words.v[pc >> CFI_BLOCK_SHIFT];
+		u32 row = b.rows + CFI_INDEX_FIRST(word), last = row + CFI_INDEX_LAST(word);
+
+		if (last >= b.words.n ||
+			(start + row) / CFI_PAGE_WORDS != (start + last) / CFI_PAGE_WORDS)
+			abort();
+		while (last > row && CFI_ROW_PC(b.words.v[last]) > pc % 256)
+			last--;
+		if (memcmp(&rules.list.v[CFI_ROW_RULE(b.words.v[last])],
+			    &table->rows.rules[table->rows.rule_of[i]], sizeof(struct cfi_rule)))
+			abort();
+	}
+	cfi_blocks_free(&b);
+	cfi_rules_free(&rules);
+}
+
 static int code_read(void *ctx, u64 address, void *buf, size_t n)
 {
 	const struct memory *m = ctx;
@@ -112,6 +138,7 @@ static void fuzz_table(const u8 *data, size_t n)
 	if (cfi_table_compile(&source, &table))
 		abort();
 	table_check(table, CODE_SIZE, n);
+	blocks_check(table, n ? data[0] * 64 : 0);
 	for (u32 i = 0; i < ADDRESSES && i < table->rows.n; i++)
 		walk(table, CODE + table->rows.pc[i], &m);
 	cfi_table_free(table);
