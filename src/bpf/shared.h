@@ -48,6 +48,12 @@ struct scope_config {
 	char comm[COMM_LEN];
 };
 
+/* The element of a probe's array of bursts (struct probe_bursts): count until then. */
+struct burst_now {
+	u64 number;   /* 0: between two */
+	u64 until_ns; /* of bpf_ktime_get_ns(); we may come late to end it */
+};
+
 #define AGG_SLOTS 32
 #define AGG_SUMS 7
 #define AGG_NAME_LEN 32

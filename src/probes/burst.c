@@ -14,12 +14,13 @@ bool burst_wanted(const struct probe *p, const struct capture *c)
 	return p->bpf && p->bpf->bursts && c->opt.gentle && !capture_named(c);
 }
 
-static int number_set(struct burst *b, u32 number)
+static int now_set(struct burst *b, u64 number, u64 until_ns)
 {
-	u32 zero = 0;
+	struct burst_now now = {.number = number, .until_ns = until_ns};
 	int fd = attach_map(b->a, b->spec->map);
+	u32 zero = 0;
 
-	return bpf_map_update_elem(fd, &zero, &number, BPF_ANY) ? -errno : 0;
+	return bpf_map_update_elem(fd, &zero, &now, BPF_ANY) ? -errno : 0;
 }
 
 void burst_open(
@@ -63,16 +64,16 @@ static int burst_begin(struct burst *b, u64 now_ns)
 		return burst_fail(b, rc);
 	attach_counting(b->a, true);
 	b->began_ns = clock_mono_ns();
-	rc = number_set(b, ++b->n);
-	b->on = true;
 	b->next_ns = b->began_ns + b->spec->length_ns;
+	rc = now_set(b, ++b->n, b->next_ns);
+	b->on = true;
 	return rc;
 }
 
 static int burst_end(struct burst *b)
 {
-	int rc = number_set(b, 0);
-	u64 on_ns = clock_mono_ns() - b->began_ns;
+	int rc = now_set(b, 0, 0);
+	u64 now = clock_mono_ns(), on_ns = MIN(now - b->began_ns, b->spec->length_ns);
 
 	attach_counting(b->a, false);
 	attach_pause(b->a);

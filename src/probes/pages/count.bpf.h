@@ -62,12 +62,11 @@ struct {
 	__type(value, struct pages_held_counts);
 } held_counts SEC(".maps");
 
-/* Not 0: count, this is the burst of that number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, u32);
+	__type(value, struct burst_now);
 } burst SEC(".maps");
 
 #define held_add(member_)                                                                 \
@@ -78,11 +77,21 @@ struct {
 			h_->member_++;                                                    \
 	})
 
-static __always_inline u32 burst_now(void)
+/* The number of the present burst; 0: there is none. */
+static __always_inline u64 burst_number(void)
 {
-	u32 zero = 0, *n = config.bursts ? bpf_map_lookup_elem(&burst, &zero) : 0;
+	u32 zero = 0;
+	struct burst_now *b = config.bursts ? bpf_map_lookup_elem(&burst, &zero) : 0;
 
-	return n ? *n : 0;
+	return b ? b->number : 0;
+}
+
+static __always_inline bool burst_is_on(void)
+{
+	u32 zero = 0;
+	struct burst_now *b = bpf_map_lookup_elem(&burst, &zero);
+
+	return b && b->number && bpf_ktime_get_ns() < b->until_ns;
 }
 
 /* NULL: nothing is to be counted. */
@@ -90,7 +99,7 @@ static __always_inline struct pages_cpu *this_cpu(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 
-	if (config.bursts && !burst_now())
+	if (config.bursts && !burst_is_on())
 		return 0;
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
@@ -374,7 +383,7 @@ static __always_inline bool run_begins(struct pages_cpu *cpu, u32 run, u32 tid)
 /* The number of a page as it stands in `drained`; what another burst left there is another's. */
 static __always_inline u64 drained_number(u64 page)
 {
-	return (page ^ (u64)burst_now() << 40) & (-1UL >> 16);
+	return (page ^ burst_number() << 40) & (-1UL >> 16);
 }
 
 static __always_inline void drained_forget(u64 page, u32 order)
