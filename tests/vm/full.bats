@@ -50,7 +50,7 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 }
 
 @test "vm 5.10 without kernel BTF: the commands of probes work" {
-	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp swap oom compaction pages; do $MEMWHY \$c --for 1s || exit; done"
+	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp swap oom compaction pages maps; do $MEMWHY \$c --for 1s || exit; done"
 	[ "$status" -eq 0 ]
 }
 
