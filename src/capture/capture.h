@@ -26,6 +26,7 @@ struct capture_options {
 	struct scope scope;
 	u8 cgroup_version; /* enum scope_cgroup: hierarchy of cgroup ids in records */
 	bool user_stacks, kernel_stacks;
+	bool few_stacks; /* nobody asked for them: only where nothing else tells the place */
 	bool each;
 	bool gentle;       /* leave out what would disturb a busy machine (check) */
 	bool outstanding;  /* follow what is allocated until it is freed, with its age (leak) */

@@ -419,6 +419,7 @@ static int running_go(struct running *g)
 		opt.stack_every = g->run->stack_every;
 		opt.gentle = g->run->gentle;
 		opt.outstanding = g->run->outstanding;
+		opt.few_stacks = g->stacks_by_default;
 		opt.named = g->run->named ? g->run->named : g->run->cmd->name;
 		opt.operands = o->operands;
 		opt.n_operands = (u32)o->n_operands;

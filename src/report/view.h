@@ -47,8 +47,9 @@ struct view_table {
 struct view {
 	size_t size; /* of its state, zeroed before init */
 	const char *by_default;
-	const char *stacks_default; /* what --stacks is where neither it nor --by is given; NULL:
-				       none */
+	/* What --stacks is where neither it nor --by is given, for probes that cannot tell a place
+	 * without (capture_options.few_stacks); NULL: none. */
+	const char *stacks_default;
 	const char *const *by_keys; /* what --by takes, NULL-terminated; NULL: no --by */
 	bool by_fields;             /* --by also takes names of fields of the events */
 	const struct view_table *const *tables; /* sets of them, NULL-terminated */

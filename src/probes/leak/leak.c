@@ -36,10 +36,10 @@ static const char *const examples[] = {
 	"what the kernel allocated in a minute and did not free, what grows steadily first",
 	"memwhy leak --kernel -i 10s --for 5m",
 	"every ten seconds, judged since the start each time",
-	"memwhy leak --kernel --by process,cache,stack -p 1234 --for 60s",
+	"memwhy leak --kernel --by process,cache,site -p 1234 --for 60s",
 	"what one process makes the kernel keep",
-	"memwhy leak --kernel --by cache,site --for 60s",
-	"without stacks, which is cheaper",
+	"memwhy leak --kernel --stacks=kernel --for 60s",
+	"by the whole code path, of objects too: which costs more",
 	"memwhy leak --kernel -- ./job",
 	"what is left behind when a command has ended",
 	NULL,
@@ -50,8 +50,11 @@ const struct probe probe_leak = {
 	.summary = "What is allocated and not freed, and does it grow: leak, or warm cache",
 	.details =
 		"With --kernel: follows every slab object and every page that the kernel takes for "
-		"itself from its allocation to its free, and shows what is outstanding by the code "
-		"path that allocated it. Pages of processes and of files (__GFP_MOVABLE) are not "
+		"itself from its allocation to its free, and shows what is outstanding by the "
+		"place "
+		"that allocated it: objects by the call of the allocator, pages by their kernel "
+		"stack; with --stacks both by stack, which costs three times as much. Pages of "
+		"processes and of files (__GFP_MOVABLE) are not "
 		"followed. memwhy itself does not count. Heaps of programs are not built yet: "
 		"without --kernel it says so.\n\n"
 		"VERDICT is how the outstanding bytes went since the start, in six parts of that "
@@ -61,8 +64,8 @@ const struct probe probe_leak = {
 		"there does not grow. \"rises and falls\", \"grows ever slower\", \"grows "
 		"unevenly\" and \"came at the end\" are what they say. \"grows, but old ones go\": "
 		"half of what was there early on is freed, so it is long-lived and not kept for "
-		"ever. \"grows, but its cache does not\": the cache as a whole, by /proc/slabinfo "
-		"(for pages: the kernel's memory), grew by less than half of that; objects from "
+		"ever. \"grows, but its cache does not\": the cache as a whole, by /proc/slabinfo, "
+		"grew by less than half of that; objects from "
 		"before the start went, or frees were not seen. Less than "
 		"6 s, or six objects, tell nothing. With -i each interval is judged by all since "
 		"the start.\n\n"

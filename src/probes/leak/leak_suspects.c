@@ -75,31 +75,43 @@ static void tell_growth(struct report *r, struct finding *f, const struct leak_s
 }
 
 static void tell_others(struct report *r, struct finding *f, const struct leak_caches *c,
-	const struct leak_suspect *x)
+	const struct leak_memory *m, const struct leak_suspect *x)
 {
 	const struct slab_usage *u = leak_usage(c, &x->key->cache);
 	const struct durations *lives = &x->site->lives;
 	char a[UNIT_BUF];
+	s64 grown;
 
 	if (lives->count)
-		finding_line(r, f->evidence, "those that were freed (%llu) lived %s in the median",
-			lives->count, fmt_ns(a, hist_quantile(&lives->hist, 0.5, lives->max_ns)));
+		finding_line(r, f->evidence,
+			"those that were freed (%llu) lived %s in the median (estimated)",
+			x->site->all_freed,
+			fmt_ns(a, hist_quantile(&lives->hist, 0.5, lives->max_ns)));
 	if (u)
 		finding_line(r, f->evidence,
 			"/proc/slabinfo: the cache as a whole has %lld objects more than before",
 			(s64)(u->active_objects - u->first_active_objects));
+	if (x->key->cache.kind == LEAK_PAGES && leak_memory_grown(m, &grown))
+		finding_line(r, f->evidence,
+			"/proc/meminfo: all that is neither free nor on LRU lists %s by %s",
+			grown < 0 ? "shrank" : "grew",
+			fmt_bytes(a, (u64)(grown < 0 ? -grown : grown)));
 }
 
 static void tell_next(struct report *r, struct finding *f, const struct leak_suspect *x)
 {
 	u64 longer = (u64)x->judged.seconds * 5;
 
+	if (!x->key->task.stack)
+		finding_line(r, f->try_,
+			"The code path: `memwhy leak --kernel --stacks=kernel --for %.0fs`",
+			x->judged.seconds);
+	finding_line(r, f->try_,
+		"Whose doing it is: `memwhy leak --kernel --by process,cache,site --for %.0fs`",
+		x->judged.seconds);
 	finding_line(r, f->try_,
 		"Longer, to tell a leak from what fills: `memwhy leak --kernel --for %llus`",
 		longer);
-	finding_line(r, f->try_,
-		"Whose doing it is: `memwhy leak --kernel --by process,cache,stack --for %.0fs`",
-		x->judged.seconds);
 	finding_line(r, f->undo, "Nothing to undo.");
 	if (x->key->cache.name[0] && !strchr(x->key->cache.name, '\''))
 		finding_line(r, f->verify, "`grep '^%.31s ' /proc/slabinfo`", x->key->cache.name);
@@ -107,7 +119,8 @@ static void tell_next(struct report *r, struct finding *f, const struct leak_sus
 		finding_line(r, f->verify, "`memwhy leak --kernel --for %.0fs`", x->judged.seconds);
 }
 
-static void tell(struct report *r, const struct leak_caches *c, const struct leak_suspect *x)
+static void tell(struct report *r, const struct leak_caches *c, const struct leak_memory *m,
+	const struct leak_suspect *x)
 {
 	struct finding *f = report_finding(r, level_of(r, c, x), "leak");
 	const char *site = leak_site_text(r, x->key);
@@ -124,7 +137,7 @@ static void tell(struct report *r, const struct leak_caches *c, const struct lea
 		"that fills",
 		x->judged.seconds);
 	tell_growth(r, f, x);
-	tell_others(r, f, c, x);
+	tell_others(r, f, c, m, x);
 	stack_lines(r->stream, x->key->task.stack, false, line_add, &lines);
 	f->why = is_reclaimable(c, x->key)
 			 ? "What is allocated here stays. The kernel gives this cache back when "
@@ -134,8 +147,8 @@ static void tell(struct report *r, const struct leak_caches *c, const struct lea
 	tell_next(r, f, x);
 }
 
-void leak_suspects_report(
-	struct report *r, const struct leak_caches *c, const struct leak_suspect *v, size_t n)
+void leak_suspects_report(struct report *r, const struct leak_caches *c,
+	const struct leak_memory *m, const struct leak_suspect *v, size_t n)
 {
 	_cleanup_free_ const struct leak_suspect **best = calloc(n + 1, sizeof(*best));
 	size_t found = 0;
@@ -146,7 +159,7 @@ void leak_suspects_report(
 	if (found)
 		qsort(best, found, sizeof(*best), by_growth);
 	for (size_t i = 0; i < found && i < SUSPECTS; i++)
-		tell(r, c, best[i]);
+		tell(r, c, m, best[i]);
 	if (found > SUSPECTS)
 		report_note(
 			r, "%zu more sites grow steadily: they are in the table", found - SUSPECTS);

@@ -108,7 +108,7 @@ struct leak_suspect {
 };
 
 /* Adds findings for the worst of the suspects. */
-void leak_suspects_report(
-	struct report *r, const struct leak_caches *c, const struct leak_suspect *v, size_t n);
+void leak_suspects_report(struct report *r, const struct leak_caches *c,
+	const struct leak_memory *m, const struct leak_suspect *v, size_t n);
 
 #endif

@@ -88,8 +88,8 @@ static const struct by_column columns[C_N] = {
 	[C_AGES] = {0,
 		{"ages", "AGES", CELL_HIST, UNIT_NS, COL_WIDE, "log2 histogram of the ages"}},
 	[C_LIFE_P50] = {0, {"p50_ns", "LIFE P50", CELL_U64, UNIT_NS, COL_WIDE,
-				   "median lifetime of those freed since the start (estimated "
-				   "from a log2 histogram)"}},
+				   "median lifetime of those freed since the start (of objects: of "
+				   "one in eight; estimated from a log2 histogram)"}},
 	[C_LIFE_P99] = {0, {"p99_ns", "LIFE P99", CELL_U64, UNIT_NS, COL_WIDE,
 				   "99th percentile (estimated from a log2 histogram)"}},
 	[C_LIFE_MAX] = {0, {"max_ns", "LIFE MAX", CELL_U64, UNIT_NS, COL_WIDE, "the longest"}},
@@ -157,20 +157,14 @@ static double stayed(
 	return MIN(1.0, (double)s->old_bytes / (double)then);
 }
 
-/* Bytes of pages below which the kernel's totals move by themselves. */
-#define MEMORY_NOISE (8LL << 20)
-
 /* Is it not there as a whole? Objects from before the start went, or frees were not seen. */
 static bool is_contradicted(
 	const struct leak_state *v, const struct leak_key *k, const struct leak_site *s)
 {
 	s64 grown;
 
-	if (!(v->sums.by & BY_CACHE))
+	if (!(v->sums.by & BY_CACHE) || k->cache.kind == LEAK_PAGES)
 		return false;
-	if (k->cache.kind == LEAK_PAGES)
-		return (s64)s->bytes >= MEMORY_NOISE && leak_memory_grown(&v->memory, &grown) &&
-		       grown < (s64)s->bytes / 2;
 	return leak_cache_grown(&v->caches, &k->cache, &grown) && grown < (s64)s->objects / 2;
 }
 
@@ -355,7 +349,7 @@ static int leak_report(void *state, struct report *r)
 	if (!rc) {
 		t->sort = ns < LEAK_SHORTEST_NS ? "bytes" : "growth_bytes_per_s";
 		t->empty = "Nothing that was allocated in scope is outstanding.";
-		leak_suspects_report(r, &v->caches, s.v.v, s.v.n);
+		leak_suspects_report(r, &v->caches, &v->memory, s.v.v, s.v.n);
 		unseen_tell(v, r);
 		follow_tell(v, r, s.gone, s.in_slabs);
 	}

@@ -271,6 +271,11 @@ static __always_inline u32 gfp_movable_mask(void)
 	return GFP_MOVABLE_BEFORE;
 }
 
+static __always_inline bool page_is_left_out(u32 gfp)
+{
+	return config.kernel && gfp & gfp_movable_mask();
+}
+
 static __always_inline int page_allocated(
 	void *ctx, struct pages_cpu *cpu, u64 page, u32 order, u32 gfp, u32 migratetype, bool more)
 {
@@ -285,7 +290,7 @@ static __always_inline int page_allocated(
 	struct probe_counts *c;
 	struct sum_value *v;
 
-	if ((config.kernel && gfp & gfp_movable_mask()) || !scope_match(pid_tgid))
+	if (!scope_match(pid_tgid))
 		return 0;
 	c = counts_of(more ? COUNTS_MORE + PAGES_TP_ALLOC : COUNTS_ALLOC);
 	if (!c)

@@ -15,8 +15,11 @@
 SEC("raw_tp/mm_page_alloc")
 int raw_alloc(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct pages_cpu *cpu = this_cpu();
+	struct pages_cpu *cpu;
 
+	if (page_is_left_out(ctx->args[2]))
+		return 0;
+	cpu = this_cpu();
 	if (!cpu)
 		return 0;
 	page_allocated(ctx, cpu, PAGE(ctx), ctx->args[1], ctx->args[2], ctx->args[3], false);
@@ -26,8 +29,11 @@ int raw_alloc(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/mm_page_alloc")
 int more_alloc(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct pages_cpu *cpu = this_cpu();
+	struct pages_cpu *cpu;
 
+	if (page_is_left_out(ctx->args[2]))
+		return 0;
+	cpu = this_cpu();
 	if (!cpu || !second_begins(cpu, PAGES_TP_ALLOC, PAGE(ctx)))
 		return 0;
 	return page_allocated(ctx, cpu, PAGE(ctx), ctx->args[1], ctx->args[2], ctx->args[3], true);

@@ -76,6 +76,11 @@ static bool by_tasks(const struct capture *c)
 	       capture_by(c, "cgroup");
 }
 
+static bool takes_stacks(const struct capture *c)
+{
+	return (c->opt.user_stacks || c->opt.kernel_stacks) && !c->opt.few_stacks;
+}
+
 /* Keys of tasks that ended make room, unless the ends of their objects are still waited for. */
 static bool keys_stay;
 
@@ -90,8 +95,8 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		.live = follows(c),
 		.ages = c->opt.outstanding,
 		.tasks = by_tasks(c),
-		.slots = !by_tasks(c) && !c->opt.user_stacks && !c->opt.kernel_stacks &&
-			 c->shrink < SLOTS_SHRINK,
+		.slots = !by_tasks(c) && !takes_stacks(c) && c->shrink < SLOTS_SHRINK,
+		.no_stacks = !takes_stacks(c),
 	};
 	int rc = 0;
 

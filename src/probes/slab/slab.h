@@ -29,11 +29,12 @@ enum slab_flags {
 #define SLAB_NODE_ANY (-1)
 
 struct slab_config {
-	u8 live;  /* objects are followed from allocation to free */
-	u8 tasks; /* count by process, with its comm and cgroup */
-	u8 slots; /* there are slots: no key has more than SLAB_SLOT_KEY bytes that are not 0 */
-	u8 ages;  /* with live, for leak: lifetimes; keys no finer than it shows */
-	u8 reserved[4];
+	u8 live;      /* objects are followed from allocation to free */
+	u8 tasks;     /* count by process, with its comm and cgroup */
+	u8 slots;     /* there are slots: no key has more than SLAB_SLOT_KEY bytes that are not 0 */
+	u8 ages;      /* with live, for leak: lifetimes; keys no finer than it shows */
+	u8 no_stacks; /* whatever the scope says: call sites are told anyway */
+	u8 reserved[3];
 	u64 vmemmap, page_offset; /* addresses of the kernel's vmemmap_base, page_offset_base; 0:
 				   * not known */
 };
@@ -175,7 +176,9 @@ struct slab_held {
 	u32 hist[SLAB_AGE_SLOTS];
 };
 
-/* How long freed objects had lived, since the last such record. */
+#define SLAB_LIVES_EVERY 8
+
+/* How long freed objects had lived, since the last such record: of one in SLAB_LIVES_EVERY. */
 struct slab_lifetime {
 	struct rec h;
 	struct slab_who who;

@@ -124,7 +124,7 @@ static __always_inline void key_task(
 		if (scope.by_thread)
 			key->tid = (u32)pid_tgid;
 	}
-	if ((scope.kernel_stacks || scope.user_stacks) && stack_due(c)) {
+	if ((scope.kernel_stacks || scope.user_stacks) && !config.no_stacks && stack_due(c)) {
 		key->kstack = stack_kernel(ctx, skip);
 		key->ustack = stack_take(ctx, BPF_F_USER_STACK);
 	}
@@ -223,13 +223,16 @@ static __always_inline void object_over(const struct slab_object *o)
 		__sync_fetch_and_add(&v->freed, 1);
 }
 
-/* Of an object of which the free was seen. */
+/* Of an object of which the free was seen: one in SLAB_LIVES_EVERY, by when it was allocated. */
 static __always_inline void object_lived(const struct slab_object *o)
 {
-	struct agg_value *v = agg_get(&lifetimes, &o->key, 0);
+	struct agg_value *v;
 	u64 *full;
 	u32 zero = 0;
 
+	if ((o->time_ns >> 6) % SLAB_LIVES_EVERY)
+		return;
+	v = agg_get(&lifetimes, &o->key, 0);
 	if (v)
 		agg_lifetime(v, bpf_ktime_get_ns() - o->time_ns);
 	else if ((full = bpf_map_lookup_elem(&lifetimes_full, &zero)))

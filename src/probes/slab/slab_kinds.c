@@ -97,7 +97,8 @@ static const struct field held_fields[] = {
 
 static const struct field lifetime_fields[] = {
 	WHO_FIELDS(struct slab_lifetime),
-	FIELD(struct slab_lifetime, count, FIELD_U64, UNIT_COUNT, "frees of objects followed"),
+	FIELD(struct slab_lifetime, count, FIELD_U64, UNIT_COUNT,
+		"frees of objects followed: a sample, one in eight"),
 	FIELD(struct slab_lifetime, total_ns, FIELD_U64, UNIT_NS, "sum of their lifetimes"),
 	FIELD(struct slab_lifetime, max_ns, FIELD_U64, UNIT_NS, "the longest since the start"),
 	FIELD_ARRAY(struct slab_lifetime, hist, FIELD_U32, UNIT_COUNT, SLAB_AGE_SLOTS,
