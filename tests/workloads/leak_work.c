@@ -1,8 +1,8 @@
 /*
  * Kernel memory that is kept, or not, at a known rate. usage: leak_work MODE PER_SECOND
  * Prints "ready" and waits for a line; works until the next line; prints "held N", what it holds
- * then, and waits for the end of its input. What it holds is N of struct epitem or, with pages, N
- * pages in pipes.
+ * then, waits for the end of its input, and gives it back. What it holds is N files on /dev/shm (N
+ * of shmem_inode_cache, N dentries) or, with pages, N pages in pipes.
  *	keep: as many new ones a second, none given back
  *	churn: as many, each given back at once
  *	warm: all of one second at once, then nothing but churn
@@ -15,17 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #define STEPS 50 /* a second */
 #define PIPE_PAGES 16
-#define MOST 16000 /* a process has so many descriptors also where it may not ask for more */
+#define MOST 16000 /* pages, for which a process may have descriptors everywhere */
 
-static int watcher, event, copies[MOST];
 static int (*pipes)[2];
 static long held;
 
@@ -35,22 +31,31 @@ static void fail(const char *what)
 	_exit(1);
 }
 
-static void epoll_make(void)
+static void path_of(char path[64], long i)
 {
-	struct epoll_event e = {.events = EPOLLIN};
+	snprintf(path, 64, "/dev/shm/leak_work.%d.%ld", (int)getpid(), i);
+}
 
-	copies[held] = dup(event);
-	if (copies[held] < 0 || epoll_ctl(watcher, EPOLL_CTL_ADD, copies[held], &e))
-		fail("epoll_ctl");
+static void file_make(void)
+{
+	char path[64];
+	int fd;
+
+	path_of(path, held);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fail(path);
+	close(fd);
 	held++;
 }
 
-static void epoll_remove(void)
+static void file_remove(void)
 {
-	held--;
-	if (epoll_ctl(watcher, EPOLL_CTL_DEL, copies[held], NULL))
-		fail("epoll_ctl");
-	close(copies[held]);
+	char path[64];
+
+	path_of(path, --held);
+	if (unlink(path))
+		fail(path);
 }
 
 static void page_make(void)
@@ -70,18 +75,19 @@ static void step(const char *mode, long n, long i)
 {
 	if (!strcmp(mode, "saw") && i % STEPS == 0)
 		while (held)
-			epoll_remove();
+			file_remove();
 	if (!strcmp(mode, "warm") && !i)
 		for (long k = 0; k < n * STEPS; k++)
-			epoll_make();
-	for (long k = 0; k < n && held < MOST; k++) {
+			file_make();
+	for (long k = 0; k < n; k++) {
 		if (!strcmp(mode, "pages")) {
-			page_make();
+			if (held < MOST)
+				page_make();
 			continue;
 		}
-		epoll_make();
+		file_make();
 		if (!strcmp(mode, "churn") || !strcmp(mode, "warm"))
-			epoll_remove();
+			file_remove();
 	}
 }
 
@@ -102,20 +108,15 @@ static void work(const char *mode, long n)
 
 int main(int argc, char **argv)
 {
-	struct rlimit most = {MOST + 1024, MOST + 1024};
 	long n = argc == 3 ? atol(argv[2]) / STEPS : 0;
 	char line[64];
 
 	if (n <= 0)
 		return 2;
 	setvbuf(stdout, NULL, _IONBF, 0);
-	if (setrlimit(RLIMIT_NOFILE, &most))
-		fail("RLIMIT_NOFILE");
-	watcher = epoll_create1(EPOLL_CLOEXEC);
-	event = eventfd(0, EFD_CLOEXEC);
-	pipes = calloc(MOST / PIPE_PAGES, sizeof(*pipes));
-	if (watcher < 0 || event < 0 || !pipes)
-		fail("setup");
+	pipes = calloc(MOST / PIPE_PAGES + 1, sizeof(*pipes));
+	if (!pipes)
+		fail("pipes");
 	puts("ready");
 	if (read(0, line, sizeof(line)) <= 0)
 		return 1;
@@ -125,5 +126,7 @@ int main(int argc, char **argv)
 	printf("held %ld\n", held);
 	while (read(0, line, sizeof(line)) > 0)
 		;
+	while (held && strcmp(argv[1], "pages") != 0)
+		file_remove();
 	return 0;
 }
