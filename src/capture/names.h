@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "capture/capture.h"
+#include "sym/process_map.h"
 
 struct names_options {
 	u8 cgroup_version; /* enum scope_cgroup */
@@ -50,6 +51,14 @@ u32 names_stack(struct names *n, const struct stack_maps *maps, u32 tgid, u32 us
 		(r_)->cgroup = (v_)->cgroup;                                                  \
 		memcpy((r_)->comm, (v_)->comm, sizeof((r_)->comm));                           \
 	})
+/*
+ * Id of a stack of user addresses, innermost first, all of them return addresses, in the first of
+ * n_maps maps that has each of them. 0: no memory.
+ */
+u32 names_user_stack(struct names *n, const struct process_map *const *maps, size_t n_maps,
+	const u64 *ips, u32 count);
+/* The files of all maps: what a map to be asked with is made with. */
+struct module_table *names_modules(struct names *n);
 /* Id of the frame that stands for a kernel address (a function pointer); 0: no memory. */
 u32 names_kernel_symbol(struct names *n, u64 address);
 /* Resolves and sends the symbols of all frames not yet sent. */
