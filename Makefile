@@ -27,14 +27,14 @@ endif
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
 WALKS   := faults pages maps
 SKELS   := $(PROBES:%=$(B)/gen/%.skel.h) $(WALKS:%=$(B)/gen/%_walk.skel.h)
-SRCS    := $(filter-out %.bpf.c %_test.c,$(wildcard src/*/*.c src/probes/*/*.c))
+SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
 TESTS   := $(wildcard tests/unit/*_test.c src/probes/*/*_test.c)
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TESTS))
 WORKLOADS := $(patsubst %.c,$(B)/%,$(wildcard tests/workloads/*.c))
 
-all: $(B)/memwhy
+all: $(B)/memwhy $(B)/libmemwhy-track.so
 
 $(B)/memwhy: $(OBJS)
 	$(Q)$(CC) $(LDFLAGS_STATIC) $(CFLAGS) -o $@ $(OBJS) $(LDLIBS)
@@ -44,6 +44,23 @@ $(B)/memwhy: $(OBJS)
 $(B)/%.o: src/%.c | $(SKELS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# The preload library: needs no other library, and is part of memwhy too (src/capture/preload.c).
+TRACK_SRCS := $(wildcard src/tracker/*.c) src/cfi/entry.c src/cfi/program.c src/cfi/expression.c \
+           src/cfi/mapped.c
+TRACK_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -fvisibility=hidden -ffreestanding \
+           -fno-omit-frame-pointer -fno-stack-protector -fcf-protection=none -Isrc -MMD -MP
+
+$(B)/track/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TRACK_CFLAGS) -c -o $@ $<
+
+$(B)/libmemwhy-track.so: $(TRACK_SRCS:src/%.c=$(B)/track/%.o)
+	$(Q)$(CC) -shared -nostdlib -Wl,-z,now -Wl,-z,noexecstack -Wl,-soname,$(@F) -o $@.debug $^
+	$(Q)strip -o $@ $@.debug
+
+$(B)/capture/preload.o build/fuzz/obj/capture/preload.o: $(B)/libmemwhy-track.so
+ALL_CFLAGS += -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"'
 
 # One BPF object and skeleton a probe, for some a second one: see src/bpf/walk.bpf.h.
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Werror -D__TARGET_ARCH_x86 -D__bpf__ -Isrc \
@@ -93,7 +110,7 @@ bench: all workloads
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 FUZZ_OBJS := $(patsubst src/%.c,build/fuzz/obj/%.o,$(filter-out src/cmd/main.c,$(SRCS)))
-FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
+FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"' -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
               -I$(B)/gen -w -MMD -MP -fsanitize=address,undefined
 
 build/fuzz/obj/%.o: src/%.c | $(SKELS)
@@ -114,6 +131,7 @@ COMMANDS = $(shell $(B)/memwhy help | sed -n '/^Commands:/,/^$$/s/^  \([a-z]*\) 
 
 install: all
 	install -D -m755 $(B)/memwhy.stripped $(DEST)/bin/memwhy
+	install -D -m755 $(B)/libmemwhy-track.so $(DEST)/lib/memwhy/libmemwhy-track.so
 	install -d $(DEST)/share/man/man8 $(DEST)/share/bash-completion/completions
 	$(B)/memwhy help man >$(DEST)/share/man/man8/memwhy.8
 	for c in $(COMMANDS); do $(B)/memwhy help man $$c >$(DEST)/share/man/man8/memwhy-$$c.8; done
@@ -122,9 +140,11 @@ install: all
 deps:
 	tools/deps build test
 
+# What it allocates is to be allocated.
+$(B)/tests/workloads/heap_work: WORK_CFLAGS := -fno-builtin
 $(B)/tests/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fno-omit-frame-pointer -o $@ $< -lpthread
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) $(WORK_CFLAGS) -fno-omit-frame-pointer -o $@ $< -lpthread
 
 # Programs of tests that are BPF, and what runs them.
 $(B)/tests/bpf/%.bpf.o: tests/bpf/%.bpf.c
@@ -149,5 +169,6 @@ help:
 
 .PHONY: all check check-vm unit workloads bench fuzz install deps format clean help
 .SECONDARY:
--include $(OBJS:.o=.d) $(FUZZ_OBJS:.o=.d) $(PROBES:%=$(B)/gen/%.bpf.d) $(WALKS:%=$(B)/gen/%_walk.bpf.d) \
+-include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
+         $(PROBES:%=$(B)/gen/%.bpf.d) $(WALKS:%=$(B)/gen/%_walk.bpf.d) \
          $(BPF_TESTS:%=%.bpf.d) $(BPF_TESTS:%=%.d)

@@ -1,0 +1,88 @@
+/*
+ * From a frame to its caller's, by call-frame information, which is looked up once for each place
+ * in the code. Where code has none, by frame pointers. Reads nothing but readable memory.
+ */
+#ifndef MEMWHY_TRACKER_FRAMES_H
+#define MEMWHY_TRACKER_FRAMES_H
+
+#include "tracker/thread.h"
+
+struct frame_regs {
+	u64 ip, sp, bp;
+	u64 bp_at; /* where bp was found; 0: it was still in the register */
+	u8 exact;  /* ip is no return address: a signal came there */
+	u8 bp_lost;
+};
+
+/*
+ * A rule in 32 bits: kind (2), and for FRAME_SP and FRAME_BP: whether bp is saved (1), CFA (17)
+ * and bp's place (12) in units of 8 bytes; for FRAME_OTHER a number.
+ */
+#define FRAME_BP_UNKNOWN 1 /* found by a rare rule: who compares has to walk */
+
+enum frame_kind { FRAME_EMPTY, FRAME_SP, FRAME_BP, FRAME_OTHER };
+
+#define FRAME_SAVED 4
+#define FRAME_CFA(rule) ((s64)(s32)((rule) << 12) >> 15 << 3)
+#define FRAME_BP_AT(rule) ((s64)(s32)(rule) >> 20 << 3)
+
+#define FRAME_CACHE_BITS 15
+#define FRAME_CACHE (1U << FRAME_CACHE_BITS)
+
+/* High half: what of the place its index does not tell; low half: its rule. */
+extern u64 frame_cache[FRAME_CACHE];
+
+/* Looks the rule up and keeps it. */
+u32 frame_rule_find(struct thread *t, u64 place);
+/* By the rules that are rare. 0: there is no caller. */
+int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule);
+/* Is [.., to) readable from the stack's known part on? Finds out how far it reaches. */
+int frame_reaches(struct thread *t, u64 to);
+/* Where the walk begins. */
+void frame_begin(struct thread *t, u64 sp);
+void frame_forget(void);
+
+static inline u32 frame_rule(struct thread *t, u64 place)
+{
+	u64 tag = place >> FRAME_CACHE_BITS, e;
+
+	e = __atomic_load_n(
+		&frame_cache[(place ^ tag ^ tag >> 9) & (FRAME_CACHE - 1)], __ATOMIC_RELAXED);
+	return likely(e >> 32 == (u32)tag && (u32)e) ? (u32)e : frame_rule_find(t, place);
+}
+
+static inline void frame_start(struct thread *t, const u64 *frame, struct frame_regs *r)
+{
+	*r = (struct frame_regs){.bp = frame[0], .ip = frame[1], .sp = (u64)(frame + 2)};
+	if (unlikely(r->sp < t->stack_low || r->sp >= t->stack_high))
+		frame_begin(t, r->sp);
+}
+
+/* 0: that was the outermost one, or all that can be told. */
+static inline int frame_step(struct thread *t, struct frame_regs *r)
+{
+	u32 rule = frame_rule(t, r->ip - !r->exact), kind = rule & 3;
+	u64 cfa;
+
+	if (unlikely(kind == FRAME_OTHER))
+		return frame_step_other(t, r, rule);
+	cfa = (kind == FRAME_SP ? r->sp : r->bp) + (u64)FRAME_CFA(rule);
+	if (unlikely(cfa <= r->sp || cfa & 7 || (kind == FRAME_BP && r->bp_lost)))
+		return 0;
+	if (unlikely(cfa > t->stack_high) && !frame_reaches(t, cfa))
+		return 0;
+	r->bp_at = 0;
+	if (rule & FRAME_SAVED) {
+		r->bp_at = cfa + (u64)FRAME_BP_AT(rule);
+		if (unlikely(r->bp_at < r->sp || r->bp_at > cfa - 8))
+			return 0;
+		r->bp = *(const u64 *)r->bp_at;
+		r->bp_lost = 0;
+	}
+	r->sp = cfa;
+	r->ip = *(const u64 *)(cfa - 8);
+	r->exact = 0;
+	return r->ip != 0;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* The functions that stand behind ours: the next ones in the order of the loader. */
+#ifndef MEMWHY_TRACKER_REAL_H
+#define MEMWHY_TRACKER_REAL_H
+
+#include <stddef.h>
+
+/* Until the first call each of them finds them all, then does what it is called for. */
+struct real {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t n, size_t size);
+	void *(*realloc)(void *p, size_t size);
+	void (*free)(void *p);
+	/* These may be missing: then so are ours. */
+	void *(*memalign)(size_t align, size_t size);
+	void *(*aligned_alloc)(size_t align, size_t size);
+	int (*posix_memalign)(void **ret, size_t align, size_t size);
+	void *(*valloc)(size_t size);
+	void *(*pvalloc)(size_t size);
+	size_t (*usable_size)(void *p); /* NULL: not known */
+	int (*dlclose)(void *handle);
+};
+
+extern struct real real;
+
+/* Finds them all. Harmless when done twice. */
+void real_find(void);
+
+struct link_map;
+/* What is loaded, in the order of the loader; NULL: not known. */
+const struct link_map *real_objects(void);
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * What the preload library and memwhy share: a file in memory (memfd) for each program that is
+ * executed, with a ring of events for each of its threads. The program writes, memwhy reads, also
+ * after the program's death. Included by both; knows neither.
+ *
+ * Whatever is in here may have been written by a program gone wild: the reader trusts nothing.
+ */
+#ifndef MEMWHY_TRACKER_RING_H
+#define MEMWHY_TRACKER_RING_H
+
+#include "base/types.h"
+
+#define TRACK_MAGIC 0x6b63617274796877ULL /* "whytrack" */
+#define TRACK_VERSION 1
+
+/* The variable that names the abstract socket at which a program asks for its file. */
+#define TRACK_ENV "MEMWHY_TRACK"
+
+#define TRACK_PROCESSES 2048 /* an executed program and its forks, at one time */
+#define TRACK_BIG_SLOTS 32 /* threads with a ring of TRACK_BIG_WORDS; the others have a small one \
+			    */
+#define TRACK_BIG_WORDS (1U << 16)
+#define TRACK_SMALL_WORDS (1U << 13)
+#define TRACK_SLOTS 4096
+#define TRACK_DEPTH 128 /* frames of a stack */
+
+/*
+ * A word of the ring is 0 until it was written, and again after it was read. The lowest three bits
+ * of the first word of an event say what it is; in all words that follow they are 0, so that the
+ * reader finds its way again behind an event whose writer never came back.
+ *
+ *   ALLOC, MOVED   address, then size, stack
+ *   FREE, MOVE     address
+ *   TIME           what is above the low bits of times (TRACK_TIME_LOW), from bit 3 on
+ *   STACK          number and depth, then a word a frame, innermost first
+ *   EXTRA          what no other has room for: enum track_extra
+ */
+enum track_kind {
+	TRACK_ALLOC = 1,
+	TRACK_FREE,
+	TRACK_MOVE,  /* realloc begins: its block is freed; MOVED or RESTORE follows */
+	TRACK_MOVED, /* realloc has a block; without MOVE before it, it was given none */
+	TRACK_TIME,
+	TRACK_STACK,
+	TRACK_EXTRA,
+};
+
+enum track_extra {
+	TRACK_RESTORE = 1, /* realloc failed: the block that MOVE freed lives on */
+	TRACK_SIZE,        /* size of the ALLOC or MOVED that follows */
+	TRACK_MODULE,      /* code of a file: the number of words that follow, which are, << 3: its
+			    * start, end, offset in the file, device, inode; then its path, seven
+			    * bytes a word, << 8 */
+};
+
+/* First word: kind, address >> 3, and where threads' events are to be ordered, low bits of the
+ * time stamp counter. */
+#define TRACK_KIND_MASK 7
+#define TRACK_ADDRESS_BITS 48
+#define TRACK_ADDRESS_MASK (((1ULL << TRACK_ADDRESS_BITS) - 1) & ~7ULL)
+#define TRACK_TIME_SHIFT 2 /* a unit is 4 cycles: less than any hand-over between processors */
+#define TRACK_TIME_LOW 16
+
+/* Second word of an allocation. Slack is usable / 8 - size / 8, as far as it fits. */
+#define TRACK_STACK_SHIFT 3
+#define TRACK_STACK_BITS 22
+#define TRACK_SLACK_SHIFT 25
+#define TRACK_SLACK_BITS 9
+#define TRACK_SIZE_SHIFT 34
+#define TRACK_SIZE_BITS 30
+#define TRACK_SIZE_BIG ((1U << TRACK_SIZE_BITS) - 1) /* see TRACK_SIZE */
+
+/* STACK and EXTRA: what, and a number, in the first word. */
+#define TRACK_ARG_SHIFT 3
+#define TRACK_ARG_BITS 8
+#define TRACK_VALUE_SHIFT 11
+
+#define TRACK_MASK(bits) ((1ULL << (bits)) - 1)
+
+enum track_state { TRACK_UNUSED, TRACK_TAKING, TRACK_TAKEN };
+
+/* Why nobody writes any more. */
+enum track_off { TRACK_ON, TRACK_OFF_ENDED, TRACK_OFF_WAITED };
+
+/* A process: the program after its exec, or a fork of it. */
+struct track_process {
+	u32 state;  /* enum track_state: set by the process, reset by memwhy */
+	u32 pid;    /* as the process itself sees it */
+	u32 parent; /* index of the process it is a fork of, plus one; 0: none */
+	u32 missed; /* events for which there was no ring */
+	u32 nested; /* it has a pid namespace of its own */
+	u32 ppid;
+	u32 reserved[10];
+};
+
+/* A thread. */
+struct track_slot {
+	u32 state;   /* set by the thread, reset by memwhy when it is gone */
+	u32 process; /* index of its process */
+	u32 tid;     /* 0: not known */
+	u32 dropped; /* events for which the ring had no room in time */
+	u64 reserved[6];
+	u64 tail; /* words read so far: by memwhy, in a cache line of its own */
+	u64 reserved_too[7];
+};
+
+struct track_head {
+	u64 magic;
+	u32 version;
+	u32 off;     /* enum track_off */
+	u32 wait_ms; /* how long to wait for the reader when it stands still; 0: never */
+	u32 reserved;
+	u64 sample_bytes;     /* 0: every allocation */
+	u32 heartbeat;        /* counts up while the reader lives */
+	u32 slots;            /* slots ever used: those to look at */
+	u32 next_stack;       /* number of the next stack; 0 means none */
+	u32 missed_processes; /* forks for which there was no room */
+	u32 reserved_too[2];
+	u64 reserved_line[1];
+	struct track_process processes[TRACK_PROCESSES];
+	struct track_slot slot[TRACK_SLOTS];
+};
+
+static inline u64 track_words(u32 slot)
+{
+	return slot < TRACK_BIG_SLOTS ? TRACK_BIG_WORDS : TRACK_SMALL_WORDS;
+}
+
+#define TRACK_HEAD_BYTES ((sizeof(struct track_head) + 4095) & ~4095ULL)
+
+/* Where a slot's ring begins in the file. */
+static inline u64 track_ring_offset(u32 slot)
+{
+	u64 big = slot < TRACK_BIG_SLOTS ? slot : TRACK_BIG_SLOTS, small = slot - big;
+
+	return TRACK_HEAD_BYTES + 8 * (big * TRACK_BIG_WORDS + small * TRACK_SMALL_WORDS);
+}
+
+#define TRACK_FILE_BYTES track_ring_offset(TRACK_SLOTS)
+
+#endif

@@ -1,0 +1,255 @@
+/*
+ * See stack.h. Stacks are told apart by a 64-bit hash of their return addresses.
+ *
+ * Two stacks of a thread that follow each other mostly have their outer frames in common. So the
+ * walk compares each frame with those of the last stack: where instruction, stack and frame
+ * pointer are the same, and all return addresses and frame pointers that the rest of the walk would
+ * read have not changed, the rest would come out the same.
+ */
+#include "tracker/stack.h"
+
+#include <sys/mman.h>
+
+#include "tracker/frames.h"
+
+struct memo_frame {
+	u64 ip; /* one more where a signal came, as if it were a return address */
+	u64 sp, bp;
+	u64 bp_at; /* as in frame_regs */
+	u64 hash;  /* of this frame and all outside of it */
+};
+
+/* Outermost frame first. New ones are collected at the end of the room, in the same order. */
+struct memo {
+	u32 n;
+	u32 forgotten; /* what stacks_forgotten was */
+	struct memo_frame frames[2 * TRACK_DEPTH];
+};
+
+struct known {
+	u64 hash; /* 0: free */
+	u32 number;
+	u32 reserved;
+};
+
+struct table {
+	u64 mask;
+	u64 bytes;
+	struct known v[];
+};
+
+#define TABLE_FIRST 4096
+#define TABLE_MAX (1ULL << 23)
+
+static struct table *table; /* an old one is left to those that may be reading it */
+static u32 table_used;
+static u32 table_lock;
+static u32 stacks_forgotten;
+static struct memo *memos[TRACK_SLOTS];
+
+static void *pages(u64 bytes)
+{
+	long at = call(
+		SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at < 0 && at > -4096 ? NULL : (void *)at;
+}
+
+struct memo *stack_memo(u32 slot)
+{
+	struct memo *m = memos[slot];
+
+	if (!m)
+		m = memos[slot] = pages(sizeof(*m));
+	if (m)
+		m->n = 0;
+	return m;
+}
+
+void stack_forget(void)
+{
+	__atomic_add_fetch(&stacks_forgotten, 1, __ATOMIC_RELAXED);
+	frame_forget();
+}
+
+static inline u64 mix(u64 hash, u64 ip)
+{
+	hash = (hash ^ ip) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 32;
+}
+
+static struct table *table_new(u64 entries)
+{
+	u64 bytes = sizeof(struct table) + entries * sizeof(struct known);
+	struct table *t = pages(bytes);
+
+	if (t)
+		t->mask = entries - 1, t->bytes = bytes;
+	return t;
+}
+
+static void table_insert(struct table *t, u64 hash, u32 number)
+{
+	for (u64 i = hash & t->mask;; i = (i + 1) & t->mask) {
+		u64 none = 0;
+
+		if (__atomic_compare_exchange_n(
+			    &t->v[i].hash, &none, hash, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+			none == hash) {
+			__atomic_store_n(&t->v[i].number, number, __ATOMIC_RELEASE);
+			return;
+		}
+	}
+}
+
+/* What another thread inserts meanwhile may be missing in the new table: it gets one more number.
+ */
+static void table_grow(void)
+{
+	struct table *old = table, *grown;
+
+	if (__atomic_exchange_n(&table_lock, 1, __ATOMIC_ACQUIRE))
+		return;
+	if (old == table && (!old || old->mask + 1 < TABLE_MAX)) {
+		grown = table_new(old ? 4 * (old->mask + 1) : TABLE_FIRST);
+		for (u64 i = 0; grown && old && i <= old->mask; i++)
+			if (old->v[i].hash && old->v[i].number)
+				table_insert(grown, old->v[i].hash, old->v[i].number);
+		if (grown)
+			__atomic_store_n(&table, grown, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&table_lock, 0, __ATOMIC_RELEASE);
+}
+
+/* 0: it is not known. */
+static inline u32 table_find(u64 hash)
+{
+	struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+
+	for (u64 i = hash; t; i++) {
+		struct known *k = &t->v[i & t->mask];
+		u64 h = __atomic_load_n(&k->hash, __ATOMIC_ACQUIRE);
+
+		if (likely(h == hash))
+			return __atomic_load_n(&k->number, __ATOMIC_ACQUIRE);
+		if (!h)
+			break;
+	}
+	return 0;
+}
+
+static void table_add(u64 hash, u32 number)
+{
+	u64 used = __atomic_add_fetch(&table_used, 1, __ATOMIC_RELAXED);
+
+	if (!table || used > table->mask / 2)
+		table_grow();
+	if (table && used < table->mask - table->mask / 8)
+		table_insert(table, hash, number);
+}
+
+/* Sends a stack that has no number yet. ips: innermost first, each `stride` words after the last
+ * (or before it). */
+static u32 stack_send(struct thread *t, u64 hash, const u64 *ips, long stride, u32 depth)
+{
+	u32 number = __atomic_fetch_add(&track->next_stack, 1, __ATOMIC_RELAXED);
+	u64 at;
+
+	if (number >> TRACK_STACK_BITS) {
+		track->next_stack = 1U << TRACK_STACK_BITS;
+		return 0;
+	}
+	if (!thread_reserve(t, depth + 1, &at))
+		return 0;
+	for (u32 i = 0; i < depth; i++)
+		thread_put(t, at + 1 + i, ips[i * stride] << TRACK_ARG_SHIFT);
+	thread_put(t, at,
+		(u64)number << TRACK_VALUE_SHIFT | (u64)depth << TRACK_ARG_SHIFT | TRACK_STACK);
+	table_add(hash, number);
+	return number;
+}
+
+/* Without the memo: too deep for it, or a signal handler that interrupted its use. */
+static u32 stack_plain(struct thread *t, const u64 *frame)
+{
+	u64 ips[TRACK_DEPTH], hash = 0;
+	struct frame_regs r;
+	u32 n = 0, number;
+
+	frame_start(t, frame, &r);
+	do
+		ips[n++] = r.ip + r.exact;
+	while (n < TRACK_DEPTH && frame_step(t, &r));
+	for (u32 i = n; i > 0; i--)
+		hash = mix(hash, ips[i - 1]);
+	hash = hash ? hash : 1;
+	number = table_find(hash);
+	return number ? number : stack_send(t, hash, ips, 1, n);
+}
+
+/* Would the walk from frame k outwards come out as it did? */
+static inline int memo_holds(const struct memo *m, u32 k)
+{
+	for (; k > 0; k--) {
+		const struct memo_frame *f = &m->frames[k - 1];
+
+		if (unlikely(*(const u64 *)(f->sp - 8) != f->ip))
+			return 0;
+		if (f->bp_at &&
+			unlikely(f->bp_at == FRAME_BP_UNKNOWN || *(const u64 *)f->bp_at != f->bp))
+			return 0;
+	}
+	return 1;
+}
+
+u32 stack_number(struct thread *t, const u64 *frame)
+{
+	struct memo *m = t->memo;
+	struct memo_frame *end = m->frames + 2 * TRACK_DEPTH, *fresh = end;
+	struct frame_regs r;
+	u32 k = m->n, number, more = 1;
+	u64 hash = 0;
+
+	if (unlikely(!m || t->busy))
+		return stack_plain(t, frame);
+	t->busy = 1;
+	__asm__ volatile("" ::: "memory");
+	if (unlikely(m->forgotten != stacks_forgotten)) {
+		m->forgotten = stacks_forgotten;
+		m->n = k = 0;
+	}
+	frame_start(t, frame, &r);
+	do {
+		while (k && m->frames[k - 1].sp < r.sp)
+			k--;
+		if (k && m->frames[k - 1].sp == r.sp && m->frames[k - 1].ip == r.ip &&
+			m->frames[k - 1].bp == r.bp && !r.exact && memo_holds(m, k - 1))
+			break;
+		*--fresh = (struct memo_frame){r.ip + r.exact, r.sp, r.bp, r.bp_at, 0};
+		more = frame_step(t, &r);
+	} while (more && end - fresh < TRACK_DEPTH);
+	/* Where the walk met no frame of the last stack there is nothing outside of it. */
+	if (!more)
+		k = 0;
+	if (unlikely(k + (end - fresh) > TRACK_DEPTH || (more && !k))) {
+		m->n = 0;
+		t->busy = 0;
+		return stack_plain(t, frame);
+	}
+	if (k) {
+		hash = m->frames[k - 1].hash;
+		m->frames[k - 1].bp_at = r.bp_at;
+	}
+	for (struct memo_frame *f = fresh; f < end; f++, k++) {
+		m->frames[k] = *f;
+		hash = m->frames[k].hash = mix(hash, f->ip);
+	}
+	m->n = k;
+	number = table_find(hash);
+	if (unlikely(!number))
+		number = stack_send(t, hash, &m->frames[k - 1].ip,
+			-(long)(sizeof(struct memo_frame) / sizeof(u64)), k);
+	__asm__ volatile("" ::: "memory");
+	t->busy = 0;
+	return number;
+}

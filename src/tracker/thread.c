@@ -1,0 +1,210 @@
+/* See thread.h. */
+#include "tracker/thread.h"
+
+#include <sys/mman.h>
+
+#include "tracker/attach.h"
+#include "tracker/stack.h"
+
+__thread struct thread thread __attribute__((tls_model("initial-exec"))) = {.epoch = NO_EPOCH};
+
+static struct self self_none;
+struct self *self = &self_none;
+struct track_head *track;
+
+static u32 epochs;            /* of this process and those it is a fork of */
+static u32 nested;            /* in another pid namespace than the program began in */
+static u32 process_of_parent; /* index plus one: what self->process was before it was wiped */
+
+#define PAGE 4096
+#define NSEC 1000000000LL
+
+static s64 now_ns(void)
+{
+	struct {
+		s64 sec, nsec;
+	} t = {};
+
+	call(SYS_clock_gettime, 1, &t);
+	return t.sec * NSEC + t.nsec;
+}
+
+static void nap(void)
+{
+	struct {
+		s64 sec, nsec;
+	} t = {0, 50000};
+
+	call(SYS_nanosleep, &t, 0);
+}
+
+static int self_make(void)
+{
+	long page =
+		call(SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page < 0)
+		return 0;
+	if (call(SYS_madvise, page, PAGE, MADV_WIPEONFORK)) {
+		call(SYS_munmap, page, PAGE);
+		return 0;
+	}
+	self = (struct self *)page;
+	return 1;
+}
+
+/* A place in the file for this process. */
+static int process_take(void)
+{
+	for (u32 i = 0; i < TRACK_PROCESSES; i++) {
+		struct track_process *p = &track->processes[i];
+		u32 unused = TRACK_UNUSED;
+
+		if (p->state != TRACK_UNUSED)
+			continue;
+		if (!__atomic_compare_exchange_n(&p->state, &unused, TRACK_TAKING, 0,
+			    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		p->pid = self->pid = (u32)call(SYS_getpid);
+		p->ppid = (u32)call(SYS_getppid);
+		p->parent = process_of_parent;
+		p->missed = 0;
+		nested |= process_of_parent && !p->ppid; /* its parent is outside */
+		p->nested = nested;
+		__atomic_store_n(&p->state, TRACK_TAKEN, __ATOMIC_RELEASE);
+		self->process = i;
+		process_of_parent = i + 1;
+		return 1;
+	}
+	__atomic_add_fetch(&track->missed_processes, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* At the first event of a program, or of a forked child. */
+static void process_enter(void)
+{
+	int ok;
+
+	if (self == &self_none && !self_make()) {
+		self_none.epoch = SELF_OFF;
+		return;
+	}
+	if (__atomic_exchange_n(&self->lock, 1, __ATOMIC_ACQUIRE))
+		return; /* another thread is at it, or we are and were interrupted */
+	if (!self->epoch) {
+		if (!track)
+			track = attach_file();
+		ok = track && !track->off && process_take();
+		epochs++;
+		__atomic_store_n(&self->epoch, ok ? epochs : SELF_OFF, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&self->lock, 0, __ATOMIC_RELEASE);
+}
+
+static struct track_slot *slot_take(u32 *ret_index)
+{
+	for (u32 i = 0; i < TRACK_SLOTS; i++) {
+		struct track_slot *s = &track->slot[i];
+		u32 unused = TRACK_UNUSED, used = track->slots;
+
+		if (s->state != TRACK_UNUSED)
+			continue;
+		if (!__atomic_compare_exchange_n(&s->state, &unused, TRACK_TAKING, 0,
+			    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		s->process = self->process;
+		/* The child of vfork() is its parent, for a while, but for its ids. */
+		s->tid = (u32)call(SYS_getpid) == self->pid ? (u32)call(SYS_gettid) : 0;
+		__atomic_store_n(&s->state, TRACK_TAKEN, __ATOMIC_RELEASE);
+		while (used <= i && !__atomic_compare_exchange_n(&track->slots, &used, i + 1, 0,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			;
+		*ret_index = i;
+		return s;
+	}
+	return NULL;
+}
+
+struct thread *thread_enter(struct thread *t)
+{
+	struct track_slot *slot;
+	u32 index;
+
+	if (self->epoch == SELF_OFF)
+		return NULL;
+	if (!self->epoch)
+		process_enter();
+	if (!self->epoch || self->epoch == SELF_OFF)
+		return NULL;
+	slot = slot_take(&index);
+	if (!slot) {
+		__atomic_add_fetch(&track->processes[self->process].missed, 1, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	if (__atomic_add_fetch(&self->threads, 1, __ATOMIC_RELAXED) == 2)
+		__atomic_store_n(&self->many, 1, __ATOMIC_RELEASE);
+	t->slot = slot;
+	t->ring = (u64 *)((char *)track + track_ring_offset(index));
+	t->mask = track_words(index) - 1;
+	t->head = slot->tail;
+	t->limit = t->head + t->mask + 1;
+	t->time = 0;
+	t->busy = 0;
+	t->stack_low = t->stack_high = 0;
+	t->memo = stack_memo(index);
+	t->epoch = self->epoch;
+	return t;
+}
+
+/* What was reserved and cannot be used. Where a signal handler took words behind it, it stays: the
+ * reader finds nothing in it. */
+static void unreserve(struct thread *t, u64 at, u64 n)
+{
+	u64 end = at + n;
+
+	__asm__ volatile("cmpxchg %2, %1" : "+a"(end), "+m"(t->head) : "r"(at) : "memory", "cc");
+	t->slot->dropped++;
+}
+
+int thread_wait(struct thread *t, u64 at, u64 n)
+{
+	u32 beat = 0, tries = 0;
+	s64 since = 0;
+
+	for (;;) {
+		u64 tail = __atomic_load_n(&t->slot->tail, __ATOMIC_ACQUIRE);
+		u32 now = __atomic_load_n(&track->heartbeat, __ATOMIC_RELAXED);
+
+		t->limit = tail + t->mask + 1;
+		if (at + n <= t->limit)
+			return 1;
+		if (!track->wait_ms || track->off)
+			break;
+		if (!since || now != beat) {
+			since = now_ns();
+			beat = now;
+		} else if (now_ns() - since > (s64)track->wait_ms * 1000000) {
+			track->off = TRACK_OFF_WAITED;
+			self->epoch = SELF_OFF;
+			break;
+		}
+		if (++tries < 4)
+			call(SYS_sched_yield);
+		else
+			nap();
+	}
+	if (track->off)
+		self->epoch = SELF_OFF;
+	unreserve(t, at, n);
+	return 0;
+}
+
+void thread_put_time(struct thread *t, u64 time)
+{
+	u64 at;
+
+	if (!thread_reserve(t, 1, &at))
+		return;
+	t->time = time >> TRACK_TIME_LOW;
+	thread_put(t, at, t->time << TRACK_ARG_SHIFT | TRACK_TIME);
+}

@@ -1,0 +1,93 @@
+/*
+ * The calling thread's ring, and how words get into it. Finds out by itself that a thread is new,
+ * or that it is in a forked child, without system calls or locks when it is neither.
+ */
+#ifndef MEMWHY_TRACKER_THREAD_H
+#define MEMWHY_TRACKER_THREAD_H
+
+#include "tracker/calls.h"
+#include "tracker/ring.h"
+
+/*
+ * What this process is. In a page that the kernel empties in a forked child (MADV_WIPEONFORK),
+ * however it was forked.
+ */
+struct self {
+	u32 epoch;   /* of this process; 0: nothing is set up; SELF_OFF: there is nothing to do */
+	u32 many;    /* there was more than one thread: events bear times */
+	u32 process; /* index in the file */
+	u32 pid;
+	u32 lock;    /* of setting up */
+	u32 threads; /* that took a slot so far */
+};
+
+#define SELF_OFF (~0U)
+#define NO_EPOCH (~0U - 1)
+
+extern struct self *self;
+extern struct track_head *track; /* NULL: there is no file */
+
+struct memo; /* of the last stack, see stack.c */
+
+struct thread {
+	u32 epoch; /* of self when the slot was taken */
+	u32 busy;  /* the memo is being used: a signal handler has to do without */
+	u64 *ring;
+	u64 mask;
+	u64 head;  /* words reserved */
+	u64 limit; /* words that may be reserved as far as we know */
+	u64 time;  /* high bits of the last time sent */
+	struct track_slot *slot;
+	u64 stack_low, stack_high; /* readable for sure */
+	struct memo *memo;         /* NULL: no memory for it */
+};
+
+extern __thread struct thread thread __attribute__((tls_model("initial-exec")));
+
+/* Takes a slot. NULL: nothing is recorded. */
+struct thread *thread_enter(struct thread *t);
+/* Waits until words up to `end` are free. 0: it took too long, the event is lost. */
+int thread_wait(struct thread *t, u64 at, u64 n);
+
+/* NULL: nothing is to be recorded. */
+static inline struct thread *thread_now(void)
+{
+	struct thread *t = &thread;
+
+	if (likely(t->epoch == self->epoch))
+		return t;
+	return thread_enter(t);
+}
+
+/* Room for n words, from *ret_at on. A handler of a signal that comes right now gets other words.
+ */
+static inline int thread_reserve(struct thread *t, u64 n, u64 *ret_at)
+{
+	u64 at = n;
+
+	__asm__ volatile("xadd %0, %1" : "+r"(at), "+m"(t->head) : : "memory", "cc");
+	*ret_at = at;
+	return likely(at + n <= t->limit) || thread_wait(t, at, n);
+}
+
+static inline void thread_put(struct thread *t, u64 at, u64 word)
+{
+	__atomic_store_n(&t->ring[at & t->mask], word, __ATOMIC_RELEASE);
+}
+
+void thread_put_time(struct thread *t, u64 time);
+
+/* The time in the first word of an event. */
+static inline u64 thread_stamp(struct thread *t)
+{
+	u64 now;
+
+	if (likely(!self->many))
+		return 0;
+	now = __builtin_ia32_rdtsc() >> TRACK_TIME_SHIFT;
+	if (unlikely(now >> TRACK_TIME_LOW != t->time))
+		thread_put_time(t, now);
+	return now << (64 - TRACK_TIME_LOW);
+}
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * The library that `memwhy heap -- CMD` preloads: what the program calls instead of the allocator.
+ * Each function calls the one it stands before, then puts an event into the thread's ring. A free
+ * goes into the ring before it happens, so that whoever is given the address next comes after it.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "tracker/real.h"
+#include "tracker/stack.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define FRAME ((const u64 *)__builtin_frame_address(0))
+
+static void size_put(struct thread *t, u64 size)
+{
+	u64 at;
+
+	if (thread_reserve(t, 1, &at))
+		thread_put(t, at,
+			size << TRACK_VALUE_SHIFT | TRACK_SIZE << TRACK_ARG_SHIFT | TRACK_EXTRA);
+}
+
+/* How much more than was asked for may be used. */
+static inline u64 slack_of(void *p, size_t size)
+{
+	u64 slack = real.usable_size ? (real.usable_size(p) >> 3) - (size >> 3) : 0;
+
+	return likely(slack <= TRACK_MASK(TRACK_SLACK_BITS)) ? slack : TRACK_MASK(TRACK_SLACK_BITS);
+}
+
+static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, size_t size)
+{
+	struct thread *t = thread_now();
+	u64 stack, shown = size, stamp, at;
+
+	if (unlikely(!t))
+		return;
+	stack = stack_number(t, frame);
+	if (unlikely(size >= TRACK_SIZE_BIG)) {
+		size_put(t, size);
+		shown = TRACK_SIZE_BIG;
+	}
+	stamp = thread_stamp(t);
+	if (unlikely(!thread_reserve(t, 2, &at)))
+		return;
+	thread_put(t, at + 1,
+		stack << TRACK_STACK_SHIFT | slack_of(p, size) << TRACK_SLACK_SHIFT |
+			shown << TRACK_SIZE_SHIFT);
+	thread_put(t, at, stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind);
+}
+
+static inline void free_put(enum track_kind kind, void *p)
+{
+	struct thread *t = thread_now();
+	u64 stamp, at;
+
+	if (unlikely(!t))
+		return;
+	stamp = thread_stamp(t);
+	if (likely(thread_reserve(t, 1, &at)))
+		thread_put(t, at, stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind);
+}
+
+static void restore_put(void *p)
+{
+	struct thread *t = thread_now();
+	u64 at;
+
+	if (t && thread_reserve(t, 1, &at))
+		thread_put(t, at,
+			(u64)p << TRACK_VALUE_SHIFT | TRACK_RESTORE << TRACK_ARG_SHIFT |
+				TRACK_EXTRA);
+}
+
+/* Not only at the first allocation: that may be in the child of a vfork(), whose pid soon means
+ * nothing. */
+__attribute__((constructor)) static void begin(void)
+{
+	thread_now();
+}
+
+EXPORT void *malloc(size_t size)
+{
+	void *p = real.malloc(size);
+
+	if (likely(p))
+		alloc_put(FRAME, TRACK_ALLOC, p, size);
+	return p;
+}
+
+EXPORT void free(void *p)
+{
+	if (p)
+		free_put(TRACK_FREE, p);
+	real.free(p);
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	void *p = real.calloc(n, size);
+
+	if (likely(p))
+		alloc_put(FRAME, TRACK_ALLOC, p, n * size);
+	return p;
+}
+
+/* The block may be somebody else's before the allocator returns, so it is freed beforehand. What
+ * realloc does with size 0 is up to the allocator: glibc frees the block and returns NULL. */
+static inline void *block_resize(const u64 *frame, void *old, size_t size)
+{
+	void *p;
+
+	if (old)
+		free_put(TRACK_MOVE, old);
+	p = real.realloc(old, size);
+	if (likely(p))
+		alloc_put(frame, TRACK_MOVED, p, size);
+	else if (old && size)
+		restore_put(old);
+	return p;
+}
+
+EXPORT void *realloc(void *old, size_t size)
+{
+	return block_resize(FRAME, old, size);
+}
+
+extern int *__errno_location(void) __attribute__((weak));
+
+EXPORT void *reallocarray(void *old, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		if (__errno_location)
+			*__errno_location() = ENOMEM;
+		return NULL;
+	}
+	return block_resize(FRAME, old, bytes);
+}
+
+EXPORT int posix_memalign(void **ret, size_t align, size_t size)
+{
+	int rc;
+
+	if (!real.posix_memalign)
+		real_find();
+	if (!real.posix_memalign)
+		return ENOMEM;
+	rc = real.posix_memalign(ret, align, size);
+	if (!rc && *ret)
+		alloc_put(FRAME, TRACK_ALLOC, *ret, size);
+	return rc;
+}
+
+#define ALIGNED(name)                                           \
+	EXPORT void *name(size_t align, size_t size)            \
+	{                                                       \
+		void *p;                                        \
+                                                                \
+		if (!real.name)                                 \
+			real_find();                            \
+		p = real.name ? real.name(align, size) : NULL;  \
+		if (p)                                          \
+			alloc_put(FRAME, TRACK_ALLOC, p, size); \
+		return p;                                       \
+	}
+ALIGNED(memalign)
+ALIGNED(aligned_alloc)
+
+#define PAGED(name)                                             \
+	EXPORT void *name(size_t size)                          \
+	{                                                       \
+		void *p;                                        \
+                                                                \
+		if (!real.name)                                 \
+			real_find();                            \
+		p = real.name ? real.name(size) : NULL;         \
+		if (p)                                          \
+			alloc_put(FRAME, TRACK_ALLOC, p, size); \
+		return p;                                       \
+	}
+PAGED(valloc)
+PAGED(pvalloc)
+
+/* Code goes, other code may come in its place. */
+EXPORT int dlclose(void *handle)
+{
+	int rc;
+
+	if (!real.dlclose)
+		real_find();
+	rc = real.dlclose ? real.dlclose(handle) : -1;
+	stack_forget();
+	return rc;
+}
