@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "bpf/shared.h"
 #include "capture/mappings.h"
+#include "capture/preload.h"
 #include "event/meta.h"
 #include "event/sink.h"
 
@@ -56,6 +57,7 @@ struct capture {
 	struct sink *sink;
 	struct names *names;
 	struct mapping_cache mappings;
+	struct preload preload;  /* of the command, where a probe asked for it */
 	int shared[SHARED_MAPS]; /* descriptor plus one; 0: none yet */
 	u32 shrink;        /* maps are so much smaller, see budget.h; 0: as fits the machine */
 	u64 begin_ns;      /* when everything counted; 0: not yet */

@@ -47,16 +47,18 @@ static int run_probe(const struct command *cmd, struct options *o)
 	return run_live_or_input(&r);
 }
 
-#define PROBE_GROUPS (GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT)
+#define PROBE_GROUPS (GROUP_RUN | GROUP_FILES | GROUP_OUTPUT)
 
 static void command_of_probe(const struct probe *p, struct command *ret)
 {
 	*ret = (struct command){
 		.name = p->name,
 		.summary = p->summary,
-		.groups = PROBE_GROUPS | (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS) |
+		.groups = PROBE_GROUPS | (p->source ? 0 : GROUP_SCOPE) |
+			  (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS) |
 			  (p->takes_filter ? GROUP_FILTER : 0) | (p->outstanding ? GROUP_LEAK : 0),
 		.takes_command = true,
+		.needs_command = p->source != NULL,
 		.details = p->details,
 		.examples = p->examples,
 		.operands = p->operands,

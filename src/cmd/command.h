@@ -40,6 +40,7 @@ struct command {
 	u32 n_operands;              /* at most */
 	u32 groups;                  /* enum option_groups */
 	bool takes_command;          /* -- CMD */
+	bool needs_command;          /* … or a recording */
 	const char *details;         /* paragraphs for the man page */
 	const char *const *examples; /* pairs: command line, what it does; NULL-terminated */
 	const struct view_table *const

@@ -130,7 +130,7 @@ void help_synopsis(const struct command *cmd, struct str *out)
 	if (cmd->operands)
 		str_addf(out, " %s", cmd->operands);
 	if (cmd->takes_command)
-		str_add(out, " [-- CMD ARGS...]");
+		str_add(out, cmd->needs_command ? " -- CMD ARGS..." : " [-- CMD ARGS...]");
 }
 
 void help_command(const struct command *cmd, struct str *out)

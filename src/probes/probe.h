@@ -102,6 +102,22 @@ struct probe_sampler {
 	int (*survey)(struct capture *c);
 };
 
+/* What a program tells by itself: it runs under the preload library. */
+struct probe_source {
+	size_t size; /* of its state, zeroed before open */
+	int (*open)(struct capture *c, void *state, struct err *err);
+	int (*start)(
+		struct capture *c, void *state); /* privileges are dropped: the command begins */
+	int (*fd)(const void *state);            /* readable when there is something for take() */
+	int (*take)(struct capture *c, void *state);
+	/* Sends how things stand: at the end of each interval. */
+	int (*send)(struct capture *c, void *state);
+	void (*stop)(void *state);
+	void (*counts)(void *state, u64 *ret_seen, u64 *ret_lost);
+	void (*close)(void *state);
+	int (*survey)(struct capture *c);
+};
+
 struct probe {
 	const char *name;
 	const char *summary; /* one line, for help and doctor: "Who takes page faults, …" */
@@ -114,6 +130,7 @@ struct probe {
 	size_t n_kinds;
 	const struct probe_bpf *bpf; /* either or both */
 	const struct probe_sampler *sampler;
+	const struct probe_source *source; /* needs -- CMD, which gets the preload library */
 	/* What the command of this name shows; NULL: the probe has no command of its own. */
 	const struct view *view;
 	bool cheap; /* `check` may run it on a busy machine */
@@ -149,6 +166,10 @@ struct probe_run;
 
 /* Attaches and takes the first sample; events count from here on. c must outlive the run. */
 int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret, struct err *err);
+/* The command is about to run. */
+int probe_start(struct probe_run *run);
+/* Does one of the probes, as they were asked for, need the preload library? */
+bool probe_preloads(const struct probe *p, const struct capture *c);
 /* Readable when single events wait; -1 when there will be none. */
 int probe_fd(struct probe_run *run);
 /* Sends single events that wait, at most RING_BATCH. 1: there may be more; 0: that was all. */

@@ -28,6 +28,7 @@ struct probe_run {
 	struct burst burst;
 	u64 settled;     /* events that the programs did not count */
 	void *state;     /* of the sampler */
+	void *source;    /* state of the source; NULL: it is not open */
 	void *bpf_state; /* capture.state */
 	u64 next_sample_ns;
 };
@@ -173,6 +174,35 @@ static bool bpf_wanted(const struct probe *p, const struct capture *c)
 	return p->bpf && (!p->only_named || capture_named(c) || burst_wanted(p, c));
 }
 
+bool probe_preloads(const struct probe *p, const struct capture *c)
+{
+	struct capture of_probe = *c;
+
+	of_probe.probe = p->name;
+	return p->source && capture_named(&of_probe);
+}
+
+static int source_open(struct probe_run *run, struct err *err)
+{
+	const struct probe_source *s = run->probe->source;
+	void *state = calloc(1, MAX(s->size, 1UL));
+	int rc;
+
+	if (!state)
+		return err_errno(err, -ENOMEM, "%s", run->probe->name);
+	rc = s->open(run->c, state, err);
+	if (rc)
+		free(state);
+	else
+		run->source = state;
+	return rc;
+}
+
+int probe_start(struct probe_run *run)
+{
+	return run->source ? run->probe->source->start(run->c, run->source) : 0;
+}
+
 int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret, struct err *err)
 {
 	struct probe_run *run = calloc(1, sizeof(*run));
@@ -193,6 +223,8 @@ int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret,
 		burst_open(&run->burst, p->bpf->bursts, c, run->attached);
 	if (!rc && p->sampler)
 		rc = sampler_open(run, err);
+	if (!rc && probe_preloads(p, c))
+		rc = source_open(run, err);
 	if (rc) {
 		probe_close(run);
 		return rc;
@@ -214,6 +246,8 @@ int probe_scope_add(struct probe_run *run, u32 tgid)
 
 int probe_fd(struct probe_run *run)
 {
+	if (run->source)
+		return run->probe->source->fd(run->source);
 	return run->ring ? ring_fd(run->ring) : -1;
 }
 
@@ -287,6 +321,8 @@ int probe_drain_ring(struct probe_run *run)
 	int rc;
 
 	run_enter(run);
+	if (run->source)
+		return run->probe->source->take(run->c, run->source);
 	if (!run->ring)
 		return 0;
 	rc = ring_drain(run->ring);
@@ -294,6 +330,18 @@ int probe_drain_ring(struct probe_run *run)
 	if (rc || !run->probe->bpf->single || ring_delivered(run->ring) == before)
 		return rc;
 	return losses_send(run);
+}
+
+static int source_send(struct probe_run *run, bool sample)
+{
+	const struct probe_source *s = run->probe->source;
+	u64 seen, lost;
+	int rc = sample ? s->send(run->c, run->source) : 0;
+
+	s->counts(run->source, &seen, &lost);
+	return rc ? rc
+		  : capture_loss(run->c, seen, seen - lost, lost,
+			    lost ? "memwhy did not read in time" : "");
 }
 
 int probe_drain(struct probe_run *run, bool sample)
@@ -313,6 +361,8 @@ int probe_drain(struct probe_run *run, bool sample)
 		rc = losses_send(run);
 	if (!rc && sample && run->probe->sampler)
 		rc = run->probe->sampler->sample(run->c, run->state);
+	if (!rc && run->source)
+		rc = source_send(run, sample);
 	return rc;
 }
 
@@ -320,6 +370,8 @@ int probe_stop(struct probe_run *run)
 {
 	int rc;
 
+	if (run->source)
+		run->probe->source->stop(run->source);
 	if (!run->attached)
 		return 0;
 	run_enter(run);
@@ -333,6 +385,12 @@ int probe_stop(struct probe_run *run)
 u64 probe_seen(struct probe_run *run)
 {
 	struct probe_counts n = {};
+	u64 seen, lost;
+
+	if (run->source) {
+		run->probe->source->counts(run->source, &seen, &lost);
+		return seen;
+	}
 
 	if (run->attached)
 		attach_counts(run->attached, &n);
@@ -357,6 +415,9 @@ void probe_close(struct probe_run *run)
 	if (s && s->close && run->state)
 		s->close(run->state);
 	free(run->state);
+	if (run->source)
+		run->probe->source->close(run->source);
+	free(run->source);
 	for (size_t i = 0; i < PROBE_TABLES; i++)
 		table_close(run->tables[i]);
 	ring_close(run->ring);
@@ -431,5 +492,7 @@ int probe_survey(const struct probe *p, struct capture *c, struct err *err)
 	}
 	if (p->sampler && p->sampler->survey)
 		p->sampler->survey(c);
+	if (p->source)
+		p->source->survey(c);
 	return rc;
 }

@@ -140,6 +140,17 @@ static int mounts_check(struct err *err)
 	return 0;
 }
 
+/* Whether the command runs under the preload library is decided before it is there. */
+static int preload_prepare(struct session *s, struct err *err)
+{
+	const struct session_config *cfg = s->cfg;
+
+	for (size_t i = 0; i < cfg->n_probes; i++)
+		if (cfg->argv && probe_preloads(cfg->probes[i], &s->c))
+			return preload_open(&s->c.preload, err);
+	return 0;
+}
+
 static int session_begin(struct session *s, struct err *err)
 {
 	const struct session_config *cfg = s->cfg;
@@ -152,9 +163,11 @@ static int session_begin(struct session *s, struct err *err)
 
 	if (rc)
 		return rc;
+	rc = preload_prepare(s, err);
 	/* Before signals are taken, so that the command finds them as we did. */
-	if (cfg->argv)
+	if (!rc && cfg->argv)
 		rc = spawn_held(cfg->argv, &s->child, err);
+	preload_started(&s->c.preload);
 	if (!rc)
 		rc = signals_open(s);
 	if (!rc && cfg->argv) {
@@ -180,6 +193,8 @@ static int session_begin(struct session *s, struct err *err)
 	}
 	if (!rc)
 		rc = privilege_drop(err);
+	for (size_t i = 0; i < s->n_runs && !rc; i++)
+		rc = probe_start(s->runs[i]);
 	if (!rc && cfg->argv) {
 		rc = spawn_release(&s->child, cfg->argv[0], err);
 		s->exec_failed = rc != 0;
@@ -366,6 +381,7 @@ static void session_close(struct session *s)
 		probe_close(s->runs[i]);
 	cost_end(&s->cost);
 	names_close(s->c.names);
+	preload_close(&s->c.preload);
 	capture_close(&s->c);
 	spawn_close(&s->child);
 	if (s->signals >= 0)
