@@ -1,0 +1,329 @@
+/* See account.h. */
+#include "probes/heap/account.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/*
+ * A block in 24 bytes:
+ *   where  address >> 3 (45 bits), thread (19)
+ *   what   size (40), site (24)
+ *   when   the thread's count of allocations (28), slack (9), time in ms (27)
+ */
+#define ADDRESS_BITS 45
+#define THREADS ((1U << 19) - 1)
+#define SIZE_BITS 40
+#define SITES ((1U << 24) - 1)
+#define COUNT_BITS 28
+#define SLACK_BITS 9
+#define TIME_SHIFT (COUNT_BITS + SLACK_BITS)
+#define MASK(bits) ((1ULL << (bits)) - 1)
+
+#define TABLE_FIRST_BITS 10
+#define HUGE (4UL << 20)
+
+static inline u64 block_key(const struct account_block *b)
+{
+	return b->where & MASK(ADDRESS_BITS);
+}
+
+static inline u64 block_size(const struct account_block *b)
+{
+	return b->what & MASK(SIZE_BITS);
+}
+
+static struct account_block *table_find(const struct account_table *t, u64 address)
+{
+	u64 key = address >> 3;
+
+	if (!t->size)
+		return NULL;
+	for (u64 i = account_slot(t, address);; i = (i + 1) & (t->size - 1)) {
+		struct account_block *b = &t->v[i];
+
+		if (block_key(b) == key)
+			return b;
+		if (!b->where)
+			return NULL;
+	}
+}
+
+/* The free place for an address that is not there. */
+static struct account_block *table_place(const struct account_table *t, u64 key)
+{
+	u64 i = account_slot(t, key << 3);
+
+	while (t->v[i].where)
+		i = (i + 1) & (t->size - 1);
+	return &t->v[i];
+}
+
+static int table_grow(struct account_table *t)
+{
+	struct account_table grown = {.size = t->size ? 2 * t->size : 1UL << TABLE_FIRST_BITS};
+	size_t bytes = grown.size * sizeof(*grown.v);
+
+	grown.v = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (grown.v == MAP_FAILED)
+		return -ENOMEM;
+	if (bytes >= HUGE)
+		madvise(grown.v, bytes, MADV_HUGEPAGE);
+	grown.shift = (u32)(64 - __builtin_ctzll(grown.size));
+	for (u64 i = 0; i < t->size; i++)
+		if (t->v[i].where)
+			*table_place(&grown, block_key(&t->v[i])) = t->v[i];
+	grown.n = t->n;
+	if (t->v)
+		munmap(t->v, t->size * sizeof(*t->v));
+	*t = grown;
+	return 0;
+}
+
+/* Closes the gap: what follows moves up as far as it may. */
+static void table_remove(struct account_table *t, struct account_block *b)
+{
+	u64 mask = t->size - 1, gap = (u64)(b - t->v);
+
+	for (u64 i = (gap + 1) & mask; t->v[i].where; i = (i + 1) & mask) {
+		u64 home = account_slot(t, block_key(&t->v[i]) << 3);
+
+		if (((i - home) & mask) < ((i - gap) & mask))
+			continue;
+		t->v[gap] = t->v[i];
+		gap = i;
+	}
+	t->v[gap].where = 0;
+	t->n--;
+}
+
+static int table_add(struct account_table *t, const struct account_block *b)
+{
+	int rc = t->n >= t->size - t->size / 4 ? table_grow(t) : 0;
+
+	if (rc && t->n + 1 >= t->size)
+		return rc;
+	*table_place(t, block_key(b)) = *b;
+	t->n++;
+	return 0;
+}
+
+static int site_new(struct account *a, u32 stack, u32 *ret)
+{
+	struct account_site s = {.stack = stack, .min = ~0U, .peak = a->peak};
+
+	if (stack >= a->n_site_of) {
+		u32 n = MAX(stack + 1, 2 * a->n_site_of);
+		u32 *grown = realloc(a->site_of, n * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + a->n_site_of, 0, (n - a->n_site_of) * sizeof(*grown));
+		a->site_of = grown;
+		a->n_site_of = n;
+	}
+	if (a->sites.n >= SITES || vec_push(&a->sites, s))
+		return -ENOMEM;
+	a->site_of[stack] = (u32)a->sites.n;
+	*ret = (u32)a->sites.n - 1;
+	return 0;
+}
+
+static inline int site_get(struct account *a, u32 stack, u32 *ret)
+{
+	if (stack >= a->n_site_of || !a->site_of[stack])
+		return site_new(a, stack, ret);
+	*ret = a->site_of[stack] - 1;
+	return 0;
+}
+
+void account_settle(const struct account *a, struct account_site *s)
+{
+	if (s->peak == a->peak)
+		return;
+	s->peak = a->peak;
+	s->peak_blocks = s->live_blocks;
+	s->peak_bytes = s->live_bytes;
+}
+
+void account_settle_all(struct account *a)
+{
+	vec_each (s, &a->sites)
+		account_settle(a, s);
+}
+
+static inline void live_add(struct account *a, struct account_site *s, u64 size, u64 now_ms)
+{
+	account_settle(a, s);
+	s->changed = true;
+	s->live_blocks++;
+	s->live_bytes += size;
+	a->live_bytes += size;
+	if (a->live_bytes > a->peak_bytes) {
+		a->peak_bytes = a->live_bytes;
+		a->peak_blocks = a->live.n;
+		a->peak_ms = now_ms;
+		a->peak++;
+	}
+}
+
+static inline void live_take(struct account *a, struct account_site *s, u64 size)
+{
+	account_settle(a, s);
+	s->changed = true;
+	s->live_blocks--;
+	s->live_bytes -= size;
+	a->live_bytes -= size;
+}
+
+static inline u32 size_slot(u64 size)
+{
+	u32 slot = size ? 64 - (u32)__builtin_clzll(size) : 0;
+
+	return slot < ACCOUNT_SIZES ? slot : ACCOUNT_SIZES - 1;
+}
+
+static inline void block_gone(struct account *a, struct account_block *b)
+{
+	live_take(a, &a->sites.v[b->what >> SIZE_BITS], block_size(b));
+	a->threads.v[b->where >> ADDRESS_BITS].live_bytes -= block_size(b);
+	a->threads.v[b->where >> ADDRESS_BITS].live_blocks--;
+	table_remove(&a->live, b);
+}
+
+int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slack, u32 stack,
+	bool moved, u64 now_ms)
+{
+	struct account_thread *t = &a->threads.v[thread];
+	struct account_block *old = table_find(&a->live, address), b;
+	struct account_site *s;
+	u64 kept = MIN(size, MASK(SIZE_BITS));
+	u32 site, small = (u32)MIN(size, 0xffffffffULL);
+	int rc;
+
+	if (old) {
+		block_gone(a, old);
+		a->overwritten++;
+	}
+	rc = site_get(a, stack, &site);
+	if (rc)
+		return rc;
+	t->allocations++;
+	b = (struct account_block){
+		.where = address >> 3 | (u64)thread << ADDRESS_BITS,
+		.what = kept | (u64)site << SIZE_BITS,
+		.when = (t->allocations & MASK(COUNT_BITS)) |
+			(slack & MASK(SLACK_BITS)) << COUNT_BITS | now_ms << TIME_SHIFT,
+	};
+	rc = table_add(&a->live, &b);
+	if (rc)
+		return rc;
+	s = &a->sites.v[site];
+	s->allocations++;
+	s->bytes += size;
+	s->moved += moved;
+	s->slack += ((size >> 3) + slack) * 8 - size;
+	s->min = MIN(s->min, small);
+	s->max = MAX(s->max, small);
+	t->bytes += size;
+	t->live_bytes += kept;
+	t->live_blocks++;
+	a->allocations++;
+	a->bytes += size;
+	a->moved += moved;
+	a->sizes[size_slot(size)]++;
+	live_add(a, s, kept, now_ms);
+	return 0;
+}
+
+void account_free(
+	struct account *a, u32 thread, u64 address, u64 now_ms, struct account_moved *ret_moved)
+{
+	struct account_thread *t = &a->threads.v[thread];
+	struct account_block *b = table_find(&a->live, address);
+	struct account_site *s;
+	bool temporary;
+	u32 life;
+
+	if (ret_moved)
+		*ret_moved = (struct account_moved){.address = address};
+	if (!b) {
+		a->unknown_frees++;
+		return;
+	}
+	temporary = b->where >> ADDRESS_BITS == thread &&
+		    (b->when & MASK(COUNT_BITS)) == (t->allocations & MASK(COUNT_BITS));
+	if (ret_moved)
+		*ret_moved = (struct account_moved){address, *b, true, temporary};
+	s = &a->sites.v[b->what >> SIZE_BITS];
+	life = (u32)((now_ms - (b->when >> TIME_SHIFT)) & MASK(64 - TIME_SHIFT));
+	s->frees++;
+	s->life_ms += life;
+	s->life_max_ms = MAX(s->life_max_ms, life);
+	s->temporary += temporary;
+	t->frees++;
+	t->freed_bytes += block_size(b);
+	t->temporary += temporary;
+	a->frees++;
+	a->temporary += temporary;
+	block_gone(a, b);
+}
+
+int account_restore(struct account *a, u32 thread, const struct account_moved *moved)
+{
+	const struct account_block *b = &moved->block;
+	struct account_thread *t = &a->threads.v[thread], *owner;
+	struct account_site *s;
+	int rc;
+
+	if (!moved->counted || table_find(&a->live, moved->address)) {
+		a->unknown_frees -= !moved->counted && a->unknown_frees;
+		return 0;
+	}
+	rc = table_add(&a->live, b);
+	if (rc)
+		return rc;
+	s = &a->sites.v[b->what >> SIZE_BITS];
+	owner = &a->threads.v[b->where >> ADDRESS_BITS];
+	owner->live_bytes += block_size(b);
+	owner->live_blocks++;
+	s->frees--;
+	s->temporary -= moved->temporary;
+	t->frees--;
+	t->freed_bytes -= block_size(b);
+	t->temporary -= moved->temporary;
+	a->frees--;
+	a->temporary -= moved->temporary;
+	live_add(a, s, block_size(b), a->peak_ms);
+	return 0;
+}
+
+int account_thread(struct account *a, u32 tid, u32 *ret)
+{
+	struct account_thread t = {.tid = tid};
+
+	if (a->threads.n > THREADS)
+		*ret = THREADS; /* the last ones share a place */
+	else if (vec_push(&a->threads, t))
+		return -ENOMEM;
+	else
+		*ret = (u32)a->threads.n - 1;
+	return 0;
+}
+
+void account_forget_blocks(struct account *a)
+{
+	if (a->live.v)
+		munmap(a->live.v, a->live.size * sizeof(*a->live.v));
+	a->live = (struct account_table){};
+	free(a->site_of);
+	a->site_of = NULL;
+	a->n_site_of = 0;
+}
+
+void account_free_all(struct account *a)
+{
+	account_forget_blocks(a);
+	vec_free(&a->sites);
+	vec_free(&a->threads);
+}

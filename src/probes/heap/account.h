@@ -1,0 +1,102 @@
+/*
+ * The account of one process's heap: each live block, and sums by the stack that allocated it. Fed
+ * one event after the other, in their order. Knows neither rings nor names.
+ *
+ * What was live at the peak is known exactly without looking twice: the peak has a number, which
+ * rises with each new peak. A site keeps what it held at the peak, and brings that up to date when
+ * it is about to change for the first time after a new one.
+ */
+#ifndef MEMWHY_PROBES_HEAP_ACCOUNT_H
+#define MEMWHY_PROBES_HEAP_ACCOUNT_H
+
+#include "base/vec.h"
+
+#define ACCOUNT_SIZES 40 /* slots of the histogram, as in analysis/hist.h */
+
+/* What one stack allocated. */
+struct account_site {
+	u64 live_blocks, live_bytes;
+	u64 peak_blocks, peak_bytes; /* see account_peak() */
+	u64 allocations, bytes;      /* ever; realloc's blocks are allocations too */
+	u64 frees;
+	u64 moved;     /* of the allocations, by realloc of a block there was */
+	u64 temporary; /* of the frees: before the same thread's next allocation */
+	u64 slack;     /* usable beyond what was asked for, of all allocations */
+	u64 life_ms;   /* of the freed blocks, summed */
+	u32 life_max_ms;
+	u32 peak;     /* number of the peak that peak_blocks belongs to */
+	u32 stack;    /* number of the stack; 0: not known */
+	u32 min, max; /* sizes; max saturates */
+	bool changed; /* since it was last sent */
+};
+
+struct account_thread {
+	u32 tid;
+	u64 allocations, bytes, frees, freed_bytes, temporary;
+	u64 live_bytes, live_blocks; /* allocated by it, freed by nobody */
+};
+
+struct account_block {
+	u64 where, what, when;
+};
+
+struct account_table {
+	struct account_block *v;
+	u64 n, size; /* size: a power of two, or 0 */
+	u32 shift;
+};
+
+struct account {
+	struct account_table live;
+	VEC(struct account_site) sites;
+	VEC(struct account_thread) threads;
+	u32 *site_of; /* by number of stack: index in sites plus one */
+	u32 n_site_of;
+	u32 peak; /* number of the peak */
+	u64 live_bytes;
+	u64 peak_bytes, peak_blocks;
+	u64 peak_ms;
+	u64 allocations, bytes, frees, temporary, moved;
+	u64 unknown_frees; /* of blocks it never saw: from before, or inherited */
+	u64 overwritten;   /* live blocks whose address was given out again: their free was not seen
+			    */
+	u64 sizes[ACCOUNT_SIZES];
+};
+
+/* What the free of a block was about, to undo it. */
+struct account_moved {
+	u64 address;
+	struct account_block block;
+	bool counted, temporary; /* there was a block; its free counted as temporary */
+};
+
+/* thread: an index in threads. -ENOMEM: it is not in the account. */
+int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slack, u32 stack,
+	bool moved, u64 now_ms);
+/* ret_moved may be NULL. */
+void account_free(
+	struct account *a, u32 thread, u64 address, u64 now_ms, struct account_moved *ret_moved);
+/* As if it had not been freed. */
+int account_restore(struct account *a, u32 thread, const struct account_moved *moved);
+/* Index of a new thread; -ENOMEM. */
+int account_thread(struct account *a, u32 tid, u32 *ret);
+/* Brings peak_blocks and peak_bytes of a site up to the last peak. */
+void account_settle(const struct account *a, struct account_site *s);
+void account_settle_all(struct account *a);
+/* Only the sums are wanted from here on. */
+void account_forget_blocks(struct account *a);
+void account_free_all(struct account *a);
+
+static inline u64 account_slot(const struct account_table *t, u64 address)
+{
+	return (address >> 3) * 0x9e3779b97f4a7c15ULL >> t->shift;
+}
+
+/* The event of this address is about to come. */
+static inline void account_prefetch(const struct account *a, u64 address)
+{
+	if (a->live.size)
+		__builtin_prefetch(&a->live.v[account_slot(&a->live, address)], 1);
+}
+
+#endif

@@ -1,0 +1,468 @@
+/* See collector.h. */
+#include "probes/heap/collector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "base/clock.h"
+#include "sys/cgroup.h"
+
+#define FEW_WORDS 512    /* after a turn with fewer, sleep */
+#define SWEEP_MS 100     /* looks for threads that are over */
+#define DORMANT_MS 60000 /* a fork that has not yet allocated anything may still come */
+#define BATCH 64
+
+struct collector {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	int epoll, news_fd, stop_fd, socket;
+	u32 wait_ms;
+	const struct cgroup_mounts *cgroups;
+	bool running, stop;
+	int error;
+	VEC(struct image *) images;
+	VEC(struct heap_process *) processes; /* by id - 1 */
+	u32 n_images;
+	news_buffer news;
+	u64 swept_ms;
+};
+
+static u64 now_ms(void)
+{
+	return clock_mono_ns() / NSEC_PER_MSEC;
+}
+
+/* epoll's data: a process's id, or one of these. */
+enum { WAKE_SOCKET = 1ULL << 32, WAKE_STOP };
+
+static int watch(struct collector *c, int fd, u64 what)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = what};
+
+	return epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
+}
+
+static void comm_read(pid_t pid, char comm[COMM_LEN])
+{
+	char path[32];
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, comm, COMM_LEN - 1);
+	if (n > 0)
+		comm[n - (comm[n - 1] == '\n')] = '\0';
+}
+
+static u64 cgroup_read(const struct collector *c, pid_t pid)
+{
+	_cleanup_free_ struct cgroup *cg = c->cgroups ? calloc(1, sizeof(*cg)) : NULL;
+
+	return cg && !cgroup_of_pid(c->cgroups, pid, cg) ? cg->id : 0;
+}
+
+/* Told when it ends. One that is gone by now is read to its end at once. */
+static void process_watch(struct collector *c, struct heap_process *p)
+{
+	p->pidfd = p->foreign ? -1 : (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (p->pidfd >= 0)
+		fcntl(p->pidfd, F_SETFD, FD_CLOEXEC);
+	if (p->pidfd < 0 || watch(c, p->pidfd, p->id))
+		p->gone = !p->foreign && p->pidfd < 0;
+}
+
+static struct heap_process *process_found(struct image *image, u32 index, void *arg)
+{
+	const struct track_process *t = &image->head->processes[index];
+	u32 above = __atomic_load_n(&t->parent, __ATOMIC_RELAXED);
+	struct heap_process *p = calloc(1, sizeof(*p)), *parent = NULL;
+	struct collector *c = arg;
+
+	if (!p || vec_push(&c->processes, p)) {
+		free(p);
+		return NULL;
+	}
+	if (above && above <= TRACK_PROCESSES)
+		parent = image->last[above - 1];
+	p->id = (u32)c->processes.n;
+	p->index = index;
+	p->image = image->id;
+	p->start_ns = clock_mono_ns();
+	p->pid = t->pid;
+	p->foreign = t->nested;
+	image->last[index] = p;
+	if (parent) {
+		p->parent = parent->id;
+		p->cgroup = parent->cgroup;
+		memcpy(p->comm, parent->comm, sizeof(p->comm));
+	} else if (!above) {
+		p->foreign |= p->pid != (u32)image->pid;
+		p->pid = (u32)image->pid;
+		p->cgroup = image->cgroup;
+		memcpy(p->comm, image->comm, sizeof(p->comm));
+	}
+	process_watch(c, p);
+	return p;
+}
+
+static struct image *image_of(struct collector *c, const struct heap_process *p)
+{
+	vec_each (i, &c->images)
+		if ((*i)->id == p->image)
+			return *i;
+	return NULL;
+}
+
+static bool pid_known(const struct collector *c, u32 image, u32 pid)
+{
+	vec_each (p, &c->processes)
+		if ((*p)->image == image && (*p)->pid == pid && !(*p)->ended)
+			return true;
+	return false;
+}
+
+/*
+ * A fork may do its first allocation in the child of a vfork(), which is over soon, while it goes
+ * on: when a fork seems to have ended whose parent lives and never told of itself, that parent may
+ * be what it is.
+ */
+static bool process_goes_on(struct collector *c, struct heap_process *p)
+{
+	struct image *image = image_of(c, p);
+	u32 ppid = image && p->parent && !p->foreign ? image->head->processes[p->index].ppid : 0;
+
+	if (!ppid || ppid == p->pid || pid_known(c, p->image, ppid))
+		return false;
+	close(p->pidfd);
+	p->pid = ppid;
+	p->pidfd = (int)syscall(SYS_pidfd_open, ppid, 0);
+	return p->pidfd >= 0 && !watch(c, p->pidfd, p->id);
+}
+
+static int process_over(struct collector *c, struct heap_process *p)
+{
+	struct image *image = image_of(c, p);
+	int rc = 0;
+
+	if (p->ended)
+		return 0;
+	p->end_ns = clock_mono_ns();
+	if (image && image->processes[p->index] == p)
+		rc = image_end(image, p, now_ms(), &c->news);
+	p->ended = true;
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	p->pidfd = -1;
+	return rc;
+}
+
+/* exec: what this pid was before is no more. */
+static int pid_over(struct collector *c, pid_t pid)
+{
+	int rc = 0;
+
+	vec_each (p, &c->processes)
+		if (!(*p)->ended && !(*p)->foreign && (*p)->pid == (u32)pid && !rc)
+			rc = process_over(c, *p);
+	return rc;
+}
+
+static int file_send(int to, int file)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	u64 version = TRACK_VERSION;
+	struct iovec data = {&version, sizeof(version)};
+	struct msghdr m = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+	memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
+	return sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static int image_new(struct collector *c, int client, pid_t pid)
+{
+	_cleanup_close_ int file = -1;
+	struct image *image = NULL;
+	int rc = pid_over(c, pid);
+
+	rc = rc ? rc : image_open(++c->n_images, pid, c->wait_ms, &image, &file);
+	if (rc)
+		return rc;
+	image->found = process_found;
+	comm_read(pid, image->comm); /* it waits for our answer */
+	image->cgroup = cgroup_read(c, pid);
+	image->arg = c;
+	image->active_ms = now_ms();
+	rc = vec_push(&c->images, image);
+	if (rc) {
+		image_close(image);
+		return rc;
+	}
+	file_send(client, file); /* who did not wait gets nothing, and writes nothing */
+	return 0;
+}
+
+/* Anybody on this host may connect; the name is not to be guessed, but it is shown by the kernel.
+ */
+static bool client_may(const struct ucred *who)
+{
+	return who->pid > 0 &&
+	       (who->uid == geteuid() || who->uid == getuid() || !who->uid || !geteuid());
+}
+
+static int clients_accept(struct collector *c)
+{
+	int rc = 0;
+
+	while (!rc) {
+		_cleanup_close_ int client = accept4(c->socket, NULL, NULL, SOCK_CLOEXEC);
+		struct ucred who = {};
+		socklen_t size = sizeof(who);
+
+		if (client < 0)
+			break;
+		if (!getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &size) && client_may(&who))
+			rc = image_new(c, client, who.pid);
+	}
+	return rc == -EMFILE || rc == -ENFILE ? 0 : rc;
+}
+
+static void image_drop(struct collector *c, size_t at)
+{
+	image_close(c->images.v[at]);
+	c->images.v[at] = c->images.v[--c->images.n];
+}
+
+static int sweep(struct collector *c, u64 now)
+{
+	int rc = 0;
+
+	c->swept_ms = now;
+	for (size_t i = 0; i < c->images.n && !rc; i++) {
+		struct image *image = c->images.v[i];
+
+		rc = image_sweep(image, now, &c->news);
+		if (!image->n_alive && now - image->active_ms > DORMANT_MS)
+			image_drop(c, i--);
+	}
+	return rc;
+}
+
+/* One turn over all rings; *ret_words: how much there was. */
+static int turn(struct collector *c, s64 *ret_words)
+{
+	u64 now = now_ms();
+	s64 all = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->images.n && !rc; i++) {
+		s64 words = image_read(c->images.v[i], now, &c->news);
+
+		if (words < 0)
+			rc = (int)words;
+		else
+			all += words;
+	}
+	for (size_t i = 0; i < c->processes.n && !rc; i++)
+		if (c->processes.v[i]->gone && !c->processes.v[i]->ended)
+			rc = process_over(c, c->processes.v[i]);
+	if (!rc && now - c->swept_ms >= SWEEP_MS)
+		rc = sweep(c, now);
+	*ret_words = all;
+	return rc;
+}
+
+static int process_ended(struct collector *c, struct heap_process *p)
+{
+	return p->ended || process_goes_on(c, p) ? 0 : process_over(c, p);
+}
+
+static int wake_take(struct collector *c, const struct epoll_event *e)
+{
+	if (e->data.u64 == WAKE_SOCKET)
+		return clients_accept(c);
+	if (e->data.u64 == WAKE_STOP)
+		c->stop = true;
+	else if (e->data.u64 - 1 < c->processes.n)
+		return process_ended(c, c->processes.v[e->data.u64 - 1]);
+	return 0;
+}
+
+static void news_tell(struct collector *c)
+{
+	u64 one = 1;
+
+	if (c->news.n && write(c->news_fd, &one, sizeof(one)) < 0)
+		return; /* it is readable already */
+}
+
+static void *collector_run(void *arg)
+{
+	struct collector *c = arg;
+	struct epoll_event events[BATCH];
+	u32 idle = 0;
+
+	while (!c->error && !c->stop) {
+		int n, ms;
+		s64 words;
+
+		pthread_mutex_lock(&c->lock);
+		c->error = turn(c, &words);
+		news_tell(c);
+		pthread_mutex_unlock(&c->lock);
+		idle = words < FEW_WORDS ? idle + 1 : 0;
+		ms = c->images.n ? MIN(1 + (int)idle / 200, 5) : -1;
+		n = epoll_wait(c->epoll, events, BATCH, idle ? ms : 0);
+		pthread_mutex_lock(&c->lock);
+		for (int i = 0; i < n && !c->error; i++)
+			c->error = wake_take(c, &events[i]);
+		pthread_mutex_unlock(&c->lock);
+	}
+	return NULL;
+}
+
+int collector_open(
+	int socket, const struct cgroup_mounts *cgroups, u32 wait_ms, struct collector **ret)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	c->socket = socket;
+	c->wait_ms = wait_ms;
+	c->cgroups = cgroups;
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	c->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rc = c->epoll < 0 || c->news_fd < 0 || c->stop_fd < 0 ? -errno : 0;
+	rc = rc ? rc : watch(c, socket, WAKE_SOCKET);
+	rc = rc ? rc : watch(c, c->stop_fd, WAKE_STOP);
+	if (rc)
+		collector_close(c);
+	else
+		*ret = c;
+	return rc;
+}
+
+int collector_start(struct collector *c)
+{
+	int rc;
+
+	if (c->running)
+		return 0;
+	rc = pthread_create(&c->thread, NULL, collector_run, c);
+	c->running = !rc;
+	return -rc;
+}
+
+int collector_fd(const struct collector *c)
+{
+	return c->news_fd;
+}
+
+int collector_stop(struct collector *c)
+{
+	u64 one = 1;
+	s64 words = 0;
+
+	if (c->running) {
+		if (write(c->stop_fd, &one, sizeof(one)) < 0)
+			return -errno;
+		pthread_join(c->thread, NULL);
+		c->running = false;
+	}
+	vec_each (p, &c->processes)
+		if (!c->error && !(*p)->ended && (*p)->pidfd >= 0 &&
+			poll(&(struct pollfd){.fd = (*p)->pidfd, .events = POLLIN}, 1, 0) == 1)
+			c->error = process_over(c, *p);
+	vec_each (i, &c->images)
+		(*i)->head->off = TRACK_OFF_ENDED;
+	if (!c->error)
+		c->error = turn(c, &words);
+	return c->error;
+}
+
+void collector_close(struct collector *c)
+{
+	if (!c)
+		return;
+	if (c->running)
+		collector_stop(c);
+	vec_each (i, &c->images)
+		image_close(*i);
+	vec_each (p, &c->processes) {
+		if ((*p)->pidfd >= 0)
+			close((*p)->pidfd);
+		account_free_all(&(*p)->account);
+		vec_free(&(*p)->cursors);
+		free(*p);
+	}
+	vec_free(&c->images);
+	vec_free(&c->processes);
+	vec_free(&c->news);
+	if (c->epoll >= 0)
+		close(c->epoll);
+	if (c->news_fd >= 0)
+		close(c->news_fd);
+	if (c->stop_fd >= 0)
+		close(c->stop_fd);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+int collector_news(struct collector *c, news_buffer *ret)
+{
+	u64 count;
+
+	if (read(c->news_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		return -errno;
+	pthread_mutex_lock(&c->lock);
+	*ret = c->news;
+	c->news = (news_buffer){};
+	pthread_mutex_unlock(&c->lock);
+	return 0;
+}
+
+void collector_lock(struct collector *c)
+{
+	pthread_mutex_lock(&c->lock);
+}
+
+void collector_unlock(struct collector *c)
+{
+	pthread_mutex_unlock(&c->lock);
+}
+
+struct heap_process *const *collector_processes(struct collector *c, size_t *ret_n)
+{
+	*ret_n = c->processes.n;
+	return c->processes.v;
+}
+
+u64 collector_events(struct collector *c)
+{
+	u64 n = 0;
+
+	vec_each (p, &c->processes)
+		n += (*p)->account.allocations + (*p)->account.frees + (*p)->account.unknown_frees;
+	return n;
+}

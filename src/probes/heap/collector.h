@@ -1,0 +1,39 @@
+/*
+ * Collects what the programs under the preload library write: a thread of its own, so that no
+ * program waits for a report being made. Hands each program its file, reads all rings in turn, and
+ * keeps the accounts, which the session looks at between two turns.
+ */
+#ifndef MEMWHY_PROBES_HEAP_COLLECTOR_H
+#define MEMWHY_PROBES_HEAP_COLLECTOR_H
+
+#include "base/err.h"
+#include "probes/heap/image.h"
+
+struct collector;
+
+struct cgroup_mounts;
+
+/* socket: listening, borrowed. cgroups: may be NULL, borrowed. wait_ms: how long a program waits
+ * for us at most. */
+int collector_open(
+	int socket, const struct cgroup_mounts *cgroups, u32 wait_ms, struct collector **ret);
+/* Begins to collect. */
+int collector_start(struct collector *c);
+/* Readable when there is news to be named. */
+int collector_fd(const struct collector *c);
+/* Stops collecting: what is there by now is read, then the programs are told to stop. 0, or why the
+ * thread failed. */
+int collector_stop(struct collector *c);
+void collector_close(struct collector *c);
+
+/* What came since the last call; to be freed by the caller. */
+int collector_news(struct collector *c, news_buffer *ret);
+/* Between these two the accounts stand still. Nothing slow may happen there. */
+void collector_lock(struct collector *c);
+void collector_unlock(struct collector *c);
+/* All processes there were; only while locked. */
+struct heap_process *const *collector_processes(struct collector *c, size_t *ret_n);
+/* Events read so far; only while locked. */
+u64 collector_events(struct collector *c);
+
+#endif

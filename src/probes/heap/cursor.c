@@ -1,0 +1,333 @@
+/* See cursor.h. */
+#include "probes/heap/cursor.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <x86intrin.h>
+
+#define AHEAD 12       /* words: what an event in so many words' time needs is fetched now */
+#define PUBLISH 512    /* words: how often the writer is told of the room there is */
+#define QUIET_MS 50    /* a writer that was interrupted in the middle of an event is back by then */
+#define LOST_WORDS 512 /* at most, of an event that was never finished */
+#define NO_LIMIT UINT64_MAX
+#define MODULE_WORDS 256
+
+int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struct cursor **ret)
+{
+	struct cursor *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return -ENOMEM;
+	c->slot = &head->slot[slot];
+	c->index = slot;
+	c->process = p;
+	c->tid = c->slot->tid;
+	c->ring = (u64 *)((char *)head + track_ring_offset(slot));
+	c->mask = track_words(slot) - 1;
+	c->tail = c->swept = c->slot->tail;
+	rc = account_thread(&p->account, c->tid, &c->thread);
+	if (rc)
+		cursor_close(c);
+	else
+		*ret = c;
+	return rc;
+}
+
+void cursor_close(struct cursor *c)
+{
+	free(c);
+}
+
+bool cursor_was_busy(struct cursor *c)
+{
+	bool busy = c->swept != c->tail;
+
+	c->swept = c->tail;
+	return busy;
+}
+
+static inline u64 word_get(const struct cursor *c, u64 at)
+{
+	return __atomic_load_n(&c->ring[at & c->mask], __ATOMIC_ACQUIRE);
+}
+
+static inline void words_clear(struct cursor *c, u64 n)
+{
+	for (u64 i = 0; i < n; i++)
+		__atomic_store_n(&c->ring[(c->tail + i) & c->mask], 0, __ATOMIC_RELAXED);
+	c->tail += n;
+}
+
+static void cursor_publish(struct cursor *c)
+{
+	__atomic_store_n(&c->slot->tail, c->tail, __ATOMIC_RELEASE);
+}
+
+static u64 arg_of(u64 word)
+{
+	return word >> TRACK_ARG_SHIFT & TRACK_MASK(TRACK_ARG_BITS);
+}
+
+/* Words of an event; 0: none is as long as this one claims to be. */
+static inline u64 event_words(u64 word)
+{
+	switch (word & TRACK_KIND_MASK) {
+	case TRACK_ALLOC:
+	case TRACK_MOVED:
+		return 2;
+	case TRACK_STACK:
+		return arg_of(word) && arg_of(word) <= TRACK_DEPTH ? 1 + arg_of(word) : 0;
+	case TRACK_EXTRA:
+		if (arg_of(word) != TRACK_MODULE)
+			return 1;
+		return word >> TRACK_VALUE_SHIFT <= MODULE_WORDS ? 1 + (word >> TRACK_VALUE_SHIFT)
+								 : 0;
+	}
+	return 1;
+}
+
+static int alloc_take(struct cursor *c, u64 word, bool moved, u64 now_ms)
+{
+	u64 what = word_get(c, c->tail + 1), size = what >> TRACK_SIZE_SHIFT;
+
+	if (size == TRACK_SIZE_BIG && c->size)
+		size = c->size;
+	c->size = 0;
+	moved = moved && c->moving;
+	c->moving = false;
+	return account_alloc(&c->process->account, c->thread, word & TRACK_ADDRESS_MASK, size,
+		what >> TRACK_SLACK_SHIFT & TRACK_MASK(TRACK_SLACK_BITS),
+		(u32)(what >> TRACK_STACK_SHIFT & TRACK_MASK(TRACK_STACK_BITS)), moved, now_ms);
+}
+
+static int news_add(struct cursor *c, news_buffer *news, enum news_kind kind, u32 number, u64 words)
+{
+	struct news head = {
+		.kind = kind, .words = (u32)words, .process = c->process->id, .number = number};
+	u64 raw[sizeof(head) / sizeof(u64)];
+	int rc = 0;
+
+	memcpy(raw, &head, sizeof(head));
+	for (size_t i = 0; i < ARRAY_SIZE(raw) && !rc; i++)
+		rc = vec_push(news, raw[i]);
+	for (u64 i = 0; i < words && !rc; i++)
+		rc = vec_push(news, word_get(c, c->tail + 1 + i));
+	return rc;
+}
+
+static int extra_take(struct cursor *c, u64 word, news_buffer *news)
+{
+	u64 value = word >> TRACK_VALUE_SHIFT;
+
+	switch (arg_of(word)) {
+	case TRACK_SIZE:
+		c->size = value;
+		break;
+	case TRACK_RESTORE:
+		if (c->moving)
+			account_restore(&c->process->account, c->thread, &c->moved);
+		c->moving = false;
+		break;
+	case TRACK_MODULE:
+		return news_add(c, news, NEWS_MODULE, 0, value);
+	}
+	return 0;
+}
+
+static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
+{
+	struct account *a = &c->process->account;
+
+	switch (word & TRACK_KIND_MASK) {
+	case TRACK_ALLOC:
+		return alloc_take(c, word, false, now_ms);
+	case TRACK_MOVED:
+		return alloc_take(c, word, true, now_ms);
+	case TRACK_FREE:
+		account_free(a, c->thread, word & TRACK_ADDRESS_MASK, now_ms, NULL);
+		return 0;
+	case TRACK_MOVE:
+		account_free(a, c->thread, word & TRACK_ADDRESS_MASK, now_ms, &c->moved);
+		c->moving = true;
+		return 0;
+	case TRACK_TIME:
+		c->time_high = word >> TRACK_ARG_SHIFT;
+		return 0;
+	case TRACK_STACK:
+		if (word >> TRACK_VALUE_SHIFT >> TRACK_STACK_BITS)
+			return 0; /* no such number */
+		return news_add(
+			c, news, NEWS_STACK, (u32)(word >> TRACK_VALUE_SHIFT), arg_of(word));
+	}
+	return extra_take(c, word, news);
+}
+
+static inline u64 event_time(const struct cursor *c, u64 word)
+{
+	u64 kind = word & TRACK_KIND_MASK;
+
+	if (kind > TRACK_MOVED)
+		return 0; /* it has none, and need not wait */
+	return c->time_high << TRACK_TIME_LOW | word >> (64 - TRACK_TIME_LOW);
+}
+
+/* Reads until there is nothing, or what is there is later than the limit, or a lap was read. */
+static int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news)
+{
+	u64 end = c->tail + c->mask + 1, publish = c->tail + PUBLISH;
+	int rc = 0;
+
+	while (c->tail < end && !rc) {
+		u64 word = word_get(c, c->tail), n;
+
+		if (!(word & TRACK_KIND_MASK)) {
+			if (!word)
+				break;
+			words_clear(c, 1); /* of an event that was never finished */
+			continue;
+		}
+		if (event_time(c, word) > limit)
+			break;
+		n = event_words(word);
+		account_prefetch(
+			&c->process->account, word_get(c, c->tail + AHEAD) & TRACK_ADDRESS_MASK);
+		if (n)
+			rc = event_take(c, word, now_ms, news);
+		words_clear(c, n ? n : 1);
+		if (c->tail >= publish) {
+			cursor_publish(c);
+			publish = c->tail + PUBLISH;
+		}
+	}
+	cursor_publish(c);
+	return rc;
+}
+
+/* The time of the next event; NO_LIMIT: there is none. */
+static u64 cursor_time(const struct cursor *c)
+{
+	u64 word = word_get(c, c->tail);
+
+	if (!word)
+		return NO_LIMIT;
+	return event_time(c, word);
+}
+
+/* Where nothing came for long, an event may have begun here that is never finished. */
+static void cursor_unblock(struct cursor *c, u64 now_ms, bool at_once)
+{
+	if (word_get(c, c->tail)) {
+		c->quiet_ms = 0;
+		return;
+	}
+	if (!c->quiet_ms)
+		c->quiet_ms = now_ms;
+	if (!at_once && now_ms - c->quiet_ms < QUIET_MS)
+		return;
+	c->quiet_ms = now_ms;
+	for (u64 i = 1; i < LOST_WORDS; i++)
+		if (word_get(c, c->tail + i) & TRACK_KIND_MASK) {
+			c->process->dropped++;
+			words_clear(c, i);
+			return;
+		}
+}
+
+/* What comes next, in order: a heap with the earliest on top. */
+struct next {
+	u64 time;
+	struct cursor *cursor;
+};
+
+static void heap_down(struct next *heap, size_t n)
+{
+	struct next top = heap[0];
+	size_t i = 0;
+
+	for (size_t child; (child = 2 * i + 1) < n; i = child) {
+		if (child + 1 < n && heap[child + 1].time < heap[child].time)
+			child++;
+		if (heap[child].time >= top.time)
+			break;
+		heap[i] = heap[child];
+	}
+	heap[i] = top;
+}
+
+static size_t heap_make(struct cursor *const *cursors, size_t n, struct next *heap)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		u64 time = cursor_time(cursors[i]);
+		size_t at = used;
+
+		if (time == NO_LIMIT)
+			continue;
+		used++;
+		for (; at && heap[(at - 1) / 2].time > time; at = (at - 1) / 2)
+			heap[at] = heap[(at - 1) / 2];
+		heap[at] = (struct next){time, cursors[i]};
+	}
+	return used;
+}
+
+static int merge(struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news)
+{
+	_cleanup_free_ struct next *heap = calloc(n, sizeof(*heap));
+	size_t used;
+	int rc = 0;
+
+	if (!heap)
+		return -ENOMEM;
+	used = heap_make(cursors, n, heap);
+	while (used && heap[0].time <= until && !rc) {
+		struct cursor *c = heap[0].cursor;
+		u64 other = used > 1 ? heap[1].time : until;
+
+		if (used > 2)
+			other = MIN(other, heap[2].time);
+		rc = cursor_run(c, MIN(other, until), now_ms, news);
+		heap[0].time = cursor_time(c);
+		if (heap[0].time == NO_LIMIT)
+			heap[0] = heap[--used];
+		heap_down(heap, used);
+	}
+	return rc;
+}
+
+static s64 read_until(
+	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news)
+{
+	u64 before = 0, after = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		before += cursors[i]->tail;
+		cursor_unblock(cursors[i], now_ms, until == NO_LIMIT - 1);
+	}
+	if (n == 1)
+		rc = cursor_run(cursors[0], NO_LIMIT, now_ms, news);
+	else if (n)
+		rc = merge(cursors, n, until, now_ms, news);
+	for (size_t i = 0; i < n; i++)
+		after += cursors[i]->tail;
+	return rc ? rc : (s64)(after - before);
+}
+
+s64 cursors_read(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news)
+{
+	return read_until(cursors, n, __rdtsc() >> TRACK_TIME_SHIFT, now_ms, news);
+}
+
+int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news)
+{
+	s64 words;
+
+	do
+		words = read_until(cursors, n, NO_LIMIT - 1, now_ms, news);
+	while (words > 0);
+	return (int)words;
+}

@@ -1,0 +1,38 @@
+/*
+ * Reads the rings of one process into its account. Of several threads the events are put in order
+ * by their times: each ring is in order by itself, so it is a merge. What came after the look at
+ * the clock with which a merge begins waits for the next one; so no free is taken before the
+ * allocation it belongs to, in whatever ring that is.
+ */
+#ifndef MEMWHY_PROBES_HEAP_CURSOR_H
+#define MEMWHY_PROBES_HEAP_CURSOR_H
+
+#include "probes/heap/image.h"
+
+struct cursor {
+	u64 *ring;
+	u64 mask;
+	u64 tail;
+	u64 time_high; /* of the events that follow, see TRACK_TIME */
+	u64 size;      /* of the next allocation, see TRACK_SIZE; 0: none was told */
+	u64 swept;     /* tail at the last sweep */
+	u64 quiet_ms;  /* when it was first seen empty; 0: it was not */
+	struct track_slot *slot;
+	struct heap_process *process;
+	u32 index;  /* of its slot */
+	u32 thread; /* in the account */
+	u32 tid;
+	bool moving; /* a realloc began */
+	struct account_moved moved;
+};
+
+int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struct cursor **ret);
+void cursor_close(struct cursor *c);
+/* Words read, or -ENOMEM. */
+s64 cursors_read(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news);
+/* Everything there is, when nobody writes any more. */
+int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news);
+/* Was anything read since the last call? */
+bool cursor_was_busy(struct cursor *c);
+
+#endif

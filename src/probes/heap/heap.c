@@ -1,0 +1,438 @@
+/* The heap probe: a command under the preload library, and its processes' accounts as records. */
+#include "probes/heap/heap.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "capture/names.h"
+#include "probes/heap/collector.h"
+#include "probes/heap/heap_schema.h"
+#include "probes/heap/heap_view.h"
+#include "probes/probe.h"
+#include "sys/cgroup.h"
+
+#define WAIT_MS 2000 /* a program waits no longer for a memwhy that stands still */
+#define FORKS_MAX 16 /* of forks: how far up a file is looked for that was loaded before */
+
+/* What a process has loaded. */
+struct loaded_files {
+	struct process_map map;
+	u32 parent;
+};
+
+struct heap_state {
+	struct collector *collector;
+	struct cgroup_mounts *cgroups;
+	VEC(struct loaded_files *) files; /* by id of the process - 1; NULL: nothing yet */
+	VEC(u32 *) stacks;                /* by id of the image - 1, then by number */
+	VEC(u32) n_stacks;
+	VEC(struct heap_total) totals; /* to be sent */
+	VEC(struct heap_site) sites;
+	VEC(struct heap_thread) threads;
+	VEC(u32) images; /* of the sites */
+};
+
+static int open_source(struct capture *c, void *state, struct err *err)
+{
+	struct heap_state *s = state;
+	int rc;
+
+	if (!c->preload.open) {
+		err_set(err, -EINVAL, "heap needs a command to run");
+		return err_hint(err, "memwhy heap -- CMD");
+	}
+	s->cgroups = calloc(1, sizeof(*s->cgroups));
+	if (s->cgroups && cgroup_mounts_read(s->cgroups)) {
+		free(s->cgroups);
+		s->cgroups = NULL;
+	}
+	rc = collector_open(c->preload.socket, s->cgroups, WAIT_MS, &s->collector);
+	if (rc)
+		return err_errno(err, rc, "heap: preparing to collect");
+	return capture_method(c, "allocations of a command",
+		c->preload.library >= 0 ? "preload library, in memory" : "preload library", NULL);
+}
+
+static int start(struct capture *c, void *state)
+{
+	struct heap_state *s = state;
+
+	(void)c;
+	return collector_start(s->collector);
+}
+
+static int fd(const void *state)
+{
+	return collector_fd(((const struct heap_state *)state)->collector);
+}
+
+static struct loaded_files *files_get(
+	struct capture *c, struct heap_state *s, u32 process, u32 parent)
+{
+	struct loaded_files *f;
+
+	while (s->files.n < process)
+		if (vec_push(&s->files, NULL))
+			return NULL;
+	if (s->files.v[process - 1])
+		return s->files.v[process - 1];
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	process_map_init(&f->map, names_modules(c->names), 0);
+	f->parent = parent;
+	s->files.v[process - 1] = f;
+	return f;
+}
+
+static u64 shifted(u64 word)
+{
+	return word >> TRACK_ARG_SHIFT;
+}
+
+/* As modules.c of the tracker sends it. */
+static int module_take(struct loaded_files *f, const struct news *n)
+{
+	char path[1024 + 1] = "";
+	u32 length = 0;
+
+	if (n->words < 5)
+		return 0;
+	for (u32 i = 5; i < n->words; i++)
+		for (u32 k = 1; k < 8 && length < sizeof(path) - 1; k++)
+			path[length++] = (char)(n->v[i] >> 8 * k);
+	path[length] = '\0';
+	if (shifted(n->v[0]) >= shifted(n->v[1]))
+		return 0;
+	return process_map_add(&f->map, shifted(n->v[0]), shifted(n->v[1]), shifted(n->v[2]),
+		shifted(n->v[3]), shifted(n->v[4]), path);
+}
+
+/* The names of an image's stacks, with room for one more number. */
+static u32 *stacks_room(struct heap_state *s, u32 image, u32 number)
+{
+	while (s->stacks.n < image) {
+		if (vec_push(&s->stacks, NULL))
+			return NULL;
+		if (vec_push(&s->n_stacks, 0))
+			return NULL;
+	}
+	if (number >= s->n_stacks.v[image - 1]) {
+		u32 had = s->n_stacks.v[image - 1], n = MAX(MAX(number + 1, 2 * had), 1024U);
+		u32 *grown = realloc(s->stacks.v[image - 1], n * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		memset(grown + had, 0, (n - had) * sizeof(*grown));
+		s->stacks.v[image - 1] = grown;
+		s->n_stacks.v[image - 1] = n;
+	}
+	return &s->stacks.v[image - 1][number];
+}
+
+static int stack_take(struct capture *c, struct heap_state *s, const struct loaded_files *f,
+	u32 image, const struct news *n)
+{
+	const struct process_map *maps[FORKS_MAX];
+	u32 *name = stacks_room(s, image, n->number);
+	u64 ips[TRACK_DEPTH];
+	size_t n_maps = 0;
+
+	if (!name)
+		return -ENOMEM;
+	for (; f && n_maps < FORKS_MAX;
+		f = f->parent && f->parent <= s->files.n ? s->files.v[f->parent - 1] : NULL)
+		maps[n_maps++] = &f->map;
+	for (u32 i = 0; i < n->words && i < TRACK_DEPTH; i++)
+		ips[i] = shifted(n->v[i]);
+	*name = names_user_stack(c->names, maps, n_maps, ips, MIN(n->words, (u32)TRACK_DEPTH));
+	return 0;
+}
+
+static int news_take(struct capture *c, struct heap_state *s, const struct news *n)
+{
+	struct loaded_files *f;
+	u32 parent, image;
+	size_t n_processes;
+	struct heap_process *const *all;
+
+	collector_lock(s->collector);
+	all = collector_processes(s->collector, &n_processes);
+	parent = n->process <= n_processes ? all[n->process - 1]->parent : 0;
+	image = n->process <= n_processes ? all[n->process - 1]->image : 0;
+	collector_unlock(s->collector);
+	f = image ? files_get(c, s, n->process, parent) : NULL;
+	if (!f)
+		return image ? -ENOMEM : 0;
+	return n->kind == NEWS_MODULE ? module_take(f, n) : stack_take(c, s, f, image, n);
+}
+
+static int take(struct capture *c, void *state)
+{
+	struct heap_state *s = state;
+	news_buffer news = {};
+	int rc = collector_news(s->collector, &news);
+
+	for (size_t at = 0; at < news.n && !rc;) {
+		const struct news *n = (const struct news *)&news.v[at];
+
+		rc = news_take(c, s, n);
+		at += sizeof(*n) / sizeof(u64) + n->words;
+	}
+	vec_free(&news);
+	return rc;
+}
+
+static u64 ns_of_ms(u64 ms)
+{
+	return ms * 1000000;
+}
+
+static int total_copy(struct heap_state *s, const struct heap_process *p)
+{
+	const struct account *a = &p->account;
+	struct heap_total r = REC_INIT(struct heap_total, REC_HEAP_TOTAL, 0);
+
+	r.h.flags = (u16)((p->ended ? HEAP_ENDED : 0) | (p->parent ? HEAP_FORKED : 0) |
+			  (p->dropped ? HEAP_INCOMPLETE : 0));
+	r.tgid = p->pid;
+	r.process = p->id;
+	r.parent = p->parent;
+	r.threads = (u32)a->threads.n;
+	r.start_ns = p->start_ns;
+	r.end_ns = p->end_ns;
+	r.allocations = a->allocations;
+	r.bytes = a->bytes;
+	r.frees = a->frees;
+	r.temporary = a->temporary;
+	r.moved = a->moved;
+	r.live_blocks = a->allocations - a->frees - a->overwritten;
+	r.live_bytes = a->live_bytes;
+	r.peak_blocks = a->peak_blocks;
+	r.peak_bytes = a->peak_bytes;
+	r.peak_ns = ns_of_ms(a->peak_ms);
+	r.unknown_frees = a->unknown_frees;
+	r.overwritten = a->overwritten;
+	r.lost = p->dropped;
+	r.cgroup = p->cgroup;
+	memcpy(r.comm, p->comm, sizeof(r.comm));
+	for (u32 i = 0; i < HEAP_SIZES; i++)
+		r.sizes[i] = (u32)MIN(a->sizes[i], 0xffffffffULL);
+	return vec_push(&s->totals, r);
+}
+
+static int site_copy(struct heap_state *s, struct heap_process *p, struct account_site *a)
+{
+	struct heap_site r = REC_INIT(struct heap_site, REC_HEAP_SITE, 0);
+
+	account_settle(&p->account, a);
+	a->changed = false;
+	r.tgid = p->pid;
+	r.process = p->id;
+	r.stack = a->stack; /* its number, until it is sent */
+	r.max_life_ms = a->life_max_ms;
+	r.allocations = a->allocations;
+	r.bytes = a->bytes;
+	r.frees = a->frees;
+	r.temporary = a->temporary;
+	r.moved = a->moved;
+	r.live_blocks = a->live_blocks;
+	r.live_bytes = a->live_bytes;
+	r.peak_blocks = a->peak_blocks;
+	r.peak_bytes = a->peak_bytes;
+	r.slack_bytes = a->slack;
+	r.life_ms = a->life_ms;
+	r.min_bytes = a->min;
+	r.max_bytes = a->max;
+	return vec_push(&s->sites, r) ? -ENOMEM : vec_push(&s->images, p->image);
+}
+
+static int threads_copy(struct heap_state *s, const struct heap_process *p)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < p->account.threads.n && !rc; i++) {
+		const struct account_thread *a = &p->account.threads.v[i];
+		struct heap_thread r = REC_INIT(struct heap_thread, REC_HEAP_THREAD, 0);
+
+		r.tgid = p->pid;
+		r.process = p->id;
+		r.tid = a->tid;
+		r.thread = (u32)i;
+		r.allocations = a->allocations;
+		r.bytes = a->bytes;
+		r.frees = a->frees;
+		r.freed_bytes = a->freed_bytes;
+		r.temporary = a->temporary;
+		r.live_blocks = a->live_blocks;
+		r.live_bytes = a->live_bytes;
+		memcpy(r.comm, p->comm, sizeof(r.comm));
+		rc = vec_push(&s->threads, r);
+	}
+	return rc;
+}
+
+/* How things stand, while they stand still. What was live at a peak changes with a new peak also
+ * for sites that did nothing since, so all of them are looked at. */
+static int accounts_copy(struct heap_state *s)
+{
+	size_t n;
+	struct heap_process *const *all;
+	int rc = 0;
+
+	collector_lock(s->collector);
+	all = collector_processes(s->collector, &n);
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct heap_process *p = all[i];
+
+		if (p->sent)
+			continue;
+		p->sent = p->ended;
+		if (!p->account.allocations && !p->account.unknown_frees && !p->dropped)
+			continue;
+		rc = total_copy(s, p);
+		for (size_t k = 0; k < p->account.sites.n && !rc; k++)
+			if (p->account.sites.v[k].changed ||
+				p->account.sites.v[k].peak != p->account.peak)
+				rc = site_copy(s, p, &p->account.sites.v[k]);
+		rc = rc ? rc : threads_copy(s, p);
+	}
+	collector_unlock(s->collector);
+	return rc;
+}
+
+static u32 stack_name(const struct heap_state *s, u32 image, u32 number)
+{
+	if (image > s->stacks.n || number >= s->n_stacks.v[image - 1])
+		return 0;
+	return s->stacks.v[image - 1][number];
+}
+
+static int accounts_emit(struct capture *c, struct heap_state *s)
+{
+	int rc = 0;
+
+	vec_each (r, &s->totals) {
+		rc = rc ? rc : names_task(c->names, r->tgid, 0, r->comm, r->cgroup);
+		rc = rc ? rc : capture_emit(c, &r->h);
+	}
+	for (size_t i = 0; i < s->sites.n && !rc; i++) {
+		s->sites.v[i].stack = stack_name(s, s->images.v[i], s->sites.v[i].stack);
+		rc = capture_emit(c, &s->sites.v[i].h);
+	}
+	vec_each (r, &s->threads)
+		rc = rc ? rc : capture_emit(c, &r->h);
+	return rc;
+}
+
+/* Stacks that are counted by now have been told of, so they are named between the two. */
+static int send(struct capture *c, void *state)
+{
+	struct heap_state *s = state;
+	int rc;
+
+	s->totals.n = s->sites.n = s->threads.n = s->images.n = 0;
+	rc = accounts_copy(s);
+	rc = rc ? rc : take(c, s);
+	return rc ? rc : accounts_emit(c, s);
+}
+
+static void stop(void *state)
+{
+	struct heap_state *s = state;
+
+	collector_stop(s->collector);
+}
+
+static void counts(void *state, u64 *ret_seen, u64 *ret_lost)
+{
+	struct heap_state *s = state;
+	struct heap_process *const *all;
+	u64 lost = 0;
+	size_t n;
+
+	collector_lock(s->collector);
+	all = collector_processes(s->collector, &n);
+	for (size_t i = 0; i < n; i++)
+		lost += all[i]->dropped;
+	*ret_seen = collector_events(s->collector) + lost;
+	*ret_lost = lost;
+	collector_unlock(s->collector);
+}
+
+static void close_source(void *state)
+{
+	struct heap_state *s = state;
+
+	collector_close(s->collector);
+	vec_each (f, &s->files) {
+		if (*f)
+			process_map_free(&(*f)->map);
+		free(*f);
+	}
+	vec_each (v, &s->stacks)
+		free(*v);
+	vec_free(&s->files);
+	vec_free(&s->stacks);
+	vec_free(&s->n_stacks);
+	vec_free(&s->totals);
+	vec_free(&s->sites);
+	vec_free(&s->threads);
+	vec_free(&s->images);
+	free(s->cgroups);
+}
+
+static int survey(struct capture *c)
+{
+	return capture_method(c, "allocations of a command",
+		preload_path() ? "preload library" : "preload library, in memory", NULL);
+}
+
+static const struct probe_source source = {
+	.size = sizeof(struct heap_state),
+	.open = open_source,
+	.start = start,
+	.fd = fd,
+	.take = take,
+	.send = send,
+	.stop = stop,
+	.counts = counts,
+	.close = close_source,
+	.survey = survey,
+};
+
+static const char *const examples[] = {
+	"memwhy heap -- sort big.txt",
+	"the stacks that held most at the peak of a command's heap",
+	"memwhy heap --sort live_bytes -- ./server --once",
+	"what was still allocated at the end, by stack",
+	"memwhy heap --sort temporary -- jq . big.json",
+	"blocks that were freed at once: what a buffer on the stack would save",
+	"memwhy heap -o folded -- python3 script.py",
+	"bytes at the peak, for a flame graph",
+	NULL,
+};
+
+const struct probe probe_heap = {
+	.name = "heap",
+	.summary = "Who allocates heap memory, who holds it, and when it peaked",
+	.details =
+		"Runs a command under a small preload library, which tells of every malloc, "
+		"calloc, realloc, free and their relatives with the stack of the caller. Counts "
+		"are exact, also at the peak. Children are followed through fork and exec; each "
+		"exec begins a new heap, and a fork's heap is what it allocates itself. What it "
+		"inherited and frees is counted apart.\n\n"
+		"Stacks are unwound by the call-frame information of the files, so they need no "
+		"frame pointers.\n\n"
+		"Programs that are statically linked, or have more privileges than who runs them "
+		"(setuid), run as ever and are not seen: the loader does not preload into them. "
+		"Neither is memory that a program maps by itself, nor an allocator within the "
+		"program's own file.\n\n"
+		"If memwhy does not read for two seconds the command goes on without it.",
+	.examples = examples,
+	.kinds = heap_kinds,
+	.n_kinds = HEAP_KINDS,
+	.source = &source,
+	.view = &heap_view,
+	.only_named = true,
+};

@@ -1,0 +1,61 @@
+/* The heap of a command: the records. All of them say how things stand since the process began:
+ * a later record of the same process (and stack, or thread) replaces the earlier one. */
+#ifndef MEMWHY_PROBES_HEAP_H
+#define MEMWHY_PROBES_HEAP_H
+
+#include "bpf/shared.h"
+
+#define HEAP_SIZES 40 /* log2 histogram: as in analysis/hist.h */
+
+enum heap_flags {
+	HEAP_ENDED = 1,      /* exit, or exec of something else */
+	HEAP_FORKED = 2,     /* a fork that did not exec; what it inherited is not counted */
+	HEAP_INCOMPLETE = 4, /* events were lost */
+};
+
+/* A process: what one exec began, until its end or its next exec; or a fork of one. */
+struct heap_total {
+	struct rec h; /* flags: enum heap_flags */
+	u32 tgid;
+	u32 process; /* number of it in the recording */
+	u32 parent;  /* number of what it is a fork of; 0: none */
+	u32 threads; /* ever */
+	u64 start_ns, end_ns;
+	u64 allocations, bytes, frees, temporary, moved;
+	u64 live_blocks, live_bytes;
+	u64 peak_blocks, peak_bytes, peak_ns; /* when live_bytes was largest */
+	u64 unknown_frees;                    /* of blocks not allocated under the tracker */
+	u64 overwritten; /* blocks whose address was given out again: freed unseen */
+	u64 lost;
+	u64 cgroup;
+	char comm[COMM_LEN];
+	u32 sizes[HEAP_SIZES]; /* allocations by size, saturated */
+};
+
+/* What one stack of a process allocated. */
+struct heap_site {
+	struct rec h;
+	u32 tgid;
+	u32 process;
+	u32 stack; /* REC_STACK */
+	u32 max_life_ms;
+	u64 allocations, bytes, frees, temporary, moved;
+	u64 live_blocks, live_bytes;
+	u64 peak_blocks, peak_bytes; /* at the peak of the process */
+	u64 slack_bytes;             /* usable beyond bytes */
+	u64 life_ms;                 /* of the freed blocks, summed */
+	u32 min_bytes, max_bytes;    /* of an allocation; saturated */
+};
+
+struct heap_thread {
+	struct rec h;
+	u32 tgid;
+	u32 process;
+	u32 tid;
+	u32 thread; /* number of it in the process: the kernel gives a tid again */
+	u64 allocations, bytes, frees, freed_bytes, temporary;
+	u64 live_blocks, live_bytes; /* allocated by it, freed by nobody */
+	char comm[COMM_LEN];
+};
+
+#endif

@@ -1,0 +1,80 @@
+/* See heap_schema.h. */
+#include "probes/heap/heap_schema.h"
+
+#include "probes/heap/heap.h"
+
+#define T struct heap_total
+#define S struct heap_site
+#define H struct heap_thread
+
+static const struct field total_fields[] = {
+	FIELD(T, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(T, process, FIELD_U32, UNIT_ID, "number of the process in this recording"),
+	FIELD(T, parent, FIELD_U32, UNIT_ID, "number of the one it is a fork of; 0: none"),
+	FIELD(T, threads, FIELD_U32, UNIT_COUNT, "threads that allocated or freed"),
+	FIELD(T, start_ns, FIELD_U64, UNIT_NS, "its first event"),
+	FIELD(T, end_ns, FIELD_U64, UNIT_NS, "its end; 0: it goes on"),
+	FIELD(T, allocations, FIELD_U64, UNIT_COUNT, "blocks allocated"),
+	FIELD(T, bytes, FIELD_U64, UNIT_BYTES, "asked for"),
+	FIELD(T, frees, FIELD_U64, UNIT_COUNT, "of these blocks, freed"),
+	FIELD(T, temporary, FIELD_U64, UNIT_COUNT,
+		"freed before the next allocation of the same thread"),
+	FIELD(T, moved, FIELD_U64, UNIT_COUNT, "of the allocations, by realloc of another block"),
+	FIELD(T, live_blocks, FIELD_U64, UNIT_COUNT, "allocated and not freed"),
+	FIELD(T, live_bytes, FIELD_U64, UNIT_BYTES, "asked for these"),
+	FIELD(T, peak_blocks, FIELD_U64, UNIT_COUNT, "live blocks when live bytes were most"),
+	FIELD(T, peak_bytes, FIELD_U64, UNIT_BYTES, "most live bytes"),
+	FIELD(T, peak_ns, FIELD_U64, UNIT_NS, "when that was"),
+	FIELD(T, unknown_frees, FIELD_U64, UNIT_COUNT, "frees of blocks from before, or inherited"),
+	FIELD(T, overwritten, FIELD_U64, UNIT_COUNT,
+		"blocks whose address was given out again: their free was not seen"),
+	FIELD(T, lost, FIELD_U64, UNIT_COUNT, "events lost"),
+	FIELD(T, cgroup, FIELD_U64, UNIT_CGROUP, "control group"),
+	FIELD_ARRAY(T, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "process name"),
+	FIELD_ARRAY(T, sizes, FIELD_U32, UNIT_COUNT, HEAP_SIZES,
+		"allocations by size: slot i is 2^(i-1) to 2^i bytes"),
+};
+
+static const struct field site_fields[] = {
+	FIELD(S, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(S, process, FIELD_U32, UNIT_ID, "as in heap_total"),
+	FIELD(S, stack, FIELD_U32, UNIT_STACK, "who allocated; 0: not known"),
+	FIELD(S, max_life_ms, FIELD_U32, UNIT_NONE, "longest life of a freed block, in ms"),
+	FIELD(S, allocations, FIELD_U64, UNIT_COUNT, "blocks allocated"),
+	FIELD(S, bytes, FIELD_U64, UNIT_BYTES, "asked for"),
+	FIELD(S, frees, FIELD_U64, UNIT_COUNT, "of these blocks, freed"),
+	FIELD(S, temporary, FIELD_U64, UNIT_COUNT, "as in heap_total"),
+	FIELD(S, moved, FIELD_U64, UNIT_COUNT, "as in heap_total"),
+	FIELD(S, live_blocks, FIELD_U64, UNIT_COUNT, "allocated and not freed"),
+	FIELD(S, live_bytes, FIELD_U64, UNIT_BYTES, "asked for these"),
+	FIELD(S, peak_blocks, FIELD_U64, UNIT_COUNT, "live at the peak of the process"),
+	FIELD(S, peak_bytes, FIELD_U64, UNIT_BYTES, "asked for these"),
+	FIELD(S, slack_bytes, FIELD_U64, UNIT_BYTES, "usable beyond what was asked for"),
+	FIELD(S, life_ms, FIELD_U64, UNIT_NONE, "lives of the freed blocks, summed, in ms"),
+	FIELD(S, min_bytes, FIELD_U32, UNIT_BYTES, "smallest allocation"),
+	FIELD(S, max_bytes, FIELD_U32, UNIT_BYTES, "largest allocation, at most 4 GiB - 1"),
+};
+
+static const struct field thread_fields[] = {
+	FIELD(H, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(H, process, FIELD_U32, UNIT_ID, "as in heap_total"),
+	FIELD(H, tid, FIELD_U32, UNIT_ID, "thread"),
+	FIELD(H, thread, FIELD_U32, UNIT_ID, "number of the thread in its process"),
+	FIELD(H, allocations, FIELD_U64, UNIT_COUNT, "blocks allocated"),
+	FIELD(H, bytes, FIELD_U64, UNIT_BYTES, "asked for"),
+	FIELD(H, frees, FIELD_U64, UNIT_COUNT, "blocks freed, whoever allocated them"),
+	FIELD(H, freed_bytes, FIELD_U64, UNIT_BYTES, "in these"),
+	FIELD(H, temporary, FIELD_U64, UNIT_COUNT, "as in heap_total"),
+	FIELD(H, live_blocks, FIELD_U64, UNIT_COUNT, "allocated by it and freed by nobody"),
+	FIELD(H, live_bytes, FIELD_U64, UNIT_BYTES, "asked for these"),
+	FIELD_ARRAY(H, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "process name"),
+};
+
+const struct kind heap_kinds[HEAP_KINDS] = {
+	KIND(REC_HEAP_TOTAL, T, "heap_total", total_fields,
+		"a process's heap, since it began; a later record replaces it"),
+	KIND(REC_HEAP_SITE, S, "heap_site", site_fields,
+		"what one stack of a process allocated since it began; a later record replaces it"),
+	KIND(REC_HEAP_THREAD, H, "heap_thread", thread_fields,
+		"what one thread did since it began; a later record replaces it"),
+};

@@ -1,0 +1,9 @@
+/* What `heap` shows. */
+#ifndef MEMWHY_PROBES_HEAP_VIEW_H
+#define MEMWHY_PROBES_HEAP_VIEW_H
+
+#include "report/view.h"
+
+extern const struct view heap_view;
+
+#endif

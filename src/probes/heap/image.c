@@ -1,0 +1,192 @@
+/* See image.h: the file, its processes and threads. What is in a ring: cursor.c. */
+#include "probes/heap/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "probes/heap/cursor.h"
+
+static int file_make(int *ret)
+{
+	int fd = (int)syscall(SYS_memfd_create, "memwhy-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return -errno;
+	/* Of this size for good: else the program could take pages away under the reader. */
+	if (ftruncate(fd, (off_t)TRACK_FILE_BYTES) ||
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+		close(fd);
+		return -errno;
+	}
+	*ret = fd;
+	return 0;
+}
+
+int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file)
+{
+	_cleanup_free_ struct image *i = calloc(1, sizeof(*i));
+	_cleanup_close_ int fd = -1;
+	void *at;
+	int rc;
+
+	if (!i)
+		return -ENOMEM;
+	rc = file_make(&fd);
+	if (rc)
+		return rc;
+	at = mmap(
+		NULL, TRACK_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	i->id = id;
+	i->pid = pid;
+	i->head = at;
+	i->head->version = TRACK_VERSION;
+	i->head->wait_ms = wait_ms;
+	i->head->next_stack = 1;
+	i->head->magic = TRACK_MAGIC;
+	*ret_file = take_fd(fd);
+	*ret = take_ptr(i);
+	return 0;
+}
+
+static int cursor_new(struct image *image, u32 slot)
+{
+	u32 index = __atomic_load_n(&image->head->slot[slot].process, __ATOMIC_RELAXED);
+	struct heap_process *p;
+	struct cursor *c;
+	int rc;
+
+	if (index >= TRACK_PROCESSES)
+		return 0; /* nonsense */
+	p = image->processes[index];
+	if (!p) {
+		p = image->found(image, index, image->arg);
+		if (!p)
+			return -ENOMEM;
+		image->processes[index] = p;
+		image->n_alive++;
+	}
+	rc = cursor_open(image->head, slot, p, &c);
+	if (rc)
+		return rc;
+	rc = vec_push(&p->cursors, c);
+	if (rc) {
+		cursor_close(c);
+		return rc;
+	}
+	image->cursors[slot] = c;
+	return 0;
+}
+
+/* Rings that were taken since the last look. */
+static int cursors_find(struct image *image)
+{
+	u32 n = MIN(__atomic_load_n(&image->head->slots, __ATOMIC_ACQUIRE), (u32)TRACK_SLOTS);
+	int rc = 0;
+
+	for (u32 i = 0; i < n && !rc; i++)
+		if (!image->cursors[i] && __atomic_load_n(&image->head->slot[i].state,
+						  __ATOMIC_ACQUIRE) == TRACK_TAKEN)
+			rc = cursor_new(image, i);
+	return rc;
+}
+
+s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
+{
+	s64 words = 0;
+	int rc = cursors_find(image);
+
+	__atomic_add_fetch(&image->head->heartbeat, 1, __ATOMIC_RELAXED);
+	for (u32 i = 0, left = image->n_alive; i < TRACK_PROCESSES && !rc && left; i++) {
+		struct heap_process *p = image->processes[i];
+		s64 n;
+
+		if (!p)
+			continue;
+		left--;
+		n = cursors_read(p->cursors.v, p->cursors.n, now_ms, news);
+		if (n < 0)
+			return n;
+		words += n;
+	}
+	if (words)
+		image->active_ms = now_ms;
+	return rc ? rc : words;
+}
+
+/* Makes the ring as it was at first, but for the count of words, and gives its memory back. */
+static void slot_release(struct image *image, struct cursor *c)
+{
+	u32 slot = c->index;
+	struct track_slot *s = &image->head->slot[slot];
+
+	c->process->dropped += __atomic_exchange_n(&s->dropped, 0, __ATOMIC_RELAXED);
+	if (madvise(c->ring, track_words(slot) * sizeof(u64), MADV_REMOVE))
+		for (u64 i = 0; i < track_words(slot); i++)
+			c->ring[i] = 0;
+	__atomic_store_n(&s->tail, c->tail, __ATOMIC_RELEASE);
+	image->cursors[slot] = NULL;
+	cursor_close(c);
+	__atomic_store_n(&s->state, TRACK_UNUSED, __ATOMIC_RELEASE);
+}
+
+int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buffer *news)
+{
+	int rc = cursors_find(image);
+
+	if (!rc)
+		rc = cursors_finish(p->cursors.v, p->cursors.n, now_ms, news);
+	vec_each (c, &p->cursors)
+		slot_release(image, *c);
+	p->cursors.n = 0;
+	p->ended = true;
+	p->dropped += image->head->processes[p->index].missed;
+	account_settle_all(&p->account);
+	account_forget_blocks(&p->account);
+	image->processes[p->index] = NULL;
+	image->n_alive--;
+	image->active_ms = now_ms;
+	__atomic_store_n(&image->head->processes[p->index].state, TRACK_UNUSED, __ATOMIC_RELEASE);
+	return rc;
+}
+
+static bool thread_is_over(const struct heap_process *p, u32 tid)
+{
+	return !p->foreign && tid && syscall(SYS_tgkill, p->pid, tid, 0) && errno == ESRCH;
+}
+
+int image_sweep(struct image *image, u64 now_ms, news_buffer *news)
+{
+	int rc = 0;
+
+	for (u32 i = 0, left = image->n_alive; i < TRACK_PROCESSES && !rc && left; i++) {
+		struct heap_process *p = image->processes[i];
+
+		left -= p != NULL;
+		for (size_t k = 0; p && k < p->cursors.n && !rc; k++) {
+			struct cursor *c = p->cursors.v[k];
+
+			if (cursor_was_busy(c) || !thread_is_over(p, c->tid))
+				continue;
+			rc = cursors_finish(&c, 1, now_ms, news);
+			p->cursors.v[k--] = p->cursors.v[--p->cursors.n];
+			slot_release(image, c);
+		}
+	}
+	return rc;
+}
+
+void image_close(struct image *image)
+{
+	if (!image)
+		return;
+	__atomic_store_n(&image->head->off, TRACK_OFF_ENDED, __ATOMIC_RELEASE);
+	for (u32 i = 0; i < TRACK_SLOTS; i++)
+		cursor_close(image->cursors[i]);
+	munmap(image->head, TRACK_FILE_BYTES);
+	free(image);
+}

@@ -1,0 +1,77 @@
+/*
+ * One executed program and its forks: the file that the preload library writes to (tracker/ring.h),
+ * read into the accounts of its processes. Reads what a program gone wild may have written: the
+ * worst it can do is to spoil its own account.
+ */
+#ifndef MEMWHY_PROBES_HEAP_IMAGE_H
+#define MEMWHY_PROBES_HEAP_IMAGE_H
+
+#include "base/vec.h"
+#include "event/wire.h"
+#include "probes/heap/account.h"
+#include "tracker/ring.h"
+
+/* What has to be named before the program is gone, in the order it came: see collector_news(). */
+enum news_kind { NEWS_MODULE, NEWS_STACK };
+
+struct news {
+	u32 kind;
+	u32 words; /* that follow */
+	u32 process;
+	u32 number; /* of a stack */
+	u64 v[]; /* NEWS_STACK: addresses, innermost first; NEWS_MODULE: as the program sent it */
+};
+
+/* Of struct news. */
+typedef VEC(u64) news_buffer;
+
+struct heap_process {
+	struct account account;
+	u32 id;       /* among all of the session, from 1 on */
+	u32 index;    /* in the image's file */
+	u32 parent;   /* id; 0: none */
+	u32 image;    /* id of the program */
+	u32 pid;      /* as we see it, where that is known */
+	int pidfd;    /* -1: none */
+	bool foreign; /* in a pid namespace of its own: its pids mean nothing to us */
+	bool gone;    /* it was gone when it was found */
+	bool ended;
+	bool sent;  /* how it stood at its end */
+	u64 cgroup; /* 0: not known */
+	u64 start_ns, end_ns;
+	u64 dropped; /* events that found no room in time, or were never finished */
+	VEC(struct cursor *) cursors;
+	char comm[COMM_LEN];
+};
+
+struct cursor; /* reads one ring */
+
+struct image {
+	u32 id;
+	pid_t pid; /* of who asked for it */
+	u64 cgroup;
+	char comm[COMM_LEN];
+	struct track_head *head;
+	struct heap_process *processes[TRACK_PROCESSES]; /* by index in the file; NULL: none */
+	struct heap_process *last[TRACK_PROCESSES]; /* as processes, and the last where it ended */
+	struct cursor *cursors[TRACK_SLOTS];
+	u32 n_alive;   /* processes */
+	u64 active_ms; /* when one was last seen */
+	/* Makes what a new process of this image is; NULL: no memory. */
+	struct heap_process *(*found)(struct image *image, u32 index, void *arg);
+	void *arg;
+};
+
+/* Makes the file; *ret_file is its descriptor, to be handed to the program. */
+int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file);
+/* Reads what is there. Returns how many words, or -errno. */
+s64 image_read(struct image *image, u64 now_ms, news_buffer *news);
+/* The process is over: reads all there is of it, also behind events that were never finished, and
+ * gives its place in the file back. */
+int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buffer *news);
+/* Threads that are over give their rings back; to be called now and then. */
+int image_sweep(struct image *image, u64 now_ms, news_buffer *news);
+/* What is written from now on is read by nobody. */
+void image_close(struct image *image);
+
+#endif

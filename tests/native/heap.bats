@@ -1,0 +1,173 @@
+# The heap of a command: numbers held against what the workload is known to do, and against
+# valgrind's; programs that make it hard.
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	work=$WORKLOADS/heap_work
+}
+
+# heap ARGS... -- CMD...: its JSON in $json, CMD's output in $output.
+heap() {
+	json=$BATS_TEST_TMPDIR/report.json
+	run --separate-stderr timeout 60 "$MEMWHY" heap -o json --out "$json" "$@"
+	[ "$status" -eq 0 ] && [ -z "$stderr" ] || { echo "status $status: $stderr"; return 1; }
+	# Nothing is lost, and every process's blocks add up.
+	jq -e '.lost.heap == 0 and all(.rows[] | select(.table == "process");
+		.allocations == .frees + .live_blocks and .lost == 0)' "$json" >/dev/null ||
+		{ jq -c . "$json"; return 1; }
+}
+
+# Fields of the process rows, one line each.
+processes() { # FIELD...
+	jq -r --arg f "$*" '.rows[] | select(.table == "process") | [.[$f | split(" ")[]]] | @tsv' "$json" |
+		tr '\t' ' '
+}
+
+# A field summed over the stacks that have this function.
+of_function() { # FUNCTION FIELD
+	jq --arg f "$1" "[.rows[] | select(.table == \"heap\") |
+		select([.stack[]? | tostring] | any(test(\"\\\\b\" + \$f + \"\\\\b\"))) | .$2] | add // 0" "$json"
+}
+
+@test "heap: each function of the allocator is counted, realloc's failure too" {
+	heap -- "$work" each
+	# 16 calls that give a block, one of them moving one, and a realloc of 10 to 1000 bytes.
+	[ "$(processes allocations frees live_blocks live_bytes moved unknown_frees unseen_frees)" = \
+		"17 13 4 400 1 0 0" ]
+	[ "$(processes allocated_bytes peak_bytes)" = "1868 1000" ]
+}
+
+@test "heap: the peak is as it was, by stack" {
+	heap -- "$work" peak 1000
+	[ "$(processes peak_bytes peak_blocks live_bytes allocations)" = "110000 2000 60000 2500" ]
+	[ "$(of_function before_peak peak_bytes)" -eq 10000 ]
+	[ "$(of_function before_peak live_bytes)" -eq 10000 ]
+	[ "$(of_function peak_here peak_bytes)" -eq 100000 ]
+	[ "$(of_function peak_here live_bytes)" -eq 50000 ]
+	[ "$(of_function peak_here allocations)" -eq 1500 ]
+	[ "$(of_function main allocations)" -eq 2500 ]
+}
+
+@test "heap: sizes of a GiB and more are whole" {
+	heap -- "$work" huge
+	[ "$(processes allocations allocated_bytes peak_bytes)" = "3 7516192767 5368709120" ]
+}
+
+@test "heap: blocks that other threads free; one address as fast as it goes round" {
+	heap -- "$work" threads 20000 4
+	[ "$(processes unknown_frees unseen_frees threads)" = "0 0 5" ]
+	[ "$(of_function hand_over allocations)" -eq 80000 ]
+	[ "$(of_function hand_over live_blocks)" -eq 0 ]
+	[ "$(of_function hand_over peak_bytes)" -eq 1920000 ]
+	heap -- "$work" ping 20000
+	[ "$(processes unknown_frees unseen_frees)" = "0 0" ]
+	[ "$(of_function ping allocations)" -eq 20000 ]
+	[ "$(of_function ping live_blocks)" -eq 0 ]
+}
+
+@test "heap: a thousand threads at once, three thousand one after the other" {
+	heap -- "$work" threads 20 1000
+	[ "$(processes threads unknown_frees unseen_frees)" = "1001 0 0" ]
+	[ "$(of_function hand_over allocations)" -eq 20000 ]
+	heap -- "$work" churn 3000
+	[ "$(of_function nothing allocations)" -eq 3000 ]
+}
+
+@test "heap: forks count what they allocate; what they inherited is apart" {
+	heap -- "$work" fork 300
+	[ "$(processes allocations allocated_bytes live_bytes unknown_frees state | sort | uniq -c | sed 's/^ *//')" = \
+		"1 1 1000 1000 0 ended
+300 2 500 300 1 ended fork" ]
+}
+
+@test "heap: exec begins a new heap; vfork does not" {
+	heap -- "$work" exec 50
+	[ "$(processes allocations live_bytes state | sort | uniq -c | sed 's/^ *//')" = "50 1 77 ended" ]
+	heap -- "$work" vfork 30
+	[ "$(processes comm allocations frees | grep heap_work)" = "heap_work 30 30" ]
+}
+
+@test "heap: SIGKILL and abort lose nothing" {
+	heap -- "$work" kill 5000
+	[ "$(processes allocations live_bytes)" = "5000 240000" ]
+	heap -- "$work" abort
+	[ "$(processes allocations live_bytes)" = "1 48" ]
+}
+
+@test "heap: signal handlers that allocate, and that never return" {
+	heap -- "$work" signal 50000
+	[ "$output" = "handled 50000" ]
+	[ "$(processes allocations frees live_bytes)" = "100000 99999 333" ]
+	[ "$(of_function on_signal_alloc allocations)" -eq 50000 ]
+	heap -- "$work" jump 20000
+	[ "$(processes allocations frees)" = "20000 20000" ]
+}
+
+@test "heap: recursion of any depth, libraries that come and go" {
+	heap -- "$work" deep 400
+	[ "$(of_function deep allocations)" -eq 400 ]
+	heap -- "$work" dlopen 50
+}
+
+@test "heap: the numbers are valgrind's, byte for byte" {
+	command -v valgrind >/dev/null || skip "no valgrind"
+	seq 3000 | jq -c '{id: ., name: "n\(.)", v: [., {k: "x\(.)"}]}' >in.json
+	while read -r cmd; do
+		heap -- $cmd >/dev/null
+		valgrind --run-libc-freeres=no --log-file=log $cmd >/dev/null
+		valgrind --tool=dhat --run-libc-freeres=no --log-file=dlog --dhat-out-file=/dev/null $cmd >/dev/null
+		processes allocations frees allocated_bytes live_bytes live_blocks peak_blocks >ours
+		{
+			sed -n 's/.*total heap usage: \([0-9,]*\) allocs, \([0-9,]*\) frees, \([0-9,]*\) bytes.*/\1 \2 \3/p' log
+			sed -n 's/.*in use at exit: \([0-9,]*\) bytes in \([0-9,]*\) blocks/\1 \2/p' log
+			sed -n 's/.*At t-gmax: \([0-9,]*\) bytes in \([0-9,]*\) blocks/\2/p' dlog
+		} | tr -d , | awk '{ a[NR] = $0 } END { print a[1], a[2], a[3] }' >theirs
+		diff ours theirs || { echo "of: $cmd"; false; }
+	done <<-END
+		jq -c . in.json
+		ls -d /tmp
+		sort in.json
+	END
+}
+
+@test "heap: a recording shows what the live run showed, by each key and format" {
+	"$MEMWHY" heap --record run.mw -o json --out live.json -- "$work" threads 100 3
+	"$MEMWHY" heap --input run.mw -o json | diff live.json -
+	for by in process thread comm cgroup stack; do
+		"$MEMWHY" heap --input run.mw --by $by -o json |
+			jq -e '[.rows[] | select(.table == "heap") | .allocations] | add == 303' >/dev/null
+	done
+	"$MEMWHY" heap --input run.mw -o folded | grep -q 'hand_over 7200$'
+}
+
+@test "heap: the command's output, input and status are its own" {
+	run --separate-stderr bash -c "echo in | '$MEMWHY' heap --out report -- sh -c 'cat; echo err >&2; exit 7'"
+	[ "$status" -eq 0 ]
+	[ "$output" = in ]
+	[ "$stderr" = err ]
+	[ -s report ]
+}
+
+@test "heap: without memwhy the command goes on" {
+	"$MEMWHY" heap -- sh -c 'echo $$ >pid; sleep 1; ls / >/dev/null; jq -n 1 >out; echo done >>out' >/dev/null 2>&1 3>&- &
+	memwhy=$!
+	wait_for '[ -s pid ]'
+	kill -KILL $memwhy
+	wait $memwhy || true
+	wait_for '[ -s out ] && grep -q done out'
+	grep -qx 1 out
+	wait_for '! kill -0 $(cat pid) 2>/dev/null'
+}
+
+@test "heap: a command that may not wait goes on while memwhy stands still" {
+	"$MEMWHY" heap --out report -- "$work" tight 3000000 >out 2>err 3>&- &
+	memwhy=$!
+	wait_for 'pgrep -P $memwhy heap_work >/dev/null'
+	kill -STOP $memwhy
+	wait_for 'grep -q pair_ps out'
+	kill -CONT $memwhy
+	status=0
+	wait $memwhy || status=$?
+	[ "$status" -eq 0 ]
+}

@@ -1,0 +1,243 @@
+/* The account of a heap: events in, sums out, held against a plain model of the same events. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "probes/heap/account.h"
+
+static u32 thread(struct account *a)
+{
+	u32 t;
+
+	assert_int_equal(account_thread(a, 100 + (u32)a->threads.n, &t), 0);
+	return t;
+}
+
+static void alloc(struct account *a, u32 t, u64 at, u64 size, u32 stack)
+{
+	assert_int_equal(account_alloc(a, t, at, size, 0, stack, false, 10), 0);
+}
+
+static const struct account_site *site(struct account *a, u32 stack)
+{
+	vec_each (s, &a->sites)
+		if (s->stack == stack) {
+			account_settle(a, s);
+			return s;
+		}
+	fail_msg("no site %u", stack);
+	return NULL;
+}
+
+static void counts_blocks_and_bytes(void **state)
+{
+	struct account a = {};
+	u32 t = thread(&a);
+
+	(void)state;
+	alloc(&a, t, 0x1000, 100, 1);
+	alloc(&a, t, 0x2000, 50, 2);
+	account_free(&a, t, 0x1000, 30, NULL);
+	assert_int_equal(a.allocations, 2);
+	assert_int_equal(a.bytes, 150);
+	assert_int_equal(a.frees, 1);
+	assert_int_equal(a.live_bytes, 50);
+	assert_int_equal(a.peak_bytes, 150);
+	assert_int_equal(a.peak_blocks, 2);
+	assert_int_equal(site(&a, 1)->live_bytes, 0);
+	assert_int_equal(site(&a, 1)->life_ms, 20);
+	assert_int_equal(site(&a, 2)->live_blocks, 1);
+	assert_int_equal(a.threads.v[t].live_bytes, 50);
+	account_free_all(&a);
+}
+
+static void the_peak_is_as_it_was_at_the_time(void **state)
+{
+	struct account a = {};
+	u32 t = thread(&a);
+
+	(void)state;
+	alloc(&a, t, 0x1000, 100, 1);
+	alloc(&a, t, 0x2000, 100, 2);
+	account_free(&a, t, 0x1000, 10, NULL);
+	alloc(&a, t, 0x3000, 300, 3); /* the peak: 2 and 3 */
+	account_free(&a, t, 0x2000, 10, NULL);
+	alloc(&a, t, 0x1000, 50, 1);
+	alloc(&a, t, 0x4000, 10, 4); /* was not there at the peak */
+	assert_int_equal(a.peak_bytes, 400);
+	assert_int_equal(a.peak_blocks, 2);
+	assert_int_equal(site(&a, 1)->peak_bytes, 0);
+	assert_int_equal(site(&a, 2)->peak_bytes, 100);
+	assert_int_equal(site(&a, 3)->peak_bytes, 300);
+	assert_int_equal(site(&a, 4)->peak_bytes, 0);
+	assert_int_equal(site(&a, 1)->live_bytes, 50);
+	account_free_all(&a);
+}
+
+static void temporary_is_before_the_threads_next_allocation(void **state)
+{
+	struct account a = {};
+	u32 t = thread(&a), other = thread(&a);
+
+	(void)state;
+	alloc(&a, t, 0x1000, 8, 1);
+	alloc(&a, other, 0x2000, 8, 2); /* another thread's does not count */
+	account_free(&a, t, 0x1000, 10, NULL);
+	assert_int_equal(a.temporary, 1);
+	account_free(&a, t, 0x2000, 10, NULL); /* freed by another thread: not temporary */
+	assert_int_equal(a.temporary, 1);
+	alloc(&a, t, 0x1000, 8, 1);
+	alloc(&a, t, 0x3000, 8, 1);
+	account_free(&a, t, 0x1000, 10, NULL);
+	assert_int_equal(a.temporary, 1);
+	account_free_all(&a);
+}
+
+static void a_failed_realloc_changes_nothing(void **state)
+{
+	struct account a = {};
+	struct account_moved m;
+	u32 t = thread(&a);
+
+	(void)state;
+	alloc(&a, t, 0x1000, 100, 1);
+	account_free(&a, t, 0x1000, 10, &m);
+	assert_int_equal(account_restore(&a, t, &m), 0);
+	assert_int_equal(a.frees, 0);
+	assert_int_equal(a.temporary, 0);
+	assert_int_equal(a.live_bytes, 100);
+	assert_int_equal(a.threads.v[t].live_blocks, 1);
+	account_free(&a, t, 0x9000, 10, &m); /* of a block nobody knows */
+	assert_int_equal(a.unknown_frees, 1);
+	assert_int_equal(account_restore(&a, t, &m), 0);
+	assert_int_equal(a.unknown_frees, 0);
+	account_free_all(&a);
+}
+
+static void what_does_not_add_up_is_counted(void **state)
+{
+	struct account a = {};
+	u32 t = thread(&a);
+
+	(void)state;
+	account_free(&a, t, 0x1000, 10, NULL);
+	alloc(&a, t, 0x1000, 100, 1);
+	alloc(&a, t, 0x1000, 30, 2); /* its free was not seen */
+	assert_int_equal(a.unknown_frees, 1);
+	assert_int_equal(a.overwritten, 1);
+	assert_int_equal(a.live_bytes, 30);
+	assert_int_equal(a.live.n, 1);
+	account_free_all(&a);
+}
+
+static void slack_is_by_eighths(void **state)
+{
+	struct account a = {};
+	u32 t = thread(&a);
+
+	(void)state;
+	/* 10 bytes asked for, 24 usable: 24 / 8 - 10 / 8 */
+	assert_int_equal(account_alloc(&a, t, 0x1000, 10, 2, 1, true, 0), 0);
+	assert_int_equal(site(&a, 1)->slack, 14);
+	assert_int_equal(site(&a, 1)->moved, 1);
+	account_free_all(&a);
+}
+
+/* Sizes and blocks beyond what a table of fixed fields would hold. */
+static void large_sizes_are_whole(void **state)
+{
+	struct account a = {};
+	u32 t = thread(&a);
+
+	(void)state;
+	alloc(&a, t, 0x1000, 5ULL << 30, 1);
+	alloc(&a, t, 0x7fffffffe000, 7ULL << 30, 1);
+	assert_int_equal(a.peak_bytes, 12ULL << 30);
+	account_free(&a, t, 0x7fffffffe000, 10, NULL);
+	assert_int_equal(a.live_bytes, 5ULL << 30);
+	assert_int_equal(site(&a, 1)->max, ~0U);
+	account_free_all(&a);
+}
+
+#define MODEL 4096
+#define STACKS 16
+
+/* A model that looks at everything after each event. */
+struct model {
+	struct {
+		u64 size;
+		u32 stack;
+		bool live;
+	} blocks[MODEL];
+	u64 live, peak, site_live[STACKS], site_peak[STACKS];
+};
+
+static void model_step(struct model *m, struct account *a, u32 t, u32 at, u64 size, u32 stack)
+{
+	u64 address = 0x10000 + 16ULL * at;
+
+	if (m->blocks[at].live) {
+		m->live -= m->blocks[at].size;
+		m->site_live[m->blocks[at].stack] -= m->blocks[at].size;
+		m->blocks[at].live = false;
+		account_free(a, t, address, 10, NULL);
+		return;
+	}
+	m->blocks[at].live = true;
+	m->blocks[at].size = size;
+	m->blocks[at].stack = stack;
+	m->live += size;
+	m->site_live[stack] += size;
+	if (m->live > m->peak) {
+		m->peak = m->live;
+		memcpy(m->site_peak, m->site_live, sizeof(m->site_peak));
+	}
+	alloc(a, t, address, size, stack);
+}
+
+static void many_events_are_as_the_model_has_them(void **state)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	struct account a = {};
+	u32 t = thread(&a), x = 12345;
+	u64 blocks = 0;
+
+	(void)state;
+	assert_non_null(m);
+	for (u32 i = 0; i < 300000; i++) {
+		x ^= x << 13, x ^= x >> 17, x ^= x << 5;
+		model_step(m, &a, t, x % MODEL, (x >> 12) % 1000, 1 + (x >> 22) % (STACKS - 1));
+	}
+	for (u32 i = 0; i < MODEL; i++)
+		blocks += m->blocks[i].live;
+	assert_int_equal(a.live_bytes, m->live);
+	assert_int_equal(a.live.n, blocks);
+	assert_int_equal(a.peak_bytes, m->peak);
+	assert_int_equal(a.unknown_frees + a.overwritten, 0);
+	for (u32 s = 1; s < STACKS; s++) {
+		assert_int_equal(site(&a, s)->live_bytes, m->site_live[s]);
+		assert_int_equal(site(&a, s)->peak_bytes, m->site_peak[s]);
+	}
+	account_free_all(&a);
+	free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_blocks_and_bytes),
+		cmocka_unit_test(the_peak_is_as_it_was_at_the_time),
+		cmocka_unit_test(temporary_is_before_the_threads_next_allocation),
+		cmocka_unit_test(a_failed_realloc_changes_nothing),
+		cmocka_unit_test(what_does_not_add_up_is_counted),
+		cmocka_unit_test(slack_is_by_eighths),
+		cmocka_unit_test(large_sizes_are_whole),
+		cmocka_unit_test(many_events_are_as_the_model_has_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+/* Rings of a process, read: the order between threads, events never finished, and words that
+ * nobody sane would have written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "probes/heap/cursor.h"
+
+struct rig {
+	struct image *image;
+	struct heap_process process;
+	struct cursor *cursors[3];
+	u64 head[3];
+	news_buffer news;
+	int file;
+};
+
+static int rig_make(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	assert_int_equal(image_open(1, 1, 0, &r->image, &r->file), 0);
+	r->process.id = 7;
+	for (u32 i = 0; i < 3; i++) {
+		r->image->head->slot[i].tid = 10 + i;
+		assert_int_equal(cursor_open(r->image->head, i, &r->process, &r->cursors[i]), 0);
+	}
+	*state = r;
+	return 0;
+}
+
+static int rig_free(void **state)
+{
+	struct rig *r = *state;
+
+	for (u32 i = 0; i < 3; i++)
+		cursor_close(r->cursors[i]);
+	account_free_all(&r->process.account);
+	vec_free(&r->news);
+	image_close(r->image);
+	close(r->file);
+	free(r);
+	return 0;
+}
+
+static void put(struct rig *r, u32 ring, u64 word)
+{
+	struct cursor *c = r->cursors[ring];
+
+	c->ring[r->head[ring]++ & c->mask] = word;
+}
+
+/* With the time at which it happened. */
+static void put_alloc(struct rig *r, u32 ring, u64 time, u64 address, u64 size, u64 stack)
+{
+	put(r, ring, (time >> TRACK_TIME_LOW) << TRACK_ARG_SHIFT | TRACK_TIME);
+	put(r, ring, time << (64 - TRACK_TIME_LOW) | address | TRACK_ALLOC);
+	put(r, ring, stack << TRACK_STACK_SHIFT | size << TRACK_SIZE_SHIFT);
+}
+
+static void put_free(struct rig *r, u32 ring, u64 time, u64 address)
+{
+	put(r, ring, (time >> TRACK_TIME_LOW) << TRACK_ARG_SHIFT | TRACK_TIME);
+	put(r, ring, time << (64 - TRACK_TIME_LOW) | address | TRACK_FREE);
+}
+
+static s64 rig_read(struct rig *r)
+{
+	return cursors_read(r->cursors, 3, 1, &r->news);
+}
+
+static void a_free_follows_its_allocation(void **state)
+{
+	struct rig *r = *state;
+	const struct account *a = &r->process.account;
+
+	/* One address, from thread to thread, the later ones' rings first. */
+	put_free(r, 0, 400000, 0x1000);
+	put_free(r, 1, 200000, 0x1000);
+	put_alloc(r, 1, 300000, 0x1000, 30, 2);
+	put_alloc(r, 2, 100000, 0x1000, 10, 1);
+	assert_true(rig_read(r) > 0);
+	assert_int_equal(a->allocations, 2);
+	assert_int_equal(a->unknown_frees, 0);
+	assert_int_equal(a->live.n, 0);
+}
+
+static void threads_are_merged_by_time(void **state)
+{
+	struct rig *r = *state;
+	const struct account *a = &r->process.account;
+
+	put_alloc(r, 0, 100, 0x1000, 10, 1);
+	put_free(r, 0, 70000, 0x2000); /* of the other thread's block */
+	put_alloc(r, 0, 90000, 0x2000, 7, 3);
+	put_alloc(r, 1, 200, 0x2000, 20, 2);
+	put_free(r, 1, 95000, 0x1000);
+	put_free(r, 1, 96000, 0x2000);
+	assert_int_equal(rig_read(r), 9 + 6);
+	assert_int_equal(a->allocations, 3);
+	assert_int_equal(a->frees, 3);
+	assert_int_equal(a->unknown_frees + a->overwritten, 0);
+	assert_int_equal(a->live.n, 0);
+	assert_int_equal(a->peak_bytes, 30);
+}
+
+static void what_is_to_come_waits(void **state)
+{
+	struct rig *r = *state;
+	u64 later = (__builtin_ia32_rdtsc() >> TRACK_TIME_SHIFT) + (1ULL << 40);
+
+	put_alloc(r, 0, later, 0x1000, 10, 1);
+	rig_read(r);
+	assert_int_equal(r->process.account.allocations, 0);
+	/* When nobody writes any more, whatever its time is. */
+	assert_int_equal(cursors_finish(r->cursors, 3, 1, &r->news), 0);
+	assert_int_equal(r->process.account.allocations, 1);
+}
+
+static void an_event_never_finished_is_passed(void **state)
+{
+	struct rig *r = *state;
+
+	put(r, 0, 0); /* the head of an allocation that a signal handler never came back to */
+	put(r, 0, 5 << TRACK_STACK_SHIFT);
+	put(r, 0, 0x1000 | TRACK_ALLOC);
+	put(r, 0, 8ULL << TRACK_SIZE_SHIFT);
+	assert_int_equal(cursors_read(r->cursors, 1, 1, &r->news), 0);
+	assert_int_equal(r->process.account.allocations, 0);
+	cursors_read(r->cursors, 1, 1000, &r->news);
+	assert_int_equal(r->process.account.allocations, 1);
+	assert_int_equal(r->process.dropped, 1);
+}
+
+static void a_lap_is_as_good_as_another(void **state)
+{
+	struct rig *r = *state;
+	u64 laps = 3 * (r->cursors[0]->mask + 1) / 3;
+
+	for (u64 i = 0; i < laps; i++) {
+		put(r, 0, 0x1000 | TRACK_ALLOC);
+		put(r, 0, 8ULL << TRACK_SIZE_SHIFT);
+		put(r, 0, 0x1000 | TRACK_FREE);
+		if (i % 100 == 0)
+			assert_true(cursors_read(r->cursors, 1, 1, &r->news) > 0);
+	}
+	cursors_read(r->cursors, 1, 1, &r->news);
+	assert_int_equal(r->process.account.allocations, laps);
+	assert_int_equal(r->process.account.frees, laps);
+	assert_int_equal(r->cursors[0]->slot->tail, 3 * laps);
+}
+
+static void stacks_and_files_are_handed_on(void **state)
+{
+	struct rig *r = *state;
+	const struct news *n;
+
+	put(r, 0, 42ULL << TRACK_VALUE_SHIFT | 2 << TRACK_ARG_SHIFT | TRACK_STACK);
+	put(r, 0, 0x400123ULL << TRACK_ARG_SHIFT);
+	put(r, 0, 0x400456ULL << TRACK_ARG_SHIFT);
+	rig_read(r);
+	n = (const struct news *)r->news.v;
+	assert_int_equal(n->kind, NEWS_STACK);
+	assert_int_equal(n->process, 7);
+	assert_int_equal(n->number, 42);
+	assert_int_equal(n->words, 2);
+	assert_int_equal(n->v[1] >> TRACK_ARG_SHIFT, 0x400456);
+}
+
+static void nonsense_is_survived(void **state)
+{
+	struct rig *r = *state;
+	u64 x = 88172645463325252ULL;
+
+	for (u32 round = 0; round < 20; round++) {
+		for (u32 i = 0; i < 20000; i++) {
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			put(r, i % 3, i % 7 ? x : x & 0xff);
+		}
+		assert_true(rig_read(r) >= 0);
+		assert_int_equal(cursors_finish(r->cursors, 3, 1, &r->news), 0);
+		r->news.n = 0;
+		/* Where the reader is, it goes on. */
+		for (u32 i = 0; i < 3; i++)
+			r->head[i] = r->cursors[i]->tail;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_free_follows_its_allocation, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(threads_are_merged_by_time, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(what_is_to_come_waits, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(
+			an_event_never_finished_is_passed, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(a_lap_is_as_good_as_another, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(stacks_and_files_are_handed_on, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(nonsense_is_survived, rig_make, rig_free),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* The heap view: records in, tables out. */
+#include "probes/heap/heap.h"
+#include "probes/heap/heap_view.h"
+#include "view_fixture.h"
+
+static struct heap_site site(u32 process, u32 stack, u64 allocations, u64 live, u64 peak)
+{
+	return REC(struct heap_site, REC_HEAP_SITE, .tgid = 100 + process, .process = process,
+		.stack = stack, .allocations = allocations, .bytes = 10 * allocations,
+		.frees = allocations - live / 10, .live_blocks = live / 10, .live_bytes = live,
+		.peak_blocks = peak / 10, .peak_bytes = peak, .min_bytes = 10, .max_bytes = 10);
+}
+
+static struct heap_total total(u32 process, u64 allocations)
+{
+	return REC(struct heap_total, REC_HEAP_TOTAL, .tgid = 100 + process, .process = process,
+		.allocations = allocations, .bytes = 10 * allocations, .comm = "worker",
+		.peak_bytes = 500);
+}
+
+static void open_by(struct fixture *f, const char *by)
+{
+	view_open(f, &heap_view, &(struct view_options){.by = by}, "heap");
+}
+
+static void a_later_record_replaces_an_earlier(void **state)
+{
+	struct heap_site early = site(1, 1, 5, 50, 50), late = site(1, 1, 9, 20, 70);
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	open_by(&f, NULL);
+	view_feed(&f, &early);
+	view_feed(&f, &late);
+	view_report(&f);
+	t = view_table_of(&f, "heap");
+	assert_int_equal(t->n_rows, 1);
+	assert_int_equal(cell_number(t, 0, "allocations"), 9);
+	assert_int_equal(cell_number(t, 0, "live_bytes"), 20);
+	assert_int_equal(cell_number(t, 0, "peak_bytes"), 70);
+	view_close(&f);
+}
+
+static void stacks_of_processes_are_summed(void **state)
+{
+	struct heap_site a = site(1, 1, 5, 50, 50), b = site(2, 1, 7, 30, 30),
+			 c = site(2, 2, 1, 0, 10);
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	open_by(&f, NULL);
+	view_feed(&f, &a);
+	view_feed(&f, &b);
+	view_feed(&f, &c);
+	view_report(&f);
+	t = view_table_of(&f, "heap");
+	assert_int_equal(t->n_rows, 2);
+	assert_int_equal(cell_number(t, 0, "allocations"), 12);
+	assert_int_equal(cell_number(t, 0, "peak_bytes"), 80);
+	view_close(&f);
+}
+
+static void an_interval_shows_what_came_in_it(void **state)
+{
+	struct heap_site early = site(1, 1, 5, 50, 50), late = site(1, 1, 9, 20, 70);
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	open_by(&f, NULL);
+	view_feed(&f, &early);
+	f.of->reset(f.view);
+	view_feed(&f, &late);
+	view_report(&f);
+	t = view_table_of(&f, "heap");
+	assert_int_equal(cell_number(t, 0, "allocations"), 4);
+	assert_int_equal(cell_number(t, 0, "live_bytes"), 20); /* now, whenever it came */
+	view_close(&f);
+}
+
+static void processes_are_counted_by_their_totals(void **state)
+{
+	struct heap_total a = total(1, 5), b = total(2, 6);
+	struct heap_site s = site(1, 1, 5, 50, 50);
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	open_by(&f, "comm");
+	view_feed(&f, &a);
+	view_feed(&f, &b);
+	view_feed(&f, &s); /* is in the total */
+	view_report(&f);
+	t = view_table_of(&f, "heap");
+	assert_int_equal(t->n_rows, 1);
+	assert_int_equal(cell_number(t, 0, "allocations"), 11);
+	assert_int_equal(view_table_of(&f, "process")->n_rows, 2);
+	view_close(&f);
+}
+
+static void threads_have_rows_of_their_own(void **state)
+{
+	struct heap_thread a = REC(struct heap_thread, REC_HEAP_THREAD, .tgid = 5, .process = 1,
+		.tid = 6, .thread = 1, .allocations = 3, .bytes = 30);
+	struct heap_thread b = a;
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	b.thread = 2; /* another thread, to which the kernel gave the same tid */
+	open_by(&f, "thread");
+	view_feed(&f, &a);
+	view_feed(&f, &b);
+	view_report(&f);
+	t = view_table_of(&f, "heap");
+	assert_int_equal(t->n_rows, 1);
+	assert_int_equal(cell_number(t, 0, "allocations"), 6);
+	assert_int_equal(cell_at(t, 0, "peak_bytes")->type, CELL_EMPTY);
+	view_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_later_record_replaces_an_earlier),
+		cmocka_unit_test(stacks_of_processes_are_summed),
+		cmocka_unit_test(an_interval_shows_what_came_in_it),
+		cmocka_unit_test(processes_are_counted_by_their_totals),
+		cmocka_unit_test(threads_have_rows_of_their_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,415 @@
+/*
+ * Allocates in ways whose numbers are known. usage: heap_work MODE [N [THREADS]]
+ * Prints what it did, as `name value` lines, from memory that is not on the heap.
+ */
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEEP __attribute__((noinline, noclone))
+
+static long n = 1000, threads = 2;
+
+static void say(const char *name, long value)
+{
+	char line[64];
+	int len = snprintf(line, sizeof(line), "%s %ld\n", name, value);
+
+	if (write(1, line, (size_t)len) != len)
+		_exit(3);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Every function of the allocator once; what it leaves is 4 blocks of 100 bytes. */
+KEEP static void mode_each(void)
+{
+	void *p[4], *q = NULL;
+
+	free(malloc(10));
+	free(calloc(3, 7));
+	free(realloc(malloc(10), 1000));
+	free(realloc(NULL, 30));
+	free(reallocarray(NULL, 3, 11));
+	free(memalign(64, 40));
+	free(aligned_alloc(64, 64));
+	if (!posix_memalign(&q, 128, 50))
+		free(q);
+	free(valloc(60));
+	free(pvalloc(70));
+	free(malloc(0));
+	free(NULL);
+	q = malloc(80);
+	if (realloc(q, PTRDIFF_MAX)) /* fails: q lives on */
+		_exit(3);
+	free(q);
+	for (int i = 0; i < 4; i++)
+		p[i] = malloc(100);
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+/* The peak is in the middle: n blocks of 100 by peak_here, after n of 10 by before_peak. */
+KEEP static void *before_peak(void)
+{
+	void *p = malloc(10);
+
+	__asm__ volatile("" : "+r"(p)); /* no tail call */
+	return p;
+}
+
+KEEP static void *peak_here(void)
+{
+	void *p = malloc(100);
+
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+
+static void mode_peak(void)
+{
+	void **p = mmap(
+		NULL, (size_t)n * 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (long i = 0; i < n; i++)
+		p[i] = before_peak();
+	for (long i = 0; i < n; i++)
+		p[n + i] = peak_here();
+	for (long i = 0; i < n; i++)
+		free(p[n + i]);
+	for (long i = 0; i < n / 2; i++)
+		p[n + i] = peak_here();
+}
+
+/* Blocks go from one thread to another: each of them allocates n and frees its neighbour's. */
+static void **hand;
+static pthread_barrier_t barrier;
+
+static void *hand_over(void *arg)
+{
+	long me = (long)arg, other = (me + 1) % threads;
+
+	for (long i = 0; i < n; i++)
+		hand[me * n + i] = malloc(24);
+	pthread_barrier_wait(&barrier);
+	for (long i = 0; i < n; i++)
+		free(hand[other * n + i]);
+	return NULL;
+}
+
+static void mode_threads(void)
+{
+	pthread_t t[1024];
+
+	threads = threads > 1024 ? 1024 : threads;
+	hand = mmap(NULL, (size_t)(n * threads) * 8, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_barrier_init(&barrier, NULL, (unsigned)threads);
+	for (long i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, hand_over, (void *)i);
+	for (long i = 0; i < threads; i++)
+		pthread_join(t[i], NULL);
+}
+
+/* One address goes round between threads as fast as it can: allocated here, freed there. */
+static void *volatile slot;
+
+static void *ping(void *arg)
+{
+	int mine = arg != NULL;
+
+	for (long i = 0; i < n; i++) {
+		if (mine) {
+			while (slot)
+				;
+			slot = malloc(40);
+		} else {
+			while (!slot)
+				;
+			free(slot);
+			slot = NULL;
+		}
+	}
+	return NULL;
+}
+
+static void mode_ping(void)
+{
+	pthread_t t[2];
+
+	pthread_create(&t[0], NULL, ping, NULL);
+	pthread_create(&t[1], NULL, ping, (void *)1);
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+}
+
+/* Each of n children frees a block it inherited and allocates two, one of which it keeps. */
+static void mode_fork(void)
+{
+	void *p = malloc(1000);
+
+	for (long i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			free(p);
+			free(malloc(200));
+			p = malloc(300);
+			_exit(p == NULL);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static char *self;
+
+static void mode_exec(void)
+{
+	char left[32];
+
+	if (n <= 0)
+		return;
+	__asm__ volatile("" : : "r"(malloc(77)) : "memory");
+	snprintf(left, sizeof(left), "%ld", n - 1);
+	execl(self, self, "exec", left, (char *)NULL);
+	_exit(3);
+}
+
+static void mode_vfork(void)
+{
+	for (volatile long i = 0; i < n; i++) {
+		pid_t pid = vfork();
+
+		if (!pid) {
+			free(malloc(10));
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(3);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+/* A signal handler that allocates while the program does. */
+static volatile long handled;
+static void *volatile from_handler;
+
+static void on_signal_alloc(int sig)
+{
+	(void)sig;
+	handled++;
+	free(from_handler);
+	from_handler = malloc(333);
+}
+
+/* The signal comes where the program does not allocate, but the library may be at work. */
+static void mode_signal(void)
+{
+	struct sigaction a = {.sa_handler = on_signal_alloc};
+
+	sigaction(SIGUSR1, &a, NULL);
+	for (long i = 0; i < n; i++) {
+		free(malloc(16));
+		raise(SIGUSR1);
+	}
+	say("handled", handled);
+}
+
+static sigjmp_buf back;
+
+static void on_signal_jump(int sig)
+{
+	(void)sig;
+	siglongjmp(back, 1);
+}
+
+static void mode_jump(void)
+{
+	struct sigaction a = {.sa_handler = on_signal_jump};
+
+	sigaction(SIGUSR1, &a, NULL);
+	for (volatile long i = 0; i < n; i++)
+		if (!sigsetjmp(back, 1)) {
+			free(malloc(16));
+			raise(SIGUSR1);
+		}
+}
+
+static void *nothing(void *arg)
+{
+	free(malloc((size_t)(uintptr_t)arg));
+	return NULL;
+}
+
+/* n threads, one after the other. */
+static void mode_churn(void)
+{
+	for (long i = 0; i < n; i++) {
+		pthread_t t;
+
+		if (pthread_create(&t, NULL, nothing, (void *)32))
+			_exit(3);
+		pthread_join(t, NULL);
+	}
+}
+
+static void mode_kill(void)
+{
+	for (long i = 0; i < n; i++)
+		__asm__ volatile("" : : "r"(malloc(48)) : "memory");
+	kill(getpid(), SIGKILL);
+}
+
+static void mode_abort(void)
+{
+	__asm__ volatile("" : : "r"(malloc(48)) : "memory");
+	abort();
+}
+
+static void mode_huge(void)
+{
+	free(malloc(5UL << 30));
+	free(malloc(1UL << 30));
+	free(malloc((1UL << 30) - 1));
+}
+
+KEEP static void *deep(long depth)
+{
+	void *p = depth > 1 ? deep(depth - 1) : malloc(64);
+
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+
+static void mode_deep(void)
+{
+	for (long i = 0; i < n; i++)
+		free(deep(i));
+}
+
+static void mode_dlopen(void)
+{
+	for (long i = 0; i < n; i++) {
+		void *h = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+		void *z = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+
+		if (z)
+			dlclose(z);
+		if (h)
+			dlclose(h);
+	}
+}
+
+/* For the bench: time a pair of malloc and free takes. */
+static void mode_tight(void)
+{
+	double start = now();
+
+	for (long i = 0; i < n; i++) {
+		void *p = malloc(64);
+
+		__asm__ volatile("" : "+r"(p));
+		free(p);
+	}
+	say("pair_ps", (long)((now() - start) / (double)n * 1e12));
+}
+
+#define LIVE 10000
+
+KEEP static void *mixed_at(long depth, size_t size)
+{
+	void *p = depth > 1 ? mixed_at(depth - 1, size) : malloc(size);
+
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+
+static void *mixed(void *arg)
+{
+	void **live = calloc(LIVE, sizeof(*live));
+	uint64_t x = 88172645463325252ULL + (uintptr_t)arg;
+
+	for (long i = 0; i < n; i++) {
+		uint64_t at, size;
+
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		at = x % LIVE;
+		size = 16 + (x >> 20) % 500;
+		free(live[at]);
+		live[at] = mixed_at(8 + (long)((x >> 40) & 3), size);
+	}
+	for (long i = 0; i < LIVE; i++)
+		free(live[i]);
+	free(live);
+	return NULL;
+}
+
+static void mode_mixed(void)
+{
+	pthread_t t[64];
+	double start = now();
+	struct timespec cpu;
+
+	threads = threads > 64 ? 64 : threads;
+	for (long i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, mixed, (void *)(i * 7919));
+	for (long i = 0; i < threads; i++)
+		pthread_join(t[i], NULL);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	say("pair_ps", (long)((now() - start) / (double)n * 1e12));
+	say("cpu_pair_ps", (long)(((double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9) /
+				   (double)(n * threads) * 1e12));
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} modes[] = {
+	{"each", mode_each},
+	{"peak", mode_peak},
+	{"threads", mode_threads},
+	{"ping", mode_ping},
+	{"fork", mode_fork},
+	{"exec", mode_exec},
+	{"vfork", mode_vfork},
+	{"signal", mode_signal},
+	{"jump", mode_jump},
+	{"churn", mode_churn},
+	{"kill", mode_kill},
+	{"abort", mode_abort},
+	{"huge", mode_huge},
+	{"deep", mode_deep},
+	{"dlopen", mode_dlopen},
+	{"tight", mode_tight},
+	{"mixed", mode_mixed},
+};
+
+int main(int argc, char **argv)
+{
+	self = argv[0];
+	if (argc > 2)
+		n = atol(argv[2]);
+	if (argc > 3)
+		threads = atol(argv[3]);
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(modes[i].name, argv[1])) {
+			modes[i].run();
+			return 0;
+		}
+	fprintf(stderr, "usage: heap_work MODE [N [THREADS]]\n");
+	return 2;
+}
