@@ -36,6 +36,7 @@ struct capture_options {
 	u64 ring_bytes;
 	u64 max_bytes;                   /* --max-memory: of all maps; 0: as fits the machine */
 	u64 min_ns;                      /* --min: only events that took at least this long */
+	u64 sample_bytes;                /* --sample: mean of bytes between two; 0: all */
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
 	const char *by;        /* --by: comma-separated keys to count by; NULL: the probe's own */
 	char *const *operands; /* words after the command's name */

@@ -31,6 +31,7 @@ enum option_groups {
 	GROUP_EVENTS = 128, /* instead of GROUP_VIEW, where there is no --by */
 	GROUP_FILTER = 256,
 	GROUP_LEAK = 512,
+	GROUP_SOURCE = 1024,
 };
 
 struct command {

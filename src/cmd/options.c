@@ -54,6 +54,11 @@ static const struct opt events[] = {
 	O("like", 0, OPT_STRING, like, "TOOL", "print the lines of an older tool, for its scripts"),
 };
 
+static const struct opt source[] = {
+	O("sample", 0, OPT_SIZE, sample_bytes, "BYTES",
+		"one allocation in so many bytes, for estimates at less cost (default: all)"),
+};
+
 static const struct opt filter[] = {
 	O("filter", 0, OPT_STRING, filter, "EXPR",
 		"only events like this: 'order >= 3 && comm == dd'"),
@@ -106,6 +111,7 @@ static const struct group {
 	const char *heading;
 	struct opt_set set;
 } groups[] = {
+	{GROUP_SOURCE, "How to look", {source, ARRAY_SIZE(source)}},
 	{GROUP_LEAK, "Whose memory", {leak, ARRAY_SIZE(leak)}},
 	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},
 	{GROUP_VIEW, "What to show", {view, ARRAY_SIZE(view)}},

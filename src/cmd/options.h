@@ -26,6 +26,7 @@ struct options {
 	const char *fail_on;
 	/* leak */
 	bool kernel;
+	u64 sample_bytes; /* 0: every allocation */
 	/* record */
 	const char *probes;
 

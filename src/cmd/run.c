@@ -296,12 +296,8 @@ static int views_add(struct running *g)
 	return rc;
 }
 
-static int options_check(const struct command *cmd, const struct options *o, struct err *err)
+static int options_check(const struct options *o, struct err *err)
 {
-	if (cmd->needs_command && !o->argv && !o->input) {
-		err_set(err, -EINVAL, "%s needs a command to run", cmd->name);
-		return err_hint(err, "memwhy %s -- CMD", cmd->name);
-	}
 	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->container || o->record ||
 				o->follow)) {
 		err_set(err, -EINVAL,
@@ -388,7 +384,7 @@ static int running_prepare(
 	rc = look_choose(g);
 
 	if (!rc)
-		rc = options_check(g->run->cmd, o, &g->err);
+		rc = options_check(o, &g->err);
 	if (!rc)
 		rc = scope_from_options(o, opt, words, &g->err);
 	if (!rc)
@@ -398,6 +394,10 @@ static int running_prepare(
 	if (!rc) {
 		g->out.renderer = renderer_find(o->format);
 		rc = running_rehearse(g);
+	}
+	if (!rc && g->run->cmd->needs_command && !o->argv && !o->input) {
+		err_set(&g->err, -EINVAL, "%s needs a command to run", g->run->cmd->name);
+		rc = err_hint(&g->err, "memwhy %s -- CMD", g->run->cmd->name);
 	}
 	if (!rc)
 		rc = output_open(o, &g->out, &g->err);

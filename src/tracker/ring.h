@@ -17,8 +17,9 @@
 #define TRACK_ENV "MEMWHY_TRACK"
 
 #define TRACK_PROCESSES 2048 /* an executed program and its forks, at one time */
-#define TRACK_BIG_SLOTS 32 /* threads with a ring of TRACK_BIG_WORDS; the others have a small one \
-			    */
+#define TRACK_BIG_SLOTS                                                           \
+	32 /* threads with a ring of TRACK_BIG_WORDS; the others have a small one \
+	    */
 #define TRACK_BIG_WORDS (1U << 16)
 #define TRACK_SMALL_WORDS (1U << 13)
 #define TRACK_SLOTS 4096

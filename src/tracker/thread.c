@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "tracker/attach.h"
+#include "tracker/sample.h"
 #include "tracker/stack.h"
 
 __thread struct thread thread __attribute__((tls_model("initial-exec"))) = {.epoch = NO_EPOCH};
@@ -94,6 +95,7 @@ static void process_enter(void)
 	if (!self->epoch) {
 		if (!track)
 			track = attach_file();
+		sample_mean = track ? track->sample_bytes : 0;
 		ok = track && !track->off && process_take();
 		epochs++;
 		__atomic_store_n(&self->epoch, ok ? epochs : SELF_OFF, __ATOMIC_RELEASE);
@@ -152,6 +154,9 @@ struct thread *thread_enter(struct thread *t)
 	t->busy = 0;
 	t->stack_low = t->stack_high = 0;
 	t->memo = stack_memo(index);
+	t->random = 0;
+	if (sample_mean)
+		sample_draw(t);
 	t->epoch = self->epoch;
 	return t;
 }

@@ -40,6 +40,8 @@ struct thread {
 	struct track_slot *slot;
 	u64 stack_low, stack_high; /* readable for sure */
 	struct memo *memo;         /* NULL: no memory for it */
+	s64 until_sample;          /* bytes; see sample.h */
+	u64 random;
 };
 
 extern __thread struct thread thread __attribute__((tls_model("initial-exec")));

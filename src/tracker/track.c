@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "tracker/real.h"
+#include "tracker/sample.h"
 #include "tracker/stack.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -36,8 +37,12 @@ static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, si
 	struct thread *t = thread_now();
 	u64 stack, shown = size, stamp, at;
 
-	if (unlikely(!t))
+	if (unlikely(!t) || !sample_alloc(t, size))
 		return;
+	if (unlikely(sample_mean) && !sample_add(p)) {
+		t->slot->dropped++;
+		return;
+	}
 	stack = stack_number(t, frame);
 	if (unlikely(size >= TRACK_SIZE_BIG)) {
 		size_put(t, size);
@@ -52,16 +57,19 @@ static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, si
 	thread_put(t, at, stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind);
 }
 
-static inline void free_put(enum track_kind kind, void *p)
+/* 0: it is not told of. */
+static inline int free_put(enum track_kind kind, void *p)
 {
 	struct thread *t = thread_now();
 	u64 stamp, at;
 
-	if (unlikely(!t))
-		return;
+	if (unlikely(!t) || !sample_free(p))
+		return 0;
 	stamp = thread_stamp(t);
-	if (likely(thread_reserve(t, 1, &at)))
-		thread_put(t, at, stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind);
+	if (unlikely(!thread_reserve(t, 1, &at)))
+		return 0;
+	thread_put(t, at, stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind);
+	return 1;
 }
 
 static void restore_put(void *p)
@@ -69,6 +77,8 @@ static void restore_put(void *p)
 	struct thread *t = thread_now();
 	u64 at;
 
+	if (sample_mean)
+		sample_add(p);
 	if (t && thread_reserve(t, 1, &at))
 		thread_put(t, at,
 			(u64)p << TRACK_VALUE_SHIFT | TRACK_RESTORE << TRACK_ARG_SHIFT |
@@ -111,14 +121,13 @@ EXPORT void *calloc(size_t n, size_t size)
  * realloc does with size 0 is up to the allocator: glibc frees the block and returns NULL. */
 static inline void *block_resize(const u64 *frame, void *old, size_t size)
 {
+	int told = old && free_put(TRACK_MOVE, old);
 	void *p;
 
-	if (old)
-		free_put(TRACK_MOVE, old);
 	p = real.realloc(old, size);
 	if (likely(p))
 		alloc_put(frame, TRACK_MOVED, p, size);
-	else if (old && size)
+	else if (told && size)
 		restore_put(old);
 	return p;
 }

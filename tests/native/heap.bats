@@ -131,6 +131,28 @@ of_function() { # FUNCTION FIELD
 	END
 }
 
+@test "heap: sampled by bytes, sums are about right, and what is freed is gone" {
+	"$MEMWHY" heap --sample 4K -o json --out r.json -- "$work" threads 300000 2
+	# 3,500 samples: four deviations are 7 %.
+	jq -e '.rows[] | select(.table == "process") |
+		.allocated_bytes > 13400000 and .allocated_bytes < 15400000 and .live_bytes < 20000 and
+		.temporary == null and .unknown_frees == 0 and .lost == 0' r.json >/dev/null ||
+		{ jq -c '.rows[] | select(.table == "process")' r.json; false; }
+	jq -e '.notes[] | select(test("estimates"))' r.json >/dev/null
+	"$MEMWHY" heap --sample 1 -o json --out r.json -- "$work" peak 1000
+	jq -e '.rows[] | select(.table == "process") | .peak_bytes == 110000' r.json >/dev/null
+}
+
+@test "heap: what cannot be tracked is said" {
+	cat >static.c <<-END
+		#include <stdlib.h>
+		int main(void) { return malloc(10) == NULL; }
+	END
+	gcc -static -o static static.c
+	"$MEMWHY" heap -o json --out r.json -- ./static
+	jq -e '.notes[] | select(test("static"))' r.json >/dev/null || { jq -c . r.json; false; }
+}
+
 @test "heap: a recording shows what the live run showed, by each key and format" {
 	"$MEMWHY" heap --record run.mw -o json --out live.json -- "$work" threads 100 3
 	"$MEMWHY" heap --input run.mw -o json | diff live.json -
@@ -161,7 +183,7 @@ of_function() { # FUNCTION FIELD
 }
 
 @test "heap: a command that may not wait goes on while memwhy stands still" {
-	"$MEMWHY" heap --out report -- "$work" tight 3000000 >out 2>err 3>&- &
+	"$MEMWHY" heap -o json --out report -- "$work" tight 30000000 >out 2>err 3>&- &
 	memwhy=$!
 	wait_for 'pgrep -P $memwhy heap_work >/dev/null'
 	kill -STOP $memwhy
@@ -170,4 +192,5 @@ of_function() { # FUNCTION FIELD
 	status=0
 	wait $memwhy || status=$?
 	[ "$status" -eq 0 ]
+	jq -e '.notes[] | select(test("went on without memwhy"))' report >/dev/null || { jq -c . report; false; }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 #include "probes/heap/account.h"
 
@@ -163,6 +164,42 @@ static void large_sizes_are_whole(void **state)
 	account_free_all(&a);
 }
 
+/* Each of 20,000 blocks is drawn as the library does; what they stand for is all of them. */
+static void sampled_blocks_stand_for_all(void **state)
+{
+	static const u64 sizes[] = {1, 24, 1000, 4096, 10000, 100000};
+	struct account a = {.sample_bytes = 4096};
+	u32 t = thread(&a);
+	u64 x = 88172645463325252ULL, drawn = 0;
+
+	(void)state;
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		u64 before = a.allocations, n = 400000 / (s + 1), got;
+
+		for (u64 i = 0; i < n; i++) {
+			double p = 1 - exp(-(double)sizes[s] / 4096);
+
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			if ((double)(x >> 11) / 9007199254740992.0 >= p)
+				continue;
+			alloc(&a, t, 0x10000 + 16 * drawn++, sizes[s], 1);
+		}
+		got = a.allocations - before;
+		/* Of 1 byte only about 98 are drawn: five times their deviation. */
+		assert_in_range(got, n / 2, n + n / 2);
+		if (sizes[s] >= 1000)
+			assert_in_range(got, n - n / 50, n + n / 50);
+	}
+	for (u64 i = 0; i < drawn; i++)
+		account_free(&a, t, 0x10000 + 16 * i, 10, NULL);
+	assert_int_equal(a.live_bytes, 0);
+	assert_int_equal(a.live_blocks, 0);
+	assert_int_equal(a.frees, a.allocations);
+	account_free(&a, t, 0x10000, 10, NULL);
+	assert_int_equal(a.unknown_frees, 0);
+	account_free_all(&a);
+}
+
 #define MODEL 4096
 #define STACKS 16
 
@@ -236,6 +273,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_add_up_is_counted),
 		cmocka_unit_test(slack_is_by_eighths),
 		cmocka_unit_test(large_sizes_are_whole),
+		cmocka_unit_test(sampled_blocks_stand_for_all),
 		cmocka_unit_test(many_events_are_as_the_model_has_them),
 	};
 

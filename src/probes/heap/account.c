@@ -2,6 +2,7 @@
 #include "probes/heap/account.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -152,28 +153,43 @@ void account_settle_all(struct account *a)
 		account_settle(a, s);
 }
 
-static inline void live_add(struct account *a, struct account_site *s, u64 size, u64 now_ms)
+u64 account_weight(const struct account *a, u64 address, u64 size)
+{
+	double weight, whole;
+	u64 chance;
+
+	if (!a->sample_bytes)
+		return 1;
+	weight = 1 / -expm1(-(double)MAX(size, 1ULL) / (double)a->sample_bytes);
+	whole = floor(weight);
+	chance = (address ^ size << 20) * 0x9e3779b97f4a7c15ULL >> 32;
+	return (u64)whole + ((double)chance / 4294967296.0 < weight - whole);
+}
+
+static inline void live_add(struct account *a, struct account_site *s, u64 n, u64 size, u64 now_ms)
 {
 	account_settle(a, s);
 	s->changed = true;
-	s->live_blocks++;
-	s->live_bytes += size;
-	a->live_bytes += size;
+	s->live_blocks += n;
+	s->live_bytes += n * size;
+	a->live_blocks += n;
+	a->live_bytes += n * size;
 	if (a->live_bytes > a->peak_bytes) {
 		a->peak_bytes = a->live_bytes;
-		a->peak_blocks = a->live.n;
+		a->peak_blocks = a->live_blocks;
 		a->peak_ms = now_ms;
 		a->peak++;
 	}
 }
 
-static inline void live_take(struct account *a, struct account_site *s, u64 size)
+static inline void live_take(struct account *a, struct account_site *s, u64 n, u64 size)
 {
 	account_settle(a, s);
 	s->changed = true;
-	s->live_blocks--;
-	s->live_bytes -= size;
-	a->live_bytes -= size;
+	s->live_blocks -= n;
+	s->live_bytes -= n * size;
+	a->live_blocks -= n;
+	a->live_bytes -= n * size;
 }
 
 static inline u32 size_slot(u64 size)
@@ -185,9 +201,11 @@ static inline u32 size_slot(u64 size)
 
 static inline void block_gone(struct account *a, struct account_block *b)
 {
-	live_take(a, &a->sites.v[b->what >> SIZE_BITS], block_size(b));
-	a->threads.v[b->where >> ADDRESS_BITS].live_bytes -= block_size(b);
-	a->threads.v[b->where >> ADDRESS_BITS].live_blocks--;
+	u64 n = account_weight(a, block_key(b) << 3, block_size(b));
+
+	live_take(a, &a->sites.v[b->what >> SIZE_BITS], n, block_size(b));
+	a->threads.v[b->where >> ADDRESS_BITS].live_bytes -= n * block_size(b);
+	a->threads.v[b->where >> ADDRESS_BITS].live_blocks -= n;
 	table_remove(&a->live, b);
 }
 
@@ -197,7 +215,7 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	struct account_thread *t = &a->threads.v[thread];
 	struct account_block *old = table_find(&a->live, address), b;
 	struct account_site *s;
-	u64 kept = MIN(size, MASK(SIZE_BITS));
+	u64 kept = MIN(size, MASK(SIZE_BITS)), n = account_weight(a, address, kept);
 	u32 site, small = (u32)MIN(size, 0xffffffffULL);
 	int rc;
 
@@ -208,31 +226,32 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	rc = site_get(a, stack, &site);
 	if (rc)
 		return rc;
-	t->allocations++;
+	t->allocations += n;
+	t->events++;
 	b = (struct account_block){
 		.where = address >> 3 | (u64)thread << ADDRESS_BITS,
 		.what = kept | (u64)site << SIZE_BITS,
-		.when = (t->allocations & MASK(COUNT_BITS)) |
-			(slack & MASK(SLACK_BITS)) << COUNT_BITS | now_ms << TIME_SHIFT,
+		.when = (t->events & MASK(COUNT_BITS)) | (slack & MASK(SLACK_BITS)) << COUNT_BITS |
+			now_ms << TIME_SHIFT,
 	};
 	rc = table_add(&a->live, &b);
 	if (rc)
 		return rc;
 	s = &a->sites.v[site];
-	s->allocations++;
-	s->bytes += size;
-	s->moved += moved;
-	s->slack += ((size >> 3) + slack) * 8 - size;
+	s->allocations += n;
+	s->bytes += n * size;
+	s->moved += moved ? n : 0;
+	s->slack += n * (((size >> 3) + slack) * 8 - size);
 	s->min = MIN(s->min, small);
 	s->max = MAX(s->max, small);
-	t->bytes += size;
-	t->live_bytes += kept;
-	t->live_blocks++;
-	a->allocations++;
-	a->bytes += size;
-	a->moved += moved;
-	a->sizes[size_slot(size)]++;
-	live_add(a, s, kept, now_ms);
+	t->bytes += n * size;
+	t->live_bytes += n * kept;
+	t->live_blocks += n;
+	a->allocations += n;
+	a->bytes += n * size;
+	a->moved += moved ? n : 0;
+	a->sizes[size_slot(size)] += n;
+	live_add(a, s, n, kept, now_ms);
 	return 0;
 }
 
@@ -244,27 +263,29 @@ void account_free(
 	struct account_site *s;
 	bool temporary;
 	u32 life;
+	u64 n;
 
 	if (ret_moved)
 		*ret_moved = (struct account_moved){.address = address};
 	if (!b) {
-		a->unknown_frees++;
+		a->unknown_frees += !a->sample_bytes; /* of a block not seen, it is no news */
 		return;
 	}
+	n = account_weight(a, address, block_size(b));
 	temporary = b->where >> ADDRESS_BITS == thread &&
-		    (b->when & MASK(COUNT_BITS)) == (t->allocations & MASK(COUNT_BITS));
+		    (b->when & MASK(COUNT_BITS)) == (t->events & MASK(COUNT_BITS));
 	if (ret_moved)
 		*ret_moved = (struct account_moved){address, *b, true, temporary};
 	s = &a->sites.v[b->what >> SIZE_BITS];
 	life = (u32)((now_ms - (b->when >> TIME_SHIFT)) & MASK(64 - TIME_SHIFT));
-	s->frees++;
-	s->life_ms += life;
+	s->frees += n;
+	s->life_ms += n * life;
 	s->life_max_ms = MAX(s->life_max_ms, life);
 	s->temporary += temporary;
-	t->frees++;
-	t->freed_bytes += block_size(b);
+	t->frees += n;
+	t->freed_bytes += n * block_size(b);
 	t->temporary += temporary;
-	a->frees++;
+	a->frees += n;
 	a->temporary += temporary;
 	block_gone(a, b);
 }
@@ -274,6 +295,7 @@ int account_restore(struct account *a, u32 thread, const struct account_moved *m
 	const struct account_block *b = &moved->block;
 	struct account_thread *t = &a->threads.v[thread], *owner;
 	struct account_site *s;
+	u64 n;
 	int rc;
 
 	if (!moved->counted || table_find(&a->live, moved->address)) {
@@ -285,16 +307,17 @@ int account_restore(struct account *a, u32 thread, const struct account_moved *m
 		return rc;
 	s = &a->sites.v[b->what >> SIZE_BITS];
 	owner = &a->threads.v[b->where >> ADDRESS_BITS];
-	owner->live_bytes += block_size(b);
-	owner->live_blocks++;
-	s->frees--;
+	n = account_weight(a, moved->address, block_size(b));
+	owner->live_bytes += n * block_size(b);
+	owner->live_blocks += n;
+	s->frees -= n;
 	s->temporary -= moved->temporary;
-	t->frees--;
-	t->freed_bytes -= block_size(b);
+	t->frees -= n;
+	t->freed_bytes -= n * block_size(b);
 	t->temporary -= moved->temporary;
-	a->frees--;
+	a->frees -= n;
 	a->temporary -= moved->temporary;
-	live_add(a, s, block_size(b), a->peak_ms);
+	live_add(a, s, n, block_size(b), a->peak_ms);
 	return 0;
 }
 

@@ -32,6 +32,7 @@ struct account_site {
 
 struct account_thread {
 	u32 tid;
+	u64 events; /* allocations seen */
 	u64 allocations, bytes, frees, freed_bytes, temporary;
 	u64 live_bytes, live_blocks; /* allocated by it, freed by nobody */
 };
@@ -53,7 +54,7 @@ struct account {
 	u32 *site_of; /* by number of stack: index in sites plus one */
 	u32 n_site_of;
 	u32 peak; /* number of the peak */
-	u64 live_bytes;
+	u64 live_bytes, live_blocks;
 	u64 peak_bytes, peak_blocks;
 	u64 peak_ms;
 	u64 allocations, bytes, frees, temporary, moved;
@@ -61,6 +62,7 @@ struct account {
 	u64 overwritten;   /* live blocks whose address was given out again: their free was not seen
 			    */
 	u64 sizes[ACCOUNT_SIZES];
+	u64 sample_bytes; /* 0: every allocation is seen; else see account_weight() */
 };
 
 /* What the free of a block was about, to undo it. */
@@ -69,6 +71,13 @@ struct account_moved {
 	struct account_block block;
 	bool counted, temporary; /* there was a block; its free counted as temporary */
 };
+
+/*
+ * Sampled by bytes, an allocation of `size` is seen with probability 1 - exp(-size / sample_bytes),
+ * so it stands for the reciprocal of that many. That is rounded up or down at random, but always
+ * the same for a block: so sums are whole, right on average, and come out even when it is freed.
+ */
+u64 account_weight(const struct account *a, u64 address, u64 size);
 
 /* thread: an index in threads. -ENOMEM: it is not in the account. */
 int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slack, u32 stack,

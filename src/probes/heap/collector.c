@@ -25,12 +25,13 @@ struct collector {
 	pthread_mutex_t lock;
 	int epoll, news_fd, stop_fd, socket;
 	u32 wait_ms;
+	u64 sample_bytes;
 	const struct cgroup_mounts *cgroups;
 	bool running, stop;
 	int error;
 	VEC(struct image *) images;
 	VEC(struct heap_process *) processes; /* by id - 1 */
-	u32 n_images;
+	u32 n_images, n_given_up;
 	news_buffer news;
 	u64 swept_ms;
 };
@@ -97,6 +98,7 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 	p->index = index;
 	p->image = image->id;
 	p->start_ns = clock_mono_ns();
+	p->account.sample_bytes = c->sample_bytes;
 	p->pid = t->pid;
 	p->foreign = t->nested;
 	image->last[index] = p;
@@ -209,6 +211,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	comm_read(pid, image->comm); /* it waits for our answer */
 	image->cgroup = cgroup_read(c, pid);
 	image->arg = c;
+	image->head->sample_bytes = c->sample_bytes;
 	image->active_ms = now_ms();
 	rc = vec_push(&c->images, image);
 	if (rc) {
@@ -246,6 +249,7 @@ static int clients_accept(struct collector *c)
 
 static void image_drop(struct collector *c, size_t at)
 {
+	c->n_given_up += c->images.v[at]->head->off == TRACK_OFF_WAITED;
 	image_close(c->images.v[at]);
 	c->images.v[at] = c->images.v[--c->images.n];
 }
@@ -338,8 +342,8 @@ static void *collector_run(void *arg)
 	return NULL;
 }
 
-int collector_open(
-	int socket, const struct cgroup_mounts *cgroups, u32 wait_ms, struct collector **ret)
+int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms, u64 sample_bytes,
+	struct collector **ret)
 {
 	struct collector *c = calloc(1, sizeof(*c));
 	int rc;
@@ -349,6 +353,7 @@ int collector_open(
 	pthread_mutex_init(&c->lock, NULL);
 	c->socket = socket;
 	c->wait_ms = wait_ms;
+	c->sample_bytes = sample_bytes;
 	c->cgroups = cgroups;
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -394,8 +399,10 @@ int collector_stop(struct collector *c)
 		if (!c->error && !(*p)->ended && (*p)->pidfd >= 0 &&
 			poll(&(struct pollfd){.fd = (*p)->pidfd, .events = POLLIN}, 1, 0) == 1)
 			c->error = process_over(c, *p);
-	vec_each (i, &c->images)
+	vec_each (i, &c->images) {
+		c->n_given_up += (*i)->head->off == TRACK_OFF_WAITED;
 		(*i)->head->off = TRACK_OFF_ENDED;
+	}
 	if (!c->error)
 		c->error = turn(c, &words);
 	return c->error;
@@ -456,6 +463,12 @@ struct heap_process *const *collector_processes(struct collector *c, size_t *ret
 {
 	*ret_n = c->processes.n;
 	return c->processes.v;
+}
+
+void collector_programs(struct collector *c, u32 *ret_asked, u32 *ret_given_up)
+{
+	*ret_asked = c->n_images;
+	*ret_given_up = c->n_given_up;
 }
 
 u64 collector_events(struct collector *c)

@@ -15,8 +15,8 @@ struct cgroup_mounts;
 
 /* socket: listening, borrowed. cgroups: may be NULL, borrowed. wait_ms: how long a program waits
  * for us at most. */
-int collector_open(
-	int socket, const struct cgroup_mounts *cgroups, u32 wait_ms, struct collector **ret);
+int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms, u64 sample_bytes,
+	struct collector **ret);
 /* Begins to collect. */
 int collector_start(struct collector *c);
 /* Readable when there is news to be named. */
@@ -33,6 +33,8 @@ void collector_lock(struct collector *c);
 void collector_unlock(struct collector *c);
 /* All processes there were; only while locked. */
 struct heap_process *const *collector_processes(struct collector *c, size_t *ret_n);
+/* Programs that asked for a file, and of these, those that did not wait for us any longer. */
+void collector_programs(struct collector *c, u32 *ret_asked, u32 *ret_given_up);
 /* Events read so far; only while locked. */
 u64 collector_events(struct collector *c);
 

@@ -46,7 +46,8 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		free(s->cgroups);
 		s->cgroups = NULL;
 	}
-	rc = collector_open(c->preload.socket, s->cgroups, WAIT_MS, &s->collector);
+	rc = collector_open(
+		c->preload.socket, s->cgroups, WAIT_MS, c->opt.sample_bytes, &s->collector);
 	if (rc)
 		return err_errno(err, rc, "heap: preparing to collect");
 	return capture_method(c, "allocations of a command",
@@ -193,8 +194,9 @@ static int total_copy(struct heap_state *s, const struct heap_process *p)
 	const struct account *a = &p->account;
 	struct heap_total r = REC_INIT(struct heap_total, REC_HEAP_TOTAL, 0);
 
-	r.h.flags = (u16)((p->ended ? HEAP_ENDED : 0) | (p->parent ? HEAP_FORKED : 0) |
-			  (p->dropped ? HEAP_INCOMPLETE : 0));
+	r.h.flags =
+		(u16)((p->ended ? HEAP_ENDED : 0) | (p->parent ? HEAP_FORKED : 0) |
+			(p->dropped ? HEAP_INCOMPLETE : 0) | (a->sample_bytes ? HEAP_SAMPLED : 0));
 	r.tgid = p->pid;
 	r.process = p->id;
 	r.parent = p->parent;
@@ -206,7 +208,7 @@ static int total_copy(struct heap_state *s, const struct heap_process *p)
 	r.frees = a->frees;
 	r.temporary = a->temporary;
 	r.moved = a->moved;
-	r.live_blocks = a->allocations - a->frees - a->overwritten;
+	r.live_blocks = a->live_blocks;
 	r.live_bytes = a->live_bytes;
 	r.peak_blocks = a->peak_blocks;
 	r.peak_bytes = a->peak_bytes;
@@ -325,6 +327,23 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 	return rc;
 }
 
+/* What a reader would miss. */
+static void tell(struct capture *c, struct heap_state *s)
+{
+	u32 programs, given_up;
+
+	collector_programs(s->collector, &programs, &given_up);
+	if (!programs)
+		capture_note(c, NOTE_WARNING,
+			"no program was tracked: they are static, or have more privileges than "
+			"who runs them, or the library could not be loaded");
+	if (given_up)
+		capture_note(c, NOTE_WARNING,
+			"%u programs went on without memwhy, which had not read for two seconds: "
+			"what they did then is not known",
+			given_up);
+}
+
 /* Stacks that are counted by now have been told of, so they are named between the two. */
 static int send(struct capture *c, void *state)
 {
@@ -334,7 +353,10 @@ static int send(struct capture *c, void *state)
 	s->totals.n = s->sites.n = s->threads.n = s->images.n = 0;
 	rc = accounts_copy(s);
 	rc = rc ? rc : take(c, s);
-	return rc ? rc : accounts_emit(c, s);
+	rc = rc ? rc : accounts_emit(c, s);
+	if (!rc && c->ending)
+		tell(c, s);
+	return rc;
 }
 
 static void stop(void *state)

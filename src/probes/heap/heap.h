@@ -11,6 +11,7 @@ enum heap_flags {
 	HEAP_ENDED = 1,      /* exit, or exec of something else */
 	HEAP_FORKED = 2,     /* a fork that did not exec; what it inherited is not counted */
 	HEAP_INCOMPLETE = 4, /* events were lost */
+	HEAP_SAMPLED = 8,    /* sums are estimates; temporary is not known */
 };
 
 /* A process: what one exec began, until its end or its next exec; or a fork of one. */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analysis/by.h"
-#include "analysis/hist.h"
 #include "probes/heap/heap.h"
+#include "probes/heap/heap_processes.h"
 
 static const char *const by_keys[] = {BY_TASK_KEYS, NULL};
 
@@ -18,6 +18,7 @@ struct sums {
 	u64 slack_bytes, life_ms;
 	u32 max_life_ms, min_bytes, max_bytes;
 	bool of_sites, of_threads; /* what only these know */
+	bool sampled;
 };
 
 enum {
@@ -90,65 +91,6 @@ static const struct by_spec spec = {
 	.n_columns = C_N,
 	.key_size = sizeof(struct by_task_key),
 	.value_size = sizeof(struct sums),
-};
-
-enum {
-	P_PID,
-	P_COMM,
-	P_CGROUP,
-	P_PEAK,
-	P_PEAK_BLOCKS,
-	P_PEAK_AT,
-	P_LIVE,
-	P_LIVE_BLOCKS,
-	P_ALLOCATIONS,
-	P_BYTES,
-	P_FREES,
-	P_TEMPORARY,
-	P_MOVED,
-	P_THREADS,
-	P_UNKNOWN,
-	P_OVERWRITTEN,
-	P_LOST,
-	P_STATE,
-	P_SIZES,
-	P_N,
-};
-
-static const struct column process_columns[P_N] = {
-	[P_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	[P_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	[P_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
-	[P_PEAK] = {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, 0,
-		"most bytes that were allocated at one time (exact)"},
-	[P_PEAK_BLOCKS] = {"peak_blocks", "PEAK BLOCKS", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"blocks live at that time"},
-	[P_PEAK_AT] = {"peak_after_ns", "PEAK AT", CELL_U64, UNIT_NS, COL_WIDE,
-		"when that was, since the process's first allocation (to some ms)"},
-	[P_LIVE] = {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, 0,
-		"allocated and not freed by the end of the interval, or of the process (exact)"},
-	[P_LIVE_BLOCKS] = {"live_blocks", "LIVE BLOCKS", CELL_U64, UNIT_COUNT, 0,
-		"blocks of these"},
-	[P_ALLOCATIONS] = {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, 0,
-		"blocks allocated since the process began (exact)"},
-	[P_BYTES] = {"allocated_bytes", "ALLOCATED", CELL_U64, UNIT_BYTES, 0, "asked for these"},
-	[P_FREES] = {"frees", "FREES", CELL_U64, UNIT_COUNT, COL_WIDE, "of these blocks, freed"},
-	[P_TEMPORARY] = {"temporary", "TEMPORARY", CELL_U64, UNIT_COUNT, 0,
-		"of the frees, before the same thread's next allocation"},
-	[P_MOVED] = {"moved", "MOVED", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"of the allocations, by realloc of a block there was"},
-	[P_THREADS] = {"threads", "THREADS", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"threads that allocated or freed"},
-	[P_UNKNOWN] = {"unknown_frees", "OLD FREES", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"frees of blocks that the process did not allocate under memwhy: a fork's "
-		"inheritance"},
-	[P_OVERWRITTEN] = {"unseen_frees", "UNSEEN FREES", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"blocks whose address was given out again though no free was seen"},
-	[P_LOST] = {"lost", "LOST", CELL_U64, UNIT_COUNT, COL_WIDE, "events lost"},
-	[P_STATE] = {"state", "STATE", CELL_TEXT, UNIT_NONE, 0,
-		"runs, ended (by exit or exec); fork: of a process above, which it shares its "
-		"program with"},
-	[P_SIZES] = {"size_hist", "SIZES", CELL_HIST, UNIT_BYTES, COL_WIDE, "allocations by size"},
 };
 
 /* The latest record of each kind, and as it was when the interval began. */
@@ -250,8 +192,12 @@ static struct sums *sums_of(struct heap_view_state *v, u32 process, u32 tgid, u3
 	const struct heap_total *t = total_of(v, process);
 	struct by_task_key k = by_task_key(v->sums.by, tgid, tid, t ? t->cgroup : 0, stack,
 		t ? t->comm : (const char[COMM_LEN]){});
+	struct sums *s;
 
-	return groups_get(&v->sums.groups, &k);
+	s = groups_get(&v->sums.groups, &k);
+	if (s)
+		s->sampled |= t && t->h.flags & HEAP_SAMPLED;
+	return s;
 }
 
 static int sites_add(struct heap_view_state *v)
@@ -321,6 +267,9 @@ static void row_fill(struct cell all[C_N], const struct sums *s, u32 stack)
 		all[C_TEMPORARY_RATIO] = cell_f64((double)s->temporary / (double)s->allocations);
 		all[C_AVERAGE] = cell_u64(s->bytes / s->allocations);
 	}
+	if (s->sampled) {
+		all[C_TEMPORARY] = all[C_TEMPORARY_RATIO] = (struct cell){};
+	}
 	if (!s->of_threads) {
 		all[C_PEAK] = cell_u64(s->peak_bytes);
 		all[C_PEAK_BLOCKS] = cell_u64(s->peak_blocks);
@@ -366,43 +315,27 @@ static int rows_add(struct heap_view_state *v, struct report *r)
 	return rc;
 }
 
-static const char *state_text(const struct heap_total *t)
+/* What a reader must know. */
+static void notes_add(struct heap_view_state *v, struct report *r)
 {
-	if (t->h.flags & HEAP_FORKED)
-		return t->h.flags & HEAP_ENDED ? "ended fork" : "fork";
-	return t->h.flags & HEAP_ENDED ? "ended" : "runs";
-}
+	bool sampled = false;
 
-static void process_fill(struct cell *row, struct report *r, const struct heap_total *t)
-{
-	struct hist h = {};
+	for (size_t i = 0; i < v->totals.n; i++) {
+		const struct total_state *at = groups_value(&v->totals, i);
 
-	hist_merge32(&h, t->sizes, HEAP_SIZES);
-	row[P_PID] = cell_u64(t->tgid);
-	row[P_COMM] = cell_text(report_text(r, "%.16s", t->comm));
-	row[P_CGROUP] = cell_text(stream_cgroup(r->stream, t->cgroup));
-	row[P_PEAK] = cell_u64(t->peak_bytes);
-	row[P_PEAK_BLOCKS] = cell_u64(t->peak_blocks);
-	if (t->peak_ns >= t->start_ns / 1000000 * 1000000)
-		row[P_PEAK_AT] = cell_u64(t->peak_ns > t->start_ns ? t->peak_ns - t->start_ns : 0);
-	row[P_LIVE] = cell_u64(t->live_bytes);
-	row[P_LIVE_BLOCKS] = cell_u64(t->live_blocks);
-	row[P_ALLOCATIONS] = cell_u64(t->allocations);
-	row[P_BYTES] = cell_u64(t->bytes);
-	row[P_FREES] = cell_u64(t->frees);
-	row[P_TEMPORARY] = cell_u64(t->temporary);
-	row[P_MOVED] = cell_u64(t->moved);
-	row[P_THREADS] = cell_u64(t->threads);
-	row[P_UNKNOWN] = cell_u64(t->unknown_frees);
-	row[P_OVERWRITTEN] = cell_u64(t->overwritten);
-	row[P_LOST] = cell_u64(t->lost);
-	row[P_STATE] = cell_text(state_text(t));
-	row[P_SIZES] = hist_to_cell(r, &h);
+		sampled |= at->now.h.flags & HEAP_SAMPLED;
+	}
+	if (sampled)
+		report_note(r, "numbers are estimates: allocations were sampled by bytes "
+			       "(--sample)");
+	if (v->sums.by & BY_STACK && v->sums.by & BY_THREAD)
+		report_note(r, "what a stack allocated is known by process, not by thread");
 }
 
 static int processes_add(struct heap_view_state *v, struct report *r)
 {
-	struct table *t = report_table(r, "process", "Processes", process_columns, P_N);
+	struct table *t =
+		report_table(r, "process", "Processes", heap_process_columns, HEAP_PROCESS_COLUMNS);
 
 	if (!t)
 		return -ENOMEM;
@@ -413,7 +346,7 @@ static int processes_add(struct heap_view_state *v, struct report *r)
 
 		if (!row)
 			return -ENOMEM;
-		process_fill(row, r, &at->now);
+		heap_process_fill(row, r, &at->now);
 	}
 	return 0;
 }
@@ -430,8 +363,7 @@ static int report(void *state, struct report *r)
 		rc = threads_add(v);
 	else
 		rc = totals_add(v);
-	if (v->sums.by & BY_STACK && v->sums.by & BY_THREAD)
-		report_note(r, "what a stack allocated is known by process, not by thread");
+	notes_add(v, r);
 	rc = rc ? rc : rows_add(v, r);
 	return rc ? rc : processes_add(v, r);
 }
@@ -469,7 +401,7 @@ static void destroy(void *state)
 
 static const struct view_table heap_tables[] = {
 	{"heap", &columns[0].col, C_N, sizeof(struct by_column)},
-	{"process", process_columns, P_N, sizeof(struct column)},
+	{"process", heap_process_columns, HEAP_PROCESS_COLUMNS, sizeof(struct column)},
 	{},
 };
 

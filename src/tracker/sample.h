@@ -1,0 +1,48 @@
+/*
+ * Which allocations are told of: all of them, or one where each so many bytes on average, at
+ * random, so that none is missed for being regular (a Poisson process over bytes). Of the others
+ * nothing is told, nor of their frees.
+ */
+#ifndef MEMWHY_TRACKER_SAMPLE_H
+#define MEMWHY_TRACKER_SAMPLE_H
+
+#include "tracker/thread.h"
+
+extern u64 sample_mean; /* bytes; 0: all */
+
+#define SAMPLE_SEEN_BITS 14
+/* How many blocks that are told of have this hash: 0 for most, which are then not looked up. */
+extern u8 sample_seen[1U << SAMPLE_SEEN_BITS];
+
+/* A point was passed: draws the next. */
+void sample_draw(struct thread *t);
+/* The block is told of. 0: there is no room to remember it, so it is not. */
+int sample_add(void *p);
+/* Was the block told of? It is not, from now on. */
+int sample_take(void *p);
+
+static inline u64 sample_hash(const void *p)
+{
+	return (u64)p * 0x9e3779b97f4a7c15ULL;
+}
+
+/* Is an allocation of this size to be told of? */
+static inline int sample_alloc(struct thread *t, u64 size)
+{
+	if (likely(!sample_mean))
+		return 1;
+	t->until_sample -= (s64)(size + !size);
+	if (likely(t->until_sample > 0))
+		return 0;
+	sample_draw(t);
+	return 1;
+}
+
+static inline int sample_free(void *p)
+{
+	if (likely(!sample_mean))
+		return 1;
+	return unlikely(sample_seen[sample_hash(p) >> (64 - SAMPLE_SEEN_BITS)]) && sample_take(p);
+}
+
+#endif
