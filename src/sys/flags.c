@@ -82,9 +82,18 @@ const struct flag shmctl_commands[] = {
 };
 /* clang-format on */
 
+/* Not of a bit alone: beside it a field of several values may have a name for zero (O_RDONLY). */
+static const char *whole_name(const struct flag *table, u64 value)
+{
+	for (const struct flag *f = table; f->name; f++)
+		if (f->mask == FLAG_WHOLE && f->value == value)
+			return f->name;
+	return NULL;
+}
+
 void flags_add(struct str *s, const struct flag *table, u64 value)
 {
-	const char *name = flag_name(table, value);
+	const char *name = whole_name(table, value);
 	const char *between = "";
 
 	if (name) {

@@ -1,0 +1,47 @@
+/*
+ * The arguments of system calls: what each is, for those who show them. Owns a table made of the
+ * kernel's own metadata (events/syscalls/.../format in tracefs) and what the manual pages say of
+ * flags; reads nothing. A kernel's newer calls are not in it: there the metadata itself is asked.
+ */
+#ifndef MEMWHY_SYS_SYSCALL_ARGS_H
+#define MEMWHY_SYS_SYSCALL_ARGS_H
+
+#include "base/util.h"
+
+#define SYSCALL_ARGS 6
+
+/* How an argument is written, and what of the memory it points to is worth a copy. */
+enum syscall_arg {
+	ARG_NONE,
+	ARG_INT,   /* 32 bits, signed */
+	ARG_UINT,  /* 32 bits */
+	ARG_LONG,  /* signed */
+	ARG_ULONG, /* unsigned; sizes and counts */
+	ARG_HEX,
+	ARG_OCT,
+	ARG_PTR, /* NULL, or an address */
+	ARG_FD,
+	ARG_AT,   /* a directory, or AT_FDCWD */
+	ARG_STR,  /* a text: a path, a name */
+	ARG_IN,   /* bytes that go in, as many as the next argument says */
+	ARG_OUT,  /* bytes that come out, as many as the call returns */
+	ARG_PAIR, /* two descriptors that come out */
+	ARG_TIMESPEC,
+	ARG_EVENT,  /* struct epoll_event */
+	ARG_NODES,  /* a mask of nodes, its first word */
+	ARG_SIGSET, /* its first word */
+	ARG_CLONE3, /* the beginning of struct clone_args */
+	ARG_ARGV,   /* an array of texts */
+	ARG_SIGNAL,
+	ARG_IOCTL,
+	ARG_CLONE, /* flags, with a signal in the low byte */
+	ARG_FLAGS, /* from here on: a table of flags, see syscall_flags.h */
+};
+
+/* What each argument of a call is: SYSCALL_ARGS of them, ARG_NONE behind the last. NULL: the table
+ * does not have the call. `compat`: as 32-bit programs call it. */
+const u8 *syscall_args_of(const char *name, bool compat);
+/* Calls fn with each call of the table, for tests. */
+void syscall_args_each(void (*fn)(void *arg, const char *name, const u8 *args), void *arg);
+
+#endif

@@ -1,0 +1,345 @@
+/* See syscall_flags.h. Values from the kernel's uapi headers, as of 6.18. */
+#include "sys/syscall_flags.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sys/syscall_args.h"
+
+/* clang-format off */
+static const struct flag access_modes[] = {
+	FLAG_VALUE(F_OK, 0), FLAG_BIT(R_OK, 4), FLAG_BIT(W_OK, 2), FLAG_BIT(X_OK, 1), FLAG_END,
+};
+
+static const struct flag at_flags[] = {
+	FLAG_BIT(AT_SYMLINK_NOFOLLOW, 0x100), FLAG_BIT(AT_REMOVEDIR, 0x200),
+	FLAG_BIT(AT_SYMLINK_FOLLOW, 0x400), FLAG_BIT(AT_NO_AUTOMOUNT, 0x800),
+	FLAG_BIT(AT_EMPTY_PATH, 0x1000), {0x6000, 0x2000, "AT_STATX_FORCE_SYNC"},
+	{0x6000, 0x4000, "AT_STATX_DONT_SYNC"}, FLAG_BIT(AT_RECURSIVE, 0x8000), FLAG_END,
+};
+
+static const struct flag open_flags[] = {
+	{3, 0, "O_RDONLY"}, {3, 1, "O_WRONLY"}, {3, 2, "O_RDWR"}, FLAG_BIT(O_CREAT, 0100),
+	FLAG_BIT(O_EXCL, 0200), FLAG_BIT(O_NOCTTY, 0400), FLAG_BIT(O_TRUNC, 01000),
+	FLAG_BIT(O_APPEND, 02000), FLAG_BIT(O_NONBLOCK, 04000),
+	{04010000, 04010000, "O_SYNC"}, FLAG_BIT(O_DSYNC, 010000), FLAG_BIT(FASYNC, 020000),
+	FLAG_BIT(O_DIRECT, 040000), FLAG_BIT(O_LARGEFILE, 0100000),
+	{020200000, 020200000, "O_TMPFILE"}, FLAG_BIT(O_DIRECTORY, 0200000),
+	FLAG_BIT(O_NOFOLLOW, 0400000), FLAG_BIT(O_NOATIME, 01000000),
+	FLAG_BIT(O_CLOEXEC, 02000000), FLAG_BIT(O_PATH, 010000000), FLAG_END,
+};
+
+/* Of calls that make a descriptor: open's bits, without its access modes. */
+static const struct flag fd_flags[] = {
+	FLAG_BIT(O_NONBLOCK, 04000), FLAG_BIT(O_DIRECT, 040000), FLAG_BIT(O_CLOEXEC, 02000000),
+	FLAG_END,
+};
+
+static const struct flag eventfd_flags[] = {
+	FLAG_BIT(EFD_SEMAPHORE, 1), FLAG_BIT(EFD_NONBLOCK, 04000), FLAG_BIT(EFD_CLOEXEC, 02000000),
+	FLAG_END,
+};
+
+static const struct flag whences[] = {
+	FLAG_VALUE(SEEK_SET, 0), FLAG_VALUE(SEEK_CUR, 1), FLAG_VALUE(SEEK_END, 2),
+	FLAG_VALUE(SEEK_DATA, 3), FLAG_VALUE(SEEK_HOLE, 4), FLAG_END,
+};
+
+static const struct flag fcntl_commands[] = {
+	FLAG_VALUE(F_DUPFD, 0), FLAG_VALUE(F_GETFD, 1), FLAG_VALUE(F_SETFD, 2),
+	FLAG_VALUE(F_GETFL, 3), FLAG_VALUE(F_SETFL, 4), FLAG_VALUE(F_GETLK, 5),
+	FLAG_VALUE(F_SETLK, 6), FLAG_VALUE(F_SETLKW, 7), FLAG_VALUE(F_SETOWN, 8),
+	FLAG_VALUE(F_GETOWN, 9), FLAG_VALUE(F_SETSIG, 10), FLAG_VALUE(F_GETSIG, 11),
+	FLAG_VALUE(F_GETLK64, 12), FLAG_VALUE(F_SETLK64, 13), FLAG_VALUE(F_SETLKW64, 14),
+	FLAG_VALUE(F_SETOWN_EX, 15), FLAG_VALUE(F_GETOWN_EX, 16), FLAG_VALUE(F_OFD_GETLK, 36),
+	FLAG_VALUE(F_OFD_SETLK, 37), FLAG_VALUE(F_OFD_SETLKW, 38), FLAG_VALUE(F_SETLEASE, 1024),
+	FLAG_VALUE(F_GETLEASE, 1025), FLAG_VALUE(F_NOTIFY, 1026), FLAG_VALUE(F_DUPFD_QUERY, 1027),
+	FLAG_VALUE(F_CREATED_QUERY, 1028), FLAG_VALUE(F_CANCELLK, 1029),
+	FLAG_VALUE(F_DUPFD_CLOEXEC, 1030), FLAG_VALUE(F_SETPIPE_SZ, 1031),
+	FLAG_VALUE(F_GETPIPE_SZ, 1032), FLAG_VALUE(F_ADD_SEALS, 1033),
+	FLAG_VALUE(F_GET_SEALS, 1034), FLAG_VALUE(F_GET_RW_HINT, 1035),
+	FLAG_VALUE(F_SET_RW_HINT, 1036), FLAG_END,
+};
+
+static const struct flag flock_operations[] = {
+	{3, 1, "LOCK_SH"}, {3, 2, "LOCK_EX"}, FLAG_BIT(LOCK_NB, 4), FLAG_BIT(LOCK_UN, 8), FLAG_END,
+};
+
+static const struct flag futex_operations[] = {
+	{0xff, 0, "FUTEX_WAIT"}, {0xff, 0x80 | 0, "FUTEX_WAIT_PRIVATE"},
+	{0xff, 1, "FUTEX_WAKE"}, {0xff, 0x80 | 1, "FUTEX_WAKE_PRIVATE"},
+	{0xff, 2, "FUTEX_FD"}, {0xff, 0x80 | 2, "FUTEX_FD_PRIVATE"},
+	{0xff, 3, "FUTEX_REQUEUE"}, {0xff, 0x80 | 3, "FUTEX_REQUEUE_PRIVATE"},
+	{0xff, 4, "FUTEX_CMP_REQUEUE"}, {0xff, 0x80 | 4, "FUTEX_CMP_REQUEUE_PRIVATE"},
+	{0xff, 5, "FUTEX_WAKE_OP"}, {0xff, 0x80 | 5, "FUTEX_WAKE_OP_PRIVATE"},
+	{0xff, 6, "FUTEX_LOCK_PI"}, {0xff, 0x80 | 6, "FUTEX_LOCK_PI_PRIVATE"},
+	{0xff, 7, "FUTEX_UNLOCK_PI"}, {0xff, 0x80 | 7, "FUTEX_UNLOCK_PI_PRIVATE"},
+	{0xff, 8, "FUTEX_TRYLOCK_PI"}, {0xff, 0x80 | 8, "FUTEX_TRYLOCK_PI_PRIVATE"},
+	{0xff, 9, "FUTEX_WAIT_BITSET"}, {0xff, 0x80 | 9, "FUTEX_WAIT_BITSET_PRIVATE"},
+	{0xff, 10, "FUTEX_WAKE_BITSET"}, {0xff, 0x80 | 10, "FUTEX_WAKE_BITSET_PRIVATE"},
+	{0xff, 11, "FUTEX_WAIT_REQUEUE_PI"}, {0xff, 0x80 | 11, "FUTEX_WAIT_REQUEUE_PI_PRIVATE"},
+	{0xff, 12, "FUTEX_CMP_REQUEUE_PI"}, {0xff, 0x80 | 12, "FUTEX_CMP_REQUEUE_PI_PRIVATE"},
+	{0xff, 13, "FUTEX_LOCK_PI2"}, {0xff, 0x80 | 13, "FUTEX_LOCK_PI2_PRIVATE"},
+	FLAG_BIT(FUTEX_CLOCK_REALTIME, 0x100), FLAG_END,
+};
+
+const struct flag clone_flags[] = {
+	FLAG_BIT(CLONE_NEWTIME, 0x80), FLAG_BIT(CLONE_VM, 0x100), FLAG_BIT(CLONE_FS, 0x200),
+	FLAG_BIT(CLONE_FILES, 0x400), FLAG_BIT(CLONE_SIGHAND, 0x800), FLAG_BIT(CLONE_PIDFD, 0x1000),
+	FLAG_BIT(CLONE_PTRACE, 0x2000), FLAG_BIT(CLONE_VFORK, 0x4000),
+	FLAG_BIT(CLONE_PARENT, 0x8000), FLAG_BIT(CLONE_THREAD, 0x10000),
+	FLAG_BIT(CLONE_NEWNS, 0x20000), FLAG_BIT(CLONE_SYSVSEM, 0x40000),
+	FLAG_BIT(CLONE_SETTLS, 0x80000), FLAG_BIT(CLONE_PARENT_SETTID, 0x100000),
+	FLAG_BIT(CLONE_CHILD_CLEARTID, 0x200000), FLAG_BIT(CLONE_DETACHED, 0x400000),
+	FLAG_BIT(CLONE_UNTRACED, 0x800000), FLAG_BIT(CLONE_CHILD_SETTID, 0x1000000),
+	FLAG_BIT(CLONE_NEWCGROUP, 0x2000000), FLAG_BIT(CLONE_NEWUTS, 0x4000000),
+	FLAG_BIT(CLONE_NEWIPC, 0x8000000), FLAG_BIT(CLONE_NEWUSER, 0x10000000),
+	FLAG_BIT(CLONE_NEWPID, 0x20000000), FLAG_BIT(CLONE_NEWNET, 0x40000000),
+	FLAG_BIT(CLONE_IO, 0x80000000), FLAG_BIT(CLONE_CLEAR_SIGHAND, 0x100000000),
+	FLAG_BIT(CLONE_INTO_CGROUP, 0x200000000), FLAG_END,
+};
+
+static const struct flag epoll_operations[] = {
+	FLAG_VALUE(EPOLL_CTL_ADD, 1), FLAG_VALUE(EPOLL_CTL_DEL, 2), FLAG_VALUE(EPOLL_CTL_MOD, 3),
+	FLAG_END,
+};
+
+const struct flag epoll_events[] = {
+	FLAG_BIT(EPOLLIN, 0x1), FLAG_BIT(EPOLLPRI, 0x2), FLAG_BIT(EPOLLOUT, 0x4),
+	FLAG_BIT(EPOLLERR, 0x8), FLAG_BIT(EPOLLHUP, 0x10), FLAG_BIT(EPOLLRDNORM, 0x40),
+	FLAG_BIT(EPOLLRDBAND, 0x80), FLAG_BIT(EPOLLWRNORM, 0x100), FLAG_BIT(EPOLLWRBAND, 0x200),
+	FLAG_BIT(EPOLLMSG, 0x400), FLAG_BIT(EPOLLRDHUP, 0x2000), FLAG_BIT(EPOLLEXCLUSIVE, 1u << 28),
+	FLAG_BIT(EPOLLWAKEUP, 1u << 29), FLAG_BIT(EPOLLONESHOT, 1u << 30),
+	FLAG_BIT(EPOLLET, 1u << 31), FLAG_END,
+};
+
+static const struct flag families[] = {
+	FLAG_VALUE(AF_UNSPEC, 0), FLAG_VALUE(AF_UNIX, 1), FLAG_VALUE(AF_INET, 2),
+	FLAG_VALUE(AF_INET6, 10), FLAG_VALUE(AF_NETLINK, 16), FLAG_VALUE(AF_PACKET, 17),
+	FLAG_VALUE(AF_ALG, 38), FLAG_VALUE(AF_VSOCK, 40), FLAG_VALUE(AF_XDP, 44), FLAG_END,
+};
+
+static const struct flag socket_types[] = {
+	{0xf, 1, "SOCK_STREAM"}, {0xf, 2, "SOCK_DGRAM"}, {0xf, 3, "SOCK_RAW"},
+	{0xf, 4, "SOCK_RDM"}, {0xf, 5, "SOCK_SEQPACKET"}, {0xf, 10, "SOCK_PACKET"},
+	FLAG_BIT(SOCK_CLOEXEC, 02000000), FLAG_BIT(SOCK_NONBLOCK, 04000), FLAG_END,
+};
+
+static const struct flag message_flags[] = {
+	FLAG_BIT(MSG_OOB, 1), FLAG_BIT(MSG_PEEK, 2), FLAG_BIT(MSG_DONTROUTE, 4),
+	FLAG_BIT(MSG_CTRUNC, 8), FLAG_BIT(MSG_TRUNC, 0x20), FLAG_BIT(MSG_DONTWAIT, 0x40),
+	FLAG_BIT(MSG_EOR, 0x80), FLAG_BIT(MSG_WAITALL, 0x100), FLAG_BIT(MSG_CONFIRM, 0x800),
+	FLAG_BIT(MSG_ERRQUEUE, 0x2000), FLAG_BIT(MSG_NOSIGNAL, 0x4000), FLAG_BIT(MSG_MORE, 0x8000),
+	FLAG_BIT(MSG_WAITFORONE, 0x10000), FLAG_BIT(MSG_ZEROCOPY, 0x4000000),
+	FLAG_BIT(MSG_FASTOPEN, 0x20000000), FLAG_BIT(MSG_CMSG_CLOEXEC, 0x40000000), FLAG_END,
+};
+
+static const struct flag mask_changes[] = {
+	FLAG_VALUE(SIG_BLOCK, 0), FLAG_VALUE(SIG_UNBLOCK, 1), FLAG_VALUE(SIG_SETMASK, 2), FLAG_END,
+};
+
+static const struct flag wait_options[] = {
+	FLAG_BIT(WNOHANG, 1), FLAG_BIT(WSTOPPED, 2), FLAG_BIT(WEXITED, 4), FLAG_BIT(WCONTINUED, 8),
+	FLAG_BIT(WNOWAIT, 0x1000000), FLAG_BIT(__WNOTHREAD, 0x20000000),
+	FLAG_BIT(__WALL, 0x40000000), FLAG_BIT(__WCLONE, 0x80000000), FLAG_END,
+};
+
+static const struct flag clocks[] = {
+	FLAG_VALUE(CLOCK_REALTIME, 0), FLAG_VALUE(CLOCK_MONOTONIC, 1),
+	FLAG_VALUE(CLOCK_PROCESS_CPUTIME_ID, 2), FLAG_VALUE(CLOCK_THREAD_CPUTIME_ID, 3),
+	FLAG_VALUE(CLOCK_MONOTONIC_RAW, 4), FLAG_VALUE(CLOCK_REALTIME_COARSE, 5),
+	FLAG_VALUE(CLOCK_MONOTONIC_COARSE, 6), FLAG_VALUE(CLOCK_BOOTTIME, 7),
+	FLAG_VALUE(CLOCK_REALTIME_ALARM, 8), FLAG_VALUE(CLOCK_BOOTTIME_ALARM, 9),
+	FLAG_VALUE(CLOCK_TAI, 11), FLAG_END,
+};
+
+static const struct flag policies[] = {
+	{0xfff, 0, "MPOL_DEFAULT"}, {0xfff, 1, "MPOL_PREFERRED"}, {0xfff, 2, "MPOL_BIND"},
+	{0xfff, 3, "MPOL_INTERLEAVE"}, {0xfff, 4, "MPOL_LOCAL"}, {0xfff, 5, "MPOL_PREFERRED_MANY"},
+	{0xfff, 6, "MPOL_WEIGHTED_INTERLEAVE"}, FLAG_BIT(MPOL_F_NUMA_BALANCING, 0x2000),
+	FLAG_BIT(MPOL_F_RELATIVE_NODES, 0x4000), FLAG_BIT(MPOL_F_STATIC_NODES, 0x8000), FLAG_END,
+};
+
+static const struct flag mbind_flags[] = {
+	FLAG_BIT(MPOL_MF_STRICT, 1), FLAG_BIT(MPOL_MF_MOVE, 2), FLAG_BIT(MPOL_MF_MOVE_ALL, 4),
+	FLAG_END,
+};
+
+static const struct flag get_mempolicy_flags[] = {
+	FLAG_BIT(MPOL_F_NODE, 1), FLAG_BIT(MPOL_F_ADDR, 2), FLAG_BIT(MPOL_F_MEMS_ALLOWED, 4),
+	FLAG_END,
+};
+
+static const struct flag prctl_options[] = {
+	FLAG_VALUE(PR_SET_PDEATHSIG, 1), FLAG_VALUE(PR_GET_PDEATHSIG, 2),
+	FLAG_VALUE(PR_GET_DUMPABLE, 3), FLAG_VALUE(PR_SET_DUMPABLE, 4),
+	FLAG_VALUE(PR_GET_KEEPCAPS, 7), FLAG_VALUE(PR_SET_KEEPCAPS, 8), FLAG_VALUE(PR_SET_NAME, 15),
+	FLAG_VALUE(PR_GET_NAME, 16), FLAG_VALUE(PR_GET_SECCOMP, 21), FLAG_VALUE(PR_SET_SECCOMP, 22),
+	FLAG_VALUE(PR_CAPBSET_READ, 23), FLAG_VALUE(PR_CAPBSET_DROP, 24),
+	FLAG_VALUE(PR_GET_SECUREBITS, 27), FLAG_VALUE(PR_SET_SECUREBITS, 28),
+	FLAG_VALUE(PR_SET_TIMERSLACK, 29), FLAG_VALUE(PR_GET_TIMERSLACK, 30),
+	FLAG_VALUE(PR_MCE_KILL, 33), FLAG_VALUE(PR_SET_MM, 35),
+	FLAG_VALUE(PR_SET_CHILD_SUBREAPER, 36), FLAG_VALUE(PR_GET_CHILD_SUBREAPER, 37),
+	FLAG_VALUE(PR_SET_NO_NEW_PRIVS, 38), FLAG_VALUE(PR_GET_NO_NEW_PRIVS, 39),
+	FLAG_VALUE(PR_SET_THP_DISABLE, 41), FLAG_VALUE(PR_GET_THP_DISABLE, 42),
+	FLAG_VALUE(PR_CAP_AMBIENT, 47), FLAG_VALUE(PR_GET_SPECULATION_CTRL, 52),
+	FLAG_VALUE(PR_SET_SPECULATION_CTRL, 53), FLAG_VALUE(PR_SET_MDWE, 65),
+	FLAG_VALUE(PR_GET_MDWE, 66), FLAG_VALUE(PR_SET_MEMORY_MERGE, 67),
+	FLAG_VALUE(PR_GET_MEMORY_MERGE, 68), FLAG_VALUE(PR_SET_VMA, 0x53564d41),
+	FLAG_VALUE(PR_SET_PTRACER, 0x59616d61), FLAG_END,
+};
+
+static const struct flag arch_prctl_options[] = {
+	FLAG_VALUE(ARCH_SET_GS, 0x1001), FLAG_VALUE(ARCH_SET_FS, 0x1002),
+	FLAG_VALUE(ARCH_GET_FS, 0x1003), FLAG_VALUE(ARCH_GET_GS, 0x1004),
+	FLAG_VALUE(ARCH_GET_CPUID, 0x1011), FLAG_VALUE(ARCH_SET_CPUID, 0x1012),
+	FLAG_VALUE(ARCH_CET_STATUS, 0x3001), FLAG_VALUE(ARCH_SHSTK_ENABLE, 0x5001), FLAG_END,
+};
+
+static const struct flag resources[] = {
+	FLAG_VALUE(RLIMIT_CPU, 0), FLAG_VALUE(RLIMIT_FSIZE, 1), FLAG_VALUE(RLIMIT_DATA, 2),
+	FLAG_VALUE(RLIMIT_STACK, 3), FLAG_VALUE(RLIMIT_CORE, 4), FLAG_VALUE(RLIMIT_RSS, 5),
+	FLAG_VALUE(RLIMIT_NPROC, 6), FLAG_VALUE(RLIMIT_NOFILE, 7), FLAG_VALUE(RLIMIT_MEMLOCK, 8),
+	FLAG_VALUE(RLIMIT_AS, 9), FLAG_VALUE(RLIMIT_LOCKS, 10), FLAG_VALUE(RLIMIT_SIGPENDING, 11),
+	FLAG_VALUE(RLIMIT_MSGQUEUE, 12), FLAG_VALUE(RLIMIT_NICE, 13), FLAG_VALUE(RLIMIT_RTPRIO, 14),
+	FLAG_VALUE(RLIMIT_RTTIME, 15), FLAG_END,
+};
+
+static const struct flag statx_flags[] = {
+	{0x6000, 0, "AT_STATX_SYNC_AS_STAT"}, {0x6000, 0x2000, "AT_STATX_FORCE_SYNC"},
+	{0x6000, 0x4000, "AT_STATX_DONT_SYNC"}, FLAG_BIT(AT_SYMLINK_NOFOLLOW, 0x100),
+	FLAG_BIT(AT_NO_AUTOMOUNT, 0x800), FLAG_BIT(AT_EMPTY_PATH, 0x1000), FLAG_END,
+};
+
+static const struct flag getrandom_flags[] = {
+	FLAG_BIT(GRND_NONBLOCK, 1), FLAG_BIT(GRND_RANDOM, 2), FLAG_BIT(GRND_INSECURE, 4), FLAG_END,
+};
+
+static const struct flag fadvise_advice[] = {
+	FLAG_VALUE(POSIX_FADV_NORMAL, 0), FLAG_VALUE(POSIX_FADV_RANDOM, 1),
+	FLAG_VALUE(POSIX_FADV_SEQUENTIAL, 2), FLAG_VALUE(POSIX_FADV_WILLNEED, 3),
+	FLAG_VALUE(POSIX_FADV_DONTNEED, 4), FLAG_VALUE(POSIX_FADV_NOREUSE, 5), FLAG_END,
+};
+
+static const struct {
+	const char *word;
+	const struct flag *table;
+} tables[] = {
+	{"access", access_modes}, {"atflags", at_flags}, {"open", open_flags}, {"fdflags", fd_flags},
+	{"efd", eventfd_flags}, {"whence", whences}, {"fcntl", fcntl_commands},
+	{"flock", flock_operations}, {"futex", futex_operations}, {"epoll", epoll_operations},
+	{"af", families}, {"socktype", socket_types}, {"msg", message_flags},
+	{"sigmask", mask_changes}, {"wait", wait_options}, {"clock", clocks}, {"mpol", policies},
+	{"mbind", mbind_flags}, {"getmpol", get_mempolicy_flags}, {"prctl", prctl_options},
+	{"archprctl", arch_prctl_options}, {"rlimit", resources}, {"statx", statx_flags},
+	{"prot", prot_flags}, {"map", map_flags}, {"mremap", mremap_flags},
+	{"madvise", madvise_advice}, {"memfd", memfd_flags}, {"mlock2", mlock2_flags},
+	{"mlockall", mlockall_flags}, {"msync", msync_flags}, {"shmget", shmget_flags},
+	{"getrandom", getrandom_flags}, {"fadvise", fadvise_advice},
+	{"shmat", shmat_flags}, {"shmctl", shmctl_commands},
+};
+
+static const struct flag ioctls[] = {
+	FLAG_VALUE(TCGETS, 0x5401), FLAG_VALUE(TCSETS, 0x5402), FLAG_VALUE(TCSETSW, 0x5403),
+	FLAG_VALUE(TCSETSF, 0x5404), FLAG_VALUE(TIOCSCTTY, 0x540e), FLAG_VALUE(TIOCGPGRP, 0x540f),
+	FLAG_VALUE(TIOCSPGRP, 0x5410), FLAG_VALUE(TIOCGWINSZ, 0x5413),
+	FLAG_VALUE(TIOCSWINSZ, 0x5414), FLAG_VALUE(FIONREAD, 0x541b), FLAG_VALUE(FIONBIO, 0x5421),
+	FLAG_VALUE(TIOCNOTTY, 0x5422), FLAG_VALUE(TIOCGSID, 0x5429),
+	FLAG_VALUE(TCGETS2, 0x802c542a), FLAG_VALUE(TCSETS2, 0x402c542b),
+	FLAG_VALUE(TIOCGPTN, 0x80045430), FLAG_VALUE(TIOCSPTLCK, 0x40045431),
+	FLAG_VALUE(TIOCGPTPEER, 0x5441), FLAG_VALUE(FIONCLEX, 0x5450), FLAG_VALUE(FIOCLEX, 0x5451),
+	FLAG_VALUE(FIOASYNC, 0x5452), FLAG_VALUE(SIOCGIFCONF, 0x8912),
+	FLAG_VALUE(SIOCGIFFLAGS, 0x8913), FLAG_VALUE(SIOCGIFADDR, 0x8915),
+	FLAG_VALUE(SIOCGIFINDEX, 0x8933), FLAG_VALUE(FIGETBSZ, 2),
+	FLAG_VALUE(FS_IOC_GETFLAGS, 0x80086601), FLAG_VALUE(FS_IOC_SETFLAGS, 0x40086602),
+	FLAG_VALUE(FS_IOC_FIEMAP, 0xc020660b), FLAG_VALUE(FICLONE, 0x40049409),
+	FLAG_VALUE(FICLONERANGE, 0x4020940d), FLAG_VALUE(BLKGETSIZE, 0x1260),
+	FLAG_VALUE(BLKSSZGET, 0x1268), FLAG_VALUE(BLKGETSIZE64, 0x80081272),
+	FLAG_VALUE(BLKDISCARD, 0x1277), FLAG_VALUE(KVM_RUN, 0xae80),
+	FLAG_VALUE(PERF_EVENT_IOC_ENABLE, 0x2400), FLAG_VALUE(PERF_EVENT_IOC_DISABLE, 0x2401),
+	FLAG_VALUE(PERF_EVENT_IOC_SET_BPF, 0x40042408), FLAG_VALUE(UFFDIO_API, 0xc018aa3f),
+	FLAG_VALUE(UFFDIO_REGISTER, 0xc020aa00), FLAG_VALUE(UFFDIO_COPY, 0xc028aa03), FLAG_END,
+};
+
+static const struct flag ioctl_directions[] = {
+	FLAG_VALUE(_IOC_NONE, 0), FLAG_BIT(_IOC_READ, 2), FLAG_BIT(_IOC_WRITE, 1), FLAG_END,
+};
+
+/* linux/errno.h: what a call that is to be restarted ends with, and NFS's. */
+static const struct flag kernel_errors[] = {
+	FLAG_VALUE(ERESTARTSYS, 512), FLAG_VALUE(ERESTARTNOINTR, 513),
+	FLAG_VALUE(ERESTARTNOHAND, 514), FLAG_VALUE(ENOIOCTLCMD, 515),
+	FLAG_VALUE(ERESTART_RESTARTBLOCK, 516), FLAG_VALUE(EPROBE_DEFER, 517),
+	FLAG_VALUE(EOPENSTALE, 518), FLAG_VALUE(ENOPARAM, 519), FLAG_VALUE(ENOTSUPP, 524),
+	FLAG_VALUE(EIOCBQUEUED, 529), FLAG_END,
+};
+/* clang-format on */
+
+const struct flag *syscall_flags(u8 arg)
+{
+	return arg >= ARG_FLAGS && arg < ARG_FLAGS + ARRAY_SIZE(tables)
+		       ? tables[arg - ARG_FLAGS].table
+		       : NULL;
+}
+
+int syscall_flags_find(const char *word, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		if (strlen(tables[i].word) == n && !strncmp(tables[i].word, word, n))
+			return ARG_FLAGS + (int)i;
+	return -ENOENT;
+}
+
+void ioctl_add(struct str *s, u32 number)
+{
+	const char *name = flag_name(ioctls, number);
+
+	if (name) {
+		str_add(s, name);
+		return;
+	}
+	str_add(s, "_IOC(");
+	flags_add(s, ioctl_directions, number >> 30);
+	str_addf(
+		s, ", 0x%x, 0x%x, 0x%x)", number >> 8 & 0xff, number & 0xff, number >> 16 & 0x3fff);
+}
+
+void signal_add(struct str *s, u64 number)
+{
+	const char *name = number && number < 32 ? sigabbrev_np((int)number) : NULL;
+
+	if (name)
+		str_addf(s, "SIG%s", name);
+	else if (number >= 32 && number <= 64)
+		str_addf(s, "SIGRT_%llu", number - 32);
+	else
+		str_addf(s, "%d", (int)number);
+}
+
+const char *error_name(u64 number)
+{
+	const char *name = number < 4096 ? strerrorname_np((int)number) : NULL;
+
+	return name ? name : flag_name(kernel_errors, number);
+}
+
+const char *error_text(u64 number)
+{
+	const char *text;
+
+	if (number >= 512 && number <= 516 && number != 515)
+		return "to be restarted";
+	text = number < 4096 ? strerrordesc_np((int)number) : NULL;
+	return text ? text : "not known";
+}
+
+int error_number(const char *name)
+{
+	for (int i = 1; i < 4096; i++) {
+		const char *n = error_name((u64)i);
+
+		if (n && !strcmp(n, name))
+			return i;
+	}
+	return -ENOENT;
+}
