@@ -95,6 +95,7 @@ void output_select(const struct output *out, const struct options *o, struct rep
 	r->sort = o->sort;
 	r->only = o->table;
 	r->limit = out->limit;
+	r->limited = out->limited;
 }
 
 static int output_write(struct output *out, const struct str *s, struct err *err)

@@ -92,13 +92,16 @@ static void fraction_add(struct str *out, u8 unit, double v, bool compact)
 		str_addf(out, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
 }
 
-static void text_add(struct str *out, u8 unit, const char *text, bool short_name)
+static void text_add(struct str *out, u8 unit, const struct cell *v, bool short_name)
 {
 	_cleanup_str_ struct str name = {};
 
-	if (unit == UNIT_CGROUP && short_name && cgroup_name_add(&name, text))
-		text = str_get(&name);
-	str_add_escaped(out, text);
+	if (v->escaped)
+		str_add(out, v->text);
+	else if (unit == UNIT_CGROUP && short_name && cgroup_name_add(&name, v->text))
+		str_add_escaped(out, str_get(&name));
+	else
+		str_add_escaped(out, v->text);
 }
 
 void cell_add(struct str *out, const struct column *c, const struct cell *v, u32 how)
@@ -121,7 +124,7 @@ void cell_add(struct str *out, const struct column *c, const struct cell *v, u32
 		str_add(out, v->b ? "yes" : "no");
 		break;
 	case CELL_TEXT:
-		text_add(out, c->unit, v->text, how & CELL_SHORT);
+		text_add(out, c->unit, v, how & CELL_SHORT);
 		break;
 	default:
 		str_addc(out, '-');
@@ -173,7 +176,7 @@ void cell_add_bare(struct str *out, const struct stream *s, const struct cell *v
 		str_add(out, v->b ? "true" : "false");
 		break;
 	case CELL_TEXT:
-		str_add_escaped(out, v->text);
+		text_add(out, UNIT_NONE, v, false);
 		break;
 	case CELL_STACK:
 		stack_lines(s, v->stack, false, frame_join, &j);

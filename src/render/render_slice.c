@@ -48,7 +48,7 @@ static int slices_add(const struct report *r, const struct table *t, u16 hide, s
 		return 0;
 	}
 	table_order(t, r->sort, v.rows);
-	if (r->limit && v.n_rows > r->limit) {
+	if (r->limit && v.n_rows > r->limit && (r->limited || !t->story)) {
 		v.n_cut += v.n_rows - r->limit;
 		v.n_rows = r->limit;
 	}

@@ -36,6 +36,7 @@ struct hist_cell {
 
 struct cell {
 	u8 type; /* enum cell_type */
+	bool escaped; /* text that was made safe to print, with escapes of its own (str_add_escaped) */
 	union {
 		u64 u;
 		s64 s;
@@ -82,6 +83,7 @@ struct table {
 	const char *sort; /* column it is sorted by, descending; NULL: as filled; "-x": ascending */
 	u32 stack_limit;  /* of frames shown in text under a row; 0: the default */
 	size_t n_cut;     /* rows already cut by table_arrange */
+	bool story;       /* its rows make sense only together: cut only by a --limit that was given */
 };
 
 enum finding_level { LEVEL_NOTE, LEVEL_RISK, LEVEL_WARNING, LEVEL_CRITICAL };
@@ -121,6 +123,7 @@ struct report {
 	const char *sort;              /* --sort, NULL: each table's own */
 	const char *only;              /* --table NAME, NULL: all */
 	u32 limit;                     /* rows of each table, 0: all */
+	bool limited;                  /* … as --limit said */
 };
 
 /* The stream (never NULL, it may be empty) must outlive the report. */
