@@ -34,6 +34,7 @@ struct session {
 	sigset_t old_mask;
 	u64 deadline_ns, tick_ns, housekeeping_ns, watch_ns, watch_wait_ns;
 	bool interrupted, over, exec_failed;
+	bool asked; /* SIGUSR1: for a report now */
 };
 
 static int signals_open(struct session *s)
@@ -43,6 +44,7 @@ static int signals_open(struct session *s)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGCHLD);
 	if (signal(SIGHUP, SIG_DFL) == SIG_IGN) /* nohup */
 		signal(SIGHUP, SIG_IGN);
@@ -63,6 +65,10 @@ static void signals_take(struct session *s)
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			continue;
+		if (info.ssi_signo == SIGUSR1) {
+			s->asked = true;
+			continue;
+		}
 		if (!s->child.pid || s->interrupted || info.ssi_signo != SIGINT)
 			s->over = true;
 		s->interrupted = true;
@@ -305,11 +311,13 @@ static int session_timers(struct session *s)
 		s->watch_ns = now + s->watch_wait_ns;
 	}
 	/* The interval that ends with the session is reported by its end. */
-	if (!rc && now >= s->tick_ns && now < s->deadline_ns) {
+	if (!rc && (now >= s->tick_ns || s->asked) && now < s->deadline_ns) {
 		rc = session_drain(s, true);
 		rc = rc ? rc : session_mark(s, REC_TICK, now);
 		rc = rc || !s->cfg->on_tick ? rc : s->cfg->on_tick(s->cfg->arg);
-		s->tick_ns += s->cfg->interval_ns;
+		if (now >= s->tick_ns)
+			s->tick_ns += s->cfg->interval_ns;
+		s->asked = false;
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
 		s->over |= scope_is_over(s);
 	} else if (!rc && now >= s->housekeeping_ns) {
