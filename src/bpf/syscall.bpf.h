@@ -53,6 +53,11 @@
 
 const volatile struct syscalls_config syscalls = {};
 
+/* A probe that counts some calls only from a moment on has its own word here. */
+#ifndef SYSCALL_IS_UNPAIRED
+#define SYSCALL_IS_UNPAIRED(call_) true
+#endif
+
 /* The call at hand. */
 struct syscall_call {
 	void *ctx;
@@ -240,7 +245,7 @@ static __always_inline bool syscall_was_refused(
 		t->within = 0;
 		return false;
 	}
-	if (!known)
+	if (!known && SYSCALL_IS_UNPAIRED(call))
 		count_add(unpaired);
 	/* with another thread's id since it began */
 	call->refused = call->ret || !syscall_loses_registers(call->abi, call->nr);
