@@ -38,6 +38,8 @@ struct capture_options {
 	u64 min_ns;                      /* --min: only events that took at least this long */
 	u64 sample_bytes;                /* --sample: mean of bytes between two; 0: all */
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
+	const char *flight, *dump_on;    /* --flight, --dump-on; NULL: none */
+	bool with_memory, no_times;
 	const char *by;        /* --by: comma-separated keys to count by; NULL: the probe's own */
 	char *const *operands; /* words after the command's name */
 	u32 n_operands;

@@ -54,10 +54,11 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 	*ret = (struct command){
 		.name = p->name,
 		.summary = p->summary,
-		.groups = PROBE_GROUPS | (p->source ? 0 : GROUP_SCOPE) |
+		.groups = PROBE_GROUPS | (p->source ? GROUP_SOURCE : GROUP_SCOPE) |
 			  (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS) |
-			  (p->takes_filter ? GROUP_FILTER : 0) | (p->outstanding ? GROUP_LEAK : 0) |
-			  (p->source ? GROUP_SOURCE : 0),
+			  (p->takes_filter ? GROUP_FILTER : 0) |
+			  (p->outstanding ? GROUP_LEAK : 0) |
+			  (p->takes_calls ? GROUP_CALLS : 0),
 		.takes_command = true,
 		.needs_command = p->source != NULL,
 		.details = p->details,

@@ -32,6 +32,7 @@ enum option_groups {
 	GROUP_FILTER = 256,
 	GROUP_LEAK = 512,
 	GROUP_SOURCE = 1024,
+	GROUP_CALLS = 2048,
 };
 
 struct command {

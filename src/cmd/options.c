@@ -70,6 +70,18 @@ static const struct opt leak[] = {
 	O("kernel", 0, OPT_FLAG, kernel, NULL, "what the kernel allocates for itself"),
 };
 
+static const struct opt calls[] = {
+	O("flight", 0, OPT_OPTIONAL, flight, "N",
+		"keep the last N calls of each cgroup, or with --by process of each process "
+		"(default: 128), and show them at the end, at SIGUSR1, or as --dump-on says"),
+	O("dump-on", 0, OPT_STRING, dump_on, "WHAT,WHAT",
+		"with --flight: show them when a call took long (slow>TIME) or failed (fail, "
+		"fail=ERROR), when a process ends (exit), or is killed (crash)"),
+	O("with-memory", 0, OPT_FLAG, with_memory, NULL,
+		"also the time of calls spent in page faults, reclaim and compaction"),
+	O("no-times", 0, OPT_FLAG, no_times, NULL, "count calls and errors only, which costs less"),
+};
+
 static const struct opt output[] = {
 	OV("output", 'o', OPT_STRING, format, "FORMAT", "text, wide, json, jsonl, csv or folded",
 		"text wide json jsonl csv folded"),
@@ -117,6 +129,7 @@ static const struct group {
 	{GROUP_VIEW, "What to show", {view, ARRAY_SIZE(view)}},
 	{GROUP_EVENTS, "What to show", {events, ARRAY_SIZE(events)}},
 	{GROUP_FILTER, "Fields of events", {filter, ARRAY_SIZE(filter)}},
+	{GROUP_CALLS, "System calls", {calls, ARRAY_SIZE(calls)}},
 	{GROUP_RECORD, "What to record", {record, ARRAY_SIZE(record)}},
 	{GROUP_SCOPE, "Scope", {scope, ARRAY_SIZE(scope)}},
 	{GROUP_RUN, "Run", {run, ARRAY_SIZE(run)}},

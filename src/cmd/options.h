@@ -18,6 +18,9 @@ struct options {
 	u64 min_ns;
 	/* filter */
 	const char *filter, *hist, *sum;
+	/* calls */
+	const char *flight, *dump_on;
+	bool with_memory, no_times;
 	/* output */
 	const char *format, *fields, *sort, *table, *out;
 	u64 limit;

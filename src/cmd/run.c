@@ -280,6 +280,10 @@ static int views_add(struct running *g)
 		.filter = o->filter,
 		.hist = o->hist,
 		.sum = o->sum,
+		.flight = o->flight,
+		.dump_on = o->dump_on,
+		.with_memory = o->with_memory,
+		.no_times = o->no_times,
 		.operands = o->operands,
 		.n_operands = (u32)o->n_operands,
 	};

@@ -162,6 +162,10 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.filter = o->filter,
 		.hist = o->hist,
 		.sum = o->sum,
+		.flight = o->flight,
+		.dump_on = o->dump_on,
+		.with_memory = o->with_memory,
+		.no_times = o->no_times,
 	};
 	if (o->ring_bytes > 1UL << 30) {
 		err_set(err, -EINVAL, "--ring-size: at most 1G");

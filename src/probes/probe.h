@@ -141,6 +141,7 @@ struct probe {
 	/* Probes that its command runs beside it, for its view to be fed with; NULL-terminated. */
 	const char *const *with;
 	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
+	bool takes_calls;  /* its command has --flight, --dump-on, --with-memory and --no-times */
 	bool takes_filter; /* its command has --filter, --hist and --sum; `record` has not */
 	/* Its command asks for those of `with` as if by name, has them follow what is allocated
 	 * (capture_options.outstanding), and takes --kernel; `record` leaves it out. */

@@ -31,6 +31,8 @@ struct view_options {
 	u64 min_ns;
 	bool stacks;
 	const char *filter, *hist, *sum; /* NULL: none */
+	const char *flight, *dump_on;    /* NULL: none */
+	bool with_memory, no_times;
 	const struct look *look;         /* NULL: the house's own */
 	char *const *operands;           /* words after the command's name */
 	u32 n_operands;

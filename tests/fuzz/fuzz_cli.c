@@ -23,6 +23,10 @@ static void view_try(const struct view *v, const struct options *o)
 		.filter = o->filter,
 		.hist = o->hist,
 		.sum = o->sum,
+		.flight = o->flight,
+		.dump_on = o->dump_on,
+		.with_memory = o->with_memory,
+		.no_times = o->no_times,
 		.operands = o->operands,
 		.n_operands = (u32)o->n_operands,
 	};
