@@ -1,0 +1,456 @@
+/* The syscalls probe: its hooks, and what its tables and ring become as records. */
+#include "probes/syscalls/syscalls.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/util.h"
+#include "capture/names.h"
+#include "probes/probe.h"
+#include "probes/syscalls/syscalls_flight.h"
+#include "probes/syscalls/syscalls_kinds.h"
+#include "probes/syscalls/syscalls_line.h"
+#include "probes/syscalls/syscalls_output.h"
+#include "probes/syscalls/syscalls_view.h"
+#include "probes/syscalls/syscalls_words.h"
+#include "sys/syscall_args.h"
+#include "sys/syscalls.h"
+#include "sys/tracefs.h"
+
+#include "syscalls.skel.h"
+#include "syscalls_walk.skel.h"
+
+enum {
+	OPT_ENDS = 1,
+	OPT_MEMORY = 2,
+};
+
+#define SW PERF_TYPE_SOFTWARE
+#define MINOR PERF_COUNT_SW_PAGE_FAULTS_MIN
+#define MAJOR PERF_COUNT_SW_PAGE_FAULTS_MAJ
+
+static const struct attach_hook hooks[] = {
+	{
+		.data = "system calls",
+		.required = true,
+		.needs = "CONFIG_FTRACE_SYSCALLS",
+		.methods = SYSCALL_METHODS,
+	},
+	{
+		.data = "ends of processes",
+		.only = OPT_ENDS,
+		.methods =
+			{
+				{"tracepoint sched:sched_process_exit", {"flight_exit_tp"}, {},
+					SYSCALLS_PREEMPTIBLE},
+				{"raw tracepoint sched_process_exit", {"flight_exit"}, {}, 0},
+			},
+	},
+	{
+		.data = "time in page faults",
+		.only = OPT_MEMORY,
+		.needs = "the exceptions tracepoints (x86)",
+		.methods =
+			{
+				{"tracepoint page_fault_kernel, software events",
+					{"fault_begin_tp"},
+					{{"fault_end", SW, MINOR}, {"fault_end", SW, MAJOR}},
+					SYSCALLS_PREEMPTIBLE},
+				{"raw tracepoint page_fault_kernel, software events",
+					{"fault_begin"},
+					{{"fault_end", SW, MINOR}, {"fault_end", SW, MAJOR}},
+					SYSCALLS_BY_TASK},
+				{"raw tracepoint page_fault_kernel, software events",
+					{"fault_begin_hash"},
+					{{"fault_end_hash", SW, MINOR},
+						{"fault_end_hash", SW, MAJOR}},
+					0},
+			},
+	},
+	{
+		.data = "time in reclaim",
+		.only = OPT_MEMORY,
+		.needs = "the vmscan tracepoints",
+		.methods =
+			{
+				{"tracepoints mm_vmscan_*_reclaim_*",
+					{"reclaim_begin_tp", "reclaim_end_tp", "memcg_begin_tp",
+						"memcg_end_tp"},
+					{}, SYSCALLS_PREEMPTIBLE},
+				{"raw tracepoints mm_vmscan_*_reclaim_*",
+					{"reclaim_begin", "reclaim_end", "memcg_begin",
+						"memcg_end"},
+					{}, SYSCALLS_BY_TASK},
+				{"raw tracepoints mm_vmscan_*_reclaim_*",
+					{"reclaim_begin_hash", "reclaim_end_hash",
+						"memcg_begin_hash", "memcg_end_hash"},
+					{}, 0},
+			},
+	},
+	{
+		.data = "time in compaction",
+		.only = OPT_MEMORY,
+		.needs = "CONFIG_COMPACTION",
+		.methods =
+			{
+				{"tracepoints mm_compaction_*",
+					{"compact_begin_tp", "compact_end_tp"}, {},
+					SYSCALLS_PREEMPTIBLE},
+				{"raw tracepoints mm_compaction_*",
+					{"compact_begin", "compact_end"}, {}, SYSCALLS_BY_TASK},
+				{"raw tracepoints mm_compaction_*",
+					{"compact_begin_hash", "compact_end_hash"}, {}, 0},
+			},
+	},
+};
+
+/* Once the command line was found to be right, when the view was made. */
+static struct syscalls_wish wish_of(const struct capture *c)
+{
+	struct syscalls_wish w;
+	struct err err = {};
+
+	syscalls_wish_parse(
+		c->opt.operands, c->opt.n_operands, c->opt.flight, c->opt.dump_on, &w, &err);
+	return w;
+}
+
+static u32 options(const struct capture *c)
+{
+	struct syscalls_wish w = wish_of(c);
+
+	return syscalls_options() | (c->opt.with_memory ? OPT_MEMORY : 0) |
+	       (w.dump_exit || w.dump_crash || (w.flight && capture_by(c, "process")) ? OPT_ENDS
+										      : 0);
+}
+
+static u8 copy_of(u8 arg, bool compat)
+{
+	switch (arg) {
+	case ARG_STR:
+		return SYSCALLS_COPY_TEXT;
+	case ARG_IN:
+		return SYSCALLS_COPY_BYTES;
+	case ARG_OUT:
+		return SYSCALLS_COPY_RESULT;
+	case ARG_PAIR:
+	case ARG_SIGSET:
+		return SYSCALLS_COPY_8;
+	case ARG_NODES: /* 32-bit programs have other structures */
+		return compat ? 0 : SYSCALLS_COPY_8;
+	case ARG_TIMESPEC:
+		return compat ? 0 : SYSCALLS_COPY_16;
+	case ARG_EVENT:
+		return SYSCALLS_COPY_12;
+	case ARG_ARGV:
+		return compat ? 0 : SYSCALLS_COPY_ARGV;
+	case ARG_CLONE3:
+		return SYSCALLS_COPY_64;
+	}
+	return 0;
+}
+
+static void copies_set(struct syscalls_probe_config *config, u32 abi, u32 nr)
+{
+	const char *name = syscalls_name(abi, nr);
+	bool compat = abi == SYSCALL_COMPAT;
+	const u8 *args = name ? syscall_args_of(name, compat) : NULL;
+	u32 n = 0;
+
+	for (u32 i = 0; args && i < SYSCALL_ARGS && n < SYSCALLS_COPIES; i++) {
+		u8 how = copy_of(args[i], compat);
+
+		if (how)
+			config->copy[compat][nr][n++] = (u8)(how | (i + 1));
+	}
+}
+
+static void config_set(struct syscalls_probe_config *config, const struct capture *c,
+	const struct syscalls_wish *w)
+{
+	*config = (struct syscalls_probe_config){
+		.comms = capture_by(c, "comm"),
+		.copies = c->opt.each || w->flight,
+		.flight = w->flight,
+		.by_process = w->flight && capture_by(c, "process"),
+		.memory = c->opt.with_memory,
+		.dump_exit = w->dump_exit,
+		.dump_crash = w->dump_crash,
+		.dump_error = w->dump_error,
+		.dump_ns = w->dump_ns,
+		/* by_task is set with -- CMD, where its process waits for us to be ready */
+		.command =
+			c->opt.scope.by_task && c->opt.scope.tasks.n ? c->opt.scope.tasks.v[0] : 0,
+		.min_ns = c->opt.each ? c->opt.min_ns : 0,
+	};
+	for (u32 nr = 0; config->copies && nr < SYSCALLS_COPIED; nr++) {
+		copies_set(config, SYSCALL_NATIVE, nr);
+		copies_set(config, SYSCALL_COMPAT, nr);
+	}
+}
+
+/* The command's execve has to be seen also where it was not asked for. */
+static u8 exec_add(struct syscalls_config *set)
+{
+	static const char *const names[] = {"execve", "execveat"};
+	u8 silent = 0;
+
+	for (u8 i = 0; i < ARRAY_SIZE(names) && !set->all; i++) {
+		struct syscalls_config asked = *set;
+
+		syscalls_want_name(set, names[i]);
+		if (memcmp(&asked, set, sizeof(asked)) != 0)
+			silent |= (u8)(1 << i);
+	}
+	return silent;
+}
+
+static int prepare(struct bpf_object *obj, const struct capture *c)
+{
+	struct syscalls_wish w = wish_of(c);
+	struct syscalls_probe_config *config = calloc(1, sizeof(*config));
+	int rc;
+
+	if (!config)
+		return -ENOMEM;
+	config_set(config, c, &w);
+	config->silent_exec = config->command ? exec_add(&w.set) : 0;
+	w.set.timed = w.flight || !c->opt.no_times;
+	rc = syscalls_prepare(obj, &w.set);
+	if (!rc && w.flight)
+		rc = flight_prepare(obj, &w, config);
+	if (!rc)
+		rc = attach_set_const(obj, "config", config, sizeof(*config));
+	free(config);
+	return rc;
+}
+
+static void value_add(void *to, const void *cpu)
+{
+	struct syscalls_value *sum = to;
+	const struct syscalls_value *v = cpu;
+
+	if (!v->count)
+		return;
+	if (!sum->count) {
+		sum->cgroup = v->cgroup;
+		memcpy(sum->comm, v->comm, sizeof(sum->comm));
+	}
+	if (v->timed)
+		sum->min_ns = sum->timed ? MIN(sum->min_ns, v->min_ns) : v->min_ns;
+	sum->max_ns = MAX(sum->max_ns, v->max_ns);
+	sum->count += v->count;
+	sum->timed += v->timed;
+	sum->errors += v->errors;
+	sum->refused += v->refused;
+	sum->total_ns += v->total_ns;
+	for (size_t i = 0; i < SYSCALLS_PARTS; i++) {
+		sum->part_ns[i] += v->part_ns[i];
+		sum->part_n[i] += v->part_n[i];
+	}
+	for (size_t i = 0; i < AGG_SLOTS; i++)
+		sum->hist[i] += v->hist[i];
+}
+
+static void value_subtract(void *from, const void *before)
+{
+	struct syscalls_value *v = from;
+	const struct syscalls_value *last = before;
+
+	v->count -= last->count;
+	v->timed -= last->timed;
+	v->errors -= last->errors;
+	v->refused -= last->refused;
+	v->total_ns -= last->total_ns;
+	for (size_t i = 0; i < SYSCALLS_PARTS; i++) {
+		v->part_ns[i] -= last->part_ns[i];
+		v->part_n[i] -= last->part_n[i];
+	}
+	for (size_t i = 0; i < AGG_SLOTS; i++)
+		v->hist[i] -= last->hist[i];
+}
+
+static const struct table_values values = {
+	sizeof(struct syscalls_value), value_add, value_subtract};
+
+static int call_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct syscalls_value *v = value;
+	const struct syscalls_key *k = key;
+	struct syscalls_agg r = REC_INIT(struct syscalls_agg, REC_SYSCALLS_AGG, 0);
+
+	names_added(c->names, stacks, k, v, &r);
+	r.nr = k->nr;
+	r.abi = k->abi;
+	r.count = v->count;
+	r.timed = v->timed;
+	r.errors = v->errors;
+	r.refused = v->refused;
+	r.total_ns = v->total_ns;
+	r.min_ns = v->min_ns;
+	r.max_ns = v->max_ns;
+	memcpy(r.part_ns, v->part_ns, sizeof(r.part_ns));
+	memcpy(r.part_n, v->part_n, sizeof(r.part_n));
+	memcpy(r.hist, v->hist, sizeof(r.hist));
+	if (k->comm[0])
+		memcpy(r.comm, k->comm, sizeof(r.comm));
+	return capture_emit(c, &r.h);
+}
+
+static int error_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct sum_value *v = value;
+	const struct syscalls_error_key *k = key;
+	struct syscalls_error r = REC_INIT(struct syscalls_error, REC_SYSCALLS_ERROR, 0);
+
+	(void)stacks;
+	r.tgid = k->tgid;
+	r.tid = k->tid;
+	r.nr = k->nr;
+	r.abi = k->abi;
+	r.error = k->error;
+	r.count = v->count;
+	r.cgroup = v->cgroup;
+	memcpy(r.comm, k->comm[0] ? k->comm : v->comm, sizeof(r.comm));
+	return capture_emit(c, &r.h);
+}
+
+/* As the kernel's metadata has them, of a call that there is no table of. */
+static int args_send(struct capture *c, const struct syscalls_call *e)
+{
+	const char *name = syscalls_name(e->abi, e->nr);
+	_cleanup_tracepoint_format_ struct tracepoint_format format = {};
+	_cleanup_str_ struct str text = {};
+	char dir[PATH_MAX], event[64];
+	bool args = false;
+
+	snprintf(event, sizeof(event), "sys_enter_%.50s", name ? name : "");
+	if (!name || tracefs_find(dir) || tracepoint_format_read(dir, "syscalls", event, &format))
+		return 0;
+	vec_each (f, &format.fields) {
+		if (args)
+			str_addf(&text, "%s%s %s", text.len ? ", " : "", f->type, f->name);
+		args |= !strcmp(f->name, "__syscall_nr");
+	}
+	return capture_enum(c, SYSCALLS_ARGS_SET, (u64)e->abi << 32 | e->nr, str_get(&text));
+}
+
+int syscalls_call_send(struct capture *c, const struct syscalls_call *e)
+{
+	struct syscalls_state *s = c->state;
+	const char *name = syscalls_name(e->abi, e->nr);
+	u32 bit = e->nr % SYSCALL_NUMBERS;
+
+	if (!name || syscall_args_of(name, e->abi == SYSCALL_COMPAT) ||
+		s->args_sent[bit / 64] >> bit % 64 & 1)
+		return capture_emit(c, (struct rec *)&e->h);
+	s->args_sent[bit / 64] |= 1ULL << bit % 64;
+	return args_send(c, e) ?: capture_emit(c, (struct rec *)&e->h);
+}
+
+/* A record as long as any, to be changed: those in the ring must not be. */
+struct call_room {
+	struct syscalls_call call;
+	char text[SYSCALLS_COPIES * SYSCALLS_TEXT + 8];
+};
+
+static int call_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+{
+	struct call_room room;
+	struct syscalls_call *e = &room.call;
+	u32 used;
+
+	if (rec->size < sizeof(*e) || rec->size > sizeof(room))
+		return 0;
+	memcpy(&room, rec, rec->size);
+	if (!syscalls_call_valid(e))
+		return 0;
+	used = (u32)(sizeof(*e) + e->copied[0] + e->copied[1]);
+	memset((char *)&room + used, 0, e->h.size - used);
+	names_event(c->names, stacks, e);
+	return syscalls_call_send(c, e);
+}
+
+static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
+{
+	if (rec->kind == REC_SYSCALLS_CALL)
+		return call_record(c, stacks, rec);
+	if (rec->kind == REC_SYSCALLS_DUMP && rec->size == sizeof(struct syscalls_dump))
+		return flight_dump_send(c, (const struct syscalls_dump *)rec);
+	return 0;
+}
+
+static const void *elf_walk(size_t *ret_size)
+{
+	return syscalls_walk_bpf__elf_bytes(ret_size);
+}
+
+static const struct probe_bpf bpf = {
+	.elf = syscalls_bpf__elf_bytes,
+	.elf_walk = elf_walk,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.state_size = sizeof(struct syscalls_state),
+	.options = options,
+	.prepare = prepare,
+	.attach = flight_attach,
+	.close = flight_close,
+	.snapshot = flight_snapshot,
+	.tables =
+		{
+			{.map = "calls",
+				.key_size = sizeof(struct syscalls_key),
+				.tgid = table_key_tgid,
+				.added = call_added,
+				.values = &values},
+			{.map = "errors",
+				.key_size = sizeof(struct syscalls_error_key),
+				.tgid = table_key_tgid,
+				.added = error_added,
+				.values = &table_sum,
+				.derived = true},
+		},
+	.record = record,
+	.single = true,
+	.frequent = true,
+};
+
+static const char *const examples[] = {
+	"memwhy syscalls --for 10s",
+	"calls, errors and times of all processes for ten seconds",
+	"memwhy syscalls --by call -- dpkg -l",
+	"what a command asks of the kernel, as strace -c -f",
+	"memwhy syscalls --each --min 200ms --stacks=user",
+	"each call that took longer, with its arguments and who made it",
+	"memwhy syscalls --each openat execve -- make",
+	"what a build opens and runs",
+	"memwhy syscalls --flight --dump-on 'crash,slow>1s'",
+	"the last calls of each control group, when a process of it crashes or a call took a "
+	"second",
+	"memwhy syscalls %memory --with-memory -p 1234",
+	"the time that calls on memory spend in faults, reclaim and compaction",
+	"memwhy syscalls --each --like strace -p 1234",
+	"the lines of strace -f -t -T",
+	NULL,
+};
+
+const struct probe probe_syscalls = {
+	.name = "syscalls",
+	.summary = "Which system calls, how long they take, and what was done just before",
+	.operands = "[CALL...]",
+	.n_operands = 64,
+	.details = syscalls_details,
+	.output = syscalls_output,
+	.examples = examples,
+	.kinds = syscalls_kinds,
+	.n_kinds = SYSCALLS_KINDS,
+	.bpf = &bpf,
+	.view = &syscalls_view,
+	.only_named = true,
+	.takes_calls = true,
+};

@@ -1,0 +1,218 @@
+/* System calls: what the BPF programs, the probe and its view agree on, and the records. */
+#ifndef MEMWHY_PROBES_SYSCALLS_H
+#define MEMWHY_PROBES_SYSCALLS_H
+
+#include "bpf/shared.h"
+#include "bpf/syscall.h"
+
+/* What a program copies of an argument: index of the argument plus one, and how. 0: nothing. */
+enum syscalls_copy {
+	SYSCALLS_COPY_ARG = 0x0f,
+	SYSCALLS_COPY_TEXT = 0x10,   /* up to its NUL */
+	SYSCALLS_COPY_BYTES = 0x20,  /* as many as the next argument says */
+	SYSCALLS_COPY_RESULT = 0x30, /* … as the call returns */
+	SYSCALLS_COPY_8 = 0x40,
+	SYSCALLS_COPY_16 = 0x50,
+	SYSCALLS_COPY_64 = 0x60,
+	SYSCALLS_COPY_12 = 0x70,
+	SYSCALLS_COPY_ARGV = 0x80, /* texts of an array, each with its NUL; of execve only */
+	SYSCALLS_COPY_HOW = 0xf0,
+};
+
+#define SYSCALLS_COPIES 2
+#define SYSCALLS_ARGS 6
+#define SYSCALLS_COPIED 512     /* numbers of a table that have copies */
+#define SYSCALLS_TEXT 128       /* copied of an argument, with --each */
+#define SYSCALLS_FLIGHT_TEXT 80 /* … in flight */
+#define SYSCALLS_DATA 32        /* of what is read and written, as strace */
+
+struct syscalls_probe_config {
+	u8 comms;       /* count by the name the task has at the call */
+	u8 errors;      /* count errors by name too */
+	u8 copies;      /* copy arguments */
+	u8 flight;      /* keep the last calls instead of counting */
+	u8 by_process;  /* … of each process, not of each control group */
+	u8 memory;      /* time spent in faults, reclaim and compaction */
+	u8 dump_exit;   /* dump when a process ends; … */
+	u8 dump_crash;  /* by a signal that kills it */
+	u32 command;    /* process that is not to count before its execve; 0: none */
+	s32 dump_error; /* dump when a call fails with this (a positive number); 0: no; -1: with any
+			 */
+	u64 dump_ns;    /* dump when a call took longer; 0: no */
+	u64 min_ns;
+	u32 rings;      /* of calls kept; each has one for each CPU */
+	u32 ring_calls; /* calls in each of its halves: a power of two */
+	u32 cpus;
+	u8 silent_exec; /* 1: execve, 2: execveat is wanted for the sake of `command` only */
+	u8 reserved[3];
+	u8 copy[2][SYSCALLS_COPIED][SYSCALLS_COPIES]; /* native and compat */
+};
+
+/* Parts of a call's time. */
+enum syscalls_part {
+	SYSCALLS_FAULTS,
+	SYSCALLS_RECLAIM,
+	SYSCALLS_COMPACTION,
+	SYSCALLS_PARTS,
+};
+
+/* Key of the table of aggregates. */
+struct syscalls_key {
+	u32 tgid, tid; /* tid: 0 unless by thread */
+	u32 ustack, kstack;
+	u32 nr;
+	u8 abi;
+	u8 reserved[3];
+	char comm[COMM_LEN]; /* "" unless config.comms */
+};
+
+/* Per CPU. All up to hist is summed, but min_ns is the least and max_ns the most. */
+struct syscalls_value {
+	u64 count;
+	u64 timed; /* of these the duration is known; total, min, max and hist are of these */
+	u64 errors;
+	u64 refused;
+	u64 total_ns;
+	u64 min_ns, max_ns;
+	u64 part_ns[SYSCALLS_PARTS];
+	u64 part_n[SYSCALLS_PARTS]; /* how many there were */
+	u32 hist[AGG_SLOTS];
+	u64 cgroup;
+	char comm[COMM_LEN];
+};
+
+/* Key of the table of errors. */
+struct syscalls_error_key {
+	u32 tgid, tid;
+	u32 nr;
+	u16 error;
+	u8 abi;
+	u8 reserved;
+	char comm[COMM_LEN];
+};
+
+enum syscalls_flags {
+	SYSCALLS_NO_END = 1,  /* exit, exit_group: never returns */
+	SYSCALLS_REFUSED = 2, /* by seccomp or a tracer, before it began */
+	SYSCALLS_TIMED = 4,   /* ns is known */
+	SYSCALLS_CUT_0 = 8,   /* a text is longer than what was copied of it */
+	SYSCALLS_CUT_1 = 16,
+	SYSCALLS_FAULTED_0 = 32, /* it could not be read */
+	SYSCALLS_FAULTED_1 = 64,
+	SYSCALLS_UNDER_WAY = 128, /* had not ended: its result and its times are not known */
+};
+
+/* In the ring, one a call (--each); the same on disk but for the stacks, which become one. What was
+ * copied of arguments follows: copied[0] bytes, then copied[1]. */
+struct syscalls_call {
+	struct rec h; /* time: the end of the call, or where it has none, its begin */
+	u32 tgid, tid;
+	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
+	s64 ret;
+	u64 ns;
+	u64 cgroup;
+	u32 nr;
+	u8 abi;
+	u8 flags;                 /* enum syscalls_flags */
+	u8 copy[SYSCALLS_COPIES]; /* enum syscalls_copy */
+	u16 copied[SYSCALLS_COPIES];
+	u32 reserved;
+	u64 args[SYSCALLS_ARGS];
+	u64 part_ns[SYSCALLS_PARTS];
+	char comm[COMM_LEN];
+};
+
+/* On disk: what was counted for one key since the last record of it. */
+struct syscalls_agg {
+	struct rec h;
+	u32 tgid, tid;
+	u32 stack; /* REC_STACK */
+	u32 nr;
+	u8 abi;
+	u8 reserved[7];
+	u64 count, timed, errors, refused;
+	u64 total_ns;
+	u64 min_ns, max_ns; /* since the start; min_ns: 0 where none is known */
+	u64 part_ns[SYSCALLS_PARTS];
+	u64 part_n[SYSCALLS_PARTS];
+	u64 cgroup;
+	char comm[COMM_LEN];
+	u32 hist[AGG_SLOTS];
+};
+
+/* On disk: errors of one name. */
+struct syscalls_error {
+	struct rec h;
+	u32 tgid, tid;
+	u32 nr;
+	u16 error;
+	u8 abi;
+	u8 reserved;
+	u64 count;
+	u64 cgroup;
+	char comm[COMM_LEN];
+};
+
+/* One call kept in flight, and what a reader needs to see that it is whole. */
+struct syscalls_slot {
+	u64 sequence; /* of the call in its ring, from 1; 0 while it is written */
+	u64 time_ns;  /* its end */
+	u64 ns;
+	s64 ret;
+	u32 tgid, tid;
+	u32 nr;
+	u8 abi;
+	u8 flags;
+	u8 copy[SYSCALLS_COPIES];
+	u16 copied[SYSCALLS_COPIES];
+	u32 reserved;
+	char comm[COMM_LEN];
+	u64 args[SYSCALLS_ARGS];
+	char text[SYSCALLS_COPIES][SYSCALLS_FLIGHT_TEXT];
+};
+
+/* A ring of calls kept, on all CPUs. */
+struct syscalls_ring {
+	u64 owner;   /* control group (its id plus one) or process; 0: free since the start */
+	u64 missed;  /* dumps that were not made, as the one before was still to be read */
+	u32 dumping; /* user space is to read it */
+	u32 half;    /* the half that calls go into */
+};
+
+struct syscalls_flight {
+	u64 ready;    /* rings may be given out */
+	u64 homeless; /* calls for which there was no ring left */
+};
+
+enum syscalls_why {
+	SYSCALLS_WHY_ASKED, /* at the end, at an interval, by a signal to memwhy */
+	SYSCALLS_WHY_SLOW,
+	SYSCALLS_WHY_FAILED,
+	SYSCALLS_WHY_EXIT,
+	SYSCALLS_WHY_CRASH,
+	SYSCALLS_WHYS,
+};
+
+/* In the ring and on disk: the calls of this ring are to be shown. Its REC_SYSCALLS_KEPT follow. */
+struct syscalls_dump {
+	struct rec h;
+	u64 key;    /* a control group, or a process */
+	u64 detail; /* of a slow call: its time; failed: the error; of an end: the wait status */
+	u64 kept;   /* calls that were kept in all; on disk */
+	u64 missed; /* dumps of the ring that were not made, see syscalls_ring; on disk */
+	u32 ring;
+	u32 tgid, tid;
+	u8 why; /* enum syscalls_why */
+	u8 by_process;
+	u8 reserved[2];
+	char comm[COMM_LEN];
+};
+
+/* On disk a dump is followed by its calls, in order of time: each a syscalls_call of the kind
+ * REC_SYSCALLS_KEPT, without a stack. */
+
+/* REC_ENUM: the arguments of calls that memwhy has no table of, as the kernel's metadata has them:
+ * "int fd, struct stat * statbuf". The value is ABI << 32 | number. */
+#define SYSCALLS_ARGS_SET "syscall-args"
+
+#endif

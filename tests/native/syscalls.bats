@@ -1,0 +1,257 @@
+#!/usr/bin/env bats
+# System calls against strace -c, on this kernel.
+load common
+
+WORK=$WORKLOADS/syscalls
+
+setup() {
+	needs_root
+	report=$BATS_TEST_TMPDIR/report.json
+}
+
+json() {
+	jq -r "$@" "$report"
+}
+
+# The calls of a command, by call, in $report.
+calls_of() {
+	"$MEMWHY" syscalls --by call -q -o json --out "$report" -- "$@" >/dev/null 2>&1 3>&-
+}
+
+# "CALLS ERRORS" of a call.
+counted() {
+	json --arg call "$1" '[.rows[] | select(.table == "calls" and .call == $call) | "\(.count) \(.errors)"] | first // "0 0"'
+}
+
+whole() {
+	[ "$(json '.lost.syscalls')" -eq 0 ]
+	[ "$(json '.events.syscalls')" -eq "$(json '[.rows[] | select(.table == "calls") | .count] | add')" ]
+}
+
+# Holds the calls and errors of a command against those that strace -c counts. Of calls without an
+# end strace tells nothing, nor of other ABIs apart.
+same_as_strace() {
+	command -v strace >/dev/null || skip "needs strace"
+	strace -f -c -o "$BATS_TEST_TMPDIR/strace" "$@" >/dev/null 2>&1 3>&- || true
+	calls_of "$@" || true
+	whole
+	awk '$1 ~ /^[0-9]/ && $NF != "total" { print $NF, $4, (NF > 5 ? $5 : 0) }' \
+		"$BATS_TEST_TMPDIR/strace" | sort >"$BATS_TEST_TMPDIR/theirs"
+	json '.rows[] | select(.table == "calls" and .call != "exit_group" and .call != "exit") | "\(.call) \(.count) \(.errors)"' |
+		sort >"$BATS_TEST_TMPDIR/ours"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/ours")" -gt 5 ]
+	diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
+}
+
+# The lines of a kind of the workload.
+lines_of() {
+	"$MEMWHY" syscalls --each -q -o json --out "$report" -- "$WORK" "$@" >/dev/null 2>&1 3>&- 4>&- 5>&-
+	json '.rows[].line'
+}
+
+@test "syscalls: calls and errors of a package manager equal strace's" {
+	command -v dpkg >/dev/null || skip "needs dpkg"
+	same_as_strace dpkg -l
+}
+
+@test "syscalls: … of a shell that forks a thousand times" {
+	n=1000
+	[ -z "$MEMWHY_VM" ] || n=100
+	same_as_strace sh -c "i=0; while [ \$i -lt $n ]; do (:); i=\$((i+1)); done"
+	[ "$(counted exit_group)" = "$((n + 1)) 0" ]
+}
+
+@test "syscalls: … of a shell that runs programs" {
+	same_as_strace sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; ls / >/dev/null; done'
+}
+
+@test "syscalls: vfork, signals, restarts and an execve in another thread" {
+	calls_of "$WORK" tasks
+	whole
+	[ "$(counted vfork)" = "1 0" ]
+	[ "$(counted execve)" = "2 0" ]
+	[ "$(counted rt_sigreturn | cut -d' ' -f1)" = 2 ]
+	[ "$(counted pause)" = "1 1" ] # the first thread dies in it
+	[ "$(counted exit_group)" = "3 0" ]
+	[ "$(json '[.rows[] | select(.table == "errors") | select(.error == "ERESTARTSYS") | .call] | join(",")')" = read ]
+	[ "$(json '[.rows[] | select(.table == "errors" and .call == "clock_nanosleep") | .error] | join(",")')" = ERESTART_RESTARTBLOCK ]
+}
+
+@test "syscalls: a call that ends with the process is counted, and has an error" {
+	calls_of "$WORK" killed
+	whole
+	[ "$(counted pause)" = "1 1" ]
+	[ "$(json '[.rows[] | select(.table == "errors" and .call == "pause") | .error] | join(",")')" = ERESTARTNOHAND ]
+}
+
+@test "syscalls: 32-bit, x32, unknown and refused calls are not mixed up with native ones" {
+	calls_of "$WORK" abis
+	whole
+	[ "$(counted writev)" = "0 0" ] # the native number of what was called as i386
+	[ "$(counted getpid)" = "0 0" ]
+	[ "$(counted compat:getpid | cut -d' ' -f1)" = 3 ]
+	[ "$(counted x32:getpid | cut -d' ' -f1)" = 2 ]
+	[ "$(counted syscall_1000)" = "1 1" ]
+	[ "$(counted getppid)" = "5 5" ]
+	[ "$(json '.rows[] | select(.call == "getppid" and .table == "calls") | "\(.refused) \(.total_ns)"')" = "5 null" ]
+}
+
+@test "syscalls: words choose calls, in any ABI; an unknown one is told with the nearest" {
+	"$MEMWHY" syscalls getpid openat --by call -q -o json --out "$report" -- "$WORK" abis
+	[ "$(json '[.rows[] | select(.table == "calls") | .call] | sort | join(",")')" = "compat:getpid,openat,x32:getpid" ]
+	whole
+	"$MEMWHY" syscalls execve getpid --by call -q -o json --out "$report" -- sh -c '/bin/true; :'
+	[ "$(counted execve)" = "2 0" ]
+	run -2 "$MEMWHY" syscalls opennat -- true
+	[[ $output == *"did you mean 'openat'"* ]]
+	run -2 "$MEMWHY" syscalls --flight --dump-on slow -- true
+	[[ $output == *"slow>TIME"* ]]
+}
+
+@test "syscalls: --each writes calls as strace does" {
+	lines_of plain >"$BATS_TEST_TMPDIR/lines"
+	cat "$BATS_TEST_TMPDIR/lines"
+	while read -r want; do
+		grep -qxF -- "$want" "$BATS_TEST_TMPDIR/lines" || { echo "missing: $want"; false; }
+	done <<'E'
+openat(AT_FDCWD, "/dev/null", O_RDWR|O_APPEND|O_CLOEXEC) = 3
+openat(AT_FDCWD, "/no/such", O_WRONLY|O_CREAT|O_TRUNC, 0644) = -1 ENOENT (No such file or directory)
+write(3, "hello\n\0\0019 and more than thirty-t"..., 48) = 48
+read(3, "", 64) = 0
+mmap(0x7000000000, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS|MAP_FIXED_NOREPLACE, -1, 0) = 0x7000000000
+madvise(0x7000000000, 8192, MADV_HUGEPAGE) = 0
+mprotect(0x7000000000, 4096, PROT_NONE) = 0
+mbind(0x7000001000, 4096, MPOL_BIND, [0x1], 64, 0) = 0
+munmap(0x7000000000, 8192) = 0
+epoll_create1(O_CLOEXEC) = 4
+epoll_ctl(4, EPOLL_CTL_ADD, 3, {events=EPOLLIN|EPOLLET, data=0x1234}) = -1 EPERM (Operation not permitted)
+ioctl(3, _IOC(_IOC_READ|_IOC_WRITE, 0x6d, 0x7, 0x4), 0x10) = -1 ENOTTY (Inappropriate ioctl for device)
+pipe2([5, 6], O_NONBLOCK) = 0
+clone(child_stack=NULL, flags=CLONE_FS|CLONE_THREAD|SIGCHLD) = -1 EINVAL (Invalid argument)
+exit_group(0) = ?
+E
+	grep -q '^futex(0x[0-9a-f]*, FUTEX_WAKE_PRIVATE, 1) = 0$' "$BATS_TEST_TMPDIR/lines"
+	grep -q '^futex(0x[0-9a-f]*, FUTEX_WAIT, 2, {tv_sec=1, tv_nsec=500}) = -1 EAGAIN' "$BATS_TEST_TMPDIR/lines"
+	grep -q "^execve(\"$WORK\", \[\"$WORK\", \"plain\"\], 0x[0-9a-f]*) = 0$" "$BATS_TEST_TMPDIR/lines"
+}
+
+@test "syscalls: a hostile program breaks neither memwhy nor the terminal" {
+	"$MEMWHY" syscalls --each --out "$BATS_TEST_TMPDIR/text" -- "$WORK" hostile
+	run ! grep -qP '[\x00-\x08\x0b-\x1f\x7f]' "$BATS_TEST_TMPDIR/text"
+	grep -qF 'openat(AT_FDCWD, 0xffff800000000000, O_RDONLY) = -1 EFAULT' "$BATS_TEST_TMPDIR/text"
+	grep -qF '"\33]0;owned\7\33[2Jred\"q\\b\r\n\t"' "$BATS_TEST_TMPDIR/text"
+	grep -qF '"\302\23331m\377\376\342\202"' "$BATS_TEST_TMPDIR/text"
+	grep -qE 'openat\(AT_FDCWD, "l{127}"\.\.\., O_RDONLY\) = -1 ENAMETOOLONG' "$BATS_TEST_TMPDIR/text"
+	grep -qF 'write(1, 0x10, 9223372036854775808) = -1 EFAULT' "$BATS_TEST_TMPDIR/text"
+	grep -qF 'execve("/no/such", 0x' "$BATS_TEST_TMPDIR/text"
+	lines_of hostile >/dev/null
+	[ "$(json '.lost.syscalls')" -eq 0 ]
+	"$MEMWHY" syscalls --flight -o json --out "$report" -- "$WORK" hostile
+	[ "$(json '[.rows[] | select(.table == "flight" and .call == "openat" and .error == "EFAULT")] | length')" -ge 4 ]
+}
+
+@test "syscalls: --min keeps only the calls that took as long" {
+	"$MEMWHY" syscalls --each --min 40ms -q -o json --out "$report" -- sh -c 'sleep 0.1; echo' >/dev/null
+	[ "$(json '[.rows[] | select(.duration_ns < 40000000)] | length')" -eq 0 ]
+	[ "$(json '[.rows[] | .call] | map(select(. == "clock_nanosleep" or . == "wait4")) | length')" -ge 2 ]
+	[ "$(json '.events.syscalls')" -eq "$(json '.rows | length')" ]
+}
+
+@test "syscalls: a storm into a tiny ring: seen is delivered and lost" {
+	n=200000
+	[ -z "$MEMWHY_VM" ] || n=20000
+	"$MEMWHY" syscalls getppid --each --ring-size 4096 -q -o json --limit 1 --out "$report" -- "$WORK" storm $n
+	echo "delivered $(json .events.syscalls), lost $(json .lost.syscalls)"
+	[ "$(json '.events.syscalls + .lost.syscalls')" -eq $((2 * n)) ]
+	[ "$(json .lost.syscalls)" -gt 0 ]
+	"$MEMWHY" syscalls getppid --by call -q -o json --out "$report" -- "$WORK" storm $n
+	[ "$(counted getppid)" = "$((2 * n)) 0" ]
+	whole
+}
+
+@test "syscalls: --no-times counts the same, without times" {
+	"$MEMWHY" syscalls getppid --by call --no-times -q -o json --out "$report" -- "$WORK" storm 1000
+	[ "$(counted getppid)" = "2000 0" ]
+	[ "$(json '.rows[0].total_ns')" = null ]
+}
+
+@test "syscalls: scopes: a name, a process and its children" {
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	sh -c 'read -r go; "$0" storm 500; echo done >"$1"; read -r go' "$WORK" "$BATS_TEST_TMPDIR/done" \
+		<"$BATS_TEST_TMPDIR/go" 3>&- &
+	outer=$!
+	exec 7>"$BATS_TEST_TMPDIR/go"
+	memwhy_start syscalls getppid -p $outer --follow --by process
+	echo >&7
+	wait_for '[ -s "$BATS_TEST_TMPDIR/done" ]'
+	memwhy_stop
+	exec 7>&-
+	[ "$(jq '[.rows[] | select(.table == "calls") | .count] | add' "$json")" -eq 1000 ]
+	[ "$(jq -r '.rows[0].comm' "$json")" = syscalls ]
+	memwhy_start syscalls getppid -c syscalls --by comm
+	"$WORK" storm 700
+	memwhy_stop
+	[ "$(jq '[.rows[] | select(.table == "calls") | .count] | add' "$json")" -eq 1400 ]
+}
+
+@test "syscalls: flight: the last calls, and only those" {
+	"$MEMWHY" syscalls --flight=64 -q -o json --out "$report" -- "$WORK" storm 5000
+	[ "$(json '[.rows[] | select(.table == "flight")] | length')" -eq 64 ]
+	[ "$(json '[.rows[] | select(.table == "flight") | .line] | last')" = "exit_group(0) = ?" ]
+	[ "$(json '[.rows[] | select(.table == "flight" and .call == "getppid")] | length > 10')" = true ]
+	[ "$(json '.rows[] | select(.table == "dumps") | .kept > 10000')" = true ]
+}
+
+@test "syscalls: flight: a crash, a slow call and an error make a dump, by process" {
+	run "$MEMWHY" syscalls --flight --by process --dump-on 'crash,slow>15ms,fail=ENOTTY' -q \
+		-o json --out "$report" -- sh -c '"$0" crash; "$0" abis; :' "$WORK"
+	json '.rows[] | select(.table == "dumps") | "\(.dump) \(.why) \(.comm)"'
+	dump=$(json '[.rows[] | select(.table == "dumps" and .why == "process was killed, SIGSEGV") | .dump] | first')
+	json --argjson d "$dump" '.rows[] | select(.table == "flight" and .dump == $d) | .line' >"$BATS_TEST_TMPDIR/lines"
+	cat "$BATS_TEST_TMPDIR/lines"
+	grep -qE 'openat\(AT_FDCWD, "/.*, O_RDONLY\) = [0-9]' "$BATS_TEST_TMPDIR/lines"
+	grep -qF ', "\177ELF' "$BATS_TEST_TMPDIR/lines"
+	grep -qE '^(clock_)?nanosleep' "$BATS_TEST_TMPDIR/lines"
+	tail -n3 "$BATS_TEST_TMPDIR/lines" | grep -qE '^(tg)?kill\([0-9, ]*, SIGSEGV\) = 0'
+	[ "$(json '[.rows[] | select(.table == "dumps" and (.why | startswith("slow call")) and .comm == "syscalls")] | length > 0')" = true ]
+	[ "$(json '[.rows[] | select(.table == "dumps" and .why == "failed call, ENOTTY")] | length > 0')" = true ]
+}
+
+@test "syscalls: flight: SIGUSR1 shows what was kept so far" {
+	memwhy_run syscalls --flight=16 -c syscalls
+	"$WORK" plain
+	kill -USR1 "$memwhy"
+	wait_for 'grep -q "pipe2(\[" "$lines"'
+	grep -q "asked for" "$lines"
+	memwhy_stop
+}
+
+@test "syscalls: --with-memory: the faults within a read are those of its pages" {
+	command -v dd >/dev/null || skip "needs dd"
+	"$MEMWHY" syscalls read --with-memory --by call -q -o json --out "$report" -- \
+		dd if=/dev/zero of=/dev/null bs=16M count=1 2>/dev/null
+	faults=$(json '.rows[0].faults') ns=$(json '.rows[0].fault_ns') total=$(json '.rows[0].total_ns')
+	echo "$faults faults, $ns of $total ns"
+	# a huge page takes one fault for 512
+	[ "$faults" -ge 8 ] && [ "$faults" -le 4200 ]
+	[ "$ns" -gt 0 ] && [ "$ns" -le "$total" ]
+}
+
+@test "syscalls: a recording tells the same as the live run" {
+	for mode in "" --each "--flight=32"; do
+		for format in json text; do
+			rm -f "$BATS_TEST_TMPDIR/f.mw"
+			# shellcheck disable=SC2086
+			"$MEMWHY" syscalls $mode --record "$BATS_TEST_TMPDIR/f.mw" -o $format --out "$BATS_TEST_TMPDIR/live" -- "$WORK" hostile
+			# shellcheck disable=SC2086
+			"$MEMWHY" syscalls $mode --input "$BATS_TEST_TMPDIR/f.mw" -o $format --out "$BATS_TEST_TMPDIR/again"
+			diff "$BATS_TEST_TMPDIR/live" "$BATS_TEST_TMPDIR/again"
+		done
+	done
+}
+
+@test "syscalls: what common programs call is in the table of arguments" {
+	"$MEMWHY" syscalls --each -q -o json --out "$report" -- sh -c 'ls /; id; true' >/dev/null
+	[ "$(json '[.rows[] | .line | select(test("^[a-z0-9_]+\\((0x[0-9a-f]+, ){5}0x"))] | length')" -eq 0 ]
+	[ "$(json '.rows | length > 50')" = true ]
+}
