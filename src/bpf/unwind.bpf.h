@@ -14,6 +14,7 @@
 struct unwind_page_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(key_size, sizeof(u32));
 	__uint(value_size, sizeof(struct unwind_page));
 };

@@ -13,7 +13,7 @@
 #include "cfi/rules.h"
 #include "cfi/table.h"
 
-#define CFI_PAGE_WORDS 16384
+#define CFI_PAGE_WORDS 262144
 #define CFI_BLOCK_SHIFT 8
 
 /* Of the index: where the first row of the block is, counted from the start of the rows, and one

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "bpf/unwind.h"
@@ -98,6 +99,7 @@ static void mapping_add(const struct mapping *m)
 		goto out;
 	if (cfi_blocks_make(table, start, &l.rules, &blocks))
 		die("no memory", ENOMEM);
+	_Static_assert(UNWIND_PAGE_WORDS == CFI_PAGE_WORDS, "the layout's pages are the maps'");
 	vec_each (word, &blocks.words) {
 		if (vec_push(&l.words, *word))
 			die("no memory", ENOMEM);
@@ -114,20 +116,28 @@ out:
 		l.process.mappings[l.process.n++] = to;
 }
 
+/* Through a mapping: kernels to 5.15 want memory in one piece for a value that they copy. */
 static void pages_write(void)
 {
-	static struct unwind_page page;
-	u32 zero = 0;
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 
 	for (u32 at = 0; at < l.words.n; at += UNWIND_PAGE_WORDS) {
 		size_t n = MIN(l.words.n - at, (size_t)UNWIND_PAGE_WORDS);
-		int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, sizeof(page), 1, NULL);
+		int fd = bpf_map_create(
+			BPF_MAP_TYPE_ARRAY, NULL, 4, sizeof(struct unwind_page), 1, &opts);
 		u32 key = at / UNWIND_PAGE_WORDS;
+		void *page;
 
-		memcpy(page.words, l.words.v + at, n * sizeof(u32));
-		if (fd < 0 || bpf_map_update_elem(fd, &zero, &page, BPF_ANY) ||
-			bpf_map_update_elem(map_fd("unwind_pages"), &key, &fd, BPF_ANY))
+		if (fd < 0)
 			die("a page", errno);
+		page = mmap(NULL, sizeof(struct unwind_page), PROT_READ | PROT_WRITE, MAP_SHARED,
+			fd, 0);
+		if (page == MAP_FAILED)
+			die("mapping a page", errno);
+		memcpy(page, l.words.v + at, n * sizeof(u32));
+		munmap(page, sizeof(struct unwind_page));
+		if (bpf_map_update_elem(map_fd("unwind_pages"), &key, &fd, BPF_ANY))
+			die("adding a page", errno);
 		close(fd);
 	}
 }
