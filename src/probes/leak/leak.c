@@ -94,6 +94,7 @@ const struct probe probe_leak = {
 		"is "
 		"summed up in the kernel.",
 	.examples = examples,
+	.output = leak_output,
 	.sampler = &sampler,
 	.view = &leak_view,
 	.with = with,

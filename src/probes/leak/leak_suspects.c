@@ -70,7 +70,7 @@ static void tell_growth(struct report *r, struct finding *f, const struct leak_s
 		"grew in each of %u parts of that time: by %s, %s and %s in its thirds", LEAK_PARTS,
 		fmt_bytes(a, (u64)j->thirds[0]), fmt_bytes(b, (u64)j->thirds[1]),
 		fmt_bytes(c, (u64)j->thirds[2]));
-	finding_line(r, f->evidence, "of what was there after the first third %.0f %% still is",
+	finding_line(r, f->evidence, "of what was there after the first third, %.0f %% still is",
 		100 * x->stayed);
 }
 

@@ -50,7 +50,7 @@ static const struct by_column columns[C_N] = {
 	[C_SITE] = {BY_SITE, {"site", "CALL SITE", CELL_TEXT, UNIT_NONE, 0,
 				     "kernel code that called the allocator; of pages, the first "
 				     "behind the page allocator (with stacks)"}},
-	[C_OBJECTS] = {0, {"objects", "OUTSTANDING", CELL_U64, UNIT_COUNT, 0,
+	[C_OBJECTS] = {0, {"objects", "LIVE", CELL_U64, UNIT_COUNT, 0,
 				  "allocated here since the start and not freed (exact)"}},
 	[C_BYTES] = {0, {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT, "allocated to those"}},
 	[C_NOW] = {0, {"growth_bytes_per_s", "GROWTH/s", CELL_S64, UNIT_BYTES, 0,
@@ -97,7 +97,7 @@ static const struct by_column columns[C_N] = {
 				"log2 histogram of the lifetimes, from 512 ns on"}},
 	[C_UNTRACKED] = {0, {"untracked", "UNTRACKED", CELL_U64, UNIT_COUNT, COL_WIDE,
 				    "allocations since the start for which the table had no "
-				    "room: not in OUTSTANDING"}},
+				    "room: not in LIVE"}},
 	[C_STACK] = {BY_STACK,
 		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the allocation"}},
 };

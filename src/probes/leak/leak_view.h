@@ -5,5 +5,6 @@
 #include "report/view.h"
 
 extern const struct view leak_view;
+extern const char leak_output[]; /* of a real run */
 
 #endif
