@@ -241,7 +241,7 @@ static int live_check(struct running *g)
 	err_set(&g->err, -EOPNOTSUPP,
 		"leak follows the kernel's own memory only so far: add --kernel");
 	return err_hint(
-		&g->err, "of a program's heap, 'memwhy faults --stacks=user' shows who grows it");
+		&g->err, "of the heap of a command, 'memwhy heap -- CMD' tells who holds it");
 }
 
 static int running_input(struct running *g)
