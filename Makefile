@@ -156,7 +156,14 @@ $(B)/tests/bpf/%: tests/bpf/%.c $(B)/tests/bpf/%.bpf.o $(B)/libmemwhy.a
 
 BPF_TESTS := $(patsubst tests/bpf/%.bpf.c,$(B)/tests/bpf/%,$(wildcard tests/bpf/*.bpf.c))
 
-workloads: $(WORKLOADS) $(BPF_TESTS)
+# The tracker's walk of the stack next to glibc's, in any program: see tests/track/stack_check.c.
+CHECK_SRCS := $(filter-out src/tracker/track.c src/tracker/stack.c,$(TRACK_SRCS))
+$(B)/tests/stack_check.so: tests/track/stack_check.c $(CHECK_SRCS:src/%.c=$(B)/track/%.o) src/tracker/stack.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -fvisibility=hidden -fno-builtin \
+		-fno-omit-frame-pointer -Isrc -shared -o $@ $< $(filter %.o,$^)
+
+workloads: $(WORKLOADS) $(BPF_TESTS) $(B)/tests/stack_check.so
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')

@@ -76,7 +76,7 @@ int loaded_find(u64 place, struct loaded *ret)
 	return 0;
 }
 
-/* The path of a file; the program itself has no name. 0: it is no file. */
+/* The path of a file; the program itself has no name, or that it was called by. 0: it is no file. */
 static u32 path_read(const struct loaded *o, char path[PATH_BYTES])
 {
 	const char *name = o->map->l_name;
@@ -88,7 +88,7 @@ static u32 path_read(const struct loaded *o, char path[PATH_BYTES])
 			path[n] = name[n], n++;
 		return n < PATH_BYTES ? n : 0;
 	}
-	if (name && *name)
+	if (name && *name && o->map->l_prev)
 		return 0;
 	rc = call(SYS_readlink, "/proc/self/exe", path, PATH_BYTES - 1);
 	return rc > 0 && path[0] == '/' ? (u32)rc : 0;

@@ -153,6 +153,30 @@ of_function() { # FUNCTION FIELD
 	jq -e '.notes[] | select(test("static"))' r.json >/dev/null || { jq -c . r.json; false; }
 }
 
+# Compares each stack with glibc's backtrace(): tests/track/stack_check.c.
+stacks_same() { # LEAST CMD...
+	local least=$1 checked different
+	shift
+	STACK_CHECK_SHOW=1 LD_PRELOAD=$WORKLOADS/../stack_check.so "$@" >/dev/null 2>err </dev/null
+	read -r _ checked _ different < <(grep '^stacks ' err | tail -n 1)
+	[ "$checked" -ge "$least" ] && [ "$different" -eq 0 ] || { echo "$*:"; head -40 err; return 1; }
+}
+
+@test "heap: stacks are those of glibc's unwinder, in programs without frame pointers" {
+	seq 3000 | jq -c '{id: ., name: "n\(.)"}' >in.json
+	stacks_same 10000 jq -c . in.json
+	stacks_same 1000 bash -c 'declare -A a; for i in {1..100}; do a[$i]=$(echo $i); done'
+	for mode in "signal 1000" "deep 120" "dlopen 10" "threads 100 20" "jump 100"; do
+		stacks_same 100 "$work" $mode
+	done
+	[ ! -x /usr/bin/python3 ] ||
+		PYTHONMALLOC=malloc stacks_same 10000 /usr/bin/python3 -c 'import json; print(json.dumps({str(i): [i] for i in range(9999)}))'
+	! command -v sqlite3 >/dev/null || stacks_same 1000 sqlite3 :memory: \
+		"with recursive c(x) as (select 1 union all select x+1 from c where x<3000) select group_concat(x||'a') from c"
+	echo 'int main(void) { return 0; }' >t.c
+	! command -v clang >/dev/null || stacks_same 1000 clang -O2 -c -o /dev/null t.c
+}
+
 @test "heap: a recording shows what the live run showed, by each key and format" {
 	"$MEMWHY" heap --record run.mw -o json --out live.json -- "$work" threads 100 3
 	"$MEMWHY" heap --input run.mw -o json | diff live.json -

@@ -315,6 +315,14 @@ static void mode_dlopen(void)
 }
 
 /* For the bench: time a pair of malloc and free takes. */
+static void cpu_say(double pairs)
+{
+	struct timespec cpu;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	say("cpu_pair_ps", (long)(((double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9) / pairs * 1e12));
+}
+
 static void mode_tight(void)
 {
 	double start = now();
@@ -326,6 +334,7 @@ static void mode_tight(void)
 		free(p);
 	}
 	say("pair_ps", (long)((now() - start) / (double)n * 1e12));
+	cpu_say((double)n);
 }
 
 #define LIVE 10000
@@ -362,17 +371,14 @@ static void mode_mixed(void)
 {
 	pthread_t t[64];
 	double start = now();
-	struct timespec cpu;
 
 	threads = threads > 64 ? 64 : threads;
 	for (long i = 0; i < threads; i++)
 		pthread_create(&t[i], NULL, mixed, (void *)(i * 7919));
 	for (long i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	say("pair_ps", (long)((now() - start) / (double)n * 1e12));
-	say("cpu_pair_ps", (long)(((double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9) /
-				   (double)(n * threads) * 1e12));
+	cpu_say((double)(n * threads));
 }
 
 static const struct {

@@ -50,6 +50,16 @@ static struct account_block *table_find(const struct account_table *t, u64 addre
 	}
 }
 
+/* Where the address is, or would be put. The table has room. */
+static inline struct account_block *table_at(const struct account_table *t, u64 address)
+{
+	u64 i = account_slot(t, address), key = address >> 3;
+
+	while (t->v[i].where && block_key(&t->v[i]) != key)
+		i = (i + 1) & (t->size - 1);
+	return &t->v[i];
+}
+
 /* The free place for an address that is not there. */
 static struct account_block *table_place(const struct account_table *t, u64 key)
 {
@@ -98,11 +108,19 @@ static void table_remove(struct account_table *t, struct account_block *b)
 	t->n--;
 }
 
-static int table_add(struct account_table *t, const struct account_block *b)
+/* For one more. */
+static inline int table_room(struct account_table *t)
 {
 	int rc = t->n >= t->size - t->size / 4 ? table_grow(t) : 0;
 
-	if (rc && t->n + 1 >= t->size)
+	return rc && t->n + 1 >= t->size ? rc : 0;
+}
+
+static int table_add(struct account_table *t, const struct account_block *b)
+{
+	int rc = table_room(t);
+
+	if (rc)
 		return rc;
 	*table_place(t, block_key(b)) = *b;
 	t->n++;
@@ -213,30 +231,31 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	bool moved, u64 now_ms)
 {
 	struct account_thread *t = &a->threads.v[thread];
-	struct account_block *old = table_find(&a->live, address), b;
+	struct account_block *b;
 	struct account_site *s;
 	u64 kept = MIN(size, MASK(SIZE_BITS)), n = account_weight(a, address, kept);
 	u32 site, small = (u32)MIN(size, 0xffffffffULL);
 	int rc;
 
-	if (old) {
-		block_gone(a, old);
-		a->overwritten++;
-	}
-	rc = site_get(a, stack, &site);
+	rc = table_room(&a->live);
+	rc = rc ? rc : site_get(a, stack, &site);
 	if (rc)
 		return rc;
+	b = table_at(&a->live, address);
+	if (b->where) {
+		block_gone(a, b);
+		a->overwritten++;
+		b = table_at(&a->live, address);
+	}
 	t->allocations += n;
 	t->events++;
-	b = (struct account_block){
+	*b = (struct account_block){
 		.where = address >> 3 | (u64)thread << ADDRESS_BITS,
 		.what = kept | (u64)site << SIZE_BITS,
 		.when = (t->events & MASK(COUNT_BITS)) | (slack & MASK(SLACK_BITS)) << COUNT_BITS |
 			now_ms << TIME_SHIFT,
 	};
-	rc = table_add(&a->live, &b);
-	if (rc)
-		return rc;
+	a->live.n++;
 	s = &a->sites.v[site];
 	s->allocations += n;
 	s->bytes += n * size;

@@ -16,16 +16,16 @@
 /* What one stack allocated. */
 struct account_site {
 	u64 live_blocks, live_bytes;
-	u64 peak_blocks, peak_bytes; /* see account_peak() */
-	u64 allocations, bytes;      /* ever; realloc's blocks are allocations too */
+	u64 allocations, bytes; /* ever; realloc's blocks are allocations too */
 	u64 frees;
-	u64 moved;     /* of the allocations, by realloc of a block there was */
-	u64 temporary; /* of the frees: before the same thread's next allocation */
-	u64 slack;     /* usable beyond what was asked for, of all allocations */
-	u64 life_ms;   /* of the freed blocks, summed */
+	u32 stack;                   /* number of the stack; 0: not known */
+	u32 peak;                    /* number of the peak that peak_blocks belongs to */
+	u64 peak_blocks, peak_bytes; /* see account_settle() */
+	u64 slack;                   /* usable beyond what was asked for, of all allocations */
+	u64 life_ms;                 /* of the freed blocks, summed */
+	u64 moved;                   /* of the allocations, by realloc of a block there was */
+	u64 temporary;               /* of the frees: before the same thread's next allocation */
 	u32 life_max_ms;
-	u32 peak;     /* number of the peak that peak_blocks belongs to */
-	u32 stack;    /* number of the stack; 0: not known */
 	u32 min, max; /* sizes; max saturates */
 	bool changed; /* since it was last sent */
 };

@@ -1,0 +1,82 @@
+# shellcheck shell=sh
+# Question 10: what a tool adds to the allocations of a program, and to whole programs.
+
+# LABEL | what is put before the command
+heap_tools() {
+	cat <<-LIST
+	bare|
+	memwhy heap|"$memwhy" heap -q --no-lines --out /dev/null --
+	memwhy heap --sample 512K|"$memwhy" heap --sample 512K -q --no-lines --out /dev/null --
+	heaptrack|heaptrack -o "$tmp/ht"
+	LIST
+}
+
+heap_loads() {
+	cat <<-LIST
+	jq, 13 MB of JSON|jq -c . "$tmp/heap.json"
+	sqlite3, inserts and an index|sqlite3 :memory: "create table t(a,b); with recursive c(x) as (select 1 union all select x+1 from c where x<300000) insert into t select x, 'abc'||x from c; create index i on t(b)"
+	python3, malloc for all|env PYTHONMALLOC=malloc /usr/bin/python3 "$tmp/heap.py"
+	clang -O2, a file of 100 functions|clang -O2 -c -o /dev/null "$tmp/heap.c"
+	LIST
+}
+
+heap_prepare() {
+	jq -cn '[range(170000) | {id: ., name: "name\(.)", v: [., . * 2, {k: "\(.)"}]}]' >"$tmp/heap.json" 2>/dev/null
+	printf 'd = {}\nfor i in range(300000): d[str(i)] = [i, str(i * 2)]\nprint(len(d))\n' >"$tmp/heap.py"
+	awk 'BEGIN { print "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>"
+		for (i = 0; i < 100; i++)
+			printf "int f%d(const char *s, int n)\n{\n\tint t = 0;\n\tfor (int i = 0; i < n; i++)\n\t\tt += s[i] * %d + (int)strlen(s + i);\n\tprintf(\"%%d\\n\", t);\n\treturn t;\n}\n", i, i }' >"$tmp/heap.c"
+}
+
+# WALL_MS CPU_MS of one run with $2 before the command $1; nothing where it failed.
+heap_once() {
+	eval "\"$measure\" run \"$tmp/log\" $2 $1" 2>/dev/null | awk '$1 == 0 { print $2, $5 }'
+	rm -f "$tmp"/ht.*
+}
+
+heap_programs() {
+	printf '  %-36s %-26s %9s %9s %9s %9s\n' program '' 'wall ms' 'times' 'cpu ms' 'times'
+	heap_loads | while IFS='|' read -r load cmd; do
+		i=0
+		while [ $i -lt "$rounds" ]; do
+			heap_tools | while IFS='|' read -r tool before; do
+				heap_once "$cmd" "$before" >>"$tmp/heap.$tool"
+			done
+			i=$((i + 1))
+		done
+		heap_tools | while IFS='|' read -r tool _; do
+			wall=$(cut -d' ' -f1 "$tmp/heap.$tool" | spread | cut -d' ' -f1)
+			cpu=$(cut -d' ' -f2 "$tmp/heap.$tool" | spread | cut -d' ' -f1)
+			[ "$tool" = bare ] && bare="$wall $cpu"
+			echo "$load|$tool|$wall|$cpu|$bare"
+		done | awk -F'|' '{ split($5, b, " ")
+			printf "  %-36s %-26s %9.0f %9.2f %9.0f %9.2f\n", NR == 1 ? $1 : "", $2, $3, b[1] ? $3 / b[1] : 0, $4, b[2] ? $4 / b[2] : 0 }'
+		rm -f "$tmp"/heap.bare "$tmp"/heap.memwhy* "$tmp"/heap.heaptrack
+	done
+}
+
+# ns of CPU time that a pair of malloc and free takes the program itself.
+heap_pairs() {
+	printf '  %-36s %-26s %9s %9s\n' 'one pair of malloc and free' '' 'cpu ns' 'more ns'
+	for mode in 'tight 10000000' 'mixed 1000000 1' 'mixed 1000000 2'; do
+		heap_tools | while IFS='|' read -r tool before; do
+			i=0
+			while [ $i -lt "$rounds" ]; do
+				eval "$before \"$build/tests/workloads/heap_work\" $mode" 2>/dev/null |
+					awk '$1 == "cpu_pair_ps" { print $2 / 1000 }'
+				rm -f "$tmp"/ht.*
+				i=$((i + 1))
+			done | spread | sed "s/^/$mode|$tool|/"
+		done | awk -F'[| ]' -v mode="$mode" -F'|' '{ split($3, v, " "); if (NR == 1) bare = v[1]
+			printf "  %-36s %-26s %9.1f %9.1f\n", NR == 1 ? mode : "", $2, v[1], v[1] - bare }'
+	done
+}
+
+question_10() {
+	heading "10. HEAP: medians of $rounds rounds, interleaved" \
+		'whole programs: wall time and CPU time of all that runs, report included; a pair: CPU time of' \
+		'the program alone (tight: one after the other; mixed N THREADS: 10,000 live, 8 to 11 frames)'
+	heap_prepare
+	heap_programs
+	heap_pairs
+}
