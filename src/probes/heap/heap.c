@@ -426,7 +426,7 @@ static const struct probe_source source = {
 static const char *const examples[] = {
 	"memwhy heap -- sort big.txt",
 	"the stacks that held most at the peak of a command's heap",
-	"memwhy heap --sort live_bytes -- ./server --once",
+	"memwhy heap --sort live_bytes -- ./job",
 	"what was still allocated at the end, by stack",
 	"memwhy heap --sort temporary -- jq . big.json",
 	"blocks that were freed at once: what a buffer on the stack would save",

@@ -31,7 +31,7 @@ _Static_assert(P_N == HEAP_PROCESS_COLUMNS, "columns of processes");
 const struct column heap_process_columns[HEAP_PROCESS_COLUMNS] = {
 	[P_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
 	[P_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	[P_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
+	[P_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group"},
 	[P_PEAK] = {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, 0,
 		"most bytes that were allocated at one time (exact)"},
 	[P_PEAK_BLOCKS] = {"peak_blocks", "PEAK BLOCKS", CELL_U64, UNIT_COUNT, COL_WIDE,

@@ -61,7 +61,7 @@ static const struct attach_hook hooks[] = {
 	{
 		.data = PAGES_WAITS,
 		.only = OPT_WAITS,
-		.needs = "lock:contention_begin (5.19), BTF",
+		.needs = "BTF, lock:contention_begin",
 		.methods =
 			{
 				{"raw tracepoints contention_*", {"raw_wait", "raw_waited"}, {}, 0},
