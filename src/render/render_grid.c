@@ -115,6 +115,29 @@ static bool grid_fit(struct grid *g, size_t width)
 	return true;
 }
 
+/* Has no row of the slice a value in it? */
+static bool is_unknown(const struct grid *g, size_t i)
+{
+	for (size_t row = 0; row < g->slice->n_rows; row++)
+		if (slice_cell(g->slice, row, g->cols[i].slice_col)->type != CELL_EMPTY)
+			return false;
+	return true;
+}
+
+/* There is no room for all. The rightmost column that says nothing goes, or else the last one. */
+static void grid_drop(struct grid *g)
+{
+	for (size_t i = g->n; i-- > 1;)
+		if (is_unknown(g, i)) {
+			memmove(&g->cols[i], &g->cols[i + 1],
+				(g->n + g->n_dropped - i - 1) * sizeof(*g->cols));
+			g->n--;
+			return;
+		}
+	g->n--;
+	g->n_dropped++;
+}
+
 int grid_open(const struct slice *v, const struct render_options *o, struct grid *ret)
 {
 	size_t width = o->wide ? UNLIMITED : prose_width(o);
@@ -128,10 +151,8 @@ int grid_open(const struct slice *v, const struct render_options *o, struct grid
 		g.how |= CELL_COMPACT;
 		grid_measure(&g);
 	}
-	while (!grid_fit(&g, width) && g.n > 1) {
-		g.n--;
-		g.n_dropped++;
-	}
+	while (!grid_fit(&g, width) && g.n > 1)
+		grid_drop(&g);
 	*ret = g;
 	return 0;
 }

@@ -166,6 +166,44 @@ static void test_whole(void **state)
 	}
 }
 
+/* A column without any value gives way before one that has some, and is not missed. */
+static void test_unknown_columns(void **state)
+{
+	static const struct column cols[] = {
+		{"a", "FIRST COLUMN", CELL_U64, 0, 0, ""},
+		{"b", "SECOND COLUMN", CELL_U64, 0, 0, ""},
+		{"c", "THIRD COLUMN", CELL_U64, 0, 0, ""},
+		{"d", "FOURTH COLUMN", CELL_U64, 0, 0, ""},
+	};
+	struct render_options o = {.quiet = true, .width = 50};
+	_cleanup_str_ struct str out = {};
+	struct fixture f;
+	struct table *t;
+	struct cell *row;
+
+	(void)state;
+	fixture_open(&f, "x");
+	t = report_table(&f.report, "t", NULL, cols, ARRAY_SIZE(cols));
+	row = table_row(t);
+	row[0] = cell_u64(1);
+	row[2] = cell_u64(3);
+	row[3] = cell_u64(4);
+	renderer_find("text")->report(&f.report, &o, &out);
+	assert_non_null(strstr(str_get(&out), "FIRST COLUMN  THIRD COLUMN  FOURTH COLUMN\n"));
+	assert_null(strstr(str_get(&out), "SECOND"));
+	str_clear(&out);
+	o.width = 40;
+	renderer_find("text")->report(&f.report, &o, &out);
+	assert_non_null(strstr(str_get(&out), "FIRST COLUMN  THIRD COLUMN\n"));
+	assert_non_null(strstr(str_get(&out), "FOURTH COLUMN;"));
+	str_clear(&out);
+	o.width = 80; /* room for all: all */
+	renderer_find("text")->report(&f.report, &o, &out);
+	assert_non_null(strstr(
+		str_get(&out), "FIRST COLUMN  SECOND COLUMN  THIRD COLUMN  FOURTH COLUMN\n"));
+	fixture_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +213,7 @@ int main(void)
 		cmocka_unit_test(test_shrink),
 		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_unknown_columns),
 	};
 
 	return cmocka_run_group_tests_name("render_parts", tests, NULL, NULL);
