@@ -203,6 +203,7 @@ const struct probe probe_count = {
 		"Events that a BPF program itself causes are not seen. They are lost events where "
 		"the kernel counts them (recursion).",
 	.examples = examples,
+	.output = count_output,
 	.operands = "[EVENT...]",
 	.n_operands = COUNT_EVENTS,
 	.takes_filter = true,

@@ -6,4 +6,7 @@
 
 extern const struct view count_view;
 
+/* What the command printed on a real run, for the man page. */
+extern const char count_output[];
+
 #endif

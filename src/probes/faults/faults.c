@@ -230,6 +230,7 @@ const struct probe probe_faults = {
 		   "(MAP_POPULATE, "
 		   "mlock, direct I/O) are in getrusage's numbers, and not in these.",
 	.examples = examples,
+	.output = faults_output,
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),
 	.bpf = &bpf,

@@ -196,6 +196,7 @@ const struct probe probe_frag = {
 		"read rarely, since the kernel walks its free lists under the zone's lock for it: "
 		"at the start, and then as often as costs a thousandth of the time.",
 	.examples = examples,
+	.output = frag_output,
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),
 	.bpf = &bpf,

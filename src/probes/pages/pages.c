@@ -366,6 +366,7 @@ const struct probe probe_pages = {
 		"When more processes allocate than the tables hold, those that come last are "
 		"counted by name only: nothing is lost, their PID is empty.",
 	.examples = examples,
+	.output = pages_output,
 	.kinds = pages_kinds,
 	.n_kinds = PAGES_KINDS,
 	.bpf = &bpf,

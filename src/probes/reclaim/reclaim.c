@@ -297,6 +297,7 @@ const struct probe probe_reclaim = {
 		"counted "
 		"in the table of throttling, without its time: no event tells it.",
 	.examples = examples,
+	.output = reclaim_output,
 	.kinds = reclaim_kinds,
 	.n_kinds = RECLAIM_KINDS,
 	.bpf = &bpf,

@@ -309,6 +309,7 @@ const struct probe probe_slab = {
 		"that "
 		"kfree frees are known with --by live, and else by the cache they lie in.",
 	.examples = examples,
+	.output = slab_output,
 	.operands = "[top]",
 	.n_operands = 1,
 	.kinds = slab_kinds,

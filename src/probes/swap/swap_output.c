@@ -31,5 +31,6 @@ const char swap_output[] =
 	"swap_ra                     -  10,750      1195\n"
 	"swap_ra_hit                 -  10,750      1195\n"
 	"\n"
-	"Note: 100 % of the pages that came back from swap were refaults: needed again soon after they had\n"
+	"Note: 100 % of the pages that came back from swap were refaults: needed again soon after "
+	"they had\n"
 	"      been pushed out\n";

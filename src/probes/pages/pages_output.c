@@ -1,0 +1,28 @@
+/* The man page's example: what the command printed on a real run. */
+#include "probes/pages/pages_view.h"
+
+const char pages_output[] =
+	"$ memwhy pages --limit 3 -- git status -s\n"
+	"memwhy pages - Linux 6.18.44 - 2 CPUs, 1 node - command git\n"
+	"0.1 s from 2026-11-21 19:46:38 UTC - events: pages 648 - none lost\n"
+	"cost: 18.8 % of one CPU, BPF 1.48 ms (79 ns a run), RSS 4.11 MiB\n"
+	"\n"
+	"Page allocations\n"
+	"  PID  COMM  ORDER  TYPE       ALLOCS     /S    BYTES  LOCKED      %  FAILED\n"
+	"31297  git       0  Movable       178  1,230  712 KiB       0  0.0 %       0\n"
+	"31297  git       0  Unmovable      29    200  116 KiB       0  0.0 %       0\n"
+	"\n"
+	"Page frees\n"
+	"  PID  COMM  FREES     /S    BYTES  BATCHED  SINGLE      %\n"
+	"31297  git     225  1,555  900 KiB      216       9  4.0 %\n"
+	"\n"
+	"Lists of free pages of each CPU\n"
+	"CPU  ALLOCS  FREES  DIRECT  REFILLS  PAGES IN  DRAINS  PAGES OUT  LOCKS/S  IN - OUT  "
+	"WAITED\n"
+	"  0     150     43       0        0         0       0          0     0.00         0    0 "
+	"ns\n"
+	"  1      57    182       0        0         0       0          0     0.00         0    0 "
+	"ns\n"
+	"\n"
+	"Pages drained on one CPU and refilled on one\n"
+	"No page was seen to be drained and refilled.\n";

@@ -1,0 +1,28 @@
+/* The man page's example: what the command printed on a real run. */
+#include "probes/reclaim/reclaim_view.h"
+
+const char reclaim_output[] =
+	"$ memwhy reclaim --for 2s --limit 3\n"
+	"memwhy reclaim - Linux 6.18.44 - 2 CPUs, 1 node - system-wide\n"
+	"2.2 s from 2026-11-21 19:46:38 UTC - events: reclaim 6,421 - none lost\n"
+	"cost: 4.0 % of one CPU, BPF 1.89 ms (146 ns a run), RSS 10.0 MiB\n"
+	"\n"
+	"Reclaim stalls\n"
+	"  PID  COMM        KIND   STALLS     TIME      P50      P99      MAX  SCANNED  RECLAIMED  "
+	"SHRINKERS\n"
+	"31588  bench_load  memcg     772  77.3 ms  7.00 us  2.99 ms  12.3 ms   65.4 k     60.7 k  "
+	"   601 us\n"
+	"... no room for THROTTLED; -o wide shows all\n"
+	"\n"
+	"LRU lists scanned\n"
+	"BY     LRU            NODE  SCANNED   TAKEN  RECLAIMED  DEACTIVATED  EFFICIENCY\n"
+	"memcg  inactive_file     0   65,420  65,420     60,746            -      92.9 %\n"
+	"\n"
+	"Shrinkers\n"
+	"SHRINKER           BY     CALLS    TIME      MAX  FREED  SCANNED\n"
+	"scan_shadow_nodes  memcg  1,744  315 us   915 ns      0        0\n"
+	"super_cache_scan   memcg  1,763  286 us  15.4 us      8       19\n"
+	"\n"
+	"Throttled\n"
+	"REASON     KIND     PID  COMM        COUNT     TIME      MAX\n"
+	"writeback  memcg  31588  bench_load      4  36.0 ms  12.0 ms\n";
