@@ -398,14 +398,9 @@ int attach_keep_link(struct attached *a, int fd)
 	return fd_keep(vec_push(&a->kept_links, fd), fd);
 }
 
-void attach_keep_bytes(struct attached *a, u64 bytes)
+u64 attach_keep_bytes(struct attached *a, u64 bytes)
 {
-	a->kept_bytes += bytes;
-}
-
-u64 attach_kept_bytes(const struct attached *a)
-{
-	return a->kept_bytes;
+	return a->kept_bytes += bytes;
 }
 
 int attach_kept(struct attached *a, size_t i)
@@ -427,6 +422,15 @@ void attach_close(struct attached *a)
 u32 attach_owned(const struct attached *a)
 {
 	return a->owned;
+}
+
+bool attach_uses(const struct attached *a, const char *data)
+{
+	size_t i = 0;
+
+	while (i < a->n_hooks && strcmp(a->hooks[i].data, data) != 0)
+		i++;
+	return i < a->n_hooks && hook_method(a, i);
 }
 
 struct bpf_object *attach_object(struct attached *a)

@@ -70,6 +70,8 @@ void attach_close(struct attached *a);
 void attach_pause(struct attached *a);
 int attach_resume(struct attached *a);
 
+/* Is there a method in use for this data? */
+bool attach_uses(const struct attached *a, const char *data);
 struct bpf_object *attach_object(struct attached *a);
 /* Of the maps that are one for the session, those it brought; see object_owns. */
 u32 attach_owned(const struct attached *a);
@@ -77,9 +79,8 @@ u32 attach_owned(const struct attached *a);
  * every case. Its program counts as one of a required hook. */
 int attach_keep_prog(struct attached *a, int fd);
 int attach_keep_link(struct attached *a, int fd);
-/* Memory of maps that are none of the object. */
-void attach_keep_bytes(struct attached *a, u64 bytes);
-u64 attach_kept_bytes(const struct attached *a);
+/* Adds memory of maps that are none of the object; returns all of it. */
+u64 attach_keep_bytes(struct attached *a, u64 bytes);
 /* Descriptor of a map of the object; it must exist. */
 int attach_map(struct attached *a, const char *name);
 /* How many entries it has room for here (see --max-memory). */

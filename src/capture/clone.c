@@ -55,6 +55,7 @@ static const struct clone_type {
 	[CLONE_KPROBE] = {BPF_PROG_TYPE_KPROBE, 0},
 	[CLONE_FENTRY] = {BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY},
 	[CLONE_UPROBE] = {BPF_PROG_TYPE_KPROBE, 0},
+	[CLONE_CALLED] = {BPF_PROG_TYPE_TRACEPOINT, 0},
 };
 
 static int fentry_target(const struct clone_event *e, struct bpf_prog_load_opts *opts)
@@ -168,6 +169,9 @@ static int event_open(struct attached *a, const struct clone_event *e, int prog)
 	int fd;
 
 	switch (e->how) {
+	case CLONE_CALLED:
+		fd = attach_map(a, e->name);
+		return bpf_map_update_elem(fd, &(u32){(u32)e->number}, &prog, BPF_ANY) ? -errno : 0;
 	case CLONE_TRACEPOINT:
 		return perf_open(a, &tracepoint, 0, prog);
 	case CLONE_SOFTWARE:
@@ -188,7 +192,7 @@ int clone_attach(const struct clone_source *src, const struct clone_event *e, co
 	if (prog < 0)
 		return prog;
 	rc = event_open(src->attached, e, prog);
-	if (rc) {
+	if (rc || e->how == CLONE_CALLED) { /* the array holds it */
 		close(prog);
 		return rc;
 	}

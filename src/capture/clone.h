@@ -19,6 +19,9 @@ enum clone_how {
 	CLONE_KPROBE,     /* name is the kernel's function */
 	CLONE_FENTRY,     /* the same, without kprobes; needs BTF */
 	CLONE_UPROBE,     /* name is a file, number the offset in it */
+	CLONE_CALLED,     /* as CLONE_TRACEPOINT, but it is put into the array of programs `name` of
+			   * the object, at `number`, for another one of it to go on to */
+	CLONE_HOW_N,
 };
 
 struct clone_event {

@@ -395,7 +395,7 @@ int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_byt
 {
 	struct bpf_program *prog;
 	struct bpf_map *map;
-	u64 ns = 0, runs = 0, bytes = attach_kept_bytes(a);
+	u64 ns = 0, runs = 0, bytes = attach_keep_bytes(a, 0);
 	int fd;
 
 	bpf_object__for_each_program(prog, attach_object(a))

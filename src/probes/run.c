@@ -123,12 +123,13 @@ static int tables_open(struct probe_run *run)
 
 static int bpf_open(struct probe_run *run, struct err *err)
 {
-	struct attach_spec spec = spec_of(run);
+	struct attach_spec spec;
 	u32 every = run->c->opt.stack_every;
 	int rc = run->probe->bpf->open ? run->probe->bpf->open(run->c, err) : 0;
 
 	if (rc)
 		return rc;
+	spec = spec_of(run); /* its options may be what it found there */
 	if (!run->probe->bpf->frequent)
 		run->c->opt.stack_every = 0;
 	rc = attach_open(run->c, &spec, &run->attached, err);

@@ -166,6 +166,66 @@ beside_perf() { # EVENT ARGS...
 	[ "$(total count)" -eq 0 ]
 }
 
+# calls_beside_perf WHAT N: maps_calls, each event's count that of perf. Many of these events are
+# counted by one program, which goes by the number of the call.
+calls_beside_perf() {
+	needs_tracefs
+	needs_perf syscalls:sys_enter_mmap
+	cd "$BATS_TEST_TMPDIR"
+	mkfifo in
+	"$WORKLOADS/maps_calls" "$@" <in >out 3>&- &
+	pid=$!
+	exec 7>in
+	wait_for 'grep -q ready out'
+	memwhy_start count 'syscalls:sys_*_m*' 'syscalls:sys_*_shm*' 'syscalls:sys_*_brk' \
+		'syscalls:sys_*_newfstat' -p "$pid"
+	events=
+	for e in mmap munmap mremap brk mprotect madvise mlock munlock memfd_create shmget shmat newfstat; do
+		events=$events,syscalls:sys_enter_$e,syscalls:sys_exit_$e
+	done
+	perf stat -x, -o perf.csv -e "${events#,}" -p "$pid" 3>&- 7>&- &
+	perf=$!
+	wait_for '[ "$(ls -l /proc/$perf/fd | grep -c perf_event)" -ge 24 ] || ! kill -0 $perf'
+	sleep 0.5
+	echo go >&7
+	wait_for 'grep -q done out'
+	kill -INT $perf
+	wait $perf || true
+	memwhy_stop
+	exec 7>&-
+	grep -o 'tracepoints raw_syscalls[^"]*' "$json"
+	[ "$(jq .lost.count "$json")" -eq 0 ]
+	awk -F, '$3 ~ /^syscalls:/ { print $3, $1 }' perf.csv | sort >kernel
+	while read -r name _; do
+		echo "$name $(jq --arg e "$name" '[.rows[] | select(.event == $e) | .count] | add // 0' "$json")"
+	done <kernel >ours
+	cat kernel
+	diff kernel ours
+}
+
+@test "count: many events of system calls: each as perf counts it" {
+	calls_beside_perf kinds
+	[ "$(awk '/sys_enter_mmap/ { print $2 }' kernel)" -ge 1 ]
+}
+
+@test "count: many events of system calls: those of 32-bit code are not among them" {
+	calls_beside_perf compat 500
+}
+
+@test "count: the fields of many events of system calls" {
+	needs_tracefs
+	o=$BATS_TEST_TMPDIR/o
+	of_command "$o" 'syscalls:sys_*_read*' 'syscalls:sys_*_write*' --by __syscall_nr \
+		--filter 'comm == dd' -- dd if=/dev/zero of=/dev/null bs=1 count=300 status=none
+	jq -c '.rows[]' "$o"
+	jq -e '.methods.count | test("raw_syscalls")' "$o"
+	[ "$(jq '.rows[] | select(.event == "syscalls:sys_enter_write") | [.__syscall_nr, .count] == ["1", 300]
+		or [.__syscall_nr, .count] == [1, 300]' "$o")" = true ]
+	of_command "$o" 'syscalls:sys_exit_*' --sum ret --filter 'comm == dd && ret > 0' -- \
+		dd if=/dev/zero of=/dev/null bs=64 count=300 status=none
+	[ "$(jq '.rows[] | select(.event == "syscalls:sys_exit_write") | .sum' "$o")" -eq $((64 * 300)) ]
+}
+
 @test "count: a recording is asked again, by less" {
 	needs_tracefs
 	r=$BATS_TEST_TMPDIR/r.mw o=$BATS_TEST_TMPDIR/o

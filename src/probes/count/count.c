@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/kbtf.h"
 #include "probes/count/count_state.h"
 #include "probes/count/count_view.h"
 
@@ -33,6 +34,20 @@ static int usual_add(struct capture *c, struct state *s)
 	return 0;
 }
 
+enum { OPT_CALLS = 1 };
+
+#define MANY_CALLS 8 /* events of system calls, each of which leaves within 0.1 s */
+
+static u32 calls_of(const struct state *s)
+{
+	bool enter;
+	u32 n = 0;
+
+	vec_each (e, &s->events.list)
+		n += event_syscall(e, &enter) >= 0;
+	return kbtf_available() ? n : 0; /* which compat calls are is known from BTF only */
+}
+
 static int count_open(struct capture *c, struct err *err)
 {
 	struct state *s = c->state;
@@ -55,7 +70,30 @@ static int count_open(struct capture *c, struct err *err)
 	s->n_words = 1;
 	for (u32 i = 0; i < s->events.list.n && !rc; i++)
 		rc = count_bind(c, i, &s->bound[i], err);
+	s->many_calls = calls_of(s) >= MANY_CALLS;
 	return rc;
+}
+
+/* One program for all of them runs at each call of the machine, a tracepoint each only at those
+ * that were asked for. */
+static const struct attach_hook hooks[] = {
+	{
+		.data = COUNT_CALLS,
+		.only = OPT_CALLS,
+		.counts = true,
+		.methods =
+			{
+				{"tracepoints raw_syscalls:sys_enter, sys_exit",
+					{"syscall_enter", "syscall_exit"}, {}, 0},
+			},
+	},
+};
+
+static u32 options(const struct capture *c)
+{
+	const struct state *s = c->state;
+
+	return s->many_calls ? OPT_CALLS : 0;
 }
 
 static void count_close(struct capture *c)
@@ -74,6 +112,10 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	int rc = map ? bpf_map__set_key_size(map, key) : -ENOENT;
 
 	rc = rc ? rc : bpf_map__set_value_size(map, count_value_of(c)->size);
+	if (!rc && s->many_calls)
+		rc = attach_set_entries(obj, "enters", COUNT_SYSCALLS);
+	if (!rc && s->many_calls)
+		rc = attach_set_entries(obj, "exits", COUNT_SYSCALLS);
 	return rc ? rc
 		  : bpf_map__set_max_entries(
 			    map, attach_table_entries(c, key, count_value_of(c)->size));
@@ -99,6 +141,9 @@ static const struct probe_bpf bpf = {
 	.open = count_open,
 	.prepare = prepare,
 	.other_bytes = other_bytes,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.options = options,
 	.only_load = "count",
 	.attach = count_attach,
 	.stop = count_stop,
@@ -188,7 +233,7 @@ const struct probe probe_count = {
 		"k:FUNCTION, a function of the kernel, kr: its return, where the kernel has "
 		"kprobes "
 		"or fentry.\n\n"
-		"At most 512 at once. Without an EVENT those of memory are counted that are rare "
+		"At most 1024 at once. Without an EVENT those of memory are counted that are rare "
 		"while there is enough: vmscan, compaction, migrate, oom, huge_memory, and page "
 		"faults.\n\n"
 		"Beside the keys that all commands have, --by takes fields of the event, as the "

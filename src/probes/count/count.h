@@ -7,12 +7,13 @@
 
 #include "bpf/shared.h"
 
-#define COUNT_EVENTS 512 /* at once */
-#define COUNT_TESTS 8    /* comparisons of a filter */
-#define COUNT_KEYS 8     /* what --by may name */
-#define COUNT_FIELDS 4   /* of them, fields of the event */
-#define COUNT_TEXT 32    /* bytes of a text that are looked at, with a NUL */
-#define COUNT_SLOTS 40   /* of a histogram */
+#define COUNT_EVENTS 1024  /* at once */
+#define COUNT_SYSCALLS 512 /* numbers of native system calls */
+#define COUNT_TESTS 8      /* comparisons of a filter */
+#define COUNT_KEYS 8       /* what --by may name */
+#define COUNT_FIELDS 4     /* of them, fields of the event */
+#define COUNT_TEXT 32      /* bytes of a text that are looked at, with a NUL */
+#define COUNT_SLOTS 40     /* of a histogram */
 
 enum count_from {
 	COUNT_NOTHING = 0,

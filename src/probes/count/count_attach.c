@@ -10,6 +10,7 @@
 #include "capture/names.h"
 #include "probes/count/count_state.h"
 #include "sys/print_fmt.h"
+#include "sys/syscalls.h"
 
 /* Frames of the kernel's stack between an event and our program. */
 #define RAW_FRAMES 2 /* the program, bpf_trace_run*() */
@@ -61,6 +62,51 @@ static int function_attach(
 	return err ? err->code : kprobe;
 }
 
+/* Names of events that are not those of the calls: of their functions in the kernel. */
+static const struct {
+	const char *event, *call;
+} renamed[] = {{"newstat", "stat"}, {"newfstat", "fstat"}, {"newlstat", "lstat"},
+	{"newuname", "uname"}, {"sendfile64", "sendfile"}, {"umount", "umount2"}};
+
+int event_syscall(const struct event *e, bool *ret_enter)
+{
+	bool enter = !strncmp(e->what, "sys_enter_", 10);
+	const char *name = e->what + (enter ? 10 : 9);
+
+	if (strcmp(e->category, "syscalls") != 0 ||
+		(!enter && strncmp(e->what, "sys_exit_", 9) != 0))
+		return -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(renamed); i++)
+		if (!strcmp(renamed[i].event, name))
+			name = renamed[i].call;
+	for (int n = 0; n < COUNT_SYSCALLS; n++) {
+		const char *call = syscall_name(n);
+
+		if (!call || strcmp(call, name) != 0)
+			continue;
+		*ret_enter = enter;
+		return n;
+	}
+	return -ENOENT;
+}
+
+static int call_attach(struct capture *c, struct attached *a, const struct event *e, u32 i)
+{
+	struct clone_source src = {a, "count", "config", sizeof(struct count_config)};
+	struct clone_event clone = {.how = CLONE_CALLED};
+	struct state *s = c->state;
+	bool enter;
+	int number =
+		s->many_calls && attach_uses(a, COUNT_CALLS) ? event_syscall(e, &enter) : -ENOENT;
+
+	if (number < 0)
+		return number;
+	clone.name = enter ? "enters" : "exits";
+	clone.number = (u64)number;
+	s->bound[i].config.returns = 1;
+	return clone_attach(&src, &clone, &s->bound[i].config);
+}
+
 static int event_attach(
 	struct capture *c, struct attached *a, struct event *e, u32 i, struct err *err)
 {
@@ -70,6 +116,9 @@ static int event_attach(
 
 	if (e->how == CLONE_KPROBE)
 		return function_attach(c, a, e, i, err);
+	b->called = !call_attach(c, a, e, i);
+	if (b->called)
+		return 0;
 	if (e->how == CLONE_TRACEPOINT && b->plain && strcmp(e->category, "syscalls") != 0 &&
 		!kbtf_raw_is_preemptible()) {
 		rc = source_open(c, a, e, &b->config, CLONE_RAW);
@@ -174,7 +223,7 @@ static int event_tell(struct capture *c, const struct event *e, u32 i, u64 time_
 static void method_tell(struct capture *c)
 {
 	static const char *const names[] = {"raw tracepoints", "tracepoints", "software events",
-		"kprobes", "fentry", "uprobes"};
+		"kprobes", "fentry", "uprobes", "system calls by number"};
 	const struct state *s = c->state;
 	_cleanup_str_ struct str text = {};
 
@@ -194,13 +243,14 @@ int count_attach(struct capture *c, struct attached *a, struct err *err)
 	u32 n = 0;
 	int rc = 0;
 
+	attach_pause(a); /* no call is to pay for what is not counted yet */
 	for (u32 i = 0; i < s->events.list.n; i++) {
 		struct event *e = &s->events.list.v[i];
 		struct err why = {};
 
 		rc = event_attach(c, a, e, i, &why);
 		if (!rc) {
-			s->attached[e->how]++;
+			s->attached[s->bound[i].called ? CLONE_CALLED : e->how]++;
 			s->bound[i].attached = true;
 			n++;
 			continue;
@@ -213,6 +263,9 @@ int count_attach(struct capture *c, struct attached *a, struct err *err)
 			snprintf(s->why, sizeof(s->why), "%.159s", why.msg);
 	}
 	method_tell(c);
+	rc = attach_resume(a);
+	if (rc)
+		return err_errno(err, rc, "%s", COUNT_CALLS);
 	rc = counting_set(a, 1);
 	now = clock_mono_ns();
 	for (u32 i = 0; i < s->events.list.n && !rc; i++)

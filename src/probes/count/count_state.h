@@ -12,6 +12,7 @@ struct bound {
 	u8 show[COUNT_KEYS];
 	u8 sum_show;
 	bool attached;
+	bool called; /* by CLONE_CALLED, whatever the event says */
 	bool plain; /* no field of its own is looked at: a raw tracepoint does */
 };
 
@@ -21,11 +22,18 @@ struct state {
 	struct event_list events;
 	struct bound *bound; /* of each event */
 	u32 n_words;
-	u32 attached[CLONE_UPROBE + 1];
-	bool chosen; /* by the command line, not by ourselves */
+	u32 attached[CLONE_HOW_N];
+	bool many_calls; /* so many events of system calls that one program hands them out */
+	bool chosen;     /* by the command line, not by ourselves */
 	u32 left_out;
 	char why[160]; /* … the first of them */
 };
+
+#define COUNT_CALLS "system calls by number" /* what the hook tells */
+
+/* The number of the system call that an event of the category syscalls is of, and whether its
+ * beginning; -ENOENT: none of these, or not known. */
+int event_syscall(const struct event *e, bool *ret_enter);
 
 /* What an event's program is to do: the keys, the filter, the fields. */
 int count_bind(const struct capture *c, u32 event, struct bound *ret, struct err *err);
