@@ -265,6 +265,11 @@ static int running_input(struct running *g)
 		!stream_probe_active(&g->pipe.stream, g->run->cmd->name))
 		rc = err_set(&g->err, -EINVAL, "%s was not recorded: the file is of 'memwhy %.31s'",
 			g->run->cmd->name, g->pipe.stream.session.command);
+	/* The other formats have a place to say so. */
+	if (!rc && !g->run->finds && !strcmp(g->run->o->format, "folded") &&
+		!stream_probe_active(&g->pipe.stream, g->run->cmd->name))
+		rc = err_set(&g->err, -EINVAL, "%s was not recorded: the file is of 'memwhy %.31s'",
+			g->run->cmd->name, g->pipe.stream.session.command);
 	return rc;
 }
 

@@ -105,6 +105,7 @@ static struct track_head *file_map(int file)
 
 	if (at < 0)
 		return NULL;
+	call(SYS_madvise, at, TRACK_FILE_BYTES, MADV_DONTDUMP); /* a core file is the program's */
 	head = (struct track_head *)at;
 	if (head->magic == TRACK_MAGIC && head->version == TRACK_VERSION)
 		return head;

@@ -76,7 +76,8 @@ int loaded_find(u64 place, struct loaded *ret)
 	return 0;
 }
 
-/* The path of a file; the program itself has no name, or that it was called by. 0: it is no file. */
+/* The path of a file; the program itself has no name, or that it was called by. 0: it is no file.
+ */
 static u32 path_read(const struct loaded *o, char path[PATH_BYTES])
 {
 	const char *name = o->map->l_name;

@@ -269,15 +269,26 @@ static int sweep(struct collector *c, u64 now)
 	return rc;
 }
 
+/* Its processes are over; a fork may still come that has not yet allocated. */
+static bool image_is_dormant(const struct image *image)
+{
+	return image->n_ever && !image->n_alive;
+}
+
 /* One turn over all rings; *ret_words: how much there was. */
 static int turn(struct collector *c, s64 *ret_words)
 {
 	u64 now = now_ms();
+	bool sweeping = now - c->swept_ms >= SWEEP_MS;
 	s64 all = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < c->images.n && !rc; i++) {
-		s64 words = image_read(c->images.v[i], now, &c->news);
+		s64 words;
+
+		if (image_is_dormant(c->images.v[i]) && !sweeping)
+			continue;
+		words = image_read(c->images.v[i], now, &c->news);
 
 		if (words < 0)
 			rc = (int)words;
@@ -287,7 +298,7 @@ static int turn(struct collector *c, s64 *ret_words)
 	for (size_t i = 0; i < c->processes.n && !rc; i++)
 		if (c->processes.v[i]->gone && !c->processes.v[i]->ended)
 			rc = process_over(c, c->processes.v[i]);
-	if (!rc && now - c->swept_ms >= SWEEP_MS)
+	if (!rc && sweeping)
 		rc = sweep(c, now);
 	*ret_words = all;
 	return rc;
@@ -395,10 +406,14 @@ int collector_stop(struct collector *c)
 		pthread_join(c->thread, NULL);
 		c->running = false;
 	}
+	c->swept_ms = 0; /* all images, and what their rings had no room for */
+	if (!c->error)
+		c->error = turn(c, &words);
 	vec_each (p, &c->processes)
 		if (!c->error && !(*p)->ended && (*p)->pidfd >= 0 &&
 			poll(&(struct pollfd){.fd = (*p)->pidfd, .events = POLLIN}, 1, 0) == 1)
 			c->error = process_over(c, *p);
+	c->swept_ms = 0;
 	vec_each (i, &c->images) {
 		c->n_given_up += (*i)->head->off == TRACK_OFF_WAITED;
 		(*i)->head->off = TRACK_OFF_ENDED;

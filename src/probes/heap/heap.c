@@ -446,11 +446,15 @@ const struct probe probe_heap = {
 		"inherited and frees is counted apart.\n\n"
 		"Stacks are unwound by the call-frame information of the files, so they need no "
 		"frame pointers.\n\n"
+		"With --sample each allocation is seen with a chance that grows with its size, "
+		"and the numbers are estimates, right on average: what few blocks make up is "
+		"uncertain. What was freed at once is then not known.\n\n"
 		"Programs that are statically linked, or have more privileges than who runs them "
 		"(setuid), run as ever and are not seen: the loader does not preload into them. "
 		"Neither is memory that a program maps by itself, nor an allocator within the "
-		"program's own file.\n\n"
-		"If memwhy does not read for two seconds the command goes on without it.",
+		"program's own file, nor a program in another network namespace.\n\n"
+		"If memwhy does not read for two seconds the command goes on without it, and the "
+		"report says so.",
 	.examples = examples,
 	.kinds = heap_kinds,
 	.n_kinds = HEAP_KINDS,

@@ -69,6 +69,7 @@ static int cursor_new(struct image *image, u32 slot)
 			return -ENOMEM;
 		image->processes[index] = p;
 		image->n_alive++;
+		image->n_ever++;
 	}
 	rc = cursor_open(image->head, slot, p, &c);
 	if (rc)
@@ -118,13 +119,18 @@ s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
 	return rc ? rc : words;
 }
 
+static void dropped_take(struct cursor *c)
+{
+	c->process->dropped += __atomic_exchange_n(&c->slot->dropped, 0, __ATOMIC_RELAXED);
+}
+
 /* Makes the ring as it was at first, but for the count of words, and gives its memory back. */
 static void slot_release(struct image *image, struct cursor *c)
 {
 	u32 slot = c->index;
 	struct track_slot *s = &image->head->slot[slot];
 
-	c->process->dropped += __atomic_exchange_n(&s->dropped, 0, __ATOMIC_RELAXED);
+	dropped_take(c);
 	if (madvise(c->ring, track_words(slot) * sizeof(u64), MADV_REMOVE))
 		for (u64 i = 0; i < track_words(slot); i++)
 			c->ring[i] = 0;
@@ -170,6 +176,7 @@ int image_sweep(struct image *image, u64 now_ms, news_buffer *news)
 		for (size_t k = 0; p && k < p->cursors.n && !rc; k++) {
 			struct cursor *c = p->cursors.v[k];
 
+			dropped_take(c);
 			if (cursor_was_busy(c) || !thread_is_over(p, c->tid))
 				continue;
 			rc = cursors_finish(&c, 1, now_ms, news);

@@ -55,7 +55,8 @@ struct image {
 	struct heap_process *processes[TRACK_PROCESSES]; /* by index in the file; NULL: none */
 	struct heap_process *last[TRACK_PROCESSES]; /* as processes, and the last where it ended */
 	struct cursor *cursors[TRACK_SLOTS];
-	u32 n_alive;   /* processes */
+	u32 n_alive; /* processes */
+	u32 n_ever;
 	u64 active_ms; /* when one was last seen */
 	/* Makes what a new process of this image is; NULL: no memory. */
 	struct heap_process *(*found)(struct image *image, u32 index, void *arg);
