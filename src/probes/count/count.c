@@ -93,7 +93,7 @@ static u32 options(const struct capture *c)
 {
 	const struct state *s = c->state;
 
-	return s->many_calls ? OPT_CALLS : 0;
+	return s && s->many_calls ? OPT_CALLS : 0; /* a survey has no state */
 }
 
 static void count_close(struct capture *c)

@@ -104,9 +104,9 @@ static const struct column each_columns[] = {
 	{"fault_ns", "FAULTS", CELL_U64, UNIT_NS, COL_WIDE,
 		"with --with-memory: of the duration, in page faults"},
 	{"reclaim_ns", "RECLAIM", CELL_U64, UNIT_NS, COL_WIDE,
-		"… in direct reclaim, also within page faults"},
+		"time in direct reclaim, also within page faults"},
 	{"compaction_ns", "COMPACTION", CELL_U64, UNIT_NS, COL_WIDE,
-		"… in compaction, also within page faults"},
+		"time in compaction, also within page faults"},
 	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "who called"},
 };
 
