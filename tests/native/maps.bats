@@ -144,7 +144,8 @@ assert_same() {
 
 @test "maps: the stack names the function that mapped, and holds what it has not unmapped" {
 	calls_run kinds 1 --by stack --stacks=user
-	report '.rows[] | select(.table == "maps" and .stack) | [.held_bytes, (.stack | join(" "))] | @tsv' |
+	# the kernel's map of stacks may have no room for one: its calls are counted without
+	report '.rows[] | select(.table == "maps") | [.held_bytes, (.stack // [] | join(" "))] | @tsv' |
 		tee "$BATS_TEST_TMPDIR/stacks"
 	grep -q 'map_kinds (maps_calls.c:' "$BATS_TEST_TMPDIR/stacks"
 	held=$(awk '{ n += $1 } END { print n }' "$BATS_TEST_TMPDIR/stacks")
