@@ -18,9 +18,9 @@
  *
  * which defines the programs of SYSCALL_METHODS in capture/syscalls.h: with what they keep in task
  * storage (needs BTF and Linux 5.15), or in a hash by thread id. That header also sets the
- *constants `syscalls`: the wanted numbers as bits, and whether calls are timed. scope_match is
- *asked here, once, as a call begins. Handlers count `seen` themselves, once a call, where they
- *deliver or lose it.
+ * constants `syscalls`: the wanted numbers as bits, and whether calls are timed. scope_match is
+ * asked here, once, as a call begins. Handlers count `seen` themselves, once a call, where they
+ * deliver or lose it.
  *
  * What the kernel does, and is taken care of here (x86-64, the same from 5.10 to 7.3):
  * - Ptrace and seccomp come before sys_enter. A call they refuse has an end, but no begin: it is
@@ -71,12 +71,14 @@ struct syscall_call {
 	bool direct;  /* the registers may be read without a helper */
 };
 
+enum syscall_within { SYSCALL_NOT_WITHIN, SYSCALL_FOLLOWED, SYSCALL_PASSED_OVER };
+
 /* What is kept of a thread between begin and end. */
 struct syscall_thread {
 	u64 start_ns;
 	u32 nr;
 	u8 abi;
-	u8 within; /* a call has begun and not ended */
+	u8 within; /* a call has begun and not ended: enum syscall_within */
 	u8 reserved[2];
 };
 
@@ -242,7 +244,7 @@ static __always_inline bool syscall_was_refused(
 	if (!scope_match(call->pid_tgid))
 		return false;
 	if (!call->ret && syscall_is_fork(call->abi, call->nr)) {
-		t->within = 0;
+		t->within = SYSCALL_NOT_WITHIN;
 		return false;
 	}
 	if (!known && SYSCALL_IS_UNPAIRED(call))
@@ -260,25 +262,25 @@ static __always_inline bool syscall_is_same(
 	       nr == (t->abi == SYSCALL_X32 ? t->nr | X32_SYSCALL_BIT : t->nr);
 }
 
-#define SYSCALL_BEGIN(ctx_, nr_, direct_, began_)                                 \
-	({                                                                        \
-		struct syscall_call call_ = {.ctx = (ctx_), .direct = (direct_)}; \
-		struct syscall_thread *t_;                                        \
-                                                                                  \
-		if (!syscall_wanted(&call_, nr_))                                 \
-			return 0;                                                 \
-		call_.pid_tgid = bpf_get_current_pid_tgid();                      \
-		if (!scope_match(call_.pid_tgid))                                 \
-			return 0;                                                 \
-		t_ = SYSCALL_THREAD_GET(direct_, (u32)call_.pid_tgid, true);      \
-		if (!t_) {                                                        \
-			syscall_state_lost();                                     \
-			return 0;                                                 \
-		}                                                                 \
-		t_->nr = call_.nr;                                                \
-		t_->abi = call_.abi;                                              \
-		t_->within = began_(&call_, (void *)t_);                          \
-		t_->start_ns = syscalls.timed ? bpf_ktime_get_ns() : 0;           \
+#define SYSCALL_BEGIN(ctx_, nr_, direct_, began_)                                                 \
+	({                                                                                        \
+		struct syscall_call call_ = {.ctx = (ctx_), .direct = (direct_)};                 \
+		struct syscall_thread *t_;                                                        \
+                                                                                                  \
+		if (!syscall_wanted(&call_, nr_))                                                 \
+			return 0;                                                                 \
+		call_.pid_tgid = bpf_get_current_pid_tgid();                                      \
+		if (!scope_match(call_.pid_tgid))                                                 \
+			return 0;                                                                 \
+		t_ = SYSCALL_THREAD_GET(direct_, (u32)call_.pid_tgid, true);                      \
+		if (!t_) {                                                                        \
+			syscall_state_lost();                                                     \
+			return 0;                                                                 \
+		}                                                                                 \
+		t_->nr = call_.nr;                                                                \
+		t_->abi = call_.abi;                                                              \
+		t_->within = began_(&call_, (void *)t_) ? SYSCALL_FOLLOWED : SYSCALL_PASSED_OVER; \
+		t_->start_ns = syscalls.timed ? bpf_ktime_get_ns() : 0;                           \
 	})
 
 #define SYSCALL_END(ctx_, ret_, direct_, ended_)                                             \
@@ -299,7 +301,10 @@ static __always_inline bool syscall_is_same(
 			call_.nr = t_->nr;                                                   \
 			call_.abi = t_->abi;                                                 \
 			call_.start_ns = t_->start_ns;                                       \
-			t_->within = 0;                                                      \
+			known_ = t_->within == SYSCALL_FOLLOWED;                             \
+			t_->within = SYSCALL_NOT_WITHIN;                                     \
+			if (!known_)                                                         \
+				return 0;                                                    \
 		} else {                                                                     \
 			if (!syscall_wanted(&call_, nr_))                                    \
 				return 0;                                                    \

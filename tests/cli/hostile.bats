@@ -45,6 +45,8 @@ ways() {
 		for f in text wide json jsonl csv folded; do
 			[[ $f == folded && ($c != *--stacks* || $c == *--each*) ]] && continue
 			[[ $c == check* && ($f == folded || $f == csv) ]] && continue
+			# Of a probe that was not recorded there is nothing to fold: an error.
+			[[ $f == folded ]] && "$MEMWHY" $c --limit 1 | grep -q 'was not recorded' && continue
 			"$MEMWHY" $c -o $f --limit 0 >shown 2>err || try refuse "$c -o $f"
 			[ -s err ] && try refuse "$c -o $f: $(<err)"
 			! has_controls <shown || try refuse "$c -o $f: control bytes"

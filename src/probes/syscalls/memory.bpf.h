@@ -13,7 +13,7 @@ static __always_inline struct thread *thread_within(bool direct)
 {
 	struct thread *t = SYSCALL_THREAD_GET(direct, (u32)bpf_get_current_pid_tgid(), false);
 
-	return t && t->sys.within ? t : 0;
+	return t && t->sys.within == SYSCALL_FOLLOWED ? t : 0;
 }
 
 static __always_inline int part_begin(bool direct, u32 part)
