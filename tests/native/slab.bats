@@ -235,7 +235,7 @@ kmem_both() {
 }
 
 @test "slab top: an interval view of the caches alone" {
-	run --separate-stderr "$MEMWHY" slab top -i 300ms --for 1s -o jsonl
+	run --separate-stderr "$MEMWHY" slab top -i 300ms --for 3s -o jsonl
 	[ "$status" -eq 0 ]
 	[ "$(jq -r 'select(.table) | .table' <<<"$output" | sort -u)" = caches ]
 	[ "$(jq -s '[.[] | select(.end)] | length' <<<"$output")" -ge 3 ]
