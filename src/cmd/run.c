@@ -293,10 +293,13 @@ static int views_add(struct running *g)
 		.n_operands = (u32)o->n_operands,
 	};
 	u64 (*every_ns)(const struct view_options *) = g->run->views[0]->every_ns;
+	u64 (*for_ns)(const struct view_options *) = g->run->views[0]->for_ns;
 	int rc = 0;
 
 	if (every_ns && !g->run->o->interval_ns)
 		g->run->o->interval_ns = every_ns(&vo);
+	if (for_ns && !o->for_ns && !o->interval_ns && !o->argv)
+		g->run->o->for_ns = for_ns(&vo);
 	for (size_t i = 0; i < g->run->n_views && !rc; i++)
 		rc = pipeline_add(&g->pipe, g->run->views[i], &vo, &g->err);
 	if (!rc && o->each && !g->run->views[0]->each)

@@ -59,6 +59,8 @@ struct probe_bpf {
 	size_t state_size; /* of capture.state, zeroed before open */
 	/* Looks at what was asked for, before anything is loaded; may be NULL. */
 	int (*open)(struct capture *c, struct err *err);
+	/* Are its programs needed for what was asked? NULL: always. */
+	bool (*wanted)(const struct capture *c);
 	const char *only_load; /* see attach_spec */
 	/* Attaches what is no hook, and says so with capture_method; may be NULL. */
 	int (*attach)(struct capture *c, struct attached *a, struct err *err);

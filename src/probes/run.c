@@ -172,7 +172,8 @@ static int sampler_open(struct probe_run *run, struct err *err)
 
 static bool bpf_wanted(const struct probe *p, const struct capture *c)
 {
-	return p->bpf && (!p->only_named || capture_named(c) || burst_wanted(p, c));
+	return p->bpf && (!p->only_named || capture_named(c) || burst_wanted(p, c)) &&
+	       (!p->bpf->wanted || p->bpf->wanted(c));
 }
 
 bool probe_preloads(const struct probe *p, const struct capture *c)

@@ -8,6 +8,9 @@
 #include "render/render_cell.h"
 #include "render/render_text.h"
 
+/* Most of the CPU time of a shorter session is that of its start. */
+#define SHARE_MIN_NS (NSEC_PER_SEC / 2)
+
 /* Items joined by separators; an item that does not fit begins a new line. */
 struct items {
 	struct str *out;
@@ -119,11 +122,13 @@ static void cost_items(struct items *i, const struct stream *s)
 	if (!c->cpu_ns && !c->rss_bytes)
 		return;
 	str_add(&t, "cost: ");
-	if (elapsed) {
+	if (elapsed >= SHARE_MIN_NS) {
 		share_add(&t, c->cpu_ns, elapsed);
 		str_add(&t, " of one CPU");
-		item_add_take(i, &t);
+	} else {
+		str_addf(&t, "CPU %s", fmt_ns(buf, c->cpu_ns));
 	}
+	item_add_take(i, &t);
 	if (c->bpf_runs) {
 		str_addf(&t, "BPF %s%s", c->h.flags & COST_ESTIMATED ? "about " : "",
 			fmt_ns(buf, c->bpf_ns));

@@ -33,8 +33,8 @@ struct view_options {
 	const char *filter, *hist, *sum; /* NULL: none */
 	const char *flight, *dump_on;    /* NULL: none */
 	bool with_memory, no_times;
-	const struct look *look;         /* NULL: the house's own */
-	char *const *operands;           /* words after the command's name */
+	const struct look *look; /* NULL: the house's own */
+	char *const *operands;   /* words after the command's name */
 	u32 n_operands;
 };
 
@@ -58,6 +58,9 @@ struct view {
 	const struct look *looks; /* what --like takes; ends with a NULL name; NULL: none */
 	/* The interval where -i is not given; NULL or 0: none. */
 	u64 (*every_ns)(const struct view_options *o);
+	/* How long to run where neither --for nor a command says so; NULL or 0: until told to end.
+	 */
+	u64 (*for_ns)(const struct view_options *o);
 	int (*init)(void *v, const struct view_options *o, struct err *err);
 	/* Records of kinds it does not know are to be ignored. */
 	int (*feed)(void *v, const struct rec *r);

@@ -1,6 +1,8 @@
 /* See numa_maps.h. */
 #include "sys/numa_maps.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "sys/maps.h"
@@ -156,6 +158,26 @@ int numa_maps_read(int pid, struct numa_maps *ret)
 	if (!text.buf)
 		str_add(&text, "");
 	return text.buf ? numa_maps_take(take_ptr(text.buf), ret) : -ENOMEM;
+}
+
+#define FIRST_BYTES 512
+
+int numa_maps_read_first(int pid, int tid, struct numa_maps *ret)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX], text[FIRST_BYTES + 1];
+	ssize_t n;
+
+	if (sys_path(path, "/proc/%d/task/%d/numa_maps", pid, tid))
+		return -ENOENT;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, FIRST_BYTES);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return numa_maps_parse(text, ret);
 }
 
 const struct numa_map *numa_maps_find(const struct numa_maps *maps, u64 start)

@@ -52,6 +52,9 @@ void numa_maps_free(struct numa_maps *maps);
 int numa_maps_parse(const char *text, struct numa_maps *ret);
 /* -ENOENT, -ESRCH, -EACCES as maps_read(). */
 int numa_maps_read(int pid, struct numa_maps *ret);
+/* Only the first mappings, of a thread: cheap, and under mappings without a policy of their own it
+ * shows the thread's. */
+int numa_maps_read_first(int pid, int tid, struct numa_maps *ret);
 /* The mapping that starts at this address; NULL where there is none. Logarithmic. */
 const struct numa_map *numa_maps_find(const struct numa_maps *maps, u64 start);
 /* Adds the bytes of every mapping on node i to bytes[i]; nodes from n on are left out. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sys/mempolicy.h"
 #include "sys/syscall_args.h"
 
 /* clang-format off */
@@ -153,23 +154,6 @@ static const struct flag clocks[] = {
 	FLAG_VALUE(CLOCK_TAI, 11), FLAG_END,
 };
 
-static const struct flag policies[] = {
-	{0xfff, 0, "MPOL_DEFAULT"}, {0xfff, 1, "MPOL_PREFERRED"}, {0xfff, 2, "MPOL_BIND"},
-	{0xfff, 3, "MPOL_INTERLEAVE"}, {0xfff, 4, "MPOL_LOCAL"}, {0xfff, 5, "MPOL_PREFERRED_MANY"},
-	{0xfff, 6, "MPOL_WEIGHTED_INTERLEAVE"}, FLAG_BIT(MPOL_F_NUMA_BALANCING, 0x2000),
-	FLAG_BIT(MPOL_F_RELATIVE_NODES, 0x4000), FLAG_BIT(MPOL_F_STATIC_NODES, 0x8000), FLAG_END,
-};
-
-static const struct flag mbind_flags[] = {
-	FLAG_BIT(MPOL_MF_STRICT, 1), FLAG_BIT(MPOL_MF_MOVE, 2), FLAG_BIT(MPOL_MF_MOVE_ALL, 4),
-	FLAG_END,
-};
-
-static const struct flag get_mempolicy_flags[] = {
-	FLAG_BIT(MPOL_F_NODE, 1), FLAG_BIT(MPOL_F_ADDR, 2), FLAG_BIT(MPOL_F_MEMS_ALLOWED, 4),
-	FLAG_END,
-};
-
 static const struct flag prctl_options[] = {
 	FLAG_VALUE(PR_SET_PDEATHSIG, 1), FLAG_VALUE(PR_GET_PDEATHSIG, 2),
 	FLAG_VALUE(PR_GET_DUMPABLE, 3), FLAG_VALUE(PR_SET_DUMPABLE, 4),
@@ -229,8 +213,8 @@ static const struct {
 	{"efd", eventfd_flags}, {"whence", whences}, {"fcntl", fcntl_commands},
 	{"flock", flock_operations}, {"futex", futex_operations}, {"epoll", epoll_operations},
 	{"af", families}, {"socktype", socket_types}, {"msg", message_flags},
-	{"sigmask", mask_changes}, {"wait", wait_options}, {"clock", clocks}, {"mpol", policies},
-	{"mbind", mbind_flags}, {"getmpol", get_mempolicy_flags}, {"prctl", prctl_options},
+	{"sigmask", mask_changes}, {"wait", wait_options}, {"clock", clocks}, {"mpol", mempolicy_modes},
+	{"mbind", mempolicy_mbind_flags}, {"getmpol", mempolicy_get_flags}, {"prctl", prctl_options},
 	{"archprctl", arch_prctl_options}, {"rlimit", resources}, {"statx", statx_flags},
 	{"prot", prot_flags}, {"map", map_flags}, {"mremap", mremap_flags},
 	{"madvise", madvise_advice}, {"memfd", memfd_flags}, {"mlock2", mlock2_flags},

@@ -1,0 +1,198 @@
+/*
+ * Calls on NUMA memory policy, what they did to the pages, and the policies in force: what the BPF
+ * programs, the probe and its view agree on, and the records.
+ */
+#ifndef MEMWHY_PROBES_POLICY_H
+#define MEMWHY_PROBES_POLICY_H
+
+#include "bpf/shared.h"
+#include "sys/mempolicy_abi.h"
+
+#define POLICY_LOOKS 512 /* pages of a range, and statuses of move_pages, that are looked at */
+#define POLICY_NODES 64  /* nodes that are counted one by one */
+#define POLICY_FILE 32
+#define POLICY_FRAMES (1U << 14) /* entries of the table that tells the node of a page frame */
+
+/* What is wrong with a call, or with what came of it. On disk. */
+enum policy_warning {
+	POLICY_CUT = 1,        /* maxnode cuts off nodes that the mask has */
+	POLICY_EMPTY = 2,      /* no node in the mask, where the mode needs some */
+	POLICY_UNUSABLE = 4,   /* nodes without memory, or not allowed: left out in silence */
+	POLICY_STAYED = 8,     /* mbind without a flag to move, and pages are elsewhere */
+	POLICY_REMAINED = 16,  /* told to move them, and pages are elsewhere after it */
+	POLICY_PAGECACHE = 32, /* the range maps a file: its page cache knows no such policy */
+	POLICY_LATE = 64,      /* set_mempolicy by a process that has memory already */
+	POLICY_SMALL = 128,    /* MPOL_BIND to nodes with less memory than it needs */
+	POLICY_UNMOVED = 256,  /* migrate_pages, move_pages: not all pages are where they should */
+	POLICY_WARNING_N = 9,  /* bits */
+};
+
+#define POLICY_LATE_BYTES (16UL << 20)
+
+/* How reading a mask went: enum mask_state of sys/mempolicy.h. */
+struct policy_mask {
+	u64 bits[MASK_WORDS]; /* those that the kernel takes */
+	u64 cut;              /* of the last word: those that maxnode cuts off */
+	u8 state;
+	u8 reserved[7];
+};
+
+/* Where a page is: a node below POLICY_NODES, or one of these. The errors are those that move_pages
+ * has for single pages. On disk. */
+enum policy_place {
+	POLICY_ABSENT = POLICY_NODES, /* not there yet, or the zero page */
+	POLICY_SWAPPED,
+	POLICY_BEYOND,      /* on a node from POLICY_NODES on */
+	POLICY_NOT_KNOWN,   /* could not be found out */
+	POLICY_PAGE_ENOENT, /* not there */
+	POLICY_PAGE_EACCES, /* mapped by several processes, and MPOL_MF_MOVE_ALL was not given */
+	POLICY_PAGE_EBUSY,
+	POLICY_PAGE_EFAULT, /* not mapped, or the zero page */
+	POLICY_PAGE_EIO,
+	POLICY_PAGE_EINVAL,
+	POLICY_PAGE_ENOMEM,
+	POLICY_PAGE_ERROR, /* another */
+	POLICY_PLACES = POLICY_NODES + 16,
+};
+
+/* Where pages are. */
+struct policy_pages {
+	u32 looked;
+	u32 on; /* on a node that was asked for */
+	u16 at[POLICY_PLACES];
+};
+
+/* What the range maps. On disk; as enum mapping_kind of sys/maps.h, plus 1. */
+enum policy_map {
+	POLICY_MAP_UNKNOWN,
+	POLICY_MAP_ANON,
+	POLICY_MAP_HEAP,
+	POLICY_MAP_STACK,
+	POLICY_MAP_FILE,
+	POLICY_MAP_SHMEM,
+	POLICY_MAP_HUGETLB,
+	POLICY_MAP_OTHER,
+};
+
+enum policy_flags {
+	POLICY_LOOKED = 1,   /* `before` is known */
+	POLICY_AFTER = 2,    /* `after` is too; else nothing was moved, or it failed */
+	POLICY_SHARED = 4,   /* the mapping is */
+	POLICY_USABLE = 8,   /* `usable` is known */
+	POLICY_STATUS = 16,  /* `status` is */
+	POLICY_REFUSED = 32, /* by seccomp or ptrace */
+	POLICY_ANSWER = 64,  /* get_mempolicy: `answer` is known */
+};
+
+/* In the ring, one a call; the same on disk but for the stacks, which become one. */
+struct policy_call {
+	struct rec h; /* its end */
+	u32 tgid, tid;
+	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
+	u64 start_ns, ns;   /* 0: not known */
+	s64 ret;
+	u64 cgroup;
+	u64 args[6];
+	u32 call;                    /* enum mempolicy_call */
+	u32 warnings;                /* enum policy_warning */
+	u32 flags;                   /* enum policy_flags */
+	s32 answer;                  /* of get_mempolicy: the mode, or a node */
+	u64 moved, unmoved;          /* pages, as migrate:mm_migrate_pages tells */
+	u64 anon_pages;              /* the process has, as it begins; 0: not known */
+	u64 map_start, map_end;      /* the mapping that the range begins in; 0: not known */
+	struct policy_mask masks[2]; /* of migrate_pages: from, to */
+	u64 usable[MASK_WORDS];      /* nodes with memory that the task may use */
+	struct policy_pages before, after;
+	struct policy_pages wanted, status; /* of move_pages: its arrays of nodes and of status */
+	char comm[COMM_LEN];
+	char file[POLICY_FILE]; /* its name without directories */
+	u8 map;                 /* enum policy_map */
+	u8 reserved[7];
+};
+
+struct policy_config {
+	u64 min_ns;      /* with --each: calls shorter than this do not count */
+	u64 page_offset; /* where the kernel maps all memory; 0: page tables cannot be read */
+	u64 no_address;  /* bits of a page table's entry that are no address (SME) */
+	u64 memory[MASK_WORDS]; /* nodes that have memory; none: not known */
+	u64 node_pages[POLICY_NODES];
+	u32 top_shift;   /* of the page tables: 39, or 48 with five levels */
+	u32 frame_shift; /* page frames of one entry of the table of frames, as a power of two */
+	u32 nodes;
+	u8 find_vma; /* the kernel has bpf_find_vma (5.17) */
+	u8 reserved[3];
+};
+
+/* Of the table of calls. The tgid comes first. */
+struct policy_key {
+	u32 tgid;
+	u32 tid;            /* 0 unless by thread */
+	u32 ustack, kstack; /* id in the stack map plus one, 0: none */
+	u32 call;
+	u32 mode;  /* of mbind and set_mempolicy */
+	u32 flags; /* of mbind, get_mempolicy, move_pages */
+	s32 error; /* 0: it succeeded */
+	u32 warnings;
+	u32 reserved;
+};
+
+/* The meaning of agg_value.sum[] there. Pages of a range: counted, or taken from those looked at.
+ */
+enum {
+	POLICY_PAGES, /* of the ranges, or arrays */
+	POLICY_MOVED,
+	POLICY_NOT_MOVED,
+	POLICY_ON_BEFORE,  /* present and on a node that was asked for, and */
+	POLICY_OFF_BEFORE, /* present elsewhere */
+	POLICY_ON_AFTER,
+	POLICY_OFF_AFTER,
+};
+
+/* On disk: what was counted for one key since the last record of it. max_ns: since the start. */
+struct policy_agg {
+	struct rec h;
+	u32 tgid, tid;
+	u32 stack; /* REC_STACK */
+	u32 call, mode, flags;
+	s32 error;
+	u32 warnings;
+	u64 count, timed, total_ns, max_ns;
+	u64 pages, moved, unmoved;
+	u64 on_before, off_before, on_after, off_after;
+	u64 cgroup;
+	char comm[COMM_LEN];
+	u32 hist[AGG_SLOTS];
+};
+
+/* `policy show`: a mapping with its policy and its pages. */
+struct policy_mapping {
+	struct rec h;
+	u32 tgid;
+	u32 policy; /* REC_STRING */
+	u32 file;   /* REC_STRING, 0: none */
+	u8 map;     /* enum policy_map */
+	u8 shared;
+	u8 reserved[2];
+	u64 start, end;
+	u64 page_bytes; /* of the pages below; 0: there are none */
+	u32 nodes[];    /* pairs: node, pages */
+};
+
+/* `policy show`: a thread. */
+struct policy_thread {
+	struct rec h;
+	u32 tgid, tid;
+	u32 policy; /* REC_STRING, 0: not known */
+	s32 node;   /* of the CPU it last ran on; -1: not known */
+	char comm[COMM_LEN];
+};
+
+/* A node of the machine. */
+struct policy_node {
+	struct rec h;
+	u32 node;
+	u32 reserved;
+	u64 bytes, free_bytes;
+};
+
+#endif

@@ -1,0 +1,10 @@
+/* What `memwhy policy` shows. */
+#ifndef MEMWHY_PROBES_POLICY_VIEW_H
+#define MEMWHY_PROBES_POLICY_VIEW_H
+
+#include "report/view.h"
+
+extern const struct view policy_view;
+extern const char policy_output[];
+
+#endif
