@@ -190,7 +190,9 @@ equal_perf() {
 	memwhy_stop
 	work_end
 	jq -c ".rows[] | del(.ages, .hist)" "$json"
-	[ "$(sum held freed)" -ge 5000 ]
+	# a few wait in a batch of a CPU for their place on an LRU list
+	[ "$(($(sum held freed) + $(sum held count)))" -ge 5000 ]
+	[ "$(sum held freed)" -ge 4900 ]
 	[ "$(sum held count)" -le 200 ]
 	jq -e '.rows[0].p50_ns > 0 and .rows[0].p50_ns <= .rows[0].p99_ns and
 		.rows[0].p99_ns <= .rows[0].max_ns' "$json"

@@ -23,6 +23,28 @@ static void open_by(struct fixture *f, const char *by)
 	view_open(f, &heap_view, &(struct view_options){.by = by}, "heap");
 }
 
+/* Two threads may number the same stack twice. */
+static void numbers_of_one_stack_are_summed(void **state)
+{
+	struct heap_site one = site(1, 1, 5, 50, 50), other = site(1, 1, 3, 20, 30);
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	one.site = 7;
+	other.site = 8;
+	open_by(&f, NULL);
+	view_feed(&f, &one);
+	view_feed(&f, &other);
+	view_feed(&f, &one);
+	view_report(&f);
+	t = view_table_of(&f, "heap");
+	assert_int_equal(t->n_rows, 1);
+	assert_int_equal(cell_number(t, 0, "allocations"), 8);
+	assert_int_equal(cell_number(t, 0, "live_bytes"), 70);
+	view_close(&f);
+}
+
 static void a_later_record_replaces_an_earlier(void **state)
 {
 	struct heap_site early = site(1, 1, 5, 50, 50), late = site(1, 1, 9, 20, 70);
@@ -125,6 +147,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_later_record_replaces_an_earlier),
+		cmocka_unit_test(numbers_of_one_stack_are_summed),
 		cmocka_unit_test(stacks_of_processes_are_summed),
 		cmocka_unit_test(an_interval_shows_what_came_in_it),
 		cmocka_unit_test(processes_are_counted_by_their_totals),

@@ -231,7 +231,7 @@ static int site_copy(struct heap_state *s, struct heap_process *p, struct accoun
 	a->changed = false;
 	r.tgid = p->pid;
 	r.process = p->id;
-	r.stack = a->stack; /* its number, until it is sent */
+	r.site = a->stack;
 	r.max_life_ms = a->life_max_ms;
 	r.allocations = a->allocations;
 	r.bytes = a->bytes;
@@ -319,7 +319,7 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 		rc = rc ? rc : capture_emit(c, &r->h);
 	}
 	for (size_t i = 0; i < s->sites.n && !rc; i++) {
-		s->sites.v[i].stack = stack_name(s, s->images.v[i], s->sites.v[i].stack);
+		s->sites.v[i].stack = stack_name(s, s->images.v[i], s->sites.v[i].site);
 		rc = capture_emit(c, &s->sites.v[i].h);
 	}
 	vec_each (r, &s->threads)

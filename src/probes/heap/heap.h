@@ -1,5 +1,5 @@
 /* The heap of a command: the records. All of them say how things stand since the process began:
- * a later record of the same process (and stack, or thread) replaces the earlier one. */
+ * a later record of the same process (and stack and site, or thread) replaces the earlier one. */
 #ifndef MEMWHY_PROBES_HEAP_H
 #define MEMWHY_PROBES_HEAP_H
 
@@ -33,7 +33,8 @@ struct heap_total {
 	u32 sizes[HEAP_SIZES]; /* allocations by size, saturated */
 };
 
-/* What one stack of a process allocated. */
+/* What one stack of a process allocated. Two threads that have the same new stack at the same time
+ * may give it a number each: the sums of both are the stack's. */
 struct heap_site {
 	struct rec h;
 	u32 tgid;
@@ -46,6 +47,8 @@ struct heap_site {
 	u64 slack_bytes;             /* usable beyond bytes */
 	u64 life_ms;                 /* of the freed blocks, summed */
 	u32 min_bytes, max_bytes;    /* of an allocation; saturated */
+	u32 site;                    /* number of the stack in its program */
+	u32 reserved;
 };
 
 struct heap_thread {

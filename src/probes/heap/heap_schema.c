@@ -53,6 +53,7 @@ static const struct field site_fields[] = {
 	FIELD(S, life_ms, FIELD_U64, UNIT_NONE, "lives of the freed blocks, summed, in ms"),
 	FIELD(S, min_bytes, FIELD_U32, UNIT_BYTES, "smallest allocation"),
 	FIELD(S, max_bytes, FIELD_U32, UNIT_BYTES, "largest allocation, at most 4 GiB - 1"),
+	FIELD(S, site, FIELD_U32, UNIT_ID, "number of the stack in its program"),
 };
 
 static const struct field thread_fields[] = {
@@ -74,7 +75,9 @@ const struct kind heap_kinds[HEAP_KINDS] = {
 	KIND(REC_HEAP_TOTAL, T, "heap_total", total_fields,
 		"a process's heap, since it began; a later record replaces it"),
 	KIND(REC_HEAP_SITE, S, "heap_site", site_fields,
-		"what one stack of a process allocated since it began; a later record replaces it"),
+		"what one stack of a process allocated since it began, by its number there; a "
+		"later "
+		"record replaces it"),
 	KIND(REC_HEAP_THREAD, H, "heap_thread", thread_fields,
 		"what one thread did since it began; a later record replaces it"),
 };

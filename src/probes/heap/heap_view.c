@@ -95,7 +95,7 @@ static const struct by_spec spec = {
 
 /* The latest record of each kind, and as it was when the interval began. */
 struct site_key {
-	u32 process, stack;
+	u32 process, stack, site;
 };
 
 struct site_state {
@@ -138,7 +138,7 @@ static int feed(void *state, const struct rec *r)
 
 	if (r->kind == REC_HEAP_SITE) {
 		const struct heap_site *s = (const struct heap_site *)r;
-		struct site_key k = {s->process, s->stack};
+		struct site_key k = {s->process, s->stack, s->site};
 		struct site_state *at = groups_get(&v->sites, &k);
 
 		if (!at)
