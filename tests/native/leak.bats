@@ -117,9 +117,9 @@ lost() {
 }
 
 @test "leak: pages in pipes are outstanding, at their place" {
-	work_start pages 500
+	work_start pages 450
 	memwhy_start leak --kernel -p "$pid"
-	work_for 10
+	work_for 13
 	memwhy_stop
 	work_end
 	pipe='.cache == "(pages)" and .order == 0 and (.stack // [] | tostring | test("pipe_write"))'

@@ -306,6 +306,25 @@ static void an_hour_is_judged_alike(void **state)
 	view_close(&b.f);
 }
 
+/* The last drain comes when all is detached: that time is none of the interval. */
+static void detaching_does_not_count(void **state)
+{
+	struct rec_tick end = REC(struct rec_tick, REC_END);
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	for (int i = 0; i < 12; i++)
+		second(&b, 1, 100, 0);
+	end.h.time_ns = b.now_ns + SECOND;
+	b.now_ns += 4 * SECOND; /* second() adds one */
+	second(&b, 1, 100, 0);
+	view_feed(&b.f, &end);
+	assert_string_equal(verdict(&b), "grows steadily");
+	assert_int_equal(cell_at(view_table_of(&b.f, "sites"), 0, "growth_bytes_per_s")->s, 102400);
+	view_close(&b.f);
+}
+
 static void what_was_freed_has_no_row(void **state)
 {
 	struct bench b;
@@ -426,6 +445,7 @@ int main(void)
 		cmocka_unit_test(long_lived_is_not_for_ever),
 		cmocka_unit_test(too_short_too_few),
 		cmocka_unit_test(an_hour_is_judged_alike),
+		cmocka_unit_test(detaching_does_not_count),
 		cmocka_unit_test(what_was_freed_has_no_row),
 		cmocka_unit_test(an_interval_counts_its_own),
 		cmocka_unit_test(pages_are_followed_too),

@@ -243,6 +243,8 @@ static void frame_feed(struct leak_state *v, const struct rec *r)
 		leak_clock_begin(&v->clock, r->time_ns);
 	else if (r->kind == REC_COST) /* sent behind each drain */
 		drain_ends(v, r->time_ns);
+	else if (r->kind == REC_END)
+		leak_clock_end(&v->clock, r->time_ns);
 }
 
 int leak_feed(struct leak_state *v, const struct rec *r)

@@ -38,6 +38,18 @@ bool leak_clock_drain(struct leak_clock *c, u64 time_ns)
 	return true;
 }
 
+void leak_clock_end(struct leak_clock *c, u64 time_ns)
+{
+	u32 last = c->in_span ? c->n : c->n - 1; /* the span that ended with the last drain */
+	u64 from = last ? c->ends_ns[last - 1] : c->begin_ns;
+
+	if (!c->drains || time_ns >= c->last_ns || time_ns <= from)
+		return;
+	c->last_ns = time_ns;
+	if (!c->in_span)
+		c->ends_ns[last] = time_ns;
+}
+
 /* Records hold anything: sums wrap rather than overflow. */
 static s64 plus(s64 a, s64 b)
 {

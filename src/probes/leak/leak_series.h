@@ -66,6 +66,8 @@ void leak_clock_begin(struct leak_clock *c, u64 time_ns);
 /* All that was counted until now has been fed. True: spans were joined, so every series has to be
  * (leak_series_join). */
 bool leak_clock_drain(struct leak_clock *c, u64 time_ns);
+/* Counting ended at this time, before the last drain: detaching can take seconds. */
+void leak_clock_end(struct leak_clock *c, u64 time_ns);
 void leak_series_add(struct leak_series *s, const struct leak_clock *c, s64 bytes);
 void leak_series_join(struct leak_series *s);
 /* Outstanding bytes at a time, interpolated within a span. */
