@@ -40,10 +40,14 @@ bool leak_clock_drain(struct leak_clock *c, u64 time_ns)
 
 void leak_clock_end(struct leak_clock *c, u64 time_ns)
 {
-	u32 last = c->in_span ? c->n : c->n - 1; /* the span that ended with the last drain */
-	u64 from = last ? c->ends_ns[last - 1] : c->begin_ns;
+	u32 last; /* the span that ended with the last drain */
+	u64 from;
 
-	if (!c->drains || time_ns >= c->last_ns || time_ns <= from)
+	if (!c->drains || (!c->in_span && !c->n))
+		return;
+	last = c->in_span ? c->n : c->n - 1;
+	from = last ? c->ends_ns[last - 1] : c->begin_ns;
+	if (time_ns >= c->last_ns || time_ns <= from)
 		return;
 	c->last_ns = time_ns;
 	if (!c->in_span)
