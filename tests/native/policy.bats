@@ -266,7 +266,7 @@ row() {
 	echo go >&7
 	wait_for 'grep -q done "$out"'
 	"$MEMWHY" policy show -p $pid --limit 0 -o json --out "$json"
-	[ "$(report '[.rows[] | select(.table == "mappings" and .policy == "interleave:0-1")] | length')" -eq 2 ]
+	[ "$(report '[.rows[] | select(.table == "mappings" and .policy == "interleave:0-1")] | length')" -ge 1 ]
 	[ "$(report '[.rows[] | select(.table == "mappings" and .policy == "interleave:0-1") | .picture] | unique | .[0]')" = \
 		00000000001111111111 ]
 	exec 7>&-

@@ -30,7 +30,7 @@ static const struct attach_hook hooks[] = {
 	{
 		.data = "calls on memory policy",
 		.required = true,
-		.needs = "raw tracepoints sys_enter, sys_exit",
+		.needs = "BTF, and raw tracepoints sys_enter, sys_exit",
 		.methods = SYSCALL_METHODS,
 	},
 	{
@@ -189,6 +189,7 @@ static const struct probe_bpf bpf = {
 	.tables = {{"table", sizeof(struct policy_key), key_tgid, added}},
 	.record = record,
 	.single = true,
+	.needs_btf = true,
 };
 
 static const char *const examples[] = {

@@ -43,7 +43,7 @@ static const struct column columns[E_N] = {
 	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
 	{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
 	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_NONE, COL_WIDE, "control group"},
+	{"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group"},
 	{"call", "CALL", CELL_TEXT, UNIT_NONE, COL_WIDE, "system call"},
 	{"mode", "MODE", CELL_TEXT, UNIT_NONE, COL_WIDE,
 		"of mbind and set_mempolicy, with its flags; of get_mempolicy: the answer"},
