@@ -69,7 +69,6 @@ lost() {
 	jq -c '.rows[] | select(.cache == "shmem_inode_cache") | del(.stack, .ages)' "$json"
 	[ "$(sum caches objects "$inodes")" -le "$held" ]
 	[ "$(sum caches objects "$inodes")" -ge $((held - $(lost))) ]
-	# of those that were not merged, each place has its stack
 	[ "$(sum sites objects "$inodes")" -eq "$(sum caches objects "$inodes")" ]
 	[ $((grown - held)) -le 300 ] && [ $((held - grown)) -le 300 ]
 	[ "$(verdict "$inodes")" = "grows steadily" ]
