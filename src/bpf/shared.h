@@ -39,7 +39,7 @@ struct scope_config {
 	u8 each;      /* send an event a record, not only aggregates */
 	u8 by_thread; /* aggregates are wanted by thread, not only by process */
 	u8 reserved[3];
-	u32 except; /* this process does not count: memwhy itself, in check and leak; 0: all do */
+	u32 except; /* this process does not count: memwhy itself, see capture_options; 0: all do */
 	u32 stack_every;  /* take a stack at every Nth event of a CPU; 0 or 1: all */
 	u32 cgroup_level; /* of cgroup_id below its hierarchy's root */
 	u32 wake_bytes;   /* see ring_submit */

@@ -30,6 +30,7 @@ struct capture_options {
 	bool few_stacks; /* nobody asked for them: only where nothing else tells the place */
 	bool each;
 	bool gentle;       /* leave out what would disturb a busy machine (check) */
+	bool not_itself;   /* memwhy does not count: each event told would be others */
 	bool outstanding;  /* follow what is allocated until it is freed, with its age (leak) */
 	const char *named; /* comma-separated probes that were asked for by name; NULL: none */
 	u32 stack_every;   /* see scope_config */

@@ -203,7 +203,7 @@ static struct scope_config scope_to_config(const struct capture *c)
 		.kernel_stacks = opt->kernel_stacks,
 		.each = opt->each,
 		.by_thread = capture_by(c, "thread"),
-		.except = opt->gentle || opt->outstanding ? (u32)getpid() : 0,
+		.except = opt->gentle || opt->outstanding || opt->not_itself ? (u32)getpid() : 0,
 		.task = opt->scope.tasks.n ? opt->scope.tasks.v[0] : 0,
 		.wake_bytes = budget_ring(ring_entries(opt), c->shrink) / 4,
 		.stack_every = opt->stack_every,

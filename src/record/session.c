@@ -410,6 +410,8 @@ int session_run(const struct session_config *cfg, struct sink *sink, struct sess
 	};
 	int rc;
 
+	for (size_t i = 0; i < cfg->n_probes; i++)
+		s.c.opt.not_itself |= cfg->probes[i]->takes_calls;
 	if (cfg->argv)
 		s.c.opt.scope.tasks.v = NULL, s.c.opt.scope.tasks.n = s.c.opt.scope.tasks.cap = 0;
 	rc = session_begin(&s, err);

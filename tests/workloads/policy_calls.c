@@ -11,6 +11,7 @@
  * compat   the same numbers through int 0x80, where they are other calls; and their compat mbind
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,12 +214,23 @@ static void loop(long n)
 	printf("loop %ld\n", n);
 }
 
+/* What is touched first by this task is on node 0. */
+static void stay_on_node_0(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 int main(int argc, char **argv)
 {
 	char line[64];
 
 	if (argc < 2)
 		return 2;
+	stay_on_node_0();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("ready\n");
 	if (!fgets(line, sizeof(line), stdin))
