@@ -91,6 +91,19 @@ static void places_tell(struct capture *c, struct attached *a)
 	capture_method(c, PLACES, host->config.page_offset ? "page tables" : NULL, host->missing);
 }
 
+static void survey(struct capture *c, struct attached *a)
+{
+	static const char no[] = "not permitted; as root, or with CAP_BPF and CAP_PERFMON";
+
+	if (a) {
+		places_tell(c, a);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
+		capture_method(c, hooks[i].data, NULL, no);
+	capture_method(c, PLACES, NULL, no);
+}
+
 static int attach(struct capture *c, struct attached *a, struct err *err)
 {
 	(void)err;
@@ -185,7 +198,7 @@ static const struct probe_bpf bpf = {
 	.prepare = prepare,
 	.wanted = wanted,
 	.attach = attach,
-	.survey = places_tell,
+	.survey = survey,
 	.tables = {{"table", sizeof(struct policy_key), key_tgid, added}},
 	.record = record,
 	.single = true,
