@@ -246,8 +246,11 @@ static __always_inline int pages_migrated(u64 succeeded, u64 failed, u32 reason)
 	return 0;
 }
 
+/* As it is where raw tracepoints are preemptible; an int before that does not fit an enum. */
+enum migrate_reason { MR_COMPACTION };
+
 EVENT(mm_migrate_pages, unsigned long succeeded; unsigned long failed;
-	unsigned long large_folio_split; int reason;);
+	unsigned long large_folio_split; enum migrate_reason reason;);
 
 /* Where raw tracepoints are preemptible: see probes/reclaim/classic.bpf.h. */
 SEC("tp/migrate/mm_migrate_pages")
