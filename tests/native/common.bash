@@ -64,8 +64,16 @@ memwhy_stop() {
 	[ "$status" -eq 130 ] || { cat "$BATS_TEST_TMPDIR/err"; return 1; }
 }
 
-# Also when a test failed or was interrupted: nothing runs on, no group ($group) is left.
+# Sets a sysctl until the end of the test.
+setting_set() {
+	printf '%s=%s\n' "$1" "$(sysctl -n "$1")" >>"$BATS_TEST_TMPDIR/settings"
+	sysctl -qw "$1=$2"
+}
+
+# Also when a test failed or was interrupted: nothing runs on, no group ($group) is left, settings
+# are as they were.
 teardown() {
+	[ ! -e "$BATS_TEST_TMPDIR/settings" ] || tac "$BATS_TEST_TMPDIR/settings" | xargs -rn1 sysctl -qw
 	exec 7>&- || true
 	jobs -p | xargs -r kill 2>/dev/null || true
 	wait 2>/dev/null || true

@@ -57,6 +57,11 @@ grown() {
 	awk -v name="$1" '$1 == name { print $3 - $2 }' "$out"
 }
 
+# Why the calls of that name failed, a line each.
+why() {
+	report ".rows[] | select(.table == \"failures\" and .call == \"$1\") | .why"
+}
+
 assert_same() {
 	diff <(theirs) <(ours)
 	[ "$(theirs | wc -l)" -gt 0 ]
@@ -158,9 +163,6 @@ assert_same() {
 @test "maps: the limit that a call met is named" {
 	calls_run limits 1
 	assert_same
-	why() {
-		report ".rows[] | select(.table == \"failures\" and .call == \"$1\") | .why"
-	}
 	why mmap | grep -q '^RLIMIT_DATA is reached'
 	why mmap | grep -q '^RLIMIT_AS is reached'
 	why mmap | grep -qx 'larger than an address space'
@@ -168,6 +170,25 @@ assert_same() {
 	why mremap | grep -q '^RLIMIT_AS is reached'
 	why mlock | grep -q '^RLIMIT_MEMLOCK is reached'
 	[ "$(report '[.findings[] | select(.rule == "maps-limit")] | length')" -ge 3 ]
+}
+
+@test "maps: overcommit and the pool of huge pages are named" {
+	[ "$(cat /proc/sys/vm/overcommit_memory)" -eq 0 ] || skip "vm.overcommit_memory is not 0 here"
+	[ -d /sys/kernel/mm/hugepages ] || skip "this kernel has no pool of huge pages"
+	calls_run machine 1
+	assert_same
+	why mmap | grep -q '^overcommit (vm.overcommit_memory is 0): memory and swap is reached'
+	why mmap | grep -qx 'the pool has not enough free huge pages of this size'
+}
+
+@test "maps: strict overcommit is named" {
+	# So much may be promised that nobody else meets the limit.
+	setting_set vm.overcommit_ratio 10000
+	setting_set vm.overcommit_memory 2
+	calls_run machine 1
+	assert_same
+	why mmap | grep -qx 'strict overcommit (vm.overcommit_memory is 2): CommitLimit is reached'
+	report '.findings[] | select(.rule == "maps-limit") | .evidence[]' | grep -q CommitLimit
 }
 
 @test "maps: too many mappings are told with the sysctl and its present value" {

@@ -84,7 +84,7 @@ attached() {
 	[ "$(nproc)" -ge 4 ] || skip "the first that waits is not seen: needs four CPUs"
 	[ -e /proc/sys/vm/percpu_pagelist_high_fraction ] || skip "no vm.percpu_pagelist_high_fraction"
 	[ -e /sys/kernel/tracing/events/lock/contention_begin ] || skip "no lock:contention_begin (5.19)"
-	echo 1000000 >/proc/sys/vm/percpu_pagelist_high_fraction
+	setting_set vm.percpu_pagelist_high_fraction 1000000
 	work storm
 	memwhy_start pages --for 5s
 	wait "$memwhy"

@@ -4,6 +4,7 @@
  *   threads  8 threads that each map N pieces and unmap all but one in eight
  *   churn    N pairs of mmap and munmap
  *   limits   RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK and a size that no address space has
+ *   machine  more than memory and swap; more huge pages than there are
  *   count    mappings, until there are too many
  *   hostile  pointers to nothing, sizes of 2^63, names without end
  *   compat   N calls by int 0x80 whose numbers are mmap, mprotect, brk in the native table
@@ -280,6 +281,13 @@ static void limits(void)
 	CALL(C_MLOCK, p, MIB);
 }
 
+/* 16 TiB; half of it in huge pages, of which no machine has so many free. */
+static void machine(void)
+{
+	MAP(1UL << 44, RW, ANON, -1);
+	MAP(1UL << 43, RW, ANON | MAP_HUGETLB, -1);
+}
+
 static void count(void)
 {
 	while (MAP(PAGE, made[C_MMAP] & 1 ? PROT_READ : RW, ANON, -1) != -1)
@@ -398,7 +406,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} whats[] = {{"kinds", kinds}, {"threads", threads}, {"churn", churn}, {"limits", limits},
-		{"count", count}, {"hostile", hostile}, {"compat", compat}, {"fork", fork_all}};
+		{"machine", machine}, {"count", count}, {"hostile", hostile}, {"compat", compat},
+		{"fork", fork_all}};
 	unsigned long size[2], data[2];
 	void (*run)(void) = NULL;
 	char line[64];
