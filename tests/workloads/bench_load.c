@@ -5,15 +5,18 @@
  *             a limit below that, so that each step reclaims
  *   write     writes of one byte to /dev/null: the shortest system call there is
  *   maps      pairs of mmap and munmap, of 64 KiB that are not touched
+ *   policy    mbind and get_mempolicy of 64 KiB that are touched
  * Prints "OPERATIONS NS": those of all rounds, and the CPU time of one, children included, in the
  * first decile of rounds: the quicker ones, so that what else runs on the machine counts little.
  */
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +108,25 @@ static size_t maps(void)
 	return 20000;
 }
 
+static size_t policy(void)
+{
+	static void *p;
+	unsigned long node = 1;
+	int mode;
+
+	if (!p) {
+		p = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			die("mmap");
+		memset(p, 1, 65536);
+	}
+	for (int i = 0; i < 20000; i++)
+		if (syscall(SYS_mbind, p, 65536UL, MPOL_BIND, &node, 8 * sizeof(node), 0) ||
+			syscall(SYS_get_mempolicy, &mode, NULL, 0UL, p, MPOL_F_ADDR))
+			die("mbind");
+	return 20000;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
@@ -121,11 +143,12 @@ int main(int argc, char **argv)
 				: !strcmp(kind, "pressure") ? pressure
 				: !strcmp(kind, "write")    ? writes
 				: !strcmp(kind, "maps")     ? maps
+				: !strcmp(kind, "policy")   ? policy
 							    : NULL;
 
 	if (!round || !rounds || rounds > ROUNDS_MAX)
-		return fprintf(stderr,
-			       "usage: bench_load kernel|pressure|write|maps [ROUNDS [DIR]]\n"),
+		return fprintf(stderr, "usage: bench_load kernel|pressure|write|maps|policy "
+				       "[ROUNDS [DIR]]\n"),
 		       2;
 	snprintf(path, sizeof(path), "%s/memwhy-bench-%d", argc > 3 ? argv[3] : "/tmp", getpid());
 	for (size_t i = 0; i < rounds; i++) {

@@ -42,13 +42,16 @@ static __attribute__((noinline)) long call(
 	return rc;
 }
 
+/* A mapping of its own: with a page before it that is none, the kernel merges it with no other. */
 static char *map(size_t bytes)
 {
-	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *p = mmap(NULL, bytes + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		exit(1);
-	madvise(p, bytes, MADV_NOHUGEPAGE);
+	p += PAGE;
+	if (mprotect(p, bytes, PROT_READ | PROT_WRITE) || madvise(p, bytes, MADV_NOHUGEPAGE))
+		exit(1);
 	return p;
 }
 

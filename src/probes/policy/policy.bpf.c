@@ -184,7 +184,11 @@ static __always_inline bool is_example(const struct policy_call *e)
 		if (e->warnings >> bit & 1)
 			i = bit;
 	n = bpf_map_lookup_elem(&examples, &i);
-	return n && *n < EXAMPLES && __sync_fetch_and_add(n, 1) < EXAMPLES;
+	if (!n || *n >= EXAMPLES)
+		return false;
+	__sync_fetch_and_add(n, 1); /* several at once may be one too many: what it was before is
+				     * told since Linux 5.12 only */
+	return true;
 }
 
 static __always_inline void call_ended(struct syscall_call *call, struct policy_thread_state *t)
