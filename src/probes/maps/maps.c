@@ -129,10 +129,8 @@ static int call_added(
 	r.call = k->call;
 	r.kind = k->kind;
 	r.why = k->why;
-	r.count = v->count;
+	table_take_times(&r, v);
 	r.timed = v->timed;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
 	r.length_bytes = v->sum[MAPS_SUM_LENGTH];
 	r.added_bytes = v->sum[MAPS_SUM_ADDED];
 	r.taken_bytes = v->sum[MAPS_SUM_TAKEN];
@@ -141,7 +139,6 @@ static int call_added(
 	r.cgroup = v->cgroup;
 	memcpy(r.comm, k->comm[0] ? k->comm : v->comm, sizeof(r.comm));
 	memcpy(r.name, v->name, sizeof(r.name));
-	memcpy(r.hist, v->hist, sizeof(r.hist));
 	return capture_emit(c, &r.h);
 }
 

@@ -138,10 +138,8 @@ static int added(
 	r.flags = k->flags;
 	r.error = k->error;
 	r.warnings = k->warnings;
-	r.count = v->count;
+	table_take_times(&r, v);
 	r.timed = v->timed;
-	r.total_ns = v->total_ns;
-	r.max_ns = v->max_ns;
 	r.pages = v->sum[POLICY_PAGES];
 	r.moved = v->sum[POLICY_MOVED];
 	r.unmoved = v->sum[POLICY_NOT_MOVED];
@@ -151,7 +149,6 @@ static int added(
 	r.off_after = v->sum[POLICY_OFF_AFTER];
 	r.cgroup = v->cgroup;
 	memcpy(r.comm, v->comm, sizeof(r.comm));
-	memcpy(r.hist, v->hist, sizeof(r.hist));
 	return capture_emit(c, &r.h);
 }
 
