@@ -26,6 +26,7 @@ static const char *names_join(
 static int run_probe(const struct command *cmd, struct options *o)
 {
 	const struct probe *list[RUN_PROBES] = {probe_find(cmd->name)};
+	const char *const *with = list[0]->with;
 	char named[RUN_PROBES * PROBE_NAME_LEN];
 	struct run r = {
 		.cmd = cmd,
@@ -37,7 +38,9 @@ static int run_probe(const struct command *cmd, struct options *o)
 		.guarded = list[0]->guarded,
 	};
 
-	for (const char *const *w = list[0]->with; w && *w && r.n_probes < RUN_PROBES; w++)
+	if (list[0]->with_programs && !o->kernel)
+		with = list[0]->with_programs;
+	for (const char *const *w = with; w && *w && r.n_probes < RUN_PROBES; w++)
 		list[r.n_probes++] = probe_find(*w);
 	r.n_beside = r.n_probes - 1;
 	if (list[0]->outstanding) {
@@ -57,7 +60,7 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 		.groups = PROBE_GROUPS | (p->source ? GROUP_SOURCE : GROUP_SCOPE) |
 			  (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS) |
 			  (p->takes_filter ? GROUP_FILTER : 0) |
-			  (p->outstanding ? GROUP_LEAK : 0) |
+			  (p->outstanding ? GROUP_LEAK | GROUP_SOURCE : 0) |
 			  (p->takes_calls ? GROUP_CALLS : 0),
 		.takes_command = true,
 		.needs_command = p->source != NULL,

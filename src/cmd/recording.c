@@ -3,6 +3,26 @@
 
 #include <string.h>
 
+/* What programs do is recorded by another command too. */
+static bool was_recorded(const struct stream *s, const struct probe *p, const char *name)
+{
+	bool is = stream_probe_active(s, name);
+
+	for (const char *const *w = p ? p->with_programs : NULL; w && *w && !is; w++)
+		is = stream_probe_active(s, *w);
+	return is;
+}
+
+/* What a program tells by itself it tells by stack. */
+static bool has_stacks(const struct stream *s)
+{
+	bool has = s->session.options & SESSION_STACKS;
+
+	for (size_t i = 0; i < probes_n && !has; i++)
+		has = probes[i]->source && stream_probe_active(s, probes[i]->name);
+	return has;
+}
+
 void recording_tell(const struct run *run, struct report *r)
 {
 	static const char *const costly[] = {
@@ -11,7 +31,7 @@ void recording_tell(const struct run *run, struct report *r)
 	const struct probe *of = probe_find(s->command);
 	const struct options *o = run->o;
 
-	if (!stream_probe_active(r->stream, run->cmd->name)) {
+	if (!was_recorded(r->stream, probe_find(run->cmd->name), run->cmd->name)) {
 		report_not_checked(r, "%s was not recorded: the file is of 'memwhy %.31s'",
 			run->cmd->name, s->command);
 		vec_each (t, &r->tables)
@@ -31,7 +51,7 @@ void recording_tell(const struct run *run, struct report *r)
 	if (o->each && !(s->options & SESSION_EACH))
 		report_not_checked(
 			r, "single events were not recorded: that takes --each with --record");
-	if (o->stacks && !(s->options & SESSION_STACKS))
+	if (o->stacks && !has_stacks(r->stream))
 		report_not_checked(
 			r, "stacks were not recorded: that takes --stacks when recording");
 	for (size_t i = 0; o->by && i < ARRAY_SIZE(costly); i++)

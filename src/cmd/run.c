@@ -212,7 +212,7 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 		.probes = g->run->probes,
 		.n_probes = g->run->n_probes,
 		.lenient = g->run->lenient,
-		.needs_privilege = g->run->outstanding,
+		.needs_privilege = g->run->outstanding && o->kernel,
 		.n_beside = g->run->n_beside,
 		.guarded = g->run->guarded,
 		.debug_info = !o->no_lines,
@@ -231,17 +231,6 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 	};
 
 	return session_run(&cfg, &g->pipe.sink, &g->run->result, &g->err);
-}
-
-/* What `leak` cannot do yet. A recording says itself what it is of. */
-static int live_check(struct running *g)
-{
-	if (!g->run->outstanding || g->run->o->kernel)
-		return 0;
-	err_set(&g->err, -EOPNOTSUPP,
-		"leak follows the kernel's own memory only so far: add --kernel");
-	return err_hint(
-		&g->err, "of the heap of a command, 'memwhy heap -- CMD' tells who holds it");
 }
 
 static int running_input(struct running *g)
@@ -389,7 +378,7 @@ static int running_prepare(
 
 	if (!o->stacks && by_has_stack(o->by))
 		o->stacks = "";
-	if (!o->stacks && !o->by) {
+	if (!o->stacks && !o->by && (o->kernel || o->input || !g->run->outstanding)) {
 		o->stacks = g->run->views[0]->stacks_default;
 		g->stacks_by_default = o->stacks != NULL;
 	}
@@ -424,7 +413,7 @@ static int running_go(struct running *g)
 	int rc = running_prepare(g, &opt, &words), damaged = 0;
 
 	if (!rc && !o->input)
-		rc = live_check(g);
+		rc = g->run->outstanding ? scope_check_memory(o, &g->err) : 0;
 	if (!rc && o->record)
 		rc = pipeline_log(&g->pipe, o->record, &g->err);
 	if (!rc && o->input) {

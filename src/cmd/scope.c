@@ -210,3 +210,19 @@ void scope_free(struct capture_options *opt)
 {
 	vec_free(&opt->scope.tasks);
 }
+
+int scope_check_memory(const struct options *o, struct err *err)
+{
+	if (o->kernel && o->sample_bytes)
+		return err_set(
+			err, -EINVAL, "--sample is of programs: it does not go with --kernel");
+	if (o->kernel)
+		return 0;
+	if (o->by)
+		return err_set(err, -EINVAL,
+			"--by is for --kernel: of programs leak shows each process and stack");
+	if (o->argv || o->pids)
+		return 0;
+	err_set(err, -EINVAL, "leak needs to know whose memory: a command, or --kernel");
+	return err_hint(err, "memwhy leak -- CMD");
+}

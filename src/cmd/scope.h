@@ -15,4 +15,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 	struct scope_words *ret_words, struct err *err);
 void scope_free(struct capture_options *opt);
 
+/* Of `leak`: whose memory? A recording says itself what it is of. */
+int scope_check_memory(const struct options *o, struct err *err);
+
 #endif

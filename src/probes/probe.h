@@ -112,8 +112,8 @@ struct probe_source {
 		struct capture *c, void *state); /* privileges are dropped: the command begins */
 	int (*fd)(const void *state);            /* readable when there is something for take() */
 	int (*take)(struct capture *c, void *state);
-	/* Sends how things stand: at the end of each interval. */
-	int (*send)(struct capture *c, void *state);
+	/* Sends how things stand: at the end of an interval, or at a drain within it. */
+	int (*send)(struct capture *c, void *state, bool interval);
 	void (*stop)(void *state);
 	void (*counts)(void *state, u64 *ret_seen, u64 *ret_lost);
 	void (*close)(void *state);
@@ -142,6 +142,8 @@ struct probe {
 	bool only_named;
 	/* Probes that its command runs beside it, for its view to be fed with; NULL-terminated. */
 	const char *const *with;
+	/* The same where its command has --kernel and that was not given: it is about programs. */
+	const char *const *with_programs;
 	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
 	bool takes_calls;  /* its command has --flight, --dump-on, --with-memory and --no-times */
 	bool takes_filter; /* its command has --filter, --hist and --sum; `record` has not */

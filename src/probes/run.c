@@ -338,7 +338,7 @@ static int source_send(struct probe_run *run, bool sample)
 {
 	const struct probe_source *s = run->probe->source;
 	u64 seen, lost;
-	int rc = sample ? s->send(run->c, run->source) : 0;
+	int rc = s->send(run->c, run->source, sample);
 
 	s->counts(run->source, &seen, &lost);
 	return rc ? rc

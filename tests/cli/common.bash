@@ -11,7 +11,7 @@ mw() {
 	stderr=$(<"$BATS_TEST_TMPDIR/.stderr")
 }
 
-# A command as it runs live: leak takes --kernel for now.
+# A command as it runs live, with or without a command: leak of the kernel.
 live() { # COMMAND
 	[ "$1" = leak ] && echo leak --kernel || echo "$1"
 }

@@ -197,3 +197,47 @@ teardown() {
 	wait 2>/dev/null || true
 	[ -z "${pid-}" ] || find /dev/shm -name "leak_work.$pid.*" -delete
 }
+
+# Of programs: what heap_work keeps, by function.
+@test "leak: of a command, what grows is told from what came once and from what comes and goes" {
+	cd "$BATS_TEST_TMPDIR"
+	"$MEMWHY" leak -o json --record run.mw --out r.json -- "$WORKLOADS/heap_work" leak 12
+	row() { # FUNCTION FIELDS: of the stack that has it
+		jq -r --arg f "$1" '.rows[] | select(.table == "stacks") |
+			select([.stack[] | tostring] | any(test("\\b" + $f + "\\b"))) | ['"$2"'] | @tsv' r.json | tr '\t' ' '
+	}
+	[ "$(row leak_grows .live_blocks,.live_bytes,.frees,.verdict)" = "24000 24000000 0 grows steadily" ]
+	[ "$(row leak_once .live_blocks,.live_bytes,.verdict)" = "1 100000 one-time: came early, stays" ]
+	[ "$(row leak_fills .live_blocks,.live_bytes,.verdict)" = "64 320000 filled early, flat since" ]
+	[ "$(row leak_renews .live_blocks,.live_bytes,.frees,.verdict)" = "256 768000 11744 comes and goes" ]
+	jq -e '.rows[] | select(.table == "stacks" and .verdict == "grows steadily") |
+		.stayed_ratio > 0.99 and .growth_bytes_per_s > 1000000 and .growth_bytes_per_s < 2100000 and
+		.old_objects > 6000 and .old_objects < 10000' r.json
+	jq -e '.rows[] | select(.table == "stacks" and .verdict == "comes and goes") |
+		.stayed_ratio < 0.01 and .p50_ns > 100000000 and .p50_ns < 600000000 and .outlived_ratio < 0.1' r.json
+	jq -e '[.findings[] | select(.rule == "leak")] | length == 1 and
+		(.[0].evidence | any(test("leak_grows")))' r.json
+	jq -e '.rows[] | select(.table == "processes") | .live_blocks == 24321 and .state == "ended" and
+		.verdict == "grows steadily"' r.json
+	"$MEMWHY" leak --input run.mw -o json | diff r.json -
+}
+
+@test "leak: a command that is over soon is not judged, what it held is told all the same" {
+	cd "$BATS_TEST_TMPDIR"
+	"$MEMWHY" leak -o json --out r.json -- "$WORKLOADS/heap_work" peak 1000
+	jq -e '[.rows[] | select(.table == "stacks")] | length == 2 and all(.verdict == "too short to tell") and
+		([.[].live_bytes] | add) == 60000' r.json
+	jq -e '.findings == null or .findings == []' r.json
+	# A recording of heap has the stacks at the end only.
+	"$MEMWHY" heap --record run.mw --out /dev/null -- "$WORKLOADS/heap_work" peak 1000
+	"$MEMWHY" leak --input run.mw -o json |
+		jq -e '[.rows[] | select(.table == "stacks") | .live_bytes] | add == 60000'
+	"$MEMWHY" leak --input run.mw -o json | jq -e '.not_checked[] | select(test("leak --record"))'
+}
+
+@test "leak: whose memory has to be said" {
+	for args in "" "--for 1s" "--by stack -- true" "--kernel --sample 1K -- true"; do
+		run --separate-stderr "$MEMWHY" leak $args
+		[ "$status" -eq 2 ] && [[ $stderr == "memwhy: "* ]] || { echo "$args: $status $stderr"; false; }
+	done
+}

@@ -263,10 +263,39 @@ static void many_events_are_as_the_model_has_them(void **state)
 	free(m);
 }
 
+static void lives_and_ages_are_counted(void **state)
+{
+	struct account a = {};
+	struct account_moved moved;
+	u32 t = thread(&a);
+
+	(void)state;
+	for (u64 i = 0; i < 10; i++) /* at 0, 100, ... 900 ms, of 1 to 10 bytes */
+		assert_int_equal(
+			account_alloc(&a, t, 0x1000 * (i + 1), i + 1, 0, 1, false, 100 * i), 0);
+	account_free(&a, t, 0x1000, 0, NULL);      /* less than 1 ms */
+	account_free(&a, t, 0x2000, 103, NULL);    /* 3 ms */
+	account_free(&a, t, 0x3000, 1000, &moved); /* 800 ms */
+	assert_int_equal(site(&a, 1)->lives[2], 1);
+	assert_int_equal(site(&a, 1)->lives[10], 1);
+	assert_int_equal(account_restore(&a, t, &moved), 0);
+	assert_int_equal(site(&a, 1)->lives[10], 0);
+	assert_int_equal(site(&a, 1)->frees, 2);
+	assert_int_equal(account_look(&a, 1000, 500), 0);
+	assert_int_equal(a.ages.n, 1);
+	assert_int_equal(a.ages.v[0].oldest_ms, 800);
+	assert_int_equal(a.ages.v[0].old_blocks, 4); /* of 200 to 500 ms */
+	assert_int_equal(a.ages.v[0].old_bytes, 3 + 4 + 5 + 6);
+	assert_int_equal(a.ages.v[0].blocks[10], 3); /* 512 to 1023 ms */
+	assert_int_equal(a.ages.v[0].blocks[7], 1);  /* 64 to 127 ms */
+	account_free_all(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_blocks_and_bytes),
+		cmocka_unit_test(lives_and_ages_are_counted),
 		cmocka_unit_test(the_peak_is_as_it_was_at_the_time),
 		cmocka_unit_test(temporary_is_before_the_threads_next_allocation),
 		cmocka_unit_test(a_failed_realloc_changes_nothing),

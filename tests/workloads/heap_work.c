@@ -381,10 +381,61 @@ static void mode_mixed(void)
 	cpu_say((double)(n * threads));
 }
 
+/* For n seconds, twenty times each: 100 blocks that nobody frees, a cache that fills at the first
+ * time, and 50 blocks in the place of the oldest of 256. */
+static void *kept[256];
+
+KEEP static void leak_grows(void)
+{
+	for (int i = 0; i < 100; i++) {
+		void *p = malloc(1000);
+
+		__asm__ volatile("" : : "r"(p) : "memory");
+	}
+}
+
+KEEP static void leak_once(void)
+{
+	void *p = malloc(100000);
+
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+KEEP static void leak_fills(void)
+{
+	static void *cache[64];
+
+	for (int i = 0; i < 64; i++)
+		if (!cache[i])
+			cache[i] = malloc(5000);
+}
+
+KEEP static void leak_renews(void)
+{
+	static unsigned at;
+
+	for (int i = 0; i < 50; i++, at++) {
+		free(kept[at % 256]);
+		kept[at % 256] = malloc(3000);
+	}
+}
+
+static void mode_leak(void)
+{
+	leak_once();
+	for (long i = 0; i < 20 * n; i++) {
+		leak_grows();
+		leak_fills();
+		leak_renews();
+		usleep(50000);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
+	{"leak", mode_leak},
 	{"each", mode_each},
 	{"peak", mode_peak},
 	{"threads", mode_threads},

@@ -210,11 +210,21 @@ static inline void live_take(struct account *a, struct account_site *s, u64 n, u
 	a->live_bytes -= n * size;
 }
 
-static inline u32 size_slot(u64 size)
+static inline u32 log2_slot(u64 v, u32 slots)
 {
-	u32 slot = size ? 64 - (u32)__builtin_clzll(size) : 0;
+	u32 slot = v ? 64 - (u32)__builtin_clzll(v) : 0;
 
-	return slot < ACCOUNT_SIZES ? slot : ACCOUNT_SIZES - 1;
+	return slot < slots ? slot : slots - 1;
+}
+
+static inline void count_add(u32 *count, u64 n)
+{
+	*count += (u32)MIN(n, (u64)(~0U - *count));
+}
+
+static inline u32 block_age(const struct account_block *b, u64 now_ms)
+{
+	return (u32)((now_ms - (b->when >> TIME_SHIFT)) & MASK(64 - TIME_SHIFT));
 }
 
 static inline void block_gone(struct account *a, struct account_block *b)
@@ -269,7 +279,7 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	a->allocations += n;
 	a->bytes += n * size;
 	a->moved += moved ? n : 0;
-	a->sizes[size_slot(size)] += n;
+	a->sizes[log2_slot(size, ACCOUNT_SIZES)] += n;
 	live_add(a, s, n, kept, now_ms);
 	return 0;
 }
@@ -281,7 +291,7 @@ void account_free(
 	struct account_block *b = table_find(&a->live, address);
 	struct account_site *s;
 	bool temporary;
-	u32 life;
+	u32 life, slot;
 	u64 n;
 
 	if (ret_moved)
@@ -293,14 +303,17 @@ void account_free(
 	n = account_weight(a, address, block_size(b));
 	temporary = b->where >> ADDRESS_BITS == thread &&
 		    (b->when & MASK(COUNT_BITS)) == (t->events & MASK(COUNT_BITS));
+	life = block_age(b, now_ms);
+	slot = log2_slot(life, ACCOUNT_TIMES);
 	if (ret_moved)
-		*ret_moved = (struct account_moved){address, *b, true, temporary};
+		*ret_moved = (struct account_moved){address, *b, true, temporary, (u8)slot};
 	s = &a->sites.v[b->what >> SIZE_BITS];
-	life = (u32)((now_ms - (b->when >> TIME_SHIFT)) & MASK(64 - TIME_SHIFT));
 	s->frees += n;
 	s->life_ms += n * life;
 	s->life_max_ms = MAX(s->life_max_ms, life);
 	s->temporary += temporary;
+	if (slot)
+		count_add(&s->lives[slot], n);
 	t->frees += n;
 	t->freed_bytes += n * block_size(b);
 	t->temporary += temporary;
@@ -331,6 +344,8 @@ int account_restore(struct account *a, u32 thread, const struct account_moved *m
 	owner->live_blocks += n;
 	s->frees -= n;
 	s->temporary -= moved->temporary;
+	if (moved->life)
+		s->lives[moved->life] -= (u32)MIN(n, (u64)s->lives[moved->life]);
 	t->frees -= n;
 	t->freed_bytes -= n * block_size(b);
 	t->temporary -= moved->temporary;
@@ -353,6 +368,35 @@ int account_thread(struct account *a, u32 tid, u32 *ret)
 	return 0;
 }
 
+static void block_look(struct account *a, const struct account_block *b, u64 now_ms)
+{
+	struct account_age *age = &a->ages.v[b->what >> SIZE_BITS];
+	u64 n = account_weight(a, block_key(b) << 3, block_size(b));
+	u32 ms = block_age(b, now_ms);
+
+	age->oldest_ms = MAX(age->oldest_ms, ms);
+	count_add(&age->blocks[log2_slot(ms, ACCOUNT_TIMES)], n);
+	if (ms < a->old_ms)
+		return;
+	age->old_blocks += n;
+	age->old_bytes += n * block_size(b);
+}
+
+int account_look(struct account *a, u64 now_ms, u64 old_ms)
+{
+	struct account_age none = {};
+
+	a->ages.n = 0;
+	for (size_t i = 0; i < a->sites.n; i++)
+		if (vec_push(&a->ages, none))
+			return -ENOMEM;
+	a->old_ms = old_ms;
+	for (u64 i = 0; i < a->live.size; i++)
+		if (a->live.v[i].where)
+			block_look(a, &a->live.v[i], now_ms);
+	return 0;
+}
+
 void account_forget_blocks(struct account *a)
 {
 	if (a->live.v)
@@ -367,5 +411,6 @@ void account_free_all(struct account *a)
 {
 	account_forget_blocks(a);
 	vec_free(&a->sites);
+	vec_free(&a->ages);
 	vec_free(&a->threads);
 }

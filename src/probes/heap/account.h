@@ -12,6 +12,7 @@
 #include "base/vec.h"
 
 #define ACCOUNT_SIZES 40 /* slots of the histogram, as in analysis/hist.h */
+#define ACCOUNT_TIMES 20 /* the same, of ms; the last has no end */
 
 /* What one stack allocated. */
 struct account_site {
@@ -26,8 +27,17 @@ struct account_site {
 	u64 moved;                   /* of the allocations, by realloc of a block there was */
 	u64 temporary;               /* of the frees: before the same thread's next allocation */
 	u32 life_max_ms;
-	u32 min, max; /* sizes; max saturates */
-	bool changed; /* since it was last sent */
+	u32 min, max;             /* sizes; max saturates */
+	bool changed;             /* since it was last sent */
+	u32 lives[ACCOUNT_TIMES]; /* freed blocks by life, saturated; those of slot 0 are the rest
+				   */
+};
+
+/* The live blocks of a site at some time. */
+struct account_age {
+	u64 old_blocks, old_bytes;
+	u32 oldest_ms;
+	u32 blocks[ACCOUNT_TIMES]; /* by age, saturated */
 };
 
 struct account_thread {
@@ -50,6 +60,8 @@ struct account_table {
 struct account {
 	struct account_table live;
 	VEC(struct account_site) sites;
+	VEC(struct account_age) ages; /* of the sites there were at the last look */
+	u64 old_ms;                   /* what counted as old then; 0: there was no look */
 	VEC(struct account_thread) threads;
 	u32 *site_of; /* by number of stack: index in sites plus one */
 	u32 n_site_of;
@@ -70,6 +82,7 @@ struct account_moved {
 	u64 address;
 	struct account_block block;
 	bool counted, temporary; /* there was a block; its free counted as temporary */
+	u8 life;                 /* slot of its life */
 };
 
 /*
@@ -92,6 +105,8 @@ int account_thread(struct account *a, u32 tid, u32 *ret);
 /* Brings peak_blocks and peak_bytes of a site up to the last peak. */
 void account_settle(const struct account *a, struct account_site *s);
 void account_settle_all(struct account *a);
+/* Looks at the ages of all live blocks. old_ms, above 0: what counts as old. */
+int account_look(struct account *a, u64 now_ms, u64 old_ms);
 /* Only the sums are wanted from here on. */
 void account_forget_blocks(struct account *a);
 void account_free_all(struct account *a);

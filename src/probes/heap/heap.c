@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "capture/names.h"
 #include "probes/heap/collector.h"
+#include "probes/heap/heap_records.h"
 #include "probes/heap/heap_schema.h"
 #include "probes/heap/heap_view.h"
 #include "probes/probe.h"
@@ -184,100 +186,41 @@ static int take(struct capture *c, void *state)
 	return rc;
 }
 
-static u64 ns_of_ms(u64 ms)
-{
-	return ms * 1000000;
-}
-
-static int total_copy(struct heap_state *s, const struct heap_process *p)
-{
-	const struct account *a = &p->account;
-	struct heap_total r = REC_INIT(struct heap_total, REC_HEAP_TOTAL, 0);
-
-	r.h.flags =
-		(u16)((p->ended ? HEAP_ENDED : 0) | (p->parent ? HEAP_FORKED : 0) |
-			(p->dropped ? HEAP_INCOMPLETE : 0) | (a->sample_bytes ? HEAP_SAMPLED : 0));
-	r.tgid = p->pid;
-	r.process = p->id;
-	r.parent = p->parent;
-	r.threads = (u32)a->threads.n;
-	r.start_ns = p->start_ns;
-	r.end_ns = p->end_ns;
-	r.allocations = a->allocations;
-	r.bytes = a->bytes;
-	r.frees = a->frees;
-	r.temporary = a->temporary;
-	r.moved = a->moved;
-	r.live_blocks = a->live_blocks;
-	r.live_bytes = a->live_bytes;
-	r.peak_blocks = a->peak_blocks;
-	r.peak_bytes = a->peak_bytes;
-	r.peak_ns = ns_of_ms(a->peak_ms);
-	r.unknown_frees = a->unknown_frees;
-	r.overwritten = a->overwritten;
-	r.lost = p->dropped;
-	r.cgroup = p->cgroup;
-	memcpy(r.comm, p->comm, sizeof(r.comm));
-	for (u32 i = 0; i < HEAP_SIZES; i++)
-		r.sizes[i] = (u32)MIN(a->sizes[i], 0xffffffffULL);
-	return vec_push(&s->totals, r);
-}
-
-static int site_copy(struct heap_state *s, struct heap_process *p, struct account_site *a)
-{
-	struct heap_site r = REC_INIT(struct heap_site, REC_HEAP_SITE, 0);
-
-	account_settle(&p->account, a);
-	a->changed = false;
-	r.tgid = p->pid;
-	r.process = p->id;
-	r.site = a->stack;
-	r.max_life_ms = a->life_max_ms;
-	r.allocations = a->allocations;
-	r.bytes = a->bytes;
-	r.frees = a->frees;
-	r.temporary = a->temporary;
-	r.moved = a->moved;
-	r.live_blocks = a->live_blocks;
-	r.live_bytes = a->live_bytes;
-	r.peak_blocks = a->peak_blocks;
-	r.peak_bytes = a->peak_bytes;
-	r.slack_bytes = a->slack;
-	r.life_ms = a->life_ms;
-	r.min_bytes = a->min;
-	r.max_bytes = a->max;
-	return vec_push(&s->sites, r) ? -ENOMEM : vec_push(&s->images, p->image);
-}
-
 static int threads_copy(struct heap_state *s, const struct heap_process *p)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < p->account.threads.n && !rc; i++) {
-		const struct account_thread *a = &p->account.threads.v[i];
-		struct heap_thread r = REC_INIT(struct heap_thread, REC_HEAP_THREAD, 0);
-
-		r.tgid = p->pid;
-		r.process = p->id;
-		r.tid = a->tid;
-		r.thread = (u32)i;
-		r.allocations = a->allocations;
-		r.bytes = a->bytes;
-		r.frees = a->frees;
-		r.freed_bytes = a->freed_bytes;
-		r.temporary = a->temporary;
-		r.live_blocks = a->live_blocks;
-		r.live_bytes = a->live_bytes;
-		memcpy(r.comm, p->comm, sizeof(r.comm));
-		rc = vec_push(&s->threads, r);
-	}
+	for (size_t i = 0; i < p->account.threads.n && !rc; i++)
+		rc = vec_push(&s->threads, heap_thread_of(p, i));
 	return rc;
 }
 
-/* How things stand, while they stand still. What was live at a peak changes with a new peak also
- * for sites that did nothing since, so all of them are looked at. */
-static int accounts_copy(struct heap_state *s)
+static int site_copy(struct heap_state *s, struct heap_process *p, size_t index)
 {
+	if (vec_push(&s->sites, heap_site_of(p, index)))
+		return -ENOMEM;
+	return vec_push(&s->images, p->image);
+}
+
+/* What was live at a peak changes with a new peak also for sites that did nothing since, and ages
+ * change with time; so all of them are looked at. */
+static int sites_copy(struct heap_state *s, struct heap_process *p)
+{
+	const struct account *a = &p->account;
+	int rc = 0;
+
+	for (size_t i = 0; i < a->sites.n && !rc; i++)
+		if (a->sites.v[i].changed || a->sites.v[i].peak != a->peak ||
+			(a->old_ms && a->sites.v[i].live_blocks))
+			rc = site_copy(s, p, i);
+	return rc;
+}
+
+/* How things stand, while they stand still: between intervals the sums of processes, and where
+ * growth is judged those of stacks too. */
+static int accounts_copy(const struct capture *c, struct heap_state *s, bool interval)
+{
+	u64 now = clock_mono_ns() / 1000000;
 	size_t n;
 	struct heap_process *const *all;
 	int rc = 0;
@@ -289,15 +232,16 @@ static int accounts_copy(struct heap_state *s)
 
 		if (p->sent)
 			continue;
-		p->sent = p->ended;
 		if (!p->account.allocations && !p->account.unknown_frees && !p->dropped)
 			continue;
-		rc = total_copy(s, p);
-		for (size_t k = 0; k < p->account.sites.n && !rc; k++)
-			if (p->account.sites.v[k].changed ||
-				p->account.sites.v[k].peak != p->account.peak)
-				rc = site_copy(s, p, &p->account.sites.v[k]);
-		rc = rc ? rc : threads_copy(s, p);
+		if (!p->ended && (c->ending || (interval && c->opt.outstanding)))
+			rc = heap_process_look(p, now);
+		rc = rc ? rc : vec_push(&s->totals, heap_total_of(p));
+		if (interval || p->ended || c->opt.outstanding)
+			rc = rc ? rc : sites_copy(s, p);
+		if (interval || p->ended)
+			rc = rc ? rc : threads_copy(s, p);
+		p->sent = p->ended;
 	}
 	collector_unlock(s->collector);
 	return rc;
@@ -345,13 +289,13 @@ static void tell(struct capture *c, struct heap_state *s)
 }
 
 /* Stacks that are counted by now have been told of, so they are named between the two. */
-static int send(struct capture *c, void *state)
+static int send(struct capture *c, void *state, bool interval)
 {
 	struct heap_state *s = state;
 	int rc;
 
 	s->totals.n = s->sites.n = s->threads.n = s->images.n = 0;
-	rc = accounts_copy(s);
+	rc = accounts_copy(c, s, interval);
 	rc = rc ? rc : take(c, s);
 	rc = rc ? rc : accounts_emit(c, s);
 	if (!rc && c->ending)

@@ -6,6 +6,7 @@
 #include "bpf/shared.h"
 
 #define HEAP_SIZES 40 /* log2 histogram: as in analysis/hist.h */
+#define HEAP_TIMES 20 /* the same, of ms: slot 0 is below 1 ms, the last has no end */
 
 enum heap_flags {
 	HEAP_ENDED = 1,      /* exit, or exec of something else */
@@ -31,6 +32,8 @@ struct heap_total {
 	u64 cgroup;
 	char comm[COMM_LEN];
 	u32 sizes[HEAP_SIZES]; /* allocations by size, saturated */
+	u64 old_ms;            /* how old a live block is that counts as old in its sites; 0: they
+				* were not looked at */
 };
 
 /* What one stack of a process allocated. Two threads that have the same new stack at the same time
@@ -48,7 +51,11 @@ struct heap_site {
 	u64 life_ms;                 /* of the freed blocks, summed */
 	u32 min_bytes, max_bytes;    /* of an allocation; saturated */
 	u32 site;                    /* number of the stack in its program */
-	u32 reserved;
+	u32 oldest_ms;               /* of the live blocks; this and what follows: as old_ms says */
+	u64 old_blocks,
+		old_bytes;     /* of the live ones: from the first third of the process's time */
+	u32 ages[HEAP_TIMES];  /* live blocks by age, saturated */
+	u32 lives[HEAP_TIMES]; /* freed blocks by life, saturated */
 };
 
 struct heap_thread {

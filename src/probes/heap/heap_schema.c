@@ -33,6 +33,8 @@ static const struct field total_fields[] = {
 	FIELD_ARRAY(T, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "process name"),
 	FIELD_ARRAY(T, sizes, FIELD_U32, UNIT_COUNT, HEAP_SIZES,
 		"allocations by size: slot i is 2^(i-1) to 2^i bytes"),
+	FIELD(T, old_ms, FIELD_U64, UNIT_NONE,
+		"from which age on, in ms, live blocks count as old; 0: ages were not looked at"),
 };
 
 static const struct field site_fields[] = {
@@ -54,6 +56,13 @@ static const struct field site_fields[] = {
 	FIELD(S, min_bytes, FIELD_U32, UNIT_BYTES, "smallest allocation"),
 	FIELD(S, max_bytes, FIELD_U32, UNIT_BYTES, "largest allocation, at most 4 GiB - 1"),
 	FIELD(S, site, FIELD_U32, UNIT_ID, "number of the stack in its program"),
+	FIELD(S, oldest_ms, FIELD_U32, UNIT_NONE, "age of the oldest live block, in ms"),
+	FIELD(S, old_blocks, FIELD_U64, UNIT_COUNT, "old live blocks, see old_ms of heap_total"),
+	FIELD(S, old_bytes, FIELD_U64, UNIT_BYTES, "asked for these"),
+	FIELD_ARRAY(S, ages, FIELD_U32, UNIT_COUNT, HEAP_TIMES,
+		"live blocks by age: slot 0 is below 1 ms, slot i is 2^(i-1) to 2^i ms"),
+	FIELD_ARRAY(S, lives, FIELD_U32, UNIT_COUNT, HEAP_TIMES,
+		"freed blocks by life: the same slots"),
 };
 
 static const struct field thread_fields[] = {

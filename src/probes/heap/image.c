@@ -53,6 +53,14 @@ int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file
 	return 0;
 }
 
+int heap_process_look(struct heap_process *p, u64 now_ms)
+{
+	u64 begin_ms = p->start_ns / 1000000;
+	u64 third = now_ms > begin_ms ? (now_ms - begin_ms) / 3 : 0;
+
+	return account_look(&p->account, now_ms, MAX(now_ms - begin_ms - third, 1ULL));
+}
+
 static int cursor_new(struct image *image, u32 slot)
 {
 	u32 index = __atomic_load_n(&image->head->slot[slot].process, __ATOMIC_RELAXED);
@@ -152,6 +160,7 @@ int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buff
 	p->ended = true;
 	p->dropped += image->head->processes[p->index].missed;
 	account_settle_all(&p->account);
+	rc = rc ? rc : heap_process_look(p, now_ms);
 	account_forget_blocks(&p->account);
 	image->processes[p->index] = NULL;
 	image->n_alive--;

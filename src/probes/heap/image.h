@@ -44,6 +44,9 @@ struct heap_process {
 	char comm[COMM_LEN];
 };
 
+/* The ages of its live blocks; old is what is from the first third of its time. */
+int heap_process_look(struct heap_process *p, u64 now_ms);
+
 struct cursor; /* reads one ring */
 
 struct image {

@@ -1,10 +1,11 @@
-/* The leak probe: slab and pages do the work, and its view makes sense of what they say. */
+/* The leak probe: slab and pages, or heap, do the work; its view makes sense of what they say. */
 #include "probes/leak/leak_view.h"
 #include "probes/probe.h"
 
 static int method_tell(struct capture *c)
 {
-	return capture_method(c, "what is outstanding, by age", "followed by slab and pages", NULL);
+	return capture_method(c, "what is outstanding, by age",
+		"followed by slab and pages, of programs by heap", NULL);
 }
 
 static int leak_open(struct capture *c, void *state, struct err *err)
@@ -30,8 +31,13 @@ static const struct probe_sampler sampler = {
 };
 
 static const char *const with[] = {"slab", "pages", "system", NULL};
+static const char *const with_programs[] = {"heap", NULL};
 
 static const char *const examples[] = {
+	"memwhy leak -- ./job",
+	"what a command still holds when it ends, by stack, and how that grew",
+	"memwhy leak -i 60s -- ./job",
+	"every minute, judged since the process began",
 	"memwhy leak --kernel --for 60s",
 	"what the kernel allocated in a minute and did not free, what grows steadily first",
 	"memwhy leak --kernel -i 10s --for 5m",
@@ -49,26 +55,31 @@ const struct probe probe_leak = {
 	.name = "leak",
 	.summary = "What is allocated and not freed, and does it grow: leak, or warm cache",
 	.details =
+		"Of a command: runs it as `heap` does and shows the blocks that are live at the "
+		"end, "
+		"or by now, by stack and process. That a block is live at exit is no leak: most "
+		"programs leave the freeing to the kernel. So each stack is judged by how its live "
+		"bytes went, over the time of its process: VERDICT, as below, and \"one-time: came "
+		"early, stays\" of few blocks that nobody freed. OLD, STAYED and OUTLIVED tell old "
+		"blocks from usual ones. Whether anything still points to a block is not looked "
+		"at. "
+		"Less than 6 s of a process, or six blocks, tell nothing.\n\n"
 		"With --kernel: follows every slab object and every page that the kernel takes for "
 		"itself from its allocation to its free, and shows what is outstanding by the "
-		"place "
-		"that allocated it: objects by the call of the allocator, pages by their kernel "
-		"stack; with --stacks both by stack, which costs three times as much. Pages of "
-		"processes and of files (__GFP_MOVABLE) are not "
-		"followed. memwhy itself does not count. Heaps of programs are not built yet: "
-		"without --kernel it says so.\n\n"
+		"place that allocated it: objects by the call of the allocator, pages by their "
+		"kernel stack; with --stacks both by stack, which costs three times as much. Pages "
+		"of processes and of files (__GFP_MOVABLE) are not followed. memwhy itself does "
+		"not count.\n\n"
 		"VERDICT is how the outstanding bytes went since the start, in six parts of that "
 		"time. \"grows steadily\": in each of them, at much the same rate. \"filled early, "
 		"flat since\": a cache that got warm. \"comes and goes\": most is freed, and what "
-		"is "
-		"there does not grow. \"rises and falls\", \"grows ever slower\", \"grows "
+		"is there does not grow. \"rises and falls\", \"grows ever slower\", \"grows "
 		"unevenly\" and \"came at the end\" are what they say. \"grows, but old ones go\": "
 		"half of what was there early on is freed, so it is long-lived and not kept for "
 		"ever. \"grows, but its cache does not\": the cache as a whole, by /proc/slabinfo, "
-		"grew by less than half of that; objects from "
-		"before the start went, or frees were not seen. Less than "
-		"6 s, or six objects, tell nothing. With -i each interval is judged by all since "
-		"the start.\n\n"
+		"grew by less than half of that; objects from before the start went, or frees were "
+		"not seen. Less than 6 s, or six objects, tell nothing. With -i each interval is "
+		"judged by all since the start.\n\n"
 		"A suspect is a finding: it grew steadily for at least 10 s to at least 256 KiB, "
 		"and at least 80 % of what was there after the first third still is. That is not "
 		"proof: what fills for an hour looks the same for a minute. Reclaimable caches "
@@ -77,27 +88,25 @@ const struct probe probe_leak = {
 		"after the first third still is, and how many are older than 99 % of the freed "
 		"became. Frees of what was allocated before the start are counted apart, by "
 		"cache.\n\n"
-		"Not seen, and so not outstanding: objects taken in bulk (kmem_cache_alloc_bulk: "
-		"buffers of the network, maple nodes), pages taken in bulk (alloc_pages_bulk: "
-		"vmalloc) or by address. Not seen to be freed, and so outstanding though they are "
-		"gone, until their place is used again: objects freed in bulk, as kfree_rcu does, "
-		"where there are no kprobes (doctor says so). The cache as a whole gives that away "
-		"(UNSEEN with -o wide), and then no suspect is named. Objects that wait for RCU "
-		"are outstanding "
-		"until they are freed. Objects of a cache that is destroyed were freed before. A "
-		"block of pages that is split and freed in parts counts as freed with the first "
-		"part. The pages of slabs have rows of their own, which say so: their objects are "
-		"counted by themselves.\n\n"
-		"There is room for as many objects as fit in a 256th of the memory (at most 1M) "
-		"and "
-		"for 262144 blocks of pages; what finds none is counted as untracked. Everything "
-		"is "
-		"summed up in the kernel.",
+		"Not seen of the kernel, and so not outstanding: objects taken in bulk "
+		"(kmem_cache_alloc_bulk: buffers of the network, maple nodes), pages taken in bulk "
+		"(alloc_pages_bulk: vmalloc) or by address. Not seen to be freed, and so "
+		"outstanding though they are gone, until their place is used again: objects freed "
+		"in bulk, as kfree_rcu does, where there are no kprobes (doctor says so). The "
+		"cache as a whole gives that away (UNSEEN with -o wide), and then no suspect is "
+		"named. Objects that wait for RCU are outstanding until they are freed. Objects of "
+		"a cache that is destroyed were freed before. A block of pages that is split and "
+		"freed in parts counts as freed with the first part. The pages of slabs have rows "
+		"of their own, which say so: their objects are counted by themselves.\n\n"
+		"There is room for as many objects of the kernel as fit in a 256th of the memory "
+		"(at most 1M) and for 262144 blocks of pages; what finds none is counted as "
+		"untracked. Everything is summed up in the kernel.",
 	.examples = examples,
 	.output = leak_output,
 	.sampler = &sampler,
 	.view = &leak_view,
 	.with = with,
+	.with_programs = with_programs,
 	.only_named = true,
 	.outstanding = true,
 };

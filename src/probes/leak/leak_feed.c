@@ -22,6 +22,7 @@ struct origin {
 void leak_feed_init(struct leak_state *v)
 {
 	groups_init(&v->tasks, sizeof(struct task), sizeof(struct task_facts));
+	leak_heap_init(&v->heap);
 }
 
 /* All that is followed was counted too, and that record comes first. */
@@ -252,6 +253,8 @@ int leak_feed(struct leak_state *v, const struct rec *r)
 	const struct slab_follow *objects = (const void *)r;
 	const struct pages_follow *pages = (const void *)r;
 	int rc = leak_caches_feed(&v->caches, r);
+
+	rc = rc ? rc : leak_heap_feed(&v->heap, r);
 
 	frame_feed(v, r);
 	if (rc)

@@ -2,6 +2,7 @@
 #ifndef MEMWHY_PROBES_LEAK_FEED_H
 #define MEMWHY_PROBES_LEAK_FEED_H
 
+#include "probes/leak/leak_heap.h"
 #include "probes/leak/leak_tables.h"
 
 struct leak_state {
@@ -12,6 +13,7 @@ struct leak_state {
 	struct slab_follow follow, follow_before;
 	struct leak_caches caches;
 	struct leak_memory memory;
+	struct leak_heap heap; /* of programs, without --kernel */
 	u64 page_bytes;
 	bool scoped; /* not the whole machine */
 };

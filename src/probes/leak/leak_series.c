@@ -226,6 +226,7 @@ const char *leak_verdict_name(enum leak_verdict v)
 		[LEAK_RENEWED] = "grows, but old ones go",
 		[LEAK_CONTRADICTED] = "grows, but its cache does not",
 		[LEAK_SLABS] = "slabs of the objects shown",
+		[LEAK_ONCE] = "one-time: came early, stays",
 	};
 
 	return v < LEAK_VERDICTS ? names[v] : "";

@@ -43,6 +43,8 @@ enum leak_verdict {
 	LEAK_RENEWED,
 	LEAK_CONTRADICTED,
 	LEAK_SLABS,
+	/* Few, from early on, none of them freed. */
+	LEAK_ONCE,
 	LEAK_VERDICTS,
 };
 

@@ -6,17 +6,24 @@
 #include "probes/leak/leak_tables.h"
 
 #define SUSPECTS 3
-#define MIN_BYTES (256LL << 10)
 #define MIN_OBJECTS 30
-#define MIN_SECONDS 10.0
-#define MIN_STAYED 0.8 /* of what was there after the first third */
-#define DAY 86400.0
+
+static struct leak_evidence evidence_of(const struct leak_suspect *x)
+{
+	return (struct leak_evidence){
+		.judged = &x->judged,
+		.live = x->site->objects,
+		.bytes = x->site->bytes,
+		.allocated = x->site->all_allocated,
+		.stayed = x->stayed,
+	};
+}
 
 static bool is_suspect(const struct leak_suspect *x)
 {
-	return (s64)x->site->bytes >= MIN_BYTES && x->judged.seconds >= MIN_SECONDS &&
-	       (x->key->cache.kind == LEAK_PAGES || x->site->objects >= MIN_OBJECTS) &&
-	       x->stayed >= MIN_STAYED;
+	struct leak_evidence e = evidence_of(x);
+
+	return leak_is_suspect(&e, x->key->cache.kind == LEAK_PAGES ? 0 : MIN_OBJECTS);
 }
 
 static int by_growth(const void *a, const void *b)
@@ -38,55 +45,17 @@ static bool is_reclaimable(const struct leak_caches *c, const struct leak_key *k
 static int level_of(
 	const struct report *r, const struct leak_caches *c, const struct leak_suspect *x)
 {
-	u64 memory = r->stream->host.memory_bytes;
-
-	if (is_reclaimable(c, x->key))
-		return LEVEL_NOTE;
-	return memory && (double)x->judged.now * DAY > (double)memory ? LEVEL_WARNING : LEVEL_RISK;
-}
-
-struct lines {
-	struct report *r;
-	struct finding *f;
-	int n;
-};
-
-static void line_add(void *arg, const char *text)
-{
-	struct lines *l = arg;
-
-	if (l->n++ < 3)
-		finding_line(l->r, l->f->evidence, "%s%s", l->n == 1 ? "at " : "   from ", text);
-}
-
-static void tell_growth(struct report *r, struct finding *f, const struct leak_suspect *x)
-{
-	const struct leak_judgement *j = &x->judged;
-	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
-
-	finding_line(r, f->evidence, "%llu outstanding (%s) of %llu allocated in %.0f s",
-		x->site->objects, fmt_bytes(a, x->site->bytes), x->site->all_allocated, j->seconds);
-	finding_line(r, f->evidence,
-		"grew in each of %u parts of that time: by %s, %s and %s in its thirds", LEAK_PARTS,
-		fmt_bytes(a, (u64)j->thirds[0]), fmt_bytes(b, (u64)j->thirds[1]),
-		fmt_bytes(c, (u64)j->thirds[2]));
-	finding_line(r, f->evidence, "of what was there after the first third, %.0f %% still is",
-		100 * x->stayed);
+	return is_reclaimable(c, x->key) ? LEVEL_NOTE : leak_suspect_level(r, &x->judged);
 }
 
 static void tell_others(struct report *r, struct finding *f, const struct leak_caches *c,
 	const struct leak_memory *m, const struct leak_suspect *x)
 {
 	const struct slab_usage *u = leak_usage(c, &x->key->cache);
-	const struct durations *lives = &x->site->lives;
 	char a[UNIT_BUF];
 	s64 grown;
 
-	if (lives->count)
-		finding_line(r, f->evidence,
-			"those that were freed (%llu) lived %s in the median (estimated)",
-			x->site->all_freed,
-			fmt_ns(a, hist_quantile(&lives->hist, 0.5, lives->max_ns)));
+	leak_tell_lives(r, f, x->site->all_freed, &x->site->lives);
 	if (u)
 		finding_line(r, f->evidence,
 			"/proc/slabinfo: the cache as a whole has %lld objects more than before",
@@ -124,7 +93,7 @@ static void tell(struct report *r, const struct leak_caches *c, const struct lea
 {
 	struct finding *f = report_finding(r, level_of(r, c, x), "leak");
 	const char *site = leak_site_text(r, x->key);
-	struct lines lines = {r, f, 0};
+	struct leak_evidence e = evidence_of(x);
 	char a[UNIT_BUF];
 
 	if (!f)
@@ -136,9 +105,9 @@ static void tell(struct report *r, const struct leak_caches *c, const struct lea
 		"medium: every allocation was followed, but %.0f s cannot tell a leak from a cache "
 		"that fills",
 		x->judged.seconds);
-	tell_growth(r, f, x);
+	leak_tell_growth(r, f, &e);
 	tell_others(r, f, c, m, x);
-	stack_lines(r->stream, x->key->task.stack, false, line_add, &lines);
+	leak_tell_stack(r, f, x->key->task.stack);
 	f->why = is_reclaimable(c, x->key)
 			 ? "What is allocated here stays. The kernel gives this cache back when "
 			   "memory is short, so it is likely one that fills."

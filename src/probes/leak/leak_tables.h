@@ -3,8 +3,7 @@
 #define MEMWHY_PROBES_LEAK_TABLES_H
 
 #include "analysis/by.h"
-#include "analysis/durations.h"
-#include "probes/leak/leak_series.h"
+#include "probes/leak/leak_cells.h"
 #include "probes/pages/pages.h"
 #include "probes/slab/slab.h"
 #include "probes/system/system.h"
@@ -86,12 +85,6 @@ struct leak_memory {
 void leak_memory_feed(struct leak_memory *m, const struct system_value *v);
 /* By how many bytes it grew since the start; false: not known. */
 bool leak_memory_grown(const struct leak_memory *m, s64 *ret);
-
-/* A sum of what is outstanding; what the edges of the interval put below 0 is 0. */
-static inline struct cell leak_live_cell(u64 v)
-{
-	return cell_u64((s64)v > 0 ? v : 0);
-}
 
 /* Names for people. */
 const char *leak_cache_text(struct report *r, const struct leak_cache_key *k);

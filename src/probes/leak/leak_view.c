@@ -53,46 +53,29 @@ static const struct by_column columns[C_N] = {
 	[C_OBJECTS] = {0, {"objects", "LIVE", CELL_U64, UNIT_COUNT, 0,
 				  "allocated here since the start and not freed (exact)"}},
 	[C_BYTES] = {0, {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT, "allocated to those"}},
-	[C_NOW] = {0, {"growth_bytes_per_s", "GROWTH/s", CELL_S64, UNIT_BYTES, 0,
-			      "by which those bytes grew, in the last third of the time since the "
-			      "start"}},
+	[C_NOW] = {0, LEAK_COLUMN_NOW},
 	[C_ALLOCATED] = {0,
 		{"allocated", "ALLOCS", CELL_U64, UNIT_COUNT, 0, "allocated in the interval"}},
 	[C_FREED] = {0, {"freed", "FREED", CELL_U64, UNIT_COUNT, 0,
 				"freed in the interval, of what was allocated since the start"}},
-	[C_STAYED] = {0, {"stayed_ratio", "STAYED", CELL_F64, UNIT_RATIO, 0,
-				 "of the bytes that were outstanding after the first third of the "
-				 "time, still there"}},
-	[C_OUTLIVED] = {0, {"outlived_ratio", "OUTLIVED", CELL_F64, UNIT_RATIO, COL_WIDE,
-				   "of the outstanding, older than 99 % of those that were freed "
-				   "became (estimated from log2 histograms); none: fewer than 20 "
-				   "were freed"}},
-	[C_VERDICT] = {0, {"verdict", "VERDICT", CELL_TEXT, UNIT_NONE, COL_BELOW,
-				  "how the outstanding bytes went since the start"}},
+	[C_STAYED] = {0, LEAK_COLUMN_STAYED},
+	[C_OUTLIVED] = {0, LEAK_COLUMN_OUTLIVED},
+	[C_VERDICT] = {0, LEAK_COLUMN_VERDICT},
 	[C_KIND] = {0, {"kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, "slab objects, or pages"}},
-	[C_FIRST] = {0, {"first_bytes", "1ST THIRD", CELL_S64, UNIT_BYTES, COL_WIDE,
-				"growth in the first third of the time since the start"}},
-	[C_MIDDLE] = {0, {"middle_bytes", "2ND THIRD", CELL_S64, UNIT_BYTES, COL_WIDE,
-				 "in the middle third"}},
-	[C_LAST] = {0,
-		{"last_bytes", "3RD THIRD", CELL_S64, UNIT_BYTES, COL_WIDE, "in the last third"}},
-	[C_SLOPE] = {0, {"slope_bytes_per_s", "SLOPE/s", CELL_F64, UNIT_BYTES, COL_WIDE,
-				"of a straight line through all of it (least squares)"}},
-	[C_FIT] = {0, {"fit_ratio", "FIT", CELL_F64, UNIT_RATIO, COL_WIDE,
-			      "how much of the change that line explains (R squared)"}},
-	[C_OLD] = {0, {"old_objects", "OLD", CELL_U64, UNIT_COUNT, 0,
-			      "of the outstanding, those from the first third of the time"}},
-	[C_AGE_P50] = {0, {"age_p50_ns", "AGE P50", CELL_U64, UNIT_NS, COL_WIDE,
-				  "median age (estimated from a log2 histogram)"}},
-	[C_AGE_MAX] = {0, {"age_max_ns", "OLDEST", CELL_U64, UNIT_NS, COL_WIDE, "the oldest"}},
-	[C_AGES] = {0,
-		{"ages", "AGES", CELL_HIST, UNIT_NS, COL_WIDE, "log2 histogram of the ages"}},
+	[C_FIRST] = {0, LEAK_COLUMN_FIRST},
+	[C_MIDDLE] = {0, LEAK_COLUMN_MIDDLE},
+	[C_LAST] = {0, LEAK_COLUMN_LAST},
+	[C_SLOPE] = {0, LEAK_COLUMN_SLOPE},
+	[C_FIT] = {0, LEAK_COLUMN_FIT},
+	[C_OLD] = {0, LEAK_COLUMN_OLD},
+	[C_AGE_P50] = {0, LEAK_COLUMN_AGE_P50},
+	[C_AGE_MAX] = {0, LEAK_COLUMN_AGE_MAX},
+	[C_AGES] = {0, LEAK_COLUMN_AGES},
 	[C_LIFE_P50] = {0, {"p50_ns", "LIFE P50", CELL_U64, UNIT_NS, COL_WIDE,
 				   "median lifetime of those freed since the start (of objects: of "
 				   "one in eight; estimated from a log2 histogram)"}},
-	[C_LIFE_P99] = {0, {"p99_ns", "LIFE P99", CELL_U64, UNIT_NS, COL_WIDE,
-				   "99th percentile (estimated from a log2 histogram)"}},
-	[C_LIFE_MAX] = {0, {"max_ns", "LIFE MAX", CELL_U64, UNIT_NS, COL_WIDE, "the longest"}},
+	[C_LIFE_P99] = {0, LEAK_COLUMN_LIFE_P99},
+	[C_LIFE_MAX] = {0, LEAK_COLUMN_LIFE_MAX},
 	[C_LIVES] = {0, {"hist", "LIFETIMES", CELL_HIST, UNIT_NS, COL_WIDE,
 				"log2 histogram of the lifetimes, from 512 ns on"}},
 	[C_UNTRACKED] = {0, {"untracked", "UNTRACKED", CELL_U64, UNIT_COUNT, COL_WIDE,
@@ -122,24 +105,6 @@ static int leak_init(void *state, const struct view_options *o, struct err *err)
 static int feed(void *state, const struct rec *r)
 {
 	return leak_feed(state, r);
-}
-
-#define LIVES_MIN 20 /* freed objects that tell how long they usually live */
-
-/* The share of a histogram above a value, evenly within its slot. */
-static double share_above(const struct hist *h, u64 value)
-{
-	double above = 0, all = (double)hist_count(h);
-
-	for (u32 i = 1; i < HIST_N; i++) {
-		double low = (double)(1ULL << (i - 1)), v = (double)value;
-
-		if (v <= low)
-			above += (double)h->slots[i];
-		else if (v < 2 * low)
-			above += (double)h->slots[i] * (2 * low - v) / low;
-	}
-	return all > 0 ? above / all : 0;
 }
 
 /* Of what was there when the look's `old` began, how much is still. Below 0: not known. */
@@ -190,43 +155,25 @@ static struct leak_suspect judge(const struct leak_state *v, const struct report
 	return x;
 }
 
-static void growth_cells(struct cell all[C_N], const struct leak_suspect *x)
+static void growth_cells(struct cell all[C_N], const struct leak_cells *c)
 {
-	const struct leak_judgement *j = &x->judged;
-
-	all[C_VERDICT] = cell_text(leak_verdict_name(j->verdict));
-	if (x->stayed >= 0)
-		all[C_STAYED] = cell_f64(x->stayed);
-	if (j->verdict == LEAK_SHORT || j->verdict == LEAK_SLABS)
-		return;
-	all[C_NOW] = cell_s64(j->now);
-	all[C_FIRST] = cell_s64(j->thirds[0]);
-	all[C_MIDDLE] = cell_s64(j->thirds[1]);
-	all[C_LAST] = cell_s64(j->thirds[2]);
-	all[C_SLOPE] = cell_f64(j->per_second);
-	all[C_FIT] = cell_f64(j->fit);
-}
-
-static void age_cells(struct cell all[C_N], struct report *r, const struct leak_site *s)
-{
-	const struct hist *lives = &s->lives.hist;
-	u64 n = hist_count(lives);
-
-	if (hist_count(&s->ages)) {
-		all[C_OLD] = cell_u64(s->old);
-		all[C_AGE_P50] = cell_u64(hist_quantile(&s->ages, 0.5, s->oldest_ns));
-		all[C_AGE_MAX] = cell_u64(s->oldest_ns);
-		all[C_AGES] = hist_to_cell(r, &s->ages);
-	}
-	if (!n)
-		return;
-	all[C_LIFE_P50] = cell_u64(hist_quantile(lives, 0.5, s->lives.max_ns));
-	all[C_LIFE_P99] = cell_u64(hist_quantile(lives, 0.99, s->lives.max_ns));
-	all[C_LIFE_MAX] = cell_u64(s->lives.max_ns);
-	all[C_LIVES] = hist_to_cell(r, lives);
-	if (n >= LIVES_MIN && hist_count(&s->ages))
-		all[C_OUTLIVED] = cell_f64(
-			share_above(&s->ages, hist_quantile(lives, 0.99, s->lives.max_ns)));
+	all[C_VERDICT] = c->verdict;
+	all[C_NOW] = c->now;
+	all[C_STAYED] = c->stayed;
+	all[C_FIRST] = c->first;
+	all[C_MIDDLE] = c->middle;
+	all[C_LAST] = c->last;
+	all[C_SLOPE] = c->slope;
+	all[C_FIT] = c->fit;
+	all[C_OLD] = c->old;
+	all[C_AGE_P50] = c->age_p50;
+	all[C_AGE_MAX] = c->age_max;
+	all[C_AGES] = c->ages;
+	all[C_OUTLIVED] = c->outlived;
+	all[C_LIFE_P50] = c->life_p50;
+	all[C_LIFE_P99] = c->life_p99;
+	all[C_LIFE_MAX] = c->life_max;
+	all[C_LIVES] = c->lives;
 }
 
 static int row_add(
@@ -236,7 +183,10 @@ static int row_add(
 	const struct leak_site *s = x->site;
 	bool pages = k->cache.kind == LEAK_PAGES;
 	struct cell all[C_N] = {};
+	struct leak_cells c;
 
+	leak_cells_fill(&c, r, &x->judged, x->stayed,
+		&(struct leak_ages){&s->ages, &s->lives, s->old, s->oldest_ns});
 	by_task_cells(r, v->sums.by, &k->task, all);
 	all[C_CACHE] = cell_text(leak_cache_text(r, &k->cache));
 	if (pages)
@@ -248,8 +198,7 @@ static int row_add(
 	all[C_ALLOCATED] = cell_u64(s->allocated);
 	all[C_FREED] = cell_u64(s->freed);
 	all[C_UNTRACKED] = cell_u64(s->untracked);
-	growth_cells(all, x);
-	age_cells(all, r, s);
+	growth_cells(all, &c);
 	all[C_STACK] = cell_stack(k->task.stack);
 	return by_sums_row(&v->sums, t, all);
 }
@@ -335,9 +284,8 @@ static int sites_report(
 	return rc;
 }
 
-static int leak_report(void *state, struct report *r)
+static int kernel_report(struct leak_state *v, struct report *r)
 {
-	struct leak_state *v = state;
 	struct table *t =
 		by_sums_table(&v->sums, r, "sites", "Allocated since the start, not freed");
 	u64 ns = v->clock.last_ns - v->clock.begin_ns;
@@ -359,6 +307,20 @@ static int leak_report(void *state, struct report *r)
 	return rc;
 }
 
+/* What was looked at; nothing yet: both, for their columns. */
+static int leak_report(void *state, struct report *r)
+{
+	const struct stream *s = r->stream;
+	bool heap = stream_probe_active(s, "heap"),
+	     kernel = stream_probe_active(s, "slab") || stream_probe_active(s, "pages");
+	struct leak_state *v = state;
+	int rc = kernel || !heap ? kernel_report(v, r) : 0;
+
+	if (rc || (kernel && !heap))
+		return rc;
+	return leak_heap_report(&v->heap, !strcmp(s->session.command, "leak"), r);
+}
+
 static void leak_reset(void *state)
 {
 	struct leak_state *v = state;
@@ -369,6 +331,7 @@ static void leak_reset(void *state)
 		s->allocated = s->freed = 0;
 	}
 	leak_caches_reset(&v->caches);
+	leak_heap_reset(&v->heap);
 }
 
 static void leak_destroy(void *state)
@@ -378,6 +341,7 @@ static void leak_destroy(void *state)
 	by_sums_free(&v->sums);
 	groups_free(&v->tasks);
 	leak_caches_free(&v->caches);
+	leak_heap_free(&v->heap);
 }
 
 static const struct view_table tables[] = {
@@ -386,7 +350,8 @@ static const struct view_table tables[] = {
 };
 
 const struct view leak_view = {
-	.tables = (const struct view_table *const[]){tables, leak_cache_tables, NULL},
+	.tables = (const struct view_table *const[]){tables, leak_cache_tables, leak_heap_tables,
+		NULL},
 	.size = sizeof(struct leak_state),
 	.by_default = "cache,site,stack",
 	.stacks_default = "kernel",

@@ -1,0 +1,117 @@
+/* See heap_records.h. */
+#include "probes/heap/heap_records.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "capture/capture.h"
+
+static u64 ns_of_ms(u64 ms)
+{
+	return ms * 1000000;
+}
+
+struct heap_total heap_total_of(const struct heap_process *p)
+{
+	const struct account *a = &p->account;
+	struct heap_total r = REC_INIT(struct heap_total, REC_HEAP_TOTAL, 0);
+
+	r.h.flags =
+		(u16)((p->ended ? HEAP_ENDED : 0) | (p->parent ? HEAP_FORKED : 0) |
+			(p->dropped ? HEAP_INCOMPLETE : 0) | (a->sample_bytes ? HEAP_SAMPLED : 0));
+	r.tgid = p->pid;
+	r.process = p->id;
+	r.parent = p->parent;
+	r.threads = (u32)a->threads.n;
+	r.start_ns = p->start_ns;
+	r.end_ns = p->end_ns;
+	r.h.time_ns = clock_mono_ns();
+	r.allocations = a->allocations;
+	r.bytes = a->bytes;
+	r.frees = a->frees;
+	r.temporary = a->temporary;
+	r.moved = a->moved;
+	r.live_blocks = a->live_blocks;
+	r.live_bytes = a->live_bytes;
+	r.peak_blocks = a->peak_blocks;
+	r.peak_bytes = a->peak_bytes;
+	r.peak_ns = ns_of_ms(a->peak_ms);
+	r.unknown_frees = a->unknown_frees;
+	r.overwritten = a->overwritten;
+	r.lost = p->dropped;
+	r.cgroup = p->cgroup;
+	memcpy(r.comm, p->comm, sizeof(r.comm));
+	for (u32 i = 0; i < HEAP_SIZES; i++)
+		r.sizes[i] = (u32)MIN(a->sizes[i], 0xffffffffULL);
+	r.old_ms = a->old_ms;
+	return r;
+}
+
+/* Those that the account does not count by slot are what is left of all. */
+static void lives_copy(struct heap_site *r, const struct account_site *a)
+{
+	u64 others = 0;
+
+	_Static_assert(HEAP_TIMES == ACCOUNT_TIMES && HEAP_SIZES == ACCOUNT_SIZES, "one histogram");
+	for (u32 i = 1; i < HEAP_TIMES; i++)
+		others += r->lives[i] = a->lives[i];
+	r->lives[0] = (u32)MIN(a->frees > others ? a->frees - others : 0, 0xffffffffULL);
+}
+
+static void age_copy(struct heap_site *r, const struct account_age *age)
+{
+	r->oldest_ms = age->oldest_ms;
+	r->old_blocks = age->old_blocks;
+	r->old_bytes = age->old_bytes;
+	memcpy(r->ages, age->blocks, sizeof(r->ages));
+}
+
+struct heap_site heap_site_of(struct heap_process *p, size_t index)
+{
+	struct account_site *a = &p->account.sites.v[index];
+	struct heap_site r = REC_INIT(struct heap_site, REC_HEAP_SITE, 0);
+
+	account_settle(&p->account, a);
+	a->changed = false;
+	r.tgid = p->pid;
+	r.process = p->id;
+	r.site = a->stack;
+	r.max_life_ms = a->life_max_ms;
+	r.allocations = a->allocations;
+	r.bytes = a->bytes;
+	r.frees = a->frees;
+	r.temporary = a->temporary;
+	r.moved = a->moved;
+	r.live_blocks = a->live_blocks;
+	r.live_bytes = a->live_bytes;
+	r.peak_blocks = a->peak_blocks;
+	r.peak_bytes = a->peak_bytes;
+	r.slack_bytes = a->slack;
+	r.life_ms = a->life_ms;
+	r.min_bytes = a->min;
+	r.max_bytes = a->max;
+	lives_copy(&r, a);
+	if (index < p->account.ages.n)
+		age_copy(&r, &p->account.ages.v[index]);
+	return r;
+}
+
+struct heap_thread heap_thread_of(const struct heap_process *p, size_t index)
+{
+	const struct account_thread *a = &p->account.threads.v[index];
+	struct heap_thread r = REC_INIT(struct heap_thread, REC_HEAP_THREAD, 0);
+
+	r.tgid = p->pid;
+	r.process = p->id;
+	r.tid = a->tid;
+	r.thread = (u32)index;
+	r.allocations = a->allocations;
+	r.bytes = a->bytes;
+	r.frees = a->frees;
+	r.freed_bytes = a->freed_bytes;
+	r.temporary = a->temporary;
+	r.live_blocks = a->live_blocks;
+	r.live_bytes = a->live_bytes;
+	memcpy(r.comm, p->comm, sizeof(r.comm));
+	return r;
+}

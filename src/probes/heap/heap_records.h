@@ -1,0 +1,13 @@
+/* How the account of a process stands, as records; their stacks have numbers, but no names yet. */
+#ifndef MEMWHY_PROBES_HEAP_RECORDS_H
+#define MEMWHY_PROBES_HEAP_RECORDS_H
+
+#include "probes/heap/heap.h"
+#include "probes/heap/image.h"
+
+struct heap_total heap_total_of(const struct heap_process *p);
+/* Of a site by its index. It counts as sent. */
+struct heap_site heap_site_of(struct heap_process *p, size_t index);
+struct heap_thread heap_thread_of(const struct heap_process *p, size_t index);
+
+#endif

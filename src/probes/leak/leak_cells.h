@@ -1,0 +1,124 @@
+/*
+ * The columns that say how what is outstanding went and how old it is, which objects of the kernel,
+ * its pages and blocks of a heap have in common. Private to the view.
+ */
+#ifndef MEMWHY_PROBES_LEAK_CELLS_H
+#define MEMWHY_PROBES_LEAK_CELLS_H
+
+#include "analysis/durations.h"
+#include "probes/leak/leak_series.h"
+
+#define LEAK_COLUMN_NOW                                                                            \
+	{                                                                                          \
+		"growth_bytes_per_s", "GROWTH/s", CELL_S64, UNIT_BYTES, 0,                         \
+			"by which those bytes grew, in the last third of the time since the start" \
+	}
+#define LEAK_COLUMN_STAYED                                                                       \
+	{                                                                                        \
+		"stayed_ratio", "STAYED", CELL_F64, UNIT_RATIO, 0,                               \
+			"of the bytes that were outstanding after the first third of the time, " \
+			"still "                                                                 \
+			"there"                                                                  \
+	}
+#define LEAK_COLUMN_VERDICT                                              \
+	{                                                                \
+		"verdict", "VERDICT", CELL_TEXT, UNIT_NONE, COL_BELOW,   \
+			"how the outstanding bytes went since the start" \
+	}
+#define LEAK_COLUMN_OUTLIVED                                                                   \
+	{                                                                                      \
+		"outlived_ratio", "OUTLIVED", CELL_F64, UNIT_RATIO, COL_WIDE,                  \
+			"of the outstanding, older than 99 % of those that were freed became " \
+			"(estimated "                                                          \
+			"from log2 histograms); none: fewer than 20 were freed"                \
+	}
+#define LEAK_COLUMN_FIRST                                                       \
+	{                                                                       \
+		"first_bytes", "1ST THIRD", CELL_S64, UNIT_BYTES, COL_WIDE,     \
+			"growth in the first third of the time since the start" \
+	}
+#define LEAK_COLUMN_MIDDLE                                                                         \
+	{                                                                                          \
+		"middle_bytes", "2ND THIRD", CELL_S64, UNIT_BYTES, COL_WIDE, "in the middle third" \
+	}
+#define LEAK_COLUMN_LAST                                                                       \
+	{                                                                                      \
+		"last_bytes", "3RD THIRD", CELL_S64, UNIT_BYTES, COL_WIDE, "in the last third" \
+	}
+#define LEAK_COLUMN_SLOPE                                                       \
+	{                                                                       \
+		"slope_bytes_per_s", "SLOPE/s", CELL_F64, UNIT_BYTES, COL_WIDE, \
+			"of a straight line through all of it (least squares)"  \
+	}
+#define LEAK_COLUMN_FIT                                                         \
+	{                                                                       \
+		"fit_ratio", "FIT", CELL_F64, UNIT_RATIO, COL_WIDE,             \
+			"how much of the change that line explains (R squared)" \
+	}
+#define LEAK_COLUMN_OLD                                                              \
+	{                                                                            \
+		"old_objects", "OLD", CELL_U64, UNIT_COUNT, 0,                       \
+			"of the outstanding, those from the first third of the time" \
+	}
+#define LEAK_COLUMN_AGE_P50                                            \
+	{                                                              \
+		"age_p50_ns", "AGE P50", CELL_U64, UNIT_NS, COL_WIDE,  \
+			"median age (estimated from a log2 histogram)" \
+	}
+#define LEAK_COLUMN_AGE_MAX                                                       \
+	{                                                                         \
+		"age_max_ns", "OLDEST", CELL_U64, UNIT_NS, COL_WIDE, "the oldest" \
+	}
+#define LEAK_COLUMN_AGES                                                                   \
+	{                                                                                  \
+		"ages", "AGES", CELL_HIST, UNIT_NS, COL_WIDE, "log2 histogram of the ages" \
+	}
+#define LEAK_COLUMN_LIFE_P99                                                \
+	{                                                                   \
+		"p99_ns", "LIFE P99", CELL_U64, UNIT_NS, COL_WIDE,          \
+			"99th percentile (estimated from a log2 histogram)" \
+	}
+#define LEAK_COLUMN_LIFE_MAX                                                     \
+	{                                                                        \
+		"max_ns", "LIFE MAX", CELL_U64, UNIT_NS, COL_WIDE, "the longest" \
+	}
+
+/* What is known of the ages of the outstanding and the lifetimes of the freed. */
+struct leak_ages {
+	const struct hist *ages;
+	const struct durations *lives;
+	u64 old, oldest_ns;
+};
+
+/* Cells of the columns above; empty: not known. */
+struct leak_cells {
+	struct cell verdict, now, stayed, first, middle, last, slope, fit;
+	struct cell old, age_p50, age_max, ages, outlived;
+	struct cell life_p50, life_p99, life_max, lives;
+};
+
+/* stayed: below 0: not known. */
+void leak_cells_fill(struct leak_cells *c, struct report *r, const struct leak_judgement *j,
+	double stayed, const struct leak_ages *a);
+
+/* A sum of what is outstanding; what the edges of the interval put below 0 is 0. */
+static inline struct cell leak_live_cell(u64 v)
+{
+	return cell_u64((s64)v > 0 ? v : 0);
+}
+
+/* A suspect's evidence: what it holds, how that grew, how much of it stayed. */
+struct leak_evidence {
+	const struct leak_judgement *judged;
+	u64 live, bytes, allocated;
+	double stayed;
+};
+
+bool leak_is_suspect(const struct leak_evidence *e, u64 least);
+/* Would it fill the machine within a day? */
+int leak_suspect_level(const struct report *r, const struct leak_judgement *j);
+void leak_tell_growth(struct report *r, struct finding *f, const struct leak_evidence *e);
+void leak_tell_lives(struct report *r, struct finding *f, u64 freed, const struct durations *lives);
+void leak_tell_stack(struct report *r, struct finding *f, u32 stack);
+
+#endif
