@@ -26,7 +26,7 @@ endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
 WALKS   := faults pages maps syscalls
-SKELS   := $(PROBES:%=$(B)/gen/%.skel.h) $(WALKS:%=$(B)/gen/%_walk.skel.h)
+SKELS   := $(PROBES:%=$(B)/gen/%.skel.h) $(WALKS:%=$(B)/gen/%_walk.skel.h) $(B)/gen/where.skel.h
 SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
@@ -75,6 +75,10 @@ $(B)/gen/$(1)_walk.bpf.o: src/probes/$(1)/$(1).bpf.c
 	$$(Q)$$(CLANG) $$(BPF_FLAGS) -DUSER_WALK -MMD -MP -c -o $$@ $$<
 endef
 $(foreach p,$(PROBES),$(eval $(call bpf_rule,$(p))))
+
+$(B)/gen/where.bpf.o: src/bpf/where.bpf.c
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
 	$(Q)$(BPFTOOL) gen object $(B)/gen/$*.linked.o $<
@@ -177,5 +181,5 @@ help:
 .PHONY: all check check-vm unit workloads bench fuzz install deps format clean help
 .SECONDARY:
 -include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
-         $(PROBES:%=$(B)/gen/%.bpf.d) $(WALKS:%=$(B)/gen/%_walk.bpf.d) \
+         $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/where.bpf.d $(WALKS:%=$(B)/gen/%_walk.bpf.d) \
          $(BPF_TESTS:%=%.bpf.d) $(BPF_TESTS:%=%.d)

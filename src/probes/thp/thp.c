@@ -7,11 +7,12 @@
 #include "capture/kbtf.h"
 #include "capture/names.h"
 #include "capture/tracepoint.h"
+#include "capture/watch.h"
 #include "probes/probe.h"
 #include "probes/thp/thp_host.h"
 #include "probes/thp/thp_kinds.h"
 #include "probes/thp/thp_view.h"
-#include "probes/thp/thp_where.h"
+#include "sys/kernel_data.h"
 
 #include "thp.skel.h"
 
@@ -23,11 +24,6 @@ enum {
 	OPT_PREEMPTIBLE = 2, /* raw tracepoints are: see thp_classic.bpf.h */
 };
 
-#define WATCH(prog_, which_)                                       \
-	{                                                          \
-		prog_, PERF_TYPE_BREAKPOINT, which_, thp_where_aim \
-	}
-
 static const struct attach_hook hooks[] = {
 	{
 		.data = "huge faults, fallbacks by process",
@@ -36,8 +32,9 @@ static const struct attach_hook hooks[] = {
 		.methods =
 			{
 				{"watchpoints on the kernel's counters", {},
-					{WATCH("watch_fault", THP_WATCH_FAULT),
-						WATCH("watch_fallback", THP_WATCH_FALLBACK)},
+					{WATCHPOINT("watch_fault", WATCH_THP_FAULT_ALLOC),
+						WATCHPOINT("watch_fallback",
+							WATCH_THP_FAULT_FALLBACK)},
 					0},
 			},
 	},
@@ -48,8 +45,9 @@ static const struct attach_hook hooks[] = {
 		.methods =
 			{
 				{"watchpoints on the kernel's counters", {},
-					{WATCH("watch_split_pmd", THP_WATCH_SPLIT_PMD),
-						WATCH("watch_split_page", THP_WATCH_SPLIT_PAGE)},
+					{WATCHPOINT("watch_split_pmd", WATCH_THP_SPLIT_PMD),
+						WATCHPOINT(
+							"watch_split_page", WATCH_THP_SPLIT_PAGE)},
 					0},
 			},
 	},
@@ -153,12 +151,25 @@ static u32 options(const struct capture *c)
 	       arguments();
 }
 
+/* Of the kernel's vm_zone_stat; 0: not known. */
+static u64 free_pages_find(void)
+{
+	static const char *const name = "vm_zone_stat";
+	static bool known;
+	static u64 address;
+
+	if (!known)
+		kernel_data_find(&name, 1, &address);
+	known = true;
+	return address;
+}
+
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct thp_config config = {
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 		/* for check, samples of free memory have to do: kallsyms takes 30 ms */
-		.free_pages = c->opt.gentle ? 0 : thp_where_free_pages(),
+		.free_pages = c->opt.gentle ? 0 : free_pages_find(),
 		.high_pages = thp_host_high_pages(),
 	};
 

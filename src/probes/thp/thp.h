@@ -34,24 +34,6 @@ struct thp_config {
 	u64 high_pages; /* the sum of the zones' high watermarks, and a huge page; 0: not known */
 };
 
-/* The counters that are watched; see thp_where.h. */
-enum thp_watch {
-	THP_WATCH_FAULT,
-	THP_WATCH_FALLBACK,
-	THP_WATCH_SPLIT_PMD,
-	THP_WATCH_SPLIT_PAGE,
-	THP_WATCHES,
-};
-
-/* Asked for by the loader (distance), answered by the program on one CPU. */
-struct thp_where {
-	s64 distance[THP_WATCHES]; /* from the run queue to the counter */
-	u64 rq;
-	u64 value[THP_WATCHES];
-	u32 cpu;
-	u32 reserved;
-};
-
 /* Of the table of sums. */
 struct thp_key {
 	u32 tgid;

@@ -1,64 +1,56 @@
-/* See thp_where.h. */
-#include "probes/thp/thp_where.h"
+/* See watch.h. */
+#include "capture/watch.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "bpf/where.h"
 #include "capture/kbtf.h"
 #include "capture/object.h"
-#include "probes/thp/thp.h"
 #include "sys/kernel_data.h"
 #include "sys/keyvals.h"
 
-#include "thp.skel.h"
+#include "where.skel.h"
 
-static const char *const counters[THP_WATCHES] = {
-	[THP_WATCH_FAULT] = "thp_fault_alloc",
-	[THP_WATCH_FALLBACK] = "thp_fault_fallback",
-	[THP_WATCH_SPLIT_PMD] = "thp_split_pmd",
-	[THP_WATCH_SPLIT_PAGE] = "thp_split_page",
+static const char *const counters[WATCHES] = {
+	[WATCH_THP_FAULT_ALLOC] = "thp_fault_alloc",
+	[WATCH_THP_FAULT_FALLBACK] = "thp_fault_fallback",
+	[WATCH_THP_SPLIT_PMD] = "thp_split_pmd",
+	[WATCH_THP_SPLIT_PAGE] = "thp_split_page",
+	[WATCH_NUMA_HINT_FAULTS] = "numa_hint_faults",
+	[WATCH_NUMA_HINT_FAULTS_LOCAL] = "numa_hint_faults_local",
+	[WATCH_NUMA_PAGES_MIGRATED] = "numa_pages_migrated",
 };
 
-enum { SYM_EVENTS, SYM_RUNQUEUES, SYM_PERCPU_N, SYM_ZONES = SYM_PERCPU_N, SYM_N };
+_Static_assert(WATCHES <= WHERE_MAX, "struct where has room for all");
 
-static const char *const symbol_names[SYM_N] = {"vm_event_states", "runqueues", "vm_zone_stat"};
+enum { SYM_EVENTS, SYM_RUNQUEUES, SYM_N };
 
-/* What kallsyms said, and the counters of each CPU; found once, as every attempt to attach asks. */
+static const char *const symbol_names[SYM_N] = {"vm_event_states", "runqueues"};
+
+/* The counters of each CPU; found once, as every attempt to attach asks. */
 static struct {
-	bool symbols_known, tried;
+	bool tried;
 	int error;
-	u64 symbols[SYM_N];
-	u64 *address; /* THP_WATCHES for each possible CPU; 0: the CPU is offline */
+	u64 *address; /* WATCHES for each possible CPU; 0: the CPU is offline */
 	int cpus;
+	struct where where; /* distance 0: the kernel does not count that */
 } found;
-
-static void symbols_find(void)
-{
-	if (!found.symbols_known)
-		kernel_data_find(symbol_names, SYM_N, found.symbols);
-	found.symbols_known = true;
-}
-
-u64 thp_where_free_pages(void)
-{
-	symbols_find();
-	return found.symbols[SYM_ZONES];
-}
 
 /* From the run queue of a CPU to its counters. The events of /proc/vmstat are in the order of enum
  * vm_event_item, which begins with PGPGIN (mm/vmstat.c: vmstat_text, from 5.10 to 7.3). */
-static int distances_find(const struct keyvals *vmstat, struct thp_where *w)
+static int distances_find(const struct keyvals *vmstat, struct where *w)
 {
-	u64 at[SYM_PERCPU_N];
+	u64 at[SYM_N];
 	size_t first = vmstat->items.n;
-	int rc = kbtf_percpu(symbol_names, SYM_PERCPU_N, at); /* 5.10 has none in its BTF */
+	int rc = kbtf_percpu(symbol_names, SYM_N, at); /* 5.10 has none in its BTF */
 
 	if (rc) {
-		symbols_find();
-		memcpy(at, found.symbols, sizeof(at));
+		kernel_data_find(symbol_names, SYM_N, at);
 		if (!at[SYM_EVENTS] || !at[SYM_RUNQUEUES])
 			return rc;
 	}
@@ -67,21 +59,18 @@ static int distances_find(const struct keyvals *vmstat, struct thp_where *w)
 
 		if (!strcmp(name, "pgpgin"))
 			first = i;
-		for (size_t k = 0; k < THP_WATCHES && i > first; k++)
+		for (size_t k = 0; k < WATCHES && i > first; k++)
 			if (!strcmp(name, counters[k]))
 				w->distance[k] =
 					(s64)(at[SYM_EVENTS] - at[SYM_RUNQUEUES] + 8 * (i - first));
 	}
-	for (size_t k = 0; k < THP_WATCHES; k++)
-		if (!w->distance[k])
-			return -ENODATA;
 	return 0;
 }
 
 static int where_open(struct bpf_object **ret, int *ret_prog, int *ret_map)
 {
 	size_t size;
-	const void *elf = thp_bpf__elf_bytes(&size);
+	const void *elf = where_bpf__elf_bytes(&size);
 	struct bpf_program *prog;
 	struct bpf_object *obj;
 	int rc = object_open(elf, size, &obj);
@@ -103,10 +92,10 @@ static int where_open(struct bpf_object **ret, int *ret_prog, int *ret_map)
 }
 
 /* Asks one CPU, and adds its counters to the sums. */
-static int cpu_ask(int prog, int map, int cpu, u64 sums[THP_WATCHES])
+static int cpu_ask(int prog, int map, int cpu, u64 sums[WATCHES])
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (u32)cpu);
-	struct thp_where w;
+	struct where w;
 	u32 zero = 0;
 	int rc = bpf_prog_test_run_opts(prog, &opts);
 
@@ -118,20 +107,20 @@ static int cpu_ask(int prog, int map, int cpu, u64 sums[THP_WATCHES])
 		return -errno;
 	if (!w.rq || w.cpu != (u32)cpu)
 		return -ENODATA;
-	for (size_t k = 0; k < THP_WATCHES; k++) {
-		found.address[(size_t)cpu * THP_WATCHES + k] = w.rq + (u64)w.distance[k];
+	for (size_t k = 0; k < WATCHES; k++) {
+		found.address[(size_t)cpu * WATCHES + k] = w.rq + (u64)w.distance[k];
 		sums[k] += w.value[k];
 	}
 	return 0;
 }
 
 /* Are these the counters? All CPUs together they must say what /proc/vmstat says. */
-static int sums_prove(
-	const struct keyvals *before, const struct keyvals *after, const u64 sums[THP_WATCHES])
+static int sums_prove(const struct keyvals *before, const struct keyvals *after,
+	const struct where *w, const u64 sums[WATCHES])
 {
-	for (size_t k = 0; k < THP_WATCHES; k++)
-		if (sums[k] < keyvals_get_or(before, counters[k], UINT64_MAX) ||
-			sums[k] > keyvals_get_or(after, counters[k], 0))
+	for (size_t k = 0; k < WATCHES; k++)
+		if (w->distance[k] && (sums[k] < keyvals_get_or(before, counters[k], UINT64_MAX) ||
+					      sums[k] > keyvals_get_or(after, counters[k], 0)))
 			return -ENODATA;
 	return 0;
 }
@@ -140,33 +129,32 @@ static int where_find(void)
 {
 	_cleanup_keyvals_ struct keyvals before = {}, after = {};
 	struct bpf_object *obj = NULL;
-	u64 sums[THP_WATCHES] = {};
-	struct thp_where w = {};
+	u64 sums[WATCHES] = {};
 	int prog = -1, map = -1;
 	u32 zero = 0;
 	int rc = keyvals_read("/proc/vmstat", &before);
 
 	found.cpus = libbpf_num_possible_cpus();
-	found.address = calloc((size_t)MAX(1, found.cpus) * THP_WATCHES, sizeof(u64));
+	found.address = calloc((size_t)MAX(1, found.cpus) * WATCHES, sizeof(u64));
 	if (!rc && !found.address)
 		rc = -ENOMEM;
 	if (!rc)
-		rc = distances_find(&before, &w);
+		rc = distances_find(&before, &found.where);
 	if (!rc)
 		rc = where_open(&obj, &prog, &map);
 	if (rc)
 		return rc;
-	if (bpf_map_update_elem(map, &zero, &w, BPF_ANY))
+	if (bpf_map_update_elem(map, &zero, &found.where, BPF_ANY))
 		rc = -errno;
 	for (int cpu = 0; cpu < found.cpus && !rc; cpu++)
 		rc = cpu_ask(prog, map, cpu, sums);
 	if (!rc)
 		rc = keyvals_read("/proc/vmstat", &after);
 	bpf_object__close(obj);
-	return rc ? rc : sums_prove(&before, &after, sums);
+	return rc ? rc : sums_prove(&before, &after, &found.where, sums);
 }
 
-int thp_where_aim(struct perf_event_attr *attr, int cpu)
+int watch_aim(struct perf_event_attr *attr, int cpu)
 {
 	u64 address;
 
@@ -175,9 +163,11 @@ int thp_where_aim(struct perf_event_attr *attr, int cpu)
 	found.tried = true;
 	if (found.error)
 		return found.error;
-	if (cpu >= found.cpus || attr->config >= THP_WATCHES)
+	if (cpu >= found.cpus || attr->config >= WATCHES)
 		return -EINVAL;
-	address = found.address[(size_t)cpu * THP_WATCHES + attr->config];
+	if (!found.where.distance[attr->config])
+		return -ENODATA;
+	address = found.address[(size_t)cpu * WATCHES + attr->config];
 	if (!address)
 		return -ENODEV;
 	attr->config = 0;
