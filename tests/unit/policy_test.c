@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/vec.h"
-#include "probes/policy/policy_host.h"
+#include "capture/place.h"
 #include "probes/policy/policy_judge.h"
 #include "sys/kcore.h"
 #include "sys/mempolicy.h"
@@ -314,18 +314,18 @@ static void zone_add(struct zoneinfo *z, u32 node, u64 start, u64 spanned)
 
 static void test_frames(void **state)
 {
-	static u8 frames[POLICY_FRAMES];
+	static u8 frames[PLACE_FRAMES];
 	_cleanup_zoneinfo_ struct zoneinfo z = {};
 	u32 shift = 99;
 
 	(void)state;
-	policy_frames_fill(&z, frames, &shift);
+	place_frames_fill(&z, frames, &shift);
 	assert_int_equal(shift, 0);
 	assert_int_equal(frames[0], 0);
 	zone_add(&z, 0, 1, 4095);
 	zone_add(&z, 0, 4096, 94208);
 	zone_add(&z, 1, 98304, 98272);
-	policy_frames_fill(&z, frames, &shift);
+	place_frames_fill(&z, frames, &shift);
 	assert_int_equal(shift, 4); /* 196576 >> 4 is the first below 16384 */
 	assert_int_equal(frames[0], 1);
 	assert_int_equal(frames[(98304 >> 4) - 1], 1);
@@ -333,11 +333,11 @@ static void test_frames(void **state)
 	assert_int_equal(frames[196575 >> 4], 2);
 	assert_int_equal(frames[(196575 >> 4) + 1], 0);
 	zone_add(&z, 1, 1000, 16); /* within node 0: not told apart */
-	policy_frames_fill(&z, frames, &shift);
+	place_frames_fill(&z, frames, &shift);
 	assert_int_equal(frames[1000 >> 4], 0);
 	assert_int_equal(frames[(1000 >> 4) - 1], 1);
 	zone_add(&z, 2, 1ULL << 40, 1ULL << 30);
-	policy_frames_fill(&z, frames, &shift);
+	place_frames_fill(&z, frames, &shift);
 	assert_int_equal(frames[(1ULL << 40) >> shift], 3);
 }
 

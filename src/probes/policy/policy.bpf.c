@@ -54,7 +54,7 @@ __noinline int places_before(u32 tid)
 	if (e->call != CALL_GET_MEMPOLICY)
 		masks_read(e);
 	usable_read(e);
-	if (!config.page_offset)
+	if (!config.places)
 		return 0;
 	if (e->call == CALL_MBIND || e->call == CALL_HOME_NODE)
 		range_look(tid, 0);
@@ -91,7 +91,7 @@ __noinline int places_after(u32 tid)
 		answer_read(e);
 	if (e->call == CALL_MOVE_PAGES)
 		status_read(tid);
-	if (e->call == CALL_MBIND && e->args[5] & (MOVE_OWN | MOVE_ALL) && config.page_offset) {
+	if (e->call == CALL_MBIND && e->args[5] & (MOVE_OWN | MOVE_ALL) && config.places) {
 		range_look(tid, 1);
 		e->flags |= POLICY_AFTER;
 	}

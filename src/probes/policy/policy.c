@@ -6,6 +6,7 @@
 
 #include "capture/kbtf.h"
 #include "capture/names.h"
+#include "capture/place.h"
 #include "capture/syscalls.h"
 #include "capture/tracepoint.h"
 #include "probes/policy/policy_each.h"
@@ -80,7 +81,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		rc = attach_set_entries(obj, "ring", RING_BYTES);
 	if (!rc)
 		rc = attach_set_const(obj, "config", &config, sizeof(config));
-	return rc ? rc : attach_set_const(obj, "frames", host->frames, sizeof(host->frames));
+	return rc ? rc : place_prepare(obj);
 }
 
 static void places_tell(struct capture *c, struct attached *a)
@@ -88,7 +89,7 @@ static void places_tell(struct capture *c, struct attached *a)
 	const struct policy_host *host = policy_host();
 
 	(void)a;
-	capture_method(c, PLACES, host->config.page_offset ? "page tables" : NULL, host->missing);
+	capture_method(c, PLACES, host->config.places ? "page tables" : NULL, host->missing);
 }
 
 static void survey(struct capture *c, struct attached *a)

@@ -5,13 +5,13 @@
 #ifndef MEMWHY_PROBES_POLICY_H
 #define MEMWHY_PROBES_POLICY_H
 
+#include "bpf/place.h"
 #include "bpf/shared.h"
 #include "sys/mempolicy_abi.h"
 
 #define POLICY_LOOKS 512 /* pages of a range, and statuses of move_pages, that are looked at */
-#define POLICY_NODES 64  /* nodes that are counted one by one */
+#define POLICY_NODES PLACE_NODES
 #define POLICY_FILE 32
-#define POLICY_FRAMES (1U << 14) /* entries of the table that tells the node of a page frame */
 
 /* What is wrong with a call, or with what came of it. On disk. */
 enum policy_warning {
@@ -40,10 +40,10 @@ struct policy_mask {
 /* Where a page is: a node below POLICY_NODES, or one of these. The errors are those that move_pages
  * has for single pages. On disk. */
 enum policy_place {
-	POLICY_ABSENT = POLICY_NODES, /* not there yet, or the zero page */
-	POLICY_SWAPPED,
-	POLICY_BEYOND,      /* on a node from POLICY_NODES on */
-	POLICY_NOT_KNOWN,   /* could not be found out */
+	POLICY_ABSENT = PLACE_ABSENT,
+	POLICY_SWAPPED = PLACE_SWAPPED,
+	POLICY_BEYOND = PLACE_BEYOND,
+	POLICY_NOT_KNOWN = PLACE_NOT_KNOWN,
 	POLICY_PAGE_ENOENT, /* not there */
 	POLICY_PAGE_EACCES, /* mapped by several processes, and MPOL_MF_MOVE_ALL was not given */
 	POLICY_PAGE_EBUSY,
@@ -111,16 +111,13 @@ struct policy_call {
 };
 
 struct policy_config {
-	u64 min_ns;      /* with --each: calls shorter than this do not count */
-	u64 page_offset; /* where the kernel maps all memory; 0: page tables cannot be read */
-	u64 no_address;  /* bits of a page table's entry that are no address (SME) */
+	u64 min_ns;             /* with --each: calls shorter than this do not count */
 	u64 memory[MASK_WORDS]; /* nodes that have memory; none: not known */
 	u64 node_pages[POLICY_NODES];
-	u32 top_shift;   /* of the page tables: 39, or 48 with five levels */
-	u32 frame_shift; /* page frames of one entry of the table of frames, as a power of two */
 	u32 nodes;
 	u8 find_vma; /* the kernel has bpf_find_vma (5.17) */
-	u8 reserved[3];
+	u8 places;   /* pages are looked at, see bpf/place.h */
+	u8 reserved[2];
 };
 
 /* Of the table of calls. The tgid comes first. */
