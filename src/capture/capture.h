@@ -44,6 +44,7 @@ struct capture_options {
 	const char *by;        /* --by: comma-separated keys to count by; NULL: the probe's own */
 	char *const *operands; /* words after the command's name */
 	u32 n_operands;
+	char *const *command; /* of -- CMD; NULL: none */
 };
 
 struct names; /* capture/names.h */

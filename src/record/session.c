@@ -177,6 +177,7 @@ static int session_begin(struct session *s, struct err *err)
 	if (!rc)
 		rc = signals_open(s);
 	if (!rc && cfg->argv) {
+		s->c.opt.command = cfg->argv;
 		s->c.opt.scope.by_task = s->c.opt.scope.follow = true;
 		rc = vec_push(&s->c.opt.scope.tasks, (u32)s->child.pid);
 	}

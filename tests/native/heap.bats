@@ -143,14 +143,73 @@ of_function() { # FUNCTION FIELD
 	jq -e '.rows[] | select(.table == "process") | .peak_bytes == 110000' r.json >/dev/null
 }
 
-@test "heap: what cannot be tracked is said" {
-	cat >static.c <<-END
+# says TEXT CMD...: a note on what is not tracked; -p is what is offered.
+says() {
+	local text=$1
+	shift
+	"$MEMWHY" heap -o json --out r.json -- "$@"
+	jq -e --arg t "$text" '[.notes[] | select(test($t) and test("heap -p PID"))] | length == 1' r.json >/dev/null ||
+		{ jq -c '.notes' r.json; return 1; }
+}
+
+@test "heap: what cannot be tracked is said, with the reason" {
+	cat >p.c <<-END
 		#include <stdlib.h>
-		int main(void) { return malloc(10) == NULL; }
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			void *volatile p = malloc(10);
+			if (argc > 1)
+				sleep(3);
+			return p == NULL;
+		}
 	END
-	gcc -static -o static static.c
-	"$MEMWHY" heap -o json --out r.json -- ./static
-	jq -e '.notes[] | select(test("static"))' r.json >/dev/null || { jq -c . r.json; false; }
+	gcc -static -o static p.c
+	gcc -o dynamic p.c
+	says "'./static' is not tracked: statically linked" ./static
+	printf '#!%s/static\n' "$PWD" >script
+	chmod +x script
+	says "'./script' is not tracked: statically linked" ./script
+	# Of a shell's children, those that live for a while.
+	says "'static' \\(pid [0-9]+\\) is not tracked: statically linked" sh -c './static 1; true'
+	says "'dynamic' .* is not tracked: it was started without LD_PRELOAD" sh -c 'env -i ./dynamic 1; true'
+	cp dynamic other
+	chown 1:1 other
+	chmod 4755 other
+	says "'./other' is not tracked: it has more privileges" ./other
+	says "'other' .* is not tracked: it has more privileges" sh -c './other 1; true'
+	"$MEMWHY" heap -o json --out r.json -- sh -c './dynamic 1; true'
+	jq -e '.notes == null or all(.notes[]; test("not tracked") | not)' r.json >/dev/null
+}
+
+@test "heap: programs of musl are tracked" {
+	command -v musl-gcc >/dev/null || skip "no musl-gcc"
+	cat >m.c <<-END
+		#include <pthread.h>
+		#include <stdlib.h>
+		static void *work(void *arg)
+		{
+			for (int i = 0; i < 1000; i++)
+				free(malloc(100));
+			return arg;
+		}
+		int main(void)
+		{
+			pthread_t t[4];
+			void *volatile p;
+			for (int i = 0; i < 4; i++)
+				pthread_create(&t[i], 0, work, 0);
+			for (int i = 0; i < 4; i++)
+				pthread_join(t[i], 0);
+			for (int i = 0; i < 10; i++)
+				p = malloc(1000);
+			return !p;
+		}
+	END
+	musl-gcc -O0 -o m m.c
+	heap -- ./m
+	[ "$(processes allocations frees live_bytes threads)" = "4010 4000 10000 5" ]
+	[ "$(of_function work allocations)" -eq 4000 ]
 }
 
 # Compares each stack with glibc's backtrace(): tests/track/stack_check.c.

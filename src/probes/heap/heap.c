@@ -10,6 +10,7 @@
 #include "probes/heap/heap_records.h"
 #include "probes/heap/heap_schema.h"
 #include "probes/heap/heap_view.h"
+#include "probes/heap/untracked.h"
 #include "probes/probe.h"
 #include "sys/cgroup.h"
 
@@ -32,6 +33,7 @@ struct heap_state {
 	VEC(struct heap_site) sites;
 	VEC(struct heap_thread) threads;
 	VEC(u32) images; /* of the sites */
+	struct untracked untracked;
 };
 
 static int open_source(struct capture *c, void *state, struct err *err)
@@ -43,6 +45,7 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		err_set(err, -EINVAL, "heap needs a command to run");
 		return err_hint(err, "memwhy heap -- CMD");
 	}
+	untracked_begin(&s->untracked, c);
 	s->cgroups = calloc(1, sizeof(*s->cgroups));
 	if (s->cgroups && cgroup_mounts_read(s->cgroups)) {
 		free(s->cgroups);
@@ -274,10 +277,11 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 /* What a reader would miss. */
 static void tell(struct capture *c, struct heap_state *s)
 {
+	bool known = untracked_tell(&s->untracked, c);
 	u32 programs, given_up;
 
 	collector_programs(s->collector, &programs, &given_up);
-	if (!programs)
+	if (!programs && !known)
 		capture_note(c, NOTE_WARNING,
 			"no program was tracked: they are static, or have more privileges than "
 			"who runs them, or the library could not be loaded");
@@ -295,7 +299,8 @@ static int send(struct capture *c, void *state, bool interval)
 	int rc;
 
 	s->totals.n = s->sites.n = s->threads.n = s->images.n = 0;
-	rc = accounts_copy(c, s, interval);
+	rc = c->ending ? 0 : untracked_look(&s->untracked);
+	rc = rc ? rc : accounts_copy(c, s, interval);
 	rc = rc ? rc : take(c, s);
 	rc = rc ? rc : accounts_emit(c, s);
 	if (!rc && c->ending)
@@ -345,6 +350,7 @@ static void close_source(void *state)
 	vec_free(&s->sites);
 	vec_free(&s->threads);
 	vec_free(&s->images);
+	untracked_free(&s->untracked);
 	free(s->cgroups);
 }
 
@@ -394,9 +400,11 @@ const struct probe probe_heap = {
 		"and the numbers are estimates, right on average: what few blocks make up is "
 		"uncertain. What was freed at once is then not known.\n\n"
 		"Programs that are statically linked, or have more privileges than who runs them "
-		"(setuid), run as ever and are not seen: the loader does not preload into them. "
-		"Neither is memory that a program maps by itself, nor an allocator within the "
-		"program's own file, nor a program in another network namespace.\n\n"
+		"(setuid, capabilities), or are started without LD_PRELOAD, run as ever and are "
+		"not seen: the loader does not preload into them. The report names the command "
+		"and those of its children that live for two seconds. Neither is memory seen that "
+		"a program maps by itself, nor an allocator within the program's own file, nor a "
+		"program in another network namespace.\n\n"
 		"If memwhy does not read for two seconds the command goes on without it, and the "
 		"report says so.",
 	.examples = examples,

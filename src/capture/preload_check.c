@@ -1,0 +1,165 @@
+/* See preload_check.h. */
+#include "capture/preload_check.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+
+#include "base/util.h"
+
+#define SEGMENTS 256           /* more are not looked at */
+#define INTERPRETERS 4         /* the kernel allows as many scripts that run scripts */
+#define LIBRARY "memwhy-track" /* what both names of the library's file have, see preload.c */
+
+const char *preload_why_text(enum preload_why why)
+{
+	static const char *const texts[] = {
+		[PRELOAD_WORKS] = "tracked",
+		[PRELOAD_UNKNOWN] = "it cannot be read",
+		[PRELOAD_STATIC] = "statically linked",
+		[PRELOAD_CLASS] = "not of 64 bits, or of another machine",
+		[PRELOAD_PRIVILEGED] =
+			"it has more privileges than who runs it (setuid, setgid or capabilities)",
+		[PRELOAD_CLEARED] = "it was started without LD_PRELOAD in its environment",
+	};
+
+	return texts[why];
+}
+
+static enum preload_why elf_check(int fd)
+{
+	Elf64_Ehdr e;
+
+	if (pread(fd, &e, sizeof(e), 0) != sizeof(e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
+		return PRELOAD_UNKNOWN;
+	if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != EM_X86_64)
+		return PRELOAD_CLASS;
+	for (u32 i = 0; i < e.e_phnum && i < SEGMENTS && e.e_phentsize == sizeof(Elf64_Phdr); i++) {
+		Elf64_Phdr p;
+
+		if (pread(fd, &p, sizeof(p), (off_t)(e.e_phoff + i * sizeof(p))) != sizeof(p))
+			return PRELOAD_UNKNOWN;
+		if (p.p_type == PT_INTERP)
+			return PRELOAD_WORKS;
+	}
+	return PRELOAD_STATIC;
+}
+
+/* As the kernel decides on AT_SECURE at exec: by what changes, and nothing does with nosuid. */
+static bool is_privileged(int fd)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st) || (!fstatvfs(fd, &fs) && fs.f_flag & ST_NOSUID))
+		return false;
+	if (st.st_mode & S_ISUID && st.st_uid != getuid())
+		return true;
+	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
+		return true;
+	return getuid() && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
+/* The interpreter of a script; false: it is none. */
+static bool script_interpreter(int fd, char ret[PATH_MAX])
+{
+	char line[256] = "";
+	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+	char *from = line + 2;
+
+	if (n < 3 || line[0] != '#' || line[1] != '!')
+		return false;
+	from += strspn(from, " \t");
+	from[strcspn(from, " \t\n")] = '\0';
+	snprintf(ret, PATH_MAX, "%s", from);
+	return *from == '/';
+}
+
+static enum preload_why file_check(const char *path)
+{
+	char next[PATH_MAX];
+
+	snprintf(next, sizeof(next), "%s", path);
+	for (u32 i = 0; i <= INTERPRETERS; i++) {
+		_cleanup_close_ int fd = open(next, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+		if (fd < 0)
+			return PRELOAD_UNKNOWN;
+		if (script_interpreter(fd, next))
+			continue;
+		return !prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) && is_privileged(fd)
+			       ? PRELOAD_PRIVILEGED
+			       : elf_check(fd);
+	}
+	return PRELOAD_UNKNOWN;
+}
+
+enum preload_why preload_check_command(const char *name)
+{
+	const char *dirs = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return file_check(name);
+	for (const char *p = dirs ? dirs : "/bin:/usr/bin"; *p;) {
+		int n = (int)strcspn(p, ":");
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%.*s/%s", n ? n : 1, n ? p : ".", name);
+		if (!access(path, X_OK))
+			return file_check(path);
+		p += n + (p[n] == ':');
+	}
+	return PRELOAD_UNKNOWN;
+}
+
+/* Does a file of /proc hold the word? -1: it cannot be read. Words may lie across two reads. */
+static int proc_has(u32 pid, const char *file, const char *word)
+{
+	size_t keep = strlen(word) - 1, had = 0;
+	char path[64], text[16384];
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	while ((n = read(fd, text + had, sizeof(text) - had)) > 0) {
+		had += (size_t)n;
+		if (memmem(text, had, word, strlen(word)))
+			return 1;
+		if (had > keep) {
+			memmove(text, text + had - keep, keep);
+			had = keep;
+		}
+	}
+	return n < 0 ? -1 : 0;
+}
+
+enum preload_why preload_check_process(u32 pid)
+{
+	int loaded = proc_has(pid, "maps", LIBRARY), named;
+	_cleanup_close_ int fd = -1;
+	enum preload_why why;
+	char path[64];
+
+	if (loaded > 0)
+		return PRELOAD_WORKS;
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) /* what we may not look at has privileges that we have not */
+		return errno == EACCES || errno == EPERM ? PRELOAD_PRIVILEGED : PRELOAD_UNKNOWN;
+	why = elf_check(fd);
+	if (why != PRELOAD_WORKS)
+		return why;
+	named = proc_has(pid, "environ", "LD_PRELOAD=");
+	return loaded < 0 || named < 0 || is_privileged(fd) ? PRELOAD_PRIVILEGED
+	       : !named                                     ? PRELOAD_CLEARED
+							    : PRELOAD_UNKNOWN;
+}

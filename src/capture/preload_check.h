@@ -1,0 +1,27 @@
+/*
+ * Will the loader preload a library into a program? Not into one without a loader (static), nor one
+ * that gets more privileges than who runs it has. Reads ELF files and /proc, which may hold
+ * anything.
+ */
+#ifndef MEMWHY_CAPTURE_PRELOAD_CHECK_H
+#define MEMWHY_CAPTURE_PRELOAD_CHECK_H
+
+#include "base/types.h"
+
+enum preload_why {
+	PRELOAD_WORKS,
+	PRELOAD_UNKNOWN, /* the file cannot be read */
+	PRELOAD_STATIC,
+	PRELOAD_CLASS,      /* of 32 bits, or of another machine */
+	PRELOAD_PRIVILEGED, /* setuid, setgid or file capabilities */
+	PRELOAD_CLEARED,    /* LD_PRELOAD is not in its environment */
+};
+
+/* "statically linked", … */
+const char *preload_why_text(enum preload_why why);
+/* A program as execvp() finds it; to be asked before memwhy gives up its privileges. */
+enum preload_why preload_check_command(const char *name);
+/* A process that runs: PRELOAD_WORKS: the library is loaded. */
+enum preload_why preload_check_process(u32 pid);
+
+#endif
