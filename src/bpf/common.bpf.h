@@ -223,6 +223,15 @@ static __always_inline void ring_submit(void *rec, u64 size)
 	bpf_ringbuf_submit(rec, over < 4 * (size + 8) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
+/* A ring for each CPU, see capture/ring.h. */
+#define RINGS(name_)                                      \
+	struct {                                          \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS); \
+		__uint(max_entries, 1);                   \
+		__type(key, u32);                         \
+		__type(value, u32);                       \
+	} name_ SEC(".maps")
+
 /* The header of a record of `size` bytes. */
 static __always_inline void rec_fill(struct rec *h, u16 kind, u32 size)
 {

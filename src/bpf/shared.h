@@ -96,7 +96,7 @@ struct probe_counts {
 	u64 lost_map;   /* the table of aggregates was full */
 	u64 lost_stack; /* the event is counted, its stack is not known */
 	u64 lost_scope; /* a child that could not be added to scope_tasks */
-	u64 lost_busy;  /* a program was already running on that CPU (filled in by the loader) */
+	u64 lost_busy;  /* a program was already running on that CPU (added to by the loader) */
 	u64 rescued;    /* of what a busy program would have lost: counted by another one */
 	u64 unpaired;   /* the end of something whose start was not seen, or the reverse */
 };

@@ -339,6 +339,7 @@ static void counts_sum(struct probe_counts *sum, const struct probe_counts *v)
 	sum->seen += v->seen;
 	sum->lost_ring += v->lost_ring;
 	sum->lost_map += v->lost_map;
+	sum->lost_busy += v->lost_busy;
 	sum->lost_stack += v->lost_stack;
 	sum->lost_scope += v->lost_scope;
 	sum->rescued += v->rescued;
@@ -351,6 +352,7 @@ int attach_counts(struct attached *a, struct probe_counts *ret)
 		calloc((size_t)MAX(1, libbpf_num_possible_cpus()), sizeof(*v));
 	struct bpf_map *map = bpf_object__find_map_by_name(attach_object(a), "probe_counts");
 	struct probe_counts sum = {};
+	u64 missed;
 
 	if (!v)
 		return -ENOMEM;
@@ -360,9 +362,10 @@ int attach_counts(struct attached *a, struct probe_counts *ret)
 		for (int i = 0; i < libbpf_num_possible_cpus(); i++)
 			counts_sum(&sum, &v[i]);
 	}
-	sum.lost_busy = attach_missed(a);
-	sum.lost_busy -= MIN(sum.lost_busy, sum.rescued);
-	sum.seen += sum.lost_busy;
+	missed = attach_missed(a);
+	missed -= MIN(missed, sum.rescued);
+	sum.lost_busy += missed;
+	sum.seen += missed;
 	*ret = sum;
 	return 0;
 }

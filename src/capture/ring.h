@@ -4,12 +4,22 @@
 
 #include "event/wire.h"
 
+struct attached; /* capture/attach.h */
+struct bpf_object;
 struct ring;
 
 #define RING_BATCH 4096 /* bounds what their reader holds at once */
 
 /* record is called for each; what it returns other than 0 ends the drain. */
 int ring_open(int map, int (*record)(void *arg, const struct rec *r), void *arg, struct ring **ret);
+/*
+ * Gives each CPU a ring of its own, in a map of rings by CPU (common.bpf.h: RINGS), read along with
+ * the first: for programs that run as in an NMI, where the kernel does not wait for the lock of a
+ * ring. bytes: of all of them together, or a little more.
+ */
+int ring_each_cpu(struct ring *r, struct attached *a, const char *map, u64 bytes);
+/* Before the object is loaded: what a map of rings by CPU needs to be made. */
+int ring_prepare(struct bpf_object *obj, const char *map);
 int ring_fd(const struct ring *r); /* readable when records wait */
 /* Hands on at most RING_BATCH records. 1: there may be more; 0: that was all. */
 int ring_drain(struct ring *r);

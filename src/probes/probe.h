@@ -87,10 +87,11 @@ struct probe_bpf {
 	 * NULL. */
 	int (*snapshot)(struct capture *c, struct attached *a, const struct stack_maps *stacks);
 	const struct probe_bursts *bursts; /* NULL: none */
-	bool needs_btf;                    /* see attach_spec */
-	bool single;   /* its events come through the ring also without --each */
-	bool frequent; /* its stacks may be sampled (capture_options.stack_every) */
-	bool optional; /* the sampler is of use without; what is missing is said */
+	const char *rings; /* a map of rings by CPU beside `ring` (capture/ring.h); NULL: none */
+	bool needs_btf;    /* see attach_spec */
+	bool single;       /* its events come through the ring also without --each */
+	bool frequent;     /* its stacks may be sampled (capture_options.stack_every) */
+	bool optional;     /* the sampler is of use without; what is missing is said */
 };
 
 /* Reads /proc or /sys at the start, at every tick, and at the end. */

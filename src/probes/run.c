@@ -135,10 +135,8 @@ static int bpf_open(struct probe_run *run, struct err *err)
 	rc = attach_open(run->c, &spec, &run->attached, err);
 	run->c->opt.stack_every = every;
 
-	if (rc && run->probe->bpf->optional) {
-		capture_method(run->c, "events", NULL, err ? err->msg : "");
-		return 0;
-	}
+	if (rc && run->probe->bpf->optional)
+		return capture_method(run->c, "events", NULL, err ? err->msg : "");
 	if (rc)
 		return rc;
 	run->stacks = (struct stack_maps){
@@ -152,6 +150,9 @@ static int bpf_open(struct probe_run *run, struct err *err)
 		rc = tables_open(run);
 	if (!rc && run->probe->bpf->record && (run->c->opt.each || run->probe->bpf->single))
 		rc = ring_open(attach_map(run->attached, "ring"), ring_record, run, &run->ring);
+	if (!rc && run->ring && run->probe->bpf->rings)
+		rc = ring_each_cpu(
+			run->ring, run->attached, run->probe->bpf->rings, run->c->opt.ring_bytes);
 	if (rc)
 		return err_errno(err, rc, "%s: reading BPF maps", run->probe->name);
 	return run->probe->bpf->attach ? run->probe->bpf->attach(run->c, run->attached, err) : 0;
@@ -393,7 +394,6 @@ u64 probe_seen(struct probe_run *run)
 		run->probe->source->counts(run->source, &seen, &lost);
 		return seen;
 	}
-
 	if (run->attached)
 		attach_counts(run->attached, &n);
 	return n.seen + run->settled;

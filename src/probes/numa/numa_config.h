@@ -1,0 +1,24 @@
+/* Private to the capture of numa: what its BPF programs and its loader agree on. */
+#ifndef MEMWHY_PROBES_NUMA_CONFIG_H
+#define MEMWHY_PROBES_NUMA_CONFIG_H
+
+#include "probes/numa/numa.h"
+
+struct numa_config {
+	s32 only_node;  /* the one that has memory; -1: there are more */
+	u32 wake_bytes; /* of scope_config, for a ring that is large without --each */
+};
+
+/* In the ring: with the task, to be named. What it is, is in the header. */
+struct numa_event {
+	union {
+		struct rec h;
+		struct numa_sample sample;
+		struct numa_move move;
+	};
+	u64 cgroup;
+	u64 tls; /* the thread pointer; 0: not known */
+	char comm[COMM_LEN];
+};
+
+#endif
