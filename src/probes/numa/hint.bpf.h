@@ -12,7 +12,7 @@
 #ifndef MEMWHY_PROBES_NUMA_HINT_BPF_H
 #define MEMWHY_PROBES_NUMA_HINT_BPF_H
 
-#include "probes/numa/ring.bpf.h"
+#include "probes/numa/task.bpf.h"
 
 #define SLOTS 8192
 
@@ -73,7 +73,9 @@ int raw_fault_kernel(struct bpf_raw_tracepoint_args *ctx)
 
 /* Where raw tracepoints are preemptible (7.3) a program is skipped while another task is within it,
  * and the address before it would be taken for this fault's. */
-EVENT(exceptions, unsigned long address; unsigned long ip; unsigned long error_code;);
+struct trace_event_raw_exceptions {
+	unsigned long address, ip, error_code;
+} __attribute__((preserve_access_index));
 
 SEC("tp/exceptions/page_fault_user")
 int tp_fault_user(struct trace_event_raw_exceptions *e)
@@ -168,18 +170,9 @@ static __always_inline void exception_read(struct numa_sample *s, struct slot *s
 	slot->from = s->page_node;
 }
 
-struct thread_struct {
-	unsigned long fsbase;
-} __attribute__((preserve_access_index));
-
-struct task_struct___thread {
-	struct thread_struct thread;
-} __attribute__((preserve_access_index));
-
 static __always_inline void hint_send(
 	struct bpf_perf_event_data *ctx, u64 pid_tgid, struct probe_counts *c, void *here)
 {
-	struct task_struct___thread *task = (void *)bpf_get_current_task();
 	struct slot *slot = slot_of((u32)pid_tgid);
 	struct numa_event *e = event_new(here, pid_tgid, REC_NUMA_SAMPLE);
 
@@ -191,7 +184,7 @@ static __always_inline void hint_send(
 	e->sample.page_node = numa_config.only_node;
 	if (slot && slot->tid == (u32)pid_tgid)
 		exception_read(&e->sample, slot);
-	e->tls = BPF_CORE_READ(task, thread.fsbase);
+	e->tls = tls_of((void *)bpf_get_current_task());
 	if (stack_due(c))
 		e->sample.ustack = stack_take(ctx, BPF_F_USER_STACK);
 	event_send(here, e);

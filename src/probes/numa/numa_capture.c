@@ -11,11 +11,14 @@
 #include "capture/ring.h"
 #include "capture/watch.h"
 #include "probes/numa/numa_config.h"
+#include "probes/numa/numa_known.h"
+#include "sys/host.h"
 
 #include "numa.skel.h"
 
 enum {
 	OPT_PREEMPTIBLE = 1, /* raw tracepoints are */
+	OPT_NODES = 2,       /* there is more than one */
 };
 
 #define WAKE_BYTES (16U << 10) /* a quarter of the smallest ring of a CPU */
@@ -46,12 +49,51 @@ static const struct attach_hook hooks[] = {
 					{"raw_fault_user", "raw_fault_kernel"}, {}, 0},
 			},
 	},
+	{
+		.data = "mappings made, moved and gone",
+		.counts = true,
+		.needs = "the tracepoint raw_syscalls:sys_exit",
+		.methods =
+			{
+				{"tracepoint raw_syscalls:sys_exit", {"tp_call_end"}, {},
+					OPT_PREEMPTIBLE},
+				{"raw tracepoint sys_exit", {"raw_call_end"}, {}, 0},
+			},
+	},
+	{
+		.data = "tasks that come and go",
+		.counts = true,
+		.methods =
+			{
+				{"raw tracepoints sched_process_*",
+					{"task_fork", "task_exec", "task_exit"}, {}, 0},
+			},
+	},
+	{
+		.data = "threads that go to another node",
+		.only = OPT_NODES,
+		.counts = true,
+		.methods =
+			{
+				{"raw tracepoint sched_migrate_task", {"thread_move"}, {}, 0},
+			},
+	},
 };
+
+static const struct host *host(void)
+{
+	static struct host found;
+
+	if (!found.nodes)
+		host_read(&found);
+	return &found;
+}
 
 static u32 options(const struct capture *c)
 {
 	(void)c;
-	return kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0;
+	return (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0) |
+	       (host()->nodes > 1 ? OPT_NODES : 0);
 }
 
 /* The node that all memory is on; -1: there are several. */
@@ -75,9 +117,14 @@ static s32 only_node(void)
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct numa_config config = {.only_node = only_node(), .wake_bytes = WAKE_BYTES};
+	u8 nodes[NUMA_CPUS] = {};
 	int rc = attach_set_const(obj, "numa_config", &config, sizeof(config));
 
 	(void)c;
+	for (u32 i = 0; i < (u32)NUMA_CPUS; i++)
+		if (idset_has(&host()->cpus_online, i))
+			nodes[i] = (u8)(host()->cpu_node[i] + 1);
+	rc = rc ? rc : attach_set_const(obj, "cpu_nodes", nodes, sizeof(nodes));
 	rc = rc ? rc : ring_prepare(obj, "rings");
 	return rc ? rc : place_prepare(obj);
 }
@@ -86,11 +133,41 @@ static int sample_send(
 	struct capture *c, const struct stack_maps *stacks, const struct numa_event *e)
 {
 	struct numa_sample s = e->sample;
+	int rc = numa_know_thread(c->state, c, &s, e->tls);
 
 	s.h.size = sizeof(s);
 	s.ustack = names_stack(c->names, stacks, s.tgid, s.ustack, s.kstack);
 	s.kstack = 0;
-	return capture_emit(c, &s.h);
+	return rc ? rc : capture_emit(c, &s.h);
+}
+
+static int mapping_send(
+	struct capture *c, const struct stack_maps *stacks, const struct numa_event *e)
+{
+	struct numa_mapping m = e->mapping;
+
+	m.h.size = sizeof(m);
+	m.ustack = names_stack(c->names, stacks, m.tgid, m.ustack, m.kstack);
+	m.kstack = 0;
+	numa_mapping_complete(c, &m);
+	return m.bytes ? capture_emit(c, &m.h) : 0;
+}
+
+/* Of another program all mappings are told, of a fork none: they are its parent's. */
+static int task_send(struct capture *c, const struct numa_event *e)
+{
+	struct numa_task t = e->task;
+	int rc;
+
+	t.h.size = sizeof(t);
+	if (t.what != NUMA_TASK_EXEC)
+		numa_forget_thread(c->state, t.tid);
+	if (t.what == NUMA_TASK_EXEC || t.what == NUMA_TASK_EXIT)
+		numa_forget_process(c->state, t.tgid);
+	rc = capture_emit(c, &t.h);
+	if (!rc && t.what == NUMA_TASK_EXEC)
+		rc = numa_know_process(c->state, c, t.tgid, t.h.time_ns);
+	return rc;
 }
 
 static int move_send(struct capture *c, const struct numa_event *e)
@@ -101,16 +178,61 @@ static int move_send(struct capture *c, const struct numa_event *e)
 	return capture_emit(c, &m.h);
 }
 
+static int thread_send(struct capture *c, const struct numa_event *e)
+{
+	struct numa_thread_move m = e->thread;
+
+	m.h.size = sizeof(m);
+	return capture_emit(c, &m.h);
+}
+
+/* The process that an event is the first of. A fork's mappings are those of its parent; those of
+ * another program are told after its begin. */
+static int process_know(struct capture *c, const struct numa_event *e)
+{
+	u8 what = e->h.kind == REC_NUMA_TASK ? e->task.what : 0;
+	u32 tgid = e->sample.tgid;
+	int rc = 0;
+
+	if (what == NUMA_TASK_EXEC)
+		return 0;
+	if (what == NUMA_TASK_FORK) {
+		rc = numa_know_copy(c->state, tgid);
+		tgid = e->task.parent;
+	}
+	return rc ? rc : numa_know_process(c->state, c, tgid, e->h.time_ns - 1);
+}
+
 static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	const struct numa_event *e = (const void *)rec;
+	int rc;
 
 	if (rec->size != sizeof(*e))
 		return 0;
-	names_task(c->names, e->sample.tgid, e->sample.tid, e->comm, e->cgroup);
-	return rec->kind == REC_NUMA_SAMPLE ? sample_send(c, stacks, e)
-	       : rec->kind == REC_NUMA_MOVE ? move_send(c, e)
-					    : 0;
+	if (e->comm[0])
+		names_task(c->names, e->sample.tgid, e->sample.tid, e->comm, e->cgroup);
+	rc = process_know(c, e);
+	if (rc)
+		return rc;
+	switch (rec->kind) {
+	case REC_NUMA_SAMPLE:
+		return sample_send(c, stacks, e);
+	case REC_NUMA_MAP:
+		return mapping_send(c, stacks, e);
+	case REC_NUMA_TASK:
+		return task_send(c, e);
+	case REC_NUMA_MOVE:
+		return move_send(c, e);
+	case REC_NUMA_THREAD_MOVE:
+		return thread_send(c, e);
+	}
+	return 0;
+}
+
+static void numa_close(struct capture *c)
+{
+	numa_known_free(c->state);
 }
 
 const struct probe_bpf numa_bpf = {
@@ -121,6 +243,8 @@ const struct probe_bpf numa_bpf = {
 	.prepare = prepare,
 	.record = record,
 	.rings = "rings",
+	.state_size = sizeof(struct numa_known),
+	.close = numa_close,
 	.needs_btf = true,
 	.single = true,
 };

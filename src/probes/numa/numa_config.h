@@ -4,6 +4,8 @@
 
 #include "probes/numa/numa.h"
 
+#define NUMA_CPUS 1024 /* whose nodes the programs know */
+
 struct numa_config {
 	s32 only_node;  /* the one that has memory; -1: there are more */
 	u32 wake_bytes; /* of scope_config, for a ring that is large without --each */
@@ -15,6 +17,9 @@ struct numa_event {
 		struct rec h;
 		struct numa_sample sample;
 		struct numa_move move;
+		struct numa_mapping mapping;
+		struct numa_task task;
+		struct numa_thread_move thread;
 	};
 	u64 cgroup;
 	u64 tls; /* the thread pointer; 0: not known */
