@@ -158,6 +158,13 @@ $(B)/tests/bpf/%.bpf.o: tests/bpf/%.bpf.c
 $(B)/tests/bpf/%: tests/bpf/%.c $(B)/tests/bpf/%.bpf.o $(B)/libmemwhy.a
 	$(Q)$(CC) $(ALL_CFLAGS) -fomit-frame-pointer -o $@ $< $(B)/libmemwhy.a $(LDLIBS)
 
+# Programs of tests that use memwhy's own code.
+$(B)/tests/perfdata/%: tests/perfdata/%.c $(B)/libmemwhy.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(SAN),$(LDFLAGS_STATIC)) -o $@ $< $(B)/libmemwhy.a $(LDLIBS)
+
+LIB_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/perfdata/*.c))
+
 BPF_TESTS := $(patsubst tests/bpf/%.bpf.c,$(B)/tests/bpf/%,$(wildcard tests/bpf/*.bpf.c))
 
 # The tracker's walk of the stack next to glibc's, in any program: see tests/track/stack_check.c.
@@ -167,7 +174,7 @@ $(B)/tests/stack_check.so: tests/track/stack_check.c $(CHECK_SRCS:src/%.c=$(B)/t
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -fvisibility=hidden -fno-builtin \
 		-fno-omit-frame-pointer -Isrc -shared -o $@ $< $(filter %.o,$^)
 
-workloads: $(WORKLOADS) $(BPF_TESTS) $(B)/tests/stack_check.so
+workloads: $(WORKLOADS) $(BPF_TESTS) $(LIB_TESTS) $(B)/tests/stack_check.so
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
@@ -182,4 +189,4 @@ help:
 .SECONDARY:
 -include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
          $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/where.bpf.d $(WALKS:%=$(B)/gen/%_walk.bpf.d) \
-         $(BPF_TESTS:%=%.bpf.d) $(BPF_TESTS:%=%.d)
+         $(BPF_TESTS:%=%.bpf.d) $(BPF_TESTS:%=%.d) $(LIB_TESTS:%=%.d)
