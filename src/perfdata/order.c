@@ -35,20 +35,20 @@ static void runs_merge(struct entry *to, const struct entry *a, const struct ent
 	memcpy(to, b, (size_t)(b_end - b) * sizeof(*b));
 }
 
-/* Merges neighbouring runs into `to`: how many pairs there were. */
+/* Merges neighbouring runs into `to`: how many runs there are then, at most. */
 static size_t runs_pass(struct entry *to, const struct entry *from, size_t n)
 {
-	size_t pairs = 0;
+	size_t runs = 0;
 
 	for (size_t i = 0; i < n;) {
 		size_t mid = run_end(from, i, n);
 		size_t end = mid < n ? run_end(from, mid, n) : n;
 
 		runs_merge(to + i, from + i, from + mid, from + mid, from + end);
-		pairs += mid < n;
+		runs++;
 		i = end;
 	}
-	return pairs;
+	return runs;
 }
 
 static int spare_fit(struct order *o, size_t n)

@@ -62,7 +62,8 @@ struct perfdata_branch {
 	u64 from, to, flags;
 };
 
-/* What is not in the event's sample_type is 0. */
+/* What is not in the event's sample_type is 0; the period is then that of the event, if it has one.
+ */
 struct perfdata_sample {
 	u64 ip, addr, period;
 	u64 data_src; /* see data_src.h */

@@ -181,6 +181,8 @@ const char *sample_parse(
 	const struct perfdata_event *event, struct cursor *c, struct perfdata_record *ret)
 {
 	ret->sample = (struct perfdata_sample){};
+	if (!(event->flags & PERFDATA_FLAG_FREQ))
+		ret->sample.period = event->period; /* the same for all: they need not say it */
 	identity_parse(event->sample_type, c, ret);
 	variable_parse(event, c, &ret->sample);
 	memory_parse(event, c, &ret->sample);

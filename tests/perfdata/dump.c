@@ -9,29 +9,67 @@
 #include "perfdata/data_src.h"
 #include "perfdata/perfdata.h"
 
+/* As perf writes sizes of pages. */
+static void print_pages(const char *key, u64 n)
+{
+	const char *unit = "BKMG";
+
+	if (!n) {
+		printf(" %s=N/A", key);
+		return;
+	}
+	for (; n / 1024 > 1 && *unit != 'G'; unit++)
+		n /= 1024;
+	printf(" %s=%llu%c", key, n, *unit);
+}
+
 static void print_sample(const struct perfdata_record *r)
 {
 	enum perfdata_context context = PERFDATA_CONTEXT_NONE;
 	const struct perfdata_sample *s = &r->sample;
+	const char *separator = " chain=";
 	u64 i = 0, ip;
 
-	printf("sample %u %u %u %llu %s %llu %llx %llx", r->where.pid, r->where.tid, r->where.cpu,
-		r->where.time / 1000, r->event->name, s->period, s->addr, s->ip);
-	printf(" %llx %llu %llx %llu %llu", s->data_src, s->weight, s->phys_addr, s->data_page_size,
-		s->code_page_size);
-	while (perfdata_chain_next(s, &i, &context, &ip))
-		printf(" %llx", ip);
+	printf("sample pid=%d tid=%d cpu=%03u time=%llu.%09llu event=%s period=%llu addr=%llx",
+		(int)r->where.pid, (int)r->where.tid, r->where.cpu, r->where.time / 1000000000,
+		r->where.time % 1000000000, r->event->name, s->period, s->addr);
+	printf(" src=%llx weight=%llu ip=%llx phys=%llx", s->data_src, s->weight, s->ip,
+		s->phys_addr);
+	print_pages("dpage", s->data_page_size);
+	print_pages("cpage", s->code_page_size);
+	while (perfdata_chain_next(s, &i, &context, &ip)) {
+		printf("%s%llx", separator, ip);
+		separator = ",";
+	}
 	putchar('\n');
+}
+
+static void print_set(const char *key, unsigned int set, const char *const *names)
+{
+	const char *separator = "";
+
+	printf(" %s=", key);
+	for (unsigned int i = 0; set >> i; i++)
+		if (set >> i & 1) {
+			printf("%s%s", separator, names[i]);
+			separator = ",";
+		}
 }
 
 static void print_source(u64 value)
 {
+	static const char *const ops[] = {"LOAD", "STORE", "PFETCH", "EXEC"};
+	static const char *const tlbs[] = {"hit", "miss", "L1", "L2", "Walker", "Fault"};
+	static const char *const blks[] = {"Data", "Addr"};
 	struct data_src d;
 
 	data_src_decode(value, &d);
-	printf("source %llx op=%u level=%s place=%d snoop=%d lock=%d tlb=%u blk=%d\n", value, d.op,
-		data_level_name(d.level), d.place, d.snoop, d.locked, d.tlb,
-		d.blocked_data + 2 * d.blocked_address);
+	printf("source src=%llx", value);
+	print_set("op", d.op, ops);
+	print_set("tlb", d.tlb, tlbs);
+	print_set("blk", d.blocked_data + 2U * d.blocked_address, blks);
+	printf(" lock=%d hitm=%d level=%s\n", d.locked, d.snoop == DATA_SNOOP_HITM,
+		data_level_name(d.level));
 }
 
 static void print_record(const struct perfdata_record *r)

@@ -32,7 +32,9 @@ static void check_identity(const struct perfdata_record *r, u64 t, const struct 
 	assert_int_equal(w->cpu, t & PERFDATA_CPU ? want->cpu : 0);
 	assert_int_equal(r->sample.ip, t & PERFDATA_IP ? want->ip : 0);
 	assert_int_equal(r->sample.addr, t & PERFDATA_ADDR ? want->addr : 0);
-	assert_int_equal(r->sample.period, t & PERFDATA_PERIOD ? want->period : 0);
+	assert_int_equal(r->sample.period, t & PERFDATA_PERIOD                    ? want->period
+					   : r->event->flags & PERFDATA_FLAG_FREQ ? 0
+										  : 4711);
 }
 
 static void check_read(const struct perfdata_read *r, u64 f, const struct made_sample *want)
@@ -164,7 +166,9 @@ static void round_trip(const struct made_event *e, bool swap, u64 *seed)
 
 static struct made_event event_of(u64 type, u64 *seed)
 {
-	struct made_event e = {.sample_type = type, .ids = {7}, .n_ids = 1};
+	struct made_event e = {.sample_type = type, .period = 4711, .ids = {7}, .n_ids = 1};
+
+	e.flags = made_random(seed) & PERFDATA_FLAG_FREQ;
 
 	e.read_format = made_random(seed) & PERFDATA_READ_FORMATS;
 	e.branch_type = made_random(seed) & (PERFDATA_BRANCH_HW_INDEX | PERFDATA_BRANCH_COUNTERS);
