@@ -183,6 +183,17 @@ static int memory_order(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* Sorts; false: a place is of two nodes. */
+static bool memory_sort(struct perfdata_host *h)
+{
+	if (h->memory.n)
+		qsort(h->memory.v, h->memory.n, sizeof(h->memory.v[0]), memory_order);
+	for (size_t i = 1; i < h->memory.n; i++)
+		if (h->memory.v[i].start < h->memory.v[i - 1].end)
+			return false;
+	return true;
+}
+
 static int memory_take(struct perfdata_host *h, struct cursor *c)
 {
 	u64 version = cursor_u64(c);
@@ -200,9 +211,10 @@ static int memory_take(struct perfdata_host *h, struct cursor *c)
 			return rc;
 		}
 	}
-	if (h->memory.n)
-		qsort(h->memory.v, h->memory.n, sizeof(h->memory.v[0]), memory_order);
-	return 0;
+	if (memory_sort(h))
+		return 0;
+	h->memory.n = 0;
+	return -EBADMSG;
 }
 
 int host_build_id(struct perfdata_host *h, const struct perfdata_head *head, struct cursor *c)

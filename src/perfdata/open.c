@@ -131,18 +131,20 @@ static int features_read(struct perfdata *p, const struct perfdata_file_head *h)
 
 		if (!(features_word(p, h->features[f / 64], h->features[0]) >> f % 64 & 1))
 			continue;
-		if (bytes_read(p, &raw, sizeof(raw), at) != sizeof(raw))
-			break;
+		if (bytes_read(p, &raw, sizeof(raw), at) != sizeof(raw)) {
+			p->features_missing++;
+			continue;
+		}
 		at += sizeof(raw);
 		s.offset = swap_u64(raw.offset, p->swap);
 		s.size = swap_u64(raw.size, p->swap);
 		rc = section_read(p, &s, FEATURE_MAX, &buf);
 		c.p = buf;
 		c.left = rc ? 0 : s.size;
-		if (rc == -EBADMSG)
-			rc = 0;
-		else if (!rc)
+		if (!rc)
 			rc = reader_feature(p, f, &c, s.offset);
+		else if (rc == -EBADMSG)
+			rc = 0, p->features_missing++;
 	}
 	return rc;
 }

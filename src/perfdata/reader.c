@@ -114,38 +114,44 @@ static void cut_add(const struct perfdata *p, struct str *s)
 {
 	char n[UNIT_BUF];
 
-	if (p->unclosed)
-		str_addf(s, "%s was not closed in order", p->name);
-	else
-		str_addf(s, "%s is cut", p->name);
+	str_add(s, p->unclosed ? " was not closed in order" : " is cut");
 	if (p->cut)
-		str_addf(s, " (at byte %llu, within a record)", p->cut_at);
+		str_addf(s, " at byte %llu", p->cut_at);
 	if (!p->unclosed && p->left && p->left != ~0ULL)
 		str_addf(s, ": %s of its records are missing", fmt_bytes(n, p->left));
+	else if (p->features_missing && !p->cut)
+		str_addf(s, ": %u of %s missing", p->features_missing,
+			"the notes on its machine and session are");
+}
+
+static void malformed_add(const struct perfdata *p, struct str *s)
+{
+	char n[UNIT_BUF];
+
+	str_addf(s, " has %s malformed record%s, the first at byte %llu (%s)",
+		fmt_count(n, p->stats.malformed), p->stats.malformed == 1 ? "" : "s", p->reason_at,
+		p->reason);
 }
 
 /* There are no more records. */
 static int reader_finish(const struct perfdata *p, struct err *err)
 {
+	bool cut = p->cut || p->unclosed || p->features_missing;
 	_cleanup_str_ struct str s = {};
-	char n[UNIT_BUF];
 
-	if (!p->cut && !p->unclosed && !p->stats.malformed)
+	if (!cut && !p->stats.malformed)
 		return 0;
-	if (p->cut || p->unclosed)
+	str_add(&s, p->name);
+	if (cut)
 		cut_add(p, &s);
-	if (p->stats.malformed) {
-		if (!s.len)
-			str_add(&s, p->name);
-		str_addf(&s, "%s %s malformed record%s, the first at byte %llu (%s)",
-			p->cut || p->unclosed ? ", and has" : " has",
-			fmt_count(n, p->stats.malformed), p->stats.malformed == 1 ? "" : "s",
-			p->reason_at, p->reason);
-	}
+	if (cut && p->stats.malformed)
+		str_add(&s, ", and");
+	if (p->stats.malformed)
+		malformed_add(p, &s);
 	err_set(err, -ENODATA, "%s", str_get(&s));
 	if (p->unclosed)
 		err_hint(err, "perf record was killed, or is still running");
-	else if (p->cut)
+	else if (cut)
 		err_hint(err, "a copy was cut short, or the disk was full");
 	return -ENODATA;
 }

@@ -140,7 +140,7 @@ known=pid,tid,cpu,time,period,event,addr,src,weight,ip,phys,dpage,cpage
 			if (snoop != "cut" && has(snoop, "HitM") != v["hitm"] + 0) bad("hitm")
 			# The first ones are short, and so not cut.
 			if (has(blk, "Data") && v["blk"] !~ /Data/ || has(blk, "Addr") && v["blk"] !~ /Addr/) bad("blk")
-			if (NR < 70 && v["blk"] !~ blk && blk !~ "N/A") bad("blk")
+			if (NR <= 66 && v["blk"] !~ blk && blk !~ "N/A") bad("blk")
 			want["LFB"] = "LFB/MAB"; want["cache"] = "[Cc]ache"; want["uncached"] = "Uncached|L8"
 			want["L0"] = "L7"; want["L2 MHB"] = "L5"; want["memory-side cache"] = "L6"
 			none = "N/A|  |(node|socket|board|null.)$"

@@ -3,7 +3,8 @@
  * tests/native/perfdata.bats. usage: make KIND [swapped] [pipe] [packed] >FILE
  * sources: a sample for each code of perf_mem_data_src, and many combinations of them
  * order: two events on four CPUs, in rounds, out of order in the file
- * many: as order, N samples long (make many N)
+ * any: samples with every field there is, and anything in them; made for the fuzz target
+ * A number says how many samples.
  */
 #include <stdio.h>
 
@@ -35,6 +36,20 @@ static const struct made_event events[] = {
 		.n_ids = 4},
 };
 
+static const struct made_event any[] = {
+	{.pmu = 4,
+		.period = 1,
+		.sample_type = PERFDATA_FIELDS,
+		.flags = FLAGS,
+		.read_format = PERFDATA_READ_FORMATS,
+		.regs_user = 0xff0fff,
+		.regs_intr = 0xff,
+		.branch_type = PERFDATA_BRANCH_HW_INDEX | PERFDATA_BRANCH_COUNTERS,
+		.name = "any",
+		.ids = {1},
+		.n_ids = 1},
+};
+
 static struct made_sample sample_make(u64 i, u64 time)
 {
 	struct made_sample s = {.id = i % 4 + (i & 4 ? 201 : 101), .cpu = (u32)(i % 4)};
@@ -58,11 +73,11 @@ static struct made_sample sample_make(u64 i, u64 time)
 	return s;
 }
 
-static void put_beginning(struct made *m)
+static void put_beginning(struct made *m, const struct made_event *e)
 {
 	struct made_sample none = {.pid = 4000, .tid = 4000};
 
-	put_comm(m, &events[0], &none, "worker", false);
+	put_comm(m, e, &none, "worker", false);
 }
 
 /* Each field through all its values, then what follows from a sequence of random numbers. */
@@ -115,6 +130,22 @@ static void make_order(struct made *m, u64 n)
 	}
 }
 
+static void make_any(struct made *m, u64 n)
+{
+	u64 seed = n;
+
+	for (u64 i = 0; i < n; i++) {
+		struct made_sample s;
+
+		made_any(&s, &seed);
+		s.time = 1000 - i;
+		s.id = 1;
+		put_sample(m, any, &s, PERFDATA_MODE_USER);
+		put_mmap2(m, any, &s, 0x400000, 0x1000, "/bin/a", "abcdefghijklmnopqrst");
+		put_comm(m, any, &s, "any", true);
+	}
+}
+
 static void put_names(struct made *m)
 {
 	size_t table = m->s.len, from;
@@ -138,6 +169,8 @@ static void put_names(struct made *m)
 int main(int argc, char **argv)
 {
 	struct made m = {}, inner = {};
+	size_t n_events = ARRAY_SIZE(events);
+	const struct made_event *e = events;
 	bool pipe = false, packed = false;
 	u64 n = 4000;
 
@@ -148,12 +181,16 @@ int main(int argc, char **argv)
 		n = strtoull(argv[i], NULL, 10) ? strtoull(argv[i], NULL, 10) : n;
 	}
 	inner.swap = m.swap;
+	if (argc > 1 && !strcmp(argv[1], "any"))
+		e = any, n_events = 1;
 	if (pipe)
-		made_pipe(&m, events, ARRAY_SIZE(events));
+		made_pipe(&m, e, n_events);
 	else
-		made_file(&m, events, ARRAY_SIZE(events));
-	put_beginning(&m);
-	if (argc > 1 && !strcmp(argv[1], "sources"))
+		made_file(&m, e, n_events);
+	put_beginning(&m, e);
+	if (e == any)
+		make_any(packed ? &inner : &m, n);
+	else if (argc > 1 && !strcmp(argv[1], "sources"))
 		make_sources(packed ? &inner : &m, n);
 	else
 		make_order(packed ? &inner : &m, n);
