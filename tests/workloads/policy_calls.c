@@ -105,7 +105,7 @@ static void effect(void)
 	call("migrate", SYS_migrate_pages, 0, 1024, (long)zero, (long)one, 0, 0);
 	placement("after-migrate", p, PAGES * PAGE);
 	placement("big", big, BIG * PAGE);
-	call("big-move", SYS_mbind, (long)big, BIG * PAGE, INTERLEAVE, (long)both, 3, MOVE_ALL);
+	call("big-move", SYS_mbind, (long)big, BIG * PAGE, BIND, (long)zero, 1024, MOVE_ALL);
 	placement("after-big", big, BIG * PAGE);
 	for (unsigned long i = 0; i < MANY; i++)
 		pages[i] = big + i * PAGE;
