@@ -67,15 +67,33 @@ void json_end_array(struct json *j)
 	json_close(j, ']');
 }
 
+/* How many bytes from s on need no escape and are ASCII. */
+static size_t plain_len(const char *s, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (unsigned char)s[i] >= 0x20 && (unsigned char)s[i] < 0x7f && s[i] != '"' &&
+		s[i] != '\\')
+		i++;
+	return i;
+}
+
 static void json_quote(struct str *out, const char *s)
 {
 	size_t n = strlen(s);
 
 	str_addc(out, '"');
-	while (n) {
-		unsigned char c = (unsigned char)*s;
-		size_t len = utf8_len(s, n);
+	for (;;) {
+		size_t plain = plain_len(s, n), len;
+		unsigned char c;
 
+		str_addn(out, s, plain);
+		s += plain;
+		n -= plain;
+		if (!n)
+			break;
+		c = (unsigned char)*s;
+		len = utf8_len(s, n);
 		if (c == '"' || c == '\\')
 			str_addf(out, "\\%c", c);
 		else if (c == '\n')
@@ -114,13 +132,13 @@ void json_str(struct json *j, const char *value)
 void json_u64(struct json *j, u64 value)
 {
 	json_separate(j);
-	str_addf(j->out, "%llu", value);
+	str_add_u64(j->out, value);
 }
 
 void json_s64(struct json *j, s64 value)
 {
 	json_separate(j);
-	str_addf(j->out, "%lld", value);
+	str_add_s64(j->out, value);
 }
 
 void json_f64(struct json *j, double value)

@@ -18,7 +18,7 @@ void str_clear(struct str *s)
 		s->buf[0] = '\0';
 }
 
-static bool str_reserve(struct str *s, size_t more)
+static bool str_grow(struct str *s, size_t more)
 {
 	size_t cap = s->cap ? s->cap : 64;
 	char *buf;
@@ -27,8 +27,6 @@ static bool str_reserve(struct str *s, size_t more)
 		return false;
 	while (cap < s->len + more + 1)
 		cap *= 2;
-	if (cap == s->cap)
-		return true;
 	buf = realloc(s->buf, cap);
 	if (!buf) {
 		s->failed = true;
@@ -37,6 +35,11 @@ static bool str_reserve(struct str *s, size_t more)
 	s->buf = buf;
 	s->cap = cap;
 	return true;
+}
+
+static inline bool str_reserve(struct str *s, size_t more)
+{
+	return (s->cap > s->len + more && !s->failed) || str_grow(s, more);
 }
 
 void str_addn(struct str *s, const char *text, size_t n)
@@ -55,23 +58,63 @@ void str_add(struct str *s, const char *text)
 
 void str_addc(struct str *s, char c)
 {
-	str_addn(s, &c, 1);
+	if (!str_reserve(s, 1))
+		return;
+	s->buf[s->len++] = c;
+	s->buf[s->len] = '\0';
 }
 
+/* Formats where there is room, and once more where that was too little. */
 void str_addf(struct str *s, const char *fmt, ...)
 {
+	size_t room = s->failed ? 0 : s->cap - s->len;
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(room ? s->buf + s->len : NULL, room, fmt, ap);
 	va_end(ap);
-	if (n < 0 || !str_reserve(s, (size_t)n))
-		return;
-	va_start(ap, fmt);
-	vsnprintf(s->buf + s->len, (size_t)n + 1, fmt, ap);
-	va_end(ap);
-	s->len += (size_t)n;
+	if (n >= 0 && (size_t)n >= room) {
+		if (room)
+			s->buf[s->len] = '\0';
+		if (!str_reserve(s, (size_t)n))
+			return;
+		va_start(ap, fmt);
+		n = vsnprintf(s->buf + s->len, (size_t)n + 1, fmt, ap);
+		va_end(ap);
+	}
+	s->len += n > 0 ? (size_t)n : 0;
+}
+
+void str_add_u64(struct str *s, u64 value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + value % 10);
+	while (value /= 10);
+	str_addn(s, digits + at, sizeof(digits) - at);
+}
+
+void str_add_s64(struct str *s, s64 value)
+{
+	if (value < 0)
+		str_addc(s, '-');
+	str_add_u64(s, value < 0 ? -(u64)value : (u64)value);
+}
+
+void str_add_hex(struct str *s, u64 value)
+{
+	char digits[18];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = "0123456789abcdef"[value & 15];
+	while (value >>= 4);
+	digits[--at] = 'x';
+	digits[--at] = '0';
+	str_addn(s, digits + at, sizeof(digits) - at);
 }
 
 const char *str_get(const struct str *s)

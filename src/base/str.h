@@ -22,6 +22,10 @@ void str_add(struct str *s, const char *text);
 void str_addn(struct str *s, const char *text, size_t n);
 void str_addc(struct str *s, char c);
 void str_addf(struct str *s, const char *fmt, ...) _printf_(2, 3);
+/* As %llu, %lld and 0x%llx, in a fraction of their time. */
+void str_add_u64(struct str *s, u64 value);
+void str_add_s64(struct str *s, s64 value);
+void str_add_hex(struct str *s, u64 value);
 /* The text, never NULL. Owned by s. */
 const char *str_get(const struct str *s);
 

@@ -16,14 +16,16 @@
 		size_t cap; \
 	}
 
-/* Makes room for one more element of `size` bytes. */
-static inline int vec_grow(void **v, size_t *cap, size_t n, size_t size)
+/* Makes room for `more` elements of `size` bytes behind the first n. */
+static inline int vec_grow(void **v, size_t *cap, size_t n, size_t more, size_t size)
 {
 	size_t want = *cap ? *cap * 2 : 16;
 	void *grown;
 
-	if (n < *cap)
+	if (n + more <= *cap)
 		return 0;
+	while (want < n + more)
+		want *= 2;
 	grown = reallocarray(*v, want, size);
 	if (!grown)
 		return -ENOMEM;
@@ -32,13 +34,20 @@ static inline int vec_grow(void **v, size_t *cap, size_t n, size_t size)
 	return 0;
 }
 
-#define vec_push(vec, item)                                                                     \
-	({                                                                                      \
-		__auto_type vec_ = (vec);                                                       \
-		int rc_ = vec_grow((void **)&vec_->v, &vec_->cap, vec_->n, sizeof(vec_->v[0])); \
-		if (!rc_)                                                                       \
-			vec_->v[vec_->n++] = (item);                                            \
-		rc_;                                                                            \
+/* Room for `more` elements, to be filled in place: 0 or -ENOMEM. */
+#define vec_reserve(vec, more)                                                              \
+	({                                                                                  \
+		__auto_type res_ = (vec);                                                   \
+		vec_grow((void **)&res_->v, &res_->cap, res_->n, more, sizeof(res_->v[0])); \
+	})
+
+#define vec_push(vec, item)                          \
+	({                                           \
+		__auto_type vec_ = (vec);            \
+		int rc_ = vec_reserve(vec_, 1);      \
+		if (!rc_)                            \
+			vec_->v[vec_->n++] = (item); \
+		rc_;                                 \
 	})
 
 #define vec_free(vec)                     \

@@ -5,16 +5,15 @@
 
 struct cell *table_row(struct table *t)
 {
-	size_t had = t->cells.n;
+	struct cell *row;
 
-	for (size_t i = 0; i < t->n_cols; i++) {
-		if (!vec_push(&t->cells, (struct cell){}))
-			continue;
-		t->cells.n = had;
+	if (vec_reserve(&t->cells, t->n_cols))
 		return NULL;
-	}
+	row = t->cells.v + t->cells.n;
+	memset(row, 0, t->n_cols * sizeof(*row));
+	t->cells.n += t->n_cols;
 	t->n_rows++;
-	return t->cells.v + had;
+	return row;
 }
 
 struct cell *table_cell(const struct table *t, size_t row, size_t col)

@@ -212,9 +212,37 @@ static void test_trend(void **unused)
 	assert_true(trend_slope(&flat) == 0 && trend_fit(&flat) == 0);
 }
 
+static void str_numbers(void **state)
+{
+	struct str s = {};
+
+	(void)state;
+	str_add_u64(&s, 0);
+	str_addc(&s, ' ');
+	str_add_u64(&s, UINT64_MAX);
+	str_addc(&s, ' ');
+	str_add_s64(&s, INT64_MIN);
+	str_addc(&s, ' ');
+	str_add_hex(&s, 0);
+	str_addc(&s, ' ');
+	str_add_hex(&s, UINT64_MAX);
+	assert_string_equal(
+		str_get(&s), "0 18446744073709551615 -9223372036854775808 0x0 0xffffffffffffffff");
+	str_free(&s);
+	/* each length around the end of the room */
+	for (int n = 0; n < 300; n++) {
+		str_addf(&s, "%*s", n, "");
+		str_addf(&s, "%s", "x");
+		assert_int_equal(s.len, n + 1);
+		assert_int_equal(strlen(str_get(&s)), n + 1);
+		str_free(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(str_numbers),
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_json_escape),
 		cmocka_unit_test(test_format),
