@@ -21,17 +21,51 @@ enum syscall_arg {
 	ARG_OCT,
 	ARG_PTR, /* NULL, or an address */
 	ARG_FD,
-	ARG_AT,   /* a directory, or AT_FDCWD */
-	ARG_STR,  /* a text: a path, a name */
-	ARG_IN,   /* bytes that go in, as many as the next argument says */
-	ARG_OUT,  /* bytes that come out, as many as the call returns */
-	ARG_PAIR, /* two descriptors that come out */
-	ARG_TIMESPEC,
+	ARG_AT,       /* a directory, or AT_FDCWD */
+	ARG_STR,      /* a text: a path, a name */
+	ARG_IN,       /* bytes that go in, as many as the next argument says */
+	ARG_OUT,      /* bytes that come out, as many as the call returns */
+	ARG_PAIR,     /* two descriptors that come out */
+	ARG_TIMESPEC, /* structures; with an O before their name, where the call fills them */
+	ARG_OTIMESPEC,
+	ARG_CHANGED,   /* struct timespec that the call makes what is left of it */
+	ARG_REMAINING, /* struct timespec that is filled where the call is interrupted */
+	ARG_TIMEVAL,
+	ARG_OTIMEVAL,
+	ARG_ITIMER,
+	ARG_OITIMER,
+	ARG_ITIMERSPEC,
+	ARG_OITIMERSPEC,
+	ARG_STAMPS, /* struct timespec[2] of utimensat */
 	ARG_EVENT,  /* struct epoll_event */
+	ARG_EVENTS, /* as many of it as the call returns */
+	ARG_POLL,   /* struct pollfd, as many as the next argument says */
 	ARG_NODES,  /* a mask of nodes, its first word */
 	ARG_SIGSET, /* its first word */
-	ARG_CLONE3, /* the beginning of struct clone_args */
-	ARG_ARGV,   /* an array of texts */
+	ARG_OSIGSET,
+	ARG_SIGACTION,
+	ARG_OSIGACTION,
+	ARG_STAT,
+	ARG_STATX,
+	ARG_RLIMIT,
+	ARG_ORLIMIT,
+	ARG_FLOCK, /* of fcntl, with a command that takes one */
+	ARG_WSTATUS,
+	ARG_CLONE3,    /* the beginning of struct clone_args */
+	ARG_SOCKADDR,  /* as many bytes as the next argument says */
+	ARG_OSOCKADDR, /* as many as the next argument points to, before and after */
+	ARG_SOCKLEN,   /* that next one */
+	ARG_OPTVAL,    /* value of a socket option, as ARG_SOCKADDR */
+	ARG_OOPTVAL,   /* … as ARG_OSOCKADDR */
+	ARG_LEVEL,     /* of a socket option */
+	ARG_OPTION,
+	ARG_PROTOCOL, /* of a socket */
+	ARG_IOV,      /* a vector of as many parts as the next argument says */
+	ARG_OIOV,
+	ARG_MSG, /* struct msghdr */
+	ARG_OMSG,
+	ARG_IOCTL_ARG,
+	ARG_ARGV, /* an array of texts */
 	ARG_SIGNAL,
 	ARG_IOCTL,
 	ARG_CLONE, /* flags, with a signal in the low byte */

@@ -19,7 +19,7 @@ static const struct flag at_flags[] = {
 	{0x6000, 0x4000, "AT_STATX_DONT_SYNC"}, FLAG_BIT(AT_RECURSIVE, 0x8000), FLAG_END,
 };
 
-static const struct flag open_flags[] = {
+const struct flag open_flags[] = {
 	{3, 0, "O_RDONLY"}, {3, 1, "O_WRONLY"}, {3, 2, "O_RDWR"}, FLAG_BIT(O_CREAT, 0100),
 	FLAG_BIT(O_EXCL, 0200), FLAG_BIT(O_NOCTTY, 0400), FLAG_BIT(O_TRUNC, 01000),
 	FLAG_BIT(O_APPEND, 02000), FLAG_BIT(O_NONBLOCK, 04000),
@@ -41,7 +41,7 @@ static const struct flag eventfd_flags[] = {
 	FLAG_END,
 };
 
-static const struct flag whences[] = {
+const struct flag whences[] = {
 	FLAG_VALUE(SEEK_SET, 0), FLAG_VALUE(SEEK_CUR, 1), FLAG_VALUE(SEEK_END, 2),
 	FLAG_VALUE(SEEK_DATA, 3), FLAG_VALUE(SEEK_HOLE, 4), FLAG_END,
 };
@@ -126,7 +126,7 @@ static const struct flag socket_types[] = {
 	FLAG_BIT(SOCK_CLOEXEC, 02000000), FLAG_BIT(SOCK_NONBLOCK, 04000), FLAG_END,
 };
 
-static const struct flag message_flags[] = {
+const struct flag message_flags[] = {
 	FLAG_BIT(MSG_OOB, 1), FLAG_BIT(MSG_PEEK, 2), FLAG_BIT(MSG_DONTROUTE, 4),
 	FLAG_BIT(MSG_CTRUNC, 8), FLAG_BIT(MSG_TRUNC, 0x20), FLAG_BIT(MSG_DONTWAIT, 0x40),
 	FLAG_BIT(MSG_EOR, 0x80), FLAG_BIT(MSG_WAITALL, 0x100), FLAG_BIT(MSG_CONFIRM, 0x800),
@@ -205,6 +205,114 @@ static const struct flag fadvise_advice[] = {
 	FLAG_VALUE(POSIX_FADV_DONTNEED, 4), FLAG_VALUE(POSIX_FADV_NOREUSE, 5), FLAG_END,
 };
 
+static const struct flag timer_flags[] = {
+	FLAG_BIT(TIMER_ABSTIME, 1), FLAG_END,
+};
+
+static const struct flag timerfd_flags[] = {
+	FLAG_BIT(TFD_TIMER_ABSTIME, 1), FLAG_BIT(TFD_TIMER_CANCEL_ON_SET, 2), FLAG_END,
+};
+
+static const struct flag interval_timers[] = {
+	FLAG_VALUE(ITIMER_REAL, 0), FLAG_VALUE(ITIMER_VIRTUAL, 1), FLAG_VALUE(ITIMER_PROF, 2),
+	FLAG_END,
+};
+
+static const struct flag inotify_events[] = {
+	FLAG_BIT(IN_ACCESS, 1), FLAG_BIT(IN_MODIFY, 2), FLAG_BIT(IN_ATTRIB, 4),
+	FLAG_BIT(IN_CLOSE_WRITE, 8), FLAG_BIT(IN_CLOSE_NOWRITE, 0x10), FLAG_BIT(IN_OPEN, 0x20),
+	FLAG_BIT(IN_MOVED_FROM, 0x40), FLAG_BIT(IN_MOVED_TO, 0x80), FLAG_BIT(IN_CREATE, 0x100),
+	FLAG_BIT(IN_DELETE, 0x200), FLAG_BIT(IN_DELETE_SELF, 0x400), FLAG_BIT(IN_MOVE_SELF, 0x800),
+	FLAG_BIT(IN_ONLYDIR, 0x1000000), FLAG_BIT(IN_DONT_FOLLOW, 0x2000000),
+	FLAG_BIT(IN_EXCL_UNLINK, 0x4000000), FLAG_BIT(IN_MASK_CREATE, 0x10000000),
+	FLAG_BIT(IN_MASK_ADD, 0x20000000), FLAG_BIT(IN_ONESHOT, 0x80000000), FLAG_END,
+};
+
+static const struct flag membarrier_commands[] = {
+	FLAG_VALUE(MEMBARRIER_CMD_QUERY, 0), FLAG_VALUE(MEMBARRIER_CMD_GLOBAL, 1),
+	FLAG_VALUE(MEMBARRIER_CMD_GLOBAL_EXPEDITED, 2),
+	FLAG_VALUE(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 4),
+	FLAG_VALUE(MEMBARRIER_CMD_PRIVATE_EXPEDITED, 8),
+	FLAG_VALUE(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0x10), FLAG_END,
+};
+
+static const struct flag mount_flags[] = {
+	FLAG_BIT(MS_RDONLY, 1), FLAG_BIT(MS_NOSUID, 2), FLAG_BIT(MS_NODEV, 4),
+	FLAG_BIT(MS_NOEXEC, 8), FLAG_BIT(MS_SYNCHRONOUS, 0x10), FLAG_BIT(MS_REMOUNT, 0x20),
+	FLAG_BIT(MS_MANDLOCK, 0x40), FLAG_BIT(MS_DIRSYNC, 0x80), FLAG_BIT(MS_NOSYMFOLLOW, 0x100),
+	FLAG_BIT(MS_NOATIME, 0x400), FLAG_BIT(MS_NODIRATIME, 0x800), FLAG_BIT(MS_BIND, 0x1000),
+	FLAG_BIT(MS_MOVE, 0x2000), FLAG_BIT(MS_REC, 0x4000), FLAG_BIT(MS_SILENT, 0x8000),
+	FLAG_BIT(MS_POSIXACL, 0x10000), FLAG_BIT(MS_UNBINDABLE, 0x20000),
+	FLAG_BIT(MS_PRIVATE, 0x40000), FLAG_BIT(MS_SLAVE, 0x80000), FLAG_BIT(MS_SHARED, 0x100000),
+	FLAG_BIT(MS_RELATIME, 0x200000), FLAG_BIT(MS_STRICTATIME, 0x1000000),
+	FLAG_BIT(MS_LAZYTIME, 0x2000000), FLAG_END,
+};
+
+static const struct flag umount_flags[] = {
+	FLAG_BIT(MNT_FORCE, 1), FLAG_BIT(MNT_DETACH, 2), FLAG_BIT(MNT_EXPIRE, 4),
+	FLAG_BIT(UMOUNT_NOFOLLOW, 8), FLAG_END,
+};
+
+static const struct flag rename_flags[] = {
+	FLAG_BIT(RENAME_NOREPLACE, 1), FLAG_BIT(RENAME_EXCHANGE, 2), FLAG_BIT(RENAME_WHITEOUT, 4),
+	FLAG_END,
+};
+
+static const struct flag shut_how[] = {
+	FLAG_VALUE(SHUT_RD, 0), FLAG_VALUE(SHUT_WR, 1), FLAG_VALUE(SHUT_RDWR, 2), FLAG_END,
+};
+
+static const struct flag rusage_who[] = {
+	FLAG_VALUE(RUSAGE_SELF, 0), FLAG_VALUE(RUSAGE_CHILDREN, 0xffffffff),
+	FLAG_VALUE(RUSAGE_THREAD, 1), FLAG_END,
+};
+
+const struct flag statx_mask[] = {
+	{0x7ff, 0x7ff, "STATX_BASIC_STATS"}, FLAG_BIT(STATX_TYPE, 1), FLAG_BIT(STATX_MODE, 2),
+	FLAG_BIT(STATX_NLINK, 4), FLAG_BIT(STATX_UID, 8), FLAG_BIT(STATX_GID, 0x10),
+	FLAG_BIT(STATX_ATIME, 0x20), FLAG_BIT(STATX_MTIME, 0x40), FLAG_BIT(STATX_CTIME, 0x80),
+	FLAG_BIT(STATX_INO, 0x100), FLAG_BIT(STATX_SIZE, 0x200), FLAG_BIT(STATX_BLOCKS, 0x400),
+	FLAG_BIT(STATX_BTIME, 0x800), FLAG_BIT(STATX_MNT_ID, 0x1000),
+	FLAG_BIT(STATX_DIOALIGN, 0x2000), FLAG_BIT(STATX_MNT_ID_UNIQUE, 0x4000),
+	FLAG_BIT(STATX_SUBVOL, 0x8000), FLAG_END,
+};
+
+const struct flag statx_attributes[] = {
+	FLAG_BIT(STATX_ATTR_COMPRESSED, 4), FLAG_BIT(STATX_ATTR_IMMUTABLE, 0x10),
+	FLAG_BIT(STATX_ATTR_APPEND, 0x20), FLAG_BIT(STATX_ATTR_NODUMP, 0x40),
+	FLAG_BIT(STATX_ATTR_ENCRYPTED, 0x800), FLAG_BIT(STATX_ATTR_AUTOMOUNT, 0x1000),
+	FLAG_BIT(STATX_ATTR_MOUNT_ROOT, 0x2000), FLAG_BIT(STATX_ATTR_VERITY, 0x100000),
+	FLAG_BIT(STATX_ATTR_DAX, 0x200000), FLAG_END,
+};
+
+const struct flag file_types[] = {
+	FLAG_VALUE(S_IFSOCK, 0140000), FLAG_VALUE(S_IFLNK, 0120000), FLAG_VALUE(S_IFREG, 0100000),
+	FLAG_VALUE(S_IFBLK, 0060000), FLAG_VALUE(S_IFDIR, 0040000), FLAG_VALUE(S_IFCHR, 0020000),
+	FLAG_VALUE(S_IFIFO, 0010000), FLAG_END,
+};
+
+const struct flag sigaction_flags[] = {
+	FLAG_BIT(SA_RESTORER, SIGACTION_RESTORER), FLAG_BIT(SA_RESTART, 0x10000000),
+	FLAG_BIT(SA_NODEFER, 0x40000000), FLAG_BIT(SA_RESETHAND, 0x80000000),
+	FLAG_BIT(SA_SIGINFO, 4), FLAG_BIT(SA_NOCLDSTOP, 1), FLAG_BIT(SA_NOCLDWAIT, 2),
+	FLAG_BIT(SA_ONSTACK, 0x08000000), FLAG_BIT(SA_EXPOSE_TAGBITS, 0x800), FLAG_END,
+};
+
+const struct flag poll_events[] = {
+	FLAG_BIT(POLLIN, 1), FLAG_BIT(POLLPRI, 2), FLAG_BIT(POLLOUT, 4), FLAG_BIT(POLLRDNORM, 0x40),
+	FLAG_BIT(POLLRDBAND, 0x80), FLAG_BIT(POLLWRNORM, 0x100), FLAG_BIT(POLLWRBAND, 0x200),
+	FLAG_BIT(POLLMSG, 0x400), FLAG_BIT(POLLREMOVE, 0x1000), FLAG_BIT(POLLERR, 8),
+	FLAG_BIT(POLLHUP, 0x10), FLAG_BIT(POLLNVAL, 0x20), FLAG_BIT(POLLRDHUP, 0x2000), FLAG_END,
+};
+
+const struct flag descriptor_flags[] = {
+	FLAG_BIT(FD_CLOEXEC, 1), FLAG_END,
+};
+
+const struct flag lock_types[] = {
+	FLAG_VALUE(F_RDLCK, 0), FLAG_VALUE(F_WRLCK, 1), FLAG_VALUE(F_UNLCK, 2), FLAG_END,
+};
+
 static const struct {
 	const char *word;
 	const struct flag *table;
@@ -220,7 +328,11 @@ static const struct {
 	{"madvise", madvise_advice}, {"memfd", memfd_flags}, {"mlock2", mlock2_flags},
 	{"mlockall", mlockall_flags}, {"msync", msync_flags}, {"shmget", shmget_flags},
 	{"getrandom", getrandom_flags}, {"fadvise", fadvise_advice},
-	{"shmat", shmat_flags}, {"shmctl", shmctl_commands},
+	{"shmat", shmat_flags}, {"shmctl", shmctl_commands}, {"timerflags", timer_flags}, {"tfdtimer", timerfd_flags},
+	{"itimers", interval_timers}, {"inotify", inotify_events},
+	{"membarrier", membarrier_commands}, {"msflags", mount_flags}, {"umount", umount_flags},
+	{"rename", rename_flags}, {"shut", shut_how}, {"rusage", rusage_who},
+	{"statxmask", statx_mask},
 };
 
 static const struct flag ioctls[] = {
@@ -272,6 +384,11 @@ int syscall_flags_find(const char *word, size_t n)
 		if (strlen(tables[i].word) == n && !strncmp(tables[i].word, word, n))
 			return ARG_FLAGS + (int)i;
 	return -ENOENT;
+}
+
+const char *address_family(u32 family)
+{
+	return flag_name(families, family);
 }
 
 void ioctl_add(struct str *s, u32 number)

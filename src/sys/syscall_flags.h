@@ -15,6 +15,20 @@ int syscall_flags_find(const char *word, size_t n);
 
 extern const struct flag clone_flags[];
 extern const struct flag epoll_events[];
+extern const struct flag poll_events[];
+extern const struct flag message_flags[]; /* of sendmsg */
+extern const struct flag open_flags[];
+extern const struct flag whences[];
+extern const struct flag descriptor_flags[]; /* of F_SETFD */
+extern const struct flag lock_types[];
+extern const struct flag file_types[]; /* of st_mode */
+extern const struct flag statx_mask[];
+extern const struct flag statx_attributes[];
+extern const struct flag sigaction_flags[];
+#define SIGACTION_RESTORER 0x04000000
+
+/* "AF_INET"; NULL: not known. */
+const char *address_family(u32 family);
 
 /* "TCGETS", else "_IOC(_IOC_READ, 0x54, 0x30, 0x4)". */
 void ioctl_add(struct str *s, u32 number);

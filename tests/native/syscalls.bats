@@ -135,6 +135,36 @@ E
 	grep -q "^execve(\"$WORK\", \[\"$WORK\", \"plain\"\], 0x[0-9a-f]*) = 0$" "$BATS_TEST_TMPDIR/lines"
 }
 
+# What differs from run to run: addresses, ports, ids of processes, time that was left; and what
+# strace says beside a value.
+same_each_time() {
+	sed -E 's/0x[0-9a-f]{6,}/ADDRESS/g; s/htons\([0-9]{4,}\)/PORT/g; s/ = [0-9]{4,}$/ = N/
+		s/^(wait4|kill)\([0-9]+/\1(N/; s/left \{[^}]*\}/left/; s| /\*[^*]*\*/||g
+		s/data=\{u32=([0-9]), u64=[0-9]*\}/data=0x\1/g'
+}
+
+# The lines of the first process that strace -f wrote, from getppid on; where another one's came
+# between its begin and its end, the two put together.
+strace_lines() {
+	awk 'NR == 1 { first = $1 } $1 != first { next } { sub(/^[0-9]+ +/, "") }
+		/^(---|\+\+\+)/ { next }
+		/<unfinished \.\.\.>$/ { sub(/ *<unfinished \.\.\.>$/, " "); begun = $0; next }
+		/^<\.\.\. .* resumed>/ { sub(/^<\.\.\. .* resumed> ?/, ""); $0 = begun $0 }
+		/^getppid/ { on = 1 }
+		on { sub(/ +=/, " ="); sub(/\( +/, "("); print }' "$1" | same_each_time
+}
+
+@test "syscalls: --each writes structures as strace does, line by line" {
+	command -v strace >/dev/null || skip "needs strace"
+	strace -f -o "$BATS_TEST_TMPDIR/strace" "$WORKLOADS/syscall_values" </dev/null 3>&-
+	strace_lines "$BATS_TEST_TMPDIR/strace" >"$BATS_TEST_TMPDIR/theirs"
+	"$MEMWHY" syscalls --each -q -o json --out "$report" -- "$WORKLOADS/syscall_values" </dev/null 3>&-
+	json '.rows[0].pid as $first | .rows[] | select(.pid == $first) | .line' |
+		sed -n '/^getppid/,$p' | same_each_time >"$BATS_TEST_TMPDIR/ours"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/ours")" -gt 100 ]
+	diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
+}
+
 @test "syscalls: a hostile program breaks neither memwhy nor the terminal" {
 	"$MEMWHY" syscalls --each --out "$BATS_TEST_TMPDIR/text" -- "$WORK" hostile
 	run ! grep -qP '[\x00-\x08\x0b-\x1f\x7f]' "$BATS_TEST_TMPDIR/text"
@@ -144,6 +174,10 @@ E
 	grep -qE 'openat\(AT_FDCWD, "l{127}"\.\.\., O_RDONLY\) = -1 ENAMETOOLONG' "$BATS_TEST_TMPDIR/text"
 	grep -qF 'write(1, 0x10, 9223372036854775808) = -1 EFAULT' "$BATS_TEST_TMPDIR/text"
 	grep -qF 'execve("/no/such", 0x' "$BATS_TEST_TMPDIR/text"
+	grep -qF ', [{iov_base=0x10, iov_len=18446744073709551615}, {iov_base=0x' "$BATS_TEST_TMPDIR/text"
+	grep -qF 'msg_iovlen=9223372036854775808' "$BATS_TEST_TMPDIR/text"
+	grep -qF '{sa_family=AF_UNIX, sun_path="\33\33\33' "$BATS_TEST_TMPDIR/text"
+	grep -qE 'rt_sigaction\(1000, 0x[0-9a-f]+, 0x10, ' "$BATS_TEST_TMPDIR/text"
 	lines_of hostile >/dev/null
 	[ "$(json '.lost.syscalls')" -eq 0 ]
 	"$MEMWHY" syscalls --flight -o json --out "$report" -- "$WORK" hostile

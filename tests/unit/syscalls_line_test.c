@@ -12,7 +12,7 @@
 /* A call with what was copied of its arguments. */
 struct called {
 	struct syscalls_call call;
-	char text[256];
+	char text[1024];
 };
 
 static struct called called(u32 nr, s64 ret, const u64 args[6])
@@ -32,7 +32,7 @@ static void copied(struct called *c, u32 k, u32 i, u8 how, const char *bytes, u1
 {
 	c->call.copy[k] = (u8)(how | (i + 1));
 	c->call.copied[k] = n;
-	memcpy(c->text + (k ? c->call.copied[0] : 0), bytes, n);
+	memcpy(c->text + (k ? c->call.copied[0] : 0) + (k > 1 ? c->call.copied[1] : 0), bytes, n);
 }
 
 static void assert_line(const struct called *c, const char *want)
@@ -73,7 +73,7 @@ static void files(void **state)
 	c = called(82, 0, ARGS(0x1000, 0x2000));
 	TEXT(&c, 0, 0, "old");
 	TEXT(&c, 1, 1, "new");
-	c.call.flags = SYSCALLS_CUT_1;
+	c.call.flags = SYSCALLS_CUT_0 << 1;
 	assert_line(&c, "rename(\"old\", \"new\"...) = 0");
 	c = called(0, 2, ARGS(4, 0x1000, 64));
 	copied(&c, 0, 1, SYSCALLS_COPY_RESULT, "a\0", 2);
@@ -291,9 +291,122 @@ static void wishes(void **state)
 	assert_int_equal(wish(NULL, "", "slow>soon", &w), -EINVAL);
 }
 
+#define COPY(c_, k_, i_, how_, what_) \
+	copied(c_, k_, i_, how_, (const char *)&(what_), sizeof(what_))
+
+static void structures(void **state)
+{
+	struct called c = called(61, 77, ARGS((u64)-1, 0x1000, 0, 0)); /* wait4 */
+	const u64 set = 1 << 13 | 1ULL << 33, none = 0;
+	const u64 action[4] = {0x4000, 0x14000000, 0x5000, 1};
+	const u64 limits[2] = {8192 * 1024, UINT64_MAX};
+	int status = 9 | 0x80;
+
+	(void)state;
+	COPY(&c, 0, 1, SYSCALLS_COPY_4, status);
+	assert_line(&c,
+		"wait4(-1, [{WIFSIGNALED(s) && WTERMSIG(s) == SIGKILL && WCOREDUMP(s)}], 0, "
+		"NULL) = 77");
+	c.call.ret = 0;
+	assert_line(&c, "wait4(-1, 0x1000, 0, NULL) = 0");
+	c = called(14, 0, ARGS(2, 0x1000, 0x2000, 8));
+	COPY(&c, 0, 1, SYSCALLS_COPY_8, set);
+	COPY(&c, 1, 2, SYSCALLS_COPY_8, none);
+	assert_line(&c, "rt_sigprocmask(SIG_SETMASK, [ALRM RT_2], [], 8) = 0");
+	c = called(13, 0, ARGS(2, 0x1000, 0, 8));
+	COPY(&c, 0, 1, SYSCALLS_COPY_32, action);
+	assert_line(&c,
+		"rt_sigaction(SIGINT, {sa_handler=0x4000, sa_mask=[HUP], sa_flags=SA_RESTORER|"
+		"SA_RESTART, sa_restorer=0x5000}, NULL, 8) = 0");
+	c = called(302, 0, ARGS(0, 3, 0, 0x1000));
+	COPY(&c, 0, 3, SYSCALLS_COPY_16, limits);
+	assert_line(&c, "prlimit64(0, RLIMIT_STACK, NULL, {rlim_cur=8192*1024, "
+			"rlim_max=RLIM64_INFINITY}) = 0");
+	c.call.copied[0] = 15;
+	assert_line(&c, "prlimit64(0, RLIMIT_STACK, NULL, 0x1000) = 0");
+}
+
+static void sockets(void **state)
+{
+	struct called c = called(42, -EINPROGRESS, ARGS(3, 0x1000, 28));
+	char in6[28] = {10, 0, 0, 80, [23] = 1, [24] = 2}, un[] = {1, 0, 0, 'a', 27};
+	struct syscalls_length l = {128, 5, {1, 0, '/', 's'}};
+
+	(void)state;
+	COPY(&c, 0, 1, SYSCALLS_COPY_SOCK, in6);
+	assert_line(&c,
+		"connect(3, {sa_family=AF_INET6, sin6_port=htons(80), sin6_flowinfo=htonl(0), "
+		"inet_pton(AF_INET6, \"::1\", &sin6_addr), sin6_scope_id=2}, 28) = "
+		"-1 EINPROGRESS (Operation now in progress)");
+	COPY(&c, 0, 1, SYSCALLS_COPY_SOCK, un);
+	c.call.ret = 0;
+	assert_line(&c, "connect(3, {sa_family=AF_UNIX, sun_path=@\"a\\33\"}, 28) = 0");
+	c.call.copied[0] = 1;
+	assert_line(&c, "connect(3, 0x1000, 28) = 0");
+	c = called(43, 4, ARGS(3, 0x1000, 0x2000));
+	copied(&c, 0, 1, SYSCALLS_COPY_LENGTH, (const char *)&l, 8 + 5);
+	assert_line(&c, "accept(3, {sa_family=AF_UNIX, sun_path=\"/s\"}, [128 => 5]) = 4");
+	c.call.ret = -EINVAL;
+	assert_line(&c, "accept(3, 0x1000, 0x2000) = -1 EINVAL (Invalid argument)");
+	c = called(54, 0, ARGS(3, 1, 2, 0x1000, 4));
+	copied(&c, 0, 3, SYSCALLS_COPY_BYTES, "\1\0\0", 4);
+	assert_line(&c, "setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0");
+}
+
+static void vectors(void **state)
+{
+	struct called c = called(20, 3, ARGS(1, 0x1000, 3));
+	struct syscalls_iov v[2] = {{0x2000, 3, 3, 0, {}, "a\nb"}, {0x3000, ~0ULL, 32, 1, {}, {}}};
+	struct {
+		u64 words[7];
+		struct syscalls_iov v;
+	} msg = {{0x10, 16ULL | 128ULL << 32, 0x4000, 1, 0x20, 24, 0x40}, v[0]};
+
+	(void)state;
+	memset(v[1].data, 'x', sizeof(v[1].data));
+	COPY(&c, 0, 1, SYSCALLS_COPY_IOV, v);
+	assert_line(&c,
+		"writev(1, [{iov_base=\"a\\nb\", iov_len=3}, {iov_base=\"xxxxxxxxxxxxxxxxxxxxxxx"
+		"xxxxxxxxx\"..., iov_len=18446744073709551615}, ...], 3) = 3");
+	v[1].got = SYSCALLS_UNREAD;
+	c.call.args[2] = 2;
+	COPY(&c, 0, 1, SYSCALLS_COPY_IOV, v);
+	assert_line(&c, "writev(1, [{iov_base=\"a\\nb\", iov_len=3}, {iov_base=0x3000, "
+			"iov_len=18446744073709551615}], 2) = 3");
+	c = called(47, 3, ARGS(3, 0x1000, 0));
+	COPY(&c, 0, 1, SYSCALLS_COPY_MSG, msg);
+	assert_line(&c,
+		"recvmsg(3, {msg_name=0x10, msg_namelen=128 => 16, msg_iov=[{iov_base=\"a\\nb\", "
+		"iov_len=3}], msg_iovlen=1, msg_control=0x20, msg_controllen=24, "
+		"msg_flags=MSG_DONTWAIT}, 0) = 3");
+	c.call.copied[0] = 40;
+	assert_line(&c, "recvmsg(3, 0x1000, 0) = 3");
+}
+
+static void polls(void **state)
+{
+	struct called c = called(7, 1, ARGS(0x1000, 2, 0xffffffff));
+	struct {
+		int fd;
+		s16 events, revents;
+	} fds[2] = {{4, 1, 1 | 16}, {-1, 4, 0}};
+
+	(void)state;
+	COPY(&c, 0, 0, SYSCALLS_COPY_POLL, fds);
+	assert_line(&c, "poll([{fd=4, events=POLLIN}, {fd=-1}], 2, -1) = 1 ([{fd=4, "
+			"revents=POLLIN|POLLHUP}])");
+	c.call.ret = 0;
+	c.call.flags = SYSCALLS_CUT_0;
+	assert_line(&c, "poll([{fd=4, events=POLLIN}, {fd=-1}, ...], 2, -1) = 0 (Timeout)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(structures),
+		cmocka_unit_test(sockets),
+		cmocka_unit_test(vectors),
+		cmocka_unit_test(polls),
 		cmocka_unit_test(files),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(waiting),

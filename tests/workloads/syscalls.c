@@ -17,6 +17,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/un.h>
+#include <sys/uio.h>
+#include <sys/socket.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +134,48 @@ static char *unending(void)
 	return p;
 }
 
+/* Structures, and what they point to, that cannot be read or are not what they seem. */
+static void hostile_structures(char *edge)
+{
+	struct iovec parts[2] = {{(void *)0x10, ~0UL}, {edge + 4090, 64}};
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	struct msghdr msg = {.msg_name = edge + 4090,
+		.msg_namelen = ~0U,
+		.msg_iov = parts,
+		.msg_iovlen = 1UL << 63};
+	int fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_DGRAM, ~0U);
+	unsigned int len = ~0U;
+
+	fd = fd < 0 ? (int)syscall(SYS_socket, AF_UNIX, SOCK_DGRAM, 0) : fd;
+	syscall(SYS_writev, fd, parts, 2L);
+	syscall(SYS_writev, fd, edge + 4090, 1L << 62);
+	syscall(SYS_readv, fd, 0x10, ~0UL);
+	syscall(SYS_sendmsg, fd, &msg, 0);
+	syscall(SYS_sendmsg, fd, edge + 4090, 0);
+	msg.msg_iov = (void *)(edge + 4088);
+	msg.msg_name = &un;
+	syscall(SYS_sendmsg, fd, &msg, 0);
+	syscall(SYS_recvmsg, fd, 0xffff800000000000UL, 0);
+	memset(un.sun_path, '\033', sizeof(un.sun_path));
+	syscall(SYS_connect, fd, &un, sizeof(un));
+	syscall(SYS_connect, fd, &un, 1UL << 31);
+	syscall(SYS_connect, fd, edge + 4095, 2);
+	syscall(SYS_getsockname, fd, edge + 4095, &len);
+	syscall(SYS_getsockname, fd, &un, edge + 4094);
+	syscall(SYS_accept, fd, 0x10, 0x10);
+	syscall(SYS_poll, edge + 4090, ~0UL, 0);
+	syscall(SYS_ppoll, parts, 1UL << 61, edge + 4090, edge + 4090, ~0UL);
+	syscall(SYS_epoll_wait, -1, edge + 4090, ~0U, 0);
+	syscall(SYS_rt_sigaction, 1000, edge + 4090, 0x10, ~0UL);
+	syscall(SYS_rt_sigprocmask, 1000, edge + 4090, 0x10, ~0UL);
+	syscall(SYS_setitimer, 1000, edge + 4090, 0x10);
+	syscall(SYS_prlimit64, 0, 1000, edge + 4090, 0x10);
+	syscall(SYS_wait4, ~0U, edge + 4094, ~0U, 0x10);
+	syscall(SYS_stat, edge, edge + 4090);
+	syscall(SYS_fcntl, fd, F_SETLK, edge + 4090);
+	close(fd);
+}
+
 static int hostile(void)
 {
 	static char long_path[6000];
@@ -163,6 +209,7 @@ static int hostile(void)
 	syscall(SYS_rename, edge + 4090, long_path);
 	syscall(SYS_ioctl, -1, 0xffffffff, ~0UL);
 	syscall(~0UL, ~0UL, ~0UL, ~0UL, ~0UL, ~0UL, ~0UL);
+	hostile_structures(edge);
 	return 0;
 }
 

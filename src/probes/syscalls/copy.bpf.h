@@ -8,9 +8,9 @@
 /* The arguments of an execve, from its begin. By process: its id survives. */
 struct exec_begun {
 	u64 args[SYSCALLS_ARGS];
-	u16 size[SYSCALLS_COPIES];
-	u8 flags;
-	u8 reserved[3];
+	u16 size[2];
+	u16 flags;
+	u8 reserved[2];
 	char text[SYSCALLS_TEXT];
 	char argv[2 * SYSCALLS_TEXT]; /* half of it is for what the verifier thinks */
 };
@@ -24,62 +24,198 @@ struct {
 
 static const struct exec_begun exec_zero = {};
 
-/* Bytes to copy; 0: nothing, or a text. */
-static __always_inline u64 copy_size(u8 how, const u64 *args, u32 i, s64 ret)
+/* The copies of a call. In a map, whose values the verifier does not follow: what it knows of them
+ * would multiply with each copy. */
+struct copying {
+	s64 ret;
+	u64 kept[2]; /* see begin_keep */
+	u32 which;   /* of the copies */
+	u32 at;
+	u16 flags; /* what was cut, or could not be read */
+	u8 how;    /* enum syscalls_copy */
+	u8 reserved[5];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct copying);
+} copyings SEC(".maps");
+
+static __always_inline struct copying *copying_begin(s64 ret)
 {
-	switch (how & SYSCALLS_COPY_HOW) {
+	u32 zero = 0;
+	struct copying *c = bpf_map_lookup_elem(&copyings, &zero);
+
+	if (c) {
+		c->ret = ret;
+		c->at = 0;
+		c->which = 0;
+		c->flags = 0;
+	}
+	return c;
+}
+
+static __always_inline u32 copy_failed(struct copying *c)
+{
+	c->flags |= SYSCALLS_FAULTED_0 << c->which;
+	return 0;
+}
+
+static __always_inline void copy_cut(struct copying *c, bool cut)
+{
+	if (cut)
+		c->flags |= SYSCALLS_CUT_0 << c->which;
+}
+
+/* `size` bytes, at most `most` of them. */
+static __always_inline u32 copy_bytes(
+	struct copying *c, char *to, u32 room, u64 from, u64 size, u32 most)
+{
+	if (most > room)
+		most = room;
+	if (size > most) {
+		copy_cut(c, true);
+		size = most;
+	}
+	/* for the verifier, which has lost the bound */
+	asm volatile("%0 &= 127" : "+r"(size));
+	if (size > room || (size && bpf_probe_read_user(to, size, (void *)from)))
+		return copy_failed(c);
+	return size;
+}
+
+static __always_inline u32 copy_text(struct copying *c, char *to, u32 room, u64 from)
+{
+	long n = bpf_probe_read_user_str(to, room, (void *)from);
+
+	if (n <= 0)
+		return copy_failed(c);
+	copy_cut(c, n == room);
+	return n - 1;
+}
+
+static __always_inline u32 copy_length(struct copying *c, char *to, u32 room, u64 from, u64 pointer)
+{
+	struct syscalls_length *l = (void *)to;
+	u64 size;
+
+	if (room < sizeof(*l) - SYSCALLS_ADDRESS + 16 || c->ret < 0 ||
+		bpf_probe_read_user(&l->after, sizeof(l->after), (void *)pointer))
+		return copy_failed(c);
+	l->before = c->kept[0];
+	size = l->after < l->before ? l->after : l->before;
+	return 8 + copy_bytes(c, l->data, room - 8, from, size, SYSCALLS_ADDRESS);
+}
+
+/* The parts of a vector, with the beginning of the data of each, of which there are `left` bytes
+ * (-1: all). Returns how many. */
+static __always_inline u32 copy_iov(u64 from, u64 count, u64 left, char *to, u32 most)
+{
+	u32 i;
+
+	for (i = 0; i < most && i < count; i++) {
+		struct syscalls_iov *v = (void *)(to + i * sizeof(*v));
+		u64 n;
+
+		if (bpf_probe_read_user(v, 2 * sizeof(u64), (void *)(from + i * 2 * sizeof(u64))))
+			break;
+		__builtin_memset((char *)v + 2 * sizeof(u64), 0, sizeof(*v) - 2 * sizeof(u64));
+		n = v->len < left ? v->len : left;
+		left -= left == -1ULL ? 0 : n;
+		v->cut = n > SYSCALLS_DATA;
+		n = v->cut ? SYSCALLS_DATA : n;
+		asm volatile("%0 &= 63" : "+r"(n));
+		if (n > SYSCALLS_DATA)
+			break;
+		v->got =
+			n && bpf_probe_read_user(v->data, n, (void *)v->base) ? SYSCALLS_UNREAD : n;
+	}
+	return i;
+}
+
+struct user_msghdr_begin {
+	u64 name;
+	u32 name_len;
+	u32 name_before; /* padding: what name_len was as the call began */
+	u64 iov, iov_len;
+};
+
+/* struct msghdr, the parts of its vector, its address. */
+static __always_inline u32 copy_msg(struct copying *c, char *to, u32 room, u64 from, u64 left)
+{
+	struct user_msghdr_begin *m = (void *)to;
+	u32 iovs = (room - SYSCALLS_MSGHDR) / sizeof(struct syscalls_iov), n, at;
+
+	if (bpf_probe_read_user(to, SYSCALLS_MSGHDR, (void *)from))
+		return copy_failed(c);
+	m->name_before = c->kept[0];
+	if (iovs > SYSCALLS_IOVS)
+		iovs = SYSCALLS_IOVS;
+	n = copy_iov(m->iov, m->iov_len, left, to + SYSCALLS_MSGHDR, iovs);
+	at = SYSCALLS_MSGHDR + n * sizeof(struct syscalls_iov);
+	if (!m->name || !m->name_len || at + SYSCALLS_ADDRESS > room || c->ret < 0)
+		return at;
+	asm volatile("%0 &= 511" : "+r"(at));
+	return at +
+	       copy_bytes(c, to + at, SYSCALLS_ADDRESS, m->name, m->name_len, SYSCALLS_ADDRESS);
+}
+
+/* Copies what c says to `to`, which has `room` bytes (a constant). Returns the bytes. */
+static __always_inline u32 copy_one(struct copying *c, const u64 *args, char *to, u32 room)
+{
+	u32 i = (c->how & SYSCALLS_COPY_ARG) - 1, n;
+	u64 from, next, ret = c->ret > 0 ? c->ret : 0, left;
+
+	if (i >= SYSCALLS_ARGS || !args[i])
+		return 0;
+	from = args[i];
+	next = i < SYSCALLS_ARGS - 1 ? args[i + 1] : 0;
+	left = c->how & SYSCALLS_COPY_OUT ? ret : -1ULL;
+	switch (c->how & SYSCALLS_COPY_HOW) {
+	case SYSCALLS_COPY_TEXT:
+		return copy_text(c, to, room < SYSCALLS_TEXT ? room : SYSCALLS_TEXT, from);
 	case SYSCALLS_COPY_BYTES:
-		return i < SYSCALLS_ARGS - 1 ? args[i + 1] : 0;
+		return copy_bytes(c, to, room, from, next, SYSCALLS_DATA);
 	case SYSCALLS_COPY_RESULT:
-		return ret > 0 ? ret : 0;
+		return copy_bytes(c, to, room, from, ret, SYSCALLS_DATA);
+	case SYSCALLS_COPY_4:
+		return copy_bytes(c, to, room, from, 4, 4);
 	case SYSCALLS_COPY_8:
-		return 8;
+		return copy_bytes(c, to, room, from, 8, 8);
 	case SYSCALLS_COPY_12:
-		return 12;
+		return copy_bytes(c, to, room, from, 12, 12);
 	case SYSCALLS_COPY_16:
-		return 16;
+		return copy_bytes(c, to, room, from, 16, 16);
+	case SYSCALLS_COPY_32:
+		if (!(c->how & SYSCALLS_COPY_OUT))
+			return copy_bytes(c, to, room, from, 32, 32);
+		__builtin_memcpy(to, c->kept, 16);
+		return 16 + copy_bytes(c, to + 16, room - 16, from, 16, 16);
 	case SYSCALLS_COPY_64:
-		return 64;
+		return copy_bytes(c, to, room, from, 64, 64);
+	case SYSCALLS_COPY_POLL:
+		n = room < SYSCALLS_POLLS * 8 ? room / 8 * 8 : SYSCALLS_POLLS * 8;
+		return copy_bytes(c, to, room, from, next < 64 ? next * 8 : 512, n);
+	case SYSCALLS_COPY_EVENTS:
+		n = room < SYSCALLS_EVENTS * 12 ? room / 12 * 12 : SYSCALLS_EVENTS * 12;
+		return copy_bytes(c, to, room, from, ret < 64 ? ret * 12 : 768, n);
+	case SYSCALLS_COPY_SOCK:
+		return copy_bytes(c, to, room, from, next, SYSCALLS_ADDRESS);
+	case SYSCALLS_COPY_LENGTH:
+		return copy_length(c, to, room, from, next);
+	case SYSCALLS_COPY_IOV:
+		n = room / sizeof(struct syscalls_iov);
+		n = n > SYSCALLS_IOVS ? SYSCALLS_IOVS : n;
+		return copy_iov(from, next, left, to, n) * sizeof(struct syscalls_iov);
+	case SYSCALLS_COPY_MSG:
+		return room < SYSCALLS_MSGHDR ? 0 : copy_msg(c, to, room, from, left);
 	}
 	return 0;
 }
 
-/* Copies one argument to `to`, which has `room` bytes. args must not be on the stack. Returns the
- * bytes; flags get what SYSCALLS_CUT_0 and SYSCALLS_FAULTED_0 say, shifted by `which`. */
-static __always_inline u32 copy_one(
-	u8 how, const u64 *args, s64 ret, char *to, u32 room, u8 *flags, u32 which)
-{
-	u32 i = (how & SYSCALLS_COPY_ARG) - 1;
-	u64 size;
-	long n;
-
-	if (i >= SYSCALLS_ARGS || !args[i])
-		return 0;
-	if ((how & SYSCALLS_COPY_HOW) == SYSCALLS_COPY_TEXT) {
-		n = bpf_probe_read_user_str(to, room, (void *)args[i]);
-		if (n > 0) {
-			*flags |= (n == room ? SYSCALLS_CUT_0 : 0) << which;
-			return n - 1;
-		}
-		*flags |= SYSCALLS_FAULTED_0 << which;
-		return 0;
-	}
-	size = copy_size(how, args, i, ret);
-	if (!size)
-		return 0;
-	if ((how & SYSCALLS_COPY_HOW) < SYSCALLS_COPY_8 && size > SYSCALLS_DATA) {
-		*flags |= SYSCALLS_CUT_0 << which;
-		size = SYSCALLS_DATA;
-	}
-	/* for the verifier, which has lost the bound */
-	asm volatile("%0 &= 127" : "+r"(size));
-	if (size > room || bpf_probe_read_user(to, size, (void *)args[i])) {
-		*flags |= SYSCALLS_FAULTED_0 << which;
-		return 0;
-	}
-	return size;
-}
-
+/* What the table says of a call; which: SYSCALLS_COPIES for the length that it changes. */
 static __always_inline u8 copy_how(const struct syscall_call *call, u32 which)
 {
 	u64 nr = call->nr;
@@ -90,10 +226,29 @@ static __always_inline u8 copy_how(const struct syscall_call *call, u32 which)
 	return config.copy[call->abi == SYSCALL_COMPAT][nr][which];
 }
 
+/* As a call begins: what it will change, if it is one of those. */
+static __always_inline void begin_keep(const struct syscall_call *call, struct thread *t)
+{
+	u8 how = copy_how(call, SYSCALLS_COPIES), i = how & SYSCALLS_KEEP_ARG;
+	u64 args[SYSCALLS_ARGS], p;
+
+	if (!how)
+		return;
+	syscall_args(call, args);
+	/* without a variable index into the stack */
+	p = i == 2 ? args[1] : i == 3 ? args[2] : i == 5 ? args[4] : args[5];
+	t->kept[0] = t->kept[1] = 0;
+	if ((how & SYSCALLS_KEEP_WHAT) == SYSCALLS_KEEP_16)
+		bpf_probe_read_user(t->kept, sizeof(t->kept), (void *)p);
+	else
+		bpf_probe_read_user(t->kept, sizeof(u32),
+			(void *)(p + ((how & SYSCALLS_KEEP_WHAT) == SYSCALLS_KEEP_NAME ? 8 : 0)));
+}
+
 #define EXEC_ARGV 8 /* texts that are copied at most */
 
 /* The texts of argv, one behind the other, as many as have room. */
-static __always_inline u32 argv_copy(struct exec_begun *e, u64 argv, u8 *flags)
+static __always_inline u32 argv_copy(struct exec_begun *e, u64 argv, struct copying *c)
 {
 	u64 p = 0;
 	u32 at = 0;
@@ -110,7 +265,7 @@ static __always_inline u32 argv_copy(struct exec_begun *e, u64 argv, u8 *flags)
 			return at;
 		at += n;
 	}
-	*flags |= SYSCALLS_CUT_1;
+	copy_cut(c, true);
 	return at < SYSCALLS_TEXT ? at : SYSCALLS_TEXT;
 }
 
@@ -119,24 +274,27 @@ static __always_inline void exec_copy(struct syscall_call *call)
 	u32 tgid = call->pid_tgid >> 32;
 	struct exec_begun *e;
 	u64 args[SYSCALLS_ARGS];
-	u8 flags = 0, second;
+	u8 first = copy_how(call, 0), second = copy_how(call, 1);
+	struct copying *c = copying_begin(0);
 
 	bpf_map_update_elem(&execs, &tgid, &exec_zero, BPF_ANY);
 	e = bpf_map_lookup_elem(&execs, &tgid);
-	if (!e)
+	if (!e || !c)
 		return;
 	syscall_args(call, args);
 	__builtin_memcpy(e->args, args, sizeof(args));
-	e->size[0] = copy_one(copy_how(call, 0), e->args, 0, e->text, sizeof(e->text), &flags, 0);
-	second = copy_how(call, 1);
+	if (first)
+		e->size[0] = copy_text(c, e->text, sizeof(e->text),
+			(first & SYSCALLS_COPY_ARG) == 1 ? args[0] : args[1]);
+	c->which = 1;
 	if (second)
-		e->size[1] =
-			argv_copy(e, (second & SYSCALLS_COPY_ARG) == 2 ? args[1] : args[2], &flags);
-	e->flags = flags;
+		e->size[1] = argv_copy(e, (second & SYSCALLS_COPY_ARG) == 2 ? args[1] : args[2], c);
+	e->flags = c->flags;
 }
 
 /* Copies `n` bytes that are at most `most`, and as many as there is room for. */
-static __always_inline u32 exec_text(char *to, u32 room, const char *from, u32 n, u8 cut, u8 *flags)
+static __always_inline u32 exec_text(
+	char *to, u32 room, const char *from, u32 n, u16 cut, u16 *flags)
 {
 	if (n > room) {
 		n = room;

@@ -60,7 +60,7 @@ static __always_inline void error_count(
 }
 
 static __always_inline void count_add_call(
-	const struct syscall_call *call, const struct thread *t, u8 flags)
+	const struct syscall_call *call, const struct thread *t, u16 flags)
 {
 	struct syscalls_key key = {
 		.tgid = call->pid_tgid >> 32,

@@ -7,8 +7,10 @@
 /* Where a record is put together, on each CPU. */
 struct draft {
 	struct syscalls_call call;
-	char text[4 * SYSCALLS_TEXT]; /* two copies, and room for what the verifier thinks */
+	char text[1280]; /* the copies, and room for what the verifier thinks */
 };
+
+#define DRAFT_AT 511 /* no copy begins behind it */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -17,34 +19,53 @@ struct {
 	__type(value, struct draft);
 } drafts SEC(".maps");
 
-static __always_inline void draft_copy(const struct syscall_call *call, struct draft *d)
+static __always_inline u32 draft_exec(const struct exec_begun *e, struct draft *d)
 {
-	const struct exec_begun *e = exec_of(call);
 	struct syscalls_call *c = &d->call;
-	u64 args[SYSCALLS_ARGS];
-	u8 flags = 0;
+	u16 flags = e->flags;
 	u32 at;
 
-	if (e) {
-		__builtin_memcpy(c->args, e->args, sizeof(c->args));
-		c->copied[0] = exec_text(
-			d->text, SYSCALLS_TEXT, e->text, e->size[0], SYSCALLS_CUT_0, &flags);
-		at = c->copied[0] & (2 * SYSCALLS_TEXT - 1);
-		c->copied[1] = exec_text(
-			d->text + at, SYSCALLS_TEXT, e->argv, e->size[1], SYSCALLS_CUT_1, &flags);
-		c->flags |= flags | e->flags;
-		return;
-	}
-	syscall_args(call, args);
-	__builtin_memcpy(c->args, args, sizeof(args));
-	if (c->copy[0])
-		c->copied[0] =
-			copy_one(c->copy[0], c->args, c->ret, d->text, SYSCALLS_TEXT, &flags, 0);
+	__builtin_memcpy(c->args, e->args, sizeof(c->args));
+	c->copied[0] =
+		exec_text(d->text, SYSCALLS_TEXT, e->text, e->size[0], SYSCALLS_CUT_0, &flags);
 	at = c->copied[0] & (2 * SYSCALLS_TEXT - 1);
-	if (c->copy[1])
-		c->copied[1] = copy_one(
-			c->copy[1], c->args, c->ret, d->text + at, SYSCALLS_TEXT, &flags, 1);
+	c->copied[1] = exec_text(
+		d->text + at, SYSCALLS_TEXT, e->argv, e->size[1], SYSCALLS_CUT_0 << 1, &flags);
 	c->flags |= flags;
+	return at + c->copied[1];
+}
+
+/* Returns the bytes of all copies. */
+static __always_inline u32 draft_copy(
+	const struct syscall_call *call, const struct thread *t, struct draft *d)
+{
+	const struct exec_begun *e = exec_of(call);
+	struct copying *c = copying_begin(call->ret);
+	u64 args[SYSCALLS_ARGS];
+
+	if (e)
+		return draft_exec(e, d);
+	syscall_args(call, args);
+	__builtin_memcpy(d->call.args, args, sizeof(args));
+	if (!c)
+		return 0;
+	c->kept[0] = t->kept[0];
+	c->kept[1] = t->kept[1];
+#pragma unroll
+	for (u32 k = 0; k < SYSCALLS_COPIES; k++) {
+		u32 at = c->at, n;
+
+		c->how = d->call.copy[k];
+		c->which = k;
+		if (!c->how || at > DRAFT_AT)
+			break;
+		asm volatile("%0 &= 511" : "+r"(at));
+		n = copy_one(c, d->call.args, d->text + at, SYSCALLS_COPY_MOST);
+		d->call.copied[k] = n;
+		c->at = at + n;
+	}
+	d->call.flags |= c->flags;
+	return c->at;
 }
 
 static __always_inline u64 thread_cgroup(const struct syscall_call *call, struct thread *t)
@@ -59,7 +80,7 @@ static __always_inline u64 thread_cgroup(const struct syscall_call *call, struct
 }
 
 static __always_inline void draft_fill(
-	const struct syscall_call *call, struct thread *t, u8 flags, struct syscalls_call *c)
+	const struct syscall_call *call, struct thread *t, u16 flags, struct syscalls_call *c)
 {
 	c->tgid = call->pid_tgid >> 32;
 	c->tid = (u32)call->pid_tgid;
@@ -71,22 +92,21 @@ static __always_inline void draft_fill(
 	c->nr = call->nr;
 	c->abi = call->abi;
 	c->flags = flags;
-	c->copy[0] = copy_how(call, 0);
-	c->copy[1] = copy_how(call, 1);
-	c->copied[0] = 0;
-	c->copied[1] = 0;
-	c->reserved = 0;
+	for (u32 k = 0; k < SYSCALLS_COPIES; k++) {
+		c->copy[k] = copy_how(call, k);
+		c->copied[k] = 0;
+	}
 	for (int i = 0; i < SYSCALLS_PARTS; i++)
 		c->part_ns[i] = config.memory ? t->part_ns[i] : 0;
 	bpf_get_current_comm(c->comm, sizeof(c->comm));
 }
 
-static __always_inline void each_send(const struct syscall_call *call, struct thread *t, u8 flags)
+static __always_inline void each_send(const struct syscall_call *call, struct thread *t, u16 flags)
 {
 	struct probe_counts *c;
 	struct draft *d;
-	u32 zero = 0, size;
-	u64 over;
+	u32 zero = 0;
+	u64 size, over;
 
 	if (config.min_ns && call_ns(call) < config.min_ns)
 		return;
@@ -96,8 +116,7 @@ static __always_inline void each_send(const struct syscall_call *call, struct th
 		return;
 	c->seen++;
 	draft_fill(call, t, flags, &d->call);
-	draft_copy(call, d);
-	size = sizeof(d->call) + ((d->call.copied[0] + d->call.copied[1] + 7) & 0x1f8);
+	size = sizeof(d->call) + ((draft_copy(call, t, d) + 7) & 0x3f8);
 	d->call.h.size = size;
 	d->call.h.kind = REC_SYSCALLS_CALL;
 	d->call.h.flags = 0;

@@ -128,34 +128,49 @@ static __always_inline void flight_dump(u32 ring, struct syscalls_ring *r, u8 wh
 	bpf_ringbuf_submit(d, BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline void flight_copy(const struct syscall_call *call, struct syscalls_slot *s)
+static __always_inline void flight_exec(const struct exec_begun *e, struct syscalls_slot *s)
+{
+	u16 flags = e->flags;
+
+	__builtin_memcpy(s->args, e->args, sizeof(s->args));
+	s->copied[0] = exec_text(
+		s->text, SYSCALLS_FLIGHT_ROOM(0), e->text, e->size[0], SYSCALLS_CUT_0, &flags);
+	s->copied[1] = exec_text(s->text + SYSCALLS_FLIGHT_AT(1), SYSCALLS_FLIGHT_ROOM(1), e->argv,
+		e->size[1], SYSCALLS_CUT_0 << 1, &flags);
+	s->flags |= flags;
+}
+
+static __always_inline void flight_copy(
+	const struct syscall_call *call, const struct thread *t, struct syscalls_slot *s)
 {
 	const struct exec_begun *e = exec_of(call);
+	struct copying *c = copying_begin(call->ret);
 	u64 args[SYSCALLS_ARGS];
-	u8 flags = 0;
 
 	if (e) {
-		__builtin_memcpy(s->args, e->args, sizeof(s->args));
-		s->copied[0] = exec_text(s->text[0], SYSCALLS_FLIGHT_TEXT, e->text, e->size[0],
-			SYSCALLS_CUT_0, &flags);
-		s->copied[1] = exec_text(s->text[1], SYSCALLS_FLIGHT_TEXT, e->argv, e->size[1],
-			SYSCALLS_CUT_1, &flags);
-		s->flags |= flags | e->flags;
+		flight_exec(e, s);
 		return;
 	}
 	syscall_args(call, args);
 	__builtin_memcpy(s->args, args, sizeof(args));
-	if (s->copy[0])
-		s->copied[0] = copy_one(
-			s->copy[0], s->args, s->ret, s->text[0], SYSCALLS_FLIGHT_TEXT, &flags, 0);
-	if (s->copy[1])
-		s->copied[1] = copy_one(
-			s->copy[1], s->args, s->ret, s->text[1], SYSCALLS_FLIGHT_TEXT, &flags, 1);
-	s->flags |= flags;
+	if (!c || !s->copy[0])
+		return;
+	c->kept[0] = t->kept[0];
+	c->kept[1] = t->kept[1];
+#pragma unroll
+	for (u32 k = 0; k < SYSCALLS_COPIES; k++) {
+		c->how = s->copy[k];
+		c->which = k;
+		if (!c->how)
+			break;
+		s->copied[k] = copy_one(
+			c, s->args, s->text + SYSCALLS_FLIGHT_AT(k), SYSCALLS_FLIGHT_ROOM(k));
+	}
+	s->flags |= c->flags;
 }
 
-static __always_inline void flight_write(
-	const struct syscall_call *call, u8 flags, struct syscalls_slot *s, u64 sequence)
+static __always_inline void flight_write(const struct syscall_call *call, const struct thread *t,
+	u16 flags, struct syscalls_slot *s, u64 sequence)
 {
 	*(volatile u64 *)&s->sequence = 0;
 	barrier();
@@ -167,18 +182,18 @@ static __always_inline void flight_write(
 	s->nr = call->nr;
 	s->abi = call->abi;
 	s->flags = flags;
-	s->copy[0] = copy_how(call, 0);
-	s->copy[1] = copy_how(call, 1);
-	s->copied[0] = 0;
-	s->copied[1] = 0;
+	for (u32 k = 0; k < SYSCALLS_COPIES; k++) {
+		s->copy[k] = copy_how(call, k);
+		s->copied[k] = 0;
+	}
 	bpf_get_current_comm(s->comm, sizeof(s->comm));
-	flight_copy(call, s);
+	flight_copy(call, t, s);
 	barrier();
 	*(volatile u64 *)&s->sequence = sequence;
 }
 
 /* Does this call make a dump? */
-static __always_inline u8 flight_why(const struct syscall_call *call, u8 flags, u64 *detail)
+static __always_inline u8 flight_why(const struct syscall_call *call, u16 flags, u64 *detail)
 {
 	if (flags & SYSCALLS_NO_END)
 		return SYSCALLS_WHY_ASKED;
@@ -194,7 +209,8 @@ static __always_inline u8 flight_why(const struct syscall_call *call, u8 flags, 
 	return SYSCALLS_WHY_ASKED;
 }
 
-static __always_inline void flight_keep(const struct syscall_call *call, struct thread *t, u8 flags)
+static __always_inline void flight_keep(
+	const struct syscall_call *call, struct thread *t, u16 flags)
 {
 	u64 side = config.by_process ? call->pid_tgid >> 32 : thread_side(call);
 	u64 *kept, detail = 0;
@@ -219,7 +235,7 @@ static __always_inline void flight_keep(const struct syscall_call *call, struct 
 	s = bpf_map_lookup_elem(&flight_slots, &slot);
 	if (!s)
 		return;
-	flight_write(call, flags, s, ++*kept);
+	flight_write(call, t, flags, s, ++*kept);
 	why = flight_why(call, flags, &detail);
 	if (why)
 		flight_dump(ring, r, why, detail);

@@ -9,7 +9,7 @@
 #include "probes/syscalls/memory.bpf.h"
 
 /* A call is over; those that never end are told as they begin. */
-static __always_inline void call_tell(struct syscall_call *call, struct thread *t, u8 flags)
+static __always_inline void call_tell(struct syscall_call *call, struct thread *t, u16 flags)
 {
 	if (config.flight)
 		flight_keep(call, t, flags);
@@ -32,6 +32,8 @@ static __always_inline bool call_began(struct syscall_call *call, struct thread 
 	}
 	if (config.copies && exec)
 		exec_copy(call);
+	if (config.copies)
+		begin_keep(call, t);
 	if (!syscall_is_last(call->abi, call->nr))
 		return true;
 	call->now_ns = config.flight ? bpf_ktime_get_ns() : 0;

@@ -127,28 +127,66 @@ static u32 options(const struct capture *c)
 										      : 0);
 }
 
-static u8 copy_of(u8 arg, bool compat)
+#define OUT(how_) (SYSCALLS_COPY_OUT | (how_))
+
+/* How an argument of a kind is copied. 32-bit programs have other structures, but for those of
+ * fixed widths. */
+static const struct {
+	u8 arg, how;
+	bool native;
+} copies[] = {
+	{ARG_STR, SYSCALLS_COPY_TEXT, false},
+	{ARG_IN, SYSCALLS_COPY_BYTES, false},
+	{ARG_OUT, SYSCALLS_COPY_RESULT, false},
+	{ARG_PAIR, SYSCALLS_COPY_8, false},
+	{ARG_SIGSET, SYSCALLS_COPY_8, false},
+	{ARG_OSIGSET, SYSCALLS_COPY_8, false},
+	{ARG_EVENT, SYSCALLS_COPY_12, false},
+	{ARG_EVENTS, SYSCALLS_COPY_EVENTS, false},
+	{ARG_POLL, SYSCALLS_COPY_POLL, false},
+	{ARG_WSTATUS, SYSCALLS_COPY_4, false},
+	{ARG_SOCKADDR, SYSCALLS_COPY_SOCK, false},
+	{ARG_OSOCKADDR, SYSCALLS_COPY_LENGTH, false},
+	{ARG_OPTVAL, SYSCALLS_COPY_BYTES, false},
+	{ARG_OOPTVAL, SYSCALLS_COPY_LENGTH, false},
+	{ARG_IOCTL_ARG, SYSCALLS_COPY_8, false},
+	{ARG_STATX, SYSCALLS_COPY_64, false},
+	{ARG_NODES, SYSCALLS_COPY_8, true},
+	{ARG_TIMESPEC, SYSCALLS_COPY_16, true},
+	{ARG_OTIMESPEC, SYSCALLS_COPY_16, true},
+	{ARG_REMAINING, SYSCALLS_COPY_16, true},
+	{ARG_CHANGED, OUT(SYSCALLS_COPY_32), true},
+	{ARG_TIMEVAL, SYSCALLS_COPY_16, true},
+	{ARG_OTIMEVAL, SYSCALLS_COPY_16, true},
+	{ARG_ITIMER, SYSCALLS_COPY_32, true},
+	{ARG_OITIMER, SYSCALLS_COPY_32, true},
+	{ARG_ITIMERSPEC, SYSCALLS_COPY_32, true},
+	{ARG_OITIMERSPEC, SYSCALLS_COPY_32, true},
+	{ARG_STAMPS, SYSCALLS_COPY_32, true},
+	{ARG_SIGACTION, SYSCALLS_COPY_32, true},
+	{ARG_OSIGACTION, SYSCALLS_COPY_32, true},
+	{ARG_STAT, SYSCALLS_COPY_64, true},
+	{ARG_RLIMIT, SYSCALLS_COPY_16, true},
+	{ARG_ORLIMIT, SYSCALLS_COPY_16, true},
+	{ARG_FLOCK, SYSCALLS_COPY_32, true},
+	{ARG_CLONE3, SYSCALLS_COPY_64, false},
+	{ARG_IOV, SYSCALLS_COPY_IOV, true},
+	{ARG_OIOV, OUT(SYSCALLS_COPY_IOV), true},
+	{ARG_MSG, SYSCALLS_COPY_MSG, true},
+	{ARG_OMSG, OUT(SYSCALLS_COPY_MSG), true},
+	{ARG_ARGV, SYSCALLS_COPY_ARGV, true},
+};
+
+/* What is to be read as the call begins, as it changes it. */
+static u8 kept_of(u8 arg, u32 i)
 {
 	switch (arg) {
-	case ARG_STR:
-		return SYSCALLS_COPY_TEXT;
-	case ARG_IN:
-		return SYSCALLS_COPY_BYTES;
-	case ARG_OUT:
-		return SYSCALLS_COPY_RESULT;
-	case ARG_PAIR:
-	case ARG_SIGSET:
-		return SYSCALLS_COPY_8;
-	case ARG_NODES: /* 32-bit programs have other structures */
-		return compat ? 0 : SYSCALLS_COPY_8;
-	case ARG_TIMESPEC:
-		return compat ? 0 : SYSCALLS_COPY_16;
-	case ARG_EVENT:
-		return SYSCALLS_COPY_12;
-	case ARG_ARGV:
-		return compat ? 0 : SYSCALLS_COPY_ARGV;
-	case ARG_CLONE3:
-		return SYSCALLS_COPY_64;
+	case ARG_SOCKLEN:
+		return (u8)(SYSCALLS_KEEP_4 | (i + 1));
+	case ARG_OMSG:
+		return (u8)(SYSCALLS_KEEP_NAME | (i + 1));
+	case ARG_CHANGED:
+		return (u8)(SYSCALLS_KEEP_16 | (i + 1));
 	}
 	return 0;
 }
@@ -158,13 +196,17 @@ static void copies_set(struct syscalls_probe_config *config, u32 abi, u32 nr)
 	const char *name = syscalls_name(abi, nr);
 	bool compat = abi == SYSCALL_COMPAT;
 	const u8 *args = name ? syscall_args_of(name, compat) : NULL;
+	u8 *row = config->copy[compat][nr];
 	u32 n = 0;
 
-	for (u32 i = 0; args && i < SYSCALL_ARGS && n < SYSCALLS_COPIES; i++) {
-		u8 how = copy_of(args[i], compat);
+	for (u32 i = 0; args && i < SYSCALL_ARGS; i++) {
+		u8 kept = kept_of(args[i], i);
 
-		if (how)
-			config->copy[compat][nr][n++] = (u8)(how | (i + 1));
+		if (kept && !(compat && args[i] != ARG_SOCKLEN))
+			row[SYSCALLS_COPIES] = kept;
+		for (size_t k = 0; k < ARRAY_SIZE(copies) && n < SYSCALLS_COPIES; k++)
+			if (copies[k].arg == args[i] && !(compat && copies[k].native))
+				row[n++] = (u8)(copies[k].how | (i + 1));
 	}
 }
 
@@ -343,10 +385,9 @@ static int args_send(struct capture *c, const struct syscalls_call *e)
 int syscalls_call_send(struct capture *c, const struct syscalls_call *e)
 {
 	struct syscalls_state *s = c->state;
-	const char *name = syscalls_name(e->abi, e->nr);
 	u32 bit = e->nr % SYSCALL_NUMBERS;
 
-	if (!name || syscall_args_of(name, e->abi == SYSCALL_COMPAT) ||
+	if (syscalls_args_known(e->abi, e->nr) || !syscalls_name(e->abi, e->nr) ||
 		s->args_sent[bit / 64] >> bit % 64 & 1)
 		return capture_emit(c, (struct rec *)&e->h);
 	s->args_sent[bit / 64] |= 1ULL << bit % 64;
@@ -356,7 +397,7 @@ int syscalls_call_send(struct capture *c, const struct syscalls_call *e)
 /* A record as long as any, to be changed: those in the ring must not be. */
 struct call_room {
 	struct syscalls_call call;
-	char text[SYSCALLS_COPIES * SYSCALLS_TEXT + 8];
+	char text[1024];
 };
 
 static int call_record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
@@ -370,7 +411,7 @@ static int call_record(struct capture *c, const struct stack_maps *stacks, const
 	memcpy(&room, rec, rec->size);
 	if (!syscalls_call_valid(e))
 		return 0;
-	used = (u32)(sizeof(*e) + e->copied[0] + e->copied[1]);
+	used = (u32)sizeof(*e) + syscalls_copied_bytes(e);
 	memset((char *)&room + used, 0, e->h.size - used);
 	names_event(c->names, stacks, e);
 	return syscalls_call_send(c, e);

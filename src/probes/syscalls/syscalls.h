@@ -7,7 +7,9 @@
 
 /* What a program copies of an argument: index of the argument plus one, and how. 0: nothing. */
 enum syscalls_copy {
-	SYSCALLS_COPY_ARG = 0x0f,
+	SYSCALLS_COPY_ARG = 0x07,
+	SYSCALLS_COPY_OUT = 0x08, /* IOV and MSG: what comes out, as much as the call returns */
+	SYSCALLS_COPY_4 = 0x00,
 	SYSCALLS_COPY_TEXT = 0x10,   /* up to its NUL */
 	SYSCALLS_COPY_BYTES = 0x20,  /* as many as the next argument says */
 	SYSCALLS_COPY_RESULT = 0x30, /* … as the call returns */
@@ -16,15 +18,58 @@ enum syscalls_copy {
 	SYSCALLS_COPY_64 = 0x60,
 	SYSCALLS_COPY_12 = 0x70,
 	SYSCALLS_COPY_ARGV = 0x80, /* texts of an array, each with its NUL; of execve only */
+	SYSCALLS_COPY_32 = 0x90,
+	SYSCALLS_COPY_POLL = 0xa0,   /* 8 bytes each, as many as the next argument says */
+	SYSCALLS_COPY_EVENTS = 0xb0, /* 12 bytes each, as many as the call returns */
+	SYSCALLS_COPY_SOCK = 0xc0,   /* as BYTES, up to SYSCALLS_ADDRESS */
+	SYSCALLS_COPY_LENGTH = 0xd0, /* struct syscalls_length; the next argument points to it */
+	SYSCALLS_COPY_IOV = 0xe0,    /* struct syscalls_iov each, as many as the next says */
+	SYSCALLS_COPY_MSG = 0xf0,    /* struct msghdr, its parts as above, its address */
 	SYSCALLS_COPY_HOW = 0xf0,
 };
 
-#define SYSCALLS_COPIES 2
+/* What is kept of what an argument points to as a call begins that changes it: with its index. */
+enum syscalls_keep {
+	SYSCALLS_KEEP_ARG = 0x07,
+	SYSCALLS_KEEP_4 = 0x10,    /* a length */
+	SYSCALLS_KEEP_NAME = 0x20, /* that of struct msghdr's address */
+	SYSCALLS_KEEP_16 = 0x30,   /* struct timespec */
+	SYSCALLS_KEEP_WHAT = 0x30,
+};
+
+#define SYSCALLS_COPIES 3
 #define SYSCALLS_ARGS 6
-#define SYSCALLS_COPIED 512     /* numbers of a table that have copies */
-#define SYSCALLS_TEXT 128       /* copied of an argument, with --each */
-#define SYSCALLS_FLIGHT_TEXT 80 /* … in flight */
-#define SYSCALLS_DATA 32        /* of what is read and written, as strace */
+#define SYSCALLS_COPIED 512 /* numbers of a table that have copies */
+#define SYSCALLS_TEXT 128   /* most that is copied of an argument, with --each; more of MSG */
+#define SYSCALLS_COPY_MOST 424
+#define SYSCALLS_DATA 32 /* of what is read and written, as strace */
+#define SYSCALLS_ADDRESS 112
+#define SYSCALLS_IOVS 4 /* parts of a vector that are copied */
+#define SYSCALLS_MSGHDR 56
+#define SYSCALLS_POLLS 15
+#define SYSCALLS_EVENTS 10
+
+/* What is kept of the arguments of a call in flight: 80, 48 and 32 bytes. */
+#define SYSCALLS_FLIGHT_TEXT 160
+#define SYSCALLS_FLIGHT_AT(k_) ((k_) == 0 ? 0 : (k_) == 1 ? 80 : 128)
+#define SYSCALLS_FLIGHT_ROOM(k_) ((k_) == 0 ? 80 : (k_) == 1 ? 48 : 32)
+
+/* A part of a vector, with the beginning of its data. */
+struct syscalls_iov {
+	u64 base, len;
+	u16 got; /* bytes of data; SYSCALLS_UNREAD: they could not be read */
+	u8 cut;  /* there are more */
+	u8 reserved[5];
+	char data[SYSCALLS_DATA];
+};
+
+#define SYSCALLS_UNREAD 0xffff
+
+/* An address, or value, whose length a number says that the call reads and changes. */
+struct syscalls_length {
+	u32 before, after;
+	char data[SYSCALLS_ADDRESS]; /* of what there is */
+};
 
 struct syscalls_probe_config {
 	u8 comms;       /* count by the name the task has at the call */
@@ -45,7 +90,8 @@ struct syscalls_probe_config {
 	u32 cpus;
 	u8 silent_exec; /* 1: execve, 2: execveat is wanted for the sake of `command` only */
 	u8 reserved[3];
-	u8 copy[2][SYSCALLS_COPIED][SYSCALLS_COPIES]; /* native and compat */
+	/* native and compat; the last says what is kept as the call begins */
+	u8 copy[2][SYSCALLS_COPIED][SYSCALLS_COPIES + 1];
 };
 
 /* Parts of a call's time. */
@@ -92,18 +138,16 @@ struct syscalls_error_key {
 };
 
 enum syscalls_flags {
-	SYSCALLS_NO_END = 1,  /* exit, exit_group: never returns */
-	SYSCALLS_REFUSED = 2, /* by seccomp or a tracer, before it began */
-	SYSCALLS_TIMED = 4,   /* ns is known */
-	SYSCALLS_CUT_0 = 8,   /* a text is longer than what was copied of it */
-	SYSCALLS_CUT_1 = 16,
-	SYSCALLS_FAULTED_0 = 32, /* it could not be read */
-	SYSCALLS_FAULTED_1 = 64,
-	SYSCALLS_UNDER_WAY = 128, /* had not ended: its result and its times are not known */
+	SYSCALLS_NO_END = 1,        /* exit, exit_group: never returns */
+	SYSCALLS_REFUSED = 2,       /* by seccomp or a tracer, before it began */
+	SYSCALLS_TIMED = 4,         /* ns is known */
+	SYSCALLS_UNDER_WAY = 8,     /* had not ended: its result and its times are not known */
+	SYSCALLS_CUT_0 = 0x10,      /* there is more than what was copied; the others: << 1, << 2 */
+	SYSCALLS_FAULTED_0 = 0x100, /* it could not be read */
 };
 
 /* In the ring, one a call (--each); the same on disk but for the stacks, which become one. What was
- * copied of arguments follows: copied[0] bytes, then copied[1]. */
+ * copied of arguments follows: copied[0] bytes, then copied[1] and copied[2]. */
 struct syscalls_call {
 	struct rec h; /* time: the end of the call, or where it has none, its begin */
 	u32 tgid, tid;
@@ -112,11 +156,10 @@ struct syscalls_call {
 	u64 ns;
 	u64 cgroup;
 	u32 nr;
+	u16 flags; /* enum syscalls_flags */
 	u8 abi;
-	u8 flags;                 /* enum syscalls_flags */
 	u8 copy[SYSCALLS_COPIES]; /* enum syscalls_copy */
 	u16 copied[SYSCALLS_COPIES];
-	u32 reserved;
 	u64 args[SYSCALLS_ARGS];
 	u64 part_ns[SYSCALLS_PARTS];
 	char comm[COMM_LEN];
@@ -161,14 +204,13 @@ struct syscalls_slot {
 	s64 ret;
 	u32 tgid, tid;
 	u32 nr;
+	u16 flags;
 	u8 abi;
-	u8 flags;
 	u8 copy[SYSCALLS_COPIES];
 	u16 copied[SYSCALLS_COPIES];
-	u32 reserved;
 	char comm[COMM_LEN];
 	u64 args[SYSCALLS_ARGS];
-	char text[SYSCALLS_COPIES][SYSCALLS_FLIGHT_TEXT];
+	char text[SYSCALLS_FLIGHT_TEXT];
 };
 
 /* A ring of calls kept, on all CPUs. */

@@ -148,7 +148,7 @@ static int slot_send(struct capture *c, const struct syscalls_slot *s, u64 owner
 {
 	struct {
 		struct syscalls_call call;
-		char text[SYSCALLS_COPIES * SYSCALLS_FLIGHT_TEXT + 8];
+		char text[SYSCALLS_FLIGHT_TEXT];
 	} r = {};
 	struct syscalls_call *e = &r.call;
 	char *to = r.text;
@@ -167,8 +167,8 @@ static int slot_send(struct capture *c, const struct syscalls_slot *s, u64 owner
 	memcpy(e->comm, s->comm, sizeof(e->comm));
 	for (u32 i = 0; i < SYSCALLS_COPIES; i++) {
 		e->copy[i] = s->copy[i];
-		e->copied[i] = (u16)MIN(s->copied[i], SYSCALLS_FLIGHT_TEXT);
-		memcpy(to, s->text[i], e->copied[i]);
+		e->copied[i] = (u16)MIN(s->copied[i], SYSCALLS_FLIGHT_ROOM(i));
+		memcpy(to, s->text + SYSCALLS_FLIGHT_AT(i), e->copied[i]);
 		to += e->copied[i];
 	}
 	e->h.size = (u32)(sizeof(*e) + ((size_t)(to - r.text) + 7) / 8 * 8);

@@ -12,16 +12,12 @@
 
 int call_list_add(struct call_list *l, const struct syscalls_call *c)
 {
-	const u64 *words = (const u64 *)c;
-
 	if (!syscalls_call_valid(c) || c->h.size % 8 || c->h.size > REC_MAX_SIZE)
 		return 0;
-	for (u32 i = 0; i < c->h.size / 8; i++) {
-		int rc = vec_push(&l->words, words[i]);
-
-		if (rc)
-			return rc;
-	}
+	if (vec_reserve(&l->words, c->h.size / 8))
+		return -ENOMEM;
+	memcpy(l->words.v + l->words.n, c, c->h.size);
+	l->words.n += c->h.size / 8;
 	l->n++;
 	return 0;
 }

@@ -41,9 +41,9 @@ static const struct field error_fields[] = {
 	FIELD_ARRAY(struct syscalls_error, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
 };
 
-#define COPY_HELP                                                                             \
-	"of two arguments, what follows the record: index plus one, and 16 a text, 32 bytes " \
-	"that go in, 48 bytes that come out, 64 to 112 a structure; 0: none"
+#define COPY_HELP                                                                         \
+	"of three arguments, what follows the record: index plus one, and 16 a text, 32 " \
+	"bytes that go in, 48 bytes that come out, else a structure; 0: none"
 
 static const struct field call_fields[] = {
 	FIELD(struct syscalls_call, tgid, FIELD_U32, UNIT_ID, "process"),
@@ -54,9 +54,10 @@ static const struct field call_fields[] = {
 	FIELD(struct syscalls_call, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
 	FIELD(struct syscalls_call, nr, FIELD_U32, UNIT_ID, "number of the call in its ABI"),
 	FIELD(struct syscalls_call, abi, FIELD_U8, UNIT_ID, ABI_HELP),
-	FIELD(struct syscalls_call, flags, FIELD_U8, UNIT_HEX,
-		"1 never returns, 2 refused before it began, 4 timed, 8 and 16 the first and "
-		"second text is cut, 32 and 64 it could not be read, 128 had not ended"),
+	FIELD(struct syscalls_call, flags, FIELD_U16, UNIT_HEX,
+		"1 never returns, 2 refused before it began, 4 timed, 8 had not ended, 16, 32 and "
+		"64 the first, second and third copy is cut, 256, 512 and 1024 it could not be "
+		"read"),
 	FIELD_ARRAY(struct syscalls_call, copy, FIELD_U8, UNIT_HEX, SYSCALLS_COPIES, COPY_HELP),
 	FIELD_ARRAY(struct syscalls_call, copied, FIELD_U16, UNIT_BYTES, SYSCALLS_COPIES,
 		"bytes of each"),

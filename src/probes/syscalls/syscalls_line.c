@@ -3,9 +3,61 @@
 
 #include <string.h>
 
+#include "probes/syscalls/syscalls_pointed.h"
+#include "sys/quoted.h"
+#include "sys/socket_value.h"
 #include "sys/syscall_args.h"
 #include "sys/syscall_flags.h"
+#include "sys/syscall_value.h"
 #include "sys/syscalls.h"
+
+/* Calls that are written, or whose result is, in a way of their own. */
+enum special {
+	PLAIN,
+	CLONE,
+	FCNTL,
+	FUTEX,
+	MAPS, /* returns an address */
+	MREMAP,
+	OPEN,
+	OPENAT,
+	POSITION, /* of a vector: in two arguments, of which the first is enough */
+	PRCTL,
+	POLL,
+	UMASK,
+};
+
+static const struct {
+	const char *name;
+	u8 special;
+} specials[] = {
+	{"brk", MAPS},
+	{"clone", CLONE},
+	{"fcntl", FCNTL},
+	{"futex", FUTEX},
+	{"mmap", MAPS},
+	{"mmap2", MAPS},
+	{"mremap", MREMAP},
+	{"open", OPEN},
+	{"openat", OPENAT},
+	{"poll", POLL},
+	{"ppoll", POLL},
+	{"prctl", PRCTL},
+	{"preadv", POSITION},
+	{"preadv2", POSITION},
+	{"pwritev", POSITION},
+	{"pwritev2", POSITION},
+	{"shmat", MAPS},
+	{"umask", UMASK},
+};
+
+/* What is known of a call, found once. */
+struct known {
+	const char *name;
+	const u8 *args;
+	u8 special;
+	bool found;
+};
 
 /* A call being written. */
 struct line {
@@ -13,108 +65,62 @@ struct line {
 	const struct syscalls_call *c;
 	const char *name;
 	const u8 *args;
-	u32 n; /* of args that are written */
+	u8 special;
 };
+
+u32 syscalls_copied_bytes(const struct syscalls_call *c)
+{
+	u32 n = 0;
+
+	for (u32 k = 0; k < SYSCALLS_COPIES; k++)
+		n += c->copied[k];
+	return n;
+}
 
 bool syscalls_call_valid(const struct syscalls_call *c)
 {
-	return c->h.size >= sizeof(*c) &&
-	       (u32)c->copied[0] + c->copied[1] <= c->h.size - sizeof(*c);
+	return c->h.size >= sizeof(*c) && syscalls_copied_bytes(c) <= c->h.size - sizeof(*c);
 }
 
-static const char *name_of(u32 abi, u32 nr)
+static struct known known_find(u32 abi, u32 nr)
 {
-	return abi == SYSCALL_COMPAT ? syscall_compat_name(nr) : syscall_name(nr);
+	bool compat = abi == SYSCALL_COMPAT;
+	struct known k = {
+		.name = compat ? syscall_compat_name(nr) : syscall_name(nr), .found = true};
+
+	k.args = k.name ? syscall_args_of(k.name, compat) : NULL;
+	for (size_t i = 0; k.name && i < ARRAY_SIZE(specials); i++)
+		if (!strcmp(specials[i].name, k.name))
+			k.special = specials[i].special;
+	return k;
+}
+
+static struct known known_of(u32 abi, u32 nr)
+{
+	static struct known all[2][SYSCALL_NUMBERS];
+	struct known *k = &all[abi == SYSCALL_COMPAT][nr % SYSCALL_NUMBERS];
+
+	if (nr >= SYSCALL_NUMBERS)
+		return known_find(abi, nr);
+	if (!k->found)
+		*k = known_find(abi, nr);
+	return *k;
+}
+
+bool syscalls_args_known(u32 abi, u32 nr)
+{
+	return known_of(abi, nr).args;
 }
 
 void syscalls_name_add(struct str *s, u32 abi, u32 nr)
 {
-	const char *name = name_of(abi, nr);
+	const char *name = known_of(abi, nr).name;
 
 	str_add(s, abi == SYSCALL_COMPAT ? "compat:" : abi == SYSCALL_X32 ? "x32:" : "");
 	if (name)
 		str_add(s, name);
 	else
 		str_addf(s, "syscall_%d", (s32)nr);
-}
-
-/* What was copied of argument i; NULL: nothing. */
-static const char *copied_of(const struct line *l, u32 i, u32 *ret_n, bool *ret_cut)
-{
-	const char *text = (const char *)(l->c + 1);
-
-	for (u32 k = 0; k < SYSCALLS_COPIES; k++) {
-		if ((l->c->copy[k] & SYSCALLS_COPY_ARG) != i + 1) {
-			text += l->c->copied[k];
-			continue;
-		}
-		*ret_n = l->c->copied[k];
-		*ret_cut = l->c->flags & SYSCALLS_CUT_0 << k;
-		return l->c->flags & SYSCALLS_FAULTED_0 << k ? NULL : text;
-	}
-	return NULL;
-}
-
-/* As C has it: in octal, with three digits where a digit follows. */
-static void byte_add(struct str *s, unsigned char c, char next)
-{
-	static const char plain[] = "\n\t\r\"\\", letters[] = "ntr\"\\";
-	const char *p = c ? strchr(plain, c) : NULL;
-
-	if (p)
-		str_addf(s, "\\%c", letters[p - plain]);
-	else if (c >= 0x20 && c < 0x7f)
-		str_addc(s, (char)c);
-	else
-		str_addf(s, next >= '0' && next <= '9' ? "\\%03o" : "\\%o", c);
-}
-
-/* Of characters beyond ASCII those are left as they are that text may have. */
-static void quoted_add(struct str *s, const char *p, u32 n, bool cut)
-{
-	str_addc(s, '"');
-	while (n) {
-		size_t len = utf8_len(p, n);
-		bool c1 = len == 2 && (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] < 0xa0;
-
-		if (len < 2 || c1) {
-			byte_add(s, (unsigned char)*p, n > 1 ? p[1] : 0);
-			len = 1;
-		} else {
-			str_addn(s, p, len);
-		}
-		p += len;
-		n -= (u32)len;
-	}
-	str_add(s, cut ? "\"..." : "\"");
-}
-
-static void pointer_add(struct str *s, u64 v)
-{
-	if (v)
-		str_addf(s, "0x%llx", v);
-	else
-		str_add(s, "NULL");
-}
-
-static u64 word_at(const char *p, u32 i)
-{
-	u64 v;
-
-	memcpy(&v, p + i * sizeof(v), sizeof(v));
-	return v;
-}
-
-static void event_add(struct str *s, const char *p)
-{
-	u32 events;
-	u64 data;
-
-	memcpy(&events, p, sizeof(events));
-	memcpy(&data, p + sizeof(events), sizeof(data));
-	str_add(s, "{events=");
-	flags_add(s, epoll_events, events);
-	str_addf(s, ", data=0x%llx}", data);
 }
 
 static void clone_flags_add(struct str *s, u64 flags)
@@ -130,85 +136,96 @@ static void clone_flags_add(struct str *s, u64 flags)
 	signal_add(s, signal);
 }
 
-/* ["cat", "/etc/hostname"]; n counts NULs. */
-static void argv_add(struct str *s, const char *p, u32 n, bool cut)
+/* Of fcntl: what it is depends on the command. */
+static void lock_add(struct line *l, u32 i)
 {
-	str_addc(s, '[');
-	for (u32 at = 0; at < n;) {
-		u32 len = (u32)strnlen(p + at, n - at);
+	u64 command = l->c->args[1], v = l->c->args[i];
 
-		str_add(s, at ? ", " : "");
-		quoted_add(s, p + at, len, cut && at + len + 1 >= n);
-		at += len + 1;
+	switch (command) {
+	case 2: /* F_SETFD */
+		flags_add(l->s, descriptor_flags, (u32)v);
+		break;
+	case 4: /* F_SETFL */
+		flags_add(l->s, open_flags, (u32)v);
+		break;
+	case 5: /* F_GETLK to F_SETLKW, F_OFD_* */
+	case 6:
+	case 7:
+	case 36:
+	case 37:
+	case 38:
+		if (!syscalls_pointed_add(l->s, l->c, ARG_FLOCK, i))
+			pointer_add(l->s, v);
+		break;
+	case 0: /* F_DUPFD, F_DUPFD_CLOEXEC, F_SETPIPE_SZ */
+	case 1030:
+	case 1031:
+		str_add_s64(l->s, (s32)v);
+		break;
+	default:
+		str_add_hex(l->s, v);
 	}
-	str_add(s, cut ? ", ...]" : "]");
 }
 
-static void clone3_add(struct str *s, const char *p)
+static void hex_add(struct str *s, u64 v)
 {
-	str_add(s, "{flags=");
-	flags_add(s, clone_flags, word_at(p, 0));
-	str_add(s, ", exit_signal=");
-	signal_add(s, word_at(p, 4));
-	str_add(s, ", stack=");
-	pointer_add(s, word_at(p, 5));
-	str_addf(s, ", stack_size=0x%llx}", word_at(p, 6));
+	if (v)
+		str_add_hex(s, v);
+	else
+		str_addc(s, '0');
 }
 
-/* What an argument points to. false: it is not known. */
-static bool pointed_add(struct line *l, u32 i)
+/* Numbers and names. false: it is an address. */
+static bool value_add(struct line *l, u32 i)
 {
-	u32 n = 0;
-	bool cut = false;
-	const char *p = copied_of(l, i, &n, &cut);
-	s32 pair[2];
+	u64 v = l->c->args[i];
 
-	if (!p)
-		return false;
 	switch (l->args[i]) {
-	case ARG_STR:
-	case ARG_IN:
-		if (l->args[i] == ARG_IN && !n && l->c->args[MIN(i + 1, 5U)])
-			return false;
-		quoted_add(l->s, p, n, cut);
+	case ARG_INT:
+	case ARG_FD:
+		str_add_s64(l->s, (s32)v);
 		return true;
-	case ARG_OUT:
-		if (l->c->ret < 0)
-			return false;
-		quoted_add(l->s, p, n, cut);
+	case ARG_AT:
+		if ((s32)v == -100)
+			str_add(l->s, "AT_FDCWD");
+		else
+			str_add_s64(l->s, (s32)v);
 		return true;
-	case ARG_ARGV:
-		if (!n)
-			return false;
-		argv_add(l->s, p, n, cut);
+	case ARG_UINT:
+		str_add_u64(l->s, (u32)v);
 		return true;
-	case ARG_PAIR:
-		if (n < sizeof(pair) || l->c->ret < 0)
-			return false;
-		memcpy(pair, p, sizeof(pair));
-		str_addf(l->s, "[%d, %d]", pair[0], pair[1]);
+	case ARG_LONG:
+		str_add_s64(l->s, l->c->abi == SYSCALL_COMPAT ? (s32)v : (s64)v);
 		return true;
-	case ARG_TIMESPEC:
-		if (n < 16)
-			return false;
-		str_addf(l->s, "{tv_sec=%lld, tv_nsec=%lld}", (s64)word_at(p, 0),
-			(s64)word_at(p, 1));
+	case ARG_ULONG:
+		str_add_u64(l->s, v);
 		return true;
-	case ARG_EVENT:
-		if (n < 12)
-			return false;
-		event_add(l->s, p);
+	case ARG_OCT:
+		str_addf(l->s, v & 07777 ? "0%llo" : "%llo", v & 0xffff);
 		return true;
-	case ARG_NODES:
-	case ARG_SIGSET:
-		if (n < 8)
-			return false;
-		str_addf(l->s, "[0x%llx]", word_at(p, 0));
+	case ARG_HEX:
+		hex_add(l->s, v);
 		return true;
-	case ARG_CLONE3:
-		if (n < 64)
-			return false;
-		clone3_add(l->s, p);
+	case ARG_SIGNAL:
+		signal_add(l->s, (u32)v);
+		return true;
+	case ARG_IOCTL:
+		ioctl_add(l->s, (u32)v);
+		return true;
+	case ARG_CLONE:
+		clone_flags_add(l->s, v);
+		return true;
+	case ARG_FLOCK:
+		lock_add(l, i);
+		return true;
+	case ARG_LEVEL:
+		socket_level_add(l->s, (u32)v);
+		return true;
+	case ARG_OPTION:
+		socket_option_add(l->s, (u32)l->c->args[i - 1], (u32)v);
+		return true;
+	case ARG_PROTOCOL:
+		protocol_add(l->s, (u32)l->c->args[0], (u32)v);
 		return true;
 	}
 	return false;
@@ -217,54 +234,15 @@ static bool pointed_add(struct line *l, u32 i)
 static void arg_add(struct line *l, u32 i)
 {
 	const struct flag *flags = syscall_flags(l->args[i]);
-	u64 v = l->c->args[i];
 
-	switch (l->args[i]) {
-	case ARG_INT:
-	case ARG_FD:
-		str_addf(l->s, "%d", (s32)v);
-		break;
-	case ARG_AT:
-		if ((s32)v == -100)
-			str_add(l->s, "AT_FDCWD");
+	if (flags)
+		flags_add(l->s, flags, (u32)l->c->args[i]);
+	else if (!value_add(l, i) && !syscalls_pointed_add(l->s, l->c, l->args[i], i)) {
+		if (l->args[i] == ARG_IOCTL_ARG)
+			hex_add(l->s, l->c->args[i]);
 		else
-			str_addf(l->s, "%d", (s32)v);
-		break;
-	case ARG_UINT:
-		str_addf(l->s, "%u", (u32)v);
-		break;
-	case ARG_LONG:
-		str_addf(l->s, "%lld", l->c->abi == SYSCALL_COMPAT ? (s32)v : (s64)v);
-		break;
-	case ARG_ULONG:
-		str_addf(l->s, "%llu", v);
-		break;
-	case ARG_OCT:
-		str_addf(l->s, v & 07777 ? "0%llo" : "%llo", v & 0xffff);
-		break;
-	case ARG_HEX:
-		str_addf(l->s, v ? "0x%llx" : "%llu", v);
-		break;
-	case ARG_SIGNAL:
-		signal_add(l->s, (u32)v);
-		break;
-	case ARG_IOCTL:
-		ioctl_add(l->s, (u32)v);
-		break;
-	case ARG_CLONE:
-		clone_flags_add(l->s, v);
-		break;
-	default:
-		if (flags)
-			flags_add(l->s, flags, (u32)v);
-		else if (!pointed_add(l, i))
-			pointer_add(l->s, v);
+			pointer_add(l->s, l->c->args[i]);
 	}
-}
-
-static bool is_call(const struct line *l, const char *name)
-{
-	return !strcmp(l->name, name);
 }
 
 /* How many of a futex's arguments its operation takes. */
@@ -284,19 +262,24 @@ static u32 args_written(const struct line *l)
 
 	while (n < SYSCALL_ARGS && l->args[n])
 		n++;
-	if (is_call(l, "open"))
+	switch (l->special) {
+	case OPEN:
 		return v[1] & OPEN_CREATES ? 3 : 2;
-	if (is_call(l, "openat"))
+	case OPENAT:
 		return v[2] & OPEN_CREATES ? 4 : 3;
-	if (is_call(l, "futex"))
+	case FUTEX:
 		return futex_args(v[1]);
-	if (is_call(l, "mremap"))
+	case MREMAP:
 		return v[3] & 2 ? 5 : 4;
-	if (is_call(l, "fcntl") && (v[1] == 1 || v[1] == 3 || v[1] == 9 || v[1] == 11))
-		return 2; /* F_GETFD, F_GETFL, F_GETOWN, F_GETSIG */
-	if (is_call(l, "prctl"))
+	case FCNTL: /* F_GETFD, F_GETFL, F_GETOWN, F_GETSIG, F_GETPIPE_SZ, F_GET_SEALS */
+		return v[1] == 1 || v[1] == 3 || v[1] == 9 || v[1] == 11 || v[1] == 1032 ||
+				       v[1] == 1034
+			       ? 2
+			       : 3;
+	case PRCTL:
 		while (n > 1 && !v[n - 1])
 			n--;
+	}
 	return n;
 }
 
@@ -350,33 +333,60 @@ static void unknown_add(struct line *l, const struct stream *names)
 
 void syscalls_call_add(struct str *s, const struct stream *names, const struct syscalls_call *c)
 {
-	struct line l = {.s = s, .c = c, .name = name_of(c->abi, c->nr)};
+	struct known k = known_of(c->abi, c->nr);
+	struct line l = {s, c, k.name, k.args, k.special};
+	u32 n = l.args ? args_written(&l) : 0;
 
-	l.args = l.name ? syscall_args_of(l.name, c->abi == SYSCALL_COMPAT) : NULL;
 	syscalls_name_add(s, c->abi, c->nr);
 	str_addc(s, '(');
-	if (!l.args) {
+	if (!l.args)
 		unknown_add(&l, names);
-	} else if (is_call(&l, "clone")) {
+	else if (l.special == CLONE)
 		clone_add(&l);
-	} else {
-		l.n = args_written(&l);
-		for (u32 i = 0; i < l.n; i++) {
-			str_add(s, i ? ", " : "");
-			arg_add(&l, i);
-		}
+	for (u32 i = 0; i < n && l.special != CLONE; i++) {
+		if (l.special == POSITION && i == 4)
+			continue;
+		if (i)
+			str_addn(s, ", ", 2);
+		arg_add(&l, i);
 	}
 	str_addc(s, ')');
 }
 
-static bool returns_address(const char *name)
+/* 0x8002 (flags O_RDWR|O_LARGEFILE) */
+static void fcntl_result_add(struct str *s, const struct syscalls_call *c)
 {
-	static const char *const calls[] = {"mmap", "mmap2", "mremap", "brk", "shmat"};
+	bool descriptor = c->args[1] == 1;
 
-	for (size_t i = 0; name && i < ARRAY_SIZE(calls); i++)
-		if (!strcmp(name, calls[i]))
-			return true;
-	return false;
+	if (!c->ret || (!descriptor && c->args[1] != 3)) {
+		str_add_s64(s, c->ret);
+		return;
+	}
+	str_addf(s, "0x%llx (flags ", (u64)c->ret);
+	flags_add(s, descriptor ? descriptor_flags : open_flags, (u64)c->ret);
+	str_addc(s, ')');
+}
+
+static void value_result_add(struct str *s, const struct syscalls_call *c)
+{
+	switch (known_of(c->abi, c->nr).special) {
+	case MAPS:
+	case MREMAP:
+		str_add_hex(s, (u64)c->ret);
+		break;
+	case FCNTL:
+		fcntl_result_add(s, c);
+		break;
+	case UMASK:
+		str_addf(s, "%#03llo", (u64)c->ret);
+		break;
+	case POLL:
+		str_add_s64(s, c->ret);
+		syscalls_polled_add(s, c, 0);
+		break;
+	default:
+		str_add_s64(s, c->ret);
+	}
 }
 
 void syscalls_result_add(struct str *s, const struct syscalls_call *c)
@@ -395,10 +405,8 @@ void syscalls_result_add(struct str *s, const struct syscalls_call *c)
 			str_addf(s, "%s (%s)", name, error_text(error));
 		else
 			str_addf(s, "error %llu", error);
-	} else if (returns_address(name_of(c->abi, c->nr))) {
-		str_addf(s, "0x%llx", (u64)c->ret);
 	} else {
-		str_addf(s, "%lld", c->ret);
+		value_result_add(s, c);
 	}
 	if (c->flags & SYSCALLS_REFUSED)
 		str_add(s, " (refused before it began)");

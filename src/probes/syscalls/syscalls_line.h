@@ -16,4 +16,9 @@ void syscalls_call_add(struct str *s, const struct stream *names, const struct s
 /* What it returned: "3", "-1 ENOENT (No such file or directory)", "?". */
 void syscalls_result_add(struct str *s, const struct syscalls_call *c);
 
+/* Bytes that follow the record. */
+u32 syscalls_copied_bytes(const struct syscalls_call *c);
+/* Does memwhy have a table of its arguments? */
+bool syscalls_args_known(u32 abi, u32 nr);
+
 #endif
