@@ -23,6 +23,9 @@
  * deliver or lose it.
  *
  * What the kernel does, and is taken care of here (x86-64, the same from 5.10 to 7.3):
+ * - Who needs no times may do without the begins (syscalls.ends_only), and so without what is kept
+ *   of a thread: handlers get no thread then (NULL) but of calls that lose their registers. What
+ *   was refused, or began before we looked, is not told apart from other calls there.
  * - Ptrace and seccomp come before sys_enter. A call they refuse has an end, but no begin: it is
  *   told with `refused`, and has no duration. The end of a call that began before we looked looks
  *   the same; where no call of its thread was seen before it is taken for that, not told, and
@@ -178,6 +181,21 @@ static __always_inline bool syscall_wanted(struct syscall_call *call, u64 nr)
 					   : syscall_bit(syscalls.native, call->nr);
 }
 
+/* Is all that there is to know of a call of this number known as it ends? */
+static __always_inline bool syscall_ends_alone(struct syscall_call *call, u64 nr)
+{
+	return (nr & ~(u64)X32_SYSCALL_BIT) < SYSCALL_NUMBERS && syscall_wanted(call, nr) &&
+	       !syscall_loses_registers(call->abi, call->nr);
+}
+
+static __always_inline bool syscall_begin_matters(u64 nr)
+{
+	u32 number = nr & ~(u64)X32_SYSCALL_BIT;
+
+	return !syscalls.ends_only || number >= SYSCALL_NUMBERS ||
+	       syscall_bit(syscalls.begins, number);
+}
+
 /* At the end: may it be that of a call that is wanted? Returns from signal handlers have no number
  * any more. */
 static __always_inline bool syscall_may_end(u64 nr)
@@ -267,7 +285,10 @@ static __always_inline bool syscall_is_same(
 		struct syscall_call call_ = {.ctx = (ctx_), .direct = (direct_)};                 \
 		struct syscall_thread *t_;                                                        \
                                                                                                   \
-		if (!syscall_wanted(&call_, nr_))                                                 \
+		if (!syscall_begin_matters(nr_) || !syscall_wanted(&call_, nr_))                  \
+			return 0;                                                                 \
+		if (syscalls.ends_only && !syscall_is_last(call_.abi, call_.nr) &&                \
+			!syscall_loses_registers(call_.abi, call_.nr))                            \
 			return 0;                                                                 \
 		call_.pid_tgid = bpf_get_current_pid_tgid();                                      \
 		if (!scope_match(call_.pid_tgid))                                                 \
@@ -293,8 +314,17 @@ static __always_inline bool syscall_is_same(
 		if (!syscall_may_end(nr_))                                                   \
 			return 0;                                                            \
 		call_.pid_tgid = bpf_get_current_pid_tgid();                                 \
-		t_ = SYSCALL_THREAD_GET(direct_, (u32)call_.pid_tgid, false);                \
 		call_.ret = (ret_);                                                          \
+		if (syscalls.ends_only && syscall_ends_alone(&call_, nr_)) {                 \
+			if (!scope_match(call_.pid_tgid) ||                                  \
+				(!call_.ret && syscall_is_fork(call_.abi, call_.nr)))        \
+				return 0;                                                    \
+			t_ = 0;                                                              \
+			asm volatile("" : "+r"(t_)); /* or the compiler draws conclusions */ \
+			ended_(&call_, (void *)t_);                                          \
+			return 0;                                                            \
+		}                                                                            \
+		t_ = SYSCALL_THREAD_GET(direct_, (u32)call_.pid_tgid, false);                \
 		known_ = t_ != 0;                                                            \
 		if (t_ && t_->within && syscall_is_same(&call_, t_, nr_)) {                  \
 			call_.now_ns = syscalls.timed ? bpf_ktime_get_ns() : 0;              \

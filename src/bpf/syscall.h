@@ -22,9 +22,11 @@ struct syscalls_config {
 	u64 compat[SYSCALL_WORDS];
 	u64 any[SYSCALL_WORDS];  /* in either: most calls that are not wanted are done with here */
 	u64 ends[SYSCALL_WORDS]; /* any, and what the end of an execve may have for a number */
-	u8 all;                  /* all are wanted, also those with a number that no table has */
-	u8 timed;                /* take the times of begin and end */
-	u8 reserved[6];
+	u64 begins[SYSCALL_WORDS]; /* those that cannot do without their begin, in any ABI */
+	u8 all;                    /* all are wanted, also those with a number that no table has */
+	u8 timed;                  /* take the times of begin and end */
+	u8 ends_only;              /* do without the begin of all other calls */
+	u8 reserved[5];
 };
 
 /* Does a call of this number never return? As it begins, that is all there is. */

@@ -72,13 +72,24 @@ void syscalls_want_all(struct syscalls_config *s)
 	s->all = 1;
 }
 
+/* Of all ABIs: the programs look at the number first, and then at what it is. */
+static void begins_set(struct syscalls_config *s)
+{
+	for (u32 abi = SYSCALL_NATIVE; abi < SYSCALL_ABIS; abi++)
+		for (u32 nr = 0; nr < SYSCALL_NUMBERS; nr++)
+			if (syscall_is_last(abi, nr) || syscall_loses_registers(abi, nr))
+				bit_set(s->begins, nr);
+}
+
 int syscalls_prepare(struct bpf_object *obj, const struct syscalls_config *s)
 {
+	struct syscalls_config config = *s;
 	const char *unused = by_task() ? "syscall_threads_hash" : "syscall_threads";
 	struct bpf_map *map = bpf_object__find_map_by_name(obj, unused);
 	int rc = map ? bpf_map__set_autocreate(map, false) : -ENOENT;
 
-	return rc ? rc : attach_set_const(obj, "syscalls", s, sizeof(*s));
+	begins_set(&config);
+	return rc ? rc : attach_set_const(obj, "syscalls", &config, sizeof(config));
 }
 
 const char *syscalls_name(u32 abi, u32 nr)

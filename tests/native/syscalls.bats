@@ -207,6 +207,17 @@ strace_lines() {
 	"$MEMWHY" syscalls getppid --by call --no-times -q -o json --out "$report" -- "$WORK" storm 1000
 	[ "$(counted getppid)" = "2000 0" ]
 	[ "$(json '.rows[0].total_ns')" = null ]
+	for kind in abis tasks killed; do
+		for times in "" --no-times; do
+			# shellcheck disable=SC2086
+			"$MEMWHY" syscalls --by call,comm $times -q -o json --out "$report" -- "$WORK" $kind 3>&-
+			whole
+			json '.rows[] | "\(.table) \(.comm) \(.call) \(.error) \(.count) \(.errors)"' |
+				sort >"$BATS_TEST_TMPDIR/calls$times"
+		done
+		[ "$(wc -l <"$BATS_TEST_TMPDIR/calls")" -gt 5 ]
+		diff "$BATS_TEST_TMPDIR/calls" "$BATS_TEST_TMPDIR/calls--no-times"
+	done
 }
 
 @test "syscalls: scopes: a name, a process and its children" {

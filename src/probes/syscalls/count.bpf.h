@@ -45,10 +45,10 @@ static __always_inline void error_count(
 	const struct syscall_call *call, const struct syscalls_key *key)
 {
 	struct syscalls_error_key k = {
-		.tgid = key->tgid,
+		.tgid = call->pid_tgid >> 32,
 		.tid = key->tid,
 		.nr = key->nr,
-		.abi = key->abi,
+		.abi = call->abi,
 		.error = -call->ret,
 	};
 	struct sum_value *v;
@@ -63,10 +63,9 @@ static __always_inline void count_add_call(
 	const struct syscall_call *call, const struct thread *t, u16 flags)
 {
 	struct syscalls_key key = {
-		.tgid = call->pid_tgid >> 32,
-		.tid = scope.by_thread ? (u32)call->pid_tgid : 0,
+		.tgid_abi = call->pid_tgid >> 32 | (u32)call->abi << SYSCALLS_KEY_ABI,
 		.nr = call->nr,
-		.abi = call->abi,
+		.tid = scope.by_thread ? (u32)call->pid_tgid : 0,
 	};
 	struct probe_counts *c = counts();
 	struct syscalls_value *v;

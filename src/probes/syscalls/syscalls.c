@@ -250,6 +250,21 @@ static u8 exec_add(struct syscalls_config *set)
 	return silent;
 }
 
+static u32 key_size(const struct capture *c)
+{
+	if (capture_by(c, "comm"))
+		return sizeof(struct syscalls_key);
+	return capture_by(c, "thread") || c->opt.user_stacks ? SYSCALLS_KEY_UNNAMED
+							      : SYSCALLS_KEY_LEAST;
+}
+
+static u32 key_tgid(const void *key)
+{
+	const struct syscalls_key *k = key;
+
+	return k->tgid_abi & ((1U << SYSCALLS_KEY_ABI) - 1);
+}
+
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct syscalls_wish w = wish_of(c);
@@ -261,7 +276,11 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	config_set(config, c, &w);
 	config->silent_exec = config->command ? exec_add(&w.set) : 0;
 	w.set.timed = w.flight || !c->opt.no_times;
+	w.set.ends_only = !w.set.timed && !c->opt.each;
 	rc = syscalls_prepare(obj, &w.set);
+	if (!rc)
+		rc = bpf_map__set_key_size(
+			bpf_object__find_map_by_name(obj, "calls"), key_size(c));
 	if (!rc && w.flight)
 		rc = flight_prepare(obj, &w, config);
 	if (!rc)
@@ -322,12 +341,18 @@ static int call_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
 	const struct syscalls_value *v = value;
-	const struct syscalls_key *k = key;
+	struct syscalls_key k = {};
+	struct
+	{
+		u32 tgid, tid, ustack, kstack;
+	} who;
 	struct syscalls_agg r = REC_INIT(struct syscalls_agg, REC_SYSCALLS_AGG, 0);
 
-	names_added(c->names, stacks, k, v, &r);
-	r.nr = k->nr;
-	r.abi = k->abi;
+	memcpy(&k, key, key_size(c));
+	who = (__typeof__(who)){key_tgid(&k), k.tid, k.ustack, 0};
+	names_added(c->names, stacks, &who, v, &r);
+	r.nr = k.nr;
+	r.abi = (u8)(k.tgid_abi >> SYSCALLS_KEY_ABI);
 	r.count = v->count;
 	r.timed = v->timed;
 	r.errors = v->errors;
@@ -338,8 +363,8 @@ static int call_added(
 	memcpy(r.part_ns, v->part_ns, sizeof(r.part_ns));
 	memcpy(r.part_n, v->part_n, sizeof(r.part_n));
 	memcpy(r.hist, v->hist, sizeof(r.hist));
-	if (k->comm[0])
-		memcpy(r.comm, k->comm, sizeof(r.comm));
+	if (k.comm[0])
+		memcpy(r.comm, k.comm, sizeof(r.comm));
 	return capture_emit(c, &r.h);
 }
 
@@ -446,7 +471,7 @@ static const struct probe_bpf bpf = {
 		{
 			{.map = "calls",
 				.key_size = sizeof(struct syscalls_key),
-				.tgid = table_key_tgid,
+				.tgid = key_tgid,
 				.added = call_added,
 				.values = &values},
 			{.map = "errors",

@@ -102,15 +102,19 @@ enum syscalls_part {
 	SYSCALLS_PARTS,
 };
 
-/* Key of the table of aggregates. */
+/* Key of the table of aggregates: no longer than what was asked for, as most of what a call costs
+ * is the hash of its key. */
 struct syscalls_key {
-	u32 tgid, tid; /* tid: 0 unless by thread */
-	u32 ustack, kstack;
+	u32 tgid_abi; /* the ABI in the upper two bits: ids have 22 */
 	u32 nr;
-	u8 abi;
-	u8 reserved[3];
+	u32 tid; /* 0 unless by thread */
+	u32 ustack;
 	char comm[COMM_LEN]; /* "" unless config.comms */
 };
+
+#define SYSCALLS_KEY_ABI 30
+#define SYSCALLS_KEY_LEAST 8    /* bytes: without a thread or a stack */
+#define SYSCALLS_KEY_UNNAMED 16 /* without a name */
 
 /* Per CPU. All up to hist is summed, but min_ns is the least and max_ns the most. */
 struct syscalls_value {

@@ -59,7 +59,7 @@ static const struct by_column columns[C_N] = {
 				 "of these, failed (exact); the table of errors has their names"}},
 	[C_REFUSED] = {0, {"refused", "REFUSED", CELL_U64, UNIT_COUNT, COL_WIDE,
 				  "of these, refused by seccomp or a tracer before they began: "
-				  "they have no duration"}},
+				  "they have no duration; not known with --no-times"}},
 	DURATIONS_COLUMNS(C_TIMES, "time in them, waiting included"),
 	[C_MEAN] = {0, {"mean_ns", "MEAN", CELL_U64, UNIT_NS, 0, "mean duration (exact)"}},
 	[C_MIN] = {0, {"min_ns", "MIN", CELL_U64, UNIT_NS, 0, "shortest (since the start)"}},
@@ -221,7 +221,8 @@ static void row_fill(
 	all[C_CALL] = cell_text(call_text(r, k));
 	all[C_COUNT] = cell_u64(s->count);
 	all[C_ERRORS] = cell_u64(s->errors);
-	all[C_REFUSED] = cell_u64(s->refused);
+	if (s->refused || s->times.count)
+		all[C_REFUSED] = cell_u64(s->refused);
 	durations_cells(r, &s->times, &all[C_TIMES]);
 	if (s->times.count) {
 		all[C_MEAN] = cell_u64(s->times.total_ns / s->times.count);
