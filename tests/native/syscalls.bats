@@ -65,6 +65,28 @@ lines_of() {
 	same_as_strace sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; ls / >/dev/null; done'
 }
 
+@test "syscalls: … of a compiler" {
+	command -v gcc >/dev/null || skip "needs gcc"
+	echo 'int main(void) { return 0; }' >"$BATS_TEST_TMPDIR/a.c"
+	# how often it asks for more memory depends on where that lies
+	same_as_strace setarch -R sh -c 'gcc -O2 -c -o "$0.o" "$0.c" && rm "$0.o"' "$BATS_TEST_TMPDIR/a"
+}
+
+@test "syscalls: calls and errors equal perf trace -s, by process" {
+	perf trace -s true >/dev/null 2>&1 || skip "perf trace does not work here"
+	command -v dpkg >/dev/null || skip "needs dpkg"
+	perf trace -s -o "$BATS_TEST_TMPDIR/perf" dpkg -l >/dev/null 2>&1 3>&-
+	calls_of dpkg -l
+	whole
+	# it enables itself with the command's execve, whose begin it does not see
+	awk '/^ [^ (]+ \([0-9]+\),/ { n++ } $1 ~ /^[a-z_0-9]+$/ && NF >= 8 && $2 ~ /^[0-9]+$/ { c[$1] += $2; e[$1] += $3 }
+		END { for (k in c) print k, c[k], e[k] }' "$BATS_TEST_TMPDIR/perf" | grep -v '^exec' | sort >"$BATS_TEST_TMPDIR/theirs"
+	json '.rows[] | select(.table == "calls" and .call != "exit_group" and .call != "execve") | "\(.call) \(.count) \(.errors)"' |
+		sort >"$BATS_TEST_TMPDIR/ours"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/ours")" -gt 5 ]
+	diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
+}
+
 @test "syscalls: vfork, signals, restarts and an execve in another thread" {
 	calls_of "$WORK" tasks
 	whole
@@ -262,6 +284,56 @@ strace_lines() {
 	[ "$(json '[.rows[] | select(.table == "dumps" and .why == "failed call, ENOTTY")] | length > 0')" = true ]
 }
 
+# "WHY COMM" of each dump, and the lines of one.
+dumps() {
+	json '.rows[] | select(.table == "dumps") | "\(.why) \(.comm)"'
+}
+lines_of_dump() {
+	json --arg why "$1" '([.rows[] | select(.table == "dumps" and (.why | startswith($why))) | .dump] | first) as $d |
+		.rows[] | select(.table == "flight" and .dump == $d) | .line'
+}
+
+@test "syscalls: flight: --dump-on exit: each process as it ends, with its status and its last calls" {
+	"$MEMWHY" syscalls --flight --by process --dump-on exit -q -o json --out "$report" -- \
+		sh -c '"$0" plain; "$0" crash; exit 7' "$WORK" >/dev/null 2>&1 3>&- 4>&- 5>&- || true
+	dumps
+	[ "$(dumps | sort | tr '\n' ,)" = "process ended, SIGSEGV syscalls,process ended, status 0 syscalls,process ended, status 7 sh," ]
+	[ "$(lines_of_dump 'process ended, status 7' | tail -n1)" = "exit_group(7) = ?" ]
+	[ "$(lines_of_dump 'process ended, status 0' | tail -n1)" = "exit_group(0) = ?" ]
+	lines_of_dump 'process ended, status 0' | grep -qxF 'openat(AT_FDCWD, "/dev/null", O_RDWR|O_APPEND|O_CLOEXEC) = 3'
+	lines_of_dump 'process ended, SIGSEGV' | tail -n3 | grep -qE '^(tg)?kill\([0-9, ]*, SIGSEGV\) = 0'
+}
+
+@test "syscalls: flight: --dump-on crash: of those that are killed only" {
+	"$MEMWHY" syscalls --flight --by process --dump-on crash -q -o json --out "$report" -- \
+		sh -c '"$0" plain; "$0" crash; exit 7' "$WORK" >/dev/null 2>&1 3>&- 4>&- 5>&- || true
+	[ "$(dumps)" = "process was killed, SIGSEGV syscalls" ]
+	lines_of_dump 'process was killed' | grep -qF '"\177ELF'
+	"$MEMWHY" syscalls --flight --by process --dump-on crash -q -o json --out "$report" -- sh -c 'exit 7' 3>&- || true
+	[ "$(dumps)" = "" ]
+	# of a group: the calls of all its processes
+	"$MEMWHY" syscalls --flight --dump-on crash -q -o json --out "$report" -- \
+		sh -c '"$0" plain; "$0" crash; exit 7' "$WORK" >/dev/null 2>&1 3>&- 4>&- 5>&- || true
+	[ "$(dumps)" = "process was killed, SIGSEGV syscalls" ]
+	[ "$(lines_of_dump 'process was killed' | grep -cE '^(exit_group\(0\)|tgkill)')" -eq 2 ]
+}
+
+@test "syscalls: flight: --dump-on slow and fail, each alone" {
+	"$MEMWHY" syscalls --flight --dump-on 'slow>50ms' -q -o json --out "$report" -- sh -c 'sleep 0.1; :' 3>&-
+	dumps
+	[ "$(dumps | grep -c '^slow call, ')" -ge 1 ]
+	[ "$(dumps | grep -vc '^slow call, ')" -eq 0 ]
+	lines_of_dump 'slow call' | tail -n1 | grep -qE '^clock_nanosleep\(CLOCK_REALTIME, 0, \{tv_sec=0, tv_nsec=100000000\}, '
+	[ "$(json '[.rows[] | select(.table == "flight") | .duration_ns] | max >= 50000000')" = true ]
+	"$MEMWHY" syscalls --flight --dump-on fail=EPERM -q -o json --out "$report" -- "$WORK" plain 3>&- 4>&-
+	[ "$(dumps)" = "failed call, EPERM syscalls" ]
+	lines_of_dump 'failed call' | tail -n1 | grep -qE '^epoll_ctl\(4, .* = -1 EPERM'
+	"$MEMWHY" syscalls --flight --dump-on fail -q -o json --out "$report" -- "$WORK" plain 3>&- 4>&-
+	[ "$(dumps | head -n1 | cut -d, -f1)" = "failed call" ]
+	"$MEMWHY" syscalls --flight --dump-on fail=EXDEV -q -o json --out "$report" -- "$WORK" plain 3>&- 4>&-
+	[ "$(dumps)" = "" ]
+}
+
 @test "syscalls: flight: SIGUSR1 shows what was kept so far" {
 	memwhy_run syscalls --flight=16 -c syscalls
 	"$WORK" plain
@@ -280,6 +352,23 @@ strace_lines() {
 	# a huge page takes one fault for 512
 	[ "$faults" -ge 8 ] && [ "$faults" -le 4200 ]
 	[ "$ns" -gt 0 ] && [ "$ns" -le "$total" ]
+}
+
+@test "syscalls: --with-memory: reclaim at a group's limit is the time that reclaim counts" {
+	memwhy_start reclaim -c reclaim_memcg
+	report=$BATS_TEST_TMPDIR/calls.json
+	"$MEMWHY" syscalls read write --with-memory --by call -q -o json --out "$report" -- \
+		"$WORKLOADS/reclaim_memcg" -l 16 -f 64 -a 1 -r 1 >"$BATS_TEST_TMPDIR/out" 3>&- ||
+		skip "$(tail -n1 "$BATS_TEST_TMPDIR/out"): needs the memory controller"
+	memwhy_stop
+	cat "$BATS_TEST_TMPDIR/out"
+	part=$(json '[.rows[] | .reclaim_ns // 0] | add') total=$(json '[.rows[] | .total_ns // 0] | add')
+	all=$(jq '[.rows[] | select(.table == "stalls" and .kind == "memcg") | .total_ns] | add' "$json")
+	echo "$part ns of $total ns in reclaim, of which the kernel did $all ns for the process"
+	[ "$(json '[.rows[] | select(.reclaim_ns > 0) | .call] | index("write") != null')" = true ]
+	[ "$part" -lt "$total" ]
+	# what page faults outside of calls reclaim is not theirs; the two read the clock one by one
+	[ "$part" -gt $((all / 2)) ] && [ "$part" -lt $((all + all / 4)) ]
 }
 
 @test "syscalls: a recording tells the same as the live run" {

@@ -20,8 +20,8 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 	guest_native newest . -m 1G -s 256M
 }
 
-@test "vm 6.1 with cgroup v1: native tests of scope, reclaim and stalls" {
-	guest_native 6.1 'scope|reclaim|stalls' -m 1G -s 256M --cgroup v1
+@test "vm 6.1 with cgroup v1: native tests of scope, reclaim, stalls and syscalls" {
+	guest_native 6.1 'scope|reclaim|stalls|syscalls' -m 1G -s 256M --cgroup v1
 }
 
 @test "vm 6.1 with cgroup v1: OOM kills" {
@@ -50,7 +50,7 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 }
 
 @test "vm 5.10 without kernel BTF: the commands of probes work" {
-	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp swap oom compaction pages maps; do $MEMWHY \$c --for 1s || exit; done"
+	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp swap oom compaction pages maps syscalls; do $MEMWHY \$c --for 1s || exit; done"
 	[ "$status" -eq 0 ]
 }
 
