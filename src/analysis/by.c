@@ -126,6 +126,6 @@ void each_cells(struct report *r, u64 time_ns, u32 tgid, u32 tid, const char com
 	cells[0] = cell_since(r, time_ns);
 	cells[1] = cell_u64(tgid);
 	cells[2] = cell_u64(tid);
-	cells[3] = cell_text(report_text(r, "%.16s", comm));
+	cells[3] = cell_text(report_textn(r, comm, COMM_LEN));
 	cells[4] = cell_text(stream_cgroup(r->stream, cgroup));
 }

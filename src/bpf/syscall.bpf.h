@@ -46,7 +46,10 @@
  *   which run with preemption off.
  *
  * Which of the two ways into the kernel a call took is in thread_info.status (TS_COMPAT), not in
- * the code segment: 64-bit code may use int 0x80. Without BTF the code segment is all there is.
+ * the code segment: 64-bit code may use int 0x80. Without BTF it is told by what `syscall` does to
+ * two registers: rcx becomes rip, and r11 the flags. int 0x80 does neither; a program that wants to
+ * can make it look so. FRED does neither for `syscall` as well, which user space finds out: there
+ * the code segment is all there is.
  */
 #ifndef MEMWHY_BPF_SYSCALL_BPF_H
 #define MEMWHY_BPF_SYSCALL_BPF_H
@@ -141,10 +144,24 @@ static __always_inline const struct pt_regs *syscall_regs(const struct syscall_c
 			    : (void *)((struct bpf_raw_tracepoint_args *)call->ctx)->args[0];
 }
 
+/* Without BTF. The registers of a new program are zero as its execve ends. */
+static __always_inline bool syscall_looks_compat(const struct syscall_call *call)
+{
+	struct pt_regs r = {};
+	u64 nr;
+
+	bpf_probe_read_kernel(&r, sizeof(r), syscall_regs(call));
+	if ((u16)r.cs == USER32_CS || !syscalls.clobbers)
+		return (u16)r.cs == USER32_CS;
+	nr = r.orig_rax & ~(u64)X32_SYSCALL_BIT;
+	if (!r.rcx && !r.r11 && (nr == 59 || nr == 520))
+		return false;
+	return r.rcx != r.rip || r.r11 != r.eflags;
+}
+
 static __always_inline bool syscall_is_compat(const struct syscall_call *call)
 {
 	struct task_struct___status *task;
-	u64 cs = 0;
 
 	if (call->direct) {
 		task = (void *)bpf_get_current_task_btf();
@@ -153,8 +170,7 @@ static __always_inline bool syscall_is_compat(const struct syscall_call *call)
 	task = (void *)bpf_get_current_task();
 	if (bpf_core_field_exists(task->thread_info.status))
 		return BPF_CORE_READ(task, thread_info.status) & TS_COMPAT;
-	bpf_probe_read_kernel(&cs, sizeof(cs), &syscall_regs(call)->cs);
-	return (u16)cs == USER32_CS;
+	return syscall_looks_compat(call);
 }
 
 static __always_inline bool syscall_bit(const volatile u64 *bits, u32 nr)

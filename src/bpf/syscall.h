@@ -26,7 +26,8 @@ struct syscalls_config {
 	u8 all;                    /* all are wanted, also those with a number that no table has */
 	u8 timed;                  /* take the times of begin and end */
 	u8 ends_only;              /* do without the begin of all other calls */
-	u8 reserved[5];
+	u8 clobbers;               /* the instruction `syscall` leaves its mark in registers */
+	u8 reserved[4];
 };
 
 /* Does a call of this number never return? As it begins, that is all there is. */

@@ -8,7 +8,7 @@ struct attached; /* capture/attach.h */
 struct bpf_object;
 struct ring;
 
-#define RING_BATCH 4096 /* bounds what their reader holds at once */
+#define RING_BATCH 1024 /* bounds what their reader holds at once */
 
 /* record is called for each; what it returns other than 0 ends the drain. */
 int ring_open(int map, int (*record)(void *arg, const struct rec *r), void *arg, struct ring **ret);

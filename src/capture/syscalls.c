@@ -81,6 +81,16 @@ static void begins_set(struct syscalls_config *s)
 				bit_set(s->begins, nr);
 }
 
+/* Does `syscall` put the address behind it into rcx, as it does without FRED? */
+static bool instruction_clobbers(void)
+{
+	long rax = 39; /* getpid */
+	unsigned long rcx = 0;
+
+	asm volatile("xor %%ecx, %%ecx\n\tsyscall" : "+a"(rax), "=&c"(rcx) : : "r11", "memory");
+	return rcx != 0;
+}
+
 int syscalls_prepare(struct bpf_object *obj, const struct syscalls_config *s)
 {
 	struct syscalls_config config = *s;
@@ -89,6 +99,7 @@ int syscalls_prepare(struct bpf_object *obj, const struct syscalls_config *s)
 	int rc = map ? bpf_map__set_autocreate(map, false) : -ENOENT;
 
 	begins_set(&config);
+	config.clobbers = instruction_clobbers();
 	return rc ? rc : attach_set_const(obj, "syscalls", &config, sizeof(config));
 }
 

@@ -73,6 +73,13 @@ const char *report_text(struct report *r, const char *fmt, ...)
 	return text;
 }
 
+const char *report_textn(struct report *r, const char *text, size_t n)
+{
+	const char *p = arena_strndup(&r->arena, text, strnlen(text, n));
+
+	return p ? p : "";
+}
+
 const char *report_share_text(struct report *r, u64 ns)
 {
 	double share = report_share(r, ns);

@@ -138,6 +138,8 @@ double report_share(const struct report *r, u64 ns);
 
 /* Text owned by the report; "" when memory is short. */
 const char *report_text(struct report *r, const char *fmt, ...) _printf_(2, 3);
+/* The same of n bytes of text, up to their NUL. */
+const char *report_textn(struct report *r, const char *text, size_t n);
 /* Time that tasks lost, as a share of the interval: "12.5 % of the time", "2.8 tasks held up on
  * average". */
 const char *report_share_text(struct report *r, u64 ns);

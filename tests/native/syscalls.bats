@@ -40,6 +40,7 @@ same_as_strace() {
 	json '.rows[] | select(.table == "calls" and .call != "exit_group" and .call != "exit") | "\(.call) \(.count) \(.errors)"' |
 		sort >"$BATS_TEST_TMPDIR/ours"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/ours")" -gt 5 ]
+	[ -z "${but-}" ] || sed -i "/^$but /d" "$BATS_TEST_TMPDIR/ours" "$BATS_TEST_TMPDIR/theirs"
 	diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
 }
 
@@ -68,7 +69,9 @@ lines_of() {
 @test "syscalls: … of a compiler" {
 	command -v gcc >/dev/null || skip "needs gcc"
 	echo 'int main(void) { return 0; }' >"$BATS_TEST_TMPDIR/a.c"
-	# how often it asks for more memory depends on where that lies
+	# How often it asks for more memory depends on where that lies; names of temporary files take
+	# as many random numbers as it needs to get one that is fair.
+	but=getrandom
 	same_as_strace setarch -R sh -c 'gcc -O2 -c -o "$0.o" "$0.c" && rm "$0.o"' "$BATS_TEST_TMPDIR/a"
 }
 

@@ -54,6 +54,14 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 	[ "$status" -eq 0 ]
 }
 
+@test "vm 5.10 and 6.12 without kernel BTF: system calls of 32-bit code are told apart" {
+	for kernel in 5.10 6.12; do
+		guest "$kernel" -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && MEMWHY=$MEMWHY BUILD=$BUILD bats --tap -f '32-bit|no-times|structures|runs programs' tests/native/syscalls.bats"
+		[ "$status" -eq 0 ]
+		grep -q '^ok .*32-bit' <<<"$output"
+	done
+}
+
 @test "vm 5.10 and 6.1 with zram: swap-ins without a bio equal pswpin" {
 	for kernel in 5.10 6.1; do
 		guest "$kernel" -m 1G -- sh -c "busybox modprobe zram && sleep 1 && echo 256M >/sys/block/zram0/disksize && mkswap /dev/zram0 && swapon /dev/zram0 && tests/workloads/swap_verify $MEMWHY $BUILD/tests/workloads/swap_walk -a 20 -l 10 -r 1"

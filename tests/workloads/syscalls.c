@@ -111,14 +111,22 @@ static int tasks(void)
 
 static int killed(void)
 {
-	pid_t child = fork();
-	int status;
+	int status, ready[2];
+	char c = 0;
+	pid_t child;
 
+	if (pipe(ready))
+		return 1;
+	child = fork();
 	if (!child) {
+		if (write(ready[1], &c, 1) != 1)
+			_exit(1);
 		for (;;)
 			pause();
 	}
-	usleep(50000);
+	if (read(ready[0], &c, 1) != 1)
+		return 1;
+	usleep(100000);
 	kill(child, SIGKILL);
 	wait(&status);
 	return 0;

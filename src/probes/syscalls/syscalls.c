@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "capture/names.h"
 #include "probes/probe.h"
+#include "probes/syscalls/syscalls_copies.h"
 #include "probes/syscalls/syscalls_flight.h"
 #include "probes/syscalls/syscalls_kinds.h"
 #include "probes/syscalls/syscalls_line.h"
@@ -127,89 +128,6 @@ static u32 options(const struct capture *c)
 										      : 0);
 }
 
-#define OUT(how_) (SYSCALLS_COPY_OUT | (how_))
-
-/* How an argument of a kind is copied. 32-bit programs have other structures, but for those of
- * fixed widths. */
-static const struct {
-	u8 arg, how;
-	bool native;
-} copies[] = {
-	{ARG_STR, SYSCALLS_COPY_TEXT, false},
-	{ARG_IN, SYSCALLS_COPY_BYTES, false},
-	{ARG_OUT, SYSCALLS_COPY_RESULT, false},
-	{ARG_PAIR, SYSCALLS_COPY_8, false},
-	{ARG_SIGSET, SYSCALLS_COPY_8, false},
-	{ARG_OSIGSET, SYSCALLS_COPY_8, false},
-	{ARG_EVENT, SYSCALLS_COPY_12, false},
-	{ARG_EVENTS, SYSCALLS_COPY_EVENTS, false},
-	{ARG_POLL, SYSCALLS_COPY_POLL, false},
-	{ARG_WSTATUS, SYSCALLS_COPY_4, false},
-	{ARG_SOCKADDR, SYSCALLS_COPY_SOCK, false},
-	{ARG_OSOCKADDR, SYSCALLS_COPY_LENGTH, false},
-	{ARG_OPTVAL, SYSCALLS_COPY_BYTES, false},
-	{ARG_OOPTVAL, SYSCALLS_COPY_LENGTH, false},
-	{ARG_IOCTL_ARG, SYSCALLS_COPY_8, false},
-	{ARG_STATX, SYSCALLS_COPY_64, false},
-	{ARG_NODES, SYSCALLS_COPY_8, true},
-	{ARG_TIMESPEC, SYSCALLS_COPY_16, true},
-	{ARG_OTIMESPEC, SYSCALLS_COPY_16, true},
-	{ARG_REMAINING, SYSCALLS_COPY_16, true},
-	{ARG_CHANGED, OUT(SYSCALLS_COPY_32), true},
-	{ARG_TIMEVAL, SYSCALLS_COPY_16, true},
-	{ARG_OTIMEVAL, SYSCALLS_COPY_16, true},
-	{ARG_ITIMER, SYSCALLS_COPY_32, true},
-	{ARG_OITIMER, SYSCALLS_COPY_32, true},
-	{ARG_ITIMERSPEC, SYSCALLS_COPY_32, true},
-	{ARG_OITIMERSPEC, SYSCALLS_COPY_32, true},
-	{ARG_STAMPS, SYSCALLS_COPY_32, true},
-	{ARG_SIGACTION, SYSCALLS_COPY_32, true},
-	{ARG_OSIGACTION, SYSCALLS_COPY_32, true},
-	{ARG_STAT, SYSCALLS_COPY_64, true},
-	{ARG_RLIMIT, SYSCALLS_COPY_16, true},
-	{ARG_ORLIMIT, SYSCALLS_COPY_16, true},
-	{ARG_FLOCK, SYSCALLS_COPY_32, true},
-	{ARG_CLONE3, SYSCALLS_COPY_64, false},
-	{ARG_IOV, SYSCALLS_COPY_IOV, true},
-	{ARG_OIOV, OUT(SYSCALLS_COPY_IOV), true},
-	{ARG_MSG, SYSCALLS_COPY_MSG, true},
-	{ARG_OMSG, OUT(SYSCALLS_COPY_MSG), true},
-	{ARG_ARGV, SYSCALLS_COPY_ARGV, true},
-};
-
-/* What is to be read as the call begins, as it changes it. */
-static u8 kept_of(u8 arg, u32 i)
-{
-	switch (arg) {
-	case ARG_SOCKLEN:
-		return (u8)(SYSCALLS_KEEP_4 | (i + 1));
-	case ARG_OMSG:
-		return (u8)(SYSCALLS_KEEP_NAME | (i + 1));
-	case ARG_CHANGED:
-		return (u8)(SYSCALLS_KEEP_16 | (i + 1));
-	}
-	return 0;
-}
-
-static void copies_set(struct syscalls_probe_config *config, u32 abi, u32 nr)
-{
-	const char *name = syscalls_name(abi, nr);
-	bool compat = abi == SYSCALL_COMPAT;
-	const u8 *args = name ? syscall_args_of(name, compat) : NULL;
-	u8 *row = config->copy[compat][nr];
-	u32 n = 0;
-
-	for (u32 i = 0; args && i < SYSCALL_ARGS; i++) {
-		u8 kept = kept_of(args[i], i);
-
-		if (kept && !(compat && args[i] != ARG_SOCKLEN))
-			row[SYSCALLS_COPIES] = kept;
-		for (size_t k = 0; k < ARRAY_SIZE(copies) && n < SYSCALLS_COPIES; k++)
-			if (copies[k].arg == args[i] && !(compat && copies[k].native))
-				row[n++] = (u8)(copies[k].how | (i + 1));
-	}
-}
-
 static void config_set(struct syscalls_probe_config *config, const struct capture *c,
 	const struct syscalls_wish *w)
 {
@@ -228,10 +146,8 @@ static void config_set(struct syscalls_probe_config *config, const struct captur
 			c->opt.scope.by_task && c->opt.scope.tasks.n ? c->opt.scope.tasks.v[0] : 0,
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 	};
-	for (u32 nr = 0; config->copies && nr < SYSCALLS_COPIED; nr++) {
-		copies_set(config, SYSCALL_NATIVE, nr);
-		copies_set(config, SYSCALL_COMPAT, nr);
-	}
+	if (config->copies)
+		syscalls_copies_set(config);
 }
 
 /* The command's execve has to be seen also where it was not asked for. */
@@ -255,7 +171,7 @@ static u32 key_size(const struct capture *c)
 	if (capture_by(c, "comm"))
 		return sizeof(struct syscalls_key);
 	return capture_by(c, "thread") || c->opt.user_stacks ? SYSCALLS_KEY_UNNAMED
-							      : SYSCALLS_KEY_LEAST;
+							     : SYSCALLS_KEY_LEAST;
 }
 
 static u32 key_tgid(const void *key)
@@ -279,8 +195,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	w.set.ends_only = !w.set.timed && !c->opt.each;
 	rc = syscalls_prepare(obj, &w.set);
 	if (!rc)
-		rc = bpf_map__set_key_size(
-			bpf_object__find_map_by_name(obj, "calls"), key_size(c));
+		rc = bpf_map__set_key_size(bpf_object__find_map_by_name(obj, "calls"), key_size(c));
 	if (!rc && w.flight)
 		rc = flight_prepare(obj, &w, config);
 	if (!rc)
@@ -342,8 +257,7 @@ static int call_added(
 {
 	const struct syscalls_value *v = value;
 	struct syscalls_key k = {};
-	struct
-	{
+	struct {
 		u32 tgid, tid, ustack, kstack;
 	} who;
 	struct syscalls_agg r = REC_INIT(struct syscalls_agg, REC_SYSCALLS_AGG, 0);

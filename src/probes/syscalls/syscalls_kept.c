@@ -68,7 +68,7 @@ static const char *line_of(struct report *r, const struct syscalls_call *c)
 	syscalls_call_add(&s, r->stream, c);
 	str_add(&s, " = ");
 	syscalls_result_add(&s, c);
-	return report_text(r, "%s", str_get(&s));
+	return report_textn(r, str_get(&s), s.len);
 }
 
 static const char *name_of(struct report *r, const struct syscalls_call *c)
@@ -76,7 +76,7 @@ static const char *name_of(struct report *r, const struct syscalls_call *c)
 	_cleanup_str_ struct str s = {};
 
 	syscalls_name_add(&s, c->abi, c->nr);
-	return report_text(r, "%s", str_get(&s));
+	return report_textn(r, str_get(&s), s.len);
 }
 
 static void call_cells(struct report *r, const struct syscalls_call *c, struct cell *cells)
@@ -213,7 +213,7 @@ static const char *why_text(struct report *r, const struct syscalls_dump *d)
 		str_add(&s, ", ");
 		signal_add(&s, d->detail & 0x7f);
 	}
-	return report_text(r, "%s", str_get(&s));
+	return report_textn(r, str_get(&s), s.len);
 }
 
 static const struct column dump_columns[] = {
