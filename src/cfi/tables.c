@@ -3,9 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
-#include <xxhash.h>
 
+#include "cfi/content.h"
 #include "cfi/elf_table.h"
 #include "sym/moduleelf.h"
 
@@ -28,7 +27,7 @@ struct entry {
 struct cfi_tables {
 	struct module_table *modules;
 	u64 max_bytes;
-	u64 seed; /* so that nobody can make a file that passes for another one */
+	u64 seed; /* of hashes of content */
 	u64 clock;
 	struct content *contents;
 	VEC(struct entry) entries; /* by module id */
@@ -43,7 +42,7 @@ int cfi_tables_new(struct module_table *modules, u64 max_bytes, struct cfi_table
 		return -ENOMEM;
 	t->modules = modules;
 	t->max_bytes = max_bytes;
-	if (getrandom(&t->seed, sizeof(t->seed), 0) != sizeof(t->seed)) {
+	if (cfi_content_seed(&t->seed)) {
 		free(t);
 		return -EIO;
 	}
@@ -123,14 +122,6 @@ static int content_add(
 	return 0;
 }
 
-static XXH128_hash_t source_hash(const struct cfi_tables *t, const struct cfi_source *source)
-{
-	const u64 where[] = {source->eh_frame.address, source->code_start, source->code_end};
-	u64 seed = XXH3_64bits_withSeed(where, sizeof(where), t->seed);
-
-	return XXH3_128bits_withSeed(source->eh_frame.data, source->eh_frame.size, seed);
-}
-
 static int entry_load_file(
 	struct cfi_tables *t, struct entry *entry, const struct elf_file *file, struct err *err)
 {
@@ -141,7 +132,7 @@ static int entry_load_file(
 
 	if (rc)
 		return rc;
-	hash = source_hash(t, &source);
+	hash = cfi_content_hash(&source, t->seed);
 	HASH_FIND(hh, t->contents, &hash, sizeof(hash), entry->content);
 	if (entry->content) {
 		t->stats.shared++;
