@@ -230,6 +230,16 @@ int process_map_find(const struct process_map *map, u64 ip, struct map_hit *ret)
 	return 0;
 }
 
+void process_map_get(const struct process_map *map, size_t i, u64 *ret_start, u64 *ret_end,
+	struct map_hit *ret_at_start)
+{
+	const struct range *r = &map->ranges->list.v[i];
+
+	*ret_start = r->start;
+	*ret_end = r->end;
+	*ret_at_start = (struct map_hit){.module = r->module, .offset = r->offset};
+}
+
 /* The kernel writes a newline in a path as \012. In place. */
 static void maps_path_clean(char *path)
 {

@@ -37,6 +37,9 @@ void process_map_reset(struct process_map *map);
 void process_map_fork(struct process_map *child, const struct process_map *parent);
 /* -ENOENT: nothing is mapped there. */
 int process_map_find(const struct process_map *map, u64 ip, struct map_hit *ret);
+/* The i-th mapping by address: i below process_map_count. */
+void process_map_get(const struct process_map *map, size_t i, u64 *ret_start, u64 *ret_end,
+	struct map_hit *ret_at_start);
 size_t process_map_count(const struct process_map *map);
 
 /* Adds the executable mappings of text in the form of /proc/PID/maps; what is not of that form is

@@ -23,7 +23,10 @@ enum {
 	STAT_STARTTIME = 22,
 	STAT_VSIZE = 23,
 	STAT_RSS = 24,
+	STAT_END_CODE = 27,
+	STAT_START_STACK = 28,
 	STAT_PROCESSOR = 39,
+	STAT_START_BRK = 47,
 	STAT_END,
 };
 
@@ -126,6 +129,11 @@ int proc_stat_parse(const char *text, struct proc_stat *ret)
 	st.utime_ticks = v[STAT_UTIME];
 	st.stime_ticks = v[STAT_STIME];
 	st.num_threads = v[STAT_THREADS];
+	if (end > STAT_START_BRK) {
+		st.end_code = v[STAT_END_CODE];
+		st.start_stack = v[STAT_START_STACK];
+		st.start_brk = v[STAT_START_BRK];
+	}
 	st.starttime_ticks = v[STAT_STARTTIME];
 	st.vsize_bytes = v[STAT_VSIZE];
 	st.rss_pages = v[STAT_RSS];

@@ -45,6 +45,8 @@ struct proc_stat {
 	u64 num_threads;
 	u64 vsize_bytes;
 	u64 rss_pages;
+	/* Where its address space has these: 0 or 1 where they are not ours to see. */
+	u64 end_code, start_stack, start_brk;
 };
 
 /* -EINVAL when the line does not reach rss. Any comm is understood: it ends at the line's last
