@@ -25,8 +25,7 @@ LDFLAGS_STATIC := -fsanitize=address,undefined
 endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
-WALKS   := faults pages maps syscalls
-SKELS   := $(PROBES:%=$(B)/gen/%.skel.h) $(WALKS:%=$(B)/gen/%_walk.skel.h) $(B)/gen/where.skel.h
+SKELS   := $(PROBES:%=$(B)/gen/%.skel.h) $(B)/gen/walk_list.h $(B)/gen/where.skel.h
 SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
@@ -62,7 +61,8 @@ $(B)/libmemwhy-track.so: $(TRACK_SRCS:src/%.c=$(B)/track/%.o)
 $(B)/capture/preload.o build/fuzz/obj/capture/preload.o: $(B)/libmemwhy-track.so
 ALL_CFLAGS += -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"'
 
-# One BPF object and skeleton a probe, for some a second one: see src/bpf/walk.bpf.h.
+# One BPF object and skeleton a probe, and a second object (X_walk) for when user stacks are asked
+# for, see src/bpf/unwind.bpf.h. walk_list.h lists these for src/probes/walks.c.
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Werror -D__TARGET_ARCH_x86 -D__bpf__ -Isrc \
              -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 
@@ -83,6 +83,15 @@ $(B)/gen/where.bpf.o: src/bpf/where.bpf.c
 $(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
 	$(Q)$(BPFTOOL) gen object $(B)/gen/$*.linked.o $<
 	$(Q)$(BPFTOOL) gen skeleton $(B)/gen/$*.linked.o name $*_bpf > $@.tmp && mv $@.tmp $@
+
+$(B)/gen/%_walk.linked.o: $(B)/gen/%_walk.bpf.o
+	$(Q)$(BPFTOOL) gen object $@ $<
+
+$(B)/gen/walk_list.h: $(PROBES:%=$(B)/gen/%_walk.linked.o) Makefile
+	$(Q){ echo '#define WALKS \'; for p in $(PROBES); do \
+		echo "	WALK($$p, \"$(B)/gen/$${p}_walk.linked.o\") \\"; done; echo; } >$@
+
+$(B)/probes/walks.o build/fuzz/obj/probes/walks.o: $(B)/gen/walk_list.h
 
 # Unit tests: one cmocka program each, linked against everything but main.
 $(B)/libmemwhy.a: $(LIB_OBJS)
@@ -174,7 +183,24 @@ $(B)/tests/stack_check.so: tests/track/stack_check.c $(CHECK_SRCS:src/%.c=$(B)/t
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -fvisibility=hidden -fno-builtin \
 		-fno-omit-frame-pointer -Isrc -shared -o $@ $< $(filter %.o,$^)
 
-workloads: $(WORKLOADS) $(BPF_TESTS) $(LIB_TESTS) $(B)/tests/stack_check.so
+# Programs without frame pointers, whose stacks are known: see tests/stack/points.c.
+STACK_CFLAGS := -D_GNU_SOURCE -O3 -g -fomit-frame-pointer -Wall -Wextra
+STACK_SRCS := tests/stack/points.c tests/stack/points_throw.cpp
+STACK_TESTS := $(B)/tests/stack/points $(B)/tests/stack/points_static $(B)/tests/stack/points_lib.so
+
+$(B)/tests/stack/points: $(STACK_SRCS) tests/stack/points.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STACK_CFLAGS) -o $@ $(STACK_SRCS) -lstdc++ -lpthread -ldl
+
+$(B)/tests/stack/points_static: $(STACK_SRCS) tests/stack/points.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STACK_CFLAGS) -DSTATIC -static-pie -fPIE -o $@ $(STACK_SRCS) -lstdc++ -lpthread
+
+$(B)/tests/stack/points_lib.so: tests/stack/points_lib.c tests/stack/points.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STACK_CFLAGS) -fPIC -shared -o $@ $<
+
+workloads: $(WORKLOADS) $(STACK_TESTS) $(BPF_TESTS) $(LIB_TESTS) $(B)/tests/stack_check.so
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
@@ -188,5 +214,5 @@ help:
 .PHONY: all check check-vm unit workloads bench fuzz install deps format clean help
 .SECONDARY:
 -include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
-         $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/where.bpf.d $(WALKS:%=$(B)/gen/%_walk.bpf.d) \
+         $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/where.bpf.d $(PROBES:%=$(B)/gen/%_walk.bpf.d) \
          $(BPF_TESTS:%=%.bpf.d) $(BPF_TESTS:%=%.d) $(LIB_TESTS:%=%.d)

@@ -247,7 +247,7 @@ static __always_inline bool stack_due(struct probe_counts *c)
 	return scope.stack_every <= 1 || c->seen % scope.stack_every == 0;
 }
 
-#include "bpf/walk.bpf.h"
+#include "bpf/unwind.bpf.h"
 
 /* Id of the current stack, see STACK_WALKED; 0: none. flags: 0 or BPF_F_USER_STACK. */
 static __always_inline u32 stack_take(void *ctx, u64 flags)

@@ -14,10 +14,14 @@
 /* Ids of stacks: with this bit a key of `user_stacks`, else an id of `stacks` plus one. 0: none. */
 #define STACK_WALKED (1U << 31)
 
-/* A user stack as walked by our own code; after the last address there are zeros. */
+/* A user stack as walked by our own code. */
 struct user_stack {
-	u64 hash; /* of the addresses; the key holds its low bits */
-	u64 ips[STACK_DEPTH_MAX];
+	u64 hash; /* of all the rest; the key holds its low bits */
+	u32 n;
+	u8 method; /* enum stack_method */
+	u8 detail;
+	u8 reserved[2];
+	u64 ips[STACK_DEPTH_MAX]; /* what is behind n is left from others */
 };
 
 enum scope_cgroup {

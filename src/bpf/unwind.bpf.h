@@ -1,14 +1,23 @@
 /*
- * User stacks of programs without frame pointers: a walk by call-frame tables in maps. A frame is
- * a function of its own that the verifier looks at once (its state is in a map, since kernels to
- * 5.11 hand no pointers to such functions), so that the number of frames costs nothing there. No
- * helper that is younger than 5.5.
+ * User stacks of programs without frame pointers: a walk by call-frame tables in maps, which
+ * capture/unwind.h fills. A frame is a function of its own that the verifier looks at once (its
+ * state is in a map, since kernels to 5.11 hand no pointers to such functions), so that the number
+ * of frames costs nothing there. No helper that is younger than 5.8.
+ *
+ * Until the tables of a process are ready, its frame pointers are followed. Those of libc are none:
+ * the register holds what it pleases, and so what leads nowhere ends the walk without a page fault
+ * where it can be told.
+ *
+ * Objects are built with and without this (USER_WALK): it is loaded only where user stacks are
+ * asked for. Included by common.bpf.h.
  */
-#ifndef MEMWHY_BPF_UNWIND_BPF_H
+#if defined(USER_WALK) && !defined(MEMWHY_BPF_UNWIND_BPF_H)
 #define MEMWHY_BPF_UNWIND_BPF_H
 
-#include "bpf/kernel.bpf.h"
 #include "bpf/unwind.h"
+
+/* The maps are made by the loader, one for all objects. Sizes here are for who looks at the file.
+ */
 
 /* Tables: pages of words, made as they are needed. */
 struct unwind_page_map {
@@ -29,17 +38,37 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, UNWIND_RULES_MAX);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, u32);
 	__type(value, struct cfi_rule);
 } unwind_rules SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_MAPPINGS_MAX);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, u32);
+	__type(value, struct unwind_mapping);
+} unwind_maps SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, UNWIND_PROCESSES_MAX);
+	__type(key, u64);
 	__type(value, struct unwind_process);
-} unwind_processes SEC(".maps");
+} unwind_procs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, UNWIND_ASKS_BYTES);
+} unwind_asks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct unwind_counts);
+} unwind_counts SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -47,6 +76,13 @@ struct {
 	__type(key, u32);
 	__type(value, struct unwind_walk);
 } unwind_walks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct user_stack);
+} user_stacks SEC(".maps");
 
 static __always_inline struct unwind_page *unwind_page_of(u32 word)
 {
@@ -84,31 +120,43 @@ static __always_inline int unwind_read(void *ctx, u64 address, u64 *ret)
  * that follows must be right.
  */
 
-/* Makes w->mapping the one that ip is in. */
-static __always_inline int unwind_mapping_find(struct unwind_walk *w, u64 ip)
+static __always_inline struct unwind_mapping *unwind_mapping_at(u32 i)
 {
-	struct unwind_process *p = bpf_map_lookup_elem(&unwind_processes, &w->process);
-	u32 lo, hi, zero = w->zero;
+	return bpf_map_lookup_elem(&unwind_maps, &i);
+}
 
-	if (!p)
+#define UNWIND_MAPPING_STEPS 17 /* UNWIND_MAPPINGS_MAX is 2^16 */
+
+/* Makes w->mapping the one that ip is in. */
+__noinline int unwind_mapping_find(u64 ip)
+{
+	u32 zero = 0, lo, hi, end;
+	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
+	struct unwind_mapping *m;
+
+	if (!w)
 		return CFI_STOP_NO_CODE;
-	lo = zero;
-	hi = p->n;
-	for (u32 step = 0; step < 9 && lo < hi; step++) {
-		u32 mid = (lo + hi) / 2;
+	zero = w->zero;
+	lo = w->first + zero;
+	hi = end = lo + w->n_mappings;
+	for (u32 step = 0; step < UNWIND_MAPPING_STEPS && lo < hi; step++) {
+		u32 mid = lo + (hi - lo) / 2;
 
-		if (p->mappings[mid & (UNWIND_MAPPINGS_MAX - 1)].end > ip)
+		m = unwind_mapping_at(mid);
+		if (!m)
+			return CFI_STOP_NO_CODE;
+		if (m->end > ip)
 			hi = mid;
 		else
 			lo = mid + 1;
 		lo += zero;
 		hi += zero;
 	}
-	lo += zero;
-	if (lo >= p->n)
+	m = lo < end ? unwind_mapping_at(lo) : 0;
+	if (!m || ip < m->start || ip >= m->end)
 		return CFI_STOP_NO_CODE;
-	w->mapping = p->mappings[lo & (UNWIND_MAPPINGS_MAX - 1)];
-	return ip < w->mapping.start ? CFI_STOP_NO_CODE : 0;
+	w->mapping = *m;
+	return 0;
 }
 
 /* The last of the rows from word `at` on, numbered to `last`, that does not begin behind pc; the
@@ -132,28 +180,76 @@ static __always_inline u32 unwind_row_find(
 	return page->words[(at + lo) & (UNWIND_PAGE_WORDS - 1)];
 }
 
-/* The rule for ip, which w->mapping holds; NULL: there is none. */
-static __always_inline struct cfi_rule *unwind_rule_find(struct unwind_walk *w, u64 ip)
-{
-	u64 pc = ip - w->mapping.bias, block = pc >> 8;
-	struct unwind_page *page;
-	u32 word, at, last, rule;
+#define UNWIND_NO_RULE 0 /* CFI_RULE_NONE */
 
+/* The number of the rule for ip, which w->mapping holds. */
+__noinline int unwind_rule_find(u64 ip)
+{
+	u32 zero = 0, word, at, last;
+	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
+	struct unwind_page *page;
+	u64 pc, block;
+
+	if (!w)
+		return UNWIND_NO_RULE;
+	pc = ip - w->mapping.bias;
+	block = pc >> 8;
 	if (block >= w->mapping.blocks)
-		return 0;
+		return UNWIND_NO_RULE;
 	word = w->mapping.index + (u32)block;
 	page = unwind_page_of(word);
 	if (!page)
-		return 0;
+		return UNWIND_NO_RULE;
 	word = page->words[word & (UNWIND_PAGE_WORDS - 1)];
 	last = word & 0xff;
 	at = w->mapping.rows + (word >> 8);
 	page = unwind_page_of(at);
 	if (!page)
-		return 0;
-	word = unwind_row_find(page, at, last, pc & 0xff, w->zero);
-	rule = word & 0xffff;
-	return bpf_map_lookup_elem(&unwind_rules, &rule);
+		return UNWIND_NO_RULE;
+	return unwind_row_find(page, at, last, pc & 0xff, w->zero) & 0xffff;
+}
+
+/* Words from the start of struct pt_regs to a register, by its number in DWARF. */
+static __always_inline u32 unwind_regs_word(u32 reg)
+{
+	const u64 low = 0x13040e0d050b0c0a; /* ax, dx, cx, bx, si, di, bp, sp */
+
+	if (reg < 8)
+		return low >> 8 * reg & 0xff;
+	return (reg < 12 ? 17 : 15) - reg;
+}
+
+/* Where code was interrupted, all registers are known: of the thread, or in a signal's frame. */
+static __always_inline void unwind_other_get(struct unwind_walk *w, const struct cfi_rule *rule)
+{
+	u64 at = w->user_regs + 8 * unwind_regs_word((u32)rule->arg & 15);
+
+	if (rule->kind != CFI_OTHER && rule->kind != CFI_RETURN_IN)
+		return;
+	if (w->regs.context)
+		cfi_other_from_context(rule, &w->regs, unwind_read, w);
+	else if (w->regs.exact && !bpf_probe_read_kernel(&w->regs.other, 8, (void *)at))
+		w->regs.lost &= (u8)~CFI_LOST_OTHER;
+}
+
+#define UNWIND_CODE_MIN 65536          /* vm.mmap_min_addr */
+#define UNWIND_CODE_MAX 0x7fffffffeff0 /* the end of the address space */
+#define UNWIND_HASH_STEP 0x9e3779b97f4a7c15
+
+static __always_inline void unwind_hash(struct unwind_walk *w, u64 value)
+{
+	u64 hash = (w->stack.hash ^ value) * UNWIND_HASH_STEP;
+
+	w->stack.hash = hash ^ hash >> 32;
+}
+
+/* The caller of code that has no rule, by its frame pointer. */
+static __always_inline int unwind_guess(struct unwind_walk *w)
+{
+	int stop = cfi_step_frame_pointer(&w->regs, unwind_read, w);
+
+	w->guessed += !stop;
+	return stop == CFI_STOP_MEMORY ? CFI_STOP_NO_RULE : stop;
 }
 
 /* One frame; what stopped the walk, or 0. */
@@ -161,28 +257,32 @@ __noinline int unwind_frame(u32 i)
 {
 	u32 zero = 0;
 	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
-	struct cfi_rule *rule;
+	struct cfi_rule *rule = 0;
+	u32 number = UNWIND_NO_RULE;
+	bool known;
 	u64 ip;
-	int stop;
 
-	if (!w || i > UNWIND_DEPTH_MAX)
+	if (!w || i >= STACK_DEPTH_MAX)
 		return CFI_STOP_DEPTH;
 	ip = cfi_lookup_ip(&w->regs);
-	if (ip < w->mapping.start || ip >= w->mapping.end) {
-		stop = unwind_mapping_find(w, ip);
-		if (stop)
-			return stop;
-	}
-	w->ips[i & UNWIND_DEPTH_MAX] = w->regs.ip;
-	w->n = i + 1;
-	rule = unwind_rule_find(w, ip);
-	if (!rule || rule->kind == CFI_NONE) {
-		stop = cfi_step_frame_pointer(&w->regs, unwind_read, w);
-		w->guessed += !stop;
-		return stop == CFI_STOP_MEMORY ? CFI_STOP_NO_RULE : stop;
-	}
-	if (w->regs.context)
-		cfi_other_from_context(rule, &w->regs, unwind_read, w);
+	if (ip < UNWIND_CODE_MIN || ip > UNWIND_CODE_MAX)
+		return CFI_STOP_NO_CODE;
+	known = !w->n_mappings || (ip >= w->mapping.start && ip < w->mapping.end) ||
+		!unwind_mapping_find(ip);
+	if (!known && i)
+		return CFI_STOP_NO_CODE;
+	w->stack.ips[i] = w->regs.ip;
+	w->stack.n = i + 1;
+	unwind_hash(w, w->regs.ip);
+	if (!known)
+		return CFI_STOP_NO_CODE;
+	if (w->n_mappings)
+		number = (u32)unwind_rule_find(ip);
+	if (number)
+		rule = bpf_map_lookup_elem(&unwind_rules, &number);
+	if (!rule || rule->kind == CFI_NONE)
+		return unwind_guess(w);
+	unwind_other_get(w, rule);
 	return cfi_step(rule, &w->regs, unwind_read, w);
 }
 
@@ -190,11 +290,18 @@ struct task_struct___stack {
 	void *stack;
 } __attribute__((preserve_access_index));
 
-/* Its layout is ABI (ptrace). Size of a kernel stack: THREAD_SIZE, x86-64 without KASAN. */
-#define UNWIND_KERNEL_STACK 16384
+struct mm_struct___code {
+	unsigned long end_code;
+} __attribute__((preserve_access_index));
 
-/* The registers with which this task came from user space. bpf_task_pt_regs came with 5.15; until
- * then they are at the very end of its stack. */
+/* The layout of struct pt_regs is ABI (ptrace). Size of a kernel stack: THREAD_SIZE, x86-64 without
+ * KASAN. */
+#define UNWIND_KERNEL_STACK 16384
+#define UNWIND_USER_CS 0x33
+
+/* The registers with which this task came from user space, whether by a call, a fault, an interrupt
+ * or a breakpoint. bpf_task_pt_regs came with 5.15; until then they are at the very end of its
+ * stack. */
 static __always_inline const struct pt_regs *unwind_user_regs(void)
 {
 	struct task_struct___stack *task;
@@ -206,37 +313,180 @@ static __always_inline const struct pt_regs *unwind_user_regs(void)
 	       1;
 }
 
-/* Walks from regs; the result is in the walk of this CPU, until the caller lets it go again
- * (busy = 0). NULL: a walk is going on on this CPU, interrupted by this program. */
-static __always_inline struct unwind_walk *unwind_user(u32 process, const struct pt_regs *user)
+/* 0: a kernel thread. */
+static __always_inline u64 unwind_identity_now(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct mm_struct___code *code = (void *)mm;
+
+	return mm ? unwind_identity(BPF_CORE_READ(code, end_code), BPF_CORE_READ(mm, start_stack),
+			    BPF_CORE_READ(mm, start_brk))
+		  : 0;
+}
+
+/* Asks for the tables of a process; why there are none for now. */
+static __always_inline u8 unwind_ask(u32 tgid, u64 identity)
+{
+	struct unwind_process waiting = {.identity = identity};
+	struct unwind_ask ask = {.tgid = tgid};
+	u64 key = tgid;
+
+	if (bpf_map_update_elem(&unwind_procs, &key, &waiting, BPF_ANY))
+		return STACK_NO_ROOM;
+	if (bpf_ringbuf_output(&unwind_asks, &ask, sizeof(ask), 0))
+		bpf_map_delete_elem(&unwind_procs, &key); /* the next stack asks again */
+	return STACK_NOT_READY;
+}
+
+/* Takes the tables of the process; why there are none, or 0. */
+static __always_inline u8 unwind_tables_find(struct unwind_walk *w, u32 tgid, u64 identity)
+{
+	u64 key = tgid;
+	struct unwind_process *p = bpf_map_lookup_elem(&unwind_procs, &key);
+	u8 why = STACK_NOT_READY;
+
+	w->n_mappings = 0;
+	if (!p || p->identity != identity)
+		why = unwind_ask(tgid, identity);
+	else if (p->state == UNWIND_READY)
+		goto ready;
+	else if (p->state == UNWIND_NO_ROOM)
+		return STACK_NO_ROOM;
+	key = identity;
+	p = bpf_map_lookup_elem(&unwind_procs, &key);
+	if (!p || p->state != UNWIND_READY)
+		return why;
+ready:
+	w->first = p->first;
+	w->n_mappings = p->n;
+	return w->n_mappings ? 0 : why;
+}
+
+/* Code was met that is in no known mapping: a library may have been loaded meanwhile. */
+static __always_inline void unwind_ask_again(u32 tgid)
+{
+	u64 key = tgid;
+	struct unwind_process *p = bpf_map_lookup_elem(&unwind_procs, &key);
+	struct unwind_ask ask = {.tgid = tgid, .again = 1};
+
+	if (!p || p->asked)
+		return;
+	p->asked = 1;
+	bpf_ringbuf_output(&unwind_asks, &ask, sizeof(ask), 0);
+}
+
+static __always_inline void unwind_count(u32 method, u32 detail)
 {
 	u32 zero = 0;
-	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
-	struct pt_regs regs;
+	struct unwind_counts *c = bpf_map_lookup_elem(&unwind_counts, &zero);
 
-	if (!w || w->busy || bpf_probe_read_kernel(&regs, sizeof(regs), user))
-		return 0;
-	w->busy = 1;
-	w->regs = (struct cfi_regs){.ip = regs.rip,
-		.sp = regs.rsp,
-		.bp = regs.rbp,
-		.bx = regs.rbx,
-		.exact = 1,
-		.lost = CFI_LOST_OTHER};
-	w->process = process;
+	if (c)
+		c->stacks[method & (UNWIND_METHODS - 1)][detail & (UNWIND_DETAILS - 1)]++;
+}
+
+/* Begins at regs. false: it is not for this walk. */
+static __always_inline bool unwind_begin(struct unwind_walk *w, const struct pt_regs *user)
+{
+	u64 ip_cs[2] = {}, sp = 0, bp = 0, bx = 0;
+
+	bpf_probe_read_kernel(ip_cs, sizeof(ip_cs), &user->rip);
+	bpf_probe_read_kernel(&sp, sizeof(sp), &user->rsp);
+	bpf_probe_read_kernel(&bp, sizeof(bp), &user->rbp);
+	bpf_probe_read_kernel(&bx, sizeof(bx), &user->rbx);
+	w->regs = (struct cfi_regs){
+		.ip = ip_cs[0], .sp = sp, .bp = bp, .bx = bx, .exact = 1, .lost = CFI_LOST_OTHER};
+	w->user_regs = (u64)user;
 	w->mapping.start = w->mapping.end = 0;
 	w->window_start = ~0ULL;
-	w->n = w->guessed = 0;
-	w->stop = CFI_STOP_DEPTH;
-	for (u32 i = 0; i < UNWIND_DEPTH_MAX; i++) {
-		int stop = unwind_frame(i);
+	w->guessed = 0;
+	w->stack.n = 0;
+	w->stack.hash = 0;
+	return (u16)ip_cs[1] == UNWIND_USER_CS;
+}
 
-		if (stop) {
-			w->stop = (u32)stop;
-			break;
-		}
+/* Walks on from frame i; what stopped it. */
+__noinline int unwind_walk(u32 i)
+{
+	for (u32 step = 0; step < STACK_DEPTH_MAX; step++) {
+		int stop = unwind_frame(i + step);
+
+		if (stop)
+			return stop;
 	}
-	return w;
+	return CFI_STOP_DEPTH;
+}
+
+/* Key of the walk's stack in user_stacks; 0: there is no room, or another stack has its key. */
+static __always_inline u32 unwind_stack_keep(struct unwind_walk *w)
+{
+	u32 key = (u32)w->stack.hash | STACK_WALKED;
+	struct user_stack *s = bpf_map_lookup_elem(&user_stacks, &key);
+
+	if (!s) {
+		bpf_map_update_elem(&user_stacks, &key, &w->stack, BPF_NOEXIST);
+		s = bpf_map_lookup_elem(&user_stacks, &key);
+	}
+	return s && s->hash == w->stack.hash ? key : 0;
+}
+
+static __always_inline void unwind_judge(struct unwind_walk *w, u8 fallback, u32 stop, u32 tgid)
+{
+	u8 method = STACK_EXACT, detail = 0;
+
+	if (fallback) {
+		method = STACK_BY_FRAME_POINTERS;
+		detail = fallback;
+	} else if (stop != CFI_STOP_END) {
+		method = STACK_CUT;
+		detail = (u8)stop;
+	} else if (w->guessed) {
+		method = STACK_GUESSED;
+	}
+	if (detail == CFI_STOP_NO_CODE && !fallback)
+		unwind_ask_again(tgid);
+	w->stack.method = method;
+	w->stack.detail = detail;
+	unwind_hash(w, (u64)method << 8 | detail);
+	unwind_count(method, detail);
+}
+
+/*
+ * Takes the user stack of the current task. false: the kernel has to, by frame pointers (32-bit
+ * code; a walk that this program interrupted). *ret_id: 0: there is no stack, or it was not kept,
+ * which is counted.
+ */
+static __noinline bool user_stack_take(long *ret_id)
+{
+	u32 zero = 0, tgid = bpf_get_current_pid_tgid() >> 32;
+	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
+	u64 identity = unwind_identity_now();
+	u8 fallback;
+	u32 stop;
+
+	*ret_id = 0;
+	if (!w || !identity)
+		return true;
+	if (w->busy) {
+		unwind_count(STACK_BY_FRAME_POINTERS, STACK_BUSY);
+		return false;
+	}
+	w->busy = 1;
+	if (!unwind_begin(w, unwind_user_regs())) {
+		w->busy = 0;
+		unwind_count(STACK_BY_FRAME_POINTERS, STACK_OTHER_CODE);
+		return false;
+	}
+	fallback = unwind_tables_find(w, tgid, identity);
+	stop = (u32)unwind_walk(0);
+	if (w->stack.n) { /* a thread of the kernel that works for a process has none */
+		unwind_judge(w, fallback, stop, tgid);
+		*ret_id = unwind_stack_keep(w);
+		if (!*ret_id)
+			count_add(lost_stack);
+	}
+	w->busy = 0;
+	return true;
 }
 
 #endif

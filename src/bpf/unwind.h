@@ -1,7 +1,9 @@
-/* What the walk over user stacks in BPF (unwind.bpf.h) and its loader agree on. */
+/* What the walk over user stacks in BPF (unwind.bpf.h) and its loader (capture/unwind.h) agree on.
+ */
 #ifndef MEMWHY_BPF_UNWIND_H
 #define MEMWHY_BPF_UNWIND_H
 
+#include "bpf/shared.h"
 #include "cfi/step.h"
 
 /* Pages are large, since adding one waits until no BPF program runs that may have seen the map as
@@ -9,8 +11,9 @@
 #define UNWIND_PAGE_WORDS 262144
 #define UNWIND_PAGES_MAX 256 /* of 1 MiB */
 #define UNWIND_RULES_MAX 65536
-#define UNWIND_MAPPINGS_MAX 256
-#define UNWIND_DEPTH_MAX 127
+#define UNWIND_MAPPINGS_MAX 65536 /* of all processes */
+#define UNWIND_PROCESSES_MAX 8192
+#define UNWIND_ASKS_BYTES 16384
 
 /* Code of a process, and where its table is (cfi/blocks.h). */
 struct unwind_mapping {
@@ -20,17 +23,56 @@ struct unwind_mapping {
 	u32 index;  /* number of the word */
 	u32 blocks; /* 0: there is no table */
 	u32 rows;   /* number of the word that row 0 is */
-	u32 reserved;
+	u32 table;  /* number by which the loader knows it; 0: there is none */
 };
 
+/*
+ * What is known of a process, by its id; and once more by what its address space was born as, for
+ * children that nobody has looked at yet (unwind_identity).
+ */
 struct unwind_process {
-	u32 n;
-	u32 reserved;
-	struct unwind_mapping mappings[UNWIND_MAPPINGS_MAX]; /* by address */
+	u64 identity; /* of the program that it is for: an exec makes it void */
+	u32 first;    /* of its mappings, which are sorted by address */
+	u32 n;        /* 0: there are none */
+	u8 state;     /* enum unwind_state */
+	u8 asked;     /* to look again, as code was met that is in no mapping */
+	u8 reserved[6];
+};
+
+enum unwind_state {
+	UNWIND_WAITING, /* user space was asked */
+	UNWIND_READY,
+	UNWIND_NO_ROOM, /* for its mappings */
+};
+
+#define UNWIND_BY_IDENTITY (1ULL << 63)
+
+/* Tells address spaces apart: forks have their parent's, an exec makes another, by chance that the
+ * kernel puts there for security. All three are in /proc/PID/stat too. */
+static inline __attribute__((always_inline, unused)) u64 unwind_identity(
+	u64 end_code, u64 start_stack, u64 start_brk)
+{
+	u64 id = (end_code * 0x9e3779b97f4a7c15 ^ start_stack) * 0xbf58476d1ce4e5b9 ^ start_brk;
+
+	return (id ^ id >> 31) | UNWIND_BY_IDENTITY;
+}
+
+/* In the ring of asks. */
+struct unwind_ask {
+	u32 tgid;
+	u32 again; /* it has a table */
 };
 
 struct unwind_page {
 	u32 words[UNWIND_PAGE_WORDS];
+};
+
+/* Per CPU, summed by the loader: stacks by how they were had. */
+#define UNWIND_METHODS 4 /* at least STACK_METHODS */
+#define UNWIND_DETAILS 16
+
+struct unwind_counts {
+	u64 stacks[UNWIND_METHODS][UNWIND_DETAILS];
 };
 
 /* Words of the stack that are read at once, and how many of them below the one that is wanted. */
@@ -43,13 +85,13 @@ struct unwind_walk {
 	struct unwind_mapping mapping;
 	u64 window_start;
 	u64 window[UNWIND_WINDOW]; /* of the stack */
-	u32 process;
-	u32 stop;    /* enum cfi_stop */
-	u32 n;       /* frames */
+	u64 user_regs;             /* address of the thread's struct pt_regs */
+	u32 first, n_mappings;
 	u32 guessed; /* frames found by frame pointer */
 	u32 busy;
 	u32 zero; /* always */
-	u64 ips[UNWIND_DEPTH_MAX + 1];
+	u32 reserved;
+	struct user_stack stack;
 };
 
 #endif

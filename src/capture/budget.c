@@ -80,6 +80,12 @@ void budget_add_bytes(struct budget *b, u64 bytes)
 		b->bytes[i] += bytes;
 }
 
+void budget_add_levels(struct budget *b, u64 (*bytes)(u32 level))
+{
+	for (u32 i = 0; i < BUDGET_LEVELS; i++)
+		b->bytes[i] += bytes(i);
+}
+
 static void object_add(struct budget *b, struct bpf_object *obj, u32 level)
 {
 	struct bpf_map *m;

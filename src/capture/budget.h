@@ -22,6 +22,8 @@ struct budget {
 int budget_add(struct budget *b, struct capture *c, const struct attach_spec *spec);
 /* Adds other memory of the kernel, the same at each level. */
 void budget_add_bytes(struct budget *b, u64 bytes);
+/* Adds what takes so much at each level. */
+void budget_add_levels(struct budget *b, u64 (*bytes)(u32 level));
 /* Makes the maps of an object smaller by c->shrink whose entries have no fixed place (hashes,
  * stacks, the ring); what they then cannot hold is counted as lost, as ever. */
 int budget_shrink(struct bpf_object *obj, const struct capture *c);

@@ -55,12 +55,28 @@ struct stack_maps {
 };
 
 /* Maps that the objects of all probes of a session have in common (capture/object.h). */
-#define SHARED_MAPS 3
+enum shared_map {
+	SHARED_STACKS,
+	SHARED_USER_STACKS,
+	SHARED_TASKS,
+	/* bpf/unwind.bpf.h; made by capture/unwind.h */
+	SHARED_UNWIND_PAGES,
+	SHARED_UNWIND_RULES,
+	SHARED_UNWIND_MAPS,
+	SHARED_UNWIND_PROCS,
+	SHARED_UNWIND_ASKS,
+	SHARED_UNWIND_COUNTS,
+	SHARED_UNWIND_WALKS,
+	SHARED_MAPS,
+};
+
+struct unwind; /* capture/unwind.h */
 
 struct capture {
 	struct capture_options opt;
 	struct sink *sink;
 	struct names *names;
+	struct unwind *unwind; /* NULL: user stacks are not asked for, or the kernel's are used */
 	struct mapping_cache mappings;
 	struct preload preload;  /* of the command, where a probe asked for it */
 	int shared[SHARED_MAPS]; /* descriptor plus one; 0: none yet */

@@ -32,12 +32,17 @@ struct clone_event {
 	u64 hz; /* software events that sample time: how often; 0: each event */
 };
 
+#define CLONE_FUNCTIONS 8 /* of a program, itself included */
+
 /* What clones are made from. */
 struct clone_source {
 	struct attached *attached;
 	const char *prog; /* loaded with the object, attached to nothing (attach_spec.only_load) */
 	const char *config; /* the constant that differs */
 	size_t config_size;
+	/* The functions that it calls, in the order in which it was given them: that of their first
+	 * calls, each before those that it calls itself. */
+	const char *calls[CLONE_FUNCTIONS];
 };
 
 /* Loads and attaches. The error of what failed: of the load, or of attaching. */

@@ -19,7 +19,8 @@ struct process {
 	u32 tgid;
 	bool complete; /* its map holds all there is: nothing is to be read from /proc */
 	bool read;     /* /proc was read, or is gone */
-	u8 ended;      /* calls of follow_take since its exit, plus one */
+	u8 ended;      /* calls of follow_named since its exit, plus one */
+	u32 version;   /* see follow_version */
 	char comm[16]; /* that it took last; "" unless seen */
 	struct process_map map;
 };
@@ -113,6 +114,7 @@ static struct process *process_get(struct follow *f, u32 tgid)
 	if (!p)
 		return NULL;
 	p->tgid = tgid;
+	p->version = 1;
 	process_map_init(&p->map, f->modules, (pid_t)tgid);
 	HASH_ADD(hh, f->processes, tgid, sizeof(tgid), p);
 	return p;
@@ -142,6 +144,7 @@ static void take_mmap(struct follow *f, const struct mmap2_event *e)
 
 	if (!p)
 		return;
+	p->version++;
 	process_map_add(&p->map, e->start, e->start + e->len, e->pgoff, makedev(e->maj, e->min),
 		e->ino, strcmp(path, "//anon") ? path : "");
 }
@@ -161,6 +164,7 @@ static void take_comm(struct follow *f, const struct comm_event *e)
 		return;
 	if (e->h.misc & PERF_RECORD_MISC_COMM_EXEC) {
 		process_map_reset(&p->map);
+		p->version++;
 		p->complete = true;
 	}
 	snprintf(p->comm, sizeof(p->comm), "%.15s", e->comm);
@@ -253,14 +257,19 @@ static int by_time(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
-int follow_take(struct follow *f)
+void follow_named(struct follow *f)
 {
 	struct process *p, *tmp;
-	int rc = 0;
 
 	HASH_ITER (hh, f->processes, p, tmp)
 		if (p->ended && ++p->ended > 2)
 			process_free(f, p);
+}
+
+int follow_take(struct follow *f)
+{
+	int rc = 0;
+
 	vec_each (r, &f->rings)
 		rc = rc ? rc : ring_take(f, r);
 	if (f->pending.n)
@@ -293,6 +302,14 @@ struct process_map *follow_map(struct follow *f, u32 tgid)
 		process_map_free(&now);
 	}
 	return &p->map;
+}
+
+u32 follow_version(const struct follow *f, u32 tgid)
+{
+	struct process *p;
+
+	HASH_FIND(hh, f->processes, &tgid, sizeof(tgid), p);
+	return p && !p->ended ? p->version : 0;
 }
 
 const char *follow_comm(const struct follow *f, u32 tgid)

@@ -95,6 +95,21 @@ int names_follow(struct names *n)
 	return follow_take(n->follow);
 }
 
+void names_drained(struct names *n)
+{
+	follow_named(n->follow);
+}
+
+const struct process_map *names_map(struct names *n, u32 tgid)
+{
+	return follow_map(n->follow, tgid);
+}
+
+u32 names_map_version(const struct names *n, u32 tgid)
+{
+	return follow_version(n->follow, tgid);
+}
+
 /* The id of a key in a dictionary: *ret_new when it was not there. 0: no memory. */
 static u32 intern(struct groups *g, const void *key, bool *ret_new)
 {
@@ -246,28 +261,39 @@ static u32 user_frame(struct names *n, const struct process_map *map, u64 ip, bo
 	return frame_id(n, &key, ip);
 }
 
-/* Frames of one stack of the BPF map appended to ids; returns how many ids there are then. */
-static u32 stack_frames(struct names *n, const struct stack_maps *maps, u32 stack,
-	const struct process_map *map, bool kernel, u32 *ids, u32 at)
+/* A user stack's addresses and flags (of REC_STACK); false: it is not there. */
+static bool user_stack_read(const struct stack_maps *maps, u32 stack, struct user_stack *ret)
 {
-	struct user_stack raw = {};
 	u32 id = stack - 1;
 
-	if (!stack)
-		return at;
-	if (stack & STACK_WALKED ? bpf_map_lookup_elem(maps->user_stacks, &stack, &raw)
-				 : bpf_map_lookup_elem(maps->stacks, &id, raw.ips))
-		return at;
-	for (u32 i = 0; i < STACK_DEPTH_MAX && raw.ips[i]; i++)
-		ids[at++] = kernel ? kernel_frame(n, raw.ips[i], i > 0)
-				   : user_frame(n, map, raw.ips[i], i > 0);
-	return at;
+	if (stack & STACK_WALKED)
+		return !bpf_map_lookup_elem(maps->user_stacks, &stack, ret) &&
+		       ret->n <= STACK_DEPTH_MAX;
+	if (!stack || bpf_map_lookup_elem(maps->stacks, &id, ret->ips))
+		return false;
+	ret->method = STACK_BY_FRAME_POINTERS;
+	ret->detail = STACK_KERNEL;
+	while (ret->n < STACK_DEPTH_MAX && ret->ips[ret->n])
+		ret->n++;
+	return true;
 }
 
-static u32 stack_send(struct names *n, const u32 *ids, u32 count)
+static u32 kernel_frames(struct names *n, const struct stack_maps *maps, u32 stack, u32 *ids)
+{
+	u64 ips[STACK_DEPTH_MAX] = {};
+	u32 id = stack - 1, count = 0;
+
+	if (!stack || bpf_map_lookup_elem(maps->stacks, &id, ips))
+		return 0;
+	for (; count < STACK_DEPTH_MAX && ips[count]; count++)
+		ids[count] = kernel_frame(n, ips[count], count > 0);
+	return count;
+}
+
+static u32 stack_send(struct names *n, const u32 *ids, u32 count, u16 flags)
 {
 	size_t size = (sizeof(struct rec_stack) + count * sizeof(u32) + 7) & ~7UL;
-	XXH128_hash_t hash = XXH3_128bits(ids, count * sizeof(*ids));
+	XXH128_hash_t hash = XXH3_128bits_withSeed(ids, count * sizeof(*ids), flags);
 	_cleanup_free_ struct rec_stack *r = NULL;
 	bool is_new = false;
 	u32 id = intern(&n->stacks, &hash, &is_new);
@@ -279,6 +305,7 @@ static u32 stack_send(struct names *n, const u32 *ids, u32 count)
 		return 0;
 	r->h.size = (u32)size;
 	r->h.kind = REC_STACK;
+	r->h.flags = flags;
 	r->id = id;
 	r->n = count;
 	memcpy(r->frames, ids, count * sizeof(*ids));
@@ -287,14 +314,16 @@ static u32 stack_send(struct names *n, const u32 *ids, u32 count)
 
 u32 names_stack(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack, u32 kstack)
 {
-	u32 ids[2 * STACK_DEPTH_MAX], count = 0;
+	u32 ids[2 * STACK_DEPTH_MAX], count = kernel_frames(n, maps, kstack, ids);
+	struct user_stack user = {};
+	const struct process_map *map;
 
-	if (!ustack && !kstack)
-		return 0;
-	count = stack_frames(n, maps, kstack, NULL, true, ids, count);
-	count = stack_frames(
-		n, maps, ustack, ustack ? follow_map(n->follow, tgid) : NULL, false, ids, count);
-	return count ? stack_send(n, ids, count) : 0;
+	if (user_stack_read(maps, ustack, &user)) {
+		map = follow_map(n->follow, tgid);
+		for (u32 i = 0; i < user.n; i++)
+			ids[count++] = user_frame(n, map, user.ips[i], i > 0);
+	}
+	return count ? stack_send(n, ids, count, (u16)(user.method | user.detail << 8)) : 0;
 }
 
 u32 names_user_stack(struct names *n, const struct process_map *const *maps, size_t n_maps,
@@ -314,7 +343,7 @@ u32 names_user_stack(struct names *n, const struct process_map *const *maps, siz
 			}
 		ids[i] = user_frame(n, map, ips[i], true);
 	}
-	return count ? stack_send(n, ids, count) : 0;
+	return count ? stack_send(n, ids, count, STACK_EXACT) : 0;
 }
 
 struct module_table *names_modules(struct names *n)

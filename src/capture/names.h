@@ -20,6 +20,12 @@ struct names_options {
 int names_open(struct sink *sink, const struct names_options *o, struct names **ret);
 /* Takes pending changes of address spaces; to be called at least as often as stacks are read. */
 int names_follow(struct names *n);
+/* All that was drained has its names: what has ended may be forgotten. */
+void names_drained(struct names *n);
+/* The code that a process has mapped, valid until the next call; NULL: no memory. */
+const struct process_map *names_map(struct names *n, u32 tgid);
+/* See follow_version. */
+u32 names_map_version(const struct names *n, u32 tgid);
 /* Id of a text; 0 for "" and when memory is short. */
 u32 names_string(struct names *n, const char *text);
 /* tid 0: the process. */

@@ -240,7 +240,7 @@ static int fork_prepare(struct bpf_object *obj)
 		      : -EOPNOTSUPP;
 }
 
-/* Objects that walk user stacks by themselves (walk.bpf.h) have a map of their own for them. */
+/* Objects that walk user stacks by themselves (unwind.bpf.h) have a map of their own for them. */
 static int stacks_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	u32 entries = c->opt.gentle ? STACK_ENTRIES / 8 : STACK_ENTRIES;
@@ -251,7 +251,18 @@ static int stacks_prepare(struct bpf_object *obj, const struct capture *c)
 	return rc;
 }
 
-const char *const object_shared_names[SHARED_MAPS] = {"stacks", "user_stacks", "scope_tasks"};
+const char *const object_shared_names[SHARED_MAPS] = {
+	[SHARED_STACKS] = "stacks",
+	[SHARED_USER_STACKS] = "user_stacks",
+	[SHARED_TASKS] = "scope_tasks",
+	[SHARED_UNWIND_PAGES] = "unwind_pages",
+	[SHARED_UNWIND_RULES] = "unwind_rules",
+	[SHARED_UNWIND_MAPS] = "unwind_maps",
+	[SHARED_UNWIND_PROCS] = "unwind_procs",
+	[SHARED_UNWIND_ASKS] = "unwind_asks",
+	[SHARED_UNWIND_COUNTS] = "unwind_counts",
+	[SHARED_UNWIND_WALKS] = "unwind_walks",
+};
 
 static int shared_reuse(struct bpf_object *obj, const struct capture *c)
 {
@@ -288,16 +299,6 @@ bool object_owns(u32 bits, const char *map)
 		if (!strcmp(map, object_shared_names[i]))
 			return bits >> i & 1;
 	return true;
-}
-
-bool object_can_walk(void)
-{
-	static int can = -1;
-
-	if (can < 0)
-		can = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL) ==
-		      1;
-	return can;
 }
 
 int object_prepare(struct bpf_object *obj, const struct capture *c)

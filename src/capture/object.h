@@ -30,8 +30,6 @@ bool object_owns(u32 bits, const char *map);
 u64 object_map_bytes(int fd);
 /* The program that follows children here; see common.bpf.h. */
 const char *object_fork_program(void);
-/* Do objects built with USER_WALK load here? */
-bool object_can_walk(void);
 /* 0 when this process may load BPF programs, else -EPERM. */
 int object_may_load(void);
 /* The first line libbpf or the verifier complained with, for an error message; "" if none. */

@@ -141,6 +141,15 @@ static void man_container(struct str *out, const struct column *c)
 	str_addc(out, '\n');
 }
 
+static void man_stack(struct str *out, const struct column *c)
+{
+	str_addf(out, ".TP\n\\fB%s_method\\fR\n", c->name);
+	man_text(out, "in JSON and JSONL, where its user part is not known to be exact: how it was "
+		      "had, or "
+		      "why it is cut");
+	str_addc(out, '\n');
+}
+
 static void man_table(struct str *out, const struct view_table *t)
 {
 	str_addf(out, ".SS %s\n", t->name);
@@ -152,6 +161,8 @@ static void man_table(struct str *out, const struct view_table *t)
 		str_addc(out, '\n');
 		if (c->unit == UNIT_CGROUP)
 			man_container(out, c);
+		if (c->type == CELL_STACK)
+			man_stack(out, c);
 	}
 }
 

@@ -104,7 +104,44 @@ static const struct field symbol_fields[] = {
 		"line, and the offset from the start of the function (in the last one only)"),
 };
 
+const char *stack_method_text(u16 flags)
+{
+	/* By enum cfi_stop. */
+	static const char *const cuts[] = {
+		[2] = "cut: code without call-frame information",
+		[3] = "cut: call-frame information of an unknown form",
+		[4] = "cut: a register that is needed is not known",
+		[5] = "cut: the stack could not be read",
+		[6] = "cut: the next frame is not above the last",
+		[7] = "cut: a return address that is not in code",
+		[8] = "cut: more than 127 frames",
+	};
+	static const char *const fallbacks[] = {
+		[STACK_KERNEL] = "frame pointers",
+		[STACK_NOT_READY] = "frame pointers: tables not ready yet",
+		[STACK_NO_ROOM] = "frame pointers: no room for tables",
+		[STACK_BUSY] = "frame pointers: another walk was going on",
+		[STACK_OTHER_CODE] = "frame pointers: 32-bit code",
+	};
+	u32 detail = flags >> 8;
+
+	switch (flags & 0xff) {
+	case STACK_EXACT:
+		return "exact";
+	case STACK_GUESSED:
+		return "complete, some by frame pointer";
+	case STACK_CUT:
+		return detail < ARRAY_SIZE(cuts) && cuts[detail] ? cuts[detail] : "cut";
+	case STACK_BY_FRAME_POINTERS:
+		return detail < ARRAY_SIZE(fallbacks) ? fallbacks[detail] : fallbacks[0];
+	}
+	return "unknown";
+}
+
 static const struct field stack_fields[] = {
+	FIELD_FLAGS("method",
+		"how its user part was had: 0 exact, 1 some frames by frame pointer, 2 cut, 3 by "
+		"frame pointers; the upper byte says why"),
 	FIELD(struct rec_stack, id, FIELD_U32, UNIT_STACK, "id by which it is meant; never 0"),
 	FIELD(struct rec_stack, n, FIELD_U32, UNIT_COUNT, "frames"),
 	FIELD_ARRAY(struct rec_stack, frames, FIELD_U32S, UNIT_ID, 0,

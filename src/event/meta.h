@@ -119,11 +119,14 @@ struct rec_symbol {
 };
 
 struct rec_stack {
-	struct rec h;
-	u32 id; /* never 0 */
+	struct rec h; /* h.flags: enum stack_method, and its detail << 8; 0: see there */
+	u32 id;       /* never 0 */
 	u32 n;
 	u32 frames[]; /* innermost first: kernel frames, then user frames */
 };
+
+/* "exact", "frame pointers", "cut: …", of the flags of a REC_STACK; never NULL. */
+const char *stack_method_text(u16 flags);
 
 #define GFP_SET "gfp" /* names of bits of gfp_t, and of some together */
 

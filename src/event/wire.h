@@ -23,6 +23,23 @@ struct rec {
 	u64 time_ns;
 };
 
+/* How a user stack was had: flags of a REC_STACK, with the detail in the upper byte. On disk. */
+enum stack_method {
+	STACK_EXACT,   /* by call-frame information, to the outermost frame; or not told */
+	STACK_GUESSED, /* … but some frames by frame pointer: code without information */
+	STACK_CUT,     /* not to the outermost frame; detail: enum cfi_stop */
+	STACK_BY_FRAME_POINTERS, /* all of them; detail: enum stack_fallback */
+	STACK_METHODS,
+};
+
+enum stack_fallback {
+	STACK_KERNEL,     /* nothing else works here */
+	STACK_NOT_READY,  /* the tables of the process were being made */
+	STACK_NO_ROOM,    /* there was no room for them */
+	STACK_BUSY,       /* another walk was going on on this CPU */
+	STACK_OTHER_CODE, /* 32-bit code */
+};
+
 enum rec_kind {
 	/* What the stream says about itself (event/meta.h). */
 	REC_HOST = 1,

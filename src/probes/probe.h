@@ -52,8 +52,6 @@ struct probe_bursts {
 /* BPF programs with tables and a ring. */
 struct probe_bpf {
 	const void *(*elf)(size_t *ret_size); /* the skeleton's X_bpf__elf_bytes */
-	const void *(*elf_walk)(
-		size_t *ret_size); /* … X_walk_bpf__elf_bytes, see walk.bpf.h; or NULL */
 	const struct attach_hook *hooks;
 	size_t n_hooks;
 	size_t state_size; /* of capture.state, zeroed before open */

@@ -10,6 +10,7 @@
 #include "capture/table.h"
 #include "probes/burst.h"
 #include "probes/probe.h"
+#include "probes/walks.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -74,9 +75,7 @@ static struct attach_spec spec_of(struct probe_run *run)
 		.arg = run,
 	};
 
-	spec.elf = run->c->opt.user_stacks && b->elf_walk && object_can_walk()
-			   ? b->elf_walk(&spec.elf_size)
-			   : b->elf(&spec.elf_size);
+	walk_choose(run->c, run->probe, &spec);
 	return spec;
 }
 
@@ -132,7 +131,7 @@ static int bpf_open(struct probe_run *run, struct err *err)
 	spec = spec_of(run); /* its options may be what it found there */
 	if (!run->probe->bpf->frequent)
 		run->c->opt.stack_every = 0;
-	rc = attach_open(run->c, &spec, &run->attached, err);
+	rc = walk_attach(run->c, run->probe, &spec, &run->attached, err);
 	run->c->opt.stack_every = every;
 
 	if (rc && run->probe->bpf->optional)

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "capture/unwind.h"
 
 #define ENOUGH_RUNS 5000
 
@@ -61,6 +62,8 @@ struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, s
 		r.bpf_ns = (u64)((double)c->ns_at_close * scale);
 		r.bpf_runs = (u64)((double)c->runs_at_close * scale);
 	}
+	if (c->unwind)
+		r.bpf_bytes += unwind_bytes(c->unwind);
 	getrusage(RUSAGE_SELF, &u);
 	r.cpu_ns = ((u64)u.ru_utime.tv_sec + (u64)u.ru_stime.tv_sec) * NSEC_PER_SEC +
 		   ((u64)u.ru_utime.tv_usec + (u64)u.ru_stime.tv_usec) * NSEC_PER_USEC;

@@ -16,6 +16,7 @@ struct cost {
 	int stats_fd;      /* keeps the statistics on; -1: off */
 	u64 seen_at_close; /* events seen when they were turned off */
 	u64 ns_at_close, runs_at_close;
+	const struct unwind *unwind; /* whose maps are no probe's; NULL: none */
 };
 
 void cost_begin(struct cost *c);

@@ -6,14 +6,15 @@
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
-int privilege_drop(struct err *err)
+int privilege_drop(bool mapped_files, struct err *err)
 {
 	static const cap_value_t keep[] = {
-		CAP_BPF, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG};
+		CAP_BPF, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG, CAP_CHECKPOINT_RESTORE};
+	size_t n = ARRAY_SIZE(keep) - !mapped_files;
 	cap_t now = cap_get_proc(), want = cap_init();
 	int rc = now && want ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < ARRAY_SIZE(keep) && !rc; i++) {
+	for (size_t i = 0; i < n && !rc; i++) {
 		cap_flag_value_t has = CAP_CLEAR;
 
 		if (cap_get_flag(now, keep[i], CAP_PERMITTED, &has) || has != CAP_SET)

@@ -12,6 +12,7 @@
 #include "capture/budget.h"
 #include "capture/kbtf.h"
 #include "capture/names.h"
+#include "capture/unwind.h"
 #include "record/cost.h"
 #include "record/guard.h"
 #include "record/origin.h"
@@ -109,13 +110,19 @@ static int memory_fit(struct session *s, struct err *err)
 	struct budget b = {};
 	char a[UNIT_BUF], least[UNIT_BUF];
 
+	if (s->c.unwind)
+		budget_add_levels(&b, unwind_pages_bytes);
+
 	/* one that cannot be measured cannot be opened either, which then says why */
 	for (size_t i = 0; max && i < cfg->n_probes; i++)
 		probe_measure(cfg->probes[i], &s->c, &b);
 	while (max && b.bytes[s->c.shrink] > max && ++s->c.shrink < BUDGET_LEVELS)
 		;
-	if (s->c.shrink < BUDGET_LEVELS)
+	if (s->c.shrink < BUDGET_LEVELS) {
+		if (s->c.unwind)
+			unwind_limit(s->c.unwind, s->c.shrink);
 		return 0;
+	}
 	err_set(err, -EINVAL, "--max-memory %s is too little for %s: the least is %s",
 		fmt_bytes(a, max), cfg->command, fmt_bytes(least, b.bytes[BUDGET_LEVELS - 1]));
 	return err_hint(err, "--max-memory %lluK", (b.bytes[BUDGET_LEVELS - 1] + 1023) / 1024);
@@ -132,6 +139,39 @@ static void memory_tell(struct session *s)
 	if (bytes > max)
 		capture_note(&s->c, NOTE_WARNING, "the maps take %s, more than --max-memory %s",
 			fmt_bytes(a, bytes), fmt_bytes(b, max));
+}
+
+/* The walk over user stacks, where they are asked for. Without it there is the kernel's. */
+static int unwind_begin(struct session *s)
+{
+	const char *why;
+	int rc = s->cfg->opt.user_stacks ? unwind_open(&s->c, &s->c.unwind, &why) : 0;
+
+	s->c.probe = "stacks";
+	s->cost.unwind = s->c.unwind;
+	if (rc && rc != -EPERM && rc != -ENOMEM)
+		capture_note(&s->c, NOTE_WARNING,
+			"user stacks are followed by frame pointers, which most programs lack: %s",
+			why);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* The tables of the processes that were asked for, before the first event. */
+static int unwind_scope(struct session *s)
+{
+	int rc = 0;
+
+	if (s->c.unwind && s->cfg->argv)
+		return unwind_program(s->c.unwind, s->cfg->argv[0]);
+	if (!s->c.unwind)
+		return 0;
+	vec_each (pid, &s->cfg->opt.scope.tasks) {
+		struct proc_status st;
+
+		if (!rc && !proc_status_read((int)*pid, &st))
+			rc = unwind_process(s->c.unwind, st.tgid);
+	}
+	return rc;
 }
 
 /* What nothing works without. */
@@ -187,8 +227,12 @@ static int session_begin(struct session *s, struct err *err)
 		rc = origin_send(&s->c, cfg->command, cfg->scope_text);
 	if (!rc) {
 		cost_begin(&s->cost);
-		rc = memory_fit(s, err);
+		rc = unwind_begin(s);
 	}
+	if (!rc)
+		rc = memory_fit(s, err);
+	if (!rc)
+		rc = unwind_scope(s);
 	if (!rc)
 		rc = probes_open(s, err);
 	kbtf_forget();
@@ -199,7 +243,7 @@ static int session_begin(struct session *s, struct err *err)
 		rc = guard_memory(&s->c);
 	}
 	if (!rc)
-		rc = privilege_drop(err);
+		rc = privilege_drop(cfg->opt.user_stacks, err);
 	for (size_t i = 0; i < s->n_runs && !rc; i++)
 		rc = probe_start(s->runs[i]);
 	if (!rc && cfg->argv) {
@@ -240,24 +284,27 @@ static u64 session_next(const struct session *s)
 
 static int session_wait(struct session *s)
 {
-	struct pollfd fds[SESSION_PROBES + 1] = {{.fd = s->signals, .events = POLLIN}};
+	struct pollfd fds[SESSION_PROBES + 2] = {{.fd = s->signals, .events = POLLIN}};
+	struct pollfd *asks = &fds[s->n_runs + 1];
 	u64 now = clock_mono_ns(), next = session_next(s);
 	u64 ms = next > now ? (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC : 0;
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		fds[i + 1] = (struct pollfd){.fd = probe_fd(s->runs[i]), .events = POLLIN};
-	if (poll(fds, s->n_runs + 1, (int)MIN(ms, 60000ULL)) < 0 && errno != EINTR)
+	*asks = (struct pollfd){.fd = s->c.unwind ? unwind_fd(s->c.unwind) : -1, .events = POLLIN};
+	if (poll(fds, s->n_runs + 2, (int)MIN(ms, 60000ULL)) < 0 && errno != EINTR)
 		return -errno;
 	signals_take(s);
-	return 0;
+	return asks->revents ? unwind_take(s->c.unwind) : 0;
 }
 
 static int session_drain(struct session *s, bool sample)
 {
-	int rc = names_follow(s->c.names);
+	int rc = s->c.unwind ? unwind_take(s->c.unwind) : names_follow(s->c.names);
 
 	for (size_t i = 0; i < s->n_runs && !rc; i++)
 		rc = probe_drain(s->runs[i], sample);
+	names_drained(s->c.names);
 	return rc;
 }
 
@@ -381,6 +428,8 @@ static int session_finish(struct session *s)
 	if (!rc)
 		rc = names_symbolize(s->c.names);
 	names_tell(s->c.names, &s->c);
+	if (s->c.unwind)
+		unwind_tell(s->c.unwind, &s->c);
 	return rc ? rc : session_mark(s, REC_END, end_ns);
 }
 
@@ -389,6 +438,7 @@ static void session_close(struct session *s)
 	for (size_t i = 0; i < s->n_runs; i++)
 		probe_close(s->runs[i]);
 	cost_end(&s->cost);
+	unwind_close(s->c.unwind);
 	names_close(s->c.names);
 	preload_close(&s->c.preload);
 	capture_close(&s->c);

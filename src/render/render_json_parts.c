@@ -334,6 +334,18 @@ static void add_container(struct json *j, const struct column *c, const char *pa
 	member_str(j, key, id);
 }
 
+/* How the stack was had, where it is not exact. */
+static void add_method(struct json *j, const struct report *r, const struct column *c, u32 stack)
+{
+	const struct rec_stack *st = stream_stack(r->stream, stack);
+	char key[48];
+
+	if (!st || !st->h.flags)
+		return;
+	snprintf(key, sizeof(key), "%.32s_method", c->name);
+	member_str(j, key, stack_method_text(st->h.flags));
+}
+
 void json_add_row(struct json *j, const struct report *r, const struct slice *v, size_t row)
 {
 	bool pretty = j->pretty;
@@ -348,6 +360,8 @@ void json_add_row(struct json *j, const struct report *r, const struct slice *v,
 		if (slice_cell(v, row, i)->type == CELL_TEXT &&
 			slice_column(v, i)->unit == UNIT_CGROUP)
 			add_container(j, slice_column(v, i), slice_cell(v, row, i)->text);
+		if (slice_cell(v, row, i)->type == CELL_STACK)
+			add_method(j, r, slice_column(v, i), slice_cell(v, row, i)->stack);
 	}
 	json_end_object(j);
 	j->pretty = pretty;

@@ -40,6 +40,7 @@ static void frame_add(void *arg, const struct stack_line *l)
 static void stack_add(struct str *out, const struct report *r, const struct table *t, u32 stack,
 	const struct render_options *o)
 {
+	const struct rec_stack *st = stream_stack(r->stream, stack);
 	struct frames f = {.out = out, .o = o, .limit = (size_t)-1};
 
 	if (!o->wide)
@@ -48,6 +49,8 @@ static void stack_add(struct str *out, const struct report *r, const struct tabl
 	str_free(&f.line);
 	if (f.n > f.limit)
 		str_addf(out, "%*s… %zu more\n", INDENT, "", f.n - f.limit);
+	if (st && (st->h.flags & 0xff) >= STACK_CUT && st->h.flags != STACK_BY_FRAME_POINTERS)
+		str_addf(out, "%*s[%s]\n", INDENT, "", stack_method_text(st->h.flags));
 }
 
 /* A bar of n of max in eighths of a column. */

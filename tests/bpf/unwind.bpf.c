@@ -1,6 +1,6 @@
 /* Takes the user stack of the process that runs it: see unwind.c. */
+#define USER_WALK
 #include "bpf/common.bpf.h"
-#include "bpf/unwind.bpf.h"
 
 SEC("raw_tp")
 int nothing(void *ctx)
@@ -15,17 +15,15 @@ int kernel_walk(void *ctx)
 	u32 zero = 0;
 	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
 
-	return w ? (int)bpf_get_stack(ctx, w->ips, sizeof(w->ips), BPF_F_USER_STACK) : -1;
+	return w ? (int)bpf_get_stack(ctx, w->stack.ips, sizeof(w->stack.ips), BPF_F_USER_STACK)
+		 : -1;
 }
 
+/* The stack is then in user_stacks; what is returned is its key. */
 SEC("raw_tp")
 int unwind_self(void *ctx)
 {
-	struct unwind_walk *w =
-		unwind_user((u32)(bpf_get_current_pid_tgid() >> 32), unwind_user_regs());
+	long id = 0;
 
-	if (!w)
-		return -1;
-	w->busy = 0;
-	return (int)w->n;
+	return user_stack_take(&id) ? (int)id : 0;
 }

@@ -8,30 +8,23 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <execinfo.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "bpf/unwind.h"
-#include "cfi/blocks.h"
-#include "cfi/elf_table.h"
+#include "capture/unwind_files.h"
+#include "capture/unwind_layouts.h"
 #include "cfi/walk.h"
-#include "sym/vdso.h"
-#include "sys/maps.h"
+#include "event/meta.h"
+#include "sys/proc.h"
 
-struct loader {
+static struct loader {
 	struct bpf_object *object;
-	struct cfi_rule_set rules;
-	VEC(u32) words;
-	struct unwind_process process;
-	u64 section_bytes;
-	u32 files;
-};
-
-static struct loader l;
+	struct module_table *modules;
+	struct unwind_files *files;
+	struct unwind_layouts *layouts;
+} l;
 
 static void die(const char *what, int rc)
 {
@@ -61,6 +54,8 @@ static void object_load(const char *path)
 	l.object = bpf_object__open_file(path, &opts);
 	if (!l.object)
 		die("cannot open the object", errno);
+	if (bpf_map__set_max_entries(bpf_object__find_map_by_name(l.object, "user_stacks"), 64))
+		die("a map", errno);
 	start = clock_mono_ns();
 	if (bpf_object__load(l.object)) {
 		fputs(log, stderr);
@@ -70,99 +65,40 @@ static void object_load(const char *path)
 		insns_of(log));
 }
 
-static int file_open(const struct mapping *m, struct elf_file *ret)
+static void process_publish(const struct unwind_layout *layout)
 {
-	void *image;
-	size_t size;
-	int fd;
+	struct unwind_process value = {
+		.first = layout->first, .n = layout->n, .state = UNWIND_READY};
+	struct proc_stat st;
+	u64 key = (u64)getpid();
 
-	if (m->kind == MAPPING_VDSO) {
-		if (strcmp(m->path, "[vdso]") || vdso_read(&image, &size))
-			return -ENOENT;
-		return elf_image_open(image, size, ret);
-	}
-	fd = open(m->path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : elf_file_open(fd, ret);
-}
-
-static void mapping_add(const struct mapping *m)
-{
-	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
-	_cleanup_cfi_table_ struct cfi_table *table = NULL;
-	u32 start = (u32)l.words.n;
-	struct cfi_blocks blocks;
-	struct unwind_mapping to = {.start = m->start, .end = m->end};
-	u64 address;
-
-	if (file_open(m, &file) || cfi_elf_compile(&file, &table, NULL) ||
-		elf_file_address(&file, m->offset, &address))
-		goto out;
-	if (cfi_blocks_make(table, start, &l.rules, &blocks))
-		die("no memory", ENOMEM);
-	_Static_assert(UNWIND_PAGE_WORDS == CFI_PAGE_WORDS, "the layout's pages are the maps'");
-	vec_each (word, &blocks.words) {
-		if (vec_push(&l.words, *word))
-			die("no memory", ENOMEM);
-	}
-	to.bias = m->start - (address - table->base);
-	to.index = start;
-	to.blocks = blocks.n_blocks;
-	to.rows = start + blocks.rows;
-	cfi_blocks_free(&blocks);
-	l.section_bytes += table->counts.section_bytes;
-	l.files++;
-out:
-	if (l.process.n < UNWIND_MAPPINGS_MAX)
-		l.process.mappings[l.process.n++] = to;
-}
-
-/* Through a mapping: kernels to 5.15 want memory in one piece for a value that they copy. */
-static void pages_write(void)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-
-	for (u32 at = 0; at < l.words.n; at += UNWIND_PAGE_WORDS) {
-		size_t n = MIN(l.words.n - at, (size_t)UNWIND_PAGE_WORDS);
-		int fd = bpf_map_create(
-			BPF_MAP_TYPE_ARRAY, NULL, 4, sizeof(struct unwind_page), 1, &opts);
-		u32 key = at / UNWIND_PAGE_WORDS;
-		void *page;
-
-		if (fd < 0)
-			die("a page", errno);
-		page = mmap(NULL, sizeof(struct unwind_page), PROT_READ | PROT_WRITE, MAP_SHARED,
-			fd, 0);
-		if (page == MAP_FAILED)
-			die("mapping a page", errno);
-		memcpy(page, l.words.v + at, n * sizeof(u32));
-		munmap(page, sizeof(struct unwind_page));
-		if (bpf_map_update_elem(map_fd("unwind_pages"), &key, &fd, BPF_ANY))
-			die("adding a page", errno);
-		close(fd);
-	}
+	if (proc_stat_read(getpid(), &st))
+		die("stat", EIO);
+	value.identity = unwind_identity(st.end_code, st.start_stack, st.start_brk);
+	if (bpf_map_update_elem(map_fd("unwind_procs"), &key, &value, BPF_ANY))
+		die("the process", errno);
 }
 
 static void tables_load(void)
 {
-	_cleanup_maps_ struct maps maps = {};
-	u32 pid = (u32)getpid();
+	const struct unwind_layout *layout;
+	const struct unwind_files_stats *stats;
+	struct process_map map;
 	u64 start = clock_mono_ns();
 
-	if (cfi_rules_init(&l.rules) || maps_read((int)pid, &maps))
+	if (module_table_new(0, &l.modules) ||
+		unwind_files_open(l.modules, map_fd("unwind_pages"), map_fd("unwind_rules"),
+			UNWIND_PAGES_MAX, &l.files) ||
+		unwind_layouts_open(map_fd("unwind_maps"), l.files, &l.layouts))
 		die("the maps", EIO);
-	vec_each (m, &maps.list) {
-		if (m->prot & MAPPING_EXEC)
-			mapping_add(m);
-	}
-	pages_write();
-	for (u32 i = 0; i < l.rules.list.n; i++) {
-		if (bpf_map_update_elem(map_fd("unwind_rules"), &i, &l.rules.list.v[i], BPF_ANY))
-			die("the rules", errno);
-	}
-	if (bpf_map_update_elem(map_fd("unwind_processes"), &pid, &l.process, BPF_ANY))
-		die("the process", errno);
-	printf("files=%u eh_frame_bytes=%llu words_bytes=%zu rules=%zu tables_ms=%.1f\n", l.files,
-		l.section_bytes, l.words.n * sizeof(u32), l.rules.list.n,
+	process_map_init(&map, l.modules, getpid());
+	if (process_map_read(&map) || unwind_layouts_use(l.layouts, &map, &layout))
+		die("the tables", EIO);
+	process_publish(layout);
+	stats = unwind_files_stats(l.files);
+	printf("files=%u eh_frame_bytes=%llu words_bytes=%llu pages=%u mappings=%u "
+	       "tables_ms=%.1f\n",
+		stats->files, stats->cfi_bytes, stats->words_bytes, stats->pages, layout->n,
 		(double)(clock_mono_ns() - start) / 1e6);
 }
 
@@ -195,27 +131,20 @@ static double cost_ns(const char *name, int runs)
 /* The frames from this function's caller on are the same for both. */
 static __attribute__((noinline)) int compare_here(const char *where, int runs)
 {
-	struct unwind_walk *walks = calloc((size_t)libbpf_num_possible_cpus(), sizeof(*walks)), *w;
+	struct user_stack w;
 	void *expected[512];
 	int n = backtrace(expected, ARRAY_SIZE(expected)), own = 0, all;
-	cpu_set_t cpu;
-	u32 zero = 0;
+	u32 key = (u32)program_run("unwind_self");
 
-	CPU_ZERO(&cpu);
-	CPU_SET(0, &cpu);
-	if (!walks || sched_setaffinity(0, sizeof(cpu), &cpu))
-		die("pinning", errno);
-	program_run("unwind_self");
-	if (bpf_map_lookup_elem(map_fd("unwind_walks"), &zero, walks))
-		die("the walk", errno);
-	w = walks;
-	while (own < (int)w->n && w->ips[own] != (u64)(uintptr_t)expected[1])
+	if (bpf_map_lookup_elem(map_fd("user_stacks"), &key, &w))
+		die("the stack", errno);
+	while (own < (int)w.n && w.ips[own] != (u64)(uintptr_t)expected[1])
 		own++;
-	all = MIN(own + n - 1, UNWIND_DEPTH_MAX);
-	printf("%s: frames=%u expected=%d stop='%s' guessed=%u same=%d\n", where, w->n, all,
-		cfi_stop_text((enum cfi_stop)w->stop), w->guessed,
-		all == (int)w->n &&
-			!memcmp(w->ips + own, expected + 1, (size_t)(all - own) * sizeof(u64)));
+	all = MIN(own + n - 1, STACK_DEPTH_MAX);
+	printf("%s: frames=%u expected=%d method='%s' same=%d\n", where, w.n, all,
+		stack_method_text((u16)(w.method | w.detail << 8)),
+		all == (int)w.n &&
+			!memcmp(w.ips + own, expected + 1, (size_t)(all - own) * sizeof(u64)));
 	if (runs) {
 		int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 
@@ -224,7 +153,6 @@ static __attribute__((noinline)) int compare_here(const char *where, int runs)
 			program_run("kernel_walk") / 8, cost_ns("nothing", runs));
 		close(stats);
 	}
-	free(walks);
 	return n;
 }
 

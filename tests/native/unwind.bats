@@ -13,7 +13,7 @@ setup() {
 		run "$UNWIND" "$UNWIND.bpf.o" "$depth"
 		echo "$output"
 		[ "$status" -eq 0 ]
-		[ "$(grep -c "stop='complete' guessed=0 same=1" <<<"$output")" -eq 2 ]
+		[ "$(grep -c "method='exact' same=1" <<<"$output")" -eq 2 ]
 	done
 }
 
@@ -21,7 +21,7 @@ setup() {
 	run "$UNWIND" "$UNWIND.bpf.o" 300
 	echo "$output"
 	[ "$status" -eq 0 ]
-	grep -q "^here: frames=127 .*stop='deeper than asked for' guessed=0 same=1" <<<"$output"
+	grep -q "^here: frames=127 .*method='cut: more than 127 frames' same=1" <<<"$output"
 }
 
 @test "the verifier has little to do" {

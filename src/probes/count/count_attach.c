@@ -12,13 +12,20 @@
 #include "sys/print_fmt.h"
 #include "sys/syscalls.h"
 
+/* bpf/unwind.bpf.h */
+#define COUNT_CALLEES                                                                             \
+	{                                                                                         \
+		"user_stack_take", "unwind_walk", "unwind_frame", "unwind_mapping_find",          \
+			"unwind_rule_find"                                                        \
+	}
+
 /* Frames of the kernel's stack between an event and our program. */
 #define RAW_FRAMES 2 /* the program, bpf_trace_run*() */
 
 static int source_open(const struct capture *c, struct attached *a, struct event *e,
 	struct count_config *config, u8 how)
 {
-	struct clone_source src = {a, "count", "config", sizeof(*config)};
+	struct clone_source src = {a, "count", "config", sizeof(*config), COUNT_CALLEES};
 	struct clone_event clone = {.how = how,
 		.returns = e->returns,
 		.name = e->what,
@@ -92,7 +99,8 @@ int event_syscall(const struct event *e, bool *ret_enter)
 
 static int call_attach(struct capture *c, struct attached *a, const struct event *e, u32 i)
 {
-	struct clone_source src = {a, "count", "config", sizeof(struct count_config)};
+	struct clone_source src = {
+		a, "count", "config", sizeof(struct count_config), COUNT_CALLEES};
 	struct clone_event clone = {.how = CLONE_CALLED};
 	struct state *s = c->state;
 	bool enter;

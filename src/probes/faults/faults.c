@@ -9,7 +9,6 @@
 #include "probes/probe.h"
 
 #include "faults.skel.h"
-#include "faults_walk.skel.h"
 
 enum { OPT_MAPPING = 1, OPT_PLAIN = 2 };
 
@@ -154,7 +153,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 
 static const struct probe_bpf bpf = {
 	.elf = faults_bpf__elf_bytes,
-	.elf_walk = faults_walk_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

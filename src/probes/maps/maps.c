@@ -13,7 +13,6 @@
 #include "probes/probe.h"
 
 #include "maps.skel.h"
-#include "maps_walk.skel.h"
 
 static const struct attach_hook hooks[] = {
 	{
@@ -179,7 +178,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 
 static const struct probe_bpf bpf = {
 	.elf = maps_bpf__elf_bytes,
-	.elf_walk = maps_walk_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

@@ -15,7 +15,6 @@
 #include "probes/probe.h"
 
 #include "pages.skel.h"
-#include "pages_walk.skel.h"
 
 enum {
 	OPT_SUMS = 1,
@@ -286,7 +285,6 @@ static const struct probe_bursts bursts = {
 
 static const struct probe_bpf bpf = {
 	.elf = pages_bpf__elf_bytes,
-	.elf_walk = pages_walk_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct pages_pace),

@@ -22,7 +22,6 @@
 #include "sys/tracefs.h"
 
 #include "syscalls.skel.h"
-#include "syscalls_walk.skel.h"
 
 enum {
 	OPT_ENDS = 1,
@@ -365,14 +364,8 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 	return 0;
 }
 
-static const void *elf_walk(size_t *ret_size)
-{
-	return syscalls_walk_bpf__elf_bytes(ret_size);
-}
-
 static const struct probe_bpf bpf = {
 	.elf = syscalls_bpf__elf_bytes,
-	.elf_walk = elf_walk,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct syscalls_state),

@@ -1,0 +1,360 @@
+/* See unwind.h. */
+#include "capture/unwind.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "bpf/unwind.h"
+#include "capture/kbtf.h"
+#include "capture/names.h"
+#include "capture/unwind_files.h"
+#include "capture/unwind_layouts.h"
+#include "capture/unwind_maps.h"
+#include "capture/unwind_warm.h"
+#include "sym/hash.h"
+#include "sys/proc.h"
+
+#define TRIES 3                     /* a process may exec while it is looked at */
+#define AGAIN_NS (NSEC_PER_SEC / 2) /* not to be asked for the same process more often */
+
+/* An address space and its copies: what children have that nobody has looked at. */
+struct identity {
+	u64 id;
+	u32 uses;
+	const struct unwind_layout *layout; /* of one of them */
+	UT_hash_handle hh;
+};
+
+struct process {
+	u32 tgid;
+	u32 version; /* of its map, see names_map_version */
+	struct identity *identity;
+	const struct unwind_layout *layout; /* NULL: no room */
+	u64 made_ns;
+	bool asked; /* code was met that is in no mapping, and none is new */
+	UT_hash_handle hh;
+};
+
+struct unwind {
+	struct capture *c;
+	struct unwind_files *files;
+	struct unwind_layouts *layouts;
+	struct ring_buffer *asks;
+	int procs; /* map */
+	struct process *processes;
+	struct identity *identities;
+	VEC(struct unwind_ask) asked;
+	u64 no_room; /* processes */
+};
+
+static int on_ask(void *arg, void *data, size_t size)
+{
+	struct unwind *u = arg;
+	const struct unwind_ask *ask = data;
+
+	return size < sizeof(*ask) ? 0 : vec_push(&u->asked, *ask);
+}
+
+static int maps_open(struct capture *c, struct unwind *u)
+{
+	struct module_table *modules = names_modules(c->names);
+	int rc = unwind_maps_make(c);
+
+	if (rc)
+		return rc;
+	u->procs = c->shared[SHARED_UNWIND_PROCS] - 1;
+	rc = unwind_files_open(modules, c->shared[SHARED_UNWIND_PAGES] - 1,
+		c->shared[SHARED_UNWIND_RULES] - 1, unwind_maps_pages(0), &u->files);
+	if (!rc)
+		rc = unwind_layouts_open(c->shared[SHARED_UNWIND_MAPS] - 1, u->files, &u->layouts);
+	if (rc)
+		return rc;
+	u->asks = ring_buffer__new(c->shared[SHARED_UNWIND_ASKS] - 1, on_ask, u, NULL);
+	return u->asks ? 0 : -errno;
+}
+
+int unwind_open(struct capture *c, struct unwind **ret, const char **ret_why)
+{
+	struct unwind *u;
+	int rc;
+
+	if (!kbtf_available()) {
+		*ret_why = "no kernel BTF";
+		return -EOPNOTSUPP;
+	}
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	u->c = c;
+	rc = maps_open(c, u);
+	if (rc) {
+		*ret_why = strerror(-rc);
+		unwind_close(u);
+		return rc;
+	}
+	*ret = u;
+	return 0;
+}
+
+static void identity_unuse(struct unwind *u, struct identity *id)
+{
+	if (--id->uses)
+		return;
+	bpf_map_delete_elem(u->procs, &id->id);
+	unwind_layouts_unuse(u->layouts, id->layout);
+	HASH_DEL(u->identities, id);
+	free(id);
+}
+
+static void process_clear(struct unwind *u, struct process *p)
+{
+	if (p->identity)
+		identity_unuse(u, p->identity);
+	if (p->layout)
+		unwind_layouts_unuse(u->layouts, p->layout);
+	p->identity = NULL;
+	p->layout = NULL;
+}
+
+static void process_remove(struct unwind *u, struct process *p)
+{
+	u64 key = p->tgid;
+
+	bpf_map_delete_elem(u->procs, &key);
+	process_clear(u, p);
+	HASH_DEL(u->processes, p);
+	free(p);
+}
+
+void unwind_close(struct unwind *u)
+{
+	struct process *p, *tmp;
+
+	if (!u)
+		return;
+	HASH_ITER (hh, u->processes, p, tmp)
+		process_remove(u, p);
+	vec_free(&u->asked);
+	ring_buffer__free(u->asks);
+	unwind_layouts_close(u->layouts);
+	unwind_files_close(u->files);
+	free(u);
+}
+
+static int identity_read(u32 tgid, u64 *ret)
+{
+	struct proc_stat st;
+	int rc = proc_stat_read((int)tgid, &st);
+
+	if (rc)
+		return rc;
+	if (st.start_stack <= 1)
+		return -ESRCH; /* it has no memory of its own any more, or never had */
+	*ret = unwind_identity(st.end_code, st.start_stack, st.start_brk);
+	return 0;
+}
+
+static int publish(struct unwind *u, u64 key, const struct unwind_process *value)
+{
+	return bpf_map_update_elem(u->procs, &key, value, BPF_ANY) ? -errno : 0;
+}
+
+/* A child that is looked at for the first time has its parent's layout, until it is known to have
+ * another. */
+static int identity_use(struct unwind *u, u64 id, const struct unwind_layout *layout,
+	const struct unwind_process *value, struct identity **ret)
+{
+	struct identity *i;
+
+	HASH_FIND(hh, u->identities, &id, sizeof(id), i);
+	if (!i) {
+		i = calloc(1, sizeof(*i));
+		if (!i)
+			return -ENOMEM;
+		i->id = id;
+		HASH_ADD(hh, u->identities, id, sizeof(i->id), i);
+	}
+	unwind_layouts_share(u->layouts, layout);
+	if (i->layout)
+		unwind_layouts_unuse(u->layouts, i->layout);
+	i->layout = layout;
+	i->uses++;
+	*ret = i;
+	return publish(u, id, value);
+}
+
+static int process_publish(struct unwind *u, struct process *p, u64 id, int rc)
+{
+	struct unwind_process value = {.identity = id, .state = UNWIND_NO_ROOM};
+	struct identity *identity = NULL;
+
+	if (!rc) {
+		value.state = UNWIND_READY;
+		value.first = p->layout->first;
+		value.n = p->layout->n;
+		rc = identity_use(u, id, p->layout, &value, &identity);
+		p->identity = identity;
+	} else {
+		u->no_room++;
+	}
+	if (publish(u, p->tgid, &value) || rc)
+		return rc == -ENOMEM ? rc : 0;
+	return 0;
+}
+
+/* What is mapped, and the address space it was mapped in: an exec may come between. */
+static int process_look(struct unwind *u, u32 tgid, const struct unwind_layout **ret_layout,
+	u64 *ret_id, u32 *ret_version)
+{
+	u64 before, after;
+	int rc = identity_read(tgid, &before);
+
+	for (int i = 0; i < TRIES && !rc; i++) {
+		const struct unwind_layout *layout;
+		const struct process_map *map;
+
+		rc = names_follow(u->c->names);
+		map = rc ? NULL : names_map(u->c->names, tgid);
+		if (!map)
+			return rc ? rc : -ENOMEM;
+		*ret_version = names_map_version(u->c->names, tgid);
+		rc = process_map_count(map) ? unwind_layouts_use(u->layouts, map, &layout) : -ESRCH;
+		*ret_id = before;
+		if (rc)
+			return rc;
+		rc = identity_read(tgid, &after);
+		if (!rc && after == before) {
+			*ret_layout = layout;
+			return 0;
+		}
+		unwind_layouts_unuse(u->layouts, layout);
+		before = after;
+	}
+	return rc ? rc : -EAGAIN;
+}
+
+static struct process *process_get(struct unwind *u, u32 tgid)
+{
+	struct process *p;
+
+	HASH_FIND(hh, u->processes, &tgid, sizeof(tgid), p);
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->tgid = tgid;
+	HASH_ADD(hh, u->processes, tgid, sizeof(tgid), p);
+	return p;
+}
+
+int unwind_process(struct unwind *u, u32 tgid)
+{
+	struct process *p = process_get(u, tgid), old;
+	const struct unwind_layout *layout = NULL;
+	u32 version = 0;
+	u64 id = 0;
+	int rc;
+
+	if (!p)
+		return -ENOMEM;
+	rc = process_look(u, tgid, &layout, &id, &version);
+	if (rc && rc != -ENOSPC) {
+		process_remove(u, p);
+		return rc == -ENOMEM ? rc : 0;
+	}
+	old = *p; /* given up when the new ones are in use: they share most */
+	p->layout = layout;
+	p->identity = NULL;
+	p->version = version;
+	p->made_ns = clock_mono_ns();
+	p->asked = false;
+	rc = process_publish(u, p, id, rc);
+	process_clear(u, &old);
+	return rc;
+}
+
+int unwind_program(struct unwind *u, const char *name)
+{
+	return unwind_warm(u->files, names_modules(u->c->names), name);
+}
+
+int unwind_fd(const struct unwind *u)
+{
+	return ring_buffer__epoll_fd(u->asks);
+}
+
+static bool space_changed(const struct process *p)
+{
+	u64 id;
+
+	return !p->identity || identity_read(p->tgid, &id) || id != p->identity->id;
+}
+
+static int ask_take(struct unwind *u, const struct unwind_ask *ask)
+{
+	struct process *p;
+
+	HASH_FIND(hh, u->processes, &ask->tgid, sizeof(ask->tgid), p);
+	if (!p || !ask->again)
+		return unwind_process(u, ask->tgid);
+	if (p->version != names_map_version(u->c->names, p->tgid) || space_changed(p))
+		return unwind_process(u, ask->tgid);
+	p->asked = true; /* there is nothing new: to be allowed to ask again later */
+	return 0;
+}
+
+/* Follows what has changed by itself, and forgets what has ended. */
+static int changes_take(struct unwind *u)
+{
+	struct process *p, *tmp;
+	u64 now = clock_mono_ns();
+	int rc = 0;
+
+	HASH_ITER (hh, u->processes, p, tmp) {
+		u32 version = names_map_version(u->c->names, p->tgid);
+
+		if (!version)
+			process_remove(u, p);
+		else if (version != p->version || (p->asked && now - p->made_ns > AGAIN_NS))
+			rc = rc ? rc : unwind_process(u, p->tgid);
+	}
+	return rc;
+}
+
+int unwind_take(struct unwind *u)
+{
+	int rc = ring_buffer__consume(u->asks);
+
+	rc = rc < 0 ? rc : names_follow(u->c->names);
+	vec_each (ask, &u->asked) {
+		if (!rc)
+			rc = ask_take(u, ask);
+	}
+	u->asked.n = 0;
+	return rc ? rc : changes_take(u);
+}
+
+u64 unwind_pages_bytes(u32 shrink)
+{
+	return unwind_maps_pages(shrink) * sizeof(struct unwind_page);
+}
+
+void unwind_limit(struct unwind *u, u32 shrink)
+{
+	unwind_files_limit(u->files, unwind_maps_pages(shrink));
+}
+
+const struct unwind_files_stats *unwind_stats(const struct unwind *u)
+{
+	return unwind_files_stats(u->files);
+}
+
+u64 unwind_bytes(const struct unwind *u)
+{
+	return unwind_maps_bytes(u->c) +
+	       (u64)unwind_files_stats(u->files)->pages * sizeof(struct unwind_page);
+}

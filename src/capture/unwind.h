@@ -1,0 +1,37 @@
+/*
+ * User stacks of programs without frame pointers, for all probes of a session: keeps the maps by
+ * which BPF programs walk (bpf/unwind.bpf.h). A process has its tables when it is asked for, at the
+ * start or by a program that met it; from then on they follow its exec, its mappings, its end. Must
+ * not know probes.
+ */
+#ifndef MEMWHY_CAPTURE_UNWIND_H
+#define MEMWHY_CAPTURE_UNWIND_H
+
+#include "capture/capture.h"
+
+/*
+ * Makes the maps, which every object of the session then uses (capture.shared).
+ * -EOPNOTSUPP: the walk cannot be had here, and the kernel's own is left; *ret_why says why.
+ */
+int unwind_open(struct capture *c, struct unwind **ret, const char **ret_why);
+void unwind_close(struct unwind *u);
+/* Makes the tables of a process now. */
+int unwind_process(struct unwind *u, u32 tgid);
+/* Makes the tables of a program that will be run, by its name, and of the libraries it says it
+ * needs. What is not found is left for later. */
+int unwind_program(struct unwind *u, const char *name);
+/* Readable when a program asks. */
+int unwind_fd(const struct unwind *u);
+/* Takes what programs ask for, and what has changed. */
+int unwind_take(struct unwind *u);
+/* What the maps take. */
+u64 unwind_bytes(const struct unwind *u);
+/* Tables take at most so much at a level of capture.shrink. */
+u64 unwind_pages_bytes(u32 shrink);
+void unwind_limit(struct unwind *u, u32 shrink);
+struct unwind_files_stats;
+const struct unwind_files_stats *unwind_stats(const struct unwind *u);
+/* Says how the stacks were had, where not all are exact. */
+void unwind_tell(const struct unwind *u, struct capture *c);
+
+#endif

@@ -1,0 +1,329 @@
+/* See unwind_files.h. */
+#include "capture/unwind_files.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "capture/unwind_pages.h"
+#include "cfi/blocks.h"
+#include "cfi/content.h"
+#include "cfi/elf_table.h"
+#include "sym/moduleelf.h"
+
+/* A walk may still be reading what was in use a moment ago. */
+#define REST_NS NSEC_PER_SEC
+#define BLOCK_ROWS 257 /* at most, with the one carried over */
+
+/* A table that is there, by the content it was made of. */
+struct table_made {
+	XXH128_hash_t hash;
+	u32 number;                 /* from 1 on */
+	u32 start, n, blocks, rows; /* words */
+	u64 base;
+	u64 cfi_bytes;
+	u32 uses;
+	u64 unused_ns;
+	UT_hash_handle hh;
+};
+
+struct file {
+	u32 table;    /* 0: none now */
+	bool useless; /* it has none, and never will */
+	VEC(struct elf_segment) segments;
+};
+
+struct unwind_files {
+	struct module_table *modules;
+	u64 seed;
+	struct unwind_pages pages;
+	struct cfi_rule_set rules;
+	struct cfi_rule *rules_map;
+	u32 rules_written;
+	struct table_made *by_content;
+	VEC(struct table_made *) tables; /* by number, less one; NULL: dropped */
+	VEC(struct file) files;          /* by module */
+	struct unwind_files_stats stats;
+};
+
+int unwind_files_open(struct module_table *modules, int pages, int rules, u32 max_pages,
+	struct unwind_files **ret)
+{
+	struct unwind_files *f = calloc(1, sizeof(*f));
+	size_t size = UNWIND_RULES_MAX * sizeof(struct cfi_rule);
+	int rc = f ? cfi_content_seed(&f->seed) : -ENOMEM;
+
+	if (!f)
+		return rc;
+	f->modules = modules;
+	unwind_pages_init(&f->pages, pages, max_pages);
+	if (!rc)
+		rc = cfi_rules_init(&f->rules);
+	f->rules_map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, rules, 0);
+	if (f->rules_map == MAP_FAILED) {
+		f->rules_map = NULL;
+		rc = rc ? rc : -errno;
+	}
+	if (!rc)
+		rc = unwind_pages_prepare(&f->pages);
+	if (rc) {
+		unwind_files_close(f);
+		return rc;
+	}
+	*ret = f;
+	return 0;
+}
+
+void unwind_files_limit(struct unwind_files *f, u32 max_pages)
+{
+	f->pages.max = max_pages;
+}
+
+void unwind_files_close(struct unwind_files *f)
+{
+	if (!f)
+		return;
+	HASH_CLEAR(hh, f->by_content);
+	vec_each (t, &f->tables)
+		free(*t);
+	vec_free(&f->tables);
+	vec_each (file, &f->files)
+		vec_free(&file->segments);
+	vec_free(&f->files);
+	unwind_pages_free(&f->pages);
+	cfi_rules_free(&f->rules);
+	if (f->rules_map)
+		munmap(f->rules_map, UNWIND_RULES_MAX * sizeof(struct cfi_rule));
+	free(f);
+}
+
+static void table_drop(struct unwind_files *f, struct table_made *t)
+{
+	unwind_pages_give(&f->pages, t->start, t->n);
+	f->stats.words_bytes -= t->n * sizeof(u32);
+	f->stats.cfi_bytes -= t->cfi_bytes;
+	f->stats.dropped++;
+	vec_each (file, &f->files) {
+		if (file->table == t->number)
+			file->table = 0;
+	}
+	HASH_DEL(f->by_content, t);
+	f->tables.v[t->number - 1] = NULL;
+	free(t);
+}
+
+/* Drops the tables that no process uses. False: there were none. */
+static bool room_make(struct unwind_files *f)
+{
+	u64 now = clock_mono_ns();
+	bool dropped = false;
+
+	vec_each (p, &f->tables) {
+		struct table_made *t = *p;
+
+		if (!t || t->uses || now - t->unused_ns < REST_NS)
+			continue;
+		table_drop(f, t);
+		dropped = true;
+	}
+	return dropped;
+}
+
+static int words_take(struct unwind_files *f, u32 n, u32 *ret_start)
+{
+	int rc = unwind_pages_take(&f->pages, n, ret_start);
+
+	if (rc == -ENOSPC && room_make(f))
+		rc = unwind_pages_take(&f->pages, n, ret_start);
+	f->stats.pages = f->pages.n;
+	return rc;
+}
+
+/* How many words it has is known when it is laid out, and that needs to know where. */
+static int table_place(struct unwind_files *f, const struct cfi_table *from, struct table_made *t)
+{
+	u64 blocks = from->rows.n ? (from->rows.pc[from->rows.n - 1] >> CFI_BLOCK_SHIFT) + 1 : 0;
+	u64 most = 2 * blocks + from->rows.n;
+	struct cfi_blocks laid;
+	int rc;
+
+	most += (most / CFI_PAGE_WORDS + 2) * BLOCK_ROWS;
+	if (most > UINT32_MAX)
+		return -ENOSPC;
+	rc = words_take(f, (u32)most, &t->start);
+	if (rc)
+		return rc;
+	rc = cfi_blocks_make(from, t->start, &f->rules, &laid);
+	if (rc) {
+		unwind_pages_give(&f->pages, t->start, (u32)most);
+		return rc;
+	}
+	t->n = (u32)laid.words.n;
+	t->blocks = laid.n_blocks;
+	t->rows = t->start + laid.rows;
+	t->base = from->base;
+	t->cfi_bytes = from->counts.section_bytes;
+	unwind_pages_write(&f->pages, t->start, laid.words.v, t->n);
+	unwind_pages_give(&f->pages, t->start + t->n, (u32)most - t->n);
+	cfi_blocks_free(&laid);
+	return 0;
+}
+
+static void rules_write(struct unwind_files *f)
+{
+	for (; f->rules_written < f->rules.list.n; f->rules_written++)
+		f->rules_map[f->rules_written] = f->rules.list.v[f->rules_written];
+}
+
+static int table_number(struct unwind_files *f, struct table_made *t)
+{
+	for (u32 i = 0; i < f->tables.n; i++) {
+		if (f->tables.v[i])
+			continue;
+		f->tables.v[i] = t;
+		t->number = i + 1;
+		return 0;
+	}
+	t->number = (u32)f->tables.n + 1;
+	return vec_push(&f->tables, t);
+}
+
+static int table_make(
+	struct unwind_files *f, const struct cfi_source *source, XXH128_hash_t hash, u32 *ret)
+{
+	_cleanup_cfi_table_ struct cfi_table *compiled = NULL;
+	struct table_made *t;
+	int rc = cfi_table_compile(source, &compiled);
+
+	if (rc)
+		return rc;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->hash = hash;
+	t->unused_ns = clock_mono_ns();
+	rc = table_place(f, compiled, t);
+	if (!rc)
+		rc = table_number(f, t);
+	if (rc) {
+		if (t->n)
+			unwind_pages_give(&f->pages, t->start, t->n);
+		free(t);
+		return rc;
+	}
+	rules_write(f);
+	HASH_ADD(hh, f->by_content, hash, sizeof(t->hash), t);
+	f->stats.files++;
+	f->stats.words_bytes += t->n * sizeof(u32);
+	f->stats.cfi_bytes += t->cfi_bytes;
+	*ret = t->number;
+	return 0;
+}
+
+static int file_load(struct unwind_files *f, struct file *file, u32 module)
+{
+	_cleanup_elf_file_ struct elf_file elf = {.fd = -1};
+	struct table_made *t;
+	struct cfi_source source;
+	XXH128_hash_t hash;
+	int rc = module_elf_open(f->modules, module, &elf);
+
+	if (rc)
+		return rc;
+	rc = cfi_elf_source(&elf, &source, NULL);
+	if (rc)
+		return rc;
+	hash = cfi_content_hash(&source, f->seed);
+	HASH_FIND(hh, f->by_content, &hash, sizeof(hash), t);
+	if (t)
+		file->table = t->number;
+	else
+		rc = table_make(f, &source, hash, &file->table);
+	file->segments.n = 0;
+	vec_each (segment, &elf.segments) {
+		if (!rc)
+			rc = vec_push(&file->segments, *segment);
+	}
+	return rc;
+}
+
+/* NULL: it has no table. */
+static struct file *file_get(struct unwind_files *f, u32 module, int *ret_rc)
+{
+	const struct module *m = module_table_get(f->modules, module);
+	struct file *file, none = {};
+	int rc = 0;
+
+	while (m && f->files.n <= module && !rc)
+		rc = vec_push(&f->files, none);
+	*ret_rc = rc;
+	if (rc || !m || (m->kind != MODULE_FILE && m->kind != MODULE_VDSO))
+		return NULL;
+	file = &f->files.v[module];
+	if (file->table)
+		return file;
+	if (file->useless)
+		return NULL;
+	rc = file_load(f, file, module);
+	if (rc == -ENOSPC)
+		f->stats.refused++;
+	else if (rc && rc != -ENOMEM)
+		file->useless = true;
+	*ret_rc = rc == -ENOMEM ? rc : 0;
+	return rc ? NULL : file;
+}
+
+int unwind_files_warm(struct unwind_files *f, u32 module)
+{
+	int rc;
+
+	file_get(f, module, &rc);
+	f->stats.pages = f->pages.n;
+	return rc;
+}
+
+int unwind_files_use(
+	struct unwind_files *f, u32 module, u64 offset, u64 start, struct unwind_mapping *to)
+{
+	int rc;
+	struct file *file = file_get(f, module, &rc);
+	struct elf_file segments = {.fd = -1};
+	struct table_made *t;
+	u64 address;
+
+	if (!file)
+		return rc;
+	segments.segments.v = file->segments.v;
+	segments.segments.n = file->segments.n;
+	if (elf_file_address(&segments, offset, &address))
+		return 0;
+	t = f->tables.v[file->table - 1];
+	t->uses++;
+	to->bias = start - (address - t->base);
+	to->index = t->start;
+	to->blocks = t->blocks;
+	to->rows = t->rows;
+	to->table = t->number;
+	return 0;
+}
+
+void unwind_files_unuse(struct unwind_files *f, const struct unwind_mapping *m)
+{
+	struct table_made *t = m->table ? f->tables.v[m->table - 1] : NULL;
+
+	if (!t || --t->uses)
+		return;
+	t->unused_ns = clock_mono_ns();
+}
+
+int unwind_files_commit(struct unwind_files *f)
+{
+	return unwind_pages_commit(&f->pages);
+}
+
+const struct unwind_files_stats *unwind_files_stats(const struct unwind_files *f)
+{
+	return &f->stats;
+}

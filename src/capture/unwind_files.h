@@ -1,0 +1,44 @@
+/*
+ * Call-frame tables of files in BPF maps: each file's is compiled when it is first asked for, and
+ * is one for all processes, also where it has several names (the libc of many containers). Tables
+ * lie in pages of words that are made as they are needed, up to a limit; beyond it, tables that no
+ * process uses are dropped, and then files are refused. Must not know processes.
+ */
+#ifndef MEMWHY_CAPTURE_UNWIND_FILES_H
+#define MEMWHY_CAPTURE_UNWIND_FILES_H
+
+#include "base/util.h"
+#include "bpf/unwind.h"
+#include "sym/module.h"
+
+struct unwind_files;
+
+struct unwind_files_stats {
+	u32 files;       /* tables made */
+	u32 refused;     /* files that there was no room for, each time one was asked for */
+	u32 dropped;     /* tables that made room for others */
+	u32 pages;       /* of 1 MiB */
+	u64 cfi_bytes;   /* .eh_frame of the tables that are there */
+	u64 words_bytes; /* of the tables that are there */
+};
+
+/* pages, rules: descriptors of the maps, borrowed. max_pages: at most UNWIND_PAGES_MAX. */
+int unwind_files_open(struct module_table *modules, int pages, int rules, u32 max_pages,
+	struct unwind_files **ret);
+void unwind_files_limit(struct unwind_files *f, u32 max_pages);
+void unwind_files_close(struct unwind_files *f);
+/* Makes the table of a module before a process uses it. -ENOMEM. */
+int unwind_files_warm(struct unwind_files *f, u32 module);
+/*
+ * Where code of a module that is mapped with this offset of its file at `start` has its table. What
+ * has none keeps 0 blocks. The table is used once more; to be unused again by its first word.
+ * -ENOMEM.
+ */
+int unwind_files_use(
+	struct unwind_files *f, u32 module, u64 offset, u64 start, struct unwind_mapping *to);
+void unwind_files_unuse(struct unwind_files *f, const struct unwind_mapping *m);
+/* Makes what was added since visible to BPF programs: to be called before mappings are. */
+int unwind_files_commit(struct unwind_files *f);
+const struct unwind_files_stats *unwind_files_stats(const struct unwind_files *f);
+
+#endif

@@ -1,0 +1,13 @@
+/* The BPF objects of probes once more, built to walk user stacks by themselves (unwind.bpf.h). */
+#ifndef MEMWHY_PROBES_WALKS_H
+#define MEMWHY_PROBES_WALKS_H
+
+#include "probes/probe.h"
+
+/* The object of a probe for this capture: the walk's where user stacks are to be had by it. */
+void walk_choose(const struct capture *c, const struct probe *p, struct attach_spec *spec);
+/* attach_open; where the walk's object does not load here, with the other one, which is said. */
+int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *spec,
+	struct attached **ret, struct err *err);
+
+#endif
