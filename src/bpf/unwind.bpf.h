@@ -252,13 +252,11 @@ static __always_inline int unwind_guess(struct unwind_walk *w)
 	return stop == CFI_STOP_MEMORY ? CFI_STOP_NO_RULE : stop;
 }
 
-/* One frame; what stopped the walk, or 0. */
-__noinline int unwind_frame(u32 i)
+/* The next frame: notes it, and finds its rule. What stopped the walk, or 0. */
+__noinline int unwind_enter(u32 i)
 {
 	u32 zero = 0;
 	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
-	struct cfi_rule *rule = 0;
-	u32 number = UNWIND_NO_RULE;
 	bool known;
 	u64 ip;
 
@@ -276,10 +274,20 @@ __noinline int unwind_frame(u32 i)
 	unwind_hash(w, w->regs.ip);
 	if (!known)
 		return CFI_STOP_NO_CODE;
-	if (w->n_mappings)
-		number = (u32)unwind_rule_find(ip);
-	if (number)
-		rule = bpf_map_lookup_elem(&unwind_rules, &number);
+	w->rule = w->n_mappings ? (u32)unwind_rule_find(ip) : UNWIND_NO_RULE;
+	return 0;
+}
+
+/* From the frame to its caller's. What stopped the walk, or 0. */
+__noinline int unwind_step(u32 i)
+{
+	u32 zero = 0;
+	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
+	struct cfi_rule *rule;
+
+	if (!w || i >= STACK_DEPTH_MAX)
+		return CFI_STOP_DEPTH;
+	rule = w->rule ? bpf_map_lookup_elem(&unwind_rules, &w->rule) : 0;
 	if (!rule || rule->kind == CFI_NONE)
 		return unwind_guess(w);
 	unwind_other_get(w, rule);
@@ -340,7 +348,7 @@ static __always_inline u8 unwind_ask(u32 tgid, u64 identity)
 }
 
 /* Takes the tables of the process; why there are none, or 0. */
-static __always_inline u8 unwind_tables_find(struct unwind_walk *w, u32 tgid, u64 identity)
+static __noinline u8 unwind_tables_find(struct unwind_walk *w, u32 tgid, u64 identity)
 {
 	u64 key = tgid;
 	struct unwind_process *p = bpf_map_lookup_elem(&unwind_procs, &key);
@@ -364,7 +372,7 @@ ready:
 }
 
 /* Code was met that is in no known mapping: a library may have been loaded meanwhile. */
-static __always_inline void unwind_ask_again(u32 tgid)
+static __noinline void unwind_ask_again(u32 tgid)
 {
 	u64 key = tgid;
 	struct unwind_process *p = bpf_map_lookup_elem(&unwind_procs, &key);
@@ -386,7 +394,7 @@ static __always_inline void unwind_count(u32 method, u32 detail)
 }
 
 /* Begins at regs. false: it is not for this walk. */
-static __always_inline bool unwind_begin(struct unwind_walk *w, const struct pt_regs *user)
+static __noinline bool unwind_begin(struct unwind_walk *w, const struct pt_regs *user)
 {
 	u64 ip_cs[2] = {}, sp = 0, bp = 0, bx = 0;
 
@@ -405,12 +413,15 @@ static __always_inline bool unwind_begin(struct unwind_walk *w, const struct pt_
 	return (u16)ip_cs[1] == UNWIND_USER_CS;
 }
 
-/* Walks on from frame i; what stopped it. */
+/* Walks on from frame i; what stopped it. Two functions a frame, one after the other, need less of
+ * the 512 bytes of stack than one within the other. */
 __noinline int unwind_walk(u32 i)
 {
-	for (u32 step = 0; step < STACK_DEPTH_MAX; step++) {
-		int stop = unwind_frame(i + step);
+	for (u32 n = 0; n < STACK_DEPTH_MAX; n++) {
+		int stop = unwind_enter(i + n);
 
+		if (!stop)
+			stop = unwind_step(i + n);
 		if (stop)
 			return stop;
 	}

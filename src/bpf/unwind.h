@@ -90,7 +90,7 @@ struct unwind_walk {
 	u32 guessed; /* frames found by frame pointer */
 	u32 busy;
 	u32 zero; /* always */
-	u32 reserved;
+	u32 rule; /* number of that of the frame; 0: it has none */
 	struct user_stack stack;
 };
 

@@ -15,8 +15,9 @@
 /* bpf/unwind.bpf.h */
 #define COUNT_CALLEES                                                                             \
 	{                                                                                         \
-		"user_stack_take", "unwind_walk", "unwind_frame", "unwind_mapping_find",          \
-			"unwind_rule_find"                                                        \
+		"user_stack_take", "unwind_begin", "unwind_tables_find", "unwind_walk",           \
+			"unwind_enter", "unwind_mapping_find", "unwind_rule_find", "unwind_step", \
+			"unwind_ask_again"                                                        \
 	}
 
 /* Frames of the kernel's stack between an event and our program. */
