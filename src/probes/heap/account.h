@@ -111,9 +111,15 @@ int account_look(struct account *a, u64 now_ms, u64 old_ms);
 void account_forget_blocks(struct account *a);
 void account_free_all(struct account *a);
 
+/* Blocks that are near each other in the heap are near each other in the table: what is allocated
+ * and freed one after the other mostly is, and so comes from the same lines and pages. */
+#define ACCOUNT_NEAR_BITS 4 /* slots, of 32 bytes each */
+
 static inline u64 account_slot(const struct account_table *t, u64 address)
 {
-	return (address >> 3) * 0x9e3779b97f4a7c15ULL >> t->shift;
+	u64 far = (address >> (5 + ACCOUNT_NEAR_BITS)) * 0x9e3779b97f4a7c15ULL >> t->shift;
+
+	return far ^ (address >> 5 & ((1U << ACCOUNT_NEAR_BITS) - 1));
 }
 
 /* The event of this address is about to come. */

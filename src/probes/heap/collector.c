@@ -328,6 +328,22 @@ static void news_tell(struct collector *c)
 		return; /* it is readable already */
 }
 
+/*
+ * How long to wait until the next turn. A reader right behind the writer would have each line of
+ * the ring go to and fro between two processors, and know too late what it needs of its table; so
+ * it waits for the ring to fill a bit, but not where one did.
+ */
+static int turn_wait_ms(struct collector *c, u32 idle)
+{
+	bool pressed = false;
+
+	vec_each (i, &c->images) {
+		pressed |= (*i)->pressed;
+		(*i)->pressed = false;
+	}
+	return !c->images.n ? -1 : pressed ? 0 : MIN(1 + (int)idle / 200, 5);
+}
+
 static void *collector_run(void *arg)
 {
 	struct collector *c = arg;
@@ -343,8 +359,8 @@ static void *collector_run(void *arg)
 		news_tell(c);
 		pthread_mutex_unlock(&c->lock);
 		idle = words < FEW_WORDS ? idle + 1 : 0;
-		ms = c->images.n ? MIN(1 + (int)idle / 200, 5) : -1;
-		n = epoll_wait(c->epoll, events, BATCH, idle ? ms : 0);
+		ms = turn_wait_ms(c, idle);
+		n = epoll_wait(c->epoll, events, BATCH, ms);
 		pthread_mutex_lock(&c->lock);
 		for (int i = 0; i < n && !c->error; i++)
 			c->error = wake_take(c, &events[i]);

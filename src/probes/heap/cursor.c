@@ -26,7 +26,7 @@ int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struc
 	c->tid = c->slot->tid;
 	c->ring = (u64 *)((char *)head + track_ring_offset(slot));
 	c->mask = track_words(slot) - 1;
-	c->tail = c->swept = c->slot->tail;
+	c->tail = c->swept = c->read = c->slot->tail;
 	rc = account_thread(&p->account, c->tid, &c->thread);
 	if (rc)
 		cursor_close(c);
@@ -38,6 +38,14 @@ int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struc
 void cursor_close(struct cursor *c)
 {
 	free(c);
+}
+
+bool cursor_was_pressed(struct cursor *c)
+{
+	bool pressed = c->tail - c->read > c->mask / 4;
+
+	c->read = c->tail;
+	return pressed;
 }
 
 bool cursor_was_busy(struct cursor *c)

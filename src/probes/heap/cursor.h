@@ -16,6 +16,7 @@ struct cursor {
 	u64 time_high; /* of the events that follow, see TRACK_TIME */
 	u64 size;      /* of the next allocation, see TRACK_SIZE; 0: none was told */
 	u64 swept;     /* tail at the last sweep */
+	u64 read;      /* tail at the last turn */
 	u64 quiet_ms;  /* when it was first seen empty; 0: it was not */
 	struct track_slot *slot;
 	struct heap_process *process;
@@ -32,6 +33,8 @@ void cursor_close(struct cursor *c);
 s64 cursors_read(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news);
 /* Everything there is, when nobody writes any more. */
 int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news);
+/* Was a good part of the ring read since the last call? Then there is no time to wait. */
+bool cursor_was_pressed(struct cursor *c);
 /* Was anything read since the last call? */
 bool cursor_was_busy(struct cursor *c);
 

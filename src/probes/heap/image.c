@@ -121,6 +121,8 @@ s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
 		if (n < 0)
 			return n;
 		words += n;
+		vec_each (c, &p->cursors)
+			image->pressed |= cursor_was_pressed(*c);
 	}
 	if (words)
 		image->active_ms = now_ms;

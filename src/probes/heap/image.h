@@ -61,6 +61,7 @@ struct image {
 	u32 n_alive; /* processes */
 	u32 n_ever;
 	u64 active_ms; /* when one was last seen */
+	bool pressed;  /* a ring was well filled when it was last read */
 	/* Makes what a new process of this image is; NULL: no memory. */
 	struct heap_process *(*found)(struct image *image, u32 index, void *arg);
 	void *arg;
