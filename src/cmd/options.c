@@ -57,6 +57,8 @@ static const struct opt events[] = {
 static const struct opt source[] = {
 	O("sample", 0, OPT_SIZE, sample_bytes, "BYTES",
 		"one allocation in so many bytes, for estimates at less cost (default: all)"),
+	O("no-wait", 0, OPT_FLAG, no_wait, NULL,
+		"of -- CMD: lose events and count them rather than let the command wait"),
 };
 
 static const struct opt filter[] = {

@@ -30,6 +30,7 @@ struct options {
 	/* leak */
 	bool kernel;
 	u64 sample_bytes; /* 0: every allocation */
+	bool no_wait;
 	/* record */
 	const char *probes;
 

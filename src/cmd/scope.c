@@ -159,6 +159,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.min_ns = o->min_ns,
 		.by = o->by,
 		.sample_bytes = o->sample_bytes,
+		.no_wait = o->no_wait,
 		.filter = o->filter,
 		.hist = o->hist,
 		.sum = o->sum,
@@ -213,9 +214,9 @@ void scope_free(struct capture_options *opt)
 
 int scope_check_memory(const struct options *o, struct err *err)
 {
-	if (o->kernel && o->sample_bytes)
-		return err_set(
-			err, -EINVAL, "--sample is of programs: it does not go with --kernel");
+	if (o->kernel && (o->sample_bytes || o->no_wait))
+		return err_set(err, -EINVAL,
+			"--sample and --no-wait are of programs: they do not go with --kernel");
 	if (o->kernel)
 		return 0;
 	if (o->by)

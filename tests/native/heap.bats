@@ -277,3 +277,47 @@ stacks_same() { # LEAST CMD...
 	[ "$status" -eq 0 ]
 	jq -e '.notes[] | select(test("went on without memwhy"))' report >/dev/null || { jq -c . report; false; }
 }
+
+@test "heap: with --no-wait it loses events, and says how many, but no time" {
+	"$MEMWHY" heap --no-wait -o json --out report -- "$work" tight 30000000 >out 2>err 3>&- &
+	memwhy=$!
+	wait_for 'pgrep -P $memwhy heap_work >/dev/null'
+	kill -STOP $memwhy
+	wait_for 'grep -q pair_ps out'
+	kill -CONT $memwhy
+	wait $memwhy
+	jq -e '.lost.heap > 1000000 and .events.heap > 10000 and
+		.events.heap + .lost.heap > 59900000 and .events.heap + .lost.heap < 60100000' report ||
+		{ jq -c '.events, .lost, .notes' report; false; }
+	jq -e '[.notes[]? | select(test("went on without"))] | length == 0' report
+}
+
+@test "heap: threads have their names" {
+	cat >t.c <<-END
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		static void *work(void *name)
+		{
+			pthread_setname_np(pthread_self(), name);
+			for (int i = 0; i < 50; i++) {
+				free(malloc(10));
+				usleep(10000);
+			}
+			return NULL;
+		}
+		int main(void)
+		{
+			pthread_t t[2];
+			pthread_create(&t[0], NULL, work, "reader");
+			pthread_create(&t[1], NULL, work, "writer");
+			pthread_join(t[0], NULL);
+			pthread_join(t[1], NULL);
+		}
+	END
+	gcc -O0 -o t t.c
+	"$MEMWHY" heap --by thread -o json -- ./t >r.json
+	jq -e '[.rows[] | select(.table == "heap" and .allocations == 50) | .comm] | sort == ["reader", "writer"]' r.json ||
+		{ jq -c '.rows[]' r.json; false; }
+}

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
+#include "probes/heap/comm.h"
 #include "sys/cgroup.h"
 
 #define FEW_WORDS 512    /* after a turn with fewer, sleep */
@@ -49,19 +50,6 @@ static int watch(struct collector *c, int fd, u64 what)
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = what};
 
 	return epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
-}
-
-static void comm_read(pid_t pid, char comm[COMM_LEN])
-{
-	char path[32];
-	_cleanup_close_ int fd = -1;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, comm, COMM_LEN - 1);
-	if (n > 0)
-		comm[n - (comm[n - 1] == '\n')] = '\0';
 }
 
 static u64 cgroup_read(const struct collector *c, pid_t pid)
@@ -208,7 +196,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	if (rc)
 		return rc;
 	image->found = process_found;
-	comm_read(pid, image->comm); /* it waits for our answer */
+	comm_read((u32)pid, 0, image->comm); /* it waits for our answer */
 	image->cgroup = cgroup_read(c, pid);
 	image->arg = c;
 	image->head->sample_bytes = c->sample_bytes;
@@ -328,11 +316,8 @@ static void news_tell(struct collector *c)
 		return; /* it is readable already */
 }
 
-/*
- * How long to wait until the next turn. A reader right behind the writer would have each line of
- * the ring go to and fro between two processors, and know too late what it needs of its table; so
- * it waits for the ring to fill a bit, but not where one did.
- */
+/* How long until the next turn. A reader right behind the writer takes its lines of the ring away,
+ * and knows too late what to fetch of its table: so it waits, but not where a ring filled up. */
 static int turn_wait_ms(struct collector *c, u32 idle)
 {
 	bool pressed = false;
@@ -451,6 +436,7 @@ void collector_close(struct collector *c)
 		if ((*p)->pidfd >= 0)
 			close((*p)->pidfd);
 		account_free_all(&(*p)->account);
+		vec_free(&(*p)->names);
 		vec_free(&(*p)->cursors);
 		free(*p);
 	}

@@ -18,6 +18,8 @@ struct cursor {
 	u64 swept;     /* tail at the last sweep */
 	u64 read;      /* tail at the last turn */
 	u64 quiet_ms;  /* when it was first seen empty; 0: it was not */
+	u64 name_ms;   /* when its thread's name is to be read again */
+	u64 name_wait_ms;
 	struct track_slot *slot;
 	struct heap_process *process;
 	u32 index;  /* of its slot */

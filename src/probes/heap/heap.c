@@ -51,8 +51,8 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		free(s->cgroups);
 		s->cgroups = NULL;
 	}
-	rc = collector_open(
-		c->preload.socket, s->cgroups, WAIT_MS, c->opt.sample_bytes, &s->collector);
+	rc = collector_open(c->preload.socket, s->cgroups, c->opt.no_wait ? 0 : WAIT_MS,
+		c->opt.sample_bytes, &s->collector);
 	if (rc)
 		return err_errno(err, rc, "heap: preparing to collect");
 	return capture_method(c, "allocations of a command",
@@ -269,8 +269,10 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 		s->sites.v[i].stack = stack_name(s, s->images.v[i], s->sites.v[i].site);
 		rc = capture_emit(c, &s->sites.v[i].h);
 	}
-	vec_each (r, &s->threads)
+	vec_each (r, &s->threads) {
+		rc = rc ? rc : names_task(c->names, r->tgid, r->tid, r->comm, 0);
 		rc = rc ? rc : capture_emit(c, &r->h);
+	}
 	return rc;
 }
 
@@ -405,8 +407,10 @@ const struct probe probe_heap = {
 		"and those of its children that live for two seconds. Neither is memory seen that "
 		"a program maps by itself, nor an allocator within the program's own file, nor a "
 		"program in another network namespace.\n\n"
-		"If memwhy does not read for two seconds the command goes on without it, and the "
-		"report says so.",
+		"Where memwhy is not as fast as the command, the command waits for it, so that no "
+		"event is lost; with --no-wait events are lost and counted instead, and what "
+		"seems to be live may have been freed. If memwhy does not read for two seconds "
+		"the command goes on without it, and the report says so.",
 	.examples = examples,
 	.kinds = heap_kinds,
 	.n_kinds = HEAP_KINDS,

@@ -112,6 +112,6 @@ struct heap_thread heap_thread_of(const struct heap_process *p, size_t index)
 	r.temporary = a->temporary;
 	r.live_blocks = a->live_blocks;
 	r.live_bytes = a->live_bytes;
-	memcpy(r.comm, p->comm, sizeof(r.comm));
+	memcpy(r.comm, index < p->names.n ? p->names.v[index].comm : p->comm, sizeof(r.comm));
 	return r;
 }

@@ -77,7 +77,7 @@ static const struct field thread_fields[] = {
 	FIELD(H, temporary, FIELD_U64, UNIT_COUNT, "as in heap_total"),
 	FIELD(H, live_blocks, FIELD_U64, UNIT_COUNT, "allocated by it and freed by nobody"),
 	FIELD(H, live_bytes, FIELD_U64, UNIT_BYTES, "asked for these"),
-	FIELD_ARRAY(H, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "process name"),
+	FIELD_ARRAY(H, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
 };
 
 const struct kind heap_kinds[HEAP_KINDS] = {

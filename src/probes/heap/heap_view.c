@@ -187,11 +187,15 @@ static const struct heap_total *total_of(const struct heap_view_state *v, u32 pr
 	return t ? &t->now : NULL;
 }
 
-static struct sums *sums_of(struct heap_view_state *v, u32 process, u32 tgid, u32 tid, u32 stack)
+/* comm: of a thread; NULL: the process's own. */
+static struct sums *sums_of(struct heap_view_state *v, u32 process, u32 tgid, u32 tid,
+	const char comm[COMM_LEN], u32 stack)
 {
 	const struct heap_total *t = total_of(v, process);
 	struct by_task_key k = by_task_key(v->sums.by, tgid, tid, t ? t->cgroup : 0, stack,
-		t ? t->comm : (const char[COMM_LEN]){});
+		comm ? comm
+		: t  ? t->comm
+		     : (const char[COMM_LEN]){});
 	struct sums *s;
 
 	s = groups_get(&v->sums.groups, &k);
@@ -205,7 +209,7 @@ static int sites_add(struct heap_view_state *v)
 	for (size_t i = 0; i < v->sites.n; i++) {
 		const struct site_state *at = groups_value(&v->sites, i);
 		const struct heap_site *now = &at->now, *base = &at->base;
-		struct sums *s = sums_of(v, now->process, now->tgid, 0, now->stack);
+		struct sums *s = sums_of(v, now->process, now->tgid, 0, NULL, now->stack);
 
 		if (!s)
 			return -ENOMEM;
@@ -225,7 +229,8 @@ static int threads_add(struct heap_view_state *v)
 {
 	for (size_t i = 0; i < v->threads.n; i++) {
 		const struct thread_state *at = groups_value(&v->threads, i);
-		struct sums *s = sums_of(v, at->now.process, at->now.tgid, at->now.tid, 0);
+		struct sums *s =
+			sums_of(v, at->now.process, at->now.tgid, at->now.tid, at->now.comm, 0);
 
 		if (!s)
 			return -ENOMEM;
@@ -240,7 +245,7 @@ static int totals_add(struct heap_view_state *v)
 {
 	for (size_t i = 0; i < v->totals.n; i++) {
 		const struct total_state *at = groups_value(&v->totals, i);
-		struct sums *s = sums_of(v, at->now.process, at->now.tgid, 0, 0);
+		struct sums *s = sums_of(v, at->now.process, at->now.tgid, 0, NULL, 0);
 
 		if (!s)
 			return -ENOMEM;

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "probes/heap/comm.h"
 #include "probes/heap/cursor.h"
 
 static int file_make(int *ret)
@@ -61,6 +63,24 @@ int heap_process_look(struct heap_process *p, u64 now_ms)
 	return account_look(&p->account, now_ms, MAX(now_ms - begin_ms - third, 1ULL));
 }
 
+#define NAME_WAIT_MS 100 /* a thread gets its name early; each wait is twice the last */
+
+static int name_read(struct cursor *c, u64 now_ms)
+{
+	struct heap_process *p = c->process;
+	struct thread_name name = {};
+
+	memcpy(name.comm, p->comm, sizeof(name.comm));
+	while (p->names.n <= c->thread)
+		if (vec_push(&p->names, name))
+			return -ENOMEM;
+	if (!p->foreign && c->tid)
+		comm_read(p->pid, c->tid, p->names.v[c->thread].comm);
+	c->name_wait_ms = c->name_wait_ms ? 2 * c->name_wait_ms : NAME_WAIT_MS;
+	c->name_ms = now_ms + c->name_wait_ms;
+	return 0;
+}
+
 static int cursor_new(struct image *image, u32 slot)
 {
 	u32 index = __atomic_load_n(&image->head->slot[slot].process, __ATOMIC_RELAXED);
@@ -88,7 +108,7 @@ static int cursor_new(struct image *image, u32 slot)
 		return rc;
 	}
 	image->cursors[slot] = c;
-	return 0;
+	return name_read(c, image->active_ms);
 }
 
 /* Rings that were taken since the last look. */
@@ -188,9 +208,11 @@ int image_sweep(struct image *image, u64 now_ms, news_buffer *news)
 			struct cursor *c = p->cursors.v[k];
 
 			dropped_take(c);
+			if (now_ms >= c->name_ms)
+				rc = name_read(c, now_ms);
 			if (cursor_was_busy(c) || !thread_is_over(p, c->tid))
 				continue;
-			rc = cursors_finish(&c, 1, now_ms, news);
+			rc = rc ? rc : cursors_finish(&c, 1, now_ms, news);
 			p->cursors.v[k--] = p->cursors.v[--p->cursors.n];
 			slot_release(image, c);
 		}

@@ -25,6 +25,10 @@ struct news {
 /* Of struct news. */
 typedef VEC(u64) news_buffer;
 
+struct thread_name {
+	char comm[COMM_LEN];
+};
+
 struct heap_process {
 	struct account account;
 	u32 id;       /* among all of the session, from 1 on */
@@ -41,6 +45,7 @@ struct heap_process {
 	u64 start_ns, end_ns;
 	u64 dropped; /* events that found no room in time, or were never finished */
 	VEC(struct cursor *) cursors;
+	VEC(struct thread_name) names; /* by index in account.threads */
 	char comm[COMM_LEN];
 };
 
