@@ -50,10 +50,13 @@ static void rule_of(const struct loaded *o, u64 place, struct cfi_rule *ret)
 	struct cfi_mapped m;
 	struct cfi_row row;
 
-	if (!header || cfi_mapped_init(&m, &file, header, o->end - header) ||
-		!cfi_mapped_find(&m, place, &row))
+	if (!header || cfi_mapped_init(&m, &file, header, o->end - header))
 		return;
-	*ret = row.rule;
+	/* Of code that the file says nothing of: where a coroutine ends, for one. */
+	if (cfi_mapped_find(&m, place, &row))
+		*ret = row.rule;
+	else
+		ret->kind = CFI_END;
 }
 
 static u32 other(u32 number)

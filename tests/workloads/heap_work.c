@@ -4,7 +4,9 @@
  */
 #include <dlfcn.h>
 #include <malloc.h>
+#include <alloca.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -14,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define KEEP __attribute__((noinline, noclone))
@@ -129,18 +132,26 @@ static void mode_threads(void)
 /* One address goes round between threads as fast as it can: allocated here, freed there. */
 static void *volatile slot;
 
+/* Waits without a system call, but not for ever where there is one processor for both. */
+static void spin(unsigned *times)
+{
+	if (++*times % 10000 == 0)
+		sched_yield();
+}
+
 static void *ping(void *arg)
 {
 	int mine = arg != NULL;
+	unsigned spins = 0;
 
 	for (long i = 0; i < n; i++) {
 		if (mine) {
 			while (slot)
-				;
+				spin(&spins);
 			slot = malloc(40);
 		} else {
 			while (!slot)
-				;
+				spin(&spins);
 			free(slot);
 			slot = NULL;
 		}
@@ -420,6 +431,84 @@ KEEP static void leak_renews(void)
 	}
 }
 
+/* Coroutines that take turns, each on a stack of its own; every block is allocated on one and freed
+ * on another. */
+#define ROUTINES 8
+
+static ucontext_t routines[ROUTINES], resumed;
+static void *turned;
+
+KEEP static void *routine_alloc(long depth)
+{
+	void *p = depth ? routine_alloc(depth - 1) : malloc(56);
+
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+
+static void routine(int me)
+{
+	for (long i = 0; i < n; i++) {
+		free(turned);
+		turned = routine_alloc(i % 20);
+		swapcontext(&routines[me], &routines[(me + 1) % ROUTINES]);
+	}
+}
+
+static void mode_coroutine(void)
+{
+	for (int i = 0; i < ROUTINES; i++) {
+		getcontext(&routines[i]);
+		routines[i].uc_stack.ss_size = 65536;
+		routines[i].uc_stack.ss_sp = mmap(
+			NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		routines[i].uc_link = &resumed;
+		makecontext(&routines[i], (void (*)(void))routine, 1, i);
+	}
+	swapcontext(&resumed, &routines[0]); /* the first that is done comes back here */
+	free(turned);
+}
+
+/* Frames of any size, by alloca. */
+KEEP static void *alloca_deep(long depth)
+{
+	volatile char *room = alloca(16 + (size_t)(depth * 7919 % 3000));
+	void *p;
+
+	room[0] = (char)depth;
+	p = depth > 1 ? alloca_deep(depth - 1) : malloc(72);
+	__asm__ volatile("" : "+r"(p), "+r"(room));
+	return p;
+}
+
+static void mode_alloca(void)
+{
+	for (long i = 1; i <= n; i++)
+		free(alloca_deep(i % 200 + 1));
+}
+
+/* Blocks that destructors of a thread's keys free, the last of what it does. */
+static pthread_key_t keys[4];
+
+static void *tls_alloc(void *arg)
+{
+	for (int i = 0; i < 4; i++)
+		pthread_setspecific(keys[i], malloc(32));
+	return arg;
+}
+
+static void mode_tls(void)
+{
+	for (int i = 0; i < 4; i++)
+		pthread_key_create(&keys[i], free);
+	for (long i = 0; i < n; i++) {
+		pthread_t t;
+
+		if (!pthread_create(&t, NULL, tls_alloc, NULL))
+			pthread_join(t, NULL);
+	}
+}
+
 static void mode_leak(void)
 {
 	leak_once();
@@ -436,6 +525,9 @@ static const struct {
 	void (*run)(void);
 } modes[] = {
 	{"leak", mode_leak},
+	{"coroutine", mode_coroutine},
+	{"alloca", mode_alloca},
+	{"tls", mode_tls},
 	{"each", mode_each},
 	{"peak", mode_peak},
 	{"threads", mode_threads},

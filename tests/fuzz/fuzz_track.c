@@ -1,0 +1,215 @@
+/*
+ * Fuzzes the reader of what a tracked program writes. The program has the file in its memory and
+ * may have gone wild: any word may be anything, at any time. The worst it may do is to spoil its
+ * own account, whose sums must add up all the same. The input is a list of what it writes, and of
+ * when the reader looks.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "probes/heap/cursor.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define SLOTS 40 /* some of them with small rings */
+
+struct input {
+	const uint8_t *at;
+	size_t left;
+};
+
+struct world {
+	struct image *image;
+	VEC(struct heap_process *) processes;
+	news_buffer news;
+	u64 now_ms;
+	u64 written[SLOTS]; /* words, as the program would count them */
+};
+
+static u64 take(struct input *in, size_t bytes)
+{
+	u64 v = 0;
+
+	for (; bytes && in->left; bytes--, in->left--)
+		v = v << 8 | *in->at++;
+	return v;
+}
+
+static struct heap_process *found(struct image *image, u32 index, void *arg)
+{
+	struct heap_process *p = calloc(1, sizeof(*p));
+	struct world *w = arg;
+
+	if (!p || vec_push(&w->processes, p))
+		abort();
+	p->id = (u32)w->processes.n;
+	p->index = index;
+	p->image = image->id;
+	p->pidfd = -1;
+	p->foreign = true; /* nobody is asked for pids that the input made up */
+	p->start_ns = w->now_ms * 1000000;
+	return p;
+}
+
+static void check(int right)
+{
+	if (!right)
+		abort();
+}
+
+/* What collector_news() hands on has to be whole, else who names it runs off its end. */
+static void news_check(struct world *w)
+{
+	size_t at = 0;
+
+	while (at < w->news.n) {
+		const struct news *n = (const struct news *)&w->news.v[at];
+
+		check(w->news.n - at >= sizeof(*n) / sizeof(u64));
+		at += sizeof(*n) / sizeof(u64) + n->words;
+		check(n->process && n->process <= w->processes.n);
+	}
+	check(at == w->news.n);
+	w->news.n = 0;
+}
+
+static void account_check(struct account *a)
+{
+	u64 allocations = 0, frees = 0, live = 0, bytes = 0;
+
+	check(a->allocations == a->frees + a->overwritten + a->live_blocks);
+	check(a->peak_bytes >= a->live_bytes);
+	account_settle_all(a);
+	vec_each (s, &a->sites) {
+		allocations += s->allocations;
+		frees += s->frees;
+		live += s->live_blocks;
+		bytes += s->live_bytes;
+		check(s->temporary <= s->frees && s->moved <= s->allocations);
+	}
+	check(allocations == a->allocations && frees == a->frees);
+	check(live == a->live_blocks && bytes == a->live_bytes);
+}
+
+static void word_put(struct world *w, u32 slot, u64 word)
+{
+	u64 *ring = (u64 *)((char *)w->image->head + track_ring_offset(slot));
+
+	ring[w->written[slot]++ & (track_words(slot) - 1)] = word;
+}
+
+/* Near to what the library writes: few addresses, few stacks. */
+static void event_put(struct world *w, u32 slot, struct input *in)
+{
+	u64 kind = take(in, 1), address = 0x550000000000 + (take(in, 1) << 4), n;
+	u64 time = kind & 8 ? take(in, 2) << 48 : 0;
+
+	switch (kind & TRACK_KIND_MASK) {
+	case TRACK_ALLOC:
+	case TRACK_MOVED:
+		word_put(w, slot, time | address | (kind & TRACK_KIND_MASK));
+		word_put(w, slot,
+			take(in, 1) << TRACK_STACK_SHIFT | take(in, 2) << TRACK_SIZE_SHIFT);
+		break;
+	case TRACK_STACK:
+		n = take(in, 1);
+		word_put(w, slot,
+			take(in, 3) << TRACK_VALUE_SHIFT | n << TRACK_ARG_SHIFT | TRACK_STACK);
+		for (; n && in->left; n--)
+			word_put(w, slot, take(in, 1) << TRACK_ARG_SHIFT);
+		break;
+	case TRACK_EXTRA:
+		n = take(in, 2);
+		word_put(w, slot,
+			n << TRACK_VALUE_SHIFT | (kind >> 4) << TRACK_ARG_SHIFT | TRACK_EXTRA);
+		break;
+	default:
+		word_put(w, slot, time | address | (kind & TRACK_KIND_MASK));
+	}
+}
+
+static void slot_put(struct world *w, u32 slot, struct input *in)
+{
+	struct track_slot *s = &w->image->head->slot[slot];
+
+	s->process = (u32)take(in, 1) % 4 ? (u32)take(in, 1) % 3 : (u32)take(in, 4);
+	s->tid = (u32)take(in, 1);
+	s->dropped = (u32)take(in, 1);
+	s->state = (u32)take(in, 1) % 4;
+	w->image->head->slots = (u32)take(in, 1) % 8 ? SLOTS : (u32)take(in, 4);
+}
+
+static void step(struct world *w, struct input *in)
+{
+	u64 op = take(in, 1);
+	u32 slot = (u32)take(in, 1) % SLOTS, index;
+
+	switch (op % 10) {
+	case 0:
+		slot_put(w, slot, in);
+		break;
+	case 1:
+		w->image->head->slot[slot].tail = take(in, 8);
+		break;
+	case 2:
+		word_put(w, slot, take(in, 8));
+		break;
+	case 3:
+		w->written[slot] += take(in, 1); /* an event that is never finished */
+		break;
+	case 4:
+		check(image_read(w->image, w->now_ms += take(in, 1), &w->news) >= 0);
+		news_check(w);
+		break;
+	case 5:
+		check(!image_sweep(w->image, w->now_ms, &w->news));
+		break;
+	case 6:
+		index = (u32)take(in, 1) % 3;
+		if (w->image->processes[index])
+			check(!image_end(
+				w->image, w->image->processes[index], w->now_ms, &w->news));
+		break;
+	default:
+		event_put(w, slot, in);
+	}
+}
+
+static void world_close(struct world *w)
+{
+	for (u32 i = 0; i < TRACK_PROCESSES; i++)
+		if (w->image->processes[i])
+			check(!image_end(w->image, w->image->processes[i], w->now_ms, &w->news));
+	news_check(w);
+	vec_each (p, &w->processes) {
+		account_check(&(*p)->account);
+		account_free_all(&(*p)->account);
+		vec_free(&(*p)->cursors);
+		vec_free(&(*p)->names);
+		free(*p);
+	}
+	image_close(w->image);
+	vec_free(&w->processes);
+	vec_free(&w->news);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = {data, size};
+	struct world w = {.now_ms = 1000};
+	int file;
+
+	if (image_open(1, getpid(), 0, &w.image, &file))
+		return 0;
+	close(file);
+	w.image->found = found;
+	w.image->arg = &w;
+	/* One thread of one process, for a start. */
+	w.image->head->slot[0].state = TRACK_TAKEN;
+	w.image->head->slots = 1;
+	while (in.left)
+		step(&w, &in);
+	check(image_read(w.image, w.now_ms, &w.news) >= 0);
+	world_close(&w);
+	return 0;
+}
