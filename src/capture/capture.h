@@ -39,6 +39,7 @@ struct capture_options {
 	u64 min_ns;                      /* --min: only events that took at least this long */
 	u64 sample_bytes;                /* --sample: mean of bytes between two; 0: all */
 	bool no_wait;                    /* --no-wait: rather lose events than time */
+	const char *allocator;           /* --allocator; NULL: found by itself */
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
 	const char *flight, *dump_on;    /* --flight, --dump-on; NULL: none */
 	bool with_memory, no_times;

@@ -290,6 +290,24 @@ static u32 kernel_frames(struct names *n, const struct stack_maps *maps, u32 sta
 	return count;
 }
 
+/* Frames of a user stack appended to ids; returns how many ids there are then. called: the
+ * innermost one is a return address too. */
+static u32 user_frames(struct names *n, u32 tgid, const struct user_stack *user, bool called,
+	u32 *ids, u32 at)
+{
+	const struct process_map *map = follow_map(n->follow, tgid);
+
+	for (u32 i = 0; i < user->n; i++)
+		ids[at++] = user_frame(n, map, user->ips[i], called || i > 0);
+	return at;
+}
+
+/* As REC_STACK has them. */
+static u16 stack_flags(const struct user_stack *user)
+{
+	return (u16)(user->method | user->detail << 8);
+}
+
 static u32 stack_send(struct names *n, const u32 *ids, u32 count, u16 flags)
 {
 	size_t size = (sizeof(struct rec_stack) + count * sizeof(u32) + 7) & ~7UL;
@@ -316,14 +334,20 @@ u32 names_stack(struct names *n, const struct stack_maps *maps, u32 tgid, u32 us
 {
 	u32 ids[2 * STACK_DEPTH_MAX], count = kernel_frames(n, maps, kstack, ids);
 	struct user_stack user = {};
-	const struct process_map *map;
 
-	if (user_stack_read(maps, ustack, &user)) {
-		map = follow_map(n->follow, tgid);
-		for (u32 i = 0; i < user.n; i++)
-			ids[count++] = user_frame(n, map, user.ips[i], i > 0);
-	}
-	return count ? stack_send(n, ids, count, (u16)(user.method | user.detail << 8)) : 0;
+	if (user_stack_read(maps, ustack, &user))
+		count = user_frames(n, tgid, &user, false, ids, count);
+	return count ? stack_send(n, ids, count, stack_flags(&user)) : 0;
+}
+
+u32 names_callers(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack)
+{
+	struct user_stack user = {};
+	u32 ids[STACK_DEPTH_MAX], count = 0;
+
+	if (user_stack_read(maps, ustack, &user))
+		count = user_frames(n, tgid, &user, true, ids, 0);
+	return count ? stack_send(n, ids, count, stack_flags(&user)) : 0;
 }
 
 u32 names_user_stack(struct names *n, const struct process_map *const *maps, size_t n_maps,

@@ -37,6 +37,8 @@ int names_cgroup(struct names *n, u64 id);
  * the latter in the address space that tgid has now. 0: neither is known.
  */
 u32 names_stack(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack, u32 kstack);
+/* The same of a user stack that begins with a return address, as all of its frames are then. */
+u32 names_callers(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack);
 /*
  * For members that records of tasks share by name, at places of their own (hence macros). In a
  * record of the ring: names its task, and makes its two stacks one.

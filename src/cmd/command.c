@@ -58,6 +58,7 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 		.name = p->name,
 		.summary = p->summary,
 		.groups = PROBE_GROUPS | (p->source ? GROUP_SOURCE : GROUP_SCOPE) |
+			  (p->source && p->bpf ? GROUP_ATTACH : 0) |
 			  (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS) |
 			  (p->takes_filter ? GROUP_FILTER : 0) |
 			  (p->outstanding ? GROUP_LEAK | GROUP_SOURCE : 0) |

@@ -33,6 +33,7 @@ enum option_groups {
 	GROUP_LEAK = 512,
 	GROUP_SOURCE = 1024,
 	GROUP_CALLS = 2048,
+	GROUP_ATTACH = 4096, /* -p alone, in place of GROUP_SCOPE */
 };
 
 struct command {
@@ -42,7 +43,7 @@ struct command {
 	u32 n_operands;              /* at most */
 	u32 groups;                  /* enum option_groups */
 	bool takes_command;          /* -- CMD */
-	bool needs_command;          /* … or a recording */
+	bool needs_command;          /* … or a recording; with GROUP_ATTACH -p will do */
 	const char *details;         /* paragraphs for the man page */
 	const char *const *examples; /* pairs: command line, what it does; NULL-terminated */
 	const struct view_table *const

@@ -129,7 +129,9 @@ void help_synopsis(const struct command *cmd, struct str *out)
 	str_addf(out, "memwhy %s%s", cmd->name, cmd->groups ? " [options]" : "");
 	if (cmd->operands)
 		str_addf(out, " %s", cmd->operands);
-	if (cmd->takes_command)
+	if (cmd->needs_command && cmd->groups & GROUP_ATTACH)
+		str_add(out, " {-p PID | -- CMD ARGS...}");
+	else if (cmd->takes_command)
 		str_add(out, cmd->needs_command ? " -- CMD ARGS..." : " [-- CMD ARGS...]");
 }
 

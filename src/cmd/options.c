@@ -54,11 +54,18 @@ static const struct opt events[] = {
 	O("like", 0, OPT_STRING, like, "TOOL", "print the lines of an older tool, for its scripts"),
 };
 
+static const struct opt attach[] = {
+	O("pid", 'p', OPT_STRING, pids, "PID[,PID]", "these processes, which run already"),
+};
+
 static const struct opt source[] = {
 	O("sample", 0, OPT_SIZE, sample_bytes, "BYTES",
 		"one allocation in so many bytes, for estimates at less cost (default: all)"),
 	O("no-wait", 0, OPT_FLAG, no_wait, NULL,
 		"of -- CMD: lose events and count them rather than let the command wait"),
+	O("allocator", 0, OPT_STRING, allocator, "NAME",
+		"with -p: the file that has malloc: jemalloc, tcmalloc, mimalloc, or a path "
+		"(default: found by itself)"),
 };
 
 static const struct opt filter[] = {
@@ -125,6 +132,7 @@ static const struct group {
 	const char *heading;
 	struct opt_set set;
 } groups[] = {
+	{GROUP_ATTACH, "Whose memory", {attach, ARRAY_SIZE(attach)}},
 	{GROUP_SOURCE, "How to look", {source, ARRAY_SIZE(source)}},
 	{GROUP_LEAK, "Whose memory", {leak, ARRAY_SIZE(leak)}},
 	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},

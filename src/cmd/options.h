@@ -29,8 +29,10 @@ struct options {
 	const char *fail_on;
 	/* leak */
 	bool kernel;
+	/* source */
 	u64 sample_bytes; /* 0: every allocation */
 	bool no_wait;
+	const char *allocator;
 	/* record */
 	const char *probes;
 

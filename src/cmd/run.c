@@ -378,7 +378,8 @@ static int running_prepare(
 
 	if (!o->stacks && by_has_stack(o->by))
 		o->stacks = "";
-	if (!o->stacks && !o->by && (o->kernel || o->input || !g->run->outstanding)) {
+	if (!o->stacks && !o->by && !(g->run->cmd->needs_command && o->argv) &&
+		(o->kernel || o->input || !g->run->outstanding)) {
 		o->stacks = g->run->views[0]->stacks_default;
 		g->stacks_by_default = o->stacks != NULL;
 	}
@@ -396,9 +397,10 @@ static int running_prepare(
 		g->out.renderer = renderer_find(o->format);
 		rc = running_rehearse(g);
 	}
-	if (!rc && g->run->cmd->needs_command && !o->argv && !o->input) {
-		err_set(&g->err, -EINVAL, "%s needs a command to run", g->run->cmd->name);
-		rc = err_hint(&g->err, "memwhy %s -- CMD", g->run->cmd->name);
+	if (!rc && g->run->cmd->needs_command && !o->argv && !o->pids && !o->input) {
+		err_set(&g->err, -EINVAL, "%s needs a command to run, or -p", g->run->cmd->name);
+		rc = err_hint(&g->err, "memwhy %s -- CMD; memwhy %s -p PID", g->run->cmd->name,
+			g->run->cmd->name);
 	}
 	if (!rc)
 		rc = output_open(o, &g->out, &g->err);

@@ -131,7 +131,8 @@ struct probe {
 	size_t n_kinds;
 	const struct probe_bpf *bpf; /* either or both */
 	const struct probe_sampler *sampler;
-	const struct probe_source *source; /* needs -- CMD, which gets the preload library */
+	/* Of -- CMD, which gets the preload library; where `bpf` is not wanted. */
+	const struct probe_source *source;
 	/* What the command of this name shows; NULL: the probe has no command of its own. */
 	const struct view *view;
 	bool cheap; /* `check` may run it on a busy machine */

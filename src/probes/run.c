@@ -225,7 +225,7 @@ int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret,
 		burst_open(&run->burst, p->bpf->bursts, c, run->attached);
 	if (!rc && p->sampler)
 		rc = sampler_open(run, err);
-	if (!rc && probe_preloads(p, c))
+	if (!rc && probe_preloads(p, c) && !run->attached)
 		rc = source_open(run, err);
 	if (rc) {
 		probe_close(run);

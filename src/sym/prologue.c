@@ -1,8 +1,6 @@
 /* See prologue.h. */
 #include "sym/prologue.h"
 
-#include <string.h>
-
 #include "base/util.h"
 
 #define PROLOGUE_BYTES 32 /* no further than this */
@@ -16,7 +14,7 @@ struct insn {
 	u8 writes;     /* general register that it changes, but for rax and rdx of mul */
 	bool plain;    /* goes on with the next one, and is understood */
 	bool emulated; /* by uprobes of every kernel from 5.10 on */
-	u32 pushed;
+	bool lowers;   /* the stack pointer, by a constant */
 };
 
 struct bytes {
@@ -127,12 +125,9 @@ static void immediate(struct bytes *b, u8 op, u8 rex, bool word, struct insn *re
 	if (!ret->plain || ret->writes != RSP || (m.reg & 7) != 5 || op == 0x80 || word ||
 		!(rex & 8))
 		return;
-	/* sub rsp, immediate */
-	if (op == 0x83 && b->p[at] < 128)
-		ret->pushed = b->p[at];
-	else if (op == 0x81)
-		memcpy(&ret->pushed, b->p + at, 4);
-	if (ret->pushed && ret->pushed < 1U << 20)
+	/* sub rsp, immediate, which is signed */
+	ret->lowers = b->p[op == 0x83 ? at : at + 3] < 128;
+	if (ret->lowers)
 		ret->writes = NO_REGISTER;
 }
 
@@ -236,11 +231,10 @@ struct prologue prologue_place(const u8 *code, size_t n, bool same_stack)
 			at.emulated = true;
 			return at;
 		}
-		if (!i.plain || i.writes == RSP || (i.pushed && same_stack) ||
+		if (!i.plain || i.writes == RSP || (i.lowers && same_stack) ||
 			(i.writes < 8 && ARGUMENTS >> i.writes & 1))
 			break;
 		at.offset += i.length;
-		at.pushed += i.pushed;
 	}
 	return (struct prologue){};
 }

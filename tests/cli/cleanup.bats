@@ -23,7 +23,7 @@ bpf_left() {
 
 @test "cleanup: no BPF program, map or link stays, whatever ends memwhy" {
 	command -v bpftool >/dev/null || skip "no bpftool"
-	for c in $(commands_with input output pid); do
+	for c in $(commands_with input output comm); do
 		for sig in KILL $([ "$c" = faults ] && echo INT TERM); do
 			mw_start "$c" --stacks --follow -p $$
 			ids=$(bpf_ids "$memwhy")

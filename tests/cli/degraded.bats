@@ -42,7 +42,7 @@ still_works() {
 }
 
 @test "degraded: no tracefs and no debugfs" {
-	for c in $(commands_with input output pid); do
+	for c in $(commands_with input output comm); do
 		try still_works tracefs 'tracefs|tracing' "$c" --for 50ms --stacks
 	done
 	try still_works tracefs 'tracefs|tracing' faults --follow -p $$ --for 50ms
@@ -57,7 +57,7 @@ still_works() {
 }
 
 @test "degraded: no BTF" {
-	for c in $(commands_with input output pid); do
+	for c in $(commands_with input output comm); do
 		try still_works BTF BTF "$c" --for 50ms
 	done
 	for words in --stacks --each "-g /" "-p $$ --follow" "-c sh" $(by_each faults); do
@@ -98,7 +98,7 @@ still_works() {
 }
 
 @test "degraded: neither tracefs nor BTF" {
-	for c in $(commands_with input output pid); do
+	for c in $(commands_with input output comm); do
 		try still_works both 'BTF|trac' "$c" --for 50ms
 	done
 	try still_works both 'BTF|trac' doctor
@@ -106,7 +106,7 @@ still_works() {
 }
 
 @test "degraded: no cgroup hierarchy" {
-	for c in $(commands_with input output pid); do
+	for c in $(commands_with input output comm); do
 		try still_works cgroups cgroup "$c" --for 50ms
 	done
 	try still_works cgroups cgroup faults --by cgroup --for 50ms

@@ -47,7 +47,7 @@ setup() {
 	mw_error 2 check --fail-on nosuch
 	recording_make good.mw
 	head -c $(($(stat -c %s good.mw) / 2)) good.mw >cut.mw
-	for c in $(commands_with input output pid); do
+	for c in $(commands_with input output comm); do
 		mw "$c" --input cut.mw
 		[ "$status" -eq 4 ] && one_error || try refuse "$c --input of a cut recording"
 		run --separate-stderr as_nobody timeout 10 "$MEMWHY" $(live "$c") --for 50ms
@@ -60,7 +60,7 @@ setup() {
 }
 
 @test "status: 130 after SIGINT and SIGTERM, with the report and the recording complete" {
-	for c in $(commands_with input output pid); do
+	for c in $(commands_with input output comm); do
 		for sig in INT $([ "$c" = faults ] && echo TERM); do
 			mw_start "$c" --for 30s -o json --record run.mw
 			kill -$sig "$memwhy"

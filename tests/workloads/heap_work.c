@@ -547,9 +547,29 @@ static const struct {
 	{"mixed", mode_mixed},
 };
 
+/* HEAP_WORK_WAIT=N: to be attached to. N blocks are from before, and freed at once afterwards. */
+KEEP static void wait_go(void)
+{
+	static void *before[4096];
+	const char *wait = getenv("HEAP_WORK_WAIT");
+	long blocks = wait ? atol(wait) : 0;
+	char c;
+
+	if (!wait)
+		return;
+	for (long i = 0; i < blocks && i < 4096; i++)
+		before[i] = malloc(24);
+	say("ready", getpid());
+	if (read(0, &c, 1) < 1)
+		_exit(3);
+	for (long i = 0; i < blocks && i < 4096; i++)
+		free(before[i]);
+}
+
 int main(int argc, char **argv)
 {
 	self = argv[0];
+	wait_go();
 	if (argc > 2)
 		n = atol(argv[2]);
 	if (argc > 3)

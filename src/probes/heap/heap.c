@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "capture/names.h"
+#include "probes/heap/attach.h"
 #include "probes/heap/collector.h"
 #include "probes/heap/heap_records.h"
 #include "probes/heap/heap_schema.h"
@@ -384,6 +385,10 @@ static const char *const examples[] = {
 	"blocks that were freed at once: what a buffer on the stack would save",
 	"memwhy heap -o folded -- python3 script.py",
 	"bytes at the peak, for a flame graph",
+	"memwhy heap -p $(pidof -s mysqld) --for 1m --sort live_bytes",
+	"what a running program allocates and still has after a minute",
+	"memwhy heap -p $(pidof -s mysqld) --sample 512K",
+	"the same as an estimate, at about half the cost to the program",
 	NULL,
 };
 
@@ -391,7 +396,7 @@ const struct probe probe_heap = {
 	.name = "heap",
 	.summary = "Who allocates heap memory, who holds it, and when it peaked",
 	.details =
-		"Runs a command under a small preload library, which tells of every malloc, "
+		"Of a command: runs it under a small preload library, which tells of every malloc, "
 		"calloc, realloc, free and their relatives with the stack of the caller. Counts "
 		"are exact, also at the peak. Children are followed through fork and exec; each "
 		"exec begins a new heap, and a fork's heap is what it allocates itself. What it "
@@ -410,11 +415,21 @@ const struct probe probe_heap = {
 		"Where memwhy is not as fast as the command, the command waits for it, so that no "
 		"event is lost; with --no-wait events are lost and counted instead, and what "
 		"seems to be live may have been freed. If memwhy does not read for two seconds "
-		"the command goes on without it, and the report says so.",
+		"the command goes on without it, and the report says so.\n\n"
+		"Of running processes (-p): puts probes (uprobes) at the functions of their "
+		"allocator, in their memory only, and follows each block in the kernel from its "
+		"allocation to its free. The allocator is that of the program itself, if it has "
+		"one (static programs that are not stripped, too), else a library that stands "
+		"before libc, else libc. Calls of these functions among themselves count once. "
+		"Blocks from before are not known; their frees are counted apart. Children are "
+		"not followed, nor what the process becomes by exec; both are told. Each malloc "
+		"and free together cost the process about 2 us more; with --sample 1.2 us where "
+		"the kernel can leave out the return (6.13).",
 	.examples = examples,
 	.kinds = heap_kinds,
 	.n_kinds = HEAP_KINDS,
 	.source = &source,
+	.bpf = &heap_bpf,
 	.view = &heap_view,
 	.only_named = true,
 };

@@ -13,6 +13,7 @@ enum heap_flags {
 	HEAP_FORKED = 2,     /* a fork that did not exec; what it inherited is not counted */
 	HEAP_INCOMPLETE = 4, /* events were lost */
 	HEAP_SAMPLED = 8,    /* sums are estimates; temporary is not known */
+	HEAP_ATTACHED = 16,  /* not from its beginning on; slack is not known */
 };
 
 /* A process: what one exec began, until its end or its next exec; or a fork of one. */

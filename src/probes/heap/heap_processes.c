@@ -33,17 +33,19 @@ const struct column heap_process_columns[HEAP_PROCESS_COLUMNS] = {
 	[P_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
 	[P_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group"},
 	[P_PEAK] = {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, 0,
-		"most bytes that were allocated at one time (exact)"},
+		"most bytes that were allocated at one time (exact, but where threads of an "
+		"attached process allocate at the same time)"},
 	[P_PEAK_BLOCKS] = {"peak_blocks", "PEAK BLOCKS", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"blocks live at that time"},
 	[P_PEAK_AT] = {"peak_after_ns", "PEAK AT", CELL_U64, UNIT_NS, COL_WIDE,
-		"when that was, since the process's first allocation (to some ms)"},
+		"when that was, since the process's first allocation, or since it was attached to "
+		"(to some ms)"},
 	[P_LIVE] = {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, 0,
 		"allocated and not freed by the end of the interval, or of the process (exact)"},
 	[P_LIVE_BLOCKS] = {"live_blocks", "LIVE BLOCKS", CELL_U64, UNIT_COUNT, 0,
 		"blocks of these"},
 	[P_ALLOCATIONS] = {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, 0,
-		"blocks allocated since the process began (exact)"},
+		"blocks allocated since the process began, or was attached to (exact)"},
 	[P_BYTES] = {"allocated_bytes", "ALLOCATED", CELL_U64, UNIT_BYTES, 0, "asked for these"},
 	[P_FREES] = {"frees", "FREES", CELL_U64, UNIT_COUNT, COL_WIDE, "of these blocks, freed"},
 	[P_TEMPORARY] = {"temporary", "TEMPORARY", CELL_U64, UNIT_COUNT, 0,
@@ -53,8 +55,9 @@ const struct column heap_process_columns[HEAP_PROCESS_COLUMNS] = {
 	[P_THREADS] = {"threads", "THREADS", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"threads that allocated or freed"},
 	[P_UNKNOWN] = {"unknown_frees", "OLD FREES", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"frees of blocks that the process did not allocate under memwhy: a fork's "
-		"inheritance"},
+		"frees of blocks that the process did not allocate under memwhy: from before it "
+		"was "
+		"attached to, or a fork's inheritance"},
 	[P_OVERWRITTEN] = {"unseen_frees", "UNSEEN FREES", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"blocks whose address was given out again though no free was seen"},
 	[P_LOST] = {"lost", "LOST", CELL_U64, UNIT_COUNT, COL_WIDE, "events lost"},

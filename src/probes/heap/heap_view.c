@@ -18,7 +18,7 @@ struct sums {
 	u64 slack_bytes, life_ms;
 	u32 max_life_ms, min_bytes, max_bytes;
 	bool of_sites, of_threads; /* what only these know */
-	bool sampled;
+	bool sampled, attached;
 };
 
 enum {
@@ -45,7 +45,8 @@ enum {
 static const struct by_column columns[C_N] = {
 	BY_TASK_COLUMNS,
 	[C_PEAK] = {0, {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, COL_WEIGHT,
-			       "live when its process held most (exact; of several processes: "
+			       "live when its process held most (exact, but where threads of an "
+			       "attached process allocate at the same time; of several processes: "
 			       "summed, each at its own peak)"}},
 	[C_PEAK_BLOCKS] = {0, {"peak_blocks", "PEAK BLOCKS", CELL_U64, UNIT_COUNT, COL_WIDE,
 				      "blocks live at that time"}},
@@ -75,7 +76,7 @@ static const struct by_column columns[C_N] = {
 			      "largest allocation since the process began"}},
 	[C_SLACK] = {0, {"slack_bytes", "SLACK", CELL_U64, UNIT_BYTES, COL_WIDE,
 				"what the allocator gave beyond what was asked for, of these "
-				"allocations (malloc_usable_size)"}},
+				"allocations (malloc_usable_size); not of attached processes"}},
 	[C_LIFE] = {0, {"average_life_ns", "LIFE", CELL_U64, UNIT_NS, COL_WIDE,
 			       "average life of the freed blocks (to some ms)"}},
 	[C_MAX_LIFE] = {0, {"max_life_ns", "MAX LIFE", CELL_U64, UNIT_NS, COL_WIDE,
@@ -199,8 +200,10 @@ static struct sums *sums_of(struct heap_view_state *v, u32 process, u32 tgid, u3
 	struct sums *s;
 
 	s = groups_get(&v->sums.groups, &k);
-	if (s)
+	if (s) {
 		s->sampled |= t && t->h.flags & HEAP_SAMPLED;
+		s->attached |= t && t->h.flags & HEAP_ATTACHED;
+	}
 	return s;
 }
 
@@ -284,7 +287,8 @@ static void row_fill(struct cell all[C_N], const struct sums *s, u32 stack)
 		return;
 	all[C_MIN] = cell_u64(s->min_bytes);
 	all[C_MAX] = cell_u64(s->max_bytes);
-	all[C_SLACK] = cell_u64(s->slack_bytes);
+	if (!s->attached)
+		all[C_SLACK] = cell_u64(s->slack_bytes);
 	if (s->frees) {
 		all[C_LIFE] = cell_u64(ns_of_ms(s->life_ms / s->frees));
 		all[C_MAX_LIFE] = cell_u64(ns_of_ms(s->max_life_ms));
@@ -323,13 +327,16 @@ static int rows_add(struct heap_view_state *v, struct report *r)
 /* What a reader must know. */
 static void notes_add(struct heap_view_state *v, struct report *r)
 {
-	bool sampled = false;
+	bool sampled = false, attached = false;
 
 	for (size_t i = 0; i < v->totals.n; i++) {
 		const struct total_state *at = groups_value(&v->totals, i);
 
 		sampled |= at->now.h.flags & HEAP_SAMPLED;
+		attached |= at->now.h.flags & HEAP_ATTACHED;
 	}
+	if (attached)
+		report_note(r, "all of it is about blocks allocated since memwhy attached");
 	if (sampled)
 		report_note(r, "numbers are estimates: allocations were sampled by bytes "
 			       "(--sample)");
@@ -415,6 +422,7 @@ static const struct view_table *const tables[] = {heap_tables, NULL};
 const struct view heap_view = {
 	.size = sizeof(struct heap_view_state),
 	.by_default = "stack",
+	.stacks_default = "user",
 	.by_keys = by_keys,
 	.tables = tables,
 	.init = init,

@@ -1,0 +1,27 @@
+/*
+ * BPF programs at instructions of user space, in the memory of one process: the kernel puts its
+ * breakpoints there and nowhere else. Knows no program and no function.
+ *
+ * A program is attached to begin or return of a function by a perf event each, on every kernel
+ * from 5.10 on. Where the kernel has sessions (6.13) one link puts one program at begin and return
+ * of many, and the program decides at each begin whether it wants the return, which else costs
+ * nothing.
+ */
+#ifndef MEMWHY_CAPTURE_UPROBE_H
+#define MEMWHY_CAPTURE_UPROBE_H
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+/* expected_attach_type of a program for sessions. libbpf 1.1 does not know it. */
+#define UPROBE_SESSION 57
+
+/* Does the kernel have sessions, for this process? One is tried. */
+int uprobe_can_sessions(void);
+/* Descriptors of what keeps a program attached, or -errno. path: may be one of /proc. */
+int uprobe_open(int prog, const char *path, u64 offset, int returns, pid_t pid);
+int uprobe_session_open(
+	int prog, const char *path, const u64 *offsets, const u64 *cookies, u32 n, pid_t pid);
+
+#endif

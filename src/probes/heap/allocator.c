@@ -1,0 +1,264 @@
+/* See allocator.h. */
+#include "probes/heap/allocator.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "probes/heap/attached.h"
+#include "sym/elfsym.h"
+#include "sym/prologue.h"
+#include "sys/maps.h"
+#include "sys/proc.h"
+
+#define SYMBOL_BYTES (256UL << 20)
+#define CODE 32
+
+/* In the order in which probes are put there: what frees first, so that nothing is seen allocated
+ * whose free was missed. */
+static const struct {
+	const char *name;
+	u8 calls;
+} known[] = {
+	{"free", CALLS_FREE},
+	{"cfree", CALLS_FREE},
+	{"free_sized", CALLS_FREE},
+	{"free_aligned_sized", CALLS_FREE},
+	{"dallocx", CALLS_FREE},
+	{"sdallocx", CALLS_FREE},
+	{"mi_free", CALLS_FREE},
+	{"_ZdlPv", CALLS_FREE},
+	{"_ZdaPv", CALLS_FREE},
+	{"_ZdlPvm", CALLS_FREE},
+	{"_ZdaPvm", CALLS_FREE},
+	{"_ZdlPvRKSt9nothrow_t", CALLS_FREE},
+	{"_ZdaPvRKSt9nothrow_t", CALLS_FREE},
+	{"_ZdlPvSt11align_val_t", CALLS_FREE},
+	{"_ZdaPvSt11align_val_t", CALLS_FREE},
+	{"_ZdlPvmSt11align_val_t", CALLS_FREE},
+	{"_ZdaPvmSt11align_val_t", CALLS_FREE},
+	{"_ZdlPvSt11align_val_tRKSt9nothrow_t", CALLS_FREE},
+	{"_ZdaPvSt11align_val_tRKSt9nothrow_t", CALLS_FREE},
+	{"realloc", CALLS_RESIZE},
+	{"rallocx", CALLS_RESIZE},
+	{"mi_realloc", CALLS_RESIZE},
+	{"reallocarray", CALLS_RESIZE_ARRAY},
+	{"calloc", CALLS_ARRAY},
+	{"mi_calloc", CALLS_ARRAY},
+	{"memalign", CALLS_ALIGNED},
+	{"aligned_alloc", CALLS_ALIGNED},
+	{"posix_memalign", CALLS_POSIX},
+	{"valloc", CALLS_SIZE},
+	{"pvalloc", CALLS_SIZE},
+	{"malloc", CALLS_SIZE},
+	{"mallocx", CALLS_SIZE},
+	{"mi_malloc", CALLS_SIZE},
+	{"mi_zalloc", CALLS_SIZE},
+	{"_Znwm", CALLS_NEW},
+	{"_Znam", CALLS_NEW},
+	{"_ZnwmRKSt9nothrow_t", CALLS_NEW},
+	{"_ZnamRKSt9nothrow_t", CALLS_NEW},
+	{"_ZnwmSt11align_val_t", CALLS_NEW},
+	{"_ZnamSt11align_val_t", CALLS_NEW},
+	{"_ZnwmSt11align_val_tRKSt9nothrow_t", CALLS_NEW},
+	{"_ZnamSt11align_val_tRKSt9nothrow_t", CALLS_NEW},
+};
+
+static const char *const allocators[] = {"jemalloc", "tcmalloc", "mimalloc"};
+
+static int function_add(
+	struct allocator *a, const struct elf_file *file, u64 address, size_t i, int fd)
+{
+	struct allocator_function f = {.name = known[i].name, .calls = known[i].calls};
+	u64 offset = 0;
+	struct prologue at;
+	u8 code[CODE];
+	ssize_t n;
+
+	vec_each (seg, &file->segments)
+		if (seg->executable && address >= seg->address &&
+			address - seg->address < seg->size)
+			offset = address - seg->address + seg->offset;
+	n = offset ? pread(fd, code, sizeof(code), (off_t)offset) : 0;
+	if (n <= 0)
+		return 0;
+	at = prologue_place(code, (size_t)n, f.calls != CALLS_FREE);
+	f.offset = offset + at.offset;
+	f.emulated = at.emulated;
+	vec_each (other, &a->functions)
+		if (other->offset == f.offset)
+			return 0; /* another name of it */
+	return vec_push(&a->functions, f);
+}
+
+/* The functions of a symbol table. -ENOENT: there are not malloc and free in it. */
+static int functions_read(struct allocator *a, const struct elf_file *file, u32 type)
+{
+	_cleanup_elf_symbols_ struct elf_symbols all = {};
+	u64 addresses[ARRAY_SIZE(known)] = {};
+	struct sym_budget budget = {};
+	bool gives = false, takes = false;
+	int rc;
+
+	budget_init(&budget, SYMBOL_BYTES, 0);
+	rc = elf_symbols_add(&all, file, type, &budget);
+	vec_each (e, &all.list)
+		for (size_t i = 0; i < ARRAY_SIZE(known) && !rc; i++)
+			if (e->name[0] == known[i].name[0] && !strcmp(e->name, known[i].name))
+				addresses[i] = e->address;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		gives |= addresses[i] && !strcmp(known[i].name, "malloc");
+		takes |= addresses[i] && !strcmp(known[i].name, "free");
+	}
+	if (rc || !gives || !takes)
+		return rc ? rc : -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(known) && !rc; i++)
+		if (addresses[i])
+			rc = function_add(a, file, addresses[i], i, a->fd);
+	return rc;
+}
+
+/* Reads an opened file, whose descriptor is taken. */
+static int file_read_functions(int fd, bool static_too, struct allocator *ret)
+{
+	struct allocator a = {.fd = fd};
+	_cleanup_elf_file_ struct elf_file file = {};
+	struct elf_section interp;
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3), rc = own < 0 ? -errno : elf_file_open(own, &file);
+	bool is_static = !rc && elf_section_find(&file, ".interp", &interp) &&
+			 elf_section_find(&file, ".dynsym", &interp);
+
+	rc = rc ? rc : functions_read(&a, &file, SHT_DYNSYM);
+	if (rc == -ENOENT && static_too && is_static)
+		rc = functions_read(&a, &file, SHT_SYMTAB);
+	if (rc) {
+		allocator_free(&a);
+		return rc;
+	}
+	snprintf(a.path, sizeof(a.path), "/proc/self/fd/%d", fd);
+	*ret = a;
+	return 0;
+}
+
+static int mapping_open(pid_t pid, const struct mapping *m)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, m->start, m->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The higher, the earlier malloc is looked for there; 0: not at all. */
+static int rank_of(const struct mapping *m, const char *exe, const char *wanted)
+{
+	const char *base = base_of(m->path);
+
+	if (wanted && strchr(wanted, '/'))
+		return !strcmp(m->path, wanted);
+	if (wanted)
+		return strstr(base, wanted) != NULL;
+	if (!strcmp(m->path, exe))
+		return 5;
+	for (size_t i = 0; i < ARRAY_SIZE(allocators); i++)
+		if (strstr(base, allocators[i]))
+			return 4;
+	/* the loader's own malloc ends before the program begins, but for musl, where it is libc */
+	if (!strncmp(base, "ld-", 3))
+		return strstr(base, "musl") ? 1 : 0;
+	return !strncmp(base, "libc.so", 7) || !strncmp(base, "libc-", 5) ? 2 : 3;
+}
+
+static int not_found(pid_t pid, const char *wanted, struct err *err)
+{
+	if (wanted) {
+		err_set(err, -EINVAL, "--allocator: process %d has no '%.80s' with a malloc mapped",
+			pid, wanted);
+		return err_hint(err, "jemalloc, tcmalloc, mimalloc, or the path of a file that it "
+				     "has mapped");
+	}
+	err_set(err, -EOPNOTSUPP, "process %d: no malloc was found in what it has mapped", pid);
+	return err_hint(err, "a static program needs its symbols (not stripped); else name the "
+			     "file with --allocator");
+}
+
+int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct err *err)
+{
+	_cleanup_maps_ struct maps maps = {};
+	char exe[PATH_MAX] = "";
+	bool deleted;
+	int rc = maps_read(pid, &maps), denied = 0;
+
+	if (rc)
+		return err_errno(err, rc, "process %d: its mappings", pid);
+	proc_exe_read(pid, exe, &deleted);
+	for (int rank = 5; rank > 0; rank--) {
+		u64 last = 0;
+
+		vec_each (m, &maps.list) {
+			int fd;
+
+			if (m->kind != MAPPING_FILE || !(m->prot & MAPPING_EXEC) ||
+				m->inode == last || rank_of(m, exe, wanted) != rank)
+				continue;
+			last = m->inode;
+			fd = mapping_open(pid, m);
+			denied = fd == -EACCES || fd == -EPERM ? fd : denied;
+			if (fd < 0 || file_read_functions(fd, rank == 5 || wanted, ret))
+				continue;
+			snprintf(ret->name, sizeof(ret->name), "%s", base_of(m->path));
+			return 0;
+		}
+	}
+	if (denied)
+		return err_errno(err, denied, "process %d: the files it has mapped", pid);
+	return not_found(pid, wanted, err);
+}
+
+int allocator_of_static(const char *path, struct allocator *ret)
+{
+	_cleanup_elf_file_ struct elf_file file = {};
+	struct elf_section section;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), own, rc;
+
+	if (fd < 0)
+		return -errno;
+	own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	rc = own < 0 ? -errno : elf_file_open(own, &file);
+	if (!rc && !elf_section_find(&file, ".interp", &section))
+		rc = -ENOENT;
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	rc = file_read_functions(fd, true, ret);
+	if (!rc)
+		snprintf(ret->name, sizeof(ret->name), "%s", base_of(path));
+	return rc;
+}
+
+void allocator_free(struct allocator *a)
+{
+	if (a->fd > 0)
+		close(a->fd);
+	a->fd = -1;
+	vec_free(&a->functions);
+}

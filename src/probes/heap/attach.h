@@ -1,0 +1,45 @@
+/* The heap of running processes: probes at their allocators, and the sums of these as records. */
+#ifndef MEMWHY_PROBES_HEAP_ATTACH_H
+#define MEMWHY_PROBES_HEAP_ATTACH_H
+
+#include "base/groups.h"
+#include "probes/heap/allocator.h"
+#include "probes/heap/attached.h"
+#include "probes/probe.h"
+
+#define HEAP_PLACE "allocations of a running process" /* as REC_METHOD says it */
+
+struct heap_attached {
+	u32 pid;
+	u32 number; /* in the maps */
+	struct allocator allocator;
+	u64 start_ns;
+	u64 cgroup;
+	u64 unknown_frees;
+	/* of all sites: */
+	u64 allocations, bytes, frees, overwritten, temporary, moved, live_blocks, live_bytes;
+	u32 threads;
+	char comm[COMM_LEN];
+};
+
+/* capture.state */
+struct heap_attach {
+	VEC(struct heap_attached) processes;
+	struct groups sites;   /* struct heap_site_key -> struct heap_site_sum */
+	struct groups threads; /* struct heap_thread_key -> struct heap_thread */
+	u32 live_room;
+};
+
+extern const struct probe_bpf heap_bpf;
+
+/* heap_attach_sums.c */
+extern const struct table_values heap_site_values;
+
+int heap_site_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value);
+/* Sends how things stand. */
+int heap_snapshot(struct capture *c, struct attached *a, const struct stack_maps *stacks);
+void heap_attach_init(struct heap_attach *h);
+void heap_attach_free(struct heap_attach *h);
+
+#endif

@@ -1,0 +1,295 @@
+/* See attach.h: what the programs counted, as the records of heap.h. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "capture/names.h"
+#include "probes/heap/attach.h"
+#include "sys/proc.h"
+
+struct heap_site_sum {
+	struct heap_site r;
+	u64 gone, gone_bytes, freed_bytes;
+	u64 peak;
+	bool changed;
+};
+
+struct heap_thread_key {
+	u32 process, tid;
+};
+
+static void site_add(void *to, const void *from)
+{
+	*(struct heap_site_now *)to = *(const struct heap_site_now *)from;
+}
+
+static void site_subtract(void *of, const void *was)
+{
+	struct heap_site_now *sum = of;
+	const struct heap_site_now *last = was;
+
+	sum->events -= last->events;
+	sum->allocations -= last->allocations;
+	sum->bytes -= last->bytes;
+	sum->frees -= last->frees;
+	sum->freed_bytes -= last->freed_bytes;
+	sum->gone -= last->gone;
+	sum->gone_bytes -= last->gone_bytes;
+	sum->temporary -= last->temporary;
+	sum->moved -= last->moved;
+	sum->life_ms -= last->life_ms;
+	for (u32 i = 0; i < HEAP_TIMES; i++)
+		sum->lives[i] -= last->lives[i];
+}
+
+const struct table_values heap_site_values = {
+	.size = sizeof(struct heap_site_now),
+	.add = site_add,
+	.subtract = site_subtract,
+};
+
+static struct heap_site_sum *site_of(
+	struct capture *c, const struct stack_maps *stacks, const struct heap_site_key *k, u32 tgid)
+{
+	struct heap_attach *h = c->state;
+	size_t had = h->sites.n;
+	struct heap_site_sum *s = groups_get(&h->sites, k);
+
+	if (!s || h->sites.n == had)
+		return s;
+	s->r = REC_INIT(struct heap_site, REC_HEAP_SITE, 0);
+	s->r.tgid = tgid;
+	s->r.process = k->process + 1;
+	s->r.site = (u32)h->sites.n;
+	s->r.stack = names_callers(c->names, stacks, tgid, k->stack);
+	return s;
+}
+
+int heap_site_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct heap_site_key *k = key;
+	const struct heap_site_now *v = value;
+	struct heap_attach *h = c->state;
+	struct heap_attached *p = k->process < h->processes.n ? &h->processes.v[k->process] : NULL;
+	struct heap_site_sum *s;
+
+	if (!p)
+		return 0;
+	if (k->stack == HEAP_STACK_EARLIER) {
+		p->unknown_frees += v->frees;
+		return 0;
+	}
+	s = v->events || v->gone ? site_of(c, stacks, k, p->pid) : NULL;
+	if (!s)
+		return v->events ? -ENOMEM : 0;
+	s->changed = true;
+	s->r.allocations += v->allocations;
+	s->r.bytes += v->bytes;
+	s->r.frees += v->frees;
+	s->r.temporary += v->temporary;
+	s->r.moved += v->moved;
+	s->r.life_ms += v->life_ms;
+	s->freed_bytes += v->freed_bytes;
+	s->gone += v->gone;
+	s->gone_bytes += v->gone_bytes;
+	s->peak = v->peak;
+	s->r.peak_blocks = v->peak_blocks;
+	s->r.peak_bytes = v->peak_bytes;
+	s->r.max_life_ms = v->max_life_ms;
+	s->r.min_bytes = v->min_bytes;
+	s->r.max_bytes = v->max_bytes;
+	s->r.live_blocks = s->r.allocations - s->r.frees - s->gone;
+	s->r.live_bytes = s->r.bytes - s->freed_bytes - s->gone_bytes;
+	return 0;
+}
+
+/* What a process has in its sites. A site that did not change since the peak has all of it still.
+ */
+static int sites_send(struct capture *c, struct heap_attached *p, u64 peak)
+{
+	struct heap_attach *h = c->state;
+	int rc = 0;
+
+	p->allocations = p->bytes = p->frees = p->overwritten = p->temporary = p->moved = 0;
+	p->live_blocks = p->live_bytes = 0;
+	for (size_t i = 0; i < h->sites.n && !rc; i++) {
+		const struct heap_site_key *k = groups_key(&h->sites, i);
+		struct heap_site_sum *s = groups_value(&h->sites, i);
+
+		if (k->process != p->number)
+			continue;
+		if (s->peak != peak) {
+			s->peak = peak;
+			s->r.peak_blocks = s->r.live_blocks;
+			s->r.peak_bytes = s->r.live_bytes;
+			s->changed = true;
+		}
+		p->allocations += s->r.allocations;
+		p->bytes += s->r.bytes;
+		p->frees += s->r.frees;
+		p->overwritten += s->gone;
+		p->temporary += s->r.temporary;
+		p->moved += s->r.moved;
+		p->live_blocks += s->r.live_blocks;
+		p->live_bytes += s->r.live_bytes;
+		if (s->changed)
+			rc = capture_emit(c, &s->r.h);
+		s->changed = false;
+	}
+	return rc;
+}
+
+static int thread_send(
+	struct capture *c, u32 tid, const struct heap_thread_now *t, struct heap_attached *p)
+{
+	struct heap_attach *h = c->state;
+	struct heap_thread_key k = {t->process, tid};
+	size_t had = h->threads.n;
+	struct heap_thread *r = groups_get(&h->threads, &k);
+
+	if (!r)
+		return -ENOMEM;
+	if (h->threads.n > had) {
+		*r = REC_INIT(struct heap_thread, REC_HEAP_THREAD, 0);
+		r->tgid = t->tgid;
+		r->process = t->process + 1;
+		r->tid = tid;
+		r->thread = p->threads++;
+	}
+	r->allocations = t->allocations;
+	r->bytes = t->bytes;
+	r->frees = t->frees;
+	r->freed_bytes = t->freed_bytes;
+	r->temporary = t->temporary;
+	r->live_blocks = t->allocations - t->gone_blocks;
+	r->live_bytes = t->bytes - t->gone_bytes;
+	memcpy(r->comm, t->comm, sizeof(r->comm));
+	return capture_emit(c, &r->h);
+}
+
+static int threads_send(struct capture *c, struct attached *a)
+{
+	struct heap_attach *h = c->state;
+	int map = attach_map(a, "heap_threads"), rc = 0;
+	u32 tid, *from = NULL;
+	struct heap_thread_now t;
+
+	while (!rc && !bpf_map_get_next_key(map, from, &tid)) {
+		from = &tid;
+		if (bpf_map_lookup_elem(map, &tid, &t) || t.process >= h->processes.n)
+			continue;
+		if (t.allocations || t.frees)
+			rc = thread_send(c, tid, &t, &h->processes.v[t.process]);
+	}
+	return rc;
+}
+
+static void total_fill(struct heap_total *r, const struct heap_process_now *now)
+{
+	r->h.flags |= now->ended_ns ? HEAP_ENDED : 0;
+	r->end_ns = now->ended_ns;
+	r->peak_blocks = now->peak_blocks;
+	r->peak_bytes = now->peak_bytes;
+	r->peak_ns = now->peak_ns;
+	for (u32 i = 0; i < HEAP_SIZES; i++)
+		r->sizes[i] = (u32)MIN(now->sizes[i], 0xffffffffULL);
+}
+
+/* Exits are of threads: those of a process that is still there do not end it. */
+static void end_check(struct heap_attached *p, struct heap_process_now *now)
+{
+	struct proc_stat st;
+	int rc = now->replaced ? 0 : proc_stat_read((int)p->pid, &st);
+
+	if (now->replaced)
+		return;
+	if (rc ? rc != -ENOENT && rc != -ESRCH : st.state != 'Z' && st.state != 'X')
+		now->ended_ns = 0;
+	else if (!now->ended_ns)
+		now->ended_ns = clock_mono_ns();
+}
+
+static void tell(
+	struct capture *c, const struct heap_attached *p, const struct heap_process_now *now)
+{
+	if (now->replaced)
+		capture_note(c, NOTE_INFO,
+			"process %u ran another program (exec): that one is not followed", p->pid);
+	if (now->forks)
+		capture_note(c, NOTE_INFO, "process %u had %llu children, which are not followed",
+			p->pid, now->forks);
+	if (now->failed)
+		capture_note(c, NOTE_INFO, "process %u: %llu allocations got nothing", p->pid,
+			now->failed);
+	if (now->untold)
+		capture_note(c, NOTE_WARNING,
+			"process %u: of %llu calls the return was not seen, so what they gave is "
+			"not known",
+			p->pid, now->untold);
+}
+
+static int process_send(struct capture *c, struct attached *a, struct heap_attached *p, u64 lost)
+{
+	struct heap_total r = REC_INIT(struct heap_total, REC_HEAP_TOTAL, 0);
+	const struct heap_attach *h = c->state;
+	struct heap_process_now now;
+	int rc;
+
+	if (bpf_map_lookup_elem(attach_map(a, "heap_processes"), &p->number, &now))
+		return -errno;
+	end_check(p, &now);
+	rc = names_task(c->names, p->pid, 0, p->comm, p->cgroup);
+	rc = rc ? rc : sites_send(c, p, now.peak);
+	r.h.flags = HEAP_ATTACHED | (c->opt.sample_bytes ? HEAP_SAMPLED : 0) |
+		    (lost ? HEAP_INCOMPLETE : 0);
+	r.tgid = p->pid;
+	r.process = p->number + 1;
+	r.threads = p->threads;
+	r.start_ns = p->start_ns;
+	r.allocations = p->allocations;
+	r.bytes = p->bytes;
+	r.frees = p->frees;
+	r.temporary = p->temporary;
+	r.moved = p->moved;
+	r.unknown_frees = p->unknown_frees;
+	r.overwritten = p->overwritten;
+	r.live_blocks = p->live_blocks;
+	r.live_bytes = p->live_bytes;
+	r.lost = h->processes.n == 1 ? lost : 0; /* else whose they are is not known */
+	r.cgroup = p->cgroup;
+	memcpy(r.comm, p->comm, sizeof(r.comm));
+	total_fill(&r, &now);
+	if (!rc && c->ending)
+		tell(c, p, &now);
+	return rc ? rc : capture_emit(c, &r.h);
+}
+
+int heap_snapshot(struct capture *c, struct attached *a, const struct stack_maps *stacks)
+{
+	struct heap_attach *h = c->state;
+	struct probe_counts n = {};
+	int rc = attach_counts(a, &n);
+
+	(void)stacks;
+	rc = rc ? rc : threads_send(c, a);
+	vec_each (p, &h->processes)
+		rc = rc ? rc : process_send(c, a, p, n.lost_map + n.lost_busy);
+	return rc;
+}
+
+void heap_attach_init(struct heap_attach *h)
+{
+	groups_init(&h->sites, sizeof(struct heap_site_key), sizeof(struct heap_site_sum));
+	groups_init(&h->threads, sizeof(struct heap_thread_key), sizeof(struct heap_thread));
+}
+
+void heap_attach_free(struct heap_attach *h)
+{
+	vec_each (p, &h->processes)
+		allocator_free(&p->allocator);
+	vec_free(&h->processes);
+	groups_free(&h->sites);
+	groups_free(&h->threads);
+}

@@ -1,0 +1,59 @@
+/* The maps of the programs at allocators, and what user space has set. */
+#ifndef MEMWHY_PROBES_HEAP_MAPS_BPF_H
+#define MEMWHY_PROBES_HEAP_MAPS_BPF_H
+
+#include "bpf/common.bpf.h"
+#include "probes/heap/attached.h"
+
+const volatile struct heap_config config = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HEAP_ATTACHED_MAX);
+	__type(key, u32);
+	__type(value, struct heap_process_now);
+} heap_processes SEC(".maps");
+
+/* 1: all probes are there, and everything counts. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} heap_gate SEC(".maps");
+
+/* The number of a process, by its id. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HEAP_ATTACHED_MAX);
+	__type(key, u32);
+	__type(value, u32);
+} heap_numbers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u32);
+	__type(value, struct heap_thread_now);
+} heap_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct heap_block);
+} heap_live SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct heap_site_key);
+	__type(value, struct heap_site_now);
+} heap_sites SEC(".maps");
+
+static const struct heap_site_now site_zero = {};
+static const struct heap_thread_now thread_zero = {};
+
+#define add(to_, n_) ((void)__sync_fetch_and_add(&(to_), n_))
+
+#endif

@@ -1,0 +1,223 @@
+# The heap of running processes: numbers held against what the workload is known to do after memwhy
+# has attached, with each allocator, and whatever becomes of the process.
+load common
+
+setup() {
+	needs_root
+	work=$WORKLOADS/heap_work
+}
+
+# Starts a program that waits for its go (HEAP_WORK_WAIT): $pid, its input on fd 7.
+work_start() { # BEFORE CMD...
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	HEAP_WORK_WAIT=$1 "${@:2}" <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 3>&- &
+	job=$!
+	exec 7>"$BATS_TEST_TMPDIR/in"
+	wait_for 'grep -q ready "$BATS_TEST_TMPDIR/out"'
+	pid=$(sed -n 's/^ready //p' "$BATS_TEST_TMPDIR/out")
+}
+
+# Lets it work to its end, which ends memwhy too. Nothing is lost, and the blocks add up.
+work_go() {
+	echo go >&7
+	wait "$job" || true
+	wait "$memwhy" || { cat "$BATS_TEST_TMPDIR/err"; return 1; }
+	adds_up
+}
+
+adds_up() {
+	jq -e '.lost.heap == 0 and all(.rows[] | select(.table == "process");
+		.allocations == .frees + .live_blocks + .unseen_frees and .lost == 0)' "$json" >/dev/null ||
+		{ jq -c . "$json"; return 1; }
+}
+
+# Fields of the process rows, one line each.
+processes() { # FIELD...
+	jq -r --arg f "$*" '.rows[] | select(.table == "process") | [.[$f | split(" ")[]]] | @tsv' "$json" |
+		tr '\t' ' '
+}
+
+# A field summed over the stacks whose innermost function this is.
+of_caller() { # FUNCTION FIELD
+	jq --arg f "$1" "[.rows[] | select(.table == \"heap\") |
+		select(.stack[0]? // \"\" | tostring | test(\"\\\\b\" + \$f + \"\\\\b\")) | .$2] | add // 0" "$json"
+}
+
+notes() {
+	jq -r '.notes[]?' "$json"
+}
+
+@test "heap -p: each function of the allocator is counted once, realloc's failure too" {
+	work_start 0 "$work" each
+	memwhy_start heap -p "$pid"
+	work_go
+	[ "$(processes allocations frees live_blocks live_bytes moved unknown_frees unseen_frees)" = \
+		"17 13 4 400 1 0 0" ]
+	[ "$(processes allocated_bytes peak_bytes state)" = "1868 1000 ended" ]
+	[[ "$(notes)" = *"1 allocations got nothing"* ]]
+}
+
+@test "heap -p: the peak is as it was, by stack; the caller is right" {
+	work_start 0 "$work" peak 1000
+	memwhy_start heap -p "$pid"
+	work_go
+	[ "$(processes peak_bytes peak_blocks live_bytes allocations)" = "110000 2000 60000 2500" ]
+	[ "$(of_caller before_peak peak_bytes)" -eq 10000 ]
+	[ "$(of_caller before_peak live_bytes)" -eq 10000 ]
+	[ "$(of_caller peak_here peak_bytes)" -eq 100000 ]
+	[ "$(of_caller peak_here live_bytes)" -eq 50000 ]
+	[ "$(of_caller peak_here allocations)" -eq 1500 ]
+}
+
+@test "heap -p: frees of blocks from before are counted apart" {
+	work_start 300 "$work" churn 10
+	memwhy_start heap -p "$pid"
+	work_go
+	[ "$(processes unknown_frees unseen_frees)" = "300 0" ]
+	[ "$(of_caller nothing allocations)" -eq 10 ]
+}
+
+@test "heap -p: blocks that other threads free; one address as fast as it goes round" {
+	work_start 0 "$work" threads 5000 4
+	memwhy_start heap -p "$pid"
+	work_go
+	[ "$(processes unknown_frees unseen_frees threads)" = "0 0 5" ]
+	[ "$(of_caller hand_over allocations)" -eq 20000 ]
+	[ "$(of_caller hand_over live_blocks)" -eq 0 ]
+}
+
+@test "heap -p: by thread, what each allocated and freed" {
+	work_start 0 "$work" threads 2000 4
+	memwhy_start heap -p "$pid" --by thread
+	work_go
+	[ "$(jq '[.rows[] | select(.table == "heap") | select(.allocations >= 2000)] | length' "$json")" -ge 4 ]
+	[ "$(jq '[.rows[] | select(.table == "heap") | .allocations] | add' "$json")" = "$(processes allocations)" ]
+	[ "$(jq '[.rows[] | select(.table == "heap") | .live_bytes] | add' "$json")" = "$(processes live_bytes)" ]
+}
+
+@test "heap -p: sizes of a GiB and more are whole; signal handlers; any depth" {
+	work_start 0 "$work" huge
+	memwhy_start heap -p "$pid"
+	work_go
+	[ "$(processes allocations allocated_bytes peak_bytes)" = "3 7516192767 5368709120" ]
+}
+
+@test "heap -p: SIGKILL loses nothing" {
+	work_start 0 "$work" kill 5000
+	memwhy_start heap -p "$pid"
+	work_go
+	[ "$(processes allocations live_bytes state)" = "5000 240000 ended" ]
+}
+
+@test "heap -p: children and what an exec makes of it are not followed, and said" {
+	work_start 0 "$work" fork 20
+	memwhy_start heap -p "$pid"
+	work_go
+	[ "$(processes allocations allocated_bytes)" = "1 1000" ]
+	[[ "$(notes)" = *"had 20 children"* ]]
+}
+
+@test "heap -p: an exec ends it" {
+	work_start 5 sh -c 'echo ready $$; read -r go; exec "$0" each' "$work"
+	memwhy_start heap -p "$pid" --for 2s
+	echo go >&7
+	wait "$memwhy"
+	[ "$(processes state)" = ended ]
+	[[ "$(notes)" = *"ran another program"* ]]
+	wait "$job" || true
+}
+
+@test "heap -p: it runs on when memwhy leaves, or is killed, in the middle of its calls" {
+	work_start 0 "$work" tight 300000
+	memwhy_start heap -p "$pid"
+	echo go >&7
+	sleep 0.3
+	memwhy_stop
+	adds_up
+	memwhy_start heap -p "$pid"
+	kill -KILL "$memwhy"
+	wait "$memwhy" || true
+	wait "$job"
+	grep -q pair_ps "$BATS_TEST_TMPDIR/out"
+}
+
+@test "heap -p: two processes at once" {
+	work_start 0 "$work" churn 100
+	mkfifo "$BATS_TEST_TMPDIR/in2"
+	HEAP_WORK_WAIT=7 "$work" churn 30 <"$BATS_TEST_TMPDIR/in2" >"$BATS_TEST_TMPDIR/out2" 3>&- 7>&- &
+	second=$!
+	exec 8>"$BATS_TEST_TMPDIR/in2"
+	wait_for 'grep -q ready "$BATS_TEST_TMPDIR/out2"'
+	memwhy_start heap -p "$pid,$second"
+	echo go >&8
+	exec 8>&-
+	work_go
+	[ "$(processes pid unknown_frees | sort)" = "$(printf '%s\n' "$pid 0" "$second 7" | sort)" ]
+	[ "$(of_caller nothing allocations)" -eq 130 ]
+}
+
+@test "heap -p: sampled by bytes, the estimate is near, and the live blocks come out even" {
+	work_start 0 "$work" churn 2000
+	memwhy_start heap -p "$pid" --sample 1
+	work_go
+	[ "$(of_caller nothing allocations)" -eq 2000 ]
+	exec 7>&-
+	rm "$BATS_TEST_TMPDIR/in"
+	work_start 0 "$work" tight 400000
+	memwhy_start heap -p "$pid" --sample 4K
+	work_go
+	# 6250 samples: 1.3 % is one standard deviation
+	n=$(processes allocated_bytes)
+	[ "$n" -gt 24000000 ] && [ "$n" -lt 27200000 ] || { echo "$n"; false; }
+	[ "$(processes live_bytes)" -lt 8192 ]
+	[ -z "$(processes temporary)" ]
+}
+
+@test "heap -p: recorded, it reads the same" {
+	work_start 3 "$work" peak 100
+	memwhy_start heap -p "$pid" --record "$BATS_TEST_TMPDIR/r.mw"
+	work_go
+	"$MEMWHY" heap --input "$BATS_TEST_TMPDIR/r.mw" -o json | jq -S .rows >"$BATS_TEST_TMPDIR/again"
+	jq -S .rows "$json" | diff - "$BATS_TEST_TMPDIR/again"
+}
+
+allocator_try() { # NAME LIBRARY
+	library=$(ldconfig -p | sed -n "s|.*$2.* => ||p" | head -n1)
+	[ -n "$library" ] || skip "no $2"
+	work_start 20 env LD_PRELOAD="$library" "$work" each
+	memwhy_start heap -p "$pid"
+	work_go
+	jq -r '.method_details.heap' "$json" | grep -q "$1"
+	[ "$(processes allocations frees live_blocks live_bytes unknown_frees unseen_frees)" = \
+		"17 13 4 400 20 0" ] || { processes allocations frees live_blocks live_bytes unknown_frees unseen_frees; false; }
+}
+
+@test "heap -p: jemalloc, found by itself" {
+	allocator_try jemalloc libjemalloc.so.2
+}
+
+@test "heap -p: tcmalloc, found by itself" {
+	allocator_try tcmalloc libtcmalloc_minimal.so.4
+}
+
+@test "heap -p: mimalloc, found by itself" {
+	allocator_try mimalloc libmimalloc.so
+}
+
+@test "heap -p: a static program" {
+	[ -x "$WORKLOADS/heap_work_static" ] || skip "no static C library"
+	work_start 20 "$WORKLOADS/heap_work_static" peak 1000
+	memwhy_start heap -p "$pid"
+	work_go
+	[ "$(processes peak_bytes unknown_frees)" = "110000 20" ]
+	[ "$(of_caller peak_here allocations)" -eq 1500 ]
+}
+
+@test "heap -p: what cannot be attached to is said" {
+	run "$MEMWHY" heap -p $$ --allocator nosuch
+	[ "$status" -eq 2 ] && [[ "$output" = *"has no 'nosuch' with a malloc"* ]]
+	run "$MEMWHY" heap -p 2
+	[ "$status" -ne 0 ] && [[ "$output" = *"process 2"* ]]
+	run "$MEMWHY" heap
+	[ "$status" -eq 2 ] && [[ "$output" = *"needs a command to run, or -p"* ]]
+}
