@@ -31,7 +31,8 @@ OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
 TESTS   := $(wildcard tests/unit/*_test.c src/probes/*/*_test.c)
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TESTS))
-WORKLOADS := $(patsubst %.c,$(B)/%,$(wildcard tests/workloads/*.c))
+WORKLOADS := $(patsubst %.c,$(B)/%,$(wildcard tests/workloads/*.c)) \
+             $(B)/tests/workloads/heap_work_static
 
 all: $(B)/memwhy $(B)/libmemwhy-track.so
 
@@ -158,6 +159,11 @@ $(B)/tests/workloads/heap_work: WORK_CFLAGS := -fno-builtin
 $(B)/tests/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) $(WORK_CFLAGS) -fno-omit-frame-pointer -o $@ $< -lpthread
+
+# One whose allocator is in the program itself.
+$(B)/tests/workloads/heap_work_static: tests/workloads/heap_work.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fno-builtin -fno-omit-frame-pointer -static -o $@ $< 2>/dev/null
 
 # Programs of tests that are BPF, and what runs them.
 $(B)/tests/bpf/%.bpf.o: tests/bpf/%.bpf.c

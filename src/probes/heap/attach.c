@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "capture/names.h"
 #include "capture/object.h"
 #include "capture/uprobe.h"
 #include "heap.skel.h"
@@ -246,8 +247,10 @@ static int attach(struct capture *c, struct attached *a, struct err *err)
 		}
 		tell(c, p, sessions);
 	}
-	vec_each (p, &h->processes)
+	vec_each (p, &h->processes) {
+		names_map(c->names, p->pid);
 		p->start_ns = clock_mono_ns();
+	}
 	rc = gate_set(a, 1);
 	return rc ? err_errno(err, rc, "heap") : 0;
 }
