@@ -187,27 +187,73 @@ notes() {
 	jq -S .rows "$json" | diff - "$BATS_TEST_TMPDIR/again"
 }
 
-allocator_try() { # NAME LIBRARY
+allocator_start() { # NAME LIBRARY BEFORE CMD...
 	library=$(ldconfig -p | sed -n "s|.*$2.* => ||p" | head -n1)
 	[ -n "$library" ] || skip "no $2"
-	work_start 20 env LD_PRELOAD="$library" "$work" each
+	work_start "$3" env LD_PRELOAD="$library" "${@:4}"
 	memwhy_start heap -p "$pid"
 	work_go
 	jq -r '.method_details.heap' "$json" | grep -q "$1"
-	[ "$(processes allocations frees live_blocks live_bytes unknown_frees unseen_frees)" = \
-		"17 13 4 400 20 0" ] || { processes allocations frees live_blocks live_bytes unknown_frees unseen_frees; false; }
+}
+
+# Every function: those that the library has not are libc's, which call it.
+allocator_each() { # NAME LIBRARY
+	allocator_start "$1" "$2" 20 "$work" each
+	[ "$(processes allocations frees live_blocks live_bytes unknown_frees unseen_frees)" = "17 13 4 400 20 0" ]
 }
 
 @test "heap -p: jemalloc, found by itself" {
-	allocator_try jemalloc libjemalloc.so.2
+	allocator_start jemalloc libjemalloc.so.2 20 "$work" peak 1000
+	[ "$(processes peak_bytes unknown_frees unseen_frees)" = "110000 20 0" ]
+	[ "$(of_caller peak_here allocations)" -eq 1500 ]
 }
 
 @test "heap -p: tcmalloc, found by itself" {
-	allocator_try tcmalloc libtcmalloc_minimal.so.4
+	allocator_each tcmalloc libtcmalloc_minimal.so.4
 }
 
 @test "heap -p: mimalloc, found by itself" {
-	allocator_try mimalloc libmimalloc.so
+	allocator_each mimalloc libmimalloc.so
+}
+
+@test "heap -p: new and delete, in each allocator" {
+	command -v g++ >/dev/null || skip "no g++"
+	cat >"$BATS_TEST_TMPDIR/new.cc" <<-'END'
+		#include <new>
+		#include <stdio.h>
+		#include <unistd.h>
+		struct alignas(64) wide { char c[192]; };
+		struct odd { char c[24]; virtual ~odd() {} };
+		template <class T> static T *hide(T *p) { asm volatile("" : "+r"(p)); return p; }
+		int main() {
+			char c;
+			dprintf(1, "ready %d\n", getpid());
+			if (read(0, &c, 1) < 1) return 1;
+			for (int i = 0; i < 10; i++) {
+				delete hide(new odd);
+				delete[] hide(new char[100]);
+				delete hide(new (std::nothrow) long);
+				delete hide(new wide);
+				hide(new int);
+			}
+			_exit(0);
+		}
+	END
+	g++ -O2 -std=c++17 -o "$BATS_TEST_TMPDIR/new" "$BATS_TEST_TMPDIR/new.cc"
+	for library in '' libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so; do
+		[ -z "$library" ] || ldconfig -p | grep -q "$library" || continue
+		rm -f "$BATS_TEST_TMPDIR/in"
+		if [ -z "$library" ]; then
+			work_start 0 "$BATS_TEST_TMPDIR/new"
+			memwhy_start heap -p "$pid"
+			work_go
+		else
+			allocator_start "${library%%.*}" "$library" 0 "$BATS_TEST_TMPDIR/new"
+		fi
+		[ "$(processes allocations frees live_bytes unknown_frees)" = "50 40 40 0" ] ||
+			{ echo "$library: $(processes allocations frees live_bytes unknown_frees)"; false; }
+		exec 7>&-
+	done
 }
 
 @test "heap -p: a static program" {
