@@ -40,6 +40,7 @@ struct capture_options {
 	u64 sample_bytes;                /* --sample: mean of bytes between two; 0: all */
 	bool no_wait;                    /* --no-wait: rather lose events than time */
 	const char *allocator;           /* --allocator; NULL: found by itself */
+	char *program; /* file of the command, where it is a static program; NULL: it is not */
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
 	const char *flight, *dump_on;    /* --flight, --dump-on; NULL: none */
 	bool with_memory, no_times;

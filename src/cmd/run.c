@@ -378,7 +378,7 @@ static int running_prepare(
 
 	if (!o->stacks && by_has_stack(o->by))
 		o->stacks = "";
-	if (!o->stacks && !o->by && !(g->run->cmd->needs_command && o->argv) &&
+	if (!o->stacks && !o->by && !(g->run->cmd->needs_command && scope_is_tracked(o)) &&
 		(o->kernel || o->input || !g->run->outstanding)) {
 		o->stacks = g->run->views[0]->stacks_default;
 		g->stacks_by_default = o->stacks != NULL;

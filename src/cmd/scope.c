@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "capture/kbtf.h"
 #include "cmd/container.h"
+#include "sym/program.h"
 #include "sys/cgroup.h"
 #include "sys/root.h"
 
@@ -150,6 +151,7 @@ static void words_fill(const struct options *o, struct scope_words *w)
 int scope_from_options(const struct options *o, struct capture_options *ret,
 	struct scope_words *ret_words, struct err *err)
 {
+	char path[PATH_MAX];
 	int rc;
 
 	*ret = (struct capture_options){
@@ -201,6 +203,8 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		rc = cgroups_prepare(o, ret, ret_words, err);
 	if (!rc)
 		rc = stacks_parse(o, ret, err);
+	if (!rc && o->argv && program_is_static(o->argv[0], path))
+		ret->program = strdup(path);
 	if (!rc)
 		words_fill(o, ret_words);
 	else
@@ -208,9 +212,18 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 	return rc;
 }
 
+bool scope_is_tracked(const struct options *o)
+{
+	char path[PATH_MAX];
+
+	return o->argv && !program_is_static(o->argv[0], path);
+}
+
 void scope_free(struct capture_options *opt)
 {
 	vec_free(&opt->scope.tasks);
+	free(opt->program);
+	opt->program = NULL;
 }
 
 int scope_check_memory(const struct options *o, struct err *err)

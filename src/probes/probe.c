@@ -17,3 +17,11 @@ const struct probe *probe_find(const char *name)
 			return probes[i];
 	return NULL;
 }
+
+bool probe_preloads(const struct probe *p, const struct capture *c)
+{
+	struct capture of_probe = *c;
+
+	of_probe.probe = p->name;
+	return p->source && !c->opt.program && capture_named(&of_probe);
+}

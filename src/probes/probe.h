@@ -173,7 +173,7 @@ struct probe_run;
 int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret, struct err *err);
 /* The command is about to run. */
 int probe_start(struct probe_run *run);
-/* Does one of the probes, as they were asked for, need the preload library? */
+/* Does the probe, as it was asked for, need the preload library? Not of a static program. */
 bool probe_preloads(const struct probe *p, const struct capture *c);
 /* Readable when single events wait; -1 when there will be none. */
 int probe_fd(struct probe_run *run);

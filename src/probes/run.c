@@ -176,14 +176,6 @@ static bool bpf_wanted(const struct probe *p, const struct capture *c)
 	       (!p->bpf->wanted || p->bpf->wanted(c));
 }
 
-bool probe_preloads(const struct probe *p, const struct capture *c)
-{
-	struct capture of_probe = *c;
-
-	of_probe.probe = p->name;
-	return p->source && capture_named(&of_probe);
-}
-
 static int source_open(struct probe_run *run, struct err *err)
 {
 	const struct probe_source *s = run->probe->source;

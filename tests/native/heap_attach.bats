@@ -265,6 +265,21 @@ allocator_each() { # NAME LIBRARY
 	[ "$(of_caller peak_here allocations)" -eq 1500 ]
 }
 
+@test "heap -- a static program: followed from its beginning" {
+	[ -x "$WORKLOADS/heap_work_static" ] || skip "no static C library"
+	json=$BATS_TEST_TMPDIR/report.json
+	"$MEMWHY" heap -o json --out "$json" -- "$WORKLOADS/heap_work_static" peak 1000
+	adds_up
+	[ "$(processes comm unknown_frees state)" = "heap_work_stati 0 ended" ]
+	[ "$(processes peak_bytes)" -gt 110000 ] # with libc's own before main
+	[ "$(of_caller peak_here peak_bytes)" -eq 100000 ]
+	[ "$(of_caller peak_here live_bytes)" -eq 50000 ]
+	[ "$(of_caller before_peak live_bytes)" -eq 10000 ]
+	strip -o "$BATS_TEST_TMPDIR/stripped" "$WORKLOADS/heap_work_static"
+	run "$MEMWHY" heap -- "$BATS_TEST_TMPDIR/stripped" each
+	[ "$status" -eq 3 ] && [[ "$output" = *"static program without a malloc that has a name"* ]]
+}
+
 @test "heap -p: what cannot be attached to is said" {
 	run "$MEMWHY" heap -p $$ --allocator nosuch
 	[ "$status" -eq 2 ] && [[ "$output" = *"has no 'nosuch' with a malloc"* ]]

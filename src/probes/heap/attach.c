@@ -35,7 +35,8 @@ static const char *const programs[CALLS_N] = {
 
 static bool wanted(const struct capture *c)
 {
-	return c->opt.scope.tasks.n && !c->preload.open;
+	return c->opt.scope.tasks.n && !c->preload.open &&
+	       (c->opt.program || !c->opt.scope.by_task);
 }
 
 static u64 cgroup_read(pid_t pid)
@@ -61,6 +62,16 @@ static u32 blocks_of(u32 pid, u64 sample_bytes)
 	return (u32)MAX(n, (u64)BLOCKS_LEAST);
 }
 
+static int no_symbols(const char *program, int rc, struct err *err)
+{
+	if (rc != -ENOENT)
+		return err_errno(err, rc, "%.150s", program);
+	err_set(err, -EOPNOTSUPP, "%.150s is a static program without a malloc that has a name",
+		program);
+	return err_hint(err, "nothing can be preloaded into it, and probes need its symbols: run "
+			     "one that is not stripped");
+}
+
 static int process_add(struct capture *c, u32 pid, struct err *err)
 {
 	struct heap_attach *h = c->state;
@@ -77,9 +88,16 @@ static int process_add(struct capture *c, u32 pid, struct err *err)
 			return 0;
 	if (p.number >= HEAP_ATTACHED_MAX)
 		return err_set(err, -EINVAL, "heap: at most %d processes", HEAP_ATTACHED_MAX);
-	rc = allocator_find((pid_t)p.pid, c->opt.allocator, &p.allocator, err);
-	if (rc)
-		return rc;
+	if (c->opt.program) { /* which it is to become */
+		p.awaits = true;
+		rc = allocator_of_static(c->opt.program, &p.allocator);
+		if (rc)
+			return no_symbols(c->opt.program, rc, err);
+	} else {
+		rc = allocator_find((pid_t)p.pid, c->opt.allocator, &p.allocator, err);
+		if (rc)
+			return rc;
+	}
 	proc_comm_read((int)p.pid, comm);
 	memcpy(p.comm, comm, sizeof(p.comm) - 1);
 	p.cgroup = cgroup_read((pid_t)p.pid);
@@ -96,7 +114,8 @@ static int open_processes(struct capture *c, struct err *err)
 	int rc = 0;
 
 	heap_attach_init(h);
-	if (c->opt.scope.follow || c->opt.scope.comm[0] || c->opt.scope.cgroup_id) {
+	if ((c->opt.scope.follow && !c->opt.program) || c->opt.scope.comm[0] ||
+		c->opt.scope.cgroup_id) {
 		err_set(err, -EINVAL, "heap attaches to processes by their ids only");
 		return err_hint(err, "memwhy heap -p PID[,PID]");
 	}
@@ -198,7 +217,7 @@ static int pairs_attach(struct attached *a, const struct heap_attached *p)
 /* What the programs find of a process. */
 static int maps_fill(struct attached *a, struct heap_attached *p)
 {
-	struct heap_process_now now = {.number = p->number, .on = 1};
+	struct heap_process_now now = {.number = p->number, .on = !p->awaits, .awaits = p->awaits};
 	struct heap_site_key none = {p->number, HEAP_STACK_NONE},
 			     earlier = {p->number, HEAP_STACK_EARLIER};
 	struct heap_site_now site = {.tgid = p->pid, .min_bytes = 0xffffffff};

@@ -19,6 +19,7 @@ struct heap_attached {
 	/* of all sites: */
 	u64 allocations, bytes, frees, overwritten, temporary, moved, live_blocks, live_bytes;
 	u32 threads;
+	bool awaits; /* its exec, with which it begins */
 	char comm[COMM_LEN];
 };
 

@@ -158,6 +158,8 @@ static int thread_send(
 		r->tid = tid;
 		r->thread = p->threads++;
 	}
+	if (p->awaits && tid == p->pid)
+		memcpy(p->comm, t->comm, sizeof(p->comm));
 	r->allocations = t->allocations;
 	r->bytes = t->bytes;
 	r->frees = t->frees;
@@ -242,12 +244,12 @@ static int process_send(struct capture *c, struct attached *a, struct heap_attac
 	end_check(p, &now);
 	rc = names_task(c->names, p->pid, 0, p->comm, p->cgroup);
 	rc = rc ? rc : sites_send(c, p, now.peak);
-	r.h.flags = HEAP_ATTACHED | (c->opt.sample_bytes ? HEAP_SAMPLED : 0) |
-		    (lost ? HEAP_INCOMPLETE : 0);
+	r.h.flags = HEAP_ATTACHED | (p->awaits ? HEAP_WHOLE : 0) |
+		    (c->opt.sample_bytes ? HEAP_SAMPLED : 0) | (lost ? HEAP_INCOMPLETE : 0);
 	r.tgid = p->pid;
 	r.process = p->number + 1;
 	r.threads = p->threads;
-	r.start_ns = p->start_ns;
+	r.start_ns = now.begun_ns ? now.begun_ns : p->start_ns;
 	r.allocations = p->allocations;
 	r.bytes = p->bytes;
 	r.frees = p->frees;

@@ -13,7 +13,8 @@ enum heap_flags {
 	HEAP_FORKED = 2,     /* a fork that did not exec; what it inherited is not counted */
 	HEAP_INCOMPLETE = 4, /* events were lost */
 	HEAP_SAMPLED = 8,    /* sums are estimates; temporary is not known */
-	HEAP_ATTACHED = 16,  /* not from its beginning on; slack is not known */
+	HEAP_ATTACHED = 16,  /* by probes at its allocator: slack is not known */
+	HEAP_WHOLE = 32,     /* with HEAP_ATTACHED: from its beginning on */
 };
 
 /* A process: what one exec began, until its end or its next exec; or a fork of one. */

@@ -333,7 +333,7 @@ static void notes_add(struct heap_view_state *v, struct report *r)
 		const struct total_state *at = groups_value(&v->totals, i);
 
 		sampled |= at->now.h.flags & HEAP_SAMPLED;
-		attached |= at->now.h.flags & HEAP_ATTACHED;
+		attached |= at->now.h.flags & HEAP_ATTACHED && !(at->now.h.flags & HEAP_WHOLE);
 	}
 	if (attached)
 		report_note(r, "all of it is about blocks allocated since memwhy attached");
