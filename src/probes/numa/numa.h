@@ -101,6 +101,8 @@ enum numa_mapping_what {
 	NUMA_MAP_MOVED,    /* mremap: old_start, old_bytes became start, bytes */
 };
 
+enum numa_mapping_flags { NUMA_MAP_GROWS = 1 }; /* MAP_GROWSDOWN; a NUMA_KIND_STACK held does */
+
 /* As enum mapping_kind of sys/maps.h, plus one. */
 enum numa_mapping_kind {
 	NUMA_KIND_UNKNOWN,
@@ -116,7 +118,7 @@ enum numa_mapping_kind {
 
 /* A mapping came, went or moved. Also of threads of other processes than those sampled. */
 struct numa_mapping {
-	struct rec h;
+	struct rec h;  /* flags: enum numa_mapping_flags */
 	u32 tgid, tid; /* who did it; tid 0: not known */
 	u64 start, bytes;
 	u64 old_start, old_bytes; /* of NUMA_MAP_MOVED; old_bytes 0: the old one stays (a copy) */
