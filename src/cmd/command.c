@@ -62,7 +62,7 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 			  (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS) |
 			  (p->takes_filter ? GROUP_FILTER : 0) |
 			  (p->outstanding ? GROUP_LEAK | GROUP_SOURCE : 0) |
-			  (p->takes_calls ? GROUP_CALLS : 0),
+			  (p->takes_calls ? GROUP_CALLS : 0) | (p->takes_numa ? GROUP_NUMA : 0),
 		.takes_command = true,
 		.needs_command = p->source != NULL,
 		.details = p->details,

@@ -34,6 +34,7 @@ enum option_groups {
 	GROUP_SOURCE = 1024,
 	GROUP_CALLS = 2048,
 	GROUP_ATTACH = 4096, /* -p alone, in place of GROUP_SCOPE */
+	GROUP_NUMA = 8192,
 };
 
 struct command {

@@ -91,6 +91,17 @@ static const struct opt calls[] = {
 	O("no-times", 0, OPT_FLAG, no_times, NULL, "count calls and errors only, which costs less"),
 };
 
+static const struct opt numa[] = {
+	O("source", 0, OPT_STRING, source, "SOURCE",
+		"what tells of accesses (default: the best there is)"),
+	O("topology", 0, OPT_STRING, topology, "FILE",
+		"nodes and CPUs of the machine of a recording, a line a node: node 0 cpus 0-7 "
+		"bytes 16G distances 10,21"),
+	O("thread", 0, OPT_STRING, thread, "TID", "numa flow: what this thread touched"),
+	O("object", 0, OPT_STRING, object, "OBJECT",
+		"numa flow: who touched this object: its number, or part of its name"),
+};
+
 static const struct opt output[] = {
 	OV("output", 'o', OPT_STRING, format, "FORMAT", "text, wide, json, jsonl, csv or folded",
 		"text wide json jsonl csv folded"),
@@ -140,6 +151,7 @@ static const struct group {
 	{GROUP_EVENTS, "What to show", {events, ARRAY_SIZE(events)}},
 	{GROUP_FILTER, "Fields of events", {filter, ARRAY_SIZE(filter)}},
 	{GROUP_CALLS, "System calls", {calls, ARRAY_SIZE(calls)}},
+	{GROUP_NUMA, "Accesses", {numa, ARRAY_SIZE(numa)}},
 	{GROUP_RECORD, "What to record", {record, ARRAY_SIZE(record)}},
 	{GROUP_SCOPE, "Scope", {scope, ARRAY_SIZE(scope)}},
 	{GROUP_RUN, "Run", {run, ARRAY_SIZE(run)}},

@@ -21,6 +21,8 @@ struct options {
 	/* calls */
 	const char *flight, *dump_on;
 	bool with_memory, no_times;
+	/* numa */
+	const char *thread, *object, *source, *topology;
 	/* output */
 	const char *format, *fields, *sort, *table, *out;
 	u64 limit;

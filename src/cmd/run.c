@@ -278,6 +278,9 @@ static int views_add(struct running *g)
 		.dump_on = o->dump_on,
 		.with_memory = o->with_memory,
 		.no_times = o->no_times,
+		.thread = o->thread,
+		.object = o->object,
+		.topology = o->topology,
 		.operands = o->operands,
 		.n_operands = (u32)o->n_operands,
 	};

@@ -170,6 +170,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.dump_on = o->dump_on,
 		.with_memory = o->with_memory,
 		.no_times = o->no_times,
+		.source = o->source,
 	};
 	if (o->ring_bytes > 1UL << 30) {
 		err_set(err, -EINVAL, "--ring-size: at most 1G");

@@ -33,8 +33,9 @@ struct view_options {
 	const char *filter, *hist, *sum; /* NULL: none */
 	const char *flight, *dump_on;    /* NULL: none */
 	bool with_memory, no_times;
-	const struct look *look; /* NULL: the house's own */
-	char *const *operands;   /* words after the command's name */
+	const char *thread, *object, *topology; /* NULL: none */
+	const struct look *look;                /* NULL: the house's own */
+	char *const *operands;                  /* words after the command's name */
 	u32 n_operands;
 };
 

@@ -159,6 +159,8 @@ u64 numa_unattributed(const struct numa_feed *f, enum numa_why why);
 u64 numa_damaged(const struct numa_feed *f); /* records with impossible contents */
 u64 numa_late(const struct numa_feed *f);    /* events, not accesses, that came too late */
 const struct numa_machine *numa_machine(const struct numa_feed *f);
+#define NUMA_CPUS 8192                                 /* numbers of CPUs are below */
+s32 numa_cpu_node(const struct numa_feed *f, u32 cpu); /* -1: not known */
 /* In the order of time. */
 const struct numa_moved *numa_page_moves(const struct numa_feed *f, size_t *ret_n);
 const struct numa_moved *numa_thread_moves(const struct numa_feed *f, size_t *ret_n);

@@ -166,3 +166,10 @@ const struct numa_placed *numa_places(const struct numa_feed *f, size_t *ret_n)
 	*ret_n = f->places.n;
 	return f->places.v;
 }
+
+s32 numa_cpu_node(const struct numa_feed *f, u32 cpu)
+{
+	const s32 *node = groups_find(&f->cpus, &cpu);
+
+	return node && *node >= 0 && *node < NUMA_NODES ? *node : -1;
+}

@@ -1,0 +1,384 @@
+/* See numa_advice.h. */
+#include "probes/numa/numa_advice.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "probes/numa/numa_words.h"
+
+#define FINDINGS_MAX 8    /* the worst; the rest is in the tables */
+#define WARNING_SHARE 0.2 /* of all accesses, remote ones to one group: a warning, else a risk */
+
+struct advice {
+	struct report *r;
+	const struct numa_feed *f;
+	const struct numa_groups *groups;
+	const struct numa_group *g;
+	const struct numa_verdict *v;
+	struct finding *to;
+	const char *name;
+	char bytes[UNIT_BUF];
+	struct object largest;
+};
+
+static double percent(double ratio)
+{
+	return ratio < 0 ? 0 : 100 * ratio;
+}
+
+/* CPUs of a node, as taskset takes them; "" where they are not known. */
+static const char *cpus_text(const struct advice *a, s32 node)
+{
+	_cleanup_str_ struct str s = {};
+
+	for (u32 cpu = 0; node >= 0 && cpu < NUMA_CPUS; cpu++) {
+		u32 to = cpu;
+
+		if (numa_cpu_node(a->f, cpu) != node)
+			continue;
+		while (to + 1 < NUMA_CPUS && numa_cpu_node(a->f, to + 1) == node)
+			to++;
+		str_addf(&s, "%s%u", s.len ? "," : "", cpu);
+		if (to > cpu)
+			str_addf(&s, "-%u", to);
+		cpu = to;
+	}
+	return report_text(a->r, "%s", str_get(&s));
+}
+
+/* The call that moves the largest object of the group to these nodes. */
+static const char *mbind_text(const struct advice *a, const char *mode, u64 nodes)
+{
+	u64 start = a->largest.start & ~4095ULL;
+	u64 end = (a->largest.start + a->largest.bytes + 4095) & ~4095ULL;
+
+	return report_text(a->r,
+		"mbind((void *)0x%llx, %llu, %s, (unsigned long[]){0x%llx}, 65, MPOL_MF_MOVE)",
+		(unsigned long long)start, (unsigned long long)(end - start), mode,
+		(unsigned long long)nodes);
+}
+
+static u64 bit(s32 node)
+{
+	return node >= 0 && node < NUMA_NODES ? 1ULL << node : 0;
+}
+
+static void try_producer(struct advice *a)
+{
+	a->to->why = "A page lies on the node where it was first touched. What one node allocates "
+		     "and fills, and another one uses, is remote for all of that use.";
+	finding_line(a->r, a->to->try_,
+		"Let the thread that uses it allocate it, or touch it first (memset by the user, "
+		"not "
+		"by the maker)");
+	finding_line(a->r, a->to->try_,
+		"Or move it before its use, where that is longer than the move (some "
+		"microseconds a page): `%s`",
+		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
+	finding_line(a->r, a->to->undo, "Undo of the move: `%s`",
+		mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+}
+
+static void try_alternating(struct advice *a)
+{
+	const char *cpus = cpus_text(a, a->v->home);
+
+	a->to->why = "Several nodes use it, but in turns: at each time it could be local.";
+	if (*cpus)
+		finding_line(a->r, a->to->try_,
+			"Let its threads run where it lies: `taskset -cp %s TID` for each of them",
+			cpus);
+	finding_line(a->r, a->to->try_,
+		"Or give each turn to threads of one node; or move it as the turn goes over: `%s`",
+		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
+	finding_line(a->r, a->to->undo,
+		"Undo: `taskset -cp 0-%u TID` lets a thread run everywhere again",
+		(u32)MAX(a->r->stream->host.cpus, 1U) - 1);
+}
+
+static bool spread_already(const struct advice *a)
+{
+	return a->v->home_ratio < 0.6;
+}
+
+static void try_concurrent(struct advice *a)
+{
+	u64 nodes = numa_from_mask(a->groups->all.samples ? &a->groups->all : &a->g->sums);
+	const struct numa_sums *s = &a->g->sums;
+
+	a->to->why =
+		"Several nodes use the same parts of it at the same time: wherever it lies, it "
+		"is remote for most of them, and one memory controller serves all.";
+	if (s->loads && !s->stores)
+		finding_line(a->r, a->to->try_,
+			"It is only read (no store in %llu samples): give each node a copy, made "
+			"by "
+			"a thread of that node",
+			s->samples);
+	else if (!s->stores)
+		finding_line(a->r, a->to->try_,
+			"If it is only read (the samples do not tell loads from stores): give each "
+			"node a copy");
+	if (a->g->n > 8)
+		finding_line(a->r, a->to->try_,
+			"These are %u objects: let each be allocated by the node that uses it "
+			"most, "
+			"or spread them over the nodes in turn",
+			a->g->n);
+	if (spread_already(a))
+		return;
+	finding_line(a->r, a->to->try_,
+		"Or interleave it: as many remote accesses, but all controllers share them: `%s`",
+		mbind_text(a, "MPOL_INTERLEAVE", nodes));
+	finding_line(a->r, a->to->undo, "Undo: `%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+}
+
+static void try_parted(struct advice *a)
+{
+	a->to->why = "Each node uses a part of its own, but one thread touched all of it first, so "
+		     "that it all lies on one node.";
+	finding_line(a->r, a->to->try_,
+		"Let each thread initialise the part that it will use (first touch in parallel), "
+		"with threads pinned: OMP_PROC_BIND=true, or pthread_setaffinity_np");
+	finding_line(a->r, a->to->try_, "Without a change of the program: `numactl -i all ./job`");
+	finding_line(a->r, a->to->undo, "Undo: run it without numactl, as before");
+}
+
+static void try_false(struct advice *a)
+{
+	bool huge = a->v->pattern == NUMA_FALSE_HUGE;
+
+	a->to->why = huge ? "Nodes use base pages of their own, but these lie in one huge page, "
+			    "which can be on one node only."
+			  : "Nodes use lines of their own, but these lie in one page, which can be "
+			    "on one node only.";
+	if (huge) {
+		finding_line(a->r, a->to->try_,
+			"Give each thread its part at a boundary of 2 MiB, or let this memory have "
+			"base pages: `madvise((void *)0x%llx, %llu, MADV_NOHUGEPAGE)`",
+			(unsigned long long)(a->largest.start & ~4095ULL),
+			(unsigned long long)((a->largest.bytes + 4095) & ~4095ULL));
+		finding_line(a->r, a->to->undo, "Undo: `madvise(..., MADV_HUGEPAGE)`");
+		return;
+	}
+	finding_line(a->r, a->to->try_,
+		"Give each thread its part at a boundary of a page: aligned_alloc(4096, size), or "
+		"an allocator with an arena for each thread");
+	finding_line(a->r, a->to->undo, "Undo: the layout of before");
+}
+
+static void try_page_cache(struct advice *a)
+{
+	a->to->why =
+		"The pages of a file lie on the node that read it first, and stay there as long "
+		"as they are cached, for whoever comes later.";
+	finding_line(a->r, a->to->try_,
+		"Read it on the node that uses it, once the cached pages are gone: `dd of=FILE "
+		"oflag=nocache conv=notrunc,fdatasync count=0`, then `numactl --cpunodebind=%d "
+		"cat FILE >/dev/null`",
+		a->v->user);
+	finding_line(a->r, a->to->undo,
+		"Undo: the same with `--cpunodebind=%d`; nothing but the cache changes",
+		a->v->home);
+}
+
+static void try_moved(struct advice *a)
+{
+	const char *cpus = cpus_text(a, a->v->home);
+	const struct numa_thread *t =
+		numa_thread(a->f, a->g->site.thread ? a->g->site.thread - 1 : a->largest.thread);
+
+	a->to->why =
+		"The thread that made this memory is its user, but runs on another node by now: "
+		"the scheduler moved it, or a policy put its memory elsewhere.";
+	if (*cpus)
+		finding_line(a->r, a->to->try_,
+			"Keep the thread where its memory is: `taskset -cp %s %s`", cpus,
+			t ? report_text(a->r, "%u", t->tid) : "TID");
+	finding_line(a->r, a->to->try_,
+		"Or pin threads before they allocate: `numactl --cpunodebind=%d ./job`",
+		a->v->home);
+	finding_line(a->r, a->to->undo, "Undo: `taskset -cp 0-%u %s`",
+		(u32)MAX(a->r->stream->host.cpus, 1U) - 1,
+		t ? report_text(a->r, "%u", t->tid) : "TID");
+}
+
+static void try_tier(struct advice *a)
+{
+	a->to->why =
+		"A node without CPUs is a slower tier of memory (CXL, PMEM). What is used often "
+		"should not be there.";
+	finding_line(a->r, a->to->try_,
+		"Let the kernel bring back what is used: `sysctl kernel.numa_balancing=2`");
+	finding_line(a->r, a->to->try_, "Or move it: `%s`",
+		mbind_text(a, "MPOL_BIND", numa_machine(a->f)->cpus));
+	finding_line(a->r, a->to->undo,
+		"Undo: `sysctl kernel.numa_balancing=VALUE` with the value that it shows now");
+}
+
+static void (*const tries[NUMA_PATTERNS])(struct advice *) = {
+	[NUMA_PRODUCER] = try_producer,
+	[NUMA_ALTERNATING] = try_alternating,
+	[NUMA_CONCURRENT] = try_concurrent,
+	[NUMA_PARTED] = try_parted,
+	[NUMA_FALSE_PAGE] = try_false,
+	[NUMA_FALSE_HUGE] = try_false,
+	[NUMA_PAGE_CACHE] = try_page_cache,
+	[NUMA_MOVED_AWAY] = try_moved,
+	[NUMA_SLOW_TIER] = try_tier,
+};
+
+static const char *const estimates[NUMA_PATTERNS] = {
+	[NUMA_PRODUCER] = "each part placed where the other samples of it come from",
+	[NUMA_ALTERNATING] = "one remote access for each change of node that was seen",
+	[NUMA_CONCURRENT] = "none where it is replicated; else an even spread over the nodes",
+	[NUMA_PARTED] = "each part placed where the other samples of it come from",
+	[NUMA_FALSE_PAGE] = "lines that several nodes use remain remote",
+	[NUMA_FALSE_HUGE] = "base pages that several nodes use remain remote",
+	[NUMA_PAGE_CACHE] = "each part placed where the other samples of it come from",
+	[NUMA_MOVED_AWAY] = "each part placed where the other samples of it come from",
+	[NUMA_SLOW_TIER] = "all of it on nodes with CPUs",
+};
+
+static void evidence_latency(struct advice *a)
+{
+	const struct numa_sums *s = &a->g->sums;
+	const char *unit = s->cycles ? "cycles" : "ns";
+
+	if (s->latency_n[0] && s->latency_n[1])
+		finding_line(a->r, a->to->evidence, "Latency: remote %llu %s, local %llu %s (mean)",
+			s->latency_sum[1] / s->latency_n[1], unit,
+			s->latency_sum[0] / s->latency_n[0], unit);
+}
+
+static void evidence(struct advice *a)
+{
+	const struct numa_group *g = a->g;
+	const struct numa_sums *s = &g->sums;
+
+	finding_line(a->r, a->to->evidence,
+		"%llu of %llu sampled accesses to it were remote, from nodes %s; %.0f %% of all "
+		"accesses that were seen",
+		s->remote_samples, s->judged_samples, numa_mask_text(a->r, numa_from_mask(s)),
+		percent(a->v->share));
+	if (a->v->home >= 0)
+		finding_line(a->r, a->to->evidence,
+			"%.0f %% of its accesses went to pages on node %d; %u threads, %u objects, "
+			"the "
+			"largest has %s",
+			percent(a->v->home_ratio), a->v->home, g->threads, g->n, a->bytes);
+	if (g->by_known)
+		finding_line(a->r, a->to->evidence,
+			"%.0f %% of the accesses were by the thread that made it",
+			percent((double)g->by_allocator / (double)g->by_known));
+	if (g->sharing[NUMA_UNIT_OBJECT].samples)
+		finding_line(a->r, a->to->evidence,
+			"Of two accesses to one object %.0f %% came from two nodes, of two that "
+			"followed each other %.0f %%",
+			percent(g->sharing[NUMA_UNIT_OBJECT].mixed), percent(g->switches));
+	evidence_latency(a);
+	finding_line(a->r, a->to->evidence, "It would save about %.0f %% of them (estimated: %s)",
+		percent(a->v->saved_ratio), estimates[a->v->pattern]);
+}
+
+static void finding_fill(struct advice *a)
+{
+	const struct numa_verdict *v = a->v;
+
+	a->to->title = report_text(a->r, "%s %s: %s, %.0f %% of its accesses are remote",
+		numa_kind_name(a->g->site.kind), a->name, numa_pattern_name(v->pattern),
+		percent(v->remote_ratio));
+	a->to->confidence = a->g->sums.judged_samples >= 10 * NUMA_MIN_SAMPLES
+				    ? "high: more than a thousand samples"
+				    : "medium: hundreds of samples, not all accesses";
+	evidence(a);
+	tries[v->pattern](a);
+	finding_line(a->r, a->to->verify,
+		"`memwhy numa -- ./job`: its remote share, now %.0f %%, falls",
+		percent(v->remote_ratio));
+}
+
+static int advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups,
+	const struct numa_verdict *v)
+{
+	struct advice a = {.r = r, .f = f, .groups = groups, .v = v};
+
+	a.g = &groups->list.v[v->group];
+	a.to = report_finding(r, v->share >= WARNING_SHARE ? LEVEL_WARNING : LEVEL_RISK, "numa");
+	if (!a.to)
+		return -ENOMEM;
+	a.name = numa_site_name(r, f, &a.g->site);
+	numa_object(f, a.g->largest, &a.largest);
+	fmt_bytes(a.bytes, a.g->bytes);
+	finding_fill(&a);
+	return 0;
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct numa_verdict *x = a, *y = b;
+
+	return x->share > y->share ? -1 : x->share < y->share;
+}
+
+/* Where no object stands out, but nearly all is on one node. */
+static int advise_one_node(struct report *r, const struct numa_groups *g)
+{
+	struct finding *to;
+	double ratio;
+	s32 node;
+
+	if (!numa_all_on_one(g, &node, &ratio))
+		return 0;
+	to = report_finding(r, LEVEL_RISK, "numa-one-node");
+	if (!to)
+		return -ENOMEM;
+	to->title = report_text(r, "All memory is on node %d, and nodes %s use it", node,
+		numa_mask_text(r, numa_from_mask(&g->all)));
+	to->confidence = "high: of all samples";
+	finding_line(r, to->evidence,
+		"%.0f %% of the accesses went to node %d, %.0f %% were remote", percent(ratio),
+		node, percent(numa_remote_ratio(&g->all)));
+	to->why = "A page lies on the node where it was first touched. A main thread that "
+		  "initialises everything puts everything on its own node, whose memory "
+		  "controller then serves all.";
+	finding_line(r, to->try_, "Let each thread initialise what it will use");
+	finding_line(r, to->try_,
+		"Or spread it, without a change of the program: `numactl -i all ./job`");
+	finding_line(r, to->undo, "Undo: run it without numactl, as before");
+	finding_line(
+		r, to->verify, "`memwhy numa -- ./job`: the nodes in the table share the load");
+	return 0;
+}
+
+int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups)
+{
+	VEC(struct numa_verdict) found = {};
+	u32 thin = 0;
+	int rc = 0;
+
+	r->has_findings = true;
+	for (u32 i = 0; i < groups->list.n && !rc; i++) {
+		struct numa_verdict v = numa_judge(f, groups, i);
+
+		thin += v.pattern == NUMA_THIN;
+		if (v.pattern > NUMA_THIN)
+			rc = vec_push(&found, v);
+	}
+	if (found.n)
+		qsort(found.v, found.n, sizeof(found.v[0]), by_share);
+	for (size_t i = 0; i < found.n && i < FINDINGS_MAX && !rc; i++)
+		rc = advise(r, f, groups, &found.v[i]);
+	if (!rc && found.n != 1)
+		rc = advise_one_node(r, groups);
+	if (thin)
+		report_not_checked(r,
+			"%u objects seem to be used from afar, but %u samples, %u of them remote, "
+			"are "
+			"the least for a verdict: run longer",
+			thin, NUMA_MIN_SAMPLES, NUMA_MIN_REMOTE);
+	report_rank(r);
+	vec_free(&found);
+	return rc;
+}

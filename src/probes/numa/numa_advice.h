@@ -1,0 +1,11 @@
+/* Findings of numa: the patterns of numa_patterns.h in words, each with what to do. */
+#ifndef MEMWHY_PROBES_NUMA_ADVICE_H
+#define MEMWHY_PROBES_NUMA_ADVICE_H
+
+#include "probes/numa/numa_patterns.h"
+#include "report/report.h"
+
+/* Adds findings and the verdict. groups: by site. */
+int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups);
+
+#endif

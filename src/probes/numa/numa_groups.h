@@ -1,0 +1,91 @@
+/*
+ * Objects of one kind and origin together (an allocation site, a variable, a thread's stack), and
+ * what their accesses say: how many, how remote, and how nodes share them. Pure, over a finished
+ * feed. Judges nothing.
+ */
+#ifndef MEMWHY_PROBES_NUMA_GROUPS_H
+#define MEMWHY_PROBES_NUMA_GROUPS_H
+
+#include "base/groups.h"
+#include "base/vec.h"
+#include "probes/numa/numa_feed.h"
+
+/* Sums over accesses. All but samples are weighted: estimates of accesses. */
+struct numa_sums {
+	u64 samples;
+	u64 judged_samples; /* of them, with known locality */
+	u64 remote_samples;
+	u64 accesses, local, remote;
+	u64 loads, stores, in_kernel, hitm;
+	u64 from[NUMA_NODES], to[NUMA_NODES]; /* by node of the CPU; of the page */
+	u64 remote_from[NUMA_NODES];
+	u64 latency_n[2], latency_sum[2]; /* of local and of remote ones; unweighted */
+	bool cycles;                      /* latency is in cycles */
+	u64 first_ns, last_ns;
+};
+
+void numa_sums_add(struct numa_sums *s, const struct numa_access *a);
+/* 0 to 1; -1: not known. */
+double numa_remote_ratio(const struct numa_sums *s);
+/* A bit a node with at least one access from it; of a page on it. */
+u64 numa_from_mask(const struct numa_sums *s);
+u64 numa_to_mask(const struct numa_sums *s);
+
+/* Pieces of memory that nodes can share. */
+enum numa_unit { NUMA_UNIT_LINE, NUMA_UNIT_PAGE, NUMA_UNIT_HUGE, NUMA_UNIT_OBJECT, NUMA_UNITS };
+
+/*
+ * How nodes share pieces: of two accesses to the same piece, the chance that they are from
+ * different nodes. 0: each piece belongs to one node. samples: in pieces with at least two.
+ */
+struct numa_sharing {
+	double mixed;
+	u64 samples;
+};
+
+struct numa_site {
+	u64 start; /* where nothing else tells objects apart */
+	u32 kind;  /* enum object_kind */
+	u32 stack, name, file;
+	u32 tgid;   /* 0: of several processes, it may be */
+	u32 thread; /* + 1; of a stack */
+	u32 object; /* + 1; 0: all of them */
+	u32 reserved;
+};
+
+struct numa_group {
+	struct numa_site site;
+	u32 first, n; /* its objects, in numa_groups.objects */
+	u32 largest;  /* object with most samples */
+	u64 bytes;    /* of the largest one */
+	struct numa_sums sums;
+	/* Blocks and mappings whose maker is known: */
+	u64 by_known, by_allocator; /* accesses; of them, by the thread that made the object */
+	u64 before_sharing;         /* … until a second thread came, of each object */
+	u32 shared_objects;         /* that several threads touched */
+	u32 threads;                /* that touched them */
+	u32 frees,
+		remote_frees; /* freed; by a thread on another node than the one it was made on */
+	u64 first_touches, first_touch_other; /* of pages; on another node than it was made on */
+	struct numa_sharing sharing[NUMA_UNITS];
+	double switches; /* of two accesses to an object one after another, from two nodes */
+	u64 switch_pairs;
+	u64 turns;         /* changes of node that lasted: the access after was from the same one */
+	u64 huge;          /* samples of huge pages */
+	u64 placed_remote; /* samples that would be remote, were each part where it is used most */
+	u64 moved_pages;   /* by the kernel */
+};
+
+struct numa_groups {
+	VEC(struct numa_group) list;
+	u32 *objects; /* by group */
+	u32 n_objects;
+	struct numa_sums all;
+	u64 *matrix; /* NUMA_NODES * NUMA_NODES: accesses, by node of CPU, then of page */
+};
+
+/* by_object: each object a group of its own. 0 or -ENOMEM. */
+int numa_groups_make(struct numa_feed *f, bool by_object, struct numa_groups *ret);
+void numa_groups_free(struct numa_groups *g);
+
+#endif

@@ -1,0 +1,252 @@
+/* See numa_patterns.h. */
+#include "probes/numa/numa_patterns.h"
+
+#include <math.h>
+
+#define OWN 0.15      /* pieces of which less is mixed belong to one node each */
+#define MIXED 0.3     /* … more: are shared */
+#define TURNS 0.35    /* changes of node, of those that chance would make: in turns */
+#define ALLOCATOR 0.6 /* accesses by who made it: its own */
+#define ONE_NODE 0.8  /* lies on one node */
+#define HANDED 1.5    /* changes of node, of each object: it was handed over */
+#define USER_NODE 0.1 /* a node with this share of the accesses uses it */
+
+double numa_at_least(u64 hits, u64 n)
+{
+	const double z = 1.96;
+	double p, d = (double)n;
+
+	if (!n)
+		return 0;
+	p = (double)hits / d;
+	p = (p + z * z / (2 * d) - z * sqrt(p * (1 - p) / d + z * z / (4 * d * d))) /
+	    (1 + z * z / d);
+	return p > 0 ? p : 0;
+}
+
+static s32 largest(const u64 v[NUMA_NODES], double *ret_ratio)
+{
+	u64 all = 0;
+	s32 best = -1;
+
+	for (s32 i = 0; i < NUMA_NODES; i++) {
+		all += v[i];
+		if (v[i] && (best < 0 || v[i] > v[best]))
+			best = i;
+	}
+	*ret_ratio = best < 0 ? 0 : (double)v[best] / (double)all;
+	return best;
+}
+
+static bool known(const struct numa_group *g, enum numa_unit unit)
+{
+	return g->sharing[unit].samples >= NUMA_MIN_SHARING;
+}
+
+static bool own(const struct numa_group *g, enum numa_unit unit)
+{
+	return known(g, unit) && g->sharing[unit].mixed < OWN;
+}
+
+static bool mixed(const struct numa_group *g, enum numa_unit unit)
+{
+	return known(g, unit) && g->sharing[unit].mixed >= MIXED;
+}
+
+/* Accesses to nodes that have memory only. */
+static double slow_ratio(const struct numa_feed *f, const struct numa_sums *s)
+{
+	const struct numa_machine *m = numa_machine(f);
+	u64 slow = 0, all = 0;
+
+	for (u32 i = 0; i < NUMA_NODES; i++) {
+		all += s->to[i];
+		slow += m->nodes & 1ULL << i && !(m->cpus & 1ULL << i) ? s->to[i] : 0;
+	}
+	return m->cpus && all ? (double)slow / (double)all : 0;
+}
+
+static bool is_file(const struct numa_group *g)
+{
+	return g->site.kind == OBJECT_FILE || g->site.kind == OBJECT_CODE;
+}
+
+/* Has the one thread that uses it been moved to another node? */
+static bool user_moved(
+	const struct numa_feed *f, const struct numa_groups *all, const struct numa_group *g)
+{
+	const struct numa_access *a;
+	struct numa_flow flow;
+	size_t n;
+	const struct numa_moved *moves = numa_thread_moves(f, &n);
+
+	if (g->threads != 1 || !all->n_objects)
+		return false;
+	flow = numa_flow_object(f, g->largest);
+	a = numa_flow_next(&flow);
+	for (size_t i = 0; a && i < n; i++)
+		if (moves[i].thread == a->thread && moves[i].from != moves[i].to)
+			return true;
+	return false;
+}
+
+static bool one_user(const struct numa_group *g)
+{
+	double ratio;
+
+	return largest(g->sums.from, &ratio) >= 0 && ratio >= 0.9;
+}
+
+/* Each object is used by one node, which is not where it lies. */
+static u32 judge_one_user(
+	const struct numa_feed *f, const struct numa_groups *all, const struct numa_group *g)
+{
+	bool allocator = g->by_known && (double)g->by_allocator >= ALLOCATOR * (double)g->by_known;
+
+	if (g->site.kind == OBJECT_STACK || allocator || user_moved(f, all, g))
+		return NUMA_MOVED_AWAY;
+	return NUMA_PRODUCER;
+}
+
+/*
+ * Several nodes use the same objects. Those that are smaller than a page tell about false sharing
+ * by lines and by pages beyond the object: a piece is looked at within one object only.
+ */
+static u32 judge_shared(const struct numa_group *g)
+{
+	double chance = g->sharing[NUMA_UNIT_OBJECT].mixed;
+	double changes = g->switches * (double)g->switch_pairs;
+
+	bool turns =
+		chance > 0 && g->switch_pairs >= NUMA_MIN_SHARING && g->switches < TURNS * chance;
+
+	/* One used it, then the other, and that was all: it was handed over. */
+	if (changes < HANDED * (double)g->shared_objects ||
+		(turns && (double)g->turns < HANDED * (double)g->shared_objects))
+		return NUMA_PRODUCER;
+	if (g->huge * 2 > g->sums.samples && own(g, NUMA_UNIT_PAGE) && mixed(g, NUMA_UNIT_HUGE))
+		return NUMA_FALSE_HUGE;
+	if (own(g, NUMA_UNIT_LINE) && mixed(g, NUMA_UNIT_PAGE))
+		return NUMA_FALSE_PAGE;
+	if (turns)
+		return NUMA_ALTERNATING;
+	/* Were each part where it is used, most would be local. */
+	if (g->sums.remote_samples && g->bytes > 2 * 4096 &&
+		(double)g->placed_remote < 0.35 * (double)g->sums.remote_samples)
+		return NUMA_PARTED;
+	return NUMA_CONCURRENT;
+}
+
+/* The remote accesses that remain, of those that there are: as the fix of the pattern has it. */
+static double saved(const struct numa_groups *all, const struct numa_group *g, u32 pattern)
+{
+	double remote = (double)g->sums.remote_samples, left;
+	u32 users = 0;
+
+	switch (pattern) {
+	case NUMA_PRODUCER:
+	case NUMA_PARTED:
+	case NUMA_MOVED_AWAY:
+	case NUMA_PAGE_CACHE:
+		left = (double)g->placed_remote;
+		break;
+	case NUMA_ALTERNATING: /* memory goes with its user: once a turn it is elsewhere */
+		left = g->switches * (double)g->sums.judged_samples;
+		break;
+	case NUMA_FALSE_PAGE:
+		left = g->sharing[NUMA_UNIT_LINE].mixed * (double)g->sums.judged_samples;
+		break;
+	case NUMA_FALSE_HUGE:
+		left = g->sharing[NUMA_UNIT_PAGE].mixed * (double)g->sums.judged_samples;
+		break;
+	case NUMA_CONCURRENT:
+		if (!g->sums.stores && g->sums.loads) {
+			left = 0; /* a replica on each node */
+			break;
+		}
+		users = (u32)__builtin_popcountll(numa_from_mask(&all->all));
+		left = users ? (double)g->sums.judged_samples * (1 - 1.0 / users) : remote;
+		break;
+	default:
+		left = 0;
+	}
+	return remote && left < remote ? 1 - left / remote : 0;
+}
+
+/* Who uses it from afar, and where it lies. */
+static void nodes_fill(const struct numa_group *g, struct numa_verdict *v)
+{
+	double ratio;
+
+	v->user = largest(g->sums.remote_from, &ratio);
+	v->home = largest(g->sums.to, &v->home_ratio);
+}
+
+struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_groups *all, u32 group)
+{
+	const struct numa_group *g = &all->list.v[group];
+	const struct numa_sums *s = &g->sums;
+	struct numa_verdict v = {.group = group, .user = -1, .home = -1};
+
+	nodes_fill(g, &v);
+	v.remote_ratio = numa_remote_ratio(s);
+	v.share = all->all.accesses ? (double)s->remote / (double)all->all.accesses : 0;
+	if (v.remote_ratio < NUMA_MIN_RATIO || v.share < NUMA_MIN_SHARE)
+		return v;
+	if (s->judged_samples < NUMA_MIN_SAMPLES || s->remote_samples < NUMA_MIN_REMOTE) {
+		v.pattern = NUMA_THIN;
+		return v;
+	}
+	if (numa_at_least(s->remote_samples, s->judged_samples) < NUMA_MIN_RATIO)
+		return v;
+	if (slow_ratio(f, s) >= 0.5)
+		v.pattern = NUMA_SLOW_TIER;
+	else if (is_file(g))
+		v.pattern = NUMA_PAGE_CACHE;
+	else if (g->site.kind == OBJECT_KERNEL || g->site.kind == OBJECT_VDSO)
+		return v; /* no program can place it */
+	else if (!known(g, NUMA_UNIT_OBJECT) && !one_user(g))
+		v.pattern = NUMA_THIN; /* each object was seen once: who shares it is not known */
+	else if (!mixed(g, NUMA_UNIT_OBJECT) || g->threads == 1)
+		v.pattern = judge_one_user(f, all, g);
+	else
+		v.pattern = judge_shared(g);
+	v.saved_ratio = saved(all, g, v.pattern);
+	return v;
+}
+
+const char *numa_pattern_name(u32 pattern)
+{
+	static const char *const names[NUMA_PATTERNS] = {
+		[NUMA_NO_PATTERN] = "none",
+		[NUMA_THIN] = "too few samples",
+		[NUMA_PRODUCER] = "remote use after allocation",
+		[NUMA_ALTERNATING] = "alternating remote access",
+		[NUMA_CONCURRENT] = "concurrent remote access",
+		[NUMA_PARTED] = "one node holds the parts of all",
+		[NUMA_FALSE_PAGE] = "nodes share pages falsely",
+		[NUMA_FALSE_HUGE] = "nodes share huge pages falsely",
+		[NUMA_PAGE_CACHE] = "misplaced page cache",
+		[NUMA_MOVED_AWAY] = "user moved away from its memory",
+		[NUMA_SLOW_TIER] = "slow tier",
+	};
+
+	return pattern < NUMA_PATTERNS ? names[pattern] : "?";
+}
+
+bool numa_all_on_one(const struct numa_groups *g, s32 *ret_node, double *ret_ratio)
+{
+	const struct numa_sums *s = &g->all;
+	u64 from = 0;
+	u32 users = 0;
+
+	if (s->judged_samples < NUMA_MIN_SAMPLES || s->remote_samples < NUMA_MIN_REMOTE ||
+		numa_at_least(s->remote_samples, s->judged_samples) < NUMA_MIN_RATIO)
+		return false;
+	for (u32 i = 0; i < NUMA_NODES; i++)
+		from += s->from[i];
+	for (u32 i = 0; i < NUMA_NODES; i++)
+		users += (double)s->from[i] >= USER_NODE * (double)from && s->from[i];
+	*ret_node = largest(s->to, ret_ratio);
+	return users > 1 && *ret_node >= 0 && *ret_ratio >= ONE_NODE;
+}

@@ -1,0 +1,167 @@
+/* See numa_view.h: the feed, and what is made of it at each report. */
+#include "probes/numa/numa_view.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/units.h"
+#include "probes/numa/numa_advice.h"
+#include "probes/numa/numa_tables.h"
+#include "probes/numa/numa_topology.h"
+
+#define TOPOLOGY_BYTES (1U << 20) /* a file of it is smaller */
+
+static const char *const by_keys[] = {"site", "object", "type", "function", "thread", NULL};
+
+struct numa_state {
+	struct numa_feed *feed;
+	enum numa_by by;
+	bool stacks, flow;
+	struct numa_flow_asked asked;
+	struct numa_topology topology; /* of --topology; known 0: none was given */
+};
+
+static int by_parse(const char *by, enum numa_by *ret, struct err *err)
+{
+	for (u32 i = 0; by_keys[i]; i++)
+		if (!by || !strcmp(by, by_keys[i])) {
+			*ret = i;
+			return 0;
+		}
+	err_set(err, -EINVAL, "--by: '%.40s' is not site, object, type, function or thread", by);
+	return err_hint(err, "numa takes one of them");
+}
+
+static int operands_read(struct numa_state *v, const struct view_options *o, struct err *err)
+{
+	u64 tid;
+
+	v->flow = o->n_operands && !strcmp(o->operands[0], "flow");
+	if (o->n_operands > v->flow) {
+		err_set(err, -EINVAL, "numa: '%.40s' is not expected here",
+			o->operands[v->flow ? 1 : 0]);
+		return err_hint(err, "memwhy numa [flow]; a command to run goes after --");
+	}
+	v->asked = (struct numa_flow_asked){o->thread, o->object};
+	if (!v->flow && (o->thread || o->object)) {
+		err_set(err, -EINVAL, "--thread and --object are of numa flow");
+		return err_hint(err, "memwhy numa flow --thread TID");
+	}
+	if (o->thread && parse_u64(o->thread, 1, 0xffffffff, &tid)) {
+		err_set(err, -EINVAL, "--thread: '%.40s' is not the id of a thread", o->thread);
+		return err_hint(err, "memwhy numa --by thread shows them");
+	}
+	return 0;
+}
+
+static int topology_load(struct numa_state *v, const char *path, struct err *err)
+{
+	_cleanup_str_ struct str text = {};
+	int rc = file_read(path, &text);
+
+	if (rc)
+		return err_errno(err, rc, "--topology %.100s", path);
+	if (text.len > TOPOLOGY_BYTES)
+		return err_set(err, -EFBIG, "--topology %.100s: it is too long", path);
+	rc = numa_topology_parse(str_get(&text), &v->topology, err);
+	if (rc)
+		err_hint(err, "a line a node: node 0 cpus 0-7 bytes 16G distances 10,21");
+	return rc;
+}
+
+static int numa_init(void *state, const struct view_options *o, struct err *err)
+{
+	struct numa_state *v = state;
+	int rc = operands_read(v, o, err);
+
+	rc = rc ? rc : by_parse(o->by, &v->by, err);
+	v->stacks = o->stacks;
+	if (!rc && o->topology)
+		rc = topology_load(v, o->topology, err);
+	if (rc)
+		return rc;
+	rc = numa_feed_new(&v->feed);
+	return rc ? err_errno(err, rc, "numa") : 0;
+}
+
+static int numa_take(void *state, const struct rec *r)
+{
+	return numa_feed_take(((struct numa_state *)state)->feed, r);
+}
+
+/* What the user says of the machine counts more than what was recorded. */
+static int topology_feed(const struct numa_state *v)
+{
+	int rc = 0;
+
+	for (u32 i = 0; i < NUMA_NODES && !rc; i++)
+		if (v->topology.known & 1ULL << i)
+			rc = numa_feed_take(v->feed, &v->topology.nodes[i].h);
+	vec_each (cpu, &v->topology.cpus)
+		rc = rc ? rc : numa_feed_take(v->feed, &cpu->h);
+	return rc;
+}
+
+static void notes_add(const struct numa_state *v, struct report *r)
+{
+	u64 late = numa_late(v->feed), damaged = numa_damaged(v->feed);
+
+	if (late)
+		report_note(r, "%llu mappings, blocks and moves came too late to be put in order",
+			(unsigned long long)late);
+	if (damaged)
+		report_note(r, "%llu records hold impossible numbers and were left out",
+			(unsigned long long)damaged);
+}
+
+static int numa_report(void *state, struct report *r)
+{
+	struct numa_state *v = state;
+	struct numa_groups groups = {}, by_object = {};
+	int rc = topology_feed(v);
+
+	rc = rc ? rc : numa_feed_finish(v->feed);
+	if (rc)
+		return rc;
+	if (v->flow)
+		return numa_flows_report(r, v->feed, &v->asked);
+	rc = numa_groups_make(v->feed, false, &groups);
+	if (!rc && v->by == NUMA_BY_OBJECT)
+		rc = numa_groups_make(v->feed, true, &by_object);
+	rc = rc ? rc
+		: numa_accesses_report(r, v->feed, v->by == NUMA_BY_OBJECT ? &by_object : &groups,
+			  v->by, v->stacks);
+	rc = rc ? rc : numa_nodes_report(r, v->feed, &groups);
+	rc = rc ? rc : numa_advise(r, v->feed, &groups);
+	notes_add(v, r);
+	numa_groups_free(&groups);
+	numa_groups_free(&by_object);
+	return rc;
+}
+
+static void numa_reset(void *state)
+{
+	numa_feed_forget(((struct numa_state *)state)->feed);
+}
+
+static void numa_destroy(void *state)
+{
+	struct numa_state *v = state;
+
+	numa_feed_free(v->feed);
+	numa_topology_free(&v->topology);
+}
+
+const struct view numa_view = {
+	.tables = (const struct view_table *const[]){numa_access_tables, numa_node_tables,
+		numa_flow_tables, NULL},
+	.size = sizeof(struct numa_state),
+	.by_default = "site",
+	.by_keys = by_keys,
+	.init = numa_init,
+	.feed = numa_take,
+	.report = numa_report,
+	.reset = numa_reset,
+	.destroy = numa_destroy,
+};
