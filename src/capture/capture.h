@@ -44,7 +44,9 @@ struct capture_options {
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
 	const char *flight, *dump_on;    /* --flight, --dump-on; NULL: none */
 	bool with_memory, no_times;
-	const char *source;    /* --source; NULL: none */
+	const char *source;    /* --source: comma-separated, best first; NULL: the probe's own */
+	bool balancing;        /* --balancing */
+	u64 scan_ns;           /* --scan; 0: as it is */
 	const char *by;        /* --by: comma-separated keys to count by; NULL: the probe's own */
 	char *const *operands; /* words after the command's name */
 	u32 n_operands;

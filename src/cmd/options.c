@@ -92,8 +92,14 @@ static const struct opt calls[] = {
 };
 
 static const struct opt numa[] = {
-	O("source", 0, OPT_STRING, source, "SOURCE",
-		"what tells of accesses (default: the best there is)"),
+	O("source", 0, OPT_STRING, source, "NAME,NAME",
+		"where accesses are seen: hardware, hint (faults of automatic NUMA balancing), "
+		"first-touch (page faults); the first that works (default: in this order)"),
+	O("balancing", 0, OPT_FLAG, balancing, NULL,
+		"turn automatic NUMA balancing on meanwhile: it moves pages"),
+	O("scan", 0, OPT_DURATION, scan_ns, "TIME",
+		"have automatic NUMA balancing look at memory each TIME, for more samples at "
+		"more cost; put back at the end"),
 	O("topology", 0, OPT_STRING, topology, "FILE",
 		"nodes and CPUs of the machine of a recording, a line a node: node 0 cpus 0-7 "
 		"bytes 16G distances 10,21"),

@@ -23,6 +23,8 @@ struct options {
 	bool with_memory, no_times;
 	/* numa */
 	const char *thread, *object, *source, *topology;
+	bool balancing;
+	u64 scan_ns;
 	/* output */
 	const char *format, *fields, *sort, *table, *out;
 	u64 limit;

@@ -171,6 +171,8 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.with_memory = o->with_memory,
 		.no_times = o->no_times,
 		.source = o->source,
+		.balancing = o->balancing,
+		.scan_ns = o->scan_ns,
 	};
 	if (o->ring_bytes > 1UL << 30) {
 		err_set(err, -EINVAL, "--ring-size: at most 1G");

@@ -146,7 +146,7 @@ struct probe {
 	const char *const *with_programs;
 	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
 	bool takes_calls;  /* its command has --flight, --dump-on, --with-memory and --no-times */
-	bool takes_numa;   /* its command has --source, --topology, --thread, --object */
+	bool takes_numa;   /* its command has --source, --balancing, --thread and so on */
 	bool takes_filter; /* its command has --filter, --hist and --sum; `record` has not */
 	/* Its command asks for those of `with` as if by name, has them follow what is allocated
 	 * (capture_options.outstanding), and takes --kernel; `record` leaves it out. */

@@ -2,5 +2,5 @@
  * Who touches memory of which node, without a PMU: hint faults of automatic NUMA balancing and what
  * it moves because of them; and what is needed to tell of what memory that is: mappings, tasks.
  */
-#include "probes/numa/hint.bpf.h"
+#include "probes/numa/touch.bpf.h"
 #include "probes/numa/space.bpf.h"

@@ -3,14 +3,13 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
+#include "probes/numa/numa_capture.h"
 #include "probes/numa/numa_kinds.h"
+#include "probes/numa/numa_place.h"
 #include "probes/numa/numa_topology.h"
 #include "probes/numa/numa_view.h"
 #include "probes/probe.h"
-
-struct machine {
-	bool sent;
-};
 
 static int machine_open(struct capture *c, void *state, struct err *err)
 {
@@ -23,23 +22,18 @@ static int machine_open(struct capture *c, void *state, struct err *err)
 	return rc ? err_errno(err, rc, "numa: nodes of this machine") : 0;
 }
 
-/* Nodes do not change: what is read is read once. */
-static int machine_sample(struct capture *c, void *state)
-{
-	(void)c;
-	(void)state;
-	return 0;
-}
-
 static int machine_survey(struct capture *c)
 {
-	return capture_method(c, "nodes, CPUs and distances", "/sys/devices/system/node", NULL);
+	int rc = capture_method(c, "nodes, CPUs and distances", "/sys/devices/system/node", NULL);
+
+	return rc ? rc : numa_place_survey(c);
 }
 
 static const struct probe_sampler sampler = {
-	.size = sizeof(struct machine),
-	.open = machine_open,
-	.sample = machine_sample,
+	.size = sizeof(struct numa_places),
+	.every_ns = NSEC_PER_SEC,
+	.open = machine_open, /* nodes do not change */
+	.sample = numa_place_sample,
 	.survey = machine_survey,
 };
 
@@ -84,6 +78,7 @@ const struct probe probe_numa = {
 	.examples = examples,
 	.kinds = numa_kinds,
 	.n_kinds = NUMA_KINDS,
+	.bpf = &numa_bpf,
 	.sampler = &sampler,
 	.view = &numa_view,
 	.only_named = true,

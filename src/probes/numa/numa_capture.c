@@ -10,8 +10,12 @@
 #include "capture/place.h"
 #include "capture/ring.h"
 #include "capture/watch.h"
+#include "capture/settings.h"
+#include "probes/numa/numa_balance.h"
 #include "probes/numa/numa_config.h"
+#include "probes/numa/numa_hardware.h"
 #include "probes/numa/numa_known.h"
+#include "probes/numa/numa_source.h"
 #include "sys/host.h"
 
 #include "numa.skel.h"
@@ -19,14 +23,34 @@
 enum {
 	OPT_PREEMPTIBLE = 1, /* raw tracepoints are */
 	OPT_NODES = 2,       /* there is more than one */
+	OPT_HINT = 4,
+	OPT_TOUCH = 8,
+	OPT_FAULTS = 16, /* either */
+};
+
+struct numa_state {
+	struct numa_known known;
+	struct settings *settings;
+	u32 want;                  /* enum numa_wanted: the source in use */
+	u32 passed;                /* those before it, that do not work here */
+	char why[3][NUMA_WHY_LEN]; /* of each: why not */
 };
 
 #define WAKE_BYTES (16U << 10) /* a quarter of the smallest ring of a CPU */
 #define HINTS "NUMA hint faults, pages moved"
 
+static int touch_aim(struct perf_event_attr *attr, int cpu)
+{
+	(void)cpu;
+	attr->sample_period = NUMA_TOUCH_PERIOD;
+	return 0;
+}
+
 static const struct attach_hook hooks[] = {
 	{
 		.data = HINTS,
+		.only = OPT_HINT,
+		.required = true,
 		.needs = "CONFIG_NUMA_BALANCING, two free debug registers, BTF",
 		.methods =
 			{
@@ -38,7 +62,21 @@ static const struct attach_hook hooks[] = {
 			},
 	},
 	{
+		.data = "first touches, one in 16",
+		.only = OPT_TOUCH,
+		.required = true,
+		.needs = "perf_event_open",
+		.methods =
+			{
+				{"software event of minor faults, page tables", {},
+					{{"page_touch", PERF_TYPE_SOFTWARE,
+						PERF_COUNT_SW_PAGE_FAULTS_MIN, touch_aim}},
+					0},
+			},
+	},
+	{
 		.data = "addresses of faults",
+		.only = OPT_FAULTS,
 		.required = true,
 		.needs = "the exceptions tracepoints (x86)",
 		.methods =
@@ -91,9 +129,78 @@ static const struct host *host(void)
 
 static u32 options(const struct capture *c)
 {
-	(void)c;
+	const struct numa_state *s = c->state;
+	u32 want = s ? s->want : NUMA_WANT_HINT | NUMA_WANT_TOUCH;
+
 	return (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0) |
-	       (host()->nodes > 1 ? OPT_NODES : 0);
+	       (host()->nodes > 1 ? OPT_NODES : 0) | (want & NUMA_WANT_HINT ? OPT_HINT : 0) |
+	       (want & NUMA_WANT_TOUCH ? OPT_TOUCH : 0) |
+	       (want & (NUMA_WANT_HINT | NUMA_WANT_TOUCH) ? OPT_FAULTS : 0);
+}
+
+/* 0: this source works here; else it says why not. */
+static int source_try(const struct capture *c, int want, char why[96])
+{
+	int mode;
+
+	if (want == NUMA_WANT_HARDWARE)
+		return numa_hardware_try(why);
+	if (want == NUMA_WANT_TOUCH)
+		return 0;
+	mode = numa_balancing_mode();
+	if (mode < 0)
+		snprintf(why, 96, "the kernel has no automatic NUMA balancing");
+	else if (!mode && !c->opt.balancing)
+		snprintf(why, 96, "kernel.numa_balancing is 0; --balancing turns it on meanwhile");
+	else
+		return 0;
+	return -EOPNOTSUPP;
+}
+
+static u32 source_index(u32 want)
+{
+	return (u32)__builtin_ctz(want);
+}
+
+/* The first source that works. */
+static int capture_open(struct capture *c, struct err *err)
+{
+	const char *at = c->opt.source ? c->opt.source : NUMA_SOURCES_DEFAULT;
+	struct numa_state *s = c->state;
+	int rc = numa_sources_check(c, err), want;
+
+	s->want = s->passed = 0;
+	while (!rc && !s->want && (want = numa_source_next(&at)) > 0) {
+		if (!source_try(c, want, s->why[source_index((u32)want)]))
+			s->want = (u32)want;
+		else
+			s->passed |= (u32)want;
+	}
+	if (rc || s->want)
+		return rc;
+	want = __builtin_ctz(s->passed);
+	err_set(err, -EOPNOTSUPP, "no source of accesses works here: %s: %s",
+		numa_source_name(1U << want), s->why[want]);
+	return err_hint(err, "--source first-touch needs no PMU and no balancing");
+}
+
+/* Says why better sources are not in use, and changes what was asked for. */
+static int capture_attach(struct capture *c, struct attached *a, struct err *err)
+{
+	struct numa_state *s = c->state;
+	const char *missing;
+	char data[48];
+	int rc = 0;
+
+	(void)a;
+	for (u32 i = 0; i < ARRAY_SIZE(s->why) && !rc; i++) {
+		snprintf(data, sizeof(data), "samples from %s", numa_source_name(1U << i));
+		if (s->passed & 1U << i)
+			rc = capture_method(c, data, NULL, s->why[i]);
+	}
+	if (!rc && place_known(&missing) && host()->nodes > 1)
+		rc = capture_method(c, "nodes of pages", NULL, missing);
+	return rc ? rc : numa_balancing_change(c, &s->settings, err);
 }
 
 /* The node that all memory is on; -1: there are several. */
@@ -129,11 +236,16 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return rc ? rc : place_prepare(obj);
 }
 
+static struct numa_known *known_of(const struct capture *c)
+{
+	return &((struct numa_state *)c->state)->known;
+}
+
 static int sample_send(
 	struct capture *c, const struct stack_maps *stacks, const struct numa_event *e)
 {
 	struct numa_sample s = e->sample;
-	int rc = numa_know_thread(c->state, c, &s, e->tls);
+	int rc = numa_know_thread(known_of(c), c, &s, e->tls);
 
 	s.h.size = sizeof(s);
 	s.ustack = names_stack(c->names, stacks, s.tgid, s.ustack, s.kstack);
@@ -161,12 +273,12 @@ static int task_send(struct capture *c, const struct numa_event *e)
 
 	t.h.size = sizeof(t);
 	if (t.what != NUMA_TASK_EXEC)
-		numa_forget_thread(c->state, t.tid);
+		numa_forget_thread(known_of(c), t.tid);
 	if (t.what == NUMA_TASK_EXEC || t.what == NUMA_TASK_EXIT)
-		numa_forget_process(c->state, t.tgid);
+		numa_forget_process(known_of(c), t.tgid);
 	rc = capture_emit(c, &t.h);
 	if (!rc && t.what == NUMA_TASK_EXEC)
-		rc = numa_know_process(c->state, c, t.tgid, t.h.time_ns);
+		rc = numa_know_process(known_of(c), c, t.tgid, t.h.time_ns);
 	return rc;
 }
 
@@ -197,10 +309,10 @@ static int process_know(struct capture *c, const struct numa_event *e)
 	if (what == NUMA_TASK_EXEC)
 		return 0;
 	if (what == NUMA_TASK_FORK) {
-		rc = numa_know_copy(c->state, tgid);
+		rc = numa_know_copy(known_of(c), tgid);
 		tgid = e->task.parent;
 	}
-	return rc ? rc : numa_know_process(c->state, c, tgid, e->h.time_ns - 1);
+	return rc ? rc : numa_know_process(known_of(c), c, tgid, e->h.time_ns - 1);
 }
 
 static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
@@ -230,9 +342,13 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 	return 0;
 }
 
-static void numa_close(struct capture *c)
+static void capture_end(struct capture *c)
 {
-	numa_known_free(c->state);
+	struct numa_state *s = c->state;
+
+	settings_restore(s->settings);
+	s->settings = NULL;
+	numa_known_free(&s->known);
 }
 
 const struct probe_bpf numa_bpf = {
@@ -243,8 +359,10 @@ const struct probe_bpf numa_bpf = {
 	.prepare = prepare,
 	.record = record,
 	.rings = "rings",
-	.state_size = sizeof(struct numa_known),
-	.close = numa_close,
+	.state_size = sizeof(struct numa_state),
+	.open = capture_open,
+	.attach = capture_attach,
+	.close = capture_end,
 	.needs_btf = true,
 	.single = true,
 };

@@ -1,0 +1,32 @@
+/*
+ * Settings of the machine that were asked to be changed for the time of a session: each is put back
+ * as it was, also where memwhy is killed. A small process of its own sees to that: it waits until
+ * memwhy is gone, or says that it is over. Owns what was changed.
+ */
+#ifndef MEMWHY_CAPTURE_SETTINGS_H
+#define MEMWHY_CAPTURE_SETTINGS_H
+
+#include "base/err.h"
+#include "base/util.h"
+
+#define SETTINGS_MAX 8
+#define SETTING_LEN 32
+
+struct setting {
+	const char *path; /* a file with one word; "": none. It must outlive the settings */
+	char value[SETTING_LEN];
+	char before[SETTING_LEN]; /* filled in */
+};
+
+struct settings;
+
+/*
+ * Changes all of them, or none. Where one already is as it should be nothing is written. In `list`
+ * is then what they were before. -EACCES, -EPERM and the like: err says which.
+ */
+int settings_change(struct setting *list, size_t n, struct settings **ret, struct err *err);
+/* Puts back those that are still as they were set; what others changed meanwhile stays. Returns
+ * when it is done. */
+void settings_restore(struct settings *s);
+
+#endif

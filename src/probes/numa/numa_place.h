@@ -1,0 +1,19 @@
+/*
+ * Private to numa: where the memory of the processes in scope is, by /proc/PID/numa_maps, at the
+ * end of each interval. "Where is it", without "who touches it". Owns the bound of its cost.
+ */
+#ifndef MEMWHY_PROBES_NUMA_PLACE_H
+#define MEMWHY_PROBES_NUMA_PLACE_H
+
+#include "capture/capture.h"
+
+/* State of the sampler, zeroed. */
+struct numa_places {
+	u64 next_ns;
+};
+
+/* A sampler's `sample` and `survey`. */
+int numa_place_sample(struct capture *c, void *state);
+int numa_place_survey(struct capture *c);
+
+#endif
