@@ -476,7 +476,7 @@ int probe_survey(const struct probe *p, struct capture *c, struct err *err)
 	struct attach_spec spec;
 	int rc = 0;
 
-	c->probe = p->name;
+	run_enter(&run);
 	if (p->bpf && p->bpf->survey) {
 		rc = survey_other(&run, err);
 	} else if (p->bpf) {

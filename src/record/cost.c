@@ -7,7 +7,10 @@
 #include "base/clock.h"
 #include "capture/unwind.h"
 
+/* Runs are taken to be as many as events: so of both there must have been some. */
 #define ENOUGH_RUNS 5000
+#define ENOUGH_EVENTS 200
+#define RUNS_MAX 1000000
 
 void cost_begin(struct cost *c)
 {
@@ -38,7 +41,7 @@ void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n)
 	if (c->stats_fd < 0)
 		return;
 	runs_sum(runs, n, &sum, &seen);
-	if (sum.bpf_runs < ENOUGH_RUNS)
+	if (sum.bpf_runs < ENOUGH_RUNS || (seen < ENOUGH_EVENTS && sum.bpf_runs < RUNS_MAX))
 		return;
 	cost_end(c);
 	c->seen_at_close = seen;

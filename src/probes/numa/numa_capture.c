@@ -180,7 +180,7 @@ static int capture_open(struct capture *c, struct err *err)
 		return rc;
 	want = __builtin_ctz(s->passed);
 	err_set(err, -EOPNOTSUPP, "no source of accesses works here: %s: %s",
-		numa_source_name(1U << want), s->why[want]);
+		numa_wanted_name(1U << want), s->why[want]);
 	return err_hint(err, "--source first-touch needs no PMU and no balancing");
 }
 
@@ -194,7 +194,7 @@ static int capture_attach(struct capture *c, struct attached *a, struct err *err
 
 	(void)a;
 	for (u32 i = 0; i < ARRAY_SIZE(s->why) && !rc; i++) {
-		snprintf(data, sizeof(data), "samples from %s", numa_source_name(1U << i));
+		snprintf(data, sizeof(data), "samples from %s", numa_wanted_name(1U << i));
 		if (s->passed & 1U << i)
 			rc = capture_method(c, data, NULL, s->why[i]);
 	}

@@ -33,7 +33,7 @@ int numa_sources_check(const struct capture *c, struct err *err)
 	return err_hint(err, "hardware, hint, first-touch, or several with commas, best first");
 }
 
-const char *numa_source_name(u32 wanted)
+const char *numa_wanted_name(u32 wanted)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (wanted == 1U << i)

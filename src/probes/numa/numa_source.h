@@ -16,6 +16,6 @@ enum numa_wanted {
 int numa_source_next(const char **list);
 /* -EINVAL: there is a name in --source that is none. */
 int numa_sources_check(const struct capture *c, struct err *err);
-const char *numa_source_name(u32 wanted);
+const char *numa_wanted_name(u32 wanted);
 
 #endif
