@@ -71,6 +71,8 @@ static int held_send(struct capture *c, u32 tgid, u64 time_ns, const struct maps
 	vec_each (m, &maps->list) {
 		struct numa_mapping r = REC_INIT(struct numa_mapping, REC_NUMA_MAP, time_ns);
 
+		if (m->start >> 63) /* vsyscall: nobody's, and no memory */
+			continue;
 		r.tgid = tgid;
 		r.what = NUMA_MAP_HELD;
 		r.start = m->start;
