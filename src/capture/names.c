@@ -42,6 +42,7 @@ struct names {
 	struct groups frames;  /* frame_key -> id */
 	struct groups stacks;  /* 128-bit hash of frame ids -> id */
 	size_t resolved;       /* frames whose symbols were sent */
+	bool other_kernel;
 	struct cgroup_hierarchy hierarchy;
 	struct cgroup_ids cgroup_ids;
 };
@@ -370,6 +371,23 @@ u32 names_user_stack(struct names *n, const struct process_map *const *maps, siz
 	return count ? stack_send(n, ids, count, STACK_EXACT) : 0;
 }
 
+u32 names_addresses(struct names *n, const u64 *kernel, u32 n_kernel,
+	const struct process_map *map, const u64 *user, u32 n_user)
+{
+	u32 ids[4 * STACK_DEPTH_MAX], count = 0;
+
+	for (u32 i = 0; i < n_kernel && count < ARRAY_SIZE(ids); i++)
+		ids[count++] = kernel_frame(n, kernel[i], i > 0);
+	for (u32 i = 0; i < n_user && count < ARRAY_SIZE(ids); i++)
+		ids[count++] = user_frame(n, map, user[i], i > 0);
+	return count ? stack_send(n, ids, count) : 0;
+}
+
+void names_kernel_is_other(struct names *n)
+{
+	n->other_kernel = true;
+}
+
 struct module_table *names_modules(struct names *n)
 {
 	return n->modules;
@@ -384,6 +402,8 @@ static int frame_resolve(struct names *n, const struct frame_key *key, struct sy
 {
 	unsigned int flags = key->is_return ? SYM_RETURN_ADDRESS : 0;
 
+	if (key->space == FRAME_KERNEL && n->other_kernel)
+		return -ENOENT;
 	if (key->space == FRAME_KERNEL)
 		return symbolizer_resolve_kernel(n->symbolizer, key->offset, flags, ret);
 	return symbolizer_resolve_user(n->symbolizer, key->module, key->offset, flags, ret);

@@ -235,7 +235,7 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 
 static int running_input(struct running *g)
 {
-	int rc = replay_run(g->run->o->input, &g->pipe.sink,
+	int rc = replay_run(g->run->o->input, probe_find(g->run->cmd->name), &g->pipe.sink,
 		!g->run->o->interval_ns || g->run->o->each ? NULL
 		: g->look                                  ? running_look
 							   : running_report,

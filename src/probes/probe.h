@@ -144,6 +144,11 @@ struct probe {
 	const char *const *with;
 	/* The same where its command has --kernel and that was not given: it is about programs. */
 	const char *const *with_programs;
+	/* Files of another program that its command takes with --input: whether this is one, by its
+	 * first bytes, and all that is in it as records, from REC_HOST to REC_END. 0; -ENODATA: the
+	 * file is damaged, what could be read was sent; -errno. Both or neither. */
+	bool (*file_is)(const void *head, size_t n);
+	int (*file_read)(const char *path, struct sink *sink, struct err *err);
 	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
 	bool takes_calls;  /* its command has --flight, --dump-on, --with-memory and --no-times */
 	bool takes_numa;   /* its command has --source, --balancing, --thread and so on */

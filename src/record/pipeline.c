@@ -2,6 +2,7 @@
 #include "record/pipeline.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "probes/probe.h"
 
@@ -112,8 +113,22 @@ static int replay_all(struct log_reader *reader, const struct schema *known, str
 	return rc;
 }
 
-int replay_run(
-	const char *path, struct sink *sink, int (*on_tick)(void *arg), void *arg, struct err *err)
+/* A pipe is not looked into: its first bytes would be gone. */
+static bool file_is_foreign(const char *path, const struct probe *of)
+{
+	_cleanup_close_ int fd = -1;
+	char head[16];
+	ssize_t n;
+
+	if (!of || !of->file_is)
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+	return n > 0 && of->file_is(head, (size_t)n);
+}
+
+int replay_run(const char *path, const struct probe *of, struct sink *sink,
+	int (*on_tick)(void *arg), void *arg, struct err *err)
 {
 	_cleanup_free_ struct schema *known = calloc(1, sizeof(*known));
 	struct log_reader *reader;
@@ -121,6 +136,8 @@ int replay_run(
 
 	if (!known || pipeline_schema(known))
 		return err_errno(err, -ENOMEM, "%s", path);
+	if (file_is_foreign(path, of))
+		return of->file_read(path, sink, err);
 	rc = log_reader_open(path, &reader, err);
 	if (rc)
 		return rc == -ENODATA || rc == -EACCES ? rc : -EINVAL; /* of no use */

@@ -36,11 +36,15 @@ void pipeline_reset(struct pipeline *p);
 int pipeline_close_log(struct pipeline *p, struct err *err);
 void pipeline_destroy(struct pipeline *p);
 
+struct probe;
+
 /*
- * Replays a file into the sink; on_tick is called after each interval of the recording. 0, or
- * -ENODATA when the file is damaged (err says how; what could be read was sent), or -errno.
+ * Replays a file into the sink: a recording, or what the probe of the command (may be NULL) takes
+ * for one (probe.file_is), if it is a regular file. on_tick is called after each interval of the
+ * recording. 0, or -ENODATA when the file is damaged (err says how; what could be read was sent),
+ * or -errno.
  */
-int replay_run(
-	const char *path, struct sink *sink, int (*on_tick)(void *arg), void *arg, struct err *err);
+int replay_run(const char *path, const struct probe *of, struct sink *sink,
+	int (*on_tick)(void *arg), void *arg, struct err *err);
 
 #endif
