@@ -82,7 +82,10 @@ static int not_a_log(const struct log_reader *r, size_t n, struct err *err)
 		err_set(err, -EINVAL, "%s is not a memwhy recording: it is %s", r->name, what);
 	else
 		err_set(err, -EINVAL, "%s is not a memwhy recording", r->name);
-	err_hint(err, "recordings are made with --record FILE");
+	if (what && strstr(what, "perf.data"))
+		err_hint(err, "memwhy numa --input reads those");
+	else
+		err_hint(err, "recordings are made with --record FILE");
 	return -EINVAL;
 }
 

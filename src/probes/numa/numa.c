@@ -8,6 +8,7 @@
 #include "probes/numa/numa_kinds.h"
 #include "probes/numa/numa_place.h"
 #include "probes/numa/numa_topology.h"
+#include "probes/numa/numa_perf.h"
 #include "probes/numa/numa_view.h"
 #include "probes/probe.h"
 
@@ -81,6 +82,8 @@ const struct probe probe_numa = {
 	.bpf = &numa_bpf,
 	.sampler = &sampler,
 	.view = &numa_view,
+	.file_is = numa_perf_is,
+	.file_read = numa_perf_read,
 	.only_named = true,
 	.takes_numa = true,
 };
