@@ -268,7 +268,7 @@ static int comm_take(struct numa_perf *p, const struct perfdata_record *r)
 	if (rc || (r->where.time && !r->comm.exec))
 		return rc;
 	if (r->comm.exec)
-		perf_spaces_exec(&p->spaces, pid);
+		perf_spaces_forget(&p->spaces, pid);
 	return task_send(p, r, pid, tid, 0, r->comm.exec ? NUMA_TASK_EXEC : NUMA_TASK_HELD);
 }
 
@@ -300,6 +300,8 @@ static int record_take(struct numa_perf *p, const struct perfdata_record *r)
 	case PERFDATA_FORK:
 		return fork_take(p, r);
 	case PERFDATA_EXIT:
+		if (r->task.pid == r->task.tid)
+			perf_spaces_forget(&p->spaces, r->task.pid);
 		return task_send(p, r, r->task.pid, r->task.tid, 0,
 			r->task.pid == r->task.tid ? NUMA_TASK_EXIT : NUMA_TASK_THREAD_EXIT);
 	case PERFDATA_LOST: /* also records of other types; perf tells no more */

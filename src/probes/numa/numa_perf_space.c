@@ -2,7 +2,6 @@
 #include "probes/numa/numa_perf_space.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
@@ -10,6 +9,7 @@
 
 #include "probes/numa/numa_perf.h"
 #include "sym/elffile.h"
+#include "sym/rootfs.h"
 
 #define INODE_OTHER (~0ULL) /* of no file: names are not looked up in what has this path now */
 #define SPACES_MAX 65536    /* processes */
@@ -83,12 +83,11 @@ static const struct perfdata_build_id *build_id_find(struct perf_spaces *s, cons
 
 static bool file_has_build_id(const char *path, const u8 *want, size_t len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	u8 id[BUILD_ID_MAX];
 	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
-	int n;
+	u8 id[BUILD_ID_MAX];
+	int fd, n;
 
-	if (fd < 0 || elf_file_open(fd, &file))
+	if (root_open_file(ROOT_OURS, path, &fd) || elf_file_open(fd, &file))
 		return false;
 	n = elf_file_build_id(&file, id);
 	/* Kernels before v5.11 cut longer ones, and fill shorter ones with zeroes. */
@@ -197,7 +196,7 @@ int perf_spaces_fork(struct perf_spaces *s, u32 child, u32 parent)
 	return from && to ? 0 : s->by_pid.n >= SPACES_MAX ? 0 : -ENOMEM;
 }
 
-void perf_spaces_exec(struct perf_spaces *s, u32 pid)
+void perf_spaces_forget(struct perf_spaces *s, u32 pid)
 {
 	struct process_map **m = groups_find(&s->by_pid, &pid);
 

@@ -27,7 +27,8 @@ void perf_spaces_free(struct perf_spaces *s);
 /* A MMAP or MMAP2 record, of a process or the kernel. 0, -ENOMEM. */
 int perf_spaces_map(struct perf_spaces *s, const struct perfdata_record *r);
 int perf_spaces_fork(struct perf_spaces *s, u32 child, u32 parent);
-void perf_spaces_exec(struct perf_spaces *s, u32 pid);
+/* It has ended, or runs another program. */
+void perf_spaces_forget(struct perf_spaces *s, u32 pid);
 /* NULL: nothing is known of it. */
 const struct process_map *perf_spaces_of(struct perf_spaces *s, u32 pid);
 
