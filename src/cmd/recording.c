@@ -54,7 +54,8 @@ void recording_tell(const struct run *run, struct report *r)
 	if (o->stacks && !has_stacks(r->stream))
 		report_not_checked(
 			r, "stacks were not recorded: that takes --stacks when recording");
-	for (size_t i = 0; o->by && i < ARRAY_SIZE(costly); i++)
+	/* numa records each access with all of them. */
+	for (size_t i = 0; o->by && !(of && of->takes_numa) && i < ARRAY_SIZE(costly); i++)
 		if (strstr(o->by, costly[i]) && !strstr(s->by, costly[i]))
 			report_not_checked(r,
 				"the %s was not recorded: that takes --by %s when recording",

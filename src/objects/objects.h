@@ -67,10 +67,15 @@ void objects_free(struct objects *o);
 /* All return 0 or -ENOMEM. */
 
 /* A mapping: what: kind, start, bytes, and what more is known. It takes the place of what was
- * there. A brk area that goes on where another ends is the same object. */
+ * there. A brk area that goes on where another is, or ends, is the same object. */
 int objects_map(struct objects *o, const struct object_by *by, const struct object *what);
 /* A mapping that was there before: it is where nothing is known to be. */
 int objects_held(struct objects *o, const struct object_by *by, const struct object *what);
+/*
+ * What a source tells that does not know what was done, only what is now: a mapping may have been
+ * merged with its neighbour, or got other rights (then the objects are as before), or be a new one.
+ */
+int objects_now(struct objects *o, const struct object_by *by, const struct object *what);
 /* Of objects that are not wholly within it, the rest lives on. */
 int objects_unmap(struct objects *o, const struct object_by *by, u64 start, u64 bytes);
 /* mremap: the objects are the same as before, elsewhere. old_bytes 0: a copy. */

@@ -25,7 +25,7 @@ struct space *space_find(struct objects *o, u32 tgid)
 	return at ? *at : NULL;
 }
 
-static struct space *space_get(struct objects *o, u32 tgid)
+struct space *space_get(struct objects *o, u32 tgid)
 {
 	struct space *s = space_find(o, tgid), **at;
 
@@ -152,29 +152,11 @@ static int blocks_cut(
 	return 0;
 }
 
-static int space_cut(
-	struct objects *o, struct space *s, const struct object_by *by, u64 start, u64 end)
+int space_cut(struct objects *o, struct space *s, const struct object_by *by, u64 start, u64 end)
 {
 	int rc = blocks_cut(o, s, by, start, end);
 
 	return rc ? rc : maps_cut(o, s, by, start, end);
-}
-
-static bool range_good(u64 start, u64 bytes)
-{
-	return bytes && start + bytes > start;
-}
-
-/* The brk area grows: the object that it continues. */
-static u32 heap_before(struct objects *o, struct space *s, const struct object *what)
-{
-	struct range r;
-
-	if (what->kind != OBJECT_HEAP || !what->start ||
-		!ranges_find(&s->maps, what->start - 1, &r) ||
-		o->slots.v[r.value].kind != OBJECT_HEAP)
-		return OBJECT_NONE;
-	return own_object(o, s, &r);
 }
 
 void object_extend(struct objects *o, u32 object, u64 bytes)
@@ -187,16 +169,10 @@ void object_extend(struct objects *o, u32 object, u64 bytes)
 	slot->bytes = MAX(slot->bytes, e ? e->live : bytes);
 }
 
-static u32 map_object(
-	struct objects *o, struct space *s, const struct object_by *by, const struct object *what)
+static u32 map_object(struct objects *o, const struct object_by *by, const struct object *what)
 {
-	u32 object = heap_before(o, s, what);
 	struct object made = *what;
 
-	if (object != OBJECT_NONE) {
-		object_extend(o, object, what->bytes);
-		return object;
-	}
 	made.tgid = by->tgid;
 	made.thread = what->kind == OBJECT_STACK ? what->thread : by->thread;
 	made.begin_ns = by->time_ns;
@@ -206,10 +182,40 @@ static u32 map_object(
 	return objects_add(o, &made);
 }
 
+/* The brk area that this one continues, or is. */
+static bool heap_there(
+	struct objects *o, struct space *s, const struct object *what, struct range *ret)
+{
+	return what->kind == OBJECT_HEAP && what->start &&
+	       (ranges_find(&s->maps, what->start, ret) ||
+		       ranges_find(&s->maps, what->start - 1, ret)) &&
+	       o->slots.v[ret->value].kind == OBJECT_HEAP;
+}
+
+/* What of [start, end) is not mapped becomes part of an object. */
+static int gaps_add(struct objects *o, struct space *s, u32 object, u64 start, u64 end)
+{
+	struct range r;
+	int rc = 0;
+
+	for (u64 at = start; !rc && at < end;) {
+		bool any = ranges_next(&s->maps, at, &r) && r.start < end;
+		u64 to = any ? MAX(r.start, at) : end;
+
+		if (to > at) {
+			rc = ranges_add(&s->maps, (struct range){at, to, object});
+			object_extend(o, object, to - at);
+		}
+		at = any ? r.end : end;
+	}
+	return rc;
+}
+
 int objects_map(struct objects *o, const struct object_by *by, const struct object *what)
 {
 	struct space *s = space_get(o, by->tgid);
 	u64 end = what->start + what->bytes;
+	struct range r;
 	u32 object;
 	int rc;
 
@@ -218,13 +224,44 @@ int objects_map(struct objects *o, const struct object_by *by, const struct obje
 	if (!range_good(what->start, what->bytes))
 		return 0;
 	s->known = true;
+	if (heap_there(o, s, what, &r)) {
+		object = own_object(o, s, &r);
+		return object == OBJECT_NONE ? -ENOMEM : gaps_add(o, s, object, what->start, end);
+	}
 	rc = space_cut(o, s, by, what->start, end);
 	if (rc)
 		return rc;
-	object = map_object(o, s, by, what);
+	object = map_object(o, by, what);
 	if (object == OBJECT_NONE)
 		return -ENOMEM;
 	return ranges_add(&s->maps, (struct range){what->start, end, object});
+}
+
+/* Is it the mapping that was there, merged with a neighbour, cut, or with other rights? */
+static bool same_mapping(struct objects *o, const struct space *s, const struct object *what)
+{
+	u64 end = what->start + what->bytes;
+	const struct extra *e;
+	struct range r;
+
+	if (!ranges_next(&s->maps, what->start, &r) || r.start >= end ||
+		o->slots.v[r.value].kind != what->kind)
+		return false;
+	e = slot_extra(o, r.value);
+	if (!e || e->file != what->file)
+		return false;
+	return r.start != what->start || r.end != end || e->prot != what->prot;
+}
+
+int objects_now(struct objects *o, const struct object_by *by, const struct object *what)
+{
+	struct space *s = space_get(o, by->tgid);
+
+	if (!s)
+		return -ENOMEM;
+	if (!range_good(what->start, what->bytes))
+		return 0;
+	return same_mapping(o, s, what) ? objects_held(o, by, what) : objects_map(o, by, what);
 }
 
 /* The gaps between what is known already. */
@@ -240,6 +277,7 @@ int objects_held(struct objects *o, const struct object_by *by, const struct obj
 		return -ENOMEM;
 	if (!range_good(what->start, what->bytes))
 		return 0;
+	s->known = true;
 	while (!rc && at < end) {
 		bool any = ranges_next(&s->maps, at, &r) && r.start < end;
 
@@ -250,7 +288,6 @@ int objects_held(struct objects *o, const struct object_by *by, const struct obj
 			rc = objects_map(o, by, &gap);
 		at = any ? r.end : end;
 	}
-	s->known = true;
 	return rc;
 }
 
@@ -261,109 +298,6 @@ int objects_unmap(struct objects *o, const struct object_by *by, u64 start, u64 
 	if (!s || !range_good(start, bytes))
 		return 0;
 	return space_cut(o, s, by, start, start + bytes);
-}
-
-struct moved_range {
-	struct range r;
-	bool block;
-};
-
-struct moved {
-	VEC(struct moved_range) list;
-};
-
-/* Takes the pieces within [start, end) out, without ending their objects. */
-static int pieces_take(struct objects *o, struct space *s, struct ranges *t, bool block, u64 start,
-	u64 end, struct moved *m)
-{
-	struct range r;
-	int rc = 0;
-
-	while (!rc && ranges_next(t, start, &r) && r.start < end) {
-		struct moved_range piece = {
-			{MAX(r.start, start), MIN(r.end, end), own_object(o, s, &r)}, block};
-
-		if (piece.r.value == OBJECT_NONE)
-			return -ENOMEM;
-		rc = ranges_remove(t, r.start);
-		if (!rc && r.start < piece.r.start)
-			rc = ranges_add(t, (struct range){r.start, piece.r.start, piece.r.value});
-		if (!rc && r.end > piece.r.end)
-			rc = ranges_add(t, (struct range){piece.r.end, r.end, piece.r.value});
-		rc = rc ? rc : vec_push(&m->list, piece);
-	}
-	return rc;
-}
-
-static int pieces_put(struct objects *o, struct space *s, const struct moved *m, u64 delta)
-{
-	int rc = 0;
-
-	vec_each (p, &m->list) {
-		struct slot *slot = &o->slots.v[p->r.value];
-
-		if (slot->start >= p->r.start && slot->start < p->r.end)
-			slot->start += delta;
-		p->r.start += delta;
-		p->r.end += delta;
-		rc = rc ? rc : ranges_add(p->block ? &s->blocks : &s->maps, p->r);
-	}
-	return rc;
-}
-
-/* What the new place has beyond the old one belongs to the last object there. */
-static int moved_grow(struct objects *o, struct space *s, u64 at, u64 end)
-{
-	struct range r;
-	u32 object;
-
-	if (at >= end || !ranges_find(&s->maps, at - 1, &r))
-		return 0;
-	object = own_object(o, s, &r);
-	if (object == OBJECT_NONE)
-		return -ENOMEM;
-	object_extend(o, object, end - at);
-	return ranges_add(&s->maps, (struct range){at, end, object});
-}
-
-/* The same memory at a second place: as an object of its own. */
-static int map_copy(struct objects *o, struct space *s, const struct object_by *by, u64 old,
-	u64 start, u64 bytes)
-{
-	struct object what = {.kind = OBJECT_ANON};
-	struct range r;
-
-	if (ranges_find(&s->maps, old, &r))
-		objects_get(o, r.value, &what);
-	what.start = start;
-	what.bytes = bytes;
-	return objects_map(o, by, &what);
-}
-
-int objects_move(struct objects *o, const struct object_by *by, u64 old_start, u64 old_bytes,
-	u64 start, u64 bytes)
-{
-	struct space *s = space_get(o, by->tgid);
-	u64 kept = MIN(old_bytes, bytes);
-	struct moved m = {};
-	struct range r;
-	int rc = 0;
-
-	if (!s)
-		return -ENOMEM;
-	if (!range_good(start, bytes) || (old_bytes && !range_good(old_start, old_bytes)))
-		return 0;
-	if (!old_bytes || !ranges_next(&s->maps, old_start, &r) || r.start >= old_start + kept)
-		return map_copy(o, s, by, old_start, start, bytes);
-	if (old_bytes > bytes)
-		rc = space_cut(o, s, by, old_start + bytes, old_start + old_bytes);
-	rc = rc ? rc : pieces_take(o, s, &s->maps, false, old_start, old_start + kept, &m);
-	rc = rc ? rc : pieces_take(o, s, &s->blocks, true, old_start, old_start + kept, &m);
-	rc = rc ? rc : space_cut(o, s, by, start, start + bytes);
-	rc = rc ? rc : pieces_put(o, s, &m, start - old_start);
-	rc = rc ? rc : moved_grow(o, s, start + kept, start + bytes);
-	vec_free(&m.list);
-	return rc;
 }
 
 int objects_alloc(struct objects *o, const struct object_by *by, const struct object *what)

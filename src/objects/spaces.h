@@ -50,6 +50,15 @@ struct objects {
 
 void space_free(struct space *s);
 struct space *space_find(struct objects *o, u32 tgid);
+struct space *space_get(struct objects *o, u32 tgid);
+/* Takes [start, end) out: blocks that are in it, even in part, end; of mappings this part. */
+int space_cut(struct objects *o, struct space *s, const struct object_by *by, u64 start, u64 end);
+
+static inline bool range_good(u64 start, u64 bytes)
+{
+	return bytes && start + bytes > start;
+}
+
 /* The space's own object for what its ranges say: in a child, a copy, made now. OBJECT_NONE: no
  * memory. */
 u32 own_object(struct objects *o, struct space *s, const struct range *r);

@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "probes/numa/numa_capture.h"
 #include "probes/numa/numa_kinds.h"
+#include "probes/numa/numa_perf.h"
 #include "probes/numa/numa_place.h"
 #include "probes/numa/numa_topology.h"
-#include "probes/numa/numa_perf.h"
 #include "probes/numa/numa_view.h"
 #include "probes/probe.h"
 
@@ -81,9 +81,9 @@ const struct probe probe_numa = {
 	.n_kinds = NUMA_KINDS,
 	.bpf = &numa_bpf,
 	.sampler = &sampler,
-	.view = &numa_view,
 	.file_is = numa_perf_is,
 	.file_read = numa_perf_read,
+	.view = &numa_view,
 	.only_named = true,
 	.takes_numa = true,
 };

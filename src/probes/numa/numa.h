@@ -98,7 +98,9 @@ enum numa_mapping_what {
 	NUMA_MAP_HELD = 1, /* was there before: of /proc/PID/maps, or what perf synthesised */
 	NUMA_MAP_MADE,     /* mmap, shmat, brk up: it takes the place of what was there */
 	NUMA_MAP_GONE,     /* munmap, shmdt, brk down: the range, whatever is in it */
-	NUMA_MAP_MOVED,    /* mremap: old_start, old_bytes became start, bytes */
+	NUMA_MAP_NOW =
+		5, /* of perf: is there now; new, merged with another, or its rights changed */
+	NUMA_MAP_MOVED = 4, /* mremap: old_start, old_bytes became start, bytes */
 };
 
 enum numa_mapping_flags { NUMA_MAP_GROWS = 1 }; /* MAP_GROWSDOWN; a NUMA_KIND_STACK held does */

@@ -358,7 +358,11 @@ int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_g
 	u32 thin = 0;
 	int rc = 0;
 
-	r->has_findings = true;
+	r->has_findings = groups->all.judged_samples >= NUMA_MIN_SAMPLES;
+	if (!r->has_findings && groups->all.samples)
+		report_not_checked(r,
+			"patterns of use: %llu samples whose place is known are too few (%u)",
+			(unsigned long long)groups->all.judged_samples, NUMA_MIN_SAMPLES);
 	for (u32 i = 0; i < groups->list.n && !rc; i++) {
 		struct numa_verdict v = numa_judge(f, groups, i);
 

@@ -20,7 +20,6 @@ bool numa_record_good(const struct rec *r)
 		return kind_size(r, sizeof(struct numa_sample));
 	case REC_NUMA_MAP:
 		return kind_size(r, sizeof(struct numa_mapping)) &&
-		       ((const struct numa_mapping *)r)->start < KERNEL_ADDRESS &&
 		       ((const struct numa_mapping *)r)->bytes < KERNEL_ADDRESS;
 	case REC_NUMA_TASK:
 		return kind_size(r, sizeof(struct numa_task));
@@ -130,7 +129,10 @@ static int mapping_apply(struct numa_feed *f, const struct numa_mapping *m)
 	struct object_by by;
 	int rc = by_of(f, m->h.time_ns, m->tgid, m->tid, -1, &by);
 
-	if (rc)
+	if (what.grows)
+		what.thread = thread_number(f, m->tgid, m->tgid, false);
+	/* vsyscall is the kernel's. */
+	if (rc || m->start >= KERNEL_ADDRESS)
 		return rc;
 	switch (m->what) {
 	case NUMA_MAP_HELD:
@@ -138,6 +140,8 @@ static int mapping_apply(struct numa_feed *f, const struct numa_mapping *m)
 		return objects_held(f->objects, &by, &what);
 	case NUMA_MAP_MADE:
 		return objects_map(f->objects, &by, &what);
+	case NUMA_MAP_NOW:
+		return objects_now(f->objects, &by, &what);
 	case NUMA_MAP_GONE:
 		return objects_unmap(f->objects, &by, m->start, m->bytes);
 	case NUMA_MAP_MOVED:

@@ -63,7 +63,9 @@ static const struct field mapping_fields[] = {
 	MAPPING(device, U32, ID, "of the file: major << 20 | minor"),
 	MAPPING(file, U32, STRING, "path of the file; 0: none"),
 	MAPPING(ustack, U32, STACK, "where it was mapped"),
-	MAPPING(what, U8, ID, "1 was there before, 2 made, 3 gone, 4 moved"),
+	MAPPING(what, U8, ID,
+		"1 was there before, 2 made, 3 gone, 4 moved, 5 is there now: new, merged or with "
+		"other rights"),
 	MAPPING(kind, U8, ID,
 		"1 anonymous, 2 heap, 3 stack, 4 file, 5 shared memory, 6 hugetlb, 7 vdso; 0: not "
 		"known"),

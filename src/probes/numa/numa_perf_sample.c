@@ -193,7 +193,7 @@ void numa_perf_mapping(const struct perfdata_record *r, struct numa_mapping *ret
 	m.offset = p->file_offset;
 	m.inode = p->ino;
 	m.device = p->major << 20 | (p->minor & 0xfffff);
-	m.what = r->where.time ? NUMA_MAP_MADE : NUMA_MAP_HELD;
+	m.what = r->where.time ? NUMA_MAP_NOW : NUMA_MAP_HELD;
 	m.shared = r->type == PERFDATA_MMAP2 && p->flags & map_shared;
 	m.prot = prot & 7;
 	m.kind = (u8)(1 + mapping_classify(numa_perf_path(p->path), m.shared));

@@ -98,9 +98,64 @@ static const struct column columns[C_N] = {
 };
 
 const struct view_table numa_access_tables[] = {
-	{"accesses", columns, C_N, sizeof(columns[0])},
+	{"sites", columns, C_N, sizeof(columns[0])},
+	{"objects", columns, C_N, sizeof(columns[0])},
+	{"types", columns, C_N, sizeof(columns[0])},
+	{"functions", columns, C_N, sizeof(columns[0])},
+	{"threads", columns, C_N, sizeof(columns[0])},
 	{},
 };
+
+#define BIT(c_) (1ULL << (c_))
+#define ONLY_OBJECTS                                                                        \
+	(BIT(C_BYTES) | BIT(C_THREADS) | BIT(C_MAKER) | BIT(C_ALONE) | BIT(C_MIXED) |       \
+		BIT(C_SWITCHES) | BIT(C_FREES) | BIT(C_REMOTE_FREES) | BIT(C_OTHER_TOUCH) | \
+		BIT(C_MOVED) | BIT(C_PATTERN))
+
+/* Columns that say nothing with a key. */
+static const u64 left_out[] = {
+	[NUMA_BY_SITE] = BIT(C_OBJECT) | BIT(C_THREAD_MOVES),
+	[NUMA_BY_OBJECT] = BIT(C_OBJECTS) | BIT(C_THREAD_MOVES),
+	[NUMA_BY_TYPE] = ONLY_OBJECTS | BIT(C_OBJECT) | BIT(C_NAME) | BIT(C_PID) |
+			 BIT(C_THREAD_MOVES) | BIT(C_STACK),
+	[NUMA_BY_FUNCTION] = ONLY_OBJECTS | BIT(C_OBJECT) | BIT(C_KIND) | BIT(C_PID) |
+			     BIT(C_OBJECTS) | BIT(C_THREAD_MOVES) | BIT(C_STACK),
+	[NUMA_BY_THREAD] =
+		ONLY_OBJECTS | BIT(C_OBJECT) | BIT(C_KIND) | BIT(C_OBJECTS) | BIT(C_STACK),
+};
+
+/* A table of the columns that a key has. */
+struct shape {
+	size_t n;
+	size_t index[C_N];
+	struct column cols[C_N];
+};
+
+static const struct shape *shape_of(enum numa_by by, bool stacks)
+{
+	static struct shape shapes[ARRAY_SIZE(left_out)][2];
+	struct shape *s = &shapes[by][stacks];
+
+	for (size_t i = s->n ? C_N : 0; i < C_N; i++) {
+		if (left_out[by] & BIT(i) || (i == C_STACK && !stacks))
+			continue;
+		s->cols[s->n] = columns[i];
+		s->index[s->n++] = i;
+	}
+	return s;
+}
+
+/* A row, of the cells of all columns. */
+static int row_add(struct table *t, const struct shape *s, const struct cell all[C_N])
+{
+	struct cell *row = table_row(t);
+
+	if (!row)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n; i++)
+		row[i] = all[s->index[i]];
+	return 0;
+}
 
 static struct cell ratio_cell(u64 part, u64 all)
 {
@@ -113,8 +168,10 @@ static void sums_cells(struct cell *row, struct report *r, const struct numa_sum
 	row[C_SAMPLES] = cell_u64(s->samples);
 	row[C_REMOTE] = ratio_cell(s->remote, s->local + s->remote);
 	row[C_REMOTE_TOTAL] = cell_u64(s->remote);
-	row[C_FROM] = cell_text(numa_mask_text(r, numa_from_mask(s)));
-	row[C_ON] = cell_text(numa_mask_text(r, numa_to_mask(s)));
+	if (numa_from_mask(s))
+		row[C_FROM] = cell_text(numa_mask_text(r, numa_from_mask(s)));
+	if (numa_to_mask(s))
+		row[C_ON] = cell_text(numa_mask_text(r, numa_to_mask(s)));
 	row[C_STORES] = ratio_cell(s->stores, s->stores + s->loads);
 	if (s->hitm)
 		row[C_HITM] = cell_u64(s->hitm);
@@ -173,8 +230,8 @@ static int order_compare(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-static int groups_rows(struct table *t, struct report *r, const struct numa_feed *f,
-	const struct numa_groups *g, bool stacks)
+static int groups_rows(struct table *t, const struct shape *s, struct report *r,
+	const struct numa_feed *f, const struct numa_groups *g, bool stacks)
 {
 	struct order *order = malloc(MAX(g->list.n, 1UL) * sizeof(*order));
 	int rc = order ? 0 : -ENOMEM;
@@ -184,12 +241,10 @@ static int groups_rows(struct table *t, struct report *r, const struct numa_feed
 	if (!rc)
 		qsort(order, g->list.n, sizeof(*order), order_compare);
 	for (u32 i = 0; !rc && i < g->list.n && i < ROWS_MAX; i++) {
-		struct cell *row = table_row(t);
+		struct cell all[C_N] = {};
 
-		if (!row)
-			rc = -ENOMEM;
-		else
-			group_cells(row, r, f, g, order[i].group, stacks);
+		group_cells(all, r, f, g, order[i].group, stacks);
+		rc = row_add(t, s, all);
 	}
 	if (!rc && g->list.n > ROWS_MAX)
 		report_note(r, "%zu rows with fewer accesses are left out", g->list.n - ROWS_MAX);
@@ -225,7 +280,8 @@ static void sums_join(struct numa_sums *to, const struct numa_sums *s)
 	to->last_ns = MAX(to->last_ns, s->last_ns);
 }
 
-static int type_rows(struct table *t, struct report *r, const struct numa_groups *g)
+static int type_rows(
+	struct table *t, const struct shape *s, struct report *r, const struct numa_groups *g)
 {
 	struct type_row *types = calloc(OBJECT_KINDS, sizeof(*types));
 	int rc = types ? 0 : -ENOMEM;
@@ -237,17 +293,14 @@ static int type_rows(struct table *t, struct report *r, const struct numa_groups
 		type->objects += g->list.v[i].n;
 	}
 	for (u32 i = 0; !rc && i < OBJECT_KINDS; i++) {
-		struct cell *row = types[i].objects ? table_row(t) : NULL;
+		struct cell all[C_N] = {};
 
 		if (!types[i].objects)
 			continue;
-		if (!row) {
-			rc = -ENOMEM;
-			break;
-		}
-		sums_cells(row, r, &types[i].sums);
-		row[C_KIND] = cell_text(numa_kind_name(i));
-		row[C_OBJECTS] = cell_u64(types[i].objects);
+		sums_cells(all, r, &types[i].sums);
+		all[C_KIND] = cell_text(numa_kind_name(i));
+		all[C_OBJECTS] = cell_u64(types[i].objects);
+		rc = row_add(t, s, all);
 	}
 	free(types);
 	return rc;
@@ -282,7 +335,8 @@ static int function_of(
 	return 0;
 }
 
-static int function_rows(struct table *t, struct report *r, struct numa_feed *f)
+static int function_rows(
+	struct table *t, const struct shape *s, struct report *r, struct numa_feed *f)
 {
 	struct numa_flow flow = numa_flow_all(f);
 	const struct numa_access *a;
@@ -299,44 +353,40 @@ static int function_rows(struct table *t, struct report *r, struct numa_feed *f)
 	}
 	for (size_t i = 0; !rc && i < names.n; i++) {
 		const struct function_row *v = groups_value(&names, i);
-		struct cell *row = table_row(t);
+		struct cell all[C_N] = {};
 
-		if (!row) {
-			rc = -ENOMEM;
-			break;
-		}
-		sums_cells(row, r, &v->sums);
-		row[C_NAME] = cell_text(v->name);
+		sums_cells(all, r, &v->sums);
+		all[C_NAME] = cell_text(v->name);
+		rc = row_add(t, s, all);
 	}
 	groups_free(&names);
 	groups_free(&stacks);
 	return rc;
 }
 
-static int thread_row(struct table *t, struct report *r, struct numa_feed *f, u32 i, u64 moves)
+static int thread_row(struct table *t, const struct shape *shape, struct report *r,
+	struct numa_feed *f, u32 i, u64 moves)
 {
 	const struct numa_thread *thread = numa_thread(f, i);
 	struct numa_flow flow = numa_flow_thread(f, i);
 	const struct numa_access *a;
 	struct numa_sums s = {};
-	struct cell *row;
+	struct cell row[C_N] = {};
 
 	while ((a = numa_flow_next(&flow)))
 		numa_sums_add(&s, a);
 	if (!s.samples)
 		return 0;
-	row = table_row(t);
-	if (!row)
-		return -ENOMEM;
 	sums_cells(row, r, &s);
 	row[C_NAME] = cell_text(report_text(
 		r, "%s (%u)", stream_comm(r->stream, thread->tgid, thread->tid), thread->tid));
 	row[C_PID] = cell_u64(thread->tgid);
 	row[C_THREAD_MOVES] = cell_u64(moves);
-	return 0;
+	return row_add(t, shape, row);
 }
 
-static int thread_rows(struct table *t, struct report *r, struct numa_feed *f)
+static int thread_rows(
+	struct table *t, const struct shape *s, struct report *r, struct numa_feed *f)
 {
 	u32 n = numa_threads(f);
 	u64 *counts = calloc(MAX(n, 1U), sizeof(*counts));
@@ -348,7 +398,7 @@ static int thread_rows(struct table *t, struct report *r, struct numa_feed *f)
 		if (m[i].thread < n && m[i].from != m[i].to)
 			counts[m[i].thread]++;
 	for (u32 i = 0; !rc && i < n; i++)
-		rc = thread_row(t, r, f, i, counts[i]);
+		rc = thread_row(t, s, r, f, i, counts[i]);
 	free(counts);
 	return rc;
 }
@@ -363,17 +413,18 @@ int numa_accesses_report(struct report *r, struct numa_feed *f, const struct num
 		[NUMA_BY_FUNCTION] = "Accesses by function",
 		[NUMA_BY_THREAD] = "Accesses by thread",
 	};
-	struct table *t = report_table(r, "accesses", titles[by], columns, C_N);
+	const struct shape *s = shape_of(by, stacks);
+	struct table *t = report_table(r, numa_access_tables[by].name, titles[by], s->cols, s->n);
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "accesses";
 	t->empty = "No access was sampled.";
 	if (by == NUMA_BY_TYPE)
-		return type_rows(t, r, groups);
+		return type_rows(t, s, r, groups);
 	if (by == NUMA_BY_FUNCTION)
-		return function_rows(t, r, f);
+		return function_rows(t, s, r, f);
 	if (by == NUMA_BY_THREAD)
-		return thread_rows(t, r, f);
-	return groups_rows(t, r, f, groups, stacks);
+		return thread_rows(t, s, r, f);
+	return groups_rows(t, s, r, f, groups, stacks);
 }

@@ -16,21 +16,33 @@ static const char *const by_keys[] = {"site", "object", "type", "function", "thr
 
 struct numa_state {
 	struct numa_feed *feed;
-	enum numa_by by;
+	u32 by; /* 1 << enum numa_by */
 	bool stacks, flow;
 	struct numa_flow_asked asked;
 	struct numa_topology topology; /* of --topology; known 0: none was given */
 };
 
-static int by_parse(const char *by, enum numa_by *ret, struct err *err)
+/* A table for each key. */
+static int by_parse(const char *by, u32 *ret, struct err *err)
 {
-	for (u32 i = 0; by_keys[i]; i++)
-		if (!by || !strcmp(by, by_keys[i])) {
-			*ret = i;
-			return 0;
+	*ret = 0;
+	if (!by)
+		by = by_keys[NUMA_BY_SITE];
+	while (*by) {
+		size_t n = strcspn(by, ",");
+		u32 i = 0;
+
+		while (by_keys[i] && (strlen(by_keys[i]) != n || strncmp(by, by_keys[i], n) != 0))
+			i++;
+		if (!by_keys[i]) {
+			err_set(err, -EINVAL, "--by: '%.*s' is not a key of numa",
+				(int)MIN(n, 40UL), by);
+			return err_hint(err, "site, object, type, function, thread");
 		}
-	err_set(err, -EINVAL, "--by: '%.40s' is not site, object, type, function or thread", by);
-	return err_hint(err, "numa takes one of them");
+		*ret |= 1U << i;
+		by += n + (by[n] == ',');
+	}
+	return 0;
 }
 
 static int operands_read(struct numa_state *v, const struct view_options *o, struct err *err)
@@ -127,11 +139,12 @@ static int numa_report(void *state, struct report *r)
 	if (v->flow)
 		return numa_flows_report(r, v->feed, &v->asked);
 	rc = numa_groups_make(v->feed, false, &groups);
-	if (!rc && v->by == NUMA_BY_OBJECT)
+	if (!rc && v->by & 1U << NUMA_BY_OBJECT)
 		rc = numa_groups_make(v->feed, true, &by_object);
-	rc = rc ? rc
-		: numa_accesses_report(r, v->feed, v->by == NUMA_BY_OBJECT ? &by_object : &groups,
-			  v->by, v->stacks);
+	for (u32 by = 0; by_keys[by] && !rc; by++)
+		if (v->by & 1U << by)
+			rc = numa_accesses_report(r, v->feed,
+				by == NUMA_BY_OBJECT ? &by_object : &groups, by, v->stacks);
 	rc = rc ? rc : numa_nodes_report(r, v->feed, &groups);
 	rc = rc ? rc : numa_advise(r, v->feed, &groups);
 	notes_add(v, r);
@@ -158,6 +171,7 @@ const struct view numa_view = {
 		numa_flow_tables, NULL},
 	.size = sizeof(struct numa_state),
 	.by_default = "site",
+	.stacks_default = "user",
 	.by_keys = by_keys,
 	.init = numa_init,
 	.feed = numa_take,
