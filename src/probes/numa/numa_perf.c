@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #include "base/str.h"
 #include "base/units.h"
@@ -13,7 +14,15 @@
 #include "perfdata/data_src.h"
 #include "probes/numa/numa_perf_space.h"
 
+#define CHAINS_MAX (1U << 18)
 #define CHAIN_MAX 128 /* addresses of each side of a stack that are kept */
+
+struct chain_key {
+	XXH128_hash_t hash; /* of the addresses */
+	u64 ip;
+	u64 changes; /* perf_spaces.changes */
+	u32 pid, mode;
+};
 
 struct numa_perf {
 	struct sink stamped; /* first: names and notes go through it */
@@ -23,6 +32,7 @@ struct numa_perf {
 	struct perf_spaces spaces;
 	struct capture capture; /* for its notes and names */
 	struct groups events;   /* of perf: const struct perfdata_event * to numa_perf_event */
+	struct groups chains;   /* chain_key to u32, the id of the stack */
 	bool begun;             /* the host and session were sent */
 	u64 first_ns, last_ns;
 	u64 sent, lost;
@@ -176,7 +186,7 @@ static int begin(struct numa_perf *p, u64 time, struct err *err)
 }
 
 /* The instruction is the first frame, where the chain does not begin with it. */
-static u32 stack_of(struct numa_perf *p, const struct perfdata_record *r)
+static u32 stack_make(struct numa_perf *p, const struct perfdata_record *r)
 {
 	enum perfdata_context context = PERFDATA_CONTEXT_NONE;
 	bool in_kernel = (r->misc & PERFDATA_MISC_MODE) == PERFDATA_MODE_KERNEL;
@@ -206,9 +216,32 @@ static u32 stack_of(struct numa_perf *p, const struct perfdata_record *r)
 		else
 			user[n_user++] = r->sample.ip;
 	}
-	p->deferred += perfdata_chain_cookie(&r->sample) != 0;
 	return names_addresses(p->capture.names, kernel, n_kernel,
 		perf_spaces_of(&p->spaces, r->where.pid), user, n_user);
+}
+
+/* Most stacks come again, in the same process with the same mappings. */
+static u32 stack_of(struct numa_perf *p, const struct perfdata_record *r)
+{
+	const struct perfdata_sample *s = &r->sample;
+	struct chain_key key = {
+		.hash = XXH3_128bits(s->ips, s->n_ips * sizeof(*s->ips)),
+		.ip = s->ip,
+		.pid = r->where.pid,
+		.changes = p->spaces.changes,
+		.mode = r->misc & PERFDATA_MISC_MODE,
+	};
+	u32 *stack;
+
+	if (p->chains.n >= CHAINS_MAX)
+		groups_clear(&p->chains);
+	stack = groups_get(&p->chains, &key);
+	if (!stack)
+		return 0;
+	if (!*stack)
+		*stack = stack_make(p, r);
+	p->deferred += perfdata_chain_cookie(s) != 0;
+	return *stack;
 }
 
 static int sample_take(struct numa_perf *p, const struct perfdata_record *r)
@@ -396,9 +429,11 @@ static int read_open(struct numa_perf *p, struct err *err)
 	if (rc)
 		return err_errno(err, rc, "reading %s", p->path);
 	perf_spaces_init(&p->spaces, perfdata_host(p->data), p->capture.names);
+	groups_init(&p->chains, sizeof(struct chain_key), sizeof(u32));
 	groups_init(&p->events, sizeof(void *), sizeof(struct numa_perf_event));
 	rc = read_all(p, err);
 	groups_free(&p->events);
+	groups_free(&p->chains);
 	perf_spaces_free(&p->spaces);
 	names_close(p->capture.names);
 	return rc;

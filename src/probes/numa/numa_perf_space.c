@@ -174,6 +174,7 @@ int perf_spaces_map(struct perf_spaces *s, const struct perfdata_record *r)
 		kernel_map(s, m);
 		return 0;
 	}
+	s->changes += code;
 	map = space_get(s, m->pid);
 	if (!map || m->len > ~m->start)
 		return 0;
@@ -191,6 +192,7 @@ int perf_spaces_fork(struct perf_spaces *s, u32 child, u32 parent)
 {
 	struct process_map *from = space_get(s, parent), *to = space_get(s, child);
 
+	s->changes++;
 	if (from && to && from != to)
 		process_map_fork(to, from);
 	return from && to ? 0 : s->by_pid.n >= SPACES_MAX ? 0 : -ENOMEM;
@@ -200,6 +202,7 @@ void perf_spaces_forget(struct perf_spaces *s, u32 pid)
 {
 	struct process_map **m = groups_find(&s->by_pid, &pid);
 
+	s->changes++;
 	if (m && *m)
 		process_map_reset(*m);
 }

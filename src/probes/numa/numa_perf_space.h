@@ -19,6 +19,7 @@ struct perf_spaces {
 	size_t build_ids_seen;
 	bool same_host;    /* its name and kernel are those of ours */
 	bool kernel_known; /* a mapping of the kernel was seen */
+	u64 changes;       /* how often a name could have become another */
 	u64 files_other;   /* are not as they were recorded, or not here */
 };
 
