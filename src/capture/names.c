@@ -293,8 +293,8 @@ static u32 kernel_frames(struct names *n, const struct stack_maps *maps, u32 sta
 
 /* Frames of a user stack appended to ids; returns how many ids there are then. called: the
  * innermost one is a return address too. */
-static u32 user_frames(struct names *n, u32 tgid, const struct user_stack *user, bool called,
-	u32 *ids, u32 at)
+static u32 user_frames(
+	struct names *n, u32 tgid, const struct user_stack *user, bool called, u32 *ids, u32 at)
 {
 	const struct process_map *map = follow_map(n->follow, tgid);
 
@@ -371,8 +371,8 @@ u32 names_user_stack(struct names *n, const struct process_map *const *maps, siz
 	return count ? stack_send(n, ids, count, STACK_EXACT) : 0;
 }
 
-u32 names_addresses(struct names *n, const u64 *kernel, u32 n_kernel,
-	const struct process_map *map, const u64 *user, u32 n_user)
+u32 names_addresses(struct names *n, const u64 *kernel, u32 n_kernel, const struct process_map *map,
+	const u64 *user, u32 n_user)
 {
 	u32 ids[4 * STACK_DEPTH_MAX], count = 0;
 
@@ -380,7 +380,9 @@ u32 names_addresses(struct names *n, const u64 *kernel, u32 n_kernel,
 		ids[count++] = kernel_frame(n, kernel[i], i > 0);
 	for (u32 i = 0; i < n_user && count < ARRAY_SIZE(ids); i++)
 		ids[count++] = user_frame(n, map, user[i], i > 0);
-	return count ? stack_send(n, ids, count) : 0;
+	return count ? stack_send(n, ids, count,
+			       n_user ? STACK_BY_FRAME_POINTERS | STACK_KERNEL << 8 : STACK_EXACT)
+		     : 0;
 }
 
 void names_kernel_is_other(struct names *n)

@@ -12,7 +12,6 @@
 #include "capture/object.h"
 #include "capture/uprobe.h"
 #include "heap.skel.h"
-#include "heap_walk.skel.h"
 #include "sys/cgroup.h"
 #include "sys/proc.h"
 
@@ -312,7 +311,6 @@ static const struct attach_hook hooks[] = {
 
 const struct probe_bpf heap_bpf = {
 	.elf = heap_bpf__elf_bytes,
-	.elf_walk = heap_walk_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct heap_attach),
