@@ -372,6 +372,16 @@ static bool by_has_stack(const char *by)
 	return false;
 }
 
+/* The preload library tells stacks by itself; probes at an allocator have to be asked to. */
+static const char *stacks_unasked(const struct run *r)
+{
+	bool of_programs = r->cmd->needs_command || (r->outstanding && !r->o->kernel);
+
+	if (of_programs && !r->o->input)
+		return scope_is_tracked(r->o) ? NULL : "user";
+	return r->views[0]->stacks_default;
+}
+
 /* All that can be found wrong before anything is opened, written or run. */
 static int running_prepare(
 	struct running *g, struct capture_options *opt, struct scope_words *words)
@@ -381,9 +391,8 @@ static int running_prepare(
 
 	if (!o->stacks && by_has_stack(o->by))
 		o->stacks = "";
-	if (!o->stacks && !o->by && !(g->run->cmd->needs_command && scope_is_tracked(o)) &&
-		(o->kernel || o->input || !g->run->outstanding)) {
-		o->stacks = g->run->views[0]->stacks_default;
+	if (!o->stacks && !o->by) {
+		o->stacks = stacks_unasked(g->run);
 		g->stacks_by_default = o->stacks != NULL;
 	}
 	rc = look_choose(g);

@@ -242,5 +242,5 @@ int scope_check_memory(const struct options *o, struct err *err)
 	if (o->argv || o->pids)
 		return 0;
 	err_set(err, -EINVAL, "leak needs to know whose memory: a command, or --kernel");
-	return err_hint(err, "memwhy leak -- CMD");
+	return err_hint(err, "memwhy leak -- CMD; memwhy leak -p PID");
 }

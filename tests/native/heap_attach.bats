@@ -280,6 +280,40 @@ allocator_each() { # NAME LIBRARY
 	[ "$status" -eq 3 ] && [[ "$output" = *"static program without a malloc that has a name"* ]]
 }
 
+@test "leak -p: what stays and grows, by stack, with its age; what is freed is not there" {
+	cat >"$BATS_TEST_TMPDIR/leaky.c" <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		void *volatile sink;
+		__attribute__((noinline)) void leaky(void) { sink = malloc(1000); __asm__ volatile(""); }
+		__attribute__((noinline)) void fine(void) { sink = malloc(500); free(sink); __asm__ volatile(""); }
+		int main(void) {
+			char c;
+			dprintf(1, "ready %d\n", getpid());
+			if (read(0, &c, 1) < 1) return 1;
+			for (int i = 0; i < 700; i++) {
+				leaky();
+				for (int k = 0; k < 5; k++) fine();
+				usleep(10000);
+			}
+			_exit(0);
+		}
+	END
+	cc -O1 -fno-omit-frame-pointer -o "$BATS_TEST_TMPDIR/leaky" "$BATS_TEST_TMPDIR/leaky.c"
+	work_start 0 "$BATS_TEST_TMPDIR/leaky"
+	memwhy_start leak -p "$pid"
+	echo go >&7
+	wait "$job"
+	wait "$memwhy"
+	[ "$(jq '.lost.heap' "$json")" -eq 0 ]
+	row='.rows[] | select((.stack[0]? // "" | tostring | test("leaky")))'
+	[ "$(jq -r "$row | [.live_blocks, .live_bytes, .allocations, .frees] | @tsv" "$json" | tr '\t' ' ')" = \
+		"700 700000 700 0" ] || { jq -c . "$json"; false; }
+	jq -e "$row | .old_objects > 100 and .old_objects < 400" "$json"
+	jq -e '[.rows[] | select((.stack[0]? // "" | tostring | test("fine")))] | length == 0' "$json"
+}
+
 @test "heap -p: what cannot be attached to is said" {
 	run "$MEMWHY" heap -p $$ --allocator nosuch
 	[ "$status" -eq 2 ] && [[ "$output" = *"has no 'nosuch' with a malloc"* ]]

@@ -238,14 +238,13 @@ static int gate_set(struct attached *a, u32 on)
 
 static void tell(struct capture *c, const struct heap_attached *p, bool sessions)
 {
-	u32 slow = 0;
-	char how[160];
+	size_t n = p->allocator.functions.n, slow = 0;
+	char how[64];
 
 	vec_each (f, &p->allocator.functions)
 		slow += !f->emulated;
-	snprintf(how, sizeof(how), "%s at %zu functions of %s%s",
-		sessions ? "uprobe session" : "uprobes", p->allocator.functions.n,
-		p->allocator.name, slow ? ", some of them single-stepped" : "");
+	snprintf(how, sizeof(how), "%s at %zu functions%s of %.24s",
+		sessions ? "session" : "uprobes", n, slow ? " (some slow)" : "", p->allocator.name);
 	capture_method(c, HEAP_PLACE, how, NULL);
 }
 
@@ -325,5 +324,6 @@ const struct probe_bpf heap_bpf = {
 		.key_size = sizeof(struct heap_site_key),
 		.added = heap_site_added,
 		.values = &heap_site_values}},
+	.settle = heap_settle,
 	.snapshot = heap_snapshot,
 };

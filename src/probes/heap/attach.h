@@ -9,6 +9,13 @@
 
 #define HEAP_PLACE "allocations of a running process" /* as REC_METHOD says it */
 
+struct heap_site_sum {
+	struct heap_site r;
+	u64 gone, gone_bytes, freed_bytes;
+	u64 peak;
+	bool changed;
+};
+
 struct heap_attached {
 	u32 pid;
 	u32 number; /* in the maps */
@@ -19,6 +26,7 @@ struct heap_attached {
 	/* of all sites: */
 	u64 allocations, bytes, frees, overwritten, temporary, moved, live_blocks, live_bytes;
 	u32 threads;
+	u64 old_ms;  /* see heap_total */
 	bool awaits; /* its exec, with which it begins */
 	char comm[COMM_LEN];
 };
@@ -33,13 +41,17 @@ struct heap_attach {
 
 extern const struct probe_bpf heap_bpf;
 
-/* heap_attach_sums.c */
+/* attach_sums.c */
 extern const struct table_values heap_site_values;
 
 int heap_site_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value);
-/* Sends how things stand. */
+/* Sends how things stand: at intervals, and where growth is judged at each drain. */
+int heap_settle(
+	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events);
 int heap_snapshot(struct capture *c, struct attached *a, const struct stack_maps *stacks);
+/* attach_ages.c: looks at all live blocks. */
+int heap_ages_look(struct capture *c, struct attached *a);
 void heap_attach_init(struct heap_attach *h);
 void heap_attach_free(struct heap_attach *h);
 

@@ -8,13 +8,6 @@
 #include "probes/heap/attach.h"
 #include "sys/proc.h"
 
-struct heap_site_sum {
-	struct heap_site r;
-	u64 gone, gone_bytes, freed_bytes;
-	u64 peak;
-	bool changed;
-};
-
 struct heap_thread_key {
 	u32 process, tid;
 };
@@ -91,6 +84,8 @@ int heap_site_added(
 	s->r.temporary += v->temporary;
 	s->r.moved += v->moved;
 	s->r.life_ms += v->life_ms;
+	for (u32 i = 0; i < HEAP_TIMES; i++)
+		s->r.lives[i] += v->lives[i];
 	s->freed_bytes += v->freed_bytes;
 	s->gone += v->gone;
 	s->gone_bytes += v->gone_bytes;
@@ -134,7 +129,7 @@ static int sites_send(struct capture *c, struct heap_attached *p, u64 peak)
 		p->moved += s->r.moved;
 		p->live_blocks += s->r.live_blocks;
 		p->live_bytes += s->r.live_bytes;
-		if (s->changed)
+		if (s->changed || (p->old_ms && s->r.live_blocks))
 			rc = capture_emit(c, &s->r.h);
 		s->changed = false;
 	}
@@ -259,6 +254,7 @@ static int process_send(struct capture *c, struct attached *a, struct heap_attac
 	r.overwritten = p->overwritten;
 	r.live_blocks = p->live_blocks;
 	r.live_bytes = p->live_bytes;
+	r.old_ms = p->old_ms;
 	r.lost = h->processes.n == 1 ? lost : 0; /* else whose they are is not known */
 	r.cgroup = p->cgroup;
 	memcpy(r.comm, p->comm, sizeof(r.comm));
@@ -268,17 +264,31 @@ static int process_send(struct capture *c, struct attached *a, struct heap_attac
 	return rc ? rc : capture_emit(c, &r.h);
 }
 
-int heap_snapshot(struct capture *c, struct attached *a, const struct stack_maps *stacks)
+static int processes_send(struct capture *c, struct attached *a)
 {
 	struct heap_attach *h = c->state;
 	struct probe_counts n = {};
 	int rc = attach_counts(a, &n);
 
-	(void)stacks;
-	rc = rc ? rc : threads_send(c, a);
 	vec_each (p, &h->processes)
 		rc = rc ? rc : process_send(c, a, p, n.lost_map + n.lost_busy);
 	return rc;
+}
+
+int heap_settle(struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events)
+{
+	(void)stacks;
+	(void)events; /* the programs count all of them */
+	return c->opt.outstanding && !c->ending ? processes_send(c, a) : 0;
+}
+
+int heap_snapshot(struct capture *c, struct attached *a, const struct stack_maps *stacks)
+{
+	int rc = c->ending || c->opt.outstanding ? heap_ages_look(c, a) : 0;
+
+	(void)stacks;
+	rc = rc ? rc : threads_send(c, a);
+	return rc ? rc : processes_send(c, a);
 }
 
 void heap_attach_init(struct heap_attach *h)

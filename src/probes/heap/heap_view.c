@@ -422,7 +422,6 @@ static const struct view_table *const tables[] = {heap_tables, NULL};
 const struct view heap_view = {
 	.size = sizeof(struct heap_view_state),
 	.by_default = "stack",
-	.stacks_default = "user",
 	.by_keys = by_keys,
 	.tables = tables,
 	.init = init,

@@ -38,6 +38,8 @@ static const char *const examples[] = {
 	"what a command still holds when it ends, by stack, and how that grew",
 	"memwhy leak -i 60s -- ./job",
 	"every minute, judged since the process began",
+	"memwhy leak -p $(pidof -s mysqld) --for 5m",
+	"what a running program allocates and keeps, judged over five minutes",
 	"memwhy leak --kernel --for 60s",
 	"what the kernel allocated in a minute and did not free, what grows steadily first",
 	"memwhy leak --kernel -i 10s --for 5m",
@@ -63,7 +65,10 @@ const struct probe probe_leak = {
 		"early, stays\" of few blocks that nobody freed. OLD, STAYED and OUTLIVED tell old "
 		"blocks from usual ones. Whether anything still points to a block is not looked "
 		"at. "
-		"Less than 6 s of a process, or six blocks, tell nothing.\n\n"
+		"Less than 6 s of a process, or six blocks, tell nothing. Of a running process "
+		"(-p) "
+		"all of it is about what was allocated since memwhy attached, as with `heap -p`."
+		"\n\n"
 		"With --kernel: follows every slab object and every page that the kernel takes for "
 		"itself from its allocation to its free, and shows what is outstanding by the "
 		"place that allocated it: objects by the call of the allocator, pages by their "
