@@ -160,6 +160,11 @@ of_function() { # FUNCTION FIELD
 		.temporary == null and .unknown_frees == 0 and .lost == 0' r.json >/dev/null ||
 		{ jq -c '.rows[] | select(.table == "process")' r.json; false; }
 	jq -e '.notes[] | select(test("estimates"))' r.json >/dev/null
+	# What each stack allocated is within five standard errors, which are not large.
+	jq -e '[.rows[] | select(.table == "heap" and ((.stack // []) | tostring | test("hand_over")))] |
+		(map(.allocated_bytes) | add) as $sum | (map(.allocated_error_bytes | . * .) | add | sqrt) as $error |
+		$error > 50000 and $error < 600000 and ($sum - 14400000) / $error < 5 and
+		($sum - 14400000) / $error > -5' r.json >/dev/null || { jq -c '.rows[]' r.json; false; }
 	"$MEMWHY" heap --sample 1 -o json --out r.json -- "$work" peak 1000
 	jq -e '.rows[] | select(.table == "process") | .peak_bytes == 110000' r.json >/dev/null
 }

@@ -263,6 +263,41 @@ static void many_events_are_as_the_model_has_them(void **state)
 	free(m);
 }
 
+/* Sampled again and again, the estimates spread as far from the truth as their error says. */
+static void the_error_of_an_estimate_is_its_spread(void **state)
+{
+	const u64 sizes[] = {16, 100, 1000, 5000}, blocks = 2000;
+	double truth = 0, spread = 0, said = 0;
+	u64 random = 88172645463325252ULL;
+
+	(void)state;
+	for (u64 i = 0; i < blocks; i++)
+		truth += (double)sizes[i % 4];
+	for (int round = 0; round < 200; round++) {
+		struct account a = {.sample_bytes = 4096};
+		u32 t = thread(&a);
+		double off;
+
+		for (u64 i = 0; i < blocks; i++) {
+			double chance = -expm1(-(double)sizes[i % 4] / 4096);
+
+			random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+			if ((double)(random >> 11) / 9007199254740992.0 < chance)
+				alloc(&a, t, 0x10000 * (i + 1) + (u64)round * 16, sizes[i % 4], 1);
+		}
+		off = (double)a.live_bytes - truth;
+		spread += off * off;
+		said += a.variance.live;
+		assert_true(fabs(site(&a, 1)->variance.live - a.variance.live) < 1);
+		for (u64 i = 0; i < blocks; i++)
+			account_free(&a, t, 0x10000 * (i + 1) + (u64)round * 16, 10, NULL);
+		assert_true(a.variance.live == 0 && a.variance.bytes > 0 && a.variance.peak > 0);
+		account_free_all(&a);
+	}
+	/* 200 rounds: the ratio of the two is within 30 % (three deviations). */
+	assert_true(spread / said > 0.7 && spread / said < 1.3);
+}
+
 static void lives_and_ages_are_counted(void **state)
 {
 	struct account a = {};
@@ -296,6 +331,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_blocks_and_bytes),
 		cmocka_unit_test(lives_and_ages_are_counted),
+		cmocka_unit_test(the_error_of_an_estimate_is_its_spread),
 		cmocka_unit_test(the_peak_is_as_it_was_at_the_time),
 		cmocka_unit_test(temporary_is_before_the_threads_next_allocation),
 		cmocka_unit_test(a_failed_realloc_changes_nothing),

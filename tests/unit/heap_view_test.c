@@ -143,9 +143,89 @@ static void threads_have_rows_of_their_own(void **state)
 	view_close(&f);
 }
 
+/* The course of a process, in bounded room: joined spans add up to what they were. */
+static void live_bytes_over_time_are_kept_in_bounded_room(void **state)
+{
+	struct fixture f;
+	struct table *t;
+	u64 allocations = 0;
+	s64 change = 0;
+
+	(void)state;
+	open_by(&f, NULL);
+	for (u64 i = 1; i <= 200; i++) {
+		struct heap_total r = total(1, 10 * i);
+
+		r.h.time_ns = i * 1000000000;
+		r.live_bytes = 1000 + (i % 7) * 10;
+		view_feed(&f, &r);
+	}
+	view_report(&f);
+	t = view_table_of(&f, "growth");
+	assert_true(t->n_rows >= 16 && t->n_rows <= 32);
+	for (size_t i = 0; i < t->n_rows; i++) {
+		allocations += cell_number(t, i, "allocations");
+		change += cell_at(t, i, "change_bytes")->s;
+	}
+	assert_int_equal(allocations, 2000);
+	assert_int_equal(change, 1000 + 200 % 7 * 10);
+	assert_int_equal(cell_number(t, t->n_rows - 1, "time_ns"), 200000000000);
+	view_close(&f);
+}
+
+static void estimates_have_an_error_and_exact_sums_none(void **state)
+{
+	struct heap_total t = total(1, 100);
+	struct heap_site a = site(1, 1, 5, 50, 50), b = site(1, 1, 3, 20, 30);
+	struct fixture f;
+
+	(void)state;
+	a.live_error_bytes = 30;
+	b.live_error_bytes = 40;
+	b.site = 9;
+	open_by(&f, NULL);
+	view_feed(&f, &t);
+	view_feed(&f, &a);
+	view_report(&f);
+	assert_int_equal(
+		cell_at(view_table_of(&f, "heap"), 0, "live_error_bytes")->type, CELL_EMPTY);
+	view_close(&f);
+	t.h.flags = HEAP_SAMPLED;
+	open_by(&f, NULL);
+	view_feed(&f, &t);
+	view_feed(&f, &a);
+	view_feed(&f, &b);
+	view_report(&f);
+	assert_int_equal(cell_number(view_table_of(&f, "heap"), 0, "live_error_bytes"), 50);
+	view_close(&f);
+}
+
+static void lives_are_shown_as_a_histogram(void **state)
+{
+	struct heap_site a = site(1, 1, 100, 0, 50);
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	a.lives[0] = 90;
+	a.lives[11] = 10; /* 1024 to 2047 ms */
+	a.max_life_ms = 2000;
+	open_by(&f, NULL);
+	view_feed(&f, &a);
+	view_report(&f);
+	t = view_table_of(&f, "heap");
+	assert_true(cell_number(t, 0, "life_p50_ns") < 1100000);
+	assert_true(cell_number(t, 0, "life_p99_ns") > 1000000000);
+	assert_true(cell_number(t, 0, "life_p99_ns") <= 2001000000);
+	view_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(live_bytes_over_time_are_kept_in_bounded_room),
+		cmocka_unit_test(estimates_have_an_error_and_exact_sums_none),
+		cmocka_unit_test(lives_are_shown_as_a_histogram),
 		cmocka_unit_test(a_later_record_replaces_an_earlier),
 		cmocka_unit_test(numbers_of_one_stack_are_summed),
 		cmocka_unit_test(stacks_of_processes_are_summed),

@@ -163,12 +163,25 @@ void account_settle(const struct account *a, struct account_site *s)
 	s->peak = a->peak;
 	s->peak_blocks = s->live_blocks;
 	s->peak_bytes = s->live_bytes;
+	s->variance.peak = s->variance.live;
 }
 
 void account_settle_all(struct account *a)
 {
 	vec_each (s, &a->sites)
 		account_settle(a, s);
+}
+
+static double weight_of(const struct account *a, u64 size)
+{
+	return 1 / -expm1(-(double)MAX(size, 1ULL) / (double)a->sample_bytes);
+}
+
+double account_variance_of(const struct account *a, u64 size)
+{
+	double w = weight_of(a, size);
+
+	return (double)size * (double)size * w * (w - 1);
 }
 
 u64 account_weight(const struct account *a, u64 address, u64 size)
@@ -178,10 +191,17 @@ u64 account_weight(const struct account *a, u64 address, u64 size)
 
 	if (!a->sample_bytes)
 		return 1;
-	weight = 1 / -expm1(-(double)MAX(size, 1ULL) / (double)a->sample_bytes);
+	weight = weight_of(a, size);
 	whole = floor(weight);
 	chance = (address ^ size << 20) * 0x9e3779b97f4a7c15ULL >> 32;
 	return (u64)whole + ((double)chance / 4294967296.0 < weight - whole);
+}
+
+/* What was added and is taken away again leaves 0, but for what floating point leaves. */
+static void variance_change(struct account *a, struct account_site *s, double by)
+{
+	s->variance.live = s->live_blocks ? MAX(s->variance.live + by, 0.0) : 0;
+	a->variance.live = a->live_blocks ? MAX(a->variance.live + by, 0.0) : 0;
 }
 
 static inline void live_add(struct account *a, struct account_site *s, u64 n, u64 size, u64 now_ms)
@@ -192,7 +212,10 @@ static inline void live_add(struct account *a, struct account_site *s, u64 n, u6
 	s->live_bytes += n * size;
 	a->live_blocks += n;
 	a->live_bytes += n * size;
+	if (a->sample_bytes)
+		variance_change(a, s, account_variance_of(a, size));
 	if (a->live_bytes > a->peak_bytes) {
+		a->variance.peak = a->variance.live;
 		a->peak_bytes = a->live_bytes;
 		a->peak_blocks = a->live_blocks;
 		a->peak_ms = now_ms;
@@ -208,6 +231,8 @@ static inline void live_take(struct account *a, struct account_site *s, u64 n, u
 	s->live_bytes -= n * size;
 	a->live_blocks -= n;
 	a->live_bytes -= n * size;
+	if (a->sample_bytes)
+		variance_change(a, s, -account_variance_of(a, size));
 }
 
 static inline u32 log2_slot(u64 v, u32 slots)
@@ -280,6 +305,10 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	a->bytes += n * size;
 	a->moved += moved ? n : 0;
 	a->sizes[log2_slot(size, ACCOUNT_SIZES)] += n;
+	if (a->sample_bytes) {
+		s->variance.bytes += account_variance_of(a, size);
+		a->variance.bytes += account_variance_of(a, size);
+	}
 	live_add(a, s, n, kept, now_ms);
 	return 0;
 }

@@ -14,6 +14,11 @@
 #define ACCOUNT_SIZES 40 /* slots of the histogram, as in analysis/hist.h */
 #define ACCOUNT_TIMES 20 /* the same, of ms; the last has no end */
 
+/* Of estimates, in bytes squared: see account_variance_of(). */
+struct account_variance {
+	double live, peak, bytes;
+};
+
 /* What one stack allocated. */
 struct account_site {
 	u64 live_blocks, live_bytes;
@@ -31,6 +36,7 @@ struct account_site {
 	bool changed;             /* since it was last sent */
 	u32 lives[ACCOUNT_TIMES]; /* freed blocks by life, saturated; those of slot 0 are the rest
 				   */
+	struct account_variance variance;
 };
 
 /* The live blocks of a site at some time. */
@@ -75,6 +81,7 @@ struct account {
 			    */
 	u64 sizes[ACCOUNT_SIZES];
 	u64 sample_bytes; /* 0: every allocation is seen; else see account_weight() */
+	struct account_variance variance;
 };
 
 /* What the free of a block was about, to undo it. */
@@ -91,6 +98,12 @@ struct account_moved {
  * the same for a block: so sums are whole, right on average, and come out even when it is freed.
  */
 u64 account_weight(const struct account *a, u64 address, u64 size);
+/*
+ * What a block adds to the variance of a sum of bytes: size^2 w (w - 1), with the weight w before
+ * it is rounded (Horvitz and Thompson, for draws that do not depend on each other); rounding adds a
+ * little, which is left out.
+ */
+double account_variance_of(const struct account *a, u64 size);
 
 /* thread: an index in threads. -ENOMEM: it is not in the account. */
 int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slack, u32 stack,

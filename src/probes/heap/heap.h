@@ -5,8 +5,9 @@
 
 #include "bpf/shared.h"
 
-#define HEAP_SIZES 40 /* log2 histogram: as in analysis/hist.h */
-#define HEAP_TIMES 20 /* the same, of ms: slot 0 is below 1 ms, the last has no end */
+#define HEAP_SIZES 40   /* log2 histogram: as in analysis/hist.h */
+#define HEAP_MS_SLOT 20 /* 2^20 ns are a ms, near enough: slot i is i + 20 of ns */
+#define HEAP_TIMES 20   /* the same, of ms: slot 0 is below 1 ms, the last has no end */
 
 enum heap_flags {
 	HEAP_ENDED = 1,      /* exit, or exec of something else */
@@ -36,6 +37,7 @@ struct heap_total {
 	u32 sizes[HEAP_SIZES]; /* allocations by size, saturated */
 	u64 old_ms;            /* how old a live block is that counts as old in its sites; 0: they
 				* were not looked at */
+	u64 live_error_bytes, peak_error_bytes, error_bytes; /* standard errors of estimates */
 };
 
 /* What one stack of a process allocated. Two threads that have the same new stack at the same time
@@ -58,6 +60,8 @@ struct heap_site {
 		old_bytes;     /* of the live ones: from the first third of the process's time */
 	u32 ages[HEAP_TIMES];  /* live blocks by age, saturated */
 	u32 lives[HEAP_TIMES]; /* freed blocks by life, saturated */
+	/* Standard errors of these sums, where they are estimates. */
+	u64 live_error_bytes, peak_error_bytes, error_bytes;
 };
 
 struct heap_thread {

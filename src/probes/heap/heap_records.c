@@ -1,6 +1,7 @@
 /* See heap_records.h. */
 #include "probes/heap/heap_records.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -9,6 +10,11 @@
 static u64 ns_of_ms(u64 ms)
 {
 	return ms * 1000000;
+}
+
+static u64 error_of(double variance)
+{
+	return (u64)sqrt(variance);
 }
 
 struct heap_total heap_total_of(const struct heap_process *p)
@@ -44,6 +50,9 @@ struct heap_total heap_total_of(const struct heap_process *p)
 	for (u32 i = 0; i < HEAP_SIZES; i++)
 		r.sizes[i] = (u32)MIN(a->sizes[i], 0xffffffffULL);
 	r.old_ms = a->old_ms;
+	r.live_error_bytes = error_of(a->variance.live);
+	r.peak_error_bytes = error_of(a->variance.peak);
+	r.error_bytes = error_of(a->variance.bytes);
 	return r;
 }
 
@@ -91,6 +100,9 @@ struct heap_site heap_site_of(struct heap_process *p, size_t index)
 	r.min_bytes = a->min;
 	r.max_bytes = a->max;
 	lives_copy(&r, a);
+	r.live_error_bytes = error_of(a->variance.live);
+	r.peak_error_bytes = error_of(a->variance.peak);
+	r.error_bytes = error_of(a->variance.bytes);
 	if (index < p->account.ages.n)
 		age_copy(&r, &p->account.ages.v[index]);
 	return r;

@@ -35,6 +35,9 @@ static const struct field total_fields[] = {
 		"allocations by size: slot i is 2^(i-1) to 2^i bytes"),
 	FIELD(T, old_ms, FIELD_U64, UNIT_NONE,
 		"from which age on, in ms, live blocks count as old; 0: ages were not looked at"),
+	FIELD(T, live_error_bytes, FIELD_U64, UNIT_BYTES, "standard error of live_bytes; 0: exact"),
+	FIELD(T, peak_error_bytes, FIELD_U64, UNIT_BYTES, "standard error of peak_bytes"),
+	FIELD(T, error_bytes, FIELD_U64, UNIT_BYTES, "standard error of bytes"),
 };
 
 static const struct field site_fields[] = {
@@ -63,6 +66,9 @@ static const struct field site_fields[] = {
 		"live blocks by age: slot 0 is below 1 ms, slot i is 2^(i-1) to 2^i ms"),
 	FIELD_ARRAY(S, lives, FIELD_U32, UNIT_COUNT, HEAP_TIMES,
 		"freed blocks by life: the same slots"),
+	FIELD(S, live_error_bytes, FIELD_U64, UNIT_BYTES, "standard error of live_bytes; 0: exact"),
+	FIELD(S, peak_error_bytes, FIELD_U64, UNIT_BYTES, "standard error of peak_bytes"),
+	FIELD(S, error_bytes, FIELD_U64, UNIT_BYTES, "standard error of bytes"),
 };
 
 static const struct field thread_fields[] = {

@@ -2,96 +2,20 @@
 #include "probes/heap/heap_view.h"
 
 #include <errno.h>
-#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "analysis/by.h"
-#include "probes/heap/heap.h"
+#include "probes/heap/heap_columns.h"
+#include "probes/heap/heap_growth.h"
 #include "probes/heap/heap_processes.h"
 
 static const char *const by_keys[] = {BY_TASK_KEYS, NULL};
 
-/* What rows add up, of stacks, processes and threads alike. */
-struct sums {
-	u64 allocations, bytes, frees, temporary, moved;
-	u64 live_blocks, live_bytes, peak_blocks, peak_bytes;
-	u64 slack_bytes, life_ms;
-	u32 max_life_ms, min_bytes, max_bytes;
-	bool of_sites, of_threads; /* what only these know */
-	bool sampled, attached;
-};
-
-enum {
-	C_PEAK = BY_C_OWN,
-	C_PEAK_BLOCKS,
-	C_LIVE,
-	C_LIVE_BLOCKS,
-	C_ALLOCATIONS,
-	C_BYTES,
-	C_FREES,
-	C_TEMPORARY,
-	C_TEMPORARY_RATIO,
-	C_MOVED,
-	C_AVERAGE,
-	C_MIN,
-	C_MAX,
-	C_SLACK,
-	C_LIFE,
-	C_MAX_LIFE,
-	C_STACK,
-	C_N,
-};
-
-static const struct by_column columns[C_N] = {
-	BY_TASK_COLUMNS,
-	[C_PEAK] = {0, {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, COL_WEIGHT,
-			       "live when its process held most (exact, but where threads of an "
-			       "attached process allocate at the same time; of several processes: "
-			       "summed, each at its own peak)"}},
-	[C_PEAK_BLOCKS] = {0, {"peak_blocks", "PEAK BLOCKS", CELL_U64, UNIT_COUNT, COL_WIDE,
-				      "blocks live at that time"}},
-	[C_LIVE] = {0, {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, 0,
-			       "allocated and not freed by the end of the interval, or of the "
-			       "process (exact)"}},
-	[C_LIVE_BLOCKS] = {0,
-		{"live_blocks", "LIVE BLOCKS", CELL_U64, UNIT_COUNT, 0, "blocks of these"}},
-	[C_ALLOCATIONS] = {0, {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, 0,
-				      "blocks allocated in the interval, by realloc too (exact)"}},
-	[C_BYTES] = {0,
-		{"allocated_bytes", "ALLOCATED", CELL_U64, UNIT_BYTES, 0, "asked for these"}},
-	[C_FREES] = {0, {"frees", "FREES", CELL_U64, UNIT_COUNT, COL_WIDE,
-				"blocks freed in the interval: those of this stack or process; of "
-				"threads, those it freed"}},
-	[C_TEMPORARY] = {0, {"temporary", "TEMPORARY", CELL_U64, UNIT_COUNT, 0,
-				    "of the frees, before the same thread's next allocation"}},
-	[C_TEMPORARY_RATIO] = {0, {"temporary_ratio", "TEMP%", CELL_F64, UNIT_RATIO, COL_WIDE,
-					  "temporary / allocations"}},
-	[C_MOVED] = {0, {"moved", "MOVED", CELL_U64, UNIT_COUNT, COL_WIDE,
-				"of the allocations, by realloc of a block there was"}},
-	[C_AVERAGE] = {0, {"average_bytes", "AVG", CELL_U64, UNIT_BYTES, COL_WIDE,
-				  "allocated bytes / allocations"}},
-	[C_MIN] = {0, {"min_bytes", "MIN", CELL_U64, UNIT_BYTES, COL_WIDE,
-			      "smallest allocation since the process began"}},
-	[C_MAX] = {0, {"max_bytes", "MAX", CELL_U64, UNIT_BYTES, COL_WIDE,
-			      "largest allocation since the process began"}},
-	[C_SLACK] = {0, {"slack_bytes", "SLACK", CELL_U64, UNIT_BYTES, COL_WIDE,
-				"what the allocator gave beyond what was asked for, of these "
-				"allocations (malloc_usable_size); not of attached processes"}},
-	[C_LIFE] = {0, {"average_life_ns", "LIFE", CELL_U64, UNIT_NS, COL_WIDE,
-			       "average life of the freed blocks (to some ms)"}},
-	[C_MAX_LIFE] = {0, {"max_life_ns", "MAX LIFE", CELL_U64, UNIT_NS, COL_WIDE,
-				   "longest life of a freed block since the process began (to "
-				   "some ms)"}},
-	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0,
-				       "who allocated; none: there was no memory to tell stacks "
-				       "apart"}},
-};
-
 static const struct by_spec spec = {
-	.columns = columns,
+	.columns = heap_columns,
 	.n_columns = C_N,
 	.key_size = sizeof(struct by_task_key),
-	.value_size = sizeof(struct sums),
+	.value_size = sizeof(struct heap_sums),
 };
 
 /* The latest record of each kind, and as it was when the interval began. */
@@ -113,6 +37,7 @@ struct thread_state {
 
 struct total_state {
 	struct heap_total now, base;
+	struct heap_growth growth;
 };
 
 struct heap_view_state {
@@ -160,8 +85,14 @@ static int feed(void *state, const struct rec *r)
 		if (!at)
 			return -ENOMEM;
 		at->now = *t;
+		heap_growth_add(&at->growth, t);
 	}
 	return 0;
+}
+
+static double square(u64 v)
+{
+	return (double)v * (double)v;
 }
 
 #define ADD_COMMON(s, now, base)                                              \
@@ -174,11 +105,14 @@ static int feed(void *state, const struct rec *r)
 		(s)->live_bytes += (now)->live_bytes;                         \
 	} while (0)
 
-#define ADD_PEAK(s, now, base)                              \
-	do {                                                \
-		(s)->moved += (now)->moved - (base)->moved; \
-		(s)->peak_blocks += (now)->peak_blocks;     \
-		(s)->peak_bytes += (now)->peak_bytes;       \
+#define ADD_PEAK(s, now, base)                                         \
+	do {                                                           \
+		(s)->moved += (now)->moved - (base)->moved;            \
+		(s)->peak_blocks += (now)->peak_blocks;                \
+		(s)->peak_bytes += (now)->peak_bytes;                  \
+		(s)->live_variance += square((now)->live_error_bytes); \
+		(s)->peak_variance += square((now)->peak_error_bytes); \
+		(s)->variance += square((now)->error_bytes);           \
 	} while (0)
 
 static const struct heap_total *total_of(const struct heap_view_state *v, u32 process)
@@ -189,7 +123,7 @@ static const struct heap_total *total_of(const struct heap_view_state *v, u32 pr
 }
 
 /* comm: of a thread; NULL: the process's own. */
-static struct sums *sums_of(struct heap_view_state *v, u32 process, u32 tgid, u32 tid,
+static struct heap_sums *sums_of(struct heap_view_state *v, u32 process, u32 tgid, u32 tid,
 	const char comm[COMM_LEN], u32 stack)
 {
 	const struct heap_total *t = total_of(v, process);
@@ -197,7 +131,7 @@ static struct sums *sums_of(struct heap_view_state *v, u32 process, u32 tgid, u3
 		comm ? comm
 		: t  ? t->comm
 		     : (const char[COMM_LEN]){});
-	struct sums *s;
+	struct heap_sums *s;
 
 	s = groups_get(&v->sums.groups, &k);
 	if (s) {
@@ -212,7 +146,7 @@ static int sites_add(struct heap_view_state *v)
 	for (size_t i = 0; i < v->sites.n; i++) {
 		const struct site_state *at = groups_value(&v->sites, i);
 		const struct heap_site *now = &at->now, *base = &at->base;
-		struct sums *s = sums_of(v, now->process, now->tgid, 0, NULL, now->stack);
+		struct heap_sums *s = sums_of(v, now->process, now->tgid, 0, NULL, now->stack);
 
 		if (!s)
 			return -ENOMEM;
@@ -223,6 +157,8 @@ static int sites_add(struct heap_view_state *v)
 		s->max_life_ms = MAX(s->max_life_ms, now->max_life_ms);
 		s->min_bytes = s->of_sites ? MIN(s->min_bytes, now->min_bytes) : now->min_bytes;
 		s->max_bytes = MAX(s->max_bytes, now->max_bytes);
+		for (u32 k = 0; k < HEAP_TIMES; k++)
+			s->lives.slots[k + HEAP_MS_SLOT] += now->lives[k];
 		s->of_sites = true;
 	}
 	return 0;
@@ -232,7 +168,7 @@ static int threads_add(struct heap_view_state *v)
 {
 	for (size_t i = 0; i < v->threads.n; i++) {
 		const struct thread_state *at = groups_value(&v->threads, i);
-		struct sums *s =
+		struct heap_sums *s =
 			sums_of(v, at->now.process, at->now.tgid, at->now.tid, at->now.comm, 0);
 
 		if (!s)
@@ -248,7 +184,7 @@ static int totals_add(struct heap_view_state *v)
 {
 	for (size_t i = 0; i < v->totals.n; i++) {
 		const struct total_state *at = groups_value(&v->totals, i);
-		struct sums *s = sums_of(v, at->now.process, at->now.tgid, 0, NULL, 0);
+		struct heap_sums *s = sums_of(v, at->now.process, at->now.tgid, 0, NULL, 0);
 
 		if (!s)
 			return -ENOMEM;
@@ -256,44 +192,6 @@ static int totals_add(struct heap_view_state *v)
 		ADD_PEAK(s, &at->now, &at->base);
 	}
 	return 0;
-}
-
-static u64 ns_of_ms(u64 ms)
-{
-	return ms > UINT64_MAX / 1000000 ? UINT64_MAX : ms * 1000000;
-}
-
-static void row_fill(struct cell all[C_N], const struct sums *s, u32 stack)
-{
-	all[C_LIVE] = cell_u64(s->live_bytes);
-	all[C_LIVE_BLOCKS] = cell_u64(s->live_blocks);
-	all[C_ALLOCATIONS] = cell_u64(s->allocations);
-	all[C_BYTES] = cell_u64(s->bytes);
-	all[C_FREES] = cell_u64(s->frees);
-	all[C_TEMPORARY] = cell_u64(s->temporary);
-	if (s->allocations) {
-		all[C_TEMPORARY_RATIO] = cell_f64((double)s->temporary / (double)s->allocations);
-		all[C_AVERAGE] = cell_u64(s->bytes / s->allocations);
-	}
-	if (s->sampled) {
-		all[C_TEMPORARY] = all[C_TEMPORARY_RATIO] = (struct cell){};
-	}
-	if (!s->of_threads) {
-		all[C_PEAK] = cell_u64(s->peak_bytes);
-		all[C_PEAK_BLOCKS] = cell_u64(s->peak_blocks);
-		all[C_MOVED] = cell_u64(s->moved);
-	}
-	if (!s->of_sites)
-		return;
-	all[C_MIN] = cell_u64(s->min_bytes);
-	all[C_MAX] = cell_u64(s->max_bytes);
-	if (!s->attached)
-		all[C_SLACK] = cell_u64(s->slack_bytes);
-	if (s->frees) {
-		all[C_LIFE] = cell_u64(ns_of_ms(s->life_ms / s->frees));
-		all[C_MAX_LIFE] = cell_u64(ns_of_ms(s->max_life_ms));
-	}
-	all[C_STACK] = cell_stack(stack);
 }
 
 static int rows_add(struct heap_view_state *v, struct report *r)
@@ -310,13 +208,13 @@ static int rows_add(struct heap_view_state *v, struct report *r)
 	t->sort = v->sums.by & BY_THREAD ? "allocated_bytes" : "peak_bytes";
 	for (size_t i = 0; i < v->sums.groups.n && !rc; i++) {
 		const struct by_task_key *k = groups_key(&v->sums.groups, i);
-		const struct sums *s = groups_value(&v->sums.groups, i);
+		const struct heap_sums *s = groups_value(&v->sums.groups, i);
 		struct cell all[C_N] = {};
 
 		if (!s->allocations && !s->frees && !s->live_blocks && !s->peak_blocks)
 			continue;
 		by_task_cells(r, v->sums.by, k, all);
-		row_fill(all, s, k->stack);
+		heap_row_fill(all, r, s, k->stack);
 		if (!s->of_threads)
 			all[BY_C_TID] = (struct cell){};
 		rc = by_sums_row(&v->sums, t, all);
@@ -363,6 +261,33 @@ static int processes_add(struct heap_view_state *v, struct report *r)
 	return 0;
 }
 
+static int by_peak(const void *a, const void *b)
+{
+	const struct total_state *const *x = a, *const *y = b;
+
+	return (*x)->now.peak_bytes < (*y)->now.peak_bytes   ? 1
+	       : (*x)->now.peak_bytes > (*y)->now.peak_bytes ? -1
+							     : 0;
+}
+
+/* Of the process with the highest peak first, each in the order of time. */
+static int growth_add(struct heap_view_state *v, struct report *r)
+{
+	struct table *t = report_table(
+		r, "growth", "Live bytes over time", heap_growth_columns, HEAP_GROWTH_COLUMNS);
+	size_t n = v->totals.n;
+	_cleanup_free_ const struct total_state **all = calloc(n + 1, sizeof(*all));
+	int rc = t && all ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		all[i] = groups_value(&v->totals, i);
+	if (n && !rc)
+		qsort(all, n, sizeof(*all), by_peak);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = heap_growth_rows(t, r, &all[i]->growth, &all[i]->now);
+	return rc;
+}
+
 static int report(void *state, struct report *r)
 {
 	struct heap_view_state *v = state;
@@ -377,7 +302,8 @@ static int report(void *state, struct report *r)
 		rc = totals_add(v);
 	notes_add(v, r);
 	rc = rc ? rc : rows_add(v, r);
-	return rc ? rc : processes_add(v, r);
+	rc = rc ? rc : processes_add(v, r);
+	return rc ? rc : growth_add(v, r);
 }
 
 static void reset(void *state)
@@ -398,6 +324,7 @@ static void reset(void *state)
 		struct total_state *at = groups_value(&v->totals, i);
 
 		at->base = at->now;
+		heap_growth_reset(&at->growth);
 	}
 }
 
@@ -412,8 +339,9 @@ static void destroy(void *state)
 }
 
 static const struct view_table heap_tables[] = {
-	{"heap", &columns[0].col, C_N, sizeof(struct by_column)},
+	{"heap", &heap_columns[0].col, C_N, sizeof(struct by_column)},
 	{"process", heap_process_columns, HEAP_PROCESS_COLUMNS, sizeof(struct column)},
+	{"growth", heap_growth_columns, HEAP_GROWTH_COLUMNS, sizeof(struct column)},
 	{},
 };
 

@@ -146,12 +146,10 @@ const struct view_table leak_heap_tables[] = {
 	{},
 };
 
-#define MS_SLOT 20 /* 2^20 ns are a ms, near enough for a histogram of powers of two */
-
 static void times_add(struct hist *h, const u32 times[HEAP_TIMES])
 {
 	for (u32 i = 0; i < HEAP_TIMES; i++)
-		h->slots[MIN(i + MS_SLOT, HIST_N - 1U)] += times[i];
+		h->slots[i + HEAP_MS_SLOT] += times[i];
 }
 
 static u64 ns_of_ms(u64 ms)
