@@ -192,7 +192,6 @@ says() {
 	END
 	gcc -static -o static p.c
 	gcc -o dynamic p.c
-	says "'./static' is not tracked: statically linked" ./static
 	printf '#!%s/static\n' "$PWD" >script
 	chmod +x script
 	says "'./script' is not tracked: statically linked" ./script
