@@ -75,7 +75,12 @@ const struct probe probe_numa = {
 		"from the samples themselves, as the evidence says.\n\n"
 		"`numa flow` shows the accesses themselves in the order of time, of a thread "
 		"(--thread) or of an object (--object), with a timeline and the object's pages by "
-		"node. The rows with -o jsonl or csv are the thread and object event flows.",
+		"node. The rows with -o jsonl or csv are the thread and object event flows.\n\n"
+		"--input also takes files of perf, of any machine: of perf mem record, perf c2c "
+		"record, or perf record -d -W --phys-data -g, compressed or not, and what perf "
+		"record -o - wrote, kept in a file. Samples must have addresses; --phys-data tells "
+		"the nodes of pages, and --sample-cpu those of threads. What the processor says is "
+		"no load or store (AMD IBS samples any operation) is left out and counted.",
 	.examples = examples,
 	.kinds = numa_kinds,
 	.n_kinds = NUMA_KINDS,
