@@ -30,9 +30,11 @@ flow() { # FILE: address and function of each sample
 	cmp ours theirs
 	events=$("$MEMWHY" numa --input f -o json | sed -n 's/.*"events": *{"numa": *\([0-9]*\)}.*/\1/p;s/.*"numa": *\([0-9][0-9]*\).*/\1/p' | head -n1)
 	[ "$events" -eq "$(wc -l <theirs)" ]
-	# What the kernel did for a process, by perf's names and ours.
-	paste -d' ' ours.all theirs.all | awk '$(NF - 1) ~ /^ffffffff/ { n++; bad += $2 != $NF }
-		END { exit n < 3 || bad > 0 }'
+	# What the kernel did for a process, by perf's names and ours. Of the others many are of
+	# inlined functions, which perf tells only when asked.
+	paste -d' ' ours.all theirs.all | awk '$(NF - 1) ~ /^ffffffff/ { n++; bad += $2 != $NF; next }
+		$2 == $NF { same++ }
+		END { exit n < 3 || bad > 0 || same < 20 }'
 }
 
 @test "a pipe's data in a file is the same" {

@@ -176,7 +176,7 @@ static int begin(struct numa_perf *p, u64 time, struct err *err)
 
 	p->begun = true;
 	p->first_ns = h->first_ns ? h->first_ns : time;
-	p->spaces.same_host = false; /* until the kernel's mapping says so */
+	perf_spaces_begin(&p->spaces);
 	rc = host_send(p);
 	if (!rc)
 		rc = session_send(p);
@@ -388,8 +388,10 @@ static void notes_send(struct numa_perf *p)
 static int end(struct numa_perf *p)
 {
 	struct rec_tick e = REC_INIT(struct rec_tick, REC_END, MAX(p->last_ns, 1ULL));
-	int rc = names_symbolize(p->capture.names);
+	int rc;
 
+	perf_spaces_end(&p->spaces);
+	rc = names_symbolize(p->capture.names);
 	p->capture.probe = "numa";
 	if (!rc)
 		rc = capture_loss(&p->capture, p->sent + p->lost, p->sent, p->lost,

@@ -32,6 +32,17 @@ void perf_spaces_init(struct perf_spaces *s, const struct perfdata_host *host, s
 	groups_init(&s->build_ids, sizeof(XXH128_hash_t), sizeof(u32));
 }
 
+void perf_spaces_begin(struct perf_spaces *s)
+{
+	s->same_host = host_is_ours(s->host);
+}
+
+void perf_spaces_end(struct perf_spaces *s)
+{
+	if (!s->kernel_known)
+		names_kernel_is_other(s->names);
+}
+
 void perf_spaces_free(struct perf_spaces *s)
 {
 	for (size_t i = 0; i < s->by_pid.n; i++) {
@@ -157,7 +168,6 @@ static void kernel_map(struct perf_spaces *s, const struct perfdata_mmap *m)
 	if (s->kernel_known || strncmp(m->path, prefix, sizeof(prefix) - 1) != 0)
 		return;
 	s->kernel_known = true;
-	s->same_host = host_is_ours(s->host);
 	if (!s->same_host || kernel_symbol(m->path + sizeof(prefix) - 1) != m->file_offset)
 		names_kernel_is_other(s->names);
 }

@@ -24,6 +24,9 @@ struct perf_spaces {
 };
 
 void perf_spaces_init(struct perf_spaces *s, const struct perfdata_host *host, struct names *names);
+/* The host is known; there are no more records. */
+void perf_spaces_begin(struct perf_spaces *s);
+void perf_spaces_end(struct perf_spaces *s);
 void perf_spaces_free(struct perf_spaces *s);
 /* A MMAP or MMAP2 record, of a process or the kernel. 0, -ENOMEM. */
 int perf_spaces_map(struct perf_spaces *s, const struct perfdata_record *r);
