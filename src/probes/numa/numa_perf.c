@@ -74,7 +74,7 @@ static u64 wall_begin(const struct numa_perf *p)
 	u64 end;
 
 	if (h->wall_ns)
-		return h->wall_ns + (h->first_ns - h->clock_ns);
+		return p->first_ns ? h->wall_ns + (p->first_ns - h->clock_ns) : h->wall_ns;
 	if (stat(p->path, &st))
 		return 0;
 	end = (u64)st.st_mtim.tv_sec * 1000000000 + (u64)st.st_mtim.tv_nsec;
