@@ -45,7 +45,7 @@ struct perfdata {
 	bool cut; /* ... within a record, or before the end */
 	u64 cut_at;
 	u32 features_missing; /* are beyond the end of the file */
-	const char *reason; /* of the first malformed record */
+	const char *reason;   /* of the first malformed record */
 	u64 reason_at;
 	struct perfdata_stats stats;
 };
