@@ -70,7 +70,8 @@ static const struct column time_columns[T_N] = {
 	{"picture", "OVER TIME", CELL_TEXT, UNIT_NONE, 0,
 		"from the first to the last access shown: the node of the CPU that most accesses "
 		"of "
-		"each fiftieth came from; of threads and nodes: how many were seen at once ('*': "
+		"each fiftieth came from ('?': not known); of threads and nodes: how many were "
+		"seen at once ('*': "
 		"more than 35)"},
 };
 
@@ -247,7 +248,7 @@ static int flow_report(struct report *r, const struct numa_feed *f, const struct
 struct line {
 	u64 accesses, local, remote;
 	u32 slots[SLOTS][NUMA_NODES];
-	u64 first_ns;
+	bool any[SLOTS]; /* also where the node is not known */
 };
 
 static u32 slot_of(const struct filter *w, u64 time_ns)
@@ -266,6 +267,7 @@ static int lines_sum(const struct numa_feed *f, const struct filter *w, struct g
 		u32 key = w->by_thread ? a->object : a->thread;
 		int remote = numa_access_remote(a);
 		struct line *l;
+		u32 slot;
 
 		if (!wanted(w, f, a))
 			continue;
@@ -277,8 +279,10 @@ static int lines_sum(const struct numa_feed *f, const struct filter *w, struct g
 		l->accesses += numa_access_weight(a);
 		l->local += !remote;
 		l->remote += remote > 0;
+		slot = MIN(slot_of(w, a->time_ns), (u32)SLOTS - 1);
+		l->any[slot] = true;
 		if (a->cpu_node >= 0)
-			l->slots[MIN(slot_of(w, a->time_ns), (u32)SLOTS - 1)][a->cpu_node]++;
+			l->slots[slot][a->cpu_node]++;
 	}
 	return 0;
 }
@@ -292,7 +296,7 @@ static const char *line_picture(struct report *r, const struct line *l)
 
 		for (u32 n = 1; n < NUMA_NODES; n++)
 			best = l->slots[i][n] > l->slots[i][best] ? n : best;
-		picture[i] = l->slots[i][best] ? numa_digit((s32)best) : '.';
+		picture[i] = l->slots[i][best] ? numa_digit((s32)best) : l->any[i] ? '?' : '.';
 	}
 	return report_text(r, "%s", picture);
 }
@@ -313,7 +317,7 @@ static const char *count_picture(struct report *r, const struct groups *lines, b
 			for (u32 node = 0; node < NUMA_NODES; node++)
 				here |= l->slots[i][node] ? 1ULL << node : 0;
 			mask |= here;
-			n += here != 0;
+			n += l->any[i];
 		}
 		n = nodes ? (u32)__builtin_popcountll(mask) : n;
 		picture[i] = n ? numa_digit((s32)n) : '.';
