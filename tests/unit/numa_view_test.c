@@ -1,0 +1,288 @@
+/*
+ * What `numa` shows: rows, findings and flows of made-up programs; topology files; and records that
+ * hold anything.
+ */
+#include "view_fixture.h"
+
+#include "probes/numa/numa_topology.h"
+#include "probes/numa/numa_view.h"
+
+#define PID 100U
+#define MAP 0x7f0000000000ULL
+
+static struct fixture f;
+static u64 now;
+
+#define N(type_, kind_, ...)                                                                   \
+	({                                                                                     \
+		type_ rec_ = {.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = now++}, \
+			__VA_ARGS__};                                                          \
+		view_feed(&f, &rec_);                                                          \
+	})
+
+static void open_with(const struct view_options *o)
+{
+	now = 5000000000;
+	view_open(&f, &numa_view, o, "numa");
+	for (u32 i = 0; i < 2; i++) {
+		N(struct numa_cpu, REC_NUMA_CPU, .cpu = 2 * i, .node = (s32)i);
+		N(struct numa_cpu, REC_NUMA_CPU, .cpu = 2 * i + 1, .node = (s32)i);
+	}
+	for (u32 i = 0; i < 2; i++) {
+		struct numa_node n = {.h = {.size = sizeof(n), .kind = REC_NUMA_NODE, .flags = 3},
+			.node = i,
+			.bytes = 1ULL << 30};
+
+		view_feed(&f, &n);
+	}
+}
+
+static void name_add(u32 id, const char *text)
+{
+	_Alignas(8) char buf[sizeof(struct rec_string) + 32] = {};
+	struct rec_string *s = (void *)buf;
+
+	s->h = (struct rec){.size = sizeof(buf), .kind = REC_STRING};
+	s->id = id;
+	s->length = (u32)strlen(text);
+	memcpy(s->text, text, s->length);
+	view_feed(&f, s);
+}
+
+static void touch(u64 address, u32 tid, u32 cpu, s32 page, u64 weight)
+{
+	N(struct numa_sample, REC_NUMA_SAMPLE, .tgid = PID, .tid = tid, .address = address,
+		.cpu = (s32)cpu, .cpu_node = -1, .page_node = page, .weight = weight,
+		.latency = page == (s32)cpu / 2 ? 90 : 150, .op = NUMA_LOAD, .source = NUMA_PEBS,
+		.node_from = NUMA_PAGE_FRAME);
+}
+
+/* A table of a program's data on node 0, that a thread on node 1 reads, and a local mapping. */
+static void producer(void)
+{
+	name_add(1, "table");
+	name_add(2, "/opt/job");
+	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .start = 0x400000, .bytes = 1 << 20,
+		.what = NUMA_MAP_HELD, .kind = NUMA_KIND_FILE, .prot = 3, .file = 2);
+	N(struct numa_variable, REC_NUMA_VARIABLE, .tgid = PID, .start = 0x410000, .bytes = 65536,
+		.name = 1, .file = 2, .section = NUMA_BSS);
+	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .tid = PID, .start = MAP,
+		.bytes = 1 << 20, .what = NUMA_MAP_MADE, .kind = NUMA_KIND_ANON, .prot = 3);
+	for (u32 i = 0; i < 300; i++) {
+		touch(0x410000 + i * 200, PID + 1, 2, 0, 10);
+		if (i < 200)
+			touch(MAP + i * 64, PID, 0, 0, 10);
+	}
+}
+
+static void test_rows_and_finding(void **state)
+{
+	const struct table *t;
+	const struct finding *found;
+
+	(void)state;
+	open_with(&(struct view_options){});
+	producer();
+	view_report(&f);
+	t = view_table_of(&f, "sites");
+	assert_int_equal(t->n_rows, 2);
+	assert_cell_text(t, 0, "name", "table (job)");
+	assert_cell_text(t, 0, "kind", "variable");
+	assert_int_equal(cell_number(t, 0, "accesses"), 3000);
+	assert_true(cell_at(t, 0, "remote_ratio")->f == 1);
+	assert_cell_text(t, 0, "from_nodes", "1");
+	assert_cell_text(t, 0, "on_nodes", "0");
+	assert_int_equal(cell_number(t, 0, "remote_latency"), 150);
+	assert_int_equal(cell_at(t, 0, "local_latency")->type, CELL_EMPTY);
+	assert_true(cell_at(t, 1, "remote_ratio")->f == 0);
+	assert_true(cell_at(t, 1, "maker_ratio")->f == 1);
+	t = view_table_of(&f, "matrix");
+	assert_int_equal(t->n_rows, 2);
+	assert_cell_text(t, 0, "to_nodes", "0: 100 %");
+	assert_cell_text(t, 1, "to_nodes", "0: 100 %");
+	t = view_table_of(&f, "nodes");
+	assert_int_equal(cell_number(t, 0, "accesses"), 5000);
+	assert_int_equal(cell_number(t, 0, "local_latency"), 90);
+	assert_int_equal(cell_number(t, 0, "remote_latency"), 150);
+	assert_int_equal(view_table_of(&f, "unattributed")->n_rows, 0);
+	assert_int_equal(f.report.findings.n, 1);
+	found = &f.report.findings.v[0];
+	assert_non_null(strstr(found->title, "table (job)"));
+	assert_non_null(strstr(found->title, "remote use after allocation"));
+	assert_int_equal(found->level, LEVEL_WARNING);
+	view_close(&f);
+}
+
+static void test_each_key_has_a_table(void **state)
+{
+	(void)state;
+	open_with(&(struct view_options){.by = "object,type,function,thread"});
+	producer();
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "objects")->n_rows, 2);
+	assert_int_equal(view_table_of(&f, "types")->n_rows, 2);
+	assert_int_equal(view_table_of(&f, "functions")->n_rows, 1);
+	assert_int_equal(view_table_of(&f, "threads")->n_rows, 2);
+	view_close(&f);
+}
+
+static void test_flow(void **state)
+{
+	static char *words[] = {"flow"};
+	const struct table *t;
+
+	(void)state;
+	open_with(&(struct view_options){.operands = words, .n_operands = 1, .object = "table"});
+	producer();
+	view_report(&f);
+	t = view_table_of(&f, "flow");
+	assert_int_equal(t->n_rows, 300);
+	assert_int_equal(cell_number(t, 1, "offset_bytes"), 200);
+	assert_int_equal(cell_number(t, 1, "tid"), PID + 1);
+	assert_int_equal(cell_number(t, 1, "cpu_node"), 1);
+	assert_true(cell_at(t, 1, "remote")->b);
+	t = view_table_of(&f, "timeline");
+	assert_int_equal(t->n_rows, 3);
+	assert_non_null(strstr(cell_at(t, 0, "picture")->text, "1111"));
+	t = view_table_of(&f, "pages");
+	assert_cell_text(t, 0, "what", "lie on node");
+	assert_non_null(strstr(cell_at(t, 0, "picture")->text, "0000"));
+	assert_non_null(strstr(cell_at(t, 1, "picture")->text, "1111"));
+	view_close(&f);
+	open_with(&(struct view_options){.operands = words, .n_operands = 1, .thread = "100"});
+	producer();
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "flow")->n_rows, 200);
+	view_close(&f);
+}
+
+static void test_interval_begins_anew(void **state)
+{
+	(void)state;
+	open_with(&(struct view_options){});
+	producer();
+	view_report(&f);
+	report_destroy(&f.report);
+	report_init(&f.report, "numa", &f.stream);
+	f.of->reset(f.view);
+	touch(MAP, PID, 0, 0, 1);
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "sites")->n_rows, 1);
+	assert_int_equal(cell_number(view_table_of(&f, "sites"), 0, "accesses"), 1);
+	view_close(&f);
+}
+
+static void test_words_that_are_wrong(void **state)
+{
+	static char *words[] = {"flaw"};
+	const struct view_options wrong[] = {
+		{.by = "sites"},
+		{.operands = words, .n_operands = 1},
+		{.thread = "1"},
+		{.topology = "/nonexistent"},
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(wrong); i++) {
+		void *v = calloc(1, numa_view.size);
+		struct err err = {};
+
+		assert_true(numa_view.init(v, &wrong[i], &err) < 0);
+		assert_true(err.msg[0] && (err.hint[0] || i == 3));
+		numa_view.destroy(v);
+		free(v);
+	}
+}
+
+static void test_topology_text(void **state)
+{
+	struct numa_topology t = {};
+	struct err err = {};
+
+	(void)state;
+	assert_int_equal(numa_topology_parse("# two sockets and CXL\n"
+					     "node 0 cpus 0-3 bytes 16G distances 10,21,31 tier 4\n"
+					     "node 1 cpus 4-7 bytes 16G distances 21,10,31\n"
+					     "node 2 cpus - bytes 64G tier 22\n",
+				 &t, &err),
+		0);
+	assert_int_equal(t.known, 7);
+	assert_int_equal(t.cpus.n, 8);
+	assert_int_equal(t.cpus.v[5].node, 1);
+	assert_int_equal(t.nodes[0].distances[2], 31);
+	assert_int_equal(t.nodes[0].h.flags, NUMA_NODE_CPUS | NUMA_NODE_MEMORY);
+	assert_int_equal(t.nodes[2].h.flags, NUMA_NODE_MEMORY);
+	assert_int_equal(t.nodes[2].tier, 22);
+	numa_topology_free(&t);
+	assert_true(numa_topology_parse("", &t, &err) < 0);
+	assert_true(numa_topology_parse("node 64 cpus 0\n", &t, &err) < 0);
+	assert_true(numa_topology_parse("node 0 cpus\n", &t, &err) < 0);
+	assert_true(numa_topology_parse("node 0 cpus 0\nnode 1 cups 1\n", &t, &err) < 0);
+	assert_non_null(strstr(err.msg, "line 2"));
+}
+
+static u64 seed;
+
+static u64 any(void)
+{
+	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+	return seed >> 11;
+}
+
+/* Bytes of chance, of which some look like small numbers and like addresses of one another. */
+static void any_record(u16 kind, u32 size)
+{
+	_Alignas(8) u8 buf[512];
+	struct rec *r = (void *)buf;
+
+	for (u32 i = 16; i + 8 <= sizeof(buf); i += 4) {
+		u64 v = any() % 4 == 0   ? any()
+			: any() % 2 == 0 ? any() % 4
+					 : 0x10000 + any() % 16 * 4096;
+
+		memcpy(buf + i, &v, 8);
+	}
+	*r = (struct rec){.size = size, .kind = kind, .flags = (u16)any(), .time_ns = any() % 1000};
+	view_feed(&f, r);
+}
+
+static void test_records_of_anything(void **state)
+{
+	static const u32 sizes[] = {sizeof(struct numa_sample), sizeof(struct numa_mapping),
+		sizeof(struct numa_task), sizeof(struct numa_block), sizeof(struct numa_variable),
+		sizeof(struct numa_move), sizeof(struct numa_thread_move),
+		sizeof(struct numa_place), sizeof(struct numa_node), sizeof(struct numa_cpu)};
+
+	(void)state;
+	for (u32 round = 0; round < 40; round++) {
+		static char *words[] = {"flow"};
+
+		seed = round;
+		open_with(&(struct view_options){.by = round % 2 ? "object,type,thread" : NULL,
+			.operands = words,
+			.n_operands = round % 4 == 3});
+		for (u32 i = 0; i < 3000; i++) {
+			u32 kind = any() % 3 ? any() % 4 : any() % ARRAY_SIZE(sizes);
+
+			any_record((u16)(REC_NUMA_SAMPLE + kind),
+				any() % 50 ? sizes[kind] : 16 + (u32)(any() % 20) * 8);
+		}
+		view_report(&f);
+		view_close(&f);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows_and_finding),
+		cmocka_unit_test(test_each_key_has_a_table),
+		cmocka_unit_test(test_flow),
+		cmocka_unit_test(test_interval_begins_anew),
+		cmocka_unit_test(test_words_that_are_wrong),
+		cmocka_unit_test(test_topology_text),
+		cmocka_unit_test(test_records_of_anything),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
