@@ -117,7 +117,11 @@ unit: $(TEST_BINS)
 check-vm: all workloads
 	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tests/vm/full.bats
 
-bench: all workloads
+$(B)/bench/%: bench/%.c $(B)/libmemwhy.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(B)/libmemwhy.a $(LDLIBS)
+
+bench: all workloads $(B)/bench/numa_feed
 	@BUILD=$(CURDIR)/$(B) bench/run
 
 # Each fuzz target for FUZZ_SECONDS; a crash leaves its input in build/fuzz.
