@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cmd/entries.h"
+#include "cmd/numa_try.h"
 #include "cmd/run.h"
 
 #define RUN_PROBES 8 /* of one command */
@@ -40,6 +41,8 @@ static int run_probe(const struct command *cmd, struct options *o)
 
 	if (list[0]->with_programs && !o->kernel)
 		with = list[0]->with_programs;
+	if (numa_try_wanted(cmd, o))
+		return numa_try(cmd, o);
 	for (const char *const *w = with; w && *w && r.n_probes < RUN_PROBES; w++)
 		list[r.n_probes++] = probe_find(*w);
 	r.n_beside = r.n_probes - 1;

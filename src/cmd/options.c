@@ -100,6 +100,11 @@ static const struct opt numa[] = {
 	O("scan", 0, OPT_DURATION, scan_ns, "TIME",
 		"have automatic NUMA balancing look at memory each TIME, for more samples at "
 		"more cost; put back at the end"),
+	O("to", 0, OPT_STRING, to, "NODES",
+		"numa try: where to move the object's pages; several nodes: page by page in turn"),
+	O("interleave", 0, OPT_FLAG, interleave, NULL, "numa try: to all nodes in turn"),
+	O("undo", 0, OPT_FLAG, undo, NULL, "numa try: move them back"),
+	O("yes", 0, OPT_FLAG, yes, NULL, "numa try: do not ask"),
 	O("topology", 0, OPT_STRING, topology, "FILE",
 		"nodes and CPUs of the machine of a recording, a line a node: node 0 cpus 0-7 "
 		"bytes 16G distances 10,21"),

@@ -23,7 +23,8 @@ struct options {
 	bool with_memory, no_times;
 	/* numa */
 	const char *thread, *object, *source, *topology;
-	bool balancing;
+	const char *to;
+	bool balancing, interleave, undo, yes;
 	u64 scan_ns;
 	/* output */
 	const char *format, *fields, *sort, *table, *out;

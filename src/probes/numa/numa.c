@@ -55,8 +55,8 @@ static const char *const examples[] = {
 const struct probe probe_numa = {
 	.name = "numa",
 	.summary = "Who touches remote memory, which object, and which fix",
-	.operands = "[flow]",
-	.n_operands = 1,
+	.operands = "[flow|try OBJECT]",
+	.n_operands = 2,
 	.details =
 		"Samples accesses to memory and attributes each to an object: a heap block or a "
 		"mapping by who allocated or mapped it, a variable of an ELF file, a thread's "

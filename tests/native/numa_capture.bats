@@ -1,0 +1,178 @@
+# What numa captures live, against the kernel's own counters: hint faults of automatic NUMA balancing,
+# pages it moved, first touches, settings put back; and moving an object of a running program.
+load common
+
+setup() {
+	needs_root
+	[ -e /proc/sys/kernel/numa_balancing ] || skip "the kernel has no automatic NUMA balancing"
+}
+
+vm() { # COUNTER
+	awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat
+}
+
+# Starts a program of known use and leaves it waiting: $pid, $address, $bytes, its input on fd 7.
+work_start() { # PATTERN MIB SECONDS [fix]
+	rm -f "$BATS_TEST_TMPDIR/in"
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	"$WORKLOADS/numa_work" "$@" <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 3>&- &
+	exec 7>"$BATS_TEST_TMPDIR/in"
+	wait_for 'grep -q ready "$BATS_TEST_TMPDIR/out"'
+	read -r _ pid address bytes <"$BATS_TEST_TMPDIR/out"
+}
+
+work_go() {
+	echo go >&7
+	wait_for 'grep -q done "$BATS_TEST_TMPDIR/out"'
+}
+
+work_end() {
+	exec 7>&-
+	wait_for '! kill -0 "$pid" 2>/dev/null'
+}
+
+report() {
+	jq "$@" "$json"
+}
+
+# Samples of a source.
+samples() { # SOURCE
+	report "[.rows[] | select(.table == \"sources\" and .source == \"$1\") | .samples] | add // 0"
+}
+
+# Hint faults come when the kernel has looked at the memory: once a second at most, on a busy machine
+# later. So the work goes on until there were some.
+hints_wait() { # COUNT
+	local from=$1
+	wait_for '[ "$(vm numa_hint_faults)" -gt "$((from + 500))" ]'
+}
+
+@test "numa: hint faults, local ones and pages moved equal the kernel's counters" {
+	local before within after
+	work_start readers 16 "${MEMWHY_VM:+1}8"
+	before=($(vm numa_hint_faults) $(vm numa_hint_faults_local) $(vm numa_pages_migrated))
+	memwhy_start numa --source hint --balancing
+	within=($(vm numa_hint_faults) $(vm numa_hint_faults_local) $(vm numa_pages_migrated))
+	echo go >&7
+	hints_wait "${within[0]}"
+	wait_for 'grep -q done "$BATS_TEST_TMPDIR/out"'
+	last=($(vm numa_hint_faults) $(vm numa_hint_faults_local) $(vm numa_pages_migrated))
+	memwhy_stop
+	after=($(vm numa_hint_faults) $(vm numa_hint_faults_local) $(vm numa_pages_migrated))
+	work_end
+	ours=($(samples "hint fault") $(report '[.rows[] | select(.table == "matrix") | .accesses * (1 - .remote_ratio)] | add // 0 | round')
+		$(report '[.rows[] | select(.table == "moves" and .why == "balancing") | .pages] | add // 0'))
+	lost=$(report '.lost.numa // 0')
+	echo "ours ${ours[*]} lost $lost kernel ${before[*]} ${within[*]} ${last[*]} ${after[*]}"
+	[ "${ours[0]}" -gt 500 ]
+	for i in 0 1 2; do
+		[ "$((ours[i] + lost))" -ge "$((last[i] - within[i]))" ]
+		[ "${ours[i]}" -le "$((after[i] - before[i]))" ]
+	done
+}
+
+@test "numa: seen is delivered and lost, also with a tiny ring" {
+	work_start readers 8 4
+	memwhy_start numa --source first-touch --ring-size 4096
+	work_go
+	memwhy_stop
+	work_end
+	[ "$(report '.events.numa')" -gt 0 ]
+	report -e '.lost.numa >= 0 or .lost.numa == null'
+}
+
+@test "numa: first touches are of the page, on the node it got" {
+	work_start local 16 2
+	memwhy_start numa --source first-touch -p "$pid"
+	work_go
+	memwhy_stop
+	work_end
+	# 16 MiB are 4096 pages, and one in 16 is a sample
+	n=$(samples "first touch")
+	[ "$n" -ge 200 ] && [ "$n" -le 700 ]
+	[ "$(report '[.rows[] | select(.table == "sources" and .source == "first touch") | .node_known_by] | unique | .[0]')" = '"seen at the access"' ]
+}
+
+@test "numa: balancing is put back, also when memwhy is killed" {
+	setting_set kernel.numa_balancing 0
+	memwhy_start numa --source hint --balancing
+	[ "$(sysctl -n kernel.numa_balancing)" = 1 ]
+	memwhy_stop
+	[ "$(sysctl -n kernel.numa_balancing)" = 0 ]
+	memwhy_start numa --source hint --balancing
+	[ "$(sysctl -n kernel.numa_balancing)" = 1 ]
+	kill -KILL "$memwhy"
+	wait_for '[ "$(sysctl -n kernel.numa_balancing)" = 0 ]'
+}
+
+@test "numa: without balancing the hint source says what it needs" {
+	setting_set kernel.numa_balancing 0
+	run "$MEMWHY" numa --source hint --for 1s
+	[ "$status" -eq 3 ]
+	[[ $output == *"kernel.numa_balancing is 0; --balancing turns it on meanwhile"* ]]
+}
+
+@test "numa: a source that is none is refused" {
+	run "$MEMWHY" numa --source hnt --for 1s
+	[ "$status" -eq 2 ]
+	[[ $output == *"--source: 'hnt' is none"* ]]
+}
+
+two_nodes() {
+	[ -d /sys/devices/system/node/node1 ] || skip "needs two NUMA nodes"
+}
+
+# How many pages of the work's memory are on a node, as the kernel says.
+pages_on() { # NODE
+	awk -v at="${address#0x}" -v node="N$1=" '$1 == at { for (i = 2; i <= NF; i++)
+		if (index($i, node) == 1) print substr($i, length(node) + 1) }' "/proc/$pid/numa_maps"
+}
+
+@test "numa try: asks, moves nothing without a yes, and refuses what it does not know" {
+	work_start local 1 1
+	run "$MEMWHY" numa try -p "$pid" "$address" --to 0 --source first-touch </dev/null
+	[ "$status" -eq 2 ]
+	[[ $output == *"asks before it moves pages"* ]]
+	run "$MEMWHY" numa try -p "$pid" "$address" --to 63 --yes
+	[ "$status" -eq 2 ]
+	[[ $output == *"there is no node 63"* ]]
+	run "$MEMWHY" numa try -p "$pid" 0x10 --to 0 --yes
+	[ "$status" -eq 2 ]
+	[[ $output == *"nothing is mapped there"* ]]
+	run "$MEMWHY" numa try -p "$pid" --undo --yes
+	[ "$status" -ne 0 ]
+	[[ $output == *"nothing of process $pid was moved"* ]]
+	work_go
+	work_end
+}
+
+@test "numa try: moves an object's pages and puts them back" {
+	two_nodes
+	work_start turns 4 60
+	json=$BATS_TEST_TMPDIR/report.json
+	[ "$(pages_on 0)" -ge 1024 ]
+	"$MEMWHY" numa try -p "$pid" "$address" --to 1 --yes --for 1s --source first-touch -o json >"$json"
+	[ "$(report -r '.rows[] | select(.when == "before") | .pages_by_node')" = "0: 1024" ]
+	[ "$(report -r '.rows[] | select(.when == "after") | .pages_by_node')" = "1: 1024" ]
+	[ "$(pages_on 1)" -eq 1024 ]
+	run "$MEMWHY" numa try -p "$pid" "$address" --interleave --yes --for 1s --source first-touch
+	[ "$status" -ne 0 ]
+	[[ $output == *"were moved before"* ]]
+	"$MEMWHY" numa try -p "$pid" --undo --yes
+	[ "$(pages_on 0)" -ge 1024 ]
+	"$MEMWHY" numa try -p "$pid" "$address" --interleave --yes --for 1s --source first-touch
+	[ "$(pages_on 1)" -eq 512 ]
+	"$MEMWHY" numa try -p "$pid" --undo --yes
+	[ "$(pages_on 0)" -ge 1024 ]
+	work_end
+}
+
+@test "numa: threads that go to another node are told, and where memory is" {
+	two_nodes
+	work_start turns 4 4
+	memwhy_start numa --source first-touch -p "$pid"
+	work_go
+	memwhy_stop
+	work_end
+	[ "$(report '[.rows[] | select(.table == "moves" and .what == "threads") | .moves] | add // 0')" -ge 1 ]
+}

@@ -1,0 +1,84 @@
+/* The verdict of `numa try`: shares by windows of time, what is noise and what is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cmd/numa_phase.h"
+
+static struct numa_phase phase(const u64 samples[PHASE_WINDOWS], const u64 remote[PHASE_WINDOWS])
+{
+	struct numa_phase p = {};
+
+	for (int i = 0; i < PHASE_WINDOWS; i++) {
+		p.samples[i] = samples[i];
+		p.remote[i] = remote[i];
+	}
+	return p;
+}
+
+static void test_fell(void **state)
+{
+	struct numa_phase a = phase((u64[]){90, 100, 110, 100, 95, 105, 100, 100},
+		(u64[]){45, 52, 54, 50, 47, 53, 49, 50});
+	struct numa_phase b = phase(
+		(u64[]){100, 100, 100, 100, 100, 100, 100, 100}, (u64[]){2, 0, 1, 3, 0, 1, 2, 1});
+
+	(void)state;
+	assert_int_equal(numa_phase_compare(&a, &b), NUMA_FELL);
+	assert_int_equal(numa_phase_compare(&b, &a), NUMA_ROSE);
+	assert_int_equal(numa_phase_compare(&a, &a), NUMA_SAME);
+}
+
+/* Bursts that are all remote or all local: 800 samples, but really eight. */
+static void test_bursts_are_noise(void **state)
+{
+	struct numa_phase a = phase((u64[]){100, 100, 100, 100, 100, 100, 100, 100},
+		(u64[]){100, 0, 100, 0, 100, 0, 100, 0});
+	struct numa_phase b = phase((u64[]){100, 100, 100, 100, 100, 100, 100, 100},
+		(u64[]){0, 0, 100, 0, 0, 100, 0, 0});
+
+	(void)state;
+	assert_int_equal(numa_phase_compare(&a, &b), NUMA_SAME);
+}
+
+static void test_too_few(void **state)
+{
+	struct numa_phase a = phase((u64[]){100, 100, 100, 100, 100, 100, 100, 100},
+		(u64[]){50, 50, 50, 50, 50, 50, 50, 50});
+	struct numa_phase few = phase((u64[]){6, 6, 6, 6, 6, 6, 6, 6}, (u64[]){0});
+	struct numa_phase one = phase((u64[]){4000, 0, 0, 0, 0, 0, 0, 0}, (u64[]){0});
+	struct numa_phase none = {};
+
+	(void)state;
+	assert_int_equal(numa_phase_compare(&a, &few), NUMA_TOO_FEW);
+	assert_int_equal(numa_phase_compare(&one, &a), NUMA_TOO_FEW);
+	assert_int_equal(numa_phase_compare(&none, &none), NUMA_TOO_FEW);
+}
+
+static void test_error_of_windows(void **state)
+{
+	struct numa_phase a = phase((u64[]){100, 100, 100, 100, 100, 100, 100, 100},
+		(u64[]){10, 20, 10, 20, 10, 20, 10, 20});
+	double share, variance;
+
+	(void)state;
+	assert_true(numa_phase_share(&a, &share, &variance));
+	assert_true(share > 0.1499 && share < 0.1501);
+	/* of means 10 and 20 %: deviation 5 %, over eight, n / (n - 1) */
+	assert_true(variance > 0.0025 / 7 * 0.999 && variance < 0.0025 / 7 * 1.001);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fell),
+		cmocka_unit_test(test_bursts_are_noise),
+		cmocka_unit_test(test_too_few),
+		cmocka_unit_test(test_error_of_windows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
