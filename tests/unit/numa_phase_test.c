@@ -48,8 +48,8 @@ static void test_too_few(void **state)
 {
 	struct numa_phase a = phase((u64[]){100, 100, 100, 100, 100, 100, 100, 100},
 		(u64[]){50, 50, 50, 50, 50, 50, 50, 50});
-	struct numa_phase few = phase((u64[]){6, 6, 6, 6, 6, 6, 6, 6}, (u64[]){0});
-	struct numa_phase one = phase((u64[]){4000, 0, 0, 0, 0, 0, 0, 0}, (u64[]){0});
+	struct numa_phase few = phase((u64[]){6, 6, 6, 6, 6, 6, 6, 6}, (u64[PHASE_WINDOWS]){0});
+	struct numa_phase one = phase((u64[]){4000, 0, 0, 0, 0, 0, 0, 0}, (u64[PHASE_WINDOWS]){0});
 	struct numa_phase none = {};
 
 	(void)state;
