@@ -62,13 +62,13 @@ static int host_find(void)
 		snprintf(host.missing, sizeof(host.missing), "/proc/zoneinfo: %s", strerror(-rc));
 		return rc;
 	}
+	place_frames_fill(&zones, host.frames, &host.config.frame_shift);
 	rc = kcore_read(&k);
 	if (rc) {
 		snprintf(host.missing, sizeof(host.missing), "/proc/kcore: %s",
 			rc == -ENODATA ? "it does not say where memory is mapped" : strerror(-rc));
 		return rc;
 	}
-	place_frames_fill(&zones, host.frames, &host.config.frame_shift);
 	host.config.page_offset = k.page_offset;
 	host.config.no_address = k.sme_mask;
 	host.config.top_shift = k.five_levels ? 48 : 39;
@@ -82,6 +82,16 @@ int place_known(const char **ret_missing)
 	host.known = true;
 	*ret_missing = host.missing;
 	return host.error;
+}
+
+s32 place_node(u64 phys)
+{
+	const char *unused;
+	u64 at;
+
+	place_known(&unused);
+	at = phys >> 12 >> host.config.frame_shift;
+	return at < PLACE_FRAMES ? (s32)host.frames[at] - 1 : -1;
 }
 
 int place_prepare(struct bpf_object *obj)

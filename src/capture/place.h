@@ -12,6 +12,8 @@ struct bpf_object;
 
 /* 0; else page tables cannot be read here, and `ret_missing` says why. */
 int place_known(const char **ret_missing);
+/* The node of the memory at a physical address; -1: not known. */
+s32 place_node(u64 phys);
 /* Sets the constants of an object that includes bpf/place.bpf.h. */
 int place_prepare(struct bpf_object *obj);
 /* The table of frames, from the zones: each entry stands for 2^*ret_shift page frames. */

@@ -1,6 +1,7 @@
 /* See numa_capture.h. */
 #include "probes/numa/numa_capture.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
@@ -31,9 +32,11 @@ enum {
 struct numa_state {
 	struct numa_known known;
 	struct settings *settings;
-	u32 want;                  /* enum numa_wanted: the source in use */
-	u32 passed;                /* those before it, that do not work here */
-	char why[3][NUMA_WHY_LEN]; /* of each: why not */
+	struct numa_hardware *hardware; /* NULL: not in use */
+	int scope_tasks;                /* descriptor of the map */
+	u32 want;                       /* enum numa_wanted: the source in use */
+	u32 passed;                     /* those before it, that do not work here */
+	char why[3][NUMA_WHY_LEN];      /* of each: why not */
 };
 
 #define WAKE_BYTES (16U << 10) /* a quarter of the smallest ring of a CPU */
@@ -138,13 +141,29 @@ static u32 options(const struct capture *c)
 	       (want & (NUMA_WANT_HINT | NUMA_WANT_TOUCH) ? OPT_FAULTS : 0);
 }
 
+/* 0: it is open. */
+static int hardware_try(const struct capture *c, char why[NUMA_WHY_LEN])
+{
+	struct numa_state *s = c->state;
+	struct numa_event_spec specs[NUMA_SPECS];
+	size_t n = numa_hardware_specs(specs, why);
+
+	if (!n)
+		return -ENODEV;
+	if (c->opt.scope.comm[0] || c->opt.scope.cgroup_id) {
+		snprintf(why, NUMA_WHY_LEN, "samples of hardware cannot be had for -c, -g or -C");
+		return -EOPNOTSUPP;
+	}
+	return numa_hardware_open(specs, n, &s->hardware, why);
+}
+
 /* 0: this source works here; else it says why not. */
 static int source_try(const struct capture *c, int want, char why[96])
 {
 	int mode;
 
 	if (want == NUMA_WANT_HARDWARE)
-		return numa_hardware_try(why);
+		return hardware_try(c, why);
 	if (want == NUMA_WANT_TOUCH)
 		return 0;
 	mode = numa_balancing_mode();
@@ -192,7 +211,10 @@ static int capture_attach(struct capture *c, struct attached *a, struct err *err
 	char data[48];
 	int rc = 0;
 
-	(void)a;
+	s->scope_tasks = attach_map(a, "scope_tasks");
+	if (s->hardware)
+		rc = capture_method(
+			c, "samples from hardware", "perf_event_open: PEBS or IBS", NULL);
 	for (u32 i = 0; i < ARRAY_SIZE(s->why) && !rc; i++) {
 		snprintf(data, sizeof(data), "samples from %s", numa_wanted_name(1U << i));
 		if (s->passed & 1U << i)
@@ -200,7 +222,10 @@ static int capture_attach(struct capture *c, struct attached *a, struct err *err
 	}
 	if (!rc && place_known(&missing) && host()->nodes > 1)
 		rc = capture_method(c, "nodes of pages", NULL, missing);
-	return rc ? rc : numa_balancing_change(c, &s->settings, err);
+	rc = rc ? rc : numa_balancing_change(c, &s->settings, err);
+	if (!rc && s->hardware)
+		numa_hardware_start(s->hardware);
+	return rc;
 }
 
 /* The node that all memory is on; -1: there are several. */
@@ -342,10 +367,68 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 	return 0;
 }
 
+struct hardware_take {
+	struct capture *c;
+	u64 *events;
+};
+
+static bool in_scope(const struct capture *c, const struct numa_sample *s)
+{
+	const struct numa_state *state = c->state;
+	u8 one;
+
+	return !(c->opt.scope.by_task || c->opt.scope.tasks.n) ||
+	       !bpf_map_lookup_elem(state->scope_tasks, &s->tgid, &one) ||
+	       !bpf_map_lookup_elem(state->scope_tasks, &s->tid, &one);
+}
+
+static int hardware_take(void *arg, struct numa_sample *s, u64 phys)
+{
+	struct hardware_take *t = arg;
+	int rc;
+
+	if (!in_scope(t->c, s))
+		return 0;
+	++*t->events;
+	if (s->cpu >= 0 && s->cpu < IDSET_MAX)
+		s->cpu_node = host()->cpu_node[s->cpu];
+	if (phys && place_node(phys) >= 0) {
+		s->page_node = place_node(phys);
+		s->node_from = NUMA_PAGE_FRAME;
+	} else if (s->level == NUMA_LOCAL_RAM) {
+		s->page_node = s->cpu_node;
+		s->node_from = NUMA_PAGE_LEVEL;
+	}
+	rc = numa_know_process(known_of(t->c), t->c, s->tgid, s->h.time_ns - 1);
+	return rc ? rc : capture_emit(t->c, &s->h);
+}
+
+/* Samples of hardware come by rings of their own. */
+static int capture_settle(
+	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events)
+{
+	struct hardware_take take = {c, events};
+	struct numa_state *s = c->state;
+	int rc;
+
+	(void)a, (void)stacks;
+	if (!s->hardware)
+		return 0;
+	if (c->ending)
+		numa_hardware_stop(s->hardware);
+	rc = numa_hardware_read(s->hardware, hardware_take, &take);
+	if (!rc && c->ending && numa_hardware_lost(s->hardware))
+		rc = capture_note(c, NOTE_WARNING, "%llu samples of hardware found no room",
+			numa_hardware_lost(s->hardware));
+	return rc;
+}
+
 static void capture_end(struct capture *c)
 {
 	struct numa_state *s = c->state;
 
+	numa_hardware_close(s->hardware);
+	s->hardware = NULL;
 	settings_restore(s->settings);
 	s->settings = NULL;
 	numa_known_free(&s->known);
@@ -362,6 +445,7 @@ const struct probe_bpf numa_bpf = {
 	.state_size = sizeof(struct numa_state),
 	.open = capture_open,
 	.attach = capture_attach,
+	.settle = capture_settle,
 	.close = capture_end,
 	.needs_btf = true,
 	.single = true,
