@@ -38,12 +38,16 @@ static __always_inline bool is_wanted(u64 nr)
 #define MAP_HUGETLB 0x40000
 #define MREMAP_DONTUNMAP 4
 
-/* The end of the heap that brk set last, by process. */
+/* The heap as brk left it last, by process. One that starts elsewhere is that of an exec. */
+struct heap_extent {
+	u64 start, end;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, u32);
-	__type(value, u64);
+	__type(value, struct heap_extent);
 } breaks SEC(".maps");
 
 static __always_inline u8 kind_of(u64 flags)
@@ -72,10 +76,13 @@ static __always_inline void mmap_fill(struct numa_mapping *m, const struct pt_re
 static __always_inline bool brk_fill(struct numa_mapping *m, u32 tgid, u64 ret)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	u64 *last = bpf_map_lookup_elem(&breaks, &tgid), from, to = PAGE_UP(ret);
+	struct heap_extent *last = bpf_map_lookup_elem(&breaks, &tgid), now;
+	u64 from, to = PAGE_UP(ret);
 
-	from = last ? *last : PAGE_UP(BPF_CORE_READ(task, mm, start_brk));
-	bpf_map_update_elem(&breaks, &tgid, &to, BPF_ANY);
+	now.start = PAGE_UP(BPF_CORE_READ(task, mm, start_brk));
+	now.end = to;
+	from = last && last->start == now.start ? last->end : now.start;
+	bpf_map_update_elem(&breaks, &tgid, &now, BPF_ANY);
 	m->what = to > from ? NUMA_MAP_MADE : NUMA_MAP_GONE;
 	m->kind = NUMA_KIND_HEAP;
 	m->prot = 3;
