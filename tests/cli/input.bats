@@ -294,7 +294,8 @@ begin() { # COMMAND
 		[[ $status -eq 0 || ($status -ge 2 && $status -le 5) ]] && { [ "$status" -eq 0 ] || one_error; } ||
 			try refuse "ulimit -n $n"
 	done
-	sizes=(8000 20000 60000)
+	least=$(($(stat -c %s "$MEMWHY") / 1024)) # or the kernel cannot start it
+	sizes=($((least + 1000)) $((least + 10000)) $((least + 50000)))
 	sanitized && sizes=() # they reserve terabytes
 	for n in "${sizes[@]}"; do
 		run --separate-stderr timeout 5 bash -c 'ulimit -v $1; shift; exec "$@"' - "$n" "$MEMWHY" faults --for 50ms
