@@ -68,6 +68,7 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 			  (p->takes_calls ? GROUP_CALLS : 0) | (p->takes_numa ? GROUP_NUMA : 0),
 		.takes_command = true,
 		.needs_command = p->source != NULL,
+		.tables = numa_try_tables(p->name),
 		.details = p->details,
 		.examples = p->examples,
 		.operands = p->operands,

@@ -48,7 +48,7 @@ struct command {
 	const char *details;         /* paragraphs for the man page */
 	const char *const *examples; /* pairs: command line, what it does; NULL-terminated */
 	const struct view_table *const
-		*tables; /* of what it prints; NULL: those of the probe's view */
+		*tables; /* of what it prints, beside those of the probe's view; NULL: none */
 	int (*run)(const struct command *cmd, struct options *o);
 };
 

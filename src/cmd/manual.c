@@ -166,14 +166,21 @@ static void man_table(struct str *out, const struct view_table *t)
 	}
 }
 
-static void man_fields(struct str *out, const struct view_table *const *tables)
+static void man_tables(struct str *out, const struct view_table *const *tables)
 {
-	if (!tables)
-		return;
-	str_add(out, ".SH FIELDS\nOf the rows in JSON, JSONL and CSV, by table.\n");
-	for (; *tables; tables++)
+	for (; tables && *tables; tables++)
 		for (const struct view_table *t = *tables; t->name; t++)
 			man_table(out, t);
+}
+
+static void man_fields(struct str *out, const struct probe *p, const struct command *cmd)
+{
+	if (!(p && p->view) && !cmd->tables)
+		return;
+	str_add(out, ".SH FIELDS\nOf the rows in JSON, JSONL and CSV, by table.\n");
+	if (p && p->view)
+		man_tables(out, p->view->tables);
+	man_tables(out, cmd->tables);
 }
 
 static void man_head(struct str *out, const char *name, const char *summary)
@@ -211,7 +218,7 @@ void help_man(const struct command *cmd, struct str *out)
 	man_looks(out, p);
 	if (cmd->groups & GROUP_RECORD)
 		man_recorded(out);
-	man_fields(out, p && p->view ? p->view->tables : cmd->tables);
+	man_fields(out, p, cmd);
 	man_tail(out);
 	str_add(out, ".SH SEE ALSO\n.BR memwhy (8)\n");
 }

@@ -194,6 +194,17 @@ static const struct column columns[C_N] = {
 		"pages of it that the kernel itself moved meanwhile"},
 };
 
+const struct view_table *const *numa_try_tables(const char *command)
+{
+	static const struct view_table tables[] = {
+		{"try", columns, C_N, sizeof(columns[0])},
+		{},
+	};
+	static const struct view_table *const list[] = {tables, NULL};
+
+	return strcmp(command, "numa") ? NULL : list;
+}
+
 static const char *pages_text(struct report *r, const u64 *pages)
 {
 	char s[512];

@@ -8,6 +8,8 @@
 #include "cmd/command.h"
 
 bool numa_try_wanted(const struct command *cmd, const struct options *o);
+/* What it prints, for the man page of this command; NULL: of another. */
+const struct view_table *const *numa_try_tables(const char *command);
 /* An exit status. */
 int numa_try(const struct command *cmd, struct options *o);
 

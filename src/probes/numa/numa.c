@@ -49,6 +49,10 @@ static const char *const examples[] = {
 	"who touched an object, in order, with its pages and a timeline",
 	"memwhy numa flow --input run.mw --thread 1240 -o jsonl",
 	"what a thread touched, in order, for a program",
+	"memwhy numa try -p 1234 0x7f2a40000000 --to 1",
+	"move an object's pages to node 1, after asking; did it help?",
+	"memwhy numa try -p 1234 --undo",
+	"move them back",
 	NULL,
 };
 
@@ -80,7 +84,32 @@ const struct probe probe_numa = {
 		"record, or perf record -d -W --phys-data -g, compressed or not, and what perf "
 		"record -o - wrote, kept in a file. Samples must have addresses; --phys-data tells "
 		"the nodes of pages, and --sample-cpu those of threads. What the processor says is "
-		"no load or store (AMD IBS samples any operation) is left out and counted.",
+		"no load or store (AMD IBS samples any operation) is left out and counted.\n\n"
+		"Accesses are seen by the first source of --source that works; the report says "
+		"which, and why not a better one. `hardware`: Intel PEBS (loads of 30 cycles and "
+		"more, stores) and AMD IBS, with level and latency; the node of the page is by its "
+		"physical address. It was built from the kernel's interfaces and tested with "
+		"descriptions of PMUs and with software events: on a PMU it was never run. Arm SPE "
+		"is not read. `hint`: faults of automatic NUMA balancing, all of them, where the "
+		"kernel counts numa_hint_faults, with the node of the page before it is moved. "
+		"They are accesses of a thread to a page after the kernel took its mapping away, "
+		"once in a scan: not how often it is used in between, and no latency. Pages with a "
+		"policy of their own are not scanned, and the balancing moves pages: what it moved "
+		"is shown. `first-touch`: page faults, one in 16, with the node the page got: who "
+		"put it there, not who uses it. Beside them numa_maps says where the memory of -p "
+		"or of the command is.\n\n"
+		"Nothing of the machine is changed unless asked for. --balancing turns automatic "
+		"NUMA balancing on, --scan sets how often it looks at memory; both are put back at "
+		"the end, also where memwhy is killed. Two that run at a time do not know of each "
+		"other: the first to end puts back what it changed.\n\n"
+		"`numa try -p PID OBJECT --to NODES` (or --interleave) moves the pages of an object "
+		"of the running process: OBJECT is 0xADDRESS, for the mapping that it is in, "
+		"0xFROM-0xTO, 0xFROM+SIZE, [heap] or the name of a mapped file. It asks first, and "
+		"measures for the time of --for (10 s) before and after. The remote share fell if "
+		"the difference is more than 2.45 standard errors, by eight windows of time, since "
+		"samples come in bursts; there is no verdict on fewer than 50 samples in four "
+		"windows. Pages that several processes map stay. --undo puts the pages back where "
+		"they were; until then that is kept in /run/memwhy.",
 	.examples = examples,
 	.kinds = numa_kinds,
 	.n_kinds = NUMA_KINDS,
