@@ -9,6 +9,7 @@
 #include "base/groups.h"
 #include "base/clock.h"
 #include "capture/follow.h"
+#include "sym/perfmap.h"
 #include "sym/symbolizer.h"
 #include "sys/cgroup.h"
 #include "sys/proc.h"
@@ -18,7 +19,8 @@ struct frame_key {
 	u32 space; /* enum frame_space */
 	u32 module;
 	u64 offset;
-	u64 is_return; /* not the innermost frame of its stack: the call is before it */
+	u32 is_return; /* not the innermost frame of its stack: the call is before it */
+	u32 tgid;      /* of code without a file, which is another one in each process; else 0 */
 };
 
 struct task_key {
@@ -35,6 +37,7 @@ struct names {
 	struct names_options opt;
 	struct module_table *modules;
 	struct symbolizer *symbolizer;
+	struct perf_maps *perf_maps;
 	struct follow *follow;
 	struct groups strings; /* 128-bit hash -> id */
 	struct groups tasks;   /* task_key -> task_value */
@@ -79,6 +82,8 @@ int names_open(struct sink *sink, const struct names_options *o, struct names **
 	groups_init(&n->stacks, sizeof(XXH128_hash_t), sizeof(u32));
 	hierarchy_find(n);
 	rc = module_table_new(0, &n->modules);
+	if (!rc)
+		rc = perf_maps_new(&n->perf_maps);
 	if (!rc)
 		rc = symbolizer_open(&sym, n->modules, &n->symbolizer);
 	if (!rc)
@@ -259,6 +264,10 @@ static u32 user_frame(struct names *n, const struct process_map *map, u64 ip, bo
 		key.module = hit.module;
 		key.offset = hit.offset;
 	}
+	if (key.module == MODULE_ID_ANON) {
+		key.tgid = (u32)map->pid;
+		perf_maps_sight(n->perf_maps, key.tgid);
+	}
 	return frame_id(n, &key, ip);
 }
 
@@ -400,6 +409,16 @@ u32 names_kernel_symbol(struct names *n, u64 address)
 	return kernel_frame(n, address, false);
 }
 
+/* The name that its program gave to code made at run time. */
+static int made_resolve(struct names *n, const struct frame_key *key, struct sym_frame *ret)
+{
+	int rc = perf_maps_find(n->perf_maps, key->tgid, key->offset - key->is_return,
+		&ret->function, &ret->offset);
+
+	ret->offset += key->is_return;
+	return rc;
+}
+
 static int frame_resolve(struct names *n, const struct frame_key *key, struct sym_frames *ret)
 {
 	unsigned int flags = key->is_return ? SYM_RETURN_ADDRESS : 0;
@@ -443,9 +462,12 @@ int names_symbolize(struct names *n)
 		struct frame_key key =
 			*(const struct frame_key *)groups_key(&n->frames, n->resolved);
 		u32 id = *(const u32 *)groups_value(&n->frames, n->resolved);
-		struct sym_frames f;
+		struct sym_frame made = {};
+		struct sym_frames f = {&made, 1};
 
-		if (!frame_resolve(n, &key, &f))
+		if (key.tgid && !made_resolve(n, &key, &made))
+			rc = symbol_send(n, id, &f);
+		else if (!frame_resolve(n, &key, &f))
 			rc = symbol_send(n, id, &f);
 	}
 	return rc;
@@ -476,6 +498,7 @@ void names_close(struct names *n)
 		return;
 	follow_close(n->follow);
 	symbolizer_close(n->symbolizer);
+	perf_maps_free(n->perf_maps);
 	module_table_free(n->modules);
 	groups_free(&n->strings);
 	groups_free(&n->tasks);

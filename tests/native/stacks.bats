@@ -166,3 +166,37 @@ program_holds() {
 	EOF
 	program_holds pwrite64 "$BATS_TEST_TMPDIR/input" sqlite3 "$BATS_TEST_TMPDIR/db"
 }
+
+# jit_frames [UID]: the frames of the calls that come from code made at run time.
+jit_frames() {
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	said=$BATS_TEST_TMPDIR/said
+	"$WORKLOADS/jit" "$@" <"$BATS_TEST_TMPDIR/in" >"$said" 3>&- &
+	pid=$!
+	exec 7>"$BATS_TEST_TMPDIR/in"
+	wait_for 'grep -q ready "$said"'
+	memwhy_run count syscalls:sys_enter_getppid --stacks=user -p "$pid" -o json
+	echo >&7
+	wait_for 'grep -q done "$said"'
+	memwhy_stop
+	exec 7>&-
+	wait "$pid"
+	rm -f "/tmp/perf-$pid.map"
+	jq -r '.rows[] | select(.count == 10) | .stack_method, .stack[]' "$lines"
+}
+
+@test "stacks: code made at run time is named by its perf-PID.map" {
+	run jit_frames
+	echo "$output"
+	[ "${lines[0]}" = "complete, some by frame pointer" ]
+	[[ "${lines[2]}" == "called (jit.c:"* ]]
+	[[ "${lines[3]}" == "made::at run time(int)+0x6 "* ]]
+	[[ "${lines[4]}" == "main (jit.c:"* ]]
+}
+
+@test "stacks: a perf-PID.map that somebody else wrote counts for nothing" {
+	run jit_frames 65534
+	echo "$output"
+	[[ "${lines[2]}" == "called (jit.c:"* ]]
+	[[ "${lines[3]}" != *made::* ]]
+}

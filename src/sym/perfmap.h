@@ -1,0 +1,31 @@
+/*
+ * Names of code that programs make at run time (Java, Node.js, .NET, Python with -X perf): they
+ * write them to /tmp/perf-PID.map, a line for each function: address, size, name. Looked for in the
+ * process's own root directory, by the process id that it has in its namespace. Anybody may write
+ * to /tmp: a file counts only if it belongs to root, to us or to the user of the process.
+ */
+#ifndef MEMWHY_SYM_PERFMAP_H
+#define MEMWHY_SYM_PERFMAP_H
+
+#include "base/util.h"
+
+struct perf_maps;
+
+int perf_maps_new(struct perf_maps **ret);
+void perf_maps_free(struct perf_maps *p);
+/* Code without a file was seen in a process: opens its map, which outlives it. */
+void perf_maps_sight(struct perf_maps *p, u32 pid);
+/* The function at an address of a process; good until the next call. -ENOENT. */
+int perf_maps_find(
+	struct perf_maps *p, u32 pid, u64 address, const char **ret_name, u64 *ret_offset);
+
+/* The lines of one map. */
+struct perf_map;
+
+/* What is not of the form is left out. n bytes of text, which need not end with a NUL. */
+int perf_map_parse(const char *text, size_t n, struct perf_map **ret);
+void perf_map_free(struct perf_map *m);
+/* Where ranges overlap, the one that begins last, and of these the one written last. -ENOENT. */
+int perf_map_find(const struct perf_map *m, u64 address, const char **ret_name, u64 *ret_offset);
+
+#endif
