@@ -9,6 +9,7 @@
 #include "cmd/output.h"
 #include "cmd/scope.h"
 #include "probes/probe.h"
+#include "probes/walks.h"
 #include "record/cost.h"
 #include "record/origin.h"
 #include "record/pipeline.h"
@@ -42,6 +43,8 @@ static int survey(struct pipeline *p)
 		if (probe_survey(probes[i], &c, &err) && err.code != -EPERM)
 			capture_method(&c, "events", NULL, err.msg);
 	}
+	if (!rc)
+		rc = walk_survey(&c);
 	if (!rc) {
 		struct rec_cost cost = cost_read(&(struct cost){.stats_fd = -1}, NULL, 0);
 

@@ -1,9 +1,18 @@
 /* See walks.h. */
 #include "probes/walks.h"
 
+#include <bpf/libbpf.h>
+#include <errno.h>
 #include <string.h>
 
+#include "capture/object.h"
+#include "capture/unwind.h"
+
 #include "walk_list.h"
+
+/* Of a probe that is everywhere, a program that walks. */
+#define SURVEY_PROBE "faults"
+#define SURVEY_PROGRAM "fault_minor"
 
 /* The objects, as they were built. */
 #define WALK(probe_, file_)               \
@@ -57,4 +66,52 @@ int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *sp
 	if (rc && err)
 		*err = first;
 	return rc;
+}
+
+/* Does a program with the walk load here? */
+static int survey_load(struct capture *c)
+{
+	const struct probe of = {.name = SURVEY_PROBE};
+	struct bpf_program *prog;
+	struct bpf_object *obj;
+	struct attach_spec spec;
+	int rc;
+
+	walk_choose(c, &of, &spec);
+	rc = object_open(spec.elf, spec.elf_size, &obj);
+	if (rc)
+		return rc;
+	prog = bpf_object__find_program_by_name(obj, SURVEY_PROGRAM);
+	rc = prog ? bpf_program__set_autoload(prog, true) : -ENOENT;
+	if (!rc)
+		rc = object_prepare(obj, c);
+	if (!rc)
+		rc = bpf_object__load(obj);
+	bpf_object__close(obj);
+	return rc;
+}
+
+int walk_survey(struct capture *c)
+{
+	bool user_stacks = c->opt.user_stacks;
+	const char *why = "";
+	char by_kernel[64];
+	int rc = object_may_load();
+
+	c->probe = "stacks";
+	if (rc)
+		return capture_method(c, "user stacks", NULL,
+			"not permitted; as root, or with CAP_BPF and CAP_PERFMON");
+	c->opt.user_stacks = true;
+	rc = unwind_open(c, &c->unwind, &why);
+	if (!rc) {
+		rc = survey_load(c);
+		why = strerror(-rc);
+	}
+	unwind_close(c->unwind);
+	c->unwind = NULL;
+	c->opt.user_stacks = user_stacks;
+	snprintf(by_kernel, sizeof(by_kernel), "frame pointers, by the kernel (%.24s)", why);
+	return capture_method(
+		c, "user stacks", rc ? by_kernel : "call-frame tables, walked in BPF", NULL);
 }

@@ -9,5 +9,7 @@ void walk_choose(const struct capture *c, const struct probe *p, struct attach_s
 /* attach_open; where the walk's object does not load here, with the other one, which is said. */
 int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *spec,
 	struct attached **ret, struct err *err);
+/* For `doctor`: says how user stacks are had here. */
+int walk_survey(struct capture *c);
 
 #endif

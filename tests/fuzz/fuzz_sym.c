@@ -2,7 +2,7 @@
  * Fuzzing src/sym. The first byte chooses: 'k' the kernel's symbols, 'e' an ELF file with all
  * that hangs on it (symbols, DWARF, mini debug data), 'w' the content of the debug sections, around
  * which a sound ELF file is made (else few inputs would get that far), 'd' a mangled name, 'm'
- * text of maps.
+ * text of maps, 'p' a perf-PID.map.
  *
  * clang -g -O1 -fsanitize=fuzzer,address,undefined …
  */
@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "sym/demangle.h"
 #include "sym/kallsyms.h"
+#include "sym/perfmap.h"
 #include "sym/process_map.h"
 #include "sym/symbolizer.h"
 
@@ -218,6 +219,21 @@ static void fuzz_maps(const char *text, size_t n)
 	free(copy);
 }
 
+static void fuzz_perf_map(const char *text, size_t n)
+{
+	const char *name;
+	struct perf_map *m;
+	u64 offset;
+
+	if (perf_map_parse(text, n, &m))
+		abort();
+	for (u64 at = 0; at < 0x10000; at += 0x7f)
+		if (!perf_map_find(m, at, &name, &offset) && (!strlen(name) || offset > at))
+			abort();
+	perf_map_find(m, ~0ULL, &name, &offset);
+	perf_map_free(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *rest = (const char *)data + 1;
@@ -239,6 +255,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 'm':
 		fuzz_maps(rest, size - 1);
+		break;
+	case 'p':
+		fuzz_perf_map(rest, size - 1);
 		break;
 	}
 	return 0;
