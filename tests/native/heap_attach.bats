@@ -96,7 +96,9 @@ notes() {
 	[ "$(jq '[.rows[] | select(.table == "heap") | .live_bytes] | add' "$json")" = "$(processes live_bytes)" ]
 }
 
-@test "heap -p: sizes of a GiB and more are whole; signal handlers; any depth" {
+@test "heap -p: sizes of a GiB and more are whole" {
+	[ "$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -gt 6000000 ] ||
+		skip "blocks of so many GiB are refused here"
 	work_start 0 "$work" huge
 	memwhy_start heap -p "$pid"
 	work_go

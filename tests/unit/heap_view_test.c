@@ -220,6 +220,34 @@ static void lives_are_shown_as_a_histogram(void **state)
 	view_close(&f);
 }
 
+/* Of a process that was attached to, what lies before and what an allocator rounds up is not known.
+ */
+static void what_attaching_cannot_tell_is_empty(void **state)
+{
+	struct heap_site s = site(1, 1, 5, 50, 50);
+	struct heap_total t = total(1, 5);
+
+	(void)state;
+	s.slack_bytes = 30;
+	for (int flags = 0; flags <= (HEAP_ATTACHED | HEAP_WHOLE); flags += HEAP_ATTACHED) {
+		bool attached = flags & HEAP_ATTACHED;
+		struct fixture f;
+		struct table *table;
+
+		t.h.flags = (u16)flags;
+		open_by(&f, NULL);
+		view_feed(&f, &t);
+		view_feed(&f, &s);
+		view_report(&f);
+		table = view_table_of(&f, "heap");
+		assert_int_equal(cell_number(table, 0, "live_bytes"), 50);
+		assert_int_equal(
+			cell_at(table, 0, "slack_bytes")->type, attached ? CELL_EMPTY : CELL_U64);
+		assert_int_equal(f.report.notes.n, flags == HEAP_ATTACHED);
+		view_close(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +260,7 @@ int main(void)
 		cmocka_unit_test(an_interval_shows_what_came_in_it),
 		cmocka_unit_test(processes_are_counted_by_their_totals),
 		cmocka_unit_test(threads_have_rows_of_their_own),
+		cmocka_unit_test(what_attaching_cannot_tell_is_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
