@@ -3,12 +3,24 @@
 
 #include <string.h>
 
+static bool is_hidden(const struct table *t, size_t col, u16 hide)
+{
+	u16 flags = t->cols[col].flags;
+
+	if (flags & hide || !(flags & COL_RARE) || !(hide & COL_HIDDEN))
+		return flags & hide;
+	for (size_t row = 0; row < t->n_rows; row++)
+		if (table_cell(t, row, col)->type != CELL_EMPTY)
+			return false;
+	return true;
+}
+
 static void slice_columns(const struct report *r, u16 hide, struct slice *v)
 {
 	size_t n = table_select(v->t, r->fields, v->cols);
 
 	for (size_t i = 0; i < n; i++)
-		if (r->fields || !(v->t->cols[v->cols[i]].flags & hide))
+		if (r->fields || !is_hidden(v->t, v->cols[i], hide))
 			v->cols[v->n_cols++] = v->cols[i];
 }
 

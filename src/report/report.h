@@ -54,6 +54,7 @@ enum column_flags {
 	COL_HIDDEN = 4, /* never in text: for programs only */
 	COL_BELOW = 8,  /* sentences: in text below the row, wrapped; with -o wide in its place */
 	COL_WHOLE = 16, /* a last column of text that is not cut to the width of the screen */
+	COL_RARE = 32,  /* not in text where all of its cells are empty */
 };
 
 struct column {

@@ -428,6 +428,7 @@ const struct probe probe_heap = {
 		"and free together cost the process about 2 us more; with --sample 1.2 us where "
 		"the kernel can leave out the return (6.13).",
 	.examples = examples,
+	.output = heap_output,
 	.kinds = heap_kinds,
 	.n_kinds = HEAP_KINDS,
 	.source = &source,

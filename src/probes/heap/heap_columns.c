@@ -11,14 +11,14 @@ const struct by_column heap_columns[C_N] = {
 			       "attached process allocate at the same time; of several processes: "
 			       "summed, each at its own peak)"}},
 	[C_PEAK_ERROR] = {0,
-		{"peak_error_bytes", "+-", CELL_U64, UNIT_BYTES, 0,
+		{"peak_error_bytes", "+-", CELL_U64, UNIT_BYTES, COL_RARE,
 			"with --sample: standard error of PEAK (estimated: the root of "
 			"the sum of size^2 w (w - 1) over the blocks that were seen, w = "
 			"1 / (1 - exp(-size / sample)))"}},
-	[C_LIVE_ERROR] = {0, {"live_error_bytes", "+-", CELL_U64, UNIT_BYTES, 0,
+	[C_LIVE_ERROR] = {0, {"live_error_bytes", "+-", CELL_U64, UNIT_BYTES, COL_RARE,
 				     "with --sample: standard error of LIVE (as that of PEAK)"}},
 	[C_ERROR] = {0,
-		{"allocated_error_bytes", "+-", CELL_U64, UNIT_BYTES, 0,
+		{"allocated_error_bytes", "+-", CELL_U64, UNIT_BYTES, COL_RARE,
 			"with --sample: standard error of ALLOCATED since the process began "
 			"(as that of PEAK)"}},
 	[C_PEAK_BLOCKS] = {0, {"peak_blocks", "PEAK BLOCKS", CELL_U64, UNIT_COUNT, COL_WIDE,

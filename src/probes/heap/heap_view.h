@@ -5,5 +5,6 @@
 #include "report/view.h"
 
 extern const struct view heap_view;
+extern const char heap_output[]; /* of a real run */
 
 #endif
