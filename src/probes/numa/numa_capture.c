@@ -189,6 +189,7 @@ static int capture_open(struct capture *c, struct err *err)
 	int rc = numa_sources_check(c, err), want;
 
 	s->want = s->passed = 0;
+	numa_data_init(&s->known.data);
 	while (!rc && !s->want && (want = numa_source_next(&at)) > 0) {
 		if (!source_try(c, want, s->why[source_index((u32)want)]))
 			s->want = (u32)want;
@@ -272,6 +273,8 @@ static int sample_send(
 	struct numa_sample s = e->sample;
 	int rc = numa_know_thread(known_of(c), c, &s, e->tls);
 
+	rc = rc ? rc : numa_data_sample(&known_of(c)->data, c, s.tgid, s.address);
+
 	s.h.size = sizeof(s);
 	s.ustack = names_stack(c->names, stacks, s.tgid, s.ustack, s.kstack);
 	s.kstack = 0;
@@ -282,12 +285,13 @@ static int mapping_send(
 	struct capture *c, const struct stack_maps *stacks, const struct numa_event *e)
 {
 	struct numa_mapping m = e->mapping;
+	int rc;
 
 	m.h.size = sizeof(m);
 	m.ustack = names_stack(c->names, stacks, m.tgid, m.ustack, m.kstack);
 	m.kstack = 0;
-	numa_mapping_complete(c, &m);
-	return m.bytes ? capture_emit(c, &m.h) : 0;
+	rc = numa_mapping_complete(known_of(c), c, &m);
+	return !rc && m.bytes ? capture_emit(c, &m.h) : rc;
 }
 
 /* Of another program all mappings are told, of a fork none: they are its parent's. */
@@ -335,6 +339,7 @@ static int process_know(struct capture *c, const struct numa_event *e)
 		return 0;
 	if (what == NUMA_TASK_FORK) {
 		rc = numa_know_copy(known_of(c), tgid);
+		numa_data_fork(&known_of(c)->data, tgid, e->task.parent);
 		tgid = e->task.parent;
 	}
 	return rc ? rc : numa_know_process(known_of(c), c, tgid, e->h.time_ns - 1);
@@ -400,6 +405,7 @@ static int hardware_take(void *arg, struct numa_sample *s, u64 phys)
 		s->node_from = NUMA_PAGE_LEVEL;
 	}
 	rc = numa_know_process(known_of(t->c), t->c, s->tgid, s->h.time_ns - 1);
+	rc = rc ? rc : numa_data_sample(&known_of(t->c)->data, t->c, s->tgid, s->address);
 	return rc ? rc : capture_emit(t->c, &s->h);
 }
 

@@ -64,7 +64,8 @@ static void mapping_fill(struct capture *c, const struct mapping *m, struct numa
 	r->shared = m->shared;
 }
 
-static int held_send(struct capture *c, u32 tgid, u64 time_ns, const struct maps *maps)
+static int held_send(
+	struct numa_known *k, struct capture *c, u32 tgid, u64 time_ns, const struct maps *maps)
 {
 	int rc = 0;
 
@@ -78,7 +79,8 @@ static int held_send(struct capture *c, u32 tgid, u64 time_ns, const struct maps
 		r.start = m->start;
 		r.bytes = m->end - m->start;
 		mapping_fill(c, m, &r);
-		rc = capture_emit(c, &r.h);
+		rc = numa_data_mapping(&k->data, &r, m->path);
+		rc = rc ? rc : capture_emit(c, &r.h);
 		if (rc)
 			break;
 	}
@@ -93,7 +95,7 @@ int numa_know_process(struct numa_known *k, struct capture *c, u32 tgid, u64 tim
 	if (rc)
 		return rc < 0 ? rc : 0;
 	/* It may be gone already: then its samples have no objects, and that is said. */
-	return maps_read((int)tgid, &maps) ? 0 : held_send(c, tgid, time_ns, &maps);
+	return maps_read((int)tgid, &maps) ? 0 : held_send(k, c, tgid, time_ns, &maps);
 }
 
 int numa_know_thread(struct numa_known *k, struct capture *c, const struct numa_sample *s, u64 tls)
@@ -121,6 +123,7 @@ int numa_know_copy(struct numa_known *k, u32 tgid)
 void numa_forget_process(struct numa_known *k, u32 tgid)
 {
 	id_remove(&k->processes, tgid);
+	numa_data_drop(&k->data, tgid);
 }
 
 void numa_forget_thread(struct numa_known *k, u32 tid)
@@ -128,26 +131,30 @@ void numa_forget_thread(struct numa_known *k, u32 tid)
 	id_remove(&k->threads, tid);
 }
 
-void numa_mapping_complete(struct capture *c, struct numa_mapping *r)
+int numa_mapping_complete(struct numa_known *k, struct capture *c, struct numa_mapping *r)
 {
 	const struct mapping *m;
 
-	if (r->what != NUMA_MAP_MADE || (r->kind != NUMA_KIND_FILE && r->kind != NUMA_KIND_SHMEM))
-		return;
+	if (r->what != NUMA_MAP_MADE)
+		return 0;
+	if (r->kind != NUMA_KIND_FILE && r->kind != NUMA_KIND_SHMEM)
+		return numa_data_mapping(&k->data, r, NULL);
 	m = mapping_find(&c->mappings, r->tgid, r->start);
 	if (!m || m->start != r->start) { /* what is kept may be older */
 		c->mappings.tgid = 0;
 		m = mapping_find(&c->mappings, r->tgid, r->start);
 	}
 	if (!m || m->start != r->start)
-		return;
+		return 0;
 	if (!r->bytes)
 		r->bytes = m->end - m->start;
 	mapping_fill(c, m, r);
+	return numa_data_mapping(&k->data, r, m->path);
 }
 
 void numa_known_free(struct numa_known *k)
 {
 	ids_free(&k->processes);
 	ids_free(&k->threads);
+	numa_data_free(&k->data);
 }

@@ -8,9 +8,11 @@
 
 #include "capture/capture.h"
 #include "probes/numa/numa.h"
+#include "probes/numa/numa_data.h"
 
 struct numa_known {
 	struct known_id *processes, *threads; /* hash tables */
+	struct numa_data data;
 };
 
 /* Tells of the process with what /proc says now, as of time_ns, unless that was done. */
@@ -22,7 +24,7 @@ int numa_know_copy(struct numa_known *k, u32 tgid);
 void numa_forget_process(struct numa_known *k, u32 tgid);
 void numa_forget_thread(struct numa_known *k, u32 tid);
 /* Completes a mapping that was made: by its file, where /proc still has it. */
-void numa_mapping_complete(struct capture *c, struct numa_mapping *m);
+int numa_mapping_complete(struct numa_known *k, struct capture *c, struct numa_mapping *m);
 void numa_known_free(struct numa_known *k);
 
 #endif
