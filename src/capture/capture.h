@@ -27,7 +27,8 @@ struct capture_options {
 	struct scope scope;
 	u8 cgroup_version; /* enum scope_cgroup: hierarchy of cgroup ids in records */
 	bool user_stacks, kernel_stacks;
-	bool few_stacks; /* nobody asked for them: only where nothing else tells the place */
+	bool few_stacks;   /* nobody asked for them: only where nothing else tells the place */
+	bool plain_stacks; /* nobody asked for user stacks: not worth the walk (unwind.h) */
 	bool each;
 	bool gentle;       /* leave out what would disturb a busy machine (check) */
 	bool not_itself;   /* memwhy does not count: each event told would be others */
@@ -35,11 +36,11 @@ struct capture_options {
 	const char *named; /* comma-separated probes that were asked for by name; NULL: none */
 	u32 stack_every;   /* see scope_config */
 	u64 ring_bytes;
-	u64 max_bytes;                   /* --max-memory: of all maps; 0: as fits the machine */
-	u64 min_ns;                      /* --min: only events that took at least this long */
-	u64 sample_bytes;                /* --sample: mean of bytes between two; 0: all */
-	bool no_wait;                    /* --no-wait: rather lose events than time */
-	const char *allocator;           /* --allocator; NULL: found by itself */
+	u64 max_bytes;         /* --max-memory: of all maps; 0: as fits the machine */
+	u64 min_ns;            /* --min: only events that took at least this long */
+	u64 sample_bytes;      /* --sample: mean of bytes between two; 0: all */
+	bool no_wait;          /* --no-wait: rather lose events than time */
+	const char *allocator; /* --allocator; NULL: found by itself */
 	char *program; /* file of the command, where it is a static program; NULL: it is not */
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
 	const char *flight, *dump_on;    /* --flight, --dump-on; NULL: none */

@@ -85,6 +85,7 @@ static int check(const struct command *cmd, struct options *o)
 	if (!o->for_ns && !o->argv && !o->input)
 		o->for_ns = DEFAULT_FOR_NS;
 	o->by = "major-mapping"; /* look mappings up for the few faults that wait */
+	r.plain_stacks = !o->stacks;
 	if (!o->stacks)
 		o->stacks = "user";
 	o->no_lines |= !o->verbose && !o->input;

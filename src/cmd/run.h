@@ -18,6 +18,7 @@ struct run {
 	size_t n_views;
 	bool lenient;      /* probes that do not open are noted */
 	bool gentle;       /* see capture_options */
+	bool plain_stacks; /* see capture_options */
 	bool finds;        /* the report has findings */
 	bool guarded;      /* see session_config */
 	size_t n_beside;   /* of the probes, those at the end that only feed the view */

@@ -145,7 +145,8 @@ static void memory_tell(struct session *s)
 static int unwind_begin(struct session *s)
 {
 	const char *why;
-	int rc = s->cfg->opt.user_stacks ? unwind_open(&s->c, &s->c.unwind, &why) : 0;
+	bool wanted = s->cfg->opt.user_stacks && !s->cfg->opt.plain_stacks;
+	int rc = wanted ? unwind_open(&s->c, &s->c.unwind, &why) : 0;
 
 	s->c.probe = "stacks";
 	s->cost.unwind = s->c.unwind;

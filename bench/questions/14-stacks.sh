@@ -1,0 +1,47 @@
+# shellcheck shell=sh
+# Question 14: what the user stack of a program without frame pointers costs in the kernel, and what
+# its tables cost, next to other ways to have it.
+
+question_14() {
+	heading '12. USER STACKS without frame pointers: a stack of 16 frames, ns by the kernel'"'"'s BPF statistics' \
+		'less an empty program; the kernel'"'"'s walk by frame pointers (bpftrace: ustack) ends after 1 or 2'
+	round=0
+	while [ $round -lt "$rounds" ]; do
+		"$build/tests/bpf/unwind" "$build/tests/bpf/unwind.bpf.o" 7 20000
+		round=$((round + 1))
+	done >"$tmp/stacks"
+	for key in walk kernel_walk; do
+		none=$(sed -n 's/.* nothing_ns=//p' "$tmp/stacks" | spread | cut -d' ' -f1)
+		printf '  %-36s' "$([ $key = walk ] && echo "memwhy, by call-frame tables" || echo "kernel, by frame pointers")"
+		sed -n "s/.*\\b${key}_ns=\\([0-9]*\\).*/\\1/p" "$tmp/stacks" | spread |
+			awk -v none="$none" '{ printf " %5d (%d..%d) ns\n", $1 - none, $2 - none, $3 - none }'
+	done
+	sed -n 's/.*kernel_frames=\([0-9]*\).*/  frames that the kernel gives: \1 of 16/p' "$tmp/stacks" | head -n 1
+	sed -n 's/^loaded_ms=\([0-9.]*\) verified_insns=\(.*\)/\1 \2/p' "$tmp/stacks" | sort -g | awk '
+		{ v[NR] = $1; n = $2 } END { printf "  three programs load in %s ms, %s instructions verified\n", v[int((NR + 1) / 2)], n }'
+	libraries
+	record_bytes
+}
+
+# A process with sixty libraries more: its tables, from none.
+libraries() {
+	round=0
+	while [ $round -lt "$rounds" ]; do
+		"$build/tests/bpf/unwind" "$build/tests/bpf/unwind.bpf.o" libraries
+		round=$((round + 1))
+	done | grep '^files=' | tr '=' ' ' | awk '
+		{ files = $2; cfi = $4; words = $6; pages = $8; cpu = $14; print $12 >ms }
+		END { printf "  tables of %d files: %.1f MB of .eh_frame, %.2f MB for each, %d MiB of pages;", \
+			files, cfi / 1e6, words / cfi, pages
+			printf " %.0f ms of CPU time,", cpu }' ms="$tmp/ms"
+	spread <"$tmp/ms" | awk '{ printf " made in %.0f (%.0f..%.0f) ms\n", $1, $2, $3 }'
+}
+
+# The same stacks through perf: bytes that each takes.
+record_bytes() {
+	perf record -q -o "$tmp/perf.data" -e page-faults -c 1 --call-graph dwarf -- "$load" 4 256 >/dev/null 2>&1 || return
+	samples=$(perf script -i "$tmp/perf.data" -F event 2>/dev/null | grep -c page-faults)
+	[ "${samples:-0}" -gt 0 ] || return
+	printf '  perf record --call-graph dwarf: %d bytes a stack, to be unwound later; memwhy: none but the sum\n' \
+		$(($(stat -c %s "$tmp/perf.data") / samples))
+}
