@@ -179,6 +179,10 @@ notes() {
 	[ "$n" -gt 24000000 ] && [ "$n" -lt 27200000 ] || { echo "$n"; false; }
 	[ "$(processes live_bytes)" -lt 8192 ]
 	[ -z "$(processes temporary)" ]
+	# its standard error: 6250 samples of 4 KiB, each as good as independent
+	jq -e '.rows[] | select(.table == "heap" and .allocations > 1000) |
+		.allocated_error_bytes > 250000 and .allocated_error_bytes < 400000' "$json" ||
+		{ jq -c '.rows[]' "$json"; false; }
 }
 
 @test "heap -p: recorded, it reads the same" {

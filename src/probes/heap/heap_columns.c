@@ -105,7 +105,7 @@ void heap_row_fill(struct cell all[C_N], struct report *r, const struct heap_sum
 	}
 	if (s->sampled) {
 		all[C_TEMPORARY] = all[C_TEMPORARY_RATIO] = (struct cell){};
-		if (!s->of_threads && !s->attached)
+		if (!s->of_threads)
 			errors_fill(all, s);
 	}
 	if (!s->of_threads) {
