@@ -241,6 +241,6 @@ int scope_check_memory(const struct options *o, struct err *err)
 			"--by is for --kernel: of programs leak shows each process and stack");
 	if (o->argv || o->pids)
 		return 0;
-	err_set(err, -EINVAL, "leak needs to know whose memory: a command, or --kernel");
+	err_set(err, -EINVAL, "leak needs to know whose memory: a command, a process (-p), or --kernel");
 	return err_hint(err, "memwhy leak -- CMD; memwhy leak -p PID");
 }

@@ -140,6 +140,8 @@ static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const st
 		stack_lines(r->stream, g->stack, false, stack_line_add_evidence, &lines);
 	}
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
+	finding_line(r, f->try_,
+		"What it allocates and does not free: `memwhy leak -p %u --for 60s`", tgid);
 	finding_line(
 		r, f->try_, "Find out where: `memwhy faults --stacks=user --for 30s -p %u`", tgid);
 	finding_line(r, f->undo, "Nothing to undo.");

@@ -241,3 +241,16 @@ teardown() {
 		[ "$status" -eq 2 ] && [[ $stderr == "memwhy: "* ]] || { echo "$args: $status $stderr"; false; }
 	done
 }
+
+@test "leak: of a running process" {
+	cd "$BATS_TEST_TMPDIR"
+	"$WORKLOADS/heap_work" leak 25 3>&- &
+	work=$!
+	run "$MEMWHY" leak -p $work --for 12s -o json --out r.json
+	kill $work
+	[ "$status" -ne 3 ] || skip "heap -p does not work here: $output"
+	jq -e '.rows[] | select(.table == "stacks" and ([.stack[] | tostring] | any(test("leak_grows")))) |
+		.verdict == "grows steadily" and .live_blocks > 10000 and .frees == 0 and .stayed_ratio > 0.9' r.json
+	jq -e '.rows[] | select(.table == "stacks" and ([.stack[] | tostring] | any(test("leak_renews")))) |
+		.verdict != "grows steadily" and .live_blocks == 256' r.json
+}

@@ -285,6 +285,7 @@ static void test_growth(void **unused)
 	value(&b, SYSTEM_MEMINFO, "MemAvailable", 1024 * MIB, NULL);
 	f = only(&b);
 	assert_non_null(strstr(f->title, "victim (pid 7) grows steadily: 4.00 MiB"));
+	assert_true(says(f->try_, "memwhy leak -p 7 --for 60s"));
 	assert_null(strstr(f->title, "leak"));
 	assert_int_equal(f->level, LEVEL_WARNING); /* 256 s until nothing is available */
 	end(&b);

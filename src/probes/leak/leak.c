@@ -40,6 +40,8 @@ static const char *const examples[] = {
 	"every minute, judged since the process began",
 	"memwhy leak -p $(pidof -s mysqld) --for 5m",
 	"what a running program allocates and keeps, judged over five minutes",
+	"memwhy leak -p 1234 --for 60s",
+	"what a running process allocated in a minute and did not free",
 	"memwhy leak --kernel --for 60s",
 	"what the kernel allocated in a minute and did not free, what grows steadily first",
 	"memwhy leak --kernel -i 10s --for 5m",
@@ -57,9 +59,9 @@ const struct probe probe_leak = {
 	.name = "leak",
 	.summary = "What is allocated and not freed, and does it grow: leak, or warm cache",
 	.details =
-		"Of a command: runs it as `heap` does and shows the blocks that are live at the "
-		"end, "
-		"or by now, by stack and process. That a block is live at exit is no leak: most "
+		"Of a command, or with -p of a running process: looks at it as `heap` does and "
+		"shows the blocks that are live at the end, or by now, by stack and process. That "
+		"a block is live at exit is no leak: most "
 		"programs leave the freeing to the kernel. So each stack is judged by how its live "
 		"bytes went, over the time of its process: VERDICT, as below, and \"one-time: came "
 		"early, stays\" of few blocks that nobody freed. OLD, STAYED and OUTLIVED tell old "
