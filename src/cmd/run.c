@@ -463,7 +463,6 @@ static int running_close(struct running *g, int rc)
 
 	if (rc && log && !stream_delivered(&g->pipe.stream))
 		unlink(g->run->o->record); /* or it would look like a quiet machine */
-
 	if (closed && !rc) {
 		rc = closed;
 		g->err = last;

@@ -1,0 +1,49 @@
+/* What names.c and names_stacks.c share: what was sent, by content. Private to both. */
+#ifndef MEMWHY_CAPTURE_NAMES_SENT_H
+#define MEMWHY_CAPTURE_NAMES_SENT_H
+
+#include "base/groups.h"
+#include "capture/names.h"
+#include "sym/symbolizer.h"
+#include "sys/cgroup.h"
+
+struct frame_key {
+	u32 space; /* enum frame_space */
+	u32 module;
+	u64 offset;
+	u32 is_return; /* not the innermost frame of its stack: the call is before it */
+	u32 tgid;      /* of code without a file, which is another one in each process; else 0 */
+};
+
+struct task_key {
+	u32 tgid, tid;
+};
+
+struct task_value {
+	u64 cgroup;
+	char comm[COMM_LEN];
+};
+
+struct names {
+	struct sink *sink;
+	struct names_options opt;
+	struct module_table *modules;
+	struct symbolizer *symbolizer;
+	struct perf_maps *perf_maps;
+	struct follow *follow;
+	struct groups strings; /* 128-bit hash -> id */
+	struct groups tasks;   /* task_key -> task_value */
+	struct groups cgroups; /* id -> 1 */
+	struct groups frames;  /* frame_key -> id */
+	struct groups stacks;  /* 128-bit hash of frame ids -> id */
+	size_t resolved;       /* frames whose symbols were sent */
+	bool other_kernel;
+	struct cgroup_hierarchy hierarchy;
+	struct cgroup_ids cgroup_ids;
+};
+
+int names_put(struct names *n, struct rec *r);
+/* The id of a key in a dictionary: *ret_new when it was not there. 0: no memory. */
+u32 names_intern(struct groups *g, const void *key, bool *ret_new);
+
+#endif

@@ -1,0 +1,247 @@
+/* Frames and stacks of the kernel and of processes, sent once each, and their symbols. See names.h.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "capture/follow.h"
+#include "capture/names_sent.h"
+#include "sym/perfmap.h"
+
+static u32 frame_id(struct names *n, const struct frame_key *key, u64 address)
+{
+	const struct module *m = module_table_get(n->modules, key->module);
+	struct rec_frame r = REC_INIT(struct rec_frame, REC_FRAME, 0);
+	bool is_new = false;
+	u32 id = names_intern(&n->frames, key, &is_new);
+
+	if (!id || !is_new)
+		return id;
+	r.h.flags = (u16)key->space;
+	r.id = id;
+	r.module = names_string(n, m ? m->path : NULL);
+	r.offset = key->offset;
+	r.address = address;
+	return names_put(n, &r.h) ? 0 : id;
+}
+
+static u32 kernel_frame(struct names *n, u64 ip, bool is_return)
+{
+	struct frame_key key = {
+		.space = FRAME_KERNEL,
+		.module = MODULE_ID_KERNEL,
+		.offset = ip,
+		.is_return = is_return,
+	};
+
+	return frame_id(n, &key, ip);
+}
+
+static u32 user_frame(struct names *n, const struct process_map *map, u64 ip, bool is_return)
+{
+	struct frame_key key = {.space = FRAME_USER, .offset = ip, .is_return = is_return};
+	struct map_hit hit;
+
+	if (map && !process_map_find(map, ip, &hit)) {
+		key.module = hit.module;
+		key.offset = hit.offset;
+	}
+	if (key.module == MODULE_ID_ANON) {
+		key.tgid = (u32)map->pid;
+		perf_maps_sight(n->perf_maps, key.tgid);
+	}
+	return frame_id(n, &key, ip);
+}
+
+/* A user stack's addresses and flags (of REC_STACK); false: it is not there. */
+static bool user_stack_read(const struct stack_maps *maps, u32 stack, struct user_stack *ret)
+{
+	u32 id = stack - 1;
+
+	if (stack & STACK_WALKED)
+		return !bpf_map_lookup_elem(maps->user_stacks, &stack, ret) &&
+		       ret->n <= STACK_DEPTH_MAX;
+	if (!stack || bpf_map_lookup_elem(maps->stacks, &id, ret->ips))
+		return false;
+	ret->method = STACK_BY_FRAME_POINTERS;
+	ret->detail = STACK_KERNEL;
+	while (ret->n < STACK_DEPTH_MAX && ret->ips[ret->n])
+		ret->n++;
+	return true;
+}
+
+static u32 kernel_frames(struct names *n, const struct stack_maps *maps, u32 stack, u32 *ids)
+{
+	u64 ips[STACK_DEPTH_MAX] = {};
+	u32 id = stack - 1, count = 0;
+
+	if (!stack || bpf_map_lookup_elem(maps->stacks, &id, ips))
+		return 0;
+	for (; count < STACK_DEPTH_MAX && ips[count]; count++)
+		ids[count] = kernel_frame(n, ips[count], count > 0);
+	return count;
+}
+
+/* Frames of a user stack appended to ids; returns how many ids there are then. called: the
+ * innermost one is a return address too. */
+static u32 user_frames(
+	struct names *n, u32 tgid, const struct user_stack *user, bool called, u32 *ids, u32 at)
+{
+	const struct process_map *map = follow_map(n->follow, tgid);
+
+	for (u32 i = 0; i < user->n; i++)
+		ids[at++] = user_frame(n, map, user->ips[i], called || i > 0);
+	return at;
+}
+
+/* As REC_STACK has them. */
+static u16 stack_flags(const struct user_stack *user)
+{
+	return (u16)(user->method | user->detail << 8);
+}
+
+static u32 stack_send(struct names *n, const u32 *ids, u32 count, u16 flags)
+{
+	size_t size = (sizeof(struct rec_stack) + count * sizeof(u32) + 7) & ~7UL;
+	XXH128_hash_t hash = XXH3_128bits_withSeed(ids, count * sizeof(*ids), flags);
+	_cleanup_free_ struct rec_stack *r = NULL;
+	bool is_new = false;
+	u32 id = names_intern(&n->stacks, &hash, &is_new);
+
+	if (!id || !is_new)
+		return id;
+	r = calloc(1, size);
+	if (!r)
+		return 0;
+	r->h.size = (u32)size;
+	r->h.kind = REC_STACK;
+	r->h.flags = flags;
+	r->id = id;
+	r->n = count;
+	memcpy(r->frames, ids, count * sizeof(*ids));
+	return names_put(n, &r->h) ? 0 : id;
+}
+
+u32 names_stack(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack, u32 kstack)
+{
+	u32 ids[2 * STACK_DEPTH_MAX], count = kernel_frames(n, maps, kstack, ids);
+	struct user_stack user = {};
+
+	if (user_stack_read(maps, ustack, &user))
+		count = user_frames(n, tgid, &user, false, ids, count);
+	return count ? stack_send(n, ids, count, stack_flags(&user)) : 0;
+}
+
+u32 names_callers(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack)
+{
+	struct user_stack user = {};
+	u32 ids[STACK_DEPTH_MAX], count = 0;
+
+	if (user_stack_read(maps, ustack, &user))
+		count = user_frames(n, tgid, &user, true, ids, 0);
+	return count ? stack_send(n, ids, count, stack_flags(&user)) : 0;
+}
+
+u32 names_user_stack(struct names *n, const struct process_map *const *maps, size_t n_maps,
+	const u64 *ips, u32 count)
+{
+	u32 ids[2 * STACK_DEPTH_MAX];
+
+	count = MIN(count, (u32)ARRAY_SIZE(ids));
+	for (u32 i = 0; i < count; i++) {
+		const struct process_map *map = n_maps ? maps[0] : NULL;
+		struct map_hit hit;
+
+		for (size_t k = 0; k < n_maps; k++)
+			if (!process_map_find(maps[k], ips[i], &hit)) {
+				map = maps[k];
+				break;
+			}
+		ids[i] = user_frame(n, map, ips[i], true);
+	}
+	return count ? stack_send(n, ids, count, STACK_EXACT) : 0;
+}
+
+u32 names_addresses(struct names *n, const u64 *kernel, u32 n_kernel, const struct process_map *map,
+	const u64 *user, u32 n_user)
+{
+	u32 ids[4 * STACK_DEPTH_MAX], count = 0;
+
+	for (u32 i = 0; i < n_kernel && count < ARRAY_SIZE(ids); i++)
+		ids[count++] = kernel_frame(n, kernel[i], i > 0);
+	for (u32 i = 0; i < n_user && count < ARRAY_SIZE(ids); i++)
+		ids[count++] = user_frame(n, map, user[i], i > 0);
+	return count ? stack_send(n, ids, count,
+			       n_user ? STACK_BY_FRAME_POINTERS | STACK_KERNEL << 8 : STACK_EXACT)
+		     : 0;
+}
+
+u32 names_kernel_symbol(struct names *n, u64 address)
+{
+	return kernel_frame(n, address, false);
+}
+
+/* The name that its program gave to code made at run time. */
+static int made_resolve(struct names *n, const struct frame_key *key, struct sym_frame *ret)
+{
+	int rc = perf_maps_find(n->perf_maps, key->tgid, key->offset - key->is_return,
+		&ret->function, &ret->offset);
+
+	ret->offset += key->is_return;
+	return rc;
+}
+
+static int frame_resolve(struct names *n, const struct frame_key *key, struct sym_frames *ret)
+{
+	unsigned int flags = key->is_return ? SYM_RETURN_ADDRESS : 0;
+
+	if (key->space == FRAME_KERNEL && n->other_kernel)
+		return -ENOENT;
+	if (key->space == FRAME_KERNEL)
+		return symbolizer_resolve_kernel(n->symbolizer, key->offset, flags, ret);
+	return symbolizer_resolve_user(n->symbolizer, key->module, key->offset, flags, ret);
+}
+
+static int symbol_send(struct names *n, u32 frame, const struct sym_frames *f)
+{
+	size_t size = sizeof(struct rec_symbol) + f->n * sizeof(struct sym_line);
+	_cleanup_free_ struct rec_symbol *r = NULL;
+
+	if (!f->v[f->n - 1].function || size > REC_MAX_SIZE)
+		return 0; /* module and offset, which were sent, are all there is */
+	r = calloc(1, (size + 7) & ~7UL);
+	if (!r)
+		return -ENOMEM;
+	r->h.size = (u32)((size + 7) & ~7UL);
+	r->h.kind = REC_SYMBOL;
+	r->frame = frame;
+	r->n = (u32)f->n;
+	for (size_t i = 0; i < f->n; i++)
+		r->lines[i] = (struct sym_line){
+			.function = names_string(n, f->v[i].function),
+			.file = names_string(n, f->v[i].file),
+			.line = f->v[i].line,
+			.offset = (u32)f->v[i].offset,
+		};
+	return names_put(n, &r->h);
+}
+
+int names_symbolize(struct names *n)
+{
+	int rc = 0;
+
+	for (; n->resolved < n->frames.n && !rc; n->resolved++) {
+		struct frame_key key =
+			*(const struct frame_key *)groups_key(&n->frames, n->resolved);
+		u32 id = *(const u32 *)groups_value(&n->frames, n->resolved);
+		struct sym_frame made = {};
+		struct sym_frames f = {&made, 1};
+
+		if (key.tgid && !made_resolve(n, &key, &made))
+			rc = symbol_send(n, id, &f);
+		else if (!frame_resolve(n, &key, &f))
+			rc = symbol_send(n, id, &f);
+	}
+	return rc;
+}
