@@ -90,10 +90,10 @@ static __always_inline u32 copy_text(struct copying *c, char *to, u32 room, u64 
 {
 	long n = bpf_probe_read_user_str(to, room, (void *)from);
 
-	if (n <= 0)
+	if (n < 0)
 		return copy_failed(c);
 	copy_cut(c, n == room);
-	return n - 1;
+	return n ? n - 1 : 0; /* 0 of "" until Linux 6.13, see strncpy_from_user_nofault() */
 }
 
 static __always_inline u32 copy_length(struct copying *c, char *to, u32 room, u64 from, u64 pointer)
