@@ -63,6 +63,6 @@ void unwind_tell(const struct unwind *u, struct capture *c)
 	if (stats->refused)
 		capture_note(c, NOTE_WARNING,
 			"the call-frame tables of %u files had no room: stacks through them "
-			"end there (larger --max-memory)",
+			"end there; a larger limit of memory holds more",
 			stats->refused);
 }
