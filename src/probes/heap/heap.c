@@ -385,9 +385,9 @@ static const char *const examples[] = {
 	"blocks that were freed at once: what a buffer on the stack would save",
 	"memwhy heap -o folded -- python3 script.py",
 	"bytes at the peak, for a flame graph",
-	"memwhy heap -p $(pidof -s mysqld) --for 1m --sort live_bytes",
+	"memwhy heap -p 1234 --for 1m --sort live_bytes",
 	"what a running program allocates and still has after a minute",
-	"memwhy heap -p $(pidof -s mysqld) --sample 512K",
+	"memwhy heap -p 1234 --sample 512K",
 	"the same as an estimate, at about half the cost to the program",
 	NULL,
 };

@@ -38,7 +38,7 @@ static const char *const examples[] = {
 	"what a command still holds when it ends, by stack, and how that grew",
 	"memwhy leak -i 60s -- ./job",
 	"every minute, judged since the process began",
-	"memwhy leak -p $(pidof -s mysqld) --for 5m",
+	"memwhy leak -p 1234 --for 5m",
 	"what a running program allocates and keeps, judged over five minutes",
 	"memwhy leak -p 1234 --for 60s",
 	"what a running process allocated in a minute and did not free",
