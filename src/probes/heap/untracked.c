@@ -26,7 +26,8 @@ static int process_look(struct untracked *u, u32 pid)
 	struct untracked_process *p = NULL, new = {.pid = pid};
 	struct proc_stat st;
 
-	if (why == PRELOAD_WORKS || proc_stat_read((int)pid, &st))
+	if (why == PRELOAD_WORKS || proc_stat_read((int)pid, &st) || st.state == 'Z' ||
+		st.state == 'X')
 		return 0;
 	vec_each (s, &u->seen)
 		if (s->pid == pid && !strcmp(s->comm, st.comm))
@@ -40,7 +41,8 @@ static int process_look(struct untracked *u, u32 pid)
 	}
 	p->times += p->look + 1 == u->looks || !p->times;
 	p->look = u->looks;
-	p->why = why;
+	if (why != PRELOAD_UNKNOWN || p->why == PRELOAD_WORKS) /* it may be about to end */
+		p->why = why;
 	return 0;
 }
 
