@@ -391,7 +391,7 @@ static int running_prepare(
 
 	if (!o->stacks && by_has_stack(o->by))
 		o->stacks = "";
-	if (!o->stacks && !o->by) {
+	if (!o->stacks && (!o->by || g->run->views[0]->stacks_with_by)) {
 		o->stacks = stacks_unasked(g->run);
 		g->stacks_by_default = o->stacks != NULL;
 	}

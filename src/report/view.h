@@ -53,6 +53,7 @@ struct view {
 	/* What --stacks is where neither it nor --by is given, for probes that cannot tell a place
 	 * without (capture_options.few_stacks); NULL: none. */
 	const char *stacks_default;
+	bool stacks_with_by;        /* … also where --by is given: they name what is shown */
 	const char *const *by_keys; /* what --by takes, NULL-terminated; NULL: no --by */
 	bool by_fields;             /* --by also takes names of fields of the events */
 	const struct view_table *const *tables; /* sets of them, NULL-terminated */

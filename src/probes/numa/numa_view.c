@@ -172,6 +172,7 @@ const struct view numa_view = {
 	.size = sizeof(struct numa_state),
 	.by_default = "site",
 	.stacks_default = "user",
+	.stacks_with_by = true,
 	.by_keys = by_keys,
 	.init = numa_init,
 	.feed = numa_take,

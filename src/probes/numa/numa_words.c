@@ -124,7 +124,8 @@ static bool is_allocator(const char *function)
 		"memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", "mmap",
 		"mmap64", "mremap", "brk", "sbrk", "sysmalloc", "_int_malloc", "_int_realloc",
 		"_int_memalign", "tcache_init", "new_heap", "alloc_new_heap", "arena_get2",
-		"operator new", "shmat", "numa_alloc", "allocate_stack", "xmalloc", "xcalloc"};
+		"operator new", "shmat", "numa_alloc", "allocate_stack", "GI___mmap64", "GI___mmap",
+		"GI___brk", "GI___sbrk", "xmalloc", "xcalloc"};
 
 	function += strspn(function, "_");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -134,8 +135,7 @@ static bool is_allocator(const char *function)
 		if (!strncmp(function, name, n) && (!function[n] || strchr("([_.", function[n])))
 			return true;
 	}
-	return !strncmp(function, "libc_malloc", 11) || !strncmp(function, "libc_calloc", 11) ||
-	       !strncmp(function, "GI___mmap", 9);
+	return !strncmp(function, "libc_malloc", 11) || !strncmp(function, "libc_calloc", 11);
 }
 
 struct top {
@@ -166,7 +166,7 @@ const char *numa_function(struct report *r, u32 stack, bool skip_allocators)
 	if (!stack)
 		return NULL;
 	stack_each(r->stream, stack, top_line, &t);
-	return t.chosen ? t.chosen : t.first;
+	return t.chosen || skip_allocators ? t.chosen : t.first;
 }
 
 static const char *base_name(const char *path)

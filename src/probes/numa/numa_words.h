@@ -17,7 +17,7 @@ const char *numa_op_name(u32 op);
 const char *numa_move_name(u32 why);
 /* "0-2,5"; "" for none. */
 const char *numa_mask_text(struct report *r, u64 mask);
-/* The function at the top of a stack, but those of allocators: NULL: not known. */
+/* The function at the top of a stack; or the first that is no allocator's. NULL: not known. */
 const char *numa_function(struct report *r, u32 stack, bool skip_allocators);
 
 #endif

@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# numa, what is made of the accesses: objects of a running program, its recording, its flows. On one
+# node too: there nothing is remote, and that is what must be said.
+
+load common
+
+setup() {
+	needs_root
+	sources=$("$MEMWHY" doctor 2>/dev/null)
+	grep -q '^numa *addresses of faults  *[^ ]' <<<"$sources" || skip "page faults tell no addresses here: $(grep ^numa <<<"$sources" | head -3)"
+	cd "$BATS_TEST_TMPDIR"
+	cat >job.c <<-'C'
+	#include <pthread.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#include <sys/mman.h>
+	#include <unistd.h>
+	#define MIB (1 << 20)
+	static char static_table[16 * MIB];
+	static char static_data[8 * MIB] = {1};
+	static void *worker(void *mapped)
+	{
+		volatile char stack[512 << 10];
+		for (size_t i = 0; i < sizeof(stack); i += 4096)
+			stack[i] = 1;
+		memset(mapped, 1, 16 * MIB);
+		return NULL;
+	}
+	int main(void)
+	{
+		char *mapped = mmap(NULL, 16 * MIB, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *small[4096];
+		pthread_t t;
+		madvise(mapped, 16 * MIB, MADV_NOHUGEPAGE);
+		usleep(1500000);
+		memset(static_table, 1, sizeof(static_table));
+		memset(static_data, 1, sizeof(static_data));
+		for (int i = 0; i < 4096; i++)
+			memset(small[i] = malloc(4096), 1, 4096);
+		pthread_create(&t, NULL, worker, mapped);
+		pthread_join(t, NULL);
+		usleep(300000);
+		return small[7][9] + static_table[5] + static_data[5] == 99;
+	}
+	C
+	gcc -O1 -g -pthread -o job job.c
+	"$MEMWHY" numa --source first-touch --record run.mw -o json --by site,type,thread --out live.json -- ./job
+}
+
+rows() { # FILE TABLE FILTER
+	jq -r ".rows[] | select(.table == \"$2\") | $3" "$1"
+}
+
+@test "numa: at least 97 % of the samples of a program are of an object" {
+	all=$(rows live.json types .samples | paste -sd+ | bc)
+	missed=$(rows live.json unattributed .samples | paste -sd+ | bc)
+	echo "$all with an object, ${missed:-0} without"
+	[ "$all" -gt 500 ]
+	[ $((${missed:-0} * 100)) -le $(((all + ${missed:-0}) * 3)) ]
+}
+
+@test "numa: variables, mappings, heap and stacks are told apart" {
+	rows live.json sites '[.kind, .name] | @tsv' | tee all
+	grep -P '^variable\tstatic_table' all
+	grep -P '^variable\tstatic_data' all
+	grep -P '^mapping\t' all
+	grep -P '^heap\t' all
+	grep -P '^stack\tstack of job' all
+	# About as many pages as the program touched.
+	[ "$(rows live.json sites 'select(.name | startswith("static_data")) | .accesses')" -gt 1600 ]
+	[ "$(rows live.json sites 'select(.name | startswith("static_data")) | .accesses')" -lt 2500 ]
+}
+
+@test "numa: on one node nothing is remote, and no pattern is found" {
+	[ "$(nproc --all)" ] && [ ! -d /sys/devices/system/node/node1 ] || skip "this host has several nodes"
+	[ "$(jq '[.rows[] | select(.table == "sites") | .remote_ratio // 0] | max' live.json)" = 0 ]
+	[ "$(jq '.findings // [] | length' live.json)" = 0 ]
+}
+
+@test "numa: the recording gives the same rows" {
+	"$MEMWHY" numa --input run.mw -o json --by site,type,thread --out again.json
+	diff <(jq -S '.rows' live.json) <(jq -S '.rows' again.json)
+}
+
+@test "numa flow: of an object and of a thread, in order, as many as the tables say" {
+	for format in jsonl csv; do
+		"$MEMWHY" numa flow --input run.mw --object static_table --table flow -o $format --out flow.$format
+	done
+	n=$(rows live.json sites 'select(.name | startswith("static_table")) | .samples')
+	[ "$(grep -c '"table":"flow"' flow.jsonl)" = "$n" ]
+	[ "$(wc -l <flow.csv)" = $((n + 1)) ]
+	jq -s '[.[] | select(.table == "flow") | .time_ns] | . == sort' flow.jsonl | grep -qx true
+	[ "$(jq -s '[.[] | select(.table == "flow") | .offset_bytes] | max' flow.jsonl)" -lt $((16 << 20)) ]
+	tid=$(jq -r 'select(.table == "flow") | .tid' flow.jsonl | head -n 1)
+	"$MEMWHY" numa flow --input run.mw --thread "$tid" --table flow -o jsonl --out thread.jsonl
+	[ "$(jq -r 'select(.table == "flow") | .tid' thread.jsonl | sort -u)" = "$tid" ]
+}
+
+@test "numa --topology: nodes of another machine, or the line that is wrong" {
+	printf 'node 0 cpus 0 bytes 1G distances 10,21\nnode 1 cpus 1-63 bytes 1G distances 21,10\n' >two
+	"$MEMWHY" numa --input run.mw --topology two -o json --out two.json
+	[ "$(rows two.json nodes .node | xargs)" = "0 1" ]
+	printf 'node 0 cpus 0\nnode 1 cpu 1\n' >bad
+	run "$MEMWHY" numa --input run.mw --topology bad
+	[ "$status" -eq 2 ]
+	[[ $output == *"line 2"* ]]
+}
