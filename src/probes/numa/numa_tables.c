@@ -66,7 +66,7 @@ static const struct column columns[C_N] = {
 	[C_FROM] = {"from_nodes", "FROM", CELL_TEXT, UNIT_NONE, 0, "nodes of the CPUs"},
 	[C_ON] = {"on_nodes", "ON", CELL_TEXT, UNIT_NONE, 0, "nodes of the pages"},
 	[C_THREADS] = {"threads", "THREADS", CELL_U64, UNIT_COUNT, 0, "that were seen to touch it"},
-	[C_MAKER] = {"maker_ratio", "BY MAKER", CELL_F64, UNIT_RATIO, 0,
+	[C_MAKER] = {"maker_ratio", "BY MAKER", CELL_F64, UNIT_RATIO, COL_RARE,
 		"of its accesses, by the thread that allocated or mapped it, where that is known"},
 	[C_ALONE] = {"before_sharing_ratio", "ALONE", CELL_F64, UNIT_RATIO, COL_WIDE,
 		"of its accesses, before a second thread was seen to touch the object"},
