@@ -82,14 +82,14 @@ hints_wait() { # COUNT
 }
 
 @test "numa: first touches are of the page, on the node it got" {
-	work_start local 16 2
+	work_start local 64 2
 	memwhy_start numa --source first-touch -p "$pid"
 	work_go
 	memwhy_stop
 	work_end
-	# 16 MiB are 4096 pages, and one in 16 is a sample
+	# 64 MiB are 16384 pages, and one fault in 64 of each CPU is a sample
 	n=$(samples "first touch")
-	[ "$n" -ge 200 ] && [ "$n" -le 700 ]
+	[ "$n" -ge 128 ] && [ "$n" -le 400 ]
 	[ "$(report '[.rows[] | select(.table == "sources" and .source == "first touch") | .node_known_by] | unique | .[0]')" = '"seen at the access"' ]
 }
 

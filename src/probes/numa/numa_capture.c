@@ -26,7 +26,6 @@ enum {
 	OPT_NODES = 2,       /* there is more than one */
 	OPT_HINT = 4,
 	OPT_TOUCH = 8,
-	OPT_FAULTS = 16, /* either */
 };
 
 struct numa_state {
@@ -65,7 +64,7 @@ static const struct attach_hook hooks[] = {
 			},
 	},
 	{
-		.data = "first touches, one in 16",
+		.data = "first touches, one in 64",
 		.only = OPT_TOUCH,
 		.required = true,
 		.needs = "perf_event_open",
@@ -79,7 +78,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "addresses of faults",
-		.only = OPT_FAULTS,
+		.only = OPT_HINT,
 		.required = true,
 		.needs = "the exceptions tracepoints (x86)",
 		.methods =
@@ -137,8 +136,7 @@ static u32 options(const struct capture *c)
 
 	return (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0) |
 	       (host()->nodes > 1 ? OPT_NODES : 0) | (want & NUMA_WANT_HINT ? OPT_HINT : 0) |
-	       (want & NUMA_WANT_TOUCH ? OPT_TOUCH : 0) |
-	       (want & (NUMA_WANT_HINT | NUMA_WANT_TOUCH) ? OPT_FAULTS : 0);
+	       (want & NUMA_WANT_TOUCH ? OPT_TOUCH : 0);
 }
 
 /* 0: it is open. */

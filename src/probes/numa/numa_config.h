@@ -5,7 +5,7 @@
 #include "probes/numa/numa.h"
 
 #define NUMA_CPUS 1024       /* whose nodes the programs know */
-#define NUMA_TOUCH_PERIOD 16 /* of page faults, one is a sample */
+#define NUMA_TOUCH_PERIOD 64 /* of page faults, one is a sample */
 
 struct numa_config {
 	s32 only_node;  /* the one that has memory; -1: there are more */
