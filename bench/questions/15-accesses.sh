@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Question 11: what it adds to whole programs to sample their accesses without a PMU.
+# Question 15: what it adds to whole programs to sample their accesses without a PMU.
 
 # LABEL | what the program runs during
 numa_tools() {
@@ -34,8 +34,8 @@ numa_pairs() { # LOAD TOOL
 	done
 }
 
-question_11() {
-	heading "11. ACCESSES BY NODE: CPU time of a program, tool over bare, median (lowest..highest) of $rounds pairs" \
+question_15() {
+	heading "15. ACCESSES BY NODE: CPU time of a program, tool over bare, median (lowest..highest) of $rounds pairs" \
 		'--balancing is off before, so what the kernel does for it is in the ratio'
 	awk 'BEGIN { srand(1); for (i = 0; i < 1200000; i++) printf "%d%09d %d\n", rand() * 1e9, rand() * 1e9, i }' >"$tmp/numa.txt"
 	printf 'd = {}\nfor i in range(300000): d[str(i)] = [i, str(i * 2)]\nprint(len(d))\n' >"$tmp/numa.py"
