@@ -125,9 +125,12 @@ static int open_processes(struct capture *c, struct err *err)
 
 static void config_fill(struct heap_config *f, const struct capture *c)
 {
-	const struct heap_attach *h = c->state;
+	struct heap_attach *h = c->state;
 
 	f->sample_bytes = c->opt.sample_bytes;
+	while (f->sample_bytes >> f->error_shift > 65536)
+		f->error_shift++;
+	h->error_shift = f->error_shift;
 	f->several = h->processes.n > 1;
 	for (u32 i = 0; i < HEAP_GAPS; i++)
 		f->gaps[i] = (u32)(-log1p(-(double)i / HEAP_GAPS) * (1 << HEAP_GAP_SHIFT));

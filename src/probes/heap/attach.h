@@ -13,6 +13,7 @@ struct heap_site_sum {
 	struct heap_site r;
 	u64 gone, gone_bytes, freed_bytes;
 	u64 peak;
+	u64 variance, freed_variance, peak_variance;
 	bool changed;
 };
 
@@ -25,6 +26,7 @@ struct heap_attached {
 	u64 unknown_frees;
 	/* of all sites: */
 	u64 allocations, bytes, frees, overwritten, temporary, moved, live_blocks, live_bytes;
+	double variance, live_variance, peak_variance; /* of all sites */
 	u32 threads;
 	u64 old_ms;  /* see heap_total */
 	bool awaits; /* its exec, with which it begins */
@@ -37,6 +39,7 @@ struct heap_attach {
 	struct groups sites;   /* struct heap_site_key -> struct heap_site_sum */
 	struct groups threads; /* struct heap_thread_key -> struct heap_thread */
 	u32 live_room;
+	u32 error_shift;
 };
 
 extern const struct probe_bpf heap_bpf;

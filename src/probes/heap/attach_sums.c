@@ -1,6 +1,7 @@
 /* See attach.h: what the programs counted, as the records of heap.h. */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -31,6 +32,8 @@ static void site_subtract(void *of, const void *was)
 	sum->gone_bytes -= last->gone_bytes;
 	sum->temporary -= last->temporary;
 	sum->moved -= last->moved;
+	sum->variance -= last->variance;
+	sum->freed_variance -= last->freed_variance;
 	sum->life_ms -= last->life_ms;
 	for (u32 i = 0; i < HEAP_TIMES; i++)
 		sum->lives[i] -= last->lives[i];
@@ -89,6 +92,9 @@ int heap_site_added(
 	s->freed_bytes += v->freed_bytes;
 	s->gone += v->gone;
 	s->gone_bytes += v->gone_bytes;
+	s->variance += v->variance;
+	s->freed_variance += v->freed_variance;
+	s->peak_variance = v->peak_variance;
 	s->peak = v->peak;
 	s->r.peak_blocks = v->peak_blocks;
 	s->r.peak_bytes = v->peak_bytes;
@@ -100,6 +106,25 @@ int heap_site_added(
 	return 0;
 }
 
+/* The standard error of a sum of variances, in bytes. */
+static u64 error_of(const struct heap_attach *h, double variance)
+{
+	return (u64)(sqrt(variance) * (double)(1ULL << h->error_shift) + 0.5);
+}
+
+static void errors_fill(
+	const struct heap_attach *h, struct heap_attached *p, struct heap_site_sum *s)
+{
+	double live = (double)(s->variance - s->freed_variance);
+
+	s->r.error_bytes = error_of(h, (double)s->variance);
+	s->r.live_error_bytes = error_of(h, live);
+	s->r.peak_error_bytes = error_of(h, (double)s->peak_variance);
+	p->variance += (double)s->variance;
+	p->live_variance += live;
+	p->peak_variance += (double)s->peak_variance;
+}
+
 /* What a process has in its sites. A site that did not change since the peak has all of it still.
  */
 static int sites_send(struct capture *c, struct heap_attached *p, u64 peak)
@@ -109,6 +134,7 @@ static int sites_send(struct capture *c, struct heap_attached *p, u64 peak)
 
 	p->allocations = p->bytes = p->frees = p->overwritten = p->temporary = p->moved = 0;
 	p->live_blocks = p->live_bytes = 0;
+	p->variance = p->live_variance = p->peak_variance = 0;
 	for (size_t i = 0; i < h->sites.n && !rc; i++) {
 		const struct heap_site_key *k = groups_key(&h->sites, i);
 		struct heap_site_sum *s = groups_value(&h->sites, i);
@@ -119,8 +145,10 @@ static int sites_send(struct capture *c, struct heap_attached *p, u64 peak)
 			s->peak = peak;
 			s->r.peak_blocks = s->r.live_blocks;
 			s->r.peak_bytes = s->r.live_bytes;
+			s->peak_variance = s->variance - s->freed_variance;
 			s->changed = true;
 		}
+		errors_fill(h, p, s);
 		p->allocations += s->r.allocations;
 		p->bytes += s->r.bytes;
 		p->frees += s->r.frees;
@@ -255,6 +283,9 @@ static int process_send(struct capture *c, struct attached *a, struct heap_attac
 	r.live_blocks = p->live_blocks;
 	r.live_bytes = p->live_bytes;
 	r.old_ms = p->old_ms;
+	r.error_bytes = error_of(h, p->variance);
+	r.live_error_bytes = error_of(h, p->live_variance);
+	r.peak_error_bytes = error_of(h, p->peak_variance);
 	r.lost = h->processes.n == 1 ? lost : 0; /* else whose they are is not known */
 	r.cgroup = p->cgroup;
 	memcpy(r.comm, p->comm, sizeof(r.comm));

@@ -36,7 +36,8 @@ enum heap_calls {
 struct heap_config {
 	u64 sample_bytes; /* 0: all */
 	u8 several;       /* processes: look up which one it is */
-	u8 reserved[7];
+	u8 error_shift;   /* the two factors of variances are so many bits smaller */
+	u8 reserved[6];
 	u32 gaps[HEAP_GAPS];
 	u32 weights[HEAP_WEIGHTS + 1];
 	u32 reserved2;
@@ -73,11 +74,12 @@ struct heap_site_now {
 	u64 allocations, bytes, frees, freed_bytes;
 	u64 gone, gone_bytes; /* of the blocks: address given out again, so freed unseen */
 	u64 temporary, moved;
+	u64 variance, freed_variance; /* of bytes, of freed_bytes; see block_variance */
 	u64 life_ms;
 	u32 lives[HEAP_TIMES];
 	/* These are no sums: */
 	u64 peak; /* number of the peak that these two belong to */
-	u64 peak_blocks, peak_bytes;
+	u64 peak_blocks, peak_bytes, peak_variance;
 	u32 max_life_ms;
 	u32 min_bytes, max_bytes;
 	u32 tgid; /* of the process */

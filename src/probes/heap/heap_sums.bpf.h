@@ -42,6 +42,7 @@ static __always_inline void site_settle(const struct heap_process_now *p, struct
 	s->peak = p->peak;
 	s->peak_blocks = s->allocations - s->frees - s->gone;
 	s->peak_bytes = s->bytes - s->freed_bytes - s->gone_bytes;
+	s->peak_variance = s->variance - s->freed_variance;
 }
 
 static __always_inline void peak_note(struct heap_process_now *p, u64 now)
@@ -68,6 +69,15 @@ static __always_inline void block_gone(
 		return;
 	add(t->gone_blocks, b->weight);
 	add(t->gone_bytes, bytes);
+}
+
+/* A block that is seen with probability p adds (1 - p) / p^2 times its size squared; its weight is
+ * 1 / p. */
+static __always_inline u64 block_variance(const struct heap_block *b)
+{
+	u64 all = b->weight * b->size, others = all - b->size;
+
+	return (all >> config.error_shift) * (others >> config.error_shift);
 }
 
 static __always_inline void life_add(struct heap_site_now *s, u64 n, u64 ns)
@@ -103,6 +113,8 @@ static __always_inline void freed(struct heap_process_now *p, struct heap_thread
 	site_settle(p, s);
 	add(s->frees, n);
 	add(s->freed_bytes, bytes);
+	if (config.sample_bytes)
+		add(s->freed_variance, block_variance(b));
 	life_add(s, n, bpf_ktime_get_ns() - b->time_ns);
 	block_gone(p, b, bytes);
 	if (!t)
@@ -126,6 +138,8 @@ static __always_inline void overwritten(struct heap_process_now *p, const struct
 	site_settle(p, s);
 	add(s->gone, b->weight);
 	add(s->gone_bytes, bytes);
+	if (config.sample_bytes)
+		add(s->freed_variance, block_variance(b));
 	block_gone(p, b, bytes);
 }
 
@@ -156,6 +170,8 @@ static __always_inline void block_count(struct heap_process_now *p, struct heap_
 	add(s->events, 1);
 	add(s->allocations, n);
 	add(s->bytes, bytes);
+	if (config.sample_bytes)
+		add(s->variance, block_variance(b));
 	if (small < s->min_bytes)
 		s->min_bytes = small;
 	if (small > s->max_bytes)
