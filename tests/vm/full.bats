@@ -49,6 +49,19 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 	grep -qE '^[0-9]+,[0-9]+,(0,1|1,0),[1-9]' <<<"$output"
 }
 
+@test "vm 6.12 with 2 nodes: native tests of policy and numa" {
+	guest_native 6.12 '^(policy|numa)' -n 2 -m 1G
+}
+
+@test "vm newest with 4 nodes: native tests of policy and numa" {
+	guest_native newest '^(policy|numa)' -n 4 -m 1G
+}
+
+@test "vm 5.10 without kernel BTF: 32-bit system calls are told apart" {
+	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && bats -f '32-bit|no-times|runs programs' tests/native/syscalls.bats"
+	[ "$status" -eq 0 ]
+}
+
 @test "vm 5.10 without kernel BTF: the commands of probes work" {
 	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && $MEMWHY doctor && for c in faults reclaim frag stalls thp swap oom compaction pages maps syscalls; do $MEMWHY \$c --for 1s || exit; done"
 	[ "$status" -eq 0 ]
