@@ -324,6 +324,21 @@ static __always_inline u32 log2_slot(u64 v, u32 max)
 	return r > max ? max : r;
 }
 
+/* A struct slot for what each task is at, direct-mapped by thread id (n_ is a power of two):
+ * cheaper than a hash. A collision, which the slot's own tid shows, loses what was there. */
+#define TASK_SLOTS(n_)                                       \
+	struct {                                             \
+		__uint(type, BPF_MAP_TYPE_ARRAY);            \
+		__uint(max_entries, n_);                     \
+		__type(key, u32);                            \
+		__type(value, struct slot);                  \
+	} slots SEC(".maps");                                \
+	static __always_inline struct slot *slot_of(u32 tid) \
+	{                                                    \
+		u32 i = tid & ((n_)-1);                      \
+		return bpf_map_lookup_elem(&slots, &i);      \
+	}
+
 /* A table of aggregates: one agg_value a key and CPU. */
 #define AGG_TABLE(name_, key_)                          \
 	struct {                                        \

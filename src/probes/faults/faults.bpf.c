@@ -24,19 +24,7 @@ struct slot {
 	u32 looked; /* the mapping was looked up while the fault was handled */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SLOTS);
-	__type(key, u32);
-	__type(value, struct slot);
-} slots SEC(".maps");
-
-static __always_inline struct slot *slot_of(u32 tid)
-{
-	u32 i = tid & (SLOTS - 1);
-
-	return bpf_map_lookup_elem(&slots, &i);
-}
+TASK_SLOTS(SLOTS)
 
 static __always_inline int fault_begin(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -148,19 +148,7 @@ struct slot {
 	struct swap_key key;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SLOTS);
-	__type(key, u32);
-	__type(value, struct slot);
-} slots SEC(".maps");
-
-static __always_inline struct slot *slot_of(u32 tid)
-{
-	u32 i = tid & (SLOTS - 1);
-
-	return bpf_map_lookup_elem(&slots, &i);
-}
+TASK_SLOTS(SLOTS)
 
 #define PF_KTHREAD 0x00200000 /* linux/sched.h, 5.10 to 7.3 */
 
