@@ -197,6 +197,17 @@ static bool seen_before(const slots_t *slots, size_t first, size_t i)
 	return false;
 }
 
+/* The last call of the thread of i: an exit, told already, of a thread that is on its way out? */
+static bool is_exiting(const slots_t *slots, size_t i, u32 nr)
+{
+	const struct syscalls_slot *last = &slots->v[i];
+
+	for (size_t k = i; k < slots->n; k++)
+		if (slots->v[k].tid == last->tid)
+			last = &slots->v[k];
+	return last->flags & SYSCALLS_NO_END && last->nr == nr;
+}
+
 /* What those threads do now that made the calls from `first` on. */
 static int underway_send(
 	struct capture *c, const struct syscalls_dump *d, const slots_t *slots, size_t first)
@@ -208,7 +219,8 @@ static int underway_send(
 		struct syscalls_call e =
 			REC_INIT(struct syscalls_call, REC_SYSCALLS_KEPT, clock_mono_ns());
 
-		if (seen_before(slots, first, i) || !underway_read(s->tid, &e))
+		if (seen_before(slots, first, i) || !underway_read(s->tid, &e) ||
+			is_exiting(slots, i, e.nr))
 			continue;
 		e.tgid = s->tgid;
 		e.tid = s->tid;
