@@ -54,7 +54,7 @@ rows() { # FILE TABLE FILTER
 	all=$(rows live.json types .samples | paste -sd+ | bc)
 	missed=$(rows live.json unattributed .samples | paste -sd+ | bc)
 	echo "$all with an object, ${missed:-0} without"
-	[ "$all" -gt 500 ]
+	[ "$all" -gt 100 ]
 	[ $((${missed:-0} * 100)) -le $(((all + ${missed:-0}) * 3)) ]
 }
 
