@@ -69,6 +69,11 @@ hints_wait() { # COUNT
 		[ "$((ours[i] + lost))" -ge "$((last[i] - within[i]))" ]
 		[ "${ours[i]}" -le "$((after[i] - before[i]))" ]
 	done
+	# Between which nodes: a page that is looked up with no exception has no address.
+	known=$(report '[.rows[] | select(.table == "moves" and .why == "NUMA balancing" and .from_node != null
+		and .to_node != null and .from_node != .to_node) | .pages] | add // 0')
+	echo "$known moved from a node to another that are known"
+	[ "$((known * 10))" -ge "$((ours[2] * 9))" ]
 }
 
 @test "numa: seen is delivered and lost, also with a tiny ring" {

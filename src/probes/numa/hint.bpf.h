@@ -158,11 +158,14 @@ static __always_inline void exception_read(struct numa_sample *s, struct slot *s
 	slot->from = s->page_node;
 }
 
+/* Reading the user's stack may take exceptions of its own, by frame pointers that are none: the
+ * slot is as before them when the page is moved. */
 static __always_inline void hint_send(
 	struct bpf_perf_event_data *ctx, u64 pid_tgid, struct probe_counts *c, void *here)
 {
 	struct slot *slot = slot_of((u32)pid_tgid);
 	struct numa_event *e = event_new(here, pid_tgid, REC_NUMA_SAMPLE);
+	struct slot fault = {};
 
 	if (!e)
 		return;
@@ -170,11 +173,15 @@ static __always_inline void hint_send(
 	e->sample.cpu = (s32)bpf_get_smp_processor_id();
 	e->sample.cpu_node = bpf_get_numa_node_id();
 	e->sample.page_node = numa_config.only_node;
-	if (slot && slot->tid == (u32)pid_tgid)
+	if (slot && slot->tid == (u32)pid_tgid) {
 		exception_read(&e->sample, slot);
+		fault = *slot;
+	}
 	e->tls = tls_of((void *)bpf_get_current_task());
 	if (stack_due(c))
 		e->sample.ustack = stack_take(ctx, BPF_F_USER_STACK);
+	if (slot && fault.tid)
+		*slot = fault;
 	event_send(here, e);
 }
 
