@@ -7,6 +7,8 @@
 #include <linux/hw_breakpoint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "bpf/where.h"
 #include "capture/kbtf.h"
@@ -175,4 +177,41 @@ int watch_aim(struct perf_event_attr *attr, int cpu)
 	attr->bp_addr = address;
 	attr->bp_len = HW_BREAKPOINT_LEN_8;
 	return 0;
+}
+
+/* 0 and *ret_fd -1: the CPU is offline. */
+static int watch_open(enum watch what, int cpu, int *ret_fd)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.config = what,
+		.size = sizeof(attr),
+		.disabled = 1, /* a register is reserved all the same */
+	};
+	int rc = watch_aim(&attr, cpu);
+
+	*ret_fd = -1;
+	if (rc)
+		return rc == -ENODEV ? 0 : rc;
+	*ret_fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return *ret_fd >= 0 || errno == ENODEV ? 0 : -errno;
+}
+
+int watch_try(const enum watch *list, size_t n)
+{
+	int rc = 0;
+
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus() && !rc; cpu++) {
+		int fds[WATCHES];
+		size_t done = 0;
+
+		while (done < MIN(n, (size_t)WATCHES) && !rc) {
+			rc = watch_open(list[done], cpu, &fds[done]);
+			done++;
+		}
+		while (done--)
+			if (fds[done] >= 0)
+				close(fds[done]);
+	}
+	return rc;
 }

@@ -26,6 +26,9 @@ enum watch {
  * had here. */
 int watch_aim(struct perf_event_attr *attr, int cpu);
 
+/* Can all of these be watched at once? -ENOSPC: the debug registers of a CPU are taken. */
+int watch_try(const enum watch *list, size_t n);
+
 /* For attach_method.perf. */
 #define WATCHPOINT(prog_, watch_)                              \
 	{                                                      \

@@ -119,6 +119,25 @@ hints_wait() { # COUNT
 	[[ $output == *"kernel.numa_balancing is 0; --balancing turns it on meanwhile"* ]]
 }
 
+@test "numa: where others have the debug registers the next source is taken, and it is said why" {
+	why="it takes two debug registers of each CPU, and others use them"
+	"$MEMWHY" thp -o json >"$BATS_TEST_TMPDIR/thp" 2>&1 3>&- & # takes all four
+	registers=$!
+	wait_for 'grep -q "^NoNewPrivs:[[:space:]]*1" /proc/$registers/status'
+	"$MEMWHY" numa --balancing --for 1s -o json --out "$BATS_TEST_TMPDIR/report.json"
+	run "$MEMWHY" numa --source hint --balancing --for 1s
+	kill -INT "$registers"
+	wait "$registers" || true
+	jq -e '.method_details.thp["splits by process"]' "$BATS_TEST_TMPDIR/thp" ||
+		skip "no debug registers to watch the kernel's counters with"
+	json=$BATS_TEST_TMPDIR/report.json
+	[ "$(report '.not_checked | tostring | contains("'"$why"'")')" = true ]
+	[ "$(report -r '.methods.numa | contains("minor faults")')" = true ]
+	[ "$status" -eq 3 ]
+	[[ $output == *"$why"* ]]
+	[[ $output == *"--source first-touch needs no PMU and no balancing"* ]]
+}
+
 @test "numa: a source that is none is refused" {
 	run "$MEMWHY" numa --source hnt --for 1s
 	[ "$status" -eq 2 ]

@@ -155,23 +155,39 @@ static int hardware_try(const struct capture *c, char why[NUMA_WHY_LEN])
 	return numa_hardware_open(specs, n, &s->hardware, why);
 }
 
-/* 0: this source works here; else it says why not. */
-static int source_try(const struct capture *c, int want, char why[96])
+/* Where rights or BTF are missing no source works: attaching says that. */
+static int hint_try(const struct capture *c, char why[NUMA_WHY_LEN])
 {
-	int mode;
+	static const enum watch both[] = {WATCH_NUMA_HINT_FAULTS, WATCH_NUMA_PAGES_MIGRATED};
+	int mode = numa_balancing_mode(), rc;
 
+	if (mode < 0) {
+		snprintf(why, NUMA_WHY_LEN, "the kernel has no automatic NUMA balancing");
+		return -EOPNOTSUPP;
+	}
+	if (!mode && !c->opt.balancing) {
+		snprintf(why, NUMA_WHY_LEN,
+			"kernel.numa_balancing is 0; --balancing turns it on meanwhile");
+		return -EOPNOTSUPP;
+	}
+	rc = kbtf_available() ? watch_try(both, ARRAY_SIZE(both)) : 0;
+	if (rc == -ENOSPC)
+		snprintf(why, NUMA_WHY_LEN,
+			"it takes two debug registers of each CPU, and others use them");
+	else if (rc && rc != -EPERM && rc != -EACCES)
+		snprintf(why, NUMA_WHY_LEN, "watchpoints on the kernel's counters: %s",
+			strerror(-rc));
+	else
+		rc = 0;
+	return rc;
+}
+
+/* 0: this source works here; else it says why not. */
+static int source_try(const struct capture *c, int want, char why[NUMA_WHY_LEN])
+{
 	if (want == NUMA_WANT_HARDWARE)
 		return hardware_try(c, why);
-	if (want == NUMA_WANT_TOUCH)
-		return 0;
-	mode = numa_balancing_mode();
-	if (mode < 0)
-		snprintf(why, 96, "the kernel has no automatic NUMA balancing");
-	else if (!mode && !c->opt.balancing)
-		snprintf(why, 96, "kernel.numa_balancing is 0; --balancing turns it on meanwhile");
-	else
-		return 0;
-	return -EOPNOTSUPP;
+	return want == NUMA_WANT_HINT ? hint_try(c, why) : 0;
 }
 
 static u32 source_index(u32 want)
