@@ -281,24 +281,6 @@ static void stop(struct attached *a)
 	gate_set(a, 0);
 }
 
-static void survey(struct capture *c, struct attached *a)
-{
-	bool have = !access("/sys/bus/event_source/devices/uprobe", F_OK);
-
-	capture_method(c, HEAP_PLACE,
-		a && uprobe_can_sessions() ? "uprobe session"
-		: a && have                ? "uprobes"
-					   : NULL,
-		!a     ? "not permitted; as root, or with CAP_BPF and CAP_PERFMON"
-		: have ? NULL
-		       : "uprobes (CONFIG_UPROBE_EVENTS)");
-}
-
-static void close_processes(struct capture *c)
-{
-	heap_attach_free(c->state);
-}
-
 static const struct attach_hook hooks[] = {
 	{
 		.data = "exec and exit of an attached process",
@@ -310,6 +292,27 @@ static const struct attach_hook hooks[] = {
 		.methods = {{"raw tracepoint", {"heap_fork"}, {}, 0}},
 	},
 };
+
+static void survey(struct capture *c, struct attached *a)
+{
+	static const char no[] = "not permitted; as root, or with CAP_BPF and CAP_PERFMON";
+	bool have = !access("/sys/bus/event_source/devices/uprobe", F_OK);
+
+	for (size_t i = 0; i < ARRAY_SIZE(hooks) && !a; i++)
+		capture_method(c, hooks[i].data, NULL, no);
+	capture_method(c, HEAP_PLACE,
+		a && uprobe_can_sessions() ? "uprobe session"
+		: a && have                ? "uprobes"
+					   : NULL,
+		!a     ? no
+		: have ? NULL
+		       : "uprobes (CONFIG_UPROBE_EVENTS)");
+}
+
+static void close_processes(struct capture *c)
+{
+	heap_attach_free(c->state);
+}
 
 const struct probe_bpf heap_bpf = {
 	.elf = heap_bpf__elf_bytes,
