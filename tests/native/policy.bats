@@ -198,7 +198,9 @@ row() {
 	[ "$(row move .problems)" = null ]
 	[ "$(pages after-pages)" = "200 0" ]
 	[ "$(row pages .moved_pages)" -eq 200 ]
-	[ "$(row pages .effect)" = "pages: node 1 200, not there yet 200; asked for: node 0 400; status: node 0 200, ENOENT 200; moved 200, not moved 0" ]
+	# a page that is not there: EFAULT on 5.10 and 6.1, ENOENT on 6.12 and 7.3
+	row pages .effect | sed 's/EFAULT/ENOENT/' |
+		grep -qx "pages: node 1 200, not there yet 200; asked for: node 0 400; status: node 0 200, ENOENT 200; moved 200, not moved 0"
 	[ "$(pages after-migrate)" = "0 200" ]
 	[ "$(row migrate .nodes)" = 0 ]
 	[ "$(row migrate .to_nodes)" = 1 ]
