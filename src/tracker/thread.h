@@ -79,13 +79,18 @@ static inline void thread_put(struct thread *t, u64 at, u64 word)
 
 void thread_put_time(struct thread *t, u64 time);
 
-/* The time in the first word of an event. */
+/*
+ * The time in the first word of an event. The fence: without it the counter may be read before the
+ * load has come back that brought a pointer from another thread, and its free would stand before
+ * its allocation (Intel SDM, volume 2, RDTSC).
+ */
 static inline u64 thread_stamp(struct thread *t)
 {
 	u64 now;
 
 	if (likely(!self->many))
 		return 0;
+	__builtin_ia32_lfence();
 	now = __builtin_ia32_rdtsc() >> TRACK_TIME_SHIFT;
 	if (unlikely(now >> TRACK_TIME_LOW != t->time))
 		thread_put_time(t, now);
