@@ -187,21 +187,32 @@ static u32 page_cache(struct trace *t, u32 number)
 	return NUMA_PAGE_CACHE;
 }
 
-/* What a thread made, it uses, after it was moved. */
-static u32 moved(struct trace *t, enum where where, u32 number)
+static u32 used_elsewhere(struct trace *t, enum where where, u32 number, bool made)
 {
 	s32 home = (s32)trace_any(t, t->nodes), now = (home + 1) % (s32)t->nodes;
 	u32 tid = thread_on(home) + 100, uses = 300 + trace_any(t, 1000);
-	struct thing x = make(t, where, number, any_bytes(t), tid, home);
+	struct thing x = make(t, where, number, any_bytes(t), made ? tid : tid - 100, home);
 	struct numa_thread_move m = TRACE_REC(struct numa_thread_move, REC_NUMA_THREAD_MOVE,
 		.tgid = PID, .tid = tid, .from_node = home, .to_node = now);
 
-	for (u32 i = 0; i < uses / 5; i++)
+	for (u32 i = 0; made && i < uses / 5; i++)
 		touch(t, &x, any_offset(t, x.bytes), tid, home);
 	trace_take(t, &m);
 	for (u32 i = 0; i < uses; i++)
 		touch(t, &x, any_offset(t, x.bytes), tid, now);
-	return NUMA_MOVED_AWAY;
+	return made ? NUMA_MOVED_AWAY : NUMA_PRODUCER;
+}
+
+/* What a thread made, it uses, after it was moved. */
+static u32 moved(struct trace *t, enum where where, u32 number)
+{
+	return used_elsewhere(t, where, number, true);
+}
+
+/* What another made is used by a thread that was put elsewhere as it began. */
+static u32 put_there(struct trace *t, enum where where, u32 number)
+{
+	return used_elsewhere(t, where, number, false);
 }
 
 static u32 stack_moved(struct trace *t, u32 number)
@@ -344,6 +355,7 @@ static void test_moved(void **state)
 {
 	(void)state;
 	each_where(moved);
+	each_where(put_there);
 }
 
 static void test_single(void **state)

@@ -71,7 +71,8 @@ static bool is_file(const struct numa_group *g)
 	return g->site.kind == OBJECT_FILE || g->site.kind == OBJECT_CODE;
 }
 
-/* Has the one thread that uses it been moved to another node? */
+/* Has the one thread that uses it gone to another node since? Where a thread was before it used the
+ * object says nothing: many are put on a node as they begin. */
 static bool user_moved(
 	const struct numa_feed *f, const struct numa_groups *all, const struct numa_group *g)
 {
@@ -85,7 +86,8 @@ static bool user_moved(
 	flow = numa_flow_object(f, g->largest);
 	a = numa_flow_next(&flow);
 	for (size_t i = 0; a && i < n; i++)
-		if (moves[i].thread == a->thread && moves[i].from != moves[i].to)
+		if (moves[i].thread == a->thread && moves[i].from != moves[i].to &&
+			moves[i].time_ns > a->time_ns)
 			return true;
 	return false;
 }
