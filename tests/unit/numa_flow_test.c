@@ -200,6 +200,36 @@ static void test_stacks(void **state)
 	assert_int_equal(numa_thread(t.feed, o.thread)->tid, PID);
 }
 
+/* A mapping that goes on above the thread's own block was merged with its stack. */
+static void test_merged_stack(void **state)
+{
+	struct numa_task held =
+		TRACE_REC(struct numa_task, REC_NUMA_TASK, .tgid = PID, .what = NUMA_TASK_HELD);
+	struct object o;
+
+	(void)state;
+	for (u32 merged = 0; merged < 2; merged++) {
+		u64 base = 0x7f0000000000 + merged * 0x10000000ULL;
+
+		trace_map(&t, base, 0x100000 + merged * 0x1000000ULL, NUMA_KIND_ANON, NUMA_MAP_HELD,
+			0, 0);
+		held.h.time_ns = 1;
+		held.tid = PID + 1 + merged;
+		held.stack = base + 0xfdff0;
+		held.tls = base + 0xff6c0;
+		trace_take(&t, &held);
+		trace_touch(&t, (struct trace_access){.address = base + 0xfe000,
+					.sp = base + 0xfdff0,
+					.tid = held.tid,
+					.from = 1});
+	}
+	trace_attributed(&t);
+	object_of(0, &o);
+	assert_int_equal(o.kind, OBJECT_STACK);
+	object_of(1, &o);
+	assert_int_equal(o.kind, OBJECT_ANON);
+}
+
 static void test_reasons(void **state)
 {
 	struct numa_sample bad = TRACE_REC(struct numa_sample, REC_NUMA_SAMPLE, .tgid = PID);
@@ -358,6 +388,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_mremap_with_block, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork_and_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_merged_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reasons, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_weights, setup, teardown),
 		cmocka_unit_test(test_any_order_is_the_same),

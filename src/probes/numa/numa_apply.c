@@ -6,6 +6,7 @@
 #include "probes/numa/numa_inner.h"
 
 #define STACK_NEAR (1ULL << 20) /* bytes around a stack pointer that are its stack */
+#define TLS_BLOCK 8192 /* the most that is above a thread pointer in its stack, in whole pages */
 
 static bool kind_size(const struct rec *r, size_t size)
 {
@@ -174,8 +175,17 @@ static int block_apply(struct numa_feed *f, const struct numa_block *b)
 	}
 }
 
-/* A mapping that an address of a thread's stack lies in is its stack. */
-static int stack_known(struct numa_feed *f, u32 thread, u64 address)
+/* The C library keeps the thread's own block, where the thread pointer points to, at the top of its
+ * stack. What goes on beyond is another mapping that the kernel merged with it: which part of it is
+ * used how cannot be told, and calling all of it a stack would be wrong. */
+static bool is_merged(const struct object *o, u64 tls)
+{
+	return o->kind == OBJECT_ANON && tls >= o->start && tls - o->start < o->bytes &&
+	       o->start + o->bytes - tls > TLS_BLOCK;
+}
+
+/* A mapping that an address of a thread's stack lies in is its stack. tls 0: not known. */
+static int stack_known(struct numa_feed *f, u32 thread, u64 address, u64 tls)
 {
 	const struct numa_thread *t = &f->threads.v[thread];
 	u32 known = f->thread_stacks.v[thread], object;
@@ -191,8 +201,9 @@ static int stack_known(struct numa_feed *f, u32 thread, u64 address)
 	rc = objects_find(f->objects, t->tgid, address, &found, &object);
 	if (rc || found != OBJECT_FOUND)
 		return rc;
-	objects_stack_of(f->objects, object, thread);
 	f->thread_stacks.v[thread] = object;
+	if (!objects_get(f->objects, object, &o) || !is_merged(&o, tls))
+		objects_stack_of(f->objects, object, thread);
 	return 0;
 }
 
@@ -225,7 +236,7 @@ static int task_apply(struct numa_feed *f, const struct numa_task *t)
 		return objects_drop(f->objects, &by);
 	case NUMA_TASK_THREAD:
 	case NUMA_TASK_HELD:
-		return stack_known(f, by.thread, t->stack);
+		return stack_known(f, by.thread, t->stack, t->tls);
 	case NUMA_TASK_THREAD_EXIT:
 		return 0;
 	default:
@@ -299,7 +310,7 @@ static int sample_apply(struct numa_feed *f, const struct numa_sample *s, bool l
 	else if (!s->address)
 		a.why = NUMA_WHY_NO_ADDRESS;
 	else
-		rc = stack_known(f, thread, s->sp);
+		rc = stack_known(f, thread, s->sp, 0);
 	if (!rc && !a.why) {
 		rc = objects_find(f->objects, s->tgid, s->address, &found, &a.object);
 		if (!rc && found == OBJECT_NOT_MAPPED)
