@@ -284,10 +284,14 @@ static void evidence(struct advice *a)
 
 static void finding_fill(struct advice *a)
 {
+	const char *kind = numa_kind_name(a->g->site.kind);
 	const struct numa_verdict *v = a->v;
+	size_t len = strlen(kind);
+	/* "stack of …", "mapping" */
+	bool named = !strncmp(a->name, kind, len) && (!a->name[len] || a->name[len] == ' ');
 
-	a->to->title = report_text(a->r, "%s %s: %s, %.0f %% of its accesses are remote",
-		numa_kind_name(a->g->site.kind), a->name, numa_pattern_name(v->pattern),
+	a->to->title = report_text(a->r, "%s%s%s: %s, %.0f %% of its accesses are remote",
+		named ? "" : kind, named ? "" : " ", a->name, numa_pattern_name(v->pattern),
 		percent(v->remote_ratio));
 	a->to->confidence = a->g->sums.judged_samples >= 10 * NUMA_MIN_SAMPLES
 				    ? "high: more than a thousand samples"

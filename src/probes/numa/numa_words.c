@@ -203,6 +203,11 @@ const char *numa_site_name(struct report *r, const struct numa_feed *f, const st
 	function = numa_function(r, s->stack, true);
 	if (function)
 		return function;
+	if (!s->tgid && !s->start) { /* of several: by the call, though it is an allocator's */
+		function = s->kind == OBJECT_HEAP ? "[heap]" : numa_function(r, s->stack, false);
+		return function && strncmp(function, "[unknown]", 9) ? function
+								     : numa_kind_name(s->kind);
+	}
 	if (s->kind == OBJECT_HEAP)
 		return report_text(
 			r, "[heap] of %s (%u)", stream_comm(r->stream, s->tgid, 0), s->tgid);
