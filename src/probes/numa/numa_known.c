@@ -101,7 +101,8 @@ int numa_know_process(struct numa_known *k, struct capture *c, u32 tgid, u64 tim
 int numa_know_thread(struct numa_known *k, struct capture *c, const struct numa_sample *s, u64 tls)
 {
 	struct numa_task r = REC_INIT(struct numa_task, REC_NUMA_TASK, s->h.time_ns - 1);
-	int rc = id_add(&k->threads, s->tid);
+	/* An access within the kernel tells no stack: the next does. */
+	int rc = s->sp ? id_add(&k->threads, s->tid) : 1;
 
 	if (rc)
 		return rc < 0 ? rc : 0;
