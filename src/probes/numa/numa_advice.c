@@ -282,6 +282,20 @@ static void evidence(struct advice *a)
 		percent(a->v->saved_ratio), estimates[a->v->pattern]);
 }
 
+/*
+ * A page has at most one hint fault a scan, and those of a thread come in bursts: that memory is
+ * remote is seen by them, but not in which order threads use it in between.
+ */
+static const char *confidence(const struct numa_sums *s)
+{
+	if (2 * s->hint_samples > s->judged_samples)
+		return "high that it is remote, low which pattern: hint faults are one a page and "
+		       "scan";
+	return s->judged_samples >= 10 * NUMA_MIN_SAMPLES
+		       ? "high: more than a thousand samples"
+		       : "medium: hundreds of samples, not all accesses";
+}
+
 static void finding_fill(struct advice *a)
 {
 	const char *kind = numa_kind_name(a->g->site.kind);
@@ -293,9 +307,7 @@ static void finding_fill(struct advice *a)
 	a->to->title = report_text(a->r, "%s%s%s: %s, %.0f %% of its accesses are remote",
 		named ? "" : kind, named ? "" : " ", a->name, numa_pattern_name(v->pattern),
 		percent(v->remote_ratio));
-	a->to->confidence = a->g->sums.judged_samples >= 10 * NUMA_MIN_SAMPLES
-				    ? "high: more than a thousand samples"
-				    : "medium: hundreds of samples, not all accesses";
+	a->to->confidence = confidence(&a->g->sums);
 	evidence(a);
 	tries[v->pattern](a);
 	finding_line(a->r, a->to->verify,

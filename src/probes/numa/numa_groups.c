@@ -27,6 +27,7 @@ void numa_sums_add(struct numa_sums *s, const struct numa_access *a)
 	if (remote < 0)
 		return;
 	s->judged_samples++;
+	s->hint_samples += a->source == NUMA_HINT_FAULT;
 	s->remote_samples += remote > 0;
 	*(remote ? &s->remote : &s->local) += n;
 	if (remote && a->cpu_node >= 0)

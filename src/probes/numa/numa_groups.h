@@ -14,6 +14,7 @@
 struct numa_sums {
 	u64 samples;
 	u64 judged_samples; /* of them, with known locality */
+	u64 hint_samples;   /* of these, hint faults */
 	u64 remote_samples;
 	u64 accesses, local, remote;
 	u64 loads, stores, in_kernel, hitm;
