@@ -184,13 +184,6 @@ lost() {
 	[ "$(sum caches allocated '.cache == "(pages)"')" -le "$(jq .events.pages "$json")" ]
 }
 
-@test "leak: without --kernel it says what is not built" {
-	run --separate-stderr "$MEMWHY" leak -p $$
-	[ "$status" -eq 3 ]
-	[ -z "$output" ]
-	[[ ${stderr_lines[0]} == "memwhy: "*--kernel* ]]
-}
-
 teardown() {
 	exec 7>&- || true
 	jobs -p | xargs -r kill 2>/dev/null || true
