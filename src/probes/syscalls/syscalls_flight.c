@@ -197,15 +197,24 @@ static bool seen_before(const slots_t *slots, size_t first, size_t i)
 	return false;
 }
 
-/* The last call of the thread of i: an exit, told already, of a thread that is on its way out? */
-static bool is_exiting(const slots_t *slots, size_t i, u32 nr)
+/* The last call of the thread of i. */
+static const struct syscalls_slot *last_of(const slots_t *slots, size_t i)
 {
 	const struct syscalls_slot *last = &slots->v[i];
 
 	for (size_t k = i; k < slots->n; k++)
 		if (slots->v[k].tid == last->tid)
 			last = &slots->v[k];
-	return last->flags & SYSCALLS_NO_END && last->nr == nr;
+	return last;
+}
+
+/* On its way out, where /proc still shows the call that was its last, which is told already? */
+static bool is_ending(const struct syscalls_dump *d, const struct syscalls_slot *last, u32 nr)
+{
+	bool of_process = d->why == SYSCALLS_WHY_EXIT || d->why == SYSCALLS_WHY_CRASH;
+
+	return (of_process && last->tgid == d->tgid) ||
+	       (last->flags & SYSCALLS_NO_END && last->nr == nr);
 }
 
 /* What those threads do now that made the calls from `first` on. */
@@ -215,12 +224,12 @@ static int underway_send(
 	int rc = 0;
 
 	for (size_t i = first; i < slots->n && !rc; i++) {
-		const struct syscalls_slot *s = &slots->v[i];
+		const struct syscalls_slot *s = last_of(slots, i);
 		struct syscalls_call e =
 			REC_INIT(struct syscalls_call, REC_SYSCALLS_KEPT, clock_mono_ns());
 
 		if (seen_before(slots, first, i) || !underway_read(s->tid, &e) ||
-			is_exiting(slots, i, e.nr))
+			is_ending(d, s, e.nr))
 			continue;
 		e.tgid = s->tgid;
 		e.tid = s->tid;
