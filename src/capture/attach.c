@@ -338,10 +338,6 @@ int attach_survey(struct capture *c, const struct attach_spec *spec, struct err 
 	struct attached *a;
 	int rc = plan_begin(c, spec, &a, err);
 
-	for (size_t i = 0; rc == -EPERM && i < spec->n_hooks; i++)
-		if (!spec->hooks[i].only || spec->hooks[i].only & spec->options)
-			capture_method(c, spec->hooks[i].data, NULL,
-				"not permitted; as root, or with CAP_BPF and CAP_PERFMON");
 	if (rc)
 		return rc;
 	plan_tell(a, c, NULL);

@@ -105,7 +105,8 @@ int attach_set_entries(struct bpf_object *obj, const char *map, u32 entries);
  * where the capture is gentle. */
 u32 attach_table_entries(const struct capture *c, size_t key_size, size_t value_size);
 
-/* Tries every hook of a spec for `doctor`, without leaving anything attached. */
+/* Tries every hook of a spec for `doctor`, without leaving anything attached. -EPERM: nothing was
+ * tried, or said. */
 int attach_survey(struct capture *c, const struct attach_spec *spec, struct err *err);
 
 #endif

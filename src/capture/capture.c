@@ -38,6 +38,12 @@ int capture_method(struct capture *c, const char *data, const char *method, cons
 	return capture_emit(c, &r.h);
 }
 
+int capture_not_permitted(struct capture *c, const char *data)
+{
+	return capture_method(
+		c, data, NULL, "not permitted; as root, or with CAP_BPF and CAP_PERFMON");
+}
+
 int capture_note(struct capture *c, enum note_level level, const char *fmt, ...)
 {
 	struct rec_note r = REC_INIT(struct rec_note, REC_NOTE, 0);

@@ -100,6 +100,8 @@ void capture_close(struct capture *c);
 int capture_emit(struct capture *c, struct rec *r);
 /* REC_METHOD: how `data` is obtained. method NULL: it is not, because of `missing`. */
 int capture_method(struct capture *c, const char *data, const char *method, const char *missing);
+/* The same, where it takes privilege. */
+int capture_not_permitted(struct capture *c, const char *data);
 int capture_note(struct capture *c, enum note_level level, const char *fmt, ...) _printf_(3, 4);
 /* REC_LOSS, cumulative. */
 int capture_loss(struct capture *c, u64 seen, u64 delivered, u64 lost, const char *reason);

@@ -63,7 +63,8 @@ struct probe_bpf {
 	/* Attaches what is no hook, and says so with capture_method; may be NULL. */
 	int (*attach)(struct capture *c, struct attached *a, struct err *err);
 	void (*stop)(struct attached *a); /* before the programs are detached; may be NULL */
-	/* For `doctor`: says for each of its data what works here; a NULL: nothing is permitted. */
+	/* For `doctor`: says of its data, beyond what hooks say, what works here; a NULL: nothing
+	 * is permitted, which was said of the hooks. May be NULL. */
 	void (*survey)(struct capture *c, struct attached *a);
 	void (*close)(struct capture *c);        /* frees what capture.state holds; may be NULL */
 	u32 (*options)(const struct capture *c); /* bits for `only` in hooks; may be NULL */

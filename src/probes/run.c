@@ -470,6 +470,13 @@ static int survey_other(struct probe_run *run, struct err *err)
 	return rc;
 }
 
+static void hooks_refused(struct capture *c, const struct attach_spec *spec)
+{
+	for (size_t i = 0; i < spec->n_hooks; i++)
+		if (!spec->hooks[i].only || spec->hooks[i].only & spec->options)
+			capture_not_permitted(c, spec->hooks[i].data);
+}
+
 int probe_survey(const struct probe *p, struct capture *c, struct err *err)
 {
 	struct probe_run run = {.probe = p, .c = c};
@@ -477,11 +484,11 @@ int probe_survey(const struct probe *p, struct capture *c, struct err *err)
 	int rc = 0;
 
 	run_enter(&run);
-	if (p->bpf && p->bpf->survey) {
-		rc = survey_other(&run, err);
-	} else if (p->bpf) {
+	if (p->bpf) {
 		spec = spec_of(&run);
-		rc = attach_survey(c, &spec, err);
+		rc = p->bpf->survey ? survey_other(&run, err) : attach_survey(c, &spec, err);
+		if (rc == -EPERM)
+			hooks_refused(c, &spec);
 	}
 	if (p->sampler && p->sampler->survey)
 		p->sampler->survey(c);

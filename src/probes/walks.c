@@ -100,8 +100,7 @@ int walk_survey(struct capture *c)
 
 	c->probe = "stacks";
 	if (rc)
-		return capture_method(c, "user stacks", NULL,
-			"not permitted; as root, or with CAP_BPF and CAP_PERFMON");
+		return capture_not_permitted(c, "user stacks");
 	c->opt.user_stacks = true;
 	rc = unwind_open(c, &c->unwind, &why);
 	if (!rc) {

@@ -312,13 +312,12 @@ void count_survey(struct capture *c, struct attached *a)
 			rc = event_attach(c, a, &s->events.list.v[last], last, &err);
 		}
 		why = strstr(err.msg, "here: ");
+		snprintf(missing, sizeof(missing), "%.58s; %.34s", why ? why + 6 : err.msg,
+			kinds_of[i].needs);
 		if (a)
-			snprintf(missing, sizeof(missing), "%.58s; %.34s", why ? why + 6 : err.msg,
-				kinds_of[i].needs);
+			capture_method(c, kinds_of[i].data, rc ? NULL : kinds_of[i].method,
+				rc ? missing : NULL);
 		else
-			snprintf(missing, sizeof(missing),
-				"not permitted; as root, or with CAP_BPF and CAP_PERFMON");
-		capture_method(
-			c, kinds_of[i].data, rc ? NULL : kinds_of[i].method, rc ? missing : NULL);
+			capture_not_permitted(c, kinds_of[i].data);
 	}
 }

@@ -295,18 +295,16 @@ static const struct attach_hook hooks[] = {
 
 static void survey(struct capture *c, struct attached *a)
 {
-	static const char no[] = "not permitted; as root, or with CAP_BPF and CAP_PERFMON";
 	bool have = !access("/sys/bus/event_source/devices/uprobe", F_OK);
 
-	for (size_t i = 0; i < ARRAY_SIZE(hooks) && !a; i++)
-		capture_method(c, hooks[i].data, NULL, no);
-	capture_method(c, HEAP_PLACE,
-		a && uprobe_can_sessions() ? "uprobe session"
-		: a && have                ? "uprobes"
-					   : NULL,
-		!a     ? no
-		: have ? NULL
-		       : "uprobes (CONFIG_UPROBE_EVENTS)");
+	if (!a)
+		capture_not_permitted(c, HEAP_PLACE);
+	else
+		capture_method(c, HEAP_PLACE,
+			uprobe_can_sessions() ? "uprobe session"
+			: have                ? "uprobes"
+					      : NULL,
+			have ? NULL : "uprobes (CONFIG_UPROBE_EVENTS)");
 }
 
 static void close_processes(struct capture *c)

@@ -94,15 +94,10 @@ static void places_tell(struct capture *c, struct attached *a)
 
 static void survey(struct capture *c, struct attached *a)
 {
-	static const char no[] = "not permitted; as root, or with CAP_BPF and CAP_PERFMON";
-
-	if (a) {
+	if (a)
 		places_tell(c, a);
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
-		capture_method(c, hooks[i].data, NULL, no);
-	capture_method(c, PLACES, NULL, no);
+	else
+		capture_not_permitted(c, PLACES);
 }
 
 static int attach(struct capture *c, struct attached *a, struct err *err)
