@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 
 #include "base/util.h"
+#include "sym/program.h"
 
 #define SEGMENTS 256           /* more are not looked at */
 #define INTERPRETERS 4         /* the kernel allows as many scripts that run scripts */
@@ -102,20 +103,9 @@ static enum preload_why file_check(const char *path)
 
 enum preload_why preload_check_command(const char *name)
 {
-	const char *dirs = getenv("PATH");
+	char path[PATH_MAX];
 
-	if (strchr(name, '/'))
-		return file_check(name);
-	for (const char *p = dirs ? dirs : "/bin:/usr/bin"; *p;) {
-		int n = (int)strcspn(p, ":");
-		char path[PATH_MAX];
-
-		snprintf(path, sizeof(path), "%.*s/%s", n ? n : 1, n ? p : ".", name);
-		if (!access(path, X_OK))
-			return file_check(path);
-		p += n + (p[n] == ':');
-	}
-	return PRELOAD_UNKNOWN;
+	return program_find(name, path) ? file_check(path) : PRELOAD_UNKNOWN;
 }
 
 /* Does a file of /proc hold the word? -1: it cannot be read. Words may lie across two reads. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "sym/moduleelf.h"
+#include "sym/program.h"
 
 #define FILES_MAX 128
 #define DYNAMIC_BYTES (1U << 20)
@@ -36,19 +37,6 @@ static int path_add(struct warm *w, const char *path)
 	if (!rc)
 		real = NULL;
 	return rc;
-}
-
-/* The first of the directories, separated by colons, that has the file. */
-static int search(struct warm *w, const char *list, const char *name)
-{
-	char path[PATH_MAX];
-
-	for (const char *p = list; p; p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
-		snprintf(path, sizeof(path), "%.*s/%s", (int)strcspn(p, ":"), p, name);
-		if (!access(path, R_OK))
-			return path_add(w, path);
-	}
-	return 0;
 }
 
 static int library_add(struct warm *w, const char *name)
@@ -121,12 +109,13 @@ static int file_warm(struct warm *w, const char *path)
 int unwind_warm(struct unwind_files *files, struct module_table *modules, const char *name)
 {
 	struct warm w = {.files = files, .modules = modules};
-	int rc = strchr(name, '/') ? path_add(&w, name) : search(&w, getenv("PATH"), name);
+	char path[PATH_MAX];
+	int rc = program_find(name, path) ? path_add(&w, path) : 0;
 
 	for (size_t i = 0; i < w.paths.n && !rc; i++)
 		rc = file_warm(&w, w.paths.v[i]);
-	vec_each (path, &w.paths)
-		free(*path);
+	vec_each (known, &w.paths)
+		free(*known);
 	vec_free(&w.paths);
 	return rc;
 }

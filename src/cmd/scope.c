@@ -231,9 +231,10 @@ void scope_free(struct capture_options *opt)
 
 int scope_check_memory(const struct options *o, struct err *err)
 {
-	if (o->kernel && (o->sample_bytes || o->no_wait))
+	if (o->kernel && (o->sample_bytes || o->no_wait || o->allocator))
 		return err_set(err, -EINVAL,
-			"--sample and --no-wait are of programs: they do not go with --kernel");
+			"--sample, --no-wait and --allocator are of programs: they do not go with "
+			"--kernel");
 	if (o->kernel)
 		return 0;
 	if (o->by)
@@ -241,6 +242,7 @@ int scope_check_memory(const struct options *o, struct err *err)
 			"--by is for --kernel: of programs leak shows each process and stack");
 	if (o->argv || o->pids)
 		return 0;
-	err_set(err, -EINVAL, "leak needs to know whose memory: a command, a process (-p), or --kernel");
+	err_set(err, -EINVAL,
+		"leak needs to know whose memory: a command, a process (-p), or --kernel");
 	return err_hint(err, "memwhy leak -- CMD; memwhy leak -p PID");
 }

@@ -9,7 +9,7 @@
 
 #include "sym/elffile.h"
 
-static bool path_find(const char *name, char ret[PATH_MAX])
+bool program_find(const char *name, char ret[PATH_MAX])
 {
 	const char *dirs = getenv("PATH");
 
@@ -34,7 +34,7 @@ bool program_is_static(const char *name, char ret_path[PATH_MAX])
 	size_t n = 0;
 	int fd;
 
-	if (!path_find(name, ret_path))
+	if (!program_find(name, ret_path))
 		return false;
 	fd = open(ret_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || elf_file_open(fd, &file) || elf_getphdrnum(file.elf, &n))
