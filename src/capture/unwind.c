@@ -47,7 +47,6 @@ struct unwind {
 	struct process *processes;
 	struct identity *identities;
 	VEC(struct unwind_ask) asked;
-	u64 no_room; /* processes */
 };
 
 static int on_ask(void *arg, void *data, size_t size)
@@ -177,7 +176,7 @@ static int identity_use(struct unwind *u, u64 id, const struct unwind_layout *la
 		i->id = id;
 		HASH_ADD(hh, u->identities, id, sizeof(i->id), i);
 	}
-	unwind_layouts_share(u->layouts, layout);
+	unwind_layouts_share(layout);
 	if (i->layout)
 		unwind_layouts_unuse(u->layouts, i->layout);
 	i->layout = layout;
@@ -197,12 +196,9 @@ static int process_publish(struct unwind *u, struct process *p, u64 id, int rc)
 		value.n = p->layout->n;
 		rc = identity_use(u, id, p->layout, &value, &identity);
 		p->identity = identity;
-	} else {
-		u->no_room++;
 	}
-	if (publish(u, p->tgid, &value) || rc)
-		return rc == -ENOMEM ? rc : 0;
-	return 0;
+	(void)publish(u, p->tgid, &value); /* told or not, it has frame pointers until then */
+	return rc == -ENOMEM ? rc : 0;
 }
 
 /* What is mapped, and the address space it was mapped in: an exec may come between. */

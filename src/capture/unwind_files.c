@@ -104,7 +104,6 @@ static void table_drop(struct unwind_files *f, struct table_made *t)
 	unwind_pages_give(&f->pages, t->start, t->n);
 	f->stats.words_bytes -= t->n * sizeof(u32);
 	f->stats.cfi_bytes -= t->cfi_bytes;
-	f->stats.dropped++;
 	vec_each (file, &f->files) {
 		if (file->table == t->number)
 			file->table = 0;

@@ -16,7 +16,6 @@ struct unwind_files;
 struct unwind_files_stats {
 	u32 files;       /* tables made */
 	u32 refused;     /* files that there was no room for, each time one was asked for */
-	u32 dropped;     /* tables that made room for others */
 	u32 pages;       /* of 1 MiB */
 	u64 cfi_bytes;   /* .eh_frame of the tables that are there */
 	u64 words_bytes; /* of the tables that are there */
@@ -31,7 +30,7 @@ void unwind_files_close(struct unwind_files *f);
 int unwind_files_warm(struct unwind_files *f, u32 module);
 /*
  * Where code of a module that is mapped with this offset of its file at `start` has its table. What
- * has none keeps 0 blocks. The table is used once more; to be unused again by its first word.
+ * has none keeps 0 blocks. The table is used once more; to be given back with unwind_files_unuse.
  * -ENOMEM.
  */
 int unwind_files_use(

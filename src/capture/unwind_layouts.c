@@ -161,9 +161,8 @@ int unwind_layouts_use(
 	return 0;
 }
 
-void unwind_layouts_share(struct unwind_layouts *l, const struct unwind_layout *layout)
+void unwind_layouts_share(const struct unwind_layout *layout)
 {
-	(void)l;
 	((struct layout *)(uintptr_t)layout)->uses++;
 }
 

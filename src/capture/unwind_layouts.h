@@ -21,7 +21,7 @@ void unwind_layouts_close(struct unwind_layouts *l);
 int unwind_layouts_use(
 	struct unwind_layouts *l, const struct process_map *map, const struct unwind_layout **ret);
 /* The same layout once more. */
-void unwind_layouts_share(struct unwind_layouts *l, const struct unwind_layout *layout);
+void unwind_layouts_share(const struct unwind_layout *layout);
 void unwind_layouts_unuse(struct unwind_layouts *l, const struct unwind_layout *layout);
 
 #endif

@@ -35,6 +35,12 @@ static u64 total_of(const struct unwind_counts *n)
 	return sum;
 }
 
+_Static_assert(
+	CFI_STOP_NO_RULE == 2 && CFI_STOP_NO_CODE == 7 && CFI_STOP_DEPTH == 8 && CFI_STOPS == 9,
+	"as stack_method_text and recordings have them");
+_Static_assert(STACK_METHODS <= UNWIND_METHODS && CFI_STOPS <= UNWIND_DETAILS,
+	"struct unwind_counts has room");
+
 static void share_add(struct str *out, u64 part, u64 all, const char *what)
 {
 	if (part)

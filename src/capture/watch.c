@@ -24,7 +24,6 @@ static const char *const counters[WATCHES] = {
 	[WATCH_THP_SPLIT_PMD] = "thp_split_pmd",
 	[WATCH_THP_SPLIT_PAGE] = "thp_split_page",
 	[WATCH_NUMA_HINT_FAULTS] = "numa_hint_faults",
-	[WATCH_NUMA_HINT_FAULTS_LOCAL] = "numa_hint_faults_local",
 	[WATCH_NUMA_PAGES_MIGRATED] = "numa_pages_migrated",
 };
 
