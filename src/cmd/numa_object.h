@@ -22,7 +22,7 @@ struct numa_object_pages {
 int numa_object_find(int pid, const char *text, struct numa_object_pages *ret, struct err *err);
 /* Fills in the pages. */
 int numa_object_look(struct numa_object_pages *o, struct err *err);
-/* How many of the pages are on each node; *ret_n nodes at most. */
+/* How many of the pages are on each node; of nodes below n. */
 void numa_object_count(const struct numa_object_pages *o, u64 *ret_pages, size_t n);
 /* Moves page i to targets[i]. Afterwards `nodes` is where they are; the first -errno of a page that
  * stayed is *ret_why, 0: none. */

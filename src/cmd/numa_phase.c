@@ -17,14 +17,13 @@ struct phase_sink {
 	u64 begin_ns, window_ns;
 };
 
-/* 1 remote, 0 local, -1 not known. */
+/* 1 remote, 0 local, -1 not known: by the two nodes, else as the hardware says, as
+ * numa_access_remote(). */
 static int sample_is_remote(const struct numa_sample *s)
 {
-	if (s->h.flags & (NUMA_REMOTE | NUMA_LOCAL))
-		return s->h.flags & NUMA_REMOTE ? 1 : 0;
-	if (s->cpu_node < 0 || s->page_node < 0)
-		return -1;
-	return s->cpu_node != s->page_node;
+	if (s->cpu_node >= 0 && s->page_node >= 0)
+		return s->cpu_node != s->page_node;
+	return s->h.flags & NUMA_REMOTE ? 1 : s->h.flags & NUMA_LOCAL ? 0 : -1;
 }
 
 static void sample_take(struct phase_sink *k, const struct numa_sample *s)
@@ -36,15 +35,12 @@ static void sample_take(struct phase_sink *k, const struct numa_sample *s)
 	if (s->h.time_ns < k->begin_ns || window >= PHASE_WINDOWS ||
 		s->address < k->object->start || s->address >= k->object->end)
 		return;
-	p->source = s->source;
 	if (s->latency) {
 		p->latency_total += s->latency;
 		p->latency_n++;
 	}
-	if (remote < 0) {
-		p->unknown++;
+	if (remote < 0)
 		return;
-	}
 	p->samples[window]++;
 	p->remote[window] += remote;
 }
@@ -96,7 +92,7 @@ static void measure(const struct capture_options *opt, u64 for_ns,
 		a->rc = err_set(&a->err, -EINTR, "numa try: interrupted");
 }
 
-/* The answer is larger than what a pipe takes at once on no system, but may come in parts. */
+/* The answer fits into a pipe, but may come in parts. */
 static int answer_read(int fd, struct answer *a)
 {
 	size_t have = 0;

@@ -13,11 +13,8 @@
 
 struct numa_phase {
 	u64 samples[PHASE_WINDOWS], remote[PHASE_WINDOWS]; /* of known nodes, by window */
-	u64 unknown;                                       /* samples whose nodes are not */
 	u64 latency_total, latency_n;
 	u64 moved_pages; /* of the object, by the kernel itself, meanwhile */
-	u32 source;      /* enum numa_source of the last sample */
-	u32 reserved;
 };
 
 /* opt: with the process as its scope. */
@@ -30,7 +27,7 @@ bool numa_phase_share(const struct numa_phase *p, double *ret_share, double *ret
 
 #define PHASE_SAMPLES_MIN 50
 #define PHASE_WINDOWS_MIN 4
-/* Student's t at 97.5 % with three windows less one in each phase at least; a little more is safe.
+/* Student's t at 97.5 % with four windows less one in each phase at least; a little more is safe.
  */
 #define PHASE_T 2.45
 

@@ -72,13 +72,12 @@ static int arguments_check(struct attempt *a)
 	return targets_read(a);
 }
 
-static int on_which(const struct attempt *a, char *ret, size_t size)
+static void on_which(const struct attempt *a, char *ret, size_t size)
 {
 	size_t n = 0;
 
 	for (u32 i = 0; i < a->n_targets && n < size; i++)
 		n += (size_t)snprintf(ret + n, size - n, "%s%u", i ? "," : "", a->targets[i]);
-	return 0;
 }
 
 /* Nothing is moved without a yes. */
@@ -151,7 +150,6 @@ static int attempt_run(struct attempt *a)
 
 static int undo_run(struct attempt *a)
 {
-	_cleanup_free_ int *targets = NULL;
 	char what[160];
 	size_t n;
 	int pid = a->object.pid;
@@ -162,12 +160,8 @@ static int undo_run(struct attempt *a)
 	n = a->object.nodes.n;
 	snprintf(what, sizeof(what), "Move %zu pages of process %d back?", n, pid);
 	rc = ask(a, what);
-	targets = calloc(n + 1, sizeof(*targets));
-	if (!rc && !targets)
-		rc = -ENOMEM;
 	if (rc)
 		return rc;
-	memcpy(targets, a->object.nodes.v, n * sizeof(*targets));
 	rc = numa_object_move(&a->object, a->object.nodes.v, &a->why, a->err);
 	numa_object_count(&a->object, a->pages[1], NUMA_NODES);
 	if (!rc)
@@ -282,8 +276,10 @@ static void attempt_report(struct report *r, const struct attempt *a)
 
 static void undo_report(struct report *r, const struct attempt *a)
 {
-	r->verdict = report_text(
-		r, "The pages are on the nodes they were on: %s.", pages_text(r, a->pages[1]));
+	r->verdict = report_text(r,
+		a->why ? "The pages are on these nodes now: %s."
+		       : "The pages are on the nodes they were on: %s.",
+		pages_text(r, a->pages[1]));
 	if (a->why)
 		report_note(r, "Not all pages moved: %s", strerror(-a->why));
 }

@@ -108,11 +108,6 @@ static __always_inline u8 access_of(u32 error_code)
 	return error_code & X86_PF_INSTR ? NUMA_FETCH : NUMA_LOAD;
 }
 
-static __always_inline s32 node_of_place(u32 place)
-{
-	return place < PLACE_NODES ? (s32)place : -1;
-}
-
 /* The node of the page that the current process has at this address. */
 static __always_inline s32 node_now(u64 address, u8 *ret_shift)
 {

@@ -1,6 +1,7 @@
 /*
  * Who touches memory of which node, without a PMU: hint faults of automatic NUMA balancing and what
- * it moves because of them; and what is needed to tell of what memory that is: mappings, tasks.
+ * it moves because of them, first touches; and what is needed to tell of what memory that is:
+ * mappings, tasks.
  */
 #include "probes/numa/touch.bpf.h"
 #include "probes/numa/space.bpf.h"

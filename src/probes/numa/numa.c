@@ -62,11 +62,12 @@ const struct probe probe_numa = {
 	.operands = "[flow|try OBJECT]",
 	.n_operands = 2,
 	.details =
-		"Samples accesses to memory and attributes each to an object: a heap block or a "
-		"mapping by who allocated or mapped it, a variable of an ELF file, a thread's "
-		"stack, a file's pages, code, the kernel. Objects have lives: memory that is freed "
-		"and allocated again is another object, realloc and mremap keep one where its "
-		"pages stay the same, and a child of a fork has copies of its parent's. A sample "
+		"Samples accesses to memory and attributes each to an object: a mapping by who "
+		"mapped it, the heap of a process as a whole ([heap]; its blocks are not told "
+		"apart yet), a variable of an ELF file, a thread's stack, a file's pages, code, "
+		"the kernel. Objects have lives: memory that is unmapped and mapped again is "
+		"another object, mremap keeps one where its pages stay the same, and a child of a "
+		"fork has copies of its parent's. A sample "
 		"that is of no object is counted under the reason.\n\n"
 		"An access is remote when the node of its CPU and the node of its page differ; "
 		"where only the hardware says so, as it says. All shares are of samples. ACCESSES "

@@ -264,11 +264,11 @@ static s32 only_node(void)
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
 	struct numa_config config = {.only_node = only_node(), .wake_bytes = WAKE_BYTES};
-	u8 nodes[NUMA_CPUS] = {};
+	u8 nodes[NUMA_CPUS_TOLD] = {};
 	int rc = attach_set_const(obj, "numa_config", &config, sizeof(config));
 
 	(void)c;
-	for (u32 i = 0; i < (u32)NUMA_CPUS; i++)
+	for (u32 i = 0; i < (u32)NUMA_CPUS_TOLD; i++)
 		if (idset_has(&host()->cpus_online, i))
 			nodes[i] = (u8)(host()->cpu_node[i] + 1);
 	rc = rc ? rc : attach_set_const(obj, "cpu_nodes", nodes, sizeof(nodes));

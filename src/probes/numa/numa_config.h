@@ -4,7 +4,7 @@
 
 #include "probes/numa/numa.h"
 
-#define NUMA_CPUS 1024       /* whose nodes the programs know */
+#define NUMA_CPUS_TOLD 1024  /* whose nodes the programs know */
 #define NUMA_TOUCH_PERIOD 64 /* of page faults, one is a sample */
 
 struct numa_config {

@@ -103,6 +103,24 @@ struct filter {
 	u64 first_ns, last_ns, n;
 };
 
+/* NULL: there is no such object. */
+static const char *object_name(struct report *r, const struct numa_feed *f, u32 object)
+{
+	struct object o;
+	struct numa_site site;
+
+	if (!numa_object(f, object, &o))
+		return NULL;
+	site = (struct numa_site){.start = o.start,
+		.kind = o.kind,
+		.stack = o.stack,
+		.name = o.name,
+		.file = o.file,
+		.tgid = o.tgid,
+		.thread = o.kind == OBJECT_STACK ? o.thread + 1 : 0};
+	return numa_site_name(r, f, &site);
+}
+
 static int objects_choose(
 	struct report *r, const struct numa_feed *f, const char *words, struct filter *w)
 {
@@ -115,19 +133,9 @@ static int objects_choose(
 	if (!w->objects)
 		return -ENOMEM;
 	for (u32 i = 0, n = 0; i < w->n_objects; i++) {
-		struct numa_site site;
-		struct object o;
+		const char *name = is_number && i != number ? NULL : object_name(r, f, i);
 
-		if (!numa_object(f, i, &o) || (is_number && i != number))
-			continue;
-		site = (struct numa_site){.start = o.start,
-			.kind = o.kind,
-			.stack = o.stack,
-			.name = o.name,
-			.file = o.file,
-			.tgid = o.tgid,
-			.thread = o.kind == OBJECT_STACK ? o.thread + 1 : 0};
-		if (!is_number && !strstr(numa_site_name(r, f, &site), words))
+		if (!name || (!is_number && !strstr(name, words)))
 			continue;
 		w->objects[i] = 1;
 		w->one = n++ ? NUMA_NONE : i;
@@ -167,23 +175,6 @@ static void filter_bounds(struct filter *w, const struct numa_feed *f)
 		w->first_ns = w->n++ ? w->first_ns : a->time_ns;
 		w->last_ns = a->time_ns;
 	}
-}
-
-static const char *object_name(struct report *r, const struct numa_feed *f, u32 object)
-{
-	struct object o;
-	struct numa_site site;
-
-	if (!numa_object(f, object, &o))
-		return NULL;
-	site = (struct numa_site){.start = o.start,
-		.kind = o.kind,
-		.stack = o.stack,
-		.name = o.name,
-		.file = o.file,
-		.tgid = o.tgid,
-		.thread = o.kind == OBJECT_STACK ? o.thread + 1 : 0};
-	return numa_site_name(r, f, &site);
 }
 
 static void flow_fill(
@@ -233,10 +224,11 @@ static int flow_report(struct report *r, const struct numa_feed *f, const struct
 		return -ENOMEM;
 	t->empty = "No access to it was sampled.";
 	while ((a = numa_flow_next(&flow)) && t->n_rows < limit) {
-		struct cell *row = wanted(w, f, a) ? table_row(t) : NULL;
+		struct cell *row;
 
 		if (!wanted(w, f, a))
 			continue;
+		row = table_row(t);
 		if (!row)
 			return -ENOMEM;
 		flow_fill(row, r, f, a);

@@ -11,14 +11,10 @@ void numa_sums_add(struct numa_sums *s, const struct numa_access *a)
 	u64 n = numa_access_weight(a), latency = numa_access_latency(a);
 	int remote = numa_access_remote(a);
 
-	if (!s->samples || a->time_ns < s->first_ns)
-		s->first_ns = a->time_ns;
-	s->last_ns = MAX(s->last_ns, a->time_ns);
 	s->samples++;
 	s->accesses += n;
 	s->loads += a->op == NUMA_LOAD || a->op == NUMA_LOAD_STORE ? n : 0;
 	s->stores += a->op == NUMA_STORE || a->op == NUMA_LOAD_STORE ? n : 0;
-	s->in_kernel += a->flags & NUMA_IN_KERNEL ? n : 0;
 	s->hitm += a->flags & NUMA_HITM ? n : 0;
 	if (a->cpu_node >= 0)
 		s->from[a->cpu_node] += n;

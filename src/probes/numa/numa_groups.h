@@ -17,12 +17,11 @@ struct numa_sums {
 	u64 hint_samples;   /* of these, hint faults */
 	u64 remote_samples;
 	u64 accesses, local, remote;
-	u64 loads, stores, in_kernel, hitm;
+	u64 loads, stores, hitm;
 	u64 from[NUMA_NODES], to[NUMA_NODES]; /* by node of the CPU; of the page */
 	u64 remote_from[NUMA_NODES];
 	u64 latency_n[2], latency_sum[2]; /* of local and of remote ones; unweighted */
 	bool cycles;                      /* latency is in cycles */
-	u64 first_ns, last_ns;
 };
 
 void numa_sums_add(struct numa_sums *s, const struct numa_access *a);

@@ -10,9 +10,10 @@
 
 #define DEVICES "/sys/bus/event_source/devices/"
 
-#define LOAD_LATENCY 30   /* cycles: loads that take less are not sampled, as perf mem does */
-#define SAMPLES_HZ 1000   /* of each CPU */
-#define IBS_PERIOD 262144 /* operations; a multiple of 16 */
+#define LOAD_LATENCY "ldlat=30" /* cycles: loads that take less are not sampled, as perf mem does \
+				 */
+#define SAMPLES_HZ 1000         /* of each CPU */
+#define IBS_PERIOD 262144       /* operations; a multiple of 16 */
 
 /* PMUs that sample accesses, with the names perf has for their events
  * (tools/perf/util/mem-events.c). Newer Intel cores give loads only in a group that mem-loads-aux
@@ -68,8 +69,9 @@ int numa_hardware_terms(const char *pmu, const char *words, struct perf_event_at
 		size_t len = strcspn(at, ",\n");
 
 		/* The latency is ours to choose. */
-		rc = !strncmp(at, "ldlat=", 6) ? term_put(pmu, "ldlat=30", 8, &attr)
-					       : term_put(pmu, at, len, &attr);
+		rc = !strncmp(at, "ldlat=", 6)
+			     ? term_put(pmu, LOAD_LATENCY, strlen(LOAD_LATENCY), &attr)
+			     : term_put(pmu, at, len, &attr);
 		at += len + (at[len] != '\0');
 	}
 	if (!rc)

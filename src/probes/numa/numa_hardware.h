@@ -37,7 +37,7 @@ struct numa_hardware;
 int numa_hardware_open(const struct numa_event_spec *specs, size_t n, struct numa_hardware **ret,
 	char why[NUMA_WHY_LEN]);
 /* Gives each sample to take; its nodes are not known but for what the level says, its physical
- * address is in *phys (0: none). Returns what take returned, if not 0. */
+ * address is in phys (0: none). Returns what take returned, if not 0. */
 int numa_hardware_read(struct numa_hardware *h,
 	int (*take)(void *arg, struct numa_sample *s, u64 phys), void *arg);
 void numa_hardware_start(struct numa_hardware *h);

@@ -11,7 +11,8 @@
 #define HANDED 1.5    /* changes of node, of each object: it was handed over */
 #define USER_NODE 0.1 /* a node with this share of the accesses uses it */
 
-double numa_at_least(u64 hits, u64 n)
+/* The lower end of what a ratio can be, n samples given (Wilson, 95 %). */
+static double at_least(u64 hits, u64 n)
 {
 	const double z = 1.96;
 	double p, d = (double)n;
@@ -199,7 +200,7 @@ struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_grou
 		v.pattern = NUMA_THIN;
 		return v;
 	}
-	if (numa_at_least(s->remote_samples, s->judged_samples) < NUMA_MIN_RATIO)
+	if (at_least(s->remote_samples, s->judged_samples) < NUMA_MIN_RATIO)
 		return v;
 	if (slow_ratio(f, s) >= 0.5)
 		v.pattern = NUMA_SLOW_TIER;
@@ -243,7 +244,7 @@ bool numa_all_on_one(const struct numa_groups *g, s32 *ret_node, double *ret_rat
 	u32 users = 0;
 
 	if (s->judged_samples < NUMA_MIN_SAMPLES || s->remote_samples < NUMA_MIN_REMOTE ||
-		numa_at_least(s->remote_samples, s->judged_samples) < NUMA_MIN_RATIO)
+		at_least(s->remote_samples, s->judged_samples) < NUMA_MIN_RATIO)
 		return false;
 	for (u32 i = 0; i < NUMA_NODES; i++)
 		from += s->from[i];

@@ -43,8 +43,6 @@ struct numa_verdict {
 
 struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_groups *g, u32 group);
 const char *numa_pattern_name(u32 pattern);
-/* The lower end of what a ratio can be, n samples given (Wilson, 95 %). */
-double numa_at_least(u64 hits, u64 n);
 /* Does nearly all memory that is used lie on one node, though several use it? */
 bool numa_all_on_one(const struct numa_groups *g, s32 *ret_node, double *ret_ratio);
 

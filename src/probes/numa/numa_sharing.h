@@ -6,7 +6,7 @@
 #include "probes/numa/numa_groups.h"
 
 struct numa_sharing_work {
-	VEC(u64) places;       /* of one object: offset << 6 | node */
+	VEC(u64) places;       /* of one object: address << 6 | node */
 	u64 from[NUMA_NODES];  /* of the group */
 	u64 alone[NUMA_NODES]; /* accesses that are alone in their part */
 	double mixed[NUMA_UNITS];

@@ -12,7 +12,7 @@ enum numa_wanted {
 
 #define NUMA_SOURCES_DEFAULT "hardware,hint,first-touch"
 
-/* The i-th of the list, as a bit; 0: there are no more; -EINVAL. */
+/* Takes the first name off the list, as a bit; 0: there are no more; -EINVAL. */
 int numa_source_next(const char **list);
 /* -EINVAL: there is a name in --source that is none. */
 int numa_sources_check(const struct capture *c, struct err *err);

@@ -259,8 +259,6 @@ struct type_row {
 
 static void sums_join(struct numa_sums *to, const struct numa_sums *s)
 {
-	u64 first = !to->samples || s->first_ns < to->first_ns ? s->first_ns : to->first_ns;
-
 	to->samples += s->samples;
 	to->accesses += s->accesses;
 	to->local += s->local;
@@ -276,8 +274,6 @@ static void sums_join(struct numa_sums *to, const struct numa_sums *s)
 		to->latency_n[i] += s->latency_n[i];
 		to->latency_sum[i] += s->latency_sum[i];
 	}
-	to->first_ns = first;
-	to->last_ns = MAX(to->last_ns, s->last_ns);
 }
 
 static int type_rows(

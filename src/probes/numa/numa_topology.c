@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "sys/idset.h"
+#include "sys/keyvals.h"
 #include "sys/root.h"
 
 #define NODES "/sys/devices/system/node"
@@ -162,25 +163,19 @@ int numa_topology_parse(const char *text, struct numa_topology *ret, struct err 
 	return 0;
 }
 
-/* "Node 0 MemTotal:  16384 kB" */
-static u64 meminfo_bytes(const char *text, const char *key)
-{
-	const char *at = strstr(text, key);
-
-	return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
-}
-
 static int node_read(struct numa_topology *t, u32 node)
 {
-	_cleanup_str_ struct str cpus = {}, distances = {}, mem = {};
+	_cleanup_str_ struct str cpus = {}, distances = {}, text = {};
+	_cleanup_keyvals_ struct keyvals mem = {};
 	struct numa_node *n = node_get(t, node);
 
 	if (!sys_read(&distances, NODES "/node%u/distance", node) &&
 		distances_parse(n, str_get(&distances)))
 		memset(n->distances, 0, sizeof(n->distances));
-	if (!sys_read(&mem, NODES "/node%u/meminfo", node)) {
-		n->bytes = meminfo_bytes(str_get(&mem), "MemTotal:");
-		n->free_bytes = meminfo_bytes(str_get(&mem), "MemFree:");
+	if (!sys_read(&text, NODES "/node%u/meminfo", node) &&
+		!keyvals_parse(str_get(&text), &mem)) {
+		n->bytes = keyvals_get_or(&mem, "MemTotal", 0);
+		n->free_bytes = keyvals_get_or(&mem, "MemFree", 0);
 		n->h.flags |= n->bytes ? NUMA_NODE_MEMORY : 0;
 	}
 	if (sys_read(&cpus, NODES "/node%u/cpulist", node))

@@ -5,7 +5,7 @@
 #include "probes/numa/ring.bpf.h"
 
 /* By CPU: its node plus one; 0: not known. */
-const volatile u8 cpu_nodes[NUMA_CPUS] = {};
+const volatile u8 cpu_nodes[NUMA_CPUS_TOLD] = {};
 
 struct thread_struct {
 	unsigned long fsbase;
@@ -115,12 +115,12 @@ static __always_inline u32 cpu_of(const void *task)
 
 	if (bpf_core_field_exists(t->thread_info.cpu))
 		return BPF_CORE_READ(t, thread_info.cpu);
-	return bpf_core_field_exists(old->cpu) ? BPF_CORE_READ(old, cpu) : NUMA_CPUS;
+	return bpf_core_field_exists(old->cpu) ? BPF_CORE_READ(old, cpu) : NUMA_CPUS_TOLD;
 }
 
 static __always_inline s32 node_of_cpu(u32 cpu)
 {
-	return cpu < NUMA_CPUS ? (s32)cpu_nodes[cpu] - 1 : -1;
+	return cpu < NUMA_CPUS_TOLD ? (s32)cpu_nodes[cpu] - 1 : -1;
 }
 
 /* TP_PROTO(struct task_struct *p, unsigned int dest_cpu). It fires in another task: of the scope
