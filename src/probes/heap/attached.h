@@ -82,7 +82,7 @@ struct heap_site_now {
 	u64 peak_blocks, peak_bytes, peak_variance;
 	u32 max_life_ms;
 	u32 min_bytes, max_bytes;
-	u32 tgid; /* of the process */
+	u32 reserved;
 };
 
 /* A live block, by its address and its process. */
@@ -112,7 +112,7 @@ struct heap_thread_now {
 	u64 freed; /* last */
 	u32 process;
 	u32 tgid;
-	u32 ended;
+	u32 reserved;
 	u32 events;
 	u64 allocations, bytes, frees, freed_bytes, temporary;
 	u64 gone_blocks, gone_bytes; /* of those it allocated: freed, by whomever */

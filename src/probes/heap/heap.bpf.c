@@ -95,11 +95,6 @@ static __always_inline u64 size_of(struct pt_regs *ctx, u32 calls)
 	}
 }
 
-static __always_inline bool resizes(u32 calls)
-{
-	return calls == CALLS_RESIZE || calls == CALLS_RESIZE_ARRAY;
-}
-
 /* Takes the block from the live ones, so that another thread that gets its address meanwhile finds
  * nothing there. It is counted when realloc returns. */
 static __always_inline void block_take(struct heap_thread_now *t, u32 process, u64 address)
@@ -324,15 +319,8 @@ SEC("raw_tp/sched_process_exit")
 int heap_exit(void *ctx)
 {
 	struct heap_process_now *p = process_current();
-	u32 tid = (u32)bpf_get_current_pid_tgid();
-	struct heap_thread_now *t;
 
-	if (!p)
-		return 0;
-	t = bpf_map_lookup_elem(&heap_threads, &tid);
-	if (t)
-		t->ended = 1;
-	if (p->on)
+	if (p && p->on)
 		p->ended_ns = bpf_ktime_get_ns();
 	return 0;
 }

@@ -51,7 +51,7 @@ struct {
 	__type(value, struct heap_site_now);
 } heap_sites SEC(".maps");
 
-static const struct heap_site_now site_zero = {};
+static const struct heap_site_now site_new = {.min_bytes = 0xffffffff};
 static const struct heap_thread_now thread_zero = {};
 
 #define add(to_, n_) ((void)__sync_fetch_and_add(&(to_), n_))

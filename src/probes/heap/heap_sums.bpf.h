@@ -14,23 +14,18 @@
 
 /* Sites of which there are too many are one without a stack, which user space has made. */
 static __always_inline struct heap_site_now *site_get(
-	struct heap_process_now *p, struct heap_site_key *k, struct probe_counts *c)
+	struct heap_site_key *k, struct probe_counts *c)
 {
 	struct heap_site_now *s = bpf_map_lookup_elem(&heap_sites, k);
 
 	if (s)
 		return s;
-	bpf_map_update_elem(&heap_sites, k, &site_zero, BPF_NOEXIST);
+	bpf_map_update_elem(&heap_sites, k, &site_new, BPF_NOEXIST);
 	s = bpf_map_lookup_elem(&heap_sites, k);
 	if (!s) {
 		c->lost_stack++;
 		k->stack = HEAP_STACK_NONE;
 		return bpf_map_lookup_elem(&heap_sites, k);
-	}
-	if (!s->tgid) {
-		s->tgid = bpf_get_current_pid_tgid() >> 32;
-		s->peak = p->peak;
-		s->min_bytes = 0xffffffff;
 	}
 	return s;
 }
@@ -184,11 +179,16 @@ static __always_inline void block_count(struct heap_process_now *p, struct heap_
 	peak_note(p, b->time_ns);
 }
 
+static __always_inline bool resizes(u32 calls)
+{
+	return calls == CALLS_RESIZE || calls == CALLS_RESIZE_ARRAY;
+}
+
 /* The thread's call gave it a block. */
 static __always_inline void allocated(struct pt_regs *ctx, struct heap_process_now *p,
 	struct heap_thread_now *t, u64 address, struct probe_counts *c)
 {
-	bool moves = (t->calls == CALLS_RESIZE || t->calls == CALLS_RESIZE_ARRAY) && t->where;
+	bool moves = resizes(t->calls) && t->where;
 	struct heap_block b = {
 		.site = {t->process, 0},
 		.size = t->size,
@@ -202,7 +202,7 @@ static __always_inline void allocated(struct pt_regs *ctx, struct heap_process_n
 	if (!t->weight)
 		return;
 	b.site.stack = stack_take(ctx, BPF_F_USER_STACK);
-	s = site_get(p, &b.site, c);
+	s = site_get(&b.site, c);
 	c->seen++;
 	b.event = ++t->events;
 	b.time_ns = bpf_ktime_get_ns();
