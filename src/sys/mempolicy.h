@@ -19,14 +19,6 @@ const char *mempolicy_mode_name(u32 mode);
 /* "0-1,3"; "none" for an empty mask. */
 void mempolicy_nodes_add(struct str *s, const u64 *bits, u32 n_words);
 
-/* How reading a mask from the caller's memory went. */
-enum mask_state {
-	MASK_NULL = 1,       /* no pointer */
-	MASK_UNREADABLE = 2, /* not to its end: what follows is unmapped */
-	MASK_BEYOND = 4,     /* longer than MASK_NODES: the rest was not looked at */
-	MASK_EMPTY = 8,      /* no bit, of those that the kernel takes, is set */
-};
-
 /* A call, as far as its meaning goes. What a call does not have is 0. */
 struct mempolicy_args {
 	u32 call; /* enum mempolicy_call */

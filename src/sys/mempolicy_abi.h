@@ -48,4 +48,12 @@ enum mempolicy_mode {
 #define MASK_NODES (64 * MASK_WORDS)
 #define MASK_BITS_MAX (4096U * 8) /* get_nodes() of mm/mempolicy.c takes no more: a page */
 
+/* How reading a mask from the caller's memory went. */
+enum mask_state {
+	MASK_NULL = 1,       /* no pointer */
+	MASK_UNREADABLE = 2, /* not to its end: what follows is unmapped */
+	MASK_BEYOND = 4,     /* longer than MASK_NODES: the rest was not looked at */
+	MASK_EMPTY = 8,      /* no bit, of those that the kernel takes, is set */
+};
+
 #endif

@@ -91,42 +91,32 @@ static const struct {
 	{41, ipv6_options},
 };
 
+static const struct flag unnamed[] = {FLAG_END};
+
 enum { UNIX = 1, INET = 2, INET6 = 10, NETLINK = 16 };
-
-static void name_add(struct str *s, const struct flag *table, u32 value)
-{
-	const char *name = table ? flag_name(table, value) : NULL;
-
-	if (name)
-		str_add(s, name);
-	else if (value)
-		str_add_hex(s, value);
-	else
-		str_addc(s, '0');
-}
 
 void protocol_add(struct str *s, u32 family, u32 protocol)
 {
-	name_add(s,
+	flags_add(s,
 		family == INET || family == INET6 ? ip_protocols
 		: family == NETLINK               ? netlink_protocols
-						  : NULL,
+						  : unnamed,
 		protocol);
 }
 
 void socket_level_add(struct str *s, u32 level)
 {
-	name_add(s, levels, level);
+	flags_add(s, levels, level);
 }
 
 void socket_option_add(struct str *s, u32 level, u32 option)
 {
-	const struct flag *table = NULL;
+	const struct flag *table = unnamed;
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		if (options[i].level == level)
 			table = options[i].options;
-	name_add(s, table, option);
+	flags_add(s, table, option);
 }
 
 static u16 u16_at(const char *p)

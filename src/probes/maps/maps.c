@@ -63,11 +63,6 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
 }
 
-static u32 key_tgid(const void *key)
-{
-	return ((const struct maps_key *)key)->tgid;
-}
-
 static u32 space_tgid(const void *key)
 {
 	u32 tgid;
@@ -184,7 +179,7 @@ static const struct probe_bpf bpf = {
 	.prepare = prepare,
 	.tables =
 		{
-			{"table", sizeof(struct maps_key), key_tgid, call_added,
+			{"table", sizeof(struct maps_key), table_key_tgid, call_added,
 				.values = &call_values},
 			{"spaces", sizeof(u32), space_tgid, space_added, .values = &space_values,
 				.derived = true},

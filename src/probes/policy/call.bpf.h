@@ -21,8 +21,6 @@ struct {
 
 static const struct policy_call call_zero = {};
 
-enum { MASK_NULL = 1, MASK_UNREADABLE = 2, MASK_BEYOND = 4, MASK_EMPTY = 8 };
-
 /* Of a word that is mapped in part, those of its bytes that are. */
 __noinline u64 bytes_read(u64 user)
 {

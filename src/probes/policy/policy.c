@@ -113,11 +113,6 @@ static bool wanted(const struct capture *c)
 	return !capture_operand(c, POLICY_SHOW);
 }
 
-static u32 key_tgid(const void *key)
-{
-	return ((const struct policy_key *)key)->tgid;
-}
-
 static int added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
@@ -192,7 +187,7 @@ static const struct probe_bpf bpf = {
 	.wanted = wanted,
 	.attach = attach,
 	.survey = survey,
-	.tables = {{"table", sizeof(struct policy_key), key_tgid, added}},
+	.tables = {{"table", sizeof(struct policy_key), table_key_tgid, added}},
 	.record = record,
 	.single = true,
 	.needs_btf = true,

@@ -29,7 +29,7 @@ enum policy_warning {
 
 #define POLICY_LATE_BYTES (16UL << 20)
 
-/* How reading a mask went: enum mask_state of sys/mempolicy.h. */
+/* How reading a mask went: enum mask_state of sys/mempolicy_abi.h. */
 struct policy_mask {
 	u64 bits[MASK_WORDS]; /* those that the kernel takes */
 	u64 cut;              /* of the last word: those that maxnode cuts off */

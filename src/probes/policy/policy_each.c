@@ -130,9 +130,9 @@ static void argument_cells(struct cell *row, struct report *r, const struct poli
 	if (e->call == CALL_MBIND || e->call == CALL_HOME_NODE)
 		row[E_BYTES] = cell_u64(e->args[1]);
 	if (e->call == CALL_MBIND || e->call == CALL_HOME_NODE)
-		str_addf(&s, "0x%llx", (unsigned long long)e->args[0]);
+		str_add_hex(&s, e->args[0]);
 	else if (e->call == CALL_GET_MEMPOLICY && e->args[4] & GET_ADDR)
-		str_addf(&s, "0x%llx", (unsigned long long)e->args[3]);
+		str_add_hex(&s, e->args[3]);
 	row[E_ADDRESS] = text_cell(r, &s);
 	if (policy_range_pages(e))
 		row[E_PAGES] = cell_u64(policy_range_pages(e));
@@ -177,13 +177,12 @@ static void problems_add(struct str *s, const struct policy_call *e)
 
 int policy_each_row(struct table *t, struct report *r, const struct policy_call *e)
 {
-	u64 origin = r->stream->session.h.time_ns;
 	_cleanup_str_ struct str s = {};
 	struct cell *row = table_row(t);
 
 	if (!row)
 		return -ENOMEM;
-	row[E_TIME] = cell_u64(e->h.time_ns > origin ? e->h.time_ns - origin : 0);
+	row[E_TIME] = cell_since(r, e->h.time_ns);
 	row[E_PID] = cell_u64(e->tgid);
 	row[E_TID] = cell_u64(e->tid);
 	row[E_COMM] = cell_text(report_text(r, "%.16s", e->comm));

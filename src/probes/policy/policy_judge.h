@@ -9,10 +9,6 @@
 
 #define JUDGE static inline __attribute__((always_inline))
 
-/* enum mask_state of sys/mempolicy.h */
-#define JUDGE_UNREADABLE 2
-#define JUDGE_EMPTY 8
-
 /* The arguments of a call that have the same meaning in several. */
 JUDGE u32 policy_mode(const struct policy_call *e)
 {
@@ -145,7 +141,7 @@ JUDGE u32 policy_judge_mask(const struct policy_call *e)
 		return 0;
 	if (e->masks[0].cut || e->masks[1].cut)
 		w |= POLICY_CUT;
-	if (e->masks[to & 1].state & JUDGE_EMPTY && !(e->masks[to & 1].state & JUDGE_UNREADABLE) &&
+	if (e->masks[to & 1].state & MASK_EMPTY && !(e->masks[to & 1].state & MASK_UNREADABLE) &&
 		(migrates || policy_mode_needs_nodes(mode)))
 		w |= POLICY_EMPTY;
 	if (e->ret >= 0 && policy_has_unusable(e, to & 1))
