@@ -18,7 +18,7 @@ numa_word() { # $1: key, of a line of key=value
 
 question_12() {
 	feed=$build/bench/numa_feed
-	heading '11. ACCESSES: post-processing of made-up records, on one CPU, median of CPU time' \
+	heading '12. ACCESSES: post-processing of made-up records, on one CPU, median of CPU time' \
 		'events: samples, allocations and frees (numa_feed); each sample is looked up among the live blocks'
 	if [ ! -x "$feed" ]; then
 		echo "  no $feed: make bench builds it"

@@ -3,7 +3,7 @@
 # its tables cost, next to other ways to have it.
 
 question_14() {
-	heading '12. USER STACKS without frame pointers: a stack of 16 frames, ns by the kernel'"'"'s BPF statistics' \
+	heading '14. USER STACKS without frame pointers: a stack of 16 frames, ns by the kernel'"'"'s BPF statistics' \
 		'less an empty program; the kernel'"'"'s walk by frame pointers (bpftrace: ustack) ends after 1 or 2'
 	round=0
 	while [ $round -lt "$rounds" ]; do
