@@ -5,16 +5,9 @@
 
 #include "base/util.h"
 
-static u32 hist_slot(u64 v)
-{
-	u32 slot = v ? 64 - (u32)__builtin_clzll(v) : 0;
-
-	return MIN(slot, HIST_N - 1U);
-}
-
 void hist_add(struct hist *h, u64 value)
 {
-	h->slots[hist_slot(value)]++;
+	h->slots[log2_slot(value, HIST_N - 1)]++;
 }
 
 void hist_merge32(struct hist *h, const u32 *slots, u32 n)

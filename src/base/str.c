@@ -188,6 +188,13 @@ void str_add_escaped(struct str *s, const char *text)
 	}
 }
 
+const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 size_t text_width(const char *text)
 {
 	size_t w = 0;

@@ -35,6 +35,8 @@ const char *str_get(const struct str *s);
  * \xHH, a backslash becomes two.
  */
 void str_add_escaped(struct str *s, const char *text);
+/* The last part of a path: the whole of it where it has none or ends in a slash. */
+const char *path_name(const char *path);
 /* Columns of a terminal that UTF-8 text fills, counting each code point as one. */
 size_t text_width(const char *text);
 /* Bytes of the UTF-8 sequence at p (at most n bytes long), 0 if it is not valid UTF-8. */

@@ -7,13 +7,6 @@
 
 #define BATCH 4096
 
-static u32 slot_of(u64 ns)
-{
-	u32 slot = ns ? 64 - (u32)__builtin_clzll(ns) : 0;
-
-	return MIN(slot, LIVE_AGE_SLOTS - 1U);
-}
-
 static int age_add(
 	struct groups *g, const struct live_layout *l, const char *value, u64 now_ns, u64 old_ns)
 {
@@ -27,7 +20,7 @@ static int age_add(
 	s->count++;
 	s->old += age > old_ns;
 	s->oldest_ns = MAX(s->oldest_ns, age);
-	s->hist[slot_of(age)]++;
+	s->hist[log2_slot(age, LIVE_AGE_SLOTS - 1)]++;
 	return 0;
 }
 

@@ -1,7 +1,10 @@
 /* See mappings.h. */
 #include "capture/mappings.h"
 
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/str.h"
 
 #define KEEP_NS (500 * NSEC_PER_MSEC)
 
@@ -16,6 +19,12 @@ const struct mapping *mapping_find(struct mapping_cache *c, u32 tgid, u64 addres
 			maps_free(&c->maps);
 	}
 	return maps_find(&c->maps, address);
+}
+
+void mapping_file(const struct mapping *m, char ret[AGG_NAME_LEN])
+{
+	if (strchr(m->path, '/'))
+		snprintf(ret, AGG_NAME_LEN, "%.31s", path_name(m->path));
 }
 
 void mapping_cache_free(struct mapping_cache *c)

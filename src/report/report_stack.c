@@ -56,19 +56,12 @@ void stack_each(const struct stream *s, u32 stack,
 	}
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void place_add(struct str *out, const struct stack_line *l, bool full)
 {
 	const char *module = l->module ? l->module : l->kernel ? "kernel" : NULL;
 
 	if (l->file) {
-		str_addf(out, " (%s", full ? l->file : base_name(l->file));
+		str_addf(out, " (%s", full ? l->file : path_name(l->file));
 		if (l->line)
 			str_addf(out, ":%u", l->line);
 		str_addc(out, ')');
@@ -77,7 +70,7 @@ static void place_add(struct str *out, const struct stack_line *l, bool full)
 	if (!l->inlined)
 		str_addf(out, "+0x%llx", l->offset);
 	if (module)
-		str_addf(out, " (%s)", full ? module : base_name(module));
+		str_addf(out, " (%s)", full ? module : path_name(module));
 }
 
 void stack_line_add(struct str *out, const struct stack_line *l, bool full)

@@ -104,7 +104,6 @@ static void map_resolve(
 	};
 	u64 start = region << FAULT_REGION_SHIFT;
 	const struct mapping *m = NULL;
-	const char *base;
 
 	/* The mapping that begins in the region, where none covers its start. */
 	for (u64 at = start; !m && at < start + (1UL << FAULT_REGION_SHIFT); at += 4096)
@@ -113,9 +112,7 @@ static void map_resolve(
 		return;
 	*flags |= FAULT_MAP_KNOWN;
 	*map = maps[m->kind];
-	base = strrchr(m->path, '/');
-	if (base)
-		snprintf(file, AGG_NAME_LEN, "%.31s", base + 1);
+	mapping_file(m, file);
 }
 
 static int added(

@@ -235,13 +235,6 @@ static inline void live_take(struct account *a, struct account_site *s, u64 n, u
 		variance_change(a, s, -account_variance_of(a, size));
 }
 
-static inline u32 log2_slot(u64 v, u32 slots)
-{
-	u32 slot = v ? 64 - (u32)__builtin_clzll(v) : 0;
-
-	return slot < slots ? slot : slots - 1;
-}
-
 static inline void count_add(u32 *count, u64 n)
 {
 	*count += (u32)MIN(n, (u64)(~0U - *count));
@@ -304,7 +297,7 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	a->allocations += n;
 	a->bytes += n * size;
 	a->moved += moved ? n : 0;
-	a->sizes[log2_slot(size, ACCOUNT_SIZES)] += n;
+	a->sizes[log2_slot(size, ACCOUNT_SIZES - 1)] += n;
 	if (a->sample_bytes) {
 		s->variance.bytes += account_variance_of(a, size);
 		a->variance.bytes += account_variance_of(a, size);
@@ -333,7 +326,7 @@ void account_free(
 	temporary = b->where >> ADDRESS_BITS == thread &&
 		    (b->when & MASK(COUNT_BITS)) == (t->events & MASK(COUNT_BITS));
 	life = block_age(b, now_ms);
-	slot = log2_slot(life, ACCOUNT_TIMES);
+	slot = log2_slot(life, ACCOUNT_TIMES - 1);
 	if (ret_moved)
 		*ret_moved = (struct account_moved){address, *b, true, temporary, (u8)slot};
 	s = &a->sites.v[b->what >> SIZE_BITS];
@@ -404,7 +397,7 @@ static void block_look(struct account *a, const struct account_block *b, u64 now
 	u32 ms = block_age(b, now_ms);
 
 	age->oldest_ms = MAX(age->oldest_ms, ms);
-	count_add(&age->blocks[log2_slot(ms, ACCOUNT_TIMES)], n);
+	count_add(&age->blocks[log2_slot(ms, ACCOUNT_TIMES - 1)], n);
 	if (ms < a->old_ms)
 		return;
 	age->old_blocks += n;

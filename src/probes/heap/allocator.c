@@ -160,17 +160,10 @@ static int mapping_open(pid_t pid, const struct mapping *m)
 	return fd < 0 ? -errno : fd;
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The higher, the earlier malloc is looked for there; 0: not at all. */
 static int rank_of(const struct mapping *m, const char *exe, const char *wanted)
 {
-	const char *base = base_of(m->path);
+	const char *base = path_name(m->path);
 
 	if (wanted && strchr(wanted, '/'))
 		return !strcmp(m->path, wanted);
@@ -224,7 +217,7 @@ int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct 
 			denied = fd == -EACCES || fd == -EPERM ? fd : denied;
 			if (fd < 0 || file_read_functions(fd, rank == 5 || wanted, ret))
 				continue;
-			snprintf(ret->name, sizeof(ret->name), "%s", base_of(m->path));
+			snprintf(ret->name, sizeof(ret->name), "%s", path_name(m->path));
 			return 0;
 		}
 	}
@@ -251,7 +244,7 @@ int allocator_of_static(const char *path, struct allocator *ret)
 	}
 	rc = file_read_functions(fd, true, ret);
 	if (!rc)
-		snprintf(ret->name, sizeof(ret->name), "%s", base_of(path));
+		snprintf(ret->name, sizeof(ret->name), "%s", path_name(path));
 	return rc;
 }
 

@@ -22,13 +22,6 @@ static void ages_clear(struct heap_attach *h, u64 now_ns)
 		p->old_ms = 1 + (now_ns - MIN(now_ns, p->start_ns)) / 3 * 2 / 1000000;
 }
 
-static u32 slot_of(u64 ms)
-{
-	u32 slot = ms ? 64 - (u32)__builtin_clzll(ms) : 0;
-
-	return MIN(slot, HEAP_TIMES - 1U);
-}
-
 static void block_look(struct heap_attach *h, const struct heap_block *b, u64 now_ns)
 {
 	struct heap_site_sum *sum = groups_find(&h->sites, &b->site);
@@ -37,7 +30,7 @@ static void block_look(struct heap_attach *h, const struct heap_block *b, u64 no
 
 	if (!s || b->site.process >= h->processes.n)
 		return;
-	s->ages[slot_of(ms)] += b->weight;
+	s->ages[log2_slot(ms, HEAP_TIMES - 1)] += b->weight;
 	if (ms > s->oldest_ms)
 		s->oldest_ms = (u32)MIN(ms, 0xffffffffULL);
 	if (ms < h->processes.v[b->site.process].old_ms)

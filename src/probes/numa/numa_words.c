@@ -169,13 +169,6 @@ const char *numa_function(struct report *r, u32 stack, bool skip_allocators)
 	return t.chosen || skip_allocators ? t.chosen : t.first;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static const char *thread_name(struct report *r, const struct numa_feed *f, u32 thread)
 {
 	const struct numa_thread *t = numa_thread(f, thread);
@@ -187,7 +180,7 @@ static const char *thread_name(struct report *r, const struct numa_feed *f, u32 
 
 const char *numa_site_name(struct report *r, const struct numa_feed *f, const struct numa_site *s)
 {
-	const char *file = base_name(stream_string(r->stream, s->file));
+	const char *path = stream_string(r->stream, s->file), *file = path ? path_name(path) : NULL;
 	const char *name = stream_string(r->stream, s->name), *function;
 
 	if (s->kind == OBJECT_VARIABLE && name)

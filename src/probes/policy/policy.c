@@ -149,7 +149,6 @@ static void map_find(struct capture *c, struct policy_call *e)
 	bool ranged = e->call == CALL_MBIND || e->call == CALL_HOME_NODE;
 	bool one = e->call == CALL_GET_MEMPOLICY && e->args[4] & GET_ADDR;
 	const struct mapping *m = NULL;
-	const char *base;
 
 	if (e->map == POLICY_MAP_UNKNOWN && (ranged || one))
 		m = mapping_find(&c->mappings, e->tgid, e->args[ranged ? 0 : 3]);
@@ -159,9 +158,7 @@ static void map_find(struct capture *c, struct policy_call *e)
 	e->map_start = m->start;
 	e->map_end = m->end;
 	e->flags |= m->shared ? POLICY_SHARED : 0;
-	base = strrchr(m->path, '/');
-	if (base)
-		snprintf(e->file, sizeof(e->file), "%.31s", base + 1);
+	mapping_file(m, e->file);
 }
 
 static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)

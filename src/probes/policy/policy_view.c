@@ -146,13 +146,6 @@ static int agg_feed(struct policy_state *v, const struct policy_agg *r)
 	return 0;
 }
 
-static u32 ns_slot(u64 ns)
-{
-	u32 slot = ns ? 64 - (u32)__builtin_clzll(ns) : 0;
-
-	return MIN(slot, (u32)AGG_SLOTS - 1);
-}
-
 /* As the programs would have counted it. */
 static int call_count(struct policy_state *v, const struct policy_call *e)
 {
@@ -176,7 +169,7 @@ static int call_count(struct policy_state *v, const struct policy_call *e)
 	struct policy_placed p = policy_placed(e);
 
 	memcpy(r.comm, e->comm, sizeof(r.comm));
-	r.hist[ns_slot(e->ns)] = r.timed != 0;
+	r.hist[log2_slot(e->ns, AGG_SLOTS - 1)] = r.timed != 0;
 	r.on_before = p.on_before;
 	r.off_before = p.off_before;
 	r.on_after = p.on_after;

@@ -37,14 +37,6 @@ int stalls_send(struct capture *c, const struct stack_maps *stacks, struct stall
 	return capture_emit(c, &e->h);
 }
 
-/* Slot of a log2 histogram, as log2_slot() in the programs. */
-static u32 slot_of(u64 ns)
-{
-	u32 slot = ns ? 64 - (u32)__builtin_clzll(ns) : 0;
-
-	return MIN(slot, AGG_SLOTS - 1U);
-}
-
 static int send_each(struct settle *s, const struct stalls_state *st)
 {
 	struct stalls_event e = REC_INIT(struct stalls_event, REC_STALLS_EVENT, s->now);
@@ -124,7 +116,7 @@ static int send_agg(struct settle *s, const struct stalls_state *st)
 	r.reclaimed = st->reclaimed;
 	r.migrated = st->migrated;
 	r.retries = st->retries;
-	r.hist[slot_of(r.total_ns)] = 1;
+	r.hist[log2_slot(r.total_ns, AGG_SLOTS - 1)] = 1;
 	*s->events += 1;
 	return capture_emit(s->c, &r.h);
 }
@@ -144,7 +136,7 @@ static int send_step(struct settle *s, const struct stalls_state *st)
 	r.done = st->step.done;
 	r.failed = st->step.failed;
 	r.wait_ns = st->step.wait_ns;
-	r.hist[slot_of(r.total_ns)] = 1;
+	r.hist[log2_slot(r.total_ns, AGG_SLOTS - 1)] = 1;
 	return capture_emit(s->c, &r.h);
 }
 
