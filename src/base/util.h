@@ -49,8 +49,8 @@ static inline void cleanup_fclose(FILE **f)
 		fclose(*f);
 }
 
-/* Slot of a log2 histogram, as the programs count: 0 in slot 0, 2^(i-1) <= v < 2^i in slot i; the
- * last them, `max`, has no end. */
+/* Slot of a log2 histogram, as the programs count: 0 in slot 0, 2^(i-1) <= v < 2^i in slot i, the
+ * rest in slot max. */
 static inline u32 log2_slot(u64 v, u32 max)
 {
 	u32 slot = v ? 64 - (u32)__builtin_clzll(v) : 0;
