@@ -439,7 +439,7 @@ static int running_go(struct running *g)
 		opt.gentle = g->run->gentle;
 		opt.outstanding = g->run->outstanding;
 		opt.few_stacks = g->stacks_by_default;
-		opt.plain_stacks = g->stacks_by_default || g->run->plain_stacks;
+		opt.plain_stacks = g->run->plain_stacks;
 		opt.named = g->run->named ? g->run->named : g->run->cmd->name;
 		opt.operands = o->operands;
 		opt.n_operands = (u32)o->n_operands;

@@ -70,6 +70,21 @@ notes() {
 	[ "$(of_caller peak_here allocations)" -eq 1500 ]
 }
 
+# The libraries of distributions have no frame pointers: without the tables a stack is one frame.
+@test "heap -p: without being asked to, stacks of a distribution's program are whole" {
+	jq -n 'def f: [range(20000)] | map(tostring) | length; [range(1000) | f] | add' >/dev/null 3>&- &
+	job=$!
+	wait_for 'grep -q libjq "/proc/$job/maps"'
+	memwhy_start heap -p "$job" --for 1s
+	wait "$memwhy"
+	kill "$job"
+	jq '[.rows[] | select(.table == "heap") |
+		{n: .allocations, whole: (.stack_method == null and (.stack | length > 4) and
+			(.stack[-3:] | tostring | test("libc_start|_start|jq\\+0x")))}] |
+		{all: map(.n) | add, whole: map(select(.whole).n) | add}' "$json" >shares
+	jq -e '.all > 1000 and .whole >= .all * 0.99' shares || { cat shares; return 1; }
+}
+
 @test "heap -p: frees of blocks from before are counted apart" {
 	work_start 300 "$work" peak 10
 	memwhy_start heap -p "$pid"

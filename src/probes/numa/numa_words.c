@@ -117,25 +117,32 @@ const char *numa_mask_text(struct report *r, u64 mask)
 	return report_text(r, "%s", str_get(&s));
 }
 
-/* Functions that stand between an allocation and who wants it. */
+/* Functions that stand between an allocation and who wants it: those of glibc by name, whatever its
+ * prefixes, and all that call themselves some alloc (malloc, xcalloc, g_realloc, sqlite3Malloc). */
 static bool is_allocator(const char *function)
 {
-	static const char *const names[] = {"malloc", "calloc", "realloc", "reallocarray",
-		"memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", "mmap",
-		"mmap64", "mremap", "brk", "sbrk", "sysmalloc", "_int_malloc", "_int_realloc",
-		"_int_memalign", "tcache_init", "new_heap", "alloc_new_heap", "arena_get2",
-		"operator new", "shmat", "numa_alloc", "allocate_stack", "GI___mmap64", "GI___mmap",
-		"GI___brk", "GI___sbrk", "xmalloc", "xcalloc"};
+	static const char *const names[] = {"reallocarray", "memalign", "mid_memalign",
+		"posix_memalign", "mmap", "mmap64", "mremap", "brk", "sbrk", "morecore",
+		"sysmalloc_mmap", "tcache_init", "new_heap", "alloc_new_heap", "arena_get2",
+		"operator new", "shmat", "numa_alloc", "numa_alloc_onnode",
+		"numa_alloc_interleaved", "allocate_stack"};
+	static const char *const prefixes[] = {"GI_", "libc_", "glibc_", "int_"};
+	size_t n;
 
 	function += strspn(function, "_");
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (!strncmp(function, prefixes[i], strlen(prefixes[i])))
+			function += strlen(prefixes[i]);
+		function += strspn(function, "_");
+	}
+	n = strcspn(function, "([.+@");
+	while (n && function[n - 1] == ' ')
+		n--;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *name = names[i] + strspn(names[i], "_");
-		size_t n = strlen(name);
-
-		if (!strncmp(function, name, n) && (!function[n] || strchr("([_.", function[n])))
+		if (strlen(names[i]) == n && !strncmp(function, names[i], n))
 			return true;
 	}
-	return !strncmp(function, "libc_malloc", 11) || !strncmp(function, "libc_calloc", 11);
+	return n >= 5 && !strncasecmp(function + n - 5, "alloc", 5);
 }
 
 struct top {
