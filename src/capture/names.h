@@ -59,12 +59,8 @@ u32 names_callers(struct names *n, const struct stack_maps *maps, u32 tgid, u32 
 		(r_)->cgroup = (v_)->cgroup;                                                  \
 		memcpy((r_)->comm, (v_)->comm, sizeof((r_)->comm));                           \
 	})
-/*
- * Id of a stack of user addresses, innermost first, all of them return addresses, in the first of
- * n_maps maps that has each of them. 0: no memory.
- */
-u32 names_user_stack(struct names *n, const struct process_map *const *maps, size_t n_maps,
-	const u64 *ips, u32 count);
+/* Id of a stack of user addresses, innermost first, all of them return addresses. 0: no memory. */
+u32 names_user_stack(struct names *n, const struct process_map *map, const u64 *ips, u32 count);
 /* Id of a stack of addresses, innermost first: of the kernel, then of the process that has this map
  * (NULL: not known). Those that are too many are left out. 0: none, or no memory. */
 u32 names_addresses(struct names *n, const u64 *kernel, u32 n_kernel, const struct process_map *map,

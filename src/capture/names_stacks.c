@@ -143,23 +143,13 @@ u32 names_callers(struct names *n, const struct stack_maps *maps, u32 tgid, u32 
 	return count ? stack_send(n, ids, count, stack_flags(&user)) : 0;
 }
 
-u32 names_user_stack(struct names *n, const struct process_map *const *maps, size_t n_maps,
-	const u64 *ips, u32 count)
+u32 names_user_stack(struct names *n, const struct process_map *map, const u64 *ips, u32 count)
 {
 	u32 ids[2 * STACK_DEPTH_MAX];
 
 	count = MIN(count, (u32)ARRAY_SIZE(ids));
-	for (u32 i = 0; i < count; i++) {
-		const struct process_map *map = n_maps ? maps[0] : NULL;
-		struct map_hit hit;
-
-		for (size_t k = 0; k < n_maps; k++)
-			if (!process_map_find(maps[k], ips[i], &hit)) {
-				map = maps[k];
-				break;
-			}
+	for (u32 i = 0; i < count; i++)
 		ids[i] = user_frame(n, map, ips[i], true);
-	}
 	return count ? stack_send(n, ids, count, STACK_EXACT) : 0;
 }
 

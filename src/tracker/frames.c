@@ -108,7 +108,7 @@ static u32 rule_pack(const struct cfi_rule *r)
 	return packed;
 }
 
-u32 frame_rule_find(struct thread *t, u64 place)
+u32 frame_rule_find(u64 place)
 {
 	struct cfi_rule rule = {.kind = CFI_NONE};
 	u64 tag = place >> FRAME_CACHE_BITS;
@@ -117,7 +117,7 @@ u32 frame_rule_find(struct thread *t, u64 place)
 
 	if (!loaded_find(place, &o))
 		return other(OTHER_NO_RULE); /* made at run time: it may be other code soon */
-	loaded_tell(t, &o);
+	loaded_note(&o);
 	rule_of(&o, place, &rule);
 	packed = rule_pack(&rule);
 	if (packed != other(OTHER_STOP))
@@ -172,7 +172,7 @@ int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule)
 
 void frame_forget(void)
 {
+	loaded_forget();
 	for (u32 i = 0; i < FRAME_CACHE; i++)
 		__atomic_store_n(&frame_cache[i], 0, __ATOMIC_RELAXED);
-	loaded_forget();
 }

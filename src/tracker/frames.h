@@ -33,7 +33,7 @@ enum frame_kind { FRAME_EMPTY, FRAME_SP, FRAME_BP, FRAME_OTHER };
 extern u64 frame_cache[FRAME_CACHE];
 
 /* Looks the rule up and keeps it. */
-u32 frame_rule_find(struct thread *t, u64 place);
+u32 frame_rule_find(u64 place);
 /* By the rules that are rare. 0: there is no caller. */
 int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule);
 /* Is [.., to) readable from the stack's known part on? Finds out how far it reaches. */
@@ -42,13 +42,13 @@ int frame_reaches(struct thread *t, u64 to);
 void frame_begin(struct thread *t, u64 sp);
 void frame_forget(void);
 
-static inline u32 frame_rule(struct thread *t, u64 place)
+static inline u32 frame_rule(u64 place)
 {
 	u64 tag = place >> FRAME_CACHE_BITS, e;
 
 	e = __atomic_load_n(
 		&frame_cache[(place ^ tag ^ tag >> 9) & (FRAME_CACHE - 1)], __ATOMIC_RELAXED);
-	return likely(e >> 32 == (u32)tag && (u32)e) ? (u32)e : frame_rule_find(t, place);
+	return likely(e >> 32 == (u32)tag && (u32)e) ? (u32)e : frame_rule_find(place);
 }
 
 static inline void frame_start(struct thread *t, const u64 *frame, struct frame_regs *r)
@@ -61,7 +61,7 @@ static inline void frame_start(struct thread *t, const u64 *frame, struct frame_
 /* 0: that was the outermost one, or all that can be told. */
 static inline int frame_step(struct thread *t, struct frame_regs *r)
 {
-	u32 rule = frame_rule(t, r->ip - !r->exact), kind = rule & 3;
+	u32 rule = frame_rule(r->ip - !r->exact), kind = rule & 3;
 	u64 cfa;
 
 	if (unlikely(kind == FRAME_OTHER))

@@ -9,8 +9,18 @@
 
 #include "tracker/real.h"
 
-#define TOLD 1024 /* told[i]: start of a file by its hash; one that falls out is told again */
-static u64 told[TOLD];
+/* The file that was last seen at an address; an entry is of one address for good. */
+#define SEEN 1024
+#define PROBES 16
+static struct seen {
+	u64 start; /* 0: free */
+	u64 id;
+	u32 when; /* what forgotten was */
+} seen[SEEN];
+static u32 forgotten = 1;
+static u64 others; /* of all changes of id */
+
+#define HEAD_WORDS 128 /* of a file: headers and, mostly, its build id */
 
 #define PATH_BYTES 1024
 #define WORD_BYTES 7 /* of a path in a word, above the bits that are 0 */
@@ -76,6 +86,101 @@ int loaded_find(u64 place, struct loaded *ret)
 	return 0;
 }
 
+static u64 mix(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 32;
+}
+
+static u64 id_of(const struct loaded *o)
+{
+	const u64 *head = (const u64 *)o->start;
+	u64 id = mix(mix(0, o->start), o->end);
+
+	for (const char *c = o->map->l_name; c && *c; c++)
+		id = mix(id, (u8)*c);
+	for (u32 i = 0; i < HEAD_WORDS; i++)
+		id = mix(id, head[i]);
+	return id;
+}
+
+void loaded_note(const struct loaded *o)
+{
+	u32 now = __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE);
+
+	for (u32 i = 0; i < PROBES; i++) {
+		struct seen *s = &seen[(mix(0, o->start) + i) % SEEN];
+		u64 start = 0, id, was;
+
+		if (!__atomic_compare_exchange_n(
+			    &s->start, &start, o->start, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
+			start != o->start)
+			continue;
+		if (start && s->when == now)
+			return;
+		id = id_of(o);
+		was = __atomic_exchange_n(&s->id, id, __ATOMIC_ACQ_REL);
+		if (was && was != id)
+			__atomic_xor_fetch(&others, was ^ id, __ATOMIC_ACQ_REL);
+		s->when = now;
+		return;
+	}
+}
+
+u64 loaded_others(void)
+{
+	return __atomic_load_n(&others, __ATOMIC_ACQUIRE);
+}
+
+void loaded_forget(void)
+{
+	__atomic_add_fetch(&forgotten, 1, __ATOMIC_ACQ_REL);
+}
+
+/* A line of /proc/self/maps: the path, if it is of the mapping that begins at `start`. 0: not so.
+ */
+static u32 line_take(const char *line, const char *end, u64 start, char path[PATH_BYTES])
+{
+	u64 at = 0;
+	u32 n = 0;
+
+	for (; line < end && *line != '-'; line++)
+		at = at << 4 | (u64)(*line <= '9' ? *line - '0' : *line - 'a' + 10);
+	while (line < end && *line != '/')
+		line++;
+	if (at != start || end - line >= PATH_BYTES)
+		return 0;
+	while (line + n < end)
+		path[n] = line[n], n++;
+	return n;
+}
+
+/* What the kernel knows of a file that the program opened by a relative name. */
+static u32 mapping_read(u64 start, char path[PATH_BYTES])
+{
+	long fd = call(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC), got;
+	char text[2 * PATH_BYTES];
+	u32 had = 0, n = 0;
+
+	while (fd >= 0 && !n && had < sizeof(text) &&
+		(got = call(SYS_read, fd, text + had, sizeof(text) - had)) > 0) {
+		u32 line = 0;
+
+		had += (u32)got;
+		for (u32 i = 0; i < had && !n; i++)
+			if (text[i] == '\n') {
+				n = line_take(text + line, text + i, start, path);
+				line = i + 1;
+			}
+		for (u32 i = line; i < had; i++)
+			text[i - line] = text[i];
+		had -= line;
+	}
+	if (fd >= 0)
+		call(SYS_close, fd);
+	return n;
+}
+
 /* The path of a file; the program itself has no name, or that it was called by. 0: it is no file.
  */
 static u32 path_read(const struct loaded *o, char path[PATH_BYTES])
@@ -90,19 +195,19 @@ static u32 path_read(const struct loaded *o, char path[PATH_BYTES])
 		return n < PATH_BYTES ? n : 0;
 	}
 	if (name && *name && o->map->l_prev)
-		return 0;
+		return mapping_read(o->start, path);
 	rc = call(SYS_readlink, "/proc/self/exe", path, PATH_BYTES - 1);
 	return rc > 0 && path[0] == '/' ? (u32)rc : 0;
 }
 
 /* One part that is code. */
-static void part_put(struct thread *t, const u64 head[5], const char *path, u32 n)
+static int part_put(struct thread *t, const u64 head[5], const char *path, u32 n)
 {
 	u32 words = 5 + (n + WORD_BYTES - 1) / WORD_BYTES;
 	u64 at;
 
 	if (!thread_reserve(t, words + 1, &at))
-		return;
+		return 0;
 	for (u32 i = 0; i < 5; i++)
 		thread_put(t, at + 1 + i, head[i] << TRACK_ARG_SHIFT);
 	for (u32 i = 5; i < words; i++) {
@@ -114,37 +219,29 @@ static void part_put(struct thread *t, const u64 head[5], const char *path, u32 
 	}
 	thread_put(t, at,
 		(u64)words << TRACK_VALUE_SHIFT | TRACK_MODULE << TRACK_ARG_SHIFT | TRACK_EXTRA);
+	return 1;
 }
 
-void loaded_tell(struct thread *t, const struct loaded *o)
+int loaded_tell(struct thread *t, const struct loaded *o)
 {
 	const ElfW(Ehdr) *e = (const void *)o->start;
-	u64 *seen = &told[(o->start >> 12) % TOLD];
 	char path[PATH_BYTES];
 	const ElfW(Phdr) * p;
 	struct stat st = {};
-	u32 n;
+	u32 n = path_read(o, path);
+	int ok = 1;
 
-	if (*seen == o->start)
-		return;
-	*seen = o->start;
-	n = path_read(o, path);
 	if (!n || e->e_ident[0] != 0x7f || e->e_phentsize != sizeof(*p))
-		return;
+		return 1;
 	path[n] = 0;
 	call(SYS_stat, path, &st);
 	p = (const void *)(o->start + e->e_phoff);
-	for (u32 i = 0; i < e->e_phnum; i++) {
+	for (u32 i = 0; i < e->e_phnum && ok; i++) {
 		u64 start = o->map->l_addr + p[i].p_vaddr;
 		u64 head[5] = {start, start + p[i].p_memsz, p[i].p_offset, st.st_dev, st.st_ino};
 
 		if (p[i].p_type == PT_LOAD && p[i].p_flags & PF_X)
-			part_put(t, head, path, n);
+			ok = part_put(t, head, path, n);
 	}
-}
-
-void loaded_forget(void)
-{
-	for (u32 i = 0; i < TOLD; i++)
-		told[i] = 0;
+	return ok;
 }

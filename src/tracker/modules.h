@@ -1,5 +1,5 @@
-/* Which file the code at an address is from: told once for each, so that stacks have names also
- * when the program is gone. */
+/* Which file the code at an address is from: told in each ring before the first stack there that it
+ * is in, so that stacks have names also when the program is gone, whichever ring is read first. */
 #ifndef MEMWHY_TRACKER_MODULES_H
 #define MEMWHY_TRACKER_MODULES_H
 
@@ -17,7 +17,14 @@ struct loaded {
 
 /* 0: the place is in no file that the loader knows. */
 int loaded_find(u64 place, struct loaded *ret);
-void loaded_tell(struct thread *t, const struct loaded *o);
+/* 0: there was no room, it is not told. */
+int loaded_tell(struct thread *t, const struct loaded *o);
+/* Of each file that code is looked up in, once after each loaded_forget(). */
+void loaded_note(const struct loaded *o);
+/* Changes when another file is seen where one was: a stack of the same addresses is another one.
+ * With the same files at the same places it has the same value again. */
+u64 loaded_others(void);
+/* Files may have gone. */
 void loaded_forget(void);
 
 #endif

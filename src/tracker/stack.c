@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "tracker/frames.h"
+#include "tracker/modules.h"
 
 struct memo_frame {
 	u64 ip; /* one more where a signal came, as if it were a return address */
@@ -19,9 +20,18 @@ struct memo_frame {
 	u64 hash;  /* of this frame and all outside of it */
 };
 
+/* Code of a file. */
+struct memo_file {
+	u64 start, end;
+};
+
+#define FILES 64 /* of those that fall out is told again */
+
 /* Outermost frame first. New ones are collected at the end of the room, in the same order. */
 struct memo {
 	u32 n;
+	u32 files_n; /* that the ring was told of, ever since it was begun or code went */
+	struct memo_file files[FILES];
 	u32 forgotten; /* what stacks_forgotten was */
 	struct memo_frame frames[2 * TRACK_DEPTH];
 };
@@ -62,7 +72,7 @@ struct memo *stack_memo(u32 slot)
 	if (!m)
 		m = memos[slot] = pages(sizeof(*m));
 	if (m)
-		m->n = 0;
+		m->n = m->files_n = 0;
 	return m;
 }
 
@@ -148,9 +158,44 @@ static void table_add(u64 hash, u32 number)
 		table_insert(table, hash, number);
 }
 
+static int file_is_in(const struct memo_file *f, u64 place)
+{
+	return place >= f->start && place < f->end;
+}
+
+static int file_is_told(const struct memo *m, u64 place)
+{
+	u32 n = m->files_n < FILES ? m->files_n : FILES;
+
+	for (u32 i = 0; i < n; i++)
+		if (file_is_in(&m->files[i], place))
+			return 1;
+	return 0;
+}
+
+/* Tells of the files that a stack's code is from. m: NULL where it is not to be touched. */
+static void files_tell(struct thread *t, struct memo *m, const u64 *ips, long stride, u32 depth)
+{
+	struct memo_file last = {};
+
+	for (u32 i = 0; i < depth; i++) {
+		u64 place = ips[i * stride] - 1;
+		struct loaded o;
+
+		if (file_is_in(&last, place) || (m && file_is_told(m, place)))
+			continue;
+		if (!loaded_find(place, &o) || !loaded_tell(t, &o))
+			continue;
+		last = (struct memo_file){o.start, o.end};
+		if (m)
+			m->files[m->files_n++ % FILES] = last;
+	}
+}
+
 /* Sends a stack that has no number yet. ips: innermost first, each `stride` words after the last
- * (or before it). */
-static u32 stack_send(struct thread *t, u64 hash, const u64 *ips, long stride, u32 depth)
+ * (or before it). m: as in files_tell. */
+static u32 stack_send(
+	struct thread *t, struct memo *m, u64 hash, const u64 *ips, long stride, u32 depth)
 {
 	u32 number = __atomic_fetch_add(&track->next_stack, 1, __ATOMIC_RELAXED);
 	u64 at;
@@ -159,6 +204,7 @@ static u32 stack_send(struct thread *t, u64 hash, const u64 *ips, long stride, u
 		track->next_stack = 1U << TRACK_STACK_BITS;
 		return 0;
 	}
+	files_tell(t, m, ips, stride, depth);
 	if (!thread_reserve(t, depth + 1, &at))
 		return 0;
 	for (u32 i = 0; i < depth; i++)
@@ -169,8 +215,9 @@ static u32 stack_send(struct thread *t, u64 hash, const u64 *ips, long stride, u
 	return number;
 }
 
-/* Without the memo: too deep for it, or a signal handler that interrupted its use. */
-static u32 stack_plain(struct thread *t, const u64 *frame)
+/* Too deep for the frames of the memo; or without it (NULL): in a signal handler that interrupted
+ * its use. */
+static u32 stack_plain(struct thread *t, struct memo *m, const u64 *frame)
 {
 	u64 ips[TRACK_DEPTH], hash = 0;
 	struct frame_regs r;
@@ -182,9 +229,10 @@ static u32 stack_plain(struct thread *t, const u64 *frame)
 	while (n < TRACK_DEPTH && frame_step(t, &r));
 	for (u32 i = n; i > 0; i--)
 		hash = mix(hash, ips[i - 1]);
+	hash ^= loaded_others();
 	hash = hash ? hash : 1;
 	number = table_find(hash);
-	return number ? number : stack_send(t, hash, ips, 1, n);
+	return number ? number : stack_send(t, m, hash, ips, 1, n);
 }
 
 /* Would the walk from frame k outwards come out as it did? */
@@ -211,12 +259,12 @@ u32 stack_number(struct thread *t, const u64 *frame)
 	u64 hash = 0;
 
 	if (unlikely(!m || t->busy))
-		return stack_plain(t, frame);
+		return stack_plain(t, NULL, frame);
 	t->busy = 1;
 	__asm__ volatile("" ::: "memory");
 	if (unlikely(m->forgotten != stacks_forgotten)) {
 		m->forgotten = stacks_forgotten;
-		m->n = k = 0;
+		m->n = m->files_n = k = 0;
 	}
 	frame_start(t, frame, &r);
 	do {
@@ -233,8 +281,9 @@ u32 stack_number(struct thread *t, const u64 *frame)
 		k = 0;
 	if (unlikely(k + (end - fresh) > TRACK_DEPTH || (more && !k))) {
 		m->n = 0;
+		number = stack_plain(t, m, frame);
 		t->busy = 0;
-		return stack_plain(t, frame);
+		return number;
 	}
 	if (k) {
 		hash = m->frames[k - 1].hash;
@@ -245,9 +294,10 @@ u32 stack_number(struct thread *t, const u64 *frame)
 		hash = m->frames[k].hash = mix(hash, f->ip);
 	}
 	m->n = k;
+	hash ^= loaded_others();
 	number = table_find(hash);
 	if (unlikely(!number))
-		number = stack_send(t, hash, &m->frames[k - 1].ip,
+		number = stack_send(t, m, hash, &m->frames[k - 1].ip,
 			-(long)(sizeof(struct memo_frame) / sizeof(u64)), k);
 	__asm__ volatile("" ::: "memory");
 	t->busy = 0;

@@ -195,13 +195,15 @@ ALIGNED(aligned_alloc)
 PAGED(valloc)
 PAGED(pvalloc)
 
-/* Code goes, other code may come in its place. */
+/* Code goes, other code may come in its place, in another thread before this one is back; and this
+ * one runs its last functions meanwhile. */
 EXPORT int dlclose(void *handle)
 {
 	int rc;
 
 	if (!real.dlclose)
 		real_find();
+	stack_forget();
 	rc = real.dlclose ? real.dlclose(handle) : -1;
 	stack_forget();
 	return rc;

@@ -12,9 +12,11 @@ heap() {
 	json=$BATS_TEST_TMPDIR/report.json
 	run --separate-stderr timeout 60 "$MEMWHY" heap -o json --out "$json" "$@"
 	[ "$status" -eq 0 ] && [ -z "$stderr" ] || { echo "status $status: $stderr"; return 1; }
-	# Nothing is lost, and every process's blocks add up.
+	# Nothing is lost, every process's blocks add up, and what is of a file is named.
 	jq -e '.lost.heap == 0 and all(.rows[] | select(.table == "process");
-		.allocations == .frees + .live_blocks and .lost == 0)' "$json" >/dev/null ||
+		.allocations == .frees + .live_blocks and .lost == 0) and
+		all(.rows[] | select(.table == "heap") | .stack // ["[unknown]"] | .[] | tostring;
+			startswith("[unknown]") | not)' "$json" >/dev/null ||
 		{ jq -c . "$json"; return 1; }
 }
 
@@ -110,6 +112,57 @@ of_function() { # FUNCTION FIELD
 	heap -- "$work" deep 400
 	[ "$(of_function deep allocations)" -eq 400 ]
 	heap -- "$work" dlopen 50
+}
+
+@test "heap: plug-ins of one layout that take turns at one address are told apart" {
+	cat >plug.c <<-END
+		#include <stdlib.h>
+		void *ENTRY(void) { void *p = malloc(SIZE); __asm__ volatile("" : : "r"(p)); return p; }
+		void *entry(void) { void *p = ENTRY(); __asm__ volatile("" : : "r"(p)); return p; }
+	END
+	cat >host.c <<-END
+		#include <dlfcn.h>
+		#include <pthread.h>
+		#include <stdlib.h>
+		static void *work(void *name)
+		{
+			for (int i = 0; i < 300; i++) {
+				void *h = dlopen(name, RTLD_NOW);
+				free(((void *(*)(void))dlsym(h, "entry"))());
+				dlclose(h);
+			}
+			return NULL;
+		}
+		int main(int argc, char **argv)
+		{
+			pthread_t t[8];
+			for (int i = 1; i < argc; i++)
+				pthread_create(&t[i], NULL, work, argv[i]);
+			for (int i = 1; i < argc; i++)
+				pthread_join(t[i], NULL);
+		}
+	END
+	for i in 1 2 3; do
+		gcc -O1 -shared -fPIC -DENTRY=entry_$i -DSIZE=${i}00 -o plug$i.so plug.c
+	done
+	gcc -o host host.c
+	for i in {1..5}; do
+		heap --limit 0 -- ./host ./plug1.so "$PWD/plug2.so" ./plug3.so # a relative path is one too
+		for k in 1 2 3; do
+			[ "$(of_function entry_$k allocations)" -eq 300 ]
+			[ "$(of_function entry_$k allocated_bytes)" -eq $((k * 30000)) ]
+		done
+	done
+}
+
+@test "heap: a storm of short programs and forks, all named" {
+	for i in {1..3}; do
+		heap --limit 0 -- sh -c 'for i in $(seq 60); do
+			sh -c "ls / | cat | wc -l" >/dev/null &
+			sh -c "(echo a | sort; true)" >/dev/null
+		done; wait'
+		[ "$(processes comm | grep -cE "^(ls|cat|wc|sort)$")" -eq 240 ]
+	done
 }
 
 @test "heap: coroutines, stacks full of alloca, blocks that die with their thread" {
@@ -232,9 +285,12 @@ says() {
 		}
 	END
 	musl-gcc -O0 -o m m.c
-	heap -- ./m
-	[ "$(processes allocations frees live_bytes threads)" = "4010 4000 10000 5" ]
-	[ "$(of_function work allocations)" -eq 4000 ]
+	for i in {1..30}; do
+		heap -- ./m
+		[ "$(processes allocations frees live_bytes threads)" = "4010 4000 10000 5" ]
+		[ "$(of_function work allocations)" -eq 4000 ]
+		[ "$(of_function work slack_bytes)" -eq 0 ]
+	done
 }
 
 # Compares each stack with glibc's backtrace(): tests/track/stack_check.c.

@@ -288,7 +288,8 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	s->allocations += n;
 	s->bytes += n * size;
 	s->moved += moved ? n : 0;
-	s->slack += n * (((size >> 3) + slack) * 8 - size);
+	/* musl gives what was asked for, which may be no multiple of 8 */
+	s->slack += n * (MAX(((size >> 3) + slack) << 3, size) - size);
 	s->min = MIN(s->min, small);
 	s->max = MAX(s->max, small);
 	t->bytes += n * size;

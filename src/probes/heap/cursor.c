@@ -113,7 +113,12 @@ static int alloc_take(struct cursor *c, u64 word, bool moved, u64 now_ms)
 static int news_add(struct cursor *c, news_buffer *news, enum news_kind kind, u32 number, u64 words)
 {
 	struct news head = {
-		.kind = kind, .words = (u32)words, .process = c->process->id, .number = number};
+		.kind = kind,
+		.words = (u32)words,
+		.process = c->process->id,
+		.thread = c->thread,
+		.number = number,
+	};
 	u64 raw[sizeof(head) / sizeof(u64)];
 	int rc = 0;
 

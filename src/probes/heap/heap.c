@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/groups.h"
 #include "capture/names.h"
 #include "probes/heap/attach.h"
 #include "probes/heap/collector.h"
@@ -16,19 +17,18 @@
 #include "sys/cgroup.h"
 
 #define WAIT_MS 2000 /* a program waits no longer for a memwhy that stands still */
-#define FORKS_MAX 16 /* of forks: how far up a file is looked for that was loaded before */
 
-/* What a process has loaded. */
-struct loaded_files {
-	struct process_map map;
-	u32 parent;
+/* Who told of files: the stacks that the same thread tells of are in these. Others may have been
+ * told of other files at the same addresses, sooner or later. */
+struct teller {
+	u32 process, thread;
 };
 
 struct heap_state {
 	struct collector *collector;
 	struct cgroup_mounts *cgroups;
-	VEC(struct loaded_files *) files; /* by id of the process - 1; NULL: nothing yet */
-	VEC(u32 *) stacks;                /* by id of the image - 1, then by number */
+	struct groups files; /* struct teller -> struct process_map */
+	VEC(u32 *) stacks;   /* by id of the image - 1, then by number */
 	VEC(u32) n_stacks;
 	VEC(struct heap_total) totals; /* to be sent */
 	VEC(struct heap_site) sites;
@@ -47,6 +47,7 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		return err_hint(err, "memwhy heap -- CMD");
 	}
 	untracked_begin(&s->untracked, c);
+	groups_init(&s->files, sizeof(struct teller), sizeof(struct process_map));
 	s->cgroups = calloc(1, sizeof(*s->cgroups));
 	if (s->cgroups && cgroup_mounts_read(s->cgroups)) {
 		free(s->cgroups);
@@ -73,23 +74,15 @@ static int fd(const void *state)
 	return collector_fd(((const struct heap_state *)state)->collector);
 }
 
-static struct loaded_files *files_get(
-	struct capture *c, struct heap_state *s, u32 process, u32 parent)
+static struct process_map *files_get(struct capture *c, struct heap_state *s, const struct news *n)
 {
-	struct loaded_files *f;
+	struct teller who = {n->process, n->thread};
+	size_t had = s->files.n;
+	struct process_map *files = groups_get(&s->files, &who);
 
-	while (s->files.n < process)
-		if (vec_push(&s->files, NULL))
-			return NULL;
-	if (s->files.v[process - 1])
-		return s->files.v[process - 1];
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return NULL;
-	process_map_init(&f->map, names_modules(c->names), 0);
-	f->parent = parent;
-	s->files.v[process - 1] = f;
-	return f;
+	if (files && s->files.n > had)
+		process_map_init(files, names_modules(c->names), 0);
+	return files;
 }
 
 static u64 shifted(u64 word)
@@ -98,7 +91,7 @@ static u64 shifted(u64 word)
 }
 
 /* As modules.c of the tracker sends it. */
-static int module_take(struct loaded_files *f, const struct news *n)
+static int module_take(struct process_map *files, const struct news *n)
 {
 	char path[1024 + 1] = "";
 	u32 length = 0;
@@ -111,7 +104,7 @@ static int module_take(struct loaded_files *f, const struct news *n)
 	path[length] = '\0';
 	if (shifted(n->v[0]) >= shifted(n->v[1]))
 		return 0;
-	return process_map_add(&f->map, shifted(n->v[0]), shifted(n->v[1]), shifted(n->v[2]),
+	return process_map_add(files, shifted(n->v[0]), shifted(n->v[1]), shifted(n->v[2]),
 		shifted(n->v[3]), shifted(n->v[4]), path);
 }
 
@@ -137,41 +130,35 @@ static u32 *stacks_room(struct heap_state *s, u32 image, u32 number)
 	return &s->stacks.v[image - 1][number];
 }
 
-static int stack_take(struct capture *c, struct heap_state *s, const struct loaded_files *f,
+static int stack_take(struct capture *c, struct heap_state *s, const struct process_map *files,
 	u32 image, const struct news *n)
 {
-	const struct process_map *maps[FORKS_MAX];
 	u32 *name = stacks_room(s, image, n->number);
 	u64 ips[TRACK_DEPTH];
-	size_t n_maps = 0;
 
 	if (!name)
 		return -ENOMEM;
-	for (; f && n_maps < FORKS_MAX;
-		f = f->parent && f->parent <= s->files.n ? s->files.v[f->parent - 1] : NULL)
-		maps[n_maps++] = &f->map;
 	for (u32 i = 0; i < n->words && i < TRACK_DEPTH; i++)
 		ips[i] = shifted(n->v[i]);
-	*name = names_user_stack(c->names, maps, n_maps, ips, MIN(n->words, (u32)TRACK_DEPTH));
+	*name = names_user_stack(c->names, files, ips, MIN(n->words, (u32)TRACK_DEPTH));
 	return 0;
 }
 
 static int news_take(struct capture *c, struct heap_state *s, const struct news *n)
 {
-	struct loaded_files *f;
-	u32 parent, image;
+	struct process_map *files;
+	u32 image;
 	size_t n_processes;
 	struct heap_process *const *all;
 
 	collector_lock(s->collector);
 	all = collector_processes(s->collector, &n_processes);
-	parent = n->process <= n_processes ? all[n->process - 1]->parent : 0;
 	image = n->process <= n_processes ? all[n->process - 1]->image : 0;
 	collector_unlock(s->collector);
-	f = image ? files_get(c, s, n->process, parent) : NULL;
-	if (!f)
+	files = image ? files_get(c, s, n) : NULL;
+	if (!files)
 		return image ? -ENOMEM : 0;
-	return n->kind == NEWS_MODULE ? module_take(f, n) : stack_take(c, s, f, image, n);
+	return n->kind == NEWS_MODULE ? module_take(files, n) : stack_take(c, s, files, image, n);
 }
 
 static int take(struct capture *c, void *state)
@@ -339,14 +326,11 @@ static void close_source(void *state)
 	struct heap_state *s = state;
 
 	collector_close(s->collector);
-	vec_each (f, &s->files) {
-		if (*f)
-			process_map_free(&(*f)->map);
-		free(*f);
-	}
+	for (size_t i = 0; i < s->files.n; i++)
+		process_map_free(groups_value(&s->files, i));
 	vec_each (v, &s->stacks)
 		free(*v);
-	vec_free(&s->files);
+	groups_free(&s->files);
 	vec_free(&s->stacks);
 	vec_free(&s->n_stacks);
 	vec_free(&s->totals);

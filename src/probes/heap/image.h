@@ -18,7 +18,9 @@ struct news {
 	u32 kind;
 	u32 words; /* that follow */
 	u32 process;
+	u32 thread; /* in account.threads: who told of it; files are told of before the stacks */
 	u32 number; /* of a stack */
+	u32 reserved;
 	u64 v[]; /* NEWS_STACK: addresses, innermost first; NEWS_MODULE: as the program sent it */
 };
 
