@@ -15,7 +15,6 @@
 
 /* A walk may still be reading what was in use a moment ago. */
 #define REST_NS NSEC_PER_SEC
-#define BLOCK_ROWS 257 /* at most, with the one carried over */
 
 /* A table that is there, by the content it was made of. */
 struct table_made {
@@ -42,11 +41,20 @@ struct unwind_files {
 	struct cfi_rule_set rules;
 	struct cfi_rule *rules_map;
 	u32 rules_written;
+	struct cfi_compiler *compiler; /* until all that is asked for is made */
+	struct cfi_blocks laid;        /* as long */
 	struct table_made *by_content;
 	VEC(struct table_made *) tables; /* by number, less one; NULL: dropped */
 	VEC(struct file) files;          /* by module */
 	struct unwind_files_stats stats;
 };
+
+static void scratch_free(struct unwind_files *f)
+{
+	cfi_compiler_free(f->compiler);
+	f->compiler = NULL;
+	cfi_blocks_free(&f->laid);
+}
 
 int unwind_files_open(struct module_table *modules, int pages, int rules, u32 max_pages,
 	struct unwind_files **ret)
@@ -94,6 +102,7 @@ void unwind_files_close(struct unwind_files *f)
 	vec_free(&f->files);
 	unwind_pages_free(&f->pages);
 	cfi_rules_free(&f->rules);
+	scratch_free(f);
 	if (f->rules_map)
 		munmap(f->rules_map, UNWIND_RULES_MAX * sizeof(struct cfi_rule));
 	free(f);
@@ -143,30 +152,27 @@ static int words_take(struct unwind_files *f, u32 n, u32 *ret_start)
 /* How many words it has is known when it is laid out, and that needs to know where. */
 static int table_place(struct unwind_files *f, const struct cfi_table *from, struct table_made *t)
 {
-	u64 blocks = from->rows.n ? (from->rows.pc[from->rows.n - 1] >> CFI_BLOCK_SHIFT) + 1 : 0;
-	u64 most = 2 * blocks + from->rows.n;
-	struct cfi_blocks laid;
+	u64 most = cfi_blocks_words_max(from);
+	struct cfi_blocks *laid = &f->laid;
 	int rc;
 
-	most += (most / CFI_PAGE_WORDS + 2) * BLOCK_ROWS;
 	if (most > UINT32_MAX)
 		return -ENOSPC;
 	rc = words_take(f, (u32)most, &t->start);
 	if (rc)
 		return rc;
-	rc = cfi_blocks_make(from, t->start, &f->rules, &laid);
+	rc = cfi_blocks_make(from, t->start, &f->rules, laid);
 	if (rc) {
 		unwind_pages_give(&f->pages, t->start, (u32)most);
 		return rc;
 	}
-	t->n = (u32)laid.words.n;
-	t->blocks = laid.n_blocks;
-	t->rows = t->start + laid.rows;
+	t->n = (u32)laid->words.n;
+	t->blocks = laid->n_blocks;
+	t->rows = t->start + laid->rows;
 	t->base = from->base;
 	t->cfi_bytes = from->counts.section_bytes;
-	unwind_pages_write(&f->pages, t->start, laid.words.v, t->n);
+	unwind_pages_write(&f->pages, t->start, laid->words.v, t->n);
 	unwind_pages_give(&f->pages, t->start + t->n, (u32)most - t->n);
-	cfi_blocks_free(&laid);
 	return 0;
 }
 
@@ -192,10 +198,12 @@ static int table_number(struct unwind_files *f, struct table_made *t)
 static int table_make(
 	struct unwind_files *f, const struct cfi_source *source, XXH128_hash_t hash, u32 *ret)
 {
-	_cleanup_cfi_table_ struct cfi_table *compiled = NULL;
+	const struct cfi_table *compiled;
 	struct table_made *t;
-	int rc = cfi_table_compile(source, &compiled);
+	int rc = f->compiler ? 0 : cfi_compiler_new(&f->compiler);
 
+	if (!rc)
+		rc = cfi_compiler_run(f->compiler, source, &compiled);
 	if (rc)
 		return rc;
 	t = calloc(1, sizeof(*t));
@@ -319,6 +327,7 @@ void unwind_files_unuse(struct unwind_files *f, const struct unwind_mapping *m)
 
 int unwind_files_commit(struct unwind_files *f)
 {
+	scratch_free(f);
 	return unwind_pages_commit(&f->pages);
 }
 

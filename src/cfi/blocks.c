@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #define BLOCK_SIZE (1U << CFI_BLOCK_SHIFT)
+#define BLOCK_ROWS (BLOCK_SIZE + 1) /* at most, with the one carried over */
 #define FIRST_MAX ((1U << 24) - 1)
 
 struct maker {
@@ -41,18 +42,12 @@ static u32 rows_in_block(const struct maker *m, u32 block)
 }
 
 /* Fills up to the next page, if so many rows would not fit on this one. */
-static int page_fit(struct maker *m, u32 n)
+static void page_fit(struct maker *m, u32 n)
 {
 	u32 at = (m->start + (u32)m->out->words.n) % CFI_PAGE_WORDS;
 
-	while (at && at + n > CFI_PAGE_WORDS) {
-		int rc = vec_push(&m->out->words, 0);
-
-		if (rc)
-			return rc;
-		at = (at + 1) % CFI_PAGE_WORDS;
-	}
-	return 0;
+	for (; at && at + n > CFI_PAGE_WORDS; at = (at + 1) % CFI_PAGE_WORDS)
+		m->out->words.v[m->out->words.n++] = 0;
 }
 
 static int block_make(struct maker *m, u32 block)
@@ -60,21 +55,32 @@ static int block_make(struct maker *m, u32 block)
 	const struct cfi_rows *rows = &m->table->rows;
 	u32 n = rows_in_block(m, block), first;
 	bool carried = !n || rows->pc[m->row] % BLOCK_SIZE;
-	int rc = page_fit(m, n + carried);
+	u32 *to;
 
-	if (rc)
-		return rc;
+	page_fit(m, n + carried);
 	first = (u32)m->out->words.n - m->out->rows;
 	if (first > FIRST_MAX)
 		return -EFBIG;
 	m->out->words.v[block] = first << 8 | (n + carried - 1);
+	to = m->out->words.v + m->out->words.n;
 	if (carried)
-		rc = vec_push(&m->out->words, m->current);
-	for (; n && !rc; n--, m->row++) {
-		m->current = m->numbers[rows->rule_of[m->row]];
-		rc = vec_push(&m->out->words, rows->pc[m->row] % BLOCK_SIZE << 16 | m->current);
+		*to++ = m->current;
+	for (u32 i = m->row; i < m->row + n; i++) {
+		m->current = m->numbers[rows->rule_of[i]];
+		*to++ = rows->pc[i] % BLOCK_SIZE << 16 | m->current;
 	}
-	return rc;
+	m->row += n;
+	m->out->words.n += n + carried;
+	return 0;
+}
+
+u64 cfi_blocks_words_max(const struct cfi_table *table)
+{
+	const struct cfi_rows *rows = &table->rows;
+	u64 blocks = rows->n ? (rows->pc[rows->n - 1] >> CFI_BLOCK_SHIFT) + 1 : 0;
+	u64 most = 2 * blocks + rows->n; /* each has a word of the index and a row carried over */
+
+	return most + (most / CFI_PAGE_WORDS + 2) * BLOCK_ROWS;
 }
 
 static int blocks_make(struct maker *m, struct cfi_rule_set *rules)
@@ -82,10 +88,12 @@ static int blocks_make(struct maker *m, struct cfi_rule_set *rules)
 	const struct cfi_rows *rows = &m->table->rows;
 	int rc = numbers_make(m, rules);
 
+	if (!rc)
+		rc = vec_reserve(&m->out->words, cfi_blocks_words_max(m->table));
+	if (rc)
+		return rc;
 	m->out->n_blocks = rows->n ? (rows->pc[rows->n - 1] >> CFI_BLOCK_SHIFT) + 1 : 0;
-	for (u32 i = 0; i < m->out->n_blocks && !rc; i++)
-		rc = vec_push(&m->out->words, 0);
-	m->out->rows = m->out->n_blocks;
+	m->out->words.n = m->out->rows = m->out->n_blocks;
 	for (u32 i = 0; i < m->out->n_blocks && !rc; i++)
 		rc = block_make(m, i);
 	return rc;
@@ -94,15 +102,12 @@ static int blocks_make(struct maker *m, struct cfi_rule_set *rules)
 int cfi_blocks_make(const struct cfi_table *table, u32 start, struct cfi_rule_set *rules,
 	struct cfi_blocks *ret)
 {
-	struct cfi_blocks blocks = {};
-	struct maker m = {.table = table, .start = start, .out = &blocks};
-	int rc = blocks_make(&m, rules);
+	struct maker m = {.table = table, .start = start, .out = ret};
+	int rc;
 
+	ret->words.n = 0;
+	rc = blocks_make(&m, rules);
 	free(m.numbers);
-	if (rc)
-		cfi_blocks_free(&blocks);
-	else
-		*ret = blocks;
 	return rc;
 }
 

@@ -29,8 +29,10 @@ struct cfi_blocks {
 	u32 rows; /* where they begin among the words */
 };
 
-/* start: the number of the first word, among the words of all files. -EFBIG: more rows than a word
- * can number; -ENOMEM. */
+/* At most so many words. */
+u64 cfi_blocks_words_max(const struct cfi_table *table);
+/* start: the number of the first word, among the words of all files. ret: empty, or made before:
+ * its memory is used again. -EFBIG: more rows than a word can number; -ENOMEM. */
 int cfi_blocks_make(const struct cfi_table *table, u32 start, struct cfi_rule_set *rules,
 	struct cfi_blocks *ret);
 void cfi_blocks_free(struct cfi_blocks *blocks);

@@ -52,17 +52,29 @@ static inline u64 cfi_fail(struct cfi_bytes *b)
 	return 0;
 }
 
-/* n bytes (1 to 8), little-endian. */
+/* n bytes: 1, 2, 4 or 8, little-endian as x86-64 is. */
 static inline u64 cfi_uint(struct cfi_bytes *b, u32 n)
 {
-	u64 value = 0;
+	const u8 *at = b->at;
+	u64 all;
+	u32 half;
+	u16 two;
 
 	if (cfi_left(b) < n)
 		return cfi_fail(b);
-	for (u32 i = 0; i < n; i++)
-		value |= (u64)b->at[i] << (8 * i);
 	b->at += n;
-	return value;
+	switch (n) {
+	case 8:
+		__builtin_memcpy(&all, at, sizeof(all));
+		return all;
+	case 4:
+		__builtin_memcpy(&half, at, sizeof(half));
+		return half;
+	case 2:
+		__builtin_memcpy(&two, at, sizeof(two));
+		return two;
+	}
+	return *at;
 }
 
 static inline u8 cfi_u8(struct cfi_bytes *b)

@@ -288,12 +288,43 @@ static u64 run_one(struct cfi_program *p)
 	return 0;
 }
 
+/* The three that most are, where their operand is a byte; others are left as they are. */
+static u64 run_common(struct cfi_program *p)
+{
+	const u8 *at = p->bytes.at, *end = p->bytes.end;
+	u64 by = 0;
+
+	while (!by && at < end) {
+		u8 op = *at, wide = end - at < 2 || at[1] >= 0x80;
+
+		if ((op & 0xc0) == OP_ADVANCE) {
+			by = (op & 0x3f) * p->cie->code_align;
+			at++;
+			continue;
+		}
+		if (wide || ((op & 0xc0) != OP_OFFSET && op != OP_DEF_CFA_OFFSET))
+			break;
+		if (op == OP_DEF_CFA_OFFSET)
+			cfa_set(p, p->now.reg, at[1]);
+		else
+			place_set_factored(p, op & 0x3f, at[1], 1);
+		at += 2;
+	}
+	p->bytes.at = at;
+	return by;
+}
+
 /* Up to the next advance; how far it goes, or 0 at the end. */
 static u64 run(struct cfi_program *p)
 {
 	while (cfi_left(&p->bytes)) {
-		u64 by = run_one(p);
+		u64 by = run_common(p);
 
+		if (by)
+			return by;
+		if (!cfi_left(&p->bytes))
+			break;
+		by = run_one(p);
 		if (p->bytes.bad) {
 			program_fail(p, CFI_WHY_INSTRUCTION);
 			return 0;
@@ -369,6 +400,27 @@ static void rule_set_place(const struct cfi_place *place, u8 *how, s32 *at)
 	*at = *how == CFI_SAME || *how == CFI_LOST ? 0 : place->at;
 }
 
+/* Of what nearly all code is: a frame relative to sp or bp, the return address where calls leave
+ * it. Made of two words, since who reads them would wait for single bytes to arrive in memory. */
+static u8 rule_common(const struct cfi_state *s, const struct cfi_cie *cie, struct cfi_rule *ret)
+{
+	u8 bp = s->bp.how < CFI_LOST ? s->bp.how : CFI_LOST;
+	u8 bx = s->bx.how < CFI_LOST ? s->bx.how : CFI_LOST;
+	u64 bp_at = bp == CFI_SAME || bp == CFI_LOST ? 0 : (u32)s->bp.at;
+	u64 bx_at = bx == CFI_SAME || bx == CFI_LOST ? 0 : (u32)s->bx.at;
+	u8 kind = s->reg == CFI_REG_SP ? CFI_SP : CFI_BP;
+	u64 half[2] = {
+		kind | (u64)bp << 8 | (u64)bx << 16 | (u64)s->offset << 32, bp_at | bx_at << 32};
+
+	if (s->why || cie->signal || s->form != CFI_FORM_REGISTER ||
+		(s->reg != CFI_REG_SP && s->reg != CFI_REG_BP) || s->ip.how != CFI_AT_CFA ||
+		s->ip.at != -8 || s->sp.how != CFI_SAME || s->offset != (s32)s->offset)
+		return 0;
+	_Static_assert(sizeof(*ret) == sizeof(half), "rules have no padding");
+	__builtin_memcpy(ret, half, sizeof(half));
+	return 1;
+}
+
 static struct cfi_rule rule_of(const struct cfi_state *s, const struct cfi_cie *cie)
 {
 	struct cfi_rule rule = {.kind = kind_of(s)};
@@ -415,7 +467,8 @@ u8 cfi_program_next(struct cfi_program *p, struct cfi_row *ret)
 	by = run(p);
 	ret->start = p->pc;
 	ret->end = by && by < p->end - p->pc ? p->pc + by : p->end;
-	ret->rule = rule_of(&p->now, p->cie);
+	if (!rule_common(&p->now, p->cie, &ret->rule))
+		ret->rule = rule_of(&p->now, p->cie);
 	p->pc = ret->end;
 	return 1;
 }

@@ -9,20 +9,18 @@
 /* Looks at the hash for one rule. Files made so that rules collide get no more than that. */
 #define PROBES_MAX 256
 
-static u32 rule_hash(const struct cfi_rule *rule)
+static u64 rule_hash(const struct cfi_rule *rule)
 {
-	u64 half[2], hash;
+	u64 half[2];
 
-	_Static_assert(sizeof(*rule) == sizeof(half), "rules have no padding");
 	memcpy(half, rule, sizeof(half));
-	hash = (half[0] ^ half[1] * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
-	return (u32)(hash >> 32) ^ (u32)(hash >> 20);
+	return (half[0] ^ half[1] * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
 }
 
 /* The slot that holds the rule, or the free one where it belongs; NULL: too many collide. */
-static u16 *slot_find(const struct cfi_rule_set *set, const struct cfi_rule *rule)
+static u16 *slot_find(const struct cfi_rule_set *set, const struct cfi_rule *rule, u64 hash)
 {
-	u32 at = rule_hash(rule);
+	u32 at = (u32)(hash >> 32) ^ (u32)(hash >> 20);
 
 	for (u32 i = 0; i < PROBES_MAX; i++) {
 		u16 *slot = &set->slots[(at + i) & (set->n_slots - 1)];
@@ -43,7 +41,7 @@ static int slots_make(struct cfi_rule_set *set, u32 n)
 	set->slots = slots;
 	set->n_slots = n;
 	for (size_t i = 1; i < set->list.n; i++) {
-		u16 *slot = slot_find(set, &set->list.v[i]);
+		u16 *slot = slot_find(set, &set->list.v[i], rule_hash(&set->list.v[i]));
 
 		if (slot)
 			*slot = (u16)i;
@@ -61,32 +59,49 @@ int cfi_rules_init(struct cfi_rule_set *set)
 	return slots_make(set, SLOTS_FIRST);
 }
 
+void cfi_rules_reset(struct cfi_rule_set *set)
+{
+	set->list.n = CFI_RULE_TOO_MANY + 1;
+	memset(set->slots, 0, set->n_slots * sizeof(*set->slots));
+	memset(set->recent, 0, sizeof(set->recent));
+}
+
 void cfi_rules_free(struct cfi_rule_set *set)
 {
 	vec_free(&set->list);
 	free(set->slots);
 }
 
-int cfi_rules_number(struct cfi_rule_set *set, const struct cfi_rule *rule)
+static int rule_add(struct cfi_rule_set *set, const struct cfi_rule *rule, u16 *slot)
 {
-	u16 *slot;
-	int rc;
+	int rc = vec_push(&set->list, *rule);
 
-	if (rule->kind == CFI_NONE)
-		return CFI_RULE_NONE;
-	slot = slot_find(set, rule);
-	if (slot && *slot)
-		return *slot;
-	if (!slot || set->list.n == RULES_MAX)
-		return CFI_RULE_TOO_MANY;
-	rc = vec_push(&set->list, *rule);
 	if (rc)
 		return rc;
 	*slot = (u16)(set->list.n - 1);
-	if (set->list.n * 2 > set->n_slots) {
+	if (set->list.n * 2 > set->n_slots)
 		rc = slots_make(set, set->n_slots * 4);
-		if (rc)
-			return rc;
-	}
-	return (int)set->list.n - 1;
+	return rc ? rc : (int)set->list.n - 1;
+}
+
+int cfi_rules_search(struct cfi_rule_set *set, const struct cfi_rule *rule, u64 hash)
+{
+	u32 at = hash >> 56;
+	int number;
+	u16 *slot;
+
+	if (rule->kind == CFI_NONE)
+		return CFI_RULE_NONE;
+	slot = slot_find(set, rule, hash);
+	if (slot && *slot)
+		number = *slot;
+	else if (!slot || set->list.n == RULES_MAX)
+		return CFI_RULE_TOO_MANY;
+	else
+		number = rule_add(set, rule, slot);
+	if (number < 0)
+		return number;
+	memcpy(set->recent[at].half, rule, sizeof(*rule));
+	set->recent[at].number = (u32)number;
+	return number;
 }

@@ -11,15 +11,38 @@ enum {
 	CFI_RULE_TOO_MANY, /* stands for what got no number */
 };
 
+#define CFI_RULES_RECENT 256
+
 struct cfi_rule_set {
 	VEC(struct cfi_rule) list;
 	u16 *slots; /* hash: number, or 0 */
 	u32 n_slots;
+	/* Those asked for last, by their hash. One that is not in use is CFI_NONE. */
+	struct {
+		u64 half[2];
+		u32 number;
+	} recent[CFI_RULES_RECENT];
 };
 
 int cfi_rules_init(struct cfi_rule_set *set);
+/* As it was at first, without giving memory back. */
+void cfi_rules_reset(struct cfi_rule_set *set);
 void cfi_rules_free(struct cfi_rule_set *set);
+int cfi_rules_search(struct cfi_rule_set *set, const struct cfi_rule *rule, u64 hash);
+
 /* The number of a rule, which gets one if it has none; -ENOMEM. */
-int cfi_rules_number(struct cfi_rule_set *set, const struct cfi_rule *rule);
+static inline int cfi_rules_number(struct cfi_rule_set *set, const struct cfi_rule *rule)
+{
+	u64 half[2], hash;
+	u32 at;
+
+	_Static_assert(sizeof(*rule) == sizeof(half), "rules have no padding");
+	__builtin_memcpy(half, rule, sizeof(half));
+	hash = (half[0] ^ half[1] * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
+	at = hash >> 56;
+	if (set->recent[at].half[0] == half[0] && set->recent[at].half[1] == half[1])
+		return (int)set->recent[at].number;
+	return cfi_rules_search(set, rule, hash);
+}
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define CODE_MAX (64ULL << 20)
-#define FOUND_MAX 16
 #define WINDOW 65536
 #define READ_MIN 4096 /* gaps are small and near each other, mostly */
 
@@ -45,7 +44,7 @@ static bool window_move(struct signal_finder *f, u64 start, u64 end)
 
 bool signal_find(struct signal_finder *f, u64 start, u64 end, u64 *ret_from, u64 *ret_to)
 {
-	if (!f->source->read_code || f->found == FOUND_MAX)
+	if (!f->source->read_code || f->found == SIGNAL_FOUND_MAX)
 		return false;
 	for (u64 at = start; at < end && end - at >= sizeof(code);) {
 		u64 to = MIN(end, at + WINDOW);

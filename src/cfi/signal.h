@@ -8,6 +8,8 @@
 
 #include "cfi/table.h"
 
+#define SIGNAL_FOUND_MAX 16 /* in one file */
+
 struct signal_finder {
 	const struct cfi_source *source;
 	u64 left; /* bytes of code that may still be read: files may be large and mostly holes */

@@ -11,8 +11,8 @@
 
 /* CIEs at hand. Linkers put the FDEs of one object file behind each other. */
 #define CIES 64
-/* Bytes of instructions run for one byte of section. A CIE that got lost among those at hand is
- * run again. */
+/* Bytes of instructions run for one byte of section, where FDEs are read and again where they are
+ * run. A CIE that got lost among those at hand is run again. */
 #define EFFORT_MAX 8
 /* Work that an FDE is, beside its instructions, in bytes of them. */
 #define FDE_EFFORT 8
@@ -25,117 +25,124 @@ struct cie_slot {
 	enum { CIE_UNKNOWN, CIE_SOUND, CIE_REFUSED } is;
 };
 
-/* The rows of one FDE. */
+/* An FDE: its code, and where in the section its CIE and its instructions are. */
 struct span {
 	u32 start;
 	u32 end;
-	u32 first;
-	u32 n;
+	u32 cie;
+	u32 at;
+	u32 size;
 };
 
-struct row {
-	u32 pc;
-	u16 rule;
-};
-
-struct builder {
+struct cfi_compiler {
 	const struct cfi_source *source;
 	struct cfi_rule_set rules;
-	VEC(struct row) rows; /* span by span, as they come */
-	VEC(struct span) spans;
-	VEC(struct row) sorted;
+	VEC(struct span) spans, other; /* other: where they are sorted to */
+	VEC(u32) pc;                   /* of sorted rows */
+	VEC(u16) rule_of;
 	struct cie_slot *cies;
 	u64 effort;
 	struct signal_finder signals;
 	struct cfi_counts counts;
+	struct cfi_table table;
 };
 
-static void builder_free(struct builder *b)
+void cfi_compiler_free(struct cfi_compiler *c)
 {
-	cfi_rules_free(&b->rules);
-	vec_free(&b->rows);
-	vec_free(&b->spans);
-	vec_free(&b->sorted);
-	free(b->cies);
-	signal_finder_free(&b->signals);
+	if (!c)
+		return;
+	cfi_rules_free(&c->rules);
+	vec_free(&c->spans);
+	vec_free(&c->other);
+	vec_free(&c->pc);
+	vec_free(&c->rule_of);
+	free(c->cies);
+	free(c);
 }
-#define _cleanup_builder_ _cleanup_(builder_free)
+
+int cfi_compiler_new(struct cfi_compiler **ret)
+{
+	_cleanup_cfi_compiler_ struct cfi_compiler *c = calloc(1, sizeof(*c));
+
+	if (!c || cfi_rules_init(&c->rules))
+		return -ENOMEM;
+	c->cies = malloc(CIES * sizeof(*c->cies));
+	if (!c->cies)
+		return -ENOMEM;
+	*ret = take_ptr(c);
+	return 0;
+}
+
+static void compiler_reset(struct cfi_compiler *c, const struct cfi_source *source)
+{
+	c->source = source;
+	cfi_rules_reset(&c->rules);
+	memset(c->cies, 0, CIES * sizeof(*c->cies));
+	c->spans.n = c->pc.n = c->rule_of.n = 0;
+	c->effort = 0;
+	c->counts = (struct cfi_counts){};
+	signal_finder_init(&c->signals, source);
+}
 
 /* NULL: there is no sound CIE there. */
-static const struct cie_slot *cie_at(struct builder *b, u64 offset)
+static const struct cie_slot *cie_at(struct cfi_compiler *c, u64 offset)
 {
-	struct cie_slot *slot = &b->cies[(offset / 4) % CIES];
+	struct cie_slot *slot = &c->cies[(offset / 4) % CIES];
 
 	if (slot->is == CIE_UNKNOWN || slot->cie.offset != offset) {
 		slot->is = CIE_REFUSED;
-		b->effort += FDE_EFFORT;
-		if (!cfi_cie_read(&b->source->eh_frame, offset, &slot->cie)) {
+		c->effort += FDE_EFFORT;
+		if (!cfi_cie_read(&c->source->eh_frame, offset, &slot->cie)) {
 			slot->is = CIE_SOUND;
-			b->effort += cfi_left(&slot->cie.instructions);
-			cfi_state_init(&b->source->eh_frame, &slot->cie, &slot->state);
+			c->effort += cfi_left(&slot->cie.instructions);
+			cfi_state_init(&c->source->eh_frame, &slot->cie, &slot->state);
 		}
 		slot->cie.offset = offset;
 	}
 	return slot->is == CIE_SOUND ? slot : NULL;
 }
 
-static int span_fill(struct builder *b, struct cfi_program *p, struct span *span)
+static int fde_add(struct cfi_compiler *c, const struct cfi_entry *entry)
 {
-	struct cfi_row row;
-
-	while (cfi_program_next(p, &row)) {
-		u32 pc = (u32)(row.start - b->source->code_start);
-		int rule = cfi_rules_number(&b->rules, &row.rule), rc;
-
-		if (rule < 0)
-			return rule;
-		if (span->n && b->rows.v[b->rows.n - 1].rule == rule)
-			continue;
-		rc = vec_push(&b->rows, ((struct row){pc, (u16)rule}));
-		if (rc)
-			return rc;
-		span->n++;
-	}
-	return 0;
-}
-
-static int fde_add(struct builder *b, const struct cfi_entry *entry)
-{
-	const struct cie_slot *slot = cie_at(b, entry->cie_offset);
-	struct cfi_program program;
+	const struct cie_slot *slot = cie_at(c, entry->cie_offset);
 	struct cfi_fde fde;
-	struct span span;
-	int rc;
 
 	if (!slot) {
-		b->counts.refused[CFI_REFUSED_CIE]++;
+		c->counts.refused[CFI_REFUSED_CIE]++;
 		return 0;
 	}
-	if (cfi_fde_read(&b->source->eh_frame, entry, &slot->cie, &fde)) {
-		b->counts.refused[CFI_REFUSED_FDE]++;
+	if (cfi_fde_read(&c->source->eh_frame, entry, &slot->cie, &fde)) {
+		c->counts.refused[CFI_REFUSED_FDE]++;
 		return 0;
 	}
-	if (fde.start < b->source->code_start || fde.end > b->source->code_end) {
-		b->counts.refused[CFI_REFUSED_OUTSIDE]++;
+	if (fde.start < c->source->code_start || fde.end > c->source->code_end) {
+		c->counts.refused[CFI_REFUSED_OUTSIDE]++;
 		return 0;
 	}
 	if (fde.start == fde.end)
 		return 0;
-	b->effort += FDE_EFFORT + cfi_left(&fde.instructions);
-	cfi_program_start(&program, &b->source->eh_frame, &slot->cie, &slot->state, &fde);
-	span = (struct span){
-		.start = (u32)(fde.start - b->source->code_start),
-		.end = (u32)(fde.end - b->source->code_start),
-		.first = (u32)b->rows.n,
-	};
-	rc = span_fill(b, &program, &span);
-	return rc ? rc : vec_push(&b->spans, span);
+	c->effort += FDE_EFFORT;
+	return vec_push(
+		&c->spans, ((struct span){
+				   .start = (u32)(fde.start - c->source->code_start),
+				   .end = (u32)(fde.end - c->source->code_start),
+				   .cie = (u32)entry->cie_offset,
+				   .at = (u32)(fde.instructions.at - c->source->eh_frame.data),
+				   .size = (u32)cfi_left(&fde.instructions),
+			   }));
 }
 
-static int section_read(struct builder *b)
+static bool effort_spent(struct cfi_compiler *c)
 {
-	const struct cfi_section *section = &b->source->eh_frame;
-	u64 effort_max = EFFORT_MAX * section->size;
+	if (c->effort <= EFFORT_MAX * c->source->eh_frame.size)
+		return false;
+	c->counts.refused[CFI_REFUSED_EFFORT] = 1;
+	return true;
+}
+
+static int section_read(struct cfi_compiler *c)
+{
+	const struct cfi_section *section = &c->source->eh_frame;
 	struct cfi_entry entry = {};
 	int rc = 0;
 
@@ -144,158 +151,223 @@ static int section_read(struct builder *b)
 		case CFI_ENTRY_END:
 			return 0;
 		case CFI_ENTRY_DAMAGED:
-			b->counts.refused[CFI_REFUSED_ENTRY]++;
+			c->counts.refused[CFI_REFUSED_ENTRY]++;
 			return 0;
 		case CFI_ENTRY_CIE:
 			break;
 		case CFI_ENTRY_FDE:
-			b->counts.fdes++;
-			rc = fde_add(b, &entry);
+			c->counts.fdes++;
+			rc = fde_add(c, &entry);
 		}
-		if (b->effort > effort_max) {
-			b->counts.refused[CFI_REFUSED_EFFORT]++;
+		if (effort_spent(c))
 			return rc;
-		}
 	}
 	return rc;
 }
 
-static int spans_compare(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
+#define DIGIT_BITS 11
+#define DIGITS 3 /* of 32 bits */
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
+/* By one digit of where they start, stable. */
+static void spans_pass(const struct span *from, size_t n, u32 shift, struct span *to)
+{
+	u32 at[1 << DIGIT_BITS] = {}, sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		at[from[i].start >> shift & (ARRAY_SIZE(at) - 1)]++;
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		u32 count = at[i];
+
+		at[i] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[at[from[i].start >> shift & (ARRAY_SIZE(at) - 1)]++] = from[i];
 }
 
-/* Mostly they are sorted. Of those with the same start the first one stays. */
-static void spans_sort(struct builder *b)
+/* Linkers leave them in the order of object files, and those have code in several places. Of those
+ * with the same start the first one stays. */
+static int spans_sort(struct cfi_compiler *c)
 {
 	size_t n = 0;
 	bool sorted = true;
 
-	for (size_t i = 1; i < b->spans.n && sorted; i++)
-		sorted = b->spans.v[i - 1].start < b->spans.v[i].start;
+	for (size_t i = 1; i < c->spans.n && sorted; i++)
+		sorted = c->spans.v[i - 1].start < c->spans.v[i].start;
 	if (sorted)
-		return;
-	qsort(b->spans.v, b->spans.n, sizeof(*b->spans.v), spans_compare);
-	for (size_t i = 0; i < b->spans.n; i++) {
-		if (n && b->spans.v[n - 1].start == b->spans.v[i].start)
-			b->counts.refused[CFI_REFUSED_OVERLAP]++;
-		else
-			b->spans.v[n++] = b->spans.v[i];
+		return 0;
+	c->other.n = 0;
+	if (vec_reserve(&c->other, c->spans.n))
+		return -ENOMEM;
+	for (u32 digit = 0; digit < DIGITS; digit++) {
+		__auto_type from = c->spans;
+
+		spans_pass(from.v, from.n, digit * DIGIT_BITS, c->other.v);
+		c->spans = c->other;
+		c->spans.n = from.n;
+		c->other = from;
 	}
-	b->spans.n = n;
+	for (size_t i = 0; i < c->spans.n; i++) {
+		if (n && c->spans.v[n - 1].start == c->spans.v[i].start)
+			c->counts.refused[CFI_REFUSED_OVERLAP]++;
+		else
+			c->spans.v[n++] = c->spans.v[i];
+	}
+	c->spans.n = n;
+	return 0;
 }
 
-static int row_emit(struct builder *b, u32 pc, u16 rule)
+/* Room for so many rows more. */
+static int rows_reserve(struct cfi_compiler *c, size_t more)
 {
-	struct row *last = b->sorted.n ? &b->sorted.v[b->sorted.n - 1] : NULL;
+	c->rule_of.n = c->pc.n;
+	return vec_reserve(&c->pc, more) || vec_reserve(&c->rule_of, more) ? -ENOMEM : 0;
+}
 
-	if (last && last->pc == pc) {
-		last->rule = rule;
-		return 0;
+/* One more at most. */
+static inline void row_emit(struct cfi_compiler *c, u32 pc, u16 rule)
+{
+	size_t n = c->pc.n;
+
+	if (n && c->pc.v[n - 1] == pc) {
+		c->rule_of.v[n - 1] = rule;
+		return;
 	}
-	if (last ? last->rule == rule : rule == CFI_RULE_NONE)
-		return 0;
-	return vec_push(&b->sorted, ((struct row){pc, rule}));
+	if (n ? c->rule_of.v[n - 1] == rule : rule == CFI_RULE_NONE)
+		return;
+	c->pc.v[n] = pc;
+	c->rule_of.v[n] = rule;
+	c->pc.n = n + 1;
 }
 
 /* Code that no FDE is for. */
-static int gap_emit(struct builder *b, u32 start, u32 end)
+static int gap_emit(struct cfi_compiler *c, u32 start, u32 end)
 {
-	u64 base = b->source->code_start, from, to;
-	int rc = start < end ? row_emit(b, start, CFI_RULE_NONE) : 0, rule;
+	u64 base = c->source->code_start, from, to;
+	int rule;
 
-	while (!rc && signal_find(&b->signals, base + start, base + end, &from, &to)) {
-		rule = cfi_rules_number(&b->rules, &signal_rule);
+	if (rows_reserve(c, 1 + 2 * SIGNAL_FOUND_MAX))
+		return -ENOMEM;
+	if (start < end)
+		row_emit(c, start, CFI_RULE_NONE);
+	while (signal_find(&c->signals, base + start, base + end, &from, &to)) {
+		rule = cfi_rules_number(&c->rules, &signal_rule);
 		if (rule < 0)
 			return rule;
-		rc = row_emit(b, (u32)(from - base), (u16)rule);
-		if (!rc && to < base + end)
-			rc = row_emit(b, (u32)(to - base), CFI_RULE_NONE);
+		row_emit(c, (u32)(from - base), (u16)rule);
+		if (to < base + end)
+			row_emit(c, (u32)(to - base), CFI_RULE_NONE);
 		start = (u32)(to - base);
-	}
-	return rc;
-}
-
-static int span_emit(struct builder *b, const struct span *span, u32 end)
-{
-	for (u32 i = span->first; i < span->first + span->n && b->rows.v[i].pc < end; i++) {
-		int rc = row_emit(b, b->rows.v[i].pc, b->rows.v[i].rule);
-
-		if (rc)
-			return rc;
 	}
 	return 0;
 }
 
-static int spans_emit(struct builder *b)
+static int span_emit(struct cfi_compiler *c, const struct span *span, u32 end)
 {
-	u32 code_end = (u32)(b->source->code_end - b->source->code_start), at = 0;
-	int rc;
+	const struct cfi_section *section = &c->source->eh_frame;
+	const struct cie_slot *slot = cie_at(c, span->cie);
+	u64 base = c->source->code_start;
+	struct cfi_fde fde = {.start = base + span->start,
+		.end = base + span->end,
+		.instructions = cfi_bytes_of(section, span->at, span->size)};
+	struct cfi_program program;
+	struct cfi_row row;
+	/* An instruction makes a row at most, and what is behind the last one. */
+	int rc = slot ? rows_reserve(c, span->size + 1) : 0;
 
-	for (size_t i = 0; i < b->spans.n; i++) {
-		const struct span *span = &b->spans.v[i];
-		u32 next = i + 1 < b->spans.n ? span[1].start : code_end;
+	if (!slot || rc)
+		return rc;
+	c->effort += span->size;
+	cfi_program_start(&program, section, &slot->cie, &slot->state, &fde);
+	while (cfi_program_next(&program, &row) && row.start < base + end) {
+		int rule = cfi_rules_number(&c->rules, &row.rule);
 
-		if (!at || span->start - at > PADDING_MAX) {
-			rc = gap_emit(b, at, span->start);
-			if (rc)
-				return rc;
-		}
-		if (span->end > next)
-			b->counts.refused[CFI_REFUSED_OVERLAP]++;
-		at = MIN(span->end, next);
-		rc = span_emit(b, span, at);
-		if (rc)
-			return rc;
+		if (rule < 0)
+			return rule;
+		row_emit(c, (u32)(row.start - base), (u16)rule);
 	}
-	return gap_emit(b, at, code_end);
+	return 0;
 }
 
-static void code_count(struct builder *b)
+static int spans_emit(struct cfi_compiler *c)
 {
-	u32 end = (u32)(b->source->code_end - b->source->code_start), pc = end;
+	u32 code_end = (u32)(c->source->code_end - c->source->code_start), at = 0;
+	int rc = 0;
 
-	for (size_t i = b->sorted.n; i--; pc = b->sorted.v[i].pc) {
-		const struct cfi_rule *rule = &b->rules.list.v[b->sorted.v[i].rule];
-		u32 n = pc - b->sorted.v[i].pc;
+	c->effort = 0;
+	for (size_t i = 0; i < c->spans.n && !rc && !effort_spent(c); i++) {
+		const struct span *span = &c->spans.v[i];
+		u32 next = i + 1 < c->spans.n ? span[1].start : code_end;
 
-		b->counts.code[rule->kind] += n;
-		if (rule->kind == CFI_UNSUPPORTED)
-			b->counts.unsupported[(u8)rule->arg] += n;
+		if (!at || span->start - at > PADDING_MAX)
+			rc = gap_emit(c, at, span->start);
+		if (span->end > next)
+			c->counts.refused[CFI_REFUSED_OVERLAP]++;
+		at = MIN(span->end, next);
+		if (!rc)
+			rc = span_emit(c, span, at);
 	}
-	b->counts.code[CFI_NONE] += pc;
-	b->counts.section_bytes = b->source->eh_frame.size;
+	return rc ? rc : gap_emit(c, at, code_end);
+}
+
+static size_t table_bytes(size_t n_rules, size_t n)
+{
+	return sizeof(struct cfi_table) + n_rules * sizeof(struct cfi_rule) +
+	       n * (sizeof(u32) + sizeof(u16));
+}
+
+int cfi_compiler_run(
+	struct cfi_compiler *c, const struct cfi_source *source, const struct cfi_table **ret)
+{
+	int rc;
+
+	if (source->code_end <= source->code_start ||
+		source->code_end - source->code_start > UINT32_MAX ||
+		source->eh_frame.size > UINT32_MAX)
+		return -EINVAL;
+	compiler_reset(c, source);
+	rc = section_read(c);
+	if (!rc)
+		rc = spans_sort(c);
+	if (!rc)
+		rc = spans_emit(c);
+	signal_finder_free(&c->signals);
+	if (rc)
+		return rc;
+	c->counts.section_bytes = source->eh_frame.size;
+	c->table = (struct cfi_table){
+		.rows = {.pc = c->pc.v,
+			.rule_of = c->rule_of.v,
+			.rules = c->rules.list.v,
+			.n = (u32)c->pc.n},
+		.n_rules = (u32)c->rules.list.n,
+		.base = source->code_start,
+		.end = source->code_end,
+		.bytes = table_bytes(c->rules.list.n, c->pc.n),
+		.counts = c->counts,
+	};
+	*ret = &c->table;
+	return 0;
 }
 
 /* One block: the table, rules, pcs, numbers of rules. */
-static int table_make(struct builder *b, struct cfi_table **ret)
+static int table_copy(const struct cfi_table *from, struct cfi_table **ret)
 {
-	size_t n = b->sorted.n, n_rules = b->rules.list.n;
-	size_t bytes = sizeof(struct cfi_table) + n_rules * sizeof(struct cfi_rule) +
-		       n * (sizeof(u32) + sizeof(u16));
-	struct cfi_table *t = malloc(bytes);
+	struct cfi_table *t = malloc(from->bytes);
 	struct cfi_rule *rules = (void *)(t + 1);
-	u32 *pc = (void *)(rules + n_rules);
+	u32 n = from->rows.n, *pc = (void *)(rules + from->n_rules);
 	u16 *rule_of = (void *)(pc + n);
 
 	if (!t)
 		return -ENOMEM;
-	code_count(b);
-	*t = (struct cfi_table){
-		.rows = {.pc = pc, .rule_of = rule_of, .rules = rules, .n = (u32)n},
-		.n_rules = (u32)n_rules,
-		.base = b->source->code_start,
-		.bytes = bytes,
-		.counts = b->counts,
-	};
-	memcpy(rules, b->rules.list.v, n_rules * sizeof(*rules));
-	for (size_t i = 0; i < n; i++) {
-		pc[i] = b->sorted.v[i].pc;
-		rule_of[i] = b->sorted.v[i].rule;
+	*t = *from;
+	t->rows.pc = pc;
+	t->rows.rule_of = rule_of;
+	t->rows.rules = rules;
+	memcpy(rules, from->rows.rules, from->n_rules * sizeof(*rules));
+	if (n) {
+		memcpy(pc, from->rows.pc, n * sizeof(*pc));
+		memcpy(rule_of, from->rows.rule_of, n * sizeof(*rule_of));
 	}
 	*ret = t;
 	return 0;
@@ -303,24 +375,13 @@ static int table_make(struct builder *b, struct cfi_table **ret)
 
 int cfi_table_compile(const struct cfi_source *source, struct cfi_table **ret)
 {
-	_cleanup_builder_ struct builder b = {.source = source};
-	int rc;
+	_cleanup_cfi_compiler_ struct cfi_compiler *c = NULL;
+	const struct cfi_table *table;
+	int rc = cfi_compiler_new(&c);
 
-	if (source->code_end <= source->code_start ||
-		source->code_end - source->code_start > UINT32_MAX)
-		return -EINVAL;
-	signal_finder_init(&b.signals, source);
-	b.cies = calloc(CIES, sizeof(*b.cies));
-	if (!b.cies)
-		return -ENOMEM;
-	rc = cfi_rules_init(&b.rules);
 	if (!rc)
-		rc = section_read(&b);
-	if (rc)
-		return rc;
-	spans_sort(&b);
-	rc = spans_emit(&b);
-	return rc ? rc : table_make(&b, ret);
+		rc = cfi_compiler_run(c, source, &table);
+	return rc ? rc : table_copy(table, ret);
 }
 
 void cfi_table_free(struct cfi_table *table)
@@ -335,6 +396,23 @@ const struct cfi_rule *cfi_table_find(const struct cfi_table *table, u64 address
 	if (address >= table->base && address - table->base <= UINT32_MAX)
 		rule = cfi_rows_find(&table->rows, (u32)(address - table->base));
 	return rule ? rule : &table->rows.rules[CFI_RULE_NONE];
+}
+
+void cfi_table_count(const struct cfi_table *table, struct cfi_code *ret)
+{
+	const struct cfi_rows *rows = &table->rows;
+	u32 pc = (u32)(table->end - table->base);
+
+	*ret = (struct cfi_code){};
+	for (u32 i = rows->n; i--; pc = rows->pc[i]) {
+		const struct cfi_rule *rule = &rows->rules[rows->rule_of[i]];
+		u32 n = pc - rows->pc[i];
+
+		ret->by_kind[rule->kind] += n;
+		if (rule->kind == CFI_UNSUPPORTED)
+			ret->unsupported[(u8)rule->arg] += n;
+	}
+	ret->by_kind[CFI_NONE] += pc;
 }
 
 const char *cfi_why_text(enum cfi_why why)

@@ -25,14 +25,19 @@ struct cfi_counts {
 	u64 section_bytes;
 	u32 fdes;
 	u32 refused[CFI_REFUSALS];
-	u64 code[CFI_KINDS];       /* bytes of code by kind of their rule */
-	u64 unsupported[CFI_WHYS]; /* bytes of code */
+};
+
+/* Bytes of code. */
+struct cfi_code {
+	u64 by_kind[CFI_KINDS]; /* of their rule */
+	u64 unsupported[CFI_WHYS];
 };
 
 struct cfi_table {
 	struct cfi_rows rows;
 	u32 n_rules;
 	u64 base;  /* address in the file of pc 0 */
+	u64 end;   /* of the code */
 	u64 bytes; /* of memory */
 	struct cfi_counts counts;
 };
@@ -47,15 +52,30 @@ struct cfi_source {
 	void *ctx;
 };
 
+/* What compiling needs of memory, for one table after the other: as much as the largest. The table
+ * is the compiler's, until the next one. */
+struct cfi_compiler;
+int cfi_compiler_new(struct cfi_compiler **ret);
+void cfi_compiler_free(struct cfi_compiler *c);
 /* -ENOMEM; -EINVAL: no sound range of code. A damaged section is a table of what is sound. */
+int cfi_compiler_run(
+	struct cfi_compiler *c, const struct cfi_source *source, const struct cfi_table **ret);
+/* The same, for one that is the caller's. */
 int cfi_table_compile(const struct cfi_source *source, struct cfi_table **ret);
 void cfi_table_free(struct cfi_table *table);
 /* The rule for an address in the file; one of kind CFI_NONE where there is none. */
 const struct cfi_rule *cfi_table_find(const struct cfi_table *table, u64 address);
+void cfi_table_count(const struct cfi_table *table, struct cfi_code *ret);
 
 /* "the return address is not at CFA - 8", …; never NULL. */
 const char *cfi_why_text(enum cfi_why why);
 const char *cfi_refusal_text(enum cfi_refusal refusal);
+
+static inline void cfi_compiler_freep(struct cfi_compiler **c)
+{
+	cfi_compiler_free(*c);
+}
+#define _cleanup_cfi_compiler_ _cleanup_(cfi_compiler_freep)
 
 static inline void cfi_table_freep(struct cfi_table **table)
 {

@@ -59,7 +59,8 @@ static void walk(const struct cfi_table *table, u64 ip, struct memory *m)
 /* What table.h promises of any table. */
 static void table_check(const struct cfi_table *table, u64 code_size, size_t bytes)
 {
-	u64 code = 0;
+	struct cfi_code code;
+	u64 sum = 0;
 
 	for (u32 i = 0; i < table->rows.n; i++) {
 		if (table->rows.rule_of[i] >= table->n_rules || table->rows.pc[i] >= code_size)
@@ -78,9 +79,10 @@ static void table_check(const struct cfi_table *table, u64 code_size, size_t byt
 		if (rule->kind == CFI_UNSUPPORTED && !cfi_why_text((enum cfi_why)rule->arg)[0])
 			abort();
 	}
+	cfi_table_count(table, &code);
 	for (int kind = 0; kind < CFI_KINDS; kind++)
-		code += table->counts.code[kind];
-	if (code != code_size)
+		sum += code.by_kind[kind];
+	if (sum != code_size)
 		abort();
 	/* Two bytes of section a row, and the returns from signal handlers. */
 	if (table->rows.n > bytes / 2 + 64)
@@ -91,7 +93,7 @@ static void table_check(const struct cfi_table *table, u64 code_size, size_t byt
 static void blocks_check(const struct cfi_table *table, u32 start)
 {
 	struct cfi_rule_set rules;
-	struct cfi_blocks b;
+	struct cfi_blocks b = {};
 
 	if (cfi_rules_init(&rules) || cfi_blocks_make(table, start, &rules, &b))
 		abort();

@@ -40,7 +40,7 @@ static void assert_rule(const struct cfi_table *table, const struct cfi_blocks *
 
 static void compare(const struct cfi_table *table, struct cfi_rule_set *rules, u32 start)
 {
-	struct cfi_blocks b;
+	struct cfi_blocks b = {};
 
 	assert_int_equal(cfi_blocks_make(table, start, rules, &b), 0);
 	for (u32 i = 0; i < table->rows.n; i++) {
@@ -88,7 +88,7 @@ static void empty(void **state)
 	struct cfi_source source = {.code_start = 0x1000, .code_end = 0x2000};
 	_cleanup_cfi_table_ struct cfi_table *table = NULL;
 	struct cfi_rule_set rules;
-	struct cfi_blocks b;
+	struct cfi_blocks b = {};
 
 	(void)state;
 	assert_int_equal(cfi_table_compile(&source, &table), 0);

@@ -317,6 +317,7 @@ static struct compared compare_elf(const struct elf_file *file, const char *name
 {
 	_cleanup_cfi_table_ struct cfi_table *table = NULL;
 	struct compared c = {};
+	struct cfi_code code;
 	struct err err = {};
 	u64 end;
 
@@ -326,10 +327,12 @@ static struct compared compare_elf(const struct elf_file *file, const char *name
 	assert_non_null(c.oracle);
 	c.table = table;
 	end = table->base;
+	cfi_table_count(table, &code);
 	for (int kind = 0; kind < CFI_KINDS; kind++)
-		end += table->counts.code[kind];
+		end += code.by_kind[kind];
 	for (int i = 0; i < CFI_REFUSALS; i++)
 		assert_int_equal(table->counts.refused[i], 0);
+	assert_int_equal(end, table->end);
 	compare_rows_of_oracle(&c, table->base, end);
 	compare_own_rows(&c);
 	dwarf_cfi_end(c.oracle);
