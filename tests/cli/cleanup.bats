@@ -89,8 +89,8 @@ bpf_left() {
 	# As memwhy fails after the fork: with no privilege to load.
 	run --separate-stderr as_nobody "$MEMWHY" faults -- sleep 77
 	[ "$status" -eq 3 ]
-	! pgrep -f '^sleep 77' >/dev/null
-	! pgrep -fx "$MEMWHY faults -- sleep 77" >/dev/null
+	! pgrep -f '^sleep 77' >/dev/null || false
+	! pgrep -fx "$MEMWHY faults -- sleep 77" >/dev/null || false
 }
 
 @test "cleanup: memwhy drops the capabilities it no longer needs" {

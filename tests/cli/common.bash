@@ -33,7 +33,7 @@ one_error() {
 	n=$(grep -c '' <<<"$stderr")
 	[[ $stderr == "memwhy: "* ]] && [ "$n" -le 2 ] || return 1
 	[ "$n" -eq 1 ] || [[ ${stderr#*$'\n'} == "  "[!\ ]* ]] || return 1
-	! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$stderr"
+	! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$stderr" || false
 }
 
 # mw_error STATUS ARGS...: memwhy refuses, says why in one line, and prints no report.

@@ -141,6 +141,6 @@ still_works() {
 	for object in "${objects[@]}"; do
 		llvm-objdump -d "$object" | awk -v name="$(basename "$object")" -F'\t' '
 			$2 ~ /^(c3|db) / && $2 !~ / 00 00 00 00$/ { print name ": " $0; bad = 1 }
-			END { exit bad }'
+			END { exit bad || !NR }'
 	done
 }

@@ -84,7 +84,7 @@ ways() {
 	rows=$("$MEMWHY" faults --input names.mw -o json | jq '.rows | length')
 	[ "$(grep -c '' shown)" -eq $((rows + 1)) ]
 	"$MEMWHY" faults --input names.mw --stacks -o folded >shown
-	! grep -vE '^[^; ]+(;[^; ]+)* [0-9]+$' shown
+	! grep -vE '^[^; ]+(;[^; ]+)* [0-9]+$' shown || false
 	[ "$(cut -d';' -f1 shown | sort -u | wc -l)" -ge "${#names[@]}" ]
 }
 
@@ -154,17 +154,17 @@ ways() {
 	"$MEMWHY" faults -g "$group" --by cgroup --for 50ms -v >text || mw_status=$?
 	rmdir "$group"
 	[ "$mw_status" -eq 0 ]
-	! has_controls <shown
-	! has_controls <text
+	! has_controls <shown || false
+	! has_controls <text || false
 	jq -e 'any(.rows[]; .cgroup // "" | contains("m\u001b[31m\",;%s-"))' shown || { cat shown; false; }
 }
 
 @test "hostile: the scope is shown escaped, and json gives it back" {
 	mw_ok faults -c $'\e[31m,"' --for 50ms
-	! has_controls <<<"$output"
+	! has_controls <<<"$output" || false
 	mw_ok faults -c $'\e[31m,"' --for 50ms -o json
 	jq -e '.scope | contains("\u001b[31m,\"")' <<<"$output"
 	mw_ok faults --out shown -- "$PWD/bin/"$'\e[31mred'
-	! has_controls <shown
+	! has_controls <shown || false
 	mw_error 2 faults -- $'./no\e[31msuch\n'
 }

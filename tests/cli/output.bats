@@ -86,7 +86,7 @@ reports() {
 @test "output: folded is stacks and weights, which sum up to the events" {
 	run --separate-stderr "$MEMWHY" faults --input "$run_mw" --stacks -o folded
 	[ "$status" -eq 0 ]
-	! grep -vE '^[^;]+(;[^;]+)* [0-9]+$' <<<"$output"
+	! grep -vE '^[^;]+(;[^;]+)* [0-9]+$' <<<"$output" || false
 	total=$(awk '{ n += $NF } END { print n }' <<<"$output")
 	mw faults --input "$run_mw" -o json
 	[ "$total" -eq "$(jq '[.rows[].count] | add' <<<"$output")" ]
@@ -193,11 +193,13 @@ reports() {
 @test "output: -i prints each interval as it ends: json an object each, jsonl an end each" {
 	mw_ok faults -i 100ms --for 450ms -o json
 	n=$(jq -s length <<<"$output")
-	[ "$n" -ge 3 ] && [ "$n" -le 6 ]
+	[ "$n" -ge 3 ]
+	[ "$n" -le 6 ]
 	jq -es 'all(.schema == "memwhy/1") and ([.[].interval.start] | . == sort and . == unique)' <<<"$output"
 	mw_ok faults -i 100ms --for 450ms -o jsonl
 	n=$(jq -s 'map(select(.end)) | length' <<<"$output")
-	[ "$n" -ge 3 ] && [ "$n" -le 6 ]
+	[ "$n" -ge 3 ]
+	[ "$n" -le 6 ]
 }
 
 @test "output: check says how long it looked, also when that was short" {
@@ -208,7 +210,7 @@ reports() {
 @test "output: -q is rows only, -v tells the methods" {
 	mw_ok faults --input "$run_mw" -q
 	[[ $(head -n1 <<<"$output") == *PID*COMM* ]]
-	! grep -qE '^(memwhy|cost|Note|.*events:)' <<<"$output"
+	! grep -qE '^(memwhy|cost|Note|.*events:)' <<<"$output" || false
 	mw_ok faults --input "$run_mw" -v
 	grep -q '^method: faults' <<<"$output"
 }
@@ -222,14 +224,14 @@ reports() {
 	show="$MEMWHY faults --input $run_mw"
 	on_terminal() { script -qec "env $1 $show" /dev/null </dev/null; }
 	on_terminal "-u NO_COLOR TERM=xterm" | grep -q $'\e\['
-	! on_terminal "NO_COLOR=1 TERM=xterm" | grep -q $'\e'
-	! on_terminal "-u NO_COLOR TERM=dumb" | grep -q $'\e'
-	! on_terminal "-u NO_COLOR -u TERM" | grep -q $'\e'
-	! env -u NO_COLOR TERM=xterm $show | grep -q $'\e'
-	! on_terminal "-u NO_COLOR TERM=xterm $MEMWHY --version;" | grep -q $'\e\[1m.*\e\[1m.*version'
+	! on_terminal "NO_COLOR=1 TERM=xterm" | grep -q $'\e' || false
+	! on_terminal "-u NO_COLOR TERM=dumb" | grep -q $'\e' || false
+	! on_terminal "-u NO_COLOR -u TERM" | grep -q $'\e' || false
+	! env -u NO_COLOR TERM=xterm $show | grep -q $'\e' || false
+	! on_terminal "-u NO_COLOR TERM=xterm $MEMWHY --version;" | grep -q $'\e\[1m.*\e\[1m.*version' || false
 	for f in json jsonl csv; do
 		show="$MEMWHY faults --input $run_mw -o $f"
-		! on_terminal "-u NO_COLOR TERM=xterm" | grep -q $'\e'
+		! on_terminal "-u NO_COLOR TERM=xterm" | grep -q $'\e' || false
 	done
 }
 

@@ -70,12 +70,21 @@ setting_set() {
 	sysctl -qw "$1=$2"
 }
 
+# jq 1.6 with -e is content when it has printed nothing, as of an empty report.
+jq() {
+	local printed status=0
+	[[ $1 == -e || $1 == -es ]] || { command jq "$@"; return; }
+	printed=$(command jq "$@") || status=$?
+	echo "$printed"
+	[[ $status -eq 0 && -n $printed ]]
+}
+
 # Also when a test failed or was interrupted: nothing runs on, no group ($group) is left, settings
-# are as they were.
+# are as they were: after the end of what may change them too (numa --balancing).
 teardown() {
-	[ ! -e "$BATS_TEST_TMPDIR/settings" ] || tac "$BATS_TEST_TMPDIR/settings" | xargs -rn1 sysctl -qw
 	exec 7>&- || true
 	jobs -p | xargs -r kill 2>/dev/null || true
 	wait 2>/dev/null || true
+	[ ! -e "$BATS_TEST_TMPDIR/settings" ] || tac "$BATS_TEST_TMPDIR/settings" | xargs -rn1 sysctl -qw
 	[ -z "$group" ] || [ ! -d "$group" ] || rmdir "$group"
 }

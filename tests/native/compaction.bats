@@ -57,9 +57,12 @@ vmstat() {
 	echo "scanned $inner_scanned <= $scanned <= $outer_scanned, free $inner_free <= $free <=" \
 		"$outer_free, isolated $inner_isolated <= $isolated <= $outer_isolated"
 	[ "$inner_scanned" -gt 0 ]
-	[ "$scanned" -ge "$inner_scanned" ] && [ "$scanned" -le "$outer_scanned" ]
-	[ "$free" -ge "$inner_free" ] && [ "$free" -le "$outer_free" ]
-	[ "$isolated" -ge "$inner_isolated" ] && [ "$isolated" -le "$outer_isolated" ]
+	[ "$scanned" -ge "$inner_scanned" ]
+	[ "$scanned" -le "$outer_scanned" ]
+	[ "$free" -ge "$inner_free" ]
+	[ "$free" -le "$outer_free" ]
+	[ "$isolated" -ge "$inner_isolated" ]
+	[ "$isolated" -le "$outer_isolated" ]
 }
 
 @test "compaction: --each has a row a run, with the watermarks of its zone" {
@@ -91,7 +94,8 @@ vmstat() {
 	[ "$lost" -gt 0 ]
 	[ $((runs + lost)) -ge "$began" ]
 	# the begin of each run is an event too, and is in a table
-	[ $((delivered + lost)) -ge $((2 * began)) ] && [ $((delivered - runs)) -ge $((runs + lost)) ]
+	[ $((delivered + lost)) -ge $((2 * began)) ]
+	[ $((delivered - runs)) -ge $((runs + lost)) ]
 }
 
 @test "compaction: the scope and --min hold" {

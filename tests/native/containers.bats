@@ -90,7 +90,7 @@ faults_of() {
 refuse() { # WORD CAUSE HINT
 	run -2 --separate-stderr "$MEMWHY" faults --for 300ms -C "$1"
 	echo "$stderr"
-	[ -z "$output" ] && [[ $stderr == *"$2"* && $stderr == *"$3"* ]]
+	[[ -z $output && $stderr == *"$2"* && $stderr == *"$3"* ]]
 }
 
 @test "containers: what stands for none or for several is refused, with what there is" {

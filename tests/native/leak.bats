@@ -70,7 +70,8 @@ lost() {
 	[ "$(sum caches objects "$inodes")" -le "$held" ]
 	[ "$(sum caches objects "$inodes")" -ge $((held - $(lost))) ]
 	[ "$(sum sites objects "$inodes")" -eq "$(sum caches objects "$inodes")" ]
-	[ $((grown - held)) -le 300 ] && [ $((held - grown)) -le 300 ]
+	[ $((grown - held)) -le 300 ]
+	[ $((held - grown)) -le 300 ]
 	[ "$(verdict "$inodes")" = "grows steadily" ]
 	# dentries grow as much, and the kernel gives them back
 	jq -c '.findings[] | [.level, .title]' "$json"
@@ -130,8 +131,9 @@ lost() {
 	echo "held $held, lost $(lost)"
 	[ "$held" -ge 500 ]
 	[ "$(sum sites objects "$pipe")" -le "$held" ]
-	# some lose their stack
-	[ "$(sum sites objects "$pipe")" -ge $((held * 99 / 100 - $(lost))) ]
+	# Two stacks of the same hash share one place in the kernel's table: the later one goes without.
+	bare='.cache == "(pages)" and .order == 0 and (.stack | not) and (.site | not)'
+	[ "$(($(sum sites objects "$pipe") + $(sum sites objects "$bare")))" -ge $((held - $(lost))) ]
 	[ "$(verdict "$pipe")" = "grows steadily" ]
 }
 
@@ -236,12 +238,11 @@ teardown() {
 }
 
 @test "leak: of a running process" {
-	cd "$BATS_TEST_TMPDIR"
+	[ -e /sys/bus/event_source/devices/uprobe ] || skip "the kernel has no uprobes"
 	"$WORKLOADS/heap_work" leak 25 3>&- &
 	work=$!
-	run "$MEMWHY" leak -p $work --for 12s -o json --out r.json
+	"$MEMWHY" leak -p $work --for 12s -o json --out r.json
 	kill $work
-	[ "$status" -ne 3 ] || skip "heap -p does not work here: $output"
 	jq -e '.rows[] | select(.table == "stacks" and ([.stack[] | tostring] | any(test("leak_grows")))) |
 		.verdict == "grows steadily" and .live_blocks > 10000 and .frees == 0 and .stayed_ratio > 0.9' r.json
 	jq -e '.rows[] | select(.table == "stacks" and ([.stack[] | tostring] | any(test("leak_renews")))) |

@@ -133,7 +133,8 @@ assert_same() {
 	[ "$(kind heap held_bytes)" -eq $(((1 << 20) + 4096)) ]
 	[ "$(kind file held_bytes)" -eq 8192 ]
 	[ "$(kind 'shared file' held_bytes)" -eq 8192 ]
-	[ -d /dev/shm ] && [ "$(kind 'POSIX shm' held_bytes)" -eq $((2 << 20)) ]
+	[ -d /dev/shm ]
+	[ "$(kind 'POSIX shm' held_bytes)" -eq $((2 << 20)) ]
 	report '.rows[] | select(.kind == "file") | .mapping' | grep -qx maps_calls
 	report '.rows[] | select(.kind == "memfd" and .held_bytes > 0) | .mapping' | grep -qx memfd:known
 }
@@ -182,7 +183,8 @@ assert_same() {
 }
 
 @test "maps: strict overcommit is named" {
-	# So much may be promised that nobody else meets the limit.
+	# So much may be promised that nobody else meets the limit. A limit in kB takes the ratio's place.
+	[ "$(cat /proc/sys/vm/overcommit_kbytes)" -eq 0 ] || skip "vm.overcommit_kbytes is set here"
 	setting_set vm.overcommit_ratio 10000
 	setting_set vm.overcommit_memory 2
 	calls_run machine 1
@@ -212,7 +214,7 @@ assert_same() {
 	memwhy_stop
 	calls_end
 	grep -qF '\x1b[31mAAAA' "$lines"
-	! grep -q "$(printf '\033')" "$lines"
+	! grep -q "$(printf '\033')" "$lines" || false
 }
 
 @test "maps: calls by int 0x80 are not taken for native ones of the same number" {

@@ -51,11 +51,11 @@ rows() { # FILE TABLE FILTER
 }
 
 @test "numa: at least 97 % of the samples of a program are of an object" {
-	all=$(rows live.json types .samples | paste -sd+ | bc)
-	missed=$(rows live.json unattributed .samples | paste -sd+ | bc)
-	echo "$all with an object, ${missed:-0} without"
+	all=$(rows live.json types .samples | jq -s add)
+	missed=$(rows live.json unattributed .samples | jq -s 'add // 0')
+	echo "$all with an object, $missed without"
 	[ "$all" -gt 100 ]
-	[ $((${missed:-0} * 100)) -le $(((all + ${missed:-0}) * 3)) ]
+	[ $((missed * 100)) -le $(((all + missed) * 3)) ]
 }
 
 @test "numa: variables, mappings, heap and stacks are told apart" {
@@ -71,7 +71,7 @@ rows() { # FILE TABLE FILTER
 }
 
 @test "numa: on one node nothing is remote, and no pattern is found" {
-	[ "$(nproc --all)" ] && [ ! -d /sys/devices/system/node/node1 ] || skip "this host has several nodes"
+	[ ! -d /sys/devices/system/node/node1 ] || skip "this host has several nodes"
 	[ "$(jq '[.rows[] | select(.table == "sites") | .remote_ratio // 0] | max' live.json)" = 0 ]
 	[ "$(jq '.findings // [] | length' live.json)" = 0 ]
 }

@@ -117,8 +117,10 @@ storm() {
 	after=$(active shmem_inode_cache)
 	live=$(cache_sum live_objects shmem_inode_cache) net=$(cache_sum net_objects shmem_inode_cache)
 	echo "slabinfo +$((after - before)), live $live, net $net"
-	[ $((after - before - live)) -le 300 ] && [ $((live - after + before)) -le 300 ]
-	[ $((net - live)) -le 300 ] && [ $((live - net)) -le 300 ]
+	[ $((after - before - live)) -le 300 ]
+	[ $((live - after + before)) -le 300 ]
+	[ $((net - live)) -le 300 ]
+	[ $((live - net)) -le 300 ]
 	exec 7>&-
 	wait "$pid" || true
 	find /dev/shm -name "slab_objects.$pid.*" -delete

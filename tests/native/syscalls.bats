@@ -354,8 +354,10 @@ lines_of_dump() {
 	faults=$(json '.rows[0].faults') ns=$(json '.rows[0].fault_ns') total=$(json '.rows[0].total_ns')
 	echo "$faults faults, $ns of $total ns"
 	# a huge page takes one fault for 512
-	[ "$faults" -ge 8 ] && [ "$faults" -le 4200 ]
-	[ "$ns" -gt 0 ] && [ "$ns" -le "$total" ]
+	[ "$faults" -ge 8 ]
+	[ "$faults" -le 4200 ]
+	[ "$ns" -gt 0 ]
+	[ "$ns" -le "$total" ]
 }
 
 @test "syscalls: --with-memory: reclaim at a group's limit is the time that reclaim counts" {
@@ -372,7 +374,8 @@ lines_of_dump() {
 	[ "$(json '[.rows[] | select(.reclaim_ns > 0) | .call] | index("write") != null')" = true ]
 	[ "$part" -lt "$total" ]
 	# what page faults outside of calls reclaim is not theirs; the two read the clock one by one
-	[ "$part" -gt $((all / 2)) ] && [ "$part" -lt $((all + all / 4)) ]
+	[ "$part" -gt $((all / 2)) ]
+	[ "$part" -lt $((all + all / 4)) ]
 }
 
 @test "syscalls: a recording tells the same as the live run" {

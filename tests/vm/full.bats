@@ -33,7 +33,7 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 	[ "$status" -eq 0 ]
 	grep -q '2 nodes' <<<"$output"
 	grep -qx 1 <<<"$output"
-	! grep -q 'NUMA placement: this host has one node' <<<"$output"
+	! grep -q 'NUMA placement: this host has one node' <<<"$output" || false
 }
 
 @test "vm 6.12 with 2 nodes: compaction names both" {
@@ -55,11 +55,6 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 
 @test "vm newest with 4 nodes: native tests of policy and numa" {
 	guest_native newest '^(policy|numa)' -n 4 -m 1G
-}
-
-@test "vm 5.10 without kernel BTF: 32-bit system calls are told apart" {
-	guest 5.10 -m 1G -- sh -c "mkdir -p /tmp/none && mount --bind /tmp/none /sys/kernel/btf && bats -f '32-bit|no-times|runs programs' tests/native/syscalls.bats"
-	[ "$status" -eq 0 ]
 }
 
 @test "vm 5.10 without kernel BTF: the commands of probes work" {
