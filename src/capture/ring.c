@@ -88,9 +88,10 @@ static int cpu_ring_add(struct ring *r, int map, u32 cpu, u32 bytes)
 int ring_each_cpu(struct ring *r, struct attached *a, const char *map, u64 bytes)
 {
 	int cpus = libbpf_num_possible_cpus(), rc = 0;
-	u32 size = CPU_RING_MIN;
+	u64 each = bytes / (u64)MAX(1, cpus), least = MIN(bytes, (u64)CPU_RING_MIN);
+	u32 size = 4096;
 
-	while (size < bytes / (u64)MAX(1, cpus) && size < 1U << 30)
+	while ((size < each || size < least) && size < 1U << 30)
 		size *= 2;
 	for (int i = 0; i < cpus && !rc; i++)
 		rc = cpu_ring_add(r, attach_map(a, map), (u32)i, size);

@@ -131,12 +131,17 @@ watch_all() { # STEP...
 @test "thp: a tiny ring loses events, and says how many" {
 	thp_start full:60 unmap
 	memwhy_start thp --each -p "$pid" --ring-size 4096
+	kill -STOP "$memwhy" # it would keep up
 	thp_go
+	kill -CONT "$memwhy"
 	memwhy_stop
 	needs_counts
 	[ -z "$(method 'time of huge faults')" ] || skip "faults have two events here"
 	echo "delivered $(report .events.thp), lost $(report .lost.thp)"
-	[ "$(($(report .events.thp) + $(report .lost.thp)))" -eq 120 ]
+	[ "$(report .lost.thp)" -gt 0 ]
+	# 60 faults, 60 splits; and khugepaged may come by and scan: 8 of them at a time, each 10 seconds
+	[ "$(($(report .events.thp) + $(report .lost.thp)))" -ge 120 ]
+	[ "$(($(report .events.thp) + $(report .lost.thp)))" -le 136 ]
 }
 
 @test "thp: --each gives a row an event" {
@@ -209,7 +214,8 @@ waste_of() { # STEP...
 
 @test "thp: huge pages in use by half are half waste; in full, none" {
 	waste_of partial:60
-	[ "$(waste)" -ge 490 ] && [ "$(waste)" -le 510 ]
+	[ "$(waste)" -ge 490 ]
+	[ "$(waste)" -le 510 ]
 	exec 7>&-
 	rm "$BATS_TEST_TMPDIR/in"
 	waste_of full:60
