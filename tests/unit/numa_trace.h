@@ -107,8 +107,8 @@ static inline void trace_touch(struct trace *t, struct trace_access a)
 {
 	struct numa_sample s = TRACE_REC(struct numa_sample, REC_NUMA_SAMPLE, .tgid = PID,
 		.tid = a.tid, .address = a.address, .sp = a.sp, .cpu_node = a.from,
-		.page_node = a.on, .op = a.op, .page_shift = a.page_shift,
-		.source = NUMA_HINT_FAULT, .node_from = NUMA_PAGE_SEEN, .cpu = -1);
+		.page_node = a.on, .op = a.op, .page_shift = a.page_shift, .source = NUMA_PEBS,
+		.node_from = NUMA_PAGE_SEEN, .cpu = -1);
 
 	if (trace_any(t, 100) < t->noise_percent)
 		s.cpu_node = (s32)trace_any(t, t->nodes);

@@ -173,6 +173,7 @@ static __always_inline void hint_send(
 		fault = *slot;
 	}
 	e->tls = tls_of((void *)bpf_get_current_task());
+	e->sample.ran_ns = ran_of((void *)bpf_get_current_task());
 	if (stack_due(c))
 		e->sample.ustack = stack_take(ctx, BPF_F_USER_STACK);
 	if (slot && fault.tid)

@@ -92,6 +92,7 @@ struct numa_sample {
 	u8 node_from;  /* enum numa_page_from */
 	u8 page_shift; /* of the page's mapping: 12, 21, 30; 0: not known */
 	u8 reserved[3];
+	u64 ran_ns; /* CPU time of the thread until then, within a tick; 0: not known */
 };
 
 enum numa_mapping_what {

@@ -110,7 +110,12 @@ static void try_concurrent(struct advice *a)
 	a->to->why =
 		"Several nodes use the same parts of it at the same time: wherever it lies, it "
 		"is remote for most of them, and one memory controller serves all.";
-	if (s->loads && !s->stores)
+	if (s->loads && !s->stores && a->g->coarse.samples)
+		finding_line(a->r, a->to->try_,
+			"If it is only read give each node a copy, made by a thread of that node "
+			"(no fault was by a store, but of each scan only the first access is "
+			"seen)");
+	else if (s->loads && !s->stores)
 		finding_line(a->r, a->to->try_,
 			"It is only read (no store in %llu samples): give each node a copy, made "
 			"by "
@@ -130,6 +135,22 @@ static void try_concurrent(struct advice *a)
 		return;
 	finding_line(a->r, a->to->try_,
 		"Or interleave it: as many remote accesses, but all controllers share them: `%s`",
+		mbind_text(a, "MPOL_INTERLEAVE", nodes));
+	finding_line(a->r, a->to->undo, "Undo: `%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+}
+
+static void try_unclear(struct advice *a)
+{
+	u64 nodes = numa_from_mask(&a->g->sums);
+
+	a->to->why = "Several nodes use the same pages. Whether at the same time or in turns hint "
+		     "faults do not tell here, and the fix depends on it.";
+	finding_line(a->r, a->to->try_,
+		"Look longer, or more often: `memwhy numa --scan 200ms --for 30s -p PID`; where "
+		"there is a PMU, `memwhy numa --source hardware -- ./job` tells it");
+	finding_line(a->r, a->to->try_,
+		"If they use it at the same time, spread it: `%s`; if in turns, let its threads "
+		"run on one node",
 		mbind_text(a, "MPOL_INTERLEAVE", nodes));
 	finding_line(a->r, a->to->undo, "Undo: `%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
 }
@@ -227,6 +248,7 @@ static void (*const tries[NUMA_PATTERNS])(struct advice *) = {
 	[NUMA_PAGE_CACHE] = try_page_cache,
 	[NUMA_MOVED_AWAY] = try_moved,
 	[NUMA_SLOW_TIER] = try_tier,
+	[NUMA_UNCLEAR] = try_unclear,
 };
 
 static const char *const estimates[NUMA_PATTERNS] = {
@@ -239,6 +261,7 @@ static const char *const estimates[NUMA_PATTERNS] = {
 	[NUMA_PAGE_CACHE] = "each part placed where the other samples of it come from",
 	[NUMA_MOVED_AWAY] = "each part placed where the other samples of it come from",
 	[NUMA_SLOW_TIER] = "all of it on nodes with CPUs",
+	[NUMA_UNCLEAR] = "no fix is proposed",
 };
 
 static void evidence_latency(struct advice *a)
@@ -250,6 +273,34 @@ static void evidence_latency(struct advice *a)
 		finding_line(a->r, a->to->evidence, "Latency: remote %llu %s, local %llu %s (mean)",
 			s->latency_sum[1] / s->latency_n[1], unit,
 			s->latency_sum[0] / s->latency_n[0], unit);
+}
+
+/* What the verdict of hint faults was made of. */
+static void evidence_hints(struct advice *a)
+{
+	const struct numa_coarse *c = &a->g->coarse;
+	const struct numa_sharing *sharing = a->g->sharing;
+
+	finding_line(a->r, a->to->evidence,
+		"Each of its %llu pages was seen %.1f times (hint faults, one a scan)", c->pages,
+		(double)c->samples / (double)MAX(c->pages, 1UL));
+	if (a->g->threads > 1)
+		finding_line(a->r, a->to->evidence,
+			"Of two faults of one object %.0f %% came from two nodes; of one page "
+			"%.0f %%; within 50 ms %.0f %%",
+			percent(sharing[NUMA_UNIT_OBJECT].mixed),
+			percent(sharing[NUMA_UNIT_PAGE].mixed), percent(c->window_mixed));
+	if (a->g->threads > 1 && c->together >= 0)
+		finding_line(a->r, a->to->evidence,
+			"Threads of two nodes ran at the same time for at least %.0f %% of the "
+			"time (by their CPU time)",
+			percent(c->together));
+	if (a->v->balanced)
+		finding_line(a->r, a->to->evidence,
+			"As the program laid it out %.0f %% would be remote; NUMA balancing moved "
+			"%llu pages of it meanwhile, and %.0f %% were",
+			percent(a->v->laid_ratio), a->g->balanced_pages,
+			percent(a->v->remote_ratio));
 }
 
 static void evidence(struct advice *a)
@@ -272,28 +323,34 @@ static void evidence(struct advice *a)
 		finding_line(a->r, a->to->evidence,
 			"%.0f %% of the accesses were by the thread that made it",
 			percent((double)g->by_allocator / (double)g->by_known));
-	if (g->sharing[NUMA_UNIT_OBJECT].samples)
+	if (g->coarse.samples)
+		evidence_hints(a);
+	else if (g->sharing[NUMA_UNIT_OBJECT].samples)
 		finding_line(a->r, a->to->evidence,
 			"Of two accesses to one object %.0f %% came from two nodes, of two that "
 			"followed each other %.0f %%",
 			percent(g->sharing[NUMA_UNIT_OBJECT].mixed), percent(g->switches));
 	evidence_latency(a);
+	if (a->v->pattern == NUMA_UNCLEAR)
+		return;
 	finding_line(a->r, a->to->evidence, "It would save about %.0f %% of them (estimated: %s)",
 		percent(a->v->saved_ratio), estimates[a->v->pattern]);
 }
 
-/*
- * A page has at most one hint fault a scan, and those of a thread come in bursts: that memory is
- * remote is seen by them, but not in which order threads use it in between.
- */
-static const char *confidence(const struct numa_sums *s)
+static const char *confidence(const struct numa_group *g)
 {
-	if (2 * s->hint_samples > s->judged_samples)
-		return "high that it is remote, low which pattern: hint faults are one a page and "
-		       "scan";
-	return s->judged_samples >= 10 * NUMA_MIN_SAMPLES
+	if (g->coarse.samples)
+		return "high that it is remote, medium which pattern: hint faults are one a page "
+		       "and scan";
+	return g->sums.judged_samples >= 10 * NUMA_MIN_SAMPLES
 		       ? "high: more than a thousand samples"
 		       : "medium: hundreds of samples, not all accesses";
+}
+
+/* Where balancing mends it, what the program asked for. */
+static double ratio_shown(const struct numa_verdict *v)
+{
+	return percent(v->balanced ? v->laid_ratio : v->remote_ratio);
 }
 
 static void finding_fill(struct advice *a)
@@ -304,15 +361,14 @@ static void finding_fill(struct advice *a)
 	/* "stack of …", "mapping" */
 	bool named = !strncmp(a->name, kind, len) && (!a->name[len] || a->name[len] == ' ');
 
-	a->to->title = report_text(a->r, "%s%s%s: %s, %.0f %% of its accesses are remote",
+	a->to->title = report_text(a->r, "%s%s%s: %s, %.0f %% of its accesses %s remote",
 		named ? "" : kind, named ? "" : " ", a->name, numa_pattern_name(v->pattern),
-		percent(v->remote_ratio));
-	a->to->confidence = confidence(&a->g->sums);
+		ratio_shown(v), v->balanced ? "would be" : "are");
+	a->to->confidence = confidence(a->g);
 	evidence(a);
 	tries[v->pattern](a);
 	finding_line(a->r, a->to->verify,
-		"`memwhy numa -- ./job`: its remote share, now %.0f %%, falls",
-		percent(v->remote_ratio));
+		"`memwhy numa -- ./job`: its remote share, now %.0f %%, falls", ratio_shown(v));
 }
 
 static int advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups,
@@ -394,10 +450,10 @@ int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_g
 		rc = advise_one_node(r, groups);
 	if (thin)
 		report_not_checked(r,
-			"%u objects seem to be used from afar, but %u samples, %u of them remote, "
-			"are "
-			"the least for a verdict: run longer",
-			thin, NUMA_MIN_SAMPLES, NUMA_MIN_REMOTE);
+			"%u objects seem to be used from afar, but a verdict takes %u samples, %u "
+			"of them remote, and of hint faults three a page: run longer%s",
+			thin, NUMA_MIN_SAMPLES, NUMA_MIN_REMOTE,
+			groups->all.hint_samples ? ", or look more often (--scan 200ms)" : "");
 	report_rank(r);
 	vec_free(&found);
 	return rc;

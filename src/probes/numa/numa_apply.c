@@ -6,6 +6,7 @@
 #include "probes/numa/numa_inner.h"
 
 #define STACK_NEAR (1ULL << 20) /* bytes around a stack pointer that are its stack */
+#define RAN_NS 20000000ULL      /* between two numa_ran of a thread */
 #define TLS_BLOCK 8192 /* the most that is above a thread pointer in its stack, in whole pages */
 
 static bool kind_size(const struct rec *r, size_t size)
@@ -295,6 +296,17 @@ static int stack_make(struct numa_feed *f, const struct numa_sample *s, u32 thre
 	return rc ? rc : objects_find(f->objects, s->tgid, s->address, ret_found, ret_object);
 }
 
+/* Seldom enough to be few, often enough to follow turns. */
+static int ran_apply(struct numa_feed *f, const struct numa_sample *s, u32 thread)
+{
+	struct numa_thread *t = &f->threads.v[thread];
+
+	if (!s->ran_ns || s->h.time_ns < t->ran_at_ns + RAN_NS)
+		return 0;
+	t->ran_at_ns = s->h.time_ns;
+	return vec_push(&f->runs, ((struct numa_ran){s->h.time_ns, s->ran_ns, thread}));
+}
+
 static int sample_apply(struct numa_feed *f, const struct numa_sample *s, bool late)
 {
 	u32 thread = thread_number(f, s->tgid, s->tid, false);
@@ -320,6 +332,8 @@ static int sample_apply(struct numa_feed *f, const struct numa_sample *s, bool l
 						  : NUMA_WHY_NOT_MAPPED;
 	}
 	f->unattributed[a.why] += a.why != NUMA_HAS_OBJECT;
+	if (!rc && !late)
+		rc = ran_apply(f, s, thread);
 	if (rc || f->accesses.n >= NUMA_NONE)
 		return rc;
 	return vec_push(&f->accesses, a);

@@ -50,6 +50,7 @@ void numa_feed_free(struct numa_feed *f)
 	groups_free(&f->parents);
 	vec_free(&f->page_moves);
 	vec_free(&f->thread_moves);
+	vec_free(&f->runs);
 	vec_free(&f->places);
 	groups_free(&f->cpus);
 	free(f);
@@ -323,7 +324,7 @@ int numa_feed_finish(struct numa_feed *f)
 void numa_feed_forget(struct numa_feed *f)
 {
 	numa_index_free(f);
-	f->accesses.n = f->page_moves.n = f->thread_moves.n = f->places.n = 0;
+	f->accesses.n = f->page_moves.n = f->thread_moves.n = f->places.n = f->runs.n = 0;
 	f->refined = 0;
 	f->damaged = f->late = 0;
 	memset(f->unattributed, 0, sizeof(f->unattributed));

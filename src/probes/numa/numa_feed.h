@@ -40,6 +40,7 @@ enum numa_why {
 struct numa_thread {
 	u32 tgid, tid;
 	u64 begin_ns, end_ns; /* 0: not known */
+	u64 ran_at_ns;        /* of its last numa_ran */
 };
 
 /* An access as it is kept; there may be ten million. */
@@ -106,6 +107,12 @@ struct numa_placed {
 	bool sum; /* NUMA_PLACE_SUM */
 };
 
+/* CPU time of a thread at a time: of its samples, one in some milliseconds. */
+struct numa_ran {
+	u64 time_ns, ran_ns;
+	u32 thread;
+};
+
 struct numa_machine {
 	u64 nodes;  /* a bit each */
 	u64 cpus;   /* nodes with CPUs */
@@ -164,6 +171,7 @@ s32 numa_cpu_node(const struct numa_feed *f, u32 cpu); /* -1: not known */
 /* In the order of time. */
 const struct numa_moved *numa_page_moves(const struct numa_feed *f, size_t *ret_n);
 const struct numa_moved *numa_thread_moves(const struct numa_feed *f, size_t *ret_n);
+const struct numa_ran *numa_thread_runs(const struct numa_feed *f, size_t *ret_n);
 const struct numa_placed *numa_places(const struct numa_feed *f, size_t *ret_n);
 
 #endif

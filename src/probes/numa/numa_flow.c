@@ -161,6 +161,12 @@ const struct numa_moved *numa_thread_moves(const struct numa_feed *f, size_t *re
 	return f->thread_moves.v;
 }
 
+const struct numa_ran *numa_thread_runs(const struct numa_feed *f, size_t *ret_n)
+{
+	*ret_n = f->runs.n;
+	return f->runs.v;
+}
+
 const struct numa_placed *numa_places(const struct numa_feed *f, size_t *ret_n)
 {
 	*ret_n = f->places.n;

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "probes/numa/numa_coarse.h"
 #include "probes/numa/numa_sharing.h"
+
+#define COARSE_REMOTE 30 /* fewer remote samples than a verdict takes are not looked at */
 
 void numa_sums_add(struct numa_sums *s, const struct numa_access *a)
 {
@@ -120,6 +123,23 @@ static int object_threads(struct numa_feed *f, u32 object, const struct object *
 	return 0;
 }
 
+/* Most of its accesses are hint faults. */
+static bool is_coarse(const struct numa_group *g)
+{
+	return 2 * g->sums.hint_samples > g->sums.judged_samples;
+}
+
+static int coarse_fill(struct numa_feed *f, const u32 *objects, struct numa_group *g)
+{
+	_cleanup_(numa_coarse_free) struct numa_coarse_work work;
+	int rc = 0;
+
+	numa_coarse_begin(&work);
+	for (u32 i = g->first; i < g->first + g->n && !rc; i++)
+		rc = numa_coarse_object(f, objects[i], &work);
+	return rc ? rc : numa_coarse_finish(f, &work, g);
+}
+
 static int group_fill(struct numa_feed *f, const u32 *objects, struct numa_group *g)
 {
 	_cleanup_(numa_sharing_free) struct numa_sharing_work work = {};
@@ -148,6 +168,8 @@ static int group_fill(struct numa_feed *f, const u32 *objects, struct numa_group
 	g->threads = (u32)threads.n;
 	groups_free(&threads);
 	numa_sharing_finish(&work, g);
+	if (!rc && is_coarse(g) && g->sums.remote_samples >= COARSE_REMOTE)
+		rc = coarse_fill(f, objects, g);
 	return rc;
 }
 
@@ -224,9 +246,15 @@ static void moves_add(struct numa_feed *f, struct numa_groups *g, const u32 *gro
 	size_t n;
 	const struct numa_moved *moves = numa_page_moves(f, &n);
 
-	for (size_t i = 0; i < n; i++)
-		if (moves[i].object < numa_objects(f) && group_of[moves[i].object] != NUMA_NONE)
-			g->list.v[group_of[moves[i].object]].moved_pages += moves[i].pages;
+	for (size_t i = 0; i < n; i++) {
+		struct numa_group *group;
+
+		if (moves[i].object >= numa_objects(f) || group_of[moves[i].object] == NUMA_NONE)
+			continue;
+		group = &g->list.v[group_of[moves[i].object]];
+		group->moved_pages += moves[i].pages;
+		group->balanced_pages += moves[i].why == NUMA_MOVE_BALANCING ? moves[i].pages : 0;
+	}
 }
 
 int numa_groups_make(struct numa_feed *f, bool by_object, struct numa_groups *ret)

@@ -43,6 +43,18 @@ struct numa_sharing {
 	u64 samples;
 };
 
+/* What hint faults tell (numa_coarse.h); of a group that has mostly these, else all 0. */
+struct numa_coarse {
+	u64 samples;
+	u64 pages;                     /* that had one: each was seen samples / pages times */
+	u64 laid_samples, laid_remote; /* by where the page was when it was first seen; remote */
+	double window_mixed; /* of two accesses to an object within milliseconds: from two nodes */
+	u64 window_samples;
+	u32 changes;     /* of the node that an object was used from, window to window */
+	double together; /* share of time in which threads of two nodes ran, at least; -1: unknown
+			  */
+};
+
 struct numa_site {
 	u64 start; /* where nothing else tells objects apart */
 	u32 kind;  /* enum object_kind */
@@ -74,6 +86,8 @@ struct numa_group {
 	u64 huge;          /* samples of huge pages */
 	u64 placed_remote; /* samples that would be remote, were each part where it is used most */
 	u64 moved_pages;   /* by the kernel */
+	u64 balanced_pages; /* of them, by NUMA balancing */
+	struct numa_coarse coarse;
 };
 
 struct numa_groups {

@@ -45,6 +45,7 @@ struct numa_feed {
 	struct groups variable_copies; /* of forked children */
 	struct groups parents;         /* child -> struct parent */
 	VEC(struct numa_moved) page_moves, thread_moves;
+	VEC(struct numa_ran) runs;
 	VEC(struct numa_placed) places;
 	struct numa_machine machine;
 	struct groups cpus; /* cpu -> node */

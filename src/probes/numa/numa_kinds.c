@@ -48,6 +48,7 @@ static const struct field sample_fields[] = {
 		"how page_node is known: 1 seen at the access, 2 of the physical address, 3 asked "
 		"for afterwards, 4 of level; 0: it is not"),
 	SAMPLE(page_shift, U8, ID, "size of the page as a power of two; 0: not known"),
+	SAMPLE(ran_ns, U64, NS, "CPU time of the thread until then; 0: not known"),
 };
 
 static const struct field mapping_fields[] = {

@@ -11,6 +11,21 @@
 #define HANDED 1.5    /* changes of node, of each object: it was handed over */
 #define USER_NODE 0.1 /* a node with this share of the accesses uses it */
 
+/*
+ * Hint faults (numa_coarse.h). In guests and in models of them, mixing within a window was 0.6 to
+ * 0.9 of that within the object where nodes used it at the same time, and below 0.15 in turns.
+ */
+#define SHARED 0.2        /* mixing of the object: one node of two has a ninth of the faults */
+#define LOOKS 2.7         /* faults a page, on average, that a verdict takes */
+#define LOOKS_MIXED 1.7   /* … where what was seen cannot be chance */
+#define PAGE_OWN 0.15     /* mixing within pages, of that within the object: pages have one user */
+#define PAGE_OWN_FEW 0.05 /* … at few looks */
+#define PAGE_SHARED 0.4   /* … more: several */
+#define WINDOW_MIXED 0.4  /* mixing within milliseconds, of that within the object: at once */
+#define WINDOW_TURNS 0.2  /* … less: one node after the other */
+#define TURNS_SEEN 3      /* changes of node, of each object: neither handed over nor back */
+#define RAN_TOGETHER 0.25 /* of the time threads of two nodes ran, at least */
+
 /* The lower end of what a ratio can be, n samples given (Wilson, 95 %). */
 static double at_least(u64 hits, u64 n)
 {
@@ -140,6 +155,67 @@ static u32 judge_shared(const struct numa_group *g)
 	return NUMA_CONCURRENT;
 }
 
+static bool is_coarse(const struct numa_group *g)
+{
+	return g->coarse.samples;
+}
+
+/* How often a page was seen, on average. */
+static double looks(const struct numa_group *g)
+{
+	return (double)g->coarse.samples / (double)MAX(g->coarse.pages, 1UL);
+}
+
+/* How mixed a finer unit is, of what chance would make of the whole object. -1: not known. */
+static double of_object(const struct numa_group *g, double mixed, u64 samples)
+{
+	double object = g->sharing[NUMA_UNIT_OBJECT].mixed;
+
+	return samples >= NUMA_MIN_SHARING && object > 0 ? mixed / object : -1;
+}
+
+static u32 judge_hint_turns(const struct numa_group *g, double window)
+{
+	const struct numa_coarse *c = &g->coarse;
+	bool apart = c->together >= 0 && c->together < RAN_TOGETHER;
+
+	if (window < 0 || window > WINDOW_TURNS)
+		return NUMA_UNCLEAR;
+	/* Where threads run all the time, one that is always first takes all faults of a scan. */
+	if (c->together >= RAN_TOGETHER)
+		return NUMA_UNCLEAR;
+	if (c->changes < HANDED * g->shared_objects)
+		return NUMA_PRODUCER;
+	if (c->changes < TURNS_SEEN * g->shared_objects)
+		return NUMA_THIN;
+	return apart ? NUMA_ALTERNATING : NUMA_UNCLEAR;
+}
+
+/* Of hint faults: what cannot be told from them is not said. */
+static u32 judge_hint(
+	const struct numa_feed *f, const struct numa_groups *all, const struct numa_group *g)
+{
+	const struct numa_coarse *c = &g->coarse;
+	const struct numa_sharing *pages = &g->sharing[NUMA_UNIT_PAGE];
+	double seen = looks(g);
+	double window = of_object(g, c->window_mixed, c->window_samples);
+	double page = of_object(g, pages->mixed, pages->samples);
+	bool shared = g->sharing[NUMA_UNIT_OBJECT].mixed >= SHARED && g->threads > 1;
+
+	if (seen < LOOKS_MIXED)
+		return NUMA_THIN;
+	if (!shared)
+		return seen < LOOKS ? NUMA_THIN : judge_one_user(f, all, g);
+	if (page >= 0 && page < (seen < LOOKS ? PAGE_OWN_FEW : PAGE_OWN)) {
+		if (g->huge * 2 > g->sums.samples && mixed(g, NUMA_UNIT_HUGE))
+			return NUMA_FALSE_HUGE;
+		return NUMA_PARTED;
+	}
+	if (window > WINDOW_MIXED && page > PAGE_SHARED)
+		return own(g, NUMA_UNIT_LINE) ? NUMA_FALSE_PAGE : NUMA_CONCURRENT;
+	return seen < LOOKS ? NUMA_THIN : judge_hint_turns(g, window);
+}
+
 /* The remote accesses that remain, of those that there are: as the fix of the pattern has it. */
 static double saved(const struct numa_groups *all, const struct numa_group *g, u32 pattern)
 {
@@ -163,7 +239,7 @@ static double saved(const struct numa_groups *all, const struct numa_group *g, u
 		left = g->sharing[NUMA_UNIT_PAGE].mixed * (double)g->sums.judged_samples;
 		break;
 	case NUMA_CONCURRENT:
-		if (!g->sums.stores && g->sums.loads) {
+		if (!g->sums.stores && g->sums.loads && !is_coarse(g)) {
 			left = 0; /* a replica on each node */
 			break;
 		}
@@ -185,35 +261,81 @@ static void nodes_fill(const struct numa_group *g, struct numa_verdict *v)
 	v->home = largest(g->sums.to, &v->home_ratio);
 }
 
+/* The layout is what is wrong, and balancing mends it as it goes. */
+static bool is_layout(u32 pattern)
+{
+	return pattern == NUMA_PRODUCER || pattern == NUMA_PARTED;
+}
+
+/* Remote enough for a verdict; by the layout where balancing has moved what was remote. */
+static bool is_remote(const struct numa_group *g, bool laid)
+{
+	const struct numa_sums *s = &g->sums;
+
+	return laid ? at_least(g->coarse.laid_remote, g->coarse.laid_samples) >= NUMA_MIN_RATIO
+		    : at_least(s->remote_samples, s->judged_samples) >= NUMA_MIN_RATIO;
+}
+
+static u32 judge_pattern(
+	const struct numa_feed *f, const struct numa_groups *all, const struct numa_group *g)
+{
+	if (slow_ratio(f, &g->sums) >= 0.5)
+		return NUMA_SLOW_TIER;
+	if (is_file(g))
+		return NUMA_PAGE_CACHE;
+	if (g->site.kind == OBJECT_KERNEL || g->site.kind == OBJECT_VDSO)
+		return NUMA_NO_PATTERN; /* no program can place it */
+	if (!known(g, NUMA_UNIT_OBJECT) && !one_user(g))
+		return NUMA_THIN; /* each object was seen once: who shares it is not known */
+	if (is_coarse(g))
+		return judge_hint(f, all, g);
+	if (!mixed(g, NUMA_UNIT_OBJECT) || g->threads == 1)
+		return judge_one_user(f, all, g);
+	return judge_shared(g);
+}
+
+/* Shares, by the layout as the program made it where that is what counts. */
+static void shares_fill(
+	const struct numa_groups *all, const struct numa_group *g, struct numa_verdict *v)
+{
+	const struct numa_coarse *c = &g->coarse;
+	double remote = (double)g->sums.remote;
+
+	v->remote_ratio = v->laid_ratio = numa_remote_ratio(&g->sums);
+	if (c->laid_samples && g->balanced_pages) {
+		v->laid_ratio = (double)c->laid_remote / (double)c->laid_samples;
+		remote = MAX(remote, (double)c->laid_remote);
+	}
+	v->share = all->all.accesses ? remote / (double)all->all.accesses : 0;
+}
+
 struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_groups *all, u32 group)
 {
 	const struct numa_group *g = &all->list.v[group];
 	const struct numa_sums *s = &g->sums;
 	struct numa_verdict v = {.group = group, .user = -1, .home = -1};
+	bool laid;
 
 	nodes_fill(g, &v);
-	v.remote_ratio = numa_remote_ratio(s);
-	v.share = all->all.accesses ? (double)s->remote / (double)all->all.accesses : 0;
-	if (v.remote_ratio < NUMA_MIN_RATIO || v.share < NUMA_MIN_SHARE)
+	shares_fill(all, g, &v);
+	laid = v.laid_ratio > v.remote_ratio;
+	if (v.share < NUMA_MIN_SHARE)
+		return v;
+	/* All faults of a scan may be of one turn: a few scans are a few samples. */
+	if (is_coarse(g) && looks(g) < LOOKS)
+		v.pattern = NUMA_THIN;
+	if (MAX(v.remote_ratio, v.laid_ratio) < NUMA_MIN_RATIO)
 		return v;
 	if (s->judged_samples < NUMA_MIN_SAMPLES || s->remote_samples < NUMA_MIN_REMOTE) {
 		v.pattern = NUMA_THIN;
 		return v;
 	}
-	if (at_least(s->remote_samples, s->judged_samples) < NUMA_MIN_RATIO)
+	if (!is_remote(g, false) && !(laid && is_remote(g, true)))
 		return v;
-	if (slow_ratio(f, s) >= 0.5)
-		v.pattern = NUMA_SLOW_TIER;
-	else if (is_file(g))
-		v.pattern = NUMA_PAGE_CACHE;
-	else if (g->site.kind == OBJECT_KERNEL || g->site.kind == OBJECT_VDSO)
-		return v; /* no program can place it */
-	else if (!known(g, NUMA_UNIT_OBJECT) && !one_user(g))
-		v.pattern = NUMA_THIN; /* each object was seen once: who shares it is not known */
-	else if (!mixed(g, NUMA_UNIT_OBJECT) || g->threads == 1)
-		v.pattern = judge_one_user(f, all, g);
-	else
-		v.pattern = judge_shared(g);
+	v.pattern = judge_pattern(f, all, g);
+	v.balanced = laid && is_layout(v.pattern);
+	if (!v.balanced && !is_remote(g, false))
+		v.pattern = NUMA_NO_PATTERN;
 	v.saved_ratio = saved(all, g, v.pattern);
 	return v;
 }
@@ -232,6 +354,7 @@ const char *numa_pattern_name(u32 pattern)
 		[NUMA_PAGE_CACHE] = "misplaced page cache",
 		[NUMA_MOVED_AWAY] = "user moved away from its memory",
 		[NUMA_SLOW_TIER] = "slow tier",
+		[NUMA_UNCLEAR] = "several nodes use it",
 	};
 
 	return pattern < NUMA_PATTERNS ? names[pattern] : "?";

@@ -27,18 +27,21 @@ enum numa_pattern {
 	NUMA_PAGE_CACHE,  /* of a file: it lies where it was first read */
 	NUMA_MOVED_AWAY,  /* who made it uses it, from another node than then */
 	NUMA_SLOW_TIER,   /* on nodes without CPUs */
+	NUMA_UNCLEAR,     /* several nodes; hint faults do not tell whether in turns */
 	NUMA_PATTERNS,
 };
 
 struct numa_verdict {
-	u32 pattern; /* enum numa_pattern */
-	u32 group;   /* in numa_groups.list */
-	double remote_ratio;
-	double saved_ratio; /* of the group's remote accesses, by the fix (estimated) */
-	double share;       /* its remote accesses of all accesses */
-	s32 user;           /* node that uses it most from afar; -1 */
-	s32 home;           /* node where most of it lies; -1 */
-	double home_ratio;  /* of its accesses, to pages there */
+	u32 pattern;         /* enum numa_pattern */
+	u32 group;           /* in numa_groups.list */
+	bool balanced;       /* as the program laid it out; balancing has moved most of it since */
+	double laid_ratio;   /* remote by that layout; as remote_ratio where it is not known */
+	double remote_ratio; /* as it was */
+	double saved_ratio;  /* of the group's remote accesses, by the fix (estimated) */
+	double share;        /* its remote accesses of all accesses */
+	s32 user;            /* node that uses it most from afar; -1 */
+	s32 home;            /* node where most of it lies; -1 */
+	double home_ratio;   /* of its accesses, to pages there */
 };
 
 struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_groups *g, u32 group);

@@ -22,6 +22,22 @@ static __always_inline u64 tls_of(const void *task)
 	return BPF_CORE_READ(t, thread.fsbase);
 }
 
+struct sched_entity {
+	u64 sum_exec_runtime;
+} __attribute__((preserve_access_index));
+
+struct task_struct___ran {
+	struct sched_entity se;
+} __attribute__((preserve_access_index));
+
+/* CPU time of a task, as of the last tick or switch. */
+static __always_inline u64 ran_of(const void *task)
+{
+	const struct task_struct___ran *t = task;
+
+	return BPF_CORE_READ(t, se.sum_exec_runtime);
+}
+
 static __always_inline struct numa_event *task_event(void *here, u64 pid_tgid, u16 kind)
 {
 	struct probe_counts *c = counts();

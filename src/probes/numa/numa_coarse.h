@@ -1,0 +1,29 @@
+/*
+ * Private to numa_groups.c: what hint faults tell of how nodes use an object. A page has at most
+ * one a scan, and the kernel moves pages because of them, so that neither the order of accesses nor
+ * the share of remote ones is that of the program. What does hold:
+ *  - a page whose faults always come from one node is used by that node;
+ *  - nodes whose faults are mixed within a few milliseconds use the object at the same time: a scan
+ *    takes all of its pages away at once, and one node alone would take all of these faults;
+ *  - threads whose CPU time grows by more than the time that passes run at the same time;
+ *  - a page's first fault tells the node where the program had put it.
+ */
+#ifndef MEMWHY_PROBES_NUMA_COARSE_H
+#define MEMWHY_PROBES_NUMA_COARSE_H
+
+#include "probes/numa/numa_groups.h"
+
+struct numa_coarse_work {
+	struct groups homes;   /* of the object at hand: page -> where its first fault found it */
+	struct groups threads; /* of the group: thread -> struct coarse_thread */
+	struct numa_coarse sum;
+	double mixed;
+};
+
+void numa_coarse_begin(struct numa_coarse_work *w);
+/* 0 or -ENOMEM */
+int numa_coarse_object(struct numa_feed *f, u32 object, struct numa_coarse_work *w);
+int numa_coarse_finish(struct numa_feed *f, struct numa_coarse_work *w, struct numa_group *g);
+void numa_coarse_free(struct numa_coarse_work *w);
+
+#endif
