@@ -111,6 +111,20 @@ notes() {
 	[ "$(jq '[.rows[] | select(.table == "heap") | .live_bytes] | add' "$json")" = "$(processes live_bytes)" ]
 }
 
+@test "heap -p: twenty thousand threads, one after the other; blocks that outlive theirs" {
+	work_start 0 "$work" orphans 20000
+	memwhy_start heap -p "$pid" --by thread --limit 0
+	work_go
+	[ "$(processes live_blocks live_bytes unseen_frees)" = "201 14672 0" ] || { processes allocations frees live_blocks unseen_frees; notes; false; }
+	# Each thread has its own row, also where the kernel gave a tid again.
+	jq -e '[.rows[] | select(.table == "heap")] |
+		map(select(.allocations == 1 and .allocated_bytes == 72)) as $threads |
+		($threads | length) == 20000 and ($threads | map(.live_blocks) | add) == 200 and
+		(map(.live_bytes) | add) == 14672' "$json" || { jq -c '[.rows[:5], .notes]' "$json"; false; }
+	[ "$(jq '[.rows[] | select(.table == "heap") | .allocations] | add' "$json")" = "$(processes allocations)" ]
+	[ "$(jq '[.rows[] | select(.table == "heap") | .frees] | add' "$json")" = "$(processes frees)" ]
+}
+
 @test "heap -p: sizes of a GiB and more are whole" {
 	[ "$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -gt 6000000 ] ||
 		skip "blocks of so many GiB are refused here"

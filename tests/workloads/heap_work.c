@@ -278,6 +278,30 @@ static void mode_churn(void)
 	}
 }
 
+KEEP static void *orphan(void *arg)
+{
+	void *block = malloc(72);
+
+	(void)arg;
+	__asm__ volatile("" : : "r"(block) : "memory");
+	return block;
+}
+
+/* n threads, one after the other; each leaves a block, of which one in a hundred stays. */
+static void mode_orphans(void)
+{
+	for (long i = 0; i < n; i++) {
+		pthread_t t;
+		void *block;
+
+		if (pthread_create(&t, NULL, orphan, NULL))
+			_exit(3);
+		pthread_join(t, &block);
+		if (i % 100)
+			free(block);
+	}
+}
+
 static void mode_kill(void)
 {
 	for (long i = 0; i < n; i++)
@@ -538,6 +562,7 @@ static const struct {
 	{"signal", mode_signal},
 	{"jump", mode_jump},
 	{"churn", mode_churn},
+	{"orphans", mode_orphans},
 	{"kill", mode_kill},
 	{"abort", mode_abort},
 	{"huge", mode_huge},

@@ -222,9 +222,12 @@ static int maps_fill(struct attached *a, struct heap_attached *p)
 	struct heap_process_now now = {.number = p->number, .on = !p->awaits, .awaits = p->awaits};
 	struct heap_site_key none = {p->number, HEAP_STACK_NONE},
 			     earlier = {p->number, HEAP_STACK_EARLIER};
+	struct heap_thread_sums others = {.process = p->number};
+	u64 id = p->number;
 	struct heap_site_now site = {.min_bytes = 0xffffffff};
 
 	if (bpf_map_update_elem(attach_map(a, "heap_processes"), &p->number, &now, BPF_ANY) ||
+		bpf_map_update_elem(attach_map(a, "heap_ended"), &id, &others, BPF_ANY) ||
 		bpf_map_update_elem(attach_map(a, "heap_numbers"), &p->pid, &p->number, BPF_ANY) ||
 		bpf_map_update_elem(attach_map(a, "heap_sites"), &none, &site, BPF_ANY) ||
 		bpf_map_update_elem(attach_map(a, "heap_sites"), &earlier, &site, BPF_ANY))

@@ -17,6 +17,14 @@ struct heap_site_sum {
 	bool changed;
 };
 
+struct heap_thread_sum {
+	struct heap_thread r;
+	u64 own_blocks, own_bytes; /* as in heap_thread_sums */
+	bool ended;                /* what it did is known to its end */
+	bool settled;              /* and nothing it allocated is left */
+	bool sent;                 /* as it was then */
+};
+
 struct heap_attached {
 	u32 pid;
 	u32 number; /* in the maps */
@@ -37,7 +45,7 @@ struct heap_attached {
 struct heap_attach {
 	VEC(struct heap_attached) processes;
 	struct groups sites;   /* struct heap_site_key -> struct heap_site_sum */
-	struct groups threads; /* struct heap_thread_key -> struct heap_thread */
+	struct groups threads; /* u64, id -> struct heap_thread_sum */
 	u32 live_room;
 	u32 error_shift;
 };
@@ -53,6 +61,10 @@ int heap_site_added(
 int heap_settle(
 	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events);
 int heap_snapshot(struct capture *c, struct attached *a, const struct stack_maps *stacks);
+/* attach_threads.c: takes what threads that ended did; to be called at each drain. */
+int heap_threads_take(struct capture *c, struct attached *a);
+/* Sends how threads stand. */
+int heap_threads_send(struct capture *c, struct attached *a);
 /* attach_ages.c: looks at all live blocks. */
 int heap_ages_look(struct capture *c, struct attached *a);
 void heap_attach_init(struct heap_attach *h);

@@ -9,10 +9,6 @@
 #include "probes/heap/attach.h"
 #include "sys/proc.h"
 
-struct heap_thread_key {
-	u32 process, tid;
-};
-
 static void site_add(void *to, const void *from)
 {
 	*(struct heap_site_now *)to = *(const struct heap_site_now *)from;
@@ -164,53 +160,6 @@ static int sites_send(struct capture *c, struct heap_attached *p, u64 peak)
 	return rc;
 }
 
-static int thread_send(
-	struct capture *c, u32 tid, const struct heap_thread_now *t, struct heap_attached *p)
-{
-	struct heap_attach *h = c->state;
-	struct heap_thread_key k = {t->process, tid};
-	size_t had = h->threads.n;
-	struct heap_thread *r = groups_get(&h->threads, &k);
-
-	if (!r)
-		return -ENOMEM;
-	if (h->threads.n > had) {
-		*r = REC_INIT(struct heap_thread, REC_HEAP_THREAD, 0);
-		r->tgid = t->tgid;
-		r->process = t->process + 1;
-		r->tid = tid;
-		r->thread = p->threads++;
-	}
-	if (p->awaits && tid == p->pid)
-		memcpy(p->comm, t->comm, sizeof(p->comm));
-	r->allocations = t->allocations;
-	r->bytes = t->bytes;
-	r->frees = t->frees;
-	r->freed_bytes = t->freed_bytes;
-	r->temporary = t->temporary;
-	r->live_blocks = t->allocations - t->gone_blocks;
-	r->live_bytes = t->bytes - t->gone_bytes;
-	memcpy(r->comm, t->comm, sizeof(r->comm));
-	return capture_emit(c, &r->h);
-}
-
-static int threads_send(struct capture *c, struct attached *a)
-{
-	struct heap_attach *h = c->state;
-	int map = attach_map(a, "heap_threads"), rc = 0;
-	u32 tid, *from = NULL;
-	struct heap_thread_now t;
-
-	while (!rc && !bpf_map_get_next_key(map, from, &tid)) {
-		from = &tid;
-		if (bpf_map_lookup_elem(map, &tid, &t) || t.process >= h->processes.n)
-			continue;
-		if (t.allocations || t.frees)
-			rc = thread_send(c, tid, &t, &h->processes.v[t.process]);
-	}
-	return rc;
-}
-
 static void total_fill(struct heap_total *r, const struct heap_process_now *now)
 {
 	r->h.flags |= now->ended_ns ? HEAP_ENDED : 0;
@@ -248,6 +197,12 @@ static void tell(
 	if (now->failed)
 		capture_note(c, NOTE_INFO, "process %u: %llu allocations got nothing", p->pid,
 			now->failed);
+	if (now->unlisted || now->mixed)
+		capture_note(c, NOTE_WARNING,
+			"process %u: for %llu threads that ended and %llu frees of other threads' "
+			"blocks there was no room in the tables: what threads have live is not "
+			"exact, and the thread 0 stands for several",
+			p->pid, now->mixed, now->unlisted);
 	if (now->untold)
 		capture_note(c, NOTE_WARNING,
 			"process %u: of %llu calls the return was not seen, so what they gave is "
@@ -308,9 +263,11 @@ static int processes_send(struct capture *c, struct attached *a)
 
 int heap_settle(struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events)
 {
+	int rc = heap_threads_take(c, a);
+
 	(void)stacks;
 	(void)events; /* the programs count all of them */
-	return c->opt.outstanding && !c->ending ? processes_send(c, a) : 0;
+	return !rc && c->opt.outstanding && !c->ending ? processes_send(c, a) : rc;
 }
 
 int heap_snapshot(struct capture *c, struct attached *a, const struct stack_maps *stacks)
@@ -318,14 +275,14 @@ int heap_snapshot(struct capture *c, struct attached *a, const struct stack_maps
 	int rc = c->ending || c->opt.outstanding ? heap_ages_look(c, a) : 0;
 
 	(void)stacks;
-	rc = rc ? rc : threads_send(c, a);
+	rc = rc ? rc : heap_threads_send(c, a);
 	return rc ? rc : processes_send(c, a);
 }
 
 void heap_attach_init(struct heap_attach *h)
 {
 	groups_init(&h->sites, sizeof(struct heap_site_key), sizeof(struct heap_site_sum));
-	groups_init(&h->threads, sizeof(struct heap_thread_key), sizeof(struct heap_thread));
+	groups_init(&h->threads, sizeof(u64), sizeof(struct heap_thread_sum));
 }
 
 void heap_attach_free(struct heap_attach *h)

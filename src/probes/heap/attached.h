@@ -55,9 +55,11 @@ struct heap_process_now {
 	u64 forks;    /* children, which are not followed */
 	u64 live_blocks, live_bytes;
 	u64 peak_blocks, peak_bytes, peak_ns;
-	u64 peak;   /* number of it, see struct account */
-	u64 failed; /* allocations that got nothing */
-	u64 untold; /* calls whose return or beginning was not seen */
+	u64 peak;     /* number of it, see struct account */
+	u64 failed;   /* allocations that got nothing */
+	u64 untold;   /* calls whose return or beginning was not seen */
+	u64 unlisted; /* frees of others' blocks that are not in whose sums they should be */
+	u64 mixed;    /* threads that ended and could not be told apart */
 	u64 sizes[HEAP_SIZES];
 };
 
@@ -92,11 +94,28 @@ struct heap_block {
 	struct heap_site_key site;
 	u64 size;
 	u64 time_ns;
-	u32 tid;
+	u64 thread; /* id of who allocated it */
 	u32 event;  /* number of the allocation in its thread */
 	u32 weight; /* how many blocks it stands for */
-	u32 reserved;
 };
+
+/* Of a thread: what it did. */
+struct heap_thread_sums {
+	u64 allocations, bytes, frees, freed_bytes, temporary;
+	u64 own_blocks, own_bytes; /* of its frees: those that it had allocated itself */
+	u32 process;
+	u32 tgid;
+	char comm[COMM_LEN];
+};
+
+/* Blocks of a thread that others freed, also after its end. */
+struct heap_thread_gone {
+	u64 blocks, bytes;
+};
+
+/* Id of a thread: its tid, and when it was first seen, since the kernel gives a tid again. Below
+ * HEAP_ATTACHED_MAX: all those of a process for which there was no room as they ended. */
+#define HEAP_THREAD_ID(tid_, ns_) ((u64)(tid_) << 32 | (u32)((ns_) >> 20))
 
 /* A thread, and the call it is in. */
 struct heap_thread_now {
@@ -110,13 +129,10 @@ struct heap_thread_now {
 		moved; /* realloc's, taken from the live ones; weight 0: it was not there */
 	s64 until_sample;
 	u64 freed; /* last */
-	u32 process;
-	u32 tgid;
-	u32 reserved;
+	u64 id;
 	u32 events;
-	u64 allocations, bytes, frees, freed_bytes, temporary;
-	u64 gone_blocks, gone_bytes; /* of those it allocated: freed, by whomever */
-	char comm[COMM_LEN];
+	u32 reserved;
+	struct heap_thread_sums sums;
 };
 
 #endif

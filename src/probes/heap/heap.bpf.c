@@ -51,9 +51,10 @@ static __always_inline struct heap_thread_now *thread_get(u32 process)
 	bpf_map_update_elem(&heap_threads, &tid, &thread_zero, BPF_NOEXIST);
 	t = bpf_map_lookup_elem(&heap_threads, &tid);
 	if (t) {
-		t->process = process;
-		t->tgid = id >> 32;
-		bpf_get_current_comm(t->comm, sizeof(t->comm));
+		t->id = HEAP_THREAD_ID(tid, bpf_ktime_get_ns());
+		t->sums.process = process;
+		t->sums.tgid = id >> 32;
+		bpf_get_current_comm(t->sums.comm, sizeof(t->sums.comm));
 		if (config.sample_bytes)
 			t->until_sample = sample_gap();
 	}
@@ -162,7 +163,7 @@ static __always_inline u64 given(struct pt_regs *ctx, const struct heap_thread_n
 static __always_inline void not_moved(
 	struct heap_process_now *p, struct heap_thread_now *t, struct probe_counts *c)
 {
-	u64 key = HEAP_BLOCK_KEY(t->process, t->where);
+	u64 key = HEAP_BLOCK_KEY(t->sums.process, t->where);
 
 	if (t->size)
 		add(p->failed, 1);
@@ -185,7 +186,7 @@ static __always_inline void leave(struct pt_regs *ctx)
 
 	if (!t || !t->sp || at < t->sp || !c)
 		return;
-	p = process_at(t->process);
+	p = process_at(t->sums.process);
 	if (!p)
 		return;
 	if (at > t->sp)
@@ -315,12 +316,47 @@ int heap_exec(void *ctx)
 	return 0;
 }
 
+/* No room: the thread is one of those that are not told apart. */
+static __always_inline void ended_add(const struct heap_thread_sums *t)
+{
+	u64 id = t->process;
+	struct heap_thread_sums *s = bpf_map_lookup_elem(&heap_ended, &id);
+
+	if (!s)
+		return;
+	add(s->allocations, t->allocations);
+	add(s->bytes, t->bytes);
+	add(s->frees, t->frees);
+	add(s->freed_bytes, t->freed_bytes);
+	add(s->temporary, t->temporary);
+	add(s->own_blocks, t->own_blocks);
+	add(s->own_bytes, t->own_bytes);
+}
+
+static __always_inline void thread_end(struct heap_process_now *p)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct heap_thread_now *t = bpf_map_lookup_elem(&heap_threads, &tid);
+
+	if (!t)
+		return;
+	bpf_get_current_comm(t->sums.comm, sizeof(t->sums.comm));
+	if (bpf_map_update_elem(&heap_ended, &t->id, &t->sums, BPF_NOEXIST)) {
+		ended_add(&t->sums);
+		add(p->mixed, 1);
+	}
+	bpf_map_delete_elem(&heap_threads, &tid);
+}
+
 SEC("raw_tp/sched_process_exit")
 int heap_exit(void *ctx)
 {
 	struct heap_process_now *p = process_current();
 
-	if (p && p->on)
+	if (!p)
+		return 0;
+	thread_end(p);
+	if (p->on)
 		p->ended_ns = bpf_ktime_get_ns();
 	return 0;
 }

@@ -30,12 +30,29 @@ struct {
 	__type(value, u32);
 } heap_numbers SEC(".maps");
 
+/* Those that live, by tid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
 	__type(key, u32);
 	__type(value, struct heap_thread_now);
 } heap_threads SEC(".maps");
+
+/* Those that ended, by id, until user space has read them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u64);
+	__type(value, struct heap_thread_sums);
+} heap_ended SEC(".maps");
+
+/* By id, until it has ended and nothing it allocated is left. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u64);
+	__type(value, struct heap_thread_gone);
+} heap_gone SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -53,6 +70,7 @@ struct {
 
 static const struct heap_site_now site_new = {.min_bytes = 0xffffffff};
 static const struct heap_thread_now thread_zero = {};
+static const struct heap_thread_gone gone_zero = {};
 
 #define add(to_, n_) ((void)__sync_fetch_and_add(&(to_), n_))
 

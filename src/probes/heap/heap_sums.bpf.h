@@ -52,18 +52,37 @@ static __always_inline void peak_note(struct heap_process_now *p, u64 now)
 	p->peak++;
 }
 
-/* A block is no more: what is left of it in the sums of its thread and its process. */
-static __always_inline void block_gone(
-	struct heap_process_now *p, const struct heap_block *b, u64 bytes)
+static __always_inline struct heap_thread_gone *gone_get(const u64 *thread)
 {
-	struct heap_thread_now *t = bpf_map_lookup_elem(&heap_threads, &b->tid);
+	struct heap_thread_gone *g = bpf_map_lookup_elem(&heap_gone, thread);
+
+	if (g)
+		return g;
+	bpf_map_update_elem(&heap_gone, thread, &gone_zero, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&heap_gone, thread);
+}
+
+/* A block is no more: what is left of it in the sums of its process and of who allocated it. t: by
+ * whom, or NULL. */
+static __always_inline void block_gone(struct heap_process_now *p, struct heap_thread_now *t,
+	const struct heap_block *b, u64 bytes)
+{
+	struct heap_thread_gone *g;
 
 	add(p->live_blocks, -(u64)b->weight);
 	add(p->live_bytes, -bytes);
-	if (!t)
+	if (t && t->id == b->thread) {
+		t->sums.own_blocks += b->weight;
+		t->sums.own_bytes += bytes;
 		return;
-	add(t->gone_blocks, b->weight);
-	add(t->gone_bytes, bytes);
+	}
+	g = gone_get(&b->thread);
+	if (!g) {
+		add(p->unlisted, 1);
+		return;
+	}
+	add(g->blocks, b->weight);
+	add(g->bytes, bytes);
 }
 
 /* A block that is seen with probability p adds (1 - p) / p^2 times its size squared; its weight is
@@ -111,19 +130,20 @@ static __always_inline void freed(struct heap_process_now *p, struct heap_thread
 	if (config.sample_bytes)
 		add(s->freed_variance, block_variance(b));
 	life_add(s, n, bpf_ktime_get_ns() - b->time_ns);
-	block_gone(p, b, bytes);
+	block_gone(p, t, b, bytes);
 	if (!t)
 		return;
-	t->frees += n;
-	t->freed_bytes += bytes;
-	if (b->tid == (u32)bpf_get_current_pid_tgid() && b->event == t->events) {
-		t->temporary += n;
+	t->sums.frees += n;
+	t->sums.freed_bytes += bytes;
+	if (b->thread == t->id && b->event == t->events) {
+		t->sums.temporary += n;
 		add(s->temporary, n);
 	}
 }
 
 /* A block that is live was given out again: its free was not seen. */
-static __always_inline void overwritten(struct heap_process_now *p, const struct heap_block *b)
+static __always_inline void overwritten(
+	struct heap_process_now *p, struct heap_thread_now *t, const struct heap_block *b)
 {
 	struct heap_site_now *s = bpf_map_lookup_elem(&heap_sites, &b->site);
 	u64 bytes = b->weight * b->size;
@@ -135,12 +155,12 @@ static __always_inline void overwritten(struct heap_process_now *p, const struct
 	add(s->gone_bytes, bytes);
 	if (config.sample_bytes)
 		add(s->freed_variance, block_variance(b));
-	block_gone(p, b, bytes);
+	block_gone(p, t, b, bytes);
 }
 
 /* Puts the block among the live ones. */
 static __always_inline long live_put(
-	struct heap_process_now *p, u64 key, const struct heap_block *b)
+	struct heap_process_now *p, struct heap_thread_now *t, u64 key, const struct heap_block *b)
 {
 	struct heap_block old, *was;
 
@@ -150,7 +170,7 @@ static __always_inline long live_put(
 	if (was) {
 		old = *was;
 		if (!bpf_map_delete_elem(&heap_live, &key))
-			overwritten(p, &old);
+			overwritten(p, t, &old);
 	}
 	return bpf_map_update_elem(&heap_live, &key, b, BPF_NOEXIST);
 }
@@ -171,8 +191,8 @@ static __always_inline void block_count(struct heap_process_now *p, struct heap_
 		s->min_bytes = small;
 	if (small > s->max_bytes)
 		s->max_bytes = small;
-	t->allocations += n;
-	t->bytes += bytes;
+	t->sums.allocations += n;
+	t->sums.bytes += bytes;
 	add(p->live_blocks, n);
 	add(p->live_bytes, bytes);
 	add(p->sizes[slot < HEAP_SIZES ? slot : 0], n);
@@ -190,10 +210,10 @@ static __always_inline void allocated(struct pt_regs *ctx, struct heap_process_n
 {
 	bool moves = resizes(t->calls) && t->where;
 	struct heap_block b = {
-		.site = {t->process, 0},
+		.site = {t->sums.process, 0},
 		.size = t->size,
 		.weight = t->weight,
-		.tid = (u32)bpf_get_current_pid_tgid(),
+		.thread = t->id,
 	};
 	struct heap_site_now *s;
 
@@ -206,7 +226,7 @@ static __always_inline void allocated(struct pt_regs *ctx, struct heap_process_n
 	c->seen++;
 	b.event = ++t->events;
 	b.time_ns = bpf_ktime_get_ns();
-	if (!s || live_put(p, HEAP_BLOCK_KEY(t->process, address), &b)) {
+	if (!s || live_put(p, t, HEAP_BLOCK_KEY(t->sums.process, address), &b)) {
 		c->lost_map++;
 		return;
 	}
