@@ -160,13 +160,9 @@ static int pid_over(struct collector *c, pid_t pid)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < c->processes.n && !rc;
-		i++) { /* what ends may bring others to light */
-		struct heap_process *p = c->processes.v[i];
-
-		if (!p->ended && !p->foreign && p->pid == (u32)pid)
-			rc = process_over(c, p);
-	}
+	for (size_t i = 0; i < c->processes.n && !rc; i++) /* an end may bring others to light */
+		if (!c->processes.v[i]->foreign && c->processes.v[i]->pid == (u32)pid)
+			rc = process_over(c, c->processes.v[i]);
 	return rc;
 }
 
@@ -414,13 +410,9 @@ int collector_stop(struct collector *c)
 	c->swept_ms = 0; /* all images, and what their rings had no room for */
 	if (!c->error)
 		c->error = turn(c, &words);
-	for (size_t i = 0; i < c->processes.n && !c->error; i++) {
-		struct heap_process *p = c->processes.v[i];
-
-		if (!p->ended && p->pidfd >= 0 &&
-			poll(&(struct pollfd){.fd = p->pidfd, .events = POLLIN}, 1, 0) == 1)
-			c->error = process_over(c, p);
-	}
+	for (size_t i = 0; i < c->processes.n && !c->error; i++)
+		if (poll(&(struct pollfd){c->processes.v[i]->pidfd, POLLIN, 0}, 1, 0) == 1)
+			c->error = process_over(c, c->processes.v[i]);
 	c->swept_ms = 0;
 	vec_each (i, &c->images) {
 		c->n_given_up += (*i)->head->off == TRACK_OFF_WAITED;
