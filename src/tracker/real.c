@@ -184,6 +184,11 @@ void real_find(void)
 	FIND(valloc, "valloc");
 	FIND(pvalloc, "pvalloc");
 	FIND(dlclose, "dlclose");
+	FIND(mmap, "mmap");
+	FIND(munmap, "munmap");
+	FIND(mremap, "mremap");
+	FIND(brk, "brk");
+	FIND(sbrk, "sbrk");
 	FIND(free, "free");
 	FIND(realloc, "realloc");
 	FIND(calloc, "calloc");

@@ -3,6 +3,8 @@
 #define MEMWHY_TRACKER_REAL_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 /* Until the first call each of them finds them all, then does what it is called for. */
 struct real {
@@ -18,6 +20,11 @@ struct real {
 	void *(*pvalloc)(size_t size);
 	size_t (*usable_size)(void *p); /* NULL: not known */
 	int (*dlclose)(void *handle);
+	void *(*mmap)(void *at, size_t size, int prot, int flags, int fd, off_t offset);
+	int (*munmap)(void *at, size_t size);
+	void *(*mremap)(void *at, size_t old, size_t size, int flags, ...);
+	int (*brk)(void *to);
+	void *(*sbrk)(intptr_t by);
 };
 
 extern struct real real;

@@ -52,7 +52,34 @@ enum track_extra {
 	TRACK_MODULE,      /* code of a file: the number of words that follow, which are, << 3: its
 			    * start, end, offset in the file, device, inode; then its path, seven
 			    * bytes a word, << 8 */
+	TRACK_MAPPING,     /* the address space changes: what (enum track_mapping) and what kind
+			    * (enum track_mapped), with the time where events bear times; three
+			    * words follow: address; size, << 3; stack, << 3 */
 };
+
+/* Of whole pages. */
+enum track_mapping {
+	TRACK_MAP = 1,     /* is mapped, in the place of whatever was there */
+	TRACK_UNMAP,       /* munmap begins; TRACK_MAP_RESTORE follows where it fails */
+	TRACK_MAP_MOVE,    /* mremap begins; TRACK_MAP_MOVED or TRACK_MAP_RESTORE follows */
+	TRACK_MAP_MOVED,   /* what TRACK_MAP_MOVE took is here; more than that is new */
+	TRACK_MAP_RESTORE, /* it failed: all is as it was before */
+	TRACK_MAP_FAILED,  /* nothing was mapped */
+};
+
+enum track_mapped {
+	TRACK_MAPPED_UNKNOWN,
+	TRACK_MAPPED_ANONYMOUS, /* private */
+	TRACK_MAPPED_SHARED,    /* anonymous */
+	TRACK_MAPPED_FILE,      /* private */
+	TRACK_MAPPED_FILE_SHARED,
+	TRACK_MAPPED_BREAK, /* the program moved its break */
+	TRACK_MAPPED_KINDS,
+};
+
+#define TRACK_MAPPING_WORDS 4
+#define TRACK_MAPPED_SHIFT 4 /* in the value of a TRACK_MAPPING, below the time */
+#define TRACK_PAGE 4096ULL
 
 /* First word: kind, address >> 3, and where threads' events are to be ordered, low bits of the
  * time stamp counter. */
@@ -117,7 +144,7 @@ struct track_head {
 	u32 next_stack;       /* number of the next stack; 0 means none */
 	u32 missed_processes; /* forks for which there was no room */
 	u32 reserved_too[2];
-	u64 reserved_line[1];
+	u64 huge_bytes; /* of a page with MAP_HUGETLB, unless its flags say another size */
 	struct track_process processes[TRACK_PROCESSES];
 	struct track_slot slot[TRACK_SLOTS];
 };

@@ -91,6 +91,22 @@ static void account_check(struct account *a)
 	check(live == a->live_blocks && bytes == a->live_bytes);
 }
 
+static void mappings_check(struct mappings *m)
+{
+	u64 live = 0, mapped = 0, unmapped = 0;
+
+	for (size_t i = 0; i < m->sites.n; i++) {
+		const struct mapping_site *s = groups_value(&m->sites, i);
+
+		check(s->mapped - s->unmapped == s->live);
+		live += s->live;
+		mapped += s->mapped;
+		unmapped += s->unmapped;
+	}
+	check(live == m->live && mapped == m->mapped && unmapped == m->unmapped);
+	check(m->peak_bytes >= m->live);
+}
+
 static void word_put(struct world *w, u32 slot, u64 word)
 {
 	u64 *ring = (u64 *)((char *)w->image->head + track_ring_offset(slot));
@@ -119,6 +135,15 @@ static void event_put(struct world *w, u32 slot, struct input *in)
 			word_put(w, slot, take(in, 1) << TRACK_ARG_SHIFT);
 		break;
 	case TRACK_EXTRA:
+		if (kind >> 4 == TRACK_MAPPING) {
+			word_put(w, slot,
+				time | take(in, 1) << TRACK_VALUE_SHIFT |
+					TRACK_MAPPING << TRACK_ARG_SHIFT | TRACK_EXTRA);
+			word_put(w, slot, take(in, 1) << 12);
+			word_put(w, slot, take(in, 1) << 12 << TRACK_ARG_SHIFT);
+			word_put(w, slot, take(in, 1) << TRACK_ARG_SHIFT);
+			break;
+		}
 		n = take(in, 2);
 		word_put(w, slot,
 			n << TRACK_VALUE_SHIFT | (kind >> 4) << TRACK_ARG_SHIFT | TRACK_EXTRA);
@@ -184,6 +209,8 @@ static void world_close(struct world *w)
 	vec_each (p, &w->processes) {
 		account_check(&(*p)->account);
 		account_free_all(&(*p)->account);
+		mappings_check(&(*p)->mappings);
+		mappings_free(&(*p)->mappings);
 		vec_free(&(*p)->cursors);
 		vec_free(&(*p)->names);
 		free(*p);

@@ -177,6 +177,53 @@ of_function() { # FUNCTION FIELD
 	[ "$(of_function tls_alloc live_blocks)" -eq 0 ]
 }
 
+# Of mappings, by function and kind: live calls mapped unmapped failed, in pages.
+mappings() { # FUNCTION KIND
+	jq -r --arg f "$1" --arg k "$2" '[.rows[] | select(.table == "mapping" and .kind == (if $k == "" then null else $k end) and
+		([.stack[]? | tostring] | any(test("\\b" + $f + "\\b"))))] |
+		[(map(.live_bytes) | add) / 4096, (map(.calls) | add), (map(.mapped_bytes) | add) / 4096,
+		(map(.unmapped_bytes) | add) / 4096, (map(.failed) | add)] | @tsv' "$json" | tr '\t' ' '
+}
+
+@test "heap: what a program maps by itself, to the page" {
+	heap -- "$work" map 50
+	[ "$(mappings map_here anonymous)" = "12 55 172 160 0" ]
+	[ "$(mappings grow_here anonymous)" = "6 3 10 4 0" ]
+	[ "$(mappings break_here break)" = "0 1 10 10 1" ]
+	[ "$(mappings file_here file)" = "0 1 1 1 0" ]
+	[ "$(mappings file_here shared)" = "0 1 2 2 0" ]
+	[ "$(mappings fail_here anonymous)" = "0 0 0 0 1" ]
+	[ "$(mappings fail_here '')" = "0 0 0 0 3" ]
+	[ "$(processes mapped_live_bytes replaced_bytes unknown_unmapped_bytes)" = "73728 8192 0" ]
+	# By so many pages the process grows, says the kernel, when the tracker's own are not there.
+	[ "$("$work" map 50)" = "pages 18" ]
+	"$MEMWHY" heap --record run.mw --out /dev/null -- "$work" map 50
+	"$MEMWHY" heap --input run.mw -o json --out "$json"
+	[ "$(mappings map_here anonymous)" = "12 55 172 160 0" ]
+}
+
+@test "heap: mmap and munmap by threads, in signal handlers, in forks and after exec" {
+	heap -- "$work" mapthreads 3000 4
+	[ "$(processes mapped_live_bytes replaced_bytes unknown_unmapped_bytes)" = "0 0 0" ]
+	[ "$(mappings map_here anonymous)" = "0 12000 24000 24000 0" ]
+	heap -- "$work" mapfork 20
+	# Each child maps 3 pages and unmaps one of them, and 2 of 5 that it inherited.
+	[ "$(processes mapped_live_bytes unknown_unmapped_bytes state | sort | uniq -c | sed 's/^ *//')" = \
+		"1 20480 0 ended
+20 8192 8192 ended fork" ]
+}
+
+@test "heap: mmap is told of as strace sees it" {
+	command -v strace >/dev/null || skip "no strace"
+	heap -- "$work" map 20
+	# What comes after the first call of ours, of the calls that are not the allocator's.
+	strace -e trace=mmap,munmap,mremap,brk -o trace "$work" map 20 >/dev/null
+	[ "$(grep -c '^mremap(.*= 0x' trace)" -eq 3 ]
+	calls=$(jq '[.rows[] | select(.table == "mapping" and .kind != "break").calls] | add' "$json")
+	first=$(grep -n -m1 'mmap(NULL, 12188,' trace | cut -d: -f1)
+	[ "$calls" -eq "$(sed "1,$((first - 1))d" trace | grep -c '^\(mmap\|mremap\)(.*= 0x')" ]
+}
+
 @test "heap: a disk that is full for the recording does the command no harm" {
 	run --separate-stderr bash -c "ulimit -f 24; '$MEMWHY' leak -i 20ms --record run.mw -q -o csv --out /dev/null -- sh -c '
 		ls / >/dev/null; seq 1000 | sort >/dev/null; sleep 1; echo done'"

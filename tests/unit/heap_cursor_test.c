@@ -41,6 +41,7 @@ static int rig_free(void **state)
 	for (u32 i = 0; i < 3; i++)
 		cursor_close(r->cursors[i]);
 	account_free_all(&r->process.account);
+	mappings_free(&r->process.mappings);
 	vec_free(&r->news);
 	image_close(r->image);
 	close(r->file);
@@ -172,6 +173,40 @@ static void stacks_and_files_are_handed_on(void **state)
 	assert_int_equal(n->v[1] >> TRACK_ARG_SHIFT, 0x400456);
 }
 
+static void put_mapping(struct rig *r, u32 ring, u64 time, u32 what, u64 address, u64 bytes)
+{
+	put(r, ring, (time >> TRACK_TIME_LOW) << TRACK_ARG_SHIFT | TRACK_TIME);
+	put(r, ring,
+		time << (64 - TRACK_TIME_LOW) |
+			((u64)TRACK_MAPPED_ANONYMOUS << TRACK_MAPPED_SHIFT | what)
+				<< TRACK_VALUE_SHIFT |
+			TRACK_MAPPING << TRACK_ARG_SHIFT | TRACK_EXTRA);
+	put(r, ring, address);
+	put(r, ring, bytes << TRACK_ARG_SHIFT);
+	put(r, ring, 3 << TRACK_ARG_SHIFT);
+}
+
+/* One thread maps what the other has just unmapped. */
+static void mappings_are_merged_by_time_too(void **state)
+{
+	struct rig *r = *state;
+	const struct mappings *m = &r->process.mappings;
+
+	put_mapping(r, 0, 200000, TRACK_MAP, 0x10000, 0x2000);
+	put_mapping(r, 0, 500000, TRACK_UNMAP, 0x10000, 0x1000);
+	put_mapping(r, 1, 100000, TRACK_MAP, 0x10000, 0x3000);
+	put_mapping(r, 1, 150000, TRACK_UNMAP, 0x10000, 0x3000);
+	put_mapping(r, 1, 400000, TRACK_MAP_MOVE, 0x11000, 0x1000);
+	put_mapping(r, 1, 410000, TRACK_MAP_MOVED, 0x20000, 0x4000);
+	assert_int_equal(rig_read(r), 6 * 5);
+	assert_int_equal(m->calls, 3);
+	assert_int_equal(m->unmaps, 2);
+	assert_int_equal(m->replaced + m->unknown, 0);
+	assert_int_equal(m->live, 0x4000);
+	assert_int_equal(m->mapped, 0x8000);
+	assert_int_equal(r->process.dropped, 0);
+}
+
 static void nonsense_is_survived(void **state)
 {
 	struct rig *r = *state;
@@ -201,6 +236,8 @@ int main(void)
 			an_event_never_finished_is_passed, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(a_lap_is_as_good_as_another, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(stacks_and_files_are_handed_on, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(
+			mappings_are_merged_by_time_too, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(nonsense_is_survived, rig_make, rig_free),
 	};
 

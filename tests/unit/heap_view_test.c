@@ -248,6 +248,48 @@ static void what_attaching_cannot_tell_is_empty(void **state)
 	}
 }
 
+static void mappings_are_summed_by_stack_and_kind(void **state)
+{
+	struct heap_mapping a = REC(struct heap_mapping, REC_HEAP_MAPPING, .tgid = 101,
+		.process = 1, .stack = 4, .site = 1, .kind = HEAP_MAPPED_ANONYMOUS, .calls = 3,
+		.mapped_bytes = 300, .unmapped_bytes = 100, .live_bytes = 200, .peak_bytes = 250);
+	struct heap_mapping b = a, c = a, wild = a;
+	struct heap_mapped m = REC(struct heap_mapped, REC_HEAP_MAPPED, .tgid = 101, .process = 1,
+		.peak_bytes = 500, .live_bytes = 400);
+	struct heap_total t = total(1, 5), other = total(2, 5);
+	struct fixture f;
+	struct table *tb;
+
+	(void)state;
+	b.process = 2;
+	c.kind = HEAP_MAPPED_FILE;
+	wild.kind = 4711;
+	open_by(&f, NULL);
+	view_feed(&f, &t);
+	view_feed(&f, &other);
+	view_feed(&f, &a);
+	view_feed(&f, &a);
+	view_feed(&f, &b);
+	view_feed(&f, &c);
+	view_feed(&f, &wild);
+	view_feed(&f, &m);
+	f.of->reset(f.view);
+	a.calls = 7;
+	a.unmapped_bytes = 150;
+	view_feed(&f, &a);
+	view_report(&f);
+	tb = view_table_of(&f, "mapping");
+	assert_int_equal(tb->n_rows, 3);
+	assert_int_equal(cell_number(tb, 0, "calls"), 4);
+	assert_int_equal(cell_number(tb, 0, "unmapped_bytes"), 50);
+	assert_int_equal(cell_number(tb, 0, "live_bytes"), 400);
+	assert_int_equal(cell_number(tb, 0, "peak_bytes"), 500);
+	tb = view_table_of(&f, "process");
+	assert_int_equal(cell_number(tb, 0, "mapped_peak_bytes"), 500);
+	assert_int_equal(cell_at(tb, 1, "mapped_peak_bytes")->type, CELL_EMPTY);
+	view_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +303,7 @@ int main(void)
 		cmocka_unit_test(processes_are_counted_by_their_totals),
 		cmocka_unit_test(threads_have_rows_of_their_own),
 		cmocka_unit_test(what_attaching_cannot_tell_is_empty),
+		cmocka_unit_test(mappings_are_summed_by_stack_and_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

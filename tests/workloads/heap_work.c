@@ -3,6 +3,7 @@
  * Prints what it did, as `name value` lines, from memory that is not on the heap.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <alloca.h>
 #include <pthread.h>
@@ -533,6 +534,149 @@ static void mode_tls(void)
 	}
 }
 
+/* Each call that changes the address space. What it leaves: 12 pages of map_here, 6 of grow_here,
+ * none of the others; what libc maps for a thread's stack is not the program's. */
+#define PAGE 4096UL
+
+KEEP static char *map_here(size_t pages, char *at)
+{
+	char *p = mmap(at, pages * PAGE - 100, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
+
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+
+KEEP static char *grow_here(char *old, size_t pages, size_t to)
+{
+	char *p = mremap(old, pages * PAGE, to * PAGE, MREMAP_MAYMOVE);
+
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+
+KEEP static void fail_here(void)
+{
+	if (mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED ||
+		munmap((void *)PAGE, 0) != -1 || munmap((char *)PAGE + 1, PAGE) != -1 ||
+		mremap((void *)PAGE, PAGE, PAGE, 0) != MAP_FAILED)
+		_exit(3);
+	__asm__ volatile("");
+}
+
+KEEP static void break_here(void)
+{
+	char *from = sbrk(10 * PAGE);
+
+	if (from == (char *)-1 || sbrk(-4 * (intptr_t)PAGE) == (void *)-1 || brk(from) ||
+		!brk((void *)-1L))
+		_exit(3);
+}
+
+KEEP static void file_here(void)
+{
+	int fd = open(self, O_RDONLY);
+	char *p = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	char *q = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED || q == MAP_FAILED || munmap(p, PAGE) || munmap(q, 2 * PAGE))
+		_exit(3);
+	close(fd);
+}
+
+KEEP static void hole_here(void)
+{
+	char *p = map_here(10, NULL), *q;
+
+	munmap(p + 2 * PAGE, 3 * PAGE);
+	map_here(4, p + PAGE); /* over the hole and the page before it */
+	q = map_here(5, NULL);
+	munmap(q, 5 * PAGE);
+}
+
+/* Of the whole address space, as the kernel counts it. */
+static long pages_now(void)
+{
+	char text[64] = "";
+	int fd = open("/proc/self/statm", O_RDONLY);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		_exit(3);
+	close(fd);
+	return atol(text);
+}
+
+static void mode_map(void)
+{
+	long before = pages_now();
+	char *p, *q;
+
+	for (long i = 0; i < n; i++)
+		munmap(map_here(3, NULL), 3 * PAGE);
+	hole_here();
+	p = map_here(2, NULL);
+	q = map_here(1, p + PAGE); /* a neighbour, by MAP_FIXED */
+	p = grow_here(p, 2, 8);
+	p = grow_here(p, 8, 4); /* the tail is of grow_here */
+	p = grow_here(p, 4, 8);
+	__asm__ volatile("" : : "r"(p), "r"(q));
+	fail_here();
+	break_here();
+	file_here();
+	say("pages", pages_now() - before);
+}
+
+/* Threads that map and unmap; what one maps another unmaps. */
+static void *map_thread(void *arg)
+{
+	static char *shared[64];
+	char **mine = &shared[(size_t)arg % 64];
+
+	for (long i = 0; i < n; i++) {
+		char *p = __atomic_exchange_n(mine, map_here(2, NULL), __ATOMIC_ACQ_REL);
+
+		if (p)
+			munmap(p, 2 * PAGE);
+		mine = &shared[((size_t)arg + (size_t)i) % 64];
+	}
+	for (int i = 0; i < 64; i++) {
+		char *p = __atomic_exchange_n(&shared[i], NULL, __ATOMIC_ACQ_REL);
+
+		if (p)
+			munmap(p, 2 * PAGE);
+	}
+	return NULL;
+}
+
+static void mode_mapthreads(void)
+{
+	pthread_t t[64];
+
+	threads = threads > 64 ? 64 : threads;
+	for (long i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, map_thread, (void *)i);
+	for (long i = 0; i < threads; i++)
+		pthread_join(t[i], NULL);
+	n = 0;
+	map_thread(NULL); /* what is left */
+}
+
+static void mode_mapfork(void)
+{
+	char *p = map_here(5, NULL);
+
+	for (long i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			munmap(p + PAGE, 2 * PAGE);
+			munmap(map_here(3, NULL), PAGE);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
 static void mode_leak(void)
 {
 	leak_once();
@@ -549,6 +693,9 @@ static const struct {
 	void (*run)(void);
 } modes[] = {
 	{"leak", mode_leak},
+	{"map", mode_map},
+	{"mapthreads", mode_mapthreads},
+	{"mapfork", mode_mapfork},
 	{"coroutine", mode_coroutine},
 	{"alloca", mode_alloca},
 	{"tls", mode_tls},

@@ -435,6 +435,7 @@ void collector_close(struct collector *c)
 		if ((*p)->pidfd >= 0)
 			close((*p)->pidfd);
 		account_free_all(&(*p)->account);
+		mappings_free(&(*p)->mappings);
 		vec_free(&(*p)->names);
 		vec_free(&(*p)->cursors);
 		free(*p);
@@ -492,6 +493,7 @@ u64 collector_events(struct collector *c)
 	u64 n = 0;
 
 	vec_each (p, &c->processes)
-		n += (*p)->account.allocations + (*p)->account.frees + (*p)->account.unknown_frees;
+		n += (*p)->account.allocations + (*p)->account.frees + (*p)->account.unknown_frees +
+		     (*p)->mappings.calls + (*p)->mappings.unmaps + (*p)->mappings.failed;
 	return n;
 }

@@ -37,6 +37,8 @@ int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struc
 
 void cursor_close(struct cursor *c)
 {
+	if (c)
+		vec_free(&c->taken.v);
 	free(c);
 }
 
@@ -88,6 +90,8 @@ static inline u64 event_words(u64 word)
 	case TRACK_STACK:
 		return arg_of(word) && arg_of(word) <= TRACK_DEPTH ? 1 + arg_of(word) : 0;
 	case TRACK_EXTRA:
+		if (arg_of(word) == TRACK_MAPPING)
+			return TRACK_MAPPING_WORDS;
 		if (arg_of(word) != TRACK_MODULE)
 			return 1;
 		return word >> TRACK_VALUE_SHIFT <= MODULE_WORDS ? 1 + (word >> TRACK_VALUE_SHIFT)
@@ -130,7 +134,43 @@ static int news_add(struct cursor *c, news_buffer *news, enum news_kind kind, u3
 	return rc;
 }
 
-static int extra_take(struct cursor *c, u64 word, news_buffer *news)
+static int mapping_take(struct cursor *c, u64 word, u64 now_ms)
+{
+	u64 value = word >> TRACK_VALUE_SHIFT;
+	u32 kind = (u32)(value >> TRACK_MAPPED_SHIFT & TRACK_MASK(TRACK_MAPPED_SHIFT));
+	u64 address = word_get(c, c->tail + 1);
+	u64 bytes = word_get(c, c->tail + 2) >> TRACK_ARG_SHIFT;
+	u32 stack = (u32)(word_get(c, c->tail + 3) >> TRACK_ARG_SHIFT);
+	struct mappings *m = &c->process->mappings;
+	int rc = 0;
+
+	if (stack >> TRACK_STACK_BITS || kind >= TRACK_MAPPED_KINDS)
+		stack = kind = 0;
+	switch ((enum track_mapping)(value & TRACK_MASK(TRACK_MAPPED_SHIFT))) {
+	case TRACK_MAP:
+		rc = mappings_map(m, stack, kind, address, bytes, now_ms);
+		break;
+	case TRACK_UNMAP:
+		rc = mappings_unmap(m, address, bytes, false, &c->taken);
+		break;
+	case TRACK_MAP_MOVE:
+		rc = mappings_unmap(m, address, bytes, true, &c->taken);
+		break;
+	case TRACK_MAP_MOVED:
+		rc = mappings_moved(m, stack, address, bytes, &c->taken, now_ms);
+		break;
+	case TRACK_MAP_RESTORE:
+		rc = mappings_restore(m, stack, address, bytes, &c->taken, now_ms);
+		break;
+	case TRACK_MAP_FAILED:
+		rc = mappings_failed(m, stack, kind);
+		break;
+	}
+	c->process->dropped += rc == -EINVAL; /* no such thing can have been mapped */
+	return rc == -EINVAL ? 0 : rc;
+}
+
+static int extra_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 {
 	u64 value = word >> TRACK_VALUE_SHIFT;
 
@@ -145,6 +185,8 @@ static int extra_take(struct cursor *c, u64 word, news_buffer *news)
 		break;
 	case TRACK_MODULE:
 		return news_add(c, news, NEWS_MODULE, 0, value);
+	case TRACK_MAPPING:
+		return mapping_take(c, word, now_ms);
 	}
 	return 0;
 }
@@ -174,14 +216,14 @@ static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 		return news_add(
 			c, news, NEWS_STACK, (u32)(word >> TRACK_VALUE_SHIFT), arg_of(word));
 	}
-	return extra_take(c, word, news);
+	return extra_take(c, word, now_ms, news);
 }
 
 static inline u64 event_time(const struct cursor *c, u64 word)
 {
 	u64 kind = word & TRACK_KIND_MASK;
 
-	if (kind > TRACK_MOVED)
+	if (kind > TRACK_MOVED && (kind != TRACK_EXTRA || arg_of(word) != TRACK_MAPPING))
 		return 0; /* it has none, and need not wait */
 	return c->time_high << TRACK_TIME_LOW | word >> (64 - TRACK_TIME_LOW);
 }

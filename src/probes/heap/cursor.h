@@ -27,6 +27,7 @@ struct cursor {
 	u32 tid;
 	bool moving; /* a realloc began */
 	struct account_moved moved;
+	struct mapping_taken taken; /* by the last unmap or move of a mapping */
 };
 
 int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struct cursor **ret);

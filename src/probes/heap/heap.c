@@ -34,6 +34,9 @@ struct heap_state {
 	VEC(struct heap_site) sites;
 	VEC(struct heap_thread) threads;
 	VEC(u32) images; /* of the sites */
+	VEC(struct heap_mapping) mappings;
+	VEC(u32) mapping_images;
+	VEC(struct heap_mapped) mapped;
 	struct untracked untracked;
 };
 
@@ -207,6 +210,30 @@ static int sites_copy(struct heap_state *s, struct heap_process *p)
 	return rc;
 }
 
+static int mappings_copy(struct heap_state *s, struct heap_process *p)
+{
+	const struct mappings *m = &p->mappings;
+	int rc = 0;
+
+	for (size_t i = 0; i < m->sites.n && !rc; i++) {
+		const struct mapping_site *site = groups_value(&m->sites, i);
+
+		if (!site->changed && site->peak == m->peak)
+			continue;
+		rc = vec_push(&s->mappings, heap_mapping_of(p, i));
+		rc = rc ? rc : vec_push(&s->mapping_images, p->image);
+	}
+	if (m->sites.n || m->unmaps)
+		rc = rc ? rc : vec_push(&s->mapped, heap_mapped_of(p));
+	return rc;
+}
+
+static bool did_nothing(const struct heap_process *p)
+{
+	return !p->account.allocations && !p->account.unknown_frees && !p->dropped &&
+	       !p->mappings.sites.n && !p->mappings.unmaps;
+}
+
 /* How things stand, while they stand still: between intervals the sums of processes, and where
  * growth is judged those of stacks too. */
 static int accounts_copy(const struct capture *c, struct heap_state *s, bool interval)
@@ -223,7 +250,7 @@ static int accounts_copy(const struct capture *c, struct heap_state *s, bool int
 
 		if (p->sent)
 			continue;
-		if (!p->account.allocations && !p->account.unknown_frees && !p->dropped)
+		if (did_nothing(p))
 			continue;
 		if (!p->ended && (c->ending || (interval && c->opt.outstanding)))
 			rc = heap_process_look(p, now);
@@ -232,6 +259,8 @@ static int accounts_copy(const struct capture *c, struct heap_state *s, bool int
 			rc = rc ? rc : sites_copy(s, p);
 		if (interval || p->ended)
 			rc = rc ? rc : threads_copy(s, p);
+		if (interval || p->ended)
+			rc = rc ? rc : mappings_copy(s, p);
 		p->sent = p->ended;
 	}
 	collector_unlock(s->collector);
@@ -257,6 +286,13 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 		s->sites.v[i].stack = stack_name(s, s->images.v[i], s->sites.v[i].site);
 		rc = capture_emit(c, &s->sites.v[i].h);
 	}
+	for (size_t i = 0; i < s->mappings.n && !rc; i++) {
+		s->mappings.v[i].stack =
+			stack_name(s, s->mapping_images.v[i], s->mappings.v[i].site);
+		rc = capture_emit(c, &s->mappings.v[i].h);
+	}
+	vec_each (r, &s->mapped)
+		rc = rc ? rc : capture_emit(c, &r->h);
 	vec_each (r, &s->threads) {
 		rc = rc ? rc : names_task(c->names, r->tgid, r->tid, r->comm, 0);
 		rc = rc ? rc : capture_emit(c, &r->h);
@@ -289,6 +325,7 @@ static int send(struct capture *c, void *state, bool interval)
 	int rc;
 
 	s->totals.n = s->sites.n = s->threads.n = s->images.n = 0;
+	s->mappings.n = s->mapping_images.n = s->mapped.n = 0;
 	rc = c->ending ? 0 : untracked_look(&s->untracked);
 	rc = rc ? rc : accounts_copy(c, s, interval);
 	rc = rc ? rc : take(c, s);
@@ -337,6 +374,9 @@ static void close_source(void *state)
 	vec_free(&s->sites);
 	vec_free(&s->threads);
 	vec_free(&s->images);
+	vec_free(&s->mappings);
+	vec_free(&s->mapping_images);
+	vec_free(&s->mapped);
 	untracked_free(&s->untracked);
 	free(s->cgroups);
 }
@@ -367,6 +407,8 @@ static const char *const examples[] = {
 	"what was still allocated at the end, by stack",
 	"memwhy heap --sort temporary -- jq . big.json",
 	"blocks that were freed at once: what a buffer on the stack would save",
+	"memwhy heap --table mapping -- python3 script.py",
+	"what programs map by themselves, past the allocator",
 	"memwhy heap -o folded -- python3 script.py",
 	"bytes at the peak, for a flame graph",
 	"memwhy heap -p 1234 --for 1m --sort live_bytes",
@@ -395,9 +437,13 @@ const struct probe probe_heap = {
 		"-p does, from its beginning on. Programs that have more privileges than who runs "
 		"them (setuid, capabilities), or are started without LD_PRELOAD, run as ever and "
 		"are not seen; -p can attach to them. The report names the command and those of "
-		"its children that live for two seconds. Neither is memory seen that a program "
-		"maps by itself, nor an allocator within the program's own file, nor a program in "
+		"its children that live for two seconds. Not seen is an allocator within the "
+		"program's own file, nor a program in "
 		"another network namespace.\n\n"
+		"Of a command, what its programs map by themselves is shown apart, by stack: "
+		"mmap, munmap, mremap, brk and sbrk, always exactly, with --sample too. What "
+		"the allocator, the loader and the threads of libc map is not in it, as these "
+		"calls do not leave libc; maps shows all of it.\n\n"
 		"Where memwhy is not as fast as the command, the command waits for it, so that no "
 		"event is lost; with --no-wait events are lost and counted instead, and what "
 		"seems to be live may have been freed. If memwhy does not read for two seconds "

@@ -75,4 +75,41 @@ struct heap_thread {
 	char comm[COMM_LEN];
 };
 
+/* As enum track_mapped (tracker/ring.h). On disk. */
+enum heap_mapped_kind {
+	HEAP_MAPPED_UNKNOWN,
+	HEAP_MAPPED_ANONYMOUS, /* private */
+	HEAP_MAPPED_SHARED,    /* anonymous */
+	HEAP_MAPPED_FILE,      /* private */
+	HEAP_MAPPED_FILE_SHARED,
+	HEAP_MAPPED_BREAK,
+	HEAP_MAPPED_KINDS,
+};
+
+/* What one stack of a process mapped, of one kind. */
+struct heap_mapping {
+	struct rec h;
+	u32 tgid;
+	u32 process;
+	u32 stack; /* REC_STACK */
+	u32 site;  /* number of the stack in its program */
+	u32 kind;  /* enum heap_mapped_kind */
+	u32 reserved;
+	u64 calls, failed;
+	u64 mapped_bytes, unmapped_bytes, live_bytes;
+	u64 peak_bytes; /* at the peak of what the process had mapped */
+};
+
+/* What a process mapped by itself. */
+struct heap_mapped {
+	struct rec h;
+	u32 tgid;
+	u32 process;
+	u64 calls, failed, unmaps;
+	u64 mapped_bytes, unmapped_bytes, live_bytes;
+	u64 peak_bytes, peak_ns;
+	u64 unknown_bytes;  /* unmapped, and not known to be mapped */
+	u64 replaced_bytes; /* of those unmapped, by a mapping in their place */
+};
+
 #endif

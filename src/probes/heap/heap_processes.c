@@ -17,6 +17,10 @@ enum {
 	P_FREES,
 	P_TEMPORARY,
 	P_MOVED,
+	P_MAPPED_PEAK,
+	P_MAPPED_LIVE,
+	P_UNKNOWN_UNMAPPED,
+	P_REPLACED,
 	P_THREADS,
 	P_UNKNOWN,
 	P_OVERWRITTEN,
@@ -52,6 +56,17 @@ const struct column heap_process_columns[HEAP_PROCESS_COLUMNS] = {
 		"of the frees, before the same thread's next allocation"},
 	[P_MOVED] = {"moved", "MOVED", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"of the allocations, by realloc of a block there was"},
+	[P_MAPPED_PEAK] = {"mapped_peak_bytes", "MAPPED PEAK", CELL_U64, UNIT_BYTES, COL_WIDE,
+		"most that it had mapped by itself at one time, in whole pages (exact); empty: it "
+		"mapped nothing, or is not of a command"},
+	[P_MAPPED_LIVE] = {"mapped_live_bytes", "MAPPED", CELL_U64, UNIT_BYTES, COL_WIDE,
+		"what it has mapped by itself by the end of the interval, or of the process"},
+	[P_UNKNOWN_UNMAPPED] = {"unknown_unmapped_bytes", "OLD UNMAPPED", CELL_U64, UNIT_BYTES,
+		COL_WIDE,
+		"unmapped, though not mapped by the program itself under memwhy: a fork's "
+		"inheritance, what libc or the loader mapped, or nothing was there"},
+	[P_REPLACED] = {"replaced_bytes", "REPLACED", CELL_U64, UNIT_BYTES, COL_WIDE,
+		"unmapped by a mapping in their place (MAP_FIXED)"},
 	[P_THREADS] = {"threads", "THREADS", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"threads that allocated or freed"},
 	[P_UNKNOWN] = {"unknown_frees", "OLD FREES", CELL_U64, UNIT_COUNT, COL_WIDE,
@@ -75,7 +90,16 @@ static const char *state_text(const struct heap_total *t)
 	return t->h.flags & HEAP_ENDED ? "ended" : "runs";
 }
 
-void heap_process_fill(struct cell *row, struct report *r, const struct heap_total *t)
+static void mapped_fill(struct cell *row, const struct heap_mapped *m)
+{
+	row[P_MAPPED_PEAK] = cell_u64(m->peak_bytes);
+	row[P_MAPPED_LIVE] = cell_u64(m->live_bytes);
+	row[P_UNKNOWN_UNMAPPED] = cell_u64(m->unknown_bytes);
+	row[P_REPLACED] = cell_u64(m->replaced_bytes);
+}
+
+void heap_process_fill(struct cell *row, struct report *r, const struct heap_total *t,
+	const struct heap_mapped *mapped)
 {
 	struct hist h = {};
 
@@ -100,5 +124,7 @@ void heap_process_fill(struct cell *row, struct report *r, const struct heap_tot
 	row[P_OVERWRITTEN] = cell_u64(t->overwritten);
 	row[P_LOST] = cell_u64(t->lost);
 	row[P_STATE] = cell_text(state_text(t));
+	if (mapped)
+		mapped_fill(row, mapped);
 	row[P_SIZES] = hist_to_cell(r, &h);
 }

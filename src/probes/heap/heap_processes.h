@@ -5,10 +5,12 @@
 #include "probes/heap/heap.h"
 #include "report/report.h"
 
-#define HEAP_PROCESS_COLUMNS 19
+#define HEAP_PROCESS_COLUMNS 23
 
 extern const struct column heap_process_columns[HEAP_PROCESS_COLUMNS];
 
-void heap_process_fill(struct cell *row, struct report *r, const struct heap_total *t);
+/* mapped: NULL where nothing is known of it. */
+void heap_process_fill(struct cell *row, struct report *r, const struct heap_total *t,
+	const struct heap_mapped *mapped);
 
 #endif

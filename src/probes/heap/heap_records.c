@@ -127,3 +127,47 @@ struct heap_thread heap_thread_of(const struct heap_process *p, size_t index)
 	memcpy(r.comm, index < p->names.n ? p->names.v[index].comm : p->comm, sizeof(r.comm));
 	return r;
 }
+
+struct heap_mapped heap_mapped_of(const struct heap_process *p)
+{
+	const struct mappings *m = &p->mappings;
+	struct heap_mapped r = REC_INIT(struct heap_mapped, REC_HEAP_MAPPED, 0);
+
+	r.tgid = p->pid;
+	r.process = p->id;
+	r.calls = m->calls;
+	r.failed = m->failed;
+	r.unmaps = m->unmaps;
+	r.mapped_bytes = m->mapped;
+	r.unmapped_bytes = m->unmapped;
+	r.live_bytes = m->live;
+	r.peak_bytes = m->peak_bytes;
+	r.peak_ns = ns_of_ms(m->peak_ms);
+	r.unknown_bytes = m->unknown;
+	r.replaced_bytes = m->replaced;
+	return r;
+}
+
+struct heap_mapping heap_mapping_of(struct heap_process *p, size_t index)
+{
+	const struct mapping_site_key *k = groups_key(&p->mappings.sites, index);
+	struct mapping_site *s = groups_value(&p->mappings.sites, index);
+	struct heap_mapping r = REC_INIT(struct heap_mapping, REC_HEAP_MAPPING, 0);
+
+	_Static_assert((int)HEAP_MAPPED_KINDS == (int)TRACK_MAPPED_KINDS &&
+			       (int)HEAP_MAPPED_BREAK == (int)TRACK_MAPPED_BREAK,
+		"kinds of mappings");
+	mappings_settle(&p->mappings, s);
+	s->changed = false;
+	r.tgid = p->pid;
+	r.process = p->id;
+	r.site = k->stack;
+	r.kind = k->kind;
+	r.calls = s->calls;
+	r.failed = s->failed;
+	r.mapped_bytes = s->mapped;
+	r.unmapped_bytes = s->unmapped;
+	r.live_bytes = s->live;
+	r.peak_bytes = s->peak_bytes;
+	return r;
+}

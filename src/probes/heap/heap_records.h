@@ -9,5 +9,8 @@ struct heap_total heap_total_of(const struct heap_process *p);
 /* Of a site by its index. It counts as sent. */
 struct heap_site heap_site_of(struct heap_process *p, size_t index);
 struct heap_thread heap_thread_of(const struct heap_process *p, size_t index);
+struct heap_mapped heap_mapped_of(const struct heap_process *p);
+/* As heap_site_of. */
+struct heap_mapping heap_mapping_of(struct heap_process *p, size_t index);
 
 #endif

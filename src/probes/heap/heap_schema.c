@@ -6,6 +6,8 @@
 #define T struct heap_total
 #define S struct heap_site
 #define H struct heap_thread
+#define M struct heap_mapping
+#define P struct heap_mapped
 
 static const struct field total_fields[] = {
 	FIELD(T, tgid, FIELD_U32, UNIT_ID, "process"),
@@ -86,6 +88,40 @@ static const struct field thread_fields[] = {
 	FIELD_ARRAY(H, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
 };
 
+static const struct field mapping_fields[] = {
+	FIELD(M, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(M, process, FIELD_U32, UNIT_ID, "as in heap_total"),
+	FIELD(M, stack, FIELD_U32, UNIT_STACK, "who mapped; 0: not known"),
+	FIELD(M, site, FIELD_U32, UNIT_ID, "number of the stack in its program"),
+	FIELD(M, kind, FIELD_U32, UNIT_NONE,
+		"1 private anonymous, 2 shared anonymous, 3 private of a file, 4 shared of a file, "
+		"5 the break; 0: not known"),
+	FIELD(M, calls, FIELD_U64, UNIT_COUNT, "mmap, mremap, brk and sbrk that mapped or moved"),
+	FIELD(M, failed, FIELD_U64, UNIT_COUNT, "calls that failed, munmap's too"),
+	FIELD(M, mapped_bytes, FIELD_U64, UNIT_BYTES, "mapped, whole pages"),
+	FIELD(M, unmapped_bytes, FIELD_U64, UNIT_BYTES, "of these, unmapped by whomever"),
+	FIELD(M, live_bytes, FIELD_U64, UNIT_BYTES, "mapped and not unmapped"),
+	FIELD(M, peak_bytes, FIELD_U64, UNIT_BYTES,
+		"live when the process had most mapped by itself"),
+};
+
+static const struct field mapped_fields[] = {
+	FIELD(P, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(P, process, FIELD_U32, UNIT_ID, "as in heap_total"),
+	FIELD(P, calls, FIELD_U64, UNIT_COUNT, "as in heap_mapping"),
+	FIELD(P, failed, FIELD_U64, UNIT_COUNT, "as in heap_mapping"),
+	FIELD(P, unmaps, FIELD_U64, UNIT_COUNT, "munmap, and brk and sbrk that gave back"),
+	FIELD(P, mapped_bytes, FIELD_U64, UNIT_BYTES, "as in heap_mapping"),
+	FIELD(P, unmapped_bytes, FIELD_U64, UNIT_BYTES, "as in heap_mapping"),
+	FIELD(P, live_bytes, FIELD_U64, UNIT_BYTES, "as in heap_mapping"),
+	FIELD(P, peak_bytes, FIELD_U64, UNIT_BYTES, "most live bytes"),
+	FIELD(P, peak_ns, FIELD_U64, UNIT_NS, "when that was"),
+	FIELD(P, unknown_bytes, FIELD_U64, UNIT_BYTES,
+		"unmapped though not mapped by such a call: inherited, of libc, or nothing there"),
+	FIELD(P, replaced_bytes, FIELD_U64, UNIT_BYTES,
+		"of those unmapped, by a mapping in their place (MAP_FIXED)"),
+};
+
 const struct kind heap_kinds[HEAP_KINDS] = {
 	KIND(REC_HEAP_TOTAL, T, "heap_total", total_fields,
 		"a process's heap, since it began; a later record replaces it"),
@@ -95,4 +131,9 @@ const struct kind heap_kinds[HEAP_KINDS] = {
 		"record replaces it"),
 	KIND(REC_HEAP_THREAD, H, "heap_thread", thread_fields,
 		"what one thread did since it began; a later record replaces it"),
+	KIND(REC_HEAP_MAPPING, M, "heap_mapping", mapping_fields,
+		"what one stack of a process mapped by itself since it began, of one kind; a later "
+		"record replaces it"),
+	KIND(REC_HEAP_MAPPED, P, "heap_mapped", mapped_fields,
+		"what a process mapped by itself since it began; a later record replaces it"),
 };

@@ -7,6 +7,7 @@
 
 #include "probes/heap/heap_columns.h"
 #include "probes/heap/heap_growth.h"
+#include "probes/heap/heap_mappings.h"
 #include "probes/heap/heap_processes.h"
 
 static const char *const by_keys[] = {BY_TASK_KEYS, NULL};
@@ -43,6 +44,7 @@ struct total_state {
 struct heap_view_state {
 	struct by_sums sums;
 	struct groups sites, threads, totals;
+	struct heap_mappings mappings;
 };
 
 static int init(void *state, const struct view_options *o, struct err *err)
@@ -55,7 +57,7 @@ static int init(void *state, const struct view_options *o, struct err *err)
 	groups_init(&v->sites, sizeof(struct site_key), sizeof(struct site_state));
 	groups_init(&v->threads, sizeof(struct thread_key), sizeof(struct thread_state));
 	groups_init(&v->totals, sizeof(u32), sizeof(struct total_state));
-	return 0;
+	return heap_mappings_init(&v->mappings, &heap_view, o, err);
 }
 
 static int feed(void *state, const struct rec *r)
@@ -86,6 +88,10 @@ static int feed(void *state, const struct rec *r)
 			return -ENOMEM;
 		at->now = *t;
 		heap_growth_add(&at->growth, t);
+	} else if (r->kind == REC_HEAP_MAPPING) {
+		return heap_mapping_feed(&v->mappings, (const struct heap_mapping *)r);
+	} else if (r->kind == REC_HEAP_MAPPED) {
+		return heap_mapped_feed(&v->mappings, (const struct heap_mapped *)r);
 	}
 	return 0;
 }
@@ -115,8 +121,9 @@ static double square(u64 v)
 		(s)->variance += square((now)->error_bytes);           \
 	} while (0)
 
-static const struct heap_total *total_of(const struct heap_view_state *v, u32 process)
+static const struct heap_total *total_of(const void *view, u32 process)
 {
+	const struct heap_view_state *v = view;
 	const struct total_state *t = groups_find(&v->totals, &process);
 
 	return t ? &t->now : NULL;
@@ -256,7 +263,8 @@ static int processes_add(struct heap_view_state *v, struct report *r)
 
 		if (!row)
 			return -ENOMEM;
-		heap_process_fill(row, r, &at->now);
+		heap_process_fill(
+			row, r, &at->now, heap_mapped_find(&v->mappings, at->now.process));
 	}
 	return 0;
 }
@@ -302,6 +310,7 @@ static int report(void *state, struct report *r)
 		rc = totals_add(v);
 	notes_add(v, r);
 	rc = rc ? rc : rows_add(v, r);
+	rc = rc ? rc : heap_mappings_report(&v->mappings, r, total_of, v);
 	rc = rc ? rc : processes_add(v, r);
 	return rc ? rc : growth_add(v, r);
 }
@@ -326,6 +335,7 @@ static void reset(void *state)
 		at->base = at->now;
 		heap_growth_reset(&at->growth);
 	}
+	heap_mappings_reset(&v->mappings);
 }
 
 static void destroy(void *state)
@@ -336,10 +346,12 @@ static void destroy(void *state)
 	groups_free(&v->sites);
 	groups_free(&v->threads);
 	groups_free(&v->totals);
+	heap_mappings_free(&v->mappings);
 }
 
 static const struct view_table heap_tables[] = {
 	{"heap", &heap_columns[0].col, C_N, sizeof(struct by_column)},
+	{"mapping", &heap_mapping_columns[0].col, HEAP_MAPPING_COLUMNS, sizeof(struct by_column)},
 	{"process", heap_process_columns, HEAP_PROCESS_COLUMNS, sizeof(struct column)},
 	{"growth", heap_growth_columns, HEAP_GROWTH_COLUMNS, sizeof(struct column)},
 	{},

@@ -10,6 +10,7 @@
 
 #include "probes/heap/comm.h"
 #include "probes/heap/cursor.h"
+#include "sys/keyvals.h"
 
 static int file_make(int *ret)
 {
@@ -25,6 +26,16 @@ static int file_make(int *ret)
 	}
 	*ret = fd;
 	return 0;
+}
+
+/* What the kernel was told at boot (default_hugepagesz). */
+static u64 huge_bytes(void)
+{
+	_cleanup_keyvals_ struct keyvals kv = {};
+
+	return keyvals_read("/proc/meminfo", &kv)
+		       ? TRACK_PAGE
+		       : MAX(keyvals_get_or(&kv, "Hugepagesize", 0), TRACK_PAGE);
 }
 
 int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file)
@@ -49,6 +60,7 @@ int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file
 	i->head->version = TRACK_VERSION;
 	i->head->wait_ms = wait_ms;
 	i->head->next_stack = 1;
+	i->head->huge_bytes = huge_bytes();
 	i->head->magic = TRACK_MAGIC;
 	*ret_file = take_fd(fd);
 	*ret = take_ptr(i);
@@ -184,6 +196,7 @@ int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buff
 	account_settle_all(&p->account);
 	rc = rc ? rc : heap_process_look(p, now_ms);
 	account_forget_blocks(&p->account);
+	mappings_forget(&p->mappings);
 	image->processes[p->index] = NULL;
 	image->n_alive--;
 	image->active_ms = now_ms;

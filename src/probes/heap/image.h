@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "event/wire.h"
 #include "probes/heap/account.h"
+#include "probes/heap/mappings.h"
 #include "tracker/ring.h"
 
 /* What has to be named before the program is gone, in the order it came: see collector_news(). */
@@ -33,6 +34,7 @@ struct thread_name {
 
 struct heap_process {
 	struct account account;
+	struct mappings mappings;
 	u32 id;       /* among all of the session, from 1 on */
 	u32 index;    /* in the image's file */
 	u32 parent;   /* id; 0: none */

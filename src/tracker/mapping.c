@@ -1,0 +1,166 @@
+/*
+ * What the program calls instead of mmap, munmap, mremap, brk and sbrk. As with blocks, what is
+ * given back is told of before it happens, and what is had after it. What libc, the loader and the
+ * allocator do with memory among themselves does not come through here.
+ *
+ * Kernel facts: mm/mmap.c and mm/mremap.c round sizes up to pages (of hugetlbfs: to its pages), and
+ * brk() maps and unmaps between the page-aligned breaks.
+ */
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tracker/real.h"
+#include "tracker/stack.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define FRAME ((const u64 *)__builtin_frame_address(0))
+
+#define HUGE_SHIFT 26 /* in the flags of mmap; 6 bits */
+
+static u64 rounded(u64 v, u64 page)
+{
+	return (v + page - 1) & ~(page - 1);
+}
+
+/* frame: NULL where nobody asks who it was. */
+static void mapping_put(
+	const u64 *frame, enum track_mapping what, enum track_mapped kind, u64 address, u64 bytes)
+{
+	struct thread *t = thread_now();
+	u64 stack, stamp, at;
+
+	if (!t)
+		return;
+	stack = frame ? stack_number(t, frame) : 0;
+	stamp = thread_stamp(t);
+	if (!thread_reserve(t, TRACK_MAPPING_WORDS, &at))
+		return;
+	thread_put(t, at + 3, stack << TRACK_ARG_SHIFT);
+	thread_put(t, at + 2, bytes << TRACK_ARG_SHIFT);
+	thread_put(t, at + 1, address & ~(TRACK_PAGE - 1));
+	thread_put(t, at,
+		stamp | ((u64)kind << TRACK_MAPPED_SHIFT | what) << TRACK_VALUE_SHIFT |
+			TRACK_MAPPING << TRACK_ARG_SHIFT | TRACK_EXTRA);
+}
+
+static enum track_mapped kind_of(int flags)
+{
+	int shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+
+	if (flags & MAP_ANONYMOUS)
+		return shared ? TRACK_MAPPED_SHARED : TRACK_MAPPED_ANONYMOUS;
+	return shared ? TRACK_MAPPED_FILE_SHARED : TRACK_MAPPED_FILE;
+}
+
+static u64 page_of(int flags)
+{
+	u64 shift = (u32)flags >> HUGE_SHIFT;
+
+	if (!(flags & MAP_HUGETLB))
+		return TRACK_PAGE;
+	return shift ? 1ULL << shift : track ? track->huge_bytes : TRACK_PAGE;
+}
+
+static inline void *map(
+	const u64 *frame, void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	void *p;
+
+	if (!real.mmap)
+		real_find();
+	p = real.mmap ? real.mmap(at, size, prot, flags, fd, offset) : MAP_FAILED;
+	mapping_put(frame, p == MAP_FAILED ? TRACK_MAP_FAILED : TRACK_MAP, kind_of(flags),
+		p == MAP_FAILED ? 0 : (u64)p, rounded(size, page_of(flags)));
+	return p;
+}
+
+EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	return map(FRAME, at, size, prot, flags, fd, offset);
+}
+
+EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	return map(FRAME, at, size, prot, flags, fd, offset);
+}
+
+EXPORT int munmap(void *at, size_t size)
+{
+	int rc;
+
+	if (!real.munmap)
+		real_find();
+	mapping_put(NULL, TRACK_UNMAP, 0, (u64)at, rounded(size, TRACK_PAGE));
+	rc = real.munmap ? real.munmap(at, size) : -1;
+	if (rc)
+		mapping_put(FRAME, TRACK_MAP_RESTORE, 0, (u64)at, rounded(size, TRACK_PAGE));
+	return rc;
+}
+
+/* With a size of 0 a second view of shared memory is made, and MREMAP_DONTUNMAP leaves the old
+ * place mapped: both take nothing away. */
+EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
+{
+	int moves = old_size && !(flags & MREMAP_DONTUNMAP);
+	va_list rest;
+	void *to, *p;
+
+	va_start(rest, flags);
+	to = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(rest, void *) : NULL;
+	va_end(rest);
+	if (!real.mremap)
+		real_find();
+	if (moves)
+		mapping_put(NULL, TRACK_MAP_MOVE, 0, (u64)old, rounded(old_size, TRACK_PAGE));
+	p = real.mremap ? real.mremap(old, old_size, size, flags, to) : MAP_FAILED;
+	if (p != MAP_FAILED)
+		mapping_put(FRAME, moves ? TRACK_MAP_MOVED : TRACK_MAP, 0, (u64)p,
+			rounded(size, TRACK_PAGE));
+	else
+		mapping_put(FRAME, moves ? TRACK_MAP_RESTORE : TRACK_MAP_FAILED, 0, (u64)old,
+			rounded(old_size, TRACK_PAGE));
+	return p;
+}
+
+/* The break was moved. What lies above it now is told of only afterwards: nobody is given it but
+ * who asks for just that address. */
+static void break_moved(const u64 *frame, u64 from, u64 to)
+{
+	from = rounded(from, TRACK_PAGE);
+	to = rounded(to, TRACK_PAGE);
+	if (to > from)
+		mapping_put(frame, TRACK_MAP, TRACK_MAPPED_BREAK, from, to - from);
+	else if (to < from)
+		mapping_put(NULL, TRACK_UNMAP, TRACK_MAPPED_BREAK, to, from - to);
+}
+
+EXPORT int brk(void *to)
+{
+	u64 from;
+	int rc;
+
+	if (!real.brk || !real.sbrk)
+		real_find();
+	from = real.sbrk ? (u64)real.sbrk(0) : 0;
+	rc = real.brk ? real.brk(to) : -1;
+	if (rc)
+		mapping_put(FRAME, TRACK_MAP_FAILED, TRACK_MAPPED_BREAK, 0, 0);
+	else
+		break_moved(FRAME, from, (u64)to);
+	return rc;
+}
+
+EXPORT void *sbrk(intptr_t by)
+{
+	void *from;
+
+	if (!real.sbrk)
+		real_find();
+	from = real.sbrk ? real.sbrk(by) : MAP_FAILED;
+	if (from == MAP_FAILED)
+		mapping_put(FRAME, TRACK_MAP_FAILED, TRACK_MAPPED_BREAK, 0, 0);
+	else
+		break_moved(FRAME, (u64)from, (u64)from + (u64)by);
+	return from;
+}
