@@ -55,11 +55,10 @@ enum numa_source {
 
 /* How the node of the page is known, best first. */
 enum numa_page_from {
-	NUMA_PAGE_UNKNOWN, /* page_node is -1 */
-	NUMA_PAGE_SEEN,    /* by the kernel at the access, before it moved the page (exact) */
-	NUMA_PAGE_FRAME,   /* of the physical address in the sample (exact) */
-	NUMA_PAGE_ASKED,   /* asked for afterwards: the page may have been moved in between */
-	NUMA_PAGE_LEVEL,   /* the level says local memory: the node of the CPU */
+	NUMA_PAGE_UNKNOWN,   /* page_node is -1 */
+	NUMA_PAGE_SEEN,      /* by the kernel at the access, before it moved the page (exact) */
+	NUMA_PAGE_FRAME,     /* of the physical address in the sample (exact) */
+	NUMA_PAGE_LEVEL = 4, /* the level says local memory: the node of the CPU */
 	NUMA_PAGE_FROMS,
 };
 
@@ -70,7 +69,6 @@ enum numa_sample_flags {
 	NUMA_CYCLES = 8,     /* latency is in cycles, not in ns */
 	NUMA_IN_KERNEL = 16, /* the kernel accessed it, for the thread */
 	NUMA_TLB_MISS = 32,  /* the translation was walked for */
-	NUMA_MOVED = 64,     /* the kernel moved the page because of it: a numa_move follows */
 };
 
 /* One access to memory. */

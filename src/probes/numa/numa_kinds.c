@@ -25,7 +25,7 @@
 static const struct field sample_fields[] = {
 	FLAGS("1 remote and 2 local as the hardware says, 4 modified in another cache, 8 latency "
 	      "in "
-	      "cycles, 16 by the kernel, 32 TLB miss, 64 the page was moved because of it"),
+	      "cycles, 16 by the kernel, 32 TLB miss"),
 	SAMPLE(tgid, U32, ID, "process"),
 	SAMPLE(tid, U32, ID, "thread"),
 	SAMPLE(address, U64, HEX, "what was accessed; 0: not known"),
@@ -45,8 +45,8 @@ static const struct field sample_fields[] = {
 		"1 PEBS, 2 IBS, 3 SPE, 4 NUMA hint fault, 5 first touch, 6 another page fault, 7 "
 		"another perf event"),
 	SAMPLE(node_from, U8, ID,
-		"how page_node is known: 1 seen at the access, 2 of the physical address, 3 asked "
-		"for afterwards, 4 of level; 0: it is not"),
+		"how page_node is known: 1 seen at the access, 2 of the physical address, 4 of "
+		"level; 0: it is not"),
 	SAMPLE(page_shift, U8, ID, "size of the page as a power of two; 0: not known"),
 	SAMPLE(ran_ns, U64, NS, "CPU time of the thread until then; 0: not known"),
 };

@@ -61,7 +61,11 @@ static __always_inline int task_tell(u64 pid_tgid, u8 what, u32 parent, u64 tls)
 	e->task.what = what;
 	e->task.parent = parent;
 	e->task.tls = tls;
-	event_send(here, e);
+	/* What a program maps is read from /proc, and it may end soon. */
+	if (what == NUMA_TASK_EXEC)
+		bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+	else
+		event_send(here, e);
 	return 0;
 }
 
