@@ -83,12 +83,24 @@ static u32 kernel_frames(struct names *n, const struct stack_maps *maps, u32 sta
 	return count;
 }
 
+/* The map that a stack is named by. Of a program that has just begun mappings may have come since
+ * events were last taken. */
+static const struct process_map *stack_map(struct names *n, u32 tgid, const struct user_stack *user)
+{
+	const struct process_map *map = follow_map(n->follow, tgid);
+	struct map_hit hit;
+
+	if (!user->n || (map && !process_map_find(map, user->ips[0], &hit)))
+		return map;
+	return follow_take(n->follow) ? map : follow_map(n->follow, tgid);
+}
+
 /* Frames of a user stack appended to ids; returns how many ids there are then. called: the
  * innermost one is a return address too. */
 static u32 user_frames(
 	struct names *n, u32 tgid, const struct user_stack *user, bool called, u32 *ids, u32 at)
 {
-	const struct process_map *map = follow_map(n->follow, tgid);
+	const struct process_map *map = stack_map(n, tgid, user);
 
 	for (u32 i = 0; i < user->n; i++)
 		ids[at++] = user_frame(n, map, user->ips[i], called || i > 0);
