@@ -128,9 +128,7 @@ static int functions_describe(const struct clone_source *src, const struct bpf_i
 	return 0;
 }
 
-/* The program's descriptor. */
-static int clone_load(
-	const struct clone_source *src, const struct clone_event *e, const void *config)
+int clone_load(const struct clone_source *src, const struct clone_event *e, const void *config)
 {
 	const struct bpf_program *p =
 		bpf_object__find_program_by_name(attach_object(src->attached), src->prog);
@@ -231,9 +229,6 @@ static int event_open(struct attached *a, const struct clone_event *e, int prog)
 	int fd;
 
 	switch (e->how) {
-	case CLONE_CALLED:
-		fd = attach_map(a, e->name);
-		return bpf_map_update_elem(fd, &(u32){(u32)e->number}, &prog, BPF_ANY) ? -errno : 0;
 	case CLONE_TRACEPOINT:
 		return perf_open(a, &tracepoint, 0, prog);
 	case CLONE_SOFTWARE:
@@ -247,6 +242,13 @@ static int event_open(struct attached *a, const struct clone_event *e, int prog)
 	}
 }
 
+int clone_put(const struct clone_source *src, const struct clone_event *e, int prog)
+{
+	int fd = attach_map(src->attached, e->name);
+
+	return bpf_map_update_elem(fd, &(u32){(u32)e->number}, &prog, BPF_ANY) ? -errno : 0;
+}
+
 int clone_attach(const struct clone_source *src, const struct clone_event *e, const void *config)
 {
 	int prog = clone_load(src, e, config), rc;
@@ -254,7 +256,7 @@ int clone_attach(const struct clone_source *src, const struct clone_event *e, co
 	if (prog < 0)
 		return prog;
 	rc = event_open(src->attached, e, prog);
-	if (rc || e->how == CLONE_CALLED) { /* the array holds it */
+	if (rc) {
 		close(prog);
 		return rc;
 	}

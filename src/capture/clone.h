@@ -47,5 +47,9 @@ struct clone_source {
 
 /* Loads and attaches. The error of what failed: of the load, or of attaching. */
 int clone_attach(const struct clone_source *src, const struct clone_event *e, const void *config);
+/* The two halves of it for CLONE_CALLED, where one program is put at several numbers. The
+ * descriptor is the caller's. */
+int clone_load(const struct clone_source *src, const struct clone_event *e, const void *config);
+int clone_put(const struct clone_source *src, const struct clone_event *e, int prog);
 
 #endif

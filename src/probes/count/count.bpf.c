@@ -24,6 +24,14 @@ struct {
 	__uint(value_size, sizeof(struct count_value));
 } table SEC(".maps");
 
+/* Events of system calls, at COUNT_CALL_EVENT. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* 2 * COUNT_SYSCALLS */
+	__type(key, u32);
+	__type(value, u32);
+} call_events SEC(".maps");
+
 static const struct count_value value_zero = {};
 
 static __always_inline u64 number_field(void *ctx, const volatile struct count_source *s)
@@ -169,22 +177,43 @@ static __always_inline void value_sum(struct count_value *v, u64 x)
 		v->max = x;
 }
 
+struct syscall_record {
+	u64 common;
+	s64 number;
+};
+
+static __always_inline u32 *call_event(void *ctx)
+{
+	struct syscall_record r = {};
+	u32 at;
+
+	bpf_probe_read_kernel(&r, sizeof(r), ctx);
+	at = COUNT_CALL_EVENT(config.by_call, (u32)r.number);
+	return bpf_map_lookup_elem(&call_events, &at);
+}
+
 static __always_inline void event(void *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct probe_counts *c;
 	struct count_value *v;
-	u32 zero = 0, *on;
+	u32 zero = 0, *on, *by_call;
 	u64 key[COUNT_WORDS];
 
 	on = bpf_map_lookup_elem(&counting, &zero);
 	if (!on || !*on || !scope_match(pid_tgid) || !passes(ctx))
 		return;
+	key[0] = config.event;
+	if (config.by_call) {
+		by_call = call_event(ctx);
+		if (!by_call)
+			return;
+		key[0] = *by_call;
+	}
 	c = counts();
 	if (!c)
 		return;
 	c->seen++;
-	key[0] = config.event;
 	if (config.task)
 		key[0] |= pid_tgid >> 32 << 32;
 #pragma unroll
@@ -232,11 +261,6 @@ struct {
 	__type(key, u32);
 	__type(value, u32);
 } enters SEC(".maps"), exits SEC(".maps");
-
-struct syscall_record {
-	u64 common;
-	s64 number;
-};
 
 /* linux/thread_info.h of x86; the task begins with it (CONFIG_THREAD_INFO_IN_TASK). */
 struct thread_info {

@@ -116,6 +116,8 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		rc = attach_set_entries(obj, "enters", COUNT_SYSCALLS);
 	if (!rc && s->many_calls)
 		rc = attach_set_entries(obj, "exits", COUNT_SYSCALLS);
+	if (!rc)
+		rc = attach_set_entries(obj, "call_events", 2 * COUNT_SYSCALLS);
 	return rc ? rc
 		  : bpf_map__set_max_entries(
 			    map, attach_table_entries(c, key, count_value_of(c)->size));

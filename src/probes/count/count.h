@@ -56,6 +56,13 @@ struct count_test {
 	u64 text[COUNT_TEXT / 8], mask[COUNT_TEXT / 8]; /* equal in the bits of the mask */
 };
 
+/* Programs of system calls that differ in the event only are one: it looks up which. */
+enum count_by_call { COUNT_BY_CALL_NOT, COUNT_BY_ENTER, COUNT_BY_EXIT };
+
+/* The place of an event among those of system calls, by number. */
+#define COUNT_CALL_EVENT(by_call, number) \
+	((number) + ((by_call) == COUNT_BY_EXIT ? COUNT_SYSCALLS : 0))
+
 /*
  * A program of a classic tracepoint or a probe that returns 0 takes the event away from all who
  * look at it with perf (trace_call_bpf), so ours returns 1. Of fentry it must be 0.
@@ -66,7 +73,8 @@ struct count_config {
 	u8 skip;             /* frames of the kernel's stack that are ours */
 	u8 task;             /* by process or thread: keep its name, too */
 	u8 returns;          /* by the program: see above */
-	u8 reserved[7];
+	u8 by_call;          /* enum count_by_call */
+	u8 reserved[6];
 	struct count_source sum, hist;
 	struct count_source keys[COUNT_KEYS];
 	struct count_test tests[COUNT_TESTS];

@@ -98,22 +98,61 @@ int event_syscall(const struct event *e, bool *ret_enter)
 	return -ENOENT;
 }
 
+/* Mostly all events of the calls want the same: then they have the same program. */
+static int call_program(struct state *s, const struct clone_source *src,
+	const struct clone_event *clone, struct count_config *config)
+{
+	struct count_config wanted = *config;
+	__auto_type last = &s->calls[config->by_call == COUNT_BY_ENTER];
+	int rc;
+
+	wanted.event = 0;
+	if (last->prog && !memcmp(&last->config, &wanted, sizeof(wanted)))
+		return last->prog - 1;
+	if (last->prog)
+		close(last->prog - 1);
+	last->config = wanted;
+	last->prog = clone_load(src, clone, &wanted) + 1;
+	if (last->prog > 0)
+		return last->prog - 1;
+	rc = last->prog - 1;
+	last->prog = 0;
+	return rc;
+}
+
 static int call_attach(struct capture *c, struct attached *a, const struct event *e, u32 i)
 {
 	struct clone_source src = {
 		a, "count", "config", sizeof(struct count_config), COUNT_CALLEES};
 	struct clone_event clone = {.how = CLONE_CALLED};
 	struct state *s = c->state;
+	struct count_config *config = &s->bound[i].config;
 	bool enter;
 	int number =
 		s->many_calls && attach_uses(a, COUNT_CALLS) ? event_syscall(e, &enter) : -ENOENT;
+	int prog;
+	u32 at;
 
 	if (number < 0)
 		return number;
 	clone.name = enter ? "enters" : "exits";
 	clone.number = (u64)number;
-	s->bound[i].config.returns = 1;
-	return clone_attach(&src, &clone, &s->bound[i].config);
+	config->returns = 1;
+	config->by_call = enter ? COUNT_BY_ENTER : COUNT_BY_EXIT;
+	at = COUNT_CALL_EVENT(config->by_call, (u32)number);
+	if (bpf_map_update_elem(attach_map(a, "call_events"), &at, &i, BPF_ANY))
+		return -errno;
+	prog = call_program(s, &src, &clone, config);
+	return prog < 0 ? prog : clone_put(&src, &clone, prog);
+}
+
+static void call_programs_close(struct state *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(s->calls); i++) {
+		if (s->calls[i].prog)
+			close(s->calls[i].prog - 1); /* the arrays hold them */
+		s->calls[i].prog = 0;
+	}
 }
 
 static int event_attach(
@@ -128,6 +167,7 @@ static int event_attach(
 	b->called = !call_attach(c, a, e, i);
 	if (b->called)
 		return 0;
+	b->config.by_call = COUNT_BY_CALL_NOT;
 	if (e->how == CLONE_TRACEPOINT && b->plain && strcmp(e->category, "syscalls") != 0 &&
 		!kbtf_raw_is_preemptible()) {
 		rc = source_open(c, a, e, &b->config, CLONE_RAW);
@@ -245,19 +285,16 @@ static void method_tell(struct capture *c)
 			s->left_out, s->why);
 }
 
-int count_attach(struct capture *c, struct attached *a, struct err *err)
+static int events_attach(struct capture *c, struct attached *a, struct err *err)
 {
 	struct state *s = c->state;
-	u64 now;
 	u32 n = 0;
-	int rc = 0;
 
-	attach_pause(a); /* no call is to pay for what is not counted yet */
 	for (u32 i = 0; i < s->events.list.n; i++) {
 		struct event *e = &s->events.list.v[i];
 		struct err why = {};
+		int rc = event_attach(c, a, e, i, &why);
 
-		rc = event_attach(c, a, e, i, &why);
 		if (!rc) {
 			s->attached[s->bound[i].called ? CLONE_CALLED : e->how]++;
 			s->bound[i].attached = true;
@@ -271,6 +308,20 @@ int count_attach(struct capture *c, struct attached *a, struct err *err)
 		if (!s->left_out++)
 			snprintf(s->why, sizeof(s->why), "%.159s", why.msg);
 	}
+	return 0;
+}
+
+int count_attach(struct capture *c, struct attached *a, struct err *err)
+{
+	struct state *s = c->state;
+	u64 now;
+	int rc;
+
+	attach_pause(a); /* no call is to pay for what is not counted yet */
+	rc = events_attach(c, a, err);
+	call_programs_close(s);
+	if (rc)
+		return rc;
 	method_tell(c);
 	rc = attach_resume(a);
 	if (rc)

@@ -13,7 +13,7 @@ struct bound {
 	u8 sum_show;
 	bool attached;
 	bool called; /* by CLONE_CALLED, whatever the event says */
-	bool plain; /* no field of its own is looked at: a raw tracepoint does */
+	bool plain;  /* no field of its own is looked at: a raw tracepoint does */
 };
 
 struct state {
@@ -23,6 +23,11 @@ struct state {
 	struct bound *bound; /* of each event */
 	u32 n_words;
 	u32 attached[CLONE_HOW_N];
+	/* Of events of system calls, the program loaded last for enters and exits. */
+	struct {
+		struct count_config config;
+		int prog; /* plus one */
+	} calls[2];
 	bool many_calls; /* so many events of system calls that one program hands them out */
 	bool chosen;     /* by the command line, not by ourselves */
 	u32 left_out;
