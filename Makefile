@@ -167,7 +167,7 @@ $(B)/tests/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 # One whose allocator is in the program itself. Without a static C library its tests are skipped.
 $(B)/tests/workloads/heap_work_static: tests/workloads/heap_work.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fno-builtin -fno-omit-frame-pointer -static -o $@ $< || \
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fno-builtin -fno-omit-frame-pointer -static -o $@ $< 2>/dev/null || \
 		echo 'there is no static C library: no $(@F)'
 
 # Programs of tests that are BPF, and what runs them.
