@@ -54,7 +54,8 @@ struct capture_options {
 	char *const *command; /* of -- CMD; NULL: none */
 };
 
-struct names; /* capture/names.h */
+struct names;  /* capture/names.h */
+struct blocks; /* capture/blocks.h */
 
 /* Descriptors of the two maps of stacks an object has; see STACK_WALKED. */
 struct stack_maps {
@@ -85,8 +86,10 @@ struct capture {
 	struct names *names;
 	struct unwind *unwind; /* NULL: user stacks are not asked for, or the kernel's are used */
 	struct mapping_cache mappings;
-	struct preload preload;  /* of the command, where a probe asked for it */
-	int shared[SHARED_MAPS]; /* descriptor plus one; 0: none yet */
+	struct preload preload;      /* of the command, where a probe asked for it */
+	const struct blocks *blocks; /* of a probe that follows them; NULL: there is none */
+	bool blocks_wanted;          /* somebody will tell it of accesses; before probe_start() */
+	int shared[SHARED_MAPS];     /* descriptor plus one; 0: none yet */
 	u32 shrink;        /* maps are so much smaller, see budget.h; 0: as fits the machine */
 	u64 begin_ns;      /* when everything counted; 0: not yet */
 	bool ending;       /* counting is over: the drain that follows is the last */

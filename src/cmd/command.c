@@ -10,6 +10,7 @@
 #include "cmd/entries.h"
 #include "cmd/numa_try.h"
 #include "cmd/run.h"
+#include "cmd/scope.h"
 
 #define RUN_PROBES 8 /* of one command */
 
@@ -41,15 +42,16 @@ static int run_probe(const struct command *cmd, struct options *o)
 
 	if (list[0]->with_programs && !o->kernel)
 		with = list[0]->with_programs;
+	if (list[0]->with_tracked && !o->input && !o->no_heap && scope_is_tracked(o))
+		with = list[0]->with_tracked;
 	if (numa_try_wanted(cmd, o))
 		return numa_try(cmd, o);
 	for (const char *const *w = with; w && *w && r.n_probes < RUN_PROBES; w++)
 		list[r.n_probes++] = probe_find(*w);
 	r.n_beside = r.n_probes - 1;
-	if (list[0]->outstanding) {
-		r.outstanding = true;
+	r.outstanding = list[0]->outstanding;
+	if (r.outstanding || list[0]->with_tracked)
 		r.named = names_join(named, list, r.n_probes);
-	}
 	return run_live_or_input(&r);
 }
 

@@ -100,6 +100,8 @@ static const struct opt numa[] = {
 	O("scan", 0, OPT_DURATION, scan_ns, "TIME",
 		"have automatic NUMA balancing look at memory each TIME, for more samples at "
 		"more cost; put back at the end"),
+	O("no-heap", 0, OPT_FLAG, no_heap, NULL,
+		"of a command: do not follow its heap, block by block, with the preload library"),
 	O("to", 0, OPT_STRING, to, "NODES",
 		"numa try: where to move the object's pages; several nodes: page by page in turn"),
 	O("interleave", 0, OPT_FLAG, interleave, NULL, "numa try: to all nodes in turn"),

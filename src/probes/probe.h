@@ -145,6 +145,8 @@ struct probe {
 	const char *const *with;
 	/* The same where its command has --kernel and that was not given: it is about programs. */
 	const char *const *with_programs;
+	/* The same, of a command into which the preload library can be put. */
+	const char *const *with_tracked;
 	/* Files of another program that its command takes with --input: whether this is one, by its
 	 * first bytes, and all that is in it as records, from REC_HOST to REC_END. 0; -ENODATA: the
 	 * file is damaged, what could be read was sent; -errno. Both or neither. */

@@ -11,7 +11,7 @@
 #include "base/types.h"
 
 #define TRACK_MAGIC 0x6b63617274796877ULL /* "whytrack" */
-#define TRACK_VERSION 1
+#define TRACK_VERSION 2
 
 /* The variable that names the abstract socket at which a program asks for its file. */
 #define TRACK_ENV "MEMWHY_TRACK"
@@ -32,7 +32,8 @@
  *
  *   ALLOC, MOVED   address, then size, stack
  *   FREE, MOVE     address
- *   TIME           what is above the low bits of times (TRACK_TIME_LOW), from bit 3 on
+ *   TIME           what is above the low bits of times (TRACK_TIME_LOW), from bit 3 on, and the
+ *                  node of the CPU, plus one, from TRACK_NODE_SHIFT on
  *   STACK          number and depth, then a word a frame, innermost first
  *   EXTRA          what no other has room for: enum track_extra
  */
@@ -88,6 +89,7 @@ enum track_mapped {
 #define TRACK_ADDRESS_MASK (((1ULL << TRACK_ADDRESS_BITS) - 1) & ~7ULL)
 #define TRACK_TIME_SHIFT 2 /* a unit is 4 cycles: less than any hand-over between processors */
 #define TRACK_TIME_LOW 16
+#define TRACK_NODE_SHIFT 54
 
 /* Second word of an allocation. Slack is usable / 8 - size / 8, as far as it fits. */
 #define TRACK_STACK_SHIFT 3
@@ -143,7 +145,8 @@ struct track_head {
 	u32 slots;            /* slots ever used: those to look at */
 	u32 next_stack;       /* number of the next stack; 0 means none */
 	u32 missed_processes; /* forks for which there was no room */
-	u32 reserved_too[2];
+	u32 timed;            /* events bear times also while there is one thread */
+	u32 reserved_too;
 	u64 huge_bytes; /* of a page with MAP_HUGETLB, unless its flags say another size */
 	struct track_process processes[TRACK_PROCESSES];
 	struct track_slot slot[TRACK_SLOTS];

@@ -97,6 +97,7 @@ static void process_enter(void)
 			track = attach_file();
 		sample_mean = track ? track->sample_bytes : 0;
 		ok = track && !track->off && process_take();
+		self->many = ok && track->timed;
 		epochs++;
 		__atomic_store_n(&self->epoch, ok ? epochs : SELF_OFF, __ATOMIC_RELEASE);
 	}
@@ -204,6 +205,16 @@ int thread_wait(struct thread *t, u64 at, u64 n)
 	return 0;
 }
 
+/* The kernel keeps CPU and node in the limit of a segment, for getcpu() without a system call
+ * (GDT_ENTRY_CPUNODE of x86/include/asm/segment.h). */
+static u64 node_now(void)
+{
+	u32 cpu_node;
+
+	__asm__("lsl %1, %0" : "=r"(cpu_node) : "r"(0x7bU));
+	return cpu_node >> 12;
+}
+
 void thread_put_time(struct thread *t, u64 time)
 {
 	u64 at;
@@ -211,5 +222,6 @@ void thread_put_time(struct thread *t, u64 time)
 	if (!thread_reserve(t, 1, &at))
 		return;
 	t->time = time >> TRACK_TIME_LOW;
-	thread_put(t, at, t->time << TRACK_ARG_SHIFT | TRACK_TIME);
+	thread_put(t, at,
+		(node_now() + 1) << TRACK_NODE_SHIFT | t->time << TRACK_ARG_SHIFT | TRACK_TIME);
 }

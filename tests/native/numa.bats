@@ -63,7 +63,7 @@ rows() { # FILE TABLE FILTER
 	grep -P '^variable\tstatic_table' all
 	grep -P '^variable\tstatic_data' all
 	grep -P '^mapping\t' all
-	grep -P '^heap\t' all
+	grep -P '^heap block\tmain' all
 	grep -P '^stack\tstack of job' all
 	# About as many pages as the program touched.
 	[ "$(rows live.json sites 'select(.name | startswith("static_data")) | .accesses')" -gt 1600 ]
@@ -103,4 +103,84 @@ rows() { # FILE TABLE FILTER
 	run "$MEMWHY" numa --input run.mw --topology bad
 	[ "$status" -eq 2 ]
 	[[ $output == *"line 2"* ]]
+}
+
+# Two arrays of one site, one after the other at one address; one that another thread writes and
+# frees; one of calloc; small ones.
+heap_job() {
+	cat >blocks.c <<-'C'
+	#include <pthread.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#define MIB (1 << 20)
+	#define SITE(name, call) __attribute__((noinline)) static char *name(size_t n) { char *p = call; __asm__("" : "+r"(p)); return p; }
+	SITE(site_mine, malloc(n))
+	SITE(site_theirs, malloc(n))
+	SITE(site_cleared, calloc(1, n))
+	SITE(site_small, malloc(n))
+	static void fill(char *p, size_t n) { memset(p, 1, n); __asm__("" ::"r"(p) : "memory"); }
+	static void *worker(void *a) { fill(a, 32 * MIB); free(a); return NULL; }
+	int main(void)
+	{
+		static char *small[20000];
+		pthread_t t;
+		char *cleared = site_cleared(24 * MIB);
+		char *theirs = site_theirs(32 * MIB);
+		for (int i = 0; i < 2; i++) {
+			char *mine = site_mine(65 * MIB);
+			fill(mine, 65 * MIB);
+			free(mine);
+		}
+		fill(cleared, 24 * MIB);
+		for (int i = 0; i < 20000; i++)
+			fill(small[i] = site_small(2000), 2000);
+		pthread_create(&t, NULL, worker, theirs);
+		pthread_join(t, NULL);
+		return small[3][3] + cleared[5] == 99;
+	}
+	C
+	gcc -O1 -g -pthread -o blocks blocks.c
+}
+
+# Touched pages of a site: accesses are about as many, a sample stands for 64.
+near() { # FILE SITE MIB
+	local n
+	n=$(rows "$1" types 'select(.kind == "heap block")' | wc -l)
+	[ "$n" -gt 0 ]
+	n=$(rows "$1" sites "select(.kind == \"heap block\" and (.name | startswith(\"$2\"))) | .accesses" | paste -sd+ | bc)
+	echo "$2: $n accesses, of about $(($3 * 256))"
+	[ "$n" -gt $(($3 * 256 - $3 * 26 - 128)) ]
+	[ "$n" -lt $(($3 * 256 + $3 * 26 + 128)) ]
+}
+
+@test "numa: heap blocks are objects by who allocated them, and an address used again is two" {
+	heap_job
+	"$MEMWHY" numa --source first-touch --record blocks.mw -o json --by site,type,object --out blocks.json -- ./blocks
+	near blocks.json site_mine 130
+	near blocks.json site_theirs 32
+	near blocks.json site_cleared 24
+	near blocks.json site_small 39
+	all=$(rows blocks.json types .samples | paste -sd+ | bc)
+	blocks=$(rows blocks.json types 'select(.kind == "heap block") | .samples')
+	echo "$blocks of $all samples are of heap blocks"
+	[ $((blocks * 100)) -ge $((all * 95)) ]
+	[ "$(rows blocks.json objects 'select(.name | startswith("site_mine")) | .object' | sort -u | wc -l)" = 2 ]
+	# One thread made it, the other used and freed it.
+	[ "$(rows blocks.json sites 'select(.name | startswith("site_theirs")) | [.maker_ratio, .frees] | @tsv')" = "0	1" ]
+	[ "$(rows blocks.json sites 'select(.name | startswith("site_mine")) | .frees' | paste -sd+ | bc)" = 2 ]
+	[ "$(rows blocks.json sites 'select(.name | startswith("site_mine")) | .maker_ratio' | sort -u)" = 1 ]
+	"$MEMWHY" numa --input blocks.mw -o json --by site,type,object --out again.json
+	diff <(jq -S '.rows' blocks.json) <(jq -S '.rows' again.json)
+}
+
+@test "numa: without the preload library the heap is one object, and it is said why" {
+	heap_job
+	"$MEMWHY" numa --source first-touch --no-heap -o json --by type --out no.json -- ./blocks
+	[ "$(rows no.json types 'select(.kind == "heap block")' | wc -l)" = 0 ]
+	[ "$(jq '.events | has("heap")' no.json)" = false ]
+	gcc -O1 -static -pthread -o static blocks.c
+	"$MEMWHY" numa --source first-touch -o json --by type --out no.json -- ./static
+	[ "$(rows no.json types 'select(.kind == "heap block")' | wc -l)" = 0 ]
+	jq -c '.missing' no.json
+	jq -r '.missing[] | tostring' no.json | grep 'heap blocks' | grep static
 }

@@ -112,6 +112,50 @@ static void test_reuse_and_realloc(void **state)
 }
 
 /* A big realloc is an mremap first: the same object, elsewhere. */
+/* As the tracker tells: at the first access, or, where its allocator wrote to it before, as it is
+ * returned. What was unmapped in between was not it. */
+static void test_blocks_told_late(void **state)
+{
+	struct numa_block held = TRACE_REC(struct numa_block, REC_NUMA_BLOCK, .tgid = PID,
+		.tid = PID, .address = 0x10000, .bytes = 8192, .what = NUMA_BLOCK_HELD, .ustack = 7,
+		.begin_ns = 1000);
+	struct numa_block early = held;
+	struct object o;
+	u64 begin;
+
+	(void)state;
+	trace_map(&t, 0x10000, 0x10000, NUMA_KIND_ANON, NUMA_MAP_MADE, PID, 1);
+	trace_take(&t, &held);
+	touch(0x11fff, PID, 0);
+	trace_block(&t, NUMA_BLOCK_FREE, 0x10000, 0, PID, 0, 0);
+	touch(0x14000, PID, 0); /* before: another mapping */
+	trace_map(&t, 0x10000, 0x10000, NUMA_KIND_ANON, NUMA_MAP_MADE, PID, 2);
+	begin = t.time_ns;
+	touch(0x14000, PID, 0);     /* calloc */
+	touch(0x14000, PID + 1, 0); /* somebody else */
+	touch(0x13fe8, PID, 0);     /* the word before it */
+	touch(0x17000, PID, 0);     /* elsewhere */
+	early.h.flags = NUMA_BLOCK_EARLY;
+	early.address = 0x14000;
+	early.begin_ns = begin;
+	trace_take(&t, &early);
+	trace_attributed(&t);
+	object_of(0, &o);
+	assert_int_equal(o.kind, OBJECT_BLOCK);
+	assert_int_equal(o.begin_ns, 1000);
+	assert_int_equal(o.stack, 7);
+	object_of(1, &o);
+	assert_int_equal(o.stack, 1);
+	object_of(2, &o);
+	assert_int_equal(o.kind, OBJECT_BLOCK);
+	object_of(3, &o);
+	assert_int_equal(o.kind, OBJECT_ANON);
+	object_of(4, &o);
+	assert_int_equal(o.kind, OBJECT_BLOCK);
+	object_of(5, &o);
+	assert_int_equal(o.stack, 2);
+}
+
 static void test_mremap_with_block(void **state)
 {
 	struct numa_mapping m = TRACE_REC(struct numa_mapping, REC_NUMA_MAP, .tgid = PID,
@@ -385,6 +429,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_own_analysis, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reuse_and_realloc, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_blocks_told_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mremap_with_block, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork_and_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),

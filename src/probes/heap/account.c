@@ -391,6 +391,51 @@ int account_thread(struct account *a, u32 tid, u32 *ret)
 	return 0;
 }
 
+static struct account_view view_of(
+	const struct account *a, const struct account_block *b, u64 address, u64 now_ms)
+{
+	return (struct account_view){
+		.address = address,
+		.bytes = block_size(b),
+		.begin_ms = now_ms - block_age(b, now_ms),
+		.thread = (u32)(b->where >> ADDRESS_BITS),
+		.stack = a->sites.v[b->what >> SIZE_BITS].stack,
+	};
+}
+
+bool account_find(const struct account *a, u64 address, u64 now_ms, struct account_view *ret)
+{
+	const struct account_block *b = table_find(&a->live, address);
+
+	if (b)
+		*ret = view_of(a, b, address, now_ms);
+	return b;
+}
+
+/* Each place where one may begin is looked up: of neighbours, in neighbouring slots. */
+bool account_around(const struct account *a, u64 address, u64 now_ms, struct account_view *ret)
+{
+	u64 start = address & ~7ULL;
+
+	for (u64 back = 0; back < ACCOUNT_SMALL && back < start; back += 8) {
+		const struct account_block *b = table_find(&a->live, start - back);
+
+		if (!b)
+			continue;
+		*ret = view_of(a, b, start - back, now_ms);
+		return address - ret->address < ret->bytes && ret->bytes <= ACCOUNT_SMALL;
+	}
+	return false;
+}
+
+bool account_moved_block(const struct account *a, const struct account_moved *m, u64 now_ms,
+	struct account_view *ret)
+{
+	if (m->counted)
+		*ret = view_of(a, &m->block, m->address, now_ms);
+	return m->counted;
+}
+
 static void block_look(struct account *a, const struct account_block *b, u64 now_ms)
 {
 	struct account_age *age = &a->ages.v[b->what >> SIZE_BITS];

@@ -113,6 +113,22 @@ void account_free(
 	struct account *a, u32 thread, u64 address, u64 now_ms, struct account_moved *ret_moved);
 /* As if it had not been freed. */
 int account_restore(struct account *a, u32 thread, const struct account_moved *moved);
+/* A live block, as others see it. */
+struct account_view {
+	u64 address, bytes;
+	u64 begin_ms;
+	u32 thread; /* that allocated it: index in threads */
+	u32 stack;
+};
+
+/* The live block that begins at an address. now_ms: of the last event, or later. */
+bool account_find(const struct account *a, u64 address, u64 now_ms, struct account_view *ret);
+/* The live block of at most ACCOUNT_SMALL bytes that an address is in. */
+#define ACCOUNT_SMALL 4096U
+bool account_around(const struct account *a, u64 address, u64 now_ms, struct account_view *ret);
+/* What the free was about that may be undone; false: no block. */
+bool account_moved_block(const struct account *a, const struct account_moved *m, u64 now_ms,
+	struct account_view *ret);
 /* Index of a new thread; -ENOMEM. */
 int account_thread(struct account *a, u32 tid, u32 *ret);
 /* Brings peak_blocks and peak_bytes of a site up to the last peak. */

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
+#include "probes/heap/collector_inner.h"
 #include "probes/heap/comm.h"
 #include "sys/cgroup.h"
 
@@ -20,22 +21,6 @@
 #define SWEEP_MS 100     /* looks for threads that are over */
 #define DORMANT_MS 60000 /* a fork that has not yet allocated anything may still come */
 #define BATCH 64
-
-struct collector {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	int epoll, news_fd, stop_fd, socket;
-	u32 wait_ms;
-	u64 sample_bytes;
-	const struct cgroup_mounts *cgroups;
-	bool running, stop;
-	int error;
-	VEC(struct image *) images;
-	VEC(struct heap_process *) processes; /* by id - 1 */
-	u32 n_images, n_given_up;
-	news_buffer news;
-	u64 swept_ms;
-};
 
 static u64 now_ms(void)
 {
@@ -67,6 +52,7 @@ static void process_watch(struct collector *c, struct heap_process *p)
 		fcntl(p->pidfd, F_SETFD, FD_CLOEXEC);
 	if (p->pidfd < 0 || watch(c, p->pidfd, p->id))
 		p->gone = !p->foreign && p->pidfd < 0;
+	p->gone_ns = p->gone ? clock_mono_ns() : 0;
 }
 
 static struct heap_process *process_found(struct image *image, u32 index, void *arg)
@@ -99,6 +85,11 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 		p->pid = (u32)image->pid;
 		p->cgroup = image->cgroup;
 		memcpy(p->comm, image->comm, sizeof(p->comm));
+	}
+	if (c->answers.on) {
+		p->touched = touched_new(&c->answers.told);
+		if (!p->touched)
+			return NULL;
 	}
 	process_watch(c, p);
 	return p;
@@ -145,7 +136,7 @@ static int process_over(struct collector *c, struct heap_process *p)
 
 	if (p->ended)
 		return 0;
-	p->end_ns = clock_mono_ns();
+	p->end_ns = p->gone_ns ? p->gone_ns : clock_mono_ns();
 	if (image && image->processes[p->index] == p)
 		rc = image_end(image, p, now_ms(), &c->news);
 	p->ended = true;
@@ -155,6 +146,18 @@ static int process_over(struct collector *c, struct heap_process *p)
 	return rc;
 }
 
+/* Its end was noticed; accesses before it may still be asked about. */
+static int process_gone(struct collector *c, struct heap_process *p)
+{
+	if (!c->answers.on || p->ended)
+		return process_over(c, p);
+	if (!p->gone && p->pidfd >= 0)
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, p->pidfd, NULL);
+	p->gone_ns = p->gone ? p->gone_ns : clock_mono_ns();
+	p->gone = true;
+	return 0;
+}
+
 /* exec: what this pid was before is no more. */
 static int pid_over(struct collector *c, pid_t pid)
 {
@@ -162,7 +165,7 @@ static int pid_over(struct collector *c, pid_t pid)
 
 	for (size_t i = 0; i < c->processes.n && !rc; i++) /* an end may bring others to light */
 		if (!c->processes.v[i]->foreign && c->processes.v[i]->pid == (u32)pid)
-			rc = process_over(c, c->processes.v[i]);
+			rc = process_gone(c, c->processes.v[i]);
 	return rc;
 }
 
@@ -200,6 +203,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	image->cgroup = cgroup_read(c, pid);
 	image->arg = c;
 	image->head->sample_bytes = c->sample_bytes;
+	image->head->timed = image->held = c->answers.on;
 	image->active_ms = now_ms();
 	rc = vec_push(&c->images, image);
 	if (rc) {
@@ -276,6 +280,7 @@ static int turn(struct collector *c, s64 *ret_words)
 
 		if (image_is_dormant(c->images.v[i]) && !sweeping)
 			continue;
+		c->images.v[i]->until = c->answers.until;
 		words = image_read(c->images.v[i], now, &c->news);
 
 		if (words < 0)
@@ -284,7 +289,8 @@ static int turn(struct collector *c, s64 *ret_words)
 			all += words;
 	}
 	for (size_t i = 0; i < c->processes.n && !rc; i++)
-		if (c->processes.v[i]->gone && !c->processes.v[i]->ended)
+		if (c->processes.v[i]->gone && !c->processes.v[i]->ended &&
+			answers_done(&c->answers, c->processes.v[i]))
 			rc = process_over(c, c->processes.v[i]);
 	if (!rc && sweeping)
 		rc = sweep(c, now);
@@ -294,7 +300,7 @@ static int turn(struct collector *c, s64 *ret_words)
 
 static int process_ended(struct collector *c, struct heap_process *p)
 {
-	return p->ended || process_goes_on(c, p) ? 0 : process_over(c, p);
+	return p->ended || process_goes_on(c, p) ? 0 : process_gone(c, p);
 }
 
 static int wake_take(struct collector *c, const struct epoll_event *e)
@@ -312,7 +318,8 @@ static void news_tell(struct collector *c)
 {
 	u64 one = 1;
 
-	if (c->news.n && write(c->news_fd, &one, sizeof(one)) < 0)
+	if ((c->news.n || answers_wake(&c->answers, c->images.v, c->images.n, now_ms())) &&
+		write(c->news_fd, &one, sizeof(one)) < 0)
 		return; /* it is readable already */
 }
 
@@ -396,10 +403,9 @@ int collector_fd(const struct collector *c)
 	return c->news_fd;
 }
 
-int collector_stop(struct collector *c)
+int collector_halt(struct collector *c)
 {
 	u64 one = 1;
-	s64 words = 0;
 
 	if (c->running) {
 		if (write(c->stop_fd, &one, sizeof(one)) < 0)
@@ -407,6 +413,21 @@ int collector_stop(struct collector *c)
 		pthread_join(c->thread, NULL);
 		c->running = false;
 	}
+	return c->error;
+}
+
+int collector_stop(struct collector *c)
+{
+	int rc = collector_halt(c);
+
+	return rc ? rc : collector_finish(c);
+}
+
+int collector_finish(struct collector *c)
+{
+	s64 words = 0;
+
+	c->answers.until = UINT64_MAX - 2;
 	c->swept_ms = 0; /* all images, and what their rings had no room for */
 	if (!c->error)
 		c->error = turn(c, &words);
@@ -436,6 +457,7 @@ void collector_close(struct collector *c)
 			close((*p)->pidfd);
 		account_free_all(&(*p)->account);
 		mappings_free(&(*p)->mappings);
+		touched_free_all((*p)->touched);
 		vec_free(&(*p)->names);
 		vec_free(&(*p)->cursors);
 		free(*p);
@@ -443,6 +465,7 @@ void collector_close(struct collector *c)
 	vec_free(&c->images);
 	vec_free(&c->processes);
 	vec_free(&c->news);
+	answers_free(&c->answers);
 	if (c->epoll >= 0)
 		close(c->epoll);
 	if (c->news_fd >= 0)
@@ -451,49 +474,4 @@ void collector_close(struct collector *c)
 		close(c->stop_fd);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
-}
-
-int collector_news(struct collector *c, news_buffer *ret)
-{
-	u64 count;
-
-	if (read(c->news_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
-		return -errno;
-	pthread_mutex_lock(&c->lock);
-	*ret = c->news;
-	c->news = (news_buffer){};
-	pthread_mutex_unlock(&c->lock);
-	return 0;
-}
-
-void collector_lock(struct collector *c)
-{
-	pthread_mutex_lock(&c->lock);
-}
-
-void collector_unlock(struct collector *c)
-{
-	pthread_mutex_unlock(&c->lock);
-}
-
-struct heap_process *const *collector_processes(struct collector *c, size_t *ret_n)
-{
-	*ret_n = c->processes.n;
-	return c->processes.v;
-}
-
-void collector_programs(struct collector *c, u32 *ret_asked, u32 *ret_given_up)
-{
-	*ret_asked = c->n_images;
-	*ret_given_up = c->n_given_up;
-}
-
-u64 collector_events(struct collector *c)
-{
-	u64 n = 0;
-
-	vec_each (p, &c->processes)
-		n += (*p)->account.allocations + (*p)->account.frees + (*p)->account.unknown_frees +
-		     (*p)->mappings.calls + (*p)->mappings.unmaps + (*p)->mappings.failed;
-	return n;
 }

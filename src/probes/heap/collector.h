@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "probes/heap/image.h"
+#include "probes/heap/touched.h"
 
 struct collector;
 
@@ -17,6 +18,8 @@ struct cgroup_mounts;
  * for us at most. */
 int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms, u64 sample_bytes,
 	struct collector **ret);
+/* Before it starts: somebody will ask which blocks were accessed (capture/blocks.h). */
+void collector_answer(struct collector *c);
 /* Begins to collect. */
 int collector_start(struct collector *c);
 /* Readable when there is news to be named. */
@@ -24,7 +27,17 @@ int collector_fd(const struct collector *c);
 /* Stops collecting: what is there by now is read, then the programs are told to stop. 0, or why the
  * thread failed. */
 int collector_stop(struct collector *c);
+/* The same in two steps, for questions to be answered in between. */
+int collector_halt(struct collector *c);
+int collector_finish(struct collector *c);
 void collector_close(struct collector *c);
+
+int collector_ask(struct collector *c, u32 tgid, u32 tid, u64 address, u64 time_ns);
+/* All accesses before time_ns were asked about. The blocks to be told of, in no order; to be freed
+ * by the caller, after the news that name their stacks were taken. */
+int collector_settle(struct collector *c, u64 time_ns, touched_buffer *ret);
+/* Accesses asked about; those of them that came after their account had gone on. */
+void collector_asked(const struct collector *c, u64 *ret_asked, u64 *ret_guessed);
 
 /* What came since the last call; to be freed by the caller. */
 int collector_news(struct collector *c, news_buffer *ret);

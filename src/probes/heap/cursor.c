@@ -37,8 +37,10 @@ int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struc
 
 void cursor_close(struct cursor *c)
 {
-	if (c)
+	if (c) {
 		vec_free(&c->taken.v);
+		vec_free(&c->misses);
+	}
 	free(c);
 }
 
@@ -61,6 +63,16 @@ bool cursor_was_busy(struct cursor *c)
 static inline u64 word_get(const struct cursor *c, u64 at)
 {
 	return __atomic_load_n(&c->ring[at & c->mask], __ATOMIC_ACQUIRE);
+}
+
+bool cursor_waits(const struct cursor *c)
+{
+	return word_get(c, c->tail) != 0;
+}
+
+bool cursor_is_full(const struct cursor *c)
+{
+	return word_get(c, c->tail + c->mask / 2) || word_get(c, c->tail + c->mask / 2 + 1);
 }
 
 static inline void words_clear(struct cursor *c, u64 n)
@@ -100,18 +112,31 @@ static inline u64 event_words(u64 word)
 	return 1;
 }
 
+static inline u64 event_time(const struct cursor *c, u64 word)
+{
+	u64 kind = word & TRACK_KIND_MASK;
+
+	if (kind > TRACK_MOVED && (kind != TRACK_EXTRA || arg_of(word) != TRACK_MAPPING))
+		return 0; /* it has none, and need not wait */
+	return c->time_high << TRACK_TIME_LOW | word >> (64 - TRACK_TIME_LOW);
+}
+
 static int alloc_take(struct cursor *c, u64 word, bool moved, u64 now_ms)
 {
 	u64 what = word_get(c, c->tail + 1), size = what >> TRACK_SIZE_SHIFT;
+	int rc;
 
 	if (size == TRACK_SIZE_BIG && c->size)
 		size = c->size;
 	c->size = 0;
 	moved = moved && c->moving;
 	c->moving = false;
-	return account_alloc(&c->process->account, c->thread, word & TRACK_ADDRESS_MASK, size,
+	rc = account_alloc(&c->process->account, c->thread, word & TRACK_ADDRESS_MASK, size,
 		what >> TRACK_SLACK_SHIFT & TRACK_MASK(TRACK_SLACK_BITS),
 		(u32)(what >> TRACK_STACK_SHIFT & TRACK_MASK(TRACK_STACK_BITS)), moved, now_ms);
+	if (rc || !c->process->touched)
+		return rc;
+	return touched_alloc(c, word & TRACK_ADDRESS_MASK, size, moved, event_time(c, word));
 }
 
 static int news_add(struct cursor *c, news_buffer *news, enum news_kind kind, u32 number, u64 words)
@@ -181,6 +206,7 @@ static int extra_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 	case TRACK_RESTORE:
 		if (c->moving)
 			account_restore(&c->process->account, c->thread, &c->moved);
+		c->misses.n = 0;
 		c->moving = false;
 		break;
 	case TRACK_MODULE:
@@ -201,6 +227,9 @@ static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 	case TRACK_MOVED:
 		return alloc_take(c, word, true, now_ms);
 	case TRACK_FREE:
+		if (c->process->touched &&
+			touched_free(c, word & TRACK_ADDRESS_MASK, event_time(c, word)))
+			return -ENOMEM;
 		account_free(a, c->thread, word & TRACK_ADDRESS_MASK, now_ms, NULL);
 		return 0;
 	case TRACK_MOVE:
@@ -208,7 +237,9 @@ static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 		c->moving = true;
 		return 0;
 	case TRACK_TIME:
-		c->time_high = word >> TRACK_ARG_SHIFT;
+		c->time_high = (word & TRACK_MASK(TRACK_NODE_SHIFT)) >> TRACK_ARG_SHIFT;
+		if (c->process->touched && c->node != word >> TRACK_NODE_SHIFT)
+			return touched_node(c, (u32)(word >> TRACK_NODE_SHIFT), now_ms);
 		return 0;
 	case TRACK_STACK:
 		if (word >> TRACK_VALUE_SHIFT >> TRACK_STACK_BITS)
@@ -217,15 +248,6 @@ static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 			c, news, NEWS_STACK, (u32)(word >> TRACK_VALUE_SHIFT), arg_of(word));
 	}
 	return extra_take(c, word, now_ms, news);
-}
-
-static inline u64 event_time(const struct cursor *c, u64 word)
-{
-	u64 kind = word & TRACK_KIND_MASK;
-
-	if (kind > TRACK_MOVED && (kind != TRACK_EXTRA || arg_of(word) != TRACK_MAPPING))
-		return 0; /* it has none, and need not wait */
-	return c->time_high << TRACK_TIME_LOW | word >> (64 - TRACK_TIME_LOW);
 }
 
 /* Reads until there is nothing, or what is there is later than the limit, or a lap was read. */
@@ -364,7 +386,7 @@ static s64 read_until(
 		cursor_unblock(cursors[i], now_ms, until == NO_LIMIT - 1);
 	}
 	if (n == 1)
-		rc = cursor_run(cursors[0], NO_LIMIT, now_ms, news);
+		rc = cursor_run(cursors[0], until, now_ms, news);
 	else if (n)
 		rc = merge(cursors, n, until, now_ms, news);
 	for (size_t i = 0; i < n; i++)
@@ -374,7 +396,15 @@ static s64 read_until(
 
 s64 cursors_read(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news)
 {
-	return read_until(cursors, n, __rdtsc() >> TRACK_TIME_SHIFT, now_ms, news);
+	u64 until = n == 1 ? NO_LIMIT : __rdtsc() >> TRACK_TIME_SHIFT;
+
+	return read_until(cursors, n, until, now_ms, news);
+}
+
+s64 cursors_read_until(
+	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news)
+{
+	return read_until(cursors, n, until, now_ms, news);
 }
 
 int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news)

@@ -8,6 +8,7 @@
 #define MEMWHY_PROBES_HEAP_CURSOR_H
 
 #include "probes/heap/image.h"
+#include "probes/heap/touched.h"
 
 struct cursor {
 	u64 *ring;
@@ -28,17 +29,25 @@ struct cursor {
 	bool moving; /* a realloc began */
 	struct account_moved moved;
 	struct mapping_taken taken; /* by the last unmap or move of a mapping */
+	u32 node;                 /* plus one; 0: not known */
+	VEC(struct touch) misses; /* of its accesses, see touched.h */
 };
 
 int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struct cursor **ret);
 void cursor_close(struct cursor *c);
 /* Words read, or -ENOMEM. */
 s64 cursors_read(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news);
+/* Where all events bear times: those up to one, in units of the tracker. */
+s64 cursors_read_until(
+	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news);
 /* Everything there is, when nobody writes any more. */
 int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news);
 /* Was a good part of the ring read since the last call? Then there is no time to wait. */
 bool cursor_was_pressed(struct cursor *c);
 /* Was anything read since the last call? */
 bool cursor_was_busy(struct cursor *c);
+/* Is there anything to read; is half of the ring full? */
+bool cursor_waits(const struct cursor *c);
+bool cursor_is_full(const struct cursor *c);
 
 #endif

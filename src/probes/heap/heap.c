@@ -5,31 +5,25 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/groups.h"
+#include "capture/blocks.h"
 #include "capture/names.h"
 #include "probes/heap/attach.h"
 #include "probes/heap/collector.h"
+#include "probes/heap/heap_names.h"
 #include "probes/heap/heap_records.h"
 #include "probes/heap/heap_schema.h"
 #include "probes/heap/heap_view.h"
 #include "probes/heap/untracked.h"
+#include "probes/numa/numa.h"
 #include "probes/probe.h"
 #include "sys/cgroup.h"
 
 #define WAIT_MS 2000 /* a program waits no longer for a memwhy that stands still */
 
-/* Who told of files: the stacks that the same thread tells of are in these. Others may have been
- * told of other files at the same addresses, sooner or later. */
-struct teller {
-	u32 process, thread;
-};
-
 struct heap_state {
 	struct collector *collector;
 	struct cgroup_mounts *cgroups;
-	struct groups files; /* struct teller -> struct process_map */
-	VEC(u32 *) stacks;   /* by id of the image - 1, then by number */
-	VEC(u32) n_stacks;
+	struct heap_names names;
 	VEC(struct heap_total) totals; /* to be sent */
 	VEC(struct heap_site) sites;
 	VEC(struct heap_thread) threads;
@@ -38,7 +32,16 @@ struct heap_state {
 	VEC(u32) mapping_images;
 	VEC(struct heap_mapped) mapped;
 	struct untracked untracked;
+	struct blocks blocks;
+	bool asked; /* somebody asks which blocks were accessed */
 };
+
+static int blocks_settle(struct capture *c, void *arg, u64 time_ns);
+
+static int blocks_touched(void *arg, u32 tgid, u32 tid, u64 address, u64 time_ns)
+{
+	return collector_ask(((struct heap_state *)arg)->collector, tgid, tid, address, time_ns);
+}
 
 static int open_source(struct capture *c, void *state, struct err *err)
 {
@@ -50,7 +53,7 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		return err_hint(err, "memwhy heap -- CMD");
 	}
 	untracked_begin(&s->untracked, c);
-	groups_init(&s->files, sizeof(struct teller), sizeof(struct process_map));
+	heap_names_init(&s->names);
 	s->cgroups = calloc(1, sizeof(*s->cgroups));
 	if (s->cgroups && cgroup_mounts_read(s->cgroups)) {
 		free(s->cgroups);
@@ -60,6 +63,8 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		c->opt.sample_bytes, &s->collector);
 	if (rc)
 		return err_errno(err, rc, "heap: preparing to collect");
+	s->blocks = (struct blocks){s, blocks_touched, blocks_settle};
+	c->blocks = &s->blocks;
 	return capture_method(c, "allocations of a command",
 		c->preload.library >= 0 ? "preload library, in memory" : "preload library", NULL);
 }
@@ -68,7 +73,9 @@ static int start(struct capture *c, void *state)
 {
 	struct heap_state *s = state;
 
-	(void)c;
+	s->asked = c->blocks_wanted;
+	if (s->asked)
+		collector_answer(s->collector);
 	return collector_start(s->collector);
 }
 
@@ -77,106 +84,32 @@ static int fd(const void *state)
 	return collector_fd(((const struct heap_state *)state)->collector);
 }
 
-static struct process_map *files_get(struct capture *c, struct heap_state *s, const struct news *n)
-{
-	struct teller who = {n->process, n->thread};
-	size_t had = s->files.n;
-	struct process_map *files = groups_get(&s->files, &who);
-
-	if (files && s->files.n > had)
-		process_map_init(files, names_modules(c->names), 0);
-	return files;
-}
-
-static u64 shifted(u64 word)
-{
-	return word >> TRACK_ARG_SHIFT;
-}
-
-/* As modules.c of the tracker sends it. */
-static int module_take(struct process_map *files, const struct news *n)
-{
-	char path[1024 + 1] = "";
-	u32 length = 0;
-
-	if (n->words < 5)
-		return 0;
-	for (u32 i = 5; i < n->words; i++)
-		for (u32 k = 1; k < 8 && length < sizeof(path) - 1; k++)
-			path[length++] = (char)(n->v[i] >> 8 * k);
-	path[length] = '\0';
-	if (shifted(n->v[0]) >= shifted(n->v[1]))
-		return 0;
-	return process_map_add(files, shifted(n->v[0]), shifted(n->v[1]), shifted(n->v[2]),
-		shifted(n->v[3]), shifted(n->v[4]), path);
-}
-
-/* The names of an image's stacks, with room for one more number. */
-static u32 *stacks_room(struct heap_state *s, u32 image, u32 number)
-{
-	while (s->stacks.n < image) {
-		if (vec_push(&s->stacks, NULL))
-			return NULL;
-		if (vec_push(&s->n_stacks, 0))
-			return NULL;
-	}
-	if (number >= s->n_stacks.v[image - 1]) {
-		u32 had = s->n_stacks.v[image - 1], n = MAX(MAX(number + 1, 2 * had), 1024U);
-		u32 *grown = realloc(s->stacks.v[image - 1], n * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + had, 0, (n - had) * sizeof(*grown));
-		s->stacks.v[image - 1] = grown;
-		s->n_stacks.v[image - 1] = n;
-	}
-	return &s->stacks.v[image - 1][number];
-}
-
-static int stack_take(struct capture *c, struct heap_state *s, const struct process_map *files,
-	u32 image, const struct news *n)
-{
-	u32 *name = stacks_room(s, image, n->number);
-	u64 ips[TRACK_DEPTH];
-
-	if (!name)
-		return -ENOMEM;
-	for (u32 i = 0; i < n->words && i < TRACK_DEPTH; i++)
-		ips[i] = shifted(n->v[i]);
-	*name = names_user_stack(c->names, files, ips, MIN(n->words, (u32)TRACK_DEPTH));
-	return 0;
-}
-
-static int news_take(struct capture *c, struct heap_state *s, const struct news *n)
-{
-	struct process_map *files;
-	u32 image;
-	size_t n_processes;
-	struct heap_process *const *all;
-
-	collector_lock(s->collector);
-	all = collector_processes(s->collector, &n_processes);
-	image = n->process <= n_processes ? all[n->process - 1]->image : 0;
-	collector_unlock(s->collector);
-	files = image ? files_get(c, s, n) : NULL;
-	if (!files)
-		return image ? -ENOMEM : 0;
-	return n->kind == NEWS_MODULE ? module_take(files, n) : stack_take(c, s, files, image, n);
-}
-
 static int take(struct capture *c, void *state)
 {
 	struct heap_state *s = state;
-	news_buffer news = {};
-	int rc = collector_news(s->collector, &news);
 
-	for (size_t at = 0; at < news.n && !rc;) {
-		const struct news *n = (const struct news *)&news.v[at];
+	return heap_names_take(&s->names, c, s->collector);
+}
 
-		rc = news_take(c, s, n);
-		at += sizeof(*n) / sizeof(u64) + n->words;
+/* As struct blocks says. */
+static int blocks_settle(struct capture *c, void *arg, u64 time_ns)
+{
+	struct heap_state *s = arg;
+	touched_buffer told = {};
+	const char *asker = c->probe;
+	int rc = collector_settle(s->collector, time_ns, &told);
+
+	c->probe = "heap";
+	rc = rc || !told.n ? rc : take(c, s);
+	for (size_t i = 0; i < told.n && !rc; i++) {
+		const struct touched_block *t = &told.v[i];
+		struct numa_block b = heap_block_of(t);
+
+		b.ustack = heap_names_stack(&s->names, t->image, t->stack);
+		rc = capture_emit(c, &b.h);
 	}
-	vec_free(&news);
+	vec_free(&told);
+	c->probe = asker;
 	return rc;
 }
 
@@ -267,13 +200,6 @@ static int accounts_copy(const struct capture *c, struct heap_state *s, bool int
 	return rc;
 }
 
-static u32 stack_name(const struct heap_state *s, u32 image, u32 number)
-{
-	if (image > s->stacks.n || number >= s->n_stacks.v[image - 1])
-		return 0;
-	return s->stacks.v[image - 1][number];
-}
-
 static int accounts_emit(struct capture *c, struct heap_state *s)
 {
 	int rc = 0;
@@ -283,12 +209,13 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 		rc = rc ? rc : capture_emit(c, &r->h);
 	}
 	for (size_t i = 0; i < s->sites.n && !rc; i++) {
-		s->sites.v[i].stack = stack_name(s, s->images.v[i], s->sites.v[i].site);
+		s->sites.v[i].stack =
+			heap_names_stack(&s->names, s->images.v[i], s->sites.v[i].site);
 		rc = capture_emit(c, &s->sites.v[i].h);
 	}
 	for (size_t i = 0; i < s->mappings.n && !rc; i++) {
 		s->mappings.v[i].stack =
-			stack_name(s, s->mapping_images.v[i], s->mappings.v[i].site);
+			heap_names_stack(&s->names, s->mapping_images.v[i], s->mappings.v[i].site);
 		rc = capture_emit(c, &s->mappings.v[i].h);
 	}
 	vec_each (r, &s->mapped)
@@ -305,6 +232,7 @@ static void tell(struct capture *c, struct heap_state *s)
 {
 	bool known = untracked_tell(&s->untracked, c);
 	u32 programs, given_up;
+	u64 asked, guessed;
 
 	collector_programs(s->collector, &programs, &given_up);
 	if (!programs && !known)
@@ -316,6 +244,12 @@ static void tell(struct capture *c, struct heap_state *s)
 			"%u programs went on without memwhy, which had not read for two seconds: "
 			"what they did then is not known",
 			given_up);
+	collector_asked(s->collector, &asked, &guessed);
+	if (guessed > asked / 20)
+		capture_note(c, NOTE_INFO,
+			"of %llu of %llu accesses the heap had changed before they were looked up: "
+			"those to blocks freed meanwhile are of no block",
+			guessed, asked);
 }
 
 /* Stacks that are counted by now have been told of, so they are named between the two. */
@@ -327,6 +261,8 @@ static int send(struct capture *c, void *state, bool interval)
 	s->totals.n = s->sites.n = s->threads.n = s->images.n = 0;
 	s->mappings.n = s->mapping_images.n = s->mapped.n = 0;
 	rc = c->ending ? 0 : untracked_look(&s->untracked);
+	if (!rc && c->ending && s->asked)
+		rc = collector_finish(s->collector);
 	rc = rc ? rc : accounts_copy(c, s, interval);
 	rc = rc ? rc : take(c, s);
 	rc = rc ? rc : accounts_emit(c, s);
@@ -335,11 +271,15 @@ static int send(struct capture *c, void *state, bool interval)
 	return rc;
 }
 
+/* Of questions the last are asked and answered when all have stopped: see send(). */
 static void stop(void *state)
 {
 	struct heap_state *s = state;
 
-	collector_stop(s->collector);
+	if (s->asked)
+		collector_halt(s->collector);
+	else
+		collector_stop(s->collector);
 }
 
 static void counts(void *state, u64 *ret_seen, u64 *ret_lost)
@@ -363,13 +303,7 @@ static void close_source(void *state)
 	struct heap_state *s = state;
 
 	collector_close(s->collector);
-	for (size_t i = 0; i < s->files.n; i++)
-		process_map_free(groups_value(&s->files, i));
-	vec_each (v, &s->stacks)
-		free(*v);
-	groups_free(&s->files);
-	vec_free(&s->stacks);
-	vec_free(&s->n_stacks);
+	heap_names_free(&s->names);
 	vec_free(&s->totals);
 	vec_free(&s->sites);
 	vec_free(&s->threads);

@@ -171,3 +171,24 @@ struct heap_mapping heap_mapping_of(struct heap_process *p, size_t index)
 	r.peak_bytes = s->peak_bytes;
 	return r;
 }
+
+struct numa_block heap_block_of(const struct touched_block *t)
+{
+	static const u8 whats[] = {
+		[TOUCHED_HELD] = NUMA_BLOCK_HELD,
+		[TOUCHED_FREED] = NUMA_BLOCK_FREE,
+		[TOUCHED_RESIZED] = NUMA_BLOCK_REALLOC,
+	};
+	struct numa_block b = REC_INIT(struct numa_block, REC_NUMA_BLOCK, t->time_ns);
+
+	b.h.flags = t->early ? NUMA_BLOCK_EARLY : 0;
+	b.tgid = t->tgid;
+	b.tid = t->tid;
+	b.address = t->address;
+	b.bytes = t->bytes;
+	b.old_address = t->old_address;
+	b.cpu_node = t->node;
+	b.what = whats[t->what];
+	b.begin_ns = t->begin_ns;
+	return b;
+}

@@ -4,6 +4,8 @@
 
 #include "probes/heap/heap.h"
 #include "probes/heap/image.h"
+#include "probes/heap/touched.h"
+#include "probes/numa/numa.h"
 
 struct heap_total heap_total_of(const struct heap_process *p);
 /* Of a site by its index. It counts as sent. */
@@ -12,5 +14,6 @@ struct heap_thread heap_thread_of(const struct heap_process *p, size_t index);
 struct heap_mapped heap_mapped_of(const struct heap_process *p);
 /* As heap_site_of. */
 struct heap_mapping heap_mapping_of(struct heap_process *p, size_t index);
+struct numa_block heap_block_of(const struct touched_block *t);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <x86intrin.h>
 
 #include "probes/heap/comm.h"
 #include "probes/heap/cursor.h"
@@ -123,8 +124,7 @@ static int cursor_new(struct image *image, u32 slot)
 	return name_read(c, image->active_ms);
 }
 
-/* Rings that were taken since the last look. */
-static int cursors_find(struct image *image)
+int image_find(struct image *image)
 {
 	u32 n = MIN(__atomic_load_n(&image->head->slots, __ATOMIC_ACQUIRE), (u32)TRACK_SLOTS);
 	int rc = 0;
@@ -136,11 +136,29 @@ static int cursors_find(struct image *image)
 	return rc;
 }
 
+/* What comes after `until` is left, unless its writer would have to wait soon. */
+static s64 held_read(struct image *image, struct heap_process *p, u64 now_ms, news_buffer *news)
+{
+	u64 until = image->until;
+	bool full = false;
+	s64 n;
+
+	vec_each (c, &p->cursors)
+		full |= cursor_is_full(*c);
+	if (full)
+		until = p->ahead = __rdtsc() >> TRACK_TIME_SHIFT;
+	n = cursors_read_until(p->cursors.v, p->cursors.n, until, now_ms, news);
+	vec_each (c, &p->cursors)
+		image->waiting |= cursor_waits(*c);
+	return n;
+}
+
 s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
 {
 	s64 words = 0;
-	int rc = cursors_find(image);
+	int rc = image_find(image);
 
+	image->waiting = false;
 	__atomic_add_fetch(&image->head->heartbeat, 1, __ATOMIC_RELAXED);
 	for (u32 i = 0, left = image->n_alive; i < TRACK_PROCESSES && !rc && left; i++) {
 		struct heap_process *p = image->processes[i];
@@ -149,7 +167,8 @@ s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
 		if (!p)
 			continue;
 		left--;
-		n = cursors_read(p->cursors.v, p->cursors.n, now_ms, news);
+		n = image->held ? held_read(image, p, now_ms, news)
+				: cursors_read(p->cursors.v, p->cursors.n, now_ms, news);
 		if (n < 0)
 			return n;
 		words += n;
@@ -184,7 +203,7 @@ static void slot_release(struct image *image, struct cursor *c)
 
 int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buffer *news)
 {
-	int rc = cursors_find(image);
+	int rc = image_find(image);
 
 	if (!rc)
 		rc = cursors_finish(p->cursors.v, p->cursors.n, now_ms, news);

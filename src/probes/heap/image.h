@@ -51,6 +51,9 @@ struct heap_process {
 	VEC(struct cursor *) cursors;
 	VEC(struct thread_name) names; /* by index in account.threads */
 	char comm[COMM_LEN];
+	struct touched *touched; /* NULL: nobody asks which blocks were accessed */
+	u64 ahead;               /* its events were read up to here, later than was asked for */
+	u64 gone_ns;             /* when that was noticed; 0: not yet */
 };
 
 /* The ages of its live blocks; old is what is from the first third of its time. */
@@ -71,6 +74,9 @@ struct image {
 	u32 n_ever;
 	u64 active_ms; /* when one was last seen */
 	bool pressed;  /* a ring was well filled when it was last read */
+	bool held;     /* read only up to `until`, in units of the tracker … */
+	bool waiting;  /* … and there was more, when it was last read */
+	u64 until;
 	/* Makes what a new process of this image is; NULL: no memory. */
 	struct heap_process *(*found)(struct image *image, u32 index, void *arg);
 	void *arg;
@@ -78,6 +84,8 @@ struct image {
 
 /* Makes the file; *ret_file is its descriptor, to be handed to the program. */
 int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file);
+/* Rings that were taken since the last look. */
+int image_find(struct image *image);
 /* Reads what is there. Returns how many words, or -errno. */
 s64 image_read(struct image *image, u64 now_ms, news_buffer *news);
 /* The process is over: reads all there is of it, also behind events that were never finished, and

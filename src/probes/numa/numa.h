@@ -160,12 +160,20 @@ enum numa_block_what {
 	NUMA_BLOCK_ALLOC = 1,
 	NUMA_BLOCK_FREE,    /* address only */
 	NUMA_BLOCK_REALLOC, /* old_address became address, bytes; it may have stayed in place */
+	NUMA_BLOCK_HELD,    /* is there: allocated at begin_ns, and told of when it was accessed */
 };
+
+enum numa_block_flags {
+	NUMA_BLOCK_EARLY = 1, /* what its thread accessed there since begin_ns was it, … */
+};
+
+/* … also the allocator's own words, right before and behind it. */
+#define NUMA_BLOCK_EDGE 32
 
 /* A heap block. Where not all are told of (only big ones, or a sample), the rest of the heap is
  * attributed to the mapping it is in. */
 struct numa_block {
-	struct rec h;
+	struct rec h; /* flags: enum numa_block_flags */
 	u32 tgid, tid;
 	u64 address, bytes;
 	u64 old_address;
@@ -173,6 +181,7 @@ struct numa_block {
 	s32 cpu_node;       /* where the thread ran */
 	u8 what;            /* enum numa_block_what */
 	u8 reserved[3];
+	u64 begin_ns; /* of NUMA_BLOCK_HELD */
 };
 
 enum numa_section { NUMA_DATA = 1, NUMA_BSS, NUMA_TLS, NUMA_RODATA, NUMA_KERNEL_DATA };

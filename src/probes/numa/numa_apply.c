@@ -155,6 +155,41 @@ static int mapping_apply(struct numa_feed *f, const struct numa_mapping *m)
 	}
 }
 
+/* The allocator wrote to the block before its call returned: these were taken for accesses to the
+ * mapping it is in, which must still be there. */
+static void early_adopt(struct numa_feed *f, const struct numa_block *b, u32 thread, u32 block)
+{
+	for (size_t i = f->accesses.n; i && f->accesses.v[i - 1].time_ns >= b->begin_ns; i--) {
+		struct numa_access *a = &f->accesses.v[i - 1];
+		struct object o;
+
+		if (a->thread == thread &&
+			a->address + NUMA_BLOCK_EDGE - b->address <
+				b->bytes + 2 * NUMA_BLOCK_EDGE &&
+			objects_get(f->objects, a->object, &o) && o.kind != OBJECT_BLOCK &&
+			!o.end_ns)
+			a->object = block;
+	}
+}
+
+static int held_apply(struct numa_feed *f, const struct numa_block *b, struct object_by *by,
+	const struct object *what)
+{
+	enum object_found found;
+	u32 block;
+	int rc;
+
+	if (b->begin_ns < by->time_ns)
+		by->time_ns = b->begin_ns;
+	rc = objects_alloc(f->objects, by, what);
+	if (rc || !(b->h.flags & NUMA_BLOCK_EARLY))
+		return rc;
+	rc = objects_find(f->objects, b->tgid, b->address, &found, &block);
+	if (!rc && found == OBJECT_FOUND)
+		early_adopt(f, b, by->thread, block);
+	return rc;
+}
+
 static int block_apply(struct numa_feed *f, const struct numa_block *b)
 {
 	struct object what = {.start = b->address, .bytes = b->bytes, .stack = b->ustack};
@@ -164,6 +199,8 @@ static int block_apply(struct numa_feed *f, const struct numa_block *b)
 	if (rc)
 		return rc;
 	switch (b->what) {
+	case NUMA_BLOCK_HELD:
+		return held_apply(f, b, &by, &what);
 	case NUMA_BLOCK_ALLOC:
 		return objects_alloc(f->objects, &by, &what);
 	case NUMA_BLOCK_FREE:

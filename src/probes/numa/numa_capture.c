@@ -13,6 +13,7 @@
 #include "capture/watch.h"
 #include "capture/settings.h"
 #include "probes/numa/numa_balance.h"
+#include "probes/numa/numa_blocks.h"
 #include "probes/numa/numa_config.h"
 #include "probes/numa/numa_hardware.h"
 #include "probes/numa/numa_known.h"
@@ -35,6 +36,7 @@ struct numa_state {
 	int scope_tasks;                /* descriptor of the map */
 	u32 want;                       /* enum numa_wanted: the source in use */
 	u32 passed;                     /* those before it, that do not work here */
+	u64 drained_ns;                 /* accesses before were all told of */
 	char why[3][NUMA_WHY_LEN];      /* of each: why not */
 };
 
@@ -203,6 +205,7 @@ static int capture_open(struct capture *c, struct err *err)
 	int rc = numa_sources_check(c, err), want;
 
 	s->want = s->passed = 0;
+	c->blocks_wanted = true;
 	numa_data_init(&s->known.data);
 	while (!rc && !s->want && (want = numa_source_next(&at)) > 0) {
 		if (!source_try(c, want, s->why[source_index((u32)want)]))
@@ -237,6 +240,9 @@ static int capture_attach(struct capture *c, struct attached *a, struct err *err
 	}
 	if (!rc && place_known(&missing) && host()->nodes > 1)
 		rc = capture_method(c, "nodes of pages", NULL, missing);
+	if (!rc && c->opt.program)
+		rc = capture_method(c, "heap blocks", NULL,
+			"nothing can be preloaded into a static program: its heap is one object");
 	rc = rc ? rc : numa_balancing_change(c, &s->settings, err);
 	if (!rc && s->hardware)
 		numa_hardware_start(s->hardware);
@@ -288,7 +294,7 @@ static int sample_send(
 	int rc = numa_know_thread(known_of(c), c, &s, e->tls);
 
 	rc = rc ? rc : numa_data_sample(&known_of(c)->data, c, s.tgid, s.address);
-
+	rc = rc ? rc : numa_block_ask(c, &s);
 	s.h.size = sizeof(s);
 	s.ustack = names_stack(c->names, stacks, s.tgid, s.ustack, s.kstack);
 	s.kstack = 0;
@@ -420,18 +426,16 @@ static int hardware_take(void *arg, struct numa_sample *s, u64 phys)
 	}
 	rc = numa_know_process(known_of(t->c), t->c, s->tgid, s->h.time_ns - 1);
 	rc = rc ? rc : numa_data_sample(&known_of(t->c)->data, t->c, s->tgid, s->address);
+	rc = rc ? rc : numa_block_ask(t->c, s);
 	return rc ? rc : capture_emit(t->c, &s->h);
 }
 
-/* Samples of hardware come by rings of their own. */
-static int capture_settle(
-	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events)
+static int hardware_settle(struct capture *c, u64 *events)
 {
 	struct hardware_take take = {c, events};
 	struct numa_state *s = c->state;
 	int rc;
 
-	(void)a, (void)stacks;
 	if (!s->hardware)
 		return 0;
 	if (c->ending)
@@ -441,6 +445,16 @@ static int capture_settle(
 		rc = capture_note(c, NOTE_WARNING, "%llu samples of hardware found no room",
 			numa_hardware_lost(s->hardware));
 	return rc;
+}
+
+/* Samples of hardware come by rings of their own. */
+static int capture_settle(
+	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events)
+{
+	int rc = hardware_settle(c, events);
+
+	(void)a, (void)stacks;
+	return rc ? rc : numa_blocks_settle(c, &((struct numa_state *)c->state)->drained_ns);
 }
 
 static void capture_end(struct capture *c)

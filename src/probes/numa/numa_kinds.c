@@ -93,7 +93,8 @@ static const struct field block_fields[] = {
 	BLOCK(old_address, U64, HEX, "of realloc: where it was"),
 	BLOCK(ustack, U32, STACK, "where it was allocated"),
 	BLOCK(cpu_node, S32, ID, "node the thread ran on; -1: not known"),
-	BLOCK(what, U8, ID, "1 allocated, 2 freed, 3 reallocated"),
+	BLOCK(what, U8, ID, "1 allocated, 2 freed, 3 reallocated, 4 is there"),
+	BLOCK(begin_ns, U64, NS, "of what is there: when it was allocated"),
 };
 
 static const struct field variable_fields[] = {

@@ -1,0 +1,20 @@
+/*
+ * Heap blocks, from a probe that follows them to one that sees accesses to memory: it tells of the
+ * accesses, and gets REC_NUMA_BLOCK records of the blocks they were in. So only those are sent.
+ */
+#ifndef MEMWHY_CAPTURE_BLOCKS_H
+#define MEMWHY_CAPTURE_BLOCKS_H
+
+#include "base/types.h"
+
+struct capture;
+
+struct blocks {
+	void *arg;
+	/* An access; in any order since the last settle. */
+	int (*touched)(void *arg, u32 tgid, u32 tid, u64 address, u64 time_ns);
+	/* All accesses before this time were told: sends the blocks they were in. */
+	int (*settle)(struct capture *c, void *arg, u64 time_ns);
+};
+
+#endif

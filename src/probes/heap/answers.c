@@ -1,0 +1,120 @@
+/* See answers.h. */
+#include "probes/heap/answers.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "probes/heap/cursor.h"
+
+#define WAKE_MS 4
+
+void answers_begin(struct answers *a)
+{
+	a->on = true;
+	ticks_look(&a->clock);
+}
+
+void answers_free(struct answers *a)
+{
+	vec_free(&a->questions);
+	vec_free(&a->told);
+}
+
+int answers_ask(struct answers *a, const struct question *q)
+{
+	return vec_push(&a->questions, *q);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct question *x = a, *y = b;
+
+	return x->touch.time_ns < y->touch.time_ns ? -1 : x->touch.time_ns > y->touch.time_ns;
+}
+
+/* What had this pid at that time; what another became by exec is further on. */
+static struct heap_process *process_at(
+	struct heap_process *const *processes, size_t n, u32 tgid, u64 time_ns)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct heap_process *p = processes[i];
+
+		if (p->pid == tgid && !p->foreign && !p->ended && p->touched &&
+			(!p->gone_ns || time_ns <= p->gone_ns))
+			return p;
+	}
+	return NULL;
+}
+
+static int answer(struct answers *a, const struct question *q,
+	struct heap_process *const *processes, size_t n, news_buffer *news)
+{
+	struct heap_process *p = process_at(processes, n, q->tgid, q->touch.time_ns);
+	u64 ticks = ticks_at(&a->clock, q->touch.time_ns);
+	const struct heap_process *parent;
+	s64 words;
+
+	a->asked++;
+	if (!p)
+		return 0;
+	a->guessed += p->ahead > ticks;
+	words = cursors_read_until(
+		p->cursors.v, p->cursors.n, ticks, q->touch.time_ns / NSEC_PER_MSEC, news);
+	if (words < 0)
+		return (int)words;
+	parent = p->parent ? processes[p->parent - 1] : NULL;
+	return touched_ask(p, parent, q->tid, &q->touch);
+}
+
+static void times_fill(struct answers *a)
+{
+	vec_each (b, &a->told) {
+		if (b->ticks)
+			b->time_ns = ticks_ns(&a->clock, b->ticks);
+		b->ticks = 0;
+	}
+}
+
+int answers_settle(struct answers *a, u64 time_ns, struct image *const *images, size_t n_images,
+	struct heap_process *const *processes, size_t n, news_buffer *news)
+{
+	size_t done = 0;
+	int rc = 0;
+
+	ticks_look(&a->clock);
+	/* Rings that are new by now: those used before are among them. */
+	for (size_t i = 0; i < n_images && a->questions.n && !rc; i++)
+		rc = image_find(images[i]);
+	if (a->questions.n)
+		qsort(a->questions.v, a->questions.n, sizeof(a->questions.v[0]), by_time);
+	for (; !rc && done < a->questions.n && a->questions.v[done].touch.time_ns < time_ns; done++)
+		rc = answer(a, &a->questions.v[done], processes, n, news);
+	for (size_t i = done; i < a->questions.n; i++)
+		a->questions.v[i - done] = a->questions.v[i];
+	a->questions.n -= done;
+	a->held_ns = time_ns;
+	a->until = time_ns == UINT64_MAX ? UINT64_MAX - 2 : ticks_at(&a->clock, time_ns);
+	times_fill(a);
+	return rc;
+}
+
+bool answers_wake(struct answers *a, struct image *const *images, size_t n_images, u64 now_ms)
+{
+	bool waiting = false, pressed = false;
+
+	for (size_t i = 0; a->on && i < n_images; i++) {
+		waiting |= images[i]->waiting;
+		pressed |= images[i]->pressed;
+	}
+	if (!waiting || (!pressed && now_ms - a->woken_ms < WAKE_MS))
+		return false;
+	a->woken_ms = now_ms;
+	return true;
+}
+
+bool answers_done(const struct answers *a, const struct heap_process *p)
+{
+	return !a->on || a->held_ns > p->gone_ns;
+}

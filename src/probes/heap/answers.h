@@ -1,0 +1,46 @@
+/*
+ * Accesses to memory, looked up in the accounts as they were at their time (touched.h). So rings
+ * are read only up to the time before which all accesses were told of; a program that would have to
+ * wait for that is read on, and what is asked of its past is answered from what it is by now, if
+ * that was there.
+ */
+#ifndef MEMWHY_PROBES_HEAP_ANSWERS_H
+#define MEMWHY_PROBES_HEAP_ANSWERS_H
+
+#include "probes/heap/image.h"
+#include "probes/heap/ticks.h"
+#include "probes/heap/touched.h"
+
+struct question {
+	u32 tgid, tid;
+	struct touch touch;
+};
+
+struct answers {
+	bool on;
+	u64 held_ns; /* all accesses before were told of */
+	u64 until;   /* the same, by the tracker's clock */
+	struct ticks clock;
+	VEC(struct question) questions;
+	touched_buffer told;
+	u64 asked, guessed; /* accesses; after the account had gone on */
+	u64 woken_ms;
+};
+
+void answers_begin(struct answers *a);
+void answers_free(struct answers *a);
+
+/* As of struct blocks (capture/blocks.h). */
+int answers_ask(struct answers *a, const struct question *q);
+/*
+ * All accesses before time_ns were asked about (UINT64_MAX: there will be no more): reads the rings
+ * up to each of them in turn, and answers. images and processes: all of the collector's.
+ */
+int answers_settle(struct answers *a, u64 time_ns, struct image *const *images, size_t n_images,
+	struct heap_process *const *processes, size_t n, news_buffer *news);
+/* Is it time to ask for more accesses, as rings wait for them? */
+bool answers_wake(struct answers *a, struct image *const *images, size_t n_images, u64 now_ms);
+/* May the account of a process that ended be closed? */
+bool answers_done(const struct answers *a, const struct heap_process *p);
+
+#endif

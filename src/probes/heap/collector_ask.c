@@ -1,0 +1,80 @@
+/* See collector.h: what others ask the collector, while its thread is at work. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "probes/heap/collector_inner.h"
+
+void collector_answer(struct collector *c)
+{
+	answers_begin(&c->answers);
+}
+
+int collector_ask(struct collector *c, u32 tgid, u32 tid, u64 address, u64 time_ns)
+{
+	return answers_ask(&c->answers,
+		&(struct question){tgid, tid, {.address = address, .time_ns = time_ns}});
+}
+
+int collector_settle(struct collector *c, u64 time_ns, touched_buffer *ret)
+{
+	int rc;
+
+	pthread_mutex_lock(&c->lock);
+	rc = answers_settle(&c->answers, time_ns, c->images.v, c->images.n, c->processes.v,
+		c->processes.n, &c->news);
+	*ret = c->answers.told;
+	c->answers.told = (touched_buffer){};
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+void collector_asked(const struct collector *c, u64 *ret_asked, u64 *ret_guessed)
+{
+	*ret_asked = c->answers.asked;
+	*ret_guessed = c->answers.guessed;
+}
+
+int collector_news(struct collector *c, news_buffer *ret)
+{
+	u64 count;
+
+	if (read(c->news_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		return -errno;
+	pthread_mutex_lock(&c->lock);
+	*ret = c->news;
+	c->news = (news_buffer){};
+	pthread_mutex_unlock(&c->lock);
+	return 0;
+}
+
+void collector_lock(struct collector *c)
+{
+	pthread_mutex_lock(&c->lock);
+}
+
+void collector_unlock(struct collector *c)
+{
+	pthread_mutex_unlock(&c->lock);
+}
+
+struct heap_process *const *collector_processes(struct collector *c, size_t *ret_n)
+{
+	*ret_n = c->processes.n;
+	return c->processes.v;
+}
+
+void collector_programs(struct collector *c, u32 *ret_asked, u32 *ret_given_up)
+{
+	*ret_asked = c->n_images;
+	*ret_given_up = c->n_given_up;
+}
+
+u64 collector_events(struct collector *c)
+{
+	u64 n = 0;
+
+	vec_each (p, &c->processes)
+		n += (*p)->account.allocations + (*p)->account.frees + (*p)->account.unknown_frees +
+		     (*p)->mappings.calls + (*p)->mappings.unmaps + (*p)->mappings.failed;
+	return n;
+}

@@ -1,0 +1,282 @@
+/* See touched.h. */
+#include "probes/heap/touched.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "probes/heap/cursor.h"
+#include "probes/numa/numa.h"
+
+#define MISSES 4096 /* of a thread, until its next allocation */
+
+struct touched *touched_new(touched_buffer *out)
+{
+	struct touched *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->out = out;
+	groups_init(&t->told, sizeof(u64), sizeof(u8));
+	return t;
+}
+
+void touched_free_all(struct touched *t)
+{
+	if (!t)
+		return;
+	ranges_free(&t->big);
+	groups_free(&t->told);
+	vec_free(&t->nodes);
+	free(t);
+}
+
+static bool was_told(const struct touched *t, u64 address)
+{
+	const u8 *told = groups_find(&t->told, &address);
+
+	return told && *told;
+}
+
+static void told_end(struct touched *t, u64 address)
+{
+	u8 *told = groups_find(&t->told, &address);
+
+	if (told)
+		*told = 0;
+}
+
+static s16 node_of(u32 plus_one)
+{
+	return (s16)((s32)plus_one - 1);
+}
+
+/* The node a thread ran on then. */
+static s16 node_then(const struct touched *t, u32 thread, u64 ms)
+{
+	size_t low = 0, high = t->nodes.n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (t->nodes.v[mid].ms <= ms)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	while (low--)
+		if (t->nodes.v[low].thread == thread)
+			return node_of(t->nodes.v[low].node);
+	return -1;
+}
+
+int touched_node(struct cursor *c, u32 node, u64 now_ms)
+{
+	struct touched *t = c->process->touched;
+
+	c->node = node;
+	return vec_push(&t->nodes, ((struct touched_node){now_ms, c->thread, node}));
+}
+
+/* What an event of a thread did to a block. */
+static int event_tell(struct cursor *c, struct touched_block b)
+{
+	const struct heap_process *p = c->process;
+
+	b.tgid = p->pid;
+	b.image = p->image;
+	b.tid = c->tid;
+	b.node = node_of(c->node);
+	return vec_push(p->touched->out, b);
+}
+
+/* owner: whose account has it. */
+static int held_tell(const struct heap_process *p, const struct heap_process *owner,
+	const struct account_view *v, struct touched_block b)
+{
+	struct touched *t = p->touched;
+	u8 *told = groups_get(&t->told, &v->address);
+
+	if (!told)
+		return -ENOMEM;
+	*told = 1;
+	b.what = TOUCHED_HELD;
+	b.tgid = p->pid;
+	b.image = owner->image;
+	b.stack = v->stack;
+	b.tid = owner == p ? owner->account.threads.v[v->thread].tid : 0;
+	b.node = owner->touched ? node_then(owner->touched, v->thread, v->begin_ms) : -1;
+	b.address = v->address;
+	b.bytes = v->bytes;
+	b.begin_ns = b.begin_ns ? b.begin_ns : v->begin_ms * NSEC_PER_MSEC;
+	return vec_push(t->out, b);
+}
+
+/* What overlaps it was freed unseen. */
+static int big_add(struct touched *t, u64 address, u64 bytes)
+{
+	struct range r;
+	int rc = 0;
+
+	while (!rc && ranges_next(&t->big, address, &r) && r.start < address + bytes)
+		rc = ranges_remove(&t->big, r.start);
+	if (rc || bytes <= ACCOUNT_SMALL || address + bytes < address)
+		return rc;
+	return ranges_add(&t->big, (struct range){address, address + bytes, 0});
+}
+
+/* The thread's own access to the new block, or right beside it, while it was made: the time of the
+ * first; 0: none. */
+static u64 miss_in(const struct cursor *c, u64 address, u64 bytes)
+{
+	vec_each (m, &c->misses)
+		if (m->address + NUMA_BLOCK_EDGE - address < bytes + 2 * NUMA_BLOCK_EDGE)
+			return m->time_ns;
+	return 0;
+}
+
+/* A block that was told of goes on, here or elsewhere. */
+static int resized_tell(struct cursor *c, u64 address, u64 bytes, u64 ticks)
+{
+	struct touched *t = c->process->touched;
+	u8 *told;
+
+	told_end(t, c->moved.address);
+	told = groups_get(&t->told, &address);
+	if (!told)
+		return -ENOMEM;
+	*told = 1;
+	return event_tell(c, (struct touched_block){.what = TOUCHED_RESIZED,
+				     .address = address,
+				     .bytes = bytes,
+				     .old_address = c->moved.address,
+				     .ticks = ticks});
+}
+
+static int freed_tell(struct cursor *c, u64 address, u64 ticks)
+{
+	told_end(c->process->touched, address);
+	return event_tell(c,
+		(struct touched_block){.what = TOUCHED_FREED, .address = address, .ticks = ticks});
+}
+
+/* realloc's old block, when the new one is there. */
+static int moved_tell(struct cursor *c, u64 address, u64 bytes, bool copied, u64 ticks)
+{
+	struct touched *t = c->process->touched;
+	u64 old = c->moved.address;
+	struct range r;
+	int rc = 0;
+
+	if (old != address && ranges_find(&t->big, old, &r) && r.start == old)
+		rc = ranges_remove(&t->big, old);
+	if (rc || !was_told(t, old))
+		return rc;
+	return copied ? freed_tell(c, old, ticks) : resized_tell(c, address, bytes, ticks);
+}
+
+/* realloc to nothing: its block was freed, and no other came. */
+static int vanished_tell(struct cursor *c, u64 ticks)
+{
+	u64 old = c->moved.address;
+	struct account_view v;
+
+	if (!was_told(c->process->touched, old) ||
+		account_find(&c->process->account, old, clock_mono_ns() / NSEC_PER_MSEC, &v))
+		return 0;
+	return freed_tell(c, old, ticks);
+}
+
+int touched_alloc(struct cursor *c, u64 address, u64 bytes, bool moved, u64 ticks)
+{
+	struct touched *t = c->process->touched;
+	u64 miss = c->misses.n ? miss_in(c, address, bytes) : 0, old = c->moved.address;
+	struct account_view v;
+	int rc = 0;
+
+	/* Nobody told that it was freed. */
+	if (was_told(t, address) && !(moved && old == address))
+		rc = freed_tell(c, address, ticks);
+	if (!rc && moved)
+		rc = moved_tell(c, address, bytes, miss && old != address, ticks);
+	else if (!rc && old)
+		rc = vanished_tell(c, ticks);
+	if (!rc && (t->big.n || bytes > ACCOUNT_SMALL))
+		rc = big_add(t, address, bytes);
+	c->misses.n = 0;
+	c->moved.address = 0;
+	if (rc || !miss || was_told(t, address) ||
+		!account_find(&c->process->account, address, clock_mono_ns() / NSEC_PER_MSEC, &v))
+		return rc;
+	return held_tell(c->process, c->process, &v,
+		(struct touched_block){.ticks = ticks, .begin_ns = miss, .early = true});
+}
+
+int touched_free(struct cursor *c, u64 address, u64 ticks)
+{
+	struct touched *t = c->process->touched;
+	struct range r;
+	int rc = 0;
+
+	c->misses.n = 0;
+	if (t->big.n && ranges_find(&t->big, address, &r) && r.start == address)
+		rc = ranges_remove(&t->big, address);
+	return !rc && was_told(t, address) ? freed_tell(c, address, ticks) : rc;
+}
+
+/* The block of this account that the address is in. */
+static bool block_at(
+	const struct heap_process *p, u64 address, u64 now_ms, struct account_view *ret)
+{
+	struct range r;
+
+	if (p->touched && ranges_find(&p->touched->big, address, &r) &&
+		account_find(&p->account, r.start, now_ms, ret))
+		return address - ret->address < ret->bytes;
+	return account_around(&p->account, address, now_ms, ret);
+}
+
+/* … or that realloc is at. */
+static bool moving_at(
+	const struct heap_process *p, u64 address, u64 now_ms, struct account_view *ret)
+{
+	vec_each (at, &p->cursors) {
+		const struct cursor *c = *at;
+
+		if (c->moving && account_moved_block(&p->account, &c->moved, now_ms, ret) &&
+			address - ret->address < ret->bytes)
+			return true;
+	}
+	return false;
+}
+
+static int miss_add(const struct heap_process *p, u32 tid, const struct touch *touch)
+{
+	vec_each (c, &p->cursors)
+		if ((*c)->tid == tid && (*c)->misses.n < MISSES)
+			return vec_push(&(*c)->misses, *touch);
+	return 0;
+}
+
+int touched_ask(struct heap_process *p, const struct heap_process *parent, u32 tid,
+	const struct touch *touch)
+{
+	/* Later than all that was read. */
+	u64 now_ms = clock_mono_ns() / NSEC_PER_MSEC, ms = touch->time_ns / NSEC_PER_MSEC;
+	const struct heap_process *owner = p;
+	struct account_view v;
+	bool found =
+		block_at(p, touch->address, now_ms, &v) || moving_at(p, touch->address, now_ms, &v);
+
+	if (found && p->ahead && v.begin_ms > ms)
+		return 0; /* what was there before it is not known */
+	if (!found && parent && block_at(parent, touch->address, now_ms, &v) &&
+		v.begin_ms <= p->start_ns / NSEC_PER_MSEC) {
+		owner = parent;
+		found = true;
+	}
+	if (!found)
+		return miss_add(p, tid, touch);
+	if (was_told(p->touched, v.address))
+		return 0;
+	return held_tell(p, owner, &v, (struct touched_block){.time_ns = touch->time_ns - 1});
+}

@@ -1,0 +1,28 @@
+/* See numa_blocks.h. */
+#include "probes/numa/numa_blocks.h"
+
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "capture/blocks.h"
+
+int numa_block_ask(struct capture *c, const struct numa_sample *s)
+{
+	if (!c->blocks || !s->address || s->address >> 63)
+		return 0;
+	return c->blocks->touched(c->blocks->arg, s->tgid, s->tid, s->address, s->h.time_ns);
+}
+
+/* Accesses from before the end of the last drain have all come by the end of this one. Where that
+ * was long ago, this is done again, for what came since. */
+int numa_blocks_settle(struct capture *c, u64 *drained_ns)
+{
+	u64 until = c->ending ? UINT64_MAX : *drained_ns;
+	int rc;
+
+	if (!c->blocks)
+		return 0;
+	*drained_ns = clock_mono_ns();
+	rc = until ? c->blocks->settle(c, c->blocks->arg, until) : 0;
+	return rc ? rc : !c->ending && *drained_ns - until > NSEC_PER_MSEC;
+}

@@ -1,0 +1,13 @@
+/* The heap blocks that sampled accesses were in, of whoever follows the heap (capture/blocks.h). */
+#ifndef MEMWHY_PROBES_NUMA_BLOCKS_H
+#define MEMWHY_PROBES_NUMA_BLOCKS_H
+
+#include "capture/capture.h"
+#include "probes/numa/numa.h"
+
+/* Asks for the block of an access. */
+int numa_block_ask(struct capture *c, const struct numa_sample *s);
+/* At the end of a drain. *drained_ns: 0 at first; kept between. 1: once more, at once. */
+int numa_blocks_settle(struct capture *c, u64 *drained_ns);
+
+#endif

@@ -1,0 +1,315 @@
+/* Which block an access was in: told once, with its life, its thread and its node, while blocks
+ * come, go and move at the same addresses. Fed through the rings, as the collector does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "probes/heap/cursor.h"
+
+#define NODE(n) ((u64)(n) + 1)
+
+struct rig {
+	struct image *image;
+	struct heap_process process, child;
+	struct cursor *cursors[2];
+	touched_buffer out;
+	news_buffer news;
+	int file;
+	u64 head[2];
+	u64 base; /* ms: when it began; events and accesses are so much later */
+};
+
+static int rig_make(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	assert_int_equal(image_open(1, 1, 0, &r->image, &r->file), 0);
+	r->base = clock_mono_ns() / NSEC_PER_MSEC - 1000;
+	r->process.id = 7;
+	r->process.pid = 70;
+	r->process.image = 3;
+	r->process.touched = touched_new(&r->out);
+	for (u32 i = 0; i < 2; i++) {
+		r->image->head->slot[i].tid = 70 + i;
+		assert_int_equal(cursor_open(r->image->head, i, &r->process, &r->cursors[i]), 0);
+		assert_int_equal(vec_push(&r->process.cursors, r->cursors[i]), 0);
+	}
+	*state = r;
+	return 0;
+}
+
+static int rig_free(void **state)
+{
+	struct rig *r = *state;
+
+	for (u32 i = 0; i < 2; i++)
+		cursor_close(r->cursors[i]);
+	vec_free(&r->process.cursors);
+	account_free_all(&r->process.account);
+	account_free_all(&r->child.account);
+	touched_free_all(r->process.touched);
+	touched_free_all(r->child.touched);
+	vec_free(&r->out);
+	vec_free(&r->news);
+	image_close(r->image);
+	close(r->file);
+	free(r);
+	return 0;
+}
+
+static void put(struct rig *r, u32 ring, u64 word)
+{
+	struct cursor *c = r->cursors[ring];
+
+	c->ring[r->head[ring]++ & c->mask] = word;
+}
+
+/* The reader gets all of it at once, at its time, in ms and in ticks. */
+static void event(struct rig *r, u32 ring, u64 time, u64 word, u64 second)
+{
+	put(r, ring,
+		NODE(ring) << TRACK_NODE_SHIFT | (time >> TRACK_TIME_LOW) << TRACK_ARG_SHIFT |
+			TRACK_TIME);
+	put(r, ring, time << (64 - TRACK_TIME_LOW) | word);
+	if (second)
+		put(r, ring, second);
+	assert_true(cursors_read_until(r->cursors, 2, time, r->base + time, &r->news) > 0);
+}
+
+static void do_alloc(struct rig *r, u32 ring, u64 time, u64 address, u64 size, u64 stack)
+{
+	event(r, ring, time, address | TRACK_ALLOC,
+		stack << TRACK_STACK_SHIFT | size << TRACK_SIZE_SHIFT);
+}
+
+static void do_free(struct rig *r, u32 ring, u64 time, u64 address)
+{
+	event(r, ring, time, address | TRACK_FREE, 0);
+}
+
+static void do_move(struct rig *r, u32 ring, u64 time, u64 old)
+{
+	event(r, ring, time, old | TRACK_MOVE, 0);
+}
+
+static void do_moved(struct rig *r, u32 ring, u64 time, u64 address, u64 size)
+{
+	event(r, ring, time, address | TRACK_MOVED,
+		5ULL << TRACK_STACK_SHIFT | size << TRACK_SIZE_SHIFT);
+}
+
+static void ask(struct rig *r, u32 tid, u64 address, u64 ms)
+{
+	struct touch t = {.address = address, .time_ns = (r->base + ms) * 1000000};
+
+	assert_int_equal(touched_ask(&r->process, NULL, tid, &t), 0);
+}
+
+static const struct touched_block *told(const struct rig *r, size_t i, enum touched_what what)
+{
+	assert_true(i < r->out.n);
+	assert_int_equal(r->out.v[i].what, what);
+	return &r->out.v[i];
+}
+
+static void a_block_is_told_of_once(void **state)
+{
+	struct rig *r = *state;
+	const struct touched_block *b;
+
+	do_alloc(r, 1, 100, 0x10000, 48, 9);
+	do_alloc(r, 0, 110, 0x10040, 48, 8);
+	ask(r, 70, 0x1002f, 120);
+	ask(r, 70, 0x10000, 121);
+	assert_int_equal(r->out.n, 1);
+	b = told(r, 0, TOUCHED_HELD);
+	assert_int_equal(b->address, 0x10000);
+	assert_int_equal(b->bytes, 48);
+	assert_int_equal(b->tgid, 70);
+	assert_int_equal(b->tid, 71);
+	assert_int_equal(b->node, 1);
+	assert_int_equal(b->image, 3);
+	assert_int_equal(b->stack, 9);
+	assert_int_equal(b->begin_ns, (r->base + 100) * 1000000);
+	assert_int_equal(b->time_ns, (r->base + 120) * 1000000 - 1);
+	/* Between the two there is nothing. */
+	ask(r, 70, 0x10030, 122);
+	ask(r, 70, 0x1003f, 122);
+	assert_int_equal(r->out.n, 1);
+}
+
+static void an_address_used_again_is_another_block(void **state)
+{
+	struct rig *r = *state;
+	const struct touched_block *b;
+
+	do_alloc(r, 0, 100, 0x10000, 48, 9);
+	ask(r, 70, 0x10008, 110);
+	do_free(r, 1, 120, 0x10000);
+	b = told(r, 1, TOUCHED_FREED);
+	assert_int_equal(b->tid, 71);
+	assert_int_equal(b->node, 1);
+	assert_int_equal(b->ticks, 120);
+	ask(r, 71, 0x10008, 125);
+	assert_int_equal(r->out.n, 2);
+	do_alloc(r, 0, 130, 0x10000, 32, 4);
+	ask(r, 70, 0x10008, 140);
+	assert_int_equal(told(r, 2, TOUCHED_HELD)->stack, 4);
+	assert_int_equal(r->out.n, 3);
+	/* One that nobody touched is not told of when it goes. */
+	do_alloc(r, 0, 150, 0x20000, 32, 4);
+	do_free(r, 0, 160, 0x20000);
+	assert_int_equal(r->out.n, 3);
+}
+
+static void large_blocks_are_found_from_within(void **state)
+{
+	struct rig *r = *state;
+
+	do_alloc(r, 0, 100, 0x100000, 1 << 20, 9);
+	do_alloc(r, 0, 101, 0x300000, 4097, 7);
+	ask(r, 70, 0x1fffff, 110);
+	assert_int_equal(told(r, 0, TOUCHED_HELD)->address, 0x100000);
+	ask(r, 70, 0x200000, 110);
+	assert_int_equal(r->out.n, 1);
+	ask(r, 70, 0x301000, 111);
+	assert_int_equal(told(r, 1, TOUCHED_HELD)->stack, 7);
+	do_free(r, 0, 120, 0x100000);
+	ask(r, 70, 0x180000, 130);
+	assert_int_equal(r->out.n, 3);
+}
+
+static void what_the_allocator_writes_first_is_the_block_s(void **state)
+{
+	struct rig *r = *state;
+	const struct touched_block *b;
+
+	ask(r, 70, 0x101000, 90); /* calloc clears it … */
+	ask(r, 71, 0x100010, 91); /* … while another thread does something else */
+	assert_int_equal(r->out.n, 0);
+	do_alloc(r, 0, 100, 0x100000, 1 << 20, 9);
+	b = told(r, 0, TOUCHED_HELD);
+	assert_true(b->early);
+	assert_int_equal(b->begin_ns, (r->base + 90) * 1000000);
+	assert_int_equal(b->ticks, 100);
+	/* The next allocation has nothing to do with it. */
+	do_alloc(r, 1, 110, 0x900000, 64, 9);
+	do_alloc(r, 0, 111, 0x800000, 64, 9);
+	assert_int_equal(r->out.n, 1);
+	/* An edge counts too, and a free in between ends it. */
+	ask(r, 70, 0xa00000 + 64 + 8, 120);
+	do_alloc(r, 0, 121, 0xa00000, 64, 9);
+	assert_true(told(r, 1, TOUCHED_HELD)->early);
+	ask(r, 70, 0xb00000, 130);
+	do_free(r, 0, 131, 0x800000);
+	do_alloc(r, 0, 132, 0xb00000, 64, 9);
+	assert_int_equal(r->out.n, 2);
+}
+
+static void a_block_that_moves_goes_on(void **state)
+{
+	struct rig *r = *state;
+	const struct touched_block *b;
+
+	do_alloc(r, 0, 100, 0x100000, 8192, 9);
+	ask(r, 70, 0x100000, 105);
+	do_move(r, 0, 110, 0x100000);
+	ask(r, 71, 0x101000, 111); /* it is still there */
+	do_moved(r, 0, 120, 0x100000, 16384);
+	b = told(r, 1, TOUCHED_RESIZED);
+	assert_int_equal(b->bytes, 16384);
+	assert_int_equal(b->old_address, b->address);
+	do_move(r, 0, 130, 0x100000);
+	do_moved(r, 0, 140, 0x700000, 32768);
+	b = told(r, 2, TOUCHED_RESIZED);
+	assert_int_equal(b->old_address, 0x100000);
+	assert_int_equal(b->address, 0x700000);
+	ask(r, 70, 0x707fff, 150);
+	ask(r, 70, 0x100000, 150);
+	assert_int_equal(r->out.n, 3);
+	/* Seen to be copied: another block. */
+	do_move(r, 0, 160, 0x700000);
+	ask(r, 70, 0x900100, 165);
+	do_moved(r, 0, 170, 0x900000, 65536);
+	assert_int_equal(told(r, 3, TOUCHED_FREED)->address, 0x700000);
+	assert_true(told(r, 4, TOUCHED_HELD)->early);
+	assert_int_equal(r->out.n, 5);
+	/* To nothing. */
+	do_move(r, 0, 180, 0x900000);
+	do_alloc(r, 0, 190, 0x100, 16, 1);
+	assert_int_equal(told(r, 5, TOUCHED_FREED)->address, 0x900000);
+}
+
+static void a_failed_realloc_changes_nothing(void **state)
+{
+	struct rig *r = *state;
+
+	do_alloc(r, 0, 100, 0x100000, 8192, 9);
+	ask(r, 70, 0x100000, 105);
+	do_move(r, 0, 110, 0x100000);
+	put(r, 0,
+		0x100000ULL << TRACK_VALUE_SHIFT | TRACK_RESTORE << TRACK_ARG_SHIFT | TRACK_EXTRA);
+	cursors_read_until(r->cursors, 2, 111, r->base + 111, &r->news);
+	ask(r, 70, 0x101fff, 120);
+	assert_int_equal(r->out.n, 1);
+	do_free(r, 0, 130, 0x100000);
+	told(r, 1, TOUCHED_FREED);
+}
+
+static void a_child_has_what_its_parent_has(void **state)
+{
+	struct rig *r = *state;
+	struct touch before = {0x100010, (r->base + 300) * 1000000},
+		     after = {0x200010, (r->base + 310) * 1000000};
+
+	do_alloc(r, 0, 100, 0x100000, 64, 9);
+	r->child.id = 8;
+	r->child.pid = 80;
+	r->child.image = 3;
+	r->child.start_ns = (r->base + 200) * 1000000;
+	r->child.touched = touched_new(&r->out);
+	do_alloc(r, 0, 250, 0x200000, 64, 9); /* the parent's alone */
+	assert_int_equal(touched_ask(&r->child, &r->process, 80, &before), 0);
+	assert_int_equal(touched_ask(&r->child, &r->process, 80, &after), 0);
+	assert_int_equal(r->out.n, 1);
+	assert_int_equal(told(r, 0, TOUCHED_HELD)->tgid, 80);
+	assert_int_equal(r->out.v[0].stack, 9);
+	assert_int_equal(r->out.v[0].tid, 0);
+}
+
+/* Read on, as its ring filled up, the block that is there now may not be the one of then. */
+static void of_what_is_later_nothing_is_said(void **state)
+{
+	struct rig *r = *state;
+
+	do_alloc(r, 0, 100, 0x100000, 64, 9);
+	do_alloc(r, 0, 200, 0x200000, 64, 9);
+	r->process.ahead = 200;
+	ask(r, 70, 0x200000, 150);
+	assert_int_equal(r->out.n, 0);
+	ask(r, 70, 0x100000, 150);
+	assert_int_equal(r->out.n, 1);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, rig_make, rig_free)
+	const struct CMUnitTest tests[] = {
+		T(a_block_is_told_of_once),
+		T(an_address_used_again_is_another_block),
+		T(large_blocks_are_found_from_within),
+		T(what_the_allocator_writes_first_is_the_block_s),
+		T(a_block_that_moves_goes_on),
+		T(a_failed_realloc_changes_nothing),
+		T(a_child_has_what_its_parent_has),
+		T(of_what_is_later_nothing_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
