@@ -23,6 +23,8 @@ struct scope {
 	u32 cgroup_level; /* below the root of its hierarchy */
 };
 
+struct preload_program; /* capture/preload_check.h */
+
 struct capture_options {
 	struct scope scope;
 	u8 cgroup_version; /* enum scope_cgroup: hierarchy of cgroup ids in records */
@@ -41,7 +43,9 @@ struct capture_options {
 	u64 sample_bytes;      /* --sample: mean of bytes between two; 0: all */
 	bool no_wait;          /* --no-wait: rather lose events than time */
 	const char *allocator; /* --allocator; NULL: found by itself */
-	char *program; /* file of the command, where it is a static program; NULL: it is not */
+	/* What the command runs, where nothing can be preloaded into it; NULL: it is tracked. */
+	const struct preload_program *program;
+	const char *program_why;         /* why not */
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
 	const char *flight, *dump_on;    /* --flight, --dump-on; NULL: none */
 	bool with_memory, no_times;

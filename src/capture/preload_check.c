@@ -33,10 +33,12 @@ const char *preload_why_text(enum preload_why why)
 	return texts[why];
 }
 
-static enum preload_why elf_check(int fd)
+/* ret_loader: the interpreter that its header names; "" if there is none. */
+static enum preload_why elf_check(int fd, char ret_loader[PATH_MAX])
 {
 	Elf64_Ehdr e;
 
+	ret_loader[0] = '\0';
 	if (pread(fd, &e, sizeof(e), 0) != sizeof(e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
 		return PRELOAD_UNKNOWN;
 	if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != EM_X86_64)
@@ -46,8 +48,13 @@ static enum preload_why elf_check(int fd)
 
 		if (pread(fd, &p, sizeof(p), (off_t)(e.e_phoff + i * sizeof(p))) != sizeof(p))
 			return PRELOAD_UNKNOWN;
-		if (p.p_type == PT_INTERP)
-			return PRELOAD_WORKS;
+		if (p.p_type != PT_INTERP)
+			continue;
+		if (p.p_filesz >= PATH_MAX ||
+			pread(fd, ret_loader, p.p_filesz, (off_t)p.p_offset) != (ssize_t)p.p_filesz)
+			return PRELOAD_UNKNOWN;
+		ret_loader[p.p_filesz] = '\0';
+		return PRELOAD_WORKS;
 	}
 	return PRELOAD_STATIC;
 }
@@ -82,30 +89,30 @@ static bool script_interpreter(int fd, char ret[PATH_MAX])
 	return *from == '/';
 }
 
-static enum preload_why file_check(const char *path)
+static enum preload_why file_check(struct preload_program *p)
 {
-	char next[PATH_MAX];
+	enum preload_why why;
 
-	snprintf(next, sizeof(next), "%s", path);
+	p->loader[0] = '\0';
 	for (u32 i = 0; i <= INTERPRETERS; i++) {
-		_cleanup_close_ int fd = open(next, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		_cleanup_close_ int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 		if (fd < 0)
 			return PRELOAD_UNKNOWN;
-		if (script_interpreter(fd, next))
+		if (script_interpreter(fd, p->path))
 			continue;
-		return !prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) && is_privileged(fd)
+		why = elf_check(fd, p->loader);
+		return why <= PRELOAD_STATIC && !prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) &&
+				       is_privileged(fd)
 			       ? PRELOAD_PRIVILEGED
-			       : elf_check(fd);
+			       : why;
 	}
 	return PRELOAD_UNKNOWN;
 }
 
-enum preload_why preload_check_command(const char *name)
+enum preload_why preload_check_command(const char *name, struct preload_program *ret)
 {
-	char path[PATH_MAX];
-
-	return program_find(name, path) ? file_check(path) : PRELOAD_UNKNOWN;
+	return program_find(name, ret->path) ? file_check(ret) : PRELOAD_UNKNOWN;
 }
 
 /* Does a file of /proc hold the word? -1: it cannot be read. Words may lie across two reads. */
@@ -137,7 +144,7 @@ enum preload_why preload_check_process(u32 pid)
 	int loaded = proc_has(pid, "maps", LIBRARY), named;
 	_cleanup_close_ int fd = -1;
 	enum preload_why why;
-	char path[64];
+	char path[64], loader[PATH_MAX];
 
 	if (loaded > 0)
 		return PRELOAD_WORKS;
@@ -145,11 +152,16 @@ enum preload_why preload_check_process(u32 pid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) /* what we may not look at has privileges that we have not */
 		return errno == EACCES || errno == EPERM ? PRELOAD_PRIVILEGED : PRELOAD_UNKNOWN;
-	why = elf_check(fd);
+	why = elf_check(fd, loader);
 	if (why != PRELOAD_WORKS)
 		return why;
 	named = proc_has(pid, "environ", "LD_PRELOAD=");
 	return loaded < 0 || named < 0 || is_privileged(fd) ? PRELOAD_PRIVILEGED
 	       : !named                                     ? PRELOAD_CLEARED
 							    : PRELOAD_UNKNOWN;
+}
+
+bool preload_is_in_vain(enum preload_why why)
+{
+	return why == PRELOAD_STATIC || why == PRELOAD_PRIVILEGED;
 }

@@ -6,6 +6,9 @@
 #ifndef MEMWHY_CAPTURE_PRELOAD_CHECK_H
 #define MEMWHY_CAPTURE_PRELOAD_CHECK_H
 
+#include <limits.h>
+#include <stdbool.h>
+
 #include "base/types.h"
 
 enum preload_why {
@@ -19,8 +22,16 @@ enum preload_why {
 
 /* "statically linked", … */
 const char *preload_why_text(enum preload_why why);
+/* What a command runs: of a script, its interpreter. */
+struct preload_program {
+	char path[PATH_MAX];
+	char loader[PATH_MAX]; /* as its ELF header names it; "": none */
+};
+
 /* A program as execvp() finds it; to be asked before memwhy gives up its privileges. */
-enum preload_why preload_check_command(const char *name);
+enum preload_why preload_check_command(const char *name, struct preload_program *ret);
+/* Is it to be followed by probes at its allocator instead? */
+bool preload_is_in_vain(enum preload_why why);
 /* A process that runs: PRELOAD_WORKS: the library is loaded. */
 enum preload_why preload_check_process(u32 pid);
 

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "capture/kbtf.h"
+#include "capture/preload_check.h"
 #include "cmd/container.h"
-#include "sym/program.h"
 #include "sys/cgroup.h"
 #include "sys/root.h"
 
@@ -151,7 +151,6 @@ static void words_fill(const struct options *o, struct scope_words *w)
 int scope_from_options(const struct options *o, struct capture_options *ret,
 	struct scope_words *ret_words, struct err *err)
 {
-	char path[PATH_MAX];
 	int rc;
 
 	*ret = (struct capture_options){
@@ -206,8 +205,6 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		rc = cgroups_prepare(o, ret, ret_words, err);
 	if (!rc)
 		rc = stacks_parse(o, ret, err);
-	if (!rc && o->argv && program_is_static(o->argv[0], path))
-		ret->program = strdup(path);
 	if (!rc)
 		words_fill(o, ret_words);
 	else
@@ -217,16 +214,14 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 
 bool scope_is_tracked(const struct options *o)
 {
-	char path[PATH_MAX];
+	_cleanup_free_ struct preload_program *p = o->argv ? calloc(1, sizeof(*p)) : NULL;
 
-	return o->argv && !program_is_static(o->argv[0], path);
+	return p && !preload_is_in_vain(preload_check_command(o->argv[0], p));
 }
 
 void scope_free(struct capture_options *opt)
 {
 	vec_free(&opt->scope.tasks);
-	free(opt->program);
-	opt->program = NULL;
 }
 
 int scope_check_memory(const struct options *o, struct err *err)

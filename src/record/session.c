@@ -13,6 +13,7 @@
 #include "capture/kbtf.h"
 #include "capture/names.h"
 #include "capture/unwind.h"
+#include "record/command.h"
 #include "record/cost.h"
 #include "record/guard.h"
 #include "record/origin.h"
@@ -25,6 +26,7 @@
 #define COST_WATCH_NS (10 * NSEC_PER_MSEC) /* at first; each wait is twice the last */
 
 struct session {
+	struct preload_program program;
 	const struct session_config *cfg;
 	struct capture c;
 	struct cost cost;
@@ -187,17 +189,6 @@ static int mounts_check(struct err *err)
 	return 0;
 }
 
-/* Whether the command runs under the preload library is decided before it is there. */
-static int preload_prepare(struct session *s, struct err *err)
-{
-	const struct session_config *cfg = s->cfg;
-
-	for (size_t i = 0; i < cfg->n_probes; i++)
-		if (cfg->argv && probe_preloads(cfg->probes[i], &s->c))
-			return preload_open(&s->c.preload, err);
-	return 0;
-}
-
 static int session_begin(struct session *s, struct err *err)
 {
 	const struct session_config *cfg = s->cfg;
@@ -210,7 +201,7 @@ static int session_begin(struct session *s, struct err *err)
 
 	if (rc)
 		return rc;
-	rc = preload_prepare(s, err);
+	rc = command_prepare(cfg, &s->c, &s->program, err);
 	/* Before signals are taken, so that the command finds them as we did. */
 	if (!rc && cfg->argv)
 		rc = spawn_held(cfg->argv, &s->child, err);
@@ -236,6 +227,8 @@ static int session_begin(struct session *s, struct err *err)
 		rc = unwind_scope(s);
 	if (!rc)
 		rc = probes_open(s, err);
+	if (rc == -EPERM)
+		command_refused(&s->c, err);
 	kbtf_forget();
 	if (!rc)
 		memory_tell(s);

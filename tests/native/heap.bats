@@ -294,17 +294,72 @@ says() {
 	gcc -o dynamic p.c
 	printf '#!%s/static\n' "$PWD" >script
 	chmod +x script
-	says "'./script' is not tracked: statically linked" ./script
 	# Of a shell's children, those that live for a while.
 	says "'static' \\(pid [0-9]+\\) is not tracked: statically linked" sh -c './static 1; true'
 	says "'dynamic' .* is not tracked: it was started without LD_PRELOAD" sh -c 'env -i ./dynamic 1; true'
 	cp dynamic other
 	chown 1:1 other
 	chmod 4755 other
-	says "'./other' is not tracked: it has more privileges" ./other
 	says "'other' .* is not tracked: it has more privileges" sh -c './other 1; true'
 	"$MEMWHY" heap -o json --out r.json -- sh -c './dynamic 1; true'
 	jq -e '.notes == null or all(.notes[]; test("not tracked") | not)' r.json >/dev/null
+}
+
+# follows WHY CMD...: by probes, from its exec on, since nothing can be preloaded.
+follows() {
+	local why=$1
+	shift
+	"$MEMWHY" heap -o json --out r.json -- "$@"
+	jq -e --arg t "$why" '[.notes[] | select(test("is followed by probes") and test($t))] | length == 1' r.json >/dev/null &&
+		jq -e '[.rows[] | select(.table == "heap" and (.stack | tostring | test("keep")))] |
+			length == 1 and .[0].allocations == 100 and .[0].live_bytes == 100000' r.json >/dev/null &&
+		jq -e '.rows[] | select(.table == "process") | .allocations == .frees + .live_blocks and
+			.unknown_frees == 0 and .unseen_frees == 0' r.json >/dev/null || { jq -c . r.json; return 1; }
+}
+
+@test "heap: commands with more privileges, and static ones, are followed by probes by itself" {
+	needs_root
+	cat >p.c <<-END
+		#include <stdlib.h>
+		__attribute__((noinline)) static void *keep(void) { void *volatile p = malloc(1000); return p; }
+		int main(void)
+		{
+			for (int i = 0; i < 100; i++)
+				keep();
+			for (int i = 0; i < 50; i++)
+				free(malloc(20));
+			return 0;
+		}
+	END
+	gcc -fno-omit-frame-pointer -static -o static p.c
+	gcc -fno-omit-frame-pointer -o dynamic p.c
+	printf '#!%s/static\n' "$PWD" >script
+	chmod +x script
+	follows 'statically linked' ./static
+	follows 'statically linked' ./script
+	cp dynamic other
+	chown 1:1 other
+	chmod 4755 other
+	follows 'more privileges' ./other
+	if ldconfig -p | grep -q 'libjemalloc.so.2 '; then
+		gcc -fno-omit-frame-pointer -o other p.c -l:libjemalloc.so.2
+		chown 1:1 other
+		chmod 4755 other
+		follows 'more privileges' ./other
+		jq -r '.method_details.heap[]' r.json | grep -q jemalloc
+	fi
+	if command -v musl-gcc >/dev/null; then
+		musl-gcc -fno-omit-frame-pointer -o other p.c
+		chown 1:1 other
+		chmod 4755 other
+		follows 'more privileges' ./other
+	fi
+	# Who may not attach is told what would be needed, and why.
+	chmod 755 "$BATS_TEST_TMPDIR"
+	cp "$MEMWHY" own
+	run setpriv --reuid=65534 --regid=65534 --clear-groups ./own heap -- ./static
+	[ "$status" -eq 3 ] && [[ $output == *"nothing can be preloaded into './static': statically linked"* ]] &&
+		[[ $output == *"not permitted"*"run as root"* ]] || { echo "$status: $output"; false; }
 }
 
 @test "heap: programs of musl are tracked" {

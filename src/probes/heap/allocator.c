@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "probes/heap/attached.h"
+#include "probes/heap/libraries.h"
 #include "sym/elfsym.h"
 #include "sym/prologue.h"
 #include "sys/maps.h"
@@ -161,15 +162,15 @@ static int mapping_open(pid_t pid, const struct mapping *m)
 }
 
 /* The higher, the earlier malloc is looked for there; 0: not at all. */
-static int rank_of(const struct mapping *m, const char *exe, const char *wanted)
+static int rank_of(const char *path, const char *exe, const char *wanted)
 {
-	const char *base = path_name(m->path);
+	const char *base = path_name(path);
 
 	if (wanted && strchr(wanted, '/'))
-		return !strcmp(m->path, wanted);
+		return !strcmp(path, wanted);
 	if (wanted)
 		return strstr(base, wanted) != NULL;
-	if (!strcmp(m->path, exe))
+	if (!strcmp(path, exe))
 		return 5;
 	for (size_t i = 0; i < ARRAY_SIZE(allocators); i++)
 		if (strstr(base, allocators[i]))
@@ -210,7 +211,7 @@ int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct 
 			int fd;
 
 			if (m->kind != MAPPING_FILE || !(m->prot & MAPPING_EXEC) ||
-				m->inode == last || rank_of(m, exe, wanted) != rank)
+				m->inode == last || rank_of(m->path, exe, wanted) != rank)
 				continue;
 			last = m->inode;
 			fd = mapping_open(pid, m);
@@ -226,26 +227,34 @@ int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct 
 	return not_found(pid, wanted, err);
 }
 
-int allocator_of_static(const char *path, struct allocator *ret)
+/* One of the files that a program is of, if it is of this rank. -ENOENT: go on. */
+static int file_try(
+	const char *path, const char *exe, const char *wanted, int rank, struct allocator *ret)
 {
-	_cleanup_elf_file_ struct elf_file file = {};
-	struct elf_section section;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), own, rc;
+	int fd, rc;
 
-	if (fd < 0)
-		return -errno;
-	own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	rc = own < 0 ? -errno : elf_file_open(own, &file);
-	if (!rc && !elf_section_find(&file, ".interp", &section))
-		rc = -ENOENT;
-	if (rc) {
-		close(fd);
-		return rc;
-	}
-	rc = file_read_functions(fd, true, ret);
+	if (rank_of(path, exe, wanted) != rank)
+		return -ENOENT;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	rc = fd < 0 ? -errno : file_read_functions(fd, rank == 5 || wanted, ret);
 	if (!rc)
 		snprintf(ret->name, sizeof(ret->name), "%s", path_name(path));
 	return rc;
+}
+
+int allocator_of_program(const struct preload_program *p, const char *wanted, struct allocator *ret)
+{
+	_cleanup_libraries_ struct libraries all = {};
+	int rc = file_try(p->path, p->path, wanted, wanted ? 1 : 5, ret);
+
+	if (!rc || !p->loader[0])
+		return rc;
+	rc = libraries_read(p, &all);
+	for (int rank = 4; rank > 0 && !rc; rank--)
+		vec_each (path, &all.list)
+			if (!file_try(*path, p->path, wanted, rank, ret))
+				return 0;
+	return rc ? rc : -ENOENT;
 }
 
 void allocator_free(struct allocator *a)

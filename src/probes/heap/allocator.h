@@ -30,8 +30,11 @@ struct allocator {
  * whose functions have names.
  */
 int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct err *err);
-/* Of a program that is not run yet. -ENOENT: it is no static one, so its allocator is elsewhere. */
-int allocator_of_static(const char *path, struct allocator *ret);
+struct preload_program;
+
+/* The same of a program that is not run yet, static or not. -ENOENT: none has names. */
+int allocator_of_program(
+	const struct preload_program *p, const char *wanted, struct allocator *ret);
 void allocator_free(struct allocator *a);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "capture/names.h"
 #include "capture/object.h"
+#include "capture/preload_check.h"
 #include "capture/uprobe.h"
 #include "heap.skel.h"
 #include "sys/cgroup.h"
@@ -61,14 +62,24 @@ static u32 blocks_of(u32 pid, u64 sample_bytes)
 	return (u32)MAX(n, (u64)BLOCKS_LEAST);
 }
 
-static int no_symbols(const char *program, int rc, struct err *err)
+static int no_symbols(const struct capture *c, int rc, struct err *err)
 {
+	const struct preload_program *p = c->opt.program;
+
 	if (rc != -ENOENT)
-		return err_errno(err, rc, "%.150s", program);
-	err_set(err, -EOPNOTSUPP, "%.150s is a static program without a malloc that has a name",
-		program);
+		return err_errno(err, rc, "%.150s", p->path);
+	err_set(err, -EOPNOTSUPP, "%.150s is a %s program without a malloc that has a name",
+		p->path, p->loader[0] ? "privileged" : "static");
 	return err_hint(err, "nothing can be preloaded into it, and probes need its symbols: run "
 			     "one that is not stripped");
+}
+
+static void tell_program(struct capture *c)
+{
+	capture_note(c, NOTE_INFO,
+		"'%.60s' is followed by probes at its allocator, from its exec on: nothing can be "
+		"preloaded into it (%s)",
+		c->opt.command[0], c->opt.program_why);
 }
 
 static int process_add(struct capture *c, u32 pid, struct err *err)
@@ -89,9 +100,9 @@ static int process_add(struct capture *c, u32 pid, struct err *err)
 		return err_set(err, -EINVAL, "heap: at most %d processes", HEAP_ATTACHED_MAX);
 	if (c->opt.program) { /* which it is to become */
 		p.awaits = true;
-		rc = allocator_of_static(c->opt.program, &p.allocator);
+		rc = allocator_of_program(c->opt.program, c->opt.allocator, &p.allocator);
 		if (rc)
-			return no_symbols(c->opt.program, rc, err);
+			return no_symbols(c, rc, err);
 	} else {
 		rc = allocator_find((pid_t)p.pid, c->opt.allocator, &p.allocator, err);
 		if (rc)
@@ -275,6 +286,8 @@ static int attach(struct capture *c, struct attached *a, struct err *err)
 		p->start_ns = clock_mono_ns();
 	}
 	rc = gate_set(a, 1);
+	if (!rc && c->opt.program)
+		tell_program(c);
 	return rc ? err_errno(err, rc, "heap") : 0;
 }
 

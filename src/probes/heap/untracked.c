@@ -12,11 +12,13 @@
 
 void untracked_begin(struct untracked *u, const struct capture *c)
 {
+	struct preload_program program;
+
 	if (!c->opt.command || c->opt.scope.tasks.n != 1)
 		return;
 	u->root = c->opt.scope.tasks.v[0];
 	u->name = c->opt.command[0];
-	u->why = preload_check_command(u->name);
+	u->why = preload_check_command(u->name, &program);
 }
 
 /* A pid is given again to another, so it counts from anew when it was not there in between. */
