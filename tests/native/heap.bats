@@ -224,6 +224,38 @@ mappings() { # FUNCTION KIND
 	[ "$calls" -eq "$(sed "1,$((first - 1))d" trace | grep -c '^\(mmap\|mremap\)(.*= 0x')" ]
 }
 
+# Fields of the rows of the tree, one line each.
+tree() { # FIELD...
+	jq -r --arg f "$*" '.rows[] | select(.table == "tree") | [.[$f | split(" ")[]]] | @tsv' "$json" |
+		tr '\t' ' '
+}
+
+@test "heap: the tree of processes has sums, and the peak of all together" {
+	heap -- "$work" family 3
+	[ "$(tree depth processes allocations sum_allocations sum_allocated_bytes state)" = "\
+ 6  6 8000000 
+0 6 1 6 8000000 
+1 1 1 1 1000000 fork
+1 1 1 1 1000000 fork
+1 1 1 1 1000000 fork
+1 1 1 1 1500000 fork
+1 1 1 1 1500000 fork" ]
+	# The last two held theirs at the same time, for a hundred turns of the reader.
+	[ "$(tree peak_bytes | head -1)" -eq 5000000 ]
+	[ "$(tree peak_most_bytes | head -1)" -ge 5000000 ]
+	[ "$(tree peak_most_bytes | head -1)" -le 8000000 ]
+	heap -- "$work" exec 3
+	[ "$(tree depth sum_allocations state | sed 1d)" = "0 3 
+1 2 exec
+2 1 exec" ]
+	[ "$(tree peak_bytes | head -1)" -eq 77 ] # exec leaves nothing
+	heap -- sh -c '"$0" peak 10; "$0" peak 10' "$work"
+	[ "$(tree depth tree | grep heap_work)" = "1   heap_work
+1   heap_work" ]
+	heap -- "$work" peak 10
+	[ -z "$(tree pid)" ]
+}
+
 @test "heap: a disk that is full for the recording does the command no harm" {
 	run --separate-stderr bash -c "ulimit -f 24; '$MEMWHY' leak -i 20ms --record run.mw -q -o csv --out /dev/null -- sh -c '
 		ls / >/dev/null; seq 1000 | sort >/dev/null; sleep 1; echo done'"

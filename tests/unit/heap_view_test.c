@@ -290,6 +290,45 @@ static void mappings_are_summed_by_stack_and_kind(void **state)
 	view_close(&f);
 }
 
+/* 1 starts 2, which execs 3; 4 is a fork of 3; 5 says that it comes after itself. */
+static void the_tree_sums_what_is_below(void **state)
+{
+	struct heap_together_record all = REC(struct heap_together_record, REC_HEAP_TOGETHER,
+		.peak_bytes = 900, .peak_most_bytes = 1000);
+	static const u32 before[] = {0, 1, 2, 3, 5};
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	open_by(&f, NULL);
+	for (u32 i = 5; i > 0; i--) {
+		struct heap_total one = total(i, i);
+
+		one.before = before[i - 1];
+		one.tgid = i == 3 ? 102 : one.tgid;
+		one.h.flags = i == 4 ? HEAP_FORKED : 0;
+		view_feed(&f, &one);
+	}
+	view_feed(&f, &all);
+	view_report(&f);
+	t = view_table_of(&f, "tree");
+	assert_int_equal(t->n_rows, 6);
+	assert_int_equal(cell_number(t, 0, "peak_bytes"), 900);
+	assert_int_equal(cell_number(t, 0, "peak_most_bytes"), 1000);
+	assert_int_equal(cell_number(t, 0, "sum_allocations"), 1 + 2 + 3 + 4 + 5);
+	for (u32 i = 0; i < 4; i++)
+		assert_int_equal(cell_number(t, 1 + i, "depth"), i);
+	assert_int_equal(cell_number(t, 1, "sum_allocations"), 1 + 2 + 3 + 4);
+	assert_int_equal(cell_number(t, 1, "processes"), 4);
+	assert_int_equal(cell_number(t, 3, "sum_allocated_bytes"), 30 + 40);
+	assert_int_equal(cell_at(t, 2, "state")->type, CELL_EMPTY);
+	assert_cell_text(t, 3, "state", "exec");
+	assert_cell_text(t, 4, "state", "fork");
+	assert_cell_text(t, 4, "tree", "      worker");
+	assert_int_equal(cell_number(t, 5, "depth"), 0);
+	view_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +343,7 @@ int main(void)
 		cmocka_unit_test(threads_have_rows_of_their_own),
 		cmocka_unit_test(what_attaching_cannot_tell_is_empty),
 		cmocka_unit_test(mappings_are_summed_by_stack_and_kind),
+		cmocka_unit_test(the_tree_sums_what_is_below),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

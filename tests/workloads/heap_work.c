@@ -677,6 +677,38 @@ static void mode_mapfork(void)
 	}
 }
 
+/* n children in turn that each hold 1 MB, while this one holds 2 MB; then two at once. */
+KEEP static void hold(size_t bytes)
+{
+	void *volatile p = malloc(bytes);
+
+	usleep(100000); /* the reader sees it */
+	free(p);
+}
+
+static void mode_family(void)
+{
+	void *volatile mine = malloc(2000000);
+
+	for (long i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			hold(1000000);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	for (int i = 0; i < 2; i++)
+		if (!fork()) {
+			hold(1500000);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+	free(mine);
+}
+
 static void mode_leak(void)
 {
 	leak_once();
@@ -694,6 +726,7 @@ static const struct {
 } modes[] = {
 	{"leak", mode_leak},
 	{"map", mode_map},
+	{"family", mode_family},
 	{"mapthreads", mode_mapthreads},
 	{"mapfork", mode_mapfork},
 	{"coroutine", mode_coroutine},

@@ -214,6 +214,9 @@ static inline void live_add(struct account *a, struct account_site *s, u64 n, u6
 	a->live_bytes += n * size;
 	if (a->sample_bytes)
 		variance_change(a, s, account_variance_of(a, size));
+	if (a->live_bytes <= a->high_bytes)
+		return;
+	a->high_bytes = a->live_bytes;
 	if (a->live_bytes > a->peak_bytes) {
 		a->variance.peak = a->variance.live;
 		a->peak_bytes = a->live_bytes;

@@ -75,6 +75,7 @@ struct account {
 	u64 live_bytes, live_blocks;
 	u64 peak_bytes, peak_blocks;
 	u64 peak_ms;
+	u64 high_bytes; /* most live bytes since it was last set to live_bytes */
 	u64 allocations, bytes, frees, temporary, moved;
 	u64 unknown_frees; /* of blocks it never saw: from before, or inherited */
 	u64 overwritten;   /* live blocks whose address was given out again: their free was not seen

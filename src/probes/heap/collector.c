@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
+#include "probes/heap/client.h"
 #include "probes/heap/collector_inner.h"
 #include "probes/heap/comm.h"
 #include "sys/cgroup.h"
@@ -77,12 +78,13 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 	p->foreign = t->nested;
 	image->last[index] = p;
 	if (parent) {
-		p->parent = parent->id;
+		p->before = p->parent = parent->id;
 		p->cgroup = parent->cgroup;
 		memcpy(p->comm, parent->comm, sizeof(p->comm));
 	} else if (!above) {
 		p->foreign |= p->pid != (u32)image->pid;
 		p->pid = (u32)image->pid;
+		p->before = image->before;
 		p->cgroup = image->cgroup;
 		memcpy(p->comm, image->comm, sizeof(p->comm));
 	}
@@ -139,6 +141,7 @@ static int process_over(struct collector *c, struct heap_process *p)
 	p->end_ns = p->gone_ns ? p->gone_ns : clock_mono_ns();
 	if (image && image->processes[p->index] == p)
 		rc = image_end(image, p, now_ms(), &c->news);
+	together_look(&c->together, c->images.v, c->images.n, p);
 	p->ended = true;
 	if (p->pidfd >= 0)
 		close(p->pidfd);
@@ -169,38 +172,22 @@ static int pid_over(struct collector *c, pid_t pid)
 	return rc;
 }
 
-static int file_send(int to, int file)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	u64 version = TRACK_VERSION;
-	struct iovec data = {&version, sizeof(version)};
-	struct msghdr m = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-
-	control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-	memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
-	return sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
 static int image_new(struct collector *c, int client, pid_t pid)
 {
 	_cleanup_close_ int file = -1;
 	struct image *image = NULL;
+	u32 before = 0;
 	int rc = pid_over(c, pid);
 
+	if (!rc)
+		before = client_before(c->processes.v, c->processes.n, pid);
 	rc = rc ? rc : image_open(++c->n_images, pid, c->wait_ms, &image, &file);
 	if (rc)
 		return rc;
 	image->found = process_found;
 	comm_read((u32)pid, 0, image->comm); /* it waits for our answer */
 	image->cgroup = cgroup_read(c, pid);
+	image->before = before;
 	image->arg = c;
 	image->head->sample_bytes = c->sample_bytes;
 	image->head->timed = image->held = c->answers.on;
@@ -210,16 +197,8 @@ static int image_new(struct collector *c, int client, pid_t pid)
 		image_close(image);
 		return rc;
 	}
-	file_send(client, file); /* who did not wait gets nothing, and writes nothing */
+	client_send(client, file); /* who did not wait gets nothing, and writes nothing */
 	return 0;
-}
-
-/* Anybody on this host may connect; the name is not to be guessed, but it is shown by the kernel.
- */
-static bool client_may(const struct ucred *who)
-{
-	return who->pid > 0 &&
-	       (who->uid == geteuid() || who->uid == getuid() || !who->uid || !geteuid());
 }
 
 static int clients_accept(struct collector *c)
@@ -294,6 +273,8 @@ static int turn(struct collector *c, s64 *ret_words)
 			rc = process_over(c, c->processes.v[i]);
 	if (!rc && sweeping)
 		rc = sweep(c, now);
+	if (all)
+		together_look(&c->together, c->images.v, c->images.n, NULL);
 	*ret_words = all;
 	return rc;
 }

@@ -11,6 +11,7 @@
 #include "probes/heap/touched.h"
 
 struct collector;
+struct heap_together;
 
 struct cgroup_mounts;
 
@@ -48,6 +49,8 @@ void collector_unlock(struct collector *c);
 struct heap_process *const *collector_processes(struct collector *c, size_t *ret_n);
 /* Programs that asked for a file, and of these, those that did not wait for us any longer. */
 void collector_programs(struct collector *c, u32 *ret_asked, u32 *ret_given_up);
+/* All processes together; only while locked. */
+const struct heap_together *collector_together(struct collector *c);
 /* Events read so far; only while locked. */
 u64 collector_events(struct collector *c);
 

@@ -69,6 +69,11 @@ void collector_programs(struct collector *c, u32 *ret_asked, u32 *ret_given_up)
 	*ret_given_up = c->n_given_up;
 }
 
+const struct heap_together *collector_together(struct collector *c)
+{
+	return &c->together;
+}
+
 u64 collector_events(struct collector *c)
 {
 	u64 n = 0;

@@ -6,6 +6,7 @@
 
 #include "probes/heap/answers.h"
 #include "probes/heap/collector.h"
+#include "probes/heap/together.h"
 
 struct collector {
 	pthread_t thread;
@@ -21,6 +22,7 @@ struct collector {
 	u32 n_images, n_given_up;
 	news_buffer news;
 	u64 swept_ms;
+	struct heap_together together;
 	struct answers answers;
 };
 

@@ -31,6 +31,7 @@ struct heap_state {
 	VEC(struct heap_mapping) mappings;
 	VEC(u32) mapping_images;
 	VEC(struct heap_mapped) mapped;
+	struct heap_together_record together;
 	struct untracked untracked;
 	struct blocks blocks;
 	bool asked; /* somebody asks which blocks were accessed */
@@ -196,6 +197,7 @@ static int accounts_copy(const struct capture *c, struct heap_state *s, bool int
 			rc = rc ? rc : mappings_copy(s, p);
 		p->sent = p->ended;
 	}
+	s->together = heap_together_of(collector_together(s->collector));
 	collector_unlock(s->collector);
 	return rc;
 }
@@ -266,6 +268,8 @@ static int send(struct capture *c, void *state, bool interval)
 	rc = rc ? rc : accounts_copy(c, s, interval);
 	rc = rc ? rc : take(c, s);
 	rc = rc ? rc : accounts_emit(c, s);
+	if (interval || c->ending)
+		rc = rc ? rc : capture_emit(c, &s->together.h);
 	if (!rc && c->ending)
 		tell(c, s);
 	return rc;
@@ -360,7 +364,8 @@ const struct probe probe_heap = {
 		"calloc, realloc, free and their relatives with the stack of the caller. Counts "
 		"are exact, also at the peak. Children are followed through fork and exec; each "
 		"exec begins a new heap, and a fork's heap is what it allocates itself. What it "
-		"inherited and frees is counted apart.\n\n"
+		"inherited and frees is counted apart. Of several processes the table tree says who "
+		"started whom, with sums over all that one began, and the peak of all together.\n\n"
 		"Stacks are unwound by the call-frame information of the files, so they need no "
 		"frame pointers.\n\n"
 		"With --sample each allocation is seen with a chance that grows with its size, "

@@ -38,6 +38,8 @@ struct heap_total {
 	u64 old_ms;            /* how old a live block is that counts as old in its sites; 0: they
 				* were not looked at */
 	u64 live_error_bytes, peak_error_bytes, error_bytes; /* standard errors of estimates */
+	u32 before; /* number of what it was before its exec, else of who started it; 0: none */
+	u32 reserved;
 };
 
 /* What one stack of a process allocated. Two threads that have the same new stack at the same time
@@ -73,6 +75,14 @@ struct heap_thread {
 	u64 allocations, bytes, frees, freed_bytes, temporary;
 	u64 live_blocks, live_bytes; /* allocated by it, freed by nobody */
 	char comm[COMM_LEN];
+};
+
+/* All processes together. */
+struct heap_together_record {
+	struct rec h;
+	u64 peak_bytes;      /* as seen turn by turn, each some ms */
+	u64 peak_most_bytes; /* it was not above this */
+	u64 peak_ns;
 };
 
 /* As enum track_mapped (tracker/ring.h). On disk. */

@@ -53,6 +53,7 @@ struct heap_total heap_total_of(const struct heap_process *p)
 	r.live_error_bytes = error_of(a->variance.live);
 	r.peak_error_bytes = error_of(a->variance.peak);
 	r.error_bytes = error_of(a->variance.bytes);
+	r.before = p->before;
 	return r;
 }
 
@@ -191,4 +192,14 @@ struct numa_block heap_block_of(const struct touched_block *t)
 	b.what = whats[t->what];
 	b.begin_ns = t->begin_ns;
 	return b;
+}
+
+struct heap_together_record heap_together_of(const struct heap_together *t)
+{
+	struct heap_together_record r = REC_INIT(struct heap_together_record, REC_HEAP_TOGETHER, 0);
+
+	r.peak_bytes = t->peak_bytes;
+	r.peak_most_bytes = t->peak_most_bytes;
+	r.peak_ns = t->peak_ns;
+	return r;
 }

@@ -4,6 +4,7 @@
 
 #include "probes/heap/heap.h"
 #include "probes/heap/image.h"
+#include "probes/heap/together.h"
 #include "probes/heap/touched.h"
 #include "probes/numa/numa.h"
 
@@ -11,6 +12,7 @@ struct heap_total heap_total_of(const struct heap_process *p);
 /* Of a site by its index. It counts as sent. */
 struct heap_site heap_site_of(struct heap_process *p, size_t index);
 struct heap_thread heap_thread_of(const struct heap_process *p, size_t index);
+struct heap_together_record heap_together_of(const struct heap_together *t);
 struct heap_mapped heap_mapped_of(const struct heap_process *p);
 /* As heap_site_of. */
 struct heap_mapping heap_mapping_of(struct heap_process *p, size_t index);

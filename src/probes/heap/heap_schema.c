@@ -40,6 +40,9 @@ static const struct field total_fields[] = {
 	FIELD(T, live_error_bytes, FIELD_U64, UNIT_BYTES, "standard error of live_bytes; 0: exact"),
 	FIELD(T, peak_error_bytes, FIELD_U64, UNIT_BYTES, "standard error of peak_bytes"),
 	FIELD(T, error_bytes, FIELD_U64, UNIT_BYTES, "standard error of bytes"),
+	FIELD(T, before, FIELD_U32, UNIT_ID,
+		"number of what it was before its exec, else of the one that started it; 0: none "
+		"known"),
 };
 
 static const struct field site_fields[] = {
@@ -122,6 +125,15 @@ static const struct field mapped_fields[] = {
 		"of those unmapped, by a mapping in their place (MAP_FIXED)"),
 };
 
+#define A struct heap_together_record
+
+static const struct field together_fields[] = {
+	FIELD(A, peak_bytes, FIELD_U64, UNIT_BYTES,
+		"most live bytes of all processes at one time, as seen turn by turn, each some ms"),
+	FIELD(A, peak_most_bytes, FIELD_U64, UNIT_BYTES, "it was not above this"),
+	FIELD(A, peak_ns, FIELD_U64, UNIT_NS, "when that was seen"),
+};
+
 const struct kind heap_kinds[HEAP_KINDS] = {
 	KIND(REC_HEAP_TOTAL, T, "heap_total", total_fields,
 		"a process's heap, since it began; a later record replaces it"),
@@ -136,4 +148,7 @@ const struct kind heap_kinds[HEAP_KINDS] = {
 		"record replaces it"),
 	KIND(REC_HEAP_MAPPED, P, "heap_mapped", mapped_fields,
 		"what a process mapped by itself since it began; a later record replaces it"),
+	KIND(REC_HEAP_TOGETHER, A, "heap_together", together_fields,
+		"what all processes held together, since the beginning; a later record replaces "
+		"it"),
 };

@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "event/schema.h"
 
-#define HEAP_KINDS 5
+#define HEAP_KINDS 6
 
 extern const struct kind heap_kinds[HEAP_KINDS];
 

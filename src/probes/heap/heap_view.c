@@ -9,6 +9,7 @@
 #include "probes/heap/heap_growth.h"
 #include "probes/heap/heap_mappings.h"
 #include "probes/heap/heap_processes.h"
+#include "probes/heap/heap_tree.h"
 
 static const char *const by_keys[] = {BY_TASK_KEYS, NULL};
 
@@ -45,6 +46,7 @@ struct heap_view_state {
 	struct by_sums sums;
 	struct groups sites, threads, totals;
 	struct heap_mappings mappings;
+	struct heap_together_record together; /* h.kind: there was one */
 };
 
 static int init(void *state, const struct view_options *o, struct err *err)
@@ -92,6 +94,8 @@ static int feed(void *state, const struct rec *r)
 		return heap_mapping_feed(&v->mappings, (const struct heap_mapping *)r);
 	} else if (r->kind == REC_HEAP_MAPPED) {
 		return heap_mapped_feed(&v->mappings, (const struct heap_mapped *)r);
+	} else if (r->kind == REC_HEAP_TOGETHER) {
+		v->together = *(const struct heap_together_record *)r;
 	}
 	return 0;
 }
@@ -296,6 +300,20 @@ static int growth_add(struct heap_view_state *v, struct report *r)
 	return rc;
 }
 
+static int tree_add(struct heap_view_state *v, struct report *r)
+{
+	_cleanup_free_ const struct heap_total **all = calloc(v->totals.n + 1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->totals.n; i++) {
+		const struct total_state *at = groups_value(&v->totals, i);
+
+		all[i] = &at->now;
+	}
+	return heap_tree_add(r, all, v->totals.n, v->together.h.kind ? &v->together : NULL);
+}
+
 static int report(void *state, struct report *r)
 {
 	struct heap_view_state *v = state;
@@ -312,6 +330,7 @@ static int report(void *state, struct report *r)
 	rc = rc ? rc : rows_add(v, r);
 	rc = rc ? rc : heap_mappings_report(&v->mappings, r, total_of, v);
 	rc = rc ? rc : processes_add(v, r);
+	rc = rc ? rc : tree_add(v, r);
 	return rc ? rc : growth_add(v, r);
 }
 
@@ -353,6 +372,7 @@ static const struct view_table heap_tables[] = {
 	{"heap", &heap_columns[0].col, C_N, sizeof(struct by_column)},
 	{"mapping", &heap_mapping_columns[0].col, HEAP_MAPPING_COLUMNS, sizeof(struct by_column)},
 	{"process", heap_process_columns, HEAP_PROCESS_COLUMNS, sizeof(struct column)},
+	{"tree", heap_tree_columns, HEAP_TREE_COLUMNS, sizeof(struct column)},
 	{"growth", heap_growth_columns, HEAP_GROWTH_COLUMNS, sizeof(struct column)},
 	{},
 };

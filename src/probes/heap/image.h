@@ -37,7 +37,8 @@ struct heap_process {
 	struct mappings mappings;
 	u32 id;       /* among all of the session, from 1 on */
 	u32 index;    /* in the image's file */
-	u32 parent;   /* id; 0: none */
+	u32 parent;   /* id of what it is a fork of; 0: none */
+	u32 before;   /* id of what it was before exec, or of who started it; 0: none known */
 	u32 image;    /* id of the program */
 	u32 pid;      /* as we see it, where that is known */
 	int pidfd;    /* -1: none */
@@ -47,7 +48,8 @@ struct heap_process {
 	bool sent;  /* how it stood at its end */
 	u64 cgroup; /* 0: not known */
 	u64 start_ns, end_ns;
-	u64 dropped; /* events that found no room in time, or were never finished */
+	u64 looked, high_before; /* events and most bytes at the last look, see together.c */
+	u64 dropped;             /* events that found no room in time, or were never finished */
 	VEC(struct cursor *) cursors;
 	VEC(struct thread_name) names; /* by index in account.threads */
 	char comm[COMM_LEN];
@@ -65,6 +67,7 @@ struct image {
 	u32 id;
 	pid_t pid; /* of who asked for it */
 	u64 cgroup;
+	u32 before; /* as in heap_process */
 	char comm[COMM_LEN];
 	struct track_head *head;
 	struct heap_process *processes[TRACK_PROCESSES]; /* by index in the file; NULL: none */
