@@ -62,7 +62,8 @@ struct probe_bpf {
 	const char *only_load; /* see attach_spec */
 	/* Attaches what is no hook, and says so with capture_method; may be NULL. */
 	int (*attach)(struct capture *c, struct attached *a, struct err *err);
-	void (*stop)(struct attached *a); /* before the programs are detached; may be NULL */
+	/* Before the programs are detached; may be NULL. */
+	void (*stop)(struct capture *c, struct attached *a);
 	/* For `doctor`: says of its data, beyond what hooks say, what works here; a NULL: nothing
 	 * is permitted, which was said of the hooks. May be NULL. */
 	void (*survey)(struct capture *c, struct attached *a);

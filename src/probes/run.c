@@ -371,7 +371,7 @@ int probe_stop(struct probe_run *run)
 	run_enter(run);
 	rc = burst_stop(&run->burst);
 	if (run->probe->bpf->stop)
-		run->probe->bpf->stop(run->attached);
+		run->probe->bpf->stop(run->c, run->attached);
 	attach_stop(run->attached);
 	return rc;
 }

@@ -7,10 +7,13 @@
  *
  * PATTERN: local (each thread its own), producer (one fills, another uses), turns (two use it, one
  * after the other), readers (all read what one filled), writers (all write to it), main (the first
- * touch is by the main thread, each then uses its part), stream (a block of points that all read,
- * and each its own sums: like streamcluster), faces (one thread fills queue after queue, others
- * read: like a face recognition), sort (threads sort their part, one merges), fork (a server whose
- * children use what the parent set up).
+ * touch is by the main thread, each then uses its part), both (a producer's memory, and as much
+ * that all write to).
+ *
+ * Like programs that MemProf was tried on: stream (a block of points that all read, and each its
+ * own sums: streamcluster), faces (one thread reads pictures in, each of the others works on its
+ * own: face recognition), sort (threads sort their part of what the main thread allocated, one
+ * merges: psearchy), fork (a server whose children read a cache in shared memory: Apache with PHP).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -35,6 +38,7 @@ static volatile char *memory;
 static size_t bytes;
 static double until;
 static int fixed;
+static volatile char *pictures[64];
 static volatile int turn;
 
 static double now(void)
@@ -77,14 +81,19 @@ static void pin(int i)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-static volatile char *map(size_t n)
+static volatile char *map_as(size_t n, int how)
 {
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, how | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		exit(1);
 	madvise(p, n, MADV_NOHUGEPAGE);
 	return p;
+}
+
+static volatile char *map(size_t n)
+{
+	return map_as(n, MAP_PRIVATE);
 }
 
 static void policy(volatile char *p, size_t n, int mode, unsigned long mask)
@@ -139,11 +148,62 @@ static void *work_local(void *arg)
 	return NULL;
 }
 
+/* A copy by the thread that reads it lies on its node. */
+static volatile char *copy(void)
+{
+	volatile char *mine = map(bytes);
+
+	memcpy((void *)mine, (const void *)memory, bytes);
+	return mine;
+}
+
 static void *work_read(void *arg)
+{
+	volatile char *what;
+
+	pin(((struct part *)arg)->number);
+	what = fixed ? copy() : memory;
+	while (now() < until)
+		use(what, bytes, 0);
+	return NULL;
+}
+
+static void *work_produced(void *arg)
 {
 	pin(((struct part *)arg)->number);
 	while (now() < until)
 		use(memory, bytes, 0);
+	return NULL;
+}
+
+/* The fix: who works on a picture touches its memory first, and then it is read in. */
+static void *work_faces(void *arg)
+{
+	struct part *p = arg;
+	size_t n = bytes / (size_t)p->of;
+
+	pin(p->number);
+	if (fixed) {
+		fill(pictures[p->number], n);
+		pin(0);
+		fill(pictures[p->number], n);
+		pin(p->number);
+	}
+	while (now() < until)
+		use(pictures[p->number], n, 0);
+	return NULL;
+}
+
+static void *work_both(void *arg)
+{
+	struct part *p = arg;
+
+	pin(p->number);
+	while (now() < until) {
+		use(memory, bytes, 1);
+		if (p->number == 1)
+			use(pictures[1], bytes, 0);
+	}
 	return NULL;
 }
 
@@ -188,12 +248,14 @@ static void *work_turns(void *arg)
 
 static void *work_stream(void *arg)
 {
-	static char sums[64][PAGE];
+	static char sums[64][PAGE] __attribute__((aligned(PAGE)));
 	struct part *p = arg;
+	volatile char *points;
 
 	pin(p->number);
+	points = fixed ? copy() : memory;
 	while (now() < until)
-		sums[p->number][0] += (char)use(memory, bytes, 0);
+		sums[p->number][0] += (char)use(points, bytes, 0);
 	return NULL;
 }
 
@@ -250,8 +312,12 @@ static void run(const char *pattern)
 
 	if (!strcmp(pattern, "local"))
 		threads(n, work_local, 0);
-	else if (!strcmp(pattern, "producer") || !strcmp(pattern, "faces"))
-		threads(n - 1, work_read, 1);
+	else if (!strcmp(pattern, "producer"))
+		threads(1, work_produced, 1);
+	else if (!strcmp(pattern, "faces"))
+		threads(n - 1, work_faces, 1);
+	else if (!strcmp(pattern, "both"))
+		threads(n, work_both, 0);
 	else if (!strcmp(pattern, "turns"))
 		threads(2, work_turns, 0);
 	else if (!strcmp(pattern, "readers"))
@@ -270,15 +336,29 @@ static void run(const char *pattern)
 		exit(2);
 }
 
+/* Pictures of threads 1 to n - 1, each allocated and read in by the main thread. */
+static void pictures_make(int n, size_t each)
+{
+	for (int i = 1; i < n; i++) {
+		pictures[i] = map(each);
+		if (!fixed)
+			fill(pictures[i], each);
+	}
+}
+
 /* Where the memory comes to be: filled by the main thread on the first node, or fixed. */
 static void prepare(const char *pattern)
 {
-	int use_far = !strcmp(pattern, "producer") || !strcmp(pattern, "faces");
+	int n = nodes < 2 ? 2 : nodes;
 
-	memory = map(bytes);
-	if (fixed && use_far)
+	if (!strcmp(pattern, "faces"))
+		pictures_make(n, bytes / (size_t)n);
+	if (!strcmp(pattern, "both"))
+		pictures_make(2, bytes);
+	memory = map_as(bytes, strcmp(pattern, "fork") ? MAP_PRIVATE : MAP_SHARED);
+	if (fixed && !strcmp(pattern, "producer"))
 		policy(memory, bytes, MPOL_BIND, 1UL << node_id[1 % nodes]);
-	else if (fixed)
+	else if (fixed && !strcmp(pattern, "writers"))
 		policy(memory, bytes, MPOL_INTERLEAVE, all_nodes());
 	if (!fixed || (strcmp(pattern, "main") && strcmp(pattern, "sort")))
 		fill(memory, bytes);

@@ -206,8 +206,9 @@ static int counting_set(struct attached *a, u32 on)
 	return 0;
 }
 
-void count_stop(struct attached *a)
+void count_stop(struct capture *c, struct attached *a)
 {
+	(void)c;
 	counting_set(a, 0);
 }
 

@@ -45,7 +45,7 @@ int count_bind(const struct capture *c, u32 event, struct bound *ret, struct err
 
 /* Of struct probe_bpf. */
 int count_attach(struct capture *c, struct attached *a, struct err *err);
-void count_stop(struct attached *a);
+void count_stop(struct capture *c, struct attached *a);
 void count_survey(struct capture *c, struct attached *a);
 int count_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value);

@@ -292,8 +292,9 @@ static int attach(struct capture *c, struct attached *a, struct err *err)
 }
 
 /* All at one time: what is allocated while probes leave one after the other does not count. */
-static void stop(struct attached *a)
+static void stop(struct capture *c, struct attached *a)
 {
+	(void)c;
 	gate_set(a, 0);
 }
 

@@ -77,19 +77,14 @@ int tp_fault_kernel(struct trace_event_raw_exceptions *e)
 	return PASS(fault_begin(e->address, 0, e->error_code));
 }
 
-/* What the counters of this CPU were when they were last looked at. */
-struct counters {
-	u64 hints, moved; /* 0: not yet */
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct counters);
+	__type(value, struct numa_counters);
 } counters SEC(".maps");
 
-static __always_inline struct counters *counters_here(void)
+static __always_inline struct numa_counters *counters_here(void)
 {
 	u32 zero = 0;
 
@@ -192,7 +187,7 @@ enum vm_event_item { NUMA_HINT_FAULTS, NUMA_PAGE_MIGRATE };
 /* How many hint faults of this CPU there were since the last that was seen, less this one. */
 static __always_inline u64 hints_missed(const struct bpf_perf_event_data *ctx)
 {
-	struct counters *here = counters_here();
+	struct numa_counters *here = counters_here();
 	u64 now = 0, moved = 0, missed;
 
 	if (!here || bpf_probe_read_kernel(&now, sizeof(now), (void *)ctx->addr))
@@ -202,7 +197,9 @@ static __always_inline u64 hints_missed(const struct bpf_perf_event_data *ctx)
 		here->moved = moved + 1;
 	missed = here->hints ? now - here->hints - 1 : 0;
 	here->hints = now;
-	return missed < MISSED_MAX ? missed : 0;
+	missed = missed < MISSED_MAX ? missed : 0;
+	here->told += 1 + missed;
+	return missed;
 }
 
 SEC("perf_event")
@@ -229,13 +226,14 @@ int watch_hint(struct bpf_perf_event_data *ctx)
  * one mapping. */
 static __always_inline u64 pages_moved(const struct bpf_perf_event_data *ctx, u8 shift)
 {
-	struct counters *here = counters_here();
+	struct numa_counters *here = counters_here();
 	u64 now = 0, pages;
 
 	if (!here || bpf_probe_read_kernel(&now, sizeof(now), (void *)ctx->addr))
 		return 1;
 	pages = here->moved ? now + 1 - here->moved : 1ULL << (shift ? shift - PAGE_SHIFT : 0);
 	here->moved = now + 1;
+	here->told_pages += pages;
 	return pages;
 }
 

@@ -288,6 +288,11 @@ static u8 page_code(u8 shift)
 	return shift == 12 ? 1 : shift == 21 ? 2 : shift == 30 ? 3 : 0;
 }
 
+static bool is_page_from(u8 from)
+{
+	return from <= NUMA_PAGE_FRAME || from == NUMA_PAGE_LEVEL;
+}
+
 static struct numa_access access_of(const struct numa_sample *s, u32 thread)
 {
 	return (struct numa_access){
@@ -305,7 +310,7 @@ static struct numa_access access_of(const struct numa_sample *s, u32 thread)
 		.op = s->op <= NUMA_FETCH ? s->op : NUMA_OP_UNKNOWN,
 		.level = s->level < NUMA_LEVELS ? s->level : NUMA_LEVEL_UNKNOWN,
 		.source = s->source < NUMA_SOURCES ? s->source : NUMA_SOURCE_UNKNOWN,
-		.from = s->node_from < NUMA_PAGE_FROMS ? s->node_from : NUMA_PAGE_UNKNOWN,
+		.from = is_page_from(s->node_from) ? s->node_from : NUMA_PAGE_UNKNOWN,
 		.page = page_code(s->page_shift),
 	};
 }

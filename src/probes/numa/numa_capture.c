@@ -18,6 +18,7 @@
 #include "probes/numa/numa_hardware.h"
 #include "probes/numa/numa_known.h"
 #include "probes/numa/numa_source.h"
+#include "probes/numa/numa_untold.h"
 #include "sys/host.h"
 
 #include "numa.skel.h"
@@ -38,6 +39,7 @@ struct numa_state {
 	u32 passed;                     /* those before it, that do not work here */
 	u64 drained_ns;                 /* accesses before were all told of */
 	char why[3][NUMA_WHY_LEN];      /* of each: why not */
+	struct numa_untold before, after;
 };
 
 #define WAKE_BYTES (16U << 10) /* a quarter of the smallest ring of a CPU */
@@ -246,6 +248,8 @@ static int capture_attach(struct capture *c, struct attached *a, struct err *err
 	rc = rc ? rc : numa_balancing_change(c, &s->settings, err);
 	if (!rc && s->hardware)
 		numa_hardware_start(s->hardware);
+	if (!rc && s->want == NUMA_WANT_HINT)
+		numa_untold_read(a, &s->before);
 	return rc;
 }
 
@@ -447,14 +451,24 @@ static int hardware_settle(struct capture *c, u64 *events)
 	return rc;
 }
 
-/* Samples of hardware come by rings of their own. */
+/* Samples of hardware come by rings of their own; what a CPU missed last is told at the end. */
 static int capture_settle(
 	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events)
 {
-	int rc = hardware_settle(c, events);
+	struct numa_state *s = c->state;
+	int rc = c->ending ? numa_untold_add(a, c, &s->before, &s->after) : 0;
 
-	(void)a, (void)stacks;
-	return rc ? rc : numa_blocks_settle(c, &((struct numa_state *)c->state)->drained_ns);
+	(void)stacks;
+	rc = rc ? rc : hardware_settle(c, events);
+	return rc ? rc : numa_blocks_settle(c, &s->drained_ns);
+}
+
+static void capture_stop(struct capture *c, struct attached *a)
+{
+	struct numa_state *s = c->state;
+
+	if (s->want == NUMA_WANT_HINT)
+		numa_untold_read(a, &s->after);
 }
 
 static void capture_end(struct capture *c)
@@ -480,6 +494,7 @@ const struct probe_bpf numa_bpf = {
 	.open = capture_open,
 	.attach = capture_attach,
 	.settle = capture_settle,
+	.stop = capture_stop,
 	.close = capture_end,
 	.needs_btf = true,
 	.single = true,

@@ -12,6 +12,12 @@ struct numa_config {
 	u32 wake_bytes; /* of scope_config, for a ring that is large without --each */
 };
 
+/* What the kernel's counters of a CPU were when they were last looked at. */
+struct numa_counters {
+	u64 hints, moved;     /* 0: not yet */
+	u64 told, told_pages; /* of what they rose by, what was sent or counted as lost */
+};
+
 /* In the ring: with the task, to be named. What it is, is in the header. */
 struct numa_event {
 	union {

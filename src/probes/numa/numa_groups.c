@@ -161,6 +161,7 @@ static int group_fill(struct numa_feed *f, const u32 *objects, struct numa_group
 			g->largest = objects[i];
 			g->bytes = o.bytes;
 		}
+		g->shared_maps += o.shared;
 		g->frees += o.freer != NUMA_NONE;
 		g->remote_frees += o.freer != NUMA_NONE && o.node >= 0 && o.free_node >= 0 &&
 				   o.node != o.free_node;

@@ -76,6 +76,7 @@ struct numa_group {
 	u64 before_sharing;         /* … until a second thread came, of each object */
 	u32 shared_objects;         /* that several threads touched */
 	u32 threads;                /* that touched them */
+	u32 shared_maps;            /* objects that are shared mappings: one of each process */
 	u32 frees,
 		remote_frees; /* freed; by a thread on another node than the one it was made on */
 	u64 first_touches, first_touch_other; /* of pages; on another node than it was made on */

@@ -72,8 +72,8 @@ static const struct column missed_columns[] = {
 static const struct column source_columns[] = {
 	{"source", "SOURCE", CELL_TEXT, UNIT_NONE, 0, "what told of accesses"},
 	{"node_known_by", "NODE OF THE PAGE", CELL_TEXT, UNIT_NONE, 0,
-		"how it is known: seen at the access and physical address are exact, asked for "
-		"afterwards may be late, level is what the hardware says"},
+		"how it is known: seen at the access and physical address are exact, level is "
+		"what the hardware says"},
 	{"samples", "SAMPLES", CELL_U64, UNIT_COUNT, COL_WEIGHT, "of them (exact)"},
 	{"accesses", "ACCESSES", CELL_U64, UNIT_COUNT, 0, "that they stand for (estimated)"},
 };
@@ -328,8 +328,12 @@ static int missed_report(struct report *r, const struct numa_feed *f, const stru
 
 static int sources_report(struct report *r, const struct numa_feed *f)
 {
-	static const char *const froms[NUMA_PAGE_FROMS] = {"not known", "seen at the access",
-		"physical address", "asked for afterwards", "level"};
+	static const char *const froms[NUMA_PAGE_FROMS] = {
+		[NUMA_PAGE_UNKNOWN] = "not known",
+		[NUMA_PAGE_SEEN] = "seen at the access",
+		[NUMA_PAGE_FRAME] = "physical address",
+		[NUMA_PAGE_LEVEL] = "level",
+	};
 	struct table *t = report_table(r, "sources", "Where the samples are from", source_columns,
 		ARRAY_SIZE(source_columns));
 	u64 samples[NUMA_SOURCES][NUMA_PAGE_FROMS] = {}, all[NUMA_SOURCES][NUMA_PAGE_FROMS] = {};

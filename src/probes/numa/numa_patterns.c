@@ -115,12 +115,33 @@ static bool one_user(const struct numa_group *g)
 	return largest(g->sums.from, &ratio) >= 0 && ratio >= 0.9;
 }
 
+/* Memory that processes share is one object in each of them. */
+static bool is_shared_memory(const struct numa_group *g)
+{
+	return g->shared_maps > 1 && 2 * g->shared_maps > g->n && g->site.kind != OBJECT_STACK;
+}
+
+/* How many nodes use it, each for more than a little. */
+static u32 users_of(const struct numa_sums *s)
+{
+	u64 from = 0;
+	u32 users = 0;
+
+	for (u32 i = 0; i < NUMA_NODES; i++)
+		from += s->from[i];
+	for (u32 i = 0; i < NUMA_NODES; i++)
+		users += s->from[i] && (double)s->from[i] >= USER_NODE * (double)from;
+	return users;
+}
+
 /* Each object is used by one node, which is not where it lies. */
 static u32 judge_one_user(
 	const struct numa_feed *f, const struct numa_groups *all, const struct numa_group *g)
 {
 	bool allocator = g->by_known && (double)g->by_allocator >= ALLOCATOR * (double)g->by_known;
 
+	if (is_shared_memory(g) && users_of(&g->sums) > 1)
+		return NUMA_CONCURRENT;
 	if (g->site.kind == OBJECT_STACK || allocator || user_moved(f, all, g))
 		return NUMA_MOVED_AWAY;
 	return NUMA_PRODUCER;
@@ -363,16 +384,10 @@ const char *numa_pattern_name(u32 pattern)
 bool numa_all_on_one(const struct numa_groups *g, s32 *ret_node, double *ret_ratio)
 {
 	const struct numa_sums *s = &g->all;
-	u64 from = 0;
-	u32 users = 0;
 
 	if (s->judged_samples < NUMA_MIN_SAMPLES || s->remote_samples < NUMA_MIN_REMOTE ||
 		at_least(s->remote_samples, s->judged_samples) < NUMA_MIN_RATIO)
 		return false;
-	for (u32 i = 0; i < NUMA_NODES; i++)
-		from += s->from[i];
-	for (u32 i = 0; i < NUMA_NODES; i++)
-		users += (double)s->from[i] >= USER_NODE * (double)from && s->from[i];
 	*ret_node = largest(s->to, ret_ratio);
-	return users > 1 && *ret_node >= 0 && *ret_ratio >= ONE_NODE;
+	return users_of(s) > 1 && *ret_node >= 0 && *ret_ratio >= ONE_NODE;
 }
