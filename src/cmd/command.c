@@ -48,7 +48,8 @@ static int run_probe(const struct command *cmd, struct options *o)
 		return numa_try(cmd, o);
 	for (const char *const *w = with; w && *w && r.n_probes < RUN_PROBES; w++)
 		list[r.n_probes++] = probe_find(*w);
-	r.n_beside = r.n_probes - 1;
+	/* of programs what is beside is all there is */
+	r.n_beside = with == list[0]->with_programs ? 0 : r.n_probes - 1;
 	r.outstanding = list[0]->outstanding;
 	if (r.outstanding || list[0]->with_tracked)
 		r.named = names_join(named, list, r.n_probes);

@@ -144,7 +144,8 @@ struct probe {
 	bool only_named;
 	/* Probes that its command runs beside it, for its view to be fed with; NULL-terminated. */
 	const char *const *with;
-	/* The same where its command has --kernel and that was not given: it is about programs. */
+	/* The same where its command has --kernel and that was not given: it is about programs, and
+	 * nothing without them. */
 	const char *const *with_programs;
 	/* The same, of a command into which the preload library can be put. */
 	const char *const *with_tracked;

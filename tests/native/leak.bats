@@ -237,6 +237,13 @@ teardown() {
 	done
 }
 
+@test "leak: where the process cannot be looked at there is no report that says all is freed" {
+	run --separate-stderr "$MEMWHY" leak -p 2 --for 1s
+	[ "$status" -eq 3 ]
+	[ -z "$output" ]
+	[[ $stderr == "memwhy: process 2: no malloc was found"* ]]
+}
+
 @test "leak: of a running process" {
 	[ -e /sys/bus/event_source/devices/uprobe ] || skip "the kernel has no uprobes"
 	"$WORKLOADS/heap_work" leak 25 3>&- &

@@ -465,10 +465,8 @@ static int capture_settle(
 
 static void capture_stop(struct capture *c, struct attached *a)
 {
-	struct numa_state *s = c->state;
-
-	if (s->want == NUMA_WANT_HINT)
-		numa_untold_read(a, &s->after);
+	if (((struct numa_state *)c->state)->want == NUMA_WANT_HINT)
+		numa_untold_read(a, &((struct numa_state *)c->state)->after);
 }
 
 static void capture_end(struct capture *c)
