@@ -408,7 +408,7 @@ int collector_finish(struct collector *c)
 {
 	s64 words = 0;
 
-	c->answers.until = UINT64_MAX - 2;
+	c->answers.held_ns = c->answers.until = UINT64_MAX - 2; /* nobody asks any more */
 	c->swept_ms = 0; /* all images, and what their rings had no room for */
 	if (!c->error)
 		c->error = turn(c, &words);
