@@ -1,16 +1,68 @@
 /* See recording.h. */
 #include "cmd/recording.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
-/* What programs do is recorded by another command too. */
-static bool was_recorded(const struct stream *s, const struct probe *p, const char *name)
+#define PEEK_RECORDS 20000 /* probes say at the start what they have */
+
+bool recording_has(const struct stream *s, const struct probe *p)
 {
-	bool is = stream_probe_active(s, name);
+	bool is = p && stream_probe_active(s, p->name);
 
+	/* What programs do is recorded by another command too. */
 	for (const char *const *w = p ? p->with_programs : NULL; w && *w && !is; w++)
 		is = stream_probe_active(s, *w);
 	return is;
+}
+
+static int peek_read(struct log_reader *reader, struct stream *s, struct err *err)
+{
+	const struct rec *r;
+	int rc = 1;
+
+	for (int i = 0; i < PEEK_RECORDS && rc == 1; i++) {
+		rc = log_reader_next(reader, NULL, &r, err);
+		if (rc == 1 && stream_feed(s, r))
+			rc = -ENOMEM;
+	}
+	/* what is damaged further on is told when all of it is read */
+	return s->has_session ? 0 : rc < 0 ? rc : -ENODATA;
+}
+
+int recording_peek(const char *path, struct stream *ret, struct err *err)
+{
+	struct log_reader *reader;
+	struct stat st;
+	int rc = 0;
+
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		rc = -ESPIPE;
+	if (!rc)
+		rc = log_reader_open(path, &reader, err);
+	if (rc)
+		return rc;
+	rc = stream_init(ret);
+	if (!rc) {
+		rc = peek_read(reader, ret, err);
+		if (rc)
+			stream_destroy(ret);
+	}
+	log_reader_close(reader);
+	return rc;
+}
+
+const struct probe *recording_probe(const struct stream *s)
+{
+	const struct probe *of = probe_find(s->session.command);
+
+	if (of && of->view)
+		return of;
+	for (size_t i = 0; i < probes_n; i++)
+		if (probes[i]->source && stream_probe_active(s, probes[i]->name))
+			return probes[i];
+	return NULL;
 }
 
 /* What a program tells by itself it tells by stack. */
@@ -31,7 +83,7 @@ void recording_tell(const struct run *run, struct report *r)
 	const struct probe *of = probe_find(s->command);
 	const struct options *o = run->o;
 
-	if (!was_recorded(r->stream, probe_find(run->cmd->name), run->cmd->name)) {
+	if (!recording_has(r->stream, probe_find(run->cmd->name))) {
 		report_not_checked(r, "%s was not recorded: the file is of 'memwhy %.31s'",
 			run->cmd->name, s->command);
 		vec_each (t, &r->tables)

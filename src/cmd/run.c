@@ -6,29 +6,18 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cmd/output.h"
 #include "cmd/recording.h"
+#include "cmd/running.h"
 #include "cmd/scope.h"
 
-/* One run at work. */
-struct running {
-	struct run *run;
-	struct pipeline pipe;
-	struct output out;
-	struct err err;
-	size_t each_view;        /* index of the view whose single events are printed */
-	const struct look *look; /* --like; NULL: none */
-	bool stacks_by_default;  /* nobody asked for them */
-};
-
-static void report_begin(struct running *g, struct report *r)
+void running_report_begin(struct running *g, struct report *r)
 {
 	report_init(r, g->run->cmd->name, &g->pipe.stream);
 	r->has_findings = g->run->finds;
 	output_select(&g->out, g->run->o, r);
 }
 
-static void report_end(struct running *g, struct report *r)
+void running_report_end(struct running *g, struct report *r)
 {
 	if (g->run->o->input && !g->run->finds)
 		recording_tell(g->run, r);
@@ -47,9 +36,9 @@ static int running_report(void *arg)
 	struct report r;
 	int rc;
 
-	report_begin(g, &r);
+	running_report_begin(g, &r);
 	rc = pipeline_report(&g->pipe, &r);
-	report_end(g, &r);
+	running_report_end(g, &r);
 	if (!rc)
 		rc = output_report(&g->out, &r, &g->err);
 	report_destroy(&r);
@@ -67,7 +56,7 @@ static int running_events(void *arg)
 	struct table *t;
 	int rc = 0;
 
-	report_begin(g, &r);
+	running_report_begin(g, &r);
 	t = v->each(g->pipe.views[g->each_view].state, &r);
 	if (t && t->n_rows)
 		rc = output_rows(&g->out, &r, t, &g->err);
@@ -102,7 +91,7 @@ static int running_look(void *arg)
 
 	if (!g->out.started && g->look->head)
 		str_addf(&s, "%s\n", g->look->head);
-	report_begin(g, &r);
+	running_report_begin(g, &r);
 	g->look->lines(g->pipe.views[0].state, &r, &s);
 	rc = output_text(&g->out, &s, &g->err);
 	report_destroy(&r);
@@ -122,8 +111,8 @@ static int running_look_end(struct running *g)
 
 	if (rc || g->run->o->quiet)
 		return rc;
-	report_begin(g, &r);
-	report_end(g, &r);
+	running_report_begin(g, &r);
+	running_report_end(g, &r);
 	g->out.renderer->end(&r, &g->out.ro, &s);
 	fputs(str_get(&s), stderr);
 	report_destroy(&r);
@@ -137,11 +126,11 @@ static int running_events_report(struct running *g)
 	struct report r;
 	int rc;
 
-	report_begin(g, &r);
+	running_report_begin(g, &r);
 	if (!g->out.limited)
 		r.limit = 0;
 	v->each(g->pipe.views[g->each_view].state, &r);
-	report_end(g, &r);
+	running_report_end(g, &r);
 	rc = output_report(&g->out, &r, &g->err);
 	report_destroy(&r);
 	return rc;
@@ -155,8 +144,8 @@ static int running_events_end(struct running *g)
 
 	if (rc)
 		return rc;
-	report_begin(g, &r);
-	report_end(g, &r);
+	running_report_begin(g, &r);
+	running_report_end(g, &r);
 	rc = output_end(&g->out, &r, &g->err);
 	report_destroy(&r);
 	return rc;
@@ -184,7 +173,7 @@ static int running_rehearse(struct running *g)
 	struct report r;
 	int rc = 0;
 
-	report_begin(g, &r);
+	running_report_begin(g, &r);
 	if (o->each)
 		g->pipe.views[g->each_view].view->each(g->pipe.views[g->each_view].state, &r);
 	else
@@ -233,7 +222,7 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 	return session_run(&cfg, &g->pipe.sink, &g->run->result, &g->err);
 }
 
-static int running_input(struct running *g)
+int running_input(struct running *g)
 {
 	int rc = replay_run(g->run->o->input, probe_find(g->run->cmd->name), &g->pipe.sink,
 		!g->run->o->interval_ns || g->run->o->each ? NULL
@@ -300,86 +289,17 @@ static int views_add(struct running *g)
 	return rc;
 }
 
-static int options_check(const struct options *o, struct err *err)
+int running_views(struct running *g)
 {
-	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->container || o->record ||
-				o->follow)) {
-		err_set(err, -EINVAL,
-			"--input reports on a recording: it takes no scope and no command");
-		return err_hint(err, "give the scope when recording");
+	int rc = pipeline_init(&g->pipe);
+
+	if (!rc)
+		rc = views_add(g);
+	if (!rc) {
+		g->out.renderer = renderer_find(g->run->o->format);
+		rc = running_rehearse(g);
 	}
-	if (o->input && (o->for_ns || o->no_lines || o->ring_bytes != options_default.ring_bytes ||
-				o->max_bytes != options_default.max_bytes)) {
-		err_set(err, -EINVAL,
-			"--input reports on a recording: it takes no --for, --ring-size, "
-			"--max-memory, --no-lines");
-		return err_hint(err, "they say how to record");
-	}
-	if (o->each && !strcmp(o->format, "folded"))
-		return err_set(
-			err, -EINVAL, "-o folded sums up stacks: it does not go with --each");
-	return 0;
-}
-
-static int look_unknown(const struct run *run, const struct look *looks, struct err *err)
-{
-	_cleanup_str_ struct str all = {};
-
-	for (const struct look *l = looks; l && l->name; l++)
-		str_addf(&all, "%s%s", all.len ? ", " : "", l->name);
-	err_set(err, -EINVAL, "--like: %s does not print like '%.40s'", run->cmd->name,
-		run->o->like);
-	return all.len ? err_hint(err, "--like takes: %s", str_get(&all))
-		       : err_hint(err, "'memwhy help man %s' tells what it prints", run->cmd->name);
-}
-
-/* --like decides on --each and -i. */
-static int look_choose(struct running *g)
-{
-	struct options *o = g->run->o;
-	const struct look *l = g->run->views[0]->looks;
-
-	if (!o->like)
-		return 0;
-	while (l && l->name && strcmp(l->name, o->like))
-		l++;
-	if (!l || !l->name)
-		return look_unknown(g->run, g->run->views[0]->looks, &g->err);
-	if (strcmp(o->format, "text") != 0 || o->fields || o->sort || o->table || o->by ||
-		o->stacks || o->limit != UINT64_MAX)
-		return err_set(&g->err, -EINVAL,
-			"--like %s prints that tool's lines: it takes no -o, --by, --stacks, "
-			"--fields, --sort, --table or --limit",
-			l->name);
-	if (!l->every_ns)
-		o->each = true;
-	else if (o->each)
-		return err_set(
-			&g->err, -EINVAL, "--like %s prints sums: it takes no --each", l->name);
-	else if (!o->interval_ns)
-		o->interval_ns = l->every_ns;
-	o->stacks = l->stacks;
-	g->look = l;
-	return 0;
-}
-
-/* --by stack needs stacks. */
-static bool by_has_stack(const char *by)
-{
-	for (const char *p = by; p && *p; p += strcspn(p, ","), p += *p == ',')
-		if (!strncmp(p, "stack", 5) && (!p[5] || p[5] == ','))
-			return true;
-	return false;
-}
-
-/* The preload library tells stacks by itself; probes at an allocator have to be asked to. */
-static const char *stacks_unasked(const struct run *r)
-{
-	bool of_programs = r->cmd->needs_command || (r->outstanding && !r->o->kernel);
-
-	if (of_programs && !r->o->input)
-		return scope_is_tracked(r->o) ? NULL : "user";
-	return r->views[0]->stacks_default;
+	return rc;
 }
 
 /* All that can be found wrong before anything is opened, written or run. */
@@ -387,28 +307,12 @@ static int running_prepare(
 	struct running *g, struct capture_options *opt, struct scope_words *words)
 {
 	struct options *o = g->run->o;
-	int rc;
+	int rc = running_options(g);
 
-	if (!o->stacks && by_has_stack(o->by))
-		o->stacks = "";
-	if (!o->stacks && (!o->by || g->run->views[0]->stacks_with_by)) {
-		o->stacks = stacks_unasked(g->run);
-		g->stacks_by_default = o->stacks != NULL;
-	}
-	rc = look_choose(g);
-
-	if (!rc)
-		rc = options_check(o, &g->err);
 	if (!rc)
 		rc = scope_from_options(o, opt, words, &g->err);
 	if (!rc)
-		rc = pipeline_init(&g->pipe);
-	if (!rc)
-		rc = views_add(g);
-	if (!rc) {
-		g->out.renderer = renderer_find(o->format);
-		rc = running_rehearse(g);
-	}
+		rc = running_views(g);
 	if (!rc && g->run->cmd->needs_command && !o->argv && !o->pids && !o->input) {
 		err_set(&g->err, -EINVAL, "%s needs a command to run, or -p", g->run->cmd->name);
 		rc = err_hint(&g->err, "memwhy %s -- CMD; memwhy %s -p PID", g->run->cmd->name,

@@ -1,0 +1,104 @@
+/* What the options of a run mean together: what does not go with what, what implies what. */
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "cmd/running.h"
+#include "cmd/scope.h"
+
+static int options_check(const struct options *o, struct err *err)
+{
+	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->container || o->record ||
+				o->follow)) {
+		err_set(err, -EINVAL,
+			"--input reports on a recording: it takes no scope and no command");
+		return err_hint(err, "give the scope when recording");
+	}
+	if (o->input && (o->for_ns || o->no_lines || o->ring_bytes != options_default.ring_bytes ||
+				o->max_bytes != options_default.max_bytes)) {
+		err_set(err, -EINVAL,
+			"--input reports on a recording: it takes no --for, --ring-size, "
+			"--max-memory, --no-lines");
+		return err_hint(err, "they say how to record");
+	}
+	if (o->each && !strcmp(o->format, "folded"))
+		return err_set(
+			err, -EINVAL, "-o folded sums up stacks: it does not go with --each");
+	return 0;
+}
+
+static int look_unknown(const struct run *run, const struct look *looks, struct err *err)
+{
+	_cleanup_str_ struct str all = {};
+
+	for (const struct look *l = looks; l && l->name; l++)
+		str_addf(&all, "%s%s", all.len ? ", " : "", l->name);
+	err_set(err, -EINVAL, "--like: %s does not print like '%.40s'", run->cmd->name,
+		run->o->like);
+	return all.len ? err_hint(err, "--like takes: %s", str_get(&all))
+		       : err_hint(err, "'memwhy help man %s' tells what it prints", run->cmd->name);
+}
+
+/* --like decides on --each and -i. */
+static int look_choose(struct running *g)
+{
+	struct options *o = g->run->o;
+	const struct look *l = g->run->views[0]->looks;
+
+	if (!o->like)
+		return 0;
+	while (l && l->name && strcmp(l->name, o->like))
+		l++;
+	if (!l || !l->name)
+		return look_unknown(g->run, g->run->views[0]->looks, &g->err);
+	if (strcmp(o->format, "text") != 0 || o->fields || o->sort || o->table || o->by ||
+		o->stacks || o->limit != UINT64_MAX)
+		return err_set(&g->err, -EINVAL,
+			"--like %s prints that tool's lines: it takes no -o, --by, --stacks, "
+			"--fields, --sort, --table or --limit",
+			l->name);
+	if (!l->every_ns)
+		o->each = true;
+	else if (o->each)
+		return err_set(
+			&g->err, -EINVAL, "--like %s prints sums: it takes no --each", l->name);
+	else if (!o->interval_ns)
+		o->interval_ns = l->every_ns;
+	o->stacks = l->stacks;
+	g->look = l;
+	return 0;
+}
+
+/* --by stack needs stacks. */
+static bool by_has_stack(const char *by)
+{
+	for (const char *p = by; p && *p; p += strcspn(p, ","), p += *p == ',')
+		if (!strncmp(p, "stack", 5) && (!p[5] || p[5] == ','))
+			return true;
+	return false;
+}
+
+/* The preload library tells stacks by itself; probes at an allocator have to be asked to. */
+static const char *stacks_unasked(const struct run *r)
+{
+	bool of_programs = r->cmd->needs_command || (r->outstanding && !r->o->kernel);
+
+	if (of_programs && !r->o->input)
+		return scope_is_tracked(r->o) ? NULL : "user";
+	return r->views[0]->stacks_default;
+}
+
+int running_options(struct running *g)
+{
+	struct options *o = g->run->o;
+	int rc;
+
+	if (!o->stacks && by_has_stack(o->by))
+		o->stacks = "";
+	if (!o->stacks && (!o->by || g->run->views[0]->stacks_with_by)) {
+		o->stacks = stacks_unasked(g->run);
+		g->stacks_by_default = o->stacks != NULL;
+	}
+	rc = look_choose(g);
+	return rc ? rc : options_check(o, &g->err);
+}

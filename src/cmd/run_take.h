@@ -1,0 +1,23 @@
+/*
+ * A recording read as --input reads it, and the report on it, to be looked at instead of printed.
+ */
+#ifndef MEMWHY_CMD_RUN_TAKE_H
+#define MEMWHY_CMD_RUN_TAKE_H
+
+#include "cmd/run.h"
+
+struct running;
+
+struct taken {
+	struct running *g; /* owns what the report is of */
+	struct report report;
+	struct stream *stream; /* of the report */
+	bool damaged;          /* the report is of what could be read */
+};
+
+/* The report of `cmd`, a probe's, on o->input. --fields, --sort and --table are held against it. */
+int run_take(
+	const struct command *cmd, const struct options *o, struct taken *ret, struct err *err);
+void taken_free(struct taken *t);
+
+#endif

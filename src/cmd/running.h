@@ -1,0 +1,28 @@
+/* One run at work: what run.c, run_options.c and run_take.c share. */
+#ifndef MEMWHY_CMD_RUNNING_H
+#define MEMWHY_CMD_RUNNING_H
+
+#include "cmd/output.h"
+#include "cmd/run.h"
+
+struct running {
+	struct run *run;
+	struct pipeline pipe;
+	struct output out;
+	struct err err;
+	size_t each_view;        /* index of the view whose single events are printed */
+	const struct look *look; /* --like; NULL: none */
+	bool stacks_by_default;  /* nobody asked for them */
+};
+
+/* What the options mean together, before anything is opened. (run_options.c) */
+int running_options(struct running *g);
+
+/* The pipeline with its views, and whether they have what --fields, --sort and --table name. */
+int running_views(struct running *g);
+/* Reads --input. -ENODATA: it is damaged; what could be read was taken. */
+int running_input(struct running *g);
+void running_report_begin(struct running *g, struct report *r);
+void running_report_end(struct running *g, struct report *r);
+
+#endif
