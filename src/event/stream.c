@@ -388,6 +388,13 @@ u64 stream_interval_ns(const struct stream *s)
 	return s->last_ns > s->first_ns ? s->last_ns - s->first_ns : 0;
 }
 
+u64 stream_wall_ns(const struct stream *s)
+{
+	if (!s->has_session || !s->session.wall_ns)
+		return 0;
+	return s->session.wall_ns + (s->first_ns ? s->first_ns - s->session.h.time_ns : 0);
+}
+
 u64 stream_delivered(const struct stream *s)
 {
 	u64 sum = 0;

@@ -82,6 +82,8 @@ void stream_enum_each(const struct stream *s, const char *set,
 	void (*fn)(void *arg, u64 value, const char *name), void *arg);
 
 u64 stream_interval_ns(const struct stream *s);
+/* Nanoseconds since 1970 at the start of the interval; 0: not known. */
+u64 stream_wall_ns(const struct stream *s);
 u64 stream_lost(const struct stream *s); /* over all probes */
 u64 stream_delivered(const struct stream *s);
 bool stream_probe_active(const struct stream *s, const char *probe); /* any method in use */

@@ -104,10 +104,18 @@ static void text_add(struct str *out, u8 unit, const struct cell *v, bool short_
 		str_add_escaped(out, v->text);
 }
 
+static bool cell_rose(const struct cell *v)
+{
+	return (v->type == CELL_U64 && v->u) || (v->type == CELL_S64 && v->s > 0) ||
+	       (v->type == CELL_F64 && isfinite(v->f) && v->f > 0);
+}
+
 void cell_add(struct str *out, const struct column *c, const struct cell *v, u32 how)
 {
 	bool compact = how & CELL_COMPACT;
 
+	if (c->flags & COL_CHANGE && cell_rose(v))
+		str_addc(out, '+');
 	switch (v->type) {
 	case CELL_U64:
 		magnitude_add(out, c->unit, v->u, compact);

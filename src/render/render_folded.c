@@ -1,6 +1,6 @@
 /*
  * -o folded: the stacks of one table as "comm;outermost;…;innermost weight", a line for each
- * distinct stack, as flame graph tools read them.
+ * distinct stack, as flame graph tools read them; with two weights where two runs are compared.
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 struct fold {
 	const char *stack;
-	u64 weight;
+	u64 weight, to; /* the second weight, if there is one */
 };
 
 /* Names with the two characters that mean something in the format replaced. */
@@ -70,7 +70,7 @@ static void stack_fold(struct str *out, const struct stream *s, u32 stack)
 }
 
 struct fold_columns {
-	int stack, weight, comm; /* -1: none */
+	int stack, weight, to, comm; /* -1: none */
 };
 
 static bool is_number(const struct column *c)
@@ -89,6 +89,15 @@ static int weight_column(const struct report *r, const struct slice *v)
 	}
 	for (size_t i = 0; r->fields && i < v->t->n_cols; i++)
 		if (v->t->cols[i].flags & COL_WEIGHT)
+			return (int)i;
+	return -1;
+}
+
+/* Of a comparison the second weight, -1: there is none. */
+static int weight_to_column(const struct table *t)
+{
+	for (size_t i = 0; i < t->n_cols; i++)
+		if (t->cols[i].flags & COL_WEIGHT_TO)
 			return (int)i;
 	return -1;
 }
@@ -134,15 +143,20 @@ static int fold_compare(const void *a, const void *b)
 }
 
 /* Sorted lines; equal stacks become one. */
-static void folds_add(struct str *out, struct fold *folds, size_t n)
+static void folds_add(struct str *out, struct fold *folds, size_t n, bool two)
 {
 	qsort(folds, n, sizeof(*folds), fold_compare);
 	for (size_t i = 0, next; i < n; i = next) {
-		u64 weight = folds[i].weight;
+		u64 weight = folds[i].weight, to = folds[i].to;
 
-		for (next = i + 1; next < n && !fold_compare(&folds[i], &folds[next]); next++)
+		for (next = i + 1; next < n && !fold_compare(&folds[i], &folds[next]); next++) {
 			weight += folds[next].weight;
-		str_addf(out, "%s %llu\n", folds[i].stack, weight);
+			to += folds[next].to;
+		}
+		str_addf(out, "%s %llu", folds[i].stack, weight);
+		if (two)
+			str_addf(out, " %llu", to);
+		str_addc(out, '\n');
 	}
 }
 
@@ -151,6 +165,7 @@ static void slice_fold(const struct report *r, const struct slice *v, struct str
 	struct fold_columns cols = {
 		.stack = typed_column(v->t, CELL_STACK, NULL),
 		.weight = weight_column(r, v),
+		.to = weight_to_column(v->t),
 		.comm = typed_column(v->t, CELL_TEXT, "comm"),
 	};
 	struct fold *folds = calloc(v->n_rows + 1, sizeof(*folds));
@@ -160,13 +175,15 @@ static void slice_fold(const struct report *r, const struct slice *v, struct str
 
 	for (size_t i = 0; folds && i < v->n_rows; i++) {
 		u64 weight = cell_weight(v->t, v->rows[i], cols.weight);
+		u64 to = cols.to < 0 ? 0 : cell_weight(v->t, v->rows[i], cols.to);
 
-		if (!weight)
+		if (!weight && !to)
 			continue;
 		str_clear(&line);
 		row_fold(&line, r->stream, v->t, v->rows[i], &cols);
 		folds[n].stack = arena_strdup(&arena, str_get(&line));
 		folds[n].weight = weight;
+		folds[n].to = to;
 		out->failed |= line.failed;
 		if (folds[n].stack)
 			n++;
@@ -174,7 +191,7 @@ static void slice_fold(const struct report *r, const struct slice *v, struct str
 			out->failed = true;
 	}
 	if (folds)
-		folds_add(out, folds, n);
+		folds_add(out, folds, n, cols.to >= 0);
 	else
 		out->failed = true;
 	free(folds);

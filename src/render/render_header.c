@@ -76,16 +76,16 @@ static void host_items(struct items *i, const struct rec_host *h)
 	}
 }
 
-static void interval_item(struct items *i, const struct report *r)
+static void interval_item(struct items *i, const struct stream *s)
 {
-	time_t wall = (time_t)(report_wall_ns(r) / NSEC_PER_SEC);
+	time_t wall = (time_t)(stream_wall_ns(s) / NSEC_PER_SEC);
 	struct str t = {};
 	char buf[64];
 	struct tm tm;
 
-	if (!stream_interval_ns(r->stream))
+	if (!stream_interval_ns(s))
 		return;
-	str_addf(&t, "%.1f s", (double)stream_interval_ns(r->stream) / 1e9);
+	str_addf(&t, "%.1f s", (double)stream_interval_ns(s) / 1e9);
 	if (wall && gmtime_r(&wall, &tm) &&
 		strftime(buf, sizeof(buf), " from %Y-%m-%d %H:%M:%S UTC", &tm))
 		str_add(&t, buf);
@@ -187,7 +187,7 @@ void header_add_totals(struct str *out, const struct report *r, const struct ren
 {
 	struct items i = items_begin(out, " · ", o);
 
-	interval_item(&i, r);
+	interval_item(&i, r->stream);
 	event_items(&i, r->stream);
 	items_end(&i);
 	i = items_begin(out, ", ", o);
@@ -196,18 +196,50 @@ void header_add_totals(struct str *out, const struct report *r, const struct ren
 	losses_add(out, r->stream, o);
 }
 
+static void origin_items(struct items *i, const struct stream *s)
+{
+	struct str t = {};
+
+	host_items(i, &s->host);
+	if (s->session.scope[0]) {
+		str_add_escaped(&t, s->session.scope);
+		item_add_take(i, &t);
+	}
+}
+
+/* One of the two recordings that are compared, in one line. */
+static void side_add(struct str *out, const char *which, const char *name, const struct stream *s,
+	const struct render_options *o)
+{
+	struct items i = items_begin(out, " · ", o);
+	struct str t = {};
+
+	str_addf(&t, "%s: ", which);
+	str_add_escaped(&t, name);
+	item_add_take(&i, &t);
+	origin_items(&i, s);
+	interval_item(&i, s);
+	event_items(&i, s);
+	items_end(&i);
+	losses_add(out, s, o);
+	if (o->verbose)
+		methods_add(out, s, o);
+}
+
 void header_add(struct str *out, const struct report *r, const struct render_options *o)
 {
 	struct items i = items_begin(out, " · ", o);
 	struct str t = {};
 
-	str_addf(&t, "memwhy %s", r->command);
+	str_addf(&t, "memwhy %s%s%s", r->command, r->of ? " of " : "", r->of ? r->of : "");
 	item_add_take(&i, &t);
-	host_items(&i, &r->stream->host);
-	if (r->stream->session.scope[0]) {
-		str_add_escaped(&t, r->stream->session.scope);
-		item_add_take(&i, &t);
+	if (r->before) {
+		items_end(&i);
+		side_add(out, "before", r->names[0], r->before, o);
+		side_add(out, "after", r->names[1], r->stream, o);
+		return;
 	}
+	origin_items(&i, r->stream);
 	items_end(&i);
 	header_add_totals(out, r, o);
 	if (o->verbose)

@@ -40,9 +40,9 @@ static void add_host(struct json *j, const struct rec_host *h)
 	json_end_object(j);
 }
 
-static void add_interval(struct json *j, const struct report *r)
+static void add_interval(struct json *j, const struct stream *s)
 {
-	u64 wall = report_wall_ns(r);
+	u64 wall = stream_wall_ns(s);
 	time_t seconds = (time_t)(wall / NSEC_PER_SEC);
 	char date[40] = "", start[64] = "";
 	struct tm tm;
@@ -54,7 +54,7 @@ static void add_interval(struct json *j, const struct report *r)
 	json_key(j, "interval");
 	json_begin_object(j);
 	member_str(j, "start", start);
-	member_seconds(j, "seconds", stream_interval_ns(r->stream));
+	member_seconds(j, "seconds", stream_interval_ns(s));
 	json_end_object(j);
 }
 
@@ -180,14 +180,10 @@ static void add_cost(struct json *j, const struct rec_cost *c)
 	json_end_object(j);
 }
 
-void json_add_head(struct json *j, const struct report *r)
+static void add_origin(struct json *j, const struct stream *s)
 {
-	const struct stream *s = r->stream;
-
-	member_str(j, "schema", "memwhy/1");
-	member_str(j, "command", r->command);
 	add_host(j, &s->host);
-	add_interval(j, r);
+	add_interval(j, s);
 	member_str(j, "scope", s->session.scope);
 	add_methods(j, s);
 	add_details(j, s, "method_details", false);
@@ -198,6 +194,29 @@ void json_add_head(struct json *j, const struct report *r)
 	add_cost(j, &s->cost);
 	if (s->damage[0])
 		member_str(j, "damage", s->damage);
+}
+
+/* One of the two recordings that are compared. */
+static void add_side(struct json *j, const char *key, const char *name, const struct stream *s)
+{
+	json_key(j, key);
+	json_begin_object(j);
+	member_str(j, "file", name);
+	add_origin(j, s);
+	json_end_object(j);
+}
+
+void json_add_head(struct json *j, const struct report *r)
+{
+	member_str(j, "schema", "memwhy/1");
+	member_str(j, "command", r->command);
+	if (!r->before) {
+		add_origin(j, r->stream);
+		return;
+	}
+	member_str(j, "of", r->of);
+	add_side(j, "before", r->names[0], r->before);
+	add_side(j, "after", r->names[1], r->stream);
 }
 
 static void add_texts(struct json *j, const char *key, const char *const *texts, size_t n)

@@ -25,15 +25,6 @@ void report_destroy(struct report *r)
 	*r = (struct report){};
 }
 
-u64 report_wall_ns(const struct report *r)
-{
-	const struct stream *s = r->stream;
-
-	if (!s->has_session || !s->session.wall_ns)
-		return 0;
-	return s->session.wall_ns + (s->first_ns ? s->first_ns - s->session.h.time_ns : 0);
-}
-
 double report_seconds(const struct report *r)
 {
 	double s = (double)stream_interval_ns(r->stream) / 1e9;

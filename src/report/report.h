@@ -35,8 +35,9 @@ struct hist_cell {
 };
 
 struct cell {
-	u8 type; /* enum cell_type */
-	bool escaped; /* text that was made safe to print, with escapes of its own (str_add_escaped) */
+	u8 type;      /* enum cell_type */
+	bool escaped; /* text that was made safe to print, with escapes of its own (str_add_escaped)
+		       */
 	union {
 		u64 u;
 		s64 s;
@@ -49,12 +50,18 @@ struct cell {
 };
 
 enum column_flags {
-	COL_WIDE = 1,   /* in text only with -o wide; always in the other formats */
-	COL_WEIGHT = 2, /* what -o folded counts; the first such column */
-	COL_HIDDEN = 4, /* never in text: for programs only */
-	COL_BELOW = 8,  /* sentences: in text below the row, wrapped; with -o wide in its place */
-	COL_WHOLE = 16, /* a last column of text that is not cut to the width of the screen */
-	COL_RARE = 32,  /* not in text where all of its cells are empty */
+	COL_WIDE = 1,    /* in text only with -o wide; always in the other formats */
+	COL_WEIGHT = 2,  /* what -o folded counts; the first such column */
+	COL_HIDDEN = 4,  /* never in text: for programs only */
+	COL_BELOW = 8,   /* sentences: in text below the row, wrapped; with -o wide in its place */
+	COL_WHOLE = 16,  /* a last column of text that is not cut to the width of the screen */
+	COL_RARE = 32,   /* not in text where all of its cells are empty */
+	COL_ASIDE = 64,  /* text said of the row, not what it is of: no two runs need agree in it */
+	COL_KEY = 1024,  /* a number that the row is of: a size to count by */
+	COL_LEVEL = 128, /* an amount at one time: over time it means nothing */
+	COL_CHANGE = 256, /* a difference: in text what rose has its sign */
+	COL_WEIGHT_TO =
+		512, /* -o folded: counted after the first, as flame graphs of two runs have it */
 };
 
 struct column {
@@ -84,7 +91,7 @@ struct table {
 	const char *sort; /* column it is sorted by, descending; NULL: as filled; "-x": ascending */
 	u32 stack_limit;  /* of frames shown in text under a row; 0: the default */
 	size_t n_cut;     /* rows already cut by table_arrange */
-	bool story;       /* its rows make sense only together: cut only by a --limit that was given */
+	bool story; /* its rows make sense only together: cut only by a --limit that was given */
 };
 
 enum finding_level { LEVEL_NOTE, LEVEL_RISK, LEVEL_WARNING, LEVEL_CRITICAL };
@@ -112,6 +119,10 @@ struct finding {
 struct report {
 	const char *command;
 	const struct stream *stream;
+	/* A report on two recordings: `stream` is the later, this the one before it; else NULL. */
+	const struct stream *before;
+	const char *names[2]; /* of the two, the one before first */
+	const char *of;       /* the command whose tables they are */
 	struct arena arena;
 	VEC(struct table *) tables;   /* tables and their cells are freed with the report */
 	VEC(struct finding) findings; /* in order of rank */
@@ -130,8 +141,6 @@ struct report {
 /* The stream (never NULL, it may be empty) must outlive the report. */
 void report_init(struct report *r, const char *command, const struct stream *stream);
 void report_destroy(struct report *r);
-/* Nanoseconds since 1970 at the start of the interval; 0: not known. */
-u64 report_wall_ns(const struct report *r);
 /* Seconds of the interval, never 0. */
 double report_seconds(const struct report *r);
 /* ns as a share of the interval; several tasks can together lose more than 1. */

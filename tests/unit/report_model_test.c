@@ -253,7 +253,7 @@ static void test_stream_notes(void **state)
 	assert_int_equal(f.report.not_checked.n, 2);
 	assert_string_equal(f.report.not_checked.v[0], "frag: no /proc/pagetypeinfo");
 	assert_string_equal(f.report.not_checked.v[1], "swap: swap-ins: no hook");
-	assert_true(report_wall_ns(&f.report) == WALL_NS);
+	assert_true(stream_wall_ns(f.report.stream) == WALL_NS);
 	fixture_close(&f);
 }
 

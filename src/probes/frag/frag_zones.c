@@ -34,10 +34,10 @@ static const struct column zone_columns[Z_N] = {
 	[Z_NODE] = {"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
 	[Z_ZONE] = {"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node"},
 	[Z_ORDER] = {"order", "ORDER", CELL_U64, UNIT_ID, 0, "blocks of 2^order pages"},
-	[Z_BYTES] = {"block_bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "size of such a block"},
-	[Z_BLOCKS] = {"free_blocks", "BLOCKS", CELL_U64, UNIT_COUNT, 0,
+	[Z_BYTES] = {"block_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_KEY, "size of such a block"},
+	[Z_BLOCKS] = {"free_blocks", "BLOCKS", CELL_U64, UNIT_COUNT, COL_LEVEL,
 		"free blocks of this order"},
-	[Z_PAGES] = {"free_pages", "PAGES>=", CELL_U64, UNIT_PAGES, 0,
+	[Z_PAGES] = {"free_pages", "PAGES>=", CELL_U64, UNIT_PAGES, COL_LEVEL,
 		"free pages in blocks of this order and above"},
 	[Z_CHANGE] = {"change_pages", "CHANGE", CELL_S64, UNIT_PAGES, 0,
 		"how that has changed over the interval"},
@@ -48,11 +48,11 @@ static const struct column zone_columns[Z_N] = {
 	[Z_INDEX] = {"index_permille", "INDEX", CELL_S64, UNIT_PERMILLE, 0,
 		"fragmentation index: why an allocation of the order would fail: towards 0 for "
 		"lack of memory, towards 1 for fragmentation; -1: it would not fail for either"},
-	[Z_MEETS] = {"meets", "MEETS", CELL_TEXT, UNIT_NONE, 0,
+	[Z_MEETS] = {"meets", "MEETS", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"what a kernel allocation of the order meets in this zone: immediate, kswapd "
 		"(immediate, and kswapd is woken), compaction, reclaim, or reserved (the zone is "
 		"kept for those that can use no higher one)"},
-	[Z_TREND] = {"trend", "TREND", CELL_TEXT, UNIT_NONE, 0,
+	[Z_TREND] = {"trend", "TREND", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"free pages of the order and above over the interval, drawn; empty: no change"},
 };
 
@@ -73,16 +73,16 @@ static const struct column type_columns[T_N] = {
 	[T_ZONE] = {"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node"},
 	[T_TYPE] = {"migratetype", "MIGRATETYPE", CELL_TEXT, UNIT_NONE, 0,
 		"migratetype; those that have nothing in a zone are left out"},
-	[T_PAGES] = {"free_pages", "FREE PAGES", CELL_U64, UNIT_PAGES, 0,
+	[T_PAGES] = {"free_pages", "FREE PAGES", CELL_U64, UNIT_PAGES, COL_LEVEL,
 		"free pages on the lists of this type (a lower bound where the kernel stops "
 		"counting, at 100,000 blocks of an order)"},
 	[T_LARGEST] = {"largest_order", "LARGEST ORDER", CELL_U64, UNIT_ID, 0,
 		"order of the largest free block"},
-	[T_BLOCKS] = {"pageblocks", "PAGEBLOCKS", CELL_U64, UNIT_COUNT, 0,
+	[T_BLOCKS] = {"pageblocks", "PAGEBLOCKS", CELL_U64, UNIT_COUNT, COL_LEVEL,
 		"pageblocks of this type"},
 	[T_CHANGE] = {"change_pageblocks", "CHANGE", CELL_S64, UNIT_COUNT, 0,
 		"how many more or fewer than at the start of the interval"},
-	[T_MIXED] = {"mixed_pageblocks", "MIXED", CELL_U64, UNIT_COUNT, COL_WIDE,
+	[T_MIXED] = {"mixed_pageblocks", "MIXED", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
 		"of these, with pages of another type (only with page_owner=on)"},
 };
 

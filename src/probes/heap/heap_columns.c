@@ -6,7 +6,7 @@
 
 const struct by_column heap_columns[C_N] = {
 	BY_TASK_COLUMNS,
-	[C_PEAK] = {0, {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, COL_WEIGHT,
+	[C_PEAK] = {0, {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL,
 			       "live when its process held most (exact, but where threads of an "
 			       "attached process allocate at the same time; of several processes: "
 			       "summed, each at its own peak)"}},
@@ -21,13 +21,13 @@ const struct by_column heap_columns[C_N] = {
 		{"allocated_error_bytes", "+-", CELL_U64, UNIT_BYTES, COL_RARE,
 			"with --sample: standard error of ALLOCATED since the process began "
 			"(as that of PEAK)"}},
-	[C_PEAK_BLOCKS] = {0, {"peak_blocks", "PEAK BLOCKS", CELL_U64, UNIT_COUNT, COL_WIDE,
-				      "blocks live at that time"}},
-	[C_LIVE] = {0, {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, 0,
+	[C_PEAK_BLOCKS] = {0, {"peak_blocks", "PEAK BLOCKS", CELL_U64, UNIT_COUNT,
+				      COL_WIDE | COL_LEVEL, "blocks live at that time"}},
+	[C_LIVE] = {0, {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL,
 			       "allocated and not freed by the end of the interval, or of the "
 			       "process (exact)"}},
 	[C_LIVE_BLOCKS] = {0,
-		{"live_blocks", "LIVE BLOCKS", CELL_U64, UNIT_COUNT, 0, "blocks of these"}},
+		{"live_blocks", "LIVE BLOCKS", CELL_U64, UNIT_COUNT, COL_LEVEL, "blocks of these"}},
 	[C_ALLOCATIONS] = {0, {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, 0,
 				      "blocks allocated in the interval, by realloc too (exact)"}},
 	[C_BYTES] = {0,

@@ -113,9 +113,9 @@ static const struct column columns[C_N] = {
 	[C_CACHE] = {"cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
 		"slab cache; (large): kmalloc of whole pages; (pages): pages the kernel took for "
 		"itself"},
-	[C_OBJECTS] = {"objects", "LIVE", CELL_U64, UNIT_COUNT, COL_WEIGHT,
+	[C_OBJECTS] = {"objects", "LIVE", CELL_U64, UNIT_COUNT, COL_WEIGHT | COL_LEVEL,
 		"allocated since the start and not freed (exact)"},
-	[C_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, 0, "allocated to those"},
+	[C_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL, "allocated to those"},
 	[C_ALLOCATED] = {"allocated", "ALLOCS", CELL_U64, UNIT_COUNT, 0,
 		"allocated in the interval"},
 	[C_FREED] = {"freed", "FREED", CELL_U64, UNIT_COUNT, 0,

@@ -57,7 +57,7 @@
 	}
 #define LEAK_COLUMN_OLD                                                              \
 	{                                                                            \
-		"old_objects", "OLD", CELL_U64, UNIT_COUNT, 0,                       \
+		"old_objects", "OLD", CELL_U64, UNIT_COUNT, COL_LEVEL,               \
 			"of the outstanding, those from the first third of the time" \
 	}
 #define LEAK_COLUMN_AGE_P50                                            \

@@ -42,13 +42,14 @@ enum {
 	}
 #define COLUMN_BLOCKS                                                                          \
 	{                                                                                      \
-		"live_blocks", "LIVE", CELL_U64, UNIT_COUNT, 0,                                \
+		"live_blocks", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,                        \
 			"blocks allocated and not freed by now, or by the end of the process " \
 			"(exact)"                                                              \
 	}
-#define COLUMN_BYTES                                                                       \
-	{                                                                                  \
-		"live_bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT, "asked for those" \
+#define COLUMN_BYTES                                                                 \
+	{                                                                            \
+		"live_bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL, \
+			"asked for those"                                            \
 	}
 #define COLUMN_ALLOCATIONS                                        \
 	{                                                         \
@@ -127,11 +128,12 @@ static const struct column process_columns[P_N] = {
 	[P_NOW] = LEAK_COLUMN_NOW,
 	[P_ALLOCATIONS] = COLUMN_ALLOCATIONS,
 	[P_FREES] = COLUMN_FREES,
-	[P_PEAK] = {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, 0,
+	[P_PEAK] = {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"most bytes that were allocated at one time (exact)"},
 	[P_TIME] = {"seen_ns", "SEEN", CELL_U64, UNIT_NS, 0,
 		"how long it was looked at: growth is judged over that"},
-	[P_STATE] = {"state", "STATE", CELL_TEXT, UNIT_NONE, 0, "runs, or ended (by exit or exec)"},
+	[P_STATE] = {"state", "STATE", CELL_TEXT, UNIT_NONE, COL_ASIDE,
+		"runs, or ended (by exit or exec)"},
 	[P_VERDICT] = LEAK_COLUMN_VERDICT,
 	[P_FIRST] = LEAK_COLUMN_FIRST,
 	[P_MIDDLE] = LEAK_COLUMN_MIDDLE,

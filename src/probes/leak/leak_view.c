@@ -50,9 +50,10 @@ static const struct by_column columns[C_N] = {
 	[C_SITE] = {BY_SITE, {"site", "CALL SITE", CELL_TEXT, UNIT_NONE, 0,
 				     "kernel code that called the allocator; of pages, the first "
 				     "behind the page allocator (with stacks)"}},
-	[C_OBJECTS] = {0, {"objects", "LIVE", CELL_U64, UNIT_COUNT, 0,
+	[C_OBJECTS] = {0, {"objects", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,
 				  "allocated here since the start and not freed (exact)"}},
-	[C_BYTES] = {0, {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT, "allocated to those"}},
+	[C_BYTES] = {0, {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL,
+				"allocated to those"}},
 	[C_NOW] = {0, LEAK_COLUMN_NOW},
 	[C_ALLOCATED] = {0,
 		{"allocated", "ALLOCS", CELL_U64, UNIT_COUNT, 0, "allocated in the interval"}},

@@ -61,7 +61,7 @@ static const struct by_column columns[C_N] = {
 		{"mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0,
 			"name of the file, memfd or shared memory object; of SysV shared memory "
 			"the key (shmget) or id"}},
-	[C_SIZE] = {BY_SIZE, {"size_bytes", "SIZE", CELL_U64, UNIT_BYTES, 0,
+	[C_SIZE] = {BY_SIZE, {"size_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_KEY,
 				     "length that the call named, in whole pages"}},
 	[C_ERROR] = {BY_ERROR, {"error", "ERROR", CELL_TEXT, UNIT_NONE, 0,
 				       "errno by name; empty: they succeeded"}},
@@ -80,7 +80,7 @@ static const struct by_column columns[C_N] = {
 			"mapped by these calls in the interval and not unmapped since, by "
 			"whomever (estimated: what was cut out of the middle of an older "
 			"mapping is still in it)"}},
-	[C_VMSIZE] = {BY_PROCESS, {"vmsize_bytes", "VMSIZE", CELL_U64, UNIT_BYTES, 0,
+	[C_VMSIZE] = {BY_PROCESS, {"vmsize_bytes", "VMSIZE", CELL_U64, UNIT_BYTES, COL_LEVEL,
 					  "VmSize after the last call (exact)"}},
 	[C_CHANGE] = {BY_PROCESS,
 		{"vmsize_change_bytes", "CHANGE", CELL_S64, UNIT_BYTES, COL_WIDE,
@@ -92,9 +92,10 @@ static const struct by_column columns[C_N] = {
 			"what the kernel or another process maps here"}},
 	[C_DATA] = {BY_PROCESS, {"vmdata_change_bytes", "VMDATA", CELL_S64, UNIT_BYTES, COL_WIDE,
 					"the same of VmData (exact): private, writable"}},
-	[C_MAPPINGS] = {BY_PROCESS, {"mappings", "MAPPINGS", CELL_U64, UNIT_COUNT, COL_WIDE,
-					    "mappings after the last call; vm.max_map_count "
-					    "limits them"}},
+	[C_MAPPINGS] = {BY_PROCESS,
+		{"mappings", "MAPPINGS", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
+			"mappings after the last call; vm.max_map_count "
+			"limits them"}},
 	[C_EXECS] = {BY_PROCESS, {"execs", "EXECS", CELL_U64, UNIT_COUNT, COL_WIDE,
 					 "how often a new program took the place of the old one "
 					 "since it was first seen"}},

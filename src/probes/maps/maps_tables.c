@@ -81,7 +81,7 @@ static const struct column failure_columns[FAIL_N] = {
 		"errno by name. A brk that is refused returns the old break and no error: it is "
 		"counted as ENOMEM, which is what sbrk makes of it"},
 	[FAIL_COUNT] = {"count", "CALLS", CELL_U64, UNIT_COUNT, 0, "calls that failed so (exact)"},
-	[FAIL_WHY] = {"why", "WHY", CELL_TEXT, UNIT_NONE, 0,
+	[FAIL_WHY] = {"why", "WHY", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"the limit that was met, as the kernel's numbers were when the call failed; else "
 		"what the error means for this call, where it has one meaning"},
 	[FAIL_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path (with --stacks)"},

@@ -68,7 +68,7 @@ static const struct column time_columns[T_N] = {
 		"a thread; with --thread an object; or how many threads, or nodes"},
 	{"accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WEIGHT, "(estimated)"},
 	{"remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, 0, "of them (sampled)"},
-	{"picture", "OVER TIME", CELL_TEXT, UNIT_NONE, 0,
+	{"picture", "OVER TIME", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"from the first to the last access shown: the node of the CPU that most accesses "
 		"of "
 		"each fiftieth came from ('?': not known); of threads and nodes: how many were "
@@ -81,7 +81,7 @@ enum { P_WHAT, P_BYTES, P_PICTURE, P_N };
 static const struct column page_columns[P_N] = {
 	{"what", "PAGES", CELL_TEXT, UNIT_NONE, 0, "what the picture shows"},
 	{"bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "of the object"},
-	{"picture", "FROM ITS BEGIN TO ITS END", CELL_TEXT, UNIT_NONE, 0,
+	{"picture", "FROM ITS BEGIN TO ITS END", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"a fiftieth of the object each: the node it lies on as seen last, the node that "
 		"uses "
 		"it most, and how remote it is (' ': not at all, '@': all)"},

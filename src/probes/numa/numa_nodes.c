@@ -13,10 +13,10 @@ static const struct column matrix_columns[M_N] = {
 	{"accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WEIGHT,
 		"from it to memory of a known node (estimated)"},
 	{"remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, 0, "of them, to other nodes (sampled)"},
-	{"heat", "TO NODES 0 ...", CELL_TEXT, UNIT_NONE, 0,
+	{"heat", "TO NODES 0 ...", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"two characters a node, from 0 on: the darker, the more accesses ('@' is the most "
 		"between any two nodes, '.' is few)"},
-	{"to_nodes", "SHARES", CELL_TEXT, UNIT_NONE, 0, "of its accesses, to each node"},
+	{"to_nodes", "SHARES", CELL_TEXT, UNIT_NONE, COL_ASIDE, "of its accesses, to each node"},
 };
 
 enum {
@@ -38,7 +38,7 @@ static const struct column node_columns[N_N] = {
 	{"node", "NODE", CELL_U64, UNIT_ID, 0, "node with memory"},
 	{"accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WEIGHT, "to its memory (estimated)"},
 	{"share_ratio", "LOAD", CELL_F64, UNIT_RATIO, 0, "of all accesses"},
-	{"bar", "", CELL_TEXT, UNIT_NONE, 0, "the load as a bar"},
+	{"bar", "", CELL_TEXT, UNIT_NONE, COL_ASIDE, "the load as a bar"},
 	{"remote_ratio", "FROM AFAR", CELL_F64, UNIT_RATIO, COL_RARE,
 		"of the accesses to it, from CPUs of other nodes (sampled)"},
 	{"local_latency", "LAT LOCAL", CELL_U64, UNIT_COUNT, COL_RARE,
@@ -71,7 +71,7 @@ static const struct column missed_columns[] = {
 
 static const struct column source_columns[] = {
 	{"source", "SOURCE", CELL_TEXT, UNIT_NONE, 0, "what told of accesses"},
-	{"node_known_by", "NODE OF THE PAGE", CELL_TEXT, UNIT_NONE, 0,
+	{"node_known_by", "NODE OF THE PAGE", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"how it is known: seen at the access and physical address are exact, level is "
 		"what the hardware says"},
 	{"samples", "SAMPLES", CELL_U64, UNIT_COUNT, COL_WEIGHT, "of them (exact)"},

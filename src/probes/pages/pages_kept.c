@@ -30,10 +30,12 @@ enum {
 
 static const struct by_column held_columns[H_N] = {
 	PAGES_KEY_COLUMNS,
-	[H_COUNT] = {0, {"count", "HELD", CELL_U64, UNIT_COUNT, 0,
+	[H_COUNT] = {0, {"count", "HELD", CELL_U64, UNIT_COUNT, COL_LEVEL,
 				"allocations since the start that are not freed now"}},
-	[H_PAGES] = {0, {"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WIDE, "their pages"}},
-	[H_BYTES] = {0, {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT, "and bytes"}},
+	[H_PAGES] = {0,
+		{"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WIDE | COL_LEVEL, "their pages"}},
+	[H_BYTES] = {0,
+		{"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL, "and bytes"}},
 	[H_AGE_P50] = {0, {"age_p50_ns", "AGE P50", CELL_U64, UNIT_NS, 0,
 				  "median age (estimated from a log2 histogram)"}},
 	[H_AGE_P99] = {0, {"age_p99_ns", "AGE P99", CELL_U64, UNIT_NS, 0,

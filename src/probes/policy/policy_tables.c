@@ -31,8 +31,9 @@ static const struct column mapping_columns[M_N] = {
 	{"policy", "POLICY", CELL_TEXT, UNIT_NONE, 0,
 		"in force, as numa_maps has it: of the mapping or, where it has none, of the "
 		"thread"},
-	{"present_bytes", "PRESENT", CELL_U64, UNIT_BYTES, COL_WEIGHT, "of it, in memory (exact)"},
-	{"picture", "PAGES BY NODE", CELL_TEXT, UNIT_NONE, 0,
+	{"present_bytes", "PRESENT", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL,
+		"of it, in memory (exact)"},
+	{"picture", "PAGES BY NODE", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"how they spread: each character is its share of the pages, on the node of that "
 		"number (a is 10)"},
 	{"nodes", "ON NODES", CELL_TEXT, UNIT_NONE, COL_WIDE, "bytes on each node (exact)"},
@@ -46,9 +47,9 @@ static const struct column node_columns[N_N] = {
 	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
 	{"bytes", "HERE", CELL_U64, UNIT_BYTES, COL_WEIGHT, "memory of the process on it (exact)"},
 	{"share_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "of all its memory"},
-	{"bar", "", CELL_TEXT, UNIT_NONE, 0, "the share as a bar"},
+	{"bar", "", CELL_TEXT, UNIT_NONE, COL_ASIDE, "the share as a bar"},
 	{"node_bytes", "NODE HAS", CELL_U64, UNIT_BYTES, 0, "memory of the node"},
-	{"free_bytes", "FREE", CELL_U64, UNIT_BYTES, 0, "of it, free"},
+	{"free_bytes", "FREE", CELL_U64, UNIT_BYTES, COL_LEVEL, "of it, free"},
 };
 
 static const struct column thread_columns[] = {

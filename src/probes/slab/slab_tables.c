@@ -210,22 +210,24 @@ static const struct column cache_columns[CACHE_COLUMNS] = {
 	[C_WASTE_RATIO] = {"waste_ratio", "WASTE%", CELL_F64, UNIT_RATIO, 0,
 		"waste / allocated bytes"},
 	[C_NET] = {"net_objects", "NET", CELL_S64, UNIT_COUNT, 0, "allocations - frees"},
-	[C_LIVE] = {"live_objects", "LIVE", CELL_U64, UNIT_COUNT, 0,
+	[C_LIVE] = {"live_objects", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,
 		"allocated since the start and not freed (with --by live)"},
-	[C_LIVE_BYTES] = {"live_bytes", "LIVE BYTES", CELL_U64, UNIT_BYTES, 0,
+	[C_LIVE_BYTES] = {"live_bytes", "LIVE BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"allocated to those (with --by live)"},
-	[C_ACTIVE] = {"active_objects", "ACTIVE", CELL_U64, UNIT_COUNT, 0,
+	[C_ACTIVE] = {"active_objects", "ACTIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,
 		"objects in use at the end, of /proc/slabinfo: an upper bound, it counts the free "
 		"ones of slabs that CPUs hold"},
-	[C_OBJECTS] = {"objects", "OBJECTS", CELL_U64, UNIT_COUNT, COL_WIDE,
+	[C_OBJECTS] = {"objects", "OBJECTS", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
 		"objects at the end, in use or free"},
-	[C_OBJECT_BYTES] = {"object_bytes", "SIZE", CELL_U64, UNIT_BYTES, 0,
+	[C_OBJECT_BYTES] = {"object_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"of one object, with padding"},
-	[C_SLABS] = {"slabs", "SLABS", CELL_U64, UNIT_COUNT, COL_WIDE, "slabs at the end"},
-	[C_HELD] = {"held_slabs", "HELD", CELL_U64, UNIT_COUNT, COL_WIDE,
+	[C_SLABS] = {"slabs", "SLABS", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
+		"slabs at the end"},
+	[C_HELD] = {"held_slabs", "HELD", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
 		"of these, held by CPUs (/sys/kernel/slab)"},
-	[C_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, 0, "pages of the slabs at the end"},
-	[C_UNUSED] = {"unused_bytes", "UNUSED", CELL_U64, UNIT_BYTES, 0,
+	[C_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"pages of the slabs at the end"},
+	[C_UNUSED] = {"unused_bytes", "UNUSED", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"of these, in free objects and behind the last one (a lower bound, as active is "
 		"an upper one)"},
 	[C_USE] = {"use_ratio", "USE%", CELL_F64, UNIT_RATIO, COL_WIDE, "active / all objects"},
@@ -235,7 +237,7 @@ static const struct column cache_columns[CACHE_COLUMNS] = {
 		"of the allocations, charged to a control group"},
 	[C_RECLAIMABLE] = {"reclaimable", "RECLAIM", CELL_BOOL, UNIT_NONE, COL_WIDE,
 		"the kernel gives it back when memory is short (SReclaimable)"},
-	[C_ALIASES] = {"aliases", "ALIASES", CELL_U64, UNIT_COUNT, COL_WIDE,
+	[C_ALIASES] = {"aliases", "ALIASES", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
 		"caches merged into this one"},
 };
 
@@ -377,7 +379,7 @@ static const struct column crossing_columns[] = {
 	{"from_node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node of the CPU that allocated"},
 	{"to_node", "TO NODE", CELL_U64, UNIT_ID, 0, "NUMA node of the CPU that freed"},
 	{"count", "OBJECTS", CELL_U64, UNIT_COUNT, 0, "objects freed there (with --by live)"},
-	{"bytes", "BYTES", CELL_U64, UNIT_BYTES, 0, "allocated to them"},
+	{"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL, "allocated to them"},
 };
 
 static int crossings_report(const struct slab_tables *t, struct report *r)

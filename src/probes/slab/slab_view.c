@@ -90,9 +90,9 @@ static const struct by_column columns[C_N] = {
 				"allocated - requested: internal fragmentation"}},
 	[C_WASTE_RATIO] = {0,
 		{"waste_ratio", "WASTE%", CELL_F64, UNIT_RATIO, 0, "waste / allocated bytes"}},
-	[C_SIZE] = {0, {"size_bytes", "SIZE", CELL_U64, UNIT_BYTES, 0,
+	[C_SIZE] = {0, {"size_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_LEVEL,
 			       "asked for each time; none: it varies"}},
-	[C_SLOT] = {0, {"class_bytes", "CLASS", CELL_U64, UNIT_BYTES, 0,
+	[C_SLOT] = {0, {"class_bytes", "CLASS", CELL_U64, UNIT_BYTES, COL_LEVEL,
 			       "allocated each time: the size class; none: it varies"}},
 	[C_SAVED] = {0, {"saved_ratio", "SAVED%", CELL_F64, UNIT_RATIO, 0,
 				"what a cache for objects of that size would save of the size "
@@ -102,10 +102,10 @@ static const struct by_column columns[C_N] = {
 	[C_BEFORE] = {BY_LIVE, {"untracked_frees", "OLD FREES", CELL_U64, UNIT_COUNT, 0,
 				       "of the frees, of objects allocated before the start or "
 				       "not tracked"}},
-	[C_LIVE] = {BY_LIVE, {"live_objects", "LIVE", CELL_U64, UNIT_COUNT, 0,
+	[C_LIVE] = {BY_LIVE, {"live_objects", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,
 				     "allocated here since the start and not freed"}},
-	[C_LIVE_BYTES] = {BY_LIVE,
-		{"live_bytes", "LIVE BYTES", CELL_U64, UNIT_BYTES, 0, "allocated to those"}},
+	[C_LIVE_BYTES] = {BY_LIVE, {"live_bytes", "LIVE BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL,
+					   "allocated to those"}},
 	[C_UNTRACKED] = {BY_LIVE, {"untracked", "UNTRACKED", CELL_U64, UNIT_COUNT, COL_WIDE,
 					  "allocations since the start for which the table of "
 					  "objects had no room: not in LIVE"}},

@@ -127,8 +127,8 @@ static const struct column device_columns[] = {
 	{"type", "TYPE", CELL_TEXT, UNIT_NONE, 0, "device, file or zram"},
 	{"priority", "PRIORITY", CELL_S64, UNIT_NONE, 0,
 		"higher is used first; negative where the kernel chose it"},
-	{"size_bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "size"},
-	{"used_bytes", "USED", CELL_U64, UNIT_BYTES, 0,
+	{"size_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_LEVEL, "size"},
+	{"used_bytes", "USED", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"slots in use, those of pages that zswap holds among them"},
 	{"used_ratio", "FULL", CELL_F64, UNIT_RATIO, 0, "the same as a share of the size"},
 };
@@ -163,7 +163,7 @@ static const struct column owner_columns[] = {
 	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
 	{"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE,
 		"control group that its memory is charged to"},
-	{"swap_bytes", "SWAP", CELL_U64, UNIT_BYTES, 0,
+	{"swap_bytes", "SWAP", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"its anonymous memory in swap (VmSwap); pages shared with children count for each"},
 	{"share_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "of all swap in use"},
 	{"growth_bytes", "GROWTH", CELL_S64, UNIT_BYTES, 0, "since the start"},
@@ -207,8 +207,9 @@ static int owners_report(const struct swap_tables *t, struct report *r)
 
 static const struct column compressed_columns[] = {
 	{"store", "STORE", CELL_TEXT, UNIT_NONE, 0, "zswap, or the zram device"},
-	{"data_bytes", "DATA", CELL_U64, UNIT_BYTES, 0, "what is stored, before compression"},
-	{"memory_bytes", "MEMORY", CELL_U64, UNIT_BYTES, 0, "memory that it takes"},
+	{"data_bytes", "DATA", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"what is stored, before compression"},
+	{"memory_bytes", "MEMORY", CELL_U64, UNIT_BYTES, COL_LEVEL, "memory that it takes"},
 	{"ratio", "RATIO", CELL_F64, UNIT_NONE, 0, "data over memory: higher is better"},
 	{"in_pages", "IN", CELL_U64, UNIT_PAGES, 0, "pages that came back from it (zswpin)"},
 	{"out_pages", "OUT", CELL_U64, UNIT_PAGES, 0, "pages that it took (zswpout)"},

@@ -1,0 +1,381 @@
+/* See diff.h. */
+#include "report/diff.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/diff_match.h"
+#include "report/stack_copy.h"
+
+bool diff_change(
+	const struct diff_amount amounts[2], bool summed, long double *ret, long double *ret_error)
+{
+	const struct diff_amount *before = &amounts[0], *after = &amounts[1];
+
+	/* Of a sum, a row that is not there has none. */
+	if (!(before->known || (summed && !before->n)) || !(after->known || (summed && !after->n)))
+		return false;
+	*ret = after->value - before->value;
+	*ret_error = 2 * sqrtl(before->variance + after->variance);
+	return true;
+}
+
+int diff_change_parse(const char *text, struct diff_change *ret)
+{
+	struct diff_change c = {.given = true};
+	char *end;
+	u64 n;
+
+	c.value = strtod(text, &end);
+	if (end == text || !(c.value >= 0) || !isfinite(c.value) || !isdigit((unsigned char)*text))
+		return -EINVAL;
+	c.share = !strcmp(end, "%");
+	c.is_number = !c.share && (!*end || !parse_size(text, &n));
+	if (c.is_number && *end)
+		c.value = (double)n;
+	c.is_time = !c.share && !parse_duration(text, &n);
+	if (c.is_time)
+		c.ns = (double)n;
+	if (!c.share && !c.is_number && !c.is_time)
+		return -EINVAL;
+	*ret = c;
+	return 0;
+}
+
+bool diff_threshold(const struct diff_change *c, const struct column *column, long double before,
+	long double *ret)
+{
+	bool time = column->unit == UNIT_NS;
+
+	if (!c->given || !(c->share || (time ? c->is_time : c->is_number)))
+		return false;
+	*ret = c->share ? (long double)c->value * fabsl(before) / 100
+	       : time   ? (long double)c->ns
+			: (long double)c->value;
+	return true;
+}
+
+/* In the type of the column; what is too large for it becomes the largest. */
+static struct cell amount_cell(const struct column *c, long double v)
+{
+	if (c->type == CELL_F64)
+		return cell_f64((double)v);
+	if (c->type == CELL_S64)
+		return cell_s64(v >= 0x1p63L ? INT64_MAX : v <= -0x1p63L ? INT64_MIN : (s64)v);
+	return cell_u64(v >= 0x1p64L ? UINT64_MAX : v <= 0 ? 0 : (u64)v);
+}
+
+/* The columns that show one that is compared, in this order. */
+enum { SHOW_BEFORE, SHOW_AFTER, SHOW_CHANGE, SHOW_SHARE, SHOW_ERROR, SHOW_N };
+
+#define SHOWN_BESIDE 3 /* columns beside the main one whose change text shows */
+
+#define FIELD_WORD "FIELD" /* in place of the name of what is compared */
+
+static const struct column shows[SHOW_N] = {
+	[SHOW_BEFORE] = {"before_FIELD", "BEFORE", CELL_U64, UNIT_NONE, 0,
+		"in the first recording; empty: not there, or not known"},
+	[SHOW_AFTER] = {"after_FIELD", "AFTER", CELL_U64, UNIT_NONE, 0, "in the second"},
+	[SHOW_CHANGE] = {"change_FIELD", "CHANGE", CELL_S64, UNIT_NONE, COL_CHANGE,
+		"after - before; of a sum, a row that is not there counts as 0"},
+	[SHOW_SHARE] = {"change_FIELD_ratio", "CHANGE%", CELL_F64, UNIT_RATIO, COL_CHANGE,
+		"change / before"},
+	[SHOW_ERROR] = {"change_FIELD_error", "+-", CELL_U64, UNIT_NONE, COL_RARE,
+		"where it was sampled: standard error of the change (estimated)"},
+};
+
+/* The titles of those that are not the first. */
+static const char *const beside[SHOW_N] = {"%s BEFORE", "%s AFTER", "+%s", "+%s%%", "%s +-"};
+
+static const char *show_name(struct report *r, const struct diff_match *m, const char *name, int k)
+{
+	const char *at = strstr(shows[k].name, FIELD_WORD);
+
+	return report_text(r, "%.*s%s%s%s", (int)(at - shows[k].name), shows[k].name, name,
+		m->spec->per_second ? "_per_s" : "", at + strlen(FIELD_WORD));
+}
+
+/* The descriptions of the columns for the i-th that is compared; text shows all of the first. */
+static void columns_show(
+	struct report *r, const struct diff_match *m, size_t i, struct column ret[SHOW_N])
+{
+	const struct column *of = m->cols.v[i].c;
+	u8 type = m->spec->per_second ? CELL_F64 : of->type;
+
+	for (int k = 0; k < SHOW_N; k++) {
+		ret[k] = shows[k];
+		ret[k].name = show_name(r, m, of->name, k);
+		if (i)
+			ret[k].title = report_text(r, beside[k], of->title);
+		if (k != SHOW_SHARE)
+			ret[k].unit = of->unit;
+		if (type == CELL_F64)
+			ret[k].type = CELL_F64;
+		if (i && (k != SHOW_CHANGE || (i > SHOWN_BESIDE && !m->spec->fields)))
+			ret[k].flags |= COL_WIDE;
+	}
+	ret[SHOW_BEFORE].flags |= i ? 0 : COL_WEIGHT;
+	ret[SHOW_AFTER].flags |= i ? 0 : COL_WEIGHT_TO;
+	if (type == CELL_S64)
+		ret[SHOW_BEFORE].type = ret[SHOW_AFTER].type = CELL_S64;
+}
+
+static void cells_show(
+	const struct column *cols, bool summed, const struct diff_amount a[2], struct cell *ret)
+{
+	long double change, error;
+
+	for (int side = 0; side < 2; side++)
+		if (a[side].known)
+			ret[SHOW_BEFORE + side] =
+				amount_cell(&cols[SHOW_BEFORE + side], a[side].value);
+	if (!diff_change(a, summed, &change, &error))
+		return;
+	ret[SHOW_CHANGE] = amount_cell(&cols[SHOW_CHANGE], change);
+	if (a[0].known && a[0].value != 0)
+		ret[SHOW_SHARE] = cell_f64((double)(change / fabsl(a[0].value)));
+	if (error > 0)
+		ret[SHOW_ERROR] = amount_cell(&cols[SHOW_ERROR], error / 2);
+}
+
+static const char *status_text(const struct diff_match *m, const struct diff_row *row)
+{
+	bool was = diff_row_entry(m, row, 0), is = diff_row_entry(m, row, 1), within;
+	struct diff_amount a[2];
+	long double change, error;
+
+	diff_amounts(m, row, &m->cols.v[0], a);
+	if (!diff_change(a, m->cols.v[0].role == ROLE_SUM, &change, &error))
+		return !was ? "new" : !is ? "gone" : "unknown";
+	within = error > 0 && change != 0 && fabsl(change) <= error;
+	if (!was)
+		return within ? "new, within error" : "new";
+	if (!is)
+		return within ? "gone, within error" : "gone";
+	return within ? "within error" : change > 0 ? "more" : change < 0 ? "less" : "same";
+}
+
+/* A stack that only the recording before has is made known to the stream of the report. */
+static int key_cell(const struct diff_match *m, const struct diff_entry *e,
+	const struct diff_column *key, struct stack_copy *copy, struct cell *ret)
+{
+	struct cell c = *table_cell(m->tables[e->side], e->row, key->at[e->side]);
+	int rc = 0;
+
+	if (c.type == CELL_STACK && !e->side) {
+		rc = stack_copy(copy, c.stack, &c.stack);
+		c = cell_stack(c.stack);
+	}
+	*ret = c;
+	return rc;
+}
+
+static bool is_stack(const struct diff_column *key)
+{
+	return key->c->type == CELL_STACK;
+}
+
+/* Names, what became of the row, numbers, stacks. */
+static int row_show(
+	struct diff_match *m, const struct diff_row *row, struct table *t, struct stack_copy *copy)
+{
+	const struct diff_entry *e = diff_row_entry(m, row, 1);
+	struct cell *cells = table_row(t), *at = cells;
+	int rc = cells ? 0 : -ENOMEM;
+
+	if (!e)
+		e = diff_row_entry(m, row, 0);
+	for (size_t i = 0; i < m->keys.n && !rc; i++)
+		if (!is_stack(&m->keys.v[i]))
+			rc = key_cell(m, e, &m->keys.v[i], copy, at++);
+	if (rc)
+		return rc;
+	*at++ = cell_text(status_text(m, row));
+	for (size_t i = 0; i < m->cols.n; i++, at += SHOW_N) {
+		struct diff_amount a[2];
+
+		diff_amounts(m, row, &m->cols.v[i], a);
+		cells_show(t->cols + (at - cells), m->cols.v[i].role == ROLE_SUM, a, at);
+	}
+	for (size_t i = 0; i < m->keys.n && !rc; i++)
+		if (is_stack(&m->keys.v[i]))
+			rc = key_cell(m, e, &m->keys.v[i], copy, at++);
+	return rc;
+}
+
+static const struct column status_column = {"status", "STATUS", CELL_TEXT, UNIT_NONE, 0,
+	"new, gone, more, less, same or unknown; within error: changed by less than two standard "
+	"errors"};
+
+static struct table *changes_table(struct report *r, const struct diff_match *m)
+{
+	size_t n = m->keys.n + 1 + m->cols.n * SHOW_N;
+	struct column *cols = arena_alloc(&r->arena, n * sizeof(*cols)), *at = cols;
+	const struct table *of = m->tables[1];
+	struct table *t;
+
+	if (!cols)
+		return NULL;
+	vec_each (k, &m->keys)
+		if (!is_stack(k))
+			*at++ = *k->c;
+	*at++ = status_column;
+	for (size_t i = 0; i < m->cols.n; i++, at += SHOW_N)
+		columns_show(r, m, i, at);
+	vec_each (k, &m->keys)
+		if (is_stack(k))
+			*at++ = *k->c;
+	t = report_table(r, of->name,
+		report_text(r, "%s: change of %s%s", of->title, m->cols.v[0].c->name,
+			m->spec->per_second ? " a second" : ""),
+		cols, n);
+	if (t)
+		t->empty = m->rows.n ? "Nothing changed by as much as --min." : of->empty;
+	return t;
+}
+
+/* Of a row that changed by less than that, with --min. */
+static bool is_small(
+	const struct diff_match *m, const struct diff_row *row, const struct diff_result *res)
+{
+	struct diff_amount a[2];
+	long double least;
+
+	diff_amounts(m, row, &m->cols.v[0], a);
+	return diff_threshold(&m->spec->min, res->column,
+		       res->summed ? res->total[0].value : a[0].value, &least) &&
+	       row->change < least;
+}
+
+static int changes_add(
+	struct report *r, struct stream *into, struct diff_match *m, const struct diff_result *res)
+{
+	struct table *t = changes_table(r, m);
+	struct stack_copy copy;
+	int rc = t ? 0 : -ENOMEM;
+
+	stack_copy_init(&copy, m->spec->sides[0]->stream, into);
+	for (size_t i = 0; i < m->rows.n && !rc; i++)
+		if (!is_small(m, &m->rows.v[i], res))
+			rc = row_show(m, &m->rows.v[i], t, &copy);
+	stack_copy_free(&copy);
+	return rc;
+}
+
+/* Of a column that adds up, over all rows. */
+static void column_total(
+	const struct diff_match *m, const struct diff_column *c, struct diff_amount ret[2])
+{
+	memset(ret, 0, 2 * sizeof(ret[0]));
+	vec_each (row, &m->rows) {
+		struct diff_amount a[2];
+
+		diff_amounts(m, row, c, a);
+		for (int side = 0; side < 2; side++) {
+			ret[side].value += a[side].value;
+			ret[side].variance += a[side].variance;
+			ret[side].known |= a[side].known;
+			ret[side].n += a[side].n;
+		}
+	}
+}
+
+static const struct column total_columns[] = {
+	{"rows", "ROWS", CELL_U64, UNIT_COUNT, 0, "things compared, in either recording"},
+	{"new_rows", "NEW", CELL_U64, UNIT_COUNT, 0, "of these, only in the second"},
+	{"gone_rows", "GONE", CELL_U64, UNIT_COUNT, 0, "of these, only in the first"},
+};
+
+#define TOTAL_OWN ARRAY_SIZE(total_columns)
+
+static int total_add(struct report *r, const struct diff_match *m, const struct diff_result *res)
+{
+	size_t n = TOTAL_OWN + m->cols.n * SHOW_N, used = TOTAL_OWN;
+	struct column *cols = arena_alloc(&r->arena, n * sizeof(*cols));
+	struct table *t;
+	struct cell *row;
+
+	if (!cols)
+		return -ENOMEM;
+	memcpy(cols, total_columns, sizeof(total_columns));
+	for (size_t i = 0; i < m->cols.n; i++)
+		if (m->cols.v[i].role == ROLE_SUM) {
+			columns_show(r, m, i, cols + used);
+			used += SHOW_N;
+		}
+	t = report_table(r, "total", report_text(r, "Total: %s", m->tables[1]->title), cols, used);
+	row = t ? table_row(t) : NULL;
+	if (!row)
+		return -ENOMEM;
+	row[0] = cell_u64(res->rows);
+	row[1] = cell_u64(res->new_rows);
+	row[2] = cell_u64(res->gone_rows);
+	used = TOTAL_OWN;
+	for (size_t i = 0; i < m->cols.n; i++)
+		if (m->cols.v[i].role == ROLE_SUM) {
+			struct diff_amount a[2];
+
+			column_total(m, &m->cols.v[i], a);
+			cells_show(cols + used, true, a, row + used);
+			used += SHOW_N;
+		}
+	return 0;
+}
+
+static void result_fill(const struct diff_match *m, struct diff_result *res)
+{
+	const struct diff_column *main = &m->cols.v[0];
+
+	*res = (struct diff_result){
+		.column = main->c,
+		.summed = main->role == ROLE_SUM,
+		.rows = m->rows.n,
+	};
+	if (res->summed)
+		column_total(m, main, res->total);
+	vec_each (row, &m->rows) {
+		struct diff_amount a[2];
+		long double change, error;
+
+		res->new_rows += !diff_row_entry(m, row, 0);
+		res->gone_rows += !diff_row_entry(m, row, 1);
+		diff_amounts(m, row, main, a);
+		if (!diff_change(a, res->summed, &change, &error) || change <= error)
+			continue;
+		res->rose = true;
+		res->rise = MAX(res->rise, change);
+		if (a[0].value != 0)
+			res->rise_share = MAX(res->rise_share, change / fabsl(a[0].value));
+	}
+}
+
+int diff_table(struct report *r, struct stream *into, const struct diff_spec *s, const char *name,
+	struct diff_result *ret)
+{
+	struct diff_match m;
+	struct diff_result res;
+	int rc = diff_match_open(s, name, &m);
+
+	if (rc)
+		return rc;
+	result_fill(&m, &res);
+	rc = changes_add(r, into, &m, &res);
+	if (!rc)
+		rc = total_add(r, &m, &res);
+	diff_match_close(&m);
+	if (!rc)
+		*ret = res;
+	return rc;
+}
+
+static const struct view_table tables[] = {
+	{"any", &status_column, 1, sizeof(status_column)},
+	{"any and total, for each FIELD", shows, SHOW_N, sizeof(shows[0])},
+	{"total", total_columns, TOTAL_OWN, sizeof(total_columns[0])},
+	{},
+};
+
+const struct view_table *const diff_tables[] = {tables, NULL};

@@ -1,0 +1,36 @@
+/*
+ * What the cells of a column are to the row they stand in, for those who put rows together: what
+ * the row is of, or a number, and how two of these become one. It follows from the description of
+ * the column alone: its type, its unit, its flags and the words of its name.
+ */
+#ifndef MEMWHY_REPORT_ROLE_H
+#define MEMWHY_REPORT_ROLE_H
+
+#include "report/report.h"
+
+enum role {
+	ROLE_NONE,   /* neither: pids, addresses, histograms, texts that only say more of a row */
+	ROLE_KEY,    /* what the row is of: names, stacks, nodes, orders */
+	ROLE_SUM,    /* a number that adds up */
+	ROLE_LEAST,  /* of several, the smallest */
+	ROLE_MOST,   /* of several, the largest */
+	ROLE_SINGLE, /* a mean, a quantile, a ratio: of several rows it is not known */
+	ROLE_ERROR,  /* standard error of another column: "live_error_bytes" of "live_bytes" */
+};
+
+enum role column_role(const struct column *c);
+
+static inline bool role_is_value(enum role r)
+{
+	return r == ROLE_SUM || r == ROLE_LEAST || r == ROLE_MOST || r == ROLE_SINGLE;
+}
+
+/* The column with the standard error of this one, or -ENOENT. */
+int table_error_column(const struct table *t, size_t col);
+/* Are the rows sums, of which each can be found in another report: no events, no course over time?
+ */
+bool table_is_sums(const struct table *t);
+/* The number to look at first: what the table is sorted by, its weight, or its first. -ENOENT. */
+int table_main_column(const struct table *t);
+
+#endif
