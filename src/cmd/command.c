@@ -88,10 +88,11 @@ const struct command *commands(size_t *ret_n)
 	if (!n) {
 		all[n++] = command_check;
 		all[n++] = command_doctor;
-		for (size_t i = 0; i < probes_n && n < ARRAY_SIZE(all) - 2; i++)
+		for (size_t i = 0; i < probes_n && n < ARRAY_SIZE(all) - 3; i++)
 			if (probes[i]->view)
 				command_of_probe(probes[i], &all[n++]);
 		all[n++] = command_record;
+		all[n++] = command_diff;
 		all[n++] = command_help;
 	}
 	*ret_n = n;

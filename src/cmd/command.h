@@ -11,7 +11,7 @@
 
 enum exit_status {
 	STATUS_DONE = 0,
-	STATUS_FOUND = 1, /* a finding at or above --fail-on */
+	STATUS_FOUND = 1, /* a finding at or above --fail-on, or a regression */
 	STATUS_USAGE = 2,
 	STATUS_NOT_SUPPORTED = 3, /* not permitted, or not supported here */
 	STATUS_DAMAGED = 4,       /* the data is incomplete */
@@ -35,6 +35,7 @@ enum option_groups {
 	GROUP_CALLS = 2048,
 	GROUP_ATTACH = 4096, /* -p alone, in place of GROUP_SCOPE */
 	GROUP_NUMA = 8192,
+	GROUP_DIFF = 16384,
 };
 
 struct command {
@@ -47,6 +48,7 @@ struct command {
 	bool needs_command;          /* … or a recording; with GROUP_ATTACH -p will do */
 	const char *details;         /* paragraphs for the man page */
 	const char *const *examples; /* pairs: command line, what it does; NULL-terminated */
+	const char *output;          /* what a real run printed, in ASCII; NULL: the probe's */
 	const struct view_table *const
 		*tables; /* of what it prints, beside those of the probe's view; NULL: none */
 	int (*run)(const struct command *cmd, struct options *o);

@@ -80,9 +80,9 @@ static void man_examples(struct str *out, const char *const *e)
 }
 
 /* What a run printed, line by line. */
-static void man_output(struct str *out, const struct probe *p)
+static void man_output(struct str *out, const char *output)
 {
-	_cleanup_free_ char *copy = p && p->output ? strdup(p->output) : NULL;
+	_cleanup_free_ char *copy = output ? strdup(output) : NULL;
 	char *next = copy;
 
 	if (!copy)
@@ -195,7 +195,7 @@ static void man_head(struct str *out, const char *name, const char *summary)
 static void man_tail(struct str *out)
 {
 	str_add(out,
-		".SH EXIT STATUS\n0 done; 1 a finding at or above \\-\\-fail\\-on; 2 usage; 3 not "
+		".SH EXIT STATUS\n0 done; 1 a finding or a regression at or above \\-\\-fail\\-on; 2 usage; 3 not "
 		"permitted or not supported here; 4 the data is incomplete or damaged; 5 internal "
 		"error; 130 interrupted, after flushing.\n");
 }
@@ -212,7 +212,7 @@ void help_man(const struct command *cmd, struct str *out)
 	str_add(out, "\\fR\n.SH DESCRIPTION\n");
 	man_paragraphs(out, cmd->details ? cmd->details : cmd->summary);
 	man_examples(out, cmd->examples);
-	man_output(out, p);
+	man_output(out, p ? p->output : cmd->output);
 	man_options(out, cmd->groups);
 	man_keys(out, p);
 	man_looks(out, p);

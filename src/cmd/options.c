@@ -138,6 +138,19 @@ static const struct opt record[] = {
 		"only these probes (default: all but those that run only when named, see below)"),
 };
 
+static const struct opt diff[] = {
+	O("of", 0, OPT_STRING, of, "COMMAND",
+		"what to compare: the tables of this command (default: of the one that recorded)"),
+	O("by", 0, OPT_STRING, by, "KEY[,KEY]",
+		"by these keys of it (default: by stack, where both have stacks)"),
+	O("rate", 0, OPT_FLAG, rate, NULL,
+		"counts per second of their recording; amounts at one time are left out"),
+	O("min", 0, OPT_STRING, least, "CHANGE",
+		"only rows that changed by this: 100, 1M, 10ms, or 5% of the total before"),
+	O("fail-on", 0, OPT_STRING, fail_on, "CHANGE",
+		"exit with 1 if the total or a row rose by this, as for --min"),
+};
+
 static const struct opt always[] = {
 	O("quiet", 'q', OPT_FLAG, quiet, NULL, "only what was asked for: rows and findings"),
 	O("verbose", 'v', OPT_FLAG, verbose, NULL, "more detail: addresses, methods"),
@@ -165,6 +178,7 @@ static const struct group {
 	{GROUP_FILTER, "Fields of events", {filter, ARRAY_SIZE(filter)}},
 	{GROUP_CALLS, "System calls", {calls, ARRAY_SIZE(calls)}},
 	{GROUP_NUMA, "Accesses", {numa, ARRAY_SIZE(numa)}},
+	{GROUP_DIFF, "What to compare", {diff, ARRAY_SIZE(diff)}},
 	{GROUP_RECORD, "What to record", {record, ARRAY_SIZE(record)}},
 	{GROUP_SCOPE, "Scope", {scope, ARRAY_SIZE(scope)}},
 	{GROUP_RUN, "Run", {run, ARRAY_SIZE(run)}},

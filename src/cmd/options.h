@@ -40,6 +40,9 @@ struct options {
 	const char *allocator;
 	/* record */
 	const char *probes;
+	/* diff; --by and --fail-on as above */
+	const char *of, *least;
+	bool rate;
 
 	bool help;
 	char **operands;
