@@ -298,7 +298,9 @@ tree() { # FIELD...
 		$error > 50000 and $error < 600000 and ($sum - 14400000) / $error < 5 and
 		($sum - 14400000) / $error > -5' r.json >/dev/null || { jq -c '.rows[]' r.json; false; }
 	"$MEMWHY" heap --sample 1 -o json --out r.json -- "$work" peak 1000
-	jq -e '.rows[] | select(.table == "process") | .peak_bytes == 110000' r.json >/dev/null
+	# Of 1000 blocks of 10 bytes one is missed in 4 % of all runs.
+	jq -e '.rows[] | select(.table == "process") | .peak_bytes > 109900 and .peak_bytes < 110100' \
+		r.json >/dev/null
 }
 
 # says TEXT CMD...: a note on what is not tracked; -p is what is offered.
