@@ -51,6 +51,44 @@ of_function() { # FUNCTION FIELD
 	[ "$(of_function main allocations)" -eq 2500 ]
 }
 
+@test "heap: the slack is what malloc_usable_size says, in each allocator" {
+	cat >s.c <<-END
+		#include <malloc.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		static long slack;
+		static void one(void *p, size_t size)
+		{
+			slack += (long)(malloc_usable_size(p) - size);
+			if (rand() % 3)
+				free(p);
+		}
+		__attribute__((noinline)) static void all(void)
+		{
+			for (int i = 1; i < 20000; i++) {
+				size_t size = i % 100 ? 1 + rand() % 3000 : 200000 + rand() % 600;
+				one(i % 7 ? malloc(size) : i % 2 ? calloc(1, size) : memalign(i % 4 ? 64 : 4096, size), size);
+			}
+			__asm__ volatile("");
+		}
+		int main(void)
+		{
+			all();
+			printf("%ld\n", slack);
+			return 0;
+		}
+	END
+	gcc -O0 -o s s.c
+	heap -- ./s
+	[ "$(of_function all slack_bytes)" -eq "$output" ]
+	for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so; do
+		ldconfig -p | grep -q "$library" || continue
+		gcc -O0 -o s s.c -Wl,--no-as-needed "$(ldconfig -p | sed -n "s|.*$library.* => ||p" | head -n 1)"
+		heap -- ./s
+		[ "$(of_function all slack_bytes)" -eq "$output" ] || { echo "$library: $output"; false; }
+	done
+}
+
 @test "heap: sizes of a GiB and more are whole" {
 	[ "$(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo)" -gt 6000000 ] ||
 		skip "the kernel gives no 5 GiB on a machine of less"
