@@ -56,6 +56,7 @@ enum track_extra {
 	TRACK_MAPPING,     /* the address space changes: what (enum track_mapping) and what kind
 			    * (enum track_mapped), with the time where events bear times; three
 			    * words follow: address; size, << 3; stack, << 3 */
+	TRACK_SLACK,       /* slack of the ALLOC or MOVED that follows */
 };
 
 /* Of whole pages. */
@@ -91,11 +92,12 @@ enum track_mapped {
 #define TRACK_TIME_LOW 16
 #define TRACK_NODE_SHIFT 54
 
-/* Second word of an allocation. Slack is usable / 8 - size / 8, as far as it fits. */
+/* Second word of an allocation. Slack is usable / 8 - size / 8. */
 #define TRACK_STACK_SHIFT 3
 #define TRACK_STACK_BITS 22
 #define TRACK_SLACK_SHIFT 25
 #define TRACK_SLACK_BITS 9
+#define TRACK_SLACK_BIG ((1U << TRACK_SLACK_BITS) - 1) /* see TRACK_SLACK */
 #define TRACK_SIZE_SHIFT 34
 #define TRACK_SIZE_BITS 30
 #define TRACK_SIZE_BIG ((1U << TRACK_SIZE_BITS) - 1) /* see TRACK_SIZE */

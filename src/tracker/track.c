@@ -15,13 +15,14 @@
 #define EXPORT __attribute__((visibility("default")))
 #define FRAME ((const u64 *)__builtin_frame_address(0))
 
-static void size_put(struct thread *t, u64 size)
+/* What has no room in the event that follows. */
+static __attribute__((noinline)) void extra_put(struct thread *t, enum track_extra what, u64 value)
 {
 	u64 at;
 
 	if (thread_reserve(t, 1, &at))
 		thread_put(t, at,
-			size << TRACK_VALUE_SHIFT | TRACK_SIZE << TRACK_ARG_SHIFT | TRACK_EXTRA);
+			value << TRACK_VALUE_SHIFT | (u64)what << TRACK_ARG_SHIFT | TRACK_EXTRA);
 }
 
 /*
@@ -64,15 +65,13 @@ static inline u64 usable_of(void *p)
 /* How much more than was asked for may be used. */
 static inline u64 slack_of(void *p, size_t size)
 {
-	u64 slack = real.usable_size ? (usable_of(p) >> 3) - (size >> 3) : 0;
-
-	return likely(slack <= TRACK_MASK(TRACK_SLACK_BITS)) ? slack : TRACK_MASK(TRACK_SLACK_BITS);
+	return real.usable_size ? (usable_of(p) >> 3) - (size >> 3) : 0;
 }
 
 static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, size_t size)
 {
 	struct thread *t = thread_now();
-	u64 stack, shown = size, stamp, at;
+	u64 stack, slack, shown = size, stamp, at;
 
 	if (unlikely(!t) || !sample_alloc(t, size))
 		return;
@@ -82,14 +81,19 @@ static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, si
 	}
 	stack = stack_number(t, frame);
 	if (unlikely(size >= TRACK_SIZE_BIG)) {
-		size_put(t, size);
+		extra_put(t, TRACK_SIZE, size);
 		shown = TRACK_SIZE_BIG;
+	}
+	slack = slack_of(p, size);
+	if (unlikely(slack >= TRACK_SLACK_BIG)) {
+		extra_put(t, TRACK_SLACK, slack);
+		slack = TRACK_SLACK_BIG;
 	}
 	stamp = thread_stamp(t);
 	if (unlikely(!thread_reserve(t, 2, &at)))
 		return;
 	thread_put(t, at + 1,
-		stack << TRACK_STACK_SHIFT | slack_of(p, size) << TRACK_SLACK_SHIFT |
+		stack << TRACK_STACK_SHIFT | slack << TRACK_SLACK_SHIFT |
 			shown << TRACK_SIZE_SHIFT);
 	thread_put(t, at, stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind);
 }

@@ -10,15 +10,14 @@
  * A block in 24 bytes:
  *   where  address >> 3 (45 bits), thread (19)
  *   what   size (40), site (24)
- *   when   the thread's count of allocations (28), slack (9), time in ms (27)
+ *   when   the thread's count of allocations (28), time in ms (36)
  */
 #define ADDRESS_BITS 45
 #define THREADS ((1U << 19) - 1)
 #define SIZE_BITS 40
 #define SITES ((1U << 24) - 1)
 #define COUNT_BITS 28
-#define SLACK_BITS 9
-#define TIME_SHIFT (COUNT_BITS + SLACK_BITS)
+#define TIME_SHIFT COUNT_BITS
 #define MASK(bits) ((1ULL << (bits)) - 1)
 
 #define TABLE_FIRST_BITS 10
@@ -283,8 +282,7 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	*b = (struct account_block){
 		.where = address >> 3 | (u64)thread << ADDRESS_BITS,
 		.what = kept | (u64)site << SIZE_BITS,
-		.when = (t->events & MASK(COUNT_BITS)) | (slack & MASK(SLACK_BITS)) << COUNT_BITS |
-			now_ms << TIME_SHIFT,
+		.when = (t->events & MASK(COUNT_BITS)) | now_ms << TIME_SHIFT,
 	};
 	a->live.n++;
 	s = &a->sites.v[site];

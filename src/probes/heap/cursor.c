@@ -124,15 +124,17 @@ static inline u64 event_time(const struct cursor *c, u64 word)
 static int alloc_take(struct cursor *c, u64 word, bool moved, u64 now_ms)
 {
 	u64 what = word_get(c, c->tail + 1), size = what >> TRACK_SIZE_SHIFT;
+	u64 slack = what >> TRACK_SLACK_SHIFT & TRACK_MASK(TRACK_SLACK_BITS);
 	int rc;
 
 	if (size == TRACK_SIZE_BIG && c->size)
 		size = c->size;
-	c->size = 0;
+	if (slack == TRACK_SLACK_BIG && c->slack)
+		slack = c->slack;
+	c->size = c->slack = 0;
 	moved = moved && c->moving;
 	c->moving = false;
-	rc = account_alloc(&c->process->account, c->thread, word & TRACK_ADDRESS_MASK, size,
-		what >> TRACK_SLACK_SHIFT & TRACK_MASK(TRACK_SLACK_BITS),
+	rc = account_alloc(&c->process->account, c->thread, word & TRACK_ADDRESS_MASK, size, slack,
 		(u32)(what >> TRACK_STACK_SHIFT & TRACK_MASK(TRACK_STACK_BITS)), moved, now_ms);
 	if (rc || !c->process->touched)
 		return rc;
@@ -202,6 +204,9 @@ static int extra_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 	switch (arg_of(word)) {
 	case TRACK_SIZE:
 		c->size = value;
+		break;
+	case TRACK_SLACK:
+		c->slack = value;
 		break;
 	case TRACK_RESTORE:
 		if (c->moving)

@@ -16,6 +16,7 @@ struct cursor {
 	u64 tail;
 	u64 time_high; /* of the events that follow, see TRACK_TIME */
 	u64 size;      /* of the next allocation, see TRACK_SIZE; 0: none was told */
+	u64 slack;     /* the same, see TRACK_SLACK */
 	u64 swept;     /* tail at the last sweep */
 	u64 read;      /* tail at the last turn */
 	u64 quiet_ms;  /* when it was first seen empty; 0: it was not */
