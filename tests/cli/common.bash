@@ -2,8 +2,14 @@
 # are, so that a new command is held to the same contract without a new test.
 load ../native/common
 
+# Is memwhy built with the sanitizers, which need /proc and shared libraries, and take their time?
+sanitized() {
+	readelf -d "$MEMWHY" 2>/dev/null | grep -q 'NEEDED.*\(asan\|ubsan\)'
+}
+
 # mw ARGS...: runs memwhy, with nothing to read, for $limit seconds at most: $status $output $stderr.
 limit=10
+! sanitized || limit=60
 mw() {
 	[ "${1:-}" != leak ] || set -- leak --kernel "${@:2}"
 	status=0
@@ -168,11 +174,6 @@ mw_end() {
 	wait "$memwhy" || status=$?
 	took=$(($(date +%s%3N) - from))
 	output=$(head -c 3000 "$out" | tr -d '\0') stderr=$(<"$err")
-}
-
-# Is memwhy built with the sanitizers, which need /proc and shared libraries?
-sanitized() {
-	readelf -d "$MEMWHY" 2>/dev/null | grep -q 'NEEDED.*\(asan\|ubsan\)'
 }
 
 # As nobody, with no capability.

@@ -124,3 +124,14 @@ nobody_error() {
 	done
 	tried
 }
+
+@test "unprivileged: someone else's process is refused, with what would do" {
+	for words in "heap -p $$ --for 1s" "policy show -p $$"; do
+		nobody_error 3 $words
+		[[ $stderr == *"Permission denied"*CAP_SYS_PTRACE* ]] || try refuse "$words"
+	done
+	# leak of a process, too (live is of the kernel)
+	run --separate-stderr as_nobody "$place/memwhy" leak -p $$ --for 1s
+	[[ $status -eq 3 && -z $output && $stderr == *"Permission denied"*CAP_SYS_PTRACE* ]] || try refuse leak
+	tried
+}

@@ -181,6 +181,14 @@ static int rank_of(const char *path, const char *exe, const char *wanted)
 	return !strncmp(base, "libc.so", 7) || !strncmp(base, "libc-", 5) ? 2 : 3;
 }
 
+static int denied_tell(struct err *err, int rc)
+{
+	return rc != -EACCES && rc != -EPERM
+		       ? rc
+		       : err_hint(err, "it has another user or more rights: run as root, or with "
+				       "CAP_SYS_PTRACE");
+}
+
 static int not_found(pid_t pid, const char *wanted, struct err *err)
 {
 	if (wanted) {
@@ -202,7 +210,7 @@ int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct 
 	int rc = maps_read(pid, &maps), denied = 0;
 
 	if (rc)
-		return err_errno(err, rc, "process %d: its mappings", pid);
+		return denied_tell(err, err_errno(err, rc, "process %d: its mappings", pid));
 	proc_exe_read(pid, exe, &deleted);
 	for (int rank = 5; rank > 0; rank--) {
 		u64 last = 0;
@@ -223,7 +231,8 @@ int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct 
 		}
 	}
 	if (denied)
-		return err_errno(err, denied, "process %d: the files it has mapped", pid);
+		return denied_tell(
+			err, err_errno(err, denied, "process %d: the files it has mapped", pid));
 	return not_found(pid, wanted, err);
 }
 

@@ -139,6 +139,23 @@ static int threads_send(struct capture *c, const struct show *s, u32 pid)
 	return rc;
 }
 
+/* Of several processes those that may be read are shown, of one there would be nothing. */
+static int show_permitted(struct capture *c, struct err *err)
+{
+	int rc = 0;
+
+	vec_each (pid, &c->opt.scope.tasks) {
+		_cleanup_numa_maps_ struct numa_maps first = {};
+
+		rc = numa_maps_read_first((int)*pid, (int)*pid, &first);
+		if (rc != -EACCES && rc != -EPERM)
+			return 0;
+	}
+	err_errno(err, rc, "policy show: process %u: its mappings", c->opt.scope.tasks.v[0]);
+	return err_hint(err, "it has another user or more rights: run as root, or with "
+			     "CAP_SYS_PTRACE");
+}
+
 static int show_open(struct capture *c, void *state, struct err *err)
 {
 	struct show *s = state;
@@ -152,6 +169,9 @@ static int show_open(struct capture *c, void *state, struct err *err)
 		err_set(err, -EINVAL, "policy show: it needs -p PID");
 		return err_hint(err, "memwhy policy show -p $(pidof NAME)");
 	}
+	rc = show_permitted(c, err);
+	if (rc)
+		return rc;
 	s->host = calloc(1, sizeof(*s->host));
 	if (!s->host)
 		return err_errno(err, -ENOMEM, "policy show");

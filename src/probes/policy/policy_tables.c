@@ -169,7 +169,7 @@ static int mappings_report(const struct policy_show *s, struct report *r)
 	if (!t)
 		return -ENOMEM;
 	t->sort = "present_bytes";
-	t->empty = "No mappings: the process has ended, or is a kernel thread.";
+	t->empty = "No mappings: the process has ended, or is a kernel thread, or may not be read.";
 	vec_each (p, &s->places) {
 		struct cell *row = table_row(t);
 
