@@ -468,7 +468,7 @@ static u64 missed_now(struct attached *a)
 	for (size_t i = 0; i < a->n_hooks; i++) {
 		const struct attach_method *m = hook_method(a, i);
 
-		if (!m || (!a->hooks[i].required && !a->hooks[i].counts))
+		if (!m || a->hooks[i].helps || (!a->hooks[i].required && !a->hooks[i].counts))
 			continue;
 		for (size_t k = 0; k < ATTACH_PROGS; k++)
 			sum += prog_missed(a, m->progs[k]);

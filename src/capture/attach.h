@@ -35,6 +35,7 @@ struct attach_hook {
 	const char *data;  /* what it tells: "minor and major faults" */
 	bool required;     /* the probe is useless without */
 	bool counts;       /* counts events though it is not required: what it misses is lost */
+	bool helps;        /* required, but counts none itself: what it misses is not */
 	u32 only;          /* as in attach_method */
 	const char *needs; /* what would provide it where no method works */
 	struct attach_method methods[ATTACH_METHODS];

@@ -84,6 +84,8 @@ static const struct attach_hook hooks[] = {
 		.data = "addresses of faults",
 		.only = OPT_HINT,
 		.required = true,
+		.helps = true, /* reading a user's stack faults too, within the watchpoint's program
+				*/
 		.needs = "the exceptions tracepoints (x86)",
 		.methods =
 			{

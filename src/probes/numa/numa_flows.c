@@ -121,6 +121,16 @@ static const char *object_name(struct report *r, const struct numa_feed *f, u32 
 	return numa_site_name(r, f, &site);
 }
 
+/* By a part of its name, or by its kind, as the tables have them. */
+static bool object_is(struct report *r, const struct numa_feed *f, u32 object, const char *words)
+{
+	const char *name = object_name(r, f, object);
+	struct object o;
+
+	return name && (strstr(name, words) || (numa_object(f, object, &o) &&
+						       !strcmp(numa_kind_name(o.kind), words)));
+}
+
 static int objects_choose(
 	struct report *r, const struct numa_feed *f, const char *words, struct filter *w)
 {
@@ -133,9 +143,7 @@ static int objects_choose(
 	if (!w->objects)
 		return -ENOMEM;
 	for (u32 i = 0, n = 0; i < w->n_objects; i++) {
-		const char *name = is_number && i != number ? NULL : object_name(r, f, i);
-
-		if (!name || (!is_number && !strstr(name, words)))
+		if (is_number ? i != number : !object_is(r, f, i, words))
 			continue;
 		w->objects[i] = 1;
 		w->one = n++ ? NUMA_NONE : i;
@@ -222,7 +230,7 @@ static int flow_report(struct report *r, const struct numa_feed *f, const struct
 
 	if (!t)
 		return -ENOMEM;
-	t->empty = "No access to it was sampled.";
+	t->empty = "No access to it was sampled; memwhy numa --by object lists what was.";
 	while ((a = numa_flow_next(&flow)) && t->n_rows < limit) {
 		struct cell *row;
 
