@@ -17,6 +17,7 @@
 #include "probes/numa/numa_config.h"
 #include "probes/numa/numa_hardware.h"
 #include "probes/numa/numa_known.h"
+#include "probes/numa/numa_place.h"
 #include "probes/numa/numa_source.h"
 #include "probes/numa/numa_untold.h"
 #include "sys/host.h"
@@ -39,7 +40,7 @@ struct numa_state {
 	u32 passed;                     /* those before it, that do not work here */
 	u64 drained_ns;                 /* accesses before were all told of */
 	char why[3][NUMA_WHY_LEN];      /* of each: why not */
-	struct numa_untold before, after;
+	struct numa_untold untold[2];   /* at the begin, at the end */
 };
 
 #define WAKE_BYTES (16U << 10) /* a quarter of the smallest ring of a CPU */
@@ -251,31 +252,13 @@ static int capture_attach(struct capture *c, struct attached *a, struct err *err
 	if (!rc && s->hardware)
 		numa_hardware_start(s->hardware);
 	if (!rc && s->want == NUMA_WANT_HINT)
-		numa_untold_read(a, &s->before);
+		numa_untold_read(a, &s->untold[0]);
 	return rc;
-}
-
-/* The node that all memory is on; -1: there are several. */
-static s32 only_node(void)
-{
-	_cleanup_zoneinfo_ struct zoneinfo zones = {};
-	s32 node = -1;
-
-	if (zoneinfo_read(&zones))
-		return -1;
-	vec_each (z, &zones.zones) {
-		if (!z->managed_pages)
-			continue;
-		if (node >= 0 && node != (s32)z->id.node)
-			return -1;
-		node = (s32)z->id.node;
-	}
-	return node;
 }
 
 static int prepare(struct bpf_object *obj, const struct capture *c)
 {
-	struct numa_config config = {.only_node = only_node(), .wake_bytes = WAKE_BYTES};
+	struct numa_config config = {.only_node = numa_only_node(), .wake_bytes = WAKE_BYTES};
 	u8 nodes[NUMA_CPUS_TOLD] = {};
 	int rc = attach_set_const(obj, "numa_config", &config, sizeof(config));
 
@@ -453,22 +436,24 @@ static int hardware_settle(struct capture *c, u64 *events)
 	return rc;
 }
 
-/* Samples of hardware come by rings of their own; what a CPU missed last is told at the end. */
+/* Samples of hardware come by rings of their own. */
 static int capture_settle(
 	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events)
 {
 	struct numa_state *s = c->state;
-	int rc = c->ending ? numa_untold_add(a, c, &s->before, &s->after) : 0;
+	int rc = hardware_settle(c, events);
 
 	(void)stacks;
-	rc = rc ? rc : hardware_settle(c, events);
+	rc = rc ? rc : numa_untold_settle(a, c, s->untold);
 	return rc ? rc : numa_blocks_settle(c, &s->drained_ns);
 }
 
 static void capture_stop(struct capture *c, struct attached *a)
 {
-	if (((struct numa_state *)c->state)->want == NUMA_WANT_HINT)
-		numa_untold_read(a, &((struct numa_state *)c->state)->after);
+	struct numa_state *s = c->state;
+
+	if (s->want == NUMA_WANT_HINT)
+		numa_untold_read(a, &s->untold[1]);
 }
 
 static void capture_end(struct capture *c)

@@ -10,6 +10,7 @@
 #include "sys/maps.h"
 #include "sys/proc.h"
 #include "sys/root.h"
+#include "sys/zoneinfo.h"
 
 #define PROCESSES_MAX 64
 /* Reading numa_maps walks the page tables under the mmap lock: 5 ms for each GiB of small pages
@@ -91,4 +92,21 @@ int numa_place_survey(struct capture *c)
 
 	return capture_method(c, "pages of processes by node", rc ? NULL : "numa_maps",
 		rc ? "the kernel has no numa_maps: it needs CONFIG_NUMA=y" : NULL);
+}
+
+s32 numa_only_node(void)
+{
+	_cleanup_zoneinfo_ struct zoneinfo zones = {};
+	s32 node = -1;
+
+	if (zoneinfo_read(&zones))
+		return -1;
+	vec_each (z, &zones.zones) {
+		if (!z->managed_pages)
+			continue;
+		if (node >= 0 && node != (s32)z->id.node)
+			return -1;
+		node = (s32)z->id.node;
+	}
+	return node;
 }

@@ -15,5 +15,7 @@ struct numa_places {
 /* A sampler's `sample` and `survey`. */
 int numa_place_sample(struct capture *c, void *state);
 int numa_place_survey(struct capture *c);
+/* The node that all memory is on; -1: there are several. */
+s32 numa_only_node(void);
 
 #endif

@@ -70,15 +70,12 @@ static int counts_add(struct attached *a, u64 hints)
 	return bpf_map_update_elem(fd, &zero, v, BPF_ANY) ? -errno : 0;
 }
 
-int numa_untold_add(struct attached *a, struct capture *c, const struct numa_untold *before,
-	struct numa_untold *after)
+static int untold_add(struct attached *a, struct capture *c, const struct numa_untold *before,
+	const struct numa_untold *after)
 {
 	struct numa_move m = REC_INIT(struct numa_move, REC_NUMA_MOVE, 0);
 	int rc = 0;
 
-	if (!before->known || !after->known)
-		return 0;
-	after->known = false;
 	if (after->hints > before->hints)
 		rc = counts_add(a, (u64)(after->hints - before->hints));
 	/* Whose they were is not known: in a scope they are left out. */
@@ -89,4 +86,12 @@ int numa_untold_add(struct attached *a, struct capture *c, const struct numa_unt
 	m.from = m.to = -1;
 	m.why = NUMA_MOVE_BALANCING;
 	return capture_emit(c, &m.h);
+}
+
+int numa_untold_settle(struct attached *a, struct capture *c, struct numa_untold v[2])
+{
+	if (!c->ending || !v[0].known || !v[1].known)
+		return 0;
+	v[1].known = false;
+	return untold_add(a, c, &v[0], &v[1]);
 }

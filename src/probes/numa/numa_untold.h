@@ -16,8 +16,8 @@ struct numa_untold {
 
 /* Where the programs are attached; anywhere else it is not known. */
 void numa_untold_read(struct attached *a, struct numa_untold *ret);
-/* Counts as seen and lost by how much it grew, once. To be called when the programs run no more. */
-int numa_untold_add(struct attached *a, struct capture *c, const struct numa_untold *before,
-	struct numa_untold *after);
+/* Once the programs run no more: counts as seen and lost by how much it grew from the first to the
+ * second. */
+int numa_untold_settle(struct attached *a, struct capture *c, struct numa_untold v[2]);
 
 #endif
