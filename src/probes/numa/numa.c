@@ -117,6 +117,13 @@ const struct probe probe_numa = {
 		"was in the page cache is told too, and a hint fault where balancing is on). "
 		"Beside them numa_maps says where the memory of -p "
 		"or of the command is.\n\n"
+		"Patterns are told from hint faults by what they bear: whether the faults of a "
+		"page "
+		"all come from one node, whether nodes mix within 50 ms (a scan takes all pages "
+		"away at once), whether threads run at the same time (by their CPU time), and "
+		"where a page was before balancing moved it. That takes three faults a page, and "
+		"longer runs, or --scan 200ms, where turns are to be told; what cannot be told is "
+		"said to be so.\n\n"
 		"Nothing of the machine is changed unless asked for. --balancing turns automatic "
 		"NUMA balancing on, --scan sets how often it looks at memory; both are put back at "
 		"the end, also where memwhy is killed. Two that run at a time do not know of each "
@@ -131,6 +138,7 @@ const struct probe probe_numa = {
 		"windows. Pages that several processes map stay. --undo puts the pages back where "
 		"they were; until then that is kept in /run/memwhy.",
 	.examples = examples,
+	.output = numa_output,
 	.kinds = numa_kinds,
 	.n_kinds = NUMA_KINDS,
 	.bpf = &numa_bpf,

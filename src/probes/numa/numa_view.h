@@ -13,6 +13,7 @@ struct numa_flow_asked {
 	const char *thread, *object;
 };
 
+extern const char numa_output[]; /* of the man page */
 extern const struct view_table numa_flow_tables[];
 int numa_flows_report(struct report *r, struct numa_feed *f, const struct numa_flow_asked *asked);
 
