@@ -4,9 +4,10 @@
  * state is in a map, since kernels to 5.11 hand no pointers to such functions), so that the number
  * of frames costs nothing there. No helper that is younger than 5.8.
  *
- * Until the tables of a process are ready, its frame pointers are followed. Those of libc are none:
- * the register holds what it pleases, and so what leads nowhere ends the walk without a page fault
- * where it can be told.
+ * Until the tables of a process are ready, what it has mapped is looked up in the kernel where that
+ * can be had, and for files that have none yet its frame pointers are followed. Those of libc are
+ * none: the register holds what it pleases, and so what leads nowhere ends the walk without a page
+ * fault where it can be told.
  *
  * Objects are built with and without this (USER_WALK): it is loaded only where user stacks are
  * asked for. Included by common.bpf.h.
@@ -15,6 +16,7 @@
 #define MEMWHY_BPF_UNWIND_BPF_H
 
 #include "bpf/unwind_find.bpf.h"
+#include "bpf/unwind_vma.bpf.h"
 
 /* Words from the start of struct pt_regs to a register, by its number in DWARF. */
 static __always_inline u32 unwind_regs_word(u32 reg)
@@ -59,6 +61,16 @@ static __always_inline int unwind_guess(struct unwind_walk *w)
 	return stop == CFI_STOP_MEMORY ? CFI_STOP_NO_RULE : stop;
 }
 
+/* Makes w->mapping the one that ip is in, if any is known. 0: it may be code. */
+static __always_inline int unwind_code_find(struct unwind_walk *w, u64 ip)
+{
+	if (ip >= w->mapping.start && ip < w->mapping.end)
+		return 0;
+	if (w->n_mappings)
+		return unwind_mapping_find(ip);
+	return w->by_file ? unwind_vma_find(ip) : 0;
+}
+
 /* The next frame: notes it, and finds its rule. What stopped the walk, or 0. */
 __noinline int unwind_enter(u32 i)
 {
@@ -72,8 +84,7 @@ __noinline int unwind_enter(u32 i)
 	ip = cfi_lookup_ip(&w->regs);
 	if (ip < UNWIND_CODE_MIN || ip > UNWIND_CODE_MAX)
 		return CFI_STOP_NO_CODE;
-	known = !w->n_mappings || (ip >= w->mapping.start && ip < w->mapping.end) ||
-		!unwind_mapping_find(ip);
+	known = !unwind_code_find(w, ip);
 	if (!known && i)
 		return CFI_STOP_NO_CODE;
 	w->stack.ips[i] = w->regs.ip;
@@ -81,7 +92,7 @@ __noinline int unwind_enter(u32 i)
 	unwind_hash(w, w->regs.ip);
 	if (!known)
 		return CFI_STOP_NO_CODE;
-	w->rule = w->n_mappings ? (u32)unwind_rule_find(ip) : UNWIND_NO_RULE;
+	w->rule = w->mapping.end ? (u32)unwind_rule_find(ip) : UNWIND_NO_RULE;
 	return 0;
 }
 
@@ -215,6 +226,7 @@ static __noinline bool unwind_begin(struct unwind_walk *w, const struct pt_regs 
 	w->mapping.start = w->mapping.end = 0;
 	w->window_start = ~0ULL;
 	w->guessed = 0;
+	w->by_file = w->unknown = 0;
 	w->stack.n = 0;
 	w->stack.hash = 0;
 	return (u16)ip_cs[1] == UNWIND_USER_CS;
@@ -296,7 +308,10 @@ static __noinline bool user_stack_take(long *ret_id)
 		return false;
 	}
 	fallback = unwind_tables_find(w, tgid, identity);
+	w->by_file = fallback && unwind_vma_usable() && !unwind_vmas_note(identity);
 	stop = (u32)unwind_walk(0);
+	if (w->by_file && !w->unknown)
+		fallback = 0;
 	if (w->stack.n) { /* a thread of the kernel that works for a process has none */
 		unwind_judge(w, fallback, stop, tgid);
 		*ret_id = unwind_stack_keep(w);

@@ -14,6 +14,9 @@
 #define UNWIND_MAPPINGS_MAX 65536 /* of all processes */
 #define UNWIND_PROCESSES_MAX 8192
 #define UNWIND_ASKS_BYTES 16384
+#define UNWIND_KNOWN_MAX 4096 /* files */
+#define UNWIND_SEGMENTS 2     /* with code, of one file */
+#define UNWIND_VMAS 64        /* with code, of a process that nobody has looked at */
 
 /* Code of a process, and where its table is (cfi/blocks.h). */
 struct unwind_mapping {
@@ -24,6 +27,23 @@ struct unwind_mapping {
 	u32 blocks; /* 0: there is no table */
 	u32 rows;   /* number of the word that row 0 is */
 	u32 table;  /* number by which the loader knows it; 0: there is none */
+};
+
+/* A file that has a table, as the kernel has it in a mapping's inode. */
+struct unwind_file_key {
+	u64 dev; /* as in super_block.s_dev */
+	u64 ino;
+	u64 size;
+	u64 mtime_ns;
+};
+
+struct unwind_file {
+	struct {
+		u64 offset, size;
+		u64 to; /* the table has the byte at an offset of the file at offset + to */
+	} segments[UNWIND_SEGMENTS];
+	u32 index, blocks, rows; /* as in struct unwind_mapping */
+	u32 reserved;
 };
 
 /*
@@ -89,8 +109,15 @@ struct unwind_walk {
 	u32 first, n_mappings;
 	u32 guessed; /* frames found by frame pointer */
 	u32 busy;
-	u32 zero; /* always */
-	u32 rule; /* number of that of the frame; 0: it has none */
+	u32 zero;   /* always */
+	u32 rule;   /* number of that of the frame; 0: it has none */
+	u8 by_file; /* these are its mappings: */
+	u8 unknown; /* … and one of them had no table */
+	u8 reserved[2];
+	u32 n_vmas;
+	u64 noted; /* identity of whose they are */
+	u32 noted_seq;
+	struct unwind_mapping vmas[UNWIND_VMAS];
 	struct user_stack stack;
 };
 

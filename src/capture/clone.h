@@ -32,7 +32,7 @@ struct clone_event {
 	u64 hz; /* software events that sample time: how often; 0: each event */
 };
 
-#define CLONE_FUNCTIONS 12 /* of a program, itself included */
+#define CLONE_FUNCTIONS 16 /* of a program, itself included */
 
 /* What clones are made from. */
 struct clone_source {

@@ -262,6 +262,7 @@ const char *const object_shared_names[SHARED_MAPS] = {
 	[SHARED_UNWIND_ASKS] = "unwind_asks",
 	[SHARED_UNWIND_COUNTS] = "unwind_counts",
 	[SHARED_UNWIND_WALKS] = "unwind_walks",
+	[SHARED_UNWIND_KNOWN] = "unwind_known",
 };
 
 static int shared_reuse(struct bpf_object *obj, const struct capture *c)

@@ -66,7 +66,8 @@ static int maps_open(struct capture *c, struct unwind *u)
 		return rc;
 	u->procs = c->shared[SHARED_UNWIND_PROCS] - 1;
 	rc = unwind_files_open(modules, c->shared[SHARED_UNWIND_PAGES] - 1,
-		c->shared[SHARED_UNWIND_RULES] - 1, unwind_maps_pages(0), &u->files);
+		c->shared[SHARED_UNWIND_RULES] - 1, c->shared[SHARED_UNWIND_KNOWN] - 1,
+		unwind_maps_pages(0), &u->files);
 	if (!rc)
 		rc = unwind_layouts_open(c->shared[SHARED_UNWIND_MAPS] - 1, u->files, &u->layouts);
 	if (rc)
@@ -275,7 +276,9 @@ int unwind_process(struct unwind *u, u32 tgid)
 
 int unwind_program(struct unwind *u, const char *name)
 {
-	return unwind_warm(u->files, names_modules(u->c->names), name);
+	int rc = unwind_warm(u->files, names_modules(u->c->names), name);
+
+	return rc ? rc : unwind_files_commit(u->files);
 }
 
 int unwind_fd(const struct unwind *u)

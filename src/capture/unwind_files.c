@@ -1,10 +1,13 @@
 /* See unwind_files.h. */
 #include "capture/unwind_files.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "capture/unwind_pages.h"
@@ -15,6 +18,7 @@
 
 /* A walk may still be reading what was in use a moment ago. */
 #define REST_NS NSEC_PER_SEC
+#define WALK_NS (20 * NSEC_PER_MSEC) /* more than one takes */
 
 /* A table that is there, by the content it was made of. */
 struct table_made {
@@ -31,6 +35,8 @@ struct table_made {
 struct file {
 	u32 table;    /* 0: none now */
 	bool useless; /* it has none, and never will */
+	bool known;   /* to programs, by this: */
+	struct unwind_file_key key;
 	VEC(struct elf_segment) segments;
 };
 
@@ -38,6 +44,7 @@ struct unwind_files {
 	struct module_table *modules;
 	u64 seed;
 	struct unwind_pages pages;
+	int known; /* map */
 	struct cfi_rule_set rules;
 	struct cfi_rule *rules_map;
 	u32 rules_written;
@@ -46,6 +53,7 @@ struct unwind_files {
 	struct table_made *by_content;
 	VEC(struct table_made *) tables; /* by number, less one; NULL: dropped */
 	VEC(struct file) files;          /* by module */
+	VEC(u32) made;                   /* modules, since the last commit */
 	struct unwind_files_stats stats;
 };
 
@@ -56,7 +64,7 @@ static void scratch_free(struct unwind_files *f)
 	cfi_blocks_free(&f->laid);
 }
 
-int unwind_files_open(struct module_table *modules, int pages, int rules, u32 max_pages,
+int unwind_files_open(struct module_table *modules, int pages, int rules, int known, u32 max_pages,
 	struct unwind_files **ret)
 {
 	struct unwind_files *f = calloc(1, sizeof(*f));
@@ -66,6 +74,7 @@ int unwind_files_open(struct module_table *modules, int pages, int rules, u32 ma
 	if (!f)
 		return rc;
 	f->modules = modules;
+	f->known = known;
 	unwind_pages_init(&f->pages, pages, max_pages);
 	if (!rc)
 		rc = cfi_rules_init(&f->rules);
@@ -100,6 +109,7 @@ void unwind_files_close(struct unwind_files *f)
 	vec_each (file, &f->files)
 		vec_free(&file->segments);
 	vec_free(&f->files);
+	vec_free(&f->made);
 	unwind_pages_free(&f->pages);
 	cfi_rules_free(&f->rules);
 	scratch_free(f);
@@ -122,18 +132,43 @@ static void table_drop(struct unwind_files *f, struct table_made *t)
 	free(t);
 }
 
+/* Takes a table out of the files by which programs find it themselves. */
+static bool table_hide(struct unwind_files *f, u32 number)
+{
+	bool hidden = false;
+
+	vec_each (file, &f->files) {
+		if (file->table != number || !file->known)
+			continue;
+		bpf_map_delete_elem(f->known, &file->key);
+		file->known = false;
+		hidden = true;
+	}
+	return hidden;
+}
+
+static bool table_is_idle(const struct table_made *t, u64 now)
+{
+	return t && !t->uses && now - t->unused_ns >= REST_NS;
+}
+
 /* Drops the tables that no process uses. False: there were none. */
 static bool room_make(struct unwind_files *f)
 {
+	const struct timespec walk = {.tv_nsec = WALK_NS};
 	u64 now = clock_mono_ns();
-	bool dropped = false;
+	bool dropped = false, hidden = false;
 
-	vec_each (p, &f->tables) {
-		struct table_made *t = *p;
-
-		if (!t || t->uses || now - t->unused_ns < REST_NS)
+	vec_each (t, &f->tables) {
+		if (table_is_idle(*t, now))
+			hidden |= table_hide(f, (*t)->number);
+	}
+	if (hidden)
+		nanosleep(&walk, NULL);
+	vec_each (t, &f->tables) {
+		if (!table_is_idle(*t, now))
 			continue;
-		table_drop(f, t);
+		table_drop(f, *t);
 		dropped = true;
 	}
 	return dropped;
@@ -229,6 +264,34 @@ static int table_make(
 	return 0;
 }
 
+/* From then on programs find its table where it is mapped. */
+static void file_show(struct unwind_files *f, struct file *file, u32 module)
+{
+	const struct module *m = module_table_get(f->modules, module);
+	const struct table_made *t = f->tables.v[file->table - 1];
+	struct unwind_file value = {.index = t->start, .blocks = t->blocks, .rows = t->rows};
+	u32 n = 0;
+
+	vec_each (s, &file->segments) {
+		if (!s->executable)
+			continue;
+		if (n == UNWIND_SEGMENTS)
+			return;
+		value.segments[n].offset = s->offset;
+		value.segments[n].size = s->size;
+		value.segments[n++].to = s->address - t->base - s->offset;
+	}
+	if (m->kind != MODULE_FILE || !m->ino || file->known)
+		return;
+	file->key = (struct unwind_file_key){
+		.dev = (u64)major(m->dev) << 20 | minor(m->dev), /* linux/kdev_t.h */
+		.ino = m->ino,
+		.size = m->stamp.size,
+		.mtime_ns = m->stamp.mtime_ns,
+	};
+	file->known = !bpf_map_update_elem(f->known, &file->key, &value, BPF_NOEXIST);
+}
+
 static int file_load(struct unwind_files *f, struct file *file, u32 module)
 {
 	_cleanup_elf_file_ struct elf_file elf = {.fd = -1};
@@ -253,7 +316,7 @@ static int file_load(struct unwind_files *f, struct file *file, u32 module)
 		if (!rc)
 			rc = vec_push(&file->segments, *segment);
 	}
-	return rc;
+	return rc ? rc : vec_push(&f->made, module);
 }
 
 /* NULL: it has no table. */
@@ -327,8 +390,17 @@ void unwind_files_unuse(struct unwind_files *f, const struct unwind_mapping *m)
 
 int unwind_files_commit(struct unwind_files *f)
 {
+	int rc = unwind_pages_commit(&f->pages);
+
 	scratch_free(f);
-	return unwind_pages_commit(&f->pages);
+	vec_each (module, &f->made) {
+		struct file *file = &f->files.v[*module];
+
+		if (!rc && file->table)
+			file_show(f, file, *module);
+	}
+	f->made.n = 0;
+	return rc;
 }
 
 const struct unwind_files_stats *unwind_files_stats(const struct unwind_files *f)

@@ -21,8 +21,8 @@ struct unwind_files_stats {
 	u64 words_bytes; /* of the tables that are there */
 };
 
-/* pages, rules: descriptors of the maps, borrowed. max_pages: at most UNWIND_PAGES_MAX. */
-int unwind_files_open(struct module_table *modules, int pages, int rules, u32 max_pages,
+/* pages, rules, known: descriptors of the maps, borrowed. max_pages: at most UNWIND_PAGES_MAX. */
+int unwind_files_open(struct module_table *modules, int pages, int rules, int known, u32 max_pages,
 	struct unwind_files **ret);
 void unwind_files_limit(struct unwind_files *f, u32 max_pages);
 void unwind_files_close(struct unwind_files *f);

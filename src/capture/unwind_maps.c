@@ -44,6 +44,8 @@ static const struct shape {
 		UNWIND_MAPPINGS_MAX, BPF_F_MMAPABLE},
 	{SHARED_UNWIND_PROCS, BPF_MAP_TYPE_HASH, sizeof(u64), sizeof(struct unwind_process),
 		UNWIND_PROCESSES_MAX, 0},
+	{SHARED_UNWIND_KNOWN, BPF_MAP_TYPE_HASH, sizeof(struct unwind_file_key),
+		sizeof(struct unwind_file), UNWIND_KNOWN_MAX, BPF_F_NO_PREALLOC},
 	{SHARED_UNWIND_ASKS, BPF_MAP_TYPE_RINGBUF, 0, 0, UNWIND_ASKS_BYTES, 0},
 	{SHARED_UNWIND_COUNTS, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(u32), sizeof(struct unwind_counts),
 		1, 0},

@@ -2,7 +2,8 @@
  * Walks its own user stack in BPF by call-frame tables, and holds the frames against libgcc's
  * backtrace(): at a depth of recursion, and there in a signal handler on a stack of its own.
  * usage: unwind OBJECT DEPTH [RUNS]: prints what it saw; with RUNS, also what a walk costs in the
- * kernel. unwind OBJECT libraries: only makes the tables of itself and of 60 libraries more.
+ * kernel. unwind OBJECT DEPTH files: of the process nothing is told, so its tables are found by its
+ * files. unwind OBJECT libraries: only makes the tables of itself and of 60 libraries more.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -84,6 +85,14 @@ static void process_publish(const struct unwind_layout *layout)
 		die("the process", errno);
 }
 
+static void process_forget(void)
+{
+	u64 key = (u64)getpid();
+
+	if (bpf_map_delete_elem(map_fd("unwind_procs"), &key))
+		die("the process", errno);
+}
+
 static void tables_load(void)
 {
 	const struct unwind_layout *layout;
@@ -94,7 +103,7 @@ static void tables_load(void)
 
 	if (module_table_new(0, &l.modules) ||
 		unwind_files_open(l.modules, map_fd("unwind_pages"), map_fd("unwind_rules"),
-			UNWIND_PAGES_MAX, &l.files) ||
+			map_fd("unwind_known"), UNWIND_PAGES_MAX, &l.files) ||
 		unwind_layouts_open(map_fd("unwind_maps"), l.files, &l.layouts))
 		die("the maps", EIO);
 	process_map_init(&map, l.modules, getpid());
@@ -219,5 +228,7 @@ int main(int argc, char **argv)
 	tables_load();
 	if (!strcmp(argv[2], "libraries"))
 		return 0;
+	if (argc > 3 && !strcmp(argv[3], "files"))
+		process_forget();
 	return descend(atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 0) < 0;
 }

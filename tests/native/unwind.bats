@@ -24,6 +24,14 @@ setup() {
 	grep -q "^here: frames=127 .*method='cut: more than 127 frames' same=1" <<<"$output"
 }
 
+@test "of a process that nobody has looked at: by the files that it has mapped" {
+	grep -q bpf_iter_task_vma_new /sys/kernel/btf/vmlinux || skip "needs an iterator over mappings (6.7)"
+	run "$UNWIND" "$UNWIND.bpf.o" 7 files
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "method='exact' same=1" <<<"$output")" -eq 2 ]
+}
+
 @test "the verifier has little to do" {
 	run "$UNWIND" "$UNWIND.bpf.o" 0
 	echo "$output"

@@ -5,6 +5,8 @@
  * duration without a hook on the fault handler itself.
  */
 #include "bpf/common.bpf.h"
+#include "bpf/mm_seq.bpf.h"
+#include "bpf/unwind_early.bpf.h"
 #include "probes/faults/faults.h"
 
 const volatile struct faults_config config = {};
@@ -138,19 +140,6 @@ struct {
 	__type(value, struct vma_seen);
 } vmas_seen SEC(".maps");
 
-/* 0: it cannot be known whether the address space has changed. */
-static __always_inline u32 mm_seq(const struct mm_struct *mm)
-{
-	const struct mm_struct___int *i = (void *)mm;
-	const struct mm_struct___seqcount *s = (void *)mm;
-
-	if (bpf_core_field_exists(i->mm_lock_seq))
-		return (u32)BPF_CORE_READ(i, mm_lock_seq) + 1;
-	if (bpf_core_field_exists(s->mm_lock_seq))
-		return BPF_CORE_READ(s, mm_lock_seq.sequence) + 1;
-	return 0;
-}
-
 static long fault_vma(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
 	struct fault *f = arg;
@@ -229,12 +218,14 @@ static __always_inline int fault_alloc(struct bpf_raw_tracepoint_args *ctx, bool
 	struct fault f = {};
 	struct slot *s;
 
-	if (!find_vma && ctx->args[1] < 9) /* HPAGE_PMD_ORDER on x86-64 */
+	if (!find_vma && !USER_STACKS_WALKED && ctx->args[1] < 9) /* HPAGE_PMD_ORDER on x86-64 */
 		return 0;
 	f.pid_tgid = bpf_get_current_pid_tgid();
 	s = slot_of((u32)f.pid_tgid);
 	if (!s || s->tid != (u32)f.pid_tgid || !ctx->args[0])
 		return 0;
+	if (USER_STACKS_WALKED && scope_match(f.pid_tgid))
+		user_stack_prepare();
 	if (ctx->args[1] >= 9)
 		s->huge = 1;
 	if (!find_vma || s->looked || config.mapping != FAULTS_MAPPING_ALL ||

@@ -1,0 +1,30 @@
+/*
+ * For events whose programs run with interrupts off, where the mappings of a process can be looked
+ * at once in a while only: looks at them before, where it may. See unwind_vma.bpf.h.
+ */
+#if defined(__bpf__) && !defined(MEMWHY_BPF_UNWIND_EARLY_BPF_H)
+#define MEMWHY_BPF_UNWIND_EARLY_BPF_H
+
+#ifdef USER_WALK
+#define USER_STACKS_WALKED 1
+static __always_inline void user_stack_prepare(void)
+{
+	u32 zero = 0, tgid = bpf_get_current_pid_tgid() >> 32;
+	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
+	u64 identity = unwind_identity_now();
+
+	if (!w || !identity || w->busy || !unwind_vma_usable())
+		return;
+	w->busy = 1;
+	if (unwind_tables_find(w, tgid, identity))
+		unwind_vmas_note(identity);
+	w->busy = 0;
+}
+#else
+#define USER_STACKS_WALKED 0
+static __always_inline void user_stack_prepare(void)
+{
+}
+#endif
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * The table of an instruction where nobody has looked at its process yet: by the file that is
+ * mapped there, if that file has a table already (the libc of all, a program run before). Needs the
+ * kernel's iterator over mappings (6.7); without it, and for new files, the process waits for user
+ * space. See unwind.bpf.h.
+ */
+#if defined(USER_WALK) && !defined(MEMWHY_BPF_UNWIND_VMA_BPF_H)
+#define MEMWHY_BPF_UNWIND_VMA_BPF_H
+
+#include "bpf/mm_seq.bpf.h"
+#include "bpf/unwind.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, UNWIND_KNOWN_MAX);
+	__type(key, struct unwind_file_key);
+	__type(value, struct unwind_file);
+} unwind_known SEC(".maps");
+
+struct bpf_iter_task_vma {
+	u64 opaque[1];
+} __attribute__((preserve_access_index));
+
+extern int bpf_iter_task_vma_new(
+	struct bpf_iter_task_vma *it, struct task_struct *task, u64 address) __ksym __weak;
+extern struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it) __ksym __weak;
+extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym __weak;
+
+struct vm_area_struct___file {
+	unsigned long vm_start, vm_end, vm_pgoff, vm_flags;
+	struct file *vm_file;
+} __attribute__((preserve_access_index));
+
+struct super_block___dev {
+	u32 s_dev;
+} __attribute__((preserve_access_index));
+
+struct unwind_timespec {
+	s64 tv_sec;
+	long tv_nsec;
+};
+
+struct inode___file { /* to 6.10 */
+	s64 i_size;
+	struct super_block___dev *i_sb;
+	struct unwind_timespec __i_mtime;
+} __attribute__((preserve_access_index));
+
+struct inode___apart { /* from 6.11 on */
+	s64 i_mtime_sec;
+	u32 i_mtime_nsec;
+} __attribute__((preserve_access_index));
+
+static __always_inline void unwind_file_key_of(struct inode *inode, struct unwind_file_key *ret)
+{
+	struct inode___file *file = (void *)inode;
+	struct inode___apart *apart = (void *)inode;
+	struct unwind_timespec mtime = {};
+
+	ret->dev = BPF_CORE_READ(file, i_sb, s_dev);
+	ret->ino = BPF_CORE_READ(inode, i_ino);
+	ret->size = BPF_CORE_READ(file, i_size);
+	if (bpf_core_field_exists(apart->i_mtime_sec)) {
+		ret->mtime_ns = BPF_CORE_READ(apart, i_mtime_sec) * 1000000000ULL +
+				BPF_CORE_READ(apart, i_mtime_nsec);
+	} else if (bpf_core_field_exists(file->__i_mtime)) {
+		bpf_core_read(&mtime, sizeof(mtime), &file->__i_mtime);
+		ret->mtime_ns = mtime.tv_sec * 1000000000ULL + mtime.tv_nsec;
+	}
+}
+
+/* The table of a mapping, if its file has one. */
+static __always_inline void unwind_file_find(
+	struct vm_area_struct___file *vma, struct unwind_mapping *m)
+{
+	u64 before = m->start - (BPF_CORE_READ(vma, vm_pgoff) << 12); /* of the file's first byte */
+	struct file *mapped = BPF_CORE_READ(vma, vm_file);
+	struct unwind_file_key key = {};
+	struct unwind_file *f;
+
+	if (!mapped)
+		return;
+	unwind_file_key_of(BPF_CORE_READ(mapped, f_inode), &key);
+	f = bpf_map_lookup_elem(&unwind_known, &key);
+	if (!f)
+		return;
+#pragma unroll
+	for (u32 i = 0; i < UNWIND_SEGMENTS; i++) {
+		if (m->end <= before + f->segments[i].offset ||
+			m->start >= before + f->segments[i].offset + f->segments[i].size)
+			continue;
+		m->bias = before - f->segments[i].to;
+		m->index = f->index;
+		m->blocks = f->blocks;
+		m->rows = f->rows;
+		m->table = 1; /* there is one */
+	}
+}
+
+static __always_inline bool unwind_vma_usable(void)
+{
+	return bpf_core_type_exists(struct bpf_iter_task_vma);
+}
+
+#define UNWIND_VM_EXEC 4
+
+static __always_inline void unwind_vma_note(
+	struct unwind_walk *w, struct vm_area_struct___file *vma, u32 n)
+{
+	struct unwind_mapping *m = &w->vmas[n & (UNWIND_VMAS - 1)];
+
+	m->start = BPF_CORE_READ(vma, vm_start);
+	m->end = BPF_CORE_READ(vma, vm_end);
+	m->blocks = m->table = 0;
+	unwind_file_find(vma, m);
+}
+
+/*
+ * Notes where the process has code, in one go: with interrupts off the kernel lets a CPU look once,
+ * until an interrupt to itself has unlocked the mappings. It holds until they change. Not 0: they
+ * cannot be looked at now, or there are too many.
+ */
+__noinline int unwind_vmas_note(u64 identity)
+{
+	u32 zero = 0, seq, n;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
+	struct vm_area_struct___file *vma;
+	struct bpf_iter_task_vma it;
+
+	if (!w || !unwind_vma_usable())
+		return CFI_STOP_NO_CODE;
+	seq = mm_seq(BPF_CORE_READ(task, mm));
+	if (seq && w->noted == identity && w->noted_seq == seq)
+		return 0;
+	w->noted = w->n_vmas = 0;
+	bpf_iter_task_vma_new(&it, bpf_get_current_task_btf(), 0);
+	while ((vma = (void *)bpf_iter_task_vma_next(&it))) {
+		if (!(BPF_CORE_READ(vma, vm_flags) & UNWIND_VM_EXEC))
+			continue;
+		n = w->n_vmas;
+		w->n_vmas = n + 1;
+		if (n >= UNWIND_VMAS)
+			break;
+		unwind_vma_note(w, vma, n);
+	}
+	bpf_iter_task_vma_destroy(&it);
+	if (!w->n_vmas || w->n_vmas > UNWIND_VMAS)
+		return CFI_STOP_NO_CODE;
+	w->noted = identity;
+	w->noted_seq = seq;
+	return 0;
+}
+
+/* As unwind_mapping_find; what has no table yet is noted, too. */
+__noinline int unwind_vma_find(u64 ip)
+{
+	u32 zero = 0, n;
+	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
+
+	if (!w)
+		return CFI_STOP_NO_CODE;
+	n = w->n_vmas;
+	for (u32 i = 0; i < UNWIND_VMAS && i < n; i++) {
+		struct unwind_mapping *m = &w->vmas[i];
+
+		if (ip < m->start || ip >= m->end)
+			continue;
+		w->mapping = *m;
+		if (!m->table)
+			w->unknown = 1;
+		return 0;
+	}
+	return CFI_STOP_NO_CODE;
+}
+
+#endif
