@@ -162,15 +162,16 @@ mw_start() {
 	wait_for 'memwhy_attached || ! kill -0 $memwhy 2>/dev/null'
 }
 
-# Waits for its end, 6 seconds at most: $status, $took (ms).
+# Waits for its end, 6 seconds at most, with sanitizers a minute: $status, $took (ms).
 mw_end() {
-	local from=$(date +%s%3N) i
+	local from=$(date +%s%3N) i most=120
+	! sanitized || most=1200
 	status=0
-	for i in $(seq 120); do
+	for i in $(seq $most); do
 		kill -0 "$memwhy" 2>/dev/null || break
 		sleep 0.05
 	done
-	[ "$i" -lt 120 ] || kill -9 "$memwhy"
+	[ "$i" -lt $most ] || kill -9 "$memwhy"
 	wait "$memwhy" || status=$?
 	took=$(($(date +%s%3N) - from))
 	output=$(head -c 3000 "$out" | tr -d '\0') stderr=$(<"$err")
