@@ -25,7 +25,7 @@ static void verdict_tell(
 	struct report *r, const struct diff_spec *s, const struct diff_result *res, bool regression)
 {
 	_cleanup_str_ struct str t = {};
-	long double change, error, before = res->total[0].value;
+	long double change = 0, error = 0, before = res->total[0].value;
 
 	if (regression)
 		str_add(&t, "Regression (--fail-on). ");

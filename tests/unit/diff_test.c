@@ -84,6 +84,13 @@ static struct cell *row(int side, u64 pid, const char *comm, u64 bytes)
 	return r;
 }
 
+static void tables_drop(struct report *r)
+{
+	vec_each (t, &r->tables)
+		vec_free(&(*t)->cells);
+	r->tables.n = 0;
+}
+
 static struct table *compare(void)
 {
 	assert_int_equal(diff_table(&result, &sides[AFTER].stream, &spec, "heap", &res), 0);
@@ -194,7 +201,7 @@ static void renamed(void **state)
 	}
 	assert_int_equal(compare()->n_rows, 2);
 	spec.any_comm = true;
-	result.tables.n = 0;
+	tables_drop(&result);
 	assert_int_equal(compare()->n_rows, 1);
 	assert_int_equal(table_column(result.tables.v[0], "comm"), -ENOENT);
 }
@@ -422,7 +429,7 @@ static void unequal_columns(void **state)
 	(void)state;
 	row(BEFORE, 1, "a", 1);
 	row(BEFORE, 1, "b", 2);
-	sides[AFTER].report.tables.n = 0;
+	tables_drop(&sides[AFTER].report);
 	tables[AFTER] = report_table(&sides[AFTER].report, "heap", "Heap", fewer, 3);
 	r = table_row(tables[AFTER]);
 	r[0] = cell_u64(10);

@@ -22,10 +22,10 @@ const struct by_column heap_mapping_columns[HEAP_MAPPING_COLUMNS] = {
 	[M_KIND] = {0, {"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
 			       "anonymous or file (private), shared, shared file, or break (brk, "
 			       "sbrk); empty: not known"}},
-	[M_PEAK] = {0, {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, 0,
+	[M_PEAK] = {0, {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, COL_LEVEL,
 			       "live when its process had most mapped by itself (exact; of several "
 			       "processes: summed, each at its own peak)"}},
-	[M_LIVE] = {0, {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, 0,
+	[M_LIVE] = {0, {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL,
 			       "mapped and not unmapped by the end of the interval, or of the "
 			       "process (exact)"}},
 	[M_CALLS] = {0, {"calls", "CALLS", CELL_U64, UNIT_COUNT, 0,
