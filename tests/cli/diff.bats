@@ -180,7 +180,7 @@ total() { # FIELD...
 	mw_ok diff -o folded "$old" "$new"
 	grep -q 'main;held 100000 200000$' <<<"$output"
 	grep -q 'main;added 0 51200$' <<<"$output"
-	! grep -vE '^[^ ]+ [0-9]+ [0-9]+$' <<<"$output"
+	[ -z "$(grep -vE '^[^ ]+ [0-9]+ [0-9]+$' <<<"$output")" ]
 	mw_ok diff -o csv "$old" "$new" --table heap
 	csv_check <<<"$output"
 	mw_ok diff -o jsonl "$old" "$new"
@@ -190,9 +190,10 @@ total() { # FIELD...
 		[[ $output == *$'\nbefore: '*$'\nafter: '*added* ]]
 	done
 	mw_ok diff "$old" "$new"
-	! too_wide <<<"$output"
+	[ -z "$(too_wide <<<"$output")" ]
 	mw_ok diff --out report "$old" "$new"
-	[ -s report ] && [ -z "$output" ]
+	[ -s report ]
+	[ -z "$output" ]
 }
 
 @test "diff: its fields are in the man page" {
