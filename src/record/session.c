@@ -165,7 +165,8 @@ static int unwind_scope(struct session *s)
 	int rc = 0;
 
 	if (s->c.unwind && s->cfg->argv)
-		return unwind_program(s->c.unwind, s->cfg->argv[0]);
+		return unwind_program(
+			s->c.unwind, s->c.opt.program ? s->program.path : s->cfg->argv[0]);
 	if (!s->c.unwind)
 		return 0;
 	vec_each (pid, &s->cfg->opt.scope.tasks) {
