@@ -37,7 +37,8 @@ struct heap_config {
 	u64 sample_bytes; /* 0: all */
 	u8 several;       /* processes: look up which one it is */
 	u8 error_shift;   /* the two factors of variances are so many bits smaller */
-	u8 reserved[6];
+	u8 never;         /* see stack_of_task */
+	u8 reserved[5];
 	u32 gaps[HEAP_GAPS];
 	u32 weights[HEAP_WEIGHTS + 1];
 	u32 reserved2;

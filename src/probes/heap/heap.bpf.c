@@ -247,6 +247,7 @@ int session(struct pt_regs *ctx)
 {
 	u64 cookie;
 
+	stack_of_task(ctx);
 	if (PT_REGS_IP(ctx) != bpf_get_func_ip(ctx)) {
 		leave(ctx);
 		return 0;
@@ -260,6 +261,7 @@ int session(struct pt_regs *ctx)
 	SEC("uprobe")                               \
 	int name_(struct pt_regs *ctx)              \
 	{                                           \
+		stack_of_task(ctx);                 \
 		return PASS(begin(ctx, 0, calls_)); \
 	}
 
@@ -275,6 +277,7 @@ BEGIN(enter_freeing, CALLS_FREE)
 SEC("uprobe")
 int leave_any(struct pt_regs *ctx)
 {
+	stack_of_task(ctx);
 	return PASS((leave(ctx), 0));
 }
 

@@ -68,6 +68,27 @@ struct {
 	__type(value, struct heap_site_now);
 } heap_sites SEC(".maps");
 
+/* Empty. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} heap_nothing SEC(".maps");
+
+/*
+ * Never does anything; but since it is there the program runs on the stack of the task. Since 6.13
+ * programs of this type have a stack of the CPU else (bpf_enable_priv_stack,
+ * kernel/bpf/verifier.c), of which nothing keeps a second task out that comes to a uprobe when the
+ * first was preempted in one (uprobe_prog_run, kernel/trace/bpf_trace.c): the kernel panics. Those
+ * with tail calls have not.
+ */
+static __always_inline void stack_of_task(void *ctx)
+{
+	if (config.never)
+		bpf_tail_call(ctx, &heap_nothing, 0);
+}
+
 static const struct heap_site_now site_new = {.min_bytes = 0xffffffff};
 static const struct heap_thread_now thread_zero = {};
 static const struct heap_thread_gone gone_zero = {};
