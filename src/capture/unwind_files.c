@@ -354,24 +354,32 @@ int unwind_files_warm(struct unwind_files *f, u32 module)
 	return rc;
 }
 
+/* Of the segment with code that is mapped so: what its addresses are more than its offsets. A
+ * mapping begins at a page, which may be the end of another segment in the file (lld, mold). */
+static bool segment_mapped(const struct file *file, u64 offset, u64 size, u64 *ret)
+{
+	vec_each (s, &file->segments) {
+		if (!s->executable || s->offset >= offset + size || s->offset + s->size <= offset)
+			continue;
+		*ret = s->address - s->offset;
+		return true;
+	}
+	return false;
+}
+
 int unwind_files_use(
 	struct unwind_files *f, u32 module, u64 offset, u64 start, struct unwind_mapping *to)
 {
 	int rc;
 	struct file *file = file_get(f, module, &rc);
-	struct elf_file segments = {.fd = -1};
 	struct table_made *t;
-	u64 address;
+	u64 to_address;
 
-	if (!file)
+	if (!file || !segment_mapped(file, offset, to->end - start, &to_address))
 		return rc;
-	segments.segments.v = file->segments.v;
-	segments.segments.n = file->segments.n;
-	if (elf_file_address(&segments, offset, &address))
-		return 0;
 	t = f->tables.v[file->table - 1];
 	t->uses++;
-	to->bias = start - (address - t->base);
+	to->bias = start - (offset + to_address - t->base);
 	to->index = t->start;
 	to->blocks = t->blocks;
 	to->rows = t->rows;

@@ -29,9 +29,9 @@ void unwind_files_close(struct unwind_files *f);
 /* Makes the table of a module before a process uses it. -ENOMEM. */
 int unwind_files_warm(struct unwind_files *f, u32 module);
 /*
- * Where code of a module that is mapped with this offset of its file at `start` has its table. What
- * has none keeps 0 blocks. The table is used once more; to be given back with unwind_files_unuse.
- * -ENOMEM.
+ * Where code of a module that is mapped with this offset of its file at `start`, up to to->end, has
+ * its table. What has none keeps 0 blocks. The table is used once more; to be given back with
+ * unwind_files_unuse. -ENOMEM.
  */
 int unwind_files_use(
 	struct unwind_files *f, u32 module, u64 offset, u64 start, struct unwind_mapping *to);
