@@ -8,6 +8,12 @@ setup() {
 	needs_root
 }
 
+eval "common_$(declare -f teardown)"
+teardown() {
+	[ -z "${data:-}" ] || rm -rf "$data"
+	common_teardown
+}
+
 @test "stacks: a Rust program, optimised, next to gdb" {
 	type rustc >/dev/null || skip "needs rustc"
 	cat >"$BATS_TEST_TMPDIR/job.rs" <<-EOF
@@ -42,4 +48,44 @@ setup() {
 	compiler=$(clang -### -x c -O2 -S -o "$BATS_TEST_TMPDIR/out.s" - 2>&1 | sed -n 's/^ "\([^"]*\)".*/\1/p' | head -n 1)
 	mapfile -t args < <(clang -### -x c -O2 -S -o "$BATS_TEST_TMPDIR/out.s" - 2>&1 | sed -n '/^ "/ { s/^ "[^"]*" "//; s/"$//; s/" "/\n/g; p; }')
 	program_holds newfstatat "$BATS_TEST_TMPDIR/input" "$compiler" "${args[@]}"
+}
+
+@test "stacks: a Go program, which has frame pointers and no call-frame information" {
+	type go >/dev/null || skip "needs go"
+	cat >"$BATS_TEST_TMPDIR/job.go" <<-EOF
+		package main
+		import "os"
+		var word = []byte("x")
+		//go:noinline
+		func down(n int) int {
+			if n > 0 { return down(n-1) + 1 }
+			os.Stderr.Write(word)
+			return 0
+		}
+		func main() {
+			os.Stdin.Read(make([]byte, 1))
+			for i := 0; i < 60; i++ { down(i % 20) }
+		}
+	EOF
+	HOME=$BATS_TEST_TMPDIR GOFLAGS=-mod=mod GO111MODULE=off go build -o "$BATS_TEST_TMPDIR/job" "$BATS_TEST_TMPDIR/job.go"
+	echo >"$BATS_TEST_TMPDIR/input"
+	"$MEMWHY" count syscalls:sys_enter_write --stacks=user -o json --limit 0 --out "$BATS_TEST_TMPDIR/report" -- \
+		"$BATS_TEST_TMPDIR/job" <"$BATS_TEST_TMPDIR/input"
+	jq -r '.notes[]?' "$BATS_TEST_TMPDIR/report"
+	# Each of the 20 depths three times, down to main.main; the first ones before it was looked at.
+	jq -e '[.rows[] | select(.stack | tostring | test("main.down")) |
+		{count, n: ([.stack[] | select(test("main[.]down"))] | length),
+		 main: any(.stack[]; test("main[.]main"))}]
+		| all(.[]; .main) and ([group_by(.n)[] | [.[0].n, (map(.count) | add)]] == [range(1; 21) | [., 3]])' \
+		"$BATS_TEST_TMPDIR/report"
+}
+
+@test "stacks: PostgreSQL, next to gdb" {
+	postgres=$(ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null | tail -n 1)
+	[ -n "$postgres" ] || skip "needs postgresql"
+	data=$(mktemp -d /var/tmp/memwhy-oracle.XXXXXX)
+	chown nobody "$data"
+	setpriv --reuid nobody --clear-groups "${postgres%/*}/initdb" -D "$data" -N -A trust >/dev/null
+	for i in $(seq 30); do echo "select pg_notify('a', '$i'), count(*) from pg_class a, generate_series(1, 2) b"; done >"$BATS_TEST_TMPDIR/input"
+	program_holds write "$BATS_TEST_TMPDIR/input" setpriv --reuid nobody --clear-groups "$postgres" --single -D "$data" postgres
 }
