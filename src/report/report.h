@@ -57,11 +57,10 @@ enum column_flags {
 	COL_WHOLE = 16,  /* a last column of text that is not cut to the width of the screen */
 	COL_RARE = 32,   /* not in text where all of its cells are empty */
 	COL_ASIDE = 64,  /* text said of the row, not what it is of: no two runs need agree in it */
-	COL_KEY = 1024,  /* a number that the row is of: a size to count by */
 	COL_LEVEL = 128, /* an amount at one time: over time it means nothing */
-	COL_CHANGE = 256, /* a difference: in text what rose has its sign */
-	COL_WEIGHT_TO =
-		512, /* -o folded: counted after the first, as flame graphs of two runs have it */
+	COL_CHANGE = 256,    /* a difference: in text what rose has its sign */
+	COL_WEIGHT_TO = 512, /* -o folded counts it after the first, as of two runs */
+	COL_KEY = 1024,      /* a number that the row is of: a size to count by */
 };
 
 struct column {
