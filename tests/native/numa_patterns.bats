@@ -90,11 +90,3 @@ is_mended() { # PATTERN VERDICT
 @test "numa: a program like face recognition, with pictures on the node that works on them" {
 	is_mended faces "remote use after allocation"
 }
-
-@test "numa: a parallel sort, each part touched first by who sorts it" {
-	is_mended sort "one node holds the parts of all"
-}
-
-@test "numa: a forking server, with a copy of the cache in each child" {
-	is_mended fork "concurrent remote access"
-}
