@@ -24,6 +24,8 @@ struct world {
 	news_buffer news;
 	u64 now_ms;
 	u64 written[SLOTS]; /* words, as the program would count them */
+	touched_buffer told;
+	u64 asked, held, gone; /* accesses; blocks told of, and that they went */
 };
 
 static u64 take(struct input *in, size_t bytes)
@@ -48,6 +50,7 @@ static struct heap_process *found(struct image *image, u32 index, void *arg)
 	p->pidfd = -1;
 	p->foreign = true; /* nobody is asked for pids that the input made up */
 	p->start_ns = w->now_ms * 1000000;
+	p->touched = touched_new(&w->told);
 	return p;
 }
 
@@ -164,12 +167,30 @@ static void slot_put(struct world *w, u32 slot, struct input *in)
 	w->image->head->slots = (u32)take(in, 1) % 8 ? SLOTS : (u32)take(in, 4);
 }
 
+/* What is told of a block was asked for. */
+static void access_ask(struct world *w, struct input *in)
+{
+	struct touch t = {.address = 0x550000000000 + take(in, 2), .time_ns = take(in, 4)};
+	struct heap_process *p = w->image->processes[take(in, 1) % 3];
+	struct heap_process *parent = w->image->processes[take(in, 1) % 3];
+
+	if (p)
+		check(!touched_ask(p, parent, (u32)take(in, 1), &t));
+	w->asked += p != NULL;
+	vec_each (b, &w->told) {
+		w->held += b->what == TOUCHED_HELD;
+		w->gone += b->what == TOUCHED_FREED;
+	}
+	w->told.n = 0;
+	check(w->held <= w->asked && w->gone <= w->held);
+}
+
 static void step(struct world *w, struct input *in)
 {
 	u64 op = take(in, 1);
 	u32 slot = (u32)take(in, 1) % SLOTS, index;
 
-	switch (op % 10) {
+	switch (op % 13) {
 	case 0:
 		slot_put(w, slot, in);
 		break;
@@ -195,6 +216,13 @@ static void step(struct world *w, struct input *in)
 			check(!image_end(
 				w->image, w->image->processes[index], w->now_ms, &w->news));
 		break;
+	case 7:
+		access_ask(w, in);
+		break;
+	case 8:
+		w->image->held = take(in, 1) & 1;
+		w->image->until = take(in, 8);
+		break;
 	default:
 		event_put(w, slot, in);
 	}
@@ -211,6 +239,7 @@ static void world_close(struct world *w)
 		account_free_all(&(*p)->account);
 		mappings_check(&(*p)->mappings);
 		mappings_free(&(*p)->mappings);
+		touched_free_all((*p)->touched);
 		vec_free(&(*p)->cursors);
 		vec_free(&(*p)->names);
 		free(*p);
@@ -218,6 +247,7 @@ static void world_close(struct world *w)
 	image_close(w->image);
 	vec_free(&w->processes);
 	vec_free(&w->news);
+	vec_free(&w->told);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -112,6 +112,7 @@ heap_job() {
 	#include <pthread.h>
 	#include <stdlib.h>
 	#include <string.h>
+	#include <sys/prctl.h>
 	#define MIB (1 << 20)
 	#define SITE(name, call) __attribute__((noinline)) static char *name(size_t n) { char *p = call; __asm__("" : "+r"(p)); return p; }
 	SITE(site_mine, malloc(n))
@@ -124,6 +125,7 @@ heap_job() {
 	{
 		static char *small[20000];
 		pthread_t t;
+		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* a page a fault */
 		char *cleared = site_cleared(24 * MIB);
 		char *theirs = site_theirs(32 * MIB);
 		for (int i = 0; i < 2; i++) {

@@ -211,3 +211,53 @@ pages_on() { # NODE
 	work_end
 	[ "$(report '[.rows[] | select(.table == "moves" and .what == "threads") | .moves] | add // 0')" -ge 1 ]
 }
+
+# Two arrays: one the main thread keeps to itself, one that a thread on another node reads and frees.
+@test "numa: a heap block used from afar is named by who allocated it, and so is its far free" {
+	[ -d /sys/devices/system/node/node1 ] || skip "this machine has one node"
+	cd "$BATS_TEST_TMPDIR"
+	cat >two.c <<-'C'
+	#define _GNU_SOURCE
+	#include <pthread.h>
+	#include <sched.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#include <time.h>
+	#define BYTES (8 << 20)
+	static time_t until;
+	__attribute__((noinline)) static char *site_kept(void) { char *p = malloc(BYTES); __asm__("" : "+r"(p)); return p; }
+	__attribute__((noinline)) static char *site_given(void) { char *p = malloc(BYTES); __asm__("" : "+r"(p)); return p; }
+	static void on_cpu(int cpu) { cpu_set_t s; CPU_ZERO(&s); CPU_SET(cpu, &s); sched_setaffinity(0, sizeof(s), &s); }
+	static long use(volatile char *p) { long n = 0; while (time(NULL) < until) for (int i = 0; i < BYTES; i += 4096) n += p[i]; return n; }
+	static void *far(void *p) { on_cpu(1); use(p); free(p); return NULL; }
+	int main(int argc, char **argv)
+	{
+		pthread_t t;
+		on_cpu(0);
+		char *kept = site_kept(), *given = site_given();
+		memset(kept, 1, BYTES);
+		memset(given, 1, BYTES);
+		until = time(NULL) + atoi(argv[argc - 1]);
+		pthread_create(&t, NULL, far, given);
+		use(kept);
+		pthread_join(t, NULL);
+		return 0;
+	}
+	C
+	gcc -O1 -g -pthread -o two two.c
+	"$MEMWHY" numa --source hint --balancing --scan 100ms -o json --by site --out two.json -- ./two "${MEMWHY_VM:+3}5"
+	jq -r '.rows[] | select(.table == "sites") | [.name, .kind, .samples, .remote_ratio, .from_nodes, .maker_ratio, .frees, .remote_frees] | @tsv' two.json
+	site() { # NAME FIELD
+		jq -r ".rows[] | select(.table == \"sites\" and .kind == \"heap block\" and (.name | startswith(\"$1\"))) | .$2" two.json
+	}
+	[ "$(site site_kept samples)" -gt 100 ]
+	[ "$(site site_given samples)" -gt 100 ]
+	[ "$(site site_given from_nodes)" = 1 ]
+	[ "$(site site_kept from_nodes)" = 0 ]
+	[ "$(site site_given remote_frees)" = 1 ]
+	[ "$(site site_given maker_ratio)" = 0 ]
+	[ "$(site site_kept maker_ratio)" = 1 ]
+	[ "$(site site_kept remote_ratio)" = 0 ]
+	# The first of its accesses found the pages where they were filled.
+	jq -e '[.rows[] | select(.table == "sites" and (.name | startswith("site_given")))][0].remote_ratio > 0' two.json
+}

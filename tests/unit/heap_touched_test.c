@@ -246,6 +246,23 @@ static void a_block_that_moves_goes_on(void **state)
 	assert_int_equal(told(r, 5, TOUCHED_FREED)->address, 0x900000);
 }
 
+/* What grows a thousand times and was seen once is not told of a thousand times. */
+static void resizes_are_bounded(void **state)
+{
+	struct rig *r = *state;
+
+	do_alloc(r, 0, 1, 0x100000, 64, 9);
+	ask(r, 70, 0x100000, 1);
+	for (u32 i = 2; i < 1000; i += 2) {
+		do_move(r, 0, i, 0x100000);
+		do_moved(r, 0, i + 1, 0x100000, 64 + 16 * i);
+	}
+	assert_true(r->out.n < 10);
+	assert_int_equal(r->out.v[r->out.n - 1].what, TOUCHED_FREED);
+	ask(r, 70, 0x100000 + 1024, 1000);
+	assert_int_equal(told(r, r->out.n - 1, TOUCHED_HELD)->bytes, 64 + 16 * 998);
+}
+
 static void a_failed_realloc_changes_nothing(void **state)
 {
 	struct rig *r = *state;
@@ -306,6 +323,7 @@ int main(void)
 		T(large_blocks_are_found_from_within),
 		T(what_the_allocator_writes_first_is_the_block_s),
 		T(a_block_that_moves_goes_on),
+		T(resizes_are_bounded),
 		T(a_failed_realloc_changes_nothing),
 		T(a_child_has_what_its_parent_has),
 		T(of_what_is_later_nothing_is_said),

@@ -2,12 +2,15 @@
 #include "probes/heap/touched.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "probes/heap/cursor.h"
 #include "probes/numa/numa.h"
 
-#define MISSES 4096 /* of a thread, until its next allocation */
+#define MISSES 4096      /* of a thread, until its next allocation */
+#define NODES (1U << 16) /* moves of threads that are remembered, at least half of it */
+#define RESIZES 4U       /* told of, for each block told of: others are told anew */
 
 struct touched *touched_new(touched_buffer *out)
 {
@@ -74,6 +77,10 @@ int touched_node(struct cursor *c, u32 node, u64 now_ms)
 	struct touched *t = c->process->touched;
 
 	c->node = node;
+	if (t->nodes.n >= NODES) {
+		t->nodes.n = NODES / 2;
+		memmove(t->nodes.v, t->nodes.v + NODES / 2, NODES / 2 * sizeof(t->nodes.v[0]));
+	}
 	return vec_push(&t->nodes, ((struct touched_node){now_ms, c->thread, node}));
 }
 
@@ -99,6 +106,7 @@ static int held_tell(const struct heap_process *p, const struct heap_process *ow
 	if (!told)
 		return -ENOMEM;
 	*told = 1;
+	t->resizes_left += RESIZES;
 	b.what = TOUCHED_HELD;
 	b.tgid = p->pid;
 	b.image = owner->image;
@@ -171,7 +179,10 @@ static int moved_tell(struct cursor *c, u64 address, u64 bytes, bool copied, u64
 		rc = ranges_remove(&t->big, old);
 	if (rc || !was_told(t, old))
 		return rc;
-	return copied ? freed_tell(c, old, ticks) : resized_tell(c, address, bytes, ticks);
+	if (copied || !t->resizes_left)
+		return freed_tell(c, old, ticks);
+	t->resizes_left--;
+	return resized_tell(c, address, bytes, ticks);
 }
 
 /* realloc to nothing: its block was freed, and no other came. */

@@ -53,7 +53,7 @@ struct touched {
 	struct ranges big;              /* blocks above ACCOUNT_SMALL */
 	struct groups told;             /* address -> u8: a block there was told of, and lives */
 	VEC(struct touched_node) nodes; /* where threads went, in the order of time */
-	bool forked;                    /* its parent's blocks may be meant */
+	u64 resizes_left; /* that may be told of: of blocks seen to be used, not of all there are */
 };
 
 struct touched *touched_new(touched_buffer *out);
