@@ -69,7 +69,15 @@ static struct account_block *table_place(const struct account_table *t, u64 key)
 	return &t->v[i];
 }
 
-static int table_grow(struct account_table *t)
+#define BEAT_MASK 0xffff /* of slots: a beat each */
+
+static inline void beat(u32 *at, u64 i)
+{
+	if (at && !(i & BEAT_MASK))
+		__atomic_add_fetch(at, 1, __ATOMIC_RELAXED);
+}
+
+static int table_grow(struct account_table *t, u32 *at)
 {
 	struct account_table grown = {.size = t->size ? 2 * t->size : 1UL << TABLE_FIRST_BITS};
 	size_t bytes = grown.size * sizeof(*grown.v);
@@ -80,9 +88,11 @@ static int table_grow(struct account_table *t)
 	if (bytes >= HUGE)
 		madvise(grown.v, bytes, MADV_HUGEPAGE);
 	grown.shift = (u32)(64 - __builtin_ctzll(grown.size));
-	for (u64 i = 0; i < t->size; i++)
+	for (u64 i = 0; i < t->size; i++) {
+		beat(at, i);
 		if (t->v[i].where)
 			*table_place(&grown, block_key(&t->v[i])) = t->v[i];
+	}
 	grown.n = t->n;
 	if (t->v)
 		munmap(t->v, t->size * sizeof(*t->v));
@@ -108,16 +118,16 @@ static void table_remove(struct account_table *t, struct account_block *b)
 }
 
 /* For one more. */
-static inline int table_room(struct account_table *t)
+static inline int table_room(struct account_table *t, u32 *at)
 {
-	int rc = t->n >= t->size - t->size / 4 ? table_grow(t) : 0;
+	int rc = t->n >= t->size - t->size / 4 ? table_grow(t, at) : 0;
 
 	return rc && t->n + 1 >= t->size ? rc : 0;
 }
 
-static int table_add(struct account_table *t, const struct account_block *b)
+static int table_add(struct account_table *t, const struct account_block *b, u32 *at)
 {
-	int rc = table_room(t);
+	int rc = table_room(t, at);
 
 	if (rc)
 		return rc;
@@ -267,7 +277,7 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	u32 site, small = (u32)MIN(size, 0xffffffffULL);
 	int rc;
 
-	rc = table_room(&a->live);
+	rc = table_room(&a->live, a->beat);
 	rc = rc ? rc : site_get(a, stack, &site);
 	if (rc)
 		return rc;
@@ -358,7 +368,7 @@ int account_restore(struct account *a, u32 thread, const struct account_moved *m
 		a->unknown_frees -= !moved->counted && a->unknown_frees;
 		return 0;
 	}
-	rc = table_add(&a->live, b);
+	rc = table_add(&a->live, b, a->beat);
 	if (rc)
 		return rc;
 	s = &a->sites.v[b->what >> SIZE_BITS];
@@ -460,9 +470,11 @@ int account_look(struct account *a, u64 now_ms, u64 old_ms)
 		if (vec_push(&a->ages, none))
 			return -ENOMEM;
 	a->old_ms = old_ms;
-	for (u64 i = 0; i < a->live.size; i++)
+	for (u64 i = 0; i < a->live.size; i++) {
+		beat(a->beat, i);
 		if (a->live.v[i].where)
 			block_look(a, &a->live.v[i], now_ms);
+	}
 	return 0;
 }
 

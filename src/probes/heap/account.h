@@ -82,6 +82,7 @@ struct account {
 			    */
 	u64 sizes[ACCOUNT_SIZES];
 	u64 sample_bytes; /* 0: every allocation is seen; else see account_weight() */
+	u32 *beat;        /* counted up during what takes long, for who waits; may be NULL */
 	struct account_variance variance;
 };
 

@@ -74,6 +74,7 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 	p->image = image->id;
 	p->start_ns = clock_mono_ns();
 	p->account.sample_bytes = c->sample_bytes;
+	p->account.beat = &image->head->heartbeat;
 	p->pid = t->pid;
 	p->foreign = t->nested;
 	image->last[index] = p;

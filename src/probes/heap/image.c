@@ -215,6 +215,7 @@ int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buff
 	account_settle_all(&p->account);
 	rc = rc ? rc : heap_process_look(p, now_ms);
 	account_forget_blocks(&p->account);
+	p->account.beat = NULL;
 	mappings_forget(&p->mappings);
 	image->processes[p->index] = NULL;
 	image->n_alive--;
