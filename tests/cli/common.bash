@@ -10,6 +10,7 @@ sanitized() {
 # mw ARGS...: runs memwhy, with nothing to read, for $limit seconds at most: $status $output $stderr.
 limit=10
 ! sanitized || limit=60
+soon=$((limit * 500)) # milliseconds in which what was interrupted has ended
 mw() {
 	[ "${1:-}" != leak ] || set -- leak --kernel "${@:2}"
 	status=0

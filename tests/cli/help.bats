@@ -190,7 +190,7 @@ example_adapt() { # LINE
 					"$MEMWHY" record -q --probes faults,heap "$file" -- ls / >/dev/null
 				[ -e "$file" ] || recording_make "$PWD/$file"
 			done
-			run --separate-stderr timeout 10 sh -c "$(example_adapt "$line")" </dev/null
+			run --separate-stderr timeout "$limit" sh -c "$(example_adapt "$line")" </dev/null
 			[ "$status" -eq 0 ] || [[ $line == *--fail-on* && $status -eq 1 ]] ||
 				try refuse "'$line', run as '$(example_adapt "$line")'"
 		done < <(man_section "$c" EXAMPLES | sed -n '/^\.TP$/{n;p}')

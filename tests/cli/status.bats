@@ -167,7 +167,7 @@ setup() {
 	state=$(ps -o stat= -p "$(cat pid)")
 	kill "$(cat pid)"
 	[ "$status" -eq 130 ] || refuse "after SIGTERM"
-	[ "$ended" -lt 5000 ]
+	[ "$ended" -lt "$soon" ]
 	[ -n "$state" ]
 	mw_ok faults --input run.mw
 }
@@ -198,7 +198,7 @@ setup() {
 		kill "$pid"
 		wait "$pid" || true
 		mw_end
-		[ "$status" -eq 0 ] && [ -z "$stderr" ] && [ -n "$output" ] && [ "$took" -lt 5000 ] ||
+		[ "$status" -eq 0 ] && [ -z "$stderr" ] && [ -n "$output" ] && [ "$took" -lt "$soon" ] ||
 			try refuse "faults -p $mode: $took ms after the process ended"
 	done
 	tried
@@ -213,5 +213,5 @@ setup() {
 	mw_end
 	kill "$parent"
 	[ "$status" -eq 0 ] || [ "$status" -eq 2 ] || refuse "faults -p of a zombie, after $took ms"
-	[ "$took" -lt 5000 ]
+	[ "$took" -lt "$soon" ]
 }

@@ -9,7 +9,7 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 }
 
 @test "vm 6.1: native tests" {
-	guest_native 6.1 . -m 1G -s 256M --cpus 4 # for who waits for the lock of a zone
+	guest_native 6.1 . -m 1G -s 256M
 }
 
 @test "vm 6.12: native tests" {
