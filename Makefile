@@ -189,7 +189,8 @@ BPF_TESTS := $(patsubst tests/bpf/%.bpf.c,$(B)/tests/bpf/%,$(wildcard tests/bpf/
 
 # The tracker's walk of the stack next to glibc's, in any program: see tests/track/stack_check.c.
 CHECK_SRCS := $(filter-out $(addprefix src/tracker/,track.c stack.c mapping.c),$(TRACK_SRCS))
-$(B)/tests/stack_check.so: tests/track/stack_check.c $(CHECK_SRCS:src/%.c=$(B)/track/%.o) src/tracker/stack.c
+$(B)/tests/stack_check.so: tests/track/stack_check.c $(CHECK_SRCS:src/%.c=$(B)/track/%.o) src/tracker/stack.c \
+		$(wildcard src/tracker/*.h src/cfi/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -fvisibility=hidden -fno-builtin \
 		-fno-omit-frame-pointer -Isrc -shared -o $@ $< $(filter %.o,$^)
