@@ -46,6 +46,7 @@ struct capture_options {
 	/* What the command runs, where nothing can be preloaded into it; NULL: it is tracked. */
 	const struct preload_program *program;
 	const char *program_why;         /* why not */
+	const char *untracked_why;       /* the same, of a probe that asks who follows the heap */
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
 	const char *flight, *dump_on;    /* --flight, --dump-on; NULL: none */
 	bool with_memory, no_times;

@@ -42,8 +42,10 @@ static int run_probe(const struct command *cmd, struct options *o)
 
 	if (list[0]->with_programs && !o->kernel)
 		with = list[0]->with_programs;
-	if (list[0]->with_tracked && !o->input && !o->no_heap && scope_is_tracked(o))
-		with = list[0]->with_tracked;
+	if (list[0]->with_tracked && o->argv && !o->input && !o->no_heap) {
+		r.untracked_why = scope_untracked_why(o);
+		with = r.untracked_why ? with : list[0]->with_tracked;
+	}
 	if (numa_try_wanted(cmd, o))
 		return numa_try(cmd, o);
 	for (const char *const *w = with; w && *w && r.n_probes < RUN_PROBES; w++)

@@ -342,6 +342,7 @@ static int running_go(struct running *g)
 		opt.stack_every = g->run->stack_every;
 		opt.gentle = g->run->gentle;
 		opt.outstanding = g->run->outstanding;
+		opt.untracked_why = g->run->untracked_why;
 		opt.few_stacks = g->stacks_by_default;
 		opt.plain_stacks = g->run->plain_stacks;
 		opt.named = g->run->named ? g->run->named : g->run->cmd->name;

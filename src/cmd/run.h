@@ -16,14 +16,15 @@ struct run {
 	size_t n_probes;
 	const struct view *const *views;
 	size_t n_views;
-	bool lenient;      /* probes that do not open are noted */
-	bool gentle;       /* see capture_options */
-	bool plain_stacks; /* see capture_options */
-	bool finds;        /* the report has findings */
-	bool guarded;      /* see session_config */
-	size_t n_beside;   /* of the probes, those at the end that only feed the view */
-	bool outstanding;  /* see capture_options; nothing works without privilege then */
-	const char *named; /* as in capture_options; NULL: the command */
+	bool lenient;              /* probes that do not open are noted */
+	bool gentle;               /* see capture_options */
+	bool plain_stacks;         /* see capture_options */
+	bool finds;                /* the report has findings */
+	bool guarded;              /* see session_config */
+	size_t n_beside;           /* of the probes, those at the end that only feed the view */
+	const char *untracked_why; /* see capture_options */
+	bool outstanding;          /* see capture_options; nothing works without privilege then */
+	const char *named;         /* as in capture_options; NULL: the command */
 	/* Puts words to the whole: verdict, what to run next. May be NULL. */
 	void (*conclude)(struct report *r);
 	u32 stack_every;

@@ -214,9 +214,18 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 
 bool scope_is_tracked(const struct options *o)
 {
-	_cleanup_free_ struct preload_program *p = o->argv ? calloc(1, sizeof(*p)) : NULL;
+	return o->argv && !scope_untracked_why(o);
+}
 
-	return p && !preload_is_in_vain(preload_check_command(o->argv[0], p));
+const char *scope_untracked_why(const struct options *o)
+{
+	_cleanup_free_ struct preload_program *p = o->argv ? calloc(1, sizeof(*p)) : NULL;
+	enum preload_why why;
+
+	if (!p)
+		return NULL;
+	why = preload_check_command(o->argv[0], p);
+	return preload_is_in_vain(why) ? preload_why_text(why) : NULL;
 }
 
 void scope_free(struct capture_options *opt)

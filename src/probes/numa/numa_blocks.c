@@ -13,6 +13,18 @@ int numa_block_ask(struct capture *c, const struct numa_sample *s)
 	return c->blocks->touched(c->blocks->arg, s->tgid, s->tid, s->address, s->h.time_ns);
 }
 
+int numa_blocks_missing(struct capture *c)
+{
+	char why[160];
+
+	if (!c->opt.untracked_why)
+		return 0;
+	snprintf(why, sizeof(why),
+		"nothing can be preloaded into the command: %s; its heap is one object",
+		c->opt.untracked_why);
+	return capture_method(c, "heap blocks", NULL, why);
+}
+
 /* Accesses from before the end of the last drain have all come by the end of this one. Where that
  * was long ago, this is done again, for what came since. */
 int numa_blocks_settle(struct capture *c, u64 *drained_ns)

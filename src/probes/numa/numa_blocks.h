@@ -5,6 +5,8 @@
 #include "capture/capture.h"
 #include "probes/numa/numa.h"
 
+/* Says why nobody follows the heap of the command, where that is so. */
+int numa_blocks_missing(struct capture *c);
 /* Asks for the block of an access. */
 int numa_block_ask(struct capture *c, const struct numa_sample *s);
 /* At the end of a drain. *drained_ns: 0 at first; kept between. 1: once more, at once. */

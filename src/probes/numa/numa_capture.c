@@ -245,9 +245,7 @@ static int capture_attach(struct capture *c, struct attached *a, struct err *err
 	}
 	if (!rc && place_known(&missing) && host()->nodes > 1)
 		rc = capture_method(c, "nodes of pages", NULL, missing);
-	if (!rc && c->opt.program)
-		rc = capture_method(c, "heap blocks", NULL,
-			"nothing can be preloaded into a static program: its heap is one object");
+	rc = rc ? rc : numa_blocks_missing(c);
 	rc = rc ? rc : numa_balancing_change(c, &s->settings, err);
 	if (!rc && s->hardware)
 		numa_hardware_start(s->hardware);
