@@ -51,6 +51,45 @@ struct inode___apart { /* from 6.11 on */
 	u32 i_mtime_nsec;
 } __attribute__((preserve_access_index));
 
+struct vfsmount___sb {
+	struct super_block *mnt_sb;
+} __attribute__((preserve_access_index));
+
+struct dentry___inode {
+	struct inode *d_inode;
+	struct super_block *d_sb;
+} __attribute__((preserve_access_index));
+
+struct path___pair {
+	struct vfsmount___sb *mnt;
+	struct dentry___inode *dentry;
+} __attribute__((preserve_access_index));
+
+struct backing_file { /* fs/file_table.c: begins with the file */
+	struct path___pair user_path;
+} __attribute__((preserve_access_index));
+
+/*
+ * What is mapped of a file of a file system that lies upon others (overlayfs, in containers) is the
+ * file below it; this is the one that has the name, as in /proc/PID/maps. NULL: there is none. The
+ * flag that tells such files is not the same in all kernels: behind others there is no path, which
+ * is a mount and an entry of one file system.
+ */
+static __always_inline struct inode *unwind_inode_above(struct file *mapped)
+{
+	struct backing_file *backing = (void *)mapped;
+	struct dentry___inode *entry;
+	struct super_block *sb;
+
+	if (!bpf_core_field_exists(backing->user_path))
+		return NULL;
+	entry = BPF_CORE_READ(backing, user_path.dentry);
+	sb = BPF_CORE_READ(entry, d_sb);
+	if (!sb || sb != BPF_CORE_READ(backing, user_path.mnt, mnt_sb))
+		return NULL;
+	return BPF_CORE_READ(entry, d_inode);
+}
+
 static __always_inline void unwind_file_key_of(struct inode *inode, struct unwind_file_key *ret)
 {
 	struct inode___file *file = (void *)inode;
@@ -77,11 +116,17 @@ static __always_inline void unwind_file_find(
 	struct file *mapped = BPF_CORE_READ(vma, vm_file);
 	struct unwind_file_key key = {};
 	struct unwind_file *f;
+	struct inode *above;
 
 	if (!mapped)
 		return;
 	unwind_file_key_of(BPF_CORE_READ(mapped, f_inode), &key);
 	f = bpf_map_lookup_elem(&unwind_known, &key);
+	above = f ? NULL : unwind_inode_above(mapped);
+	if (above) {
+		unwind_file_key_of(above, &key);
+		f = bpf_map_lookup_elem(&unwind_known, &key);
+	}
 	if (!f)
 		return;
 #pragma unroll
