@@ -33,6 +33,7 @@ static int pages_make(void)
 	return rc;
 }
 
+/* Hash tables are allocated at once: programs of perf events take no others before 6.1. */
 static const struct shape {
 	enum shared_map map;
 	enum bpf_map_type type;
@@ -45,7 +46,7 @@ static const struct shape {
 	{SHARED_UNWIND_PROCS, BPF_MAP_TYPE_HASH, sizeof(u64), sizeof(struct unwind_process),
 		UNWIND_PROCESSES_MAX, 0},
 	{SHARED_UNWIND_KNOWN, BPF_MAP_TYPE_HASH, sizeof(struct unwind_file_key),
-		sizeof(struct unwind_file), UNWIND_KNOWN_MAX, BPF_F_NO_PREALLOC},
+		sizeof(struct unwind_file), UNWIND_KNOWN_MAX, 0},
 	{SHARED_UNWIND_ASKS, BPF_MAP_TYPE_RINGBUF, 0, 0, UNWIND_ASKS_BYTES, 0},
 	{SHARED_UNWIND_COUNTS, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(u32), sizeof(struct unwind_counts),
 		1, 0},

@@ -55,13 +55,17 @@ int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *sp
 	int rc = attach_open(c, spec, ret, &first);
 
 	if (rc && rc != -EPERM && spec->elf != p->bpf->elf(&size)) {
+		struct err second = {};
+
 		spec->elf = p->bpf->elf(&spec->elf_size);
-		rc = attach_open(c, spec, ret, &first);
+		rc = attach_open(c, spec, ret, &second);
 		if (!rc)
 			capture_note(c, NOTE_WARNING,
 				"user stacks are followed by frame pointers, which most programs "
-				"lack: this kernel does not load its programs with the walk by "
-				"call-frame tables");
+				"lack: with the walk by call-frame tables this kernel does not "
+				"load "
+				"its programs: %.200s",
+				first.msg);
 	}
 	if (rc && err)
 		*err = first;
