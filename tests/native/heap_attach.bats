@@ -72,7 +72,7 @@ notes() {
 
 # The libraries of distributions have no frame pointers: without the tables a stack is one frame.
 @test "heap -p: without being asked to, stacks of a distribution's program are whole" {
-	jq -n 'def f: [range(20000)] | map(tostring) | length; [range(1000) | f] | add' >/dev/null 3>&- &
+	env jq -n 'def f: [range(20000)] | map(tostring) | length; [range(1000) | f] | add' >/dev/null 3>&- &
 	job=$!
 	wait_for 'grep -q libjq "/proc/$job/maps"'
 	memwhy_start heap -p "$job" --for 1s
