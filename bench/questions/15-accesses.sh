@@ -6,6 +6,7 @@ numa_tools() {
 	cat <<-LIST
 	bare, once more|
 	memwhy numa --source first-touch|during "$memwhy" numa --source first-touch --
+	memwhy numa --source first-touch --no-heap|during "$memwhy" numa --source first-touch --no-heap --
 	memwhy numa --source hint --balancing|during "$memwhy" numa --source hint --balancing --
 	memwhy numa, balancing on before|during "$memwhy" numa --source hint --
 	perf record -d -e page-faults|during perf record -q -a -d -e page-faults -o "$tmp/numa.data" --
@@ -44,7 +45,7 @@ numa_pairs() { # LOAD TOOL BALANCING
 question_15() {
 	heading "15. ACCESSES BY NODE: CPU time of a program, tool over bare, median (lowest..highest) of $rounds pairs" \
 		'Balancing is off before, so what the kernel does for it is in the ratio; or on in both'
-	was=$(sysctl -n kernel.numa_balancing)
+	balancing_was=$(sysctl -n kernel.numa_balancing) # clean() puts it back
 	awk 'BEGIN { srand(1); for (i = 0; i < 1200000; i++) printf "%d%09d %d\n", rand() * 1e9, rand() * 1e9, i }' >"$tmp/numa.txt"
 	awk 'BEGIN { print "["; for (i = 0; i < 400000; i++) printf "%s{\"a\":%d,\"b\":\"x%d\"}\n", i ? "," : "", i, i; print "]" }' >"$tmp/numa.json"
 	printf 'd = {}\nfor i in range(300000): d[str(i)] = [i, str(i * 2)]\nprint(len(d))\n' >"$tmp/numa.py"
@@ -60,5 +61,5 @@ question_15() {
 			fi
 		done
 	done
-	sysctl -qw kernel.numa_balancing="$was"
+	sysctl -qw kernel.numa_balancing="$balancing_was"
 }
