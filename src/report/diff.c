@@ -307,6 +307,8 @@ static int total_add(struct report *r, const struct diff_match *m, const struct 
 			used += SHOW_N;
 		}
 	t = report_table(r, "total", report_text(r, "Total: %s", m->tables[1]->title), cols, used);
+	if (t && !res->rows)
+		return 0; /* of nothing there is no total */
 	row = t ? table_row(t) : NULL;
 	if (!row)
 		return -ENOMEM;
