@@ -71,7 +71,7 @@ static int of_unknown(struct comparison *c, const struct stream *s)
 		if (probes[i]->view && recording_has(s, probes[i]))
 			str_addf(&has, "%s%s", has.len ? ", " : "", probes[i]->name);
 	err_set(c->err, -EINVAL, "%.200s is of 'memwhy %.31s': --of COMMAND says what to compare",
-		c->paths[0], s->session.command);
+		c->paths[1], s->session.command);
 	return err_hint(c->err, "it has: %s", str_get(&has));
 }
 
@@ -108,6 +108,8 @@ static int of_choose(struct comparison *c, struct options *o)
 	u32 with_stacks = 0;
 	int rc = o->of ? of_named(c) : 0;
 
+	if (rc || (o->of && o->by))
+		return rc;
 	for (int i = 0; i < 2 && !rc; i++) {
 		struct stream s;
 		struct err err = {};
@@ -123,7 +125,7 @@ static int of_choose(struct comparison *c, struct options *o)
 		}
 		if (rc) {
 			*c->err = err;
-			return rc == -ENODATA || rc == -EACCES ? rc : -EINVAL;
+			return rc == -ENODATA || rc == -EACCES || rc == -ENOMEM ? rc : -EINVAL;
 		}
 		with_stacks += (s.session.options & SESSION_STACKS) != 0;
 		of = of ? of : recording_probe(&s);
@@ -149,7 +151,7 @@ static int side_read(struct comparison *c, const struct options *of, int i)
 	o.n_operands = 0; /* those of the command itself */
 	rc = run_take(c->of, &o, &c->sides[i], c->err);
 	if (rc)
-		return rc == -ENODATA || rc == -EACCES || rc == -ENOMEM ? rc : -EINVAL;
+		return rc;
 	c->spec.sides[i] = &c->sides[i].report;
 	return 0;
 }
@@ -247,8 +249,8 @@ static bool is_regression(const struct comparison *c)
 	if (!diff_threshold(&c->fail_on, res->column, res->total[0].value, &least))
 		return false;
 	if (!res->summed && c->fail_on.share)
-		return res->rose && 100 * res->rise_share >= (long double)c->fail_on.value;
-	if (res->rose && res->rise >= least)
+		return res->rise > 0 && 100 * res->rise_share >= (long double)c->fail_on.value;
+	if (res->rise > 0 && res->rise >= least)
 		return true;
 	return res->summed && diff_change(res->total, true, &change, &error) && change > error &&
 	       change > 0 && change >= least;

@@ -5,7 +5,7 @@ const char diff_details[] =
 	"Makes the report of one command on each of two recordings, as --input does, and compares "
 	"the "
 	"tables row by row. The command is the one that made the recording, or --of; of "
-	"'memwhy record' it is heap or leak where they were recorded, else --of is needed. It "
+	"'memwhy record' it is heap where that was recorded, else --of is needed. It "
 	"needs no privilege, and takes no scope: a recording is of what it was recorded of.\n\n"
 	"Rows are of the same thing when their names (comm, cgroup, call, mapping and so on), "
 	"numbers that are names (node, order, CPU) and stacks are the same. What differs from run "

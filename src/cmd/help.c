@@ -170,10 +170,10 @@ void help_overview(struct str *out)
 	for (size_t i = 0; i < n; i++)
 		str_addf(out, "  %-12s %s\n", all[i].name, all[i].summary);
 	str_add(out, "\n'memwhy COMMAND --help' tells more; 'memwhy --version' the version.\n");
+	str_add(out, "Exit status: 0 done, 1 finding or regression (--fail-on), 2 usage, ");
 	str_add(out,
-		"Exit status: 0 done, 1 finding or regression (--fail-on), 2 usage, 3 not "
-		"permitted\n"
-		"or not supported here, 4 incomplete data, 5 internal error, 130 interrupted.\n");
+		"3 not permitted\nor not supported here, 4 incomplete data, 5 internal error, ");
+	str_add(out, "130 interrupted.\n");
 }
 
 static int help_one(const char *name, void (*print)(const struct command *, struct str *))

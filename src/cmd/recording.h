@@ -12,7 +12,7 @@ bool recording_has(const struct stream *s, const struct probe *p);
  * -ESPIPE. Other -errno as of log_reader_open.
  */
 int recording_peek(const char *path, struct stream *ret, struct err *err);
-/* The probe whose command made it; else heap or leak, if it has them; else NULL. */
+/* The probe whose command made it; else heap, if it has it; else NULL. */
 const struct probe *recording_probe(const struct stream *s);
 /* Adds what was asked for and is not in it. */
 void recording_tell(const struct run *run, struct report *r);

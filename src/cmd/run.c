@@ -224,12 +224,15 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 
 int running_input(struct running *g)
 {
-	int rc = replay_run(g->run->o->input, probe_find(g->run->cmd->name), &g->pipe.sink,
+	int rc;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	rc = replay_run(g->run->o->input, probe_find(g->run->cmd->name), &g->pipe.sink,
 		!g->run->o->interval_ns || g->run->o->each ? NULL
 		: g->look                                  ? running_look
 							   : running_report,
 		g, &g->err);
-
 	if (rc && rc != -ENODATA)
 		return rc;
 	if (rc)
@@ -334,11 +337,9 @@ static int running_go(struct running *g)
 		rc = g->run->outstanding ? scope_check_memory(o, &g->err) : 0;
 	if (!rc && o->record)
 		rc = pipeline_log(&g->pipe, o->record, &g->err);
-	if (!rc && o->input) {
-		signal(SIGPIPE, SIG_IGN);
-		signal(SIGXFSZ, SIG_IGN);
+	if (!rc && o->input)
 		rc = running_input(g);
-	} else if (!rc) {
+	else if (!rc) {
 		opt.stack_every = g->run->stack_every;
 		opt.gentle = g->run->gentle;
 		opt.outstanding = g->run->outstanding;

@@ -55,7 +55,7 @@ int run_take(const struct command *cmd, const struct options *o, struct taken *r
 		free(k);
 		return rc;
 	}
-	*ret = (struct taken){.g = &k->g, .stream = &k->g.pipe.stream, .damaged = damaged};
+	*ret = (struct taken){.kept = k, .stream = &k->g.pipe.stream, .damaged = damaged};
 	running_report_begin(&k->g, &ret->report);
 	rc = pipeline_report(&k->g.pipe, &ret->report);
 	running_report_end(&k->g, &ret->report);
@@ -66,10 +66,10 @@ int run_take(const struct command *cmd, const struct options *o, struct taken *r
 
 void taken_free(struct taken *t)
 {
-	if (!t->g)
+	if (!t->kept)
 		return;
 	report_destroy(&t->report);
-	pipeline_destroy(&t->g->pipe);
-	free(t->g); /* the first member of what was allocated */
+	pipeline_destroy(&t->kept->g.pipe);
+	free(t->kept);
 	*t = (struct taken){};
 }

@@ -6,10 +6,10 @@
 
 #include "cmd/run.h"
 
-struct running;
+struct kept;
 
 struct taken {
-	struct running *g; /* owns what the report is of */
+	struct kept *kept; /* owns what the report is of */
 	struct report report;
 	struct stream *stream; /* of the report */
 	bool damaged;          /* the report is of what could be read */

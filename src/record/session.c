@@ -226,10 +226,11 @@ static int session_begin(struct session *s, struct err *err)
 		rc = memory_fit(s, err);
 	if (!rc)
 		rc = unwind_scope(s);
-	if (!rc)
+	if (!rc) {
 		rc = probes_open(s, err);
-	if (rc == -EPERM)
-		command_refused(&s->c, err);
+		if (rc == -EPERM)
+			command_refused(&s->c, err);
+	}
 	kbtf_forget();
 	if (!rc)
 		memory_tell(s);

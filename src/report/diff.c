@@ -347,7 +347,6 @@ static void result_fill(const struct diff_match *m, struct diff_result *res)
 		diff_amounts(m, row, main, a);
 		if (!diff_change(a, res->summed, &change, &error) || change <= error)
 			continue;
-		res->rose = true;
 		res->rise = MAX(res->rise, change);
 		if (a[0].value != 0)
 			res->rise_share = MAX(res->rise_share, change / fabsl(a[0].value));

@@ -34,12 +34,12 @@ struct diff_amount {
 
 /* What became of one table's main column. */
 struct diff_result {
-	const struct column *column; /* NULL: the table has nothing to compare */
+	const struct column *column; /* that of the table after */
 	bool summed;                 /* it adds up: `total` is of all rows */
 	struct diff_amount total[2];
 	size_t rows, new_rows, gone_rows;
-	/* Of rows that rose beyond their error, the most, and the most as a part of what was. */
-	bool rose;
+	/* Of rows that rose beyond their error, the most (0: none did), and the most as a part of
+	 * what was. */
 	long double rise, rise_share;
 };
 

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 
 void texts_init(struct texts *ts)
 {
@@ -28,7 +29,7 @@ static u32 *texts_place(const struct texts *ts, const char *text)
 {
 	size_t at = XXH3_64bits_withSeed(text, strlen(text), ts->seed) & (ts->n_index - 1);
 
-	while (ts->index[at] && strcmp(ts->entries.v[ts->index[at] - 1].text, text) != 0)
+	while (ts->index[at] && strcmp(ts->entries.v[ts->index[at] - 1], text) != 0)
 		at = (at + 1) & (ts->n_index - 1);
 	return &ts->index[at];
 }
@@ -44,20 +45,19 @@ static int texts_grow(struct texts *ts)
 	ts->index = index;
 	ts->n_index = n;
 	for (size_t i = 0; i < ts->entries.n; i++)
-		*texts_place(ts, ts->entries.v[i].text) = (u32)i + 1;
+		*texts_place(ts, ts->entries.v[i]) = (u32)i + 1;
 	return 0;
 }
 
 /* Its number, from 1 on; 0: no memory. */
 static u32 texts_number(struct texts *ts, const char *text)
 {
-	struct text_entry e = {text};
 	u32 *at;
 
 	if (ts->entries.n * 2 >= ts->n_index && texts_grow(ts))
 		return 0;
 	at = texts_place(ts, text);
-	if (!*at && !vec_push(&ts->entries, e))
+	if (!*at && !vec_push(&ts->entries, text))
 		*at = (u32)ts->entries.n;
 	return *at;
 }
@@ -91,13 +91,6 @@ size_t function_name_length(const char *function)
 	return strspn(function + end, ".0123456789") >= len - end ? len : end;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* Code without a function's name: file and place in it. */
 static u32 place_number(struct texts *ts, const struct stack_line *l)
 {
@@ -108,7 +101,7 @@ static u32 place_number(struct texts *ts, const struct stack_line *l)
 		return texts_number(ts, NO_SYMBOL);
 	if (!l->module)
 		return texts_number(ts, "?");
-	str_add(&s, base_name(l->module));
+	str_add(&s, path_name(l->module));
 	if (l->module[0] !=
 		'[') /* [unknown], [anon]: memory, not a file, at another place each time */
 		str_addf(&s, "+0x%llx", l->offset);

@@ -11,16 +11,12 @@
 
 /* Numbers for texts: the same text has the same. The texts must outlive it. */
 struct texts {
-	VEC(struct text_entry) entries;
+	VEC(const char *) entries;
 	u32 *index; /* entry + 1 by hash; a power of two of them */
 	size_t n_index;
 	u64 seed;
 	struct groups known; /* number by pointer, of texts of streams */
 	struct arena arena;
-};
-
-struct text_entry {
-	const char *text;
 };
 
 typedef VEC(u32) identity_vec;

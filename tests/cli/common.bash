@@ -178,7 +178,3 @@ mw_end() {
 	output=$(head -c 3000 "$out" | tr -d '\0') stderr=$(<"$err")
 }
 
-# As nobody, with no capability.
-as_nobody() {
-	setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$@"
-}

@@ -52,9 +52,18 @@ memwhy_run() {
 	wait_for 'memwhy_attached || ! kill -0 $memwhy 2>/dev/null'
 }
 
-# It drops its capabilities once everything is attached.
-memwhy_attached() {
-	grep -q '^NoNewPrivs:[[:space:]]*1' "/proc/$memwhy/status" 2>/dev/null
+# It drops its capabilities once everything is attached. Without a pid: $memwhy.
+memwhy_attached() { # [PID]
+	grep -q '^NoNewPrivs:[[:space:]]*1' "/proc/${1:-$memwhy}/status" 2>/dev/null
+}
+
+# As nobody, with no capability.
+as_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$@"
+}
+
+two_nodes() {
+	[ -d /sys/devices/system/node/node1 ] || skip "needs two NUMA nodes"
 }
 
 memwhy_stop() {

@@ -70,9 +70,8 @@ our_blocks() {
 
 @test "frag: without privilege the free lists are still told" {
 	chmod 755 "$BATS_TEST_TMPDIR"
-	nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
-	$nobody cat /proc/buddyinfo >/dev/null || skip "this kernel hides /proc/buddyinfo"
-	run $nobody "$MEMWHY" frag --for 100ms -o json
+	as_nobody cat /proc/buddyinfo >/dev/null || skip "this kernel hides /proc/buddyinfo"
+	run as_nobody "$MEMWHY" frag --for 100ms -o json
 	[ "$status" -eq 0 ]
 	jq -e '[.rows[] | select(.table == "zones")] | length > 0' <<<"$output"
 }

@@ -429,7 +429,7 @@ follows() {
 	# Who may not attach is told what would be needed, and why.
 	chmod 755 "$BATS_TEST_TMPDIR"
 	cp "$MEMWHY" own
-	run setpriv --reuid=65534 --regid=65534 --clear-groups ./own heap -- ./static
+	run as_nobody ./own heap -- ./static
 	[ "$status" -eq 3 ]
 	[[ $output == *"nothing can be preloaded into './static': statically linked"*"not permitted"*"run as root"* ]] ||
 		{ echo "$output"; false; }

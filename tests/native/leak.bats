@@ -186,16 +186,14 @@ lost() {
 	[ "$(sum caches allocated '.cache == "(pages)"')" -le "$(jq .events.pages "$json")" ]
 }
 
+eval "common_$(declare -f teardown)"
 teardown() {
-	exec 7>&- || true
-	jobs -p | xargs -r kill 2>/dev/null || true
-	wait 2>/dev/null || true
+	common_teardown
 	[ -z "${pid-}" ] || find /dev/shm -name "leak_work.$pid.*" -delete
 }
 
 # Of programs: what heap_work keeps, by function.
 @test "leak: of a command, what grows is told from what came once and from what comes and goes" {
-	cd "$BATS_TEST_TMPDIR"
 	"$MEMWHY" leak -o json --record run.mw --out r.json -- "$WORKLOADS/heap_work" leak 12
 	row() { # FUNCTION FIELDS: of the stack that has it
 		jq -r --arg f "$1" '.rows[] | select(.table == "stacks") |
@@ -218,7 +216,6 @@ teardown() {
 }
 
 @test "leak: a command that is over soon is not judged, what it held is told all the same" {
-	cd "$BATS_TEST_TMPDIR"
 	"$MEMWHY" leak -o json --out r.json -- "$WORKLOADS/heap_work" peak 1000
 	jq -e '[.rows[] | select(.table == "stacks")] | length == 2 and all(.verdict == "too short to tell") and
 		([.[].live_bytes] | add) == 60000' r.json

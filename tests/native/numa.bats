@@ -149,7 +149,7 @@ near() { # FILE SITE MIB
 	local n
 	n=$(rows "$1" types 'select(.kind == "heap block")' | wc -l)
 	[ "$n" -gt 0 ]
-	n=$(rows "$1" sites "select(.kind == \"heap block\" and (.name | startswith(\"$2\"))) | .accesses" | paste -sd+ | bc)
+	n=$(rows "$1" sites "select(.kind == \"heap block\" and (.name | startswith(\"$2\"))) | .accesses" | jq -s 'add // 0')
 	echo "$2: $n accesses, of about $(($3 * 256))"
 	[ "$n" -gt $(($3 * 256 - $3 * 26 - 128)) ]
 	[ "$n" -lt $(($3 * 256 + $3 * 26 + 128)) ]
@@ -162,14 +162,14 @@ near() { # FILE SITE MIB
 	near blocks.json site_theirs 32
 	near blocks.json site_cleared 24
 	near blocks.json site_small 39
-	all=$(rows blocks.json types .samples | paste -sd+ | bc)
+	all=$(rows blocks.json types .samples | jq -s add)
 	blocks=$(rows blocks.json types 'select(.kind == "heap block") | .samples')
 	echo "$blocks of $all samples are of heap blocks"
 	[ $((blocks * 100)) -ge $((all * 95)) ]
 	[ "$(rows blocks.json objects 'select(.name | startswith("site_mine")) | .object' | sort -u | wc -l)" = 2 ]
 	# One thread made it, the other used and freed it.
 	[ "$(rows blocks.json sites 'select(.name | startswith("site_theirs")) | [.maker_ratio, .frees] | @tsv')" = "0	1" ]
-	[ "$(rows blocks.json sites 'select(.name | startswith("site_mine")) | .frees' | paste -sd+ | bc)" = 2 ]
+	[ "$(rows blocks.json sites 'select(.name | startswith("site_mine")) | .frees' | jq -s add)" = 2 ]
 	[ "$(rows blocks.json sites 'select(.name | startswith("site_mine")) | .maker_ratio' | sort -u)" = 1 ]
 	"$MEMWHY" numa --input blocks.mw -o json --by site,type,object --out again.json
 	diff <(jq -S '.rows' blocks.json) <(jq -S '.rows' again.json)

@@ -132,7 +132,7 @@ hints_wait() { # COUNT
 	why="it takes two debug registers of each CPU, and others use them"
 	"$MEMWHY" thp -o json >"$BATS_TEST_TMPDIR/thp" 2>&1 3>&- & # takes all four
 	registers=$!
-	wait_for 'grep -q "^NoNewPrivs:[[:space:]]*1" /proc/$registers/status'
+	wait_for 'memwhy_attached $registers'
 	"$MEMWHY" numa --balancing --for 1s -o json --out "$BATS_TEST_TMPDIR/report.json"
 	run "$MEMWHY" numa --source hint --balancing --for 1s
 	kill -INT "$registers"
@@ -151,10 +151,6 @@ hints_wait() { # COUNT
 	run "$MEMWHY" numa --source hnt --for 1s
 	[ "$status" -eq 2 ]
 	[[ $output == *"--source: 'hnt' is none"* ]]
-}
-
-two_nodes() {
-	[ -d /sys/devices/system/node/node1 ] || skip "needs two NUMA nodes"
 }
 
 # How many pages of the work's memory are on a node, as the kernel says.
@@ -214,7 +210,7 @@ pages_on() { # NODE
 
 # Two arrays: one the main thread keeps to itself, one that a thread on another node reads and frees.
 @test "numa: a heap block used from afar is named by who allocated it, and so is its far free" {
-	[ -d /sys/devices/system/node/node1 ] || skip "this machine has one node"
+	two_nodes
 	cd "$BATS_TEST_TMPDIR"
 	cat >two.c <<-'C'
 	#define _GNU_SOURCE

@@ -8,7 +8,7 @@ load common
 setup() {
 	needs_root
 	[ -e /proc/sys/kernel/numa_balancing ] || skip "the kernel has no automatic NUMA balancing"
-	[ -d /sys/devices/system/node/node1 ] || skip "needs two NUMA nodes"
+	two_nodes
 	cd "$BATS_TEST_TMPDIR"
 }
 

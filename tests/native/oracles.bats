@@ -10,8 +10,8 @@ setup() {
 
 eval "common_$(declare -f teardown)"
 teardown() {
-	[ -z "${data:-}" ] || rm -rf "$data"
 	common_teardown
+	[ -z "${data:-}" ] || rm -rf "$data"
 }
 
 @test "stacks: a Rust program, optimised, next to gdb" {

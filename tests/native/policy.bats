@@ -35,10 +35,6 @@ returned() {
 	awk 'NF == 2 { print $2 }' "$out"
 }
 
-two_nodes() {
-	[ -d /sys/devices/system/node/node1 ] || skip "needs two NUMA nodes"
-}
-
 # The two numbers of the workload's line with this label: pages on node 0 and 1.
 pages() {
 	awk -v label="$1" '$1 == label { print $2, $3 }' "$out"

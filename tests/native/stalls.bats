@@ -24,7 +24,7 @@ in_small_cgroup() {
 		2>"$BATS_TEST_TMPDIR/reclaim.err" 3>&- &
 	other=$!
 	memwhy_start stalls -c dd --by process,kind,trigger
-	wait_for 'grep -q "^NoNewPrivs:[[:space:]]*1" /proc/$other/status'
+	wait_for 'memwhy_attached $other'
 	in_small_cgroup
 	memwhy_stop
 	kill -INT "$other"

@@ -58,7 +58,8 @@ static int loader_start(const struct preload_program *p, pid_t *ret_pid, int *re
 	close(ends[1]);
 	if (rc)
 		close(ends[0]);
-	*ret_fd = ends[0];
+	else
+		*ret_fd = ends[0];
 	return rc;
 }
 
@@ -73,8 +74,7 @@ int libraries_read(const struct preload_program *p, struct libraries *ret)
 	if (rc)
 		return rc;
 	rc = text_read(fd, &text);
-	if (rc)
-		kill(pid, SIGKILL);
+	kill(pid, SIGKILL); /* it may have more to say than is read */
 	waitpid(pid, NULL, 0);
 	if (rc)
 		return rc;
