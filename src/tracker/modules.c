@@ -86,12 +86,6 @@ int loaded_find(u64 place, struct loaded *ret)
 	return 0;
 }
 
-static u64 mix(u64 hash, u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 32;
-}
-
 static u64 id_of(const struct loaded *o)
 {
 	const u64 *head = (const u64 *)o->start;

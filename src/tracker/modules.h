@@ -15,6 +15,13 @@ struct loaded {
 	const struct link_map *map;
 };
 
+/* A hash of one word more. */
+static inline u64 mix(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 32;
+}
+
 /* 0: the place is in no file that the loader knows. */
 int loaded_find(u64 place, struct loaded *ret);
 /* 0: there was no room, it is not told. */

@@ -82,12 +82,6 @@ void stack_forget(void)
 	frame_forget();
 }
 
-static inline u64 mix(u64 hash, u64 ip)
-{
-	hash = (hash ^ ip) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 32;
-}
-
 static struct table *table_new(u64 entries)
 {
 	u64 bytes = sizeof(struct table) + entries * sizeof(struct known);
@@ -253,15 +247,17 @@ static inline int memo_holds(const struct memo *m, u32 k)
 u32 stack_number(struct thread *t, const u64 *frame)
 {
 	struct memo *m = t->memo;
-	struct memo_frame *end = m->frames + 2 * TRACK_DEPTH, *fresh = end;
+	struct memo_frame *end, *fresh;
 	struct frame_regs r;
-	u32 k = m->n, number, more = 1;
+	u32 k, number, more = 1;
 	u64 hash = 0;
 
 	if (unlikely(!m || t->busy))
 		return stack_plain(t, NULL, frame);
 	t->busy = 1;
 	__asm__ volatile("" ::: "memory");
+	end = fresh = m->frames + 2 * TRACK_DEPTH;
+	k = m->n;
 	if (unlikely(m->forgotten != stacks_forgotten)) {
 		m->forgotten = stacks_forgotten;
 		m->n = m->files_n = k = 0;

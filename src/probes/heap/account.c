@@ -340,7 +340,7 @@ void account_free(
 	life = block_age(b, now_ms);
 	slot = log2_slot(life, ACCOUNT_TIMES - 1);
 	if (ret_moved)
-		*ret_moved = (struct account_moved){address, *b, true, temporary, (u8)slot};
+		*ret_moved = (struct account_moved){address, *b, true, temporary, life};
 	s = &a->sites.v[b->what >> SIZE_BITS];
 	s->frees += n;
 	s->life_ms += n * life;
@@ -361,6 +361,7 @@ int account_restore(struct account *a, u32 thread, const struct account_moved *m
 	const struct account_block *b = &moved->block;
 	struct account_thread *t = &a->threads.v[thread], *owner;
 	struct account_site *s;
+	u32 slot;
 	u64 n;
 	int rc;
 
@@ -378,8 +379,10 @@ int account_restore(struct account *a, u32 thread, const struct account_moved *m
 	owner->live_blocks += n;
 	s->frees -= n;
 	s->temporary -= moved->temporary;
-	if (moved->life)
-		s->lives[moved->life] -= (u32)MIN(n, (u64)s->lives[moved->life]);
+	s->life_ms -= n * moved->life_ms;
+	slot = log2_slot(moved->life_ms, ACCOUNT_TIMES - 1);
+	if (slot)
+		s->lives[slot] -= (u32)MIN(n, (u64)s->lives[slot]);
 	t->frees -= n;
 	t->freed_bytes -= n * block_size(b);
 	t->temporary -= moved->temporary;

@@ -91,7 +91,7 @@ struct account_moved {
 	u64 address;
 	struct account_block block;
 	bool counted, temporary; /* there was a block; its free counted as temporary */
-	u8 life;                 /* slot of its life */
+	u32 life_ms;
 };
 
 /*

@@ -54,7 +54,8 @@ static int thread_note(
 	s->r.freed_bytes = now->freed_bytes;
 	s->r.temporary = now->temporary;
 	memcpy(s->r.comm, now->comm, sizeof(s->r.comm));
-	live_fill(id, s, gone_map);
+	if (ended)
+		live_fill(id, s, gone_map);
 	return 0;
 }
 

@@ -45,7 +45,7 @@ u32 client_before(struct heap_process *const *all, size_t n, pid_t pid)
 
 		if (p->foreign)
 			continue;
-		if (p->pid == (u32)pid)
+		if (p->pid == (u32)pid && !p->ended && !p->gone)
 			return p->id;
 		if (known && !parent && !p->ended && p->pid == (u32)stat.ppid)
 			parent = p->id;

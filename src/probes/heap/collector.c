@@ -2,7 +2,6 @@
 #include "probes/heap/collector.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -49,8 +48,6 @@ static u64 cgroup_read(const struct collector *c, pid_t pid)
 static void process_watch(struct collector *c, struct heap_process *p)
 {
 	p->pidfd = p->foreign ? -1 : (int)syscall(SYS_pidfd_open, p->pid, 0);
-	if (p->pidfd >= 0)
-		fcntl(p->pidfd, F_SETFD, FD_CLOEXEC);
 	if (p->pidfd < 0 || watch(c, p->pidfd, p->id))
 		p->gone = !p->foreign && p->pidfd < 0;
 	p->gone_ns = p->gone ? clock_mono_ns() : 0;
@@ -70,6 +67,7 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 	if (above && above <= TRACK_PROCESSES)
 		parent = image->last[above - 1];
 	p->id = (u32)c->processes.n;
+	p->pidfd = -1;
 	p->index = index;
 	p->image = image->id;
 	p->start_ns = clock_mono_ns();
@@ -177,11 +175,9 @@ static int image_new(struct collector *c, int client, pid_t pid)
 {
 	_cleanup_close_ int file = -1;
 	struct image *image = NULL;
-	u32 before = 0;
+	u32 before = client_before(c->processes.v, c->processes.n, pid);
 	int rc = pid_over(c, pid);
 
-	if (!rc)
-		before = client_before(c->processes.v, c->processes.n, pid);
 	rc = rc ? rc : image_open(++c->n_images, pid, c->wait_ms, &image, &file);
 	if (rc)
 		return rc;

@@ -147,6 +147,7 @@ static int news_add(struct cursor *c, news_buffer *news, enum news_kind kind, u3
 		.kind = kind,
 		.words = (u32)words,
 		.process = c->process->id,
+		.image = c->process->image,
 		.thread = c->thread,
 		.number = number,
 	};
@@ -200,6 +201,7 @@ static int mapping_take(struct cursor *c, u64 word, u64 now_ms)
 static int extra_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 {
 	u64 value = word >> TRACK_VALUE_SHIFT;
+	int rc = 0;
 
 	switch (arg_of(word)) {
 	case TRACK_SIZE:
@@ -210,10 +212,10 @@ static int extra_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 		break;
 	case TRACK_RESTORE:
 		if (c->moving)
-			account_restore(&c->process->account, c->thread, &c->moved);
+			rc = account_restore(&c->process->account, c->thread, &c->moved);
 		c->misses.n = 0;
 		c->moving = false;
-		break;
+		return rc;
 	case TRACK_MODULE:
 		return news_add(c, news, NEWS_MODULE, 0, value);
 	case TRACK_MAPPING:
@@ -380,7 +382,7 @@ static int merge(struct cursor *const *cursors, size_t n, u64 until, u64 now_ms,
 	return rc;
 }
 
-static s64 read_until(
+s64 cursors_read_until(
 	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news)
 {
 	u64 before = 0, after = 0;
@@ -403,13 +405,7 @@ s64 cursors_read(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffe
 {
 	u64 until = n == 1 ? NO_LIMIT : __rdtsc() >> TRACK_TIME_SHIFT;
 
-	return read_until(cursors, n, until, now_ms, news);
-}
-
-s64 cursors_read_until(
-	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news)
-{
-	return read_until(cursors, n, until, now_ms, news);
+	return cursors_read_until(cursors, n, until, now_ms, news);
 }
 
 int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news)
@@ -417,7 +413,7 @@ int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buf
 	s64 words;
 
 	do
-		words = read_until(cursors, n, NO_LIMIT - 1, now_ms, news);
+		words = cursors_read_until(cursors, n, NO_LIMIT - 1, now_ms, news);
 	while (words > 0);
 	return (int)words;
 }

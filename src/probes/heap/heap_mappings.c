@@ -115,7 +115,8 @@ static int site_add(
 	s->calls += now->calls - base->calls;
 	s->failed += now->failed - base->failed;
 	s->mapped += now->mapped_bytes - base->mapped_bytes;
-	s->unmapped += now->unmapped_bytes - base->unmapped_bytes;
+	/* what a move or a failed munmap took away before the interval is back in it */
+	s->unmapped += now->unmapped_bytes - MIN(base->unmapped_bytes, now->unmapped_bytes);
 	s->live += now->live_bytes;
 	s->peak += now->peak_bytes;
 	return 0;

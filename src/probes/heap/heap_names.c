@@ -85,9 +85,9 @@ static u32 *stacks_room(struct heap_names *s, u32 image, u32 number)
 }
 
 static int stack_take(struct capture *c, struct heap_names *s, const struct process_map *files,
-	u32 image, const struct news *n)
+	const struct news *n)
 {
-	u32 *name = stacks_room(s, image, n->number);
+	u32 *name = stacks_room(s, n->image, n->number);
 	u64 ips[TRACK_DEPTH];
 
 	if (!name)
@@ -98,22 +98,13 @@ static int stack_take(struct capture *c, struct heap_names *s, const struct proc
 	return 0;
 }
 
-static int news_take(
-	struct capture *c, struct heap_names *s, struct collector *collector, const struct news *n)
+static int news_take(struct capture *c, struct heap_names *s, const struct news *n)
 {
-	struct process_map *files;
-	u32 image;
-	size_t n_processes;
-	struct heap_process *const *all;
+	struct process_map *files = files_get(c, s, n);
 
-	collector_lock(collector);
-	all = collector_processes(collector, &n_processes);
-	image = n->process <= n_processes ? all[n->process - 1]->image : 0;
-	collector_unlock(collector);
-	files = image ? files_get(c, s, n) : NULL;
 	if (!files)
-		return image ? -ENOMEM : 0;
-	return n->kind == NEWS_MODULE ? module_take(files, n) : stack_take(c, s, files, image, n);
+		return -ENOMEM;
+	return n->kind == NEWS_MODULE ? module_take(files, n) : stack_take(c, s, files, n);
 }
 
 int heap_names_take(struct heap_names *s, struct capture *c, struct collector *collector)
@@ -124,7 +115,7 @@ int heap_names_take(struct heap_names *s, struct capture *c, struct collector *c
 	for (size_t at = 0; at < news.n && !rc;) {
 		const struct news *n = (const struct news *)&news.v[at];
 
-		rc = news_take(c, s, collector, n);
+		rc = news_take(c, s, n);
 		at += sizeof(*n) / sizeof(u64) + n->words;
 	}
 	vec_free(&news);

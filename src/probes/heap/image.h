@@ -21,7 +21,7 @@ struct news {
 	u32 process;
 	u32 thread; /* in account.threads: who told of it; files are told of before the stacks */
 	u32 number; /* of a stack */
-	u32 reserved;
+	u32 image;
 	u64 v[]; /* NEWS_STACK: addresses, innermost first; NEWS_MODULE: as the program sent it */
 };
 
@@ -43,7 +43,7 @@ struct heap_process {
 	u32 pid;      /* as we see it, where that is known */
 	int pidfd;    /* -1: none */
 	bool foreign; /* in a pid namespace of its own: its pids mean nothing to us */
-	bool gone;    /* it was gone when it was found */
+	bool gone;    /* its end was noticed; it may still be asked about */
 	bool ended;
 	bool sent;  /* how it stood at its end */
 	u64 cgroup; /* 0: not known */

@@ -32,10 +32,16 @@ static int text_read(int fd, char **ret)
 	ssize_t got = 1;
 
 	while (text && n < TEXT_MAX && got > 0) {
-		if (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, WAIT_MS) != 1)
-			return -ETIMEDOUT;
+		int ready = poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, WAIT_MS);
+
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready != 1)
+			return ready ? -errno : -ETIMEDOUT;
 		got = read(fd, text + n, TEXT_MAX - n);
-		n += got > 0 ? (size_t)got : 0;
+		if (got < 0)
+			return -errno;
+		n += (size_t)got;
 	}
 	*ret = take_ptr(text);
 	return *ret ? 0 : -ENOMEM;
