@@ -15,7 +15,7 @@ heap_loads() {
 	cat <<-LIST
 	jq, 13 MB of JSON|jq -c . "$tmp/heap.json"
 	sqlite3, inserts and an index|sqlite3 :memory: "create table t(a,b); with recursive c(x) as (select 1 union all select x+1 from c where x<300000) insert into t select x, 'abc'||x from c; create index i on t(b)"
-	python3, malloc for all|env PYTHONMALLOC=malloc /usr/bin/python3 "$tmp/heap.py"
+	python3, malloc for all|/usr/bin/python3 "$tmp/heap.py"
 	clang -O2, a file of 100 functions|clang -O2 -c -o /dev/null "$tmp/heap.c"
 	LIST
 }
@@ -28,9 +28,10 @@ heap_prepare() {
 			printf "int f%d(const char *s, int n)\n{\n\tint t = 0;\n\tfor (int i = 0; i < n; i++)\n\t\tt += s[i] * %d + (int)strlen(s + i);\n\tprintf(\"%%d\\n\", t);\n\treturn t;\n}\n", i, i }' >"$tmp/heap.c"
 }
 
-# WALL_MS CPU_MS of one run with $2 before the command $1; nothing where it failed.
+# WALL_MS CPU_MS of one run with $2 before the command $1; nothing where it failed. Python's setting
+# is not set by env(1) after heaptrack, which would follow env alone.
 heap_once() {
-	eval "\"$measure\" run \"$tmp/log\" $2 $1" 2>/dev/null | awk '$1 == 0 { print $2, $5 }'
+	eval "PYTHONMALLOC=malloc \"$measure\" run \"$tmp/log\" $2 $1" 2>/dev/null | awk '$1 == 0 { print $2, $5 }'
 	rm -f "$tmp"/ht.*
 }
 
