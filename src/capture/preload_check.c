@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/binfmts.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -15,7 +16,7 @@
 #include "sym/program.h"
 
 #define SEGMENTS 256           /* more are not looked at */
-#define INTERPRETERS 4         /* the kernel allows as many scripts that run scripts */
+#define INTERPRETERS 5         /* so many scripts that run scripts does the kernel follow */
 #define LIBRARY "memwhy-track" /* what both names of the library's file have, see preload.c */
 
 const char *preload_why_text(enum preload_why why)
@@ -74,19 +75,31 @@ static bool is_privileged(int fd)
 	return getuid() && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
-/* The interpreter of a script; false: it is none. */
+/*
+ * The interpreter of a script; false: it is none, or none that runs. As in fs/binfmt_script.c: a
+ * name that does not end within those bytes is refused, a relative one begins where we are.
+ */
 static bool script_interpreter(int fd, char ret[PATH_MAX])
 {
-	char line[256] = "";
-	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
-	char *from = line + 2;
+	char line[BINPRM_BUF_SIZE + 1] = "";
+	ssize_t n = pread(fd, line, BINPRM_BUF_SIZE, 0);
+	const char *from = line + 2;
+	size_t len;
 
 	if (n < 3 || line[0] != '#' || line[1] != '!')
 		return false;
 	from += strspn(from, " \t");
-	from[strcspn(from, " \t\n")] = '\0';
-	snprintf(ret, PATH_MAX, "%s", from);
-	return *from == '/';
+	len = strcspn(from, " \t\n");
+	if (!len || from + len == line + BINPRM_BUF_SIZE)
+		return false;
+	snprintf(ret, PATH_MAX, "%.*s", (int)len, from);
+	return true;
+}
+
+/* Else the kernel does not run it, and execvp() gives it to a shell: its file's mode is nothing. */
+static bool is_program(enum preload_why why)
+{
+	return why == PRELOAD_WORKS || why == PRELOAD_STATIC;
 }
 
 static enum preload_why file_check(struct preload_program *p)
@@ -102,7 +115,7 @@ static enum preload_why file_check(struct preload_program *p)
 		if (script_interpreter(fd, p->path))
 			continue;
 		why = elf_check(fd, p->loader);
-		return why <= PRELOAD_STATIC && !prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) &&
+		return is_program(why) && !prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) &&
 				       is_privileged(fd)
 			       ? PRELOAD_PRIVILEGED
 			       : why;
