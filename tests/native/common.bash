@@ -79,6 +79,17 @@ setting_set() {
 	sysctl -qw "$1=$2"
 }
 
+# The path of the first shared library of the loader's whose name begins so; fails where there is none.
+library() { # NAME
+	ldconfig -p | awk -v name="$1" 'index($1, name) == 1 { print $NF; found = 1; exit } END { exit !found }'
+}
+
+# Of heap's report: fields of the process rows, one line each.
+processes() { # FIELD...
+	jq -r --arg f "$*" '.rows[] | select(.table == "process") | [.[$f | split(" ")[]]] | @tsv' "$json" |
+		tr '\t' ' '
+}
+
 # jq 1.6 with -e is content when it has printed nothing, as of an empty report.
 jq() {
 	local printed status=0

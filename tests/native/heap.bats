@@ -20,12 +20,6 @@ heap() {
 		{ jq -c . "$json"; return 1; }
 }
 
-# Fields of the process rows, one line each.
-processes() { # FIELD...
-	jq -r --arg f "$*" '.rows[] | select(.table == "process") | [.[$f | split(" ")[]]] | @tsv' "$json" |
-		tr '\t' ' '
-}
-
 # A field summed over the stacks that have this function.
 of_function() { # FUNCTION FIELD
 	jq --arg f "$1" "[.rows[] | select(.table == \"heap\") |
@@ -51,7 +45,12 @@ of_function() { # FUNCTION FIELD
 	[ "$(of_function main allocations)" -eq 2500 ]
 }
 
-@test "heap: the slack is what malloc_usable_size says, in each allocator" {
+# slack_same [LIBRARY]: what memwhy says is what malloc_usable_size says, of an allocator linked.
+slack_same() {
+	local path
+	if [ -n "$1" ]; then
+		path=$(library "$1") || skip "no $1"
+	fi
 	cat >s.c <<-END
 		#include <malloc.h>
 		#include <stdio.h>
@@ -78,15 +77,25 @@ of_function() { # FUNCTION FIELD
 			return 0;
 		}
 	END
-	gcc -O0 -o s s.c
+	gcc -O0 -o s s.c ${path:+-Wl,--no-as-needed "$path"}
 	heap -- ./s
 	[ "$(of_function all slack_bytes)" -eq "$output" ]
-	for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so; do
-		ldconfig -p | grep -q "$library" || continue
-		gcc -O0 -o s s.c -Wl,--no-as-needed "$(ldconfig -p | sed -n "s|.*$library.* => ||p" | head -n 1)"
-		heap -- ./s
-		[ "$(of_function all slack_bytes)" -eq "$output" ] || { echo "$library: $output"; false; }
-	done
+}
+
+@test "heap: the slack is what malloc_usable_size says" {
+	slack_same
+}
+
+@test "heap: the slack is what malloc_usable_size of jemalloc says" {
+	slack_same libjemalloc.so.2
+}
+
+@test "heap: the slack is what malloc_usable_size of tcmalloc says" {
+	slack_same libtcmalloc_minimal.so.4
+}
+
+@test "heap: the slack is what malloc_usable_size of mimalloc says" {
+	slack_same libmimalloc.so
 }
 
 @test "heap: sizes of a GiB and more are whole" {
@@ -389,8 +398,7 @@ follows() {
 			.unknown_frees == 0 and .unseen_frees == 0' r.json >/dev/null || { jq -c . r.json; return 1; }
 }
 
-@test "heap: commands with more privileges, and static ones, are followed by probes by itself" {
-	needs_root
+keep_write() {
 	cat >p.c <<-END
 		#include <stdlib.h>
 		__attribute__((noinline)) static void *keep(void) { void *volatile p = malloc(1000); return p; }
@@ -403,29 +411,28 @@ follows() {
 			return 0;
 		}
 	END
-	gcc -fno-omit-frame-pointer -static -o static p.c
-	gcc -fno-omit-frame-pointer -o dynamic p.c
-	printf '#!%s/static\n' "$PWD" >script
-	chmod +x script
-	follows 'statically linked' ./static
-	follows 'statically linked' ./script
-	cp dynamic other
+}
+
+# privileged_follows CC...: a program of another user's that runs as that user.
+privileged_follows() {
+	needs_root
+	keep_write
+	"$@" -fno-omit-frame-pointer -o other p.c
 	chown 1:1 other
 	chmod 4755 other
 	follows 'more privileges' ./other
-	if ldconfig -p | grep -q 'libjemalloc.so.2 '; then
-		gcc -fno-omit-frame-pointer -o other p.c -l:libjemalloc.so.2
-		chown 1:1 other
-		chmod 4755 other
-		follows 'more privileges' ./other
-		jq -r '.method_details.heap[]' r.json | grep -q jemalloc
-	fi
-	if command -v musl-gcc >/dev/null; then
-		musl-gcc -fno-omit-frame-pointer -o other p.c
-		chown 1:1 other
-		chmod 4755 other
-		follows 'more privileges' ./other
-	fi
+}
+
+@test "heap: static commands, and scripts of theirs, are followed by probes by itself" {
+	needs_root
+	keep_write
+	gcc -fno-omit-frame-pointer -static -o static p.c
+	follows 'statically linked' ./static
+	printf '#!%s/static\n' "$PWD" >script
+	printf '#! static\n' >relative # from where the command is run
+	chmod +x script relative
+	follows 'statically linked' ./script
+	follows 'statically linked' ./relative
 	# Who may not attach is told what would be needed, and why.
 	chmod 755 "$BATS_TEST_TMPDIR"
 	cp "$MEMWHY" own
@@ -433,6 +440,21 @@ follows() {
 	[ "$status" -eq 3 ]
 	[[ $output == *"nothing can be preloaded into './static': statically linked"*"not permitted"*"run as root"* ]] ||
 		{ echo "$output"; false; }
+}
+
+@test "heap: commands with more privileges are followed by probes by itself" {
+	privileged_follows gcc
+}
+
+@test "heap: commands with more privileges are followed by probes, with jemalloc" {
+	library libjemalloc.so.2 >/dev/null || skip "no libjemalloc.so.2"
+	privileged_follows gcc -Wl,--no-as-needed -l:libjemalloc.so.2
+	jq -r '.method_details.heap[]' r.json | grep -q jemalloc
+}
+
+@test "heap: commands with more privileges are followed by probes, with musl" {
+	command -v musl-gcc >/dev/null || skip "no musl-gcc"
+	privileged_follows musl-gcc
 }
 
 @test "heap: programs of musl are tracked" {

@@ -32,12 +32,6 @@ adds_up() {
 		{ jq -c . "$json"; return 1; }
 }
 
-# Fields of the process rows, one line each.
-processes() { # FIELD...
-	jq -r --arg f "$*" '.rows[] | select(.table == "process") | [.[$f | split(" ")[]]] | @tsv' "$json" |
-		tr '\t' ' '
-}
-
 # A field summed over the stacks whose innermost function this is.
 of_caller() { # FUNCTION FIELD
 	jq --arg f "$1" "[.rows[] | select(.table == \"heap\") |
@@ -223,9 +217,9 @@ notes() {
 }
 
 allocator_start() { # NAME LIBRARY BEFORE CMD...
-	library=$(ldconfig -p | sed -n "s|.*$2.* => ||p" | head -n1)
-	[ -n "$library" ] || skip "no $2"
-	work_start "$3" env LD_PRELOAD="$library" "${@:4}"
+	local path
+	path=$(library "$2") || skip "no $2"
+	work_start "$3" env LD_PRELOAD="$path" "${@:4}"
 	memwhy_start heap -p "$pid"
 	work_go
 	jq -r '.method_details.heap' "$json" | grep -q "$1"
