@@ -187,6 +187,10 @@ struct table *report_table(struct report *r, const char *name, const char *title
 /* Appends a row of empty cells and returns it (n_cols cells, valid until the next row), or NULL. */
 struct cell *table_row(struct table *t);
 struct cell *table_cell(const struct table *t, size_t row, size_t col);
+/* Appends a row for each element p of a vector; for none where memory is short, or t is NULL. */
+#define table_each(row, t, p, vec) \
+	vec_each (p, vec)          \
+		for (struct cell *row = (t) ? table_row(t) : NULL; row; row = NULL)
 /* Index of the column, or -ENOENT. */
 int table_column(const struct table *t, const char *name);
 /* Fills cols (room for t->n_cols) with the columns named by `--fields`, in that order, each once;

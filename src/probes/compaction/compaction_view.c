@@ -286,13 +286,8 @@ static struct table *compaction_each(void *state, struct report *r)
 	struct table *t = report_table(
 		r, "run", "Runs of compaction, each", each_columns, ARRAY_SIZE(each_columns));
 
-	vec_each (e, &v->runs) {
-		struct cell *row = t ? table_row(t) : NULL;
-
-		if (!row)
-			break;
+	table_each (row, t, e, &v->runs)
 		each_fill(row, r, e);
-	}
 	v->runs.n = 0;
 	return t;
 }

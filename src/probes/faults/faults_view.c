@@ -215,13 +215,8 @@ static struct table *faults_each(void *state, struct report *r)
 	struct table *t = report_table(
 		r, "fault", "Page faults, each", each_columns, ARRAY_SIZE(each_columns));
 
-	vec_each (e, &f->events) {
-		struct cell *row = t ? table_row(t) : NULL;
-
-		if (!row)
-			break;
+	table_each (row, t, e, &f->events)
 		each_fill(row, r, e);
-	}
 	f->events.n = 0;
 	return t;
 }

@@ -243,13 +243,8 @@ struct table *events_each(struct events *e, const struct zones *z, struct report
 	struct table *t = report_table(r, "event",
 		"Allocations that took another migratetype's block, each", each_columns, E_N);
 
-	vec_each (ev, &e->each) {
-		struct cell *row = t ? table_row(t) : NULL;
-
-		if (!row)
-			break;
+	table_each (row, t, ev, &e->each)
 		each_fill(row, r, z, ev, severity_of(e, ev->fallback_order));
-	}
 	e->each.n = 0;
 	return t;
 }

@@ -177,13 +177,8 @@ static struct table *maps_each(void *state, struct report *r)
 	struct maps_state *v = state;
 	struct table *t = report_table(r, "call", "Calls, each", each_columns, E_N);
 
-	vec_each (e, &v->events) {
-		struct cell *row = t ? table_row(t) : NULL;
-
-		if (!row)
-			break;
+	table_each (row, t, e, &v->events)
 		each_fill(row, r, e);
-	}
 	v->events.n = 0;
 	return t;
 }

@@ -105,11 +105,7 @@ static struct table *pages_each(void *state, struct report *r)
 	struct table *t =
 		report_table(r, "failure", "Page allocations that failed, each", each_columns, E_N);
 
-	vec_each (e, &p->failures) {
-		struct cell *row = t ? table_row(t) : NULL;
-
-		if (!row)
-			break;
+	table_each (row, t, e, &p->failures) {
 		row[E_TIME] = cell_since(r, e->h.time_ns);
 		row[E_PID] = cell_u64(e->tgid);
 		row[E_TID] = cell_u64(e->tid);

@@ -175,13 +175,10 @@ static void problems_add(struct str *s, const struct policy_call *e)
 	}
 }
 
-int policy_each_row(struct table *t, struct report *r, const struct policy_call *e)
+void policy_each_fill(struct cell *row, struct report *r, const struct policy_call *e)
 {
 	_cleanup_str_ struct str s = {};
-	struct cell *row = table_row(t);
 
-	if (!row)
-		return -ENOMEM;
 	row[E_TIME] = cell_since(r, e->h.time_ns);
 	row[E_PID] = cell_u64(e->tgid);
 	row[E_TID] = cell_u64(e->tid);
@@ -202,5 +199,4 @@ int policy_each_row(struct table *t, struct report *r, const struct policy_call 
 	problems_add(&s, e);
 	row[E_PROBLEMS] = text_cell(r, &s);
 	row[E_STACK] = cell_stack(e->ustack);
-	return 0;
 }

@@ -10,6 +10,6 @@
 extern const struct view_table policy_each_tables[];
 
 struct table *policy_each_table(struct report *r);
-int policy_each_row(struct table *t, struct report *r, const struct policy_call *e);
+void policy_each_fill(struct cell *row, struct report *r, const struct policy_call *e);
 
 #endif

@@ -278,9 +278,8 @@ static struct table *policy_each(void *state, struct report *r)
 	struct policy_state *v = state;
 	struct table *t = policy_each_table(r);
 
-	vec_each (e, &v->calls)
-		if (!t || policy_each_row(t, r, e))
-			break;
+	table_each (row, t, e, &v->calls)
+		policy_each_fill(row, r, e);
 	v->calls.n = 0;
 	return t;
 }

@@ -264,13 +264,8 @@ static struct table *reclaim_each(void *state, struct report *r)
 	struct table *t = report_table(
 		r, "stall", "Reclaim stalls, each", each_columns, ARRAY_SIZE(each_columns));
 
-	vec_each (e, &v->stalls) {
-		struct cell *row = t ? table_row(t) : NULL;
-
-		if (!row)
-			break;
+	table_each (row, t, e, &v->stalls)
 		each_fill(row, r, e);
-	}
 	v->stalls.n = 0;
 	return t;
 }

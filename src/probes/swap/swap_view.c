@@ -270,13 +270,8 @@ static struct table *swap_each(void *state, struct report *r)
 	struct table *t = report_table(
 		r, "swap", "Swap I/O and waits, each", each_columns, ARRAY_SIZE(each_columns));
 
-	vec_each (e, &v->events) {
-		struct cell *row = t ? table_row(t) : NULL;
-
-		if (!row)
-			break;
+	table_each (row, t, e, &v->events)
 		each_fill(row, r, e);
-	}
 	v->events.n = 0;
 	return t;
 }
