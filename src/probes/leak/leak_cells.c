@@ -1,14 +1,7 @@
 /* See leak_cells.h. */
 #include "probes/leak/leak_cells.h"
 
-#include "base/units.h"
-
 #define LIVES_MIN 20 /* freed objects that tell how long they usually live */
-
-#define MIN_BYTES (256ULL << 10)
-#define MIN_SECONDS 10.0
-#define MIN_STAYED 0.8 /* of what was there after the first third */
-#define DAY 86400.0
 
 /* The share of a histogram above a value, evenly within its slot. */
 static double share_above(const struct hist *h, u64 value)
@@ -68,63 +61,4 @@ void leak_cells_fill(struct leak_cells *c, struct report *r, const struct leak_j
 	*c = (struct leak_cells){};
 	growth_fill(c, j, stayed);
 	ages_fill(c, r, a);
-}
-
-bool leak_is_suspect(const struct leak_evidence *e, u64 least)
-{
-	return (s64)e->bytes >= (s64)MIN_BYTES && e->judged->seconds >= MIN_SECONDS &&
-	       e->live >= least && e->stayed >= MIN_STAYED;
-}
-
-int leak_suspect_level(const struct report *r, const struct leak_judgement *j)
-{
-	u64 memory = r->stream->host.memory_bytes;
-
-	return memory && (double)j->now * DAY > (double)memory ? LEVEL_WARNING : LEVEL_RISK;
-}
-
-void leak_tell_growth(struct report *r, struct finding *f, const struct leak_evidence *e)
-{
-	const struct leak_judgement *j = e->judged;
-	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
-
-	finding_line(r, f->evidence, "%llu outstanding (%s) of %llu allocated in %.0f s", e->live,
-		fmt_bytes(a, e->bytes), e->allocated, j->seconds);
-	finding_line(r, f->evidence,
-		"grew in each of %u parts of that time: by %s, %s and %s in its thirds", LEAK_PARTS,
-		fmt_bytes(a, (u64)j->thirds[0]), fmt_bytes(b, (u64)j->thirds[1]),
-		fmt_bytes(c, (u64)j->thirds[2]));
-	finding_line(r, f->evidence, "of what was there after the first third, %.0f %% still is",
-		100 * e->stayed);
-}
-
-void leak_tell_lives(struct report *r, struct finding *f, u64 freed, const struct durations *lives)
-{
-	char a[UNIT_BUF];
-
-	if (lives->count)
-		finding_line(r, f->evidence,
-			"those that were freed (%llu) lived %s in the median (estimated)", freed,
-			fmt_ns(a, hist_quantile(&lives->hist, 0.5, lives->max_ns)));
-}
-
-struct lines {
-	struct report *r;
-	struct finding *f;
-	int n;
-};
-
-static void line_add(void *arg, const char *text)
-{
-	struct lines *l = arg;
-
-	if (l->n++ < 3)
-		finding_line(l->r, l->f->evidence, "%s%s", l->n == 1 ? "at " : "   from ", text);
-}
-
-void leak_tell_stack(struct report *r, struct finding *f, u32 stack)
-{
-	struct lines lines = {r, f, 0};
-
-	stack_lines(r->stream, stack, false, line_add, &lines);
 }

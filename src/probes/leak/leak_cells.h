@@ -107,18 +107,4 @@ static inline struct cell leak_live_cell(u64 v)
 	return cell_u64((s64)v > 0 ? v : 0);
 }
 
-/* A suspect's evidence: what it holds, how that grew, how much of it stayed. */
-struct leak_evidence {
-	const struct leak_judgement *judged;
-	u64 live, bytes, allocated;
-	double stayed;
-};
-
-bool leak_is_suspect(const struct leak_evidence *e, u64 least);
-/* Would it fill the machine within a day? */
-int leak_suspect_level(const struct report *r, const struct leak_judgement *j);
-void leak_tell_growth(struct report *r, struct finding *f, const struct leak_evidence *e);
-void leak_tell_lives(struct report *r, struct finding *f, u64 freed, const struct durations *lives);
-void leak_tell_stack(struct report *r, struct finding *f, u32 stack);
-
 #endif

@@ -2,29 +2,22 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "probes/leak/leak_evidence.h"
 #include "probes/leak/leak_heap.h"
 
-#define SUSPECTS 3
 #define MIN_BLOCKS 30
 
 static struct leak_evidence evidence_of(const struct leak_heap_row *w)
 {
 	return (struct leak_evidence){
+		.of = w,
 		.judged = &w->judged,
 		.live = w->live,
 		.bytes = w->bytes,
 		.allocated = w->allocations,
+		.least = MIN_BLOCKS,
 		.stayed = w->stayed,
 	};
-}
-
-static int by_growth(const void *a, const void *b)
-{
-	const struct leak_heap_row *const *x = a, *const *y = b;
-
-	return (*x)->judged.now < (*y)->judged.now   ? 1
-	       : (*x)->judged.now > (*y)->judged.now ? -1
-						     : 0;
 }
 
 static void tell_next(struct report *r, struct finding *f, const struct leak_heap_row *w)
@@ -42,12 +35,13 @@ static void tell_next(struct report *r, struct finding *f, const struct leak_hea
 		r, f->verify, "The same command again: this stack is \"comes and goes\" or flat.");
 }
 
-static void tell(struct report *r, const struct leak_heap_row *w)
+static void tell(struct report *r, const struct leak_evidence *e, const void *arg)
 {
-	struct finding *f = report_finding(r, leak_suspect_level(r, &w->judged), "leak");
-	struct leak_evidence e = evidence_of(w);
+	const struct leak_heap_row *w = e->of;
+	struct finding *f = report_finding(r, leak_suspect_level(r, e->judged), "leak");
 	char a[UNIT_BUF];
 
+	(void)arg;
 	if (!f)
 		return;
 	f->title = report_text(r, "Suspect: %.16s (pid %u) keeps what it allocates, %s a minute",
@@ -57,7 +51,7 @@ static void tell(struct report *r, const struct leak_heap_row *w)
 			w->process->now.h.flags & HEAP_SAMPLED ? "allocations were sampled"
 							       : "every allocation was followed",
 			w->judged.seconds);
-	leak_tell_growth(r, f, &e);
+	leak_tell_growth(r, f, e);
 	leak_tell_lives(r, f, w->frees, &w->lives);
 	leak_tell_stack(r, f, w->stack);
 	f->why =
@@ -68,20 +62,10 @@ static void tell(struct report *r, const struct leak_heap_row *w)
 
 void leak_heap_suspects(struct report *r, const struct leak_heap_row *rows, size_t n)
 {
-	_cleanup_free_ const struct leak_heap_row **best = calloc(n + 1, sizeof(*best));
-	size_t found = 0;
+	_cleanup_free_ struct leak_evidence *v = calloc(n + 1, sizeof(*v));
 
-	for (size_t i = 0; best && i < n; i++) {
-		struct leak_evidence e = evidence_of(&rows[i]);
-
-		if (leak_is_suspect(&e, MIN_BLOCKS))
-			best[found++] = &rows[i];
-	}
-	if (found)
-		qsort(best, found, sizeof(*best), by_growth);
-	for (size_t i = 0; i < found && i < SUSPECTS; i++)
-		tell(r, best[i]);
-	if (found > SUSPECTS)
-		report_note(r, "%zu more stacks grow steadily: they are in the table",
-			found - SUSPECTS);
+	for (size_t i = 0; v && i < n; i++)
+		v[i] = evidence_of(&rows[i]);
+	if (v)
+		leak_suspects_tell(r, v, n, "stacks", tell, NULL);
 }

@@ -3,36 +3,28 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "probes/leak/leak_evidence.h"
 #include "probes/leak/leak_tables.h"
 
-#define SUSPECTS 3
 #define MIN_OBJECTS 30
+
+/* What is known of the kernel as a whole. */
+struct whole {
+	const struct leak_caches *caches;
+	const struct leak_memory *memory;
+};
 
 static struct leak_evidence evidence_of(const struct leak_suspect *x)
 {
 	return (struct leak_evidence){
+		.of = x,
 		.judged = &x->judged,
 		.live = x->site->objects,
 		.bytes = x->site->bytes,
 		.allocated = x->site->all_allocated,
+		.least = x->key->cache.kind == LEAK_PAGES ? 0 : MIN_OBJECTS,
 		.stayed = x->stayed,
 	};
-}
-
-static bool is_suspect(const struct leak_suspect *x)
-{
-	struct leak_evidence e = evidence_of(x);
-
-	return leak_is_suspect(&e, x->key->cache.kind == LEAK_PAGES ? 0 : MIN_OBJECTS);
-}
-
-static int by_growth(const void *a, const void *b)
-{
-	const struct leak_suspect *const *x = a, *const *y = b;
-
-	return (*x)->judged.now < (*y)->judged.now   ? 1
-	       : (*x)->judged.now > (*y)->judged.now ? -1
-						     : 0;
 }
 
 static bool is_reclaimable(const struct leak_caches *c, const struct leak_key *k)
@@ -48,10 +40,10 @@ static int level_of(
 	return is_reclaimable(c, x->key) ? LEVEL_NOTE : leak_suspect_level(r, &x->judged);
 }
 
-static void tell_others(struct report *r, struct finding *f, const struct leak_caches *c,
-	const struct leak_memory *m, const struct leak_suspect *x)
+static void tell_others(
+	struct report *r, struct finding *f, const struct whole *w, const struct leak_suspect *x)
 {
-	const struct slab_usage *u = leak_usage(c, &x->key->cache);
+	const struct slab_usage *u = leak_usage(w->caches, &x->key->cache);
 	char a[UNIT_BUF];
 	s64 grown;
 
@@ -60,7 +52,7 @@ static void tell_others(struct report *r, struct finding *f, const struct leak_c
 		finding_line(r, f->evidence,
 			"/proc/slabinfo: the cache as a whole has %lld objects more than before",
 			(s64)(u->active_objects - u->first_active_objects));
-	if (x->key->cache.kind == LEAK_PAGES && leak_memory_grown(m, &grown))
+	if (x->key->cache.kind == LEAK_PAGES && leak_memory_grown(w->memory, &grown))
 		finding_line(r, f->evidence,
 			"/proc/meminfo: all that is neither free nor on LRU lists %s by %s",
 			grown < 0 ? "shrank" : "grew",
@@ -88,12 +80,12 @@ static void tell_next(struct report *r, struct finding *f, const struct leak_sus
 		finding_line(r, f->verify, "`memwhy leak --kernel --for %.0fs`", x->judged.seconds);
 }
 
-static void tell(struct report *r, const struct leak_caches *c, const struct leak_memory *m,
-	const struct leak_suspect *x)
+static void tell(struct report *r, const struct leak_evidence *e, const void *arg)
 {
-	struct finding *f = report_finding(r, level_of(r, c, x), "leak");
+	const struct leak_suspect *x = e->of;
+	const struct whole *w = arg;
+	struct finding *f = report_finding(r, level_of(r, w->caches, x), "leak");
 	const char *site = leak_site_text(r, x->key);
-	struct leak_evidence e = evidence_of(x);
 	char a[UNIT_BUF];
 
 	if (!f)
@@ -105,10 +97,10 @@ static void tell(struct report *r, const struct leak_caches *c, const struct lea
 		"medium: every allocation was followed, but %.0f s cannot tell a leak from a cache "
 		"that fills",
 		x->judged.seconds);
-	leak_tell_growth(r, f, &e);
-	tell_others(r, f, c, m, x);
+	leak_tell_growth(r, f, e);
+	tell_others(r, f, w, x);
 	leak_tell_stack(r, f, x->key->task.stack);
-	f->why = is_reclaimable(c, x->key)
+	f->why = is_reclaimable(w->caches, x->key)
 			 ? "What is allocated here stays. The kernel gives this cache back when "
 			   "memory is short, so it is likely one that fills."
 			 : "What is allocated here stays, and the kernel cannot take it back: it "
@@ -117,19 +109,13 @@ static void tell(struct report *r, const struct leak_caches *c, const struct lea
 }
 
 void leak_suspects_report(struct report *r, const struct leak_caches *c,
-	const struct leak_memory *m, const struct leak_suspect *v, size_t n)
+	const struct leak_memory *m, const struct leak_suspect *suspects, size_t n)
 {
-	_cleanup_free_ const struct leak_suspect **best = calloc(n + 1, sizeof(*best));
-	size_t found = 0;
+	_cleanup_free_ struct leak_evidence *v = calloc(n + 1, sizeof(*v));
+	struct whole whole = {c, m};
 
-	for (size_t i = 0; best && i < n; i++)
-		if (is_suspect(&v[i]))
-			best[found++] = &v[i];
-	if (found)
-		qsort(best, found, sizeof(*best), by_growth);
-	for (size_t i = 0; i < found && i < SUSPECTS; i++)
-		tell(r, c, m, best[i]);
-	if (found > SUSPECTS)
-		report_note(
-			r, "%zu more sites grow steadily: they are in the table", found - SUSPECTS);
+	for (size_t i = 0; v && i < n; i++)
+		v[i] = evidence_of(&suspects[i]);
+	if (v)
+		leak_suspects_tell(r, v, n, "sites", tell, &whole);
 }
