@@ -27,13 +27,28 @@ static const struct opt *opt_by_letter(const struct opt_set *sets, char letter)
 	return NULL;
 }
 
-static int opt_unknown(const struct opt_set *sets, const char *arg, struct err *err)
+struct opt_args {
+	const struct opt_set *sets, *others;
+	void *dst;
+	int argc, i;
+	char **argv;
+	struct err *err;
+};
+
+static int opt_unknown(const struct opt_args *a, const char *arg)
 {
+	size_t n = strcspn(arg + 2, "=");
+	const struct opt_set *sets = a->sets;
+	struct err *err = a->err;
 	VEC(const char *) names = {};
 	char word[64];
 	const char *near;
 
-	snprintf(word, sizeof(word), "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
+	if (opt_by_name(a->others, arg + 2, n)) {
+		err_set(err, -EINVAL, "%.*s is an option of other commands", (int)n + 2, arg);
+		return err_hint(err, "--help lists those of this one");
+	}
+	snprintf(word, sizeof(word), "%.*s", (int)n, arg + 2);
 	for (; sets->opts; sets++)
 		for (size_t i = 0; i < sets->n; i++)
 			if (vec_push(&names, sets->opts[i].name))
@@ -86,14 +101,6 @@ static int opt_store(const struct opt *o, void *dst, const char *value, struct e
 					: "write a whole number");
 }
 
-struct opt_args {
-	const struct opt_set *sets;
-	void *dst;
-	int argc, i;
-	char **argv;
-	struct err *err;
-};
-
 /* The value of an option that takes one: joined to it, or the next argument. */
 static int opt_value(struct opt_args *a, const struct opt *o, const char *joined)
 {
@@ -120,7 +127,7 @@ static int opt_long(struct opt_args *a, const char *arg)
 	const struct opt *o = opt_by_name(a->sets, arg + 2, n);
 
 	if (!o)
-		return opt_unknown(a->sets, arg, a->err);
+		return opt_unknown(a, arg);
 	return opt_value(a, o, arg[2 + n] ? arg + 3 + n : NULL);
 }
 
@@ -132,6 +139,10 @@ static int opt_short(struct opt_args *a, const char *arg)
 	for (const char *p = arg + 1; *p && !rc; p++) {
 		const struct opt *o = opt_by_letter(a->sets, *p);
 
+		if (!o && opt_by_letter(a->others, *p)) {
+			err_set(a->err, -EINVAL, "-%c is an option of other commands", *p);
+			return err_hint(a->err, "--help lists those of this one");
+		}
 		if (!o) {
 			err_set(a->err, -EINVAL, "unknown option '-%c'", *p);
 			return err_hint(a->err, "--help lists the options");
@@ -143,11 +154,16 @@ static int opt_short(struct opt_args *a, const char *arg)
 	return rc;
 }
 
-int opt_parse(const struct opt_set *sets, void *dst, int argc, char **argv, int *ret_operands,
-	int *ret_rest, struct err *err)
+int opt_parse(const struct opt_set *sets, const struct opt_set *others, void *dst, int argc,
+	char **argv, int *ret_operands, int *ret_rest, struct err *err)
 {
-	struct opt_args a = {
-		.sets = sets, .dst = dst, .argc = argc, .i = 1, .argv = argv, .err = err};
+	struct opt_args a = {.sets = sets,
+		.others = others,
+		.dst = dst,
+		.argc = argc,
+		.i = 1,
+		.argv = argv,
+		.err = err};
 	int operands = 0, rc = 0;
 
 	for (; a.i < argc && !rc; a.i++) {

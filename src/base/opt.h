@@ -36,9 +36,10 @@ struct opt_set {
  * Parses argv[1..argc) into dst. Options and operands may be mixed; "--" ends the options: what
  * follows is the command to run (*ret_rest, its index in argv, or argc). Operands are moved to the
  * front of argv[1..]; their number is *ret_operands.
- * -EINVAL: err has the cause, and the nearest option where one was mistyped.
+ * -EINVAL: err has the cause, and the nearest option where one was mistyped. Those of `others` are
+ * not mistyped, but not taken.
  */
-int opt_parse(const struct opt_set *sets, void *dst, int argc, char **argv, int *ret_operands,
-	int *ret_rest, struct err *err);
+int opt_parse(const struct opt_set *sets, const struct opt_set *others, void *dst, int argc,
+	char **argv, int *ret_operands, int *ret_rest, struct err *err);
 
 #endif

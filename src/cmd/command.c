@@ -67,8 +67,9 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 		.summary = p->summary,
 		.groups = PROBE_GROUPS | (p->source ? GROUP_SOURCE : GROUP_SCOPE) |
 			  (p->source && p->bpf ? GROUP_ATTACH : 0) |
-			  (p->view->by_keys ? GROUP_VIEW : GROUP_EVENTS) |
-			  (p->takes_filter ? GROUP_FILTER : 0) |
+			  (p->view->by_keys ? GROUP_BY : 0) | (p->view->each ? GROUP_EACH : 0) |
+			  (p->view->times_each ? GROUP_MIN : 0) |
+			  (p->view->looks ? GROUP_LIKE : 0) | (p->takes_filter ? GROUP_FILTER : 0) |
 			  (p->outstanding ? GROUP_LEAK | GROUP_SOURCE : 0) |
 			  (p->takes_calls ? GROUP_CALLS : 0) | (p->takes_numa ? GROUP_NUMA : 0),
 		.takes_command = true,

@@ -24,11 +24,11 @@ enum option_groups {
 	GROUP_SCOPE = 1,
 	GROUP_RUN = 2,
 	GROUP_OUTPUT = 4,
-	GROUP_VIEW = 8,
+	GROUP_BY = 8,
 	GROUP_CHECK = 16,
 	GROUP_RECORD = 32,
 	GROUP_FILES = 64,
-	GROUP_EVENTS = 128, /* instead of GROUP_VIEW, where there is no --by */
+	GROUP_EACH = 128,
 	GROUP_FILTER = 256,
 	GROUP_LEAK = 512,
 	GROUP_SOURCE = 1024,
@@ -36,6 +36,8 @@ enum option_groups {
 	GROUP_ATTACH = 4096, /* -p alone, in place of GROUP_SCOPE */
 	GROUP_NUMA = 8192,
 	GROUP_DIFF = 16384,
+	GROUP_LIKE = 32768,
+	GROUP_MIN = 65536,
 };
 
 struct command {

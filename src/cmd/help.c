@@ -142,7 +142,8 @@ void help_command(const struct command *cmd, struct str *out)
 	help_synopsis(cmd, out);
 	str_addc(out, '\n');
 	for (const struct opt_set *set = options_of(cmd->groups); set->opts; set++) {
-		str_addf(out, "\n%s:\n", options_heading(set));
+		if (options_heading(set))
+			str_addf(out, "\n%s:\n", options_heading(set));
 		for (size_t i = 0; i < set->n; i++)
 			help_option(&set->opts[i], out);
 	}

@@ -56,8 +56,8 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 {
 	struct options o = options_default;
 	struct err err = {};
-	int rest,
-		rc = opt_parse(options_of(cmd->groups), &o, argc, argv, &o.n_operands, &rest, &err);
+	int rest, rc = opt_parse(options_of(cmd->groups), options_all(), &o, argc, argv,
+			  &o.n_operands, &rest, &err);
 
 	o.operands = argv + 1;
 	o.argv = !rc && rest < argc ? argv + rest : NULL;

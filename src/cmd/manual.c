@@ -59,7 +59,8 @@ static void man_options(struct str *out, u32 groups)
 {
 	str_add(out, ".SH OPTIONS\n");
 	for (const struct opt_set *set = options_of(groups); set->opts; set++) {
-		str_addf(out, ".SS %s\n", options_heading(set));
+		if (options_heading(set))
+			str_addf(out, ".SS %s\n", options_heading(set));
 		for (size_t i = 0; i < set->n; i++)
 			man_option(out, &set->opts[i]);
 	}
@@ -195,7 +196,8 @@ static void man_head(struct str *out, const char *name, const char *summary)
 static void man_tail(struct str *out)
 {
 	str_add(out,
-		".SH EXIT STATUS\n0 done; 1 a finding or a regression at or above \\-\\-fail\\-on; 2 usage; 3 not "
+		".SH EXIT STATUS\n0 done; 1 a finding or a regression at or above \\-\\-fail\\-on; "
+		"2 usage; 3 not "
 		"permitted or not supported here; 4 the data is incomplete or damaged; 5 internal "
 		"error; 130 interrupted, after flushing.\n");
 }
@@ -260,7 +262,7 @@ static void completion_command(struct str *out, const struct command *cmd)
 
 static void completion_values(struct str *out)
 {
-	for (const struct opt_set *set = options_of(~0U); set->opts; set++)
+	for (const struct opt_set *set = options_all(); set->opts; set++)
 		for (size_t i = 0; i < set->n; i++) {
 			const struct opt *o = &set->opts[i];
 

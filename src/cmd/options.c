@@ -2,6 +2,7 @@
 #include "cmd/options.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "cmd/command.h"
 
@@ -41,16 +42,19 @@ static const struct opt files[] = {
 	O("input", 0, OPT_STRING, input, "FILE", "report on a recording; needs no privilege"),
 };
 
-static const struct opt view[] = {
+static const struct opt by[] = {
 	O("by", 0, OPT_STRING, by, "KEY[,KEY]", "count by these keys"),
+};
+
+static const struct opt each[] = {
 	O("each", 0, OPT_FLAG, each, NULL, "one line an event, as it happens"),
-	O("like", 0, OPT_STRING, like, "TOOL", "print the lines of an older tool, for its scripts"),
+};
+
+static const struct opt least[] = {
 	O("min", 0, OPT_DURATION, min_ns, "TIME", "with --each: only events that took this long"),
 };
 
-/* Of a view that counts by no keys and times nothing. */
-static const struct opt events[] = {
-	O("each", 0, OPT_FLAG, each, NULL, "one line an event, as it happens"),
+static const struct opt look[] = {
 	O("like", 0, OPT_STRING, like, "TOOL", "print the lines of an older tool, for its scripts"),
 };
 
@@ -173,8 +177,10 @@ static const struct group {
 	{GROUP_SOURCE, "How to look", {source, ARRAY_SIZE(source)}},
 	{GROUP_LEAK, "Whose memory", {leak, ARRAY_SIZE(leak)}},
 	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},
-	{GROUP_VIEW, "What to show", {view, ARRAY_SIZE(view)}},
-	{GROUP_EVENTS, "What to show", {events, ARRAY_SIZE(events)}},
+	{GROUP_BY, "What to show", {by, ARRAY_SIZE(by)}},
+	{GROUP_EACH, "What to show", {each, ARRAY_SIZE(each)}},
+	{GROUP_MIN, "What to show", {least, ARRAY_SIZE(least)}},
+	{GROUP_LIKE, "What to show", {look, ARRAY_SIZE(look)}},
 	{GROUP_FILTER, "Fields of events", {filter, ARRAY_SIZE(filter)}},
 	{GROUP_CALLS, "System calls", {calls, ARRAY_SIZE(calls)}},
 	{GROUP_NUMA, "Accesses", {numa, ARRAY_SIZE(numa)}},
@@ -187,9 +193,8 @@ static const struct group {
 	{0, "Other", {always, ARRAY_SIZE(always)}},
 };
 
-const struct opt_set *options_of(u32 bits)
+static const struct opt_set *groups_put(struct opt_set *sets, u32 bits)
 {
-	static struct opt_set sets[ARRAY_SIZE(groups) + 1];
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
@@ -199,10 +204,31 @@ const struct opt_set *options_of(u32 bits)
 	return sets;
 }
 
-const char *options_heading(const struct opt_set *set)
+static struct opt_set sets[ARRAY_SIZE(groups) + 1];
+
+const struct opt_set *options_of(u32 bits)
+{
+	return groups_put(sets, bits);
+}
+
+const struct opt_set *options_all(void)
+{
+	static struct opt_set all[ARRAY_SIZE(groups) + 1];
+
+	return groups_put(all, ~0U);
+}
+
+static const char *heading_of(const struct opt_set *set)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
 		if (groups[i].set.opts == set->opts)
 			return groups[i].heading;
 	return "";
+}
+
+const char *options_heading(const struct opt_set *set)
+{
+	const char *h = heading_of(set);
+
+	return set > sets && !strcmp(h, heading_of(set - 1)) ? NULL : h;
 }

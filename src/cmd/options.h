@@ -55,7 +55,9 @@ extern const struct options options_default;
 
 /* The tables of the groups (enum option_groups), ended by a NULL one. Static storage. */
 const struct opt_set *options_of(u32 groups);
-/* Heading of the i-th table of options_of(). */
+/* Those of all commands. */
+const struct opt_set *options_all(void);
+/* Heading of one of the tables of options_of(); NULL: that of the table before it. */
 const char *options_heading(const struct opt_set *set);
 
 #endif

@@ -286,9 +286,8 @@ static int views_add(struct running *g)
 		g->run->o->for_ns = for_ns(&vo);
 	for (size_t i = 0; i < g->run->n_views && !rc; i++)
 		rc = pipeline_add(&g->pipe, g->run->views[i], &vo, &g->err);
-	if (!rc && o->each && !g->run->views[0]->each)
-		return err_set(
-			&g->err, -EINVAL, "%s has no single events (--each)", g->run->cmd->name);
+	if (!rc && o->min_ns && !o->each)
+		return err_set(&g->err, -EINVAL, "--min is of single events: it goes with --each");
 	return rc;
 }
 

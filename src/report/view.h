@@ -73,6 +73,7 @@ struct view {
 	 * returns, whose earlier rows it may have dropped. NULL: the view has no single events.
 	 */
 	struct table *(*each)(void *v, struct report *r);
+	bool times_each; /* they have durations: --min */
 	/* A report is due now, before the interval ends; NULL: never. */
 	bool (*due)(void *v);
 	void (*reset)(void *v); /* the next interval begins (-i) */

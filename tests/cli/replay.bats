@@ -13,7 +13,6 @@ replay_same() {
 	shift
 	"$MEMWHY" $(live "$c") "$@" --record run.mw --out live -- sh -c 'ls / >/dev/null; ls /proc/self/task >/dev/null' 2>err || {
 		status=$? output= stderr=$(<err)
-		[[ $* == *--each* && $stderr == *"no single events"* ]] && return
 		refuse "$c $* (live)"
 		return
 	}
@@ -39,9 +38,9 @@ replay_same() {
 		$(by_each faults); do
 		try replay_same faults $words
 	done
-	for c in $(commands_with by each); do
+	for c in $(commands_with by input); do
 		try replay_same "$c" --stacks "$(by_all "$c")" -o json
-		[ "$c" = faults ] || try replay_same "$c" --each --stacks
+		[ "$c" = faults ] || ! options "$c" | grep -qx each || try replay_same "$c" --each --stacks
 	done
 	tried
 }

@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (char *w = strtok_r(text, "\n", &save); w && argc <= WORDS;
 		w = strtok_r(NULL, "\n", &save))
 		argv[argc++] = w;
-	if (!opt_parse(options_of(cmd->groups), &o, argc, argv, &o.n_operands, &rest, &err)) {
+	if (!opt_parse(options_of(cmd->groups), options_all(), &o, argc, argv, &o.n_operands, &rest, &err)) {
 		const struct probe *p = probe_find(cmd->name);
 
 		if (rest > argc || o.n_operands >= argc)

@@ -115,10 +115,14 @@ static const struct opt opts[] = {
 
 static int parse(struct parsed *p, struct err *err, int *operands, int *rest, int argc, char **argv)
 {
-	const struct opt_set sets[] = {{opts, ARRAY_SIZE(opts)}, {}};
+	static const struct opt others[] = {
+		{"each", 'e', OPT_FLAG, offsetof(struct parsed, quiet), NULL, "", NULL},
+	};
+	const struct opt_set sets[] = {{opts, ARRAY_SIZE(opts)}, {}},
+			     of_others[] = {{others, ARRAY_SIZE(others)}, {}};
 
 	*p = (struct parsed){};
-	return opt_parse(sets, p, argc, argv, operands, rest, err);
+	return opt_parse(sets, of_others, p, argc, argv, operands, rest, err);
 }
 
 #define PARSE(...)                                                                    \
@@ -145,6 +149,12 @@ static void test_options(void **unused)
 	assert_int_equal(p.count, 5);
 	assert_int_equal(PARSE("--limt", "3"), -EINVAL);
 	assert_string_equal(err.hint, "did you mean --limit?");
+	assert_int_equal(PARSE("--each=3"), -EINVAL);
+	assert_string_equal(err.msg, "--each is an option of other commands");
+	assert_int_equal(PARSE("-qe"), -EINVAL);
+	assert_string_equal(err.msg, "-e is an option of other commands");
+	assert_int_equal(PARSE("--eac"), -EINVAL);
+	assert_string_equal(err.msg, "unknown option '--eac'");
 	assert_int_equal(PARSE("--quiet=1"), -EINVAL);
 	assert_int_equal(PARSE("--by"), -EINVAL);
 	assert_int_equal(PARSE("-z"), -EINVAL);

@@ -369,6 +369,7 @@ const struct view compaction_view = {
 	.feed = compaction_feed,
 	.report = compaction_report,
 	.each = compaction_each,
+	.times_each = true,
 	.reset = compaction_reset,
 	.destroy = compaction_destroy,
 };

@@ -249,6 +249,7 @@ const struct view faults_view = {
 	.feed = faults_feed,
 	.report = faults_report,
 	.each = faults_each,
+	.times_each = true,
 	.reset = faults_reset,
 	.destroy = faults_destroy,
 };

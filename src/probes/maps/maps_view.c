@@ -250,6 +250,7 @@ const struct view maps_view = {
 	.feed = maps_feed,
 	.report = maps_report,
 	.each = maps_each,
+	.times_each = true,
 	.reset = maps_reset,
 	.destroy = maps_destroy,
 };

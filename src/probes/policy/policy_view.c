@@ -325,6 +325,7 @@ const struct view policy_view = {
 	.feed = policy_feed,
 	.report = policy_report,
 	.each = policy_each,
+	.times_each = true,
 	.reset = policy_reset,
 	.destroy = policy_destroy,
 };

@@ -325,6 +325,7 @@ const struct view reclaim_view = {
 	.feed = reclaim_feed,
 	.report = reclaim_report,
 	.each = reclaim_each,
+	.times_each = true,
 	.reset = reclaim_reset,
 	.destroy = reclaim_destroy,
 };

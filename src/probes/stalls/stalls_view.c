@@ -444,6 +444,7 @@ const struct view stalls_view = {
 	.feed = stalls_feed,
 	.report = stalls_report,
 	.each = stalls_each,
+	.times_each = true,
 	.reset = stalls_reset,
 	.destroy = stalls_destroy,
 };

@@ -360,6 +360,7 @@ const struct view swap_view = {
 	.feed = swap_feed,
 	.report = swap_report,
 	.each = swap_each,
+	.times_each = true,
 	.reset = swap_reset,
 	.destroy = swap_destroy,
 };

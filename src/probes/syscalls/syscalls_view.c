@@ -349,6 +349,7 @@ const struct view syscalls_view = {
 	.feed = syscalls_feed,
 	.report = syscalls_report,
 	.each = syscalls_each,
+	.times_each = true,
 	.due = syscalls_due,
 	.reset = syscalls_reset,
 	.destroy = syscalls_destroy,
