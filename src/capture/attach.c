@@ -218,6 +218,8 @@ static int plan_attach(struct attached *a, struct capture *c, const struct attac
 		return rc;
 	a->n_follow = a->links.n;
 	for (size_t i = 0; i < a->n_hooks; i++) {
+		if (capture_interrupted())
+			return -EINTR;
 		rc = method_attach(a, hook_method(a, i));
 		if (!rc)
 			continue;
@@ -231,11 +233,11 @@ static int plan_attach(struct attached *a, struct capture *c, const struct attac
 static int plan_run(struct attached *a, struct capture *c, const struct attach_spec *spec)
 {
 	for (;;) {
-		int rc = plan_load(a, c, spec, -1);
+		int rc = capture_interrupted() ? -EINTR : plan_load(a, c, spec, -1);
 
 		if (rc && object_may_load() < 0)
 			return -EPERM;
-		if (rc && !plan_blame(a, c, spec))
+		if (rc && (rc == -EINTR || !plan_blame(a, c, spec)))
 			return rc;
 		if (rc)
 			continue;

@@ -1,6 +1,7 @@
 /* See capture.h. */
 #include "capture/capture.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,6 +102,14 @@ static bool list_has(const char *list, const char *word)
 bool capture_by(const struct capture *c, const char *key)
 {
 	return list_has(c->opt.by, key);
+}
+
+bool capture_interrupted(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) ||
+					    sigismember(&set, SIGHUP));
 }
 
 bool capture_named(const struct capture *c)

@@ -123,6 +123,10 @@ bool capture_named(const struct capture *c);
 /* Is `word` among the words after the command's name? */
 bool capture_operand(const struct capture *c, const char *word);
 
+/* Is there a signal to end, not taken yet? Attaching can take seconds, and the session takes
+ * signals only when it is done: loops over hooks ask, and leave with -EINTR. */
+bool capture_interrupted(void);
+
 /* Starts a record of a type whose first member is struct rec, zeroed. */
 #define REC_INIT(type_, kind_, time_ns_)                                              \
 	(type_)                                                                       \

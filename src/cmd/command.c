@@ -167,6 +167,8 @@ int command_status(int rc)
 	case EFBIG:
 	case EIO:
 		return STATUS_DAMAGED;
+	case EINTR:
+		return STATUS_INTERRUPTED;
 	default:
 		return STATUS_INTERNAL;
 	}

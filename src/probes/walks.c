@@ -54,7 +54,7 @@ int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *sp
 	size_t size;
 	int rc = attach_open(c, spec, ret, &first);
 
-	if (rc && rc != -EPERM && spec->elf != p->bpf->elf(&size)) {
+	if (rc && rc != -EPERM && rc != -EINTR && spec->elf != p->bpf->elf(&size)) {
 		struct err second = {};
 
 		spec->elf = p->bpf->elf(&spec->elf_size);

@@ -93,7 +93,7 @@ static int probes_open(struct session *s, struct err *err)
 			continue;
 		}
 		if ((!cfg->lenient && i < cfg->n_probes - cfg->n_beside) ||
-			(rc == -EPERM && cfg->needs_privilege)) {
+			(rc == -EPERM && cfg->needs_privilege) || rc == -EINTR) {
 			*err = why;
 			return rc;
 		}
@@ -242,10 +242,14 @@ static int session_begin(struct session *s, struct err *err)
 		rc = privilege_drop(cfg->opt.user_stacks, err);
 	for (size_t i = 0; i < s->n_runs && !rc; i++)
 		rc = probe_start(s->runs[i]);
+	if (!rc && capture_interrupted())
+		rc = -EINTR;
 	if (!rc && cfg->argv) {
 		rc = spawn_release(&s->child, cfg->argv[0], err);
 		s->exec_failed = rc != 0;
 	}
+	if (rc == -EINTR)
+		return err_set(err, rc, "interrupted before anything was counted");
 	return rc && !err->code ? err_errno(err, rc, "starting the session") : rc;
 }
 

@@ -74,6 +74,24 @@ setup() {
 	tried
 }
 
+# A signal that is blocked and pending stays so over exec: it is there before anything is attached.
+@test "status: 130 after a signal before it counts, without report, recording, or run of the command" {
+	for sig in INT TERM HUP; do
+		for c in "faults --stacks --record run.mw" "check --for 5s" "record run.mw" "count" "heap -p $$" \
+			"faults --record run.mw -- touch ran" "heap -- touch ran" "record run.mw -- touch ran"; do
+			status=0
+			output=$(env --block-signal=$sig bash -c "kill -$sig \$\$; exec \"\$@\"" - "$MEMWHY" $c 2>err) ||
+				status=$?
+			stderr=$(<err)
+			[[ $status -eq 130 && -z $output && ! -e run.mw && ! -e ran &&
+				$stderr == "memwhy: interrupted before anything was counted" ]] ||
+				try refuse "SIG$sig: $c"
+			rm -f run.mw ran
+		done
+	done
+	tried
+}
+
 @test "status: a terminal that goes away interrupts too; the report is not lost" {
 	mw_start faults -o json --record run.mw
 	kill -HUP "$memwhy"

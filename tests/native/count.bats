@@ -37,6 +37,26 @@ total() { # FIELD [FILE]
 	jq -e '.rows[0].hist | tostring | contains("3000")' "$o"
 }
 
+# Does it take signals itself by now, as a session does before it attaches?
+memwhy_takes_signals() {
+	[ $((16#$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$memwhy/status") & 2)) -ne 0 ]
+}
+
+@test "count: Ctrl-C while it attaches hundreds of events ends it between two of them" {
+	needs_tracefs
+	cd "$BATS_TEST_TMPDIR"
+	"$MEMWHY" count '[a-r]*:*' --record run.mw >out 2>err 3>&- &
+	memwhy=$!
+	wait_for memwhy_takes_signals
+	kill -INT "$memwhy"
+	status=0
+	wait "$memwhy" || status=$?
+	[ "$status" -eq 130 ]
+	[ "$(<err)" = "memwhy: interrupted before anything was counted" ]
+	[ ! -s out ]
+	[ ! -e run.mw ]
+}
+
 @test "count: a filter lets through what it says, and nothing else" {
 	needs_tracefs
 	o=$BATS_TEST_TMPDIR/o

@@ -294,7 +294,7 @@ static int events_attach(struct capture *c, struct attached *a, struct err *err)
 	for (u32 i = 0; i < s->events.list.n; i++) {
 		struct event *e = &s->events.list.v[i];
 		struct err why = {};
-		int rc = event_attach(c, a, e, i, &why);
+		int rc = capture_interrupted() ? -EINTR : event_attach(c, a, e, i, &why);
 
 		if (!rc) {
 			s->attached[s->bound[i].called ? CLONE_CALLED : e->how]++;
@@ -302,7 +302,8 @@ static int events_attach(struct capture *c, struct attached *a, struct err *err)
 			n++;
 			continue;
 		}
-		if (rc == -EPERM || event_is_named(c, e) || (i + 1 == s->events.list.n && !n)) {
+		if (rc == -EPERM || rc == -EINTR || event_is_named(c, e) ||
+			(i + 1 == s->events.list.n && !n)) {
 			*err = why;
 			return rc;
 		}

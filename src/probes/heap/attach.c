@@ -211,6 +211,15 @@ static int session_attach(struct attached *a, const struct heap_attached *p)
 				    cookies, (u32)n, (pid_t)p->pid));
 }
 
+static int uprobe_add(struct attached *a, const struct heap_attached *p,
+	const struct allocator_function *f, const char *name, int returns)
+{
+	if (capture_interrupted())
+		return -EINTR;
+	return link_keep(a, uprobe_open(program(a, name), p->allocator.path, f->offset, returns,
+				    (pid_t)p->pid));
+}
+
 static int pairs_attach(struct attached *a, const struct heap_attached *p)
 {
 	int rc = 0;
@@ -218,12 +227,10 @@ static int pairs_attach(struct attached *a, const struct heap_attached *p)
 	/* the returns first: a call whose begin is seen is to be seen returning */
 	vec_each (f, &p->allocator.functions)
 		if (!rc && f->calls != CALLS_FREE)
-			rc = link_keep(a, uprobe_open(program(a, "leave_any"), p->allocator.path,
-						  f->offset, 1, (pid_t)p->pid));
+			rc = uprobe_add(a, p, f, "leave_any", 1);
 	vec_each (f, &p->allocator.functions)
 		if (!rc)
-			rc = link_keep(a, uprobe_open(program(a, programs[f->calls]),
-						  p->allocator.path, f->offset, 0, (pid_t)p->pid));
+			rc = uprobe_add(a, p, f, programs[f->calls], 0);
 	return rc;
 }
 
