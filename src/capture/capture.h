@@ -39,6 +39,7 @@ struct capture_options {
 	u32 stack_every;   /* see scope_config */
 	u64 ring_bytes;
 	u64 max_bytes;         /* --max-memory: of all maps; 0: as fits the machine */
+	u64 debuginfod_ns;     /* --debuginfod: the most to wait for servers; 0: ask none */
 	u64 min_ns;            /* --min: only events that took at least this long */
 	u64 sample_bytes;      /* --sample: mean of bytes between two; 0: all */
 	bool no_wait;          /* --no-wait: rather lose events than time */

@@ -29,7 +29,7 @@ static void hierarchy_find(struct names *n)
 int names_open(struct sink *sink, const struct names_options *o, struct names **ret)
 {
 	struct names *n = calloc(1, sizeof(*n));
-	struct sym_options sym = {.dwarf = o->debug_info};
+	struct sym_options sym = {.dwarf = o->debug_info, .servers = o->servers};
 	int rc;
 
 	if (!n)
@@ -67,9 +67,28 @@ void names_drained(struct names *n)
 	follow_named(n->follow);
 }
 
+/* While the process is there: it may end before its stacks are read, its names stay. */
+static void made_sight(struct names *n, const struct process_map *map)
+{
+	u64 start, end;
+	struct map_hit at;
+
+	for (size_t i = 0; i < process_map_count(map); i++) {
+		process_map_get(map, i, &start, &end, &at);
+		if (at.module == MODULE_ID_ANON) {
+			perf_maps_sight(n->perf_maps, (u32)map->pid);
+			return;
+		}
+	}
+}
+
 const struct process_map *names_map(struct names *n, u32 tgid)
 {
-	return follow_map(n->follow, tgid);
+	const struct process_map *map = follow_map(n->follow, tgid);
+
+	if (map)
+		made_sight(n, map);
+	return map;
 }
 
 u32 names_map_version(const struct names *n, u32 tgid)
@@ -196,6 +215,19 @@ struct module_table *names_modules(struct names *n)
 	return n->modules;
 }
 
+static void servers_tell(const struct debuginfod *d, struct capture *c)
+{
+	if (d->broken_off)
+		capture_note(c, NOTE_WARNING,
+			"debuginfod: asked for the debug files of %u modules, had %u, then it was "
+			"broken off: its time was over, or it was interrupted",
+			d->asked, d->had);
+	else if (d->asked)
+		capture_note(c, NOTE_INFO,
+			"debuginfod: asked for the debug files of %u modules, had %u", d->asked,
+			d->had);
+}
+
 void names_tell(struct names *n, struct capture *c)
 {
 	const struct err *kernel = symbolizer_kernel_error(n->symbolizer);
@@ -213,6 +245,8 @@ void names_tell(struct names *n, struct capture *c)
 		capture_note(c, NOTE_INFO,
 			"some names were left out: the budget for debug information was "
 			"used up (--no-lines needs less)");
+	if (n->opt.servers)
+		servers_tell(n->opt.servers, c);
 }
 
 void names_close(struct names *n)

@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "capture/capture.h"
+#include "sym/debuginfod.h"
 #include "sym/process_map.h"
 
 struct names_options {
-	u8 cgroup_version; /* enum scope_cgroup */
-	bool user_stacks;  /* follow address spaces as they change (perf MMAP2 events) */
-	bool debug_info;   /* lines and inlined functions, not only function names */
+	u8 cgroup_version;          /* enum scope_cgroup */
+	bool user_stacks;           /* follow address spaces as they change (perf MMAP2 events) */
+	bool debug_info;            /* lines and inlined functions, not only function names */
+	struct debuginfod *servers; /* asked for debug files that are not here; NULL: none */
 };
 
 int names_open(struct sink *sink, const struct names_options *o, struct names **ret);

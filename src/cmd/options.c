@@ -35,6 +35,10 @@ static const struct opt run[] = {
 		"the most that the maps of all probes may take (default: as fits the machine)"),
 	O("no-lines", 0, OPT_FLAG, no_lines, NULL,
 		"function names only: do not read debug information"),
+	O("debuginfod", 0, OPT_OPTIONAL, debuginfod, "TIME",
+		"also ask the servers of DEBUGINFOD_URLS for debug information, and wait for them "
+		"at "
+		"most so long in all (default: 30s)"),
 };
 
 static const struct opt files[] = {

@@ -14,6 +14,8 @@
 #include "sys/cgroup.h"
 #include "sys/root.h"
 
+#define DEBUGINFOD_NS_DEFAULT (30 * NSEC_PER_SEC)
+
 /* BPF programs see the ids of the first pid namespace (PROC_PID_INIT_INO, linux/proc_ns.h). */
 static bool pid_namespace_is_first(void)
 {
@@ -148,6 +150,19 @@ static void words_fill(const struct options *o, struct scope_words *w)
 		snprintf(w->text, sizeof(w->text), "system-wide");
 }
 
+static int debuginfod_parse(const struct options *o, struct capture_options *ret, struct err *err)
+{
+	if (!o->debuginfod)
+		return 0;
+	ret->debuginfod_ns = DEBUGINFOD_NS_DEFAULT;
+	if (!*o->debuginfod)
+		return 0;
+	if (!parse_duration(o->debuginfod, &ret->debuginfod_ns) && ret->debuginfod_ns)
+		return 0;
+	err_set(err, -EINVAL, "--debuginfod: '%.40s' is not a valid value", o->debuginfod);
+	return err_hint(err, "write a time as 10s or 5m");
+}
+
 int scope_from_options(const struct options *o, struct capture_options *ret,
 	struct scope_words *ret_words, struct err *err)
 {
@@ -205,6 +220,8 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		rc = cgroups_prepare(o, ret, ret_words, err);
 	if (!rc)
 		rc = stacks_parse(o, ret, err);
+	if (!rc)
+		rc = debuginfod_parse(o, ret, err);
 	if (!rc)
 		words_fill(o, ret_words);
 	else

@@ -30,6 +30,7 @@ struct session {
 	const struct session_config *cfg;
 	struct capture c;
 	struct cost cost;
+	struct debuginfod servers;
 	struct spawned child;
 	struct probe_run *runs[SESSION_PROBES];
 	size_t n_runs;
@@ -197,9 +198,12 @@ static int session_begin(struct session *s, struct err *err)
 		.cgroup_version = cfg->opt.cgroup_version,
 		.user_stacks = cfg->opt.user_stacks,
 		.debug_info = cfg->debug_info,
+		.servers = cfg->opt.debuginfod_ns ? &s->servers : NULL,
 	};
 	int rc = mounts_check(err);
 
+	if (!rc && names.servers)
+		rc = debuginfod_open(cfg->opt.debuginfod_ns, &s->servers, err);
 	if (rc)
 		return rc;
 	rc = command_prepare(cfg, &s->c, &s->program, err);

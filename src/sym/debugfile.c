@@ -73,21 +73,25 @@ static bool is_proven(const struct elf_file *candidate, const struct proof *proo
 	return !file_crc(candidate->fd, proof->max_bytes, &crc) && crc == proof->crc;
 }
 
-static int candidate_open(
-	int root_fd, const char *path, const struct proof *proof, struct elf_file *ret)
+static int candidate_take(int fd, const struct proof *proof, struct elf_file *ret)
 {
 	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
-	int fd, rc;
+	int rc = elf_file_open(fd, &file);
 
-	rc = root_open_file(root_fd, path, &fd);
-	if (!rc)
-		rc = elf_file_open(fd, &file);
 	if (rc)
 		return rc;
 	if (!has_something(&file) || !is_proven(&file, proof))
 		return -ESTALE;
 	*ret = elf_file_take(&file);
 	return 0;
+}
+
+static int candidate_open(
+	int root_fd, const char *path, const struct proof *proof, struct elf_file *ret)
+{
+	int fd, rc = root_open_file(root_fd, path, &fd);
+
+	return rc ? rc : candidate_take(fd, proof, ret);
 }
 
 /* Below the root of the process, then below ours. */
@@ -117,17 +121,28 @@ static int open_by_build_id(
 	return candidate_open_any(search, path.buf, proof, ret);
 }
 
-/* prefix + the directory of the program + infix + name, opened. */
-static int open_beside(const struct debug_search *search, const char *prefix, const char *infix,
-	const char *name, const struct proof *proof, struct elf_file *ret)
+static int open_from_servers(
+	const struct debug_search *search, const struct proof *proof, struct elf_file *ret)
 {
-	const char *slash = strrchr(search->path, '/');
+	int fd, rc = -ENOENT;
+
+	if (search->servers && proof->build_id_len >= BUILD_ID_MIN)
+		rc = debuginfod_fetch(
+			search->servers, proof->build_id, (size_t)proof->build_id_len, &fd);
+	return rc ? rc : candidate_take(fd, proof, ret);
+}
+
+/* prefix + the directory of a file + infix + name, opened. */
+static int open_beside(const struct debug_search *search, const char *file, const char *prefix,
+	const char *infix, const char *name, const struct proof *proof, struct elf_file *ret)
+{
+	const char *slash = strrchr(file, '/');
 	_cleanup_str_ struct str path = {};
 
 	if (!slash)
 		return -ENOENT;
 	str_add(&path, prefix);
-	str_addn(&path, search->path, (size_t)(slash - search->path) + 1);
+	str_addn(&path, file, (size_t)(slash - file) + 1);
 	str_add(&path, infix);
 	str_add(&path, name);
 	if (path.failed)
@@ -148,7 +163,8 @@ static int open_by_link(const struct debug_search *search, const struct elf_file
 		return rc;
 	proof->has_crc = true;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		rc = open_beside(search, places[i].prefix, places[i].infix, name, proof, ret);
+		rc = open_beside(
+			search, search->path, places[i].prefix, places[i].infix, name, proof, ret);
 		if (!rc)
 			return 0;
 	}
@@ -165,6 +181,8 @@ int debugfile_open(
 	rc = open_by_build_id(search, &proof, ret);
 	if (rc)
 		rc = open_by_link(search, program, &proof, ret);
+	if (rc)
+		rc = open_from_servers(search, &proof, ret);
 	return rc ? -ENOENT : 0;
 }
 
@@ -189,6 +207,32 @@ static int altlink_read(const struct elf_file *debug, const char **ret_path, str
 	return 0;
 }
 
+/* Where the open file is, links followed; that of another root as far as there is a path to it. */
+static int file_path(const struct elf_file *file, char ret[PATH_MAX])
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
+	n = file->fd >= 0 ? readlink(link, ret, PATH_MAX - 1) : -1;
+	if (n < 0)
+		return -ENOENT;
+	ret[n] = '\0';
+	return 0;
+}
+
+/* A debug file found by its build-id may be a link to elsewhere. */
+static int open_relative(const struct debug_search *search, const struct elf_file *debug,
+	const char *name, const struct proof *proof, struct elf_file *ret)
+{
+	char path[PATH_MAX];
+	int rc = file_path(debug, path);
+
+	if (!rc)
+		rc = open_beside(search, path, "", "", name, proof, ret);
+	return rc ? open_beside(search, search->path, "", "", name, proof, ret) : 0;
+}
+
 int debugfile_open_alt(
 	const struct debug_search *search, const struct elf_file *debug, struct elf_file *ret)
 {
@@ -202,6 +246,8 @@ int debugfile_open_alt(
 	if (rc && path[0] == '/')
 		rc = candidate_open_any(search, path, &proof, ret);
 	else if (rc)
-		rc = open_beside(search, "", "", path, &proof, ret);
+		rc = open_relative(search, debug, path, &proof, ret);
+	if (rc)
+		rc = open_from_servers(search, &proof, ret);
 	return rc ? -ENOENT : 0;
 }

@@ -1,25 +1,28 @@
 /*
  * Where distributions put the debug information they took out of a program: below
  * /usr/lib/debug by build-id, or by the name in .gnu_debuglink; and what dwz shared between
- * several of those. Looks below the root of the process first, then below ours, and hands out a
- * file only when it is proven to belong to the program. Must not know what DWARF says.
+ * several of those. Looks below the root of the process first, then below ours, then asks servers
+ * if it may, and hands out a file only when it is proven to belong to the program. Must not know
+ * what DWARF says.
  */
 #ifndef MEMWHY_SYM_DEBUGFILE_H
 #define MEMWHY_SYM_DEBUGFILE_H
 
+#include "sym/debuginfod.h"
 #include "sym/elffile.h"
 
 struct debug_search {
-	const char *path; /* of the program, as the process sees it */
-	int root_fd;      /* root of the process, or ROOT_OURS */
-	u64 max_bytes;    /* a file larger than this is not checked by its CRC */
+	const char *path;           /* of the program, as the process sees it */
+	int root_fd;                /* root of the process, or ROOT_OURS */
+	u64 max_bytes;              /* a file larger than this is not checked by its CRC */
+	struct debuginfod *servers; /* NULL: none are asked */
 };
 
 /* The separate debug file of a program. -ENOENT: none found that fits. */
 int debugfile_open(
 	const struct debug_search *search, const struct elf_file *program, struct elf_file *ret);
-/* The file that .gnu_debugaltlink of a debug file names; search->path is the debug file's or the
- * program's. -ENOENT: no link, or nothing found. */
+/* The file that .gnu_debugaltlink of a debug file names; A relative path begins where the debug
+ * file is, or the program. -ENOENT: no link, or nothing found. */
 int debugfile_open_alt(
 	const struct debug_search *search, const struct elf_file *debug, struct elf_file *ret);
 

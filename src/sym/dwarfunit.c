@@ -252,7 +252,10 @@ static void frames_build(
 				caller->file = dwarf_filesrc(unit->files, file, NULL, NULL);
 		}
 	}
-	ret->n = chain->n;
+	/* An inlined call whose name dwz moved to a file that is not there tells nothing. */
+	for (size_t i = 0; i < chain->n; i++)
+		if (ret->v[i].function || !ret->v[i].inlined)
+			ret->v[ret->n++] = ret->v[i];
 }
 
 static const char *unit_dir(const struct dwarf_unit *unit)

@@ -69,13 +69,14 @@ static void module_syms_read(struct module_syms *ms, const struct debug_search *
 }
 
 void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 id, bool want_dwarf,
-	struct sym_budget *budget)
+	struct sym_budget *budget, struct debuginfod *servers)
 {
 	const struct module *module = module_table_get(modules, id);
 	struct debug_search search = {
 		.path = module->path,
 		.root_fd = module_table_root(modules, id),
 		.max_bytes = budget->bytes_left,
+		.servers = servers,
 	};
 	u8 build_id[BUILD_ID_MAX];
 	int rc;

@@ -18,9 +18,10 @@ struct module_syms {
 	struct dwarf_info *dwarf;       /* NULL: none */
 };
 
-/* Never fails: what cannot be read is missing, see info. */
+/* Never fails: what cannot be read is missing, see info. servers: asked for debug files, or NULL.
+ */
 void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 id, bool want_dwarf,
-	struct sym_budget *budget);
+	struct sym_budget *budget, struct debuginfod *servers);
 /* Leaves its debug information aside from now on. */
 void module_syms_abandon_dwarf(struct module_syms *ms);
 void module_syms_free(struct module_syms *ms);

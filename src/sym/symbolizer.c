@@ -101,7 +101,7 @@ static int module_syms_of(struct symbolizer *s, u32 id, struct module_syms **ret
 	}
 	ms = &s->syms.v[id];
 	if (!ms->loaded)
-		module_syms_load(ms, s->modules, id, s->opts.dwarf, &s->budget);
+		module_syms_load(ms, s->modules, id, s->opts.dwarf, &s->budget, s->opts.servers);
 	*ret = ms;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #define MEMWHY_SYM_SYMBOLIZER_H
 
 #include "base/err.h"
+#include "sym/debuginfod.h"
 #include "sym/module.h"
 
 /* Where a name comes from: what it is worth. */
@@ -20,9 +21,10 @@ enum sym_source {
 };
 
 struct sym_options {
-	bool dwarf;          /* lines and inlined calls, where there is debug information */
-	u64 max_debug_bytes; /* symbol tables and debug sections read, in all; 0: 1 GiB */
-	u64 max_debug_ns;    /* time in debug information, in all; 0: 60 s */
+	bool dwarf;                 /* lines and inlined calls, where there is debug information */
+	u64 max_debug_bytes;        /* symbol tables and debug sections read, in all; 0: 1 GiB */
+	u64 max_debug_ns;           /* time in debug information, in all; 0: 60 s */
+	struct debuginfod *servers; /* asked for debug files that are not here; NULL: none */
 };
 
 enum sym_flags {

@@ -222,7 +222,7 @@ begin() { # COMMAND
 
 @test "input: --input takes nothing that says how to record" {
 	for c in $(commands_with input output); do
-		for words in "-p 1" "-c sh" "-g /" "-C 0123" "--record x.mw" "-- true" --follow "--for 3s" "--ring-size 8M" "--max-memory 8M" --no-lines; do
+		for words in "-p 1" "-c sh" "-g /" "-C 0123" "--record x.mw" "-- true" --follow "--for 3s" "--ring-size 8M" "--max-memory 8M" --no-lines --debuginfod; do
 			try mw_error 2 "$c" --input "$run_mw" $words
 		done
 	done

@@ -1,0 +1,27 @@
+/*
+ * Debug files from the servers of DEBUGINFOD_URLS, by build-id: only where that was asked for,
+ * since it tells others what runs here, and within a limit of time for all of them. Owns running
+ * debuginfod-find (elfutils), which knows how to speak to servers and keeps what it had from them.
+ * Must not know what is in the files.
+ */
+#ifndef MEMWHY_SYM_DEBUGINFOD_H
+#define MEMWHY_SYM_DEBUGINFOD_H
+
+#include <limits.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct debuginfod {
+	u64 ns_left; /* 0: not asked for, or used up */
+	u32 asked, had;
+	bool broken_off; /* it took too long, or was interrupted: nothing more is asked for */
+	char program[PATH_MAX];
+};
+
+/* max_ns: the most to wait in all. An error where no server or no debuginfod-find is there. */
+int debuginfod_open(u64 max_ns, struct debuginfod *ret, struct err *err);
+/* A descriptor of the debug file. -ENOENT: not to be had. */
+int debuginfod_fetch(struct debuginfod *d, const u8 *build_id, size_t n, int *ret_fd);
+
+#endif
