@@ -242,8 +242,10 @@ static void module_open(struct module_table *t, struct module *m, const struct m
 		if (rc)
 			close(fd);
 	}
-	if (!rc)
+	if (!rc) {
+		m->made = module_is_made(fd);
 		rc = module_keep_fd(t, m, fd);
+	}
 	m->error = rc;
 }
 
@@ -292,7 +294,7 @@ int module_table_sight(struct module_table *t, const struct module_sight *sight,
 	}
 	if (kind == MODULE_FILE && (!m->tries || (m->error && m->tries < TRIES_MAX)))
 		module_open(t, m, sight);
-	*ret_id = m->id;
+	*ret_id = m->made ? MODULE_ID_ANON : m->id;
 	return 0;
 }
 

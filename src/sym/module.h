@@ -51,6 +51,7 @@ struct module {
 	int root_fd; /* borrowed from the table, or ROOT_OURS */
 	u8 tries;
 	bool unlinked;
+	bool made; /* see module_table_sight */
 	u64 last_used;
 	struct module_stamp stamp;
 	char *key; /* dev, ino, path: also holds the path */
@@ -75,7 +76,10 @@ void module_table_free(struct module_table *t);
 
 /* Finds or adds the module of a mapping. A file that cannot be opened is a module too (see
  * error); opening is tried again a few times when it is seen again. -ENOSPC when there are more
- * modules than any honest host has. */
+ * modules than any honest host has.
+ *
+ * A file without a name (memfd, shared memory, deleted) that is no program holds code made at run
+ * time, which .NET and others map once to write it and once to run it: MODULE_ID_ANON. */
 int module_table_sight(struct module_table *t, const struct module_sight *sight, u32 *ret_id);
 /* NULL for an id that was never given. Owned by the table. */
 const struct module *module_table_get(const struct module_table *t, u32 id);

@@ -1,6 +1,7 @@
 /* See module_open.h. */
 #include "sym/module_open.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -25,6 +26,15 @@ int module_stamp_read(int fd, struct module_stamp *ret)
 		.mtime_ns = timespec_ns(&st.st_mtim),
 	};
 	return 0;
+}
+
+bool module_is_made(int fd)
+{
+	char magic[SELFMAG];
+	struct stat st;
+
+	return !fstat(fd, &st) && !st.st_nlink &&
+	       (pread(fd, magic, SELFMAG, 0) != SELFMAG || memcmp(magic, ELFMAG, SELFMAG) != 0);
 }
 
 /* Whether a link of /proc names the path, be the file deleted or not. */

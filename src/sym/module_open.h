@@ -11,6 +11,8 @@
 int module_open_first(const struct module_sight *sight, int root_fd, int *ret_fd);
 /* Opens the file again; -ESTALE if it is not the one of the stamp. */
 int module_open_again(const char *path, int root_fd, const struct module_stamp *stamp, int *ret_fd);
+/* A file without a name that is no ELF file. */
+bool module_is_made(int fd);
 int module_stamp_read(int fd, struct module_stamp *ret);
 
 #endif

@@ -15,7 +15,10 @@
 
 struct process {
 	u32 pid;
-	int fd;   /* -1: there is none that counts */
+	u32 inner; /* its id in its own namespace */
+	u32 uid;
+	int root; /* or ROOT_OURS */
+	int fd;   /* -1: there is none that counts, yet */
 	u64 size; /* of what was read */
 	struct perf_map *map;
 	UT_hash_handle hh;
@@ -24,6 +27,16 @@ struct process {
 struct perf_maps {
 	struct process *processes;
 };
+
+static void process_free(struct process *x)
+{
+	if (x->fd >= 0)
+		close(x->fd);
+	if (x->root != ROOT_OURS)
+		close(x->root);
+	perf_map_free(x->map);
+	free(x);
+}
 
 int perf_maps_new(struct perf_maps **ret)
 {
@@ -43,10 +56,7 @@ void perf_maps_free(struct perf_maps *p)
 		return;
 	HASH_ITER (hh, p->processes, x, tmp) {
 		HASH_DEL(p->processes, x);
-		if (x->fd >= 0)
-			close(x->fd);
-		perf_map_free(x->map);
-		free(x);
+		process_free(x);
 	}
 	free(p);
 }
@@ -76,28 +86,44 @@ static int process_who(u32 pid, u32 *ret_uid, u32 *ret_inner)
 	return 0;
 }
 
-static int map_open(u32 pid, int *ret_fd)
+static int process_root(u32 pid, int *ret)
 {
-	u32 uid, inner;
-	_cleanup_close_ int root = -1, fd = -1;
+	struct root_id ours, its;
+
+	*ret = ROOT_OURS;
+	if (!root_identify(0, &ours) && !root_identify((pid_t)pid, &its) &&
+		root_id_equal(&ours, &its))
+		return 0;
+	return root_open((pid_t)pid, ret);
+}
+
+static struct process *process_new(u32 pid)
+{
+	struct process *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	*x = (struct process){.pid = pid, .fd = -1, .root = ROOT_OURS};
+	if (!process_who(pid, &x->uid, &x->inner) && !process_root(pid, &x->root))
+		return x;
+	process_free(x);
+	return NULL;
+}
+
+/* Programs may write it late, as Java does when it is asked to, and end then. */
+static void map_try(struct process *x)
+{
+	_cleanup_close_ int fd = -1;
 	struct stat st;
 	char path[40];
-	int rc = process_who(pid, &uid, &inner);
 
-	if (!rc)
-		rc = root_open((pid_t)pid, &root);
-	if (rc)
-		return rc;
-	snprintf(path, sizeof(path), "/tmp/perf-%u.map", inner);
-	rc = root_open_file(root, path, &fd);
-	if (rc)
-		return rc;
-	if (fstat(fd, &st))
-		return -errno;
-	if (st.st_uid && st.st_uid != geteuid() && st.st_uid != uid)
-		return -EPERM;
-	*ret_fd = take_fd(fd);
-	return 0;
+	if (x->fd >= 0)
+		return;
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", x->inner);
+	if (root_open_file(x->root, path, &fd) || fstat(fd, &st))
+		return;
+	if (!st.st_uid || st.st_uid == geteuid() || st.st_uid == x->uid)
+		x->fd = take_fd(fd);
 }
 
 void perf_maps_sight(struct perf_maps *p, u32 pid)
@@ -106,15 +132,13 @@ void perf_maps_sight(struct perf_maps *p, u32 pid)
 
 	HASH_FIND(hh, p->processes, &pid, sizeof(pid), x);
 	if (!x && HASH_COUNT(p->processes) < PROCESSES_MAX) {
-		x = calloc(1, sizeof(*x));
+		x = process_new(pid);
 		if (!x)
 			return;
-		x->pid = pid;
-		x->fd = -1;
 		HASH_ADD(hh, p->processes, pid, sizeof(pid), x);
 	}
-	if (x && x->fd < 0)
-		(void)map_open(pid, &x->fd);
+	if (x)
+		map_try(x);
 }
 
 /* Programs add lines as they go. */
@@ -152,6 +176,8 @@ int perf_maps_find(
 	int rc;
 
 	HASH_FIND(hh, p->processes, &pid, sizeof(pid), x);
+	if (x)
+		map_try(x);
 	if (!x || x->fd < 0)
 		return -ENOENT;
 	rc = map_load(x);

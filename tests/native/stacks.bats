@@ -103,7 +103,7 @@ points_hold() {
 	program_holds pwrite64 "$BATS_TEST_TMPDIR/input" sqlite3 "$BATS_TEST_TMPDIR/db"
 }
 
-# jit_frames [UID]: the frames of the calls that come from code made at run time.
+# jit_frames [UID|memfd]: the frames of the calls that come from code made at run time.
 jit_frames() {
 	mkfifo "$BATS_TEST_TMPDIR/in"
 	said=$BATS_TEST_TMPDIR/said
@@ -126,6 +126,14 @@ jit_frames() {
 	echo "$output"
 	[ "${lines[0]}" = "complete, some by frame pointer" ]
 	[[ "${lines[2]}" == "called (jit.c:"* ]]
+	[[ "${lines[3]}" == "made::at run time(int)+0x6 "* ]]
+	[[ "${lines[4]}" == "main (jit.c:"* ]]
+}
+
+@test "stacks: code made at run time in a file without a name, as .NET does, is named too" {
+	run jit_frames memfd
+	echo "$output"
+	[ "${lines[0]}" = "complete, some by frame pointer" ]
 	[[ "${lines[3]}" == "made::at run time(int)+0x6 "* ]]
 	[[ "${lines[4]}" == "main (jit.c:"* ]]
 }

@@ -1,7 +1,8 @@
 /*
  * Runs code that it made itself, and names it in /tmp/perf-PID.map as compilers at run time do.
- * usage: jit [UID]: the file then belongs to that user. Waits for a line on its input, makes 10
- * system calls (getppid) from there, prints "done", and waits for another line.
+ * usage: jit [UID]: the file then belongs to that user. jit memfd: the code lies in a file without
+ * a name, which is mapped once to write it and once to run it, as .NET does. Waits for a line on
+ * its input, makes 10 system calls (getppid) from there, prints "done", and waits for another line.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,17 +40,39 @@ static void name_it(const void *at, const char *owner)
 	}
 }
 
-int main(int argc, char **argv)
+static void *made_plain(void)
 {
 	void *at = mmap(
 		NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : memcpy(at, code, sizeof(code));
+}
+
+static void *made_twice(void)
+{
+	int fd = memfd_create("doublemapper", MFD_CLOEXEC);
+	void *to, *at;
+
+	if (fd < 0 || ftruncate(fd, 8192))
+		return NULL;
+	to = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 4096);
+	at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 4096);
+	if (to == MAP_FAILED || at == MAP_FAILED)
+		return NULL;
+	memcpy(to, code, sizeof(code));
+	return at;
+}
+
+int main(int argc, char **argv)
+{
+	int twice = argc > 1 && !strcmp(argv[1], "memfd");
+	void *at = twice ? made_twice() : made_plain();
 	void (*run)(void (*)(void));
 
-	if (at == MAP_FAILED)
+	if (!at)
 		return 1;
-	memcpy(at, code, sizeof(code));
 	run = (void (*)(void (*)(void)))at;
-	name_it(at, argc > 1 ? argv[1] : NULL);
+	name_it(at, argc > 1 && !twice ? argv[1] : NULL);
 	printf("ready\n");
 	fflush(stdout);
 	while (getchar() > '\n')
