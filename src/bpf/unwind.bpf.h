@@ -52,13 +52,16 @@ static __always_inline void unwind_hash(struct unwind_walk *w, u64 value)
 	w->stack.hash = hash ^ hash >> 32;
 }
 
-/* The caller of code that has no rule, by its frame pointer. */
+/* The caller of code that has no rule, by its frame pointer. What looks like the end of a stack is
+ * none in code made at run time, which some other code has called: there the register was put to
+ * another use (Java, unless told otherwise). */
 static __always_inline int unwind_guess(struct unwind_walk *w)
 {
 	int stop = cfi_step_frame_pointer(&w->regs, unwind_read, w);
+	bool made = !w->mapping.blocks && w->mapping.rows == UNWIND_NO_FILE;
 
 	w->guessed += !stop;
-	return stop == CFI_STOP_MEMORY ? CFI_STOP_NO_RULE : stop;
+	return stop == CFI_STOP_MEMORY || (stop == CFI_STOP_END && made) ? CFI_STOP_NO_RULE : stop;
 }
 
 /* Makes w->mapping the one that ip is in, if any is known. 0: it may be code. */

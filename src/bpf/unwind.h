@@ -25,9 +25,11 @@ struct unwind_mapping {
 	u64 bias;   /* the table has an instruction at ip - bias */
 	u32 index;  /* number of the word */
 	u32 blocks; /* 0: there is no table */
-	u32 rows;   /* number of the word that row 0 is */
+	u32 rows;   /* number of the word that row 0 is; without a table, UNWIND_NO_FILE or 0 */
 	u32 table;  /* number by which the loader knows it; 0: there is none */
 };
+
+#define UNWIND_NO_FILE 1 /* code made at run time */
 
 /* A file that has a table, as the kernel has it in a mapping's inode. */
 struct unwind_file_key {

@@ -157,6 +157,7 @@ static __always_inline void unwind_vma_note(
 	m->start = BPF_CORE_READ(vma, vm_start);
 	m->end = BPF_CORE_READ(vma, vm_end);
 	m->blocks = m->table = 0;
+	m->rows = BPF_CORE_READ(vma, vm_file) ? 0 : UNWIND_NO_FILE;
 	unwind_file_find(vma, m);
 }
 

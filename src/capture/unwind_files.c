@@ -375,6 +375,7 @@ int unwind_files_use(
 	struct table_made *t;
 	u64 to_address;
 
+	to->rows = module == MODULE_ID_ANON ? UNWIND_NO_FILE : 0;
 	if (!file || !segment_mapped(file, offset, to->end - start, &to_address))
 		return rc;
 	t = f->tables.v[file->table - 1];
