@@ -14,28 +14,25 @@ addresses() { # FILE
 
 # gdb_stacks SYSCALL INPUT COMMAND...: the stacks at each such call, as lines of addresses.
 gdb_stacks() {
-	cat >"$BATS_TEST_TMPDIR/gdb.py" <<-EOF
-		import gdb, os
-		for setting in ("pagination off", "debuginfod enabled off", "startup-with-shell on",
-		                "backtrace past-main on", "backtrace past-entry on", "backtrace limit 200"):
-		    gdb.execute("set " + setting)
-		gdb.execute("catch syscall $1")
-		out = open("$BATS_TEST_TMPDIR/gdb.stacks", "w")
-		gdb.execute("run " + os.environ["ARGS"] + " <$2 >/dev/null 2>&1")
-		enter = True
-		while gdb.selected_thread():
-		    if enter:
-		        frame, line = gdb.newest_frame(), []
-		        while frame:
-		            if frame.type() != gdb.INLINE_FRAME:
-		                line.append("%x" % frame.pc())
-		            frame = frame.older()
-		        out.write(" ".join(line) + "\\n")
-		    enter = not enter
-		    gdb.execute("continue")
-	EOF
-	ARGS=$(printf '%q ' "${@:4}") gdb -q -batch -nx -x "$BATS_TEST_TMPDIR/gdb.py" \
-		"$(type -P "$3")" >"$BATS_TEST_TMPDIR/gdb.out" 2>&1 </dev/null || true
+	SYSCALL=$1 OUT=$BATS_TEST_TMPDIR/gdb.stacks \
+		ARGS="$(printf '%q ' "${@:4}") <$(printf %q "$2") >/dev/null 2>&1" \
+		gdb -q -batch -nx -x "$BATS_TEST_DIRNAME/oracle_gdb.py" "$(type -P "$3")" \
+		>"$BATS_TEST_TMPDIR/gdb.out" 2>&1 </dev/null || true
+}
+
+# Of the stacks that memwhy saw ($lines), at least 99 of 100 gdb saw as well.
+stacks_hold() {
+	addresses "$lines" >"$BATS_TEST_TMPDIR/seen"
+	grep '^Note' "$lines" || true
+	awk -v gdb="$BATS_TEST_TMPDIR/gdb.stacks" '
+		BEGIN { while ((getline line < gdb) > 0) there[line]++ }
+		{
+			n = $1; sub(/^[0-9]+ /, "")
+			all += n; same = n < there[$0] ? n : there[$0]; good += same
+			if (same < n && bad++ < 3) print "memwhy: " n " " $0
+		}
+		END { printf "%d of %d identical\n", good, all; exit !(all >= 20 && good >= 0.99 * all) }' \
+		"$BATS_TEST_TMPDIR/seen"
 }
 
 # program_holds SYSCALL INPUT COMMAND...: gdb and memwhy look at two runs of the command without
@@ -53,15 +50,18 @@ program_holds() {
 	cat "$2" >&7
 	exec 7>&-
 	wait "$memwhy"
-	addresses "$lines" >"$BATS_TEST_TMPDIR/seen"
-	grep '^Note' "$lines" || true
-	awk -v gdb="$BATS_TEST_TMPDIR/gdb.stacks" '
-		BEGIN { while ((getline line < gdb) > 0) there[line]++ }
-		{
-			n = $1; sub(/^[0-9]+ /, "")
-			all += n; same = n < there[$0] ? n : there[$0]; good += same
-			if (same < n && bad++ < 3) print "memwhy: " n " " $0
-		}
-		END { printf "%d of %d identical\n", good, all; exit !(all >= 20 && good >= 0.99 * all) }' \
-		"$BATS_TEST_TMPDIR/seen"
+	stacks_hold
+}
+
+# process_holds SYSCALL COMMAND...: gdb and memwhy look at the same calls of process $pid, which waits
+# now, and ends when COMMAND has been run. So addresses need not be the same in two runs.
+process_holds() {
+	type gdb >/dev/null || skip "needs gdb"
+	memwhy_run count "syscalls:sys_enter_$1" --stacks=user -p "$pid" -v -o wide --limit 0 --no-lines
+	SYSCALL=$1 OUT=$BATS_TEST_TMPDIR/gdb.stacks PID=$pid gdb -q -batch -nx \
+		-x "$BATS_TEST_DIRNAME/oracle_gdb.py" >"$BATS_TEST_TMPDIR/gdb.out" 2>&1 </dev/null 3>&- 7>&- &
+	wait_for 'grep -q attached "$BATS_TEST_TMPDIR/gdb.stacks" 2>/dev/null' || { cat "$BATS_TEST_TMPDIR/gdb.out"; false; }
+	"${@:2}"
+	wait "$memwhy"
+	stacks_hold
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# User stacks of programs by other compilers, next to gdb's. Skipped where a compiler is not
-# installed (tools/deps oracles).
+# User stacks of programs by other compilers, of servers and of code made at run time, next to gdb's
+# and to what the program itself says. Skipped where one is not installed (tools/deps oracles).
 load common
 load oracle
 
@@ -88,4 +88,36 @@ teardown() {
 	setpriv --reuid nobody --clear-groups "${postgres%/*}/initdb" -D "$data" -N -A trust >/dev/null
 	for i in $(seq 30); do echo "select pg_notify('a', '$i'), count(*) from pg_class a, generate_series(1, 2) b"; done >"$BATS_TEST_TMPDIR/input"
 	program_holds write "$BATS_TEST_TMPDIR/input" setpriv --reuid nobody --clear-groups "$postgres" --single -D "$data" postgres
+}
+
+nginx_asked() {
+	for i in $(seq 30); do
+		curl -s --unix-socket "$data/socket" "http://host/$((i % 3))/$i" >/dev/null
+	done
+	kill -QUIT "$pid"
+}
+
+@test "stacks: nginx, next to gdb" {
+	type nginx curl >/dev/null || skip "needs nginx and curl"
+	data=$(mktemp -d /var/tmp/memwhy-oracle.XXXXXX)
+	cat >"$data/conf" <<-EOF
+		daemon off; master_process off; pid $data/pid; error_log $data/error;
+		events {}
+		http {
+			access_log off;
+			gzip on; gzip_min_length 1; gzip_types *;
+			client_body_temp_path $data/a; proxy_temp_path $data/b; fastcgi_temp_path $data/c;
+			uwsgi_temp_path $data/d; scgi_temp_path $data/e;
+			server {
+				listen unix:$data/socket;
+				location /0/ { return 200 "text"; }
+				location /1/ { try_files /none /0/x; }
+				location /2/ { root $data; }
+			}
+		}
+	EOF
+	nginx -c "$data/conf" >"$BATS_TEST_TMPDIR/nginx.out" 2>&1 3>&- &
+	pid=$!
+	wait_for '[ -S "$data/socket" ]'
+	process_holds writev nginx_asked
 }
