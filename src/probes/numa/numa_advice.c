@@ -290,6 +290,10 @@ static void evidence_hints(struct advice *a)
 			"%.0f %%; within 50 ms %.0f %%",
 			percent(sharing[NUMA_UNIT_OBJECT].mixed),
 			percent(sharing[NUMA_UNIT_PAGE].mixed), percent(c->window_mixed));
+	if (a->g->threads > 1 && c->returns_most)
+		finding_line(a->r, a->to->evidence,
+			"%llu times a page went back to a node that had it before, of %llu possible",
+			c->returns, c->returns_most);
 	if (a->g->threads > 1 && c->together >= 0)
 		finding_line(a->r, a->to->evidence,
 			"Threads of two nodes ran at the same time for at least %.0f %% of the "

@@ -16,6 +16,12 @@ struct coarse_thread {
 	s8 node; /* of its last sample */
 };
 
+/* Groups hold plain bytes that begin as zeros: nodes are kept plus one. */
+struct coarse_page {
+	u64 n, changes; /* faults; of them, from another node than the one before */
+	s8 home, last;  /* where its first fault found it; from where the last one was */
+};
+
 struct window {
 	u64 begin_ns, n;
 	u32 counts[NUMA_NODES];
@@ -24,13 +30,13 @@ struct window {
 void numa_coarse_begin(struct numa_coarse_work *w)
 {
 	*w = (struct numa_coarse_work){};
-	groups_init(&w->homes, sizeof(u64), sizeof(s8));
+	groups_init(&w->pages, sizeof(u64), sizeof(struct coarse_page));
 	groups_init(&w->threads, sizeof(u32), sizeof(struct coarse_thread));
 }
 
 void numa_coarse_free(struct numa_coarse_work *w)
 {
-	groups_free(&w->homes);
+	groups_free(&w->pages);
 	groups_free(&w->threads);
 }
 
@@ -55,20 +61,25 @@ static void window_end(struct numa_coarse_work *w, struct window *v, s32 *node)
 	*v = (struct window){};
 }
 
-/* Groups hold plain bytes that begin as zeros: nodes are kept plus one. */
-static int home_add(struct numa_coarse_work *w, const struct numa_access *a)
+/* A page that went from its user to another changed once: only what is more tells that it goes back
+ * and forth. */
+static int page_add(struct numa_coarse_work *w, const struct numa_access *a)
 {
 	u64 page = a->address >> PAGE_SHIFT;
-	size_t before = w->homes.n;
-	s8 *home = groups_get(&w->homes, &page);
+	size_t before = w->pages.n;
+	struct coarse_page *p = groups_get(&w->pages, &page);
 
-	if (!home)
+	if (!p)
 		return -ENOMEM;
-	if (w->homes.n != before)
-		*home = (s8)(a->page_node + 1);
-	w->sum.pages += w->homes.n != before;
-	w->sum.laid_samples += *home > 0;
-	w->sum.laid_remote += *home > 0 && *home != a->cpu_node + 1;
+	if (w->pages.n != before)
+		p->home = (s8)(a->page_node + 1);
+	w->sum.pages += w->pages.n != before;
+	w->sum.laid_samples += p->home > 0;
+	w->sum.laid_remote += p->home > 0 && p->home != a->cpu_node + 1;
+	w->sum.returns_most += ++p->n > 2;
+	if (p->last && p->last != a->cpu_node + 1)
+		w->sum.returns += ++p->changes > 1;
+	p->last = (s8)(a->cpu_node + 1);
 	return 0;
 }
 
@@ -91,7 +102,7 @@ int numa_coarse_object(struct numa_feed *f, u32 object, struct numa_coarse_work 
 	struct window v = {};
 	s32 node = -1;
 
-	groups_clear(&w->homes);
+	groups_clear(&w->pages);
 	while ((a = numa_flow_next(&flow))) {
 		if (a->cpu_node < 0 || a->source != NUMA_HINT_FAULT)
 			continue;
@@ -102,7 +113,7 @@ int numa_coarse_object(struct numa_feed *f, u32 object, struct numa_coarse_work 
 		v.n++;
 		v.counts[a->cpu_node]++;
 		w->sum.samples++;
-		if (home_add(w, a) || thread_add(w, a))
+		if (page_add(w, a) || thread_add(w, a))
 			return -ENOMEM;
 	}
 	window_end(w, &v, &node);

@@ -5,6 +5,8 @@
  *  - a page whose faults always come from one node is used by that node;
  *  - nodes whose faults are mixed within a few milliseconds use the object at the same time: a scan
  *    takes all of its pages away at once, and one node alone would take all of these faults;
+ *  - a page that goes back to a node which had it before another is shared; one that another took
+ *    over, once, as who merges what others made does, need not be;
  *  - threads whose CPU time grows by more than the time that passes run at the same time;
  *  - a page's first fault tells the node where the program had put it.
  */
@@ -14,7 +16,7 @@
 #include "probes/numa/numa_groups.h"
 
 struct numa_coarse_work {
-	struct groups homes;   /* of the object at hand: page -> where its first fault found it */
+	struct groups pages;   /* of the object at hand: page -> struct coarse_page */
 	struct groups threads; /* of the group: thread -> struct coarse_thread */
 	struct numa_coarse sum;
 	double mixed;

@@ -50,7 +50,9 @@ struct numa_coarse {
 	u64 laid_samples, laid_remote; /* by where the page was when it was first seen; remote */
 	double window_mixed; /* of two accesses to an object within milliseconds: from two nodes */
 	u64 window_samples;
-	u32 changes;     /* of the node that an object was used from, window to window */
+	u64 returns, returns_most; /* of pages, to a node that had it before another: seen; at most
+				    */
+	u32 changes;               /* of the node that an object was used from, window to window */
 	double together; /* share of time in which threads of two nodes ran, at least; -1: unknown
 			  */
 };

@@ -21,6 +21,10 @@
 #define PAGE_OWN 0.15     /* mixing within pages, of that within the object: pages have one user */
 #define PAGE_OWN_FEW 0.05 /* … at few looks */
 #define PAGE_SHARED 0.4   /* … more: several */
+#define PAGE_RETURNS 0.25 /* returns to a node, of those that chance would make: pages are shared \
+			   */
+#define PAGE_TAKEN 0.1    /* … less: each page had one user, or another after it */
+#define ASIDE 0.04        /* mixing of the object: a second user, or some accesses aside */
 #define WINDOW_MIXED 0.4  /* mixing within milliseconds, of that within the object: at once */
 #define WINDOW_TURNS 0.2  /* … less: one node after the other */
 #define TURNS_SEEN 3      /* changes of node, of each object: neither handed over nor back */
@@ -212,6 +216,22 @@ static u32 judge_hint_turns(const struct numa_group *g, double window)
 	return apart ? NUMA_ALTERNATING : NUMA_UNCLEAR;
 }
 
+/* Nodes use it at the same time. Is a page of one of them, or of all? */
+static u32 judge_hint_together(const struct numa_group *g, double page)
+{
+	const struct numa_coarse *c = &g->coarse;
+	double returns = of_object(
+		g, (double)c->returns / (double)MAX(c->returns_most, 1UL), c->returns_most);
+
+	if (returns >= 0 && returns < PAGE_TAKEN)
+		return looks(g) < LOOKS ? NUMA_THIN : NUMA_PARTED;
+	if (page <= PAGE_SHARED)
+		return looks(g) < LOOKS ? NUMA_THIN : NUMA_UNCLEAR;
+	if (returns < PAGE_RETURNS)
+		return returns < 0 || looks(g) < LOOKS ? NUMA_THIN : NUMA_UNCLEAR;
+	return own(g, NUMA_UNIT_LINE) ? NUMA_FALSE_PAGE : NUMA_CONCURRENT;
+}
+
 /* Of hint faults: what cannot be told from them is not said. */
 static u32 judge_hint(
 	const struct numa_feed *f, const struct numa_groups *all, const struct numa_group *g)
@@ -225,15 +245,21 @@ static u32 judge_hint(
 
 	if (seen < LOOKS_MIXED)
 		return NUMA_THIN;
+	if (!shared && seen < LOOKS)
+		return NUMA_THIN;
+	/* One node has most faults, but the others' are among them: it may be just first. */
+	if (!shared && g->threads > 1 && g->sharing[NUMA_UNIT_OBJECT].mixed > ASIDE &&
+		window > WINDOW_MIXED)
+		return NUMA_UNCLEAR;
 	if (!shared)
-		return seen < LOOKS ? NUMA_THIN : judge_one_user(f, all, g);
+		return judge_one_user(f, all, g);
 	if (page >= 0 && page < (seen < LOOKS ? PAGE_OWN_FEW : PAGE_OWN)) {
 		if (g->huge * 2 > g->sums.samples && mixed(g, NUMA_UNIT_HUGE))
 			return NUMA_FALSE_HUGE;
 		return NUMA_PARTED;
 	}
-	if (window > WINDOW_MIXED && page > PAGE_SHARED)
-		return own(g, NUMA_UNIT_LINE) ? NUMA_FALSE_PAGE : NUMA_CONCURRENT;
+	if (window > WINDOW_MIXED && page >= 0)
+		return judge_hint_together(g, page);
 	return seen < LOOKS ? NUMA_THIN : judge_hint_turns(g, window);
 }
 
