@@ -7,7 +7,7 @@
 
 u64 frame_cache[FRAME_CACHE];
 
-/* Numbers of FRAME_OTHER. */
+/* Numbers of FRAME_OTHER; the first is FRAME_END. */
 enum { OTHER_END, OTHER_NO_RULE, OTHER_STOP, OTHER_RULE };
 
 #define RULES_MAX 1024
@@ -161,6 +161,7 @@ int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule)
 		.sp = regs.sp,
 		.bp = regs.bp,
 		.bp_at = FRAME_BP_UNKNOWN,
+		.rule = rule,
 		.exact = regs.exact,
 		.bp_lost = !!(regs.lost & CFI_LOST_BP),
 	};

@@ -10,6 +10,7 @@
 struct frame_regs {
 	u64 ip, sp, bp;
 	u64 bp_at; /* where bp was found; 0: it was still in the register */
+	u32 rule;  /* of the step that led here, or that could not be made */
 	u8 exact;  /* ip is no return address: a signal came there */
 	u8 bp_lost;
 };
@@ -23,6 +24,7 @@ struct frame_regs {
 enum frame_kind { FRAME_EMPTY, FRAME_SP, FRAME_BP, FRAME_OTHER };
 
 #define FRAME_SAVED 4
+#define FRAME_END FRAME_OTHER /* the first number: the outermost frame */
 #define FRAME_CFA(rule) ((s64)(s32)((rule) << 12) >> 15 << 3)
 #define FRAME_BP_AT(rule) ((s64)(s32)(rule) >> 20 << 3)
 
@@ -64,6 +66,7 @@ static inline int frame_step(struct thread *t, struct frame_regs *r)
 	u32 rule = frame_rule(r->ip - !r->exact), kind = rule & 3;
 	u64 cfa;
 
+	r->rule = rule;
 	if (unlikely(kind == FRAME_OTHER))
 		return frame_step_other(t, r, rule);
 	cfa = (kind == FRAME_SP ? r->sp : r->bp) + (u64)FRAME_CFA(rule);

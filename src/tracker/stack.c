@@ -2,9 +2,10 @@
  * See stack.h. Stacks are told apart by a 64-bit hash of their return addresses.
  *
  * Two stacks of a thread that follow each other mostly have their outer frames in common. So the
- * walk compares each frame with those of the last stack: where instruction, stack and frame
- * pointer are the same, and all return addresses and frame pointers that the rest of the walk would
- * read have not changed, the rest would come out the same.
+ * walk compares each frame with those of the last stack: where instruction and stack pointer are
+ * the same, and all that the rest of the walk would read has not changed, the rest would come out
+ * the same. It reads return addresses; the frame pointer, and the places where it was saved, only
+ * if some frame further out is found by it: most code keeps other things in that register.
  */
 #include "tracker/stack.h"
 
@@ -16,8 +17,10 @@
 struct memo_frame {
 	u64 ip; /* one more where a signal came, as if it were a return address */
 	u64 sp, bp;
-	u64 bp_at; /* as in frame_regs */
+	u64 bp_at; /* as in frame_regs; 0 also where bp is not needed */
 	u64 hash;  /* of this frame and all outside of it */
+	u32 rule;  /* of the step to the next frame */
+	u8 needs;  /* that step, or one further out, reads this frame's bp */
 };
 
 /* Code of a file. */
@@ -209,13 +212,25 @@ static u32 stack_send(
 	return number;
 }
 
+/* The number of a stack; arguments as of stack_send(). hash: of its return addresses. */
+static inline u32 number_of(
+	struct thread *t, struct memo *m, u64 hash, const u64 *ips, long stride, u32 depth)
+{
+	u32 number;
+
+	hash ^= loaded_others();
+	hash = hash ? hash : 1; /* 0 is a free place */
+	number = table_find(hash);
+	return likely(number) ? number : stack_send(t, m, hash, ips, stride, depth);
+}
+
 /* Too deep for the frames of the memo; or without it (NULL): in a signal handler that interrupted
  * its use. */
 static u32 stack_plain(struct thread *t, struct memo *m, const u64 *frame)
 {
 	u64 ips[TRACK_DEPTH], hash = 0;
 	struct frame_regs r;
-	u32 n = 0, number;
+	u32 n = 0;
 
 	frame_start(t, frame, &r);
 	do
@@ -223,10 +238,7 @@ static u32 stack_plain(struct thread *t, struct memo *m, const u64 *frame)
 	while (n < TRACK_DEPTH && frame_step(t, &r));
 	for (u32 i = n; i > 0; i--)
 		hash = mix(hash, ips[i - 1]);
-	hash ^= loaded_others();
-	hash = hash ? hash : 1;
-	number = table_find(hash);
-	return number ? number : stack_send(t, m, hash, ips, 1, n);
+	return number_of(t, m, hash, ips, 1, n);
 }
 
 /* Would the walk from frame k outwards come out as it did? */
@@ -244,57 +256,95 @@ static inline int memo_holds(const struct memo *m, u32 k)
 	return 1;
 }
 
+static inline int frame_is_same(const struct memo_frame *f, const struct frame_regs *r)
+{
+	return f->sp == r->sp && f->ip == r->ip && (!f->needs || f->bp == r->bp) && !r->exact;
+}
+
+/* outer: does the next frame need its bp? */
+static inline u8 bp_needed(u32 rule, u8 outer)
+{
+	if (likely((rule & 3) == FRAME_SP))
+		return rule & FRAME_SAVED ? 0 : outer;
+	return rule != FRAME_END;
+}
+
+/* Where a frame's bp was found, if that is to be compared. What a rare rule found is unknown
+ * altogether. */
+static inline u64 bp_place(u64 bp_at, u8 needs)
+{
+	return needs || bp_at == FRAME_BP_UNKNOWN ? bp_at : 0;
+}
+
+/* Puts new frames behind the first k, which the walk met with bp from bp_at. */
+static inline void memo_extend(struct memo *m, u32 k, u64 bp_at, const struct memo_frame *fresh,
+	const struct memo_frame *end)
+{
+	u64 hash = k ? m->frames[k - 1].hash : 0;
+	u8 needs = k ? m->frames[k - 1].needs : 0;
+
+	if (k)
+		m->frames[k - 1].bp_at = bp_place(bp_at, needs);
+	for (; fresh < end; fresh++, k++) {
+		struct memo_frame *f = &m->frames[k];
+
+		hash = mix(hash, fresh->ip);
+		needs = bp_needed(fresh->rule, needs);
+		*f = (struct memo_frame){fresh->ip, fresh->sp, fresh->bp,
+			bp_place(fresh->bp_at, needs), hash, fresh->rule, needs};
+	}
+	m->n = k;
+}
+
+/* Walks to where the last stack goes on in the same way; *ret_k: so many frames of it. Returns the
+ * new ones, or NULL if the memo has no room for them. */
+static inline struct memo_frame *memo_walk(
+	struct thread *t, struct memo *m, struct frame_regs *r, u32 *ret_k)
+{
+	struct memo_frame *end = m->frames + 2 * TRACK_DEPTH, *fresh = end;
+	u32 k = m->n, more;
+
+	do {
+		while (k && m->frames[k - 1].sp < r->sp)
+			k--;
+		if (k && frame_is_same(&m->frames[k - 1], r) && memo_holds(m, k - 1)) {
+			*ret_k = k;
+			return k + (end - fresh) > TRACK_DEPTH ? NULL : fresh;
+		}
+		*--fresh = (struct memo_frame){r->ip + r->exact, r->sp, r->bp, r->bp_at, 0, 0, 0};
+		more = frame_step(t, r);
+		fresh->rule = r->rule;
+	} while (more && end - fresh < TRACK_DEPTH);
+	/* It met no frame of the last stack, so nothing is outside of it. */
+	*ret_k = 0;
+	return more ? NULL : fresh;
+}
+
 u32 stack_number(struct thread *t, const u64 *frame)
 {
 	struct memo *m = t->memo;
-	struct memo_frame *end, *fresh;
+	struct memo_frame *fresh;
 	struct frame_regs r;
-	u32 k, number, more = 1;
-	u64 hash = 0;
+	u32 k, number;
 
 	if (unlikely(!m || t->busy))
 		return stack_plain(t, NULL, frame);
 	t->busy = 1;
 	__asm__ volatile("" ::: "memory");
-	end = fresh = m->frames + 2 * TRACK_DEPTH;
-	k = m->n;
 	if (unlikely(m->forgotten != stacks_forgotten)) {
 		m->forgotten = stacks_forgotten;
-		m->n = m->files_n = k = 0;
+		m->n = m->files_n = 0;
 	}
 	frame_start(t, frame, &r);
-	do {
-		while (k && m->frames[k - 1].sp < r.sp)
-			k--;
-		if (k && m->frames[k - 1].sp == r.sp && m->frames[k - 1].ip == r.ip &&
-			m->frames[k - 1].bp == r.bp && !r.exact && memo_holds(m, k - 1))
-			break;
-		*--fresh = (struct memo_frame){r.ip + r.exact, r.sp, r.bp, r.bp_at, 0};
-		more = frame_step(t, &r);
-	} while (more && end - fresh < TRACK_DEPTH);
-	/* Where the walk met no frame of the last stack there is nothing outside of it. */
-	if (!more)
-		k = 0;
-	if (unlikely(k + (end - fresh) > TRACK_DEPTH || (more && !k))) {
+	fresh = memo_walk(t, m, &r, &k);
+	if (likely(fresh)) {
+		memo_extend(m, k, r.bp_at, fresh, m->frames + 2 * TRACK_DEPTH);
+		number = number_of(t, m, m->frames[m->n - 1].hash, &m->frames[m->n - 1].ip,
+			-(long)(sizeof(struct memo_frame) / sizeof(u64)), m->n);
+	} else {
 		m->n = 0;
 		number = stack_plain(t, m, frame);
-		t->busy = 0;
-		return number;
 	}
-	if (k) {
-		hash = m->frames[k - 1].hash;
-		m->frames[k - 1].bp_at = r.bp_at;
-	}
-	for (struct memo_frame *f = fresh; f < end; f++, k++) {
-		m->frames[k] = *f;
-		hash = m->frames[k].hash = mix(hash, f->ip);
-	}
-	m->n = k;
-	hash ^= loaded_others();
-	number = table_find(hash);
-	if (unlikely(!number))
-		number = stack_send(t, m, hash, &m->frames[k - 1].ip,
-			-(long)(sizeof(struct memo_frame) / sizeof(u64)), k);
 	__asm__ volatile("" ::: "memory");
 	t->busy = 0;
 	return number;
