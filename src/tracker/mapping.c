@@ -33,6 +33,7 @@ static void mapping_put(
 	if (!t)
 		return;
 	stack = frame ? stack_number(t, frame) : 0;
+	__builtin_ia32_lfence(); /* exact, whatever the mode: mappings have no order of their own */
 	stamp = thread_stamp(t);
 	if (!thread_reserve(t, TRACK_MAPPING_WORDS, &at))
 		return;

@@ -90,6 +90,7 @@ enum track_mapped {
 #define TRACK_ADDRESS_MASK (((1ULL << TRACK_ADDRESS_BITS) - 1) & ~7ULL)
 #define TRACK_TIME_SHIFT 2 /* a unit is 4 cycles: less than any hand-over between processors */
 #define TRACK_TIME_LOW 16
+#define TRACK_EARLY 512 /* units: so much too early may a time be, where not all are exact */
 #define TRACK_NODE_SHIFT 54
 
 /* Second word of an allocation. Slack is usable / 8 - size / 8. */
@@ -147,7 +148,7 @@ struct track_head {
 	u32 slots;            /* slots ever used: those to look at */
 	u32 next_stack;       /* number of the next stack; 0 means none */
 	u32 missed_processes; /* forks for which there was no room */
-	u32 timed;            /* events bear times also while there is one thread */
+	u32 timed;            /* events bear times also while there is one thread, exact ones */
 	u32 reserved_too;
 	u64 huge_bytes; /* of a page with MAP_HUGETLB, unless its flags say another size */
 	struct track_process processes[TRACK_PROCESSES];

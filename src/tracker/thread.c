@@ -97,7 +97,7 @@ static void process_enter(void)
 			track = attach_file();
 		sample_mean = track ? track->sample_bytes : 0;
 		ok = track && !track->off && process_take();
-		self->many = ok && track->timed;
+		self->many = ok && track->timed ? MANY_EXACT : 0;
 		epochs++;
 		__atomic_store_n(&self->epoch, ok ? epochs : SELF_OFF, __ATOMIC_RELEASE);
 	}
@@ -144,7 +144,7 @@ struct thread *thread_enter(struct thread *t)
 		__atomic_add_fetch(&track->processes[self->process].missed, 1, __ATOMIC_RELAXED);
 		return NULL;
 	}
-	if (__atomic_add_fetch(&self->threads, 1, __ATOMIC_RELAXED) == 2)
+	if (__atomic_add_fetch(&self->threads, 1, __ATOMIC_RELAXED) == 2 && !self->many)
 		__atomic_store_n(&self->many, 1, __ATOMIC_RELEASE);
 	t->slot = slot;
 	t->ring = (u64 *)((char *)track + track_ring_offset(index));

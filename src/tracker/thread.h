@@ -14,7 +14,7 @@
  */
 struct self {
 	u32 epoch;   /* of this process; 0: nothing is set up; SELF_OFF: there is nothing to do */
-	u32 many;    /* there was more than one thread: events bear times */
+	u32 many;    /* there was more than one thread: events bear times; MANY_EXACT: exact ones */
 	u32 process; /* index in the file */
 	u32 pid;
 	u32 lock;    /* of setting up */
@@ -22,6 +22,7 @@ struct self {
 };
 
 #define SELF_OFF (~0U)
+#define MANY_EXACT 2
 #define NO_EPOCH (~0U - 1)
 
 extern struct self *self;
@@ -80,17 +81,22 @@ static inline void thread_put(struct thread *t, u64 at, u64 word)
 void thread_put_time(struct thread *t, u64 time);
 
 /*
- * The time in the first word of an event. The fence: without it the counter may be read before the
- * load has come back that brought a pointer from another thread, and its free would stand before
- * its allocation (Intel SDM, volume 2, RDTSC).
+ * The time in the first word of an event. It is never late: what the event makes known to others is
+ * written after the counter was read. But it may be early, by TRACK_EARLY at most: the counter may
+ * be read before a load has come back that brought a pointer from another thread (Intel SDM, volume
+ * 2, RDTSC). The reader can put that right, since allocations and frees of an address alternate. A
+ * fence here would wait for all that the program has asked of its memory, which is often most of
+ * what an event costs; so there is one only where times are held against those of others.
  */
 static inline u64 thread_stamp(struct thread *t)
 {
+	u32 many = self->many;
 	u64 now;
 
-	if (likely(!self->many))
+	if (likely(!many))
 		return 0;
-	__builtin_ia32_lfence();
+	if (unlikely(many == MANY_EXACT))
+		__builtin_ia32_lfence();
 	now = __builtin_ia32_rdtsc() >> TRACK_TIME_SHIFT;
 	if (unlikely(now >> TRACK_TIME_LOW != t->time))
 		thread_put_time(t, now);

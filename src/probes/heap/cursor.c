@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <x86intrin.h>
 
 #define AHEAD 12       /* words: what an event in so many words' time needs is fetched now */
 #define PUBLISH 512    /* words: how often the writer is told of the room there is */
 #define QUIET_MS 50    /* a writer that was interrupted in the middle of an event is back by then */
 #define LOST_WORDS 512 /* at most, of an event that was never finished */
+#define NEAR_WORDS 256 /* more than a thread writes in TRACK_EARLY */
 #define NO_LIMIT UINT64_MAX
 #define MODULE_WORDS 256
 
@@ -112,13 +112,30 @@ static inline u64 event_words(u64 word)
 	return 1;
 }
 
-static inline u64 event_time(const struct cursor *c, u64 word)
+static inline u64 time_of(u64 word, u64 time_high)
 {
 	u64 kind = word & TRACK_KIND_MASK;
 
 	if (kind > TRACK_MOVED && (kind != TRACK_EXTRA || arg_of(word) != TRACK_MAPPING))
 		return 0; /* it has none, and need not wait */
-	return c->time_high << TRACK_TIME_LOW | word >> (64 - TRACK_TIME_LOW);
+	return time_high << TRACK_TIME_LOW | word >> (64 - TRACK_TIME_LOW);
+}
+
+static inline u64 event_time(const struct cursor *c, u64 word)
+{
+	return time_of(word, c->time_high);
+}
+
+static inline u64 time_high_of(u64 word)
+{
+	return (word & TRACK_MASK(TRACK_NODE_SHIFT)) >> TRACK_ARG_SHIFT;
+}
+
+static inline bool frees(u64 word)
+{
+	u64 kind = word & TRACK_KIND_MASK;
+
+	return kind == TRACK_FREE || kind == TRACK_MOVE;
 }
 
 static int alloc_take(struct cursor *c, u64 word, bool moved, u64 now_ms)
@@ -244,7 +261,7 @@ static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 		c->moving = true;
 		return 0;
 	case TRACK_TIME:
-		c->time_high = (word & TRACK_MASK(TRACK_NODE_SHIFT)) >> TRACK_ARG_SHIFT;
+		c->time_high = time_high_of(word);
 		if (c->process->touched && c->node != word >> TRACK_NODE_SHIFT)
 			return touched_node(c, (u32)(word >> TRACK_NODE_SHIFT), now_ms);
 		return 0;
@@ -257,6 +274,78 @@ static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 	return extra_take(c, word, now_ms, news);
 }
 
+static int event_wait(struct cursor *c, u64 word, u64 now_ms, news_buffer *news);
+
+static int cursor_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
+{
+	u64 n = event_words(word);
+	int rc = 0;
+
+	account_prefetch(&c->process->account, word_get(c, c->tail + AHEAD) & TRACK_ADDRESS_MASK);
+	if ((word & TRACK_KIND_MASK) <= TRACK_MOVED && c->process->cursors.n > 1)
+		rc = event_wait(c, word, now_ms, news);
+	if (n && !rc)
+		rc = event_take(c, word, now_ms, news);
+	words_clear(c, n ? n : 1);
+	return rc;
+}
+
+/* Is such an event of this address in the ring, not later than `until`? *ret_end: behind it. */
+static bool cursor_has(const struct cursor *c, u64 address, bool free, u64 until, u64 *ret_end)
+{
+	u64 time_high = c->time_high;
+
+	for (u64 at = c->tail, n; at - c->tail < NEAR_WORDS; at += n) {
+		u64 word = word_get(c, at), kind = word & TRACK_KIND_MASK;
+
+		if (!word || time_of(word, time_high) > until)
+			break;
+		n = kind ? MAX(event_words(word), 1ULL) : 1;
+		if (kind == TRACK_TIME)
+			time_high = time_high_of(word);
+		if (!kind || kind > TRACK_MOVED || (word & TRACK_ADDRESS_MASK) != address)
+			continue;
+		if (frees(word) == free) {
+			*ret_end = at + n;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * A free of what is not there, or an allocation where something is: its time may be early, and then
+ * what happened before it is in another ring, as it was written before it. Takes that first.
+ */
+static int event_wait(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
+{
+	struct heap_process *p = c->process;
+	u64 address = word & TRACK_ADDRESS_MASK, until = event_time(c, word) + TRACK_EARLY, end;
+	struct account_view v;
+	int rc = 0;
+
+	if (p->touched || account_find(&p->account, address, now_ms, &v) == frees(word))
+		return 0;
+	c->taking = true;
+	vec_each (at, &p->cursors) {
+		struct cursor *o = *at;
+
+		if (o->taking || !cursor_has(o, address, !frees(word), until, &end))
+			continue;
+		while (o->tail < end && !rc) {
+			u64 first = word_get(o, o->tail);
+
+			if (first & TRACK_KIND_MASK)
+				rc = cursor_take(o, first, now_ms, news);
+			else
+				words_clear(o, 1);
+		}
+		break;
+	}
+	c->taking = false;
+	return rc;
+}
+
 /* Reads until there is nothing, or what is there is later than the limit, or a lap was read. */
 static int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news)
 {
@@ -264,7 +353,7 @@ static int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news
 	int rc = 0;
 
 	while (c->tail < end && !rc) {
-		u64 word = word_get(c, c->tail), n;
+		u64 word = word_get(c, c->tail);
 
 		if (!(word & TRACK_KIND_MASK)) {
 			if (!word)
@@ -274,12 +363,7 @@ static int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news
 		}
 		if (event_time(c, word) > limit)
 			break;
-		n = event_words(word);
-		account_prefetch(
-			&c->process->account, word_get(c, c->tail + AHEAD) & TRACK_ADDRESS_MASK);
-		if (n)
-			rc = event_take(c, word, now_ms, news);
-		words_clear(c, n ? n : 1);
+		rc = cursor_take(c, word, now_ms, news);
 		if (c->tail >= publish) {
 			cursor_publish(c);
 			publish = c->tail + PUBLISH;
@@ -399,13 +483,6 @@ s64 cursors_read_until(
 	for (size_t i = 0; i < n; i++)
 		after += cursors[i]->tail;
 	return rc ? rc : (s64)(after - before);
-}
-
-s64 cursors_read(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news)
-{
-	u64 until = n == 1 ? NO_LIMIT : __rdtsc() >> TRACK_TIME_SHIFT;
-
-	return cursors_read_until(cursors, n, until, now_ms, news);
 }
 
 int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news)

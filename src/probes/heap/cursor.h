@@ -1,8 +1,10 @@
 /*
  * Reads the rings of one process into its account. Of several threads the events are put in order
- * by their times: each ring is in order by itself, so it is a merge. What came after the look at
- * the clock with which a merge begins waits for the next one; so no free is taken before the
- * allocation it belongs to, in whatever ring that is.
+ * by their times: each ring is in order by itself, so it is a merge. Times may be a little early;
+ * but of one address allocations and frees alternate, so what is one too many waits for the one
+ * before it, which is a little further on in another ring. What came after the look at the clock
+ * with which a merge begins waits for the next one; so no free is taken before the allocation it
+ * belongs to, in whatever ring that is.
  */
 #ifndef MEMWHY_PROBES_HEAP_CURSOR_H
 #define MEMWHY_PROBES_HEAP_CURSOR_H
@@ -28,17 +30,16 @@ struct cursor {
 	u32 thread; /* in the account */
 	u32 tid;
 	bool moving; /* a realloc began */
+	bool taking; /* its event waits for another's */
 	struct account_moved moved;
 	struct mapping_taken taken; /* by the last unmap or move of a mapping */
-	u32 node;                 /* plus one; 0: not known */
-	VEC(struct touch) misses; /* of its accesses, see touched.h */
+	u32 node;                   /* plus one; 0: not known */
+	VEC(struct touch) misses;   /* of its accesses, see touched.h */
 };
 
 int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struct cursor **ret);
 void cursor_close(struct cursor *c);
-/* Words read, or -ENOMEM. */
-s64 cursors_read(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news);
-/* Where all events bear times: those up to one, in units of the tracker. */
+/* What bears no time, or one up to `until`, in units of the tracker. Words read, or -ENOMEM. */
 s64 cursors_read_until(
 	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news);
 /* Everything there is, when nobody writes any more. */

@@ -155,6 +155,8 @@ static s64 held_read(struct image *image, struct heap_process *p, u64 now_ms, ne
 
 s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
 {
+	/* Of what happened before, all rings are found, and all that came before it is in them. */
+	u64 until = (__rdtsc() >> TRACK_TIME_SHIFT) - TRACK_EARLY;
 	s64 words = 0;
 	int rc = image_find(image);
 
@@ -167,8 +169,9 @@ s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
 		if (!p)
 			continue;
 		left--;
-		n = image->held ? held_read(image, p, now_ms, news)
-				: cursors_read(p->cursors.v, p->cursors.n, now_ms, news);
+		n = image->held
+			    ? held_read(image, p, now_ms, news)
+			    : cursors_read_until(p->cursors.v, p->cursors.n, until, now_ms, news);
 		if (n < 0)
 			return n;
 		words += n;
