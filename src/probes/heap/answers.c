@@ -34,24 +34,31 @@ static int by_time(const void *a, const void *b)
 	return x->touch.time_ns < y->touch.time_ns ? -1 : x->touch.time_ns > y->touch.time_ns;
 }
 
-/* What had this pid at that time; what another became by exec is further on. */
-static struct heap_process *process_at(
-	struct heap_process *const *processes, size_t n, u32 tgid, u64 time_ns)
+static bool process_had(const struct heap_process *p, u32 tgid, u64 time_ns)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct heap_process *p = processes[i];
+	return p->pid == tgid && !p->foreign && !p->ended && p->touched &&
+	       (!p->gone_ns || time_ns <= p->gone_ns);
+}
 
-		if (p->pid == tgid && !p->foreign && !p->ended && p->touched &&
-			(!p->gone_ns || time_ns <= p->gone_ns))
-			return p;
-	}
+/* What had this pid at that time; what another became by exec is further on. Before it was first
+ * seen it may have been somebody else's. */
+static struct heap_process *process_at(
+	struct answers *a, struct heap_process *const *processes, size_t n, u32 tgid, u64 time_ns)
+{
+	struct heap_process **recent = &a->recent[tgid % ANSWERS_RECENT];
+
+	if (*recent && time_ns > (*recent)->start_ns && process_had(*recent, tgid, time_ns))
+		return *recent;
+	for (size_t i = 0; i < n; i++)
+		if (process_had(processes[i], tgid, time_ns))
+			return *recent = processes[i];
 	return NULL;
 }
 
 static int answer(struct answers *a, const struct question *q,
 	struct heap_process *const *processes, size_t n, news_buffer *news)
 {
-	struct heap_process *p = process_at(processes, n, q->tgid, q->touch.time_ns);
+	struct heap_process *p = process_at(a, processes, n, q->tgid, q->touch.time_ns);
 	u64 ticks = ticks_at(&a->clock, q->touch.time_ns);
 	const struct heap_process *parent;
 	s64 words;

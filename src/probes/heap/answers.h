@@ -16,6 +16,8 @@ struct question {
 	struct touch touch;
 };
 
+#define ANSWERS_RECENT 64
+
 struct answers {
 	bool on;
 	u64 held_ns; /* all accesses before were told of */
@@ -25,6 +27,7 @@ struct answers {
 	touched_buffer told;
 	u64 asked, guessed; /* accesses; after the account had gone on */
 	u64 woken_ms;
+	struct heap_process *recent[ANSWERS_RECENT]; /* by pid: who was found last */
 };
 
 void answers_begin(struct answers *a);

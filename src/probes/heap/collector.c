@@ -50,6 +50,7 @@ static void process_watch(struct collector *c, struct heap_process *p)
 	p->pidfd = p->foreign ? -1 : (int)syscall(SYS_pidfd_open, p->pid, 0);
 	if (p->pidfd < 0 || watch(c, p->pidfd, p->id))
 		p->gone = !p->foreign && p->pidfd < 0;
+	c->n_gone += p->gone;
 	p->gone_ns = p->gone ? clock_mono_ns() : 0;
 }
 
@@ -142,6 +143,7 @@ static int process_over(struct collector *c, struct heap_process *p)
 		rc = image_end(image, p, now_ms(), &c->news);
 	together_look(&c->together, c->images.v, c->images.n, p);
 	p->ended = true;
+	c->n_gone -= p->gone;
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	p->pidfd = -1;
@@ -153,10 +155,13 @@ static int process_gone(struct collector *c, struct heap_process *p)
 {
 	if (!c->answers.on || p->ended)
 		return process_over(c, p);
-	if (!p->gone && p->pidfd >= 0)
+	if (p->gone)
+		return 0;
+	if (p->pidfd >= 0)
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, p->pidfd, NULL);
-	p->gone_ns = p->gone ? p->gone_ns : clock_mono_ns();
+	p->gone_ns = clock_mono_ns();
 	p->gone = true;
+	c->n_gone++;
 	return 0;
 }
 
@@ -264,7 +269,7 @@ static int turn(struct collector *c, s64 *ret_words)
 		else
 			all += words;
 	}
-	for (size_t i = 0; i < c->processes.n && !rc; i++)
+	for (size_t i = 0; c->n_gone && i < c->processes.n && !rc; i++)
 		if (c->processes.v[i]->gone && !c->processes.v[i]->ended &&
 			answers_done(&c->answers, c->processes.v[i]))
 			rc = process_over(c, c->processes.v[i]);

@@ -20,6 +20,7 @@ struct collector {
 	VEC(struct image *) images;
 	VEC(struct heap_process *) processes; /* by id - 1 */
 	u32 n_images, n_given_up;
+	u32 n_gone; /* processes that have gone, but not ended */
 	news_buffer news;
 	u64 swept_ms;
 	struct heap_together together;
