@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <uthash.h>
 
 #include "base/vec.h"
+#include "capture/perf_ring.h"
 
 #define RING_PAGES 64 /* of data, for each CPU */
 
@@ -25,11 +25,6 @@ struct process {
 	struct process_map map;
 };
 
-struct cpu_ring {
-	int fd;
-	struct perf_event_mmap_page *page;
-};
-
 /* An event out of a ring, to be sorted by time. */
 struct pending {
 	u64 time;
@@ -39,7 +34,7 @@ struct pending {
 struct follow {
 	struct module_table *modules;
 	struct process *processes;
-	VEC(struct cpu_ring) rings;
+	VEC(struct perf_ring) rings;
 	VEC(struct pending) pending;
 	u64 lost;
 };
@@ -50,7 +45,7 @@ struct sample_id {
 	u64 time;
 };
 
-static int ring_map(int cpu, bool maps, struct cpu_ring *ret)
+static int ring_map(int cpu, bool maps, struct perf_ring *ret)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -68,19 +63,9 @@ static int ring_map(int cpu, bool maps, struct cpu_ring *ret)
 		.watermark = 1,
 		.wakeup_watermark = 1U << 30,
 	};
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	void *p;
 
-	if (fd < 0)
-		return -errno;
-	p = mmap(NULL, (RING_PAGES + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED) {
-		close(fd);
-		return -errno;
-	}
-	*ret = (struct cpu_ring){fd, p};
-	return 0;
+	return fd < 0 ? -errno : perf_ring_map(fd, RING_PAGES, ret);
 }
 
 int follow_open(struct module_table *modules, bool maps, struct follow **ret)
@@ -92,7 +77,7 @@ int follow_open(struct module_table *modules, bool maps, struct follow **ret)
 		return -ENOMEM;
 	f->modules = modules;
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		struct cpu_ring r;
+		struct perf_ring r;
 
 		if (ring_map(cpu, maps, &r))
 			continue; /* offline, or refused: /proc is left */
@@ -220,33 +205,22 @@ static void take_event(struct follow *f, const struct perf_event_header *h)
 		f->lost += ((const u64 *)h)[2];
 }
 
-/* Copies the records of one ring; each may wrap around its end. */
-static int ring_take(struct follow *f, struct cpu_ring *r)
+/* Keeps a copy, to be sorted. */
+static int record_take(void *arg, const struct perf_event_header *head)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = RING_PAGES * page;
-	const char *data = (const char *)r->page + page;
-	u64 head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-	u64 tail = r->page->data_tail;
-	int rc = 0;
+	struct follow *f = arg;
+	char *copy = malloc(head->size);
+	struct pending p = {.event = (void *)copy};
+	int rc;
 
-	while (tail < head && !rc) {
-		u16 n = ((const struct perf_event_header *)(data + tail % size))->size;
-		char *copy = n < sizeof(struct perf_event_header) ? NULL : malloc(n);
-		size_t first = MIN((size_t)n, size - tail % size);
-		struct pending p = {.event = (void *)copy};
-
-		if (!copy)
-			break;
-		memcpy(copy, data + tail % size, first);
-		memcpy(copy + first, data, n - first);
-		if (n > sizeof(struct sample_id))
-			memcpy(&p.time, copy + n - sizeof(p.time), sizeof(p.time));
-		rc = vec_push(&f->pending, p);
-		if (rc)
-			free(copy);
-		tail += n;
-	}
-	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, head, head->size);
+	if (head->size > sizeof(struct sample_id))
+		memcpy(&p.time, copy + head->size - sizeof(p.time), sizeof(p.time));
+	rc = vec_push(&f->pending, p);
+	if (rc)
+		free(copy);
 	return rc;
 }
 
@@ -271,7 +245,7 @@ int follow_take(struct follow *f)
 	int rc = 0;
 
 	vec_each (r, &f->rings)
-		rc = rc ? rc : ring_take(f, r);
+		rc = rc ? rc : perf_ring_read(r, record_take, f);
 	if (f->pending.n)
 		qsort(f->pending.v, f->pending.n, sizeof(*f->pending.v), by_time);
 	vec_each (e, &f->pending) {
@@ -328,16 +302,13 @@ u64 follow_lost(const struct follow *f)
 void follow_close(struct follow *f)
 {
 	struct process *p, *tmp;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (!f)
 		return;
 	HASH_ITER (hh, f->processes, p, tmp)
 		process_free(f, p);
-	vec_each (r, &f->rings) {
-		munmap(r->page, (RING_PAGES + 1) * page);
-		close(r->fd);
-	}
+	vec_each (r, &f->rings)
+		perf_ring_close(r);
 	vec_free(&f->rings);
 	vec_free(&f->pending);
 	free(f);

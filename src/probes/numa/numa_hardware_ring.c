@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "capture/perf_ring.h"
 #include "perfdata/perfdata.h"
 #include "probes/numa/numa_hardware.h"
 #include "probes/numa/numa_perf.h"
@@ -18,8 +18,7 @@
 #define RING_PAGES 128 /* of data, for each event and CPU */
 
 struct ring_of_cpu {
-	int fd;
-	struct perf_event_mmap_page *page; /* NULL: of a leader, which does not sample */
+	struct perf_ring ring; /* page NULL: of a leader, which does not sample */
 	struct numa_perf_event how;
 };
 
@@ -43,32 +42,32 @@ struct hardware_lost {
 	u64 id, lost;
 };
 
+static void ring_close(struct perf_ring *r)
+{
+	if (r->page)
+		perf_ring_close(r);
+	else
+		close(r->fd);
+}
+
 static int ring_add(
 	struct numa_hardware *h, const struct numa_event_spec *s, int cpu, int group, int *ret_fd)
 {
 	struct perf_event_attr attr = s->attr;
 	struct ring_of_cpu r = {.how = {true, s->source != NUMA_PERF, s->source}};
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	int rc;
+	int rc = 0;
 
-	r.fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, group, PERF_FLAG_FD_CLOEXEC);
-	if (r.fd < 0)
+	r.ring.fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, group, PERF_FLAG_FD_CLOEXEC);
+	if (r.ring.fd < 0)
 		return -errno;
-	if (!s->leads) {
-		void *p = mmap(
-			NULL, (RING_PAGES + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, r.fd, 0);
-
-		rc = p == MAP_FAILED ? -errno : 0;
-		r.page = p;
-		if (rc) {
-			close(r.fd);
-			return rc;
-		}
-	}
+	if (!s->leads)
+		rc = perf_ring_map(r.ring.fd, RING_PAGES, &r.ring);
+	if (rc)
+		return rc;
 	rc = vec_push(&h->rings, r);
 	if (rc)
-		close(r.fd);
-	*ret_fd = s->leads ? r.fd : -1;
+		ring_close(&r.ring);
+	*ret_fd = s->leads ? r.ring.fd : -1;
 	return rc;
 }
 
@@ -116,7 +115,7 @@ int numa_hardware_open(const struct numa_event_spec *specs, size_t n, struct num
 static void all_set(struct numa_hardware *h, unsigned long request)
 {
 	vec_each (r, &h->rings)
-		ioctl(r->fd, request, 0);
+		ioctl(r->ring.fd, request, 0);
 }
 
 void numa_hardware_start(struct numa_hardware *h)
@@ -153,49 +152,26 @@ static bool sample_decode(
 	return numa_perf_sample(&r, &nowhere, &ring->how, ret);
 }
 
-static int record_take(struct numa_hardware *h, const struct ring_of_cpu *ring, const void *bytes,
-	int (*take)(void *arg, struct numa_sample *s, u64 phys), void *arg)
+struct reading {
+	struct numa_hardware *h;
+	const struct ring_of_cpu *ring;
+	int (*take)(void *arg, struct numa_sample *s, u64 phys);
+	void *arg;
+};
+
+static int record_take(void *arg, const struct perf_event_header *head)
 {
-	const struct perf_event_header *head = bytes;
-	const struct hardware_sample *e = bytes;
+	const struct hardware_sample *e = (const void *)head;
+	struct reading *r = arg;
 	struct numa_sample s;
 
 	if (head->type == PERF_RECORD_LOST && head->size >= sizeof(struct hardware_lost))
-		h->lost += ((const struct hardware_lost *)bytes)->lost;
+		r->h->lost += ((const struct hardware_lost *)(const void *)head)->lost;
 	if (head->type != PERF_RECORD_SAMPLE || head->size < sizeof(*e) ||
-		!sample_decode(e, ring, &s))
+		!sample_decode(e, r->ring, &s))
 		return 0;
 	s.h.size = sizeof(s);
-	return take(arg, &s, e->phys);
-}
-
-/* A record may go over the end of the ring. */
-static int ring_read(struct numa_hardware *h, struct ring_of_cpu *r,
-	int (*take)(void *arg, struct numa_sample *s, u64 phys), void *arg)
-{
-	const char *data = (const char *)r->page + r->page->data_offset;
-	u64 size = r->page->data_size, at = r->page->data_tail,
-	    end = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-	_Alignas(8) char whole[256];
-	int rc = 0;
-
-	while (at < end && !rc) {
-		const struct perf_event_header *head = (const void *)(data + at % size);
-		u64 len = head->size, first = size - at % size;
-		const void *bytes = head;
-
-		if (len < sizeof(*head) || len > end - at)
-			break; /* cannot be */
-		if (first < len && len <= sizeof(whole)) {
-			memcpy(whole, head, first);
-			memcpy(whole + first, data, len - first);
-			bytes = whole;
-		}
-		rc = record_take(h, r, bytes, take, arg);
-		at += len;
-	}
-	__atomic_store_n(&r->page->data_tail, at < end && !rc ? end : at, __ATOMIC_RELEASE);
-	return rc;
+	return r->take(r->arg, &s, e->phys);
 }
 
 int numa_hardware_read(
@@ -204,8 +180,10 @@ int numa_hardware_read(
 	int rc = 0;
 
 	vec_each (r, &h->rings) {
-		if (r->page)
-			rc = ring_read(h, r, take, arg);
+		struct reading reading = {h, r, take, arg};
+
+		if (r->ring.page)
+			rc = perf_ring_read(&r->ring, record_take, &reading);
 		if (rc)
 			break;
 	}
@@ -221,11 +199,8 @@ void numa_hardware_close(struct numa_hardware *h)
 {
 	if (!h)
 		return;
-	vec_each (r, &h->rings) {
-		if (r->page)
-			munmap(r->page, (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE));
-		close(r->fd);
-	}
+	vec_each (r, &h->rings)
+		ring_close(&r->ring);
 	vec_free(&h->rings);
 	free(h);
 }

@@ -1,0 +1,27 @@
+/*
+ * The ring into which the kernel writes the records of perf events (perf_event_open(2)). Owns its
+ * memory and its descriptor; does not know what the records mean.
+ */
+#ifndef MEMWHY_CAPTURE_PERF_RING_H
+#define MEMWHY_CAPTURE_PERF_RING_H
+
+#include "base/util.h"
+
+struct perf_event_header;
+struct perf_event_mmap_page;
+
+struct perf_ring {
+	int fd;
+	struct perf_event_mmap_page *page;
+	size_t bytes; /* of data */
+};
+
+/* pages: of data, a power of two. Takes the descriptor over, also where it fails. */
+int perf_ring_map(int fd, u32 pages, struct perf_ring *ret);
+/* Gives each record to take, whole, until it returns what is not 0; that is returned. What was
+ * given is read, the failed one too. */
+int perf_ring_read(struct perf_ring *r,
+	int (*take)(void *arg, const struct perf_event_header *head), void *arg);
+void perf_ring_close(struct perf_ring *r);
+
+#endif
