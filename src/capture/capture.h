@@ -42,6 +42,7 @@ struct capture_options {
 	u64 debuginfod_ns;     /* --debuginfod: the most to wait for servers; 0: ask none */
 	u64 min_ns;            /* --min: only events that took at least this long */
 	u64 sample_bytes;      /* --sample: mean of bytes between two; 0: all */
+	bool faults;           /* --faults: page faults by who asked for the memory */
 	bool no_wait;          /* --no-wait: rather lose events than time */
 	const char *allocator; /* --allocator; NULL: found by itself */
 	/* What the command runs, where nothing can be preloaded into it; NULL: it is tracked. */

@@ -66,7 +66,7 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 		.name = p->name,
 		.summary = p->summary,
 		.groups = PROBE_GROUPS | (p->source ? GROUP_SOURCE : GROUP_SCOPE) |
-			  (p->source && p->bpf ? GROUP_ATTACH : 0) |
+			  (p->source && p->bpf ? GROUP_ATTACH | GROUP_FAULTS : 0) |
 			  (p->view->by_keys ? GROUP_BY : 0) | (p->view->each ? GROUP_EACH : 0) |
 			  (p->view->times_each ? GROUP_MIN : 0) |
 			  (p->view->looks ? GROUP_LIKE : 0) | (p->takes_filter ? GROUP_FILTER : 0) |

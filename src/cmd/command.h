@@ -38,6 +38,7 @@ enum option_groups {
 	GROUP_DIFF = 16384,
 	GROUP_LIKE = 32768,
 	GROUP_MIN = 65536,
+	GROUP_FAULTS = 131072,
 };
 
 struct command {

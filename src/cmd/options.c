@@ -76,6 +76,11 @@ static const struct opt source[] = {
 		"(default: found by itself)"),
 };
 
+static const struct opt faults[] = {
+	O("faults", 0, OPT_FLAG, faults, NULL,
+		"of -- CMD: also page faults and resident memory, by who asked for it"),
+};
+
 static const struct opt filter[] = {
 	O("filter", 0, OPT_STRING, filter, "EXPR",
 		"only events like this: 'order >= 3 && comm == dd'"),
@@ -179,6 +184,7 @@ static const struct group {
 } groups[] = {
 	{GROUP_ATTACH, "Whose memory", {attach, ARRAY_SIZE(attach)}},
 	{GROUP_SOURCE, "How to look", {source, ARRAY_SIZE(source)}},
+	{GROUP_FAULTS, "What of it is there", {faults, ARRAY_SIZE(faults)}},
 	{GROUP_LEAK, "Whose memory", {leak, ARRAY_SIZE(leak)}},
 	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},
 	{GROUP_BY, "What to show", {by, ARRAY_SIZE(by)}},

@@ -37,7 +37,7 @@ struct options {
 	bool kernel;
 	/* source */
 	u64 sample_bytes; /* 0: every allocation */
-	bool no_wait;
+	bool no_wait, faults;
 	const char *allocator;
 	/* record */
 	const char *probes;

@@ -176,6 +176,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.by = o->by,
 		.sample_bytes = o->sample_bytes,
 		.no_wait = o->no_wait,
+		.faults = o->faults,
 		.allocator = o->allocator,
 		.filter = o->filter,
 		.hist = o->hist,
@@ -192,6 +193,12 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		err_set(err, -EINVAL, "--ring-size: at most 1G");
 		return err_hint(err, "where events are lost, -i or a narrower scope helps more");
 	}
+	if (o->faults && (!o->argv || o->input))
+		return err_set(err, -EINVAL, "--faults is of a command that is run (-- CMD)");
+	if (o->faults && (o->sample_bytes || o->no_wait))
+		return err_set(err, -EINVAL,
+			"--faults needs every allocation: it does not go with --sample and "
+			"--no-wait");
 	if (o->interval_ns && o->interval_ns < 10 * NSEC_PER_MSEC)
 		return err_set(err, -EINVAL, "-i: an interval is at least 10ms");
 	if (o->pids && o->argv) {

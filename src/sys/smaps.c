@@ -125,3 +125,33 @@ int smaps_read(int pid, struct str *text, struct smaps *ret)
 
 	return rc ? rc : smaps_parse(str_get(text), ret);
 }
+
+void smaps_all_free(struct smaps_all *s)
+{
+	vec_free(&s->list);
+}
+
+int smaps_all_parse(const char *text, struct smaps_all *ret)
+{
+	struct smaps_rss *now = NULL;
+	struct scan s, name;
+	u64 bytes;
+
+	ret->list.n = 0;
+	while (scan_line(&text, &s)) {
+		struct smaps_huge head;
+
+		if (head_line(s, &head)) {
+			if (vec_push(&ret->list,
+				    ((struct smaps_rss){.start = head.start, .end = head.end})))
+				return -ENOMEM;
+			now = &ret->list.v[ret->list.n - 1];
+		} else if (now && size_line(&s, &name, &bytes)) {
+			if (scan_is(&name, "Rss"))
+				now->rss_bytes = bytes;
+			else if (scan_is(&name, "Swap"))
+				now->swap_bytes = bytes;
+		}
+	}
+	return 0;
+}

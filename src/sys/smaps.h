@@ -1,7 +1,8 @@
 /*
  * Huge pages of a process: their sum, from /proc/PID/smaps_rollup (or any text with its lines),
- * and the mappings that have some, from /proc/PID/smaps. Owns the formats. The kernel walks all
- * page tables of the process for either file, with its mmap lock held for reading.
+ * and the mappings that have some, from /proc/PID/smaps; and what is resident of each mapping. Owns
+ * the formats. The kernel walks all page tables of the process for either file, with its mmap lock
+ * held for reading.
  */
 #ifndef MEMWHY_SYS_SMAPS_H
 #define MEMWHY_SYS_SMAPS_H
@@ -35,5 +36,20 @@ void smaps_free(struct smaps *s);
 /* Replaces what ret held. -EINVAL: there was text but no mapping; -ENOMEM. */
 int smaps_parse(const char *text, struct smaps *ret);
 int smaps_read(int pid, struct str *text, struct smaps *ret);
+
+/* What is resident of a mapping; its name and kind: maps_parse() takes the same text. */
+struct smaps_rss {
+	u64 start, end;
+	u64 rss_bytes, swap_bytes;
+};
+
+/* To be zeroed before its first use. */
+struct smaps_all {
+	VEC(struct smaps_rss) list; /* by address */
+};
+
+void smaps_all_free(struct smaps_all *s);
+/* Replaces what ret held. An empty text is an empty list; -ENOMEM. */
+int smaps_all_parse(const char *text, struct smaps_all *ret);
 
 #endif

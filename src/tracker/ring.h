@@ -115,6 +115,9 @@ enum track_state { TRACK_UNUSED, TRACK_TAKING, TRACK_TAKEN };
 /* Why nobody writes any more. */
 enum track_off { TRACK_ON, TRACK_OFF_ENDED, TRACK_OFF_WAITED };
 
+/* Where memwhy looks at the memory of processes: at its exit a process waits for the last look. */
+enum track_leaving { TRACK_STAYS, TRACK_LEAVING, TRACK_LOOKED };
+
 /* A process: the program after its exec, or a fork of it. */
 struct track_process {
 	u32 state;  /* enum track_state: set by the process, reset by memwhy */
@@ -123,7 +126,8 @@ struct track_process {
 	u32 missed; /* events for which there was no ring */
 	u32 nested; /* it has a pid namespace of its own */
 	u32 ppid;
-	u32 reserved[10];
+	u32 leaving; /* enum track_leaving: set by the process, answered by memwhy */
+	u32 reserved[9];
 };
 
 /* A thread. */
@@ -149,8 +153,8 @@ struct track_head {
 	u32 next_stack;       /* number of the next stack; 0 means none */
 	u32 missed_processes; /* forks for which there was no room */
 	u32 timed;            /* events bear times also while there is one thread, exact ones */
-	u32 reserved_too;
-	u64 huge_bytes; /* of a page with MAP_HUGETLB, unless its flags say another size */
+	u32 looks;            /* see track_leaving */
+	u64 huge_bytes;       /* of a page with MAP_HUGETLB, unless its flags say another size */
 	struct track_process processes[TRACK_PROCESSES];
 	struct track_slot slot[TRACK_SLOTS];
 };

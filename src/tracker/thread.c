@@ -70,6 +70,7 @@ static int process_take(void)
 		p->ppid = (u32)call(SYS_getppid);
 		p->parent = process_of_parent;
 		p->missed = 0;
+		p->leaving = TRACK_STAYS;
 		nested |= process_of_parent && !p->ppid; /* its parent is outside */
 		p->nested = nested;
 		__atomic_store_n(&p->state, TRACK_TAKEN, __ATOMIC_RELEASE);
@@ -203,6 +204,24 @@ int thread_wait(struct thread *t, u64 at, u64 n)
 		self->epoch = SELF_OFF;
 	unreserve(t, at, n);
 	return 0;
+}
+
+/* Waits for the last look at its memory. Not the child of vfork(), which is its parent for a while.
+ */
+__attribute__((destructor)) static void process_leave(void)
+{
+	s64 until;
+	u32 *leaving;
+
+	if (!track || !track->looks || !self->epoch || self->epoch == SELF_OFF ||
+		(u32)call(SYS_getpid) != self->pid)
+		return;
+	leaving = &track->processes[self->process].leaving;
+	until = now_ns() + (s64)track->wait_ms * 1000000;
+	__atomic_store_n(leaving, TRACK_LEAVING, __ATOMIC_RELEASE);
+	while (__atomic_load_n(leaving, __ATOMIC_ACQUIRE) == TRACK_LEAVING && !track->off &&
+		now_ns() < until)
+		nap();
 }
 
 /* The kernel keeps CPU and node in the limit of a segment, for getcpu() without a system call

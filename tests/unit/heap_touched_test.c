@@ -282,8 +282,8 @@ static void a_failed_realloc_changes_nothing(void **state)
 static void a_child_has_what_its_parent_has(void **state)
 {
 	struct rig *r = *state;
-	struct touch before = {0x100010, (r->base + 300) * 1000000},
-		     after = {0x200010, (r->base + 310) * 1000000};
+	struct touch before = {.address = 0x100010, .time_ns = (r->base + 300) * 1000000},
+		     after = {.address = 0x200010, .time_ns = (r->base + 310) * 1000000};
 
 	do_alloc(r, 0, 100, 0x100000, 64, 9);
 	r->child.id = 8;

@@ -6,32 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/*
- * A block in 24 bytes:
- *   where  address >> 3 (45 bits), thread (19)
- *   what   size (40), site (24)
- *   when   the thread's count of allocations (28), time in ms (36)
- */
-#define ADDRESS_BITS 45
-#define THREADS ((1U << 19) - 1)
-#define SIZE_BITS 40
-#define SITES ((1U << 24) - 1)
-#define COUNT_BITS 28
-#define TIME_SHIFT COUNT_BITS
-#define MASK(bits) ((1ULL << (bits)) - 1)
+#include "probes/heap/account_block.h"
 
 #define TABLE_FIRST_BITS 10
 #define HUGE (4UL << 20)
-
-static inline u64 block_key(const struct account_block *b)
-{
-	return b->where & MASK(ADDRESS_BITS);
-}
-
-static inline u64 block_size(const struct account_block *b)
-{
-	return b->what & MASK(SIZE_BITS);
-}
 
 static struct account_block *table_find(const struct account_table *t, u64 address)
 {
@@ -67,14 +45,6 @@ static struct account_block *table_place(const struct account_table *t, u64 key)
 	while (t->v[i].where)
 		i = (i + 1) & (t->size - 1);
 	return &t->v[i];
-}
-
-#define BEAT_MASK 0xffff /* of slots: a beat each */
-
-static inline void beat(u32 *at, u64 i)
-{
-	if (at && !(i & BEAT_MASK))
-		__atomic_add_fetch(at, 1, __ATOMIC_RELAXED);
 }
 
 static int table_grow(struct account_table *t, u32 *at)

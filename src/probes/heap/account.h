@@ -128,6 +128,9 @@ bool account_find(const struct account *a, u64 address, u64 now_ms, struct accou
 /* The live block of at most ACCOUNT_SMALL bytes that an address is in. */
 #define ACCOUNT_SMALL 4096U
 bool account_around(const struct account *a, u64 address, u64 now_ms, struct account_view *ret);
+/* Each live block, in no order. */
+void account_each(const struct account *a,
+	void (*take)(void *arg, u64 address, u64 bytes, u32 stack), void *arg);
 /* What the free was about that may be undone; false: no block. */
 bool account_moved_block(const struct account *a, const struct account_moved *m, u64 now_ms,
 	struct account_view *ret);

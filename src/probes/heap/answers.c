@@ -7,8 +7,10 @@
 
 #include "base/clock.h"
 #include "probes/heap/cursor.h"
+#include "probes/heap/fault_events.h"
 
 #define WAKE_MS 4
+#define EARLY (1U << 17) /* faults that wait for their processes */
 
 void answers_begin(struct answers *a)
 {
@@ -20,6 +22,7 @@ void answers_free(struct answers *a)
 {
 	vec_free(&a->questions);
 	vec_free(&a->told);
+	vec_free(&a->early);
 }
 
 int answers_ask(struct answers *a, const struct question *q)
@@ -37,7 +40,7 @@ static int by_time(const void *a, const void *b)
 static bool process_had(const struct heap_process *p, u32 tgid, u64 time_ns)
 {
 	return p->pid == tgid && !p->foreign && !p->ended && p->touched &&
-	       (!p->gone_ns || time_ns <= p->gone_ns);
+	       (!p->gone_ns || time_ns <= p->gone_ns) && (!p->exec_ns || time_ns < p->exec_ns);
 }
 
 /* What had this pid at that time; what another became by exec is further on. Before it was first
@@ -55,24 +58,89 @@ static struct heap_process *process_at(
 	return NULL;
 }
 
+static const struct heap_process *parent_of(
+	const struct heap_process *p, struct heap_process *const *processes)
+{
+	return p->parent ? processes[p->parent - 1] : NULL;
+}
+
+static void stranger(struct answers *a, const struct question *q)
+{
+	a->strangers += q->touch.fault != FAULT_IS_EXEC;
+}
+
+/* What waits of a process was of the program it was before. */
+static void early_drop(struct answers *a, u32 tgid)
+{
+	size_t kept = 0;
+
+	vec_each (q, &a->early) {
+		if (q->tgid != tgid)
+			a->early.v[kept++] = *q;
+		else
+			stranger(a, q);
+	}
+	a->early.n = kept;
+}
+
+/* Of processes that are new by now, of which nothing was read yet. */
+static int early_take(struct answers *a, struct heap_process *const *processes, size_t n)
+{
+	size_t kept = 0;
+	int rc = 0;
+
+	if (n == a->processes)
+		return 0;
+	a->processes = n;
+	vec_each (q, &a->early) {
+		if (!rc && process_at(a, processes, n, q->tgid, q->touch.time_ns))
+			rc = vec_push(&a->questions, *q);
+		else
+			a->early.v[kept++] = *q;
+	}
+	a->early.n = kept;
+	return rc;
+}
+
+static int early_add(struct answers *a, const struct question *q)
+{
+	if (!a->counts)
+		return 0;
+	if (a->early.n < EARLY)
+		return vec_push(&a->early, *q);
+	stranger(a, q);
+	return 0;
+}
+
 static int answer(struct answers *a, const struct question *q,
 	struct heap_process *const *processes, size_t n, news_buffer *news)
 {
 	struct heap_process *p = process_at(a, processes, n, q->tgid, q->touch.time_ns);
 	u64 ticks = ticks_at(&a->clock, q->touch.time_ns);
-	const struct heap_process *parent;
 	s64 words;
 
+	if (q->touch.fault == FAULT_IS_EXEC) {
+		early_drop(a, q->tgid);
+		if (p)
+			p->exec_ns = q->touch.time_ns;
+		return 0;
+	}
 	a->asked++;
 	if (!p)
-		return 0;
+		return early_add(a, q);
 	a->guessed += p->ahead > ticks;
 	words = cursors_read_until(
 		p->cursors.v, p->cursors.n, ticks, q->touch.time_ns / NSEC_PER_MSEC, news);
 	if (words < 0)
 		return (int)words;
-	parent = p->parent ? processes[p->parent - 1] : NULL;
-	return touched_ask(p, parent, q->tid, &q->touch);
+	return touched_ask(p, parent_of(p, processes), q->tid, &q->touch);
+}
+
+void answers_end(struct answers *a)
+{
+	vec_each (q, &a->early)
+		stranger(a, q);
+	a->early.n = 0;
 }
 
 static void times_fill(struct answers *a)
@@ -84,16 +152,22 @@ static void times_fill(struct answers *a)
 	}
 }
 
-int answers_settle(struct answers *a, u64 time_ns, struct image *const *images, size_t n_images,
-	struct heap_process *const *processes, size_t n, news_buffer *news)
+int answers_find(struct answers *a, struct image *const *images, size_t n)
 {
-	size_t done = 0;
 	int rc = 0;
 
-	ticks_look(&a->clock);
-	/* Rings that are new by now: those used before are among them. */
-	for (size_t i = 0; i < n_images && a->questions.n && !rc; i++)
+	for (size_t i = 0; i < n && (a->questions.n || a->counts) && !rc; i++)
 		rc = image_find(images[i]);
+	return rc;
+}
+
+int answers_settle(struct answers *a, u64 time_ns, struct heap_process *const *processes, size_t n,
+	news_buffer *news)
+{
+	size_t done = 0;
+	int rc = early_take(a, processes, n);
+
+	ticks_look(&a->clock);
 	if (a->questions.n)
 		qsort(a->questions.v, a->questions.n, sizeof(a->questions.v[0]), by_time);
 	for (; !rc && done < a->questions.n && a->questions.v[done].touch.time_ns < time_ns; done++)
@@ -115,7 +189,7 @@ bool answers_wake(struct answers *a, struct image *const *images, size_t n_image
 		waiting |= images[i]->waiting;
 		pressed |= images[i]->pressed;
 	}
-	if (!waiting || (!pressed && now_ms - a->woken_ms < WAKE_MS))
+	if (a->counts || !waiting || (!pressed && now_ms - a->woken_ms < WAKE_MS))
 		return false;
 	a->woken_ms = now_ms;
 	return true;

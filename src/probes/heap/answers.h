@@ -3,6 +3,9 @@
  * are read only up to the time before which all accesses were told of; a program that would have to
  * wait for that is read on, and what is asked of its past is answered from what it is by now, if
  * that was there.
+ *
+ * Where page faults are counted (residence.h) all of them are asked about. Those of a process that
+ * has not yet told of itself wait until it does, or becomes another program.
  */
 #ifndef MEMWHY_PROBES_HEAP_ANSWERS_H
 #define MEMWHY_PROBES_HEAP_ANSWERS_H
@@ -20,12 +23,16 @@ struct question {
 
 struct answers {
 	bool on;
+	bool counts; /* faults are counted, nothing is told */
 	u64 held_ns; /* all accesses before were told of */
 	u64 until;   /* the same, by the tracker's clock */
 	struct ticks clock;
 	VEC(struct question) questions;
 	touched_buffer told;
-	u64 asked, guessed; /* accesses; after the account had gone on */
+	VEC(struct question) early; /* of processes that are not known yet */
+	size_t processes;           /* that were known when it was last looked through */
+	u64 asked, guessed;         /* accesses; after the account had gone on */
+	u64 strangers;              /* faults of processes that never told of themselves */
 	u64 woken_ms;
 	struct heap_process *recent[ANSWERS_RECENT]; /* by pid: who was found last */
 };
@@ -35,12 +42,17 @@ void answers_free(struct answers *a);
 
 /* As of struct blocks (capture/blocks.h). */
 int answers_ask(struct answers *a, const struct question *q);
+/* Before each settle, and after its time: rings that are new by now; those used before are among
+ * them. Finds processes. */
+int answers_find(struct answers *a, struct image *const *images, size_t n);
 /*
  * All accesses before time_ns were asked about (UINT64_MAX: there will be no more): reads the rings
- * up to each of them in turn, and answers. images and processes: all of the collector's.
+ * up to each of them in turn, and answers. processes: all of the collector's.
  */
-int answers_settle(struct answers *a, u64 time_ns, struct image *const *images, size_t n_images,
-	struct heap_process *const *processes, size_t n, news_buffer *news);
+int answers_settle(struct answers *a, u64 time_ns, struct heap_process *const *processes, size_t n,
+	news_buffer *news);
+/* Nobody asks any more: what still waits is of strangers. */
+void answers_end(struct answers *a);
 /* Is it time to ask for more accesses, as rings wait for them? */
 bool answers_wake(struct answers *a, struct image *const *images, size_t n_images, u64 now_ms);
 /* May the account of a process that ended be closed? */

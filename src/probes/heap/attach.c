@@ -124,6 +124,12 @@ static int open_processes(struct capture *c, struct err *err)
 	int rc = 0;
 
 	heap_attach_init(h);
+	if (c->opt.faults) {
+		err_set(err, -EOPNOTSUPP,
+			"--faults needs the preload library, which '%.60s' cannot have: %s",
+			c->opt.command ? c->opt.command[0] : "", c->opt.program_why);
+		return err_hint(err, "leave --faults out");
+	}
 	if ((c->opt.scope.follow && !c->opt.program) || c->opt.scope.comm[0] ||
 		c->opt.scope.cgroup_id) {
 		err_set(err, -EINVAL, "heap attaches to processes by their ids only");

@@ -90,7 +90,7 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 	}
 	if (c->answers.on) {
 		p->touched = touched_new(&c->answers.told);
-		if (!p->touched)
+		if (!p->touched || collector_faults_process(c, image, p))
 			return NULL;
 	}
 	process_watch(c, p);
@@ -194,7 +194,8 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	image->head->sample_bytes = c->sample_bytes;
 	image->head->timed = image->held = c->answers.on;
 	image->active_ms = now_ms();
-	rc = vec_push(&c->images, image);
+	rc = collector_faults_image(c, image);
+	rc = rc ? rc : vec_push(&c->images, image);
 	if (rc) {
 		image_close(image);
 		return rc;
@@ -254,7 +255,7 @@ static int turn(struct collector *c, s64 *ret_words)
 	u64 now = now_ms();
 	bool sweeping = now - c->swept_ms >= SWEEP_MS;
 	s64 all = 0;
-	int rc = 0;
+	int rc = collector_faults_turn(c);
 
 	for (size_t i = 0; i < c->images.n && !rc; i++) {
 		s64 words;
@@ -269,6 +270,7 @@ static int turn(struct collector *c, s64 *ret_words)
 		else
 			all += words;
 	}
+	rc = rc ? rc : collector_faults_look(c, now);
 	for (size_t i = 0; c->n_gone && i < c->processes.n && !rc; i++)
 		if (c->processes.v[i]->gone && !c->processes.v[i]->ended &&
 			answers_done(&c->answers, c->processes.v[i]))
@@ -410,6 +412,8 @@ int collector_finish(struct collector *c)
 {
 	s64 words = 0;
 
+	if (!c->error)
+		c->error = collector_faults_end(c);
 	c->answers.held_ns = c->answers.until = UINT64_MAX - 2; /* nobody asks any more */
 	c->swept_ms = 0; /* all images, and what their rings had no room for */
 	if (!c->error)
@@ -441,6 +445,7 @@ void collector_close(struct collector *c)
 		account_free_all(&(*p)->account);
 		mappings_free(&(*p)->mappings);
 		touched_free_all((*p)->touched);
+		residence_free((*p)->residence);
 		vec_free(&(*p)->names);
 		vec_free(&(*p)->cursors);
 		free(*p);
@@ -449,6 +454,7 @@ void collector_close(struct collector *c)
 	vec_free(&c->processes);
 	vec_free(&c->news);
 	answers_free(&c->answers);
+	collector_faults_free(c);
 	if (c->epoll >= 0)
 		close(c->epoll);
 	if (c->news_fd >= 0)

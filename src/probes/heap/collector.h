@@ -21,6 +21,19 @@ int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms,
 	struct collector **ret);
 /* Before it starts: somebody will ask which blocks were accessed (capture/blocks.h). */
 void collector_answer(struct collector *c);
+/* The same for itself: who faults where, and what is resident (residence.h). Takes the events over.
+ */
+struct fault_events;
+void collector_count(struct collector *c, struct fault_events *f);
+/* Faults of processes that never told of themselves; lost; in kernel mode there are none. */
+struct collector_faults {
+	u64 asked, guessed, strangers, lost;
+	bool user_only;
+};
+/* false: faults are not counted. */
+bool collector_faults(const struct collector *c, struct collector_faults *ret);
+/* The name with this number, see residence_key. */
+const char *collector_name(const struct collector *c, u32 number);
 /* Begins to collect. */
 int collector_start(struct collector *c);
 /* Readable when there is news to be named. */

@@ -15,13 +15,20 @@ int collector_ask(struct collector *c, u32 tgid, u32 tid, u64 address, u64 time_
 		&(struct question){tgid, tid, {.address = address, .time_ns = time_ns}});
 }
 
+int collector_answers_settle(struct collector *c, u64 time_ns)
+{
+	int rc = answers_find(&c->answers, c->images.v, c->images.n);
+
+	return rc ? rc
+		  : answers_settle(&c->answers, time_ns, c->processes.v, c->processes.n, &c->news);
+}
+
 int collector_settle(struct collector *c, u64 time_ns, touched_buffer *ret)
 {
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
-	rc = answers_settle(&c->answers, time_ns, c->images.v, c->images.n, c->processes.v,
-		c->processes.n, &c->news);
+	rc = collector_answers_settle(c, time_ns);
 	*ret = c->answers.told;
 	c->answers.told = (touched_buffer){};
 	pthread_mutex_unlock(&c->lock);

@@ -25,6 +25,23 @@ struct collector {
 	u64 swept_ms;
 	struct heap_together together;
 	struct answers answers;
+	struct fault_events *faults; /* NULL: faults are not counted */
+	struct residence_names names;
+	bool ended; /* all faults were counted */
 };
+
+/* Locked: see answers.h. */
+int collector_answers_settle(struct collector *c, u64 time_ns);
+/* Of its thread, in each turn, locked: faults so far are counted. */
+int collector_faults_turn(struct collector *c);
+/* … the last time. */
+int collector_faults_end(struct collector *c);
+/* … and after the rings were read: looks at processes that are due. */
+int collector_faults_look(struct collector *c, u64 now_ms);
+/* Of a program that waits for us. -ENOMEM. */
+int collector_faults_image(struct collector *c, struct image *image);
+/* Of a process that is new. */
+int collector_faults_process(struct collector *c, struct image *image, struct heap_process *p);
+void collector_faults_free(struct collector *c);
 
 #endif

@@ -9,6 +9,7 @@
 #include "capture/names.h"
 #include "probes/heap/attach.h"
 #include "probes/heap/collector.h"
+#include "probes/heap/fault_events.h"
 #include "probes/heap/heap_names.h"
 #include "probes/heap/heap_records.h"
 #include "probes/heap/heap_schema.h"
@@ -31,6 +32,9 @@ struct heap_state {
 	VEC(struct heap_mapping) mappings;
 	VEC(u32) mapping_images;
 	VEC(struct heap_mapped) mapped;
+	VEC(struct heap_residence) residences;
+	VEC(u32) residence_images;
+	VEC(struct heap_looked) looked;
 	struct heap_together_record together;
 	struct untracked untracked;
 	struct blocks blocks;
@@ -42,6 +46,26 @@ static int blocks_settle(struct capture *c, void *arg, u64 time_ns);
 static int blocks_touched(void *arg, u32 tgid, u32 tid, u64 address, u64 time_ns)
 {
 	return collector_ask(((struct heap_state *)arg)->collector, tgid, tid, address, time_ns);
+}
+
+/* Page faults of the command, where they were asked for. */
+static int faults_open(struct capture *c, struct heap_state *s, struct err *err)
+{
+	struct fault_events *f = NULL;
+	int rc = c->opt.faults ? fault_events_open((pid_t)c->opt.scope.tasks.v[0], &f) : 0;
+
+	if (rc) {
+		err_errno(err, rc, "--faults: events of page faults");
+		return err_hint(err, "that needs perf_event_open: kernel.perf_event_paranoid of at "
+				     "most 2, or CAP_PERFMON or root");
+	}
+	if (!f)
+		return 0;
+	collector_count(s->collector, f);
+	return capture_method(c, "page faults, by who asked for the memory",
+		fault_events_user_only(f) ? "software events of the task, of user mode"
+					  : "software events of the task",
+		NULL);
 }
 
 static int open_source(struct capture *c, void *state, struct err *err)
@@ -64,6 +88,9 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		c->opt.sample_bytes, &s->collector);
 	if (rc)
 		return err_errno(err, rc, "heap: preparing to collect");
+	rc = faults_open(c, s, err);
+	if (rc)
+		return rc;
 	s->blocks = (struct blocks){s, blocks_touched, blocks_settle};
 	c->blocks = &s->blocks;
 	return capture_method(c, "allocations of a command",
@@ -162,6 +189,32 @@ static int mappings_copy(struct heap_state *s, struct heap_process *p)
 	return rc;
 }
 
+/* The next interval looks anew. */
+static int residences_copy(const struct capture *c, struct heap_state *s, struct heap_process *p)
+{
+	struct residence *r = p->residence;
+	int rc = 0;
+
+	for (size_t i = 0; r && i < r->sums.n && !rc; i++) {
+		const struct residence_key *k = groups_key(&r->sums, i);
+		struct heap_residence e;
+
+		if (!((const struct residence_sums *)groups_value(&r->sums, i))->changed)
+			continue;
+		e = heap_residence_of(p, i);
+		if (k->what == HEAP_PLACE_FILE || k->what == HEAP_PLACE_SHARED)
+			snprintf(e.file, sizeof(e.file), "%.31s",
+				collector_name(s->collector, k->id));
+		rc = vec_push(&s->residences, e);
+		rc = rc ? rc : vec_push(&s->residence_images, p->image);
+	}
+	if (r) {
+		rc = rc ? rc : vec_push(&s->looked, heap_looked_of(p));
+		r->again = !c->ending;
+	}
+	return rc;
+}
+
 static bool did_nothing(const struct heap_process *p)
 {
 	return !p->account.allocations && !p->account.unknown_frees && !p->dropped &&
@@ -195,6 +248,8 @@ static int accounts_copy(const struct capture *c, struct heap_state *s, bool int
 			rc = rc ? rc : threads_copy(s, p);
 		if (interval || p->ended)
 			rc = rc ? rc : mappings_copy(s, p);
+		if (interval || p->ended)
+			rc = rc ? rc : residences_copy(c, s, p);
 		p->sent = p->ended;
 	}
 	s->together = heap_together_of(collector_together(s->collector));
@@ -222,6 +277,15 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 	}
 	vec_each (r, &s->mapped)
 		rc = rc ? rc : capture_emit(c, &r->h);
+	for (size_t i = 0; i < s->residences.n && !rc; i++) {
+		struct heap_residence *r = &s->residences.v[i];
+
+		if (r->place == HEAP_PLACE_BLOCK || r->place == HEAP_PLACE_MAPPED)
+			r->stack = heap_names_stack(&s->names, s->residence_images.v[i], r->site);
+		rc = capture_emit(c, &r->h);
+	}
+	vec_each (r, &s->looked)
+		rc = rc ? rc : capture_emit(c, &r->h);
 	vec_each (r, &s->threads) {
 		rc = rc ? rc : names_task(c->names, r->tgid, r->tid, r->comm, 0);
 		rc = rc ? rc : capture_emit(c, &r->h);
@@ -229,10 +293,28 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 	return rc;
 }
 
+static void tell_faults(struct capture *c, const struct collector_faults *f)
+{
+	if (f->user_only)
+		capture_note(c, NOTE_WARNING,
+			"page faults in kernel mode (read(2) into new memory) are not counted: "
+			"that takes kernel.perf_event_paranoid of 1, or CAP_PERFMON");
+	if (f->lost)
+		capture_note(c, NOTE_WARNING,
+			"%llu records of page faults were lost: memwhy did not read in time",
+			f->lost);
+	if (f->strangers)
+		capture_note(c, NOTE_INFO,
+			"%llu page faults are of processes that allocated nothing under the "
+			"tracker, or of what a process was before its exec",
+			f->strangers);
+}
+
 /* What a reader would miss. */
 static void tell(struct capture *c, struct heap_state *s)
 {
 	bool known = untracked_tell(&s->untracked, c);
+	struct collector_faults faults;
 	u32 programs, given_up;
 	u64 asked, guessed;
 
@@ -246,6 +328,8 @@ static void tell(struct capture *c, struct heap_state *s)
 			"%u programs went on without memwhy, which had not read for two seconds: "
 			"what they did then is not known",
 			given_up);
+	if (collector_faults(s->collector, &faults))
+		tell_faults(c, &faults);
 	collector_asked(s->collector, &asked, &guessed);
 	if (guessed > asked / 20)
 		capture_note(c, NOTE_INFO,
@@ -262,6 +346,7 @@ static int send(struct capture *c, void *state, bool interval)
 
 	s->totals.n = s->sites.n = s->threads.n = s->images.n = 0;
 	s->mappings.n = s->mapping_images.n = s->mapped.n = 0;
+	s->residences.n = s->residence_images.n = s->looked.n = 0;
 	rc = c->ending ? 0 : untracked_look(&s->untracked);
 	if (!rc && c->ending && s->asked)
 		rc = collector_finish(s->collector);
@@ -315,6 +400,9 @@ static void close_source(void *state)
 	vec_free(&s->mappings);
 	vec_free(&s->mapping_images);
 	vec_free(&s->mapped);
+	vec_free(&s->residences);
+	vec_free(&s->residence_images);
+	vec_free(&s->looked);
 	untracked_free(&s->untracked);
 	free(s->cgroups);
 }
@@ -364,7 +452,8 @@ const struct probe probe_heap = {
 		"calloc, realloc, free and their relatives with the stack of the caller. Counts "
 		"are exact, also at the peak. Children are followed through fork and exec; each "
 		"exec begins a new heap, and a fork's heap is what it allocates itself. What it "
-		"inherited and frees is counted apart. Of several processes the table tree says who "
+		"inherited and frees is counted apart. Of several processes the table tree says "
+		"who "
 		"started whom, with sums over all that one began, and the peak of all together.\n\n"
 		"Stacks are unwound by the call-frame information of the files, so they need no "
 		"frame pointers.\n\n"

@@ -122,4 +122,50 @@ struct heap_mapped {
 	u64 replaced_bytes; /* of those unmapped, by a mapping in their place */
 };
 
+/* What memory is, for --faults. On disk. */
+enum heap_place {
+	HEAP_PLACE_BLOCK = 1, /* live blocks of one stack */
+	HEAP_PLACE_MAPPED,    /* mapped by the program itself, by one stack */
+	HEAP_PLACE_LIBC,      /* anonymous, of no live block and not mapped by the program: the
+			       * allocator's, libc's; what a fork inherited */
+	HEAP_PLACE_STACK,     /* of the main thread, or where a thread's stack pointer was */
+	HEAP_PLACE_FILE,      /* a file that libc or the kernel mapped, and its .bss */
+	HEAP_PLACE_SHARED,    /* shared memory */
+	HEAP_PLACE_HUGETLB,   /* not in Rss */
+	HEAP_PLACE_KERNEL,    /* vdso and the like */
+	HEAP_PLACE_BEYOND,    /* a mapping too large to be looked into */
+	HEAP_PLACE_UNKNOWN,   /* nothing is known to be mapped there: it ended before it was read */
+	HEAP_PLACES,
+};
+
+/* Faults and resident memory of one stack or other place of a process. The bytes are as of the look
+ * that found most resident of the process since the interval began. */
+struct heap_residence {
+	struct rec h;
+	u32 tgid;
+	u32 process;
+	u32 stack; /* REC_STACK, of blocks and mapped */
+	u32 site;  /* number of the stack in its program, or of the file */
+	u32 place; /* enum heap_place */
+	u32 kind;  /* of HEAP_PLACE_MAPPED: enum heap_mapped_kind */
+	u64 minor, major;
+	u64 resident_bytes, swapped_bytes;
+	u64 live_bytes; /* of blocks: asked for; of mapped: mapped */
+	char file[AGG_NAME_LEN];
+};
+
+/* The same of all of a process, and what the kernel says. */
+struct heap_looked {
+	struct rec h;
+	u32 tgid;
+	u32 process;
+	u32 looks; /* that were kept for a while */
+	u32 reserved;
+	u64 minor, major;
+	u64 look_ns;                 /* when most was resident; 0: it was never looked at */
+	u64 rss_bytes, beyond_bytes; /* then, by smaps; of it in mappings not looked into */
+	u64 last_ns;                 /* the last look, and what the kernel said then */
+	u64 hwm_bytes, kernel_minor, kernel_major;
+};
+
 #endif

@@ -122,7 +122,7 @@ static int site_add(
 	return 0;
 }
 
-static const char *kind_name(u32 kind)
+const char *heap_mapped_name(u32 kind)
 {
 	static const char *const names[HEAP_MAPPED_KINDS] = {
 		[HEAP_MAPPED_ANONYMOUS] = "anonymous",
@@ -142,8 +142,8 @@ static int row_add(struct heap_mappings *m, struct table *t, struct report *r, c
 
 	by_task_cells(r, m->sums.by, &k->task, all);
 	all[BY_C_TID] = (struct cell){};
-	if (kind_name(k->kind))
-		all[M_KIND] = cell_text(kind_name(k->kind));
+	if (heap_mapped_name(k->kind))
+		all[M_KIND] = cell_text(heap_mapped_name(k->kind));
 	all[M_PEAK] = cell_u64(s->peak);
 	all[M_LIVE] = cell_u64(s->live);
 	all[M_CALLS] = cell_u64(s->calls);

@@ -173,6 +173,46 @@ struct heap_mapping heap_mapping_of(struct heap_process *p, size_t index)
 	return r;
 }
 
+struct heap_residence heap_residence_of(struct heap_process *p, size_t index)
+{
+	const struct residence_key *k = groups_key(&p->residence->sums, index);
+	struct residence_sums *s = groups_value(&p->residence->sums, index);
+	struct heap_residence r = REC_INIT(struct heap_residence, REC_HEAP_RESIDENCE, 0);
+
+	s->changed = false;
+	r.tgid = p->pid;
+	r.process = p->id;
+	r.place = k->what;
+	r.kind = k->kind;
+	r.site = k->id;
+	r.minor = s->minor;
+	r.major = s->major;
+	r.resident_bytes = s->resident;
+	r.swapped_bytes = s->swapped;
+	r.live_bytes = s->live;
+	return r;
+}
+
+struct heap_looked heap_looked_of(const struct heap_process *p)
+{
+	const struct residence *a = p->residence;
+	struct heap_looked r = REC_INIT(struct heap_looked, REC_HEAP_LOOKED, 0);
+
+	r.tgid = p->pid;
+	r.process = p->id;
+	r.looks = a->looks;
+	r.minor = a->minor;
+	r.major = a->major;
+	r.look_ns = a->look.time_ns;
+	r.rss_bytes = a->look.rss;
+	r.beyond_bytes = a->look.beyond;
+	r.last_ns = a->last_ns;
+	r.hwm_bytes = a->hwm;
+	r.kernel_minor = a->kernel_minor;
+	r.kernel_major = a->kernel_major;
+	return r;
+}
+
 struct numa_block heap_block_of(const struct touched_block *t)
 {
 	static const u8 whats[] = {

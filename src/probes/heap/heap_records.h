@@ -16,6 +16,9 @@ struct heap_together_record heap_together_of(const struct heap_together *t);
 struct heap_mapped heap_mapped_of(const struct heap_process *p);
 /* As heap_site_of. */
 struct heap_mapping heap_mapping_of(struct heap_process *p, size_t index);
+/* As heap_site_of, of the sums with this index; its file is not filled in. */
+struct heap_residence heap_residence_of(struct heap_process *p, size_t index);
+struct heap_looked heap_looked_of(const struct heap_process *p);
 struct numa_block heap_block_of(const struct touched_block *t);
 
 #endif

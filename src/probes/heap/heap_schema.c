@@ -125,6 +125,46 @@ static const struct field mapped_fields[] = {
 		"of those unmapped, by a mapping in their place (MAP_FIXED)"),
 };
 
+#define E struct heap_residence
+
+static const struct field residence_fields[] = {
+	FIELD(E, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(E, process, FIELD_U32, UNIT_ID, "as in heap_total"),
+	FIELD(E, stack, FIELD_U32, UNIT_STACK, "who allocated or mapped; 0: not known, or nobody"),
+	FIELD(E, site, FIELD_U32, UNIT_ID, "number of the stack in its program, or of the file"),
+	FIELD(E, place, FIELD_U32, UNIT_NONE,
+		"1 heap blocks, 2 mapped by the program itself, 3 anonymous memory of allocator "
+		"and "
+		"libc, 4 stack, 5 file, 6 shared memory, 7 hugetlb, 8 the kernel's, 9 in a mapping "
+		"too large to be looked into, 10 not known"),
+	FIELD(E, kind, FIELD_U32, UNIT_NONE, "of place 2, as in heap_mapping"),
+	FIELD(E, minor, FIELD_U64, UNIT_COUNT, "minor faults there"),
+	FIELD(E, major, FIELD_U64, UNIT_COUNT, "major faults there"),
+	FIELD(E, resident_bytes, FIELD_U64, UNIT_BYTES,
+		"in memory, at the look that found most since the interval began"),
+	FIELD(E, swapped_bytes, FIELD_U64, UNIT_BYTES, "in swap then"),
+	FIELD(E, live_bytes, FIELD_U64, UNIT_BYTES, "of places 1 and 2: allocated or mapped then"),
+	FIELD_ARRAY(E, file, FIELD_CHARS, UNIT_NONE, AGG_NAME_LEN, "of places 5 and 6: its name"),
+};
+
+#define K struct heap_looked
+
+static const struct field looked_fields[] = {
+	FIELD(K, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(K, process, FIELD_U32, UNIT_ID, "as in heap_total"),
+	FIELD(K, looks, FIELD_U32, UNIT_COUNT, "looks at its memory"),
+	FIELD(K, minor, FIELD_U64, UNIT_COUNT, "minor faults"),
+	FIELD(K, major, FIELD_U64, UNIT_COUNT, "major faults"),
+	FIELD(K, look_ns, FIELD_U64, UNIT_NS, "the look that found most resident; 0: none"),
+	FIELD(K, rss_bytes, FIELD_U64, UNIT_BYTES, "resident then, by smaps"),
+	FIELD(K, beyond_bytes, FIELD_U64, UNIT_BYTES,
+		"of it in mappings too large to be looked into"),
+	FIELD(K, last_ns, FIELD_U64, UNIT_NS, "the last look"),
+	FIELD(K, hwm_bytes, FIELD_U64, UNIT_BYTES, "VmHWM then"),
+	FIELD(K, kernel_minor, FIELD_U64, UNIT_COUNT, "minor faults by the kernel's count then"),
+	FIELD(K, kernel_major, FIELD_U64, UNIT_COUNT, "major faults by the kernel's count then"),
+};
+
 #define A struct heap_together_record
 
 static const struct field together_fields[] = {
@@ -151,4 +191,9 @@ const struct kind heap_kinds[HEAP_KINDS] = {
 	KIND(REC_HEAP_TOGETHER, A, "heap_together", together_fields,
 		"what all processes held together, since the beginning; a later record replaces "
 		"it"),
+	KIND(REC_HEAP_RESIDENCE, E, "heap_residence", residence_fields,
+		"page faults, since it began, and resident bytes of one stack or other place of a "
+		"process; a later record replaces it"),
+	KIND(REC_HEAP_LOOKED, K, "heap_looked", looked_fields,
+		"the same of all of a process; a later record replaces it"),
 };

@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "event/schema.h"
 
-#define HEAP_KINDS 6
+#define HEAP_KINDS 8
 
 extern const struct kind heap_kinds[HEAP_KINDS];
 

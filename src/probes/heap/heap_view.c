@@ -9,6 +9,7 @@
 #include "probes/heap/heap_growth.h"
 #include "probes/heap/heap_mappings.h"
 #include "probes/heap/heap_processes.h"
+#include "probes/heap/heap_residence.h"
 #include "probes/heap/heap_tree.h"
 
 static const char *const by_keys[] = {BY_TASK_KEYS, NULL};
@@ -46,6 +47,7 @@ struct heap_view_state {
 	struct by_sums sums;
 	struct groups sites, threads, totals;
 	struct heap_mappings mappings;
+	struct heap_residences residences;
 	struct heap_together_record together; /* h.kind: there was one */
 };
 
@@ -59,7 +61,8 @@ static int init(void *state, const struct view_options *o, struct err *err)
 	groups_init(&v->sites, sizeof(struct site_key), sizeof(struct site_state));
 	groups_init(&v->threads, sizeof(struct thread_key), sizeof(struct thread_state));
 	groups_init(&v->totals, sizeof(u32), sizeof(struct total_state));
-	return heap_mappings_init(&v->mappings, &heap_view, o, err);
+	rc = heap_mappings_init(&v->mappings, &heap_view, o, err);
+	return rc ? rc : heap_residences_init(&v->residences, &heap_view, o, err);
 }
 
 static int feed(void *state, const struct rec *r)
@@ -94,6 +97,10 @@ static int feed(void *state, const struct rec *r)
 		return heap_mapping_feed(&v->mappings, (const struct heap_mapping *)r);
 	} else if (r->kind == REC_HEAP_MAPPED) {
 		return heap_mapped_feed(&v->mappings, (const struct heap_mapped *)r);
+	} else if (r->kind == REC_HEAP_RESIDENCE) {
+		return heap_residence_feed(&v->residences, (const struct heap_residence *)r);
+	} else if (r->kind == REC_HEAP_LOOKED) {
+		return heap_looked_feed(&v->residences, (const struct heap_looked *)r);
 	} else if (r->kind == REC_HEAP_TOGETHER) {
 		v->together = *(const struct heap_together_record *)r;
 	}
@@ -329,6 +336,7 @@ static int report(void *state, struct report *r)
 	notes_add(v, r);
 	rc = rc ? rc : rows_add(v, r);
 	rc = rc ? rc : heap_mappings_report(&v->mappings, r, total_of, v);
+	rc = rc ? rc : heap_residences_report(&v->residences, r, total_of, v);
 	rc = rc ? rc : processes_add(v, r);
 	rc = rc ? rc : tree_add(v, r);
 	return rc ? rc : growth_add(v, r);
@@ -355,6 +363,7 @@ static void reset(void *state)
 		heap_growth_reset(&at->growth);
 	}
 	heap_mappings_reset(&v->mappings);
+	heap_residences_reset(&v->residences);
 }
 
 static void destroy(void *state)
@@ -366,11 +375,15 @@ static void destroy(void *state)
 	groups_free(&v->threads);
 	groups_free(&v->totals);
 	heap_mappings_free(&v->mappings);
+	heap_residences_free(&v->residences);
 }
 
 static const struct view_table heap_tables[] = {
 	{"heap", &heap_columns[0].col, C_N, sizeof(struct by_column)},
 	{"mapping", &heap_mapping_columns[0].col, HEAP_MAPPING_COLUMNS, sizeof(struct by_column)},
+	{"residence", &heap_residence_columns[0].col, HEAP_RESIDENCE_COLUMNS,
+		sizeof(struct by_column)},
+	{"looked", heap_looked_columns, HEAP_LOOKED_COLUMNS, sizeof(struct column)},
 	{"process", heap_process_columns, HEAP_PROCESS_COLUMNS, sizeof(struct column)},
 	{"tree", heap_tree_columns, HEAP_TREE_COLUMNS, sizeof(struct column)},
 	{"growth", heap_growth_columns, HEAP_GROWTH_COLUMNS, sizeof(struct column)},

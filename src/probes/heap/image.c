@@ -158,7 +158,7 @@ s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
 	/* Of what happened before, all rings are found, and all that came before it is in them. */
 	u64 until = (__rdtsc() >> TRACK_TIME_SHIFT) - TRACK_EARLY;
 	s64 words = 0;
-	int rc = image_find(image);
+	int rc = image->settled ? 0 : image_find(image);
 
 	image->waiting = false;
 	__atomic_add_fetch(&image->head->heartbeat, 1, __ATOMIC_RELAXED);
@@ -264,5 +264,6 @@ void image_close(struct image *image)
 	for (u32 i = 0; i < TRACK_SLOTS; i++)
 		cursor_close(image->cursors[i]);
 	munmap(image->head, TRACK_FILE_BYTES);
+	residence_free(image->residence);
 	free(image);
 }

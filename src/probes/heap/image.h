@@ -10,6 +10,7 @@
 #include "event/wire.h"
 #include "probes/heap/account.h"
 #include "probes/heap/mappings.h"
+#include "probes/heap/residence.h"
 #include "tracker/ring.h"
 
 /* What has to be named before the program is gone, in the order it came: see collector_news(). */
@@ -53,9 +54,11 @@ struct heap_process {
 	VEC(struct cursor *) cursors;
 	VEC(struct thread_name) names; /* by index in account.threads */
 	char comm[COMM_LEN];
-	struct touched *touched; /* NULL: nobody asks which blocks were accessed */
-	u64 ahead;               /* its events were read up to here, later than was asked for */
-	u64 gone_ns;             /* when that was noticed; 0: not yet */
+	struct touched *touched;     /* NULL: nobody asks which blocks were accessed */
+	u64 ahead;                   /* its events were read up to here, later than was asked for */
+	u64 gone_ns;                 /* when that was noticed; 0: not yet */
+	u64 exec_ns;                 /* when it became another program; 0: not known to */
+	struct residence *residence; /* NULL: its faults are not counted */
 };
 
 /* The ages of its live blocks; old is what is from the first third of its time. */
@@ -69,6 +72,7 @@ struct image {
 	u64 cgroup;
 	u32 before; /* as in heap_process */
 	char comm[COMM_LEN];
+	struct residence *residence; /* of its first process, until that is found */
 	struct track_head *head;
 	struct heap_process *processes[TRACK_PROCESSES]; /* by index in the file; NULL: none */
 	struct heap_process *last[TRACK_PROCESSES]; /* as processes, and the last where it ended */
@@ -79,6 +83,8 @@ struct image {
 	bool pressed;  /* a ring was well filled when it was last read */
 	bool held;     /* read only up to `until`, in units of the tracker … */
 	bool waiting;  /* … and there was more, when it was last read */
+	bool settled;  /* its rings are found by who asks (answers.h): what is asked of the past of
+			* a process comes before anything of it is read */
 	u64 until;
 	/* Makes what a new process of this image is; NULL: no memory. */
 	struct heap_process *(*found)(struct image *image, u32 index, void *arg);

@@ -6,11 +6,13 @@
 
 #include "base/clock.h"
 #include "probes/heap/cursor.h"
+#include "probes/heap/fault_events.h"
 #include "probes/numa/numa.h"
 
-#define MISSES 4096      /* of a thread, until its next allocation */
-#define NODES (1U << 16) /* moves of threads that are remembered, at least half of it */
-#define RESIZES 4U       /* told of, for each block told of: others are told anew */
+#define MISSES 4096       /* of a thread, until its next allocation … */
+#define FAULTS (1U << 16) /* … where faults are counted */
+#define NODES (1U << 16)  /* moves of threads that are remembered, at least half of it */
+#define RESIZES 4U        /* told of, for each block told of: others are told anew */
 
 struct touched *touched_new(touched_buffer *out)
 {
@@ -167,6 +169,21 @@ static int freed_tell(struct cursor *c, u64 address, u64 ticks)
 		(struct touched_block){.what = TOUCHED_FREED, .address = address, .ticks = ticks});
 }
 
+/* Faults of the call that is about to return the block. */
+static int misses_adopt(struct cursor *c, u64 address, u64 bytes)
+{
+	struct residence *r = c->process->residence;
+	struct account_view v;
+	int rc = 0;
+
+	if (!account_find(&c->process->account, address, clock_mono_ns() / NSEC_PER_MSEC, &v))
+		return 0;
+	vec_each (m, &c->misses)
+		if (!rc && m->address + NUMA_BLOCK_EDGE - address < bytes + 2 * NUMA_BLOCK_EDGE)
+			rc = residence_adopt(r, &m->place, v.stack, m->fault == FAULT_IS_MAJOR);
+	return rc;
+}
+
 /* realloc's old block, when the new one is there. */
 static int moved_tell(struct cursor *c, u64 address, u64 bytes, bool copied, u64 ticks)
 {
@@ -213,9 +230,11 @@ int touched_alloc(struct cursor *c, u64 address, u64 bytes, bool moved, u64 tick
 		rc = vanished_tell(c, ticks);
 	if (!rc && (t->big.n || bytes > ACCOUNT_SMALL))
 		rc = big_add(t, address, bytes);
+	if (!rc && c->process->residence && c->misses.n)
+		rc = misses_adopt(c, address, bytes);
 	c->misses.n = 0;
 	c->moved.address = 0;
-	if (rc || !miss || was_told(t, address) ||
+	if (rc || !miss || c->process->residence || was_told(t, address) ||
 		!account_find(&c->process->account, address, clock_mono_ns() / NSEC_PER_MSEC, &v))
 		return rc;
 	return held_tell(c->process, c->process, &v,
@@ -262,10 +281,45 @@ static bool moving_at(
 
 static int miss_add(const struct heap_process *p, u32 tid, const struct touch *touch)
 {
+	size_t most = p->residence ? FAULTS : MISSES;
+
 	vec_each (c, &p->cursors)
-		if ((*c)->tid == tid && (*c)->misses.n < MISSES)
+		if ((*c)->tid == tid && (*c)->misses.n < most)
 			return vec_push(&(*c)->misses, *touch);
 	return 0;
+}
+
+/* A fault in no block: what the process mapped itself, or what else is there. */
+static int place_count(struct heap_process *p, const struct heap_process *parent, u32 tid,
+	const struct touch *touch)
+{
+	struct residence *r = p->residence;
+	struct touch t = *touch;
+	struct range range;
+	int rc;
+
+	if (ranges_find(&p->mappings.ranges, t.address, &range)) {
+		const struct mapping_site_key *k = groups_key(&p->mappings.sites, range.value);
+
+		t.place = (struct residence_key){HEAP_PLACE_MAPPED, k->stack, k->kind};
+	} else {
+		t.place = residence_place(r, parent ? parent->residence : NULL,
+			p->gone || p->exec_ns ? 0 : p->pid, t.address, t.sp);
+	}
+	rc = residence_count(r, &t.place, t.fault == FAULT_IS_MAJOR);
+	return rc ? rc : miss_add(p, tid, &t);
+}
+
+static int fault_count(struct heap_process *p, const struct heap_process *parent, u32 tid,
+	const struct touch *touch, const struct account_view *block)
+{
+	struct residence_key k = {.what = HEAP_PLACE_BLOCK};
+	int rc = residence_stack(p->residence, tid, touch->sp);
+
+	if (rc || !block)
+		return rc ? rc : place_count(p, parent, tid, touch);
+	k.id = block->stack;
+	return residence_count(p->residence, &k, touch->fault == FAULT_IS_MAJOR);
 }
 
 int touched_ask(struct heap_process *p, const struct heap_process *parent, u32 tid,
@@ -278,13 +332,18 @@ int touched_ask(struct heap_process *p, const struct heap_process *parent, u32 t
 	bool found =
 		block_at(p, touch->address, now_ms, &v) || moving_at(p, touch->address, now_ms, &v);
 
-	if (found && p->ahead && v.begin_ms > ms)
-		return 0; /* what was there before it is not known */
+	if (found && p->ahead && v.begin_ms > ms) {
+		if (!p->residence)
+			return 0; /* what was there before it is not known */
+		found = false;
+	}
 	if (!found && parent && block_at(parent, touch->address, now_ms, &v) &&
 		v.begin_ms <= p->start_ns / NSEC_PER_MSEC) {
 		owner = parent;
 		found = true;
 	}
+	if (p->residence)
+		return fault_count(p, parent, tid, touch, found ? &v : NULL);
 	if (!found)
 		return miss_add(p, tid, touch);
 	if (was_told(p->touched, v.address))

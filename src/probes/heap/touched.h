@@ -7,6 +7,8 @@
  * called. An access of the thread itself to no block, which its next allocation covers, is of that
  * one: calloc and realloc write to it before they return it, and allocators keep a few words beside
  * it (NUMA_BLOCK_EDGE).
+ *
+ * Of a process whose faults are counted (heap_process.residence) nothing is told: each is counted.
  */
 #ifndef MEMWHY_PROBES_HEAP_TOUCHED_H
 #define MEMWHY_PROBES_HEAP_TOUCHED_H
@@ -14,14 +16,18 @@
 #include "base/groups.h"
 #include "base/vec.h"
 #include "objects/ranges.h"
+#include "probes/heap/residence.h"
 
 struct cursor;
 struct heap_process;
 
-/* An access. */
+/* An access. Of page faults (residence.h) it is also known: */
 struct touch {
 	u64 address;
 	u64 time_ns;
+	u64 sp;
+	u8 fault;                   /* enum fault_what; 0: it is no fault */
+	struct residence_key place; /* where it was counted */
 };
 
 enum touched_what { TOUCHED_HELD, TOUCHED_FREED, TOUCHED_RESIZED };
