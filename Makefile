@@ -159,7 +159,7 @@ deps:
 	tools/deps build test
 
 # What it allocates is to be allocated.
-$(B)/tests/workloads/heap_work: WORK_CFLAGS := -fno-builtin
+$(B)/tests/workloads/heap_work $(B)/tests/workloads/heap_faults: WORK_CFLAGS := -fno-builtin
 $(B)/tests/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) $(WORK_CFLAGS) -fno-omit-frame-pointer -o $@ $< -lpthread

@@ -278,10 +278,15 @@ static void fuzz_symbols(const char *text, size_t n)
 static void fuzz_smaps(const char *text, size_t n)
 {
 	struct smaps_sum sum;
+	struct smaps_all all = {};
 	struct smaps maps = {};
 
 	(void)n;
 	smaps_rollup_parse(text, &sum);
+	smaps_all_parse(text, &all);
+	vec_each (m, &all.list)
+		MUST(m->start < m->end);
+	smaps_all_free(&all);
 	if (smaps_parse(text, &maps))
 		MUST(!maps.list.n);
 	vec_each (m, &maps.list)

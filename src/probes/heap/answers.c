@@ -121,7 +121,7 @@ static int answer(struct answers *a, const struct question *q,
 
 	if (q->touch.fault == FAULT_IS_EXEC) {
 		early_drop(a, q->tgid);
-		if (p)
+		if (p && p->image_ns < q->touch.time_ns)
 			p->exec_ns = q->touch.time_ns;
 		return 0;
 	}

@@ -71,6 +71,7 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 	p->pidfd = -1;
 	p->index = index;
 	p->image = image->id;
+	p->image_ns = image->open_ns;
 	p->start_ns = clock_mono_ns();
 	p->account.sample_bytes = c->sample_bytes;
 	p->account.beat = &image->head->heartbeat;
@@ -194,6 +195,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	image->head->sample_bytes = c->sample_bytes;
 	image->head->timed = image->held = c->answers.on;
 	image->active_ms = now_ms();
+	image->open_ns = clock_mono_ns();
 	rc = collector_faults_image(c, image);
 	rc = rc ? rc : vec_push(&c->images, image);
 	if (rc) {

@@ -57,6 +57,7 @@ struct heap_process {
 	struct touched *touched;     /* NULL: nobody asks which blocks were accessed */
 	u64 ahead;                   /* its events were read up to here, later than was asked for */
 	u64 gone_ns;                 /* when that was noticed; 0: not yet */
+	u64 image_ns;                /* when its program asked for its file: after its own exec */
 	u64 exec_ns;                 /* when it became another program; 0: not known to */
 	struct residence *residence; /* NULL: its faults are not counted */
 };
@@ -79,6 +80,7 @@ struct image {
 	struct cursor *cursors[TRACK_SLOTS];
 	u32 n_alive; /* processes */
 	u32 n_ever;
+	u64 open_ns;
 	u64 active_ms; /* when one was last seen */
 	bool pressed;  /* a ring was well filled when it was last read */
 	bool held;     /* read only up to `until`, in units of the tracker … */

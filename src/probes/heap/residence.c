@@ -8,8 +8,6 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-#define AGAIN_NS (2 * NSEC_PER_MSEC) /* mappings are not read more often */
-
 void residence_names_free(struct residence_names *n)
 {
 	vec_each (name, &n->list)
@@ -168,14 +166,14 @@ bool residence_is_stack(const struct residence *r, const struct mapping *m)
 	return false;
 }
 
-struct residence_key residence_place(
-	struct residence *r, const struct residence *parent, u32 pid, u64 address, u64 sp)
+struct residence_key residence_place(struct residence *r, const struct residence *parent, u32 pid,
+	u64 address, u64 sp, u64 time_ns)
 {
 	const struct residence *of = r;
 	const struct mapping *m = maps_find(&r->maps, address);
 	struct residence_key k = {.what = HEAP_PLACE_UNKNOWN};
 
-	if (!m && pid && clock_mono_ns() - r->maps_ns > AGAIN_NS && !residence_read(r, pid))
+	if (!m && pid && r->maps_ns < time_ns && !residence_read(r, pid))
 		m = maps_find(&r->maps, address);
 	if (!m && parent) {
 		of = parent;

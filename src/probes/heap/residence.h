@@ -66,9 +66,10 @@ int residence_adopt(struct residence *r, const struct residence_key *from, u32 s
 /* A thread's stack is where its stack pointer is. */
 int residence_stack(struct residence *r, u32 tid, u64 sp);
 /* What an address is that is in no block and in nothing the process mapped itself. parent: NULL, or
- * the process it is a fork of. pid: 0 where /proc is not to be asked again. */
-struct residence_key residence_place(
-	struct residence *r, const struct residence *parent, u32 pid, u64 address, u64 sp);
+ * the process it is a fork of. pid: 0 where /proc is not to be asked again. time_ns: when
+ * it was seen. */
+struct residence_key residence_place(struct residence *r, const struct residence *parent, u32 pid,
+	u64 address, u64 sp, u64 time_ns);
 /* Reads the mappings, where the process is there. */
 int residence_read(struct residence *r, u32 pid);
 

@@ -304,7 +304,7 @@ static int place_count(struct heap_process *p, const struct heap_process *parent
 		t.place = (struct residence_key){HEAP_PLACE_MAPPED, k->stack, k->kind};
 	} else {
 		t.place = residence_place(r, parent ? parent->residence : NULL,
-			p->gone || p->exec_ns ? 0 : p->pid, t.address, t.sp);
+			p->gone || p->exec_ns ? 0 : p->pid, t.address, t.sp, t.time_ns);
 	}
 	rc = residence_count(r, &t.place, t.fault == FAULT_IS_MAJOR);
 	return rc ? rc : miss_add(p, tid, &t);

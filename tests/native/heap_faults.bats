@@ -1,0 +1,163 @@
+# heap --faults: page faults and resident bytes by site, held against what the workload is known to
+# touch, and against getrusage and smaps.
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	work=$WORKLOADS/heap_faults
+}
+
+# faults ARGS... -- CMD...: its JSON in $json, CMD's output in $output.
+faults() {
+	json=$BATS_TEST_TMPDIR/report.json
+	run --separate-stderr timeout 60 "$MEMWHY" heap --faults -o json --out "$json" "$@"
+	[ "$status" -eq 0 ] && [ -z "$stderr" ] || { echo "status $status: $stderr"; return 1; }
+	# Each fault is in one row, and what is resident too.
+	jq -e '.lost.heap == 0 and
+		([.rows[] | select(.table == "residence") | .faults] | add) ==
+		([.rows[] | select(.table == "looked") | .faults] | add) and
+		([.rows[] | select(.table == "residence") | .resident_bytes] | add) ==
+		([.rows[] | select(.table == "looked") | .rss_bytes // 0] | add)' "$json" >/dev/null ||
+		{ jq -c . "$json"; return 1; }
+}
+
+# A field summed over the rows of a place, or of the stacks that have this function.
+of_place() { # PLACE FIELD
+	jq "[.rows[] | select(.table == \"residence\" and .place == \"$1\") | .$2] | add // 0" "$json"
+}
+
+of_site() { # FUNCTION FIELD
+	jq --arg f "$1" "[.rows[] | select(.table == \"residence\") |
+		select([.stack[]? | tostring] | any(test(\"\\\\b\" + \$f + \"\\\\b\"))) | .$2] | add // 0" "$json"
+}
+
+looked() { # FIELD
+	jq ".rows[] | select(.table == \"looked\") | .$1" "$json"
+}
+
+near() { # VALUE WANTED EDGE
+	echo "$1, wanted $2 within $3"
+	[ "$1" -ge $(($2 - $3)) ]
+	[ "$1" -le $(($2 + $3)) ]
+}
+
+@test "heap --faults: faults and resident bytes of each site are what it touched" {
+	faults -- "$work" sites
+	[ "$(of_site half_touched faults)" -eq 8192 ]
+	[ "$(of_site all_touched faults)" -eq 2048 ]
+	[ "$(of_site only_read faults)" -eq 1024 ]
+	[ "$(of_site mapped_here faults)" -eq 1024 ]
+	[ "$(of_site never_touched faults)" -eq 1 ] # the allocator's header, in the block's first page
+	[ "$(of_site given_back faults)" -eq 1024 ]
+	near "$(of_site by_read faults)" 512 1 # the kernel's, in read(2)
+	[ "$(of_site half_touched live_bytes)" -eq $((64 << 20)) ]
+	# From 16 bytes into the first page on; and one byte of the last page of the half.
+	near "$(of_site half_touched resident_bytes)" $((32 << 20)) 4096
+	near "$(of_site all_touched resident_bytes)" $((8 << 20)) 16
+	near "$(of_site only_read resident_bytes)" 4080 16 # the rest is the zero page
+	near "$(of_site given_back resident_bytes)" 4080 16
+	near "$(of_site never_touched resident_bytes)" 4080 16
+	[ "$(of_site mapped_here resident_bytes)" -eq $((4 << 20)) ]
+	[ "$(of_site mapped_here live_bytes)" -eq $((16 << 20)) ]
+	[ "$(of_site mapped_here untouched_bytes)" -eq $((12 << 20)) ]
+	near "$(of_site half_touched untouched_bytes)" $((32 << 20)) 4096
+}
+
+# Before its exec it was memwhy's child; its end comes after what it says.
+@test "heap --faults: all faults are getrusage's, all resident bytes are smaps' Rss" {
+	local said major rss
+	faults -- "$work" sites
+	read -r _ said _ major _ rss <<<"$output"
+	echo "said $output; looked $(looked faults) $(looked rss_bytes) kernel $(looked kernel_faults)"
+	[ "$(looked faults)" -ge $((said - 64)) ]
+	[ "$(looked faults)" -le $((said + 32)) ]
+	[ "$(looked faults)" -le "$(looked kernel_faults)" ]
+	[ "$(looked major_faults)" -eq "$major" ]
+	near "$(looked rss_bytes)" $((rss * 1024)) $((512 << 10))
+	[ "$(looked rss_bytes)" -le "$(looked peak_rss_bytes)" ]
+}
+
+@test "heap --faults: a page that sites share is split by bytes" {
+	faults -- "$work" small 5000
+	[ "$(of_site small_one resident_bytes)" -eq 5000000 ]
+	[ "$(of_site small_other resident_bytes)" -eq 2500000 ]
+	[ "$(of_site small_one untouched_bytes)" -eq 0 ]
+	# 7.5 MB and the headers, page by page; who of the two touched it first is chance
+	near "$(($(of_site small_one faults) + $(of_site small_other faults)))" 1855 60
+}
+
+@test "heap --faults: stacks of threads, and what threads allocate" {
+	faults -- "$work" threads 4
+	near "$(of_site all_touched faults)" 1024 8
+	near "$(of_site all_touched resident_bytes)" $((4 << 20)) 4096
+	[ "$(of_place stack faults)" -ge 248 ] # 4 times 256 KiB
+	[ "$(of_place stack faults)" -le 320 ]
+}
+
+@test "heap --faults: what realloc copies and moves stays with its site" {
+	faults -- "$work" grow
+	[ "$(of_site mode_grow live_bytes)" -eq 16384000 ]
+	[ "$(of_site mode_grow resident_bytes)" -eq 16384000 ]
+	near "$(of_site mode_grow faults)" 4032 48
+}
+
+@test "heap --faults: a fork's faults are its own, exactly; its parent's blocks keep their site" {
+	local said
+	faults -- "$work" fork
+	read -r _ said _ <<<"${lines[0]}" # the child's, which began with none
+	counted=$(jq '[.rows[] | select(.table == "looked") | .faults] | min' "$json")
+	echo "child said $said, counted $counted"
+	[ "$counted" -ge "$said" ]
+	[ "$counted" -le $((said + 32)) ]
+	near "$(of_site of_parent faults)" 3072 2 # the parent's 2048, and 1024 that the child copied
+	[ "$(of_site all_touched faults)" -eq 512 ]
+}
+
+@test "heap --faults: programs after exec, each counted for itself" {
+	faults -- sh -c "$work small 100; exec $work small 100"
+	[ "$(jq '[.rows[] | select(.table == "looked" and .comm == "heap_faults")] | length' "$json")" -eq 2 ]
+	[ "$(of_site small_one resident_bytes)" -eq 200000 ]
+}
+
+@test "heap --faults: a recording shows the same; intervals show what came in them" {
+	faults --record r.mw -- "$work" sites
+	"$MEMWHY" heap --input r.mw -o json --out again.json
+	for f in "$json" again.json; do
+		jq -cS '[.rows[] | select(.table == "residence" or .table == "looked")]' "$f" >"$f.rows"
+	done
+	diff "$json.rows" again.json.rows
+	"$MEMWHY" heap --faults -i 300ms -o jsonl --table residence --out i.jsonl -- \
+		sh -c "$work small 100; sleep 1"
+	[ "$(jq -s '[.[] | select(.table == "residence" and .place == "heap blocks" and
+		([.stack[]? | tostring] | any(test("small_one"))) and .faults > 0)] | length' i.jsonl)" -eq 1 ]
+}
+
+@test "heap --faults: without privilege" {
+	needs_root
+	cp "$MEMWHY" "$work" .
+	chmod 755 . memwhy heap_faults
+	local paranoid
+	paranoid=$(sysctl -n kernel.perf_event_paranoid)
+	[ "$paranoid" -le 2 ] || skip "kernel.perf_event_paranoid is $paranoid"
+	setpriv --reuid 65534 --regid 65534 --clear-groups ./memwhy heap --faults -o json -- \
+		./heap_faults sites >out 2>err
+	sed -n '/^{/,$p' out >plain.json
+	json=plain.json
+	[ "$(of_site half_touched faults)" -eq 8192 ]
+	if [ "$paranoid" -eq 2 ]; then
+		[ "$(of_site by_read faults)" -eq 0 ]
+		jq -r '.notes[]' plain.json | grep -q 'page faults in kernel mode'
+	fi
+}
+
+@test "heap --faults: what it does not go with" {
+	run "$MEMWHY" heap --faults -p $$
+	[ "$status" -eq 2 ]
+	[[ $output == *"--faults is of a command that is run"* ]]
+	run "$MEMWHY" heap --faults --sample 512K -- true
+	[ "$status" -eq 2 ]
+	[[ $output == *"does not go with --sample"* ]]
+	run "$MEMWHY" heap --faults -- "$WORKLOADS/heap_work_static" each
+	[ "$status" -eq 3 ]
+	[[ $output == *"--faults needs the preload library"* ]]
+}

@@ -1,0 +1,336 @@
+/* Who has what is resident: bytes of blocks by their pages, the zero page, what blocks lie in,
+ * swap, and that all of it is Rss; which faults count where, on a made /proc. And the table of it.
+ */
+#include <fcntl.h>
+
+#include "data/sys/fixture.h"
+
+#include "probes/heap/cursor.h"
+#include "probes/heap/fault_events.h"
+#include "probes/heap/heap_view.h"
+#include "sys/pagemap.h"
+#include "sys/smaps.h"
+#include "view_fixture.h"
+
+#define PRESENT (1ULL << 63)
+#define SWAPPED (1ULL << 62)
+#define OF_FILE (1ULL << 61)
+#define OWN (PRESENT | 1ULL << 56)
+
+#define HEAP 0x10000000ULL
+#define ANON 0x20000000ULL
+#define FILES 0x30000000ULL
+#define STACK 0x40000000ULL
+
+struct rig {
+	char tree[PATH_MAX];
+	struct residence_names names;
+	struct residence *r;
+	struct account account;
+	struct mappings mappings;
+	u32 thread;
+};
+
+static int rig_make(void **state)
+{
+	struct rig *g = calloc(1, sizeof(*g));
+
+	assert_non_null(g);
+	fixture_make(g->tree);
+	g->r = residence_new(&g->names);
+	assert_non_null(g->r);
+	assert_int_equal(account_thread(&g->account, 7, &g->thread), 0);
+	*state = g;
+	return 0;
+}
+
+static int rig_free(void **state)
+{
+	struct rig *g = *state;
+
+	residence_free(g->r);
+	residence_names_free(&g->names);
+	account_free_all(&g->account);
+	mappings_free(&g->mappings);
+	fixture_remove(g->tree);
+	sys_root_set("");
+	free(g);
+	return 0;
+}
+
+/* Entries of the pages from an address on. */
+static void pages_put(struct rig *g, u64 address, const u64 *entries, size_t n)
+{
+	char path[PATH_MAX + 32];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/proc/7/pagemap", g->tree);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, entries, n * 8, (off_t)(address / 4096 * 8)), n * 8);
+	close(fd);
+}
+
+static void block(struct rig *g, u64 address, u64 bytes, u32 stack)
+{
+	assert_int_equal(
+		account_alloc(&g->account, g->thread, address, bytes, 0, stack, false, 1), 0);
+}
+
+static void look(struct rig *g)
+{
+	assert_int_equal(residence_look(g->r, 7, &g->account, &g->mappings), 0);
+}
+
+static const struct residence_sums *sums(const struct rig *g, u32 what, u32 id, u32 kind)
+{
+	static const struct residence_sums none = {};
+	struct residence_key k = {what, id, kind};
+	const struct residence_sums *s = groups_find(&g->r->sums, &k);
+
+	return s ? s : &none;
+}
+
+static u64 all_resident(const struct rig *g)
+{
+	u64 n = 0;
+
+	for (size_t i = 0; i < g->r->sums.n; i++)
+		n += ((const struct residence_sums *)groups_value(&g->r->sums, i))->resident;
+	return n;
+}
+
+static void a_page_is_split_by_bytes(void **state)
+{
+	static const u64 pages[] = {OWN, OWN, 0, SWAPPED};
+	struct rig *g = *state;
+
+	fixture_put_text("/proc/7/smaps", "10000000-10004000 rw-p 00000000 00:00 0 [heap]\n"
+					  "Rss: 8 kB\nSwap: 4 kB\nVmFlags: rd wr\n"
+					  "30000000-30002000 r-xp 00000000 08:01 9 "
+					  "/usr/lib/libx.so\nRss: 8 kB\nSwap: 0 kB\n");
+	pages_put(g, HEAP, pages, 4);
+	block(g, HEAP + 16, 1000, 1);
+	block(g, HEAP + 1040, 500, 2);
+	block(g, HEAP + 4000, 5000, 1); /* over a page that is not there */
+	block(g, HEAP + 12288, 100, 2); /* in swap */
+	look(g);
+	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 1, 0)->resident, 1000 + 8192 - 4000);
+	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 1, 0)->live, 6000);
+	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 2, 0)->resident, 500);
+	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 2, 0)->swapped, 100);
+	assert_int_equal(sums(g, HEAP_PLACE_LIBC, 0, 0)->resident, 8192 - 1500 - 4192);
+	assert_int_equal(sums(g, HEAP_PLACE_LIBC, 0, 0)->swapped, 4096 - 100);
+	assert_int_equal(sums(g, HEAP_PLACE_FILE, 1, 0)->resident, 8192);
+	assert_string_equal(g->names.list.v[0], "libx.so");
+	assert_int_equal(all_resident(g), 16384);
+	assert_int_equal(g->r->look.rss, 16384);
+}
+
+/* What is only read is the zero page: mapped, but not in Rss. */
+static void the_zero_page_is_no_memory(void **state)
+{
+	static const u64 pages[] = {OWN, PRESENT, PRESENT, PRESENT};
+	struct rig *g = *state;
+
+	fixture_put_text("/proc/7/smaps",
+		"20000000-20004000 rw-p 00000000 00:00 0 \nRss: 4 kB\nSwap: 0 kB\n");
+	pages_put(g, ANON, pages, 4);
+	block(g, ANON + 16, 16000, 1);
+	look(g);
+	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 1, 0)->resident, 4080);
+	/* Two of the three are shared since a fork: which ones cannot be told. */
+	fixture_put_text("/proc/7/smaps",
+		"20000000-20004000 rw-p 00000000 00:00 0 \nRss: 12 kB\nSwap: 0 kB\n");
+	look(g);
+	assert_in_range(sums(g, HEAP_PLACE_BLOCK, 1, 0)->resident, 12025, 12027);
+	assert_int_equal(all_resident(g), 12288);
+}
+
+static void blocks_in_what_the_program_mapped(void **state)
+{
+	static const u64 pages[] = {OWN, OWN, OWN, 0};
+	struct rig *g = *state;
+
+	fixture_put_text("/proc/7/smaps",
+		"20000000-20004000 rw-p 00000000 00:00 0 \nRss: 12 kB\nSwap: 0 kB\n");
+	pages_put(g, ANON, pages, 4);
+	assert_int_equal(mappings_map(&g->mappings, 5, 1, ANON + 4096, 12288, 1), 0);
+	block(g, ANON + 4096, 1096, 1);
+	look(g);
+	assert_int_equal(sums(g, HEAP_PLACE_MAPPED, 5, 1)->resident, 8192 - 1096);
+	assert_int_equal(sums(g, HEAP_PLACE_MAPPED, 5, 1)->live, 12288 - 1096);
+	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 1, 0)->resident, 1096);
+	assert_int_equal(sums(g, HEAP_PLACE_LIBC, 0, 0)->resident, 4096);
+	assert_int_equal(all_resident(g), 12288);
+}
+
+static void a_process_that_is_gone_changes_nothing(void **state)
+{
+	static const u64 pages[] = {OWN};
+	struct rig *g = *state;
+
+	fixture_put_text("/proc/7/smaps",
+		"10000000-10001000 rw-p 00000000 00:00 0 [heap]\nRss: 4 kB\nSwap: 0 kB\n");
+	pages_put(g, HEAP, pages, 1);
+	look(g);
+	fixture_put_text("/proc/7/smaps", "");
+	look(g);
+	assert_int_equal(g->r->look.rss, 4096);
+	assert_int_equal(all_resident(g), 4096);
+	assert_int_equal(residence_look(g->r, 8, &g->account, &g->mappings), 0);
+	assert_int_equal(all_resident(g), 4096);
+}
+
+static struct residence_key place(struct rig *g, u64 address, u64 sp)
+{
+	return residence_place(g->r, NULL, 7, address, sp, 1);
+}
+
+static void what_memory_is(void **state)
+{
+	struct rig *g = *state;
+
+	fixture_put_text("/proc/7/maps",
+		"10000000-10004000 rw-p 00000000 00:00 0 [heap]\n"
+		"20000000-20004000 rw-p 00000000 00:00 0 \n"
+		"30000000-30002000 rw-p 00000000 08:01 9 /usr/lib/libx.so\n"
+		"30002000-30004000 rw-p 00000000 00:00 0 \n"
+		"30004000-30006000 rw-s 00000000 00:01 5 /memfd:rings (deleted)\n"
+		"40000000-40004000 rw-p 00000000 00:00 0 [stack]\n");
+	assert_int_equal(residence_read(g->r, 7), 0);
+	assert_int_equal(place(g, HEAP, 0).what, HEAP_PLACE_LIBC);
+	assert_int_equal(place(g, ANON, STACK).what, HEAP_PLACE_LIBC);
+	assert_int_equal(place(g, ANON, ANON + 64).what, HEAP_PLACE_STACK);
+	assert_int_equal(place(g, FILES, 0).what, HEAP_PLACE_FILE);
+	assert_int_equal(place(g, FILES + 0x3000, 0).what, HEAP_PLACE_FILE); /* .bss */
+	assert_int_equal(place(g, FILES + 0x3000, 0).id, place(g, FILES, 0).id);
+	assert_int_equal(place(g, FILES + 0x4000, 0).what, HEAP_PLACE_SHARED);
+	assert_int_equal(place(g, STACK, 0).what, HEAP_PLACE_STACK);
+	assert_int_equal(place(g, 0x50000000, 0).what, HEAP_PLACE_UNKNOWN);
+}
+
+/* A fault in a block, one in what the call that returns a block wrote to, one beside. */
+static void faults_count_where_they_are(void **state)
+{
+	struct rig *g = *state;
+	struct heap_process p = {.pid = 7, .image = 1};
+	touched_buffer out = {};
+	struct cursor c = {.process = &p, .tid = 7};
+	struct touch in = {.address = ANON + 100, .time_ns = 5, .fault = FAULT_IS_MINOR};
+	struct touch next = {.address = ANON + 0x2000, .time_ns = 6, .fault = FAULT_IS_MAJOR};
+
+	fixture_put_text("/proc/7/maps", "20000000-20004000 rw-p 00000000 00:00 0 \n");
+	assert_int_equal(residence_read(g->r, 7), 0);
+	p.account = g->account;
+	p.residence = g->r;
+	p.touched = touched_new(&out);
+	assert_int_equal(vec_push(&p.cursors, &c), 0);
+	assert_int_equal(account_alloc(&p.account, 0, ANON + 64, 100, 0, 3, false, 0), 0);
+	assert_int_equal(touched_alloc(&c, ANON + 64, 100, false, 1), 0);
+	assert_int_equal(touched_ask(&p, NULL, 7, &in), 0);
+	assert_int_equal(touched_ask(&p, NULL, 7, &next), 0);
+	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 3, 0)->minor, 1);
+	assert_int_equal(sums(g, HEAP_PLACE_LIBC, 0, 0)->major, 1);
+	/* calloc returns what it wrote to */
+	assert_int_equal(account_alloc(&p.account, 0, ANON + 0x1000, 0x2000, 0, 4, false, 0), 0);
+	assert_int_equal(touched_alloc(&c, ANON + 0x1000, 0x2000, false, 2), 0);
+	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 4, 0)->major, 1);
+	assert_int_equal(sums(g, HEAP_PLACE_LIBC, 0, 0)->major, 0);
+	assert_int_equal(g->r->minor + g->r->major, 2);
+	assert_int_equal(out.n, 0); /* nobody is told of blocks */
+	g->account = p.account;
+	touched_free_all(p.touched);
+	vec_free(&p.cursors);
+	vec_free(&c.misses);
+}
+
+static void entries_of_pagemap(void **state)
+{
+	(void)state;
+	assert_int_equal(pagemap_state(0), PAGE_ABSENT);
+	assert_int_equal(pagemap_state(OWN), PAGE_PRESENT);
+	assert_int_equal(pagemap_state(PRESENT | OF_FILE), PAGE_PRESENT);
+	assert_int_equal(pagemap_state(PRESENT), PAGE_PERHAPS);
+	assert_int_equal(pagemap_state(SWAPPED), PAGE_SWAPPED);
+}
+
+static void rss_of_all_mappings(void **state)
+{
+	_cleanup_str_ struct str text = {};
+	struct smaps_all all = {};
+	struct smaps_sum sum;
+	u64 rss = 0;
+
+	(void)state;
+	fixture_use("6.18");
+	assert_int_equal(sys_read(&text, "/proc/1234/smaps"), 0);
+	assert_int_equal(smaps_all_parse(str_get(&text), &all), 0);
+	vec_each (s, &all.list)
+		rss += s->rss_bytes;
+	assert_int_equal(smaps_rollup_read(1234, &text, &sum), 0);
+	assert_int_equal(rss, sum.rss_bytes);
+	smaps_all_free(&all);
+	sys_root_set("");
+}
+
+static struct heap_residence row(u32 place, u32 site, u64 faults, u64 resident, u64 live)
+{
+	return REC(struct heap_residence, REC_HEAP_RESIDENCE, .tgid = 7, .process = 1,
+		.place = place, .site = site, .stack = 0, .minor = faults, .major = 1,
+		.resident_bytes = resident, .live_bytes = live);
+}
+
+static void rows_of_the_table(void **state)
+{
+	struct heap_residence one = row(HEAP_PLACE_BLOCK, 1, 9, 600, 1000),
+			      other = row(HEAP_PLACE_BLOCK, 2, 4, 100, 400),
+			      file = row(HEAP_PLACE_FILE, 1, 3, 50, 0), odd = row(77, 1, 1, 1, 0);
+	struct fixture f;
+	struct table *t;
+
+	(void)state;
+	memcpy(file.file, "libx.so", 8);
+	view_open(&f, &heap_view, &(struct view_options){}, "heap");
+	view_feed(&f, &one);
+	view_feed(&f, &one); /* replaces it */
+	view_feed(&f, &other);
+	view_feed(&f, &file);
+	view_feed(&f, &odd);
+	view_report(&f);
+	t = view_table_of(&f, "residence");
+	assert_int_equal(t->n_rows, 3);
+	assert_cell_text(t, 0, "place", "heap blocks");
+	assert_int_equal(cell_number(t, 0, "faults"), 15);
+	assert_int_equal(cell_number(t, 0, "resident_bytes"), 700);
+	assert_int_equal(cell_number(t, 0, "untouched_bytes"), 700);
+	assert_cell_text(t, 1, "name", "libx.so");
+	assert_cell_text(t, 2, "place", "not known");
+	heap_view.reset(f.view);
+	one.minor += 5;
+	view_feed(&f, &one);
+	report_destroy(&f.report);
+	report_init(&f.report, "heap", &f.stream);
+	view_report(&f);
+	t = view_table_of(&f, "residence");
+	assert_int_equal(cell_number(t, 0, "faults"), 5);
+	view_close(&f);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, rig_make, rig_free)
+	const struct CMUnitTest tests[] = {
+		T(a_page_is_split_by_bytes),
+		T(the_zero_page_is_no_memory),
+		T(blocks_in_what_the_program_mapped),
+		T(a_process_that_is_gone_changes_nothing),
+		T(what_memory_is),
+		T(faults_count_where_they_are),
+		cmocka_unit_test(entries_of_pagemap),
+		cmocka_unit_test(rss_of_all_mappings),
+		cmocka_unit_test(rows_of_the_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
