@@ -437,6 +437,8 @@ static const char *const examples[] = {
 	"what programs map by themselves, past the allocator",
 	"memwhy heap -o folded -- python3 script.py",
 	"bytes at the peak, for a flame graph",
+	"memwhy heap --faults -- ./job",
+	"page faults and resident memory by who allocated: what was asked for and never touched",
 	"memwhy heap -p 1234 --for 1m --sort live_bytes",
 	"what a running program allocates and still has after a minute",
 	"memwhy heap -p 1234 --sample 512K",
@@ -473,6 +475,27 @@ const struct probe probe_heap = {
 		"mmap, munmap, mremap, brk and sbrk, always exactly, with --sample too. What "
 		"the allocator, the loader and the threads of libc map is not in it, as these "
 		"calls do not leave libc; maps shows all of it.\n\n"
+		"With --faults, of a command: each page fault counts for the stack whose block it "
+		"was "
+		"in, or who mapped the memory, or what else is there: the allocator's own, stacks, "
+		"files. They are the kernel's own count, getrusage's, from the command's exec on; "
+		"those that the kernel takes without an exception (MAP_POPULATE, mlock) are "
+		"missing. Without privilege, where kernel.perf_event_paranoid is 2, those in "
+		"kernel "
+		"mode are missing too, and a note says so. What is resident is looked at every 100 "
+		"ms, less often where a look takes long, and at exit(); of these looks the one "
+		"that "
+		"found most is shown (table looked: when that was, and the kernel's high-water "
+		"mark "
+		"beside it). Bytes of a block are resident where their page is: a page that "
+		"several "
+		"share is split by bytes, and what no live block has of it is the allocator's. So "
+		"all rows of a process together are its faults and its Rss in smaps. Pages that "
+		"were "
+		"only read may be the zero page, which is no memory. UNTOUCHED is what was asked "
+		"for and has no memory. memwhy's own are libmemwhy-track.so and the memory of its "
+		"rings (memfd:memwhy-heap). A process that ends by _exit(), a signal or an exec is "
+		"as it was last looked at.\n\n"
 		"Where memwhy is not as fast as the command, the command waits for it, so that no "
 		"event is lost; with --no-wait events are lost and counted instead, and what "
 		"seems to be live may have been freed. If memwhy does not read for two seconds "
