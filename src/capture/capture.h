@@ -44,6 +44,7 @@ struct capture_options {
 	u64 sample_bytes;      /* --sample: mean of bytes between two; 0: all */
 	bool faults;           /* --faults: page faults by who asked for the memory */
 	bool no_wait;          /* --no-wait: rather lose events than time */
+	bool events;           /* --events: of a command each allocation and free is a record */
 	const char *allocator; /* --allocator; NULL: found by itself */
 	/* What the command runs, where nothing can be preloaded into it; NULL: it is tracked. */
 	const struct preload_program *program;

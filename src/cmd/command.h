@@ -39,6 +39,7 @@ enum option_groups {
 	GROUP_LIKE = 32768,
 	GROUP_MIN = 65536,
 	GROUP_FAULTS = 131072,
+	GROUP_PART = 262144,
 };
 
 struct command {

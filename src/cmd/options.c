@@ -71,6 +71,9 @@ static const struct opt source[] = {
 		"one allocation in so many bytes, for estimates at less cost (default: all)"),
 	O("no-wait", 0, OPT_FLAG, no_wait, NULL,
 		"of -- CMD: lose events and count them rather than let the command wait"),
+	O("events", 0, OPT_FLAG, events, NULL,
+		"with --record, of -- CMD: also record each allocation and free, so that any part "
+		"of the run can be looked at (heap --input FILE --from TIME --to TIME)"),
 	O("allocator", 0, OPT_STRING, allocator, "NAME",
 		"with -p: the file that has malloc: jemalloc, tcmalloc, mimalloc, or a path "
 		"(default: found by itself)"),
@@ -86,6 +89,14 @@ static const struct opt filter[] = {
 		"only events like this: 'order >= 3 && comm == dd'"),
 	O("hist", 0, OPT_STRING, hist, "FIELD", "histogram of this field of the events"),
 	O("sum", 0, OPT_STRING, sum, "FIELD", "sum, mean, least and most of this field"),
+};
+
+static const struct opt part[] = {
+	O("from", 0, OPT_DURATION, from_ns, "TIME",
+		"with --input of a recording with --events: only blocks allocated later than TIME "
+		"after memwhy began"),
+	O("to", 0, OPT_DURATION, to_ns, "TIME",
+		"the same: how things stood at TIME after memwhy began"),
 };
 
 static const struct opt leak[] = {
@@ -184,6 +195,7 @@ static const struct group {
 } groups[] = {
 	{GROUP_ATTACH, "Whose memory", {attach, ARRAY_SIZE(attach)}},
 	{GROUP_SOURCE, "How to look", {source, ARRAY_SIZE(source)}},
+	{GROUP_PART, "A part of the run", {part, ARRAY_SIZE(part)}},
 	{GROUP_FAULTS, "What of it is there", {faults, ARRAY_SIZE(faults)}},
 	{GROUP_LEAK, "Whose memory", {leak, ARRAY_SIZE(leak)}},
 	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},

@@ -22,6 +22,8 @@ struct options {
 	/* calls */
 	const char *flight, *dump_on;
 	bool with_memory, no_times;
+	/* part */
+	u64 from_ns, to_ns; /* 0: not given */
 	/* numa */
 	const char *thread, *object, *source, *topology;
 	const char *to;
@@ -37,7 +39,7 @@ struct options {
 	bool kernel;
 	/* source */
 	u64 sample_bytes; /* 0: every allocation */
-	bool no_wait, faults;
+	bool no_wait, faults, events;
 	const char *allocator;
 	/* record */
 	const char *probes;

@@ -262,6 +262,8 @@ static int views_add(struct running *g)
 		.each = o->each,
 		.min_ns = o->min_ns,
 		.stacks = o->stacks != NULL,
+		.from_ns = o->from_ns,
+		.to_ns = o->to_ns,
 		.look = g->look,
 		.filter = o->filter,
 		.hist = o->hist,

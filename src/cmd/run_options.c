@@ -6,6 +6,32 @@
 #include "cmd/running.h"
 #include "cmd/scope.h"
 
+/* --events goes into a recording, --from and --to choose a part of it. */
+static int events_check(const struct options *o, struct err *err)
+{
+	if (o->events && !o->record) {
+		err_set(err, -EINVAL, "--events adds to a recording: it needs --record FILE");
+		return err_hint(err, "memwhy heap --events --record FILE -- CMD");
+	}
+	if (o->events && o->pids)
+		return err_set(err, -EINVAL,
+			"--events is of a command: of a running process (-p) memwhy gets sums");
+	if (o->events && o->sample_bytes)
+		return err_set(err, -EINVAL,
+			"--events records all allocations: it does not go with --sample");
+	if ((o->from_ns || o->to_ns) && !o->input) {
+		err_set(err, -EINVAL,
+			"--from and --to choose a part of a recording: they need --input FILE");
+		return err_hint(err, "record it with: memwhy heap --events --record FILE -- CMD");
+	}
+	if ((o->from_ns || o->to_ns) && o->interval_ns)
+		return err_set(
+			err, -EINVAL, "--from and --to are one report: they take no --interval");
+	if (o->to_ns && o->from_ns >= o->to_ns)
+		return err_set(err, -EINVAL, "--from is not before --to");
+	return 0;
+}
+
 static int options_check(const struct options *o, struct err *err)
 {
 	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->container || o->record ||
@@ -25,7 +51,7 @@ static int options_check(const struct options *o, struct err *err)
 	if (o->each && !strcmp(o->format, "folded"))
 		return err_set(
 			err, -EINVAL, "-o folded sums up stacks: it does not go with --each");
-	return 0;
+	return events_check(o, err);
 }
 
 static int look_unknown(const struct run *run, const struct look *looks, struct err *err)

@@ -177,6 +177,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.sample_bytes = o->sample_bytes,
 		.no_wait = o->no_wait,
 		.faults = o->faults,
+		.events = o->events,
 		.allocator = o->allocator,
 		.filter = o->filter,
 		.hist = o->hist,
@@ -259,10 +260,10 @@ void scope_free(struct capture_options *opt)
 
 int scope_check_memory(const struct options *o, struct err *err)
 {
-	if (o->kernel && (o->sample_bytes || o->no_wait || o->allocator))
+	if (o->kernel && (o->sample_bytes || o->no_wait || o->allocator || o->events))
 		return err_set(err, -EINVAL,
-			"--sample, --no-wait and --allocator are of programs: they do not go with "
-			"--kernel");
+			"--sample, --no-wait, --events and --allocator are of programs: they do "
+			"not go with --kernel");
 	if (o->kernel)
 		return 0;
 	if (o->by)

@@ -156,6 +156,7 @@ struct probe {
 	int (*file_read)(const char *path, struct sink *sink, struct err *err);
 	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
 	bool takes_calls;  /* its command has --flight, --dump-on, --with-memory and --no-times */
+	bool takes_part;   /* its command has --from and --to, of a recording */
 	bool takes_numa;   /* its command has --source, --balancing, --thread and so on */
 	bool takes_filter; /* its command has --filter, --hist and --sum; `record` has not */
 	/* Its command asks for those of `with` as if by name, has them follow what is allocated

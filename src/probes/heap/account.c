@@ -4,107 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
-
-#include "probes/heap/account_block.h"
-
-#define TABLE_FIRST_BITS 10
-#define HUGE (4UL << 20)
-
-static struct account_block *table_find(const struct account_table *t, u64 address)
-{
-	u64 key = address >> 3;
-
-	if (!t->size)
-		return NULL;
-	for (u64 i = account_slot(t, address);; i = (i + 1) & (t->size - 1)) {
-		struct account_block *b = &t->v[i];
-
-		if (block_key(b) == key)
-			return b;
-		if (!b->where)
-			return NULL;
-	}
-}
-
-/* Where the address is, or would be put. The table has room. */
-static inline struct account_block *table_at(const struct account_table *t, u64 address)
-{
-	u64 i = account_slot(t, address), key = address >> 3;
-
-	while (t->v[i].where && block_key(&t->v[i]) != key)
-		i = (i + 1) & (t->size - 1);
-	return &t->v[i];
-}
-
-/* The free place for an address that is not there. */
-static struct account_block *table_place(const struct account_table *t, u64 key)
-{
-	u64 i = account_slot(t, key << 3);
-
-	while (t->v[i].where)
-		i = (i + 1) & (t->size - 1);
-	return &t->v[i];
-}
-
-static int table_grow(struct account_table *t, u32 *at)
-{
-	struct account_table grown = {.size = t->size ? 2 * t->size : 1UL << TABLE_FIRST_BITS};
-	size_t bytes = grown.size * sizeof(*grown.v);
-
-	grown.v = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (grown.v == MAP_FAILED)
-		return -ENOMEM;
-	if (bytes >= HUGE)
-		madvise(grown.v, bytes, MADV_HUGEPAGE);
-	grown.shift = (u32)(64 - __builtin_ctzll(grown.size));
-	for (u64 i = 0; i < t->size; i++) {
-		beat(at, i);
-		if (t->v[i].where)
-			*table_place(&grown, block_key(&t->v[i])) = t->v[i];
-	}
-	grown.n = t->n;
-	if (t->v)
-		munmap(t->v, t->size * sizeof(*t->v));
-	*t = grown;
-	return 0;
-}
-
-/* Closes the gap: what follows moves up as far as it may. */
-static void table_remove(struct account_table *t, struct account_block *b)
-{
-	u64 mask = t->size - 1, gap = (u64)(b - t->v);
-
-	for (u64 i = (gap + 1) & mask; t->v[i].where; i = (i + 1) & mask) {
-		u64 home = account_slot(t, block_key(&t->v[i]) << 3);
-
-		if (((i - home) & mask) < ((i - gap) & mask))
-			continue;
-		t->v[gap] = t->v[i];
-		gap = i;
-	}
-	t->v[gap].where = 0;
-	t->n--;
-}
-
-/* For one more. */
-static inline int table_room(struct account_table *t, u32 *at)
-{
-	int rc = t->n >= t->size - t->size / 4 ? table_grow(t, at) : 0;
-
-	return rc && t->n + 1 >= t->size ? rc : 0;
-}
-
-static int table_add(struct account_table *t, const struct account_block *b, u32 *at)
-{
-	int rc = table_room(t, at);
-
-	if (rc)
-		return rc;
-	*table_place(t, block_key(b)) = *b;
-	t->n++;
-	return 0;
-}
 
 static int site_new(struct account *a, u32 stack, u32 *ret)
 {
@@ -120,7 +19,7 @@ static int site_new(struct account *a, u32 stack, u32 *ret)
 		a->site_of = grown;
 		a->n_site_of = n;
 	}
-	if (a->sites.n >= SITES || vec_push(&a->sites, s))
+	if (a->sites.n >= ACCOUNT_SITES || vec_push(&a->sites, s))
 		return -ENOMEM;
 	a->site_of[stack] = (u32)a->sites.n;
 	*ret = (u32)a->sites.n - 1;
@@ -224,17 +123,32 @@ static inline void count_add(u32 *count, u64 n)
 
 static inline u32 block_age(const struct account_block *b, u64 now_ms)
 {
-	return (u32)((now_ms - (b->when >> TIME_SHIFT)) & MASK(64 - TIME_SHIFT));
+	return (u32)((now_ms - (b->when >> ACCOUNT_COUNT_BITS)) &
+		     ACCOUNT_MASK(64 - ACCOUNT_COUNT_BITS));
 }
 
 static inline void block_gone(struct account *a, struct account_block *b)
 {
-	u64 n = account_weight(a, block_key(b) << 3, block_size(b));
+	u64 n = account_weight(a, account_block_key(b) << 3, account_block_size(b));
 
-	live_take(a, &a->sites.v[b->what >> SIZE_BITS], n, block_size(b));
-	a->threads.v[b->where >> ADDRESS_BITS].live_bytes -= n * block_size(b);
-	a->threads.v[b->where >> ADDRESS_BITS].live_blocks -= n;
-	table_remove(&a->live, b);
+	live_take(a, &a->sites.v[account_block_site(b)], n, account_block_size(b));
+	a->threads.v[account_block_thread(b)].live_bytes -= n * account_block_size(b);
+	a->threads.v[account_block_thread(b)].live_blocks -= n;
+	account_table_remove(&a->live, b);
+}
+
+static void block_overwritten(struct account *a, struct account_block *b)
+{
+	block_gone(a, b);
+	a->overwritten++;
+}
+
+void account_overwrite(struct account *a, u64 address)
+{
+	struct account_block *b = account_table_find(&a->live, address);
+
+	if (b)
+		block_overwritten(a, b);
 }
 
 int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slack, u32 stack,
@@ -243,26 +157,26 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	struct account_thread *t = &a->threads.v[thread];
 	struct account_block *b;
 	struct account_site *s;
-	u64 kept = MIN(size, MASK(SIZE_BITS)), n = account_weight(a, address, kept);
+	u64 kept = MIN(size, ACCOUNT_MASK(ACCOUNT_SIZE_BITS)), n = account_weight(a, address, kept);
 	u32 site, small = (u32)MIN(size, 0xffffffffULL);
 	int rc;
 
-	rc = table_room(&a->live, a->beat);
+	rc = account_table_room(&a->live, a->beat);
 	rc = rc ? rc : site_get(a, stack, &site);
 	if (rc)
 		return rc;
-	b = table_at(&a->live, address);
+	b = account_table_at(&a->live, address);
 	if (b->where) {
-		block_gone(a, b);
-		a->overwritten++;
-		b = table_at(&a->live, address);
+		block_overwritten(a, b);
+		b = account_table_at(&a->live, address);
 	}
 	t->allocations += n;
 	t->events++;
 	*b = (struct account_block){
-		.where = address >> 3 | (u64)thread << ADDRESS_BITS,
-		.what = kept | (u64)site << SIZE_BITS,
-		.when = (t->events & MASK(COUNT_BITS)) | now_ms << TIME_SHIFT,
+		.where = address >> 3 | (u64)thread << ACCOUNT_ADDRESS_BITS,
+		.what = kept | (u64)site << ACCOUNT_SIZE_BITS,
+		.when = (t->events & ACCOUNT_MASK(ACCOUNT_COUNT_BITS)) |
+			now_ms << ACCOUNT_COUNT_BITS,
 	};
 	a->live.n++;
 	s = &a->sites.v[site];
@@ -292,7 +206,7 @@ void account_free(
 	struct account *a, u32 thread, u64 address, u64 now_ms, struct account_moved *ret_moved)
 {
 	struct account_thread *t = &a->threads.v[thread];
-	struct account_block *b = table_find(&a->live, address);
+	struct account_block *b = account_table_find(&a->live, address);
 	struct account_site *s;
 	bool temporary;
 	u32 life, slot;
@@ -304,14 +218,15 @@ void account_free(
 		a->unknown_frees += !a->sample_bytes; /* of a block not seen, it is no news */
 		return;
 	}
-	n = account_weight(a, address, block_size(b));
-	temporary = b->where >> ADDRESS_BITS == thread &&
-		    (b->when & MASK(COUNT_BITS)) == (t->events & MASK(COUNT_BITS));
+	n = account_weight(a, address, account_block_size(b));
+	temporary = account_block_thread(b) == thread &&
+		    (b->when & ACCOUNT_MASK(ACCOUNT_COUNT_BITS)) ==
+			    (t->events & ACCOUNT_MASK(ACCOUNT_COUNT_BITS));
 	life = block_age(b, now_ms);
 	slot = log2_slot(life, ACCOUNT_TIMES - 1);
 	if (ret_moved)
 		*ret_moved = (struct account_moved){address, *b, true, temporary, life};
-	s = &a->sites.v[b->what >> SIZE_BITS];
+	s = &a->sites.v[account_block_site(b)];
 	s->frees += n;
 	s->life_ms += n * life;
 	s->life_max_ms = MAX(s->life_max_ms, life);
@@ -319,7 +234,7 @@ void account_free(
 	if (slot)
 		count_add(&s->lives[slot], n);
 	t->frees += n;
-	t->freed_bytes += n * block_size(b);
+	t->freed_bytes += n * account_block_size(b);
 	t->temporary += temporary;
 	a->frees += n;
 	a->temporary += temporary;
@@ -335,17 +250,19 @@ int account_restore(struct account *a, u32 thread, const struct account_moved *m
 	u64 n;
 	int rc;
 
-	if (!moved->counted || table_find(&a->live, moved->address)) {
+	if (!moved->counted || account_table_find(&a->live, moved->address)) {
 		a->unknown_frees -= !moved->counted && a->unknown_frees;
 		return 0;
 	}
-	rc = table_add(&a->live, b, a->beat);
+	rc = account_table_room(&a->live, a->beat);
 	if (rc)
 		return rc;
-	s = &a->sites.v[b->what >> SIZE_BITS];
-	owner = &a->threads.v[b->where >> ADDRESS_BITS];
-	n = account_weight(a, moved->address, block_size(b));
-	owner->live_bytes += n * block_size(b);
+	*account_table_place(&a->live, account_block_key(b)) = *b;
+	a->live.n++;
+	s = &a->sites.v[account_block_site(b)];
+	owner = &a->threads.v[account_block_thread(b)];
+	n = account_weight(a, moved->address, account_block_size(b));
+	owner->live_bytes += n * account_block_size(b);
 	owner->live_blocks += n;
 	s->frees -= n;
 	s->temporary -= moved->temporary;
@@ -354,11 +271,11 @@ int account_restore(struct account *a, u32 thread, const struct account_moved *m
 	if (slot)
 		s->lives[slot] -= (u32)MIN(n, (u64)s->lives[slot]);
 	t->frees -= n;
-	t->freed_bytes -= n * block_size(b);
+	t->freed_bytes -= n * account_block_size(b);
 	t->temporary -= moved->temporary;
 	a->frees -= n;
 	a->temporary -= moved->temporary;
-	live_add(a, s, n, block_size(b), a->peak_ms);
+	live_add(a, s, n, account_block_size(b), a->peak_ms);
 	return 0;
 }
 
@@ -366,8 +283,8 @@ int account_thread(struct account *a, u32 tid, u32 *ret)
 {
 	struct account_thread t = {.tid = tid};
 
-	if (a->threads.n > THREADS)
-		*ret = THREADS; /* the last ones share a place */
+	if (a->threads.n > ACCOUNT_THREADS)
+		*ret = ACCOUNT_THREADS; /* the last ones share a place */
 	else if (vec_push(&a->threads, t))
 		return -ENOMEM;
 	else
@@ -380,16 +297,16 @@ static struct account_view view_of(
 {
 	return (struct account_view){
 		.address = address,
-		.bytes = block_size(b),
+		.bytes = account_block_size(b),
 		.begin_ms = now_ms - block_age(b, now_ms),
-		.thread = (u32)(b->where >> ADDRESS_BITS),
-		.stack = a->sites.v[b->what >> SIZE_BITS].stack,
+		.thread = account_block_thread(b),
+		.stack = a->sites.v[account_block_site(b)].stack,
 	};
 }
 
 bool account_find(const struct account *a, u64 address, u64 now_ms, struct account_view *ret)
 {
-	const struct account_block *b = table_find(&a->live, address);
+	const struct account_block *b = account_table_find(&a->live, address);
 
 	if (b)
 		*ret = view_of(a, b, address, now_ms);
@@ -402,7 +319,7 @@ bool account_around(const struct account *a, u64 address, u64 now_ms, struct acc
 	u64 start = address & ~7ULL;
 
 	for (u64 back = 0; back < ACCOUNT_SMALL && back < start; back += 8) {
-		const struct account_block *b = table_find(&a->live, start - back);
+		const struct account_block *b = account_table_find(&a->live, start - back);
 
 		if (!b)
 			continue;
@@ -422,8 +339,8 @@ bool account_moved_block(const struct account *a, const struct account_moved *m,
 
 static void block_look(struct account *a, const struct account_block *b, u64 now_ms)
 {
-	struct account_age *age = &a->ages.v[b->what >> SIZE_BITS];
-	u64 n = account_weight(a, block_key(b) << 3, block_size(b));
+	struct account_age *age = &a->ages.v[account_block_site(b)];
+	u64 n = account_weight(a, account_block_key(b) << 3, account_block_size(b));
 	u32 ms = block_age(b, now_ms);
 
 	age->oldest_ms = MAX(age->oldest_ms, ms);
@@ -431,7 +348,7 @@ static void block_look(struct account *a, const struct account_block *b, u64 now
 	if (ms < a->old_ms)
 		return;
 	age->old_blocks += n;
-	age->old_bytes += n * block_size(b);
+	age->old_bytes += n * account_block_size(b);
 }
 
 int account_look(struct account *a, u64 now_ms, u64 old_ms)
@@ -444,7 +361,7 @@ int account_look(struct account *a, u64 now_ms, u64 old_ms)
 			return -ENOMEM;
 	a->old_ms = old_ms;
 	for (u64 i = 0; i < a->live.size; i++) {
-		beat(a->beat, i);
+		account_beat(a->beat, i);
 		if (a->live.v[i].where)
 			block_look(a, &a->live.v[i], now_ms);
 	}
@@ -453,9 +370,7 @@ int account_look(struct account *a, u64 now_ms, u64 old_ms)
 
 void account_forget_blocks(struct account *a)
 {
-	if (a->live.v)
-		munmap(a->live.v, a->live.size * sizeof(*a->live.v));
-	a->live = (struct account_table){};
+	account_table_free(&a->live);
 	free(a->site_of);
 	a->site_of = NULL;
 	a->n_site_of = 0;
@@ -467,4 +382,17 @@ void account_free_all(struct account *a)
 	vec_free(&a->sites);
 	vec_free(&a->ages);
 	vec_free(&a->threads);
+}
+
+void account_each(const struct account *a,
+	void (*take)(void *arg, u64 address, u64 bytes, u32 stack), void *arg)
+{
+	for (u64 i = 0; i < a->live.size; i++) {
+		const struct account_block *b = &a->live.v[i];
+
+		account_beat(a->beat, i);
+		if (b->where)
+			take(arg, account_block_key(b) << 3, account_block_size(b),
+				a->sites.v[account_block_site(b)].stack);
+	}
 }

@@ -10,6 +10,7 @@
 #define MEMWHY_PROBES_HEAP_ACCOUNT_H
 
 #include "base/vec.h"
+#include "probes/heap/account_table.h"
 
 #define ACCOUNT_SIZES 40 /* slots of the histogram, as in analysis/hist.h */
 #define ACCOUNT_TIMES 20 /* the same, of ms; the last has no end */
@@ -51,16 +52,6 @@ struct account_thread {
 	u64 events; /* allocations seen */
 	u64 allocations, bytes, frees, freed_bytes, temporary;
 	u64 live_bytes, live_blocks; /* allocated by it, freed by nobody */
-};
-
-struct account_block {
-	u64 where, what, when;
-};
-
-struct account_table {
-	struct account_block *v;
-	u64 n, size; /* size: a power of two, or 0 */
-	u32 shift;
 };
 
 struct account {
@@ -113,6 +104,9 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 /* ret_moved may be NULL. */
 void account_free(
 	struct account *a, u32 thread, u64 address, u64 now_ms, struct account_moved *ret_moved);
+/* The address is about to be given out again, though no free of its block was seen; account_alloc()
+ * does the same by itself. */
+void account_overwrite(struct account *a, u64 address);
 /* As if it had not been freed. */
 int account_restore(struct account *a, u32 thread, const struct account_moved *moved);
 /* A live block, as others see it. */
@@ -144,17 +138,6 @@ int account_look(struct account *a, u64 now_ms, u64 old_ms);
 /* Only the sums are wanted from here on. */
 void account_forget_blocks(struct account *a);
 void account_free_all(struct account *a);
-
-/* Blocks that are near each other in the heap are near each other in the table: what is allocated
- * and freed one after the other mostly is, and so comes from the same lines and pages. */
-#define ACCOUNT_NEAR_BITS 4 /* slots, of 32 bytes each */
-
-static inline u64 account_slot(const struct account_table *t, u64 address)
-{
-	u64 far = (address >> (5 + ACCOUNT_NEAR_BITS)) * 0x9e3779b97f4a7c15ULL >> t->shift;
-
-	return far ^ (address >> 5 & ((1U << ACCOUNT_NEAR_BITS) - 1));
-}
 
 /* The event of this address is about to come. */
 static inline void account_prefetch(const struct account *a, u64 address)

@@ -80,6 +80,10 @@ static void tell_program(struct capture *c)
 		"'%.60s' is followed by probes at its allocator, from its exec on: nothing can be "
 		"preloaded into it (%s)",
 		c->opt.command[0], c->opt.program_why);
+	if (c->opt.events)
+		capture_note(c, NOTE_WARNING,
+			"--events: of a program that is followed by probes only sums are "
+			"recorded");
 }
 
 static int process_add(struct capture *c, u32 pid, struct err *err)

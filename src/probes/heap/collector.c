@@ -15,6 +15,7 @@
 #include "probes/heap/client.h"
 #include "probes/heap/collector_inner.h"
 #include "probes/heap/comm.h"
+#include "probes/heap/event_writer.h"
 #include "sys/cgroup.h"
 
 #define FEW_WORDS 512    /* after a turn with fewer, sleep */
@@ -89,6 +90,8 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 		p->cgroup = image->cgroup;
 		memcpy(p->comm, image->comm, sizeof(p->comm));
 	}
+	if (c->events && event_writer_open(p->id, image->id, &p->events))
+		return NULL;
 	if (c->answers.on) {
 		p->touched = touched_new(&c->answers.told);
 		if (!p->touched || collector_faults_process(c, image, p))
@@ -448,6 +451,7 @@ void collector_close(struct collector *c)
 		mappings_free(&(*p)->mappings);
 		touched_free_all((*p)->touched);
 		residence_free((*p)->residence);
+		event_writer_close((*p)->events);
 		vec_free(&(*p)->names);
 		vec_free(&(*p)->cursors);
 		free(*p);

@@ -21,6 +21,8 @@ int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms,
 	struct collector **ret);
 /* Before it starts: somebody will ask which blocks were accessed (capture/blocks.h). */
 void collector_answer(struct collector *c);
+/* The same: each event is news too (event_writer.h). */
+void collector_keep_events(struct collector *c);
 /* The same for itself: who faults where, and what is resident (residence.h). Takes the events over.
  */
 struct fault_events;
@@ -64,6 +66,8 @@ struct heap_process *const *collector_processes(struct collector *c, size_t *ret
 void collector_programs(struct collector *c, u32 *ret_asked, u32 *ret_given_up);
 /* All processes together; only while locked. */
 const struct heap_together *collector_together(struct collector *c);
+/* What was read of events so far becomes news; only while locked. */
+int collector_flush_events(struct collector *c);
 /* Events read so far; only while locked. */
 u64 collector_events(struct collector *c);
 

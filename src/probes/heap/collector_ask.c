@@ -3,10 +3,26 @@
 #include <unistd.h>
 
 #include "probes/heap/collector_inner.h"
+#include "probes/heap/event_writer.h"
 
 void collector_answer(struct collector *c)
 {
 	answers_begin(&c->answers);
+}
+
+void collector_keep_events(struct collector *c)
+{
+	c->events = true;
+}
+
+int collector_flush_events(struct collector *c)
+{
+	int rc = 0;
+
+	vec_each (p, &c->processes)
+		if ((*p)->events)
+			rc = rc ? rc : event_writer_flush((*p)->events, true, &c->news);
+	return rc;
 }
 
 int collector_ask(struct collector *c, u32 tgid, u32 tid, u64 address, u64 time_ns)

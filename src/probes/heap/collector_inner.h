@@ -16,6 +16,7 @@ struct collector {
 	u64 sample_bytes;
 	const struct cgroup_mounts *cgroups;
 	bool running, stop;
+	bool events; /* are to be recorded */
 	int error;
 	VEC(struct image *) images;
 	VEC(struct heap_process *) processes; /* by id - 1 */

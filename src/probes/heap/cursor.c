@@ -1,5 +1,6 @@
 /* See cursor.h. */
 #include "probes/heap/cursor.h"
+#include "probes/heap/event_writer.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -10,8 +11,17 @@
 #define QUIET_MS 50    /* a writer that was interrupted in the middle of an event is back by then */
 #define LOST_WORDS 512 /* at most, of an event that was never finished */
 #define NEAR_WORDS 256 /* more than a thread writes in TRACK_EARLY */
-#define NO_LIMIT UINT64_MAX
 #define MODULE_WORDS 256
+
+static int thread_new(struct heap_process *p, u32 tid, u32 *ret)
+{
+	size_t had = p->account.threads.n;
+	int rc = account_thread(&p->account, tid, ret);
+
+	return rc || !p->events || p->account.threads.n == had
+		       ? rc
+		       : event_writer_thread(p->events, tid);
+}
 
 int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struct cursor **ret)
 {
@@ -27,7 +37,7 @@ int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struc
 	c->ring = (u64 *)((char *)head + track_ring_offset(slot));
 	c->mask = track_words(slot) - 1;
 	c->tail = c->swept = c->read = c->slot->tail;
-	rc = account_thread(&p->account, c->tid, &c->thread);
+	rc = thread_new(p, c->tid, &c->thread);
 	if (rc)
 		cursor_close(c);
 	else
@@ -142,6 +152,9 @@ static int alloc_take(struct cursor *c, u64 word, bool moved, u64 now_ms)
 {
 	u64 what = word_get(c, c->tail + 1), size = what >> TRACK_SIZE_SHIFT;
 	u64 slack = what >> TRACK_SLACK_SHIFT & TRACK_MASK(TRACK_SLACK_BITS);
+	u64 address = word & TRACK_ADDRESS_MASK;
+	u32 stack = (u32)(what >> TRACK_STACK_SHIFT & TRACK_MASK(TRACK_STACK_BITS));
+	struct heap_process *p = c->process;
 	int rc;
 
 	if (size == TRACK_SIZE_BIG && c->size)
@@ -151,11 +164,40 @@ static int alloc_take(struct cursor *c, u64 word, bool moved, u64 now_ms)
 	c->size = c->slack = 0;
 	moved = moved && c->moving;
 	c->moving = false;
-	rc = account_alloc(&c->process->account, c->thread, word & TRACK_ADDRESS_MASK, size, slack,
-		(u32)(what >> TRACK_STACK_SHIFT & TRACK_MASK(TRACK_STACK_BITS)), moved, now_ms);
-	if (rc || !c->process->touched)
+	if (!address)
+		return 0; /* nothing is allocated there */
+	rc = account_alloc(&p->account, c->thread, address, size, slack, stack, moved, now_ms);
+	if (!rc && p->events)
+		rc = event_writer_alloc(
+			p->events, c->thread, address, size, slack, stack, moved, now_ms);
+	if (rc || !p->touched)
 		return rc;
-	return touched_alloc(c, word & TRACK_ADDRESS_MASK, size, moved, event_time(c, word));
+	return touched_alloc(c, address, size, moved, event_time(c, word));
+}
+
+/* move: realloc begins. */
+static int free_take(struct cursor *c, u64 word, bool move, u64 now_ms)
+{
+	u64 address = word & TRACK_ADDRESS_MASK;
+	struct heap_process *p = c->process;
+
+	account_free(&p->account, c->thread, address, now_ms, move ? &c->moved : NULL);
+	c->moving |= move;
+	return p->events ? event_writer_free(p->events, c->thread, address, move, now_ms) : 0;
+}
+
+static int move_undo(struct cursor *c, u64 now_ms)
+{
+	struct heap_process *p = c->process;
+	int rc = 0;
+
+	if (c->moving)
+		rc = account_restore(&p->account, c->thread, &c->moved);
+	if (c->moving && !rc && p->events)
+		rc = event_writer_restore(p->events, c->thread, now_ms);
+	c->misses.n = 0;
+	c->moving = false;
+	return rc;
 }
 
 static int news_add(struct cursor *c, news_buffer *news, enum news_kind kind, u32 number, u64 words)
@@ -218,7 +260,6 @@ static int mapping_take(struct cursor *c, u64 word, u64 now_ms)
 static int extra_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 {
 	u64 value = word >> TRACK_VALUE_SHIFT;
-	int rc = 0;
 
 	switch (arg_of(word)) {
 	case TRACK_SIZE:
@@ -228,11 +269,7 @@ static int extra_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 		c->slack = value;
 		break;
 	case TRACK_RESTORE:
-		if (c->moving)
-			rc = account_restore(&c->process->account, c->thread, &c->moved);
-		c->misses.n = 0;
-		c->moving = false;
-		return rc;
+		return move_undo(c, now_ms);
 	case TRACK_MODULE:
 		return news_add(c, news, NEWS_MODULE, 0, value);
 	case TRACK_MAPPING:
@@ -243,8 +280,6 @@ static int extra_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 
 static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 {
-	struct account *a = &c->process->account;
-
 	switch (word & TRACK_KIND_MASK) {
 	case TRACK_ALLOC:
 		return alloc_take(c, word, false, now_ms);
@@ -254,12 +289,9 @@ static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 		if (c->process->touched &&
 			touched_free(c, word & TRACK_ADDRESS_MASK, event_time(c, word)))
 			return -ENOMEM;
-		account_free(a, c->thread, word & TRACK_ADDRESS_MASK, now_ms, NULL);
-		return 0;
+		return free_take(c, word, false, now_ms);
 	case TRACK_MOVE:
-		account_free(a, c->thread, word & TRACK_ADDRESS_MASK, now_ms, &c->moved);
-		c->moving = true;
-		return 0;
+		return free_take(c, word, true, now_ms);
 	case TRACK_TIME:
 		c->time_high = time_high_of(word);
 		if (c->process->touched && c->node != word >> TRACK_NODE_SHIFT)
@@ -278,10 +310,12 @@ static int event_wait(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 
 static int cursor_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 {
-	u64 n = event_words(word);
+	u64 n = event_words(word), ahead = word_get(c, c->tail + AHEAD) & TRACK_ADDRESS_MASK;
 	int rc = 0;
 
-	account_prefetch(&c->process->account, word_get(c, c->tail + AHEAD) & TRACK_ADDRESS_MASK);
+	account_prefetch(&c->process->account, ahead);
+	if (c->process->events)
+		event_writer_prefetch(c->process->events, ahead);
 	if ((word & TRACK_KIND_MASK) <= TRACK_MOVED && c->process->cursors.n > 1)
 		rc = event_wait(c, word, now_ms, news);
 	if (n && !rc)
@@ -346,8 +380,7 @@ static int event_wait(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 	return rc;
 }
 
-/* Reads until there is nothing, or what is there is later than the limit, or a lap was read. */
-static int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news)
+int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news)
 {
 	u64 end = c->tail + c->mask + 1, publish = c->tail + PUBLISH;
 	int rc = 0;
@@ -373,18 +406,16 @@ static int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news
 	return rc;
 }
 
-/* The time of the next event; NO_LIMIT: there is none. */
-static u64 cursor_time(const struct cursor *c)
+u64 cursor_time(const struct cursor *c)
 {
 	u64 word = word_get(c, c->tail);
 
 	if (!word)
-		return NO_LIMIT;
+		return CURSOR_NO_LIMIT;
 	return event_time(c, word);
 }
 
-/* Where nothing came for long, an event may have begun here that is never finished. */
-static void cursor_unblock(struct cursor *c, u64 now_ms, bool at_once)
+void cursor_unblock(struct cursor *c, u64 now_ms, bool at_once)
 {
 	if (word_get(c, c->tail)) {
 		c->quiet_ms = 0;
@@ -401,96 +432,4 @@ static void cursor_unblock(struct cursor *c, u64 now_ms, bool at_once)
 			words_clear(c, i);
 			return;
 		}
-}
-
-/* What comes next, in order: a heap with the earliest on top. */
-struct next {
-	u64 time;
-	struct cursor *cursor;
-};
-
-static void heap_down(struct next *heap, size_t n)
-{
-	struct next top = heap[0];
-	size_t i = 0;
-
-	for (size_t child; (child = 2 * i + 1) < n; i = child) {
-		if (child + 1 < n && heap[child + 1].time < heap[child].time)
-			child++;
-		if (heap[child].time >= top.time)
-			break;
-		heap[i] = heap[child];
-	}
-	heap[i] = top;
-}
-
-static size_t heap_make(struct cursor *const *cursors, size_t n, struct next *heap)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		u64 time = cursor_time(cursors[i]);
-		size_t at = used;
-
-		if (time == NO_LIMIT)
-			continue;
-		used++;
-		for (; at && heap[(at - 1) / 2].time > time; at = (at - 1) / 2)
-			heap[at] = heap[(at - 1) / 2];
-		heap[at] = (struct next){time, cursors[i]};
-	}
-	return used;
-}
-
-static int merge(struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news)
-{
-	_cleanup_free_ struct next *heap = calloc(n, sizeof(*heap));
-	size_t used;
-	int rc = 0;
-
-	if (!heap)
-		return -ENOMEM;
-	used = heap_make(cursors, n, heap);
-	while (used && heap[0].time <= until && !rc) {
-		struct cursor *c = heap[0].cursor;
-		u64 other = used > 1 ? heap[1].time : until;
-
-		if (used > 2)
-			other = MIN(other, heap[2].time);
-		rc = cursor_run(c, MIN(other, until), now_ms, news);
-		heap[0].time = cursor_time(c);
-		if (heap[0].time == NO_LIMIT)
-			heap[0] = heap[--used];
-		heap_down(heap, used);
-	}
-	return rc;
-}
-
-s64 cursors_read_until(
-	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news)
-{
-	u64 before = 0, after = 0;
-	int rc = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		before += cursors[i]->tail;
-		cursor_unblock(cursors[i], now_ms, until == NO_LIMIT - 1);
-	}
-	if (n == 1)
-		rc = cursor_run(cursors[0], until, now_ms, news);
-	else if (n)
-		rc = merge(cursors, n, until, now_ms, news);
-	for (size_t i = 0; i < n; i++)
-		after += cursors[i]->tail;
-	return rc ? rc : (s64)(after - before);
-}
-
-int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news)
-{
-	s64 words;
-
-	do
-		words = cursors_read_until(cursors, n, NO_LIMIT - 1, now_ms, news);
-	while (words > 0);
-	return (int)words;
 }

@@ -39,7 +39,15 @@ struct cursor {
 
 int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struct cursor **ret);
 void cursor_close(struct cursor *c);
-/* What bears no time, or one up to `until`, in units of the tracker. Words read, or -ENOMEM. */
+#define CURSOR_NO_LIMIT UINT64_MAX
+/* Reads until there is nothing, or what is there is later than the limit, or a lap was read. */
+int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news);
+/* The time of the next event; CURSOR_NO_LIMIT: there is none. */
+u64 cursor_time(const struct cursor *c);
+/* Where nothing came for long, an event may have begun here that is never finished. */
+void cursor_unblock(struct cursor *c, u64 now_ms, bool at_once);
+/* Of all rings: what bears no time, or one up to `until`, in units of the tracker. Words read, or
+ * -ENOMEM. */
 s64 cursors_read_until(
 	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news);
 /* Everything there is, when nobody writes any more. */

@@ -9,7 +9,7 @@
 #include "capture/names.h"
 #include "probes/heap/attach.h"
 #include "probes/heap/collector.h"
-#include "probes/heap/fault_events.h"
+#include "probes/heap/heap_faults.h"
 #include "probes/heap/heap_names.h"
 #include "probes/heap/heap_records.h"
 #include "probes/heap/heap_schema.h"
@@ -48,26 +48,6 @@ static int blocks_touched(void *arg, u32 tgid, u32 tid, u64 address, u64 time_ns
 	return collector_ask(((struct heap_state *)arg)->collector, tgid, tid, address, time_ns);
 }
 
-/* Page faults of the command, where they were asked for. */
-static int faults_open(struct capture *c, struct heap_state *s, struct err *err)
-{
-	struct fault_events *f = NULL;
-	int rc = c->opt.faults ? fault_events_open((pid_t)c->opt.scope.tasks.v[0], &f) : 0;
-
-	if (rc) {
-		err_errno(err, rc, "--faults: events of page faults");
-		return err_hint(err, "that needs perf_event_open: kernel.perf_event_paranoid of at "
-				     "most 2, or CAP_PERFMON or root");
-	}
-	if (!f)
-		return 0;
-	collector_count(s->collector, f);
-	return capture_method(c, "page faults, by who asked for the memory",
-		fault_events_user_only(f) ? "software events of the task, of user mode"
-					  : "software events of the task",
-		NULL);
-}
-
 static int open_source(struct capture *c, void *state, struct err *err)
 {
 	struct heap_state *s = state;
@@ -88,7 +68,10 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		c->opt.sample_bytes, &s->collector);
 	if (rc)
 		return err_errno(err, rc, "heap: preparing to collect");
-	rc = faults_open(c, s, err);
+	if (c->opt.events)
+		collector_keep_events(s->collector);
+	s->names.tell = c->opt.events;
+	rc = heap_faults_open(c, s->collector, err);
 	if (rc)
 		return rc;
 	s->blocks = (struct blocks){s, blocks_touched, blocks_settle};
@@ -231,6 +214,7 @@ static int accounts_copy(const struct capture *c, struct heap_state *s, bool int
 	int rc = 0;
 
 	collector_lock(s->collector);
+	rc = collector_flush_events(s->collector); /* the sums are of these */
 	all = collector_processes(s->collector, &n);
 	for (size_t i = 0; i < n && !rc; i++) {
 		struct heap_process *p = all[i];
@@ -293,28 +277,10 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 	return rc;
 }
 
-static void tell_faults(struct capture *c, const struct collector_faults *f)
-{
-	if (f->user_only)
-		capture_note(c, NOTE_WARNING,
-			"page faults in kernel mode (read(2) into new memory) are not counted: "
-			"that takes kernel.perf_event_paranoid of 1, or CAP_PERFMON");
-	if (f->lost)
-		capture_note(c, NOTE_WARNING,
-			"%llu records of page faults were lost: memwhy did not read in time",
-			f->lost);
-	if (f->strangers)
-		capture_note(c, NOTE_INFO,
-			"%llu page faults are of processes that allocated nothing under the "
-			"tracker, or of what a process was before its exec",
-			f->strangers);
-}
-
 /* What a reader would miss. */
 static void tell(struct capture *c, struct heap_state *s)
 {
 	bool known = untracked_tell(&s->untracked, c);
-	struct collector_faults faults;
 	u32 programs, given_up;
 	u64 asked, guessed;
 
@@ -328,8 +294,7 @@ static void tell(struct capture *c, struct heap_state *s)
 			"%u programs went on without memwhy, which had not read for two seconds: "
 			"what they did then is not known",
 			given_up);
-	if (collector_faults(s->collector, &faults))
-		tell_faults(c, &faults);
+	heap_faults_tell(c, s->collector);
 	collector_asked(s->collector, &asked, &guessed);
 	if (guessed > asked / 20)
 		capture_note(c, NOTE_INFO,
@@ -516,5 +481,6 @@ const struct probe probe_heap = {
 	.source = &source,
 	.bpf = &heap_bpf,
 	.view = &heap_view,
+	.takes_part = true,
 	.only_named = true,
 };

@@ -110,6 +110,27 @@ struct heap_mapping {
 	u64 peak_bytes; /* at the peak of what the process had mapped */
 };
 
+/*
+ * What a process allocated and freed, in its order (--events): a chunk of code, as event_model.h
+ * says. To be read behind those before it.
+ */
+struct heap_events {
+	struct rec h;
+	u32 process;
+	u32 image;  /* number of its program, which numbers stacks */
+	u64 before; /* events in the chunks before */
+	u32 bytes;  /* of code */
+	u32 code[]; /* its bytes; the last ones may be padding */
+};
+
+/* What the numbers of stacks in a program stand for. */
+struct heap_stacks {
+	struct rec h;
+	u32 image;
+	u32 n;
+	u32 v[]; /* n pairs: number, and its REC_STACK (0: not known) */
+};
+
 /* What a process mapped by itself. */
 struct heap_mapped {
 	struct rec h;

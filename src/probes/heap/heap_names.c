@@ -6,6 +6,7 @@
 
 #include "capture/names.h"
 #include "probes/heap/collector.h"
+#include "probes/heap/heap.h"
 
 /* Who told of files: the stacks that the same thread tells of are in these. Others may have been
  * told of other files at the same addresses, sooner or later. */
@@ -27,6 +28,7 @@ void heap_names_free(struct heap_names *s)
 	groups_free(&s->files);
 	vec_free(&s->stacks);
 	vec_free(&s->n_stacks);
+	vec_free(&s->told);
 }
 
 static struct process_map *files_get(struct capture *c, struct heap_names *s, const struct news *n)
@@ -84,6 +86,53 @@ static u32 *stacks_room(struct heap_names *s, u32 image, u32 number)
 	return &s->stacks.v[image - 1][number];
 }
 
+#define TOLD_MAX 8192 /* pairs in a record */
+
+static int told_send(struct capture *c, struct heap_names *s)
+{
+	size_t size = (offsetof(struct heap_stacks, v) + s->told.n * sizeof(u32) + 7) & ~7UL;
+	_cleanup_free_ struct heap_stacks *r = s->told.n ? calloc(1, size) : NULL;
+
+	if (!r)
+		return s->told.n ? -ENOMEM : 0;
+	r->h.size = (u32)size;
+	r->h.kind = REC_HEAP_STACKS;
+	r->image = s->told_image;
+	r->n = (u32)s->told.n / 2;
+	memcpy(r->v, s->told.v, s->told.n * sizeof(u32));
+	s->told.n = 0;
+	return capture_emit(c, &r->h);
+}
+
+static int told_add(struct capture *c, struct heap_names *s, u32 image, u32 number, u32 stack)
+{
+	bool full = s->told.n && (image != s->told_image || s->told.n / 2 == TOLD_MAX);
+	int rc = full ? told_send(c, s) : 0;
+
+	s->told_image = image;
+	rc = rc ? rc : vec_push(&s->told, number);
+	return rc ? rc : vec_push(&s->told, stack);
+}
+
+/* As event_writer_flush() hands them on. */
+static int events_take(struct capture *c, const struct news *n)
+{
+	size_t code = n->words < 2 ? 0 : (n->words - 2UL) * sizeof(u64);
+	size_t size = (sizeof(struct heap_events) + code + 7) & ~7UL;
+	_cleanup_free_ struct heap_events *r = code ? calloc(1, size) : NULL;
+
+	if (!r)
+		return code ? -ENOMEM : 0;
+	r->h.size = (u32)size;
+	r->h.kind = REC_HEAP_EVENTS;
+	r->process = n->process;
+	r->image = n->image;
+	r->before = n->v[0];
+	r->bytes = (u32)n->v[1];
+	memcpy(r->code, &n->v[2], r->bytes);
+	return capture_emit(c, &r->h);
+}
+
 static int stack_take(struct capture *c, struct heap_names *s, const struct process_map *files,
 	const struct news *n)
 {
@@ -95,13 +144,16 @@ static int stack_take(struct capture *c, struct heap_names *s, const struct proc
 	for (u32 i = 0; i < n->words && i < TRACK_DEPTH; i++)
 		ips[i] = shifted(n->v[i]);
 	*name = names_user_stack(c->names, files, ips, MIN(n->words, (u32)TRACK_DEPTH));
-	return 0;
+	return s->tell ? told_add(c, s, n->image, n->number, *name) : 0;
 }
 
 static int news_take(struct capture *c, struct heap_names *s, const struct news *n)
 {
-	struct process_map *files = files_get(c, s, n);
+	struct process_map *files;
 
+	if (n->kind == NEWS_EVENTS)
+		return events_take(c, n);
+	files = files_get(c, s, n);
 	if (!files)
 		return -ENOMEM;
 	return n->kind == NEWS_MODULE ? module_take(files, n) : stack_take(c, s, files, n);
@@ -119,7 +171,7 @@ int heap_names_take(struct heap_names *s, struct capture *c, struct collector *c
 		at += sizeof(*n) / sizeof(u64) + n->words;
 	}
 	vec_free(&news);
-	return rc;
+	return rc ? rc : told_send(c, s);
 }
 
 u32 heap_names_stack(const struct heap_names *s, u32 image, u32 number)

@@ -1,5 +1,5 @@
 /* The stacks that programs under the preload library tell of, named by the files that the same
- * threads told of before them. */
+ * threads told of before them; and their events, on their way into the recording. */
 #ifndef MEMWHY_PROBES_HEAP_NAMES_H
 #define MEMWHY_PROBES_HEAP_NAMES_H
 
@@ -13,6 +13,9 @@ struct heap_names {
 	struct groups files; /* struct teller -> struct process_map */
 	VEC(u32 *) stacks;   /* by id of the image - 1, then by number */
 	VEC(u32) n_stacks;
+	bool tell;     /* what numbers stand for is to be recorded (--events) */
+	VEC(u32) told; /* since the last record: pairs, of one image */
+	u32 told_image;
 };
 
 /* s: zeroed. */

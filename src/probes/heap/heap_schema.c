@@ -134,8 +134,7 @@ static const struct field residence_fields[] = {
 	FIELD(E, site, FIELD_U32, UNIT_ID, "number of the stack in its program, or of the file"),
 	FIELD(E, place, FIELD_U32, UNIT_NONE,
 		"1 heap blocks, 2 mapped by the program itself, 3 anonymous memory of allocator "
-		"and "
-		"libc, 4 stack, 5 file, 6 shared memory, 7 hugetlb, 8 the kernel's, 9 in a mapping "
+		"and libc, 4 stack, 5 file, 6 shared memory, 7 hugetlb, 8 the kernel's, 9 in a mapping "
 		"too large to be looked into, 10 not known"),
 	FIELD(E, kind, FIELD_U32, UNIT_NONE, "of place 2, as in heap_mapping"),
 	FIELD(E, minor, FIELD_U64, UNIT_COUNT, "minor faults there"),
@@ -174,13 +173,31 @@ static const struct field together_fields[] = {
 	FIELD(A, peak_ns, FIELD_U64, UNIT_NS, "when that was seen"),
 };
 
+#define V struct heap_events
+#define N struct heap_stacks
+
+static const struct field events_fields[] = {
+	FIELD(V, process, FIELD_U32, UNIT_ID, "as in heap_total"),
+	FIELD(V, image, FIELD_U32, UNIT_ID, "number of its program, as in heap_stacks"),
+	FIELD(V, before, FIELD_U64, UNIT_COUNT, "events in the chunks before"),
+	FIELD(V, bytes, FIELD_U32, UNIT_BYTES, "of code"),
+	{"code", offsetof(V, code), FIELD_U32S, UNIT_NONE, 0,
+		"allocations and frees in their order, as src/probes/heap/event_model.h says"},
+};
+
+static const struct field stacks_fields[] = {
+	FIELD(N, image, FIELD_U32, UNIT_ID, "number of the program"),
+	FIELD(N, n, FIELD_U32, UNIT_COUNT, "stacks"),
+	{"v", offsetof(N, v), FIELD_U32S, UNIT_NONE, 0,
+		"of each its number in the program, and the id of a stack (0: not known)"},
+};
+
 const struct kind heap_kinds[HEAP_KINDS] = {
 	KIND(REC_HEAP_TOTAL, T, "heap_total", total_fields,
 		"a process's heap, since it began; a later record replaces it"),
 	KIND(REC_HEAP_SITE, S, "heap_site", site_fields,
 		"what one stack of a process allocated since it began, by its number there; a "
-		"later "
-		"record replaces it"),
+		"later record replaces it"),
 	KIND(REC_HEAP_THREAD, H, "heap_thread", thread_fields,
 		"what one thread did since it began; a later record replaces it"),
 	KIND(REC_HEAP_MAPPING, M, "heap_mapping", mapping_fields,
@@ -196,4 +213,8 @@ const struct kind heap_kinds[HEAP_KINDS] = {
 		"process; a later record replaces it"),
 	KIND(REC_HEAP_LOOKED, K, "heap_looked", looked_fields,
 		"the same of all of a process; a later record replaces it"),
+	KIND(REC_HEAP_EVENTS, V, "heap_events", events_fields,
+		"what a process allocated and freed, a chunk of it; to be read in their order"),
+	KIND(REC_HEAP_STACKS, N, "heap_stacks", stacks_fields,
+		"what numbers of stacks in heap_events stand for"),
 };

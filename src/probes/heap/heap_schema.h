@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "event/schema.h"
 
-#define HEAP_KINDS 8
+#define HEAP_KINDS 10
 
 extern const struct kind heap_kinds[HEAP_KINDS];
 

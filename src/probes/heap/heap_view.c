@@ -2,9 +2,12 @@
 #include "probes/heap/heap_view.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+#include "probes/heap/event_replay.h"
 #include "probes/heap/heap_columns.h"
 #include "probes/heap/heap_growth.h"
 #include "probes/heap/heap_mappings.h"
@@ -49,7 +52,11 @@ struct heap_view_state {
 	struct heap_mappings mappings;
 	struct heap_residences residences;
 	struct heap_together_record together; /* h.kind: there was one */
+	struct event_replay *replay;          /* of a part of the recording; NULL: all of it */
+	u64 from_ns, to_ns;
 };
+
+static int feed_sums(void *state, const struct rec *r);
 
 static int init(void *state, const struct view_options *o, struct err *err)
 {
@@ -62,10 +69,16 @@ static int init(void *state, const struct view_options *o, struct err *err)
 	groups_init(&v->threads, sizeof(struct thread_key), sizeof(struct thread_state));
 	groups_init(&v->totals, sizeof(u32), sizeof(struct total_state));
 	rc = heap_mappings_init(&v->mappings, &heap_view, o, err);
-	return rc ? rc : heap_residences_init(&v->residences, &heap_view, o, err);
+	rc = rc ? rc : heap_residences_init(&v->residences, &heap_view, o, err);
+	if (rc || !(o->from_ns || o->to_ns))
+		return rc;
+	v->from_ns = o->from_ns;
+	v->to_ns = o->to_ns ? o->to_ns : UINT64_MAX;
+	rc = event_replay_open(v->from_ns, v->to_ns, feed_sums, v, &v->replay);
+	return rc ? err_errno(err, rc, "heap") : 0;
 }
 
-static int feed(void *state, const struct rec *r)
+static int feed_sums(void *state, const struct rec *r)
 {
 	struct heap_view_state *v = state;
 
@@ -105,6 +118,14 @@ static int feed(void *state, const struct rec *r)
 		v->together = *(const struct heap_together_record *)r;
 	}
 	return 0;
+}
+
+/* Of a part of a run its sums are made of its events. */
+static int feed(void *state, const struct rec *r)
+{
+	struct heap_view_state *v = state;
+
+	return v->replay ? event_replay_feed(v->replay, r) : feed_sums(v, r);
 }
 
 static double square(u64 v)
@@ -240,6 +261,32 @@ static int rows_add(struct heap_view_state *v, struct report *r)
 	return rc;
 }
 
+static void part_tell(const struct heap_view_state *v, struct report *r)
+{
+	char from[UNIT_BUF], to[UNIT_BUF];
+	u32 damaged = event_replay_damaged(v->replay);
+	bool ends = v->to_ns != UINT64_MAX;
+
+	if (!event_replay_has(v->replay)) {
+		report_not_checked(r, "events were not recorded: that takes --events with "
+				      "--record");
+		return;
+	}
+	report_note(r,
+		"blocks allocated %s%s%s%s%s, as things stood %s; what programs map by "
+		"themselves is known of the whole run only",
+		v->from_ns ? "from " : "up to ",
+		v->from_ns ? fmt_ns(from, v->from_ns)
+		: ends     ? fmt_ns(to, v->to_ns)
+			   : "",
+		v->from_ns && ends ? " to " : "", v->from_ns && ends ? fmt_ns(to, v->to_ns) : "",
+		" after memwhy began", ends ? "then" : "at the end");
+	if (damaged)
+		report_not_checked(r,
+			"of %u processes events are damaged or missing: the sums end there",
+			damaged);
+}
+
 /* What a reader must know. */
 static void notes_add(struct heap_view_state *v, struct report *r)
 {
@@ -326,6 +373,11 @@ static int report(void *state, struct report *r)
 	struct heap_view_state *v = state;
 	int rc;
 
+	rc = v->replay ? event_replay_report(v->replay) : 0;
+	if (rc)
+		return rc;
+	if (v->replay)
+		part_tell(v, r);
 	groups_clear(&v->sums.groups);
 	if (v->sums.by & BY_STACK)
 		rc = sites_add(v);
@@ -376,6 +428,7 @@ static void destroy(void *state)
 	groups_free(&v->totals);
 	heap_mappings_free(&v->mappings);
 	heap_residences_free(&v->residences);
+	event_replay_close(v->replay);
 }
 
 static const struct view_table heap_tables[] = {

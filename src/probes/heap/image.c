@@ -11,6 +11,7 @@
 
 #include "probes/heap/comm.h"
 #include "probes/heap/cursor.h"
+#include "probes/heap/event_writer.h"
 #include "sys/keyvals.h"
 
 static int file_make(int *ret)
@@ -172,6 +173,8 @@ s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
 		n = image->held
 			    ? held_read(image, p, now_ms, news)
 			    : cursors_read_until(p->cursors.v, p->cursors.n, until, now_ms, news);
+		if (n >= 0 && p->events)
+			rc = event_writer_flush(p->events, false, news);
 		if (n < 0)
 			return n;
 		words += n;
@@ -210,6 +213,9 @@ int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buff
 
 	if (!rc)
 		rc = cursors_finish(p->cursors.v, p->cursors.n, now_ms, news);
+	if (!rc && p->events)
+		rc = event_writer_flush(p->events, true, news);
+	event_writer_close(take_ptr(p->events));
 	vec_each (c, &p->cursors)
 		slot_release(image, *c);
 	p->cursors.n = 0;

@@ -14,7 +14,7 @@
 #include "tracker/ring.h"
 
 /* What has to be named before the program is gone, in the order it came: see collector_news(). */
-enum news_kind { NEWS_MODULE, NEWS_STACK };
+enum news_kind { NEWS_MODULE, NEWS_STACK, NEWS_EVENTS };
 
 struct news {
 	u32 kind;
@@ -23,7 +23,8 @@ struct news {
 	u32 thread; /* in account.threads: who told of it; files are told of before the stacks */
 	u32 number; /* of a stack */
 	u32 image;
-	u64 v[]; /* NEWS_STACK: addresses, innermost first; NEWS_MODULE: as the program sent it */
+	u64 v[]; /* NEWS_STACK: addresses, innermost first; NEWS_MODULE: as the program sent it;
+		  * NEWS_EVENTS: see event_writer_flush() */
 };
 
 /* Of struct news. */
@@ -55,6 +56,7 @@ struct heap_process {
 	VEC(struct thread_name) names; /* by index in account.threads */
 	char comm[COMM_LEN];
 	struct touched *touched;     /* NULL: nobody asks which blocks were accessed */
+	struct event_writer *events; /* NULL: they are not recorded */
 	u64 ahead;                   /* its events were read up to here, later than was asked for */
 	u64 gone_ns;                 /* when that was noticed; 0: not yet */
 	u64 image_ns;                /* when its program asked for its file: after its own exec */
