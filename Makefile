@@ -117,6 +117,11 @@ unit: $(TEST_BINS)
 check-vm: all workloads
 	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tests/vm/full.bats
 
+# memwhy that says what the verifier had to do: see bench/verifier.
+$(B)/bench/loads: bench/loads.c $(OBJS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_STATIC) $(CFLAGS) $(ALL_CFLAGS) -Wl,--wrap=syscall -o $@ $< $(OBJS) $(LDLIBS)
+
 $(B)/bench/%: bench/%.c $(B)/libmemwhy.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(B)/libmemwhy.a $(LDLIBS)

@@ -20,7 +20,7 @@ question_14() {
 	sed -n 's/^loaded_ms=\([0-9.]*\) verified_insns=\(.*\)/\1 \2/p' "$tmp/stacks" | sort -g | awk '
 		{ v[NR] = $1; n = $2 } END { printf "  three programs load in %s ms, %s instructions verified\n", v[int((NR + 1) / 2)], n }'
 	libraries
-	record_bytes
+	stack_costs
 }
 
 # A process with sixty libraries more: its tables, from none.
@@ -37,11 +37,35 @@ libraries() {
 	spread <"$tmp/ms" | awk '{ printf " made in %.0f (%.0f..%.0f) ms\n", $1, $2, $3 }'
 }
 
-# The same stacks through perf: bytes that each takes.
-record_bytes() {
-	perf record -q -o "$tmp/perf.data" -e page-faults -c 1 --call-graph dwarf -- "$load" 4 256 >/dev/null 2>&1 || return
-	samples=$(perf script -i "$tmp/perf.data" -F event 2>/dev/null | grep -c page-faults)
+# What each stack costs the program that is looked at, and through perf what is left to do later.
+stack_costs() {
+	printf '\n  %s\n' 'getppid from 13 calls deep, stacks summed up; CPU time of a call, tool over bare'
+	cost_table "$loads deep N" <<-LIST
+	bare, once more|20|@
+	memwhy count|20|"$memwhy" count syscalls:sys_enter_getppid -q --out /dev/null -- @
+	memwhy count --stacks=user|20|"$memwhy" count syscalls:sys_enter_getppid --stacks=user -q --out "$tmp/stacks.memwhy" -- @
+	bpftrace: count()|20|bpftrace -o /dev/null -e 'tracepoint:syscalls:sys_enter_getppid { @ = count(); }' -c "@"
+	bpftrace: @[ustack]|20|bpftrace -o "$tmp/stacks.bpftrace" -e 'tracepoint:syscalls:sys_enter_getppid { @[ustack] = count(); }' -c "@"
+	perf record -g|20|perf record -q -o "$tmp/perf.fp" -e syscalls:sys_enter_getppid -c 1 -g -- @
+	perf record, dwarf|1|perf record -q -o "$tmp/perf.data" -e syscalls:sys_enter_getppid -c 1 --call-graph dwarf -- @
+	LIST
+	printf '  frames of a stack: memwhy %s, bpftrace %s of at least 16\n' \
+		"$(grep -acE '^ +(.*;)?(deep_down|deep|main|_start|__libc_start|syscall)' "$tmp/stacks.memwhy")" \
+		"$(grep -acE '\+[0-9]+$|^ +0x' "$tmp/stacks.bpftrace")"
+	perf_later
+}
+
+# Of the samples that perf took with copies of the stack: how many bytes each, and how long it takes to
+# unwind them.
+perf_later() {
+	[ -s "$tmp/perf.data" ] || return
+	begun=$(date +%s%N)
+	perf script -i "$tmp/perf.data" -F ip,sym 2>/dev/null >"$tmp/perf.script"
+	spent=$(($(date +%s%N) - begun))
+	samples=$(perf script -i "$tmp/perf.data" -G -F event 2>/dev/null | grep -c getppid)
 	[ "${samples:-0}" -gt 0 ] || return
-	printf '  perf record --call-graph dwarf: %d bytes a stack, to be unwound later; memwhy: none but the sum\n' \
-		$(($(stat -c %s "$tmp/perf.data") / samples))
+	frames=$(grep -c . "$tmp/perf.script")
+	awk -v bytes="$(stat -c %s "$tmp/perf.data")" -v n="$samples" -v ns="$spent" -v frames="$frames" 'BEGIN {
+		printf "  perf record --call-graph dwarf: %d stacks taken, %d bytes each; perf script: %.1f frames a stack,", n, bytes / n, frames / n
+		printf " %.1f us to unwind one\n", ns / n / 1000 }'
 }

@@ -6,6 +6,8 @@
  *   write     writes of one byte to /dev/null: the shortest system call there is
  *   maps      pairs of mmap and munmap, of 64 KiB that are not touched
  *   policy    mbind and get_mempolicy of 64 KiB that are touched
+ *   deep      getppid from 13 calls deep, of functions without frame pointers: a stack of 16 to 18
+ *             frames, with those of libc
  * Prints "OPERATIONS NS": those of all rounds, and the CPU time of one, children included, in the
  * first decile of rounds: the quicker ones, so that what else runs on the machine counts little.
  */
@@ -127,6 +129,28 @@ static size_t policy(void)
 	return 20000;
 }
 
+#define DEEP_CALLS 12
+static volatile int sink;
+
+__attribute__((noinline, noclone, optimize("omit-frame-pointer"))) static int deep_down(int n)
+{
+	int r = 1;
+
+	if (n)
+		r = deep_down(n - 1);
+	else
+		for (int i = 0; i < 20000; i++)
+			sink += (int)syscall(SYS_getppid);
+	__asm__ volatile("" : "+r"(r)); /* no loop can be made of this */
+	return r + 1;
+}
+
+static size_t deep(void)
+{
+	sink += deep_down(DEEP_CALLS);
+	return 20000;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
@@ -144,11 +168,12 @@ int main(int argc, char **argv)
 				: !strcmp(kind, "write")    ? writes
 				: !strcmp(kind, "maps")     ? maps
 				: !strcmp(kind, "policy")   ? policy
+				: !strcmp(kind, "deep")     ? deep
 							    : NULL;
 
 	if (!round || !rounds || rounds > ROUNDS_MAX)
-		return fprintf(stderr, "usage: bench_load kernel|pressure|write|maps|policy "
-				       "[ROUNDS [DIR]]\n"),
+		return fprintf(stderr, "usage: bench_load kernel|pressure|write|maps|policy|"
+				       "deep [ROUNDS [DIR]]\n"),
 		       2;
 	snprintf(path, sizeof(path), "%s/memwhy-bench-%d", argc > 3 ? argv[3] : "/tmp", getpid());
 	for (size_t i = 0; i < rounds; i++) {
