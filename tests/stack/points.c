@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "points.h"
 
 #define DEEP 600
+#define ALARMS 150
 
 static int sink;
 
@@ -90,6 +92,49 @@ static void signals(void)
 	raise(SIGUSR2);
 }
 
+/* Signals wherever the code just is: before a frame is set up, after it is gone, in a call's stub. */
+static volatile int alarms;
+
+static void on_alarm(int number)
+{
+	(void)number;
+	if (alarms < ALARMS)
+		point("anywhere");
+	alarms++;
+}
+
+static int compare_quietly(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+__attribute__((noinline, noclone)) static int busy(int depth, int seed)
+{
+	int numbers[6] = {seed, depth, 3, seed ^ depth, 9, 4};
+	char block[depth % 5 * 40 + 8];
+	int r = 0;
+
+	memset(block, seed, sizeof(block));
+	if (depth)
+		r = busy(depth - 1, seed * 5 + 1);
+	else
+		qsort(numbers, 6, sizeof(*numbers), compare_quietly);
+	__asm__ volatile("" : "+r"(r));
+	return r + numbers[2] + block[sizeof(block) - 1];
+}
+
+static void anywhere(void)
+{
+	const struct sigaction action = {.sa_handler = on_alarm};
+	const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {};
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; alarms < ALARMS; i++)
+		sink += busy(i % 30, i);
+	setitimer(ITIMER_REAL, &never, NULL);
+}
+
 static void child(void)
 {
 	pid_t pid = fork();
@@ -142,6 +187,7 @@ static void all(int argc, char **argv)
 	qsort(numbers, 16, sizeof(*numbers), compare);
 	points_throw();
 	signals();
+	anywhere();
 	pthread_create(&thread, NULL, in_thread, NULL);
 	pthread_join(thread, NULL);
 	child();
