@@ -165,9 +165,11 @@ deps:
 
 # What it allocates is to be allocated.
 $(B)/tests/workloads/heap_work $(B)/tests/workloads/heap_faults: WORK_CFLAGS := -fno-builtin
+# As distributions build.
+$(B)/tests/workloads/bench_load: WORK_CFLAGS := -fomit-frame-pointer
 $(B)/tests/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) $(WORK_CFLAGS) -fno-omit-frame-pointer -o $@ $< -lpthread
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fno-omit-frame-pointer $(WORK_CFLAGS) -o $@ $< -lpthread
 
 # One whose allocator is in the program itself. Without a static C library its tests are skipped.
 $(B)/tests/workloads/heap_work_static: tests/workloads/heap_work.c

@@ -43,15 +43,16 @@ stack_costs() {
 	cost_table "$loads deep N" <<-LIST
 	bare, once more|20|@
 	memwhy count|20|"$memwhy" count syscalls:sys_enter_getppid -q --out /dev/null -- @
-	memwhy count --stacks=user|20|"$memwhy" count syscalls:sys_enter_getppid --stacks=user -q --out "$tmp/stacks.memwhy" -- @
+	memwhy count --stacks=user|20|"$memwhy" count syscalls:sys_enter_getppid --stacks=user -q --out /dev/null -- @
 	bpftrace: count()|20|bpftrace -o /dev/null -e 'tracepoint:syscalls:sys_enter_getppid { @ = count(); }' -c "@"
 	bpftrace: @[ustack]|20|bpftrace -o "$tmp/stacks.bpftrace" -e 'tracepoint:syscalls:sys_enter_getppid { @[ustack] = count(); }' -c "@"
 	perf record -g|20|perf record -q -o "$tmp/perf.fp" -e syscalls:sys_enter_getppid -c 1 -g -- @
-	perf record, dwarf|1|perf record -q -o "$tmp/perf.data" -e syscalls:sys_enter_getppid -c 1 --call-graph dwarf -- @
+	perf record, copies|1|perf record -q -o "$tmp/perf.data" -e syscalls:sys_enter_getppid -c 1 -m 65536 --call-graph dwarf -- @
 	LIST
-	printf '  frames of a stack: memwhy %s, bpftrace %s of at least 16\n' \
-		"$(grep -acE '^ +(.*;)?(deep_down|deep|main|_start|__libc_start|syscall)' "$tmp/stacks.memwhy")" \
-		"$(grep -acE '\+[0-9]+$|^ +0x' "$tmp/stacks.bpftrace")"
+	printf '  frames of a stack: memwhy %s, bpftrace %s\n' \
+		"$("$memwhy" count syscalls:sys_enter_getppid --stacks=user -o folded -q -- $loads deep 1 |
+			awk -F';' 'NF > n { n = NF } END { print n - 1 }')" \
+		"$(awk '/^@\[/ { n = 0 } /^ / { n++ } n > most { most = n } END { print most + 0 }' "$tmp/stacks.bpftrace")"
 	perf_later
 }
 
@@ -66,6 +67,6 @@ perf_later() {
 	[ "${samples:-0}" -gt 0 ] || return
 	frames=$(grep -c . "$tmp/perf.script")
 	awk -v bytes="$(stat -c %s "$tmp/perf.data")" -v n="$samples" -v ns="$spent" -v frames="$frames" 'BEGIN {
-		printf "  perf record --call-graph dwarf: %d stacks taken, %d bytes each; perf script: %.1f frames a stack,", n, bytes / n, frames / n
+		printf "  perf record --call-graph dwarf: %d of 20000 stacks taken, %d bytes each; perf script: %.1f frames,", n, bytes / n, frames / n
 		printf " %.1f us to unwind one\n", ns / n / 1000 }'
 }

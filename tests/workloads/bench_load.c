@@ -132,7 +132,7 @@ static size_t policy(void)
 #define DEEP_CALLS 12
 static volatile int sink;
 
-__attribute__((noinline, noclone, optimize("omit-frame-pointer"))) static int deep_down(int n)
+__attribute__((noinline, noclone)) static int deep_down(int n)
 {
 	int r = 1;
 
