@@ -79,6 +79,17 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 	return cmd->run(cmd, &o);
 }
 
+/* No command is near to an option. */
+static int option_first(const char *option)
+{
+	struct err err = {};
+
+	err_set(&err, -EINVAL, "'%.40s' before the command", option);
+	err_hint(&err, "memwhy COMMAND %.40s ...; 'memwhy help' lists the commands", option);
+	command_error(&err);
+	return STATUS_USAGE;
+}
+
 static int dispatch(int argc, char **argv)
 {
 	_cleanup_str_ struct str s = {};
@@ -94,6 +105,8 @@ static int dispatch(int argc, char **argv)
 		return STATUS_DONE;
 	}
 	cmd = command_find(argv[1]);
+	if (!cmd && argv[1][0] == '-')
+		return option_first(argv[1]);
 	if (!cmd)
 		return command_unknown(argv[1]);
 	return run_command(cmd, argc - 1, argv + 1);

@@ -199,7 +199,8 @@ static void man_tail(struct str *out)
 		".SH EXIT STATUS\n0 done; 1 a finding or a regression at or above \\-\\-fail\\-on; "
 		"2 usage; 3 not "
 		"permitted or not supported here; 4 the data is incomplete or damaged; 5 internal "
-		"error; 130 interrupted, after flushing.\n");
+		"error; 130 interrupted, after the report; before anything was counted "
+		"there is none.\n");
 }
 
 void help_man(const struct command *cmd, struct str *out)

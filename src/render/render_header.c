@@ -79,13 +79,17 @@ static void host_items(struct items *i, const struct rec_host *h)
 static void interval_item(struct items *i, const struct stream *s)
 {
 	time_t wall = (time_t)(stream_wall_ns(s) / NSEC_PER_SEC);
+	u64 ns = stream_interval_ns(s);
 	struct str t = {};
 	char buf[64];
 	struct tm tm;
 
-	if (!stream_interval_ns(s))
+	if (!ns)
 		return;
-	str_addf(&t, "%.1f s", (double)stream_interval_ns(s) / 1e9);
+	if (ns < NSEC_PER_SEC)
+		str_add(&t, fmt_ns(buf, ns));
+	else
+		str_addf(&t, "%.1f s", (double)ns / NSEC_PER_SEC);
 	if (wall && gmtime_r(&wall, &tm) &&
 		strftime(buf, sizeof(buf), " from %Y-%m-%d %H:%M:%S UTC", &tm))
 		str_add(&t, buf);

@@ -58,6 +58,8 @@ load common
 	try mw_error 2 ""
 	try mw_error 2 --nothinglikeit
 	try mw_error 2 -z
+	try mw_error 2 -p 1
+	[[ $stderr == *"'-p' before the command"*"memwhy COMMAND -p"* ]] || try refuse "memwhy -p 1"
 	try mw_error 2 help help help
 	try mw_error 2 help faults extra
 	tried

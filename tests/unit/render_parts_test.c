@@ -204,6 +204,29 @@ static void test_unknown_columns(void **state)
 	fixture_close(&f);
 }
 
+/* A command can be over within a millisecond. */
+static void test_interval(void **state)
+{
+	static const struct {
+		u64 ns;
+		const char *shown;
+	} of[] = {{26900000, "26.9 ms from "}, {999000000, "999 ms from "},
+		{NSEC_PER_SEC, "1.0 s from "}, {90 * NSEC_PER_SEC, "90.0 s from "}};
+	struct render_options o = {.width = 100};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+		_cleanup_str_ struct str out = {};
+		struct fixture f;
+
+		fixture_open(&f, "x");
+		f.stream.last_ns = f.stream.first_ns + of[i].ns;
+		renderer_find("text")->report(&f.report, &o, &out);
+		assert_non_null(strstr(str_get(&out), of[i].shown));
+		fixture_close(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_unknown_columns),
+		cmocka_unit_test(test_interval),
 	};
 
 	return cmocka_run_group_tests_name("render_parts", tests, NULL, NULL);
