@@ -31,6 +31,8 @@ static void conclude(struct report *r)
 			"%zu risk, %zu note.",
 			counts[LEVEL_CRITICAL], counts[LEVEL_WARNING], counts[LEVEL_RISK],
 			counts[LEVEL_NOTE]);
+	else if (!r->stream->has_session)
+		r->verdict = "Nothing can be said: nothing was recorded.";
 	else if (r->findings.n)
 		r->verdict = report_text(r, "Nothing is wrong now; %zu thing%s to keep an eye on.",
 			r->findings.n, r->findings.n == 1 ? "" : "s");

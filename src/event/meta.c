@@ -163,7 +163,8 @@ static const struct field note_fields[] = {
 const struct kind meta_kinds[] = {
 	KIND(REC_HOST, struct rec_host, "host", host_fields, "the machine that was observed"),
 	KIND(REC_SESSION, struct rec_session, "session", session_fields,
-		"start of the observation: what was asked, and the time of day"),
+		"start of the observation: what was asked, and the time of day; of a command a "
+		"second one when it was let go"),
 	KIND(REC_METHOD, struct rec_method, "method", method_fields,
 		"how a probe obtained a part of its data, or why it did not"),
 	KIND(REC_LOSS, struct rec_loss, "loss", loss_fields,

@@ -40,10 +40,10 @@ static int host_feed(struct stream *s, const struct rec *r)
 
 static int session_feed(struct stream *s, const struct rec *r)
 {
-	if (!s->has_session) {
-		s->first_ns = r->time_ns;
-		s->last_ns = MAX(s->last_ns, s->first_ns);
-	}
+	if (!s->has_session)
+		s->opened_ns = r->time_ns;
+	s->first_ns = r->time_ns;
+	s->last_ns = MAX(s->last_ns, s->first_ns);
 	s->has_session = true;
 	s->session = *(const struct rec_session *)r;
 	TEXT_SEAL(s->session.command);

@@ -36,12 +36,13 @@ struct stream {
 	struct rec_session session;
 	struct rec_cost cost;
 	/*
-	 * The interval being reported. It begins at REC_SESSION (without one: at the first record
-	 * that has a time) or at the last stream_interval_begin(), and ends at the latest record
-	 * so far; REC_TICK and REC_END set its end to their own time.
+	 * The interval being reported. It begins at the last REC_SESSION (without one: at the first
+	 * record that has a time) or at the last stream_interval_begin(), and ends at the latest
+	 * record so far; REC_TICK and REC_END set its end to their own time.
 	 */
 	u64 first_ns, last_ns;
-	bool ended; /* REC_END was seen: the recording is complete */
+	u64 opened_ns; /* the first REC_SESSION: where the cost begins; 0: there was none */
+	bool ended;    /* REC_END was seen: the recording is complete */
 	bool has_session;
 	/* In the order of the first record of each; at most 1024 of each, more are left out. */
 	VEC(struct stream_method) methods;

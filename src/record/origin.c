@@ -6,10 +6,22 @@
 #include "base/clock.h"
 #include "sys/host.h"
 
+int origin_begin(struct capture *c, const char *command, const char *scope)
+{
+	struct rec_session session = REC_INIT(struct rec_session, REC_SESSION, clock_mono_ns());
+
+	session.wall_ns = clock_wall_ns();
+	snprintf(session.command, sizeof(session.command), "%s", command);
+	snprintf(session.scope, sizeof(session.scope), "%.199s", scope);
+	session.options = (c->opt.each ? SESSION_EACH : 0) |
+			  (c->opt.user_stacks || c->opt.kernel_stacks ? SESSION_STACKS : 0);
+	snprintf(session.by, sizeof(session.by), "%.63s", c->opt.by ? c->opt.by : "");
+	return capture_emit(c, &session.h);
+}
+
 int origin_send(struct capture *c, const char *command, const char *scope)
 {
 	struct rec_host host = REC_INIT(struct rec_host, REC_HOST, 0);
-	struct rec_session session = REC_INIT(struct rec_session, REC_SESSION, clock_mono_ns());
 	_cleanup_free_ struct host *h = calloc(1, sizeof(*h));
 	int rc;
 
@@ -23,12 +35,6 @@ int origin_send(struct capture *c, const char *command, const char *scope)
 	host.memory_bytes = h->mem_total_bytes;
 	host.huge_page_bytes = h->page_bytes << h->pageblock_order;
 	snprintf(host.kernel, sizeof(host.kernel), "%.63s", h->release);
-	session.wall_ns = clock_wall_ns();
-	snprintf(session.command, sizeof(session.command), "%s", command);
-	snprintf(session.scope, sizeof(session.scope), "%.199s", scope);
-	session.options = (c->opt.each ? SESSION_EACH : 0) |
-			  (c->opt.user_stacks || c->opt.kernel_stacks ? SESSION_STACKS : 0);
-	snprintf(session.by, sizeof(session.by), "%.63s", c->opt.by ? c->opt.by : "");
 	rc = capture_emit(c, &host.h);
-	return rc ? rc : capture_emit(c, &session.h);
+	return rc ? rc : origin_begin(c, command, scope);
 }

@@ -248,6 +248,8 @@ static int session_begin(struct session *s, struct err *err)
 		rc = probe_start(s->runs[i]);
 	if (!rc && capture_interrupted())
 		rc = -EINTR;
+	if (!rc && cfg->argv)
+		rc = origin_begin(&s->c, cfg->command, cfg->scope_text);
 	if (!rc && cfg->argv) {
 		rc = spawn_release(&s->child, cfg->argv[0], err);
 		s->exec_failed = rc != 0;

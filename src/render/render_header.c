@@ -117,9 +117,8 @@ static void cost_items(struct items *i, const struct stream *s)
 {
 	const struct rec_cost *c = &s->cost;
 	/* Cost counts from the start of the session, not of the interval. */
-	u64 elapsed = s->has_session && s->last_ns > s->session.h.time_ns
-			      ? s->last_ns - s->session.h.time_ns
-			      : stream_interval_ns(s);
+	u64 elapsed = s->has_session && s->last_ns > s->opened_ns ? s->last_ns - s->opened_ns
+								  : stream_interval_ns(s);
 	char buf[UNIT_BUF];
 	struct str t = {};
 

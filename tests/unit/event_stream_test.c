@@ -360,13 +360,19 @@ static void intervals(void **state)
 	feed(&s);
 	assert_int_equal(stream.first_ns, 1000);
 	assert_int_equal(stream_interval_ns(&stream), 0);
+	feed_at(REC_FAULT, 1100); /* while it attached */
+	s.h.time_ns = 1200;       /* the command begins */
+	feed(&s);
+	assert_int_equal(stream.first_ns, 1200);
+	assert_int_equal(stream.opened_ns, 1000);
+	assert_int_equal(stream_interval_ns(&stream), 0);
 	feed_at(REC_FAULT, 1500);
 	feed_at(REC_FAULT, 1400);
 	feed_at(REC_FAULT, 0);
-	assert_int_equal(stream_interval_ns(&stream), 500);
+	assert_int_equal(stream_interval_ns(&stream), 300);
 	feed_at(REC_FAULT, ~0ULL); /* nonsense does not outlive the tick */
 	feed_at(REC_TICK, 2000);
-	assert_int_equal(stream_interval_ns(&stream), 1000);
+	assert_int_equal(stream_interval_ns(&stream), 800);
 	stream_interval_begin(&stream);
 	assert_int_equal(stream_interval_ns(&stream), 0);
 	feed_at(REC_FAULT, 1990); /* late */
