@@ -2,7 +2,7 @@
 # All supported kernels, all native tests; NUMA; cgroup v1 and v2; no BTF.
 load guest
 
-GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour in a guest, or more
+GUEST_SECONDS=14400 # a native test takes ten seconds in a guest, some minutes, and there are hundreds
 
 @test "vm 5.10: native tests" {
 	guest_native 5.10 . -m 1G -s 256M
@@ -50,11 +50,11 @@ GUEST_SECONDS=3600 # all native tests under pressure take a quarter of an hour i
 }
 
 @test "vm 6.12 with 2 nodes: native tests of policy and numa" {
-	guest_native 6.12 '^(policy|numa)' -n 2 -m 1G
+	guest_native 6.12 '^policy|^numa' -n 2 -m 1G
 }
 
 @test "vm newest with 4 nodes: native tests of policy and numa" {
-	guest_native newest '^(policy|numa)' -n 4 -m 1G
+	guest_native newest '^policy|^numa' -n 4 -m 1G
 }
 
 @test "vm 5.10 without kernel BTF: the commands of probes work" {
