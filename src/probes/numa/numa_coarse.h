@@ -3,7 +3,7 @@
  * one a scan, and the kernel moves pages because of them, so that neither the order of accesses nor
  * the share of remote ones is that of the program. What does hold:
  *  - a page whose faults always come from one node is used by that node;
- *  - nodes whose faults are mixed within a few milliseconds use the object at the same time: a scan
+ *  - nodes whose faults are mixed within 50 ms use the object at the same time: a scan
  *    takes all of its pages away at once, and one node alone would take all of these faults;
  *  - a page that goes back to a node which had it before another is shared; one that another took
  *    over, once, as who merges what others made does, need not be;

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "probes/numa/numa_coarse.h"
+#include "probes/numa/numa_patterns.h"
 #include "probes/numa/numa_sharing.h"
-
-#define COARSE_REMOTE 30 /* fewer remote samples than a verdict takes are not looked at */
 
 void numa_sums_add(struct numa_sums *s, const struct numa_access *a)
 {
@@ -169,7 +168,8 @@ static int group_fill(struct numa_feed *f, const u32 *objects, struct numa_group
 	g->threads = (u32)threads.n;
 	groups_free(&threads);
 	numa_sharing_finish(&work, g);
-	if (!rc && is_coarse(g) && g->sums.remote_samples >= COARSE_REMOTE)
+	/* With fewer there is no verdict, whatever they tell. */
+	if (!rc && is_coarse(g) && g->sums.remote_samples >= NUMA_MIN_REMOTE)
 		rc = coarse_fill(f, objects, g);
 	return rc;
 }

@@ -48,7 +48,7 @@ struct numa_coarse {
 	u64 samples;
 	u64 pages;                     /* that had one: each was seen samples / pages times */
 	u64 laid_samples, laid_remote; /* by where the page was when it was first seen; remote */
-	double window_mixed; /* of two accesses to an object within milliseconds: from two nodes */
+	double window_mixed; /* of two accesses to an object within 50 ms: from two nodes */
 	u64 window_samples;
 	u64 returns, returns_most; /* of pages, to a node that had it before another: seen; at most
 				    */

@@ -21,11 +21,10 @@
 #define PAGE_OWN 0.15     /* mixing within pages, of that within the object: pages have one user */
 #define PAGE_OWN_FEW 0.05 /* … at few looks */
 #define PAGE_SHARED 0.4   /* … more: several */
-#define PAGE_RETURNS 0.25 /* returns to a node, of those that chance would make: pages are shared \
-			   */
+#define PAGE_RETURNS 0.25 /* returns to a node, of those chance would make: pages are shared */
 #define PAGE_TAKEN 0.1    /* … less: each page had one user, or another after it */
 #define ASIDE 0.04        /* mixing of the object: a second user, or some accesses aside */
-#define WINDOW_MIXED 0.4  /* mixing within milliseconds, of that within the object: at once */
+#define WINDOW_MIXED 0.4  /* mixing within 50 ms, of that within the object: at once */
 #define WINDOW_TURNS 0.2  /* … less: one node after the other */
 #define TURNS_SEEN 3      /* changes of node, of each object: neither handed over nor back */
 #define RAN_TOGETHER 0.25 /* of the time threads of two nodes ran, at least */
@@ -202,7 +201,6 @@ static double of_object(const struct numa_group *g, double mixed, u64 samples)
 static u32 judge_hint_turns(const struct numa_group *g, double window)
 {
 	const struct numa_coarse *c = &g->coarse;
-	bool apart = c->together >= 0 && c->together < RAN_TOGETHER;
 
 	if (window < 0 || window > WINDOW_TURNS)
 		return NUMA_UNCLEAR;
@@ -213,7 +211,8 @@ static u32 judge_hint_turns(const struct numa_group *g, double window)
 		return NUMA_PRODUCER;
 	if (c->changes < TURNS_SEEN * g->shared_objects)
 		return NUMA_THIN;
-	return apart ? NUMA_ALTERNATING : NUMA_UNCLEAR;
+	/* In turns only where it is known that they run apart. */
+	return c->together < 0 ? NUMA_UNCLEAR : NUMA_ALTERNATING;
 }
 
 /* Nodes use it at the same time. Is a page of one of them, or of all? */
