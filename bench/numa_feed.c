@@ -15,6 +15,9 @@
 
 #define BLOCK 4096ULL
 #define BASE 0x7f0000000000ULL
+#define STACKS 0x7e0000000000ULL
+#define STACK (8ULL << 20)
+#define THREADS 32
 #define SECONDS 60
 
 static u64 seed = 1;
@@ -48,7 +51,7 @@ static void block(struct numa_feed *f, u64 time, u64 place, u8 what)
 	struct numa_block b = {
 		.h = {.size = sizeof(b), .kind = REC_NUMA_BLOCK, .time_ns = time},
 		.tgid = 100,
-		.tid = 100 + (u32)any(32),
+		.tid = 100 + (u32)any(THREADS),
 		.address = BASE + place * BLOCK,
 		.bytes = 64 + any(BLOCK - 64),
 		.ustack = 1 + (u32)any(1000),
@@ -64,12 +67,14 @@ static u64 made;
 
 static void sample(struct numa_feed *f, u64 time, u64 live)
 {
+	u32 thread = (u32)any(THREADS);
 	struct numa_sample s = {
 		/* From several CPUs: not quite in the order of time. */
 		.h = {.size = sizeof(s), .kind = REC_NUMA_SAMPLE, .time_ns = time - any(1000000)},
 		.tgid = 100,
-		.tid = 100 + (u32)any(32),
+		.tid = 100 + thread,
 		.address = BASE + any(live) * BLOCK + any(64),
+		.sp = STACKS + thread * STACK + STACK / 2 + any(4096),
 		.weight = 1000,
 		.ustack = 1 + (u32)any(1000),
 		.latency = (u32)any(500),
@@ -86,10 +91,28 @@ static void sample(struct numa_feed *f, u64 time, u64 live)
 	made += s.address;
 }
 
+static void stacks(struct numa_feed *f, u64 time)
+{
+	for (u32 i = 0; i < THREADS; i++) {
+		struct numa_mapping m = {
+			.h = {.size = sizeof(m), .kind = REC_NUMA_MAP, .time_ns = time},
+			.tgid = 100,
+			.tid = 100,
+			.start = STACKS + i * STACK,
+			.bytes = STACK,
+			.what = NUMA_MAP_MADE,
+			.kind = NUMA_KIND_STACK,
+			.prot = 3,
+		};
+
+		take(f, &m.h);
+	}
+}
+
 static void drained(struct numa_feed *f, u64 time)
 {
-	struct rec_loss l = {.h = {.size = sizeof(l), .kind = REC_LOSS, .time_ns = time},
-		.probe = "numa"};
+	struct rec_loss l = {
+		.h = {.size = sizeof(l), .kind = REC_LOSS, .time_ns = time}, .probe = "numa"};
 
 	take(f, &l.h);
 }
@@ -111,6 +134,7 @@ int main(int argc, char **argv)
 	for (u64 i = 0; i < samples; i++)
 		sample(NULL, time, live);
 	alone = cpu_seconds() - begin;
+	stacks(f, time);
 	for (u64 i = 0; i < live; i++)
 		block(f, time, i, NUMA_BLOCK_ALLOC);
 	drained(f, time += 2000000000);

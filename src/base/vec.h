@@ -50,6 +50,16 @@ static inline int vec_grow(void **v, size_t *cap, size_t n, size_t more, size_t 
 		rc_;                                 \
 	})
 
+/* Of two that are declared together. */
+#define vec_swap(a, b)                \
+	({                            \
+		__auto_type a_ = (a); \
+		__auto_type b_ = (b); \
+		__auto_type t_ = *a_; \
+		*a_ = *b_;            \
+		*b_ = t_;             \
+	})
+
 #define vec_free(vec)                     \
 	({                                \
 		__auto_type vec_ = (vec); \

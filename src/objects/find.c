@@ -42,6 +42,20 @@ static bool stack_grow(struct objects *o, struct space *s, u64 address, struct r
 	return !ranges_add(&s->maps, *ret);
 }
 
+static bool block_find(struct objects *o, const struct space *s, u64 address, struct range *ret)
+{
+	struct expected *e = &o->expected;
+
+	if (e->space == s && e->changes == s->blocks.changes)
+		for (u32 i = e->next; i < e->n; i++)
+			if (e->addresses[i] == address) {
+				e->next = i + 1;
+				*ret = e->blocks[i];
+				return ret->end;
+			}
+	return ranges_find(&s->blocks, address, ret);
+}
+
 int objects_find(
 	struct objects *o, u32 tgid, u64 address, enum object_found *ret_found, u32 *ret_object)
 {
@@ -56,8 +70,8 @@ int objects_find(
 		s = space_find(o, tgid);
 		if (!s || (!s->known && !s->blocks.n))
 			*ret_found = OBJECT_NO_MAPS;
-		else if (ranges_find(&s->blocks, address, &r) ||
-			 ranges_find(&s->maps, address, &r) || stack_grow(o, s, address, &r))
+		else if (block_find(o, s, address, &r) || ranges_find(&s->maps, address, &r) ||
+			 stack_grow(o, s, address, &r))
 			object = own_object(o, s, &r);
 		else
 			*ret_found = OBJECT_NOT_MAPPED;
@@ -65,20 +79,29 @@ int objects_find(
 	if (*ret_found == OBJECT_FOUND) {
 		if (object == OBJECT_NONE)
 			return -ENOMEM;
-		o->slots.v[object].touched = true;
+		/* Most are: what is not written need not come into the cache first. */
+		if (!o->slots.v[object].touched)
+			o->slots.v[object].touched = true;
 	}
 	*ret_object = object;
 	return 0;
 }
 
-void objects_warm(struct objects *o, u32 tgid, const u64 *addresses, u32 n)
+void objects_expect(struct objects *o, u32 tgid, const u64 *addresses, u32 n)
 {
+	struct expected *e = &o->expected;
 	const struct space *s = space_find(o, tgid);
-	u32 values[OBJECTS_WARM];
 
+	e->space = NULL;
 	if (!s || !s->blocks.root)
 		return;
-	ranges_warm(&s->blocks, addresses, n, values);
-	for (u32 i = 0; i < n; i++)
-		__builtin_prefetch(&o->slots.v[values[i]], 1);
+	ranges_find_all(&s->blocks, addresses, n, e->blocks);
+	for (u32 i = 0; i < n; i++) {
+		e->addresses[i] = addresses[i];
+		__builtin_prefetch(&o->slots.v[e->blocks[i].value]);
+	}
+	e->space = s;
+	e->changes = s->blocks.changes;
+	e->n = n;
+	e->next = 0;
 }

@@ -26,7 +26,7 @@ void objects_free(struct objects *o)
 	for (size_t i = 0; i < o->spaces.n; i++)
 		space_free(*(struct space **)groups_value(&o->spaces, i));
 	groups_free(&o->spaces);
-	vec_free(&o->slots);
+	big_free(&o->slots);
 	vec_free(&o->extras);
 	free(o);
 }
@@ -96,7 +96,7 @@ u32 objects_add(struct objects *o, const struct object *what)
 		o->slots.v[i] = s;
 	} else {
 		i = (u32)o->slots.n;
-		if (i == OBJECT_NONE || vec_push(&o->slots, s))
+		if (i == OBJECT_NONE || big_push(&o->slots, s))
 			return OBJECT_NONE;
 	}
 	o->live += what->kind != OBJECT_VARIABLE && what->kind != OBJECT_KERNEL;

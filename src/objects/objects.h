@@ -97,10 +97,10 @@ enum object_found { OBJECT_FOUND, OBJECT_NO_MAPS, OBJECT_NOT_MAPPED };
 /* The object at an address at this time: a block, else a mapping. It is kept from now on. */
 int objects_find(
 	struct objects *o, u32 tgid, u64 address, enum object_found *ret_found, u32 *ret_object);
-/* Addresses of one process that will be looked up, or change, soon: fetches what is read then. n is
- * at most OBJECTS_WARM. */
-#define OBJECTS_WARM 16U
-void objects_warm(struct objects *o, u32 tgid, const u64 *addresses, u32 n);
+/* Addresses of one process that will be looked up, or change, soon: looks for their blocks, all at
+ * once. n is at most OBJECTS_BATCH. */
+#define OBJECTS_BATCH 16U
+void objects_expect(struct objects *o, u32 tgid, const u64 *addresses, u32 n);
 /* The thread runs with its stack pointer in this mapping: it is its stack. */
 void objects_stack_of(struct objects *o, u32 object, u32 thread);
 /* An object that no event tells of (a variable): it is numbered, but never found. OBJECT_NONE: no

@@ -2,6 +2,7 @@
 #include "objects/ranges.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #define FAN 32
@@ -180,6 +181,7 @@ int ranges_add(struct ranges *t, struct range r)
 	node->value[i] = r.value;
 	node->n++;
 	t->n++;
+	t->changes++;
 	return 0;
 }
 
@@ -224,6 +226,7 @@ int ranges_remove(struct ranges *t, u64 start)
 	k = keys_up_to(path[depth], start) - 1;
 	entry_drop(path[depth], k);
 	t->n--;
+	t->changes++;
 	while (!path[depth]->n) {
 		free(path[depth]);
 		if (!depth) {
@@ -317,22 +320,29 @@ static void fetch(const void *p, size_t bytes)
 		__builtin_prefetch((const char *)p + i);
 }
 
-void ranges_warm(const struct ranges *t, const u64 *addresses, u32 n, u32 *ret_values)
+void ranges_find_all(const struct ranges *t, const u64 *addresses, u32 n, struct range *ret)
 {
-	const struct ranges_node *at[RANGES_WARM];
+	const struct ranges_node *at[RANGES_BATCH];
+	u32 k[RANGES_BATCH];
 
-	n = t->root ? MIN(n, RANGES_WARM) : 0;
 	for (u32 i = 0; i < n; i++)
 		at[i] = t->root;
-	while (n && !at[0]->leaf)
+	while (n && at[0] && !at[0]->leaf)
 		for (u32 i = 0; i < n; i++) {
 			at[i] = at[i]->child[child_of(at[i], addresses[i])];
-			fetch(at[i], sizeof(*at[i]));
+			fetch(at[i], offsetof(struct ranges_node, child));
 		}
+	for (u32 i = 0; i < n && at[0]; i++) {
+		k[i] = keys_up_to(at[i], addresses[i]);
+		fetch(&at[i]->end[k[i] ? k[i] - 1 : 0], 1);
+		fetch(&at[i]->value[k[i] ? k[i] - 1 : 0], 1);
+	}
 	for (u32 i = 0; i < n; i++) {
-		u32 k = keys_up_to(at[i], addresses[i]);
-
-		ret_values[i] = at[i]->value[k ? k - 1 : 0];
+		if (at[0] && k[i])
+			ret[i] = entry(at[i], k[i] - 1);
+		if (!at[0] || (k[i] ? addresses[i] >= ret[i].end
+				    : !ranges_find(t, addresses[i], &ret[i])))
+			ret[i] = (struct range){};
 	}
 }
 

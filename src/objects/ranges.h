@@ -16,6 +16,7 @@ struct range {
 struct ranges {
 	struct ranges_node *root; /* NULL: empty */
 	u64 n;
+	u64 changes; /* counts up */
 };
 
 /* The range must not overlap another. 0 or -ENOMEM: then nothing has changed. */
@@ -26,11 +27,11 @@ bool ranges_find(const struct ranges *t, u64 address, struct range *ret);
 /* The first range that ends after address. */
 bool ranges_next(const struct ranges *t, u64 address, struct range *ret);
 /*
- * For many look-ups to come: fetches what they will read into the CPU's cache, all of them at once.
- * In a tree that is not empty, gives for each a value that may be the one that will be found.
+ * Many look-ups at once, so that all of them wait for memory at the same time: as ranges_find(),
+ * and where there is none a range with end 0. n is at most RANGES_BATCH.
  */
-#define RANGES_WARM 16U /* at most so many at a time */
-void ranges_warm(const struct ranges *t, const u64 *addresses, u32 n, u32 *ret_values);
+#define RANGES_BATCH 16U
+void ranges_find_all(const struct ranges *t, const u64 *addresses, u32 n, struct range *ret);
 /* to must be empty. */
 void ranges_copy(const struct ranges *from, struct ranges *to);
 void ranges_free(struct ranges *t);

@@ -392,6 +392,7 @@ int objects_drop(struct objects *o, const struct object_by *by)
 	if (at)
 		*at = NULL;
 	o->last = NULL;
+	o->expected.space = NULL;
 	space_free(s);
 	return 0;
 }

@@ -2,8 +2,8 @@
 #ifndef MEMWHY_OBJECTS_SPACES_H
 #define MEMWHY_OBJECTS_SPACES_H
 
+#include "base/big.h"
 #include "base/groups.h"
-#include "base/vec.h"
 #include "objects/objects.h"
 #include "objects/ranges.h"
 
@@ -36,16 +36,27 @@ struct space {
 	struct ranges maps, blocks;
 };
 
+/* Blocks that were looked for before they are asked for; they hold while the space's blocks are as
+ * they were then. */
+struct expected {
+	const struct space *space; /* NULL: nothing is */
+	u64 changes;
+	u32 n, next;
+	u64 addresses[OBJECTS_BATCH];
+	struct range blocks[OBJECTS_BATCH];
+};
+
 struct objects {
 	struct groups spaces; /* tgid -> struct space * */
 	struct space *last;
-	VEC(struct slot) slots;
+	VEC(struct slot) slots; /* big_*() */
 	VEC(struct extra) extras;
 	u32 spare, spare_extra; /* the first unused: number; number + 1 */
 	u32 births;
 	u32 fork_births; /* objects born before may be in a fork's memory */
 	u32 kernel;      /* the object of all its memory */
 	u64 live;
+	struct expected expected;
 };
 
 void space_free(struct space *s);

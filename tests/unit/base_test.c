@@ -9,6 +9,7 @@
 
 #include "analysis/hist.h"
 #include "analysis/trend.h"
+#include "base/big.h"
 #include "base/closest.h"
 #include "base/groups.h"
 #include "base/json.h"
@@ -249,6 +250,30 @@ static void str_numbers(void **state)
 	}
 }
 
+/* Over the size at which it goes elsewhere, and several that grow in turn. */
+static void test_big(void **unused)
+{
+	VEC(u64) a = {}, b = {};
+	const u64 n = 3000000;
+
+	(void)unused;
+	for (u64 i = 0; i < n; i++) {
+		assert_int_equal(big_push(&a, i), 0);
+		assert_int_equal(big_push(&b, ~i), 0);
+	}
+	for (u64 i = 0; i < n; i++)
+		assert_true(a.v[i] == i && b.v[i] == ~i);
+	big_free(&a);
+	assert_null(a.v);
+	assert_int_equal(big_push(&a, 7), 0);
+	assert_int_equal(big_reserve(&a, n), 0);
+	assert_int_equal(a.v[0], 7);
+	assert_int_equal(big_reserve(&a, (size_t)1 << 60), -ENOMEM);
+	assert_int_equal(a.v[0], 7);
+	big_free(&a);
+	big_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +287,7 @@ int main(void)
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_trend),
+		cmocka_unit_test(test_big),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

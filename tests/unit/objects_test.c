@@ -1,6 +1,6 @@
 /*
- * Objects with lifetimes (src/objects): ranges and address spaces are held against plain arrays over
- * random changes; each kind of event by itself.
+ * Objects with lifetimes (src/objects): ranges and address spaces are held against plain arrays
+ * over random changes; each kind of event by itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,6 +44,23 @@ static void ranges_against(const struct ranges *t, const u32 *cells)
 	}
 }
 
+static void batches_against(const struct ranges *t, const u32 *cells)
+{
+	for (u32 a = 0; a < CELLS;) {
+		struct range r[RANGES_BATCH];
+		u64 at[RANGES_BATCH];
+		u32 n = MIN(1 + any(RANGES_BATCH), CELLS - a);
+
+		for (u32 i = 0; i < n; i++)
+			at[i] = a + i;
+		ranges_find_all(t, at, n, r);
+		for (u32 i = 0; i < n; i++, a++) {
+			assert_int_equal(r[i].end != 0, cells[a] != 0);
+			assert_true(!r[i].end || (r[i].value == cells[a] && a < r[i].end));
+		}
+	}
+}
+
 static void cells_step(struct ranges *t, u32 *cells, u32 value)
 {
 	u32 a = any(CELLS), n = 1 + any(4);
@@ -83,6 +100,8 @@ static void test_ranges_like_cells(void **state)
 		}
 		if (i % 2500 == 0)
 			ranges_against(&t, cells);
+		if (i % 2500 == 0)
+			batches_against(&t, cells);
 	}
 	for (u32 i = 0; i < n; i++) {
 		ranges_against(&kept[i], kept_cells[i]);
@@ -92,6 +111,8 @@ static void test_ranges_like_cells(void **state)
 		assert_int_equal(ranges_remove(&t, i), 0);
 	assert_null(t.root);
 	assert_int_equal(t.n, 0);
+	memset(cells, 0, sizeof(cells));
+	batches_against(&t, cells);
 	ranges_free(&t);
 }
 
@@ -159,8 +180,7 @@ static void model_move(struct model *m, struct objects *o, const struct object_b
 			if ((i < from || i >= from + keep) && m->blocks[s][k] &&
 				m->blocks[s][i] == m->blocks[s][k])
 				return;
-	assert_int_equal(
-		objects_move(o, by, from * UNIT, old * UNIT, to * UNIT, n * UNIT), 0);
+	assert_int_equal(objects_move(o, by, from * UNIT, old * UNIT, to * UNIT, n * UNIT), 0);
 	cut(m, s, from + keep, from + old);
 	for (u32 i = 0; i < keep; i++) {
 		labels[i] = m->maps[s][from + i];
@@ -226,6 +246,17 @@ static void model_step(struct model *m, struct objects *o, u64 time)
 	}
 }
 
+/* Some of what is asked for next; the rest, and what is after a change, is looked for anew. */
+static void model_expect(struct objects *o, u32 tgid, u64 from)
+{
+	u64 at[OBJECTS_BATCH];
+	u32 n = any(OBJECTS_BATCH + 1);
+
+	for (u32 i = 0; i < n; i++)
+		at[i] = (from + i) * UNIT + 5;
+	objects_expect(o, tgid, at, n);
+}
+
 /* The object at each address is the same one for the same label, and another for another. */
 static void model_check(struct model *m, struct objects *o)
 {
@@ -234,8 +265,9 @@ static void model_check(struct model *m, struct objects *o)
 			u32 label = m->blocks[s][i] ? m->blocks[s][i] : m->maps[s][i], id;
 			enum object_found found;
 
-			assert_int_equal(
-				objects_find(o, s + 100, i * UNIT + 5, &found, &id), 0);
+			if (any(4) == 0)
+				model_expect(o, s + 100, i);
+			assert_int_equal(objects_find(o, s + 100, i * UNIT + 5, &found, &id), 0);
 			assert_int_equal(found == OBJECT_FOUND, label != 0);
 			if (!label)
 				continue;

@@ -64,20 +64,33 @@ static u16 squeeze(u64 v)
 }
 
 /* fresh: a thread of this name ends here, and another one begins. */
-static u32 thread_number(struct numa_feed *f, u32 tgid, u32 tid, bool fresh)
+static u32 thread_look(struct numa_feed *f, u32 tgid, u32 tid, bool fresh)
 {
-	u32 key[2] = {tgid, tid}, *number = groups_find(&f->thread_numbers, key);
+	u64 name = numa_thread_name(tgid, tid);
+	u32 *number = groups_find(&f->thread_numbers, &name);
 	struct numa_thread t = {.tgid = tgid, .tid = tid};
 
 	if (number && !(fresh && f->threads.v[*number].end_ns))
 		return *number;
-	number = groups_get(&f->thread_numbers, key);
+	number = groups_get(&f->thread_numbers, &name);
 	if (!number || f->threads.n == NUMA_NONE || vec_push(&f->threads, t))
 		return NUMA_NONE;
 	if (vec_push(&f->thread_stacks, NUMA_NONE))
 		return NUMA_NONE;
 	*number = (u32)f->threads.n - 1;
 	return *number;
+}
+
+static u32 thread_number(struct numa_feed *f, u32 tgid, u32 tid, bool fresh)
+{
+	struct recent_thread *r = &f->recent[tid % RECENT_THREADS];
+	u32 number;
+
+	if (r->tgid == tgid && r->tid == tid && r->known && !fresh)
+		return r->number;
+	number = thread_look(f, tgid, tid, fresh);
+	*r = (struct recent_thread){tgid, tid, number, number != NUMA_NONE};
+	return number;
 }
 
 static int by_of(
@@ -293,26 +306,27 @@ static bool is_page_from(u8 from)
 	return from <= NUMA_PAGE_FRAME || from == NUMA_PAGE_LEVEL;
 }
 
-static struct numa_access access_of(const struct numa_sample *s, u32 thread)
+/* Written where it stays: read back as a whole it would have to wait for each of its parts. */
+static void access_set(struct numa_access *a, const struct numa_sample *s, u32 thread, u32 object,
+	enum numa_why why)
 {
-	return (struct numa_access){
-		.time_ns = s->h.time_ns,
-		.address = s->address,
-		.object = NUMA_NONE,
-		.thread = thread,
-		.stack = s->ustack,
-		.weight_c = squeeze(s->weight ? s->weight : 1),
-		.latency_c = squeeze(s->latency),
-		.cpu = s->cpu >= 0 && s->cpu < 32768 ? (s16)s->cpu : -1,
-		.cpu_node = node_of(s->cpu_node),
-		.page_node = node_of(s->page_node),
-		.flags = (u8)s->h.flags,
-		.op = s->op <= NUMA_FETCH ? s->op : NUMA_OP_UNKNOWN,
-		.level = s->level < NUMA_LEVELS ? s->level : NUMA_LEVEL_UNKNOWN,
-		.source = s->source < NUMA_SOURCES ? s->source : NUMA_SOURCE_UNKNOWN,
-		.from = is_page_from(s->node_from) ? s->node_from : NUMA_PAGE_UNKNOWN,
-		.page = page_code(s->page_shift),
-	};
+	a->time_ns = s->h.time_ns;
+	a->address = s->address;
+	a->object = object;
+	a->thread = thread;
+	a->stack = s->ustack;
+	a->weight_c = squeeze(s->weight ? s->weight : 1);
+	a->latency_c = squeeze(s->latency);
+	a->cpu = s->cpu >= 0 && s->cpu < 32768 ? (s16)s->cpu : -1;
+	a->cpu_node = node_of(s->cpu_node);
+	a->page_node = node_of(s->page_node);
+	a->flags = (u8)s->h.flags;
+	a->op = s->op <= NUMA_FETCH ? s->op : NUMA_OP_UNKNOWN;
+	a->level = s->level < NUMA_LEVELS ? s->level : NUMA_LEVEL_UNKNOWN;
+	a->source = s->source < NUMA_SOURCES ? s->source : NUMA_SOURCE_UNKNOWN;
+	a->from = is_page_from(s->node_from) ? s->node_from : NUMA_PAGE_UNKNOWN;
+	a->why = why;
+	a->page = page_code(s->page_shift);
 }
 
 /* A stack that no mapping tells of (the kernel makes it at exec): what is near its pointer. */
@@ -349,36 +363,41 @@ static int ran_apply(struct numa_feed *f, const struct numa_sample *s, u32 threa
 	return vec_push(&f->runs, ((struct numa_ran){s->h.time_ns, s->ran_ns, thread}));
 }
 
+/* The object of an access; why: there is none. */
+static int object_of(struct numa_feed *f, const struct numa_sample *s, u32 thread, u32 *ret_object,
+	enum numa_why *ret_why)
+{
+	enum object_found found;
+	int rc = stack_known(f, thread, s->sp, 0);
+
+	rc = rc ? rc : objects_find(f->objects, s->tgid, s->address, &found, ret_object);
+	if (!rc && found == OBJECT_NOT_MAPPED)
+		rc = stack_make(f, s, thread, &found, ret_object);
+	*ret_why = found == OBJECT_FOUND     ? NUMA_HAS_OBJECT
+		   : found == OBJECT_NO_MAPS ? NUMA_WHY_NO_MAPS
+					     : NUMA_WHY_NOT_MAPPED;
+	return rc;
+}
+
 static int sample_apply(struct numa_feed *f, const struct numa_sample *s, bool late)
 {
-	u32 thread = thread_number(f, s->tgid, s->tid, false);
-	enum object_found found = OBJECT_NOT_MAPPED;
-	struct numa_access a;
+	u32 thread = thread_number(f, s->tgid, s->tid, false), object = NUMA_NONE;
+	enum numa_why why = late ? NUMA_WHY_LATE : NUMA_WHY_NO_ADDRESS;
 	int rc = 0;
 
 	if (thread == NUMA_NONE)
 		return -ENOMEM;
-	a = access_of(s, thread);
-	if (late)
-		a.why = NUMA_WHY_LATE;
-	else if (!s->address)
-		a.why = NUMA_WHY_NO_ADDRESS;
-	else
-		rc = stack_known(f, thread, s->sp, 0);
-	if (!rc && !a.why) {
-		rc = objects_find(f->objects, s->tgid, s->address, &found, &a.object);
-		if (!rc && found == OBJECT_NOT_MAPPED)
-			rc = stack_make(f, s, thread, &found, &a.object);
-		a.why = found == OBJECT_FOUND     ? NUMA_HAS_OBJECT
-			: found == OBJECT_NO_MAPS ? NUMA_WHY_NO_MAPS
-						  : NUMA_WHY_NOT_MAPPED;
-	}
-	f->unattributed[a.why] += a.why != NUMA_HAS_OBJECT;
+	if (!late && s->address)
+		rc = object_of(f, s, thread, &object, &why);
 	if (!rc && !late)
 		rc = ran_apply(f, s, thread);
-	if (rc || f->accesses.n >= NUMA_NONE)
+	rc = rc ? rc : big_reserve(&f->accesses, 1);
+	if (rc)
 		return rc;
-	return vec_push(&f->accesses, a);
+	f->unattributed[why] += why != NUMA_HAS_OBJECT;
+	if (f->accesses.n < NUMA_NONE)
+		access_set(&f->accesses.v[f->accesses.n++], s, thread, object, why);
+	return 0;
 }
 
 static int move_apply(struct numa_feed *f, const struct numa_move *m)

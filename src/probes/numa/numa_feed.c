@@ -23,7 +23,7 @@ int numa_feed_new(struct numa_feed **ret)
 		free(f);
 		return rc;
 	}
-	groups_init(&f->thread_numbers, 2 * sizeof(u32), sizeof(u32));
+	groups_init(&f->thread_numbers, sizeof(u64), sizeof(u32));
 	groups_init(&f->variable_copies, 2 * sizeof(u32), sizeof(u32));
 	groups_init(&f->parents, sizeof(u32), sizeof(struct parent));
 	groups_init(&f->cpus, sizeof(u32), sizeof(s32));
@@ -33,14 +33,21 @@ int numa_feed_new(struct numa_feed **ret)
 	return 0;
 }
 
+static void waiting_free(struct numa_feed *f)
+{
+	vec_free(&f->waiting);
+	vec_free(&f->waiting_other);
+	vec_free(&f->due);
+	vec_free(&f->due_other);
+}
+
 void numa_feed_free(struct numa_feed *f)
 {
 	if (!f)
 		return;
 	objects_free(f->objects);
-	vec_free(&f->waiting);
-	vec_free(&f->due);
-	vec_free(&f->accesses);
+	waiting_free(f);
+	big_free(&f->accesses);
 	numa_index_free(f);
 	vec_free(&f->threads);
 	vec_free(&f->thread_stacks);
@@ -79,38 +86,36 @@ static void radix_pass(
 }
 
 /* Stable: records of one time stay in the order in which they came. */
-static int due_sort(struct due **v, size_t n)
+static int due_sort(struct numa_feed *f)
 {
+	size_t n = f->due.n;
 	u64 base = UINT64_MAX, top = 0;
 	u32 counts[RADIX];
-	struct due *spare;
 	bool sorted = true;
 
 	for (size_t i = 0; i < n; i++) {
-		base = MIN(base, (*v)[i].time_ns);
-		top = MAX(top, (*v)[i].time_ns);
-		sorted = sorted && (!i || (*v)[i - 1].time_ns <= (*v)[i].time_ns);
+		u64 time = f->due.v[i].time_ns;
+
+		base = MIN(base, time);
+		top = MAX(top, time);
+		sorted = sorted && (!i || f->due.v[i - 1].time_ns <= time);
 	}
 	if (sorted)
 		return 0;
-	spare = malloc(n * sizeof(*spare));
-	if (!spare)
+	f->due_other.n = 0;
+	if (vec_reserve(&f->due_other, n))
 		return -ENOMEM;
 	for (u32 shift = 0; shift < 64 && (top - base) >> shift; shift += RADIX_BITS) {
-		struct due *from = *v;
-
-		radix_pass(from, spare, n, base, shift, counts);
-		*v = spare;
-		spare = from;
+		radix_pass(f->due.v, f->due_other.v, n, base, shift, counts);
+		f->due_other.n = n;
+		vec_swap(&f->due, &f->due_other);
 	}
-	free(spare);
 	return 0;
 }
 
 /* What was applied makes room: the rest, which is in order now, is moved together. */
 static int waiting_compact(struct numa_feed *f, size_t done)
 {
-	VEC(u64) kept = {};
 	u64 words = 0;
 
 	if (done == f->due.n) {
@@ -119,45 +124,29 @@ static int waiting_compact(struct numa_feed *f, size_t done)
 	}
 	for (size_t i = done; i < f->due.n; i++)
 		words += ((const struct rec *)&f->waiting.v[f->due.v[i].at])->size / sizeof(u64);
-	kept.v = malloc(words * sizeof(u64));
-	if (!kept.v)
+	f->waiting_other.n = 0;
+	if (vec_reserve(&f->waiting_other, words))
 		return -ENOMEM;
-	kept.cap = words;
 	for (size_t i = done; i < f->due.n; i++) {
 		const struct rec *r = (const void *)&f->waiting.v[f->due.v[i].at];
+		u64 at = f->waiting_other.n;
 
-		memcpy(&kept.v[kept.n], r, r->size);
-		f->due.v[i - done] = (struct due){f->due.v[i].time_ns, kept.n};
-		kept.n += r->size / sizeof(u64);
+		memcpy(&f->waiting_other.v[at], r, r->size);
+		f->due.v[i - done] = (struct due){f->due.v[i].time_ns, at};
+		f->waiting_other.n += r->size / sizeof(u64);
 	}
-	free(f->waiting.v);
-	f->waiting.v = kept.v;
-	f->waiting.n = kept.n;
-	f->waiting.cap = kept.cap;
+	vec_swap(&f->waiting, &f->waiting_other);
 	f->due.n -= done;
 	return 0;
 }
 
-/* due.v was replaced by one that has room for due.n. */
-static int due_sorted(struct numa_feed *f)
-{
-	struct due *v = f->due.v;
-	int rc = due_sort(&v, f->due.n);
-
-	if (v != f->due.v) {
-		f->due.v = v;
-		f->due.cap = f->due.n;
-	}
-	return rc;
-}
-
 /* What the records that come next are about, as far as they are about one process. */
-static void warm(struct numa_feed *f, size_t from)
+static void expect(struct numa_feed *f, size_t from)
 {
-	u64 addresses[OBJECTS_WARM];
+	u64 addresses[OBJECTS_BATCH];
 	u32 n = 0, tgid = 0;
 
-	for (size_t i = from; i < f->due.n && i < from + OBJECTS_WARM; i++) {
+	for (size_t i = from; i < f->due.n && i < from + OBJECTS_BATCH; i++) {
 		const struct rec *r = (const void *)&f->waiting.v[f->due.v[i].at];
 		u64 address = r->kind == REC_NUMA_SAMPLE  ? ((const struct numa_sample *)r)->address
 			      : r->kind == REC_NUMA_BLOCK ? ((const struct numa_block *)r)->address
@@ -171,7 +160,7 @@ static void warm(struct numa_feed *f, size_t from)
 		addresses[n++] = address;
 	}
 	if (n)
-		objects_warm(f->objects, tgid, addresses, n);
+		objects_expect(f->objects, tgid, addresses, n);
 }
 
 int numa_feed_settle(struct numa_feed *f, u64 time_ns)
@@ -181,12 +170,12 @@ int numa_feed_settle(struct numa_feed *f, u64 time_ns)
 
 	if (!f->due.n || time_ns < f->settled_ns)
 		return 0;
-	rc = due_sorted(f);
+	rc = due_sort(f);
 	while (!rc && done < f->due.n && f->due.v[done].time_ns < time_ns) {
 		const struct due *d = &f->due.v[done];
 
-		if (done % OBJECTS_WARM == 0)
-			warm(f, done);
+		if (done % OBJECTS_BATCH == 0)
+			expect(f, done);
 		done++;
 		rc = numa_apply(f, (const struct rec *)&f->waiting.v[d->at],
 			d->time_ns && d->time_ns < f->settled_ns);
@@ -199,16 +188,8 @@ static int waiting_add(struct numa_feed *f, const struct rec *r)
 {
 	u64 words = r->size / sizeof(u64);
 
-	if (f->waiting.cap - f->waiting.n < words) {
-		u64 cap = MAX(f->waiting.cap * 2, 4096 + words);
-		u64 *grown = reallocarray(f->waiting.v, cap, sizeof(u64));
-
-		if (!grown)
-			return -ENOMEM;
-		f->waiting.v = grown;
-		f->waiting.cap = cap;
-	}
-	if (vec_push(&f->due, ((struct due){r->time_ns, f->waiting.n})))
+	if (vec_reserve(&f->waiting, words) ||
+		vec_push(&f->due, ((struct due){r->time_ns, f->waiting.n})))
 		return -ENOMEM;
 	memcpy(&f->waiting.v[f->waiting.n], r, r->size);
 	f->waiting.n += words;
@@ -314,8 +295,8 @@ int numa_feed_finish(struct numa_feed *f)
 {
 	int rc = numa_feed_settle(f, UINT64_MAX);
 
+	waiting_free(f);
 	accesses_order(f);
-
 	nodes_fill(f);
 	rc = rc ? rc : numa_refine(f);
 	return rc ? rc : numa_index(f);

@@ -78,8 +78,8 @@ const struct numa_thread *numa_thread(const struct numa_feed *f, u32 thread)
 
 u32 numa_thread_find(const struct numa_feed *f, u32 tgid, u32 tid)
 {
-	u32 key[2] = {tgid, tid};
-	const u32 *number = groups_find(&f->thread_numbers, key);
+	u64 name = numa_thread_name(tgid, tid);
+	const u32 *number = groups_find(&f->thread_numbers, &name);
 
 	return number ? *number : NUMA_NONE;
 }

@@ -2,6 +2,7 @@
 #ifndef MEMWHY_PROBES_NUMA_INNER_H
 #define MEMWHY_PROBES_NUMA_INNER_H
 
+#include "base/big.h"
 #include "base/groups.h"
 #include "base/vec.h"
 #include "probes/numa/numa_feed.h"
@@ -27,19 +28,29 @@ struct parent {
 	u64 until_ns; /* it was another program from then on */
 };
 
+#define RECENT_THREADS 256
+
+/* A thread that was asked for a short while ago. */
+struct recent_thread {
+	u32 tgid, tid, number;
+	bool known;
+};
+
 struct numa_feed {
 	struct objects *objects;
-	VEC(u64) waiting; /* records, one after another */
-	VEC(struct due) due;
+	/* The others are room to put them in another order. */
+	VEC(u64) waiting, waiting_other; /* records, one after another */
+	VEC(struct due) due, due_other;
 	u64 newest_ns, settled_ns;
-	VEC(struct numa_access) accesses;
-	size_t refined; /* of them, the first so many have their variables */
+	VEC(struct numa_access) accesses; /* big_*() */
+	size_t refined;                   /* of them, the first so many have their variables */
 	u32 *by_object, *object_at;
 	u32 *by_thread, *thread_at;
 	u32 n_objects, n_threads; /* that the indexes have */
 	VEC(struct numa_thread) threads;
-	VEC(u32) thread_stacks; /* object of the stack it was last seen on */
-	struct groups thread_numbers;
+	VEC(u32) thread_stacks;       /* object of the stack it was last seen on */
+	struct groups thread_numbers; /* numa_thread_name() -> number */
+	struct recent_thread recent[RECENT_THREADS];
 	VEC(struct variable) variables;
 	bool variables_sorted;
 	struct groups variable_copies; /* of forked children */
@@ -52,6 +63,11 @@ struct numa_feed {
 	u64 unattributed[NUMA_WHYS];
 	u64 damaged, late;
 };
+
+static inline u64 numa_thread_name(u32 tgid, u32 tid)
+{
+	return (u64)tgid << 32 | tid;
+}
 
 /* numa_apply.c: a record whose time has come. late: after it was settled. */
 int numa_apply(struct numa_feed *f, const struct rec *r, bool late);
