@@ -44,13 +44,12 @@ static bool is_bss(const struct elf_file *file, const GElf_Sym *sym)
 	       section.header.sh_type == SHT_NOBITS;
 }
 
-static int symbol_add(const struct elf_file *file, const GElf_Sym *sym, u64 min_bytes,
-	size_t names_n, struct elf_variables *v)
+static int symbol_add(
+	const struct elf_file *file, const GElf_Sym *sym, size_t names_n, struct elf_variables *v)
 {
 	struct elf_variable one = {.address = sym->st_value, .size = sym->st_size};
 
-	if (GELF_ST_TYPE(sym->st_info) != STT_OBJECT || sym->st_shndx == SHN_UNDEF ||
-		sym->st_size < min_bytes || sym->st_name >= names_n || !v->names[sym->st_name] ||
+	if (sym->st_shndx == SHN_UNDEF || sym->st_name >= names_n || !v->names[sym->st_name] ||
 		sym->st_size > ~sym->st_value)
 		return 0;
 	one.name = v->names + sym->st_name;
@@ -58,7 +57,8 @@ static int symbol_add(const struct elf_file *file, const GElf_Sym *sym, u64 min_
 	return vec_push(&v->list, one);
 }
 
-int elf_variables_read(const struct elf_file *file, u64 min_bytes, struct elf_variables *ret)
+int elf_variables_read(
+	const struct elf_file *file, u32 type, u64 min_bytes, struct elf_variables *ret)
 {
 	struct elf_variables v = {};
 	struct elf_section table;
@@ -74,7 +74,8 @@ int elf_variables_read(const struct elf_file *file, u64 min_bytes, struct elf_va
 	rc = elf_section_data(&table, SYMBOL_BYTES_MAX, &data);
 	rc = rc ? rc : names_copy(file, table.header.sh_link, &v.names, &names_n);
 	for (int i = 0; !rc && gelf_getsym(data, i, &sym); i++)
-		rc = symbol_add(file, &sym, min_bytes, names_n, &v);
+		if (GELF_ST_TYPE(sym.st_info) == type && sym.st_size >= min_bytes)
+			rc = symbol_add(file, &sym, names_n, &v);
 	if (rc) {
 		elf_variables_free(&v);
 		return rc;

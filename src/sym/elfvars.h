@@ -1,6 +1,7 @@
 /*
  * The variables of an ELF file by address, from its symbol table, and where a mapping of the file
- * puts them. Copies what it needs. Must not know of processes.
+ * puts them; those of threads by their place in a thread's block (elftls.h). Copies what it needs.
+ * Must not know of processes.
  */
 #ifndef MEMWHY_SYM_ELFVARS_H
 #define MEMWHY_SYM_ELFVARS_H
@@ -8,7 +9,7 @@
 #include "sym/elffile.h"
 
 struct elf_variable {
-	u64 address, size;
+	u64 address, size; /* of a thread-local one: from the begin of the block */
 	const char *name;
 	bool bss; /* it has no bytes in the file */
 };
@@ -18,9 +19,11 @@ struct elf_variables {
 	char *names;
 };
 
-/* Of .symtab or, where there is none, of .dynsym, those of at least min_bytes. -ENOENT: there is no
- * such table; -EFBIG: it is too large; -ENOEXEC, -ENOMEM. */
-int elf_variables_read(const struct elf_file *file, u64 min_bytes, struct elf_variables *ret);
+/* Of .symtab or, where there is none, of .dynsym, those of at least min_bytes. type: STT_OBJECT, or
+ * STT_TLS: the thread-local ones. -ENOENT: there is no such table; -EFBIG: it is too large;
+ * -ENOEXEC, -ENOMEM. */
+int elf_variables_read(
+	const struct elf_file *file, u32 type, u64 min_bytes, struct elf_variables *ret);
 void elf_variables_free(struct elf_variables *v);
 #define _cleanup_elf_variables_ _cleanup_(elf_variables_free)
 

@@ -186,3 +186,92 @@ near() { # FILE SITE MIB
 	jq -c '.missing' no.json
 	jq -r '.missing[] | tostring' no.json | grep 'heap blocks' | grep static
 }
+
+# Thread-local areas, of the program and of a library, that threads give back and touch again: their
+# own, and the main thread one that is not. Prints the tids.
+tls_job() {
+	cat >lib.c <<-'C'
+	__thread char lib_area[4 << 20] __attribute__((tls_model("initial-exec")));
+	char *lib_at(void) { return lib_area; }
+	C
+	cat >tls.c <<-'C'
+	#define _GNU_SOURCE
+	#include <pthread.h>
+	#include <stdio.h>
+	#include <string.h>
+	#include <sys/mman.h>
+	#include <sys/prctl.h>
+	#include <unistd.h>
+	#define PAGES 1000
+	static __thread char small;
+	static __thread char area[4 << 20];
+	char *lib_at(void);
+	static pthread_barrier_t begun, used;
+	static char *shared;
+	static void use(char *p, int rounds)
+	{
+		p = (char *)(((unsigned long)p + 4095) & ~4095UL);
+		for (; rounds; rounds--) {
+			madvise(p, PAGES * 4096, MADV_DONTNEED);
+			for (int i = 0; i < PAGES; i++)
+				((volatile char *)p)[i * 4096] = 1;
+		}
+	}
+	static void *own(void *arg)
+	{
+		printf("own %d\n", gettid());
+		use(area, 16);
+		shared = area;
+		pthread_barrier_wait(&begun);
+		pthread_barrier_wait(&used);
+		return arg;
+	}
+	static void *library(void *arg)
+	{
+		printf("library %d\n", gettid());
+		use(lib_at(), 16);
+		return arg;
+	}
+	int main(void)
+	{
+		pthread_t t;
+		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+		usleep(300000);
+		printf("main %d\n", gettid());
+		use(area, 8);
+		pthread_barrier_init(&begun, NULL, 2);
+		pthread_barrier_init(&used, NULL, 2);
+		pthread_create(&t, NULL, own, NULL);
+		pthread_barrier_wait(&begun);
+		use(shared, 16);
+		pthread_barrier_wait(&used);
+		pthread_join(t, NULL);
+		pthread_create(&t, NULL, library, NULL);
+		pthread_join(t, NULL);
+		return small;
+	}
+	C
+	gcc -O1 -g -shared -fPIC -o libtls.so lib.c
+	gcc -O1 -g -pthread -o tls tls.c -L. -ltls -Wl,-rpath,"$PWD"
+}
+
+# Accesses to a thread's variable, a sample stands for 64.
+tls_near() { # NAME THREAD ACCESSES
+	local n tid
+	tid=$(sed -n "s/^$2 //p" tids)
+	n=$(rows tls.json sites "select(.kind == \"variable\" and (.name | startswith(\"$1 (TLS of \")) and (.name | endswith(\" ($tid))\"))) | .accesses" | jq -s 'add // 0')
+	echo "$1 of $2: $n accesses, of about $3"
+	[ "$n" -gt $(($3 - $3 / 10 - 512)) ]
+	[ "$n" -lt $(($3 + $3 / 10 + 512)) ]
+}
+
+@test "numa: thread-local variables are objects of their threads, whoever accesses them" {
+	tls_job
+	"$MEMWHY" numa --source first-touch --record tls.mw -o json --out tls.json -- ./tls >tids
+	rows tls.json sites '[.name, .accesses] | @tsv'
+	tls_near area main 9024 # with the loader's clearing of all 4 MiB
+	tls_near area own 32000
+	tls_near lib_area library 16000
+	"$MEMWHY" numa --input tls.mw -o json --out again.json
+	diff <(jq -S '.rows' tls.json) <(jq -S '.rows' again.json)
+}

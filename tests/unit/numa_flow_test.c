@@ -219,6 +219,46 @@ static void test_fork_and_exec(void **state)
 	assert_int_equal(numa_unattributed(t.feed, NUMA_WHY_NO_MAPS), 1);
 }
 
+/* Threads that have the same stack, one after the other: each has its own copy of a thread-local
+ * variable in it, also where it is told of only at the end. */
+static void test_thread_local(void **state)
+{
+	struct numa_variable v = TRACE_REC(struct numa_variable, REC_NUMA_VARIABLE, .tgid = PID,
+		.start = 0x7f00000ff000, .bytes = 0x800, .name = 9, .section = NUMA_TLS);
+	const u32 threads = 40;
+	u64 begins[40];
+	struct object o;
+
+	(void)state;
+	trace_map(&t, 0x7f0000000000, 0x100000, NUMA_KIND_STACK, NUMA_MAP_MADE, PID, 4);
+	for (u32 i = 0; i < threads; i++) {
+		struct numa_task begin = TRACE_REC(struct numa_task, REC_NUMA_TASK, .tgid = PID,
+			.tid = PID + 1 + i, .what = NUMA_TASK_THREAD, .tls = 0x7f00000ff900);
+
+		trace_take(&t, &begin);
+		begins[i] = t.time_ns;
+		trace_touch(&t,
+			(struct trace_access){.address = 0x7f00000ff7ff, .tid = PID + 1 + i});
+		/* Another thread's access, and one beside it. */
+		touch(0x7f00000ff000, PID, 0);
+		touch(0x7f00000ff800, PID, 0);
+	}
+	for (u32 i = 0; i < threads; i++) {
+		v.h.time_ns = begins[i];
+		v.tid = PID + 1 + i;
+		assert_int_equal(numa_feed_take(t.feed, &v.h), 0);
+	}
+	trace_attributed(&t);
+	for (u32 i = 0; i < threads; i++) {
+		assert_int_equal(object_of(3UL * i, &o), object_of(3UL * i + 1, &o));
+		assert_int_equal(o.kind, OBJECT_VARIABLE);
+		assert_int_equal(o.section, NUMA_TLS);
+		assert_int_equal(numa_thread(t.feed, o.thread)->tid, PID + 1 + i);
+		object_of(3UL * i + 2, &o);
+		assert_int_equal(o.kind, OBJECT_STACK);
+	}
+}
+
 /* Whoever's stack pointer is in a mapping, it is that thread's stack, also before. */
 static void test_stacks(void **state)
 {
@@ -432,6 +472,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_blocks_told_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mremap_with_block, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork_and_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_local, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_merged_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reasons, setup, teardown),

@@ -1,17 +1,20 @@
 /*
- * Variables of ELF files (elfvars): this program's own, where they really are in memory, by its
- * file and /proc/self/maps; and the file cut anywhere.
+ * Variables of ELF files (elfvars, elftls): this program's own and libc's, where they really are in
+ * memory, by their files and /proc/self/maps; and the file cut anywhere.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "sym/elftls.h"
 #include "sym/elfvars.h"
 #include "sys/maps.h"
 
@@ -19,6 +22,8 @@ char variables_test_bss[5000];
 char variables_test_data[300] = {1};
 static char hidden_bss[70000];
 static u64 hidden_data[100] = {1};
+static __thread char thread_area[3000];
+static __thread u64 thread_aligned[8] __attribute__((aligned(64))) = {1};
 
 static int self_open(struct elf_file *ret)
 {
@@ -64,7 +69,7 @@ static void test_own_variables(void **state)
 	hidden_bss[0] = 1;
 	assert_int_equal(self_open(&file), 0);
 	bias = bias_of(&file);
-	assert_int_equal(elf_variables_read(&file, 16, &v), 0);
+	assert_int_equal(elf_variables_read(&file, STT_OBJECT, 16, &v), 0);
 	assert_variable(&v, bias, "variables_test_bss", variables_test_bss,
 		sizeof(variables_test_bss), true);
 	assert_variable(&v, bias, "variables_test_data", variables_test_data,
@@ -73,6 +78,65 @@ static void test_own_variables(void **state)
 	assert_variable(&v, bias, "hidden_data", hidden_data, sizeof(hidden_data), false);
 	for (size_t i = 0; i < v.list.n; i++)
 		assert_true(v.list.v[i].size >= 16);
+}
+
+static u64 thread_pointer(void)
+{
+	u64 at;
+
+	__asm__("mov %%fs:0, %0" : "=r"(at));
+	return at;
+}
+
+static void assert_block(const struct elf_tls *tls, u64 begin, const void *at, u64 bytes)
+{
+	u64 address = (u64)(uintptr_t)at;
+
+	assert_true(address >= begin && address + bytes <= begin + tls->bytes);
+}
+
+static void test_own_thread_variables(void **state)
+{
+	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
+	_cleanup_elf_variables_ struct elf_variables v = {};
+	struct elf_tls tls;
+	u64 begin;
+
+	(void)state;
+	assert_int_equal(self_open(&file), 0);
+	assert_int_equal(elf_tls_read(&file, &tls), 0);
+	begin = thread_pointer() - tls.below;
+	assert_block(&tls, begin, thread_area, sizeof(thread_area));
+	assert_int_equal(elf_variables_read(&file, STT_TLS, 1, &v), 0);
+	assert_variable(&v, begin, "thread_area", thread_area, sizeof(thread_area), true);
+	assert_variable(&v, begin, "thread_aligned", thread_aligned, sizeof(thread_aligned), false);
+}
+
+/* libc's errno, by the word that the loader wrote for it. */
+static void test_library_thread_variables(void **state)
+{
+	_cleanup_elf_variables_ struct elf_variables v = {};
+	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
+	_cleanup_maps_ struct maps maps = {};
+	const struct mapping *data = NULL;
+	struct elf_tls tls;
+	u64 address, offset, bias, begin;
+
+	(void)state;
+	assert_int_equal(maps_read(getpid(), &maps), 0);
+	vec_each (m, &maps.list)
+		if (strstr(m->path, "/libc.so.6") && m->prot & 2)
+			data = m;
+	if (!data)
+		skip();
+	assert_int_equal(elf_file_open(open(data->path, O_RDONLY | O_CLOEXEC), &file), 0);
+	assert_int_equal(elf_tls_read(&file, &tls), 0);
+	assert_int_equal(elf_tls_word(&file, &address, &offset), 0);
+	assert_int_equal(elf_variables_bias(&file, data->offset, data->start, &bias), 0);
+	begin = thread_pointer() + *(const u64 *)(uintptr_t)(address + bias) - offset;
+	assert_block(&tls, begin, &errno, sizeof(errno));
+	assert_int_equal(elf_variables_read(&file, STT_TLS, 1, &v), 0);
+	assert_variable(&v, begin, "errno", &errno, sizeof(errno), true);
 }
 
 /* Any error, but never a crash. */
@@ -90,10 +154,15 @@ static void test_cut_files(void **state)
 	for (off_t cut = size; cut > 0; cut -= size / 97 + 1) {
 		_cleanup_elf_file_ struct elf_file file = {.fd = -1};
 		_cleanup_elf_variables_ struct elf_variables v = {};
+		struct elf_tls tls;
+		u64 address, offset;
 
 		assert_int_equal(ftruncate(fd, cut), 0);
-		if (!elf_file_open(open(path, O_RDONLY | O_CLOEXEC), &file))
-			elf_variables_read(&file, 1, &v);
+		if (elf_file_open(open(path, O_RDONLY | O_CLOEXEC), &file))
+			continue;
+		elf_variables_read(&file, STT_OBJECT, 1, &v);
+		elf_tls_read(&file, &tls);
+		elf_tls_word(&file, &address, &offset);
 	}
 	unlink(path);
 	close(fd);
@@ -105,6 +174,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_variables),
+		cmocka_unit_test(test_own_thread_variables),
+		cmocka_unit_test(test_library_thread_variables),
 		cmocka_unit_test(test_cut_files),
 	};
 

@@ -211,7 +211,7 @@ static int capture_open(struct capture *c, struct err *err)
 
 	s->want = s->passed = 0;
 	c->blocks_wanted = true;
-	numa_data_init(&s->known.data);
+	numa_known_init(&s->known);
 	while (!rc && !s->want && (want = numa_source_next(&at)) > 0) {
 		if (!source_try(c, want, s->why[source_index((u32)want)]))
 			s->want = (u32)want;
@@ -280,7 +280,7 @@ static int sample_send(
 	struct numa_sample s = e->sample;
 	int rc = numa_know_thread(known_of(c), c, &s, e->tls);
 
-	rc = rc ? rc : numa_data_sample(&known_of(c)->data, c, s.tgid, s.address);
+	rc = rc ? rc : numa_know_variables(known_of(c), c, &s, e->tls);
 	rc = rc ? rc : numa_block_ask(c, &s);
 	s.h.size = sizeof(s);
 	s.ustack = names_stack(c->names, stacks, s.tgid, s.ustack, s.kstack);
@@ -312,7 +312,8 @@ static int task_send(struct capture *c, const struct numa_event *e)
 		numa_forget_thread(known_of(c), t.tid);
 	if (t.what == NUMA_TASK_EXEC || t.what == NUMA_TASK_EXIT)
 		numa_forget_process(known_of(c), t.tgid);
-	rc = capture_emit(c, &t.h);
+	rc = numa_tls_thread(&known_of(c)->tls, t.tgid, t.tid, t.tls, t.h.time_ns);
+	rc = rc ? rc : capture_emit(c, &t.h);
 	if (!rc && t.what == NUMA_TASK_EXEC)
 		rc = numa_know_process(known_of(c), c, t.tgid, t.h.time_ns);
 	return rc;
@@ -412,7 +413,7 @@ static int hardware_take(void *arg, struct numa_sample *s, u64 phys)
 		s->node_from = NUMA_PAGE_LEVEL;
 	}
 	rc = numa_know_process(known_of(t->c), t->c, s->tgid, s->h.time_ns - 1);
-	rc = rc ? rc : numa_data_sample(&known_of(t->c)->data, t->c, s->tgid, s->address);
+	rc = rc ? rc : numa_know_variables(known_of(t->c), t->c, s, 0);
 	rc = rc ? rc : numa_block_ask(t->c, s);
 	return rc ? rc : capture_emit(t->c, &s->h);
 }

@@ -39,7 +39,7 @@ void numa_data_free(struct numa_data *d)
 	groups_free(&d->spaces);
 }
 
-static struct numa_data_space *space_find(struct numa_data *d, u32 tgid)
+static struct numa_data_space *space_find(const struct numa_data *d, u32 tgid)
 {
 	struct numa_data_space **at = groups_find(&d->spaces, &tgid);
 
@@ -63,6 +63,14 @@ void numa_data_drop(struct numa_data *d, u32 tgid)
 		return;
 	space_free(*at);
 	*at = NULL;
+}
+
+const struct numa_data_range *numa_data_ranges(const struct numa_data *d, u32 tgid, size_t *ret_n)
+{
+	const struct numa_data_space *s = space_find(d, tgid);
+
+	*ret_n = s ? s->list.n : 0;
+	return s ? s->list.v : NULL;
 }
 
 static int range_add(struct numa_data_space *s, const struct numa_data_range *r, const char *path)
@@ -118,7 +126,7 @@ void numa_data_fork(struct numa_data *d, u32 child, u32 parent)
 }
 
 /* As the process sees it; of one that has ended, as we do, if it is the same file. */
-static int file_open(u32 tgid, const struct numa_data_range *r, struct elf_file *ret)
+int numa_data_open(u32 tgid, const struct numa_data_range *r, struct elf_file *ret)
 {
 	int root = ROOT_OURS, fd, rc;
 	bool own = !root_open((pid_t)tgid, &root);
@@ -173,10 +181,10 @@ static int range_tell(struct capture *c, u32 tgid, const struct numa_data_range 
 	_cleanup_elf_variables_ struct elf_variables v = {};
 	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
 	u64 bias;
-	int rc = file_open(tgid, r, &file);
+	int rc = numa_data_open(tgid, r, &file);
 
 	rc = rc ? rc : elf_variables_bias(&file, r->offset, r->start, &bias);
-	rc = rc ? rc : elf_variables_read(&file, VARIABLE_BYTES, &v);
+	rc = rc ? rc : elf_variables_read(&file, STT_OBJECT, VARIABLE_BYTES, &v);
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;
 	if (v.list.n)

@@ -117,7 +117,7 @@ static const char *object_name(struct report *r, const struct numa_feed *f, u32 
 		.name = o.name,
 		.file = o.file,
 		.tgid = o.tgid,
-		.thread = o.kind == OBJECT_STACK ? o.thread + 1 : 0};
+		.thread = o.kind == OBJECT_STACK || o.section == NUMA_TLS ? o.thread + 1 : 0};
 	return numa_site_name(r, f, &site);
 }
 

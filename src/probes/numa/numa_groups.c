@@ -77,6 +77,9 @@ static struct numa_site site_of(const struct object *o, u32 object, bool by_obje
 		s.tgid = o->tgid;
 		s.thread = o->thread + 1;
 		s.stack = 0;
+	} else if (o->kind == OBJECT_VARIABLE && o->section == NUMA_TLS) {
+		s.tgid = o->tgid;
+		s.thread = o->thread + 1;
 	} else if (!o->stack && !o->name && !o->file && o->kind != OBJECT_KERNEL) {
 		s.tgid = o->tgid;
 		s.start = o->kind == OBJECT_BLOCK || o->kind == OBJECT_HEAP ? 0 : o->start;
@@ -106,7 +109,7 @@ static int object_threads(struct numa_feed *f, u32 object, const struct object *
 		first = first == NUMA_NONE ? a->thread : first;
 		shared = shared || a->thread != first;
 		g->before_sharing += shared ? 0 : n;
-		if (o->thread != NUMA_NONE) {
+		if (o->thread != NUMA_NONE && o->kind != OBJECT_VARIABLE) {
 			g->by_known += n;
 			g->by_allocator += a->thread == o->thread ? n : 0;
 		}

@@ -53,6 +53,12 @@ static void ids_free(struct known_id **set)
 	}
 }
 
+void numa_known_init(struct numa_known *k)
+{
+	numa_data_init(&k->data);
+	numa_tls_init(&k->tls);
+}
+
 static void mapping_fill(struct capture *c, const struct mapping *m, struct numa_mapping *r)
 {
 	r->offset = m->offset;
@@ -114,6 +120,14 @@ int numa_know_thread(struct numa_known *k, struct capture *c, const struct numa_
 	return capture_emit(c, &r.h);
 }
 
+int numa_know_variables(
+	struct numa_known *k, struct capture *c, const struct numa_sample *s, u64 tls)
+{
+	int rc = numa_data_sample(&k->data, c, s->tgid, s->address);
+
+	return rc ? rc : numa_tls_sample(&k->tls, &k->data, c, s, tls);
+}
+
 int numa_know_copy(struct numa_known *k, u32 tgid)
 {
 	int rc = id_add(&k->processes, tgid);
@@ -125,6 +139,7 @@ void numa_forget_process(struct numa_known *k, u32 tgid)
 {
 	id_remove(&k->processes, tgid);
 	numa_data_drop(&k->data, tgid);
+	numa_tls_drop(&k->tls, tgid);
 }
 
 void numa_forget_thread(struct numa_known *k, u32 tid)
@@ -135,6 +150,7 @@ void numa_forget_thread(struct numa_known *k, u32 tid)
 int numa_mapping_complete(struct numa_known *k, struct capture *c, struct numa_mapping *r)
 {
 	const struct mapping *m;
+	u8 prot = r->prot;
 
 	if (r->what != NUMA_MAP_MADE)
 		return 0;
@@ -150,6 +166,8 @@ int numa_mapping_complete(struct numa_known *k, struct capture *c, struct numa_m
 	if (!r->bytes)
 		r->bytes = m->end - m->start;
 	mapping_fill(c, m, r);
+	/* The loader takes rights away from a part of what it mapped to be written. */
+	r->prot = prot ? prot : r->prot;
 	return numa_data_mapping(&k->data, r, m->path);
 }
 
@@ -158,4 +176,5 @@ void numa_known_free(struct numa_known *k)
 	ids_free(&k->processes);
 	ids_free(&k->threads);
 	numa_data_free(&k->data);
+	numa_tls_free(&k->tls);
 }

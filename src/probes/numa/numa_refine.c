@@ -3,6 +3,7 @@
  * hold some get them as objects at the end.
  */
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "probes/numa/numa_inner.h"
@@ -48,29 +49,43 @@ static void variables_sort(struct numa_feed *f)
 	f->variables_sorted = true;
 }
 
-/* The variable of a process at an address: of the program that it was at that time. */
-static struct variable *variable_find(struct numa_feed *f, u32 tgid, u64 address, u64 time_ns)
+/* How many are not behind this one in their order. */
+static size_t variables_up_to(const struct numa_feed *f, const struct variable *last)
 {
 	size_t low = 0, high = f->variables.n;
-	struct variable *best = NULL;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		const struct variable *v = &f->variables.v[mid];
 
-		if (v->tgid < tgid || (v->tgid == tgid && v->start <= address))
+		if (variable_compare(&f->variables.v[mid], last) <= 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	for (size_t i = low, n = 0; i > 0 && n < LOOK_BACK; i--, n++) {
+	return low;
+}
+
+/* The variable of a process at an address: of the program that it was, or the thread whose stack it
+ * was, at that time. */
+static struct variable *variable_find(struct numa_feed *f, u32 tgid, u64 address, u64 time_ns)
+{
+	struct variable at = {.tgid = tgid, .start = address, .time_ns = UINT64_MAX}, *best = NULL;
+	size_t i = variables_up_to(f, &at);
+
+	at.time_ns = time_ns;
+	for (u32 n = 0; i && n < LOOK_BACK; n++) {
 		struct variable *v = &f->variables.v[i - 1];
 
 		if (v->tgid != tgid)
 			break;
-		if (address < v->end && v->time_ns <= time_ns &&
-			(!best || v->time_ns > best->time_ns))
+		if (v->time_ns > time_ns) { /* over all later ones at once */
+			at.start = v->start;
+			i = variables_up_to(f, &at);
+			continue;
+		}
+		if (address < v->end && (!best || v->time_ns > best->time_ns))
 			best = v;
+		i--;
 	}
 	return best;
 }
@@ -102,7 +117,7 @@ static u32 variable_make(
 		.begin_ns = in->begin_ns,
 		.end_ns = in->end_ns,
 		.tgid = tgid,
-		.thread = NUMA_NONE,
+		.thread = v->tid ? numa_thread_find(f, v->tgid, v->tid) : NUMA_NONE,
 		.name = v->name,
 		.file = v->file,
 		.from = NUMA_NONE,

@@ -190,6 +190,8 @@ const char *numa_site_name(struct report *r, const struct numa_feed *f, const st
 	const char *path = stream_string(r->stream, s->file), *file = path ? path_name(path) : NULL;
 	const char *name = stream_string(r->stream, s->name), *function;
 
+	if (s->kind == OBJECT_VARIABLE && name && s->thread)
+		return report_text(r, "%s (TLS of %s)", name, thread_name(r, f, s->thread - 1));
 	if (s->kind == OBJECT_VARIABLE && name)
 		return file ? report_text(r, "%s (%s)", name, file) : name;
 	if (s->kind == OBJECT_STACK)
