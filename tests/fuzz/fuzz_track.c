@@ -1,13 +1,16 @@
 /*
  * Fuzzes the reader of what a tracked program writes. The program has the file in its memory and
  * may have gone wild: any word may be anything, at any time. The worst it may do is to spoil its
- * own account, whose sums must add up all the same. The input is a list of what it writes, and of
- * when the reader looks.
+ * own account, whose sums must add up all the same; and what is recorded of its events must lead to
+ * that account again. The input is a list of what it writes, and of when the reader looks.
  */
 #include <stdint.h>
 #include <string.h>
 
 #include "probes/heap/cursor.h"
+#include "probes/heap/event_replay.h"
+#include "probes/heap/event_writer.h"
+#include "probes/heap/heap_records.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,6 +29,8 @@ struct world {
 	u64 written[SLOTS]; /* words, as the program would count them */
 	touched_buffer told;
 	u64 asked, held, gone; /* accesses; blocks told of, and that they went */
+	struct event_replay *replay;
+	VEC(struct heap_total) replayed;
 };
 
 static u64 take(struct input *in, size_t bytes)
@@ -35,6 +40,12 @@ static u64 take(struct input *in, size_t bytes)
 	for (; bytes && in->left; bytes--, in->left--)
 		v = v << 8 | *in->at++;
 	return v;
+}
+
+static void check(int right)
+{
+	if (!right)
+		abort();
 }
 
 static struct heap_process *found(struct image *image, u32 index, void *arg)
@@ -51,13 +62,54 @@ static struct heap_process *found(struct image *image, u32 index, void *arg)
 	p->foreign = true; /* nobody is asked for pids that the input made up */
 	p->start_ns = w->now_ms * 1000000;
 	p->touched = touched_new(&w->told);
+	if (event_writer_open(p->id, p->image, &p->events))
+		abort();
 	return p;
 }
 
-static void check(int right)
+static int replayed_put(void *arg, const struct rec *r)
 {
-	if (!right)
-		abort();
+	struct world *w = arg;
+
+	return r->kind == REC_HEAP_TOTAL ? vec_push(&w->replayed, *(const struct heap_total *)r)
+					 : 0;
+}
+
+/* As heap_names.c makes a record of it. */
+static void events_take(struct world *w, const struct news *n)
+{
+	size_t size = sizeof(struct heap_events) + n->words * sizeof(u64);
+	struct heap_events *e = calloc(1, size);
+
+	check(e && n->words >= 2 && n->v[1] <= (n->words - 2) * sizeof(u64));
+	check(size <= REC_MAX_SIZE);
+	*e = (struct heap_events){
+		.h = {.size = (u32)size, .kind = REC_HEAP_EVENTS},
+		.process = n->process,
+		.image = n->image,
+		.before = n->v[0],
+		.bytes = (u32)n->v[1],
+	};
+	memcpy(e->code, &n->v[2], e->bytes);
+	check(!event_replay_feed(w->replay, &e->h));
+	free(e);
+}
+
+/* What was recorded leads to the same sums. */
+static void replay_check(struct world *w)
+{
+	check(!event_replay_damaged(w->replay));
+	check(!event_replay_report(w->replay));
+	vec_each (t, &w->replayed) {
+		const struct account *a = &w->processes.v[t->process - 1]->account;
+
+		check(t->allocations == a->allocations && t->bytes == a->bytes);
+		check(t->frees == a->frees && t->unknown_frees == a->unknown_frees);
+		check(t->live_blocks == a->live_blocks && t->live_bytes == a->live_bytes);
+		check(t->peak_blocks == a->peak_blocks && t->peak_bytes == a->peak_bytes);
+		check(t->temporary == a->temporary && t->moved == a->moved);
+		check(t->overwritten == a->overwritten && t->threads == a->threads.n);
+	}
 }
 
 /* What collector_news() hands on has to be whole, else who names it runs off its end. */
@@ -71,6 +123,8 @@ static void news_check(struct world *w)
 		check(w->news.n - at >= sizeof(*n) / sizeof(u64));
 		at += sizeof(*n) / sizeof(u64) + n->words;
 		check(n->process && n->process <= w->processes.n);
+		if (n->kind == NEWS_EVENTS)
+			events_take(w, n);
 	}
 	check(at == w->news.n);
 	w->news.n = 0;
@@ -234,6 +288,9 @@ static void world_close(struct world *w)
 		if (w->image->processes[i])
 			check(!image_end(w->image, w->image->processes[i], w->now_ms, &w->news));
 	news_check(w);
+	replay_check(w);
+	event_replay_close(w->replay);
+	vec_free(&w->replayed);
 	vec_each (p, &w->processes) {
 		account_check(&(*p)->account);
 		account_free_all(&(*p)->account);
@@ -258,6 +315,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (image_open(1, getpid(), 0, &w.image, &file))
 		return 0;
+	check(!event_replay_open(0, UINT64_MAX, replayed_put, &w, &w.replay));
 	close(file);
 	w.image->found = found;
 	w.image->arg = &w;

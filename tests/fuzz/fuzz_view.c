@@ -150,6 +150,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		o.by = keys_choose(probe->view, take(&in), &keys);
 		if (how & 4 && probe->view->looks)
 			o.look = &probe->view->looks[0];
+		if (how & 16) {
+			o.from_ns = (u64)take(&in) * 1000;
+			o.to_ns = (u64)take(&in) * 100000;
+		}
 	}
 	if (pipeline_init(&p))
 		abort();

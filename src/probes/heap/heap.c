@@ -404,6 +404,12 @@ static const char *const examples[] = {
 	"bytes at the peak, for a flame graph",
 	"memwhy heap --faults -- ./job",
 	"page faults and resident memory by who allocated: what was asked for and never touched",
+	"memwhy heap --events --record job.mw -- ./job",
+	"record each allocation and free too, to look at any part of the run later",
+	"memwhy heap --input job.mw --to 12s --sort live_bytes",
+	"what was allocated and not freed 12 s after memwhy began",
+	"memwhy heap --input job.mw --from 10s --to 12s",
+	"of the blocks allocated in these two seconds: the most there were, and what was left",
 	"memwhy heap -p 1234 --for 1m --sort live_bytes",
 	"what a running program allocates and still has after a minute",
 	"memwhy heap -p 1234 --sample 512K",
@@ -461,6 +467,15 @@ const struct probe probe_heap = {
 		"for and has no memory. memwhy's own are libmemwhy-track.so and the memory of its "
 		"rings (memfd:memwhy-heap). A process that ends by _exit(), a signal or an exec is "
 		"as it was last looked at.\n\n"
+		"With --events and --record of a command each allocation and free is in the "
+		"recording, beside the sums that are always there, in 0.01 to 0.3 bytes. Without "
+		"--from and --to a report is made of the sums, with them "
+		"of the events: as if memwhy had begun to look at --from and stopped at --to, both "
+		"since memwhy began (the table growth shows these times). Of blocks from before "
+		"--from only the frees are counted, apart (unknown_frees). The times of events are "
+		"those at which memwhy read them, to some ms; their order is exact. What programs "
+		"map by themselves, and the peak of all processes together, are not in the events; "
+		"nor is there --events with -p or --sample.\n\n"
 		"Where memwhy is not as fast as the command, the command waits for it, so that no "
 		"event is lost; with --no-wait events are lost and counted instead, and what "
 		"seems to be live may have been freed. If memwhy does not read for two seconds "

@@ -243,7 +243,8 @@ static int rows_add(struct heap_view_state *v, struct report *r)
 
 	if (!t)
 		return rc;
-	t->empty = "Nothing was allocated.";
+	t->empty = v->replay && !event_replay_has(v->replay) ? "Not recorded."
+							     : "Nothing was allocated.";
 	t->sort = v->sums.by & BY_THREAD ? "allocated_bytes" : "peak_bytes";
 	for (size_t i = 0; i < v->sums.groups.n && !rc; i++) {
 		const struct by_task_key *k = groups_key(&v->sums.groups, i);
