@@ -30,6 +30,7 @@ static int run_probe(const struct command *cmd, struct options *o)
 	const struct probe *list[RUN_PROBES] = {probe_find(cmd->name)};
 	const char *const *with = list[0]->with;
 	char named[RUN_PROBES * PROBE_NAME_LEN];
+	bool heap;
 	struct run r = {
 		.cmd = cmd,
 		.o = o,
@@ -46,12 +47,15 @@ static int run_probe(const struct command *cmd, struct options *o)
 		r.untracked_why = scope_untracked_why(o);
 		with = r.untracked_why ? with : list[0]->with_tracked;
 	}
+	/* it was asked for: without it there is no report */
+	heap = list[0]->with_tracked && o->heap && !o->input;
+	with = heap ? list[0]->with_tracked : with;
 	if (numa_try_wanted(cmd, o))
 		return numa_try(cmd, o);
 	for (const char *const *w = with; w && *w && r.n_probes < RUN_PROBES; w++)
 		list[r.n_probes++] = probe_find(*w);
 	/* of programs what is beside is all there is */
-	r.n_beside = with == list[0]->with_programs ? 0 : r.n_probes - 1;
+	r.n_beside = heap || with == list[0]->with_programs ? 0 : r.n_probes - 1;
 	r.outstanding = list[0]->outstanding;
 	if (r.outstanding || list[0]->with_tracked)
 		r.named = names_join(named, list, r.n_probes);

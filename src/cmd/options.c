@@ -126,6 +126,9 @@ static const struct opt numa[] = {
 		"more cost; put back at the end"),
 	O("no-heap", 0, OPT_FLAG, no_heap, NULL,
 		"of a command: do not follow its heap, block by block, with the preload library"),
+	O("heap", 0, OPT_FLAG, heap, NULL,
+		"with -p: follow the heap, block by block, with probes at the allocator: a malloc "
+		"and a free cost the process some 2 us more"),
 	O("to", 0, OPT_STRING, to, "NODES",
 		"numa try: where to move the object's pages; several nodes: page by page in turn"),
 	O("interleave", 0, OPT_FLAG, interleave, NULL, "numa try: to all nodes in turn"),

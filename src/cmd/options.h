@@ -27,7 +27,7 @@ struct options {
 	/* numa */
 	const char *thread, *object, *source, *topology;
 	const char *to;
-	bool balancing, no_heap, interleave, undo, yes;
+	bool balancing, no_heap, heap, interleave, undo, yes;
 	u64 scan_ns;
 	/* output */
 	const char *format, *fields, *sort, *table, *out;

@@ -200,6 +200,9 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		return err_set(err, -EINVAL,
 			"--faults needs every allocation: it does not go with --sample and "
 			"--no-wait");
+	if (o->heap && (!o->pids || o->input))
+		return err_set(err, -EINVAL,
+			"--heap goes with -p; of a command the heap is followed without it");
 	if (o->interval_ns && o->interval_ns < 10 * NSEC_PER_MSEC)
 		return err_set(err, -EINVAL, "-i: an interval is at least 10ms");
 	if (o->pids && o->argv) {

@@ -369,3 +369,62 @@ new_and_delete() { # [NAME LIBRARY]
 	[ "$status" -eq 2 ]
 	[[ "$output" = *"needs a command to run, or -p"* ]]
 }
+
+# One block from before, one that stays, one that is freed and comes back: which of them the first
+# touches of pages (one in 64) were in.
+@test "numa -p --heap: accesses are of the blocks allocated since, by who allocated them" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >blocks.c <<-'C'
+	#include <stdio.h>
+	#include <stdlib.h>
+	#include <sys/prctl.h>
+	#include <unistd.h>
+	#define SITE(name) __attribute__((noinline, noclone, no_icf)) static char *name(size_t n) \
+		{ char *p = malloc(n); __asm__ volatile("" : "+r"(p)); return p; }
+	#define MIB (1UL << 20)
+	SITE(site_early)
+	SITE(site_kept)
+	SITE(site_again)
+	static void use(char *p, size_t n) { for (size_t i = 0; i < n; i += 4096) p[i] = 1; }
+	int main(void)
+	{
+		char *early = site_early(32 * MIB), *kept, *again;
+		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+		printf("ready %d\n", getpid());
+		fflush(stdout);
+		getchar();
+		use(early, 32 * MIB);
+		kept = site_kept(64 * MIB);
+		use(kept, 64 * MIB);
+		for (int i = 0; i < 2; i++) {
+			again = site_again(32 * MIB);
+			use(again, 32 * MIB);
+			sleep(2); /* it is there when blocks are looked at */
+			free(again);
+		}
+		return 0;
+	}
+	C
+	gcc -O1 -g -o blocks blocks.c
+	work_start 0 ./blocks
+	memwhy_start numa -p "$pid" --heap --source first-touch --by site
+	echo go >&7
+	wait "$job" || true
+	wait_for '! kill -0 $memwhy 2>/dev/null'
+	wait "$memwhy" || { cat "$BATS_TEST_TMPDIR/err"; return 1; }
+	samples() { # NAME: of the objects of this site
+		jq "[.rows[] | select(.table == \"sites\" and (.name | startswith(\"$1\"))) | .samples] | add // 0" "$json"
+	}
+	jq -c '.rows[] | select(.table == "sites") | [.name, .kind, .samples]' "$json"
+	jq -e '.lost.numa == 0 and .lost.heap == 0' "$json"
+	[ "$(samples site_early)" -eq 0 ]
+	# 64 MiB are 16384 faults, and one of 64 on each CPU is a sample
+	[ "$(samples site_kept)" -ge 248 ]
+	[ "$(samples site_kept)" -le 264 ]
+	[ "$(samples site_again)" -ge 120 ]
+	[ "$(samples site_again)" -le 264 ]
+	jq -e '.notes[] | select(test("of [0-9]+ accesses [0-9]+ were in heap blocks allocated since"))' "$json"
+	run "$MEMWHY" numa --heap -- true
+	[ "$status" -eq 2 ]
+	[[ $output == *"--heap goes with -p"* ]]
+}

@@ -302,6 +302,7 @@ static int attach(struct capture *c, struct attached *a, struct err *err)
 		names_map(c->names, p->pid);
 		p->start_ns = clock_mono_ns();
 	}
+	attached_blocks_begin(&h->blocks, c, h, a);
 	rc = gate_set(a, 1);
 	if (!rc && c->opt.program)
 		tell_program(c);

@@ -4,6 +4,7 @@
 
 #include "base/groups.h"
 #include "probes/heap/allocator.h"
+#include "probes/heap/attach_blocks.h"
 #include "probes/heap/attached.h"
 #include "probes/probe.h"
 
@@ -48,6 +49,7 @@ struct heap_attach {
 	struct groups threads; /* u64, id -> struct heap_thread_sum */
 	u32 live_room;
 	u32 error_shift;
+	struct attached_blocks blocks;
 };
 
 extern const struct probe_bpf heap_bpf;
@@ -57,6 +59,9 @@ extern const struct table_values heap_site_values;
 
 int heap_site_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value);
+/* The stack of a site, as a REC_STACK; 0: not known. */
+u32 heap_site_stack(struct capture *c, const struct stack_maps *stacks,
+	const struct heap_site_key *k, u32 tgid);
 /* Sends how things stand: at intervals, and where growth is judged at each drain. */
 int heap_settle(
 	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events);

@@ -58,6 +58,14 @@ static struct heap_site_sum *site_of(
 	return s;
 }
 
+u32 heap_site_stack(
+	struct capture *c, const struct stack_maps *stacks, const struct heap_site_key *k, u32 tgid)
+{
+	const struct heap_site_sum *s = site_of(c, stacks, k, tgid);
+
+	return s ? s->r.stack : 0;
+}
+
 int heap_site_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
@@ -276,6 +284,8 @@ int heap_snapshot(struct capture *c, struct attached *a, const struct stack_maps
 
 	(void)stacks;
 	rc = rc ? rc : heap_threads_send(c, a);
+	if (c->ending)
+		attached_blocks_tell(&((struct heap_attach *)c->state)->blocks, c);
 	return rc ? rc : processes_send(c, a);
 }
 
@@ -292,4 +302,5 @@ void heap_attach_free(struct heap_attach *h)
 	vec_free(&h->processes);
 	groups_free(&h->sites);
 	groups_free(&h->threads);
+	attached_blocks_free(&h->blocks);
 }

@@ -45,6 +45,8 @@ static const char *const examples[] = {
 	"which memory of a command is used from afar, by whom, and what to change",
 	"memwhy numa -p 1234 --for 30s --by thread",
 	"remote accesses of a running program by thread",
+	"memwhy numa -p 1234 --heap --for 1m",
+	"the same by heap block, of those allocated meanwhile",
 	"memwhy numa --record run.mw -- ./job",
 	"keep the accesses, to ask more of them with --input",
 	"memwhy numa flow --input run.mw --object table",
@@ -75,7 +77,11 @@ const struct probe probe_numa = {
 		"of `heap` for that: it costs each malloc and free what it costs there, and each "
 		"executed program some MiB. --no-heap leaves it out; static programs, and those "
 		"with more privileges than who runs them, are without it, and the report says so. "
-		"Without it, and with -p, the heap of a process is one object ([heap]), and each "
+		"With -p, --heap follows the blocks that are allocated from then on, by probes at "
+		"the allocator (as heap -p does, at its cost). Blocks are looked at once a second: "
+		"an access is of a block if that was there before it and still is then. "
+		"Blocks from before, and those freed within the second, are not told apart. "
+		"Without either the heap of a process is one object ([heap]), and each "
 		"large block a mapping. Only blocks that were seen to be accessed are told of and "
 		"recorded. Times of allocations and of accesses agree to about a microsecond: an "
 		"access within that of an allocation or a free may be counted beside the block. "
