@@ -11,6 +11,7 @@
 #include "cmd/numa_try.h"
 #include "cmd/run.h"
 #include "cmd/scope.h"
+#include "rules/rules.h"
 
 #define RUN_PROBES 8 /* of one command */
 
@@ -28,6 +29,7 @@ static const char *names_join(
 static int run_probe(const struct command *cmd, struct options *o)
 {
 	const struct probe *list[RUN_PROBES] = {probe_find(cmd->name)};
+	const struct view *views[] = {list[0]->view, &rule_growth};
 	const char *const *with = list[0]->with;
 	char named[RUN_PROBES * PROBE_NAME_LEN];
 	bool heap;
@@ -36,8 +38,8 @@ static int run_probe(const struct command *cmd, struct options *o)
 		.o = o,
 		.probes = list,
 		.n_probes = 1,
-		.views = &list[0]->view,
-		.n_views = 1,
+		.views = views,
+		.n_views = list[0]->tells_growth ? 2 : 1,
 		.guarded = list[0]->guarded,
 	};
 

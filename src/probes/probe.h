@@ -155,6 +155,7 @@ struct probe {
 	bool (*file_is)(const void *head, size_t n);
 	int (*file_read)(const char *path, struct sink *sink, struct err *err);
 	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
+	bool tells_growth; /* its command names processes that grow, as `check` does */
 	bool takes_calls;  /* its command has --flight, --dump-on, --with-memory and --no-times */
 	bool takes_part;   /* its command has --from and --to, of a recording */
 	bool takes_numa;   /* its command has --source, --balancing, --thread and so on */

@@ -104,3 +104,40 @@ sum() { # FIELD
 	run "$MEMWHY" faults --for 300ms -c nosuchname -o json
 	[ "$(jq '.rows | length' <<<"$output")" -eq 0 ]
 }
+
+# One that keeps what it touches, one that gives as much back, over the same time.
+@test "faults: a process that grows is named, with what to run next; one that only faults is not" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >grow.c <<-'C'
+	#include <stdio.h>
+	#include <stdlib.h>
+	#include <sys/mman.h>
+	#include <unistd.h>
+	int main(int argc, char **argv)
+	{
+		int keep = argv[argc - 1][0] == 'k';
+		for (int i = 0; i < 80; i++) {
+			char *p = mmap(NULL, 256 << 10, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			for (int k = 0; k < 256 << 10; k += 4096)
+				p[k] = 1;
+			if (!keep)
+				munmap(p, 256 << 10);
+			usleep(125000);
+		}
+		return 0;
+	}
+	C
+	gcc -O1 -o grow grow.c
+	for how in keep free; do
+		"$MEMWHY" faults -o json --out "$how.json" -- ./grow "$how"
+		jq -e '[.rows[].count] | add >= 5120' "$how.json"
+	done
+	jq -c .findings keep.json
+	jq -e '.findings | length == 1 and (.[0].rule == "growth") and (.[0].title | startswith("grow (pid ")) and
+		(.[0].try | any(test("memwhy leak -p [0-9]+ --for 60s")))' keep.json
+	jq -e '.findings // [] | length == 0' free.json
+	# Less than eight samples are no evidence.
+	json=short.json
+	"$MEMWHY" faults -o json --out short.json -- timeout 3 ./grow keep
+	jq -e '.findings // [] | length == 0' short.json
+}
