@@ -180,13 +180,25 @@ static int pid_over(struct collector *c, pid_t pid)
 	return rc;
 }
 
+/* What has an image of its own by now, and was not yet looked for. */
+static int pid_find(struct collector *c, pid_t pid)
+{
+	int rc = 0;
+
+	vec_each (i, &c->images)
+		if ((*i)->pid == pid)
+			rc = rc ? rc : image_find(*i);
+	return rc;
+}
+
 static int image_new(struct collector *c, int client, pid_t pid)
 {
 	_cleanup_close_ int file = -1;
 	struct image *image = NULL;
+	int rc = pid_find(c, pid);
 	u32 before = client_before(c->processes.v, c->processes.n, pid);
-	int rc = pid_over(c, pid);
 
+	rc = rc ? rc : pid_over(c, pid);
 	rc = rc ? rc : image_open(++c->n_images, pid, c->wait_ms, &image, &file);
 	if (rc)
 		return rc;
