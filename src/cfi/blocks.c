@@ -74,25 +74,30 @@ static int block_make(struct maker *m, u32 block)
 	return 0;
 }
 
+/* Behind the last row there is no code with another rule. */
+static u32 blocks_of(const struct cfi_rows *rows)
+{
+	return rows->n ? (rows->pc[rows->n - 1] >> CFI_BLOCK_SHIFT) + 1 : 0;
+}
+
 u64 cfi_blocks_words_max(const struct cfi_table *table)
 {
 	const struct cfi_rows *rows = &table->rows;
-	u64 blocks = rows->n ? (rows->pc[rows->n - 1] >> CFI_BLOCK_SHIFT) + 1 : 0;
-	u64 most = 2 * blocks + rows->n; /* each has a word of the index and a row carried over */
+	u64 most = 2ULL * blocks_of(rows) +
+		   rows->n; /* each has a word of the index and a row carried over */
 
 	return most + (most / CFI_PAGE_WORDS + 2) * BLOCK_ROWS;
 }
 
 static int blocks_make(struct maker *m, struct cfi_rule_set *rules)
 {
-	const struct cfi_rows *rows = &m->table->rows;
 	int rc = numbers_make(m, rules);
 
 	if (!rc)
 		rc = vec_reserve(&m->out->words, cfi_blocks_words_max(m->table));
 	if (rc)
 		return rc;
-	m->out->n_blocks = rows->n ? (rows->pc[rows->n - 1] >> CFI_BLOCK_SHIFT) + 1 : 0;
+	m->out->n_blocks = blocks_of(&m->table->rows);
 	m->out->words.n = m->out->rows = m->out->n_blocks;
 	for (u32 i = 0; i < m->out->n_blocks && !rc; i++)
 		rc = block_make(m, i);

@@ -9,14 +9,6 @@
 /* Looks at the hash for one rule. Files made so that rules collide get no more than that. */
 #define PROBES_MAX 256
 
-static u64 rule_hash(const struct cfi_rule *rule)
-{
-	u64 half[2];
-
-	memcpy(half, rule, sizeof(half));
-	return (half[0] ^ half[1] * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
-}
-
 /* The slot that holds the rule, or the free one where it belongs; NULL: too many collide. */
 static u16 *slot_find(const struct cfi_rule_set *set, const struct cfi_rule *rule, u64 hash)
 {
@@ -41,7 +33,7 @@ static int slots_make(struct cfi_rule_set *set, u32 n)
 	set->slots = slots;
 	set->n_slots = n;
 	for (size_t i = 1; i < set->list.n; i++) {
-		u16 *slot = slot_find(set, &set->list.v[i], rule_hash(&set->list.v[i]));
+		u16 *slot = slot_find(set, &set->list.v[i], cfi_rule_hash(&set->list.v[i]));
 
 		if (slot)
 			*slot = (u16)i;

@@ -30,17 +30,22 @@ void cfi_rules_reset(struct cfi_rule_set *set);
 void cfi_rules_free(struct cfi_rule_set *set);
 int cfi_rules_search(struct cfi_rule_set *set, const struct cfi_rule *rule, u64 hash);
 
-/* The number of a rule, which gets one if it has none; -ENOMEM. */
-static inline int cfi_rules_number(struct cfi_rule_set *set, const struct cfi_rule *rule)
+static inline u64 cfi_rule_hash(const struct cfi_rule *rule)
 {
-	u64 half[2], hash;
-	u32 at;
+	u64 half[2];
 
 	_Static_assert(sizeof(*rule) == sizeof(half), "rules have no padding");
 	__builtin_memcpy(half, rule, sizeof(half));
-	hash = (half[0] ^ half[1] * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
-	at = hash >> 56;
-	if (set->recent[at].half[0] == half[0] && set->recent[at].half[1] == half[1])
+	return (half[0] ^ half[1] * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
+}
+
+/* The number of a rule, which gets one if it has none; -ENOMEM. */
+static inline int cfi_rules_number(struct cfi_rule_set *set, const struct cfi_rule *rule)
+{
+	u64 hash = cfi_rule_hash(rule);
+	u32 at = hash >> 56;
+
+	if (!__builtin_memcmp(set->recent[at].half, rule, sizeof(*rule)))
 		return (int)set->recent[at].number;
 	return cfi_rules_search(set, rule, hash);
 }

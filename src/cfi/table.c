@@ -342,7 +342,6 @@ int cfi_compiler_run(
 			.n = (u32)c->pc.n},
 		.n_rules = (u32)c->rules.list.n,
 		.base = source->code_start,
-		.end = source->code_end,
 		.bytes = table_bytes(c->rules.list.n, c->pc.n),
 		.counts = c->counts,
 	};
@@ -396,39 +395,6 @@ const struct cfi_rule *cfi_table_find(const struct cfi_table *table, u64 address
 	if (address >= table->base && address - table->base <= UINT32_MAX)
 		rule = cfi_rows_find(&table->rows, (u32)(address - table->base));
 	return rule ? rule : &table->rows.rules[CFI_RULE_NONE];
-}
-
-void cfi_table_count(const struct cfi_table *table, struct cfi_code *ret)
-{
-	const struct cfi_rows *rows = &table->rows;
-	u32 pc = (u32)(table->end - table->base);
-
-	*ret = (struct cfi_code){};
-	for (u32 i = rows->n; i--; pc = rows->pc[i]) {
-		const struct cfi_rule *rule = &rows->rules[rows->rule_of[i]];
-		u32 n = pc - rows->pc[i];
-
-		ret->by_kind[rule->kind] += n;
-		if (rule->kind == CFI_UNSUPPORTED)
-			ret->unsupported[(u8)rule->arg] += n;
-	}
-	ret->by_kind[CFI_NONE] += pc;
-}
-
-const char *cfi_why_text(enum cfi_why why)
-{
-	static const char *const texts[CFI_WHYS] = {
-		[CFI_WHY_REGISTER] = "the frame is relative to an unknown register",
-		[CFI_WHY_EXPRESSION] = "the frame is given by another expression",
-		[CFI_WHY_RETURN] = "the return address is not where calls leave it",
-		[CFI_WHY_RANGE] = "an offset is out of range",
-		[CFI_WHY_INSTRUCTION] = "an instruction is unknown or cut",
-		[CFI_WHY_SIGNAL] = "a signal frame of another form",
-		[CFI_WHY_NESTING] = "states are remembered too deep",
-		[CFI_WHY_RULES] = "the file has too many different rules",
-	};
-
-	return why < CFI_WHYS ? texts[why] : "";
 }
 
 const char *cfi_refusal_text(enum cfi_refusal refusal)

@@ -27,17 +27,10 @@ struct cfi_counts {
 	u32 refused[CFI_REFUSALS];
 };
 
-/* Bytes of code. */
-struct cfi_code {
-	u64 by_kind[CFI_KINDS]; /* of their rule */
-	u64 unsupported[CFI_WHYS];
-};
-
 struct cfi_table {
 	struct cfi_rows rows;
 	u32 n_rules;
 	u64 base;  /* address in the file of pc 0 */
-	u64 end;   /* of the code */
 	u64 bytes; /* of memory */
 	struct cfi_counts counts;
 };
@@ -65,10 +58,8 @@ int cfi_table_compile(const struct cfi_source *source, struct cfi_table **ret);
 void cfi_table_free(struct cfi_table *table);
 /* The rule for an address in the file; one of kind CFI_NONE where there is none. */
 const struct cfi_rule *cfi_table_find(const struct cfi_table *table, u64 address);
-void cfi_table_count(const struct cfi_table *table, struct cfi_code *ret);
 
-/* "the return address is not at CFA - 8", …; never NULL. */
-const char *cfi_why_text(enum cfi_why why);
+/* "damaged entries", …; never NULL. */
 const char *cfi_refusal_text(enum cfi_refusal refusal);
 
 static inline void cfi_compiler_freep(struct cfi_compiler **c)

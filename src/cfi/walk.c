@@ -95,20 +95,3 @@ int cfi_walk(struct cfi_tables *tables, const struct process_map *map,
 	*ret = walk;
 	return 0;
 }
-
-const char *cfi_stop_text(enum cfi_stop stop)
-{
-	static const char *const texts[CFI_STOPS] = {
-		[CFI_STEPPED] = "",
-		[CFI_STOP_END] = "complete",
-		[CFI_STOP_NO_RULE] = "code with neither call-frame information nor frame pointers",
-		[CFI_STOP_UNSUPPORTED] = "call-frame information of an unsupported form",
-		[CFI_STOP_LOST] = "a register that is needed was not saved",
-		[CFI_STOP_MEMORY] = "the stack could not be read there",
-		[CFI_STOP_ASTRAY] = "the next frame would not be above this one",
-		[CFI_STOP_NO_CODE] = "the return address is not in any code",
-		[CFI_STOP_DEPTH] = "deeper than asked for",
-	};
-
-	return stop < CFI_STOPS ? texts[stop] : "";
-}

@@ -48,7 +48,4 @@ struct cfi_stack {
 /* A cfi_read_fn; ctx: struct cfi_stack. */
 int cfi_stack_read(void *ctx, u64 address, u64 *ret);
 
-/* "complete", "the stack could not be read", …; never NULL. */
-const char *cfi_stop_text(enum cfi_stop stop);
-
 #endif

@@ -317,23 +317,19 @@ static struct compared compare_elf(const struct elf_file *file, const char *name
 {
 	_cleanup_cfi_table_ struct cfi_table *table = NULL;
 	struct compared c = {};
-	struct cfi_code code;
+	struct cfi_source source;
 	struct err err = {};
-	u64 end;
 
 	if (cfi_elf_compile(file, &table, &err))
 		fail_msg("%s: %s", name, err.msg);
 	c.oracle = dwarf_getcfi_elf(file->elf);
 	assert_non_null(c.oracle);
 	c.table = table;
-	end = table->base;
-	cfi_table_count(table, &code);
-	for (int kind = 0; kind < CFI_KINDS; kind++)
-		end += code.by_kind[kind];
+	assert_int_equal(cfi_elf_source(file, &source, NULL), 0);
 	for (int i = 0; i < CFI_REFUSALS; i++)
 		assert_int_equal(table->counts.refused[i], 0);
-	assert_int_equal(end, table->end);
-	compare_rows_of_oracle(&c, table->base, end);
+	assert_int_equal(table->base, source.code_start);
+	compare_rows_of_oracle(&c, source.code_start, source.code_end);
 	compare_own_rows(&c);
 	dwarf_cfi_end(c.oracle);
 	assert_true(table->bytes <= 4 * table->counts.section_bytes + 65536);

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "cfi_code.h"
+
 #include "base/str.h"
 #include "cfi/program.h"
 #include "cfi/step.h"
@@ -243,7 +245,7 @@ static void good_until_bad(void **state)
 	assert_why(*cfi_table_find(table, CODE + 8), CFI_WHY_INSTRUCTION);
 	assert_why(*cfi_table_find(table, CODE + 63), CFI_WHY_INSTRUCTION);
 	assert_int_equal(cfi_table_find(table, CODE + 64)->kind, CFI_NONE);
-	cfi_table_count(table, &code);
+	code = cfi_code_of(table, CODE + CODE_SIZE);
 	assert_int_equal(code.unsupported[CFI_WHY_INSTRUCTION], 56);
 	assert_int_equal(code.by_kind[CFI_SP], 8);
 	cfi_table_free(table);
@@ -335,7 +337,7 @@ static void outside(void **state)
 	table = compile(&s);
 	assert_int_equal(table->counts.refused[CFI_REFUSED_OUTSIDE], 3);
 	assert_int_equal(table->rows.n, 0);
-	cfi_table_count(table, &code);
+	code = cfi_code_of(table, CODE + CODE_SIZE);
 	assert_int_equal(code.by_kind[CFI_NONE], CODE_SIZE);
 	cfi_table_free(table);
 }

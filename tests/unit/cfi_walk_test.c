@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "cfi/walk.h"
+#include "event/meta.h"
 
 #define POINTS 120
 #define STEPS 8 /* instructions after each stop */
@@ -128,11 +129,17 @@ static void copy_check(struct stopped *s, const struct process_map *map,
 			    walk.stop == CFI_STOP_LOST);
 }
 
+/* As REC_STACK has it. */
+static u16 walk_method(int stop)
+{
+	return stop == CFI_STOP_END ? STACK_EXACT : (u16)(STACK_CUT | stop << 8);
+}
+
 static void frames_print(struct stopped *s, const struct cfi_frame *frames,
 	const struct cfi_walk *walk, const struct oracle *o)
 {
 	print_message("%s: ours %zu (%s), oracle %zu\n", s->command, walk->n,
-		cfi_stop_text(walk->stop), o->n);
+		stack_method_text(walk_method(walk->stop)), o->n);
 	for (size_t i = 0; i < MAX(walk->n, o->n); i++) {
 		u64 ours = i < walk->n ? frames[i].ip : 0, theirs = i < o->n ? o->ips[i] : 0;
 
@@ -222,7 +229,8 @@ static struct tally compare_program(const char *command, unsigned int points)
 		100.0 * tally.same / tally.points, tally.deeper, tally.differ, tally.guessed);
 	for (int i = 0; i < CFI_STOPS; i++) {
 		if (tally.stops[i])
-			print_message(", %u: %s", tally.stops[i], cfi_stop_text((enum cfi_stop)i));
+			print_message(
+				", %u: %s", tally.stops[i], stack_method_text(walk_method(i)));
 	}
 	print_message("\n");
 	return tally;
