@@ -66,6 +66,8 @@ int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *sp
 				"load "
 				"its programs: %.200s",
 				first.msg);
+		else
+			first = second;
 	}
 	if (rc && err)
 		*err = first;
