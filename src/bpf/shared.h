@@ -14,6 +14,16 @@
 /* Ids of stacks: with this bit a key of `user_stacks`, else an id of `stacks` plus one. 0: none. */
 #define STACK_WALKED (1U << 31)
 
+/*
+ * A frame of a walked stack is an address, or with this bit a place: the number of a file in the
+ * loader's table of modules, and the offset in it. So a stack is one for all processes that run the
+ * same files, wherever these are mapped, and has its names when they are gone.
+ */
+#define STACK_PLACE (1ULL << 63)
+#define STACK_PLACE_SHIFT 40 /* offsets are below */
+#define STACK_PLACE_MODULE(frame_) ((u32)(((frame_) & ~STACK_PLACE) >> STACK_PLACE_SHIFT))
+#define STACK_PLACE_OFFSET(frame_) ((frame_) & ((1ULL << STACK_PLACE_SHIFT) - 1))
+
 /* A user stack as walked by our own code. */
 struct user_stack {
 	u64 hash; /* of all the rest; the key holds its low bits */
@@ -21,7 +31,7 @@ struct user_stack {
 	u8 method; /* enum stack_method */
 	u8 detail;
 	u8 reserved[2];
-	u64 ips[STACK_DEPTH_MAX]; /* what is behind n is left from others */
+	u64 frames[STACK_DEPTH_MAX]; /* what is behind n is left from others */
 };
 
 enum scope_cgroup {

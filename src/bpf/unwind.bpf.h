@@ -71,7 +71,19 @@ static __always_inline int unwind_code_find(struct unwind_walk *w, u64 ip)
 		return 0;
 	if (w->n_mappings)
 		return unwind_mapping_find(ip);
-	return w->by_file ? unwind_vma_find(ip) : 0;
+	if (w->by_file == UNWIND_BY_NOTE)
+		return unwind_vma_find(ip);
+	return w->by_file ? unwind_vma_look(ip) : 0;
+}
+
+/* The frame as it is kept: w->mapping holds it, if its file is known. */
+static __always_inline u64 unwind_place(const struct unwind_walk *w)
+{
+	u64 offset = w->regs.ip - w->mapping.file;
+
+	if (!w->mapping.module || offset >> STACK_PLACE_SHIFT)
+		return w->regs.ip;
+	return STACK_PLACE | (u64)w->mapping.module << STACK_PLACE_SHIFT | offset;
 }
 
 /* The next frame: notes it, and finds its rule. What stopped the walk, or 0. */
@@ -80,7 +92,7 @@ __noinline int unwind_enter(u32 i)
 	u32 zero = 0;
 	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
 	bool known;
-	u64 ip;
+	u64 ip, frame;
 
 	if (!w || i >= STACK_DEPTH_MAX)
 		return CFI_STOP_DEPTH;
@@ -90,9 +102,10 @@ __noinline int unwind_enter(u32 i)
 	known = !unwind_code_find(w, ip);
 	if (!known && i)
 		return CFI_STOP_NO_CODE;
-	w->stack.ips[i] = w->regs.ip;
+	frame = known ? unwind_place(w) : w->regs.ip;
+	w->stack.frames[i] = frame;
 	w->stack.n = i + 1;
-	unwind_hash(w, w->regs.ip);
+	unwind_hash(w, frame);
 	if (!known)
 		return CFI_STOP_NO_CODE;
 	w->rule = w->mapping.end ? (u32)unwind_rule_find(ip) : UNWIND_NO_RULE;
@@ -227,6 +240,7 @@ static __noinline bool unwind_begin(struct unwind_walk *w, const struct pt_regs 
 		.ip = ip_cs[0], .sp = sp, .bp = bp, .bx = bx, .exact = 1, .lost = CFI_LOST_OTHER};
 	w->user_regs = (u64)user;
 	w->mapping.start = w->mapping.end = 0;
+	w->mapping.module = 0;
 	w->window_start = ~0ULL;
 	w->guessed = 0;
 	w->by_file = w->unknown = 0;
@@ -311,7 +325,7 @@ static __noinline bool user_stack_take(long *ret_id)
 		return false;
 	}
 	fallback = unwind_tables_find(w, tgid, identity);
-	w->by_file = fallback && unwind_vma_usable() && !unwind_vmas_note(identity);
+	w->by_file = fallback ? unwind_by_file(identity) : UNWIND_NOT_BY_FILE;
 	stop = (u32)unwind_walk(0);
 	if (w->by_file && !w->unknown)
 		fallback = 0;

@@ -23,10 +23,13 @@ struct unwind_mapping {
 	u64 start;
 	u64 end;
 	u64 bias;   /* the table has an instruction at ip - bias */
+	u64 file;   /* … and the file at ip - file */
 	u32 index;  /* number of the word */
 	u32 blocks; /* 0: there is no table */
 	u32 rows;   /* number of the word that row 0 is; without a table, UNWIND_NO_FILE or 0 */
 	u32 table;  /* number by which the loader knows it; 0: there is none */
+	u32 module; /* the same of the file, see STACK_PLACE; 0: it is none */
+	u32 reserved;
 };
 
 #define UNWIND_NO_FILE 1 /* code made at run time */
@@ -45,6 +48,9 @@ struct unwind_file {
 		u64 to; /* the table has the byte at an offset of the file at offset + to */
 	} segments[UNWIND_SEGMENTS];
 	u32 index, blocks, rows; /* as in struct unwind_mapping */
+	u32 module;              /* … too */
+	u32 generation;          /* under the key of no file, all zeroes: another one whenever files
+				    are shown or hidden, so that nobody keeps what they were */
 	u32 reserved;
 };
 
@@ -101,6 +107,14 @@ struct unwind_counts {
 #define UNWIND_WINDOW 32
 #define UNWIND_BELOW 7
 
+#define UNWIND_NODE_WORDS 32 /* of a maple tree */
+
+enum unwind_by_file {
+	UNWIND_NOT_BY_FILE,
+	UNWIND_BY_NOTE, /* the process's mappings were looked at, all of them */
+	UNWIND_BY_TREE, /* each is looked up */
+};
+
 /* A walk, per CPU. */
 struct unwind_walk {
 	struct cfi_regs regs;
@@ -113,12 +127,17 @@ struct unwind_walk {
 	u32 busy;
 	u32 zero;   /* always */
 	u32 rule;   /* number of that of the frame; 0: it has none */
-	u8 by_file; /* these are its mappings: */
+	u8 by_file; /* enum unwind_by_file: how its mappings are found */
 	u8 unknown; /* … and one of them had no table */
 	u8 reserved[2];
+	u64 vma;                     /* the one found last */
+	u64 node[UNWIND_NODE_WORDS]; /* of the kernel's tree of them */
+	/* Those noted: */
 	u32 n_vmas;
-	u64 noted; /* identity of whose they are */
-	u32 noted_seq;
+	u64 noted_mm; /* whose they are: its struct mm_struct; 0: nobody's */
+	u64 noted_identity;
+	u32 noted_seq;   /* of its mappings, see mm_seq */
+	u32 noted_known; /* generation of the files that are known */
 	struct unwind_mapping vmas[UNWIND_VMAS];
 	struct user_stack stack;
 };

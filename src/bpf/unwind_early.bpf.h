@@ -6,14 +6,15 @@
 #define MEMWHY_BPF_UNWIND_EARLY_BPF_H
 
 #ifdef USER_WALK
-#define USER_STACKS_WALKED 1
+/* Known when the program is loaded: what asks for it is left out elsewhere. */
+#define USER_STACKS_WALKED unwind_vma_usable()
 static __always_inline void user_stack_prepare(void)
 {
 	u32 zero = 0, tgid = bpf_get_current_pid_tgid() >> 32;
 	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
 	u64 identity = unwind_identity_now();
 
-	if (!w || !identity || w->busy || !unwind_vma_usable())
+	if (!w || !identity || w->busy)
 		return;
 	w->busy = 1;
 	if (unwind_tables_find(w, tgid, identity))

@@ -1,14 +1,15 @@
 /*
  * The table of an instruction where nobody has looked at its process yet: by the file that is
- * mapped there, if that file has a table already (the libc of all, a program run before). Needs the
- * kernel's iterator over mappings (6.7); without it, and for new files, the process waits for user
- * space. See unwind.bpf.h.
+ * mapped there, if that file has a table already (the libc of all, a program run before). With the
+ * kernel's iterator over mappings (6.7) all are noted at once; without it each is looked up in the
+ * kernel's tree. For new files the process waits for user space. See unwind.bpf.h.
  */
 #if defined(USER_WALK) && !defined(MEMWHY_BPF_UNWIND_VMA_BPF_H)
 #define MEMWHY_BPF_UNWIND_VMA_BPF_H
 
 #include "bpf/mm_seq.bpf.h"
 #include "bpf/unwind.h"
+#include "bpf/unwind_tree.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -139,6 +140,8 @@ static __always_inline void unwind_file_find(
 		m->blocks = f->blocks;
 		m->rows = f->rows;
 		m->table = 1; /* there is one */
+		m->file = before;
+		m->module = f->module;
 	}
 }
 
@@ -149,37 +152,54 @@ static __always_inline bool unwind_vma_usable(void)
 
 #define UNWIND_VM_EXEC 4
 
-static __always_inline void unwind_vma_note(
-	struct unwind_walk *w, struct vm_area_struct___file *vma, u32 n)
+static __always_inline void unwind_vma_read(
+	struct vm_area_struct___file *vma, struct unwind_mapping *m)
 {
-	struct unwind_mapping *m = &w->vmas[n & (UNWIND_VMAS - 1)];
-
 	m->start = BPF_CORE_READ(vma, vm_start);
 	m->end = BPF_CORE_READ(vma, vm_end);
-	m->blocks = m->table = 0;
+	m->blocks = m->table = m->module = 0;
 	m->rows = BPF_CORE_READ(vma, vm_file) ? 0 : UNWIND_NO_FILE;
 	unwind_file_find(vma, m);
 }
 
+static __always_inline u32 unwind_known_generation(void)
+{
+	struct unwind_file_key none = {};
+	struct unwind_file *f = bpf_map_lookup_elem(&unwind_known, &none);
+
+	return f ? f->generation : 0;
+}
+
+/* Are they noted as they are now? The same address may be another space's by now, and forks are
+ * born as their parent is. */
+static __always_inline bool unwind_vmas_noted(
+	const struct unwind_walk *w, u64 mm, u64 identity, u32 seq)
+{
+	return seq && w->noted_mm == mm && w->noted_identity == identity && w->noted_seq == seq &&
+	       w->noted_known == unwind_known_generation();
+}
+
 /*
  * Notes where the process has code, in one go: with interrupts off the kernel lets a CPU look once,
- * until an interrupt to itself has unlocked the mappings. It holds until they change. Not 0: they
- * cannot be looked at now, or there are too many.
+ * until an interrupt to itself has unlocked the mappings. It holds until they change, or the files
+ * that have tables do. Not 0: they cannot be looked at now, or there are too many.
  */
 __noinline int unwind_vmas_note(u64 identity)
 {
 	u32 zero = 0, seq, n;
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
+	u64 mm = (u64)BPF_CORE_READ(task, mm);
 	struct vm_area_struct___file *vma;
 	struct bpf_iter_task_vma it;
 
 	if (!w || !unwind_vma_usable())
 		return CFI_STOP_NO_CODE;
-	seq = mm_seq(BPF_CORE_READ(task, mm));
-	if (seq && w->noted == identity && w->noted_seq == seq)
+	seq = mm_seq((void *)mm);
+	if (unwind_vmas_noted(w, mm, identity, seq))
 		return 0;
-	w->noted = w->n_vmas = 0;
+	w->noted_mm = w->n_vmas = 0;
+	w->noted_known = unwind_known_generation();
 	bpf_iter_task_vma_new(&it, bpf_get_current_task_btf(), 0);
 	while ((vma = (void *)bpf_iter_task_vma_next(&it))) {
 		if (!(BPF_CORE_READ(vma, vm_flags) & UNWIND_VM_EXEC))
@@ -188,17 +208,44 @@ __noinline int unwind_vmas_note(u64 identity)
 		w->n_vmas = n + 1;
 		if (n >= UNWIND_VMAS)
 			break;
-		unwind_vma_note(w, vma, n);
+		unwind_vma_read(vma, &w->vmas[n & (UNWIND_VMAS - 1)]);
 	}
 	bpf_iter_task_vma_destroy(&it);
 	if (!w->n_vmas || w->n_vmas > UNWIND_VMAS)
 		return CFI_STOP_NO_CODE;
-	w->noted = identity;
+	w->noted_mm = mm;
+	w->noted_identity = identity;
 	w->noted_seq = seq;
 	return 0;
 }
 
-/* As unwind_mapping_find; what has no table yet is noted, too. */
+/* As unwind_mapping_find, in the kernel's tree. */
+__noinline int unwind_vma_look(u64 ip)
+{
+	u32 zero = 0;
+	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
+	struct vm_area_struct___file *vma;
+
+	if (!w || unwind_tree_find(ip))
+		return CFI_STOP_NO_CODE;
+	vma = (void *)w->vma;
+	if (!(BPF_CORE_READ(vma, vm_flags) & UNWIND_VM_EXEC))
+		return CFI_STOP_NO_CODE;
+	unwind_vma_read(vma, &w->mapping);
+	if (!w->mapping.table)
+		w->unknown = 1;
+	return 0;
+}
+
+/* How the mappings of a process are found that nobody has looked at: enum unwind_by_file. */
+static __always_inline u8 unwind_by_file(u64 identity)
+{
+	if (unwind_vma_usable() && !unwind_vmas_note(identity))
+		return UNWIND_BY_NOTE;
+	return unwind_tree_usable() ? UNWIND_BY_TREE : UNWIND_NOT_BY_FILE;
+}
+
+/* As unwind_mapping_find, among those noted; what has no table yet is there, too. */
 __noinline int unwind_vma_find(u64 ip)
 {
 	u32 zero = 0, n;

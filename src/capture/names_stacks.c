@@ -9,7 +9,19 @@
 #include "capture/names_sent.h"
 #include "sym/perfmap.h"
 
-static u32 frame_id(struct names *n, const struct frame_key *key, u64 address)
+/* The address of a place in a process. What has ended may have none any more. */
+static u64 place_address(struct names *n, const struct frame_key *key, u32 tgid)
+{
+	const struct process_map *map = follow_map(n->follow, tgid);
+	u64 offset =
+		key->offset - key->is_return; /* what is behind a call may be behind the code */
+	u64 address = map ? process_map_address(map, key->module, offset) : 0;
+
+	return address ? address + key->is_return : 0;
+}
+
+/* address 0: where tgid has it. */
+static u32 frame_id(struct names *n, const struct frame_key *key, u64 address, u32 tgid)
 {
 	const struct module *m = module_table_get(n->modules, key->module);
 	struct rec_frame r = REC_INIT(struct rec_frame, REC_FRAME, 0);
@@ -22,7 +34,7 @@ static u32 frame_id(struct names *n, const struct frame_key *key, u64 address)
 	r.id = id;
 	r.module = names_string(n, m ? m->path : NULL);
 	r.offset = key->offset;
-	r.address = address;
+	r.address = address ? address : place_address(n, key, tgid);
 	return names_put(n, &r.h) ? 0 : id;
 }
 
@@ -35,7 +47,7 @@ static u32 kernel_frame(struct names *n, u64 ip, bool is_return)
 		.is_return = is_return,
 	};
 
-	return frame_id(n, &key, ip);
+	return frame_id(n, &key, ip, 0);
 }
 
 static u32 user_frame(struct names *n, const struct process_map *map, u64 ip, bool is_return)
@@ -51,7 +63,20 @@ static u32 user_frame(struct names *n, const struct process_map *map, u64 ip, bo
 		key.tgid = (u32)map->pid;
 		perf_maps_sight(n->perf_maps, key.tgid);
 	}
-	return frame_id(n, &key, ip);
+	return frame_id(n, &key, ip, 0);
+}
+
+/* A frame of a walk that knew its file. */
+static u32 place_frame(struct names *n, u32 tgid, u64 frame, bool is_return)
+{
+	struct frame_key key = {
+		.space = FRAME_USER,
+		.module = STACK_PLACE_MODULE(frame),
+		.offset = STACK_PLACE_OFFSET(frame),
+		.is_return = is_return,
+	};
+
+	return frame_id(n, &key, 0, tgid);
 }
 
 /* A user stack's addresses and flags (of REC_STACK); false: it is not there. */
@@ -62,11 +87,11 @@ static bool user_stack_read(const struct stack_maps *maps, u32 stack, struct use
 	if (stack & STACK_WALKED)
 		return !bpf_map_lookup_elem(maps->user_stacks, &stack, ret) &&
 		       ret->n <= STACK_DEPTH_MAX;
-	if (!stack || bpf_map_lookup_elem(maps->stacks, &id, ret->ips))
+	if (!stack || bpf_map_lookup_elem(maps->stacks, &id, ret->frames))
 		return false;
 	ret->method = STACK_BY_FRAME_POINTERS;
 	ret->detail = STACK_KERNEL;
-	while (ret->n < STACK_DEPTH_MAX && ret->ips[ret->n])
+	while (ret->n < STACK_DEPTH_MAX && ret->frames[ret->n])
 		ret->n++;
 	return true;
 }
@@ -83,14 +108,14 @@ static u32 kernel_frames(struct names *n, const struct stack_maps *maps, u32 sta
 	return count;
 }
 
-/* The map that a stack is named by. Of a program that has just begun mappings may have come since
- * events were last taken. */
-static const struct process_map *stack_map(struct names *n, u32 tgid, const struct user_stack *user)
+/* The map that addresses of a stack are named by. Of a program that has just begun mappings may
+ * have come since events were last taken. */
+static const struct process_map *stack_map(struct names *n, u32 tgid, u64 address)
 {
 	const struct process_map *map = follow_map(n->follow, tgid);
 	struct map_hit hit;
 
-	if (!user->n || (map && !process_map_find(map, user->ips[0], &hit)))
+	if (map && !process_map_find(map, address, &hit))
 		return map;
 	return follow_take(n->follow) ? map : follow_map(n->follow, tgid);
 }
@@ -100,10 +125,19 @@ static const struct process_map *stack_map(struct names *n, u32 tgid, const stru
 static u32 user_frames(
 	struct names *n, u32 tgid, const struct user_stack *user, bool called, u32 *ids, u32 at)
 {
-	const struct process_map *map = stack_map(n, tgid, user);
+	const struct process_map *map = NULL;
 
-	for (u32 i = 0; i < user->n; i++)
-		ids[at++] = user_frame(n, map, user->ips[i], called || i > 0);
+	for (u32 i = 0; i < user->n; i++) {
+		u64 frame = user->frames[i];
+		bool is_return = called || i > 0;
+
+		if (frame & STACK_PLACE) {
+			ids[at++] = place_frame(n, tgid, frame, is_return);
+			continue;
+		}
+		map = map ? map : stack_map(n, tgid, frame);
+		ids[at++] = user_frame(n, map, frame, is_return);
+	}
 	return at;
 }
 

@@ -198,7 +198,7 @@ static int process_publish(struct unwind *u, struct process *p, u64 id, int rc)
 		rc = identity_use(u, id, p->layout, &value, &identity);
 		p->identity = identity;
 	}
-	(void)publish(u, p->tgid, &value); /* told or not, it has frame pointers until then */
+	(void)publish(u, p->tgid, &value); /* else it has what its files or frame pointers tell */
 	return rc == -ENOMEM ? rc : 0;
 }
 

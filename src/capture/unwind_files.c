@@ -44,7 +44,8 @@ struct unwind_files {
 	struct module_table *modules;
 	u64 seed;
 	struct unwind_pages pages;
-	int known; /* map */
+	int known;      /* map */
+	u32 generation; /* of what is in it */
 	struct cfi_rule_set rules;
 	struct cfi_rule *rules_map;
 	u32 rules_written;
@@ -127,9 +128,19 @@ static void table_drop(struct unwind_files *f, struct table_made *t)
 		if (file->table == t->number)
 			file->table = 0;
 	}
+	f->stats.dropped++;
 	HASH_DEL(f->by_content, t);
 	f->tables.v[t->number - 1] = NULL;
 	free(t);
+}
+
+/* What programs have noted of files is no longer so. */
+static void known_changed(struct unwind_files *f)
+{
+	const struct unwind_file_key none = {};
+	const struct unwind_file value = {.generation = ++f->generation};
+
+	bpf_map_update_elem(f->known, &none, &value, BPF_ANY);
 }
 
 /* Takes a table out of the files by which programs find it themselves. */
@@ -163,8 +174,10 @@ static bool room_make(struct unwind_files *f)
 		if (table_is_idle(*t, now))
 			hidden |= table_hide(f, (*t)->number);
 	}
-	if (hidden)
+	if (hidden) {
+		known_changed(f);
 		nanosleep(&walk, NULL);
+	}
 	vec_each (t, &f->tables) {
 		if (!table_is_idle(*t, now))
 			continue;
@@ -230,8 +243,27 @@ static int table_number(struct unwind_files *f, struct table_made *t)
 	return vec_push(&f->tables, t);
 }
 
-static int table_make(
-	struct unwind_files *f, const struct cfi_source *source, XXH128_hash_t hash, u32 *ret)
+/* What honest files never have. Entries for no code are left by linkers that threw it away. */
+static const enum cfi_refusal damages[] = {
+	CFI_REFUSED_ENTRY, CFI_REFUSED_CIE, CFI_REFUSED_FDE, CFI_REFUSED_EFFORT};
+
+static void damage_note(struct unwind_files *f, const struct cfi_table *table, u32 module)
+{
+	const struct module *m = module_table_get(f->modules, module);
+	struct unwind_files_stats *stats = &f->stats;
+
+	for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
+		if (!table->counts.refused[damages[i]])
+			continue;
+		if (!stats->damaged++)
+			snprintf(stats->damage, sizeof(stats->damage), "%.100s: %s", m->path,
+				cfi_refusal_text(damages[i]));
+		return;
+	}
+}
+
+static int table_make(struct unwind_files *f, const struct cfi_source *source, u32 module,
+	XXH128_hash_t hash, u32 *ret)
 {
 	const struct cfi_table *compiled;
 	struct table_made *t;
@@ -256,6 +288,7 @@ static int table_make(
 		return rc;
 	}
 	rules_write(f);
+	damage_note(f, compiled, module);
 	HASH_ADD(hh, f->by_content, hash, sizeof(t->hash), t);
 	f->stats.files++;
 	f->stats.words_bytes += t->n * sizeof(u32);
@@ -265,24 +298,25 @@ static int table_make(
 }
 
 /* From then on programs find its table where it is mapped. */
-static void file_show(struct unwind_files *f, struct file *file, u32 module)
+static bool file_show(struct unwind_files *f, struct file *file, u32 module)
 {
 	const struct module *m = module_table_get(f->modules, module);
 	const struct table_made *t = f->tables.v[file->table - 1];
-	struct unwind_file value = {.index = t->start, .blocks = t->blocks, .rows = t->rows};
+	struct unwind_file value = {
+		.index = t->start, .blocks = t->blocks, .rows = t->rows, .module = module};
 	u32 n = 0;
 
+	if (m->kind != MODULE_FILE || !m->ino || file->known)
+		return false;
 	vec_each (s, &file->segments) {
 		if (!s->executable)
 			continue;
 		if (n == UNWIND_SEGMENTS)
-			return;
+			return false;
 		value.segments[n].offset = s->offset;
 		value.segments[n].size = s->size;
 		value.segments[n++].to = s->address - t->base - s->offset;
 	}
-	if (m->kind != MODULE_FILE || !m->ino || file->known)
-		return;
 	file->key = (struct unwind_file_key){
 		.dev = (u64)major(m->dev) << 20 | minor(m->dev), /* linux/kdev_t.h */
 		.ino = m->ino,
@@ -290,6 +324,7 @@ static void file_show(struct unwind_files *f, struct file *file, u32 module)
 		.mtime_ns = m->stamp.mtime_ns,
 	};
 	file->known = !bpf_map_update_elem(f->known, &file->key, &value, BPF_NOEXIST);
+	return file->known;
 }
 
 static int file_load(struct unwind_files *f, struct file *file, u32 module)
@@ -310,13 +345,18 @@ static int file_load(struct unwind_files *f, struct file *file, u32 module)
 	if (t)
 		file->table = t->number;
 	else
-		rc = table_make(f, &source, hash, &file->table);
+		rc = table_make(f, &source, module, hash, &file->table);
 	file->segments.n = 0;
 	vec_each (segment, &elf.segments) {
 		if (!rc)
 			rc = vec_push(&file->segments, *segment);
 	}
 	return rc ? rc : vec_push(&f->made, module);
+}
+
+static bool is_file(const struct module *m)
+{
+	return m && (m->kind == MODULE_FILE || m->kind == MODULE_VDSO);
 }
 
 /* NULL: it has no table. */
@@ -329,7 +369,7 @@ static struct file *file_get(struct unwind_files *f, u32 module, int *ret_rc)
 	while (m && f->files.n <= module && !rc)
 		rc = vec_push(&f->files, none);
 	*ret_rc = rc;
-	if (rc || !m || (m->kind != MODULE_FILE && m->kind != MODULE_VDSO))
+	if (rc || !is_file(m))
 		return NULL;
 	file = &f->files.v[module];
 	if (file->table)
@@ -376,6 +416,8 @@ int unwind_files_use(
 	u64 to_address;
 
 	to->rows = module == MODULE_ID_ANON ? UNWIND_NO_FILE : 0;
+	to->file = start - offset;
+	to->module = is_file(module_table_get(f->modules, module)) ? module : 0;
 	if (!file || !segment_mapped(file, offset, to->end - start, &to_address))
 		return rc;
 	t = f->tables.v[file->table - 1];
@@ -400,14 +442,17 @@ void unwind_files_unuse(struct unwind_files *f, const struct unwind_mapping *m)
 int unwind_files_commit(struct unwind_files *f)
 {
 	int rc = unwind_pages_commit(&f->pages);
+	bool shown = false;
 
 	scratch_free(f);
 	vec_each (module, &f->made) {
 		struct file *file = &f->files.v[*module];
 
 		if (!rc && file->table)
-			file_show(f, file, *module);
+			shown |= file_show(f, file, *module);
 	}
+	if (shown)
+		known_changed(f);
 	f->made.n = 0;
 	return rc;
 }

@@ -14,11 +14,14 @@
 struct unwind_files;
 
 struct unwind_files_stats {
-	u32 files;       /* tables made */
-	u32 refused;     /* files that there was no room for, each time one was asked for */
-	u32 pages;       /* of 1 MiB */
-	u64 cfi_bytes;   /* .eh_frame of the tables that are there */
-	u64 words_bytes; /* of the tables that are there */
+	u32 files;        /* tables made */
+	u32 dropped;      /* to make room */
+	u32 refused;      /* files that there was no room for, each time one was asked for */
+	u32 pages;        /* of 1 MiB */
+	u32 damaged;      /* tables made of what is sound of damaged information … */
+	char damage[160]; /* … and the first one: its file, and what was left out */
+	u64 cfi_bytes;    /* .eh_frame of the tables that are there */
+	u64 words_bytes;  /* of the tables that are there */
 };
 
 /* pages, rules, known: descriptors of the maps, borrowed. max_pages: at most UNWIND_PAGES_MAX. */
@@ -30,8 +33,8 @@ void unwind_files_close(struct unwind_files *f);
 int unwind_files_warm(struct unwind_files *f, u32 module);
 /*
  * Where code of a module that is mapped with this offset of its file at `start`, up to to->end, has
- * its table. What has none keeps 0 blocks. The table is used once more; to be given back with
- * unwind_files_unuse. -ENOMEM.
+ * its table, and which file it is. What has no table keeps 0 blocks. The table is used once more;
+ * to be given back with unwind_files_unuse. -ENOMEM.
  */
 int unwind_files_use(
 	struct unwind_files *f, u32 module, u64 offset, u64 start, struct unwind_mapping *to);

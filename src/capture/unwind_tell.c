@@ -66,6 +66,14 @@ void unwind_tell(const struct unwind *u, struct capture *c)
 		if (text.len)
 			capture_note(c, NOTE_INFO, "user stacks: %s", str_get(&text));
 	}
+	if (stats->damaged) {
+		str_clear(&text);
+		str_add_escaped(&text, stats->damage);
+		capture_note(c, NOTE_WARNING,
+			"call-frame information of %u file%s is damaged (%.140s): code without "
+			"it has frame pointers",
+			stats->damaged, stats->damaged > 1 ? "s" : "", str_get(&text));
+	}
 	if (stats->refused)
 		capture_note(c, NOTE_WARNING,
 			"the call-frame tables of %u files had no room: stacks through them "

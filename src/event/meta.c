@@ -92,7 +92,8 @@ static const struct field frame_fields[] = {
 	FIELD(struct rec_frame, module, FIELD_U32, UNIT_STRING,
 		"file or kernel module of the code; 0: unknown"),
 	FIELD(struct rec_frame, offset, FIELD_U64, UNIT_HEX, "address within the module"),
-	FIELD(struct rec_frame, address, FIELD_U64, UNIT_HEX, "virtual address seen first"),
+	FIELD(struct rec_frame, address, FIELD_U64, UNIT_HEX,
+		"virtual address seen first; 0: the process had ended"),
 };
 
 static const struct field symbol_fields[] = {

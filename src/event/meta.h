@@ -93,7 +93,8 @@ struct rec_cgroup {
 
 enum frame_space { FRAME_USER = 0, FRAME_KERNEL = 1 };
 
-/* One code address. address is the virtual address seen first; offset is within the file. */
+/* One code address. address is the virtual address seen first, or 0 where the
+ * process had ended; offset is within the file. */
 struct rec_frame {
 	struct rec h; /* h.flags: enum frame_space */
 	u32 id;

@@ -23,7 +23,7 @@ static void frame_add(void *arg, const struct stack_line *l)
 	if (f->n++ >= f->limit)
 		return;
 	str_clear(&f->line);
-	if (f->o->verbose && !l->inlined)
+	if (f->o->verbose && !l->inlined && l->address)
 		str_addf(&f->line, "%16llx ", l->address);
 	else if (f->o->verbose)
 		pad_add(&f->line, 17);

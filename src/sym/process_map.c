@@ -230,6 +230,18 @@ int process_map_find(const struct process_map *map, u64 ip, struct map_hit *ret)
 	return 0;
 }
 
+u64 process_map_address(const struct process_map *map, u32 module, u64 offset)
+{
+	for (size_t i = 0; i < process_map_count(map); i++) {
+		const struct range *r = &map->ranges->list.v[i];
+
+		if (r->module == module && offset >= r->offset &&
+			offset - r->offset < r->end - r->start)
+			return r->start + (offset - r->offset);
+	}
+	return 0;
+}
+
 void process_map_get(const struct process_map *map, size_t i, u64 *ret_start, u64 *ret_end,
 	struct map_hit *ret_at_start)
 {

@@ -37,6 +37,8 @@ void process_map_reset(struct process_map *map);
 void process_map_fork(struct process_map *child, const struct process_map *parent);
 /* -ENOENT: nothing is mapped there. */
 int process_map_find(const struct process_map *map, u64 ip, struct map_hit *ret);
+/* The other way: the first address at which a module's offset is mapped; 0: it is not. */
+u64 process_map_address(const struct process_map *map, u32 module, u64 offset);
 /* The i-th mapping by address: i below process_map_count. */
 void process_map_get(const struct process_map *map, size_t i, u64 *ret_start, u64 *ret_end,
 	struct map_hit *ret_at_start);

@@ -25,15 +25,39 @@ setup() {
 }
 
 @test "of a process that nobody has looked at: by the files that it has mapped" {
-	grep -q bpf_iter_task_vma_new /sys/kernel/btf/vmlinux || skip "needs an iterator over mappings (6.7)"
 	run "$UNWIND" "$UNWIND.bpf.o" 7 files
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[ "$(grep -c "method='exact' same=1" <<<"$output")" -eq 2 ]
 }
 
+@test "the kernel's tree of mappings, read without its lock, is /proc/self/maps" {
+	run "$UNWIND" "$UNWIND.bpf.o" tree
+	echo "$output"
+	[ "$status" -eq 0 ]
+	grep -q "^mappings=[0-9]* bad=0$" <<<"$output"
+}
+
 @test "the verifier has little to do" {
 	run "$UNWIND" "$UNWIND.bpf.o" 0
 	echo "$output"
 	[ "$(sed -n 's/.*verified_insns=//p' <<<"$output")" -lt 50000 ]
+}
+
+@test "what was noted of a process is not taken for its child's, however often either changed" {
+	grep -q bpf_iter_task_vma_new /sys/kernel/btf/vmlinux || skip "needs an iterator over mappings (6.7)"
+	run "$UNWIND" "$UNWIND.bpf.o" fork
+	echo "$output"
+	[ "$status" -eq 0 ]
+	grep -q "^in a fork: .*method='frame pointers: tables not ready yet'" <<<"$output"
+}
+
+@test "tables that made room for others: stacks are not called exact, until they are made again" {
+	run "$UNWIND" "$UNWIND.bpf.o" dropped
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(sed -n 's/^dropped=\([0-9]*\) .*/\1/p' <<<"$output")" -gt 3 ]
+	grep -q "^unused: .*method='exact' same=1" <<<"$output"
+	grep -q "^dropped: .*method='frame pointers: tables not ready yet'" <<<"$output"
+	grep -q "^made again: .*method='exact' same=1" <<<"$output"
 }

@@ -53,6 +53,7 @@ static void assert_hole(const struct process_map *map, u64 ip)
 static void finds(void **state)
 {
 	_cleanup_process_map_ struct process_map map = map_new();
+	struct map_hit at;
 
 	(void)state;
 	assert_hole(&map, 0x1000);
@@ -64,6 +65,12 @@ static void finds(void **state)
 	assert_hole(&map, 0x3000);
 	assert_at(&map, 0x5010, "/b", 0x2010);
 	assert_hole(&map, 0x6000);
+	assert_int_equal(process_map_find(&map, 0x5010, &at), 0);
+	assert_int_equal(process_map_address(&map, at.module, at.offset), 0x5010);
+	assert_int_equal(process_map_address(&map, at.module, 0x2fff), 0x5fff);
+	assert_int_equal(process_map_address(&map, at.module, 0x1fff), 0); /* before its part */
+	assert_int_equal(process_map_address(&map, at.module, 0x3000), 0);
+	assert_int_equal(process_map_address(&map, MODULE_ID_ANON, at.offset), 0);
 	assert_int_equal(process_map_add(&map, 5, 5, 0, 0, 0, "/a"), -EINVAL);
 	assert_int_equal(process_map_add(&map, 6, 5, 0, 0, 0, "/a"), -EINVAL);
 }

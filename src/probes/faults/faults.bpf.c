@@ -23,7 +23,9 @@ struct slot {
 	u64 address;
 	u64 start_ns;
 	u32 huge;
-	u32 looked; /* the mapping was looked up while the fault was handled */
+	u8 looked;   /* the mapping was looked up while the fault was handled */
+	u8 prepared; /* … and all of them, for its user stack */
+	u8 reserved[2];
 };
 
 TASK_SLOTS(SLOTS)
@@ -37,7 +39,7 @@ static __always_inline int fault_begin(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	s->tid = tid;
 	s->huge = 0;
-	s->looked = 0;
+	s->looked = s->prepared = 0;
 	s->address = ctx->args[0];
 	s->error_code = (u32)ctx->args[2];
 	s->start_ns = bpf_ktime_get_ns();
@@ -224,8 +226,10 @@ static __always_inline int fault_alloc(struct bpf_raw_tracepoint_args *ctx, bool
 	s = slot_of((u32)f.pid_tgid);
 	if (!s || s->tid != (u32)f.pid_tgid || !ctx->args[0])
 		return 0;
-	if (USER_STACKS_WALKED && scope_match(f.pid_tgid))
+	if (USER_STACKS_WALKED && !s->prepared && scope_match(f.pid_tgid)) {
+		s->prepared = 1;
 		user_stack_prepare();
+	}
 	if (ctx->args[1] >= 9)
 		s->huge = 1;
 	if (!find_vma || s->looked || config.mapping != FAULTS_MAPPING_ALL ||
@@ -233,7 +237,7 @@ static __always_inline int fault_alloc(struct bpf_raw_tracepoint_args *ctx, bool
 		return 0;
 	f.address = s->address;
 	fault_find(&f, false);
-	s->looked = f.flags & FAULT_MAP_KNOWN;
+	s->looked = !!(f.flags & FAULT_MAP_KNOWN);
 	return 0;
 }
 
