@@ -219,7 +219,7 @@ $(B)/tests/stack/points_lib.so: tests/stack/points_lib.c tests/stack/points.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STACK_CFLAGS) -fPIC -shared -o $@ $<
 
-workloads: $(WORKLOADS) $(STACK_TESTS) $(BPF_TESTS) $(LIB_TESTS) $(B)/tests/stack_check.so
+workloads: $(WORKLOADS) $(if $(SAN),,$(B)/bench/loads) $(STACK_TESTS) $(BPF_TESTS) $(LIB_TESTS) $(B)/tests/stack_check.so
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')

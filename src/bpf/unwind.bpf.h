@@ -240,7 +240,7 @@ static __noinline bool unwind_begin(struct unwind_walk *w, const struct pt_regs 
 		.ip = ip_cs[0], .sp = sp, .bp = bp, .bx = bx, .exact = 1, .lost = CFI_LOST_OTHER};
 	w->user_regs = (u64)user;
 	w->mapping.start = w->mapping.end = 0;
-	w->mapping.module = 0;
+	w->mapping.module = w->mapping.blocks = w->mapping.rows = 0;
 	w->window_start = ~0ULL;
 	w->guessed = 0;
 	w->by_file = w->unknown = 0;

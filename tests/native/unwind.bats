@@ -61,3 +61,17 @@ setup() {
 	grep -q "^dropped: .*method='frame pointers: tables not ready yet'" <<<"$output"
 	grep -q "^made again: .*method='exact' same=1" <<<"$output"
 }
+
+@test "no program of a probe comes near what the verifier allows: 1,000,000 instructions looked at" {
+	loads=${BUILD:-$BATS_TEST_DIRNAME/../../build}/bench/loads
+	[ -x "$loads" ] || skip "needs bench/loads, which is not built with sanitizers"
+	export VERIFIER_OUT=$BATS_TEST_TMPDIR/loads
+	for probe in faults maps policy pages slab frag compaction reclaim stalls swap oom thp numa syscalls 'leak --kernel'; do
+		rm -f "$VERIFIER_OUT"
+		# shellcheck disable=SC2086 # two words
+		"$loads" $probe --stacks --for 10ms -q --out /dev/null
+		awk -F '\t' -v probe="$probe" '
+			$2 == 0 && $4 > most { most = $4; name = $1 }
+			END { print probe ": " name " " most; exit !(most > 0 && most < 100000) }' "$VERIFIER_OUT"
+	done
+}
