@@ -46,6 +46,7 @@ class FramePointers(Unwinder):
         at = int(bp) % WORD
         if at & 7 or at < int(sp) % WORD:
             info.add_saved_register("rip", gdb.Value(0).cast(word))
+            info.add_saved_register("rsp", sp)
             return info
         saved = gdb.Value(at).cast(word.pointer())
         info.add_saved_register("rip", (saved + 1).dereference())
@@ -72,8 +73,8 @@ for setting in ("pagination off", "debuginfod enabled off", "startup-with-shell 
                 "backtrace past-main on", "backtrace past-entry on", "backtrace limit 200"):
     gdb.execute("set " + setting)
 gdb.execute("handle all nostop noprint pass", to_string=True)
-register_unwinder(None, FramePointers())
 if "PID" in os.environ:
+    register_unwinder(None, FramePointers())
     gdb.execute("attach " + os.environ["PID"])
 gdb.execute("catch syscall " + os.environ["SYSCALL"])
 out = open(os.environ["OUT"], "w", buffering=1)
