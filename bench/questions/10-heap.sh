@@ -6,6 +6,7 @@ heap_tools() {
 	cat <<-LIST
 	bare|
 	memwhy heap|"$memwhy" heap -q --no-lines --out /dev/null --
+	memwhy heap --events|"$memwhy" heap --events --record "$tmp/ht.mw" -q --no-lines --out /dev/null --
 	memwhy heap --sample 512K|"$memwhy" heap --sample 512K -q --no-lines --out /dev/null --
 	heaptrack|heaptrack -o "$tmp/ht"
 	LIST
@@ -73,6 +74,33 @@ heap_pairs() {
 	done
 }
 
+# Bytes of the file for an event, with all that is in it; events a second of CPU time in a report that
+# is made of all of them.
+heap_events() {
+	printf '  %-36s %-26s %9s %9s %9s\n' 'each event in a file' '' events B/event M/s
+	heap_loads | while IFS='|' read -r load cmd; do
+		eval "PYTHONMALLOC=malloc \"$memwhy\" heap --events --record \"$tmp/ev.mw\" -q --no-lines -o csv --table process \
+			--fields allocations,frees --out \"$tmp/ev.csv\" -- $cmd" >/dev/null 2>&1
+		n=$(awk -F, 'NR > 1 { n += $1 + $2 } END { print n }' "$tmp/ev.csv")
+		eval "PYTHONMALLOC=malloc heaptrack -o \"$tmp/ev.ht\" $cmd" >/dev/null 2>&1
+		for tool in memwhy heaptrack; do
+			file=$(ls "$tmp"/ev.mw)
+			report="\"$memwhy\" heap --input $file --to 24h -q --out /dev/null"
+			if [ $tool = heaptrack ]; then
+				file=$(ls "$tmp"/ev.ht.* 2>/dev/null) || continue
+				report="heaptrack_print -f $file"
+			fi
+			i=0
+			while [ $i -lt "$rounds" ]; do
+				eval "\"$measure\" run \"$tmp/log\" $report" 2>/dev/null | awk '$1 == 0 { print $5 }'
+				i=$((i + 1))
+			done | spread | awk -v l="$load" -v t=$tool -v n="$n" -v b="$(stat -c %s "$file")" \
+				'{ printf "  %-36s %-26s %9d %9.3f %9.1f\n", t == "memwhy" ? l : "", t, n, b / n, n / $2 / 1000 }'
+		done
+		rm -f "$tmp"/ev.*
+	done
+}
+
 question_10() {
 	heading "10. HEAP: medians of $rounds rounds, interleaved" \
 		'whole programs: wall time and CPU time of all that runs, report included; a pair: CPU time of' \
@@ -80,4 +108,5 @@ question_10() {
 	heap_prepare
 	heap_programs
 	heap_pairs
+	heap_events
 }
