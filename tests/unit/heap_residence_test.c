@@ -147,6 +147,23 @@ static void the_zero_page_is_no_memory(void **state)
 	assert_int_equal(all_resident(g), 12288);
 }
 
+/* A stack and a block above it may be one mapping. */
+static void a_block_beside_a_stack(void **state)
+{
+	static const u64 pages[] = {0, OWN, OWN, OWN};
+	struct rig *g = *state;
+
+	fixture_put_text("/proc/7/smaps",
+		"20000000-20004000 rw-p 00000000 00:00 0 \nRss: 12 kB\nSwap: 0 kB\n");
+	pages_put(g, ANON, pages, 4);
+	assert_int_equal(residence_stack(g->r, 7, ANON + 4096 + 8), 0);
+	block(g, ANON + 8192 + 16, 8000, 1);
+	look(g);
+	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 1, 0)->resident, 8000);
+	assert_int_equal(sums(g, HEAP_PLACE_STACK, 0, 0)->resident, 12288 - 8000);
+	assert_int_equal(sums(g, HEAP_PLACE_LIBC, 0, 0)->resident, 0);
+}
+
 static void blocks_in_what_the_program_mapped(void **state)
 {
 	static const u64 pages[] = {OWN, OWN, OWN, 0};
@@ -323,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_page_is_split_by_bytes),
 		T(the_zero_page_is_no_memory),
+		T(a_block_beside_a_stack),
 		T(blocks_in_what_the_program_mapped),
 		T(a_process_that_is_gone_changes_nothing),
 		T(what_memory_is),

@@ -87,7 +87,9 @@ const struct column heap_looked_columns[HEAP_LOOKED_COLUMNS] = {
 		"resident when that was most, of the looks at it, by smaps: the sum of the rows of "
 		"the table residence"},
 	[L_PEAK] = {"peak_rss_bytes", "PEAK RSS", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"the kernel's high-water mark (VmHWM) at the last look"},
+		"the kernel's high-water mark (VmHWM) at the last look; it may be off by some "
+		"pages a "
+		"thread or CPU"},
 	[L_BEYOND] = {"beyond_bytes", "BEYOND", CELL_U64, UNIT_BYTES, COL_RARE | COL_LEVEL,
 		"of RSS in mappings above 16 GiB, which are not looked into: blocks there count as "
 		"not resident"},

@@ -87,7 +87,7 @@ static int area_pages(struct looking *l, struct area *a, int pagemap)
 	return rc;
 }
 
-/* What only files, stacks and the kernel have there needs no look at single pages. */
+/* What only files and the kernel have there needs no look at single pages. */
 static int areas_read(struct looking *l, const struct smaps_all *all, int pagemap)
 {
 	int rc = 0;
@@ -103,10 +103,11 @@ static int areas_read(struct looking *l, const struct smaps_all *all, int pagema
 			continue;
 		a.key = m ? l->r->keys.v[m - l->r->maps.list.v]
 			  : (struct residence_key){.what = HEAP_PLACE_UNKNOWN};
-		if (a.key.what == HEAP_PLACE_LIBC && residence_is_stack(l->r, m))
-			a.key.what = HEAP_PLACE_STACK;
 		if (a.key.what == HEAP_PLACE_LIBC || overlaps_mapped(l->mappings, s))
 			rc = area_pages(l, &a, pagemap);
+		/* Before 6.7 the kernel makes one mapping of a stack and a block right above it. */
+		if (a.key.what == HEAP_PLACE_LIBC && residence_is_stack(l->r, m))
+			a.key.what = HEAP_PLACE_STACK;
 		if (!rc)
 			rc = vec_push(&l->areas, a);
 		if (rc) {
