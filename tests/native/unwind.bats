@@ -72,6 +72,6 @@ setup() {
 		"$loads" $probe --stacks --for 10ms -q --out /dev/null
 		awk -F '\t' -v probe="$probe" '
 			$2 == 0 && $4 > most { most = $4; name = $1 }
-			END { print probe ": " name " " most; exit !(most > 0 && most < 100000) }' "$VERIFIER_OUT"
+			END { print probe ": " name " " most; exit !(most > 0 && most < 200000) }' "$VERIFIER_OUT"
 	done
 }
