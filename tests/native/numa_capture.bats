@@ -208,7 +208,8 @@ pages_on() { # NODE
 	"$MEMWHY" numa try -p "$pid" --undo --yes
 	[ "$(pages_on 0)" -ge 1024 ]
 	"$MEMWHY" numa try -p "$pid" "$address" --interleave --yes --for 1s --source first-touch
-	[ "$(pages_on 1)" -eq 512 ]
+	nodes=$(ls -d /sys/devices/system/node/node[0-9]* | wc -l)
+	[ "$(pages_on 1)" -eq $((1024 / nodes)) ]
 	"$MEMWHY" numa try -p "$pid" --undo --yes
 	[ "$(pages_on 0)" -ge 1024 ]
 	work_end
@@ -269,7 +270,8 @@ pages_on() { # NODE
 	[ "$(site site_given remote_frees)" = 1 ]
 	[ "$(site site_given maker_ratio)" = 0 ]
 	[ "$(site site_kept maker_ratio)" = 1 ]
-	[ "$(site site_kept remote_ratio)" = 0 ]
+	# Where a node has little room left some pages of it lie on another, until they are moved.
+	awk -v ratio="$(site site_kept remote_ratio)" 'BEGIN { exit ratio >= 0.01 }'
 	# The first of its accesses found the pages where they were filled.
 	jq -e '[.rows[] | select(.table == "sites" and (.name | startswith("site_given")))][0].remote_ratio > 0' two.json
 }
