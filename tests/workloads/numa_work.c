@@ -30,6 +30,7 @@
 
 #define NODES 8
 #define PAGE 4096
+#define RUN (64 << 10) /* what is sorted at once */
 #define MPOL_BIND 2
 #define MPOL_INTERLEAVE 3
 
@@ -259,24 +260,24 @@ static void *work_stream(void *arg)
 	return NULL;
 }
 
-static int by_byte(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
-	return *(const int *)a - *(const int *)b;
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
 }
 
 static void *work_sort(void *arg)
 {
 	struct part *p = arg;
-	size_t n = bytes / (size_t)p->of / PAGE * PAGE;
+	size_t n = bytes / (size_t)p->of / RUN * RUN;
 	volatile char *mine = memory + n * (size_t)p->number;
 
 	pin(p->number);
-	while (now() < until) {
-		for (size_t i = 0; i < n; i += 4)
-			*(volatile int *)(mine + i) = (int)(i * 2654435761U);
-		qsort((void *)mine, n / 4, 4, by_byte);
-		if (!p->number)
-			use(memory, bytes, 0); /* the merge reads all parts */
+	for (size_t at = 0; now() < until; at = (at + RUN) % n) {
+		for (size_t i = 0; i < RUN; i += 4)
+			*(volatile int *)(mine + at + i) = (int)(i * 2654435761U);
+		qsort((void *)(mine + at), RUN / 4, 4, by_value);
 	}
 	return NULL;
 }
@@ -291,6 +292,12 @@ static void threads(int n, void *(*work)(void *), int first)
 	}
 	for (int i = 0; i < n; i++)
 		pthread_join(parts[i].thread, NULL);
+}
+
+static void sort(int n)
+{
+	threads(n, work_sort, 0);
+	use(memory, bytes, 0); /* the merge reads all parts, once */
 }
 
 static void children(int n)
@@ -329,7 +336,7 @@ static void run(const char *pattern)
 	else if (!strcmp(pattern, "stream"))
 		threads(n, work_stream, 0);
 	else if (!strcmp(pattern, "sort"))
-		threads(n, work_sort, 0);
+		sort(n);
 	else if (!strcmp(pattern, "fork"))
 		children(n);
 	else
