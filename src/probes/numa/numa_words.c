@@ -185,9 +185,19 @@ static const char *thread_name(struct report *r, const struct numa_feed *f, u32 
 	return report_text(r, "%s (%u)", stream_comm(r->stream, t->tgid, t->tid), t->tid);
 }
 
+/* Shared memory of no file has a path too (mm/shmem.c: shmem_zero_setup()). */
+static const char *file_name(struct report *r, const struct numa_site *s)
+{
+	const char *path = stream_string(r->stream, s->file);
+
+	if (!path || (s->kind == OBJECT_SHMEM && !strncmp(path, "/dev/zero", 9)))
+		return NULL;
+	return path_name(path);
+}
+
 const char *numa_site_name(struct report *r, const struct numa_feed *f, const struct numa_site *s)
 {
-	const char *path = stream_string(r->stream, s->file), *file = path ? path_name(path) : NULL;
+	const char *file = file_name(r, s);
 	const char *name = stream_string(r->stream, s->name), *function;
 
 	if (s->kind == OBJECT_VARIABLE && name && s->thread)
