@@ -200,17 +200,18 @@ static void sampled_blocks_stand_for_all(void **state)
 	account_free_all(&a);
 }
 
-#define MODEL 4096
+#define MODEL 65536
 #define STACKS 16
+#define MODEL_THREADS 3
 
 /* A model that looks at everything after each event. */
 struct model {
 	struct {
 		u64 size;
-		u32 stack;
+		u32 stack, thread;
 		bool live;
 	} blocks[MODEL];
-	u64 live, peak, site_live[STACKS], site_peak[STACKS];
+	u64 live, peak, thread_live[MODEL_THREADS], site_live[STACKS], site_peak[STACKS];
 };
 
 static void model_step(struct model *m, struct account *a, u32 t, u32 at, u64 size, u32 stack)
@@ -220,6 +221,7 @@ static void model_step(struct model *m, struct account *a, u32 t, u32 at, u64 si
 	if (m->blocks[at].live) {
 		m->live -= m->blocks[at].size;
 		m->site_live[m->blocks[at].stack] -= m->blocks[at].size;
+		m->thread_live[m->blocks[at].thread] -= m->blocks[at].size;
 		m->blocks[at].live = false;
 		account_free(a, t, address, 10, NULL);
 		return;
@@ -227,8 +229,10 @@ static void model_step(struct model *m, struct account *a, u32 t, u32 at, u64 si
 	m->blocks[at].live = true;
 	m->blocks[at].size = size;
 	m->blocks[at].stack = stack;
+	m->blocks[at].thread = t;
 	m->live += size;
 	m->site_live[stack] += size;
+	m->thread_live[t] += size;
 	if (m->live > m->peak) {
 		m->peak = m->live;
 		memcpy(m->site_peak, m->site_live, sizeof(m->site_peak));
@@ -240,14 +244,21 @@ static void many_events_are_as_the_model_has_them(void **state)
 {
 	struct model *m = calloc(1, sizeof(*m));
 	struct account a = {};
-	u32 t = thread(&a), x = 12345;
+	u32 x = 12345;
 	u64 blocks = 0;
 
 	(void)state;
 	assert_non_null(m);
-	for (u32 i = 0; i < 300000; i++) {
+	for (u32 i = 0; i < MODEL_THREADS; i++)
+		assert_int_equal(thread(&a), i);
+	for (u32 i = 0; i < 600000; i++) {
+		u64 size;
+
 		x ^= x << 13, x ^= x >> 17, x ^= x << 5;
-		model_step(m, &a, t, x % MODEL, (x >> 12) % 1000, 1 + (x >> 22) % (STACKS - 1));
+		/* One in 16 is about as large as has room with the address (account.c), or more. */
+		size = x >> 28 ? (x >> 12) % 1000 : (1 << 19) - 2 + (x >> 18) % 4;
+		model_step(m, &a, (x >> 9) % MODEL_THREADS, x % MODEL, size,
+			1 + (x >> 22) % (STACKS - 1));
 	}
 	for (u32 i = 0; i < MODEL; i++)
 		blocks += m->blocks[i].live;
@@ -259,6 +270,8 @@ static void many_events_are_as_the_model_has_them(void **state)
 		assert_int_equal(site(&a, s)->live_bytes, m->site_live[s]);
 		assert_int_equal(site(&a, s)->peak_bytes, m->site_peak[s]);
 	}
+	for (u32 i = 0; i < MODEL_THREADS; i++)
+		assert_int_equal(a.threads.v[i].live_bytes, m->thread_live[i]);
 	account_free_all(&a);
 	free(m);
 }

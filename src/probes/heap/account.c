@@ -1,9 +1,41 @@
 /* See account.h. */
-#include "probes/heap/account.h"
+#include "probes/heap/account_block.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+
+/* For one more. */
+static inline int block_room(struct account *a, u64 address, u64 size)
+{
+	int rc = live_room(&a->live, address, a->beat);
+
+	return rc || size < SIZE_BIG ? rc : live_room(&a->big, address, a->beat);
+}
+
+/* In a slot that is free. */
+static inline void block_put(struct account *a, struct live_slot *at, const struct block *b)
+{
+	live_put(&a->live, at, b->address, MIN(b->size, (u64)SIZE_BIG) << SIZE_SHIFT,
+		b->begin_ms | (u64)b->owner << OWNER_SHIFT);
+	if (b->size >= SIZE_BIG)
+		live_put(&a->big, live_at(&a->big, b->address), b->address, 0, b->size);
+}
+
+static inline void block_remove(struct account *a, struct live_slot *s)
+{
+	struct live_slot *big =
+		s->where >> SIZE_SHIFT == SIZE_BIG ? live_find(&a->big, live_address(s)) : NULL;
+
+	if (big)
+		live_remove(&a->big, big);
+	live_remove(&a->live, s);
+}
+
+static inline struct account_thread *thread_of(const struct account *a, const struct block *b)
+{
+	return &a->threads.v[a->owners.all.v[b->owner].thread];
+}
 
 static int site_new(struct account *a, u32 stack, u32 *ret)
 {
@@ -19,7 +51,7 @@ static int site_new(struct account *a, u32 stack, u32 *ret)
 		a->site_of = grown;
 		a->n_site_of = n;
 	}
-	if (a->sites.n >= ACCOUNT_SITES || vec_push(&a->sites, s))
+	if (vec_push(&a->sites, s))
 		return -ENOMEM;
 	a->site_of[stack] = (u32)a->sites.n;
 	*ret = (u32)a->sites.n - 1;
@@ -32,6 +64,32 @@ static inline int site_get(struct account *a, u32 stack, u32 *ret)
 		return site_new(a, stack, ret);
 	*ret = a->site_of[stack] - 1;
 	return 0;
+}
+
+/* Another thread than the last one allocates there. Where no more have numbers it is taken for the
+ * last one. */
+static int owner_change(struct account *a, u32 site, u32 thread)
+{
+	struct account_site *s = &a->sites.v[site];
+	u32 owner;
+	int rc = owners_get(&a->owners, site, thread, &owner);
+
+	if (rc == -ENOSPC && s->owner)
+		return 0;
+	if (rc)
+		return rc;
+	s->owner = owner + 1;
+	s->owner_thread = thread;
+	return 0;
+}
+
+static inline int owner_get(struct account *a, u32 site, u32 thread, u32 *ret)
+{
+	const struct account_site *s = &a->sites.v[site];
+	int rc = s->owner && s->owner_thread == thread ? 0 : owner_change(a, site, thread);
+
+	*ret = rc ? 0 : s->owner - 1;
+	return rc;
 }
 
 void account_settle(const struct account *a, struct account_site *s)
@@ -116,69 +174,58 @@ static inline void live_take(struct account *a, struct account_site *s, u64 n, u
 		variance_change(a, s, -account_variance_of(a, size));
 }
 
-static inline void count_add(u32 *count, u64 n)
+static inline void block_gone(struct account *a, struct live_slot *s, const struct block *b)
 {
-	*count += (u32)MIN(n, (u64)(~0U - *count));
+	u64 n = account_weight(a, b->address, b->size);
+	struct account_thread *t = thread_of(a, b);
+
+	live_take(a, site_of(a, b), n, b->size);
+	t->live_bytes -= n * b->size;
+	t->live_blocks -= n;
+	block_remove(a, s);
 }
 
-static inline u32 block_age(const struct account_block *b, u64 now_ms)
+/* Its address is given out again. */
+static struct live_slot *block_overwritten(struct account *a, struct live_slot *s)
 {
-	return (u32)((now_ms - (b->when >> ACCOUNT_COUNT_BITS)) &
-		     ACCOUNT_MASK(64 - ACCOUNT_COUNT_BITS));
-}
+	struct block b = block_read(a, s);
 
-static inline void block_gone(struct account *a, struct account_block *b)
-{
-	u64 n = account_weight(a, account_block_key(b) << 3, account_block_size(b));
-
-	live_take(a, &a->sites.v[account_block_site(b)], n, account_block_size(b));
-	a->threads.v[account_block_thread(b)].live_bytes -= n * account_block_size(b);
-	a->threads.v[account_block_thread(b)].live_blocks -= n;
-	account_table_remove(&a->live, b);
-}
-
-static void block_overwritten(struct account *a, struct account_block *b)
-{
-	block_gone(a, b);
+	block_gone(a, s, &b);
 	a->overwritten++;
+	return live_at(&a->live, b.address);
 }
 
 void account_overwrite(struct account *a, u64 address)
 {
-	struct account_block *b = account_table_find(&a->live, address);
+	struct live_slot *s = live_find(&a->live, address);
 
-	if (b)
-		block_overwritten(a, b);
+	if (s)
+		block_overwritten(a, s);
 }
 
 int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slack, u32 stack,
 	bool moved, u64 now_ms)
 {
-	struct account_thread *t = &a->threads.v[thread];
-	struct account_block *b;
-	struct account_site *s;
-	u64 kept = MIN(size, ACCOUNT_MASK(ACCOUNT_SIZE_BITS)), n = account_weight(a, address, kept);
+	struct account_thread *t = &a->threads.v[thread], *owner;
+	struct block b = {address & ~7ULL, MIN(size, SIZE_MAX_KEPT), now_ms, 0};
+	u64 n = account_weight(a, address, b.size);
 	u32 site, small = (u32)MIN(size, 0xffffffffULL);
+	struct account_site *s;
+	struct live_slot *at;
 	int rc;
 
-	rc = account_table_room(&a->live, a->beat);
+	if (!b.address)
+		return 0; /* nonsense */
+	rc = block_room(a, address, b.size);
 	rc = rc ? rc : site_get(a, stack, &site);
+	rc = rc ? rc : owner_get(a, site, thread, &b.owner);
 	if (rc)
 		return rc;
-	b = account_table_at(&a->live, address);
-	if (b->where) {
-		block_overwritten(a, b);
-		b = account_table_at(&a->live, address);
-	}
+	at = live_at(&a->live, address);
+	block_put(a, at->where ? block_overwritten(a, at) : at, &b);
 	t->allocations += n;
 	t->events++;
-	*b = (struct account_block){
-		.where = address >> 3 | (u64)thread << ACCOUNT_ADDRESS_BITS,
-		.what = kept | (u64)site << ACCOUNT_SIZE_BITS,
-		.when = (t->events & ACCOUNT_MASK(ACCOUNT_COUNT_BITS)) |
-			now_ms << ACCOUNT_COUNT_BITS,
-	};
-	a->live.n++;
+	t->last = b.address;
 	s = &a->sites.v[site];
 	s->allocations += n;
 	s->bytes += n * size;
@@ -188,8 +235,9 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	s->min = MIN(s->min, small);
 	s->max = MAX(s->max, small);
 	t->bytes += n * size;
-	t->live_bytes += n * kept;
-	t->live_blocks += n;
+	owner = thread_of(a, &b);
+	owner->live_bytes += n * b.size;
+	owner->live_blocks += n;
 	a->allocations += n;
 	a->bytes += n * size;
 	a->moved += moved ? n : 0;
@@ -198,7 +246,7 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 		s->variance.bytes += account_variance_of(a, size);
 		a->variance.bytes += account_variance_of(a, size);
 	}
-	live_add(a, s, n, kept, now_ms);
+	live_add(a, s, n, b.size, now_ms);
 	return 0;
 }
 
@@ -206,27 +254,28 @@ void account_free(
 	struct account *a, u32 thread, u64 address, u64 now_ms, struct account_moved *ret_moved)
 {
 	struct account_thread *t = &a->threads.v[thread];
-	struct account_block *b = account_table_find(&a->live, address);
+	struct live_slot *at = live_find(&a->live, address);
 	struct account_site *s;
 	bool temporary;
 	u32 life, slot;
+	struct block b;
 	u64 n;
 
 	if (ret_moved)
 		*ret_moved = (struct account_moved){.address = address};
-	if (!b) {
+	if (!at) {
 		a->unknown_frees += !a->sample_bytes; /* of a block not seen, it is no news */
 		return;
 	}
-	n = account_weight(a, address, account_block_size(b));
-	temporary = account_block_thread(b) == thread &&
-		    (b->when & ACCOUNT_MASK(ACCOUNT_COUNT_BITS)) ==
-			    (t->events & ACCOUNT_MASK(ACCOUNT_COUNT_BITS));
-	life = block_age(b, now_ms);
+	b = block_read(a, at);
+	n = account_weight(a, address, b.size);
+	temporary = t->last == b.address && thread_of(a, &b) == t;
+	life = block_age(&b, now_ms);
 	slot = log2_slot(life, ACCOUNT_TIMES - 1);
 	if (ret_moved)
-		*ret_moved = (struct account_moved){address, *b, true, temporary, life};
-	s = &a->sites.v[account_block_site(b)];
+		*ret_moved = (struct account_moved){
+			address, b.size, b.begin_ms, b.owner, true, temporary, life};
+	s = site_of(a, &b);
 	s->frees += n;
 	s->life_ms += n * life;
 	s->life_max_ms = MAX(s->life_max_ms, life);
@@ -234,35 +283,34 @@ void account_free(
 	if (slot)
 		count_add(&s->lives[slot], n);
 	t->frees += n;
-	t->freed_bytes += n * account_block_size(b);
+	t->freed_bytes += n * b.size;
 	t->temporary += temporary;
 	a->frees += n;
 	a->temporary += temporary;
-	block_gone(a, b);
+	block_gone(a, at, &b);
 }
 
 int account_restore(struct account *a, u32 thread, const struct account_moved *moved)
 {
-	const struct account_block *b = &moved->block;
+	struct block b = {moved->address & ~7ULL, moved->size, moved->begin_ms, moved->owner};
 	struct account_thread *t = &a->threads.v[thread], *owner;
 	struct account_site *s;
 	u32 slot;
 	u64 n;
 	int rc;
 
-	if (!moved->counted || account_table_find(&a->live, moved->address)) {
+	if (!moved->counted || live_find(&a->live, moved->address)) {
 		a->unknown_frees -= !moved->counted && a->unknown_frees;
 		return 0;
 	}
-	rc = account_table_room(&a->live, a->beat);
+	rc = block_room(a, b.address, b.size);
 	if (rc)
 		return rc;
-	*account_table_place(&a->live, account_block_key(b)) = *b;
-	a->live.n++;
-	s = &a->sites.v[account_block_site(b)];
-	owner = &a->threads.v[account_block_thread(b)];
-	n = account_weight(a, moved->address, account_block_size(b));
-	owner->live_bytes += n * account_block_size(b);
+	block_put(a, live_at(&a->live, b.address), &b);
+	s = site_of(a, &b);
+	owner = thread_of(a, &b);
+	n = account_weight(a, moved->address, b.size);
+	owner->live_bytes += n * b.size;
 	owner->live_blocks += n;
 	s->frees -= n;
 	s->temporary -= moved->temporary;
@@ -271,11 +319,11 @@ int account_restore(struct account *a, u32 thread, const struct account_moved *m
 	if (slot)
 		s->lives[slot] -= (u32)MIN(n, (u64)s->lives[slot]);
 	t->frees -= n;
-	t->freed_bytes -= n * account_block_size(b);
+	t->freed_bytes -= n * b.size;
 	t->temporary -= moved->temporary;
 	a->frees -= n;
 	a->temporary -= moved->temporary;
-	live_add(a, s, n, account_block_size(b), a->peak_ms);
+	live_add(a, s, n, b.size, a->peak_ms);
 	return 0;
 }
 
@@ -283,8 +331,8 @@ int account_thread(struct account *a, u32 tid, u32 *ret)
 {
 	struct account_thread t = {.tid = tid};
 
-	if (a->threads.n > ACCOUNT_THREADS)
-		*ret = ACCOUNT_THREADS; /* the last ones share a place */
+	if (a->threads.n > THREADS)
+		*ret = THREADS; /* the last ones share a place */
 	else if (vec_push(&a->threads, t))
 		return -ENOMEM;
 	else
@@ -292,88 +340,60 @@ int account_thread(struct account *a, u32 tid, u32 *ret)
 	return 0;
 }
 
-static struct account_view view_of(
-	const struct account *a, const struct account_block *b, u64 address, u64 now_ms)
+static struct account_view view_of(const struct account *a, const struct block *b)
 {
+	const struct owner *o = &a->owners.all.v[b->owner];
+
 	return (struct account_view){
-		.address = address,
-		.bytes = account_block_size(b),
-		.begin_ms = now_ms - block_age(b, now_ms),
-		.thread = account_block_thread(b),
-		.stack = a->sites.v[account_block_site(b)].stack,
+		.address = b->address,
+		.bytes = b->size,
+		.begin_ms = b->begin_ms,
+		.thread = o->thread,
+		.stack = a->sites.v[o->site].stack,
 	};
 }
 
-bool account_find(const struct account *a, u64 address, u64 now_ms, struct account_view *ret)
+bool account_find(const struct account *a, u64 address, struct account_view *ret)
 {
-	const struct account_block *b = account_table_find(&a->live, address);
+	const struct live_slot *s = live_find(&a->live, address);
+	struct block b;
 
-	if (b)
-		*ret = view_of(a, b, address, now_ms);
-	return b;
+	if (!s)
+		return false;
+	b = block_read(a, s);
+	*ret = view_of(a, &b);
+	return true;
 }
 
 /* Each place where one may begin is looked up: of neighbours, in neighbouring slots. */
-bool account_around(const struct account *a, u64 address, u64 now_ms, struct account_view *ret)
+bool account_around(const struct account *a, u64 address, struct account_view *ret)
 {
 	u64 start = address & ~7ULL;
 
-	for (u64 back = 0; back < ACCOUNT_SMALL && back < start; back += 8) {
-		const struct account_block *b = account_table_find(&a->live, start - back);
-
-		if (!b)
-			continue;
-		*ret = view_of(a, b, start - back, now_ms);
-		return address - ret->address < ret->bytes && ret->bytes <= ACCOUNT_SMALL;
-	}
+	for (u64 back = 0; back < ACCOUNT_SMALL && back < start; back += 8)
+		if (account_find(a, start - back, ret))
+			return address - ret->address < ret->bytes && ret->bytes <= ACCOUNT_SMALL;
 	return false;
 }
 
-bool account_moved_block(const struct account *a, const struct account_moved *m, u64 now_ms,
-	struct account_view *ret)
+bool account_moved_block(
+	const struct account *a, const struct account_moved *m, struct account_view *ret)
 {
+	const struct block b = {m->address, m->size, m->begin_ms, m->owner};
+
 	if (m->counted)
-		*ret = view_of(a, &m->block, m->address, now_ms);
+		*ret = view_of(a, &b);
 	return m->counted;
-}
-
-static void block_look(struct account *a, const struct account_block *b, u64 now_ms)
-{
-	struct account_age *age = &a->ages.v[account_block_site(b)];
-	u64 n = account_weight(a, account_block_key(b) << 3, account_block_size(b));
-	u32 ms = block_age(b, now_ms);
-
-	age->oldest_ms = MAX(age->oldest_ms, ms);
-	count_add(&age->blocks[log2_slot(ms, ACCOUNT_TIMES - 1)], n);
-	if (ms < a->old_ms)
-		return;
-	age->old_blocks += n;
-	age->old_bytes += n * account_block_size(b);
-}
-
-int account_look(struct account *a, u64 now_ms, u64 old_ms)
-{
-	struct account_age none = {};
-
-	a->ages.n = 0;
-	for (size_t i = 0; i < a->sites.n; i++)
-		if (vec_push(&a->ages, none))
-			return -ENOMEM;
-	a->old_ms = old_ms;
-	for (u64 i = 0; i < a->live.size; i++) {
-		account_beat(a->beat, i);
-		if (a->live.v[i].where)
-			block_look(a, &a->live.v[i], now_ms);
-	}
-	return 0;
 }
 
 void account_forget_blocks(struct account *a)
 {
-	account_table_free(&a->live);
+	live_free(&a->live);
+	live_free(&a->big);
 	free(a->site_of);
 	a->site_of = NULL;
 	a->n_site_of = 0;
+	owners_free(&a->owners);
 }
 
 void account_free_all(struct account *a)
@@ -382,17 +402,4 @@ void account_free_all(struct account *a)
 	vec_free(&a->sites);
 	vec_free(&a->ages);
 	vec_free(&a->threads);
-}
-
-void account_each(const struct account *a,
-	void (*take)(void *arg, u64 address, u64 bytes, u32 stack), void *arg)
-{
-	for (u64 i = 0; i < a->live.size; i++) {
-		const struct account_block *b = &a->live.v[i];
-
-		account_beat(a->beat, i);
-		if (b->where)
-			take(arg, account_block_key(b) << 3, account_block_size(b),
-				a->sites.v[account_block_site(b)].stack);
-	}
 }

@@ -10,7 +10,8 @@
 #define MEMWHY_PROBES_HEAP_ACCOUNT_H
 
 #include "base/vec.h"
-#include "probes/heap/account_table.h"
+#include "probes/heap/live.h"
+#include "probes/heap/owners.h"
 
 #define ACCOUNT_SIZES 40 /* slots of the histogram, as in analysis/hist.h */
 #define ACCOUNT_TIMES 20 /* the same, of ms; the last has no end */
@@ -35,6 +36,7 @@ struct account_site {
 	u32 life_max_ms;
 	u32 min, max;             /* sizes; max saturates */
 	bool changed;             /* since it was last sent */
+	u32 owner, owner_thread;  /* the last one's number plus one, and its thread */
 	u32 lives[ACCOUNT_TIMES]; /* freed blocks by life, saturated; those of slot 0 are the rest
 				   */
 	struct account_variance variance;
@@ -52,11 +54,14 @@ struct account_thread {
 	u64 events; /* allocations seen */
 	u64 allocations, bytes, frees, freed_bytes, temporary;
 	u64 live_bytes, live_blocks; /* allocated by it, freed by nobody */
+	u64 last;                    /* address of its last allocation */
 };
 
 struct account {
-	struct account_table live;
+	struct live live;
+	struct live big; /* sizes that have no room there */
 	VEC(struct account_site) sites;
+	struct owners owners;
 	VEC(struct account_age) ages; /* of the sites there were at the last look */
 	u64 old_ms;                   /* what counted as old then; 0: there was no look */
 	VEC(struct account_thread) threads;
@@ -79,8 +84,9 @@ struct account {
 
 /* What the free of a block was about, to undo it. */
 struct account_moved {
-	u64 address;
-	struct account_block block;
+	u64 address, size;
+	u64 begin_ms;
+	u32 owner;
 	bool counted, temporary; /* there was a block; its free counted as temporary */
 	u32 life_ms;
 };
@@ -117,17 +123,17 @@ struct account_view {
 	u32 stack;
 };
 
-/* The live block that begins at an address. now_ms: of the last event, or later. */
-bool account_find(const struct account *a, u64 address, u64 now_ms, struct account_view *ret);
+/* The live block that begins at an address. */
+bool account_find(const struct account *a, u64 address, struct account_view *ret);
 /* The live block of at most ACCOUNT_SMALL bytes that an address is in. */
 #define ACCOUNT_SMALL 4096U
-bool account_around(const struct account *a, u64 address, u64 now_ms, struct account_view *ret);
+bool account_around(const struct account *a, u64 address, struct account_view *ret);
 /* Each live block, in no order. */
 void account_each(const struct account *a,
 	void (*take)(void *arg, u64 address, u64 bytes, u32 stack), void *arg);
 /* What the free was about that may be undone; false: no block. */
-bool account_moved_block(const struct account *a, const struct account_moved *m, u64 now_ms,
-	struct account_view *ret);
+bool account_moved_block(
+	const struct account *a, const struct account_moved *m, struct account_view *ret);
 /* Index of a new thread; -ENOMEM. */
 int account_thread(struct account *a, u32 tid, u32 *ret);
 /* Brings peak_blocks and peak_bytes of a site up to the last peak. */
@@ -139,11 +145,10 @@ int account_look(struct account *a, u64 now_ms, u64 old_ms);
 void account_forget_blocks(struct account *a);
 void account_free_all(struct account *a);
 
-/* The event of this address is about to come. */
-static inline void account_prefetch(const struct account *a, u64 address)
+/* Is there a live block at this address? */
+static inline bool account_has(const struct account *a, u64 address)
 {
-	if (a->live.size)
-		__builtin_prefetch(&a->live.v[account_slot(&a->live, address)], 1);
+	return live_find(&a->live, address);
 }
 
 #endif

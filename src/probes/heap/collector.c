@@ -180,14 +180,13 @@ static int pid_over(struct collector *c, pid_t pid)
 	return rc;
 }
 
-/* What has an image of its own by now, and was not yet looked for. */
-static int pid_find(struct collector *c, pid_t pid)
+/* What it was before, or who started it, may not have been looked for yet. */
+static int images_find(struct collector *c)
 {
 	int rc = 0;
 
-	vec_each (i, &c->images)
-		if ((*i)->pid == pid)
-			rc = rc ? rc : image_find(*i);
+	for (size_t i = 0; i < c->images.n && !rc; i++)
+		rc = image_find(c->images.v[i]);
 	return rc;
 }
 
@@ -195,7 +194,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 {
 	_cleanup_close_ int file = -1;
 	struct image *image = NULL;
-	int rc = pid_find(c, pid);
+	int rc = images_find(c);
 	u32 before = client_before(c->processes.v, c->processes.n, pid);
 
 	rc = rc ? rc : pid_over(c, pid);

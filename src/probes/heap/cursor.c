@@ -313,7 +313,7 @@ static int cursor_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news
 	u64 n = event_words(word), ahead = word_get(c, c->tail + AHEAD) & TRACK_ADDRESS_MASK;
 	int rc = 0;
 
-	account_prefetch(&c->process->account, ahead);
+	live_prefetch(&c->process->account.live, ahead);
 	if (c->process->events)
 		event_writer_prefetch(c->process->events, ahead);
 	if ((word & TRACK_KIND_MASK) <= TRACK_MOVED && c->process->cursors.n > 1)
@@ -355,10 +355,9 @@ static int event_wait(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 {
 	struct heap_process *p = c->process;
 	u64 address = word & TRACK_ADDRESS_MASK, until = event_time(c, word) + TRACK_EARLY, end;
-	struct account_view v;
 	int rc = 0;
 
-	if (p->touched || account_find(&p->account, address, now_ms, &v) == frees(word))
+	if (p->touched || account_has(&p->account, address) == frees(word))
 		return 0;
 	c->taking = true;
 	vec_each (at, &p->cursors) {

@@ -173,7 +173,7 @@ static u32 batch_read(
 
 			rc = failed ? failed : 1;
 		} else if (!p->over && e->ms >= r->from_ms) {
-			account_prefetch(&p->p.account, address_of(e));
+			live_prefetch(&p->p.account.live, address_of(e));
 			n++;
 		}
 	}

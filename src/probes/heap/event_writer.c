@@ -4,22 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probes/heap/account_table.h"
-
-#define FIRST_BITS 8
-
-/* A live block; number 0: none. */
-struct numbered {
-	u64 address;
-	u64 number;
-};
-
-/* Live blocks by address, in the order of account_slot(). */
-struct numbers {
-	struct numbered *v;
-	u64 n, size; /* size: a power of two, or 0 */
-	u32 shift;
-};
+#include "probes/heap/live.h"
 
 /* What a thread freed last that may be undone. number 0: not a block, or undone. */
 struct moving {
@@ -29,81 +14,32 @@ struct moving {
 
 struct event_writer {
 	struct event_coder coder;
-	struct numbers live;
+	struct live live;          /* numbers of the live blocks */
 	VEC(struct moving) moving; /* by thread */
 	u32 process, image;
 	event_bytes code;   /* of the chunk that ends */
 	news_buffer chunks; /* complete */
 };
 
-static u64 slot_of(const struct numbers *t, u64 address)
-{
-	return account_slot_of(t->shift, address);
-}
-
-/* Where the address is, or would be put. The table has room. */
-static struct numbered *numbers_at(const struct numbers *t, u64 address)
-{
-	u64 i = slot_of(t, address);
-
-	while (t->v[i].number && t->v[i].address != address)
-		i = (i + 1) & (t->size - 1);
-	return &t->v[i];
-}
-
-static int numbers_grow(struct numbers *t)
-{
-	struct numbers grown = {.size = t->size ? 2 * t->size : 1UL << FIRST_BITS, .n = t->n};
-
-	grown.v = calloc(grown.size, sizeof(*grown.v));
-	if (!grown.v)
-		return -ENOMEM;
-	grown.shift = (u32)(64 - __builtin_ctzll(grown.size));
-	for (u64 i = 0; i < t->size; i++)
-		if (t->v[i].number)
-			*numbers_at(&grown, t->v[i].address) = t->v[i];
-	free(t->v);
-	*t = grown;
-	return 0;
-}
-
-/* Closes the gap, as account_table_remove() does. */
-static void numbers_remove(struct numbers *t, struct numbered *b)
-{
-	u64 mask = t->size - 1, gap = (u64)(b - t->v);
-
-	for (u64 i = (gap + 1) & mask; t->v[i].number; i = (i + 1) & mask) {
-		u64 home = slot_of(t, t->v[i].address);
-
-		if (((i - home) & mask) < ((i - gap) & mask))
-			continue;
-		t->v[gap] = t->v[i];
-		gap = i;
-	}
-	t->v[gap].number = 0;
-	t->n--;
-}
-
 /* The number of the block at an address, which is gone then; 0: there was none. */
-static u64 number_take(struct numbers *t, u64 address)
+static u64 number_take(struct live *l, u64 address)
 {
-	struct numbered *b = t->size ? numbers_at(t, address) : NULL;
-	u64 number = b ? b->number : 0;
+	struct live_slot *at = live_find(l, address);
+	u64 number = at ? at->what : 0;
 
-	if (number)
-		numbers_remove(t, b);
+	if (at)
+		live_remove(l, at);
 	return number;
 }
 
-static int number_set(struct numbers *t, u64 address, u64 number)
+/* Of a block at an address where none is. */
+static int number_set(struct live *l, u64 address, u64 number)
 {
-	int rc = t->n >= t->size - t->size / 4 ? numbers_grow(t) : 0;
+	int rc = live_room(l, address, NULL);
 
-	if (rc)
-		return rc;
-	*numbers_at(t, address) = (struct numbered){address, number};
-	t->n++;
-	return 0;
+	if (!rc)
+		live_put(l, live_at(l, address), address, 0, number);
+	return rc;
 }
 
 int event_writer_open(u32 process, u32 image, struct event_writer **ret)
@@ -126,7 +62,7 @@ void event_writer_close(struct event_writer *w)
 	if (!w)
 		return;
 	event_coder_free(&w->coder);
-	free(w->live.v);
+	live_free(&w->live);
 	vec_free(&w->moving);
 	vec_free(&w->code);
 	vec_free(&w->chunks);
@@ -218,7 +154,7 @@ int event_writer_restore(struct event_writer *w, u32 thread, u64 now_ms)
 	int rc = 0;
 
 	w->moving.v[thread].is = false;
-	if (!m.is || (m.number && w->live.size && numbers_at(&w->live, m.address)->number))
+	if (!m.is || (m.number && live_find(&w->live, m.address)))
 		return 0;
 	if (m.number)
 		rc = number_set(&w->live, m.address, m.number);
@@ -227,8 +163,7 @@ int event_writer_restore(struct event_writer *w, u32 thread, u64 now_ms)
 
 void event_writer_prefetch(const struct event_writer *w, u64 address)
 {
-	if (w->live.size)
-		__builtin_prefetch(&w->live.v[slot_of(&w->live, address)], 1);
+	live_prefetch(&w->live, address);
 }
 
 int event_writer_flush(struct event_writer *w, bool all, news_buffer *news)

@@ -176,7 +176,7 @@ static int misses_adopt(struct cursor *c, u64 address, u64 bytes)
 	struct account_view v;
 	int rc = 0;
 
-	if (!account_find(&c->process->account, address, clock_mono_ns() / NSEC_PER_MSEC, &v))
+	if (!account_find(&c->process->account, address, &v))
 		return 0;
 	vec_each (m, &c->misses)
 		if (!rc && m->address + NUMA_BLOCK_EDGE - address < bytes + 2 * NUMA_BLOCK_EDGE)
@@ -208,8 +208,7 @@ static int vanished_tell(struct cursor *c, u64 ticks)
 	u64 old = c->moved.address;
 	struct account_view v;
 
-	if (!was_told(c->process->touched, old) ||
-		account_find(&c->process->account, old, clock_mono_ns() / NSEC_PER_MSEC, &v))
+	if (!was_told(c->process->touched, old) || account_find(&c->process->account, old, &v))
 		return 0;
 	return freed_tell(c, old, ticks);
 }
@@ -235,7 +234,7 @@ int touched_alloc(struct cursor *c, u64 address, u64 bytes, bool moved, u64 tick
 	c->misses.n = 0;
 	c->moved.address = 0;
 	if (rc || !miss || c->process->residence || was_told(t, address) ||
-		!account_find(&c->process->account, address, clock_mono_ns() / NSEC_PER_MSEC, &v))
+		!account_find(&c->process->account, address, &v))
 		return rc;
 	return held_tell(c->process, c->process, &v,
 		(struct touched_block){.ticks = ticks, .begin_ns = miss, .early = true});
@@ -254,25 +253,23 @@ int touched_free(struct cursor *c, u64 address, u64 ticks)
 }
 
 /* The block of this account that the address is in. */
-static bool block_at(
-	const struct heap_process *p, u64 address, u64 now_ms, struct account_view *ret)
+static bool block_at(const struct heap_process *p, u64 address, struct account_view *ret)
 {
 	struct range r;
 
 	if (p->touched && ranges_find(&p->touched->big, address, &r) &&
-		account_find(&p->account, r.start, now_ms, ret))
+		account_find(&p->account, r.start, ret))
 		return address - ret->address < ret->bytes;
-	return account_around(&p->account, address, now_ms, ret);
+	return account_around(&p->account, address, ret);
 }
 
 /* … or that realloc is at. */
-static bool moving_at(
-	const struct heap_process *p, u64 address, u64 now_ms, struct account_view *ret)
+static bool moving_at(const struct heap_process *p, u64 address, struct account_view *ret)
 {
 	vec_each (at, &p->cursors) {
 		const struct cursor *c = *at;
 
-		if (c->moving && account_moved_block(&p->account, &c->moved, now_ms, ret) &&
+		if (c->moving && account_moved_block(&p->account, &c->moved, ret) &&
 			address - ret->address < ret->bytes)
 			return true;
 	}
@@ -325,19 +322,17 @@ static int fault_count(struct heap_process *p, const struct heap_process *parent
 int touched_ask(struct heap_process *p, const struct heap_process *parent, u32 tid,
 	const struct touch *touch)
 {
-	/* Later than all that was read. */
-	u64 now_ms = clock_mono_ns() / NSEC_PER_MSEC, ms = touch->time_ns / NSEC_PER_MSEC;
+	u64 ms = touch->time_ns / NSEC_PER_MSEC;
 	const struct heap_process *owner = p;
 	struct account_view v;
-	bool found =
-		block_at(p, touch->address, now_ms, &v) || moving_at(p, touch->address, now_ms, &v);
+	bool found = block_at(p, touch->address, &v) || moving_at(p, touch->address, &v);
 
 	if (found && p->ahead && v.begin_ms > ms) {
 		if (!p->residence)
 			return 0; /* what was there before it is not known */
 		found = false;
 	}
-	if (!found && parent && block_at(parent, touch->address, now_ms, &v) &&
+	if (!found && parent && block_at(parent, touch->address, &v) &&
 		v.begin_ms <= p->start_ns / NSEC_PER_MSEC) {
 		owner = parent;
 		found = true;

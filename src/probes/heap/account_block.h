@@ -1,0 +1,56 @@
+/* Private to the account: how a live block is kept. */
+#ifndef MEMWHY_PROBES_HEAP_ACCOUNT_BLOCK_H
+#define MEMWHY_PROBES_HEAP_ACCOUNT_BLOCK_H
+
+#include "probes/heap/account.h"
+
+/*
+ * A block in 16 bytes:
+ *   where  address >> 3 (45 bits), size (19; all ones: it is in `big`)
+ *   what   owner (24), time in ms (40)
+ */
+#define SIZE_SHIFT LIVE_ADDRESS_BITS
+#define SIZE_BIG ((1U << (64 - SIZE_SHIFT)) - 1)
+#define SIZE_MAX_KEPT MASK(40)
+#define OWNER_SHIFT 40 /* and OWNERS_BITS above */
+#define THREADS ((1U << 19) - 1)
+#define MASK(bits) ((1ULL << (bits)) - 1)
+
+/* A block that is there, its slot read. */
+struct block {
+	u64 address, size;
+	u64 begin_ms;
+	u32 owner;
+};
+
+static inline struct block block_read(const struct account *a, const struct live_slot *s)
+{
+	struct block b = {
+		.address = live_address(s),
+		.size = s->where >> SIZE_SHIFT,
+		.begin_ms = s->what & MASK(OWNER_SHIFT),
+		.owner = (u32)(s->what >> OWNER_SHIFT),
+	};
+	const struct live_slot *big = b.size == SIZE_BIG ? live_find(&a->big, b.address) : NULL;
+
+	if (big)
+		b.size = big->what;
+	return b;
+}
+
+static inline struct account_site *site_of(const struct account *a, const struct block *b)
+{
+	return &a->sites.v[a->owners.all.v[b->owner].site];
+}
+
+static inline u32 block_age(const struct block *b, u64 now_ms)
+{
+	return (u32)(now_ms - b->begin_ms);
+}
+
+static inline void count_add(u32 *count, u64 n)
+{
+	*count += (u32)MIN(n, (u64)(~0U - *count));
+}
+
+#endif
