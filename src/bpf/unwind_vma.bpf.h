@@ -41,10 +41,14 @@ struct unwind_timespec {
 	long tv_nsec;
 };
 
-struct inode___file { /* to 6.10 */
+struct inode___file {
 	s64 i_size;
 	struct super_block___dev *i_sb;
-	struct unwind_timespec __i_mtime;
+	struct unwind_timespec __i_mtime; /* 6.6 to 6.10 */
+} __attribute__((preserve_access_index));
+
+struct inode___before { /* 6.6 */
+	struct unwind_timespec i_mtime;
 } __attribute__((preserve_access_index));
 
 struct inode___apart { /* from 6.11 on */
@@ -66,15 +70,20 @@ struct path___pair {
 	struct dentry___inode *dentry;
 } __attribute__((preserve_access_index));
 
+struct file___named {
+	struct path___pair f_path;
+} __attribute__((preserve_access_index));
+
 struct backing_file { /* fs/file_table.c: begins with the file */
 	struct path___pair user_path;
 } __attribute__((preserve_access_index));
 
 /*
  * What is mapped of a file of a file system that lies upon others (overlayfs, in containers) is the
- * file below it; this is the one that has the name, as in /proc/PID/maps. NULL: there is none. The
- * flag that tells such files is not the same in all kernels: behind others there is no path, which
- * is a mount and an entry of one file system.
+ * file below it; this is the one that has the name, as in /proc/PID/maps. NULL: there is none. Its
+ * path was that of the mapped file itself (fs/open.c open_with_fake_path) until 6.8. The flag that
+ * tells such files is not the same in all kernels since: behind others there is no path, which is a
+ * mount and an entry of one file system.
  */
 static __always_inline struct inode *unwind_inode_above(struct file *mapped)
 {
@@ -83,7 +92,7 @@ static __always_inline struct inode *unwind_inode_above(struct file *mapped)
 	struct super_block *sb;
 
 	if (!bpf_core_field_exists(backing->user_path))
-		return NULL;
+		return BPF_CORE_READ((struct file___named *)mapped, f_path.dentry, d_inode);
 	entry = BPF_CORE_READ(backing, user_path.dentry);
 	sb = BPF_CORE_READ(entry, d_sb);
 	if (!sb || sb != BPF_CORE_READ(backing, user_path.mnt, mnt_sb))
@@ -95,6 +104,7 @@ static __always_inline void unwind_file_key_of(struct inode *inode, struct unwin
 {
 	struct inode___file *file = (void *)inode;
 	struct inode___apart *apart = (void *)inode;
+	struct inode___before *before = (void *)inode;
 	struct unwind_timespec mtime = {};
 
 	ret->dev = BPF_CORE_READ(file, i_sb, s_dev);
@@ -105,6 +115,9 @@ static __always_inline void unwind_file_key_of(struct inode *inode, struct unwin
 				BPF_CORE_READ(apart, i_mtime_nsec);
 	} else if (bpf_core_field_exists(file->__i_mtime)) {
 		bpf_core_read(&mtime, sizeof(mtime), &file->__i_mtime);
+		ret->mtime_ns = mtime.tv_sec * 1000000000ULL + mtime.tv_nsec;
+	} else {
+		bpf_core_read(&mtime, sizeof(mtime), &before->i_mtime);
 		ret->mtime_ns = mtime.tv_sec * 1000000000ULL + mtime.tv_nsec;
 	}
 }
