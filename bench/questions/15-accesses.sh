@@ -6,6 +6,7 @@ numa_tools() {
 	cat <<-LIST
 	bare, once more|
 	memwhy numa --source first-touch|during "$memwhy" numa --source first-touch --
+	memwhy numa --source first-touch --all-blocks|during "$memwhy" numa --source first-touch --all-blocks --
 	memwhy numa --source first-touch --no-heap|during "$memwhy" numa --source first-touch --no-heap --
 	memwhy numa --source hint --balancing|during "$memwhy" numa --source hint --balancing --
 	memwhy numa, balancing on before|during "$memwhy" numa --source hint --

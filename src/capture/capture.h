@@ -43,6 +43,7 @@ struct capture_options {
 	u64 min_ns;            /* --min: only events that took at least this long */
 	u64 sample_bytes;      /* --sample: mean of bytes between two; 0: all */
 	bool faults;           /* --faults: page faults by who asked for the memory */
+	u64 least_bytes;       /* of heap blocks told of to who sees accesses; 0: all */
 	bool no_wait;          /* --no-wait: rather lose events than time */
 	bool events;           /* --events: of a command each allocation and free is a record */
 	const char *allocator; /* --allocator; NULL: found by itself */

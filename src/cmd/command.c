@@ -13,7 +13,8 @@
 #include "cmd/scope.h"
 #include "rules/rules.h"
 
-#define RUN_PROBES 8 /* of one command */
+#define RUN_PROBES 8     /* of one command */
+#define LARGE_BYTES 4096 /* of smaller blocks there are several in a page, which is on one node */
 
 static const char *names_join(
 	char names[RUN_PROBES * PROBE_NAME_LEN], const struct probe *const *list, size_t n)
@@ -46,6 +47,7 @@ static int run_probe(const struct command *cmd, struct options *o)
 	if (list[0]->with_programs && !o->kernel)
 		with = list[0]->with_programs;
 	if (list[0]->with_tracked && o->argv && !o->input && !o->no_heap) {
+		o->least_bytes = o->all_blocks ? 0 : LARGE_BYTES;
 		r.untracked_why = scope_untracked_why(o);
 		with = r.untracked_why ? with : list[0]->with_tracked;
 	}

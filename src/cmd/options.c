@@ -126,6 +126,9 @@ static const struct opt numa[] = {
 		"more cost; put back at the end"),
 	O("no-heap", 0, OPT_FLAG, no_heap, NULL,
 		"of a command: do not follow its heap, block by block, with the preload library"),
+	O("all-blocks", 0, OPT_FLAG, all_blocks, NULL,
+		"of a command: tell heap blocks of every size apart, not only those of 4096 bytes "
+		"and more: costs each malloc and free more"),
 	O("heap", 0, OPT_FLAG, heap, NULL,
 		"with -p: follow the heap, block by block, with probes at the allocator: a malloc "
 		"and a free cost the process some 2 us more"),

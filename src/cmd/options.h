@@ -27,7 +27,8 @@ struct options {
 	/* numa */
 	const char *thread, *object, *source, *topology;
 	const char *to;
-	bool balancing, no_heap, heap, interleave, undo, yes;
+	bool balancing, no_heap, all_blocks, heap, interleave, undo, yes;
+	u64 least_bytes; /* of heap blocks that are told apart; not an option of its own */
 	u64 scan_ns;
 	/* output */
 	const char *format, *fields, *sort, *table, *out;

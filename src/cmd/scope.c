@@ -163,6 +163,24 @@ static int debuginfod_parse(const struct options *o, struct capture_options *ret
 	return err_hint(err, "write a time as 10s or 5m");
 }
 
+static int heap_check(const struct options *o, struct err *err)
+{
+	if (o->faults && (!o->argv || o->input))
+		return err_set(err, -EINVAL, "--faults is of a command that is run (-- CMD)");
+	if (o->faults && (o->sample_bytes || o->no_wait))
+		return err_set(err, -EINVAL,
+			"--faults needs every allocation: it does not go with --sample and "
+			"--no-wait");
+	if (o->heap && (!o->pids || o->input))
+		return err_set(err, -EINVAL,
+			"--heap goes with -p; of a command the heap is followed without it");
+	if (o->all_blocks && (!o->argv || o->input))
+		return err_set(err, -EINVAL, "--all-blocks is of a command that is run (-- CMD)");
+	if (o->all_blocks && o->no_heap)
+		return err_set(err, -EINVAL, "--all-blocks and --no-heap exclude each other");
+	return 0;
+}
+
 int scope_from_options(const struct options *o, struct capture_options *ret,
 	struct scope_words *ret_words, struct err *err)
 {
@@ -189,20 +207,15 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.source = o->source,
 		.balancing = o->balancing,
 		.scan_ns = o->scan_ns,
+		.least_bytes = o->least_bytes,
 	};
 	if (o->ring_bytes > 1UL << 30) {
 		err_set(err, -EINVAL, "--ring-size: at most 1G");
 		return err_hint(err, "where events are lost, -i or a narrower scope helps more");
 	}
-	if (o->faults && (!o->argv || o->input))
-		return err_set(err, -EINVAL, "--faults is of a command that is run (-- CMD)");
-	if (o->faults && (o->sample_bytes || o->no_wait))
-		return err_set(err, -EINVAL,
-			"--faults needs every allocation: it does not go with --sample and "
-			"--no-wait");
-	if (o->heap && (!o->pids || o->input))
-		return err_set(err, -EINVAL,
-			"--heap goes with -p; of a command the heap is followed without it");
+	rc = heap_check(o, err);
+	if (rc)
+		return rc;
 	if (o->interval_ns && o->interval_ns < 10 * NSEC_PER_MSEC)
 		return err_set(err, -EINVAL, "-i: an interval is at least 10ms");
 	if (o->pids && o->argv) {

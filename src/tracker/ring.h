@@ -11,7 +11,7 @@
 #include "base/types.h"
 
 #define TRACK_MAGIC 0x6b63617274796877ULL /* "whytrack" */
-#define TRACK_VERSION 2
+#define TRACK_VERSION 3
 
 /* The variable that names the abstract socket at which a program asks for its file. */
 #define TRACK_ENV "MEMWHY_TRACK"
@@ -155,6 +155,7 @@ struct track_head {
 	u32 timed;            /* events bear times also while there is one thread, exact ones */
 	u32 looks;            /* see track_leaving */
 	u64 huge_bytes;       /* of a page with MAP_HUGETLB, unless its flags say another size */
+	u64 least_bytes;      /* of blocks that are told of; 0: all are */
 	struct track_process processes[TRACK_PROCESSES];
 	struct track_slot slot[TRACK_SLOTS];
 };

@@ -6,6 +6,7 @@
 #define TRIED (4 * LINE) /* places */
 #define FULL 255         /* a count that stays */
 
+u64 least_bytes;
 u64 sample_mean;
 u8 sample_seen[1U << SAMPLE_SEEN_BITS];
 

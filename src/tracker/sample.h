@@ -1,13 +1,14 @@
 /*
- * Which allocations are told of: all of them, or one where each so many bytes on average, at
- * random, so that none is missed for being regular (a Poisson process over bytes). Of the others
- * nothing is told, nor of their frees.
+ * Which allocations are told of: all of them from a size on, or one where each so many bytes on
+ * average, at random, so that none is missed for being regular (a Poisson process over bytes). Of
+ * the others nothing is told, nor of their frees.
  */
 #ifndef MEMWHY_TRACKER_SAMPLE_H
 #define MEMWHY_TRACKER_SAMPLE_H
 
 #include "tracker/thread.h"
 
+extern u64 least_bytes; /* smaller ones are not told of */
 extern u64 sample_mean; /* bytes; 0: all */
 
 #define SAMPLE_SEEN_BITS 14

@@ -97,6 +97,7 @@ static void process_enter(void)
 		if (!track)
 			track = attach_file();
 		sample_mean = track ? track->sample_bytes : 0;
+		least_bytes = track ? track->least_bytes : 0;
 		ok = track && !track->off && process_take();
 		self->many = ok && track->timed ? MANY_EXACT : 0;
 		epochs++;

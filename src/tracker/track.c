@@ -70,7 +70,7 @@ static inline u64 slack_of(void *p, size_t size)
 
 static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, size_t size)
 {
-	struct thread *t = thread_now();
+	struct thread *t = size < least_bytes ? NULL : thread_now();
 	u64 stack, slack, shown = size, stamp, at;
 
 	if (unlikely(!t) || !sample_alloc(t, size))
@@ -98,10 +98,16 @@ static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, si
 	thread_put(t, at, stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind);
 }
 
+/* Nobody was told that it was allocated: less was asked for than may be used. */
+static inline int is_small(void *p)
+{
+	return least_bytes && real.usable_size && usable_of(p) < least_bytes;
+}
+
 /* 0: it is not told of. */
 static inline int free_put(enum track_kind kind, void *p)
 {
-	struct thread *t = thread_now();
+	struct thread *t = is_small(p) ? NULL : thread_now();
 	u64 stamp, at;
 
 	/* The allocator is about to read the word before it, from far away as often as not. */
@@ -137,8 +143,11 @@ __attribute__((constructor)) static void begin(void)
 
 EXPORT void *malloc(size_t size)
 {
-	void *p = real.malloc(size);
+	void *p;
 
+	if (size < least_bytes)
+		return real.malloc(size);
+	p = real.malloc(size);
 	if (likely(p))
 		alloc_put(FRAME, TRACK_ALLOC, p, size);
 	return p;
@@ -153,8 +162,11 @@ EXPORT void free(void *p)
 
 EXPORT void *calloc(size_t n, size_t size)
 {
-	void *p = real.calloc(n, size);
+	void *p;
 
+	if (n * size < least_bytes)
+		return real.calloc(n, size);
+	p = real.calloc(n, size);
 	if (likely(p))
 		alloc_put(FRAME, TRACK_ALLOC, p, n * size);
 	return p;
@@ -164,7 +176,8 @@ EXPORT void *calloc(size_t n, size_t size)
  * realloc does with size 0 is up to the allocator: glibc frees the block and returns NULL. */
 static inline void *block_resize(const u64 *frame, void *old, size_t size)
 {
-	int told = old && free_put(TRACK_MOVE, old);
+	/* Of a small one nothing follows. */
+	int told = old && free_put(size < least_bytes ? TRACK_FREE : TRACK_MOVE, old);
 	void *p;
 
 	p = real.realloc(old, size);

@@ -61,7 +61,7 @@ static struct heap_process *found(struct image *image, u32 index, void *arg)
 	p->pidfd = -1;
 	p->foreign = true; /* nobody is asked for pids that the input made up */
 	p->start_ns = w->now_ms * 1000000;
-	p->touched = touched_new(&w->told);
+	p->touched = touched_new(&w->told, 0);
 	if (event_writer_open(p->id, p->image, &p->events))
 		abort();
 	return p;

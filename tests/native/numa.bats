@@ -157,7 +157,7 @@ near() { # FILE SITE MIB
 
 @test "numa: heap blocks are objects by who allocated them, and an address used again is two" {
 	heap_job
-	"$MEMWHY" numa --source first-touch --record blocks.mw -o json --by site,type,object --out blocks.json -- ./blocks
+	"$MEMWHY" numa --source first-touch --all-blocks --record blocks.mw -o json --by site,type,object --out blocks.json -- ./blocks
 	near blocks.json site_mine 130
 	near blocks.json site_theirs 32
 	near blocks.json site_cleared 24
@@ -173,6 +173,59 @@ near() { # FILE SITE MIB
 	[ "$(rows blocks.json sites 'select(.name | startswith("site_mine")) | .maker_ratio' | sort -u)" = 1 ]
 	"$MEMWHY" numa --input blocks.mw -o json --by site,type,object --out again.json
 	diff <(jq -S '.rows' blocks.json) <(jq -S '.rows' again.json)
+}
+
+# What is small, becomes large and is small again, twice at one address.
+grow_job() {
+	cat >grow.c <<-'C'
+	#include <stdlib.h>
+	#include <string.h>
+	#include <sys/prctl.h>
+	#define SITE(name, call) __attribute__((noinline)) static char *name(char *p, size_t n) { p = call; __asm__("" : "+r"(p)); return p; }
+	SITE(site_begin, malloc(n))
+	SITE(site_grown, realloc(p, n))
+	SITE(site_shrunk, realloc(p, n))
+	int main(void)
+	{
+		char *keep[20000], *p;
+		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+		for (int i = 0; i < 20000; i++)
+			memset(keep[i] = malloc(2000), 1, 2000);
+		for (int i = 0; i < 2; i++) {
+			p = site_begin(NULL, 100);
+			p = site_grown(p, 40 << 20);
+			memset(p, 1, 40 << 20);
+			p = site_shrunk(p, 100);
+			memset(p, 1, 100);
+			free(p);
+		}
+		return keep[7][7] == 9;
+	}
+	C
+	gcc -O1 -g -o grow grow.c
+}
+
+@test "numa: by default large blocks are told apart, small ones are of the heap" {
+	heap_job
+	"$MEMWHY" numa --source first-touch -o json --by site,type,object --out large.json -- ./blocks
+	near large.json site_mine 130
+	near large.json site_theirs 32
+	near large.json site_cleared 24
+	[ "$(rows large.json sites 'select(.name | startswith("site_small"))' | wc -l)" = 0 ]
+	[ "$(rows large.json types 'select(.kind == "heap") | .accesses')" -gt 8000 ]
+	grow_job
+	"$MEMWHY" numa --source first-touch --record grow.mw -o json --by site,type,object --out grow.json -- ./grow
+	near grow.json site_grown 80
+	[ "$(rows grow.json objects 'select(.name | startswith("site_grown")) | .object' | sort -u | wc -l)" = 2 ]
+	[ "$(rows grow.json sites 'select(.name | startswith("site_grown")) | .frees' | jq -s add)" = 2 ]
+	[ "$(rows grow.json sites 'select(.name | startswith("site_begin") or startswith("site_shrunk"))' | wc -l)" = 0 ]
+	# Sums of a part would pass for sums of all.
+	run "$MEMWHY" heap --input grow.mw -o json
+	[ "$(jq '.rows | length' <<<"$output" 2>/dev/null || echo 0)" = 0 ]
+	run -2 "$MEMWHY" numa --all-blocks --no-heap -- ./grow
+	[[ $output == *"--all-blocks and --no-heap"* ]]
+	run -2 "$MEMWHY" numa --all-blocks --input grow.mw
+	[[ $output == *"--all-blocks is of a command"* ]]
 }
 
 @test "numa: without the preload library the heap is one object, and it is said why" {

@@ -241,7 +241,7 @@ static void faults_count_where_they_are(void **state)
 	assert_int_equal(residence_read(g->r, 7), 0);
 	p.account = g->account;
 	p.residence = g->r;
-	p.touched = touched_new(&out);
+	p.touched = touched_new(&out, 0);
 	assert_int_equal(vec_push(&p.cursors, &c), 0);
 	assert_int_equal(account_alloc(&p.account, 0, ANON + 64, 100, 0, 3, false, 0), 0);
 	assert_int_equal(touched_alloc(&c, ANON + 64, 100, false, 1), 0);

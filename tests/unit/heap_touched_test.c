@@ -34,7 +34,7 @@ static int rig_make(void **state)
 	r->process.id = 7;
 	r->process.pid = 70;
 	r->process.image = 3;
-	r->process.touched = touched_new(&r->out);
+	r->process.touched = touched_new(&r->out, 0);
 	for (u32 i = 0; i < 2; i++) {
 		r->image->head->slot[i].tid = 70 + i;
 		assert_int_equal(cursor_open(r->image->head, i, &r->process, &r->cursors[i]), 0);
@@ -106,7 +106,7 @@ static void do_moved(struct rig *r, u32 ring, u64 time, u64 address, u64 size)
 
 static void ask(struct rig *r, u32 tid, u64 address, u64 ms)
 {
-	struct touch t = {.address = address, .time_ns = (r->base + ms) * 1000000};
+	struct touch t = {.address = address, .time_ns = (r->base + ms) * 1000000, .ticks = ms};
 
 	assert_int_equal(touched_ask(&r->process, NULL, tid, &t), 0);
 }
@@ -210,6 +210,17 @@ static void what_the_allocator_writes_first_is_the_block_s(void **state)
 	do_free(r, 0, 131, 0x800000);
 	do_alloc(r, 0, 132, 0xb00000, 64, 9);
 	assert_int_equal(r->out.n, 2);
+	/* Long ago it may have been something else, where small blocks are not told of. */
+	ask(r, 70, 0xc00000, 140);
+	do_alloc(r, 0, 140 + (1ULL << 26), 0xc00000, 1 << 20, 9);
+	assert_true(told(r, 2, TOUCHED_HELD)->early);
+	r->process.touched->least_bytes = 4096;
+	ask(r, 70, 0xd00000, 150);
+	do_alloc(r, 0, 150 + (1ULL << 26), 0xd00000, 1 << 20, 9);
+	assert_int_equal(r->out.n, 3);
+	ask(r, 70, 0xe00000, 160 + (1ULL << 26));
+	do_alloc(r, 0, 170 + (1ULL << 26), 0xe00000, 1 << 20, 9);
+	assert_true(told(r, 3, TOUCHED_HELD)->early);
 }
 
 static void a_block_that_moves_goes_on(void **state)
@@ -290,7 +301,7 @@ static void a_child_has_what_its_parent_has(void **state)
 	r->child.pid = 80;
 	r->child.image = 3;
 	r->child.start_ns = (r->base + 200) * 1000000;
-	r->child.touched = touched_new(&r->out);
+	r->child.touched = touched_new(&r->out, 0);
 	do_alloc(r, 0, 250, 0x200000, 64, 9); /* the parent's alone */
 	assert_int_equal(touched_ask(&r->child, &r->process, 80, &before), 0);
 	assert_int_equal(touched_ask(&r->child, &r->process, 80, &after), 0);

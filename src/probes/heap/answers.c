@@ -112,13 +112,14 @@ static int early_add(struct answers *a, const struct question *q)
 	return 0;
 }
 
-static int answer(struct answers *a, const struct question *q,
-	struct heap_process *const *processes, size_t n, news_buffer *news)
+static int answer(struct answers *a, struct question *q, struct heap_process *const *processes,
+	size_t n, news_buffer *news)
 {
 	struct heap_process *p = process_at(a, processes, n, q->tgid, q->touch.time_ns);
 	u64 ticks = ticks_at(&a->clock, q->touch.time_ns);
 	s64 words;
 
+	q->touch.ticks = ticks;
 	if (q->touch.fault == FAULT_IS_EXEC) {
 		early_drop(a, q->tgid);
 		if (p && p->image_ns < q->touch.time_ns)

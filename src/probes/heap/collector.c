@@ -93,7 +93,7 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 	if (c->events && event_writer_open(p->id, image->id, &p->events))
 		return NULL;
 	if (c->answers.on) {
-		p->touched = touched_new(&c->answers.told);
+		p->touched = touched_new(&c->answers.told, c->least_bytes);
 		if (!p->touched || collector_faults_process(c, image, p))
 			return NULL;
 	}
@@ -207,6 +207,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	image->before = before;
 	image->arg = c;
 	image->head->sample_bytes = c->sample_bytes;
+	image->head->least_bytes = c->least_bytes;
 	image->head->timed = image->held = c->answers.on;
 	image->active_ms = now_ms();
 	image->open_ns = clock_mono_ns();

@@ -20,7 +20,7 @@ struct cgroup_mounts;
 int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms, u64 sample_bytes,
 	struct collector **ret);
 /* Before it starts: somebody will ask which blocks were accessed (capture/blocks.h). */
-void collector_answer(struct collector *c);
+void collector_answer(struct collector *c, u64 least_bytes);
 /* The same: each event is news too (event_writer.h). */
 void collector_keep_events(struct collector *c);
 /* The same for itself: who faults where, and what is resident (residence.h). Takes the events over.

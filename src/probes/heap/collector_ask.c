@@ -5,8 +5,9 @@
 #include "probes/heap/collector_inner.h"
 #include "probes/heap/event_writer.h"
 
-void collector_answer(struct collector *c)
+void collector_answer(struct collector *c, u64 least_bytes)
 {
+	c->least_bytes = least_bytes;
 	answers_begin(&c->answers);
 }
 

@@ -13,7 +13,7 @@ struct collector {
 	pthread_mutex_t lock;
 	int epoll, news_fd, stop_fd, socket;
 	u32 wait_ms;
-	u64 sample_bytes;
+	u64 sample_bytes, least_bytes;
 	const struct cgroup_mounts *cgroups;
 	bool running, stop;
 	bool events; /* are to be recorded */

@@ -39,7 +39,8 @@ struct heap_state {
 	struct heap_together_record together;
 	struct untracked untracked;
 	struct blocks blocks;
-	bool asked; /* somebody asks which blocks were accessed */
+	bool asked; /* somebody asks which blocks were accessed … */
+	bool sums;  /* … of all; else small ones are not told of, and sums would not be right */
 };
 
 static int blocks_settle(struct capture *c, void *arg, u64 time_ns);
@@ -87,7 +88,8 @@ static int start(struct capture *c, void *state)
 
 	s->asked = c->blocks_wanted;
 	if (s->asked)
-		collector_answer(s->collector);
+		collector_answer(s->collector, c->opt.least_bytes);
+	s->sums = !s->asked || !c->opt.least_bytes;
 	return collector_start(s->collector);
 }
 
@@ -316,10 +318,10 @@ static int send(struct capture *c, void *state, bool interval)
 	rc = c->ending ? 0 : untracked_look(&s->untracked);
 	if (!rc && c->ending && s->asked)
 		rc = collector_finish(s->collector);
-	rc = rc ? rc : accounts_copy(c, s, interval);
+	rc = rc || !s->sums ? rc : accounts_copy(c, s, interval);
 	rc = rc ? rc : take(c, s);
 	rc = rc ? rc : accounts_emit(c, s);
-	if (interval || c->ending)
+	if ((interval || c->ending) && s->sums)
 		rc = rc ? rc : capture_emit(c, &s->together.h);
 	if (!rc && c->ending)
 		tell(c, s);

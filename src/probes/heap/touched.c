@@ -9,18 +9,20 @@
 #include "probes/heap/fault_events.h"
 #include "probes/numa/numa.h"
 
-#define MISSES 4096       /* of a thread, until its next allocation … */
-#define FAULTS (1U << 16) /* … where faults are counted */
-#define NODES (1U << 16)  /* moves of threads that are remembered, at least half of it */
-#define RESIZES 4U        /* told of, for each block told of: others are told anew */
+#define MISSES 4096        /* of a thread, until its next allocation … */
+#define FAULTS (1U << 16)  /* … where faults are counted */
+#define NODES (1U << 16)   /* moves of threads that are remembered, at least half of it */
+#define EARLY (1ULL << 26) /* of the tracker's clock, 0.1 s: no call of an allocator is longer */
+#define RESIZES 4U         /* told of, for each block told of: others are told anew */
 
-struct touched *touched_new(touched_buffer *out)
+struct touched *touched_new(touched_buffer *out, u64 least_bytes)
 {
 	struct touched *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
 	t->out = out;
+	t->least_bytes = least_bytes;
 	groups_init(&t->told, sizeof(u64), sizeof(u8));
 	return t;
 }
@@ -135,11 +137,14 @@ static int big_add(struct touched *t, u64 address, u64 bytes)
 }
 
 /* The thread's own access to the new block, or right beside it, while it was made: the time of the
- * first; 0: none. */
-static u64 miss_in(const struct cursor *c, u64 address, u64 bytes)
+ * first; 0: none. Where small blocks are not told of there may have been others since. */
+static u64 miss_in(const struct cursor *c, u64 address, u64 bytes, u64 ticks)
 {
+	bool all = !c->process->touched->least_bytes;
+
 	vec_each (m, &c->misses)
-		if (m->address + NUMA_BLOCK_EDGE - address < bytes + 2 * NUMA_BLOCK_EDGE)
+		if ((all || ticks < m->ticks + EARLY) &&
+			m->address + NUMA_BLOCK_EDGE - address < bytes + 2 * NUMA_BLOCK_EDGE)
 			return m->time_ns;
 	return 0;
 }
@@ -216,7 +221,7 @@ static int vanished_tell(struct cursor *c, u64 ticks)
 int touched_alloc(struct cursor *c, u64 address, u64 bytes, bool moved, u64 ticks)
 {
 	struct touched *t = c->process->touched;
-	u64 miss = c->misses.n ? miss_in(c, address, bytes) : 0, old = c->moved.address;
+	u64 miss = c->misses.n ? miss_in(c, address, bytes, ticks) : 0, old = c->moved.address;
 	struct account_view v;
 	int rc = 0;
 

@@ -25,6 +25,7 @@ struct heap_process;
 struct touch {
 	u64 address;
 	u64 time_ns;
+	u64 ticks; /* the same, by the tracker's clock */
 	u64 sp;
 	u8 fault;                   /* enum fault_what; 0: it is no fault */
 	struct residence_key place; /* where it was counted */
@@ -56,13 +57,14 @@ struct touched_node {
 
 struct touched {
 	touched_buffer *out;            /* borrowed */
+	u64 least_bytes;                /* smaller blocks are not told of */
 	struct ranges big;              /* blocks above ACCOUNT_SMALL */
 	struct groups told;             /* address -> u8: a block there was told of, and lives */
 	VEC(struct touched_node) nodes; /* where threads went, in the order of time */
 	u64 resizes_left; /* that may be told of: of blocks seen to be used, not of all there are */
 };
 
-struct touched *touched_new(touched_buffer *out);
+struct touched *touched_new(touched_buffer *out, u64 least_bytes);
 void touched_free_all(struct touched *t);
 
 /* Events of the cursor's process: 0 or -ENOMEM. ticks: their time. The account has taken an
