@@ -228,6 +228,32 @@ grow_job() {
 	[[ $output == *"--all-blocks is of a command"* ]]
 }
 
+@test "numa: a fork that allocates nothing has its parent's heap blocks" {
+	cat >forks.c <<-'C'
+	#include <stdlib.h>
+	#include <sys/prctl.h>
+	#include <sys/wait.h>
+	#include <unistd.h>
+	#define BYTES (32 << 20)
+	__attribute__((noinline)) static char *site_cache(void) { char *p = malloc(BYTES); __asm__("" : "+r"(p)); return p; }
+	int main(void)
+	{
+		char *p = site_cache();
+		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* a page a fault */
+		if (!fork()) {
+			for (int i = 0; i < BYTES; i += 4096)
+				p[i] = 1;
+			_exit(0);
+		}
+		wait(NULL);
+		return 0;
+	}
+	C
+	gcc -O1 -g -o forks forks.c
+	"$MEMWHY" numa --source first-touch -o json --by site,type --out forks.json -- ./forks
+	near forks.json site_cache 32
+}
+
 @test "numa: without the preload library the heap is one object, and it is said why" {
 	heap_job
 	"$MEMWHY" numa --source first-touch --no-heap -o json --by type --out no.json -- ./blocks

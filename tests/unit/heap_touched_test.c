@@ -311,6 +311,39 @@ static void a_child_has_what_its_parent_has(void **state)
 	assert_int_equal(r->out.v[0].tid, 0);
 }
 
+/* A fork that has neither allocated nor freed yet tells nothing of itself. */
+static void a_silent_fork_has_what_its_parent_had(void **state)
+{
+	struct rig *r = *state;
+	u64 fork_ns = (r->base + 200) * 1000000;
+	struct touch old = {.address = 0x100010, .time_ns = fork_ns + 100000000};
+	struct touch young = {.address = 0x200010, .time_ns = fork_ns + 100000000};
+	struct groups copies;
+
+	groups_init(&copies, sizeof(struct touched_copy), sizeof(u8));
+	do_alloc(r, 0, 100, 0x100000, 64, 9);
+	do_alloc(r, 0, 250, 0x200000, 64, 9); /* the parent's alone */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(touched_ask_copy(&r->process, 80, fork_ns, &old, &copies), 0);
+		assert_int_equal(touched_ask_copy(&r->process, 80, fork_ns, &young, &copies), 0);
+	}
+	assert_int_equal(r->out.n, 1);
+	assert_int_equal(told(r, 0, TOUCHED_HELD)->tgid, 80);
+	assert_int_equal(r->out.v[0].address, 0x100000);
+	assert_int_equal(r->out.v[0].stack, 9);
+	/* Another process with its pid has a copy of its own. */
+	assert_int_equal(touched_ask_copy(&r->process, 80, fork_ns + 1, &old, &copies), 0);
+	assert_int_equal(r->out.n, 2);
+	/* From its first event on it answers for itself. */
+	r->child.pid = 80;
+	r->child.start_ns = fork_ns;
+	r->child.touched = touched_new(&r->out, 0);
+	assert_int_equal(touched_copies_take(&r->child, fork_ns, &copies), 0);
+	assert_int_equal(touched_ask(&r->child, &r->process, 80, &old), 0);
+	assert_int_equal(r->out.n, 2);
+	groups_free(&copies);
+}
+
 /* Read on, as its ring filled up, the block that is there now may not be the one of then. */
 static void of_what_is_later_nothing_is_said(void **state)
 {
@@ -337,6 +370,7 @@ int main(void)
 		T(resizes_are_bounded),
 		T(a_failed_realloc_changes_nothing),
 		T(a_child_has_what_its_parent_has),
+		T(a_silent_fork_has_what_its_parent_had),
 		T(of_what_is_later_nothing_is_said),
 	};
 

@@ -11,10 +11,20 @@
 
 #define WAKE_MS 4
 #define EARLY (1U << 17) /* faults that wait for their processes */
+#define FORKS 64         /* of forks, that did not tell of themselves */
+
+/* What a process was a copy of, while it was. */
+struct fork_of {
+	u32 tgid;
+	bool copied; /* blocks were told of before it told of itself */
+	u64 from_ns, to_ns;
+};
 
 void answers_begin(struct answers *a)
 {
 	a->on = true;
+	groups_init(&a->forks, sizeof(u32), sizeof(struct fork_of));
+	groups_init(&a->copies, sizeof(struct touched_copy), sizeof(u8));
 	ticks_look(&a->clock);
 }
 
@@ -23,11 +33,27 @@ void answers_free(struct answers *a)
 	vec_free(&a->questions);
 	vec_free(&a->told);
 	vec_free(&a->early);
+	groups_free(&a->forks);
+	groups_free(&a->copies);
 }
 
 int answers_ask(struct answers *a, const struct question *q)
 {
 	return vec_push(&a->questions, *q);
+}
+
+int answers_forked(struct answers *a, u32 tgid, u32 from_tgid, u64 time_ns)
+{
+	struct fork_of *f;
+
+	if (!a->on)
+		return 0;
+	f = from_tgid ? groups_get(&a->forks, &tgid) : groups_find(&a->forks, &tgid);
+	if (f && from_tgid)
+		*f = (struct fork_of){.tgid = from_tgid, .from_ns = time_ns, .to_ns = UINT64_MAX};
+	else if (f)
+		f->to_ns = time_ns;
+	return f || !from_tgid ? 0 : -ENOMEM;
 }
 
 static int by_time(const void *a, const void *b)
@@ -104,12 +130,49 @@ static int early_take(struct answers *a, struct heap_process *const *processes, 
 
 static int early_add(struct answers *a, const struct question *q)
 {
-	if (!a->counts)
-		return 0;
 	if (a->early.n < EARLY)
 		return vec_push(&a->early, *q);
 	stranger(a, q);
 	return 0;
+}
+
+/* Its parent's account, or that of who this one is a fork of, as it was when the fork was made:
+ * what has changed there since cannot be told. */
+static int answer_copy(struct answers *a, const struct question *q,
+	struct heap_process *const *processes, size_t n, news_buffer *news)
+{
+	struct heap_process *p = NULL;
+	struct fork_of *first = groups_find(&a->forks, &q->tgid), *f = first;
+	u64 time_ns = q->touch.time_ns, ticks;
+	s64 words;
+
+	for (u32 i = 0; f && !p && i < FORKS; i++) {
+		if (time_ns < f->from_ns || time_ns > f->to_ns)
+			return 0;
+		time_ns = f->from_ns;
+		p = process_at(a, processes, n, f->tgid, time_ns);
+		f = groups_find(&a->forks, &f->tgid);
+	}
+	if (!p)
+		return 0;
+	first->copied = true;
+	ticks = ticks_at(&a->clock, time_ns);
+	a->guessed += p->ahead > ticks;
+	words = cursors_read_until(
+		p->cursors.v, p->cursors.n, ticks, time_ns / NSEC_PER_MSEC, news);
+	if (words < 0)
+		return (int)words;
+	return touched_ask_copy(p, q->tgid, time_ns, &q->touch, &a->copies);
+}
+
+static int copies_take(struct answers *a, struct heap_process *p)
+{
+	struct fork_of *f = groups_find(&a->forks, &p->pid);
+
+	if (!f || !f->copied)
+		return 0;
+	f->copied = false;
+	return touched_copies_take(p, f->from_ns, &a->copies);
 }
 
 static int answer(struct answers *a, struct question *q, struct heap_process *const *processes,
@@ -118,6 +181,7 @@ static int answer(struct answers *a, struct question *q, struct heap_process *co
 	struct heap_process *p = process_at(a, processes, n, q->tgid, q->touch.time_ns);
 	u64 ticks = ticks_at(&a->clock, q->touch.time_ns);
 	s64 words;
+	int rc;
 
 	q->touch.ticks = ticks;
 	if (q->touch.fault == FAULT_IS_EXEC) {
@@ -128,7 +192,10 @@ static int answer(struct answers *a, struct question *q, struct heap_process *co
 	}
 	a->asked++;
 	if (!p)
-		return early_add(a, q);
+		return a->counts ? early_add(a, q) : answer_copy(a, q, processes, n, news);
+	rc = copies_take(a, p);
+	if (rc)
+		return rc;
 	a->guessed += p->ahead > ticks;
 	words = cursors_read_until(
 		p->cursors.v, p->cursors.n, ticks, q->touch.time_ns / NSEC_PER_MSEC, news);

@@ -10,6 +10,7 @@
 #ifndef MEMWHY_PROBES_HEAP_ANSWERS_H
 #define MEMWHY_PROBES_HEAP_ANSWERS_H
 
+#include "base/groups.h"
 #include "probes/heap/image.h"
 #include "probes/heap/ticks.h"
 #include "probes/heap/touched.h"
@@ -28,6 +29,8 @@ struct answers {
 	u64 until;   /* the same, by the tracker's clock */
 	struct ticks clock;
 	VEC(struct question) questions;
+	struct groups forks;  /* tgid -> struct fork_of */
+	struct groups copies; /* of forks that told nothing of themselves: see touched_ask_copy() */
 	touched_buffer told;
 	VEC(struct question) early; /* of processes that are not known yet */
 	size_t processes;           /* that were known when it was last looked through */
@@ -42,6 +45,9 @@ void answers_free(struct answers *a);
 
 /* As of struct blocks (capture/blocks.h). */
 int answers_ask(struct answers *a, const struct question *q);
+/* A process begins as a copy of another; from_tgid 0: it is another program from now on, or gone.
+ */
+int answers_forked(struct answers *a, u32 tgid, u32 from_tgid, u64 time_ns);
 /* Before each settle, and after its time: rings that are new by now; those used before are among
  * them. Finds processes. */
 int answers_find(struct answers *a, struct image *const *images, size_t n);

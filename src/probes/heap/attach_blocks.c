@@ -203,7 +203,7 @@ void attached_blocks_begin(
 	groups_init(&b->told, sizeof(u64), sizeof(struct attached_told));
 	b->heap = h;
 	b->attached = a;
-	b->face = (struct blocks){b, accessed, settle};
+	b->face = (struct blocks){.arg = b, .touched = accessed, .settle = settle};
 	c->blocks = &b->face;
 }
 

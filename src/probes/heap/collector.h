@@ -49,6 +49,7 @@ int collector_finish(struct collector *c);
 void collector_close(struct collector *c);
 
 int collector_ask(struct collector *c, u32 tgid, u32 tid, u64 address, u64 time_ns);
+int collector_forked(struct collector *c, u32 tgid, u32 from_tgid, u64 time_ns);
 /* All accesses before time_ns were asked about. The blocks to be told of, in no order; to be freed
  * by the caller, after the news that name their stacks were taken. */
 int collector_settle(struct collector *c, u64 time_ns, touched_buffer *ret);

@@ -32,6 +32,11 @@ int collector_ask(struct collector *c, u32 tgid, u32 tid, u64 address, u64 time_
 		&(struct question){tgid, tid, {.address = address, .time_ns = time_ns}});
 }
 
+int collector_forked(struct collector *c, u32 tgid, u32 from_tgid, u64 time_ns)
+{
+	return answers_forked(&c->answers, tgid, from_tgid, time_ns);
+}
+
 int collector_answers_settle(struct collector *c, u64 time_ns)
 {
 	int rc = answers_find(&c->answers, c->images.v, c->images.n);

@@ -50,6 +50,11 @@ static int blocks_touched(void *arg, u32 tgid, u32 tid, u64 address, u64 time_ns
 	return collector_ask(((struct heap_state *)arg)->collector, tgid, tid, address, time_ns);
 }
 
+static int blocks_forked(void *arg, u32 tgid, u32 from_tgid, u64 time_ns)
+{
+	return collector_forked(((struct heap_state *)arg)->collector, tgid, from_tgid, time_ns);
+}
+
 static int open_source(struct capture *c, void *state, struct err *err)
 {
 	struct heap_state *s = state;
@@ -76,7 +81,7 @@ static int open_source(struct capture *c, void *state, struct err *err)
 	rc = heap_faults_open(c, s->collector, err);
 	if (rc)
 		return rc;
-	s->blocks = (struct blocks){s, blocks_touched, blocks_settle};
+	s->blocks = (struct blocks){s, blocks_touched, blocks_forked, blocks_settle};
 	c->blocks = &s->blocks;
 	return capture_method(c, "allocations of a command",
 		c->preload.library >= 0 ? "preload library, in memory" : "preload library", NULL);

@@ -101,6 +101,18 @@ static int event_tell(struct cursor *c, struct touched_block b)
 }
 
 /* owner: whose account has it. */
+static void block_fill(
+	struct touched_block *b, const struct heap_process *owner, const struct account_view *v)
+{
+	b->what = TOUCHED_HELD;
+	b->image = owner->image;
+	b->stack = v->stack;
+	b->node = owner->touched ? node_then(owner->touched, v->thread, v->begin_ms) : -1;
+	b->address = v->address;
+	b->bytes = v->bytes;
+	b->begin_ns = b->begin_ns ? b->begin_ns : v->begin_ms * NSEC_PER_MSEC;
+}
+
 static int held_tell(const struct heap_process *p, const struct heap_process *owner,
 	const struct account_view *v, struct touched_block b)
 {
@@ -111,15 +123,9 @@ static int held_tell(const struct heap_process *p, const struct heap_process *ow
 		return -ENOMEM;
 	*told = 1;
 	t->resizes_left += RESIZES;
-	b.what = TOUCHED_HELD;
 	b.tgid = p->pid;
-	b.image = owner->image;
-	b.stack = v->stack;
 	b.tid = owner == p ? owner->account.threads.v[v->thread].tid : 0;
-	b.node = owner->touched ? node_then(owner->touched, v->thread, v->begin_ms) : -1;
-	b.address = v->address;
-	b.bytes = v->bytes;
-	b.begin_ns = b.begin_ns ? b.begin_ns : v->begin_ms * NSEC_PER_MSEC;
+	block_fill(&b, owner, v);
 	return vec_push(t->out, b);
 }
 
@@ -322,6 +328,44 @@ static int fault_count(struct heap_process *p, const struct heap_process *parent
 		return rc ? rc : place_count(p, parent, tid, touch);
 	k.id = block->stack;
 	return residence_count(p->residence, &k, touch->fault == FAULT_IS_MAJOR);
+}
+
+int touched_ask_copy(const struct heap_process *parent, u32 tgid, u64 fork_ns,
+	const struct touch *touch, struct groups *told)
+{
+	struct touched_block b = {.tgid = tgid, .time_ns = touch->time_ns - 1};
+	struct touched_copy copy = {.fork_ns = fork_ns, .tgid = tgid};
+	struct account_view v;
+	u8 *was;
+
+	if (!block_at(parent, touch->address, &v) || v.begin_ms > fork_ns / NSEC_PER_MSEC)
+		return 0;
+	copy.address = v.address;
+	was = groups_get(told, &copy);
+	if (!was)
+		return -ENOMEM;
+	if (*was)
+		return 0;
+	*was = 1;
+	block_fill(&b, parent, &v);
+	return vec_push(parent->touched->out, b);
+}
+
+int touched_copies_take(struct heap_process *p, u64 fork_ns, const struct groups *told)
+{
+	for (size_t i = 0; i < told->n; i++) {
+		const struct touched_copy *copy = groups_key(told, i);
+		u8 *known;
+
+		if (copy->tgid != p->pid || copy->fork_ns != fork_ns)
+			continue;
+		known = groups_get(&p->touched->told, &copy->address);
+		if (!known)
+			return -ENOMEM;
+		*known = 1;
+		p->touched->resizes_left += RESIZES;
+	}
+	return 0;
 }
 
 int touched_ask(struct heap_process *p, const struct heap_process *parent, u32 tid,

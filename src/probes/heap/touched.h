@@ -73,6 +73,20 @@ int touched_alloc(struct cursor *c, u64 address, u64 bytes, bool moved, u64 tick
 int touched_free(struct cursor *c, u64 address, u64 ticks);
 int touched_node(struct cursor *c, u32 node, u64 now_ms);
 
+/* What a process has of another: a copy of all that was there when it was forked. */
+struct touched_copy {
+	u64 address, fork_ns; /* of the block; when it was made */
+	u64 tgid;             /* whose it is */
+};
+
+/* An access by a fork that has told nothing of itself, as it neither allocated nor freed: its
+ * blocks are those that its parent had. told: struct touched_copy -> u8, whether that block was
+ * told of. */
+int touched_ask_copy(const struct heap_process *parent, u32 tgid, u64 fork_ns,
+	const struct touch *touch, struct groups *told);
+/* It tells of itself from now on: what was told of is known to be. */
+int touched_copies_take(struct heap_process *p, u64 fork_ns, const struct groups *told);
+
 /* An access by thread `tid`. parent: NULL, or the process it is a fork of. */
 int touched_ask(struct heap_process *p, const struct heap_process *parent, u32 tid,
 	const struct touch *touch);

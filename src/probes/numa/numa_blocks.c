@@ -13,6 +13,16 @@ int numa_block_ask(struct capture *c, const struct numa_sample *s)
 	return c->blocks->touched(c->blocks->arg, s->tgid, s->tid, s->address, s->h.time_ns);
 }
 
+int numa_blocks_task(struct capture *c, const struct numa_task *t)
+{
+	if (!c->blocks || !c->blocks->forked ||
+		(t->what != NUMA_TASK_FORK && t->what != NUMA_TASK_EXEC &&
+			t->what != NUMA_TASK_EXIT))
+		return 0;
+	return c->blocks->forked(
+		c->blocks->arg, t->tgid, t->what == NUMA_TASK_FORK ? t->parent : 0, t->h.time_ns);
+}
+
 int numa_blocks_missing(struct capture *c)
 {
 	char why[160];

@@ -9,6 +9,8 @@
 int numa_blocks_missing(struct capture *c);
 /* Asks for the block of an access. */
 int numa_block_ask(struct capture *c, const struct numa_sample *s);
+/* A process began, became another program, or ended: a fork's blocks are those of its parent. */
+int numa_blocks_task(struct capture *c, const struct numa_task *t);
 /* At the end of a drain. *drained_ns: 0 at first; kept between. 1: once more, at once. */
 int numa_blocks_settle(struct capture *c, u64 *drained_ns);
 

@@ -313,6 +313,7 @@ static int task_send(struct capture *c, const struct numa_event *e)
 	if (t.what == NUMA_TASK_EXEC || t.what == NUMA_TASK_EXIT)
 		numa_forget_process(known_of(c), t.tgid);
 	rc = numa_tls_thread(&known_of(c)->tls, t.tgid, t.tid, t.tls, t.h.time_ns);
+	rc = rc ? rc : numa_blocks_task(c, &t);
 	rc = rc ? rc : capture_emit(c, &t.h);
 	if (!rc && t.what == NUMA_TASK_EXEC)
 		rc = numa_know_process(known_of(c), c, t.tgid, t.h.time_ns);
