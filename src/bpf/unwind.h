@@ -131,6 +131,7 @@ struct unwind_walk {
 	u8 unknown; /* … and one of them had no table */
 	u8 reserved[2];
 	u64 vma;                     /* the one found last */
+	struct unwind_file_key key;  /* of its file: here, as the stack has no room for it */
 	u64 node[UNWIND_NODE_WORDS]; /* of the kernel's tree of them */
 	/* Those noted: */
 	u32 n_vmas;

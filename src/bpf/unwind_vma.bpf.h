@@ -124,22 +124,21 @@ static __always_inline void unwind_file_key_of(struct inode *inode, struct unwin
 
 /* The table of a mapping, if its file has one. */
 static __always_inline void unwind_file_find(
-	struct vm_area_struct___file *vma, struct unwind_mapping *m)
+	struct unwind_walk *w, struct vm_area_struct___file *vma, struct unwind_mapping *m)
 {
 	u64 before = m->start - (BPF_CORE_READ(vma, vm_pgoff) << 12); /* of the file's first byte */
 	struct file *mapped = BPF_CORE_READ(vma, vm_file);
-	struct unwind_file_key key = {};
 	struct unwind_file *f;
 	struct inode *above;
 
 	if (!mapped)
 		return;
-	unwind_file_key_of(BPF_CORE_READ(mapped, f_inode), &key);
-	f = bpf_map_lookup_elem(&unwind_known, &key);
+	unwind_file_key_of(BPF_CORE_READ(mapped, f_inode), &w->key);
+	f = bpf_map_lookup_elem(&unwind_known, &w->key);
 	above = f ? NULL : unwind_inode_above(mapped);
 	if (above) {
-		unwind_file_key_of(above, &key);
-		f = bpf_map_lookup_elem(&unwind_known, &key);
+		unwind_file_key_of(above, &w->key);
+		f = bpf_map_lookup_elem(&unwind_known, &w->key);
 	}
 	if (!f)
 		return;
@@ -166,13 +165,13 @@ static __always_inline bool unwind_vma_usable(void)
 #define UNWIND_VM_EXEC 4
 
 static __always_inline void unwind_vma_read(
-	struct vm_area_struct___file *vma, struct unwind_mapping *m)
+	struct unwind_walk *w, struct vm_area_struct___file *vma, struct unwind_mapping *m)
 {
 	m->start = BPF_CORE_READ(vma, vm_start);
 	m->end = BPF_CORE_READ(vma, vm_end);
 	m->blocks = m->table = m->module = 0;
 	m->rows = BPF_CORE_READ(vma, vm_file) ? 0 : UNWIND_NO_FILE;
-	unwind_file_find(vma, m);
+	unwind_file_find(w, vma, m);
 }
 
 static __always_inline u32 unwind_known_generation(void)
@@ -221,7 +220,7 @@ __noinline int unwind_vmas_note(u64 identity)
 		w->n_vmas = n + 1;
 		if (n >= UNWIND_VMAS)
 			break;
-		unwind_vma_read(vma, &w->vmas[n & (UNWIND_VMAS - 1)]);
+		unwind_vma_read(w, vma, &w->vmas[n & (UNWIND_VMAS - 1)]);
 	}
 	bpf_iter_task_vma_destroy(&it);
 	if (!w->n_vmas || w->n_vmas > UNWIND_VMAS)
@@ -244,7 +243,7 @@ __noinline int unwind_vma_look(u64 ip)
 	vma = (void *)w->vma;
 	if (!(BPF_CORE_READ(vma, vm_flags) & UNWIND_VM_EXEC))
 		return CFI_STOP_NO_CODE;
-	unwind_vma_read(vma, &w->mapping);
+	unwind_vma_read(w, vma, &w->mapping);
 	if (!w->mapping.table)
 		w->unknown = 1;
 	return 0;
