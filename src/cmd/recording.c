@@ -7,13 +7,19 @@
 
 #define PEEK_RECORDS 20000 /* probes say at the start what they have */
 
+static bool is_recorded(const struct stream *s, const struct probe *p)
+{
+	return p && stream_probe_active(s, p->name) &&
+	       !(p->source && s->session.options & SESSION_NO_SUMS);
+}
+
 bool recording_has(const struct stream *s, const struct probe *p)
 {
-	bool is = p && stream_probe_active(s, p->name);
+	bool is = is_recorded(s, p);
 
 	/* What programs do is recorded by another command too. */
 	for (const char *const *w = p ? p->with_programs : NULL; w && *w && !is; w++)
-		is = stream_probe_active(s, *w);
+		is = is_recorded(s, probe_find(*w));
 	return is;
 }
 

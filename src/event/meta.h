@@ -29,7 +29,11 @@ struct rec_session {
 	char by[64]; /* keys asked for by --by; "" where that was not said */
 };
 
-enum session_options { SESSION_EACH = 1, SESSION_STACKS = 2 };
+enum session_options {
+	SESSION_EACH = 1,
+	SESSION_STACKS = 2,
+	SESSION_NO_SUMS = 4, /* of the heap, followed only for who asks about accesses */
+};
 
 struct rec_method {
 	struct rec h;
