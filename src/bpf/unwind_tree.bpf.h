@@ -116,17 +116,13 @@ static __always_inline bool unwind_tree_usable(void)
 }
 
 /* Makes w->vma the mapping that ip is in. Not 0: there is none. */
-__noinline int unwind_tree_find(u64 ip)
+static __always_inline int unwind_tree_find(struct unwind_walk *w, u64 ip)
 {
-	u32 zero = 0;
-	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct mm_struct___rb *rb;
 	struct mm_struct___maple *maple;
 	struct vm_area_struct *vma;
 
-	if (!w)
-		return CFI_STOP_NO_CODE;
 	w->vma = 0;
 	rb = (void *)BPF_CORE_READ(task, mm);
 	maple = (void *)rb;

@@ -100,26 +100,27 @@ static __always_inline struct inode *unwind_inode_above(struct file *mapped)
 	return BPF_CORE_READ(entry, d_inode);
 }
 
-static __always_inline void unwind_file_key_of(struct inode *inode, struct unwind_file_key *ret)
+/* Makes w->key that of a file. w->node is room for its time: the stack has none. */
+static __always_inline void unwind_file_key_of(struct unwind_walk *w, struct inode *inode)
 {
 	struct inode___file *file = (void *)inode;
 	struct inode___apart *apart = (void *)inode;
 	struct inode___before *before = (void *)inode;
-	struct unwind_timespec mtime = {};
+	struct unwind_timespec *mtime = (void *)w->node;
 
-	ret->dev = BPF_CORE_READ(file, i_sb, s_dev);
-	ret->ino = BPF_CORE_READ(inode, i_ino);
-	ret->size = BPF_CORE_READ(file, i_size);
+	w->key.dev = BPF_CORE_READ(file, i_sb, s_dev);
+	w->key.ino = BPF_CORE_READ(inode, i_ino);
+	w->key.size = BPF_CORE_READ(file, i_size);
 	if (bpf_core_field_exists(apart->i_mtime_sec)) {
-		ret->mtime_ns = BPF_CORE_READ(apart, i_mtime_sec) * 1000000000ULL +
-				BPF_CORE_READ(apart, i_mtime_nsec);
-	} else if (bpf_core_field_exists(file->__i_mtime)) {
-		bpf_core_read(&mtime, sizeof(mtime), &file->__i_mtime);
-		ret->mtime_ns = mtime.tv_sec * 1000000000ULL + mtime.tv_nsec;
-	} else {
-		bpf_core_read(&mtime, sizeof(mtime), &before->i_mtime);
-		ret->mtime_ns = mtime.tv_sec * 1000000000ULL + mtime.tv_nsec;
+		w->key.mtime_ns = BPF_CORE_READ(apart, i_mtime_sec) * 1000000000ULL +
+				  BPF_CORE_READ(apart, i_mtime_nsec);
+		return;
 	}
+	if (bpf_core_field_exists(file->__i_mtime))
+		bpf_core_read(mtime, sizeof(*mtime), &file->__i_mtime);
+	else
+		bpf_core_read(mtime, sizeof(*mtime), &before->i_mtime);
+	w->key.mtime_ns = mtime->tv_sec * 1000000000ULL + mtime->tv_nsec;
 }
 
 /* The table of a mapping, if its file has one. */
@@ -133,11 +134,11 @@ static __always_inline void unwind_file_find(
 
 	if (!mapped)
 		return;
-	unwind_file_key_of(BPF_CORE_READ(mapped, f_inode), &w->key);
+	unwind_file_key_of(w, BPF_CORE_READ(mapped, f_inode));
 	f = bpf_map_lookup_elem(&unwind_known, &w->key);
 	above = f ? NULL : unwind_inode_above(mapped);
 	if (above) {
-		unwind_file_key_of(above, &w->key);
+		unwind_file_key_of(w, above);
 		f = bpf_map_lookup_elem(&unwind_known, &w->key);
 	}
 	if (!f)
@@ -238,7 +239,7 @@ __noinline int unwind_vma_look(u64 ip)
 	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
 	struct vm_area_struct___file *vma;
 
-	if (!w || unwind_tree_find(ip))
+	if (!w || unwind_tree_find(w, ip))
 		return CFI_STOP_NO_CODE;
 	vma = (void *)w->vma;
 	if (!(BPF_CORE_READ(vma, vm_flags) & UNWIND_VM_EXEC))

@@ -41,7 +41,7 @@ int tree(void *ctx)
 	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
 	struct vm_area_struct *vma;
 
-	if (!w || unwind_tree_find(asked.address))
+	if (!w || unwind_tree_find(w, asked.address))
 		return -1;
 	vma = (void *)w->vma;
 	asked.start = BPF_CORE_READ(vma, vm_start);

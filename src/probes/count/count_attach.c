@@ -17,7 +17,7 @@
 	{                                                                                         \
 		"user_stack_take", "unwind_begin", "unwind_tables_find", "unwind_vmas_note",      \
 			"unwind_walk", "unwind_enter", "unwind_mapping_find", "unwind_rule_find", \
-			"unwind_vma_find", "unwind_vma_look", "unwind_tree_find",                 \
+			"unwind_vma_find", "unwind_vma_look",                                     \
 			"unwind_maple_step", "unwind_step", "unwind_ask_again"                    \
 	}
 
