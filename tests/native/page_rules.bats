@@ -58,20 +58,28 @@ attached() {
 	jq -e 'all(.findings[]; .rule != "pcp-imbalance")' "$json"
 }
 
-@test "check: pages that are freed on one CPU and allocated on another" {
-	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
-	[ -z "${MEMWHY_VM-}" ] || skip "an emulated guest is too slow for the threshold"
-	work cross -19 # also on a busy machine
+# Skips where too few pages go from CPU 1 to CPU 0, as others have the CPUs.
+travelling() {
 	memwhy_start pages --for 4s
 	wait "$memwhy"
 	rate=$(jq '[.rows[] | select(.table == "imbalance" and .drained_cpu == 1 and
 		.refilled_cpu == 0) | .pages] | add // 0 | . / 4 | floor' "$json")
 	[ "$rate" -ge 15000 ] || skip "something else takes the CPUs: only $rate pages a second travel"
+}
+
+@test "check: pages that are freed on one CPU and allocated on another" {
+	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
+	[ -z "${MEMWHY_VM-}" ] || skip "an emulated guest is too slow for the threshold"
+	work cross -19 # also on a busy machine
+	travelling
 	for _ in 1 2 3; do
 		memwhy_start check --for 20s
 		wait "$memwhy"
 		jq -c '[.findings[] | .rule], .events' "$json"
 		jq -e 'any(.findings[]; .rule == "pcp-imbalance")' "$json" && break
+		mv "$json" "$json.last"
+		travelling # still
+		mv "$json.last" "$json"
 	done
 	jq -e '.findings[] | select(.rule == "pcp-imbalance") | .title | test("from CPU 1 to CPU 0$")' "$json"
 	now=$(cat /proc/sys/vm/percpu_pagelist_high_fraction)
