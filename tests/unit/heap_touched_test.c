@@ -70,8 +70,7 @@ static void put(struct rig *r, u32 ring, u64 word)
 	c->ring[r->head[ring]++ & c->mask] = word;
 }
 
-/* The reader gets all of it at once, at its time, in ms and in ticks. */
-static void event(struct rig *r, u32 ring, u64 time, u64 word, u64 second)
+static void event_put(struct rig *r, u32 ring, u64 time, u64 word, u64 second)
 {
 	put(r, ring,
 		NODE(ring) << TRACK_NODE_SHIFT | (time >> TRACK_TIME_LOW) << TRACK_ARG_SHIFT |
@@ -79,6 +78,12 @@ static void event(struct rig *r, u32 ring, u64 time, u64 word, u64 second)
 	put(r, ring, time << (64 - TRACK_TIME_LOW) | word);
 	if (second)
 		put(r, ring, second);
+}
+
+/* The reader gets all of it at once, at its time, in ms and in ticks. */
+static void event(struct rig *r, u32 ring, u64 time, u64 word, u64 second)
+{
+	event_put(r, ring, time, word, second);
 	assert_true(cursors_read_until(r->cursors, 2, time, r->base + time, &r->news) > 0);
 }
 
@@ -344,6 +349,30 @@ static void a_silent_fork_has_what_its_parent_had(void **state)
 	groups_free(&copies);
 }
 
+/* What was allocated before the fork is read after it, and booked at its time all the same. */
+static void a_silent_fork_has_what_was_read_late(void **state)
+{
+	struct rig *r = *state;
+	u64 fork_ns = (r->base + 200) * 1000000;
+	struct touch t = {.address = 0x100010, .time_ns = fork_ns + 100000000};
+	struct groups copies;
+
+	groups_init(&copies, sizeof(struct touched_copy), sizeof(u8));
+	r->image->held = r->image->settled = true;
+	r->image->processes[0] = &r->process;
+	r->image->n_alive = 1;
+	r->image->until = 199;
+	r->image->until_ms = r->base + 199;
+	event_put(r, 0, 198, 0x100000 | TRACK_ALLOC,
+		9ULL << TRACK_STACK_SHIFT | 64ULL << TRACK_SIZE_SHIFT);
+	assert_true(image_read(r->image, r->base + 203, &r->news) > 0);
+	assert_int_equal(touched_ask_copy(&r->process, 80, fork_ns, &t, &copies), 0);
+	assert_int_equal(r->out.n, 1);
+	assert_int_equal(r->out.v[0].address, 0x100000);
+	r->image->processes[0] = NULL;
+	groups_free(&copies);
+}
+
 /* Read on, as its ring filled up, the block that is there now may not be the one of then. */
 static void of_what_is_later_nothing_is_said(void **state)
 {
@@ -371,6 +400,7 @@ int main(void)
 		T(a_failed_realloc_changes_nothing),
 		T(a_child_has_what_its_parent_has),
 		T(a_silent_fork_has_what_its_parent_had),
+		T(a_silent_fork_has_what_was_read_late),
 		T(of_what_is_later_nothing_is_said),
 	};
 

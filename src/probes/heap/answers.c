@@ -44,6 +44,7 @@ int answers_ask(struct answers *a, const struct question *q)
 
 int answers_forked(struct answers *a, u32 tgid, u32 from_tgid, u64 time_ns)
 {
+	const struct question q = {.tgid = from_tgid, .fork = true, .touch.time_ns = time_ns};
 	struct fork_of *f;
 
 	if (!a->on)
@@ -53,7 +54,9 @@ int answers_forked(struct answers *a, u32 tgid, u32 from_tgid, u64 time_ns)
 		*f = (struct fork_of){.tgid = from_tgid, .from_ns = time_ns, .to_ns = UINT64_MAX};
 	else if (f)
 		f->to_ns = time_ns;
-	return f || !from_tgid ? 0 : -ENOMEM;
+	if (!from_tgid)
+		return 0;
+	return f ? answers_ask(a, &q) : -ENOMEM;
 }
 
 static int by_time(const void *a, const void *b)
@@ -88,6 +91,24 @@ static const struct heap_process *parent_of(
 	const struct heap_process *p, struct heap_process *const *processes)
 {
 	return p->parent ? processes[p->parent - 1] : NULL;
+}
+
+/* Its account, as it was at that time. */
+static int read_until(
+	struct answers *a, const struct heap_process *p, u64 time_ns, news_buffer *news)
+{
+	s64 words = cursors_read_until(p->cursors.v, p->cursors.n, ticks_at(&a->clock, time_ns),
+		time_ns / NSEC_PER_MSEC, news);
+
+	return words < 0 ? (int)words : 0;
+}
+
+/* The same for an access: the account may have gone on. */
+static int read_for_access(
+	struct answers *a, const struct heap_process *p, u64 time_ns, news_buffer *news)
+{
+	a->guessed += p->ahead > ticks_at(&a->clock, time_ns);
+	return read_until(a, p, time_ns, news);
 }
 
 static void stranger(struct answers *a, const struct question *q)
@@ -143,8 +164,8 @@ static int answer_copy(struct answers *a, const struct question *q,
 {
 	struct heap_process *p = NULL;
 	struct fork_of *first = groups_find(&a->forks, &q->tgid), *f = first;
-	u64 time_ns = q->touch.time_ns, ticks;
-	s64 words;
+	u64 time_ns = q->touch.time_ns;
+	int rc;
 
 	for (u32 i = 0; f && !p && i < FORKS; i++) {
 		if (time_ns < f->from_ns || time_ns > f->to_ns)
@@ -156,13 +177,8 @@ static int answer_copy(struct answers *a, const struct question *q,
 	if (!p)
 		return 0;
 	first->copied = true;
-	ticks = ticks_at(&a->clock, time_ns);
-	a->guessed += p->ahead > ticks;
-	words = cursors_read_until(
-		p->cursors.v, p->cursors.n, ticks, time_ns / NSEC_PER_MSEC, news);
-	if (words < 0)
-		return (int)words;
-	return touched_ask_copy(p, q->tgid, time_ns, &q->touch, &a->copies);
+	rc = read_for_access(a, p, time_ns, news);
+	return rc ? rc : touched_ask_copy(p, q->tgid, time_ns, &q->touch, &a->copies);
 }
 
 static int copies_take(struct answers *a, struct heap_process *p)
@@ -179,11 +195,12 @@ static int answer(struct answers *a, struct question *q, struct heap_process *co
 	size_t n, news_buffer *news)
 {
 	struct heap_process *p = process_at(a, processes, n, q->tgid, q->touch.time_ns);
-	u64 ticks = ticks_at(&a->clock, q->touch.time_ns);
-	s64 words;
 	int rc;
 
-	q->touch.ticks = ticks;
+	q->touch.ticks = ticks_at(&a->clock, q->touch.time_ns);
+	/* What it allocates from here on is not the fork's. */
+	if (q->fork)
+		return p ? read_until(a, p, q->touch.time_ns, news) : 0;
 	if (q->touch.fault == FAULT_IS_EXEC) {
 		early_drop(a, q->tgid);
 		if (p && p->image_ns < q->touch.time_ns)
@@ -194,14 +211,8 @@ static int answer(struct answers *a, struct question *q, struct heap_process *co
 	if (!p)
 		return a->counts ? early_add(a, q) : answer_copy(a, q, processes, n, news);
 	rc = copies_take(a, p);
-	if (rc)
-		return rc;
-	a->guessed += p->ahead > ticks;
-	words = cursors_read_until(
-		p->cursors.v, p->cursors.n, ticks, q->touch.time_ns / NSEC_PER_MSEC, news);
-	if (words < 0)
-		return (int)words;
-	return touched_ask(p, parent_of(p, processes), q->tid, &q->touch);
+	rc = rc ? rc : read_for_access(a, p, q->touch.time_ns, news);
+	return rc ? rc : touched_ask(p, parent_of(p, processes), q->tid, &q->touch);
 }
 
 void answers_end(struct answers *a)

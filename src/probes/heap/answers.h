@@ -18,6 +18,7 @@
 struct question {
 	u32 tgid, tid;
 	struct touch touch;
+	bool fork; /* no access: its account is to be seen as it was when it forked */
 };
 
 #define ANSWERS_RECENT 64

@@ -280,6 +280,7 @@ static int turn(struct collector *c, s64 *ret_words)
 		if (image_is_dormant(c->images.v[i]) && !sweeping)
 			continue;
 		c->images.v[i]->until = c->answers.until;
+		c->images.v[i]->until_ms = c->answers.held_ns / NSEC_PER_MSEC;
 		words = image_read(c->images.v[i], now, &c->news);
 
 		if (words < 0)

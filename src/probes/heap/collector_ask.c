@@ -28,8 +28,13 @@ int collector_flush_events(struct collector *c)
 
 int collector_ask(struct collector *c, u32 tgid, u32 tid, u64 address, u64 time_ns)
 {
-	return answers_ask(&c->answers,
-		&(struct question){tgid, tid, {.address = address, .time_ns = time_ns}});
+	const struct question q = {
+		.tgid = tgid,
+		.tid = tid,
+		.touch = {.address = address, .time_ns = time_ns},
+	};
+
+	return answers_ask(&c->answers, &q);
 }
 
 int collector_forked(struct collector *c, u32 tgid, u32 from_tgid, u64 time_ns)

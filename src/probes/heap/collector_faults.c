@@ -16,11 +16,16 @@ static int fault_ask(void *arg, const struct fault_seen *f)
 {
 	struct collector *c = arg;
 
-	return answers_ask(&c->answers, &(struct question){f->tgid, f->tid,
-						{.address = f->address,
-							.time_ns = f->time_ns,
-							.sp = f->sp,
-							.fault = f->what}});
+	const struct question q = {
+		.tgid = f->tgid,
+		.tid = f->tid,
+		.touch = {.address = f->address,
+			.time_ns = f->time_ns,
+			.sp = f->sp,
+			.fault = f->what},
+	};
+
+	return answers_ask(&c->answers, &q);
 }
 
 /* A fault is in its ring within the time of an interrupt: what comes later than it was settled is

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define AHEAD 12       /* words: what an event in so many words' time needs is fetched now */
 #define PUBLISH 512    /* words: how often the writer is told of the room there is */
 #define QUIET_MS 50    /* a writer that was interrupted in the middle of an event is back by then */
@@ -414,12 +416,15 @@ u64 cursor_time(const struct cursor *c)
 	return event_time(c, word);
 }
 
-void cursor_unblock(struct cursor *c, u64 now_ms, bool at_once)
+void cursor_unblock(struct cursor *c, bool at_once)
 {
+	u64 now_ms;
+
 	if (word_get(c, c->tail)) {
 		c->quiet_ms = 0;
 		return;
 	}
+	now_ms = clock_mono_ns() / NSEC_PER_MSEC;
 	if (!c->quiet_ms)
 		c->quiet_ms = now_ms;
 	if (!at_once && now_ms - c->quiet_ms < QUIET_MS)

@@ -45,9 +45,9 @@ int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news);
 /* The time of the next event; CURSOR_NO_LIMIT: there is none. */
 u64 cursor_time(const struct cursor *c);
 /* Where nothing came for long, an event may have begun here that is never finished. */
-void cursor_unblock(struct cursor *c, u64 now_ms, bool at_once);
+void cursor_unblock(struct cursor *c, bool at_once);
 /* Of all rings: what bears no time, or one up to `until`, in units of the tracker. Words read, or
- * -ENOMEM. */
+ * -ENOMEM. now_ms: what they are booked at, never before what was read earlier. */
 s64 cursors_read_until(
 	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news);
 /* Everything there is, when nobody writes any more. */

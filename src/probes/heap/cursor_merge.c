@@ -76,7 +76,7 @@ s64 cursors_read_until(
 
 	for (size_t i = 0; i < n; i++) {
 		before += cursors[i]->tail;
-		cursor_unblock(cursors[i], now_ms, until == CURSOR_NO_LIMIT - 1);
+		cursor_unblock(cursors[i], until == CURSOR_NO_LIMIT - 1);
 	}
 	if (n == 1)
 		rc = cursor_run(cursors[0], until, now_ms, news);

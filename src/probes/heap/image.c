@@ -140,15 +140,17 @@ int image_find(struct image *image)
 /* What comes after `until` is left, unless its writer would have to wait soon. */
 static s64 held_read(struct image *image, struct heap_process *p, u64 now_ms, news_buffer *news)
 {
-	u64 until = image->until;
+	u64 until = image->until, until_ms = MIN(image->until_ms, now_ms);
 	bool full = false;
 	s64 n;
 
 	vec_each (c, &p->cursors)
 		full |= cursor_is_full(*c);
-	if (full)
+	if (full) {
 		until = p->ahead = __rdtsc() >> TRACK_TIME_SHIFT;
-	n = cursors_read_until(p->cursors.v, p->cursors.n, until, now_ms, news);
+		until_ms = now_ms;
+	}
+	n = cursors_read_until(p->cursors.v, p->cursors.n, until, until_ms, news);
 	vec_each (c, &p->cursors)
 		image->waiting |= cursor_waits(*c);
 	return n;

@@ -90,6 +90,7 @@ struct image {
 	bool settled;  /* its rings are found by who asks (answers.h): what is asked of the past of
 			* a process comes before anything of it is read */
 	u64 until;
+	u64 until_ms; /* the same: what is read is not booked later, as it is asked about */
 	/* Makes what a new process of this image is; NULL: no memory. */
 	struct heap_process *(*found)(struct image *image, u32 index, void *arg);
 	void *arg;
