@@ -102,16 +102,18 @@ $(B)/%_test: %_test.c $(B)/libmemwhy.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(SAN),$(LDFLAGS_STATIC)) -o $@ $< $(B)/libmemwhy.a -lcmocka $(LDLIBS)
 
-# Every test, through one runner that sums up. BPF and CLI tests use the built binary.
+# Every test, through one runner that sums up. BPF and CLI tests use the built binary. Those tagged
+# `beside` look only at what they start themselves, and run beside others.
 BATS    := $(wildcard tests/cli/*.bats tests/native/*.bats)
+BESIDE  := $(shell grep -l '^\# bats file_tags=beside$$' $(BATS))
 VM_BATS ?= tests/vm/quick.bats
 
 check: all workloads $(TEST_BINS)
 	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tools/check-layers \
-		$(TEST_BINS) $(BATS) $(if $(SAN),,$(wildcard $(VM_BATS)))
+		$(BESIDE) $(TEST_BINS) -- $(filter-out $(BESIDE),$(BATS)) $(if $(SAN),,$(wildcard $(VM_BATS)))
 
 unit: $(TEST_BINS)
-	@tools/run-tests $(B)/tap $(TEST_BINS)
+	@tools/run-tests $(B)/tap $(TEST_BINS) --
 
 # All kernels, all tests that need another kernel than the host's. Slow.
 check-vm: all workloads

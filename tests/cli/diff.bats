@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Two recordings compared: what the numbers are, what is refused, and what the formats have.
+# bats file_tags=beside
 load common
 
 # Two versions of a program under other names: v2 leaks 100 blocks of 512 bytes in a function that v1

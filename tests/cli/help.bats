@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # --help, the man pages, the completion and the parser come from one table: here they are held
 # against each other, and against what the commands do.
+# bats file_tags=beside
 load common
 
 @test "help: every command's --help begins with examples and is 'help COMMAND'" {

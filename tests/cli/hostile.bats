@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Names that other people choose: of processes, files, libraries, cgroups. In no format may a byte
 # of them act on a terminal, break a line, or end a field.
+# bats file_tags=beside
 load common
 
 # A task's name is at most 15 bytes; these are.

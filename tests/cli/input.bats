@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Bad input: the exit status of the contract, one line of error with the real cause, and no crash.
+# bats file_tags=beside
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The binary, and where `make install` puts things.
+# bats file_tags=beside
 load common
 
 root=$BATS_TEST_DIRNAME/../..

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The formats, the choice of what is shown, and where it goes.
+# bats file_tags=beside
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # A recording shows what the live run showed.
+# bats file_tags=beside
 load common
 
 setup() {

@@ -128,8 +128,11 @@ sum() { # FIELD
 	}
 	C
 	gcc -O1 -o grow grow.c
+	"$MEMWHY" faults -o json --out free.json -- ./grow free &
+	"$MEMWHY" faults -o json --out short.json -- timeout 3 ./grow keep &
+	"$MEMWHY" faults -o json --out keep.json -- ./grow keep
+	wait
 	for how in keep free; do
-		"$MEMWHY" faults -o json --out "$how.json" -- ./grow "$how"
 		jq -e '[.rows[].count] | add >= 5120' "$how.json"
 	done
 	jq -c .findings keep.json
@@ -137,7 +140,5 @@ sum() { # FIELD
 		(.[0].try | any(test("memwhy leak -p [0-9]+ --for 60s")))' keep.json
 	jq -e '.findings // [] | length == 0' free.json
 	# Less than eight samples are no evidence.
-	json=short.json
-	"$MEMWHY" faults -o json --out short.json -- timeout 3 ./grow keep
 	jq -e '.findings // [] | length == 0' short.json
 }
