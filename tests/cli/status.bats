@@ -80,7 +80,7 @@ setup() {
 		for c in "faults --stacks --record run.mw" "check --for 5s" "record run.mw" "count" "heap -p $$" \
 			"faults --record run.mw -- touch ran" "heap -- touch ran" "record run.mw -- touch ran"; do
 			status=0
-			output=$(env --block-signal=$sig bash -c "kill -$sig \$\$; exec \"\$@\"" - "$MEMWHY" $c 2>err) ||
+			output=$(env --default-signal=$sig --block-signal=$sig bash -c "kill -$sig \$\$; exec \"\$@\"" - "$MEMWHY" $c 2>err) ||
 				status=$?
 			stderr=$(<err)
 			[[ $status -eq 130 && -z $output && ! -e run.mw && ! -e ran &&
