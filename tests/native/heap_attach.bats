@@ -1,5 +1,6 @@
 # The heap of running processes: numbers held against what the workload is known to do after memwhy
 # has attached, with each allocator, and whatever becomes of the process.
+# bats file_tags=beside
 load common
 
 setup() {
