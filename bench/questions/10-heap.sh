@@ -57,20 +57,28 @@ heap_programs() {
 	done
 }
 
-# ns of CPU time that a pair of malloc and free takes the program itself.
+# Of one pair of malloc and free: ns of CPU time of the program itself; ns that went by, over those; and
+# how many CPUs were busy all the while, the tool's own work included: a lock leaves them idle.
+heap_pair_once() { # MODE BEFORE
+	eval "\"$measure\" run \"$tmp/log\" $2 \"$build/tests/workloads/heap_work\" $1" 2>/dev/null |
+		awk 'NR == FNR { if ($1 == 0) busy = $5 / $2; next } { v[$1] = $2 }
+			END { if (busy && v["cpu_pair_ps"]) print v["cpu_pair_ps"] / 1000, v["pair_ps"] / v["cpu_pair_ps"], busy }' \
+			- "$tmp/log"
+	rm -f "$tmp"/ht.*
+}
+
 heap_pairs() {
-	printf '  %-36s %-26s %9s %9s\n' 'one pair of malloc and free' '' 'cpu ns' 'more ns'
-	for mode in 'tight 10000000' 'mixed 1000000 1' 'mixed 1000000 2'; do
+	printf '  %-36s %-26s %9s %9s %9s %9s\n' 'one pair of malloc and free' '' 'cpu ns' 'more ns' 'wall/cpu' 'CPUs busy'
+	for mode in 'tight 10000000' 'mixed 1000000 1' 'mixed 3000000 2'; do
 		heap_tools | while IFS='|' read -r tool before; do
 			i=0
 			while [ $i -lt "$rounds" ]; do
-				eval "$before \"$build/tests/workloads/heap_work\" $mode" 2>/dev/null |
-					awk '$1 == "cpu_pair_ps" { print $2 / 1000 }'
-				rm -f "$tmp"/ht.*
+				heap_pair_once "$mode" "$before"
 				i=$((i + 1))
-			done | spread | sed "s/^/$mode|$tool|/"
-		done | awk -F'[| ]' -v mode="$mode" -F'|' '{ split($3, v, " "); if (NR == 1) bare = v[1]
-			printf "  %-36s %-26s %9.1f %9.1f\n", NR == 1 ? mode : "", $2, v[1], v[1] - bare }'
+			done >"$tmp/pairs"
+			echo "$tool|$(for k in 1 2 3; do cut -d' ' -f$k "$tmp/pairs" | spread | cut -d' ' -f1; done | xargs)"
+		done | awk -v mode="$mode" -F'|' '{ split($2, v, " "); if (NR == 1) bare = v[1]
+			printf "  %-36s %-26s %9.1f %9.1f %9.2f %9.2f\n", NR == 1 ? mode : "", $1, v[1], v[1] - bare, v[2], v[3] }'
 	done
 }
 
@@ -104,7 +112,8 @@ heap_events() {
 question_10() {
 	heading "10. HEAP: medians of $rounds rounds, interleaved" \
 		'whole programs: wall time and CPU time of all that runs, report included; a pair: CPU time of' \
-		'the program alone (tight: one after the other; mixed N THREADS: 10,000 live, 8 to 11 frames)'
+		'the program alone (tight: one after the other; mixed N THREADS: 10,000 live, 8 to 11 frames),' \
+		'the time that went by over that, and the CPUs that were busy meanwhile, with the tool'
 	heap_prepare
 	heap_programs
 	heap_pairs
