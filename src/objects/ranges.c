@@ -325,25 +325,26 @@ void ranges_find_all(const struct ranges *t, const u64 *addresses, u32 n, struct
 	const struct ranges_node *at[RANGES_BATCH];
 	u32 k[RANGES_BATCH];
 
+	memset(ret, 0, n * sizeof(*ret));
+	if (!n || !t->root)
+		return;
 	for (u32 i = 0; i < n; i++)
 		at[i] = t->root;
-	while (n && at[0] && !at[0]->leaf)
+	while (!at[0]->leaf)
 		for (u32 i = 0; i < n; i++) {
 			at[i] = at[i]->child[child_of(at[i], addresses[i])];
 			fetch(at[i], offsetof(struct ranges_node, child));
 		}
-	for (u32 i = 0; i < n && at[0]; i++) {
+	for (u32 i = 0; i < n; i++) {
 		k[i] = keys_up_to(at[i], addresses[i]);
 		fetch(&at[i]->end[k[i] ? k[i] - 1 : 0], 1);
 		fetch(&at[i]->value[k[i] ? k[i] - 1 : 0], 1);
 	}
-	for (u32 i = 0; i < n; i++) {
-		if (at[0] && k[i])
+	for (u32 i = 0; i < n; i++)
+		if (!k[i]) /* before all of its leaf: it may be at the end of the one before */
+			ranges_find(t, addresses[i], &ret[i]);
+		else if (addresses[i] < at[i]->end[k[i] - 1])
 			ret[i] = entry(at[i], k[i] - 1);
-		if (!at[0] || (k[i] ? addresses[i] >= ret[i].end
-				    : !ranges_find(t, addresses[i], &ret[i])))
-			ret[i] = (struct range){};
-	}
 }
 
 void ranges_copy(const struct ranges *from, struct ranges *to)
