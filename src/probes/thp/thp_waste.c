@@ -2,7 +2,6 @@
 #include "probes/thp/thp_waste.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include <sys/uio.h>
 
 #include "base/clock.h"
-#include "sys/root.h"
+#include "sys/pagemap.h"
 
 #define PAGE 4096UL
 #define HUGE (2UL << 20) /* x86-64 */
@@ -33,11 +32,6 @@ struct scan_region {
 #define SCAN_PRESENT (1 << 3)
 #define SCAN_ZERO (1 << 5)
 #define SCAN_HUGE (1 << 6)
-
-/* Documentation/admin-guide/mm/pagemap.rst; the huge zero page is not mapped exclusively. */
-#define MAP_PRESENT (1ULL << 63)
-#define MAP_FILE (1ULL << 61)
-#define MAP_EXCLUSIVE (1ULL << 56)
 
 /* Every candidate is as likely to be in it (reservoir sampling). */
 struct sample {
@@ -98,16 +92,16 @@ static int regions_scan(int fd, const struct smaps_huge *m, struct sample *s)
 	return 0;
 }
 
-/* Is all of it mapped, by pages of its own? As a huge page is; 512 small ones may be, too. */
+/* Is all of it mapped, by pages of its own? As a huge page is; 512 small ones may be, too. Not as
+ * the huge zero page is. */
 static bool range_is_full(int fd, u64 address)
 {
-	u64 entries[SUBPAGES];
+	u8 states[SUBPAGES];
 
-	if (pread(fd, entries, sizeof(entries), (off_t)(address / PAGE * 8)) != sizeof(entries))
+	if (pagemap_read(fd, address, SUBPAGES, states))
 		return false;
 	for (size_t i = 0; i < SUBPAGES; i++)
-		if ((entries[i] & (MAP_PRESENT | MAP_FILE | MAP_EXCLUSIVE)) !=
-			(MAP_PRESENT | MAP_EXCLUSIVE))
+		if (states[i] != PAGE_PRESENT)
 			return false;
 	return true;
 }
@@ -212,17 +206,13 @@ int waste_estimate(int pid, const struct smaps *maps, u32 sample, struct waste *
 	};
 	_cleanup_free_ char *buf = malloc(HUGE);
 	double shares[WASTE_SAMPLE_MAX];
-	char path[PATH_MAX];
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = pagemap_open(pid);
 	u64 bytes;
 	u32 n = 0;
-	int rc = sys_path(path, "/proc/%d/pagemap", pid);
+	int rc = 0;
 
-	if (rc || !buf)
-		return rc ? rc : -ENOMEM;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
+	if (fd < 0 || !buf)
+		return fd < 0 ? fd : -ENOMEM;
 	bytes = candidates_find(fd, maps, &s, &ret->exact);
 	for (u32 i = 0; i < s.n && rc != -EPERM && rc != -ESRCH; i++) {
 		rc = page_share(pid, s.at[i], buf, &shares[n]);
