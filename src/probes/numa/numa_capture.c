@@ -305,14 +305,15 @@ static int mapping_send(
 static int task_send(struct capture *c, const struct numa_event *e)
 {
 	struct numa_task t = e->task;
-	int rc;
+	int rc = 0;
 
 	t.h.size = sizeof(t);
 	if (t.what != NUMA_TASK_EXEC)
 		numa_forget_thread(known_of(c), t.tid);
 	if (t.what == NUMA_TASK_EXEC || t.what == NUMA_TASK_EXIT)
 		numa_forget_process(known_of(c), t.tgid);
-	rc = numa_tls_thread(&known_of(c)->tls, t.tgid, t.tid, t.tls, t.h.time_ns);
+	if (t.what != NUMA_TASK_EXIT && t.what != NUMA_TASK_THREAD_EXIT)
+		rc = numa_tls_thread(&known_of(c)->tls, t.tgid, t.tid, t.tls, t.h.time_ns);
 	rc = rc ? rc : numa_blocks_task(c, &t);
 	rc = rc ? rc : capture_emit(c, &t.h);
 	if (!rc && t.what == NUMA_TASK_EXEC)

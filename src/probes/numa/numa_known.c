@@ -145,6 +145,7 @@ void numa_forget_process(struct numa_known *k, u32 tgid)
 void numa_forget_thread(struct numa_known *k, u32 tid)
 {
 	id_remove(&k->threads, tid);
+	numa_tls_thread_drop(&k->tls, tid);
 }
 
 int numa_mapping_complete(struct numa_known *k, struct capture *c, struct numa_mapping *r)

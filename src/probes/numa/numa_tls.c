@@ -3,21 +3,24 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
 #include "capture/names.h"
 #include "sym/elftls.h"
 #include "sym/elfvars.h"
+#include "sym/hash.h"
 
 #define NEAR (64ULL << 20) /* below a thread pointer: accesses there may be to such variables */
 #define VARIABLES_MAX 1024 /* of a process */
 #define TRIES 16           /* to read what the loader has not written yet */
 
 struct tls_thread {
+	UT_hash_handle hh;
 	u64 pointer; /* 0: not known */
 	u64 since_ns;
-	u32 tgid;
+	u32 tid, tgid;
 	u32 told; /* of the variables of the process, the first so many */
 };
 
@@ -35,7 +38,7 @@ struct tls_space {
 
 void numa_tls_init(struct numa_tls *t)
 {
-	groups_init(&t->threads, sizeof(u32), sizeof(struct tls_thread));
+	t->threads = NULL;
 	groups_init(&t->spaces, sizeof(u32), sizeof(struct tls_space *));
 }
 
@@ -48,10 +51,15 @@ static void space_free(struct tls_space *s)
 
 void numa_tls_free(struct numa_tls *t)
 {
+	struct tls_thread *thread, *next;
+
 	for (size_t i = 0; i < t->spaces.n; i++)
 		space_free(*(struct tls_space **)groups_value(&t->spaces, i));
 	groups_free(&t->spaces);
-	groups_free(&t->threads);
+	HASH_ITER (hh, t->threads, thread, next) {
+		HASH_DEL(t->threads, thread);
+		free(thread);
+	}
 }
 
 void numa_tls_drop(struct numa_tls *t, u32 tgid)
@@ -73,23 +81,61 @@ static struct tls_space *space_get(struct numa_tls *t, u32 tgid)
 	return at ? *at : NULL;
 }
 
+static struct tls_thread *thread_get(struct numa_tls *t, u32 tid)
+{
+	struct tls_thread *thread;
+
+	HASH_FIND(hh, t->threads, &tid, sizeof(tid), thread);
+	if (thread)
+		return thread;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	HASH_ADD(hh, t->threads, tid, sizeof(tid), thread);
+	if (thread->hh.tbl)
+		return thread;
+	free(thread);
+	return NULL;
+}
+
+static void thread_set(struct tls_thread *thread, u32 tgid, u64 pointer, u64 since_ns)
+{
+	thread->tgid = tgid;
+	thread->pointer = pointer;
+	thread->since_ns = since_ns;
+	thread->told = 0;
+}
+
 int numa_tls_thread(struct numa_tls *t, u32 tgid, u32 tid, u64 pointer, u64 time_ns)
 {
-	struct tls_thread *thread = groups_get(&t->threads, &tid);
+	struct tls_thread *thread = thread_get(t, tid);
 
 	if (!thread)
 		return -ENOMEM;
-	*thread = (struct tls_thread){.pointer = pointer, .since_ns = time_ns, .tgid = tgid};
+	thread_set(thread, tgid, pointer, time_ns);
 	return 0;
 }
 
-static bool is_program(u32 tgid, const struct numa_data_range *r)
+void numa_tls_thread_drop(struct numa_tls *t, u32 tid)
 {
+	struct tls_thread *thread;
+
+	HASH_FIND(hh, t->threads, &tid, sizeof(tid), thread);
+	if (!thread)
+		return;
+	HASH_DEL(t->threads, thread);
+	free(thread);
+}
+
+static bool is_program(u32 tgid, const struct elf_file *file)
+{
+	struct stat program, st;
 	char path[32];
-	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", tgid);
-	return !stat(path, &st) && st.st_ino == r->inode;
+	return !stat(path, &program) && !fstat(file->fd, &st) && st.st_ino == program.st_ino &&
+	       st.st_dev == program.st_dev;
 }
 
 static bool word_read(u32 tgid, u64 address, u64 *ret)
@@ -107,7 +153,7 @@ static int block_find(u32 tgid, const struct numa_data_range *r, const struct el
 	u64 bias, address, offset, word;
 	int rc;
 
-	if (is_program(tgid, r)) {
+	if (is_program(tgid, file)) {
 		*ret = -tls->below;
 		return 0;
 	}
@@ -166,7 +212,7 @@ static int range_look(
 static bool was_before(const struct numa_data_range *ranges, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (ranges[k].inode == ranges[i].inode)
+		if (ranges[k].inode == ranges[i].inode && !strcmp(ranges[k].path, ranges[i].path))
 			return true;
 	return false;
 }
@@ -216,16 +262,15 @@ static int thread_tell(struct capture *c, u32 tid, struct tls_thread *t, const s
 int numa_tls_sample(struct numa_tls *t, const struct numa_data *d, struct capture *c,
 	const struct numa_sample *s, u64 pointer)
 {
-	struct tls_thread *thread = groups_get(&t->threads, &s->tid);
+	struct tls_thread *thread = thread_get(t, s->tid);
 	struct tls_space *space;
 	int rc;
 
 	if (!thread)
 		return -ENOMEM;
 	if (thread->tgid != s->tgid || (pointer && pointer != thread->pointer))
-		*thread = (struct tls_thread){.pointer = pointer,
-			.since_ns = thread->tgid == s->tgid ? thread->since_ns : 0,
-			.tgid = s->tgid};
+		thread_set(
+			thread, s->tgid, pointer, thread->tgid == s->tgid ? thread->since_ns : 0);
 	if (s->address >= thread->pointer || thread->pointer - s->address > NEAR)
 		return 0;
 	space = space_get(t, s->tgid);

@@ -14,15 +14,17 @@
 #include "probes/numa/numa_data.h"
 
 struct numa_tls {
-	struct groups threads; /* tid -> struct tls_thread */
-	struct groups spaces;  /* tgid -> struct tls_space * */
+	struct tls_thread *threads; /* hash table, by tid */
+	struct groups spaces;       /* tgid -> struct tls_space * */
 };
 
 void numa_tls_init(struct numa_tls *t);
 void numa_tls_free(struct numa_tls *t);
 /* A thread begins, or runs another program from now on. pointer 0: not known. */
 int numa_tls_thread(struct numa_tls *t, u32 tgid, u32 tid, u64 pointer, u64 time_ns);
-/* Another program, or its end. */
+/* The end of a thread. */
+void numa_tls_thread_drop(struct numa_tls *t, u32 tid);
+/* Of a process: another program, or its end. */
 void numa_tls_drop(struct numa_tls *t, u32 tgid);
 /* Sends REC_NUMA_VARIABLEs of the sample's thread, unless that was done. pointer 0: not known. */
 int numa_tls_sample(struct numa_tls *t, const struct numa_data *d, struct capture *c,
