@@ -221,6 +221,33 @@ static void test_topology_text(void **state)
 	assert_non_null(strstr(err.msg, "line 2"));
 }
 
+static void hint(u32 tgid, u32 tid)
+{
+	N(struct numa_sample, REC_NUMA_SAMPLE, .tgid = tgid, .tid = tid, .address = MAP,
+		.cpu_node = 0, .page_node = 1, .source = NUMA_HINT_FAULT,
+		.node_from = NUMA_PAGE_SEEN);
+}
+
+/* Of a process with one thread the kernel shows only what is remote: that is said. */
+static void test_processes_with_one_thread(void **state)
+{
+	(void)state;
+	open_with(&(struct view_options){});
+	for (u32 i = 0; i < 100; i++)
+		hint(PID, PID + i % 2);
+	hint(PID + 10, PID + 10);
+	view_report(&f);
+	assert_int_equal(f.report.notes.n, 0); /* hardly any */
+	for (u32 i = 0; i < 9; i++)
+		hint(PID + 10, PID + 10);
+	report_destroy(&f.report);
+	report_init(&f.report, "numa", &f.stream);
+	view_report(&f);
+	assert_int_equal(f.report.notes.n, 1);
+	assert_non_null(strstr(f.report.notes.v[0], "10 of 110 samples"));
+	view_close(&f);
+}
+
 static u64 seed;
 
 static u64 any(void)
@@ -279,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_each_key_has_a_table),
 		cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_interval_begins_anew),
+		cmocka_unit_test(test_processes_with_one_thread),
 		cmocka_unit_test(test_words_that_are_wrong),
 		cmocka_unit_test(test_topology_text),
 		cmocka_unit_test(test_records_of_anything),

@@ -290,10 +290,11 @@ static void evidence_hints(struct advice *a)
 			"%.0f %%; within 50 ms %.0f %%",
 			percent(sharing[NUMA_UNIT_OBJECT].mixed),
 			percent(sharing[NUMA_UNIT_PAGE].mixed), percent(c->window_mixed));
-	if (a->g->threads > 1 && c->returns_most)
+	if (a->g->threads > 1 && c->again_most)
 		finding_line(a->r, a->to->evidence,
-			"%llu times a page went back to a node that had it before, of %llu possible",
-			c->returns, c->returns_most);
+			"After its first change of node a page changed again %llu times, of %llu "
+			"possible",
+			c->again, c->again_most);
 	if (a->g->threads > 1 && c->together >= 0)
 		finding_line(a->r, a->to->evidence,
 			"Threads of two nodes ran at the same time for at least %.0f %% of the "

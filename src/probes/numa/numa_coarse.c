@@ -76,9 +76,9 @@ static int page_add(struct numa_coarse_work *w, const struct numa_access *a)
 	w->sum.pages += w->pages.n != before;
 	w->sum.laid_samples += p->home > 0;
 	w->sum.laid_remote += p->home > 0 && p->home != a->cpu_node + 1;
-	w->sum.returns_most += ++p->n > 2;
+	w->sum.again_most += ++p->n > 2;
 	if (p->last && p->last != a->cpu_node + 1)
-		w->sum.returns += ++p->changes > 1;
+		w->sum.again += ++p->changes > 1;
 	p->last = (s8)(a->cpu_node + 1);
 	return 0;
 }

@@ -5,8 +5,8 @@
  *  - a page whose faults always come from one node is used by that node;
  *  - nodes whose faults are mixed within 50 ms use the object at the same time: a scan
  *    takes all of its pages away at once, and one node alone would take all of these faults;
- *  - a page that goes back to a node which had it before another is shared; one that another took
- *    over, once, as who merges what others made does, need not be;
+ *  - a page that changes its node again and again is shared; one that another node took over,
+ *    once, as who merges what others made does, need not be;
  *  - threads whose CPU time grows by more than the time that passes run at the same time;
  *  - a page's first fault tells the node where the program had put it.
  */

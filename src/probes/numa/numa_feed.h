@@ -17,7 +17,7 @@
  *
  * Every access ends in exactly one object, or is counted under one reason for which it has none
  * (enum numa_why). An object is one thing with one life: memory that is freed and allocated again
- *is another object, and so is the copy that a fork makes (objects/objects.h).
+ * is another object, and so is the copy that a fork makes (objects/objects.h).
  */
 #ifndef MEMWHY_PROBES_NUMA_FEED_H
 #define MEMWHY_PROBES_NUMA_FEED_H

@@ -229,20 +229,52 @@ static int objects_sort(struct numa_groups *g, const u32 *group_of, u32 n)
 	return 0;
 }
 
+struct process {
+	u64 hints;
+	u32 threads;
+};
+
+/* hints: by thread. */
+static int lone_sum(const struct numa_feed *f, const u64 *hints, struct numa_groups *g)
+{
+	struct groups processes;
+	int rc = 0;
+
+	groups_init(&processes, sizeof(u32), sizeof(struct process));
+	for (u32 i = 0; i < numa_threads(f) && !rc; i++) {
+		struct process *p = groups_get(&processes, &numa_thread(f, i)->tgid);
+
+		rc = p ? 0 : -ENOMEM;
+		if (p) {
+			p->threads++;
+			p->hints += hints[i];
+		}
+	}
+	for (size_t i = 0; i < processes.n; i++) {
+		const struct process *p = groups_value(&processes, i);
+
+		g->lone_hints += p->threads == 1 ? p->hints : 0;
+	}
+	groups_free(&processes);
+	return rc;
+}
+
 static int all_sum(struct numa_feed *f, struct numa_groups *g)
 {
+	_cleanup_free_ u64 *hints = calloc(numa_threads(f) + 1UL, sizeof(*hints));
 	struct numa_flow flow = numa_flow_all(f);
 	const struct numa_access *a;
 
 	g->matrix = calloc((size_t)NUMA_NODES * NUMA_NODES, sizeof(u64));
-	if (!g->matrix)
+	if (!g->matrix || !hints)
 		return -ENOMEM;
 	while ((a = numa_flow_next(&flow))) {
 		numa_sums_add(&g->all, a);
+		hints[a->thread] += a->source == NUMA_HINT_FAULT;
 		if (a->cpu_node >= 0 && a->page_node >= 0)
 			g->matrix[a->cpu_node * NUMA_NODES + a->page_node] += numa_access_weight(a);
 	}
-	return 0;
+	return lone_sum(f, hints, g);
 }
 
 static void moves_add(struct numa_feed *f, struct numa_groups *g, const u32 *group_of)

@@ -50,9 +50,8 @@ struct numa_coarse {
 	u64 laid_samples, laid_remote; /* by where the page was when it was first seen; remote */
 	double window_mixed; /* of two accesses to an object within 50 ms: from two nodes */
 	u64 window_samples;
-	u64 returns, returns_most; /* of pages, to a node that had it before another: seen; at most
-				    */
-	u32 changes;               /* of the node that an object was used from, window to window */
+	u64 again, again_most; /* changes of a page's node after its first one: seen; at most */
+	u32 changes;           /* of the node that an object was used from, window to window */
 	double together; /* share of time in which threads of two nodes ran, at least; -1: unknown
 			  */
 };
@@ -62,7 +61,7 @@ struct numa_site {
 	u32 kind;  /* enum object_kind */
 	u32 stack, name, file;
 	u32 tgid;   /* 0: of several processes, it may be */
-	u32 thread; /* + 1; of a stack */
+	u32 thread; /* + 1; of a stack, or a thread-local variable */
 	u32 object; /* + 1; 0: all of them */
 	u32 reserved;
 };
@@ -98,7 +97,8 @@ struct numa_groups {
 	u32 *objects; /* by group */
 	u32 n_objects;
 	struct numa_sums all;
-	u64 *matrix; /* NUMA_NODES * NUMA_NODES: accesses, by node of CPU, then of page */
+	u64 lone_hints; /* hint faults of processes that were seen with one thread */
+	u64 *matrix;    /* NUMA_NODES * NUMA_NODES: accesses, by node of CPU, then of page */
 };
 
 /* by_object: each object a group of its own. 0 or -ENOMEM. */

@@ -21,7 +21,8 @@
 #define PAGE_OWN 0.15     /* mixing within pages, of that within the object: pages have one user */
 #define PAGE_OWN_FEW 0.05 /* … at few looks */
 #define PAGE_SHARED 0.4   /* … more: several */
-#define PAGE_RETURNS 0.25 /* returns to a node, of those chance would make: pages are shared */
+#define PAGE_AGAIN 0.25   /* changes after the first, of those chance would make: pages are shared \
+			   */
 #define PAGE_TAKEN 0.1    /* … less: each page had one user, or another after it */
 #define ASIDE 0.04        /* mixing of the object: a second user, or some accesses aside */
 #define WINDOW_MIXED 0.4  /* mixing within 50 ms, of that within the object: at once */
@@ -219,16 +220,21 @@ static u32 judge_hint_turns(const struct numa_group *g, double window)
 static u32 judge_hint_together(const struct numa_group *g, double page)
 {
 	const struct numa_coarse *c = &g->coarse;
-	double returns = of_object(
-		g, (double)c->returns / (double)MAX(c->returns_most, 1UL), c->returns_most);
+	double again =
+		of_object(g, (double)c->again / (double)MAX(c->again_most, 1UL), c->again_most);
 
-	if (returns >= 0 && returns < PAGE_TAKEN)
-		return looks(g) < LOOKS ? NUMA_THIN : NUMA_PARTED;
-	if (page <= PAGE_SHARED)
-		return looks(g) < LOOKS ? NUMA_THIN : NUMA_UNCLEAR;
-	if (returns < PAGE_RETURNS)
-		return returns < 0 || looks(g) < LOOKS ? NUMA_THIN : NUMA_UNCLEAR;
-	return own(g, NUMA_UNIT_LINE) ? NUMA_FALSE_PAGE : NUMA_CONCURRENT;
+	if (page > PAGE_SHARED && again >= PAGE_AGAIN)
+		return own(g, NUMA_UNIT_LINE) ? NUMA_FALSE_PAGE : NUMA_CONCURRENT;
+	if (again < 0 || looks(g) < LOOKS)
+		return NUMA_THIN;
+	return again < PAGE_TAKEN ? NUMA_PARTED : NUMA_UNCLEAR;
+}
+
+/* One node has most faults, but the others' are among them: it may be just first. */
+static bool just_first(const struct numa_group *g, double window)
+{
+	return g->threads > 1 && g->sharing[NUMA_UNIT_OBJECT].mixed > ASIDE &&
+	       window > WINDOW_MIXED;
 }
 
 /* Of hint faults: what cannot be told from them is not said. */
@@ -242,16 +248,10 @@ static u32 judge_hint(
 	double page = of_object(g, pages->mixed, pages->samples);
 	bool shared = g->sharing[NUMA_UNIT_OBJECT].mixed >= SHARED && g->threads > 1;
 
-	if (seen < LOOKS_MIXED)
+	if (seen < (shared ? LOOKS_MIXED : LOOKS))
 		return NUMA_THIN;
-	if (!shared && seen < LOOKS)
-		return NUMA_THIN;
-	/* One node has most faults, but the others' are among them: it may be just first. */
-	if (!shared && g->threads > 1 && g->sharing[NUMA_UNIT_OBJECT].mixed > ASIDE &&
-		window > WINDOW_MIXED)
-		return NUMA_UNCLEAR;
 	if (!shared)
-		return judge_one_user(f, all, g);
+		return just_first(g, window) ? NUMA_UNCLEAR : judge_one_user(f, all, g);
 	if (page >= 0 && page < (seen < LOOKS ? PAGE_OWN_FEW : PAGE_OWN)) {
 		if (g->huge * 2 > g->sums.samples && mixed(g, NUMA_UNIT_HUGE))
 			return NUMA_FALSE_HUGE;

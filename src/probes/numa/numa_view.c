@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "probes/numa/numa_advice.h"
+#include "probes/numa/numa_patterns.h"
 #include "probes/numa/numa_tables.h"
 #include "probes/numa/numa_topology.h"
 
@@ -115,6 +116,19 @@ static int topology_feed(const struct numa_state *v)
 	return rc;
 }
 
+/* What is local to the one thread of a process is not scanned: mm/mprotect.c, change_pte_range().
+ */
+static void lone_note(const struct numa_groups *g, struct report *r)
+{
+	if (!g->lone_hints || (double)g->lone_hints < NUMA_MIN_SHARE * (double)g->all.samples)
+		return;
+	report_note(r,
+		"%llu of %llu samples are hint faults of processes with one thread: of their "
+		"private memory the kernel lets only pages fault that lie on other nodes, so "
+		"their local accesses are not seen",
+		(unsigned long long)g->lone_hints, (unsigned long long)g->all.samples);
+}
+
 static void notes_add(const struct numa_state *v, struct report *r)
 {
 	u64 late = numa_late(v->feed), damaged = numa_damaged(v->feed);
@@ -147,6 +161,7 @@ static int numa_report(void *state, struct report *r)
 				by == NUMA_BY_OBJECT ? &by_object : &groups, by, v->stacks);
 	rc = rc ? rc : numa_nodes_report(r, v->feed, &groups);
 	rc = rc ? rc : numa_advise(r, v->feed, &groups);
+	lone_note(&groups, r);
 	notes_add(v, r);
 	numa_groups_free(&groups);
 	numa_groups_free(&by_object);
