@@ -4,11 +4,10 @@
 
 load common
 
-setup() {
-	needs_root
-	sources=$("$MEMWHY" doctor 2>/dev/null)
-	grep -q '^numa *addresses of faults  *[^ ]' <<<"$sources" || skip "page faults tell no addresses here: $(grep ^numa <<<"$sources" | head -3)"
-	cd "$BATS_TEST_TMPDIR"
+# One recording, which most tests ask of.
+setup_file() {
+	[ "$(id -u)" -eq 0 ] || return 0
+	cd "$BATS_FILE_TMPDIR"
 	cat >job.c <<-'C'
 	#include <pthread.h>
 	#include <stdlib.h>
@@ -43,7 +42,22 @@ setup() {
 	}
 	C
 	gcc -O1 -g -pthread -o job job.c
-	"$MEMWHY" numa --source first-touch --record run.mw -o json --by site,type,thread --out live.json -- ./job
+	heap_job
+	"$MEMWHY" doctor >sources 2>/dev/null || true
+	if tells_addresses; then
+		"$MEMWHY" numa --source first-touch --record run.mw -o json --by site,type,thread --out live.json -- ./job
+	fi
+}
+
+tells_addresses() {
+	grep -q '^numa *addresses of faults  *[^ ]' "$BATS_FILE_TMPDIR/sources"
+}
+
+setup() {
+	needs_root
+	tells_addresses || skip "page faults tell no addresses here: $(grep ^numa "$BATS_FILE_TMPDIR/sources" | head -3)"
+	cd "$BATS_TEST_TMPDIR"
+	ln -s "$BATS_FILE_TMPDIR"/* .
 }
 
 rows() { # FILE TABLE FILTER
@@ -156,7 +170,6 @@ near() { # FILE SITE MIB
 }
 
 @test "numa: heap blocks are objects by who allocated them, and an address used again is two" {
-	heap_job
 	"$MEMWHY" numa --source first-touch --all-blocks --record blocks.mw -o json --by site,type,object --out blocks.json -- ./blocks
 	near blocks.json site_mine 130
 	near blocks.json site_theirs 32
@@ -167,8 +180,8 @@ near() { # FILE SITE MIB
 	echo "$blocks of $all samples are of heap blocks"
 	[ $((blocks * 100)) -ge $((all * 95)) ]
 	[ "$(rows blocks.json objects 'select(.name | startswith("site_mine")) | .object' | sort -u | wc -l)" = 2 ]
-	# One thread made it, the other used and freed it.
-	[ "$(rows blocks.json sites 'select(.name | startswith("site_theirs")) | [.maker_ratio, .frees] | @tsv')" = "0	1" ]
+	# One thread made it (its allocator wrote to the first page), the other used and freed it.
+	[ "$(rows blocks.json sites 'select(.name | startswith("site_theirs")) | [.maker_ratio < 0.01, .frees] | @tsv')" = "true	1" ]
 	[ "$(rows blocks.json sites 'select(.name | startswith("site_mine")) | .frees' | jq -s add)" = 2 ]
 	[ "$(rows blocks.json sites 'select(.name | startswith("site_mine")) | .maker_ratio' | sort -u)" = 1 ]
 	"$MEMWHY" numa --input blocks.mw -o json --by site,type,object --out again.json
@@ -206,7 +219,6 @@ grow_job() {
 }
 
 @test "numa: by default large blocks are told apart, small ones are of the heap" {
-	heap_job
 	"$MEMWHY" numa --source first-touch -o json --by site,type,object --out large.json -- ./blocks
 	near large.json site_mine 130
 	near large.json site_theirs 32
@@ -255,7 +267,6 @@ grow_job() {
 }
 
 @test "numa: without the preload library the heap is one object, and it is said why" {
-	heap_job
 	"$MEMWHY" numa --source first-touch --no-heap -o json --by type --out no.json -- ./blocks
 	[ "$(rows no.json types 'select(.kind == "heap block")' | wc -l)" = 0 ]
 	[ "$(jq '.events | has("heap")' no.json)" = false ]
