@@ -34,71 +34,93 @@ static void process_put(u32 pid, u32 start, u32 pages)
 	fixture_put_text(path, text);
 }
 
+struct looking {
+	struct taken taken;
+	struct capture c;
+	struct faults_growth growth;
+	char tree[PATH_MAX];
+};
+
+static int begin(void **state)
+{
+	static struct looking l;
+
+	l = (struct looking){.taken = {.sink = {take}}, .c = {.probe = "faults"}};
+	l.c.sink = &l.taken.sink;
+	fixture_make(l.tree);
+	faults_growth_init(&l.growth);
+	*state = &l;
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct looking *l = *state;
+
+	faults_growth_free(&l->growth);
+	fixture_remove(l->tree);
+	return 0;
+}
+
+static void add(struct looking *l, u32 pid, u64 faults)
+{
+	assert_int_equal(faults_growth_add(&l->growth, pid, faults), 0);
+}
+
+/* As at a drain after a while; the number of records so far. */
+static u32 look(struct looking *l)
+{
+	l->growth.next_ns = 0;
+	assert_int_equal(faults_growth_send(&l->growth, &l->c), 0);
+	return l->taken.n;
+}
+
 static void those_with_most_are_read(void **state)
 {
-	struct taken t = {.sink = {take}};
-	struct capture c = {.sink = &t.sink, .probe = "faults"};
-	struct faults_growth g = {};
-	char tree[PATH_MAX];
+	struct looking *l = *state;
+	const struct process_memory *v = l->taken.v;
 
-	(void)state;
-	fixture_make(tree);
-	faults_growth_init(&g);
 	for (u32 pid = 1; pid <= 40; pid++) {
 		process_put(pid, 5, pid);
-		assert_int_equal(faults_growth_add(&g, pid, pid < 3 ? 255 : 300 + pid / 2), 0);
+		add(l, pid, pid < 3 ? 255 : 300 + pid / 2);
 	}
-	assert_int_equal(faults_growth_add(&g, 3, 1000), 0);
-	assert_int_equal(faults_growth_add(&g, 77, 5000), 0); /* it is gone */
-	assert_int_equal(faults_growth_send(&g, &c), 0);
-	assert_int_equal(t.n, 15); /* 16 were tried */
-	assert_int_equal(t.v[0].tgid, 3);
-	assert_int_equal(t.v[0].anon_bytes, 3 * 4096);
-	assert_string_equal(t.v[0].comm, "p 3");
-	assert_int_equal(t.v[1].tgid, 40);
-	for (u32 i = 2; i < t.n; i++) /* two at a time have as many: each comes once */
-		assert_int_equal(t.v[i].tgid, 40 - i + (i % 2 ? 2 : 0));
-	assert_int_equal(faults_growth_send(&g, &c), 0);
-	assert_int_equal(t.n, 15); /* not twice within a while */
-	g.next_ns = 0;
-	assert_int_equal(faults_growth_send(&g, &c), 0);
-	assert_int_equal(t.n, 31); /* nor is what is gone asked again */
-	faults_growth_free(&g);
-	fixture_remove(tree);
+	add(l, 3, 1000);
+	add(l, 77, 5000);              /* it is gone */
+	assert_int_equal(look(l), 15); /* 16 were tried */
+	assert_int_equal(v[0].tgid, 3);
+	assert_int_equal(v[0].anon_bytes, 3 * 4096);
+	assert_string_equal(v[0].comm, "p 3");
+	assert_int_equal(v[1].tgid, 40);
+	for (u32 i = 2; i < 15; i++) /* two at a time have as many: each comes once */
+		assert_int_equal(v[i].tgid, 40 - i + (i % 2 ? 2 : 0));
+	assert_int_equal(faults_growth_send(&l->growth, &l->c), 0);
+	assert_int_equal(l->taken.n, 15); /* not twice within a while */
+	assert_int_equal(look(l), 31);    /* nor is what is gone asked again */
 }
 
 static void an_id_that_is_used_again_begins_anew(void **state)
 {
-	struct taken t = {.sink = {take}};
-	struct capture c = {.sink = &t.sink, .probe = "faults"};
-	struct faults_growth g = {};
-	char tree[PATH_MAX];
+	struct looking *l = *state;
+	const struct process_memory *v = l->taken.v;
 
-	(void)state;
-	fixture_make(tree);
-	faults_growth_init(&g);
 	process_put(9, 5, 100);
-	assert_int_equal(faults_growth_add(&g, 9, 900), 0);
-	assert_int_equal(faults_growth_send(&g, &c), 0);
+	add(l, 9, 900);
+	assert_int_equal(look(l), 1);
 	process_put(9, 5, 300);
-	g.next_ns = 0;
-	assert_int_equal(faults_growth_send(&g, &c), 0);
-	assert_int_equal(t.v[1].first_anon_bytes, 100 * 4096);
-	assert_int_equal(t.v[1].anon_bytes, 300 * 4096);
+	assert_int_equal(look(l), 2);
+	assert_int_equal(v[1].first_anon_bytes, 100 * 4096);
+	assert_int_equal(v[1].anon_bytes, 300 * 4096);
 	process_put(9, 6, 50);
-	g.next_ns = 0;
-	assert_int_equal(faults_growth_send(&g, &c), 0);
-	assert_int_equal(t.v[2].first_anon_bytes, 50 * 4096);
-	assert_true(t.v[2].start_ns > t.v[1].start_ns);
-	faults_growth_free(&g);
-	fixture_remove(tree);
+	assert_int_equal(look(l), 3);
+	assert_int_equal(v[2].first_anon_bytes, 50 * 4096);
+	assert_true(v[2].start_ns > v[1].start_ns);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(those_with_most_are_read),
-		cmocka_unit_test(an_id_that_is_used_again_begins_anew),
+		cmocka_unit_test_setup_teardown(those_with_most_are_read, begin, end),
+		cmocka_unit_test_setup_teardown(an_id_that_is_used_again_begins_anew, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
