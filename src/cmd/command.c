@@ -52,7 +52,7 @@ static int run_probe(const struct command *cmd, struct options *o)
 		with = r.untracked_why ? with : list[0]->with_tracked;
 	}
 	/* it was asked for: without it there is no report */
-	heap = list[0]->with_tracked && o->heap && !o->input;
+	heap = list[0]->with_tracked && o->heap;
 	with = heap ? list[0]->with_tracked : with;
 	if (numa_try_wanted(cmd, o))
 		return numa_try(cmd, o);

@@ -25,7 +25,8 @@ static const struct opt scope[] = {
 };
 
 static const struct opt run[] = {
-	O("for", 0, OPT_DURATION, for_ns, "TIME", "stop after this time (default: at Ctrl-C)"),
+	O("for", 0, OPT_DURATION, for_ns, "TIME",
+		"stop after this time (default: when CMD ends, or at Ctrl-C; check: 10s)"),
 	O("interval", 'i', OPT_DURATION, interval_ns, "TIME",
 		"report each interval of this length"),
 	OV("stacks", 0, OPT_OPTIONAL, stacks, "user|kernel|both", "by code path (default: both)",
@@ -37,8 +38,7 @@ static const struct opt run[] = {
 		"function names only: do not read debug information"),
 	O("debuginfod", 0, OPT_OPTIONAL, debuginfod, "TIME",
 		"also ask the servers of DEBUGINFOD_URLS for debug information, and wait for them "
-		"at "
-		"most so long in all (default: 30s)"),
+		"at most so long in all (default: 30s)"),
 };
 
 static const struct opt files[] = {
@@ -202,7 +202,7 @@ static const struct group {
 	{GROUP_ATTACH, "Whose memory", {attach, ARRAY_SIZE(attach)}},
 	{GROUP_SOURCE, "How to look", {source, ARRAY_SIZE(source)}},
 	{GROUP_PART, "A part of the run", {part, ARRAY_SIZE(part)}},
-	{GROUP_FAULTS, "What of it is there", {faults, ARRAY_SIZE(faults)}},
+	{GROUP_FAULTS, "Resident memory", {faults, ARRAY_SIZE(faults)}},
 	{GROUP_LEAK, "Whose memory", {leak, ARRAY_SIZE(leak)}},
 	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},
 	{GROUP_BY, "What to show", {by, ARRAY_SIZE(by)}},

@@ -165,16 +165,16 @@ static int debuginfod_parse(const struct options *o, struct capture_options *ret
 
 static int heap_check(const struct options *o, struct err *err)
 {
-	if (o->faults && (!o->argv || o->input))
+	if (o->faults && !o->argv)
 		return err_set(err, -EINVAL, "--faults is of a command that is run (-- CMD)");
 	if (o->faults && (o->sample_bytes || o->no_wait))
 		return err_set(err, -EINVAL,
 			"--faults needs every allocation: it does not go with --sample and "
 			"--no-wait");
-	if (o->heap && (!o->pids || o->input))
+	if (o->heap && !o->pids)
 		return err_set(err, -EINVAL,
 			"--heap goes with -p; of a command the heap is followed without it");
-	if (o->all_blocks && (!o->argv || o->input))
+	if (o->all_blocks && !o->argv)
 		return err_set(err, -EINVAL, "--all-blocks is of a command that is run (-- CMD)");
 	if (o->all_blocks && o->no_heap)
 		return err_set(err, -EINVAL, "--all-blocks and --no-heap exclude each other");
