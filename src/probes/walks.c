@@ -62,9 +62,7 @@ int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *sp
 		if (!rc)
 			capture_note(c, NOTE_WARNING,
 				"user stacks are followed by frame pointers, which most programs "
-				"lack: with the walk by call-frame tables this kernel does not "
-				"load "
-				"its programs: %.200s",
+				"lack: this kernel refuses the walk by call-frame tables: %.110s",
 				first.msg);
 		else
 			first = second;

@@ -30,8 +30,8 @@ struct view_options {
 	bool each;
 	u64 min_ns;
 	bool stacks;
-	u64 from_ns,
-		to_ns; /* a part of the recording, since its session began; both 0: all of it */
+	/* A part of the recording, since its session began; both 0: all of it. */
+	u64 from_ns, to_ns;
 	const char *filter, *hist, *sum; /* NULL: none */
 	const char *flight, *dump_on;    /* NULL: none */
 	bool with_memory, no_times;

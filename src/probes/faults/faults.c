@@ -199,8 +199,7 @@ static const struct field agg_fields[] = {
 	FIELD(struct faults_agg, stack, FIELD_U32, UNIT_STACK, "where the fault happened"),
 	FIELD(struct faults_agg, flags, FIELD_U16, UNIT_HEX,
 		"1 major, 2 write, 4 exec, 8 kernel mode, 16 access known, 32 huge, 64 mapping "
-		"known, "
-		"128 object is a region"),
+		"known, 128 object is a region"),
 	FIELD(struct faults_agg, map, FIELD_U8, UNIT_ID,
 		"mapping: 1 anonymous, 2 heap, 3 stack, 4 file, 5 shared memory, 6 hugetlb, 7 "
 		"other"),
@@ -251,16 +250,14 @@ const struct probe probe_faults = {
 	.name = "faults",
 	.summary = "Who takes page faults, where, and how long they take",
 	.details = "Counts page faults exactly, as the kernel does for getrusage(2): minor and "
-		   "major, by "
-		   "process, thread, mapping, cgroup or stack, with the kind of access and the "
-		   "time from "
-		   "the exception to its end.\n\n"
+		   "major, by process, thread, mapping, cgroup or stack, with the kind of access "
+		   "and the time from the exception to its end.\n\n"
 		   "Faults that the kernel takes on a task's behalf without an exception "
-		   "(MAP_POPULATE, "
-		   "mlock, direct I/O) are in getrusage's numbers, and not in these.\n\n"
-		   "A process that takes faults and whose anonymous memory grows steadily, "
-		   "meanwhile, by 256 KiB a second and 4 MiB in all, is named, with what to run "
-		   "next: where eight samples and four seconds fit a straight line.",
+		   "(MAP_POPULATE, mlock, direct I/O) are in getrusage's numbers, and not in "
+		   "these.\n\n"
+		   "Of the processes that fault most, one whose anonymous memory grows steadily "
+		   "meanwhile, by 256 KiB a second or more, is named, with what to run next. That "
+		   "takes eight samples over four seconds, on a straight line, and 4 MiB in all.",
 	.examples = examples,
 	.output = faults_output,
 	.kinds = kinds,

@@ -15,10 +15,9 @@
 #define KNOWN 4096U /* processes: of others nothing is told */
 
 struct faulting {
-	u64 faults;   /* so far */
-	u64 start_ns; /* as in process_memory; 0: not yet read */
-	u64 first_ns; /* … */
-	u64 first_anon_bytes;
+	u64 faults; /* so far */
+	/* As in struct process_memory; 0: not yet read. */
+	u64 start_ns, first_ns, first_anon_bytes;
 	bool gone;
 };
 
