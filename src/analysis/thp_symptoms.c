@@ -212,8 +212,7 @@ static void bloat_evidence(
 
 	finding_line(r, s->evidence,
 		"%.16s (process %u): resident %s, %s of it huge, of which %s (+-%s) is "
-		"zero-filled: "
-		"estimated from %u of %u huge pages",
+		"zero-filled: estimated from %u of %u huge pages",
 		u->comm, tgid, fmt_bytes(rss, u->rss_bytes), fmt_bytes(huge, u->anon_huge_bytes),
 		fmt_bytes(waste, u->waste_bytes), fmt_bytes(error, u->error_bytes), u->sampled,
 		u->candidates);

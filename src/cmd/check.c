@@ -136,15 +136,11 @@ const struct command command_check = {
 	.groups = GROUP_CHECK | GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT,
 	.takes_command = true,
 	.details = "Runs every cheap probe and sampler for --for (10 s unless said otherwise) or "
-		   "while a command "
-		   "runs, and prints what it found: worst first, each finding with its evidence, "
-		   "why it "
-		   "is so, what to try, how to undo that, and how to see whether it helped. memwhy "
-		   "itself "
-		   "changes nothing.\n\n"
+		   "while a command runs, and prints what it found: worst first, each finding with "
+		   "its evidence, why it is so, what to try, how to undo that, and how to see "
+		   "whether it helped. memwhy itself changes nothing.\n\n"
 		   "A finding needs evidence: where that is thin it is told so, and no verdict is "
-		   "given. "
-		   "NOT CHECKED lists what could not be looked at, and why.\n\n"
+		   "given. NOT CHECKED lists what could not be looked at, and why.\n\n"
 		   "Page faults are all counted, but memwhy's own; one in 61 is looked at with its "
 		   "code path. Page allocations, where there are many, are counted for 40 ms every "
 		   "two seconds: what is told of them is sampled.",

@@ -151,8 +151,7 @@ const struct command command_doctor = {
 	.summary = "What can memwhy see on this host?",
 	.groups = GROUP_OUTPUT,
 	.details = "Tries every method of every probe on this kernel and says which one is in use, "
-		   "or why "
-		   "none works and what would provide it. Nothing stays attached.",
+		   "or why none works and what would provide it. Nothing stays attached.",
 	.examples = examples,
 	.run = doctor,
 };

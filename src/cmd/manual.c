@@ -146,8 +146,7 @@ static void man_stack(struct str *out, const struct column *c)
 {
 	str_addf(out, ".TP\n\\fB%s_method\\fR\n", c->name);
 	man_text(out, "in JSON and JSONL, where its user part is not known to be exact: how it was "
-		      "had, or "
-		      "why it is cut");
+		      "had, or why it is cut");
 	str_addc(out, '\n');
 }
 
@@ -197,10 +196,9 @@ static void man_tail(struct str *out)
 {
 	str_add(out,
 		".SH EXIT STATUS\n0 done; 1 a finding or a regression at or above \\-\\-fail\\-on; "
-		"2 usage; 3 not "
-		"permitted or not supported here; 4 the data is incomplete or damaged; 5 internal "
-		"error; 130 interrupted, after the report; before anything was counted "
-		"there is none.\n");
+		"2 usage; 3 not permitted or not supported here; 4 the data is incomplete or "
+		"damaged; 5 internal error; 130 interrupted, after the report; before anything was "
+		"counted there is none.\n");
 }
 
 void help_man(const struct command *cmd, struct str *out)
@@ -237,10 +235,9 @@ void help_man_main(struct str *out)
 	str_add(out, ".SH DESCRIPTION\n");
 	man_paragraphs(out,
 		"Pick a question; each is one command. Start with 'memwhy check': it looks at "
-		"everything "
-		"that is cheap to look at and says what is wrong, why, what to change, how to undo "
-		"it "
-		"and how to see whether it helped. memwhy changes nothing by itself.\n\n"
+		"everything that is cheap to look at and says what is wrong, why, what to change, "
+		"how to undo it and how to see whether it helped. memwhy changes nothing by "
+		"itself.\n\n"
 		"'memwhy doctor' tells what can be seen on this host and what is missing.");
 	str_add(out, ".SH COMMANDS\n");
 	for (size_t i = 0; i < n; i++) {

@@ -162,10 +162,8 @@ const struct command command_record = {
 	.takes_command = true,
 	.details =
 		"Writes one file that any command can report on with --input, without privilege "
-		"and on "
-		"any machine: symbols travel in the file. A file that is cut off stays readable "
-		"up to "
-		"its last whole block.\n\n"
+		"and on any machine: symbols travel in the file. A file that is cut off stays "
+		"readable up to its last whole block.\n\n"
 		"What fires all the time, such as each allocation of the kernel, is recorded only "
 		"when it is named. Unless named, slab still records the sizes of the caches.\n\n"
 		"With a command, the exit status is the command's.",

@@ -30,8 +30,7 @@ static void tell(struct report *r, const struct cgroup_usage *cg, int level)
 	if (cg->swap_bytes)
 		finding_line(r, f->evidence, "%s of it is in swap", fmt_bytes(a, cg->swap_bytes));
 	f->why = "At the limit every charge reclaims within the group first, also when the machine "
-		 "has "
-		 "free memory; when that does not help, the OOM killer picks a process of the "
+		 "has free memory; when that does not help, the OOM killer picks a process of the "
 		 "group.";
 	cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path ? path : "/"), "check");
 }

@@ -182,8 +182,8 @@ static int report(void *v, struct report *r)
 		finding_line(r, f->evidence, "%llu direct compactions (compact_stall), %llu failed",
 			stalls, facts_delta(&s->facts, "compact_fail"));
 	f->why = "Pages that cannot be moved were put among pages that can. Enough memory is free, "
-		 "but "
-		 "not in blocks of the size that huge pages, network buffers and drivers ask for.";
+		 "but not in blocks of the size that huge pages, network buffers and drivers ask "
+		 "for.";
 	tell_change(r, f, s);
 	return 0;
 }

@@ -77,10 +77,8 @@ static int report(void *v, struct report *r)
 			finding_line(r, f->evidence, "node %u: %llu pages, %u threads", k,
 				n->resident_pages[k], n->threads[k]);
 		f->why = "Pages stay on the node where they were first touched. Threads that "
-			 "moved, or an "
-			 "initialisation by another thread, leave them far away: each miss of the "
-			 "caches "
-			 "then crosses the link between the nodes.";
+			 "moved, or an initialisation by another thread, leave them far away: each "
+			 "miss of the caches then crosses the link between the nodes.";
 		finding_line(r, f->try_,
 			"Move its pages to its threads (a copy, once): "
 			"`migratepages %u all NODE`",

@@ -30,8 +30,7 @@ static int report(void *v, struct report *r)
 	finding_line(r, x->evidence, "/proc/pressure/memory: some %.3f s, full %.3f s of %.1f s",
 		(double)some_us / 1e6, (double)full_us / 1e6, report_seconds(r));
 	x->why = "Reclaim, refaults of pages that were just pushed out, and swap-ins make tasks "
-		 "wait. "
-		 "The other findings say which tasks, and for which memory.";
+		 "wait. The other findings say which tasks, and for which memory.";
 	finding_line(r, x->try_,
 		"Follow the findings that name processes first; this one sums them up.");
 	finding_line(r, x->undo, "Nothing to undo.");

@@ -145,8 +145,8 @@ static void tell_slab(struct report *r, const struct growth *g)
 			trend_fit(&g->unreclaimable), g->unreclaimable.n);
 	tell_caches(r, x, f);
 	x->why = "Reclaimable slab (dentries, inodes) grows with the files that are looked at and "
-		 "goes "
-		 "when memory is short. Unreclaimable slab belongs to sockets, tasks, drivers.";
+		 "goes when memory is short. Unreclaimable slab belongs to sockets, tasks, "
+		 "drivers.";
 	tell_next(r, x);
 	finding_line(r, x->verify, "`grep -i slab /proc/meminfo`");
 }

@@ -171,8 +171,7 @@ static void tell_fragmentation(
 	u64 next = now ? min_free_next(r, now, s->pageblock_order) : 0;
 
 	f->why = "Memory was free, but not in blocks of the size that was asked for: pages had to "
-		 "be "
-		 "moved first. That is fragmentation, not want of memory.";
+		 "be moved first. That is fragmentation, not want of memory.";
 	tell_free(r, f, s);
 	if (t->thp_ns * 2 > t->total_ns &&
 		(!strcmp(defrag, "always") || !strcmp(defrag, "madvise"))) {

@@ -119,15 +119,13 @@ static const char *nodes_invalid(const struct mempolicy_args *a)
 		return "local allocation takes no MPOL_F_STATIC_NODES or MPOL_F_RELATIVE_NODES";
 	if (empty && a->cut)
 		return "the mask is empty, as maxnode cuts its nodes off: maxnode has to be one "
-		       "more "
-		       "than the bits of the mask";
+		       "more than the bits of the mask";
 	if (empty)
 		return "the mask is empty, and this mode needs nodes";
 	if (mode == MODE_PREFERRED_MANY || mode == MODE_WEIGHTED_INTERLEAVE ||
 		a->mode & MODE_NUMA_BALANCING)
 		return "no node of the mask has memory and is allowed (cpuset), or this kernel "
-		       "does "
-		       "not know the mode";
+		       "does not know the mode";
 	return "no node of the mask has memory and is allowed to this process (cpuset)";
 }
 
@@ -170,10 +168,8 @@ static const char *get_invalid(const struct mempolicy_args *a)
 		return "an address without MPOL_F_ADDR";
 	if (a->flags & GET_NODE && !(a->flags & GET_ADDR))
 		return "MPOL_F_NODE without MPOL_F_ADDR asks for the next node of interleaving, "
-		       "and "
-		       "this thread does not interleave; or maxnode is less than the kernel's "
-		       "number "
-		       "of nodes";
+		       "and this thread does not interleave; or maxnode is less than the kernel's "
+		       "number of nodes";
 	return "maxnode is less than the kernel's number of nodes (nr_node_ids; 1024 is always "
 	       "enough)";
 }
@@ -201,13 +197,11 @@ static const char *migrate_invalid(const struct mempolicy_args *a)
 
 	if (!why && a->mask[1] & (MASK_EMPTY | MASK_NULL))
 		why = a->cut ? "there is no node to migrate to, as maxnode cuts nodes off: it has "
-			       "to "
-			       "be one more than the bits of the masks"
+			       "to be one more than the bits of the masks"
 			     : "there is no node to migrate to: the mask of new nodes is empty";
 	return why ? why
 		   : "none of the new nodes is allowed to the caller (cpuset), or the process has "
-		     "no "
-		     "address space";
+		     "no address space";
 }
 
 static const char *invalid(const struct mempolicy_args *a)

@@ -326,20 +326,18 @@ const struct probe probe_compaction = {
 		"search for free pages: compact_isolated has more there (and compact_free_scanned "
 		"of kcompactd in 5.10).\n\n"
 		"Direct compaction: an attempt is one call of try_to_compact_pages(). It is a "
-		"stall "
-		"when a zone was compacted or found good, put off when all that were not "
-		"unsuitable "
-		"were deferred, and a success (compact_success) when the page was got. What the "
-		"kernel counts as compact_stall differs: all attempts in 5.10 (and those that may "
-		"not do I/O, which no event tells of), stalls and deferred in 6.1 and 6.12, stalls "
-		"in 7.3; compact_fail is what of these did not get the page.\n\n"
+		"stall when a zone was compacted or found good, put off when all that were not "
+		"unsuitable were deferred, and a success (compact_success) when the page was got. "
+		"What the kernel counts as compact_stall differs: all attempts in 5.10 (and those "
+		"that may not do I/O, which no event tells of), stalls and deferred in 6.1 and "
+		"6.12, stalls in 7.3; compact_fail is what of these did not get the page.\n\n"
 		"CPU time is the duration where the task was not switched out, else what the "
 		"scheduler accounted (to a tick).\n\n"
 		"--like compactsnoop prints that tool's default columns. Different are: the PID is "
 		"the process's, as there; zones and results have the running kernel's own names "
-		"(ZONE_ before a zone's, in capitals); a run whose zone "
-		"compactsnoop mixes up or misses (order -1 on kernels where suitability is not "
-		"asked for) is printed with its own.",
+		"(ZONE_ before a zone's, in capitals); a run whose zone compactsnoop mixes up or "
+		"misses (order -1 on kernels where suitability is not asked for) is printed with "
+		"its own.",
 	.examples = examples,
 	.output = compaction_output,
 	.kinds = compaction_kinds,

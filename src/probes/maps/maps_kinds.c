@@ -24,9 +24,8 @@ static const struct field agg_fields[] = {
 	FIELD(struct maps_agg, stack, FIELD_U32, UNIT_STACK, "where the calls were made"),
 	FIELD(struct maps_agg, detail, FIELD_U32, UNIT_ID, "advice of madvise, command of shmctl"),
 	FIELD(struct maps_agg, object, FIELD_U64, UNIT_HEX,
-		"file (a number made of inode and device), key or id; of failed calls the "
-		"limit they met; 0: not "
-		"counted by it"),
+		"file (a number made of inode and device), key or id; of failed calls the limit "
+		"they met; 0: not counted by it"),
 	FIELD(struct maps_agg, length, FIELD_U64, UNIT_BYTES, "0: not counted by it"),
 	FIELD(struct maps_agg, error, FIELD_U16, UNIT_ID, "errno; 0: they succeeded"),
 	FIELD(struct maps_agg, call, FIELD_U8, UNIT_ID, CALLS),

@@ -16,8 +16,7 @@
 static const struct field kill_fields[] = {
 	KILL(flags, FIELD_U32, UNIT_HEX,
 		"1 the victim is known, 2 order known, 4 gfp known, 8 gfp as its reclaim had it, "
-		"16 "
-		"why, points, total_pages and oom_cgroup known"),
+		"16 why, points, total_pages and oom_cgroup known"),
 	KILL(tgid, FIELD_U32, UNIT_ID, "process that asked for memory"),
 	KILL(tid, FIELD_U32, UNIT_ID, "its thread"),
 	KILL(gfp, FIELD_U32, UNIT_HEX, "allocation flags (enum gfp)"),

@@ -202,8 +202,7 @@ static void travel_tell(const struct pages_cpus *p, struct report *r, const stru
 		return;
 	report_note(r,
 		"%.0f %% of the refilled pages had been drained by another CPU, most from CPU %u "
-		"to "
-		"CPU %u: free pages on the CPU that allocates them, or make the lists larger",
+		"to CPU %u: free pages on the CPU that allocates them, or make the lists larger",
 		100.0 * (double)t->crossed / (double)t->pages, t->top->from, t->top->to);
 	if (name && p->lists.fraction)
 		report_note(r, "%s is %llu now; a smaller number makes the lists larger, 8 at most",

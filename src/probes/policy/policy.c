@@ -217,11 +217,11 @@ const struct probe probe_policy = {
 		"in the thread of the call; pgmigrate_success and pgmigrate_fail count the same). "
 		"Pages by node, before and after, are read from the page tables of the caller as "
 		"the call begins and ends: all pages of a range of up to 512, of a larger one 512 "
-		"spread over it (sampled). The kernel's locks are not taken, so what other "
-		"threads change at this time may be seen or not. This is done where there is more "
-		"than one node, and /proc/kcore can be read. Of another process (migrate_pages, "
-		"move_pages) the pages are not looked at. The status array of move_pages is "
-		"summed up, up to 512 of its entries.\n\n"
+		"spread over it (sampled). The kernel's locks are not taken, so what other threads "
+		"change at this time may be seen or not. This is done where there is more than one "
+		"node, and /proc/kcore can be read. Of another process (migrate_pages, move_pages) "
+		"the pages are not looked at. The status array of move_pages is summed up, up to "
+		"512 of its entries.\n\n"
 		"A node mask is read as the kernel does: maxnode is one more than the number of "
 		"bits. Problems are found in every call: nodes that maxnode cuts off, masks that "
 		"are empty or name nodes that the process cannot use (they are left out in "
@@ -230,12 +230,11 @@ const struct probe probe_policy = {
 		"that are too small. Without --each the first 64 calls with each problem come with "
 		"all their details, so that one can be shown.\n\n"
 		"`policy show -p PID` reads /proc/PID/numa_maps: the policy of each mapping, how "
-		"its "
-		"pages spread over the nodes, and the policy of each thread (from the first "
+		"its pages spread over the nodes, and the policy of each thread (from the first "
 		"mapping in its own numa_maps, which hardly ever has a policy of its own). The "
 		"kernel walks all page tables of the process for it.\n\n"
-		"While it runs, every system call of the machine takes some 0.1 us longer. "
-		"Calls of 32-bit and x32 programs are not looked at.",
+		"While it runs, every system call of the machine takes some 0.1 us longer. Calls "
+		"of 32-bit and x32 programs are not looked at.",
 	.examples = examples,
 	.output = policy_output,
 	.kinds = policy_kinds,

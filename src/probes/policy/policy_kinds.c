@@ -46,10 +46,8 @@ static const struct field call_fields[] = {
 		"migrate_pages, 279 move_pages, 450 set_mempolicy_home_node"),
 	CALL(warnings, FIELD_U32, UNIT_HEX,
 		"1 maxnode cuts nodes off, 2 empty mask, 4 nodes that cannot be used, 8 pages "
-		"stayed "
-		"elsewhere, 16 pages remained elsewhere, 32 page cache, 64 after memory was "
-		"touched, "
-		"128 nodes too small, 256 pages not moved"),
+		"stayed elsewhere, 16 pages remained elsewhere, 32 page cache, 64 after memory was "
+		"touched, 128 nodes too small, 256 pages not moved"),
 	CALL(flags, FIELD_U32, UNIT_HEX,
 		"1 before is known, 2 after is known, 4 a shared mapping, 8 usable is known, 16 "
 		"status is known, 32 refused before it began, 64 answer is known"),

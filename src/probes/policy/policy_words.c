@@ -368,8 +368,7 @@ static void pagecache_add(struct str *s, const struct policy_call *e)
 			   ? ": the policy has no effect. "
 			   : ": the policy is only for the process's own copies of its pages. ");
 	str_add(s, "Pages of the page cache are allocated where the thread that reads them first "
-		   "runs, "
-		   "under that thread's own policy (set_mempolicy).");
+		   "runs, under that thread's own policy (set_mempolicy).");
 }
 
 static void late_add(struct str *s, const struct policy_call *e)

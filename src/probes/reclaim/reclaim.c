@@ -284,18 +284,13 @@ const struct probe probe_reclaim = {
 		"(no free page: allocstall_* in /proc/vmstat), reclaim of a control group at its "
 		"limit, and node reclaim, each named so. Beside it stand what was scanned and "
 		"reclaimed on the LRU lists by whom, kswapd's time awake, the time in shrinkers, "
-		"and "
-		"the sleeps that reclaim imposes.\n\n"
+		"and the sleeps that reclaim imposes.\n\n"
 		"Pages scanned and reclaimed are those that pgscan_* and pgsteal_* count: of "
-		"direct "
-		"and node reclaim, and khugepaged's own counters with them. Kernels up to 6.18 "
-		"leave the "
-		"reclaim of control groups out of these (it is in their memory.stat); 7.3 counts "
-		"it "
-		"there too.\n\n"
+		"direct and node reclaim, and khugepaged's own counters with them. Kernels up to "
+		"6.18 leave the reclaim of control groups out of these (it is in their "
+		"memory.stat); 7.3 counts it there too.\n\n"
 		"A task that waits for kswapd before it reclaims (pgscan_direct_throttle) is "
-		"counted "
-		"in the table of throttling, without its time: no event tells it.",
+		"counted in the table of throttling, without its time: no event tells it.",
 	.examples = examples,
 	.output = reclaim_output,
 	.kinds = reclaim_kinds,

@@ -327,8 +327,7 @@ static const struct column throttle_columns[] = {
 	{"reason", "REASON", CELL_TEXT, UNIT_NONE, 0,
 		"writeback: pages under writeback; isolated: too many pages isolated; no progress: "
 		"nothing could be reclaimed; congested: dirty pages cycle; congestion: before "
-		"5.16; "
-		"kswapd: reserves are low, kswapd first"},
+		"5.16; kswapd: reserves are low, kswapd first"},
 	{"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
 		"the reclaim that was throttled; other: compaction"},
 	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},

@@ -295,19 +295,15 @@ const struct probe probe_slab = {
 	.details =
 		"Counts every allocation from and every free to the slab allocator (kmalloc, "
 		"kmem_cache_alloc, kfree, kmem_cache_free) in the kernel, by call site and cache, "
-		"with "
-		"the bytes that were asked for and those that were given. Beside it stands what "
-		"/proc/slabinfo and /sys/kernel/slab say of each cache.\n\n"
+		"with the bytes that were asked for and those that were given. Beside it stands "
+		"what /proc/slabinfo and /sys/kernel/slab say of each cache.\n\n"
 		"With --by live each object is followed from its allocation to its free: objects "
-		"and "
-		"bytes still there at the end of the interval, by who allocated them, and objects "
-		"freed on another CPU or node. That costs more, and takes a table of a 256th of "
-		"the "
-		"memory, at most 1M objects; objects without room in it are counted as untracked. "
-		"Frees of objects allocated before the start are counted apart.\n\n"
+		"and bytes still there at the end of the interval, by who allocated them, and "
+		"objects freed on another CPU or node. That costs more, and takes a table of a "
+		"256th of the memory, at most 1M objects; objects without room in it are counted "
+		"as untracked. Frees of objects allocated before the start are counted apart.\n\n"
 		"What an interrupt allocates counts for the task it interrupted. Sizes of objects "
-		"that "
-		"kfree frees are known with --by live, and else by the cache they lie in.",
+		"that kfree frees are known with --by live, and else by the cache they lie in.",
 	.examples = examples,
 	.output = slab_output,
 	.operands = "[top]",

@@ -194,8 +194,7 @@ enum {
 static const struct column cache_columns[CACHE_COLUMNS] = {
 	[C_CACHE] = {"cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
 		"slab cache; caches that the kernel merged have one name for all; large: whole "
-		"pages, "
-		"beyond the largest size class"},
+		"pages, beyond the largest size class"},
 	[C_ALLOCATIONS] = {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, COL_WEIGHT,
 		"objects allocated (exact)"},
 	[C_FREES] = {"frees", "FREES", CELL_U64, UNIT_COUNT, 0, "objects freed (exact)"},

@@ -20,8 +20,7 @@ static const struct field value_fields[] = {
 	FIELD(struct thp_value, value, FIELD_U64, UNIT_NONE, "in the kernel's own unit"),
 	FIELD(struct thp_value, source, FIELD_U16, UNIT_ID,
 		"1 setting; 2 /proc/vmstat; 3 statistics of a size; 4 pages: free, high "
-		"(watermarks), "
-		"total"),
+		"(watermarks), total"),
 	FIELD_ARRAY(struct thp_value, name, FIELD_CHARS, UNIT_NONE, THP_NAME_LEN,
 		"settings: path below transparent_hugepage/"),
 	FIELD_ARRAY(struct thp_value, text, FIELD_CHARS, UNIT_NONE, THP_TEXT_LEN,
