@@ -59,13 +59,12 @@ static void *region_grow(void *old, size_t old_bytes, size_t bytes)
 
 int big_grow(void **v, size_t *cap, size_t n, size_t more, size_t size)
 {
-	size_t want = *cap ? *cap * 2 : 16;
+	size_t want;
 	void *grown;
 
 	if (n + more <= *cap)
 		return 0;
-	while (want < n + more)
-		want *= 2;
+	want = vec_capacity(*cap, n + more);
 	if (want > SIZE_MAX / 2 / size)
 		return -ENOMEM;
 	if (want * size < MAPPED_BYTES) {

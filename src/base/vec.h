@@ -16,16 +16,25 @@
 		size_t cap; \
 	}
 
+/* The next capacity with room for n elements. */
+static inline size_t vec_capacity(size_t cap, size_t n)
+{
+	size_t want = cap ? cap * 2 : 16;
+
+	while (want < n)
+		want *= 2;
+	return want;
+}
+
 /* Makes room for `more` elements of `size` bytes behind the first n. */
 static inline int vec_grow(void **v, size_t *cap, size_t n, size_t more, size_t size)
 {
-	size_t want = *cap ? *cap * 2 : 16;
+	size_t want;
 	void *grown;
 
 	if (n + more <= *cap)
 		return 0;
-	while (want < n + more)
-		want *= 2;
+	want = vec_capacity(*cap, n + more);
 	grown = reallocarray(*v, want, size);
 	if (!grown)
 		return -ENOMEM;
