@@ -116,7 +116,8 @@ static bool is_bss(const struct mapping *m, const struct mapping *before)
 	       before->end == m->start && before->prot & MAPPING_WRITE && !before->shared;
 }
 
-int residence_keys(struct residence *r)
+/* The key of each mapping. */
+static int keys_make(struct residence *r)
 {
 	int rc = 0;
 
@@ -136,21 +137,34 @@ int residence_keys(struct residence *r)
 	return rc;
 }
 
-int residence_read(struct residence *r, u32 pid)
+int residence_maps(struct residence *r, struct maps *maps, u64 time_ns)
 {
-	struct maps maps = {};
-
-	r->maps_ns = clock_mono_ns();
-	if (maps_read((int)pid, &maps) || !maps.list.n) {
-		maps_free(&maps);
-		return 0; /* it is gone: what was known of it stays */
-	}
 	maps_free(&r->maps);
-	r->maps = maps;
-	return residence_keys(r);
+	r->maps = *maps;
+	r->maps_ns = time_ns;
+	*maps = (struct maps){};
+	return keys_make(r);
 }
 
-static const struct residence_key *key_of(const struct residence *r, const struct mapping *m)
+int residence_read(struct residence *r, u32 pid)
+{
+	_cleanup_maps_ struct maps maps = {};
+	u64 now = clock_mono_ns();
+
+	r->maps_ns = now;
+	if (maps_read((int)pid, &maps) || !maps.list.n)
+		return 0; /* it is gone: what was known of it stays */
+	return residence_maps(r, &maps, now);
+}
+
+struct residence_key residence_mapped(const struct mappings *m, const struct range *r)
+{
+	const struct mapping_site_key *k = groups_key(&m->sites, r->value);
+
+	return (struct residence_key){HEAP_PLACE_MAPPED, k->stack, k->kind};
+}
+
+const struct residence_key *residence_key_of(const struct residence *r, const struct mapping *m)
 {
 	return &r->keys.v[m - r->maps.list.v];
 }
@@ -181,7 +195,7 @@ struct residence_key residence_place(struct residence *r, const struct residence
 	}
 	if (!m)
 		return k;
-	k = *key_of(of, m);
+	k = *residence_key_of(of, m);
 	if (k.what == HEAP_PLACE_LIBC && m->kind == MAPPING_ANON && sp >= m->start && sp < m->end)
 		k.what = HEAP_PLACE_STACK;
 	return k;

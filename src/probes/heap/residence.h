@@ -65,6 +65,8 @@ int residence_count(struct residence *r, const struct residence_key *k, bool maj
 int residence_adopt(struct residence *r, const struct residence_key *from, u32 stack, bool major);
 /* A thread's stack is where its stack pointer is. */
 int residence_stack(struct residence *r, u32 tid, u64 sp);
+/* What the process mapped itself: a range of its mappings. */
+struct residence_key residence_mapped(const struct mappings *m, const struct range *r);
 /* What an address is that is in no block and in nothing the process mapped itself. parent: NULL, or
  * the process it is a fork of. pid: 0 where /proc is not to be asked again. time_ns: when
  * it was seen. */
@@ -78,8 +80,9 @@ bool residence_due(struct residence *r, u32 pid, u64 now_ms);
 /* Looks at what is resident; 0 also where the process is gone by now. */
 int residence_look(struct residence *r, u32 pid, const struct account *a, const struct mappings *m);
 
-/* Private to its parts: the key of each mapping of maps. */
-int residence_keys(struct residence *r);
+/* Private to its parts: takes the mappings over, as they were read. */
+int residence_maps(struct residence *r, struct maps *maps, u64 time_ns);
+const struct residence_key *residence_key_of(const struct residence *r, const struct mapping *m);
 bool residence_is_stack(const struct residence *r, const struct mapping *m);
 
 #endif

@@ -101,7 +101,7 @@ static int areas_read(struct looking *l, const struct smaps_all *all, int pagema
 
 		if (!s->rss_bytes && !s->swap_bytes)
 			continue;
-		a.key = m ? l->r->keys.v[m - l->r->maps.list.v]
+		a.key = m ? *residence_key_of(l->r, m)
 			  : (struct residence_key){.what = HEAP_PLACE_UNKNOWN};
 		if (a.key.what == HEAP_PLACE_LIBC || overlaps_mapped(l->mappings, s))
 			rc = area_pages(l, &a, pagemap);
@@ -199,20 +199,13 @@ static void range_add(struct looking *l, const struct residence_key *k, u64 star
 	}
 }
 
-static struct residence_key key_of_mapped(const struct mappings *m, const struct range *r)
-{
-	const struct mapping_site_key *site = groups_key(&m->sites, r->value);
-
-	return (struct residence_key){HEAP_PLACE_MAPPED, site->stack, site->kind};
-}
-
 static void mapped_add(struct looking *l)
 {
 	const struct mappings *m = l->mappings;
 	struct range r;
 
 	for (u64 at = 0; !l->rc && ranges_next(&m->ranges, at, &r); at = r.end) {
-		struct residence_key k = key_of_mapped(m, &r);
+		struct residence_key k = residence_mapped(m, &r);
 
 		if (groups_get(&l->r->sums, &k))
 			range_add(l, &k, r.start, r.end - r.start, NULL);
@@ -234,7 +227,7 @@ static void block_add(void *arg, u64 address, u64 bytes, u32 stack)
 		return;
 	}
 	if (ranges_find(&l->mappings->ranges, address, &r)) {
-		mapped = key_of_mapped(l->mappings, &r);
+		mapped = residence_mapped(l->mappings, &r);
 		from = groups_find(&l->r->sums, &mapped);
 	}
 	range_add(l, &k, address, bytes, from);
@@ -270,8 +263,8 @@ static int look_at(struct residence *r, u32 pid, const struct account *a, const 
 	_cleanup_str_ struct str text = {};
 	_cleanup_close_ int pagemap = pagemap_open((int)pid);
 	struct looking l = {.r = r, .mappings = m};
+	_cleanup_maps_ struct maps maps = {};
 	struct smaps_all all = {};
-	struct maps maps = {};
 	int rc = pagemap < 0 ? pagemap : sys_read(&text, "/proc/%u/smaps", pid);
 
 	r->last_ns = clock_mono_ns();
@@ -279,13 +272,7 @@ static int look_at(struct residence *r, u32 pid, const struct account *a, const 
 	rc = rc ? rc : smaps_all_parse(str_get(&text), &all);
 	if (!rc && !all.list.n)
 		rc = -ESRCH;
-	if (!rc) {
-		maps_free(&r->maps);
-		r->maps = maps;
-		r->maps_ns = r->last_ns;
-		maps = (struct maps){};
-		rc = residence_keys(r);
-	}
+	rc = rc ? rc : residence_maps(r, &maps, r->last_ns);
 	rc = rc ? rc : areas_read(&l, &all, pagemap);
 	if (!rc) {
 		sums_clear(r);
@@ -298,7 +285,6 @@ static int look_at(struct residence *r, u32 pid, const struct account *a, const 
 			r->look.rss += s->rss_bytes;
 		r->looks++;
 	}
-	maps_free(&maps);
 	smaps_all_free(&all);
 	looking_free(&l);
 	return rc;

@@ -142,15 +142,20 @@ static int big_add(struct touched *t, u64 address, u64 bytes)
 	return ranges_add(&t->big, (struct range){address, address + bytes, 0});
 }
 
-/* The thread's own access to the new block, or right beside it, while it was made: the time of the
- * first; 0: none. Where small blocks are not told of there may have been others since. */
+/* Was an access in this block, or right beside it? */
+static bool is_beside(const struct touch *t, u64 address, u64 bytes)
+{
+	return t->address + NUMA_BLOCK_EDGE - address < bytes + 2 * NUMA_BLOCK_EDGE;
+}
+
+/* The thread's own access to the new block, while it was made: the time of the first; 0: none.
+ * Where small blocks are not told of there may have been others since. */
 static u64 miss_in(const struct cursor *c, u64 address, u64 bytes, u64 ticks)
 {
 	bool all = !c->process->touched->least_bytes;
 
 	vec_each (m, &c->misses)
-		if ((all || ticks < m->ticks + EARLY) &&
-			m->address + NUMA_BLOCK_EDGE - address < bytes + 2 * NUMA_BLOCK_EDGE)
+		if ((all || ticks < m->ticks + EARLY) && is_beside(m, address, bytes))
 			return m->time_ns;
 	return 0;
 }
@@ -190,7 +195,7 @@ static int misses_adopt(struct cursor *c, u64 address, u64 bytes)
 	if (!account_find(&c->process->account, address, &v))
 		return 0;
 	vec_each (m, &c->misses)
-		if (!rc && m->address + NUMA_BLOCK_EDGE - address < bytes + 2 * NUMA_BLOCK_EDGE)
+		if (!rc && is_beside(m, address, bytes))
 			rc = residence_adopt(r, &m->place, v.stack, m->fault == FAULT_IS_MAJOR);
 	return rc;
 }
@@ -306,14 +311,11 @@ static int place_count(struct heap_process *p, const struct heap_process *parent
 	struct range range;
 	int rc;
 
-	if (ranges_find(&p->mappings.ranges, t.address, &range)) {
-		const struct mapping_site_key *k = groups_key(&p->mappings.sites, range.value);
-
-		t.place = (struct residence_key){HEAP_PLACE_MAPPED, k->stack, k->kind};
-	} else {
+	if (ranges_find(&p->mappings.ranges, t.address, &range))
+		t.place = residence_mapped(&p->mappings, &range);
+	else
 		t.place = residence_place(r, parent ? parent->residence : NULL,
 			p->gone || p->exec_ns ? 0 : p->pid, t.address, t.sp, t.time_ns);
-	}
 	rc = residence_count(r, &t.place, t.fault == FAULT_IS_MAJOR);
 	return rc ? rc : miss_add(p, tid, &t);
 }
