@@ -22,19 +22,32 @@
 
 #define WAIT_MS 2000 /* a program waits no longer for a memwhy that stands still */
 
+/* Records whose stacks get their names, which are by program, just before they are sent. */
+struct site_to_send {
+	struct heap_site r;
+	u32 image;
+};
+
+struct mapping_to_send {
+	struct heap_mapping r;
+	u32 image;
+};
+
+struct residence_to_send {
+	struct heap_residence r;
+	u32 image;
+};
+
 struct heap_state {
 	struct collector *collector;
 	struct cgroup_mounts *cgroups;
 	struct heap_names names;
 	VEC(struct heap_total) totals; /* to be sent */
-	VEC(struct heap_site) sites;
+	VEC(struct site_to_send) sites;
 	VEC(struct heap_thread) threads;
-	VEC(u32) images; /* of the sites */
-	VEC(struct heap_mapping) mappings;
-	VEC(u32) mapping_images;
+	VEC(struct mapping_to_send) mappings;
 	VEC(struct heap_mapped) mapped;
-	VEC(struct heap_residence) residences;
-	VEC(u32) residence_images;
+	VEC(struct residence_to_send) residences;
 	VEC(struct heap_looked) looked;
 	struct heap_together_record together;
 	struct untracked untracked;
@@ -141,13 +154,6 @@ static int threads_copy(struct heap_state *s, const struct heap_process *p)
 	return rc;
 }
 
-static int site_copy(struct heap_state *s, struct heap_process *p, size_t index)
-{
-	if (vec_push(&s->sites, heap_site_of(p, index)))
-		return -ENOMEM;
-	return vec_push(&s->images, p->image);
-}
-
 /* What was live at a peak changes with a new peak also for sites that did nothing since, and ages
  * change with time; so all of them are looked at. */
 static int sites_copy(struct heap_state *s, struct heap_process *p)
@@ -158,7 +164,8 @@ static int sites_copy(struct heap_state *s, struct heap_process *p)
 	for (size_t i = 0; i < a->sites.n && !rc; i++)
 		if (a->sites.v[i].changed || a->sites.v[i].peak != a->peak ||
 			(a->old_ms && a->sites.v[i].live_blocks))
-			rc = site_copy(s, p, i);
+			rc = vec_push(
+				&s->sites, ((struct site_to_send){heap_site_of(p, i), p->image}));
 	return rc;
 }
 
@@ -172,8 +179,8 @@ static int mappings_copy(struct heap_state *s, struct heap_process *p)
 
 		if (!site->changed && site->peak == m->peak)
 			continue;
-		rc = vec_push(&s->mappings, heap_mapping_of(p, i));
-		rc = rc ? rc : vec_push(&s->mapping_images, p->image);
+		rc = vec_push(
+			&s->mappings, ((struct mapping_to_send){heap_mapping_of(p, i), p->image}));
 	}
 	if (m->sites.n || m->unmaps)
 		rc = rc ? rc : vec_push(&s->mapped, heap_mapped_of(p));
@@ -188,16 +195,15 @@ static int residences_copy(const struct capture *c, struct heap_state *s, struct
 
 	for (size_t i = 0; r && i < r->sums.n && !rc; i++) {
 		const struct residence_key *k = groups_key(&r->sums, i);
-		struct heap_residence e;
+		struct residence_to_send e = {.image = p->image};
 
 		if (!((const struct residence_sums *)groups_value(&r->sums, i))->changed)
 			continue;
-		e = heap_residence_of(p, i);
+		e.r = heap_residence_of(p, i);
 		if (k->what == HEAP_PLACE_FILE || k->what == HEAP_PLACE_SHARED)
-			snprintf(e.file, sizeof(e.file), "%.31s",
+			snprintf(e.r.file, sizeof(e.r.file), "%.31s",
 				collector_name(s->collector, k->id));
 		rc = vec_push(&s->residences, e);
-		rc = rc ? rc : vec_push(&s->residence_images, p->image);
 	}
 	if (r) {
 		rc = rc ? rc : vec_push(&s->looked, heap_looked_of(p));
@@ -216,7 +222,7 @@ static bool did_nothing(const struct heap_process *p)
  * growth is judged those of stacks too. */
 static int accounts_copy(const struct capture *c, struct heap_state *s, bool interval)
 {
-	u64 now = clock_mono_ns() / 1000000;
+	u64 now = clock_mono_ns() / NSEC_PER_MSEC;
 	size_t n;
 	struct heap_process *const *all;
 	int rc = 0;
@@ -226,22 +232,20 @@ static int accounts_copy(const struct capture *c, struct heap_state *s, bool int
 	all = collector_processes(s->collector, &n);
 	for (size_t i = 0; i < n && !rc; i++) {
 		struct heap_process *p = all[i];
+		bool whole = interval || p->ended;
 
-		if (p->sent)
-			continue;
-		if (did_nothing(p))
+		if (p->sent || did_nothing(p))
 			continue;
 		if (!p->ended && (c->ending || (interval && c->opt.outstanding)))
 			rc = heap_process_look(p, now);
 		rc = rc ? rc : vec_push(&s->totals, heap_total_of(p));
-		if (interval || p->ended || c->opt.outstanding)
+		if (whole || c->opt.outstanding)
 			rc = rc ? rc : sites_copy(s, p);
-		if (interval || p->ended)
+		if (whole) {
 			rc = rc ? rc : threads_copy(s, p);
-		if (interval || p->ended)
 			rc = rc ? rc : mappings_copy(s, p);
-		if (interval || p->ended)
 			rc = rc ? rc : residences_copy(c, s, p);
+		}
 		p->sent = p->ended;
 	}
 	s->together = heap_together_of(collector_together(s->collector));
@@ -257,24 +261,20 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 		rc = rc ? rc : names_task(c->names, r->tgid, 0, r->comm, r->cgroup);
 		rc = rc ? rc : capture_emit(c, &r->h);
 	}
-	for (size_t i = 0; i < s->sites.n && !rc; i++) {
-		s->sites.v[i].stack =
-			heap_names_stack(&s->names, s->images.v[i], s->sites.v[i].site);
-		rc = capture_emit(c, &s->sites.v[i].h);
+	vec_each (e, &s->sites) {
+		e->r.stack = heap_names_stack(&s->names, e->image, e->r.site);
+		rc = rc ? rc : capture_emit(c, &e->r.h);
 	}
-	for (size_t i = 0; i < s->mappings.n && !rc; i++) {
-		s->mappings.v[i].stack =
-			heap_names_stack(&s->names, s->mapping_images.v[i], s->mappings.v[i].site);
-		rc = capture_emit(c, &s->mappings.v[i].h);
+	vec_each (e, &s->mappings) {
+		e->r.stack = heap_names_stack(&s->names, e->image, e->r.site);
+		rc = rc ? rc : capture_emit(c, &e->r.h);
 	}
 	vec_each (r, &s->mapped)
 		rc = rc ? rc : capture_emit(c, &r->h);
-	for (size_t i = 0; i < s->residences.n && !rc; i++) {
-		struct heap_residence *r = &s->residences.v[i];
-
-		if (r->place == HEAP_PLACE_BLOCK || r->place == HEAP_PLACE_MAPPED)
-			r->stack = heap_names_stack(&s->names, s->residence_images.v[i], r->site);
-		rc = capture_emit(c, &r->h);
+	vec_each (e, &s->residences) {
+		if (e->r.place == HEAP_PLACE_BLOCK || e->r.place == HEAP_PLACE_MAPPED)
+			e->r.stack = heap_names_stack(&s->names, e->image, e->r.site);
+		rc = rc ? rc : capture_emit(c, &e->r.h);
 	}
 	vec_each (r, &s->looked)
 		rc = rc ? rc : capture_emit(c, &r->h);
@@ -317,9 +317,8 @@ static int send(struct capture *c, void *state, bool interval)
 	struct heap_state *s = state;
 	int rc;
 
-	s->totals.n = s->sites.n = s->threads.n = s->images.n = 0;
-	s->mappings.n = s->mapping_images.n = s->mapped.n = 0;
-	s->residences.n = s->residence_images.n = s->looked.n = 0;
+	s->totals.n = s->sites.n = s->threads.n = 0;
+	s->mappings.n = s->mapped.n = s->residences.n = s->looked.n = 0;
 	rc = c->ending ? 0 : untracked_look(&s->untracked);
 	if (!rc && c->ending && s->asked)
 		rc = collector_finish(s->collector);
@@ -369,12 +368,9 @@ static void close_source(void *state)
 	vec_free(&s->totals);
 	vec_free(&s->sites);
 	vec_free(&s->threads);
-	vec_free(&s->images);
 	vec_free(&s->mappings);
-	vec_free(&s->mapping_images);
 	vec_free(&s->mapped);
 	vec_free(&s->residences);
-	vec_free(&s->residence_images);
 	vec_free(&s->looked);
 	untracked_free(&s->untracked);
 	free(s->cgroups);
