@@ -180,7 +180,7 @@ struct heap_looked {
 	struct rec h;
 	u32 tgid;
 	u32 process;
-	u32 looks; /* that were kept for a while */
+	u32 looks; /* at its memory */
 	u32 reserved;
 	u64 minor, major;
 	u64 look_ns;                 /* when most was resident; 0: it was never looked at */

@@ -73,9 +73,8 @@ const struct column heap_process_columns[HEAP_PROCESS_COLUMNS] = {
 		"threads that allocated or freed"},
 	[P_UNKNOWN] = {"unknown_frees", "OLD FREES", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"frees of blocks that the process did not allocate under memwhy: from before it "
-		"was "
-		"attached to, a fork's inheritance, or what glibc frees of the caches of threads "
-		"that end"},
+		"was attached to, a fork's inheritance, or what glibc frees of the caches of "
+		"threads that end"},
 	[P_OVERWRITTEN] = {"unseen_frees", "UNSEEN FREES", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"blocks whose address was given out again though no free was seen"},
 	[P_LOST] = {"lost", "LOST", CELL_U64, UNIT_COUNT, COL_WIDE, "events lost"},

@@ -88,8 +88,7 @@ const struct column heap_looked_columns[HEAP_LOOKED_COLUMNS] = {
 		"the table residence"},
 	[L_PEAK] = {"peak_rss_bytes", "PEAK RSS", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"the kernel's high-water mark (VmHWM) at the last look; it may be off by some "
-		"pages a "
-		"thread or CPU"},
+		"pages a thread or CPU"},
 	[L_BEYOND] = {"beyond_bytes", "BEYOND", CELL_U64, UNIT_BYTES, COL_RARE | COL_LEVEL,
 		"of RSS in mappings above 16 GiB, which are not looked into: blocks there count as "
 		"not resident"},
@@ -98,8 +97,7 @@ const struct column heap_looked_columns[HEAP_LOOKED_COLUMNS] = {
 	[L_AT] = {"look_after_ns", "AT", CELL_U64, UNIT_NS, COL_WIDE,
 		"when most was resident, since the process's first allocation"},
 	[L_LAST] = {"last_look_after_ns", "LAST", CELL_U64, UNIT_NS, COL_WIDE,
-		"the last look, since the process's first allocation; empty: it was never looked "
-		"at"},
+		"the last look, since the process's first allocation; empty: there was none"},
 };
 
 struct key {

@@ -134,8 +134,8 @@ static const struct field residence_fields[] = {
 	FIELD(E, site, FIELD_U32, UNIT_ID, "number of the stack in its program, or of the file"),
 	FIELD(E, place, FIELD_U32, UNIT_NONE,
 		"1 heap blocks, 2 mapped by the program itself, 3 anonymous memory of allocator "
-		"and libc, 4 stack, 5 file, 6 shared memory, 7 hugetlb, 8 the kernel's, 9 in a mapping "
-		"too large to be looked into, 10 not known"),
+		"and libc, 4 stack, 5 file, 6 shared memory, 7 hugetlb, 8 the kernel's, 9 in a "
+		"mapping too large to be looked into, 10 not known"),
 	FIELD(E, kind, FIELD_U32, UNIT_NONE, "of place 2, as in heap_mapping"),
 	FIELD(E, minor, FIELD_U64, UNIT_COUNT, "minor faults there"),
 	FIELD(E, major, FIELD_U64, UNIT_COUNT, "major faults there"),
