@@ -160,6 +160,9 @@ static void large_sizes_are_whole(void **state)
 	assert_int_equal(a.peak_bytes, 12ULL << 30);
 	account_free(&a, t, 0x7fffffffe000, 10, NULL);
 	assert_int_equal(a.live_bytes, 5ULL << 30);
+	alloc(&a, t, 0x2000, 3ULL << 40, 1); /* an arena that is not all used */
+	assert_int_equal(a.live_bytes, (5ULL << 30) + (3ULL << 40));
+	assert_int_equal(site(&a, 1)->bytes, (12ULL << 30) + (3ULL << 40));
 	assert_int_equal(site(&a, 1)->max, ~0U);
 	account_free_all(&a);
 }
@@ -255,7 +258,8 @@ static void many_events_are_as_the_model_has_them(void **state)
 		u64 size;
 
 		x ^= x << 13, x ^= x >> 17, x ^= x << 5;
-		/* One in 16 is about as large as has room with the address (account.c), or more. */
+		/* One in 16 is about as large as has room with the address (account_block.h), or
+		 * more. */
 		size = x >> 28 ? (x >> 12) % 1000 : (1 << 19) - 2 + (x >> 18) % 4;
 		model_step(m, &a, (x >> 9) % MODEL_THREADS, x % MODEL, size,
 			1 + (x >> 22) % (STACKS - 1));

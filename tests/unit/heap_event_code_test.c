@@ -160,6 +160,32 @@ static void chunks_end(void **state)
 	event_coder_free(&c);
 }
 
+/* An account has no room for later ones: they are damage. */
+static void no_clock_is_that_late(void **state)
+{
+	struct heap_event e = {.stack = 1, .bytes = 10, .ms = HEAP_EVENT_MS}, got;
+	struct event_decoder d;
+	struct event_coder c;
+	event_bytes bytes = {};
+	u32 threads = 0;
+
+	(void)state;
+	assert_int_equal(event_coder_init(&c), 0);
+	assert_int_equal(event_decoder_init(&d), 0);
+	threads_make(&c);
+	assert_int_equal(event_coder_put(&c, &e), 0);
+	e.ms++;
+	assert_int_equal(event_coder_put(&c, &e), 0);
+	assert_int_equal(event_coder_take(&c, &bytes), 0);
+	assert_int_equal(event_decoder_chunk(&d, bytes.v, bytes.n), 0);
+	assert_int_equal(next(&d, &threads, &got), 1);
+	assert_int_equal(got.ms, HEAP_EVENT_MS);
+	assert_int_equal(next(&d, &threads, &got), -EBADMSG);
+	event_coder_free(&c);
+	event_decoder_free(&d);
+	vec_free(&bytes);
+}
+
 static void what_repeats_is_small(void **state)
 {
 	events all = {};
@@ -231,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_goes_in_comes_out),
 		cmocka_unit_test(chunks_end),
+		cmocka_unit_test(no_clock_is_that_late),
 		cmocka_unit_test(what_repeats_is_small),
 		cmocka_unit_test(damage_is_survived),
 	};

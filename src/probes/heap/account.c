@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define THREADS_MAX (1U << 19) /* that are told apart */
+
 /* For one more. */
 static inline int block_room(struct account *a, u64 address, u64 size)
 {
@@ -207,8 +209,8 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	bool moved, u64 now_ms)
 {
 	struct account_thread *t = &a->threads.v[thread], *owner;
-	struct block b = {address & ~7ULL, MIN(size, SIZE_MAX_KEPT), now_ms, 0};
-	u64 n = account_weight(a, address, b.size);
+	struct block b = {address & ~7ULL, size, now_ms, 0};
+	u64 n = account_weight(a, address, size);
 	u32 site, small = (u32)MIN(size, 0xffffffffULL);
 	struct account_site *s;
 	struct live_slot *at;
@@ -216,7 +218,7 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 
 	if (!b.address)
 		return 0; /* nonsense */
-	rc = block_room(a, address, b.size);
+	rc = block_room(a, address, size);
 	rc = rc ? rc : site_get(a, stack, &site);
 	rc = rc ? rc : owner_get(a, site, thread, &b.owner);
 	if (rc)
@@ -236,7 +238,7 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 	s->max = MAX(s->max, small);
 	t->bytes += n * size;
 	owner = thread_of(a, &b);
-	owner->live_bytes += n * b.size;
+	owner->live_bytes += n * size;
 	owner->live_blocks += n;
 	a->allocations += n;
 	a->bytes += n * size;
@@ -246,7 +248,7 @@ int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slac
 		s->variance.bytes += account_variance_of(a, size);
 		a->variance.bytes += account_variance_of(a, size);
 	}
-	live_add(a, s, n, b.size, now_ms);
+	live_add(a, s, n, size, now_ms);
 	return 0;
 }
 
@@ -331,12 +333,10 @@ int account_thread(struct account *a, u32 tid, u32 *ret)
 {
 	struct account_thread t = {.tid = tid};
 
-	if (a->threads.n > THREADS)
-		*ret = THREADS; /* the last ones share a place */
-	else if (vec_push(&a->threads, t))
+	/* further ones share the last place */
+	if (a->threads.n < THREADS_MAX && vec_push(&a->threads, t))
 		return -ENOMEM;
-	else
-		*ret = (u32)a->threads.n - 1;
+	*ret = (u32)a->threads.n - 1;
 	return 0;
 }
 

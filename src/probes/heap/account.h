@@ -104,7 +104,10 @@ u64 account_weight(const struct account *a, u64 address, u64 size);
  */
 double account_variance_of(const struct account *a, u64 size);
 
-/* thread: an index in threads. -ENOMEM: it is not in the account. */
+#define ACCOUNT_MS_MAX ((1ULL << 40) - 1)
+
+/* thread: an index in threads. now_ms: at most ACCOUNT_MS_MAX, as a block has no more room for it.
+ * -ENOMEM: it is not in the account. */
 int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slack, u32 stack,
 	bool moved, u64 now_ms);
 /* ret_moved may be NULL. */

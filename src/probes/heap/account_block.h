@@ -11,10 +11,10 @@
  */
 #define SIZE_SHIFT LIVE_ADDRESS_BITS
 #define SIZE_BIG ((1U << (64 - SIZE_SHIFT)) - 1)
-#define SIZE_MAX_KEPT MASK(40)
 #define OWNER_SHIFT 40 /* and OWNERS_BITS above */
-#define THREADS ((1U << 19) - 1)
 #define MASK(bits) ((1ULL << (bits)) - 1)
+
+_Static_assert(ACCOUNT_MS_MAX == MASK(OWNER_SHIFT), "times of blocks");
 
 /* A block that is there, its slot read. */
 struct block {

@@ -29,10 +29,11 @@ struct heap_event {
 	u64 slack;  /* of an allocation: usable / 8 - size / 8 */
 	u64 bytes;  /* of an allocation */
 	u64 block;  /* in the order of allocation, from 1 on; told only of what frees */
-	u64 ms;     /* never less than of the event before */
+	u64 ms;     /* at most HEAP_EVENT_MS, and never less than of the event before */
 };
 
 #define HEAP_EVENT_STACK ((1U << 22) - 1)
+#define HEAP_EVENT_MS ((1ULL << 40) - 1) /* 34 years */
 
 #define EVENT_ORDERS 3 /* 8, 4, 2 */
 #define EVENT_LAST 8

@@ -182,7 +182,7 @@ static int mark_get(struct event_decoder *d, struct heap_event *ret)
 	v >>= 2;
 	if (mark == MARK_LATER) {
 		m->ms += v;
-		return 0;
+		return m->ms <= HEAP_EVENT_MS ? 0 : -EBADMSG;
 	}
 	if (mark == MARK_THREAD) {
 		if (v >= m->threads.n)

@@ -11,8 +11,10 @@
 #include "probes/heap/heap.h"
 #include "probes/heap/heap_records.h"
 
+_Static_assert(HEAP_EVENT_MS <= ACCOUNT_MS_MAX, "times of events");
+
 #define BATCH 64
-#define BLOCK_SHIFT 5 /* blocks that follow each other have slots that do: see account_slot() */
+#define BLOCK_SHIFT 5 /* blocks that follow each other have slots that do: see live_part() */
 
 struct moving {
 	struct account_moved moved;
