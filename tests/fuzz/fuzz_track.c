@@ -315,7 +315,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (image_open(1, getpid(), 0, &w.image, &file))
 		return 0;
-	check(!event_replay_open(0, UINT64_MAX, replayed_put, &w, &w.replay));
+	check(!event_replay_open(0, UINT64_MAX, UINT64_MAX, replayed_put, &w, &w.replay));
 	close(file);
 	w.image->found = found;
 	w.image->arg = &w;

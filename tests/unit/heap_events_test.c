@@ -217,12 +217,13 @@ static u32 replay(const recording *of, u64 from, u64 to, struct put *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	assert_int_equal(event_replay_open(from * 1000000, to == UINT64_MAX ? to : to * 1000000,
-				 put_take, ret, &r),
+				 UINT64_MAX, put_take, ret, &r),
 		0);
 	vec_each (rec, of)
 		assert_int_equal(event_replay_feed(r, *rec), 0);
 	assert_int_equal(event_replay_report(r), 0);
 	assert_true(event_replay_has(r));
+	assert_int_equal(event_replay_full(r), 0);
 	damaged = event_replay_damaged(r);
 	event_replay_close(r);
 	return damaged;
@@ -321,6 +322,39 @@ static void what_is_missing_is_told(void **state)
 	vec_free(&all);
 }
 
+/* A million blocks in a few bytes, again and again: the sums end where memory does. */
+static void what_is_live_is_bounded(void **state)
+{
+	const u64 most = 64 << 20;
+	recording rec = {};
+	struct event_replay *r;
+	struct put got = {};
+	struct told t;
+
+	(void)state;
+	told_open(&t, true);
+	for (u64 i = 1; i <= 4 << 20; i++)
+		assert_int_equal(event_writer_alloc(t.w, 0, i << 4, 10, 0, 1, false, BEGIN_MS), 0);
+	chunks_add(&rec, t.w);
+	total_add(&rec, &t, BEGIN_MS);
+	assert_true(rec.n >= 4);
+	assert_int_equal(event_replay_open(0, UINT64_MAX, most, put_take, &got, &r), 0);
+	vec_each (one, &rec) {
+		assert_true((*one)->kind != REC_HEAP_EVENTS || (*one)->size < 1000);
+		assert_int_equal(event_replay_feed(r, *one), 0);
+	}
+	assert_int_equal(event_replay_report(r), 0);
+	assert_int_equal(event_replay_full(r), 1);
+	assert_int_equal(event_replay_damaged(r), 0);
+	assert_in_range(got.total.allocations, 1 << 20, most / 16);
+	assert_int_equal(got.total.live_blocks, got.total.allocations);
+	assert_int_equal(got.total.live_bytes, 10 * got.total.allocations);
+	assert_int_equal(got.sites[0].live_blocks, got.total.live_blocks);
+	event_replay_close(r);
+	told_close(&t);
+	recording_free(&rec);
+}
+
 /* Any byte may be anything, and a length more than there is. */
 static void damage_is_survived(void **state)
 {
@@ -355,6 +389,7 @@ int main(void)
 		cmocka_unit_test(a_run_is_as_it_was),
 		cmocka_unit_test(a_part_knows_its_own_blocks),
 		cmocka_unit_test(what_is_missing_is_told),
+		cmocka_unit_test(what_is_live_is_bounded),
 		cmocka_unit_test(damage_is_survived),
 	};
 

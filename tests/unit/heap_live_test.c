@@ -19,16 +19,6 @@ static void put(struct live *l, u64 address, u64 what)
 	live_put(l, at, address, 5ULL << LIVE_ADDRESS_BITS, what);
 }
 
-/* All it has, and had while it grew last. */
-static u64 bytes_of(const struct live *l)
-{
-	u64 bytes = l->spare ? l->spare_bytes : 0;
-
-	for (u32 i = 0; i < LIVE_PARTS; i++)
-		bytes += l->parts[i].size * sizeof(struct live_slot);
-	return bytes;
-}
-
 /* Block i of so many, in one of three heaps, near to or far from the next one. */
 static u64 address_of(u64 i, u64 step)
 {
@@ -43,7 +33,7 @@ static void holds(u64 n, u64 step)
 
 	for (u64 i = 0; i < n; i++) {
 		put(&l, address_of(i, step), i);
-		assert_true(bytes_of(&l) <= 32 * l.n + (16 << 20));
+		assert_true(live_bytes(&l) <= 32 * l.n + (16 << 20));
 	}
 	for (u64 i = 0; i < n; i += 2)
 		live_remove(&l, live_find(&l, address_of(i, step)));

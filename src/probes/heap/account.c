@@ -386,6 +386,14 @@ bool account_moved_block(
 	return m->counted;
 }
 
+u64 account_bytes(const struct account *a)
+{
+	return live_bytes(&a->live) + live_bytes(&a->big) + a->n_site_of * sizeof(*a->site_of) +
+	       a->sites.cap * sizeof(*a->sites.v) + a->threads.cap * sizeof(*a->threads.v) +
+	       a->owners.all.cap * sizeof(*a->owners.all.v) +
+	       a->owners.n_of * sizeof(*a->owners.of);
+}
+
 void account_forget_blocks(struct account *a)
 {
 	live_free(&a->live);

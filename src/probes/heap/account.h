@@ -144,6 +144,8 @@ void account_settle(const struct account *a, struct account_site *s);
 void account_settle_all(struct account *a);
 /* Looks at the ages of all live blocks. old_ms, above 0: what counts as old. */
 int account_look(struct account *a, u64 now_ms, u64 old_ms);
+/* What it takes of memory. */
+u64 account_bytes(const struct account *a);
 /* Only the sums are wanted from here on. */
 void account_forget_blocks(struct account *a);
 void account_free_all(struct account *a);

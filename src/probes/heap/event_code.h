@@ -83,6 +83,12 @@ struct event_decoder {
 #define EVENT_CHUNK_MAX (EVENT_CHUNK_BYTES + 1024)
 #define EVENT_CHUNK_EVENTS (1U << 20)
 
+/* What it takes of memory. */
+static inline u64 event_model_bytes(const struct event_model *m)
+{
+	return (EVENT_ORDERS * sizeof(u64) << m->bits) + m->threads.cap * sizeof(*m->threads.v);
+}
+
 int event_coder_init(struct event_coder *c);
 /* There is one more thread. */
 int event_coder_thread(struct event_coder *c, u32 tid);

@@ -21,6 +21,14 @@ struct moving {
 	bool is; /* may be undone */
 };
 
+/* Why the sums of a process go no further. */
+enum replayed_end {
+	END_NOT,
+	END_PART,    /* the part ends before the events that follow */
+	END_DAMAGED, /* what follows cannot be read, or is missing */
+	END_FULL,    /* there was no more memory for it */
+};
+
 struct replayed {
 	struct heap_process p;
 	struct event_decoder decoder;
@@ -28,8 +36,8 @@ struct replayed {
 	struct heap_total last;    /* as it was told of last */
 	u64 events;                /* in the part */
 	u64 told;                  /* of these, when it was last put */
-	bool over;                 /* the part ends before the events that follow */
-	bool damaged;
+	u64 bytes;                 /* of memory, when its last chunk was run */
+	enum replayed_end end;
 };
 
 struct stack_key {
@@ -44,6 +52,7 @@ struct event_replay {
 	u64 from_ns, to_ns; /* since begin_ns */
 	u64 begin_ns, from_ms, to_ms;
 	u64 last_ns; /* of all totals */
+	u64 bytes, most_bytes;
 	event_replay_put put;
 	void *arg;
 	struct groups processes; /* number -> struct replayed * */
@@ -52,14 +61,15 @@ struct event_replay {
 	bool has;
 };
 
-int event_replay_open(
-	u64 from_ns, u64 to_ns, event_replay_put put, void *arg, struct event_replay **ret)
+int event_replay_open(u64 from_ns, u64 to_ns, u64 most_bytes, event_replay_put put, void *arg,
+	struct event_replay **ret)
 {
 	struct event_replay *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return -ENOMEM;
-	*r = (struct event_replay){from_ns, to_ns, .put = put, .arg = arg, .to_ms = UINT64_MAX};
+	*r = (struct event_replay){from_ns, to_ns, .to_ms = UINT64_MAX, .most_bytes = most_bytes,
+		.put = put, .arg = arg};
 	groups_init(&r->processes, sizeof(u32), sizeof(struct replayed *));
 	groups_init(&r->stacks, sizeof(struct stack_key), sizeof(u32));
 	groups_init(&r->names, sizeof(struct thread_key), sizeof(struct thread_name));
@@ -100,10 +110,9 @@ static struct replayed *replayed_get(struct event_replay *r, u32 process)
 	if (!at || *at)
 		return at ? *at : NULL;
 	*at = calloc(1, sizeof(**at));
-	if (*at && event_decoder_init(&(*at)->decoder))
-		(*at)->damaged = true;
-	if (*at)
-		(*at)->p.id = process;
+	if (!*at || event_decoder_init(&(*at)->decoder))
+		return NULL;
+	(*at)->p.id = process;
 	return *at;
 }
 
@@ -163,23 +172,23 @@ static u32 batch_read(
 	u32 n = 0;
 	int rc = 1;
 
-	while (n < BATCH && rc == 1 && !p->over) {
+	while (n < BATCH && rc == 1 && !p->end) {
 		struct heap_event *e = &batch[n];
 
 		rc = event_decoder_next(&p->decoder, e);
 		if (rc != 1)
 			break;
-		p->over = e->ms >= r->to_ms;
+		p->end = e->ms >= r->to_ms ? END_PART : END_NOT;
 		if (e->what == HEAP_EVENT_THREAD) {
 			int failed = thread_take(p, e->tid);
 
 			rc = failed ? failed : 1;
-		} else if (!p->over && e->ms >= r->from_ms) {
+		} else if (!p->end && e->ms >= r->from_ms) {
 			live_prefetch(&p->p.account.live, address_of(e));
 			n++;
 		}
 	}
-	*ret_rc = p->over && rc == 1 ? 0 : rc;
+	*ret_rc = p->end && rc == 1 ? 0 : rc;
 	return n;
 }
 
@@ -202,6 +211,24 @@ static int chunk_run(struct event_replay *r, struct replayed *p)
 	return rc;
 }
 
+/* Where there is too much, the sums of the process end. */
+static void memory_look(struct event_replay *r, struct replayed *p)
+{
+	u64 had = p->bytes;
+
+	p->bytes = account_bytes(&p->p.account) + event_model_bytes(&p->decoder.model);
+	r->bytes += p->bytes - had;
+	if (r->bytes <= r->most_bytes)
+		return;
+	p->end = END_FULL;
+	account_settle_all(&p->p.account);
+	account_forget_blocks(&p->p.account);
+	event_decoder_free(&p->decoder);
+	r->bytes -= p->bytes;
+	p->bytes = account_bytes(&p->p.account);
+	r->bytes += p->bytes;
+}
+
 static int chunk_take(struct event_replay *r, const struct heap_events *e)
 {
 	size_t room = e->h.size - offsetof(struct heap_events, code);
@@ -212,13 +239,16 @@ static int chunk_take(struct event_replay *r, const struct heap_events *e)
 		return -ENOMEM;
 	r->has = true;
 	p->p.image = e->image;
-	if (p->over || p->damaged)
+	if (p->end)
 		return 0;
 	rc = e->before != p->decoder.events_before || e->bytes > room ? -EBADMSG : 0;
 	rc = rc ? rc : event_decoder_chunk(&p->decoder, (const u8 *)e->code, e->bytes);
 	rc = rc ? rc : chunk_run(r, p);
-	p->damaged = rc == -EBADMSG;
-	return p->damaged ? 0 : rc;
+	memory_look(r, p);
+	if (rc != -EBADMSG)
+		return rc;
+	p->end = END_DAMAGED;
+	return 0;
 }
 
 static int stacks_take(struct event_replay *r, const struct heap_stacks *s)
@@ -361,11 +391,21 @@ bool event_replay_has(const struct event_replay *r)
 	return r->has;
 }
 
-u32 event_replay_damaged(const struct event_replay *r)
+static u32 ends(const struct event_replay *r, enum replayed_end end)
 {
 	u32 n = 0;
 
 	for (size_t i = 0; i < r->processes.n; i++)
-		n += replayed_at(r, i) && replayed_at(r, i)->damaged;
+		n += replayed_at(r, i) && replayed_at(r, i)->end == end;
 	return n;
+}
+
+u32 event_replay_damaged(const struct event_replay *r)
+{
+	return ends(r, END_DAMAGED);
+}
+
+u32 event_replay_full(const struct event_replay *r)
+{
+	return ends(r, END_FULL);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "probes/heap/event_replay.h"
@@ -58,6 +59,12 @@ struct heap_view_state {
 
 static int feed_sums(void *state, const struct rec *r);
 
+/* Half of what the machine has. */
+static u64 memory_most(void)
+{
+	return (u64)sysconf(_SC_PHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE) / 2;
+}
+
 static int init(void *state, const struct view_options *o, struct err *err)
 {
 	struct heap_view_state *v = state;
@@ -74,7 +81,7 @@ static int init(void *state, const struct view_options *o, struct err *err)
 		return rc;
 	v->from_ns = o->from_ns;
 	v->to_ns = o->to_ns ? o->to_ns : UINT64_MAX;
-	rc = event_replay_open(v->from_ns, v->to_ns, feed_sums, v, &v->replay);
+	rc = event_replay_open(v->from_ns, v->to_ns, memory_most(), feed_sums, v, &v->replay);
 	return rc ? err_errno(err, rc, "heap") : 0;
 }
 
@@ -265,7 +272,7 @@ static int rows_add(struct heap_view_state *v, struct report *r)
 static void part_tell(const struct heap_view_state *v, struct report *r)
 {
 	char from[UNIT_BUF], to[UNIT_BUF];
-	u32 damaged = event_replay_damaged(v->replay);
+	u32 damaged = event_replay_damaged(v->replay), full = event_replay_full(v->replay);
 	bool ends = v->to_ns != UINT64_MAX;
 
 	if (!event_replay_has(v->replay)) {
@@ -286,6 +293,12 @@ static void part_tell(const struct heap_view_state *v, struct report *r)
 		report_not_checked(r,
 			"of %u processes events are damaged or missing: the sums end there",
 			damaged);
+	if (full)
+		report_not_checked(r,
+			"what was live in %u processes would take more than half of this machine's "
+			"memory: their sums end there; a later --from or an earlier --to takes "
+			"less",
+			full);
 }
 
 /* What a reader must know. */

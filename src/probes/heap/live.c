@@ -112,6 +112,15 @@ void live_remove(struct live *l, struct live_slot *s)
 	l->n--;
 }
 
+u64 live_bytes(const struct live *l)
+{
+	u64 bytes = l->spare ? l->spare_bytes : 0;
+
+	for (u32 i = 0; i < LIVE_PARTS; i++)
+		bytes += bytes_of(l->parts[i].size);
+	return bytes;
+}
+
 void live_free(struct live *l)
 {
 	for (u32 i = 0; i < LIVE_PARTS; i++)

@@ -112,6 +112,8 @@ static inline void live_put(
 }
 
 void live_remove(struct live *l, struct live_slot *s);
+/* What it takes of memory. */
+u64 live_bytes(const struct live *l);
 void live_free(struct live *l);
 
 #endif
