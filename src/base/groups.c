@@ -46,6 +46,13 @@ void *groups_find(const struct groups *g, const void *key)
 	return e ? groups_value(g, e - 1) : NULL;
 }
 
+static void index_fill(struct groups *g)
+{
+	memset(g->index, 0, g->n_index * sizeof(*g->index));
+	for (size_t i = 0; i < g->n; i++)
+		g->index[index_of(g, groups_key(g, i))] = (u32)i + 1;
+}
+
 static int groups_grow(struct groups *g)
 {
 	size_t cap = g->cap ? g->cap * 2 : 32;
@@ -55,15 +62,14 @@ static int groups_grow(struct groups *g)
 	if (!entries)
 		return -1;
 	g->entries = entries;
-	index = calloc(cap * 2, sizeof(*index));
+	index = malloc(cap * 2 * sizeof(*index));
 	if (!index)
 		return -1;
 	free(g->index);
 	g->index = index;
 	g->cap = cap;
 	g->n_index = cap * 2;
-	for (size_t i = 0; i < g->n; i++)
-		g->index[index_of(g, groups_key(g, i))] = (u32)i + 1;
+	index_fill(g);
 	return 0;
 }
 
@@ -81,6 +87,19 @@ void *groups_get(struct groups *g, const void *key)
 	memcpy(entry, key, g->key_size);
 	g->index[index_of(g, key)] = (u32)++g->n;
 	return groups_value(g, g->n - 1);
+}
+
+void groups_filter(
+	struct groups *g, bool (*keep)(void *arg, const void *key, const void *value), void *arg)
+{
+	size_t kept = 0, size = entry_size(g);
+
+	for (size_t i = 0; i < g->n; i++)
+		if (keep(arg, groups_key(g, i), groups_value(g, i)))
+			memmove(g->entries + kept++ * size, g->entries + i * size, size);
+	g->n = kept;
+	if (g->index)
+		index_fill(g);
 }
 
 void groups_clear(struct groups *g)

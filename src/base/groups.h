@@ -21,6 +21,9 @@ void *groups_get(struct groups *g, const void *key);
 void *groups_find(const struct groups *g, const void *key);
 const void *groups_key(const struct groups *g, size_t i);
 void *groups_value(const struct groups *g, size_t i);
+/* Leaves those for which keep() is true, in their order. */
+void groups_filter(
+	struct groups *g, bool (*keep)(void *arg, const void *key, const void *value), void *arg);
 void groups_clear(struct groups *g);
 void groups_free(struct groups *g);
 

@@ -173,6 +173,13 @@ static void test_closest(void **unused)
 	assert_null(closest("", names, 3));
 }
 
+/* All but one. */
+static bool is_odd(void *but, const void *key, const void *value)
+{
+	(void)value;
+	return *(const u32 *)key % 2 && *(const u32 *)key != *(const u32 *)but;
+}
+
 static void test_groups(void **unused)
 {
 	struct groups g;
@@ -187,6 +194,12 @@ static void test_groups(void **unused)
 		assert_int_equal(*(u64 *)groups_find(&g, &k), 3ULL * k);
 		assert_int_equal(*(const u32 *)groups_key(&g, k), k); /* in order of first sight */
 	}
+	groups_filter(&g, is_odd, &(u32){3});
+	assert_int_equal(*(u64 *)groups_find(&g, &(u32){5}), 15);
+	assert_null(groups_find(&g, &(u32){4}));
+	assert_null(groups_find(&g, &(u32){3}));
+	for (u32 i = 0; i < g.n; i++)
+		assert_int_equal(*(const u32 *)groups_key(&g, i), i ? 2 * i + 3 : 1);
 	groups_clear(&g);
 	assert_null(groups_find(&g, &(u32){5}));
 	assert_int_equal(*(u64 *)groups_get(&g, &(u32){5}), 0);

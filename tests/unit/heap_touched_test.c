@@ -323,21 +323,23 @@ static void a_silent_fork_has_what_its_parent_had(void **state)
 	u64 fork_ns = (r->base + 200) * 1000000;
 	struct touch old = {.address = 0x100010, .time_ns = fork_ns + 100000000};
 	struct touch young = {.address = 0x200010, .time_ns = fork_ns + 100000000};
+	struct touched_copy copy = {.tgid = 80, .fork_ns = fork_ns};
 	struct groups copies;
 
 	groups_init(&copies, sizeof(struct touched_copy), sizeof(u8));
 	do_alloc(r, 0, 100, 0x100000, 64, 9);
 	do_alloc(r, 0, 250, 0x200000, 64, 9); /* the parent's alone */
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(touched_ask_copy(&r->process, 80, fork_ns, &old, &copies), 0);
-		assert_int_equal(touched_ask_copy(&r->process, 80, fork_ns, &young, &copies), 0);
+		assert_int_equal(touched_ask_copy(&r->process, fork_ns, copy, &old, &copies), 0);
+		assert_int_equal(touched_ask_copy(&r->process, fork_ns, copy, &young, &copies), 0);
 	}
 	assert_int_equal(r->out.n, 1);
 	assert_int_equal(told(r, 0, TOUCHED_HELD)->tgid, 80);
 	assert_int_equal(r->out.v[0].address, 0x100000);
 	assert_int_equal(r->out.v[0].stack, 9);
 	/* Another process with its pid has a copy of its own. */
-	assert_int_equal(touched_ask_copy(&r->process, 80, fork_ns + 1, &old, &copies), 0);
+	copy.fork_ns++;
+	assert_int_equal(touched_ask_copy(&r->process, fork_ns + 1, copy, &old, &copies), 0);
 	assert_int_equal(r->out.n, 2);
 	/* From its first event on it answers for itself. */
 	r->child.pid = 80;

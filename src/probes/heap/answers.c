@@ -12,11 +12,13 @@
 #define WAKE_MS 4
 #define EARLY (1U << 17) /* faults that wait for their processes */
 #define FORKS 64         /* of forks, that did not tell of themselves */
+#define SWEEP_FROM 4096  /* forks and copies: fewer are kept */
 
 /* What a process was a copy of, while it was. */
 struct fork_of {
 	u32 tgid;
 	bool copied; /* blocks were told of before it told of itself */
+	bool needed; /* see forks_sweep() */
 	u64 from_ns, to_ns;
 };
 
@@ -87,12 +89,6 @@ static struct heap_process *process_at(
 	return NULL;
 }
 
-static const struct heap_process *parent_of(
-	const struct heap_process *p, struct heap_process *const *processes)
-{
-	return p->parent ? processes[p->parent - 1] : NULL;
-}
-
 /* Its account, as it was at that time. */
 static int read_until(
 	struct answers *a, const struct heap_process *p, u64 time_ns, news_buffer *news)
@@ -130,17 +126,31 @@ static void early_drop(struct answers *a, u32 tgid)
 	a->early.n = kept;
 }
 
+static bool pid_is_known(struct heap_process *const *processes, size_t n, u32 tgid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (processes[i]->pid == tgid)
+			return true;
+	return false;
+}
+
 /* Of processes that are new by now, of which nothing was read yet. */
 static int early_take(struct answers *a, struct heap_process *const *processes, size_t n)
 {
+	bool known = false;
 	size_t kept = 0;
+	u32 tgid = 0;
 	int rc = 0;
 
-	if (n == a->processes)
+	if (!n || processes[n - 1]->id <= a->newest)
 		return 0;
-	a->processes = n;
+	a->newest = processes[n - 1]->id;
 	vec_each (q, &a->early) {
-		if (!rc && process_at(a, processes, n, q->tgid, q->touch.time_ns))
+		if (q->tgid != tgid) { /* many are of one that tells nothing */
+			tgid = q->tgid;
+			known = pid_is_known(processes, n, tgid);
+		}
+		if (!rc && known && process_at(a, processes, n, tgid, q->touch.time_ns))
 			rc = vec_push(&a->questions, *q);
 		else
 			a->early.v[kept++] = *q;
@@ -157,28 +167,78 @@ static int early_add(struct answers *a, const struct question *q)
 	return 0;
 }
 
+/* What this pid was a copy of at that time; NULL: nothing that is known. */
+static struct fork_of *fork_at(const struct answers *a, u32 tgid, u64 time_ns)
+{
+	struct fork_of *f = groups_find(&a->forks, &tgid);
+
+	return f && time_ns >= f->from_ns && time_ns <= f->to_ns ? f : NULL;
+}
+
 /* Its parent's account, or that of who this one is a fork of, as it was when the fork was made:
  * what has changed there since cannot be told. */
 static int answer_copy(struct answers *a, const struct question *q,
 	struct heap_process *const *processes, size_t n, news_buffer *news)
 {
+	struct fork_of *first = fork_at(a, q->tgid, q->touch.time_ns), *f = first;
 	struct heap_process *p = NULL;
-	struct fork_of *first = groups_find(&a->forks, &q->tgid), *f = first;
-	u64 time_ns = q->touch.time_ns;
+	struct touched_copy copy;
+	u64 time_ns = 0;
 	int rc;
 
 	for (u32 i = 0; f && !p && i < FORKS; i++) {
-		if (time_ns < f->from_ns || time_ns > f->to_ns)
-			return 0;
 		time_ns = f->from_ns;
 		p = process_at(a, processes, n, f->tgid, time_ns);
-		f = groups_find(&a->forks, &f->tgid);
+		f = fork_at(a, f->tgid, time_ns);
 	}
 	if (!p)
 		return 0;
 	first->copied = true;
+	copy = (struct touched_copy){.fork_ns = first->from_ns, .tgid = q->tgid};
 	rc = read_for_access(a, p, time_ns, news);
-	return rc ? rc : touched_ask_copy(p, q->tgid, time_ns, &q->touch, &a->copies);
+	return rc ? rc : touched_ask_copy(p, time_ns, copy, &q->touch, &a->copies);
+}
+
+/* Marks what is still asked about, with all that it is a copy of. */
+static void forks_mark(struct answers *a)
+{
+	for (size_t i = 0; i < a->forks.n; i++) {
+		struct fork_of *f = groups_value(&a->forks, i);
+
+		for (u32 k = 0; f && k < FORKS && (k || f->to_ns >= a->held_ns); k++) {
+			f->needed = true;
+			f = fork_at(a, f->tgid, f->from_ns);
+		}
+	}
+}
+
+static bool fork_is_needed(void *arg, const void *key, const void *value)
+{
+	(void)arg, (void)key;
+	return ((const struct fork_of *)value)->needed;
+}
+
+static bool copy_is_needed(void *arg, const void *key, const void *value)
+{
+	const struct touched_copy *copy = key;
+	u32 tgid = (u32)copy->tgid;
+	const struct fork_of *f = groups_find(&((struct answers *)arg)->forks, &tgid);
+
+	(void)value;
+	return f && f->copied && f->from_ns == copy->fork_ns;
+}
+
+/* Of those that are over for good nobody asks any more. */
+static void forks_sweep(struct answers *a)
+{
+	if (a->forks.n + a->copies.n < 2 * a->kept + SWEEP_FROM)
+		return;
+	forks_mark(a);
+	groups_filter(&a->forks, fork_is_needed, NULL);
+	for (size_t i = 0; i < a->forks.n; i++)
+		((struct fork_of *)groups_value(&a->forks, i))->needed = false;
+	groups_filter(&a->copies, copy_is_needed, a);
+	a->kept = a->forks.n + a->copies.n;
 }
 
 static int copies_take(struct answers *a, struct heap_process *p)
@@ -212,7 +272,7 @@ static int answer(struct answers *a, struct question *q, struct heap_process *co
 		return a->counts ? early_add(a, q) : answer_copy(a, q, processes, n, news);
 	rc = copies_take(a, p);
 	rc = rc ? rc : read_for_access(a, p, q->touch.time_ns, news);
-	return rc ? rc : touched_ask(p, parent_of(p, processes), q->tid, &q->touch);
+	return rc ? rc : touched_ask(p, p->original, q->tid, &q->touch);
 }
 
 void answers_end(struct answers *a)
@@ -257,6 +317,7 @@ int answers_settle(struct answers *a, u64 time_ns, struct heap_process *const *p
 	a->held_ns = time_ns;
 	a->until = time_ns == UINT64_MAX ? UINT64_MAX - 2 : ticks_at(&a->clock, time_ns);
 	times_fill(a);
+	forks_sweep(a);
 	return rc;
 }
 

@@ -34,9 +34,10 @@ struct answers {
 	struct groups copies; /* of forks that told nothing of themselves: see touched_ask_copy() */
 	touched_buffer told;
 	VEC(struct question) early; /* of processes that are not known yet */
-	size_t processes;           /* that were known when it was last looked through */
-	u64 asked, guessed;         /* accesses; after the account had gone on */
-	u64 strangers;              /* faults of processes that never told of themselves */
+	u32 newest;         /* id of the last one that was known when it was looked through */
+	size_t kept;        /* of forks and copies, when they were last looked through */
+	u64 asked, guessed; /* accesses; after the account had gone on */
+	u64 strangers;      /* faults of processes that never told of themselves */
 	u64 woken_ms;
 	struct heap_process *recent[ANSWERS_RECENT]; /* by pid: who was found last */
 };
@@ -54,7 +55,8 @@ int answers_forked(struct answers *a, u32 tgid, u32 from_tgid, u64 time_ns);
 int answers_find(struct answers *a, struct image *const *images, size_t n);
 /*
  * All accesses before time_ns were asked about (UINT64_MAX: there will be no more): reads the rings
- * up to each of them in turn, and answers. processes: all of the collector's.
+ * up to each of them in turn, and answers. processes: those of the collector that have not ended,
+ * by id.
  */
 int answers_settle(struct answers *a, u64 time_ns, struct heap_process *const *processes, size_t n,
 	news_buffer *news);

@@ -62,10 +62,11 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 	struct heap_process *p = calloc(1, sizeof(*p)), *parent = NULL;
 	struct collector *c = arg;
 
-	if (!p || vec_push(&c->processes, p)) {
+	if (!p || vec_reserve(&c->alive, 1) || vec_push(&c->processes, p)) {
 		free(p);
 		return NULL;
 	}
+	c->alive.v[c->alive.n++] = p;
 	if (above && above <= TRACK_PROCESSES)
 		parent = image->last[above - 1];
 	p->id = (u32)c->processes.n;
@@ -80,6 +81,7 @@ static struct heap_process *process_found(struct image *image, u32 index, void *
 	p->foreign = t->nested;
 	image->last[index] = p;
 	if (parent) {
+		p->original = parent;
 		p->before = p->parent = parent->id;
 		p->cgroup = parent->cgroup;
 		memcpy(p->comm, parent->comm, sizeof(p->comm));
@@ -111,7 +113,7 @@ static struct image *image_of(struct collector *c, const struct heap_process *p)
 
 static bool pid_known(const struct collector *c, u32 image, u32 pid)
 {
-	vec_each (p, &c->processes)
+	vec_each (p, &c->alive)
 		if ((*p)->image == image && (*p)->pid == pid && !(*p)->ended)
 			return true;
 	return false;
@@ -131,6 +133,7 @@ static bool process_goes_on(struct collector *c, struct heap_process *p)
 		return false;
 	close(p->pidfd);
 	p->pid = ppid;
+	c->answers.newest = 0;
 	p->pidfd = (int)syscall(SYS_pidfd_open, ppid, 0);
 	return p->pidfd >= 0 && !watch(c, p->pidfd, p->id);
 }
@@ -174,9 +177,9 @@ static int pid_over(struct collector *c, pid_t pid)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < c->processes.n && !rc; i++) /* an end may bring others to light */
-		if (!c->processes.v[i]->foreign && c->processes.v[i]->pid == (u32)pid)
-			rc = process_gone(c, c->processes.v[i]);
+	for (size_t i = 0; i < c->alive.n && !rc; i++) /* an end may bring others to light */
+		if (!c->alive.v[i]->foreign && c->alive.v[i]->pid == (u32)pid)
+			rc = process_gone(c, c->alive.v[i]);
 	return rc;
 }
 
@@ -195,7 +198,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	_cleanup_close_ int file = -1;
 	struct image *image = NULL;
 	int rc = images_find(c);
-	u32 before = client_before(c->processes.v, c->processes.n, pid);
+	u32 before = client_before(c->alive.v, c->alive.n, pid);
 
 	rc = rc ? rc : pid_over(c, pid);
 	rc = rc ? rc : image_open(++c->n_images, pid, c->wait_ms, &image, &file);
@@ -266,14 +269,26 @@ static bool image_is_dormant(const struct image *image)
 	return image->n_ever && !image->n_alive;
 }
 
+static void alive_look(struct collector *c)
+{
+	size_t kept = 0;
+
+	vec_each (p, &c->alive)
+		if (!(*p)->ended)
+			c->alive.v[kept++] = *p;
+	c->alive.n = kept;
+}
+
 /* One turn over all rings; *ret_words: how much there was. */
 static int turn(struct collector *c, s64 *ret_words)
 {
 	u64 now = now_ms();
 	bool sweeping = now - c->swept_ms >= SWEEP_MS;
 	s64 all = 0;
-	int rc = collector_faults_turn(c);
+	int rc;
 
+	alive_look(c);
+	rc = collector_faults_turn(c);
 	for (size_t i = 0; i < c->images.n && !rc; i++) {
 		s64 words;
 
@@ -289,10 +304,9 @@ static int turn(struct collector *c, s64 *ret_words)
 			all += words;
 	}
 	rc = rc ? rc : collector_faults_look(c, now);
-	for (size_t i = 0; c->n_gone && i < c->processes.n && !rc; i++)
-		if (c->processes.v[i]->gone && !c->processes.v[i]->ended &&
-			answers_done(&c->answers, c->processes.v[i]))
-			rc = process_over(c, c->processes.v[i]);
+	for (size_t i = 0; c->n_gone && i < c->alive.n && !rc; i++)
+		if (c->alive.v[i]->gone && answers_done(&c->answers, c->alive.v[i]))
+			rc = process_over(c, c->alive.v[i]);
 	if (!rc && sweeping)
 		rc = sweep(c, now);
 	if (all)
@@ -436,9 +450,9 @@ int collector_finish(struct collector *c)
 	c->swept_ms = 0; /* all images, and what their rings had no room for */
 	if (!c->error)
 		c->error = turn(c, &words);
-	for (size_t i = 0; i < c->processes.n && !c->error; i++)
-		if (poll(&(struct pollfd){c->processes.v[i]->pidfd, POLLIN, 0}, 1, 0) == 1)
-			c->error = process_over(c, c->processes.v[i]);
+	for (size_t i = 0; i < c->alive.n && !c->error; i++)
+		if (poll(&(struct pollfd){c->alive.v[i]->pidfd, POLLIN, 0}, 1, 0) == 1)
+			c->error = process_over(c, c->alive.v[i]);
 	c->swept_ms = 0;
 	vec_each (i, &c->images) {
 		c->n_given_up += (*i)->head->off == TRACK_OFF_WAITED;
@@ -471,6 +485,7 @@ void collector_close(struct collector *c)
 	}
 	vec_free(&c->images);
 	vec_free(&c->processes);
+	vec_free(&c->alive);
 	vec_free(&c->news);
 	answers_free(&c->answers);
 	collector_faults_free(c);

@@ -20,7 +20,7 @@ int collector_flush_events(struct collector *c)
 {
 	int rc = 0;
 
-	vec_each (p, &c->processes)
+	vec_each (p, &c->alive)
 		if ((*p)->events)
 			rc = rc ? rc : event_writer_flush((*p)->events, true, &c->news);
 	return rc;
@@ -46,8 +46,7 @@ int collector_answers_settle(struct collector *c, u64 time_ns)
 {
 	int rc = answers_find(&c->answers, c->images.v, c->images.n);
 
-	return rc ? rc
-		  : answers_settle(&c->answers, time_ns, c->processes.v, c->processes.n, &c->news);
+	return rc ? rc : answers_settle(&c->answers, time_ns, c->alive.v, c->alive.n, &c->news);
 }
 
 int collector_settle(struct collector *c, u64 time_ns, touched_buffer *ret)

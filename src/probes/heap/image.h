@@ -37,9 +37,10 @@ struct thread_name {
 struct heap_process {
 	struct account account;
 	struct mappings mappings;
-	u32 id;       /* among all of the session, from 1 on */
-	u32 index;    /* in the image's file */
-	u32 parent;   /* id of what it is a fork of; 0: none */
+	u32 id;                              /* among all of the session, from 1 on */
+	u32 index;                           /* in the image's file */
+	u32 parent;                          /* id of what it is a fork of; 0: none */
+	const struct heap_process *original; /* the same; NULL: none */
 	u32 before;   /* id of what it was before exec, or of who started it; 0: none known */
 	u32 image;    /* id of the program */
 	u32 pid;      /* as we see it, where that is known */

@@ -332,15 +332,14 @@ static int fault_count(struct heap_process *p, const struct heap_process *parent
 	return residence_count(p->residence, &k, touch->fault == FAULT_IS_MAJOR);
 }
 
-int touched_ask_copy(const struct heap_process *parent, u32 tgid, u64 fork_ns,
+int touched_ask_copy(const struct heap_process *had, u64 then_ns, struct touched_copy copy,
 	const struct touch *touch, struct groups *told)
 {
-	struct touched_block b = {.tgid = tgid, .time_ns = touch->time_ns - 1};
-	struct touched_copy copy = {.fork_ns = fork_ns, .tgid = tgid};
+	struct touched_block b = {.tgid = (u32)copy.tgid, .time_ns = touch->time_ns - 1};
 	struct account_view v;
 	u8 *was;
 
-	if (!block_at(parent, touch->address, &v) || v.begin_ms > fork_ns / NSEC_PER_MSEC)
+	if (!block_at(had, touch->address, &v) || v.begin_ms > then_ns / NSEC_PER_MSEC)
 		return 0;
 	copy.address = v.address;
 	was = groups_get(told, &copy);
@@ -349,8 +348,8 @@ int touched_ask_copy(const struct heap_process *parent, u32 tgid, u64 fork_ns,
 	if (*was)
 		return 0;
 	*was = 1;
-	block_fill(&b, parent, &v);
-	return vec_push(parent->touched->out, b);
+	block_fill(&b, had, &v);
+	return vec_push(had->touched->out, b);
 }
 
 int touched_copies_take(struct heap_process *p, u64 fork_ns, const struct groups *told)

@@ -73,16 +73,16 @@ int touched_alloc(struct cursor *c, u64 address, u64 bytes, bool moved, u64 tick
 int touched_free(struct cursor *c, u64 address, u64 ticks);
 int touched_node(struct cursor *c, u32 node, u64 now_ms);
 
-/* What a process has of another: a copy of all that was there when it was forked. */
+/* A block that a fork has as a copy. */
 struct touched_copy {
-	u64 address, fork_ns; /* of the block; when it was made */
-	u64 tgid;             /* whose it is */
+	u64 address;
+	u64 tgid, fork_ns; /* the fork, and when it was made */
 };
 
 /* An access by a fork that has told nothing of itself, as it neither allocated nor freed: its
- * blocks are those that its parent had. told: struct touched_copy -> u8, whether that block was
- * told of. */
-int touched_ask_copy(const struct heap_process *parent, u32 tgid, u64 fork_ns,
+ * blocks are those that `had` had then, its parent or who that one is such a fork of. copy: of that
+ * fork. told: struct touched_copy -> u8, whether that block was told of. */
+int touched_ask_copy(const struct heap_process *had, u64 then_ns, struct touched_copy copy,
 	const struct touch *touch, struct groups *told);
 /* It tells of itself from now on: what was told of is known to be. */
 int touched_copies_take(struct heap_process *p, u64 fork_ns, const struct groups *told);
