@@ -73,11 +73,11 @@ notes() {
 	memwhy_start heap -p "$job" --for 1s
 	wait "$memwhy"
 	kill "$job"
-	jq '[.rows[] | select(.table == "heap") |
+	shares=$(jq '[.rows[] | select(.table == "heap") |
 		{n: .allocations, whole: (.stack_method == null and (.stack | length > 4) and
 			(.stack[-3:] | tostring | test("libc_start|_start|jq\\+0x")))}] |
-		{all: map(.n) | add, whole: map(select(.whole).n) | add}' "$json" >shares
-	jq -e '.all > 1000 and .whole >= .all * 0.99' shares || { cat shares; return 1; }
+		{all: map(.n) | add, whole: map(select(.whole).n) | add}' "$json")
+	jq -e '.all > 1000 and .whole >= .all * 0.99' <<<"$shares" || { echo "$shares"; return 1; }
 }
 
 @test "heap -p: frees of blocks from before are counted apart" {
