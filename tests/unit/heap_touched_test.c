@@ -357,6 +357,7 @@ static void a_silent_fork_has_what_was_read_late(void **state)
 	struct rig *r = *state;
 	u64 fork_ns = (r->base + 200) * 1000000;
 	struct touch t = {.address = 0x100010, .time_ns = fork_ns + 100000000};
+	struct touched_copy copy = {.fork_ns = fork_ns, .tgid = 80};
 	struct groups copies;
 
 	groups_init(&copies, sizeof(struct touched_copy), sizeof(u8));
@@ -368,7 +369,7 @@ static void a_silent_fork_has_what_was_read_late(void **state)
 	event_put(r, 0, 198, 0x100000 | TRACK_ALLOC,
 		9ULL << TRACK_STACK_SHIFT | 64ULL << TRACK_SIZE_SHIFT);
 	assert_true(image_read(r->image, r->base + 203, &r->news) > 0);
-	assert_int_equal(touched_ask_copy(&r->process, 80, fork_ns, &t, &copies), 0);
+	assert_int_equal(touched_ask_copy(&r->process, fork_ns, copy, &t, &copies), 0);
 	assert_int_equal(r->out.n, 1);
 	assert_int_equal(r->out.v[0].address, 0x100000);
 	r->image->processes[0] = NULL;
