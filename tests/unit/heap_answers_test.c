@@ -73,7 +73,7 @@ static void forked(struct rig *r, u32 pid, u32 from, u64 ms)
 static void ask(struct rig *r, u32 pid, u64 ms)
 {
 	struct question q = {
-		pid, pid, {.address = BLOCK + 8, .time_ns = r->begin + ms * NSEC_PER_MSEC}};
+		pid, pid, {.address = BLOCK + 8, .time_ns = r->begin + ms * NSEC_PER_MSEC}, false};
 
 	assert_int_equal(answers_ask(&r->a, &q), 0);
 }
