@@ -92,7 +92,7 @@ heap_events() {
 		n=$(awk -F, 'NR > 1 { n += $1 + $2 } END { print n }' "$tmp/ev.csv")
 		eval "PYTHONMALLOC=malloc heaptrack -o \"$tmp/ev.ht\" $cmd" >/dev/null 2>&1
 		for tool in memwhy heaptrack; do
-			file=$(ls "$tmp"/ev.mw)
+			file=$tmp/ev.mw
 			report="\"$memwhy\" heap --input $file --to 24h -q --out /dev/null"
 			if [ $tool = heaptrack ]; then
 				file=$(ls "$tmp"/ev.ht.* 2>/dev/null) || continue

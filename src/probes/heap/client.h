@@ -9,8 +9,8 @@
 
 bool client_may(const struct ucred *who);
 int client_send(int to, int file);
-/* Of all processes so far: what this pid was before its exec; else the one that started it, where
- * that is known. 0: none. */
+/* Of processes that have not ended: what this pid was before its exec; else the one that started
+ * it, where that is known. 0: none. */
 u32 client_before(struct heap_process *const *all, size_t n, pid_t pid);
 
 #endif

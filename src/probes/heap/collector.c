@@ -193,6 +193,12 @@ static int images_find(struct collector *c)
 	return rc;
 }
 
+/* Limits of ours (ulimit -n, -f) are no reason to leave those that have their files. */
+static bool is_limit(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -EFBIG;
+}
+
 static int image_new(struct collector *c, int client, pid_t pid)
 {
 	_cleanup_close_ int file = -1;
@@ -200,10 +206,17 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	int rc = images_find(c);
 	u32 before = client_before(c->alive.v, c->alive.n, pid);
 
+	c->programs.asked++;
 	rc = rc ? rc : pid_over(c, pid);
-	rc = rc ? rc : image_open(++c->n_images, pid, c->wait_ms, &image, &file);
+	rc = rc ? rc : image_open(c->n_images + 1, pid, c->wait_ms, &image, &file);
+	if (is_limit(rc)) { /* it goes on without, as soon as we hang up */
+		c->programs.refused++;
+		c->programs.why = rc;
+		return 0;
+	}
 	if (rc)
 		return rc;
+	c->n_images++;
 	image->found = process_found;
 	comm_read((u32)pid, 0, image->comm); /* it waits for our answer */
 	image->cgroup = cgroup_read(c, pid);
@@ -238,12 +251,12 @@ static int clients_accept(struct collector *c)
 		if (!getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &size) && client_may(&who))
 			rc = image_new(c, client, who.pid);
 	}
-	return rc == -EMFILE || rc == -ENFILE ? 0 : rc;
+	return rc;
 }
 
 static void image_drop(struct collector *c, size_t at)
 {
-	c->n_given_up += c->images.v[at]->head->off == TRACK_OFF_WAITED;
+	c->programs.given_up += c->images.v[at]->head->off == TRACK_OFF_WAITED;
 	image_close(c->images.v[at]);
 	c->images.v[at] = c->images.v[--c->images.n];
 }
@@ -335,7 +348,8 @@ static void news_tell(struct collector *c)
 {
 	u64 one = 1;
 
-	if ((c->news.n || answers_wake(&c->answers, c->images.v, c->images.n, now_ms())) &&
+	if ((c->error || c->news.n ||
+		    answers_wake(&c->answers, c->images.v, c->images.n, now_ms())) &&
 		write(c->news_fd, &one, sizeof(one)) < 0)
 		return; /* it is readable already */
 }
@@ -351,6 +365,16 @@ static int turn_wait_ms(struct collector *c, u32 idle)
 		(*i)->pressed = false;
 	}
 	return !c->images.n ? -1 : pressed ? 0 : MIN(1 + (int)idle / 200, 5);
+}
+
+/* Nobody reads any more: no program waits for that, and the session is told. */
+static void collector_give_up(struct collector *c)
+{
+	pthread_mutex_lock(&c->lock);
+	vec_each (i, &c->images)
+		__atomic_store_n(&(*i)->head->off, TRACK_OFF_ENDED, __ATOMIC_RELEASE);
+	news_tell(c);
+	pthread_mutex_unlock(&c->lock);
 }
 
 static void *collector_run(void *arg)
@@ -375,6 +399,8 @@ static void *collector_run(void *arg)
 			c->error = wake_take(c, &events[i]);
 		pthread_mutex_unlock(&c->lock);
 	}
+	if (c->error)
+		collector_give_up(c);
 	return NULL;
 }
 
@@ -455,7 +481,7 @@ int collector_finish(struct collector *c)
 			c->error = process_over(c, c->alive.v[i]);
 	c->swept_ms = 0;
 	vec_each (i, &c->images) {
-		c->n_given_up += (*i)->head->off == TRACK_OFF_WAITED;
+		c->programs.given_up += (*i)->head->off == TRACK_OFF_WAITED;
 		(*i)->head->off = TRACK_OFF_ENDED;
 	}
 	if (!c->error)

@@ -56,15 +56,19 @@ int collector_settle(struct collector *c, u64 time_ns, touched_buffer *ret);
 /* Accesses asked about; those of them that came after their account had gone on. */
 void collector_asked(const struct collector *c, u64 *ret_asked, u64 *ret_guessed);
 
-/* What came since the last call; to be freed by the caller. */
+/* What came since the last call; to be freed by the caller. -errno: also why the thread failed. */
 int collector_news(struct collector *c, news_buffer *ret);
 /* Between these two the accounts stand still. Nothing slow may happen there. */
 void collector_lock(struct collector *c);
 void collector_unlock(struct collector *c);
 /* All processes there were; only while locked. */
 struct heap_process *const *collector_processes(struct collector *c, size_t *ret_n);
-/* Programs that asked for a file, and of these, those that did not wait for us any longer. */
-void collector_programs(struct collector *c, u32 *ret_asked, u32 *ret_given_up);
+struct collector_programs {
+	u32 asked;             /* for a file to write to */
+	u32 refused, given_up; /* of these: there could be none; did not wait for us any longer */
+	int why;               /* of those refused: -errno of the last one */
+};
+void collector_programs(struct collector *c, struct collector_programs *ret);
 /* All processes together; only while locked. */
 const struct heap_together *collector_together(struct collector *c);
 /* What was read of events so far becomes news; only while locked. */

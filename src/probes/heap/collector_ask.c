@@ -70,14 +70,16 @@ void collector_asked(const struct collector *c, u64 *ret_asked, u64 *ret_guessed
 int collector_news(struct collector *c, news_buffer *ret)
 {
 	u64 count;
+	int rc;
 
 	if (read(c->news_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		return -errno;
 	pthread_mutex_lock(&c->lock);
 	*ret = c->news;
 	c->news = (news_buffer){};
+	rc = c->error;
 	pthread_mutex_unlock(&c->lock);
-	return 0;
+	return rc;
 }
 
 void collector_lock(struct collector *c)
@@ -96,10 +98,9 @@ struct heap_process *const *collector_processes(struct collector *c, size_t *ret
 	return c->processes.v;
 }
 
-void collector_programs(struct collector *c, u32 *ret_asked, u32 *ret_given_up)
+void collector_programs(struct collector *c, struct collector_programs *ret)
 {
-	*ret_asked = c->n_images;
-	*ret_given_up = c->n_given_up;
+	*ret = c->programs;
 }
 
 const struct heap_together *collector_together(struct collector *c)

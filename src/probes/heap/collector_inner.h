@@ -21,7 +21,8 @@ struct collector {
 	VEC(struct image *) images;
 	VEC(struct heap_process *) processes; /* by id - 1 */
 	VEC(struct heap_process *) alive; /* of these, without those that ended before this turn */
-	u32 n_images, n_given_up;
+	u32 n_images;
+	struct collector_programs programs;
 	u32 n_gone; /* processes that have gone, but not ended */
 	news_buffer news;
 	u64 swept_ms;

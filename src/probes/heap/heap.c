@@ -289,19 +289,25 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 static void tell(struct capture *c, struct heap_state *s)
 {
 	bool known = untracked_tell(&s->untracked, c);
-	u32 programs, given_up;
+	struct collector_programs programs;
 	u64 asked, guessed;
 
-	collector_programs(s->collector, &programs, &given_up);
-	if (!programs && !known)
+	collector_programs(s->collector, &programs);
+	if (!programs.asked && !known)
 		capture_note(c, NOTE_WARNING,
 			"no program was tracked: they are static, or have more privileges than "
 			"who runs them, or the library could not be loaded");
-	if (given_up)
+	if (programs.refused)
+		capture_note(c, NOTE_WARNING,
+			"%u programs were not tracked, as memwhy's own limits (ulimit -n, -f) left "
+			"no "
+			"file for their events: %s",
+			programs.refused, strerror(-programs.why));
+	if (programs.given_up)
 		capture_note(c, NOTE_WARNING,
 			"%u programs went on without memwhy, which had not read for two seconds: "
 			"what they did then is not known",
-			given_up);
+			programs.given_up);
 	heap_faults_tell(c, s->collector);
 	collector_asked(s->collector, &asked, &guessed);
 	if (guessed > asked / 20)
