@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Hosts that lack something: it still works, or one sentence says what is missing.
+# bats file_tags=beside
 load common
 
 setup() {
