@@ -340,7 +340,7 @@ new_and_delete() { # [NAME LIBRARY]
 			for (int i = 0; i < 700; i++) {
 				leaky();
 				for (int k = 0; k < 5; k++) fine();
-				usleep(10000);
+				usleep(4000);
 			}
 			_exit(0);
 		}
