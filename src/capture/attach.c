@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "capture/budget.h"
+#include "capture/clone.h"
 #include "capture/kbtf.h"
 #include "capture/object.h"
 
@@ -81,8 +82,9 @@ static int plan_load(
 	struct attached *a, struct capture *c, const struct attach_spec *spec, int only_hook)
 {
 	struct bpf_object *obj;
-	int rc = object_open(spec->elf, spec->elf_size, &obj);
+	int rc = spec->only_load ? clone_prepare() : 0;
 
+	rc = rc ? rc : object_open(spec->elf, spec->elf_size, &obj);
 	if (rc)
 		return rc;
 	rc = object_prepare(obj, c);

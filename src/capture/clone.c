@@ -2,7 +2,6 @@
 #include "capture/clone.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -70,62 +69,39 @@ static int fentry_target(const struct clone_event *e, struct bpf_prog_load_opts 
 	return 0;
 }
 
-static bool is_call(const struct bpf_insn *insn)
-{
-	return insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == BPF_PSEUDO_CALL;
-}
-
-static int by_offset(const void *a, const void *b)
-{
-	const struct bpf_func_info *x = a, *y = b;
-
-	return x->insn_off < y->insn_off ? -1 : x->insn_off > y->insn_off;
-}
-
-/* Where the functions of a program begin, the first at 0. Returns how many there are. */
-static u32 functions_find(
-	const struct bpf_insn *insns, size_t n, struct bpf_func_info at[CLONE_FUNCTIONS])
-{
-	u32 count = 1;
-
-	at[0].insn_off = 0;
-	for (size_t i = 0; i < n && count < CLONE_FUNCTIONS; i++) {
-		u32 to = (u32)(i + 1) + (u32)insns[i].imm, k = 0;
-
-		while (is_call(&insns[i]) && k < count && at[k].insn_off != to)
-			k++;
-		if (is_call(&insns[i]) && k == count)
-			at[count++].insn_off = to;
-	}
-	qsort(at, count, sizeof(*at), by_offset);
-	return count;
-}
-
 /*
- * The types of a program's functions. The verifier looks at a global one by itself, but only where
- * it knows by these that it is global; without, it would follow each call, and give up.
+ * Where the functions of the program begin, and their types. The verifier looks at a global one by
+ * itself, but only where it knows by these that it is global; without, it would follow each call,
+ * and give up. Only who prepares a load is told them.
  */
-static int functions_describe(const struct clone_source *src, const struct bpf_insn *insns,
-	size_t n, struct bpf_func_info at[CLONE_FUNCTIONS], struct bpf_prog_load_opts *opts)
+static VEC(struct bpf_func_info) functions;
+
+static int functions_keep(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
-	const struct btf *btf = bpf_object__btf(attach_object(src->attached));
-	u32 count = functions_find(insns, n, at);
+	u32 n = opts->func_info_cnt;
 
-	if (count == 1)
-		return 0;
-	for (u32 i = 0; i < count; i++) {
-		const char *name = i ? src->calls[i - 1] : src->prog;
-		int id = name ? btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) : -ENOENT;
-
-		if (id < 0)
-			return id;
-		at[i].type_id = (u32)id;
-	}
-	opts->func_info = at;
-	opts->func_info_cnt = count;
-	opts->func_info_rec_size = sizeof(*at);
-	opts->prog_btf_fd = (u32)bpf_object__btf_fd(attach_object(src->attached));
+	(void)prog;
+	(void)cookie;
+	functions.n = 0;
+	if (n && opts->func_info_rec_size != sizeof(*functions.v))
+		return -EINVAL;
+	if (vec_reserve(&functions, n))
+		return -ENOMEM;
+	if (n)
+		memcpy(functions.v, opts->func_info, n * sizeof(*functions.v));
+	functions.n = n;
 	return 0;
+}
+
+int clone_prepare(void)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = functions_keep);
+	static int handler = -1;
+
+	if (handler < 0)
+		handler = libbpf_register_prog_handler(
+			CLONE_SECTION, BPF_PROG_TYPE_TRACEPOINT, 0, &opts);
+	return MIN(handler, 0);
 }
 
 int clone_load(const struct clone_source *src, const struct clone_event *e, const void *config)
@@ -136,14 +112,16 @@ int clone_load(const struct clone_source *src, const struct clone_event *e, cons
 	_cleanup_free_ struct bpf_insn *insns = calloc(MAX(n, 1UL), sizeof(*insns));
 	LIBBPF_OPTS(bpf_prog_load_opts, opts);
 	_cleanup_close_ int data = -1;
-	struct bpf_func_info functions[CLONE_FUNCTIONS] = {};
 	int old = -1, fd, rc = e->how == CLONE_FENTRY ? fentry_target(e, &opts) : 0;
 
 	if (rc || !p || !insns)
 		return rc ? rc : p ? -ENOMEM : -ENOENT;
-	rc = functions_describe(src, bpf_program__insns(p), n, functions, &opts);
-	if (rc)
-		return rc;
+	if (functions.n > 1) {
+		opts.func_info = functions.v;
+		opts.func_info_cnt = (u32)functions.n;
+		opts.func_info_rec_size = sizeof(*functions.v);
+		opts.prog_btf_fd = (u32)bpf_object__btf_fd(attach_object(src->attached));
+	}
 	data = rodata_make(src, config, &old);
 	if (data < 0)
 		return data;

@@ -32,7 +32,8 @@ struct clone_event {
 	u64 hz; /* software events that sample time: how often; 0: each event */
 };
 
-#define CLONE_FUNCTIONS 16 /* of a program, itself included */
+/* Section of the program, in its object. */
+#define CLONE_SECTION "clone"
 
 /* What clones are made from. */
 struct clone_source {
@@ -40,11 +41,10 @@ struct clone_source {
 	const char *prog; /* loaded with the object, attached to nothing (attach_spec.only_load) */
 	const char *config; /* the constant that differs */
 	size_t config_size;
-	/* The functions that it calls, in the order in which it was given them: that of their first
-	 * calls, each before those that it calls itself. */
-	const char *calls[CLONE_FUNCTIONS];
 };
 
+/* Before an object with such a program is opened. */
+int clone_prepare(void);
 /* Loads and attaches. The error of what failed: of the load, or of attaching. */
 int clone_attach(const struct clone_source *src, const struct clone_event *e, const void *config);
 /* The two halves of it for CLONE_CALLED, where one program is put at several numbers. The

@@ -239,7 +239,7 @@ static __always_inline void event(void *ctx)
 	return;
 }
 
-SEC("tracepoint")
+SEC("clone")
 int count(void *ctx)
 {
 	event(ctx);

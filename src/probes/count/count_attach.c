@@ -12,22 +12,13 @@
 #include "sys/print_fmt.h"
 #include "sys/syscalls.h"
 
-/* bpf/unwind.bpf.h */
-#define COUNT_CALLEES                                                                             \
-	{                                                                                         \
-		"user_stack_take", "unwind_begin", "unwind_tables_find", "unwind_vmas_note",      \
-			"unwind_walk", "unwind_enter", "unwind_mapping_find", "unwind_rule_find", \
-			"unwind_vma_find", "unwind_vma_look",                                     \
-			"unwind_maple_step", "unwind_step", "unwind_ask_again"                    \
-	}
-
 /* Frames of the kernel's stack between an event and our program. */
 #define RAW_FRAMES 2 /* the program, bpf_trace_run*() */
 
 static int source_open(const struct capture *c, struct attached *a, struct event *e,
 	struct count_config *config, u8 how)
 {
-	struct clone_source src = {a, "count", "config", sizeof(*config), COUNT_CALLEES};
+	struct clone_source src = {a, "count", "config", sizeof(*config)};
 	struct clone_event clone = {.how = how,
 		.returns = e->returns,
 		.name = e->what,
@@ -123,8 +114,7 @@ static int call_program(struct state *s, const struct clone_source *src,
 
 static int call_attach(struct capture *c, struct attached *a, const struct event *e, u32 i)
 {
-	struct clone_source src = {
-		a, "count", "config", sizeof(struct count_config), COUNT_CALLEES};
+	struct clone_source src = {a, "count", "config", sizeof(struct count_config)};
 	struct clone_event clone = {.how = CLONE_CALLED};
 	struct state *s = c->state;
 	struct count_config *config = &s->bound[i].config;
@@ -250,7 +240,6 @@ static int event_tell(struct capture *c, const struct event *e, u32 i, u64 time_
 	const struct bound *b = &s->bound[i];
 	const char *sum = c->opt.sum ? c->opt.sum : c->opt.hist;
 	struct count_event r = REC_INIT(struct count_event, REC_COUNT_EVENT, time_ns);
-
 	char *set;
 
 	r.event = i;
