@@ -148,23 +148,22 @@ int elf_image_open(void *image, size_t size, struct elf_file *ret)
 	return elf_start(&file, ret);
 }
 
-void elf_file_close(struct elf_file *file)
+void elf_file_keep_segments(struct elf_file *file)
 {
 	if (file->elf)
 		elf_end(file->elf);
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->image);
-	vec_free(&file->segments);
-	*file = (struct elf_file){.fd = -1};
+	file->elf = NULL;
+	file->fd = -1;
+	file->image = NULL;
 }
 
-void elf_file_release_fd(struct elf_file *file)
+void elf_file_close(struct elf_file *file)
 {
-	if (file->fd < 0)
-		return;
-	elf_cntl(file->elf, ELF_C_FDDONE);
-	close(take_fd(file->fd));
+	elf_file_keep_segments(file);
+	vec_free(&file->segments);
 }
 
 struct elf_file elf_file_take(struct elf_file *file)

@@ -37,8 +37,8 @@ struct elf_section {
 int elf_file_open(int fd, struct elf_file *ret);
 int elf_image_open(void *image, size_t size, struct elf_file *ret);
 void elf_file_close(struct elf_file *file);
-/* No further reads: closes the descriptor and keeps what was read. */
-void elf_file_release_fd(struct elf_file *file);
+/* Nothing is read any more: closes all but the segments, for elf_file_address(). */
+void elf_file_keep_segments(struct elf_file *file);
 /* Hands it to the caller and leaves an empty one, fit to be closed. */
 struct elf_file elf_file_take(struct elf_file *file);
 #define _cleanup_elf_file_ _cleanup_(elf_file_close)

@@ -94,7 +94,7 @@ void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 
 	module_syms_read(ms, &search, want_dwarf, budget);
 	if (elf_symbols_finish(&ms->symbols))
 		elf_symbols_free(&ms->symbols);
-	elf_file_release_fd(&ms->file);
+	elf_file_keep_segments(&ms->file);
 }
 
 void module_syms_free(struct module_syms *ms)

@@ -12,7 +12,7 @@
 struct module_syms {
 	bool loaded;
 	struct sym_module_info info;
-	struct elf_file file; /* kept for its segments; its descriptor is closed */
+	struct elf_file file; /* its segments, no more */
 	struct elf_symbols symbols;
 	enum sym_source symbols_source; /* SYM_TABLE, SYM_DYNAMIC or SYM_NONE */
 	struct dwarf_info *dwarf;       /* NULL: none */

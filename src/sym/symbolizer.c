@@ -254,7 +254,7 @@ int symbolizer_resolve_user(
 	q.module = strpool_add(&s->strings, module_table_get(s->modules, module)->path);
 	q.back = flags & SYM_RETURN_ADDRESS && offset ? 1 : 0;
 	frames[0] = (struct sym_frame){.module = q.module, .offset = offset};
-	if (ms->file.elf && !elf_file_address(&ms->file, offset - q.back, &q.address))
+	if (!elf_file_address(&ms->file, offset - q.back, &q.address))
 		n = frames_find(s, &q, frames);
 	return answer_keep(s, &key, frames, n, ret);
 }
