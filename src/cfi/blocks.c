@@ -2,6 +2,7 @@
 #include "cfi/blocks.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define BLOCK_SIZE (1U << CFI_BLOCK_SHIFT)
 #define BLOCK_ROWS (BLOCK_SIZE + 1) /* at most, with the one carried over */
@@ -22,7 +23,7 @@ static int numbers_make(struct maker *m, struct cfi_rule_set *rules)
 	if (!m->numbers)
 		return -ENOMEM;
 	for (u32 i = 0; i < m->table->n_rules; i++) {
-		int number = cfi_rules_number(rules, &m->table->rows.rules[i]);
+		int number = cfi_rules_number(rules, cfi_rule_words(&m->table->rows.rules[i]));
 
 		if (number < 0)
 			return number;
@@ -31,46 +32,39 @@ static int numbers_make(struct maker *m, struct cfi_rule_set *rules)
 	return 0;
 }
 
-static u32 rows_in_block(const struct maker *m, u32 block)
-{
-	const struct cfi_rows *rows = &m->table->rows;
-	u32 i = m->row;
-
-	while (i < rows->n && rows->pc[i] >> CFI_BLOCK_SHIFT == block)
-		i++;
-	return i - m->row;
-}
-
-/* Fills up to the next page, if so many rows would not fit on this one. */
+/* Moves the last n words to the next page, if they do not fit on this one. */
 static void page_fit(struct maker *m, u32 n)
 {
-	u32 at = (m->start + (u32)m->out->words.n) % CFI_PAGE_WORDS;
+	u32 at = (m->start + (u32)m->out->words.n) % CFI_PAGE_WORDS, by = CFI_PAGE_WORDS - at;
+	u32 *words = m->out->words.v + m->out->words.n;
 
-	for (; at && at + n > CFI_PAGE_WORDS; at = (at + 1) % CFI_PAGE_WORDS)
-		m->out->words.v[m->out->words.n++] = 0;
+	if (n <= by)
+		return;
+	memmove(words + by, words, n * sizeof(*words));
+	memset(words, 0, by * sizeof(*words));
+	m->out->words.n += by;
 }
 
+/* Behind the words is room for all of them, see cfi_blocks_words_max. */
 static int block_make(struct maker *m, u32 block)
 {
 	const struct cfi_rows *rows = &m->table->rows;
-	u32 n = rows_in_block(m, block), first;
-	bool carried = !n || rows->pc[m->row] % BLOCK_SIZE;
-	u32 *to;
+	u32 *words = m->out->words.v + m->out->words.n;
+	u32 i = m->row, n = 0, first;
 
-	page_fit(m, n + carried);
+	if (i == rows->n || rows->pc[i] != block << CFI_BLOCK_SHIFT)
+		words[n++] = m->current;
+	for (; i < rows->n && rows->pc[i] >> CFI_BLOCK_SHIFT == block; i++) {
+		m->current = m->numbers[rows->rule_of[i]];
+		words[n++] = rows->pc[i] % BLOCK_SIZE << 16 | m->current;
+	}
+	m->row = i;
+	page_fit(m, n);
 	first = (u32)m->out->words.n - m->out->rows;
 	if (first > FIRST_MAX)
 		return -EFBIG;
-	m->out->words.v[block] = first << 8 | (n + carried - 1);
-	to = m->out->words.v + m->out->words.n;
-	if (carried)
-		*to++ = m->current;
-	for (u32 i = m->row; i < m->row + n; i++) {
-		m->current = m->numbers[rows->rule_of[i]];
-		*to++ = rows->pc[i] % BLOCK_SIZE << 16 | m->current;
-	}
-	m->row += n;
-	m->out->words.n += n + carried;
+	m->out->words.v[block] = first << 8 | (n - 1);
+	m->out->words.n += n;
 	return 0;
 }
 
@@ -82,9 +76,8 @@ static u32 blocks_of(const struct cfi_rows *rows)
 
 u64 cfi_blocks_words_max(const struct cfi_table *table)
 {
-	const struct cfi_rows *rows = &table->rows;
-	u64 most = 2ULL * blocks_of(rows) +
-		   rows->n; /* each has a word of the index and a row carried over */
+	/* Each block has a word of the index and a row carried over. */
+	u64 most = 2ULL * blocks_of(&table->rows) + table->rows.n;
 
 	return most + (most / CFI_PAGE_WORDS + 2) * BLOCK_ROWS;
 }

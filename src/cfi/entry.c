@@ -1,39 +1,8 @@
 /* See entry.h. */
 #include "cfi/entry.h"
 
-#define LENGTH_64 0xffffffffU
 #define RETURN_COLUMN 16
 #define ORDER_MAX 8 /* letters of an augmentation */
-
-enum cfi_entry_kind cfi_entry_read(
-	const struct cfi_section *section, u64 offset, struct cfi_entry *ret)
-{
-	struct cfi_bytes b = cfi_bytes_of(section, offset, ~0ULL);
-	struct cfi_entry entry = {.offset = offset};
-	u64 length, id, id_at;
-	u32 id_size = 4;
-
-	if (!b.bad && cfi_left(&b) < 4)
-		return CFI_ENTRY_END;
-	length = cfi_uint(&b, 4);
-	if (!b.bad && !length)
-		return CFI_ENTRY_END;
-	if (length == LENGTH_64) {
-		length = cfi_uint(&b, 8);
-		id_size = 8;
-	}
-	entry.body = cfi_take(&b, length);
-	if (b.bad)
-		return CFI_ENTRY_DAMAGED;
-	entry.next = (u64)(b.at - section->data);
-	id_at = (u64)(entry.body.at - section->data);
-	id = cfi_uint(&entry.body, id_size);
-	if (entry.body.bad || id > id_at)
-		return CFI_ENTRY_DAMAGED;
-	entry.cie_offset = id_at - id;
-	*ret = entry;
-	return id ? CFI_ENTRY_FDE : CFI_ENTRY_CIE;
-}
 
 /* The letters behind the 'z', and the data they have. */
 static int augmentation_read(const struct cfi_section *section, const u8 *letters, u32 n,
@@ -109,24 +78,5 @@ int cfi_cie_read(const struct cfi_section *section, u64 offset, struct cfi_cie *
 		return -1;
 	cie.instructions = *b;
 	*ret = cie;
-	return 0;
-}
-
-int cfi_fde_read(const struct cfi_section *section, const struct cfi_entry *entry,
-	const struct cfi_cie *cie, struct cfi_fde *ret)
-{
-	struct cfi_bytes b = entry->body;
-	struct cfi_fde fde;
-	u64 size;
-
-	fde.start = cfi_pointer(&b, section, cie->pointers, 0);
-	size = cfi_number(&b, cie->pointers & CFI_PE_FORMAT);
-	if (cie->has_more_data)
-		cfi_skip(&b, cfi_uleb(&b));
-	if (b.bad || fde.start + size < fde.start)
-		return -1;
-	fde.end = fde.start + size;
-	fde.instructions = b;
-	*ret = fde;
 	return 0;
 }

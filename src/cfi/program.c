@@ -1,40 +1,8 @@
-/* See program.h. Instructions as in DWARF 5, 6.4.2. */
+/* See program.h. */
 #include "cfi/program.h"
 
 #include "cfi/expression.h"
-
-enum {
-	/* The upper two bits, with an operand in the others. */
-	OP_ADVANCE = 0x40,
-	OP_OFFSET = 0x80,
-	OP_RESTORE = 0xc0,
-
-	OP_NOP = 0x00,
-	OP_SET_LOC = 0x01,
-	OP_ADVANCE1 = 0x02,
-	OP_ADVANCE2 = 0x03,
-	OP_ADVANCE4 = 0x04,
-	OP_OFFSET_EXTENDED = 0x05,
-	OP_RESTORE_EXTENDED = 0x06,
-	OP_UNDEFINED = 0x07,
-	OP_SAME_VALUE = 0x08,
-	OP_REGISTER = 0x09,
-	OP_REMEMBER = 0x0a,
-	OP_RESTORE_STATE = 0x0b,
-	OP_DEF_CFA = 0x0c,
-	OP_DEF_CFA_REGISTER = 0x0d,
-	OP_DEF_CFA_OFFSET = 0x0e,
-	OP_DEF_CFA_EXPRESSION = 0x0f,
-	OP_EXPRESSION = 0x10,
-	OP_OFFSET_EXTENDED_SF = 0x11,
-	OP_DEF_CFA_SF = 0x12,
-	OP_DEF_CFA_OFFSET_SF = 0x13,
-	OP_VAL_OFFSET = 0x14,
-	OP_VAL_OFFSET_SF = 0x15,
-	OP_VAL_EXPRESSION = 0x16,
-	OP_GNU_ARGS_SIZE = 0x2e,
-	OP_GNU_NEGATIVE_OFFSET = 0x2f,
-};
+#include "cfi/op.h"
 
 /* Beside enum cfi_saved. */
 enum {
@@ -165,10 +133,10 @@ static void run_place(struct cfi_program *p, u8 op)
 	u64 reg;
 
 	switch (op) {
-	case OP_EXPRESSION:
+	case CFI_OP_EXPRESSION:
 		place_set_expression(p);
 		return;
-	case OP_VAL_EXPRESSION:
+	case CFI_OP_VAL_EXPRESSION:
 		reg = cfi_uleb(b);
 		cfi_skip(b, cfi_uleb(b));
 		place_set(&p->now, reg, CFI_LOST, 0);
@@ -176,29 +144,29 @@ static void run_place(struct cfi_program *p, u8 op)
 	}
 	reg = cfi_uleb(b);
 	switch (op) {
-	case OP_OFFSET_EXTENDED:
+	case CFI_OP_OFFSET_EXTENDED:
 		place_set_factored(p, reg, (s64)cfi_uleb(b), 1);
 		break;
-	case OP_OFFSET_EXTENDED_SF:
+	case CFI_OP_OFFSET_EXTENDED_SF:
 		place_set_factored(p, reg, cfi_sleb(b), 1);
 		break;
-	case OP_GNU_NEGATIVE_OFFSET:
+	case CFI_OP_GNU_NEGATIVE_OFFSET:
 		place_set_factored(p, reg, (s64)cfi_uleb(b), -1);
 		break;
-	case OP_RESTORE_EXTENDED:
+	case CFI_OP_RESTORE_EXTENDED:
 		place_restore(p, reg);
 		break;
-	case OP_UNDEFINED:
+	case CFI_OP_UNDEFINED:
 		place_set(&p->now, reg, PLACE_UNDEFINED, 0);
 		break;
-	case OP_SAME_VALUE:
+	case CFI_OP_SAME_VALUE:
 		place_set(&p->now, reg, CFI_SAME, 0);
 		break;
-	case OP_REGISTER:
+	case CFI_OP_REGISTER:
 		place_set(&p->now, reg, PLACE_REGISTER, (s64)cfi_uleb(b));
 		break;
-	case OP_VAL_OFFSET:
-	case OP_VAL_OFFSET_SF:
+	case CFI_OP_VAL_OFFSET:
+	case CFI_OP_VAL_OFFSET_SF:
 		place_set_value(p, reg, cfi_sleb(b));
 		break;
 	}
@@ -211,35 +179,35 @@ static void run_other(struct cfi_program *p, u8 op)
 	u64 reg;
 
 	switch (op) {
-	case OP_NOP:
+	case CFI_OP_NOP:
 		break;
-	case OP_REMEMBER:
+	case CFI_OP_REMEMBER:
 		remember(p);
 		break;
-	case OP_RESTORE_STATE:
+	case CFI_OP_RESTORE_STATE:
 		restore_state(p);
 		break;
-	case OP_DEF_CFA:
+	case CFI_OP_DEF_CFA:
 		reg = cfi_uleb(b);
 		cfa_set(p, reg, (s64)cfi_uleb(b));
 		break;
-	case OP_DEF_CFA_SF:
+	case CFI_OP_DEF_CFA_SF:
 		reg = cfi_uleb(b);
 		cfa_set_factored(p, reg, cfi_sleb(b));
 		break;
-	case OP_DEF_CFA_REGISTER:
+	case CFI_OP_DEF_CFA_REGISTER:
 		cfa_set(p, cfi_uleb(b), p->now.offset);
 		break;
-	case OP_DEF_CFA_OFFSET:
+	case CFI_OP_DEF_CFA_OFFSET:
 		cfa_set(p, p->now.reg, (s64)cfi_uleb(b));
 		break;
-	case OP_DEF_CFA_OFFSET_SF:
+	case CFI_OP_DEF_CFA_OFFSET_SF:
 		cfa_set_factored(p, p->now.reg, cfi_sleb(b));
 		break;
-	case OP_DEF_CFA_EXPRESSION:
+	case CFI_OP_DEF_CFA_EXPRESSION:
 		cfa_set_expression(p);
 		break;
-	case OP_GNU_ARGS_SIZE:
+	case CFI_OP_GNU_ARGS_SIZE:
 		cfi_uleb(b);
 		break;
 	default:
@@ -255,32 +223,32 @@ static u64 run_one(struct cfi_program *p)
 	u64 to;
 
 	switch (op & 0xc0) {
-	case OP_ADVANCE:
+	case CFI_OP_ADVANCE:
 		return (op & 0x3f) * p->cie->code_align;
-	case OP_OFFSET:
+	case CFI_OP_OFFSET:
 		place_set_factored(p, op & 0x3f, (s64)cfi_uleb(b), 1);
 		return 0;
-	case OP_RESTORE:
+	case CFI_OP_RESTORE:
 		place_restore(p, op & 0x3f);
 		return 0;
 	}
 	switch (op) {
-	case OP_ADVANCE1:
+	case CFI_OP_ADVANCE1:
 		return cfi_u8(b) * p->cie->code_align;
-	case OP_ADVANCE2:
+	case CFI_OP_ADVANCE2:
 		return cfi_uint(b, 2) * p->cie->code_align;
-	case OP_ADVANCE4:
+	case CFI_OP_ADVANCE4:
 		return cfi_uint(b, 4) * p->cie->code_align;
-	case OP_SET_LOC:
+	case CFI_OP_SET_LOC:
 		to = cfi_pointer(b, p->section, p->cie->pointers, 0);
 		if (to < p->pc)
 			program_fail(p, CFI_WHY_INSTRUCTION);
 		return to < p->pc ? 0 : to - p->pc;
-	case OP_OFFSET_EXTENDED ... OP_REGISTER:
-	case OP_EXPRESSION:
-	case OP_OFFSET_EXTENDED_SF:
-	case OP_VAL_OFFSET ... OP_VAL_EXPRESSION:
-	case OP_GNU_NEGATIVE_OFFSET:
+	case CFI_OP_OFFSET_EXTENDED ... CFI_OP_REGISTER:
+	case CFI_OP_EXPRESSION:
+	case CFI_OP_OFFSET_EXTENDED_SF:
+	case CFI_OP_VAL_OFFSET ... CFI_OP_VAL_EXPRESSION:
+	case CFI_OP_GNU_NEGATIVE_OFFSET:
 		run_place(p, op);
 		return 0;
 	}
@@ -288,43 +256,12 @@ static u64 run_one(struct cfi_program *p)
 	return 0;
 }
 
-/* The three that most are, where their operand is a byte; others are left as they are. */
-static u64 run_common(struct cfi_program *p)
-{
-	const u8 *at = p->bytes.at, *end = p->bytes.end;
-	u64 by = 0;
-
-	while (!by && at < end) {
-		u8 op = *at, wide = end - at < 2 || at[1] >= 0x80;
-
-		if ((op & 0xc0) == OP_ADVANCE) {
-			by = (op & 0x3f) * p->cie->code_align;
-			at++;
-			continue;
-		}
-		if (wide || ((op & 0xc0) != OP_OFFSET && op != OP_DEF_CFA_OFFSET))
-			break;
-		if (op == OP_DEF_CFA_OFFSET)
-			cfa_set(p, p->now.reg, at[1]);
-		else
-			place_set_factored(p, op & 0x3f, at[1], 1);
-		at += 2;
-	}
-	p->bytes.at = at;
-	return by;
-}
-
 /* Up to the next advance; how far it goes, or 0 at the end. */
 static u64 run(struct cfi_program *p)
 {
 	while (cfi_left(&p->bytes)) {
-		u64 by = run_common(p);
+		u64 by = run_one(p);
 
-		if (by)
-			return by;
-		if (!cfi_left(&p->bytes))
-			break;
-		by = run_one(p);
 		if (p->bytes.bad) {
 			program_fail(p, CFI_WHY_INSTRUCTION);
 			return 0;
@@ -400,24 +337,20 @@ static void rule_set_place(const struct cfi_place *place, u8 *how, s32 *at)
 	*at = *how == CFI_SAME || *how == CFI_LOST ? 0 : place->at;
 }
 
-/* Of what nearly all code is: a frame relative to sp or bp, the return address where calls leave
- * it. Made of two words, since who reads them would wait for single bytes to arrive in memory. */
-static u8 rule_common(const struct cfi_state *s, const struct cfi_cie *cie, struct cfi_rule *ret)
+u8 cfi_state_plain(const struct cfi_state *s, const struct cfi_cie *cie, struct cfi_words *ret)
 {
 	u8 bp = s->bp.how < CFI_LOST ? s->bp.how : CFI_LOST;
 	u8 bx = s->bx.how < CFI_LOST ? s->bx.how : CFI_LOST;
 	u64 bp_at = bp == CFI_SAME || bp == CFI_LOST ? 0 : (u32)s->bp.at;
 	u64 bx_at = bx == CFI_SAME || bx == CFI_LOST ? 0 : (u32)s->bx.at;
 	u8 kind = s->reg == CFI_REG_SP ? CFI_SP : CFI_BP;
-	u64 half[2] = {
-		kind | (u64)bp << 8 | (u64)bx << 16 | (u64)s->offset << 32, bp_at | bx_at << 32};
 
 	if (s->why || cie->signal || s->form != CFI_FORM_REGISTER ||
 		(s->reg != CFI_REG_SP && s->reg != CFI_REG_BP) || s->ip.how != CFI_AT_CFA ||
 		s->ip.at != -8 || s->sp.how != CFI_SAME || s->offset != (s32)s->offset)
 		return 0;
-	_Static_assert(sizeof(*ret) == sizeof(half), "rules have no padding");
-	__builtin_memcpy(ret, half, sizeof(half));
+	ret->head = kind | (u64)bp << 8 | (u64)bx << 16 | (u64)s->offset << 32;
+	ret->at = bp_at | bx_at << 32;
 	return 1;
 }
 
@@ -467,8 +400,7 @@ u8 cfi_program_next(struct cfi_program *p, struct cfi_row *ret)
 	by = run(p);
 	ret->start = p->pc;
 	ret->end = by && by < p->end - p->pc ? p->pc + by : p->end;
-	if (!rule_common(&p->now, p->cie, &ret->rule))
-		ret->rule = rule_of(&p->now, p->cie);
+	ret->rule = rule_of(&p->now, p->cie);
 	p->pc = ret->end;
 	return 1;
 }

@@ -52,5 +52,8 @@ void cfi_program_start(struct cfi_program *p, const struct cfi_section *section,
 	const struct cfi_cie *cie, const struct cfi_state *initial, const struct cfi_fde *fde);
 /* Rows follow each other without a gap, none is empty. False: that was all. */
 u8 cfi_program_next(struct cfi_program *p, struct cfi_row *ret);
+/* The rule of a state that nearly all code has: a frame relative to sp or bp, the return address
+ * where calls leave it. False: it is another. */
+u8 cfi_state_plain(const struct cfi_state *s, const struct cfi_cie *cie, struct cfi_words *ret);
 
 #endif

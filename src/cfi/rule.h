@@ -69,6 +69,11 @@ struct cfi_rule {
 	s32 bx_at;
 };
 
+/* A rule as two words, little-endian: kind, bp, bx, arg, cfa; bp_at, bx_at. */
+struct cfi_words {
+	u64 head, at;
+};
+
 /*
  * A sorted table: row i is for code from pc[i] to below pc[i + 1], relative to the start of the
  * table's code, and its rule is rules[rule_of[i]]. Six bytes a row, since the search touches the

@@ -33,7 +33,8 @@ static int slots_make(struct cfi_rule_set *set, u32 n)
 	set->slots = slots;
 	set->n_slots = n;
 	for (size_t i = 1; i < set->list.n; i++) {
-		u16 *slot = slot_find(set, &set->list.v[i], cfi_rule_hash(&set->list.v[i]));
+		u64 hash = cfi_words_hash(cfi_rule_words(&set->list.v[i]));
+		u16 *slot = slot_find(set, &set->list.v[i], hash);
 
 		if (slot)
 			*slot = (u16)i;
@@ -76,24 +77,26 @@ static int rule_add(struct cfi_rule_set *set, const struct cfi_rule *rule, u16 *
 	return rc ? rc : (int)set->list.n - 1;
 }
 
-int cfi_rules_search(struct cfi_rule_set *set, const struct cfi_rule *rule, u64 hash)
+int cfi_rules_search(struct cfi_rule_set *set, struct cfi_words words, u64 hash)
 {
 	u32 at = hash >> 56;
+	struct cfi_rule rule;
 	int number;
 	u16 *slot;
 
-	if (rule->kind == CFI_NONE)
+	memcpy(&rule, &words, sizeof(rule));
+	if (rule.kind == CFI_NONE)
 		return CFI_RULE_NONE;
-	slot = slot_find(set, rule, hash);
+	slot = slot_find(set, &rule, hash);
 	if (slot && *slot)
 		number = *slot;
 	else if (!slot || set->list.n == RULES_MAX)
 		return CFI_RULE_TOO_MANY;
 	else
-		number = rule_add(set, rule, slot);
+		number = rule_add(set, &rule, slot);
 	if (number < 0)
 		return number;
-	memcpy(set->recent[at].half, rule, sizeof(*rule));
+	set->recent[at].words = words;
 	set->recent[at].number = (u32)number;
 	return number;
 }

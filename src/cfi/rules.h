@@ -1,4 +1,4 @@
-/* The different rules of one table, each with a number. */
+/* The different rules of one table, or of all, each with a number. */
 #ifndef MEMWHY_CFI_RULES_H
 #define MEMWHY_CFI_RULES_H
 
@@ -19,7 +19,7 @@ struct cfi_rule_set {
 	u32 n_slots;
 	/* Those asked for last, by their hash. One that is not in use is CFI_NONE. */
 	struct {
-		u64 half[2];
+		struct cfi_words words;
 		u32 number;
 	} recent[CFI_RULES_RECENT];
 };
@@ -28,26 +28,31 @@ int cfi_rules_init(struct cfi_rule_set *set);
 /* As it was at first, without giving memory back. */
 void cfi_rules_reset(struct cfi_rule_set *set);
 void cfi_rules_free(struct cfi_rule_set *set);
-int cfi_rules_search(struct cfi_rule_set *set, const struct cfi_rule *rule, u64 hash);
+int cfi_rules_search(struct cfi_rule_set *set, struct cfi_words words, u64 hash);
 
-static inline u64 cfi_rule_hash(const struct cfi_rule *rule)
+static inline struct cfi_words cfi_rule_words(const struct cfi_rule *rule)
 {
-	u64 half[2];
+	struct cfi_words words;
 
-	_Static_assert(sizeof(*rule) == sizeof(half), "rules have no padding");
-	__builtin_memcpy(half, rule, sizeof(half));
-	return (half[0] ^ half[1] * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
+	_Static_assert(sizeof(*rule) == sizeof(words), "rules have no padding");
+	__builtin_memcpy(&words, rule, sizeof(words));
+	return words;
+}
+
+static inline u64 cfi_words_hash(struct cfi_words w)
+{
+	return (w.head ^ w.at * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
 }
 
 /* The number of a rule, which gets one if it has none; -ENOMEM. */
-static inline int cfi_rules_number(struct cfi_rule_set *set, const struct cfi_rule *rule)
+static inline int cfi_rules_number(struct cfi_rule_set *set, struct cfi_words words)
 {
-	u64 hash = cfi_rule_hash(rule);
+	u64 hash = cfi_words_hash(words);
 	u32 at = hash >> 56;
 
-	if (!__builtin_memcmp(set->recent[at].half, rule, sizeof(*rule)))
+	if (set->recent[at].words.head == words.head && set->recent[at].words.at == words.at)
 		return (int)set->recent[at].number;
-	return cfi_rules_search(set, rule, hash);
+	return cfi_rules_search(set, words, hash);
 }
 
 #endif

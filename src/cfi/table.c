@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cfi/program.h"
+#include "cfi/plain.h"
 #include "cfi/rules.h"
 #include "cfi/signal.h"
 
@@ -22,6 +22,8 @@
 struct cie_slot {
 	struct cfi_cie cie;
 	struct cfi_state state;
+	struct cfi_words words; /* the state, if it is plain */
+	bool plain;
 	enum { CIE_UNKNOWN, CIE_SOUND, CIE_REFUSED } is;
 };
 
@@ -84,6 +86,16 @@ static void compiler_reset(struct cfi_compiler *c, const struct cfi_source *sour
 	signal_finder_init(&c->signals, source);
 }
 
+static void cie_start(struct cfi_compiler *c, struct cie_slot *slot)
+{
+	slot->is = CIE_SOUND;
+	c->effort += cfi_left(&slot->cie.instructions);
+	cfi_state_init(&c->source->eh_frame, &slot->cie, &slot->state);
+	slot->plain = slot->cie.code_align == CFI_PLAIN_CODE_ALIGN &&
+		      slot->cie.data_align == CFI_PLAIN_DATA_ALIGN &&
+		      cfi_state_plain(&slot->state, &slot->cie, &slot->words);
+}
+
 /* NULL: there is no sound CIE there. */
 static const struct cie_slot *cie_at(struct cfi_compiler *c, u64 offset)
 {
@@ -92,11 +104,8 @@ static const struct cie_slot *cie_at(struct cfi_compiler *c, u64 offset)
 	if (slot->is == CIE_UNKNOWN || slot->cie.offset != offset) {
 		slot->is = CIE_REFUSED;
 		c->effort += FDE_EFFORT;
-		if (!cfi_cie_read(&c->source->eh_frame, offset, &slot->cie)) {
-			slot->is = CIE_SOUND;
-			c->effort += cfi_left(&slot->cie.instructions);
-			cfi_state_init(&c->source->eh_frame, &slot->cie, &slot->state);
-		}
+		if (!cfi_cie_read(&c->source->eh_frame, offset, &slot->cie))
+			cie_start(c, slot);
 		slot->cie.offset = offset;
 	}
 	return slot->is == CIE_SOUND ? slot : NULL;
@@ -166,7 +175,6 @@ static int section_read(struct cfi_compiler *c)
 }
 
 #define DIGIT_BITS 11
-#define DIGITS 3 /* of 32 bits */
 
 /* By one digit of where they start, stable. */
 static void spans_pass(const struct span *from, size_t n, u32 shift, struct span *to)
@@ -189,6 +197,7 @@ static void spans_pass(const struct span *from, size_t n, u32 shift, struct span
  * with the same start the first one stays. */
 static int spans_sort(struct cfi_compiler *c)
 {
+	u64 code = c->source->code_end - c->source->code_start;
 	size_t n = 0;
 	bool sorted = true;
 
@@ -199,10 +208,10 @@ static int spans_sort(struct cfi_compiler *c)
 	c->other.n = 0;
 	if (vec_reserve(&c->other, c->spans.n))
 		return -ENOMEM;
-	for (u32 digit = 0; digit < DIGITS; digit++) {
+	for (u32 shift = 0; code >> shift; shift += DIGIT_BITS) {
 		__auto_type from = c->spans;
 
-		spans_pass(from.v, from.n, digit * DIGIT_BITS, c->other.v);
+		spans_pass(from.v, from.n, shift, c->other.v);
 		c->spans = c->other;
 		c->spans.n = from.n;
 		c->other = from;
@@ -251,7 +260,7 @@ static int gap_emit(struct cfi_compiler *c, u32 start, u32 end)
 	if (start < end)
 		row_emit(c, start, CFI_RULE_NONE);
 	while (signal_find(&c->signals, base + start, base + end, &from, &to)) {
-		rule = cfi_rules_number(&c->rules, &signal_rule);
+		rule = cfi_rules_number(&c->rules, cfi_rule_words(&signal_rule));
 		if (rule < 0)
 			return rule;
 		row_emit(c, (u32)(from - base), (u16)rule);
@@ -262,31 +271,71 @@ static int gap_emit(struct cfi_compiler *c, u32 start, u32 end)
 	return 0;
 }
 
-static int span_emit(struct cfi_compiler *c, const struct span *span, u32 end)
+/* 1: it is odd, and its rows are to be made again. */
+static int plain_emit(
+	struct cfi_compiler *c, const struct cie_slot *slot, const struct span *span, u32 end)
+{
+	const u8 *at = c->source->eh_frame.data + span->at;
+	struct cfi_plain plain;
+	u32 pc = span->start;
+	u64 by;
+
+	plain.now = plain.initial = slot->words;
+	plain.at = at;
+	plain.end = at + span->size;
+	plain.n_remembered = plain.odd = 0;
+	for (;; pc += (u32)by) {
+		int rule;
+
+		by = cfi_plain_next(&plain);
+		if (plain.odd)
+			return 1;
+		rule = cfi_rules_number(&c->rules, plain.now);
+		if (rule < 0)
+			return rule;
+		row_emit(c, pc, (u16)rule);
+		if (!by || by >= end - pc)
+			return 0;
+	}
+}
+
+static int program_emit(
+	struct cfi_compiler *c, const struct cie_slot *slot, const struct span *span, u32 end)
 {
 	const struct cfi_section *section = &c->source->eh_frame;
-	const struct cie_slot *slot = cie_at(c, span->cie);
 	u64 base = c->source->code_start;
 	struct cfi_fde fde = {.start = base + span->start,
 		.end = base + span->end,
 		.instructions = cfi_bytes_of(section, span->at, span->size)};
 	struct cfi_program program;
 	struct cfi_row row;
-	/* An instruction makes a row at most, and what is behind the last one. */
-	int rc = slot ? rows_reserve(c, span->size + 1) : 0;
 
-	if (!slot || rc)
-		return rc;
-	c->effort += span->size;
 	cfi_program_start(&program, section, &slot->cie, &slot->state, &fde);
 	while (cfi_program_next(&program, &row) && row.start < base + end) {
-		int rule = cfi_rules_number(&c->rules, &row.rule);
+		int rule = cfi_rules_number(&c->rules, cfi_rule_words(&row.rule));
 
 		if (rule < 0)
 			return rule;
 		row_emit(c, (u32)(row.start - base), (u16)rule);
 	}
 	return 0;
+}
+
+static int span_emit(struct cfi_compiler *c, const struct span *span, u32 end)
+{
+	const struct cie_slot *slot = cie_at(c, span->cie);
+	/* An instruction makes a row at most, and what is behind the last one. */
+	int rc = slot ? rows_reserve(c, span->size + 1) : 0;
+	size_t n = c->pc.n;
+
+	if (!slot || rc)
+		return rc;
+	c->effort += span->size;
+	rc = slot->plain ? plain_emit(c, slot, span, end) : 1;
+	if (rc != 1)
+		return rc;
+	c->pc.n = n;
+	return program_emit(c, slot, span, end);
 }
 
 static int spans_emit(struct cfi_compiler *c)
