@@ -6,10 +6,8 @@
 load common
 load oracle
 
-setup() {
-	needs_root
-	cd "$BATS_TEST_TMPDIR" || return 1 # where node leaves a log
-	cat >"$BATS_TEST_TMPDIR/job.js" <<-EOF
+setup_file() {
+	cat >"$BATS_FILE_TMPDIR/job.js" <<-EOF
 		Error.stackTraceLimit = 100;
 		const fs = require("fs"), byte = Buffer.alloc(1), kept = [];
 		let said;
@@ -26,7 +24,7 @@ setup() {
 		console.log("done");
 		fs.readSync(0, byte);
 	EOF
-	cat >"$BATS_TEST_TMPDIR/Job.java" <<-EOF
+	cat >"$BATS_FILE_TMPDIR/Job.java" <<-EOF
 		import java.io.*;
 		import java.nio.ByteBuffer;
 		import java.util.*;
@@ -50,6 +48,12 @@ setup() {
 			}
 		}
 	EOF
+	! type javac >/dev/null || javac -d "$BATS_FILE_TMPDIR" "$BATS_FILE_TMPDIR/Job.java"
+}
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR" || return 1 # where node leaves a log
 }
 
 eval "common_$(declare -f teardown)"
@@ -81,13 +85,12 @@ job_ends() {
 
 node_start() {
 	type node >/dev/null || skip "needs nodejs"
-	job_start node "$@" "$BATS_TEST_TMPDIR/job.js"
+	job_start node "$@" "$BATS_FILE_TMPDIR/job.js"
 }
 
 java_start() {
 	type javac jcmd >/dev/null || skip "needs openjdk-17-jdk-headless"
-	javac -d "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/Job.java"
-	job_start java -Xmx64m -XX:+UseSerialGC -cp "$BATS_TEST_TMPDIR" "$@" Job
+	job_start java -Xmx64m -XX:+UseSerialGC -cp "$BATS_FILE_TMPDIR" "$@" Job
 }
 
 @test "stacks: Node.js, next to gdb" {
@@ -110,6 +113,22 @@ java_start() {
 	process_holds write job_ends
 }
 
+# Three look at the process at once, until it ends: count.json, faults.json, heap.json.
+looks_start() {
+	looking=()
+	for look in "count syscalls:sys_enter_write --stacks=user" "faults --stacks=user" heap; do
+		# shellcheck disable=SC2086 # words
+		memwhy_run $look -p "$pid" --limit 0 -o json --out "${look%% *}.json"
+		looking+=("$memwhy")
+	done
+}
+
+looks_end() {
+	exec 7>&-
+	wait "$pid"
+	for memwhy in "${looking[@]}"; do wait "$memwhy"; done
+}
+
 # The program's functions of all stacks that were seen, a line a stack: COUNT NAME…, innermost first.
 made_names() { # REPORT
 	jq -r '.rows[] | "\(.count) \([.stack[] | select(test("^JS:|^Builtins_ArrayForEach|Job[.]"))
@@ -117,15 +136,20 @@ made_names() { # REPORT
 		| gsub(" "; "_")] | join(" "))"' "$1"
 }
 
-@test "stacks: Node.js names its functions as in its own stack (--perf-basic-prof)" {
+# shows FUNCTIONS REPORT: a stack has these functions, innermost first.
+shows() {
+	jq -r '.rows[].stack | select(. != null) | map(sub("[+]0x.*"; "")) | join(";")' "$2" | grep -m 3 -E "$1"
+}
+
+@test "stacks, faults, heap: Node.js, functions as in its own stack (--perf-basic-prof)" {
 	node_start --perf-basic-prof --always-sparkplug --no-opt
-	memwhy_start count syscalls:sys_enter_write --stacks=user -p "$pid" --limit 0
-	job_ends
-	wait "$memwhy"
+	looks_start
+	job_goes
+	looks_end
 	# "    at leaf (/job.js:5:1)", "    at node:internal/…": function, or nothing.
 	own=$(sed -n 's/^    at //p' "$said" |
 		sed -E 's/^(Object\.|Function\.)?([^ ]+) .*\(.*/\2/; s/<anonymous>//; s/^node:.*//; s/^\/.*//' | tr '\n' ',')
-	made_names "$json" | awk -v own="$own" '
+	made_names count.json | awk -v own="$own" '
 		{
 			line = ""
 			for (i = 2; i <= NF; i++) { name = $i; sub("_(node:|/).*", "", name); line = line name "," }
@@ -133,22 +157,24 @@ made_names() { # REPORT
 			if (line == "writeSync," own) found += $1
 		}
 		END { print "its own: " own; exit found != 3 }'
+	shows 'JS:.hold [^;]*;(JS:.holdDown [^;]*;){4}' faults.json
+	shows 'JS:.hold [^;]*;(JS:.holdDown [^;]*;){4}' heap.json
 }
 
-@test "stacks: Java, compiled, all depths and names (jcmd Compiler.perfmap)" {
+@test "stacks, faults, heap: Java, compiled, all depths and names (jcmd Compiler.perfmap)" {
 	java_start -Xcomp -XX:-Inline -XX:+PreserveFramePointer
-	memwhy_start count syscalls:sys_enter_write --stacks=user -p "$pid" --limit 0
+	looks_start
 	job_goes
 	jcmd "$pid" Compiler.perfmap >/dev/null
-	exec 7>&-
-	wait "$pid"
-	wait "$memwhy"
-	made_names "$json" | grep Job.leaf
+	looks_end
+	made_names count.json | grep Job.leaf
 	# From main to leaf, each of the 20 depths three times.
 	jq -e '[.rows[] | select(.stack | tostring | test("int Job[.]leaf"))
 		| {count, n: ([.stack[] | select(test("^int Job[.]down"))] | length),
 		   main: any(.stack[]; test("^void Job[.]main"))}]
-		| all(.[]; .main) and ([group_by(.n)[] | [.[0].n, (map(.count) | add)]] == [range(1; 21) | [., 3]])' "$json"
+		| all(.[]; .main) and ([group_by(.n)[] | [.[0].n, (map(.count) | add)]] == [range(1; 21) | [., 3]])' count.json
+	shows 'int Job.hold[^;]*;(int Job.holdDown[^;]*;){4}void Job.main' faults.json
+	shows 'int Job.hold[^;]*;(int Job.holdDown[^;]*;){4}void Job.main' heap.json
 }
 
 @test "stacks: Java, compiled without frame pointers: never complete when it is not" {
@@ -158,47 +184,4 @@ made_names() { # REPORT
 	wait "$memwhy"
 	jq -e '[.rows[] | select(.stack | tostring | test("handleWrite"))] | length > 0 and
 		all(.[]; (.stack_method | startswith("cut: ")) or (.stack[-1] | test("clone")))' "$json"
-}
-
-# shows FUNCTIONS: a stack of that report has these functions, innermost first.
-shows() {
-	jq -r '.rows[].stack | select(. != null) | map(sub("[+]0x.*"; "")) | join(";")' "$json" | grep -E "$1" | head -n 3
-}
-
-@test "faults: code of Node.js is named" {
-	node_start --perf-basic-prof --always-sparkplug --no-opt
-	memwhy_start faults --stacks=user -p "$pid" --limit 0
-	job_goes
-	memwhy_stop
-	shows 'JS:.hold [^;]*;(JS:.holdDown [^;]*;){4}'
-	kill "$pid"
-}
-
-@test "heap: code of Node.js is named" {
-	node_start --perf-basic-prof --always-sparkplug --no-opt
-	memwhy_start heap -p "$pid" --limit 0
-	job_goes
-	memwhy_stop
-	shows 'JS:.hold [^;]*;(JS:.holdDown [^;]*;){4}'
-	kill "$pid"
-}
-
-@test "faults: code of Java is named" {
-	java_start -Xcomp -XX:-Inline -XX:+PreserveFramePointer
-	memwhy_start faults --stacks=user -p "$pid" --limit 0
-	job_goes
-	jcmd "$pid" Compiler.perfmap >/dev/null
-	memwhy_stop
-	shows 'int Job.hold[^;]*;(int Job.holdDown[^;]*;){4}void Job.main'
-	kill "$pid"
-}
-
-@test "heap: code of Java is named" {
-	java_start -Xcomp -XX:-Inline -XX:+PreserveFramePointer
-	memwhy_start heap -p "$pid" --limit 0
-	job_goes
-	jcmd "$pid" Compiler.perfmap >/dev/null
-	memwhy_stop
-	shows 'int Job.hold[^;]*;(int Job.holdDown[^;]*;){4}void Job.main'
-	kill "$pid"
 }
