@@ -88,7 +88,7 @@ long __wrap_syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	/* Short ones try what this kernel can do; with a log, one that was refused is tried again.
+	/* Short ones try what this kernel can do; one with a log was refused, and is tried again.
 	 */
 	asked = (const union bpf_attr *)a[1];
 	if (number == SYS_bpf && a[0] == BPF_PROG_LOAD && out && asked->insn_cnt > SHORT &&

@@ -44,10 +44,10 @@ struct unwind_timespec {
 struct inode___file {
 	s64 i_size;
 	struct super_block___dev *i_sb;
-	struct unwind_timespec __i_mtime; /* 6.6 to 6.10 */
+	struct unwind_timespec __i_mtime; /* 6.7 to 6.10 */
 } __attribute__((preserve_access_index));
 
-struct inode___before { /* 6.6 */
+struct inode___before { /* to 6.6 */
 	struct unwind_timespec i_mtime;
 } __attribute__((preserve_access_index));
 
@@ -81,7 +81,7 @@ struct backing_file { /* fs/file_table.c: begins with the file */
 /*
  * What is mapped of a file of a file system that lies upon others (overlayfs, in containers) is the
  * file below it; this is the one that has the name, as in /proc/PID/maps. NULL: there is none. Its
- * path was that of the mapped file itself (fs/open.c open_with_fake_path) until 6.8. The flag that
+ * path was that of the mapped file itself (fs/open.c open_with_fake_path) to 6.6. The flag that
  * tells such files is not the same in all kernels since: behind others there is no path, which is a
  * mount and an entry of one file system.
  */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define WHOLE_BYTES 8192 /* of a record that goes over the end of the ring: paths are below 4096 \
-			  */
+/* Of a record that goes over the end of the ring: paths are below 4096. */
+#define WHOLE_BYTES 8192
 
 static size_t page_bytes(void)
 {

@@ -21,7 +21,7 @@ struct debug_search {
 /* The separate debug file of a program. -ENOENT: none found that fits. */
 int debugfile_open(
 	const struct debug_search *search, const struct elf_file *program, struct elf_file *ret);
-/* The file that .gnu_debugaltlink of a debug file names; A relative path begins where the debug
+/* The file that .gnu_debugaltlink of a debug file names; a relative path begins where the debug
  * file is, or the program. -ENOENT: no link, or nothing found. */
 int debugfile_open_alt(
 	const struct debug_search *search, const struct elf_file *debug, struct elf_file *ret);
