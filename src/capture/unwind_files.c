@@ -50,7 +50,7 @@ struct unwind_files {
 	struct cfi_rule *rules_map;
 	u32 rules_written;
 	struct cfi_compiler *compiler; /* until all that is asked for is made */
-	struct cfi_blocks laid;        /* as long */
+	cfi_buffer section;            /* as long */
 	struct table_made *by_content;
 	VEC(struct table_made *) tables; /* by number, less one; NULL: dropped */
 	VEC(struct file) files;          /* by module */
@@ -62,7 +62,7 @@ static void scratch_free(struct unwind_files *f)
 {
 	cfi_compiler_free(f->compiler);
 	f->compiler = NULL;
-	cfi_blocks_free(&f->laid);
+	vec_free(&f->section);
 }
 
 int unwind_files_open(struct module_table *modules, int pages, int rules, int known, u32 max_pages,
@@ -76,7 +76,8 @@ int unwind_files_open(struct module_table *modules, int pages, int rules, int kn
 		return rc;
 	f->modules = modules;
 	f->known = known;
-	unwind_pages_init(&f->pages, pages, max_pages);
+	if (!rc)
+		rc = unwind_pages_init(&f->pages, pages, max_pages);
 	if (!rc)
 		rc = cfi_rules_init(&f->rules);
 	f->rules_map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, rules, 0);
@@ -201,7 +202,8 @@ static int words_take(struct unwind_files *f, u32 n, u32 *ret_start)
 static int table_place(struct unwind_files *f, const struct cfi_table *from, struct table_made *t)
 {
 	u64 most = cfi_blocks_words_max(from);
-	struct cfi_blocks *laid = &f->laid;
+	struct cfi_blocks laid;
+	u32 *words;
 	int rc;
 
 	if (most > UINT32_MAX)
@@ -209,17 +211,18 @@ static int table_place(struct unwind_files *f, const struct cfi_table *from, str
 	rc = words_take(f, (u32)most, &t->start);
 	if (rc)
 		return rc;
-	rc = cfi_blocks_make(from, t->start, &f->rules, laid);
+	rc = unwind_pages_map(&f->pages, t->start, (u32)most, &words);
+	if (!rc)
+		rc = cfi_blocks_make(from, t->start, &f->rules, words, &laid);
 	if (rc) {
 		unwind_pages_give(&f->pages, t->start, (u32)most);
 		return rc;
 	}
-	t->n = (u32)laid->words.n;
-	t->blocks = laid->n_blocks;
-	t->rows = t->start + laid->rows;
+	t->n = laid.n;
+	t->blocks = laid.n_blocks;
+	t->rows = t->start + laid.rows;
 	t->base = from->base;
 	t->cfi_bytes = from->counts.section_bytes;
-	unwind_pages_write(&f->pages, t->start, laid->words.v, t->n);
 	unwind_pages_give(&f->pages, t->start + t->n, (u32)most - t->n);
 	return 0;
 }
@@ -337,7 +340,7 @@ static int file_load(struct unwind_files *f, struct file *file, u32 module)
 
 	if (rc)
 		return rc;
-	rc = cfi_elf_source(&elf, &source, NULL);
+	rc = cfi_elf_source(&elf, &f->section, &source, NULL);
 	if (rc)
 		return rc;
 	hash = cfi_content_hash(&source, f->seed);

@@ -5,16 +5,33 @@
 #include <string.h>
 #include <sys/mman.h>
 
-void unwind_pages_init(struct unwind_pages *p, int map, u32 max)
+#define ALL_BYTES (UNWIND_PAGES_MAX * sizeof(struct unwind_page))
+
+/* Addresses for all pages, and nothing there. */
+static void *nothing_map(void *at)
 {
+	return mmap(at, ALL_BYTES, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
+}
+
+int unwind_pages_init(struct unwind_pages *p, int map, u32 max)
+{
+	void *at = nothing_map(NULL);
+
 	*p = (struct unwind_pages){.map = map, .max = max};
+	if (at == MAP_FAILED)
+		return -errno;
+	p->at = at;
+	return 0;
 }
 
 void unwind_pages_free(struct unwind_pages *p)
 {
 	unwind_pages_commit(p);
+	if (p->at)
+		munmap(p->at, ALL_BYTES);
 	for (u32 i = 0; i < p->n; i++)
-		munmap(p->pages[i], sizeof(struct unwind_page));
+		close(p->fds[i]);
 	extents_free(&p->words);
 }
 
@@ -39,8 +56,7 @@ static void pending_add(struct unwind_pages *p, int fd)
 static int page_add(struct unwind_pages *p)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	void *page;
-	int fd, rc;
+	int fd;
 
 	if (p->n == p->max)
 		return -ENOSPC;
@@ -48,13 +64,7 @@ static int page_add(struct unwind_pages *p)
 		sizeof(struct unwind_page), 1, &opts);
 	if (fd < 0)
 		return -errno;
-	page = mmap(NULL, sizeof(struct unwind_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page == MAP_FAILED) {
-		rc = -errno;
-		close(fd);
-		return rc;
-	}
-	p->pages[p->n] = page;
+	p->fds[p->n] = fd;
 	pending_add(p, fd);
 	extents_give(&p->words, p->n++ * UNWIND_PAGE_WORDS, UNWIND_PAGE_WORDS);
 	return 0;
@@ -84,18 +94,17 @@ void unwind_pages_give(struct unwind_pages *p, u32 start, u32 n)
 	extents_give(&p->words, start, n);
 }
 
-void unwind_pages_write(struct unwind_pages *p, u32 start, const u32 *words, u32 n)
+int unwind_pages_map(struct unwind_pages *p, u32 start, u32 n, u32 **ret)
 {
-	while (n) {
-		u32 at = start % UNWIND_PAGE_WORDS;
-		u32 part = MIN(n, UNWIND_PAGE_WORDS - at);
-
-		memcpy(p->pages[start / UNWIND_PAGE_WORDS]->words + at, words,
-			part * sizeof(*words));
-		start += part;
-		words += part;
-		n -= part;
+	for (u32 i = start / UNWIND_PAGE_WORDS; n && i <= (start + n - 1) / UNWIND_PAGE_WORDS;
+		i++) {
+		if (!p->mapped[i] && mmap(p->at + i, sizeof(*p->at), PROT_READ | PROT_WRITE,
+					     MAP_SHARED | MAP_FIXED, p->fds[i], 0) == MAP_FAILED)
+			return -errno;
+		p->mapped[i] = true;
 	}
+	*ret = p->at->words + start;
+	return 0;
 }
 
 int unwind_pages_commit(struct unwind_pages *p)
@@ -107,9 +116,11 @@ int unwind_pages_commit(struct unwind_pages *p)
 
 		if (u->threaded)
 			pthread_join(u->thread, NULL);
-		close(u->fd);
 		rc = rc ? rc : u->rc;
 	}
 	p->n_pending = 0;
+	if (p->at)
+		nothing_map(p->at);
+	memset(p->mapped, 0, sizeof(p->mapped));
 	return rc;
 }

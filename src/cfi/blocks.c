@@ -12,7 +12,8 @@ struct maker {
 	const struct cfi_table *table;
 	u16 *numbers; /* of the table's rules, in the numbering of all files */
 	u32 start;
-	struct cfi_blocks *out;
+	u32 *words;
+	struct cfi_blocks out;
 	u32 row;     /* the next of the table's */
 	u16 current; /* number of the rule before it */
 };
@@ -35,21 +36,20 @@ static int numbers_make(struct maker *m, struct cfi_rule_set *rules)
 /* Moves the last n words to the next page, if they do not fit on this one. */
 static void page_fit(struct maker *m, u32 n)
 {
-	u32 at = (m->start + (u32)m->out->words.n) % CFI_PAGE_WORDS, by = CFI_PAGE_WORDS - at;
-	u32 *words = m->out->words.v + m->out->words.n;
+	u32 by = CFI_PAGE_WORDS - (m->start + m->out.n) % CFI_PAGE_WORDS;
+	u32 *words = m->words + m->out.n;
 
 	if (n <= by)
 		return;
 	memmove(words + by, words, n * sizeof(*words));
 	memset(words, 0, by * sizeof(*words));
-	m->out->words.n += by;
+	m->out.n += by;
 }
 
-/* Behind the words is room for all of them, see cfi_blocks_words_max. */
 static int block_make(struct maker *m, u32 block)
 {
 	const struct cfi_rows *rows = &m->table->rows;
-	u32 *words = m->out->words.v + m->out->words.n;
+	u32 *words = m->words + m->out.n;
 	u32 i = m->row, n = 0, first;
 
 	if (i == rows->n || rows->pc[i] != block << CFI_BLOCK_SHIFT)
@@ -60,11 +60,11 @@ static int block_make(struct maker *m, u32 block)
 	}
 	m->row = i;
 	page_fit(m, n);
-	first = (u32)m->out->words.n - m->out->rows;
+	first = m->out.n - m->out.rows;
 	if (first > FIRST_MAX)
 		return -EFBIG;
-	m->out->words.v[block] = first << 8 | (n - 1);
-	m->out->words.n += n;
+	m->words[block] = first << 8 | (n - 1);
+	m->out.n += n;
 	return 0;
 }
 
@@ -86,30 +86,21 @@ static int blocks_make(struct maker *m, struct cfi_rule_set *rules)
 {
 	int rc = numbers_make(m, rules);
 
-	if (!rc)
-		rc = vec_reserve(&m->out->words, cfi_blocks_words_max(m->table));
-	if (rc)
-		return rc;
-	m->out->n_blocks = blocks_of(&m->table->rows);
-	m->out->words.n = m->out->rows = m->out->n_blocks;
-	for (u32 i = 0; i < m->out->n_blocks && !rc; i++)
+	m->out.n_blocks = blocks_of(&m->table->rows);
+	m->out.n = m->out.rows = m->out.n_blocks;
+	for (u32 i = 0; i < m->out.n_blocks && !rc; i++)
 		rc = block_make(m, i);
 	return rc;
 }
 
 int cfi_blocks_make(const struct cfi_table *table, u32 start, struct cfi_rule_set *rules,
-	struct cfi_blocks *ret)
+	u32 *words, struct cfi_blocks *ret)
 {
-	struct maker m = {.table = table, .start = start, .out = ret};
-	int rc;
+	struct maker m = {.table = table, .start = start, .words = words};
+	int rc = blocks_make(&m, rules);
 
-	ret->words.n = 0;
-	rc = blocks_make(&m, rules);
 	free(m.numbers);
+	if (!rc)
+		*ret = m.out;
 	return rc;
-}
-
-void cfi_blocks_free(struct cfi_blocks *blocks)
-{
-	vec_free(&blocks->words);
 }

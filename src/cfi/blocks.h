@@ -24,17 +24,16 @@
 #define CFI_ROW_RULE(word) ((word)&0xffff)
 
 struct cfi_blocks {
-	VEC(u32) words; /* the index, then the rows */
+	u32 n; /* words: the index, then the rows */
 	u32 n_blocks;
 	u32 rows; /* where they begin among the words */
 };
 
 /* At most so many words. */
 u64 cfi_blocks_words_max(const struct cfi_table *table);
-/* start: the number of the first word, among the words of all files. ret: empty, or made before:
- * its memory is used again. -EFBIG: more rows than a word can number; -ENOMEM. */
+/* words: room for so many; start: the number of the first one, among the words of all files.
+ * -EFBIG: more rows than a word can number; -ENOMEM. */
 int cfi_blocks_make(const struct cfi_table *table, u32 start, struct cfi_rule_set *rules,
-	struct cfi_blocks *ret);
-void cfi_blocks_free(struct cfi_blocks *blocks);
+	u32 *words, struct cfi_blocks *ret);
 
 #endif

@@ -38,6 +38,23 @@ static int machine_check(const struct elf_file *file, struct err *err)
 		wide ? "64" : "32", header.e_machine);
 }
 
+/* The same, into the buffer, if there is one. */
+static int file_read(
+	const struct elf_file *file, u64 offset, u64 n, cfi_buffer *buffer, const u8 **ret)
+{
+	if (!buffer || file->fd < 0)
+		return file_bytes(file, offset, n, ret);
+	if (offset > INT64_MAX || n > EH_FRAME_MAX)
+		return -EFBIG;
+	buffer->n = 0;
+	if (vec_reserve(buffer, n))
+		return -ENOMEM;
+	if (pread(file->fd, buffer->v, n, (off_t)offset) != (ssize_t)n)
+		return -EIO;
+	*ret = buffer->v;
+	return 0;
+}
+
 /* The loaded segment that an address is in, with bytes in the file behind it. */
 static const struct elf_segment *segment_at(const struct elf_file *file, u64 address)
 {
@@ -82,7 +99,8 @@ static int code_range(const struct elf_file *file, struct cfi_source *source, st
 	return 0;
 }
 
-static int section_from_name(const struct elf_file *file, struct cfi_section *ret)
+static int section_from_name(
+	const struct elf_file *file, cfi_buffer *buffer, struct cfi_section *ret)
 {
 	struct elf_section section;
 	int rc = elf_section_find(file, ".eh_frame", &section);
@@ -92,7 +110,7 @@ static int section_from_name(const struct elf_file *file, struct cfi_section *re
 	/* A separate debug file keeps the header of the section only. */
 	if (section.header.sh_flags & SHF_COMPRESSED)
 		return -ENOTSUP;
-	rc = file_bytes(file, section.header.sh_offset, section.header.sh_size, &ret->data);
+	rc = file_read(file, section.header.sh_offset, section.header.sh_size, buffer, &ret->data);
 	if (rc)
 		return rc;
 	ret->size = section.header.sh_size;
@@ -102,7 +120,8 @@ static int section_from_name(const struct elf_file *file, struct cfi_section *re
 
 /* Files without section headers: by PT_GNU_EH_FRAME. The section's end is not told; it ends with a
  * terminator, at the latest with its segment. */
-static int section_from_header(const struct elf_file *file, struct cfi_section *ret)
+static int section_from_header(
+	const struct elf_file *file, cfi_buffer *buffer, struct cfi_section *ret)
 {
 	struct cfi_section header = {};
 	const struct elf_segment *segment;
@@ -134,8 +153,8 @@ static int section_from_header(const struct elf_file *file, struct cfi_section *
 	if (!segment)
 		return -ENOENT;
 	ret->size = MIN(segment->size - (ret->address - segment->address), EH_FRAME_MAX);
-	return file_bytes(
-		file, segment->offset + (ret->address - segment->address), ret->size, &ret->data);
+	return file_read(file, segment->offset + (ret->address - segment->address), ret->size,
+		buffer, &ret->data);
 }
 
 static int code_read(void *ctx, u64 address, void *buf, size_t n)
@@ -159,7 +178,8 @@ static int code_read(void *ctx, u64 address, void *buf, size_t n)
 	return rc;
 }
 
-int cfi_elf_source(const struct elf_file *file, struct cfi_source *ret, struct err *err)
+int cfi_elf_source(
+	const struct elf_file *file, cfi_buffer *buffer, struct cfi_source *ret, struct err *err)
 {
 	struct cfi_source source = {.read_code = code_read, .ctx = (void *)file};
 	int rc = machine_check(file, err);
@@ -168,9 +188,9 @@ int cfi_elf_source(const struct elf_file *file, struct cfi_source *ret, struct e
 		rc = code_range(file, &source, err);
 	if (rc)
 		return rc;
-	rc = section_from_name(file, &source.eh_frame);
+	rc = section_from_name(file, buffer, &source.eh_frame);
 	if (rc == -ENOENT)
-		rc = section_from_header(file, &source.eh_frame);
+		rc = section_from_header(file, buffer, &source.eh_frame);
 	if (rc == -ENOENT)
 		return err_set(err, rc, "the file has no call-frame information (.eh_frame)");
 	if (rc)
@@ -182,7 +202,7 @@ int cfi_elf_source(const struct elf_file *file, struct cfi_source *ret, struct e
 int cfi_elf_compile(const struct elf_file *file, struct cfi_table **ret, struct err *err)
 {
 	struct cfi_source source;
-	int rc = cfi_elf_source(file, &source, err);
+	int rc = cfi_elf_source(file, NULL, &source, err);
 
 	if (rc)
 		return rc;

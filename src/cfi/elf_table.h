@@ -10,10 +10,14 @@
 #include "cfi/table.h"
 #include "sym/elffile.h"
 
-/* What a table is to be made of; memory of the file, good until it is closed. -ENOEXEC: another
- * machine's. -ENOENT: no code, or no call-frame information. -EFBIG: more of it than is read. -EIO:
- * it could not be read whole. */
-int cfi_elf_source(const struct elf_file *file, struct cfi_source *ret, struct err *err);
+/* Memory that is used for one file after the other. */
+typedef VEC(u8) cfi_buffer;
+
+/* What a table is to be made of: in the buffer, or (NULL) in memory of the file, good until it is
+ * closed. -ENOEXEC: another machine's. -ENOENT: no code, or no call-frame information. -EFBIG: more
+ * of it than is read. -EIO: it could not be read whole. -ENOMEM. */
+int cfi_elf_source(
+	const struct elf_file *file, cfi_buffer *buffer, struct cfi_source *ret, struct err *err);
 /* The same, and the table. */
 int cfi_elf_compile(const struct elf_file *file, struct cfi_table **ret, struct err *err);
 

@@ -128,7 +128,7 @@ static int entry_load_file(
 	struct cfi_source source;
 	struct cfi_table *table;
 	XXH128_hash_t hash;
-	int rc = cfi_elf_source(file, &source, err);
+	int rc = cfi_elf_source(file, NULL, &source, err);
 
 	if (rc)
 		return rc;

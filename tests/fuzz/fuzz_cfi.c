@@ -85,24 +85,25 @@ static void table_check(const struct cfi_table *table, u64 code_size, size_t byt
 static void blocks_check(const struct cfi_table *table, u32 start)
 {
 	struct cfi_rule_set rules;
-	struct cfi_blocks b = {};
+	u32 *words = malloc(cfi_blocks_words_max(table) * sizeof(*words));
+	struct cfi_blocks b;
 
-	if (cfi_rules_init(&rules) || cfi_blocks_make(table, start, &rules, &b))
+	if (!words || cfi_rules_init(&rules) || cfi_blocks_make(table, start, &rules, words, &b))
 		abort();
 	for (u32 i = 0; i < table->rows.n; i++) {
-		u32 pc = table->rows.pc[i], word = b.words.v[pc >> CFI_BLOCK_SHIFT];
+		u32 pc = table->rows.pc[i], word = words[pc >> CFI_BLOCK_SHIFT];
 		u32 row = b.rows + CFI_INDEX_FIRST(word), last = row + CFI_INDEX_LAST(word);
 
-		if (last >= b.words.n ||
+		if (last >= b.n ||
 			(start + row) / CFI_PAGE_WORDS != (start + last) / CFI_PAGE_WORDS)
 			abort();
-		while (last > row && CFI_ROW_PC(b.words.v[last]) > pc % 256)
+		while (last > row && CFI_ROW_PC(words[last]) > pc % 256)
 			last--;
-		if (memcmp(&rules.list.v[CFI_ROW_RULE(b.words.v[last])],
+		if (memcmp(&rules.list.v[CFI_ROW_RULE(words[last])],
 			    &table->rows.rules[table->rows.rule_of[i]], sizeof(struct cfi_rule)))
 			abort();
 	}
-	cfi_blocks_free(&b);
+	free(words);
 	cfi_rules_free(&rules);
 }
 

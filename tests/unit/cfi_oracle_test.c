@@ -325,7 +325,7 @@ static struct compared compare_elf(const struct elf_file *file, const char *name
 	c.oracle = dwarf_getcfi_elf(file->elf);
 	assert_non_null(c.oracle);
 	c.table = table;
-	assert_int_equal(cfi_elf_source(file, &source, NULL), 0);
+	assert_int_equal(cfi_elf_source(file, NULL, &source, NULL), 0);
 	for (int i = 0; i < CFI_REFUSALS; i++)
 		assert_int_equal(table->counts.refused[i], 0);
 	assert_int_equal(table->base, source.code_start);
