@@ -7,32 +7,97 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# work_start MODE PER_SECOND: leaves the workload waiting: $pid, its input on fd 7.
+# What takes its time goes on beside the first tests: see had().
+setup_file() {
+	needs_root
+	[ -z "${MEMWHY_VM-}" ] || return 0
+	for run in pages command running; do
+		(run_begin $run && run_$run) >"$BATS_FILE_TMPDIR/$run.log" 2>&1 3>&- &
+		echo $! >>"$BATS_FILE_TMPDIR/pids"
+	done
+}
+
+teardown_file() {
+	xargs -r kill <"$BATS_FILE_TMPDIR/pids" 2>/dev/null || true
+	wait
+}
+
+run_begin() {
+	mkdir "$BATS_FILE_TMPDIR/$1" && cd "$BATS_FILE_TMPDIR/$1" || return
+	BATS_TEST_TMPDIR=$PWD
+	trap ': >done; jobs -p | xargs -r kill' EXIT
+}
+
+# had RUN: goes to where its files are, when it is over. An emulated guest does one thing at a time.
+had() {
+	[ -z "${MEMWHY_VM-}" ] || (run_begin "$1" && run_$1) >"$BATS_FILE_TMPDIR/$1.log" 2>&1 3>&-
+	cd "$BATS_FILE_TMPDIR/$1" || return
+	wait_for '[ -e done ]' || wait_for '[ -e done ]'
+	cat "../$1.log"
+	json=$PWD/report.json
+}
+
+# work_start MODE PER_SECOND: leaves the workload waiting: $pid, its input on fd $in.
+in=7
 work_start() {
 	mkfifo in
 	"$WORKLOADS/leak_work" "$@" <in >out 3>&- &
 	pid=$!
-	exec 7>in
+	works+=($pid)
+	eval "exec $in>in"
 	wait_for 'grep -q ready out'
 }
 
 # work_for SECONDS: lets it work, and stops it: $held.
 work_for() {
-	echo go >&7
+	echo go >&$in
 	sleep "$1"
-	echo stop >&7
+	echo stop >&$in
 	wait_for 'grep -q held out'
 	held=$(awk '$1 == "held" { print $2 }' out)
 }
 
 work_end() {
-	exec 7>&-
+	eval "exec $in>&-"
 	wait "$pid"
 }
 
 # In a guest, which is slow, a second does not have that much in it.
 rate=${MEMWHY_VM:+400}
 rate=${rate:-900}
+
+# at_once SECONDS MODE...: each of them under a memwhy of its own, in a directory of its name.
+at_once() {
+	local -A pids memwhys fds
+	local mode by
+	for mode in "${@:2}"; do
+		by=
+		[ $mode != churn ] || by="--by cache"
+		mkdir $mode
+		pushd $mode
+		work_start $mode $((rate / ($# - 1)))
+		BATS_TEST_TMPDIR=$PWD memwhy_start leak --kernel -p "$pid" $by
+		pids[$mode]=$pid memwhys[$mode]=$memwhy fds[$mode]=$((in++))
+		popd
+	done
+	for mode in "${@:2}"; do
+		echo go >&${fds[$mode]}
+	done
+	sleep "$1"
+	for mode in "${@:2}"; do
+		echo stop >&${fds[$mode]}
+		wait_for "grep -q held $mode/out"
+	done
+	sleep 2 # RCU frees some later
+	for mode in "${@:2}"; do
+		memwhy=${memwhys[$mode]}
+		BATS_TEST_TMPDIR=$PWD/$mode memwhy_stop
+	done
+	for mode in "${@:2}"; do # all: the later ones hold the earlier ones' too
+		eval "exec ${fds[$mode]}>&-"
+	done
+	wait "${pids[@]}"
+}
 
 # Objects of a cache in use, as /proc/slabinfo says.
 active() {
@@ -53,18 +118,16 @@ lost() {
 	jq '[.lost[]] | add' "$json"
 }
 
-@test "leak: objects that are kept are outstanding, exactly, and a suspect; a recording says the same" {
+@test "leak: objects that are kept are outstanding, exactly, and a suspect" {
 	for _ in 1 2 3; do # others on this machine may make and remove such files meanwhile
 		work_start keep $rate
 		before=$(active shmem_inode_cache)
-		memwhy_start leak --kernel -p "$pid" --record f.mw
+		memwhy_start leak --kernel -p "$pid"
 		work_for 13
 		grown=$(($(active shmem_inode_cache) - before))
 		memwhy_stop
 		work_end
 		rm in
-		"$MEMWHY" leak --kernel --input f.mw -o json >again.json
-		rm f.mw
 		echo "held $held, lost $(lost), slabinfo +$grown"
 		[ $((grown - held)) -gt 300 ] || [ $((held - grown)) -gt 300 ] || break
 	done
@@ -80,7 +143,6 @@ lost() {
 	jq -e 'any(.findings[]; .rule == "leak" and .level != "note" and (.title | test("shmem_inode_cache")))' "$json"
 	jq -e 'all(.findings[] | select(.title | test("dentry")); .level == "note")' "$json"
 	jq -e "any(.rows[]; $inodes and (.site // \"\" | test(\"shmem_alloc_inode\")) and (.stack | not))" "$json"
-	diff <(jq -S '.rows, .findings, .notes' "$json") <(jq -S '.rows, .findings, .notes' again.json)
 }
 
 @test "leak: with --stacks objects have their code path" {
@@ -95,48 +157,34 @@ lost() {
 	[ "$(sum sites objects "$path")" -ge $((held * 98 / 100 - $(lost))) ]
 }
 
-@test "leak: what is given back at once is not outstanding" {
-	work_start churn $rate
-	memwhy_start leak --kernel -p "$pid" --by cache
-	work_for 8
-	sleep 2 # RCU frees them later
-	memwhy_stop
-	jq -c '.rows[] | select(.table == "caches") | [.cache, .objects, .allocated, .freed]' "$json" | head
-	jq -e '(.findings // []) | length == 0' "$json"
-	[ "$(sum caches allocated "$inodes")" -ge $((rate * 2)) ]
-	[ "$(sum caches objects "$inodes")" -le $((30 + $(lost))) ]
-	work_end
-}
-
-@test "leak: a warm cache and a saw-tooth are no suspects" {
-	work_start warm $rate
-	warm=$pid
-	exec 8>&7
-	rm in out
-	work_start saw $rate
-	memwhy_start leak --kernel -p "$warm,$pid" --by process,cache,site
-	echo go >&8
-	work_for 13
-	echo stop >&8
-	sleep 1
-	memwhy_stop
-	work_end # it has the other's input open too
-	exec 8>&-
-	wait "$warm"
-	for p in "$warm" "$pid"; do
-		echo "$p: $(verdict "$inodes and .pid == $p")"
-		[ "$(sum sites allocated "$inodes and .pid == $p")" -ge $((rate * 2)) ]
-		[ "$(verdict "$inodes and .pid == $p")" != "grows steadily" ]
+@test "leak: what is given back at once is not outstanding; a warm cache and a saw-tooth are no suspects" {
+	at_once 13 churn warm saw
+	for mode in churn warm saw; do
+		json=$mode/report.json
+		jq -c '.rows[] | select(.table == "caches") | [.cache, .objects, .allocated, .freed]' "$json" | head -5
+		jq -e '(.findings // []) | length == 0' "$json"
 	done
-	jq -e '(.findings // []) | length == 0' "$json"
+	for mode in warm saw; do
+		json=$mode/report.json
+		echo "$mode: $(verdict "$inodes")"
+		[ "$(verdict "$inodes")" != "grows steadily" ]
+	done
+	json=churn/report.json
+	[ "$(sum caches allocated "$inodes")" -ge $rate ]
+	[ "$(sum caches objects "$inodes")" -le $((30 + $(lost))) ]
 }
 
-@test "leak: pages in pipes are outstanding, at their place; ages add up to what is outstanding" {
+run_pages() {
 	work_start pages 450
-	memwhy_start leak --kernel -p "$pid"
+	memwhy_start leak --kernel -p "$pid" --record f.mw
 	work_for 13
 	memwhy_stop
 	work_end
+}
+
+@test "leak: pages in pipes are outstanding, at their place" {
+	had pages
+	held=$(awk '$1 == "held" { print $2 }' out)
 	pipe='.cache == "(pages)" and .order == 0 and (.stack // [] | tostring | test("pipe_write"))'
 	jq -c '.rows[] | select(.cache == "(pages)") | del(.stack, .ages)' "$json"
 	echo "held $held, lost $(lost)"
@@ -146,11 +194,6 @@ lost() {
 	bare='.cache == "(pages)" and .order == 0 and (.stack | not) and (.site | not)'
 	[ "$(($(sum sites objects "$pipe") + $(sum sites objects "$bare")))" -ge $((held - $(lost))) ]
 	[ "$(verdict "$pipe")" = "grows steadily" ]
-	jq -e '[.rows[] | select(.table == "sites" and .ages)] | length > 0' "$json"
-	jq -c '.rows[] | select(.table == "sites" and .ages) |
-		select(([.ages[] | if type == "object" then .count else . end] | add) != .objects) |
-		del(.stack)' "$json" | tee wrong
-	[ ! -s wrong ]
 }
 
 @test "leak: frees of what was there before are counted apart" {
@@ -165,6 +208,21 @@ lost() {
 	[ "$(sum caches old_frees "$inodes")" -ge $((held - $(lost))) ]
 	[ "$(sum caches objects "$inodes")" -le 50 ]
 	[ "$(jq "[.rows[] | select(.table == \"caches\" and $inodes) | .grown_objects] | add" "$json")" -lt 0 ]
+}
+
+@test "leak: ages add up to what is outstanding, of objects and pages" {
+	had pages
+	jq -e '[.rows[] | select(.table == "sites" and .ages)] | length > 0' "$json"
+	jq -c '.rows[] | select(.table == "sites" and .ages) |
+		select(([.ages[] | if type == "object" then .count else . end] | add) != .objects) |
+		del(.stack)' "$json" | tee wrong
+	[ ! -s wrong ]
+}
+
+@test "leak: a recording gives the same report" {
+	had pages
+	"$MEMWHY" leak --kernel --input f.mw -o json >again.json
+	diff <(jq -S '.rows, .findings, .notes' "$json") <(jq -S '.rows, .findings, .notes' again.json)
 }
 
 @test "leak: of the whole machine: every event is delivered or lost, memwhy does not count" {
@@ -182,14 +240,18 @@ lost() {
 eval "common_$(declare -f teardown)"
 teardown() {
 	common_teardown
-	for p in ${pid-} ${warm-}; do
-		find /dev/shm -name "leak_work.$p.*" -delete
+	for pid in "${works[@]}"; do
+		find /dev/shm -name "leak_work.$pid.*" -delete
 	done
 }
 
 # Of programs: what heap_work keeps, by function.
-@test "leak: of a command, what grows is told from what came once and from what comes and goes" {
+run_command() {
 	"$MEMWHY" leak -o json --record run.mw --out r.json -- "$WORKLOADS/heap_work" leak 12
+}
+
+@test "leak: of a command, what grows is told from what came once and from what comes and goes" {
+	had command
 	row() { # FUNCTION FIELDS: of the stack that has it
 		jq -r --arg f "$1" '.rows[] | select(.table == "stacks") |
 			select([.stack[] | tostring] | any(test("\\b" + $f + "\\b"))) | ['"$2"'] | @tsv' r.json | tr '\t' ' '
@@ -236,12 +298,14 @@ teardown() {
 	[[ $stderr == "memwhy: process 2: no malloc was found"* ]]
 }
 
+run_running() {
+	"$WORKLOADS/heap_work" leak 25 &
+	"$MEMWHY" leak -p $! --for 12s -o json --out r.json
+}
+
 @test "leak: of a running process" {
 	[ -e /sys/bus/event_source/devices/uprobe ] || skip "the kernel has no uprobes"
-	"$WORKLOADS/heap_work" leak 25 3>&- &
-	work=$!
-	"$MEMWHY" leak -p $work --for 8s -o json --out r.json
-	kill $work
+	had running
 	jq -e '.rows[] | select(.table == "stacks" and ([.stack[] | tostring] | any(test("leak_grows")))) |
 		.verdict == "grows steadily" and .live_blocks > 10000 and .frees == 0 and .stayed_ratio > 0.9' r.json
 	jq -e '.rows[] | select(.table == "stacks" and ([.stack[] | tostring] | any(test("leak_renews")))) |
