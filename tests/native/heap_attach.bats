@@ -337,7 +337,7 @@ new_and_delete() { # [NAME LIBRARY]
 			char c;
 			dprintf(1, "ready %d\n", getpid());
 			if (read(0, &c, 1) < 1) return 1;
-			for (int i = 0; i < 700; i++) {
+			for (int i = 0; i < 300; i++) {
 				leaky();
 				for (int k = 0; k < 5; k++) fine();
 				usleep(4000);
@@ -354,8 +354,8 @@ new_and_delete() { # [NAME LIBRARY]
 	[ "$(jq '.lost.heap' "$json")" -eq 0 ]
 	row='.rows[] | select((.stack[0]? // "" | tostring | test("leaky")))'
 	[ "$(jq -r "$row | [.live_blocks, .live_bytes, .allocations, .frees] | @tsv" "$json" | tr '\t' ' ')" = \
-		"700 700000 700 0" ] || { jq -c . "$json"; false; }
-	jq -e "$row | .old_objects > 100 and .old_objects < 400" "$json"
+		"300 300000 300 0" ] || { jq -c . "$json"; false; }
+	jq -e "$row | .old_objects > 40 and .old_objects < 170" "$json"
 	jq -e '[.rows[] | select((.stack[0]? // "" | tostring | test("fine")))] | length == 0' "$json"
 }
 

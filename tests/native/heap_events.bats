@@ -52,7 +52,7 @@ part() { # OPTIONS FIELD...
 	[ "$(stat -c %s run.mw)" -lt 150000 ] # the sums and names are most of it
 	events -- sh -c 'sort in.json | tail -n 1 | cat'
 	by=thread events -- "$work" threads 30000 3
-	events -- env PYTHONMALLOC=malloc /usr/bin/python3 -ISc 'print(len([str(i) for i in range(30000)]))'
+	events -- env PYTHONMALLOC=malloc /usr/bin/python3 -sSc 'print(len([str(i) for i in range(30000)]))'
 }
 
 @test "heap events: a part of a run is what was done then" {
@@ -162,7 +162,7 @@ part() { # OPTIONS FIELD...
 	jq -e '.rows[] | select(.table == "process") | .allocations == .frees + .live_blocks and .frees > 200' \
 		<<<"$output" >/dev/null || { echo "$output"; false; }
 	"$MEMWHY" heap --events --record run.mw --out /dev/null -- \
-		env PYTHONMALLOC=malloc /usr/bin/python3 -ISc 'print(len([str(i) for i in range(300000)]))'
+		env PYTHONMALLOC=malloc /usr/bin/python3 -sSc 'print(len([str(i) for i in range(300000)]))'
 	size=$(stat -c %s run.mw)
 	for part in 3 2; do
 		head -c $((size * (part - 1) / part)) run.mw >cut.mw
