@@ -112,9 +112,11 @@ slack_same() {
 	[ "$(of_function hand_over allocations)" -eq 80000 ]
 	[ "$(of_function hand_over live_blocks)" -eq 0 ]
 	[ "$(of_function hand_over peak_bytes)" -eq 1920000 ]
-	heap -- "$work" ping 20000
+	pings=20000
+	[ -z "${MEMWHY_VM-}" ] || pings=500 # each waits for a turn on the emulated CPU
+	heap -- "$work" ping $pings
 	[ "$(processes unknown_frees unseen_frees)" = "0 0" ]
-	[ "$(of_function ping allocations)" -eq 20000 ]
+	[ "$(of_function ping allocations)" -eq $pings ]
 	[ "$(of_function ping live_blocks)" -eq 0 ]
 }
 
@@ -316,7 +318,7 @@ tree() { # FIELD...
 
 @test "heap: the numbers are valgrind's, byte for byte" {
 	command -v valgrind >/dev/null || skip "no valgrind"
-	seq 3000 | jq -c '{id: ., name: "n\(.)", v: [., {k: "x\(.)"}]}' >in.json
+	seq 500 | jq -c '{id: ., name: "n\(.)", v: [., {k: "x\(.)"}]}' >in.json
 	while read -r cmd; do
 		heap -- $cmd >/dev/null
 		valgrind --run-libc-freeres=no --log-file=log $cmd >/dev/null
@@ -480,11 +482,13 @@ privileged_follows() {
 	END
 	musl-gcc -O0 -o m m.c
 	for i in {1..30}; do
-		heap -- ./m
-		[ "$(processes allocations frees live_bytes threads)" = "4010 4000 10000 5" ]
-		[ "$(of_function work allocations)" -eq 4000 ]
-		[ "$(of_function work slack_bytes)" -eq 0 ]
-	done
+		"$MEMWHY" heap -o json -- ./m
+	done >runs.json
+	jq -es 'map([.rows[] | select(.table == "process") | [.allocations, .frees, .live_bytes, .threads]] ==
+		[[4010, 4000, 10000, 5]] and .lost.heap == 0 and
+		([.rows[] | select(.table == "heap" and any(.stack[]; test("\\bwork\\b")))] |
+			(map(.allocations) | add) == 4000 and (map(.slack_bytes) | add) == 0)) |
+		length == 30 and all' runs.json >/dev/null || { jq -c .rows runs.json; false; }
 }
 
 # Compares each stack with glibc's backtrace(): tests/track/stack_check.c.
