@@ -78,6 +78,16 @@ near() { # VALUE WANTED EDGE
 	[ "$(looked rss_bytes)" -le $(($(looked peak_rss_bytes) + (512 << 10))) ]
 }
 
+@test "heap --faults: a program that allocates nothing has its faults too" {
+	echo 'char a[4096 * 1000]; int main(void) { for (int i = 0; i < 1000; i++) a[i * 4096] = 1; return 0; }' >n.c
+	gcc -O1 -o nothing n.c
+	faults -- ./nothing
+	[ "$(jq '[.rows[] | select(.place == "file" and .name == "nothing").faults] | add' "$json")" -ge 999 ]
+	[ "$(looked faults)" -le "$(looked kernel_faults)" ]
+	[ "$(looked rss_bytes)" -ge 4096000 ]
+	[ "$(processes allocations live_bytes)" = "0 0" ]
+}
+
 @test "heap --faults: a page that sites share is split by bytes" {
 	faults -- "$work" small 5000
 	[ "$(of_site small_one resident_bytes)" -eq 5000000 ]

@@ -215,7 +215,8 @@ static int residences_copy(const struct capture *c, struct heap_state *s, struct
 static bool did_nothing(const struct heap_process *p)
 {
 	return !p->account.allocations && !p->account.unknown_frees && !p->dropped &&
-	       !p->mappings.sites.n && !p->mappings.unmaps;
+	       !p->mappings.sites.n && !p->mappings.unmaps &&
+	       !(p->residence && p->residence->sums.n);
 }
 
 /* How things stand, while they stand still: between intervals the sums of processes, and where
