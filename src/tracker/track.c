@@ -70,7 +70,7 @@ static inline u64 slack_of(void *p, size_t size)
 
 static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, size_t size)
 {
-	struct thread *t = size < least_bytes ? NULL : thread_now();
+	struct thread *t = thread_now();
 	u64 stack, slack, shown = size, stamp, at;
 
 	if (unlikely(!t) || !sample_alloc(t, size))
@@ -96,6 +96,13 @@ static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, si
 		stack << TRACK_STACK_SHIFT | slack << TRACK_SLACK_SHIFT |
 			shown << TRACK_SIZE_SHIFT);
 	thread_put(t, at, stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind);
+}
+
+/* Where nobody has asked yet whether it is too small to be told of. */
+static inline void alloc_ask(const u64 *frame, enum track_kind kind, void *p, size_t size)
+{
+	if (likely(size >= least_bytes))
+		alloc_put(frame, kind, p, size);
 }
 
 /* Nobody was told that it was allocated: less was asked for than may be used. */
@@ -182,7 +189,7 @@ static inline void *block_resize(const u64 *frame, void *old, size_t size)
 
 	p = real.realloc(old, size);
 	if (likely(p))
-		alloc_put(frame, TRACK_MOVED, p, size);
+		alloc_ask(frame, TRACK_MOVED, p, size);
 	else if (told && size)
 		restore_put(old);
 	return p;
@@ -217,7 +224,7 @@ EXPORT int posix_memalign(void **ret, size_t align, size_t size)
 		return ENOMEM;
 	rc = real.posix_memalign(ret, align, size);
 	if (!rc && *ret)
-		alloc_put(FRAME, TRACK_ALLOC, *ret, size);
+		alloc_ask(FRAME, TRACK_ALLOC, *ret, size);
 	return rc;
 }
 
@@ -230,7 +237,7 @@ EXPORT int posix_memalign(void **ret, size_t align, size_t size)
 			real_find();                            \
 		p = real.name ? real.name(align, size) : NULL;  \
 		if (p)                                          \
-			alloc_put(FRAME, TRACK_ALLOC, p, size); \
+			alloc_ask(FRAME, TRACK_ALLOC, p, size); \
 		return p;                                       \
 	}
 ALIGNED(memalign)
@@ -245,7 +252,7 @@ ALIGNED(aligned_alloc)
 			real_find();                            \
 		p = real.name ? real.name(size) : NULL;         \
 		if (p)                                          \
-			alloc_put(FRAME, TRACK_ALLOC, p, size); \
+			alloc_ask(FRAME, TRACK_ALLOC, p, size); \
 		return p;                                       \
 	}
 PAGED(valloc)
