@@ -686,9 +686,22 @@ KEEP static void hold(size_t bytes)
 	free(p);
 }
 
+/* Until all that were forked with this pipe hold theirs. */
+KEEP static void hold_together(size_t bytes, const int ends[2])
+{
+	void *volatile p = malloc(bytes);
+	char c;
+
+	close(ends[1]);
+	if (read(ends[0], &c, 1) == 0)
+		usleep(300000);
+	free(p);
+}
+
 static void mode_family(void)
 {
 	void *volatile mine = malloc(2000000);
+	int ends[2];
 
 	for (long i = 0; i < n; i++) {
 		pid_t pid = fork();
@@ -699,11 +712,14 @@ static void mode_family(void)
 		}
 		waitpid(pid, NULL, 0);
 	}
+	if (pipe(ends))
+		_exit(1);
 	for (int i = 0; i < 2; i++)
 		if (!fork()) {
-			hold(1500000);
+			hold_together(1500000, ends);
 			_exit(0);
 		}
+	close(ends[1]);
 	while (wait(NULL) > 0)
 		;
 	free(mine);
