@@ -39,17 +39,21 @@ is_told() { # PATTERN [fix]
 	is_told both
 }
 
-# What was remote is told with its pattern, and is gone with the fix: by memwhy, and by the kernel.
+# Is the share REMOTE/ALL at most 1/PARTS of what it was?
+share_fell() { # BEFORE NOW PARTS
+	[ "$(($3 * ${2%/*} * ${1#*/}))" -le "$((${1%/*} * ${2#*/}))" ]
+}
+
+# What was remote is told with its pattern, and is gone with the fix: by memwhy; and it is less by the
+# kernel, which counts the accesses of all other programs too.
 is_mended() { # PATTERN
-	local before now i
+	local before by_kernel
 	is_told "$1"
-	before=("$seen" "$counted")
+	before=$seen by_kernel=$counted
 	is_told "$1" fix
-	now=("$seen" "$counted")
-	echo "# $1: remote of all seen ${before[0]}, fixed ${now[0]}; by the kernel ${before[1]}, fixed ${now[1]}" >&3
-	for i in 0 1; do # cross-multiplied: the share is less than half
-		[ "$((2 * ${now[i]%/*} * ${before[i]#*/}))" -lt "$((${before[i]%/*} * ${now[i]#*/}))" ]
-	done
+	echo "# $1: remote of all seen $before, fixed $seen; by the kernel $by_kernel, fixed $counted" >&3
+	share_fell "$before" "$seen" 2
+	share_fell "$by_kernel" "$counted" 1
 }
 
 @test "numa: a program like streamcluster, with a copy of the points on each node" {
@@ -58,6 +62,10 @@ is_mended() { # PATTERN
 
 @test "numa: a program like face recognition, with pictures on the node that works on them" {
 	is_mended faces
+}
+
+@test "numa: a program like psearchy, with first touch by who sorts" {
+	is_mended sort
 }
 
 @test "numa: a forking server, with a copy of the cache on each node" {
