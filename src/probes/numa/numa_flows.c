@@ -111,13 +111,7 @@ static const char *object_name(struct report *r, const struct numa_feed *f, u32 
 
 	if (!numa_object(f, object, &o))
 		return NULL;
-	site = (struct numa_site){.start = o.start,
-		.kind = o.kind,
-		.stack = o.stack,
-		.name = o.name,
-		.file = o.file,
-		.tgid = o.tgid,
-		.thread = o.kind == OBJECT_STACK || o.section == NUMA_TLS ? o.thread + 1 : 0};
+	site = numa_site_of(&o, object, true);
 	return numa_site_name(r, f, &site);
 }
 

@@ -63,8 +63,7 @@ u64 numa_to_mask(const struct numa_sums *s)
 	return mask_of(s->to);
 }
 
-/* What tells this object's origin from others'. */
-static struct numa_site site_of(const struct object *o, u32 object, bool by_object)
+struct numa_site numa_site_of(const struct object *o, u32 object, bool by_object)
 {
 	struct numa_site s;
 
@@ -192,7 +191,7 @@ static int objects_group(struct numa_feed *f, bool by_object, struct numa_groups
 		group_of[i] = NUMA_NONE;
 		if (!numa_object(f, i, &o))
 			continue;
-		site = site_of(&o, i, by_object);
+		site = numa_site_of(&o, i, by_object);
 		at = groups_get(sites, &site);
 		if (!at)
 			return -ENOMEM;

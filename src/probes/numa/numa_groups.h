@@ -101,6 +101,8 @@ struct numa_groups {
 	u64 *matrix;    /* NUMA_NODES * NUMA_NODES: accesses, by node of CPU, then of page */
 };
 
+/* What tells this object's origin from others'; by_object: the object itself. */
+struct numa_site numa_site_of(const struct object *o, u32 object, bool by_object);
 /* by_object: each object a group of its own. 0 or -ENOMEM. */
 int numa_groups_make(struct numa_feed *f, bool by_object, struct numa_groups *ret);
 void numa_groups_free(struct numa_groups *g);
