@@ -36,11 +36,11 @@ refuse() { # WHY
 
 # Is $stderr one line "memwhy: ...", at most one line of hint after it, and no raw control byte?
 one_error() {
-	local IFS=$'\n' n
-	n=$(grep -c '' <<<"$stderr")
-	[[ $stderr == "memwhy: "* ]] && [ "$n" -le 2 ] || return 1
-	[ "$n" -eq 1 ] || [[ ${stderr#*$'\n'} == "  "[!\ ]* ]] || return 1
-	! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$stderr" || false
+	local LC_ALL=C lines
+	mapfile -t lines <<<"$stderr"
+	[[ ${#lines[@]} -le 2 && ${lines[0]} == "memwhy: "* ]] || return 1
+	[[ ${#lines[@]} -eq 1 || ${lines[1]} == "  "[!\ ]* ]] || return 1
+	[[ ${lines[*]} != *[[:cntrl:]]* ]]
 }
 
 # mw_error STATUS ARGS...: memwhy refuses, says why in one line, and prints no report.
@@ -69,8 +69,55 @@ tried() {
 	[ "$failures" -eq 0 ]
 }
 
+# side_by_side FUNCTION WORD...: calls FUNCTION WORD for each, as many at a time as there are CPUs, each in
+# a directory of its own, which is its $BATS_TEST_TMPDIR too. What `try` counts there is counted here.
+side_by_side() {
+	local word n=0 d pids=() cpus
+	cpus=$(nproc)
+	for word in "${@:2}"; do
+		n=$((n + 1)) d=$PWD/beside/$n
+		mkdir -p "$d"
+		(
+			cd "$d"
+			BATS_TEST_TMPDIR=$d failures=0
+			"$1" "$word"
+			echo "$failures" >failures
+		) >"$d.out" 2>&1 3>&- &
+		pids+=($!)
+		[ "$n" -lt "$cpus" ] || wait -n || true
+	done
+	wait "${pids[@]}" || true
+	while [ "$n" -gt 0 ]; do
+		d=beside/$n
+		[ -e "$d/failures" ] || echo 1 >"$d/failures" # it ended by a failure
+		failures=$((failures + $(<"$d/failures")))
+		[ "$(<"$d/failures")" -eq 0 ] || cat "$d.out"
+		n=$((n - 1))
+	done
+	rm -rf beside
+}
+
+# What --help says of each command, in files of that name, and the overview (-): asked once a file of
+# tests. The directory is $helps.
+helps_make() {
+	local c made=$BATS_FILE_TMPDIR/help.$BASHPID
+	helps=$BATS_FILE_TMPDIR/help
+	[ ! -d "$helps" ] || return 0
+	mkdir "$made"
+	"$MEMWHY" help >"$made/-"
+	for c in $(commands_of "$made/-"); do
+		"$MEMWHY" "$c" --help >"$made/$c"
+	done
+	mv -T "$made" "$helps" 2>/dev/null || rm -r "$made"
+}
+
+commands_of() { # OVERVIEW
+	sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p' "$1"
+}
+
 commands() {
-	"$MEMWHY" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p'
+	helps_make
+	commands_of "$helps/-"
 }
 
 # The commands with all these options.
@@ -78,20 +125,28 @@ commands_with() { # OPTION...
 	local c o
 	for c in $(commands); do
 		for o; do
-			options "$c" | grep -qx -- "$o" || continue 2
+			has_option "$c" "$o" || continue 2
 		done
 		echo "$c"
 	done
 }
 
+# Does the command have this long option?
+has_option() { # COMMAND OPTION
+	helps_make
+	grep -qE -- "^  (-[a-zA-Z],|   ) --$2([^a-z-]|\$)" "$helps/$1"
+}
+
 # The long options of a command, as --help has them.
 options() { # COMMAND
-	"$MEMWHY" "$1" --help | sed -n 's/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\).*/\2/p'
+	helps_make
+	sed -n 's/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\).*/\2/p' "$helps/$1"
 }
 
 # Those whose value is called so in --help.
 options_taking() { # COMMAND VALUE
-	"$MEMWHY" "$1" --help | sed -n "s/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\) $2\( .*\)\?\$/\2/p"
+	helps_make
+	sed -n "s/^  \(-[a-zA-Z],\|   \) --\([a-z-]\+\) $2\( .*\)\?\$/\2/p" "$helps/$1"
 }
 
 # "COMMAND OPTION" for each option whose value is called so, with the first command that has it:
@@ -107,7 +162,8 @@ each_option() { # VALUE
 
 # What --by takes.
 keys() { # COMMAND
-	"$MEMWHY" "$1" --help | sed -n '/^--by takes: /,/(default/p' | tr '\n' ' ' |
+	helps_make
+	sed -n '/^--by takes: /,/(default/p' "$helps/$1" | tr '\n' ' ' |
 		sed 's/^--by takes: //; s/ *(default.*/ /' | tr -d , | tr -s ' '
 }
 

@@ -7,6 +7,7 @@ setup() {
 	needs_root
 	cd "$BATS_TEST_TMPDIR"
 	mkdir empty
+	export empty=$PWD/empty
 	memwhy_bin=$(realpath "$MEMWHY")
 }
 
@@ -16,12 +17,12 @@ without() {
 	shift
 	case $what in
 	tracefs) hide='umount -l /sys/kernel/debug/tracing; umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug' ;;
-	BTF) hide='mount --bind empty /sys/kernel/btf' ;;
+	BTF) hide='mount --bind "$empty" /sys/kernel/btf' ;;
 	cgroups) hide='umount -R -l /sys/fs/cgroup' ;;
 	sysfs) hide='umount -R -l /sys' ;;
 	proc) hide='umount -R -l /proc' ;;
 	both) hide='umount -l /sys/kernel/debug/tracing; umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug
-		mount --bind empty /sys/kernel/btf' ;;
+		mount --bind "$empty" /sys/kernel/btf' ;;
 	esac
 	run --separate-stderr timeout -k 1 10 unshare -m sh -c "mount --make-rprivate /; { $hide; } 2>/dev/null; exec \"\$@\"" - "$memwhy_bin" $(live "$1") "${@:2}" </dev/null
 }
@@ -37,15 +38,14 @@ still_works() {
 }
 
 @test "degraded: the namespaces of these tests hide what they should" {
-	run unshare -m sh -c 'mount --make-rprivate /; mount --bind empty /sys/kernel/btf; ls /sys/kernel/btf'
+	run unshare -m sh -c 'mount --make-rprivate /; mount --bind "$empty" /sys/kernel/btf; ls /sys/kernel/btf'
 	[ "$status" -eq 0 ]
 	[ -z "$output" ]
 }
 
 @test "degraded: no tracefs and no debugfs" {
-	for c in $(commands_with input output comm); do
-		try still_works tracefs 'tracefs|tracing' "$c" --for 50ms --stacks
-	done
+	each_works() { try still_works tracefs 'tracefs|tracing' "$1" --for 50ms --stacks; }
+	side_by_side each_works $(commands_with input output comm)
 	try still_works tracefs 'tracefs|tracing' faults --follow -p $$ --for 50ms
 	try still_works tracefs 'tracefs|tracing' doctor
 	tried
@@ -58,12 +58,11 @@ still_works() {
 }
 
 @test "degraded: no BTF" {
-	for c in $(commands_with input output comm); do
-		try still_works BTF BTF "$c" --for 50ms
-	done
-	for words in --stacks --each "-g /" "-p $$ --follow" "-c sh" $(by_each faults); do
-		try still_works BTF BTF faults --for 50ms $words
-	done
+	each_works() { try still_works BTF BTF $1 --for 50ms; }
+	side_by_side each_works $(commands_with input output comm) "faults --stacks" "faults --each" "faults -g /" \
+		"faults -p $$ --follow" "faults -c sh"
+	each_works() { try still_works BTF BTF faults --for 50ms "$1"; }
+	side_by_side each_works $(by_each faults)
 	tried
 }
 
@@ -99,17 +98,15 @@ still_works() {
 }
 
 @test "degraded: neither tracefs nor BTF" {
-	for c in $(commands_with input output comm); do
-		try still_works both 'BTF|trac' "$c" --for 50ms
-	done
+	each_works() { try still_works both 'BTF|trac' "$1" --for 50ms; }
+	side_by_side each_works $(commands_with input output comm)
 	try still_works both 'BTF|trac' doctor
 	tried
 }
 
 @test "degraded: no cgroup hierarchy" {
-	for c in $(commands_with input output comm); do
-		try still_works cgroups cgroup "$c" --for 50ms
-	done
+	each_works() { try still_works cgroups cgroup "$1" --for 50ms; }
+	side_by_side each_works $(commands_with input output comm)
 	try still_works cgroups cgroup faults --by cgroup --for 50ms
 	without cgroups faults -g / --for 50ms
 	[[ $status -eq 2 || $status -eq 3 ]] && one_error && [[ $stderr == *cgroup* ]] || try refuse "-g"

@@ -72,7 +72,7 @@ begin() { # COMMAND
 	limit=3
 	while read -r c o; do
 		brief=
-		[ "$o" != for ] && options "$c" | grep -qx for && brief="--for 50ms"
+		[ "$o" != for ] && has_option "$c" for && brief="--for 50ms"
 		try mw_error 2 $(begin "$c") $brief "--$o" ""
 	done < <(each_option '[A-Z][^ ]*')
 	try mw_error 2 record "" --for 50ms
@@ -82,10 +82,10 @@ begin() { # COMMAND
 @test "input: words that are not among those an option takes" {
 	for c in $(commands); do
 		for o in output by fail-on probes; do
-			options "$c" | grep -qx "$o" && try mw_error 2 $(begin "$c") "--$o" nothinglikeit
+			has_option "$c" "$o" && try mw_error 2 $(begin "$c") "--$o" nothinglikeit
 		done
-		options "$c" | grep -qx by && try mw_error 2 "$c" --by ,
-		options "$c" | grep -qx stacks && try mw_error 2 $(begin "$c") --stacks=nothinglikeit
+		has_option "$c" by && try mw_error 2 "$c" --by ,
+		has_option "$c" stacks && try mw_error 2 $(begin "$c") --stacks=nothinglikeit
 	done
 	tried
 }
@@ -174,6 +174,7 @@ begin() { # COMMAND
 	size=$(stat -c %s "$run_mw")
 	mw faults --input "$run_mw" -o json
 	whole=$(jq '[.rows[].count] | add' <<<"$output")
+	mkdir shown
 	for n in 1 8 9 64 200 $((size / 3)) $((size / 2)) $((size - 200)) $((size - 72)) $((size - 40)) $((size - 1)); do
 		head -c "$n" "$run_mw" >cut.mw
 		all=faults
@@ -181,12 +182,15 @@ begin() { # COMMAND
 		for c in $all; do
 			mw "$c" --input cut.mw -o json
 			[ "$status" -eq 4 ] && one_error && [[ $stderr == "memwhy: cut.mw "* ]] || try refuse "$c, $n of $size bytes"
-			jq -e '.rows and (.damage | length > 0)' <<<"$output" >/dev/null || try refuse "$c: $n bytes: no report"
+			printf '%s\n' "$output" >"shown/$c.$n"
 		done
-		mw faults --input cut.mw -o json
-		[ "$(jq '[.rows[].count] | add // 0' <<<"$output")" -le "$whole" ] || try refuse "more than in the whole"
 	done
-	[ "$(jq '[.rows[].count] | add' <<<"$output")" -eq "$whole" ] || try refuse "without its last byte it has all records"
+	jq -r 'select(.rows and (.damage | length > 0)) | input_filename' shown/* | diff <(printf '%s\n' shown/*) - ||
+		try refuse "not of all a report that says what is missing"
+	jq '[.rows[].count] | add // 0' shown/faults.* >counts
+	[ "$(awk -v whole="$whole" '$1 <= whole' counts | wc -l)" -eq 11 ] || try refuse "more than in the whole: $(<counts)"
+	[ "$(jq '[.rows[].count] | add' "shown/faults.$((size - 1))")" -eq "$whole" ] ||
+		try refuse "without its last byte it has all records"
 	mw faults --input cut.mw
 	[[ $output == *INCOMPLETE* ]] || try refuse "the report does not say that it is incomplete"
 	tried
@@ -271,7 +275,7 @@ begin() { # COMMAND
 }
 
 @test "input: two recordings to one file: the second is refused and harms nothing" {
-	mw_start record run.mw --for 1s
+	mw_start record --probes faults run.mw --for 1s
 	mw_error 2 faults --for 50ms --record run.mw
 	mw_end
 	[ "$status" -eq 0 ]
@@ -280,7 +284,7 @@ begin() { # COMMAND
 
 @test "input: a path with control characters is shown escaped" {
 	name=$'a\e[31mb\nc'
-	run --separate-stderr "$MEMWHY" record "$name" -- true
+	run --separate-stderr "$MEMWHY" record --probes faults "$name" -- true
 	[ "$status" -eq 0 ] && one_error || try refuse "record"
 	mw_ok faults --input "$name"
 	head -c 100 "$name" >"$name.cut"

@@ -3,11 +3,30 @@
 # bats file_tags=beside
 load common
 
+# A recording, and what each report prints of it, in each format (of JSON all rows): shown/COMMAND.FORMAT,
+# beside it what is on stderr (.err) and the status (.status).
+setup_file() {
+	local c f file
+	[ "$(id -u)" -eq 0 ] || return 0
+	cd "$BATS_FILE_TMPDIR"
+	run_mw=$PWD/run.mw
+	recording_make "$run_mw"
+	mkdir shown
+	while read -r c; do
+		for f in text wide json jsonl csv folded; do
+			file=shown/${c%% *}.$f
+			mw $c -o $f $([ $f != json ] || echo --limit 0)
+			printf '%s\n' "$output" >"$file"
+			printf '%s' "$stderr" >"$file.err"
+			echo "$status" >"$file.status"
+		done
+	done < <(reports)
+}
+
 setup() {
 	needs_root
 	cd "$BATS_TEST_TMPDIR"
 	run_mw=$BATS_FILE_TMPDIR/run.mw
-	[ -e "$run_mw" ] || recording_make "$run_mw"
 }
 
 # Commands that show a recording, and doctor, with their arguments.
@@ -16,10 +35,31 @@ reports() {
 	commands | grep -x doctor
 }
 
+# What was shown: $status, $output, $stderr.
+shown() { # REPORT FORMAT
+	local file=$BATS_FILE_TMPDIR/shown/${1%% *}.$2
+	status=$(<"$file.status") output=$(<"$file") stderr=$(<"$file.err")
+}
+
+shown_ok() { # REPORT FORMAT
+	shown "$1" "$2"
+	[ "$status" -eq 0 ] && [ -z "$stderr" ] || refuse "memwhy $1 -o $2: expected status 0 and no error"
+}
+
+# Fails unless the JSON of each report is one object of which this holds; $name is the command.
+each_json() { # FILTER
+	local not
+	cd "$BATS_FILE_TMPDIR/shown"
+	not=$(jq -rn "[inputs | (input_filename | rtrimstr(\".json\")) as \$name | {name: \$name, holds: ($1)}] |
+		group_by(.name) as \$all | (\$all[] | select(length != 1 or (.[0].holds | not)) | .[0].name),
+		((\$ARGS.positional | map(rtrimstr(\".json\"))) - [\$all[][0].name] | .[])" *.json --args *.json)
+	[ -z "$not" ] || { echo "not of: $not"; return 1; }
+}
+
 @test "output: text and wide: no control bytes, and text fits 100 columns" {
 	while read -r c; do
 		for f in text wide; do
-			try mw_ok $c -o $f
+			try shown_ok "$c" $f
 			[ -n "$output" ] || try refuse "$c -o $f is empty"
 			! has_controls <<<"$output" || try refuse "$c -o $f has control bytes"
 			[ $f = wide ] || ! too_wide <<<"$output" || try refuse "$c is wider than 100 columns"
@@ -30,57 +70,59 @@ reports() {
 
 @test "output: json is one object with every member of the contract" {
 	while read -r c; do
-		try mw_ok $c -o json
-		jq -es --arg c "${c%% *}" 'length == 1 and (.[0] | .schema == "memwhy/1" and .command == $c
-			and (.host | (.kernel | type == "string") and .cpus > 0 and .nodes > 0 and .page_size > 0)
-			and (.interval.start | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$"))
-			and .interval.seconds > 0
-			and (.methods | type == "object" and all(.[]; type == "string"))
-			and (.events | type == "object" and all(.[]; type == "number"))
-			and (.lost | type == "object" and all(.[]; type == "number"))
-			and (.events | keys) == (.lost | keys)
-			and (.rows | type == "array" and all(.[]; type == "object"))
-			and ((.findings // []) | type == "array"))' <<<"$output" >/dev/null ||
-			try refuse "$c -o json"
+		try shown_ok "$c" json
 	done < <(reports)
+	try each_json '.schema == "memwhy/1" and .command == $name
+		and (.host | (.kernel | type == "string") and .cpus > 0 and .nodes > 0 and .page_size > 0)
+		and (.interval.start | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$"))
+		and .interval.seconds > 0
+		and (.methods | type == "object" and all(.[]; type == "string"))
+		and (.events | type == "object" and all(.[]; type == "number"))
+		and (.lost | type == "object" and all(.[]; type == "number"))
+		and (.events | keys) == (.lost | keys)
+		and (.rows | type == "array" and all(.[]; type == "object"))
+		and ((.findings // []) | type == "array")'
 	tried
 }
 
 @test "output: the cost is in every json, and is a cost" {
-	while read -r c; do
-		mw $c -o json
-		jq -e '.cost | .cpu_seconds > 0 and .bpf_seconds >= 0 and .rss_bytes > 1000000' <<<"$output" ||
-			try refuse "$c: $(jq -c .cost <<<"$output")"
-	done < <(reports)
-	tried
+	each_json '.cost | .cpu_seconds > 0 and .bpf_seconds >= 0 and .rss_bytes > 1000000'
 }
 
 @test "output: jsonl is a row a line, then the rest, marked as the end" {
-	while read -r c; do
-		try mw_ok $c -o jsonl
-		jq -es '(.[-1] | .end == true and .schema == "memwhy/1" and has("host") and has("interval")
+	cd "$BATS_FILE_TMPDIR/shown"
+	jq -rn '[inputs | {name: input_filename, it: .}] | group_by(.name)[] | .[0].name as $name | map(.it) |
+		((.[-1] | .end == true and .schema == "memwhy/1" and has("host") and has("interval")
 			and has("methods") and has("events") and has("lost") and has("cost"))
-			and (.[:-1] | all(has("end") | not))' <<<"$output" >/dev/null || try refuse "$c -o jsonl"
-		rows=$(grep -c '^{.*}$' <<<"$output")
-		[ "$rows" -eq "$(jq -s length <<<"$output")" ] || try refuse "$c: not an object a line"
-		mw $c -o json --limit 0
-		[ "$rows" -eq $(($(jq '.rows | length' <<<"$output") + 1)) ] || try refuse "$c: other rows than json"
+			and (.[:-1] | all(has("end") | not))) as $holds |
+		"\($name | rtrimstr(".jsonl")) \($holds) \(length)"' *.jsonl >jsonl
+	jq -r '"\(input_filename | rtrimstr(".json")) true \((.rows | length) + 1)"' *.json >json
+	diff json jsonl
+	while read -r c; do
+		try shown_ok "$c" jsonl
+		[ "$(grep -c '^{.*}$' <<<"$output")" -eq "$(sed -n "s/^${c%% *} true //p" jsonl)" ] ||
+			try refuse "$c: not an object a line"
 	done < <(reports)
 	tried
 }
 
 @test "output: csv has a header and as many fields in each row" {
+	jq -r '(input_filename | rtrimstr(".json")) as $name | .rows | group_by(.table)[] | select(.[0].table) |
+		"\($name) \(.[0].table) \(length + 1) \(.[0] | del(.table) | keys_unsorted | join(","))"' \
+		"$BATS_FILE_TMPDIR"/shown/*.json | sed 's|.*/||' >tables
 	while read -r c; do
-		mw $c -o json
-		json=$output
-		for table in $(jq -r '[.rows[].table // empty] | unique[]' <<<"$json"); do
-			mw $c --table "$table" -o csv
+		while read -r table rows; do
+			if [[ $c == doctor* ]]; then # what it finds is looked for anew each time
+				shown "$c" csv
+			else
+				mw $c --table "$table" -o csv
+			fi
 			csv_check <<<"$output" || try refuse "$c --table $table"
-			rows=$(jq -r --arg t "$table" '[.rows[] | select(.table == $t)] | "\(length + 1) \(.[0] | del(.table) | keys_unsorted | join(","))"' <<<"$json")
 			[ "$(grep -c '' <<<"$output") $(head -n1 <<<"$output")" = "$rows" ] ||
 				try refuse "$c --table $table: lines and header are not $rows"
-		done
+		done < <(sed -n "s/^${c%% *} //p" tables)
 	done < <(reports)
+	[ "$(wc -l <tables)" -ge 10 ] || try refuse "few tables: $(<tables)"
 	tried
 }
 
@@ -97,7 +139,7 @@ reports() {
 @test "output: what a format cannot show is said, instead of printing nothing" {
 	while read -r c; do
 		for f in folded csv; do
-			mw $c -o $f
+			shown "$c" $f
 			[ -n "$output" ] || { [ "$status" -eq 2 ] && one_error; } ||
 				try refuse "$c -o $f: nothing, and no word about it"
 		done
@@ -217,7 +259,7 @@ reports() {
 }
 
 @test "output: every command takes -q, as the contract has it" {
-	run --separate-stderr "$MEMWHY" record -q quiet.mw -- true
+	run --separate-stderr "$MEMWHY" record -q --probes faults quiet.mw -- true
 	[ "$status" -eq 0 ] && [ -z "$stderr" ] || refuse "record -q"
 }
 
@@ -237,7 +279,7 @@ reports() {
 }
 
 @test "output: data goes to stdout, notes of a recording to stderr" {
-	run --separate-stderr "$MEMWHY" record notes.mw -- echo data
+	run --separate-stderr "$MEMWHY" record --probes faults notes.mw -- echo data
 	[ "$status" -eq 0 ]
 	[ "$output" = data ]
 	[[ $stderr == "memwhy: recorded "*" to notes.mw" ]]
@@ -250,14 +292,15 @@ reports() {
 
 @test "output: --out gets the report, and nothing else does; it is private" {
 	while read -r c; do
-		mw $c -o json
-		text=$output
 		rm -f report
-		try mw_ok $c -o json --out report
+		try mw_ok $c -o json --limit 0 --out report
 		[ -z "$output" ] || try refuse "$c --out still prints"
 		# doctor looks again, each time
-		[[ $c == doctor* ]] || [ "$(<report)" = "$text" ] || try refuse "$c --out differs"
-		jq -e .schema report >/dev/null || try refuse "$c: no report"
+		if [[ $c == doctor* ]]; then
+			jq -e .schema report >/dev/null || try refuse "$c: no report"
+		else
+			cmp report "$BATS_FILE_TMPDIR/shown/${c%% *}.json" || try refuse "$c --out differs"
+		fi
 		[ "$(stat -c %a report)" = 600 ] || try refuse "$c: mode $(stat -c %a report)"
 	done < <(reports)
 	tried
@@ -332,14 +375,14 @@ reports() {
 
 @test "output: a full disk is said, and is not success" {
 	while read -r c; do
-		for f in text json $([[ $c == faults* ]] && echo wide jsonl csv); do
+		for f in text $([[ $c == doctor* ]] || echo json) $([[ $c == faults* ]] && echo wide jsonl csv); do
 			status=0
 			"$MEMWHY" $c -o $f >/dev/full 2>err || status=$?
 			output= stderr=$(<err)
 			[ "$status" -eq 4 ] && one_error && [[ $stderr == *"No space left"* ]] ||
 				try refuse "$c -o $f >/dev/full"
 		done
-		try mw_error 4 $c --out /dev/full
+		try mw_error 4 $c -o json --out /dev/full
 	done < <(reports)
 	for mode in "-i 50ms --for 300ms" "--each --for 300ms"; do
 		status=0
@@ -386,6 +429,6 @@ many_faults='for i in $(seq 250); do /bin/true; done'
 	mw_ok faults --input run.mw
 	"$MEMWHY" faults --for 100ms --record run.mw >/dev/null 2>&-
 	mw_ok faults --input run.mw
-	"$MEMWHY" record run.mw --for 100ms <&- >&- 2>&- || true
+	"$MEMWHY" record --probes faults run.mw --for 100ms <&- >&- 2>&- || true
 	mw_ok faults --input run.mw
 }

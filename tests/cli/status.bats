@@ -7,14 +7,16 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
+done_is_0() { # COMMAND
+	try mw_ok "$1" --out report -- sh -c 'echo mine; exit 7'
+	[ "$output" = mine ] || try refuse "$1: the command's output is its own"
+	[ -s report ] || try refuse "$1: no report in --out"
+}
+
 @test "status: 0 when done, whatever the observed command says" {
 	mw_ok doctor
 	mw_ok faults --for 50ms
-	for c in $(commands_with input output); do
-		try mw_ok "$c" --out report -- sh -c 'echo mine; exit 7'
-		[ "$output" = mine ] || try refuse "$c: the command's output is its own"
-		[ -s report ] || try refuse "$c: no report in --out"
-	done
+	side_by_side done_is_0 $(commands_with input output)
 	tried
 }
 
@@ -59,18 +61,21 @@ setup() {
 	tried
 }
 
-@test "status: 130 after SIGINT and SIGTERM, with the report and the recording complete" {
-	for c in $(commands_with input output comm); do
-		for sig in INT $([ "$c" = faults ] && echo TERM); do
-			mw_start "$c" --for 30s -o json --record run.mw
-			kill -$sig "$memwhy"
-			mw_end
-			[ "$status" -eq 130 ] && [ -z "$stderr" ] && jq -e .rows "$out" >/dev/null ||
-				try refuse "$c after SIG$sig"
-			try mw_ok "$c" --input run.mw -o json
-			[ "$(md5sum <<<"$output")" = "$(md5sum <"$out")" ] || try refuse "$c: recording after SIG$sig"
-		done
+interrupted_is_130() { # COMMAND
+	local c=$1 sig
+	for sig in INT $([ "$c" = faults ] && echo TERM); do
+		mw_start "$c" --for 30s -o json --record run.mw
+		kill -$sig "$memwhy"
+		mw_end
+		[ "$status" -eq 130 ] && [ -z "$stderr" ] && jq -e .rows "$out" >/dev/null ||
+			try refuse "$c after SIG$sig"
+		try mw_ok "$c" --input run.mw -o json
+		[ "$(md5sum <<<"$output")" = "$(md5sum <"$out")" ] || try refuse "$c: recording after SIG$sig"
 	done
+}
+
+@test "status: 130 after SIGINT and SIGTERM, with the report and the recording complete" {
+	side_by_side interrupted_is_130 $(commands_with input output comm)
 	tried
 }
 
@@ -114,21 +119,21 @@ setup() {
 
 @test "status: record hands on the command's" {
 	for n in 7 255; do
-		mw record run.mw -- sh -c "exit $n"
+		mw record --probes faults run.mw -- sh -c "exit $n"
 		[ "$status" -eq "$n" ] || try refuse "exit $n"
 	done
 	for sig in KILL:137; do
-		mw record run.mw -- sh -c "kill -${sig%:*} \$\$"
+		mw record --probes faults run.mw -- sh -c "kill -${sig%:*} \$\$"
 		[ "$status" -eq "${sig#*:}" ] || try refuse "killed by SIG$sig"
 	done
 	tried
 }
 
 @test "status: record of a command that cannot be run, as a shell says it; no file is left" {
-	mw_error 127 record run.mw -- nosuchcommand
+	mw_error 127 record --probes faults run.mw -- nosuchcommand
 	[ ! -e run.mw ]
-	mw_error 126 record run.mw -- /etc/passwd
-	mw_error 127 record run.mw -- ""
+	mw_error 126 record --probes faults run.mw -- /etc/passwd
+	mw_error 127 record --probes faults run.mw -- ""
 	[ ! -e run.mw ]
 }
 
@@ -160,12 +165,12 @@ setup() {
 
 @test "status: the observed command reads memwhy's input; a closed pipe ends it as without memwhy" {
 	[ "$(echo hello | "$MEMWHY" faults --out report -- cat)" = hello ]
-	run --separate-stderr bash -c '"$0" record run.mw -- yes 2>/dev/null | head -n1; echo ${PIPESTATUS[0]}' "$MEMWHY"
+	run --separate-stderr bash -c '"$0" record --probes faults run.mw -- yes 2>/dev/null | head -n1; echo ${PIPESTATUS[0]}' "$MEMWHY"
 	[ "$output" = y$'\n'141 ] || refuse "record -- yes | head -n1"
 }
 
 @test "status: Ctrl-C goes to command and memwhy alike: its status, a complete recording" {
-	setsid env --default-signal=INT "$MEMWHY" record run.mw -- sh -c 'echo >started; exec sleep 30' 2>err 3>&- &
+	setsid env --default-signal=INT "$MEMWHY" record --probes faults run.mw -- sh -c 'echo >started; exec sleep 30' 2>err 3>&- &
 	leader=$!
 	wait_for '[ -e started ]'
 	kill -INT -- -"$leader"
@@ -177,7 +182,7 @@ setup() {
 }
 
 @test "status: SIGTERM to memwhy alone ends it, not the command" {
-	mw_start record run.mw -- sh -c 'echo $$ >pid; exec sleep 30'
+	mw_start record --probes faults run.mw -- sh -c 'echo $$ >pid; exec sleep 30'
 	wait_for '[ -s pid ]'
 	kill -TERM "$memwhy"
 	mw_end
