@@ -18,7 +18,6 @@
 #include "record/guard.h"
 #include "record/origin.h"
 #include "record/privilege.h"
-#include "record/scope_end.h"
 #include "record/spawn.h"
 #include "sys/proc.h"
 
@@ -33,7 +32,6 @@ struct session {
 	struct cost cost;
 	struct debuginfod servers;
 	struct spawned child;
-	struct scope_end end;
 	struct probe_run *runs[SESSION_PROBES];
 	size_t n_runs;
 	int signals; /* signalfd */
@@ -215,8 +213,6 @@ static int session_begin(struct session *s, struct err *err)
 	preload_started(&s->c.preload);
 	if (!rc)
 		rc = signals_open(s);
-	if (!cfg->argv)
-		scope_end_open(&s->end, cfg->opt.scope.tasks.v, cfg->opt.scope.tasks.n);
 	if (!rc && cfg->argv) {
 		s->c.opt.command = cfg->argv;
 		s->c.opt.scope.by_task = s->c.opt.scope.follow = true;
@@ -294,20 +290,17 @@ static u64 session_next(const struct session *s)
 
 static int session_wait(struct session *s)
 {
-	struct pollfd fds[SESSION_PROBES + 3] = {{.fd = s->signals, .events = POLLIN}};
-	struct pollfd *asks = &fds[s->n_runs + 1], *ends = asks + 1;
+	struct pollfd fds[SESSION_PROBES + 2] = {{.fd = s->signals, .events = POLLIN}};
+	struct pollfd *asks = &fds[s->n_runs + 1];
 	u64 now = clock_mono_ns(), next = session_next(s);
 	u64 ms = next > now ? (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC : 0;
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		fds[i + 1] = (struct pollfd){.fd = probe_fd(s->runs[i]), .events = POLLIN};
 	*asks = (struct pollfd){.fd = s->c.unwind ? unwind_fd(s->c.unwind) : -1, .events = POLLIN};
-	*ends = (struct pollfd){.fd = s->end.epoll, .events = POLLIN};
-	if (poll(fds, s->n_runs + 3, (int)MIN(ms, 60000ULL)) < 0 && errno != EINTR)
+	if (poll(fds, s->n_runs + 2, (int)MIN(ms, 60000ULL)) < 0 && errno != EINTR)
 		return -errno;
 	signals_take(s);
-	if (ends->revents)
-		s->over |= scope_end_is(&s->end);
 	return asks->revents ? unwind_take(s->c.unwind) : 0;
 }
 
@@ -339,6 +332,26 @@ static int session_mark(struct session *s, u16 kind, u64 time_ns)
 	return rc ? rc : capture_emit(&s->c, &tick.h);
 }
 
+/* Has it ended, even if its parent has not yet asked for its status? */
+static bool process_is_over(u32 pid)
+{
+	struct proc_stat st;
+	int rc = proc_stat_read((int)pid, &st);
+
+	return rc == -ENOENT || rc == -ESRCH || (!rc && (st.state == 'Z' || st.state == 'X'));
+}
+
+/* Have all processes that were asked for ended? */
+static bool scope_is_over(const struct session *s)
+{
+	if (s->cfg->argv || !s->cfg->opt.scope.tasks.n)
+		return false;
+	vec_each (pid, &s->cfg->opt.scope.tasks)
+		if (!process_is_over(*pid))
+			return false;
+	return true;
+}
+
 static int session_timers(struct session *s)
 {
 	u64 now = clock_mono_ns();
@@ -360,12 +373,12 @@ static int session_timers(struct session *s)
 			s->tick_ns += s->cfg->interval_ns;
 		s->asked = false;
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
-		s->over |= scope_end_is(&s->end);
+		s->over |= scope_is_over(s);
 	} else if (!rc && now >= s->housekeeping_ns) {
 		rc = session_drain(s, false);
 		rc = rc ? rc : cost_send(s);
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
-		s->over |= scope_end_is(&s->end);
+		s->over |= scope_is_over(s);
 	}
 	s->over |= now >= s->deadline_ns;
 	return rc;
@@ -436,7 +449,6 @@ static void session_close(struct session *s)
 	preload_close(&s->c.preload);
 	capture_close(&s->c);
 	spawn_close(&s->child);
-	scope_end_close(&s->end);
 	if (s->signals >= 0)
 		close(s->signals);
 	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
@@ -451,7 +463,6 @@ int session_run(const struct session_config *cfg, struct sink *sink, struct sess
 		.cfg = cfg,
 		.c = {.opt = cfg->opt, .sink = sink},
 		.cost = {.stats_fd = -1},
-		.end = {.epoll = -1},
 		.signals = -1,
 	};
 	int rc;
