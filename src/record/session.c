@@ -15,6 +15,7 @@
 #include "capture/unwind.h"
 #include "record/command.h"
 #include "record/cost.h"
+#include "record/ending.h"
 #include "record/guard.h"
 #include "record/origin.h"
 #include "record/privilege.h"
@@ -32,6 +33,7 @@ struct session {
 	struct cost cost;
 	struct debuginfod servers;
 	struct spawned child;
+	struct ending ending; /* of the processes that were asked for */
 	struct probe_run *runs[SESSION_PROBES];
 	size_t n_runs;
 	int signals; /* signalfd */
@@ -288,19 +290,28 @@ static u64 session_next(const struct session *s)
 	return next;
 }
 
+static bool scope_is_over(struct session *s)
+{
+	__auto_type tasks = &s->cfg->opt.scope.tasks;
+
+	return !s->cfg->argv && tasks->n && ending_is_over(&s->ending, tasks->v, tasks->n);
+}
+
 static int session_wait(struct session *s)
 {
-	struct pollfd fds[SESSION_PROBES + 2] = {{.fd = s->signals, .events = POLLIN}};
-	struct pollfd *asks = &fds[s->n_runs + 1];
+	struct pollfd fds[SESSION_PROBES + 3] = {{.fd = s->signals, .events = POLLIN}};
+	struct pollfd *asks = &fds[s->n_runs + 1], *end = asks + 1;
 	u64 now = clock_mono_ns(), next = session_next(s);
 	u64 ms = next > now ? (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC : 0;
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		fds[i + 1] = (struct pollfd){.fd = probe_fd(s->runs[i]), .events = POLLIN};
 	*asks = (struct pollfd){.fd = s->c.unwind ? unwind_fd(s->c.unwind) : -1, .events = POLLIN};
-	if (poll(fds, s->n_runs + 2, (int)MIN(ms, 60000ULL)) < 0 && errno != EINTR)
+	*end = (struct pollfd){.fd = ending_fd(&s->ending), .events = POLLIN};
+	if (poll(fds, s->n_runs + 3, (int)MIN(ms, 60000ULL)) < 0 && errno != EINTR)
 		return -errno;
 	signals_take(s);
+	s->over |= end->revents && scope_is_over(s);
 	return asks->revents ? unwind_take(s->c.unwind) : 0;
 }
 
@@ -330,26 +341,6 @@ static int session_mark(struct session *s, u16 kind, u64 time_ns)
 
 	rc = rc ? rc : cost_send(s);
 	return rc ? rc : capture_emit(&s->c, &tick.h);
-}
-
-/* Has it ended, even if its parent has not yet asked for its status? */
-static bool process_is_over(u32 pid)
-{
-	struct proc_stat st;
-	int rc = proc_stat_read((int)pid, &st);
-
-	return rc == -ENOENT || rc == -ESRCH || (!rc && (st.state == 'Z' || st.state == 'X'));
-}
-
-/* Have all processes that were asked for ended? */
-static bool scope_is_over(const struct session *s)
-{
-	if (s->cfg->argv || !s->cfg->opt.scope.tasks.n)
-		return false;
-	vec_each (pid, &s->cfg->opt.scope.tasks)
-		if (!process_is_over(*pid))
-			return false;
-	return true;
 }
 
 static int session_timers(struct session *s)
@@ -406,6 +397,7 @@ static int session_loop(struct session *s)
 {
 	int rc = 0;
 
+	s->over |= scope_is_over(s);
 	while (!rc && !s->over) {
 		rc = session_wait(s);
 		if (!rc)
@@ -449,6 +441,7 @@ static void session_close(struct session *s)
 	preload_close(&s->c.preload);
 	capture_close(&s->c);
 	spawn_close(&s->child);
+	ending_close(&s->ending);
 	if (s->signals >= 0)
 		close(s->signals);
 	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
