@@ -263,21 +263,46 @@ static int symbol_send(struct names *n, u32 frame, const struct sym_frames *f)
 	return names_put(n, &r->h);
 }
 
-int names_symbolize(struct names *n)
+static int frame_symbolize(struct names *n, size_t i)
 {
+	struct frame_key key = *(const struct frame_key *)groups_key(&n->frames, i);
+	u32 id = *(const u32 *)groups_value(&n->frames, i);
+	struct sym_frame made = {};
+	struct sym_frames f = {&made, 1};
+
+	if ((key.tgid && !made_resolve(n, &key, &made)) || !frame_resolve(n, &key, &f))
+		return symbol_send(n, id, &f);
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const u64 *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* One module after the other. */
+int names_symbolize(struct names *n, bool last)
+{
+	VEC(u64) order = {};
 	int rc = 0;
 
-	for (; n->resolved < n->frames.n && !rc; n->resolved++) {
-		struct frame_key key =
-			*(const struct frame_key *)groups_key(&n->frames, n->resolved);
-		u32 id = *(const u32 *)groups_value(&n->frames, n->resolved);
-		struct sym_frame made = {};
-		struct sym_frames f = {&made, 1};
+	for (size_t i = n->resolved; i < n->frames.n && !rc; i++) {
+		const struct frame_key *key = groups_key(&n->frames, i);
 
-		if (key.tgid && !made_resolve(n, &key, &made))
-			rc = symbol_send(n, id, &f);
-		else if (!frame_resolve(n, &key, &f))
-			rc = symbol_send(n, id, &f);
+		rc = vec_push(&order, (u64)key->module << 32 | i);
 	}
+	if (order.n)
+		qsort(order.v, order.n, sizeof(*order.v), by_number);
+	for (size_t i = 0; i < order.n && !rc; i++) {
+		u32 module = order.v[i] >> 32;
+
+		rc = frame_symbolize(n, (u32)order.v[i]);
+		if (last && (i + 1 == order.n || module != order.v[i + 1] >> 32))
+			symbolizer_forget(n->symbolizer, module);
+	}
+	n->resolved = n->frames.n;
+	vec_free(&order);
 	return rc;
 }

@@ -337,7 +337,7 @@ static int cost_send(struct session *s)
 static int session_mark(struct session *s, u16 kind, u64 time_ns)
 {
 	struct rec_tick tick = REC_INIT(struct rec_tick, kind, time_ns);
-	int rc = names_symbolize(s->c.names);
+	int rc = names_symbolize(s->c.names, s->c.ending);
 
 	rc = rc ? rc : cost_send(s);
 	return rc ? rc : capture_emit(&s->c, &tick.h);
@@ -424,7 +424,7 @@ static int session_finish(struct session *s)
 	if (!rc)
 		rc = session_drain(s, true);
 	if (!rc)
-		rc = names_symbolize(s->c.names);
+		rc = names_symbolize(s->c.names, true);
 	names_tell(s->c.names, &s->c);
 	if (s->c.unwind)
 		unwind_tell(s->c.unwind, &s->c);

@@ -116,6 +116,12 @@ int symbolizer_module_info(struct symbolizer *s, u32 module, struct sym_module_i
 	return rc;
 }
 
+void symbolizer_forget(struct symbolizer *s, u32 module)
+{
+	if (module < s->syms.n)
+		module_syms_free(&s->syms.v[module]);
+}
+
 static struct answer *answer_find(struct symbolizer *s, const struct answer_key *key)
 {
 	struct answer *a;

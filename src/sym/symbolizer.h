@@ -77,6 +77,8 @@ int symbolizer_resolve_kernel(
 int symbolizer_load_kernel(struct symbolizer *s, struct err *err);
 /* Reads the module, if it was not yet. -ENOENT for an unknown id. */
 int symbolizer_module_info(struct symbolizer *s, u32 module, struct sym_module_info *ret);
+/* Gives back what was read of the module; asked for again, it is read again. */
+void symbolizer_forget(struct symbolizer *s, u32 module);
 /* True once max_debug_ns is used up: names come from symbol tables only since then. */
 bool symbolizer_exhausted(const struct symbolizer *s);
 /* Why the kernel's symbols are not there; NULL: they are, or none was asked for. */

@@ -391,7 +391,7 @@ static int end(struct numa_perf *p)
 	int rc;
 
 	perf_spaces_end(&p->spaces);
-	rc = names_symbolize(p->capture.names);
+	rc = names_symbolize(p->capture.names, true);
 	p->capture.probe = "numa";
 	if (!rc)
 		rc = capture_loss(&p->capture, p->sent + p->lost, p->sent, p->lost,
