@@ -6,6 +6,8 @@ load common
 setup() {
 	cd "$BATS_TEST_TMPDIR"
 	work=$WORKLOADS/heap_work
+	rounds=5 # of what goes wrong in some only
+	[ -z "${MEMWHY_VM-}" ] || rounds=1
 }
 
 # heap ARGS... -- CMD...: its JSON in $json, CMD's output in $output.
@@ -196,7 +198,7 @@ slack_same() {
 		gcc -O1 -shared -fPIC -DENTRY=entry_$i -DSIZE=${i}00 -o plug$i.so plug.c
 	done
 	gcc -o host host.c
-	for i in {1..5}; do
+	for i in $(seq $rounds); do
 		heap --limit 0 -- ./host ./plug1.so "$PWD/plug2.so" ./plug3.so # a relative path is one too
 		for k in 1 2 3; do
 			[ "$(of_function entry_$k allocations)" -eq 300 ]
@@ -206,12 +208,14 @@ slack_same() {
 }
 
 @test "heap: a storm of short programs and forks, all named" {
-	for i in {1..3}; do
-		heap --limit 0 -- sh -c 'for i in $(seq 60); do
+	local n=60
+	[ -z "${MEMWHY_VM-}" ] || n=10
+	for i in $(seq $(((rounds + 1) / 2))); do
+		heap --limit 0 -- sh -c 'for i in $(seq $0); do
 			sh -c "ls / | cat | wc -l" >/dev/null &
 			sh -c "(echo a | sort; true)" >/dev/null
-		done; wait'
-		[ "$(processes comm | grep -cE "^(ls|cat|wc|sort)$")" -eq 240 ]
+		done; wait' $n
+		[ "$(processes comm | grep -cE "^(ls|cat|wc|sort)$")" -eq $((4 * n)) ]
 	done
 }
 
@@ -481,14 +485,14 @@ privileged_follows() {
 		}
 	END
 	musl-gcc -O0 -o m m.c
-	for i in {1..30}; do
+	for i in $(seq $((rounds * 6))); do
 		"$MEMWHY" heap -o json -- ./m
 	done >runs.json
 	jq -es 'map([.rows[] | select(.table == "process") | [.allocations, .frees, .live_bytes, .threads]] ==
 		[[4010, 4000, 10000, 5]] and .lost.heap == 0 and
 		([.rows[] | select(.table == "heap" and any(.stack[]; test("\\bwork\\b")))] |
 			(map(.allocations) | add) == 4000 and (map(.slack_bytes) | add) == 0)) |
-		length == 30 and all' runs.json >/dev/null || { jq -c .rows runs.json; false; }
+		length >= 6 and all' runs.json >/dev/null || { jq -c .rows runs.json; false; }
 }
 
 # Compares each stack with glibc's backtrace(): tests/track/stack_check.c.
@@ -545,11 +549,13 @@ stacks_same() { # LEAST CMD...
 }
 
 @test "heap: without memwhy the command goes on" {
-	"$MEMWHY" heap -- sh -c 'echo $$ >pid; sleep 1; ls / >/dev/null; jq -n 1 >out; echo done >>out' >/dev/null 2>&1 3>&- &
+	mkfifo go
+	"$MEMWHY" heap -- sh -c 'echo $$ >pid; read -r x <go; ls / >/dev/null; jq -n 1 >out; echo done >>out' >/dev/null 2>&1 3>&- &
 	memwhy=$!
 	wait_for '[ -s pid ]'
 	kill -KILL $memwhy
 	wait $memwhy || true
+	echo go >go
 	wait_for '[ -s out ] && grep -q done out'
 	grep -qx 1 out
 	wait_for '! kill -0 $(cat pid) 2>/dev/null'
