@@ -559,7 +559,7 @@ KEEP static void fail_here(void)
 {
 	if (mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED ||
 		munmap((void *)PAGE, 0) != -1 || munmap((char *)PAGE + 1, PAGE) != -1 ||
-		mremap((void *)PAGE, PAGE, PAGE, 0) != MAP_FAILED)
+		mremap((void *)PAGE, PAGE, 2 * PAGE, 0) != MAP_FAILED)
 		_exit(3);
 	__asm__ volatile("");
 }
