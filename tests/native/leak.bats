@@ -7,30 +7,31 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# What takes its time goes on beside the first tests: see had().
+# What takes its time goes on beside the first tests: see had(). Each is waited for as a job, so that
+# it can be ended.
 setup_file() {
 	needs_root
 	[ -z "${MEMWHY_VM-}" ] || return 0
 	for run in pages command running; do
 		(run_begin $run && run_$run) >"$BATS_FILE_TMPDIR/$run.log" 2>&1 3>&- &
-		echo $! >>"$BATS_FILE_TMPDIR/pids"
 	done
 }
 
 teardown_file() {
-	xargs -r kill <"$BATS_FILE_TMPDIR/pids" 2>/dev/null || true
+	jobs -rp | xargs -r kill
 	wait
 }
 
 run_begin() {
 	mkdir "$BATS_FILE_TMPDIR/$1" && cd "$BATS_FILE_TMPDIR/$1" || return
 	BATS_TEST_TMPDIR=$PWD
-	trap ': >done; jobs -p | xargs -r kill' EXIT
+	trap ': >done; jobs -rp | xargs -r kill' EXIT
 }
 
 # had RUN: goes to where its files are, when it is over. An emulated guest does one thing at a time.
 had() {
-	[ -z "${MEMWHY_VM-}" ] || (run_begin "$1" && run_$1) >"$BATS_FILE_TMPDIR/$1.log" 2>&1 3>&-
+	[ -z "${MEMWHY_VM-}" ] || [ -d "$BATS_FILE_TMPDIR/$1" ] ||
+		(run_begin "$1" && run_$1) >"$BATS_FILE_TMPDIR/$1.log" 2>&1 3>&-
 	cd "$BATS_FILE_TMPDIR/$1" || return
 	wait_for '[ -e done ]' || wait_for '[ -e done ]'
 	cat "../$1.log"
@@ -51,7 +52,8 @@ work_start() {
 # work_for SECONDS: lets it work, and stops it: $held.
 work_for() {
 	echo go >&$in
-	sleep "$1"
+	sleep "$1" 3>&- &
+	wait $!
 	echo stop >&$in
 	wait_for 'grep -q held out'
 	held=$(awk '$1 == "held" { print $2 }' out)
@@ -250,7 +252,8 @@ teardown() {
 
 # Of programs: what heap_work keeps, by function.
 run_command() {
-	"$MEMWHY" leak -o json --record run.mw --out r.json -- "$WORKLOADS/heap_work" leak 12
+	"$MEMWHY" leak -o json --record run.mw --out r.json -- "$WORKLOADS/heap_work" leak 12 &
+	wait $!
 }
 
 @test "leak: of a command, what grows is told from what came once and from what comes and goes" {
@@ -303,7 +306,8 @@ run_command() {
 
 run_running() {
 	"$WORKLOADS/heap_work" leak 25 &
-	"$MEMWHY" leak -p $! --for 12s -o json --out r.json
+	"$MEMWHY" leak -p $! --for 12s -o json --out r.json &
+	wait $!
 }
 
 @test "leak: of a running process" {
