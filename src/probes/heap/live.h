@@ -85,7 +85,8 @@ static inline void live_prefetch(const struct live *l, u64 address)
 	u32 i;
 	struct live_part *p = live_part(l, address, &i);
 
-	__builtin_prefetch(&p->v[i], 1);
+	/* a number, as it may be of a table that is not there yet */
+	__builtin_prefetch((const void *)((u64)p->v + i * sizeof(struct live_slot)), 1);
 }
 
 /* Makes room for one more at this address; beat: counted up during what takes long, may be NULL. 0,
