@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "base/clock.h"
 #include "probes/heap/client.h"
@@ -23,15 +21,10 @@
 #define DORMANT_MS 60000 /* a fork that has not yet allocated anything may still come */
 #define BATCH 64
 
-static u64 now_ms(void)
-{
-	return clock_mono_ns() / NSEC_PER_MSEC;
-}
-
 /* epoll's data: a process's id, or one of these. */
 enum { WAKE_SOCKET = 1ULL << 32, WAKE_STOP };
 
-static int watch(struct collector *c, int fd, u64 what)
+int collector_watch(struct collector *c, int fd, u64 what)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = what};
 
@@ -43,144 +36,6 @@ static u64 cgroup_read(const struct collector *c, pid_t pid)
 	_cleanup_free_ struct cgroup *cg = c->cgroups ? calloc(1, sizeof(*cg)) : NULL;
 
 	return cg && !cgroup_of_pid(c->cgroups, pid, cg) ? cg->id : 0;
-}
-
-/* Told when it ends. One that is gone by now is read to its end at once. */
-static void process_watch(struct collector *c, struct heap_process *p)
-{
-	p->pidfd = p->foreign ? -1 : (int)syscall(SYS_pidfd_open, p->pid, 0);
-	if (p->pidfd < 0 || watch(c, p->pidfd, p->id))
-		p->gone = !p->foreign && p->pidfd < 0;
-	c->n_gone += p->gone;
-	p->gone_ns = p->gone ? clock_mono_ns() : 0;
-}
-
-static struct heap_process *process_found(struct image *image, u32 index, void *arg)
-{
-	const struct track_process *t = &image->head->processes[index];
-	u32 above = __atomic_load_n(&t->parent, __ATOMIC_RELAXED);
-	struct heap_process *p = calloc(1, sizeof(*p)), *parent = NULL;
-	struct collector *c = arg;
-
-	if (!p || vec_reserve(&c->alive, 1) || vec_push(&c->processes, p)) {
-		free(p);
-		return NULL;
-	}
-	c->alive.v[c->alive.n++] = p;
-	if (above && above <= TRACK_PROCESSES)
-		parent = image->last[above - 1];
-	p->id = (u32)c->processes.n;
-	p->pidfd = -1;
-	p->index = index;
-	p->image = image->id;
-	p->image_ns = image->open_ns;
-	p->start_ns = clock_mono_ns();
-	p->account.sample_bytes = c->sample_bytes;
-	p->account.beat = &image->head->heartbeat;
-	p->pid = t->pid;
-	p->foreign = t->nested;
-	image->last[index] = p;
-	if (parent) {
-		p->original = parent;
-		p->before = p->parent = parent->id;
-		p->cgroup = parent->cgroup;
-		memcpy(p->comm, parent->comm, sizeof(p->comm));
-	} else if (!above) {
-		p->foreign |= p->pid != (u32)image->pid;
-		p->pid = (u32)image->pid;
-		p->before = image->before;
-		p->cgroup = image->cgroup;
-		memcpy(p->comm, image->comm, sizeof(p->comm));
-	}
-	if (c->events && event_writer_open(p->id, image->id, &p->events))
-		return NULL;
-	if (c->answers.on) {
-		p->touched = touched_new(&c->answers.told, c->least_bytes);
-		if (!p->touched || collector_faults_process(c, image, p))
-			return NULL;
-	}
-	process_watch(c, p);
-	return p;
-}
-
-static struct image *image_of(struct collector *c, const struct heap_process *p)
-{
-	vec_each (i, &c->images)
-		if ((*i)->id == p->image)
-			return *i;
-	return NULL;
-}
-
-static bool pid_known(const struct collector *c, u32 image, u32 pid)
-{
-	vec_each (p, &c->alive)
-		if ((*p)->image == image && (*p)->pid == pid && !(*p)->ended)
-			return true;
-	return false;
-}
-
-/*
- * A fork may do its first allocation in the child of a vfork(), which is over soon, while it goes
- * on: when a fork seems to have ended whose parent lives and never told of itself, that parent may
- * be what it is.
- */
-static bool process_goes_on(struct collector *c, struct heap_process *p)
-{
-	struct image *image = image_of(c, p);
-	u32 ppid = image && p->parent && !p->foreign ? image->head->processes[p->index].ppid : 0;
-
-	if (!ppid || ppid == p->pid || pid_known(c, p->image, ppid))
-		return false;
-	close(p->pidfd);
-	p->pid = ppid;
-	c->answers.newest = 0;
-	p->pidfd = (int)syscall(SYS_pidfd_open, ppid, 0);
-	return p->pidfd >= 0 && !watch(c, p->pidfd, p->id);
-}
-
-static int process_over(struct collector *c, struct heap_process *p)
-{
-	struct image *image = image_of(c, p);
-	int rc = 0;
-
-	if (p->ended)
-		return 0;
-	p->end_ns = p->gone_ns ? p->gone_ns : clock_mono_ns();
-	if (image && image->processes[p->index] == p)
-		rc = image_end(image, p, now_ms(), &c->news);
-	together_look(&c->together, c->images.v, c->images.n, p);
-	p->ended = true;
-	c->n_gone -= p->gone;
-	if (p->pidfd >= 0)
-		close(p->pidfd);
-	p->pidfd = -1;
-	return rc;
-}
-
-/* Its end was noticed; accesses before it may still be asked about. */
-static int process_gone(struct collector *c, struct heap_process *p)
-{
-	if (!c->answers.on || p->ended)
-		return process_over(c, p);
-	if (p->gone)
-		return 0;
-	if (p->pidfd >= 0)
-		epoll_ctl(c->epoll, EPOLL_CTL_DEL, p->pidfd, NULL);
-	p->gone_ns = clock_mono_ns();
-	p->gone = true;
-	c->n_gone++;
-	return 0;
-}
-
-/* exec: what this pid was before is no more. */
-static int pid_over(struct collector *c, pid_t pid)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < c->alive.n && !rc; i++) /* an end may bring others to light */
-		if (!c->alive.v[i]->foreign && c->alive.v[i]->pid == (u32)pid)
-			rc = process_gone(c, c->alive.v[i]);
-	return rc;
 }
 
 /* What it was before, or who started it, may not have been looked for yet. */
@@ -207,7 +62,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	u32 before = client_before(c->alive.v, c->alive.n, pid);
 
 	c->programs.asked++;
-	rc = rc ? rc : pid_over(c, pid);
+	rc = rc ? rc : collector_pid_over(c, pid);
 	rc = rc ? rc : image_open(c->n_images + 1, pid, c->wait_ms, &image, &file);
 	if (is_limit(rc)) { /* it goes on without, as soon as we hang up */
 		c->programs.refused++;
@@ -217,7 +72,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	if (rc)
 		return rc;
 	c->n_images++;
-	image->found = process_found;
+	image->found = collector_process_found;
 	comm_read((u32)pid, 0, image->comm); /* it waits for our answer */
 	image->cgroup = cgroup_read(c, pid);
 	image->before = before;
@@ -225,7 +80,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	image->head->sample_bytes = c->sample_bytes;
 	image->head->least_bytes = c->least_bytes;
 	image->head->timed = image->held = c->answers.on;
-	image->active_ms = now_ms();
+	image->active_ms = collector_now_ms();
 	image->open_ns = clock_mono_ns();
 	rc = collector_faults_image(c, image);
 	rc = rc ? rc : vec_push(&c->images, image);
@@ -282,25 +137,15 @@ static bool image_is_dormant(const struct image *image)
 	return image->n_ever && !image->n_alive;
 }
 
-static void alive_look(struct collector *c)
-{
-	size_t kept = 0;
-
-	vec_each (p, &c->alive)
-		if (!(*p)->ended)
-			c->alive.v[kept++] = *p;
-	c->alive.n = kept;
-}
-
 /* One turn over all rings; *ret_words: how much there was. */
 static int turn(struct collector *c, s64 *ret_words)
 {
-	u64 now = now_ms();
+	u64 now = collector_now_ms();
 	bool sweeping = now - c->swept_ms >= SWEEP_MS;
 	s64 all = 0;
 	int rc;
 
-	alive_look(c);
+	collector_alive_look(c);
 	rc = collector_faults_turn(c);
 	for (size_t i = 0; i < c->images.n && !rc; i++) {
 		s64 words;
@@ -319,18 +164,13 @@ static int turn(struct collector *c, s64 *ret_words)
 	rc = rc ? rc : collector_faults_look(c, now);
 	for (size_t i = 0; c->n_gone && i < c->alive.n && !rc; i++)
 		if (c->alive.v[i]->gone && answers_done(&c->answers, c->alive.v[i]))
-			rc = process_over(c, c->alive.v[i]);
+			rc = collector_process_over(c, c->alive.v[i]);
 	if (!rc && sweeping)
 		rc = sweep(c, now);
 	if (all)
 		together_look(&c->together, c->images.v, c->images.n, NULL);
 	*ret_words = all;
 	return rc;
-}
-
-static int process_ended(struct collector *c, struct heap_process *p)
-{
-	return p->ended || process_goes_on(c, p) ? 0 : process_gone(c, p);
 }
 
 static int wake_take(struct collector *c, const struct epoll_event *e)
@@ -340,7 +180,7 @@ static int wake_take(struct collector *c, const struct epoll_event *e)
 	if (e->data.u64 == WAKE_STOP)
 		c->stop = true;
 	else if (e->data.u64 - 1 < c->processes.n)
-		return process_ended(c, c->processes.v[e->data.u64 - 1]);
+		return collector_process_ended(c, c->processes.v[e->data.u64 - 1]);
 	return 0;
 }
 
@@ -349,7 +189,7 @@ static void news_tell(struct collector *c)
 	u64 one = 1;
 
 	if ((c->error || c->news.n ||
-		    answers_wake(&c->answers, c->images.v, c->images.n, now_ms())) &&
+		    answers_wake(&c->answers, c->images.v, c->images.n, collector_now_ms())) &&
 		write(c->news_fd, &one, sizeof(one)) < 0)
 		return; /* it is readable already */
 }
@@ -421,8 +261,8 @@ int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms,
 	c->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rc = c->epoll < 0 || c->news_fd < 0 || c->stop_fd < 0 ? -errno : 0;
-	rc = rc ? rc : watch(c, socket, WAKE_SOCKET);
-	rc = rc ? rc : watch(c, c->stop_fd, WAKE_STOP);
+	rc = rc ? rc : collector_watch(c, socket, WAKE_SOCKET);
+	rc = rc ? rc : collector_watch(c, c->stop_fd, WAKE_STOP);
 	if (rc)
 		collector_close(c);
 	else
@@ -478,7 +318,7 @@ int collector_finish(struct collector *c)
 		c->error = turn(c, &words);
 	for (size_t i = 0; i < c->alive.n && !c->error; i++)
 		if (poll(&(struct pollfd){c->alive.v[i]->pidfd, POLLIN, 0}, 1, 0) == 1)
-			c->error = process_over(c, c->alive.v[i]);
+			c->error = collector_process_over(c, c->alive.v[i]);
 	c->swept_ms = 0;
 	vec_each (i, &c->images) {
 		c->programs.given_up += (*i)->head->off == TRACK_OFF_WAITED;

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "probes/heap/answers.h"
 #include "probes/heap/collector.h"
 #include "probes/heap/together.h"
@@ -32,6 +33,23 @@ struct collector {
 	struct residence_names names;
 	bool ended; /* all faults were counted */
 };
+
+static inline u64 collector_now_ms(void)
+{
+	return clock_mono_ns() / NSEC_PER_MSEC;
+}
+
+/* Of its thread, that waits for it: `what` is an id of a process, or more than any. */
+int collector_watch(struct collector *c, int fd, u64 what);
+/* As image.found. */
+struct heap_process *collector_process_found(struct image *image, u32 index, void *arg);
+/* It ended, or so it seems; at once, whatever may be asked of it; what this pid was before its exec
+ * is no more. */
+int collector_process_ended(struct collector *c, struct heap_process *p);
+int collector_process_over(struct collector *c, struct heap_process *p);
+int collector_pid_over(struct collector *c, pid_t pid);
+/* Those that have ended are no longer alive. */
+void collector_alive_look(struct collector *c);
 
 /* Locked: see answers.h. */
 int collector_answers_settle(struct collector *c, u64 time_ns);
