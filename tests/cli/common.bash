@@ -7,11 +7,22 @@ sanitized() {
 	readelf -d "$MEMWHY" 2>/dev/null | grep -q 'NEEDED.*\(asan\|ubsan\)'
 }
 
+# untraced COMMAND...: without bats noting each line of it, which takes longer than to run it. Which line
+# of the test failed is known all the same.
+untraced() {
+	local -
+	set +T
+	"$@"
+}
+
 # mw ARGS...: runs memwhy, with nothing to read, for $limit seconds at most: $status $output $stderr.
 limit=10
 ! sanitized || limit=60
 soon=$((limit * 500)) # milliseconds in which what was interrupted has ended
 mw() {
+	untraced mw_run "$@"
+}
+mw_run() {
 	[ "${1:-}" != leak ] || set -- leak --kernel "${@:2}"
 	status=0
 	output=$(timeout -k 1 "$limit" "$MEMWHY" "$@" </dev/null 2>"$BATS_TEST_TMPDIR/.stderr") || status=$?
@@ -45,9 +56,12 @@ one_error() {
 
 # mw_error STATUS ARGS...: memwhy refuses, says why in one line, and prints no report.
 mw_error() {
+	untraced mw_refuses "$@"
+}
+mw_refuses() {
 	local want=$1
 	shift
-	mw "$@"
+	mw_run "$@"
 	[ "$status" -eq "$want" ] || refuse "memwhy $*: expected status $want" || return
 	[ -z "$output" ] || refuse "memwhy $*: an error, and something on stdout" || return
 	one_error || refuse "memwhy $*: not one line of error"
@@ -55,14 +69,17 @@ mw_error() {
 
 # mw_ok ARGS...: memwhy does it, and has nothing to complain about.
 mw_ok() {
-	mw "$@"
+	untraced mw_does "$@"
+}
+mw_does() {
+	mw_run "$@"
 	[ "$status" -eq 0 ] && [ -z "$stderr" ] || refuse "memwhy $*: expected status 0 and no error"
 }
 
 # try COMMAND...: goes on after a failure, which `tried` counts at the end of the test.
 failures=0
 try() {
-	"$@" || failures=$((failures + 1))
+	untraced "$@" || failures=$((failures + 1))
 }
 tried() {
 	echo "$failures failed"
@@ -78,6 +95,7 @@ side_by_side() {
 		n=$((n + 1)) d=$PWD/beside/$n
 		mkdir -p "$d"
 		(
+			set +T
 			cd "$d"
 			BATS_TEST_TMPDIR=$d failures=0
 			"$1" "$word"
@@ -122,6 +140,9 @@ commands() {
 
 # The commands with all these options.
 commands_with() { # OPTION...
+	untraced commands_having "$@"
+}
+commands_having() {
 	local c o
 	for c in $(commands); do
 		for o; do
@@ -152,6 +173,9 @@ options_taking() { # COMMAND VALUE
 # "COMMAND OPTION" for each option whose value is called so, with the first command that has it:
 # commands share the tables of options.
 each_option() { # VALUE
+	untraced options_of_all "$1"
+}
+options_of_all() {
 	local c o
 	for c in $(commands); do
 		for o in $(options_taking "$c" "$1"); do
