@@ -88,8 +88,9 @@ in_small_cgroup() {
 	memwhy_start stalls -c dd --stacks=kernel
 	in_small_cgroup
 	memwhy_stop
-	report '[.rows[] | select(.table == "stalls") | .stack // [] | .[]] | unique | .[]' |
-		grep -q try_to_free_mem_cgroup_pages
+	# from the function with the tracepoint on: nothing of ours, or of who calls us, comes before it
+	jq -e '[.rows[] | select(.kind == "charge" and .stack) | .stack[0]] | length > 0 and
+		all(startswith("try_to_free_mem_cgroup_pages"))' "$json"
 }
 
 @test "stalls: steps equal allocstall, compact_stall, pgscan and pgsteal" {

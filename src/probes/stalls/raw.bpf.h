@@ -8,11 +8,17 @@
 
 #include "probes/stalls/steps.bpf.h"
 
+#define STEP_FRAMES (RAW_FRAMES + 1) /* step_begin() is no part of the program, but called by it \
+				      */
+
 static __always_inline int raw_begin(struct bpf_raw_tracepoint_args *ctx, u8 kind)
 {
 	struct reclaim_for want = reclaim_for(ctx);
-	struct begin b = {
-		.ctx = ctx, .order = want.order, .gfp = want.gfp, .kind = kind, .skip = RAW_FRAMES};
+	struct begin b = {.ctx = ctx,
+		.order = want.order,
+		.gfp = want.gfp,
+		.kind = kind,
+		.skip = STEP_FRAMES};
 
 	return step_begin(&b);
 }
@@ -50,7 +56,7 @@ int raw_node_begin(struct bpf_raw_tracepoint_args *ctx)
 		.order = ctx->args[1],
 		.gfp = ctx->args[2],
 		.kind = STALLS_NODE,
-		.skip = RAW_FRAMES};
+		.skip = STEP_FRAMES};
 
 	return step_begin(&b);
 }
@@ -111,7 +117,7 @@ int raw_compact_begin(struct bpf_raw_tracepoint_args *ctx)
 		.gfp = ctx->args[1],
 		.mode = ctx->args[2],
 		.kind = STALLS_COMPACT,
-		.skip = RAW_FRAMES};
+		.skip = STEP_FRAMES};
 
 	return step_begin(&b);
 }
