@@ -129,6 +129,22 @@ static void lone_note(const struct numa_groups *g, struct report *r)
 		(unsigned long long)g->lone_hints, (unsigned long long)g->all.samples);
 }
 
+/* A row of [heap] that is most of the table says little: what would say more. */
+static void small_blocks_note(const struct numa_groups *g, struct report *r)
+{
+	u64 heap = 0;
+
+	if (!(r->stream->session.options & SESSION_NO_SUMS))
+		return;
+	vec_each (group, &g->list)
+		if (group->site.kind == OBJECT_HEAP)
+			heap += group->sums.accesses;
+	if (heap && heap >= g->all.accesses / 10)
+		report_note(r,
+			"[heap] is also what is in heap blocks below 4096 bytes: --all-blocks "
+			"tells those apart too");
+}
+
 static void notes_add(const struct numa_state *v, struct report *r)
 {
 	u64 late = numa_late(v->feed), damaged = numa_damaged(v->feed);
@@ -162,6 +178,7 @@ static int numa_report(void *state, struct report *r)
 	rc = rc ? rc : numa_nodes_report(r, v->feed, &groups);
 	rc = rc ? rc : numa_advise(r, v->feed, &groups);
 	lone_note(&groups, r);
+	small_blocks_note(&groups, r);
 	notes_add(v, r);
 	numa_groups_free(&groups);
 	numa_groups_free(&by_object);
