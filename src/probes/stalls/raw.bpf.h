@@ -8,8 +8,8 @@
 
 #include "probes/stalls/steps.bpf.h"
 
-#define STEP_FRAMES (RAW_FRAMES + 1) /* step_begin() is no part of the program, but called by it \
-				      */
+/* step_begin() is a function that the program calls: one frame more. */
+#define STEP_FRAMES (RAW_FRAMES + 1)
 
 static __always_inline int raw_begin(struct bpf_raw_tracepoint_args *ctx, u8 kind)
 {
