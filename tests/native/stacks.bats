@@ -145,17 +145,13 @@ jit_frames() {
 	[[ "${lines[3]}" != *made::* ]]
 }
 
+# Each start of a program is at random addresses, and faults at the same places: were these other
+# stacks, there would be more than the table has room for with so little memory.
 @test "stacks: those of many short processes are one stack, and the table of them does not fill" {
-	run --separate-stderr "$MEMWHY" faults --stacks=user --no-lines -o json --limit 0 --out "$BATS_TEST_TMPDIR/o" -- \
-		sh -c 'i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i + 1)); done'
-	[ "$status" -eq 0 ]
-	jq -r '.notes[]?' "$BATS_TEST_TMPDIR/o"
-	jq -e '[.notes[]? | select(test("without their stack"))] == []' "$BATS_TEST_TMPDIR/o"
-	jq -e '[.rows[] | select(.comm == "true") | .pid] | unique | length > 150' "$BATS_TEST_TMPDIR/o"
-	# Each start of the program faults at the same places, but for what its random addresses change.
-	read -r places distinct < <(jq -r '[.rows[] | select(.comm == "true" and (.stack | length) > 0) | .stack] |
-		[length, (unique | length)] | @tsv' "$BATS_TEST_TMPDIR/o")
-	echo "$places stacks, $distinct of them different"
-	[ "$places" -gt 8000 ]
-	[ "$distinct" -lt $((places / 20)) ]
+	o=$BATS_TEST_TMPDIR/o
+	"$MEMWHY" faults --stacks=user --no-lines -o json --limit 0 --max-memory 40M --out "$o" -- \
+		sh -c 'i=0; while [ $i -lt 150 ]; do /bin/true; i=$((i + 1)); done'
+	jq -r '.notes[]?' "$o"
+	jq -e '[.notes[]? | select(test("without their stack"))] == []' "$o"
+	jq -e '[.rows[] | select(.comm == "true" and (.stack | length) > 0)] | length > 2000' "$o"
 }
