@@ -79,7 +79,7 @@ static int rule_add(struct cfi_rule_set *set, const struct cfi_rule *rule, u16 *
 
 int cfi_rules_search(struct cfi_rule_set *set, struct cfi_words words, u64 hash)
 {
-	u32 at = hash >> 56;
+	u32 at = hash >> (64 - CFI_RECENT_BITS);
 	struct cfi_rule rule;
 	int number;
 	u16 *slot;

@@ -11,7 +11,7 @@ enum {
 	CFI_RULE_TOO_MANY, /* stands for what got no number */
 };
 
-#define CFI_RULES_RECENT 256
+#define CFI_RECENT_BITS 10
 
 struct cfi_rule_set {
 	VEC(struct cfi_rule) list;
@@ -21,7 +21,7 @@ struct cfi_rule_set {
 	struct {
 		struct cfi_words words;
 		u32 number;
-	} recent[CFI_RULES_RECENT];
+	} recent[1 << CFI_RECENT_BITS];
 };
 
 int cfi_rules_init(struct cfi_rule_set *set);
@@ -48,7 +48,7 @@ static inline u64 cfi_words_hash(struct cfi_words w)
 static inline int cfi_rules_number(struct cfi_rule_set *set, struct cfi_words words)
 {
 	u64 hash = cfi_words_hash(words);
-	u32 at = hash >> 56;
+	u32 at = hash >> (64 - CFI_RECENT_BITS);
 
 	if (set->recent[at].words.head == words.head && set->recent[at].words.at == words.at)
 		return (int)set->recent[at].number;

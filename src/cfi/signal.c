@@ -5,7 +5,7 @@
 
 #define CODE_MAX (64ULL << 20)
 #define WINDOW 65536
-#define READ_MIN 4096 /* gaps are small and near each other, mostly */
+#define READ_MIN 512 /* gaps are small */
 
 /* mov $15,%rax; syscall. 15 is rt_sigreturn. */
 static const u8 code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
