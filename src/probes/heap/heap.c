@@ -219,6 +219,17 @@ static bool did_nothing(const struct heap_process *p)
 	       !(p->residence && p->residence->sums.n);
 }
 
+/* From here on only its totals are asked for, and who it was. */
+static void process_sent(struct heap_process *p)
+{
+	p->sent = true;
+	vec_free(&p->account.sites);
+	vec_free(&p->account.ages);
+	vec_free(&p->account.threads);
+	vec_free(&p->names);
+	touched_free_all(take_ptr(p->touched));
+}
+
 /* How things stand, while they stand still: between intervals the sums of processes, and where
  * growth is judged those of stacks too. */
 static int accounts_copy(const struct capture *c, struct heap_state *s, bool interval)
@@ -247,7 +258,8 @@ static int accounts_copy(const struct capture *c, struct heap_state *s, bool int
 			rc = rc ? rc : mappings_copy(s, p);
 			rc = rc ? rc : residences_copy(c, s, p);
 		}
-		p->sent = p->ended;
+		if (p->ended && !rc)
+			process_sent(p);
 	}
 	s->together = heap_together_of(collector_together(s->collector));
 	collector_unlock(s->collector);

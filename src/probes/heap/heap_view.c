@@ -31,7 +31,10 @@ struct site_key {
 };
 
 struct site_state {
-	struct heap_site now, base;
+	struct heap_site now;
+	struct {
+		u64 allocations, bytes, frees, temporary, moved, slack_bytes, life_ms;
+	} base;
 };
 
 struct thread_key {
@@ -191,15 +194,15 @@ static int sites_add(struct heap_view_state *v)
 {
 	for (size_t i = 0; i < v->sites.n; i++) {
 		const struct site_state *at = groups_value(&v->sites, i);
-		const struct heap_site *now = &at->now, *base = &at->base;
+		const struct heap_site *now = &at->now;
 		struct heap_sums *s = sums_of(v, now->process, now->tgid, 0, NULL, now->stack);
 
 		if (!s)
 			return -ENOMEM;
-		ADD_COMMON(s, now, base);
-		ADD_PEAK(s, now, base);
-		s->slack_bytes += now->slack_bytes - base->slack_bytes;
-		s->life_ms += now->life_ms - base->life_ms;
+		ADD_COMMON(s, now, &at->base);
+		ADD_PEAK(s, now, &at->base);
+		s->slack_bytes += now->slack_bytes - at->base.slack_bytes;
+		s->life_ms += now->life_ms - at->base.life_ms;
 		s->max_life_ms = MAX(s->max_life_ms, now->max_life_ms);
 		s->min_bytes = s->of_sites ? MIN(s->min_bytes, now->min_bytes) : now->min_bytes;
 		s->max_bytes = MAX(s->max_bytes, now->max_bytes);
@@ -415,7 +418,13 @@ static void reset(void *state)
 	for (size_t i = 0; i < v->sites.n; i++) {
 		struct site_state *at = groups_value(&v->sites, i);
 
-		at->base = at->now;
+		at->base.allocations = at->now.allocations;
+		at->base.bytes = at->now.bytes;
+		at->base.frees = at->now.frees;
+		at->base.temporary = at->now.temporary;
+		at->base.moved = at->now.moved;
+		at->base.slack_bytes = at->now.slack_bytes;
+		at->base.life_ms = at->now.life_ms;
 	}
 	for (size_t i = 0; i < v->threads.n; i++) {
 		struct thread_state *at = groups_value(&v->threads, i);
