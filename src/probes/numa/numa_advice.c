@@ -287,14 +287,11 @@ static void evidence_hints(struct advice *a)
 	if (a->g->threads > 1)
 		finding_line(a->r, a->to->evidence,
 			"Of two faults of one object %.0f %% came from two nodes; of one page "
-			"%.0f %%; within 50 ms %.0f %%",
+			"%.0f %%; within 50 ms %.0f %%; after a first change pages changed their "
+			"node again %llu times, of %llu possible",
 			percent(sharing[NUMA_UNIT_OBJECT].mixed),
-			percent(sharing[NUMA_UNIT_PAGE].mixed), percent(c->window_mixed));
-	if (a->g->threads > 1 && c->again_most)
-		finding_line(a->r, a->to->evidence,
-			"After its first change of node a page changed again %llu times, of %llu "
-			"possible",
-			c->again, c->again_most);
+			percent(sharing[NUMA_UNIT_PAGE].mixed), percent(c->window_mixed), c->again,
+			c->again_most);
 	if (a->g->threads > 1 && c->together >= 0)
 		finding_line(a->r, a->to->evidence,
 			"Threads of two nodes ran at the same time for at least %.0f %% of the "
@@ -335,11 +332,11 @@ static void evidence(struct advice *a)
 			"Of two accesses to one object %.0f %% came from two nodes, of two that "
 			"followed each other %.0f %%",
 			percent(g->sharing[NUMA_UNIT_OBJECT].mixed), percent(g->switches));
+	if (a->v->pattern != NUMA_UNCLEAR)
+		finding_line(a->r, a->to->evidence,
+			"It would save about %.0f %% of them (estimated: %s)",
+			percent(a->v->saved_ratio), estimates[a->v->pattern]);
 	evidence_latency(a);
-	if (a->v->pattern == NUMA_UNCLEAR)
-		return;
-	finding_line(a->r, a->to->evidence, "It would save about %.0f %% of them (estimated: %s)",
-		percent(a->v->saved_ratio), estimates[a->v->pattern]);
 }
 
 static const char *confidence(const struct numa_group *g)
