@@ -95,7 +95,7 @@ struct table {
 
 enum finding_level { LEVEL_NOTE, LEVEL_RISK, LEVEL_WARNING, LEVEL_CRITICAL };
 
-#define FINDING_LINES 8
+#define FINDING_LINES 12
 
 /*
  * In try_, undo, verify and the report's `next`, text between `backticks` is a command: text
