@@ -24,6 +24,8 @@ scan_rate_changes() {
 	"$MEMWHY" numa flow --input run.mw --table flow -o csv --fields tid,address,name,kind --limit 0 --out flow.csv
 	[ "$(wc -l <truth)" -eq 13 ]
 	tail -n +2 flow.csv | tr , '\t' >rows
+	shared=100
+	[[ $(uname -r) != 5.10.* ]] || shared=0
 	cut -f2 rows | xargs printf '%d\n' | paste - rows >flow
 	awk -F'\t' -v OFS='\t' '
 		NR == FNR { name[FNR] = $1; kind[FNR] = $2; thread[FNR] = $3; from[FNR] = $4; end[FNR] = $4 + $5; n = FNR; next }
@@ -32,8 +34,11 @@ scan_rate_changes() {
 			if (index($4, name[i]) == 1 && $5 == kind[i]) right[i]++; else other[i] = $4 " " $5 } }
 		END { for (i = 1; i <= n; i++) {
 			print name[i], kind[i], all[i] + 0, right[i] + 0, other[i]
-			bad += all[i] < 100 || right[i] < 0.97 * all[i] }
-			exit bad > 0 }' truth flow
+			# A huge page faults once a scan; shared memory without a policy is not scanned on
+			# 5.10 (mm/mempolicy.c, vma_policy_mof).
+			least = name[i] == "site_huge" ? 2 : kind[i] == "shared memory" ? shared : 100
+			bad += all[i] < least || right[i] < 0.97 * all[i] }
+			exit bad > 0 }' shared="$shared" truth flow
 	all=$(jq '[.rows[] | select(.table == "types") | .samples] | add' run.json)
 	missed=$(jq '[.rows[] | select(.table == "unattributed") | .samples] | add // 0' run.json)
 	echo "$all with an object, $missed without"
