@@ -432,6 +432,9 @@ void cursor_unblock(struct cursor *c, bool at_once)
 	c->quiet_ms = now_ms;
 	for (u64 i = 1; i < LOST_WORDS; i++)
 		if (word_get(c, c->tail + i) & TRACK_KIND_MASK) {
+			/* Written since, and before what is behind it? Then that is seen by now. */
+			if (word_get(c, c->tail))
+				return;
 			c->process->dropped++;
 			words_clear(c, i);
 			return;
