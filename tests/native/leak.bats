@@ -273,6 +273,13 @@ run_command() {
 		.stayed_ratio < 0.1 and .p50_ns > 100000000 and .p50_ns < 2000000000' r.json
 	jq -e '[.findings[] | select(.rule == "leak")] | length == 1 and
 		(.[0].evidence | any(test("leak_grows")))' r.json
+	jq -e '[.rows[] | select(.table == "mappings")] | length == 2 and
+		(.[0] | .verdict == "grows steadily" and .live_bytes == 240 * 65536 and .unmapped_bytes == 0 and
+			.calls == 240 and .stayed_ratio == 1 and any(.stack[] | tostring; test("leak_maps"))) and
+		(.[1] | .verdict == "comes and goes" and .live_bytes == 65536 and .unmapped_bytes == 239 * 65536 and
+			.stayed_ratio == 0)' r.json
+	jq -e '[.findings[] | select(.rule == "leak-mapped")] | length == 1 and
+		(.[0].evidence | any(test("leak_maps")))' r.json
 	jq -e '.rows[] | select(.table == "processes") | .live_blocks == 24321 and .state == "ended" and
 		.verdict == "grows steadily"' r.json
 	"$MEMWHY" leak --input run.mw -o json | diff r.json -

@@ -55,6 +55,14 @@ static void drain(struct bench *b)
 	put(b, &cost);
 }
 
+static struct heap_mapping mapping(u32 site, u64 live, u64 unmapped)
+{
+	return REC(struct heap_mapping, REC_HEAP_MAPPING, .tgid = 101, .process = 1, .stack = 7,
+		.site = site, .kind = HEAP_MAPPED_ANONYMOUS,
+		.calls = (live + unmapped) / (64 * KIB), .mapped_bytes = live + unmapped,
+		.unmapped_bytes = unmapped, .live_bytes = live);
+}
+
 /* A second after which one stack of process 1 holds so much. */
 static void second(struct bench *b, u64 live, u64 freed)
 {
@@ -236,16 +244,81 @@ static void a_recording_of_heap_judges_no_stack(void **state)
 	view_close(&b.f);
 }
 
+/* Thirty seconds, in each of which a stack maps so much by two numbers of it, and unmaps so much.
+ */
+static void map_for_thirty(struct bench *b, const char *command, u64 grown, u64 unmapped)
+{
+	begin_as(b, command);
+	for (u64 i = 1; i <= 30; i++) {
+		struct heap_total t = total(1, KIB, BEGIN);
+		struct heap_mapping one = mapping(7, i * grown, i * unmapped),
+				    other = mapping(8, i * grown, 0);
+
+		b->now_ns += SECOND;
+		put(b, &t);
+		put(b, &one);
+		put(b, &other);
+		drain(b);
+	}
+	view_report(&b->f);
+}
+
+static void what_is_mapped_and_stays_is_a_suspect(void **state)
+{
+	struct bench b;
+	struct table *t;
+
+	(void)state;
+	map_for_thirty(&b, "leak", 64 * KIB, 0);
+	t = view_table_of(&b.f, "mappings");
+	assert_int_equal(t->n_rows, 1);
+	assert_string_equal(cell_at(t, 0, "verdict")->text, "grows steadily");
+	assert_string_equal(cell_at(t, 0, "kind")->text, "anonymous");
+	assert_int_equal(cell_number(t, 0, "live_bytes"), 60 * 64 * KIB);
+	assert_int_equal(cell_number(t, 0, "calls"), 60);
+	assert_int_equal(cell_at(t, 0, "growth_bytes_per_s")->s, 128 * KIB);
+	assert_int_equal(b.f.report.findings.n, 1);
+	assert_string_equal(b.f.report.findings.v[0].rule, "leak-mapped");
+	assert_non_null(strstr(b.f.report.findings.v[0].evidence[0],
+		"3.75 MiB mapped and not unmapped, of 3.75 MiB that 60 calls mapped"));
+	view_close(&b.f);
+}
+
+/* All that was unmapped may have been of what was there early on: no suspect. */
+static void what_may_have_been_unmapped_is_none(void **state)
+{
+	struct bench b;
+	struct table *t;
+
+	(void)state;
+	map_for_thirty(&b, "leak", 64 * KIB, 64 * KIB);
+	t = view_table_of(&b.f, "mappings");
+	assert_string_equal(cell_at(t, 0, "verdict")->text, "grows steadily");
+	assert_true(cell_at(t, 0, "stayed_ratio")->f == 0);
+	assert_int_equal(cell_number(t, 0, "unmapped_bytes"), 30 * 64 * KIB);
+	assert_int_equal(b.f.report.findings.n, 0);
+	view_close(&b.f);
+	map_for_thirty(&b, "heap", 64 * KIB, 0);
+	t = view_table_of(&b.f, "mappings");
+	assert_int_equal(cell_at(t, 0, "verdict")->type, CELL_EMPTY);
+	assert_int_equal(b.f.report.findings.n, 0);
+	view_close(&b.f);
+}
+
 static void records_of_no_process_do_no_harm(void **state)
 {
 	struct bench b;
 	struct heap_site s = site(3, 1, ~0ULL, ~0ULL);
+	struct heap_mapping m = mapping(1, ~0ULL, ~0ULL);
 	struct heap_total t = total(1, ~0ULL, ~0ULL);
 
 	(void)state;
 	begin_as(&b, "leak");
 	put(&b, &s);
+	put(&b, &m);
 	put(&b, &t);
+	m.kind = ~0U;
+	put(&b, &m);
 	drain(&b);
 	last(&b, 1ULL << 63, ~0ULL, ~0ULL);
 	assert_int_equal(view_table_of(&b.f, "stacks")->n_rows, 1);
@@ -261,6 +334,8 @@ int main(void)
 		cmocka_unit_test(a_process_is_judged_over_its_own_time),
 		cmocka_unit_test(two_numbers_of_a_stack_are_one_row),
 		cmocka_unit_test(a_recording_of_heap_judges_no_stack),
+		cmocka_unit_test(what_is_mapped_and_stays_is_a_suspect),
+		cmocka_unit_test(what_may_have_been_unmapped_is_none),
 		cmocka_unit_test(records_of_no_process_do_no_harm),
 	};
 

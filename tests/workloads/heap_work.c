@@ -418,7 +418,8 @@ static void mode_mixed(void)
 }
 
 /* For n seconds, twenty times each: 100 blocks that nobody frees, a cache that fills at the first
- * time, and 50 blocks in the place of the oldest of 256. */
+ * time, 50 blocks in the place of the oldest of 256; 64 KiB mapped that nobody unmaps, and as many
+ * in the place of the last. */
 static void *kept[256];
 
 KEEP static void leak_grows(void)
@@ -454,6 +455,32 @@ KEEP static void leak_renews(void)
 		free(kept[at % 256]);
 		kept[at % 256] = malloc(3000);
 	}
+}
+
+static void *pages(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		_exit(1);
+	return p;
+}
+
+KEEP static void leak_maps(void)
+{
+	void *p = pages(65536);
+
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+KEEP static void leak_remaps(void)
+{
+	static void *last;
+
+	if (last)
+		munmap(last, 65536);
+	last = pages(65536);
+	__asm__ volatile("" : : "r"(last) : "memory");
 }
 
 /* Coroutines that take turns, each on a stack of its own; every block is allocated on one and freed
@@ -732,6 +759,8 @@ static void mode_leak(void)
 		leak_grows();
 		leak_fills();
 		leak_renews();
+		leak_maps();
+		leak_remaps();
 		usleep(50000);
 	}
 }

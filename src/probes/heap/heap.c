@@ -251,11 +251,12 @@ static int accounts_copy(const struct capture *c, struct heap_state *s, bool int
 		if (!p->ended && (c->ending || (interval && c->opt.outstanding)))
 			rc = heap_process_look(p, now);
 		rc = rc ? rc : vec_push(&s->totals, heap_total_of(p));
-		if (whole || c->opt.outstanding)
+		if (whole || c->opt.outstanding) {
 			rc = rc ? rc : sites_copy(s, p);
+			rc = rc ? rc : mappings_copy(s, p);
+		}
 		if (whole) {
 			rc = rc ? rc : threads_copy(s, p);
-			rc = rc ? rc : mappings_copy(s, p);
 			rc = rc ? rc : residences_copy(c, s, p);
 		}
 		if (p->ended && !rc)

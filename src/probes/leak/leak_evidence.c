@@ -49,17 +49,23 @@ int leak_suspect_level(const struct report *r, const struct leak_judgement *j)
 	return memory && (double)j->now * DAY > (double)memory ? LEVEL_WARNING : LEVEL_RISK;
 }
 
-void leak_tell_growth(struct report *r, struct finding *f, const struct leak_evidence *e)
+void leak_tell_thirds(struct report *r, struct finding *f, const struct leak_judgement *j)
 {
-	const struct leak_judgement *j = e->judged;
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
 
-	finding_line(r, f->evidence, "%llu outstanding (%s) of %llu allocated in %.0f s", e->live,
-		fmt_bytes(a, e->bytes), e->allocated, j->seconds);
 	finding_line(r, f->evidence,
 		"grew in each of %u parts of that time: by %s, %s and %s in its thirds", LEAK_PARTS,
 		fmt_bytes(a, (u64)j->thirds[0]), fmt_bytes(b, (u64)j->thirds[1]),
 		fmt_bytes(c, (u64)j->thirds[2]));
+}
+
+void leak_tell_growth(struct report *r, struct finding *f, const struct leak_evidence *e)
+{
+	char a[UNIT_BUF];
+
+	finding_line(r, f->evidence, "%llu outstanding (%s) of %llu allocated in %.0f s", e->live,
+		fmt_bytes(a, e->bytes), e->allocated, e->judged->seconds);
+	leak_tell_thirds(r, f, e->judged);
 	finding_line(r, f->evidence, "of what was there after the first third, %.0f %% still is",
 		100 * e->stayed);
 }

@@ -26,6 +26,8 @@ void leak_suspects_tell(struct report *r, struct leak_evidence *v, size_t n, con
 /* Would it fill the machine within a day? */
 int leak_suspect_level(const struct report *r, const struct leak_judgement *j);
 void leak_tell_growth(struct report *r, struct finding *f, const struct leak_evidence *e);
+/* The second line of it: how much in each third of the time. */
+void leak_tell_thirds(struct report *r, struct finding *f, const struct leak_judgement *j);
 void leak_tell_lives(struct report *r, struct finding *f, u64 freed, const struct durations *lives);
 void leak_tell_stack(struct report *r, struct finding *f, u32 stack);
 

@@ -32,14 +32,6 @@ enum {
 	S_N,
 };
 
-#define COLUMN_PID                                               \
-	{                                                        \
-		"pid", "PID", CELL_U64, UNIT_ID, 0, "process id" \
-	}
-#define COLUMN_COMM                                                            \
-	{                                                                      \
-		"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process" \
-	}
 #define COLUMN_BLOCKS                                                                          \
 	{                                                                                      \
 		"live_blocks", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,                        \
@@ -73,8 +65,8 @@ enum {
 	}
 
 static const struct column stack_columns[S_N] = {
-	[S_PID] = COLUMN_PID,
-	[S_COMM] = COLUMN_COMM,
+	[S_PID] = LEAK_COLUMN_PID,
+	[S_COMM] = LEAK_COLUMN_COMM,
 	[S_BLOCKS] = COLUMN_BLOCKS,
 	[S_BYTES] = COLUMN_BYTES,
 	[S_NOW] = LEAK_COLUMN_NOW,
@@ -121,8 +113,8 @@ enum {
 };
 
 static const struct column process_columns[P_N] = {
-	[P_PID] = COLUMN_PID,
-	[P_COMM] = COLUMN_COMM,
+	[P_PID] = LEAK_COLUMN_PID,
+	[P_COMM] = LEAK_COLUMN_COMM,
 	[P_BLOCKS] = COLUMN_BLOCKS,
 	[P_BYTES] = COLUMN_BYTES,
 	[P_NOW] = LEAK_COLUMN_NOW,
@@ -334,7 +326,9 @@ static void notes_add(const struct leak_heap *h, struct report *r, bool by_stack
 		attached |= p->now.h.flags & HEAP_ATTACHED && !(p->now.h.flags & HEAP_WHOLE);
 	}
 	if (attached)
-		report_note(r, "all of it is about blocks allocated since memwhy attached");
+		report_note(r,
+			"all of it is about blocks allocated since memwhy attached; what is mapped "
+			"past malloc (mmap, brk) `memwhy maps --stacks=user` tells");
 	if (sampled)
 		report_note(
 			r, "numbers are estimates: allocations were sampled by bytes (--sample)");
@@ -413,6 +407,7 @@ int leak_heap_report(const struct leak_heap *h, bool by_stack, struct report *r)
 		r->tables.v[r->tables.n - 2]->sort =
 			is_judged && by_stack ? "growth_bytes_per_s" : "live_bytes";
 		leak_heap_suspects(r, rows.steady.v, rows.steady.n);
+		rc = leak_mappings_report(&h->mappings, &h->processes, by_stack, r);
 		notes_add(h, r, by_stack, rows.gone);
 		if (h->sites.n && !is_judged)
 			report_next(r,

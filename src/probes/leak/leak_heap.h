@@ -13,6 +13,7 @@
 struct leak_heap {
 	struct groups processes; /* number of it -> struct leak_process */
 	struct groups sites;     /* struct leak_heap_key -> struct leak_heap_site */
+	struct groups mappings;  /* see leak_heap_mappings.c */
 };
 
 struct leak_process {
@@ -33,6 +34,17 @@ struct leak_heap_site {
 };
 
 extern const struct view_table leak_heap_tables[];
+extern const struct view_table leak_mapping_tables[];
+
+/* What the tables of processes, stacks and mappings begin with. */
+#define LEAK_COLUMN_PID                                          \
+	{                                                        \
+		"pid", "PID", CELL_U64, UNIT_ID, 0, "process id" \
+	}
+#define LEAK_COLUMN_COMM                                                       \
+	{                                                                      \
+		"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process" \
+	}
 
 void leak_heap_init(struct leak_heap *h);
 int leak_heap_feed(struct leak_heap *h, const struct rec *r);
@@ -54,6 +66,18 @@ struct leak_heap_row {
 	struct leak_judgement judged;
 	double stayed; /* below 0: not known */
 };
+
+/* The mappings of programs: what they map by themselves, past the allocator. */
+void leak_mappings_init(struct groups *sites);
+/* p: its process; NULL: not known, and so it is left out. -ENOMEM */
+int leak_mapping_feed(
+	struct groups *sites, const struct leak_process *p, const struct heap_mapping *r);
+/* The spans of the process's clock were joined. */
+void leak_mappings_join(struct groups *sites, u32 process);
+void leak_mappings_reset(struct groups *sites);
+/* The table, and findings for those that grow most. */
+int leak_mappings_report(const struct groups *sites, const struct groups *processes, bool by_stack,
+	struct report *r);
 
 /* Adds findings for the worst of the rows that grow. */
 void leak_heap_suspects(struct report *r, const struct leak_heap_row *rows, size_t n);

@@ -7,6 +7,7 @@ void leak_heap_init(struct leak_heap *h)
 {
 	groups_init(&h->processes, sizeof(u32), sizeof(struct leak_process));
 	groups_init(&h->sites, sizeof(struct leak_heap_key), sizeof(struct leak_heap_site));
+	leak_mappings_init(&h->mappings);
 }
 
 static s64 change(u64 now, u64 before)
@@ -42,8 +43,14 @@ static int site_feed(struct leak_heap *h, const struct heap_site *r)
 	return 0;
 }
 
+static int mapping_feed(struct leak_heap *h, const struct heap_mapping *r)
+{
+	return leak_mapping_feed(&h->mappings, groups_find(&h->processes, &r->process), r);
+}
+
 static void series_join(struct leak_heap *h, u32 process)
 {
+	leak_mappings_join(&h->mappings, process);
 	for (size_t i = 0; i < h->sites.n; i++) {
 		const struct leak_heap_key *k = groups_key(&h->sites, i);
 
@@ -85,6 +92,8 @@ int leak_heap_feed(struct leak_heap *h, const struct rec *r)
 		return total_feed(h, (const struct heap_total *)r);
 	case REC_HEAP_SITE:
 		return site_feed(h, (const struct heap_site *)r);
+	case REC_HEAP_MAPPING:
+		return mapping_feed(h, (const struct heap_mapping *)r);
 	case REC_COST: /* sent behind each drain */
 		drain_ends(h);
 		return 0;
@@ -108,10 +117,12 @@ void leak_heap_reset(struct leak_heap *h)
 
 		s->base = s->now;
 	}
+	leak_mappings_reset(&h->mappings);
 }
 
 void leak_heap_free(struct leak_heap *h)
 {
 	groups_free(&h->processes);
 	groups_free(&h->sites);
+	groups_free(&h->mappings);
 }

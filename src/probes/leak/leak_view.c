@@ -352,7 +352,7 @@ static const struct view_table tables[] = {
 
 const struct view leak_view = {
 	.tables = (const struct view_table *const[]){tables, leak_cache_tables, leak_heap_tables,
-		NULL},
+		leak_mapping_tables, NULL},
 	.size = sizeof(struct leak_state),
 	.by_default = "cache,site,stack",
 	.stacks_default = "kernel",
