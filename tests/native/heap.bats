@@ -315,7 +315,8 @@ tree() { # FIELD...
 	begin=$(date +%s)
 	run --separate-stderr bash -c "ulimit -f 24; '$MEMWHY' heap -o json --out r.json -- sh -c '
 		ls / >/dev/null; seq 1000 | sort >/dev/null; echo done'"
-	[ $(($(date +%s) - begin)) -lt 6 ] # a program waits two seconds for an answer: four do not
+	# A program waits two seconds for an answer: four do not. (An emulated guest may take that long.)
+	[ -n "${MEMWHY_VM-}" ] || [ $(($(date +%s) - begin)) -lt 6 ]
 	[ "$output" = done ] && [ "$status" -eq 0 ] && [ -z "$stderr" ] || { echo "$status: $stderr"; false; }
 	jq -e 'any(.notes[]; test("heap: [0-9]+ programs were not tracked.*File too large"))' r.json >/dev/null
 }
