@@ -49,7 +49,7 @@ $(B)/%.o: src/%.c | $(SKELS)
 TRACK_SRCS := $(wildcard src/tracker/*.c) src/cfi/entry.c src/cfi/program.c src/cfi/expression.c \
            src/cfi/mapped.c
 TRACK_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -fvisibility=hidden -ffreestanding \
-           -fno-omit-frame-pointer -fno-stack-protector -fcf-protection=none -Isrc -MMD -MP
+           -fno-stack-protector -fcf-protection=none -Isrc -MMD -MP
 
 $(B)/track/%.o: src/%.c
 	@mkdir -p $(@D)

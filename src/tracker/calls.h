@@ -13,6 +13,9 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+/* -fvisibility=hidden is not for what is only declared: else each use would first look up where. */
+#define OURS __attribute__((visibility("hidden")))
+
 static inline long call6(long n, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;

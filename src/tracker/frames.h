@@ -32,7 +32,7 @@ enum frame_kind { FRAME_EMPTY, FRAME_SP, FRAME_BP, FRAME_OTHER };
 #define FRAME_CACHE (1U << FRAME_CACHE_BITS)
 
 /* High half: what of the place its index does not tell; low half: its rule. */
-extern u64 frame_cache[FRAME_CACHE];
+extern OURS u64 frame_cache[FRAME_CACHE];
 
 /* Looks the rule up and keeps it. */
 u32 frame_rule_find(u64 place);

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tracker/calls.h"
+
 /* Until the first call each of them finds them all, then does what it is called for. */
 struct real {
 	void *(*malloc)(size_t size);
@@ -27,7 +29,7 @@ struct real {
 	void *(*sbrk)(intptr_t by);
 };
 
-extern struct real real;
+extern OURS struct real real;
 
 /* Finds them all. Harmless when done twice. */
 void real_find(void);

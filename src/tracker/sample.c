@@ -9,8 +9,17 @@
 u64 least_bytes;
 u64 sample_mean;
 u8 sample_seen[1U << SAMPLE_SEEN_BITS];
+u64 sample_seen_mask;
 
 static u64 sampled[LINES * LINE] __attribute__((aligned(64)));
+
+void sample_begin(u64 mean, u64 least)
+{
+	least_bytes = least;
+	sample_mean = mean;
+	sample_seen[0] = mean ? 0 : FULL;
+	sample_seen_mask = mean ? sizeof(sample_seen) - 1 : 0;
+}
 
 static u64 *place_of(u64 hash, u32 i)
 {
@@ -46,7 +55,7 @@ static double minus_log(u64 bits)
 /* The distance to the next point has no memory, so it begins anew, however far this one went. */
 void sample_draw(struct thread *t)
 {
-	t->until_sample = (s64)(minus_log(random_next(t)) * (double)sample_mean) + 1;
+	t->until_sample = (u64)(minus_log(random_next(t)) * (double)sample_mean) + 1;
 }
 
 static void seen_count(u64 hash, int by)

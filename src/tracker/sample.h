@@ -8,12 +8,17 @@
 
 #include "tracker/thread.h"
 
-extern u64 least_bytes; /* smaller ones are not told of */
-extern u64 sample_mean; /* bytes; 0: all */
+extern OURS u64 least_bytes; /* smaller ones are not told of */
+extern OURS u64 sample_mean; /* bytes; 0: all */
 
 #define SAMPLE_SEEN_BITS 14
-/* How many blocks that are told of have this hash: 0 for most, which are then not looked up. */
-extern u8 sample_seen[1U << SAMPLE_SEEN_BITS];
+/* How many blocks that are told of have this hash: 0 for most, which are then not looked up. Where
+ * all are told of there is only the first, which is never 0. */
+extern OURS u8 sample_seen[1U << SAMPLE_SEEN_BITS];
+extern OURS u64 sample_seen_mask;
+
+/* This is what is asked for. */
+void sample_begin(u64 mean, u64 least);
 
 /* A point was passed: draws the next. */
 void sample_draw(struct thread *t);
@@ -27,23 +32,43 @@ static inline u64 sample_hash(const void *p)
 	return (u64)p * 0x9e3779b97f4a7c15ULL;
 }
 
+/*
+ * Of most allocations and frees nothing is told, and these two know so, before the thread is known
+ * to have a ring: no more is done then. What they do not know is found out by the next two.
+ */
+static inline int sample_alloc_passes(u64 size)
+{
+	u64 bytes = size + !size;
+
+	if (bytes >= thread.until_sample || unlikely(thread.epoch != self->epoch))
+		return 0;
+	thread.until_sample -= bytes;
+	return 1;
+}
+
+static inline int sample_free_passes(const void *p)
+{
+	return !sample_seen[sample_hash(p) >> (64 - SAMPLE_SEEN_BITS) & sample_seen_mask];
+}
+
 /* Is an allocation of this size to be told of? */
 static inline int sample_alloc(struct thread *t, u64 size)
 {
+	u64 bytes = size + !size;
+
 	if (likely(!sample_mean))
 		return 1;
-	t->until_sample -= (s64)(size + !size);
-	if (likely(t->until_sample > 0))
+	if (bytes < t->until_sample) {
+		t->until_sample -= bytes;
 		return 0;
+	}
 	sample_draw(t);
 	return 1;
 }
 
 static inline int sample_free(void *p)
 {
-	if (likely(!sample_mean))
-		return 1;
-	return unlikely(sample_seen[sample_hash(p) >> (64 - SAMPLE_SEEN_BITS)]) && sample_take(p);
+	return likely(!sample_mean) || (!sample_free_passes(p) && sample_take(p));
 }
 
 #endif

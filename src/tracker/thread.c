@@ -94,10 +94,8 @@ static void process_enter(void)
 	if (__atomic_exchange_n(&self->lock, 1, __ATOMIC_ACQUIRE))
 		return; /* another thread is at it, or we are and were interrupted */
 	if (!self->epoch) {
-		if (!track)
-			track = attach_file();
-		sample_mean = track ? track->sample_bytes : 0;
-		least_bytes = track ? track->least_bytes : 0;
+		if (!track && (track = attach_file()))
+			sample_begin(track->sample_bytes, track->least_bytes);
 		ok = track && !track->off && process_take();
 		self->many = ok && track->timed ? MANY_EXACT : 0;
 		epochs++;

@@ -25,8 +25,8 @@ struct self {
 #define MANY_EXACT 2
 #define NO_EPOCH (~0U - 1)
 
-extern struct self *self;
-extern struct track_head *track; /* NULL: there is no file */
+extern OURS struct self *self;
+extern OURS struct track_head *track; /* NULL: there is no file */
 
 struct memo; /* of the last stack, see stack.c */
 
@@ -41,11 +41,11 @@ struct thread {
 	struct track_slot *slot;
 	u64 stack_low, stack_high; /* readable for sure */
 	struct memo *memo;         /* NULL: no memory for it */
-	s64 until_sample;          /* bytes; see sample.h */
+	u64 until_sample;          /* bytes; 0: all are told of; see sample.h */
 	u64 random;
 };
 
-extern __thread struct thread thread __attribute__((tls_model("initial-exec")));
+extern OURS __thread struct thread thread __attribute__((tls_model("initial-exec")));
 
 /* Takes a slot. NULL: nothing is recorded. */
 struct thread *thread_enter(struct thread *t);

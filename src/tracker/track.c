@@ -148,7 +148,7 @@ __attribute__((constructor)) static void begin(void)
 	thread_now();
 }
 
-EXPORT void *malloc(size_t size)
+static __attribute__((noinline)) void *malloc_told(size_t size)
 {
 	void *p;
 
@@ -160,14 +160,27 @@ EXPORT void *malloc(size_t size)
 	return p;
 }
 
-EXPORT void free(void *p)
+EXPORT void *malloc(size_t size)
+{
+	return sample_alloc_passes(size) ? real.malloc(size) : malloc_told(size);
+}
+
+static __attribute__((noinline)) void free_told(void *p)
 {
 	if (p)
 		free_put(TRACK_FREE, p);
 	real.free(p);
 }
 
-EXPORT void *calloc(size_t n, size_t size)
+EXPORT void free(void *p)
+{
+	if (sample_free_passes(p))
+		real.free(p);
+	else
+		free_told(p);
+}
+
+static __attribute__((noinline)) void *calloc_told(size_t n, size_t size)
 {
 	void *p;
 
@@ -177,6 +190,11 @@ EXPORT void *calloc(size_t n, size_t size)
 	if (likely(p))
 		alloc_put(FRAME, TRACK_ALLOC, p, n * size);
 	return p;
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	return sample_alloc_passes(n * size) ? real.calloc(n, size) : calloc_told(n, size);
 }
 
 /* The block may be somebody else's before the allocator returns, so it is freed beforehand. What
@@ -195,9 +213,15 @@ static inline void *block_resize(const u64 *frame, void *old, size_t size)
 	return p;
 }
 
-EXPORT void *realloc(void *old, size_t size)
+static __attribute__((noinline)) void *realloc_told(void *old, size_t size)
 {
 	return block_resize(FRAME, old, size);
+}
+
+EXPORT void *realloc(void *old, size_t size)
+{
+	return sample_free_passes(old) && sample_alloc_passes(size) ? real.realloc(old, size)
+								    : realloc_told(old, size);
 }
 
 extern int *__errno_location(void) __attribute__((weak));
