@@ -1,5 +1,5 @@
 /* See account.h. */
-#include "probes/heap/account_block.h"
+#include "probes/heap/account_sums.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,39 +7,7 @@
 
 #define THREADS_MAX (1U << 19) /* that are told apart */
 
-/* For one more. */
-static inline int block_room(struct account *a, u64 address, u64 size)
-{
-	int rc = live_room(&a->live, address, a->beat);
-
-	return rc || size < SIZE_BIG ? rc : live_room(&a->big, address, a->beat);
-}
-
-/* In a slot that is free. */
-static inline void block_put(struct account *a, struct live_slot *at, const struct block *b)
-{
-	live_put(&a->live, at, b->address, MIN(b->size, (u64)SIZE_BIG) << SIZE_SHIFT,
-		b->begin_ms | (u64)b->owner << OWNER_SHIFT);
-	if (b->size >= SIZE_BIG)
-		live_put(&a->big, live_at(&a->big, b->address), b->address, 0, b->size);
-}
-
-static inline void block_remove(struct account *a, struct live_slot *s)
-{
-	struct live_slot *big =
-		s->where >> SIZE_SHIFT == SIZE_BIG ? live_find(&a->big, live_address(s)) : NULL;
-
-	if (big)
-		live_remove(&a->big, big);
-	live_remove(&a->live, s);
-}
-
-static inline struct account_thread *thread_of(const struct account *a, const struct block *b)
-{
-	return &a->threads.v[a->owners.all.v[b->owner].thread];
-}
-
-static int site_new(struct account *a, u32 stack, u32 *ret)
+int account_site_new(struct account *a, u32 stack, u32 *ret)
 {
 	struct account_site s = {.stack = stack, .min = ~0U, .peak = a->peak};
 
@@ -60,17 +28,7 @@ static int site_new(struct account *a, u32 stack, u32 *ret)
 	return 0;
 }
 
-static inline int site_get(struct account *a, u32 stack, u32 *ret)
-{
-	if (stack >= a->n_site_of || !a->site_of[stack])
-		return site_new(a, stack, ret);
-	*ret = a->site_of[stack] - 1;
-	return 0;
-}
-
-/* Another thread than the last one allocates there. Where no more have numbers it is taken for the
- * last one. */
-static int owner_change(struct account *a, u32 site, u32 thread)
+int account_owner_change(struct account *a, u32 site, u32 thread)
 {
 	struct account_site *s = &a->sites.v[site];
 	u32 owner;
@@ -85,23 +43,9 @@ static int owner_change(struct account *a, u32 site, u32 thread)
 	return 0;
 }
 
-static inline int owner_get(struct account *a, u32 site, u32 thread, u32 *ret)
-{
-	const struct account_site *s = &a->sites.v[site];
-	int rc = s->owner && s->owner_thread == thread ? 0 : owner_change(a, site, thread);
-
-	*ret = rc ? 0 : s->owner - 1;
-	return rc;
-}
-
 void account_settle(const struct account *a, struct account_site *s)
 {
-	if (s->peak == a->peak)
-		return;
-	s->peak = a->peak;
-	s->peak_blocks = s->live_blocks;
-	s->peak_bytes = s->live_bytes;
-	s->variance.peak = s->variance.live;
+	site_settle(a, s);
 }
 
 void account_settle_all(struct account *a)
@@ -135,55 +79,20 @@ u64 account_weight(const struct account *a, u64 address, u64 size)
 	return (u64)whole + ((double)chance / 4294967296.0 < weight - whole);
 }
 
-/* What was added and is taken away again leaves 0, but for what floating point leaves. */
-static void variance_change(struct account *a, struct account_site *s, double by)
+void account_variance_change(struct account *a, struct account_site *s, double by)
 {
 	s->variance.live = s->live_blocks ? MAX(s->variance.live + by, 0.0) : 0;
 	a->variance.live = a->live_blocks ? MAX(a->variance.live + by, 0.0) : 0;
 }
 
-static inline void live_add(struct account *a, struct account_site *s, u64 n, u64 size, u64 now_ms)
+static inline bool is_sampled(const struct account *a)
 {
-	account_settle(a, s);
-	s->changed = true;
-	s->live_blocks += n;
-	s->live_bytes += n * size;
-	a->live_blocks += n;
-	a->live_bytes += n * size;
-	if (a->sample_bytes)
-		variance_change(a, s, account_variance_of(a, size));
-	if (a->live_bytes <= a->high_bytes)
-		return;
-	a->high_bytes = a->live_bytes;
-	if (a->live_bytes > a->peak_bytes) {
-		a->variance.peak = a->variance.live;
-		a->peak_bytes = a->live_bytes;
-		a->peak_blocks = a->live_blocks;
-		a->peak_ms = now_ms;
-		a->peak++;
-	}
-}
-
-static inline void live_take(struct account *a, struct account_site *s, u64 n, u64 size)
-{
-	account_settle(a, s);
-	s->changed = true;
-	s->live_blocks -= n;
-	s->live_bytes -= n * size;
-	a->live_blocks -= n;
-	a->live_bytes -= n * size;
-	if (a->sample_bytes)
-		variance_change(a, s, -account_variance_of(a, size));
+	return a->sample_bytes;
 }
 
 static inline void block_gone(struct account *a, struct live_slot *s, const struct block *b)
 {
-	u64 n = account_weight(a, b->address, b->size);
-	struct account_thread *t = thread_of(a, b);
-
-	live_take(a, site_of(a, b), n, b->size);
-	t->live_bytes -= n * b->size;
-	t->live_blocks -= n;
+	sums_gone(a, b, account_weight(a, b->address, b->size), is_sampled(a));
 	block_remove(a, s);
 }
 
@@ -208,60 +117,29 @@ void account_overwrite(struct account *a, u64 address)
 int account_alloc(struct account *a, u32 thread, u64 address, u64 size, u64 slack, u32 stack,
 	bool moved, u64 now_ms)
 {
-	struct account_thread *t = &a->threads.v[thread], *owner;
 	struct block b = {address & ~7ULL, size, now_ms, 0};
-	u64 n = account_weight(a, address, size);
-	u32 site, small = (u32)MIN(size, 0xffffffffULL);
-	struct account_site *s;
 	struct live_slot *at;
+	u32 site;
 	int rc;
 
 	if (!b.address)
 		return 0; /* nonsense */
 	rc = block_room(a, address, size);
-	rc = rc ? rc : site_get(a, stack, &site);
-	rc = rc ? rc : owner_get(a, site, thread, &b.owner);
+	rc = rc ? rc : owner_get(a, thread, stack, &site, &b.owner);
 	if (rc)
 		return rc;
 	at = live_at(&a->live, address);
 	block_put(a, at->where ? block_overwritten(a, at) : at, &b);
-	t->allocations += n;
-	t->events++;
-	t->last = b.address;
-	s = &a->sites.v[site];
-	s->allocations += n;
-	s->bytes += n * size;
-	s->moved += moved ? n : 0;
-	/* musl gives what was asked for, which may be no multiple of 8 */
-	s->slack += n * (MAX(((size >> 3) + slack) << 3, size) - size);
-	s->min = MIN(s->min, small);
-	s->max = MAX(s->max, small);
-	t->bytes += n * size;
-	owner = thread_of(a, &b);
-	owner->live_bytes += n * size;
-	owner->live_blocks += n;
-	a->allocations += n;
-	a->bytes += n * size;
-	a->moved += moved ? n : 0;
-	a->sizes[log2_slot(size, ACCOUNT_SIZES - 1)] += n;
-	if (a->sample_bytes) {
-		s->variance.bytes += account_variance_of(a, size);
-		a->variance.bytes += account_variance_of(a, size);
-	}
-	live_add(a, s, n, size, now_ms);
+	sums_alloc(
+		a, thread, site, &b, slack, moved, account_weight(a, address, size), is_sampled(a));
 	return 0;
 }
 
 void account_free(
 	struct account *a, u32 thread, u64 address, u64 now_ms, struct account_moved *ret_moved)
 {
-	struct account_thread *t = &a->threads.v[thread];
 	struct live_slot *at = live_find(&a->live, address);
-	struct account_site *s;
-	bool temporary;
-	u32 life, slot;
 	struct block b;
-	u64 n;
 
 	if (ret_moved)
 		*ret_moved = (struct account_moved){.address = address};
@@ -270,35 +148,14 @@ void account_free(
 		return;
 	}
 	b = block_read(a, at);
-	n = account_weight(a, address, b.size);
-	temporary = t->last == b.address && thread_of(a, &b) == t;
-	life = block_age(&b, now_ms);
-	slot = log2_slot(life, ACCOUNT_TIMES - 1);
-	if (ret_moved)
-		*ret_moved = (struct account_moved){
-			address, b.size, b.begin_ms, b.owner, true, temporary, life};
-	s = site_of(a, &b);
-	s->frees += n;
-	s->life_ms += n * life;
-	s->life_max_ms = MAX(s->life_max_ms, life);
-	s->temporary += temporary;
-	if (slot)
-		count_add(&s->lives[slot], n);
-	t->frees += n;
-	t->freed_bytes += n * b.size;
-	t->temporary += temporary;
-	a->frees += n;
-	a->temporary += temporary;
-	block_gone(a, at, &b);
+	sums_free(a, thread, &b, now_ms, account_weight(a, address, b.size), is_sampled(a),
+		ret_moved);
+	block_remove(a, at);
 }
 
 int account_restore(struct account *a, u32 thread, const struct account_moved *moved)
 {
 	struct block b = {moved->address & ~7ULL, moved->size, moved->begin_ms, moved->owner};
-	struct account_thread *t = &a->threads.v[thread], *owner;
-	struct account_site *s;
-	u32 slot;
-	u64 n;
 	int rc;
 
 	if (!moved->counted || live_find(&a->live, moved->address)) {
@@ -309,23 +166,8 @@ int account_restore(struct account *a, u32 thread, const struct account_moved *m
 	if (rc)
 		return rc;
 	block_put(a, live_at(&a->live, b.address), &b);
-	s = site_of(a, &b);
-	owner = thread_of(a, &b);
-	n = account_weight(a, moved->address, b.size);
-	owner->live_bytes += n * b.size;
-	owner->live_blocks += n;
-	s->frees -= n;
-	s->temporary -= moved->temporary;
-	s->life_ms -= n * moved->life_ms;
-	slot = log2_slot(moved->life_ms, ACCOUNT_TIMES - 1);
-	if (slot)
-		s->lives[slot] -= (u32)MIN(n, (u64)s->lives[slot]);
-	t->frees -= n;
-	t->freed_bytes -= n * b.size;
-	t->temporary -= moved->temporary;
-	a->frees -= n;
-	a->temporary -= moved->temporary;
-	live_add(a, s, n, b.size, a->peak_ms);
+	sums_restore(
+		a, thread, &b, moved, account_weight(a, moved->address, b.size), is_sampled(a));
 	return 0;
 }
 

@@ -38,6 +38,33 @@ static inline struct block block_read(const struct account *a, const struct live
 	return b;
 }
 
+/* For one more. */
+static inline int block_room(struct account *a, u64 address, u64 size)
+{
+	int rc = live_room(&a->live, address, a->beat);
+
+	return rc || size < SIZE_BIG ? rc : live_room(&a->big, address, a->beat);
+}
+
+/* In a slot that is free. */
+static inline void block_put(struct account *a, struct live_slot *at, const struct block *b)
+{
+	live_put(&a->live, at, b->address, MIN(b->size, (u64)SIZE_BIG) << SIZE_SHIFT,
+		b->begin_ms | (u64)b->owner << OWNER_SHIFT);
+	if (b->size >= SIZE_BIG)
+		live_put(&a->big, live_at(&a->big, b->address), b->address, 0, b->size);
+}
+
+static inline void block_remove(struct account *a, struct live_slot *s)
+{
+	struct live_slot *big =
+		s->where >> SIZE_SHIFT == SIZE_BIG ? live_find(&a->big, live_address(s)) : NULL;
+
+	if (big)
+		live_remove(&a->big, big);
+	live_remove(&a->live, s);
+}
+
 static inline struct account_site *site_of(const struct account *a, const struct block *b)
 {
 	return &a->sites.v[a->owners.all.v[b->owner].site];

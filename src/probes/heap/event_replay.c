@@ -10,11 +10,11 @@
 #include "probes/heap/event_code.h"
 #include "probes/heap/heap.h"
 #include "probes/heap/heap_records.h"
+#include "probes/heap/numbered.h"
 
 _Static_assert(HEAP_EVENT_MS <= ACCOUNT_MS_MAX, "times of events");
 
 #define BATCH 64
-#define BLOCK_SHIFT 5 /* blocks that follow each other have slots that do: see live_part() */
 
 struct moving {
 	struct account_moved moved;
@@ -30,7 +30,8 @@ enum replayed_end {
 };
 
 struct replayed {
-	struct heap_process p;
+	struct heap_process p; /* its account has no blocks but the old ones */
+	struct numbered blocks;
 	struct event_decoder decoder;
 	VEC(struct moving) moving; /* by thread */
 	struct heap_total last;    /* as it was told of last */
@@ -92,6 +93,7 @@ void event_replay_close(struct event_replay *r)
 		if (!p)
 			continue;
 		account_free_all(&p->p.account);
+		numbered_free_all(&p->blocks);
 		event_decoder_free(&p->decoder);
 		vec_free(&p->moving);
 		free(p);
@@ -127,37 +129,33 @@ static int thread_take(struct replayed *p, u32 tid)
 	return rc ? rc : vec_push(&p->moving, none);
 }
 
-static u64 address_of(const struct heap_event *e)
-{
-	return e->block << BLOCK_SHIFT;
-}
-
 /* Of a block from before the part nothing is known: its free is one of an unknown block. */
 static int event_apply(struct replayed *p, const struct heap_event *e)
 {
 	struct moving *m = &p->moving.v[e->thread];
 	struct account *a = &p->p.account;
+	struct numbered *b = &p->blocks;
 
 	switch ((enum heap_event_what)e->what) {
 	case HEAP_EVENT_ALLOC:
 	case HEAP_EVENT_MOVED:
 		m->is = false;
-		return account_alloc(a, e->thread, address_of(e), e->bytes, e->slack, e->stack,
+		return numbered_alloc(b, a, e->thread, e->block, e->bytes, e->slack, e->stack,
 			e->what == HEAP_EVENT_MOVED, e->ms);
 	case HEAP_EVENT_FREE:
-		account_free(a, e->thread, address_of(e), e->ms, NULL);
+		numbered_free(b, a, e->thread, e->block, e->ms, NULL);
 		return 0;
 	case HEAP_EVENT_MOVE:
-		account_free(a, e->thread, address_of(e), e->ms, &m->moved);
+		numbered_free(b, a, e->thread, e->block, e->ms, &m->moved);
 		m->is = true;
 		return 0;
 	case HEAP_EVENT_RESTORE:
 		if (!m->is)
 			return 0;
 		m->is = false;
-		return account_restore(a, e->thread, &m->moved);
+		return numbered_restore(b, a, e->thread, &m->moved);
 	case HEAP_EVENT_GONE:
-		account_overwrite(a, address_of(e));
+		numbered_lose(b, a, e->block);
 		return 0;
 	case HEAP_EVENT_THREAD:
 		break;
@@ -184,7 +182,7 @@ static u32 batch_read(
 
 			rc = failed ? failed : 1;
 		} else if (!p->end && e->ms >= r->from_ms) {
-			live_prefetch(&p->p.account.live, address_of(e));
+			numbered_prefetch(&p->blocks, e->block);
 			n++;
 		}
 	}
@@ -216,13 +214,15 @@ static void memory_look(struct event_replay *r, struct replayed *p)
 {
 	u64 had = p->bytes;
 
-	p->bytes = account_bytes(&p->p.account) + event_model_bytes(&p->decoder.model);
+	p->bytes = account_bytes(&p->p.account) + numbered_bytes(&p->blocks) +
+		   event_model_bytes(&p->decoder.model);
 	r->bytes += p->bytes - had;
 	if (r->bytes <= r->most_bytes)
 		return;
 	p->end = END_FULL;
 	account_settle_all(&p->p.account);
 	account_forget_blocks(&p->p.account);
+	numbered_free_all(&p->blocks);
 	event_decoder_free(&p->decoder);
 	r->bytes -= p->bytes;
 	p->bytes = account_bytes(&p->p.account);
