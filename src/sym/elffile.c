@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sym/module.h"
 
@@ -255,6 +256,33 @@ int elf_section_data(const struct elf_section *section, u64 max_bytes, Elf_Data 
 	if (!data || !data->d_buf)
 		return -ENOEXEC;
 	*ret = data;
+	return 0;
+}
+
+int elf_section_copy(const struct elf_file *file, const struct elf_section *section, void *to)
+{
+	u64 size = section->header.sh_size, done = 0;
+	Elf_Data *data;
+	int rc;
+
+	if (file->fd < 0) {
+		rc = elf_section_data(section, size, &data);
+		if (!rc && data->d_size != size)
+			rc = -ENOEXEC;
+		if (!rc)
+			memcpy(to, data->d_buf, size);
+		return rc;
+	}
+	if (section->header.sh_flags & SHF_COMPRESSED)
+		return -ENOTSUP;
+	while (done < size) {
+		ssize_t n = pread(file->fd, (char *)to + done, size - done,
+			(off_t)(section->header.sh_offset + done));
+
+		if (n <= 0)
+			return n < 0 ? -errno : -ENOEXEC;
+		done += (u64)n;
+	}
 	return 0;
 }
 

@@ -51,6 +51,8 @@ int elf_section_find_type(const struct elf_file *file, u32 type, struct elf_sect
 int elf_section_at(const struct elf_file *file, size_t index, struct elf_section *ret);
 /* The bytes of a section that is not compressed; libelf's, good until the file is closed. */
 int elf_section_data(const struct elf_section *section, u64 max_bytes, Elf_Data **ret);
+/* The same into memory of the caller's, sh_size bytes, which libelf then needs no copy of. */
+int elf_section_copy(const struct elf_file *file, const struct elf_section *section, void *to);
 
 /* Bytes of build-id copied to buf (BUILD_ID_MAX large), or -errno. */
 int elf_file_build_id(const struct elf_file *file, u8 *buf);

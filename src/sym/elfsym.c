@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define BUCKET_FEW 16
+
 /* A section's place in memory, and whether it holds code. */
 struct section_span {
 	u64 start;
@@ -102,29 +104,29 @@ static int names_copy(struct elf_symbols *s, const struct elf_file *file, u32 in
 	struct sym_budget *budget, const char **ret, size_t *ret_len)
 {
 	struct elf_section section;
-	Elf_Data *data;
 	char *copy;
+	u64 size;
 	int rc = elf_section_at(file, index, &section);
 
 	if (rc || section.header.sh_type != SHT_STRTAB)
 		return -ENOEXEC;
-	rc = budget_take(budget, section.header.sh_size);
-	if (!rc)
-		rc = elf_section_data(&section, UINT64_MAX, &data);
+	size = section.header.sh_size;
+	rc = budget_take(budget, size);
 	if (rc)
 		return rc;
-	copy = malloc(data->d_size + 1);
+	copy = malloc(size + 1);
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, data->d_buf, data->d_size);
-	copy[data->d_size] = '\0';
-	rc = vec_push(&s->names, copy);
+	copy[size] = '\0';
+	rc = elf_section_copy(file, &section, copy);
+	if (!rc)
+		rc = vec_push(&s->names, copy);
 	if (rc) {
 		free(copy);
 		return rc;
 	}
 	*ret = copy;
-	*ret_len = data->d_size;
+	*ret_len = size;
 	return 0;
 }
 
@@ -196,21 +198,82 @@ static void labels_finish(struct elf_symbols *s)
 	s->list.n = kept;
 }
 
+/* Few, or where the file is hostile all. */
+static void bucket_sort(struct elf_symbol *v, size_t n)
+{
+	if (n > BUCKET_FEW) {
+		qsort(v, n, sizeof(*v), symbol_compare);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct elf_symbol sym = v[i];
+		size_t at = i;
+
+		for (; at > 0 && symbol_compare(&v[at - 1], &sym) > 0; at--)
+			v[at] = v[at - 1];
+		v[at] = sym;
+	}
+}
+
+/* Functions lie side by side, so their addresses say about where each belongs; a sort that only
+ * compares takes several times as long, which is the most of what a large library's names cost. */
+static int symbols_sort(struct elf_symbols *s)
+{
+	_cleanup_free_ size_t *ends = NULL;
+	struct elf_symbol *sorted;
+	u64 low = UINT64_MAX, high = 0;
+	size_t n = s->list.n, begin = 0;
+	int shift = 0;
+
+	vec_each (sym, &s->list) {
+		low = MIN(low, sym->address);
+		high = MAX(high, sym->address);
+	}
+	while ((high - low) >> shift >= n)
+		shift++;
+	ends = calloc(n, sizeof(*ends));
+	sorted = reallocarray(NULL, n, sizeof(*sorted));
+	if (!ends || !sorted) {
+		free(sorted);
+		return -ENOMEM;
+	}
+	vec_each (sym, &s->list)
+		ends[(sym->address - low) >> shift]++;
+	for (size_t i = 1; i < n; i++)
+		ends[i] += ends[i - 1];
+	vec_each (sym, &s->list)
+		sorted[--ends[(sym->address - low) >> shift]] = *sym;
+	/* Each end is its bucket's beginning now. */
+	for (size_t i = 1; i <= n; i++) {
+		size_t end = i < n ? ends[i] : n;
+
+		bucket_sort(sorted + begin, end - begin);
+		begin = end;
+	}
+	free(s->list.v);
+	s->list.v = sorted;
+	s->list.cap = n;
+	return 0;
+}
+
 int elf_symbols_finish(struct elf_symbols *s)
 {
 	u64 reach = 0;
+	int rc;
 
-	if (s->list.n)
-		qsort(s->list.v, s->list.n, sizeof(*s->list.v), symbol_compare);
+	if (!s->list.n)
+		return 0;
+	rc = symbols_sort(s);
+	if (rc)
+		return rc;
 	labels_finish(s);
 	s->reach.n = 0;
+	rc = vec_reserve(&s->reach, s->list.n);
+	if (rc)
+		return rc;
 	vec_each (sym, &s->list) {
-		int rc;
-
 		reach = MAX(reach, sym->address + sym->size);
-		rc = vec_push(&s->reach, reach);
-		if (rc)
-			return rc;
+		s->reach.v[s->reach.n++] = reach;
 	}
 	return 0;
 }
