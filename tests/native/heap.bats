@@ -144,6 +144,18 @@ slack_same() {
 	[ "$(processes comm allocations frees | grep heap_work)" = "heap_work 30 30" ]
 }
 
+@test "heap: a fork that allocates when its program is over; programs that are over take nothing" {
+	# Of each program 270 MiB of address space are mapped, as long as anybody can write there.
+	json=$PWD/r.json
+	(ulimit -v 4194304; "$MEMWHY" heap -o json --out r.json -- sh -c '
+		for i in 1 2 3; do "$0" late 3; done | cat
+		for i in $(seq 60); do "$0" peak 1; done' "$work")
+	[ "$(processes comm allocations live_bytes state | grep heap_work | sort | uniq -c | sed 's/^ *//')" = "\
+3 heap_work 1 100 ended
+60 heap_work 2 10 ended
+3 heap_work 3 150 ended fork" ]
+}
+
 @test "heap: SIGKILL and abort lose nothing" {
 	heap -- "$work" kill 5000
 	[ "$(processes allocations live_bytes)" = "5000 240000" ]

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -287,6 +289,38 @@ static void nonsense_is_survived(void **state)
 	}
 }
 
+/* Its last mapping may be a fork's, or what it was given may be on its way. */
+static void an_image_is_in_use_while_anybody_has_it(void **state)
+{
+	struct image *image;
+	int file, status, ends[2];
+	void *at;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(image_open(1, 1, 0, &image, &file), 0);
+	assert_int_equal(pipe(ends), 0);
+	assert_false(image_is_unused(image));
+	at = mmap(NULL, TRACK_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file,
+		0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	close(file);
+	assert_false(image_is_unused(image));
+	pid = fork();
+	if (!pid) {
+		close(ends[1]);
+		_exit((int)read(ends[0], &status, 1));
+	}
+	munmap(at, TRACK_FILE_BYTES);
+	assert_false(image_is_unused(image));
+	close(ends[0]);
+	close(ends[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(image_is_unused(image));
+	image_close(image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +338,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			mappings_are_merged_by_time_too, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(nonsense_is_survived, rig_make, rig_free),
+		cmocka_unit_test(an_image_is_in_use_while_anybody_has_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,6 +188,18 @@ static void mode_fork(void)
 	}
 }
 
+/* A fork that allocates when its program is long over. */
+static void mode_late(void)
+{
+	__asm__ volatile("" : : "r"(malloc(100)) : "memory");
+	if (fork())
+		_exit(0);
+	usleep(400000);
+	for (long i = 0; i < n; i++)
+		__asm__ volatile("" : : "r"(malloc(50)) : "memory");
+	_exit(0);
+}
+
 static char *self;
 
 static void mode_exec(void)
@@ -782,6 +794,7 @@ static const struct {
 	{"threads", mode_threads},
 	{"ping", mode_ping},
 	{"fork", mode_fork},
+	{"late", mode_late},
 	{"exec", mode_exec},
 	{"vfork", mode_vfork},
 	{"signal", mode_signal},

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sys/proc.h"
-
 int client_send(int to, int file)
 {
 	union {
@@ -34,10 +32,8 @@ bool client_may(const struct ucred *who)
 	       (who->uid == geteuid() || who->uid == getuid() || !who->uid || !geteuid());
 }
 
-u32 client_before(struct heap_process *const *all, size_t n, pid_t pid)
+u32 client_before(struct heap_process *const *all, size_t n, pid_t pid, pid_t ppid)
 {
-	struct proc_stat stat;
-	bool known = !proc_stat_read(pid, &stat);
 	u32 parent = 0;
 
 	for (size_t i = n; i > 0; i--) {
@@ -47,7 +43,7 @@ u32 client_before(struct heap_process *const *all, size_t n, pid_t pid)
 			continue;
 		if (p->pid == (u32)pid && !p->ended && !p->gone)
 			return p->id;
-		if (known && !parent && !p->ended && p->pid == (u32)stat.ppid)
+		if (ppid && !parent && !p->ended && p->pid == (u32)ppid)
 			parent = p->id;
 	}
 	return parent;

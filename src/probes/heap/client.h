@@ -10,7 +10,7 @@
 bool client_may(const struct ucred *who);
 int client_send(int to, int file);
 /* Of processes that have not ended: what this pid was before its exec; else the one that started
- * it, where that is known. 0: none. */
-u32 client_before(struct heap_process *const *all, size_t n, pid_t pid);
+ * it, where that is known. 0: none. ppid: 0 where it is not known. */
+u32 client_before(struct heap_process *const *all, size_t n, pid_t pid, pid_t ppid);
 
 #endif

@@ -12,13 +12,12 @@
 #include "base/clock.h"
 #include "probes/heap/client.h"
 #include "probes/heap/collector_inner.h"
-#include "probes/heap/comm.h"
 #include "probes/heap/event_writer.h"
 #include "sys/cgroup.h"
+#include "sys/proc.h"
 
-#define FEW_WORDS 512    /* after a turn with fewer, sleep */
-#define SWEEP_MS 100     /* looks for threads that are over */
-#define DORMANT_MS 60000 /* a fork that has not yet allocated anything may still come */
+#define FEW_WORDS 512 /* after a turn with fewer, sleep */
+#define SWEEP_MS 100  /* looks for threads that are over */
 #define BATCH 64
 
 /* epoll's data: a process's id, or one of these. */
@@ -58,9 +57,12 @@ static int image_new(struct collector *c, int client, pid_t pid)
 {
 	_cleanup_close_ int file = -1;
 	struct image *image = NULL;
+	struct proc_stat stat = {}; /* it waits for our answer */
 	int rc = images_find(c);
-	u32 before = client_before(c->alive.v, c->alive.n, pid);
+	u32 before;
 
+	proc_stat_read(pid, &stat);
+	before = client_before(c->alive.v, c->alive.n, pid, stat.ppid);
 	c->programs.asked++;
 	rc = rc ? rc : collector_pid_over(c, pid);
 	rc = rc ? rc : image_open(c->n_images + 1, pid, c->wait_ms, &image, &file);
@@ -73,7 +75,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 		return rc;
 	c->n_images++;
 	image->found = collector_process_found;
-	comm_read((u32)pid, 0, image->comm); /* it waits for our answer */
+	snprintf(image->comm, sizeof(image->comm), "%.15s", stat.comm);
 	image->cgroup = cgroup_read(c, pid);
 	image->before = before;
 	image->arg = c;
@@ -121,11 +123,27 @@ static int sweep(struct collector *c, u64 now)
 	int rc = 0;
 
 	c->swept_ms = now;
+	for (size_t i = 0; i < c->images.n && !rc; i++)
+		rc = image_sweep(c->images.v[i], now, &c->news);
+	return rc;
+}
+
+/* Programs whose processes are over, but for a fork that may still come: those that nobody can
+ * write to any more go, once it is known that nothing was written since. */
+static int images_look(struct collector *c, bool sweeping)
+{
+	int rc = 0;
+
 	for (size_t i = 0; i < c->images.n && !rc; i++) {
 		struct image *image = c->images.v[i];
 
-		rc = image_sweep(image, now, &c->news);
-		if (!image->n_alive && now - image->active_ms > DORMANT_MS)
+		if (image->n_alive || !(image->over || sweeping))
+			continue;
+		image->over = false;
+		if (!image_is_unused(image))
+			continue;
+		rc = image_find(image);
+		if (!rc && !image->n_alive)
 			image_drop(c, i--);
 	}
 	return rc;
@@ -167,6 +185,7 @@ static int turn(struct collector *c, s64 *ret_words)
 			rc = collector_process_over(c, c->alive.v[i]);
 	if (!rc && sweeping)
 		rc = sweep(c, now);
+	rc = rc ? rc : images_look(c, sweeping);
 	if (all)
 		together_look(&c->together, c->images.v, c->images.n, NULL);
 	*ret_words = all;

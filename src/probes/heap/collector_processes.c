@@ -85,15 +85,16 @@ static bool pid_known(const struct collector *c, u32 image, u32 pid)
 
 /*
  * A fork may do its first allocation in the child of a vfork(), which is over soon, while it goes
- * on: when a fork seems to have ended whose parent lives and never told of itself, that parent may
- * be what it is.
+ * on: when a fork seems to have ended whose parent lives, has the file and never told of itself,
+ * that parent may be what it is. (Of an orphan the parent is an alien.)
  */
 static bool process_goes_on(struct collector *c, struct heap_process *p)
 {
 	struct image *image = image_of(c, p);
 	u32 ppid = image && p->parent && !p->foreign ? image->head->processes[p->index].ppid : 0;
 
-	if (!ppid || ppid == p->pid || pid_known(c, p->image, ppid))
+	if (!ppid || ppid == p->pid || pid_known(c, p->image, ppid) || image_is_unused(image) ||
+		!image_is_of(image, ppid))
 		return false;
 	close(p->pidfd);
 	p->pid = ppid;

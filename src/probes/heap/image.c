@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <x86intrin.h>
 
@@ -13,10 +15,13 @@
 #include "probes/heap/cursor.h"
 #include "probes/heap/event_writer.h"
 #include "sys/keyvals.h"
+#include "sys/maps.h"
+
+#define NAME "memwhy-heap"
 
 static int file_make(int *ret)
 {
-	int fd = (int)syscall(SYS_memfd_create, "memwhy-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = (int)syscall(SYS_memfd_create, NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
 		return -errno;
@@ -30,30 +35,70 @@ static int file_make(int *ret)
 	return 0;
 }
 
+/* The same memory, opened once more for us. What the program was given is locked as long as anybody
+ * has it open or mapped: the kernel lets go of the lock with the last mapping of the last fork. */
+static int file_again(int program, int *ret)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (flock(program, LOCK_EX | LOCK_NB)) {
+		close(fd);
+		return -errno;
+	}
+	*ret = fd;
+	return 0;
+}
+
+bool image_is_unused(const struct image *image)
+{
+	return !flock(image->file, LOCK_EX | LOCK_NB);
+}
+
+bool image_is_of(const struct image *image, u32 pid)
+{
+	_cleanup_maps_ struct maps maps = {};
+	struct stat st;
+	int rc = fstat(image->file, &st) ? -errno : maps_read((int)pid, &maps);
+
+	vec_each (m, &maps.list)
+		if (m->inode == st.st_ino && !strcmp(m->path, "/memfd:" NAME))
+			return true;
+	return rc == -EACCES;
+}
+
 /* What the kernel was told at boot (default_hugepagesz). */
 static u64 huge_bytes(void)
 {
 	_cleanup_keyvals_ struct keyvals kv = {};
+	static u64 bytes;
 
-	return keyvals_read("/proc/meminfo", &kv)
-		       ? TRACK_PAGE
-		       : MAX(keyvals_get_or(&kv, "Hugepagesize", 0), TRACK_PAGE);
+	if (!bytes)
+		bytes = keyvals_read("/proc/meminfo", &kv)
+				? TRACK_PAGE
+				: MAX(keyvals_get_or(&kv, "Hugepagesize", 0), TRACK_PAGE);
+	return bytes;
 }
 
 int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file)
 {
 	_cleanup_free_ struct image *i = calloc(1, sizeof(*i));
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = -1, ours = -1;
 	void *at;
 	int rc;
 
 	if (!i)
 		return -ENOMEM;
 	rc = file_make(&fd);
+	rc = rc ? rc : file_again(fd, &ours);
 	if (rc)
 		return rc;
-	at = mmap(
-		NULL, TRACK_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	at = mmap(NULL, TRACK_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, ours,
+		0);
 	if (at == MAP_FAILED)
 		return -errno;
 	i->id = id;
@@ -64,6 +109,7 @@ int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file
 	i->head->next_stack = 1;
 	i->head->huge_bytes = huge_bytes();
 	i->head->magic = TRACK_MAGIC;
+	i->file = take_fd(ours);
 	*ret_file = take_fd(fd);
 	*ret = take_ptr(i);
 	return 0;
@@ -88,7 +134,8 @@ static int name_read(struct cursor *c, u64 now_ms)
 	while (p->names.n <= c->thread)
 		if (vec_push(&p->names, name))
 			return -ENOMEM;
-	if (!p->foreign && c->tid)
+	/* of the first thread of a program, which just began, it was read with the program's */
+	if (!p->foreign && c->tid && (c->name_wait_ms || p->parent || c->tid != p->pid))
 		comm_read(p->pid, c->tid, p->names.v[c->thread].comm);
 	c->name_wait_ms = c->name_wait_ms ? 2 * c->name_wait_ms : NAME_WAIT_MS;
 	c->name_ms = now_ms + c->name_wait_ms;
@@ -122,6 +169,7 @@ static int cursor_new(struct image *image, u32 slot)
 		return rc;
 	}
 	image->cursors[slot] = c;
+	image->n_slots = MAX(image->n_slots, slot + 1);
 	return name_read(c, image->active_ms);
 }
 
@@ -212,14 +260,20 @@ static void slot_release(struct image *image, struct cursor *c)
 int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buffer *news)
 {
 	int rc = image_find(image);
+	bool last;
 
 	if (!rc)
 		rc = cursors_finish(p->cursors.v, p->cursors.n, now_ms, news);
 	if (!rc && p->events)
 		rc = event_writer_flush(p->events, true, news);
 	event_writer_close(take_ptr(p->events));
-	vec_each (c, &p->cursors)
-		slot_release(image, *c);
+	last = image->n_alive == 1 && image_is_unused(image);
+	vec_each (c, &p->cursors) {
+		if (last) /* all of it goes, with the image */
+			dropped_take(*c);
+		else
+			slot_release(image, *c);
+	}
 	p->cursors.n = 0;
 	p->ended = true;
 	p->dropped += image->head->processes[p->index].missed;
@@ -230,6 +284,7 @@ int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buff
 	mappings_forget(&p->mappings);
 	image->processes[p->index] = NULL;
 	image->n_alive--;
+	image->over = !image->n_alive;
 	image->active_ms = now_ms;
 	__atomic_store_n(&image->head->processes[p->index].state, TRACK_UNUSED, __ATOMIC_RELEASE);
 	return rc;
@@ -269,9 +324,10 @@ void image_close(struct image *image)
 	if (!image)
 		return;
 	__atomic_store_n(&image->head->off, TRACK_OFF_ENDED, __ATOMIC_RELEASE);
-	for (u32 i = 0; i < TRACK_SLOTS; i++)
+	for (u32 i = 0; i < image->n_slots; i++)
 		cursor_close(image->cursors[i]);
 	munmap(image->head, TRACK_FILE_BYTES);
+	close(image->file);
 	residence_free(image->residence);
 	free(image);
 }

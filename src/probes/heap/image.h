@@ -81,8 +81,11 @@ struct image {
 	struct heap_process *processes[TRACK_PROCESSES]; /* by index in the file; NULL: none */
 	struct heap_process *last[TRACK_PROCESSES]; /* as processes, and the last where it ended */
 	struct cursor *cursors[TRACK_SLOTS];
+	u32 n_slots; /* of these that were ever used */
+	int file;    /* of the same memory, see image_is_unused() */
 	u32 n_alive; /* processes */
 	u32 n_ever;
+	bool over; /* the last one ended just now */
 	u64 open_ns;
 	u64 active_ms; /* when one was last seen */
 	bool pressed;  /* a ring was well filled when it was last read */
@@ -97,7 +100,7 @@ struct image {
 	void *arg;
 };
 
-/* Makes the file; *ret_file is its descriptor, to be handed to the program. */
+/* Makes the file; *ret_file is its descriptor, to be handed to the program and closed. */
 int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file);
 /* Rings that were taken since the last look. */
 int image_find(struct image *image);
@@ -108,6 +111,11 @@ s64 image_read(struct image *image, u64 now_ms, news_buffer *news);
 int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buffer *news);
 /* Threads that are over give their rings back; to be called now and then. */
 int image_sweep(struct image *image, u64 now_ms, news_buffer *news);
+/* Nobody has the file any more, mapped or open: no program, no fork that has told nothing yet. What
+ * these wrote last is there to be found. */
+bool image_is_unused(const struct image *image);
+/* Has this process mapped it? Yes, where that is not ours to see. */
+bool image_is_of(const struct image *image, u32 pid);
 /* What is written from now on is read by nobody. */
 void image_close(struct image *image);
 
