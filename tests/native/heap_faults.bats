@@ -130,6 +130,30 @@ near() { # VALUE WANTED EDGE
 	[ "$(of_site small_one resident_bytes)" -eq 200000 ]
 }
 
+noted() { # PATTERN
+	jq -e --arg p "$1" 'any(.notes[]?; test($p))' "$json" >/dev/null
+}
+
+@test "heap --faults: a peak that no look was at is the kernel's, and that is said" {
+	local of="'heap_faults' \\(pid [0-9]+\\)" comm='.comm == "heap_faults"'
+	local each=".rows[] | select(.table == \"looked\" and $comm)"
+	faults -- sh -c '"$0" short $PPID' "$work" # while memwhy is stopped
+	jq -c "$each" "$json"
+	jq -e "$each | .peak_rss_bytes > 33554432 and .rss_bytes < 8388608" "$json" >/dev/null
+	noted "^RSS of $of peaked at 3[2-6].*the most found is [1-7]\\."
+	# Its end came unseen.
+	faults -- sh -c 'exec 2>/dev/null; "$0" killed $PPID; kill -CONT $PPID' "$work"
+	noted "^$of took 8[0-9]{3} page faults (after|and ended before)"
+	# A look there was, or it is said that there was none.
+	faults -- "$work" peak 60
+	if jq -e "$each | .rss_bytes > 33554432" "$json" >/dev/null; then
+		near "$(of_site half_touched resident_bytes)" $((32 << 20)) 4096
+		! noted "^RSS of" || false
+	else
+		noted "^RSS of $of peaked at 3"
+	fi
+}
+
 @test "heap --faults: a recording shows the same; intervals show what came in them" {
 	faults --record r.mw -- "$work" sites
 	"$MEMWHY" heap --input r.mw -o json --out again.json

@@ -334,6 +334,109 @@ static void rows_of_the_table(void **state)
 	view_close(&f);
 }
 
+static void status_put(u64 hwm_kb, u64 rss_kb)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text),
+		"Name:\tx\nTgid:\t7\nPid:\t7\nVmHWM:\t%8llu kB\nVmRSS:\t%8llu kB\n", hwm_kb,
+		rss_kb);
+	fixture_put_text("/proc/7/status", text);
+}
+
+/* More than was found: soon; as much: now and then; less: not. The peak is read all the same. */
+static void when_a_process_is_looked_at(void **state)
+{
+	struct rig *g = *state;
+
+	status_put(600, 500);
+	assert_true(residence_due(g->r, 7, 1000, 10));
+	g->r->looks = 1;
+	g->r->look.rss = 500 << 10;
+	g->r->next_ms = 1020;
+	g->r->again_ms = 1100;
+	status_put(900, 800);
+	assert_false(residence_due(g->r, 7, 1009, 10));
+	assert_int_equal(g->r->hwm, 600 << 10);
+	assert_false(residence_due(g->r, 7, 1010, 10));
+	assert_int_equal(g->r->hwm, 900 << 10);
+	assert_true(residence_due(g->r, 7, 1020, 10));
+	status_put(900, 500);
+	assert_false(residence_due(g->r, 7, 1090, 10));
+	assert_true(residence_due(g->r, 7, 1100, 10));
+	status_put(900, 400);
+	assert_false(residence_due(g->r, 7, 1200, 10));
+	g->r->again = true;
+	assert_true(residence_due(g->r, 7, 1210, 10));
+	g->r->next_ms = g->r->again_ms = 9000;
+	assert_false(residence_due(g->r, 7, 1220, 10));
+	residence_hurry(g->r);
+	assert_true(residence_due(g->r, 7, 1221, 10));
+	g->r->minor = 3;
+	assert_false(residence_due(g->r, 8, 2000, 10)); /* it is not there */
+	assert_int_equal(g->r->hwm, 900 << 10);
+	assert_int_equal(g->r->hwm_faults, 0);
+}
+
+/* What the table cannot show is said, with the worst one's numbers. */
+static void peaks_that_were_missed(void **state)
+{
+	struct heap_total total = REC(struct heap_total, REC_HEAP_TOTAL, .tgid = 7, .process = 1,
+				  .comm = "one"),
+			  other = total;
+	struct heap_looked l = REC(struct heap_looked, REC_HEAP_LOOKED, .tgid = 7, .process = 1,
+				   .minor = 5000, .look_ns = 1, .rss_bytes = 10 << 20,
+				   .hwm_bytes = 10 << 20, .hwm_faults = 4800),
+			   k = l;
+	struct fixture f;
+
+	(void)state;
+	total.h.flags = other.h.flags = HEAP_ENDED;
+	other.process = k.process = 2;
+	other.tgid = k.tgid = 8;
+	memcpy(other.comm, "two", 4);
+	view_open(&f, &heap_view, &(struct view_options){}, "heap");
+	view_feed(&f, &total);
+	view_feed(&f, &l);
+	view_feed(&f, &other);
+	view_feed(&f, &k);
+	view_report(&f);
+	assert_int_equal(f.report.notes.n, 0); /* within the edges */
+	report_destroy(&f.report);
+	report_init(&f.report, "heap", &f.stream);
+	heap_view.reset(f.view);
+	l.hwm_bytes = 20 << 20;
+	k.hwm_bytes = 30 << 20;
+	l.minor = 6000;
+	view_feed(&f, &l);
+	view_feed(&f, &k);
+	view_report(&f);
+	assert_int_equal(f.report.notes.n, 2);
+	assert_string_equal(f.report.notes.v[0],
+		"RSS of 'two' (pid 8; 1 more less so) peaked at 30.0 MiB (VmHWM), but no "
+		"look "
+		"was then: the most found is 10.0 MiB, and the table residence is of that");
+	assert_string_equal(f.report.notes.v[1],
+		"'one' (pid 7) took 1200 page faults after memwhy had last read the kernel's peak, "
+		"20.0 MiB: it may have been higher");
+	report_destroy(&f.report);
+	report_init(&f.report, "heap", &f.stream);
+	heap_view.reset(f.view);
+	view_feed(&f, &l); /* its peak was in the interval before */
+	k = (struct heap_looked)REC(
+		struct heap_looked, REC_HEAP_LOOKED, .tgid = 9, .process = 3, .minor = 700);
+	other.tgid = 9;
+	other.process = 3;
+	view_feed(&f, &other);
+	view_feed(&f, &k);
+	view_report(&f);
+	assert_int_equal(f.report.notes.n, 1);
+	assert_string_equal(f.report.notes.v[0],
+		"'two' (pid 9) took 700 page faults and ended before memwhy could look at it: what "
+		"was resident is not known");
+	view_close(&f);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, rig_make, rig_free)
@@ -345,9 +448,11 @@ int main(void)
 		T(a_process_that_is_gone_changes_nothing),
 		T(what_memory_is),
 		T(faults_count_where_they_are),
+		T(when_a_process_is_looked_at),
 		cmocka_unit_test(entries_of_pagemap),
 		cmocka_unit_test(rss_of_all_mappings),
 		cmocka_unit_test(rows_of_the_table),
+		cmocka_unit_test(peaks_that_were_missed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,40 @@ static void mode_fork(void)
 	wait(NULL);
 }
 
+/* memwhy, which has this pid, sees nothing of this before it is over. */
+static char *unseen_begin(pid_t pid)
+{
+	char *p;
+
+	kill(pid, SIGSTOP);
+	usleep(50000);
+	p = half_touched(64 * MIB);
+	write_to(p, 32 * MIB);
+	return p;
+}
+
+static void mode_short(long pid)
+{
+	free(unseen_begin((pid_t)pid));
+	kill((pid_t)pid, SIGCONT);
+}
+
+static void mode_killed(long pid)
+{
+	unseen_begin((pid_t)pid);
+	raise(SIGKILL);
+}
+
+/* It holds that for n ms. */
+static void mode_peak(long n)
+{
+	char *p = half_touched(64 * MIB);
+
+	write_to(p, 32 * MIB);
+	usleep((useconds_t)n * 1000);
+	free(p);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -162,6 +197,12 @@ int main(int argc, char **argv)
 		mode_threads(n);
 	else if (!strcmp(mode, "grow"))
 		mode_grow();
+	else if (!strcmp(mode, "short"))
+		mode_short(n);
+	else if (!strcmp(mode, "killed"))
+		mode_killed(n);
+	else if (!strcmp(mode, "peak"))
+		mode_peak(n);
 	else if (!strcmp(mode, "fork"))
 		mode_fork();
 	else

@@ -5,6 +5,9 @@
 #include "probes/heap/collector_inner.h"
 #include "probes/heap/fault_events.h"
 
+#define CHECK_MS 10  /* how often a process's peak is read … */
+#define CHECK_EACH 2 /* … or so many ms for each there is */
+
 void collector_count(struct collector *c, struct fault_events *f)
 {
 	c->faults = f;
@@ -54,7 +57,7 @@ int collector_faults_end(struct collector *c)
 
 /* A process that waits at its end has told all it did before, and that is read in this turn or in
  * the next: it is looked at in that one. */
-static int process_look(struct image *image, struct heap_process *p, u64 now_ms)
+static int process_look(struct image *image, struct heap_process *p, u64 now_ms, u64 every_ms)
 {
 	struct residence *r = p->residence;
 	u32 *leaving = &image->head->processes[p->index].leaving;
@@ -62,8 +65,8 @@ static int process_look(struct image *image, struct heap_process *p, u64 now_ms)
 	int rc = 0;
 
 	if (waits && r->leaving)
-		r->next_ms = 0;
-	if (!p->foreign && !p->exec_ns && residence_due(r, p->pid, now_ms))
+		residence_hurry(r);
+	if (!p->foreign && !p->exec_ns && residence_due(r, p->pid, now_ms, every_ms))
 		rc = residence_look(r, p->pid, &p->account, &p->mappings);
 	if (waits && r->leaving)
 		__atomic_store_n(leaving, TRACK_LOOKED, __ATOMIC_RELEASE);
@@ -73,6 +76,7 @@ static int process_look(struct image *image, struct heap_process *p, u64 now_ms)
 
 int collector_faults_look(struct collector *c, u64 now_ms)
 {
+	u64 every_ms = MAX(CHECK_EACH * c->alive.n, (u64)CHECK_MS);
 	int rc = 0;
 
 	if (!c->faults)
@@ -83,7 +87,7 @@ int collector_faults_look(struct collector *c, u64 now_ms)
 
 			left -= p != NULL;
 			if (p && p->residence)
-				rc = process_look(*i, p, now_ms);
+				rc = process_look(*i, p, now_ms, every_ms);
 		}
 	return rc;
 }
@@ -108,7 +112,6 @@ int collector_faults_process(struct collector *c, struct image *image, struct he
 		p->residence = residence_new(&c->names);
 	if (!p->residence)
 		return -ENOMEM;
-	p->residence->next_ms = p->start_ns / NSEC_PER_MSEC;
 	return p->residence->maps.list.n || p->foreign ? 0 : residence_read(p->residence, p->pid);
 }
 

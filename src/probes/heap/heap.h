@@ -186,7 +186,8 @@ struct heap_looked {
 	u64 look_ns;                 /* when most was resident; 0: it was never looked at */
 	u64 rss_bytes, beyond_bytes; /* then, by smaps; of it in mappings not looked into */
 	u64 last_ns;                 /* the last look, and what the kernel said then */
-	u64 hwm_bytes, kernel_minor, kernel_major;
+	u64 hwm_bytes, kernel_minor, kernel_major; /* (hwm_bytes: then or later) */
+	u64 hwm_faults; /* minor and major ones when hwm_bytes was read; 0: not known */
 };
 
 #endif

@@ -208,6 +208,7 @@ struct heap_looked heap_looked_of(const struct heap_process *p)
 	r.beyond_bytes = a->look.beyond;
 	r.last_ns = a->last_ns;
 	r.hwm_bytes = a->hwm;
+	r.hwm_faults = a->hwm_faults;
 	r.kernel_minor = a->kernel_minor;
 	r.kernel_major = a->kernel_major;
 	return r;

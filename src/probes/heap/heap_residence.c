@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "probes/heap/heap_mappings.h"
 
 enum {
@@ -87,8 +88,8 @@ const struct column heap_looked_columns[HEAP_LOOKED_COLUMNS] = {
 		"resident when that was most, of the looks at it, by smaps: the sum of the rows of "
 		"the table residence"},
 	[L_PEAK] = {"peak_rss_bytes", "PEAK RSS", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"the kernel's high-water mark (VmHWM) at the last look; it may be off by some "
-		"pages a thread or CPU"},
+		"the kernel's high-water mark (VmHWM), when it was last read; it may be off by "
+		"some pages a thread or CPU"},
 	[L_BEYOND] = {"beyond_bytes", "BEYOND", CELL_U64, UNIT_BYTES, COL_RARE | COL_LEVEL,
 		"of RSS in mappings above 16 GiB, which are not looked into: blocks there count as "
 		"not resident"},
@@ -288,6 +289,114 @@ static void looked_fill(struct cell *row, struct report *r, const struct looked_
 	}
 }
 
+/* The kernel counts resident pages in batches, and what a look finds changes while it looks. */
+#define EDGE_BYTES (1ULL << 20)
+#define EDGE_PART 64
+#define PAGE 4096ULL
+
+static u64 edge_of(const struct heap_looked *k)
+{
+	return EDGE_BYTES + k->hwm_bytes / EDGE_PART;
+}
+
+/* By how much the most that was found is less than the kernel's peak, if that was in the interval.
+ */
+static u64 peak_missed(const struct looked_state *at, const struct heap_total *total)
+{
+	const struct heap_looked *now = &at->now;
+
+	(void)total;
+	if (now->hwm_bytes <= at->base.hwm_bytes || now->hwm_bytes <= now->rss_bytes + edge_of(now))
+		return 0;
+	return now->hwm_bytes - now->rss_bytes;
+}
+
+/* The faults it took, until its end, after its peak was last read: each may have brought a page. */
+static u64 faults_after(const struct looked_state *at, const struct heap_total *total)
+{
+	const struct heap_looked *now = &at->now, *base = &at->base;
+	u64 all = now->minor + now->major;
+
+	if (!total || !(total->h.flags & HEAP_ENDED) || !now->hwm_faults ||
+		all == base->minor + base->major || all <= now->hwm_faults + edge_of(now) / PAGE)
+		return 0;
+	return all - now->hwm_faults;
+}
+
+/* It was over before it could be looked at, but not in a moment. */
+static u64 never_looked(const struct looked_state *at, const struct heap_total *total)
+{
+	u64 faults = at->now.minor + at->now.major;
+
+	return total && total->h.flags & HEAP_ENDED && !at->now.look_ns && !at->now.hwm_bytes &&
+			       !at->base.minor && faults > EDGE_BYTES / PAGE
+		       ? faults
+		       : 0;
+}
+
+struct worst {
+	const struct looked_state *at;
+	const struct heap_total *total;
+	u64 by;
+	size_t n; /* of these there are */
+};
+
+static struct worst worst_of(const struct heap_residences *m,
+	u64 (*by)(const struct looked_state *at, const struct heap_total *total),
+	const struct heap_total *(*total_of)(const void *arg, u32 process), const void *arg)
+{
+	struct worst w = {};
+
+	for (size_t i = 0; i < m->looked.n; i++) {
+		const struct looked_state *at = groups_value(&m->looked, i);
+		const struct heap_total *total = total_of(arg, at->now.process);
+		u64 is = by(at, total);
+
+		w.n += is != 0;
+		if (is > w.by) {
+			w.at = at;
+			w.total = total;
+			w.by = is;
+		}
+	}
+	return w;
+}
+
+static const char *worst_name(struct report *r, const struct worst *w)
+{
+	const char *more = w->n > 1 ? report_text(r, "; %zu more less so", w->n - 1) : "";
+
+	return report_text(r, "'%.*s' (pid %u%s)", COMM_LEN, w->total ? w->total->comm : "?",
+		w->at->now.tgid, more);
+}
+
+/* What is resident is looked at now and then: where that was not when most was, it is said. */
+static void peaks_tell(const struct heap_residences *m, struct report *r,
+	const struct heap_total *(*total_of)(const void *arg, u32 process), const void *arg)
+{
+	struct worst missed = worst_of(m, peak_missed, total_of, arg);
+	struct worst after = worst_of(m, faults_after, total_of, arg);
+	struct worst never = worst_of(m, never_looked, total_of, arg);
+	char peak[UNIT_BUF], found[UNIT_BUF];
+
+	if (missed.n)
+		report_note(r,
+			"RSS of %s peaked at %s (VmHWM), but no look was then: the most found is "
+			"%s, and the table residence is of that",
+			worst_name(r, &missed), fmt_bytes(peak, missed.at->now.hwm_bytes),
+			fmt_bytes(found, missed.at->now.rss_bytes));
+	if (after.n)
+		report_note(r,
+			"%s took %llu page faults after memwhy had last read the kernel's peak, "
+			"%s: it may have been higher",
+			worst_name(r, &after), after.by, fmt_bytes(peak, after.at->now.hwm_bytes));
+	if (never.n)
+		report_note(r,
+			"%s took %llu page faults and ended before memwhy could look at it: what "
+			"was resident is not known",
+			worst_name(r, &never), never.by);
+}
+
 int heap_residences_report(struct heap_residences *m, struct report *r,
 	const struct heap_total *(*total_of)(const void *arg, u32 process), const void *arg)
 {
@@ -307,6 +416,7 @@ int heap_residences_report(struct heap_residences *m, struct report *r,
 			return -ENOMEM;
 		looked_fill(row, r, at, total_of(arg, at->now.process));
 	}
+	peaks_tell(m, r, total_of, arg);
 	return 0;
 }
 

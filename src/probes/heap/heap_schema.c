@@ -159,9 +159,11 @@ static const struct field looked_fields[] = {
 	FIELD(K, beyond_bytes, FIELD_U64, UNIT_BYTES,
 		"of it in mappings too large to be looked into"),
 	FIELD(K, last_ns, FIELD_U64, UNIT_NS, "the last look"),
-	FIELD(K, hwm_bytes, FIELD_U64, UNIT_BYTES, "VmHWM then"),
+	FIELD(K, hwm_bytes, FIELD_U64, UNIT_BYTES, "VmHWM, when last read, then or later"),
 	FIELD(K, kernel_minor, FIELD_U64, UNIT_COUNT, "minor faults by the kernel's count then"),
 	FIELD(K, kernel_major, FIELD_U64, UNIT_COUNT, "major faults by the kernel's count then"),
+	FIELD(K, hwm_faults, FIELD_U64, UNIT_COUNT,
+		"minor + major when hwm_bytes was read; 0: not known"),
 };
 
 #define A struct heap_together_record

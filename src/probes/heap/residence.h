@@ -49,10 +49,12 @@ struct residence {
 	u64 minor, major;
 	struct residence_look look;
 	u32 looks;
-	u64 next_ms;                                  /* of looks */
-	u64 last_ns, hwm, kernel_minor, kernel_major; /* of the last one, as /proc says */
-	bool leaving;                                 /* it waits for the last look */
-	bool again;                                   /* the next look is kept whatever it finds */
+	u64 next_ms, again_ms;                   /* of looks: where there is more, or as much */
+	u64 last_ns, kernel_minor, kernel_major; /* of the last one, as /proc says */
+	u64 check_ms;                            /* when the kernel's peak is read again */
+	u64 hwm, hwm_faults;                     /* it was that, when so many faults were counted */
+	bool leaving;                            /* it waits for the last look */
+	bool again;                              /* the next look is kept whatever it finds */
 };
 
 void residence_names_free(struct residence_names *n);
@@ -75,8 +77,11 @@ struct residence_key residence_place(struct residence *r, const struct residence
 /* Reads the mappings, where the process is there. */
 int residence_read(struct residence *r, u32 pid);
 
-/* Is it time to look, and is there anything new to be seen? */
-bool residence_due(struct residence *r, u32 pid, u64 now_ms);
+/* Is it time to look, and is there anything new to be seen? every_ms: how often the kernel is asked
+ * for its peak, at most. */
+bool residence_due(struct residence *r, u32 pid, u64 now_ms, u64 every_ms);
+/* It waits to be looked at: now. */
+void residence_hurry(struct residence *r);
 /* Looks at what is resident; 0 also where the process is gone by now. */
 int residence_look(struct residence *r, u32 pid, const struct account *a, const struct mappings *m);
 

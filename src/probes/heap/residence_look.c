@@ -11,8 +11,9 @@
 #include "sys/root.h"
 #include "sys/smaps.h"
 
-#define LOOK_MS 100
-#define LOOK_SHARE 20 /* looks take at most one part in so many of the time */
+#define LOOK_MS 20    /* where there is more than was found before … */
+#define AGAIN_MS 100  /* … or about as much */
+#define LOOK_SHARE 20 /* looks take at most one part in so many of a CPU's time */
 #define NEAR 64       /* with less than a part in so many less than was found before: look again */
 #define PAGE 4096ULL
 #define AREA_PAGES (1ULL << 22) /* 16 GiB: larger mappings are not looked into */
@@ -290,6 +291,12 @@ static int look_at(struct residence *r, u32 pid, const struct account *a, const 
 	return rc;
 }
 
+static void hwm_take(struct residence *r, const struct proc_status *s)
+{
+	r->hwm = s->vm_hwm_bytes;
+	r->hwm_faults = r->minor + r->major;
+}
+
 /* What the kernel counted itself, to be held against. */
 static void kernel_read(struct residence *r, u32 pid)
 {
@@ -297,35 +304,45 @@ static void kernel_read(struct residence *r, u32 pid)
 	struct proc_stat stat;
 
 	if (!proc_status_read((int)pid, &status) && status.has_mm)
-		r->hwm = status.vm_hwm_bytes;
+		hwm_take(r, &status);
 	if (!proc_stat_read((int)pid, &stat)) {
 		r->kernel_minor = stat.minflt;
 		r->kernel_major = stat.majflt;
 	}
 }
 
+/* On a busy machine a look lasts many times what it takes. */
 int residence_look(struct residence *r, u32 pid, const struct account *a, const struct mappings *m)
 {
-	u64 begin = clock_mono_ns(), ms;
+	u64 begin_ms = clock_mono_ns() / NSEC_PER_MSEC, cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int rc = look_at(r, pid, a, m);
+	u64 wait_ms;
 
 	kernel_read(r, pid);
 	r->again = r->again && rc;
-	ms = (clock_mono_ns() - begin) / NSEC_PER_MSEC;
-	r->next_ms = begin / NSEC_PER_MSEC + MAX(LOOK_SHARE * ms, (u64)LOOK_MS);
+	wait_ms = LOOK_SHARE * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / NSEC_PER_MSEC;
+	r->next_ms = begin_ms + MAX(wait_ms, (u64)LOOK_MS);
+	r->again_ms = begin_ms + MAX(wait_ms, (u64)AGAIN_MS);
 	return rc == -ENOMEM ? rc : 0; /* gone, or no longer ours to see */
 }
 
-bool residence_due(struct residence *r, u32 pid, u64 now_ms)
+void residence_hurry(struct residence *r)
 {
-	struct proc_statm m;
-	u64 rss;
+	r->check_ms = r->next_ms = r->again_ms = 0;
+}
 
-	if (now_ms < r->next_ms)
+bool residence_due(struct residence *r, u32 pid, u64 now_ms, u64 every_ms)
+{
+	u64 near = r->look.rss / NEAR;
+	struct proc_status s;
+
+	if (now_ms < r->check_ms)
 		return false;
-	r->next_ms = now_ms + LOOK_MS;
-	if (proc_statm_read((int)pid, &m))
+	r->check_ms = now_ms + every_ms;
+	if (proc_status_read((int)pid, &s) || !s.has_mm)
 		return false;
-	rss = m.resident_pages * PAGE;
-	return r->again || !r->looks || rss >= r->look.rss - r->look.rss / NEAR;
+	hwm_take(r, &s);
+	if (!r->looks || s.vm_rss_bytes > r->look.rss + near)
+		return now_ms >= r->next_ms;
+	return now_ms >= r->again_ms && (r->again || s.vm_rss_bytes >= r->look.rss - near);
 }
