@@ -25,43 +25,21 @@ static u64 others; /* of all changes of id */
 #define PATH_BYTES 1024
 #define WORD_BYTES 7 /* of a path in a word, above the bits that are 0 */
 
-#if __has_include(<bits/dl_find_object.h>)
-extern int _dl_find_object(void *place, struct dl_find_object *ret) __attribute__((weak));
-
-/* Without locks, also while another thread loads a library. */
-static int find_fast(u64 place, struct loaded *ret)
+/* Of a file whose head is mapped: at its base, or where a program with fixed addresses has it. */
+static u64 head_of(const struct link_map *map)
 {
-	struct dl_find_object o;
-
-	if (_dl_find_object((void *)place, &o))
-		return 0;
-	*ret = (struct loaded){
-		.start = (u64)o.dlfo_map_start,
-		.end = (u64)o.dlfo_map_end,
-		.eh_frame_header = o.dlfo_eh_frame,
-		.map = o.dlfo_link_map,
-	};
-	return 1;
+	return map->l_addr ? map->l_addr : real_program();
 }
-#define HAS_FAST (_dl_find_object != NULL)
-#else
-static int find_fast(u64 place, struct loaded *ret)
-{
-	return 0;
-}
-#define HAS_FAST 0
-#endif
 
-/* Of a file whose head is mapped at its base, as that of every shared object. */
 static int loaded_read(const struct link_map *map, u64 place, struct loaded *ret)
 {
-	const ElfW(Ehdr) *e = (const void *)map->l_addr;
-	struct loaded o = {.start = map->l_addr, .map = map};
+	struct loaded o = {.start = head_of(map), .map = map};
+	const ElfW(Ehdr) *e = (const void *)o.start;
 	const ElfW(Phdr) * p;
 
-	if (!map->l_addr || place < map->l_addr || e->e_ident[0] != 0x7f || e->e_ident[1] != 'E')
+	if (!o.start || place < o.start || e->e_ident[0] != 0x7f || e->e_ident[1] != 'E')
 		return 0;
-	p = (const void *)(map->l_addr + e->e_phoff);
+	p = (const void *)(o.start + e->e_phoff);
 	for (u32 i = 0; i < e->e_phnum; i++) {
 		u64 start = map->l_addr + p[i].p_vaddr, end = start + p[i].p_memsz;
 
@@ -76,6 +54,46 @@ static int loaded_read(const struct link_map *map, u64 place, struct loaded *ret
 	return 1;
 }
 
+#if __has_include(<bits/dl_find_object.h>)
+extern int _dl_find_object(void *place, struct dl_find_object *ret) __attribute__((weak));
+
+/* Of a file with holes between its segments glibc tells of one segment: without the head, mostly.
+ */
+static int is_whole(const struct loaded *o)
+{
+	u64 header = (u64)o->eh_frame_header;
+
+	return o->start == head_of(o->map) && (!header || (header >= o->start && header < o->end));
+}
+
+/* Without locks, also while another thread loads a library. */
+static int find_fast(u64 place, struct loaded *ret)
+{
+	struct dl_find_object o;
+
+	if (_dl_find_object((void *)place, &o))
+		return 0;
+	*ret = (struct loaded){
+		.start = (u64)o.dlfo_map_start,
+		.end = (u64)o.dlfo_map_end,
+		.eh_frame_header = o.dlfo_eh_frame,
+		.map = o.dlfo_link_map,
+	};
+	/* The head is looked at only where it is mapped, as a part of the same file. */
+	if (!is_whole(ret) && !_dl_find_object((void *)head_of(ret->map), &o) &&
+		o.dlfo_link_map == ret->map)
+		loaded_read(ret->map, place, ret);
+	return 1;
+}
+#define HAS_FAST (_dl_find_object != NULL)
+#else
+static int find_fast(u64 place, struct loaded *ret)
+{
+	return 0;
+}
+#define HAS_FAST 0
+#endif
+
 int loaded_find(u64 place, struct loaded *ret)
 {
 	if (HAS_FAST)
@@ -89,7 +107,7 @@ int loaded_find(u64 place, struct loaded *ret)
 static u64 id_of(const struct loaded *o)
 {
 	const u64 *head = (const u64 *)o->start;
-	u64 id = mix(mix(0, o->start), o->end);
+	u64 id = mix(0, o->start);
 
 	for (const char *c = o->map->l_name; c && *c; c++)
 		id = mix(id, (u8)*c);

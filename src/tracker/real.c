@@ -89,16 +89,37 @@ static void *object_lookup(const struct object *o, const char *name)
 	return NULL;
 }
 
+/* The program's headers, how many, and what its addresses were moved by. */
+static const ElfW(Phdr) * program_headers(u64 *ret_n, u64 *ret_base)
+{
+	const ElfW(Phdr) *p = getauxval ? (const void *)getauxval(AT_PHDR) : NULL;
+
+	*ret_n = p ? getauxval(AT_PHNUM) : 0;
+	*ret_base = 0;
+	for (u64 i = 0; i < *ret_n; i++)
+		if (p[i].p_type == PT_PHDR)
+			*ret_base = (u64)p - p[i].p_vaddr;
+	return p;
+}
+
+uint64_t real_program(void)
+{
+	u64 n, base;
+	const ElfW(Phdr) *p = program_headers(&n, &base);
+
+	for (u64 i = 0; i < n; i++)
+		if (p[i].p_type == PT_LOAD && !p[i].p_offset)
+			return base + p[i].p_vaddr;
+	return 0;
+}
+
 /* Where loaders leave it for debuggers: in the dynamic section of the program. */
 static const struct r_debug *debug_of_program(void)
 {
-	const ElfW(Phdr) *p = getauxval ? (const void *)getauxval(AT_PHDR) : NULL;
-	u64 n = p ? getauxval(AT_PHNUM) : 0, base = 0;
+	u64 n, base;
+	const ElfW(Phdr) *p = program_headers(&n, &base);
 	const ElfW(Dyn) *d = NULL;
 
-	for (u64 i = 0; i < n; i++)
-		if (p[i].p_type == PT_PHDR)
-			base = (u64)p - p[i].p_vaddr;
 	for (u64 i = 0; i < n; i++)
 		if (p[i].p_type == PT_DYNAMIC)
 			d = (const void *)(base + p[i].p_vaddr);

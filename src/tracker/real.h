@@ -37,5 +37,7 @@ void real_find(void);
 struct link_map;
 /* What is loaded, in the order of the loader; NULL: not known. */
 const struct link_map *real_objects(void);
+/* Where the head of the program's file is; 0: not known. */
+uint64_t real_program(void);
 
 #endif

@@ -533,6 +533,45 @@ stacks_same() { # LEAST CMD...
 	done
 }
 
+# Segments 2 MiB apart, as node and others that lay out their code for huge pages have them.
+@test "heap: stacks and names of files with holes between their segments" {
+	cat >h.c <<-END
+		#include <stdlib.h>
+		void *keep(int n);
+		#ifdef LIBRARY
+		__attribute__((noinline)) void *keep(int n)
+		{
+			void *volatile p = n ? keep(n - 1) : malloc(100);
+			return p;
+		}
+		#else
+		int main(void)
+		{
+			for (int i = 0; i < 100; i++)
+				keep(i % 50);
+			return 0;
+		}
+		#endif
+	END
+	gap="-O2 -Wl,-z,separate-code,-z,max-page-size=0x200000,-z,common-page-size=0x200000"
+	gcc -O2 -DLIBRARY -c -o keep.o h.c
+	gcc $gap -no-pie -o fixed h.c keep.o
+	gcc $gap -o moved h.c keep.o
+	gcc $gap -shared -fPIC -DLIBRARY -o libh.so h.c
+	gcc -O2 -o user h.c -L. -lh -Wl,-rpath,"$PWD"
+	! command -v musl-gcc >/dev/null || musl-gcc -O2 -no-pie -Wl,--eh-frame-hdr -o musl h.c keep.o
+	for program in fixed moved user; do
+		stacks_same 100 ./$program
+	done
+	for program in fixed moved user musl; do
+		[ -x $program ] || continue
+		heap -- ./$program
+		# Of 50 depths, each twice.
+		jq -e '[.rows[] | select(.table == "heap") | .stack // [] | map(select(test("^keep\\b"))) | length |
+			select(. > 0)] | sort == [range(1; 51)]' "$json" >/dev/null || { jq -c '.rows[]' "$json"; false; }
+	done
+}
+
 @test "heap: stacks of python3 are those of glibc's unwinder" {
 	[ -x /usr/bin/python3 ] || skip "no python3"
 	PYTHONMALLOC=malloc stacks_same 10000 /usr/bin/python3 -c 'import json; print(json.dumps({str(i): [i] for i in range(9999)}))'
