@@ -13,7 +13,17 @@
 #define PAGES 1024
 #define STEP 4 /* pages between which another CPU can come in */
 
-enum use { USE_ALL, USE_PART, USE_TURNS, USE_OTHER, USE_HANDED, USE_BACK, USE_MERGED, USES };
+enum use {
+	USE_ALL,
+	USE_PART,
+	USE_TURNS,
+	USE_OTHER,
+	USE_HANDED,
+	USE_BACK,
+	USE_MERGED,
+	USE_TAKEN,
+	USES
+};
 
 struct world {
 	struct trace t;
@@ -27,6 +37,7 @@ struct world {
 	bool random;  /* not one page after another */
 	bool own;     /* laid out as it is used */
 	bool still;   /* pages are not moved */
+	u32 sticky;   /* percent: who was first at a page is so again */
 	u64 start_ns;
 	u8 marked[PAGES], home[PAGES], last[PAGES];
 	u32 at[THREADS];
@@ -42,6 +53,14 @@ static u32 owner(const struct world *w, u32 page)
 static bool merging(const struct world *w, u32 ms)
 {
 	return ms >= w->length_ms - MIN(600U, w->length_ms / 5);
+}
+
+/* Thread 1 takes the pages of thread 0 over, one after another, while both go on. */
+static u32 taken(const struct world *w, u32 thread, u32 ms, u32 at)
+{
+	u32 low = 1 + (w->pages - 2) * (w->length_ms - MIN(ms, w->length_ms)) / w->length_ms;
+
+	return thread ? low + at % (w->pages - low) : at % low;
 }
 
 /* Does this thread use the object in this millisecond? */
@@ -71,6 +90,8 @@ static u32 page_next(struct world *w, u32 thread, u32 ms)
 
 	if (w->random)
 		at = trace_any(&w->t, PAGES);
+	if (w->use == USE_TAKEN)
+		return taken(w, thread, ms, at);
 	if (w->use == USE_MERGED && merging(w, ms))
 		return at % w->pages;
 	return w->use == USE_PART || w->use == USE_MERGED ? thread * part + at % part
@@ -105,6 +126,9 @@ static void walk(struct world *w, u32 thread, u32 ms, u64 time_ns)
 		u32 page = page_next(w, thread, ms);
 
 		if (!w->marked[page])
+			continue;
+		if (w->last[page] && w->last[page] != thread + 1 &&
+			trace_any(&w->t, 100) < w->sticky)
 			continue;
 		fault(w, thread, page, time_ns);
 		return;
@@ -270,6 +294,41 @@ static void test_local(void **state)
 	}
 }
 
+/* Balancing moves a page to who is first at it, who then is first again more often than not. */
+static void test_sticky(void **state)
+{
+	struct score s = {};
+	struct numa_verdict v;
+
+	(void)state;
+	for (u32 round = 0; round < ROUNDS; round++) {
+		struct world *w = world_new(round, USE_ALL);
+
+		w->sticky = 50;
+		score_add(&s, world_judge(w, &v), NUMA_CONCURRENT);
+	}
+	score_say(&s, "who was first is so again");
+	assert_true(s.right * 100 >= s.all * 95);
+	assert_true(s.wrong * 100 <= s.all * 5);
+}
+
+/* Pages go over to another node for good: nodes do not share them. */
+static void test_taken(void **state)
+{
+	struct score s = {};
+	struct numa_verdict v;
+
+	(void)state;
+	for (u32 round = 0; round < ROUNDS; round++) {
+		struct world *w = world_new(2 * round, USE_TAKEN);
+
+		assert_int_equal(w->threads, 2);
+		score_add(&s, world_judge(w, &v), NUMA_PARTED);
+	}
+	score_say(&s, "taken over");
+	assert_int_equal(s.of[NUMA_CONCURRENT] + s.of[NUMA_ALTERNATING], 0);
+}
+
 /* A scan or two: few verdicts, hardly any wrong. */
 static void test_short(void **state)
 {
@@ -285,7 +344,7 @@ static void test_short(void **state)
 
 	(void)state;
 	for (u32 round = 0; round < ROUNDS; round++)
-		for (enum use use = 0; use < USES; use++) {
+		for (enum use use = 0; use <= USE_MERGED; use++) {
 			struct world *w = world_new(round, use);
 
 			w->length_ms = 1000 + trace_any(&w->t, 3000);
@@ -358,6 +417,8 @@ int main(void)
 		cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_back),
 		cmocka_unit_test(test_local),
+		cmocka_unit_test(test_sticky),
+		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_short),
 		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_busy_turns),

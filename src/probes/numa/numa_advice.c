@@ -280,6 +280,7 @@ static void evidence_hints(struct advice *a)
 {
 	const struct numa_coarse *c = &a->g->coarse;
 	const struct numa_sharing *sharing = a->g->sharing;
+	double low, high;
 
 	finding_line(a->r, a->to->evidence,
 		"Each of its %llu pages was seen %.1f times (hint faults, one a scan)", c->pages,
@@ -287,16 +288,27 @@ static void evidence_hints(struct advice *a)
 	if (a->g->threads > 1)
 		finding_line(a->r, a->to->evidence,
 			"Of two faults of one object %.0f %% came from two nodes; of one page "
-			"%.0f %%; within 50 ms %.0f %%; after a first change pages changed their "
-			"node again %llu times, of %llu possible",
+			"%.0f %%; within 50 ms %.0f %%",
 			percent(sharing[NUMA_UNIT_OBJECT].mixed),
-			percent(sharing[NUMA_UNIT_PAGE].mixed), percent(c->window_mixed), c->again,
-			c->again_most);
+			percent(sharing[NUMA_UNIT_PAGE].mixed), percent(c->window_mixed));
+	if (a->g->threads > 1 && numa_share_bounds(&c->crossings, &low, &high))
+		finding_line(a->r, a->to->evidence,
+			"While several nodes used it, %.0f %% of %.0f faults were of a page that "
+			"another node had before (%.0f to %.0f %%, each bound 95 %% sure, by %llu "
+			"windows of 50 ms)",
+			percent(c->crossings.hits / c->crossings.of), c->crossings.of, percent(low),
+			percent(high), c->crossings.n);
 	if (a->g->threads > 1 && c->together >= 0)
 		finding_line(a->r, a->to->evidence,
 			"Threads of two nodes ran at the same time for at least %.0f %% of the "
 			"time (by their CPU time)",
 			percent(c->together));
+	if (a->v->used)
+		finding_line(a->r, a->to->evidence,
+			"By the share that each node has of its accesses and of its pages %.0f %% "
+			"are remote; of the faults %.0f %% were, as balancing moves a page to who "
+			"is first at it",
+			percent(a->v->used_ratio), percent(a->v->remote_ratio));
 	if (a->v->balanced)
 		finding_line(a->r, a->to->evidence,
 			"As the program laid it out %.0f %% would be remote; NUMA balancing moved "
@@ -352,6 +364,8 @@ static const char *confidence(const struct numa_group *g)
 /* Where balancing mends it, what the program asked for. */
 static double ratio_shown(const struct numa_verdict *v)
 {
+	if (v->used)
+		return percent(v->used_ratio);
 	return percent(v->balanced ? v->laid_ratio : v->remote_ratio);
 }
 

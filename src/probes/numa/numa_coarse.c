@@ -18,8 +18,7 @@ struct coarse_thread {
 
 /* Groups hold plain bytes that begin as zeros: nodes are kept plus one. */
 struct coarse_page {
-	u64 n, changes; /* faults; of them, from another node than the one before */
-	s8 home, last;  /* where its first fault found it; from where the last one was */
+	s8 home, last; /* where its first fault found it; from where the last one was */
 };
 
 struct window {
@@ -32,19 +31,69 @@ void numa_coarse_begin(struct numa_coarse_work *w)
 	*w = (struct numa_coarse_work){};
 	groups_init(&w->pages, sizeof(u64), sizeof(struct coarse_page));
 	groups_init(&w->threads, sizeof(u32), sizeof(struct coarse_thread));
+	groups_init(&w->ways, 2 * sizeof(s8), sizeof(u64));
 }
 
 void numa_coarse_free(struct numa_coarse_work *w)
 {
 	groups_free(&w->pages);
 	groups_free(&w->threads);
+	groups_free(&w->ways);
+	vec_free(&w->window);
+}
+
+/* Pages went from one node to another: how many, by way. */
+static int way_add(struct numa_coarse_work *w, s8 from, s8 to)
+{
+	s8 way[2] = {from, to};
+	u64 *n = groups_get(&w->ways, way);
+
+	if (!n)
+		return -ENOMEM;
+	++*n;
+	return 0;
+}
+
+/*
+ * The window ends. several: nodes used the object in it, and it tells whether a page stays with its
+ * node when it can go to another. Where a node is alone, as who merges what others made, it cannot.
+ */
+static int window_cross(struct numa_coarse_work *w, bool several)
+{
+	double crossed = 0, most = 0;
+	int rc = 0;
+
+	vec_each (f, &w->window) {
+		struct coarse_page *p = groups_get(&w->pages, &f->page);
+
+		if (!p)
+			return -ENOMEM;
+		if (p->last && p->last != f->node + 1) {
+			rc = rc ? rc : way_add(w, p->last, (s8)(f->node + 1));
+			crossed++;
+		}
+		most += p->last > 0;
+		p->last = (s8)(f->node + 1);
+	}
+	w->sum.crossed += (u64)crossed;
+	if (several && most > 0) {
+		w->sum.crossings.n++;
+		w->sum.crossings.hits += crossed;
+		w->sum.crossings.of += most;
+		w->sum.crossings.hits_hits += crossed * crossed;
+		w->sum.crossings.hits_of += crossed * most;
+		w->sum.crossings.of_of += most * most;
+	}
+	w->window.n = 0;
+	return rc;
 }
 
 /* The window ends: how mixed it was, and whether another node than in the one before had it. */
-static void window_end(struct numa_coarse_work *w, struct window *v, s32 *node)
+static int window_end(struct numa_coarse_work *w, struct window *v, s32 *node)
 {
 	double same = 0, n = (double)v->n;
 	s32 most = 0;
+	bool several;
 
 	for (s32 i = 0; i < NUMA_NODES; i++) {
 		same += (double)v->counts[i] * ((double)v->counts[i] - 1);
@@ -54,15 +103,15 @@ static void window_end(struct numa_coarse_work *w, struct window *v, s32 *node)
 		w->mixed += (1 - same / (n * (n - 1))) * n;
 		w->sum.window_samples += v->n;
 	}
-	if (v->n && v->counts[most] >= OF_ONE_NODE * n) {
+	several = v->counts[most] < OF_ONE_NODE * n;
+	if (v->n && !several) {
 		w->sum.changes += *node >= 0 && *node != most;
 		*node = most;
 	}
 	*v = (struct window){};
+	return window_cross(w, several);
 }
 
-/* A page that went from its user to another changed once: only what is more tells that it goes back
- * and forth. */
 static int page_add(struct numa_coarse_work *w, const struct numa_access *a)
 {
 	u64 page = a->address >> PAGE_SHIFT;
@@ -76,11 +125,7 @@ static int page_add(struct numa_coarse_work *w, const struct numa_access *a)
 	w->sum.pages += w->pages.n != before;
 	w->sum.laid_samples += p->home > 0;
 	w->sum.laid_remote += p->home > 0 && p->home != a->cpu_node + 1;
-	w->sum.again_most += ++p->n > 2;
-	if (p->last && p->last != a->cpu_node + 1)
-		w->sum.again += ++p->changes > 1;
-	p->last = (s8)(a->cpu_node + 1);
-	return 0;
+	return vec_push(&w->window, ((struct coarse_fault){page, a->cpu_node}));
 }
 
 static int thread_add(struct numa_coarse_work *w, const struct numa_access *a)
@@ -101,23 +146,23 @@ int numa_coarse_object(struct numa_feed *f, u32 object, struct numa_coarse_work 
 	const struct numa_access *a;
 	struct window v = {};
 	s32 node = -1;
+	int rc = 0;
 
 	groups_clear(&w->pages);
-	while ((a = numa_flow_next(&flow))) {
+	while (!rc && (a = numa_flow_next(&flow))) {
 		if (a->cpu_node < 0 || a->source != NUMA_HINT_FAULT)
 			continue;
 		if (v.n && a->time_ns - v.begin_ns >= WINDOW_NS)
-			window_end(w, &v, &node);
+			rc = window_end(w, &v, &node);
 		if (!v.n)
 			v.begin_ns = a->time_ns;
 		v.n++;
 		v.counts[a->cpu_node]++;
 		w->sum.samples++;
-		if (page_add(w, a) || thread_add(w, a))
-			return -ENOMEM;
+		rc = rc ? rc : page_add(w, a);
+		rc = rc ? rc : thread_add(w, a);
 	}
-	window_end(w, &v, &node);
-	return 0;
+	return rc ? rc : window_end(w, &v, &node);
 }
 
 /* What is known of a thread's CPU time: a line of points, in order of time. */
@@ -222,10 +267,26 @@ static int together(const struct numa_feed *f, const struct groups *threads, dou
 	return rc;
 }
 
+/* Of the pages that went one way, as many as went the other. */
+static u64 ways_back(const struct groups *ways)
+{
+	u64 back = 0;
+
+	for (size_t i = 0; i < ways->n; i++) {
+		const s8 *way = groups_key(ways, i);
+		s8 other[2] = {way[1], way[0]};
+		const u64 *n = groups_value(ways, i), *m = groups_find(ways, other);
+
+		back += m ? MIN(*n, *m) : 0;
+	}
+	return back;
+}
+
 int numa_coarse_finish(struct numa_feed *f, struct numa_coarse_work *w, struct numa_group *g)
 {
 	g->coarse = w->sum;
 	if (w->sum.window_samples)
 		g->coarse.window_mixed = w->mixed / (double)w->sum.window_samples;
+	g->coarse.crossed_back = ways_back(&w->ways);
 	return together(f, &w->threads, &g->coarse.together);
 }

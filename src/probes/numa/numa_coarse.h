@@ -5,8 +5,8 @@
  *  - a page whose faults always come from one node is used by that node;
  *  - nodes whose faults are mixed within 50 ms use the object at the same time: a scan
  *    takes all of its pages away at once, and one node alone would take all of these faults;
- *  - a page that changes its node again and again is shared; one that another node took over,
- *    once, as who merges what others made does, need not be;
+ *  - pages that change their node while several use the object, to and fro, are shared; what one
+ *    node takes over, while it is alone as who merges what others made, or for good, need not be;
  *  - threads whose CPU time grows by more than the time that passes run at the same time;
  *  - a page's first fault tells the node where the program had put it.
  */
@@ -15,9 +15,16 @@
 
 #include "probes/numa/numa_groups.h"
 
+struct coarse_fault {
+	u64 page;
+	s8 node;
+};
+
 struct numa_coarse_work {
-	struct groups pages;   /* of the object at hand: page -> struct coarse_page */
-	struct groups threads; /* of the group: thread -> struct coarse_thread */
+	struct groups pages;             /* of the object at hand: page -> struct coarse_page */
+	struct groups threads;           /* of the group: thread -> struct coarse_thread */
+	struct groups ways;              /* from a node to another -> pages */
+	VEC(struct coarse_fault) window; /* the faults of the window at hand */
 	struct numa_coarse sum;
 	double mixed;
 };

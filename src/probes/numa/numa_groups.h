@@ -43,6 +43,13 @@ struct numa_sharing {
 	u64 samples;
 };
 
+/* A share of what comes in bursts: how sure it is goes by how much these differ. */
+struct numa_clusters {
+	u64 n;           /* bursts */
+	double hits, of; /* sums over them */
+	double hits_hits, hits_of, of_of;
+};
+
 /* What hint faults tell (numa_coarse.h); of a group that has mostly these, else all 0. */
 struct numa_coarse {
 	u64 samples;
@@ -50,8 +57,9 @@ struct numa_coarse {
 	u64 laid_samples, laid_remote; /* by where the page was when it was first seen; remote */
 	double window_mixed; /* of two accesses to an object within 50 ms: from two nodes */
 	u64 window_samples;
-	u64 again, again_most; /* changes of a page's node after its first one: seen; at most */
-	u32 changes;           /* of the node that an object was used from, window to window */
+	struct numa_clusters crossings; /* faults while several nodes use it: of another's pages */
+	u64 crossed, crossed_back;      /* at any time; of these, as many one way as the other */
+	u32 changes;     /* of the node that an object was used from, window to window */
 	double together; /* share of time in which threads of two nodes ran, at least; -1: unknown
 			  */
 };

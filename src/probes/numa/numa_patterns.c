@@ -21,9 +21,9 @@
 #define PAGE_OWN 0.15     /* mixing within pages, of that within the object: pages have one user */
 #define PAGE_OWN_FEW 0.05 /* … at few looks */
 #define PAGE_SHARED 0.4   /* … more: several */
-#define PAGE_AGAIN 0.25   /* changes after the first, of those chance would make: pages are shared \
-			   */
-#define PAGE_TAKEN 0.1    /* … less: each page had one user, or another after it */
+#define CROSSED 0.25      /* pages of another node, of those chance would make: more are shared */
+#define CROSSED_WINDOWS 3 /* … in at least so many windows of 50 ms */
+#define CROSSED_BACK 0.1  /* … to and fro: else another takes them over */
 #define ASIDE 0.04        /* mixing of the object: a second user, or some accesses aside */
 #define WINDOW_MIXED 0.4  /* mixing within 50 ms, of that within the object: at once */
 #define WINDOW_TURNS 0.2  /* … less: one node after the other */
@@ -216,18 +216,55 @@ static u32 judge_hint_turns(const struct numa_group *g, double window)
 	return c->together < 0 ? NUMA_UNCLEAR : NUMA_ALTERNATING;
 }
 
-/* Nodes use it at the same time. Is a page of one of them, or of all? */
-static u32 judge_hint_together(const struct numa_group *g, double page)
+/* Of Student's t, 95 % are below: by its distance from the normal one; exact to 2 %. */
+static double student(double freedom)
+{
+	return 1.645 + 1.524 / freedom + 1.42 / pow(freedom, 2) + 1.7 / pow(freedom, 3);
+}
+
+bool numa_share_bounds(const struct numa_clusters *c, double *ret_low, double *ret_high)
+{
+	double ratio, n = (double)c->n, spread;
+
+	if (c->n < 2 || c->of < NUMA_MIN_SHARING)
+		return false;
+	ratio = c->hits / c->of;
+	spread = c->hits_hits - 2 * ratio * c->hits_of + ratio * ratio * c->of_of;
+	spread = student(n - 1) * sqrt(MAX(spread, 0.0) * n / (n - 1)) / c->of;
+	*ret_low = MAX(ratio - spread, 0.0);
+	*ret_high = MIN(ratio + spread, 1.0);
+	return true;
+}
+
+/*
+ * While several nodes use the object, do its pages go from one to another, to and fro? 1: yes; -1:
+ * each page stays with its node; 0: neither is sure. Two tests, each wrong in one of 20 cases:
+ * neighbours are walked one after another, so that windows are what is independent, not faults.
+ */
+static int pages_shared(const struct numa_group *g)
 {
 	const struct numa_coarse *c = &g->coarse;
-	double again =
-		of_object(g, (double)c->again / (double)MAX(c->again_most, 1UL), c->again_most);
+	double low, high, few = CROSSED * g->sharing[NUMA_UNIT_OBJECT].mixed;
 
-	if (page > PAGE_SHARED && again >= PAGE_AGAIN)
+	if (!numa_share_bounds(&c->crossings, &low, &high))
+		return 0;
+	if (low > few && c->crossings.n >= CROSSED_WINDOWS &&
+		(double)c->crossed_back >= CROSSED_BACK * (double)c->crossed)
+		return 1;
+	return high < few ? -1 : 0;
+}
+
+/* Nodes use it at the same time. Is a page of one of them, or of all? */
+static u32 judge_hint_together(const struct numa_group *g)
+{
+	int shared = pages_shared(g);
+
+	if (shared > 0)
 		return own(g, NUMA_UNIT_LINE) ? NUMA_FALSE_PAGE : NUMA_CONCURRENT;
-	if (again < 0 || looks(g) < LOOKS)
-		return NUMA_THIN;
-	return again < PAGE_TAKEN ? NUMA_PARTED : NUMA_UNCLEAR;
+	if (shared < 0)
+		return NUMA_PARTED;
+	return looks(g) < LOOKS || g->coarse.crossings.n < CROSSED_WINDOWS ? NUMA_THIN
+									   : NUMA_UNCLEAR;
 }
 
 /* One node has most faults, but the others' are among them: it may be just first. */
@@ -247,6 +284,7 @@ static u32 judge_hint(
 	double window = of_object(g, c->window_mixed, c->window_samples);
 	double page = of_object(g, pages->mixed, pages->samples);
 	bool shared = g->sharing[NUMA_UNIT_OBJECT].mixed >= SHARED && g->threads > 1;
+	u32 turns;
 
 	if (seen < (shared ? LOOKS_MIXED : LOOKS))
 		return NUMA_THIN;
@@ -258,8 +296,29 @@ static u32 judge_hint(
 		return NUMA_PARTED;
 	}
 	if (window > WINDOW_MIXED && page >= 0)
-		return judge_hint_together(g, page);
-	return seen < LOOKS ? NUMA_THIN : judge_hint_turns(g, window);
+		return judge_hint_together(g);
+	turns = judge_hint_turns(g, window);
+	if (seen < LOOKS && (turns != NUMA_ALTERNATING || page < PAGE_SHARED))
+		return NUMA_THIN;
+	return turns;
+}
+
+/*
+ * Where nodes share pages, which of them each has is chance, so that the share of remote accesses
+ * follows from the nodes' shares of the accesses and of the pages. The faults need not show it:
+ * balancing moves a page to who is first at it, and who was first before often is so again.
+ */
+static double used_ratio(const struct numa_group *g)
+{
+	const struct numa_sums *s = &g->sums;
+	double from = 0, to = 0, near = 0;
+
+	for (u32 i = 0; i < NUMA_NODES; i++) {
+		from += (double)s->from[i];
+		to += (double)s->to[i];
+		near += (double)s->from[i] * (double)s->to[i];
+	}
+	return from > 0 && to > 0 ? 1 - near / (from * to) : 0;
 }
 
 /* The remote accesses that remain, of those that there are: as the fix of the pattern has it. */
@@ -268,6 +327,8 @@ static double saved(const struct numa_groups *all, const struct numa_group *g, u
 	double remote = (double)g->sums.remote_samples, left;
 	u32 users = 0;
 
+	if (pattern == NUMA_CONCURRENT && pages_shared(g) > 0)
+		remote = MAX(remote, used_ratio(g) * (double)g->sums.judged_samples);
 	switch (pattern) {
 	case NUMA_PRODUCER:
 	case NUMA_PARTED:
@@ -295,7 +356,7 @@ static double saved(const struct numa_groups *all, const struct numa_group *g, u
 	default:
 		left = 0;
 	}
-	return remote && left < remote ? 1 - left / remote : 0;
+	return remote > 0 && left < remote ? 1 - left / remote : 0;
 }
 
 /* Who uses it from afar, and where it lies. */
@@ -313,13 +374,26 @@ static bool is_layout(u32 pattern)
 	return pattern == NUMA_PRODUCER || pattern == NUMA_PARTED;
 }
 
-/* Remote enough for a verdict; by the layout where balancing has moved what was remote. */
-static bool is_remote(const struct numa_group *g, bool laid)
+/* Remote enough for a verdict: as it was, … */
+static bool is_remote(const struct numa_group *g)
 {
-	const struct numa_sums *s = &g->sums;
+	return at_least(g->sums.remote_samples, g->sums.judged_samples) >= NUMA_MIN_RATIO;
+}
 
-	return laid ? at_least(g->coarse.laid_remote, g->coarse.laid_samples) >= NUMA_MIN_RATIO
-		    : at_least(s->remote_samples, s->judged_samples) >= NUMA_MIN_RATIO;
+/* … by the layout where balancing has moved what was remote, … */
+static bool is_laid_remote(const struct numa_group *g, const struct numa_verdict *v)
+{
+	return v->laid_ratio > v->remote_ratio &&
+	       at_least(g->coarse.laid_remote, g->coarse.laid_samples) >= NUMA_MIN_RATIO;
+}
+
+/* … or by how nodes share its pages. */
+static bool is_used_remote(const struct numa_group *g)
+{
+	double remote = used_ratio(g) * (double)g->sums.judged_samples;
+
+	return pages_shared(g) > 0 &&
+	       at_least((u64)remote, g->sums.judged_samples) >= NUMA_MIN_RATIO;
 }
 
 static u32 judge_pattern(
@@ -360,27 +434,29 @@ struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_grou
 	const struct numa_group *g = &all->list.v[group];
 	const struct numa_sums *s = &g->sums;
 	struct numa_verdict v = {.group = group, .user = -1, .home = -1};
-	bool laid;
+	bool remote = is_remote(g), laid, used = is_used_remote(g);
 
 	nodes_fill(g, &v);
 	shares_fill(all, g, &v);
-	laid = v.laid_ratio > v.remote_ratio;
+	laid = is_laid_remote(g, &v);
 	if (v.share < NUMA_MIN_SHARE)
 		return v;
 	/* All faults of a scan may be of one turn: a few scans are a few samples. */
 	if (is_coarse(g) && looks(g) < LOOKS)
 		v.pattern = NUMA_THIN;
-	if (MAX(v.remote_ratio, v.laid_ratio) < NUMA_MIN_RATIO)
+	if (MAX(v.remote_ratio, v.laid_ratio) < NUMA_MIN_RATIO && !used)
 		return v;
 	if (s->judged_samples < NUMA_MIN_SAMPLES || s->remote_samples < NUMA_MIN_REMOTE) {
 		v.pattern = NUMA_THIN;
 		return v;
 	}
-	if (!is_remote(g, false) && !(laid && is_remote(g, true)))
+	if (!remote && !laid && !used)
 		return v;
 	v.pattern = judge_pattern(f, all, g);
 	v.balanced = laid && is_layout(v.pattern);
-	if (!v.balanced && !is_remote(g, false))
+	v.used = !remote && used && v.pattern == NUMA_CONCURRENT;
+	v.used_ratio = used_ratio(g);
+	if (!remote && !v.balanced && !v.used)
 		v.pattern = NUMA_NO_PATTERN;
 	v.saved_ratio = saved(all, g, v.pattern);
 	return v;

@@ -35,6 +35,8 @@ struct numa_verdict {
 	u32 pattern;         /* enum numa_pattern */
 	u32 group;           /* in numa_groups.list */
 	bool balanced;       /* as the program laid it out; balancing has moved most of it since */
+	bool used;           /* too few faults were remote, but nodes share its pages */
+	double used_ratio;   /* remote by the nodes' shares of its accesses and pages */
 	double laid_ratio;   /* remote by that layout; as remote_ratio where it is not known */
 	double remote_ratio; /* as it was */
 	double saved_ratio;  /* of the group's remote accesses, by the fix (estimated) */
@@ -45,6 +47,8 @@ struct numa_verdict {
 };
 
 struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_groups *g, u32 group);
+/* What a share that comes in bursts is at least and at most (95 % each). false: too few of them. */
+bool numa_share_bounds(const struct numa_clusters *c, double *ret_low, double *ret_high);
 const char *numa_pattern_name(u32 pattern);
 /* Does nearly all memory that is used lie on one node, though several use it? */
 bool numa_all_on_one(const struct numa_groups *g, s32 *ret_node, double *ret_ratio);
