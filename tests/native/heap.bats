@@ -163,6 +163,66 @@ slack_same() {
 	[ "$(processes allocations live_bytes)" = "1 48" ]
 }
 
+# Held to: in the program 8 MiB, and 1 MiB a thread; here 32 MiB, and 32 bytes a live block.
+@test "heap: what memory it takes, with a million live blocks, and with a thousand threads" {
+	cat >l.c <<-END
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		static pthread_barrier_t all;
+		static void *work(void *arg)
+		{
+			for (int i = 0; i < 2000; i++) {
+				void *volatile p = malloc(100);
+				free(p);
+			}
+			pthread_barrier_wait(&all);
+			pthread_barrier_wait(&all);
+			return arg;
+		}
+		/* Resident and its own, or shared, of the program and of who runs it. */
+		static void say(void)
+		{
+			char command[100];
+			snprintf(command, sizeof(command), "cat /proc/%d/status | grep -E '^Rss(Anon|Shmem)'", getpid());
+			system(command);
+			snprintf(command, sizeof(command), "cat /proc/%d/status | grep -E '^RssAnon'", getppid());
+			system(command);
+		}
+		int main(int argc, char **argv)
+		{
+			int blocks = atoi(argv[1]), threads = atoi(argv[2]);
+			pthread_t t[1000];
+			pthread_attr_t small;
+			pthread_attr_init(&small);
+			pthread_attr_setstacksize(&small, 65536);
+			pthread_barrier_init(&all, NULL, threads + 1);
+			for (int i = 0; i < threads; i++)
+				pthread_create(&t[i], &small, work, NULL);
+			pthread_barrier_wait(&all);
+			for (int i = 0; i < blocks; i++)
+				*(void *volatile *)malloc(16) = NULL;
+			usleep(100000); /* the last is read */
+			say();
+			pthread_barrier_wait(&all);
+			return argc < 3;
+		}
+	END
+	gcc -O1 -pthread -o l l.c
+	for args in "1000000 0" "0 1000"; do
+		read -r blocks threads <<<"$args"
+		bare=$(./l $args | awk 'NR < 3 { kib += $2 } END { print kib }')
+		"$MEMWHY" heap -q --out r -- ./l $args >said
+		more=$(($(awk 'NR < 3 { kib += $2 } END { print kib }' said) - bare))
+		own=$(awk 'NR == 3 { print $2 }' said)
+		echo "$args: the program $more KiB more, memwhy $own KiB"
+		[ "$more" -le $((8192 + 1024 * (threads + 1))) ]
+		# Sanitizers take memory of their own.
+		readelf -d "$MEMWHY" | grep -q 'NEEDED.*asan' || [ "$own" -le $((32768 + blocks / 32)) ]
+	done
+}
+
 @test "heap: signal handlers that allocate, and that never return" {
 	heap -- "$work" signal 50000
 	[ "$output" = "handled 50000" ]
@@ -351,6 +411,27 @@ tree() { # FIELD...
 		jq -c . in.json
 		ls -d /tmp
 		sort in.json
+		sqlite3 :memory: select(group_concat(value))from(generate_series(1,900))
+	END
+}
+
+# heaptrack's library is in C++, whose run-time library has a block of 72,704 bytes for exceptions.
+@test "heap: the numbers are heaptrack's" {
+	command -v heaptrack >/dev/null || skip "no heaptrack"
+	seq 500 | jq -c '{id: ., name: "n\(.)", v: [., {k: "x\(.)"}]}' >in.json
+	while read -r cmd; do
+		heap -- $cmd >/dev/null
+		heaptrack -o track $cmd 2>&1 </dev/null | sed -n 's/^\s*\(leaked \|\)allocations:\s*//p' >theirs
+		heaptrack_print track.* 2>/dev/null |
+			sed -n 's/^peak heap memory consumption: //p; s/^total memory leaked: //p' >>theirs
+		rm track.*
+		jq -r '.rows[] | select(.table == "process") |
+			[.allocations + 1, .live_blocks, .peak_bytes + 72704, .live_bytes] | @tsv' "$json" |
+			awk '{ printf "%d\n%d\n%.2fK\n%.2fK\n", $1, $2, $3 / 1000, $4 / 1000 }' >ours
+		diff ours theirs || { echo "of: $cmd"; false; }
+	done <<-END
+		jq -c . in.json
+		jq -c .v in.json
 	END
 }
 
