@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -376,6 +378,45 @@ static void a_silent_fork_has_what_was_read_late(void **state)
 	groups_free(&copies);
 }
 
+static u32 nobody(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	assert_true(pid > 0 && waitpid(pid, NULL, 0) == pid);
+	return (u32)pid;
+}
+
+/* What a thread freed before it ended may have been allocated by another, just before. */
+static void who_is_over_is_read_in_its_order(void **state)
+{
+	struct rig *r = *state;
+
+	r->image->processes[0] = &r->process;
+	r->image->n_alive = 1;
+	r->process.pid = (u32)getpid();
+	for (u32 i = 0; i < 2; i++)
+		r->image->cursors[i] = r->cursors[i];
+	r->cursors[0]->tid = nobody();
+	r->cursors[1]->tid = (u32)gettid();
+	event_put(r, 1, 10, 0x100000 | TRACK_ALLOC,
+		9ULL << TRACK_STACK_SHIFT | 64ULL << TRACK_SIZE_SHIFT);
+	event_put(r, 0, 20, 0x100000 | TRACK_FREE, 0);
+	assert_int_equal(image_sweep(r->image, r->base + 30, &r->news), 0);
+	assert_int_equal(r->process.cursors.n, 2);
+	assert_true(image_read(r->image, r->base + 31, &r->news) > 0);
+	assert_int_equal(r->process.account.frees, 1);
+	assert_int_equal(r->process.account.unknown_frees, 0);
+	for (u32 i = 0; i < 2; i++) /* something was read since the last; nothing was */
+		assert_int_equal(image_sweep(r->image, r->base + 131 + i, &r->news), 0);
+	assert_int_equal(r->process.cursors.n, 1);
+	assert_ptr_equal(r->process.cursors.v[0], r->cursors[1]);
+	r->cursors[0] = NULL;
+	r->image->cursors[1] = NULL;
+	r->image->processes[0] = NULL;
+}
+
 /* Read on, as its ring filled up, the block that is there now may not be the one of then. */
 static void of_what_is_later_nothing_is_said(void **state)
 {
@@ -404,6 +445,7 @@ int main(void)
 		T(a_child_has_what_its_parent_has),
 		T(a_silent_fork_has_what_its_parent_had),
 		T(a_silent_fork_has_what_was_read_late),
+		T(who_is_over_is_read_in_its_order),
 		T(of_what_is_later_nothing_is_said),
 	};
 

@@ -309,7 +309,9 @@ int image_sweep(struct image *image, u64 now_ms, news_buffer *news)
 			dropped_take(c);
 			if (now_ms >= c->name_ms)
 				rc = name_read(c, now_ms);
-			if (cursor_was_busy(c) || !thread_is_over(p, c->tid))
+			/* What it wrote last is read in its order, as what it rests on may be in
+			 * a ring that is not yet read that far, or not yet found. */
+			if (cursor_was_busy(c) || !thread_is_over(p, c->tid) || cursor_waits(c))
 				continue;
 			rc = rc ? rc : cursors_finish(&c, 1, now_ms, news);
 			p->cursors.v[k--] = p->cursors.v[--p->cursors.n];
