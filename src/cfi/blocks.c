@@ -46,19 +46,30 @@ static void page_fit(struct maker *m, u32 n)
 	m->out.n += by;
 }
 
-static int block_make(struct maker *m, u32 block)
+/* The rows of a block; how many words they are. */
+static u32 rows_put(struct maker *m, u32 block, u32 *words)
 {
 	const struct cfi_rows *rows = &m->table->rows;
-	u32 *words = m->words + m->out.n;
-	u32 i = m->row, n = 0, first;
+	const u32 *pc = rows->pc + m->row, *end = rows->pc + rows->n;
+	const u16 *rule_of = rows->rule_of + m->row, *numbers = m->numbers;
+	u32 start = block << CFI_BLOCK_SHIFT, last = start + (BLOCK_SIZE - 1), *to = words;
+	u32 current = m->current;
 
-	if (i == rows->n || rows->pc[i] != block << CFI_BLOCK_SHIFT)
-		words[n++] = m->current;
-	for (; i < rows->n && rows->pc[i] >> CFI_BLOCK_SHIFT == block; i++) {
-		m->current = m->numbers[rows->rule_of[i]];
-		words[n++] = rows->pc[i] % BLOCK_SIZE << 16 | m->current;
+	if (pc == end || *pc != start)
+		*to++ = current;
+	for (; pc < end && *pc <= last; pc++) {
+		current = numbers[*rule_of++];
+		*to++ = *pc % BLOCK_SIZE << 16 | current;
 	}
-	m->row = i;
+	m->row = (u32)(pc - rows->pc);
+	m->current = (u16)current;
+	return (u32)(to - words);
+}
+
+static int block_make(struct maker *m, u32 block)
+{
+	u32 n = rows_put(m, block, m->words + m->out.n), first;
+
 	page_fit(m, n);
 	first = m->out.n - m->out.rows;
 	if (first > FIRST_MAX)

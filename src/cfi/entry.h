@@ -80,8 +80,14 @@ static inline int cfi_fde_read(const struct cfi_section *section, const struct c
 	struct cfi_fde fde;
 	u64 size;
 
-	fde.start = cfi_pointer(&b, section, cie->pointers, 0);
-	size = cfi_number(&b, cie->pointers & CFI_PE_FORMAT);
+	if (cie->pointers == (CFI_PE_PC | CFI_PE_S4)) { /* as compilers have it */
+		fde.start = cfi_address(&b, section);
+		fde.start += cfi_sign(cfi_uint(&b, 4), 32);
+		size = cfi_sign(cfi_uint(&b, 4), 32);
+	} else {
+		fde.start = cfi_pointer(&b, section, cie->pointers, 0);
+		size = cfi_number(&b, cie->pointers & CFI_PE_FORMAT);
+	}
 	if (cie->has_more_data)
 		cfi_skip(&b, cfi_uleb(&b));
 	if (b.bad || fde.start + size < fde.start)

@@ -126,30 +126,56 @@ cfi_inline u64 cfi_plain_advance(struct cfi_plain *p, u32 n)
 	return by;
 }
 
-/* Up to the next advance: how far it goes; 0 at the end, and where it is odd. */
+/* From here to there. Entries are padded with nops, which are left away; should the operand of the
+ * last instruction end so, it is cut, and odd. */
+cfi_inline void cfi_plain_start(struct cfi_plain *p, const u8 *at, u64 size)
+{
+	u64 last;
+
+	p->n_remembered = p->odd = 0;
+	p->at = at;
+	p->end = at + size;
+	if (size < sizeof(last))
+		return;
+	__builtin_memcpy(&last, p->end - sizeof(last), sizeof(last));
+	p->end -= last ? __builtin_clzll(last) / 8 : (int)sizeof(last);
+}
+
+/* Those of no operand in their first byte: how far it advances, 0 for all others. */
+cfi_inline u64 cfi_plain_extended(struct cfi_plain *p, u8 op)
+{
+	switch (op) {
+	case CFI_OP_DEF_CFA_OFFSET:
+		cfi_plain_offset(p, cfi_plain_number(p));
+		return 0;
+	case CFI_OP_ADVANCE1:
+		return cfi_plain_advance(p, 1);
+	case CFI_OP_ADVANCE2:
+		return cfi_plain_advance(p, 2);
+	}
+	cfi_plain_other(p, op);
+	return 0;
+}
+
+/* Up to the next advance: how far it goes; 0 at the end. Means nothing where it was odd. */
 cfi_inline u64 cfi_plain_next(struct cfi_plain *p)
 {
-	u64 by = 0;
-
-	while (!by && p->at < p->end && !p->odd) {
+	while (p->at < p->end) {
 		u8 op = *p->at++;
+		u64 by = 0;
 
-		if (op == CFI_OP_DEF_CFA_OFFSET)
-			cfi_plain_offset(p, cfi_plain_number(p));
-		else if ((op & 0xc0) == CFI_OP_ADVANCE)
+		if ((op & 0xc0) == CFI_OP_ADVANCE)
 			by = op & 0x3f;
 		else if ((op & 0xc0) == CFI_OP_OFFSET)
 			cfi_plain_save(p, op & 0x3f);
-		else if (op == CFI_OP_ADVANCE1)
-			by = cfi_plain_advance(p, 1);
-		else if (op == CFI_OP_ADVANCE2)
-			by = cfi_plain_advance(p, 2);
 		else if ((op & 0xc0) == CFI_OP_RESTORE)
 			cfi_plain_restore(p, op & 0x3f);
 		else
-			cfi_plain_other(p, op);
+			by = cfi_plain_extended(p, op);
+		if (by)
+			return by;
 	}
-	return p->odd ? 0 : by;
+	return 0;
 }
 
 #endif

@@ -16,6 +16,9 @@
 #define EFFORT_MAX 8
 /* Work that an FDE is, beside its instructions, in bytes of them. */
 #define FDE_EFFORT 8
+/* Of section, that an FDE and a row take, about. */
+#define FDE_BYTES 32
+#define ROW_BYTES 4
 /* Functions are aligned to at most so many bytes more. Nobody runs what is between them. */
 #define PADDING_MAX 15
 
@@ -39,8 +42,9 @@ struct span {
 struct cfi_compiler {
 	const struct cfi_source *source;
 	struct cfi_rule_set rules;
-	VEC(struct span) spans, other; /* other: where they are sorted to */
-	VEC(u32) pc;                   /* of sorted rows */
+	VEC(struct span) spans;
+	VEC(u64) order, other; /* of spans: start << 32 | number; other: where they are sorted to */
+	VEC(u32) pc;           /* of sorted rows */
 	VEC(u16) rule_of;
 	struct cie_slot *cies;
 	u64 effort;
@@ -55,6 +59,7 @@ void cfi_compiler_free(struct cfi_compiler *c)
 		return;
 	cfi_rules_free(&c->rules);
 	vec_free(&c->spans);
+	vec_free(&c->order);
 	vec_free(&c->other);
 	vec_free(&c->pc);
 	vec_free(&c->rule_of);
@@ -73,6 +78,18 @@ int cfi_compiler_new(struct cfi_compiler **ret)
 		return -ENOMEM;
 	*ret = take_ptr(c);
 	return 0;
+}
+
+/* About as much as honest files need, so that nothing is copied while it grows. What is not used
+ * costs nothing. */
+static int compiler_reserve(struct cfi_compiler *c)
+{
+	u64 n = c->source->eh_frame.size;
+
+	return vec_reserve(&c->spans, n / FDE_BYTES) || vec_reserve(&c->pc, n / ROW_BYTES) ||
+			       vec_reserve(&c->rule_of, n / ROW_BYTES)
+		       ? -ENOMEM
+		       : 0;
 }
 
 static void compiler_reset(struct cfi_compiler *c, const struct cfi_source *source)
@@ -96,18 +113,22 @@ static void cie_start(struct cfi_compiler *c, struct cie_slot *slot)
 		      cfi_state_plain(&slot->state, &slot->cie, &slot->words);
 }
 
+static void cie_read(struct cfi_compiler *c, u64 offset, struct cie_slot *slot)
+{
+	slot->is = CIE_REFUSED;
+	c->effort += FDE_EFFORT;
+	if (!cfi_cie_read(&c->source->eh_frame, offset, &slot->cie))
+		cie_start(c, slot);
+	slot->cie.offset = offset;
+}
+
 /* NULL: there is no sound CIE there. */
-static const struct cie_slot *cie_at(struct cfi_compiler *c, u64 offset)
+static inline const struct cie_slot *cie_at(struct cfi_compiler *c, u64 offset)
 {
 	struct cie_slot *slot = &c->cies[(offset / 4) % CIES];
 
-	if (slot->is == CIE_UNKNOWN || slot->cie.offset != offset) {
-		slot->is = CIE_REFUSED;
-		c->effort += FDE_EFFORT;
-		if (!cfi_cie_read(&c->source->eh_frame, offset, &slot->cie))
-			cie_start(c, slot);
-		slot->cie.offset = offset;
-	}
+	if (slot->cie.offset != offset || slot->is == CIE_UNKNOWN)
+		cie_read(c, offset, slot);
 	return slot->is == CIE_SOUND ? slot : NULL;
 }
 
@@ -174,15 +195,16 @@ static int section_read(struct cfi_compiler *c)
 	return rc;
 }
 
-#define DIGIT_BITS 11
+#define DIGIT_BITS 12
 
 /* By one digit of where they start, stable. */
-static void spans_pass(const struct span *from, size_t n, u32 shift, struct span *to)
+static void order_pass(const u64 *from, size_t n, u32 shift, u64 *to)
 {
 	u32 at[1 << DIGIT_BITS] = {}, sum = 0;
 
+	shift += 32;
 	for (size_t i = 0; i < n; i++)
-		at[from[i].start >> shift & (ARRAY_SIZE(at) - 1)]++;
+		at[from[i] >> shift & (ARRAY_SIZE(at) - 1)]++;
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
 		u32 count = at[i];
 
@@ -190,39 +212,46 @@ static void spans_pass(const struct span *from, size_t n, u32 shift, struct span
 		sum += count;
 	}
 	for (size_t i = 0; i < n; i++)
-		to[at[from[i].start >> shift & (ARRAY_SIZE(at) - 1)]++] = from[i];
+		to[at[from[i] >> shift & (ARRAY_SIZE(at) - 1)]++] = from[i];
 }
 
-/* Linkers leave them in the order of object files, and those have code in several places. Of those
- * with the same start the first one stays. */
+/* Of those with the same start the first one stays. */
+static void order_unique(struct cfi_compiler *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->order.n; i++) {
+		if (n && c->order.v[n - 1] >> 32 == c->order.v[i] >> 32)
+			c->counts.refused[CFI_REFUSED_OVERLAP]++;
+		else
+			c->order.v[n++] = c->order.v[i];
+	}
+	c->order.n = n;
+}
+
+/* Linkers leave them in the order of object files, and those have code in several places. */
 static int spans_sort(struct cfi_compiler *c)
 {
 	u64 code = c->source->code_end - c->source->code_start;
-	size_t n = 0;
 	bool sorted = true;
 
-	for (size_t i = 1; i < c->spans.n && sorted; i++)
-		sorted = c->spans.v[i - 1].start < c->spans.v[i].start;
-	if (sorted)
-		return 0;
-	c->other.n = 0;
-	if (vec_reserve(&c->other, c->spans.n))
+	c->order.n = c->other.n = 0;
+	if (vec_reserve(&c->order, c->spans.n) || vec_reserve(&c->other, c->spans.n))
 		return -ENOMEM;
-	for (u32 shift = 0; code >> shift; shift += DIGIT_BITS) {
-		__auto_type from = c->spans;
+	for (size_t i = 0; i < c->spans.n; i++) {
+		c->order.v[i] = (u64)c->spans.v[i].start << 32 | i;
+		sorted &= !i || c->spans.v[i - 1].start < c->spans.v[i].start;
+	}
+	c->order.n = c->spans.n;
+	for (u32 shift = 0; !sorted && code >> shift; shift += DIGIT_BITS) {
+		__auto_type from = c->order;
 
-		spans_pass(from.v, from.n, shift, c->other.v);
-		c->spans = c->other;
-		c->spans.n = from.n;
+		order_pass(from.v, from.n, shift, c->other.v);
+		c->order = c->other;
+		c->order.n = from.n;
 		c->other = from;
 	}
-	for (size_t i = 0; i < c->spans.n; i++) {
-		if (n && c->spans.v[n - 1].start == c->spans.v[i].start)
-			c->counts.refused[CFI_REFUSED_OVERLAP]++;
-		else
-			c->spans.v[n++] = c->spans.v[i];
-	}
-	c->spans.n = n;
+	order_unique(c);
 	return 0;
 }
 
@@ -271,20 +300,18 @@ static int gap_emit(struct cfi_compiler *c, u32 start, u32 end)
 	return 0;
 }
 
-/* 1: it is odd, and its rows are to be made again. */
+/* 1: it is odd, and its rows are to be made. */
 static int plain_emit(
 	struct cfi_compiler *c, const struct cie_slot *slot, const struct span *span, u32 end)
 {
-	const u8 *at = c->source->eh_frame.data + span->at;
+	size_t n = c->pc.n;
+	int last = n ? c->rule_of.v[n - 1] : CFI_RULE_NONE;
 	struct cfi_plain plain;
-	u32 pc = span->start;
-	u64 by;
+	u64 pc = span->start, by; /* behind that of any row there is */
 
 	plain.now = plain.initial = slot->words;
-	plain.at = at;
-	plain.end = at + span->size;
-	plain.n_remembered = plain.odd = 0;
-	for (;; pc += (u32)by) {
+	cfi_plain_start(&plain, c->source->eh_frame.data + span->at, span->size);
+	do {
 		int rule;
 
 		by = cfi_plain_next(&plain);
@@ -293,10 +320,15 @@ static int plain_emit(
 		rule = cfi_rules_number(&c->rules, plain.now);
 		if (rule < 0)
 			return rule;
-		row_emit(c, pc, (u16)rule);
-		if (!by || by >= end - pc)
-			return 0;
-	}
+		if (rule != last) {
+			c->pc.v[n] = (u32)pc;
+			c->rule_of.v[n++] = (u16)rule;
+		}
+		last = rule;
+		pc += by;
+	} while (by && pc < end);
+	c->pc.n = n;
+	return 0;
 }
 
 static int program_emit(
@@ -326,16 +358,12 @@ static int span_emit(struct cfi_compiler *c, const struct span *span, u32 end)
 	const struct cie_slot *slot = cie_at(c, span->cie);
 	/* An instruction makes a row at most, and what is behind the last one. */
 	int rc = slot ? rows_reserve(c, span->size + 1) : 0;
-	size_t n = c->pc.n;
 
 	if (!slot || rc)
 		return rc;
 	c->effort += span->size;
-	rc = slot->plain ? plain_emit(c, slot, span, end) : 1;
-	if (rc != 1)
-		return rc;
-	c->pc.n = n;
-	return program_emit(c, slot, span, end);
+	rc = slot->plain && !c->source->general ? plain_emit(c, slot, span, end) : 1;
+	return rc == 1 ? program_emit(c, slot, span, end) : rc;
 }
 
 static int spans_emit(struct cfi_compiler *c)
@@ -344,9 +372,9 @@ static int spans_emit(struct cfi_compiler *c)
 	int rc = 0;
 
 	c->effort = 0;
-	for (size_t i = 0; i < c->spans.n && !rc && !effort_spent(c); i++) {
-		const struct span *span = &c->spans.v[i];
-		u32 next = i + 1 < c->spans.n ? span[1].start : code_end;
+	for (size_t i = 0; i < c->order.n && !rc && !effort_spent(c); i++) {
+		const struct span *span = &c->spans.v[(u32)c->order.v[i]];
+		u32 next = i + 1 < c->order.n ? (u32)(c->order.v[i + 1] >> 32) : code_end;
 
 		if (!at || span->start - at > PADDING_MAX)
 			rc = gap_emit(c, at, span->start);
@@ -375,7 +403,9 @@ int cfi_compiler_run(
 		source->eh_frame.size > UINT32_MAX)
 		return -EINVAL;
 	compiler_reset(c, source);
-	rc = section_read(c);
+	rc = compiler_reserve(c);
+	if (!rc)
+		rc = section_read(c);
 	if (!rc)
 		rc = spans_sort(c);
 	if (!rc)

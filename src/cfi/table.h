@@ -43,6 +43,7 @@ struct cfi_source {
 	 * there is no call-frame information. May be NULL. 0, or -errno. */
 	int (*read_code)(void *ctx, u64 address, void *buf, size_t n);
 	void *ctx;
+	bool general; /* nothing by plain.h: takes longer and makes the same table, as tests hold */
 };
 
 /* What compiling needs of memory, for one table after the other: as much as the largest. The table
