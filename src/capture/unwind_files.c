@@ -272,6 +272,8 @@ static int table_make(struct unwind_files *f, const struct cfi_source *source, u
 	struct table_made *t;
 	int rc = f->compiler ? 0 : cfi_compiler_new(&f->compiler);
 
+	/* About a byte for a byte: what has to be waited for begins while it is compiled. */
+	unwind_pages_expect(&f->pages, source->eh_frame.size / sizeof(u32));
 	if (!rc)
 		rc = cfi_compiler_run(f->compiler, source, &compiled);
 	if (rc)

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* What is expected is what an untrusted file says. */
+#define EXPECT_MAX (8ULL * UNWIND_PAGE_WORDS)
 #define ALL_BYTES (UNWIND_PAGES_MAX * sizeof(struct unwind_page))
 
 /* Addresses for all pages, and nothing there. */
@@ -73,6 +75,18 @@ static int page_add(struct unwind_pages *p)
 int unwind_pages_prepare(struct unwind_pages *p)
 {
 	return page_add(p);
+}
+
+void unwind_pages_expect(struct unwind_pages *p, u64 words)
+{
+	u64 room = 0;
+
+	vec_each (extent, &p->words.free)
+		room += extent->n;
+	words = MIN(words, EXPECT_MAX);
+	for (; room < words && p->n < p->max; room += UNWIND_PAGE_WORDS)
+		if (page_add(p)) /* then taking them fails too, and says so */
+			return;
 }
 
 int unwind_pages_take(struct unwind_pages *p, u32 n, u32 *ret_start)

@@ -43,6 +43,8 @@ void unwind_pages_give(struct unwind_pages *p, u32 start, u32 n);
 int unwind_pages_map(struct unwind_pages *p, u32 start, u32 n, u32 **ret);
 /* Makes a page before it is needed. Nobody waits for it yet. */
 int unwind_pages_prepare(struct unwind_pages *p);
+/* The same of all that so many words will need, but not of very many. */
+void unwind_pages_expect(struct unwind_pages *p, u64 words);
 /* Waits until programs see all pages that were made. */
 int unwind_pages_commit(struct unwind_pages *p);
 

@@ -3,7 +3,7 @@
  * backtrace(): at a depth of recursion, and there in a signal handler on a stack of its own.
  * usage: unwind OBJECT DEPTH [RUNS]: prints what it saw; with RUNS, also what a walk costs in the
  * kernel. unwind OBJECT DEPTH files: of the process nothing is told, so its tables are found by its
- * files. unwind OBJECT libraries: only makes the tables of itself and of 60 libraries more. unwind
+ * files. unwind OBJECT libraries: only makes the tables of itself with 60 libraries. unwind
  * OBJECT tree: holds the kernel's tree of mappings against /proc/self/maps. unwind OBJECT fork: a
  * child that looks as its parent did. unwind OBJECT dropped: tables make room for others, and are
  * made again.
@@ -14,6 +14,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <link.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -406,11 +407,46 @@ static int dropped_compare(const struct unwind_layout *layout)
 	return 0;
 }
 
-/* Maps the code of so many libraries of this host, as if they were loaded. */
+/* The libraries that this process has, by what they are. */
+struct loaded {
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} v[64];
+	size_t n;
+};
+
+static int loaded_add(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct loaded *loaded = ctx;
+	struct stat st;
+
+	(void)size;
+	if (info->dlpi_name[0] != '/' || stat(info->dlpi_name, &st))
+		return 0; /* the program, the vdso */
+	if (loaded->n == ARRAY_SIZE(loaded->v))
+		die("libraries", E2BIG);
+	loaded->v[loaded->n].dev = st.st_dev;
+	loaded->v[loaded->n++].ino = st.st_ino;
+	return 0;
+}
+
+static bool loaded_has(const struct loaded *loaded, const struct stat *st)
+{
+	for (size_t i = 0; i < loaded->n; i++)
+		if (loaded->v[i].dev == st->st_dev && loaded->v[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+/* Maps the code of libraries of this host, as if they were loaded, until it has n. */
 static void libraries_map(size_t n)
 {
+	struct loaded loaded = {};
 	glob_t found = {};
 
+	dl_iterate_phdr(loaded_add, &loaded);
+	n -= loaded.n;
 	glob("/usr/lib/x86_64-linux-gnu/*.so.*", 0, NULL, &found);
 	for (size_t i = 0; i < found.gl_pathc && n; i++) {
 		int fd = open(found.gl_pathv[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -418,11 +454,14 @@ static void libraries_map(size_t n)
 
 		if (fd < 0)
 			continue;
-		n -= !fstat(fd, &st) && mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC,
-						MAP_PRIVATE, fd, 0) != MAP_FAILED;
+		if (!fstat(fd, &st) && !loaded_has(&loaded, &st))
+			n -= mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+				     0) != MAP_FAILED;
 		close(fd);
 	}
 	globfree(&found);
+	if (n)
+		die("this host has fewer libraries", ENOENT);
 }
 
 int main(int argc, char **argv)
