@@ -13,6 +13,7 @@
 #include "capture/unwind_files.h"
 #include "capture/unwind_layouts.h"
 #include "capture/unwind_maps.h"
+#include "capture/unwind_pages.h"
 #include "capture/unwind_warm.h"
 #include "sym/hash.h"
 #include "sys/proc.h"
@@ -339,7 +340,7 @@ int unwind_take(struct unwind *u)
 
 u64 unwind_pages_bytes(u32 shrink)
 {
-	return unwind_maps_pages(shrink) * sizeof(struct unwind_page);
+	return unwind_maps_pages(shrink) * UNWIND_PAGE_COST;
 }
 
 void unwind_limit(struct unwind *u, u32 shrink)
@@ -355,5 +356,5 @@ const struct unwind_files_stats *unwind_stats(const struct unwind *u)
 u64 unwind_bytes(const struct unwind *u)
 {
 	return unwind_maps_bytes(u->c) +
-	       (u64)unwind_files_stats(u->files)->pages * sizeof(struct unwind_page);
+	       (u64)unwind_files_stats(u->files)->pages * UNWIND_PAGE_COST;
 }

@@ -7,6 +7,7 @@
 #ifndef MEMWHY_CAPTURE_UNWIND_H
 #define MEMWHY_CAPTURE_UNWIND_H
 
+#include "base/str.h"
 #include "capture/capture.h"
 
 /*
@@ -31,7 +32,10 @@ u64 unwind_pages_bytes(u32 shrink);
 void unwind_limit(struct unwind *u, u32 shrink);
 struct unwind_files_stats;
 const struct unwind_files_stats *unwind_stats(const struct unwind *u);
-/* Says how the stacks were had, where not all are exact. */
+/* How the stacks were had, by shares, in one line; are there others than exact ones? */
+struct unwind_counts;
+bool unwind_shares(const struct unwind_counts *counts, struct str *ret);
+/* Says that, where not all are exact, and what is wrong with tables. */
 void unwind_tell(const struct unwind *u, struct capture *c);
 
 #endif

@@ -13,6 +13,9 @@
 #include "bpf/unwind.h"
 #include "capture/extents.h"
 
+/* What the kernel takes for one: what can be mapped begins with a page of its own. */
+#define UNWIND_PAGE_COST (sizeof(struct unwind_page) + 4096)
+
 /* One on its way into the map. */
 struct unwind_pending {
 	pthread_t thread;

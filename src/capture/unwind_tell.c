@@ -1,6 +1,7 @@
 /* How user stacks were had, in words: see unwind_tell in unwind.h. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "capture/unwind.h"
@@ -25,47 +26,77 @@ static int counts_read(const struct capture *c, struct unwind_counts *ret)
 	return 0;
 }
 
-static u64 total_of(const struct unwind_counts *n)
-{
-	u64 sum = 0;
-
-	for (int m = 0; m < UNWIND_METHODS; m++)
-		for (int d = 0; d < UNWIND_DETAILS; d++)
-			sum += n->stacks[m][d];
-	return sum;
-}
-
 _Static_assert(
 	CFI_STOP_NO_RULE == 2 && CFI_STOP_NO_CODE == 7 && CFI_STOP_DEPTH == 8 && CFI_STOPS == 9,
 	"as stack_method_text and recordings have them");
 _Static_assert(STACK_METHODS <= UNWIND_METHODS && CFI_STOPS <= UNWIND_DETAILS,
 	"struct unwind_counts has room");
 
-static void share_add(struct str *out, u64 part, u64 all, const char *what)
+/* Of a method: how many stacks, and why, if there is a reason: the most frequent one. */
+struct share {
+	u64 n, of_reason;
+	const char *reason;
+};
+
+static struct share share_of(const struct unwind_counts *counts, u16 method)
 {
-	if (part)
-		str_addf(out, "%s%.*f %% %s", out->len ? ", " : "", part * 1000 < all ? 3 : 1,
-			100.0 * (double)part / (double)all, what);
+	struct share s = {};
+
+	for (u16 d = 0; d < UNWIND_DETAILS; d++) {
+		u64 n = counts->stacks[method][d];
+		const char *reason = strstr(stack_method_text((u16)(method | d << 8)), ": ");
+
+		s.n += n;
+		if (n <= s.of_reason)
+			continue;
+		s.of_reason = n;
+		s.reason = reason ? reason + 2 : NULL;
+	}
+	return s;
+}
+
+static void share_add(struct str *out, const struct share *s, u64 all, const char *what)
+{
+	if (!s->n)
+		return;
+	str_addf(out, "%s%.*f %% %s", out->len ? ", " : "", s->n * 1000 < all ? 3 : 1,
+		100.0 * (double)s->n / (double)all, what);
+	if (s->reason)
+		str_addf(out, " (%s%s)", s->of_reason < s->n ? "mostly: " : "", s->reason);
+}
+
+bool unwind_shares(const struct unwind_counts *counts, struct str *ret)
+{
+	static const char *const whats[STACK_METHODS] = {
+		[STACK_EXACT] = "exact",
+		[STACK_GUESSED] = "complete, some frames by frame pointer",
+		[STACK_CUT] = "cut short",
+		[STACK_BY_FRAME_POINTERS] = "by frame pointers only",
+	};
+	struct share shares[STACK_METHODS];
+	u64 all = 0;
+
+	for (u16 m = 0; m < STACK_METHODS; m++) {
+		shares[m] = share_of(counts, m);
+		all += shares[m].n;
+	}
+	str_clear(ret);
+	for (u16 m = 0; m < STACK_METHODS; m++)
+		share_add(ret, &shares[m], all, whats[m]);
+	return shares[STACK_EXACT].n < all;
 }
 
 void unwind_tell(const struct unwind *u, struct capture *c)
 {
 	const struct unwind_files_stats *stats = unwind_stats(u);
 	_cleanup_str_ struct str text = {};
-	struct unwind_counts n;
-	u64 all;
+	struct unwind_counts counts;
 
 	c->probe = "stacks";
-	if (counts_read(c, &n))
+	if (counts_read(c, &counts))
 		return;
-	all = total_of(&n);
-	for (u16 m = STACK_EXACT; m < STACK_METHODS && n.stacks[STACK_EXACT][0] < all; m++) {
-		str_clear(&text);
-		for (u16 d = 0; d < UNWIND_DETAILS; d++)
-			share_add(&text, n.stacks[m][d], all, stack_method_text((u16)(m | d << 8)));
-		if (text.len)
-			capture_note(c, NOTE_INFO, "user stacks: %s", str_get(&text));
-	}
+	if (unwind_shares(&counts, &text))
+		capture_note(c, NOTE_INFO, "user stacks: %s", str_get(&text));
 	if (stats->damaged) {
 		str_clear(&text);
 		str_add_escaped(&text, stats->damage);

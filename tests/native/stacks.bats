@@ -128,6 +128,10 @@ jit_frames() {
 	[[ "${lines[2]}" == "called (jit.c:"* ]]
 	[[ "${lines[3]}" == "made::at run time(int)+0x6 "* ]]
 	[[ "${lines[4]}" == "main (jit.c:"* ]]
+	# How all of them were had is one note.
+	jq -r '.notes[]' "$BATS_TEST_TMPDIR/lines" | grep '^stacks: ' >"$BATS_TEST_TMPDIR/notes"
+	grep -qx 'stacks: user stacks: .*100.0 % complete, some frames by frame pointer' "$BATS_TEST_TMPDIR/notes"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/notes")" -eq 1 ]
 }
 
 @test "stacks: code made at run time in a file without a name, as .NET does, is named too" {
