@@ -96,6 +96,9 @@ enum heap_mapped_kind {
 	HEAP_MAPPED_KINDS,
 };
 
+/* In words; NULL: not known. */
+const char *heap_mapped_name(u32 kind);
+
 /* What one stack of a process mapped, of one kind. */
 struct heap_mapping {
 	struct rec h;

@@ -20,8 +20,6 @@ int heap_mapping_feed(struct heap_mappings *m, const struct heap_mapping *r);
 int heap_mapped_feed(struct heap_mappings *m, const struct heap_mapped *r);
 /* Of a process; NULL: it mapped nothing. */
 const struct heap_mapped *heap_mapped_find(const struct heap_mappings *m, u32 process);
-/* A kind of mapping (enum heap_mapped_kind) in words; NULL: not known. */
-const char *heap_mapped_name(u32 kind);
 /* total_of: what is known of a process by its number, or NULL. */
 int heap_mappings_report(struct heap_mappings *m, struct report *r,
 	const struct heap_total *(*total_of)(const void *arg, u32 process), const void *arg);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "probes/heap/heap_mappings.h"
 #include "probes/leak/leak_evidence.h"
 #include "probes/leak/leak_heap.h"
 
