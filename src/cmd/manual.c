@@ -150,12 +150,14 @@ static void man_stack(struct str *out, const struct column *c)
 	str_addc(out, '\n');
 }
 
-static void man_table(struct str *out, const struct view_table *t)
+static void man_table(struct str *out, const struct view_table *t, u64 without)
 {
 	str_addf(out, ".SS %s\n", t->name);
 	for (size_t i = 0; i < t->n_cols; i++) {
 		const struct column *c = (const void *)((const char *)t->cols + i * t->stride);
 
+		if (i < 64 && without & 1ULL << i)
+			continue;
 		str_addf(out, ".TP\n\\fB%s\\fR\n", c->name);
 		man_text(out, c->help);
 		str_addc(out, '\n');
@@ -166,11 +168,12 @@ static void man_table(struct str *out, const struct view_table *t)
 	}
 }
 
-static void man_tables(struct str *out, const struct view_table *const *tables)
+static void man_tables(struct str *out, const struct view_table *const *tables,
+	u64 (*without)(const struct view_table *t))
 {
 	for (; tables && *tables; tables++)
 		for (const struct view_table *t = *tables; t->name; t++)
-			man_table(out, t);
+			man_table(out, t, without ? without(t) : 0);
 }
 
 static void man_fields(struct str *out, const struct probe *p, const struct command *cmd)
@@ -179,8 +182,8 @@ static void man_fields(struct str *out, const struct probe *p, const struct comm
 		return;
 	str_add(out, ".SH FIELDS\nOf the rows in JSON, JSONL and CSV, by table.\n");
 	if (p && p->view)
-		man_tables(out, p->view->tables);
-	man_tables(out, cmd->tables);
+		man_tables(out, p->view->tables, p->view->without);
+	man_tables(out, cmd->tables, NULL);
 }
 
 static void man_head(struct str *out, const char *name, const char *summary)

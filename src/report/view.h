@@ -59,6 +59,8 @@ struct view {
 	const char *const *by_keys; /* what --by takes, NULL-terminated; NULL: no --by */
 	bool by_fields;             /* --by also takes names of fields of the events */
 	const struct view_table *const *tables; /* sets of them, NULL-terminated */
+	/* Columns of a table that it never has, a bit each; NULL: none. For documentation. */
+	u64 (*without)(const struct view_table *t);
 	const struct look *looks; /* what --like takes; ends with a NULL name; NULL: none */
 	/* The interval where -i is not given; NULL or 0: none. */
 	u64 (*every_ns)(const struct view_options *o);

@@ -4,6 +4,7 @@
  */
 #include "view_fixture.h"
 
+#include "probes/numa/numa_tables.h"
 #include "probes/numa/numa_topology.h"
 #include "probes/numa/numa_view.h"
 
@@ -92,18 +93,23 @@ static void test_rows_and_finding(void **state)
 	assert_true(cell_at(t, 0, "remote_ratio")->f == 1);
 	assert_cell_text(t, 0, "from_nodes", "1");
 	assert_cell_text(t, 0, "on_nodes", "0");
-	assert_int_equal(cell_number(t, 0, "remote_latency"), 150);
-	assert_int_equal(cell_at(t, 0, "local_latency")->type, CELL_EMPTY);
+	assert_int_equal(cell_number(t, 0, "remote_latency_cycles"), 150);
+	assert_int_equal(cell_at(t, 0, "local_latency_cycles")->type, CELL_EMPTY);
 	assert_true(cell_at(t, 1, "remote_ratio")->f == 0);
 	assert_true(cell_at(t, 1, "maker_ratio")->f == 1);
 	t = view_table_of(&f, "matrix");
 	assert_int_equal(t->n_rows, 2);
 	assert_cell_text(t, 0, "to_nodes", "0: 100 %");
 	assert_cell_text(t, 1, "to_nodes", "0: 100 %");
+	t = view_table_of(&f, "pairs");
+	assert_int_equal(t->n_rows, 2);
+	assert_int_equal(cell_number(t, 1, "cpu_node"), 1);
+	assert_int_equal(cell_number(t, 1, "page_node"), 0);
+	assert_int_equal(cell_number(t, 1, "accesses"), 3000);
 	t = view_table_of(&f, "nodes");
 	assert_int_equal(cell_number(t, 0, "accesses"), 5000);
-	assert_int_equal(cell_number(t, 0, "local_latency"), 90);
-	assert_int_equal(cell_number(t, 0, "remote_latency"), 150);
+	assert_int_equal(cell_number(t, 0, "local_latency_cycles"), 90);
+	assert_int_equal(cell_number(t, 0, "remote_latency_cycles"), 150);
 	assert_int_equal(view_table_of(&f, "unattributed")->n_rows, 0);
 	assert_int_equal(f.report.findings.n, 1);
 	found = &f.report.findings.v[0];
@@ -123,6 +129,42 @@ static void test_each_key_has_a_table(void **state)
 	assert_int_equal(view_table_of(&f, "types")->n_rows, 2);
 	assert_int_equal(view_table_of(&f, "functions")->n_rows, 1);
 	assert_int_equal(view_table_of(&f, "threads")->n_rows, 2);
+	/* The manual has the columns of each, and no others. */
+	for (u32 by = NUMA_BY_OBJECT; by <= NUMA_BY_THREAD; by++) {
+		const struct view_table *v = &numa_access_tables[by];
+		u64 without = numa_tables_without(v);
+		const struct table *t = view_table_of(&f, v->name);
+		size_t n = 0;
+
+		for (size_t i = 0; i < v->n_cols; i++) {
+			bool is_stack = v->cols[i].type == CELL_STACK; /* not asked for */
+
+			if (without & 1ULL << i || is_stack)
+				continue;
+			assert_string_equal(t->cols[n++].name, v->cols[i].name);
+		}
+		assert_int_equal(n, t->n_cols);
+	}
+	view_close(&f);
+}
+
+/* Two threads of two nodes have every other line of a page: it is shared, its lines are not. */
+static void test_shares_by_size(void **state)
+{
+	const struct table *t;
+
+	(void)state;
+	open_with(&(struct view_options){});
+	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .tid = PID, .start = MAP, .bytes = 4096,
+		.what = NUMA_MAP_MADE, .kind = NUMA_KIND_ANON, .prot = 3);
+	for (u32 i = 0; i < 640; i++)
+		touch(MAP + i % 64 * 64, PID + i % 2, i % 2 ? 2 : 0, 0, 1);
+	view_report(&f);
+	t = view_table_of(&f, "sites");
+	assert_true(cell_at(t, 0, "line_mixed_ratio")->f == 0);
+	assert_float_equal(cell_at(t, 0, "page_mixed_ratio")->f, 0.5, 0.01);
+	assert_float_equal(cell_at(t, 0, "huge_mixed_ratio")->f, 0.5, 0.01);
+	assert_float_equal(cell_at(t, 0, "mixed_ratio")->f, 0.5, 0.01);
 	view_close(&f);
 }
 
@@ -141,6 +183,7 @@ static void test_flow(void **state)
 	assert_int_equal(cell_number(t, 1, "tid"), PID + 1);
 	assert_int_equal(cell_number(t, 1, "cpu_node"), 1);
 	assert_true(cell_at(t, 1, "remote")->b);
+	assert_cell_text(t, 1, "node_known_by", "physical address");
 	t = view_table_of(&f, "timeline");
 	assert_int_equal(t->n_rows, 3);
 	assert_non_null(strstr(cell_at(t, 0, "picture")->text, "1111"));
@@ -304,6 +347,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_and_finding),
 		cmocka_unit_test(test_each_key_has_a_table),
+		cmocka_unit_test(test_shares_by_size),
 		cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_interval_begins_anew),
 		cmocka_unit_test(test_processes_with_one_thread),

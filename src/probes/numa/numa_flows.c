@@ -25,12 +25,14 @@ enum {
 	F_CPU,
 	F_FROM,
 	F_ON,
+	F_KNOWN,
 	F_REMOTE,
 	F_LATENCY,
 	F_LEVEL,
 	F_SOURCE,
 	F_ACCESSES,
 	F_FUNCTION,
+	F_STACK,
 	F_N,
 };
 
@@ -50,15 +52,19 @@ static const struct column flow_columns[F_N] = {
 	[F_CPU] = {"cpu", "CPU", CELL_U64, UNIT_ID, COL_WIDE, "processor"},
 	[F_FROM] = {"cpu_node", "FROM", CELL_U64, UNIT_ID, 0, "node of the CPU"},
 	[F_ON] = {"page_node", "ON", CELL_U64, UNIT_ID, 0, "node of the page"},
+	[F_KNOWN] = {"node_known_by", "KNOWN BY", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
+		"how the node of the page is known: see the table sources"},
 	[F_REMOTE] = {"remote", "REMOTE", CELL_BOOL, UNIT_NONE, COL_WIDE,
 		"was it remote; empty: not known"},
-	[F_LATENCY] = {"latency", "LATENCY", CELL_U64, UNIT_COUNT, COL_RARE,
-		"in cycles or ns, as the source has it"},
+	[F_LATENCY] = {"latency_cycles", "LATENCY", CELL_U64, UNIT_COUNT, COL_RARE,
+		"in cycles; only hardware tells it"},
 	[F_LEVEL] = {"level", "LEVEL", CELL_TEXT, UNIT_NONE, COL_WIDE, "where the data was found"},
 	[F_SOURCE] = {"source", "SOURCE", CELL_TEXT, UNIT_NONE, COL_WIDE, "what told of it"},
 	[F_ACCESSES] = {"accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WIDE | COL_WEIGHT,
 		"that the sample stands for (estimated)"},
 	[F_FUNCTION] = {"function", "BY", CELL_TEXT, UNIT_NONE, 0, "function that accessed it"},
+	[F_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, COL_WIDE,
+		"how the thread came there, from the instruction that accessed it on"},
 };
 
 enum { T_WHO, T_ACCESSES, T_REMOTE, T_PICTURE, T_N };
@@ -205,6 +211,7 @@ static void flow_fill(
 	row[F_CPU] = cell_node(a->cpu);
 	row[F_FROM] = cell_node(a->cpu_node);
 	row[F_ON] = cell_node(a->page_node);
+	row[F_KNOWN] = cell_text(numa_page_from_name(a->from));
 	if (remote >= 0)
 		row[F_REMOTE] = (struct cell){.type = CELL_BOOL, .b = remote};
 	if (numa_access_latency(a))
@@ -213,6 +220,8 @@ static void flow_fill(
 	row[F_SOURCE] = cell_text(numa_source_name(a->source));
 	row[F_ACCESSES] = cell_u64(numa_access_weight(a));
 	row[F_FUNCTION] = cell_text(numa_function(r, a->stack, false));
+	if (a->stack)
+		row[F_STACK] = cell_stack(a->stack);
 }
 
 static int flow_report(struct report *r, const struct numa_feed *f, const struct filter *w)
@@ -248,9 +257,10 @@ struct line {
 
 static u32 slot_of(const struct filter *w, u64 time_ns)
 {
-	u64 span = w->last_ns - w->first_ns + 1;
+	double span = (double)(w->last_ns - w->first_ns) + 1;
+	u32 slot = (u32)((double)(time_ns - w->first_ns) / span * SLOTS);
 
-	return (u32)((double)(time_ns - w->first_ns) / (double)span * SLOTS);
+	return MIN(slot, (u32)SLOTS - 1);
 }
 
 static int lines_sum(const struct numa_feed *f, const struct filter *w, struct groups *lines)
@@ -274,7 +284,7 @@ static int lines_sum(const struct numa_feed *f, const struct filter *w, struct g
 		l->accesses += numa_access_weight(a);
 		l->local += !remote;
 		l->remote += remote > 0;
-		slot = MIN(slot_of(w, a->time_ns), (u32)SLOTS - 1);
+		slot = slot_of(w, a->time_ns);
 		l->any[slot] = true;
 		if (a->cpu_node >= 0)
 			l->slots[slot][a->cpu_node]++;

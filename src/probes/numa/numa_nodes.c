@@ -19,6 +19,13 @@ static const struct column matrix_columns[M_N] = {
 	{"to_nodes", "SHARES", CELL_TEXT, UNIT_NONE, COL_ASIDE, "of its accesses, to each node"},
 };
 
+static const struct column pair_columns[] = {
+	{"cpu_node", "FROM", CELL_U64, UNIT_ID, COL_WIDE, "node of the CPU"},
+	{"page_node", "TO", CELL_U64, UNIT_ID, COL_WIDE, "node of the page"},
+	{"accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WIDE | COL_WEIGHT,
+		"from one to the other (estimated): matrix as numbers, for programs"},
+};
+
 enum {
 	N_NODE,
 	N_ACCESSES,
@@ -41,10 +48,9 @@ static const struct column node_columns[N_N] = {
 	{"bar", "", CELL_TEXT, UNIT_NONE, COL_ASIDE, "the load as a bar"},
 	{"remote_ratio", "FROM AFAR", CELL_F64, UNIT_RATIO, COL_RARE,
 		"of the accesses to it, from CPUs of other nodes (sampled)"},
-	{"local_latency", "LAT LOCAL", CELL_U64, UNIT_COUNT, COL_RARE,
-		"mean latency of accesses from its own CPUs, in cycles or ns, as the source has "
-		"it"},
-	{"remote_latency", "LAT REMOTE", CELL_U64, UNIT_COUNT, COL_RARE,
+	{"local_latency_cycles", "LAT LOCAL", CELL_U64, UNIT_COUNT, COL_RARE,
+		"mean latency of accesses from its own CPUs, in cycles; only hardware tells it"},
+	{"remote_latency_cycles", "LAT REMOTE", CELL_U64, UNIT_COUNT, COL_RARE,
 		"the same, from other nodes"},
 	{"node_bytes", "HAS", CELL_U64, UNIT_BYTES, 0, "memory of the node"},
 	{"free_bytes", "FREE", CELL_U64, UNIT_BYTES, 0, "of it, free at the start"},
@@ -80,6 +86,7 @@ static const struct column source_columns[] = {
 
 const struct view_table numa_node_tables[] = {
 	{"matrix", matrix_columns, M_N, sizeof(matrix_columns[0])},
+	{"pairs", pair_columns, ARRAY_SIZE(pair_columns), sizeof(pair_columns[0])},
 	{"nodes", node_columns, N_N, sizeof(node_columns[0])},
 	{"moves", move_columns, ARRAY_SIZE(move_columns), sizeof(move_columns[0])},
 	{"unattributed", missed_columns, ARRAY_SIZE(missed_columns), sizeof(missed_columns[0])},
@@ -157,6 +164,28 @@ static int matrix_report(struct report *r, const struct numa_groups *g, u32 n)
 		if (!row)
 			return -ENOMEM;
 		matrix_fill(row, r, to, i, n, most);
+	}
+	return 0;
+}
+
+/* The same as numbers. */
+static int pairs_report(struct report *r, const struct numa_groups *g)
+{
+	struct table *t = report_table(
+		r, "pairs", "Accesses from node to node", pair_columns, ARRAY_SIZE(pair_columns));
+
+	if (!t)
+		return -ENOMEM;
+	for (u32 i = 0; i < NUMA_NODES * NUMA_NODES; i++) {
+		struct cell *row = g->matrix[i] ? table_row(t) : NULL;
+
+		if (!g->matrix[i])
+			continue;
+		if (!row)
+			return -ENOMEM;
+		row[0] = cell_u64(i / NUMA_NODES);
+		row[1] = cell_u64(i % NUMA_NODES);
+		row[2] = cell_u64(g->matrix[i]);
 	}
 	return 0;
 }
@@ -328,12 +357,6 @@ static int missed_report(struct report *r, const struct numa_feed *f, const stru
 
 static int sources_report(struct report *r, const struct numa_feed *f)
 {
-	static const char *const froms[NUMA_PAGE_FROMS] = {
-		[NUMA_PAGE_UNKNOWN] = "not known",
-		[NUMA_PAGE_SEEN] = "seen at the access",
-		[NUMA_PAGE_FRAME] = "physical address",
-		[NUMA_PAGE_LEVEL] = "level",
-	};
 	struct table *t = report_table(r, "sources", "Where the samples are from", source_columns,
 		ARRAY_SIZE(source_columns));
 	u64 samples[NUMA_SOURCES][NUMA_PAGE_FROMS] = {}, all[NUMA_SOURCES][NUMA_PAGE_FROMS] = {};
@@ -356,7 +379,7 @@ static int sources_report(struct report *r, const struct numa_feed *f)
 			return -ENOMEM;
 		row[0] = cell_text(
 			numa_source_name(source) ? numa_source_name(source) : "not known");
-		row[1] = cell_text(froms[from]);
+		row[1] = cell_text(numa_page_from_name(from));
 		row[2] = cell_u64(samples[source][from]);
 		row[3] = cell_u64(all[source][from]);
 	}
@@ -368,6 +391,7 @@ int numa_nodes_report(struct report *r, const struct numa_feed *f, const struct 
 	u32 n = nodes_of(f, groups);
 	int rc = matrix_report(r, groups, n);
 
+	rc = rc ? rc : pairs_report(r, groups);
 	rc = rc ? rc : load_report(r, f, groups, n);
 	rc = rc ? rc : moves_report(r, f);
 	rc = rc ? rc : missed_report(r, f, groups);

@@ -30,6 +30,9 @@ enum {
 	C_HITM,
 	C_LOCAL_LATENCY,
 	C_REMOTE_LATENCY,
+	C_LINE_MIXED,
+	C_PAGE_MIXED,
+	C_HUGE_MIXED,
 	C_MIXED,
 	C_SWITCHES,
 	C_FREES,
@@ -74,14 +77,23 @@ static const struct column columns[C_N] = {
 		"of its accesses that are known to be loads or stores"},
 	[C_HITM] = {"hitm", "HITM", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"accesses that found the line modified in another cache (estimated)"},
-	[C_LOCAL_LATENCY] = {"local_latency", "LAT LOCAL", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"mean latency of local accesses, in cycles or ns, as the source has it"},
-	[C_REMOTE_LATENCY] = {"remote_latency", "LAT REMOTE", CELL_U64, UNIT_COUNT, COL_WIDE,
+	[C_LOCAL_LATENCY] = {"local_latency_cycles", "LAT LOCAL", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"mean latency of local accesses, in cycles; only hardware tells it"},
+	[C_REMOTE_LATENCY] = {"remote_latency_cycles", "LAT REMOTE", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"the same, of remote ones"},
+	[C_LINE_MIXED] = {"line_mixed_ratio", "MIXED LINE", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"chance that two accesses to one line of 64 bytes are from different nodes "
+		"(estimated; empty: no two were seen)"},
+	[C_PAGE_MIXED] = {"page_mixed_ratio", "MIXED PAGE", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"the same, to one page of 4 KiB: where lines are not mixed, it is shared falsely"},
+	[C_HUGE_MIXED] = {"huge_mixed_ratio", "MIXED HUGE", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"the same, to the same 2 MiB: where pages are not mixed, a huge page would be "
+		"shared falsely"},
 	[C_MIXED] = {"mixed_ratio", "MIXED", CELL_F64, UNIT_RATIO, COL_WIDE,
-		"chance that two accesses to one object are from different nodes (estimated)"},
+		"the same, to one object"},
 	[C_SWITCHES] = {"switches_ratio", "SWITCHES", CELL_F64, UNIT_RATIO, COL_WIDE,
-		"the same, of two that followed each other: much less means in turns"},
+		"the same, of two accesses to an object that followed each other: much less means "
+		"in turns"},
 	[C_FREES] = {"frees", "FREES", CELL_U64, UNIT_COUNT, COL_WIDE, "objects freed"},
 	[C_REMOTE_FREES] = {"remote_frees", "FAR FREES", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"of them, by a thread on another node than the one where it was made"},
@@ -97,20 +109,12 @@ static const struct column columns[C_N] = {
 		"with --stacks: where it was allocated or mapped"},
 };
 
-const struct view_table numa_access_tables[] = {
-	{"sites", columns, C_N, sizeof(columns[0])},
-	{"objects", columns, C_N, sizeof(columns[0])},
-	{"types", columns, C_N, sizeof(columns[0])},
-	{"functions", columns, C_N, sizeof(columns[0])},
-	{"threads", columns, C_N, sizeof(columns[0])},
-	{},
-};
-
 #define BIT(c_) (1ULL << (c_))
-#define ONLY_OBJECTS                                                                        \
-	(BIT(C_BYTES) | BIT(C_THREADS) | BIT(C_MAKER) | BIT(C_ALONE) | BIT(C_MIXED) |       \
-		BIT(C_SWITCHES) | BIT(C_FREES) | BIT(C_REMOTE_FREES) | BIT(C_OTHER_TOUCH) | \
-		BIT(C_MOVED) | BIT(C_PATTERN))
+#define ONLY_OBJECTS                                                                       \
+	(BIT(C_BYTES) | BIT(C_THREADS) | BIT(C_MAKER) | BIT(C_ALONE) | BIT(C_LINE_MIXED) | \
+		BIT(C_PAGE_MIXED) | BIT(C_HUGE_MIXED) | BIT(C_MIXED) | BIT(C_SWITCHES) |   \
+		BIT(C_FREES) | BIT(C_REMOTE_FREES) | BIT(C_OTHER_TOUCH) | BIT(C_MOVED) |   \
+		BIT(C_PATTERN))
 
 /* Columns that say nothing with a key. */
 static const u64 left_out[] = {
@@ -123,6 +127,23 @@ static const u64 left_out[] = {
 	[NUMA_BY_THREAD] =
 		ONLY_OBJECTS | BIT(C_OBJECT) | BIT(C_KIND) | BIT(C_OBJECTS) | BIT(C_STACK),
 };
+
+const struct view_table numa_access_tables[] = {
+	[NUMA_BY_SITE] = {"sites", columns, C_N, sizeof(columns[0])},
+	[NUMA_BY_OBJECT] = {"objects", columns, C_N, sizeof(columns[0])},
+	[NUMA_BY_TYPE] = {"types", columns, C_N, sizeof(columns[0])},
+	[NUMA_BY_FUNCTION] = {"functions", columns, C_N, sizeof(columns[0])},
+	[NUMA_BY_THREAD] = {"threads", columns, C_N, sizeof(columns[0])},
+	{},
+};
+
+u64 numa_tables_without(const struct view_table *t)
+{
+	for (u32 by = 0; by < ARRAY_SIZE(left_out); by++)
+		if (t == &numa_access_tables[by])
+			return left_out[by];
+	return 0;
+}
 
 /* A table of the columns that a key has. */
 struct shape {
@@ -181,6 +202,13 @@ static void sums_cells(struct cell *row, struct report *r, const struct numa_sum
 		row[C_REMOTE_LATENCY] = cell_u64(s->latency_sum[1] / s->latency_n[1]);
 }
 
+static const u8 mixed_columns[NUMA_UNITS] = {
+	[NUMA_UNIT_LINE] = C_LINE_MIXED,
+	[NUMA_UNIT_PAGE] = C_PAGE_MIXED,
+	[NUMA_UNIT_HUGE] = C_HUGE_MIXED,
+	[NUMA_UNIT_OBJECT] = C_MIXED,
+};
+
 static void group_cells(struct cell *row, struct report *r, const struct numa_feed *f,
 	const struct numa_groups *all, u32 i, bool stacks)
 {
@@ -201,8 +229,9 @@ static void group_cells(struct cell *row, struct report *r, const struct numa_fe
 	row[C_THREADS] = cell_u64(g->threads);
 	row[C_MAKER] = ratio_cell(g->by_allocator, g->by_known);
 	row[C_ALONE] = ratio_cell(g->before_sharing, g->sums.accesses);
-	if (g->sharing[NUMA_UNIT_OBJECT].samples)
-		row[C_MIXED] = cell_f64(g->sharing[NUMA_UNIT_OBJECT].mixed);
+	for (u32 unit = 0; unit < NUMA_UNITS; unit++)
+		if (g->sharing[unit].samples)
+			row[mixed_columns[unit]] = cell_f64(g->sharing[unit].mixed);
 	if (g->switch_pairs)
 		row[C_SWITCHES] = cell_f64(g->switches);
 	row[C_FREES] = cell_u64(g->frees);

@@ -10,6 +10,7 @@ enum numa_by { NUMA_BY_SITE, NUMA_BY_OBJECT, NUMA_BY_TYPE, NUMA_BY_FUNCTION, NUM
 
 extern const struct view_table numa_access_tables[];
 extern const struct view_table numa_node_tables[];
+u64 numa_tables_without(const struct view_table *t); /* view.without */
 
 /* groups: by site, but with NUMA_BY_OBJECT by object. */
 int numa_accesses_report(struct report *r, struct numa_feed *f, const struct numa_groups *groups,

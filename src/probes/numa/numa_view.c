@@ -201,6 +201,7 @@ static void numa_destroy(void *state)
 const struct view numa_view = {
 	.tables = (const struct view_table *const[]){numa_access_tables, numa_node_tables,
 		numa_flow_tables, NULL},
+	.without = numa_tables_without,
 	.size = sizeof(struct numa_state),
 	.by_default = "site",
 	.stacks_default = "user",

@@ -37,6 +37,13 @@ static const char *const source_names[NUMA_SOURCES] = {
 	[NUMA_PERF] = "perf event",
 };
 
+static const char *const page_from_names[NUMA_PAGE_FROMS] = {
+	[NUMA_PAGE_UNKNOWN] = "not known",
+	[NUMA_PAGE_SEEN] = "seen at the access",
+	[NUMA_PAGE_FRAME] = "physical address",
+	[NUMA_PAGE_LEVEL] = "level",
+};
+
 static const char *const level_names[NUMA_LEVELS] = {
 	[NUMA_L1] = "L1",
 	[NUMA_FILL_BUFFER] = "fill buffer",
@@ -81,6 +88,11 @@ const char *numa_why_name(u32 why)
 const char *numa_source_name(u32 source)
 {
 	return NAME_OF(source_names, source);
+}
+
+const char *numa_page_from_name(u32 from)
+{
+	return NAME_OF(page_from_names, from);
 }
 
 const char *numa_level_name(u32 level)

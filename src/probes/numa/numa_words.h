@@ -12,6 +12,8 @@ const char *numa_site_name(struct report *r, const struct numa_feed *f, const st
 const char *numa_kind_name(u32 kind);
 const char *numa_why_name(u32 why);
 const char *numa_source_name(u32 source);
+/* enum numa_page_from: "seen at the access", ... */
+const char *numa_page_from_name(u32 from);
 const char *numa_level_name(u32 level);
 const char *numa_op_name(u32 op);
 const char *numa_move_name(u32 why);
