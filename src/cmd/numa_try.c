@@ -27,7 +27,8 @@ struct attempt {
 	struct numa_phase phases[2];
 	u64 pages[2][NUMA_NODES];
 	u32 targets[NUMA_NODES], n_targets;
-	int why; /* a page that did not move: -errno; 0: all did */
+	size_t moved; /* pages that this command had to move */
+	int why;      /* a page that did not move: -errno; 0: all did */
 	struct err *err;
 };
 
@@ -111,6 +112,30 @@ static int ask_move(const struct attempt *a)
 	return ask(a, what);
 }
 
+/* Pages that are not yet where they are to go. */
+static size_t pages_elsewhere(const struct attempt *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->object.nodes.n; i++)
+		n += (u32)a->object.nodes.v[i] != a->targets[i % a->n_targets];
+	return n;
+}
+
+static int elsewhere_check(struct attempt *a)
+{
+	char nodes[64] = "";
+
+	if (!a->object.addresses.n)
+		return err_set(
+			a->err, -EINVAL, "%.60s: no page of it is present", a->o->operands[1]);
+	if (pages_elsewhere(a))
+		return 0;
+	on_which(a, nodes, sizeof(nodes));
+	return err_set(a->err, -EINVAL, "numa try: all %zu pages are on node%s %s already",
+		a->object.addresses.n, a->n_targets > 1 ? "s" : "", nodes);
+}
+
 static int pages_go(struct attempt *a)
 {
 	size_t n = a->object.addresses.n;
@@ -132,8 +157,8 @@ static int attempt_run(struct attempt *a)
 
 	if (!rc)
 		rc = numa_object_look(&a->object, a->err);
-	if (!rc && !a->object.addresses.n)
-		rc = err_set(a->err, -EINVAL, "%.60s: no page of it is present", text);
+	if (!rc)
+		rc = elsewhere_check(a);
 	if (!rc)
 		rc = ask_move(a);
 	if (!rc)
@@ -142,6 +167,7 @@ static int attempt_run(struct attempt *a)
 	if (!rc)
 		rc = numa_object_look(&a->object, a->err);
 	numa_object_count(&a->object, a->pages[0], NUMA_NODES);
+	a->moved = pages_elsewhere(a);
 	if (!rc)
 		rc = pages_go(a);
 	numa_object_count(&a->object, a->pages[1], NUMA_NODES);
@@ -183,7 +209,8 @@ static const struct column columns[C_N] = {
 	[C_LATENCY] = {"mean_latency_cycles", "LATENCY", CELL_F64, UNIT_NONE, 0,
 		"mean, in cycles; only hardware tells it"},
 	[C_PAGES] = {"pages_by_node", "PAGES", CELL_TEXT, UNIT_NONE, 0,
-		"node: pages of the object on it, as it begins (exact)"},
+		"node: pages of the object on it, right before and right after they were moved "
+		"(exact)"},
 	[C_MOVED] = {"moved_pages", "KERNEL MOVED", CELL_U64, UNIT_PAGES, 0,
 		"pages of it that the kernel itself moved meanwhile"},
 };
@@ -270,6 +297,10 @@ static void attempt_report(struct report *r, const struct attempt *a)
 	r->verdict = outcome_text(r, a);
 	if (a->why)
 		report_note(r, "Not all pages moved: %s", strerror(-a->why));
+	if (!a->moved)
+		report_note(r,
+			"Nothing was left to move: while it was measured before, the kernel took "
+			"the pages there");
 	report_note(r, "`memwhy numa try -p %d --undo` puts the pages back", a->object.pid);
 	report_add_stream_notes(r);
 }
