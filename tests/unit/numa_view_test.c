@@ -262,6 +262,11 @@ static void test_topology_text(void **state)
 	assert_true(numa_topology_parse("node 0 cpus\n", &t, &err) < 0);
 	assert_true(numa_topology_parse("node 0 cpus 0\nnode 1 cups 1\n", &t, &err) < 0);
 	assert_non_null(strstr(err.msg, "line 2"));
+	assert_int_equal(numa_topology_parse("node 0 cpus 0-99999999\n", &t, &err), -EINVAL);
+	assert_int_equal(numa_topology_parse("node 0 bytes 99999999999T\n", &t, &err), -EINVAL);
+	assert_int_equal(
+		numa_topology_parse("node 0 cpus 0-3\nnode 1 cpus 3\n", &t, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "line 2: a CPU is there twice"));
 }
 
 static void hint(u32 tgid, u32 tid)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sys/idset.h"
 #include "sys/keyvals.h"
 #include "sys/root.h"
 
@@ -47,7 +46,8 @@ static int cpus_add(struct numa_topology *t, u32 node, const char *list)
 		};
 
 		t->nodes[node].h.flags |= NUMA_NODE_CPUS;
-		rc = vec_push(&t->cpus, c);
+		rc = idset_has(&t->placed, cpu) ? -EEXIST : vec_push(&t->cpus, c);
+		t->placed.bits[cpu / 64] |= 1ULL << cpu % 64;
 	}
 	free(cpus);
 	return rc;
@@ -153,8 +153,13 @@ int numa_topology_parse(const char *text, struct numa_topology *ret, struct err 
 	free(copy);
 	if (!rc && !t.known)
 		rc = err_set(err, -EINVAL, "topology: no node");
-	else if (rc)
-		rc = err_set(err, rc, "topology: line %u is not 'node N cpus LIST ...'", number);
+	else if (rc == -EEXIST)
+		rc = err_set(err, -EINVAL, "topology: line %u: a CPU is there twice", number);
+	else if (rc && rc != -ENOMEM)
+		rc = err_set(
+			err, -EINVAL, "topology: line %u is not 'node N cpus LIST ...'", number);
+	if (rc == -ENOMEM)
+		err_errno(err, rc, "topology");
 	if (rc) {
 		numa_topology_free(&t);
 		return rc;

@@ -8,11 +8,13 @@
 #include "base/err.h"
 #include "capture/capture.h"
 #include "probes/numa/numa.h"
+#include "sys/idset.h"
 
 struct numa_topology {
 	struct numa_node nodes[NUMA_NODES];
 	u64 known; /* a bit a node */
 	VEC(struct numa_cpu) cpus;
+	struct idset placed; /* the same CPUs: each is on one node */
 };
 
 void numa_topology_free(struct numa_topology *t);
