@@ -206,7 +206,7 @@ static const struct column columns[C_N] = {
 		"of them, to pages of another node (sampled)"},
 	[C_ERROR] = {"error_ratio", "+-", CELL_F64, UNIT_RATIO, 0,
 		"its error: 2.45 standard errors, by eight windows of time (estimated)"},
-	[C_LATENCY] = {"mean_latency_cycles", "LATENCY", CELL_F64, UNIT_NONE, 0,
+	[C_LATENCY] = {"mean_latency_cycles", "LATENCY", CELL_F64, UNIT_NONE, COL_RARE,
 		"mean, in cycles; only hardware tells it"},
 	[C_PAGES] = {"pages_by_node", "PAGES", CELL_TEXT, UNIT_NONE, 0,
 		"node: pages of the object on it, right before and right after they were moved "
@@ -266,6 +266,9 @@ static const char *outcome_text(struct report *r, const struct attempt *a)
 {
 	double before = 0, after = 0, unused;
 
+	if (!a->moved)
+		return "No verdict: while it was measured before, the kernel moved all pages there "
+		       "itself.";
 	numa_phase_share(&a->phases[0], &before, &unused);
 	numa_phase_share(&a->phases[1], &after, &unused);
 	switch (numa_phase_compare(&a->phases[0], &a->phases[1])) {
@@ -297,10 +300,6 @@ static void attempt_report(struct report *r, const struct attempt *a)
 	r->verdict = outcome_text(r, a);
 	if (a->why)
 		report_note(r, "Not all pages moved: %s", strerror(-a->why));
-	if (!a->moved)
-		report_note(r,
-			"Nothing was left to move: while it was measured before, the kernel took "
-			"the pages there");
 	report_note(r, "`memwhy numa try -p %d --undo` puts the pages back", a->object.pid);
 	report_add_stream_notes(r);
 }
