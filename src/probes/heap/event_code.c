@@ -119,13 +119,12 @@ static int literal_put(struct event_coder *c, u64 symbol)
 	}
 }
 
-static int symbol_put(struct event_coder *c, u64 symbol)
+static int symbol_put(struct event_coder *c, u64 *const at[EVENT_ORDERS], u64 symbol)
 {
 	u32 order = 0;
 	int rc;
 
-	model_look(&c->model);
-	while (order < EVENT_ORDERS && *c->model.at[order] != symbol)
+	while (order < EVENT_ORDERS && *at[order] != symbol)
 		order++;
 	if (!order) {
 		c->run++;
@@ -154,10 +153,12 @@ static int big_put(struct event_coder *c, const struct heap_event *e)
 int event_coder_put(struct event_coder *c, const struct heap_event *e)
 {
 	int rc = marks_put(c, e);
-	u64 symbol = symbol_of(&c->model, e);
+	u64 symbol = symbol_of(&c->model, e), *at[EVENT_ORDERS];
+	struct event_context *t = &c->model.threads.v[c->model.thread];
 
-	rc = rc ? rc : symbol_put(c, symbol);
-	rc = rc ? rc : model_learn(&c->model, symbol);
+	model_look(&c->model, t, at);
+	rc = rc ? rc : symbol_put(c, at, symbol);
+	rc = rc ? rc : model_learn(&c->model, t, at, symbol);
 	c->events++;
 	c->gap++;
 	return rc ? rc : big_put(c, e);

@@ -40,15 +40,14 @@ struct heap_event {
 #define EVENT_TABLE_BITS 16
 #define EVENT_TABLE_FIRST_BITS 8
 
-/* What a thread did last. */
+/* What a thread did last: each twice, so that the last ones stand in a row, wherever they end. */
 struct event_context {
-	u64 last[EVENT_LAST];
+	u64 last[2 * EVENT_LAST];
 	u32 n;
 };
 
 struct event_model {
 	u64 *after[EVENT_ORDERS]; /* what followed, by hash of what came before */
-	u64 *at[EVENT_ORDERS];    /* of these, for the symbol to come */
 	u32 bits;                 /* of the hash: tables grow with what they have seen */
 	u64 symbols;
 	VEC(struct event_context) threads;
@@ -111,6 +110,9 @@ int event_decoder_init(struct event_decoder *d);
 int event_decoder_chunk(struct event_decoder *d, const u8 *bytes, size_t n);
 /* 1: an event; 0: the chunk ends; -EBADMSG: it is damaged; -ENOMEM. */
 int event_decoder_next(struct event_decoder *d, struct heap_event *ret);
+/* The same, of up to `most` events of one thread at one time, or of one that is THREAD: thread and
+ * ms are told of the first one only. *ret_n, on failure too: how many there are. */
+int event_decoder_run(struct event_decoder *d, struct heap_event *to, u32 most, u32 *ret_n);
 void event_decoder_free(struct event_decoder *d);
 
 #endif

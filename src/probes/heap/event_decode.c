@@ -93,7 +93,7 @@ static int literal_get(struct event_decoder *d, u64 kind, u64 *ret)
 }
 
 /* One that the first order does not predict; then the length of the next run. */
-static int symbol_get(struct event_decoder *d, u64 *ret)
+static inline int symbol_get(struct event_decoder *d, u64 *const at[EVENT_ORDERS], u64 *ret)
 {
 	u64 how;
 	int rc = column_get(d, HOW, &how);
@@ -101,7 +101,7 @@ static int symbol_get(struct event_decoder *d, u64 *ret)
 	if (rc || !how)
 		return -EBADMSG;
 	if (how < EVENT_ORDERS)
-		*ret = *d->model.at[how];
+		*ret = *at[how];
 	else
 		rc = literal_get(d, how - EVENT_ORDERS, ret);
 	return rc ? rc : column_get(d, RUN, &d->run);
@@ -128,7 +128,7 @@ static inline int free_set(struct event_model *m, u64 symbol, struct heap_event 
 	return rc;
 }
 
-static int alloc_set(struct event_decoder *d, u64 symbol, struct heap_event *ret)
+static inline int alloc_set(struct event_decoder *d, u64 symbol, struct heap_event *ret)
 {
 	int rc = 0;
 
@@ -159,8 +159,6 @@ static inline int event_set(struct event_decoder *d, u64 symbol, struct heap_eve
 {
 	u32 kind = symbol & MASK(KIND_BITS);
 
-	ret->thread = d->model.thread;
-	ret->ms = d->model.ms;
 	if (kind < SYMBOL_ALLOC)
 		return free_set(&d->model, symbol, ret);
 	if (kind < SYMBOL_OTHER)
@@ -210,32 +208,64 @@ static int marks_get(struct event_decoder *d, struct heap_event *ret)
 	return !rc && d->left && !d->model.threads.n ? -EBADMSG : rc;
 }
 
-int event_decoder_next(struct event_decoder *d, struct heap_event *ret)
+/* Of one thread at one time. 0: all of them; *ret_n: so many. */
+static int events_get(struct event_decoder *d, struct heap_event *to, u64 n, u32 *ret_n)
 {
-	u64 symbol;
+	struct event_model *m = &d->model;
+	struct event_context *t = &m->threads.v[m->thread];
+	int rc = 0;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		u64 *at[EVENT_ORDERS], symbol;
+
+		model_look(m, t, at);
+		if (d->run) {
+			d->run--;
+			symbol = *at[0];
+		} else {
+			rc = symbol_get(d, at, &symbol);
+			if (rc)
+				break;
+		}
+		rc = event_set(d, symbol, &to[i]);
+		rc = rc ? rc : model_learn(m, t, at, symbol);
+		if (rc)
+			break;
+	}
+	*ret_n = i;
+	return rc;
+}
+
+int event_decoder_run(struct event_decoder *d, struct heap_event *to, u32 most, u32 *ret_n)
+{
 	int rc = 0;
 
+	*ret_n = 0;
 	if (!d->gap)
-		rc = marks_get(d, ret);
-	if (rc || !d->left)
-		goto out;
-	model_look(&d->model);
-	if (d->run) {
-		d->run--;
-		symbol = *d->model.at[0];
-	} else {
-		rc = symbol_get(d, &symbol);
+		rc = marks_get(d, to);
+	if (rc > 0) {
+		*ret_n = 1;
+		return rc;
 	}
-	rc = rc ? rc : event_set(d, symbol, ret);
-	rc = rc ? rc : model_learn(&d->model, symbol);
-	d->left--;
-	d->gap--;
+	if (!rc && !d->left)
+		return 0;
+	rc = rc ? rc : events_get(d, to, MIN(MIN((u64)most, d->left), d->gap), ret_n);
+	to->thread = d->model.thread;
+	to->ms = d->model.ms;
+	d->left -= *ret_n;
+	d->gap -= *ret_n;
 	if (!rc)
 		return 1;
-out:
-	if (rc < 0)
-		d->left = 0, d->gap = NO_MARK;
+	d->left = 0, d->gap = NO_MARK;
 	return rc;
+}
+
+int event_decoder_next(struct event_decoder *d, struct heap_event *ret)
+{
+	u32 n;
+
+	return event_decoder_run(d, ret, 1, &n);
 }
 
 void event_decoder_free(struct event_decoder *d)

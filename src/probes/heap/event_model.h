@@ -56,22 +56,18 @@ static inline u64 spread(u64 v)
 	return v * 0x9e3779b97f4a7c15ULL;
 }
 
-static inline u64 last(const struct event_context *t, u32 back)
+/* Where what followed the last symbols stands, and the next one will. */
+static inline void model_look(
+	const struct event_model *m, const struct event_context *t, u64 *ret_at[EVENT_ORDERS])
 {
-	return t->last[(t->n - back) % EVENT_LAST];
-}
+	const u64 *end = &t->last[EVENT_LAST + t->n % EVENT_LAST];
+	u64 two = spread(end[-1] + 3 * end[-2]);
+	u64 four = spread(two + 5 * end[-3] + 7 * end[-4]);
+	u64 eight = spread(four + 11 * end[-5] + 13 * end[-6] + 17 * end[-7] + 19 * end[-8]);
 
-static inline void model_look(struct event_model *m)
-{
-	const struct event_context *t = &m->threads.v[m->thread];
-	u64 two = spread(last(t, 1) + 3 * last(t, 2));
-	u64 four = spread(two + 5 * last(t, 3) + 7 * last(t, 4));
-	u64 eight = spread(
-		four + 11 * last(t, 5) + 13 * last(t, 6) + 17 * last(t, 7) + 19 * last(t, 8));
-
-	m->at[0] = &m->after[0][eight >> (64 - m->bits)];
-	m->at[1] = &m->after[1][four >> (64 - m->bits)];
-	m->at[2] = &m->after[2][two >> (64 - m->bits)];
+	ret_at[0] = &m->after[0][eight >> (64 - m->bits)];
+	ret_at[1] = &m->after[1][four >> (64 - m->bits)];
+	ret_at[2] = &m->after[2][two >> (64 - m->bits)];
 }
 
 int event_model_init(struct event_model *m);
@@ -79,13 +75,14 @@ void event_model_free(struct event_model *m);
 /* Its tables, to twice their size. */
 int event_model_grow(struct event_model *m);
 
-static inline int model_learn(struct event_model *m, u64 symbol)
+/* at: as model_look() found it. */
+static inline int model_learn(
+	struct event_model *m, struct event_context *t, u64 *const at[EVENT_ORDERS], u64 symbol)
 {
-	struct event_context *t = &m->threads.v[m->thread];
+	u32 i = t->n++ % EVENT_LAST;
 
-	for (u32 i = 0; i < EVENT_ORDERS; i++)
-		*m->at[i] = symbol;
-	t->last[t->n++ % EVENT_LAST] = spread(symbol) >> 20;
+	*at[0] = *at[1] = *at[2] = symbol;
+	t->last[i] = t->last[i + EVENT_LAST] = spread(symbol) >> 20;
 	if (++m->symbols < 1ULL << m->bits || m->bits == EVENT_TABLE_BITS)
 		return 0;
 	return event_model_grow(m);

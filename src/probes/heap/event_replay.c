@@ -130,64 +130,44 @@ static int thread_take(struct replayed *p, u32 tid)
 }
 
 /* Of a block from before the part nothing is known: its free is one of an unknown block. */
-static int event_apply(struct replayed *p, const struct heap_event *e)
+static int event_apply(struct replayed *p, const struct heap_event *e, u32 thread, u64 ms)
 {
-	struct moving *m = &p->moving.v[e->thread];
+	struct moving *m = &p->moving.v[thread];
 	struct account *a = &p->p.account;
 	struct numbered *b = &p->blocks;
 
-	switch ((enum heap_event_what)e->what) {
-	case HEAP_EVENT_ALLOC:
-	case HEAP_EVENT_MOVED:
+	if (e->what <= HEAP_EVENT_MOVED) {
 		m->is = false;
-		return numbered_alloc(b, a, e->thread, e->block, e->bytes, e->slack, e->stack,
-			e->what == HEAP_EVENT_MOVED, e->ms);
-	case HEAP_EVENT_FREE:
-		numbered_free(b, a, e->thread, e->block, e->ms, NULL);
-		return 0;
-	case HEAP_EVENT_MOVE:
-		numbered_free(b, a, e->thread, e->block, e->ms, &m->moved);
+		return numbered_alloc(b, a, thread, e->block, e->bytes, e->slack, e->stack,
+			e->what == HEAP_EVENT_MOVED, ms);
+	}
+	if (e->what == HEAP_EVENT_FREE) {
+		numbered_free(b, a, thread, e->block, ms, NULL);
+	} else if (e->what == HEAP_EVENT_MOVE) {
+		numbered_free(b, a, thread, e->block, ms, &m->moved);
 		m->is = true;
-		return 0;
-	case HEAP_EVENT_RESTORE:
-		if (!m->is)
-			return 0;
-		m->is = false;
-		return numbered_restore(b, a, e->thread, &m->moved);
-	case HEAP_EVENT_GONE:
+	} else if (e->what == HEAP_EVENT_GONE) {
 		numbered_lose(b, a, e->block);
-		return 0;
-	case HEAP_EVENT_THREAD:
-		break;
+	} else if (e->what == HEAP_EVENT_RESTORE && m->is) {
+		m->is = false;
+		return numbered_restore(b, a, thread, &m->moved);
 	}
 	return 0;
 }
 
-/* Up to BATCH events of the part. *ret_rc: 1, there may be more. */
-static u32 batch_read(
-	struct event_replay *r, struct replayed *p, struct heap_event *batch, int *ret_rc)
+/* Of one thread at one time. */
+static int batch_apply(struct replayed *p, const struct heap_event *batch, u32 n)
 {
-	u32 n = 0;
-	int rc = 1;
+	for (u32 i = 0; i < n; i++)
+		numbered_prefetch(&p->blocks, batch[i].block);
+	p->events += n;
+	for (u32 i = 0; i < n; i++) {
+		int rc = event_apply(p, &batch[i], batch->thread, batch->ms);
 
-	while (n < BATCH && rc == 1 && !p->end) {
-		struct heap_event *e = &batch[n];
-
-		rc = event_decoder_next(&p->decoder, e);
-		if (rc != 1)
-			break;
-		p->end = e->ms >= r->to_ms ? END_PART : END_NOT;
-		if (e->what == HEAP_EVENT_THREAD) {
-			int failed = thread_take(p, e->tid);
-
-			rc = failed ? failed : 1;
-		} else if (!p->end && e->ms >= r->from_ms) {
-			numbered_prefetch(&p->blocks, e->block);
-			n++;
-		}
+		if (rc)
+			return rc;
 	}
-	*ret_rc = p->end && rc == 1 ? 0 : rc;
-	return n;
+	return 0;
 }
 
 static int chunk_run(struct event_replay *r, struct replayed *p)
@@ -195,18 +175,22 @@ static int chunk_run(struct event_replay *r, struct replayed *p)
 	struct heap_event batch[BATCH];
 	int rc = 1;
 
-	while (rc == 1) {
-		u32 n = batch_read(r, p, batch, &rc);
+	while (rc == 1 && !p->end) {
+		int failed = 0;
+		u32 n;
 
-		p->events += n;
-		for (u32 i = 0; i < n; i++) {
-			int failed = event_apply(p, &batch[i]);
-
-			if (failed)
-				return failed;
-		}
+		rc = event_decoder_run(&p->decoder, batch, BATCH, &n);
+		if (!n)
+			break;
+		p->end = batch->ms >= r->to_ms ? END_PART : END_NOT;
+		if (rc == 1 && batch->what == HEAP_EVENT_THREAD)
+			failed = thread_take(p, batch->tid);
+		else if (!p->end && batch->ms >= r->from_ms)
+			failed = batch_apply(p, batch, n);
+		if (failed)
+			return failed;
 	}
-	return rc;
+	return p->end && rc == 1 ? 0 : rc;
 }
 
 /* Where there is too much, the sums of the process end. */
