@@ -115,8 +115,9 @@ void by_task_cells(struct report *r, u32 by, const struct by_task_key *k, struct
 {
 	cells[BY_C_PID] = cell_u64(k->tgid);
 	cells[BY_C_TID] = cell_u64(k->tid);
-	cells[BY_C_COMM] = cell_text(by & BY_TASKS ? stream_comm(r->stream, k->tgid, k->tid)
-						   : report_text(r, "%.16s", k->comm));
+	cells[BY_C_COMM] = cell_text(by & BY_TASKS  ? stream_comm(r->stream, k->tgid, k->tid)
+				     : by & BY_COMM ? report_textn(r, k->comm, COMM_LEN)
+						    : "");
 	cells[BY_C_CGROUP] = cell_text(stream_cgroup(r->stream, k->cgroup));
 }
 

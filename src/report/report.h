@@ -91,6 +91,10 @@ struct table {
 	u32 stack_limit;  /* of frames shown in text under a row; 0: the default */
 	size_t n_cut;     /* rows already cut by table_arrange */
 	bool story; /* its rows make sense only together: cut only by a --limit that was given */
+	/* See table_keep(). */
+	size_t keep, keep_col;
+	const char *keep_sort;
+	struct cell worst; /* of those to be kept, in keep_col; empty: any row is */
 };
 
 enum finding_level { LEVEL_NOTE, LEVEL_RISK, LEVEL_WARNING, LEVEL_CRITICAL };
@@ -184,6 +188,13 @@ bool report_has_stacks(const struct report *r);
 /* A new empty table. cols must outlive the report. NULL when memory is short. */
 struct table *report_table(struct report *r, const char *name, const char *title,
 	const struct column *cols, size_t n_cols);
+/* Rows that will not be shown, as --sort and --limit say, are dropped while it is filled: only
+ * where no column is COL_RARE, or all rows have it. Its own sort must be known. keep 0: they stay.
+ */
+void table_keep(struct table *t, const struct report *r);
+/* With keep, before a row is filled: whether it may be shown, by its cell of keep_col. If not, it
+ * is counted as cut. */
+bool table_takes(struct table *t, const struct cell *c);
 /* Appends a row of empty cells and returns it (n_cols cells, valid until the next row), or NULL. */
 struct cell *table_row(struct table *t);
 struct cell *table_cell(const struct table *t, size_t row, size_t col);

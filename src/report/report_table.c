@@ -3,18 +3,7 @@
 
 #include "report/report.h"
 
-struct cell *table_row(struct table *t)
-{
-	struct cell *row;
-
-	if (vec_reserve(&t->cells, t->n_cols))
-		return NULL;
-	row = t->cells.v + t->cells.n;
-	memset(row, 0, t->n_cols * sizeof(*row));
-	t->cells.n += t->n_cols;
-	t->n_rows++;
-	return row;
-}
+#define KEEP_MORE 256 /* rows that are there before any are dropped */
 
 struct cell *table_cell(const struct table *t, size_t row, size_t col)
 {
@@ -124,19 +113,25 @@ static int cell_compare(const struct cell *a, const struct cell *b)
 	return (x > y) - (x < y);
 }
 
-static int row_compare(const void *pa, const void *pb, void *arg)
+/* Below 0: a comes first. */
+static int cells_order(const struct cell *a, const struct cell *b, bool ascending)
 {
-	const struct sort *s = arg;
-	size_t ra = *(const size_t *)pa, rb = *(const size_t *)pb;
-	const struct cell *a = table_cell(s->t, ra, s->col), *b = table_cell(s->t, rb, s->col);
 	int diff;
 
 	if (!a->type != !b->type)
 		return a->type ? -1 : 1;
 	diff = cell_compare(a, b);
-	if (diff)
-		return s->ascending ? diff : -diff;
-	return (ra > rb) - (ra < rb);
+	return ascending ? diff : -diff;
+}
+
+static int row_compare(const void *pa, const void *pb, void *arg)
+{
+	const struct sort *s = arg;
+	size_t ra = *(const size_t *)pa, rb = *(const size_t *)pb;
+	int diff = cells_order(
+		table_cell(s->t, ra, s->col), table_cell(s->t, rb, s->col), s->ascending);
+
+	return diff ? diff : (ra > rb) - (ra < rb);
 }
 
 void table_order(const struct table *t, const char *sort, size_t *order)
@@ -147,6 +142,69 @@ void table_order(const struct table *t, const char *sort, size_t *order)
 		order[i] = i;
 	if (!sort_choose(t, sort, &s))
 		qsort_r(order, t->n_rows, sizeof(order[0]), row_compare, &s);
+}
+
+void table_keep(struct table *t, const struct report *r)
+{
+	struct sort s;
+
+	if (!r->limit || (t->story && !r->limited) || sort_choose(t, r->sort, &s))
+		return;
+	t->keep = r->limit;
+	t->keep_col = s.col;
+	t->keep_sort = r->sort;
+}
+
+static int index_compare(const void *pa, const void *pb)
+{
+	size_t a = *(const size_t *)pa, b = *(const size_t *)pb;
+
+	return (a > b) - (a < b);
+}
+
+/* What is left stays in the order it was filled in. */
+static void table_prune(struct table *t)
+{
+	_cleanup_free_ size_t *order = reallocarray(NULL, t->n_rows, sizeof(*order));
+
+	if (!order)
+		return;
+	table_order(t, t->keep_sort, order);
+	t->worst = *table_cell(t, order[t->keep - 1], t->keep_col);
+	qsort(order, t->keep, sizeof(*order), index_compare);
+	for (size_t i = 0; i < t->keep; i++)
+		memmove(table_cell(t, i, 0), table_cell(t, order[i], 0),
+			t->n_cols * sizeof(struct cell));
+	t->n_cut += t->n_rows - t->keep;
+	t->n_rows = t->keep;
+	t->cells.n = t->keep * t->n_cols;
+}
+
+/* Of two that are equal the first stays. */
+bool table_takes(struct table *t, const struct cell *c)
+{
+	struct sort s;
+
+	if (!t->worst.type || sort_choose(t, t->keep_sort, &s) ||
+		cells_order(c, &t->worst, s.ascending) < 0)
+		return true;
+	t->n_cut++;
+	return false;
+}
+
+struct cell *table_row(struct table *t)
+{
+	struct cell *row;
+
+	if (t->keep && t->n_rows >= 4 * t->keep + KEEP_MORE)
+		table_prune(t);
+	if (vec_reserve(&t->cells, t->n_cols))
+		return NULL;
+	row = t->cells.v + t->cells.n;
+	memset(row, 0, t->n_cols * sizeof(*row));
+	t->cells.n += t->n_cols;
+	t->n_rows++;
+	return row;
 }
 
 size_t table_arrange(struct table *t, const char *sort, u32 limit)

@@ -69,6 +69,49 @@ static void test_arrange(void **state)
 	assert_order(NULL, "-index", 3, (u64[]){3, 2, max}, 3);   /* … both ways */
 }
 
+/* What is shown of a table that drops rows while it is filled is what is shown of all of them. */
+static void assert_kept(const char *sort, u32 limit)
+{
+	struct table *t[2];
+	struct fixture f;
+
+	fixture_open(&f, "faults");
+	f.report.sort = sort;
+	f.report.limit = limit;
+	for (u32 k = 0; k < 2; k++) {
+		t[k] = report_table(&f.report, "process", NULL, cols, ARRAY_SIZE(cols));
+		t[k]->sort = "index";
+	}
+	table_keep(t[1], &f.report);
+	for (u32 i = 0; i < 5000; i++) {
+		struct cell all[] = {cell_u64(i * 7919ULL % 5000), cell_text(i % 3 ? "a" : "b"),
+			i % 5 ? cell_u64(i * 31ULL % 97) : (struct cell){}, cell_stack(i)};
+
+		for (u32 k = 0; k < 2; k++)
+			if (!t[k]->keep || table_takes(t[k], &all[t[k]->keep_col]))
+				memcpy(table_row(t[k]), all, sizeof(all));
+	}
+	assert_true(t[1]->n_rows < 4 * limit + 1000 && t[1]->cells.cap < t[0]->cells.cap);
+	for (u32 k = 0; k < 2; k++)
+		table_arrange(t[k], sort, limit);
+	assert_int_equal(t[0]->n_rows, limit);
+	assert_int_equal(t[1]->n_rows, limit);
+	assert_int_equal(t[0]->n_cut, t[1]->n_cut);
+	for (size_t i = 0; i < limit; i++)
+		assert_int_equal(table_cell(t[0], i, 3)->stack, table_cell(t[1], i, 3)->stack);
+	fixture_close(&f);
+}
+
+static void test_keep(void **state)
+{
+	(void)state;
+	assert_kept(NULL, 20);
+	assert_kept("pid", 1);
+	assert_kept("-pid", 100);
+	assert_kept("comm", 30);
+	assert_kept("-index", 20);
+}
+
 static void test_arrange_empty(void **state)
 {
 	struct fixture f;
@@ -305,6 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arrange),
+		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_arrange_empty),
 		cmocka_unit_test(test_select),
 		cmocka_unit_test(test_findings),

@@ -3,6 +3,9 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "analysis/hist.h"
 
 const struct by_column heap_columns[C_N] = {
 	BY_TASK_COLUMNS,
@@ -80,18 +83,20 @@ static void errors_fill(struct cell all[C_N], const struct heap_sums *s)
 	all[C_ERROR] = cell_u64((u64)sqrt(s->variance));
 }
 
-static void lives_fill(struct cell all[C_N], struct report *r, const struct heap_sums *s)
+void heap_lives_fill(struct cell all[C_N], struct report *r, const struct heap_sums *s)
 {
 	u64 max = ns_of_ms((u64)s->max_life_ms + 1);
+	struct hist h = {};
 
-	if (!hist_count(&s->lives))
+	memcpy(&h.slots[HEAP_MS_SLOT], s->lives, sizeof(s->lives));
+	if (!s->of_sites || !hist_count(&h))
 		return;
-	all[C_LIFE_P50] = cell_u64(hist_quantile(&s->lives, 0.5, max));
-	all[C_LIFE_P99] = cell_u64(hist_quantile(&s->lives, 0.99, max));
-	all[C_LIVES] = hist_to_cell(r, &s->lives);
+	all[C_LIFE_P50] = cell_u64(hist_quantile(&h, 0.5, max));
+	all[C_LIFE_P99] = cell_u64(hist_quantile(&h, 0.99, max));
+	all[C_LIVES] = hist_to_cell(r, &h);
 }
 
-void heap_row_fill(struct cell all[C_N], struct report *r, const struct heap_sums *s, u32 stack)
+void heap_row_fill(struct cell all[C_N], const struct heap_sums *s, u32 stack)
 {
 	all[C_LIVE] = cell_u64(s->live_bytes);
 	all[C_LIVE_BLOCKS] = cell_u64(s->live_blocks);
@@ -115,7 +120,6 @@ void heap_row_fill(struct cell all[C_N], struct report *r, const struct heap_sum
 	}
 	if (!s->of_sites)
 		return;
-	lives_fill(all, r, s);
 	all[C_MIN] = cell_u64(s->min_bytes);
 	all[C_MAX] = cell_u64(s->max_bytes);
 	if (!s->attached)

@@ -3,7 +3,6 @@
 #define MEMWHY_PROBES_HEAP_COLUMNS_H
 
 #include "analysis/by.h"
-#include "analysis/hist.h"
 #include "probes/heap/heap.h"
 
 /* What rows add up, of stacks, processes and threads alike. */
@@ -13,7 +12,7 @@ struct heap_sums {
 	u64 slack_bytes, life_ms;
 	u32 max_life_ms, min_bytes, max_bytes;
 	double live_variance, peak_variance, variance;
-	struct hist lives;
+	u64 lives[HEAP_TIMES];     /* as in heap_site */
 	bool of_sites, of_threads; /* what only these know */
 	bool sampled, attached;
 };
@@ -47,7 +46,9 @@ enum {
 
 extern const struct by_column heap_columns[C_N];
 
-/* Fills all but the columns of the task. */
-void heap_row_fill(struct cell all[C_N], struct report *r, const struct heap_sums *s, u32 stack);
+/* Fills all but the columns of the task, and those that heap_lives_fill() does. */
+void heap_row_fill(struct cell all[C_N], const struct heap_sums *s, u32 stack);
+/* C_LIFE_P50, C_LIFE_P99, C_LIVES. */
+void heap_lives_fill(struct cell all[C_N], struct report *r, const struct heap_sums *s);
 
 #endif

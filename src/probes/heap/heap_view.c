@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/units.h"
 #include "probes/heap/event_replay.h"
 #include "probes/heap/heap_columns.h"
 #include "probes/heap/heap_growth.h"
 #include "probes/heap/heap_mappings.h"
+#include "probes/heap/heap_part.h"
 #include "probes/heap/heap_processes.h"
 #include "probes/heap/heap_residence.h"
 #include "probes/heap/heap_tree.h"
@@ -30,11 +30,13 @@ struct site_key {
 	u32 process, stack, site;
 };
 
+struct site_base {
+	u64 allocations, bytes, frees, temporary, moved, slack_bytes, life_ms;
+};
+
 struct site_state {
 	struct heap_site now;
-	struct {
-		u64 allocations, bytes, frees, temporary, moved, slack_bytes, life_ms;
-	} base;
+	struct site_base base;
 };
 
 struct thread_key {
@@ -60,7 +62,7 @@ struct heap_view_state {
 	u64 from_ns, to_ns;
 };
 
-static int feed_sums(void *state, const struct rec *r);
+static int feed_part(void *state, const struct rec *r);
 
 /* Half of what the machine has. */
 static u64 memory_most(void)
@@ -84,7 +86,7 @@ static int init(void *state, const struct view_options *o, struct err *err)
 		return rc;
 	v->from_ns = o->from_ns;
 	v->to_ns = o->to_ns ? o->to_ns : UINT64_MAX;
-	rc = event_replay_open(v->from_ns, v->to_ns, memory_most(), feed_sums, v, &v->replay);
+	rc = event_replay_open(v->from_ns, v->to_ns, memory_most(), feed_part, v, &v->replay);
 	return rc ? err_errno(err, rc, "heap") : 0;
 }
 
@@ -190,27 +192,47 @@ static struct heap_sums *sums_of(struct heap_view_state *v, u32 process, u32 tgi
 	return s;
 }
 
+static int site_add(
+	struct heap_view_state *v, const struct heap_site *now, const struct site_base *base)
+{
+	struct heap_sums *s = sums_of(v, now->process, now->tgid, 0, NULL, now->stack);
+
+	if (!s)
+		return -ENOMEM;
+	ADD_COMMON(s, now, base);
+	ADD_PEAK(s, now, base);
+	s->slack_bytes += now->slack_bytes - base->slack_bytes;
+	s->life_ms += now->life_ms - base->life_ms;
+	s->max_life_ms = MAX(s->max_life_ms, now->max_life_ms);
+	s->min_bytes = s->of_sites ? MIN(s->min_bytes, now->min_bytes) : now->min_bytes;
+	s->max_bytes = MAX(s->max_bytes, now->max_bytes);
+	for (u32 k = 0; k < HEAP_TIMES; k++)
+		s->lives[k] += now->lives[k];
+	s->of_sites = true;
+	return 0;
+}
+
 static int sites_add(struct heap_view_state *v)
 {
-	for (size_t i = 0; i < v->sites.n; i++) {
-		const struct site_state *at = groups_value(&v->sites, i);
-		const struct heap_site *now = &at->now;
-		struct heap_sums *s = sums_of(v, now->process, now->tgid, 0, NULL, now->stack);
+	int rc = 0;
 
-		if (!s)
-			return -ENOMEM;
-		ADD_COMMON(s, now, &at->base);
-		ADD_PEAK(s, now, &at->base);
-		s->slack_bytes += now->slack_bytes - at->base.slack_bytes;
-		s->life_ms += now->life_ms - at->base.life_ms;
-		s->max_life_ms = MAX(s->max_life_ms, now->max_life_ms);
-		s->min_bytes = s->of_sites ? MIN(s->min_bytes, now->min_bytes) : now->min_bytes;
-		s->max_bytes = MAX(s->max_bytes, now->max_bytes);
-		for (u32 k = 0; k < HEAP_TIMES; k++)
-			s->lives.slots[k + HEAP_MS_SLOT] += now->lives[k];
-		s->of_sites = true;
+	for (size_t i = 0; i < v->sites.n && !rc; i++) {
+		const struct site_state *at = groups_value(&v->sites, i);
+
+		rc = site_add(v, &at->now, &at->base);
 	}
-	return 0;
+	return rc;
+}
+
+/* What the replay says: of each site only once, when there is a report. */
+static int feed_part(void *state, const struct rec *r)
+{
+	static const struct site_base none;
+	struct heap_view_state *v = state;
+
+	if (r->kind != REC_HEAP_SITE)
+		return feed_sums(v, r);
+	return v->sums.by & BY_STACK ? site_add(v, (const struct heap_site *)r, &none) : 0;
 }
 
 static int threads_add(struct heap_view_state *v)
@@ -243,6 +265,23 @@ static int totals_add(struct heap_view_state *v)
 	return 0;
 }
 
+static bool is_sampled(const struct heap_view_state *v)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < v->totals.n; i++) {
+		const struct total_state *at = groups_value(&v->totals, i);
+
+		is |= at->now.h.flags & HEAP_SAMPLED;
+	}
+	return is;
+}
+
+static bool is_of_lives(size_t column)
+{
+	return column == C_LIFE_P50 || column == C_LIFE_P99 || column == C_LIVES;
+}
+
 static int rows_add(struct heap_view_state *v, struct report *r)
 {
 	struct table *t = by_sums_table(&v->sums, r, "heap",
@@ -250,12 +289,16 @@ static int rows_add(struct heap_view_state *v, struct report *r)
 		: v->sums.by & BY_THREAD ? "Heap by thread"
 					 : "Heap");
 	int rc = t ? 0 : -ENOMEM;
+	size_t sort;
 
 	if (!t)
 		return rc;
 	t->empty = v->replay && !event_replay_has(v->replay) ? "Not recorded."
 							     : "Nothing was allocated.";
 	t->sort = v->sums.by & BY_THREAD ? "allocated_bytes" : "peak_bytes";
+	if (!is_sampled(v)) /* errors are COL_RARE */
+		table_keep(t, r);
+	sort = v->sums.index[t->keep_col];
 	for (size_t i = 0; i < v->sums.groups.n && !rc; i++) {
 		const struct by_task_key *k = groups_key(&v->sums.groups, i);
 		const struct heap_sums *s = groups_value(&v->sums.groups, i);
@@ -264,60 +307,33 @@ static int rows_add(struct heap_view_state *v, struct report *r)
 		if (!s->allocations && !s->frees && !s->live_blocks && !s->peak_blocks)
 			continue;
 		by_task_cells(r, v->sums.by, k, all);
-		heap_row_fill(all, r, s, k->stack);
+		heap_row_fill(all, s, k->stack);
 		if (!s->of_threads)
 			all[BY_C_TID] = (struct cell){};
+		if (is_of_lives(sort))
+			heap_lives_fill(all, r, s);
+		if (t->keep && !table_takes(t, &all[sort]))
+			continue;
+		if (!is_of_lives(sort))
+			heap_lives_fill(all, r, s);
 		rc = by_sums_row(&v->sums, t, all);
 	}
 	return rc;
 }
 
-static void part_tell(const struct heap_view_state *v, struct report *r)
-{
-	char from[UNIT_BUF], to[UNIT_BUF];
-	u32 damaged = event_replay_damaged(v->replay), full = event_replay_full(v->replay);
-	bool ends = v->to_ns != UINT64_MAX;
-
-	if (!event_replay_has(v->replay)) {
-		report_not_checked(r, "events were not recorded: that takes --events with "
-				      "--record");
-		return;
-	}
-	report_note(r,
-		"blocks allocated %s%s%s%s%s, as things stood %s; what programs map by "
-		"themselves is known of the whole run only",
-		v->from_ns ? "from " : "up to ",
-		v->from_ns ? fmt_ns(from, v->from_ns)
-		: ends     ? fmt_ns(to, v->to_ns)
-			   : "",
-		v->from_ns && ends ? " to " : "", v->from_ns && ends ? fmt_ns(to, v->to_ns) : "",
-		" after memwhy began", ends ? "then" : "at the end");
-	if (damaged)
-		report_not_checked(r,
-			"of %u processes events are damaged or missing: the sums end there",
-			damaged);
-	if (full)
-		report_not_checked(r,
-			"what was live in %u processes would take more than half of this machine's "
-			"memory: their sums end there; a later --from or an earlier --to takes "
-			"less",
-			full);
-}
-
 /* What a reader must know. */
 static void notes_add(struct heap_view_state *v, struct report *r)
 {
-	bool sampled = false, attached = false;
+	bool attached = false;
 
 	for (size_t i = 0; i < v->totals.n; i++) {
 		const struct total_state *at = groups_value(&v->totals, i);
 
-		sampled |= at->now.h.flags & HEAP_SAMPLED;
 		attached |= at->now.h.flags & HEAP_ATTACHED && !(at->now.h.flags & HEAP_WHOLE);
 	}
 	if (attached)
 		report_note(r, "all of it is about blocks allocated since memwhy attached");
-	if (sampled)
+	if (is_sampled(v))
 		report_note(r, "numbers are estimates: allocations were sampled by bytes "
 			       "(--sample)");
 	if (v->sums.by & BY_STACK && v->sums.by & BY_THREAD)
@@ -390,12 +406,12 @@ static int report(void *state, struct report *r)
 	struct heap_view_state *v = state;
 	int rc;
 
+	groups_clear(&v->sums.groups);
 	rc = v->replay ? event_replay_report(v->replay) : 0;
 	if (rc)
 		return rc;
 	if (v->replay)
-		part_tell(v, r);
-	groups_clear(&v->sums.groups);
+		heap_part_tell(v->replay, v->from_ns, v->to_ns, r);
 	if (v->sums.by & BY_STACK)
 		rc = sites_add(v);
 	else if (v->sums.by & BY_THREAD)

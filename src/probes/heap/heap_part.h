@@ -1,0 +1,11 @@
+/* What a report on a part of a recording (--from, --to) says of itself. */
+#ifndef MEMWHY_PROBES_HEAP_HEAP_PART_H
+#define MEMWHY_PROBES_HEAP_HEAP_PART_H
+
+#include "probes/heap/event_replay.h"
+#include "report/report.h"
+
+/* to_ns: UINT64_MAX: the end. */
+void heap_part_tell(const struct event_replay *replay, u64 from_ns, u64 to_ns, struct report *r);
+
+#endif
