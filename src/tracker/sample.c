@@ -8,8 +8,9 @@
 
 u64 least_bytes;
 u64 sample_mean;
+u8 sample_few[1U << SAMPLE_FEW_BITS];
+u64 sample_few_mask;
 u8 sample_seen[1U << SAMPLE_SEEN_BITS];
-u64 sample_seen_mask;
 
 static u64 sampled[LINES * LINE] __attribute__((aligned(64)));
 
@@ -17,8 +18,8 @@ void sample_begin(u64 mean, u64 least)
 {
 	least_bytes = least;
 	sample_mean = mean;
-	sample_seen[0] = mean ? 0 : FULL;
-	sample_seen_mask = mean ? sizeof(sample_seen) - 1 : 0;
+	sample_few[0] = mean ? 0 : FULL;
+	sample_few_mask = mean ? sizeof(sample_few) - 1 : 0;
 }
 
 static u64 *place_of(u64 hash, u32 i)
@@ -58,13 +59,19 @@ void sample_draw(struct thread *t)
 	t->until_sample = (u64)(minus_log(random_next(t)) * (double)sample_mean) + 1;
 }
 
-static void seen_count(u64 hash, int by)
+static void place_count(u8 *place, int by)
 {
-	u8 *seen = &sample_seen[hash >> (64 - SAMPLE_SEEN_BITS)], old = *seen;
+	u8 old = *place;
 
-	while (old != FULL && !__atomic_compare_exchange_n(seen, &old, (u8)(old + by), 0,
+	while (old != FULL && !__atomic_compare_exchange_n(place, &old, (u8)(old + by), 0,
 				      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		;
+}
+
+static void seen_count(u64 hash, int by)
+{
+	place_count(&sample_few[hash >> (64 - SAMPLE_FEW_BITS)], by);
+	place_count(&sample_seen[hash >> (64 - SAMPLE_SEEN_BITS)], by);
 }
 
 /* Puts `to` where `from` is. */

@@ -11,11 +11,16 @@
 extern OURS u64 least_bytes; /* smaller ones are not told of */
 extern OURS u64 sample_mean; /* bytes; 0: all */
 
+/*
+ * How many blocks that are told of have this hash: 0 for most, which are then not looked up. In few
+ * places, that stay in the cache nearest by, and in more, which say no where those do not. Where
+ * all are told of there is only the first of the few, which is never 0.
+ */
+#define SAMPLE_FEW_BITS 12
 #define SAMPLE_SEEN_BITS 14
-/* How many blocks that are told of have this hash: 0 for most, which are then not looked up. Where
- * all are told of there is only the first, which is never 0. */
+extern OURS u8 sample_few[1U << SAMPLE_FEW_BITS];
+extern OURS u64 sample_few_mask;
 extern OURS u8 sample_seen[1U << SAMPLE_SEEN_BITS];
-extern OURS u64 sample_seen_mask;
 
 /* This is what is asked for. */
 void sample_begin(u64 mean, u64 least);
@@ -48,7 +53,7 @@ static inline int sample_alloc_passes(u64 size)
 
 static inline int sample_free_passes(const void *p)
 {
-	return !sample_seen[sample_hash(p) >> (64 - SAMPLE_SEEN_BITS) & sample_seen_mask];
+	return !sample_few[sample_hash(p) >> (64 - SAMPLE_FEW_BITS) & sample_few_mask];
 }
 
 /* Is an allocation of this size to be told of? */
@@ -68,7 +73,8 @@ static inline int sample_alloc(struct thread *t, u64 size)
 
 static inline int sample_free(void *p)
 {
-	return likely(!sample_mean) || (!sample_free_passes(p) && sample_take(p));
+	return likely(!sample_mean) ||
+	       (sample_seen[sample_hash(p) >> (64 - SAMPLE_SEEN_BITS)] && sample_take(p));
 }
 
 #endif

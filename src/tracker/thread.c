@@ -7,7 +7,8 @@
 #include "tracker/sample.h"
 #include "tracker/stack.h"
 
-__thread struct thread thread __attribute__((tls_model("initial-exec"))) = {.epoch = NO_EPOCH};
+__thread struct thread thread
+	__attribute__((tls_model("initial-exec"))) = {.epoch = NO_EPOCH, .plain = NO_EPOCH};
 
 static struct self self_none;
 struct self *self = &self_none;
@@ -158,6 +159,7 @@ struct thread *thread_enter(struct thread *t)
 	t->random = 0;
 	if (sample_mean)
 		sample_draw(t);
+	t->plain = sample_mean || least_bytes ? NO_EPOCH : self->epoch;
 	t->epoch = self->epoch;
 	return t;
 }

@@ -32,6 +32,7 @@ struct memo; /* of the last stack, see stack.c */
 
 struct thread {
 	u32 epoch; /* of self when the slot was taken */
+	u32 plain; /* the same where every block is told of, whatever its size; else NO_EPOCH */
 	u32 busy;  /* the memo is being used: a signal handler has to do without */
 	u64 *ring;
 	u64 mask;
@@ -62,15 +63,24 @@ static inline struct thread *thread_now(void)
 	return thread_enter(t);
 }
 
-/* Room for n words, from *ret_at on. A handler of a signal that comes right now gets other words.
- */
+/* Has it a ring, and is every block told of? */
+static inline int thread_is_plain(const struct thread *t)
+{
+	return t->plain == self->epoch;
+}
+
+/* n words are this one's. A handler of a signal that comes right now gets other words. */
+static inline u64 thread_claim(struct thread *t, u64 n)
+{
+	__asm__ volatile("xadd %0, %1" : "+r"(n), "+m"(t->head) : : "memory", "cc");
+	return n;
+}
+
+/* Room for n words, from *ret_at on. */
 static inline int thread_reserve(struct thread *t, u64 n, u64 *ret_at)
 {
-	u64 at = n;
-
-	__asm__ volatile("xadd %0, %1" : "+r"(at), "+m"(t->head) : : "memory", "cc");
-	*ret_at = at;
-	return likely(at + n <= t->limit) || thread_wait(t, at, n);
+	*ret_at = thread_claim(t, n);
+	return likely(*ret_at + n <= t->limit) || thread_wait(t, *ret_at, n);
 }
 
 static inline void thread_put(struct thread *t, u64 at, u64 word)
@@ -88,19 +98,36 @@ void thread_put_time(struct thread *t, u64 time);
  * fence here would wait for all that the program has asked of its memory, which is often most of
  * what an event costs; so there is one only where times are held against those of others.
  */
-static inline u64 thread_stamp(struct thread *t)
+static inline u64 thread_time(void)
 {
 	u32 many = self->many;
-	u64 now;
 
-	if (likely(!many))
+	if (!many)
 		return 0;
 	if (unlikely(many == MANY_EXACT))
 		__builtin_ia32_lfence();
-	now = __builtin_ia32_rdtsc() >> TRACK_TIME_SHIFT;
-	if (unlikely(now >> TRACK_TIME_LOW != t->time))
+	return __builtin_ia32_rdtsc() >> TRACK_TIME_SHIFT;
+}
+
+/* Was what is above the low bits told? */
+static inline int thread_time_is_told(const struct thread *t, u64 time)
+{
+	return time >> TRACK_TIME_LOW == t->time;
+}
+
+/* As it is in the first word of an event. */
+static inline u64 time_stamp(u64 time)
+{
+	return time << (64 - TRACK_TIME_LOW);
+}
+
+static inline u64 thread_stamp(struct thread *t)
+{
+	u64 now = thread_time();
+
+	if (unlikely(!thread_time_is_told(t, now)))
 		thread_put_time(t, now);
-	return now << (64 - TRACK_TIME_LOW);
+	return time_stamp(now);
 }
 
 #endif

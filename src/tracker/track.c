@@ -52,14 +52,20 @@ static __attribute__((noinline)) u64 usable_ask(void *p)
 	return usable;
 }
 
+static inline int header_is_sure(void *p)
+{
+	return header_right >= HEADER_SURE && (u64)p & 4095 &&
+	       !(((const u64 *)p)[-1] & HEADER_MAPPED);
+}
+
+static inline u64 header_usable(void *p)
+{
+	return (((const u64 *)p)[-1] & ~(u64)HEADER_FLAGS) - 8;
+}
+
 static inline u64 usable_of(void *p)
 {
-	u64 word;
-
-	if (unlikely(header_right < HEADER_SURE || !((u64)p & 4095)))
-		return usable_ask(p);
-	word = ((const u64 *)p)[-1];
-	return likely(!(word & HEADER_MAPPED)) ? (word & ~(u64)HEADER_FLAGS) - 8 : usable_ask(p);
+	return likely(header_is_sure(p)) ? header_usable(p) : usable_ask(p);
 }
 
 /* How much more than was asked for may be used. */
@@ -68,23 +74,25 @@ static inline u64 slack_of(void *p, size_t size)
 	return real.usable_size ? (usable_of(p) >> 3) - (size >> 3) : 0;
 }
 
-static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, size_t size)
+static inline u64 alloc_word(u64 stack, u64 slack, u64 size)
 {
-	struct thread *t = thread_now();
-	u64 stack, slack, shown = size, stamp, at;
+	return stack << TRACK_STACK_SHIFT | slack << TRACK_SLACK_SHIFT | size << TRACK_SIZE_SHIFT;
+}
 
-	if (unlikely(!t) || !sample_alloc(t, size))
-		return;
-	if (unlikely(sample_mean) && !sample_add(p)) {
-		t->slot->dropped++;
-		return;
-	}
-	stack = stack_number(t, frame);
+static inline u64 event_word(u64 stamp, const void *p, enum track_kind kind)
+{
+	return stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind;
+}
+
+/* A block, of which the stack is known. */
+static void block_put(struct thread *t, u64 stack, enum track_kind kind, void *p, size_t size)
+{
+	u64 slack = slack_of(p, size), shown = size, stamp, at;
+
 	if (unlikely(size >= TRACK_SIZE_BIG)) {
 		extra_put(t, TRACK_SIZE, size);
 		shown = TRACK_SIZE_BIG;
 	}
-	slack = slack_of(p, size);
 	if (unlikely(slack >= TRACK_SLACK_BIG)) {
 		extra_put(t, TRACK_SLACK, slack);
 		slack = TRACK_SLACK_BIG;
@@ -92,10 +100,21 @@ static inline void alloc_put(const u64 *frame, enum track_kind kind, void *p, si
 	stamp = thread_stamp(t);
 	if (unlikely(!thread_reserve(t, 2, &at)))
 		return;
-	thread_put(t, at + 1,
-		stack << TRACK_STACK_SHIFT | slack << TRACK_SLACK_SHIFT |
-			shown << TRACK_SIZE_SHIFT);
-	thread_put(t, at, stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind);
+	thread_put(t, at + 1, alloc_word(stack, slack, shown));
+	thread_put(t, at, event_word(stamp, p, kind));
+}
+
+static void alloc_put(const u64 *frame, enum track_kind kind, void *p, size_t size)
+{
+	struct thread *t = thread_now();
+
+	if (unlikely(!t) || !sample_alloc(t, size))
+		return;
+	if (unlikely(sample_mean) && !sample_add(p)) {
+		t->slot->dropped++;
+		return;
+	}
+	block_put(t, stack_number(t, frame), kind, p, size);
 }
 
 /* Where nobody has asked yet whether it is too small to be told of. */
@@ -112,19 +131,17 @@ static inline int is_small(void *p)
 }
 
 /* 0: it is not told of. */
-static inline int free_put(enum track_kind kind, void *p)
+static int free_put(enum track_kind kind, void *p)
 {
 	struct thread *t = is_small(p) ? NULL : thread_now();
 	u64 stamp, at;
 
-	/* The allocator is about to read the word before it, from far away as often as not. */
-	__builtin_prefetch((const char *)p - sizeof(u64));
 	if (unlikely(!t) || !sample_free(p))
 		return 0;
 	stamp = thread_stamp(t);
 	if (unlikely(!thread_reserve(t, 1, &at)))
 		return 0;
-	thread_put(t, at, stamp | ((u64)p & TRACK_ADDRESS_MASK) | kind);
+	thread_put(t, at, event_word(stamp, p, kind));
 	return 1;
 }
 
@@ -148,16 +165,76 @@ __attribute__((constructor)) static void begin(void)
 	thread_now();
 }
 
-static __attribute__((noinline)) void *malloc_told(size_t size)
+/*
+ * What a function of the allocator comes to, in three steps: most is not told of, where blocks are
+ * sampled; most of the rest is told of as it is; and what is rare. Each is left to the next in its
+ * own place, so that none has to keep anything for it.
+ */
+#define STEP __attribute__((noinline))
+
+/* p: what it returns. */
+static STEP void *alloc_rare(u64 stack, void *p, size_t size)
+{
+	block_put(&thread, stack, TRACK_ALLOC, p, size);
+	return p;
+}
+
+static STEP void *alloc_wait(u64 at, void *p, u64 first, u64 second)
+{
+	struct thread *t = &thread;
+
+	if (thread_wait(t, at, 2)) {
+		thread_put(t, at + 1, second);
+		thread_put(t, at, first);
+	}
+	return p;
+}
+
+/* Of a thread that tells of all. Inline: a call in the place of the function would end its frame.
+ */
+static inline __attribute__((always_inline)) void *alloc_told(
+	const u64 *frame, void *p, size_t size)
+{
+	struct thread *t = &thread;
+	u64 stack, slack, time, at, first, second;
+
+	if (unlikely(!p))
+		return p;
+	stack = stack_number(t, frame);
+	if (unlikely(!header_is_sure(p)))
+		return alloc_rare(stack, p, size);
+	slack = (header_usable(p) >> 3) - (size >> 3);
+	time = thread_time();
+	if (unlikely(slack >= TRACK_SLACK_BIG || size >= TRACK_SIZE_BIG ||
+		     !thread_time_is_told(t, time)))
+		return alloc_rare(stack, p, size);
+	first = event_word(time_stamp(time), p, TRACK_ALLOC);
+	second = alloc_word(stack, slack, size);
+	at = thread_claim(t, 2);
+	if (unlikely(at + 2 > t->limit))
+		return alloc_wait(at, p, first, second);
+	thread_put(t, at + 1, second);
+	thread_put(t, at, first);
+	return p;
+}
+
+static STEP void *malloc_rare(size_t size)
 {
 	void *p;
 
 	if (size < least_bytes)
 		return real.malloc(size);
 	p = real.malloc(size);
-	if (likely(p))
+	if (p)
 		alloc_put(FRAME, TRACK_ALLOC, p, size);
 	return p;
+}
+
+static STEP void *malloc_told(size_t size)
+{
+	if (unlikely(!thread_is_plain(&thread)))
+		return malloc_rare(size);
+	return alloc_told(FRAME, real.malloc(size), size);
 }
 
 EXPORT void *malloc(size_t size)
@@ -165,10 +242,69 @@ EXPORT void *malloc(size_t size)
 	return sample_alloc_passes(size) ? real.malloc(size) : malloc_told(size);
 }
 
-static __attribute__((noinline)) void free_told(void *p)
+static STEP void *calloc_rare(size_t n, size_t size)
+{
+	void *p;
+
+	if (n * size < least_bytes)
+		return real.calloc(n, size);
+	p = real.calloc(n, size);
+	if (p)
+		alloc_put(FRAME, TRACK_ALLOC, p, n * size);
+	return p;
+}
+
+static STEP void *calloc_told(size_t n, size_t size)
+{
+	if (unlikely(!thread_is_plain(&thread)))
+		return calloc_rare(n, size);
+	return alloc_told(FRAME, real.calloc(n, size), n * size);
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	return sample_alloc_passes(n * size) ? real.calloc(n, size) : calloc_told(n, size);
+}
+
+static STEP void free_rare(void *p)
 {
 	if (p)
 		free_put(TRACK_FREE, p);
+	real.free(p);
+}
+
+static STEP void free_wait(void *p, u64 at, u64 word)
+{
+	struct thread *t = &thread;
+
+	if (thread_wait(t, at, 1))
+		thread_put(t, at, word);
+	real.free(p);
+}
+
+static STEP void free_told(void *p)
+{
+	struct thread *t = &thread;
+	u64 time, word, at;
+
+	if (unlikely(!p || !thread_is_plain(t))) {
+		free_rare(p);
+		return;
+	}
+	/* The allocator is about to read the word before it, from far away as often as not. */
+	__builtin_prefetch((const char *)p - sizeof(u64));
+	time = thread_time();
+	if (unlikely(!thread_time_is_told(t, time))) {
+		free_rare(p);
+		return;
+	}
+	word = event_word(time_stamp(time), p, TRACK_FREE);
+	at = thread_claim(t, 1);
+	if (unlikely(at + 1 > t->limit)) {
+		free_wait(p, at, word);
+		return;
+	}
+	thread_put(t, at, word);
 	real.free(p);
 }
 
@@ -178,23 +314,6 @@ EXPORT void free(void *p)
 		real.free(p);
 	else
 		free_told(p);
-}
-
-static __attribute__((noinline)) void *calloc_told(size_t n, size_t size)
-{
-	void *p;
-
-	if (n * size < least_bytes)
-		return real.calloc(n, size);
-	p = real.calloc(n, size);
-	if (likely(p))
-		alloc_put(FRAME, TRACK_ALLOC, p, n * size);
-	return p;
-}
-
-EXPORT void *calloc(size_t n, size_t size)
-{
-	return sample_alloc_passes(n * size) ? real.calloc(n, size) : calloc_told(n, size);
 }
 
 /* The block may be somebody else's before the allocator returns, so it is freed beforehand. What
@@ -213,7 +332,7 @@ static inline void *block_resize(const u64 *frame, void *old, size_t size)
 	return p;
 }
 
-static __attribute__((noinline)) void *realloc_told(void *old, size_t size)
+static STEP void *realloc_told(void *old, size_t size)
 {
 	return block_resize(FRAME, old, size);
 }
