@@ -296,6 +296,24 @@ static void test_processes_with_one_thread(void **state)
 	view_close(&f);
 }
 
+/* Where a verdict takes more, it is said what there is: two looks at each of 100 pages. */
+static void test_too_few(void **state)
+{
+	(void)state;
+	open_with(&(struct view_options){});
+	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .tid = PID, .start = MAP,
+		.bytes = 1 << 20, .what = NUMA_MAP_MADE, .kind = NUMA_KIND_ANON, .prot = 3);
+	for (u32 i = 0; i < 200; i++)
+		N(struct numa_sample, REC_NUMA_SAMPLE, .tgid = PID, .tid = PID + 1,
+			.address = MAP + i % 100 * 4096ULL, .cpu_node = 0, .page_node = 1,
+			.source = NUMA_HINT_FAULT, .node_from = NUMA_PAGE_SEEN);
+	view_report(&f);
+	assert_int_equal(f.report.findings.n, 0);
+	assert_int_equal(f.report.not_checked.n, 1);
+	assert_non_null(strstr(f.report.not_checked.v[0], " has 200, 200 remote, 2.0 a page)"));
+	view_close(&f);
+}
+
 static u64 seed;
 
 static u64 any(void)
@@ -356,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_interval_begins_anew),
 		cmocka_unit_test(test_processes_with_one_thread),
+		cmocka_unit_test(test_too_few),
 		cmocka_unit_test(test_words_that_are_wrong),
 		cmocka_unit_test(test_topology_text),
 		cmocka_unit_test(test_records_of_anything),

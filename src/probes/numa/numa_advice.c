@@ -440,10 +440,30 @@ static int advise_one_node(struct report *r, const struct numa_groups *g)
 	return 0;
 }
 
+/* What a verdict takes, and what there is: of the object with most samples. */
+static void say_thin(struct report *r, const struct numa_feed *f, const struct numa_groups *groups,
+	u32 n, u32 largest)
+{
+	const struct numa_group *g = &groups->list.v[largest];
+	const char *looks = "", *often = "";
+
+	if (g->coarse.pages)
+		looks = report_text(
+			r, ", %.1f a page", (double)g->coarse.samples / (double)g->coarse.pages);
+	if (groups->all.hint_samples)
+		often = ", or look more often (--scan 200ms)";
+	report_not_checked(r,
+		"%u objects seem to be used from afar, but a verdict takes %u samples, %u of them "
+		"remote, and of hint faults three a page, at several times (%s has %llu, %llu "
+		"remote%s): run longer%s",
+		n, NUMA_MIN_SAMPLES, NUMA_MIN_REMOTE, numa_site_name(r, f, &g->site),
+		g->sums.judged_samples, g->sums.remote_samples, looks, often);
+}
+
 int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups)
 {
 	VEC(struct numa_verdict) found = {};
-	u32 thin = 0;
+	u32 thin = 0, thinnest = 0;
 	int rc = 0;
 
 	r->has_findings = groups->all.judged_samples >= NUMA_MIN_SAMPLES;
@@ -454,7 +474,10 @@ int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_g
 	for (u32 i = 0; i < groups->list.n && !rc; i++) {
 		struct numa_verdict v = numa_judge(f, groups, i);
 
-		thin += v.pattern == NUMA_THIN;
+		if (v.pattern == NUMA_THIN &&
+			(!thin++ || groups->list.v[i].sums.samples >
+					    groups->list.v[thinnest].sums.samples))
+			thinnest = i;
 		if (v.pattern > NUMA_THIN)
 			rc = vec_push(&found, v);
 	}
@@ -465,11 +488,7 @@ int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_g
 	if (!rc && found.n != 1)
 		rc = advise_one_node(r, groups);
 	if (thin)
-		report_not_checked(r,
-			"%u objects seem to be used from afar, but a verdict takes %u samples, %u "
-			"of them remote, and of hint faults three a page: run longer%s",
-			thin, NUMA_MIN_SAMPLES, NUMA_MIN_REMOTE,
-			groups->all.hint_samples ? ", or look more often (--scan 200ms)" : "");
+		say_thin(r, f, groups, thin, thinnest);
 	report_rank(r);
 	vec_free(&found);
 	return rc;
