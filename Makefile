@@ -192,7 +192,12 @@ $(B)/tests/perfdata/%: tests/perfdata/%.c $(B)/libmemwhy.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(SAN),$(LDFLAGS_STATIC)) -o $@ $< $(B)/libmemwhy.a $(LDLIBS)
 
-LIB_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/perfdata/*.c))
+# Analyses of one's own, over libmemwhy.a: the documentation of that, built and run by the tests.
+$(B)/docs/examples/%: docs/examples/%.c $(B)/libmemwhy.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(SAN),$(LDFLAGS_STATIC)) -o $@ $< $(B)/libmemwhy.a $(LDLIBS)
+
+LIB_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/perfdata/*.c docs/examples/*.c))
 
 BPF_TESTS := $(patsubst tests/bpf/%.bpf.c,$(B)/tests/bpf/%,$(wildcard tests/bpf/*.bpf.c))
 

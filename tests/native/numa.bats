@@ -109,6 +109,36 @@ rows() { # FILE TABLE FILTER
 	[ "$(jq -r 'select(.table == "flow") | .tid' thread.jsonl | sort -u)" = "$tid" ]
 }
 
+@test "numa: an analysis of one's own by the C interface sees the flows that numa flow shows" {
+	"${BUILD:-$BATS_TEST_DIRNAME/../../build}/docs/examples/numa_flows" run.mw >ours
+	"$MEMWHY" numa flow --input run.mw --table flow -o jsonl --fields tid,object,name,remote |
+		jq -c 'select(.table == "flow")' >rows
+	jq -r 'select(.object != null) | "\(.object) \(.name)"' rows | sort | uniq -c |
+		awk '{ n = $1; $1 = ""; sub(/^ /, ""); o = $1; $1 = ""; print o, n $0 }' | sort >theirs
+	[ -s theirs ]
+	diff <(sed -n 's/^object \([0-9]*\) \([0-9]*\) [0-9]* [0-9]* /\1 \2 /p' ours | sort) theirs
+	jq -r .tid rows | sort | uniq -c | awk '{ print $2, $1 }' | sort >theirs
+	diff <(awk '$1 == "thread" { print $2, $3 }' ours | sort) theirs
+	# The worker's mapping: the main thread made it, one other touched it.
+	grep -E '^object [0-9]+ [0-9]+ 1 0 main' ours
+}
+
+@test "numa: each sample is of one object, or of one reason why of none" {
+	"$MEMWHY" numa --input run.mw -o jsonl --by site,object,type,function,thread >all.jsonl
+	sum() { jq -s "[.[] | select(.table == \"$1\") | .samples] | add // 0" all.jsonl; }
+	n=$(sum sources)
+	[ "$n" -gt 100 ]
+	missed=$(sum unattributed)
+	for table in sites objects types; do
+		[ $(($(sum $table) + missed)) -eq "$n" ]
+	done
+	[ "$(sum functions)" -eq "$n" ]
+	[ "$(sum threads)" -eq "$n" ]
+	# Without a process's maps all are of the reason.
+	"${BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/perfdata/make" order 4000 >f
+	"$MEMWHY" numa --input f -o csv --table unattributed | grep -x 'no mapping of the process is known,4000,1'
+}
+
 @test "numa --topology: nodes of another machine, or the line that is wrong" {
 	printf 'node 0 cpus 0 bytes 1G distances 10,21\nnode 1 cpus 1-63 bytes 1G distances 21,10\n' >two
 	"$MEMWHY" numa --input run.mw --topology two -o json --out two.json
