@@ -1,6 +1,7 @@
 /* A process whose anonymous memory grows steadily. Never called a leak: a cache that warms up or
  * a working set that builds looks the same for a while. */
 #include <errno.h>
+#include <string.h>
 
 #include "analysis/trend.h"
 #include "base/units.h"
@@ -104,7 +105,7 @@ static void stack_line_add_evidence(void *arg, const char *text)
 {
 	struct lines *l = arg;
 
-	if (l->n++ < 3)
+	if (strcmp(text, "?") && l->n++ < 3)
 		finding_line(l->r, l->f->evidence, "%s%s", l->n == 1 ? "at " : "   from ", text);
 }
 
@@ -138,6 +139,10 @@ static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const st
 			"sampled):",
 			100.0 * (double)g->stack_faults / (double)g->faults);
 		stack_lines(r->stream, g->stack, false, stack_line_add_evidence, &lines);
+		if (lines.n < 2)
+			finding_line(r, f->evidence,
+				"   and no further: check follows frame pointers, which this code "
+				"lacks");
 	}
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
 	finding_line(r, f->try_,

@@ -55,6 +55,21 @@ static void group(struct bench *b, u64 id, const char *path)
 	free(r);
 }
 
+/* A stack of two frames with addresses, and one of which nothing is known. */
+static void stack(struct bench *b, u32 id)
+{
+	struct {
+		struct rec_stack r;
+		u32 frames[4];
+	} s = {.r = {.h = {sizeof(s), REC_STACK, 0, NSEC_PER_SEC}, .id = id, .n = 3}};
+
+	for (u32 i = 0; i < 3; i++) {
+		s.frames[i] = id + i;
+		PUT(b, struct rec_frame, REC_FRAME, .id = id + i, .address = 0x1000 * i);
+	}
+	put(b, &s);
+}
+
 static void begin(struct bench *b, const struct view *rule, u32 nodes)
 {
 	*b = (struct bench){.rule = rule, .state = calloc(1, rule->size)};
@@ -300,6 +315,19 @@ static void test_growth(void **unused)
 		.map = FAULT_MAP_HEAP, .stack = 6, .count = 30);
 	f = only(&b);
 	assert_true(says(f->evidence, "(75 % of those sampled)"));
+	assert_true(says(f->evidence, "and no further"));
+	end(&b);
+
+	begin(&b, &rule_growth, 1);
+	grow(&b, steady, ARRAY_SIZE(steady));
+	stack(&b, 5);
+	PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_WRITE,
+		.map = FAULT_MAP_HEAP, .stack = 5, .count = 10);
+	f = only(&b);
+	assert_true(says(f->evidence, "at 0x1000"));
+	assert_true(says(f->evidence, "from 0x2000"));
+	assert_false(says(f->evidence, "?"));
+	assert_false(says(f->evidence, "no further"));
 	end(&b);
 
 	begin(&b, &rule_growth, 1);
