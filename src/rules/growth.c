@@ -147,8 +147,12 @@ static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const st
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
 	finding_line(r, f->try_,
 		"What it allocates and does not free: `memwhy leak -p %u --for 60s`", tgid);
-	finding_line(
-		r, f->try_, "Find out where: `memwhy faults --stacks=user --for 30s -p %u`", tgid);
+	finding_line(r, f->try_,
+		"What it maps past malloc, as the objects of Python, Java and Go are: "
+		"`memwhy maps --stacks=user --for 60s -p %u`",
+		tgid);
+	finding_line(r, f->try_,
+		"Who touches new pages: `memwhy faults --stacks=user --for 30s -p %u`", tgid);
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify,
 		"`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);

@@ -301,6 +301,7 @@ static void test_growth(void **unused)
 	f = only(&b);
 	assert_non_null(strstr(f->title, "victim (pid 7) grows steadily: 4.00 MiB"));
 	assert_true(says(f->try_, "memwhy leak -p 7 --for 60s"));
+	assert_true(says(f->try_, "memwhy maps --stacks=user --for 60s -p 7"));
 	assert_null(strstr(f->title, "leak"));
 	assert_int_equal(f->level, LEVEL_WARNING); /* 256 s until nothing is available */
 	end(&b);

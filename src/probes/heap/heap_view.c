@@ -324,15 +324,19 @@ static int rows_add(struct heap_view_state *v, struct report *r)
 /* What a reader must know. */
 static void notes_add(struct heap_view_state *v, struct report *r)
 {
-	bool attached = false;
+	u32 attached = 0; /* one of them */
 
 	for (size_t i = 0; i < v->totals.n; i++) {
 		const struct total_state *at = groups_value(&v->totals, i);
 
-		attached |= at->now.h.flags & HEAP_ATTACHED && !(at->now.h.flags & HEAP_WHOLE);
+		if (at->now.h.flags & HEAP_ATTACHED && !(at->now.h.flags & HEAP_WHOLE))
+			attached = at->now.tgid;
 	}
 	if (attached)
-		report_note(r, "all of it is about blocks allocated since memwhy attached");
+		report_note(r,
+			"all of it is about blocks allocated since memwhy attached; what is mapped "
+			"past malloc (mmap, brk) `memwhy maps --stacks=user -p %u` tells",
+			attached);
 	if (is_sampled(v))
 		report_note(r, "numbers are estimates: allocations were sampled by bytes "
 			       "(--sample)");

@@ -316,19 +316,22 @@ static int processes_report(const struct leak_heap *h, struct report *r, bool *r
 
 static void notes_add(const struct leak_heap *h, struct report *r, bool by_stack, u64 gone)
 {
-	bool sampled = false, incomplete = false, attached = false;
+	bool sampled = false, incomplete = false;
+	u32 attached = 0; /* one of them */
 
 	for (size_t i = 0; i < h->processes.n; i++) {
 		const struct leak_process *p = groups_value(&h->processes, i);
 
 		sampled |= !!(p->now.h.flags & HEAP_SAMPLED);
 		incomplete |= !!(p->now.h.flags & HEAP_INCOMPLETE);
-		attached |= p->now.h.flags & HEAP_ATTACHED && !(p->now.h.flags & HEAP_WHOLE);
+		if (p->now.h.flags & HEAP_ATTACHED && !(p->now.h.flags & HEAP_WHOLE))
+			attached = p->now.tgid;
 	}
 	if (attached)
 		report_note(r,
 			"all of it is about blocks allocated since memwhy attached; what is mapped "
-			"past malloc (mmap, brk) `memwhy maps --stacks=user` tells");
+			"past malloc (mmap, brk) `memwhy maps --stacks=user -p %u` tells",
+			attached);
 	if (sampled)
 		report_note(
 			r, "numbers are estimates: allocations were sampled by bytes (--sample)");
