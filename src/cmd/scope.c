@@ -171,6 +171,13 @@ static int heap_check(const struct options *o, struct err *err)
 		return err_set(err, -EINVAL,
 			"--faults needs every allocation: it does not go with --sample and "
 			"--no-wait");
+	if (o->no_wait && o->pids)
+		return err_set(err, -EINVAL,
+			"--no-wait is of a command that is run (-- CMD): with -p nothing waits");
+	if (o->allocator && scope_is_tracked(o))
+		return err_set(err, -EINVAL,
+			"--allocator goes with -p: a command is followed whatever its allocator "
+			"is");
 	if (o->heap && !o->pids)
 		return err_set(err, -EINVAL,
 			"--heap goes with -p; of a command the heap is followed without it");

@@ -359,10 +359,24 @@ new_and_delete() { # [NAME LIBRARY]
 	jq -e '[.rows[] | select((.stack[0]? // "" | tostring | test("fine")))] | length == 0' "$json"
 }
 
+@test "heap -p: the file that has malloc, by any of its names" {
+	ln -s "$(ldd "$work" | sed -n 's/.*libc\.so\.6 => \([^ ]*\).*/\1/p')" "$BATS_TEST_TMPDIR/mine.so"
+	work_start 0 "$work" each
+	memwhy_start heap -p "$pid" --allocator "$BATS_TEST_TMPDIR/mine.so"
+	work_go
+	[ "$(processes allocations frees live_blocks live_bytes)" = "17 13 4 400" ]
+}
+
 @test "heap -p: what cannot be attached to is said" {
 	run "$MEMWHY" heap -p $$ --allocator nosuch
 	[ "$status" -eq 2 ]
 	[[ "$output" = *"has no 'nosuch' with a malloc"* ]]
+	run "$MEMWHY" heap -p $$ --no-wait
+	[ "$status" -eq 2 ]
+	[[ "$output" = *"--no-wait is of a command"* ]]
+	run "$MEMWHY" heap --allocator jemalloc -- true
+	[ "$status" -eq 2 ]
+	[[ "$output" = *"--allocator goes with -p"* ]]
 	run "$MEMWHY" heap -p 2
 	[ "$status" -ne 0 ]
 	[[ "$output" = *"process 2"* ]]

@@ -161,13 +161,21 @@ static int mapping_open(pid_t pid, const struct mapping *m)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Also by another name: /lib is a link to /usr/lib. */
+static bool is_same_file(const char *path, const char *wanted)
+{
+	_cleanup_free_ char *real = realpath(path, NULL), *of_wanted = realpath(wanted, NULL);
+
+	return !strcmp(path, wanted) || (real && of_wanted && !strcmp(real, of_wanted));
+}
+
 /* The higher, the earlier malloc is looked for there; 0: not at all. */
 static int rank_of(const char *path, const char *exe, const char *wanted)
 {
 	const char *base = path_name(path);
 
 	if (wanted && strchr(wanted, '/'))
-		return !strcmp(path, wanted);
+		return is_same_file(path, wanted);
 	if (wanted)
 		return strstr(base, wanted) != NULL;
 	if (!strcmp(path, exe))
