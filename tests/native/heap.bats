@@ -539,6 +539,11 @@ privileged_follows() {
 	chmod +x script relative
 	follows 'statically linked' ./script
 	follows 'statically linked' ./relative
+	# Without its symbols there is nothing to attach to.
+	strip -o stripped static
+	run "$MEMWHY" heap -- ./stripped
+	[ "$status" -eq 3 ]
+	[[ $output == *"a static program without a malloc that has a name"*"memwhy maps"* ]] || { echo "$output"; false; }
 	# Who may not attach is told what would be needed, and why.
 	chmod 755 "$BATS_TEST_TMPDIR"
 	cp "$MEMWHY" own

@@ -206,8 +206,11 @@ static int not_found(pid_t pid, const char *wanted, struct err *err)
 				     "has mapped");
 	}
 	err_set(err, -EOPNOTSUPP, "process %d: no malloc was found in what it has mapped", pid);
-	return err_hint(err, "a static program needs its symbols (not stripped); else name the "
-			     "file with --allocator");
+	return err_hint(err,
+		"a static program needs its symbols (not stripped); else name the file with "
+		"--allocator; of an allocator of its own, as in Go: memwhy maps --stacks=user -p "
+		"%d",
+		pid);
 }
 
 int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct err *err)

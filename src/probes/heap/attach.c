@@ -71,7 +71,8 @@ static int no_symbols(const struct capture *c, int rc, struct err *err)
 	err_set(err, -EOPNOTSUPP, "%.150s is a %s program without a malloc that has a name",
 		p->path, p->loader[0] ? "privileged" : "static");
 	return err_hint(err, "nothing can be preloaded into it, and probes need its symbols: run "
-			     "one that is not stripped");
+			     "one that is not stripped; of programs with an allocator of their "
+			     "own, as in Go: memwhy maps --stacks=user -- CMD");
 }
 
 static void tell_program(struct capture *c)
