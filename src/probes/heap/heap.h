@@ -193,4 +193,9 @@ struct heap_looked {
 	u64 hwm_faults; /* minor and major ones when hwm_bytes was read; 0: not known */
 };
 
+struct report;
+
+/* Notes what a report on this process, attached to late, cannot know. tgid 0: nothing. */
+void heap_attached_tell(struct report *r, u32 tgid);
+
 #endif

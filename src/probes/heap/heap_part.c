@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/units.h"
+#include "probes/heap/heap.h"
 
 void heap_part_tell(const struct event_replay *replay, u64 from_ns, u64 to_ns, struct report *r)
 {
@@ -35,4 +36,13 @@ void heap_part_tell(const struct event_replay *replay, u64 from_ns, u64 to_ns, s
 			"memory: their sums end there; a later --from or an earlier --to takes "
 			"less",
 			full);
+}
+
+void heap_attached_tell(struct report *r, u32 tgid)
+{
+	if (tgid)
+		report_note(r,
+			"all of it is about blocks allocated since memwhy attached; what is mapped "
+			"past malloc (mmap, brk) `memwhy maps --stacks=user -p %u` tells",
+			tgid);
 }

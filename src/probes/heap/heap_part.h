@@ -1,4 +1,5 @@
-/* What a report on a part of a recording (--from, --to) says of itself. */
+/* What a report on a part of what happened says of itself: one of a recording (--from, --to), or of
+ * a process that memwhy attached to late. */
 #ifndef MEMWHY_PROBES_HEAP_HEAP_PART_H
 #define MEMWHY_PROBES_HEAP_HEAP_PART_H
 

@@ -332,11 +332,7 @@ static void notes_add(struct heap_view_state *v, struct report *r)
 		if (at->now.h.flags & HEAP_ATTACHED && !(at->now.h.flags & HEAP_WHOLE))
 			attached = at->now.tgid;
 	}
-	if (attached)
-		report_note(r,
-			"all of it is about blocks allocated since memwhy attached; what is mapped "
-			"past malloc (mmap, brk) `memwhy maps --stacks=user -p %u` tells",
-			attached);
+	heap_attached_tell(r, attached);
 	if (is_sampled(v))
 		report_note(r, "numbers are estimates: allocations were sampled by bytes "
 			       "(--sample)");

@@ -327,11 +327,7 @@ static void notes_add(const struct leak_heap *h, struct report *r, bool by_stack
 		if (p->now.h.flags & HEAP_ATTACHED && !(p->now.h.flags & HEAP_WHOLE))
 			attached = p->now.tgid;
 	}
-	if (attached)
-		report_note(r,
-			"all of it is about blocks allocated since memwhy attached; what is mapped "
-			"past malloc (mmap, brk) `memwhy maps --stacks=user -p %u` tells",
-			attached);
+	heap_attached_tell(r, attached);
 	if (sampled)
 		report_note(
 			r, "numbers are estimates: allocations were sampled by bytes (--sample)");
