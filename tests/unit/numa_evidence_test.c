@@ -210,6 +210,21 @@ static void test_turns(void **state)
 	assert_pattern(g, NUMA_THIN);
 }
 
+/* Threads go to other memory in between, and mix less: but they run at the same time. */
+static void test_ran(void **state)
+{
+	struct numa_group g = shared();
+
+	(void)state;
+	g.coarse.window_mixed = 0.17;
+	assert_pattern(g, NUMA_CONCURRENT);
+	g.coarse.together = 0.1;
+	assert_pattern(g, NUMA_UNCLEAR);
+	g = shared();
+	g.coarse.window_mixed = 0.13;
+	assert_pattern(g, NUMA_UNCLEAR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_used),
 		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_ran),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,8 @@
 
 /*
  * Hint faults (numa_coarse.h). In guests and in models of them, mixing within a window was 0.6 to
- * 0.9 of that within the object where nodes used it at the same time, and below 0.15 in turns.
+ * 0.9 of that within the object where nodes used it at the same time (0.33 where they also used
+ * other memory), and below 0.15 in turns.
  */
 #define SHARED 0.2        /* mixing of the object: one node of two has a ninth of the faults */
 #define LOOKS 2.7         /* faults a page, on average, that a verdict takes */
@@ -26,6 +27,7 @@
 #define CROSSED_BACK 0.1  /* … to and fro: else another takes them over */
 #define ASIDE 0.04        /* mixing of the object: a second user, or some accesses aside */
 #define WINDOW_MIXED 0.4  /* mixing within 50 ms, of that within the object: at once */
+#define WINDOW_RAN 0.3    /* … where threads of both are known to run at the same time */
 #define WINDOW_TURNS 0.2  /* … less: one node after the other */
 #define TURNS_SEEN 3      /* changes of node, of each object: neither handed over nor back */
 #define RAN_TOGETHER 0.25 /* of the time threads of two nodes ran, at least */
@@ -295,7 +297,7 @@ static u32 judge_hint(
 			return NUMA_FALSE_HUGE;
 		return NUMA_PARTED;
 	}
-	if (window > WINDOW_MIXED && page >= 0)
+	if (window > (c->together >= RAN_TOGETHER ? WINDOW_RAN : WINDOW_MIXED) && page >= 0)
 		return judge_hint_together(g);
 	turns = judge_hint_turns(g, window);
 	if (seen < LOOKS && (turns != NUMA_ALTERNATING || page < PAGE_SHARED))
