@@ -18,6 +18,7 @@ struct coarse_thread {
 
 /* Groups hold plain bytes that begin as zeros: nodes are kept plus one. */
 struct coarse_page {
+	u32 number;    /* in order of first sight */
 	s8 home, last; /* where its first fault found it; from where the last one was */
 };
 
@@ -64,10 +65,8 @@ static int window_cross(struct numa_coarse_work *w, bool several)
 	int rc = 0;
 
 	vec_each (f, &w->window) {
-		struct coarse_page *p = groups_get(&w->pages, &f->page);
+		struct coarse_page *p = groups_value(&w->pages, f->page);
 
-		if (!p)
-			return -ENOMEM;
 		if (p->last && p->last != f->node + 1) {
 			rc = rc ? rc : way_add(w, p->last, (s8)(f->node + 1));
 			crossed++;
@@ -120,12 +119,14 @@ static int page_add(struct numa_coarse_work *w, const struct numa_access *a)
 
 	if (!p)
 		return -ENOMEM;
-	if (w->pages.n != before)
+	if (w->pages.n != before) {
+		p->number = (u32)before;
 		p->home = (s8)(a->page_node + 1);
+	}
 	w->sum.pages += w->pages.n != before;
 	w->sum.laid_samples += p->home > 0;
 	w->sum.laid_remote += p->home > 0 && p->home != a->cpu_node + 1;
-	return vec_push(&w->window, ((struct coarse_fault){page, a->cpu_node}));
+	return vec_push(&w->window, ((struct coarse_fault){p->number, a->cpu_node}));
 }
 
 static int thread_add(struct numa_coarse_work *w, const struct numa_access *a)

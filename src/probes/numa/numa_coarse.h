@@ -16,7 +16,7 @@
 #include "probes/numa/numa_groups.h"
 
 struct coarse_fault {
-	u64 page;
+	u32 page; /* its number */
 	s8 node;
 };
 
