@@ -168,6 +168,56 @@ static void test_shares_by_size(void **state)
 	view_close(&f);
 }
 
+static void place(u64 start, s32 node, u64 pages, u64 time_ns)
+{
+	struct numa_place r = {.h = {.size = sizeof(r),
+				       .kind = REC_NUMA_PLACE,
+				       .time_ns = time_ns,
+				       .flags = NUMA_PLACE_SUM},
+		.tgid = PID,
+		.node = node,
+		.start = start,
+		.bytes = 1 << 20,
+		.pages = pages,
+		.page_bytes = 4096};
+
+	view_feed(&f, &r);
+}
+
+/* Of two looks the last one counts: the second mapping was gone by then. */
+static void test_places(void **state)
+{
+	const u64 first = 6000000000, then = 8000000000;
+	const struct table *t;
+
+	(void)state;
+	open_with(&(struct view_options){});
+	for (u32 i = 0; i < 2; i++)
+		N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .start = MAP + (i << 20),
+			.bytes = 1 << 20, .what = NUMA_MAP_HELD, .kind = NUMA_KIND_ANON, .prot = 3);
+	place(MAP, 0, 200, first);
+	place(MAP, 1, 56, first + 1);
+	place(MAP + (1 << 20), 1, 10, first + 2);
+	place(0x1000, 1, 5, then); /* of nothing that is known */
+	place(MAP, 0, 30, then + 1);
+	place(MAP, 1, 70, then + 2);
+	place(MAP, NUMA_NODES, 1, then + 3);
+	view_report(&f);
+	t = view_table_of(&f, "places");
+	assert_int_equal(t->n_rows, 3);
+	assert_int_equal(cell_number(t, 0, "node"), 0);
+	assert_int_equal(cell_number(t, 0, "bytes"), 30 * 4096);
+	assert_int_equal(cell_number(t, 1, "node"), 1);
+	assert_int_equal(cell_number(t, 1, "bytes"), 70 * 4096);
+	assert_int_equal(cell_at(t, 2, "name")->type, CELL_EMPTY);
+	assert_int_equal(cell_number(t, 2, "bytes"), 5 * 4096);
+	assert_float_equal(cell_at(t, 1, "share_ratio")->f, 0.7, 1e-9);
+	t = view_table_of(&f, "nodes");
+	assert_int_equal(cell_number(t, 0, "held_bytes"), 30 * 4096);
+	assert_int_equal(cell_number(t, 1, "held_bytes"), 75 * 4096);
+	view_close(&f);
+}
+
 static void test_flow(void **state)
 {
 	static char *words[] = {"flow"};
@@ -371,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_rows_and_finding),
 		cmocka_unit_test(test_each_key_has_a_table),
 		cmocka_unit_test(test_shares_by_size),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_interval_begins_anew),
 		cmocka_unit_test(test_processes_with_one_thread),

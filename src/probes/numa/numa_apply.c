@@ -440,6 +440,7 @@ static int place_apply(struct numa_feed *f, const struct numa_place *p)
 		.start = p->start,
 		.bytes = p->bytes,
 		.pages = p->pages,
+		.tgid = p->tgid,
 		.object = NUMA_NONE,
 		.page_bytes = p->page_bytes,
 		.node = node_of(p->node),

@@ -101,6 +101,7 @@ struct numa_placed {
 	u64 time_ns;
 	u64 start, bytes;
 	u64 pages;
+	u32 tgid;
 	u32 object;
 	u32 page_bytes;
 	s8 node;  /* -1: not present */
@@ -141,6 +142,8 @@ void numa_feed_free(struct numa_feed *f);
 u32 numa_objects(const struct numa_feed *f); /* numbers of objects are below */
 /* false: there is none of this number, or none that was ever touched. */
 bool numa_object(const struct numa_feed *f, u32 object, struct object *ret);
+/* Also one that no access touched, but of which something else is told (numa_places()). */
+bool numa_object_any(const struct numa_feed *f, u32 object, struct object *ret);
 u32 numa_threads(const struct numa_feed *f);
 const struct numa_thread *numa_thread(const struct numa_feed *f, u32 thread);
 /* NUMA_NONE: there is none. Of a tid that was given again: the last one. */

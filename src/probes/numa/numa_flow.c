@@ -66,6 +66,11 @@ bool numa_object(const struct numa_feed *f, u32 object, struct object *ret)
 	       objects_get(f->objects, object, ret);
 }
 
+bool numa_object_any(const struct numa_feed *f, u32 object, struct object *ret)
+{
+	return objects_get(f->objects, object, ret);
+}
+
 u32 numa_threads(const struct numa_feed *f)
 {
 	return (u32)f->threads.n;

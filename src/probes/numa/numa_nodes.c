@@ -1,6 +1,7 @@
 /* See numa_tables.h: nodes and what goes between them; moves; what has no object. */
 #include <errno.h>
 
+#include "probes/numa/numa_places.h"
 #include "probes/numa/numa_tables.h"
 #include "probes/numa/numa_words.h"
 
@@ -36,6 +37,7 @@ enum {
 	N_REMOTE_LATENCY,
 	N_BYTES,
 	N_FREE,
+	N_HELD,
 	N_TIER,
 	N_CPUS,
 	N_N,
@@ -54,6 +56,8 @@ static const struct column node_columns[N_N] = {
 		"the same, from other nodes"},
 	{"node_bytes", "HAS", CELL_U64, UNIT_BYTES, 0, "memory of the node"},
 	{"free_bytes", "FREE", CELL_U64, UNIT_BYTES, 0, "of it, free at the start"},
+	{"held_bytes", "HELD", CELL_U64, UNIT_BYTES, COL_RARE | COL_LEVEL,
+		"by the processes of -p, or the command, when last looked at (exact; see places)"},
 	{"tier", "TIER", CELL_U64, UNIT_ID, COL_WIDE, "of its memory: less is faster"},
 	{"has_cpus", "CPUS", CELL_BOOL, UNIT_NONE, COL_WIDE, "false: memory only"},
 };
@@ -212,7 +216,8 @@ static void latencies_sum(const struct numa_feed *f, struct latencies all[NUMA_N
 }
 
 static void node_fill(struct cell *row, struct report *r, const struct numa_feed *f,
-	const struct numa_groups *g, u32 node, const struct latencies *l)
+	const struct numa_groups *g, u32 node, const struct latencies *l,
+	const struct numa_places_held *held)
 {
 	const struct numa_machine *m = numa_machine(f);
 	const struct numa_sums *s = &g->all;
@@ -236,6 +241,8 @@ static void node_fill(struct cell *row, struct report *r, const struct numa_feed
 		row[N_LOCAL_LATENCY] = cell_u64(l->sum[0] / l->n[0]);
 	if (l->n[1])
 		row[N_REMOTE_LATENCY] = cell_u64(l->sum[1] / l->n[1]);
+	if (held->any)
+		row[N_HELD] = cell_u64(held->bytes[node]);
 	if (!(m->nodes & 1ULL << node))
 		return;
 	if (m->bytes[node]) {
@@ -247,8 +254,8 @@ static void node_fill(struct cell *row, struct report *r, const struct numa_feed
 	row[N_CPUS] = (struct cell){.type = CELL_BOOL, .b = m->cpus & 1ULL << node};
 }
 
-static int load_report(
-	struct report *r, const struct numa_feed *f, const struct numa_groups *g, u32 n)
+static int load_report(struct report *r, const struct numa_feed *f, const struct numa_groups *g,
+	u32 n, const struct numa_places_held *held)
 {
 	struct table *t = report_table(r, "nodes", "Load of the nodes' memory", node_columns, N_N);
 	struct latencies latencies[NUMA_NODES] = {};
@@ -264,7 +271,7 @@ static int load_report(
 		row = table_row(t);
 		if (!row)
 			return -ENOMEM;
-		node_fill(row, r, f, g, i, &latencies[i]);
+		node_fill(row, r, f, g, i, &latencies[i], held);
 	}
 	return 0;
 }
@@ -389,10 +396,14 @@ static int sources_report(struct report *r, const struct numa_feed *f)
 int numa_nodes_report(struct report *r, const struct numa_feed *f, const struct numa_groups *groups)
 {
 	u32 n = nodes_of(f, groups);
-	int rc = matrix_report(r, groups, n);
+	struct numa_places_held held;
+	int rc = numa_places_sum(f, &held);
 
+	rc = rc ? rc : matrix_report(r, groups, n);
 	rc = rc ? rc : pairs_report(r, groups);
-	rc = rc ? rc : load_report(r, f, groups, n);
+	rc = rc ? rc : load_report(r, f, groups, n, &held);
+	rc = rc ? rc : numa_places_report(r, f, &held);
+	numa_places_free(&held);
 	rc = rc ? rc : moves_report(r, f);
 	rc = rc ? rc : missed_report(r, f, groups);
 	return rc ? rc : sources_report(r, f);

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "probes/numa/numa_advice.h"
 #include "probes/numa/numa_patterns.h"
+#include "probes/numa/numa_places.h"
 #include "probes/numa/numa_tables.h"
 #include "probes/numa/numa_topology.h"
 
@@ -200,7 +201,7 @@ static void numa_destroy(void *state)
 
 const struct view numa_view = {
 	.tables = (const struct view_table *const[]){numa_access_tables, numa_node_tables,
-		numa_flow_tables, NULL},
+		numa_place_tables, numa_flow_tables, NULL},
 	.without = numa_tables_without,
 	.size = sizeof(struct numa_state),
 	.by_default = "site",
