@@ -45,7 +45,6 @@ static void both_free(struct both *b, u32 thread, u64 number)
 {
 	u64 ms = b->n / 100;
 
-	numbered_prefetch(&b->blocks, number);
 	account_free(&b->by_address, thread, numbered_address(number), ms, NULL);
 	numbered_free(&b->blocks, &b->by_number, thread, number, ms, NULL);
 }

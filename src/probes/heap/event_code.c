@@ -158,7 +158,11 @@ int event_coder_put(struct event_coder *c, const struct heap_event *e)
 
 	model_look(&c->model, t, at);
 	rc = rc ? rc : symbol_put(c, at, symbol);
-	rc = rc ? rc : model_learn(&c->model, t, at, symbol);
+	if (!rc) {
+		model_learn(t, at, symbol);
+		c->model.symbols++;
+		rc = model_fit(&c->model);
+	}
 	c->events++;
 	c->gap++;
 	return rc ? rc : big_put(c, e);

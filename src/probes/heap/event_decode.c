@@ -92,8 +92,9 @@ static int literal_get(struct event_decoder *d, u64 kind, u64 *ret)
 	return rc;
 }
 
-/* One that the first order does not predict; then the length of the next run. */
-static inline int symbol_get(struct event_decoder *d, u64 *const at[EVENT_ORDERS], u64 *ret)
+/* One that the first order does not predict, but maybe the others; then the length of the next run.
+ */
+static int symbol_get(struct event_decoder *d, u64 second, u64 third, u64 *ret)
 {
 	u64 how;
 	int rc = column_get(d, HOW, &how);
@@ -101,42 +102,37 @@ static inline int symbol_get(struct event_decoder *d, u64 *const at[EVENT_ORDERS
 	if (rc || !how)
 		return -EBADMSG;
 	if (how < EVENT_ORDERS)
-		*ret = *at[how];
+		*ret = how == 1 ? second : third;
 	else
 		rc = literal_get(d, how - EVENT_ORDERS, ret);
 	return rc ? rc : column_get(d, RUN, &d->run);
 }
 
+/* What each event changes: apart from what is written to the tables, to stay in registers. */
+struct at_hand {
+	u64 run, blocks, last_freed;
+};
+
 /* -EBADMSG: there was no such block. */
-static inline int block_set(const struct event_model *m, u64 block, struct heap_event *ret)
+static inline int block_set(u64 blocks, u64 block, struct heap_event *ret)
 {
 	ret->block = block;
-	return block - 1 < m->blocks ? 0 : -EBADMSG;
+	return block - 1 < blocks ? 0 : -EBADMSG;
 }
 
-static inline int free_set(struct event_model *m, u64 symbol, struct heap_event *ret)
+static inline int free_set(struct at_hand *h, u64 symbol, struct heap_event *ret)
 {
-	u64 v = symbol >> KIND_BITS;
-	int rc;
+	u64 v = symbol >> KIND_BITS, forth = v & 1 ? -(v >> 1) : v >> 1;
 
 	ret->what = symbol & 2 ? HEAP_EVENT_MOVE : HEAP_EVENT_FREE;
-	if (symbol & 1)
-		rc = block_set(m, v & 1 ? m->last_freed - (v >> 1) : m->last_freed + (v >> 1), ret);
-	else
-		rc = block_set(m, m->blocks - v, ret);
-	m->last_freed = ret->block;
-	return rc;
+	h->last_freed = symbol & 1 ? h->last_freed + forth : h->blocks - v;
+	return block_set(h->blocks, h->last_freed, ret);
 }
 
-static inline int alloc_set(struct event_decoder *d, u64 symbol, struct heap_event *ret)
+static int big_get(struct event_decoder *d, struct heap_event *ret)
 {
 	int rc = 0;
 
-	ret->what = symbol & 1 ? HEAP_EVENT_MOVED : HEAP_EVENT_ALLOC;
-	ret->stack = (u32)(symbol >> STACK_SHIFT & MASK(STACK_BITS));
-	ret->slack = symbol >> SLACK_SHIFT & MASK(SLACK_BITS);
-	ret->bytes = symbol >> SIZE_SHIFT;
-	ret->block = ++d->model.blocks;
 	if (ret->bytes == MASK(SIZE_BITS))
 		rc = column_get(d, BIG, &ret->bytes);
 	if (ret->slack == MASK(SLACK_BITS))
@@ -144,7 +140,19 @@ static inline int alloc_set(struct event_decoder *d, u64 symbol, struct heap_eve
 	return rc;
 }
 
-static int other_set(const struct event_model *m, u64 v, struct heap_event *ret)
+static inline int alloc_set(
+	struct event_decoder *d, struct at_hand *h, u64 symbol, struct heap_event *ret)
+{
+	ret->what = symbol & 1 ? HEAP_EVENT_MOVED : HEAP_EVENT_ALLOC;
+	ret->stack = (u32)(symbol >> STACK_SHIFT & MASK(STACK_BITS));
+	ret->slack = symbol >> SLACK_SHIFT & MASK(SLACK_BITS);
+	ret->bytes = symbol >> SIZE_SHIFT;
+	ret->block = ++h->blocks;
+	return ret->bytes == MASK(SIZE_BITS) || ret->slack == MASK(SLACK_BITS) ? big_get(d, ret)
+									       : 0;
+}
+
+static int other_set(u64 blocks, u64 v, struct heap_event *ret)
 {
 	ret->block = 0;
 	if (v < 2) {
@@ -152,18 +160,19 @@ static int other_set(const struct event_model *m, u64 v, struct heap_event *ret)
 		return 0;
 	}
 	ret->what = v == 2 ? HEAP_EVENT_RESTORE : HEAP_EVENT_GONE;
-	return v == 2 ? 0 : block_set(m, m->blocks - (v - OTHER_GONE), ret);
+	return v == 2 ? 0 : block_set(blocks, blocks - (v - OTHER_GONE), ret);
 }
 
-static inline int event_set(struct event_decoder *d, u64 symbol, struct heap_event *ret)
+static inline int event_set(
+	struct event_decoder *d, struct at_hand *h, u64 symbol, struct heap_event *ret)
 {
 	u32 kind = symbol & MASK(KIND_BITS);
 
 	if (kind < SYMBOL_ALLOC)
-		return free_set(&d->model, symbol, ret);
+		return free_set(h, symbol, ret);
 	if (kind < SYMBOL_OTHER)
-		return alloc_set(d, symbol, ret);
-	return other_set(&d->model, symbol >> KIND_BITS, ret);
+		return alloc_set(d, h, symbol, ret);
+	return other_set(h->blocks, symbol >> KIND_BITS, ret);
 }
 
 /* 1: it is an event of its own. */
@@ -208,11 +217,12 @@ static int marks_get(struct event_decoder *d, struct heap_event *ret)
 	return !rc && d->left && !d->model.threads.n ? -EBADMSG : rc;
 }
 
-/* Of one thread at one time. 0: all of them; *ret_n: so many. */
-static int events_get(struct event_decoder *d, struct heap_event *to, u64 n, u32 *ret_n)
+/* Of one thread at one time, while the tables have their size. 0: all of them; *ret_n: so many. */
+static int events_get(struct event_decoder *d, struct heap_event *to, u32 n, u32 *ret_n)
 {
 	struct event_model *m = &d->model;
 	struct event_context *t = &m->threads.v[m->thread];
+	struct at_hand h = {d->run, m->blocks, m->last_freed};
 	int rc = 0;
 	u32 i;
 
@@ -220,21 +230,37 @@ static int events_get(struct event_decoder *d, struct heap_event *to, u64 n, u32
 		u64 *at[EVENT_ORDERS], symbol;
 
 		model_look(m, t, at);
-		if (d->run) {
-			d->run--;
-			symbol = *at[0];
-		} else {
-			rc = symbol_get(d, at, &symbol);
-			if (rc)
-				break;
+		symbol = *at[0];
+		if (!h.run--) {
+			u64 other = 0;
+
+			rc = symbol_get(d, *at[1], *at[2], &other);
+			symbol = other;
+			h.run = d->run;
 		}
-		rc = event_set(d, symbol, &to[i]);
-		rc = rc ? rc : model_learn(m, t, at, symbol);
+		rc = rc ? rc : event_set(d, &h, symbol, &to[i]);
 		if (rc)
 			break;
+		model_learn(t, at, symbol);
 	}
+	d->run = h.run;
+	m->blocks = h.blocks;
+	m->last_freed = h.last_freed;
 	*ret_n = i;
 	return rc;
+}
+
+/* Of one thread at one time, up to n. */
+static int events_get_some(struct event_decoder *d, struct heap_event *to, u32 n, u32 *ret_n)
+{
+	struct event_model *m = &d->model;
+	int rc;
+
+	if (m->bits < EVENT_TABLE_BITS)
+		n = (u32)MIN((u64)n, (1ULL << m->bits) - m->symbols);
+	rc = events_get(d, to, n, ret_n);
+	m->symbols += *ret_n;
+	return rc ? rc : model_fit(m);
 }
 
 int event_decoder_run(struct event_decoder *d, struct heap_event *to, u32 most, u32 *ret_n)
@@ -250,7 +276,8 @@ int event_decoder_run(struct event_decoder *d, struct heap_event *to, u32 most, 
 	}
 	if (!rc && !d->left)
 		return 0;
-	rc = rc ? rc : events_get(d, to, MIN(MIN((u64)most, d->left), d->gap), ret_n);
+	if (!rc)
+		rc = events_get_some(d, to, (u32)MIN(MIN((u64)most, d->left), d->gap), ret_n);
 	to->thread = d->model.thread;
 	to->ms = d->model.ms;
 	d->left -= *ret_n;

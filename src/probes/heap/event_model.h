@@ -76,14 +76,18 @@ void event_model_free(struct event_model *m);
 int event_model_grow(struct event_model *m);
 
 /* at: as model_look() found it. */
-static inline int model_learn(
-	struct event_model *m, struct event_context *t, u64 *const at[EVENT_ORDERS], u64 symbol)
+static inline void model_learn(struct event_context *t, u64 *const at[EVENT_ORDERS], u64 symbol)
 {
 	u32 i = t->n++ % EVENT_LAST;
 
 	*at[0] = *at[1] = *at[2] = symbol;
 	t->last[i] = t->last[i + EVENT_LAST] = spread(symbol) >> 20;
-	if (++m->symbols < 1ULL << m->bits || m->bits == EVENT_TABLE_BITS)
+}
+
+/* To be called when one for each place of a table was learnt, and may be at any time. */
+static inline int model_fit(struct event_model *m)
+{
+	if (m->symbols < 1ULL << m->bits || m->bits == EVENT_TABLE_BITS)
 		return 0;
 	return event_model_grow(m);
 }

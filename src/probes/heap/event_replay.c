@@ -158,8 +158,6 @@ static int event_apply(struct replayed *p, const struct heap_event *e, u32 threa
 /* Of one thread at one time. */
 static int batch_apply(struct replayed *p, const struct heap_event *batch, u32 n)
 {
-	for (u32 i = 0; i < n; i++)
-		numbered_prefetch(&p->blocks, batch[i].block);
 	p->events += n;
 	for (u32 i = 0; i < n; i++) {
 		int rc = event_apply(p, &batch[i], batch->thread, batch->ms);

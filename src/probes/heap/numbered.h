@@ -80,15 +80,6 @@ static inline u64 numbered_bit(u64 number)
 	return 1ULL << number % NUMBERED_BLOCKS;
 }
 
-/* The event of this block is about to come. */
-static inline void numbered_prefetch(struct numbered *m, u64 number)
-{
-	const struct numbered_page *p = numbered_page(m, number);
-
-	if (p)
-		__builtin_prefetch(numbered_slot(p, number), 1);
-}
-
 /* What the account has for the address of a block. */
 static inline u64 numbered_address(u64 number)
 {
