@@ -1,13 +1,16 @@
-/* See names.h. Open addressing with linear probing; nothing is ever removed. */
+/* See names.h. What is no index is in open addressing with linear probing; nothing is ever removed.
+ */
 #include "event/names.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <xxhash.h>
 
 #include "base/clock.h"
 
 #define MAP_FIRST_CAP 64
+#define LOW_FIRST 256 /* room for indexes; from then on, for up to four times what there is */
 
 struct stream_names *names_new(void)
 {
@@ -18,21 +21,27 @@ struct stream_names *names_new(void)
 	return names;
 }
 
+static void map_free(struct id_map *map)
+{
+	free(map->low);
+	free(map->slots);
+}
+
 void names_free(struct stream_names *names)
 {
 	if (!names)
 		return;
 	vec_each (e, &names->enums) {
-		free(e->names.slots);
+		map_free(&e->names);
 		vec_free(&e->order);
 	}
 	vec_free(&names->enums);
-	free(names->strings.slots);
-	free(names->tasks.slots);
-	free(names->cgroups.slots);
-	free(names->frames.slots);
-	free(names->symbols.slots);
-	free(names->stacks.slots);
+	map_free(&names->strings);
+	map_free(&names->tasks);
+	map_free(&names->cgroups);
+	map_free(&names->frames);
+	map_free(&names->symbols);
+	map_free(&names->stacks);
 	free(names);
 }
 
@@ -48,8 +57,9 @@ static struct id_slot *map_slot(const struct id_map *map, u64 id, u64 seed)
 
 static int map_grow(struct id_map *map, u64 seed)
 {
-	struct id_map grown = {.n = map->n, .cap = map->cap ? map->cap * 2 : MAP_FIRST_CAP};
+	struct id_map grown = *map;
 
+	grown.cap = map->cap ? map->cap * 2 : MAP_FIRST_CAP;
 	grown.slots = calloc(grown.cap, sizeof(*grown.slots));
 	if (!grown.slots)
 		return -ENOMEM;
@@ -62,15 +72,44 @@ static int map_grow(struct id_map *map, u64 seed)
 	return 0;
 }
 
+/* What was set as an index is newer than what was put under a hash before there was room for it. */
 const void *names_find(const struct stream_names *names, const struct id_map *map, u64 id)
 {
+	if (id < map->n_low && map->low[id])
+		return map->low[id];
 	return map->cap ? map_slot(map, id, names->seed)->value : NULL;
+}
+
+/* Room for an index; where there is none the id goes under a hash. */
+static bool low_has_room(struct id_map *map, u64 id)
+{
+	size_t n = map->n_low ? map->n_low : LOW_FIRST;
+	const void **low;
+
+	if (id < map->n_low)
+		return true;
+	if (id >= LOW_FIRST && id >= 4 * map->set_low)
+		return false;
+	while (n <= id)
+		n *= 2;
+	low = reallocarray(map->low, n, sizeof(*low));
+	if (!low)
+		return false;
+	memset(low + map->n_low, 0, (n - map->n_low) * sizeof(*low));
+	map->low = low;
+	map->n_low = n;
+	return true;
 }
 
 int names_set(const struct stream_names *names, struct id_map *map, u64 id, const void *value)
 {
 	struct id_slot *slot;
 
+	if (low_has_room(map, id)) {
+		map->set_low += !map->low[id];
+		map->low[id] = value;
+		return 0;
+	}
 	if (map->n >= map->cap / 4 * 3) {
 		int rc = map_grow(map, names->seed);
 

@@ -1,5 +1,5 @@
 /*
- * The dictionaries of a stream: hash tables from numbers to the records that name them. Private
+ * The dictionaries of a stream: tables from numbers to the records that name them. Private
  * to the stream. They hold pointers only, and keep their speed whatever numbers they are fed.
  */
 #ifndef MEMWHY_EVENT_NAMES_H
@@ -13,7 +13,10 @@ struct id_slot {
 	const void *value; /* NULL: a free slot */
 };
 
+/* Most numbers are given in turn: those that are not far beyond what there is are indexes. */
 struct id_map {
+	const void **low;      /* by id; NULL: not here */
+	size_t n_low, set_low; /* room; in use */
 	struct id_slot *slots;
 	size_t n, cap; /* cap is 0 or a power of two */
 };
