@@ -215,6 +215,7 @@ static inline __attribute__((always_inline)) void *alloc_told(
 		return alloc_wait(at, p, first, second);
 	thread_put(t, at + 1, second);
 	thread_put(t, at, first);
+	thread_fetch(t, at);
 	return p;
 }
 

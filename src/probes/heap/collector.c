@@ -16,8 +16,10 @@
 #include "sys/cgroup.h"
 #include "sys/proc.h"
 
-#define FEW_WORDS 512 /* after a turn with fewer, sleep */
-#define SWEEP_MS 100  /* looks for threads that are over */
+#define FEW_WORDS 512           /* after a turn with fewer, sleep */
+#define LONG_MS 5               /* the longest sleep while programs run */
+#define SPARSE_BYTES (64 << 10) /* sampled so rarely no ring fills in that time */
+#define SWEEP_MS 100            /* looks for threads that are over */
 #define BATCH 64
 
 /* epoll's data: a process's id, or one of these. */
@@ -223,7 +225,9 @@ static int turn_wait_ms(struct collector *c, u32 idle)
 		pressed |= (*i)->pressed;
 		(*i)->pressed = false;
 	}
-	return !c->images.n ? -1 : pressed ? 0 : MIN(1 + (int)idle / 200, 5);
+	if (!c->images.n || pressed)
+		return pressed ? 0 : -1;
+	return c->sample_bytes >= SPARSE_BYTES ? LONG_MS : MIN(1 + (int)idle / 200, LONG_MS);
 }
 
 /* Nobody reads any more: no program waits for that, and the session is told. */
