@@ -102,6 +102,7 @@ struct capture {
 	int shared[SHARED_MAPS];     /* descriptor plus one; 0: none yet */
 	u32 shrink;        /* maps are so much smaller, see budget.h; 0: as fits the machine */
 	u64 begin_ns;      /* when everything counted; 0: not yet */
+	u64 attached_ns;   /* when the last program was attached; 0: none was */
 	bool ending;       /* counting is over: the drain that follows is the last */
 	void *state;       /* of the probe being opened or drained: probe_bpf.state_size bytes */
 	const char *probe; /* the probe being opened or drained, for its records */

@@ -154,7 +154,9 @@ static int bpf_open(struct probe_run *run, struct err *err)
 			run->ring, run->attached, run->probe->bpf->rings, run->c->opt.ring_bytes);
 	if (rc)
 		return err_errno(err, rc, "%s: reading BPF maps", run->probe->name);
-	return run->probe->bpf->attach ? run->probe->bpf->attach(run->c, run->attached, err) : 0;
+	rc = run->probe->bpf->attach ? run->probe->bpf->attach(run->c, run->attached, err) : 0;
+	run->c->attached_ns = clock_mono_ns();
+	return rc;
 }
 
 static int sampler_open(struct probe_run *run, struct err *err)

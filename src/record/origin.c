@@ -6,11 +6,11 @@
 #include "base/clock.h"
 #include "sys/host.h"
 
-int origin_begin(struct capture *c, const char *command, const char *scope)
+int origin_begin(struct capture *c, const char *command, const char *scope, u64 begin_ns)
 {
-	struct rec_session session = REC_INIT(struct rec_session, REC_SESSION, clock_mono_ns());
+	struct rec_session session = REC_INIT(struct rec_session, REC_SESSION, begin_ns);
 
-	session.wall_ns = clock_wall_ns();
+	session.wall_ns = clock_wall_ns() - (clock_mono_ns() - begin_ns);
 	snprintf(session.command, sizeof(session.command), "%s", command);
 	snprintf(session.scope, sizeof(session.scope), "%.199s", scope);
 	session.options = (c->opt.each ? SESSION_EACH : 0) |
@@ -37,5 +37,5 @@ int origin_send(struct capture *c, const char *command, const char *scope)
 	host.huge_page_bytes = h->page_bytes << h->pageblock_order;
 	snprintf(host.kernel, sizeof(host.kernel), "%.63s", h->release);
 	rc = capture_emit(c, &host.h);
-	return rc ? rc : origin_begin(c, command, scope);
+	return rc ? rc : origin_begin(c, command, scope, clock_mono_ns());
 }

@@ -5,7 +5,7 @@
 #include "capture/capture.h"
 
 int origin_send(struct capture *c, const char *command, const char *scope);
-/* The session again: its command is about to be let go, and with it the interval begins. */
-int origin_begin(struct capture *c, const char *command, const char *scope);
+/* The session again: the interval begins, or began at begin_ns. */
+int origin_begin(struct capture *c, const char *command, const char *scope, u64 begin_ns);
 
 #endif

@@ -193,6 +193,15 @@ static int mounts_check(struct err *err)
 	return 0;
 }
 
+/* A command is about to be let go; else what is told counts since the last program was attached. */
+static int interval_begin(struct session *s)
+{
+	const struct session_config *cfg = s->cfg;
+	u64 begin_ns = cfg->argv || !s->c.attached_ns ? clock_mono_ns() : s->c.attached_ns;
+
+	return origin_begin(&s->c, cfg->command, cfg->scope_text, begin_ns);
+}
+
 static int session_begin(struct session *s, struct err *err)
 {
 	const struct session_config *cfg = s->cfg;
@@ -250,8 +259,8 @@ static int session_begin(struct session *s, struct err *err)
 		rc = probe_start(s->runs[i]);
 	if (!rc && capture_interrupted())
 		rc = -EINTR;
-	if (!rc && cfg->argv)
-		rc = origin_begin(&s->c, cfg->command, cfg->scope_text);
+	if (!rc)
+		rc = interval_begin(s);
 	if (!rc && cfg->argv) {
 		rc = spawn_release(&s->child, cfg->argv[0], err);
 		s->exec_failed = rc != 0;

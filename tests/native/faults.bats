@@ -142,3 +142,24 @@ sum() { # FIELD
 	# Less than eight samples are no evidence.
 	jq -e '.findings // [] | length == 0' short.json
 }
+
+# Stopped while its programs load, of which nothing has counted yet.
+@test "faults: the interval begins when everything is attached" {
+	json=$BATS_TEST_TMPDIR/report.json
+	for _ in 1 2 3 4 5; do
+		"$MEMWHY" faults --for 200ms -o json --out "$json" 3>&- &
+		memwhy=$!
+		until ls -l "/proc/$memwhy/fd" | grep -q bpf-map; do :; done
+		kill -STOP "$memwhy"
+		memwhy_attached || break
+		kill -CONT "$memwhy"
+		wait "$memwhy"
+	done
+	! memwhy_attached || false
+	sleep 1.5
+	resumed=$(date +%s.%N)
+	kill -CONT "$memwhy"
+	wait "$memwhy"
+	jq -e '.interval.seconds >= 0.2 and .interval.seconds < 1.5' "$json"
+	jq -e --argjson t "$resumed" '.interval.start[:19] + "Z" | fromdate > $t - 1.5' "$json"
+}
