@@ -127,6 +127,22 @@ static void a_page_is_split_by_bytes(void **state)
 	assert_int_equal(g->r->look.rss, 16384);
 }
 
+/* Pages that came after the kernel had counted them are there all the same: all is the sum. */
+static void what_grows_while_it_is_looked_at(void **state)
+{
+	static const u64 pages[] = {OWN, OWN, OWN, OWN};
+	struct rig *g = *state;
+
+	fixture_put_text("/proc/7/smaps", "10000000-10004000 rw-p 00000000 00:00 0 [heap]\n"
+					  "Rss: 8 kB\nSwap: 0 kB\nVmFlags: rd wr\n");
+	pages_put(g, HEAP, pages, 4);
+	block(g, HEAP + 4096, 12288, 1);
+	look(g);
+	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 1, 0)->resident, 12288);
+	assert_int_equal(all_resident(g), 16384);
+	assert_int_equal(g->r->look.rss, 16384);
+}
+
 /* What is only read is the zero page: mapped, but not in Rss. */
 static void the_zero_page_is_no_memory(void **state)
 {
@@ -442,6 +458,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, rig_make, rig_free)
 	const struct CMUnitTest tests[] = {
 		T(a_page_is_split_by_bytes),
+		T(what_grows_while_it_is_looked_at),
 		T(the_zero_page_is_no_memory),
 		T(a_block_beside_a_stack),
 		T(blocks_in_what_the_program_mapped),

@@ -60,6 +60,10 @@ static void area_weigh(struct area *a)
 
 	for (u64 i = 0; i < (a->end - a->start) / PAGE; i++)
 		n[a->pages[i]]++;
+	if (n[PAGE_PRESENT] > rss) { /* it grew while it was looked at */
+		rss = n[PAGE_PRESENT];
+		a->rss = rss * PAGE;
+	}
 	present = n[PAGE_PRESENT] + n[PAGE_PERHAPS];
 	a->whole = 1;
 	if (present > rss && n[PAGE_PERHAPS])
@@ -282,8 +286,8 @@ static int look_at(struct residence *r, u32 pid, const struct account *a, const 
 		rest_add(&l);
 		rc = l.rc;
 		r->look = (struct residence_look){.time_ns = r->last_ns, .beyond = l.beyond};
-		vec_each (s, &all.list)
-			r->look.rss += s->rss_bytes;
+		vec_each (area, &l.areas)
+			r->look.rss += area->rss;
 		r->looks++;
 	}
 	smaps_all_free(&all);
