@@ -11,6 +11,7 @@
 #include "base/closest.h"
 
 #define TEXT_ROWS 20
+#define PIECE (1U << 16)
 
 static int format_unknown(const char *name, struct err *err)
 {
@@ -98,19 +99,37 @@ void output_select(const struct output *out, const struct options *o, struct rep
 	r->limited = out->limited;
 }
 
-static int output_write(struct output *out, const struct str *s, struct err *err)
+static int text_write(struct output *out, const struct str *s)
 {
-	if (s->failed)
-		return err_errno(err, -ENOMEM, "drawing the report");
 	/* A device has no length to cut: that is no failure. */
 	if (out->close && !out->started && ftruncate(fileno(out->file), 0) && errno != EINVAL)
-		return err_errno(err, -errno, "writing the report");
+		return -errno;
 	out->started = true;
 	if (s->len && fwrite(s->buf, 1, s->len, out->file) != s->len)
-		return err_errno(err, -errno, "writing the report");
-	if (fflush(out->file))
-		return err_errno(err, -errno, "writing the report");
-	return 0;
+		return -errno;
+	return fflush(out->file) ? -errno : 0;
+}
+
+static int output_write(struct output *out, const struct str *s, struct err *err)
+{
+	int rc = out->failed;
+
+	if (!rc && s->failed)
+		return err_errno(err, -ENOMEM, "drawing the report");
+	rc = rc ? rc : text_write(out, s);
+	return rc ? err_errno(err, rc, "writing the report") : 0;
+}
+
+/* As render_options.take: of a large report only a piece is held. */
+static void piece_take(void *arg, struct str *s)
+{
+	struct output *out = arg;
+
+	if (s->len < PIECE)
+		return;
+	if (!out->failed)
+		out->failed = text_write(out, s);
+	str_clear(s);
 }
 
 int output_report(struct output *out, const struct report *r, struct err *err)
@@ -118,6 +137,8 @@ int output_report(struct output *out, const struct report *r, struct err *err)
 	_cleanup_str_ struct str s = {};
 
 	out->ro.headless = out->started;
+	out->ro.take = piece_take;
+	out->ro.arg = out;
 	out->renderer->report(r, &out->ro, &s);
 	return output_write(out, &s, err);
 }

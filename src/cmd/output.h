@@ -13,6 +13,7 @@ struct output {
 	bool started; /* something was printed */
 	bool limited; /* --limit was given */
 	u32 limit;
+	int failed; /* -errno of a piece of a report that could not be written */
 };
 
 /* -EINVAL: no such format, or FILE cannot be written. FILE keeps what it had until the first

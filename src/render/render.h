@@ -15,7 +15,17 @@ struct render_options {
 	bool quiet;    /* no header, no notes: rows and findings only */
 	bool verbose;  /* all columns' help, addresses in stacks */
 	u16 width;     /* columns of text, 100 unless the terminal is narrower */
+	/* Called after each row, where nothing further on depends on what was drawn so far: may
+	 * take it, and clear it. NULL: it is to be whole. */
+	void (*take)(void *arg, struct str *out);
+	void *arg;
 };
+
+static inline void render_pass(const struct render_options *o, struct str *out)
+{
+	if (o->take && !out->failed)
+		o->take(o->arg, out);
+}
 
 struct renderer {
 	const char *name; /* as in -o NAME */

@@ -107,8 +107,10 @@ void csv_report(const struct report *r, const struct render_options *o, struct s
 
 		if (!o->headless)
 			head_line(out, v);
-		for (size_t row = 0; row < v->n_rows; row++)
+		for (size_t row = 0; row < v->n_rows; row++) {
 			row_line(out, r, v, row);
+			render_pass(o, out);
+		}
 	}
 	slices_close(&vs);
 }

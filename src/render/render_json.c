@@ -7,7 +7,6 @@ void json_report(const struct report *r, const struct render_options *o, struct 
 	struct json j = {.out = out, .pretty = true};
 	struct slices vs;
 
-	(void)o;
 	if (slices_open(r, 0, &vs)) {
 		out->failed = true;
 		return;
@@ -17,8 +16,10 @@ void json_report(const struct report *r, const struct render_options *o, struct 
 	json_key(&j, "rows");
 	json_begin_array(&j);
 	vec_each (v, &vs.v)
-		for (size_t row = 0; row < v->n_rows; row++)
+		for (size_t row = 0; row < v->n_rows; row++) {
 			json_add_row(&j, r, v, row);
+			render_pass(o, out);
+		}
 	json_end_array(&j);
 	json_add_cut(&j, &vs);
 	json_add_tail(&j, r);

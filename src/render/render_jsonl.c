@@ -28,14 +28,15 @@ void jsonl_report(const struct report *r, const struct render_options *o, struct
 {
 	struct slices vs;
 
-	(void)o;
 	if (slices_open(r, 0, &vs)) {
 		out->failed = true;
 		return;
 	}
 	vec_each (v, &vs.v)
-		for (size_t row = 0; row < v->n_rows; row++)
+		for (size_t row = 0; row < v->n_rows; row++) {
 			row_line(r, v, row, out);
+			render_pass(o, out);
+		}
 	end_line(r, &vs, out);
 	slices_close(&vs);
 }

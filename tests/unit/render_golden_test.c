@@ -75,6 +75,28 @@ static void assert_json(const struct str *out)
 	assert_int_equal(pclose(jq), 0);
 }
 
+static void piece_take(void *arg, struct str *out)
+{
+	str_add(arg, str_get(out));
+	str_clear(out);
+}
+
+/* The same in pieces, where the format has any. */
+static void assert_pieces(const struct report *r, const char *format,
+	const struct render_options *o, const struct str *whole)
+{
+	_cleanup_str_ struct str out = {}, all = {};
+	struct render_options pieces = *o;
+
+	pieces.take = piece_take;
+	pieces.arg = &all;
+	renderer_find(format)->report(r, &pieces, &out);
+	if (!strcmp(format, "json") && strstr(str_get(whole), "\"table\""))
+		assert_true(all.len);
+	str_add(&all, str_get(&out));
+	assert_string_equal(str_get(&all), str_get(whole));
+}
+
 static void golden(const struct report *r, const char *name, const char *format,
 	const struct render_options *o)
 {
@@ -87,6 +109,7 @@ static void golden(const struct report *r, const char *name, const char *format,
 		assert_harmless(str_get(&out));
 	if (!strncmp(format, "json", 4))
 		assert_json(&out);
+	assert_pieces(r, format, o, &out);
 	assert_golden(name, format, &out);
 }
 
