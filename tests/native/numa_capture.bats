@@ -233,7 +233,7 @@ pages_on() { # NODE
 	memwhy_stop
 	work_end
 	[ "$(report '[.rows[] | select(.table == "moves" and .what == "threads") | .moves] | add // 0')" -ge 1 ]
-	[ "$(report '.rows[] | select(.table == "nodes" and .node == 0) | .held_bytes')" -ge $((4 << 20)) ]
+	[ "$(report '[.rows[] | select(.table == "nodes") | .held_bytes] | add')" -ge $((4 << 20)) ]
 }
 
 # Two arrays: one the main thread keeps to itself, one that a thread on another node reads and frees.
