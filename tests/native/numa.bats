@@ -140,21 +140,28 @@ rows() { # FILE TABLE FILTER
 }
 
 @test "numa: where the memory of a process is, as numa_maps says" {
-	printf '#include <string.h>\n#include <unistd.h>\nstatic char table[16 << 20];\nint main(void) { usleep(700000); memset(table, 1, sizeof(table)); return sleep(60); }\n' >still.c
+	printf '#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\nstatic char table[16 << 20];\nint main(void) { getchar(); memset(table, 1, sizeof(table)); puts("done"); fflush(stdout); return sleep(60); }\n' >still.c
 	gcc -O1 -g -o still still.c
-	./still 3>&- &
+	mkfifo go
+	./still <go >still.out 3>&- &
 	pid=$!
-	"$MEMWHY" numa --source first-touch -p "$pid" --for 2s -o json --out places.json
+	exec 7>go
+	memwhy_start numa --source first-touch -p "$pid"
+	echo >&7
+	wait_for 'grep -q done still.out'
+	sleep 1.5 # a look after its mappings were told
+	memwhy_stop
+	exec 7>&-
 	want=$(awk '{ size = 0; pages = 0; for (i = 2; i <= NF; i++) {
 			if ($i ~ /^N[0-9]+=/) { sub(/.*=/, "", $i); pages += $i }
 			if (sub(/^kernelpagesize_kB=/, "", $i)) size = $i } sum += pages * size }
 		END { print sum * 1024 }' "/proc/$pid/numa_maps")
 	kill "$pid"
 	[ "$want" -gt 0 ]
-	[ "$(rows places.json places .bytes | jq -s add)" -eq "$want" ]
-	[ "$(rows places.json nodes .held_bytes | jq -s add)" -eq "$want" ]
-	rows places.json places '"\(.kind) \(.name)"' | grep -x 'code libc.so.6'
-	[ "$(rows places.json places 'select(.kind == "mapping") | .bytes' | sort -n | tail -n 1)" -ge $((16 << 20)) ]
+	[ "$(rows "$json" places .bytes | jq -s add)" -eq "$want" ]
+	[ "$(rows "$json" nodes .held_bytes | jq -s add)" -eq "$want" ]
+	rows "$json" places '"\(.kind) \(.name)"' | grep -x 'code libc.so.6'
+	[ "$(rows "$json" places 'select(.kind == "mapping") | .bytes' | sort -n | tail -n 1)" -ge $((16 << 20)) ]
 }
 
 @test "numa --topology: nodes of another machine, or the line that is wrong" {
