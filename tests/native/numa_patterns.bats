@@ -70,6 +70,9 @@ is_mended() { # PATTERN
 
 @test "numa: a forking server, with a copy of the cache on each node" {
 	local before by_kernel
+	case $(uname -r) in # mm/mempolicy.c: vma_policy_mof()
+	5.10.* | 6.1.*) skip "this kernel's balancing passes over shared memory without a file" ;;
+	esac
 	is_told fork
 	before=${seen%/*} by_kernel=${counted%/*}
 	is_told fork fix

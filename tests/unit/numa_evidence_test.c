@@ -128,6 +128,9 @@ static void test_parted(void **state)
 	assert_pattern(g, NUMA_PARTED);
 	g.coarse.crossings = WINDOWS(0, 0);
 	assert_pattern(g, NUMA_PARTED);
+	/* They lie where they are used; who merged them was remote, and would be so anywhere. */
+	g.placed_remote = g.sums.remote_samples;
+	assert_pattern(g, NUMA_NO_PATTERN);
 }
 
 /* Neither is sure: most crossings came at one time. */

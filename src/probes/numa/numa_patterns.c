@@ -29,6 +29,9 @@
 #define WINDOW_MIXED 0.4  /* mixing within 50 ms, of that within the object: at once */
 #define WINDOW_RAN 0.3    /* … where threads of both are known to run at the same time */
 #define WINDOW_TURNS 0.2  /* … less: one node after the other */
+#define SAVED_LEAST                                                                                \
+	0.1               /* of the remote accesses, by a better layout: else it is right as it is \
+			   */
 #define TURNS_SEEN 3      /* changes of node, of each object: neither handed over nor back */
 #define RAN_TOGETHER 0.25 /* of the time threads of two nodes ran, at least */
 
@@ -218,7 +221,7 @@ static u32 judge_hint_turns(const struct numa_group *g, double window)
 	return c->together < 0 ? NUMA_UNCLEAR : NUMA_ALTERNATING;
 }
 
-/* Of Student's t, 95 % are below: by its distance from the normal one; exact to 2 %. */
+/* Of Student's t, 95 % are below: exact to 2 %. */
 static double student(double freedom)
 {
 	return 1.645 + 1.524 / freedom + 1.42 / pow(freedom, 2) + 1.7 / pow(freedom, 3);
@@ -305,11 +308,8 @@ static u32 judge_hint(
 	return turns;
 }
 
-/*
- * Where nodes share pages, which of them each has is chance, so that the share of remote accesses
- * follows from the nodes' shares of the accesses and of the pages. The faults need not show it:
- * balancing moves a page to who is first at it, and who was first before often is so again.
- */
+/* Where nodes share pages, which of them each has is chance: the nodes' shares tell what is remote.
+ * The faults need not show it: who was first at a page often is so again. */
 static double used_ratio(const struct numa_group *g)
 {
 	const struct numa_sums *s = &g->sums;
@@ -461,6 +461,9 @@ struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_grou
 	if (!remote && !v.balanced && !v.used)
 		v.pattern = NUMA_NO_PATTERN;
 	v.saved_ratio = saved(all, g, v.pattern);
+	/* Parts lie where they are used; who merges them is remote anyway. */
+	if (v.pattern == NUMA_PARTED && is_coarse(g) && v.saved_ratio < SAVED_LEAST)
+		v.pattern = NUMA_NO_PATTERN;
 	return v;
 }
 
