@@ -139,7 +139,7 @@ const struct link_map *real_objects(void)
 }
 
 /* In the first object behind us that has it. */
-static void *next_lookup(const char *name)
+void *real_function(const char *name, int *ret_allocator)
 {
 	const struct link_map *map = real_objects();
 
@@ -151,8 +151,10 @@ static void *next_lookup(const char *name)
 
 		object_read(&o, map);
 		found = object_lookup(&o, name);
-		if (found)
+		if (found) {
+			*ret_allocator = object_lookup(&o, "malloc") != NULL;
 			return found;
+		}
 	}
 	return NULL;
 }
@@ -191,7 +193,8 @@ struct real real = {
 
 #define FIND(member, name)                                             \
 	do {                                                           \
-		void *found_ = next_lookup(name);                      \
+		int allocator_;                                        \
+		void *found_ = real_function(name, &allocator_);       \
 		if (found_)                                            \
 			real.member = (__typeof__(real.member))found_; \
 	} while (0)

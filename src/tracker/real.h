@@ -34,6 +34,9 @@ extern OURS struct real real;
 /* Finds them all. Harmless when done twice. */
 void real_find(void);
 
+/* The next function of this name; NULL: there is none. *ret_allocator: beside a malloc. */
+void *real_function(const char *name, int *ret_allocator);
+
 struct link_map;
 /* What is loaded, in the order of the loader; NULL: not known. */
 const struct link_map *real_objects(void);

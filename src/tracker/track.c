@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "tracker/blocks.h"
 #include "tracker/real.h"
 #include "tracker/sample.h"
 #include "tracker/stack.h"
@@ -71,7 +72,10 @@ static inline u64 usable_of(void *p)
 /* How much more than was asked for may be used. */
 static inline u64 slack_of(void *p, size_t size)
 {
-	return real.usable_size ? (usable_of(p) >> 3) - (size >> 3) : 0;
+	u64 usable = real.usable_size ? usable_of(p) : 0;
+
+	/* Of its first block tcmalloc knows nothing yet. */
+	return usable > size ? (usable >> 3) - (size >> 3) : 0;
 }
 
 static inline u64 alloc_word(u64 stack, u64 slack, u64 size)
@@ -401,6 +405,33 @@ ALIGNED(aligned_alloc)
 	}
 PAGED(valloc)
 PAGED(pvalloc)
+
+/* Its slack is not asked for: the first malloc_usable_size() of tcmalloc comes here. */
+void block_told(const u64 *frame, void *p, size_t size)
+{
+	struct thread *t = size < least_bytes ? NULL : thread_now();
+	u64 stack, stamp, at;
+
+	if (!t || !sample_alloc(t, size))
+		return;
+	if (sample_mean && !sample_add(p)) {
+		t->slot->dropped++;
+		return;
+	}
+	stack = stack_number(t, frame);
+	if (size >= TRACK_SIZE_BIG)
+		extra_put(t, TRACK_SIZE, size);
+	stamp = thread_stamp(t);
+	if (!thread_reserve(t, 2, &at))
+		return;
+	thread_put(t, at + 1, alloc_word(stack, 0, size < TRACK_SIZE_BIG ? size : TRACK_SIZE_BIG));
+	thread_put(t, at, event_word(stamp, p, TRACK_ALLOC));
+}
+
+void block_freed(void *p)
+{
+	free_put(TRACK_FREE, p);
+}
 
 /* Code goes, other code may come in its place, in another thread before this one is back; and this
  * one runs its last functions meanwhile. */

@@ -83,6 +83,7 @@ slack_same() {
 	gcc -O0 -o s s.c ${path:+-Wl,--no-as-needed "$path"}
 	heap -- ./s
 	[ "$(of_function all slack_bytes)" -eq "$output" ]
+	jq -e 'all(.rows[] | select(.table == "heap"); .slack_bytes <= .allocations * 1048576)' "$json"
 }
 
 @test "heap: the slack is what malloc_usable_size says" {
@@ -99,6 +100,70 @@ slack_same() {
 
 @test "heap: the slack is what malloc_usable_size of mimalloc says" {
 	slack_same libmimalloc.so
+}
+
+# new_and_delete [LIBRARY]: all forms, also where there is no memory; of an allocator linked.
+new_and_delete() {
+	local path
+	command -v g++ >/dev/null || skip "no g++"
+	if [ -n "$1" ]; then
+		path=$(library "$1") || skip "no $1"
+	fi
+	cat >n.cc <<-'END'
+		#include <new>
+		#include <stdio.h>
+		struct alignas(64) wide { char c[192]; };
+		struct odd { char c[24]; virtual ~odd() {} };
+		template <class T> static T *hide(T *p) { asm volatile("" : "+r"(p)); return p; }
+		__attribute__((noinline)) static int all() {
+			for (int i = 0; i < 10; i++) {
+				delete hide(new odd);
+				delete[] hide(new char[100]);
+				delete hide(new (std::nothrow) long);
+				delete[] hide(new (std::nothrow) long[5]);
+				delete hide(new wide);
+				delete[] hide(new wide[2]);
+				delete hide(new (std::nothrow) wide);
+				hide(new int);
+			}
+			return 0;
+		}
+		__attribute__((noinline)) static int fails() {
+			int failed = 0;
+			for (int i = 0; i < 10; i++) {
+				try { hide(new char[(size_t)1 << 62]); } catch (const std::bad_alloc &) { failed++; }
+				failed += !hide(new (std::nothrow) char[(size_t)1 << 62]);
+			}
+			return failed;
+		}
+		int main(int argc, char **) { printf("%d\n", argc > 1 ? fails() : all()); }
+	END
+	g++ -O2 -std=c++17 -o n n.cc ${path:+-Wl,--no-as-needed "$path" -Wl,--as-needed}
+	# mimalloc in C ends a program that has no memory.
+	run --separate-stderr ./n fail
+	[ "$output" != 20 ] || [ "$("$MEMWHY" heap -q --out r -- ./n fail 2>/dev/null)" = 20 ]
+	[ "$1" = libmimalloc.so ] || [ "$output" = 20 ]
+	"$MEMWHY" heap -o json --out r.json -- ./n
+	jq -e '[.rows[] | select(.table == "heap" and any(.stack[]?; tostring | test("\\ball\\b")))] |
+		[(map(.allocations) | add), (map(.frees) | add), (map(.live_bytes) | add)] == [80, 70, 40]' r.json >/dev/null &&
+		jq -e '.rows[] | select(.table == "process") | .unknown_frees == 0 and .unseen_frees == 0' r.json >/dev/null ||
+		{ jq -c '.rows[]' r.json; return 1; }
+}
+
+@test "heap: new and delete" {
+	new_and_delete
+}
+
+@test "heap: new and delete of jemalloc" {
+	new_and_delete libjemalloc.so.2
+}
+
+@test "heap: new and delete of tcmalloc" {
+	new_and_delete libtcmalloc_minimal.so.4
+}
+
+@test "heap: new and delete of mimalloc" {
+	new_and_delete libmimalloc.so
 }
 
 @test "heap: sizes of a GiB and more are whole" {

@@ -52,7 +52,8 @@ const struct by_column heap_columns[C_N] = {
 			      "largest allocation since the process began"}},
 	[C_SLACK] = {0, {"slack_bytes", "SLACK", CELL_U64, UNIT_BYTES, COL_WIDE,
 				"what the allocator gave beyond what was asked for, of these "
-				"allocations (malloc_usable_size); not of attached processes"}},
+				"allocations (malloc_usable_size); not of attached processes, nor "
+				"of new in allocators that have one"}},
 	[C_LIFE] = {0, {"average_life_ns", "LIFE", CELL_U64, UNIT_NS, COL_WIDE,
 			       "average life of the freed blocks (to some ms)"}},
 	[C_MAX_LIFE] = {0, {"max_life_ns", "MAX LIFE", CELL_U64, UNIT_NS, COL_WIDE,
