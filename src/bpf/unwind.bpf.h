@@ -64,13 +64,20 @@ static __always_inline int unwind_guess(struct unwind_walk *w)
 	return stop == CFI_STOP_MEMORY || (stop == CFI_STOP_END && made) ? CFI_STOP_NO_RULE : stop;
 }
 
-/* Makes w->mapping the one that ip is in, if any is known. 0: it may be code. */
+/* Makes w->mapping the one that ip is in, if any is known. 0: it may be code. What the process has
+ * mapped since it was looked at is found by its file, as are those that nobody has looked at. */
 static __always_inline int unwind_code_find(struct unwind_walk *w, u64 ip)
 {
 	if (ip >= w->mapping.start && ip < w->mapping.end)
 		return 0;
-	if (w->n_mappings)
-		return unwind_mapping_find(ip);
+	if (w->n_mappings) {
+		if (!unwind_mapping_find(ip))
+			return 0;
+		if (!unwind_tree_usable() || unwind_vma_look(ip))
+			return CFI_STOP_NO_CODE;
+		w->later = 1;
+		return w->mapping.rows == UNWIND_NO_FILE ? CFI_STOP_NO_CODE : 0;
+	}
 	if (w->by_file == UNWIND_BY_NOTE)
 		return unwind_vma_find(ip);
 	return w->by_file ? unwind_vma_look(ip) : 0;
@@ -155,16 +162,18 @@ static __always_inline const struct pt_regs *unwind_user_regs(void)
 	       1;
 }
 
-/* 0: a kernel thread. */
+/* 0: a kernel thread; or an exec, whose address space is the new one already (fs/binfmt_elf.c sets
+ * end_code last), and whose registers are still those of the old one. */
 static __always_inline u64 unwind_identity_now(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct mm_struct___code *code = (void *)mm;
+	u64 end_code = mm ? BPF_CORE_READ(code, end_code) : 0;
 
-	return mm ? unwind_identity(BPF_CORE_READ(code, end_code), BPF_CORE_READ(mm, start_stack),
-			    BPF_CORE_READ(mm, start_brk))
-		  : 0;
+	return end_code ? unwind_identity(end_code, BPF_CORE_READ(mm, start_stack),
+				  BPF_CORE_READ(mm, start_brk))
+			: 0;
 }
 
 /* Asks for the tables of a process; why there are none for now. */
@@ -243,7 +252,7 @@ static __noinline bool unwind_begin(struct unwind_walk *w, const struct pt_regs 
 	w->mapping.module = w->mapping.blocks = w->mapping.rows = 0;
 	w->window_start = ~0ULL;
 	w->guessed = 0;
-	w->by_file = w->unknown = 0;
+	w->by_file = w->unknown = w->later = 0;
 	w->stack.n = 0;
 	w->stack.hash = 0;
 	return (u16)ip_cs[1] == UNWIND_USER_CS;
@@ -290,7 +299,7 @@ static __always_inline void unwind_judge(struct unwind_walk *w, u8 fallback, u32
 	} else if (w->guessed) {
 		method = STACK_GUESSED;
 	}
-	if (detail == CFI_STOP_NO_CODE && !fallback)
+	if (w->later || (detail == CFI_STOP_NO_CODE && !fallback))
 		unwind_ask_again(tgid);
 	w->stack.method = method;
 	w->stack.detail = detail;
@@ -327,7 +336,9 @@ static __noinline bool user_stack_take(long *ret_id)
 	fallback = unwind_tables_find(w, tgid, identity);
 	w->by_file = fallback ? unwind_by_file(identity) : UNWIND_NOT_BY_FILE;
 	stop = (u32)unwind_walk(0);
-	if (w->by_file && !w->unknown)
+	if (w->unknown)
+		fallback = fallback ? fallback : STACK_NOT_READY;
+	else if (w->by_file)
 		fallback = 0;
 	if (w->stack.n) { /* a thread of the kernel that works for a process has none */
 		unwind_judge(w, fallback, stop, tgid);

@@ -129,7 +129,8 @@ struct unwind_walk {
 	u32 rule;   /* number of that of the frame; 0: it has none */
 	u8 by_file; /* enum unwind_by_file: how its mappings are found */
 	u8 unknown; /* … and one of them had no table */
-	u8 reserved[2];
+	u8 later;   /* code was met that is mapped since the process was looked at */
+	u8 reserved;
 	u64 vma;                     /* the one found last */
 	struct unwind_file_key key;  /* of its file: here, as the stack has no room for it */
 	u64 node[UNWIND_NODE_WORDS]; /* of the kernel's tree of them */
