@@ -167,11 +167,15 @@ static int unwind_scope(struct session *s)
 {
 	int rc = 0;
 
-	if (s->c.unwind && s->cfg->argv)
-		return unwind_program(
-			s->c.unwind, s->c.opt.program ? s->program.path : s->cfg->argv[0]);
 	if (!s->c.unwind)
 		return 0;
+	if (s->cfg->argv) {
+		/* Until its exec it is a fork of memwhy. */
+		rc = unwind_process(s->c.unwind, (u32)getpid());
+		return rc ? rc
+			  : unwind_program(s->c.unwind,
+				    s->c.opt.program ? s->program.path : s->cfg->argv[0]);
+	}
 	vec_each (pid, &s->cfg->opt.scope.tasks) {
 		struct proc_status st;
 
