@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "capture/names.h"
+#include "cmd/doctor_stacks.h"
 #include "cmd/entries.h"
 #include "cmd/output.h"
 #include "cmd/scope.h"
@@ -52,7 +53,7 @@ static int survey(struct pipeline *p)
 	}
 	names_close(c.names);
 	capture_close(&c);
-	return rc;
+	return rc ? rc : doctor_stacks(&p->sink);
 }
 
 static void doctor_row(struct table *t, const struct stream_method *m)
@@ -150,8 +151,10 @@ const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "What can memwhy see on this host?",
 	.groups = GROUP_OUTPUT,
-	.details = "Tries every method of every probe on this kernel and says which one is in use, "
-		   "or why none works and what would provide it. Nothing stays attached.",
+	.details =
+		"Tries every method of every probe on this kernel and says which one is in use, "
+		"or why none works and what would provide it; and how complete user stacks are of "
+		"what runs here now. Nothing stays attached.",
 	.examples = examples,
 	.run = doctor,
 };
