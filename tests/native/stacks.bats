@@ -151,6 +151,15 @@ jit_frames() {
 
 # Each start of a program is at random addresses, and faults at the same places: were these other
 # stacks, there would be more than the table has room for with so little memory.
+# Within an exec the registers are those of a program that is no more.
+@test "stacks: until its exec a command's are memwhy's, in its exec there are none" {
+	"$MEMWHY" pages --stacks=user -o json --out "$BATS_TEST_TMPDIR/json" -q -- env true
+	jq -r '.rows[] | select(.stack) | .stack_method // "exact"' "$BATS_TEST_TMPDIR/json" | sort | uniq -c
+	jq -e 'any(.rows[]; any(.stack[]?; startswith("child_run ")))' "$BATS_TEST_TMPDIR/json"
+	jq -e '[.rows[].stack_method // "" | select(startswith("cut:"))] -
+		["cut: code without call-frame information"] == []' "$BATS_TEST_TMPDIR/json"
+}
+
 @test "stacks: those of many short processes are one stack, and the table of them does not fill" {
 	o=$BATS_TEST_TMPDIR/o
 	"$MEMWHY" faults --stacks=user --no-lines -o json --limit 0 --max-memory 40M --out "$o" -- \
