@@ -151,7 +151,8 @@ static const struct opt output[] = {
 	O("fields", 0, OPT_STRING, fields, "A,B", "only these columns, in this order"),
 	O("sort", 0, OPT_STRING, sort, "FIELD", "largest first by this column (-FIELD: smallest)"),
 	O("limit", 0, OPT_COUNT, limit, "N",
-		"at most N rows of each table; 0: all (default: 20 in text)"),
+		"at most N rows of each table; 0: all (default: 20 in text; of rows with a stack those "
+		"with a hundredth of what the first one has, and at least 5)"),
 	O("table", 0, OPT_STRING, table, "NAME", "only this table"),
 	O("out", 0, OPT_STRING, out, "FILE", "write the report to FILE (-: stdout)"),
 };

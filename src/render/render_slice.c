@@ -48,10 +48,23 @@ void slice_close(struct slice *v)
 	*v = (struct slice){};
 }
 
+/* Rows with stacks take a screen each: where nobody said how many, the small ones are left out. */
+static size_t rows_worth(const struct report *r, const struct slice *v, u16 hide)
+{
+	bool stacks = false;
+
+	for (size_t i = 0; i < v->n_cols; i++)
+		stacks |= slice_column(v, i)->type == CELL_STACK;
+	if (!stacks || !(hide & COL_WIDE) || !r->limit || r->limited || v->t->story)
+		return v->n_rows;
+	return table_worth(v->t, r->sort, v->rows, v->n_rows);
+}
+
 static int slices_add(const struct report *r, const struct table *t, u16 hide, struct slices *vs)
 {
 	struct slice v;
 	int rc = slice_open(r, t, hide, &v);
+	size_t worth;
 
 	if (rc)
 		return rc;
@@ -64,6 +77,9 @@ static int slices_add(const struct report *r, const struct table *t, u16 hide, s
 		v.n_cut += v.n_rows - r->limit;
 		v.n_rows = r->limit;
 	}
+	worth = rows_worth(r, &v, hide);
+	v.n_cut += v.n_rows - worth;
+	v.n_rows = worth;
 	rc = vec_push(&vs->v, v);
 	if (rc)
 		slice_close(&v);

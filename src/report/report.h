@@ -210,6 +210,9 @@ size_t table_select(const struct table *t, const char *fields, size_t *cols);
 /* Fills order (room for t->n_rows) with the rows in the order of `--sort` (ignored where the table
  * has no such column) or of the table's own column: stable, empty cells last. */
 void table_order(const struct table *t, const char *sort, size_t *order);
+/* Of the first n rows in that order, how many are worth a look of somebody who did not say how many
+ * to show: they have a hundredth of what the first one has, or are among the first five. */
+size_t table_worth(const struct table *t, const char *sort, const size_t *order, size_t n);
 /* Sorts the rows like table_order and cuts them to --limit. Returns how many rows were cut.
  * Renderers do it by themselves; this is for a report that is looked at before. */
 size_t table_arrange(struct table *t, const char *sort, u32 limit);

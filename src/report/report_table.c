@@ -3,7 +3,9 @@
 
 #include "report/report.h"
 
-#define KEEP_MORE 256 /* rows that are there before any are dropped */
+#define KEEP_MORE 256  /* rows that are there before any are dropped */
+#define WORTH_ROWS 5   /* these are shown however little they have … */
+#define WORTH_PART 100 /* … the others if that is such a part of what the first one has */
 
 struct cell *table_cell(const struct table *t, size_t row, size_t col)
 {
@@ -142,6 +144,23 @@ void table_order(const struct table *t, const char *sort, size_t *order)
 		order[i] = i;
 	if (!sort_choose(t, sort, &s))
 		qsort_r(order, t->n_rows, sizeof(order[0]), row_compare, &s);
+}
+
+size_t table_worth(const struct table *t, const char *sort, const size_t *order, size_t n)
+{
+	struct sort s;
+	size_t worth = MIN(n, (size_t)WORTH_ROWS);
+	long double least;
+
+	if (worth == n || sort_choose(t, sort, &s) || s.ascending ||
+		t->cols[s.col].unit == UNIT_ID || t->cols[s.col].type == CELL_TEXT)
+		return n;
+	least = cell_number(table_cell(t, order[0], s.col)) / WORTH_PART;
+	if (least <= 0)
+		return n;
+	while (worth < n && cell_number(table_cell(t, order[worth], s.col)) >= least)
+		worth++;
+	return worth;
 }
 
 void table_keep(struct table *t, const struct report *r)

@@ -40,10 +40,10 @@ static void *aligned(size_t align, size_t size)
 				    : NULL;
 }
 
-/* Where there is no memory the real one throws, or knows what else to do. */
 /* They are declared nowhere but here. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
+/* Where there is no memory the real one throws, or knows what else to do. */
 #define NEW(name, take, params, args)                                     \
 	static struct operator real_##name;                               \
 	static STEP void *told_##name params                              \

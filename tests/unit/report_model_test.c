@@ -112,6 +112,39 @@ static void test_keep(void **state)
 	assert_kept("-index", 20);
 }
 
+static size_t worth(const char *sort, const s64 *index, size_t n)
+{
+	struct fixture f;
+	struct table *t;
+	size_t order[16], ret;
+
+	fixture_open(&f, "faults");
+	t = report_table(&f.report, "process", NULL, cols, ARRAY_SIZE(cols));
+	t->sort = "index";
+	for (size_t i = 0; i < n; i++)
+		add(t, i, "a", index[i]);
+	table_order(t, sort, order);
+	ret = table_worth(t, sort, order, n);
+	fixture_close(&f);
+	return ret;
+}
+
+/* Five, and what has a hundredth of the first; where it cannot be said what is little, all. */
+static void test_worth(void **state)
+{
+	const s64 falling[] = {1000, 400, 10, 9, 8, 7, 6}, even[] = {1000, 90, 30, 20, 11, 10, 9},
+		  below[] = {-1, -2, -3, -4, -5, -6, -7};
+
+	(void)state;
+	assert_int_equal(worth(NULL, falling, 7), 5);
+	assert_int_equal(worth(NULL, falling, 4), 4);
+	assert_int_equal(worth(NULL, even, 7), 6);
+	assert_int_equal(worth(NULL, below, 7), 7);
+	assert_int_equal(worth("-index", falling, 7), 7);
+	assert_int_equal(worth("pid", falling, 7), 7);
+	assert_int_equal(worth("comm", falling, 7), 7);
+}
+
 static void test_arrange_empty(void **state)
 {
 	struct fixture f;
@@ -349,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arrange),
 		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_worth),
 		cmocka_unit_test(test_arrange_empty),
 		cmocka_unit_test(test_select),
 		cmocka_unit_test(test_findings),
