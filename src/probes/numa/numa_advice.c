@@ -11,6 +11,11 @@
 #define FINDINGS_MAX 8    /* the worst; the rest is in the tables */
 #define WARNING_SHARE 0.2 /* of all accesses, remote ones to one group: a warning, else a risk */
 
+static const char *plural(u64 n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static double percent(double ratio)
 {
 	return ratio < 0 ? 0 : 100 * ratio;
@@ -94,10 +99,10 @@ static void evidence(struct advice *a)
 		percent(a->v->share));
 	if (a->v->home >= 0)
 		finding_line(a->r, a->to->evidence,
-			"%.0f %% of its accesses went to pages on node %d; %u threads, %u objects, "
-			"the "
-			"largest has %s",
-			percent(a->v->home_ratio), a->v->home, g->threads, g->n, a->bytes);
+			"%.0f %% of its accesses went to pages on node %d; %u thread%s, %u "
+			"object%s%s %s",
+			percent(a->v->home_ratio), a->v->home, g->threads, plural(g->threads), g->n,
+			plural(g->n), g->n == 1 ? " of" : ", the largest has", a->bytes);
 	if (g->by_known)
 		finding_line(a->r, a->to->evidence,
 			"%.0f %% of the accesses were by the thread that made it",
@@ -149,7 +154,7 @@ static void finding_fill(struct advice *a)
 	evidence(a);
 	numa_fix(a);
 	finding_line(a->r, a->to->verify,
-		"`memwhy numa -- ./job`: its remote share, now %.0f %%, falls", ratio_shown(v));
+		"Its remote share, now %.0f %%, falls: `memwhy numa -- ./job`", ratio_shown(v));
 }
 
 static int advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups,
@@ -199,9 +204,9 @@ static int advise_one_node(struct report *r, const struct numa_groups *g)
 	finding_line(r, to->try_, "Let each thread initialise what it will use");
 	finding_line(r, to->try_,
 		"Or spread it, without a change of the program: `numactl -i all ./job`");
-	finding_line(r, to->undo, "Undo: run it without numactl, as before");
+	finding_line(r, to->undo, "Run it without numactl, as before");
 	finding_line(
-		r, to->verify, "`memwhy numa -- ./job`: the nodes in the table share the load");
+		r, to->verify, "The nodes in the table share the load: `memwhy numa -- ./job`");
 	return 0;
 }
 
@@ -218,11 +223,35 @@ static void say_thin(struct report *r, const struct numa_feed *f, const struct n
 	if (groups->all.hint_samples)
 		often = ", or look more often (--scan 200ms)";
 	report_not_checked(r,
-		"%u objects seem to be used from afar, but a verdict takes %u samples, %u of them "
+		"%u object%s to be used from afar, but a verdict takes %u samples, %u of them "
 		"remote, and of hint faults three a page, at several times (%s has %llu, %llu "
 		"remote%s): run longer%s",
-		n, NUMA_MIN_SAMPLES, NUMA_MIN_REMOTE, numa_site_name(r, f, &g->site),
-		g->sums.judged_samples, g->sums.remote_samples, looks, often);
+		n, n == 1 ? " seems" : "s seem", NUMA_MIN_SAMPLES, NUMA_MIN_REMOTE,
+		numa_site_name(r, f, &g->site), g->sums.judged_samples, g->sums.remote_samples,
+		looks, often);
+}
+
+/*
+ * The headline where there is no finding. What looks remote on few samples is no problem yet, and
+ * not none either; and without nodes nothing was looked at.
+ */
+static void headline(
+	struct report *r, const struct numa_feed *f, const struct numa_groups *groups, u32 thin)
+{
+	if (!groups->all.samples || r->findings.n)
+		return;
+	if (!numa_from_mask(&groups->all)) {
+		r->verdict = numa_machine(f)->nodes
+				     ? "It cannot be judged: no sample tells the CPU it is from."
+				     : "It cannot be judged: which CPUs are on which node is not "
+				       "known. --topology FILE tells it.";
+		return;
+	}
+	if (thin && r->has_findings)
+		r->verdict = report_text(r,
+			"Nothing is sure yet: %u object%s to be used from afar, on too few "
+			"samples.",
+			thin, thin == 1 ? " seems" : "s seem");
 }
 
 int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups)
@@ -254,6 +283,7 @@ int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_g
 		rc = advise_one_node(r, groups);
 	if (thin)
 		say_thin(r, f, groups, thin, thinnest);
+	headline(r, f, groups, thin);
 	report_rank(r);
 	vec_free(&found);
 	return rc;

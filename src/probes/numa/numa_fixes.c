@@ -50,8 +50,7 @@ static void try_producer(struct advice *a)
 		"Or move it before its use, where that is longer than the move (some "
 		"microseconds a page): `%s`",
 		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
-	finding_line(a->r, a->to->undo, "Undo of the move: `%s`",
-		mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+	finding_line(a->r, a->to->undo, "`%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
 }
 
 static void try_alternating(struct advice *a)
@@ -66,8 +65,7 @@ static void try_alternating(struct advice *a)
 	finding_line(a->r, a->to->try_,
 		"Or give each turn to threads of one node; or move it as the turn goes over: `%s`",
 		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
-	finding_line(a->r, a->to->undo,
-		"Undo: `taskset -cp 0-%u TID` lets a thread run everywhere again",
+	finding_line(a->r, a->to->undo, "A thread runs everywhere again: `taskset -cp 0-%u TID`",
 		(u32)MAX(a->r->stream->host.cpus, 1U) - 1);
 }
 
@@ -110,7 +108,7 @@ static void try_concurrent(struct advice *a)
 	finding_line(a->r, a->to->try_,
 		"Or interleave it: as many remote accesses, but all controllers share them: `%s`",
 		mbind_text(a, "MPOL_INTERLEAVE", nodes));
-	finding_line(a->r, a->to->undo, "Undo: `%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+	finding_line(a->r, a->to->undo, "`%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
 }
 
 static void try_unclear(struct advice *a)
@@ -126,7 +124,7 @@ static void try_unclear(struct advice *a)
 		"If they use it at the same time, spread it: `%s`; if in turns, let its threads "
 		"run on one node",
 		mbind_text(a, "MPOL_INTERLEAVE", nodes));
-	finding_line(a->r, a->to->undo, "Undo: `%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+	finding_line(a->r, a->to->undo, "`%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
 }
 
 static void try_parted(struct advice *a)
@@ -137,7 +135,7 @@ static void try_parted(struct advice *a)
 		"Let each thread initialise the part that it will use (first touch in parallel), "
 		"with threads pinned: OMP_PROC_BIND=true, or pthread_setaffinity_np");
 	finding_line(a->r, a->to->try_, "Without a change of the program: `numactl -i all ./job`");
-	finding_line(a->r, a->to->undo, "Undo: run it without numactl, as before");
+	finding_line(a->r, a->to->undo, "Run it without numactl, as before");
 }
 
 static void try_false(struct advice *a)
@@ -154,13 +152,13 @@ static void try_false(struct advice *a)
 			"base pages: `madvise((void *)0x%llx, %llu, MADV_NOHUGEPAGE)`",
 			(unsigned long long)(a->largest.start & ~4095ULL),
 			(unsigned long long)((a->largest.bytes + 4095) & ~4095ULL));
-		finding_line(a->r, a->to->undo, "Undo: `madvise(..., MADV_HUGEPAGE)`");
+		finding_line(a->r, a->to->undo, "`madvise(..., MADV_HUGEPAGE)`");
 		return;
 	}
 	finding_line(a->r, a->to->try_,
 		"Give each thread its part at a boundary of a page: aligned_alloc(4096, size), or "
 		"an allocator with an arena for each thread");
-	finding_line(a->r, a->to->undo, "Undo: the layout of before");
+	finding_line(a->r, a->to->undo, "The layout of before");
 }
 
 static void try_page_cache(struct advice *a)
@@ -174,7 +172,8 @@ static void try_page_cache(struct advice *a)
 		"cat FILE >/dev/null`",
 		a->v->user);
 	finding_line(a->r, a->to->undo,
-		"Undo: the same with `--cpunodebind=%d`; nothing but the cache changes",
+		"The same on the node of before; nothing but the cache changes: `numactl "
+		"--cpunodebind=%d cat FILE >/dev/null`",
 		a->v->home);
 }
 
@@ -194,7 +193,7 @@ static void try_moved(struct advice *a)
 	finding_line(a->r, a->to->try_,
 		"Or pin threads before they allocate: `numactl --cpunodebind=%d ./job`",
 		a->v->home);
-	finding_line(a->r, a->to->undo, "Undo: `taskset -cp 0-%u %s`",
+	finding_line(a->r, a->to->undo, "`taskset -cp 0-%u %s`",
 		(u32)MAX(a->r->stream->host.cpus, 1U) - 1,
 		t ? report_text(a->r, "%u", t->tid) : "TID");
 }
@@ -209,7 +208,7 @@ static void try_tier(struct advice *a)
 	finding_line(a->r, a->to->try_, "Or move it: `%s`",
 		mbind_text(a, "MPOL_BIND", numa_machine(a->f)->cpus));
 	finding_line(a->r, a->to->undo,
-		"Undo: `sysctl kernel.numa_balancing=VALUE` with the value that it shows now");
+		"With the value that it shows now: `sysctl kernel.numa_balancing=VALUE`");
 }
 
 static void (*const tries[NUMA_PATTERNS])(struct advice *) = {

@@ -29,9 +29,7 @@
 #define WINDOW_MIXED 0.4  /* mixing within 50 ms, of that within the object: at once */
 #define WINDOW_RAN 0.3    /* … where threads of both are known to run at the same time */
 #define WINDOW_TURNS 0.2  /* … less: one node after the other */
-#define SAVED_LEAST                                                                                \
-	0.1               /* of the remote accesses, by a better layout: else it is right as it is \
-			   */
+#define SAVED_LEAST 0.1   /* of the remote accesses, by another layout: else it is right */
 #define TURNS_SEEN 3      /* changes of node, of each object: neither handed over nor back */
 #define RAN_TOGETHER 0.25 /* of the time threads of two nodes ran, at least */
 
@@ -441,7 +439,8 @@ struct numa_verdict numa_judge(const struct numa_feed *f, const struct numa_grou
 	nodes_fill(g, &v);
 	shares_fill(all, g, &v);
 	laid = is_laid_remote(g, &v);
-	if (v.share < NUMA_MIN_SHARE)
+	/* Who uses it is not known where no CPU's node is, though the hardware may say remote. */
+	if (v.share < NUMA_MIN_SHARE || !numa_from_mask(&all->all))
 		return v;
 	/* All faults of a scan may be of one turn: a few scans are a few samples. */
 	if (is_coarse(g) && looks(g) < LOOKS)
