@@ -53,6 +53,7 @@ static int rig_free(void **state)
 	for (u32 i = 0; i < 2; i++)
 		cursor_close(r->cursors[i]);
 	vec_free(&r->process.cursors);
+	vec_free(&r->process.names);
 	account_free_all(&r->process.account);
 	account_free_all(&r->child.account);
 	touched_free_all(r->process.touched);
