@@ -28,6 +28,7 @@ struct attempt {
 	u64 pages[2][NUMA_NODES];
 	u32 targets[NUMA_NODES], n_targets;
 	size_t moved; /* pages that this command had to move */
+	u64 move_ns;  /* that it took */
 	int why;      /* a page that did not move: -errno; 0: all did */
 	struct err *err;
 };
@@ -144,8 +145,10 @@ static int pages_go(struct attempt *a)
 
 	for (size_t i = 0; i < n && !rc; i++)
 		targets[i] = (int)a->targets[i % a->n_targets];
+	a->move_ns = clock_mono_ns();
 	if (!rc)
 		rc = numa_object_move(&a->object, targets, &a->why, a->err);
+	a->move_ns = clock_mono_ns() - a->move_ns;
 	return rc;
 }
 
@@ -289,6 +292,17 @@ static const char *outcome_text(struct report *r, const struct attempt *a)
 	}
 }
 
+/* What to hold against the gain. */
+static void moved_note(struct report *r, const struct attempt *a)
+{
+	size_t left = pages_elsewhere(a), n = a->moved > left ? a->moved - left : 0;
+	char took[UNIT_BUF], each[UNIT_BUF];
+
+	if (n)
+		report_note(r, "To move %zu pages took %s, about %s a page", n,
+			fmt_ns(took, a->move_ns), fmt_ns(each, a->move_ns / n));
+}
+
 static void attempt_report(struct report *r, const struct attempt *a)
 {
 	struct table *t = report_table(r, "try", "Accesses to the object", columns, C_N);
@@ -298,6 +312,7 @@ static void attempt_report(struct report *r, const struct attempt *a)
 	phase_row(r, t, a, 0);
 	phase_row(r, t, a, 1);
 	r->verdict = outcome_text(r, a);
+	moved_note(r, a);
 	if (a->why)
 		report_note(r, "Not all pages moved: %s", strerror(-a->why));
 	report_note(r, "`memwhy numa try -p %d --undo` puts the pages back", a->object.pid);

@@ -185,6 +185,186 @@ static void test_words(void **state)
 	view_close(&f);
 }
 
+/* What moves it, and how that is undone: of the process, the pages and the node. */
+static void test_trial(void **state)
+{
+	const struct finding *found;
+
+	(void)state;
+	open_with(2);
+	producer(300);
+	found = the_finding();
+	assert_non_null(strstr(found->title, numa_pattern_name(NUMA_PRODUCER)));
+	assert_true(has(found->try_, "Try to move it while process 100 runs, measured before and "
+				     "after: `memwhy numa try -p 100 "
+				     "0x7f0000000000-0x7f0000064000 --to 1`"));
+	assert_true(has(found->undo, "`memwhy numa try -p 100 --undo`"));
+	assert_true(has(found->verify, "`memwhy numa -p 100`"));
+	view_close(&f);
+}
+
+/* There is no process to try it on: the command would be of nobody, or of another. */
+static void test_trial_of_the_dead(void **state)
+{
+	const struct finding *found;
+
+	(void)state;
+	open_with(2);
+	producer(300);
+	for (u32 i = 0; i < 2; i++)
+		N(struct numa_task, REC_NUMA_TASK, .tgid = PID, .tid = PID + 1 - i,
+			.what = i ? NUMA_TASK_EXIT : NUMA_TASK_THREAD_EXIT);
+	found = the_finding();
+	assert_false(has(found->try_, "numa try"));
+	assert_false(has(found->undo, "numa try"));
+	assert_true(has(found->try_, "when it runs again"));
+	assert_true(has(found->try_, "`memwhy numa -p PID`"));
+	assert_true(has(found->verify, "`memwhy numa -- ./job`"));
+	view_close(&f);
+}
+
+/* Its process lives, it does not. */
+static void test_trial_of_the_unmapped(void **state)
+{
+	const struct finding *found;
+
+	(void)state;
+	open_with(2);
+	producer(300);
+	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .tid = PID, .start = MAP,
+		.bytes = PAGES * 4096ULL, .what = NUMA_MAP_GONE);
+	found = the_finding();
+	assert_false(has(found->try_, "numa try"));
+	view_close(&f);
+}
+
+/* All of it, by all nodes at once. */
+static void test_trial_of_shared(void **state)
+{
+	const struct finding *found;
+	u32 seed = 1;
+
+	(void)state;
+	open_with(2);
+	for (u32 i = 0; i < 2000; i++) {
+		seed = seed * 1103515245 + 12345;
+		touch((seed >> 8) % PAGES, PID + (seed >> 20) % 2, (seed >> 20) % 2, 0, 0);
+	}
+	view_report(&f);
+	found = &f.report.findings.v[0];
+	assert_non_null(strstr(found->title, numa_pattern_name(NUMA_CONCURRENT)));
+	assert_true(has(found->try_, "Try to interleave it while process 100 runs"));
+	assert_true(has(found->try_,
+		"`memwhy numa try -p 100 0x7f0000000000-0x7f0000064000 --interleave`"));
+	view_close(&f);
+}
+
+/* Each node its part: only the one that lies elsewhere goes, from page 60 on. */
+static void test_trial_of_a_part(void **state)
+{
+	const struct finding *found;
+
+	(void)state;
+	open_with(2);
+	for (u32 i = 0; i < 4000; i++) {
+		u32 page = i * 37 % PAGES;
+
+		touch(page, PID + (page >= 60), page >= 60, 0, 0);
+	}
+	view_report(&f);
+	found = &f.report.findings.v[0];
+	assert_non_null(strstr(found->title, numa_pattern_name(NUMA_PARTED)));
+	assert_true(has(found->try_, "Try to move the part that node 1 uses"));
+	assert_true(has(found->try_, "0x7f000003c000-0x7f0000064000 --to 1`"));
+	view_close(&f);
+}
+
+/* Parts here and there are no range. */
+static void test_no_trial_of_stripes(void **state)
+{
+	const struct finding *found;
+
+	(void)state;
+	open_with(2);
+	for (u32 i = 0; i < 4000; i++) {
+		u32 page = i * 37 % PAGES, node = page / 10 % 2;
+
+		touch(page, PID + node, node, 0, 0);
+	}
+	view_report(&f);
+	found = &f.report.findings.v[0];
+	assert_non_null(strstr(found->title, numa_pattern_name(NUMA_PARTED)));
+	assert_false(has(found->try_, "numa try"));
+	assert_false(has(found->try_, "runs again"));
+	view_close(&f);
+}
+
+/* 100 pages of 2 us; 21 against 10 of 100 ns are 110 ns more, and 2000 / 110 is 18.2. */
+static void test_cost_of_the_move(void **state)
+{
+	const struct finding *found;
+
+	(void)state;
+	open_with(2);
+	producer(300);
+	found = the_finding();
+	assert_true(has(found->evidence, "To move its 100 pages takes about 200 us, once"));
+	assert_true(has(found->evidence, "about 110 ns more (estimated: distance 21 against 10, "));
+	assert_true(has(found->evidence, "the move pays from 19 a page on; how many there are the "
+					 "samples do not tell"));
+	view_close(&f);
+}
+
+/* Where a sample says how many accesses it stands for they can be held against it. */
+static void test_gain_of_the_move(void **state)
+{
+	const struct finding *found;
+
+	(void)state;
+	open_with(2);
+	for (u32 i = 0; i < 400; i++)
+		N(struct numa_sample, REC_NUMA_SAMPLE, .tgid = PID, .tid = PID + 1,
+			.address = MAP + i % PAGES * 4096ULL, .cpu = 1, .cpu_node = 1,
+			.page_node = i % 4 ? 0 : 1, .weight = 100, .latency = i % 4 ? 290 : 90,
+			.source = NUMA_PEBS, .op = NUMA_LOAD, .node_from = NUMA_PAGE_FRAME);
+	found = the_finding();
+	assert_true(has(found->evidence, "about 200 ns more (by the latencies): the move pays "
+					 "from 10 a page on"));
+	assert_true(has(found->evidence, "here there were about 300.0 a page in "));
+	view_close(&f);
+}
+
+/* Each page was remote once, was moved, and is local since: nothing is left to move. */
+static void test_no_trial_after_balancing(void **state)
+{
+	const struct finding *found;
+
+	(void)state;
+	open_with(2);
+	for (u32 round = 0; round < 4; round++)
+		for (u32 i = 0; i < PAGES; i++) {
+			u64 at = MAP + i * 4096ULL;
+
+			now += 1000000;
+			N(struct numa_sample, REC_NUMA_SAMPLE, .tgid = PID, .tid = PID + 1,
+				.address = at, .cpu = 1, .cpu_node = 1, .page_node = round > 0,
+				.source = NUMA_HINT_FAULT, .node_from = NUMA_PAGE_SEEN);
+			if (!round)
+				N(struct numa_move, REC_NUMA_MOVE, .tgid = PID, .tid = PID + 1,
+					.address = at, .pages = 1, .from = 0, .to = 1,
+					.why = NUMA_MOVE_BALANCING);
+		}
+	found = the_finding();
+	assert_non_null(strstr(found->title, "remote use after allocation, 100 %"));
+	assert_true(has(found->try_, "A trial (numa try) would find nothing to move"));
+	assert_false(has(found->try_, "`memwhy numa"));
+	assert_true(has(found->evidence, "distance 21 against 10"));
+	/* Not to where it lies by now. */
+	assert_true(has(found->try_, "MPOL_BIND, (unsigned long[]){0x2}"));
+	assert_false(has(found->undo, "mbind"));
+	view_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +373,15 @@ int main(void)
 		cmocka_unit_test(test_headline_without_nodes),
 		cmocka_unit_test(test_headline_without_cpus),
 		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_trial),
+		cmocka_unit_test(test_trial_of_the_dead),
+		cmocka_unit_test(test_trial_of_the_unmapped),
+		cmocka_unit_test(test_trial_of_shared),
+		cmocka_unit_test(test_trial_of_a_part),
+		cmocka_unit_test(test_no_trial_of_stripes),
+		cmocka_unit_test(test_no_trial_after_balancing),
+		cmocka_unit_test(test_cost_of_the_move),
+		cmocka_unit_test(test_gain_of_the_move),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

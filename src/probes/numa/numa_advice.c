@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "probes/numa/numa_fixes.h"
+#include "probes/numa/numa_move.h"
 #include "probes/numa/numa_words.h"
 
 #define FINDINGS_MAX 8    /* the worst; the rest is in the tables */
@@ -153,8 +154,9 @@ static void finding_fill(struct advice *a)
 	a->to->confidence = confidence(a->g);
 	evidence(a);
 	numa_fix(a);
-	finding_line(a->r, a->to->verify,
-		"Its remote share, now %.0f %%, falls: `memwhy numa -- ./job`", ratio_shown(v));
+	finding_line(a->r, a->to->verify, "Its remote share, now %.0f %%, falls: `memwhy numa %s`",
+		ratio_shown(v),
+		numa_runs(a) ? report_text(a->r, "-p %u", a->largest.tgid) : "-- ./job");
 }
 
 static int advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups,

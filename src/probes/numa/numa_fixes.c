@@ -1,6 +1,8 @@
 /* See numa_fixes.h. */
 #include "probes/numa/numa_fixes.h"
 
+#include "probes/numa/numa_move.h"
+
 /* CPUs of a node, as taskset takes them; "" where they are not known. */
 static const char *cpus_text(const struct advice *a, s32 node)
 {
@@ -38,8 +40,19 @@ static u64 bit(s32 node)
 	return node >= 0 && node < NUMA_NODES ? 1ULL << node : 0;
 }
 
+/* Of a move to this node; -1: to several. Where balancing moved it since, it lies there already. */
+static void undo_move(struct advice *a, s32 to)
+{
+	if (a->v->home >= 0 && a->v->home != to)
+		finding_line(
+			a->r, a->to->undo, "`%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+	else
+		finding_line(a->r, a->to->undo, "Leave the move out, as before");
+}
+
 static void try_producer(struct advice *a)
 {
+	numa_move_cost(a);
 	a->to->why = "A page lies on the node where it was first touched. What one node allocates "
 		     "and fills, and another one uses, is remote for all of that use.";
 	finding_line(a->r, a->to->try_,
@@ -47,10 +60,9 @@ static void try_producer(struct advice *a)
 		"not "
 		"by the maker)");
 	finding_line(a->r, a->to->try_,
-		"Or move it before its use, where that is longer than the move (some "
-		"microseconds a page): `%s`",
+		"Or move it before its use, where that pays (see the evidence): `%s`",
 		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
-	finding_line(a->r, a->to->undo, "`%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+	undo_move(a, a->v->user);
 }
 
 static void try_alternating(struct advice *a)
@@ -69,9 +81,9 @@ static void try_alternating(struct advice *a)
 		(u32)MAX(a->r->stream->host.cpus, 1U) - 1);
 }
 
-static bool spread_already(const struct advice *a)
+bool numa_spread_already(const struct numa_verdict *v)
 {
-	return a->v->home_ratio < 0.6;
+	return v->home_ratio < 0.6;
 }
 
 static void try_concurrent(struct advice *a)
@@ -103,12 +115,12 @@ static void try_concurrent(struct advice *a)
 			"most, "
 			"or spread them over the nodes in turn",
 			a->g->n);
-	if (spread_already(a))
+	if (numa_spread_already(a->v))
 		return;
 	finding_line(a->r, a->to->try_,
 		"Or interleave it: as many remote accesses, but all controllers share them: `%s`",
 		mbind_text(a, "MPOL_INTERLEAVE", nodes));
-	finding_line(a->r, a->to->undo, "`%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+	undo_move(a, -1);
 }
 
 static void try_unclear(struct advice *a)
@@ -124,7 +136,7 @@ static void try_unclear(struct advice *a)
 		"If they use it at the same time, spread it: `%s`; if in turns, let its threads "
 		"run on one node",
 		mbind_text(a, "MPOL_INTERLEAVE", nodes));
-	finding_line(a->r, a->to->undo, "`%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+	undo_move(a, -1);
 }
 
 static void try_parted(struct advice *a)
@@ -227,4 +239,5 @@ static void (*const tries[NUMA_PATTERNS])(struct advice *) = {
 void numa_fix(struct advice *a)
 {
 	tries[a->v->pattern](a);
+	numa_trial(a);
 }

@@ -25,4 +25,7 @@ struct advice {
 /* Why it is so, what to try, and how that is undone. */
 void numa_fix(struct advice *a);
 
+/* Is so much of it elsewhere that interleaving changes little? */
+bool numa_spread_already(const struct numa_verdict *v);
+
 #endif

@@ -1,0 +1,17 @@
+/*
+ * Moving an object of a finding: as a trial by `numa try`, with the command filled in, and what it
+ * costs against what it saves. Private to the findings of numa.
+ */
+#ifndef MEMWHY_PROBES_NUMA_MOVE_H
+#define MEMWHY_PROBES_NUMA_MOVE_H
+
+#include "probes/numa/numa_fixes.h"
+
+/* Does the process of the group's largest object run on, as far as is known? */
+bool numa_runs(const struct advice *a);
+/* Lines of try and undo: the command that moves pages and measures, where a move is the fix. */
+void numa_trial(struct advice *a);
+/* Lines of evidence: the time that a move takes, and from how many accesses on it pays. */
+void numa_move_cost(struct advice *a);
+
+#endif
