@@ -81,3 +81,32 @@ is_mended() { # PATTERN
 	[ "$((2 * ${seen%/*}))" -lt "$before" ]
 	[ "$((2 * ${counted%/*}))" -lt "$by_kernel" ]
 }
+
+# Of a program that runs on: where nodes share its pages, and these lie on one. Balancing may spread
+# them meanwhile; then there is nothing to try, and it is looked at again.
+command_find() { # $pid, $address, $bytes; $advised: the command of the finding, without memwhy
+	local json=$BATS_TEST_TMPDIR/report.json out=$BATS_TEST_TMPDIR/out
+	for _ in 1 2 3 4; do
+		echo go | "$MEMWHY" numa --source hint --balancing --scan 200ms --for 10s -o json --out "$json" -- \
+			"$WORKLOADS/numa_work" readers 2 90 >"$out" 3>&-
+		read -r _ pid address bytes <"$out"
+		advised=$(jq -r '[.findings[]?.try[] | capture("`memwhy (?<c>numa try [^`]*)`") | .c][0] // ""' "$json")
+		[ -z "$advised" ] || return 0
+		kill "$pid"
+	done
+	return 1
+}
+
+@test "numa: the command that a finding gives moves what it names, and measures" {
+	local pid address bytes advised nodes after
+	command_find
+	[ "$advised" = "numa try -p $pid $(printf '0x%x-0x%x' "$address" $((address + bytes))) --interleave" ]
+	# shellcheck disable=SC2086 # words
+	after=$("$MEMWHY" $advised --yes --for 1s --source first-touch -o json |
+		jq -r '.rows[] | select(.when == "after") | .pages_by_node')
+	nodes=$(ls -d /sys/devices/system/node/node[0-9]* | wc -l)
+	echo "# $after" >&3
+	[ "$(grep -o ": $((bytes / 4096 / nodes))\>" <<<"$after" | wc -l)" -eq "$nodes" ]
+	"$MEMWHY" numa try -p "$pid" --undo --yes
+	kill "$pid"
+}

@@ -82,3 +82,13 @@ flow() { # FILE: address and function of each sample
 	[ "$status" -eq 2 ]
 	[[ $output == *"no samples with the addresses"* ]]
 }
+
+@test "without the nodes of the machine it is said that nothing can be judged" {
+	"$make" sources 3000 >f
+	"$MEMWHY" numa --input f >without
+	grep -q '^It cannot be judged: .* --topology FILE' without
+	! grep -q 'No problem' without || false
+	printf 'node 0 cpus 0-3\nnode 1 cpus 4-63\n' >nodes
+	"$MEMWHY" numa --input f --topology nodes >with
+	! grep -q 'It cannot be judged: which' with || false
+}

@@ -162,7 +162,8 @@ const struct probe probe_numa = {
 		"the difference is more than 2.45 standard errors, by eight windows of time, since "
 		"samples come in bursts; there is no verdict on fewer than 50 samples in four "
 		"windows. Pages that several processes map stay. --undo puts the pages back where "
-		"they were; until then that is kept in /run/memwhy.",
+		"they were; until then that is kept in /run/memwhy. A finding whose fix is where "
+		"pages lie has the command filled in, as long as its process runs.",
 	.examples = examples,
 	.output = numa_output,
 	.kinds = numa_kinds,
