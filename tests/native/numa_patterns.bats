@@ -86,7 +86,7 @@ is_mended() { # PATTERN
 # them meanwhile; then there is nothing to try, and it is looked at again.
 command_find() { # $pid, $address, $bytes; $advised: the command of the finding, without memwhy
 	local json=$BATS_TEST_TMPDIR/report.json out=$BATS_TEST_TMPDIR/out
-	for _ in 1 2 3 4; do
+	for _ in 1 2 3; do
 		echo go | "$MEMWHY" numa --source hint --balancing --scan 200ms --for 10s -o json --out "$json" -- \
 			"$WORKLOADS/numa_work" readers 2 90 >"$out" 3>&-
 		read -r _ pid address bytes <"$out"

@@ -81,9 +81,11 @@ static void try_alternating(struct advice *a)
 		(u32)MAX(a->r->stream->host.cpus, 1U) - 1);
 }
 
-bool numa_spread_already(const struct numa_verdict *v)
+bool numa_spread_already(const struct advice *a)
 {
-	return v->home_ratio < 0.6;
+	u32 nodes = (u32)__builtin_popcountll(numa_from_mask(&a->groups->all));
+
+	return a->v->home_ratio < 1.2 / MAX(nodes, 2U);
 }
 
 static void try_concurrent(struct advice *a)
@@ -115,7 +117,7 @@ static void try_concurrent(struct advice *a)
 			"most, "
 			"or spread them over the nodes in turn",
 			a->g->n);
-	if (numa_spread_already(a->v))
+	if (numa_spread_already(a))
 		return;
 	finding_line(a->r, a->to->try_,
 		"Or interleave it: as many remote accesses, but all controllers share them: `%s`",

@@ -26,6 +26,6 @@ struct advice {
 void numa_fix(struct advice *a);
 
 /* Is so much of it elsewhere that interleaving changes little? */
-bool numa_spread_already(const struct numa_verdict *v);
+bool numa_spread_already(const struct advice *a);
 
 #endif

@@ -136,7 +136,7 @@ static const char *trial_to(struct advice *a, struct range *range, const char **
 	case NUMA_SLOW_TIER:
 		return report_text(a->r, "--to %s", numa_mask_text(a->r, numa_machine(a->f)->cpus));
 	case NUMA_CONCURRENT:
-		return numa_spread_already(v) ? NULL : "--interleave";
+		return numa_spread_already(a) ? NULL : "--interleave";
 	default:
 		return NULL;
 	}
