@@ -13,6 +13,7 @@ setup_file() {
 	#include <stdlib.h>
 	#include <string.h>
 	#include <sys/mman.h>
+	#include <sys/prctl.h>
 	#include <unistd.h>
 	#define MIB (1 << 20)
 	static char static_table[16 * MIB];
@@ -29,7 +30,8 @@ setup_file() {
 	{
 		char *mapped = mmap(NULL, 16 * MIB, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *small[4096];
 		pthread_t t;
-		madvise(mapped, 16 * MIB, MADV_NOHUGEPAGE);
+		/* Else the thread's stack may be one huge page, which pthread_create touches. */
+		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 		usleep(1500000);
 		memset(static_table, 1, sizeof(static_table));
 		memset(static_data, 1, sizeof(static_data));
