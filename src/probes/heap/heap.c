@@ -354,8 +354,11 @@ static int send(struct capture *c, void *state, bool interval)
 	s->totals.n = s->sites.n = s->threads.n = 0;
 	s->mappings.n = s->mapped.n = s->residences.n = s->looked.n = 0;
 	rc = c->ending ? 0 : untracked_look(&s->untracked);
-	if (!rc && c->ending && s->asked)
+	if (!rc && c->ending && s->asked) {
 		rc = collector_finish(s->collector);
+		/* What became of blocks that were told of, behind the last access. */
+		rc = rc ? rc : blocks_settle(c, s, UINT64_MAX);
+	}
 	rc = rc || !s->sums ? rc : accounts_copy(c, s, interval);
 	rc = rc ? rc : take(c, s);
 	rc = rc ? rc : accounts_emit(c, s);
