@@ -18,4 +18,10 @@ int parse_size(const char *text, u64 *ret_bytes);
 /* A whole decimal number between min and max. -EINVAL, -ERANGE. */
 int parse_u64(const char *text, u64 min, u64 max, u64 *ret);
 
+/* What a noun ends in behind this number. */
+static inline const char *plural(u64 n)
+{
+	return n == 1 ? "" : "s";
+}
+
 #endif

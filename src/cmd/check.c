@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "cmd/entries.h"
 #include "cmd/run.h"
 #include "rules/rules.h"
@@ -35,7 +36,7 @@ static void conclude(struct report *r)
 		r->verdict = "Nothing can be said: nothing was recorded.";
 	else if (r->findings.n)
 		r->verdict = report_text(r, "Nothing is wrong now; %zu thing%s to keep an eye on.",
-			r->findings.n, r->findings.n == 1 ? "" : "s");
+			r->findings.n, plural(r->findings.n));
 	else if (probes_missing(r))
 		r->verdict = report_text(r,
 			"No trouble was seen in %.*f s, but much could not be looked at.",

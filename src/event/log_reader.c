@@ -325,7 +325,7 @@ static void end_add(const struct log_reader *r, struct str *out)
 		str_addf(out, " was not closed in order");
 	else if (s->damage.bytes || s->damage.blocks)
 		str_addf(out, " is damaged (%llu block%s, %s)", s->damage.blocks,
-			s->damage.blocks == 1 ? "" : "s", fmt_bytes(n, s->damage.bytes));
+			plural(s->damage.blocks), fmt_bytes(n, s->damage.bytes));
 	else if (r->bad_bytes)
 		str_addf(out, " has records that are malformed");
 	else if (r->more)

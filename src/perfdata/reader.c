@@ -129,7 +129,7 @@ static void malformed_add(const struct perfdata *p, struct str *s)
 	char n[UNIT_BUF];
 
 	str_addf(s, " has %s malformed record%s, the first at byte %llu (%s)",
-		fmt_count(n, p->stats.malformed), p->stats.malformed == 1 ? "" : "s", p->reason_at,
+		fmt_count(n, p->stats.malformed), plural(p->stats.malformed), p->reason_at,
 		p->reason);
 }
 

@@ -47,11 +47,6 @@ static void item_add_take(struct items *i, struct str *text)
 	str_free(text);
 }
 
-static const char *plural(u64 n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void share_add(struct str *out, u64 part, u64 whole)
 {
 	static const struct column ratio = {.unit = UNIT_RATIO};

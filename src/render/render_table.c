@@ -1,6 +1,7 @@
 /* A table as text: its grid, and the stacks and histograms below its rows. See render_text.h. */
 #include <string.h>
 
+#include "base/units.h"
 #include "render/render_cell.h"
 #include "render/render_text.h"
 
@@ -240,8 +241,8 @@ static void rows_add(struct str *out, const struct report *r, const struct slice
 		row_add(out, r, &g, row, o);
 	}
 	if (v->n_cut)
-		str_addf(out, "… %zu more row%s; --limit 0 shows all\n", v->n_cut,
-			v->n_cut == 1 ? "" : "s");
+		str_addf(
+			out, "… %zu more row%s; --limit 0 shows all\n", v->n_cut, plural(v->n_cut));
 	dropped_add(out, &g);
 	grid_close(&g);
 }

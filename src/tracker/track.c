@@ -89,9 +89,10 @@ static inline u64 event_word(u64 stamp, const void *p, enum track_kind kind)
 }
 
 /* A block, of which the stack is known. */
-static void block_put(struct thread *t, u64 stack, enum track_kind kind, void *p, size_t size)
+static void block_put(
+	struct thread *t, u64 stack, enum track_kind kind, void *p, size_t size, u64 slack)
 {
-	u64 slack = slack_of(p, size), shown = size, stamp, at;
+	u64 shown = size, stamp, at;
 
 	if (unlikely(size >= TRACK_SIZE_BIG)) {
 		extra_put(t, TRACK_SIZE, size);
@@ -108,9 +109,10 @@ static void block_put(struct thread *t, u64 stack, enum track_kind kind, void *p
 	thread_put(t, at, event_word(stamp, p, kind));
 }
 
-static void alloc_put(const u64 *frame, enum track_kind kind, void *p, size_t size)
+static void alloc_put(const u64 *frame, enum track_kind kind, void *p, size_t size, int has_slack)
 {
 	struct thread *t = thread_now();
+	u64 stack;
 
 	if (unlikely(!t) || !sample_alloc(t, size))
 		return;
@@ -118,14 +120,15 @@ static void alloc_put(const u64 *frame, enum track_kind kind, void *p, size_t si
 		t->slot->dropped++;
 		return;
 	}
-	block_put(t, stack_number(t, frame), kind, p, size);
+	stack = stack_number(t, frame);
+	block_put(t, stack, kind, p, size, has_slack ? slack_of(p, size) : 0);
 }
 
 /* Where nobody has asked yet whether it is too small to be told of. */
 static inline void alloc_ask(const u64 *frame, enum track_kind kind, void *p, size_t size)
 {
 	if (likely(size >= least_bytes))
-		alloc_put(frame, kind, p, size);
+		alloc_put(frame, kind, p, size, 1);
 }
 
 /* Nobody was told that it was allocated: less was asked for than may be used. */
@@ -179,7 +182,7 @@ __attribute__((constructor)) static void begin(void)
 /* p: what it returns. */
 static STEP void *alloc_rare(u64 stack, void *p, size_t size)
 {
-	block_put(&thread, stack, TRACK_ALLOC, p, size);
+	block_put(&thread, stack, TRACK_ALLOC, p, size, slack_of(p, size));
 	return p;
 }
 
@@ -231,7 +234,7 @@ static STEP void *malloc_rare(size_t size)
 		return real.malloc(size);
 	p = real.malloc(size);
 	if (p)
-		alloc_put(FRAME, TRACK_ALLOC, p, size);
+		alloc_put(FRAME, TRACK_ALLOC, p, size, 1);
 	return p;
 }
 
@@ -255,7 +258,7 @@ static STEP void *calloc_rare(size_t n, size_t size)
 		return real.calloc(n, size);
 	p = real.calloc(n, size);
 	if (p)
-		alloc_put(FRAME, TRACK_ALLOC, p, n * size);
+		alloc_put(FRAME, TRACK_ALLOC, p, n * size, 1);
 	return p;
 }
 
@@ -409,23 +412,8 @@ PAGED(pvalloc)
 /* Its slack is not asked for: the first malloc_usable_size() of tcmalloc comes here. */
 void block_told(const u64 *frame, void *p, size_t size)
 {
-	struct thread *t = size < least_bytes ? NULL : thread_now();
-	u64 stack, stamp, at;
-
-	if (!t || !sample_alloc(t, size))
-		return;
-	if (sample_mean && !sample_add(p)) {
-		t->slot->dropped++;
-		return;
-	}
-	stack = stack_number(t, frame);
-	if (size >= TRACK_SIZE_BIG)
-		extra_put(t, TRACK_SIZE, size);
-	stamp = thread_stamp(t);
-	if (!thread_reserve(t, 2, &at))
-		return;
-	thread_put(t, at + 1, alloc_word(stack, 0, size < TRACK_SIZE_BIG ? size : TRACK_SIZE_BIG));
-	thread_put(t, at, event_word(stamp, p, TRACK_ALLOC));
+	if (size >= least_bytes)
+		alloc_put(frame, TRACK_ALLOC, p, size, 0);
 }
 
 void block_freed(void *p)

@@ -342,8 +342,7 @@ static void rows_of_the_table(void **state)
 	heap_view.reset(f.view);
 	one.minor += 5;
 	view_feed(&f, &one);
-	report_destroy(&f.report);
-	report_init(&f.report, "heap", &f.stream);
+	view_again(&f);
 	view_report(&f);
 	t = view_table_of(&f, "residence");
 	assert_int_equal(cell_number(t, 0, "faults"), 5);
@@ -418,9 +417,7 @@ static void peaks_that_were_missed(void **state)
 	view_feed(&f, &k);
 	view_report(&f);
 	assert_int_equal(f.report.notes.n, 0); /* within the edges */
-	report_destroy(&f.report);
-	report_init(&f.report, "heap", &f.stream);
-	heap_view.reset(f.view);
+	view_next(&f);
 	l.hwm_bytes = 20 << 20;
 	k.hwm_bytes = 30 << 20;
 	l.minor = 6000;
@@ -435,9 +432,7 @@ static void peaks_that_were_missed(void **state)
 	assert_string_equal(f.report.notes.v[1],
 		"'one' (pid 7) took 1200 page faults after memwhy had last read the kernel's peak, "
 		"20.0 MiB: it may have been higher");
-	report_destroy(&f.report);
-	report_init(&f.report, "heap", &f.stream);
-	heap_view.reset(f.view);
+	view_next(&f);
 	view_feed(&f, &l); /* its peak was in the interval before */
 	k = (struct heap_looked)REC(
 		struct heap_looked, REC_HEAP_LOOKED, .tgid = 9, .process = 3, .minor = 700);

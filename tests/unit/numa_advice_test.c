@@ -2,25 +2,13 @@
  * What `numa` says: the headline, and each finding's lines, of made-up programs. The verdicts
  * themselves are of numa_patterns_test.c and numa_evidence_test.c.
  */
-#include "view_fixture.h"
+#include "numa_records.h"
 
 #include "probes/numa/numa_patterns.h"
 #include "probes/numa/numa_view.h"
 #include "render/render_text.h"
 
-#define PID 100U
-#define MAP 0x7f0000000000ULL
 #define PAGES 100
-
-static struct fixture f;
-static u64 now;
-
-#define N(type_, kind_, ...)                                                                   \
-	({                                                                                     \
-		type_ rec_ = {.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = now++}, \
-			__VA_ARGS__};                                                          \
-		view_feed(&f, &rec_);                                                          \
-	})
 
 static void open_with(u32 nodes)
 {

@@ -2,24 +2,11 @@
  * What `numa` shows: rows, findings and flows of made-up programs; topology files; and records that
  * hold anything.
  */
-#include "view_fixture.h"
+#include "numa_records.h"
 
 #include "probes/numa/numa_tables.h"
 #include "probes/numa/numa_topology.h"
 #include "probes/numa/numa_view.h"
-
-#define PID 100U
-#define MAP 0x7f0000000000ULL
-
-static struct fixture f;
-static u64 now;
-
-#define N(type_, kind_, ...)                                                                   \
-	({                                                                                     \
-		type_ rec_ = {.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = now++}, \
-			__VA_ARGS__};                                                          \
-		view_feed(&f, &rec_);                                                          \
-	})
 
 static void open_with(const struct view_options *o)
 {
@@ -255,9 +242,7 @@ static void test_interval_begins_anew(void **state)
 	open_with(&(struct view_options){});
 	producer();
 	view_report(&f);
-	report_destroy(&f.report);
-	report_init(&f.report, "numa", &f.stream);
-	f.of->reset(f.view);
+	view_next(&f);
 	touch(MAP, PID, 0, 0, 1);
 	view_report(&f);
 	assert_int_equal(view_table_of(&f, "sites")->n_rows, 1);
@@ -338,8 +323,7 @@ static void test_processes_with_one_thread(void **state)
 	assert_int_equal(f.report.notes.n, 0); /* hardly any */
 	for (u32 i = 0; i < 9; i++)
 		hint(PID + 10, PID + 10);
-	report_destroy(&f.report);
-	report_init(&f.report, "numa", &f.stream);
+	view_again(&f);
 	view_report(&f);
 	assert_int_equal(f.report.notes.n, 1);
 	assert_non_null(strstr(f.report.notes.v[0], "10 of 110 samples"));

@@ -162,8 +162,7 @@ static void live_objects_outlast_an_interval(void **state)
 	view_report(&f);
 	assert_int_equal(cell_number(view_table_of(&f, "sites"), 0, "live_objects"), 8);
 	slab_view.reset(f.view);
-	report_destroy(&f.report);
-	report_init(&f.report, "slab", &f.stream);
+	view_again(&f);
 	view_feed(&f, &over);
 	view_feed(&f, &old);
 	view_feed(&f, &x);

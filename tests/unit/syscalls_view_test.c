@@ -186,8 +186,7 @@ static void flight(void **state)
 	syscalls_view.reset(f.view);
 	assert_false(syscalls_view.due(f.view));
 	view_feed(&f, &d);
-	report_destroy(&f.report);
-	report_init(&f.report, "syscalls", &f.stream);
+	view_again(&f);
 	view_report(&f);
 	assert_int_equal(cell_number(view_table_of(&f, "dumps"), 0, "dump"), 3);
 	view_close(&f);

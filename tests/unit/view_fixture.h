@@ -50,6 +50,22 @@ static inline void view_report(struct fixture *f)
 	assert_int_equal(f->of->report(f->view, &f->report), 0);
 }
 
+/* Another report, of the same. */
+static inline void view_again(struct fixture *f)
+{
+	const char *command = f->report.command;
+
+	report_destroy(&f->report);
+	report_init(&f->report, command, &f->stream);
+}
+
+/* The next interval begins, as between two reports of -i. */
+static inline void view_next(struct fixture *f)
+{
+	view_again(f);
+	f->of->reset(f->view);
+}
+
 static inline void view_close(struct fixture *f)
 {
 	report_destroy(&f->report);

@@ -27,11 +27,10 @@ static void growth_fill(struct leak_cells *c, const struct leak_judgement *j, do
 	if (j->verdict == LEAK_SHORT || j->verdict == LEAK_SLABS)
 		return;
 	c->now = cell_s64(j->now);
-	c->first = cell_s64(j->thirds[0]);
-	c->middle = cell_s64(j->thirds[1]);
-	c->last = cell_s64(j->thirds[2]);
-	c->slope = cell_f64(j->per_second);
-	c->fit = cell_f64(j->fit);
+	for (u32 i = 0; i < 3; i++)
+		c->trend[i] = cell_s64(j->thirds[i]);
+	c->trend[3] = cell_f64(j->per_second);
+	c->trend[4] = cell_f64(j->fit);
 }
 
 static void ages_fill(struct leak_cells *c, struct report *r, const struct leak_ages *a)

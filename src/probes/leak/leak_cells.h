@@ -90,9 +90,14 @@ struct leak_ages {
 	u64 old, oldest_ns;
 };
 
+/* Columns FIRST to FIT, which stand side by side in each table. */
+#define LEAK_TREND 5
+#define LEAK_TREND_IS(first, last) \
+	_Static_assert((last) - (first) + 1 == LEAK_TREND, "columns side by side")
+
 /* Cells of the columns above; empty: not known. */
 struct leak_cells {
-	struct cell verdict, now, stayed, first, middle, last, slope, fit;
+	struct cell verdict, now, stayed, trend[LEAK_TREND];
 	struct cell old, age_p50, age_max, ages, outlived;
 	struct cell life_p50, life_p99, life_max, lives;
 };

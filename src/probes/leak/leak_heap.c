@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	S_PID,
@@ -31,6 +32,8 @@ enum {
 	S_STACK,
 	S_N,
 };
+
+LEAK_TREND_IS(S_FIRST, S_FIT);
 
 #define COLUMN_BLOCKS                                                                          \
 	{                                                                                      \
@@ -111,6 +114,8 @@ enum {
 	P_FIT,
 	P_N,
 };
+
+LEAK_TREND_IS(P_FIRST, P_FIT);
 
 static const struct column process_columns[P_N] = {
 	[P_PID] = LEAK_COLUMN_PID,
@@ -225,11 +230,7 @@ static void growth_cells(struct cell *row, const struct leak_cells *c)
 	row[S_VERDICT] = c->verdict;
 	row[S_NOW] = c->now;
 	row[S_STAYED] = c->stayed;
-	row[S_FIRST] = c->first;
-	row[S_MIDDLE] = c->middle;
-	row[S_LAST] = c->last;
-	row[S_SLOPE] = c->slope;
-	row[S_FIT] = c->fit;
+	memcpy(&row[S_FIRST], c->trend, sizeof(c->trend));
 }
 
 static int row_add(struct report *r, struct table *t, const struct leak_heap_row *w, bool by_stack)
@@ -290,11 +291,7 @@ static int process_add(struct report *r, struct table *t, const struct leak_proc
 	row[P_TIME] = cell_u64(p->clock.last_ns - p->clock.begin_ns);
 	row[P_STATE] = cell_text(p->now.h.flags & HEAP_ENDED ? "ended" : "runs");
 	row[P_VERDICT] = c.verdict;
-	row[P_FIRST] = c.first;
-	row[P_MIDDLE] = c.middle;
-	row[P_LAST] = c.last;
-	row[P_SLOPE] = c.slope;
-	row[P_FIT] = c.fit;
+	memcpy(&row[P_FIRST], c.trend, sizeof(c.trend));
 	return 0;
 }
 

@@ -28,6 +28,8 @@ enum {
 	M_N,
 };
 
+LEAK_TREND_IS(M_FIRST, M_FIT);
+
 static const struct column columns[M_N] = {
 	[M_PID] = LEAK_COLUMN_PID,
 	[M_COMM] = LEAK_COLUMN_COMM,
@@ -180,11 +182,7 @@ static int row_add(struct report *r, struct table *t, const struct row *w, bool 
 		row[M_VERDICT] = c.verdict;
 		row[M_NOW] = c.now;
 		row[M_STAYED] = c.stayed;
-		row[M_FIRST] = c.first;
-		row[M_MIDDLE] = c.middle;
-		row[M_LAST] = c.last;
-		row[M_SLOPE] = c.slope;
-		row[M_FIT] = c.fit;
+		memcpy(&row[M_FIRST], c.trend, sizeof(c.trend));
 	}
 	row[M_STACK] = cell_stack(w->stack);
 	return 0;

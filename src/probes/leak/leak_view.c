@@ -40,6 +40,8 @@ enum {
 	C_N,
 };
 
+LEAK_TREND_IS(C_FIRST, C_FIT);
+
 static const struct by_column columns[C_N] = {
 	BY_TASK_COLUMNS,
 	[C_CACHE] = {BY_CACHE, {"cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
@@ -161,11 +163,7 @@ static void growth_cells(struct cell all[C_N], const struct leak_cells *c)
 	all[C_VERDICT] = c->verdict;
 	all[C_NOW] = c->now;
 	all[C_STAYED] = c->stayed;
-	all[C_FIRST] = c->first;
-	all[C_MIDDLE] = c->middle;
-	all[C_LAST] = c->last;
-	all[C_SLOPE] = c->slope;
-	all[C_FIT] = c->fit;
+	memcpy(&all[C_FIRST], c->trend, sizeof(c->trend));
 	all[C_OLD] = c->old;
 	all[C_AGE_P50] = c->age_p50;
 	all[C_AGE_MAX] = c->age_max;

@@ -205,12 +205,12 @@ static void failure(
 	if (!f)
 		return;
 	f->title = report_text(r, "%s failed %llu time%s in %s: %s", maps_call_name(k->call), count,
-		count == 1 ? "" : "s", process_text(r, k->tgid), why);
+		plural(count), process_text(r, k->tgid), why);
 	f->confidence = "high: the limit was compared with the kernel's numbers as the call failed";
 	if (k->why == MAPS_WHY_STRICT)
 		f->confidence = "medium: no other limit was met";
 	finding_line(r, f->evidence, "%s returned %s %llu time%s", maps_call_name(k->call),
-		maps_error_name(r, k->error), count, count == 1 ? "" : "s");
+		maps_error_name(r, k->error), count, plural(count));
 	failure_try(t, r, f, k);
 	finding_line(r, f->verify, "`memwhy maps -p %u --for 10s --table failures`", k->tgid);
 }

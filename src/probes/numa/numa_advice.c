@@ -12,11 +12,6 @@
 #define FINDINGS_MAX 8    /* the worst; the rest is in the tables */
 #define WARNING_SHARE 0.2 /* of all accesses, remote ones to one group: a warning, else a risk */
 
-static const char *plural(u64 n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static double percent(double ratio)
 {
 	return ratio < 0 ? 0 : 100 * ratio;

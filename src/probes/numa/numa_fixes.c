@@ -3,6 +3,8 @@
 
 #include "probes/numa/numa_move.h"
 
+#define SPREAD 1.2 /* times its even share: a node has no more than its part of an object */
+
 /* CPUs of a node, as taskset takes them; "" where they are not known. */
 static const char *cpus_text(const struct advice *a, s32 node)
 {
@@ -26,12 +28,11 @@ static const char *cpus_text(const struct advice *a, s32 node)
 /* The call that moves the largest object of the group to these nodes. */
 static const char *mbind_text(const struct advice *a, const char *mode, u64 nodes)
 {
-	u64 start = a->largest.start & ~4095ULL;
-	u64 end = (a->largest.start + a->largest.bytes + 4095) & ~4095ULL;
+	struct page_range of = numa_largest_pages(a);
 
 	return report_text(a->r,
 		"mbind((void *)0x%llx, %llu, %s, (unsigned long[]){0x%llx}, 65, MPOL_MF_MOVE)",
-		(unsigned long long)start, (unsigned long long)(end - start), mode,
+		(unsigned long long)of.start, (unsigned long long)(of.end - of.start), mode,
 		(unsigned long long)nodes);
 }
 
@@ -85,7 +86,7 @@ bool numa_spread_already(const struct advice *a)
 {
 	u32 nodes = (u32)__builtin_popcountll(numa_from_mask(&a->groups->all));
 
-	return a->v->home_ratio < 1.2 / MAX(nodes, 2U);
+	return a->v->home_ratio < SPREAD / MAX(nodes, 2U);
 }
 
 static void try_concurrent(struct advice *a)
@@ -155,6 +156,7 @@ static void try_parted(struct advice *a)
 static void try_false(struct advice *a)
 {
 	bool huge = a->v->pattern == NUMA_FALSE_HUGE;
+	struct page_range of = numa_largest_pages(a);
 
 	a->to->why = huge ? "Nodes use base pages of their own, but these lie in one huge page, "
 			    "which can be on one node only."
@@ -164,8 +166,7 @@ static void try_false(struct advice *a)
 		finding_line(a->r, a->to->try_,
 			"Give each thread its part at a boundary of 2 MiB, or let this memory have "
 			"base pages: `madvise((void *)0x%llx, %llu, MADV_NOHUGEPAGE)`",
-			(unsigned long long)(a->largest.start & ~4095ULL),
-			(unsigned long long)((a->largest.bytes + 4095) & ~4095ULL));
+			(unsigned long long)of.start, (unsigned long long)(of.end - of.start));
 		finding_line(a->r, a->to->undo, "`madvise(..., MADV_HUGEPAGE)`");
 		return;
 	}

@@ -8,10 +8,6 @@
 #define PARTS 64     /* that an object is looked at in */
 #define OWN 0.8      /* of the accesses to a part: it is that node's */
 
-struct range {
-	u64 start, end; /* whole pages */
-};
-
 bool numa_runs(const struct advice *a)
 {
 	if (!a->largest.tgid || a->largest.end_ns)
@@ -26,19 +22,19 @@ bool numa_runs(const struct advice *a)
 	return false;
 }
 
-static struct range all_of(const struct advice *a)
+struct page_range numa_largest_pages(const struct advice *a)
 {
 	u64 end = a->largest.start + a->largest.bytes;
 
-	return (struct range){a->largest.start & ~4095ULL, (end + 4095) & ~4095ULL};
+	return (struct page_range){a->largest.start & ~4095ULL, (end + 4095) & ~4095ULL};
 }
 
-static u32 part_at(const struct range *all, u64 address)
+static u32 part_at(const struct page_range *all, u64 address)
 {
 	return (u32)((address - all->start) * PARTS / (all->end - all->start));
 }
 
-static u64 part_start(const struct range *all, u32 i)
+static u64 part_start(const struct page_range *all, u32 i)
 {
 	return (all->start + (all->end - all->start) * i / PARTS + 4095) & ~4095ULL;
 }
@@ -68,11 +64,11 @@ static bool run_find(const u32 own[PARTS], const u32 by_all[PARTS], u32 *ret_fir
 }
 
 /* The part of the object that this node uses, where it is one and not all of it. */
-static bool part_of(const struct advice *a, s32 node, struct range *ret)
+static bool part_of(const struct advice *a, s32 node, struct page_range *ret)
 {
 	struct numa_flow flow = numa_flow_object(a->f, a->g->largest);
 	u32 own[PARTS] = {}, by_all[PARTS] = {}, first = 0, last = 0;
-	struct range all = all_of(a);
+	struct page_range all = numa_largest_pages(a);
 	const struct numa_access *access;
 
 	while ((access = numa_flow_next(&flow))) {
@@ -86,7 +82,7 @@ static bool part_of(const struct advice *a, s32 node, struct range *ret)
 	}
 	if (!run_find(own, by_all, &first, &last))
 		return false;
-	*ret = (struct range){part_start(&all, first), part_start(&all, last + 1)};
+	*ret = (struct page_range){part_start(&all, first), part_start(&all, last + 1)};
 	return ret->end > ret->start && ret->end - ret->start < all.end - all.start;
 }
 
@@ -117,12 +113,12 @@ static bool is_moved(const struct advice *a)
 }
 
 /* Where to, as an option; NULL: a move is not the fix. *ret_of: of it, in words. */
-static const char *trial_to(struct advice *a, struct range *range, const char **ret_of)
+static const char *trial_to(struct advice *a, struct page_range *range, const char **ret_of)
 {
 	const struct numa_verdict *v = a->v;
 
 	*ret_of = a->g->n > 1 ? "the largest of them" : "it";
-	*range = all_of(a);
+	*range = numa_largest_pages(a);
 	switch (v->pattern) {
 	case NUMA_PARTED:
 		if (v->user < 0 || !part_of(a, v->user, range))
@@ -146,7 +142,7 @@ void numa_trial(struct advice *a)
 {
 	u32 pid = a->largest.tgid;
 	const char *of, *to;
-	struct range range;
+	struct page_range range;
 	bool spread;
 
 	to = is_movable(a) ? trial_to(a, &range, &of) : NULL;
@@ -226,7 +222,7 @@ static const char *seen_text(const struct advice *a, u64 pages)
 
 void numa_move_cost(struct advice *a)
 {
-	struct range all = all_of(a);
+	struct page_range all = numa_largest_pages(a);
 	u64 pages = (all.end - all.start) / 4096, extra;
 	const char *how = "";
 	char took[UNIT_BUF];
@@ -238,7 +234,7 @@ void numa_move_cost(struct advice *a)
 		"To move %s %llu page%s takes about %s, once (estimated: %u us a page; numa try "
 		"tells what it took)",
 		a->g->n > 1 ? "the largest of them," : "its", (unsigned long long)pages,
-		pages == 1 ? "" : "s", fmt_ns(took, pages * MOVE_NS), MOVE_NS / 1000);
+		plural(pages), fmt_ns(took, pages * MOVE_NS), MOVE_NS / 1000);
 	if (!extra)
 		return;
 	finding_line(a->r, a->to->evidence,

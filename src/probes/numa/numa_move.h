@@ -7,6 +7,13 @@
 
 #include "probes/numa/numa_fixes.h"
 
+/* From the first byte of its first page to behind its last. */
+struct page_range {
+	u64 start, end;
+};
+
+/* The pages of the group's largest object. */
+struct page_range numa_largest_pages(const struct advice *a);
 /* Does the process of the group's largest object run on, as far as is known? */
 bool numa_runs(const struct advice *a);
 /* Lines of try and undo: the command that moves pages and measures, where a move is the fix. */
