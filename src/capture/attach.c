@@ -14,6 +14,7 @@
 #include "capture/clone.h"
 #include "capture/kbtf.h"
 #include "capture/object.h"
+#include "sys/tracefs.h"
 
 struct attached {
 	struct bpf_object *obj;
@@ -130,6 +131,21 @@ static int link_keep(struct attached *a, struct bpf_link *link)
 	return rc;
 }
 
+/* Runs the program at each event. 0, also where the CPU is offline. */
+static int perf_link(
+	struct attached *a, struct bpf_program *prog, struct perf_event_attr *attr, int cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	struct bpf_link *link;
+
+	if (fd < 0)
+		return errno == ENODEV ? 0 : -errno;
+	link = bpf_program__attach_perf_event(prog, fd);
+	if (!link)
+		close(fd);
+	return link_keep(a, link);
+}
+
 static int perf_attach_cpu(
 	struct attached *a, struct bpf_program *prog, const struct attach_perf *p, int cpu)
 {
@@ -140,18 +156,10 @@ static int perf_attach_cpu(
 		.sample_period = 1,
 	};
 	int rc = p->aim ? p->aim(&attr, cpu) : 0;
-	struct bpf_link *link;
-	int fd;
 
 	if (rc)
 		return rc == -ENODEV ? 0 : rc;
-	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return errno == ENODEV ? 0 : -errno; /* the CPU is offline */
-	link = bpf_program__attach_perf_event(prog, fd);
-	if (!link)
-		close(fd);
-	return link_keep(a, link);
+	return perf_link(a, prog, &attr, cpu);
 }
 
 static int perf_attach(struct attached *a, const struct attach_perf *p)
@@ -167,9 +175,31 @@ static int perf_attach(struct attached *a, const struct attach_perf *p)
 	return rc;
 }
 
+/* libbpf looks for the number of a tracepoint only where tracefs is usually mounted. */
+static int tracepoint_attach(struct attached *a, struct bpf_program *prog)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr)};
+	char dir[PATH_MAX], category[TRACEPOINT_NAME_MAX], name[TRACEPOINT_NAME_MAX];
+	int rc = tracefs_find(dir);
+	u64 id;
+
+	if (sscanf(bpf_program__section_name(prog), "tp/%63[^/]/%63s", category, name) != 2)
+		return -EINVAL;
+	if (!rc)
+		rc = tracepoint_id_read(dir, category, name, &id);
+	if (rc)
+		return rc;
+	attr.config = id;
+	return perf_link(a, prog, &attr, 0);
+}
+
 static int prog_attach(struct attached *a, const char *name)
 {
-	return link_keep(a, bpf_program__attach(bpf_object__find_program_by_name(a->obj, name)));
+	struct bpf_program *prog = bpf_object__find_program_by_name(a->obj, name);
+
+	if (prog && bpf_program__type(prog) == BPF_PROG_TYPE_TRACEPOINT)
+		return tracepoint_attach(a, prog);
+	return link_keep(a, bpf_program__attach(prog));
 }
 
 static int method_attach(struct attached *a, const struct attach_method *m)

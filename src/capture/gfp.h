@@ -1,6 +1,6 @@
 /*
  * Names of the allocation flags (gfp_t). Their bits change from kernel to kernel, so the names
- * come from the running one: from the print format of a tracepoint, and from there by way of the
+ * come from the running one where it tells: from the print format of a tracepoint, and from there by way of the
  * stream (REC_ENUM set GFP_SET) to analysis/gfp.h, which shows a mask.
  */
 #ifndef MEMWHY_CAPTURE_GFP_H
@@ -17,8 +17,9 @@
  * text has no such list. Names whose value it cannot work out are left out.
  */
 int gfp_parse(const char *format, int (*fn)(void *arg, u64 mask, const char *name), void *arg);
-/* As gfp_parse, of the running kernel's format. -ENOENT, -EACCES: tracefs is not there for us. */
-int gfp_read(int (*fn)(void *arg, u64 mask, const char *name), void *arg);
+/* As gfp_parse, of the running kernel's format; where tracefs cannot be read, from a table of what
+ * is the same on all kernels. *ret_method: which, a constant. */
+int gfp_read(int (*fn)(void *arg, u64 mask, const char *name), void *arg, const char **ret_method);
 
 /* REC_METHOD: whether the names can be had; with `send` they are sent too. */
 int gfp_tell(struct capture *c, bool send);

@@ -249,6 +249,39 @@ int kbtf_extract(const struct btf *local, struct btf **ret)
 	return rc;
 }
 
+static int enum_tell(const struct btf *btf, const char *name,
+	int (*fn)(void *arg, u64 value, const char *name), void *arg)
+{
+	s32 id = btf__find_by_name_kind(btf, name, BTF_KIND_ENUM);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
+	u32 n = t ? btf_vlen(t) : 0;
+
+	for (u32 i = 0; i < n; i++) {
+		const struct btf_enum *e = btf_enum(t) + i;
+		int rc = fn(arg, (u32)e->val, btf__name_by_offset(btf, e->name_off));
+
+		if (rc < 0)
+			return rc;
+	}
+	return (int)n;
+}
+
+int kbtf_enum(const char *name, int (*fn)(void *arg, u64 value, const char *name), void *arg)
+{
+	struct btf *local = btf__new_empty(), *kernel = NULL;
+	int rc = local ? btf__add_enum(local, name, 4) : -ENOMEM;
+
+	if (rc > 0) /* an enum without values would be a declaration, for which nothing is taken */
+		rc = btf__add_enum_value(local, "any", 0);
+	if (!rc)
+		rc = kbtf_extract(local, &kernel);
+	if (!rc)
+		rc = enum_tell(kernel, name, fn, arg);
+	btf__free(kernel);
+	btf__free(local);
+	return rc;
+}
+
 /* Since tracepoints are guarded by SRCU-fast instead of preempt_disable(), each of them uses the
  * type of that guard (include/linux/tracepoint.h of 7.3). */
 bool kbtf_raw_is_preemptible(void)

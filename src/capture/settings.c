@@ -11,16 +11,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sys/kernelfs.h"
+#include "sys/root.h"
+
 struct settings {
 	pid_t keeper;
 	int pipe; /* closed: it is over */
 };
 
+static int value_open(const char *setting, int flags)
+{
+	char path[PATH_MAX];
+	int rc = sys_path(path, "%s", setting);
+	int fd = rc ? rc : open(path, flags | O_CLOEXEC);
+
+	return rc || fd >= 0 ? fd : -errno;
+}
+
 static int value_read(const char *path, char ret[SETTING_LEN])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, ret, SETTING_LEN - 1);
-	int rc = n < 0 ? -errno : 0;
+	int fd = value_open(path, O_RDONLY);
+	ssize_t n = fd < 0 ? 0 : read(fd, ret, SETTING_LEN - 1);
+	int rc = fd < 0 ? fd : n < 0 ? -errno : 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -33,10 +45,10 @@ static int value_read(const char *path, char ret[SETTING_LEN])
 
 static int value_write(const char *path, const char *value)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC), rc = 0;
+	int fd = value_open(path, O_WRONLY), rc = 0;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (write(fd, value, strlen(value)) < 0)
 		rc = -errno;
 	close(fd);
@@ -66,6 +78,7 @@ static void keep(const struct setting *list, size_t n, int end)
 	prctl(PR_SET_NAME, "memwhy-settings");
 	dup2(end, 0);
 	syscall(SYS_close_range, 1, ~0U, 0);
+	kernelfs_forget();
 	while (read(0, &c, 1) < 0 && errno == EINTR)
 		;
 	values_restore(list, n);

@@ -13,7 +13,7 @@
 #define SETTING_LEN 32
 
 struct setting {
-	const char *path; /* a file with one word. It must outlive the settings */
+	const char *path; /* a file with one word, as sys_path() takes it. It must outlive the settings */
 	char value[SETTING_LEN];
 	char before[SETTING_LEN]; /* filled in */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sys/kernelfs.h"
 #include "sys/scan.h"
 
 static char root[PATH_MAX];
@@ -36,7 +37,10 @@ static int path_format(char ret_path[PATH_MAX], const char *fmt, va_list ap)
 
 	memcpy(ret_path, root, at);
 	n = vsnprintf(ret_path + at, PATH_MAX - at, fmt, ap);
-	return n < 0 || (size_t)n >= PATH_MAX - at ? -ENAMETOOLONG : 0;
+	if (n < 0 || (size_t)n >= PATH_MAX - at)
+		return -ENAMETOOLONG;
+	kernelfs_path(ret_path);
+	return 0;
 }
 
 #define PATH_FORMAT(path, fmt)                     \

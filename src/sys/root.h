@@ -17,7 +17,8 @@ const char *sys_root(void);
 int sys_root_set(const char *root);
 
 /*
- * All four take an absolute path as a format, and put the root in front of it. Their result
+ * All four take an absolute path as a format, and put the root in front of it. What lies below
+ * /sys/kernel/tracing and /sys/kernel/debug need not be mounted there (kernelfs.h). Their result
  * comes first because the arguments of the format come last. -ENAMETOOLONG beyond PATH_MAX,
  * else what the system call said: a process or a cgroup may vanish at any time.
  */

@@ -3,32 +3,20 @@
 
 #include <string.h>
 
-#include "sys/mounts.h"
+#include "sys/kernelfs.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 
 int tracefs_find(char ret_dir[PATH_MAX])
 {
-	_cleanup_mounts_ struct mounts mounts = {};
-	const struct mount *m;
-	const char *sub = "";
-	int rc = mounts_read(&mounts);
+	char dir[PATH_MAX];
+	int rc = kernelfs_find(KERNELFS_TRACE, dir);
 
-	if (rc)
-		return rc;
-	m = mounts_find(&mounts, "tracefs", NULL);
-	if (!m) {
-		m = mounts_find(&mounts, "debugfs", NULL);
-		sub = "/tracing";
-	}
-	if (!m)
-		return -ENOENT;
-	if (strlen(m->point) + strlen(sub) >= PATH_MAX)
-		return -ENAMETOOLONG;
 	/* Through the directory, not only to it: 0700 is what closes tracefs to others. */
-	rc = sys_exists("%s%s/events", m->point, sub);
 	if (!rc)
-		snprintf(ret_dir, PATH_MAX, "%s%s", m->point, sub);
+		rc = sys_exists("%s/events", dir);
+	if (!rc)
+		snprintf(ret_dir, PATH_MAX, "%s", dir);
 	return rc;
 }
 

@@ -2,8 +2,8 @@
  * Tracepoints as tracefs shows them: where tracefs is, whether a tracepoint exists, its id and
  * its fields. Owns the format files' format; attaches nothing.
  *
- * -ENOENT: tracefs is not mounted, or there is no such tracepoint. -EACCES: it may be there, but
- * is closed to us (0700, root). Without tracefs a tracepoint may still be usable by other means
+ * -ENOENT: there is no tracefs, or no such tracepoint. -EPERM: it is not mounted, and we may not
+ * mount it. -EACCES: it may be there, but is closed to us (0700, root). Without tracefs a tracepoint may still be usable by other means
  * (BTF-typed and raw tracepoints need none).
  */
 #ifndef MEMWHY_SYS_TRACEFS_H
@@ -16,8 +16,7 @@
 #define TRACEPOINT_NAME_MAX 64
 #define TRACEPOINT_FIELDS_MAX 128
 
-/* Where it is, from the mount table: a tracefs mount, or "tracing" in a debugfs mount (where the
- * kernel mounts it on first access). */
+/* The directory through which it can be read: see kernelfs.h. */
 int tracefs_find(char ret_dir[PATH_MAX]);
 
 struct tracepoint_field {

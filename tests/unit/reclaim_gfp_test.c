@@ -441,11 +441,39 @@ static void named(void **state)
 	stream_destroy(&s);
 }
 
+/* In the kernel's format the flag has this mask, or the flag is not in it. */
+static int same_as_format(void *arg, u64 mask, const char *name)
+{
+	struct flags *format = arg;
+	bool two_masks = !strcmp(name, "GFP_ATOMIC") || !strcmp(name, "GFP_NOWAIT");
+
+	for (u32 i = 0; i < format->n; i++)
+		if (!strcmp(format->v[i].name, name) && !two_masks)
+			assert_int_equal(mask, format->v[i].mask);
+	return 0;
+}
+
+/* Of each of these kernels, what the table names is named right. */
 static void read_without_tracefs(void **state)
 {
+	static const char *const formats[] = {format_v5_10, format_v6_1, format_v6_18};
+	const char *method;
+
 	(void)state;
 	assert_int_equal(sys_root_set("/nonexistent"), 0);
-	assert_int_equal(gfp_read(take, NULL), -ENOENT);
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		struct flags format = {}, table = {};
+
+		assert_true(gfp_parse(formats[i], take, &format) > 30);
+		assert_true(gfp_read(same_as_format, &format, &method) > 30);
+		assert_string_equal(method, "table of Linux 5.10 to 6.18");
+		assert_true(gfp_read(take, &table, &method) > 30);
+		assert_int_equal(mask_of(&table, "GFP_KERNEL"), mask_of(&format, "GFP_KERNEL"));
+		for (u32 f = 0; f < format.n;
+			f++) /* all but the bits that each release has its own of */
+			if (format.v[f].mask < 0x800000)
+				assert_int_not_equal(mask_of(&table, format.v[f].name), 0);
+	}
 	assert_int_equal(sys_root_set(NULL), 0);
 }
 

@@ -5,21 +5,22 @@
 #include <string.h>
 
 #include "capture/kbtf.h"
+#include "capture/value_names.h"
 #include "sys/buddyinfo.h"
-#include "sys/root.h"
-#include "sys/tracefs.h"
 #include "sys/zoneinfo.h"
 
-/* Its only list of names is that of its status. */
-int compaction_results_read(int (*fn)(void *arg, u64 value, const char *name), void *arg)
+/* enum compact_result of include/linux/compaction.h, 5.10 to 6.18. The tracepoint's only list of
+ * names is that of its status. */
+int compaction_results_read(
+	int (*fn)(void *arg, u64 value, const char *name), void *arg, const char **ret_method)
 {
-	_cleanup_str_ struct str text = {};
-	char dir[PATH_MAX];
-	int rc = tracefs_find(dir);
+	static const char *const table[] = {"not_suitable_zone", "skipped", "deferred",
+		"no_suitable_page", "continue", "complete", "partial_skipped", "contended",
+		"success", NULL};
+	static const struct value_names results = {
+		"compaction", "mm_compaction_end", "compact_result", "COMPACT_", table};
 
-	if (!rc)
-		rc = sys_read(&text, "%s/events/compaction/mm_compaction_end/format", dir);
-	return rc ? rc : tracepoint_symbols_parse(str_get(&text), fn, arg);
+	return value_names_read(&results, fn, arg, ret_method);
 }
 
 static int success_take(void *arg, u64 value, const char *name)
@@ -31,9 +32,10 @@ static int success_take(void *arg, u64 value, const char *name)
 
 u8 compaction_success(void)
 {
+	const char *method;
 	u8 value = 255;
 
-	compaction_results_read(success_take, &value);
+	compaction_results_read(success_take, &value, &method);
 	return value;
 }
 
@@ -93,13 +95,12 @@ static int result_count(void *arg, u64 value, const char *name)
 	return 0;
 }
 
-static void names_tell(struct capture *c, int rc)
+static void names_tell(struct capture *c, bool send)
 {
-	char missing[64];
+	const char *method;
 
-	snprintf(missing, sizeof(missing), "%.30s; tracefs, mounted, as root", strerror(-rc));
-	capture_method(c, "names of results", rc < 0 ? NULL : "format of a tracepoint",
-		rc < 0 ? missing : NULL);
+	compaction_results_read(send ? result_send : result_count, c, &method);
+	capture_method(c, "names of results", method, NULL);
 	if (!kbtf_available())
 		capture_method(c, "free pages, watermarks, deferrals by zone", NULL,
 			"the kernel's BTF (/sys/kernel/btf/vmlinux)");
@@ -110,7 +111,7 @@ static int sampler_open(struct capture *c, void *state, struct err *err)
 	int rc = zones_send(c);
 
 	(void)state;
-	names_tell(c, compaction_results_read(result_send, c));
+	names_tell(c, true);
 	return rc ? err_errno(err, rc, "%s", c->probe) : 0;
 }
 
@@ -123,7 +124,7 @@ static int sampler_sample(struct capture *c, void *state)
 
 static int sampler_survey(struct capture *c)
 {
-	names_tell(c, compaction_results_read(result_count, NULL));
+	names_tell(c, false);
 	return 0;
 }
 

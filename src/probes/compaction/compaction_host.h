@@ -8,8 +8,9 @@
 #define COMPACTION_RESULT_SET "compact_result" /* REC_ENUM */
 #define COMPACTION_ZONE_SET "zone"
 
-/* The results of the running kernel. -ENOENT, -EACCES: tracefs is not there for us. */
-int compaction_results_read(int (*fn)(void *arg, u64 value, const char *name), void *arg);
+/* The results of the running kernel: see value_names_read(). */
+int compaction_results_read(
+	int (*fn)(void *arg, u64 value, const char *name), void *arg, const char **ret_method);
 /* The number of the result named "success"; 255: not known. */
 u8 compaction_success(void);
 /* Orders of a free area; 0: not known. */

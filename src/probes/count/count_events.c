@@ -75,12 +75,17 @@ static int tracefs_need(struct event_list *all, struct err *err)
 	if (!rc)
 		return 0;
 	all->dir[0] = '\0';
-	if (rc == -EACCES || rc == -EPERM) {
-		err_set(err, -EACCES, "tracepoints: tracefs is closed to other users than root");
+	if (rc == -EACCES) {
+		err_set(err, rc, "tracepoints: tracefs is closed to other users than root");
 		return err_hint(err, "run as root");
 	}
-	err_set(err, -EOPNOTSUPP, "tracepoints: tracefs is not mounted");
-	return err_hint(err, "mount -t tracefs nodev /sys/kernel/tracing");
+	if (rc == -EPERM) {
+		err_set(err, rc, "tracepoints: tracefs is not mounted, and mounting it needs "
+				 "CAP_SYS_ADMIN");
+		return err_hint(err, "run as root, or: mount -t tracefs nodev /sys/kernel/tracing");
+	}
+	err_set(err, -EOPNOTSUPP, "tracepoints: there is no tracefs: %s", strerror(-rc));
+	return err_hint(err, "the kernel needs CONFIG_FTRACE=y");
 }
 
 typedef VEC(char *) name_list;
@@ -175,7 +180,7 @@ static int tracepoint_unknown(
 	if (near)
 		err_hint(err, "did you mean '%s:%.60s'?", near, name);
 	else
-		err_hint(err, "they are in %.150s/events", all->dir);
+		err_hint(err, "categories are the directories in /sys/kernel/tracing/events");
 	names_free(&names);
 	return -EINVAL;
 }

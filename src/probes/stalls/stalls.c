@@ -185,20 +185,13 @@ static int flag_take(void *arg, u64 mask, const char *name)
 	return 0;
 }
 
-/* include/linux/gfp.h of 5.10, and gfp_types.h of 6.1 to 6.18: where tracefs does not tell. */
 static void flags_find(struct stalls_config *config)
 {
 	static struct stalls_config known;
+	const char *method;
 
-	if (!known.gfp_direct) { /* once: every attempt to load the programs asks */
-		known = (struct stalls_config){};
-		if (gfp_read(flag_take, &known) < 0 || !known.gfp_direct)
-			known = (struct stalls_config){
-				.gfp_direct = 0x400,
-				.gfp_noretry = 0x10000,
-				.gfp_final = 0x4000 | 0x200000,
-			};
-	}
+	if (!known.gfp_direct) /* once: every attempt to load the programs asks */
+		gfp_read(flag_take, &known, &method);
 	config->gfp_direct = known.gfp_direct;
 	config->gfp_noretry = known.gfp_noretry;
 	config->gfp_final = known.gfp_final;

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "capture/value_names.h"
 #include "probes/thp/thp.h"
 #include "probes/thp/thp_resident.h"
 #include "sys/keyvals.h"
 #include "sys/root.h"
 #include "sys/thp.h"
-#include "sys/tracefs.h"
 #include "sys/zoneinfo.h"
 
 #define EVERY_NS NSEC_PER_SEC
@@ -166,31 +166,24 @@ static int result_count(void *arg, u64 value, const char *name)
 	return 0;
 }
 
-/* scan_result: the kernel adds and moves its names with every other release. */
-static int results_read(int (*fn)(void *arg, u64 value, const char *name), void *arg)
-{
-	_cleanup_str_ struct str text = {};
-	char dir[PATH_MAX];
-	int rc = tracefs_find(dir);
+/* The kernel adds and moves its names with every other release. */
+static const struct value_names results = {
+	"huge_memory", "mm_collapse_huge_page", "scan_result", "SCAN_", NULL};
 
-	if (!rc)
-		rc = sys_read(&text, "%s/events/huge_memory/mm_collapse_huge_page/format", dir);
-	return rc ? rc : tracepoint_symbols_parse(str_get(&text), fn, arg);
-}
-
-static int tell(struct capture *c, int results)
+static int tell(struct capture *c, bool send)
 {
+	const char *method;
+	int named = value_names_read(&results, send ? result_send : result_count, c, &method);
 	struct thp thp;
 	int rc = thp_read(&thp);
 	char missing[96];
 
 	rc = capture_method(c, "settings and sizes", rc ? NULL : "transparent_hugepage in /sys",
 		rc ? "the kernel has no transparent huge pages" : NULL);
-	snprintf(missing, sizeof(missing), "%.40s; needs tracefs, as root", strerror(-results));
+	snprintf(missing, sizeof(missing), "tracefs (%.40s) or the kernel's BTF", strerror(-named));
 	if (!rc)
-		rc = capture_method(c, "names of results",
-			results < 0 ? NULL : "format of a tracepoint",
-			results < 0 ? missing : NULL);
+		rc = capture_method(c, "names of results", named < 0 ? NULL : method,
+			named < 0 ? missing : NULL);
 	if (!rc)
 		rc = capture_method(c, "huge pages of processes",
 			sys_exists("/proc/self/smaps_rollup") ? NULL : "smaps, process_vm_readv",
@@ -200,13 +193,13 @@ static int tell(struct capture *c, int results)
 
 static int host_survey(struct capture *c)
 {
-	return tell(c, results_read(result_count, NULL));
+	return tell(c, false);
 }
 
 static int host_open(struct capture *c, void *state, struct err *err)
 {
 	struct host *h = state;
-	int rc = tell(c, results_read(result_send, c));
+	int rc = tell(c, true);
 
 	h->begin_ns = clock_mono_ns();
 	h->look_ns = h->begin_ns + LOOK_NS;
