@@ -128,6 +128,10 @@ $(B)/bench/%: bench/%.c $(B)/libmemwhy.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(B)/libmemwhy.a $(LDLIBS)
 
+# Programs with a known cause, under `memwhy check`: tests/zoo/README.md.
+zoo zoo-held: all
+	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tests/zoo/run $(if $(filter zoo-held,$@),--held)
+
 bench: all workloads $(B)/bench/numa_feed
 	@BUILD=$(CURDIR)/$(B) bench/run
 
@@ -235,9 +239,9 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all check unit workloads bench fuzz check-vm install deps format clean; V=1 SAN=1'
+	@echo 'all check unit workloads zoo zoo-held bench fuzz check-vm install deps format clean; V=1 SAN=1'
 
-.PHONY: all check check-vm unit workloads bench fuzz install deps format clean help
+.PHONY: all check check-vm unit workloads zoo zoo-held bench fuzz install deps format clean help
 .SECONDARY:
 -include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
          $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/where.bpf.d $(PROBES:%=$(B)/gen/%_walk.bpf.d) \
