@@ -140,7 +140,7 @@ FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 FUZZ_OBJS := $(patsubst src/%.c,build/fuzz/obj/%.o,$(filter-out src/cmd/main.c,$(SRCS)))
 FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"' -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
-              -I$(B)/gen -w -MMD -MP -fsanitize=address,undefined
+              -I$(B)/gen -w -MMD -MP -fsanitize=address,undefined -fno-sanitize-recover=all
 
 build/fuzz/obj/%.o: src/%.c | $(SKELS)
 	@mkdir -p $(@D)

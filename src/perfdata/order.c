@@ -67,8 +67,8 @@ static int spare_fit(struct order *o, size_t n)
 
 static int order_sort(struct order *o)
 {
-	struct entry *from = o->list.v + o->head, *to;
 	size_t n = order_waiting(o);
+	struct entry *from = n ? o->list.v + o->head : NULL, *to;
 	int rc;
 
 	if (!n || run_end(from, 0, n) == n)

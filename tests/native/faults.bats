@@ -69,6 +69,7 @@ sum() { # FIELD
 @test "faults: children are followed" {
 	run --separate-stderr "$MEMWHY" faults -o json --out "$BATS_TEST_TMPDIR/o" -- \
 		sh -c "(echo | $WORKLOADS/touch 4 >/dev/null); true"
+	[ "$status" -eq 0 ]
 	[ "$(jq '[.rows[] | select(.comm == "touch") | .count] | add' "$BATS_TEST_TMPDIR/o")" -ge 1024 ]
 }
 

@@ -766,7 +766,7 @@ stacks_same() { # LEAST CMD...
 	memwhy=$!
 	wait_for '[ -s pid ]'
 	kill -KILL $memwhy
-	wait $memwhy || true
+	wait $memwhy || [ $? -eq 137 ]
 	echo go >go
 	wait_for '[ -s out ] && grep -q done out'
 	grep -qx 1 out

@@ -165,7 +165,7 @@ notes() {
 	adds_up
 	memwhy_start heap -p "$pid"
 	kill -KILL "$memwhy"
-	wait "$memwhy" || true
+	wait "$memwhy" || [ $? -eq 137 ]
 	memwhy_start heap -p "$pid"
 	sleep 0.2
 	memwhy_stop

@@ -156,7 +156,7 @@ part() { # OPTIONS FIELD...
 	wait_for '"$MEMWHY" heap --input run.mw --to 1h -o json 2>/dev/null |
 		jq -e "[.rows[] | select(.table == \"process\").allocations] | add > 500" >/dev/null'
 	kill -KILL "$memwhy"
-	wait "$memwhy" || true
+	wait "$memwhy" || [ $? -eq 137 ]
 	run --separate-stderr "$MEMWHY" heap --input run.mw --to 1h -o json
 	[ "$status" -eq 4 ] && [[ $stderr == *"not closed in order"* ]] || { echo "$status: $stderr"; false; }
 	jq -e '.rows[] | select(.table == "process") | .allocations == .frees + .live_blocks and .frees > 200' \

@@ -73,7 +73,7 @@ grow() {
 	status=0
 	memwhy_start oom --record "$BATS_TEST_TMPDIR/r.mw"
 	grow 33554432 -s 8 -r 40 -f # two of them: the other is next, unless it came first
-	wait_for '[ "$(wc -l <"$BATS_TEST_TMPDIR/grow")" -ge 2 ] || true'
+	wait_for '[ "$(wc -l <"$BATS_TEST_TMPDIR/grow")" -ge 2 ]'
 	memwhy_stop
 	first=$(report '[.rows[] | select(.table == "kills")][0].pid')
 	list=$("$MEMWHY" oom list --input "$BATS_TEST_TMPDIR/r.mw" -o csv --table kills --fields kill,pid)

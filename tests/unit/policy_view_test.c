@@ -220,6 +220,35 @@ static void test_show(void **state)
 	view_close(&f);
 }
 
+/* A recording may say anything: shares are shares, whatever the sums of bytes wrapped to. */
+static void test_show_wrapped(void **state)
+{
+	struct view_options o = {.operands = (char *const[]){"show"}, .n_operands = 1};
+	_Alignas(8) char buf[sizeof(struct policy_mapping) + 16] = {};
+	struct policy_mapping *m = (void *)buf;
+	const struct table *t;
+	struct fixture f;
+
+	(void)state;
+	view_open(&f, &policy_view, &o, "policy");
+	*m = (struct policy_mapping){.h = {.size = sizeof(buf), .kind = REC_POLICY_MAPPING},
+		.tgid = 7,
+		.start = 4096,
+		.end = 40960,
+		.page_bytes = 1ULL << 62};
+	m->nodes[0] = 0, m->nodes[1] = 3;
+	m->nodes[2] = 1, m->nodes[3] = 2;
+	view_feed(&f, m);
+	view_report(&f);
+	t = view_table_of(&f, "nodes");
+	assert_int_equal(t->n_rows, 2);
+	for (size_t i = 0; i < t->n_rows; i++) {
+		assert_true(cell_at(t, i, "share_ratio")->f == 1);
+		assert_int_equal(strlen(cell_at(t, i, "bar")->text), 30);
+	}
+	view_close(&f);
+}
+
 static void test_picture(void **state)
 {
 	u32 many[2 * 40], few[] = {0, 1, 35, 1, 36, 1, 11, 1000};
@@ -260,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_problem_words),
 		cmocka_unit_test(test_show),
+		cmocka_unit_test(test_show_wrapped),
 		cmocka_unit_test(test_picture),
 		cmocka_unit_test(test_operands),
 	};

@@ -206,15 +206,16 @@ static void node_fill(struct cell *row, struct report *r, const struct policy_sh
 	const struct node_key *k, u64 bytes, u64 all)
 {
 	const struct policy_node *n = groups_find(&s->nodes, &k->node);
-	u32 bar = all ? (u32)((double)bytes / (double)all * NODE_BAR + 0.5) : 0;
+	/* Sums of a recording that somebody made up may have wrapped. */
+	double share = all ? (double)MIN(bytes, all) / (double)all : 0;
 
 	row[N_PID] = cell_u64(k->tgid);
 	row[N_NODE] = cell_u64(k->node);
 	row[N_BYTES] = cell_u64(bytes);
 	if (all)
-		row[N_SHARE] = cell_f64((double)bytes / (double)all);
+		row[N_SHARE] = cell_f64(share);
 	row[N_BAR] = cell_text(report_text(
-		r, "%.*s", (int)MIN(bar, (u32)NODE_BAR), "##############################"));
+		r, "%.*s", (int)(share * NODE_BAR + 0.5), "##############################"));
 	if (!n)
 		return;
 	row[N_TOTAL] = cell_u64(n->bytes);
