@@ -6,10 +6,14 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "capture/follow.h"
 #include "capture/names_sent.h"
 #include "sym/perfmap.h"
 #include "sys/proc.h"
+
+/* What an id takes besides its record: the entry that knows it was sent, and the one to find it. */
+#define INTERN_BYTES 64
 
 int names_put(struct names *n, struct rec *r)
 {
@@ -34,6 +38,8 @@ int names_open(struct sink *sink, const struct names_options *o, struct names **
 
 	if (!n)
 		return -ENOMEM;
+	budget_init(&n->budget, 0, 0);
+	sym.budget = &n->budget;
 	n->sink = sink;
 	n->opt = *o;
 	groups_init(&n->strings, sizeof(XXH128_hash_t), sizeof(u32));
@@ -44,7 +50,7 @@ int names_open(struct sink *sink, const struct names_options *o, struct names **
 	hierarchy_find(n);
 	rc = module_table_new(0, &n->modules);
 	if (!rc)
-		rc = perf_maps_new(&n->perf_maps);
+		rc = perf_maps_new(&n->budget, &n->perf_maps);
 	if (!rc)
 		rc = symbolizer_open(&sym, n->modules, &n->symbolizer);
 	if (!rc)
@@ -55,6 +61,11 @@ int names_open(struct sink *sink, const struct names_options *o, struct names **
 	}
 	*ret = n;
 	return 0;
+}
+
+void names_limit(struct names *n, u64 bytes)
+{
+	budget_limit(&n->budget, bytes);
 }
 
 int names_follow(struct names *n)
@@ -96,10 +107,12 @@ u32 names_map_version(const struct names *n, u32 tgid)
 	return follow_version(n->follow, tgid);
 }
 
-u32 names_intern(struct groups *g, const void *key, bool *ret_new)
+u32 names_intern(struct names *n, struct groups *g, const void *key, size_t bytes, bool *ret_new)
 {
-	u32 *id = groups_get(g, key);
+	u32 *id = groups_find(g, key);
 
+	if (!id && !budget_take_word(&n->budget, bytes + INTERN_BYTES))
+		id = groups_get(g, key);
 	if (!id)
 		return 0;
 	*ret_new = !*id;
@@ -119,7 +132,7 @@ u32 names_string(struct names *n, const char *text)
 	if (!len || size > REC_MAX_SIZE)
 		return 0;
 	hash = XXH3_128bits(text, len);
-	id = names_intern(&n->strings, &hash, &is_new);
+	id = names_intern(n, &n->strings, &hash, size, &is_new);
 	if (!id || !is_new)
 		return id;
 	r = calloc(1, size);
@@ -159,7 +172,9 @@ int names_cgroup(struct names *n, u64 id)
 {
 	bool is_new = false;
 
-	return id && names_intern(&n->cgroups, &id, &is_new) && is_new ? cgroup_send(n, id) : 0;
+	if (!id || !names_intern(n, &n->cgroups, &id, sizeof(struct rec_cgroup), &is_new))
+		return 0;
+	return is_new ? cgroup_send(n, id) : 0;
 }
 
 static int task_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
@@ -215,6 +230,36 @@ struct module_table *names_modules(struct names *n)
 	return n->modules;
 }
 
+/* What the budget did not allow, by user. */
+static void left_out_tell(const struct names *n, struct capture *c)
+{
+	char all[UNIT_BUF], share[UNIT_BUF], files[UNIT_BUF], who[32];
+	const struct sym_budget *b = &n->budget;
+
+	fmt_bytes(all, b->bytes_max);
+	fmt_bytes(share, b->bytes_max / BUDGET_SHARE);
+	for (u32 i = 0; i < b->n_users; i++) {
+		const struct budget_user *u = &b->users[i];
+
+		if (!u->files_out)
+			continue;
+		snprintf(who, sizeof(who), u->uid == BUDGET_OTHERS ? "more users" : "user %u",
+			u->uid);
+		capture_note(c, NOTE_INFO,
+			"%llu files of %s (%s) were left out, in part or in whole: memory "
+			"for names is %s, of which a user has %s and %llu s (--max-memory allows "
+			"more, --no-lines needs less)",
+			u->files_out, who, fmt_bytes(files, u->bytes_out), all,
+			u->trusted ? all : share,
+			b->ns_max / NSEC_PER_SEC / (u->trusted ? 1 : BUDGET_SHARE));
+	}
+	if (b->words_out)
+		capture_note(c, NOTE_WARNING,
+			"%llu names and stacks were left out: dictionaries have half of the "
+			"memory for names, which is %s (--max-memory allows more)",
+			b->words_out, all);
+}
+
 static void servers_tell(const struct debuginfod *d, struct capture *c)
 {
 	if (d->broken_off)
@@ -241,10 +286,7 @@ void names_tell(struct names *n, struct capture *c)
 	if (kernel)
 		capture_note(c, NOTE_WARNING, "what is of the kernel has no name: %s: %s",
 			kernel->msg, kernel->hint);
-	if (symbolizer_exhausted(n->symbolizer))
-		capture_note(c, NOTE_INFO,
-			"some names were left out: the budget for debug information was "
-			"used up (--no-lines needs less)");
+	left_out_tell(n, c);
 	if (n->opt.servers)
 		servers_tell(n->opt.servers, c);
 }

@@ -20,6 +20,8 @@ struct names_options {
 };
 
 int names_open(struct sink *sink, const struct names_options *o, struct names **ret);
+/* How many bytes what is read for names, and dictionaries, may take in all: before the first. */
+void names_limit(struct names *n, u64 bytes);
 /* Takes pending changes of address spaces; to be called at least as often as stacks are read. */
 int names_follow(struct names *n);
 /* All that was drained has its names: what has ended may be forgotten. */

@@ -28,6 +28,7 @@ struct names {
 	struct sink *sink;
 	struct names_options opt;
 	struct module_table *modules;
+	struct sym_budget budget; /* of all that is read for names, and of the dictionaries */
 	struct symbolizer *symbolizer;
 	struct perf_maps *perf_maps;
 	struct follow *follow;
@@ -43,7 +44,8 @@ struct names {
 };
 
 int names_put(struct names *n, struct rec *r);
-/* The id of a key in a dictionary: *ret_new when it was not there. 0: no memory. */
-u32 names_intern(struct groups *g, const void *key, bool *ret_new);
+/* The id of a key in a dictionary: *ret_new when it was not there. bytes: of its record, which the
+ * reader of records keeps. 0: no memory, or the budget of dictionaries is used up. */
+u32 names_intern(struct names *n, struct groups *g, const void *key, size_t bytes, bool *ret_new);
 
 #endif

@@ -26,7 +26,7 @@ static u32 frame_id(struct names *n, const struct frame_key *key, u64 address, u
 	const struct module *m = module_table_get(n->modules, key->module);
 	struct rec_frame r = REC_INIT(struct rec_frame, REC_FRAME, 0);
 	bool is_new = false;
-	u32 id = names_intern(&n->frames, key, &is_new);
+	u32 id = names_intern(n, &n->frames, key, sizeof(r), &is_new);
 
 	if (!id || !is_new)
 		return id;
@@ -153,7 +153,7 @@ static u32 stack_send(struct names *n, const u32 *ids, u32 count, u16 flags)
 	XXH128_hash_t hash = XXH3_128bits_withSeed(ids, count * sizeof(*ids), flags);
 	_cleanup_free_ struct rec_stack *r = NULL;
 	bool is_new = false;
-	u32 id = names_intern(&n->stacks, &hash, &is_new);
+	u32 id = names_intern(n, &n->stacks, &hash, size, &is_new);
 
 	if (!id || !is_new)
 		return id;
@@ -288,6 +288,12 @@ int names_symbolize(struct names *n, bool last)
 	VEC(u64) order = {};
 	int rc = 0;
 
+	if (n->resolved == n->frames.n)
+		return 0;
+	if (budget_pass_begin(&n->budget))
+		symbolizer_forget_all(n->symbolizer);
+	perf_maps_pass_begin(n->perf_maps);
+
 	for (size_t i = n->resolved; i < n->frames.n && !rc; i++) {
 		const struct frame_key *key = groups_key(&n->frames, i);
 
@@ -302,6 +308,8 @@ int names_symbolize(struct names *n, bool last)
 		if (last && (i + 1 == order.n || module != order.v[i + 1] >> 32))
 			symbolizer_forget(n->symbolizer, module);
 	}
+	budget_pass_end(&n->budget);
+	perf_maps_forget_ended(n->perf_maps);
 	n->resolved = n->frames.n;
 	vec_free(&order);
 	return rc;

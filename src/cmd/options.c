@@ -33,7 +33,8 @@ static const struct opt run[] = {
 		"user kernel both"),
 	O("ring-size", 0, OPT_SIZE, ring_bytes, "SIZE", "buffer of single events (default: 4M)"),
 	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
-		"the most that the maps of all probes may take (default: as fits the machine)"),
+		"the most that the maps of all probes, and what is read for names, may take "
+		"(default: maps as fit the machine, 256M for names)"),
 	O("no-lines", 0, OPT_FLAG, no_lines, NULL,
 		"function names only: do not read debug information"),
 	O("debuginfod", 0, OPT_OPTIONAL, debuginfod, "TIME",
@@ -151,7 +152,8 @@ static const struct opt output[] = {
 	O("fields", 0, OPT_STRING, fields, "A,B", "only these columns, in this order"),
 	O("sort", 0, OPT_STRING, sort, "FIELD", "largest first by this column (-FIELD: smallest)"),
 	O("limit", 0, OPT_COUNT, limit, "N",
-		"at most N rows of each table; 0: all (default: 20 in text; of rows with a stack those "
+		"at most N rows of each table; 0: all (default: 20 in text; of rows with a stack "
+		"those "
 		"with a hundredth of what the first one has, and at least 5)"),
 	O("table", 0, OPT_STRING, table, "NAME", "only this table"),
 	O("out", 0, OPT_STRING, out, "FILE", "write the report to FILE (-: stdout)"),

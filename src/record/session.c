@@ -107,6 +107,12 @@ static int probes_open(struct session *s, struct err *err)
 	return 0;
 }
 
+/* What is left to names is a quarter of all at least. */
+static u64 with_names(u64 maps_bytes)
+{
+	return maps_bytes + (maps_bytes + 2) / 3;
+}
+
 /* --max-memory: how much smaller the maps of all probes have to be, the same for all. */
 static int memory_fit(struct session *s, struct err *err)
 {
@@ -117,20 +123,22 @@ static int memory_fit(struct session *s, struct err *err)
 
 	if (s->c.unwind)
 		budget_add_levels(&b, unwind_pages_bytes);
-
 	/* one that cannot be measured cannot be opened either, which then says why */
 	for (size_t i = 0; max && i < cfg->n_probes; i++)
 		probe_measure(cfg->probes[i], &s->c, &b);
-	while (max && b.bytes[s->c.shrink] > max && ++s->c.shrink < BUDGET_LEVELS)
+	while (max && with_names(b.bytes[s->c.shrink]) > max && ++s->c.shrink < BUDGET_LEVELS)
 		;
 	if (s->c.shrink < BUDGET_LEVELS) {
 		if (s->c.unwind)
 			unwind_limit(s->c.unwind, s->c.shrink);
+		if (max)
+			names_limit(s->c.names, max - b.bytes[s->c.shrink]);
 		return 0;
 	}
+	max = with_names(b.bytes[BUDGET_LEVELS - 1]);
 	err_set(err, -EINVAL, "--max-memory %s is too little for %s: the least is %s",
-		fmt_bytes(a, max), cfg->command, fmt_bytes(least, b.bytes[BUDGET_LEVELS - 1]));
-	return err_hint(err, "--max-memory %lluK", (b.bytes[BUDGET_LEVELS - 1] + 1023) / 1024);
+		fmt_bytes(a, cfg->opt.max_bytes), cfg->command, fmt_bytes(least, max));
+	return err_hint(err, "--max-memory %lluK", (max + 1023) / 1024);
 }
 
 /* The kernel's own number decides whether the limit is kept. */

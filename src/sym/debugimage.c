@@ -278,7 +278,7 @@ int debug_image_open(const struct elf_file *file, struct sym_budget *budget, str
 	rc = budget_take(budget, total + packed);
 	if (rc)
 		return rc;
-	budget_give_back(budget, packed);
+	budget_give_back(budget, budget->user, packed);
 	image = calloc(1, total);
 	rc = image ? image_fill(file, pieces, image) : -ENOMEM;
 	if (rc)
@@ -286,7 +286,7 @@ int debug_image_open(const struct elf_file *file, struct sym_budget *budget, str
 	else
 		rc = elf_image_open(image, total, ret);
 	if (rc)
-		budget_give_back(budget, total);
+		budget_give_back(budget, budget->user, total);
 	else
 		*ret_bytes = total;
 	return rc;

@@ -23,7 +23,8 @@ struct dwarf_info {
 	struct spans unit_spans; /* values are indexes of units */
 	Elf_Data *line_section;  /* NULL: none */
 	struct sym_budget *budget;
-	u64 bytes; /* taken from the budget */
+	u32 user;  /* whose account of the budget */
+	u64 bytes; /* was taken from */
 };
 
 /* Not from .debug_aranges, which clang does not write and GCC not always in full. */
@@ -82,6 +83,7 @@ int dwarf_info_open(const struct elf_file *file, const struct elf_file *alt,
 		return -ENOMEM;
 	info->image.fd = info->alt_image.fd = -1;
 	info->budget = budget;
+	info->user = budget->user;
 	rc = image_start(info, file, &info->image, &info->dwarf);
 	if (rc)
 		return rc;
@@ -110,7 +112,7 @@ void dwarf_info_close(struct dwarf_info *info)
 		dwarf_end(info->dwarf);
 	if (info->alt_dwarf)
 		dwarf_end(info->alt_dwarf);
-	budget_give_back(info->budget, info->bytes);
+	budget_give_back(info->budget, info->user, info->bytes);
 	elf_file_close(&info->image);
 	elf_file_close(&info->alt_image);
 	free(info);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define BUCKET_FEW 16
+#define KEPT_PER_BYTE 2 /* of a symbol table: libelf's copy and struct elf_symbol */
 
 /* A section's place in memory, and whether it holds code. */
 struct section_span {
@@ -99,6 +100,19 @@ static int symbol_add(struct elf_symbols *s, const GElf_Sym *sym, const section_
 	return vec_push(&s->list, symbol);
 }
 
+/* Bytes that are held until elf_symbols_free(). */
+static int symbols_take(struct elf_symbols *s, struct sym_budget *budget, u64 bytes)
+{
+	int rc = budget_take(budget, bytes);
+
+	if (rc)
+		return rc;
+	s->budget = budget;
+	s->user = budget->user;
+	s->bytes += bytes;
+	return 0;
+}
+
 /* The string table that goes with a symbol table, copied and closed by a NUL. */
 static int names_copy(struct elf_symbols *s, const struct elf_file *file, u32 index,
 	struct sym_budget *budget, const char **ret, size_t *ret_len)
@@ -111,7 +125,7 @@ static int names_copy(struct elf_symbols *s, const struct elf_file *file, u32 in
 	if (rc || section.header.sh_type != SHT_STRTAB)
 		return -ENOEXEC;
 	size = section.header.sh_size;
-	rc = budget_take(budget, size);
+	rc = symbols_take(s, budget, size);
 	if (rc)
 		return rc;
 	copy = malloc(size + 1);
@@ -142,7 +156,7 @@ int elf_symbols_add(
 	int rc = elf_section_find_type(file, type, &table);
 
 	if (!rc)
-		rc = budget_take(budget, table.header.sh_size);
+		rc = symbols_take(s, budget, KEPT_PER_BYTE * table.header.sh_size);
 	if (!rc)
 		rc = elf_section_data(&table, UINT64_MAX, &data);
 	if (!rc)
@@ -306,4 +320,8 @@ void elf_symbols_free(struct elf_symbols *s)
 	vec_free(&s->names);
 	vec_free(&s->list);
 	vec_free(&s->reach);
+	if (s->budget)
+		budget_give_back(s->budget, s->user, s->bytes);
+	s->budget = NULL;
+	s->bytes = 0;
 }

@@ -20,10 +20,13 @@ struct elf_symbols {
 	VEC(struct elf_symbol) list;
 	VEC(u64) reach; /* the furthest end among symbols 0 to i: where looking back may stop */
 	VEC(char *) names;
+	struct sym_budget *budget; /* that bytes were taken from, for this user; NULL: none were */
+	u32 user;
+	u64 bytes;
 };
 
 /* Adds the functions of a symbol table: type is SHT_SYMTAB or SHT_DYNSYM. -ENOENT when there is
- * no such table, -EFBIG when it is beyond the budget. */
+ * no such table, -EFBIG when it is beyond the budget, which must outlive the symbols. */
 int elf_symbols_add(
 	struct elf_symbols *s, const struct elf_file *file, u32 type, struct sym_budget *budget);
 /* Sorts: after the last elf_symbols_add(), before the first elf_symbols_find(). */

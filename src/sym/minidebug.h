@@ -8,7 +8,9 @@
 #include "sym/budget.h"
 #include "sym/elffile.h"
 
-/* -ENOENT when the file has none. */
-int minidebug_open(const struct elf_file *file, struct sym_budget *budget, struct elf_file *ret);
+/* -ENOENT when the file has none; -EFBIG: it unpacks to more than the budget allows. *ret_bytes is
+ * what was taken from it, to be given back when the image is closed. */
+int minidebug_open(const struct elf_file *file, struct sym_budget *budget, struct elf_file *ret,
+	u64 *ret_bytes);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sym/debugfile.h"
 #include "sym/debugimage.h"
@@ -16,18 +17,56 @@ static enum sym_source symbols_load(
 {
 	_cleanup_elf_file_ struct elf_file mini = {.fd = -1};
 	enum sym_source source = SYM_NONE;
+	u64 bytes = 0;
 
 	if (!elf_symbols_add(&ms->symbols, &ms->file, SHT_SYMTAB, budget))
 		return SYM_TABLE;
 	if (debug->elf && !elf_symbols_add(&ms->symbols, debug, SHT_SYMTAB, budget))
 		return SYM_TABLE;
 	/* The mini table leaves out what the dynamic one has. */
-	if (!minidebug_open(&ms->file, budget, &mini) &&
+	if (!minidebug_open(&ms->file, budget, &mini, &bytes) &&
 		!elf_symbols_add(&ms->symbols, &mini, SHT_SYMTAB, budget))
 		source = SYM_TABLE;
 	if (!elf_symbols_add(&ms->symbols, &ms->file, SHT_DYNSYM, budget) && !source)
 		source = SYM_DYNAMIC;
+	budget_give_back(budget, budget->user, bytes);
 	return source;
+}
+
+/* Whose file it is, who then pays for it. */
+static void owner_set(const struct elf_file *file, struct sym_budget *budget)
+{
+	struct stat st;
+
+	budget_user(budget, file->fd >= 0 && !fstat(file->fd, &st) ? st.st_uid : 0);
+}
+
+/* A file of its own with the names of another's. */
+static int debug_open(const struct debug_search *search, const struct elf_file *program,
+	struct sym_budget *budget, struct elf_file *ret)
+{
+	int rc;
+
+	if (search->servers) /* which have a limit of time of their own */
+		return debugfile_open(search, program, ret);
+	budget_begin(budget, UINT64_MAX);
+	rc = debugfile_open(search, program, ret);
+	(void)budget_end(budget);
+	return rc;
+}
+
+/* What was not read, and why, is told by user. */
+static void left_out_tell(
+	struct module_syms *ms, struct module_table *modules, u32 id, struct sym_budget *budget)
+{
+	struct stat st = {};
+	int fd;
+
+	if (ms->info.debug_error != -EFBIG && ms->info.debug_error != -ETIMEDOUT)
+		return;
+	if (!module_table_fd(modules, id, &fd))
+		(void)fstat(fd, &st);
+	budget_leave_out(budget, (u64)st.st_size);
 }
 
 static void dwarf_load(struct module_syms *ms, const struct elf_file *file,
@@ -60,10 +99,18 @@ static void module_syms_read(struct module_syms *ms, const struct debug_search *
 	bool own = debug_image_possible(&ms->file);
 	struct elf_section symtab;
 
+	owner_set(&ms->file, budget);
+	if (budget_spent(budget) && !budget->users[budget->user].trusted) {
+		ms->info.debug_error = -ETIMEDOUT;
+		return;
+	}
 	/* A file with all its symbols is only searched for if lines are wanted. */
 	if (!own && (want_dwarf || elf_section_find_type(&ms->file, SHT_SYMTAB, &symtab)))
-		(void)debugfile_open(search, &ms->file, &debug);
+		(void)debug_open(search, &ms->file, budget, &debug);
+	owner_set(debug.elf ? &debug : &ms->file, budget);
+	budget_begin(budget, UINT64_MAX);
 	ms->symbols_source = ms->info.source = symbols_load(ms, &debug, budget);
+	(void)budget_end(budget);
 	if (want_dwarf && (own || debug.elf))
 		dwarf_load(ms, own ? &ms->file : &debug, search, budget);
 }
@@ -75,7 +122,7 @@ void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 
 	struct debug_search search = {
 		.path = module->path,
 		.root_fd = module_table_root(modules, id),
-		.max_bytes = budget->bytes_left,
+		.max_bytes = budget->bytes_max,
 		.servers = servers,
 	};
 	u8 build_id[BUILD_ID_MAX];
@@ -92,6 +139,7 @@ void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 
 	if (rc > 0)
 		module_table_set_build_id(modules, id, build_id, (size_t)rc);
 	module_syms_read(ms, &search, want_dwarf, budget);
+	left_out_tell(ms, modules, id, budget);
 	if (elf_symbols_finish(&ms->symbols))
 		elf_symbols_free(&ms->symbols);
 	elf_file_keep_segments(&ms->file);

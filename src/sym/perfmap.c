@@ -2,6 +2,7 @@
 #include "sym/perfmap.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,39 +12,56 @@
 #include "sym/rootfs.h"
 
 #define PROCESSES_MAX 256 /* whose files are held open */
-#define BYTES_MAX (64U << 20)
+#define PROCESSES_OF_USER (PROCESSES_MAX / BUDGET_SHARE)
 
 struct process {
 	u32 pid;
 	u32 inner; /* its id in its own namespace */
 	u32 uid;
-	int root; /* or ROOT_OURS */
-	int fd;   /* -1: there is none that counts, yet */
-	u64 size; /* of what was read */
+	int root;      /* or ROOT_OURS */
+	int fd;        /* -1: there is none that counts, yet */
+	u32 user;      /* the account of the file's owner */
+	u64 size;      /* of what was read */
+	u64 bytes;     /* taken from the budget */
+	u32 pass;      /* in which it was looked at last */
+	bool left_out; /* and told of */
+	bool ended;
 	struct perf_map *map;
 	UT_hash_handle hh;
 };
 
 struct perf_maps {
 	struct process *processes;
+	struct sym_budget *budget;
+	u32 pass;
 };
 
-static void process_free(struct process *x)
+static void map_forget(struct perf_maps *p, struct process *x)
 {
+	perf_map_free(x->map);
+	budget_give_back(p->budget, x->user, x->bytes);
+	x->map = NULL;
+	x->bytes = x->size = 0;
+}
+
+static void process_free(struct perf_maps *p, struct process *x)
+{
+	map_forget(p, x);
 	if (x->fd >= 0)
 		close(x->fd);
 	if (x->root != ROOT_OURS)
 		close(x->root);
-	perf_map_free(x->map);
 	free(x);
 }
 
-int perf_maps_new(struct perf_maps **ret)
+int perf_maps_new(struct sym_budget *budget, struct perf_maps **ret)
 {
 	struct perf_maps *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
+	p->budget = budget;
+	p->pass = 1;
 	*ret = p;
 	return 0;
 }
@@ -56,9 +74,30 @@ void perf_maps_free(struct perf_maps *p)
 		return;
 	HASH_ITER (hh, p->processes, x, tmp) {
 		HASH_DEL(p->processes, x);
-		process_free(x);
+		process_free(p, x);
 	}
 	free(p);
+}
+
+void perf_maps_pass_begin(struct perf_maps *p)
+{
+	p->pass++;
+}
+
+void perf_maps_forget_ended(struct perf_maps *p)
+{
+	struct process *x, *tmp;
+
+	HASH_ITER (hh, p->processes, x, tmp) {
+		if (!kill((pid_t)x->pid, 0) || errno != ESRCH)
+			continue;
+		if (!x->ended) {
+			x->ended = true;
+			continue;
+		}
+		HASH_DEL(p->processes, x);
+		process_free(p, x);
+	}
 }
 
 /* The user of a process, and its id in its own namespace. */
@@ -97,21 +136,34 @@ static int process_root(u32 pid, int *ret)
 	return root_open((pid_t)pid, ret);
 }
 
-static struct process *process_new(u32 pid)
+/* Has this user, who is not trusted, as many processes here as he may? */
+static bool user_is_full(const struct perf_maps *p, const struct process *new)
+{
+	u32 user = budget_user(p->budget, new->uid), n = 0;
+
+	if (p->budget->users[user].trusted)
+		return false;
+	for (const struct process *x = p->processes; x; x = x->hh.next)
+		n += x->uid == new->uid;
+	return n >= PROCESSES_OF_USER;
+}
+
+static struct process *process_new(struct perf_maps *p, u32 pid)
 {
 	struct process *x = calloc(1, sizeof(*x));
 
 	if (!x)
 		return NULL;
 	*x = (struct process){.pid = pid, .fd = -1, .root = ROOT_OURS};
-	if (!process_who(pid, &x->uid, &x->inner) && !process_root(pid, &x->root))
+	if (!process_who(pid, &x->uid, &x->inner) && !user_is_full(p, x) &&
+		!process_root(pid, &x->root))
 		return x;
-	process_free(x);
+	process_free(p, x);
 	return NULL;
 }
 
 /* Programs may write it late, as Java does when it is asked to, and end then. */
-static void map_try(struct process *x)
+static void map_try(struct perf_maps *p, struct process *x)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
@@ -122,8 +174,10 @@ static void map_try(struct process *x)
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", x->inner);
 	if (root_open_file(x->root, path, &fd) || fstat(fd, &st))
 		return;
-	if (!st.st_uid || st.st_uid == geteuid() || st.st_uid == x->uid)
-		x->fd = take_fd(fd);
+	if (st.st_uid && st.st_uid != geteuid() && st.st_uid != x->uid)
+		return;
+	x->fd = take_fd(fd);
+	x->user = budget_user(p->budget, st.st_uid);
 }
 
 void perf_maps_sight(struct perf_maps *p, u32 pid)
@@ -132,41 +186,69 @@ void perf_maps_sight(struct perf_maps *p, u32 pid)
 
 	HASH_FIND(hh, p->processes, &pid, sizeof(pid), x);
 	if (!x && HASH_COUNT(p->processes) < PROCESSES_MAX) {
-		x = process_new(pid);
+		x = process_new(p, pid);
 		if (!x)
 			return;
 		HASH_ADD(hh, p->processes, pid, sizeof(pid), x);
 	}
 	if (x)
-		map_try(x);
+		map_try(p, x);
 }
 
-/* Programs add lines as they go. */
-static int map_load(struct process *x)
+static int bytes_take(struct perf_maps *p, struct process *x, u64 bytes)
+{
+	int rc = budget_take(p->budget, bytes);
+
+	x->bytes += rc ? 0 : bytes;
+	return rc;
+}
+
+/* In place of what was known: its lines may be other ones by now. */
+static int map_read(struct perf_maps *p, struct process *x, u64 size)
 {
 	_cleanup_free_ char *text = NULL;
-	struct perf_map *map;
-	struct stat st;
 	ssize_t n;
 	int rc;
 
+	map_forget(p, x);
+	rc = budget_spent(p->budget) ? -ETIMEDOUT : bytes_take(p, x, size);
+	if (rc)
+		return rc;
+	text = malloc(size + 1);
+	n = text ? pread(x->fd, text, size, 0) : 0;
+	if (!text || n < 0)
+		return text ? -errno : -ENOMEM;
+	rc = bytes_take(p, x, perf_map_bytes(text, (size_t)n) - (u64)n);
+	if (!rc)
+		rc = perf_map_parse(take_ptr(text), (size_t)n, &x->map);
+	x->size = size;
+	return rc;
+}
+
+/* Programs add lines as they go. */
+static int map_load(struct perf_maps *p, struct process *x)
+{
+	struct stat st;
+	int rc;
+
+	if (x->pass == p->pass)
+		return 0;
+	x->pass = p->pass;
 	if (fstat(x->fd, &st))
 		return -errno;
 	if (x->map && (u64)st.st_size == x->size)
 		return 0;
-	if (st.st_size > BYTES_MAX)
-		return -EFBIG;
-	text = malloc((size_t)st.st_size + 1);
-	n = text ? pread(x->fd, text, (size_t)st.st_size, 0) : 0;
-	if (!text || n < 0)
-		return text ? -errno : -ENOMEM;
-	rc = perf_map_parse(text, (size_t)n, &map);
+	p->budget->user = x->user;
+	budget_begin(p->budget, UINT64_MAX);
+	rc = map_read(p, x, (u64)st.st_size);
+	(void)budget_end(p->budget);
 	if (rc)
-		return rc;
-	perf_map_free(x->map);
-	x->map = map;
-	x->size = (u64)st.st_size;
-	return 0;
+		map_forget(p, x);
+	if ((rc == -EFBIG || rc == -ETIMEDOUT) && !x->left_out) {
+		x->left_out = true;
+		budget_leave_out(p->budget, (u64)st.st_size);
+	}
+	return rc;
 }
 
 int perf_maps_find(
@@ -177,11 +259,11 @@ int perf_maps_find(
 
 	HASH_FIND(hh, p->processes, &pid, sizeof(pid), x);
 	if (x)
-		map_try(x);
+		map_try(p, x);
 	if (!x || x->fd < 0)
 		return -ENOENT;
-	rc = map_load(x);
-	if (rc && !x->map)
-		return rc;
+	rc = map_load(p, x);
+	if (rc || !x->map)
+		return rc ? rc : -ENOENT;
 	return perf_map_find(x->map, address, ret_name, ret_offset);
 }

@@ -79,20 +79,34 @@ static int by_start(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-int perf_map_parse(const char *text, size_t n, struct perf_map **ret)
+static size_t lines_count(const char *text, size_t n)
+{
+	size_t lines = 1;
+
+	for (const char *p = text, *end = text + n; (p = memchr(p, '\n', (size_t)(end - p))); p++)
+		lines++;
+	return MIN(lines, (size_t)LINES_MAX);
+}
+
+u64 perf_map_bytes(const char *text, size_t n)
+{
+	return n + lines_count(text, n) * sizeof(struct line);
+}
+
+int perf_map_parse(char *text, size_t n, struct perf_map **ret)
 {
 	struct perf_map *m = calloc(1, sizeof(*m));
 	int rc = m && n < UINT32_MAX ? 0 : -ENOMEM;
 	char *next;
 
-	if (!rc) {
-		m->text = malloc(n + 1);
-		rc = m->text ? 0 : -ENOMEM;
+	if (!m) {
+		free(text);
+		return -ENOMEM;
 	}
-	if (!rc && n)
-		memcpy(m->text, text, n);
+	m->text = text;
+	text[n] = '\0';
 	if (!rc)
-		m->text[n] = '\0';
+		rc = vec_reserve(&m->lines, lines_count(text, n));
 	for (char *line = rc ? NULL : m->text; line && !rc; line = next) {
 		size_t left = n - (size_t)(line - m->text);
 

@@ -2,18 +2,15 @@
 #include "sym/symbolizer.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "sym/hash.h"
 #include "sym/kallsyms.h"
 #include "sym/modulesyms.h"
 #include "sym/strpool.h"
-
-#define DEBUG_BYTES_DEFAULT (1ULL << 30)
-#define DEBUG_NS_DEFAULT (60 * NSEC_PER_SEC)
 
 /* No padding: it is hashed as bytes. */
 struct answer_key {
@@ -31,7 +28,8 @@ struct answer {
 
 struct symbolizer {
 	struct sym_options opts;
-	struct sym_budget budget;
+	struct sym_budget own;
+	struct sym_budget *budget;
 	struct module_table *modules;
 	VEC(struct module_syms) syms; /* by module id, as far as asked for */
 	struct answer *answers;
@@ -50,12 +48,9 @@ int symbolizer_open(
 	if (!s)
 		return -ENOMEM;
 	s->opts = opts ? *opts : (struct sym_options){.dwarf = true};
-	if (!s->opts.max_debug_bytes)
-		s->opts.max_debug_bytes = DEBUG_BYTES_DEFAULT;
-	if (!s->opts.max_debug_ns)
-		s->opts.max_debug_ns = DEBUG_NS_DEFAULT;
 	s->modules = modules;
-	budget_init(&s->budget, s->opts.max_debug_bytes, s->opts.max_debug_ns);
+	s->budget = s->opts.budget ? s->opts.budget : &s->own;
+	budget_init(&s->own, s->opts.max_debug_bytes, s->opts.max_debug_ns);
 	*ret = s;
 	return 0;
 }
@@ -85,7 +80,7 @@ void symbolizer_close(struct symbolizer *s)
 
 bool symbolizer_exhausted(const struct symbolizer *s)
 {
-	return !s->budget.ns_left;
+	return !s->budget->ns_left;
 }
 
 static int module_syms_of(struct symbolizer *s, u32 id, struct module_syms **ret)
@@ -101,7 +96,7 @@ static int module_syms_of(struct symbolizer *s, u32 id, struct module_syms **ret
 	}
 	ms = &s->syms.v[id];
 	if (!ms->loaded)
-		module_syms_load(ms, s->modules, id, s->opts.dwarf, &s->budget, s->opts.servers);
+		module_syms_load(ms, s->modules, id, s->opts.dwarf, s->budget, s->opts.servers);
 	*ret = ms;
 	return 0;
 }
@@ -120,6 +115,13 @@ void symbolizer_forget(struct symbolizer *s, u32 module)
 {
 	if (module < s->syms.n)
 		module_syms_free(&s->syms.v[module]);
+}
+
+void symbolizer_forget_all(struct symbolizer *s)
+{
+	vec_each (ms, &s->syms)
+		module_syms_free(ms);
+	malloc_trim(0);
 }
 
 static struct answer *answer_find(struct symbolizer *s, const struct answer_key *key)

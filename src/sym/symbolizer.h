@@ -8,6 +8,7 @@
 #define MEMWHY_SYM_SYMBOLIZER_H
 
 #include "base/err.h"
+#include "sym/budget.h"
 #include "sym/debuginfod.h"
 #include "sym/module.h"
 
@@ -22,8 +23,9 @@ enum sym_source {
 
 struct sym_options {
 	bool dwarf;                 /* lines and inlined calls, where there is debug information */
-	u64 max_debug_bytes;        /* symbol tables and debug sections read, in all; 0: 1 GiB */
-	u64 max_debug_ns;           /* time in debug information, in all; 0: 60 s */
+	struct sym_budget *budget;  /* of the session; NULL: one of its own, with the limits: */
+	u64 max_debug_bytes;        /* symbol tables and debug sections held; 0: the default */
+	u64 max_debug_ns;           /* time in them, in all; 0: the default */
 	struct debuginfod *servers; /* asked for debug files that are not here; NULL: none */
 };
 
@@ -79,6 +81,7 @@ int symbolizer_load_kernel(struct symbolizer *s, struct err *err);
 int symbolizer_module_info(struct symbolizer *s, u32 module, struct sym_module_info *ret);
 /* Gives back what was read of the module; asked for again, it is read again. */
 void symbolizer_forget(struct symbolizer *s, u32 module);
+void symbolizer_forget_all(struct symbolizer *s);
 /* True once max_debug_ns is used up: names come from symbol tables only since then. */
 bool symbolizer_exhausted(const struct symbolizer *s);
 /* Why the kernel's symbols are not there; NULL: they are, or none was asked for. */

@@ -221,11 +221,15 @@ static void fuzz_maps(const char *text, size_t n)
 
 static void fuzz_perf_map(const char *text, size_t n)
 {
+	char *copy = malloc(n + 1);
 	const char *name;
 	struct perf_map *m;
 	u64 offset;
 
-	if (perf_map_parse(text, n, &m))
+	if (!copy)
+		abort();
+	memcpy(copy, text, n);
+	if (perf_map_parse(copy, n, &m))
 		abort();
 	for (u64 at = 0; at < 0x10000; at += 0x7f)
 		if (!perf_map_find(m, at, &name, &offset) && (!strlen(name) || offset > at))

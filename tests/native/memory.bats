@@ -23,7 +23,7 @@ held() {
 	took=$(jq .cost.bpf_bytes report.json)
 	echo "$*: at most $kib KiB, took $((took / 1024))"
 	[ "$took" -le $((kib * 1024)) ]
-	jq -e 'all(.notes[]?; test("--max-memory") | not)' report.json >/dev/null
+	jq -e 'all(.notes[]?; test("more than --max-memory") | not)' report.json >/dev/null
 }
 
 @test "memory: the limit is kept by every command, from the least it says to what it would take" {

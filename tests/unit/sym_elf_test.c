@@ -134,6 +134,7 @@ static void mini_debug_bomb(void **state)
 {
 	_cleanup_elf_file_ struct elf_file file = {.fd = -1}, mini = {.fd = -1};
 	struct sym_budget budget = budget_of(1 << 20);
+	u64 bytes = 0;
 
 	(void)state;
 	if (!have("xz") || !have("objcopy") || !build("gcc", "-O1", "inlined.c", "prog"))
@@ -142,13 +143,14 @@ static void mini_debug_bomb(void **state)
 			     "objcopy --add-section .gnu_debugdata=zeros.xz prog"),
 		0);
 	file = elf_of(in_scratch("prog"));
-	assert_int_equal(minidebug_open(&file, &budget, &mini), -EFBIG);
+	assert_int_equal(minidebug_open(&file, &budget, &mini, &bytes), -EFBIG);
 	elf_file_close(&file);
 	assert_int_equal(run("head -c 5000 /dev/urandom >noise && "
 			     "objcopy --update-section .gnu_debugdata=noise prog"),
 		0);
 	file = elf_of(in_scratch("prog"));
-	assert_int_equal(minidebug_open(&file, &budget, &mini), -EBADMSG);
+	assert_int_equal(minidebug_open(&file, &budget, &mini, &bytes), -EBADMSG);
+	assert_int_equal(budget.bytes_taken, 0);
 }
 
 static int open_path(const char *path, struct elf_file *ret)
