@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/shell.h"
+
 int err_set(struct err *err, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -34,6 +36,15 @@ int err_errno(struct err *err, int code, const char *fmt, ...)
 	len = strlen(err->msg);
 	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", strerror(-code));
 	return code;
+}
+
+const char *hint_word(char ret[HINT_WORD], const char *word, const char *instead)
+{
+	_cleanup_str_ struct str s = {};
+
+	str_add_word(&s, word);
+	snprintf(ret, HINT_WORD, "%s", s.failed || s.len >= HINT_WORD ? instead : str_get(&s));
+	return ret;
 }
 
 int err_hint(struct err *err, const char *fmt, ...)

@@ -18,6 +18,10 @@ struct err {
 int err_set(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
 /* As err_set, and appends ": " and the text of errno -code. */
 int err_errno(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
+/* Room for a word of a command in a hint. */
+#define HINT_WORD 96
+/* `word` as a shell takes it (base/shell.h), or `instead` where that does not fit. Returns ret. */
+const char *hint_word(char ret[HINT_WORD], const char *word, const char *instead);
 /* Adds the fix to an error already set. Returns err->code. */
 int err_hint(struct err *err, const char *fmt, ...) _printf_(2, 3);
 

@@ -162,7 +162,7 @@ static bool utf8_is_c1(const char *p, size_t len)
 	return len == 2 && (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] < 0xa0;
 }
 
-void str_add_escaped(struct str *s, const char *text)
+static void str_add_safe(struct str *s, const char *text, const char *backslash)
 {
 	size_t n = strlen(text);
 
@@ -171,7 +171,7 @@ void str_add_escaped(struct str *s, const char *text)
 		size_t len = utf8_len(text, n);
 
 		if (c == '\\') {
-			str_add(s, "\\\\");
+			str_add(s, backslash);
 		} else if (c == '\n') {
 			str_add(s, "\\n");
 		} else if (c == '\t') {
@@ -186,6 +186,16 @@ void str_add_escaped(struct str *s, const char *text)
 		text += len;
 		n -= len;
 	}
+}
+
+void str_add_escaped(struct str *s, const char *text)
+{
+	str_add_safe(s, text, "\\\\");
+}
+
+void str_add_printable(struct str *s, const char *text)
+{
+	str_add_safe(s, text, "\\");
 }
 
 const char *path_name(const char *path)

@@ -131,7 +131,7 @@ void command_error(const struct err *err)
 	str_add(&s, "\n");
 	if (err->hint[0]) {
 		str_add(&s, "  ");
-		str_add_escaped(&s, err->hint);
+		str_add_printable(&s, err->hint);
 		str_add(&s, "\n");
 	}
 	fputs(str_get(&s), stderr);

@@ -194,6 +194,7 @@ static int help(const struct command *self, struct options *o)
 {
 	const char *topic = o->n_operands ? o->operands[0] : "";
 	_cleanup_str_ struct str s = {};
+	char word[HINT_WORD];
 	struct err err = {};
 
 	(void)self;
@@ -201,7 +202,8 @@ static int help(const struct command *self, struct options *o)
 		return help_one(o->operands[1], help_man);
 	if (o->n_operands == 2) {
 		err_set(&err, -EINVAL, "help: '%.40s' is not expected here", o->operands[1]);
-		err_hint(&err, "one command at a time: memwhy help %.40s", topic);
+		err_hint(&err, "one command at a time: memwhy help %s",
+			hint_word(word, topic, "COMMAND"));
 		command_error(&err);
 		return STATUS_USAGE;
 	}

@@ -7,6 +7,17 @@
 #include "cmd/help.h"
 
 /* Operands beyond what the command takes, and a command to run where it takes none. */
+static int operand_is_command(const struct command *cmd, const struct options *o, struct err *err)
+{
+	char word[HINT_WORD], first[HINT_WORD] = "";
+
+	hint_word(word, o->operands[cmd->n_operands], "CMD");
+	if (cmd->n_operands)
+		hint_word(first, o->operands[0], "...");
+	return err_hint(err, "a command to run goes after --: memwhy %s%s%s -- %s", cmd->name,
+		cmd->n_operands ? " " : "", first, word);
+}
+
 static int check_operands(const struct command *cmd, const struct options *o, struct err *err)
 {
 	if ((u32)o->n_operands > cmd->n_operands) {
@@ -17,9 +28,7 @@ static int check_operands(const struct command *cmd, const struct options *o, st
 				err, "an optional value is joined: --stacks=%.10s", o->operands[0]);
 		if (!cmd->takes_command)
 			return err_hint(err, "memwhy %s --help tells what is", cmd->name);
-		return err_hint(err, "a command to run goes after --: memwhy %s%s%.80s -- %.80s",
-			cmd->name, cmd->n_operands ? " " : "",
-			cmd->n_operands ? o->operands[0] : "", o->operands[cmd->n_operands]);
+		return operand_is_command(cmd, o, err);
 	}
 	if (o->argv && !cmd->takes_command)
 		return err_set(err, -EINVAL, "%s runs no command", cmd->name);
@@ -82,10 +91,12 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 /* No command is near to an option. */
 static int option_first(const char *option)
 {
+	char word[HINT_WORD];
 	struct err err = {};
 
 	err_set(&err, -EINVAL, "'%.40s' before the command", option);
-	err_hint(&err, "memwhy COMMAND %.40s ...; 'memwhy help' lists the commands", option);
+	err_hint(&err, "memwhy COMMAND %s ...; 'memwhy help' lists the commands",
+		hint_word(word, option, "-..."));
 	command_error(&err);
 	return STATUS_USAGE;
 }

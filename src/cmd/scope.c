@@ -188,6 +188,17 @@ static int heap_check(const struct options *o, struct err *err)
 	return 0;
 }
 
+static int comm_take(const char *comm, char ret[COMM_LEN], struct err *err)
+{
+	char word[HINT_WORD];
+
+	snprintf(ret, COMM_LEN, "%s", comm ? comm : "");
+	if (!comm || strlen(comm) < COMM_LEN)
+		return 0;
+	err_set(err, -EINVAL, "-c: '%.40s' is longer than the kernel's 15 characters", comm);
+	return err_hint(err, "the kernel cuts names: use -c %s", hint_word(word, ret, "NAME"));
+}
+
 int scope_from_options(const struct options *o, struct capture_options *ret,
 	struct scope_words *ret_words, struct err *err)
 {
@@ -229,13 +240,9 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		err_set(err, -EINVAL, "-p and a command after -- exclude each other");
 		return err_hint(err, "run memwhy twice, or leave one of them out");
 	}
-	if (o->comm && strlen(o->comm) >= COMM_LEN) {
-		err_set(err, -EINVAL, "-c: '%.40s' is longer than the kernel's 15 characters",
-			o->comm);
-		return err_hint(err, "the kernel cuts names: use -c '%.15s'", o->comm);
-	}
-	if (o->comm)
-		snprintf(ret->scope.comm, sizeof(ret->scope.comm), "%s", o->comm);
+	rc = comm_take(o->comm, ret->scope.comm, err);
+	if (rc)
+		return rc;
 	if ((o->pids || o->argv) && !pid_namespace_is_first()) {
 		err_set(err, -EOPNOTSUPP,
 			"-p and -- CMD need the host's process ids: this is another pid "

@@ -145,13 +145,12 @@ void wrap_add_commands(struct str *out, const char *text, size_t indent, size_t 
 {
 	_cleanup_free_ char *copy = strdup(text);
 	char *rest = copy, *piece;
-	bool command = !strchr(text, '`') && !isupper((unsigned char)text[0]);
-	bool whole = command, first = true;
+	bool command = false, first = true;
 
 	while ((piece = strsep(&rest, "`"))) {
 		if (command) {
-			piece_begin(out, &first, whole ? indent : indent + 2);
-			str_add_escaped(out, piece);
+			piece_begin(out, &first, indent + 2);
+			str_add_printable(out, piece);
 			str_addc(out, '\n');
 		} else if (first ? *piece : !only_punctuation(piece)) {
 			piece_begin(out, &first, indent);

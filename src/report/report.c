@@ -131,15 +131,6 @@ void report_not_checked(struct report *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-void report_next(struct report *r, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vec_push(&r->next, report_vtext(r, fmt, ap));
-	va_end(ap);
-}
-
 static bool report_says(const char *const *texts, size_t n, const char *text)
 {
 	for (size_t i = 0; i < n; i++)
@@ -178,20 +169,6 @@ struct finding *report_finding(struct report *r, int level, const char *rule)
 	struct finding f = {.level = level, .rule = rule};
 
 	return vec_push(&r->findings, f) ? NULL : &r->findings.v[r->findings.n - 1];
-}
-
-void finding_line(struct report *r, const char *lines[FINDING_LINES], const char *fmt, ...)
-{
-	size_t i = 0;
-	va_list ap;
-
-	while (i < FINDING_LINES && lines[i])
-		i++;
-	if (i == FINDING_LINES)
-		return;
-	va_start(ap, fmt);
-	lines[i] = report_vtext(r, fmt, ap);
-	va_end(ap);
 }
 
 static const char *const level_names[] = {

@@ -103,8 +103,7 @@ enum finding_level { LEVEL_NOTE, LEVEL_RISK, LEVEL_WARNING, LEVEL_CRITICAL };
 
 /*
  * In try_, undo, verify and the report's `next`, text between `backticks` is a command: text
- * output puts it on a line of its own and never breaks it. A line without backticks that does not
- * begin with a capital letter is a command as a whole; one that does is prose.
+ * output puts it on a line of its own and never breaks it. There is no other backtick in them.
  */
 struct finding {
 	int level;        /* enum finding_level */
@@ -167,7 +166,13 @@ void report_not_checked(struct report *r, const char *fmt, ...) _printf_(2, 3);
 void report_next(struct report *r, const char *fmt, ...) _printf_(2, 3);
 /* Adds a finding to be filled, valid until the next is added; NULL when memory is short. */
 struct finding *report_finding(struct report *r, int level, const char *rule);
-/* Adds a line to evidence, try_, undo or verify; lines beyond FINDING_LINES are dropped. */
+/*
+ * Adds a line to evidence, try_, undo or verify; lines beyond FINDING_LINES are dropped. As with
+ * report_next, the format is a sentence with commands in `backticks`. A command is built from
+ * words: each %s in it is quoted for a shell, so it is one word or a part of one, whatever it
+ * holds. In a sentence a %s cannot begin a command: its backticks become apostrophes. There is no
+ * %c and no %*.
+ */
 void finding_line(struct report *r, const char *lines[FINDING_LINES], const char *fmt, ...)
 	_printf_(3, 4);
 /* Orders findings by level, then by cost. Where one gives a command that one before it gives too,

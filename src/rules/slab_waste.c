@@ -52,7 +52,8 @@ static void tell_cache(struct report *r, struct finding *x, const struct slab_us
 		"cache %.64s: %s in %llu slabs, at most %llu of %llu objects in use, %s unused",
 		s->name, fmt_bytes(a, s->bytes), s->slabs, s->active_objects, s->objects,
 		fmt_bytes(b, unused(s)));
-	finding_line(r, x->try_, "`echo 1 > '/sys/kernel/slab/%.64s/shrink'`", s->name);
+	finding_line(r, x->try_, "`echo 1 > %s`",
+		report_text(r, "/sys/kernel/slab/%.64s/shrink", s->name));
 }
 
 static int report(void *v, struct report *r)

@@ -29,10 +29,11 @@ const char *cgroup_directory(struct report *r, u32 version, const char *path)
 void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_usage *cg,
 	const char *dir, const char *verify)
 {
-	const char *file = cg->version == 1 ? "memory.limit_in_bytes" : "memory.max";
+	const char *file = report_text(
+		r, "%s/%s", dir, cg->version == 1 ? "memory.limit_in_bytes" : "memory.max");
 
 	finding_line(r, f->try_, "Raise the limit by half, or shrink what runs inside:");
-	finding_line(r, f->try_, "`echo %llu > %s/%s`", cg->limit_bytes / 2 * 3, dir, file);
-	finding_line(r, f->undo, "`echo %llu > %s/%s`", cg->limit_bytes, dir, file);
+	finding_line(r, f->try_, "`echo %llu > %s`", cg->limit_bytes / 2 * 3, file);
+	finding_line(r, f->undo, "`echo %llu > %s`", cg->limit_bytes, file);
 	finding_line(r, f->verify, "`memwhy %s --for 30s -g %s`", verify, dir);
 }

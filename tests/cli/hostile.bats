@@ -169,3 +169,18 @@ ways() {
 	! has_controls <shown || false
 	mw_error 2 faults -- $'./no\e[31msuch\n'
 }
+
+# Hints name commands with words of the command line: a shell reads these back as they were.
+@test "hostile: the command of a hint can be copied" {
+	local word
+	for word in 'a b' 'a;touch pwned' '`touch pwned`' '$(touch pwned)' "it's" $'a\nb' "';touch pwned;'"; do
+		mw_error 2 faults "$word"
+		[[ $stderr == *"goes after --: memwhy faults -- "* ]]
+		printf '%s\n' "memwhy() { printf '%s|' \"\$@\"; }" "${stderr##*goes after --: }" >hint
+		[ "$(sh hint)" = "faults|--|$word|" ]
+		[ "$(bash hint)" = "faults|--|$word|" ]
+	done
+	mw_error 2 faults -c "';touch pwned;'..."
+	[ "$(sh -c "printf %s ${stderr##*use -c }")" = "';touch pwned;'" ]
+	[ ! -e pwned ]
+}

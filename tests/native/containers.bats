@@ -5,6 +5,14 @@ load common
 
 ID=fedcba98765432100123456789abcdef00112233445566778899aabbccddeeff
 
+# Files that limit the memory of a group, and tell how much it has: $limit, $usage. $shm can be filled.
+needs_memory_limit() {
+	limit=memory.limit_in_bytes usage=memory.usage_in_bytes shm=/dev/shm/memwhy_$$
+	[ ! -e "$root/$limit" ] || return 0
+	limit=memory.max usage=memory.current
+	grep -qw memory "$root/cgroup.subtree_control" 2>/dev/null || skip "no memory controller"
+}
+
 setup() {
 	needs_root
 	root=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
@@ -29,6 +37,7 @@ teardown() {
 	jobs -p | xargs -r kill 2>/dev/null || true
 	wait 2>/dev/null || true
 	local g
+	rm -f "${shm:-}"
 	for g in "${groups[@]}"; do rmdir "$g"; done
 }
 
@@ -107,4 +116,46 @@ refuse() { # WORD CAUSE HINT
 	[[ $stderr == *"-g and -C exclude each other"* ]]
 	run -2 --separate-stderr "$MEMWHY" faults --input nosuch.mw -C "$ID"
 	[[ $stderr == *"takes no scope"* ]]
+}
+
+# Commands of part $2 ("try") of the finding on a memory limit in the text $1, one a line.
+commands_shown() {
+	sed -n '/^[0-9]*\. RISK  *cgroup /,/^$/p' "$1" |
+		sed -n "/^ *$2 /,/^   [a-z]/s/^   \($2\|      *\)   *\(echo\|memwhy\) /\2 /p"
+}
+
+# A control group is named by who may make one: its name is in commands that root is to copy.
+@test "containers: commands for a group with a hostile name do what they say, and nothing else" {
+	needs_memory_limit
+	local name at sh part
+	cd "$BATS_TEST_TMPDIR"
+	mkdir run
+	for name in 'a;touch a1;' 'a`touch a2`' 'a$(touch a3)' "a'; touch a4; '" 'a"; touch a5; "' \
+		$'a\ttouch a6\e[2J' 'a|touch a7&touch a8' 'a`echo `x y\\040'; do
+		at=$root/memwhy_$$.$name
+		mkdir "$at"
+		groups+=("$at")
+		sh -c 'echo $$ >"$1/cgroup.procs" && exec head -c 8M /dev/zero' sh "$at" >"$shm"
+		full=$((($(<"$at/$usage") / 65536 + 2) * 65536))
+		echo $full >"$at/$limit"
+		"$MEMWHY" check --for 200ms -g "$at" >text
+		printf '%q\n' "$at"
+		cat text
+		for part in $((full / 2 * 3)):try $full:undo; do
+			commands_shown text "${part#*:}" >commands
+			cat commands
+			[ "$(wc -l <commands)" -eq 1 ]
+			for sh in sh bash; do
+				(cd run && $sh ../commands)
+				[ -z "$(ls run)" ]
+				[ "$(<"$at/$limit")" -eq "${part%:*}" ]
+			done
+		done
+		commands_shown text verify | sed "s|^memwhy|$MEMWHY|; s/ 30s / 50ms /" >commands
+		(cd run && sh ../commands >../verified)
+		[ -z "$(ls run)" ]
+		cat commands verified
+		grep -q '^[0-9]*\. RISK  *cgroup ' verified
+		rm "$shm"
+	done
 }

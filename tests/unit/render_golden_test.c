@@ -270,7 +270,7 @@ static void findings_fill(struct report *r)
 		"Add swap: `fallocate -l 8G /swapfile && chmod 0600 /swapfile && "
 		"mkswap /swapfile && swapon /swapfile " LONG_COMMAND
 		"` and keep it in /etc/fstab.");
-	finding_line(r, f->undo, "swapoff /swapfile");
+	finding_line(r, f->undo, "`swapoff /swapfile`");
 	f = report_finding(r, LEVEL_CRITICAL, "reclaim-stalls");
 	f->title = "Direct reclaim stalls postgres: 3.41 s lost in 10.0 s";
 	f->confidence = "high: every event was counted";
@@ -283,12 +283,12 @@ static void findings_fill(struct report *r)
 		 "thread itself had to free pages before it could go on. kswapd starts too late: "
 		 "the distance between its watermarks is 0.1 % of memory, which this load uses up "
 		 "in 40 ms.";
-	finding_line(r, f->try_, "sysctl -w vm.watermark_scale_factor=100");
+	finding_line(r, f->try_, "`sysctl -w vm.watermark_scale_factor=100`");
 	finding_line(r, f->try_,
 		"Keep it over a reboot: "
 		"`echo vm.watermark_scale_factor=100 > /etc/sysctl.d/90-memory.conf`");
-	finding_line(r, f->undo, "sysctl -w vm.watermark_scale_factor=10");
-	finding_line(r, f->verify, "memwhy reclaim --for 60s -c postgres");
+	finding_line(r, f->undo, "`sysctl -w vm.watermark_scale_factor=10`");
+	finding_line(r, f->verify, "`memwhy reclaim --for 60s -c %s`", "postgres");
 	f = report_finding(r, LEVEL_WARNING, "numa-remote");
 	f->title = "Two thirds of the page faults of postgres are served from the other node, "
 		   "because it was started on node 1 and its shared memory was touched on node 0";
@@ -317,7 +317,7 @@ static void test_check(void **state)
 		"swap-ins: no tracepoint for them on this kernel, and neither "
 		"fentry nor kprobes are permitted here");
 	report_not_checked(&f.report, "memory of other users' processes");
-	report_next(&f.report, "memwhy reclaim --for 60s --stacks");
+	report_next(&f.report, "`memwhy reclaim --for 60s --stacks`");
 	report_next(&f.report, "See who allocates: `memwhy pages --for 10s`");
 	golden_all(&f.report, "check");
 	golden(&f.report, "check-colour", "text", &colour);

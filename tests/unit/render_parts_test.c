@@ -81,7 +81,10 @@ static void test_commands(void **state)
 {
 	(void)state;
 	assert_commands(
-		"sysctl -w vm.swappiness=10 && true", "sysctl -w vm.swappiness=10 && true\n");
+		"`sysctl -w vm.swappiness=10 && true`", "sysctl -w vm.swappiness=10 && true\n");
+	assert_commands("`echo 'it'\\''s'`", "echo 'it'\\''s'\n");
+	assert_commands(
+		"a name is no command for all that", "a name is no command\n   for all that\n");
 	assert_commands(
 		"Set the knob that is meant here.", "Set the knob that is\n   meant here.\n");
 	assert_commands("Run `a -b`.", "Run\n   a -b\n");

@@ -212,16 +212,16 @@ static void test_findings(void **state)
 	fixture_close(&f);
 }
 
-static void advise(struct report *r, const char *rule, u64 cost, const char *heading,
-	const char *change, const char *back)
+static void advise(
+	struct report *r, const char *rule, u64 cost, const char *heading, int change, int back)
 {
 	struct finding *f = report_finding(r, LEVEL_RISK, rule);
 
 	f->cost_ns = cost;
 	finding_line(r, f->try_, "Look at it: `memwhy %s`", rule);
 	finding_line(r, f->try_, "%s", heading);
-	finding_line(r, f->try_, "%s", change);
-	finding_line(r, f->undo, "%s", back);
+	finding_line(r, f->try_, "`echo %d > knob`", change);
+	finding_line(r, f->undo, "`echo %d > knob`", back);
 }
 
 /* A change is advised once, by the finding that ranks first. */
@@ -232,9 +232,9 @@ static void test_advice_once(void **state)
 
 	(void)state;
 	fixture_open(&f, "check");
-	advise(&f.report, "second", 1, "Or so:", "`echo 1 > knob`", "`echo 0 > knob`");
-	advise(&f.report, "first", 2, "Do this:", "`echo 1 > knob`", "`echo 0 > knob`");
-	advise(&f.report, "other", 0, "Do this:", "`echo 2 > knob`", "`echo 0 > knob`");
+	advise(&f.report, "second", 1, "Or so:", 1, 0);
+	advise(&f.report, "first", 2, "Do this:", 1, 0);
+	advise(&f.report, "other", 0, "Do this:", 2, 0);
 	report_rank(&f.report);
 	v = f.report.findings.v;
 	assert_string_equal(v[0].try_[1], "Do this:");

@@ -75,7 +75,8 @@ static void tell_next(struct report *r, struct finding *f, const struct leak_sus
 		longer);
 	finding_line(r, f->undo, "Nothing to undo.");
 	if (x->key->cache.name[0] && !strchr(x->key->cache.name, '\''))
-		finding_line(r, f->verify, "`grep '^%.31s ' /proc/slabinfo`", x->key->cache.name);
+		finding_line(r, f->verify, "`grep %s /proc/slabinfo`",
+			report_text(r, "^%.31s ", x->key->cache.name));
 	else
 		finding_line(r, f->verify, "`memwhy leak --kernel --for %.0fs`", x->judged.seconds);
 }

@@ -149,9 +149,14 @@ static void finding_fill(struct advice *a)
 	a->to->confidence = confidence(a->g);
 	evidence(a);
 	numa_fix(a);
-	finding_line(a->r, a->to->verify, "Its remote share, now %.0f %%, falls: `memwhy numa %s`",
-		ratio_shown(v),
-		numa_runs(a) ? report_text(a->r, "-p %u", a->largest.tgid) : "-- ./job");
+	if (numa_runs(a))
+		finding_line(a->r, a->to->verify,
+			"Its remote share, now %.0f %%, falls: `memwhy numa -p %u`", ratio_shown(v),
+			a->largest.tgid);
+	else
+		finding_line(a->r, a->to->verify,
+			"Its remote share, now %.0f %%, falls: `memwhy numa -- ./job`",
+			ratio_shown(v));
 }
 
 static int advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups,

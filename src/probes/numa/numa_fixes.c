@@ -25,16 +25,9 @@ static const char *cpus_text(const struct advice *a, s32 node)
 	return report_text(a->r, "%s", str_get(&s));
 }
 
-/* The call that moves the largest object of the group to these nodes. */
-static const char *mbind_text(const struct advice *a, const char *mode, u64 nodes)
-{
-	struct page_range of = numa_largest_pages(a);
-
-	return report_text(a->r,
-		"mbind((void *)0x%llx, %llu, %s, (unsigned long[]){0x%llx}, 65, MPOL_MF_MOVE)",
-		(unsigned long long)of.start, (unsigned long long)(of.end - of.start), mode,
-		(unsigned long long)nodes);
-}
+/* The call that moves pages to nodes, as code of a program, and its arguments. */
+#define MBIND "mbind((void *)0x%llx, %llu, %s, (unsigned long[]){0x%llx}, 65, MPOL_MF_MOVE)"
+#define MBIND_OF(range, mode, nodes) (range).start, (range).end - (range).start, mode, (u64)(nodes)
 
 static u64 bit(s32 node)
 {
@@ -44,15 +37,19 @@ static u64 bit(s32 node)
 /* Of a move to this node; -1: to several. Where balancing moved it since, it lies there already. */
 static void undo_move(struct advice *a, s32 to)
 {
+	struct page_range of = numa_largest_pages(a);
+
 	if (a->v->home >= 0 && a->v->home != to)
-		finding_line(
-			a->r, a->to->undo, "`%s`", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
+		finding_line(a->r, a->to->undo, "`" MBIND "`",
+			MBIND_OF(of, "MPOL_BIND", bit(a->v->home)));
 	else
 		finding_line(a->r, a->to->undo, "Leave the move out, as before");
 }
 
 static void try_producer(struct advice *a)
 {
+	struct page_range of = numa_largest_pages(a);
+
 	numa_move_cost(a);
 	a->to->why = "A page lies on the node where it was first touched. What one node allocates "
 		     "and fills, and another one uses, is remote for all of that use.";
@@ -61,13 +58,14 @@ static void try_producer(struct advice *a)
 		"not "
 		"by the maker)");
 	finding_line(a->r, a->to->try_,
-		"Or move it before its use, where that pays (see the evidence): `%s`",
-		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
+		"Or move it before its use, where that pays (see the evidence): `" MBIND "`",
+		MBIND_OF(of, "MPOL_BIND", bit(a->v->user)));
 	undo_move(a, a->v->user);
 }
 
 static void try_alternating(struct advice *a)
 {
+	struct page_range of = numa_largest_pages(a);
 	const char *cpus = cpus_text(a, a->v->home);
 
 	a->to->why = "Several nodes use it, but in turns: at each time it could be local.";
@@ -76,8 +74,9 @@ static void try_alternating(struct advice *a)
 			"Let its threads run where it lies: `taskset -cp %s TID` for each of them",
 			cpus);
 	finding_line(a->r, a->to->try_,
-		"Or give each turn to threads of one node; or move it as the turn goes over: `%s`",
-		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
+		"Or give each turn to threads of one node; or move it as the turn goes over: "
+		"`" MBIND "`",
+		MBIND_OF(of, "MPOL_BIND", bit(a->v->user)));
 	finding_line(a->r, a->to->undo, "A thread runs everywhere again: `taskset -cp 0-%u TID`",
 		(u32)MAX(a->r->stream->host.cpus, 1U) - 1);
 }
@@ -91,6 +90,7 @@ bool numa_spread_already(const struct advice *a)
 
 static void try_concurrent(struct advice *a)
 {
+	struct page_range of = numa_largest_pages(a);
 	u64 nodes = numa_from_mask(a->groups->all.samples ? &a->groups->all : &a->g->sums);
 	const struct numa_sums *s = &a->g->sums;
 
@@ -121,13 +121,15 @@ static void try_concurrent(struct advice *a)
 	if (numa_spread_already(a))
 		return;
 	finding_line(a->r, a->to->try_,
-		"Or interleave it: as many remote accesses, but all controllers share them: `%s`",
-		mbind_text(a, "MPOL_INTERLEAVE", nodes));
+		"Or interleave it: as many remote accesses, but all controllers share them: `" MBIND
+		"`",
+		MBIND_OF(of, "MPOL_INTERLEAVE", nodes));
 	undo_move(a, -1);
 }
 
 static void try_unclear(struct advice *a)
 {
+	struct page_range of = numa_largest_pages(a);
 	u64 nodes = numa_from_mask(&a->g->sums);
 
 	a->to->why = "Several nodes use the same pages. Whether at the same time or in turns hint "
@@ -136,9 +138,10 @@ static void try_unclear(struct advice *a)
 		"Look longer, or more often: `memwhy numa --scan 200ms --for 30s -p PID`; where "
 		"there is a PMU, `memwhy numa --source hardware -- ./job` tells it");
 	finding_line(a->r, a->to->try_,
-		"If they use it at the same time, spread it: `%s`; if in turns, let its threads "
+		"If they use it at the same time, spread it: `" MBIND
+		"`; if in turns, let its threads "
 		"run on one node",
-		mbind_text(a, "MPOL_INTERLEAVE", nodes));
+		MBIND_OF(of, "MPOL_INTERLEAVE", nodes));
 	undo_move(a, -1);
 }
 
@@ -215,13 +218,15 @@ static void try_moved(struct advice *a)
 
 static void try_tier(struct advice *a)
 {
+	struct page_range of = numa_largest_pages(a);
+
 	a->to->why =
 		"A node without CPUs is a slower tier of memory (CXL, PMEM). What is used often "
 		"should not be there.";
 	finding_line(a->r, a->to->try_,
 		"Let the kernel bring back what is used: `sysctl kernel.numa_balancing=2`");
-	finding_line(a->r, a->to->try_, "Or move it: `%s`",
-		mbind_text(a, "MPOL_BIND", numa_machine(a->f)->cpus));
+	finding_line(a->r, a->to->try_, "Or move it: `" MBIND "`",
+		MBIND_OF(of, "MPOL_BIND", numa_machine(a->f)->cpus));
 	finding_line(a->r, a->to->undo,
 		"With the value that it shows now: `sysctl kernel.numa_balancing=VALUE`");
 }

@@ -112,7 +112,8 @@ static bool is_moved(const struct advice *a)
 	return a->g->coarse.samples && 2 * a->g->balanced_pages >= a->g->coarse.pages;
 }
 
-/* Where to, as an option; NULL: a move is not the fix. *ret_of: of it, in words. */
+/* Nodes to move it to, "": to all of them; NULL: a move is not the fix. *ret_of: of it, in words.
+ */
 static const char *trial_to(struct advice *a, struct page_range *range, const char **ret_of)
 {
 	const struct numa_verdict *v = a->v;
@@ -124,15 +125,15 @@ static const char *trial_to(struct advice *a, struct page_range *range, const ch
 		if (v->user < 0 || !part_of(a, v->user, range))
 			return NULL;
 		*ret_of = report_text(a->r, "the part that node %d uses", v->user);
-		return report_text(a->r, "--to %d", v->user);
+		return report_text(a->r, "%d", v->user);
 	case NUMA_PRODUCER:
 	case NUMA_MOVED_AWAY:
 	case NUMA_PAGE_CACHE:
-		return v->user < 0 ? NULL : report_text(a->r, "--to %d", v->user);
+		return v->user < 0 ? NULL : report_text(a->r, "%d", v->user);
 	case NUMA_SLOW_TIER:
-		return report_text(a->r, "--to %s", numa_mask_text(a->r, numa_machine(a->f)->cpus));
+		return numa_mask_text(a->r, numa_machine(a->f)->cpus);
 	case NUMA_CONCURRENT:
-		return numa_spread_already(a) ? NULL : "--interleave";
+		return numa_spread_already(a) ? NULL : "";
 	default:
 		return NULL;
 	}
@@ -161,13 +162,17 @@ void numa_trial(struct advice *a)
 			"command that this prints: `memwhy numa -p PID`");
 		return;
 	}
-	finding_line(a->r, a->to->try_,
-		"Try to %s %s while process %u runs, measured before and after%s: `memwhy numa try "
-		"-p %u 0x%llx-0x%llx %s`",
-		spread ? "interleave" : "move", of, pid,
-		spread ? " (as many accesses stay remote: LATENCY tells, with hardware samples)"
-		       : "",
-		pid, (unsigned long long)range.start, (unsigned long long)range.end, to);
+	if (spread)
+		finding_line(a->r, a->to->try_,
+			"Try to interleave %s while process %u runs, measured before and after (as "
+			"many accesses stay remote: LATENCY tells, with hardware samples): `memwhy "
+			"numa try -p %u 0x%llx-0x%llx --interleave`",
+			of, pid, pid, range.start, range.end);
+	else
+		finding_line(a->r, a->to->try_,
+			"Try to move %s while process %u runs, measured before and after: `memwhy "
+			"numa try -p %u 0x%llx-0x%llx --to %s`",
+			of, pid, pid, range.start, range.end, to);
 	finding_line(a->r, a->to->undo, "`memwhy numa try -p %u --undo`", pid);
 }
 
