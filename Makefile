@@ -45,7 +45,7 @@ $(B)/%.o: src/%.c | $(SKELS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# The preload library: needs no other library, and is part of memwhy too (src/capture/preload.c).
+# The preload library: needs no other library, and is part of memwhy too (src/capture/preload_file.c).
 TRACK_SRCS := $(wildcard src/tracker/*.c) src/cfi/entry.c src/cfi/program.c src/cfi/expression.c \
            src/cfi/mapped.c
 TRACK_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -fvisibility=hidden -ffreestanding \
@@ -59,7 +59,7 @@ $(B)/libmemwhy-track.so: $(TRACK_SRCS:src/%.c=$(B)/track/%.o)
 	$(Q)$(CC) -shared -nostdlib -Wl,-z,now -Wl,-z,noexecstack -Wl,-soname,$(@F) -o $@.debug $^
 	$(Q)strip -o $@ $@.debug
 
-$(B)/capture/preload.o build/fuzz/obj/capture/preload.o: $(B)/libmemwhy-track.so
+$(B)/capture/preload_file.o build/fuzz/obj/capture/preload_file.o: $(B)/libmemwhy-track.so
 ALL_CFLAGS += -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"'
 
 # One BPF object and skeleton a probe, and a second object (X_walk) for when user stacks are asked

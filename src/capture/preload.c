@@ -2,93 +2,12 @@
 #include "capture/preload.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "tracker/ring.h"
-
-#define LIBRARY "libmemwhy-track.so"
-
-/* The library, as it was built. */
-__asm__(".section .rodata\n"
-	".balign 16\n"
-	"track_library:\n"
-	".incbin \"" TRACK_LIBRARY "\"\n"
-	"track_library_end:\n"
-	".byte 0\n"
-	".previous\n");
-extern const char track_library[], track_library_end[];
-
-static bool file_is_ours(const char *path)
-{
-	size_t size = (size_t)(track_library_end - track_library);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *at;
-	bool same;
-
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size != size)
-		return false;
-	at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (at == MAP_FAILED)
-		return false;
-	same = !memcmp(at, track_library, size);
-	munmap(at, size);
-	/* The loader takes spaces and colons for separators. */
-	return same && !strpbrk(path, " :");
-}
-
-const char *preload_path(void)
-{
-	static const char *const places[] = {"", "../lib/memwhy/"};
-	static char path[PATH_MAX + sizeof(LIBRARY) + 16];
-	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *slash;
-
-	if (n <= 0)
-		return NULL;
-	exe[n] = '\0';
-	slash = strrchr(exe, '/');
-	if (!slash)
-		return NULL;
-	slash[1] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		snprintf(path, sizeof(path), "%s%s" LIBRARY, exe, places[i]);
-		if (file_is_ours(path))
-			return path;
-	}
-	return NULL;
-}
-
-static int library_open(struct preload *p, char path[PATH_MAX])
-{
-	size_t size = (size_t)(track_library_end - track_library), done = 0;
-	const char *beside = preload_path();
-
-	if (beside) {
-		snprintf(path, PATH_MAX, "%s", beside);
-		return 0;
-	}
-	p->library = memfd_create("memwhy-track", MFD_CLOEXEC);
-	if (p->library < 0)
-		return -errno;
-	while (done < size) {
-		ssize_t n = write(p->library, track_library + done, size - done);
-
-		if (n < 0)
-			return -errno;
-		done += (size_t)n;
-	}
-	snprintf(path, PATH_MAX, "/proc/%d/fd/%d", (int)getpid(), p->library);
-	return 0;
-}
 
 /* A name in no file system, which nobody can guess. */
 static int socket_open(struct preload *p, char name[64])
@@ -125,17 +44,20 @@ static int environment_set(struct preload *p, const char *library, const char *n
 
 int preload_open(struct preload *p, struct err *err)
 {
-	char library[PATH_MAX], name[64];
+	char name[64];
 	int rc;
 
-	*p = (struct preload){.socket = -1, .library = -1, .open = true};
-	rc = library_open(p, library);
-	rc = rc ? rc : socket_open(p, name);
-	rc = rc ? rc : environment_set(p, library, name);
-	if (!rc)
-		return 0;
-	preload_close(p);
-	return err_errno(err, rc, "preparing the preload library");
+	*p = (struct preload){.socket = -1, .open = true};
+	rc = preload_file_open(&p->file, err);
+	if (!rc) {
+		rc = socket_open(p, name);
+		rc = rc ? rc : environment_set(p, p->file.path, name);
+		if (rc)
+			err_errno(err, rc, "preparing the preload library");
+	}
+	if (rc)
+		preload_close(p);
+	return rc;
 }
 
 void preload_started(struct preload *p)
@@ -155,8 +77,7 @@ void preload_close(struct preload *p)
 		return;
 	if (p->socket >= 0)
 		close(p->socket);
-	if (p->library >= 0)
-		close(p->library);
+	preload_file_close(&p->file);
 	free(p->old);
-	*p = (struct preload){.socket = -1, .library = -1};
+	*p = (struct preload){.socket = -1, .file.fd = -1};
 }

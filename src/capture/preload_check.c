@@ -174,6 +174,11 @@ enum preload_why preload_check_process(u32 pid)
 							    : PRELOAD_UNKNOWN;
 }
 
+bool preload_is_inherited(u32 pid, const char *path)
+{
+	return proc_has(pid, "environ", path) > 0;
+}
+
 bool preload_is_in_vain(enum preload_why why)
 {
 	return why == PRELOAD_STATIC || why == PRELOAD_PRIVILEGED;

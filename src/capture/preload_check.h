@@ -34,5 +34,7 @@ enum preload_why preload_check_command(const char *name, struct preload_program 
 bool preload_is_in_vain(enum preload_why why);
 /* A process that runs: PRELOAD_WORKS: the library is loaded. */
 enum preload_why preload_check_process(u32 pid);
+/* Was it started with this path in its environment? No, where that is not ours to see. */
+bool preload_is_inherited(u32 pid, const char *path);
 
 #endif

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "capture/preload_check.h"
+#include "capture/preload_file.h"
 #include "data/sym/helpers.h"
 
 #define LOADER "/lib64/ld-linux-x86-64.so.2"
@@ -200,6 +201,17 @@ static void test_words(void **state)
 	assert_false(preload_is_in_vain(PRELOAD_CLASS));
 }
 
+/* What others may write to can be theirs later, sticky or not. */
+static void test_safe_paths(UNUSED void **state)
+{
+	assert_true(preload_path_is_safe("/proc", getuid()));
+	assert_false(preload_path_is_safe("proc", getuid()));
+	assert_false(preload_path_is_safe("/proc/none", getuid()));
+	assert_false(preload_path_is_safe("/proc/self", getuid())); /* a link */
+	assert_false(preload_path_is_safe("/dev/null", getuid()));
+	assert_false(preload_path_is_safe("/dev/shm", getuid()));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_scripts_of_scripts),
 		cmocka_unit_test(test_privileged),
 		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_safe_paths),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

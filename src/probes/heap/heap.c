@@ -111,7 +111,9 @@ static int open_source(struct capture *c, void *state, struct err *err)
 	s->blocks = (struct blocks){s, blocks_touched, blocks_forked, blocks_settle};
 	c->blocks = &s->blocks;
 	return capture_method(c, "allocations of a command",
-		c->preload.library >= 0 ? "preload library, in memory" : "preload library", NULL);
+		c->preload.file.fd >= 0 ? "preload library, from a file for this run"
+					: "preload library",
+		NULL);
 }
 
 static int start(struct capture *c, void *state)
@@ -416,7 +418,9 @@ static void close_source(void *state)
 static int survey(struct capture *c)
 {
 	return capture_method(c, "allocations of a command",
-		preload_path() ? "preload library" : "preload library, in memory", NULL);
+		preload_file_beside() ? "preload library"
+				      : "preload library, from a file for the run",
+		NULL);
 }
 
 static const struct probe_source source = {

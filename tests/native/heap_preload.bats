@@ -1,0 +1,135 @@
+# The file that the preload library is loaded from, where memwhy's binary is used alone: in a file
+# system of the test's own, as what is made there is for the whole host.
+# bats file_tags=beside
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir alone
+	cp "$MEMWHY" alone/memwhy
+	export alone=$PWD/alone/memwhy
+	cat >functions <<-'END'
+		tracked() { # NAME: so many programs of this name
+			jq -r '.rows[] | select(.table == "process") | .comm' r.json | grep -cx "$1" || true
+		}
+		wait_for() {
+			for _ in $(seq 200); do
+				eval "$1" && return 0
+				sleep 0.05
+			done
+			echo "waited in vain for: $1" >&2
+			return 1
+		}
+		# Another test of this host may have had its path in its environment.
+		gone() {
+			wait_for '[ ! -e /run/memwhy ] || { "$alone" heap -q --out r -- true; false; }'
+		}
+		# Whoever reads from `go` ends with this shell.
+		mkfifo go
+		exec 9<>go
+	END
+}
+
+# apart: its input under a shell with /run (mounted with $options) and /var/cache of its own.
+apart() {
+	needs_root
+	cat >script
+	run --separate-stderr timeout 60 unshare -m bash -euc "
+		mount -t tmpfs -o mode=755${options:+,$options} none /run
+		mount -t tmpfs -o mode=755 none /var/cache
+		. ./functions
+		. ./script" 3>&-
+	[ "$status" -eq 0 ] && [ -z "$stderr" ] || { printf '%s\n' "$status" "$output" "$stderr"; return 1; }
+}
+
+@test "heap: alone, it preloads a file of root's below directories of root's, and leaves nothing" {
+	apart <<-'END'
+		"$alone" heap -o json --out r.json -- sh -c 'echo "$LD_PRELOAD" >path; ls / >/dev/null
+			at=$LD_PRELOAD; while [ "$at" != / ]; do stat -c "%u %a" "$at"; at=$(dirname "$at"); done >modes' 9>&-
+		[[ $(cat path) == /run/memwhy/libmemwhy-track-*.so ]]
+		[ "$(sort -u modes)" = "0 755" ]
+		[ "$(tracked ls)" = 1 ]
+		gone
+	END
+}
+
+@test "heap: alone, what is planted in its place is not preloaded, nor what cannot be run there" {
+	apart <<-'END'
+		mkdir -m 777 /run/memwhy
+		chown 65534 /run/memwhy
+		"$alone" heap -o json --out r.json -- sh -c 'echo "$LD_PRELOAD" >path; true'
+		[[ $(cat path) == /var/cache/memwhy/* ]]
+		rm -r /run/memwhy
+		mkdir /run/memwhy
+		name=$(basename "$(cat path)")
+		echo planted >"/run/memwhy/$name"
+		"$alone" heap -o json --out r.json -- sh -c 'echo "$LD_PRELOAD" >path; ls / >/dev/null'
+		[ "$(cat path)" = "/run/memwhy/$name" ]
+		[ "$(tracked ls)" = 1 ]
+	END
+	rm go
+	options=noexec apart <<-'END'
+		"$alone" heap -o json --out r.json -- sh -c 'echo "$LD_PRELOAD" >path; ls / >/dev/null'
+		[[ $(cat path) == /var/cache/memwhy/* ]]
+		[ "$(tracked ls)" = 1 ]
+	END
+}
+
+@test "heap: alone, programs that live on, change their user or have pids of their own load it" {
+	apart <<-'END'
+		"$alone" heap -o json --out r.json -- sh -c '
+			sh -c "echo \$\$ >pid; read x <go; ls / >/dev/null; echo done >out" 2>err 9>&- &
+			setpriv --reuid=65534 --regid=65534 --clear-groups ls / >/dev/null
+			unshare -pf --mount-proc cat /dev/null
+			until [ -s pid ]; do sleep 0.05; done'
+		[ "$(tracked ls)" = 1 ]
+		[ "$(tracked cat)" = 1 ]
+		# One lives on, so does the file.
+		[ "$(ls /run/memwhy | wc -l)" = 1 ]
+		"$alone" heap -q --out r -- true
+		[ "$(ls /run/memwhy | wc -l)" = 1 ]
+		echo go >&9
+		wait_for '[ -s out ] && ! kill -0 $(cat pid) 2>/dev/null'
+		[ ! -s err ]
+		gone
+	END
+}
+
+@test "heap: alone, two at once share it, one that is killed leaves it to the next" {
+	apart <<-'END'
+		"$alone" heap -q --out r1 -- sh -c 'echo $$ >pid; read x <go' 9>&- &
+		first=$!
+		disown
+		wait_for '[ -s pid ]'
+		"$alone" heap -q --out r2 -- true
+		[ "$(ls /run/memwhy | wc -l)" = 1 ]
+		kill -KILL $first
+		wait_for '! kill -0 $first 2>/dev/null'
+		[ "$(ls /run/memwhy | wc -l)" = 1 ]
+		echo go >&9
+		wait_for '! kill -0 $(cat pid) 2>/dev/null'
+		gone
+	END
+}
+
+@test "heap: alone, a user's is in a directory that only the user can write to, else there is none" {
+	apart <<-'END'
+		mkdir /run/open /run/mine
+		chmod 777 /run/open
+		chown 65534 /run/mine
+		as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env -u HOME "$@"; }
+		cp "$alone" /run/alone
+		alone=/run/alone
+		cd /run/mine
+		status=0
+		as_nobody XDG_RUNTIME_DIR=/run/open "$alone" heap -q --out r -- true 2>err || status=$?
+		[ $status = 3 ] || { cat err; exit 1; }
+		grep -q 'no directory for the preload library that nobody else can write to' err
+		grep -q 'XDG_RUNTIME_DIR or HOME' err
+		as_nobody XDG_RUNTIME_DIR=/run/open HOME=/run/mine "$alone" heap -o json --out r.json -- \
+			sh -c 'echo "$LD_PRELOAD" >path; ls / >/dev/null'
+		[[ $(cat path) == /run/mine/.cache/memwhy/* ]]
+		[ "$(tracked ls)" = 1 ]
+		wait_for '[ -z "$(ls -A .cache)" ] || { as_nobody HOME=/run/mine "$alone" heap -q --out r -- true; false; }'
+	END
+}
