@@ -175,7 +175,8 @@ static int perf_attach(struct attached *a, const struct attach_perf *p)
 	return rc;
 }
 
-/* libbpf looks for the number of a tracepoint only where tracefs is usually mounted. */
+/* The program of a section tp/CATEGORY/NAME or tracepoint/CATEGORY/NAME. libbpf looks for the
+ * number of a tracepoint only where tracefs is usually mounted. */
 static int tracepoint_attach(struct attached *a, struct bpf_program *prog)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr)};
@@ -183,7 +184,7 @@ static int tracepoint_attach(struct attached *a, struct bpf_program *prog)
 	int rc = tracefs_find(dir);
 	u64 id;
 
-	if (sscanf(bpf_program__section_name(prog), "tp/%63[^/]/%63s", category, name) != 2)
+	if (sscanf(bpf_program__section_name(prog), "%*[^/]/%63[^/]/%63s", category, name) != 2)
 		return -EINVAL;
 	if (!rc)
 		rc = tracepoint_id_read(dir, category, name, &id);
