@@ -14,6 +14,7 @@
 #include "capture/clone.h"
 #include "capture/kbtf.h"
 #include "capture/object.h"
+#include "sys/rights.h"
 #include "sys/tracefs.h"
 
 struct attached {
@@ -26,9 +27,10 @@ struct attached {
 	bool missed_is_over;
 	const struct attach_hook *hooks;
 	size_t n_hooks;
-	u32 owned;                         /* see attach_owned */
-	int used[ATTACH_HOOKS_MAX];        /* method in use, -1: none */
-	char reason[ATTACH_HOOKS_MAX][96]; /* why the methods before it do not work */
+	u32 owned;                          /* see attach_owned */
+	int used[ATTACH_HOOKS_MAX];         /* method in use, -1: none */
+	char reason[ATTACH_HOOKS_MAX][128]; /* why the methods before it do not work */
+	int error[ATTACH_HOOKS_MAX];        /* … as -errno of the first */
 };
 
 static bool method_wanted(const struct attach_spec *spec, const struct attach_hook *h, int m)
@@ -175,8 +177,7 @@ static int perf_attach(struct attached *a, const struct attach_perf *p)
 	return rc;
 }
 
-/* The program of a section tp/CATEGORY/NAME or tracepoint/CATEGORY/NAME. libbpf looks for the
- * number of a tracepoint only where tracefs is usually mounted. */
+/* libbpf looks for the number of a tracepoint only where tracefs is usually mounted. */
 static int tracepoint_attach(struct attached *a, struct bpf_program *prog)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr)};
@@ -219,8 +220,10 @@ static void hook_failed(struct attached *a, const struct attach_spec *spec, size
 	const struct attach_method *m = hook_method(a, hook);
 	char *reason = a->reason[hook];
 
-	if (!reason[0])
-		snprintf(reason, sizeof(a->reason[0]), "%.56s: %s", m->method, strerror(-rc));
+	if (!reason[0]) {
+		snprintf(reason, sizeof(a->reason[0]), "%.64s: %s", m->method, strerror(-rc));
+		a->error[hook] = rc;
+	}
 	hook_advance(a, spec, hook);
 }
 
@@ -286,15 +289,13 @@ static int plan_tell(struct attached *a, struct capture *c, struct err *err)
 	for (size_t i = 0; i < a->n_hooks; i++) {
 		const struct attach_hook *h = &a->hooks[i];
 		const struct attach_method *m = hook_method(a, i);
-		int needs = h->needs ? (int)strlen(h->needs) : 0;
-		char missing[96];
 
 		if (!m && !a->reason[i][0])
 			continue; /* not asked for */
-		/* The reason gets what room the needs leave. */
-		snprintf(missing, sizeof(missing), "%.*s%s%.32s", 93 - MIN(needs, 32), a->reason[i],
-			h->needs ? "; " : "", h->needs ? h->needs : "");
-		capture_method(c, h->data, m ? m->method : NULL, m ? NULL : missing);
+		if (m)
+			capture_method(c, h->data, m->method, NULL);
+		else
+			capture_refused(c, h->data, a->reason[i], a->error[i], h->needs);
 		if (m || !h->required)
 			continue;
 		err_set(err, -EOPNOTSUPP, "%s: not available here (%s)", h->data, a->reason[i]);
@@ -336,7 +337,7 @@ static int plan_begin(
 		rc = plan_run(a, c, spec);
 	if (rc == -EPERM) {
 		err_set(err, -EPERM, "not permitted to load BPF programs");
-		rc = err_hint(err, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+		rc = rights_hint(err);
 	} else if (rc == -EOPNOTSUPP) {
 		err_set(err, rc, "children cannot be followed here");
 		rc = err_hint(

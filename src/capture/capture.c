@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "sys/rights.h"
 
 void capture_close(struct capture *c)
 {
@@ -39,10 +40,29 @@ int capture_method(struct capture *c, const char *data, const char *method, cons
 	return capture_emit(c, &r.h);
 }
 
+int capture_missing(struct capture *c, const char *data, const char *why, const char *needs)
+{
+	struct rec_method r = REC_INIT(struct rec_method, REC_METHOD, 0);
+
+	text_copy(r.probe, sizeof(r.probe), c->probe);
+	text_copy(r.data, sizeof(r.data), data);
+	/* The reason gets what room the needs leave. */
+	snprintf(r.missing, sizeof(r.missing), "%.*s%s%.60s", (int)(sizeof(r.missing) - 64), why,
+		needs ? "; needs " : "", needs ? needs : "");
+	text_copy(r.needs, sizeof(r.needs), needs);
+	return capture_emit(c, &r.h);
+}
+
+int capture_refused(struct capture *c, const char *data, const char *why, int rc, const char *needs)
+{
+	bool denied = rc == -EPERM || rc == -EACCES;
+
+	return capture_missing(c, data, why, denied && !rights_are_root() ? RIGHTS_ROOT : needs);
+}
+
 int capture_not_permitted(struct capture *c, const char *data)
 {
-	return capture_method(
-		c, data, NULL, "not permitted; as root, or with CAP_BPF and CAP_PERFMON");
+	return capture_missing(c, data, "not permitted to load BPF programs", RIGHTS_ROOT);
 }
 
 int capture_note(struct capture *c, enum note_level level, const char *fmt, ...)

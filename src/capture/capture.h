@@ -114,6 +114,13 @@ void capture_close(struct capture *c);
 int capture_emit(struct capture *c, struct rec *r);
 /* REC_METHOD: how `data` is obtained. method NULL: it is not, because of `missing`. */
 int capture_method(struct capture *c, const char *data, const char *method, const char *missing);
+/* REC_METHOD: `data` is not obtained, because of `why`; `needs` (NULL: not known) would provide it.
+ */
+int capture_missing(struct capture *c, const char *data, const char *why, const char *needs);
+/* The same after -errno: where it is one of missing rights, and we are not root, root provides it.
+ */
+int capture_refused(
+	struct capture *c, const char *data, const char *why, int rc, const char *needs);
 /* The same, where it takes privilege. */
 int capture_not_permitted(struct capture *c, const char *data);
 int capture_note(struct capture *c, enum note_level level, const char *fmt, ...) _printf_(3, 4);

@@ -1,8 +1,10 @@
 /* `memwhy doctor`: for each probe and each of its data, the method in use here, or what is
  * missing and what would provide it. */
 #include <errno.h>
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/names.h"
 #include "cmd/doctor_stacks.h"
@@ -14,8 +16,9 @@
 #include "record/cost.h"
 #include "record/origin.h"
 #include "record/pipeline.h"
+#include "sys/rights.h"
 
-enum { C_PROBE, C_DATA, C_STATUS, C_METHOD, C_MISSING, C_N };
+enum { C_PROBE, C_DATA, C_STATUS, C_METHOD, C_MISSING, C_NEEDS, C_N };
 
 static const struct column columns[C_N] = {
 	[C_PROBE] = {"probe", "PROBE", CELL_TEXT, UNIT_NONE, 0, "probe"},
@@ -24,6 +27,26 @@ static const struct column columns[C_N] = {
 	[C_METHOD] = {"method", "METHOD", CELL_TEXT, UNIT_NONE, 0, "how it is obtained here"},
 	[C_MISSING] = {"missing", "MISSING", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
 		"why it is not, and what would provide it"},
+	[C_NEEDS] = {"needs", "NEEDS", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
+		"what would provide it, alone; empty: not known"},
+};
+
+enum { W_PROBE, W_WORKS, W_HAS, W_DATA, W_N };
+
+static const struct column works_columns[W_N] = {
+	[W_PROBE] = {"probe", "PROBE", CELL_TEXT, UNIT_NONE, 0,
+		"probe: the command of that name, and what check and record use of it"},
+	[W_WORKS] = {"works", "WORKS", CELL_TEXT, UNIT_NONE, 0,
+		"whole, in part, or not here: what is had of what it tells"},
+	[W_HAS] = {"has", "HAS", CELL_U64, UNIT_COUNT, 0, "kinds of data that are had"},
+	[W_DATA] = {"data_total", "OF", CELL_U64, UNIT_COUNT, 0, "kinds of data there are"},
+};
+
+enum { R_NEEDS, R_DATA, R_N };
+
+static const struct column remedy_columns[R_N] = {
+	[R_NEEDS] = {"needs", "WITH", CELL_TEXT, UNIT_NONE, COL_WHOLE, "what would provide it"},
+	[R_DATA] = {"data", "DATA", CELL_TEXT, UNIT_NONE, COL_BELOW, "the data it would provide"},
 };
 
 static int survey(struct pipeline *p)
@@ -67,24 +90,121 @@ static void doctor_row(struct table *t, const struct stream_method *m)
 	row[C_STATUS] = cell_text(m->method[0] ? "ok" : "missing");
 	row[C_METHOD] = cell_text(m->method[0] ? m->method : "missing: see below");
 	row[C_MISSING] = m->missing[0] ? cell_text(m->missing) : (struct cell){};
+	row[C_NEEDS] = m->needs[0] ? cell_text(m->needs) : (struct cell){};
 }
 
-static void doctor_fill(struct report *r)
+static void methods_fill(struct report *r)
 {
 	struct table *t =
 		report_table(r, "methods", "What memwhy can see on this host", columns, C_N);
-	u64 missing = 0;
 
 	if (!t)
 		return;
-	vec_each (m, &r->stream->methods) {
+	vec_each (m, &r->stream->methods)
 		doctor_row(t, m);
-		missing += !m->method[0];
+}
+
+static bool method_is_of(const struct stream_method *a, const struct stream_method *b)
+{
+	return !strcmp(a->probe, b->probe);
+}
+
+static void works_row(struct report *r, struct table *t, const struct stream_method *first)
+{
+	struct cell *row = table_row(t);
+	u64 n = 0, has = 0;
+
+	vec_each (m, &r->stream->methods) {
+		if (!method_is_of(m, first))
+			continue;
+		n++;
+		has += m->method[0] != '\0';
 	}
-	r->verdict = missing ? report_text(r, "%llu of %zu data cannot be had here.", missing,
-				       r->stream->methods.n)
+	if (!row)
+		return;
+	row[W_PROBE] = cell_text(first->probe);
+	row[W_WORKS] = cell_text(has == n ? "whole" : has ? "in part" : "not here");
+	row[W_HAS] = cell_u64(has);
+	row[W_DATA] = cell_u64(n);
+}
+
+/* One row a probe. */
+static void works_fill(struct report *r)
+{
+	struct table *t = report_table(r, "works", "What works here", works_columns, W_N);
+
+	vec_each (m, &r->stream->methods) {
+		bool first = true;
+
+		vec_each (before, &r->stream->methods) {
+			if (before >= m)
+				break;
+			first &= !method_is_of(before, m);
+		}
+		if (t && first)
+			works_row(r, t, m);
+	}
+}
+
+/* One row for each thing that would provide data. */
+static void remedies_fill(struct report *r)
+{
+	struct table *t =
+		report_table(r, "remedies", "What would work with more", remedy_columns, R_N);
+
+	vec_each (m, &r->stream->methods) {
+		_cleanup_str_ struct str list = {};
+		struct cell *row;
+
+		if (!t || !missing_is_first(r->stream, m, missing_by_remedy))
+			continue;
+		missing_list_add(&list, r->stream, m, missing_by_remedy);
+		row = table_row(t);
+		if (!row)
+			return;
+		row[R_NEEDS] = cell_text(m->needs[0] ? m->needs : m->missing);
+		row[R_DATA] = cell_text(report_text(r, "%s", str_get(&list)));
+	}
+}
+
+static void rights_next(struct report *r)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	report_next(r, "See what root adds: `sudo memwhy doctor`");
+	if (n <= 0)
+		return;
+	exe[n] = '\0';
+	report_next(r,
+		"Give whoever may run this file nearly all of it for good, without sudo: "
+		"`sudo setcap " RIGHTS_SETCAP " %s`",
+		exe);
+}
+
+static void doctor_fill(struct report *r, const struct options *o)
+{
+	bool digest = !strcmp(o->format, "text") && !o->verbose && !o->table && !o->fields;
+	bool root = true;
+	u64 missing = 0;
+
+	vec_each (m, &r->stream->methods) {
+		missing += !m->method[0];
+		root &= strcmp(m->needs, RIGHTS_ROOT) != 0;
+	}
+	r->verdict = missing ? report_text(r, "%llu of %zu kinds of data cannot be had here%s.",
+				       missing, r->stream->methods.n, root ? "" : " by this user")
 			     : "Everything memwhy can tell is available here.";
-	report_add_stream_notes(r);
+	if (digest) {
+		works_fill(r);
+		remedies_fill(r);
+		report_add_notes(r);
+	} else {
+		methods_fill(r);
+		report_add_stream_notes(r);
+	}
+	if (!root)
+		rights_next(r);
 }
 
 static int doctor_run(const struct options *o, struct err *err)
@@ -106,7 +226,7 @@ static int doctor_run(const struct options *o, struct err *err)
 		output_select(&out, o, &r);
 		if (o->limit == UINT64_MAX)
 			r.limit = 0;
-		doctor_fill(&r);
+		doctor_fill(&r, o);
 		rc = report_check(&r, err);
 		if (!rc)
 			rc = output_report(&out, &r, err);
@@ -143,6 +263,8 @@ static const char *const examples[] = {
 
 static const struct view_table tables[] = {
 	{"methods", columns, C_N, sizeof(columns[0])},
+	{"works", works_columns, W_N, sizeof(works_columns[0])},
+	{"remedies", remedy_columns, R_N, sizeof(remedy_columns[0])},
 	{},
 };
 
@@ -154,7 +276,15 @@ const struct command command_doctor = {
 	.details =
 		"Tries every method of every probe on this kernel and says which one is in use, "
 		"or why none works and what would provide it; and how complete user stacks are of "
-		"what runs here now. Nothing stays attached.",
+		"what runs here now. Nothing stays attached.\n"
+		"Text shows one row a probe, and what would provide the rest; -v and -o wide show "
+		"each kind of data with its method, as the other formats do.\n"
+		"Loading BPF programs takes root (sudo memwhy ...), or a file with the "
+		"capabilities that doctor prints for setcap where they are missing. Whoever may "
+		"run "
+		"such a file sees the memory of every process: keep it to a group (chgrp, chmod "
+		"750). It cannot do what takes CAP_SYS_ADMIN: the watchpoints of thp and numa, "
+		"tracepoints of count where tracefs is root's.",
 	.examples = examples,
 	.run = doctor,
 };

@@ -42,6 +42,7 @@ static const struct field method_fields[] = {
 	CHARS(struct rec_method, data, "which part of what the probe tells"),
 	CHARS(struct rec_method, method, "how it was obtained; empty: it was not"),
 	CHARS(struct rec_method, missing, "when it was not: why, and what would provide it"),
+	CHARS(struct rec_method, needs, "what would provide it, alone; empty: not known"),
 };
 
 static const struct field loss_fields[] = {

@@ -38,9 +38,10 @@ enum session_options {
 struct rec_method {
 	struct rec h;
 	char probe[PROBE_NAME_LEN];
-	char data[48];    /* which part of what the probe tells */
-	char method[64];  /* how it was obtained; empty: it was not */
-	char missing[96]; /* when it was not: why, and what would provide it */
+	char data[48];     /* which part of what the probe tells */
+	char method[64];   /* how it was obtained; empty: it was not */
+	char missing[160]; /* when it was not: why, and what would provide it */
+	char needs[64];    /* … what would provide it, alone; empty: not known */
 };
 
 /* Cumulative since the start of the session. seen = delivered + lost. */

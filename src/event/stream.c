@@ -60,6 +60,7 @@ static int method_feed(struct stream *s, const struct rec *r)
 	memcpy(row.data, m->data, sizeof(row.data) - 1);
 	memcpy(row.method, m->method, sizeof(row.method) - 1);
 	memcpy(row.missing, m->missing, sizeof(row.missing) - 1);
+	memcpy(row.needs, m->needs, sizeof(row.needs) - 1);
 	vec_each (old, &s->methods) {
 		if (!strcmp(old->probe, row.probe) && !strcmp(old->data, row.data)) {
 			*old = row;

@@ -22,7 +22,8 @@ struct stream_method {
 	char probe[PROBE_NAME_LEN];
 	char data[48];
 	char method[64];
-	char missing[96];
+	char missing[160];
+	char needs[64];
 };
 
 struct stream_note {

@@ -135,7 +135,7 @@ static int bpf_open(struct probe_run *run, struct err *err)
 	run->c->opt.stack_every = every;
 
 	if (rc && run->probe->bpf->optional)
-		return capture_method(run->c, "events", NULL, err ? err->msg : "");
+		return capture_refused(run->c, "events", err ? err->msg : strerror(-rc), rc, NULL);
 	if (rc)
 		return rc;
 	run->stacks = (struct stack_maps){

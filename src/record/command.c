@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "sys/rights.h"
+
 int command_prepare(const struct session_config *cfg, struct capture *c,
 	struct preload_program *program, struct err *err)
 {
@@ -29,5 +31,5 @@ void command_refused(const struct capture *c, struct err *err)
 		"nothing can be preloaded into '%.60s': %s; and probes at its allocator are not "
 		"permitted",
 		c->opt.command[0], c->opt.program_why);
-	err_hint(err, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+	rights_hint(err);
 }

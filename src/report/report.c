@@ -131,39 +131,6 @@ void report_not_checked(struct report *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-static bool report_says(const char *const *texts, size_t n, const char *text)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(texts[i], text))
-			return true;
-	return false;
-}
-
-void report_add_stream_notes(struct report *r)
-{
-	vec_each (n, &r->stream->notes) {
-		bool unchecked = n->level == NOTE_NOT_CHECKED;
-		const char *text = n->text;
-
-		if (n->probe[0])
-			text = report_text(r, "%s: %s", n->probe, n->text);
-		if (unchecked && !report_says(r->not_checked.v, r->not_checked.n, text))
-			vec_push(&r->not_checked, text);
-		if (!unchecked && !report_says(r->notes.v, r->notes.n, text))
-			vec_push(&r->notes, text);
-	}
-	vec_each (m, &r->stream->methods) {
-		const char *text;
-
-		if (m->method[0])
-			continue;
-		text = report_text(r, "%s: %s: %s", m->probe, m->data,
-			m->missing[0] ? m->missing : "not available");
-		if (!report_says(r->not_checked.v, r->not_checked.n, text))
-			vec_push(&r->not_checked, text);
-	}
-}
-
 struct finding *report_finding(struct report *r, int level, const char *rule)
 {
 	struct finding f = {.level = level, .rule = rule};

@@ -182,8 +182,21 @@ const char *finding_level_name(int level);
 /* -EINVAL for a name that is none. */
 int finding_level_parse(const char *name, int *ret_level);
 /* Adds what the stream itself says: its notes to notes and not_checked, and the data its probes
- * could not obtain to not_checked. A text that is already there is not added twice. */
+ * could not obtain to not_checked, by cause. A text that is already there is not added twice. */
 void report_add_stream_notes(struct report *r);
+/* The notes alone. */
+void report_add_notes(struct report *r);
+/* Data that could not be obtained, in groups of what is the same in this. */
+typedef bool (*missing_same_fn)(const struct stream_method *a, const struct stream_method *b);
+bool missing_by_cause(const struct stream_method *a, const struct stream_method *b);
+bool missing_by_remedy(const struct stream_method *a, const struct stream_method *b);
+/* Is it the first of its group? */
+bool missing_is_first(
+	const struct stream *s, const struct stream_method *like, missing_same_fn same);
+/* "faults: huge pages; stalls: retries, throttling"; of many "faults, stalls (12 kinds of data)".
+ */
+void missing_list_add(struct str *out, const struct stream *s, const struct stream_method *like,
+	missing_same_fn same);
 
 /* Holds --fields, --sort and --table against the tables: 0, or -EINVAL with the nearest name. */
 int report_check(const struct report *r, struct err *err);

@@ -220,7 +220,7 @@ int kallsyms_finish(struct kallsyms *k, struct err *err)
 	if (!hidden)
 		return err_set(err, -ENOENT, "the kernel's symbol table holds no functions");
 	err_set(err, -EPERM, "the kernel hides the addresses of its functions from this user");
-	err_hint(err, "run as root, or with CAP_SYSLOG and kernel.kptr_restrict below 2");
+	err_hint(err, "run it as root (sudo), or with CAP_SYSLOG and kernel.kptr_restrict below 2");
 	return -EPERM;
 }
 

@@ -57,6 +57,46 @@ nobody_error() {
 	tried
 }
 
+@test "unprivileged: doctor is short: root is one line, with sudo and setcap, and no word is cut" {
+	nobody doctor
+	[ "$status" -eq 0 ] && [ "$(wc -l <<<"$output")" -le 50 ] || refuse "not short"
+	[ "$(grep -c 'root (sudo memwhy' <<<"$output")" -eq 1 ] || try refuse "root is not one line"
+	[[ $output == *"sudo memwhy doctor"* && $output == *"sudo setcap cap_bpf,"*"$place/memwhy"* ]] || try refuse "remedies"
+	# What is cut in JSON would be cut everywhere: an errno's text stands whole.
+	"$MEMWHY" doctor -o json >root.json
+	nobody doctor -o json
+	echo "$output" >nobody.json
+	for f in root.json nobody.json; do
+		cut=$(jq -r '.rows[].missing // empty' "$f" | grep -E 'No such file or [a-z]*(;|$)' |
+			grep -cvE 'No such file or directory(;|$| )' || true)
+		[ "$cut" -eq 0 ] || try refuse "cut: $f"
+	done
+	tried
+}
+
+@test "unprivileged: what all probes lack for the same reason is said once" {
+	nobody check --for 50ms
+	[ "$(grep -c 'not permitted to load BPF' <<<"$output")" -le 2 ] || refuse "said again and again"
+}
+
+@test "unprivileged: a file with capabilities sees what root sees, but for CAP_SYS_ADMIN" {
+	command -v setcap >/dev/null || skip "needs setcap"
+	nobody doctor
+	caps=$(grep -oE 'cap_bpf,[a-z_,]+\+ep' <<<"$output")
+	setcap "$caps" "$place/memwhy" 2>/dev/null || skip "this file system keeps no capabilities"
+	setpriv --reuid=65534 --clear-groups "$place/memwhy" --version >/dev/null ||
+		skip "the bounding set lacks one of $caps"
+	for c in faults stalls slab pages swap maps syscalls; do
+		run --separate-stderr setpriv --reuid=65534 --clear-groups "$place/memwhy" "$c" --for 50ms </dev/null
+		[ "$status" -eq 0 ] && [[ $output != *permitted* ]] || try refuse "$c with $caps"
+	done
+	# The command has none of them, and can open the preload library all the same.
+	install -d -o 65534 -g 65534 -m 700 home
+	HOME=$place/home run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$place/memwhy" heap -o json --out /dev/stderr -- ls /
+	[ "$status" -eq 0 ] && jq -e '.rows | length > 0' <<<"$stderr" >/dev/null || try refuse "heap -- CMD"
+	tried
+}
+
 @test "unprivileged: doctor names the same things whichever capability is missing" {
 	for caps in -bpf -perfmon,-sys_admin -bpf,-sys_admin -all; do
 		run --separate-stderr setpriv --bounding-set="$caps" --inh-caps="$caps" "$MEMWHY" doctor -o json

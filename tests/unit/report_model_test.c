@@ -324,13 +324,22 @@ static void test_stream_notes(void **state)
 	feed_note(&f, NOTE_NOT_CHECKED, "frag", "no /proc/pagetypeinfo");
 	feed_method(&f, "swap", "swap-ins", "", "no hook");
 	feed_method(&f, "swap", "swap-outs", "tracepoint", "");
+	feed_method(&f, "oom", "kills", "", "not permitted");
+	feed_method(&f, "heap", "blocks", "", "not permitted");
+	feed_method(&f, "oom", "the log", "", "not permitted");
+	feed_note(&f, NOTE_NOT_CHECKED, "faults", "it does not load");
+	feed_note(&f, NOTE_NOT_CHECKED, "slab", "it does not load");
 	report_note(&f.report, "sampled");
 	report_add_stream_notes(&f.report);
 	report_add_stream_notes(&f.report);
 	assert_int_equal(f.report.notes.n, 1);
-	assert_int_equal(f.report.not_checked.n, 2);
+	/* What has the same cause is said once. */
+	assert_int_equal(f.report.not_checked.n, 4);
 	assert_string_equal(f.report.not_checked.v[0], "frag: no /proc/pagetypeinfo");
-	assert_string_equal(f.report.not_checked.v[1], "swap: swap-ins: no hook");
+	assert_string_equal(f.report.not_checked.v[1], "faults, slab: it does not load");
+	assert_string_equal(f.report.not_checked.v[2], "swap: swap-ins: no hook");
+	assert_string_equal(
+		f.report.not_checked.v[3], "oom: kills, the log; heap: blocks: not permitted");
 	assert_true(stream_wall_ns(f.report.stream) == WALL_NS);
 	fixture_close(&f);
 }

@@ -10,6 +10,7 @@
 #include "capture/names.h"
 #include "probes/count/count_state.h"
 #include "sys/print_fmt.h"
+#include "sys/rights.h"
 #include "sys/syscalls.h"
 
 /* Frames of the kernel's stack between an event and our program. */
@@ -170,8 +171,7 @@ static int event_attach(
 		return 0;
 	err_errno(err, rc, "%.120s cannot be counted here", e->name);
 	if (rc == -EPERM || rc == -EACCES)
-		return err_hint(
-			err, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+		return rights_hint(err);
 	if (err)
 		err->code = -EOPNOTSUPP;
 	return -EOPNOTSUPP;
@@ -344,7 +344,6 @@ void count_survey(struct capture *c, struct attached *a)
 	for (u32 i = 0; s->bound && i < ARRAY_SIZE(kinds_of); i++) {
 		struct err err = {};
 		const char *why;
-		char missing[96];
 		int rc = a ? event_list_add(&s->events, kinds_of[i].operand, &err) : -EPERM;
 
 		if (!rc) {
@@ -355,12 +354,12 @@ void count_survey(struct capture *c, struct attached *a)
 			rc = event_attach(c, a, &s->events.list.v[last], last, &err);
 		}
 		why = strstr(err.msg, "here: ");
-		snprintf(missing, sizeof(missing), "%.58s; %.34s", why ? why + 6 : err.msg,
-			kinds_of[i].needs);
-		if (a)
-			capture_method(c, kinds_of[i].data, rc ? NULL : kinds_of[i].method,
-				rc ? missing : NULL);
-		else
+		if (!a)
 			capture_not_permitted(c, kinds_of[i].data);
+		else if (rc)
+			capture_refused(c, kinds_of[i].data, why ? why + 6 : err.msg, rc,
+				kinds_of[i].needs);
+		else
+			capture_method(c, kinds_of[i].data, kinds_of[i].method, NULL);
 	}
 }

@@ -77,12 +77,14 @@ static int tracefs_need(struct event_list *all, struct err *err)
 	all->dir[0] = '\0';
 	if (rc == -EACCES) {
 		err_set(err, rc, "tracepoints: tracefs is closed to other users than root");
-		return err_hint(err, "run as root");
+		return err_hint(err, "run it as root (sudo)");
 	}
 	if (rc == -EPERM) {
-		err_set(err, rc, "tracepoints: tracefs is not mounted, and mounting it needs "
-				 "CAP_SYS_ADMIN");
-		return err_hint(err, "run as root, or: mount -t tracefs nodev /sys/kernel/tracing");
+		err_set(err, rc,
+			"tracepoints: tracefs is not mounted, and mounting it needs "
+			"CAP_SYS_ADMIN");
+		return err_hint(err, "run it as root (sudo), or mount it: mount -t tracefs nodev "
+				     "/sys/kernel/tracing");
 	}
 	err_set(err, -EOPNOTSUPP, "tracepoints: there is no tracefs: %s", strerror(-rc));
 	return err_hint(err, "the kernel needs CONFIG_FTRACE=y");

@@ -192,13 +192,12 @@ static int frag_sample(struct capture *c, void *state)
 
 static int tell(struct capture *c, const char *data, const char *path, int error)
 {
-	char missing[96];
+	char why[96];
 
 	if (!error)
 		return capture_method(c, data, path, NULL);
-	snprintf(missing, sizeof(missing), "%s: %s%s", path, strerror(-error),
-		error == -EACCES ? " (root may read it)" : "");
-	return capture_method(c, data, NULL, missing);
+	snprintf(why, sizeof(why), "%s: %s", path, strerror(-error));
+	return capture_refused(c, data, why, error, NULL);
 }
 
 /* Reading it holds the zone lock for milliseconds: not beside a workload that is only checked. */

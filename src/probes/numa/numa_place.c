@@ -90,8 +90,10 @@ int numa_place_survey(struct capture *c)
 {
 	int rc = sys_exists("/proc/self/numa_maps");
 
-	return capture_method(c, "pages of processes by node", rc ? NULL : "numa_maps",
-		rc ? "the kernel has no numa_maps: it needs CONFIG_NUMA=y" : NULL);
+	if (rc)
+		return capture_missing(c, "pages of processes by node",
+			"the kernel has no numa_maps", "CONFIG_NUMA=y");
+	return capture_method(c, "pages of processes by node", "numa_maps", NULL);
 }
 
 s32 numa_only_node(void)

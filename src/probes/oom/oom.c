@@ -21,7 +21,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "the allocation that failed",
-		.needs = "kprobes, or the vmscan tracepoints; the kernel's log has it too",
+		.needs = "kprobes, or the vmscan tracepoints; it is in the log too",
 		.methods =
 			{
 				{"kprobe out_of_memory", {"oom_control_kprobe"}, {}, 0},

@@ -288,10 +288,12 @@ static int oom_sample(struct capture *c, void *state)
 
 static int log_tell(struct capture *c, int fd)
 {
-	return capture_method(c, OOM_LOG_DATA, fd < 0 ? NULL : "/dev/kmsg",
-		fd == -EPERM || fd == -EACCES ? "needs CAP_SYSLOG"
-		: fd < 0                      ? strerror(-fd)
-					      : NULL);
+	char why[96];
+
+	if (fd >= 0)
+		return capture_method(c, OOM_LOG_DATA, "/dev/kmsg", NULL);
+	snprintf(why, sizeof(why), "/dev/kmsg: %s", strerror(-fd));
+	return capture_refused(c, OOM_LOG_DATA, why, fd, NULL);
 }
 
 static int oom_open(struct capture *c, void *state, struct err *err)

@@ -89,7 +89,11 @@ static void places_tell(struct capture *c, struct attached *a)
 	const struct policy_host *host = policy_host();
 
 	(void)a;
-	capture_method(c, PLACES, host->config.places ? "page tables" : NULL, host->missing);
+	if (host->config.places)
+		capture_method(c, PLACES, "page tables", NULL);
+	else
+		capture_missing(c, PLACES, host->missing,
+			host->config.nodes == 1 ? "a second NUMA node" : NULL);
 }
 
 static void survey(struct capture *c, struct attached *a)

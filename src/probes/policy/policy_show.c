@@ -209,8 +209,10 @@ static int show_survey(struct capture *c)
 {
 	int rc = sys_exists("/proc/self/numa_maps");
 
-	return capture_method(c, "policies in force", rc ? NULL : "numa_maps",
-		rc ? "the kernel has no numa_maps: it needs CONFIG_NUMA=y" : NULL);
+	if (rc)
+		return capture_missing(
+			c, "policies in force", "the kernel has no numa_maps", "CONFIG_NUMA=y");
+	return capture_method(c, "policies in force", "numa_maps", NULL);
 }
 
 const struct probe_sampler policy_sampler = {

@@ -186,17 +186,18 @@ int processes_look_numa(struct capture *c, struct processes_look *l, const struc
 static int survey_file(struct capture *c, const char *data, const char *file, const char *needs)
 {
 	_cleanup_str_ struct str text = {};
-	char missing[96] = "";
+	char why[96];
 	bool has = !sys_read(&text, "/proc/self/%s", file);
 	int rc = sys_read(&text, "/proc/1/%s", file);
 
-	if (has && (rc == -EACCES || rc == -EPERM))
-		snprintf(missing, sizeof(missing),
-			"not of processes with another user or more rights: needs CAP_SYS_PTRACE");
-	else if (!has && rc)
-		snprintf(
-			missing, sizeof(missing), "the kernel has no %s: it needs %s", file, needs);
-	return capture_method(c, data, has || !rc ? file : NULL, missing);
+	if (has || !rc)
+		return capture_method(c, data, file,
+			has && (rc == -EACCES || rc == -EPERM)
+				? "not of processes with another user or more rights: needs "
+				  "CAP_SYS_PTRACE"
+				: NULL);
+	snprintf(why, sizeof(why), "the kernel has no %s", file);
+	return capture_missing(c, data, why, needs);
 }
 
 int processes_look_survey(struct capture *c)

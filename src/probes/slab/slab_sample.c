@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "capture/gfp.h"
 #include "probes/slab/slab.h"
+#include "sys/rights.h"
 #include "sys/root.h"
 #include "sys/slabinfo.h"
 #include "sys/slabsys.h"
@@ -180,17 +181,18 @@ static int methods_tell(struct capture *c, bool send_names)
 	char path[PATH_MAX];
 	int rc = sys_path(path, "/proc/slabinfo");
 	_cleanup_close_ int fd = rc ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	const char *missing = NULL;
 
 	if (!rc && fd < 0)
 		rc = -errno;
-	if (rc == -EACCES || rc == -EPERM)
-		missing = "/proc/slabinfo is root's: run as root, or with CAP_DAC_READ_SEARCH";
-	else if (rc)
-		missing = "the kernel has no /proc/slabinfo: it needs CONFIG_SLUB_DEBUG=y";
 	if (!send_names || capture_named(c)) /* their allocations are shown */
 		gfp_tell(c, send_names);
-	return capture_method(c, "sizes of slab caches", rc ? NULL : "/proc/slabinfo", missing);
+	if (!rc)
+		return capture_method(c, "sizes of slab caches", "/proc/slabinfo", NULL);
+	if (rc == -EACCES || rc == -EPERM)
+		return capture_missing(
+			c, "sizes of slab caches", "/proc/slabinfo is root's", RIGHTS_ROOT);
+	return capture_missing(c, "sizes of slab caches", "the kernel has no /proc/slabinfo",
+		"CONFIG_SLUB_DEBUG=y");
 }
 
 static int slab_survey(struct capture *c)

@@ -1,0 +1,132 @@
+/* What the stream itself says, as parts of the report: its notes, and the data that its probes
+ * could not obtain. What has the same cause is said once. */
+#include <string.h>
+
+#include "report/report.h"
+
+#define LIST_MAX 8 /* data beyond are told by their probes and number */
+
+static bool report_says(const char *const *texts, size_t n, const char *text)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(texts[i], text))
+			return true;
+	return false;
+}
+
+static bool note_is_alike(const struct stream_note *a, const struct stream_note *b)
+{
+	return a->level == b->level && !strcmp(a->text, b->text);
+}
+
+static bool note_is_first(const struct stream *s, const struct stream_note *note)
+{
+	vec_each (n, &s->notes)
+		if (note_is_alike(n, note))
+			return n == note;
+	return true;
+}
+
+/* "faults, stalls: text": all probes that say the same. */
+static const char *note_text(struct report *r, const struct stream_note *note)
+{
+	_cleanup_str_ struct str probes = {};
+
+	vec_each (n, &r->stream->notes)
+		if (note_is_alike(n, note) && n->probe[0])
+			str_addf(&probes, "%s%s", probes.len ? ", " : "", n->probe);
+	return probes.len ? report_text(r, "%s: %s", str_get(&probes), note->text) : note->text;
+}
+
+void report_add_notes(struct report *r)
+{
+	vec_each (n, &r->stream->notes) {
+		bool unchecked = n->level == NOTE_NOT_CHECKED;
+		const char *text;
+
+		if (!note_is_first(r->stream, n))
+			continue;
+		text = note_text(r, n);
+		if (unchecked && !report_says(r->not_checked.v, r->not_checked.n, text))
+			vec_push(&r->not_checked, text);
+		if (!unchecked && !report_says(r->notes.v, r->notes.n, text))
+			vec_push(&r->notes, text);
+	}
+}
+
+bool missing_by_cause(const struct stream_method *a, const struct stream_method *b)
+{
+	return !strcmp(a->missing, b->missing);
+}
+
+bool missing_by_remedy(const struct stream_method *a, const struct stream_method *b)
+{
+	return a->needs[0] || b->needs[0] ? !strcmp(a->needs, b->needs) : missing_by_cause(a, b);
+}
+
+static bool in_group(
+	const struct stream_method *m, const struct stream_method *like, missing_same_fn same)
+{
+	return !m->method[0] && same(m, like);
+}
+
+bool missing_is_first(
+	const struct stream *s, const struct stream_method *like, missing_same_fn same)
+{
+	vec_each (m, &s->methods)
+		if (in_group(m, like, same))
+			return m == like;
+	return false;
+}
+
+static bool probe_is_first(
+	const struct stream *s, const struct stream_method *like, missing_same_fn same)
+{
+	vec_each (m, &s->methods)
+		if (in_group(m, like, same) && !strcmp(m->probe, like->probe))
+			return m == like;
+	return false;
+}
+
+void missing_list_add(struct str *out, const struct stream *s, const struct stream_method *like,
+	missing_same_fn same)
+{
+	const char *between = "";
+	size_t n = 0;
+
+	vec_each (m, &s->methods)
+		n += in_group(m, like, same);
+	vec_each (p, &s->methods) {
+		const char *before = ": ";
+
+		if (!in_group(p, like, same) || !probe_is_first(s, p, same))
+			continue;
+		str_addf(out, "%s%s", between, p->probe);
+		between = n > LIST_MAX ? ", " : "; ";
+		vec_each (m, &s->methods) {
+			if (n > LIST_MAX || !in_group(m, like, same) || strcmp(m->probe, p->probe))
+				continue;
+			str_addf(out, "%s%s", before, m->data);
+			before = ", ";
+		}
+	}
+	if (n > LIST_MAX)
+		str_addf(out, " (%zu kinds of data)", n);
+}
+
+void report_add_stream_notes(struct report *r)
+{
+	report_add_notes(r);
+	vec_each (m, &r->stream->methods) {
+		_cleanup_str_ struct str list = {};
+		const char *text;
+
+		if (m->method[0] || !missing_is_first(r->stream, m, missing_by_cause))
+			continue;
+		missing_list_add(&list, r->stream, m, missing_by_cause);
+		text = report_text(
+			r, "%s: %s", str_get(&list), m->missing[0] ? m->missing : "not available");
+		if (!report_says(r->not_checked.v, r->not_checked.n, text))
+			vec_push(&r->not_checked, text);
+	}
+}

@@ -1,0 +1,24 @@
+/*
+ * Which rights memwhy needs for what, in the words in which every command says so, and whether we
+ * have them. Knows no probe.
+ */
+#ifndef MEMWHY_SYS_RIGHTS_H
+#define MEMWHY_SYS_RIGHTS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* What a file of memwhy's has to be given for a user without rights to run nearly all of it. */
+#define RIGHTS_SETCAP                                                                       \
+	"cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog,cap_checkpoint_" \
+	"restore+ep"
+/* What provides data that this user may not see, as `needs` of REC_METHOD. */
+#define RIGHTS_ROOT "root (sudo memwhy, or CAP_BPF and CAP_PERFMON)"
+
+/* Have we every right, also those that no single capability of RIGHTS_SETCAP gives? */
+bool rights_are_root(void);
+/* The remedy where loading BPF programs was refused. Returns err->code. */
+int rights_hint(struct err *err);
+
+#endif
