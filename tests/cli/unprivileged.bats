@@ -14,7 +14,7 @@ setup() {
 }
 
 teardown() {
-	rm -rf "$place"
+	rm -rf "$place" ${home:+"$home"}
 }
 
 nobody() {
@@ -91,9 +91,10 @@ nobody_error() {
 		[ "$status" -eq 0 ] && [[ $output != *permitted* ]] || try refuse "$c with $caps"
 	done
 	# The command has none of them, and can open the preload library all the same.
-	install -d -o 65534 -g 65534 -m 700 home
-	HOME=$place/home run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$place/memwhy" heap -o json --out /dev/stderr -- ls /
-	[ "$status" -eq 0 ] && jq -e '.rows | length > 0' <<<"$stderr" >/dev/null || try refuse "heap -- CMD"
+	home=$(mktemp -d) # in a directory of which nobody else can make another
+	chown 65534:65534 "$home"
+	HOME=$home run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$place/memwhy" heap -o json --out "$home/report" -- ls /
+	[ "$status" -eq 0 ] && jq -e '.rows | length > 0' "$home/report" >/dev/null || try refuse "heap -- CMD"
 	tried
 }
 
