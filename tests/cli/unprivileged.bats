@@ -91,7 +91,7 @@ nobody_error() {
 		[ "$status" -eq 0 ] && [[ $output != *permitted* ]] || try refuse "$c with $caps"
 	done
 	# The command has none of them, and can open the preload library all the same.
-	home=$(mktemp -d) # in a directory of which nobody else can make another
+	home=$(mktemp -d /var/lib/memwhy-cli.XXXXXX) # below directories that only root may write to
 	chown 65534:65534 "$home"
 	HOME=$home run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$place/memwhy" heap -o json --out "$home/report" -- ls /
 	[ "$status" -eq 0 ] && jq -e '.rows | length > 0' "$home/report" >/dev/null || try refuse "heap -- CMD"
