@@ -5,7 +5,9 @@
 
 static bool finding_before(const struct finding *a, const struct finding *b)
 {
-	return a->level != b->level ? a->level > b->level : a->cost_ns > b->cost_ns;
+	if (a->level != b->level)
+		return a->level > b->level;
+	return a->cost_ns != b->cost_ns ? a->cost_ns > b->cost_ns : a->held_bytes > b->held_bytes;
 }
 
 static bool lines_have(const char *const lines[FINDING_LINES], const char *line)

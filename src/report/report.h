@@ -111,6 +111,7 @@ struct finding {
 	const char *title;
 	const char *confidence; /* "high: every event was counted", … */
 	u64 cost_ns;            /* time lost to it in the interval, for ranking; 0: not known */
+	u64 held_bytes;         /* memory it takes, for ranking where no time is; 0: not known */
 	const char *evidence[FINDING_LINES]; /* NULL-terminated unless full */
 	const char *why;
 	const char *try_[FINDING_LINES];
@@ -175,8 +176,8 @@ struct finding *report_finding(struct report *r, int level, const char *rule);
  */
 void finding_line(struct report *r, const char *lines[FINDING_LINES], const char *fmt, ...)
 	_printf_(3, 4);
-/* Orders findings by level, then by cost. Where one gives a command that one before it gives too,
- * it refers to that instead. To be called once. */
+/* Orders findings by level, then by cost, then by memory. Where one gives a command that one before
+ * it gives too, it refers to that instead. To be called once. */
 void report_rank(struct report *r);
 const char *finding_level_name(int level);
 /* -EINVAL for a name that is none. */

@@ -1,12 +1,17 @@
 /*
- * Fuzzes every parser of src/sys, and what reads names out of a group's path. The first byte chooses the parser, the rest is its text. Beside
- * what the sanitizers see, it holds the parsers to what their headers promise of a result.
+ * Fuzzes every parser of src/sys, and what reads names out of a group's path. The first byte
+ * chooses the parser, the rest is its text. Beside what the sanitizers see, it holds the parsers to
+ * what their headers promise of a result.
  */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "event/cgroup_name.h"
+#include "sys/counts.h"
+#include "sys/fdlink.h"
+#include "sys/proc_label.h"
+#include "sys/sysvipc.h"
 #include "sys/buddyinfo.h"
 #include "sys/cgroup.h"
 #include "sys/extfrag.h"
@@ -343,6 +348,23 @@ static void fuzz_oomlog(const char *text, size_t n)
 	}
 }
 
+static void fuzz_held(const char *text, size_t n)
+{
+	struct shm_segments segments = {};
+	struct str label = {};
+	u64 v;
+
+	MUST(!shm_segments_parse(text, &segments) && segments.list.n <= SHM_SEGMENTS_MAX);
+	shm_segments_free(&segments);
+	for (const struct count_spec *s = counts; s->name; s++)
+		count_parse(text, s, &v);
+	MUST(fdlink_parse(text, &v) < FD_KINDS);
+	proc_label("python3", text, n + 1, &label);
+	MUST(!strncmp(str_get(&label), "python3", 7));
+	proc_label("name", text, n, &label);
+	str_free(&label);
+}
+
 static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_keyvals,
 	fuzz_stat,
@@ -365,6 +387,7 @@ static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_smaps,
 	fuzz_oomlog,
 	fuzz_swaps,
+	fuzz_held,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

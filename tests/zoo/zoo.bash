@@ -2,6 +2,7 @@
 # starting and stopping it, and the score of a report. Expects $scratch, a directory.
 MEMWHY=${MEMWHY:-build/memwhy}
 BUILD=${BUILD:-build}
+zoo_ignore=
 zoo_memory=/sys/fs/cgroup/memory
 
 zoo_files() {
@@ -113,9 +114,9 @@ zoo_stop() {
 # The rank of the first finding that has both who and cause, and whether a forbidden cause is among the
 # first two. Where "PID" stands in who it is the program's process.
 zoo_score() { # WHO CAUSE NOT
-	jq -r --arg who "${1//PID/$zoo_pid}" --arg cause "$2" --arg not "$3" '
+	jq -r --arg ignore "$zoo_ignore" --arg who "${1//PID/$zoo_pid}" --arg cause "$2" --arg not "$3" '
 		def text: [.title, .why // "", .evidence[]?] | join("\n");
-		(.findings // []) as $f |
+		[.findings[]? | select($ignore == "" or (.title | test($ignore) | not))] as $f |
 		([range($f | length) | select(($f[.] | text | test($who; "i")) and
 			($f[.] | text | test($cause; "i")))] | first // -1) as $rank |
 		(($not != "") and any($f[0:2][]; .level != "note" and (.title | test($not; "i")))) as $bad |

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "probes/probe.h"
+#include "probes/system/system_counts.h"
 #include "probes/system/system_settings.h"
 #include "sys/keyvals.h"
 #include "sys/pressure.h"
@@ -94,6 +95,7 @@ struct system {
 	struct watched_file files[2];
 	struct system_pressure pressure[ARRAY_SIZE(resources)]; /* as sent */
 	struct system_settings settings;
+	struct system_counts counts;
 	struct str text;
 	u64 last_ns;
 };
@@ -272,6 +274,8 @@ static int system_sample(struct capture *c, void *state)
 		rc = file_sample(c, &s->files[i]);
 	for (u8 i = SYSTEM_MEMORY; i < ARRAY_SIZE(resources) && !rc; i++)
 		rc = pressure_sample(c, s, i);
+	if (!rc)
+		rc = system_counts_send(c, &s->counts, now);
 	if (!rc && c->ending)
 		rc = system_settings_send(c, &s->settings);
 	return rc;
@@ -286,6 +290,7 @@ static void system_close(void *state)
 		vec_free(&s->files[i].list);
 	}
 	system_settings_free(&s->settings);
+	system_counts_free(&s->counts);
 	str_free(&s->text);
 }
 
@@ -300,9 +305,12 @@ static const struct probe_sampler sampler = {
 
 static const struct field value_fields[] = {
 	FIELD(struct system_value, value, FIELD_U64, UNIT_NONE,
-		"meminfo: bytes (HugePages_*: huge pages); otherwise in the kernel's own unit"),
+		"meminfo: bytes (HugePages_*: huge pages); counts of memory: bytes; otherwise in "
+		"the "
+		"kernel's own unit"),
 	FIELD(struct system_value, source, FIELD_U16, UNIT_ID,
-		"1 /proc/vmstat, counted since boot; 2 /proc/meminfo; 3 sysctl; 4 /sys/kernel/mm"),
+		"1 /proc/vmstat, counted since boot; 2 /proc/meminfo; 3 sysctl; 4 /sys/kernel/mm; "
+		"5 the kernel's counts of its own objects"),
 	FIELD_ARRAY(struct system_value, name, FIELD_CHARS, UNIT_NONE, SYSTEM_NAME_LEN,
 		"name in its file; settings: path, with thp/ for transparent_hugepage/"),
 	FIELD_ARRAY(struct system_value, text, FIELD_CHARS, UNIT_NONE, SYSTEM_TEXT_LEN,

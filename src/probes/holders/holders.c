@@ -1,0 +1,332 @@
+/*
+ * The holders probe: what holds memory that the resident memory of processes does not show. Cheap
+ * totals every second; a look at all processes and files in memory after a second and at the end.
+ */
+#include "probes/holders/holders.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "probes/holders/holders_inner.h"
+#include "sys/proc.h"
+#include "sys/root.h"
+
+#define EVERY_NS NSEC_PER_SEC
+#define GAP_NS (EVERY_NS * 9 / 10)
+#define SEGMENT_LEAST (1ULL << 20)
+#define SEGMENTS_SENT 64
+
+u64 holders_cpu(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Threads of the kernel that work for memory. */
+static bool is_memory_thread(const char *comm)
+{
+	static const char *const names[] = {
+		"kswapd", "ksmd", "khugepaged", "kcompactd", "oom_reaper"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(comm, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* They are started as the kernel boots, so the first numbers are enough to look at. */
+static int threads_find(struct holders *s)
+{
+	_cleanup_proc_iter_ struct proc_iter it = {};
+	int pid, rc = proc_iter_open(&it);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	while (!rc && proc_iter_next(&it, &pid) && pid < 2000) {
+		struct proc_stat st;
+
+		if (proc_stat_read(pid, &st) || !st.is_kthread || !is_memory_thread(st.comm))
+			continue;
+		rc = vec_push(&s->threads, (u32)pid);
+		if (!rc)
+			rc = vec_push(&s->thread_ns, ~0ULL);
+	}
+	return rc;
+}
+
+static int threads_send(struct capture *c, struct holders *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->threads.n && !rc; i++) {
+		struct held_thread r = REC_INIT(struct held_thread, REC_HELD_THREAD, 0);
+		struct proc_stat st;
+
+		if (proc_stat_read((int)s->threads.v[i], &st))
+			continue;
+		r.tid = s->threads.v[i];
+		r.cpu_ns = (st.utime_ticks + st.stime_ticks) * s->tick_ns;
+		snprintf(r.comm, sizeof(r.comm), "%.15s", st.comm);
+		if (r.cpu_ns == s->thread_ns.v[i] && !c->ending)
+			continue;
+		s->thread_ns.v[i] = r.cpu_ns;
+		rc = capture_emit(c, &r.h);
+	}
+	return rc;
+}
+
+static int segment_send(struct capture *c, struct holders *s, const struct shm_segment *g)
+{
+	struct held_segment r = REC_INIT(struct held_segment, REC_HELD_SEGMENT, 0);
+	u64 now_s = clock_ns(CLOCK_REALTIME) / NSEC_PER_SEC;
+	u64 last_s = MAX(MAX(g->attach_time, g->detach_time), g->change_time);
+
+	r.id = g->id;
+	r.key = g->key;
+	r.size_bytes = g->size_bytes;
+	r.resident_bytes = g->resident_bytes;
+	r.swap_bytes = g->swap_bytes;
+	r.attached = g->attached;
+	r.creator_tgid = g->creator_pid;
+	r.uid = g->uid;
+	r.removed = !!(g->perms & SHM_SEGMENT_REMOVED);
+	r.idle_ns = now_s > last_s ? (now_s - last_s) * NSEC_PER_SEC : 0;
+	if (g->creator_pid && !proc_label_read(g->creator_pid, &s->label))
+		r.creator = names_string(c->names, str_get(&s->label));
+	return capture_emit(c, &r.h);
+}
+
+static int by_resident(const void *a, const void *b)
+{
+	const struct shm_segment *x = a, *y = b;
+	u64 xb = x->resident_bytes + x->swap_bytes, yb = y->resident_bytes + y->swap_bytes;
+
+	return xb < yb ? 1 : xb > yb ? -1 : 0;
+}
+
+static int segments_send(struct capture *c, struct holders *s)
+{
+	struct shm_segments all = {};
+	int rc = shm_segments_read(&all);
+
+	if (rc && rc != -ENOMEM)
+		rc = 0; /* no System V IPC here: survey() said so */
+	if (all.list.n)
+		qsort(all.list.v, all.list.n, sizeof(all.list.v[0]), by_resident);
+	for (size_t i = 0; i < MIN(all.list.n, (size_t)SEGMENTS_SENT) && !rc; i++)
+		if (all.list.v[i].resident_bytes + all.list.v[i].swap_bytes >= SEGMENT_LEAST)
+			rc = segment_send(c, s, &all.list.v[i]);
+	shm_segments_free(&all);
+	return rc;
+}
+
+/* After a second, so that it does not delay the start, and at the end. */
+static bool look_due(const struct capture *c, const struct holders *s, u64 now_ns)
+{
+	return c->ending || (!s->looks && now_ns >= s->begin_ns + EVERY_NS);
+}
+
+static int holders_sample(struct capture *c, void *state)
+{
+	struct holders *s = state;
+	u64 now = clock_mono_ns();
+	bool look = look_due(c, s, now);
+	int rc;
+
+	if (!c->ending && now < s->next_ns)
+		return 0;
+	s->next_ns = now + GAP_NS;
+	rc = holders_mounts_read(s);
+	if (!rc)
+		rc = threads_send(c, s);
+	if (!rc && look)
+		rc = segments_send(c, s);
+	if (!rc && look)
+		rc = holders_look(c, s);
+	if (!rc)
+		rc = holders_files_send(c, s, look);
+	if (!rc && c->ending && s->cut)
+		rc = capture_note(c, NOTE_NOT_CHECKED,
+			"what some of %zu processes have open: that would have taken too long",
+			s->list.n);
+	return rc;
+}
+
+/* Process 1 stands for those of other users. */
+static int survey(struct capture *c)
+{
+	int fds = sys_exists("/proc/1/fd/0"), segments = sys_exists("/proc/sysvipc/shm");
+	int rc = capture_method(c, "files in memory (tmpfs)", "statfs of the mounts", NULL);
+	bool refused = fds == -EACCES || fds == -EPERM;
+
+	if (!rc)
+		rc = capture_method(c, "System V segments", segments ? NULL : "/proc/sysvipc/shm",
+			segments ? "the kernel has none: it needs CONFIG_SYSVIPC" : NULL);
+	if (!rc)
+		rc = capture_method(c, "what processes have open", refused ? NULL : "/proc/PID/fd",
+			refused ? "not of other users' processes: needs CAP_SYS_PTRACE" : NULL);
+	return rc;
+}
+
+static int holders_open(struct capture *c, void *state, struct err *err)
+{
+	struct holders *s = state;
+	int rc = survey(c);
+
+	s->begin_ns = clock_mono_ns();
+	s->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
+	groups_init(&s->inodes, 2 * sizeof(u64), sizeof(u8));
+	groups_init(&s->parents, sizeof(u32), sizeof(struct held_children));
+	cgroup_mounts_read(&s->mounts);
+	if (!rc)
+		rc = proc_scope_open(c, &s->scope);
+	if (!rc)
+		rc = threads_find(s);
+	return rc ? err_errno(err, rc, "holders") : 0;
+}
+
+static void holders_close(void *state)
+{
+	struct holders *s = state;
+
+	holders_files_free(s);
+	mounts_free(&s->table);
+	groups_free(&s->inodes);
+	groups_free(&s->parents);
+	proc_scope_free(&s->scope);
+	vec_free(&s->list);
+	vec_free(&s->threads);
+	vec_free(&s->thread_ns);
+	str_free(&s->text);
+	str_free(&s->label);
+}
+
+static const struct probe_sampler sampler = {
+	.size = sizeof(struct holders),
+	.every_ns = EVERY_NS,
+	.open = holders_open,
+	.sample = holders_sample,
+	.close = holders_close,
+	.survey = survey,
+};
+
+#define FILES(member_, type_, unit_, help_) FIELD(struct held_files, member_, type_, unit_, help_)
+#define SEGMENT(member_, type_, unit_, help_) \
+	FIELD(struct held_segment, member_, type_, unit_, help_)
+#define CHILDREN(member_, type_, unit_, help_) \
+	FIELD(struct held_children, member_, type_, unit_, help_)
+#define PROCESS(member_, type_, unit_, help_) \
+	FIELD(struct held_process, member_, type_, unit_, help_)
+
+static const struct field files_fields[] = {
+	FILES(mount, FIELD_U32, UNIT_STRING, "where the file system is mounted"),
+	FILES(directory, FIELD_U32, UNIT_STRING,
+		"the directory in it that has most; 0: not looked for"),
+	FILES(used_bytes, FIELD_U64, UNIT_BYTES, "memory of its files, in swap too"),
+	FILES(limit_bytes, FIELD_U64, UNIT_BYTES, "the most it takes; 0: no limit"),
+	FILES(first_used_bytes, FIELD_U64, UNIT_BYTES, "used_bytes when it was first seen"),
+	FILES(files, FIELD_U64, UNIT_COUNT, "files found in it"),
+	FILES(found_bytes, FIELD_U64, UNIT_BYTES, "memory of these"),
+	FILES(directory_bytes, FIELD_U64, UNIT_BYTES, "memory of the files of the directory"),
+	FILES(directory_files, FIELD_U64, UNIT_COUNT, "files in the directory, and below"),
+	FILES(uid, FIELD_U32, UNIT_ID, "user who owns the largest file of the directory"),
+	FILES(partial, FIELD_U32, UNIT_NONE, "1: not all of it was looked through"),
+	FILES(newest_age_ns, FIELD_U64, UNIT_NS, "time since a file of the directory was written"),
+	FILES(opener, FIELD_U32, UNIT_STRING, "a process that has files of it open; 0: none"),
+	FILES(opener_tgid, FIELD_U32, UNIT_ID, "that process"),
+	FILES(opener_files, FIELD_U64, UNIT_COUNT, "how many it has open"),
+};
+
+static const struct field segment_fields[] = {
+	SEGMENT(id, FIELD_U64, UNIT_ID, "the segment (shmid)"),
+	SEGMENT(key, FIELD_S64, UNIT_ID, "its key"),
+	SEGMENT(size_bytes, FIELD_U64, UNIT_BYTES, "size"),
+	SEGMENT(resident_bytes, FIELD_U64, UNIT_BYTES, "memory it has"),
+	SEGMENT(swap_bytes, FIELD_U64, UNIT_BYTES, "of it in swap"),
+	SEGMENT(attached, FIELD_U64, UNIT_COUNT, "how often it is attached"),
+	SEGMENT(creator_tgid, FIELD_U32, UNIT_ID, "process that made it"),
+	SEGMENT(creator, FIELD_U32, UNIT_STRING, "its name; 0: it has ended"),
+	SEGMENT(uid, FIELD_U32, UNIT_ID, "user who owns it"),
+	SEGMENT(removed, FIELD_U32, UNIT_NONE, "1: it goes when nobody has it attached"),
+	SEGMENT(idle_ns, FIELD_U64, UNIT_NS, "time since it was last attached or detached"),
+};
+
+static const struct field process_fields[] = {
+	PROCESS(tgid, FIELD_U32, UNIT_ID, "process"),
+	PROCESS(name, FIELD_U32, UNIT_STRING, "its name, of an interpreter with what it runs"),
+	PROCESS(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
+	PROCESS(cgroup, FIELD_U64, UNIT_CGROUP, "control group that its memory is charged to"),
+	PROCESS(threads, FIELD_U32, UNIT_COUNT, "its threads"),
+	PROCESS(uid, FIELD_U32, UNIT_ID, "user"),
+	PROCESS(page_table_bytes, FIELD_U64, UNIT_BYTES, "page tables"),
+	PROCESS(locked_bytes, FIELD_U64, UNIT_BYTES, "locked memory (mlock)"),
+	PROCESS(rss_bytes, FIELD_U64, UNIT_BYTES, "resident memory"),
+	PROCESS(shmem_bytes, FIELD_U64, UNIT_BYTES, "shared memory in it"),
+	PROCESS(files, FIELD_U64, UNIT_COUNT, "open files"),
+	FIELD_ARRAY(struct held_process, kinds, FIELD_U32, UNIT_COUNT, HELD_KINDS,
+		"of these: paths, pipes, sockets, epoll, event and timer, watches, userfaultfd, "
+		"BPF "
+		"maps, other BPF, io_uring, perf, memfd, other shared memory, dmabuf, removed, "
+		"other"),
+	PROCESS(memfd_bytes, FIELD_U64, UNIT_BYTES, "memory of open files that have no name"),
+	PROCESS(pipe_bytes, FIELD_U64, UNIT_BYTES, "in its pipes, not read"),
+	PROCESS(pipes, FIELD_U64, UNIT_COUNT, "pipes"),
+	PROCESS(pipes_measured, FIELD_U64, UNIT_COUNT, "of these, looked into"),
+	PROCESS(unread_bytes, FIELD_U64, UNIT_BYTES, "arrived at its sockets, not read"),
+	PROCESS(unsent_bytes, FIELD_U64, UNIT_BYTES, "written to its sockets, not taken"),
+	PROCESS(sockets, FIELD_U64, UNIT_COUNT, "sockets"),
+	PROCESS(sockets_measured, FIELD_U64, UNIT_COUNT, "of these, looked into"),
+	PROCESS(bpf_bytes, FIELD_U64, UNIT_BYTES, "memory of its BPF maps"),
+	PROCESS(worst_bytes, FIELD_U64, UNIT_BYTES, "of the socket that holds most"),
+	PROCESS(peer, FIELD_U32, UNIT_STRING, "the other side of that"),
+	PROCESS(worst_unsent, FIELD_U32, UNIT_NONE, "1: it was written and not taken; 0: not read"),
+	PROCESS(parent, FIELD_U32, UNIT_STRING, "its parent"),
+	PROCESS(parent_tgid, FIELD_U32, UNIT_ID, "the parent's number"),
+};
+
+static const struct field children_fields[] = {
+	CHILDREN(tgid, FIELD_U32, UNIT_ID, "the parent"),
+	CHILDREN(name, FIELD_U32, UNIT_STRING, "its name"),
+	CHILDREN(child, FIELD_U32, UNIT_STRING, "one of its children"),
+	CHILDREN(children, FIELD_U64, UNIT_COUNT, "its children"),
+	CHILDREN(zombies, FIELD_U64, UNIT_COUNT, "of these, ended and not waited for"),
+	CHILDREN(threads, FIELD_U64, UNIT_COUNT, "threads of all of them"),
+	CHILDREN(page_table_bytes, FIELD_U64, UNIT_BYTES, "page tables of all of them"),
+	CHILDREN(rss_bytes, FIELD_U64, UNIT_BYTES,
+		"resident memory, what they share counted for each"),
+};
+
+static const struct field thread_fields[] = {
+	FIELD(struct held_thread, tid, FIELD_U32, UNIT_ID, "thread"),
+	FIELD(struct held_thread, cpu_ns, FIELD_U64, UNIT_NS, "its time on CPUs since boot"),
+	FIELD_ARRAY(struct held_thread, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
+};
+
+static const struct kind kinds[] = {
+	KIND(REC_HELD_FILES, struct held_files, "held_files", files_fields,
+		"a file system in memory (tmpfs), sent when it has changed"),
+	KIND(REC_HELD_SEGMENT, struct held_segment, "held_segment", segment_fields,
+		"a System V shared memory segment"),
+	KIND(REC_HELD_PROCESS, struct held_process, "held_process", process_fields,
+		"what a process has open and what the kernel keeps for it"),
+	KIND(REC_HELD_THREAD, struct held_thread, "held_thread", thread_fields,
+		"a thread of the kernel that works for memory"),
+	KIND(REC_HELD_CHILDREN, struct held_children, "held_children", children_fields,
+		"the children of a process that has many"),
+};
+
+const struct probe probe_holders = {
+	.name = "holders",
+	.summary = "What holds memory that no process's resident memory shows",
+	.details =
+		"Reads what file systems in memory hold once a second, and, after a second and at "
+		"the end, System V segments and what processes have open: pipes, sockets, files in "
+		"memory, BPF maps, and their page tables, locked memory and threads. One look "
+		"takes "
+		"at most 180 ms of CPU time. It feeds `memwhy check` and has no command of its "
+		"own.",
+	.kinds = kinds,
+	.n_kinds = ARRAY_SIZE(kinds),
+	.sampler = &sampler,
+	.cheap = true,
+};

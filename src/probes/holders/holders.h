@@ -1,0 +1,91 @@
+/*
+ * What holds memory that no process's resident memory shows: files in tmpfs, System V segments, and
+ * what the kernel keeps for a process (page tables, pipes, sockets, open files). The records.
+ */
+#ifndef MEMWHY_PROBES_HOLDERS_H
+#define MEMWHY_PROBES_HOLDERS_H
+
+#include "event/wire.h"
+
+/* A mounted file system that lives in memory, with what a walk of it found. */
+struct held_files {
+	struct rec h;
+	u32 mount;     /* string: where it is mounted */
+	u32 directory; /* string: the directory in it that has most; 0: not looked for */
+	u64 used_bytes;
+	u64 limit_bytes; /* of its size= option */
+	u64 first_used_bytes;
+	u64 files;       /* found by the walk */
+	u64 found_bytes; /* by the walk; less than used where files were removed but are open */
+	u64 directory_bytes, directory_files;
+	u32 uid;           /* owner of most of the directory's bytes */
+	u32 partial;       /* 1: the walk was cut short */
+	u64 newest_age_ns; /* since a file in the directory was last written */
+	u32 opener;        /* string: a process that has files of the directory open; 0: none has */
+	u32 opener_tgid;
+	u64 opener_files; /* it has open */
+};
+
+struct held_segment {
+	struct rec h;
+	u64 id;
+	s64 key;
+	u64 size_bytes, resident_bytes, swap_bytes;
+	u64 attached; /* how often */
+	u32 creator_tgid;
+	u32 creator; /* string: the creator, if it still runs; 0: it has ended */
+	u32 uid;
+	u32 removed; /* 1: it goes when it is no longer attached */
+	u64 idle_ns; /* since it was last attached or detached */
+};
+
+#define HELD_KINDS 16 /* enum fd_kind, by its place */
+
+/* What the kernel keeps for one process: of those that stand out, after a second and at the end. */
+struct held_process {
+	struct rec h;
+	u32 tgid;
+	u32 name;     /* string: how people know it */
+	u64 start_ns; /* since boot */
+	u64 cgroup;
+	u32 threads;
+	u32 uid;
+	u64 page_table_bytes, locked_bytes;
+	u64 rss_bytes, shmem_bytes; /* shmem: shared memory in its RSS */
+	u64 files;                  /* open */
+	u32 kinds[HELD_KINDS];      /* of these, by enum fd_kind */
+	u64 memfd_bytes; /* files without a name in memory: memfd, and removed from tmpfs */
+	u64 pipe_bytes;  /* in pipes, not read; estimated where pipes_measured is less */
+	u64 pipes, pipes_measured;
+	u64 unread_bytes; /* came to its sockets, not read */
+	u64 unsent_bytes; /* written to its sockets, not taken by the other side */
+	u64 sockets, sockets_measured;
+	u64 bpf_bytes;    /* of its BPF maps */
+	u64 worst_bytes;  /* of the socket that holds most */
+	u32 peer;         /* string: the other side of that; 0: not known */
+	u32 worst_unsent; /* 1: that is unsent, 0: unread */
+	u32 parent;       /* string */
+	u32 parent_tgid;
+};
+
+/* Processes that have the same parent, of those that have many: all that status tells of them. */
+struct held_children {
+	struct rec h;
+	u32 tgid;  /* the parent */
+	u32 name;  /* string: the parent */
+	u32 child; /* string: one of them, as an example */
+	u32 reserved;
+	u64 children, zombies, threads; /* zombies: ended, and not waited for */
+	u64 page_table_bytes, rss_bytes;
+};
+
+/* A thread of the kernel that works for memory, with its time on CPUs: when it changed. */
+struct held_thread {
+	struct rec h;
+	u32 tid;
+	u32 reserved;
+	u64 cpu_ns; /* since boot */
+	char comm[COMM_LEN];
+};
+
+#endif

@@ -1,0 +1,262 @@
+/*
+ * What one process has open: how many of each kind, and how much memory these hold. Pipes and
+ * sockets are asked through a duplicate of the descriptor (pidfd_getfd), which changes nothing of
+ * the process; of many only some are asked.
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include "probes/holders/holders_inner.h"
+#include "sys/fdlink.h"
+#include "sys/root.h"
+#include "sys/scan.h"
+
+#define MEASURED 1024 /* pipes, and sockets, of a process that are asked */
+#define TMPFS_BLOCK 512
+
+struct fds {
+	struct holders *s;
+	struct held_process *r;
+	struct str *peer;
+	int dir, pidfd;
+	u32 pid;
+};
+
+/* True for the first one who has it. */
+static bool inode_first(struct holders *s, u64 device, u64 inode)
+{
+	u64 key[2] = {device, inode};
+	u8 *seen = groups_get(&s->inodes, key);
+	bool first = seen && !*seen;
+
+	if (seen)
+		*seen = 1;
+	return first;
+}
+
+/* A descriptor of the same open file, to be closed; -1: the process or the file is gone. */
+static int fd_borrow(const struct fds *l, int number)
+{
+	return l->pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, l->pidfd, number, 0);
+}
+
+static void pipe_look(struct fds *l, int number, u64 inode)
+{
+	_cleanup_close_ int fd = -1;
+	int n;
+
+	if (!inode_first(l->s, 0, inode))
+		return;
+	l->r->pipes++;
+	if (l->r->pipes_measured >= MEASURED)
+		return;
+	fd = fd_borrow(l, number);
+	if (fd < 0 || ioctl(fd, FIONREAD, &n))
+		return;
+	l->r->pipes_measured++;
+	l->r->pipe_bytes += (u64)n;
+}
+
+static void peer_process(int fd, struct str *out)
+{
+	struct ucred cred = {};
+	socklen_t n = sizeof(cred);
+	_cleanup_str_ struct str label = {};
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) || cred.pid <= 0 ||
+		proc_label_read((u32)cred.pid, &label))
+		return;
+	str_addf(out, "%s (pid %d)", str_get(&label), cred.pid);
+}
+
+static void peer_address(int fd, struct str *out)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		struct sockaddr_storage room;
+	} a = {};
+	socklen_t n = sizeof(a);
+	char text[INET6_ADDRSTRLEN] = "";
+
+	if (getpeername(fd, &a.any, &n))
+		return;
+	if (a.any.sa_family == AF_INET && inet_ntop(AF_INET, &a.in.sin_addr, text, sizeof(text)))
+		str_addf(out, "%s:%u", text, ntohs(a.in.sin_port));
+	if (a.any.sa_family == AF_INET6 &&
+		inet_ntop(AF_INET6, &a.in6.sin6_addr, text, sizeof(text)))
+		str_addf(out, "[%s]:%u", text, ntohs(a.in6.sin6_port));
+}
+
+static void worst_take(struct fds *l, int fd, int family, u64 bytes, bool unsent)
+{
+	if (bytes <= l->r->worst_bytes)
+		return;
+	l->r->worst_bytes = bytes;
+	l->r->worst_unsent = unsent;
+	str_clear(l->peer);
+	if (family == AF_UNIX)
+		peer_process(fd, l->peer);
+	else
+		peer_address(fd, l->peer);
+}
+
+/* What came and was not read is charged to the receiver, but of UNIX sockets to the sender, where
+ * it counts as written and not taken. */
+static void socket_look(struct fds *l, int number, u64 inode)
+{
+	u32 mem[SK_MEMINFO_VARS] = {};
+	socklen_t n = sizeof(mem), len = sizeof(int);
+	_cleanup_close_ int fd = -1;
+	int family = 0, waiting = 0;
+	u64 unread, unsent;
+
+	if (!inode_first(l->s, 0, inode))
+		return;
+	l->r->sockets++;
+	if (l->r->sockets_measured >= MEASURED)
+		return;
+	fd = fd_borrow(l, number);
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_MEMINFO, mem, &n))
+		return;
+	getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len);
+	if (family == AF_UNIX && ioctl(fd, FIONREAD, &waiting))
+		waiting = 0;
+	l->r->sockets_measured++;
+	unread = MAX((u64)mem[SK_MEMINFO_RMEM_ALLOC] + mem[SK_MEMINFO_BACKLOG], (u64)waiting);
+	unsent = MAX(mem[SK_MEMINFO_WMEM_ALLOC], mem[SK_MEMINFO_WMEM_QUEUED]);
+	l->r->unread_bytes += unread;
+	l->r->unsent_bytes += unsent;
+	worst_take(l, fd, family, unread, false);
+	worst_take(l, fd, family, unsent, true);
+}
+
+/* Files without a name: their pages stay as long as the file is open, mapped or not. */
+static void memory_file_look(struct fds *l, const char *name, bool named_tmpfs)
+{
+	struct stat st;
+
+	if (fstatat(l->dir, name, &st, 0) || !S_ISREG(st.st_mode))
+		return;
+	if (named_tmpfs && !holders_mount_of(l->s, st.st_dev))
+		return;
+	if (inode_first(l->s, st.st_dev, st.st_ino))
+		l->r->memfd_bytes += (u64)st.st_blocks * TMPFS_BLOCK;
+}
+
+static void bpf_map_look(struct fds *l, const char *name)
+{
+	const char *text;
+	struct scan s, word;
+	u64 bytes;
+
+	if (sys_read(&l->s->text, "/proc/%u/fdinfo/%s", l->pid, name))
+		return;
+	text = str_get(&l->s->text);
+	while (scan_line(&text, &s))
+		if (scan_word(&s, &word) && scan_is(&word, "memlock:") && scan_u64(&s, &bytes))
+			l->r->bpf_bytes += bytes;
+}
+
+/* Who has files of a tmpfs open: the one with most of them is told. */
+static void named_file_look(struct fds *l, const char *target, u64 *opened)
+{
+	for (size_t i = 0; i < l->s->tmpfs.n; i++) {
+		const struct tmpfs_mount *m = &l->s->tmpfs.v[i];
+		size_t n = strlen(m->point);
+
+		if (!strncmp(target, m->point, n) && target[n] == '/')
+			opened[i]++;
+	}
+}
+
+static void fd_look(struct fds *l, const char *name, u64 *opened)
+{
+	char target[256];
+	ssize_t n = readlinkat(l->dir, name, target, sizeof(target) - 1);
+	enum fd_kind kind;
+	u64 inode;
+
+	if (n <= 0)
+		return;
+	target[n] = '\0';
+	kind = fdlink_parse(target, &inode);
+	l->r->files++;
+	l->r->kinds[kind]++;
+	if (kind == FD_PIPE)
+		pipe_look(l, atoi(name), inode);
+	else if (kind == FD_SOCKET)
+		socket_look(l, atoi(name), inode);
+	else if (kind == FD_MEMFD || kind == FD_SHARED || kind == FD_DELETED)
+		memory_file_look(l, name, kind == FD_DELETED);
+	else if (kind == FD_BPF_MAP)
+		bpf_map_look(l, name);
+	else if (kind == FD_FILE)
+		named_file_look(l, target, opened);
+}
+
+static void opener_take(struct fds *l, const u64 *opened)
+{
+	for (size_t i = 0; i < l->s->tmpfs.n; i++) {
+		struct tmpfs_mount *m = &l->s->tmpfs.v[i];
+
+		if (opened[i] > m->opener_files) {
+			m->opener = l->pid;
+			m->opener_files = opened[i];
+		}
+	}
+}
+
+/* What was measured of some stands for all. */
+static void scale(u64 *bytes, u64 measured, u64 all)
+{
+	if (measured && all > measured)
+		*bytes = (u64)((double)*bytes * (double)all / (double)measured);
+}
+
+int holders_fds_look(
+	struct holders *s, u32 pid, u64 until_ns, struct held_process *r, struct str *ret_peer)
+{
+	struct fds l = {.s = s, .r = r, .peer = ret_peer, .pid = pid};
+	_cleanup_free_ u64 *opened = calloc(s->tmpfs.n + 1, sizeof(*opened));
+	char path[PATH_MAX];
+	const struct dirent *e;
+	DIR *dir;
+
+	if (!opened)
+		return -ENOMEM;
+	if (sys_path(path, "/proc/%u/fd", pid))
+		return 0;
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	l.dir = dirfd(dir);
+	l.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	while ((e = readdir(dir))) {
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
+		if (holders_cpu() > until_ns) {
+			s->cut = true;
+			break;
+		}
+		fd_look(&l, e->d_name, opened);
+	}
+	opener_take(&l, opened);
+	closedir(dir);
+	if (l.pidfd >= 0)
+		close(l.pidfd);
+	scale(&r->pipe_bytes, r->pipes_measured, r->pipes);
+	scale(&r->unread_bytes, r->sockets_measured, r->sockets);
+	scale(&r->unsent_bytes, r->sockets_measured, r->sockets);
+	return 0;
+}

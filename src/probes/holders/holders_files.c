@@ -1,0 +1,250 @@
+/* Files in memory: which tmpfs mounts have how much, and which directory in them has most. A walk
+ * is bounded in time and stays on its file system. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include "base/clock.h"
+#include "probes/holders/holders_inner.h"
+#include "sys/root.h"
+
+#define LEAST_BYTES (16ULL << 20)
+#define WALK_DEPTH 12
+#define KEPT_NAMES 4096 /* directories told apart; those beyond are part of their parent */
+#define BLOCK 512
+
+void holders_files_free(struct holders *s)
+{
+	vec_each (m, &s->tmpfs)
+		free(m->point);
+	vec_free(&s->tmpfs);
+}
+
+struct tmpfs_mount *holders_mount_of(struct holders *s, u64 device)
+{
+	vec_each (m, &s->tmpfs)
+		if (m->device == device)
+			return m;
+	return NULL;
+}
+
+/* One mount: each file system counts once, by its first mount. */
+static int mount_take(struct holders *s, const char *point)
+{
+	struct tmpfs_mount m = {}, *known;
+	struct statfs fs;
+	struct stat st;
+	char path[PATH_MAX];
+	u64 used;
+	int rc;
+
+	if (sys_path(path, "%s", point) || statfs(path, &fs) || stat(path, &st))
+		return 0;
+	used = fs.f_blocks ? (u64)(fs.f_blocks - fs.f_bfree) * (u64)fs.f_bsize : 0;
+	known = holders_mount_of(s, st.st_dev);
+	if (known) {
+		known->used_bytes = used;
+		return 0;
+	}
+	m.point = strdup(point);
+	m.device = st.st_dev;
+	m.used_bytes = m.first_bytes = used;
+	rc = m.point ? vec_push(&s->tmpfs, m) : -ENOMEM;
+	if (rc)
+		free(m.point);
+	return rc;
+}
+
+int holders_mounts_read(struct holders *s)
+{
+	int rc = mounts_read(&s->table);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	vec_each (m, &s->table.list)
+		if (!rc && (!strcmp(m->fstype, "tmpfs") || !strcmp(m->fstype, "ramfs") ||
+				   !strcmp(m->fstype, "devtmpfs")))
+			rc = mount_take(s, m->point);
+	return rc;
+}
+
+/* What the files of a directory have, those below it too. */
+struct directory {
+	char *path;
+	u64 bytes, files, newest_s;
+	u64 parent; /* index plus one */
+	u64 most_bytes;
+	u32 uid; /* of the largest file */
+};
+
+struct walk {
+	VEC(struct directory) list;
+	u64 until_ns;
+	u64 device;
+	bool cut;
+};
+
+static void walk_free(struct walk *w)
+{
+	vec_each (d, &w->list)
+		free(d->path);
+	vec_free(&w->list);
+}
+
+static void file_add(struct walk *w, size_t at, const struct stat *st)
+{
+	u64 bytes = (u64)st->st_blocks * BLOCK;
+
+	for (size_t i = at + 1; i; i = w->list.v[i - 1].parent) {
+		struct directory *d = &w->list.v[i - 1];
+
+		d->bytes += bytes;
+		d->files++;
+		d->newest_s = MAX(d->newest_s, (u64)st->st_mtime);
+		if (bytes >= d->most_bytes) {
+			d->most_bytes = bytes;
+			d->uid = st->st_uid;
+		}
+	}
+}
+
+static int directory_add(struct walk *w, size_t parent, const char *name)
+{
+	struct directory d = {.parent = parent + 1};
+	int rc;
+
+	if (asprintf(&d.path, "%s/%s", w->list.v[parent].path, name) < 0)
+		return -ENOMEM;
+	rc = vec_push(&w->list, d);
+	if (rc)
+		free(d.path);
+	return rc;
+}
+
+static int entry_take(struct walk *w, size_t at, int fd, const struct dirent *e)
+{
+	struct stat st;
+
+	if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || st.st_dev != w->device)
+		return 0;
+	if (!S_ISDIR(st.st_mode)) {
+		file_add(w, at, &st);
+		return 0;
+	}
+	if (w->list.n < KEPT_NAMES)
+		return directory_add(w, at, e->d_name);
+	w->cut = true;
+	return 0;
+}
+
+/* Directories are taken breadth first, in the order they were found. */
+static int directory_walk(struct walk *w, size_t at)
+{
+	char path[PATH_MAX];
+	const struct dirent *e;
+	DIR *dir;
+	int rc = 0;
+
+	if (sys_path(path, "%s", w->list.v[at].path[0] ? w->list.v[at].path : "/"))
+		return 0;
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (!rc && (e = readdir(dir))) {
+		if (holders_cpu() > w->until_ns) {
+			w->cut = true;
+			break;
+		}
+		rc = entry_take(w, at, dirfd(dir), e);
+	}
+	closedir(dir);
+	return rc;
+}
+
+/* The deepest directory that still has most of what the mount has: where to look. */
+static const struct directory *directory_choose(const struct walk *w)
+{
+	const struct directory *best = w->list.v;
+
+	vec_each (d, &w->list)
+		if (d->bytes * 5 >= w->list.v[0].bytes * 4 && strlen(d->path) > strlen(best->path))
+			best = d;
+	if (best != w->list.v)
+		return best;
+	/* None has most of all: the one below the top that has most, if that is a third. */
+	vec_each (d, &w->list)
+		if (d->parent == 1 && d->bytes * 3 >= w->list.v[0].bytes &&
+			(best == w->list.v || d->bytes > best->bytes))
+			best = d;
+	return best;
+}
+
+static void walk_tell(struct capture *c, const struct walk *w, struct held_files *r)
+{
+	const struct directory *d = directory_choose(w), *top = w->list.v;
+	u64 now_s = clock_ns(CLOCK_REALTIME) / NSEC_PER_SEC;
+
+	r->files = top->files;
+	r->found_bytes = top->bytes;
+	r->directory = names_string(c->names, d->path);
+	r->directory_bytes = d->bytes;
+	r->directory_files = d->files;
+	r->uid = d->uid;
+	r->partial = w->cut;
+	if (d->files)
+		r->newest_age_ns = now_s > d->newest_s ? (now_s - d->newest_s) * NSEC_PER_SEC : 0;
+}
+
+static int mount_walk(struct capture *c, const struct tmpfs_mount *m, struct held_files *r)
+{
+	struct walk w = {.until_ns = holders_cpu() + LOOK_FILES_NS, .device = m->device};
+	struct directory top = {.path = strdup(m->point)};
+	int rc = top.path ? vec_push(&w.list, top) : -ENOMEM;
+
+	for (size_t i = 0; i < w.list.n && !rc && !w.cut; i++)
+		rc = directory_walk(&w, i);
+	if (!rc)
+		walk_tell(c, &w, r);
+	walk_free(&w);
+	return rc;
+}
+
+static int mount_send(struct capture *c, struct holders *s, struct tmpfs_mount *m, bool walk)
+{
+	struct held_files r = REC_INIT(struct held_files, REC_HELD_FILES, 0);
+	struct statfs fs;
+	char path[PATH_MAX];
+	int rc = 0;
+
+	if (m->used_bytes < LEAST_BYTES || (!walk && m->used_bytes == m->sent_bytes))
+		return 0;
+	m->sent_bytes = m->used_bytes;
+	r.mount = names_string(c->names, m->point);
+	r.used_bytes = m->used_bytes;
+	r.first_used_bytes = m->first_bytes;
+	if (!sys_path(path, "%s", m->point) && !statfs(path, &fs))
+		r.limit_bytes = (u64)fs.f_blocks * (u64)fs.f_bsize;
+	if (walk)
+		rc = mount_walk(c, m, &r);
+	if (m->opener && !proc_label_read(m->opener, &s->label)) {
+		r.opener = names_string(c->names, str_get(&s->label));
+		r.opener_tgid = m->opener;
+		r.opener_files = m->opener_files;
+	}
+	return rc ? rc : capture_emit(c, &r.h);
+}
+
+int holders_files_send(struct capture *c, struct holders *s, bool walk)
+{
+	int rc = 0;
+
+	vec_each (m, &s->tmpfs)
+		if (!rc)
+			rc = mount_send(c, s, m, walk);
+	return rc;
+}

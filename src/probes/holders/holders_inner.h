@@ -1,0 +1,71 @@
+/* Private to the holders probe: what its parts share. */
+#ifndef MEMWHY_PROBES_HOLDERS_INNER_H
+#define MEMWHY_PROBES_HOLDERS_INNER_H
+
+#include "base/groups.h"
+#include "base/vec.h"
+#include "capture/names.h"
+#include "capture/proc_scope.h"
+#include "probes/holders/holders.h"
+#include "probes/probe.h"
+#include "sys/cgroup.h"
+#include "sys/mounts.h"
+#include "sys/proc_label.h"
+#include "sys/sysvipc.h"
+
+/* CPU time that one look may take, by its parts. */
+#define LOOK_FILES_NS (60 * NSEC_PER_MSEC)
+#define LOOK_FDS_NS (80 * NSEC_PER_MSEC)
+#define LOOK_STATUS_NS (40 * NSEC_PER_MSEC)
+
+/* A tmpfs that has enough in it to be worth a record. */
+struct tmpfs_mount {
+	char *point;
+	u64 device; /* st_dev */
+	u64 used_bytes, first_bytes;
+	u64 sent_bytes;
+	/* A process that has files of it open, most of all: */
+	u32 opener;
+	u64 opener_files;
+};
+
+struct holder_entry {
+	u32 pid;
+	u64 files; /* that it has open, as stat() of its directory says; 0: older kernels */
+};
+
+struct holders {
+	struct proc_scope scope;
+	struct cgroup_mounts mounts;
+	struct cgroup group;
+	struct mounts table;
+	VEC(struct tmpfs_mount) tmpfs;
+	VEC(struct holder_entry) list;
+	VEC(u32) threads; /* of the kernel, worth a look */
+	VEC(u64) thread_ns;
+	struct groups parents; /* tgid -> struct held_children, as summed up so far */
+	struct groups inodes;  /* of pipes and memory files that were seen in this look */
+	struct str text, label;
+	u64 next_ns, begin_ns, tick_ns;
+	u32 looks;
+	bool cut; /* a look took too long: something was left out */
+};
+
+/* CPU time of this thread. */
+u64 holders_cpu(void);
+
+/* holders_files.c: sends tmpfs mounts; the walk only with `walk`. */
+int holders_mounts_read(struct holders *s);
+int holders_files_send(struct capture *c, struct holders *s, bool walk);
+void holders_files_free(struct holders *s);
+/* The mount of this device, or NULL. */
+struct tmpfs_mount *holders_mount_of(struct holders *s, u64 device);
+
+/* holders_fds.c: what a process has open. */
+int holders_fds_look(
+	struct holders *s, u32 pid, u64 until_ns, struct held_process *r, struct str *ret_peer);
+
+/* holders_look.c: all processes. */
+int holders_look(struct capture *c, struct holders *s);
+
+#endif

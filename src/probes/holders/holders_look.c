@@ -1,0 +1,189 @@
+/*
+ * A look at all processes: what each has open, those with most files first, and what its status
+ * tells of page tables, locked memory and threads. Bounded in time; what stands out becomes a
+ * record.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "probes/holders/holders_inner.h"
+#include "sys/fdlink.h"
+#include "sys/proc.h"
+#include "sys/root.h"
+
+#define LIST_MAX 32768
+#define CHILDREN_LEAST 100
+#define KIB 1024ULL
+#define MIB (1024 * KIB)
+
+_Static_assert(FD_KINDS == HELD_KINDS, "kinds of open files on disk");
+
+/* From here on a process is worth a record. */
+static bool stands_out(const struct held_process *r)
+{
+	return r->files >= 256 || r->threads >= 64 || r->kinds[FD_UFFD] ||
+	       r->kinds[FD_BPF_MAP] > 16 || r->page_table_bytes >= 8 * MIB ||
+	       r->locked_bytes >= 8 * MIB || r->memfd_bytes >= 4 * MIB || r->bpf_bytes >= 4 * MIB ||
+	       r->pipe_bytes + r->unread_bytes + r->unsent_bytes >= 2 * MIB ||
+	       r->shmem_bytes >= 16 * MIB;
+}
+
+static int by_files(const void *a, const void *b)
+{
+	const struct holder_entry *x = a, *y = b;
+
+	if (x->files != y->files)
+		return x->files < y->files ? 1 : -1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* Since 6.2 the size of the directory is the number of open files. */
+static u64 files_count(u32 pid)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return sys_path(path, "/proc/%u/fd", pid) || stat(path, &st) ? 0 : (u64)st.st_size;
+}
+
+static int list_make(struct holders *s)
+{
+	_cleanup_proc_iter_ struct proc_iter it = {};
+	int pid, rc = proc_iter_open(&it);
+	pid_t self = getpid();
+
+	s->list.n = 0;
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	while (!rc && proc_iter_next(&it, &pid)) {
+		struct holder_entry e = {.pid = (u32)pid};
+
+		if (pid == self || (s->scope.by_task && !s->scope.follow &&
+					   !proc_scope_has_root(&s->scope, e.pid)))
+			continue;
+		if (proc_scope_tests(&s->scope) && !proc_scope_test(&s->scope, e.pid))
+			continue;
+		if (s->list.n >= LIST_MAX) {
+			s->cut = true;
+			break;
+		}
+		e.files = files_count(e.pid);
+		rc = vec_push(&s->list, e);
+	}
+	if (s->list.n)
+		qsort(s->list.v, s->list.n, sizeof(s->list.v[0]), by_files);
+	return rc;
+}
+
+static void child_add(struct holders *s, const struct proc_status *st)
+{
+	struct held_children *c = groups_get(&s->parents, &st->ppid);
+
+	if (!c)
+		return;
+	if (!c->tgid)
+		*c = REC_INIT(struct held_children, REC_HELD_CHILDREN, 0);
+	c->tgid = c->child = st->pid; /* an example; the parent is the key */
+	c->children++;
+	c->zombies += !st->has_mm;
+	c->threads += st->threads;
+	c->page_table_bytes += st->vm_pte_bytes;
+	c->rss_bytes += st->vm_rss_bytes;
+}
+
+static int parents_send(struct capture *c, struct holders *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->parents.n && !rc; i++) {
+		struct held_children r = *(struct held_children *)groups_value(&s->parents, i);
+		u32 parent = *(const u32 *)groups_key(&s->parents, i), child = r.child;
+
+		/* 0 is nobody, 2 the parent of the kernel's own threads. */
+		if (parent == 0 || parent == 2 || r.children < CHILDREN_LEAST)
+			continue;
+		r.tgid = parent;
+		r.child = proc_label_read(child, &s->label)
+				  ? 0
+				  : names_string(c->names, str_get(&s->label));
+		r.name = proc_label_read(parent, &s->label)
+				 ? 0
+				 : names_string(c->names, str_get(&s->label));
+		rc = capture_emit(c, &r.h);
+	}
+	return rc;
+}
+
+static void status_take(struct holders *s, u32 pid, struct held_process *r)
+{
+	struct proc_status st;
+
+	if (proc_status_read((int)pid, &st))
+		return;
+	child_add(s, &st);
+	r->threads = (u32)st.threads;
+	r->uid = st.uid;
+	r->parent_tgid = st.ppid;
+	r->page_table_bytes = st.vm_pte_bytes;
+	r->locked_bytes = st.vm_lck_bytes;
+	r->rss_bytes = st.vm_rss_bytes;
+	r->shmem_bytes = st.rss_shmem_bytes;
+}
+
+static void who_take(struct capture *c, struct holders *s, u32 pid, struct held_process *r)
+{
+	struct proc_stat st;
+
+	if (!proc_stat_read((int)pid, &st))
+		r->start_ns = st.starttime_ticks * s->tick_ns;
+	if (!proc_label_read(pid, &s->label))
+		r->name = names_string(c->names, str_get(&s->label));
+	if (r->parent_tgid && !proc_label_read(r->parent_tgid, &s->label))
+		r->parent = names_string(c->names, str_get(&s->label));
+	if (c->opt.cgroup_version ==
+			(s->mounts.memory.version == 1 ? SCOPE_CGROUP_V1 : SCOPE_CGROUP_V2) &&
+		!cgroup_of_pid(&s->mounts, (int)pid, &s->group)) {
+		r->cgroup = s->group.id;
+		names_cgroup(c->names, s->group.id);
+	}
+}
+
+/* Open files come first, and what their time leaves goes to the status. */
+static int process_look(
+	struct capture *c, struct holders *s, u64 fds_until_ns, const struct holder_entry *e)
+{
+	struct held_process r = REC_INIT(struct held_process, REC_HELD_PROCESS, 0);
+	_cleanup_str_ struct str peer = {};
+
+	if (holders_cpu() >= fds_until_ns)
+		s->cut = true;
+	else if (holders_fds_look(s, e->pid, fds_until_ns, &r, &peer) == -ENOMEM)
+		return -ENOMEM;
+	if (holders_cpu() < fds_until_ns + LOOK_STATUS_NS)
+		status_take(s, e->pid, &r);
+	if (!stands_out(&r))
+		return 0;
+	r.tgid = e->pid;
+	who_take(c, s, e->pid, &r);
+	r.peer = names_string(c->names, str_get(&peer));
+	return capture_emit(c, &r.h);
+}
+
+int holders_look(struct capture *c, struct holders *s)
+{
+	int rc = list_make(s);
+	u64 until_ns = holders_cpu() + LOOK_FDS_NS;
+
+	groups_clear(&s->inodes);
+	groups_clear(&s->parents);
+	vec_each (m, &s->tmpfs) {
+		m->opener = 0;
+		m->opener_files = 0;
+	}
+	for (size_t i = 0; i < s->list.n && !rc; i++)
+		rc = process_look(c, s, until_ns, &s->list.v[i]);
+	s->looks++;
+	return rc ? rc : parents_send(c, s);
+}

@@ -1,0 +1,189 @@
+/* See held.h. */
+#include "rules/held.h"
+
+#include <errno.h>
+
+#include "base/units.h"
+
+/* Less than this is no trouble anywhere, and less than this share not here. */
+#define LEAST_BYTES (48ULL << 20)
+#define NOTE_SHARE 0.004
+#define RISK_SHARE 0.10
+#define WARNING_SHARE 0.30
+
+int held_rule_init(void *v, const struct view_options *o, struct err *err)
+{
+	struct held *h = v;
+
+	(void)o;
+	(void)err;
+	facts_init(&h->facts);
+	groups_init(&h->files, sizeof(u32), sizeof(struct held_files));
+	groups_init(&h->segments, sizeof(u64), sizeof(struct held_segment));
+	groups_init(&h->processes, sizeof(u32), sizeof(struct held_both));
+	groups_init(&h->threads, sizeof(u32), sizeof(struct held_cpu));
+	groups_init(&h->parents, sizeof(u32), sizeof(struct held_children));
+	return 0;
+}
+
+static int files_feed(struct held *h, const struct held_files *r)
+{
+	struct held_files *f = groups_get(&h->files, &r->mount);
+
+	if (!f)
+		return -ENOMEM;
+	*f = *r;
+	return 0;
+}
+
+static int segment_feed(struct held *h, const struct held_segment *r)
+{
+	struct held_segment *g = groups_get(&h->segments, &r->id);
+
+	if (!g)
+		return -ENOMEM;
+	*g = *r;
+	return 0;
+}
+
+static int process_feed(struct held *h, const struct held_process *r)
+{
+	struct held_both *p = groups_get(&h->processes, &r->tgid);
+
+	if (!p)
+		return -ENOMEM;
+	if (!p->first.h.size || p->first.start_ns != r->start_ns)
+		p->first = *r;
+	p->last = *r;
+	return 0;
+}
+
+static int children_feed(struct held *h, const struct held_children *r)
+{
+	struct held_children *c = groups_get(&h->parents, &r->tgid);
+
+	if (!c)
+		return -ENOMEM;
+	*c = *r;
+	return 0;
+}
+
+static int thread_feed(struct held *h, const struct held_thread *r)
+{
+	struct held_cpu *t = groups_get(&h->threads, &r->tid);
+
+	if (!t)
+		return -ENOMEM;
+	if (!t->comm[0])
+		t->first_ns = r->cpu_ns;
+	t->last_ns = r->cpu_ns;
+	snprintf(t->comm, sizeof(t->comm), "%.*s", COMM_LEN - 1, r->comm);
+	return 0;
+}
+
+int held_rule_feed(void *v, const struct rec *r)
+{
+	switch (r->kind) {
+	case REC_HELD_FILES:
+		return files_feed(v, (const void *)r);
+	case REC_HELD_SEGMENT:
+		return segment_feed(v, (const void *)r);
+	case REC_HELD_PROCESS:
+		return process_feed(v, (const void *)r);
+	case REC_HELD_CHILDREN:
+		return children_feed(v, (const void *)r);
+	case REC_HELD_THREAD:
+		return thread_feed(v, (const void *)r);
+	default:
+		return facts_feed(&((struct held *)v)->facts, r);
+	}
+}
+
+void held_rule_reset(void *v)
+{
+	struct held *h = v;
+
+	facts_reset(&h->facts);
+	groups_clear(&h->segments);
+	groups_clear(&h->processes);
+	groups_clear(&h->parents);
+	for (size_t i = 0; i < h->files.n; i++) {
+		struct held_files *f = groups_value(&h->files, i);
+
+		f->first_used_bytes = f->used_bytes;
+	}
+	for (size_t i = 0; i < h->threads.n; i++) {
+		struct held_cpu *t = groups_value(&h->threads, i);
+
+		t->first_ns = t->last_ns;
+	}
+}
+
+void held_rule_destroy(void *v)
+{
+	struct held *h = v;
+
+	facts_free(&h->facts);
+	groups_free(&h->files);
+	groups_free(&h->segments);
+	groups_free(&h->processes);
+	groups_free(&h->threads);
+	groups_free(&h->parents);
+}
+
+const char *held_text(const struct report *r, u32 string)
+{
+	const char *text = stream_string(r->stream, string);
+
+	return text ? text : "?";
+}
+
+const char *held_name(struct report *r, const struct held_process *p)
+{
+	return report_text(r, "%s (pid %u)", held_text(r, p->name), p->tgid);
+}
+
+struct held_top held_most(const struct held *h, held_amount amount)
+{
+	struct held_top t = {};
+
+	for (size_t i = 0; i < h->processes.n; i++) {
+		const struct held_both *p = groups_value(&h->processes, i);
+		u64 bytes = amount(&p->last);
+
+		t.all += bytes;
+		if (bytes <= t.bytes)
+			continue;
+		t.bytes = bytes;
+		t.first_bytes = amount(&p->first);
+		t.most = p;
+	}
+	return t;
+}
+
+int held_level(const struct report *r, u64 bytes)
+{
+	double share = (double)bytes / (double)MAX(r->stream->host.memory_bytes, 1ULL);
+
+	if (bytes < LEAST_BYTES || share < NOTE_SHARE)
+		return -1;
+	return MAX(share_level(share, RISK_SHARE, WARNING_SHARE, 2), (int)LEVEL_NOTE);
+}
+
+const char *held_share(struct report *r, u64 bytes)
+{
+	return report_text(r, "%.1f %% of the machine's memory",
+		100.0 * (double)bytes / (double)MAX(r->stream->host.memory_bytes, 1ULL));
+}
+
+void held_tell_growth(struct report *r, struct finding *f, const struct held_top *t)
+{
+	char a[UNIT_BUF];
+	double seconds;
+
+	if (!t->most || t->bytes <= t->first_bytes + t->first_bytes / 100)
+		return;
+	seconds = (double)(t->most->last.h.time_ns - t->most->first.h.time_ns) / 1e9;
+	finding_line(r, f->evidence, "it grew by %s in %.0f s",
+		fmt_bytes(a, t->bytes - t->first_bytes), seconds);
+}

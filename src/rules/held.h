@@ -1,0 +1,66 @@
+/*
+ * What rules on memory that no process shows need to know: the last state of file systems in
+ * memory, of System V segments and of what the kernel keeps for processes, with the first where
+ * growth matters. Fed by records; every rule keeps its own.
+ */
+#ifndef MEMWHY_RULES_HELD_H
+#define MEMWHY_RULES_HELD_H
+
+#include "probes/holders/holders.h"
+#include "rules/facts.h"
+
+/* A process in its first and its last look. */
+struct held_both {
+	struct held_process first, last;
+};
+
+struct held_cpu {
+	u64 first_ns, last_ns;
+	char comm[COMM_LEN];
+};
+
+struct held {
+	struct facts facts;
+	struct groups files;     /* string id of the mount -> struct held_files, the last */
+	struct groups segments;  /* id -> struct held_segment, the last */
+	struct groups processes; /* tgid -> struct held_both */
+	struct groups threads;   /* tid -> struct held_cpu */
+	struct groups parents;   /* tgid -> struct held_children, the last */
+};
+
+int held_rule_init(void *v, const struct view_options *o, struct err *err);
+int held_rule_feed(void *v, const struct rec *r);
+void held_rule_reset(void *v);
+void held_rule_destroy(void *v);
+
+#define HELD_RULE(report_)                                                                   \
+	{                                                                                    \
+		.size = sizeof(struct held), .init = held_rule_init, .feed = held_rule_feed, \
+		.report = (report_), .reset = held_rule_reset, .destroy = held_rule_destroy, \
+	}
+
+/* "python3 worker.py (pid 7)" */
+const char *held_name(struct report *r, const struct held_process *p);
+/* A name out of the stream: "?" where it is not known. */
+const char *held_text(const struct report *r, u32 string);
+
+/* An amount that a process has. */
+typedef u64 (*held_amount)(const struct held_process *p);
+
+struct held_top {
+	const struct held_both *most; /* NULL: no process has any */
+	u64 bytes, first_bytes;       /* that it has */
+	u64 all;                      /* that all have together */
+};
+
+/* Who has most, by the last look. */
+struct held_top held_most(const struct held *h, held_amount amount);
+/* The level of so many bytes that are of no use to anybody: by their share of the machine's memory.
+ * -1: too little to be told. */
+int held_level(const struct report *r, u64 bytes);
+/* "6.3 % of the machine's memory" */
+const char *held_share(struct report *r, u64 bytes);
+/* Says how much it grew between the two looks, if it did by more than a hundredth. */
+void held_tell_growth(struct report *r, struct finding *f, const struct held_top *t);
+
+#endif

@@ -1,0 +1,212 @@
+/* Memory in files and segments that no process shows: tmpfs, System V segments that nobody has
+ * attached, files without a name. */
+#include "base/clock.h"
+#include "base/units.h"
+#include "rules/held.h"
+#include "rules/rules.h"
+#include "sys/fdlink.h"
+
+#define LONG_AGO_NS (365ULL * 86400 * NSEC_PER_SEC)
+
+/* "3 s ago", or nothing of the day it was. */
+static const char *age_text(struct report *r, u64 age_ns)
+{
+	double s = (double)age_ns / 1e9;
+
+	return age_ns >= LONG_AGO_NS ? "more than a year ago"
+	       : s < 120             ? report_text(r, "%.0f s ago", s)
+	       : s < 7200            ? report_text(r, "%.0f minutes ago", s / 60)
+	       : s < 172800          ? report_text(r, "%.0f hours ago", s / 3600)
+				     : report_text(r, "%.0f days ago", s / 86400);
+}
+
+static void tmpfs_writer(struct report *r, struct finding *x, const struct held_files *f)
+{
+	if (f->opener_files)
+		finding_line(r, x->evidence, "%s (pid %u) has %llu file%s of it open",
+			held_text(r, f->opener), f->opener_tgid, f->opener_files,
+			plural(f->opener_files));
+	else
+		finding_line(r, x->evidence,
+			"no process has files of it open: who wrote them is not known, but user %u "
+			"owns the largest",
+			f->uid);
+}
+
+static void tmpfs_try(
+	struct report *r, struct finding *x, const struct held_files *f, const char *dir)
+{
+	finding_line(r, x->try_, "See what is there, largest first, and remove what nobody needs:");
+	finding_line(r, x->try_,
+		"`find %s -xdev -type f -printf '%%k KiB %%u %%t %%p\\n' | sort -rn | head`", dir);
+	finding_line(r, x->try_, "Bound what may be written there, to what is in it now:");
+	finding_line(r, x->try_, "`mount -o remount,size=%lluk %s`", (f->used_bytes + 1023) / 1024,
+		held_text(r, f->mount));
+	if (f->limit_bytes)
+		finding_line(r, x->undo, "`mount -o remount,size=%lluk %s`", f->limit_bytes / 1024,
+			held_text(r, f->mount));
+	finding_line(r, x->undo, "Removed files do not come back: copy them to a disk first.");
+	finding_line(r, x->verify, "`df -k %s`", held_text(r, f->mount));
+}
+
+static void tell_tmpfs(struct report *r, const struct held_files *f)
+{
+	bool one = f->directory && f->directory_bytes * 3 >= f->used_bytes;
+	const char *dir = held_text(r, one ? f->directory : f->mount);
+	int level = held_level(r, f->used_bytes);
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, "tmpfs-files");
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->held_bytes = f->used_bytes;
+	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s", dir,
+		fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
+		held_share(r, f->used_bytes));
+	x->confidence = f->partial ? "high for the size; not all of it was looked through to find "
+				     "the directory"
+				   : "high: the file system's own count";
+	finding_line(r, x->evidence, "%s has %s in %llu files; the file system may take %s",
+		held_text(r, f->mount), fmt_bytes(a, f->used_bytes), f->files,
+		f->limit_bytes ? fmt_bytes(b, f->limit_bytes) : "any amount");
+	if (f->directory_files)
+		finding_line(r, x->evidence, "%s has %llu of the files, the last written %s", dir,
+			one ? f->directory_files : f->files, age_text(r, f->newest_age_ns));
+	tmpfs_writer(r, x, f);
+	if (f->used_bytes > f->first_used_bytes)
+		finding_line(r, x->evidence, "it grew by %s in %.0f s",
+			fmt_bytes(a, f->used_bytes - f->first_used_bytes), report_seconds(r));
+	x->why = "A file in tmpfs is shared memory: it counts as used, belongs to no process, "
+		 "cannot "
+		 "be dropped as cache, and stays until it is removed; without swap it cannot leave "
+		 "memory. The group of the process that wrote a page is charged for it.";
+	tmpfs_try(r, x, f, dir);
+}
+
+/* Of the segments that nobody has attached. */
+struct orphans {
+	u64 n, bytes;
+	const struct held_segment *most;
+};
+
+static void orphans_take(struct orphans *o, const struct held_segment *g)
+{
+	if (g->attached)
+		return;
+	o->n++;
+	o->bytes += g->resident_bytes + g->swap_bytes;
+	if (!o->most || g->resident_bytes > o->most->resident_bytes)
+		o->most = g;
+}
+
+static void segments_evidence(struct report *r, struct finding *x, const struct held *h)
+{
+	char a[UNIT_BUF];
+	u32 told = 0;
+
+	for (size_t i = 0; i < h->segments.n && told < 3; i++) {
+		const struct held_segment *g = groups_value(&h->segments, i);
+
+		if (g->attached)
+			continue;
+		told++;
+		finding_line(r, x->evidence,
+			"shmid %llu, %s, user %u, made by pid %u (%s), last attached or detached "
+			"%s",
+			g->id, fmt_bytes(a, g->resident_bytes + g->swap_bytes), g->uid,
+			g->creator_tgid, g->creator ? held_text(r, g->creator) : "has ended",
+			age_text(r, g->idle_ns));
+	}
+}
+
+static void tell_segments(struct report *r, const struct held *h)
+{
+	struct orphans o = {};
+	struct finding *x;
+	int level;
+	char a[UNIT_BUF];
+
+	for (size_t i = 0; i < h->segments.n; i++)
+		orphans_take(&o, groups_value(&h->segments, i));
+	level = held_level(r, o.bytes);
+	x = level < 0 ? NULL : report_finding(r, level, "shm-orphans");
+	if (!x)
+		return;
+	x->held_bytes = o.bytes;
+	x->title = report_text(r,
+		"%llu System V shared memory segment%s that nobody has attached hold%s %s, %s", o.n,
+		plural(o.n), o.n == 1 ? "s" : "", fmt_bytes(a, o.bytes), held_share(r, o.bytes));
+	x->confidence =
+		"high: the kernel's own count in /proc/sysvipc/shm; whether a program means to "
+		"attach them again is not known";
+	segments_evidence(r, x, h);
+	x->why = "A System V segment lives until it is removed, not until its users end: a program "
+		 "that was killed, or forgot shmctl(IPC_RMID), leaves it behind. Its pages are in "
+		 "no "
+		 "process's memory.";
+	finding_line(r, x->try_, "If its owner is gone for good, remove it:");
+	for (size_t i = 0; i < h->segments.n; i++) {
+		const struct held_segment *g = groups_value(&h->segments, i);
+
+		if (!g->attached)
+			finding_line(r, x->try_, "`ipcrm -m %llu`", g->id);
+	}
+	finding_line(r, x->undo, "What was in it does not come back.");
+	finding_line(r, x->verify, "`ipcs -m`");
+}
+
+static u64 memfd_bytes(const struct held_process *p)
+{
+	return p->memfd_bytes;
+}
+
+static void tell_memfd(struct report *r, const struct held *h)
+{
+	struct held_top t = held_most(h, memfd_bytes);
+	u64 hidden = t.most && t.bytes > t.most->last.shmem_bytes
+			     ? t.bytes - t.most->last.shmem_bytes
+			     : 0;
+	int level = held_level(r, hidden);
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, "memfd-files");
+	const struct held_process *p;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!x)
+		return;
+	p = &t.most->last;
+	x->held_bytes = t.bytes;
+	x->title =
+		report_text(r, "%s keeps %s in files without a name (memfd, or removed from tmpfs)",
+			held_name(r, p), fmt_bytes(a, t.bytes));
+	x->confidence = "high: the blocks of the files that it has open";
+	finding_line(r, x->evidence,
+		"%u memfd, %u other files in memory open; %s in its resident memory",
+		p->kinds[FD_MEMFD], p->kinds[FD_SHARED] + p->kinds[FD_DELETED],
+		fmt_bytes(b, p->shmem_bytes));
+	finding_line(r, x->evidence, "that is %s; all processes together keep %s so",
+		held_share(r, t.bytes), fmt_bytes(a, t.all));
+	held_tell_growth(r, x, &t);
+	x->why = "Such a file holds its pages as long as somebody has it open or mapped. What is "
+		 "not "
+		 "mapped is in nobody's resident memory, so top and ps do not show it.";
+	finding_line(r, x->try_, "See them, and close or shrink (ftruncate) those not in use:");
+	finding_line(r, x->try_, "`ls -l /proc/%u/fd`", p->tgid);
+	finding_line(r, x->try_,
+		"Who makes them, by code path: `memwhy syscalls --stacks=user --for 30s -p %u`",
+		p->tgid);
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`grep Shmem: /proc/meminfo`");
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct held *h = v;
+
+	for (size_t i = 0; i < h->files.n; i++)
+		tell_tmpfs(r, groups_value(&h->files, i));
+	tell_segments(r, h);
+	tell_memfd(r, h);
+	return 0;
+}
+
+const struct view rule_hidden_memory = HELD_RULE(report);

@@ -1,0 +1,395 @@
+/* Memory that the kernel keeps for processes: pipes and sockets that nobody reads, page tables,
+ * open files, threads, BPF maps. Each is told by who has most of it. */
+#include "base/units.h"
+#include "rules/held.h"
+#include "rules/rules.h"
+#include "sys/fdlink.h"
+
+#define MANY_FILES 10000
+#define FILES_WARNING 100000
+/* What an open file takes, with what is behind it (x86-64, 6.x): file 256, and of a pipe half of
+ * its inode, ring and pages, of a socket its sock and inode, of a path its dentry and inode. */
+#define FILE_BYTES 1200
+#define MANY_THREADS 2000
+/* Kernel stack, task and its signal and page table parts. */
+#define THREAD_BYTES (32ULL << 10)
+#define SPARSE 20 /* page tables are more than 1/20 of what they map: 1/512 is usual */
+
+static u64 pipe_bytes(const struct held_process *p)
+{
+	return p->pipe_bytes;
+}
+
+static u64 unread_bytes(const struct held_process *p)
+{
+	return p->unread_bytes;
+}
+
+static u64 unsent_bytes(const struct held_process *p)
+{
+	return p->unsent_bytes;
+}
+
+static u64 page_table_bytes(const struct held_process *p)
+{
+	return p->page_table_bytes;
+}
+
+static u64 bpf_bytes(const struct held_process *p)
+{
+	return p->bpf_bytes;
+}
+
+static u64 files(const struct held_process *p)
+{
+	return p->files;
+}
+
+static struct finding *begin(struct report *r, int level, const char *rule, u64 bytes)
+{
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, rule);
+
+	if (x)
+		x->held_bytes = bytes;
+	return x;
+}
+
+static void tell_pipes(struct report *r, const struct held *h)
+{
+	struct held_top t = held_most(h, pipe_bytes);
+	struct finding *x = begin(r, held_level(r, t.bytes), "pipe-buffers", t.bytes);
+	const struct held_process *p;
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	p = &t.most->last;
+	x->title = report_text(r, "%s keeps %s in pipes that are not read", held_name(r, p),
+		fmt_bytes(a, t.bytes));
+	x->confidence = p->pipes_measured < p->pipes
+				? report_text(r, "medium: estimated from %llu of its %llu pipes",
+					  p->pipes_measured, p->pipes)
+				: "high: each pipe was asked; which end should read is not known";
+	finding_line(r, x->evidence, "%llu pipes in %llu open files, %s", p->pipes, p->files,
+		held_share(r, t.bytes));
+	finding_line(r, x->evidence, "its parent is %s (pid %u)", held_text(r, p->parent),
+		p->parent_tgid);
+	held_tell_growth(r, x, &t);
+	x->why = "What is written to a pipe waits in pages of the kernel until it is read. No "
+		 "counter "
+		 "of /proc/meminfo has these pages, and no process shows them.";
+	finding_line(
+		r, x->try_, "Find out who should read them (both ends of a pipe have one number):");
+	finding_line(r, x->try_, "`ls -l /proc/%u/fd | grep pipe: | head`", p->tgid);
+	finding_line(r, x->try_,
+		"Read or close them; F_SETPIPE_SZ bounds what one may hold, and for "
+		"processes of others than root fs.pipe-user-pages-soft does.");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`memwhy check --for 5s -p %u`", p->tgid);
+}
+
+static void sockets_who(struct report *r, struct finding *x, const struct held_process *p)
+{
+	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
+
+	finding_line(r, x->evidence,
+		"%llu sockets: %s arrived and not read, %s written and not taken", p->sockets,
+		fmt_bytes(a, p->unread_bytes), fmt_bytes(b, p->unsent_bytes));
+	if (p->peer)
+		finding_line(r, x->evidence, "the one that holds most (%s) is connected to %s",
+			fmt_bytes(c, p->worst_bytes), held_text(r, p->peer));
+}
+
+static void tell_sockets(struct report *r, const struct held *h)
+{
+	struct held_top in = held_most(h, unread_bytes), out = held_most(h, unsent_bytes);
+	bool unread = in.bytes * 4 >= out.bytes; /* of one connection both sides may have some */
+	const struct held_top *t = unread ? &in : &out;
+	u64 bytes = MAX(in.bytes, out.bytes);
+	struct finding *x = begin(r, held_level(r, bytes), "socket-buffers", bytes);
+	const struct held_process *p;
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	p = &t->most->last;
+	x->title =
+		unread ? report_text(r, "%s does not read its sockets: %s wait in socket buffers",
+				 held_name(r, p), fmt_bytes(a, bytes))
+		       : report_text(r,
+				 "%s writes to sockets that the other side does not read: %s wait "
+				 "in socket buffers",
+				 held_name(r, p), fmt_bytes(a, bytes));
+	x->confidence = p->sockets_measured < p->sockets
+				? report_text(r, "medium: estimated from %llu of its %llu sockets",
+					  p->sockets_measured, p->sockets)
+				: "high: each socket was asked";
+	sockets_who(r, x, p);
+	if (facts_known(&h->facts, "tcp/mem"))
+		finding_line(r, x->evidence, "TCP holds %s on this machine",
+			fmt_bytes(a, facts_last(&h->facts, "tcp/mem")));
+	finding_line(r, x->evidence, "that is %s", held_share(r, bytes));
+	held_tell_growth(r, x, t);
+	x->why = "What arrives at a socket stays in memory of the kernel until the program reads "
+		 "it. "
+		 "A reader that is stuck, slow or gone astray so holds the memory of what all its "
+		 "peers send.";
+	finding_line(
+		r, x->try_, "See where the reader stands and let it read, or close what is idle:");
+	finding_line(r, x->try_, "`ss -xtump | grep pid=%u,`", p->tgid);
+	finding_line(r, x->try_,
+		"Bound one socket: SO_RCVBUF, SO_SNDBUF, or net.ipv4.tcp_rmem and "
+		"tcp_wmem for TCP, net.core.wmem_default for UNIX sockets.");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`memwhy check --for 5s -p %u`", p->tgid);
+}
+
+static void page_tables_try(struct report *r, struct finding *x, u32 tgid)
+{
+	finding_line(r, x->try_, "See which mapping is touched so sparsely:");
+	finding_line(
+		r, x->try_, "`memwhy faults --by mapping --stacks=user --for 10s -p %u`", tgid);
+	finding_line(r, x->try_,
+		"Give ranges that are done with back by munmap: MADV_DONTNEED frees the "
+		"pages, but not their page tables.");
+	finding_line(
+		r, x->try_, "Where many processes share a large segment, map it with huge pages.");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`grep VmPTE: /proc/%u/status`", tgid);
+}
+
+static void tell_page_tables(struct report *r, const struct held *h)
+{
+	struct held_top t = held_most(h, page_table_bytes);
+	int level = held_level(r, t.bytes);
+	const struct held_process *p = t.most ? &t.most->last : NULL;
+	struct finding *x;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	/* In their usual relation to memory that is in use they are no finding. */
+	if (!p || t.bytes * SPARSE < p->rss_bytes)
+		return;
+	x = begin(r, level, "page-tables", t.bytes);
+	if (!x)
+		return;
+	x->title = report_text(r, "Page tables of %s take %s, beside %s of resident memory",
+		held_name(r, p), fmt_bytes(a, t.bytes), fmt_bytes(b, p->rss_bytes));
+	x->confidence = "high: the kernel's own count";
+	finding_line(r, x->evidence, "that is %s; of memory in use they are usually 0.2 %%",
+		held_share(r, t.bytes));
+	finding_line(r, x->evidence, "all processes together: %s",
+		fmt_bytes(a, facts_last(&h->facts, "PageTables")));
+	held_tell_growth(r, x, &t);
+	x->why =
+		"A page table of 4 KiB serves 2 MiB of addresses: a page here and there in a large "
+		"mapping needs one each, and it stays when the pages are given back. They cannot "
+		"be "
+		"swapped or reclaimed.";
+	page_tables_try(r, x, p->tgid);
+}
+
+/* Many processes that each have page tables for the same memory. */
+static void tell_children_tables(struct report *r, const struct held *h)
+{
+	const struct held_children *most = NULL;
+	struct finding *x;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	for (size_t i = 0; i < h->parents.n; i++) {
+		const struct held_children *c = groups_value(&h->parents, i);
+
+		if (!most || c->page_table_bytes > most->page_table_bytes)
+			most = c;
+	}
+	if (!most || most->page_table_bytes * 50 < most->rss_bytes)
+		return;
+	x = begin(r, held_level(r, most->page_table_bytes), "page-tables", most->page_table_bytes);
+	if (!x)
+		return;
+	x->title = report_text(r, "Page tables of the %llu children of %s (pid %u) take %s",
+		most->children, held_text(r, most->name), most->tgid,
+		fmt_bytes(a, most->page_table_bytes));
+	x->confidence = "high: the kernel's own count";
+	finding_line(r, x->evidence,
+		"one of them: %s; together %s resident, shared pages counted for each",
+		held_text(r, most->child), fmt_bytes(b, most->rss_bytes));
+	x->why = "Each process has page tables of its own, also for memory that all of them share.";
+	page_tables_try(r, x, most->tgid);
+}
+
+static void tell_bpf(struct report *r, const struct held *h)
+{
+	struct held_top t = held_most(h, bpf_bytes);
+	struct finding *x = begin(r, held_level(r, t.bytes), "bpf-maps", t.bytes);
+	const struct held_process *p;
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	p = &t.most->last;
+	x->title = report_text(r, "BPF maps of %s take %s", held_name(r, p), fmt_bytes(a, t.bytes));
+	x->confidence =
+		"high: the kernel's own count (memlock in fdinfo); maps that are only pinned in "
+		"bpffs belong to no process and are not in it";
+	finding_line(
+		r, x->evidence, "%u maps open, %s", p->kinds[FD_BPF_MAP], held_share(r, t.bytes));
+	finding_line(r, x->evidence, "VmallocUsed is %s",
+		fmt_bytes(a, facts_last(&h->facts, "VmallocUsed")));
+	finding_line(r, x->evidence, "Percpu is %s", fmt_bytes(a, facts_last(&h->facts, "Percpu")));
+	held_tell_growth(r, x, &t);
+	x->why = "A BPF map lives in memory of the kernel; one that is preallocated takes all it "
+		 "may "
+		 "ever hold as it is made, a per-CPU one that for each CPU.";
+	finding_line(r, x->try_,
+		"See which, and make the largest smaller (max_entries), or without "
+		"preallocation (BPF_F_NO_PREALLOC):");
+	finding_line(r, x->try_, "`bpftool map show`");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`memwhy check --for 5s -p %u`", p->tgid);
+}
+
+/* What its open files are, the most frequent kinds first. */
+static const char *kinds_text(struct report *r, const struct held_process *p)
+{
+	static const char *const names[FD_KINDS] = {"files", "pipe ends", "sockets", "epolls",
+		"event and timer descriptors", "watches", "userfaultfds", "BPF maps",
+		"BPF programs", "io_urings", "perf events", "memfds", "shared memory",
+		"buffers of devices", "removed files", "others"};
+	_cleanup_str_ struct str text = {};
+
+	for (u32 limit = p->files > 10 ? (u32)(p->files / 20) : 0, i = 0; i < FD_KINDS; i++)
+		if (p->kinds[i] > limit)
+			str_addf(&text, "%s%u %s", text.len ? ", " : "", p->kinds[i], names[i]);
+	return report_text(r, "%s", str_get(&text));
+}
+
+static void tell_files(struct report *r, const struct held *h)
+{
+	struct held_top t = held_most(h, files);
+	u64 n = t.bytes, bytes = n * FILE_BYTES;
+	struct finding *x;
+	const struct held_process *p;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (n < MANY_FILES)
+		return;
+	x = begin(r, MAX(held_level(r, bytes), (int)(n >= FILES_WARNING ? LEVEL_RISK : LEVEL_NOTE)),
+		"open-files", bytes);
+	if (!x)
+		return;
+	p = &t.most->last;
+	x->title = report_text(r, "%s has %s files open (%s): some %s of kernel memory",
+		held_name(r, p), fmt_count(a, n), kinds_text(r, p), fmt_bytes(b, bytes));
+	x->confidence = "high for the count; the memory is estimated at 1.2 KB each";
+	finding_line(r, x->evidence, "%llu of all %llu open files of the machine", n,
+		facts_last(&h->facts, "file/open"));
+	finding_line(r, x->evidence, "unreclaimable slab is %s",
+		fmt_bytes(a, facts_last(&h->facts, "SUnreclaim")));
+	if (n > t.first_bytes)
+		finding_line(
+			r, x->evidence, "%llu more than a few seconds before", n - t.first_bytes);
+	x->why = "Each open file is an object of the kernel with its inode, and buffers where it "
+		 "is a "
+		 "pipe or a socket. A program that never closes holds them until it ends.";
+	finding_line(r, x->try_, "What does it keep open, by target:");
+	finding_line(r, x->try_,
+		"`ls -l /proc/%u/fd | awk '{print $NF}' | sed 's/[0-9]*$//' | sort | uniq -c | "
+		"sort -rn | head`",
+		p->tgid);
+	finding_line(
+		r, x->try_, "Where it opens them: `memwhy leak --kernel --for 30s -p %u`", p->tgid);
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`ls /proc/%u/fd | wc -l`", p->tgid);
+}
+
+static void threads_lines(struct report *r, struct finding *x, const struct held *h, u32 tgid)
+{
+	char a[UNIT_BUF];
+
+	finding_line(r, x->evidence, "kernel stacks of all %llu threads of the machine: %s",
+		facts_last(&h->facts, "task/threads"),
+		fmt_bytes(a, facts_last(&h->facts, "KernelStack")));
+	x->why = "Each thread has a kernel stack of 16 KiB and some 10 KiB more of the kernel's "
+		 "structures, beside its own stack, also when it only waits.";
+	finding_line(r, x->try_, "Bound the pool that makes them; until then the kernel can:");
+	finding_line(r, x->try_,
+		"`ps -o pid,ppid,nlwp,stat,etime,args --sort=-nlwp --ppid %u -p %u | head`", tgid,
+		tgid);
+	finding_line(r, x->try_, "A limit for its group: pids.max of the pids controller.");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`grep KernelStack: /proc/meminfo`");
+}
+
+static u64 threads(const struct held_process *p)
+{
+	return p->threads;
+}
+
+static void tell_threads(struct report *r, const struct held *h)
+{
+	struct held_top t = held_most(h, threads);
+	u64 bytes = t.bytes * THREAD_BYTES;
+	struct finding *x;
+	char a[UNIT_BUF];
+
+	if (t.bytes < MANY_THREADS)
+		return;
+	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-threads", bytes);
+	if (!x)
+		return;
+	x->title = report_text(r, "%s has %llu threads: some %s of kernel stacks and structures",
+		held_name(r, &t.most->last), t.bytes, fmt_bytes(a, bytes));
+	x->confidence = "high for the count; the memory is estimated at 32 KiB a thread";
+	if (t.bytes > t.first_bytes)
+		finding_line(r, x->evidence, "%llu more than a few seconds before",
+			t.bytes - t.first_bytes);
+	threads_lines(r, x, h, t.most->last.tgid);
+}
+
+static void tell_children(struct report *r, const struct held *h)
+{
+	const struct held_children *most = NULL;
+	struct finding *x;
+	u64 bytes;
+	char a[UNIT_BUF];
+
+	for (size_t i = 0; i < h->parents.n; i++) {
+		const struct held_children *c = groups_value(&h->parents, i);
+
+		if (!most || c->children > most->children)
+			most = c;
+	}
+	if (!most || most->children < MANY_THREADS)
+		return;
+	bytes = most->threads * THREAD_BYTES;
+	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-processes", bytes);
+	if (!x)
+		return;
+	x->title = report_text(r,
+		"%s (pid %u) has %llu child processes, %llu of them ended and not waited for: some "
+		"%s of "
+		"kernel stacks and structures",
+		held_text(r, most->name), most->tgid, most->children, most->zombies,
+		fmt_bytes(a, bytes));
+	x->confidence = "high for the count; the memory is estimated at 32 KiB a thread";
+	finding_line(r, x->evidence, "one of them: %s; page tables of all: %s",
+		held_text(r, most->child), fmt_bytes(a, most->page_table_bytes));
+	threads_lines(r, x, h, most->tgid);
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct held *h = v;
+
+	tell_pipes(r, h);
+	tell_sockets(r, h);
+	tell_page_tables(r, h);
+	tell_children_tables(r, h);
+	tell_bpf(r, h);
+	tell_files(r, h);
+	tell_threads(r, h);
+	tell_children(r, h);
+	return 0;
+}
+
+const struct view rule_kernel_memory = HELD_RULE(report);

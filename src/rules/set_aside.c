@@ -1,0 +1,230 @@
+/* Memory that is set aside and that nobody else can use: huge page pools, locked memory, a large
+ * reserve, a balloon; and the kernel's work to merge pages, where it is in vain. */
+#include <string.h>
+
+#include "base/units.h"
+#include "rules/held.h"
+#include "rules/rules.h"
+
+#define RESERVE_SHARE 0.05 /* of memory, in vm.min_free_kbytes: the kernel chooses below 0.5 % */
+#define KSM_CPU_SHARE 0.05
+
+static const struct {
+	const char *name, *free, *reserved, *nr, *size_text;
+	u64 bytes;
+} pools[] = {
+	{"2M", "hugepages/2M/free", "hugepages/2M/resv", "hugepages/2M/nr", "2048kB", 2ULL << 20},
+	{"1G", "hugepages/1G/free", "hugepages/1G/resv", "hugepages/1G/nr", "1048576kB",
+		1ULL << 30},
+};
+
+static void tell_pool(struct report *r, const struct held *h, size_t i)
+{
+	u64 nr = facts_last(&h->facts, pools[i].nr), unused = facts_last(&h->facts, pools[i].free);
+	u64 promised = facts_last(&h->facts, pools[i].reserved);
+	u64 idle = unused > promised ? unused - promised : 0, bytes = idle * pools[i].bytes;
+	int level = held_level(r, bytes);
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, "hugetlb-idle");
+	const char *file;
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	file = report_text(
+		r, "/sys/kernel/mm/hugepages/hugepages-%s/nr_hugepages", pools[i].size_text);
+	x->held_bytes = bytes;
+	x->title = report_text(r,
+		"Idle huge pages: %llu of the %llu reserved %s pages are used by nobody, %s, %s",
+		idle, nr, pools[i].name, fmt_bytes(a, bytes), held_share(r, bytes));
+	x->confidence =
+		"high: the kernel's own counts; whether somebody will want them later is not known";
+	finding_line(r, x->evidence, "nr_hugepages %llu, free %llu, reserved for mappings %llu", nr,
+		unused, promised);
+	if (!i && facts_known(&h->facts, "vm.nr_hugepages"))
+		finding_line(r, x->evidence,
+			"the setting (vm.nr_hugepages, or hugepages= on the kernel's "
+			"command line) asks for %llu",
+			facts_last(&h->facts, "vm.nr_hugepages"));
+	x->why = "Pages in the hugetlb pool are taken from all other use: neither programs nor the "
+		 "page "
+		 "cache get them, and reclaim cannot take them back, also when nobody uses them.";
+	finding_line(r, x->try_, "Give back what is not used:");
+	finding_line(r, x->try_, "`echo %llu > %s`", nr - idle, file);
+	finding_line(r, x->undo, "`echo %llu > %s`", nr, file);
+	finding_line(r, x->verify, "`grep -i huge /proc/meminfo`");
+}
+
+static u64 locked_bytes(const struct held_process *p)
+{
+	return p->locked_bytes;
+}
+
+static void tell_locked(struct report *r, const struct held *h)
+{
+	struct held_top t = held_most(h, locked_bytes);
+	struct finding *x;
+	const struct held_process *p;
+	u64 bytes;
+	int level;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!t.most)
+		return;
+	p = &t.most->last;
+	/* VmLck counts what is mapped, also where it is not resident. */
+	bytes = MIN(t.bytes, p->rss_bytes);
+	level = held_level(r, bytes);
+	x = level < 0 ? NULL : report_finding(r, level, "locked-memory");
+	if (!x)
+		return;
+	x->held_bytes = bytes;
+	x->title = report_text(r, "%s has locked %s in memory (mlock), %s", held_name(r, p),
+		fmt_bytes(a, bytes), held_share(r, bytes));
+	x->confidence =
+		"high: the kernel's own count; whether it needs all of it at once is not known";
+	finding_line(r, x->evidence, "VmLck %s of %s resident; Mlocked on this machine %s",
+		fmt_bytes(a, p->locked_bytes), fmt_bytes(b, p->rss_bytes),
+		fmt_bytes((char[UNIT_BUF]){}, facts_last(&h->facts, "Mlocked")));
+	held_tell_growth(r, x, &t);
+	x->why = "Locked pages cannot be swapped, reclaimed or, mostly, moved: all others share "
+		 "what is "
+		 "left, and get into reclaim earlier.";
+	finding_line(r, x->try_,
+		"Lock only what must not fault (mlock of a range, or MLOCK_ONFAULT, in "
+		"place of mlockall), or bound what a process may lock:");
+	finding_line(r, x->try_, "`prlimit --pid %u --memlock=%llu`", p->tgid, bytes / 2);
+	finding_line(r, x->try_,
+		"A limit holds for later calls; what is locked stays so until the process "
+		"unlocks it or ends.");
+	finding_line(r, x->undo, "`prlimit --pid %u --memlock=unlimited`", p->tgid);
+	finding_line(r, x->verify, "`grep VmLck: /proc/%u/status`", p->tgid);
+}
+
+/* What the kernel sets as it boots: the root of 16 times the KiB of memory, 128 KiB to 256 MiB
+ * (calculate_min_free_kbytes(), 6.18). */
+static u64 usual_reserve_kib(const struct report *r)
+{
+	u64 square = r->stream->host.memory_bytes / 1024 * 16, root = 128;
+
+	while (root < (256 << 10) && root * root < square)
+		root += 64;
+	return root;
+}
+
+static void tell_reserve(struct report *r, const struct held *h)
+{
+	u64 kib = facts_last(&h->facts, "vm.min_free_kbytes"), bytes = kib * 1024;
+	double share = (double)bytes / (double)MAX(r->stream->host.memory_bytes, 1ULL);
+	struct finding *x;
+	char a[UNIT_BUF];
+
+	if (share < RESERVE_SHARE)
+		return;
+	x = report_finding(r, MAX(share_level(share, 0.1, 0.25, 2), (int)LEVEL_NOTE), "min-free");
+	if (!x)
+		return;
+	x->held_bytes = bytes;
+	x->title = report_text(r, "vm.min_free_kbytes keeps %s of memory free, %s",
+		fmt_bytes(a, bytes), held_share(r, bytes));
+	x->confidence = "high: the present setting";
+	finding_line(r, x->evidence, "vm.min_free_kbytes is %llu", kib);
+	x->why =
+		"Below this mark of free memory ordinary allocations must reclaim, and kswapd "
+		"begins "
+		"well above it: that much memory is never used, and on small machines programs are "
+		"killed while it is free.";
+	finding_line(r, x->try_, "`sysctl -w vm.min_free_kbytes=%llu`", usual_reserve_kib(r));
+	finding_line(r, x->undo, "`sysctl -w vm.min_free_kbytes=%llu`", kib);
+	finding_line(r, x->verify, "`memwhy check --for 10s`");
+}
+
+/* The time on CPUs of the kernel's thread of this name. */
+static u64 thread_ns(const struct held *h, const char *comm)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < h->threads.n; i++) {
+		const struct held_cpu *t = groups_value(&h->threads, i);
+
+		if (!strncmp(t->comm, comm, strlen(comm)))
+			sum += t->last_ns - t->first_ns;
+	}
+	return sum;
+}
+
+static void tell_ksm(struct report *r, const struct held *h)
+{
+	u64 ns = thread_ns(h, "ksmd"), saved = facts_last(&h->facts, "ksm/pages_sharing");
+	double share = report_share(r, ns);
+	struct finding *x;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	/* What it saves is worth some time. */
+	if (share < KSM_CPU_SHARE || (saved > r->stream->host.memory_bytes / 20 && share < 0.5))
+		return;
+	x = report_finding(r, MAX(share_level(share, 0.2, 0.6, 2), (int)LEVEL_NOTE), "ksm");
+	if (!x)
+		return;
+	x->cost_ns = ns;
+	x->title = report_text(r, "ksmd takes %.0f %% of a CPU to merge pages (KSM), and saves %s",
+		share * 100, fmt_bytes(a, saved));
+	x->confidence = "high: the time of the kernel's thread, and its own counts of pages";
+	finding_line(r, x->evidence,
+		"merged into %s, looked at and found to be unlike any other: %s",
+		fmt_bytes(a, facts_last(&h->facts, "ksm/pages_shared")),
+		fmt_bytes(b, facts_last(&h->facts, "ksm/pages_unshared")));
+	finding_line(r, x->evidence, "pages_to_scan %llu every %llu ms, %llu full scans meanwhile",
+		facts_last(&h->facts, "ksm/pages_to_scan"),
+		facts_last(&h->facts, "ksm/sleep_millisecs"),
+		facts_delta(&h->facts, "ksm/full_scans"));
+	x->why = "KSM compares the pages of ranges that programs marked (MADV_MERGEABLE). Where "
+		 "these "
+		 "differ, or change all the time, it only takes CPU time, and each write to a "
+		 "merged "
+		 "page is a fault that copies it.";
+	finding_line(r, x->try_, "Let it look at fewer pages, or stop it (1 runs it again):");
+	finding_line(r, x->try_, "`echo 0 > /sys/kernel/mm/ksm/run`");
+	finding_line(r, x->undo, "`echo 1 > /sys/kernel/mm/ksm/run`");
+	finding_line(r, x->verify, "`grep . /sys/kernel/mm/ksm/pages_*`");
+}
+
+static void tell_balloon(struct report *r, const struct held *h)
+{
+	u64 in = facts_last(&h->facts, "balloon_inflate"),
+	    out = facts_last(&h->facts, "balloon_deflate");
+	u64 bytes = in > out ? (in - out) * r->stream->host.page_bytes : 0;
+	int level = held_level(r, bytes);
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, "balloon");
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->held_bytes = bytes;
+	x->title = report_text(r, "The hypervisor has taken %s back through the memory balloon",
+		fmt_bytes(a, bytes));
+	x->confidence = "high: the kernel's own counts";
+	finding_line(r, x->evidence, "%llu pages given to the balloon, %llu returned since boot",
+		in, out);
+	x->why =
+		"The balloon driver takes pages of this guest for its host, which it may do at any "
+		"time: what is left is all the guest has.";
+	finding_line(
+		r, x->try_, "Ask for a smaller balloon on the host (virsh setmem, or its like).");
+	finding_line(r, x->undo, "The host can inflate it again.");
+	finding_line(r, x->verify, "`grep balloon /proc/vmstat`");
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct held *h = v;
+
+	for (size_t i = 0; i < ARRAY_SIZE(pools); i++)
+		tell_pool(r, h, i);
+	tell_locked(r, h);
+	tell_reserve(r, h);
+	tell_ksm(r, h);
+	tell_balloon(r, h);
+	return 0;
+}
+
+const struct view rule_set_aside = HELD_RULE(report);
