@@ -227,6 +227,19 @@ void help_man(const struct command *cmd, struct str *out)
 	str_add(out, ".SH SEE ALSO\n.BR memwhy (8)\n");
 }
 
+static const char output_text[] =
+	"Files that --out and --record name are replaced only if they are recordings or reports "
+	"of memwhy, or empty; --force replaces others. A symbolic link is never followed, and "
+	"nothing is written through a file of another user or one with several names (hard "
+	"links): --force puts a new file in its place. A report in csv or folded, or with -q, "
+	"does not say what it is: the attribute user.memwhy of the file does.\n\n"
+	"--out -, /dev/stdout and /dev/fd/N write to descriptors that memwhy was given, as they "
+	"are. --out also takes a character device, such as /dev/null, and a named pipe of the "
+	"same user; --input reads a named pipe. Both wait five seconds for the other end.\n\n"
+	"In csv, text that begins with one of = + - @ and ' has an apostrophe before it, so that "
+	"no spreadsheet takes a name for a formula. Commands to copy (try, undo, verify, next) "
+	"are in backticks in JSON and quoted for a POSIX shell in every format.";
+
 void help_man_main(struct str *out)
 {
 	size_t n;
@@ -248,6 +261,8 @@ void help_man_main(struct str *out)
 		man_text(out, all[i].summary);
 		str_addc(out, '\n');
 	}
+	str_add(out, ".SH OUTPUT\n");
+	man_paragraphs(out, output_text);
 	man_tail(out);
 }
 

@@ -35,8 +35,6 @@ static const struct opt run[] = {
 	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
 		"the most that the maps of all probes, and what is read for names, may take "
 		"(default: maps as fit the machine, 256M for names)"),
-	O("with-self", 0, OPT_FLAG, with_self, NULL,
-		"memwhy too, and what it runs: left out otherwise"),
 	O("no-lines", 0, OPT_FLAG, no_lines, NULL,
 		"function names only: do not read debug information"),
 	O("debuginfod", 0, OPT_OPTIONAL, debuginfod, "TIME",
@@ -158,7 +156,15 @@ static const struct opt output[] = {
 		"those "
 		"with a hundredth of what the first one has, and at least 5)"),
 	O("table", 0, OPT_STRING, table, "NAME", "only this table"),
-	O("out", 0, OPT_STRING, out, "FILE", "write the report to FILE (-: stdout)"),
+	O("out", 0, OPT_STRING, out, "FILE",
+		"write the report to FILE (-: stdout; /dev/fd/N, a device and a named pipe will "
+		"do)"),
+};
+
+static const struct opt written[] = {
+	O("force", 0, OPT_FLAG, force, NULL,
+		"let --out and --record replace whatever FILE is now (default: only recordings "
+		"and reports of memwhy); a link is replaced, never followed"),
 };
 
 static const struct opt check[] = {
@@ -223,6 +229,7 @@ static const struct group {
 	{GROUP_RUN, "Run", {run, ARRAY_SIZE(run)}},
 	{GROUP_FILES, "Recordings", {files, ARRAY_SIZE(files)}},
 	{GROUP_OUTPUT, "Output", {output, ARRAY_SIZE(output)}},
+	{GROUP_OUTPUT | GROUP_RECORD, "Output", {written, ARRAY_SIZE(written)}},
 	{0, "Other", {always, ARRAY_SIZE(always)}},
 };
 

@@ -11,7 +11,7 @@ struct options {
 	/* run */
 	u64 for_ns, interval_ns, ring_bytes, max_bytes;
 	const char *record, *input, *stacks;
-	bool no_lines, with_self;
+	bool no_lines;
 	const char *debuginfod; /* "": for the usual time; NULL: not asked for */
 	/* view */
 	const char *by, *like;
@@ -33,6 +33,7 @@ struct options {
 	/* output */
 	const char *format, *fields, *sort, *table, *out;
 	u64 limit;
+	bool force;
 	bool quiet, verbose;
 	/* check */
 	const char *fail_on;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/closest.h"
+#include "cmd/ours.h"
 
 #define TEXT_ROWS 20
 #define PIECE (1U << 16)
@@ -54,27 +55,56 @@ static bool same_file(const char *a, const char *b)
 					      x.st_ino == y.st_ino));
 }
 
+/* A descriptor that whoever ran memwhy opened is written to as it is. */
+static int fd_open(const struct options *o, struct output *out, struct err *err)
+{
+	const struct target to = ours_report(o);
+	int given = target_descriptor(o->out), fd, rc;
+	struct stat st;
+
+	if (given >= 0) {
+		fd = fcntl(given, F_DUPFD_CLOEXEC, 3);
+		return fd < 0 ? err_errno(err, -errno, "--out: cannot write %.200s", o->out) : fd;
+	}
+	if (same_file(o->out, o->input) || same_file(o->out, o->record))
+		return err_set(err, -EINVAL, "--out: %.200s is the recording", o->out);
+	rc = target_open(&to, &fd, err);
+	if (rc)
+		return rc;
+	out->empties = !fstat(fd, &st) && S_ISREG(st.st_mode);
+	return fd;
+}
+
+static int file_open(const struct options *o, struct output *out, struct err *err)
+{
+	int fd;
+
+	if (!o->out || target_descriptor(o->out) == STDOUT_FILENO)
+		return 0;
+	fd = fd_open(o, out, err);
+	if (fd < 0) {
+		err->code = -EINVAL; /* a file of no use was named */
+		return -EINVAL;
+	}
+	out->file = fdopen(fd, "w");
+	out->close = out->file != NULL;
+	if (out->file)
+		return 0;
+	close(fd);
+	return err_errno(err, -errno, "--out: cannot write %.200s", o->out);
+}
+
 int output_open(const struct options *o, struct output *ret, struct err *err)
 {
 	struct output out = {.renderer = renderer_find(o->format), .file = stdout};
 	bool text = !strcmp(o->format, "text");
+	int rc;
 
 	if (!out.renderer)
 		return format_unknown(o->format, err);
-	if (o->out && strcmp(o->out, "-") != 0 &&
-		(same_file(o->out, o->input) || same_file(o->out, o->record)))
-		return err_set(err, -EINVAL, "--out: %.200s is the recording", o->out);
-	if (o->out && strcmp(o->out, "-") != 0) {
-		int fd = open(o->out, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-		out.file = fd < 0 ? NULL : fdopen(fd, "w");
-		out.close = true;
-		if (!out.file) {
-			err_errno(err, -errno, "--out: cannot write %.200s", o->out);
-			err->code = -EINVAL;
-			return -EINVAL;
-		}
-	}
+	rc = file_open(o, &out, err);
+	if (rc)
+		return rc;
 	out.ro = (struct render_options){
 		.colour = terminal_colour(out.file),
 		.wide = !strcmp(o->format, "wide"),
@@ -101,9 +131,11 @@ void output_select(const struct output *out, const struct options *o, struct rep
 
 static int text_write(struct output *out, const struct str *s)
 {
-	/* A device has no length to cut: that is no failure. */
-	if (out->close && !out->started && ftruncate(fileno(out->file), 0) && errno != EINVAL)
-		return -errno;
+	if (out->empties && !out->started) {
+		if (ftruncate(fileno(out->file), 0))
+			return -errno;
+		ours_mark(fileno(out->file));
+	}
 	out->started = true;
 	if (s->len && fwrite(s->buf, 1, s->len, out->file) != s->len)
 		return -errno;

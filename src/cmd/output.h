@@ -10,14 +10,16 @@ struct output {
 	struct render_options ro;
 	FILE *file;
 	bool close;
+	bool empties; /* a file that may have had something in it: cut at the first output */
 	bool started; /* something was printed */
 	bool limited; /* --limit was given */
 	u32 limit;
 	int failed; /* -errno of a piece of a report that could not be written */
 };
 
-/* -EINVAL: no such format, or FILE cannot be written. FILE keeps what it had until the first
- * output; it must not be one of the recordings (--input, --record). */
+/* -EINVAL: no such format, or FILE cannot be written (base/target.h). FILE keeps what it had until
+ * the first output, unless --force made it anew; it must not be one of the recordings (--input,
+ * --record). */
 int output_open(const struct options *o, struct output *ret, struct err *err);
 /* Sets --fields, --sort, --limit, --table on the report. */
 void output_select(const struct output *out, const struct options *o, struct report *r);

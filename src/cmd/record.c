@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "cmd/entries.h"
+#include "cmd/ours.h"
 #include "cmd/run.h"
 #include "cmd/scope.h"
 
@@ -84,6 +85,7 @@ static int record_run(const struct options *o, struct session_result *result, st
 	_cleanup_free_ const struct probe **list = calloc(probes_n, sizeof(*list));
 	_cleanup_free_ struct pipeline *pipe = calloc(1, sizeof(*pipe));
 	const char *path = o->operands[0];
+	const struct target to = ours_recording(o, path);
 	struct capture_options opt = {};
 	struct scope_words words;
 	size_t n = 0;
@@ -100,7 +102,7 @@ static int record_run(const struct options *o, struct session_result *result, st
 	if (!rc)
 		rc = scope_from_options(o, &opt, &words, err);
 	if (!rc) {
-		rc = pipeline_log(pipe, path, err);
+		rc = pipeline_log(pipe, &to, err);
 		began = !rc;
 	}
 	if (!rc) {

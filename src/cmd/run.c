@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cmd/ours.h"
 #include "cmd/recording.h"
 #include "cmd/running.h"
 #include "cmd/scope.h"
@@ -327,6 +328,13 @@ static int running_prepare(
 	return rc;
 }
 
+static int running_log(struct running *g)
+{
+	const struct target to = ours_recording(g->run->o, g->run->o->record);
+
+	return pipeline_log(&g->pipe, &to, &g->err);
+}
+
 static int running_go(struct running *g)
 {
 	const struct options *o = g->run->o;
@@ -337,7 +345,7 @@ static int running_go(struct running *g)
 	if (!rc && !o->input)
 		rc = g->run->outstanding ? scope_check_memory(o, &g->err) : 0;
 	if (!rc && o->record)
-		rc = pipeline_log(&g->pipe, o->record, &g->err);
+		rc = running_log(g);
 	if (!rc && o->input)
 		rc = running_input(g);
 	else if (!rc) {

@@ -40,12 +40,12 @@ static int options_check(const struct options *o, struct err *err)
 			"--input reports on a recording: it takes no scope and no command");
 		return err_hint(err, "give the scope when recording");
 	}
-	if (o->input && (o->for_ns || o->no_lines || o->with_self || o->debuginfod ||
+	if (o->input && (o->for_ns || o->no_lines || o->debuginfod ||
 				o->ring_bytes != options_default.ring_bytes ||
 				o->max_bytes != options_default.max_bytes)) {
 		err_set(err, -EINVAL,
 			"--input reports on a recording: it takes no --for, --ring-size, "
-			"--max-memory, --with-self, --no-lines, --debuginfod");
+			"--max-memory, --no-lines, --debuginfod");
 		return err_hint(err, "they say how to record");
 	}
 	if (o->each && !strcmp(o->format, "folded"))

@@ -8,19 +8,26 @@
 #ifndef MEMWHY_EVENT_LOG_H
 #define MEMWHY_EVENT_LOG_H
 
-#include "base/err.h"
+#include "base/target.h"
 #include "event/schema.h"
 #include "event/sink.h"
 
 struct log_writer;
 
+/* Does the file begin as a recording does? */
+bool log_is_recording(int fd);
+/* Where to record to: nothing but a recording that is there is replaced. */
+static inline struct target log_target(const char *path)
+{
+	return (struct target){
+		.path = path, .cannot = "cannot record to", .replaceable = log_is_recording};
+}
 /*
- * Creates path with mode 0600 and writes the schema. A regular file of the same user that is
- * there is emptied, its mode set to 0600; anything else that is there (a directory, a pipe, a
- * device, a file of another user or one being recorded to) is an error and left alone.
+ * Opens the file (target_open), empties it, sets its mode to 0600 and writes the schema. One that
+ * is being recorded to is an error and left alone.
  */
-int log_writer_open(
-	const char *path, const struct schema *schema, struct log_writer **ret, struct err *err);
+int log_writer_open(const struct target *to, const struct schema *schema, struct log_writer **ret,
+	struct err *err);
 /*
  * The writer as a sink. put returns -EINVAL for what is no record (size, or a kind that no
  * schema can hold). When a write fails (a full disk), put returns its -errno once and 0 after

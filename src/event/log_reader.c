@@ -5,7 +5,6 @@
 #include "event/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -247,10 +246,10 @@ static int reader_open(const char *name, int fd, struct log_reader **ret, struct
 
 int log_reader_open(const char *path, struct log_reader **ret, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = source_open(path);
 
 	if (fd < 0)
-		return err_errno(err, -errno, "cannot read %s", path);
+		return source_failed(path, fd, err);
 	return reader_open(path, fd, ret, err);
 }
 

@@ -7,7 +7,6 @@
 #include "event/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -47,95 +46,34 @@ static const char *error_hint(int error)
 		return "the disk quota is used up: free some space, or record elsewhere";
 	case -EFBIG:
 		return "raise the limit on file sizes (ulimit -f), or record for a shorter time";
-	case -EACCES:
-	case -EPERM:
-	case -EROFS:
-		return "record to a directory that you may write to";
 	default:
 		return "record to another file";
 	}
 }
 
-/* Whatever could be written through this descriptor is a recording that can be cut and closed. */
-static int file_check(const struct stat *st, const char *path, struct err *err)
+bool log_is_recording(int fd)
 {
-	if (!S_ISREG(st->st_mode)) {
-		err_set(err, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL,
-			"cannot record to %s: it is %s, not a regular file", path,
-			S_ISDIR(st->st_mode)    ? "a directory"
-			: S_ISFIFO(st->st_mode) ? "a pipe"
-			: S_ISSOCK(st->st_mode) ? "a socket"
-						: "a device");
-		err_hint(
-			err, "name a file; to send a recording elsewhere, copy it when it is done");
-		return S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL;
-	}
-	if (st->st_uid != geteuid()) {
-		err_set(err, -EPERM,
-			"cannot record to %s: the file is there and belongs to user %u", path,
-			st->st_uid);
-		err_hint(err, "a recording is private: remove the file, or choose another name");
-		return -EPERM;
-	}
-	return 0;
+	const struct log_head want = {.magic = LOG_MAGIC};
+	struct log_head head;
+
+	return pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+	       !memcmp(head.magic, want.magic, sizeof(head.magic));
 }
 
-/* Empties a file that was there, unless another memwhy is recording to it. */
-static int file_replace(int fd, const char *path, struct err *err)
+/* The file is emptied, unless another memwhy is recording to it. */
+static int file_begin(const struct target *to, int *ret, struct err *err)
 {
-	struct stat st;
-	int rc;
+	_cleanup_close_ int fd = -1;
+	int rc = target_open(to, &fd, err);
 
-	if (fstat(fd, &st) < 0)
-		return err_errno(err, -errno, "cannot record to %s", path);
-	rc = file_check(&st, path, err);
 	if (rc)
 		return rc;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return err_set(
-			err, -EBUSY, "cannot record to %s: a recording to it is going on", path);
+		return err_set(err, -EBUSY, "cannot record to %s: a recording to it is going on",
+			to->path);
 	if (fchmod(fd, 0600) < 0 || ftruncate(fd, 0) < 0)
-		return err_errno(err, -errno, "cannot record to %s", path);
-	return 0;
-}
-
-/* A file that is there is looked at before it is opened: opening a device may have effects. */
-static int file_open_existing(const char *path, int *ret, struct err *err)
-{
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-	int rc;
-
-	if (stat(path, &st) < 0)
-		return err_errno(err, -errno, "cannot record to %s", path);
-	rc = file_check(&st, path, err);
-	if (rc)
-		return rc;
-	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0)
-		return err_errno(err, -errno, "cannot record to %s", path);
-	rc = file_replace(fd, path, err);
-	if (rc)
-		return rc;
+		return err_errno(err, -errno, "cannot record to %s", to->path);
 	*ret = take_fd(fd);
-	return 0;
-}
-
-static int file_create(const char *path, int *ret, struct err *err)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int rc = fd < 0 ? -errno : 0;
-
-	if (rc == -EEXIST || rc == -EISDIR)
-		return file_open_existing(path, ret, err);
-	if (rc) {
-		err_errno(err, rc, "cannot record to %s", path);
-		if (rc != -ENOENT)
-			err_hint(err, "%s", error_hint(rc));
-		return rc;
-	}
-	flock(fd, LOCK_EX | LOCK_NB); /* only keeps others out: going without does no harm */
-	*ret = fd;
 	return 0;
 }
 
@@ -379,15 +317,15 @@ static int head_write(struct log_writer *w, const struct schema *schema, struct 
 	return rc;
 }
 
-int log_writer_open(
-	const char *path, const struct schema *schema, struct log_writer **ret, struct err *err)
+int log_writer_open(const struct target *to, const struct schema *schema, struct log_writer **ret,
+	struct err *err)
 {
-	_cleanup_(cleanup_writer) struct log_writer *w = writer_new(path);
+	_cleanup_(cleanup_writer) struct log_writer *w = writer_new(to->path);
 	int rc;
 
 	if (!w)
-		return err_errno(err, -ENOMEM, "cannot record to %s", path);
-	rc = file_create(path, &w->fd, err);
+		return err_errno(err, -ENOMEM, "cannot record to %s", to->path);
+	rc = file_begin(to, &w->fd, err);
 	if (!rc)
 		rc = head_write(w, schema, err);
 	if (rc)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <zstd.h>
 
+#include "base/target.h"
 #include "base/units.h"
 #include "perfdata/record.h"
 
@@ -50,13 +51,12 @@ int perfdata_open(const char *path, const struct perfdata_options *opts, struct 
 	struct err *err)
 {
 	bool standard = !strcmp(path, "-");
-	int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-			  : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : source_open(path);
 
 	if (standard)
 		path = "standard input";
 	if (fd < 0)
-		return err_errno(err, -errno, "cannot read %s", path);
+		return source_failed(path, standard ? -errno : fd, err);
 	return perfdata_open_fd(path, fd, opts, ret, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "probes/probe.h"
 
@@ -55,14 +56,13 @@ int pipeline_schema(struct schema *ret)
 	return rc;
 }
 
-int pipeline_log(struct pipeline *p, const char *path, struct err *err)
+int pipeline_log(struct pipeline *p, const struct target *to, struct err *err)
 {
 	_cleanup_free_ struct schema *s = calloc(1, sizeof(*s));
 
 	if (!s || pipeline_schema(s))
-		return err_errno(err, -ENOMEM, "%s", path);
-	return log_writer_open(path, s, &p->log, err) ? -EINVAL
-						      : 0; /* a file of no use was named */
+		return err_errno(err, -ENOMEM, "%s", to->path);
+	return log_writer_open(to, s, &p->log, err) ? -EINVAL : 0; /* a file of no use was named */
 }
 
 int pipeline_report(struct pipeline *p, struct report *r)
@@ -113,14 +113,16 @@ static int replay_all(struct log_reader *reader, const struct schema *known, str
 	return rc;
 }
 
-/* A pipe is not looked into: its first bytes would be gone. */
+/* A pipe is not looked into: its first bytes would be gone, and who opens it may write to nobody.
+ */
 static bool file_is_foreign(const char *path, const struct probe *of)
 {
 	_cleanup_close_ int fd = -1;
+	struct stat st;
 	char head[16];
 	ssize_t n;
 
-	if (!of || !of->file_is)
+	if (!of || !of->file_is || stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);

@@ -27,7 +27,7 @@ int pipeline_add(
 	struct pipeline *p, const struct view *view, const struct view_options *o, struct err *err);
 /* All kinds there are: those of the stream itself and of every probe. */
 int pipeline_schema(struct schema *ret);
-int pipeline_log(struct pipeline *p, const char *path, struct err *err);
+int pipeline_log(struct pipeline *p, const struct target *to, struct err *err);
 /* Fills the report from all views. */
 int pipeline_report(struct pipeline *p, struct report *r);
 /* The next interval begins. */

@@ -1,6 +1,9 @@
 /*
  * -o csv: one table as RFC 4180 has it, with one difference: lines end as Unix tools expect,
- * without a carriage return. Control characters are escaped, so a row is always one line.
+ * without a carriage return. Control characters are escaped, so a row is always one line. A
+ * spreadsheet takes what begins with = + - or @ for a formula, and names are chosen by others: text
+ * that begins so has an apostrophe before it, and so has what begins with an apostrophe, so that
+ * taking one off gives the text back. Numbers stay as they are.
  */
 #include <string.h>
 
@@ -23,6 +26,20 @@ static void field_add(struct str *out, const char *text)
 	str_addc(out, '"');
 }
 
+static void text_add(struct str *out, const char *text)
+{
+	_cleanup_str_ struct str marked = {};
+
+	if (!*text || !strchr("=+-@'", *text)) {
+		field_add(out, text);
+		return;
+	}
+	str_addc(&marked, '\'');
+	str_add(&marked, text);
+	out->failed |= marked.failed;
+	field_add(out, str_get(&marked));
+}
+
 static void head_line(struct str *out, const struct slice *v)
 {
 	for (size_t i = 0; i < v->n_cols; i++) {
@@ -38,11 +55,16 @@ static void row_line(struct str *out, const struct report *r, const struct slice
 	_cleanup_str_ struct str cell = {};
 
 	for (size_t i = 0; i < v->n_cols; i++) {
+		const struct cell *c = slice_cell(v, row, i);
+
 		str_clear(&cell);
-		cell_add_bare(&cell, r->stream, slice_cell(v, row, i));
+		cell_add_bare(&cell, r->stream, c);
 		if (i)
 			str_addc(out, ',');
-		field_add(out, str_get(&cell));
+		if (c->type == CELL_TEXT || c->type == CELL_STACK)
+			text_add(out, str_get(&cell));
+		else
+			field_add(out, str_get(&cell));
 	}
 	str_addc(out, '\n');
 }
@@ -56,7 +78,7 @@ static void lines_field(struct str *out, const char *const lines[FINDING_LINES])
 		str_add_escaped(&all, lines[i]);
 	}
 	str_addc(out, ',');
-	field_add(out, str_get(&all));
+	text_add(out, str_get(&all));
 }
 
 static void text_field(struct str *out, const char *text)
@@ -65,7 +87,7 @@ static void text_field(struct str *out, const char *text)
 
 	str_add_escaped(&s, text ? text : "");
 	str_addc(out, ',');
-	field_add(out, str_get(&s));
+	text_add(out, str_get(&s));
 }
 
 /* Findings are the rows of a report that has no others. */

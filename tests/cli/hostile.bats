@@ -74,6 +74,8 @@ ways() {
 	for words in "--input names.mw" "--input names.mw --by comm" "--input each.mw --each" "--input names.mw --by mapping --stacks"; do
 		"$MEMWHY" faults $words -o csv >shown
 		csv_check <shown || try refuse "$words"
+		! grep -E '(^|,)"?[=+@]' shown || try refuse "$words: a formula"
+		[[ $words == *mapping* ]] || grep -q "'=1+1" shown || try refuse "$words: where is =1+1?"
 		rows=$("$MEMWHY" faults $words -o json | jq '.rows | length')
 		[ "$(wc -l <shown)" -eq $((rows + 1)) ] || try refuse "$words: not $rows rows"
 	done

@@ -316,8 +316,12 @@ each_json() { # FILTER
 
 @test "output: --out replaces a longer file, and a usage error leaves it alone" {
 	head -c 100000 /dev/zero | tr '\0' x >report
-	mw_ok faults --input "$run_mw" --out report -o json
+	mw_error 2 faults --input "$run_mw" --out report -o json
+	[ "$(stat -c %s report)" -eq 100000 ]
+	mw_ok faults --input "$run_mw" --out report -o json --force
 	jq -e .rows report >/dev/null
+	mw_ok faults --input "$run_mw" --out report -q --limit 1
+	[ "$(stat -c %s report)" -lt 1000 ]
 	echo precious >report
 	mw_error 2 faults --input "$run_mw" --out report --by nosuch
 	[ "$(<report)" = precious ] || try refuse "--by nosuch"
@@ -328,6 +332,99 @@ each_json() { # FILTER
 	mw_error 2 faults --out report -p 4194304
 	[ "$(<report)" = precious ] || try refuse "-p 4194304"
 	tried
+}
+
+# Notes on files (user attributes), by which a report in csv is known.
+needs_file_notes() {
+	[ "$(stat -f -c %T .)" != tmpfs ] || skip "tmpfs has no user attributes before Linux 6.6"
+}
+
+# Formats that do not say that they are a report, and those that do; a recording; an empty file.
+@test "output: --out and --record replace what memwhy wrote, and nothing else without --force" {
+	needs_file_notes
+	for f in text wide json jsonl csv; do
+		try mw_ok faults --input "$run_mw" -o $f --out mine.$f
+		try mw_ok faults --input "$run_mw" -q -o $f --out mine.$f
+		try mw_ok faults --input "$run_mw" -o csv --out mine.$f
+	done
+	: >empty
+	mw_ok faults --input "$run_mw" --out empty
+	cp "$run_mw" mine.mw
+	mw_ok faults --input "$run_mw" --out mine.mw
+	mw_ok record mine.mw --for 50ms -q
+	for content in theirs 'memwhy is a tool' '{"schema": "other/1"}' 'pid,comm,count'; do
+		echo "$content" >theirs
+		for words in "faults --for 50ms --out" "faults --for 50ms --record" "record --for 50ms" "doctor --out"; do
+			try mw_error 2 $words theirs
+			[[ $stderr == *--force* ]] || try refuse "$words does not name --force"
+			[ "$(<theirs)" = "$content" ] || try refuse "$words: the file is gone"
+		done
+	done
+	mw_ok record theirs --for 50ms -q --force
+	mw_ok faults --input theirs
+	tried
+}
+
+@test "output: --out and --record follow no link, and write to no file of others" {
+	needs_root
+	mkdir -m 1777 shared
+	echo precious >precious
+	ln -s ../precious shared/link
+	echo >shared/theirs
+	chown nobody shared/link -h
+	chown nobody shared/theirs
+	chmod 666 shared/theirs
+	cp "$run_mw" old.mw
+	ln old.mw shared/hard
+	for f in link theirs hard; do
+		for words in "faults --for 50ms --out" "faults --for 50ms --record" "record --for 50ms" "doctor --out"; do
+			try mw_error 2 $words shared/$f
+			[[ $stderr == *--force* ]] || try refuse "$words does not name --force"
+		done
+	done
+	[ "$(<precious)" = precious ]
+	[ "$(stat -c %U shared/theirs)" = nobody ]
+	for f in link theirs hard; do
+		mw_ok faults --input "$run_mw" --out shared/$f --force
+		[ "$(stat -c '%F %U %a %h' shared/$f)" = "regular file root 600 1" ]
+	done
+	[ "$(<precious)" = precious ]
+	[ "$(ls -A shared | wc -l)" -eq 3 ]
+	cmp old.mw "$run_mw"
+	tried
+}
+
+@test "output: --out takes descriptors, devices and pipes as they are" {
+	mw_ok faults --input "$run_mw" -o json
+	text=$output
+	mw_ok faults --input "$run_mw" -o json --out /dev/stdout
+	[ "$output" = "$text" ]
+	echo before >log
+	"$MEMWHY" faults --input "$run_mw" -o json --out /dev/stdout >>log
+	[ "$(<log)" = "before"$'\n'"$text" ]
+	echo before >log
+	"$MEMWHY" faults --input "$run_mw" -o json --out /dev/stderr 2>>log
+	[ "$(<log)" = "before"$'\n'"$text" ]
+	"$MEMWHY" faults --input "$run_mw" -o json --out /dev/fd/9 9>log
+	[ "$(<log)" = "$text" ]
+	"$MEMWHY" faults --input "$run_mw" -o json --out >(cat >through)
+	wait_for '[ -s through ] && jq -e .rows through >/dev/null'
+	mw_ok faults --input "$run_mw" -o json --out /dev/null
+	[ -z "$output" ]
+	mkfifo pipe
+	cat pipe >through 3>&- &
+	mw_ok faults --input "$run_mw" -o json --out pipe
+	wait $!
+	[ "$(<through)" = "$text" ]
+	cat "$run_mw" >pipe 3>&- &
+	mw_ok faults --input pipe -o json
+	wait $!
+	[ "$output" = "$text" ]
+	mw_error 2 faults --input "$run_mw" --out pipe
+	[[ $stderr == *"nobody reads this pipe"* ]]
+	mw_error 2 faults --input pipe
+	[[ $stderr == *"nobody writes to this pipe"* ]]
+	mw_error 2 faults --input "$run_mw" --out /dev/fd/77
 }
 
 @test "output: --record leaves an earlier recording alone when the command line is wrong" {

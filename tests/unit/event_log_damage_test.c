@@ -67,7 +67,8 @@ static void make_image(void)
 	struct log_writer *w = NULL;
 	int fd;
 
-	assert_int_equal(log_writer_open(path, &schema, &w, NULL), 0);
+	assert_int_equal(
+		log_writer_open((struct target[]){log_target(path)}, &schema, &w, NULL), 0);
 	for (u64 i = 0; i < SAMPLES; i++) {
 		struct sample s = sample(i);
 

@@ -47,7 +47,8 @@ static struct log_writer *writer_open(void)
 	struct log_writer *w = NULL;
 	struct err err = {};
 
-	assert_int_equal(log_writer_open(path, &schema, &w, &err), 0);
+	assert_int_equal(
+		log_writer_open((struct target[]){log_target(path)}, &schema, &w, &err), 0);
 	assert_non_null(w);
 	return w;
 }
@@ -446,7 +447,9 @@ static void file_is_replaced(void **state)
 	empty_log_is_whole(NULL); /* and private */
 	w = writer_open();
 	put_samples(w, 0, 10);
-	assert_int_equal(log_writer_open(path, &schema, &other, &err), -EBUSY);
+	assert_int_equal(
+		log_writer_open((struct target[]){log_target(path)}, &schema, &other, &err),
+		-EBUSY);
 	assert_null(other);
 	writer_close(w);
 	r = reader_open();

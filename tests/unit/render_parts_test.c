@@ -230,6 +230,46 @@ static void test_interval(void **state)
 	}
 }
 
+/* No text is a formula to a spreadsheet; taking one apostrophe off gives it back. Numbers are
+ * numbers. */
+static void test_csv_formulas(void **state)
+{
+	static const struct column cols[] = {
+		{"text", "TEXT", CELL_TEXT, UNIT_NONE, 0, "a name"},
+		{"number", "NUMBER", CELL_S64, UNIT_COUNT, 0, "a number"},
+	};
+	static const char *const texts[] = {
+		"=1+1", "+x", "-x,y", "@SUM(A1)", "'q", "a=b", "", " ="};
+	_cleanup_str_ struct str out = {};
+	struct finding *finding;
+	struct table *t;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, "faults");
+	t = report_table(&f.report, "process", "Processes", cols, ARRAY_SIZE(cols));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct cell *c = table_row(t);
+
+		c[0] = cell_text(texts[i]);
+		c[1] = cell_s64(-5);
+	}
+	renderer_find("csv")->report(&f.report, &(struct render_options){}, &out);
+	assert_string_equal(str_get(&out),
+		"text,number\n'=1+1,-5\n'+x,-5\n\"'-x,y\",-5\n'@SUM(A1),-5\n''q,-5\na=b,-5\n,-5\n"
+		"\" =\",-5\n");
+	fixture_close(&f);
+	str_clear(&out);
+	fixture_open(&f, "check");
+	f.report.has_findings = true;
+	finding = report_finding(&f.report, LEVEL_NOTE, "r");
+	finding->title = "=1+1";
+	finding_line(&f.report, finding->evidence, "@x");
+	renderer_find("csv")->report(&f.report, &(struct render_options){.headless = true}, &out);
+	assert_string_equal(str_get(&out), "note,r,'=1+1,,0,,'@x,,,\n");
+	fixture_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_shrink),
+		cmocka_unit_test(test_csv_formulas),
 		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_unknown_columns),

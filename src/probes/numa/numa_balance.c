@@ -57,8 +57,6 @@ int numa_balancing_change(struct capture *c, struct settings **ret, struct err *
 	size_t n = list_make(c, list);
 	int rc = n ? settings_change(list, n, ret, err) : 0;
 
-	if (n && !rc)
-		(void)capture_self_add(c, (u32)settings_keeper(*ret));
 	if (rc == -ENOENT)
 		return err_hint(err, "the kernel needs CONFIG_NUMA_BALANCING=y");
 	if (rc == -EPERM || rc == -EACCES)
