@@ -4,6 +4,7 @@
 #include "cfi/mapped.h"
 #include "cfi/step.h"
 #include "tracker/modules.h"
+#include "tracker/real.h"
 
 u64 frame_cache[FRAME_CACHE];
 
@@ -16,7 +17,14 @@ static u32 rules_n;
 static u32 rules_lock;
 
 #define PAGE 4096ULL
-#define STACK_MAX (64ULL << 20) /* a frame larger than that is none */
+#define FRAME_MAX (16ULL << 20) /* a frame larger than that is none */
+#define MAIN_NEAR PAGE          /* so near to where its stack begins the first frame is */
+#define TLS_NEAR (64ULL << 10)  /* and of other threads, to their thread-local memory */
+
+struct at {
+	struct thread *t;
+	struct frame_regs *r;
+};
 
 /* EFAULT comes before anything is done: there is no such `how`. */
 static int readable(u64 at)
@@ -24,22 +32,141 @@ static int readable(u64 at)
 	return call(SYS_rt_sigprocmask, ~0, at & ~7ULL, 0, 8) != -14 /* EFAULT */;
 }
 
-void frame_begin(struct thread *t, u64 sp)
+/* All pages from that of `from` up to that of the byte before `to`. */
+static int all_readable(u64 from, u64 to)
 {
-	t->stack_low = sp & ~(PAGE - 1);
-	t->stack_high = t->stack_low + PAGE;
+	if (to < from || to - from > FRAME_MAX)
+		return 0;
+	for (u64 at = from & ~(PAGE - 1); at < to; at += PAGE)
+		if (!readable(at))
+			return 0;
+	return 1;
 }
 
-int frame_reaches(struct thread *t, u64 to)
+/* How many bytes there are, up to so many. */
+static u64 copy(u64 from, u64 *to, u64 bytes)
 {
-	if (to < t->stack_low || to - t->stack_high > STACK_MAX)
-		return 0;
-	for (u64 high = t->stack_high; high < to; high += PAGE) {
-		if (!readable(high))
-			return 0;
-		t->stack_high = high + PAGE;
+	struct {
+		void *at;
+		u64 n;
+	} here = {to, bytes}, there = {(void *)from, bytes};
+	long n = call(SYS_process_vm_readv, self->pid, &here, 1, &there, 1, 0);
+
+	return n > 0 ? (u64)n : 0;
+}
+
+/* With a place to keep what is copied, as much as the last walk needed: a page more costs little.
+ */
+static int read_copy(struct frame_copy *c, u64 at, u64 *ret)
+{
+	u64 most = at + sizeof(c->word), end = (at & ~(PAGE - 1)) + PAGE;
+
+	if (!c)
+		return copy(at, ret, sizeof(*ret)) == sizeof(*ret) ? 0 : -1;
+	if (at < c->from || at >= c->end) {
+		if (c->reach < end || c->reach - end > FRAME_MAX)
+			c->reach = end;
+		c->from = at;
+		c->end = at + copy(at, c->word, (c->reach < most ? c->reach : most) - at);
 	}
-	return 1;
+	if (at + sizeof(*ret) > c->end)
+		return -1;
+	*ret = c->word[(at - c->from) / sizeof(*ret)];
+	return 0;
+}
+
+/* From here on it is more than the thread's own stack. What was copied in another walk is old. */
+static void stray(struct frame_regs *r)
+{
+	if (!r->strayed && r->copy)
+		r->copy->from = r->copy->end = 0;
+	r->strayed = 1;
+}
+
+static int stack_read(void *ctx, u64 address, u64 *ret)
+{
+	const struct at *at = ctx;
+
+	if (address & 7)
+		return -1;
+	if (!frame_is_own(at->t, address)) {
+		stray(at->r);
+		if (!at->r->page || (address & ~(PAGE - 1)) != at->r->page)
+			return read_copy(at->r->copy, address, ret);
+	}
+	*ret = *(const u64 *)address;
+	return 0;
+}
+
+/* The return address that was just read is in the page. */
+void frame_begin(struct frame_regs *r)
+{
+	stray(r);
+	r->page = (r->sp - 8) & ~(PAGE - 1);
+	r->high = r->page + PAGE;
+}
+
+/*
+ * The frame from `from` to `to` is sound: its last word was read. Is it on one stack? One of fixed
+ * size is, as its code says so; one found by a frame pointer if there is no gap in it, since stacks
+ * do not join each other.
+ */
+static int is_on_one_stack(u64 from, u64 to, int fixed)
+{
+	return to > from && (fixed || to - from <= PAGE || all_readable(from, to));
+}
+
+/* The walk has come to r->sp. All that it came by is on the thread's own stack if that is. */
+static void frame_moved(struct thread *t, struct frame_regs *r)
+{
+	if (!frame_is_own(t, r->sp - 8))
+		stray(r);
+	r->high = 0;
+	if (!frame_is_own(t, r->sp))
+		return;
+	r->high = t->stack_high;
+	if (r->page && !r->parted && r->page < t->stack_low)
+		t->stack_low = r->page;
+}
+
+int frame_step_far(struct thread *t, struct frame_regs *r, u64 cfa)
+{
+	u64 bp_at = r->rule & FRAME_SAVED ? cfa + (u64)FRAME_BP_AT(r->rule) : 0, bp = r->bp, ip;
+	struct at at = {t, r};
+
+	if (cfa - r->sp > FRAME_MAX || (bp_at && (bp_at < r->sp || bp_at > cfa - 8)) ||
+		(bp_at && stack_read(&at, bp_at, &bp)) || stack_read(&at, cfa - 8, &ip))
+		return 0;
+	r->parted |= !r->parted && !is_on_one_stack(r->sp, cfa, (r->rule & 3) == FRAME_SP);
+	r->bp_lost &= !bp_at;
+	r->bp_at = bp_at;
+	r->bp = bp;
+	r->sp = cfa;
+	r->ip = ip;
+	r->exact = 0;
+	frame_moved(t, r);
+	return ip != 0;
+}
+
+static int is_near(u64 sp, u64 end, u64 near)
+{
+	return sp <= end && end - sp <= near && all_readable(sp, end);
+}
+
+/* It ended where stacks begin: that of the first thread where the kernel put it, that of any other
+ * one below its thread-local memory. */
+void frame_end(struct thread *t, const struct frame_regs *r)
+{
+	u64 main_stack = real_stack(), high = 0;
+
+	if (is_near(r->sp, main_stack, MAIN_NEAR))
+		high = main_stack;
+	else if (is_near(r->sp, (u64)t, TLS_NEAR))
+		high = (u64)t;
+	if (r->parted || !high)
+		return;
+	t->stack_low = r->page;
+	t->stack_high = high;
 }
 
 static void rule_of(const struct loaded *o, u64 place, struct cfi_rule *ret)
@@ -126,21 +253,10 @@ u32 frame_rule_find(u64 place)
 	return packed;
 }
 
-static int stack_read(void *ctx, u64 address, u64 *ret)
-{
-	struct thread *t = ctx;
-
-	if (address & 7)
-		return -1;
-	if ((address < t->stack_low || address + 8 > t->stack_high) && !readable(address))
-		return -1;
-	*ret = *(const u64 *)address;
-	return 0;
-}
-
 int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule)
 {
 	u32 number = rule >> 2;
+	struct at at = {t, r};
 	struct cfi_regs regs = {
 		.ip = r->ip,
 		.sp = r->sp,
@@ -148,26 +264,24 @@ int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule)
 		.exact = r->exact,
 		.lost = CFI_LOST_BX | (r->bp_lost ? CFI_LOST_BP : 0),
 	};
-	int stop = CFI_STOP_UNSUPPORTED;
+	int stop = CFI_STOP_UNSUPPORTED, signal = 0;
 
-	if (number == OTHER_NO_RULE)
-		stop = cfi_step_frame_pointer(&regs, stack_read, t);
-	else if (number >= OTHER_RULE && number - OTHER_RULE < rules_n)
-		stop = cfi_step(&rules[number - OTHER_RULE], &regs, stack_read, t);
+	if (number == OTHER_NO_RULE) {
+		stop = cfi_step_frame_pointer(&regs, stack_read, &at);
+	} else if (number >= OTHER_RULE && number - OTHER_RULE < rules_n) {
+		signal = rules[number - OTHER_RULE].kind == CFI_SIGNAL;
+		stop = cfi_step(&rules[number - OTHER_RULE], &regs, stack_read, &at);
+	}
 	if (stop != CFI_STEPPED)
 		return 0;
-	*r = (struct frame_regs){
-		.ip = regs.ip,
-		.sp = regs.sp,
-		.bp = regs.bp,
-		.bp_at = FRAME_BP_UNKNOWN,
-		.rule = rule,
-		.exact = regs.exact,
-		.bp_lost = !!(regs.lost & CFI_LOST_BP),
-	};
-	/* On another stack: of a signal handler, for one. */
-	if (r->sp < t->stack_low || r->sp > t->stack_high)
-		frame_begin(t, r->sp);
+	r->parted |= signal || (!r->parted && !is_on_one_stack(r->sp, regs.sp, 0));
+	r->ip = regs.ip;
+	r->sp = regs.sp;
+	r->bp = regs.bp;
+	r->bp_at = FRAME_BP_UNKNOWN;
+	r->exact = regs.exact;
+	r->bp_lost = !!(regs.lost & CFI_LOST_BP);
+	frame_moved(t, r);
 	return 1;
 }
 

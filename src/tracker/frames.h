@@ -1,18 +1,39 @@
 /*
  * From a frame to its caller's, by call-frame information, which is looked up once for each place
- * in the code. Where code has none, by frame pointers. Reads nothing but readable memory.
+ * in the code. Where code has none, by frame pointers.
+ *
+ * No read of a stack may fault, wherever a wrong rule, a wild frame pointer or the frame of a
+ * signal leads. So a word is read where it lies only if it is
+ * - on the thread's own stack (thread.h), which is mapped as long as the thread lives, whatever
+ *   stack it runs on meanwhile, or
+ * - in the page that holds the frame of the function that is running.
+ * All else the kernel copies, which fails where there is nothing: other stacks may be gone by now,
+ * or go while they are read.
  */
 #ifndef MEMWHY_TRACKER_FRAMES_H
 #define MEMWHY_TRACKER_FRAMES_H
 
 #include "tracker/thread.h"
 
+/* What the kernel copied last. */
+#define FRAME_COPY 2048 /* words */
+struct frame_copy {
+	u64 from, end;
+	u64 reach; /* end of the last page that was needed, in this walk or the one before */
+	u64 word[FRAME_COPY];
+};
+
 struct frame_regs {
 	u64 ip, sp, bp;
 	u64 bp_at; /* where bp was found; 0: it was still in the register */
-	u32 rule;  /* of the step that led here, or that could not be made */
-	u8 exact;  /* ip is no return address: a signal came there */
+	u64 high;  /* from sp up to here all may be read where it lies; 0: nothing is known */
+	struct frame_copy *copy; /* NULL: each word is copied alone */
+	u64 page; /* of the function that is running, if not on the thread's own stack; else 0 */
+	u32 rule; /* of the step that led here, or that could not be made */
+	u8 exact; /* ip is no return address: a signal came there */
 	u8 bp_lost;
+	u8 strayed; /* not all that was read is on the thread's own stack */
+	u8 parted;  /* it may have come to another stack than it began on */
 };
 
 /*
@@ -38,10 +59,12 @@ extern OURS u64 frame_cache[FRAME_CACHE];
 u32 frame_rule_find(u64 place);
 /* By the rules that are rare. 0: there is no caller. */
 int frame_step_other(struct thread *t, struct frame_regs *r, u32 rule);
-/* Is [.., to) readable from the stack's known part on? Finds out how far it reaches. */
-int frame_reaches(struct thread *t, u64 to);
-/* Where the walk begins. */
-void frame_begin(struct thread *t, u64 sp);
+/* Where a walk begins that is not on the thread's own stack, or not on its known part. */
+void frame_begin(struct frame_regs *r);
+/* The step of a rule of the usual kinds to where it is not known what may be read. */
+int frame_step_far(struct thread *t, struct frame_regs *r, u64 cfa);
+/* Where a walk ended and the thread's own stack is not known yet: finds out. */
+void frame_end(struct thread *t, const struct frame_regs *r);
 void frame_forget(void);
 
 static inline u32 frame_rule(u64 place)
@@ -53,11 +76,23 @@ static inline u32 frame_rule(u64 place)
 	return likely(e >> 32 == (u32)tag && (u32)e) ? (u32)e : frame_rule_find(place);
 }
 
-static inline void frame_start(struct thread *t, const u64 *frame, struct frame_regs *r)
+static inline int frame_is_own(const struct thread *t, u64 at)
 {
-	*r = (struct frame_regs){.bp = frame[0], .ip = frame[1], .sp = (u64)(frame + 2)};
-	if (unlikely(r->sp < t->stack_low || r->sp >= t->stack_high))
-		frame_begin(t, r->sp);
+	return at >= t->stack_low && at < t->stack_high;
+}
+
+static inline void frame_start(
+	struct thread *t, struct frame_copy *copy, const u64 *frame, struct frame_regs *r)
+{
+	*r = (struct frame_regs){
+		.bp = frame[0],
+		.ip = frame[1],
+		.sp = (u64)(frame + 2),
+		.high = t->stack_high,
+		.copy = copy,
+	};
+	if (unlikely(r->sp <= t->stack_low || r->sp > t->stack_high))
+		frame_begin(r);
 }
 
 /* 0: that was the outermost one, or all that can be told. */
@@ -72,8 +107,8 @@ static inline int frame_step(struct thread *t, struct frame_regs *r)
 	cfa = (kind == FRAME_SP ? r->sp : r->bp) + (u64)FRAME_CFA(rule);
 	if (unlikely(cfa <= r->sp || cfa & 7 || (kind == FRAME_BP && r->bp_lost)))
 		return 0;
-	if (unlikely(cfa > t->stack_high) && !frame_reaches(t, cfa))
-		return 0;
+	if (unlikely(cfa > r->high))
+		return frame_step_far(t, r, cfa);
 	r->bp_at = 0;
 	if (rule & FRAME_SAVED) {
 		r->bp_at = cfa + (u64)FRAME_BP_AT(rule);

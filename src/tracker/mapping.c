@@ -32,6 +32,7 @@ static void mapping_put(
 
 	if (!t)
 		return;
+	stack_unmap(t, address, bytes);
 	stack = frame ? stack_number(t, frame) : 0;
 	__builtin_ia32_lfence(); /* exact, whatever the mode: mappings have no order of their own */
 	stamp = thread_stamp(t);

@@ -5,6 +5,7 @@
 #include "tracker/real.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 
 #include "tracker/calls.h"
@@ -12,6 +13,7 @@
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 extern struct r_debug _r_debug __attribute__((weak));
+extern void *__libc_stack_end __attribute__((weak)); /* of glibc's loader */
 
 struct object {
 	u64 base;
@@ -111,6 +113,41 @@ uint64_t real_program(void)
 		if (p[i].p_type == PT_LOAD && !p[i].p_offset)
 			return base + p[i].p_vaddr;
 	return 0;
+}
+
+/* The kernel's word for it: field 28 of /proc/PID/stat; the second is in parentheses. */
+static u64 stack_of_kernel(void)
+{
+	long fd = call(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC), n;
+	char text[1024];
+	u32 field = 2;
+	u64 value = 0;
+
+	n = fd < 0 ? 0 : call(SYS_read, fd, text, sizeof(text));
+	if (fd >= 0)
+		call(SYS_close, fd);
+	for (long i = n - 1; i >= 0; i--)
+		if (text[i] == ')') {
+			for (; i < n && field <= 28; i++)
+				if (text[i] == ' ')
+					field++;
+				else if (field == 28 && text[i] >= '0' && text[i] <= '9')
+					value = 10 * value + (u64)(text[i] - '0');
+			break;
+		}
+	return value;
+}
+
+uint64_t real_stack(void)
+{
+	static u64 stack;
+	static int looked;
+
+	if (!looked) {
+		stack = &__libc_stack_end ? (u64)__libc_stack_end : stack_of_kernel();
+		looked = 1;
+	}
+	return stack;
 }
 
 /* Where loaders leave it for debuggers: in the dynamic section of the program. */

@@ -40,6 +40,9 @@ void *real_function(const char *name, int *ret_allocator);
 struct link_map;
 /* What is loaded, in the order of the loader; NULL: not known. */
 const struct link_map *real_objects(void);
+/* Where the stack of the first thread began, at which the kernel left it (Linux: start_stack); 0:
+ * not known. Looked up by the first call. */
+uint64_t real_stack(void);
 /* Where the head of the program's file is; 0: not known. */
 uint64_t real_program(void);
 

@@ -5,7 +5,8 @@
  * walk compares each frame with those of the last stack: where instruction and stack pointer are
  * the same, and all that the rest of the walk would read has not changed, the rest would come out
  * the same. It reads return addresses; the frame pointer, and the places where it was saved, only
- * if some frame further out is found by it: most code keeps other things in that register.
+ * if some frame further out is found by it: most code keeps other things in that register. It reads
+ * them where they lie, so only frames on the thread's own stack are compared (frames.h).
  */
 #include "tracker/stack.h"
 
@@ -33,9 +34,12 @@ struct memo_file {
 /* Outermost frame first. New ones are collected at the end of the room, in the same order. */
 struct memo {
 	u32 n;
+	u32 own; /* so many are on the thread's own stack, and all that memo_holds() reads of them
+		  */
 	u32 files_n; /* that the ring was told of, ever since it was begun or code went */
 	struct memo_file files[FILES];
 	u32 forgotten; /* what stacks_forgotten was */
+	struct frame_copy copy;
 	struct memo_frame frames[2 * TRACK_DEPTH];
 };
 
@@ -75,7 +79,7 @@ struct memo *stack_memo(u32 slot)
 	if (!m)
 		m = memos[slot] = pages(sizeof(*m));
 	if (m)
-		m->n = m->files_n = 0;
+		m->n = m->own = m->files_n = 0;
 	return m;
 }
 
@@ -83,6 +87,15 @@ void stack_forget(void)
 {
 	__atomic_add_fetch(&stacks_forgotten, 1, __ATOMIC_RELAXED);
 	frame_forget();
+}
+
+void stack_unmap(struct thread *t, u64 from, u64 bytes)
+{
+	if (likely(from >= t->stack_high || from + bytes <= t->stack_low))
+		return;
+	t->stack_low = t->stack_high = 0;
+	if (t->memo)
+		t->memo->own = 0;
 }
 
 static struct table *table_new(u64 entries)
@@ -232,7 +245,7 @@ static u32 stack_plain(struct thread *t, struct memo *m, const u64 *frame)
 	struct frame_regs r;
 	u32 n = 0;
 
-	frame_start(t, frame, &r);
+	frame_start(t, m ? &m->copy : NULL, frame, &r);
 	do
 		ips[n++] = r.ip + r.exact;
 	while (n < TRACK_DEPTH && frame_step(t, &r));
@@ -241,7 +254,7 @@ static u32 stack_plain(struct thread *t, struct memo *m, const u64 *frame)
 	return number_of(t, m, hash, ips, 1, n);
 }
 
-/* Would the walk from frame k outwards come out as it did? */
+/* Would the walk from frame k outwards come out as it did? k is at most m->own. */
 static inline int memo_holds(const struct memo *m, u32 k)
 {
 	for (; k > 0; k--) {
@@ -276,6 +289,20 @@ static inline u64 bp_place(u64 bp_at, u8 needs)
 	return needs || bp_at == FRAME_BP_UNKNOWN ? bp_at : 0;
 }
 
+/* Of these frames, from k on: how many are on the thread's own stack? */
+static __attribute__((noinline)) u32 memo_own(const struct thread *t, const struct memo *m, u32 k)
+{
+	for (; k < m->n; k++) {
+		const struct memo_frame *f = &m->frames[k];
+
+		if (!frame_is_own(t, f->sp - 8))
+			break;
+		if (f->bp_at && f->bp_at != FRAME_BP_UNKNOWN && !frame_is_own(t, f->bp_at))
+			break;
+	}
+	return k;
+}
+
 /* Puts new frames behind the first k, which the walk met with bp from bp_at. */
 static inline void memo_extend(struct memo *m, u32 k, u64 bp_at, const struct memo_frame *fresh,
 	const struct memo_frame *end)
@@ -302,7 +329,7 @@ static inline struct memo_frame *memo_walk(
 	struct thread *t, struct memo *m, struct frame_regs *r, u32 *ret_k)
 {
 	struct memo_frame *end = m->frames + 2 * TRACK_DEPTH, *fresh = end;
-	u32 k = m->n, more;
+	u32 k = m->own, more;
 
 	do {
 		while (k && m->frames[k - 1].sp < r->sp)
@@ -315,6 +342,8 @@ static inline struct memo_frame *memo_walk(
 		more = frame_step(t, r);
 		fresh->rule = r->rule;
 	} while (more && end - fresh < TRACK_DEPTH);
+	if (unlikely(!more && !t->stack_high))
+		frame_end(t, r);
 	/* It met no frame of the last stack, so nothing is outside of it. */
 	*ret_k = 0;
 	return more ? NULL : fresh;
@@ -333,16 +362,17 @@ u32 stack_number(struct thread *t, const u64 *frame)
 	__asm__ volatile("" ::: "memory");
 	if (unlikely(m->forgotten != stacks_forgotten)) {
 		m->forgotten = stacks_forgotten;
-		m->n = m->files_n = 0;
+		m->n = m->own = m->files_n = 0;
 	}
-	frame_start(t, frame, &r);
+	frame_start(t, &m->copy, frame, &r);
 	fresh = memo_walk(t, m, &r, &k);
 	if (likely(fresh)) {
 		memo_extend(m, k, r.bp_at, fresh, m->frames + 2 * TRACK_DEPTH);
+		m->own = likely(!r.strayed) ? m->n : memo_own(t, m, k ? k - 1 : 0);
 		number = number_of(t, m, m->frames[m->n - 1].hash, &m->frames[m->n - 1].ip,
 			-(long)(sizeof(struct memo_frame) / sizeof(u64)), m->n);
 	} else {
-		m->n = 0;
+		m->n = m->own = 0;
 		number = stack_plain(t, m, frame);
 	}
 	__asm__ volatile("" ::: "memory");

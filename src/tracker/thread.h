@@ -40,9 +40,11 @@ struct thread {
 	u64 limit; /* words that may be reserved as far as we know */
 	u64 time;  /* high bits of the last time sent */
 	struct track_slot *slot;
-	u64 stack_low, stack_high; /* readable for sure */
-	struct memo *memo;         /* NULL: no memory for it */
-	u64 until_sample;          /* bytes; 0: all are told of; see sample.h */
+	/* The known part of the thread's own stack, which it was begun with: mapped while it lives.
+	 * 0: not known yet. See frames.c. */
+	u64 stack_low, stack_high;
+	struct memo *memo; /* NULL: no memory for it */
+	u64 until_sample;  /* bytes; 0: all are told of; see sample.h */
 	u64 random;
 };
 

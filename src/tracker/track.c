@@ -41,7 +41,8 @@ static __attribute__((noinline)) u64 usable_ask(void *p)
 {
 	u64 usable = real.usable_size ? real.usable_size(p) : 0, word;
 
-	if (!((u64)p & 4095) || header_right < 0)
+	/* Of a block of no bytes nothing has to be readable. */
+	if (!usable || !((u64)p & 4095) || header_right < 0)
 		return usable;
 	word = ((const u64 *)p)[-1];
 	if (word & HEADER_MAPPED)
