@@ -11,6 +11,7 @@
 #include "capture/names_sent.h"
 #include "sym/perfmap.h"
 #include "sys/proc.h"
+#include "sys/root.h"
 
 /* What an id takes besides its record: the entry that knows it was sent, and the one to find it. */
 #define INTERN_BYTES 64
@@ -177,6 +178,17 @@ int names_cgroup(struct names *n, u64 id)
 	return is_new ? cgroup_send(n, id) : 0;
 }
 
+/* Of an interpreter: what it runs. */
+static u32 program_string(struct names *n, u32 tgid, const char *comm)
+{
+	_cleanup_str_ struct str raw = {}, name = {};
+
+	if (!proc_runs_program(comm) || sys_read(&raw, "/proc/%u/cmdline", tgid) || !raw.len ||
+		!proc_program_name(comm, raw.buf, raw.len, &name))
+		return 0;
+	return names_string(n, str_get(&name));
+}
+
 static int task_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
 {
 	struct task_key key = {tgid, tid};
@@ -197,6 +209,7 @@ static int task_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 c
 	r.tid = tid;
 	r.cgroup = cgroup;
 	memcpy(r.comm, v->comm, sizeof(r.comm));
+	r.program = tid ? 0 : program_string(n, tgid, v->comm);
 	return names_put(n, &r.h);
 }
 

@@ -23,6 +23,7 @@ void running_report_end(struct running *g, struct report *r)
 	if (g->run->o->input && !g->run->finds)
 		recording_tell(g->run, r);
 	report_add_stream_notes(r);
+	report_explain(r);
 	report_rank(r);
 	if (g->run->conclude)
 		g->run->conclude(r);

@@ -77,6 +77,8 @@ static const struct field task_fields[] = {
 	FIELD(struct rec_task, tid, FIELD_U32, UNIT_ID, "thread; 0: the process as a whole"),
 	FIELD(struct rec_task, cgroup, FIELD_U64, UNIT_CGROUP, "its cgroup"),
 	CHARS(struct rec_task, comm, "its name, as in /proc/PID/comm"),
+	FIELD(struct rec_task, program, FIELD_U32, UNIT_STRING,
+		"of an interpreter: with what it runs; 0: the name will do"),
 };
 
 static const struct field cgroup_fields[] = {

@@ -86,6 +86,10 @@ struct rec_task {
 	u32 tid;
 	u64 cgroup;
 	char comm[COMM_LEN];
+	/* REC_STRING: what people know the process by, where its name is that of an interpreter:
+	 * "python3 worker.py". 0: its name will do, or it was gone. */
+	u32 program;
+	u32 reserved;
 };
 
 struct rec_cgroup {

@@ -4,6 +4,7 @@
  */
 #include "event/stream.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -187,8 +188,10 @@ static u64 task_id(u32 tgid, u32 tid)
 
 static int task_feed(struct stream *s, const struct rec *r)
 {
-	struct rec_task t = *(const struct rec_task *)r;
+	struct rec_task t = {};
 
+	memcpy(&t, r, MIN((size_t)r->size, sizeof(t)));
+	t.h.size = sizeof(t);
 	TEXT_SEAL(t.comm);
 	return record_feed(s, &s->names->tasks, task_id(t.tgid, t.tid), &t.h, sizeof(t));
 }
@@ -294,7 +297,7 @@ static const struct {
 	[REC_TICK] = {tick_feed, sizeof(struct rec_tick)},
 	[REC_END] = {end_feed, sizeof(struct rec_tick)},
 	[REC_STRING] = {string_feed, sizeof(struct rec_string)},
-	[REC_TASK] = {task_feed, sizeof(struct rec_task)},
+	[REC_TASK] = {task_feed, offsetof(struct rec_task, program)},
 	[REC_CGROUP] = {cgroup_feed, sizeof(struct rec_cgroup)},
 	[REC_FRAME] = {frame_feed, sizeof(struct rec_frame)},
 	[REC_SYMBOL] = {symbol_feed, sizeof(struct rec_symbol)},

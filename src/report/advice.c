@@ -5,6 +5,11 @@
 
 static bool finding_before(const struct finding *a, const struct finding *b)
 {
+	bool a_note = a->level == LEVEL_NOTE, b_note = b->level == LEVEL_NOTE;
+
+	/* What hurts is told after why it does, where both stand alone. */
+	if (!a_note && !b_note && a->symptom != b->symptom)
+		return b->symptom;
 	if (a->level != b->level)
 		return a->level > b->level;
 	return a->cost_ns != b->cost_ns ? a->cost_ns > b->cost_ns : a->held_bytes > b->held_bytes;

@@ -86,6 +86,19 @@ const char *report_enum(struct report *r, const char *set, u64 value)
 	return name ? name : report_text(r, "%llu", value);
 }
 
+const char *report_program(struct report *r, u32 tgid)
+{
+	const struct rec_task *t = stream_task(r->stream, tgid, 0);
+	const char *program = t && t->program ? stream_string(r->stream, t->program) : NULL;
+
+	return program ? program : stream_comm(r->stream, tgid, 0);
+}
+
+const char *report_process(struct report *r, u32 tgid)
+{
+	return report_text(r, "%s (pid %u)", report_program(r, tgid), tgid);
+}
+
 const char *report_cgroup(struct report *r, const char *path)
 {
 	_cleanup_str_ struct str name = {};

@@ -101,6 +101,15 @@ enum finding_level { LEVEL_NOTE, LEVEL_RISK, LEVEL_WARNING, LEVEL_CRITICAL };
 
 #define FINDING_LINES 12
 
+/* What a trouble costs, as bits. */
+enum finding_loss {
+	LOSS_RECLAIM = 1, /* allocations that wait until memory is freed */
+	LOSS_REFAULT = 2, /* reading back what was pushed out */
+	LOSS_SWAP = 4,
+	LOSS_COMPACTION = 8,
+	LOSS_KILLED = 16,
+};
+
 /*
  * In try_, undo, verify and the report's `next`, text between `backticks` is a command: text
  * output puts it on a line of its own and never breaks it. There is no other backtick in them.
@@ -112,6 +121,13 @@ struct finding {
 	const char *confidence; /* "high: every event was counted", … */
 	u64 cost_ns;            /* time lost to it in the interval, for ranking; 0: not known */
 	u64 held_bytes;         /* memory it takes, for ranking where no time is; 0: not known */
+	u32 tgid;               /* the culprit, where it is a process; 0: it is none */
+	u32 losses;             /* enum finding_loss: what it causes, or what this is a sign of */
+	u64 cgroup;             /* where: the group (id); 0: the machine, or not known */
+	/* It tells what hurts, not why: it goes below the finding that explains it, which takes
+	 * over its cost. */
+	bool symptom;
+	bool wall; /* its cost is time that passed, not a sum over tasks */
 	const char *evidence[FINDING_LINES]; /* NULL-terminated unless full */
 	const char *why;
 	const char *try_[FINDING_LINES];
@@ -158,6 +174,10 @@ const char *report_textn(struct report *r, const char *text, size_t n);
 const char *report_share_text(struct report *r, u64 ns);
 /* The running kernel's name for a value of the stream's set (REC_ENUM), or the number. */
 const char *report_enum(struct report *r, const char *set, u64 value);
+/* A process as people know it: "nginx (pid 12)", "python3 worker.py (pid 13)". */
+const char *report_process(struct report *r, u32 tgid);
+/* The same without its number. */
+const char *report_program(struct report *r, u32 tgid);
 /* The short name of a cgroup's path, where it has one (event/cgroup_name.h). */
 const char *report_cgroup(struct report *r, const char *path);
 /* The time of day, "21:30:25", of a time in the stream; "" where the stream does not tell. */
@@ -176,6 +196,9 @@ struct finding *report_finding(struct report *r, int level, const char *rule);
  */
 void finding_line(struct report *r, const char *lines[FINDING_LINES], const char *fmt, ...)
 	_printf_(3, 4);
+/* Puts symptoms below what causes them, and says of each cause which part of the time lost it
+ * explains. To be called once, before report_rank(). */
+void report_explain(struct report *r);
 /* Orders findings by level, then by cost, then by memory. Where one gives a command that one before
  * it gives too, it refers to that instead. To be called once. */
 void report_rank(struct report *r);

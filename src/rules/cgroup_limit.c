@@ -1,52 +1,357 @@
-/* Control groups at, or close to, their memory limit. What that killed is told by another rule. */
+/*
+ * Control groups at their memory limit: what fills them, what that costs whom, and how much more
+ * they need. A limit that is hit and costs nobody anything is a note. What it killed is told by
+ * another rule.
+ */
+#include <errno.h>
+#include <string.h>
+
 #include "base/units.h"
+#include "probes/processes/processes.h"
+#include "probes/stalls/stalls.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
-static int level_of(const struct cgroup_usage *cg)
-{
-	double full = (double)cg->usage_bytes / (double)MAX(cg->limit_bytes, 1ULL);
+/* Pages a second that are read back: from 1 MiB, 10 MiB a second on. */
+#define REFAULTS_RISK 250.0
+#define REFAULTS_WARNING 2500.0
+#define FULL_OF 0.9    /* of the limit: what no reclaim can free without swap */
+#define MEMBERS_TOLD 2 /* processes */
+#define GROWN_BYTES (4ULL << 20)
 
-	if (cg->limit_hit_total > cg->first_limit_hit_total)
-		return LEVEL_WARNING;
-	return full >= 0.95 ? LEVEL_RISK : -1;
+struct member {
+	u64 start_ns, cgroup, rss_bytes, anon_bytes, first_anon_bytes;
+};
+
+struct state {
+	struct rule_sums sums; /* cgroup -> u64: time that its tasks waited in its reclaim */
+	struct groups members; /* tgid -> struct member */
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct state *s = v;
+
+	(void)o;
+	(void)err;
+	rule_sums_init(&s->sums, sizeof(u64), sizeof(u64));
+	groups_init(&s->members, sizeof(u32), sizeof(struct member));
+	return 0;
 }
 
-static void tell(struct report *r, const struct cgroup_usage *cg, int level)
+static int stall_feed(struct state *s, const struct stalls_agg *r)
+{
+	u64 *ns = r->kind == STALLS_CHARGE ? groups_get(&s->sums.by, &r->cgroup) : NULL;
+
+	if (r->kind != STALLS_CHARGE)
+		return 0;
+	if (!ns)
+		return -ENOMEM;
+	*ns += r->total_ns;
+	return 0;
+}
+
+static int member_feed(struct state *s, const struct process_memory *r)
+{
+	struct member *m = groups_get(&s->members, &r->tgid);
+
+	if (!m)
+		return -ENOMEM;
+	*m = (struct member){
+		r->start_ns, r->cgroup, r->rss_bytes, r->anon_bytes, r->first_anon_bytes};
+	return 0;
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	struct state *s = v;
+
+	if (r->kind == REC_STALLS_AGG)
+		return stall_feed(s, (const void *)r);
+	if (r->kind == REC_PROCESS_MEMORY)
+		return member_feed(s, (const void *)r);
+	return facts_feed(&s->sums.facts, r);
+}
+
+/* What one group at its limit suffers. */
+struct pain {
+	u64 hits, stalled_ns, refaults, refault_bytes;
+	double refaults_second;
+	bool full; /* of what cannot be reclaimed */
+};
+
+static bool within(const struct report *r, u64 cgroup, const char *top)
+{
+	const char *path = stream_cgroup(r->stream, cgroup);
+	size_t n = strlen(top);
+
+	return path && !strncmp(path, top, n) && (!path[n] || path[n] == '/');
+}
+
+static u64 stalled_ns(const struct state *s, const struct report *r, const struct cgroup_usage *cg)
+{
+	const char *top = stream_cgroup(r->stream, cg->cgroup);
+	u64 sum = 0;
+
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		u64 id = *(const u64 *)groups_key(&s->sums.by, i);
+
+		if (id == cg->cgroup || (top && within(r, id, top)))
+			sum += *(const u64 *)groups_value(&s->sums.by, i);
+	}
+	return sum;
+}
+
+static u64 held_bytes(const struct cgroup_usage *cg)
+{
+	return cg->anon_bytes + cg->shmem_bytes + cg->kernel_bytes;
+}
+
+static struct pain pain_of(
+	const struct state *s, const struct report *r, const struct cgroup_usage *cg)
+{
+	struct pain p = {
+		.hits = cg->limit_hit_total - cg->first_limit_hit_total,
+		.stalled_ns = stalled_ns(s, r, cg),
+		.refaults = cg->refault_file_total - cg->first_refault_file_total +
+			    cg->refault_anon_total - cg->first_refault_anon_total,
+	};
+
+	p.refault_bytes = p.refaults * r->stream->host.page_bytes;
+	p.refaults_second = (double)p.refaults / report_seconds(r);
+	p.full = cg->h.flags & CGROUP_HAS_PARTS &&
+		 (double)held_bytes(cg) >= FULL_OF * (double)cg->limit_bytes;
+	return p;
+}
+
+static int level_of(const struct report *r, const struct cgroup_usage *cg, const struct pain *p)
+{
+	int level = share_level(report_share(r, p->stalled_ns), 0.01, 0.05, 0.25);
+
+	if (p->hits && p->refaults_second >= REFAULTS_WARNING)
+		level = MAX(level, LEVEL_WARNING);
+	else if (p->hits && p->refaults_second >= REFAULTS_RISK)
+		level = MAX(level, LEVEL_RISK);
+	if (p->full && (p->hits || cg->usage_bytes >= cg->limit_bytes / 20 * 19))
+		level = MAX(level, LEVEL_RISK);
+	return p->hits ? MAX(level, LEVEL_NOTE) : level;
+}
+
+enum filler { BY_ANON, BY_FILE, BY_SHMEM, BY_KERNEL, BY_UNKNOWN };
+
+static enum filler filler_of(const struct cgroup_usage *cg)
+{
+	const u64 parts[] = {cg->anon_bytes, cg->file_bytes, cg->shmem_bytes, cg->kernel_bytes};
+	enum filler most = BY_ANON;
+
+	if (!(cg->h.flags & CGROUP_HAS_PARTS))
+		return BY_UNKNOWN;
+	for (u32 i = 1; i < ARRAY_SIZE(parts); i++)
+		if (parts[i] > parts[most])
+			most = i;
+	return most;
+}
+
+static const char *filler_text(
+	struct report *r, const struct cgroup_usage *cg, const struct pain *p)
+{
+	double all = (double)MAX(cg->usage_bytes, 1ULL) / 100;
+
+	switch (filler_of(cg)) {
+	case BY_ANON:
+		return report_text(r, "%.0f %% is memory of its processes (anonymous)",
+			(double)cg->anon_bytes / all);
+	case BY_FILE:
+		if (p->refaults_second >= REFAULTS_RISK)
+			return report_text(r,
+				"%.0f %% is page cache, too little of it: %.0f pages a second are "
+				"read back (refaults)",
+				(double)cg->file_bytes / all, p->refaults_second);
+		return report_text(r, "%.0f %% is page cache, hardly any of which is read again",
+			(double)cg->file_bytes / all);
+	case BY_SHMEM:
+		return report_text(r, "%.0f %% is files in tmpfs and shared memory (shmem)",
+			(double)cg->shmem_bytes / all);
+	case BY_KERNEL:
+		return report_text(
+			r, "%.0f %% is memory of the kernel", (double)cg->kernel_bytes / all);
+	case BY_UNKNOWN:
+		break;
+	}
+	return "what fills it is not known";
+}
+
+/* The processes of the group with most memory, and how they grow. */
+static void tell_members(
+	struct report *r, struct finding *f, const struct state *s, const char *top)
+{
+	u64 below = ~0ULL;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	for (int n = 0; n < MEMBERS_TOLD; n++) {
+		const struct member *best = NULL;
+		u64 grown;
+		u32 tgid = 0;
+
+		for (size_t i = 0; i < s->members.n; i++) {
+			const struct member *m = groups_value(&s->members, i);
+
+			if (m->rss_bytes >= below || (best && m->rss_bytes <= best->rss_bytes) ||
+				!within(r, m->cgroup, top))
+				continue;
+			best = m;
+			tgid = *(const u32 *)groups_key(&s->members, i);
+		}
+		if (!best)
+			return;
+		below = best->rss_bytes;
+		if (!n)
+			f->tgid = tgid;
+		grown = best->anon_bytes > best->first_anon_bytes
+				? best->anon_bytes - best->first_anon_bytes
+				: 0;
+		finding_line(r, f->evidence, "%s has %s resident in it%s%s",
+			report_process(r, tgid), fmt_bytes(a, best->rss_bytes),
+			grown >= GROWN_BYTES ? ", and grew meanwhile by " : "",
+			grown >= GROWN_BYTES ? fmt_bytes(b, grown) : "");
+	}
+}
+
+static void tell_evidence(
+	struct report *r, struct finding *f, const struct cgroup_usage *cg, const struct pain *p)
+{
+	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF], d[UNIT_BUF], e[UNIT_BUF];
+
+	finding_line(r, f->evidence, "the limit was hit %llu times meanwhile; %s are in use now",
+		p->hits, fmt_bytes(a, cg->usage_bytes));
+	if (cg->h.flags & CGROUP_HAS_PARTS)
+		finding_line(r, f->evidence,
+			"anonymous %s, page cache %s, tmpfs and shared memory %s, kernel %s; not "
+			"reclaimable (locked) %s",
+			fmt_bytes(a, cg->anon_bytes), fmt_bytes(b, cg->file_bytes),
+			fmt_bytes(c, cg->shmem_bytes), fmt_bytes(d, cg->kernel_bytes),
+			fmt_bytes(e, cg->locked_bytes));
+	if (p->refaults)
+		finding_line(r, f->evidence,
+			"%llu pages (%s) were needed again soon after they were pushed out",
+			p->refaults, fmt_bytes(a, p->refault_bytes));
+	finding_line(
+		r, f->evidence, "its tasks waited %s in reclaim for it", fmt_ns(a, p->stalled_ns));
+	if (cg->swap_bytes)
+		finding_line(r, f->evidence, "%s of it is in swap", fmt_bytes(a, cg->swap_bytes));
+}
+
+/* By what was pushed out and needed again; at least a quarter, at most as much again. */
+static u64 raised(const struct cgroup_usage *cg, const struct pain *p)
+{
+	u64 more = MAX(p->refault_bytes + cg->swap_bytes, cg->limit_bytes / 4);
+
+	if (filler_of(cg) != BY_FILE)
+		more = MAX(more, cg->limit_bytes / 2);
+	return (cg->limit_bytes + MIN(more, cg->limit_bytes) + 4095) & ~4095ULL;
+}
+
+static void tell_cure(struct report *r, struct finding *f, const struct cgroup_usage *cg,
+	const struct pain *p, const char *dir)
+{
+	const char *file = cg->version == 1 ? "memory.limit_in_bytes" : "memory.max";
+
+	if (f->level == LEVEL_NOTE) {
+		finding_line(r, f->try_,
+			"Nothing has to be done. A stream that is read once can leave the page "
+			"cache alone: posix_fadvise(POSIX_FADV_DONTNEED) behind it, or O_DIRECT.");
+		finding_line(r, f->undo, "Nothing to undo.");
+	} else {
+		finding_line(r, f->try_,
+			p->refaults_second >= REFAULTS_RISK
+				? "Raise the limit by what was needed again:"
+				: "Raise the limit, or shrink what runs inside:");
+		finding_line(r, f->try_, "`echo %llu > %s/%s`", raised(cg, p), dir, file);
+		finding_line(r, f->undo, "`echo %llu > %s/%s`", cg->limit_bytes, dir, file);
+	}
+	if (filler_of(cg) == BY_ANON && f->tgid && f->level > LEVEL_NOTE)
+		finding_line(r, f->try_,
+			"If its biggest process grows without end no limit will do: `memwhy leak "
+			"-p %u --for 60s`",
+			f->tgid);
+	finding_line(r, f->verify, "`memwhy check --for 30s -g %s`", dir);
+}
+
+static const char *why_of(const struct cgroup_usage *cg, int level)
+{
+	if (level == LEVEL_NOTE)
+		return "At the limit each new page pushes out an old one of the group. That costs "
+		       "next to nothing while the old ones are not needed any more.";
+	if (filler_of(cg) == BY_FILE)
+		return "At the limit each new page pushes out an old one of the group, also when "
+		       "the machine has free memory. Those that are needed again are read from "
+		       "disk again, by whoever needs them.";
+	return "At the limit every charge reclaims within the group first, also when the machine "
+	       "has "
+	       "free memory; what has no file behind it can only go to swap, and when nothing is "
+	       "left to reclaim, the OOM killer picks a process of the group.";
+}
+
+static void tell(struct report *r, const struct state *s, const struct cgroup_usage *cg,
+	const struct pain *p, int level)
 {
 	struct finding *f = report_finding(r, level, "cgroup-limit");
-	const char *path = stream_cgroup(r->stream, cg->cgroup);
-	u64 hits = cg->limit_hit_total - cg->first_limit_hit_total;
-	char a[UNIT_BUF], b[UNIT_BUF];
+	const char *path = stream_cgroup(r->stream, cg->cgroup), *dir;
+	char a[UNIT_BUF];
 
 	if (!f)
 		return;
-	f->title = report_text(r, "cgroup %s %s: %s of %s in use",
-		path ? report_cgroup(r, path) : "(removed)",
-		hits ? "hits its memory limit" : "is near its memory limit",
-		fmt_bytes(a, cg->usage_bytes), fmt_bytes(b, cg->limit_bytes));
+	dir = cgroup_directory(r, cg->version, path ? path : "/");
+	f->cgroup = cg->cgroup;
+	f->cost_ns = p->stalled_ns;
+	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
+	f->title = report_text(r, "cgroup %s %s its memory limit of %s: %s",
+		path ? report_cgroup(r, path) : "(removed)", p->hits ? "hits" : "is near",
+		fmt_bytes(a, cg->limit_bytes), filler_text(r, cg, p));
 	f->confidence = "high: the kernel's own counters";
-	finding_line(r, f->evidence, "the limit was hit %llu times meanwhile", hits);
-	if (cg->swap_bytes)
-		finding_line(r, f->evidence, "%s of it is in swap", fmt_bytes(a, cg->swap_bytes));
-	f->why = "At the limit every charge reclaims within the group first, also when the machine "
-		 "has free memory; when that does not help, the OOM killer picks a process of the "
-		 "group.";
-	cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path ? path : "/"), "check");
+	tell_evidence(r, f, cg, p);
+	if (path && strcmp(path, "/") != 0)
+		tell_members(r, f, s, path);
+	f->why = why_of(cg, level);
+	tell_cure(r, f, cg, p, dir);
 }
 
 static int report(void *v, struct report *r)
 {
-	const struct facts *f = v;
+	const struct state *s = v;
 
-	for (size_t i = 0; i < f->cgroups.n; i++) {
-		const struct cgroup_usage *cg = groups_value(&f->cgroups, i);
-		int level = cg->limit_bytes == CGROUP_USAGE_NONE ? -1 : level_of(cg);
+	for (size_t i = 0; i < s->sums.facts.cgroups.n; i++) {
+		const struct cgroup_usage *cg = groups_value(&s->sums.facts.cgroups, i);
+		struct pain p = pain_of(s, r, cg);
+		int level = cg->limit_bytes == CGROUP_USAGE_NONE ? -1 : level_of(r, cg, &p);
 
 		if (level >= 0)
-			tell(r, cg, level);
+			tell(r, s, cg, &p, level);
 	}
 	return 0;
 }
 
-const struct view rule_cgroup_limit = FACTS_RULE(report);
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_reset(&s->sums);
+	groups_clear(&s->members);
+}
+
+static void destroy(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_destroy(&s->sums);
+	groups_free(&s->members);
+}
+
+const struct view rule_cgroup_limit = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

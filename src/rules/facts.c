@@ -107,6 +107,9 @@ void facts_reset(struct facts *f)
 
 		cg->first_limit_hit_total = cg->limit_hit_total;
 		cg->first_oom_kill_total = cg->oom_kill_total;
+		cg->first_refault_file_total = cg->refault_file_total;
+		cg->first_refault_anon_total = cg->refault_anon_total;
+		cg->first_some_total_us = cg->some_total_us;
 	}
 	f->pressure_first = f->pressure;
 }

@@ -51,6 +51,9 @@ const char *cgroup_directory(struct report *r, u32 version, const char *path);
 void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_usage *cg,
 	const char *dir, const char *verify);
 
+/* Adds the innermost n lines of a stack to the evidence, and says so where there is no more. */
+void finding_stack(struct report *r, struct finding *f, u32 stack, int n);
+
 /* A rule that sums by one key beside the facts. */
 struct rule_sums {
 	struct facts facts;

@@ -95,20 +95,6 @@ static double seconds_left(const struct rule_sums *s, double rate)
 	return (double)facts_last(&s->facts, "MemAvailable") / rate;
 }
 
-struct lines {
-	struct report *r;
-	struct finding *f;
-	int n;
-};
-
-static void stack_line_add_evidence(void *arg, const char *text)
-{
-	struct lines *l = arg;
-
-	if (strcmp(text, "?") && l->n++ < 3)
-		finding_line(l->r, l->f->evidence, "%s%s", l->n == 1 ? "at " : "   from ", text);
-}
-
 static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const struct grown *g)
 {
 	double rate = trend_slope(&g->anon), left = seconds_left(s, rate);
@@ -116,7 +102,6 @@ static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const st
 	struct finding *f = report_finding(r,
 		facts_known(&s->facts, "MemAvailable") && left < 600 ? LEVEL_WARNING : LEVEL_RISK,
 		"growth");
-	struct lines lines = {r, f, 0};
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
 
 	if (!f)
@@ -138,11 +123,7 @@ static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const st
 			"the code path that touches most new pages (%.0f %% of those "
 			"sampled):",
 			100.0 * (double)g->stack_faults / (double)g->faults);
-		stack_lines(r->stream, g->stack, false, stack_line_add_evidence, &lines);
-		if (lines.n < 2)
-			finding_line(r, f->evidence,
-				"   and no further: check follows frame pointers, which this code "
-				"lacks");
+		finding_stack(r, f, g->stack, 3);
 	}
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
 	finding_line(r, f->try_,

@@ -162,6 +162,8 @@ static void tell_place(struct report *r, struct rule_sums *s, const struct kille
 			   : report_text(r, "The machine ran out of memory: %llu process%s killed",
 				     n, n == 1 ? "" : "es");
 	f->confidence = "high: each kill was seen";
+	f->losses = LOSS_KILLED | LOSS_RECLAIM;
+	f->cgroup = place(first);
 	if (is_memcg(first))
 		tell_group(r, f, &s->facts, place(first), path);
 	else
@@ -196,7 +198,7 @@ static u64 tell_counted_groups(struct report *r, const struct facts *facts)
 
 static void tell_counted(struct report *r, const struct facts *facts)
 {
-	u64 n = facts_delta(facts, "oom_kill"), total = facts_last(facts, "oom_kill");
+	u64 n = facts_delta(facts, "oom_kill");
 	struct finding *f;
 
 	if (n > tell_counted_groups(r, facts)) {
@@ -208,19 +210,6 @@ static void tell_counted(struct report *r, const struct facts *facts)
 		f->confidence = "high: the kernel's own counter; whom, was not seen";
 		finding_line(r, f->evidence, "oom_kill in /proc/vmstat rose by %llu", n);
 		tell_machine(r, f);
-	} else if (!n && total) {
-		f = report_finding(r, LEVEL_NOTE, "oom");
-		if (!f)
-			return;
-		f->title = report_text(r, "The OOM killer took %llu process%s since boot, none now",
-			total, total == 1 ? "" : "es");
-		f->confidence = "high: the kernel's own counter";
-		finding_line(r, f->evidence, "oom_kill in /proc/vmstat is %llu", total);
-		f->why = "Memory of the machine or of a control group ran out before.";
-		finding_line(r, f->try_,
-			"See whom, if the kernel's log reaches back: `dmesg | grep 'Killed "
-			"process'`");
-		finding_line(r, f->verify, "`memwhy oom --for 10m`");
 	}
 }
 

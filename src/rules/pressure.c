@@ -23,16 +23,24 @@ static int report(void *v, struct report *r)
 	x = report_finding(r, level, "pressure");
 	if (!x)
 		return 0;
+	x->symptom = x->wall = true;
+	x->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP | LOSS_COMPACTION;
+	x->cost_ns = some_us * 1000;
 	x->title = report_text(r,
-		"Tasks waited for memory in %.1f %% of the time, all of them at once in %.1f %%",
+		"Tasks waited for memory in %.1f %% of the time, all of them at once in %.1f %% "
+		"(PSI of the machine)",
 		some * 100, full * 100);
-	x->confidence = "high: the kernel accounts every wait (PSI)";
+	x->confidence =
+		"high: the kernel accounts every wait (PSI); no rule of check found out why";
 	finding_line(r, x->evidence, "/proc/pressure/memory: some %.3f s, full %.3f s of %.1f s",
 		(double)some_us / 1e6, (double)full_us / 1e6, report_seconds(r));
-	x->why = "Reclaim, refaults of pages that were just pushed out, and swap-ins make tasks "
-		 "wait. The other findings say which tasks, and for which memory.";
+	x->why = "Reclaim, refaults of pages that were just pushed out, swap-ins and writers held "
+		 "back in a group above memory.high count as waits for memory.";
 	finding_line(r, x->try_,
-		"Follow the findings that name processes first; this one sums them up.");
+		"Ask who waits, and where: `memwhy stalls --by process,cgroup --for 30s`");
+	finding_line(r, x->try_,
+		"Who reads pages back: `memwhy faults --by process,mapping --sort major --for "
+		"30s`");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`cat /proc/pressure/memory`");
 	return 0;

@@ -222,7 +222,11 @@ static void tell(struct report *r, const struct state *s, const struct key *key,
 	if (!f)
 		return;
 	f->cost_ns = t->total_ns;
-	f->title = report_text(r, "%s (pid %u) lost %s to %s: %s", comm, key->tgid,
+	f->tgid = key->tgid;
+	f->cgroup = charge ? key->cgroup : 0;
+	f->losses = !charge && pieces ? LOSS_COMPACTION : LOSS_RECLAIM;
+	f->symptom = charge || !pieces;
+	f->title = report_text(r, "%s lost %s to %s: %s", report_process(r, key->tgid),
 		fmt_ns(lost, t->total_ns),
 		charge   ? "cgroup reclaim"
 		: pieces ? "compaction"

@@ -218,6 +218,8 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 	if (!f)
 		return;
 	f->cost_ns = b->ns;
+	f->losses = LOSS_SWAP | LOSS_RECLAIM | LOSS_REFAULT;
+	f->cgroup = cg ? cg->cgroup : 0;
 	f->title = report_text(r, "%sasks waited %s for pages to come back from swap: %s",
 		is_thrashing(b) ? "Thrashing: t" : "T", fmt_ns(lost, b->ns),
 		report_share_text(r, b->ns));

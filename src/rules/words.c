@@ -20,6 +20,31 @@ u64 min_free_next(const struct report *r, u64 now_kib, u32 pageblock_order)
 	return h->memory_bytes && next * 1024 <= h->memory_bytes / 20 ? next : 0;
 }
 
+struct stack_told {
+	struct report *r;
+	struct finding *f;
+	int n, most;
+};
+
+static void stack_line_tell(void *arg, const char *text)
+{
+	struct stack_told *t = arg;
+
+	if (!strcmp(text, "?") || t->n >= t->most)
+		return;
+	finding_line(t->r, t->f->evidence, "%s%s", t->n++ ? "   from " : "at ", text);
+}
+
+void finding_stack(struct report *r, struct finding *f, u32 stack, int n)
+{
+	struct stack_told t = {r, f, 0, n};
+
+	stack_lines(r->stream, stack, false, stack_line_tell, &t);
+	if (t.n < 2)
+		finding_line(r, f->evidence,
+			"   and no further: check follows frame pointers, which this code lacks");
+}
+
 const char *cgroup_directory(struct report *r, u32 version, const char *path)
 {
 	return report_text(r, "/sys/fs/cgroup%s%s", version == 1 ? "/memory" : "",

@@ -115,6 +115,15 @@ int proc_comm_read(int pid, char ret[PROC_COMM_MAX]);
 int proc_exe_read(int pid, char ret[PATH_MAX], bool *ret_deleted);
 /* n bytes of arguments, each ended by a NUL, become words with a space between. */
 void proc_cmdline_join(const char *buf, size_t n, struct str *out);
+/* May proc_program_name() have something to say of a process of this name? */
+bool proc_runs_program(const char *comm);
+/*
+ * What people know a process by, where its name is that of an interpreter: the name, and the
+ * script, class or module it runs, without directories ("python3 worker.py", "java -jar
+ * server.jar"). buf: the n bytes of cmdline. False: it is no interpreter, or runs nothing that has
+ * a name.
+ */
+bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out);
 /* out is cleared first; empty for a kernel thread. */
 int proc_cmdline_read(int pid, struct str *out);
 

@@ -16,6 +16,7 @@
 #include "sys/cgroup.h"
 #include "sys/extfrag.h"
 #include "sys/idset.h"
+#include "sys/interrupts.h"
 #include "sys/kconfig.h"
 #include "sys/keyvals.h"
 #include "sys/kmsg.h"
@@ -111,9 +112,13 @@ static void fuzz_cgroup_name(const char *text, size_t n)
 
 static void fuzz_cmdline(const char *text, size_t n)
 {
-	_cleanup_str_ struct str out = {};
+	_cleanup_str_ struct str out = {}, program = {};
+	u64 interrupts;
 
 	proc_cmdline_join(text, n, &out);
+	proc_program_name("python3", text, n, &program);
+	proc_program_name("java", text, n, &program);
+	interrupts_parse(text, "TLB", &interrupts);
 	MUST(strlen(str_get(&out)) == out.len && out.len <= n);
 }
 

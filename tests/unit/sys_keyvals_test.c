@@ -1,6 +1,7 @@
 /* Tests of sys/root.h, sys/scan.h, sys/keyvals.h, sys/idset.h and sys/sysctl.h. */
 #include "data/sys/fixture.h"
 #include "sys/idset.h"
+#include "sys/interrupts.h"
 #include "sys/keyvals.h"
 #include "sys/scan.h"
 #include "sys/sysctl.h"
@@ -251,6 +252,23 @@ static void test_sysctl(void **state)
 	assert_true(v > 0);
 }
 
+static void test_interrupts(void **state)
+{
+	static const char text[] = "           CPU0       CPU1\n"
+				   "  1:          0          9   IO-APIC   1-edge      i8042\n"
+				   "TLB:       2942       2704   TLB shootdowns\n"
+				   "ERR:          0\n";
+	u64 n = 0;
+
+	(void)state;
+	assert_int_equal(interrupts_parse(text, "TLB", &n), 0);
+	assert_int_equal(n, 5646);
+	assert_int_equal(interrupts_parse(text, "ERR", &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(interrupts_parse(text, "TL", &n), -ENOENT);
+	assert_int_equal(interrupts_parse("TLB", "TLB", &n), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_live),
 		cmocka_unit_test(test_idset),
 		cmocka_unit_test(test_sysctl),
+		cmocka_unit_test(test_interrupts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,6 +180,36 @@ static void test_cmdline(void **state)
 	check_cmdline("a", 1, "a");
 }
 
+static void check_program(const char *comm, const char *raw, size_t n, const char *program)
+{
+	_cleanup_str_ struct str out = {};
+
+	assert_int_equal(proc_program_name(comm, raw, n, &out), program != NULL);
+	assert_string_equal(str_get(&out), program ? program : "");
+}
+
+#define CHECK_PROGRAM(comm_, raw_, program_) check_program(comm_, raw_, sizeof(raw_), program_)
+
+static void test_program(void **state)
+{
+	(void)state;
+	CHECK_PROGRAM(
+		"python3", "/usr/bin/python3\0-u\0/srv/worker.py\0--port", "python3 worker.py");
+	CHECK_PROGRAM("python3.11", "python3.11\0-m\0http.server", "python3.11 -m http.server");
+	CHECK_PROGRAM("python3", "python3\0-W\0ignore\0a.py", "python3 a.py");
+	CHECK_PROGRAM("java", "java\0-Xmx1g\0-cp\0/a:/b\0org.x.Main", "java org.x.Main");
+	CHECK_PROGRAM("java", "java\0-jar\0/opt/app.jar", "java -jar app.jar");
+	CHECK_PROGRAM("node-MainThread", "node\0server.js", "node server.js");
+	CHECK_PROGRAM("sh", "sh\0-c\0rm x", NULL);
+	CHECK_PROGRAM("python3", "python3", NULL);
+	CHECK_PROGRAM("java", "java\0-cp", NULL);
+	CHECK_PROGRAM("nodetool", "nodetool\0x", NULL);
+	CHECK_PROGRAM("shd", "shd\0x", NULL);
+	check_program("python3", "python3\0a.py", 12, NULL); /* cut */
+	check_program("python3", "", 0, NULL);
+	CHECK_PROGRAM("python3", "python3\0\0a.py", "python3 a.py");
+}
+
 static void test_captured(void **state)
 {
 	(void)state;
@@ -360,6 +390,7 @@ int main(void)
 		cmocka_unit_test(test_captured),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_exe),
+		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_live_self),
 		cmocka_unit_test(test_live_all),
 		cmocka_unit_test(test_live_dead),

@@ -9,6 +9,7 @@
 #include "capture/names.h"
 #include "probes/cgroups/cgroups_tree.h"
 #include "probes/probe.h"
+#include "sys/keyvals.h"
 #include "sys/pressure.h"
 
 #define EVERY_NS NSEC_PER_SEC
@@ -29,6 +30,7 @@ struct cgroups {
 	u64 scope_id;
 	VEC(struct chosen) chosen;
 	struct cgroup group;
+	struct keyvals stat;
 	u64 next_ns;
 	bool told_stretch, told_truncated;
 };
@@ -121,6 +123,60 @@ static void pressure_add(const struct cgroups *g, struct cgroup_usage *r)
 	r->full_total_us = p.full.total_us;
 }
 
+/* Version 1 has sums over the levels below under names of their own. */
+static u64 stat_get(const struct cgroups *g, const char *v1, const char *v2)
+{
+	return keyvals_get_or(&g->stat, g->group.version == 1 ? v1 : v2, 0);
+}
+
+static u64 kernel_bytes(const struct cgroups *g)
+{
+	static const char *const before_5_18[] = {
+		"slab", "kernel_stack", "pagetables", "percpu", "sock", "vmalloc"};
+	u64 sum = 0;
+
+	if (g->group.version == 1)
+		return 0;
+	if (keyvals_get(&g->stat, "kernel", &sum))
+		return sum;
+	for (size_t i = 0; i < ARRAY_SIZE(before_5_18); i++)
+		sum += keyvals_get_or(&g->stat, before_5_18[i], 0);
+	return sum;
+}
+
+static void parts_add(struct cgroups *g, struct cgroup_entry *e, struct cgroup_usage *r)
+{
+	u64 file;
+
+	if (cgroup_stat_read(&g->group, &g->stat))
+		return;
+	r->h.flags |= CGROUP_HAS_PARTS;
+	r->anon_bytes = stat_get(g, "total_rss", "anon");
+	r->shmem_bytes = stat_get(g, "total_shmem", "shmem");
+	file = stat_get(g, "total_cache", "file");
+	r->file_bytes = file > r->shmem_bytes ? file - r->shmem_bytes : 0;
+	r->kernel_bytes = kernel_bytes(g);
+	if (g->group.version == 1) /* it charges nothing else */
+		r->kernel_bytes = r->usage_bytes > r->anon_bytes + file
+					  ? r->usage_bytes - r->anon_bytes - file
+					  : 0;
+	r->locked_bytes = stat_get(g, "total_unevictable", "unevictable");
+	r->dirty_bytes = stat_get(g, "total_dirty", "file_dirty");
+	r->refault_file_total =
+		stat_get(g, "total_workingset_refault_file", "workingset_refault_file");
+	r->refault_anon_total =
+		stat_get(g, "total_workingset_refault_anon", "workingset_refault_anon");
+	if (!e->parts) {
+		e->parts = true;
+		e->first_refault_file = r->refault_file_total;
+		e->first_refault_anon = r->refault_anon_total;
+		e->first_some_us = r->some_total_us;
+	}
+	r->first_refault_file_total = e->first_refault_file;
+	r->first_refault_anon_total = e->first_refault_anon;
+	r->first_some_total_us = e->first_some_us;
+}
+
 static int group_send(struct capture *c, struct cgroups *g, const struct chosen *ch)
 {
 	struct cgroup_entry *e = &g->tree.list.v[ch->at];
@@ -136,6 +192,7 @@ static int group_send(struct capture *c, struct cgroups *g, const struct chosen 
 		return 0;
 	r = usage_record(e, &m, ch->flags);
 	pressure_add(g, &r);
+	parts_add(g, e, &r);
 	hash = XXH3_64bits(&r.h.flags, sizeof(r.h.flags)) ^
 	       XXH3_64bits(&r.cgroup, sizeof(r) - sizeof(r.h));
 	if (hash == e->sent && !c->ending)
@@ -245,6 +302,7 @@ static void cgroups_close(void *state)
 
 	cgroups_tree_free(&g->tree);
 	vec_free(&g->chosen);
+	keyvals_free(&g->stat);
 }
 
 static const struct probe_sampler sampler = {
@@ -280,12 +338,24 @@ static const struct field fields[] = {
 		"time in which one of its tasks waited for memory, in microseconds; with flag 16"),
 	USAGE(full_total_us, FIELD_U64, UNIT_NONE,
 		"time in which all of them did, in microseconds; with flag 16"),
+	USAGE(anon_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory; from here on with flag 32"),
+	USAGE(file_bytes, FIELD_U64, UNIT_BYTES, "page cache, without shared memory and tmpfs"),
+	USAGE(shmem_bytes, FIELD_U64, UNIT_BYTES, "shared memory and tmpfs"),
+	USAGE(kernel_bytes, FIELD_U64, UNIT_BYTES, "memory of the kernel charged to it"),
+	USAGE(locked_bytes, FIELD_U64, UNIT_BYTES, "cannot be reclaimed; part of the others"),
+	USAGE(dirty_bytes, FIELD_U64, UNIT_BYTES, "page cache not written yet"),
+	USAGE(refault_file_total, FIELD_U64, UNIT_PAGES,
+		"pages of files read back soon after they were reclaimed"),
+	USAGE(refault_anon_total, FIELD_U64, UNIT_PAGES, "the same of anonymous memory"),
+	USAGE(first_refault_file_total, FIELD_U64, UNIT_PAGES, "refault_file_total at the start"),
+	USAGE(first_refault_anon_total, FIELD_U64, UNIT_PAGES, "refault_anon_total at the start"),
+	USAGE(first_some_total_us, FIELD_U64, UNIT_NONE, "some_total_us at the start"),
 };
 
 static const struct kind kinds[] = {
 	KIND(REC_CGROUP_MEMORY, struct cgroup_usage, "cgroup_memory", fields,
 		"a control group that is worth a look; flags: 1 near its limit, 2 swaps, 4 limit "
-		"hit or OOM kill since the start, 8 asked for, 16 pressure known"),
+		"hit or OOM kill since the start, 8 asked for, 16 pressure known, 32 parts known"),
 };
 
 const struct probe probe_cgroups = {

@@ -12,6 +12,7 @@ enum cgroup_usage_flags {
 	CGROUP_EVENTS = 4, /* hit its limit, or lost a process to the OOM killer, since the start */
 	CGROUP_SCOPE = 8,  /* the group that was asked for (-g) */
 	CGROUP_HAS_PRESSURE = 16, /* some_total_us and full_total_us are known */
+	CGROUP_HAS_PARTS = 32,    /* what comes after full_total_us is known */
 };
 
 /*
@@ -37,6 +38,18 @@ struct cgroup_usage {
 	u64 first_limit_hit_total;
 	u64 first_oom_kill_total;
 	u64 some_total_us, full_total_us; /* memory pressure, as in system_pressure; version 2 */
+	/* What the usage is, as memory.stat tells, the groups below included. */
+	u64 anon_bytes;
+	u64 file_bytes;   /* page cache, without shmem_bytes */
+	u64 shmem_bytes;  /* tmpfs and shared memory */
+	u64 kernel_bytes; /* charged to it by the kernel: slab, page tables, stacks; 0: not known */
+	u64 locked_bytes; /* cannot be reclaimed: mlock and the like; part of the others */
+	u64 dirty_bytes;  /* part of file_bytes */
+	/* Pages that were read or faulted back soon after they were reclaimed, since the group was
+	 * made; first_*: when its parts were first read. */
+	u64 refault_file_total, refault_anon_total;
+	u64 first_refault_file_total, first_refault_anon_total;
+	u64 first_some_total_us;
 };
 
 #endif

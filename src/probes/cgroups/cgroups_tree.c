@@ -143,6 +143,10 @@ static void entry_measure(struct cgroups_tree *t, int fd, struct cgroup_entry *e
 	if (old) {
 		e->first_limit_hits = old->first_limit_hits;
 		e->first_oom_kills = old->first_oom_kills;
+		e->first_refault_file = old->first_refault_file;
+		e->first_refault_anon = old->first_refault_anon;
+		e->first_some_us = old->first_some_us;
+		e->parts = old->parts;
 		e->sent = old->sent;
 	} else if (!t->scans) {
 		e->first_limit_hits = e->limit_hits;

@@ -23,9 +23,10 @@ struct slot {
 	u64 address;
 	u64 start_ns;
 	u32 huge;
-	u8 looked;   /* the mapping was looked up while the fault was handled */
-	u8 prepared; /* … and all of them, for its user stack */
-	u8 reserved[2];
+	u8 looked;    /* the mapping was looked up while the fault was handled */
+	u8 prepared;  /* … and all of them, for its user stack */
+	u8 allocated; /* a page was allocated while it was handled */
+	u8 reserved;
 };
 
 TASK_SLOTS(SLOTS)
@@ -39,7 +40,7 @@ static __always_inline int fault_begin(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	s->tid = tid;
 	s->huge = 0;
-	s->looked = s->prepared = 0;
+	s->looked = s->prepared = s->allocated = 0;
 	s->address = ctx->args[0];
 	s->error_code = (u32)ctx->args[2];
 	s->start_ns = bpf_ktime_get_ns();
@@ -59,6 +60,7 @@ int fault_begin_kernel(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /* x86 page fault error code, arch/x86/include/asm/trap_pf.h */
+#define X86_PF_PROT 1
 #define X86_PF_WRITE 2
 #define X86_PF_USER 4
 #define X86_PF_INSTR 16
@@ -67,6 +69,8 @@ static __always_inline u16 access_flags(const struct slot *s)
 {
 	u16 flags = FAULT_ACCESS_KNOWN;
 
+	if (s->error_code & X86_PF_PROT)
+		flags |= FAULT_PRESENT;
 	if (s->error_code & X86_PF_WRITE)
 		flags |= FAULT_WRITE;
 	if (s->error_code & X86_PF_INSTR)
@@ -75,6 +79,8 @@ static __always_inline u16 access_flags(const struct slot *s)
 		flags |= FAULT_KERNEL;
 	if (s->huge)
 		flags |= FAULT_HUGE;
+	if (s->allocated)
+		flags |= FAULT_ALLOCATED;
 	return flags;
 }
 
@@ -220,17 +226,16 @@ static __always_inline int fault_alloc(struct bpf_raw_tracepoint_args *ctx, bool
 	struct fault f = {};
 	struct slot *s;
 
-	if (!find_vma && !USER_STACKS_WALKED && ctx->args[1] < 9) /* HPAGE_PMD_ORDER on x86-64 */
-		return 0;
 	f.pid_tgid = bpf_get_current_pid_tgid();
 	s = slot_of((u32)f.pid_tgid);
 	if (!s || s->tid != (u32)f.pid_tgid || !ctx->args[0])
 		return 0;
+	s->allocated = 1;
 	if (USER_STACKS_WALKED && !s->prepared && scope_match(f.pid_tgid)) {
 		s->prepared = 1;
 		user_stack_prepare();
 	}
-	if (ctx->args[1] >= 9)
+	if (ctx->args[1] >= 9) /* HPAGE_PMD_ORDER on x86-64 */
 		s->huge = 1;
 	if (!find_vma || s->looked || config.mapping != FAULTS_MAPPING_ALL ||
 		!scope_match(f.pid_tgid))

@@ -199,7 +199,8 @@ static const struct field agg_fields[] = {
 	FIELD(struct faults_agg, stack, FIELD_U32, UNIT_STACK, "where the fault happened"),
 	FIELD(struct faults_agg, flags, FIELD_U16, UNIT_HEX,
 		"1 major, 2 write, 4 exec, 8 kernel mode, 16 access known, 32 huge, 64 mapping "
-		"known, 128 object is a region"),
+		"known, 128 object is a region, 256 the page was mapped but not for this access, "
+		"512 a page was allocated meanwhile"),
 	FIELD(struct faults_agg, map, FIELD_U8, UNIT_ID,
 		"mapping: 1 anonymous, 2 heap, 3 stack, 4 file, 5 shared memory, 6 hugetlb, 7 "
 		"other"),

@@ -13,6 +13,8 @@ enum fault_flags {
 	FAULT_HUGE = 32,         /* a huge page was mapped */
 	FAULT_MAP_KNOWN = 64,    /* the mapping was looked up at the fault */
 	FAULT_REGION = 128,      /* object is address >> FAULT_REGION_SHIFT instead */
+	FAULT_PRESENT = 256,     /* the page was mapped, but not for this access */
+	FAULT_ALLOCATED = 512,   /* a page was allocated meanwhile */
 };
 
 #define FAULT_REGION_SHIFT 16

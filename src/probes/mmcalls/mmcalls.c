@@ -1,0 +1,146 @@
+/*
+ * The mmcalls probe: who maps, unmaps and gives back memory, sampled. It looks only while there are
+ * many page faults or TLB shootdowns to explain.
+ */
+#include "probes/mmcalls/mmcalls.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "capture/names.h"
+#include "probes/probe.h"
+#include "sys/interrupts.h"
+#include "sys/keyvals.h"
+
+#include "mmcalls.skel.h"
+
+#define LENGTH_NS (50 * NSEC_PER_MSEC)
+#define EVERY_NS NSEC_PER_SEC
+/* A second: from here on a look may be worth its cost. */
+#define MANY_FAULTS 5000.0
+#define MANY_SHOOTDOWNS 1000.0
+
+struct mmcalls {
+	u64 time_ns, faults, shootdowns; /* when it was last asked */
+};
+
+static const struct attach_hook hooks[] = {
+	{
+		.data = "calls that give memory back",
+		.required = true,
+		.needs = "raw tracepoints of system calls",
+		.methods = {{"raw tracepoint sys_enter, in bursts", {"call_begins"}, {}, 0}},
+	},
+};
+
+static u64 faults_now(void)
+{
+	_cleanup_keyvals_ struct keyvals vm = {};
+
+	return keyvals_read("/proc/vmstat", &vm) ? 0 : keyvals_get_or(&vm, "pgfault", 0);
+}
+
+static u64 shootdowns_now(void)
+{
+	_cleanup_str_ struct str text = {};
+	u64 n;
+
+	return interrupts_read(&text, "TLB", &n) ? 0 : n;
+}
+
+static bool due(struct capture *c)
+{
+	struct mmcalls *m = c->state;
+	struct mmcalls now = {clock_mono_ns(), faults_now(), shootdowns_now()};
+	double seconds = (double)(now.time_ns - m->time_ns) / 1e9;
+	bool many = m->time_ns &&
+		    ((double)(now.faults - m->faults) >= MANY_FAULTS * seconds ||
+			    (double)(now.shootdowns - m->shootdowns) >= MANY_SHOOTDOWNS * seconds);
+
+	*m = now;
+	return many;
+}
+
+static int done(struct capture *c, u64 on_ns, u64 covered_ns)
+{
+	struct mmcalls_sampled r = REC_INIT(struct mmcalls_sampled, REC_MMCALLS_SAMPLED, 0);
+
+	r.bursts = 1;
+	r.on_ns = on_ns;
+	r.covered_ns = covered_ns;
+	return capture_emit(c, &r.h);
+}
+
+static int added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct mmcalls_key *k = key;
+	const struct agg_value *v = value;
+	struct mmcalls_agg r = REC_INIT(struct mmcalls_agg, REC_MMCALLS_AGG, 0);
+
+	names_added(c->names, stacks, k, v, &r);
+	r.call = k->call;
+	r.advice = k->advice;
+	r.count = v->count;
+	r.bytes = v->sum[MMCALLS_BYTES];
+	return capture_emit(c, &r.h);
+}
+
+static const struct probe_bursts bursts = {
+	.length_ns = LENGTH_NS,
+	.every_ns = EVERY_NS,
+	.map = "burst",
+	.due = due,
+	.done = done,
+};
+
+static const struct probe_bpf bpf = {
+	.elf = mmcalls_bpf__elf_bytes,
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.state_size = sizeof(struct mmcalls),
+	.tables = {{"table", sizeof(struct mmcalls_key), table_key_tgid, added}},
+	.bursts = &bursts,
+	.optional = true,
+};
+
+static const struct field agg_fields[] = {
+	FIELD(struct mmcalls_agg, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(struct mmcalls_agg, tid, FIELD_U32, UNIT_ID, "0"),
+	FIELD(struct mmcalls_agg, stack, FIELD_U32, UNIT_STACK, "where the call was made"),
+	FIELD(struct mmcalls_agg, call, FIELD_U16, UNIT_ID,
+		"number of the system call: 9 mmap, 10 mprotect, 11 munmap, 12 brk, 25 mremap, 28 "
+		"madvise"),
+	FIELD(struct mmcalls_agg, advice, FIELD_U16, UNIT_ID, "of madvise"),
+	FIELD(struct mmcalls_agg, count, FIELD_U64, UNIT_COUNT, "calls"),
+	FIELD(struct mmcalls_agg, bytes, FIELD_U64, UNIT_BYTES, "their lengths; of brk 0"),
+	FIELD(struct mmcalls_agg, cgroup, FIELD_U64, UNIT_CGROUP, "cgroup of the process"),
+	FIELD_ARRAY(struct mmcalls_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
+};
+
+static const struct field sampled_fields[] = {
+	FIELD(struct mmcalls_sampled, bursts, FIELD_U64, UNIT_COUNT, "bursts"),
+	FIELD(struct mmcalls_sampled, on_ns, FIELD_U64, UNIT_NS, "time in which calls counted"),
+	FIELD(struct mmcalls_sampled, covered_ns, FIELD_U64, UNIT_NS, "time it stands for"),
+};
+
+static const struct kind kinds[] = {
+	KIND(REC_MMCALLS_AGG, struct mmcalls_agg, "mmcalls_agg", agg_fields,
+		"calls that change an address space, counted in bursts"),
+	KIND(REC_MMCALLS_SAMPLED, struct mmcalls_sampled, "mmcalls_sampled", sampled_fields,
+		"for how long such calls were counted, and what that stands for"),
+};
+
+const struct probe probe_mmcalls = {
+	.name = "mmcalls",
+	.summary = "Who maps and gives back memory, sampled",
+	.details =
+		"Counts mmap, munmap, madvise, mprotect, mremap and brk for 50 ms each second "
+		"while there are many page faults or TLB shootdowns. It feeds `memwhy check` and "
+		"has no command of its own; `memwhy maps` counts them all.",
+	.kinds = kinds,
+	.n_kinds = ARRAY_SIZE(kinds),
+	.bpf = &bpf,
+	.cheap = true,
+	.only_named = true,
+};

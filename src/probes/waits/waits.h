@@ -1,0 +1,75 @@
+/* Waits that are told by nothing else: for the lock of an address space, and of writers that are
+ * made to wait for the disk. What the programs and the probe agree on, and the records. */
+#ifndef MEMWHY_PROBES_WAITS_H
+#define MEMWHY_PROBES_WAITS_H
+
+#include "bpf/shared.h"
+
+enum waits_lock_flags {
+	WAITS_WRITE = 1,        /* it wanted the lock for change */
+	WAITS_READ_HELD = 2,    /* whoever had it had it for reading; it is the last to take it */
+	WAITS_CALL_KNOWN = 4,   /* `call` is known */
+	WAITS_HOLDER_KNOWN = 8, /* holder, holder_comm */
+	WAITS_HOLDER_IN_CALL = 16, /* holder_call is known */
+};
+
+#define WAITS_NO_CALL 0xffff /* a page fault, or an interrupt */
+
+struct waits_lock_key {
+	u32 tgid;
+	u32 tid;            /* 0 unless by thread */
+	u32 ustack, kstack; /* id in the stack map plus one, 0: none */
+	u32 space;          /* process whose address space it is; 0: not known */
+	u32 holder;         /* process that had it; 0: not known */
+	u16 flags;          /* enum waits_lock_flags */
+	u16 call;           /* system call in which it waited */
+	u16 holder_call;    /* system call in which the holder was */
+	u16 reserved;
+};
+
+/* On disk: waits for the lock of an address space (mmap_lock) since the last such record. */
+struct waits_lock {
+	struct rec h;
+	u32 tgid, tid;
+	u32 stack; /* REC_STACK */
+	u32 space, holder;
+	u16 flags;
+	u16 call;
+	u16 holder_call;
+	u16 reserved;
+	u64 count;
+	u64 total_ns, max_ns; /* max_ns: since the start */
+	u64 cgroup;
+	char comm[COMM_LEN];
+	char holder_comm[AGG_NAME_LEN]; /* the thread's */
+	u32 hist[AGG_SLOTS];
+};
+
+struct waits_dirty_key {
+	u32 tgid;
+	u32 tid; /* 0 unless by thread */
+	u32 ustack, kstack;
+	u64 owner; /* cgroup (v2) whose dirty pages these are; 0 or 1: of the machine */
+	char device[16];
+};
+
+/* agg_value.sum */
+enum { WAITS_DIRTIED };
+
+/* On disk: sleeps of writers in balance_dirty_pages(). Their lengths are those that the kernel
+ * ordered, in whole milliseconds. */
+struct waits_dirty {
+	struct rec h;
+	u32 tgid, tid;
+	u32 stack;
+	u32 reserved;
+	u64 count;
+	u64 total_ns, max_ns;
+	u64 dirtied_pages; /* by these writers, since their last sleep each */
+	u64 owner;
+	u64 cgroup;
+	char comm[COMM_LEN];
+	char device[16]; /* "vda"; "254:0" where it has no name */
+};
+
+#endif

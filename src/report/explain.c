@@ -1,0 +1,101 @@
+/* From symptom to cause: findings that only tell what hurts go below the one that tells why, and
+ * the time lost is shared out among the causes. See report.h. */
+#include <string.h>
+
+#include "base/units.h"
+#include "report/report.h"
+
+/* Is a group this one, or below it? */
+static bool cgroup_within(const struct report *r, u64 cgroup, u64 top)
+{
+	const char *path = stream_cgroup(r->stream, cgroup), *above = stream_cgroup(r->stream, top);
+	size_t n = above ? strlen(above) : 0;
+
+	if (cgroup == top)
+		return true;
+	return path && n > 1 && !strncmp(path, above, n) && path[n] == '/';
+}
+
+/* May `c` be why there is `s`? A trouble of one group is not why another one suffers. */
+static bool explains(const struct report *r, const struct finding *c, const struct finding *s)
+{
+	if (c->symptom || !(c->losses & s->losses))
+		return false;
+	return !s->cgroup || !c->cgroup || cgroup_within(r, s->cgroup, c->cgroup);
+}
+
+/* Of several the one of the same group, then that which costs most. */
+static bool fits_better(const struct finding *s, const struct finding *a, const struct finding *b)
+{
+	bool a_same = s->cgroup && a->cgroup == s->cgroup,
+	     b_same = s->cgroup && b->cgroup == s->cgroup;
+
+	if (a_same != b_same)
+		return a_same;
+	return a->cost_ns != b->cost_ns ? a->cost_ns > b->cost_ns : a->level > b->level;
+}
+
+static struct finding *cause_find(struct report *r, const struct finding *s)
+{
+	struct finding *best = NULL;
+
+	vec_each (c, &r->findings)
+		if (explains(r, c, s) && (!best || fits_better(s, c, best)))
+			best = c;
+	return best;
+}
+
+static void absorb(struct report *r, struct finding *c, const struct finding *s)
+{
+	finding_line(r, c->evidence, "hence: %s", s->title ? s->title : s->rule);
+	c->level = MAX(c->level, s->level);
+	c->cost_ns = MAX(c->cost_ns, s->cost_ns);
+}
+
+/* Those whose cost is a sum first: what passed meanwhile then goes to the cause with most of it. */
+static void symptoms_absorb(struct report *r, bool wall)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->findings.n; i++) {
+		struct finding *s = &r->findings.v[i];
+		struct finding *c = s->symptom && s->wall == wall ? cause_find(r, s) : NULL;
+
+		if (c) {
+			absorb(r, c, s);
+			s->rule = NULL;
+		}
+	}
+	vec_each (f, &r->findings)
+		if (f->rule)
+			r->findings.v[kept++] = *f;
+	r->findings.n = kept;
+}
+
+static u64 lost_ns(const struct report *r)
+{
+	u64 sum = 0, wall = 0;
+
+	vec_each (f, &r->findings) {
+		if (f->wall)
+			wall = MAX(wall, f->cost_ns);
+		else
+			sum += f->cost_ns;
+	}
+	return MAX(sum, wall);
+}
+
+void report_explain(struct report *r)
+{
+	char a[UNIT_BUF];
+	u64 lost;
+
+	symptoms_absorb(r, false);
+	symptoms_absorb(r, true);
+	lost = lost_ns(r);
+	vec_each (f, &r->findings)
+		if (f->cost_ns && !f->symptom && f->level > LEVEL_NOTE)
+			finding_line(r, f->evidence,
+				"explains %.0f %% of the %s that were found lost to memory",
+				100.0 * (double)f->cost_ns / (double)lost, fmt_ns(a, lost));
+}

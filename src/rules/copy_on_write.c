@@ -1,0 +1,217 @@
+/*
+ * Pages copied since a fork: by a parent that writes on while its child lives, or by children that
+ * write to what they inherited. Processes of one program are told together: each may be short.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "probes/processes/processes.h"
+#include "rules/facts.h"
+#include "rules/fault_storm.h"
+#include "rules/rules.h"
+
+#define FINDINGS 3
+#define MIN_PAGES 4096 /* fewer belong to the start of programs */
+#define ONE_PART 0.7   /* one process that has this part is told alone */
+
+struct copies {
+	struct storm storm;
+	u64 anon_bytes; /* 0: not known */
+	u32 ppid;
+};
+
+struct program_key {
+	char comm[COMM_LEN];
+	u64 cgroup;
+};
+
+/* The processes of one program. */
+struct program {
+	struct storm storm;
+	u32 processes;
+	u32 tgid; /* who copied most */
+	u64 tgid_ns;
+	u32 named; /* one of which more than its name is known; 0: none */
+	bool told;
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	(void)o;
+	(void)err;
+	rule_sums_init(v, sizeof(u32), sizeof(struct copies));
+	return 0;
+}
+
+static int feed(void *v, const struct rec *rec)
+{
+	const struct process_memory *m = (const void *)rec;
+	const struct faults_agg *r = (const void *)rec;
+	struct rule_sums *s = v;
+	struct copies *p;
+
+	if (rec->kind == REC_FAULTS_AGG && storm_takes(r) && storm_copies(r)) {
+		p = groups_get(&s->by, &r->tgid);
+		if (p)
+			storm_add(&p->storm, r);
+		return p ? 0 : -ENOMEM;
+	}
+	if (rec->kind == REC_PROCESS_MEMORY) {
+		p = groups_get(&s->by, &m->tgid);
+		if (!p)
+			return -ENOMEM;
+		p->anon_bytes = m->anon_bytes;
+		p->ppid = m->ppid;
+		return 0;
+	}
+	return facts_feed(&s->facts, rec);
+}
+
+static int programs_sum(const struct rule_sums *s, const struct report *r, struct groups *programs)
+{
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct copies *p = groups_value(&s->by, i);
+		u32 tgid = *(const u32 *)groups_key(&s->by, i);
+		const struct rec_task *task = stream_task(r->stream, tgid, 0);
+		struct program_key k = {.cgroup = task ? task->cgroup : 0};
+		struct program *g;
+
+		if (!p->storm.pages)
+			continue;
+		snprintf(k.comm, sizeof(k.comm), "%s", stream_comm(r->stream, tgid, 0));
+		g = groups_get(programs, &k);
+		if (!g)
+			return -ENOMEM;
+		storm_merge(&g->storm, &p->storm);
+		g->processes++;
+		if (task && task->program)
+			g->named = tgid;
+		if (p->storm.ns >= g->tgid_ns) {
+			g->tgid = tgid;
+			g->tgid_ns = p->storm.ns;
+		}
+	}
+	return 0;
+}
+
+static bool is_one(const struct program *g)
+{
+	return (double)g->tgid_ns >= ONE_PART * (double)g->storm.ns;
+}
+
+/* The process it shares its pages with: its biggest child of those known, or its parent. */
+static u32 relative_of(const struct rule_sums *s, u32 tgid)
+{
+	const struct copies *own = groups_find(&s->by, &tgid), *best = NULL;
+	u32 found = 0;
+
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct copies *c = groups_value(&s->by, i);
+
+		if (c->ppid != tgid || (best && c->anon_bytes <= best->anon_bytes))
+			continue;
+		best = c;
+		found = *(const u32 *)groups_key(&s->by, i);
+	}
+	if (!found && own && groups_find(&s->by, &own->ppid))
+		found = own->ppid;
+	return found;
+}
+
+static const char *who_of(struct report *r, const struct program *g)
+{
+	if (is_one(g))
+		return report_process(r, g->tgid);
+	return report_text(r, "%s (%u processes, the last of them pid %u)",
+		report_program(r, g->named ? g->named : g->tgid), g->processes, g->tgid);
+}
+
+static void tell_sharing(struct report *r, struct finding *f, const struct rule_sums *s, u32 tgid)
+{
+	const struct copies *own = groups_find(&s->by, &tgid), *other;
+	u32 relative = relative_of(s, tgid);
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (own && own->anon_bytes)
+		finding_line(r, f->evidence, "it has %s of anonymous memory, which can double",
+			fmt_bytes(a, own->anon_bytes));
+	other = groups_find(&s->by, &relative);
+	if (other && other->anon_bytes)
+		finding_line(r, f->evidence, "it shares pages with %s, %s",
+			report_process(r, relative), fmt_bytes(b, other->anon_bytes));
+}
+
+static void tell(struct report *r, const struct rule_sums *s, const struct program *g, int level)
+{
+	struct finding *f = report_finding(r, level, "copy-on-write");
+
+	if (!f)
+		return;
+	f->cost_ns = g->storm.ns;
+	f->tgid = g->tgid;
+	f->title = report_text(r, "%s copies %.0f pages a second after fork (copy-on-write): %s",
+		who_of(r, g), (double)g->storm.pages / report_seconds(r),
+		report_share_text(r, g->storm.ns));
+	f->confidence = "high: every such fault was counted and timed; the first write to memory "
+			"that had only been read looks the same";
+	storm_tell(r, f, &g->storm, "copied");
+	tell_sharing(r, f, s, g->tgid);
+	f->why =
+		"After fork() parent and child share all pages. The first write to each, on either "
+		"side, is a page fault that copies it, and both copies stay as long as both "
+		"processes do.";
+	finding_line(r, f->try_,
+		"If the child only starts another program: use posix_spawn() or vfork().");
+	finding_line(r, f->try_,
+		"If it writes a snapshot: fork when few writes come, keep it short, and keep as "
+		"much memory free as is written meanwhile.");
+	finding_line(r, f->try_,
+		"If workers write to what they inherited (reference counts, garbage collectors): "
+		"put it into shared memory, or load it after the fork; in Python call gc.freeze() "
+		"before it.");
+	finding_line(r, f->undo, "Nothing to undo.");
+	finding_line(r, f->verify, "`memwhy faults --stacks=user --for 10s -c %.15s`",
+		stream_comm(r->stream, g->tgid, 0));
+}
+
+static int level_of(const struct report *r, const struct program *g)
+{
+	u64 bytes = g->storm.pages * r->stream->host.page_bytes;
+	double part = (double)bytes / (double)MAX(r->stream->host.memory_bytes, 1ULL);
+
+	/* Many short processes copy a little each, as they must. */
+	if (g->storm.pages < MIN_PAGES || g->storm.pages / g->processes < MIN_PAGES / 4)
+		return -1;
+	return MAX(share_level(report_share(r, g->storm.ns), 0.02, 0.1, 0.5),
+		share_level(part, 0.03, 0.1, 2));
+}
+
+static int report(void *v, struct report *r)
+{
+	struct rule_sums *s = v;
+	struct groups programs;
+	int rc;
+
+	groups_init(&programs, sizeof(struct program_key), sizeof(struct program));
+	rc = programs_sum(s, r, &programs);
+	for (int n = 0; n < FINDINGS && !rc; n++) {
+		struct program *worst = NULL;
+
+		for (size_t i = 0; i < programs.n; i++) {
+			struct program *g = groups_value(&programs, i);
+
+			if (!g->told && (!worst || g->storm.ns > worst->storm.ns))
+				worst = g;
+		}
+		if (!worst)
+			break;
+		worst->told = true;
+		if (level_of(r, worst) >= 0)
+			tell(r, s, worst, level_of(r, worst));
+	}
+	groups_free(&programs);
+	return rc;
+}
+
+const struct view rule_copy_on_write = SUMS_RULE(init, feed, report);

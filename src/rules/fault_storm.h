@@ -1,0 +1,27 @@
+/*
+ * What the rules on page faults that need no disk have in common: the faults of one kind, and how
+ * they are told. Knows no finding.
+ */
+#ifndef MEMWHY_RULES_FAULT_STORM_H
+#define MEMWHY_RULES_FAULT_STORM_H
+
+#include "probes/faults/faults.h"
+#include "report/report.h"
+
+/* Faults of one kind. */
+struct storm {
+	u64 pages, ns, faults;
+	u32 stack; /* of most of them */
+	u64 stack_faults, with_stack;
+};
+
+/* Did it allocate a page without reading a disk? */
+bool storm_takes(const struct faults_agg *r);
+/* Of these: did it copy a page that others have too? */
+bool storm_copies(const struct faults_agg *r);
+void storm_add(struct storm *t, const struct faults_agg *r);
+void storm_merge(struct storm *t, const struct storm *more);
+/* The evidence: what: "copied", "touched". */
+void storm_tell(struct report *r, struct finding *f, const struct storm *t, const char *what);
+
+#endif

@@ -1,0 +1,315 @@
+/*
+ * Memory that a process gives back and touches again: time in page faults that keeping it would
+ * save. Memory touched for the first time is no trouble, as long as the process keeps it.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/units.h"
+#include "probes/mmcalls/mmcalls.h"
+#include "probes/processes/processes.h"
+#include "rules/facts.h"
+#include "rules/fault_storm.h"
+#include "rules/rules.h"
+
+#define FINDINGS 3
+/* Of the pages touched, at most this part may have been kept: the others were given back. */
+#define KEPT_PART 3
+#define MIN_CHURN_PAGES 16384 /* 64 MiB */
+
+struct process_faults {
+	struct storm touched;
+	u64 start_ns, first_bytes, last_bytes, peak_bytes; /* anonymous; start 0: not known */
+	u64 samples;
+};
+
+struct call_key {
+	u32 tgid;
+	u16 call, advice;
+};
+
+struct calls {
+	u64 count, bytes;
+	u32 stack;
+	u64 stack_count;
+};
+
+struct state {
+	struct rule_sums sums; /* tgid -> struct process_faults */
+	struct groups calls;   /* struct call_key -> struct calls */
+	u64 calls_on_ns, calls_covered_ns;
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct state *s = v;
+
+	(void)o;
+	(void)err;
+	rule_sums_init(&s->sums, sizeof(u32), sizeof(struct process_faults));
+	groups_init(&s->calls, sizeof(struct call_key), sizeof(struct calls));
+	return 0;
+}
+
+static int fault_feed(struct state *s, const struct faults_agg *r)
+{
+	struct process_faults *p;
+
+	if (!storm_takes(r) || storm_copies(r))
+		return 0;
+	p = groups_get(&s->sums.by, &r->tgid);
+	if (!p)
+		return -ENOMEM;
+	storm_add(&p->touched, r);
+	return 0;
+}
+
+static int memory_feed(struct state *s, const struct process_memory *r)
+{
+	struct process_faults *p = groups_get(&s->sums.by, &r->tgid);
+
+	if (!p)
+		return -ENOMEM;
+	if (p->start_ns != r->start_ns || !p->samples) {
+		p->start_ns = r->start_ns;
+		p->first_bytes = r->first_anon_bytes;
+	}
+	p->samples++;
+	p->last_bytes = r->anon_bytes;
+	p->peak_bytes = MAX(p->peak_bytes, r->anon_bytes);
+	return 0;
+}
+
+static int call_feed(struct state *s, const struct mmcalls_agg *r)
+{
+	struct call_key k = {r->tgid, r->call, r->advice};
+	struct calls *c = groups_get(&s->calls, &k);
+
+	if (!c)
+		return -ENOMEM;
+	c->count += r->count;
+	c->bytes += r->bytes;
+	if (r->count > c->stack_count) {
+		c->stack = r->stack;
+		c->stack_count = r->count;
+	}
+	return 0;
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	const struct mmcalls_sampled *sampled = (const void *)r;
+	struct state *s = v;
+
+	switch (r->kind) {
+	case REC_FAULTS_AGG:
+		return fault_feed(s, (const void *)r);
+	case REC_PROCESS_MEMORY:
+		return memory_feed(s, (const void *)r);
+	case REC_MMCALLS_AGG:
+		return call_feed(s, (const void *)r);
+	case REC_MMCALLS_SAMPLED:
+		s->calls_on_ns += sampled->on_ns;
+		s->calls_covered_ns += sampled->covered_ns;
+		return 0;
+	default:
+		return facts_feed(&s->sums.facts, r);
+	}
+}
+
+static const char *call_name(struct report *r, const struct call_key *k)
+{
+	switch (k->call) {
+	case MMCALLS_MUNMAP:
+		return "munmap()";
+	case MMCALLS_BRK:
+		return "brk()";
+	case MMCALLS_MREMAP:
+		return "mremap()";
+	case MMCALLS_MMAP:
+		return "mmap()";
+	}
+	switch (k->advice) {
+	case MADV_DONTNEED:
+		return "madvise(MADV_DONTNEED)";
+	case MADV_FREE:
+		return "madvise(MADV_FREE)";
+	}
+	return report_text(r, "madvise(%u)", k->advice);
+}
+
+static bool gives_back(const struct call_key *k)
+{
+	return k->call == MMCALLS_MUNMAP || k->call == MMCALLS_BRK || k->call == MMCALLS_MREMAP ||
+	       (k->call == MMCALLS_MADVISE &&
+		       (k->advice == MADV_DONTNEED || k->advice == MADV_FREE));
+}
+
+/* By which calls it gives memory back: the kind with most bytes. NULL: none was seen. */
+static const struct calls *giver_find(
+	const struct state *s, u32 tgid, const struct call_key **ret_key)
+{
+	const struct calls *best = NULL;
+
+	for (size_t i = 0; i < s->calls.n; i++) {
+		const struct call_key *k = groups_key(&s->calls, i);
+		const struct calls *c = groups_value(&s->calls, i);
+
+		if (k->tgid != tgid || !gives_back(k) || (best && c->bytes <= best->bytes))
+			continue;
+		best = c;
+		*ret_key = k;
+	}
+	return best;
+}
+
+static void tell_giver(struct report *r, struct finding *f, const struct state *s,
+	const struct calls *c, const struct call_key *k)
+{
+	double seconds = (double)MAX(s->calls_on_ns, 1ULL) / 1e9;
+	char a[UNIT_BUF];
+
+	if (k->call == MMCALLS_BRK)
+		finding_line(r, f->evidence, "it calls brk() %.0f times a second (sampled)",
+			(double)c->count / seconds);
+	else
+		finding_line(r, f->evidence, "it calls %s %.0f times a second, for %s (sampled)",
+			call_name(r, k), (double)c->count / seconds,
+			fmt_bytes(a, (u64)((double)c->bytes / seconds)));
+	if (c->stack)
+		finding_stack(r, f, c->stack, 3);
+}
+
+static void tell_keep(struct report *r, struct finding *f, const struct call_key *k)
+{
+	if (k && k->call == MMCALLS_MADVISE)
+		finding_line(r, f->try_,
+			"Have the allocator or garbage collector keep what it will need again: "
+			"jemalloc takes MALLOC_CONF=dirty_decay_ms:10000,muzzy_decay_ms:10000; Go "
+			"keeps more with a higher GOGC, or GOMEMLIMIT; Java with -Xms as large as "
+			"-Xmx.");
+	else
+		finding_line(r, f->try_,
+			"Have malloc() keep what free() gives it, where this is glibc's: start the "
+			"program with "
+			"GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:"
+			"glibc.malloc.trim_threshold=1073741824");
+	finding_line(r, f->try_,
+		"In your own code: allocate the buffer once and use it again, or give back less "
+		"often.");
+}
+
+static void tell(
+	struct report *r, const struct state *s, u32 tgid, struct process_faults *p, int level)
+{
+	struct finding *f = report_finding(r, level, "touch-again");
+	const struct call_key *k = NULL;
+	const struct calls *c = giver_find(s, tgid, &k);
+	char a[UNIT_BUF];
+
+	if (!f)
+		return;
+	f->cost_ns = p->touched.ns;
+	f->tgid = tgid;
+	f->title = report_text(r,
+		"%s gives memory back%s%s and touches it again, %.0f pages a second: %s in page "
+		"faults",
+		report_process(r, tgid), c ? " by " : "", c ? call_name(r, k) : "",
+		(double)p->touched.pages / report_seconds(r), report_share_text(r, p->touched.ns));
+	f->confidence = c ? "high: every fault was counted and timed, and it was seen to give "
+			    "memory back"
+			  : "medium: every fault was counted and timed, and its memory did not "
+			    "grow by them; how it gives memory back was not seen";
+	storm_tell(r, f, &p->touched, "touched");
+	finding_line(r, f->evidence, "its anonymous memory was never above %s",
+		fmt_bytes(a, p->peak_bytes));
+	if (c)
+		tell_giver(r, f, s, c, k);
+	f->why = "Memory that is given back to the kernel has to be found, cleared and mapped "
+		 "again, "
+		 "page by page, when it is touched the next time. Keeping it costs nothing but the "
+		 "memory itself.";
+	tell_keep(r, f, k);
+	finding_line(r, f->undo, "Start it again without that setting.");
+	finding_line(r, f->verify, "`memwhy faults --stacks=user --for 10s -p %u`", tgid);
+}
+
+static u64 grown(const struct process_faults *p)
+{
+	return p->last_bytes > p->first_bytes ? p->last_bytes - p->first_bytes : 0;
+}
+
+/* Did it live on, and keep little of what it touched? */
+static bool churns(const struct process_faults *p, u64 page)
+{
+	return p->samples >= 2 && p->touched.pages >= MIN_CHURN_PAGES &&
+	       p->touched.pages * page >= KEPT_PART * MAX(grown(p), p->peak_bytes / KEPT_PART);
+}
+
+/* The process with most time in such faults, below `below`. */
+static struct process_faults *next_worst(struct state *s, u64 below, u32 *ret_tgid)
+{
+	struct process_faults *best = NULL;
+	u64 best_ns = 0;
+
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		struct process_faults *p = groups_value(&s->sums.by, i);
+
+		if (p->touched.ns >= below || p->touched.ns <= best_ns)
+			continue;
+		best = p;
+		best_ns = p->touched.ns;
+		*ret_tgid = *(const u32 *)groups_key(&s->sums.by, i);
+	}
+	return best;
+}
+
+static int report(void *v, struct report *r)
+{
+	struct state *s = v;
+	struct process_faults *p;
+	u64 below = ~0ULL;
+	u32 tgid = 0;
+
+	for (int told = 0; told < FINDINGS;) {
+		int level;
+
+		p = next_worst(s, below, &tgid);
+		level = p ? share_level(report_share(r, p->touched.ns), 0.03, 0.1, 0.5) : -1;
+		if (level < 0)
+			break;
+		below = p->touched.ns;
+		if (!churns(p, r->stream->host.page_bytes))
+			continue;
+		tell(r, s, tgid, p, level);
+		told++;
+	}
+	return 0;
+}
+
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_reset(&s->sums);
+	groups_clear(&s->calls);
+	s->calls_on_ns = s->calls_covered_ns = 0;
+}
+
+static void destroy(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_destroy(&s->sums);
+	groups_free(&s->calls);
+}
+
+const struct view rule_touch_again = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

@@ -1,0 +1,103 @@
+/* What people know a process by: the script, class or module that an interpreter runs. See proc.h.
+ */
+#include <string.h>
+
+#include "base/util.h"
+#include "sys/proc.h"
+
+#define WORD_MAX 48 /* of a name that is shown */
+
+/* Options of these that take the next word, and with it name what is run. */
+struct interpreter {
+	const char *name; /* how its name begins */
+	const char *runs; /* the option whose word is what is run; NULL: none */
+	const char *more; /* options that take a word of no interest, each between spaces */
+};
+
+static const struct interpreter interpreters[] = {
+	{"python", "-m", " -W -X "},
+	{"pypy", "-m", " -W -X "},
+	{"java", "-jar", " -cp -classpath --class-path -p --module-path --add-modules "},
+	{"node", NULL, " -r --require --import "},
+	{"MainThread", NULL, " -r --require --import "},
+	{"ruby", NULL, " -r -I "},
+	{"perl", NULL, " -I -M "},
+	{"php", "-f", " -c -d "},
+	{"lua", NULL, " -l "},
+	{"Rscript", NULL, NULL},
+	{"dotnet", NULL, NULL},
+	{"mono", NULL, NULL},
+	{"deno", NULL, NULL},
+	{"bun", NULL, NULL},
+	{"bash", NULL, " -O -o "},
+	{"dash", NULL, " -o "},
+	{"sh", NULL, " -o "},
+};
+
+static const struct interpreter *interpreter_of(const char *comm)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(interpreters); i++) {
+		const char *rest = comm + strlen(interpreters[i].name);
+
+		/* "python3.11", "lua5.4", "node-MainThread", "node", never "nodetool" */
+		if (!strncmp(comm, interpreters[i].name, strlen(interpreters[i].name)) &&
+			(!*rest || strchr("0123456789.-", *rest)))
+			return &interpreters[i];
+	}
+	return NULL;
+}
+
+bool proc_runs_program(const char *comm)
+{
+	return interpreter_of(comm) != NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool takes_word(const struct interpreter *it, const char *option)
+{
+	size_t n = strlen(option);
+
+	for (const char *p = n ? it->more : NULL; p && (p = strstr(p, option)); p += n)
+		if (p[-1] == ' ' && p[n] == ' ')
+			return true;
+	return false;
+}
+
+bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out)
+{
+	const struct interpreter *it = interpreter_of(comm);
+	const char *end = buf + n, *word = buf, *name;
+
+	if (!it || !n || buf[n - 1])
+		return false;
+	name = base_name(*word == '-' ? word + 1 : word);
+	for (word += strlen(word) + 1; word < end; word += strlen(word) + 1) {
+		bool runs = it->runs && !strcmp(word, it->runs);
+
+		if (!strcmp(word, "-c") || !strcmp(word, "-e"))
+			return false; /* the program itself stands there */
+		if (runs || takes_word(it, word)) {
+			const char *option = word;
+
+			word += strlen(word) + 1;
+			if (word >= end)
+				return false;
+			if (!runs)
+				continue;
+			str_addf(out, "%.*s %s %.*s", WORD_MAX, name, option, WORD_MAX,
+				base_name(word));
+			return true;
+		}
+		if (*word == '-' || !*word)
+			continue;
+		str_addf(out, "%.*s %.*s", WORD_MAX, name, WORD_MAX, base_name(word));
+		return true;
+	}
+	return false;
+}
