@@ -134,7 +134,7 @@ const struct command command_check = {
 	.tables = (const struct view_table *const[]){tables, NULL},
 	.name = "check",
 	.summary = "What is wrong with memory here, and what to do about it?",
-	.groups = GROUP_CHECK | GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT,
+	.groups = GROUP_CHECK | GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_PART | GROUP_OUTPUT,
 	.takes_command = true,
 	.details = "Runs every cheap probe and sampler for --for (10 s unless said otherwise) or "
 		   "while a command runs, and prints what it found: worst first, each finding with "

@@ -79,7 +79,8 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 			  (p->view->times_each ? GROUP_MIN : 0) |
 			  (p->view->looks ? GROUP_LIKE : 0) | (p->takes_filter ? GROUP_FILTER : 0) |
 			  (p->outstanding ? GROUP_LEAK | GROUP_SOURCE : 0) |
-			  (p->takes_part ? GROUP_PART : 0) | (p->takes_calls ? GROUP_CALLS : 0) |
+			  (p->takes_numa ? GROUP_FROM : GROUP_PART) |
+			  (p->source ? GROUP_NARROW : 0) | (p->takes_calls ? GROUP_CALLS : 0) |
 			  (p->takes_numa ? GROUP_NUMA : 0),
 		.takes_command = true,
 		.needs_command = p->source != NULL,

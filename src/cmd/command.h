@@ -40,6 +40,8 @@ enum option_groups {
 	GROUP_MIN = 65536,
 	GROUP_FAULTS = 131072,
 	GROUP_PART = 262144,
+	GROUP_FROM = 524288,    /* --from alone, where --to has another meaning too */
+	GROUP_NARROW = 1048576, /* -c, -g and -C of a recording, in place of GROUP_SCOPE */
 };
 
 struct command {

@@ -64,7 +64,8 @@ static const struct opt look[] = {
 };
 
 static const struct opt attach[] = {
-	O("pid", 'p', OPT_STRING, pids, "PID[,PID]", "these processes, which run already"),
+	O("pid", 'p', OPT_STRING, pids, "PID[,PID]",
+		"these processes, which run already; with --input: only these"),
 };
 
 static const struct opt source[] = {
@@ -94,10 +95,24 @@ static const struct opt filter[] = {
 
 static const struct opt part[] = {
 	O("from", 0, OPT_DURATION, from_ns, "TIME",
-		"with --input of a recording with --events: only blocks allocated later than TIME "
-		"after memwhy began"),
+		"with --input: only what was recorded later than TIME after memwhy began; heap: "
+		"blocks allocated later (of a recording with --events)"),
 	O("to", 0, OPT_DURATION, to_ns, "TIME",
-		"the same: how things stood at TIME after memwhy began"),
+		"with --input: only what was recorded before TIME; heap: how things stood then"),
+};
+
+static const struct opt from[] = {
+	O("from", 0, OPT_DURATION, from_ns, "TIME",
+		"with --input: only what was recorded later than TIME after memwhy began"),
+};
+
+/* Of commands that take only -p live. */
+static const struct opt narrow[] = {
+	O("comm", 'c', OPT_STRING, comm, "COMM", "with --input: only processes of this name"),
+	O("cgroup", 'g', OPT_STRING, cgroup, "CGROUP",
+		"with --input: only this cgroup and those below it"),
+	O("container", 'C', OPT_STRING, container, "ID",
+		"with --input: only this container, pod or systemd unit"),
 };
 
 static const struct opt leak[] = {
@@ -134,7 +149,8 @@ static const struct opt numa[] = {
 		"with -p: follow the heap, block by block, with probes at the allocator: a malloc "
 		"and a free cost the process some 2 us more"),
 	O("to", 0, OPT_STRING, to, "NODES",
-		"numa try: where to move the object's pages; several nodes: page by page in turn"),
+		"numa try: where to move the object's pages; several nodes: page by page in turn. "
+		"With --input a time: only what was recorded before it"),
 	O("interleave", 0, OPT_FLAG, interleave, NULL, "numa try: to all nodes in turn"),
 	O("undo", 0, OPT_FLAG, undo, NULL, "numa try: move them back"),
 	O("yes", 0, OPT_FLAG, yes, NULL, "numa try: do not ask"),
@@ -212,7 +228,9 @@ static const struct group {
 } groups[] = {
 	{GROUP_ATTACH, "Whose memory", {attach, ARRAY_SIZE(attach)}},
 	{GROUP_SOURCE, "How to look", {source, ARRAY_SIZE(source)}},
-	{GROUP_PART, "A part of the run", {part, ARRAY_SIZE(part)}},
+	{GROUP_PART, "A part of a recording", {part, ARRAY_SIZE(part)}},
+	{GROUP_FROM, "A part of a recording", {from, ARRAY_SIZE(from)}},
+	{GROUP_NARROW, "A part of a recording", {narrow, ARRAY_SIZE(narrow)}},
 	{GROUP_FAULTS, "Resident memory", {faults, ARRAY_SIZE(faults)}},
 	{GROUP_LEAK, "Whose memory", {leak, ARRAY_SIZE(leak)}},
 	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/ours.h"
+#include "cmd/part.h"
 #include "cmd/recording.h"
 #include "cmd/running.h"
 #include "cmd/scope.h"
@@ -22,6 +23,7 @@ void running_report_end(struct running *g, struct report *r)
 {
 	if (g->run->o->input && !g->run->finds)
 		recording_tell(g->run, r);
+	part_tell(&g->narrow, r);
 	report_add_stream_notes(r);
 	report_explain(r);
 	report_rank(r);
@@ -224,13 +226,35 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 	return session_run(&cfg, &g->pipe.sink, &g->run->result, &g->err);
 }
 
+/* Where the records of a recording go: into the pipeline, or what is in front of it. */
+static int running_narrow(struct running *g, struct sink **ret)
+{
+	const struct probe *p = probe_find(g->run->cmd->name);
+	struct narrow_want want = {};
+	int rc = part_from_options(g->run->o, p, &want, &g->err);
+
+	*ret = &g->pipe.sink;
+	if (!rc && narrow_wanted(&want))
+		rc = pipeline_schema(&g->schema);
+	if (!rc && narrow_wanted(&want)) {
+		narrow_init(&g->narrow, &want, &g->schema, &g->pipe.sink, &g->pipe.stream);
+		*ret = &g->narrow.sink;
+	}
+	narrow_want_free(&want);
+	return rc;
+}
+
 int running_input(struct running *g)
 {
+	struct sink *sink;
 	int rc;
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	rc = replay_run(g->run->o->input, probe_find(g->run->cmd->name), &g->pipe.sink,
+	rc = running_narrow(g, &sink);
+	if (rc)
+		return rc;
+	rc = replay_run(g->run->o->input, probe_find(g->run->cmd->name), sink,
 		!g->run->o->interval_ns || g->run->o->each ? NULL
 		: g->look                                  ? running_look
 							   : running_report,
@@ -308,6 +332,17 @@ int running_views(struct running *g)
 	return rc;
 }
 
+/* The scope of a session; that of a recording (part.h) needs no process or group to be here. */
+static int scope_live(const struct options *o, struct capture_options *opt,
+	struct scope_words *words, struct err *err)
+{
+	struct options live = *o;
+
+	if (o->input)
+		live.pids = live.comm = live.cgroup = live.container = NULL;
+	return scope_from_options(&live, opt, words, err);
+}
+
 /* All that can be found wrong before anything is opened, written or run. */
 static int running_prepare(
 	struct running *g, struct capture_options *opt, struct scope_words *words)
@@ -316,7 +351,7 @@ static int running_prepare(
 	int rc = running_options(g);
 
 	if (!rc)
-		rc = scope_from_options(o, opt, words, &g->err);
+		rc = scope_live(o, opt, words, &g->err);
 	if (!rc)
 		rc = running_views(g);
 	if (!rc && g->run->cmd->needs_command && !o->argv && !o->pids && !o->input) {
@@ -390,6 +425,7 @@ static int running_close(struct running *g, int rc)
 			g->err = last;
 		}
 	}
+	narrow_destroy(&g->narrow);
 	pipeline_destroy(&g->pipe);
 	return rc;
 }

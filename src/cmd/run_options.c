@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cmd/part.h"
 #include "cmd/running.h"
 #include "cmd/scope.h"
 
@@ -19,11 +20,6 @@ static int events_check(const struct options *o, struct err *err)
 	if (o->events && o->sample_bytes)
 		return err_set(err, -EINVAL,
 			"--events records all allocations: it does not go with --sample");
-	if ((o->from_ns || o->to_ns) && !o->input) {
-		err_set(err, -EINVAL,
-			"--from and --to choose a part of a recording: they need --input FILE");
-		return err_hint(err, "record it with: memwhy heap --events --record FILE -- CMD");
-	}
 	if ((o->from_ns || o->to_ns) && o->interval_ns)
 		return err_set(
 			err, -EINVAL, "--from and --to are one report: they take no --interval");
@@ -34,11 +30,11 @@ static int events_check(const struct options *o, struct err *err)
 
 static int options_check(const struct options *o, struct err *err)
 {
-	if (o->input && (o->argv || o->pids || o->comm || o->cgroup || o->container || o->record ||
-				o->follow)) {
+	if (o->input && (o->argv || o->record || o->follow)) {
 		err_set(err, -EINVAL,
-			"--input reports on a recording: it takes no scope and no command");
-		return err_hint(err, "give the scope when recording");
+			"--input reports on a recording: it takes no command, no --record and no "
+			"--follow");
+		return err_hint(err, "-p, -c, -g, -C, --from and --to choose a part of it");
 	}
 	if (o->input && (o->for_ns || o->no_lines || o->debuginfod ||
 				o->ring_bytes != options_default.ring_bytes ||
@@ -127,5 +123,7 @@ int running_options(struct running *g)
 		g->stacks_by_default = o->stacks != NULL;
 	}
 	rc = look_choose(g);
+	if (!rc)
+		rc = part_check(o, probe_find(g->run->cmd->name), &g->err);
 	return rc ? rc : options_check(o, &g->err);
 }

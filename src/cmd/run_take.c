@@ -51,6 +51,7 @@ int run_take(const struct command *cmd, const struct options *o, struct taken *r
 	rc = kept_read(k, &damaged);
 	if (rc) {
 		*err = k->g.err;
+		narrow_destroy(&k->g.narrow);
 		pipeline_destroy(&k->g.pipe);
 		free(k);
 		return rc;
@@ -69,6 +70,7 @@ void taken_free(struct taken *t)
 	if (!t->kept)
 		return;
 	report_destroy(&t->report);
+	narrow_destroy(&t->kept->g.narrow);
 	pipeline_destroy(&t->kept->g.pipe);
 	free(t->kept);
 	*t = (struct taken){};

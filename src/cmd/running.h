@@ -4,6 +4,7 @@
 
 #include "cmd/output.h"
 #include "cmd/run.h"
+#include "record/narrow.h"
 
 struct running {
 	struct run *run;
@@ -13,6 +14,8 @@ struct running {
 	size_t each_view;        /* index of the view whose single events are printed */
 	const struct look *look; /* --like; NULL: none */
 	bool stacks_by_default;  /* nobody asked for them */
+	struct schema schema;    /* for `narrow` */
+	struct narrow narrow;    /* in front of the pipeline, for a part of a recording */
 };
 
 /* What the options mean together, before anything is opened. (run_options.c) */

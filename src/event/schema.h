@@ -5,6 +5,7 @@
 #ifndef MEMWHY_EVENT_SCHEMA_H
 #define MEMWHY_EVENT_SCHEMA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "event/wire.h"
@@ -52,6 +53,8 @@ struct kind {
 	const struct field *fields;
 	size_t n_fields;
 	const char *help;
+	bool whole; /* means something only with all others of it: no part of a recording is made
+		     * of them by task */
 };
 
 /* FIELD(struct fault_agg, count, FIELD_U64, UNIT_COUNT, "faults") */
@@ -69,6 +72,12 @@ struct kind {
 	{                                                                                       \
 		.kind = (number_), .size = sizeof(type_), .name = (name_), .fields = (fields_), \
 		.n_fields = ARRAY_SIZE(fields_), .help = (help_)                                \
+	}
+/* A kind of which no part of a recording is made by task (see struct kind). */
+#define KIND_WHOLE(number_, type_, name_, fields_, help_)                                       \
+	{                                                                                       \
+		.kind = (number_), .size = sizeof(type_), .name = (name_), .fields = (fields_), \
+		.n_fields = ARRAY_SIZE(fields_), .help = (help_), .whole = true                 \
 	}
 
 /*

@@ -316,14 +316,26 @@ static void interval_feed(struct stream *s, u64 time_ns)
 	s->last_ns = MAX(s->last_ns, time_ns);
 }
 
+static void part_apply(struct stream *s)
+{
+	s->first_ns = MAX(s->first_ns, s->part_from_ns);
+	if (s->part_to_ns)
+		s->last_ns = MIN(s->last_ns, s->part_to_ns);
+	s->last_ns = MAX(s->last_ns, s->first_ns);
+}
+
 int stream_feed(struct stream *s, const struct rec *r)
 {
+	int rc = 0;
+
 	if (r->size < sizeof(*r))
 		return 0;
 	interval_feed(s, r->time_ns);
-	if (r->kind >= ARRAY_SIZE(feeds) || !feeds[r->kind].feed || r->size < feeds[r->kind].size)
-		return 0;
-	return feeds[r->kind].feed(s, r);
+	if (r->kind < ARRAY_SIZE(feeds) && feeds[r->kind].feed && r->size >= feeds[r->kind].size)
+		rc = feeds[r->kind].feed(s, r);
+	if (s->part_from_ns || s->part_to_ns)
+		part_apply(s);
+	return rc;
 }
 
 void stream_interval_begin(struct stream *s)
@@ -385,6 +397,13 @@ void stream_enum_each(const struct stream *s, const char *set,
 		return;
 	for (size_t i = 0; i < e->order.n; i++)
 		fn(arg, e->order.v[i].value, e->order.v[i].name);
+}
+
+void stream_part(struct stream *s, u64 from_ns, u64 to_ns)
+{
+	s->part_from_ns = from_ns;
+	s->part_to_ns = to_ns;
+	part_apply(s);
 }
 
 u64 stream_interval_ns(const struct stream *s)

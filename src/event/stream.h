@@ -43,7 +43,8 @@ struct stream {
 	 */
 	u64 first_ns, last_ns;
 	u64 opened_ns; /* the first REC_SESSION: where the cost begins; 0: there was none */
-	bool ended;    /* REC_END was seen: the recording is complete */
+	u64 part_from_ns, part_to_ns; /* see stream_part(); 0: no bound */
+	bool ended;                   /* REC_END was seen: the recording is complete */
 	bool has_session;
 	/* In the order of the first record of each; at most 1024 of each, more are left out. */
 	VEC(struct stream_method) methods;
@@ -64,6 +65,9 @@ void stream_destroy(struct stream *s);
  * value; method: probe and data; loss: probe; note: probe and text) replaces the earlier one.
  */
 int stream_feed(struct stream *s, const struct rec *r);
+/* Only a part of the recording is looked at: no interval reaches beyond these times. 0: no bound.
+ */
+void stream_part(struct stream *s, u64 from_ns, u64 to_ns);
 /* After the report of an interval (-i): what is fed from now on belongs to the next one. */
 void stream_interval_begin(struct stream *s);
 

@@ -120,7 +120,8 @@ static void cost_items(struct items *i, const struct stream *s)
 	if (!c->cpu_ns && !c->rss_bytes)
 		return;
 	str_add(&t, "cost: ");
-	if (elapsed >= SHARE_MIN_NS) {
+	/* Of a part of the recording the time that it cost is not known. */
+	if (elapsed >= SHARE_MIN_NS && !s->part_from_ns && !s->part_to_ns) {
 		share_add(&t, c->cpu_ns, elapsed);
 		str_add(&t, " of one CPU");
 	} else {

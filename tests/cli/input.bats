@@ -227,10 +227,39 @@ begin() { # COMMAND
 
 @test "input: --input takes nothing that says how to record" {
 	for c in $(commands_with input output); do
-		for words in "-p 1" "-c sh" "-g /" "-C 0123" "--record x.mw" "-- true" --follow "--for 3s" "--ring-size 8M" "--max-memory 8M" --no-lines --debuginfod; do
+		for words in "--record x.mw" "-- true" --follow "--for 3s" "--ring-size 8M" "--max-memory 8M" --no-lines --debuginfod; do
 			try mw_error 2 "$c" --input "$run_mw" $words
 		done
 	done
+	tried
+}
+
+@test "input: -p, -c, -g, -C, --from and --to choose a part of a recording, with every command" {
+	"$MEMWHY" record part.mw -- sh -c 'sleep 0.1 & ls / >/dev/null; wait' 2>part.err
+	"$MEMWHY" faults --input part.mw -o json >all.json
+	pid=$(jq '.rows[] | select(.comm == "ls") | .pid' all.json)
+	for words in "-p $pid" "-c ls"; do
+		"$MEMWHY" faults --input part.mw -o json $words >one.json
+		[ "$(jq -c '.rows' one.json)" = "$(jq -c '[.rows[] | select(.comm == "ls")]' all.json)" ] ||
+			try refuse "not what is of ls: $words: $(jq -c .rows one.json)"
+		[[ $(jq -r .scope one.json) == *"only "*"${words##* }" ]] || try refuse "not said: $words"
+	done
+	[ "$("$MEMWHY" faults --input part.mw -o json -g / | jq -c '.rows')" = "$(jq -c .rows all.json)" ] || try refuse "-g /"
+	[ "$("$MEMWHY" faults --input part.mw -o json -g /nosuch | jq '.rows | length')" -eq 0 ] || try refuse "-g /nosuch"
+	for c in $(commands_with input output); do
+		for words in "-p 4194304" "-c nobody" "-g /nosuch" "-C 0123456789" "--from 1ms --to 1h" "--from 1h"; do
+			[[ $c != heap || $words != --from* ]] || continue # of recordings with --events
+			mw "$c" --input part.mw $words
+			[ "$status" -eq 0 ] && [ -z "$stderr" ] && [[ $output == *"only "* ]] || try refuse "$c $words"
+		done
+	done
+	# The bounds of the interval are those of the part.
+	"$MEMWHY" faults --input part.mw --from 20ms --to 60ms -o json >time.json
+	jq -e '.interval.seconds > 0.039 and .interval.seconds < 0.041' time.json || try refuse "--from, --to"
+	try mw_error 2 faults --input part.mw --from 2s --to 1s
+	try mw_error 2 faults --from 1s --for 50ms
+	try mw_error 2 faults --input part.mw -g / -C 0123
+	try mw_error 2 heap -c ls -- true
 	tried
 }
 

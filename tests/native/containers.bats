@@ -114,8 +114,6 @@ refuse() { # WORD CAUSE HINT
 	refuse "$ID" "groups: /memwhy-$$/docker/$ID, /memwhy-$$/system.slice/docker-" "with -g"
 	run -2 --separate-stderr "$MEMWHY" faults --for 300ms -C "$ID" -g /
 	[[ $stderr == *"-g and -C exclude each other"* ]]
-	run -2 --separate-stderr "$MEMWHY" faults --input nosuch.mw -C "$ID"
-	[[ $stderr == *"takes no scope"* ]]
 }
 
 # Commands of part $2 ("try") of the finding on a memory limit in the text $1, one a line.

@@ -128,12 +128,12 @@ const struct kind oom_kinds[OOM_KINDS] = {
 	KIND(REC_OOM_REPORT, struct oom_report, "oom_report", report_fields,
 		"the kernel's own report of a kill; the oom_task and oom_zone before it belong to "
 		"it"),
-	KIND(REC_OOM_TASK, struct oom_task, "oom_task", task_fields,
+	KIND_WHOLE(REC_OOM_TASK, struct oom_task, "oom_task", task_fields,
 		"a process of the kernel's table of candidates"),
 	KIND(REC_OOM_ZONE, struct oom_zone, "oom_zone", zone_fields,
 		"a zone against its watermarks"),
-	KIND(REC_OOM_STATE, struct oom_state, "oom_state", state_fields,
+	KIND_WHOLE(REC_OOM_STATE, struct oom_state, "oom_state", state_fields,
 		"the machine right after a kill"),
-	KIND(REC_OOM_FREED, struct oom_freed, "oom_freed", freed_fields,
+	KIND_WHOLE(REC_OOM_FREED, struct oom_freed, "oom_freed", freed_fields,
 		"a victim's memory came back, seen up to 100 ms late"),
 };

@@ -1,0 +1,92 @@
+/* See part.h. */
+#include "cmd/part.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+
+static int tasks_parse(struct narrow_want *w, const char *text, struct err *err)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	char *save = NULL;
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+		u64 pid;
+
+		if (parse_u64(word, 1, 4194304, &pid)) { /* PID_MAX_LIMIT */
+			err_set(err, -EINVAL, "-p: '%.40s' is not a process id", word);
+			return err_hint(err, "give numbers separated by commas; names go with -c");
+		}
+		if (vec_push(&w->tasks, (u32)pid))
+			return -ENOMEM;
+	}
+	return w->tasks.n ? 0 : err_set(err, -EINVAL, "-p needs a process id");
+}
+
+/* numa try has a --to of its own: nodes. */
+static int to_parse(const struct options *o, u64 *ret, struct err *err)
+{
+	*ret = o->to_ns;
+	if (!o->to || !parse_duration(o->to, ret))
+		return 0;
+	err_set(err, -EINVAL, "--to: '%.40s' is not a valid value", o->to);
+	return err_hint(err, "write a time as 10s or 5m");
+}
+
+int part_from_options(
+	const struct options *o, const struct probe *p, struct narrow_want *ret, struct err *err)
+{
+	int rc = o->pids ? tasks_parse(ret, o->pids, err) : 0;
+
+	ret->comm = o->comm;
+	ret->cgroup = o->cgroup;
+	ret->container = o->container;
+	if (!rc && o->cgroup && o->container)
+		rc = err_set(err, -EINVAL, "-g and -C exclude each other");
+	if (rc || (p && p->takes_part)) /* its view chooses by time itself, event by event */
+		return rc;
+	ret->from_ns = o->from_ns;
+	rc = to_parse(o, &ret->to_ns, err);
+	if (!rc && ret->to_ns && ret->from_ns >= ret->to_ns)
+		return err_set(err, -EINVAL, "--from is not before --to");
+	return rc;
+}
+
+int part_check(const struct options *o, const struct probe *p, struct err *err)
+{
+	bool of_recordings = p && p->source && p->bpf; /* -c, -g and -C are of others live, too */
+
+	if (o->input || !(o->from_ns || o->to_ns ||
+				(of_recordings && (o->comm || o->cgroup || o->container))))
+		return 0;
+	err_set(err, -EINVAL, "%s choose a part of a recording: they need --input FILE",
+		o->from_ns || o->to_ns ? "--from and --to" : "-c, -g and -C");
+	return err_hint(err, "record it with: memwhy %s --record FILE%s", p ? p->name : "check",
+		p && p->takes_part && (o->from_ns || o->to_ns) ? " --events -- CMD" : "");
+}
+
+void part_tell(const struct narrow *n, struct report *r)
+{
+	const struct narrow_want *w = &n->want;
+
+	if (!narrow_wanted(w))
+		return;
+	report_note(r, "only a part of the recording is shown: what is of no task (counters of the "
+		       "machine) "
+		       "and the events, losses and cost in the header are of all of it");
+	if (w->from_ns || w->to_ns)
+		report_note(r, "sums were recorded about once a second: at both ends of the part "
+			       "up to a second "
+			       "more or less is in them");
+	if (n->unknown)
+		report_not_checked(r,
+			"%llu record%s of the recording do%s not say whose they are: left out",
+			n->unknown, plural(n->unknown), n->unknown == 1 ? "es" : "");
+	if (!n->kept && n->left_out)
+		report_not_checked(r,
+			"nothing in the recording is of that part: %llu record%s left out",
+			n->left_out, plural(n->left_out));
+}
