@@ -177,7 +177,8 @@ static int perf_attach(struct attached *a, const struct attach_perf *p)
 	return rc;
 }
 
-/* libbpf looks for the number of a tracepoint only where tracefs is usually mounted. */
+/* The program of a section tp/CATEGORY/NAME or tracepoint/CATEGORY/NAME. libbpf looks for the
+ * number of a tracepoint only where tracefs is usually mounted. */
 static int tracepoint_attach(struct attached *a, struct bpf_program *prog)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr)};

@@ -29,8 +29,8 @@ int gfp_parse(const char *format, int (*fn)(void *arg, u64 mask, const char *nam
 
 /*
  * As include/linux/gfp.h of 5.10, and gfp_types.h of 6.1 to 6.18, in the order of
- * include/trace/events/mmflags.h. GFP_ATOMIC lost a bit in 6.3, GFP_NOWAIT got one in 6.7: both are
- * here. Bits from 0x800000 on differ from release to release: they have no name here.
+ * include/trace/events/mmflags.h. GFP_ATOMIC lost a bit in 6.3, GFP_NOWAIT got one in 6.7, GFP_DMA
+ * and GFP_DMA32 got underscores: both are here, and the first that fits is shown. Bits from 0x800000 on differ from release to release: they have no name here.
  */
 static const struct {
 	u32 mask;
@@ -49,8 +49,10 @@ static const struct {
 	{0xc00, "GFP_NOIO"},
 	{0x2800, "GFP_NOWAIT"},
 	{0x800, "GFP_NOWAIT"},
+	{0x1, "__GFP_DMA"},
 	{0x1, "GFP_DMA"},
 	{0x2, "__GFP_HIGHMEM"},
+	{0x4, "__GFP_DMA32"},
 	{0x4, "GFP_DMA32"},
 	{0x20, "__GFP_HIGH"},
 	{0x200, "__GFP_ATOMIC"},

@@ -9,22 +9,25 @@ setup() {
 	mkdir empty
 	export empty=$PWD/empty
 	memwhy_bin=$(realpath "$MEMWHY")
+	no_mounts='umount -l /sys/kernel/debug/tracing; umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug'
 }
 
-# without WHAT COMMAND...: in a mount namespace of its own.
+# without WHAT COMMAND...: in a mount namespace of its own. Who may mount has tracefs and debugfs
+# all the same.
 without() {
-	local what=$1 hide
+	local what=$1 hide drop=
 	shift
 	case $what in
-	tracefs) hide='umount -l /sys/kernel/debug/tracing; umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug' ;;
+	mounts) hide=$no_mounts ;;
+	tracefs) hide=$no_mounts drop=-sys_admin ;;
 	BTF) hide='mount --bind "$empty" /sys/kernel/btf' ;;
 	cgroups) hide='umount -R -l /sys/fs/cgroup' ;;
 	sysfs) hide='umount -R -l /sys' ;;
 	proc) hide='umount -R -l /proc' ;;
-	both) hide='umount -l /sys/kernel/debug/tracing; umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug
-		mount --bind "$empty" /sys/kernel/btf' ;;
+	both) hide="$no_mounts; mount --bind \"\$empty\" /sys/kernel/btf" drop=-sys_admin ;;
 	esac
-	run --separate-stderr timeout -k 1 10 unshare -m sh -c "mount --make-rprivate /; { $hide; } 2>/dev/null; exec \"\$@\"" - "$memwhy_bin" $(live "$1") "${@:2}" </dev/null
+	[ -z "$drop" ] || drop="setpriv --bounding-set $drop --inh-caps $drop"
+	run --separate-stderr timeout -k 1 10 unshare -m sh -c "mount --make-rprivate /; { $hide; } 2>/dev/null; exec $drop \"\$@\"" - "$memwhy_bin" $(live "$1") "${@:2}" </dev/null
 }
 
 # still_works WHAT NAMED COMMAND...: it does, or status 3 and one sentence that has the word NAMED.
@@ -43,7 +46,19 @@ still_works() {
 	[ -z "$output" ]
 }
 
-@test "degraded: no tracefs and no debugfs" {
+@test "degraded: tracefs and debugfs are not mounted: nothing is missing, nothing is mounted" {
+	without mounts count kmem:mm_page_alloc --by gfp_flags --for 200ms -o json --out report
+	[ "$status" -eq 0 ] || refuse "count"
+	jq -e '[.rows[].gfp_flags] | length > 0 and all(test("GFP_"))' report
+	without mounts doctor -o json
+	[ "$status" -eq 0 ] || refuse "doctor"
+	! grep -q tracefs <<<"$(jq -r '.rows[] | select(.status == "missing") | .missing' <<<"$output")"
+	before=$(cat /proc/mounts)
+	"$memwhy_bin" count kmem:mm_page_alloc --for 50ms >/dev/null
+	[ "$(cat /proc/mounts)" = "$before" ]
+}
+
+@test "degraded: no tracefs and no debugfs, and the kernel refuses them" {
 	each_works() { try still_works tracefs 'tracefs|tracing' "$1" --for 50ms --stacks; }
 	side_by_side each_works $(commands_with input output comm)
 	try still_works tracefs 'tracefs|tracing' faults --follow -p $$ --for 50ms

@@ -2,6 +2,7 @@
 bats_require_minimum_version 1.5.0
 : "${MEMWHY:=$BATS_TEST_DIRNAME/../../build/memwhy}"
 WORKLOADS=${BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/workloads
+with_kernelfs=$BATS_TEST_DIRNAME/../with-kernelfs # for peers, and for what the kernel says itself
 
 needs_root() {
 	[ "$(id -u)" -eq 0 ] || skip "needs root to load BPF programs"

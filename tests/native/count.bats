@@ -4,16 +4,12 @@ load common
 
 setup() {
 	needs_root
-}
-
-needs_tracefs() {
-	grep -q ' tracefs ' /proc/mounts || mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null ||
-		grep -q ' tracefs ' /proc/mounts || skip "tracefs cannot be mounted"
+	grep -q tracefs /proc/filesystems || skip "the kernel has no tracefs"
 }
 
 needs_perf() { # EVENT
 	command -v perf >/dev/null || skip "perf is not installed"
-	perf stat -x, -e "$1" true >/dev/null 2>&1 || skip "perf does not count $1 here"
+	"$with_kernelfs" perf stat -x, -e "$1" true >/dev/null 2>&1 || skip "perf does not count $1 here"
 }
 
 # of_command FILE ARGS... -- CMD: its JSON.
@@ -26,7 +22,6 @@ total() { # FIELD [FILE]
 }
 
 @test "count: system calls of a command: filter, field, sum and histogram are what it did" {
-	needs_tracefs
 	o=$BATS_TEST_TMPDIR/o
 	of_command "$o" syscalls:sys_enter_write --by comm,fd --filter 'comm == dd && fd == 1' \
 		--sum count --hist count -- dd if=/dev/zero of=/dev/null bs=700 count=3000 status=none
@@ -43,7 +38,6 @@ memwhy_takes_signals() {
 }
 
 @test "count: Ctrl-C while it attaches hundreds of events ends it between two of them" {
-	needs_tracefs
 	cd "$BATS_TEST_TMPDIR"
 	"$MEMWHY" count '[a-r]*:*' --record run.mw >out 2>err 3>&- &
 	memwhy=$!
@@ -58,7 +52,6 @@ memwhy_takes_signals() {
 }
 
 @test "count: a filter lets through what it says, and nothing else" {
-	needs_tracefs
 	o=$BATS_TEST_TMPDIR/o
 	# 40 writes of 10 bytes, 70 of 20, 90 of 30
 	work='for i in 40:10 70:20 90:30; do dd if=/dev/zero of=/dev/null count=${i%:*} bs=${i#*:} status=none; done'
@@ -101,7 +94,7 @@ memwhy_takes_signals() {
 beside_perf() { # EVENT ARGS...
 	event=$1
 	touch_start 64
-	perf stat -x, -e "$event" -p "$pid" 2>"$BATS_TEST_TMPDIR/perf" 3>&- 7>&- &
+	"$with_kernelfs" perf stat -x, -e "$event" -p "$pid" 2>"$BATS_TEST_TMPDIR/perf" 3>&- 7>&- &
 	perf=$!
 	wait_for '[ -e /proc/$perf ] && ls -l /proc/$perf/fd | grep -q perf_event'
 	memwhy_start count "$@" -p "$pid"
@@ -118,7 +111,6 @@ beside_perf() { # EVENT ARGS...
 }
 
 @test "count: a tracepoint without its fields: perf's count" {
-	needs_tracefs
 	needs_perf kmem:mm_page_alloc
 	beside_perf kmem:mm_page_alloc
 	[ "$seen" -eq "$perf_count" ]
@@ -126,7 +118,6 @@ beside_perf() { # EVENT ARGS...
 }
 
 @test "count: a tracepoint by its fields: perf's count" {
-	needs_tracefs
 	needs_perf kmem:mm_page_alloc
 	beside_perf kmem:mm_page_alloc --by order,migratetype
 	[ "$seen" -eq "$perf_count" ]
@@ -134,7 +125,6 @@ beside_perf() { # EVENT ARGS...
 }
 
 @test "count: more keys than there is room for: what is left out is counted as lost" {
-	needs_tracefs
 	needs_perf kmem:mm_page_alloc
 	beside_perf kmem:mm_page_alloc --by pfn
 	[ "$seen" -eq "$perf_count" ]
@@ -154,7 +144,6 @@ beside_perf() { # EVENT ARGS...
 }
 
 @test "count: a function of the kernel, or why it cannot be counted" {
-	needs_tracefs
 	o=$BATS_TEST_TMPDIR/o
 	run --separate-stderr of_command "$o" k:vfs_write syscalls:sys_enter_write --by comm \
 		--filter 'comm == dd' -- dd if=/dev/zero of=/dev/null bs=1 count=500 status=none
@@ -167,7 +156,6 @@ beside_perf() { # EVENT ARGS...
 }
 
 @test "count: names of flags are the kernel's" {
-	needs_tracefs
 	o=$BATS_TEST_TMPDIR/o
 	of_command "$o" kmem:mm_page_alloc --by gfp_flags -- sh -c "echo | $WORKLOADS/touch 4"
 	jq -c '.rows[]' "$o"
@@ -175,10 +163,9 @@ beside_perf() { # EVENT ARGS...
 }
 
 @test "count: perf counts on while memwhy does" {
-	needs_tracefs
 	needs_perf syscalls:sys_enter_write
 	memwhy_start count syscalls:sys_enter_write -c nosuchname
-	perf stat -x, -e syscalls:sys_enter_write -o "$BATS_TEST_TMPDIR/perf" \
+	"$with_kernelfs" perf stat -x, -e syscalls:sys_enter_write -o "$BATS_TEST_TMPDIR/perf" \
 		dd if=/dev/zero of=/dev/null bs=1 count=2000 status=none
 	memwhy_stop
 	cat "$BATS_TEST_TMPDIR/perf"
@@ -189,7 +176,6 @@ beside_perf() { # EVENT ARGS...
 # calls_beside_perf WHAT N: maps_calls, each event's count that of perf. Many of these events are
 # counted by one program, which goes by the number of the call.
 calls_beside_perf() {
-	needs_tracefs
 	needs_perf syscalls:sys_enter_mmap
 	cd "$BATS_TEST_TMPDIR"
 	mkfifo in
@@ -203,7 +189,7 @@ calls_beside_perf() {
 	for e in mmap munmap mremap brk mprotect madvise mlock munlock memfd_create shmget shmat newfstat; do
 		events=$events,syscalls:sys_enter_$e,syscalls:sys_exit_$e
 	done
-	perf stat -x, -o perf.csv -e "${events#,}" -p "$pid" 3>&- 7>&- &
+	"$with_kernelfs" perf stat -x, -o perf.csv -e "${events#,}" -p "$pid" 3>&- 7>&- &
 	perf=$!
 	wait_for '[ "$(ls -l /proc/$perf/fd | grep -c perf_event)" -ge 24 ] || ! kill -0 $perf'
 	sleep 0.5
@@ -233,7 +219,6 @@ calls_beside_perf() {
 }
 
 @test "count: the fields of many events of system calls" {
-	needs_tracefs
 	o=$BATS_TEST_TMPDIR/o
 	of_command "$o" 'syscalls:sys_*_read*' 'syscalls:sys_*_write*' --by __syscall_nr \
 		--filter 'comm == dd' -- dd if=/dev/zero of=/dev/null bs=1 count=300 status=none
@@ -247,7 +232,6 @@ calls_beside_perf() {
 }
 
 @test "count: a recording is asked again, by less" {
-	needs_tracefs
 	r=$BATS_TEST_TMPDIR/r.mw o=$BATS_TEST_TMPDIR/o
 	"$MEMWHY" count 'syscalls:sys_enter_[rw]*' --by comm,__syscall_nr --record "$r" -o json --out "$o" -- \
 		dd if=/dev/zero of=/dev/null bs=1 count=300 status=none
@@ -260,7 +244,6 @@ calls_beside_perf() {
 }
 
 @test "count: no such event, field or filter: exit 2 and the nearest" {
-	needs_tracefs
 	run --separate-stderr "$MEMWHY" count kmem:kmaloc
 	[ "$status" -eq 2 ]
 	[[ $stderr == *"did you mean 'kmem:kmalloc'?"* ]]

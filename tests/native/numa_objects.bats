@@ -15,7 +15,7 @@ setup() {
 scan_rate_changes() {
 	local at=/sys/kernel/debug/sched/numa_balancing/scan_delay_ms
 	[ ! -e /proc/sys/kernel/numa_balancing_scan_delay_ms ] || return 0
-	why=$({ cat "$at" >value && cat value >"$at"; } 2>&1)
+	why=$("$with_kernelfs" sh -c 'cat "$1" >value && cat value >"$1"' - "$at" 2>&1)
 }
 
 @test "numa: of the samples of each kind of memory 97 % are of the right object" {

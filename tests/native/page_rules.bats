@@ -91,7 +91,7 @@ travelling() {
 	[ -z "${MEMWHY_VM-}" ] || skip "an emulated guest's CPUs take turns: none waits for another"
 	[ "$(nproc)" -ge 4 ] || skip "the first that waits is not seen: needs four CPUs"
 	[ -e /proc/sys/vm/percpu_pagelist_high_fraction ] || skip "no vm.percpu_pagelist_high_fraction"
-	[ -e /sys/kernel/tracing/events/lock/contention_begin ] || skip "no lock:contention_begin (5.19)"
+	"$with_kernelfs" test -e /sys/kernel/tracing/events/lock/contention_begin || skip "no lock:contention_begin (5.19)"
 	setting_set vm.percpu_pagelist_high_fraction 1000000
 	work storm
 	memwhy_start pages --for 5s

@@ -32,7 +32,7 @@ work_end() {
 
 perf_start() {
 	perf --version >/dev/null 2>&1 || skip "there is no perf"
-	perf stat -x, -o perf.csv -e "kmem:${EVENTS//,/,kmem:}" -p "$pid" 3>&- 7>&- &
+	"$with_kernelfs" perf stat -x, -o perf.csv -e "kmem:${EVENTS//,/,kmem:}" -p "$pid" 3>&- 7>&- &
 	perf=$!
 	wait_for '[ "$(ls -l /proc/$perf/fd | grep -c perf_event)" -ge 5 ] || ! kill -0 $perf 2>/dev/null'
 	sleep 0.5

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "sys/kernelfs.h"
 #include "sys/root.h"
 #include "sys/sysctl.h"
 
@@ -51,16 +53,33 @@ static size_t list_make(const struct capture *c, struct setting list[SETTINGS_MA
 	return n;
 }
 
+/* Why the kernel refused a change. */
+static int refused(const struct capture *c, int rc, struct err *err)
+{
+	char dir[PATH_MAX];
+	int mounted = kernelfs_find(KERNELFS_DEBUG, dir);
+
+	if (rc == -ENOENT && mounted != -EPERM)
+		return err_hint(err, "the kernel needs CONFIG_NUMA_BALANCING=y");
+	if (!c->opt.scan_ns || !sys_exists("%s", scans[0][1]))
+		return err_hint(err, "as root");
+	if (mounted == -EPERM)
+		return err_hint(err, "debugfs is not mounted, and mounting it needs CAP_SYS_ADMIN: "
+				     "run as root; without --scan the kernel's own rate is used");
+	if (geteuid())
+		return err_hint(err, "as root; without --scan the kernel's own rate is used");
+	return err_hint(err, "the kernel is locked down (man 7 kernel_lockdown) and keeps debugfs "
+			     "read-only; without --scan the kernel's own rate is used");
+}
+
 int numa_balancing_change(struct capture *c, struct settings **ret, struct err *err)
 {
 	struct setting list[SETTINGS_MAX] = {};
 	size_t n = list_make(c, list);
 	int rc = n ? settings_change(list, n, ret, err) : 0;
 
-	if (rc == -ENOENT)
-		return err_hint(err, "the kernel needs CONFIG_NUMA_BALANCING=y");
-	if (rc == -EPERM || rc == -EACCES)
-		return err_hint(err, "as root; without --scan the kernel's own rate is used");
+	if (rc == -ENOENT || rc == -EPERM || rc == -EACCES)
+		return refused(c, rc, err);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = capture_note(c, NOTE_INFO, "%s is %s meanwhile; it was %s, and is put back",
 			list[i].path, list[i].value, list[i].before);
