@@ -30,7 +30,8 @@ int gfp_parse(const char *format, int (*fn)(void *arg, u64 mask, const char *nam
 /*
  * As include/linux/gfp.h of 5.10, and gfp_types.h of 6.1 to 6.18, in the order of
  * include/trace/events/mmflags.h. GFP_ATOMIC lost a bit in 6.3, GFP_NOWAIT got one in 6.7, GFP_DMA
- * and GFP_DMA32 got underscores: both are here, and the first that fits is shown. Bits from 0x800000 on differ from release to release: they have no name here.
+ * and GFP_DMA32 got underscores: both are here, and the first that fits is shown. Bits from
+ * 0x800000 on differ from release to release: they have no name here.
  */
 static const struct {
 	u32 mask;
