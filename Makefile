@@ -13,7 +13,7 @@ WARN    := -Wall -Wextra -Wshadow -Wformat=2 -Werror=format -Wpointer-arith -Wst
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DMEMWHY_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS) \
            -fno-omit-frame-pointer -Isrc -I$(B)/gen -MMD -MP
-LDLIBS  := -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lcap -lm -lpthread
+LDLIBS  := -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lcap -lseccomp -lm -lpthread
 LDFLAGS_STATIC := -static
 
 # SAN=1: everything under AddressSanitizer and UndefinedBehaviorSanitizer (dynamically linked,

@@ -15,6 +15,8 @@
 struct comparison {
 	const struct options *o;
 	const char *paths[2];
+	int inputs[2];   /* the same, open; 0: not yet */
+	bool unfiltered; /* see recording_enter */
 	const struct command *of;
 	struct taken sides[2];
 	struct output out;
@@ -114,7 +116,7 @@ static int of_choose(struct comparison *c, struct options *o)
 		struct stream s;
 		struct err err = {};
 
-		rc = recording_peek(c->paths[i], &s, &err);
+		rc = recording_peek(c->inputs[i], c->paths[i], &s, &err);
 		if (rc && o->of) { /* no recording, but what --input takes as well */
 			rc = 0;
 			continue;
@@ -149,7 +151,7 @@ static int side_read(struct comparison *c, const struct options *of, int i)
 	o.format = "text"; /* whether there are stacks to fold is looked at later */
 	o.fail_on = NULL;
 	o.n_operands = 0; /* those of the command itself */
-	rc = run_take(c->of, &o, &c->sides[i], c->err);
+	rc = run_take(c->of, &o, c->inputs[i], &c->sides[i], c->err);
 	if (rc)
 		return rc;
 	c->spec.sides[i] = &c->sides[i].report;
@@ -283,11 +285,24 @@ static int comparison_print(struct comparison *c, bool *ret_regression)
 		rc = folded_check(c, &r);
 	if (!rc) {
 		*ret_regression = is_regression(c);
+		if (c->unfiltered)
+			recording_unfiltered(&r);
 		diff_tell(&r, &c->spec, &c->result, *ret_regression);
 		rc = output_report(&c->out, &r, c->err);
 	}
 	report_destroy(&r);
 	return rc;
+}
+
+/* Nothing of the recordings was read so far, and nothing else is opened from here on. */
+static int comparison_enter(struct comparison *c)
+{
+	const struct probe *of = c->o->of ? probe_find(c->o->of) : NULL;
+	int rc = 0;
+
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = replay_open(c->paths[i], &c->inputs[i], c->err);
+	return rc ? rc : recording_enter(c->inputs, 2, of, &c->unfiltered, c->err);
 }
 
 static int comparison_open(struct comparison *c, struct options *o)
@@ -298,8 +313,6 @@ static int comparison_open(struct comparison *c, struct options *o)
 		rc = change_option("--min", o->least, &c->spec.min, c->err);
 	if (!rc)
 		rc = change_option("--fail-on", o->fail_on, &c->fail_on, c->err);
-	if (!rc)
-		rc = of_choose(c, o);
 	if (!rc) {
 		struct options files = *o; /* --out must be neither */
 
@@ -307,6 +320,10 @@ static int comparison_open(struct comparison *c, struct options *o)
 		files.record = c->paths[1];
 		rc = output_open(&files, &c->out, c->err);
 	}
+	if (!rc)
+		rc = comparison_enter(c);
+	if (!rc)
+		rc = of_choose(c, o);
 	return rc;
 }
 
@@ -342,8 +359,11 @@ static int diff(const struct command *cmd, struct options *o)
 	for (int i = 0; i < 2 && rc == -ENODATA && !err.code; i++)
 		if (c.sides[i].damaged)
 			err_set(&err, rc, "%.159s", c.sides[i].stream->damage);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		taken_free(&c.sides[i]);
+		if (c.inputs[i])
+			close(c.inputs[i]);
+	}
 	str_free(&c.by);
 	if (!rc)
 		return regression ? STATUS_FOUND : STATUS_DONE;

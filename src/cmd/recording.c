@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+
+#include "cage/cage.h"
 
 #define PEEK_RECORDS 20000 /* probes say at the start what they have */
 
@@ -11,6 +14,29 @@ static bool is_recorded(const struct stream *s, const struct probe *p)
 {
 	return p && stream_probe_active(s, p->name) &&
 	       !(p->source && s->session.options & SESSION_NO_SUMS);
+}
+
+int recording_enter(
+	const int *fds, size_t n, const struct probe *of, bool *ret_unfiltered, struct err *err)
+{
+	enum cage cage = CAGE_INPUT;
+	int rc;
+
+	/* perf.data names files of this host, which have the symbols. */
+	for (size_t i = 0; i < n; i++)
+		if (replay_is_foreign(fds[i], of))
+			cage = CAGE_FILES;
+	tzset();
+	rc = cage_enter(cage, err);
+	*ret_unfiltered = rc == -EOPNOTSUPP;
+	if (*ret_unfiltered)
+		*err = (struct err){};
+	return *ret_unfiltered ? 0 : rc;
+}
+
+void recording_unfiltered(struct report *r)
+{
+	report_note(r, "read without a filter of system calls: this kernel has none");
 }
 
 bool recording_has(const struct stream *s, const struct probe *p)
@@ -37,16 +63,19 @@ static int peek_read(struct log_reader *reader, struct stream *s, struct err *er
 	return s->has_session ? 0 : rc < 0 ? rc : -ENODATA;
 }
 
-int recording_peek(const char *path, struct stream *ret, struct err *err)
+int recording_peek(int fd, const char *path, struct stream *ret, struct err *err)
 {
 	struct log_reader *reader;
 	struct stat st;
 	int rc = 0;
 
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+	if (!fstat(fd, &st) && !S_ISREG(st.st_mode))
 		rc = -ESPIPE;
-	if (!rc)
-		rc = log_reader_open(path, &reader, err);
+	if (!rc) {
+		fd = replay_again(fd);
+		rc = fd < 0 ? err_errno(err, fd, "cannot read %s", path)
+			    : log_reader_open_fd(fd, path, &reader, err);
+	}
 	if (rc)
 		return rc;
 	rc = stream_init(ret);

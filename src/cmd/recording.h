@@ -4,6 +4,14 @@
 
 #include "cmd/run.h"
 
+/*
+ * Gives up what is not needed to read these files (n of them, open) as the command of a probe (may
+ * be NULL) takes them. What reports are written to is to be open too. *ret_unfiltered: the kernel
+ * has no filters of system calls, which recording_unfiltered() tells.
+ */
+int recording_enter(
+	const int *fds, size_t n, const struct probe *of, bool *ret_unfiltered, struct err *err);
+void recording_unfiltered(struct report *r);
 /* Does it hold what the command of this probe shows? */
 bool recording_has(const struct stream *s, const struct probe *p);
 /*
@@ -11,7 +19,7 @@ bool recording_has(const struct stream *s, const struct probe *p);
  * destroyed. A file that is no regular one is not looked into, since its bytes would be gone:
  * -ESPIPE. Other -errno as of log_reader_open.
  */
-int recording_peek(const char *path, struct stream *ret, struct err *err);
+int recording_peek(int fd, const char *path, struct stream *ret, struct err *err);
 /* The probe whose command made it; else heap, if it has it; else NULL. */
 const struct probe *recording_probe(const struct stream *s);
 /* Adds what was asked for and is not in it. */

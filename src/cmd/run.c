@@ -24,6 +24,8 @@ void running_report_end(struct running *g, struct report *r)
 	if (g->run->o->input && !g->run->finds)
 		recording_tell(g->run, r);
 	part_tell(&g->narrow, r);
+	if (g->unfiltered)
+		recording_unfiltered(r);
 	report_add_stream_notes(r);
 	report_explain(r);
 	report_rank(r);
@@ -254,7 +256,7 @@ int running_input(struct running *g)
 	rc = running_narrow(g, &sink);
 	if (rc)
 		return rc;
-	rc = replay_run(g->run->o->input, probe_find(g->run->cmd->name), sink,
+	rc = replay_fd(g->input, g->run->o->input, probe_find(g->run->cmd->name), sink,
 		!g->run->o->interval_ns || g->run->o->each ? NULL
 		: g->look                                  ? running_look
 							   : running_report,
@@ -278,6 +280,14 @@ int running_input(struct running *g)
 		rc = err_set(&g->err, -EINVAL, "%s was not recorded: the file is of 'memwhy %.31s'",
 			g->run->cmd->name, g->pipe.stream.session.command);
 	return rc;
+}
+
+static int running_enter(struct running *g)
+{
+	const struct probe *of = probe_find(g->run->cmd->name);
+	int rc = replay_open(g->run->o->input, &g->input, &g->err);
+
+	return rc ? rc : recording_enter(&g->input, 1, of, &g->unfiltered, &g->err);
 }
 
 static int views_add(struct running *g)
@@ -383,6 +393,8 @@ static int running_go(struct running *g)
 	if (!rc && o->record)
 		rc = running_log(g);
 	if (!rc && o->input)
+		rc = running_enter(g);
+	if (!rc && o->input)
 		rc = running_input(g);
 	else if (!rc) {
 		opt.stack_every = g->run->stack_every;
@@ -426,6 +438,8 @@ static int running_close(struct running *g, int rc)
 		}
 	}
 	narrow_destroy(&g->narrow);
+	if (g->input)
+		close(g->input);
 	pipeline_destroy(&g->pipe);
 	return rc;
 }

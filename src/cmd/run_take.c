@@ -35,7 +35,8 @@ static int kept_read(struct kept *k, bool *ret_damaged)
 	return 0;
 }
 
-int run_take(const struct command *cmd, const struct options *o, struct taken *ret, struct err *err)
+int run_take(const struct command *cmd, const struct options *o, int input, struct taken *ret,
+	struct err *err)
 {
 	struct kept *k = calloc(1, sizeof(*k));
 	bool damaged = false;
@@ -48,6 +49,7 @@ int run_take(const struct command *cmd, const struct options *o, struct taken *r
 	k->view = k->probe->view;
 	k->run = (struct run){.cmd = cmd, .o = &k->o, .views = &k->view, .n_views = 1};
 	k->g.run = &k->run;
+	k->g.input = input;
 	rc = kept_read(k, &damaged);
 	if (rc) {
 		*err = k->g.err;

@@ -15,9 +15,10 @@ struct taken {
 	bool damaged;          /* the report is of what could be read */
 };
 
-/* The report of `cmd`, a probe's, on o->input. --fields, --sort and --table are held against it. */
-int run_take(
-	const struct command *cmd, const struct options *o, struct taken *ret, struct err *err);
+/* The report of `cmd`, a probe's, on o->input, which is open as `input`. --fields, --sort and
+ * --table are held against it. */
+int run_take(const struct command *cmd, const struct options *o, int input, struct taken *ret,
+	struct err *err);
 void taken_free(struct taken *t);
 
 #endif

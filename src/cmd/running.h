@@ -11,6 +11,8 @@ struct running {
 	struct pipeline pipe;
 	struct output out;
 	struct err err;
+	int input;               /* --input, open; 0: none */
+	bool unfiltered;         /* see recording_enter */
 	size_t each_view;        /* index of the view whose single events are printed */
 	const struct look *look; /* --like; NULL: none */
 	bool stacks_by_default;  /* nobody asked for them */

@@ -47,8 +47,8 @@ struct log_reader;
  * says which). -ENODATA: cut within its first bytes. Memory is about 2.5 MiB whatever the file.
  */
 int log_reader_open(const char *path, struct log_reader **ret, struct err *err);
-/* As above, over an open descriptor, which it owns, from its present position. */
-int log_reader_open_fd(int fd, struct log_reader **ret, struct err *err);
+/* As above, over an open descriptor, which it owns, from its present position; name: for errors. */
+int log_reader_open_fd(int fd, const char *name, struct log_reader **ret, struct err *err);
 /* The schema in the file, empty if that is damaged. Owned by the reader. */
 const struct schema *log_reader_schema(const struct log_reader *r);
 /*

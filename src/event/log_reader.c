@@ -253,9 +253,9 @@ int log_reader_open(const char *path, struct log_reader **ret, struct err *err)
 	return reader_open(path, fd, ret, err);
 }
 
-int log_reader_open_fd(int fd, struct log_reader **ret, struct err *err)
+int log_reader_open_fd(int fd, const char *name, struct log_reader **ret, struct err *err)
 {
-	return reader_open("the recording", fd, ret, err);
+	return reader_open(name, fd, ret, err);
 }
 
 const struct schema *log_reader_schema(const struct log_reader *r)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "probes/probe.h"
 
@@ -113,23 +112,38 @@ static int replay_all(struct log_reader *reader, const struct schema *known, str
 	return rc;
 }
 
-/* A pipe is not looked into: its first bytes would be gone, and who opens it may write to nobody.
- */
-static bool file_is_foreign(const char *path, const struct probe *of)
+int replay_open(const char *path, int *ret_fd, struct err *err)
 {
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-	char head[16];
-	ssize_t n;
+	int fd = source_open(path);
 
-	if (!of || !of->file_is || stat(path, &st) || !S_ISREG(st.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+	if (fd < 0) {
+		source_failed(path, fd, err);
+		return err->code == -EACCES ? -EACCES : -EINVAL; /* of no use */
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+int replay_again(int fd)
+{
+	int again = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	if (again < 0)
+		return -errno;
+	lseek(again, 0, SEEK_SET); /* a pipe has no beginning */
+	return again;
+}
+
+/* A pipe is not looked into: its first bytes would be gone. */
+bool replay_is_foreign(int fd, const struct probe *of)
+{
+	char head[16];
+	ssize_t n = of && of->file_is ? pread(fd, head, sizeof(head), 0) : -1;
+
 	return n > 0 && of->file_is(head, (size_t)n);
 }
 
-int replay_run(const char *path, const struct probe *of, struct sink *sink,
+int replay_fd(int fd, const char *path, const struct probe *of, struct sink *sink,
 	int (*on_tick)(void *arg), void *arg, struct err *err)
 {
 	_cleanup_free_ struct schema *known = calloc(1, sizeof(*known));
@@ -138,12 +152,24 @@ int replay_run(const char *path, const struct probe *of, struct sink *sink,
 
 	if (!known || pipeline_schema(known))
 		return err_errno(err, -ENOMEM, "%s", path);
-	if (file_is_foreign(path, of))
-		return of->file_read(path, sink, err);
-	rc = log_reader_open(path, &reader, err);
+	fd = replay_again(fd);
+	if (fd < 0)
+		return err_errno(err, fd, "cannot read %s", path);
+	if (replay_is_foreign(fd, of))
+		return of->file_read(fd, path, sink, err);
+	rc = log_reader_open_fd(fd, path, &reader, err);
 	if (rc)
 		return rc == -ENODATA || rc == -EACCES ? rc : -EINVAL; /* of no use */
 	rc = replay_all(reader, known, sink, on_tick, arg, err);
 	log_reader_close(reader);
 	return rc;
+}
+
+int replay_run(const char *path, const struct probe *of, struct sink *sink,
+	int (*on_tick)(void *arg), void *arg, struct err *err)
+{
+	_cleanup_close_ int fd = -1;
+	int rc = replay_open(path, &fd, err);
+
+	return rc ? rc : replay_fd(fd, path, of, sink, on_tick, arg, err);
 }

@@ -38,6 +38,13 @@ void pipeline_destroy(struct pipeline *p);
 
 struct probe;
 
+/* Opens a file that is to be replayed, while there is the right to. */
+int replay_open(const char *path, int *ret_fd, struct err *err);
+/* Whether it is what the probe of the command (may be NULL) takes for a recording. */
+bool replay_is_foreign(int fd, const struct probe *of);
+/* A descriptor for another reader, from the file's beginning, or where a pipe is. -errno. */
+int replay_again(int fd);
+
 /*
  * Replays a file into the sink: a recording, or what the probe of the command (may be NULL) takes
  * for one (probe.file_is), if it is a regular file. on_tick is called after each interval of the
@@ -45,6 +52,9 @@ struct probe;
  * or -errno.
  */
 int replay_run(const char *path, const struct probe *of, struct sink *sink,
+	int (*on_tick)(void *arg), void *arg, struct err *err);
+/* The same over what replay_open() opened, which stays open. */
+int replay_fd(int fd, const char *path, const struct probe *of, struct sink *sink,
 	int (*on_tick)(void *arg), void *arg, struct err *err);
 
 #endif

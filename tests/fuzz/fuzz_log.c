@@ -120,7 +120,7 @@ static void open_log(struct stream *stream, const uint8_t *data, size_t n)
 		abort();
 	if (schema_add(&known, meta_kinds, meta_kinds_n))
 		abort();
-	if (log_reader_open_fd(fd, &reader, &err)) {
+	if (log_reader_open_fd(fd, "bytes", &reader, &err)) {
 		if (!err.code || !err.msg[0] || reader)
 			abort();
 		return;

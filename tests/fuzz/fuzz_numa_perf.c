@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (stream_init(&t.stream) || numa_feed_new(&t.feed))
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	rc = numa_perf_read(path, &t.sink, &err);
+	rc = numa_perf_read(fd, path, &t.sink, &err);
 	if (rc && (err.code != rc || !err.msg[0]))
 		abort();
 	if (!rc && !t.ended)
@@ -47,6 +47,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	numa_feed_finish(t.feed);
 	numa_feed_free(t.feed);
 	stream_destroy(&t.stream);
-	close(fd);
 	return 0;
 }

@@ -112,7 +112,7 @@ static struct outcome read_all(const void *p, size_t n)
 	const struct rec *rec;
 	u64 next = 0;
 
-	o.code = log_reader_open_fd(memory_file(p, n), &r, &o.err);
+	o.code = log_reader_open_fd(memory_file(p, n), "bytes", &r, &o.err);
 	if (o.code) {
 		assert_null(r);
 		assert_int_equal(o.err.code, o.code);

@@ -163,7 +163,7 @@ static u64 read_noise(int fd, struct err *err)
 	struct log_reader *r = NULL;
 	const struct rec *rec;
 
-	assert_int_equal(log_reader_open_fd(fd, &r, NULL), 0);
+	assert_int_equal(log_reader_open_fd(fd, "pipe", &r, NULL), 0);
 	while (log_reader_next(r, &schema, &rec, err) == 1) {
 		int tries = 0;
 

@@ -335,7 +335,7 @@ static void reads_from_a_pipe(void **state)
 		_exit(0);
 	}
 	close(fds[1]);
-	assert_int_equal(log_reader_open_fd(fds[0], &r, &err), 0);
+	assert_int_equal(log_reader_open_fd(fds[0], "pipe", &r, &err), 0);
 	assert_int_equal(read_samples(r), 50000);
 	log_reader_close(r);
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -79,8 +79,7 @@ static int got_read(struct got *g, const struct made *m, struct err *err)
 	*g = (struct got){.sink = {got_put}};
 	assert_int_equal(stream_init(&g->stream), 0);
 	snprintf(g->path, sizeof(g->path), "/proc/self/fd/%d", fd);
-	rc = numa_perf_read(g->path, &g->sink, err);
-	close(fd);
+	rc = numa_perf_read(fd, g->path, &g->sink, err);
 	return rc;
 }
 

@@ -441,11 +441,11 @@ static int read_open(struct numa_perf *p, struct err *err)
 	return rc;
 }
 
-int numa_perf_read(const char *path, struct sink *sink, struct err *err)
+int numa_perf_read(int fd, const char *path, struct sink *sink, struct err *err)
 {
 	_cleanup_free_ struct numa_perf *p = calloc(1, sizeof(*p));
 	_cleanup_perfdata_ struct perfdata *data = NULL;
-	int rc = perfdata_open(path, NULL, &data, err);
+	int rc = perfdata_open_fd(path, fd, NULL, &data, err);
 
 	if (rc)
 		return rc;

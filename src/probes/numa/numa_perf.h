@@ -15,7 +15,7 @@
  * Sends all of the file, from REC_HOST to REC_END. 0; -ENODATA: the file is cut or damaged (err
  * says how; what could be read was sent); -EINVAL: it cannot be used (err says why); -errno.
  */
-int numa_perf_read(const char *path, struct sink *sink, struct err *err);
+int numa_perf_read(int fd, const char *path, struct sink *sink, struct err *err);
 /* Whether a file that begins with these bytes is one for numa_perf_read(). */
 bool numa_perf_is(const void *head, size_t n);
 

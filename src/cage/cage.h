@@ -1,0 +1,27 @@
+/*
+ * What a process that reads bytes of others may still do. Once inside there is no way out: no
+ * capability, none to be had again, and a filter (seccomp) of the system calls that are left.
+ * Knows nothing of what is read.
+ */
+#ifndef MEMWHY_CAGE_CAGE_H
+#define MEMWHY_CAGE_CAGE_H
+
+#include "base/err.h"
+
+enum cage {
+	CAGE_INPUT, /* reads and writes what is open, and opens nothing */
+	CAGE_FILES, /* the same, and opens files to read them, by the rights of its user; kernel
+		       symbols */
+};
+
+/*
+ * For the calling process, which has one thread. -EOPNOTSUPP: the kernel has no filters of system
+ * calls; the capabilities are gone all the same. -errno: the process is as it was, or has less.
+ */
+int cage_enter(enum cage which, struct err *err);
+
+/* Drops the bounding set and sets no_new_privs; capabilities in `keep` (CAP_..., n of them) stay,
+ * where they were had. For the calling thread. */
+int cage_capabilities(const int *keep, unsigned n, struct err *err);
+
+#endif

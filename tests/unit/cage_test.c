@@ -1,0 +1,239 @@
+/* The cage: what a process inside can still do, asked of the kernel by a child that tries it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cage/cage.h"
+
+/* Each says 0 or -errno. */
+static int tried(long rc)
+{
+	return rc < 0 ? -errno : 0;
+}
+
+static int do_open_read(void)
+{
+	return tried(open("/proc/self/status", O_RDONLY));
+}
+
+static int do_open_write(void)
+{
+	return tried(open("/dev/null", O_WRONLY));
+}
+
+static int do_open_both(void)
+{
+	return tried(open("/dev/null", O_RDWR));
+}
+
+static int do_create(void)
+{
+	return tried(open("/dev/null", O_RDONLY | O_CREAT, 0600));
+}
+
+static int do_unnamed(void)
+{
+	return tried(open("/tmp", O_TMPFILE | O_WRONLY, 0600));
+}
+
+static int do_unlink(void)
+{
+	return tried(unlink("/nonexistent"));
+}
+
+static int do_exec(void)
+{
+	return tried(execl("/bin/true", "true", NULL));
+}
+
+static int do_fork(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	return tried(pid);
+}
+
+static int do_socket(void)
+{
+	return tried(socket(AF_UNIX, SOCK_STREAM, 0));
+}
+
+static int do_kill(void)
+{
+	return tried(kill(getppid(), 0));
+}
+
+static int do_trace(void)
+{
+	return tried(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL));
+}
+
+static int do_code(void)
+{
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? -errno : 0;
+}
+
+static int do_code_later(void)
+{
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? -ENOMEM : tried(mprotect(p, 4096, PROT_READ | PROT_EXEC));
+}
+
+static int do_setuid(void)
+{
+	return tried(syscall(SYS_setuid, 0));
+}
+
+static int do_capset(void)
+{
+	cap_t c = cap_get_proc();
+	cap_value_t kill = CAP_KILL;
+	int rc = !c || cap_set_flag(c, CAP_PERMITTED, 1, &kill, CAP_SET) || cap_set_proc(c) ? -errno
+											    : 0;
+
+	cap_free(c);
+	return rc;
+}
+
+/* What reports are made with. */
+static int do_work(void)
+{
+	char *big = malloc(64 << 20), *grown = big ? realloc(big, 96 << 20) : NULL;
+	char text[64];
+	int fds[2] = {};
+
+	if (!grown)
+		return -ENOMEM;
+	memset(grown, 1, 96 << 20);
+	free(grown);
+	snprintf(text, sizeof(text), "%g", 0.5);
+	return isatty(0) >= 0 && lseek(0, 0, SEEK_CUR) >= -1 && fds[0] == 0 ? 0 : -EIO;
+}
+
+static const struct attempt {
+	const char *name;
+	int (*run)(void);
+	int input, files; /* what comes of it in each cage */
+} attempts[] = {
+	{"work", do_work, 0, 0},
+	{"open to read", do_open_read, -EPERM, 0},
+	{"open to write", do_open_write, -EPERM, -EPERM},
+	{"open for both", do_open_both, -EPERM, -EPERM},
+	{"create", do_create, -EPERM, -EPERM},
+	{"file without a name", do_unnamed, -EPERM, -EPERM},
+	{"unlink", do_unlink, -EPERM, -EPERM},
+	{"exec", do_exec, -EPERM, -EPERM},
+	{"fork", do_fork, -EPERM, -EPERM},
+	{"socket", do_socket, -EPERM, -EPERM},
+	{"kill", do_kill, -EPERM, -EPERM},
+	{"ptrace", do_trace, -EPERM, -EPERM},
+	{"code", do_code, -EPERM, -EPERM},
+	{"code later", do_code_later, -EPERM, -EPERM},
+	{"setuid", do_setuid, -EPERM, -EPERM},
+	{"capset", do_capset, -EPERM, -EPERM},
+};
+
+/* In a child: what comes of it inside; 256: the cage could not be entered. */
+static int attempt_in(const struct attempt *a, enum cage cage)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct err err = {};
+
+		_exit(cage_enter(cage, &err) ? 255 : -a->run());
+	}
+	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void only_what_is_left(void **state)
+{
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	puts("a sanitized program has no filter");
+	skip();
+#endif
+	for (size_t i = 0; i < ARRAY_SIZE(attempts); i++) {
+		const struct attempt *a = &attempts[i];
+
+		if (attempt_in(a, CAGE_INPUT) != a->input || attempt_in(a, CAGE_FILES) != a->files)
+			fail_msg("%s: %d and %d", a->name, attempt_in(a, CAGE_INPUT),
+				attempt_in(a, CAGE_FILES));
+	}
+}
+
+/* "CapEff:\t..." of the caller, as a number. */
+static u64 status_number(const char *key)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	unsigned long long n = UINT64_MAX;
+	size_t len = strlen(key);
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, len) && line[len] == ':')
+			sscanf(line + len + 1, " %llx", &n);
+	fclose(f);
+	return n;
+}
+
+static int kept_right(void)
+{
+	static const int keep[] = {CAP_SYSLOG, CAP_SYS_PTRACE};
+	u64 had = status_number("CapPrm"), want = 0;
+	struct err err = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
+		want |= had & 1ULL << keep[i];
+	if (cage_capabilities(keep, ARRAY_SIZE(keep), &err))
+		return 1;
+	if (status_number("CapPrm") != want || status_number("CapEff") != want)
+		return 2;
+	if (had & 1ULL << CAP_SETPCAP && status_number("CapBnd"))
+		return 3;
+	return status_number("NoNewPrivs") == 1 && !status_number("CapAmb") ? 0 : 4;
+}
+
+static void only_what_is_kept(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid)
+		_exit(kept_right());
+	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+	assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_what_is_left),
+		cmocka_unit_test(only_what_is_kept),
+	};
+
+	return cmocka_run_group_tests_name("cage", tests, NULL, NULL);
+}
