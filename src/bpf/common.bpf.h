@@ -18,6 +18,13 @@ struct {
 	__type(value, u8);
 } scope_tasks SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct scope_self);
+} scope_self SEC(".maps");
+
 /* An object whose programs interrupt each other so often that increments would get lost gives each
  * of them counters of its own (counts_of); the loader sums them. */
 #ifndef COUNTS_N
@@ -143,11 +150,25 @@ static __always_inline bool scope_task_match(u64 pid_tgid)
 	       (tid != tgid && bpf_map_lookup_elem(&scope_tasks, &tid));
 }
 
-/* Does the current task count? To be asked first by every handler. */
-static __always_inline bool scope_match(u64 pid_tgid)
+/* Is it memwhy, or a process that works for it? */
+static __always_inline bool scope_is_self(u32 tgid)
 {
-	if (scope.except && scope.except == pid_tgid >> 32)
+	const struct scope_self *s;
+	u32 zero = 0;
+
+	if (!scope.except)
 		return false;
+	if (tgid == scope.except)
+		return true;
+	s = bpf_map_lookup_elem(&scope_self, &zero);
+	return s && tgid &&
+	       (tgid == s->tgid[0] || tgid == s->tgid[1] || tgid == s->tgid[2] ||
+		       tgid == s->tgid[3]);
+}
+
+/* Was the current task asked for, be it memwhy or not? */
+static __always_inline bool scope_selects(u64 pid_tgid)
+{
 	if (scope.by_task && !scope_task_match(pid_tgid))
 		return false;
 	if (scope.by_cgroup && !scope_cgroup_match())
@@ -155,6 +176,12 @@ static __always_inline bool scope_match(u64 pid_tgid)
 	if (scope.by_comm && !scope_comm_match())
 		return false;
 	return true;
+}
+
+/* Does the current task count? To be asked first by every handler. */
+static __always_inline bool scope_match(u64 pid_tgid)
+{
+	return !scope_is_self(pid_tgid >> 32) && scope_selects(pid_tgid);
 }
 
 /*

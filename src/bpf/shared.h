@@ -53,13 +53,20 @@ struct scope_config {
 	u8 each;      /* send an event a record, not only aggregates */
 	u8 by_thread; /* aggregates are wanted by thread, not only by process */
 	u8 reserved[3];
-	u32 except; /* this process does not count: memwhy itself, see capture_options; 0: all do */
+	u32 except;       /* memwhy, which does not count, nor do those of scope_self; 0: all do */
 	u32 stack_every;  /* take a stack at every Nth event of a CPU; 0 or 1: all */
 	u32 cgroup_level; /* of cgroup_id below its hierarchy's root */
 	u32 wake_bytes;   /* see ring_submit */
 	u32 task; /* one of scope_tasks, which is not looked up: the command, or the first of -p */
 	u64 cgroup_id;
 	char comm[COMM_LEN];
+};
+
+#define SELF_HELPERS 4
+
+/* The element of the array scope_self: processes that work for memwhy; 0: none. */
+struct scope_self {
+	u32 tgid[SELF_HELPERS];
 };
 
 /* The element of a probe's array of bursts (struct probe_bursts): count until then. */

@@ -1,6 +1,8 @@
 /* See capture.h. */
 #include "capture/capture.h"
 
+#include <bpf/bpf.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -15,6 +17,50 @@ void capture_close(struct capture *c)
 	for (size_t i = 0; i < SHARED_MAPS; i++)
 		if (c->shared[i])
 			close(c->shared[i] - 1);
+}
+
+int capture_self_send(struct capture *c)
+{
+	int map = c->shared[SHARED_SELF] - 1;
+	u32 zero = 0;
+
+	return map < 0 ? 0 : bpf_map_update_elem(map, &zero, &c->self, BPF_ANY);
+}
+
+/* The place of a helper in the list, of a free one for 0; NULL: there is none. */
+static u32 *self_find(const struct capture *c, u32 tgid)
+{
+	for (u32 i = 0; i < SELF_HELPERS; i++)
+		if (c->self.tgid[i] == tgid)
+			return (u32 *)&c->self.tgid[i];
+	return NULL;
+}
+
+int capture_self_add(struct capture *c, u32 tgid)
+{
+	u32 *at = self_find(c, 0);
+
+	if (!at)
+		return -ENOSPC;
+	*at = tgid;
+	return capture_self_send(c);
+}
+
+void capture_self_remove(struct capture *c, u32 tgid)
+{
+	u32 *at = self_find(c, tgid);
+
+	if (!at)
+		return;
+	*at = 0;
+	capture_self_send(c);
+}
+
+bool capture_is_self(const struct capture *c, u32 tgid)
+{
+	if (c->opt.with_self || !tgid)
+		return false;
+	return tgid == (u32)getpid() || self_find(c, tgid);
 }
 
 int capture_emit(struct capture *c, struct rec *r)

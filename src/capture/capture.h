@@ -33,7 +33,7 @@ struct capture_options {
 	bool plain_stacks; /* nobody asked for user stacks: not worth the walk (unwind.h) */
 	bool each;
 	bool gentle;       /* leave out what would disturb a busy machine (check) */
-	bool not_itself;   /* memwhy does not count: each event told would be others */
+	bool with_self;    /* --with-self: memwhy and what works for it count too */
 	bool outstanding;  /* follow what is allocated until it is freed, with its age (leak) */
 	const char *named; /* comma-separated probes that were asked for by name; NULL: none */
 	u32 stack_every;   /* see scope_config */
@@ -76,6 +76,7 @@ enum shared_map {
 	SHARED_STACKS,
 	SHARED_USER_STACKS,
 	SHARED_TASKS,
+	SHARED_SELF,
 	/* bpf/unwind.bpf.h; made by capture/unwind.h */
 	SHARED_UNWIND_PAGES,
 	SHARED_UNWIND_RULES,
@@ -100,6 +101,7 @@ struct capture {
 	const struct blocks *blocks; /* of a probe that follows them; NULL: there is none */
 	bool blocks_wanted;          /* somebody will tell it of accesses; before probe_start() */
 	int shared[SHARED_MAPS];     /* descriptor plus one; 0: none yet */
+	struct scope_self self;      /* processes that work for memwhy now */
 	u32 shrink;        /* maps are so much smaller, see budget.h; 0: as fits the machine */
 	u64 begin_ns;      /* when everything counted; 0: not yet */
 	u64 attached_ns;   /* when the last program was attached; 0: none was */
@@ -134,6 +136,17 @@ bool capture_by(const struct capture *c, const char *key);
 bool capture_named(const struct capture *c);
 /* Is `word` among the words after the command's name? */
 bool capture_operand(const struct capture *c, const char *word);
+
+/*
+ * A process was started, or has ended, that works for memwhy: it does not count. What it does
+ * between its start and this does. More than SELF_HELPERS at a time: -ENOSPC.
+ */
+int capture_self_add(struct capture *c, u32 tgid);
+void capture_self_remove(struct capture *c, u32 tgid);
+/* Writes the list where programs read it: once that map was made. */
+int capture_self_send(struct capture *c);
+/* Is it memwhy or one of these, and left out? */
+bool capture_is_self(const struct capture *c, u32 tgid);
 
 /* Is there a signal to end, not taken yet? Attaching can take seconds, and the session takes
  * signals only when it is done: loops over hooks ask, and leave with -EINTR. */

@@ -203,7 +203,7 @@ static struct scope_config scope_to_config(const struct capture *c)
 		.kernel_stacks = opt->kernel_stacks,
 		.each = opt->each,
 		.by_thread = capture_by(c, "thread"),
-		.except = opt->gentle || opt->outstanding || opt->not_itself ? (u32)getpid() : 0,
+		.except = opt->with_self ? 0 : (u32)getpid(),
 		.task = opt->scope.tasks.n ? opt->scope.tasks.v[0] : 0,
 		.wake_bytes = budget_ring(ring_entries(opt), c->shrink) / 4,
 		.stack_every = opt->stack_every,
@@ -255,6 +255,7 @@ const char *const object_shared_names[SHARED_MAPS] = {
 	[SHARED_STACKS] = "stacks",
 	[SHARED_USER_STACKS] = "user_stacks",
 	[SHARED_TASKS] = "scope_tasks",
+	[SHARED_SELF] = "scope_self",
 	[SHARED_UNWIND_PAGES] = "unwind_pages",
 	[SHARED_UNWIND_RULES] = "unwind_rules",
 	[SHARED_UNWIND_MAPS] = "unwind_maps",
@@ -290,6 +291,8 @@ u32 object_share(struct bpf_object *obj, struct capture *c)
 			continue;
 		c->shared[i] = fd + 1;
 		owned |= 1U << i;
+		if (i == SHARED_SELF)
+			(void)capture_self_send(c);
 	}
 	return owned;
 }

@@ -62,6 +62,7 @@ int proc_scope_open(const struct capture *c, struct proc_scope *s)
 	const struct scope *scope = &c->opt.scope;
 	int rc = roots_take(scope, s);
 
+	s->capture = c;
 	s->by_task = scope->by_task || scope->tasks.n;
 	s->follow = scope->follow;
 	memcpy(s->comm, scope->comm, sizeof(s->comm));
@@ -82,6 +83,11 @@ bool proc_scope_has_root(const struct proc_scope *s, u32 pid)
 {
 	return s->roots.n &&
 	       bsearch(&pid, s->roots.v, s->roots.n, sizeof(s->roots.v[0]), by_number);
+}
+
+bool proc_scope_is_self(const struct proc_scope *s, u32 pid)
+{
+	return s->capture && capture_is_self(s->capture, pid);
 }
 
 bool proc_scope_tests(const struct proc_scope *s)

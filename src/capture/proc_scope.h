@@ -11,7 +11,8 @@
 
 /* To be zeroed before its first use. */
 struct proc_scope {
-	bool by_task; /* only `roots`, and with follow their descendants */
+	const struct capture *capture; /* which knows memwhy's own processes; NULL: none are */
+	bool by_task;                  /* only `roots`, and with follow their descendants */
 	bool follow;
 	VEC(u32) roots; /* process ids, ascending */
 	char comm[COMM_LEN];
@@ -24,6 +25,8 @@ struct proc_scope {
 int proc_scope_open(const struct capture *c, struct proc_scope *s);
 void proc_scope_free(struct proc_scope *s);
 bool proc_scope_has_root(const struct proc_scope *s, u32 pid);
+/* Is it memwhy itself, or a process that works for it? They are left out. */
+bool proc_scope_is_self(const struct proc_scope *s, u32 pid);
 /* Are there conditions that have to be read off each process? */
 bool proc_scope_tests(const struct proc_scope *s);
 /* Does it have the name, and is it in the cgroup or below? False for a process that is gone. */

@@ -140,6 +140,11 @@ int settings_change(struct setting *list, size_t n, struct settings **ret, struc
 	return 0;
 }
 
+pid_t settings_keeper(const struct settings *s)
+{
+	return s->keeper;
+}
+
 void settings_restore(struct settings *s)
 {
 	if (!s)

@@ -6,6 +6,8 @@
 #ifndef MEMWHY_CAPTURE_SETTINGS_H
 #define MEMWHY_CAPTURE_SETTINGS_H
 
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "base/util.h"
 
@@ -13,7 +15,8 @@
 #define SETTING_LEN 32
 
 struct setting {
-	const char *path; /* a file with one word, as sys_path() takes it. It must outlive the settings */
+	const char *path; /* a file with one word, as sys_path() takes it. It must outlive the
+			     settings */
 	char value[SETTING_LEN];
 	char before[SETTING_LEN]; /* filled in */
 };
@@ -28,5 +31,7 @@ int settings_change(struct setting *list, size_t n, struct settings **ret, struc
 /* Puts back those that are still as they were set; what others changed meanwhile stays. Returns
  * when it is done. */
 void settings_restore(struct settings *s);
+/* The process that waits. */
+pid_t settings_keeper(const struct settings *s);
 
 #endif

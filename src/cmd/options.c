@@ -35,6 +35,8 @@ static const struct opt run[] = {
 	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
 		"the most that the maps of all probes, and what is read for names, may take "
 		"(default: maps as fit the machine, 256M for names)"),
+	O("with-self", 0, OPT_FLAG, with_self, NULL,
+		"memwhy too, and what it runs: left out otherwise"),
 	O("no-lines", 0, OPT_FLAG, no_lines, NULL,
 		"function names only: do not read debug information"),
 	O("debuginfod", 0, OPT_OPTIONAL, debuginfod, "TIME",

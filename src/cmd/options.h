@@ -11,7 +11,7 @@ struct options {
 	/* run */
 	u64 for_ns, interval_ns, ring_bytes, max_bytes;
 	const char *record, *input, *stacks;
-	bool no_lines;
+	bool no_lines, with_self;
 	const char *debuginfod; /* "": for the usual time; NULL: not asked for */
 	/* view */
 	const char *by, *like;

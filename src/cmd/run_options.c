@@ -36,12 +36,12 @@ static int options_check(const struct options *o, struct err *err)
 			"--follow");
 		return err_hint(err, "-p, -c, -g, -C, --from and --to choose a part of it");
 	}
-	if (o->input && (o->for_ns || o->no_lines || o->debuginfod ||
+	if (o->input && (o->for_ns || o->no_lines || o->with_self || o->debuginfod ||
 				o->ring_bytes != options_default.ring_bytes ||
 				o->max_bytes != options_default.max_bytes)) {
 		err_set(err, -EINVAL,
 			"--input reports on a recording: it takes no --for, --ring-size, "
-			"--max-memory, --no-lines, --debuginfod");
+			"--max-memory, --with-self, --no-lines, --debuginfod");
 		return err_hint(err, "they say how to record");
 	}
 	if (o->each && !strcmp(o->format, "folded"))

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "base/target.h"
 #include "probes/probe.h"
 
 static int pipeline_put(struct sink *sink, const struct rec *r)

@@ -214,6 +214,17 @@ static int interval_begin(struct session *s)
 	return origin_begin(&s->c, cfg->command, cfg->scope_text, begin_ns);
 }
 
+/* A process that looks for debug files works for memwhy. */
+static void helper_ran(void *arg, pid_t pid, bool begins)
+{
+	struct session *s = arg;
+
+	if (begins)
+		(void)capture_self_add(&s->c, (u32)pid);
+	else
+		capture_self_remove(&s->c, (u32)pid);
+}
+
 static int session_begin(struct session *s, struct err *err)
 {
 	const struct session_config *cfg = s->cfg;
@@ -229,6 +240,8 @@ static int session_begin(struct session *s, struct err *err)
 		rc = debuginfod_open(cfg->opt.debuginfod_ns, &s->servers, err);
 	if (rc)
 		return rc;
+	s->servers.ran = helper_ran;
+	s->servers.arg = s;
 	rc = command_prepare(cfg, &s->c, &s->program, err);
 	/* Before signals are taken, so that the command finds them as we did. */
 	if (!rc && cfg->argv)
@@ -481,8 +494,6 @@ int session_run(const struct session_config *cfg, struct sink *sink, struct sess
 	};
 	int rc;
 
-	for (size_t i = 0; i < cfg->n_probes; i++)
-		s.c.opt.not_itself |= cfg->probes[i]->takes_calls;
 	if (cfg->argv)
 		s.c.opt.scope.tasks.v = NULL, s.c.opt.scope.tasks.n = s.c.opt.scope.tasks.cap = 0;
 	rc = session_begin(&s, err);

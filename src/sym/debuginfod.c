@@ -139,11 +139,15 @@ static int find(struct debuginfod *d, const char *id, char path[PATH_MAX])
 	rc = finder_start(d, id, &pid, &fd);
 	if (rc)
 		return rc;
+	if (d->ran)
+		d->ran(d->arg, pid, true);
 	rc = path_read(fd, begun + MIN(d->ns_left, 3600 * NSEC_PER_SEC), path);
 	if (rc)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (d->ran)
+		d->ran(d->arg, pid, false);
 	spent = clock_mono_ns() - begun;
 	d->ns_left -= MIN(spent, d->ns_left);
 	if (rc == -ETIMEDOUT || WIFSIGNALED(status)) {

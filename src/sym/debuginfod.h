@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -16,6 +17,9 @@ struct debuginfod {
 	u64 ns_left; /* 0: not asked for, or used up */
 	u32 asked, had;
 	bool broken_off; /* it took too long, or was interrupted: nothing more is asked for */
+	/* Told of each process that is run (begins), and when it has ended; NULL: nobody is. */
+	void (*ran)(void *arg, pid_t pid, bool begins);
+	void *arg;
 	char program[PATH_MAX];
 };
 

@@ -78,6 +78,8 @@ int numa_balancing_change(struct capture *c, struct settings **ret, struct err *
 	size_t n = list_make(c, list);
 	int rc = n ? settings_change(list, n, ret, err) : 0;
 
+	if (n && !rc)
+		(void)capture_self_add(c, (u32)settings_keeper(*ret));
 	if (rc == -ENOENT || rc == -EPERM || rc == -EACCES)
 		return refused(c, rc, err);
 	for (size_t i = 0; i < n && !rc; i++)

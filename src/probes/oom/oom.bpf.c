@@ -273,7 +273,7 @@ static __always_inline bool kill_in_scope(u64 pid_tgid, u64 victim)
 	struct task_struct___oom *task = (void *)victim;
 	u32 tgid;
 
-	if (scope_match(pid_tgid))
+	if (scope_selects(pid_tgid)) /* a kill that memwhy asked for is somebody's all the same */
 		return true;
 	if (!scope.by_task || scope.by_comm || scope.by_cgroup || victim < TASK_ADDRESS ||
 		!bpf_core_field_exists(task->tgid))

@@ -149,7 +149,8 @@ static void members_match(struct processes_table *t, struct proc_scope *s)
 	bool tests = proc_scope_tests(s);
 
 	vec_each (e, &t->list) {
-		if (!(e->flags & ENTRY_MEMBER) || e->flags & ENTRY_MATCHES)
+		if (!(e->flags & ENTRY_MEMBER) || e->flags & ENTRY_MATCHES ||
+			proc_scope_is_self(s, e->pid))
 			continue;
 		if (!tests || (test_due(t, s, e) && proc_scope_test(s, e->pid)))
 			e->flags |= ENTRY_MATCHES;

@@ -253,7 +253,8 @@ static int owners_sample(struct capture *c, struct swap_state *s)
 	vec_each (o, &s->owners)
 		o->is_there = false;
 	while (!rc && proc_iter_next(&it, &pid))
-		if (!proc_status_read(pid, &st) && st.vm_swap_bytes)
+		if (!capture_is_self(c, (u32)pid) && !proc_status_read(pid, &st) &&
+			st.vm_swap_bytes)
 			rc = owner_seen(c, s, (u32)pid, st.vm_swap_bytes);
 	return rc ? rc : owners_gone(c, s);
 }

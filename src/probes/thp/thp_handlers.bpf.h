@@ -247,6 +247,8 @@ static __always_inline bool owner_has_comm(const char *comm)
 static __always_inline bool owner_match(
 	const struct task_struct___owner *task, u64 tgid, const char *comm)
 {
+	if (scope_is_self((u32)tgid))
+		return false;
 	if (scope.by_task && !scope_task_match(tgid << 32 | tgid))
 		return false;
 	if (scope.by_cgroup && !owner_in_cgroup(task))

@@ -50,7 +50,7 @@ static bool has_root(const struct resident *r, u32 pid)
 
 static bool in_scope(struct resident *r, u32 pid)
 {
-	if (r->scope.by_task && !has_root(r, pid))
+	if (proc_scope_is_self(&r->scope, pid) || (r->scope.by_task && !has_root(r, pid)))
 		return false;
 	return !proc_scope_tests(&r->scope) || proc_scope_test(&r->scope, pid);
 }
