@@ -9,11 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "base/util.h"
 #include "sys/maps.h"
 #include "sys/root.h"
 
+#define STEP_CALLS 64
+#define STEP_ROUNDS 4
 #define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/%s"
 
 /* Of union bpf_attr for BPF_LINK_CREATE, since 6.6. */
@@ -50,9 +53,8 @@ int uprobe_session_open(
 }
 
 /* Where a function of our own is in our own file. */
-static int own_offset(u64 *ret)
+static int own_offset(u64 address, u64 *ret)
 {
-	u64 address = (u64)(uintptr_t)uprobe_can_sessions;
 	_cleanup_maps_ struct maps maps = {};
 	int rc = maps_read(getpid(), &maps);
 	const struct mapping *m = rc ? NULL : maps_find(&maps, address);
@@ -81,7 +83,7 @@ int uprobe_can_sessions(void)
 		BPF_PROG_TYPE_KPROBE, "memwhy_session", "GPL", insns, ARRAY_SIZE(insns), &opts);
 	if (prog < 0)
 		return can;
-	link = own_offset(&offset)
+	link = own_offset((u64)(uintptr_t)uprobe_can_sessions, &offset)
 		       ? -1
 		       : uprobe_session_open(prog, "/proc/self/exe", &offset, &cookie, 1, getpid());
 	can = link >= 0;
@@ -106,9 +108,10 @@ static int pmu_read(u64 *ret_type, u64 *ret_returns)
 	return 0;
 }
 
-int uprobe_open(int prog, const char *path, u64 offset, int returns, pid_t pid)
+/* Counts, and runs no program. */
+static int counter_open(const char *path, u64 offset, int returns, pid_t pid)
 {
-	struct perf_event_attr attr = {.size = sizeof(attr), .disabled = 1};
+	struct perf_event_attr attr = {.size = sizeof(attr)};
 	u64 type, bit;
 	int rc = pmu_read(&type, &bit), fd;
 
@@ -119,8 +122,44 @@ int uprobe_open(int prog, const char *path, u64 offset, int returns, pid_t pid)
 	attr.config1 = (u64)(uintptr_t)path;
 	attr.config2 = offset;
 	fd = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Its first instruction is one that no kernel emulates. */
+__attribute__((naked, noinline)) static void stepped(void)
+{
+	__asm__ volatile("test %rdi, %rdi\n\tret");
+}
+
+static u64 calls_take(void (*volatile function)(void))
+{
+	u64 begin = clock_mono_ns();
+
+	for (int i = 0; i < STEP_CALLS; i++)
+		function();
+	return clock_mono_ns() - begin;
+}
+
+int uprobe_step_cost(u64 *ret_ns)
+{
+	u64 bare = calls_take(stepped), offset, best = UINT64_MAX;
+	int rc = own_offset((u64)(uintptr_t)stepped, &offset);
+	_cleanup_close_ int fd = rc ? rc : counter_open("/proc/self/exe", offset, 0, 0);
+
 	if (fd < 0)
-		return -errno;
+		return fd;
+	for (int i = 0; i < STEP_ROUNDS; i++)
+		best = MIN(best, calls_take(stepped));
+	*ret_ns = (best - MIN(best, bare)) / STEP_CALLS;
+	return 0;
+}
+
+int uprobe_open(int prog, const char *path, u64 offset, int returns, pid_t pid)
+{
+	int fd = counter_open(path, offset, returns, pid), rc;
+
+	if (fd < 0)
+		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog)) {
 		rc = -errno;
 		close(fd);

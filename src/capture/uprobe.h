@@ -24,4 +24,10 @@ int uprobe_open(int prog, const char *path, u64 offset, int returns, pid_t pid);
 int uprobe_session_open(
 	int prog, const char *path, const u64 *offsets, const u64 *cookies, u32 n, pid_t pid);
 
+/*
+ * What a probe adds to a call where the kernel runs the instruction below it in single steps, in
+ * ns: measured with a function of our own, without a program, and so the least of it.
+ */
+int uprobe_step_cost(u64 *ret_ns);
+
 #endif

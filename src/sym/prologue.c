@@ -3,15 +3,21 @@
 
 #include "base/util.h"
 
-#define PROLOGUE_BYTES 32 /* no further than this */
 #define NO_REGISTER 255
+#define RAX 0
+#define RDX 2
 #define RSP 4
-#define ARGUMENTS (1U << 2 | 1U << 6 | 1U << 7) /* rdx, rsi, rdi */
+#define RSI 6
+#define RDI 7
+
+static const u8 own_register[PROLOGUE_ARGUMENTS] = {RDI, RSI, RDX};
 
 /* One instruction. */
 struct insn {
 	u32 length;
-	u8 writes;     /* general register that it changes, but for rax and rdx of mul */
+	u8 writes;     /* general register that it changes */
+	u8 copies;     /* register whose 64 bits `writes` has afterwards */
+	bool products; /* it changes rax and rdx */
 	bool plain;    /* goes on with the next one, and is understood */
 	bool emulated; /* by uprobes of every kernel from 5.10 on */
 	bool lowers;   /* the stack pointer, by a constant */
@@ -142,7 +148,7 @@ static void unary(struct bytes *b, u8 op, u8 rex, bool word, struct insn *ret)
 	else if (what < 4)
 		ret->writes = byte_register(of_rm(m), op == 0xf6, rex);
 	else
-		ret->writes = 2; /* rdx */
+		ret->products = true;
 	ret->plain = what < 6;
 }
 
@@ -171,6 +177,8 @@ static void one_byte(struct bytes *b, u8 op, u8 rex, bool word, struct insn *ret
 	} else if (op >= 0x88 && op <= 0x8b) { /* mov */
 		m = modrm_take(b, rex);
 		ret->writes = byte_register(op & 2 ? m.reg : of_rm(m), !(op & 1), rex);
+		if (op & 1 && rex & 8)
+			ret->copies = op & 2 ? of_rm(m) : m.reg;
 		ret->plain = true;
 	} else if (op == 0x63 || op == 0x8d) { /* movsxd, lea */
 		m = modrm_take(b, rex);
@@ -196,7 +204,7 @@ static void one_byte(struct bytes *b, u8 op, u8 rex, bool word, struct insn *ret
 
 static struct insn insn_decode(const u8 *p, size_t n)
 {
-	struct insn ret = {.writes = NO_REGISTER};
+	struct insn ret = {.writes = NO_REGISTER, .copies = NO_REGISTER};
 	struct bytes b = {.p = p, .n = n};
 	bool word = false, rep = false;
 	u8 op, rex = 0;
@@ -219,9 +227,52 @@ static struct insn insn_decode(const u8 *p, size_t n)
 	return ret;
 }
 
-struct prologue prologue_place(const u8 *code, size_t n, bool same_stack)
+/* For each argument the registers that have its value. */
+struct held {
+	u16 in[PROLOGUE_ARGUMENTS];
+};
+
+static void held_follow(struct held *h, const struct insn *i)
 {
-	struct prologue at = {};
+	for (size_t k = 0; k < PROLOGUE_ARGUMENTS; k++) {
+		bool copied = i->copies != NO_REGISTER && h->in[k] >> i->copies & 1;
+
+		if (i->products)
+			h->in[k] &= (u16) ~(1U << RAX | 1U << RDX);
+		if (i->writes == NO_REGISTER)
+			continue;
+		h->in[k] &= (u16) ~(1U << i->writes);
+		h->in[k] |= (u16)((u32)copied << i->writes);
+	}
+}
+
+/* Are the wanted ones at hand? */
+static bool held_suffice(const struct held *h, const struct prologue_wants *w)
+{
+	for (size_t k = 0; k < PROLOGUE_ARGUMENTS; k++) {
+		u16 fit = w->may_move ? h->in[k] : h->in[k] & (u16)(1U << own_register[k]);
+
+		if (w->arguments >> k & 1 && !fit)
+			return false;
+	}
+	return true;
+}
+
+static void held_tell(const struct held *h, const struct prologue_wants *w, struct prologue *ret)
+{
+	for (size_t k = 0; k < PROLOGUE_ARGUMENTS; k++) {
+		ret->holds[k] = own_register[k];
+		if (!(w->arguments >> k & 1) || h->in[k] >> own_register[k] & 1)
+			continue;
+		ret->holds[k] = (u8)__builtin_ctz(h->in[k]);
+		ret->moved = true;
+	}
+}
+
+struct prologue prologue_place(const u8 *code, size_t n, const struct prologue_wants *wants)
+{
+	struct held held = {{1U << RDI, 1U << RSI, 1U << RDX}};
+	struct prologue entry = {.holds = {RDI, RSI, RDX}}, at = entry;
 
 	n = MIN(n, (size_t)PROLOGUE_BYTES);
 	while (at.offset < n) {
@@ -229,12 +280,15 @@ struct prologue prologue_place(const u8 *code, size_t n, bool same_stack)
 
 		if (i.emulated) {
 			at.emulated = true;
+			held_tell(&held, wants, &at);
 			return at;
 		}
-		if (!i.plain || i.writes == RSP || (i.lowers && same_stack) ||
-			(i.writes < 8 && ARGUMENTS >> i.writes & 1))
+		if (!i.plain || i.writes == RSP || (i.lowers && wants->same_stack))
+			break;
+		held_follow(&held, &i);
+		if (!held_suffice(&held, wants))
 			break;
 		at.offset += i.length;
 	}
-	return (struct prologue){};
+	return entry;
 }

@@ -226,6 +226,8 @@ allocator_start() { # NAME LIBRARY BEFORE CMD...
 	memwhy_start heap -p "$pid"
 	work_go
 	jq -r '.method_details.heap' "$json" | grep -q "$1"
+	# no function of it is where the kernel single-steps
+	[ "$(jq '[.notes[]? | tostring | select(test("single-steps") and test("'"$1"'"))] | length' "$json")" -eq 0 ]
 }
 
 # Every function: those that the library has not are libc's, which call it.
@@ -238,6 +240,15 @@ allocator_each() { # NAME LIBRARY
 	allocator_start jemalloc libjemalloc.so.2 20 "$work" peak 1000
 	[ "$(processes peak_bytes unknown_frees unseen_frees)" = "110000 20 0" ]
 	[ "$(of_caller peak_here allocations)" -eq 1500 ]
+}
+
+@test "heap -p: what probes the kernel single-steps, and what that costs, is said" {
+	grep -q 'ID=debian' /etc/os-release && [[ $(ldd --version) == *" 2.36"* ]] ||
+		skip "of another libc than Debian 12's it is not known which"
+	work_start 3 "$work" peak 100
+	memwhy_start heap -p "$pid"
+	work_go
+	jq -r '.notes[]? | tostring' "$json" | grep -E 'single-steps the probe of reallocarray in libc.so.6: [0-9.]+ us a call'
 }
 
 @test "heap -p: tcmalloc, found by itself" {

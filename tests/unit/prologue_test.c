@@ -10,8 +10,10 @@
 
 #include "sym/prologue.h"
 
+#define WANTS(...) (&(const struct prologue_wants){__VA_ARGS__})
+#define BYTES(...) (const u8[]){__VA_ARGS__}, sizeof((const u8[]){__VA_ARGS__})
 #define PLACE(same_stack_, ...) \
-	prologue_place((const u8[]){__VA_ARGS__}, sizeof((const u8[]){__VA_ARGS__}), same_stack_)
+	prologue_place(BYTES(__VA_ARGS__), WANTS(.arguments = 7, .same_stack = same_stack_))
 
 static void expect(struct prologue p, u32 offset, bool emulated)
 {
@@ -84,6 +86,64 @@ static void test_arguments(void **state)
 	expect(PLACE(true, 0x49, 0x89, 0xff, 0x45, 0x31, 0xf6, 0x41, 0x57), 6, true);
 }
 
+static void expect_held(struct prologue p, u32 offset, u8 first, u8 second)
+{
+	expect(p, offset, true);
+	assert_int_equal(p.moved, first != 7 || second != 6);
+	assert_int_equal(p.holds[0], first);
+	assert_int_equal(p.holds[1], second);
+	assert_int_equal(p.holds[2], 2);
+}
+
+/* Arguments that are copied to other registers before their own are used again. */
+static void test_moved(void **state)
+{
+	/* malloc of mimalloc 2.0: mov rax, [rip + x]; mov rsi, rdi; mov rdi, fs:[rax]; cmp rsi,
+	 * 1024; ja */
+	static const u8 malloc_[] = {0x48, 0x8b, 5, 0x49, 0xb4, 0, 0, 0x48, 0x89, 0xfe, 0x64, 0x48,
+		0x8b, 0x38, 0x48, 0x81, 0xfe, 0, 4, 0, 0, 0x77, 0x29};
+	/* realloc: mov rax, [rip + x]; mov rdx, rsi; mov rsi, rdi; mov rax, fs:[rax]; mov rdi, rax;
+	 * jmp */
+	static const u8 realloc_[] = {0x48, 0x8b, 5, 0x49, 0xa9, 0, 0, 0x48, 0x89, 0xf2, 0x48, 0x89,
+		0xfe, 0x64, 0x48, 0x8b, 0, 0x48, 0x89, 0xc7, 0xe9, 0xf7, 0x4e, 0xff, 0xff};
+	/* free of jemalloc 5.3: copies, shifts and sums, and a branch behind 48 bytes of them */
+	static const u8 free_[] = {0x48, 0x89, 0xf8, 0x48, 0x8b, 0x15, 0x0e, 0x53, 0x0a, 0, 0x48,
+		0x89, 0xf9, 0x48, 0xc1, 0xe8, 0x1a, 0x48, 0x81, 0xe1, 0, 0, 0, 0xc0, 0x25, 0xf0, 0,
+		0, 0, 0x64, 0x48, 3, 4, 0x25, 0, 0, 0, 0, 0x48, 1, 0xd0, 0x48, 0x3b, 0x88, 0xb0, 1,
+		0, 0, 0x0f, 0x85, 0x8a, 0, 0, 0};
+
+	(void)state;
+	expect_held(prologue_place(malloc_, sizeof(malloc_),
+			    WANTS(.arguments = 1, .may_move = true, .same_stack = true)),
+		21, 6, 6 /* not wanted */);
+	expect(prologue_place(malloc_, sizeof(malloc_), WANTS(.arguments = 1)), 0, false);
+	expect(prologue_place(malloc_, sizeof(malloc_), WANTS(.arguments = 3, .may_move = true)), 0,
+		false);
+	expect_held(prologue_place(realloc_, sizeof(realloc_),
+			    WANTS(.arguments = 3, .may_move = true, .same_stack = true)),
+		20, 6, 2);
+	expect_held(prologue_place(free_, sizeof(free_), WANTS(.arguments = 1)), 48, 7, 6);
+	/* mov eax, edi has half of it; mov al, dil less; mov [rax], rdi none */
+	expect(prologue_place(BYTES(0x89, 0xf8, 0x31, 0xff, 0x55),
+		       WANTS(.arguments = 1, .may_move = true)),
+		0, false);
+	expect(prologue_place(BYTES(0x40, 0x88, 0xf8, 0x31, 0xff, 0x55),
+		       WANTS(.arguments = 1, .may_move = true)),
+		0, false);
+	expect(prologue_place(BYTES(0x48, 0x89, 0x38, 0x31, 0xff, 0x55),
+		       WANTS(.arguments = 1, .may_move = true)),
+		0, false);
+	/* mov rax, rdi; mul rsi changes rax and rdx; xor edi, edi */
+	expect(prologue_place(BYTES(0x48, 0x89, 0xf8, 0x48, 0xf7, 0xe6, 0x31, 0xff, 0x55),
+		       WANTS(.arguments = 1, .may_move = true)),
+		0, false);
+	/* mov rax, rdi; mov rcx, rax; xor eax, eax; xor edi, edi */
+	expect_held(prologue_place(
+			    BYTES(0x48, 0x89, 0xf8, 0x48, 0x89, 0xc1, 0x31, 0xc0, 0x31, 0xff, 0x55),
+			    WANTS(.arguments = 1, .may_move = true)),
+		10, 1, 6);
+}
+
 static void test_stops(void **state)
 {
 	(void)state;
@@ -96,7 +156,7 @@ static void test_stops(void **state)
 	expect(PLACE(false, 0x5f, 0x55), 0, false);
 	expect(PLACE(false, 0x48, 0x81, 0xec, 8), 0, false);
 	expect(PLACE(false, 0x48), 0, false);
-	expect(prologue_place((const u8 *)"", 0, false), 0, false);
+	expect(prologue_place((const u8 *)"", 0, WANTS(.arguments = 7)), 0, false);
 	/* a 16-bit call is none that is emulated */
 	expect(PLACE(false, 0x66, 0xe8, 0, 0, 0, 0), 0, false);
 	/* a branch is a place, and never passed */
@@ -117,8 +177,14 @@ static void test_any(void **state)
 
 		for (size_t k = 0; k < n; k++)
 			code[k] = (u8)rand();
-		p = prologue_place(code, n, i & 1);
+		p = prologue_place(code, n,
+			WANTS(.arguments = (u8)(i >> 2 & 7), .may_move = i & 2,
+				.same_stack = i & 1));
 		assert_true(p.emulated ? p.offset < n : !p.offset);
+		assert_true(
+			p.moved ? i & 2 : p.holds[0] == 7 && p.holds[1] == 6 && p.holds[2] == 2);
+		for (int k = 0; k < PROLOGUE_ARGUMENTS; k++)
+			assert_true(p.holds[k] < 16);
 	}
 }
 
@@ -132,7 +198,8 @@ static void test_here(void **state)
 		const u8 *code = dlsym(RTLD_DEFAULT, names[i]);
 
 		assert_non_null(code);
-		assert_true(prologue_place(code, 32, true).emulated);
+		assert_true(prologue_place(code, 32, WANTS(.arguments = 3, .same_stack = true))
+				    .emulated);
 	}
 }
 
@@ -143,6 +210,7 @@ int main(void)
 		cmocka_unit_test(test_endbr),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_stops),
 		cmocka_unit_test(test_any),
 		cmocka_unit_test(test_here),

@@ -6,15 +6,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/uprobe.h"
 #include "probes/heap/attached.h"
 #include "probes/heap/libraries.h"
 #include "sym/elfsym.h"
-#include "sym/prologue.h"
 #include "sys/maps.h"
 #include "sys/proc.h"
 
 #define SYMBOL_BYTES (256UL << 20)
-#define CODE 32
 
 /* In the order in which probes are put there: what frees first, so that nothing is seen allocated
  * whose free was missed. */
@@ -66,15 +65,31 @@ static const struct {
 	{"_ZnamSt11align_val_tRKSt9nothrow_t", CALLS_NEW},
 };
 
+/* Bit n: the programs read argument n. */
+static const u8 arguments[CALLS_N] = {
+	[CALLS_SIZE] = 1,
+	[CALLS_NEW] = 1,
+	[CALLS_ARRAY] = 3,
+	[CALLS_RESIZE] = 3,
+	[CALLS_RESIZE_ARRAY] = 7,
+	[CALLS_ALIGNED] = 2,
+	[CALLS_POSIX] = 5,
+	[CALLS_FREE] = 1,
+};
+
 static const char *const allocators[] = {"jemalloc", "tcmalloc", "mimalloc"};
 
 static int function_add(
 	struct allocator *a, const struct elf_file *file, u64 address, size_t i, int fd)
 {
 	struct allocator_function f = {.name = known[i].name, .calls = known[i].calls};
+	struct prologue_wants wants = {
+		.arguments = arguments[f.calls],
+		.may_move = uprobe_can_sessions(), /* whose cookie says where to */
+		.same_stack = f.calls != CALLS_FREE,
+	};
+	u8 code[PROLOGUE_BYTES];
 	u64 offset = 0;
-	struct prologue at;
-	u8 code[CODE];
 	ssize_t n;
 
 	vec_each (seg, &file->segments)
@@ -84,9 +99,8 @@ static int function_add(
 	n = offset ? pread(fd, code, sizeof(code), (off_t)offset) : 0;
 	if (n <= 0)
 		return 0;
-	at = prologue_place(code, (size_t)n, f.calls != CALLS_FREE);
-	f.offset = offset + at.offset;
-	f.emulated = at.emulated;
+	f.at = prologue_place(code, (size_t)n, &wants);
+	f.offset = offset + f.at.offset;
 	vec_each (other, &a->functions)
 		if (other->offset == f.offset)
 			return 0; /* another name of it */

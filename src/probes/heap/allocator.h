@@ -9,12 +9,13 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "sym/prologue.h"
 
 struct allocator_function {
 	const char *name;
-	u64 offset; /* of the probe, in the file */
-	u8 calls;   /* enum heap_calls */
-	bool emulated;
+	u64 offset;         /* of the probe, in the file */
+	u8 calls;           /* enum heap_calls */
+	struct prologue at; /* the same place, in the function */
 };
 
 struct allocator {

@@ -206,6 +206,21 @@ static int link_keep(struct attached *a, int fd)
 	return fd < 0 ? fd : attach_keep_link(a, fd);
 }
 
+/* Where struct pt_regs has the general registers, as instructions number them, in words
+ * (arch/x86/include/uapi/asm/ptrace.h, the same in all kernels). */
+static const u8 register_words[16] = {10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0};
+
+static u64 session_cookie(const struct heap_attached *p, const struct allocator_function *f)
+{
+	u64 cookie = HEAP_COOKIE(p->number, f->calls);
+
+	if (!f->at.moved)
+		return cookie;
+	for (u32 i = 0; i < PROLOGUE_ARGUMENTS; i++)
+		cookie |= (u64)register_words[f->at.holds[i]] << HEAP_COOKIE_WORD_SHIFT(i);
+	return cookie | HEAP_COOKIE_MOVED;
+}
+
 static int session_attach(struct attached *a, const struct heap_attached *p)
 {
 	size_t n = p->allocator.functions.n;
@@ -216,7 +231,7 @@ static int session_attach(struct attached *a, const struct heap_attached *p)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		offsets[i] = p->allocator.functions.v[i].offset;
-		cookies[i] = HEAP_COOKIE(p->number, p->allocator.functions.v[i].calls);
+		cookies[i] = session_cookie(p, &p->allocator.functions.v[i]);
 	}
 	return link_keep(a, uprobe_session_open(program(a, "session"), p->allocator.path, offsets,
 				    cookies, (u32)n, (pid_t)p->pid));
@@ -271,15 +286,29 @@ static int gate_set(struct attached *a, u32 on)
 	return bpf_map_update_elem(attach_map(a, "heap_gate"), &zero, &on, BPF_ANY) ? -errno : 0;
 }
 
-static void tell(struct capture *c, const struct heap_attached *p, bool sessions)
+/* Which functions pay more than others for their probe, and how much. */
+static void slow_tell(struct capture *c, const struct heap_attached *p)
 {
-	size_t n = p->allocator.functions.n, slow = 0;
-	char how[64];
+	_cleanup_str_ struct str names = {};
+	u64 ns;
 
 	vec_each (f, &p->allocator.functions)
-		slow += !f->emulated;
-	snprintf(how, sizeof(how), "%s at %zu functions%s of %.24s",
-		sessions ? "session" : "uprobes", n, slow ? " (some slow)" : "", p->allocator.name);
+		if (!f->at.emulated)
+			str_addf(&names, "%s%s", names.len ? ", " : "", f->name);
+	if (!names.len || uprobe_step_cost(&ns))
+		return;
+	capture_note(c, NOTE_INFO,
+		"the kernel single-steps the probe of %s in %.40s: %.1f us a call, measured here, "
+		"beside what other calls cost",
+		str_get(&names), p->allocator.name, (double)ns / 1e3);
+}
+
+static void tell(struct capture *c, const struct heap_attached *p, bool sessions)
+{
+	char how[64];
+
+	snprintf(how, sizeof(how), "%s at %zu functions of %.24s", sessions ? "session" : "uprobes",
+		p->allocator.functions.n, p->allocator.name);
 	capture_method(c, HEAP_PLACE, how, NULL);
 }
 
@@ -298,6 +327,7 @@ static int attach(struct capture *c, struct attached *a, struct err *err)
 					     "CAP_PERFMON or root");
 		}
 		tell(c, p, sessions);
+		slow_tell(c, p);
 	}
 	vec_each (p, &h->processes) {
 		names_map(c->names, p->pid);

@@ -23,8 +23,12 @@ enum heap_calls {
 
 #define HEAP_ATTACHED_MAX 64 /* processes */
 
-/* Cookie of a session: the process and enum heap_calls. */
+/* Cookie of a session: enum heap_calls, the process, and, with HEAP_COOKIE_MOVED, where in struct
+ * pt_regs each of the three arguments is, in words. */
 #define HEAP_COOKIE(process_, calls_) ((u64)(process_) << 8 | (calls_))
+#define HEAP_COOKIE_MOVED (1ULL << 63)
+#define HEAP_COOKIE_WORD_SHIFT(argument_) (40 + 5 * (argument_))
+#define HEAP_COOKIE_WORD_MASK 31
 
 /* Sampling: see heap_sample.bpf.h. */
 #define HEAP_GAPS 1024

@@ -77,22 +77,36 @@ static __always_inline bool is_inner(
 	return false;
 }
 
-static __always_inline u64 size_of(struct pt_regs *ctx, u32 calls)
+/* Of a call: the cookie says where its arguments are, if no longer in their own registers. */
+static __always_inline u64 argument_moved(struct pt_regs *ctx, u64 cookie, u32 n)
 {
-	u64 a = PT_REGS_PARM1(ctx), b = PT_REGS_PARM2(ctx), c = PT_REGS_PARM3(ctx);
+	u64 word = cookie >> HEAP_COOKIE_WORD_SHIFT(n) & HEAP_COOKIE_WORD_MASK, value = 0;
 
+	bpf_probe_read_kernel(&value, sizeof(value), (u64 *)ctx + word);
+	return value;
+}
+
+static __always_inline u64 argument(struct pt_regs *ctx, u64 cookie, u32 n)
+{
+	if (cookie & HEAP_COOKIE_MOVED)
+		return argument_moved(ctx, cookie, n);
+	return n == 0 ? PT_REGS_PARM1(ctx) : n == 1 ? PT_REGS_PARM2(ctx) : PT_REGS_PARM3(ctx);
+}
+
+static __always_inline u64 size_of(struct pt_regs *ctx, u64 cookie, u32 calls)
+{
 	switch (calls) {
 	case CALLS_ARRAY:
-		return a * b;
+		return argument(ctx, cookie, 0) * argument(ctx, cookie, 1);
 	case CALLS_RESIZE:
 	case CALLS_ALIGNED:
-		return b;
+		return argument(ctx, cookie, 1);
 	case CALLS_RESIZE_ARRAY:
-		return b * c;
+		return argument(ctx, cookie, 1) * argument(ctx, cookie, 2);
 	case CALLS_POSIX:
-		return c;
+		return argument(ctx, cookie, 2);
 	default:
-		return a;
+		return argument(ctx, cookie, 0);
 	}
 }
 
@@ -112,7 +126,7 @@ static __always_inline void block_take(struct heap_thread_now *t, u32 process, u
 }
 
 /* An allocation begins. Is its return wanted? */
-static __always_inline bool enter(struct pt_regs *ctx, u32 process, u32 calls)
+static __always_inline bool enter(struct pt_regs *ctx, u32 process, u32 calls, u64 cookie)
 {
 	struct heap_process_now *p = process_of(&process);
 	struct heap_thread_now *t;
@@ -132,14 +146,14 @@ static __always_inline bool enter(struct pt_regs *ctx, u32 process, u32 calls)
 	}
 	if (is_inner(p, t, ctx))
 		return false;
-	size = size_of(ctx, calls);
+	size = size_of(ctx, cookie, calls);
 	t->weight = config.sample_bytes ? sample_weight(t, size) : 1;
 	/* these call others, which are not to be looked at */
 	if (!t->weight && !resizes(calls) && calls != CALLS_NEW)
 		return false;
 	t->size = size;
 	t->calls = calls;
-	t->where = PT_REGS_PARM1(ctx);
+	t->where = argument(ctx, cookie, 0);
 	if (resizes(calls))
 		block_take(t, process, t->where);
 	t->ip = PT_REGS_IP(ctx);
@@ -203,9 +217,9 @@ static __always_inline void leave(struct pt_regs *ctx)
 	t->sp = 0;
 }
 
-static __always_inline void enter_free(struct pt_regs *ctx, u32 process)
+static __always_inline void enter_free(struct pt_regs *ctx, u32 process, u64 cookie)
 {
-	u64 address = PT_REGS_PARM1(ctx), key;
+	u64 address = argument(ctx, cookie, 0), key;
 	struct heap_process_now *p = address ? process_of(&process) : 0;
 	struct probe_counts *c = counts();
 	struct heap_block b = {}, *found;
@@ -232,11 +246,11 @@ static __always_inline void enter_free(struct pt_regs *ctx, u32 process)
 		t->freed = address;
 }
 
-static __always_inline bool begin(struct pt_regs *ctx, u32 process, u32 calls)
+static __always_inline bool begin(struct pt_regs *ctx, u32 process, u32 calls, u64 cookie)
 {
 	if (calls != CALLS_FREE)
-		return enter(ctx, process, calls);
-	enter_free(ctx, process);
+		return enter(ctx, process, calls, cookie);
+	enter_free(ctx, process, cookie);
 	return false;
 }
 
@@ -253,16 +267,16 @@ int session(struct pt_regs *ctx)
 		return 0;
 	}
 	cookie = bpf_get_attach_cookie(ctx);
-	return !begin(ctx, (u32)(cookie >> 8), cookie & 0xff);
+	return !begin(ctx, (u32)(cookie >> 8), cookie & 0xff, cookie);
 }
 
 /* Older kernels: a program for each kind. Of several processes the number is looked up. */
-#define BEGIN(name_, calls_)                        \
-	SEC("uprobe")                               \
-	int name_(struct pt_regs *ctx)              \
-	{                                           \
-		stack_of_task(ctx);                 \
-		return PASS(begin(ctx, 0, calls_)); \
+#define BEGIN(name_, calls_)                           \
+	SEC("uprobe")                                  \
+	int name_(struct pt_regs *ctx)                 \
+	{                                              \
+		stack_of_task(ctx);                    \
+		return PASS(begin(ctx, 0, calls_, 0)); \
 	}
 
 BEGIN(enter_size, CALLS_SIZE)
