@@ -170,7 +170,8 @@ deps:
 	tools/deps build test
 
 # What it allocates is to be allocated.
-$(B)/tests/workloads/heap_work $(B)/tests/workloads/heap_faults: WORK_CFLAGS := -fno-builtin
+$(B)/tests/workloads/heap_work $(B)/tests/workloads/heap_faults $(B)/tests/workloads/forbid \
+$(B)/tests/workloads/stack_switch: WORK_CFLAGS := -fno-builtin
 # As distributions build.
 $(B)/tests/workloads/bench_load: WORK_CFLAGS := -fomit-frame-pointer
 $(B)/tests/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "sys/proc.h"
 #include "tracker/ring.h"
 
 /* A name in no file system, which nobody can guess. */
@@ -31,13 +32,19 @@ static int socket_open(struct preload *p, char name[64])
 static int environment_set(struct preload *p, const char *library, const char *name)
 {
 	const char *old = getenv("LD_PRELOAD");
-	_cleanup_free_ char *both = NULL;
+	_cleanup_free_ char *both = NULL, *track = NULL;
+	struct proc_status status;
 
 	p->old = old ? strdup(old) : NULL;
 	if ((old && !p->old) ||
 		asprintf(&both, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
-	if (setenv("LD_PRELOAD", both, 1) || setenv(TRACK_ENV, name, 1))
+	/* The command has the filters that memwhy has now. */
+	if (proc_status_read((int)getpid(), &status) ||
+		asprintf(&track, "%s%c%u", name, TRACK_ENV_FILTERS, proc_status_filters(&status)) <
+			0)
+		return -ENOMEM;
+	if (setenv("LD_PRELOAD", both, 1) || setenv(TRACK_ENV, track, 1))
 		return -ENOMEM;
 	return 0;
 }

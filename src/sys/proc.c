@@ -196,6 +196,8 @@ static const struct scan_field status_fields[] = {
 	STATUS_FIELD("VmPTE", vm_pte_bytes),
 	STATUS_FIELD("HugetlbPages", hugetlb_bytes),
 	STATUS_FIELD("CapEff", cap_eff),
+	STATUS_FIELD("Seccomp", seccomp),
+	STATUS_FIELD("Seccomp_filters", seccomp_filters),
 };
 
 int proc_status_parse(const char *text, struct proc_status *ret)

@@ -89,12 +89,19 @@ struct proc_status {
 	u64 vm_lck_bytes;
 	u64 vm_pte_bytes;
 	u64 hugetlb_bytes;
-	u64 cap_eff; /* bits as in linux/capability.h */
+	u64 cap_eff;         /* bits as in linux/capability.h */
+	u32 seccomp;         /* mode of the main thread: 0 none, 1 strict, 2 with filters */
+	u32 seccomp_filters; /* since 5.9 */
 };
 
 /* Lines that are missing leave 0. -EINVAL without a Tgid line. */
 int proc_status_parse(const char *text, struct proc_status *ret);
 int proc_status_read(int pid, struct proc_status *ret);
+/* How many seccomp filters a process has; at least, where the kernel does not count them. */
+static inline u32 proc_status_filters(const struct proc_status *s)
+{
+	return s->seccomp_filters ? s->seccomp_filters : s->seccomp > 0;
+}
 
 /* Which cgroups a process is in; "" where it has no such line. As in the file: relative to the
  * root of the reader's cgroup namespace, and so possibly starting with "/..". */

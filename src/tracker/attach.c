@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "tracker/calls.h"
+#include "tracker/forbid.h"
 
 #define ENVIRON "/proc/self/environ"
 #define NAME_MAX_ 100
@@ -18,7 +18,7 @@
 static u32 env_find(char name[NAME_MAX_])
 {
 	static const char wanted[] = TRACK_ENV "=";
-	long fd = call(SYS_open, ENVIRON, O_RDONLY | O_CLOEXEC), n;
+	long fd = call(SYS_openat, AT_FDCWD, ENVIRON, O_RDONLY | O_CLOEXEC), n;
 	u32 matched = 0, length = 0;
 	int skip = 0, done = 0;
 	char part[512];
@@ -45,7 +45,25 @@ static u32 env_find(char name[NAME_MAX_])
 	return length < NAME_MAX_ ? length : 0;
 }
 
-static long socket_open(const char *name, u32 length)
+static char socket_name[NAME_MAX_];
+static u32 socket_length;
+
+/* A filter that memwhy does not have itself was installed on the way to this program, and may not
+ * allow what is needed to ask for a file. */
+int attach_prepare(void)
+{
+	u32 length = env_find(socket_name), i = 0;
+	int filters = 0;
+
+	while (i < length && socket_name[i] != TRACK_ENV_FILTERS)
+		i++;
+	socket_length = i;
+	for (i++; i < length; i++)
+		filters = 10 * filters + socket_name[i] - '0';
+	return socket_length && filters_count() == filters;
+}
+
+static long socket_open(void)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	struct {
@@ -55,11 +73,13 @@ static long socket_open(const char *name, u32 length)
 
 	if (fd < 0)
 		return fd;
-	for (u32 i = 0; i < length; i++)
-		at.sun_path[1 + i] = name[i]; /* a NUL first: it has no place in the file system */
+	for (u32 i = 0; i < socket_length; i++)
+		at.sun_path[1 + i] =
+			socket_name[i]; /* a NUL first: it has no place in the file system */
 	call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	call(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-	if (call(SYS_connect, fd, &at, offsetof(struct sockaddr_un, sun_path) + 1 + length)) {
+	if (call(SYS_connect, fd, &at,
+		    offsetof(struct sockaddr_un, sun_path) + 1 + socket_length)) {
 		call(SYS_close, fd);
 		return -1;
 	}
@@ -116,9 +136,7 @@ static struct track_head *file_map(int file)
 struct track_head *attach_file(void)
 {
 	struct track_head *head = NULL;
-	char name[NAME_MAX_];
-	u32 length = env_find(name);
-	long fd = length ? socket_open(name, length) : -1;
+	long fd = socket_open();
 	int file;
 
 	if (fd < 0)

@@ -4,7 +4,10 @@
 
 #include "tracker/ring.h"
 
-/* NULL: nobody asked for events, or nobody is there any more. */
+/* First of all. 0: nobody asked for events, or it may end the program to ask for a file. Makes only
+ * calls that the loader has just made. */
+int attach_prepare(void);
+/* NULL: nobody is there any more. */
 struct track_head *attach_file(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include <link.h>
 #include <sys/stat.h>
 
+#include "tracker/forbid.h"
 #include "tracker/real.h"
 
 /* The file that was last seen at an address; an entry is of one address for good. */
@@ -170,7 +171,7 @@ static u32 line_take(const char *line, const char *end, u64 start, char path[PAT
 /* What the kernel knows of a file that the program opened by a relative name. */
 static u32 mapping_read(u64 start, char path[PATH_BYTES])
 {
-	long fd = call(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC), got;
+	long fd = call(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC), got;
 	char text[2 * PATH_BYTES];
 	u32 had = 0, n = 0;
 
@@ -193,13 +194,34 @@ static u32 mapping_read(u64 start, char path[PATH_BYTES])
 	return n;
 }
 
-/* The path of a file; the program itself has no name, or that it was called by. 0: it is no file.
- */
+/* Of files whose paths and numbers can no longer be asked for. */
+static struct known_file {
+	u64 start;
+	u64 dev, ino;
+} known[SEEN / 8];
+static u32 known_n;
+static char known_program[PATH_BYTES];
+
+/* The path of the program's own file. */
+static u32 program_read(char path[PATH_BYTES])
+{
+	long n;
+
+	if (!calls_forbidden) {
+		n = call(SYS_readlink, "/proc/self/exe", path, PATH_BYTES - 1);
+		return n > 0 && path[0] == '/' ? (u32)n : 0;
+	}
+	for (n = 0; known_program[n]; n++)
+		path[n] = known_program[n];
+	return (u32)n;
+}
+
+/* The path of a file; the program itself has no name, or that it was called by. 0: it is no file,
+ * or not known. */
 static u32 path_read(const struct loaded *o, char path[PATH_BYTES])
 {
 	const char *name = o->map->l_name;
 	u32 n = 0;
-	long rc;
 
 	if (name && *name == '/') {
 		while (n < PATH_BYTES && name[n])
@@ -207,9 +229,42 @@ static u32 path_read(const struct loaded *o, char path[PATH_BYTES])
 		return n < PATH_BYTES ? n : 0;
 	}
 	if (name && *name && o->map->l_prev)
-		return mapping_read(o->start, path);
-	rc = call(SYS_readlink, "/proc/self/exe", path, PATH_BYTES - 1);
-	return rc > 0 && path[0] == '/' ? (u32)rc : 0;
+		return calls_forbidden ? 0 : mapping_read(o->start, path);
+	return program_read(path);
+}
+
+static void file_numbers(const struct loaded *o, const char *path, u64 *ret_dev, u64 *ret_ino)
+{
+	struct stat st = {};
+
+	if (!calls_forbidden)
+		call(SYS_stat, path, &st);
+	*ret_dev = st.st_dev;
+	*ret_ino = st.st_ino;
+	for (u32 i = 0; i < known_n && calls_forbidden; i++)
+		if (known[i].start == o->start)
+			*ret_dev = known[i].dev, *ret_ino = known[i].ino;
+}
+
+void loaded_prepare(void)
+{
+	const struct link_map *map = real_objects();
+	char path[PATH_BYTES];
+	u32 n = program_read(known_program);
+
+	known_program[n] = 0;
+	for (; map && known_n < sizeof(known) / sizeof(known[0]); map = map->l_next) {
+		struct loaded o = {.start = head_of(map), .map = map};
+		struct known_file *f = &known[known_n];
+
+		n = o.start ? path_read(&o, path) : 0;
+		if (!n)
+			continue;
+		path[n] = 0;
+		f->start = o.start;
+		file_numbers(&o, path, &f->dev, &f->ino);
+		known_n++;
+	}
 }
 
 /* One part that is code. */
@@ -239,18 +294,18 @@ int loaded_tell(struct thread *t, const struct loaded *o)
 	const ElfW(Ehdr) *e = (const void *)o->start;
 	char path[PATH_BYTES];
 	const ElfW(Phdr) * p;
-	struct stat st = {};
 	u32 n = path_read(o, path);
+	u64 dev, ino;
 	int ok = 1;
 
 	if (!n || e->e_ident[0] != 0x7f || e->e_phentsize != sizeof(*p))
 		return 1;
 	path[n] = 0;
-	call(SYS_stat, path, &st);
+	file_numbers(o, path, &dev, &ino);
 	p = (const void *)(o->start + e->e_phoff);
 	for (u32 i = 0; i < e->e_phnum && ok; i++) {
 		u64 start = o->map->l_addr + p[i].p_vaddr;
-		u64 head[5] = {start, start + p[i].p_memsz, p[i].p_offset, st.st_dev, st.st_ino};
+		u64 head[5] = {start, start + p[i].p_memsz, p[i].p_offset, dev, ino};
 
 		if (p[i].p_type == PT_LOAD && p[i].p_flags & PF_X)
 			ok = part_put(t, head, path, n);

@@ -26,6 +26,8 @@ static inline u64 mix(u64 hash, u64 word)
 int loaded_find(u64 place, struct loaded *ret);
 /* 0: there was no room, it is not told. */
 int loaded_tell(struct thread *t, const struct loaded *o);
+/* Soon no file can be asked for: finds out what is needed to tell of those that are loaded. */
+void loaded_prepare(void);
 /* Of each file that code is looked up in, once after each loaded_forget(). */
 void loaded_note(const struct loaded *o);
 /* Changes when another file is seen where one was: a stack of the same addresses is another one.

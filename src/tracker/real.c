@@ -245,6 +245,7 @@ void real_find(void)
 	FIND(valloc, "valloc");
 	FIND(pvalloc, "pvalloc");
 	FIND(dlclose, "dlclose");
+	FIND(prctl, "prctl");
 	FIND(mmap, "mmap");
 	FIND(munmap, "munmap");
 	FIND(mremap, "mremap");

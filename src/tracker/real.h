@@ -22,6 +22,7 @@ struct real {
 	void *(*pvalloc)(size_t size);
 	size_t (*usable_size)(void *p); /* NULL: not known */
 	int (*dlclose)(void *handle);
+	int (*prctl)(int option, ...);
 	void *(*mmap)(void *at, size_t size, int prot, int flags, int fd, off_t offset);
 	int (*munmap)(void *at, size_t size);
 	void *(*mremap)(void *at, size_t old, size_t size, int flags, ...);

@@ -15,6 +15,7 @@
 
 /* The variable that names the abstract socket at which a program asks for its file. */
 #define TRACK_ENV "MEMWHY_TRACK"
+#define TRACK_ENV_FILTERS ':' /* behind the name, then how many seccomp filters memwhy has */
 
 #define TRACK_PROCESSES 2048 /* an executed program and its forks, at one time */
 #define TRACK_BIG_SLOTS                                                           \

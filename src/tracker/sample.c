@@ -1,6 +1,8 @@
 /* See sample.h. Blocks that are told of are in a table of eight to a cache line. */
 #include "tracker/sample.h"
 
+#include "tracker/forbid.h"
+
 #define LINES 8192
 #define LINE 8
 #define TRIED (4 * LINE) /* places */
@@ -31,8 +33,11 @@ static u64 random_next(struct thread *t)
 {
 	u64 x = t->random;
 
-	if (!x)
-		x = (__builtin_ia32_rdtsc() * 0x9e3779b97f4a7c15ULL ^ (u64)t) | 1;
+	if (!x) {
+		u64 seed = clock_forbidden ? (u64)&x : __builtin_ia32_rdtsc();
+
+		x = (seed * 0x9e3779b97f4a7c15ULL ^ (u64)t) | 1;
+	}
 	x ^= x << 13;
 	x ^= x >> 7;
 	x ^= x << 17;

@@ -12,6 +12,7 @@
 
 #include <sys/mman.h>
 
+#include "tracker/forbid.h"
 #include "tracker/frames.h"
 #include "tracker/modules.h"
 
@@ -66,9 +67,11 @@ static struct memo *memos[TRACK_SLOTS];
 
 static void *pages(u64 bytes)
 {
-	long at = call(
-		SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long at;
 
+	if (calls_forbidden)
+		return NULL;
+	at = call(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
@@ -139,6 +142,18 @@ static void table_grow(void)
 			__atomic_store_n(&table, grown, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&table_lock, 0, __ATOMIC_RELEASE);
+}
+
+void stack_prepare(void)
+{
+	while (!table || (table->mask + 1 < TABLE_FIRST * 4 && table->mask + 1 < TABLE_MAX) ||
+		table_used > table->mask / 16) {
+		struct table *old = table;
+
+		table_grow();
+		if (table == old)
+			break;
+	}
 }
 
 /* 0: it is not known. */

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 
 #include "tracker/attach.h"
+#include "tracker/forbid.h"
+#include "tracker/real.h"
 #include "tracker/sample.h"
 #include "tracker/stack.h"
 
@@ -40,6 +42,21 @@ static void nap(void)
 	call(SYS_nanosleep, &t, 0);
 }
 
+#define SPINS (1U << 20) /* some ten milliseconds */
+
+/* Waits for words to be read, without a call. Not once more where nothing was read since. */
+static int spin(struct thread *t, u64 tail)
+{
+	u32 i = 0;
+
+	if (tail == t->stuck)
+		return 0;
+	while (__atomic_load_n(&t->slot->tail, __ATOMIC_ACQUIRE) == tail && i++ < SPINS)
+		__builtin_ia32_pause();
+	t->stuck = i < SPINS ? ~0ULL : tail;
+	return i < SPINS;
+}
+
 static int self_make(void)
 {
 	long page =
@@ -58,7 +75,8 @@ static int self_make(void)
 /* A place in the file for this process. */
 static int process_take(void)
 {
-	for (u32 i = 0; i < TRACK_PROCESSES; i++) {
+	/* A fork that may not ask who it is. */
+	for (u32 i = 0; i < TRACK_PROCESSES && !calls_forbidden; i++) {
 		struct track_process *p = &track->processes[i];
 		u32 unused = TRACK_UNUSED;
 
@@ -88,16 +106,19 @@ static void process_enter(void)
 {
 	int ok;
 
-	if (self == &self_none && !self_make()) {
+	if (self == &self_none && (calls_forbidden || !attach_prepare() || !self_make())) {
 		self_none.epoch = SELF_OFF;
 		return;
 	}
 	if (__atomic_exchange_n(&self->lock, 1, __ATOMIC_ACQUIRE))
 		return; /* another thread is at it, or we are and were interrupted */
 	if (!self->epoch) {
-		if (!track && (track = attach_file()))
+		if (!track && !calls_forbidden && (track = attach_file())) {
 			sample_begin(track->sample_bytes, track->least_bytes);
-		ok = track && !track->off && process_take();
+			clock_look();
+			real_stack();
+		}
+		ok = track && !track->off && !(clock_forbidden && track->timed) && process_take();
 		self->many = ok && track->timed ? MANY_EXACT : 0;
 		epochs++;
 		__atomic_store_n(&self->epoch, ok ? epochs : SELF_OFF, __ATOMIC_RELEASE);
@@ -118,7 +139,9 @@ static struct track_slot *slot_take(u32 *ret_index)
 			continue;
 		s->process = self->process;
 		/* The child of vfork() is its parent, for a while, but for its ids. */
-		s->tid = (u32)call(SYS_getpid) == self->pid ? (u32)call(SYS_gettid) : 0;
+		s->tid = !calls_forbidden && (u32)call(SYS_getpid) == self->pid
+				 ? (u32)call(SYS_gettid)
+				 : 0;
 		__atomic_store_n(&s->state, TRACK_TAKEN, __ATOMIC_RELEASE);
 		while (used <= i && !__atomic_compare_exchange_n(&track->slots, &used, i + 1, 0,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -127,6 +150,19 @@ static struct track_slot *slot_take(u32 *ret_index)
 		return s;
 	}
 	return NULL;
+}
+
+/* The events of its threads could not be put in order: it tells of nothing any more. */
+static void process_stop(void)
+{
+	__atomic_add_fetch(&track->processes[self->process].missed, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&self->epoch, SELF_OFF, __ATOMIC_RELEASE);
+}
+
+void thread_clock_gone(void)
+{
+	if (self->epoch && self->epoch != SELF_OFF && self->many)
+		process_stop();
 }
 
 struct thread *thread_enter(struct thread *t)
@@ -145,8 +181,13 @@ struct thread *thread_enter(struct thread *t)
 		__atomic_add_fetch(&track->processes[self->process].missed, 1, __ATOMIC_RELAXED);
 		return NULL;
 	}
-	if (__atomic_add_fetch(&self->threads, 1, __ATOMIC_RELAXED) == 2 && !self->many)
+	if (__atomic_add_fetch(&self->threads, 1, __ATOMIC_RELAXED) == 2 && !self->many) {
+		if (clock_forbidden) {
+			process_stop();
+			return NULL;
+		}
 		__atomic_store_n(&self->many, 1, __ATOMIC_RELEASE);
+	}
 	t->slot = slot;
 	t->ring = (u64 *)((char *)track + track_ring_offset(index));
 	t->mask = track_words(index) - 1;
@@ -154,6 +195,7 @@ struct thread *thread_enter(struct thread *t)
 	t->limit = t->head + t->mask + 1;
 	t->time = 0;
 	t->busy = 0;
+	t->stuck = ~0ULL;
 	t->stack_low = t->stack_high = 0;
 	t->memo = stack_memo(index);
 	t->random = 0;
@@ -188,6 +230,11 @@ int thread_wait(struct thread *t, u64 at, u64 n)
 			return 1;
 		if (!track->wait_ms || track->off)
 			break;
+		if (calls_forbidden) {
+			if (spin(t, tail))
+				continue;
+			break;
+		}
 		if (!since || now != beat) {
 			since = now_ns();
 			beat = now;
@@ -214,7 +261,7 @@ __attribute__((destructor)) static void process_leave(void)
 	s64 until;
 	u32 *leaving;
 
-	if (!track || !track->looks || !self->epoch || self->epoch == SELF_OFF ||
+	if (!track || !track->looks || calls_forbidden || !self->epoch || self->epoch == SELF_OFF ||
 		(u32)call(SYS_getpid) != self->pid)
 		return;
 	leaving = &track->processes[self->process].leaving;

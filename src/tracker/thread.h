@@ -39,6 +39,7 @@ struct thread {
 	u64 head;  /* words reserved */
 	u64 limit; /* words that may be reserved as far as we know */
 	u64 time;  /* high bits of the last time sent */
+	u64 stuck; /* of the ring, when it was last waited for in vain without a call; ~0: not so */
 	struct track_slot *slot;
 	/* The known part of the thread's own stack, which it was begun with: mapped while it lives.
 	 * 0: not known yet. See frames.c. */
@@ -50,6 +51,8 @@ struct thread {
 
 extern OURS __thread struct thread thread __attribute__((tls_model("initial-exec")));
 
+/* The time stamp counter must not be read any more. */
+void thread_clock_gone(void);
 /* Takes a slot. NULL: nothing is recorded. */
 struct thread *thread_enter(struct thread *t);
 /* Waits until words up to `end` are free. 0: it took too long, the event is lost. */

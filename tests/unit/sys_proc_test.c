@@ -116,6 +116,13 @@ static void test_status(void **state)
 	assert_int_equal(st.uid, 1000);
 	assert_int_equal(st.threads, 1);
 	assert_true(st.cap_eff == 0x1ffffffffffULL);
+	/* Before 5.9 the kernel does not say how many filters. */
+	assert_int_equal(proc_status_parse("Tgid:\t1\nSeccomp:\t2\nSeccomp_filters:\t3\n", &st), 0);
+	assert_int_equal(proc_status_filters(&st), 3);
+	assert_int_equal(proc_status_parse("Tgid:\t1\nSeccomp:\t2\n", &st), 0);
+	assert_int_equal(proc_status_filters(&st), 1);
+	assert_int_equal(proc_status_parse("Tgid:\t1\nSeccomp:\t0\nSeccomp_filters:\t0\n", &st), 0);
+	assert_int_equal(proc_status_filters(&st), 0);
 	assert_int_equal(proc_status_parse("Tgid:\t1\nVmRSS:\t18446744073709551615 kB\n", &st), 0);
 	assert_false(st.has_mm);
 	assert_int_equal(proc_status_parse("Tgid:\t-1\nVmRSS:\t4 kB\n", &st), -EINVAL);

@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# Programs that forbid themselves system calls or the time stamp counter, under `heap -- CMD`: they
+# end as they do without memwhy, and what cannot be told is counted as lost.
+# bats file_tags=beside
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	work=$WORKLOADS/forbid
+	"$work" none >out || skip "no programs under test"
+}
+
+# runs_well MODE...: as without memwhy, where it runs; $json: the report.
+runs_well() {
+	json=report.json
+	"$work" "$@" >out 2>err || skip "this kernel or C library does not allow it: $*"
+	timeout 60 "$MEMWHY" heap -o json --out "$json" -- sh -c '"$@"; echo "status $?"' - "$work" "$@" \
+		>out 2>err
+	[ "$(cat out err)" = $'done\nstatus 0' ] || { cat out err; return 1; }
+}
+
+# The sums of the program's processes.
+sums() { # FIELD...
+	jq -r '[.rows[] | select(.table == "process" and .comm == "forbid")] as $p |
+		[$ARGS.positional[] as $f | [$p[][$f]] | add] | @tsv' "$json" --args "$@"
+}
+
+@test "heap: a program whose filter lets only its own calls through" {
+	for how in prctl syscall coroutine; do
+		runs_well "$how"
+		read -r allocations lost < <(sums allocations lost)
+		# Some ten milliseconds it waits for who reads, and counts what had no room after that.
+		[ "$allocations" -ge 100 ]
+		[ "$allocations" -le 400510 ]
+		[ "$lost" -gt 0 ] || [ "$allocations" -ge 400100 ]
+	done
+}
+
+@test "heap: a program with such a filter goes on while memwhy is stopped, and what is lost is counted" {
+	timeout 60 "$MEMWHY" heap -o json --out report.json -- sh -c '
+		(sleep 2; kill -CONT $PPID) 3>&- &
+		"$1" prctl $PPID; echo "status $?"; wait' - "$work" >out 2>err
+	[ "$(cat out err)" = $'done\nstatus 0' ] || { cat out err; return 1; }
+	json=report.json
+	[ "$(sums lost)" -gt 1000 ]
+}
+
+@test "heap: threads and forks of a program with a filter" {
+	runs_well threads
+	read -r allocations lost < <(sums allocations lost)
+	[ "$allocations" -gt 100000 ] || [ "$lost" -gt 0 ]
+}
+
+@test "heap: a program that was begun with a filter is not made to call anything" {
+	runs_well exec "$work" none
+	# Only what it was before the exec.
+	[ "$(sums allocations)" -eq 100 ]
+}
+
+@test "heap: under a filter that memwhy has too all is told of" {
+	"$work" allow "$MEMWHY" heap -o json --out report.json -- "$work" none >out
+	json=report.json
+	[ "$(sums allocations lost)" = $'400100\t0' ]
+}
+
+@test "heap: a program that only asks whether there are filters is followed as ever" {
+	runs_well probe
+	read -r allocations lost < <(sums allocations lost)
+	[ "$allocations" -ge 301100 ]
+	[ "$lost" -eq 0 ]
+}
+
+@test "heap: the strict mode, and a program of one thread without the counter" {
+	runs_well strict
+	[ "$(sums allocations)" -gt 100 ]
+}
+
+@test "heap: threads that must not read the time stamp counter" {
+	for how in tsc tsc-late; do
+		runs_well "$how"
+		# They cannot be put in order: it is said that this is not all.
+		[ "$(sums lost)" -gt 0 ]
+	done
+}
