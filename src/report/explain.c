@@ -5,8 +5,7 @@
 #include "base/units.h"
 #include "report/report.h"
 
-/* Is a group this one, or below it? */
-static bool cgroup_within(const struct report *r, u64 cgroup, u64 top)
+bool report_cgroup_within(const struct report *r, u64 cgroup, u64 top)
 {
 	const char *path = stream_cgroup(r->stream, cgroup), *above = stream_cgroup(r->stream, top);
 	size_t n = above ? strlen(above) : 0;
@@ -21,7 +20,7 @@ static bool explains(const struct report *r, const struct finding *c, const stru
 {
 	if (c->symptom || !(c->losses & s->losses))
 		return false;
-	return !s->cgroup || !c->cgroup || cgroup_within(r, s->cgroup, c->cgroup);
+	return !s->cgroup || !c->cgroup || report_cgroup_within(r, s->cgroup, c->cgroup);
 }
 
 /* Of several the one of the same group, then that which costs most. */

@@ -180,6 +180,8 @@ const char *report_process(struct report *r, u32 tgid);
 const char *report_program(struct report *r, u32 tgid);
 /* The short name of a cgroup's path, where it has one (event/cgroup_name.h). */
 const char *report_cgroup(struct report *r, const char *path);
+/* Is a group (id) this one, or below it? No group is taken to be below the root. */
+bool report_cgroup_within(const struct report *r, u64 cgroup, u64 top);
 /* The time of day, "21:30:25", of a time in the stream; "" where the stream does not tell. */
 const char *report_clock(struct report *r, u64 time_ns);
 void report_note(struct report *r, const char *fmt, ...) _printf_(2, 3);

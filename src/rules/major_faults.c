@@ -1,5 +1,6 @@
-/* Page faults that had to read from a disk: who waits, and for which file. Those that are known to
- * be swap-ins are the rule swap's. */
+/* Page faults that had to read from a disk: who waits, and for which file. Where the process's
+ * group or the machine pushes out what it needs, this is only a symptom of that. Those that are
+ * known to be swap-ins are the rule swap's. */
 #include <errno.h>
 
 #include "base/units.h"
@@ -11,6 +12,7 @@
 
 struct sums {
 	u64 major, timed, total_ns, max_ns;
+	u64 cgroup;  /* of the task, as last seen */
 	u64 top_ns;  /* of the mapping with the most time */
 	u64 file_ns; /* on mappings known to be of files */
 	u32 stack;
@@ -42,6 +44,7 @@ static int feed(void *v, const struct rec *rec)
 	t->timed += r->timed;
 	t->total_ns += r->total_ns;
 	t->max_ns = MAX(t->max_ns, r->max_ns);
+	t->cgroup = r->cgroup;
 	if (r->map == FAULT_MAP_FILE)
 		t->file_ns += r->total_ns;
 	if (r->total_ns > t->top_ns) {
@@ -50,6 +53,27 @@ static int feed(void *v, const struct rec *rec)
 		t->stack = r->stack;
 	}
 	return 0;
+}
+
+static u64 file_refaults(const struct cgroup_usage *cg)
+{
+	return cg->refault_file_total - MIN(cg->first_refault_file_total, cg->refault_file_total);
+}
+
+/*
+ * Were most of its pages read before, and pushed out? As its group counts, or one above it; else as
+ * the machine does. A group that reads back as much as the process faults in is taken to be why.
+ */
+static bool read_again(const struct report *r, const struct facts *facts, const struct sums *t)
+{
+	for (size_t i = 0; i < facts->cgroups.n; i++) {
+		const struct cgroup_usage *cg = groups_value(&facts->cgroups, i);
+
+		if (report_cgroup_within(r, t->cgroup, cg->cgroup) &&
+			file_refaults(cg) * 2 > t->major)
+			return true;
+	}
+	return facts_delta(facts, "workingset_refault_file") * 2 > t->major;
 }
 
 static void tell_swap(struct report *r, struct finding *f, const struct rule_sums *s)
@@ -63,12 +87,25 @@ static void tell_swap(struct report *r, struct finding *f, const struct rule_sum
 		"(%llu now) only moves the pressure to the page cache.",
 		facts_last(&s->facts, "vm.swappiness"));
 	finding_line(r, f->undo, "Nothing to undo.");
+	f->symptom = true;
+	f->losses = LOSS_SWAP;
 }
 
-static void tell_files(struct report *r, struct finding *f, const struct sums *t)
+static void tell_again(struct report *r, struct finding *f)
 {
-	if (t->file[0])
-		finding_line(r, f->evidence, "most of the time for the mapped file %.32s", t->file);
+	f->why = "Pages of mapped files were pushed out of the page cache and touched again soon "
+		 "after, and each touch waited for the disk: the cache cannot hold what it needs.";
+	finding_line(r, f->try_,
+		"Give the page cache more room: a higher limit of its cgroup, or less beside it on "
+		"the machine. Who pushes it out, and what the group's limit does: `memwhy check "
+		"--for 60s`");
+	finding_line(r, f->undo, "Nothing to undo.");
+	f->symptom = true;
+	f->losses = LOSS_REFAULT;
+}
+
+static void tell_files(struct report *r, struct finding *f)
+{
 	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
 		 "waited for the disk. Either they were read for the first time, or the page cache "
 		 "cannot hold them.";
@@ -91,16 +128,21 @@ static void tell(
 	if (!f)
 		return;
 	f->cost_ns = t->total_ns;
+	f->cgroup = t->cgroup;
 	f->title = report_text(r, "%s (pid %u) waited %s for page reads: %s", comm, tgid,
 		fmt_ns(lost, t->total_ns), report_share_text(r, t->total_ns));
 	f->confidence = "high: every major fault was counted and timed";
 	finding_line(r, f->evidence, "%llu major faults, %.0f a second: mean %s, worst %s",
 		t->major, (double)t->major / report_seconds(r),
 		fmt_ns(mean, t->total_ns / MAX(t->timed, 1ULL)), fmt_ns(max, t->max_ns));
+	if (t->file[0])
+		finding_line(r, f->evidence, "most of the time for the mapped file %.32s", t->file);
 	if (t->file_ns * 2 <= t->total_ns && facts_delta(&s->facts, "pswpin") * 2 > t->major)
 		tell_swap(r, f, s);
+	else if (read_again(r, &s->facts, t))
+		tell_again(r, f);
 	else
-		tell_files(r, f, t);
+		tell_files(r, f);
 	finding_line(r, f->verify, "`memwhy faults --by mapping --for 30s -p %u`", tgid);
 }
 

@@ -326,6 +326,51 @@ static void test_major_faults(void **unused)
 	end(&b);
 }
 
+static void group_paths(struct bench *b)
+{
+	group(b, 41, "/jobs");
+	group(b, 42, "/jobs/reader");
+	group(b, 43, "/jobs/read");
+}
+
+static void pages_read(struct bench *b, u64 id, u64 refaults)
+{
+	begin(b, &rule_major_faults, 1);
+	group_paths(b);
+	PUT(b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = id, .version = 2,
+		.limit_bytes = 96 * MIB, .refault_file_total = 100 + refaults,
+		.first_refault_file_total = 100);
+	PUT(b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_MAJOR, .count = 1000,
+		.timed = 1000, .total_ns = 5 * NSEC_PER_SEC, .cgroup = 42, .map = FAULT_MAP_FILE);
+}
+
+/* Pages that the group pushed out: that is why, not the reader. First reads are nobody's fault. */
+static void test_major_faults_again(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	pages_read(&b, 42, 900);
+	assert_true(only(&b)->symptom);
+	assert_int_equal(b.report.findings.v[0].losses, LOSS_REFAULT);
+	assert_int_equal(b.report.findings.v[0].cgroup, 42);
+	end(&b);
+	pages_read(&b, 41, 900); /* the one above */
+	assert_true(only(&b)->symptom);
+	end(&b);
+	pages_read(&b, 43, 900); /* another one */
+	assert_false(only(&b)->symptom);
+	end(&b);
+	pages_read(&b, 42, 400); /* most for the first time */
+	assert_false(only(&b)->symptom);
+	end(&b);
+	pages_read(&b, 43, 0);
+	value(&b, SYSTEM_VMSTAT, "workingset_refault_file", 10, NULL);
+	value(&b, SYSTEM_VMSTAT, "workingset_refault_file", 910, NULL); /* the machine does */
+	assert_true(only(&b)->symptom);
+	end(&b);
+}
+
 static void counters(struct bench *b, u64 in, u64 refaults)
 {
 	value(b, SYSTEM_VMSTAT, "pswpin", 1000, NULL);
@@ -937,6 +982,7 @@ int main(void)
 		cmocka_unit_test(test_fragmentation),
 		cmocka_unit_test(test_severe_events),
 		cmocka_unit_test(test_major_faults),
+		cmocka_unit_test(test_major_faults_again),
 		cmocka_unit_test(test_swap),
 		cmocka_unit_test(test_swap_quiet),
 		cmocka_unit_test(test_swap_limit),
