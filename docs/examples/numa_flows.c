@@ -103,7 +103,7 @@ static int analyse(struct analysis *a, const char *path)
 {
 	struct err err = {};
 	struct report names; /* of texts that numa_words.h makes */
-	int rc = replay_run(path, probe_find("numa"), &a->sink, NULL, NULL, &err);
+	int rc = replay_run(path, probe_find("numa"), &a->sink, &err);
 
 	if (rc)
 		fprintf(stderr, "%s\n", err.msg);

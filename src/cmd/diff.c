@@ -152,6 +152,8 @@ static int side_read(struct comparison *c, const struct options *of, int i)
 	o.fail_on = NULL;
 	o.n_operands = 0; /* those of the command itself */
 	rc = run_take(c->of, &o, c->inputs[i], &c->sides[i], c->err);
+	if (rc == -ENOMEM)
+		return recording_too_large(c->paths[i], &o, c->err);
 	if (rc)
 		return rc;
 	c->spec.sides[i] = &c->sides[i].report;
@@ -302,7 +304,7 @@ static int comparison_enter(struct comparison *c)
 
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = replay_open(c->paths[i], &c->inputs[i], c->err);
-	return rc ? rc : recording_enter(c->inputs, 2, of, &c->unfiltered, c->err);
+	return rc ? rc : recording_enter(c->inputs, 2, of, c->o, &c->unfiltered, c->err);
 }
 
 static int comparison_open(struct comparison *c, struct options *o)
@@ -342,6 +344,8 @@ static int comparison_run(struct comparison *c, struct options *o, bool *ret_reg
 		rc = names_check(c);
 	if (!rc)
 		rc = comparison_print(c, ret_regression);
+	if (rc == -ENOMEM && c->inputs[1])
+		rc = recording_too_large(c->paths[1], o, c->err);
 	if (c->out.file && output_close(&c->out, rc ? NULL : c->err) && !rc)
 		rc = -EIO;
 	if (!rc && (c->sides[0].damaged || c->sides[1].damaged))

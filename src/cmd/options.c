@@ -34,7 +34,8 @@ static const struct opt run[] = {
 	O("ring-size", 0, OPT_SIZE, ring_bytes, "SIZE", "buffer of single events (default: 4M)"),
 	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
 		"the most that the maps of all probes, and what is read for names, may take "
-		"(default: maps as fit the machine, 256M for names)"),
+		"(default: maps as fit the machine, 256M for names); with --input, what the report "
+		"on the recording may take (default: 1G)"),
 	O("with-self", 0, OPT_FLAG, with_self, NULL,
 		"memwhy too, and what it runs: left out otherwise"),
 	O("no-lines", 0, OPT_FLAG, no_lines, NULL,
@@ -208,6 +209,8 @@ static const struct opt diff[] = {
 		"only rows that changed by this: 100, 1M, 10ms, or 5% of the total before"),
 	O("fail-on", 0, OPT_STRING, fail_on, "CHANGE",
 		"exit with 1 if the total or a row rose by this, as for --min"),
+	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
+		"the most that reading and comparing the recordings may take (default: 1G)"),
 };
 
 static const struct opt always[] = {

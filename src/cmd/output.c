@@ -168,6 +168,9 @@ int output_report(struct output *out, const struct report *r, struct err *err)
 {
 	_cleanup_str_ struct str s = {};
 
+	vec_each (t, &r->tables)
+		if ((*t)->failed)
+			return err_errno(err, -ENOMEM, "filling the report");
 	out->ro.headless = out->started;
 	out->ro.take = piece_take;
 	out->ro.arg = out;
@@ -180,6 +183,8 @@ int output_rows(struct output *out, const struct report *r, struct table *t, str
 	_cleanup_str_ struct str s = {};
 
 	if (out->limited) {
+		snprintf(out->cut_of, sizeof(out->cut_of), "%s", t->name);
+		out->ro.n_cut += t->n_rows - MIN(t->n_rows, (size_t)out->limit);
 		t->n_rows = MIN(t->n_rows, (size_t)out->limit);
 		out->limit -= (u32)t->n_rows;
 	}
@@ -200,6 +205,8 @@ int output_end(struct output *out, const struct report *r, struct err *err)
 
 	if (!out->renderer->end)
 		return 0;
+	out->ro.headless = out->started;
+	out->ro.cut_of = out->cut_of;
 	out->renderer->end(r, &out->ro, &s);
 	return output_write(out, &s, err);
 }

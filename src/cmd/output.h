@@ -14,7 +14,8 @@ struct output {
 	bool started; /* something was printed */
 	bool limited; /* --limit was given */
 	u32 limit;
-	int failed; /* -errno of a piece of a report that could not be written */
+	char cut_of[40]; /* the table whose rows --limit cut as they came */
+	int failed;      /* -errno of a piece of a report that could not be written */
 };
 
 /* -EINVAL: no such format, or FILE cannot be written (base/target.h). FILE keeps what it had until

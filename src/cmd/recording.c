@@ -2,11 +2,16 @@
 #include "cmd/recording.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cage/cage.h"
+
+#include "base/units.h"
 
 #define PEEK_RECORDS 20000 /* probes say at the start what they have */
 
@@ -16,8 +21,43 @@ static bool is_recorded(const struct stream *s, const struct probe *p)
 	       !(p->source && s->session.options & SESSION_NO_SUMS);
 }
 
-int recording_enter(
-	const int *fds, size_t n, const struct probe *of, bool *ret_unfiltered, struct err *err)
+u64 recording_memory(const struct options *o)
+{
+	return o->max_bytes == UINT64_MAX ? RECORDING_BYTES : o->max_bytes;
+}
+
+/* Private memory that can be written: what malloc and mmap give. Sanitizers map far more. */
+static void bound_set(u64 more)
+{
+#ifndef __SANITIZE_ADDRESS__
+	unsigned long pages = 0;
+	struct rlimit limit;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f && fscanf(f, "%*u %*u %*u %*u %*u %lu", &pages) == 1 &&
+		!getrlimit(RLIMIT_DATA, &limit)) {
+		limit.rlim_cur = MIN((rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + more,
+			limit.rlim_cur);
+		setrlimit(RLIMIT_DATA, &limit);
+	}
+	if (f)
+		fclose(f);
+#else
+	(void)more;
+#endif
+}
+
+int recording_too_large(const char *path, const struct options *o, struct err *err)
+{
+	char bytes[UNIT_BUF];
+
+	err_set(err, -EFBIG, "%.200s: to report on it takes more than %s of memory", path,
+		fmt_bytes(bytes, recording_memory(o)));
+	return err_hint(err, "--max-memory SIZE lets it take more");
+}
+
+int recording_enter(const int *fds, size_t n, const struct probe *of, const struct options *o,
+	bool *ret_unfiltered, struct err *err)
 {
 	enum cage cage = CAGE_INPUT;
 	int rc;
@@ -27,6 +67,7 @@ int recording_enter(
 		if (replay_is_foreign(fds[i], of))
 			cage = CAGE_FILES;
 	tzset();
+	bound_set(recording_memory(o));
 	rc = cage_enter(cage, err);
 	*ret_unfiltered = rc == -EOPNOTSUPP;
 	if (*ret_unfiltered)

@@ -8,9 +8,17 @@
  * Gives up what is not needed to read these files (n of them, open) as the command of a probe (may
  * be NULL) takes them. What reports are written to is to be open too. *ret_unfiltered: the kernel
  * has no filters of system calls, which recording_unfiltered() tells.
+ *
+ * From now on this process takes at most --max-memory more, else RECORDING_BYTES, for reading and
+ * reporting: few bytes of a file may stand for any number of records. What is beyond fails with
+ * -ENOMEM.
  */
-int recording_enter(
-	const int *fds, size_t n, const struct probe *of, bool *ret_unfiltered, struct err *err);
+#define RECORDING_BYTES (1ULL << 30)
+u64 recording_memory(const struct options *o);
+int recording_enter(const int *fds, size_t n, const struct probe *of, const struct options *o,
+	bool *ret_unfiltered, struct err *err);
+/* Says that the bound was met, and returns the code for it. */
+int recording_too_large(const char *path, const struct options *o, struct err *err);
 void recording_unfiltered(struct report *r);
 /* Does it hold what the command of this probe shows? */
 bool recording_has(const struct stream *s, const struct probe *p);

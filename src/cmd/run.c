@@ -125,7 +125,7 @@ static int running_look_end(struct running *g)
 	return 0;
 }
 
-/* --each in a format that is one object: all events in one report at the end. */
+/* --each of a recording with --sort: all events in one report at the end. */
 static int running_events_report(struct running *g)
 {
 	const struct view *v = g->pipe.views[g->each_view].view;
@@ -163,13 +163,15 @@ static int running_last(struct running *g)
 		return running_look_end(g);
 	if (!g->run->o->each)
 		return running_report(g);
-	return g->out.renderer->rows ? running_events_end(g) : running_events_report(g);
+	return g->run->o->sort ? running_events_report(g) : running_events_end(g);
 }
 
-/* Symbols come at the end of an interval, so rows with stacks wait for it. */
-static bool rows_stream(const struct running *g)
+/* --each: what came since the last call, so that no more than that is held. */
+static int running_each(void *arg)
 {
-	return g->out.renderer->rows && !g->run->o->stacks;
+	struct running *g = arg;
+
+	return g->look ? running_look(g) : running_events(g);
 }
 
 /* The views with nothing in them: do they have the columns and tables that were asked for? */
@@ -218,10 +220,10 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 		.on_tick = o->each   ? NULL
 			   : g->look ? running_look
 				     : running_report,
-		.on_events = !o->each          ? (due_streams(g) ? running_due : NULL)
-			     : !rows_stream(g) ? NULL
-			     : g->look         ? running_look
-					       : running_events,
+		.on_events = o->each          ? running_each
+			     : due_streams(g) ? running_due
+					      : NULL,
+		.events_named = o->each && o->stacks,
 		.arg = g,
 	};
 
@@ -248,6 +250,7 @@ static int running_narrow(struct running *g, struct sink **ret)
 
 int running_input(struct running *g)
 {
+	const struct options *o = g->run->o;
 	struct sink *sink;
 	int rc;
 
@@ -256,11 +259,16 @@ int running_input(struct running *g)
 	rc = running_narrow(g, &sink);
 	if (rc)
 		return rc;
-	rc = replay_fd(g->input, g->run->o->input, probe_find(g->run->cmd->name), sink,
-		!g->run->o->interval_ns || g->run->o->each ? NULL
-		: g->look                                  ? running_look
-							   : running_report,
-		g, &g->err);
+	rc = replay_fd(g->input, o->input, probe_find(g->run->cmd->name), sink,
+		&(struct replay_takers){
+			.on_tick = !o->interval_ns || o->each ? NULL
+				   : g->look                  ? running_look
+							      : running_report,
+			.on_events = o->each && !o->sort ? running_each : NULL,
+			.names_first = o->each && o->stacks ? &g->pipe.stream : NULL,
+			.arg = g,
+		},
+		&g->err);
 	if (rc && rc != -ENODATA)
 		return rc;
 	if (rc)
@@ -287,7 +295,7 @@ static int running_enter(struct running *g)
 	const struct probe *of = probe_find(g->run->cmd->name);
 	int rc = replay_open(g->run->o->input, &g->input, &g->err);
 
-	return rc ? rc : recording_enter(&g->input, 1, of, &g->unfiltered, &g->err);
+	return rc ? rc : recording_enter(&g->input, 1, of, g->run->o, &g->unfiltered, &g->err);
 }
 
 static int views_add(struct running *g)
@@ -300,6 +308,7 @@ static int views_add(struct running *g)
 		.stacks = o->stacks != NULL,
 		.from_ns = o->from_ns,
 		.to_ns = o->to_ns,
+		.most_bytes = recording_memory(o) / 2,
 		.look = g->look,
 		.filter = o->filter,
 		.hist = o->hist,
@@ -415,6 +424,8 @@ static int running_go(struct running *g)
 	}
 	if (!rc)
 		rc = running_last(g);
+	if (rc == -ENOMEM && o->input)
+		rc = recording_too_large(o->input, o, &g->err);
 	return rc ? rc : damaged;
 }
 

@@ -37,16 +37,20 @@ static int options_check(const struct options *o, struct err *err)
 		return err_hint(err, "-p, -c, -g, -C, --from and --to choose a part of it");
 	}
 	if (o->input && (o->for_ns || o->no_lines || o->with_self || o->debuginfod ||
-				o->ring_bytes != options_default.ring_bytes ||
-				o->max_bytes != options_default.max_bytes)) {
+				o->ring_bytes != options_default.ring_bytes)) {
 		err_set(err, -EINVAL,
 			"--input reports on a recording: it takes no --for, --ring-size, "
-			"--max-memory, --with-self, --no-lines, --debuginfod");
+			"--with-self, --no-lines, --debuginfod");
 		return err_hint(err, "they say how to record");
 	}
 	if (o->each && !strcmp(o->format, "folded"))
 		return err_set(
 			err, -EINVAL, "-o folded sums up stacks: it does not go with --each");
+	if (o->each && o->sort && !o->input) {
+		err_set(err, -EINVAL, "--each shows events as they happen: it takes no --sort");
+		return err_hint(
+			err, "record them with --record FILE; --input FILE --each can be sorted");
+	}
 	return events_check(o, err);
 }
 

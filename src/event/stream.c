@@ -338,6 +338,22 @@ int stream_feed(struct stream *s, const struct rec *r)
 	return rc;
 }
 
+int stream_feed_name(struct stream *s, const struct rec *r)
+{
+	switch (r->kind) {
+	case REC_STRING:
+	case REC_TASK:
+	case REC_CGROUP:
+	case REC_FRAME:
+	case REC_SYMBOL:
+	case REC_STACK:
+	case REC_ENUM:
+		return r->size < feeds[r->kind].size ? 0 : feeds[r->kind].feed(s, r);
+	default:
+		return 0;
+	}
+}
+
 void stream_interval_begin(struct stream *s)
 {
 	s->first_ns = s->last_ns;

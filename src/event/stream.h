@@ -68,6 +68,8 @@ int stream_feed(struct stream *s, const struct rec *r);
 /* Only a part of the recording is looked at: no interval reaches beyond these times. 0: no bound.
  */
 void stream_part(struct stream *s, u64 from_ns, u64 to_ns);
+/* The same of a record that gives a name to a number; others are ignored, and so are times. */
+int stream_feed_name(struct stream *s, const struct rec *r);
 /* After the report of an interval (-i): what is fed from now on belongs to the next one. */
 void stream_interval_begin(struct stream *s);
 

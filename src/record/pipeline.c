@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/target.h"
 #include "probes/probe.h"
+
+#define EVENTS_EACH 4096 /* records, after which single events are taken */
 
 static int pipeline_put(struct sink *sink, const struct rec *r)
 {
@@ -98,18 +101,40 @@ void pipeline_destroy(struct pipeline *p)
 }
 
 static int replay_all(struct log_reader *reader, const struct schema *known, struct sink *sink,
-	int (*on_tick)(void *arg), void *arg, struct err *err)
+	const struct replay_takers *to, struct err *err)
 {
 	const struct rec *r;
+	u64 n = 0;
 	int rc;
 
 	while ((rc = log_reader_next(reader, known, &r, err)) == 1) {
 		rc = sink->put(sink, r);
-		if (!rc && r->kind == REC_TICK && on_tick)
-			rc = on_tick(arg);
+		if (!rc && r->kind == REC_TICK && to->on_tick)
+			rc = to->on_tick(to->arg);
+		if (!rc && to->on_events && !(++n % EVENTS_EACH))
+			rc = to->on_events(to->arg);
 		if (rc)
 			return err_errno(err, rc, "replaying");
 	}
+	return rc;
+}
+
+/* What is wrong with the file is told when it is read for its events. */
+static int names_read(int fd, const char *path, const struct schema *known, struct stream *to)
+{
+	struct log_reader *reader;
+	const struct rec *r;
+	struct stat st;
+	int rc = 0;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	fd = replay_again(fd);
+	if (fd < 0 || log_reader_open_fd(fd, path, &reader, NULL))
+		return 0;
+	while (!rc && log_reader_next(reader, known, &r, NULL) == 1)
+		rc = stream_feed_name(to, r);
+	log_reader_close(reader);
 	return rc;
 }
 
@@ -145,7 +170,7 @@ bool replay_is_foreign(int fd, const struct probe *of)
 }
 
 int replay_fd(int fd, const char *path, const struct probe *of, struct sink *sink,
-	int (*on_tick)(void *arg), void *arg, struct err *err)
+	const struct replay_takers *to, struct err *err)
 {
 	_cleanup_free_ struct schema *known = calloc(1, sizeof(*known));
 	struct log_reader *reader;
@@ -153,6 +178,9 @@ int replay_fd(int fd, const char *path, const struct probe *of, struct sink *sin
 
 	if (!known || pipeline_schema(known))
 		return err_errno(err, -ENOMEM, "%s", path);
+	rc = to->names_first ? names_read(fd, path, known, to->names_first) : 0;
+	if (rc)
+		return err_errno(err, rc, "replaying");
 	fd = replay_again(fd);
 	if (fd < 0)
 		return err_errno(err, fd, "cannot read %s", path);
@@ -161,16 +189,15 @@ int replay_fd(int fd, const char *path, const struct probe *of, struct sink *sin
 	rc = log_reader_open_fd(fd, path, &reader, err);
 	if (rc)
 		return rc == -ENODATA || rc == -EACCES ? rc : -EINVAL; /* of no use */
-	rc = replay_all(reader, known, sink, on_tick, arg, err);
+	rc = replay_all(reader, known, sink, to, err);
 	log_reader_close(reader);
 	return rc;
 }
 
-int replay_run(const char *path, const struct probe *of, struct sink *sink,
-	int (*on_tick)(void *arg), void *arg, struct err *err)
+int replay_run(const char *path, const struct probe *of, struct sink *sink, struct err *err)
 {
 	_cleanup_close_ int fd = -1;
 	int rc = replay_open(path, &fd, err);
 
-	return rc ? rc : replay_fd(fd, path, of, sink, on_tick, arg, err);
+	return rc ? rc : replay_fd(fd, path, of, sink, &(struct replay_takers){}, err);
 }

@@ -45,16 +45,22 @@ bool replay_is_foreign(int fd, const struct probe *of);
 /* A descriptor for another reader, from the file's beginning, or where a pipe is. -errno. */
 int replay_again(int fd);
 
+struct replay_takers {
+	int (*on_tick)(void *arg);   /* at the end of each interval; may be NULL */
+	int (*on_events)(void *arg); /* after some thousand records; may be NULL */
+	/* It is to have all names of the file before the first record is handed out, where the
+	 * file can be read twice: of stacks they are behind the events. NULL: no. */
+	struct stream *names_first;
+	void *arg;
+};
 /*
- * Replays a file into the sink: a recording, or what the probe of the command (may be NULL) takes
- * for one (probe.file_is), if it is a regular file. on_tick is called after each interval of the
- * recording. 0, or -ENODATA when the file is damaged (err says how; what could be read was sent),
- * or -errno.
+ * Replays what replay_open() opened, which stays open, into the sink: a recording, or what the
+ * probe of the command (may be NULL) takes for one (probe.file_is), if it is a regular file. 0, or
+ * -ENODATA when the file is damaged (err says how; what could be read was sent), or -errno.
  */
-int replay_run(const char *path, const struct probe *of, struct sink *sink,
-	int (*on_tick)(void *arg), void *arg, struct err *err);
-/* The same over what replay_open() opened, which stays open. */
 int replay_fd(int fd, const char *path, const struct probe *of, struct sink *sink,
-	int (*on_tick)(void *arg), void *arg, struct err *err);
+	const struct replay_takers *takers, struct err *err);
+/* The same of a file by its name, for a sink that needs nothing else. */
+int replay_run(const char *path, const struct probe *of, struct sink *sink, struct err *err);
 
 #endif

@@ -377,6 +377,17 @@ static int session_mark(struct session *s, u16 kind, u64 time_ns)
 	return rc ? rc : capture_emit(&s->c, &tick.h);
 }
 
+/* Single events whose stacks have names now. */
+static int events_named(struct session *s)
+{
+	int rc;
+
+	if (!s->cfg->on_events || !s->cfg->events_named)
+		return 0;
+	rc = names_symbolize(s->c.names, s->c.ending);
+	return rc ? rc : s->cfg->on_events(s->cfg->arg);
+}
+
 static int session_timers(struct session *s)
 {
 	u64 now = clock_mono_ns();
@@ -401,6 +412,7 @@ static int session_timers(struct session *s)
 		s->over |= scope_is_over(s);
 	} else if (!rc && now >= s->housekeeping_ns) {
 		rc = session_drain(s, false);
+		rc = rc ? rc : events_named(s);
 		rc = rc ? rc : cost_send(s);
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
 		s->over |= scope_is_over(s);
@@ -422,7 +434,11 @@ static int session_events(struct session *s)
 			more |= rc == 1;
 		}
 		if (rc >= 0)
-			rc = s->cfg->on_events ? s->cfg->on_events(s->cfg->arg) : 0;
+			rc = s->cfg->on_events && !s->cfg->events_named
+				     ? s->cfg->on_events(s->cfg->arg)
+				     : 0;
+		/* A storm does not keep timers waiting. */
+		more = more && (s->c.ending || clock_mono_ns() < s->housekeeping_ns);
 	}
 	return rc;
 }

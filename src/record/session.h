@@ -12,7 +12,7 @@ struct session_config {
 	const char *scope_text; /* "system-wide", "pid 12", … */
 	const struct probe *const *probes;
 	size_t n_probes;
-	size_t n_beside; /* of these, the last: that one does not open is noted, no error */
+	size_t n_beside;      /* of these, the last: that one does not open is noted, no error */
 	bool lenient;         /* a probe that does not open is noted as not checked, not an error */
 	bool needs_privilege; /* … but one that is not permitted is an error all the same */
 	bool debug_info;
@@ -23,8 +23,10 @@ struct session_config {
 	char **argv;     /* the command to run and observe, NULL: none */
 	/* Called after each tick's records were sent; 0 or -errno to end the session. */
 	int (*on_tick)(void *arg);
-	/* Called when single events were sent. */
+	/* Called when single events were sent; with events_named once a second, when what they
+	 * need to be named (stacks, symbols) was sent too. */
 	int (*on_events)(void *arg);
+	bool events_named;
 	void *arg;
 };
 

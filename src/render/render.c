@@ -24,6 +24,8 @@ const struct renderer renderers[] = {
 		.name = "json",
 		.help = "one object with everything",
 		.report = json_report,
+		.rows = json_rows,
+		.end = json_end,
 	},
 	{
 		.name = "jsonl",

@@ -11,10 +11,12 @@
 struct render_options {
 	bool colour;
 	bool wide;
-	bool headless; /* formats that are one table: its head was printed before (-i) */
-	bool quiet;    /* no header, no notes: rows and findings only */
-	bool verbose;  /* all columns' help, addresses in stacks */
-	u16 width;     /* columns of text, 100 unless the terminal is narrower */
+	bool headless;      /* formats that are one table: its head was printed before (-i) */
+	bool quiet;         /* no header, no notes: rows and findings only */
+	bool verbose;       /* all columns' help, addresses in stacks */
+	const char *cut_of; /* … the table of rows(), of which --limit left out n_cut: for end() */
+	u64 n_cut;
+	u16 width; /* columns of text, 100 unless the terminal is narrower */
 	/* Called after each row, where nothing further on depends on what was drawn so far: may
 	 * take it, and clear it. NULL: it is to be whole. */
 	void (*take)(void *arg, struct str *out);
@@ -34,11 +36,12 @@ struct renderer {
 	void (*report)(const struct report *r, const struct render_options *o, struct str *out);
 	/*
 	 * Streaming (--each): rows of the table from `from` on, as they come; NULL where the
-	 * format is one object and must wait for the end. `first`: nothing was printed before.
+	 * format sums them up. `first`: nothing was printed before.
 	 */
 	void (*rows)(const struct report *r, const struct table *t, size_t from, bool first,
 		const struct render_options *o, struct str *out);
-	/* What follows the last rows(): losses, cost and notes; in JSON Lines, the last line.
+	/* What follows the last rows(): losses, cost and notes; in JSON Lines, the last line; in
+	 * JSON the rest of the object, or all of it where there were no rows (not o->headless).
 	 * NULL when nothing does. */
 	void (*end)(const struct report *r, const struct render_options *o, struct str *out);
 };

@@ -206,10 +206,14 @@ static void add_side(struct json *j, const char *key, const char *name, const st
 	json_end_object(j);
 }
 
-void json_add_head(struct json *j, const struct report *r)
+void json_add_name(struct json *j, const struct report *r)
 {
 	member_str(j, "schema", "memwhy/1");
 	member_str(j, "command", r->command);
+}
+
+void json_add_origin(struct json *j, const struct report *r)
+{
 	if (!r->before) {
 		add_origin(j, r->stream);
 		return;
@@ -217,6 +221,12 @@ void json_add_head(struct json *j, const struct report *r)
 	member_str(j, "of", r->of);
 	add_side(j, "before", r->names[0], r->before);
 	add_side(j, "after", r->names[1], r->stream);
+}
+
+void json_add_head(struct json *j, const struct report *r)
+{
+	json_add_name(j, r);
+	json_add_origin(j, r);
 }
 
 static void add_texts(struct json *j, const char *key, const char *const *texts, size_t n)
@@ -283,6 +293,16 @@ void json_add_cut(struct json *j, const struct slices *vs)
 	}
 	if (open)
 		json_end_object(j);
+}
+
+void json_add_cut_rows(struct json *j, const struct render_options *o)
+{
+	if (!o->n_cut)
+		return;
+	json_key(j, "rows_cut");
+	json_begin_object(j);
+	member_u64(j, o->cut_of, o->n_cut);
+	json_end_object(j);
 }
 
 static void add_frame(void *arg, const char *text)

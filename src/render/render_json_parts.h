@@ -3,14 +3,21 @@
 #define MEMWHY_RENDER_JSON_PARTS_H
 
 #include "base/json.h"
+#include "render/render.h"
 #include "render/render_slice.h"
 
-/* schema, command, host, interval, scope, methods, events, lost, cost, damage. */
+/* schema, command. */
+void json_add_name(struct json *j, const struct report *r);
+/* host, interval, scope, methods, events, lost, cost, damage. */
+void json_add_origin(struct json *j, const struct report *r);
+/* All of these. */
 void json_add_head(struct json *j, const struct report *r);
 /* findings, verdict, notes and so on, where there are any. */
 void json_add_tail(struct json *j, const struct report *r);
 /* How many rows of which tables are left out by --limit, if any are. */
 void json_add_cut(struct json *j, const struct slices *vs);
+/* The same of rows that were drawn as they came. */
+void json_add_cut_rows(struct json *j, const struct render_options *o);
 /* One row as a compact object. */
 void json_add_row(struct json *j, const struct report *r, const struct slice *v, size_t row);
 

@@ -10,7 +10,8 @@ static void row_line(const struct report *r, const struct slice *v, size_t row, 
 	str_addc(out, '\n');
 }
 
-static void end_line(const struct report *r, const struct slices *vs, struct str *out)
+static void end_line(const struct report *r, const struct slices *vs,
+	const struct render_options *o, struct str *out)
 {
 	struct json j = {.out = out};
 
@@ -19,6 +20,7 @@ static void end_line(const struct report *r, const struct slices *vs, struct str
 	json_bool(&j, true);
 	json_add_head(&j, r);
 	json_add_cut(&j, vs);
+	json_add_cut_rows(&j, o);
 	json_add_tail(&j, r);
 	json_end_object(&j);
 	str_addc(out, '\n');
@@ -37,7 +39,7 @@ void jsonl_report(const struct report *r, const struct render_options *o, struct
 			row_line(r, v, row, out);
 			render_pass(o, out);
 		}
-	end_line(r, &vs, out);
+	end_line(r, &vs, o, out);
 	slices_close(&vs);
 }
 
@@ -61,6 +63,5 @@ void jsonl_end(const struct report *r, const struct render_options *o, struct st
 {
 	struct slices none = {};
 
-	(void)o;
-	end_line(r, &none, out);
+	end_line(r, &none, o, out);
 }

@@ -16,6 +16,8 @@ RENDER_REPORT(text_end);
 RENDER_REPORT(wide_report);
 RENDER_ROWS(wide_rows);
 RENDER_REPORT(json_report);
+RENDER_ROWS(json_rows);
+RENDER_REPORT(json_end);
 RENDER_REPORT(jsonl_report);
 RENDER_ROWS(jsonl_rows);
 RENDER_REPORT(jsonl_end);

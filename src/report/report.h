@@ -90,6 +90,7 @@ struct table {
 	const char *sort; /* column it is sorted by, descending; NULL: as filled; "-x": ascending */
 	u32 stack_limit;  /* of frames shown in text under a row; 0: the default */
 	size_t n_cut;     /* rows already cut by table_arrange */
+	bool failed;      /* memory was short for a row */
 	bool story; /* its rows make sense only together: cut only by a --limit that was given */
 	/* See table_keep(). */
 	size_t keep, keep_col;

@@ -217,8 +217,10 @@ struct cell *table_row(struct table *t)
 
 	if (t->keep && t->n_rows >= 4 * t->keep + KEEP_MORE)
 		table_prune(t);
-	if (vec_reserve(&t->cells, t->n_cols))
+	if (vec_reserve(&t->cells, t->n_cols)) {
+		t->failed = true;
 		return NULL;
+	}
 	row = t->cells.v + t->cells.n;
 	memset(row, 0, t->n_cols * sizeof(*row));
 	t->cells.n += t->n_cols;

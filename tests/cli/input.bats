@@ -108,7 +108,7 @@ begin() { # COMMAND
 @test "input: -c that no task can have" {
 	for c in $(commands_with comm); do
 		try mw_error 2 $(begin "$c") -c 1234567890123456
-		[[ $stderr == *"-c 123456789012345" ]] || try refuse "$c: what the kernel makes of it"
+		[[ $stderr == *"-c 123456789012345" || $stderr == *"need --input"* ]] || try refuse "$c: what the kernel makes of it"
 		try mw_error 2 $(begin "$c") -c "$(printf '%09999d' 0)"
 	done
 	mw_ok faults -c nosuchname -o json --for 50ms
@@ -227,7 +227,7 @@ begin() { # COMMAND
 
 @test "input: --input takes nothing that says how to record" {
 	for c in $(commands_with input output); do
-		for words in "--record x.mw" "-- true" --follow "--for 3s" "--ring-size 8M" "--max-memory 8M" --no-lines --debuginfod; do
+		for words in "--record x.mw" "-- true" --follow "--for 3s" "--ring-size 8M" --no-lines --debuginfod; do
 			try mw_error 2 "$c" --input "$run_mw" $words
 		done
 	done

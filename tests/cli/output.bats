@@ -216,6 +216,26 @@ each_json() { # FILTER
 	tried
 }
 
+@test "output: --each is written as it comes, json too, and is whole at the end" {
+	for words in "" --stacks=user; do
+		rm -f rows.json
+		mw_start faults --each $words -o json --out rows.json
+		ls / >/dev/null
+		wait_for '[ -s rows.json ] && [ "$(grep -c "\"table\"" rows.json)" -gt 10 ]'
+		[ "$(head -c 26 rows.json)" = $'{\n  "schema": "memwhy/1",' ]
+		kill -INT "$memwhy"
+		mw_end
+		[ "$status" -eq 130 ]
+		jq -e '.command == "faults" and .host.cpus and .end == null and (.rows | length) > 10 and
+			all(.rows[]; .table == "fault")' rows.json >/dev/null
+		[ -z "$words" ] || jq -e 'any(.rows[]; .stack | length > 1)' rows.json >/dev/null
+	done
+	mw_ok faults --each -c nosuchname -o json --for 50ms
+	jq -e '.rows == [] and .host' <<<"$output" >/dev/null
+	mw_error 2 faults --each --sort duration_ns --for 50ms
+	[[ $stderr == *--record* ]]
+}
+
 @test "output: a column that is not there is refused before the command is run" {
 	limit=2
 	try mw_error 2 faults --for 30s --sort nosuch

@@ -403,14 +403,16 @@ static void golden_rows(const struct report *r, const char *format)
 	const struct renderer *render = renderer_find(format);
 	_cleanup_str_ struct str out = {};
 	struct table *t = r->tables.v[0];
+	struct render_options o = plain;
 	size_t rows = t->n_rows;
 
 	t->n_rows = 2;
 	render->rows(r, t, 0, true, &plain, &out);
 	t->n_rows = rows;
 	render->rows(r, t, 2, false, &plain, &out);
+	o.headless = true;
 	if (render->end)
-		render->end(r, &plain, &out);
+		render->end(r, &o, &out);
 	assert_golden("rows", format, &out);
 }
 
@@ -423,7 +425,6 @@ static void test_rows(void **state)
 	for (size_t i = 0; i < renderers_n; i++)
 		if (renderers[i].rows)
 			golden_rows(&f.report, renderers[i].name);
-	assert_null(renderer_find("json")->rows);
 	assert_null(renderer_find("folded")->rows);
 	assert_null(renderer_find("xml"));
 	fixture_close(&f);

@@ -64,10 +64,10 @@ struct heap_view_state {
 
 static int feed_part(void *state, const struct rec *r);
 
-/* Half of what the machine has. */
-static u64 memory_most(void)
+/* At most half of what the machine has. */
+static u64 memory_most(u64 most_bytes)
 {
-	return (u64)sysconf(_SC_PHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE) / 2;
+	return MIN(most_bytes, (u64)sysconf(_SC_PHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE) / 2);
 }
 
 static int init(void *state, const struct view_options *o, struct err *err)
@@ -86,7 +86,8 @@ static int init(void *state, const struct view_options *o, struct err *err)
 		return rc;
 	v->from_ns = o->from_ns;
 	v->to_ns = o->to_ns ? o->to_ns : UINT64_MAX;
-	rc = event_replay_open(v->from_ns, v->to_ns, memory_most(), feed_part, v, &v->replay);
+	rc = event_replay_open(
+		v->from_ns, v->to_ns, memory_most(o->most_bytes), feed_part, v, &v->replay);
 	return rc ? err_errno(err, rc, "heap") : 0;
 }
 
