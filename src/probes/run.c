@@ -138,6 +138,11 @@ static int bpf_open(struct probe_run *run, struct err *err)
 		return capture_refused(run->c, "events", err ? err->msg : strerror(-rc), rc, NULL);
 	if (rc)
 		return rc;
+	if (!attach_object(run->attached)) { /* no hook is left, which was told */
+		attach_close(run->attached);
+		run->attached = NULL;
+		return 0;
+	}
 	run->stacks = (struct stack_maps){
 		.stacks = attach_map(run->attached, "stacks"),
 		.user_stacks = attach_map(run->attached, "user_stacks"),
