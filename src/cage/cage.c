@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <linux/capability.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -20,6 +21,7 @@ static const int quiet_calls[] = {
 	SCMP_SYS(writev),
 	SCMP_SYS(ftruncate),
 	SCMP_SYS(fsync),
+	SCMP_SYS(fsetxattr), /* the note on a report */
 	SCMP_SYS(fstat),
 	SCMP_SYS(newfstatat), /* also how libc does fstat */
 	SCMP_SYS(close),
@@ -117,6 +119,13 @@ static int filter_load(enum cage which)
 	return rc;
 }
 
+static int load_error(int rc, struct err *err)
+{
+	if (rc == -EINVAL || rc == -ENOSYS || rc == -EFAULT)
+		return err_set(err, -EOPNOTSUPP, "this kernel has no filters of system calls");
+	return rc ? err_errno(err, rc, "filtering system calls") : 0;
+}
+
 int cage_enter(enum cage which, struct err *err)
 {
 	static const int symbols[] = {CAP_SYSLOG}; /* or /proc/kallsyms has no addresses */
@@ -127,8 +136,147 @@ int cage_enter(enum cage which, struct err *err)
 #ifdef __SANITIZE_ADDRESS__
 	return 0; /* the leak check at exit traces its own process */
 #endif
-	rc = filter_load(which);
-	if (rc == -EINVAL || rc == -ENOSYS || rc == -EFAULT)
-		return err_set(err, -EOPNOTSUPP, "this kernel has no filters of system calls");
-	return rc ? err_errno(err, rc, "filtering system calls") : 0;
+	return load_error(filter_load(which), err);
+}
+
+/* What would change another process, the machine, or who this process is. */
+static const int session_never[] = {
+	SCMP_SYS(ptrace),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(process_madvise),
+	SCMP_SYS(process_mrelease),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(tkill),
+	SCMP_SYS(rt_sigqueueinfo),
+	SCMP_SYS(rt_tgsigqueueinfo),
+	SCMP_SYS(init_module),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(delete_module),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(kexec_file_load),
+	SCMP_SYS(reboot),
+	SCMP_SYS(swapon),
+	SCMP_SYS(swapoff),
+	SCMP_SYS(acct),
+	SCMP_SYS(quotactl),
+	SCMP_SYS(syslog),
+	SCMP_SYS(iopl),
+	SCMP_SYS(ioperm),
+	SCMP_SYS(sethostname),
+	SCMP_SYS(setdomainname),
+	SCMP_SYS(settimeofday),
+	SCMP_SYS(clock_settime),
+	SCMP_SYS(clock_adjtime),
+	SCMP_SYS(adjtimex),
+	SCMP_SYS(mount),
+	SCMP_SYS(umount2),
+	SCMP_SYS(move_mount),
+	SCMP_SYS(mount_setattr),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(chroot),
+	SCMP_SYS(setns),
+	SCMP_SYS(unshare),
+	SCMP_SYS(setuid),
+	SCMP_SYS(setgid),
+	SCMP_SYS(setreuid),
+	SCMP_SYS(setregid),
+	SCMP_SYS(setresuid),
+	SCMP_SYS(setresgid),
+	SCMP_SYS(setfsuid),
+	SCMP_SYS(setfsgid),
+	SCMP_SYS(setgroups),
+	SCMP_SYS(capset),
+	SCMP_SYS(personality),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(add_key),
+	SCMP_SYS(request_key),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(io_uring_setup),
+	SCMP_SYS(io_uring_enter),
+	SCMP_SYS(io_uring_register),
+	SCMP_SYS(modify_ldt),
+	SCMP_SYS(mknod),
+	SCMP_SYS(mknodat),
+	SCMP_SYS(chmod),
+	SCMP_SYS(fchmodat),
+	SCMP_SYS(chown),
+	SCMP_SYS(lchown),
+	SCMP_SYS(fchown),
+	SCMP_SYS(fchownat),
+	SCMP_SYS(setxattr),
+	SCMP_SYS(lsetxattr),
+};
+
+/* Programs that are started. */
+static const int session_spawns[] = {
+	SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork)};
+
+static int calls_refuse(scmp_filter_ctx f, const int *calls, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
+	return rc;
+}
+
+/* Threads stay. What clone3 is asked for lies in memory, where no filter looks: libc calls clone
+ * then. */
+static int spawns_refuse(scmp_filter_ctx f)
+{
+	int rc = calls_refuse(f, session_spawns, ARRAY_SIZE(session_spawns));
+
+	if (!rc)
+		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	if (!rc)
+		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+			SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+	if (!rc) /* that somebody is there may be asked */
+		rc = seccomp_rule_add(
+			f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 1, SCMP_A1(SCMP_CMP_NE, 0));
+	return rc;
+}
+
+static int code_refuse(scmp_filter_ctx f)
+{
+	static const int calls[] = {SCMP_SYS(mmap), SCMP_SYS(mprotect), SCMP_SYS(pkey_mprotect)};
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls) && !rc; i++)
+		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), calls[i], 1,
+			SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC));
+	return rc;
+}
+
+static int session_load(unsigned needs)
+{
+	static const int borrow[] = {SCMP_SYS(pidfd_getfd)};
+	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
+	int rc = f ? 0 : -ENOMEM;
+
+	if (!rc)
+		rc = seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);
+	if (!rc) /* for more than a hundred calls a search is shorter than a list */
+		seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (!rc)
+		rc = calls_refuse(f, session_never, ARRAY_SIZE(session_never));
+	if (!rc && !(needs & CAGE_BORROWS))
+		rc = calls_refuse(f, borrow, 1);
+	/* A program that is started inherits all this, and maps its code. */
+	if (!rc && !(needs & CAGE_SPAWNS))
+		rc = code_refuse(f);
+	if (!rc && !(needs & CAGE_SPAWNS))
+		rc = spawns_refuse(f);
+	if (!rc)
+		rc = seccomp_load(f);
+	seccomp_release(f);
+	return rc;
+}
+
+int cage_session(unsigned needs, struct err *err)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return 0; /* as above */
+#endif
+	return load_error(session_load(needs), err);
 }

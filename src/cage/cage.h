@@ -20,6 +20,19 @@ enum cage {
  */
 int cage_enter(enum cage which, struct err *err);
 
+/* What a session may be in need of yet. */
+enum {
+	CAGE_SPAWNS = 1,  /* it starts a program */
+	CAGE_BORROWS = 2, /* it looks at what others have open through descriptors of its own */
+};
+
+/*
+ * A filter for all threads of a process that observes others: it lists what a session never calls
+ * once it is attached, and all else stays. needs: of those above. The process has no_new_privs.
+ * -EOPNOTSUPP as above.
+ */
+int cage_session(unsigned needs, struct err *err);
+
 /* Drops the bounding set and sets no_new_privs; capabilities in `keep` (CAP_..., n of them) stay,
  * where they were had. For the calling thread. */
 int cage_capabilities(const int *keep, unsigned n, struct err *err);

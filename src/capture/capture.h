@@ -12,6 +12,7 @@
 #include "capture/preload.h"
 #include "event/meta.h"
 #include "event/sink.h"
+#include "sys/users.h"
 
 /* Whom to look at: all of the conditions that are set. */
 struct scope {
@@ -61,6 +62,8 @@ struct capture_options {
 	char *const *operands; /* words after the command's name */
 	u32 n_operands;
 	char *const *command; /* of -- CMD; NULL: none */
+	bool as_other;        /* the command runs as `as`; else as memwhy */
+	struct sys_user as;
 };
 
 struct names;  /* capture/names.h */

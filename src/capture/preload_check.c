@@ -61,18 +61,18 @@ static enum preload_why elf_check(int fd, char ret_loader[PATH_MAX])
 }
 
 /* As the kernel decides on AT_SECURE at exec: by what changes, and nothing does with nosuid. */
-static bool is_privileged(int fd)
+static bool is_privileged(int fd, uid_t uid, gid_t gid)
 {
 	struct statvfs fs;
 	struct stat st;
 
 	if (fstat(fd, &st) || (!fstatvfs(fd, &fs) && fs.f_flag & ST_NOSUID))
 		return false;
-	if (st.st_mode & S_ISUID && st.st_uid != getuid())
+	if (st.st_mode & S_ISUID && st.st_uid != uid)
 		return true;
-	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
+	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != gid)
 		return true;
-	return getuid() && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+	return uid && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
 /*
@@ -102,7 +102,7 @@ static bool is_program(enum preload_why why)
 	return why == PRELOAD_WORKS || why == PRELOAD_STATIC;
 }
 
-static enum preload_why file_check(struct preload_program *p)
+static enum preload_why file_check(struct preload_program *p, uid_t uid, gid_t gid)
 {
 	enum preload_why why;
 
@@ -116,16 +116,19 @@ static enum preload_why file_check(struct preload_program *p)
 			continue;
 		why = elf_check(fd, p->loader);
 		return is_program(why) && !prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) &&
-				       is_privileged(fd)
+				       is_privileged(fd, uid, gid)
 			       ? PRELOAD_PRIVILEGED
 			       : why;
 	}
 	return PRELOAD_UNKNOWN;
 }
 
-enum preload_why preload_check_command(const char *name, struct preload_program *ret)
+enum preload_why preload_check_command(
+	const char *name, const struct sys_user *as, struct preload_program *ret)
 {
-	return program_find(name, ret->path) ? file_check(ret) : PRELOAD_UNKNOWN;
+	if (!program_find(name, ret->path))
+		return PRELOAD_UNKNOWN;
+	return file_check(ret, as ? as->uid : getuid(), as ? as->gid : getgid());
 }
 
 /* Does a file of /proc hold the word? -1: it cannot be read. Words may lie across two reads. */
@@ -169,9 +172,9 @@ enum preload_why preload_check_process(u32 pid)
 	if (why != PRELOAD_WORKS)
 		return why;
 	named = proc_has(pid, "environ", "LD_PRELOAD=");
-	return loaded < 0 || named < 0 || is_privileged(fd) ? PRELOAD_PRIVILEGED
-	       : !named                                     ? PRELOAD_CLEARED
-							    : PRELOAD_UNKNOWN;
+	return loaded < 0 || named < 0 || is_privileged(fd, getuid(), getgid()) ? PRELOAD_PRIVILEGED
+	       : !named                                                         ? PRELOAD_CLEARED
+										: PRELOAD_UNKNOWN;
 }
 
 bool preload_is_inherited(u32 pid, const char *path)

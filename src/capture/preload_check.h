@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/types.h"
+#include "sys/users.h"
 
 enum preload_why {
 	PRELOAD_WORKS,
@@ -28,8 +29,10 @@ struct preload_program {
 	char loader[PATH_MAX]; /* as its ELF header names it; "": none */
 };
 
-/* A program as execvp() finds it; to be asked before memwhy gives up its privileges. */
-enum preload_why preload_check_command(const char *name, struct preload_program *ret);
+/* A program as execvp() finds it, run by this user (NULL: who memwhy is); to be asked before memwhy
+ * gives up its privileges. */
+enum preload_why preload_check_command(
+	const char *name, const struct sys_user *as, struct preload_program *ret);
 /* Is it to be followed by probes at its allocator instead? */
 bool preload_is_in_vain(enum preload_why why);
 /* A process that runs: PRELOAD_WORKS: the library is loaded. */

@@ -29,6 +29,8 @@ static const struct opt run[] = {
 		"stop after this time (default: when CMD ends, or at Ctrl-C; check: 10s)"),
 	O("interval", 'i', OPT_DURATION, interval_ns, "TIME",
 		"report each interval of this length"),
+	O("user", 0, OPT_STRING, user, "NAME",
+		"run CMD as this user (default: who called sudo; --user root: as root)"),
 	OV("stacks", 0, OPT_OPTIONAL, stacks, "user|kernel|both", "by code path (default: both)",
 		"user kernel both"),
 	O("ring-size", 0, OPT_SIZE, ring_bytes, "SIZE", "buffer of single events (default: 4M)"),

@@ -12,6 +12,7 @@ struct options {
 	u64 for_ns, interval_ns, ring_bytes, max_bytes;
 	const char *record, *input, *stacks;
 	bool no_lines, with_self;
+	const char *user;       /* as whom the command runs; NULL: as who called sudo */
 	const char *debuginfod; /* "": for the usual time; NULL: not asked for */
 	/* view */
 	const char *by, *like;

@@ -30,10 +30,10 @@ static int events_check(const struct options *o, struct err *err)
 
 static int options_check(const struct options *o, struct err *err)
 {
-	if (o->input && (o->argv || o->record || o->follow)) {
+	if (o->input && (o->argv || o->record || o->follow || o->user)) {
 		err_set(err, -EINVAL,
-			"--input reports on a recording: it takes no command, no --record and no "
-			"--follow");
+			"--input reports on a recording: it takes no command, no --record, no "
+			"--user and no --follow");
 		return err_hint(err, "-p, -c, -g, -C, --from and --to choose a part of it");
 	}
 	if (o->input && (o->for_ns || o->no_lines || o->with_self || o->debuginfod ||

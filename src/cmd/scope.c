@@ -11,6 +11,7 @@
 #include "capture/kbtf.h"
 #include "capture/preload_check.h"
 #include "cmd/container.h"
+#include "cmd/run_as.h"
 #include "sys/cgroup.h"
 #include "sys/root.h"
 
@@ -233,6 +234,8 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		return err_hint(err, "where events are lost, -i or a narrower scope helps more");
 	}
 	rc = heap_check(o, err);
+	if (!rc)
+		rc = run_as_from_options(o, &ret->as, &ret->as_other, err);
 	if (rc)
 		return rc;
 	if (o->interval_ns && o->interval_ns < 10 * NSEC_PER_MSEC)
@@ -277,10 +280,14 @@ const char *scope_untracked_why(const struct options *o)
 {
 	_cleanup_free_ struct preload_program *p = o->argv ? calloc(1, sizeof(*p)) : NULL;
 	enum preload_why why;
+	struct sys_user as;
+	bool as_other;
 
 	if (!p)
 		return NULL;
-	why = preload_check_command(o->argv[0], p);
+	if (run_as_from_options(o, &as, &as_other, NULL))
+		return NULL; /* refused elsewhere */
+	why = preload_check_command(o->argv[0], as_other ? &as : NULL, p);
 	return preload_is_in_vain(why) ? preload_why_text(why) : NULL;
 }
 

@@ -153,7 +153,9 @@ struct probe {
 	 * first bytes, and all that is in it as records, from REC_HOST to REC_END. 0; -ENODATA: the
 	 * file is damaged, what could be read was sent; -errno. Both or neither. */
 	bool (*file_is)(const void *head, size_t n);
-	int (*file_read)(int fd, const char *path, struct sink *sink, struct err *err); /* takes fd */
+	int (*file_read)(
+		int fd, const char *path, struct sink *sink, struct err *err); /* takes fd */
+	bool borrows;      /* it looks at what others have open: CAGE_BORROWS */
 	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
 	bool tells_growth; /* its command names processes that grow, as `check` does */
 	bool takes_calls;  /* its command has --flight, --dump-on, --with-memory and --no-times */

@@ -15,7 +15,7 @@ int command_prepare(const struct session_config *cfg, struct capture *c,
 		wanted |= probe_preloads(cfg->probes[i], c);
 	if (!wanted)
 		return 0;
-	why = preload_check_command(cfg->argv[0], program);
+	why = preload_check_command(cfg->argv[0], cfg->opt.as_other ? &cfg->opt.as : NULL, program);
 	if (!preload_is_in_vain(why))
 		return preload_open(&c->preload, err);
 	c->opt.program = program;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cage/cage.h"
 #include "capture/budget.h"
 #include "capture/kbtf.h"
 #include "capture/names.h"
@@ -205,6 +206,27 @@ static int mounts_check(struct err *err)
 	return 0;
 }
 
+/* Nothing that a session does from here on is more than looking. */
+static int rights_drop(struct session *s, struct err *err)
+{
+	const struct capture_options *o = &s->cfg->opt;
+	unsigned needs = o->debuginfod_ns ? CAGE_SPAWNS : 0;
+	int rc = privilege_drop(o->user_stacks, err);
+
+	for (size_t i = 0; i < s->cfg->n_probes; i++)
+		if (s->cfg->probes[i]->borrows)
+			needs |= CAGE_BORROWS;
+	if (!rc)
+		rc = cage_session(needs, err);
+	if (rc != -EOPNOTSUPP)
+		return rc;
+	s->c.probe = "";
+	rc = capture_note(
+		&s->c, NOTE_INFO, "memwhy runs without a filter of its own: %s", err->msg);
+	*err = (struct err){};
+	return rc;
+}
+
 /* A command is about to be let go; else what is told counts since the last program was attached. */
 static int interval_begin(struct session *s)
 {
@@ -245,7 +267,7 @@ static int session_begin(struct session *s, struct err *err)
 	rc = command_prepare(cfg, &s->c, &s->program, err);
 	/* Before signals are taken, so that the command finds them as we did. */
 	if (!rc && cfg->argv)
-		rc = spawn_held(cfg->argv, &s->child, err);
+		rc = spawn_held(cfg->argv, cfg->opt.as_other ? &cfg->opt.as : NULL, &s->child, err);
 	preload_started(&s->c.preload);
 	if (!rc)
 		rc = signals_open(s);
@@ -258,6 +280,11 @@ static int session_begin(struct session *s, struct err *err)
 		rc = names_open(s->c.sink, &names, &s->c.names);
 	if (!rc)
 		rc = origin_send(&s->c, cfg->command, cfg->scope_text);
+	if (!rc && cfg->opt.as_other) {
+		s->c.probe = "";
+		rc = capture_note(
+			&s->c, NOTE_INFO, "%.60s ran as %.63s", cfg->argv[0], cfg->opt.as.name);
+	}
 	if (!rc) {
 		cost_begin(&s->cost);
 		rc = unwind_begin(s);
@@ -279,7 +306,7 @@ static int session_begin(struct session *s, struct err *err)
 		rc = guard_memory(&s->c);
 	}
 	if (!rc)
-		rc = privilege_drop(cfg->opt.user_stacks, err);
+		rc = rights_drop(s, err);
 	for (size_t i = 0; i < s->n_runs && !rc; i++)
 		rc = probe_start(s->runs[i]);
 	if (!rc && capture_interrupted())

@@ -3,25 +3,48 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
-static void child_run(char *const argv[], int hold, int fault)
+static void environment_set(const char *name, const char *value)
+{
+	if (value[0])
+		setenv(name, value, 1);
+}
+
+/* The groups first, while there is the right to. */
+static int user_become(const struct sys_user *as)
+{
+	if (setgroups(as->n_groups, as->groups) || setresgid(as->gid, as->gid, as->gid) ||
+		setresuid(as->uid, as->uid, as->uid))
+		return -errno;
+	environment_set("HOME", as->home);
+	environment_set("SHELL", as->shell);
+	environment_set("USER", as->name);
+	environment_set("LOGNAME", as->name);
+	return 0;
+}
+
+static void child_run(char *const argv[], const struct sys_user *as, int hold, int fault)
 {
 	char go;
 	int rc;
 
 	if (read(hold, &go, 1) != 1)
 		_exit(127); /* never released: memwhy failed or died before */
-	execvp(argv[0], argv);
-	rc = errno;
+	rc = as ? -user_become(as) : 0;
+	if (!rc) {
+		execvp(argv[0], argv);
+		rc = errno;
+	}
 	if (write(fault, &rc, sizeof(rc)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
-int spawn_held(char *const argv[], struct spawned *ret, struct err *err)
+int spawn_held(char *const argv[], const struct sys_user *as, struct spawned *ret, struct err *err)
 {
 	int hold[2], fault[2];
 	pid_t pid;
@@ -36,7 +59,7 @@ int spawn_held(char *const argv[], struct spawned *ret, struct err *err)
 	pid = fork();
 	if (!pid) {
 		close(hold[1]);
-		child_run(argv, hold[0], fault[1]);
+		child_run(argv, as, hold[0], fault[1]);
 	}
 	close(hold[0]);
 	close(fault[1]);

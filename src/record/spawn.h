@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "sys/users.h"
 
 struct spawned {
 	pid_t pid; /* 0: none */
@@ -15,7 +16,8 @@ struct spawned {
 	int status; /* of waitpid, once ended */
 };
 
-int spawn_held(char *const argv[], struct spawned *ret, struct err *err);
+/* as: whom it runs as from its exec on; NULL: as we do. */
+int spawn_held(char *const argv[], const struct sys_user *as, struct spawned *ret, struct err *err);
 /* -errno of the exec if it failed; the child is gone then. */
 int spawn_release(struct spawned *s, const char *name, struct err *err);
 /* Collects the child if it has ended. */

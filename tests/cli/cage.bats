@@ -31,10 +31,11 @@ shut_in() {
 		"$MEMWHY" $words >out 2>err </dev/null 3>&- &
 		memwhy=$!
 		exec 8>pipe
+		head -c 100 "$run_mw" >&8 # a pipe is waited for until it has something
 		wait_for 'grep -q "^NoNewPrivs:.*1" /proc/$memwhy/status'
 		sanitized || wait_for 'grep -q "^Seccomp:.*2" /proc/$memwhy/status'
 		try shut_in "$memwhy"
-		cat "$run_mw" >&8
+		tail -c +101 "$run_mw" >&8
 		exec 8>&-
 		wait "$memwhy"
 		[ -s out ] || try refuse "$words: no report"
@@ -52,3 +53,49 @@ shut_in() {
 	mw_ok diff --of faults theirs.mw "$run_mw"
 }
 
+# A number of a process's status, in hex.
+of_status() { # TEXT KEY
+	awk -v key="$2:" '$1 == key { print $2 }' <<<"$1"
+}
+
+@test "cage: while it looks memwhy keeps five capabilities at most, no way to more, and a filter; each thread" {
+	# BPF, SYS_PTRACE, DAC_READ_SEARCH, SYSLOG, CHECKPOINT_RESTORE
+	kept=$((1 << 39 | 1 << 19 | 1 << 2 | 1 << 34 | 1 << 40))
+	"$MEMWHY" faults --stacks --for 5s >out 2>err </dev/null 3>&- &
+	memwhy=$!
+	wait_for memwhy_attached
+	sanitized || wait_for 'grep -q "^Seccomp:.*2" /proc/$memwhy/status'
+	seen=0
+	for task in /proc/"$memwhy"/task/*; do
+		text=$(cat "$task/status" 2>/dev/null) || continue # threads of a moment
+		seen=$((seen + 1))
+		for key in CapEff CapPrm; do
+			[ $((16#$(of_status "$text" "$key") & ~kept)) -eq 0 ] || try refuse "$task: $key"
+		done
+		for key in CapInh CapBnd CapAmb; do
+			[ $((16#$(of_status "$text" "$key"))) -eq 0 ] || try refuse "$task: $key"
+		done
+		[ "$(of_status "$text" NoNewPrivs)" = 1 ] || try refuse "$task: no_new_privs"
+		sanitized || [ "$(of_status "$text" Seccomp)" = 2 ] || try refuse "$task: no filter"
+	done
+	[ "$seen" -gt 0 ]
+	kill -INT "$memwhy"
+	wait "$memwhy" || [ $? -eq 130 ]
+	tried
+}
+
+@test "cage: a command that memwhy runs is free of all this: programs that change user work" {
+	cp "$(type -P id)" id
+	chmod 4755 id
+	chmod 755 .
+	for words in faults heap "faults --stacks"; do
+		"$MEMWHY" $words -q --out /dev/null -- setpriv --reuid=65534 --regid=65534 --clear-groups \
+			sh -c './id -u; grep -E "^(NoNewPrivs|Seccomp|CapBnd):" /proc/self/status' >out 2>err
+		[ "$(head -n1 out)" = 0 ] || try refuse "$words: the program has not changed user: $(<out)"
+		[ "$(awk '/^(NoNewPrivs|Seccomp):/ { print $2 }' out | tr '\n' ' ')" = "0 0 " ] ||
+			try refuse "$words: $(<out)"
+		[ "$(of_status "$(<out)" CapBnd)" = "$(of_status "$(</proc/self/status)" CapBnd)" ] ||
+			try refuse "$words: $(<out)"
+	done
+	tried
+}

@@ -1,6 +1,8 @@
 /* The cage: what a process inside can still do, asked of the kernel by a child that tries it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,10 +11,13 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -114,6 +119,11 @@ static int do_capset(void)
 	return rc;
 }
 
+static int do_note(void)
+{
+	return fsetxattr(-1, "user.memwhy", "", 0, 0) && errno == EBADF ? 0 : -errno;
+}
+
 /* What reports are made with. */
 static int do_work(void)
 {
@@ -132,9 +142,10 @@ static int do_work(void)
 static const struct attempt {
 	const char *name;
 	int (*run)(void);
-	int input, files; /* what comes of it in each cage */
+	int input, files; /* what comes of it: CAGE_INPUT, CAGE_FILES */
 } attempts[] = {
 	{"work", do_work, 0, 0},
+	{"note on a report", do_note, 0, 0},
 	{"open to read", do_open_read, -EPERM, 0},
 	{"open to write", do_open_write, -EPERM, -EPERM},
 	{"open for both", do_open_both, -EPERM, -EPERM},
@@ -151,6 +162,108 @@ static const struct attempt {
 	{"setuid", do_setuid, -EPERM, -EPERM},
 	{"capset", do_capset, -EPERM, -EPERM},
 };
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static int do_thread(void)
+{
+	pthread_t t;
+	int rc = -pthread_create(&t, NULL, nothing, NULL);
+
+	return rc ? rc : -pthread_join(t, NULL);
+}
+
+static int do_ask(void)
+{
+	return tried(kill(getppid(), 0));
+}
+
+static int do_signal(void)
+{
+	return tried(kill(getpid(), SIGCONT));
+}
+
+static int do_borrow(void)
+{
+	int of = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	return tried(syscall(SYS_pidfd_getfd, of, 0, 0));
+}
+
+static int do_write_memory(void)
+{
+	struct iovec v = {&v, sizeof(v)};
+
+	return tried(process_vm_writev(getpid(), &v, 1, &v, 1, 0));
+}
+
+static int do_mount(void)
+{
+	return tried(mount("none", "/nonexistent", "tmpfs", 0, NULL));
+}
+
+static int do_unshare(void)
+{
+	return tried(unshare(CLONE_FS));
+}
+
+/* The second number: where it may start programs and borrow descriptors. */
+static const struct attempt session_attempts[] = {
+	{"work", do_work, 0, 0},
+	{"open to read", do_open_read, 0, 0},
+	{"open to write", do_open_write, 0, 0},
+	{"note on a report", do_note, 0, 0},
+	{"thread", do_thread, 0, 0},
+	{"ask for a process", do_ask, 0, 0},
+	{"signal", do_signal, -EPERM, 0},
+	{"exec", do_exec, -EPERM, 0},
+	{"fork", do_fork, -EPERM, 0},
+	{"ptrace", do_trace, -EPERM, -EPERM},
+	{"borrow", do_borrow, -EPERM, 0},
+	{"another's memory", do_write_memory, -EPERM, -EPERM},
+	{"code", do_code, -EPERM, 0},
+	{"code later", do_code_later, -EPERM, 0},
+	{"setuid", do_setuid, -EPERM, -EPERM},
+	{"capset", do_capset, -EPERM, -EPERM},
+	{"mount", do_mount, -EPERM, -EPERM},
+	{"unshare", do_unshare, -EPERM, -EPERM},
+};
+
+static int session_in(const struct attempt *a, unsigned needs)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct err err = {};
+
+		_exit(cage_capabilities(NULL, 0, &err) || cage_session(needs, &err) ? 255
+										    : -a->run());
+	}
+	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void a_session_only_looks(void **state)
+{
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	puts("a sanitized program has no filter");
+	skip();
+#endif
+	for (size_t i = 0; i < ARRAY_SIZE(session_attempts); i++) {
+		const struct attempt *a = &session_attempts[i];
+
+		if (session_in(a, 0) != a->input ||
+			session_in(a, CAGE_SPAWNS | CAGE_BORROWS) != a->files)
+			fail_msg("%s: %d and %d", a->name, session_in(a, 0),
+				session_in(a, CAGE_SPAWNS | CAGE_BORROWS));
+	}
+}
 
 /* In a child: what comes of it inside; 256: the cage could not be entered. */
 static int attempt_in(const struct attempt *a, enum cage cage)
@@ -232,6 +345,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_is_left),
+		cmocka_unit_test(a_session_only_looks),
 		cmocka_unit_test(only_what_is_kept),
 	};
 

@@ -59,7 +59,7 @@ static void expect(const char *name, enum preload_why why, const char *path, con
 {
 	struct preload_program p = {};
 
-	assert_int_equal(preload_check_command(name, &p), why);
+	assert_int_equal(preload_check_command(name, NULL, &p), why);
 	assert_string_equal(p.path, path);
 	assert_string_equal(p.loader, loader);
 }
@@ -96,8 +96,8 @@ static void test_elf_cut(void **state)
 	for (size_t n = 0; n < offsetof(struct image, loader) + sizeof(LOADER); n++) {
 		struct preload_program p;
 
-		assert_int_equal(
-			preload_check_command(file_make("cut", &f, n, 0755), &p), PRELOAD_UNKNOWN);
+		assert_int_equal(preload_check_command(file_make("cut", &f, n, 0755), NULL, &p),
+			PRELOAD_UNKNOWN);
 	}
 }
 
@@ -157,7 +157,7 @@ static void test_scripts_of_scripts(void **state)
 		snprintf(text, sizeof(text), "#!%s\n", before);
 		snprintf(name, sizeof(name), "s%d", i);
 		strcpy(before, text_make(name, text));
-		assert_int_equal(preload_check_command(before, &p),
+		assert_int_equal(preload_check_command(before, NULL, &p),
 			i < 5 ? PRELOAD_STATIC : PRELOAD_UNKNOWN);
 	}
 }

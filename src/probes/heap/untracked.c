@@ -18,7 +18,7 @@ void untracked_begin(struct untracked *u, const struct capture *c)
 		return;
 	u->root = c->opt.scope.tasks.v[0];
 	u->name = c->opt.command[0];
-	u->why = preload_check_command(u->name, &program);
+	u->why = preload_check_command(u->name, c->opt.as_other ? &c->opt.as : NULL, &program);
 }
 
 /* A pid is given again to another, so it counts from anew when it was not there in between. */

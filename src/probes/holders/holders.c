@@ -329,4 +329,5 @@ const struct probe probe_holders = {
 	.n_kinds = ARRAY_SIZE(kinds),
 	.sampler = &sampler,
 	.cheap = true,
+	.borrows = true,
 };
