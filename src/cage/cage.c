@@ -37,6 +37,7 @@ static const int quiet_calls[] = {
 	SCMP_SYS(gettimeofday),
 	SCMP_SYS(clock_nanosleep),
 	SCMP_SYS(getpid),
+	SCMP_SYS(getpgrp),
 	SCMP_SYS(gettid),
 	SCMP_SYS(getuid),
 	SCMP_SYS(geteuid),
@@ -77,7 +78,7 @@ static int calls_allow(scmp_filter_ctx f, const int *calls, size_t n)
  * signalled. */
 static int guarded_allow(scmp_filter_ctx f, enum cage which)
 {
-	static const int asks[] = {TCGETS, TIOCGWINSZ},
+	static const int asks[] = {TCGETS, TIOCGWINSZ, TIOCGPGRP},
 			 dups[] = {F_GETFD, F_GETFL, F_DUPFD_CLOEXEC};
 	const unsigned long changes = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
 	int rc = seccomp_rule_add(

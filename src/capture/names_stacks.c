@@ -3,8 +3,10 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
+
 #include <xxhash.h>
 
+#include "base/progress.h"
 #include "capture/follow.h"
 #include "capture/names_sent.h"
 #include "sym/perfmap.h"
@@ -304,6 +306,7 @@ int names_symbolize(struct names *n, bool last)
 	for (size_t i = 0; i < order.n && !rc; i++) {
 		u32 module = order.v[i] >> 32;
 
+		progress_step("finding names of functions", i, order.n);
 		rc = frame_symbolize(n, (u32)order.v[i]);
 		if (last && (i + 1 == order.n || module != order.v[i + 1] >> 32))
 			symbolizer_forget(n->symbolizer, module);

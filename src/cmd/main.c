@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/progress.h"
 #include "cmd/command.h"
 #include "cmd/help.h"
 
@@ -40,6 +42,7 @@ static int flushed(int status)
 {
 	struct err err = {};
 
+	progress_clear();
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
 	if (status || errno == EPIPE)
@@ -85,6 +88,8 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 		command_error(&err);
 		return STATUS_USAGE;
 	}
+	if (!o.quiet)
+		progress_enable(STDERR_FILENO);
 	return cmd->run(cmd, &o);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/progress.h"
 #include "base/units.h"
 #include "capture/names.h"
 #include "cmd/numa_phase.h"
@@ -94,6 +95,7 @@ static int ask(const struct attempt *a, const char *what)
 			"numa try asks before it moves pages: no terminal to ask at");
 		return err_hint(a->err, "--yes");
 	}
+	progress_clear();
 	fprintf(stderr, "%s [y/N] ", what);
 	if (!fgets(line, sizeof(line), stdin) || (line[0] != 'y' && line[0] != 'Y'))
 		return err_set(a->err, -ECANCELED, "numa try: nothing was moved");

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/closest.h"
+#include "base/progress.h"
 #include "cmd/ours.h"
 
 #define TEXT_ROWS 20
@@ -137,6 +138,7 @@ static int text_write(struct output *out, const struct str *s)
 		ours_mark(fileno(out->file));
 	}
 	out->started = true;
+	progress_clear();
 	if (s->len && fwrite(s->buf, 1, s->len, out->file) != s->len)
 		return -errno;
 	return fflush(out->file) ? -errno : 0;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "base/units.h"
 #include "cmd/entries.h"
 #include "cmd/ours.h"
@@ -73,6 +74,7 @@ static void record_tell(const struct pipeline *p, const char *path)
 	u64 lost = stream_lost(&p->stream), delivered = stream_delivered(&p->stream);
 
 	str_add_escaped(&s, path);
+	progress_clear();
 	fprintf(stderr, "memwhy: recorded %llu events in %s to %s", delivered,
 		fmt_ns(seconds, p->stream.last_ns - p->stream.session.h.time_ns), str_get(&s));
 	if (lost)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "cmd/ours.h"
 #include "cmd/part.h"
 #include "cmd/recording.h"
@@ -120,6 +121,7 @@ static int running_look_end(struct running *g)
 	running_report_begin(g, &r);
 	running_report_end(g, &r);
 	g->out.renderer->end(&r, &g->out.ro, &s);
+	progress_clear();
 	fputs(str_get(&s), stderr);
 	report_destroy(&r);
 	return 0;

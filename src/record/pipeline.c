@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/progress.h"
 #include "base/target.h"
 #include "probes/probe.h"
 
@@ -100,6 +101,21 @@ void pipeline_destroy(struct pipeline *p)
 	stream_destroy(&p->stream);
 }
 
+/* Says how far a long file was read. */
+struct counted {
+	struct sink sink;
+	struct sink *next;
+	u64 n;
+};
+
+static int counted_put(struct sink *sink, const struct rec *r)
+{
+	struct counted *c = (struct counted *)sink; /* its first member */
+
+	progress_step("records read", c->n++, 0);
+	return c->next->put(c->next, r);
+}
+
 static int replay_all(struct log_reader *reader, const struct schema *known, struct sink *sink,
 	const struct replay_takers *to, struct err *err)
 {
@@ -173,6 +189,7 @@ int replay_fd(int fd, const char *path, const struct probe *of, struct sink *sin
 	const struct replay_takers *to, struct err *err)
 {
 	_cleanup_free_ struct schema *known = calloc(1, sizeof(*known));
+	struct counted counted = {.sink = {counted_put}, .next = sink};
 	struct log_reader *reader;
 	int rc;
 
@@ -185,11 +202,11 @@ int replay_fd(int fd, const char *path, const struct probe *of, struct sink *sin
 	if (fd < 0)
 		return err_errno(err, fd, "cannot read %s", path);
 	if (replay_is_foreign(fd, of))
-		return of->file_read(fd, path, sink, err);
+		return of->file_read(fd, path, &counted.sink, err);
 	rc = log_reader_open_fd(fd, path, &reader, err);
 	if (rc)
 		return rc == -ENODATA || rc == -EACCES ? rc : -EINVAL; /* of no use */
-	rc = replay_all(reader, known, sink, to, err);
+	rc = replay_all(reader, known, &counted.sink, to, err);
 	log_reader_close(reader);
 	return rc;
 }

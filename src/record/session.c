@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 
 #include "base/clock.h"
+#include "base/progress.h"
 #include "base/units.h"
 #include "cage/cage.h"
 #include "capture/budget.h"
@@ -415,6 +416,24 @@ static int events_named(struct session *s)
 	return rc ? rc : s->cfg->on_events(s->cfg->arg);
 }
 
+/* Beside a command the terminal is the command's. */
+static void session_say(const struct session *s)
+{
+	u64 now = clock_mono_ns(), left = s->deadline_ns - MIN(now, s->deadline_ns);
+	char buf[UNIT_BUF];
+
+	if (s->cfg->argv)
+		return;
+	if (s->deadline_ns == UINT64_MAX)
+		progress_say("looking for %llu s; Ctrl-C ends it, with a report",
+			(now - s->c.begin_ns) / NSEC_PER_SEC);
+	else if (left >= NSEC_PER_SEC)
+		progress_say("looking, %llu s to go; Ctrl-C ends it sooner, with a report",
+			(left + NSEC_PER_SEC / 2) / NSEC_PER_SEC);
+	else
+		progress_say("looking, %s to go", fmt_ns(buf, left));
+}
+
 static int session_timers(struct session *s)
 {
 	u64 now = clock_mono_ns();
@@ -437,12 +456,14 @@ static int session_timers(struct session *s)
 		s->asked = false;
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
 		s->over |= scope_is_over(s);
+		session_say(s);
 	} else if (!rc && now >= s->housekeeping_ns) {
 		rc = session_drain(s, false);
 		rc = rc ? rc : events_named(s);
 		rc = rc ? rc : cost_send(s);
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
 		s->over |= scope_is_over(s);
+		session_say(s);
 	}
 	s->over |= now >= s->deadline_ns;
 	return rc;
@@ -474,6 +495,7 @@ static int session_loop(struct session *s)
 {
 	int rc = 0;
 
+	session_say(s);
 	s->over |= scope_is_over(s);
 	while (!rc && !s->over) {
 		rc = session_wait(s);
@@ -539,11 +561,16 @@ int session_run(const struct session_config *cfg, struct sink *sink, struct sess
 
 	if (cfg->argv)
 		s.c.opt.scope.tasks.v = NULL, s.c.opt.scope.tasks.n = s.c.opt.scope.tasks.cap = 0;
+	if (!cfg->argv)
+		progress_say("attaching");
 	rc = session_begin(&s, err);
 	if (!rc) {
 		clocks_begin(&s);
 		rc = session_loop(&s);
+		if (!cfg->argv)
+			progress_say("reading what was counted");
 		rc = rc ? rc : session_finish(&s);
+		progress_clear();
 		if (rc && !err->code)
 			err_errno(err, rc, "recording");
 	}

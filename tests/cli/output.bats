@@ -549,3 +549,35 @@ many_faults='for i in $(seq 250); do /bin/true; done'
 	"$MEMWHY" record --probes faults run.mw --for 100ms <&- >&- 2>&-
 	mw_ok faults --input run.mw
 }
+
+# on_terminal COMMAND...: with standard error on a terminal; all that was written there is $drawn.
+on_terminal() {
+	local line
+	printf -v line '%q ' "$@"
+	TERM=xterm script -qec "$line </dev/null >out" drawn.log >/dev/null 3>&- || true
+	drawn=$(<drawn.log)
+}
+
+@test "output: a terminal sees what is being done and for how long; the line is taken away" {
+	command -v script >/dev/null || skip "needs script(1)"
+	on_terminal "$MEMWHY" faults --for 2200ms
+	[[ $drawn == *"looking, 2 s to go; Ctrl-C"* ]] || try refuse "no time left"
+	[[ $drawn == *$'\r\e[K'*$'\r\e[K'* ]] || try refuse "not taken away"
+	last=${drawn##*$'\r\e[K'}
+	[[ ${last%%Script done*} != *looking* ]] || try refuse "still there: $last"
+	grep -q '^memwhy faults' out || try refuse "no report"
+	! grep -q 'looking' out || refuse "in the report"
+	# Only on a terminal, not with -q, not beside a command, not where the terminal cannot erase.
+	"$MEMWHY" faults --for 1200ms 2>err >out
+	[ ! -s err ] || try refuse "in a file"
+	on_terminal "$MEMWHY" faults -q --for 1200ms
+	[[ $drawn != *looking* ]] || try refuse "with -q"
+	on_terminal "$MEMWHY" faults -- sleep 1.2
+	[[ $drawn != *looking* ]] || try refuse "with -- CMD"
+	on_terminal env TERM=dumb "$MEMWHY" faults --for 1200ms
+	[[ $drawn != *looking* ]] || try refuse "with TERM=dumb"
+	# In a process group of its own that is not the terminal's.
+	on_terminal setsid -w "$MEMWHY" faults --for 1200ms
+	[[ $drawn != *looking* ]] || try refuse "in the background"
+	tried
+}
