@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/closest.h"
+#include "base/progress.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "cmd/count_list.h"
 #include "cmd/entries.h"
 #include "cmd/numa_try.h"
 #include "cmd/run.h"
@@ -54,6 +56,8 @@ static int run_probe(const struct command *cmd, struct options *o)
 	/* it was asked for: without it there is no report */
 	heap = list[0]->with_tracked && o->heap;
 	with = heap ? list[0]->with_tracked : with;
+	if (o->list)
+		return count_list(cmd, o);
 	if (numa_try_wanted(cmd, o))
 		return numa_try(cmd, o);
 	for (const char *const *w = with; w && *w && r.n_probes < RUN_PROBES; w++)
@@ -84,7 +88,7 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 			  (p->takes_numa ? GROUP_NUMA : 0),
 		.takes_command = true,
 		.needs_command = p->source != NULL,
-		.tables = numa_try_tables(p->name),
+		.tables = p->takes_filter ? count_list_tables(p->name) : numa_try_tables(p->name),
 		.details = p->details,
 		.examples = p->examples,
 		.operands = p->operands,
@@ -93,20 +97,52 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 	};
 }
 
+/* In the order of help. What is in none of them comes last, under "Other". */
+static const struct {
+	const char *title;
+	const char *names[8];
+} sections[] = {
+	{"Diagnose", {"check", "doctor", "oom"}},
+	{"A program", {"heap", "leak", "faults", "maps", "syscalls"}},
+	{"Memory pressure", {"stalls", "reclaim", "compaction", "swap", "thp", "frag"}},
+	{"The kernel", {"slab", "pages", "count"}},
+	{"NUMA", {"numa", "policy"}},
+	{"Files", {"record", "diff"}},
+};
+
+static const struct command *const own[] = {
+	&command_check, &command_doctor, &command_record, &command_diff, &command_help};
+
+/* Adds the command of this name, unless it is there. */
+static void commands_add(struct command *all, size_t *n, const char *name, const char *section)
+{
+	const struct probe *p = probe_find(name);
+
+	for (size_t i = 0; i < *n; i++)
+		if (!strcmp(all[i].name, name))
+			return;
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (!strcmp(own[i]->name, name))
+			all[(*n)++] = *own[i];
+	if (p && p->view)
+		command_of_probe(p, &all[(*n)++]);
+	if (*n)
+		all[*n - 1].section = section;
+}
+
 const struct command *commands(size_t *ret_n)
 {
 	static struct command all[64];
 	static size_t n;
 
 	if (!n) {
-		all[n++] = command_check;
-		all[n++] = command_doctor;
-		for (size_t i = 0; i < probes_n && n < ARRAY_SIZE(all) - 3; i++)
+		for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
+			for (const char *const *name = sections[i].names; *name; name++)
+				commands_add(all, &n, *name, sections[i].title);
+		for (size_t i = 0; i < probes_n && n < ARRAY_SIZE(all) - 1; i++)
 			if (probes[i]->view)
-				command_of_probe(probes[i], &all[n++]);
-		all[n++] = command_record;
-		all[n++] = command_diff;
-		all[n++] = command_help;
+				commands_add(all, &n, probes[i]->name, "Other");
+		commands_add(all, &n, "help", "Other");
 	}
 	*ret_n = n;
 	return all;
@@ -135,7 +171,53 @@ void command_error(const struct err *err)
 		str_add_printable(&s, err->hint);
 		str_add(&s, "\n");
 	}
+	progress_clear();
 	fputs(str_get(&s), stderr);
+}
+
+/* Tools that people know, by name, and what to run in their place. */
+static const struct {
+	const char *name, *ours;
+} older[] = {
+	{"bpftrace", "count EVENT"},
+	{"brkstack", "maps --like brkstack"},
+	{"buddyinfo", "frag"},
+	{"compactsnoop", "compaction --like compactsnoop"},
+	{"drsnoop", "reclaim --like drsnoop"},
+	{"extfrag", "frag"},
+	{"extfrag_index", "frag"},
+	{"ffaults", "faults --by mapping"},
+	{"funccount", "count EVENT"},
+	{"heaptrack", "heap -- CMD"},
+	{"hfaults", "thp"},
+	{"kmem", "slab, or memwhy pages"},
+	{"massif", "heap -- CMD"},
+	{"memleak", "leak -p PID, or memwhy leak -- CMD"},
+	{"mmapsnoop", "maps --like mmapsnoop"},
+	{"numastat", "numa"},
+	{"numatop", "numa"},
+	{"oomkill", "oom --like oomkill"},
+	{"pagetypeinfo", "frag"},
+	{"perf", "check; perf kmem: slab and pages, perf trace: syscalls"},
+	{"shmsnoop", "maps --like shmsnoop"},
+	{"slabratetop", "slab"},
+	{"slabtop", "slab"},
+	{"smem", "maps"},
+	{"stackcount", "count EVENT --stacks"},
+	{"strace", "syscalls --like strace"},
+	{"swapin", "swap --like swapin"},
+	{"traceloop", "syscalls --flight"},
+	{"valgrind", "heap -- CMD, or memwhy leak -- CMD"},
+	{"vmscan", "reclaim --like vmscan"},
+	{"vmstat", "check"},
+};
+
+static const char *older_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(older); i++)
+		if (!strcmp(older[i].name, name))
+			return older[i].ours;
+	return NULL;
 }
 
 int command_unknown(const char *name)
@@ -152,7 +234,9 @@ int command_unknown(const char *name)
 	near = closest(name, names.v, names.n);
 	vec_free(&names);
 	err_set(&err, -EINVAL, "unknown command '%.40s'", name);
-	if (near)
+	if (older_find(name))
+		err_hint(&err, "what that tool tells, tells: memwhy %s", older_find(name));
+	else if (near)
 		err_hint(&err, "did you mean 'memwhy %s'?", near);
 	else
 		err_hint(&err, "'memwhy help' lists the commands");

@@ -47,6 +47,7 @@ enum option_groups {
 struct command {
 	const char *name;
 	const char *summary;
+	const char *section;         /* under which help lists it */
 	const char *operands;        /* "FILE", NULL: none */
 	u32 n_operands;              /* at most */
 	u32 groups;                  /* enum option_groups */

@@ -7,6 +7,7 @@
 #include "probes/probe.h"
 
 #define HELP_WIDTH 96
+#define EXAMPLE_WIDTH 42 /* a longer one has a line of its own */
 
 /* Words of text wrapped at HELP_WIDTH, each line after `indent` spaces; the first line begins at
  * column `at`. */
@@ -39,12 +40,14 @@ static void help_examples(const char *const *e, struct str *out)
 {
 	if (!e)
 		return;
-	str_add(out, "Examples:\n");
+	str_add(out, "\nExamples:\n");
 	for (; e[0]; e += 2) {
-		str_addf(out, "  %-44s ", e[0]);
-		help_wrap(out, e[1], 47, MAX(strlen(e[0]) + 3, 47UL));
+		if (strlen(e[0]) > EXAMPLE_WIDTH)
+			str_addf(out, "  %s\n%*s", e[0], EXAMPLE_WIDTH + 4, "");
+		else
+			str_addf(out, "  %-*s  ", EXAMPLE_WIDTH, e[0]);
+		help_wrap(out, e[1], EXAMPLE_WIDTH + 4, EXAMPLE_WIDTH + 4);
 	}
-	str_addc(out, '\n');
 }
 
 static void help_option(const struct opt *o, struct str *out)
@@ -137,10 +140,10 @@ void help_synopsis(const struct command *cmd, struct str *out)
 
 void help_command(const struct command *cmd, struct str *out)
 {
-	help_examples(cmd->examples, out);
-	str_addf(out, "%s\n\nUsage: ", cmd->summary);
+	str_add(out, "Usage: ");
 	help_synopsis(cmd, out);
-	str_addc(out, '\n');
+	str_addf(out, "\n\n%s\n", cmd->summary);
+	help_examples(cmd->examples, out);
 	for (const struct opt_set *set = options_of(cmd->groups); set->opts; set++) {
 		if (options_heading(set))
 			str_addf(out, "\n%s:\n", options_heading(set));
@@ -154,22 +157,32 @@ void help_command(const struct command *cmd, struct str *out)
 	str_addf(out, "\nMore: man memwhy-%s\n", cmd->name);
 }
 
+static const char *const overview_examples[] = {
+	"memwhy check",
+	"what is wrong with this machine's memory?",
+	"memwhy check -- ./job",
+	"what is wrong while this command runs?",
+	"memwhy doctor",
+	"what can memwhy see on this host?",
+	"memwhy faults --stacks -p 1234",
+	"which code paths of a process fault?",
+	NULL,
+};
+
 void help_overview(struct str *out)
 {
 	size_t n;
 	const struct command *all = commands(&n);
 
-	str_add(out, "Examples:\n");
-	str_addf(out, "  %-44s %s\n", "memwhy check", "what is wrong with this machine's memory?");
-	str_addf(out, "  %-44s %s\n", "memwhy check -- ./job",
-		"what is wrong while this command runs?");
-	str_addf(out, "  %-44s %s\n", "memwhy doctor", "what can memwhy see on this host?");
-	str_addf(out, "  %-44s %s\n\n", "memwhy faults --stacks -p 1234",
-		"which code paths of a process fault?");
-	str_add(out, "memwhy answers: why is memory doing this?\n\n");
-	str_add(out, "Usage: memwhy COMMAND [options] [-- CMD ARGS...]\n\nCommands:\n");
-	for (size_t i = 0; i < n; i++)
+	str_add(out, "Usage: memwhy COMMAND [options] [-- CMD ARGS...]\n\n");
+	str_add(out, "memwhy answers: why is memory doing this?\n");
+	help_examples(overview_examples, out);
+	str_add(out, "\nCommands:\n");
+	for (size_t i = 0; i < n; i++) {
+		if (!i || strcmp(all[i].section, all[i - 1].section) != 0)
+			str_addf(out, " %s:\n", all[i].section);
 		str_addf(out, "  %-12s %s\n", all[i].name, all[i].summary);
+	}
 	str_add(out, "\n'memwhy COMMAND --help' tells more; 'memwhy --version' the version.\n");
 	str_add(out, "Exit status: 0 done, 1 finding or regression (--fail-on), 2 usage, ");
 	str_add(out,

@@ -257,6 +257,8 @@ void help_man_main(struct str *out)
 		"'memwhy doctor' tells what can be seen on this host and what is missing.");
 	str_add(out, ".SH COMMANDS\n");
 	for (size_t i = 0; i < n; i++) {
+		if (!i || strcmp(all[i].section, all[i - 1].section) != 0)
+			str_addf(out, ".SS %s\n", all[i].section);
 		str_addf(out, ".TP\n.BR memwhy\\-%s (8)\n", all[i].name);
 		man_text(out, all[i].summary);
 		str_addc(out, '\n');

@@ -96,6 +96,8 @@ static const struct opt filter[] = {
 		"only events like this: 'order >= 3 && comm == dd'"),
 	O("hist", 0, OPT_STRING, hist, "FIELD", "histogram of this field of the events"),
 	O("sum", 0, OPT_STRING, sum, "FIELD", "sum, mean, least and most of this field"),
+	O("list", 0, OPT_FLAG, list, NULL,
+		"count nothing: print the events that EVENT stands for, and their fields"),
 };
 
 static const struct opt part[] = {

@@ -20,6 +20,7 @@ struct options {
 	u64 min_ns;
 	/* filter */
 	const char *filter, *hist, *sum;
+	bool list;
 	/* calls */
 	const char *flight, *dump_on;
 	bool with_memory, no_times;

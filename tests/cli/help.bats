@@ -4,12 +4,17 @@
 # bats file_tags=beside
 load common
 
-@test "help: every command's --help begins with examples and is 'help COMMAND'" {
+@test "help: every command's --help is usage, examples, options, and is 'help COMMAND'" {
 	[ "$(commands | wc -l)" -ge 5 ]
 	for c in $(commands); do
 		try mw_ok "$c" --help
 		text=$output
-		[[ $text == "Examples:"$'\n'"  memwhy "* ]] || try refuse "$c --help does not begin with examples"
+		[[ $text == "Usage: memwhy $c"*$'\n\nExamples:\n  '*memwhy* ]] || try refuse "$c --help does not begin with usage and examples"
+		# The description of an example is two columns from it, or on the next line.
+		glued=$(sed -n '/^Examples:/,/^$/p' <<<"$text" | awk '
+			held != "" && ($0 !~ /^ *[^ ]/ || match($0, /[^ ]/) != 47) { print held }
+			{ held = /^  [^ ]/ && length > 44 && substr($0, 45, 2) != "  " ? $0 : "" }')
+		[ -z "$glued" ] || try refuse "$c: glued: $glued"
 		try mw_ok help "$c"
 		[ "$output" = "$text" ] || try refuse "'help $c' is not '$c --help'"
 		try mw_ok "$c" -h
@@ -21,7 +26,7 @@ load common
 @test "help: the overview lists the commands; without a command it is a usage error" {
 	mw_ok help
 	overview=$output
-	[[ $overview == "Examples:"* ]]
+	[[ $overview == "Usage: "*"Examples:"*"Commands:"*" Diagnose:"*" NUMA:"* ]]
 	for c in help check doctor record faults; do
 		grep -q "^  $c  *[A-Z]" <<<"$overview"
 	done
@@ -64,6 +69,38 @@ load common
 	try mw_error 2 help help help
 	try mw_error 2 help faults extra
 	tried
+}
+
+@test "help: the name of an older tool names what does it here" {
+	while read -r tool ours; do
+		try mw_error 2 "$tool"
+		[[ $stderr == *"memwhy $ours"* ]] || try refuse "$tool: not $ours"
+	done <<-END
+		memleak leak
+		drsnoop reclaim --like drsnoop
+		oomkill oom --like oomkill
+		strace syscalls --like strace
+		numastat numa
+		slabtop slab
+	END
+	# What they name is there.
+	for tool in drsnoop vmscan compactsnoop swapin oomkill mmapsnoop brkstack shmsnoop strace; do
+		try mw_error 2 "$tool"
+		words=${stderr##*memwhy }
+		"$MEMWHY" ${words% --like*} --help | grep -q "^--like takes:.*${words##* }" || try refuse "$tool: $words"
+	done
+	tried
+}
+
+@test "help: count --list prints the events of a glob and their fields" {
+	needs_root
+	mw_ok count --list 'kmem:mm_page_*' -o json
+	jq -e '[.rows[].event] | index("kmem:mm_page_alloc")' <<<"$output" >/dev/null || refuse "no event"
+	jq -e '.rows[] | select(.event == "kmem:mm_page_alloc") | .fields | test("order, gfp_flags")' <<<"$output" >/dev/null || refuse "no fields"
+	mw_ok count --list page-faults
+	[[ $output == *page-faults* ]] || refuse "no software event"
+	mw_error 2 count --list
+	mw_error 2 count --list 'nosuch:*'
 }
 
 @test "help: an unknown option suggests the nearest one" {

@@ -16,7 +16,7 @@ root=$BATS_TEST_DIRNAME/../..
 	cp "$MEMWHY" "$empty/memwhy"
 	run --separate-stderr unshare -r chroot "$empty" /memwhy help
 	[ "$status" -eq 0 ]
-	[[ $output == Examples:* ]]
+	[[ $output == Usage:*Examples:* ]]
 }
 
 @test "install: what was stripped does the same and has no symbols" {
