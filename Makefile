@@ -25,6 +25,7 @@ LDFLAGS_STATIC := -fsanitize=address,undefined
 endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
+TRACK_FILES := -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"' -DTRACK_NOTHING='"$(B)/track_nothing.so"'
 SKELS   := $(PROBES:%=$(B)/gen/%.skel.h) $(B)/gen/walk_list.h $(B)/gen/where.skel.h
 SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
@@ -59,8 +60,14 @@ $(B)/libmemwhy-track.so: $(TRACK_SRCS:src/%.c=$(B)/track/%.o)
 	$(Q)$(CC) -shared -nostdlib -Wl,-z,now -Wl,-z,noexecstack -Wl,-soname,$(@F) -o $@.debug $^
 	$(Q)strip -o $@ $@.debug
 
-$(B)/capture/preload_file.o build/fuzz/obj/capture/preload_file.o: $(B)/libmemwhy-track.so
-ALL_CFLAGS += -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"'
+# What programs of 32 bits load in its place: nothing. Needs no C library of that kind.
+$(B)/track_nothing.so: Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) -m32 -shared -nostdlib -Wl,-z,noseparate-code -Wl,-z,noexecstack -Wl,--hash-style=both \
+		-Wl,--build-id=none -s -o $@ -x c /dev/null
+
+$(B)/capture/preload_file.o build/fuzz/obj/capture/preload_file.o: $(B)/libmemwhy-track.so $(B)/track_nothing.so
+ALL_CFLAGS += $(TRACK_FILES)
 
 # One BPF object and skeleton a probe, and a second object (X_walk) for when user stacks are asked
 # for, see src/bpf/unwind.bpf.h. walk_list.h lists these for src/probes/walks.c.
@@ -139,7 +146,7 @@ bench: all workloads $(B)/bench/numa_feed
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 FUZZ_OBJS := $(patsubst src/%.c,build/fuzz/obj/%.o,$(filter-out src/cmd/main.c,$(SRCS)))
-FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"' -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
+FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING $(TRACK_FILES) -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
               -I$(B)/gen -w -MMD -MP -fsanitize=address,undefined -fno-sanitize-recover=all
 
 build/fuzz/obj/%.o: src/%.c | $(SKELS)

@@ -4,7 +4,9 @@
  * So it lies where nobody but root (and who runs memwhy) can put another file, now or later: beside
  * memwhy or in ../lib/memwhy; else it is made, under a name that only depends on its content, in
  * /run/memwhy or /var/cache/memwhy, or for a user in a directory of the user's own. What was made
- * is removed by the last memwhy that used it, unless a process still has it.
+ * is removed by the last memwhy that used it, unless a process still has it. Where programs of 32
+ * bits can run too it is made in any case: the path has a word in it that their loader reads
+ * otherwise, and finds a library with nothing in it.
  */
 #ifndef MEMWHY_CAPTURE_PRELOAD_FILE_H
 #define MEMWHY_CAPTURE_PRELOAD_FILE_H
@@ -15,11 +17,12 @@
 
 struct preload_file {
 	char path[PATH_MAX];
-	int fd; /* locked as long as it is used; -1: it was there before */
+	int fd;         /* locked as long as it is used; -1: it was there before */
+	bool platforms; /* there are loaders of more than one kind of program */
 };
 
-/* The file beside memwhy, if it can be used; else NULL. */
-const char *preload_file_beside(void);
+/* Is there one beside memwhy that can be used, so that none is made? */
+bool preload_file_is_there(void);
 /* *ret is to be closed also when this failed. */
 int preload_file_open(struct preload_file *ret, struct err *err);
 void preload_file_close(struct preload_file *f);

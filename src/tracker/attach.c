@@ -1,6 +1,7 @@
 /* See attach.h. */
 #include "tracker/attach.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -11,7 +12,10 @@
 
 #define ENVIRON "/proc/self/environ"
 #define NAME_MAX_ 100
-#define WAIT_SECONDS 2 /* for memwhy to answer: it may be stopped */
+/* For memwhy to answer: a little, then whether it is stopped is asked, then more. */
+#define WAIT_FIRST_US 4000
+#define WAIT_US 50000
+#define WAIT_TIMES 40
 
 /* Libc's environ is not there yet when the loader asks for memory: the kernel's copy is. Finds the
  * variable while reading on, since the environment may be large. */
@@ -63,30 +67,73 @@ int attach_prepare(void)
 	return socket_length && filters_count() == filters;
 }
 
-static long socket_open(void)
+/* Is it stopped, or followed by a debugger? As /proc/PID/stat says behind the name, which is in
+ * parentheses. Its number is the second part of the socket's name; in a pid namespace it may be
+ * another's or nobody's, then it is waited for. */
+static int memwhy_is_stopped(void)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	char path[32] = "/proc/", text[512];
+	u32 n = 6, i = 0;
+	long fd, got;
+
+	while (i < socket_length && socket_name[i] != '-')
+		i++;
+	for (i++; i < socket_length && n < 20 && socket_name[i] != '-'; i++)
+		path[n++] = socket_name[i];
+	for (const char *c = "/stat"; *c; c++)
+		path[n++] = *c;
+	fd = call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? 0 : call(SYS_read, fd, text, sizeof(text));
+	if (fd >= 0)
+		call(SYS_close, fd);
+	for (got -= 3; got > 0; got--)
+		if (text[got] == ')')
+			return text[got + 2] == 'T' || text[got + 2] == 't';
+	return 0;
+}
+
+static void socket_wait(long fd, s64 us)
+{
 	struct {
 		s64 sec, usec;
-	} wait = {WAIT_SECONDS, 0};
-	long fd = call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	} wait = {0, us};
+
+	call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	call(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+}
+
+/* Is there a reason to try once more what had no answer in time? */
+static int wait_again(long fd, long rc, int *tries)
+{
+	if ((rc != -EAGAIN && rc != -EINTR) || ++*tries > WAIT_TIMES || memwhy_is_stopped())
+		return 0;
+	if (*tries == 1)
+		socket_wait(fd, WAIT_US);
+	return 1;
+}
+
+static long socket_open(int *tries)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	long fd = call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), rc;
 
 	if (fd < 0)
 		return fd;
 	for (u32 i = 0; i < socket_length; i++)
 		at.sun_path[1 + i] =
 			socket_name[i]; /* a NUL first: it has no place in the file system */
-	call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	call(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-	if (call(SYS_connect, fd, &at,
-		    offsetof(struct sockaddr_un, sun_path) + 1 + socket_length)) {
-		call(SYS_close, fd);
-		return -1;
-	}
-	return fd;
+	socket_wait(fd, WAIT_FIRST_US);
+	do
+		rc = call(SYS_connect, fd, &at,
+			offsetof(struct sockaddr_un, sun_path) + 1 + socket_length);
+	while (wait_again(fd, rc, tries));
+	if (!rc)
+		return fd;
+	call(SYS_close, fd);
+	return -1;
 }
 
-static int file_receive(long fd)
+static int file_receive(long fd, int *tries)
 {
 	union {
 		struct cmsghdr head;
@@ -101,8 +148,12 @@ static int file_receive(long fd)
 		.msg_controllen = sizeof(control),
 	};
 	int file = -1;
+	long rc;
 
-	if (call(SYS_recvmsg, fd, &m, MSG_CMSG_CLOEXEC) != sizeof(version))
+	do
+		rc = call(SYS_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
+	while (wait_again(fd, rc, tries));
+	if (rc != sizeof(version))
 		return -1;
 	if (m.msg_controllen >= CMSG_LEN(sizeof(int)) && control.head.cmsg_type == SCM_RIGHTS)
 		memcpy(&file, CMSG_DATA(&control.head), sizeof(file));
@@ -136,12 +187,12 @@ static struct track_head *file_map(int file)
 struct track_head *attach_file(void)
 {
 	struct track_head *head = NULL;
-	long fd = socket_open();
-	int file;
+	int file, tries = 0;
+	long fd = socket_open(&tries);
 
 	if (fd < 0)
 		return NULL;
-	file = file_receive(fd);
+	file = file_receive(fd, &tries);
 	if (file >= 0) {
 		head = space_is_short() ? NULL : file_map(file);
 		call(SYS_close, file);

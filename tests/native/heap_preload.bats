@@ -12,6 +12,9 @@ setup() {
 		tracked() { # NAME: so many programs of this name
 			jq -r '.rows[] | select(.table == "process") | .comm' r.json | grep -cx "$1" || true
 		}
+		made() { # so many libraries, each with a name for each kind of program
+			ls /run/memwhy | sed -E 's/^(libmemwhy-track-[0-9a-f]*).*/\1/' | sort -u | wc -l
+		}
 		wait_for() {
 			for _ in $(seq 200); do
 				eval "$1" && return 0
@@ -45,7 +48,7 @@ apart() {
 @test "heap: alone, it preloads a file of root's below directories of root's, and leaves nothing" {
 	apart <<-'END'
 		"$alone" heap -o json --out r.json -- sh -c 'echo "$LD_PRELOAD" >path; ls / >/dev/null
-			at=$LD_PRELOAD; while [ "$at" != / ]; do stat -c "%u %a" "$at"; at=$(dirname "$at"); done >modes' 9>&-
+			at=$LD_PRELOAD; while [ "$at" != / ]; do stat -L -c "%u %a" "$at"; at=$(dirname "$at"); done >modes' 9>&-
 		[[ $(cat path) == /run/memwhy/libmemwhy-track-*.so ]]
 		[ "$(sort -u modes)" = "0 755" ]
 		[ "$(tracked ls)" = 1 ]
@@ -85,9 +88,9 @@ apart() {
 		[ "$(tracked ls)" = 1 ]
 		[ "$(tracked cat)" = 1 ]
 		# One lives on, so does the file.
-		[ "$(ls /run/memwhy | wc -l)" = 1 ]
+		[ "$(made)" = 1 ]
 		"$alone" heap -q --out r -- true
-		[ "$(ls /run/memwhy | wc -l)" = 1 ]
+		[ "$(made)" = 1 ]
 		echo go >&9
 		wait_for '[ -s out ] && ! kill -0 $(cat pid) 2>/dev/null'
 		[ ! -s err ]
@@ -102,10 +105,10 @@ apart() {
 		disown
 		wait_for '[ -s pid ]'
 		"$alone" heap -q --out r2 -- true
-		[ "$(ls /run/memwhy | wc -l)" = 1 ]
+		[ "$(made)" = 1 ]
 		kill -KILL $first
 		wait_for '! kill -0 $first 2>/dev/null'
-		[ "$(ls /run/memwhy | wc -l)" = 1 ]
+		[ "$(made)" = 1 ]
 		echo go >&9
 		wait_for '! kill -0 $(cat pid) 2>/dev/null'
 		gone
@@ -131,5 +134,55 @@ apart() {
 		[[ $(cat path) == /run/mine/.cache/memwhy/* ]]
 		[ "$(tracked ls)" = 1 ]
 		wait_for '[ -z "$(ls -A .cache)" ] || { as_nobody HOME=/run/mine "$alone" heap -q --out r -- true; false; }'
+	END
+}
+
+@test "heap: programs of 32 bits run without a word from their loader, others beside are followed" {
+	cat >say.c <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		int main(void) { void *p = malloc(10); printf("%d\n", p ? (int)sizeof(p) : 0); free(p); return 0; }
+	END
+	gcc -m32 -o bits32 say.c || skip "needs a C library of 32 bits (libc6-dev-i386)"
+	musl-gcc -o musl say.c
+	apart <<-'END'
+		"$alone" heap -o json --out r.json -- sh -c './bits32; ls / >/dev/null; ./musl; ./bits32' >out 2>err
+		cat err
+		[ ! -s err ]
+		[ "$(tr "\n" " " <out)" = "4 8 4 " ]
+		[ "$(tracked ls)" = 1 ]
+		[ "$(tracked musl)" = 1 ]
+		[ "$(tracked bits32)" = 0 ]
+		gone
+	END
+}
+
+@test "heap: what cannot be loaded by programs of 32 bits is said of one that lives on" {
+	printf '#include <unistd.h>\nint main(void) { return (int)sleep(4); }\n' >stays.c
+	gcc -m32 -o stays stays.c || skip "needs a C library of 32 bits (libc6-dev-i386)"
+	apart <<-'END'
+		"$alone" heap --out r.txt -- sh -c './stays; true' >out 2>err
+		grep -q 'stays.*not of 64 bits' r.txt || { cat r.txt; false; }
+	END
+}
+
+@test "heap: programs begun while memwhy is stopped do not wait for it" {
+	apart <<-'END'
+		status=0
+		timeout 30 "$alone" heap -o json --out r.json -- bash -c '
+			kill -STOP $PPID
+			SECONDS=0
+			for i in $(seq 30); do /bin/true; done
+			echo $SECONDS >seconds
+			kill -CONT $PPID
+			sleep 0.2
+			ls / >/dev/null' 2>err || status=$?
+		cat err
+		[ $status = 0 ]
+		[ ! -s err ]
+		# Two seconds each they waited once. It may be a busy machine.
+		[ "$(cat seconds)" -lt 20 ]
+		[ "$(tracked ls)" = 1 ]
+		jq -e ".notes[0] | test(\"heap: 31 programs .*stopped\")" r.json || { jq .notes r.json; false; }
 	END
 }

@@ -24,6 +24,13 @@ int client_send(int to, int file)
 	return sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
+bool client_has_gone(int client)
+{
+	char byte;
+
+	return !recv(client, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT);
+}
+
 /* Anybody on this host may connect; the name is not to be guessed, but it is shown by the kernel.
  */
 bool client_may(const struct ucred *who)

@@ -8,6 +8,8 @@
 #include "probes/heap/image.h"
 
 bool client_may(const struct ucred *who);
+/* It did not wait for an answer. */
+bool client_has_gone(int client);
 int client_send(int to, int file);
 /* Of processes that have not ended: what this pid was before its exec; else the one that started
  * it, where that is known. 0: none. ppid: 0 where it is not known. */

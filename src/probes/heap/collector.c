@@ -107,7 +107,11 @@ static int clients_accept(struct collector *c)
 
 		if (client < 0)
 			break;
-		if (!getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &size) && client_may(&who))
+		if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &size) || !client_may(&who))
+			continue;
+		if (client_has_gone(client))
+			c->programs.unanswered++;
+		else
 			rc = image_new(c, client, who.pid);
 	}
 	return rc;

@@ -66,6 +66,7 @@ struct heap_process *const *collector_processes(struct collector *c, size_t *ret
 struct collector_programs {
 	u32 asked;             /* for a file to write to */
 	u32 refused, given_up; /* of these: there could be none; did not wait for us any longer */
+	u32 unanswered;        /* asked too, and had gone on when we came to it */
 	int why;               /* of those refused: -errno of the last one */
 };
 void collector_programs(struct collector *c, struct collector_programs *ret);

@@ -323,7 +323,7 @@ static void tell(struct capture *c, struct heap_state *s)
 	u64 asked, guessed;
 
 	collector_programs(s->collector, &programs);
-	if (!programs.asked && !known)
+	if (!programs.asked && !programs.unanswered && !known)
 		capture_note(c, NOTE_WARNING,
 			"no program was tracked: they are static, or have more privileges than "
 			"who runs them, or the library could not be loaded");
@@ -338,6 +338,11 @@ static void tell(struct capture *c, struct heap_state *s)
 			"%u programs went on without memwhy, which had not read for two seconds: "
 			"what they did then is not known",
 			programs.given_up);
+	if (programs.unanswered)
+		capture_note(c, NOTE_WARNING,
+			"%u programs were not tracked, as memwhy did not answer them: it was "
+			"stopped, or too busy for two seconds",
+			programs.unanswered);
 	heap_faults_tell(c, s->collector);
 	collector_asked(s->collector, &asked, &guessed);
 	if (guessed > asked / 20)
@@ -418,8 +423,8 @@ static void close_source(void *state)
 static int survey(struct capture *c)
 {
 	return capture_method(c, "allocations of a command",
-		preload_file_beside() ? "preload library"
-				      : "preload library, from a file for the run",
+		preload_file_is_there() ? "preload library"
+					: "preload library, from a file for the run",
 		NULL);
 }
 
