@@ -366,6 +366,39 @@ static __always_inline u32 log2_slot(u64 v, u32 max)
 		return bpf_map_lookup_elem(&slots, &i);      \
 	}
 
+/* Keys of all tables that were made so far, and at how many the reader wants to be woken, which
+ * makes room (0: not). */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, u64);
+} table_fill SEC(".maps");
+
+/* A key was made: the reader is woken by a record of no kind. It may be woken twice. */
+static __always_inline void table_key_made(void)
+{
+	u32 zero = 0, one = 1;
+	u64 *n = bpf_map_lookup_elem(&table_fill, &zero);
+	u64 *wake_at = bpf_map_lookup_elem(&table_fill, &one);
+	struct rec *r;
+
+	if (!n || !wake_at)
+		return;
+	__sync_fetch_and_add(n, 1);
+	if (!*wake_at || *n < *wake_at)
+		return;
+	*wake_at = 0;
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) /* full: its reader is on its way */
+		return;
+	r->size = sizeof(*r);
+	r->kind = REC_NONE;
+	r->flags = 0;
+	r->time_ns = 0;
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+}
+
 /* A table of aggregates: one agg_value a key and CPU. */
 #define AGG_TABLE(name_, key_)                          \
 	struct {                                        \
@@ -385,7 +418,8 @@ static __always_inline struct agg_value *agg_get(void *table, const void *key, u
 	if (v)
 		goto seen;
 	/* -EEXIST: another CPU was faster */
-	bpf_map_update_elem(table, key, &agg_zero, BPF_NOEXIST);
+	if (!bpf_map_update_elem(table, key, &agg_zero, BPF_NOEXIST))
+		table_key_made();
 	v = bpf_map_lookup_elem(table, key);
 	if (!v) {
 		struct probe_counts *c = counts();
@@ -419,7 +453,8 @@ static __always_inline struct sum_value *sum_get(void *table, const void *key)
 	struct sum_value *v = bpf_map_lookup_elem(table, key);
 
 	if (!v) {
-		bpf_map_update_elem(table, key, &sum_zero, BPF_NOEXIST);
+		if (!bpf_map_update_elem(table, key, &sum_zero, BPF_NOEXIST))
+			table_key_made();
 		v = bpf_map_lookup_elem(table, key);
 	}
 	if (v && !v->count) {

@@ -105,6 +105,8 @@ int attach_set_entries(struct bpf_object *obj, const char *map, u32 entries);
 /* Entries for a table of aggregates on this machine: a fixed share of memory for all CPUs, less
  * where the capture is gentle. */
 u32 attach_table_entries(const struct capture *c, size_t key_size, size_t value_size);
+/* The same, of keys that are many where they have stacks. */
+u32 attach_stacks_entries(const struct capture *c, size_t key_size, size_t value_size);
 
 /* Tries every hook of a spec for `doctor`, without leaving anything attached. -EPERM: nothing was
  * tried, or said. */

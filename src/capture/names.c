@@ -48,6 +48,7 @@ int names_open(struct sink *sink, const struct names_options *o, struct names **
 	groups_init(&n->cgroups, sizeof(u64), sizeof(u32));
 	groups_init(&n->frames, sizeof(struct frame_key), sizeof(u32));
 	groups_init(&n->stacks, sizeof(XXH128_hash_t), sizeof(u32));
+	groups_init(&n->pairs, sizeof(struct stack_pair), sizeof(u32));
 	hierarchy_find(n);
 	rc = module_table_new(0, &n->modules);
 	if (!rc)
@@ -317,6 +318,7 @@ void names_close(struct names *n)
 	groups_free(&n->cgroups);
 	groups_free(&n->frames);
 	groups_free(&n->stacks);
+	groups_free(&n->pairs);
 	cgroup_ids_free(&n->cgroup_ids);
 	free(n);
 }

@@ -24,6 +24,11 @@ struct task_value {
 	char comm[COMM_LEN];
 };
 
+/* Ids of a user and a kernel stack: what they stand for does not change. */
+struct stack_pair {
+	u32 ustack, kstack;
+};
+
 struct names {
 	struct sink *sink;
 	struct names_options opt;
@@ -37,6 +42,7 @@ struct names {
 	struct groups cgroups; /* id -> 1 */
 	struct groups frames;  /* frame_key -> id */
 	struct groups stacks;  /* 128-bit hash of frame ids -> id */
+	struct groups pairs;   /* stack_pair -> id of a stack, the same in every process */
 	size_t resolved;       /* frames whose symbols were sent */
 	bool other_kernel;
 	struct cgroup_hierarchy hierarchy;

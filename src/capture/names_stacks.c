@@ -11,6 +11,8 @@
 #include "capture/names_sent.h"
 #include "sym/perfmap.h"
 
+#define PAIRS_MAX (1U << 18)
+
 /* The address of a place in a process. What has ended may have none any more. */
 static u64 place_address(struct names *n, const struct frame_key *key, u32 tgid)
 {
@@ -171,14 +173,35 @@ static u32 stack_send(struct names *n, const u32 *ids, u32 count, u16 flags)
 	return names_put(n, &r->h) ? 0 : id;
 }
 
+/* Are all frames places in files, which are the same in every process? */
+static bool stack_is_anyones(const struct user_stack *user)
+{
+	for (u32 i = 0; i < user->n; i++)
+		if (!(user->frames[i] & STACK_PLACE))
+			return false;
+	return true;
+}
+
+/* Under churn the same few stacks come by with each process. */
 u32 names_stack(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack, u32 kstack)
 {
-	u32 ids[2 * STACK_DEPTH_MAX], count = kernel_frames(n, maps, kstack, ids);
+	struct stack_pair pair = {ustack, kstack};
+	const u32 *known = groups_find(&n->pairs, &pair);
+	u32 ids[2 * STACK_DEPTH_MAX], count, id, *keep;
 	struct user_stack user = {};
 
+	if (known)
+		return *known;
+	count = kernel_frames(n, maps, kstack, ids);
 	if (user_stack_read(maps, ustack, &user))
 		count = user_frames(n, tgid, &user, false, ids, count);
-	return count ? stack_send(n, ids, count, stack_flags(&user)) : 0;
+	id = count ? stack_send(n, ids, count, stack_flags(&user)) : 0;
+	if (!id || n->pairs.n == PAIRS_MAX || !stack_is_anyones(&user))
+		return id;
+	keep = groups_get(&n->pairs, &pair);
+	if (keep)
+		*keep = id;
+	return id;
 }
 
 u32 names_callers(struct names *n, const struct stack_maps *maps, u32 tgid, u32 ustack)

@@ -20,6 +20,7 @@
 #define STACK_ENTRIES 16384
 #define TABLE_BYTES (32UL << 20)
 #define TABLE_ENTRIES 10240
+#define STACKS_ENTRIES 65536 /* of a table whose keys have stacks, many a process */
 
 /* libbpf's messages have no context argument. Only the first line since the last open is kept. */
 static char first_line[160];
@@ -153,14 +154,29 @@ int attach_set_entries(struct bpf_object *obj, const char *map, u32 entries)
 	return m ? bpf_map__set_max_entries(m, entries) : -ENOENT;
 }
 
-u32 attach_table_entries(const struct capture *c, size_t key_size, size_t value_size)
+static u32 entries_fit(size_t most, size_t key_size, size_t value_size)
 {
-	size_t most = c->opt.gentle ? TABLE_ENTRIES * 2 / 5 : TABLE_ENTRIES;
 	size_t cpus = (size_t)MAX(1, libbpf_num_possible_cpus());
 	size_t entry = key_size + 64 + cpus * value_size;
 	size_t entries = TABLE_BYTES / entry;
 
 	return (u32)(entries > most ? most : entries < 512 ? 512 : entries);
+}
+
+u32 attach_table_entries(const struct capture *c, size_t key_size, size_t value_size)
+{
+	size_t most = c->opt.gentle ? TABLE_ENTRIES * 2 / 5 : TABLE_ENTRIES;
+
+	return entries_fit(most, key_size, value_size);
+}
+
+u32 attach_stacks_entries(const struct capture *c, size_t key_size, size_t value_size)
+{
+	bool many = !c->opt.gentle && !c->opt.few_stacks &&
+		    (c->opt.user_stacks || c->opt.kernel_stacks);
+
+	return many ? entries_fit(STACKS_ENTRIES, key_size, value_size)
+		    : attach_table_entries(c, key_size, value_size);
 }
 
 static u32 ring_entries(const struct capture_options *opt)

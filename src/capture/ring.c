@@ -15,6 +15,7 @@ struct ring {
 	int (*record)(void *arg, const struct rec *r);
 	void *arg;
 	u64 delivered;
+	bool woken;
 	u32 batch;    /* of RING_BATCH, those taken */
 	VEC(int) own; /* rings of CPUs: closed here */
 };
@@ -27,6 +28,10 @@ static int ring_sample(void *ctx, void *data, size_t size)
 
 	if (size < sizeof(*rec) || rec->size > size)
 		return 0; /* not ours: cannot be */
+	if (rec->kind == REC_NONE || !r->record) {
+		r->woken = true;
+		return 0;
+	}
 	r->delivered++;
 	rc = r->record(r->arg, rec);
 	return !rc && ++r->batch == RING_BATCH ? -EAGAIN : rc; /* which ends this drain */
@@ -113,6 +118,14 @@ int ring_drain(struct ring *r)
 	if (r->batch == RING_BATCH)
 		return 1;
 	return rc < 0 ? rc : 0;
+}
+
+bool ring_woken(struct ring *r)
+{
+	bool woken = r->woken;
+
+	r->woken = false;
+	return woken;
 }
 
 u64 ring_delivered(const struct ring *r)

@@ -2,6 +2,7 @@
 #ifndef MEMWHY_CAPTURE_RING_H
 #define MEMWHY_CAPTURE_RING_H
 
+#include "base/util.h"
 #include "event/wire.h"
 
 struct attached; /* capture/attach.h */
@@ -10,7 +11,8 @@ struct ring;
 
 #define RING_BATCH 1024 /* bounds what their reader holds at once */
 
-/* record is called for each; what it returns other than 0 ends the drain. */
+/* record is called for each; what it returns other than 0 ends the drain. NULL: there are none but
+ * those of no kind. */
 int ring_open(int map, int (*record)(void *arg, const struct rec *r), void *arg, struct ring **ret);
 /*
  * Gives each CPU a ring of its own, in a map of rings by CPU (common.bpf.h: RINGS), read along with
@@ -23,6 +25,8 @@ int ring_prepare(struct bpf_object *obj, const char *map);
 int ring_fd(const struct ring *r); /* readable when records wait */
 /* Hands on at most RING_BATCH records. 1: there may be more; 0: that was all. */
 int ring_drain(struct ring *r);
+/* Was the reader woken since it was last asked, by a record of no kind? Tables fill up then. */
+bool ring_woken(struct ring *r);
 u64 ring_delivered(const struct ring *r);
 void ring_close(struct ring *r);
 

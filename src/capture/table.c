@@ -30,7 +30,17 @@ struct table {
 	const char *slots; /* mapped; NULL: none */
 	size_t slots_bytes, slot_size;
 	struct groups folded; /* of all slots, by key */
+
+	/* As many keys and values as the kernel hands out in one call; NULL: it hands out one. */
+	char *batch_keys, *batch_values;
+	u32 batch_n;
+	u32 max_keys, keys;  /* as of the last drain */
+	struct groups ended; /* tgid -> 1: it is there, 2: it has ended; of this drain */
 };
+
+#define BATCH_BYTES (512UL << 10)
+#define BATCH_MIN 64 /* no bucket of a hash holds as many */
+#define BATCH_MAX 1024
 
 static bool map_is_per_cpu(int map)
 {
@@ -69,6 +79,26 @@ static int slots_open(struct table *t)
 	return 0;
 }
 
+/* Without memory for it, or where the kernel does not know how, keys are read one by one. */
+static void batch_open(struct table *t)
+{
+	struct bpf_map_info info = {};
+	u32 len = sizeof(info);
+	size_t each = (size_t)t->n_cpus * value_size(t);
+
+	if (bpf_obj_get_info_by_fd(t->spec.map, &info, &len))
+		return;
+	t->max_keys = info.max_entries;
+	t->batch_n = (u32)MIN(MAX(BATCH_BYTES / each, (size_t)BATCH_MIN), (size_t)BATCH_MAX);
+	t->batch_keys = calloc(t->batch_n, t->spec.key_size);
+	t->batch_values = calloc(t->batch_n, each);
+	if (t->batch_keys && t->batch_values)
+		return;
+	free(t->batch_keys);
+	free(t->batch_values);
+	t->batch_keys = t->batch_values = NULL;
+}
+
 int table_open(const struct table_spec *spec, struct table **ret)
 {
 	struct table *t = calloc(1, sizeof(*t));
@@ -89,6 +119,8 @@ int table_open(const struct table_spec *spec, struct table **ret)
 	t->sum = t->cpus + (size_t)t->n_cpus * value_size(t);
 	t->last = t->sum + value_size(t);
 	t->next = t->key + spec->key_size;
+	groups_init(&t->ended, sizeof(u32), sizeof(u32));
+	batch_open(t);
 	rc = slots_open(t);
 	if (rc) {
 		table_close(t);
@@ -207,19 +239,26 @@ static bool value_differs(const struct table *t, const void *last)
 }
 
 /* t->sum becomes what all CPUs together have counted. */
-static void value_sum(struct table *t)
+static void value_sum(struct table *t, const char *cpus)
 {
 	memset(t->sum, 0, value_size(t));
 	for (int i = 0; i < t->n_cpus; i++)
-		t->spec.values->add(t->sum, t->cpus + (size_t)i * value_size(t));
+		t->spec.values->add(t->sum, cpus + (size_t)i * value_size(t));
+}
+
+static struct known *known_find(struct table *t, const void *key)
+{
+	struct known *k;
+
+	HASH_FIND(hh, t->known, key, t->spec.key_size, k);
+	return k;
 }
 
 static struct known *known_get(struct table *t, const void *key)
 {
 	size_t key_size = (t->spec.key_size + 7) & ~7U;
-	struct known *k;
+	struct known *k = known_find(t, key);
 
-	HASH_FIND(hh, t->known, key, t->spec.key_size, k);
 	if (k)
 		return k;
 	k = calloc(1, sizeof(*k) + key_size + value_size(t));
@@ -239,41 +278,54 @@ static void value_delta(struct table *t, struct known *k)
 	t->spec.values->subtract(t->sum, t->last);
 }
 
-static int key_read(struct table *t, const void *key)
+/* Hands out what was added to a key whose values are these, a CPU each. last: nothing will be. */
+static int key_take(struct table *t, const void *key, const char *cpus, bool last)
 {
 	struct known *k;
 
-	if (bpf_map_lookup_elem(t->spec.map, key, t->cpus))
-		return 0;
-	value_sum(t);
+	value_sum(t, cpus);
 	slots_add(t, key);
 	memset(t->last, 0, value_size(t));
 	if (!value_differs(t, t->last))
 		return 0;
-	k = known_get(t, key);
+	k = last ? known_find(t, key) : known_get(t, key);
+	if (!k && last)
+		goto deliver;
 	if (!k)
 		return -ENOMEM;
 	if (!value_differs(t, k->last))
 		return 0;
 	value_delta(t, k);
+deliver:
 	t->delivered += value_count(t->sum);
 	return t->spec.added(t->spec.arg, key, t->sum);
+}
+
+static int key_read(struct table *t, const void *key)
+{
+	return bpf_map_lookup_elem(t->spec.map, key, t->cpus) ? 0
+							      : key_take(t, key, t->cpus, false);
+}
+
+static void key_forget(struct table *t, const void *key)
+{
+	struct known *k = known_find(t, key);
+
+	if (k) {
+		HASH_DEL(t->known, k);
+		free(k);
+	}
 }
 
 /* Read again after the process was seen to be gone, so nothing is added any more. */
 static int key_retire(struct table *t, const void *key)
 {
-	struct known *k;
 	int rc = key_read(t, key);
 
 	if (rc)
 		return rc;
 	bpf_map_delete_elem(t->spec.map, key);
-	HASH_FIND(hh, t->known, key, t->spec.key_size, k);
-	if (k) {
-		HASH_DEL(t->known, k);
-		free(k);
-	}
+	key_forget(t, key);
 	return 0;
 }
 
@@ -284,19 +336,119 @@ static bool key_is_over(struct table *t, const void *key)
 	return tgid && kill((pid_t)tgid, 0) && errno == ESRCH;
 }
 
-int table_drain(struct table *t)
+static int drain_one_by_one(struct table *t)
 {
-	const void *at = NULL;
-	int rc = t->slots ? slots_fold(t) : 0;
 	bool more = !bpf_map_get_next_key(t->spec.map, NULL, t->next);
+	const void *at = NULL;
+	int rc = 0;
 
+	t->keys = 0;
 	while (more && !rc) {
 		memcpy(t->key, t->next, t->spec.key_size);
 		at = t->key;
 		more = !bpf_map_get_next_key(t->spec.map, at, t->next);
-		rc = key_is_over(t, at) ? key_retire(t, at) : key_read(t, at);
+		if (key_is_over(t, at)) {
+			rc = key_retire(t, at);
+		} else {
+			rc = key_read(t, at);
+			t->keys++;
+		}
 	}
 	return rc;
+}
+
+/* All keys and values, a batch at a time. -ENOTSUP: this kernel or this map has no batches. */
+static int batches(struct table *t, int (*each)(struct table *t, u32 n))
+{
+	u32 at = 0;
+	bool first = true;
+	int rc = 0;
+
+	for (bool more = true; more && !rc; first = false) {
+		u32 n = t->batch_n;
+
+		if (bpf_map_lookup_batch(t->spec.map, first ? NULL : &at, &at, t->batch_keys,
+			    t->batch_values, &n, NULL)) {
+			if (errno != ENOENT)
+				return first || errno == ENOSPC ? -ENOTSUP : -errno;
+			more = false;
+		}
+		rc = n ? each(t, n) : 0;
+	}
+	return rc;
+}
+
+static const void *batch_key(const struct table *t, u32 i)
+{
+	return t->batch_keys + (size_t)i * t->spec.key_size;
+}
+
+/* Which processes have ended: whatever they did is in the values that are read after this. */
+static int ended_find(struct table *t, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		u32 tgid = t->spec.tgid(batch_key(t, i));
+		u32 *state = tgid ? groups_get(&t->ended, &tgid) : NULL;
+
+		if (tgid && !state)
+			return -ENOMEM;
+		if (state && !*state)
+			*state = kill((pid_t)tgid, 0) && errno == ESRCH ? 2 : 1;
+	}
+	return 0;
+}
+
+static bool has_ended(const struct table *t, const void *key)
+{
+	u32 tgid = t->spec.tgid ? t->spec.tgid(key) : 0, *state;
+
+	state = tgid ? groups_find(&t->ended, &tgid) : NULL;
+	return state && *state == 2;
+}
+
+static int batch_take(struct table *t, u32 n)
+{
+	size_t each = (size_t)t->n_cpus * value_size(t);
+	int rc = 0;
+
+	for (u32 i = 0; i < n && !rc; i++) {
+		const void *key = batch_key(t, i);
+		bool ended = has_ended(t, key);
+
+		rc = key_take(t, key, t->batch_values + i * each, ended);
+		if (rc || !ended) {
+			t->keys++;
+			continue;
+		}
+		bpf_map_delete_elem(t->spec.map, key);
+		key_forget(t, key);
+	}
+	return rc;
+}
+
+static int drain_batches(struct table *t)
+{
+	int rc;
+
+	if (!t->batch_keys)
+		return -ENOTSUP;
+	groups_clear(&t->ended);
+	t->keys = 0;
+	rc = t->spec.tgid ? batches(t, ended_find) : 0;
+	return rc ? rc : batches(t, batch_take);
+}
+
+int table_drain(struct table *t)
+{
+	int rc = t->slots ? slots_fold(t) : 0;
+
+	rc = rc ? rc : drain_batches(t);
+	return rc == -ENOTSUP ? drain_one_by_one(t) : rc;
+}
+
+u32 table_room(const struct table *t)
+{
+	return t->max_keys > t->keys ? t->max_keys - t->keys : 0;
 }
 
 u32 table_key_tgid(const void *key)
@@ -323,6 +475,9 @@ void table_close(struct table *t)
 		munmap((void *)(uintptr_t)t->slots, t->slots_bytes);
 		groups_free(&t->folded);
 	}
+	groups_free(&t->ended);
+	free(t->batch_keys);
+	free(t->batch_values);
 	free(t->cpus);
 	free(t->key);
 	free(t);

@@ -60,6 +60,8 @@ u32 table_key_tgid(const void *key);
 int table_open(const struct table_spec *spec, struct table **ret);
 /* 0, or what `added` returned first, or -errno. */
 int table_drain(struct table *t);
+/* Keys that there is room for, as of the last drain. */
+u32 table_room(const struct table *t);
 /* Events handed out so far. */
 u64 table_delivered(const struct table *t);
 void table_close(struct table *t);

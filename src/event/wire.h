@@ -41,6 +41,8 @@ enum stack_fallback {
 };
 
 enum rec_kind {
+	REC_NONE = 0, /* in rings only: wakes their reader */
+
 	/* What the stream says about itself (event/meta.h). */
 	REC_HOST = 1,
 	REC_SESSION = 2,

@@ -25,6 +25,7 @@ struct probe_table {
 	int (*added)(struct capture *c, const struct stack_maps *stacks, const void *key,
 		const void *value);
 	const struct table_values *values; /* NULL: table_agg */
+	bool many_keys;                    /* where they have stacks: see attach_stacks_entries */
 	bool derived; /* its events are counted in another table: they are not delivered twice */
 	/* In place of `values`, where they depend on what was asked for; key_size is then the
 	 * least, and prepare() may set a larger one. */
@@ -74,7 +75,7 @@ struct probe_bpf {
 	int (*prepare)(struct bpf_object *obj, const struct capture *c);
 	/* Memory of maps that `attach` makes beside those of the object; may be NULL. */
 	u64 (*other_bytes)(const struct capture *c);
-	struct probe_table tables[PROBE_TABLES];
+	struct probe_table tables[PROBE_TABLES]; /* the first is the one that fills up */
 	/* Sends what a record from the ring becomes on disk; NULL: the probe sends none. */
 	int (*record)(struct capture *c, const struct stack_maps *stacks, const struct rec *r);
 	/*
@@ -190,10 +191,12 @@ int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret,
 int probe_start(struct probe_run *run);
 /* Does the probe, as it was asked for, need the preload library? Not of a static program. */
 bool probe_preloads(const struct probe *p, const struct capture *c);
-/* Readable when single events wait; -1 when there will be none. */
+/* Readable when single events wait, or tables fill up; -1 when there will be none. */
 int probe_fd(struct probe_run *run);
 /* Sends single events that wait, at most RING_BATCH. 1: there may be more; 0: that was all. */
 int probe_drain_ring(struct probe_run *run);
+/* Are its tables about to be full, so that they are to be drained soon? */
+bool probe_fills_up(const struct probe_run *run);
 /* Takes a sample if one is due at now_ns; begins or ends a burst. */
 int probe_sample(struct probe_run *run, u64 now_ns);
 /* When the next sample is due, or a burst begins or ends; UINT64_MAX: never. */

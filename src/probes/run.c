@@ -15,11 +15,15 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#define WAKE_ROOM_MIN 64
+
 struct probe_run {
 	const struct probe *probe;
 	struct capture *c;
 	struct attached *attached;
 	struct ring *ring;
+	bool records; /* come through it; else it only wakes us before the tables are full */
+	bool woken;
 	struct table *tables[PROBE_TABLES];
 	struct table_ctx {
 		struct probe_run *run;
@@ -49,6 +53,14 @@ static const struct table_values *values_of(
 	return t->values ? t->values : &table_agg;
 }
 
+static u32 entries_of(const struct probe_run *run, const struct probe_table *t)
+{
+	size_t value = values_of(run, t)->size;
+
+	return t->many_keys ? attach_stacks_entries(run->c, t->key_size, value)
+			    : attach_table_entries(run->c, t->key_size, value);
+}
+
 static int prepare(struct bpf_object *obj, void *arg)
 {
 	struct probe_run *run = arg;
@@ -56,9 +68,7 @@ static int prepare(struct bpf_object *obj, void *arg)
 	int rc = 0;
 
 	for (size_t i = 0; i < PROBE_TABLES && b->tables[i].map && !rc; i++)
-		rc = attach_set_entries(obj, b->tables[i].map,
-			attach_table_entries(run->c, b->tables[i].key_size,
-				values_of(run, &b->tables[i])->size));
+		rc = attach_set_entries(obj, b->tables[i].map, entries_of(run, &b->tables[i]));
 	return rc || !b->prepare ? rc : b->prepare(obj, run->c);
 }
 
@@ -120,6 +130,21 @@ static int tables_open(struct probe_run *run)
 	return rc;
 }
 
+/* Once a quarter of the room in the first table is taken, we are to be woken: others may want the
+ * CPU too. With hardly any room a drain would make none: most keys are of processes that live. */
+static void wake_arm(struct probe_run *run)
+{
+	int map = attach_map(run->attached, "table_fill");
+	u32 room = table_room(run->tables[0]), made = 0, wake = 1;
+	u64 n = 0, at;
+
+	run->woken = false;
+	if (map < 0 || bpf_map_lookup_elem(map, &made, &n))
+		return;
+	at = room < WAKE_ROOM_MIN ? 0 : n + room / 4;
+	bpf_map_update_elem(map, &wake, &at, BPF_ANY);
+}
+
 static int bpf_open(struct probe_run *run, struct err *err)
 {
 	struct attach_spec spec;
@@ -152,13 +177,17 @@ static int bpf_open(struct probe_run *run, struct err *err)
 			rc = probe_scope_add(run, *pid);
 	if (!rc)
 		rc = tables_open(run);
-	if (!rc && run->probe->bpf->record && (run->c->opt.each || run->probe->bpf->single))
-		rc = ring_open(attach_map(run->attached, "ring"), ring_record, run, &run->ring);
-	if (!rc && run->ring && run->probe->bpf->rings)
+	run->records = run->probe->bpf->record && (run->c->opt.each || run->probe->bpf->single);
+	if (!rc && (run->records || run->tables[0]))
+		rc = ring_open(attach_map(run->attached, "ring"), run->records ? ring_record : NULL,
+			run, &run->ring);
+	if (!rc && run->records && run->probe->bpf->rings)
 		rc = ring_each_cpu(
 			run->ring, run->attached, run->probe->bpf->rings, run->c->opt.ring_bytes);
 	if (rc)
 		return err_errno(err, rc, "%s: reading BPF maps", run->probe->name);
+	if (run->tables[0])
+		wake_arm(run);
 	rc = run->probe->bpf->attach ? run->probe->bpf->attach(run->c, run->attached, err) : 0;
 	run->c->attached_ns = clock_mono_ns();
 	return rc;
@@ -283,6 +312,16 @@ int probe_sample(struct probe_run *run, u64 now_ns)
 	return s->sample(run->c, run->state);
 }
 
+/* What helps depends on what makes keys many. */
+static const char *table_full(const struct capture *c)
+{
+	if (c->opt.max_bytes && c->shrink)
+		return "table full: larger --max-memory";
+	return c->opt.user_stacks || c->opt.kernel_stacks
+		       ? "table full: -p, -c or -g, or without --stacks"
+		       : "table full: narrower scope (-p, -c, -g)";
+}
+
 static int losses_send(struct probe_run *run)
 {
 	struct probe_counts n;
@@ -299,7 +338,7 @@ static int losses_send(struct probe_run *run)
 	if (lost)
 		snprintf(reason, sizeof(reason), "%s",
 			n.lost_ring  ? "ring full: larger --ring-size"
-			: n.lost_map ? "table full: narrower scope"
+			: n.lost_map ? table_full(run->c)
 				     : "came while its program was running");
 	if (run->c->ending && n.lost_stack)
 		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack",
@@ -327,6 +366,9 @@ int probe_drain_ring(struct probe_run *run)
 	if (!run->ring)
 		return 0;
 	rc = ring_drain(run->ring);
+	run->woken |= ring_woken(run->ring);
+	if (!run->records)
+		return rc;
 	rc = rc ? rc : settle(run);
 	if (rc || !run->probe->bpf->single || ring_delivered(run->ring) == before)
 		return rc;
@@ -345,6 +387,11 @@ static int source_send(struct probe_run *run, bool sample)
 			    lost ? "memwhy did not read in time" : "");
 }
 
+bool probe_fills_up(const struct probe_run *run)
+{
+	return run->woken;
+}
+
 int probe_drain(struct probe_run *run, bool sample)
 {
 	int rc;
@@ -352,10 +399,12 @@ int probe_drain(struct probe_run *run, bool sample)
 	do
 		rc = probe_drain_ring(run);
 	while (rc == 1);
-	if (!rc && !run->ring)
+	if (!rc && !run->records)
 		rc = settle(run);
 	for (size_t i = 0; i < PROBE_TABLES && run->tables[i] && !rc; i++)
 		rc = table_drain(run->tables[i]);
+	if (!rc && run->tables[0])
+		wake_arm(run);
 	if (!rc && run->attached && sample && run->probe->bpf->snapshot)
 		rc = run->probe->bpf->snapshot(run->c, run->attached, &run->stacks);
 	if (!rc && run->attached)

@@ -26,6 +26,7 @@
 
 #define SESSION_PROBES 16
 #define HOUSEKEEPING_NS NSEC_PER_SEC
+#define DRAIN_REST 8 /* where tables fill up: a part of the time a drain took */
 #define COST_WATCH_NS (10 * NSEC_PER_MSEC) /* at first; each wait is twice the last */
 
 struct session {
@@ -41,6 +42,7 @@ struct session {
 	int signals; /* signalfd */
 	sigset_t old_mask;
 	u64 deadline_ns, tick_ns, housekeeping_ns, watch_ns, watch_wait_ns;
+	u64 drain_ns; /* not before, though tables fill up */
 	bool interrupted, over, exec_failed;
 	bool asked; /* SIGUSR1: for a report now */
 };
@@ -85,6 +87,37 @@ static void signals_take(struct session *s)
 		s->over = true;
 }
 
+static bool fills_up(const struct session *s)
+{
+	for (size_t i = 0; i < s->n_runs; i++)
+		if (probe_fills_up(s->runs[i]))
+			return true;
+	return false;
+}
+
+static int session_drain(struct session *s, bool sample)
+{
+	int rc = s->c.unwind ? unwind_take(s->c.unwind) : names_follow(s->c.names);
+	u64 begun = clock_mono_ns(), now;
+
+	for (size_t i = 0; i < s->n_runs && !rc; i++)
+		rc = probe_drain(s->runs[i], sample);
+	names_drained(s->c.names);
+	now = clock_mono_ns();
+	s->drain_ns = now + (now - begun) / DRAIN_REST;
+	return rc;
+}
+
+/* The first programs count while the last are loaded, which may take a second. */
+static int drain_meanwhile(struct session *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->n_runs && rc >= 0; i++)
+		rc = probe_drain_ring(s->runs[i]);
+	return rc >= 0 && fills_up(s) ? session_drain(s, false) : MIN(rc, 0);
+}
+
 static int probes_open(struct session *s, struct err *err)
 {
 	const struct session_config *cfg = s->cfg;
@@ -95,6 +128,9 @@ static int probes_open(struct session *s, struct err *err)
 
 		if (!rc) {
 			s->n_runs++;
+			rc = drain_meanwhile(s);
+			if (rc)
+				return err_errno(err, rc, "reading what was counted");
 			continue;
 		}
 		if ((!cfg->lenient && i < cfg->n_probes - cfg->n_beside) ||
@@ -340,6 +376,8 @@ static u64 session_next(const struct session *s)
 	u64 next = MIN(s->deadline_ns, s->tick_ns);
 
 	next = MIN(next, s->housekeeping_ns);
+	if (fills_up(s))
+		next = MIN(next, s->drain_ns);
 	if (s->c.opt.each)
 		next = MIN(next, clock_mono_ns() + RING_LOOK_NS);
 	if (s->cost.stats_fd >= 0)
@@ -375,16 +413,6 @@ static int session_wait(struct session *s)
 	signals_take(s);
 	s->over |= end->revents && scope_is_over(s);
 	return asks->revents ? unwind_take(s->c.unwind) : 0;
-}
-
-static int session_drain(struct session *s, bool sample)
-{
-	int rc = s->c.unwind ? unwind_take(s->c.unwind) : names_follow(s->c.names);
-
-	for (size_t i = 0; i < s->n_runs && !rc; i++)
-		rc = probe_drain(s->runs[i], sample);
-	names_drained(s->c.names);
-	return rc;
 }
 
 static int cost_send(struct session *s)
@@ -464,6 +492,9 @@ static int session_timers(struct session *s)
 		s->housekeeping_ns = now + HOUSEKEEPING_NS;
 		s->over |= scope_is_over(s);
 		session_say(s);
+	} else if (!rc && fills_up(s) && now >= s->drain_ns) {
+		rc = session_drain(s, false);
+		rc = rc ? rc : events_named(s);
 	}
 	s->over |= now >= s->deadline_ns;
 	return rc;

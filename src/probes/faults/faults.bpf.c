@@ -12,6 +12,7 @@
 const volatile struct faults_config config = {};
 
 AGG_TABLE(table, struct fault_key);
+AGG_TABLE(spill, struct fault_key); /* keys without stacks, which the table had no room for */
 
 #define SLOTS 8192
 
@@ -290,6 +291,7 @@ static __always_inline void fault_count(void *ctx, struct fault *f, struct probe
 		.map = f->map,
 	};
 	struct agg_value *v;
+	bool stacked;
 
 	if (config.comms)
 		bpf_get_current_comm(key.comm, sizeof(key.comm));
@@ -301,7 +303,13 @@ static __always_inline void fault_count(void *ctx, struct fault *f, struct probe
 		fault_each(f, key.ustack, key.kstack);
 		return;
 	}
-	v = agg_get(&table, &key, 1);
+	stacked = key.ustack | key.kstack;
+	v = agg_get(&table, &key, !stacked);
+	if (!v && stacked) {
+		key.ustack = key.kstack = 0;
+		c->lost_stack++;
+		v = agg_get(&spill, &key, 1);
+	}
 	if (!v)
 		return;
 	if (config.mapping && !v->count)

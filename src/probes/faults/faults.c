@@ -87,8 +87,11 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		.comms = capture_by(c, "comm"),
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 	};
+	int rc = 0;
 
-	return attach_set_const(obj, "config", &config, sizeof(config));
+	if (!c->opt.user_stacks && !c->opt.kernel_stacks)
+		rc = attach_set_entries(obj, "spill", 1);
+	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
 }
 
 /* On kernels without bpf_find_vma: what /proc says of the region, where the process still lives. */
@@ -188,7 +191,8 @@ static const struct probe_bpf bpf = {
 	.prepare = prepare,
 	.settle = settle,
 	.close = close_growth,
-	.tables = {{"table", sizeof(struct fault_key), table_key_tgid, added}},
+	.tables = {{"table", sizeof(struct fault_key), table_key_tgid, added, .many_keys = true},
+		{"spill", sizeof(struct fault_key), table_key_tgid, added}},
 	.record = record,
 	.frequent = true,
 };

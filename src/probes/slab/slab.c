@@ -250,6 +250,7 @@ static const struct probe_bpf bpf = {
 		{
 			{
 				.map = "sites",
+				.many_keys = true,
 				.key_size = sizeof(struct slab_key),
 				.tgid = key_tgid,
 				.added = site_added,

@@ -108,7 +108,8 @@ static __always_inline struct slab_value *value_get(const struct slab_key *key)
 	if (v)
 		return v;
 	/* -EEXIST: another CPU was faster */
-	bpf_map_update_elem(&sites, key, &value_zero, BPF_NOEXIST);
+	if (!bpf_map_update_elem(&sites, key, &value_zero, BPF_NOEXIST))
+		table_key_made();
 	return bpf_map_lookup_elem(&sites, key);
 }
 

@@ -1,0 +1,59 @@
+/*
+ * Forks children that touch some pages and end. usage: forks RATE SECONDS: so many a second, as far
+ * as the machine keeps up. Prints how many it made.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGES 16
+
+static volatile char pages[PAGES * 4096];
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int child_run(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		for (int i = 0; i < PAGES; i++)
+			pages[i * 4096]++;
+		_exit(0);
+	}
+	return pid < 0 || waitpid(pid, NULL, 0) != pid;
+}
+
+int main(int argc, char **argv)
+{
+	double begun = now(), rate, seconds, since = 0;
+	long made = 0;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: forks RATE SECONDS\n");
+		return 2;
+	}
+	rate = atof(argv[1]);
+	seconds = atof(argv[2]);
+	for (; since < seconds; since = now() - begun) {
+		if ((double)made >= since * rate) {
+			usleep(500);
+			continue;
+		}
+		if (child_run()) {
+			perror("forks");
+			return 1;
+		}
+		made++;
+	}
+	printf("%ld\n", made);
+	return 0;
+}
