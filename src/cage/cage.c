@@ -20,6 +20,7 @@ static const int quiet_calls[] = {
 	SCMP_SYS(write),
 	SCMP_SYS(writev),
 	SCMP_SYS(ftruncate),
+	SCMP_SYS(fsetxattr), /* the mark on a report; nothing else without capabilities */
 	SCMP_SYS(fsync),
 	SCMP_SYS(fsetxattr), /* the note on a report */
 	SCMP_SYS(fstat),

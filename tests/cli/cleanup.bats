@@ -42,7 +42,7 @@ none_stays() { # COMMAND
 }
 
 @test "cleanup: no BPF program, map or link stays, whatever ends memwhy" {
-	side_by_side none_stays $(commands_with input output comm)
+	side_by_side none_stays $(commands_alone)
 	tried
 }
 

@@ -152,6 +152,15 @@ commands_having() {
 	done
 }
 
+# The commands that run without a command or a process being named; -c of the others is of recordings.
+commands_alone() {
+	local c
+	helps_make
+	for c in $(commands_with input output comm); do
+		grep -q -- '--comm COMM  *with --input' "$helps/$c" || echo "$c"
+	done
+}
+
 # Does the command have this long option?
 has_option() { # COMMAND OPTION
 	helps_make

@@ -60,7 +60,7 @@ still_works() {
 
 @test "degraded: no tracefs and no debugfs, and the kernel refuses them" {
 	each_works() { try still_works tracefs 'tracefs|tracing' "$1" --for 50ms --stacks; }
-	side_by_side each_works $(commands_with input output comm)
+	side_by_side each_works $(commands_alone)
 	try still_works tracefs 'tracefs|tracing' faults --follow -p $$ --for 50ms
 	try still_works tracefs 'tracefs|tracing' doctor
 	tried
@@ -74,7 +74,7 @@ still_works() {
 
 @test "degraded: no BTF" {
 	each_works() { try still_works BTF BTF $1 --for 50ms; }
-	side_by_side each_works $(commands_with input output comm) "faults --stacks" "faults --each" "faults -g /" \
+	side_by_side each_works $(commands_alone) "faults --stacks" "faults --each" "faults -g /" \
 		"faults -p $$ --follow" "faults -c sh"
 	each_works() { try still_works BTF BTF faults --for 50ms "$1"; }
 	side_by_side each_works $(by_each faults)
@@ -114,14 +114,14 @@ still_works() {
 
 @test "degraded: neither tracefs nor BTF" {
 	each_works() { try still_works both 'BTF|trac' "$1" --for 50ms; }
-	side_by_side each_works $(commands_with input output comm)
+	side_by_side each_works $(commands_alone)
 	try still_works both 'BTF|trac' doctor
 	tried
 }
 
 @test "degraded: no cgroup hierarchy" {
 	each_works() { try still_works cgroups cgroup "$1" --for 50ms; }
-	side_by_side each_works $(commands_with input output comm)
+	side_by_side each_works $(commands_alone)
 	try still_works cgroups cgroup faults --by cgroup --for 50ms
 	without cgroups faults -g / --for 50ms
 	[[ $status -eq 2 || $status -eq 3 ]] && one_error && [[ $stderr == *cgroup* ]] || try refuse "-g"

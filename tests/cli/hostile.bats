@@ -97,20 +97,20 @@ ways() {
 		for i in 1 2 3 4 5 6 7 8; do x=$x$(printf '%100000s' .); done
 	END
 	for f in text wide json jsonl csv; do
-		"$MEMWHY" faults --each -o $f --out shown -- bash "$BATS_TEST_TMPDIR/rename.sh"
-		! has_controls <shown || try refuse "-o $f: control bytes"
-		[ $f = csv ] && { csv_check <shown || try refuse "csv"; }
+		"$MEMWHY" faults --each -o $f --out told -- bash "$BATS_TEST_TMPDIR/rename.sh"
+		! has_controls <told || try refuse "-o $f: control bytes"
+		[ $f = csv ] && { csv_check <told || try refuse "csv"; }
 	done
-	"$MEMWHY" faults --each -o json --out shown -- bash "$BATS_TEST_TMPDIR/rename.sh"
-	[ "$(jq '[.rows[] | select(.comm == "\u001b[7m\";,\tx")] | length' shown)" -gt 20 ]
+	"$MEMWHY" faults --each -o json --out told -- bash "$BATS_TEST_TMPDIR/rename.sh"
+	[ "$(jq '[.rows[] | select(.comm == "\u001b[7m\";,\tx")] | length' told)" -gt 20 ]
 	tried
 }
 
 @test "hostile: a process is shown by the name it has, not one it had" {
 	printf 'printf newname >/proc/self/comm\nfor i in 1 2 3 4 5 6; do x=$x$(printf "%%100000s" .); done' >"$BATS_TEST_TMPDIR/r.sh"
-	"$MEMWHY" faults -o json --out shown -- bash -c 'echo $$ >pid; . "$1"; :' - "$BATS_TEST_TMPDIR/r.sh"
-	[ "$(jq -r --argjson p "$(<pid)" '.rows[] | select(.pid == $p) | .comm' shown)" = newname ] || {
-		jq -c '.rows[]' shown
+	"$MEMWHY" faults -o json --out told -- bash -c 'echo $$ >pid; . "$1"; :' - "$BATS_TEST_TMPDIR/r.sh"
+	[ "$(jq -r --argjson p "$(<pid)" '.rows[] | select(.pid == $p) | .comm' told)" = newname ] || {
+		jq -c '.rows[]' told
 		false
 	}
 }
@@ -118,9 +118,9 @@ ways() {
 @test "hostile: --by comm counts a fault under the name the task had" {
 	[ -x "$WORKLOADS/touch" ] || skip "the workload is not built"
 	echo go >input
-	"$MEMWHY" faults --by comm -o json --out shown -- sh -c 'exec "$0" 16 <input >/dev/null 2>&1' "$WORKLOADS/touch"
-	[ "$(jq '[.rows[] | select(.comm == "touch") | .count] | add // 0' shown)" -ge 4096 ] || {
-		jq -c '.rows[]' shown
+	"$MEMWHY" faults --by comm -o json --out told -- sh -c 'exec "$0" 16 <input >/dev/null 2>&1' "$WORKLOADS/touch"
+	[ "$(jq '[.rows[] | select(.comm == "touch") | .count] | add // 0' told)" -ge 4096 ] || {
+		jq -c '.rows[]' told
 		false
 	}
 }
@@ -153,13 +153,13 @@ ways() {
 	group=$dir/$'m\e[31m",;%s'-$$
 	mkdir "$group"
 	mw_status=0
-	"$MEMWHY" faults -g "$group" --by cgroup -o json --out shown -- sh -c 'echo $$ >"$0/cgroup.procs"; ls / >/dev/null' "$group" || mw_status=$?
+	"$MEMWHY" faults -g "$group" --by cgroup -o json --out told -- sh -c 'echo $$ >"$0/cgroup.procs"; ls / >/dev/null' "$group" || mw_status=$?
 	"$MEMWHY" faults -g "$group" --by cgroup --for 50ms -v >text || mw_status=$?
 	rmdir "$group"
 	[ "$mw_status" -eq 0 ]
-	! has_controls <shown || false
+	! has_controls <told || false
 	! has_controls <text || false
-	jq -e 'any(.rows[]; .cgroup // "" | contains("m\u001b[31m\",;%s-"))' shown || { cat shown; false; }
+	jq -e 'any(.rows[]; .cgroup // "" | contains("m\u001b[31m\",;%s-"))' told || { cat told; false; }
 }
 
 @test "hostile: the scope is shown escaped, and json gives it back" {
@@ -167,8 +167,8 @@ ways() {
 	! has_controls <<<"$output" || false
 	mw_ok faults -c $'\e[31m,"' --for 50ms -o json
 	jq -e '.scope | contains("\u001b[31m,\"")' <<<"$output"
-	mw_ok faults --out shown -- "$PWD/bin/"$'\e[31mred'
-	! has_controls <shown || false
+	mw_ok faults --out told -- "$PWD/bin/"$'\e[31mred'
+	! has_controls <told || false
 	mw_error 2 faults -- $'./no\e[31msuch\n'
 }
 

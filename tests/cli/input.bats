@@ -106,7 +106,7 @@ begin() { # COMMAND
 }
 
 @test "input: -c that no task can have" {
-	for c in $(commands_with comm); do
+	for c in $(commands_alone); do
 		try mw_error 2 $(begin "$c") -c 1234567890123456
 		[[ $stderr == *"-c 123456789012345" || $stderr == *"need --input"* ]] || try refuse "$c: what the kernel makes of it"
 		try mw_error 2 $(begin "$c") -c "$(printf '%09999d' 0)"

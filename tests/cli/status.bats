@@ -49,7 +49,7 @@ done_is_0() { # COMMAND
 	mw_error 2 check --fail-on nosuch
 	recording_make good.mw
 	head -c $(($(stat -c %s good.mw) / 2)) good.mw >cut.mw
-	for c in $(commands_with input output comm); do
+	for c in $(commands_alone); do
 		mw "$c" --input cut.mw
 		[ "$status" -eq 4 ] && one_error || try refuse "$c --input of a cut recording"
 		run --separate-stderr as_nobody timeout 10 "$MEMWHY" $(live "$c") --for 50ms
@@ -75,7 +75,7 @@ interrupted_is_130() { # COMMAND
 }
 
 @test "status: 130 after SIGINT and SIGTERM, with the report and the recording complete" {
-	side_by_side interrupted_is_130 $(commands_with input output comm)
+	side_by_side interrupted_is_130 $(commands_alone)
 	tried
 }
 

@@ -107,7 +107,7 @@ nobody_error() {
 }
 
 @test "unprivileged: commands that need privilege say so in one line, with what would do" {
-	for c in $(commands_with input output comm); do
+	for c in $(commands_alone); do
 		for words in "--for 50ms" "--for 50ms --stacks" "-i 50ms --for 200ms"; do
 			nobody "$c" $words
 			[[ $status -eq 3 && -z $output && $stderr == *permitted*$'\n'*root* ]] && one_error ||
