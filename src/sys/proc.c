@@ -169,6 +169,33 @@ int proc_statm_parse(const char *text, struct proc_statm *ret)
 	return 0;
 }
 
+/* fs/proc/base.c, proc_pid_limits(): a name of 25 columns, then the soft limit. */
+int proc_space_limit_parse(const char *text, u64 *ret)
+{
+	struct scan line;
+
+	while (scan_line(&text, &line)) {
+		u64 limit = UINT64_MAX;
+
+		if (!scan_lit(&line, "Max address space"))
+			continue;
+		scan_blanks(&line);
+		if (!scan_lit(&line, "unlimited") && !scan_u64(&line, &limit))
+			return -EINVAL;
+		*ret = limit;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int proc_space_limit_read(int pid, u64 *ret)
+{
+	_cleanup_str_ struct str text = {};
+	int rc = sys_read(&text, "/proc/%d/limits", pid);
+
+	return rc ? rc : proc_space_limit_parse(str_get(&text), ret);
+}
+
 int proc_statm_read(int pid, struct proc_statm *ret)
 {
 	_cleanup_str_ struct str text = {};

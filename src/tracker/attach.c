@@ -160,12 +160,11 @@ static int file_receive(long fd, int *tries)
 	return file;
 }
 
-/* With a limit on its address space the program needs what it has for itself. */
 static int space_is_short(void)
 {
 	struct rlimit limit = {};
 
-	return !call(SYS_getrlimit, RLIMIT_AS, &limit) && limit.rlim_cur / 8 < TRACK_FILE_BYTES;
+	return !call(SYS_getrlimit, RLIMIT_AS, &limit) && limit.rlim_cur < TRACK_SPACE_LEAST;
 }
 
 static struct track_head *file_map(int file)

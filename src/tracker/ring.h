@@ -11,20 +11,27 @@
 #include "base/types.h"
 
 #define TRACK_MAGIC 0x6b63617274796877ULL /* "whytrack" */
-#define TRACK_VERSION 3
+#define TRACK_VERSION 4
 
 /* The variable that names the abstract socket at which a program asks for its file. */
 #define TRACK_ENV "MEMWHY_TRACK"
 #define TRACK_ENV_FILTERS ':' /* behind the name, then how many seccomp filters memwhy has */
 
 #define TRACK_PROCESSES 2048 /* an executed program and its forks, at one time */
-#define TRACK_BIG_SLOTS                                                           \
-	32 /* threads with a ring of TRACK_BIG_WORDS; the others have a small one \
-	    */
-#define TRACK_BIG_WORDS (1U << 16)
-#define TRACK_SMALL_WORDS (1U << 13)
 #define TRACK_SLOTS 4096
 #define TRACK_DEPTH 128 /* frames of a stack */
+
+/*
+ * Each slot has a small first ring of its own. A thread that finds it full is given a larger one
+ * out of chunks that all share; it goes on there once memwhy has read all that is in the one it
+ * leaves. All of it together is address space of every tracked program, so it is kept small.
+ */
+#define TRACK_ROOMY_SLOTS 512 /* with a first ring of TRACK_ROOMY_WORDS; the others' is small */
+#define TRACK_ROOMY_WORDS (1U << 10)
+#define TRACK_SMALL_WORDS (1U << 9)
+#define TRACK_CHUNKS 176
+#define TRACK_CHUNK_WORDS (1U << 13)
+#define TRACK_GROWN_CHUNKS 8 /* of a large ring, where there are enough; else it is one chunk */
 
 /*
  * A word of the ring is 0 until it was written, and again after it was read. The lowest three bits
@@ -137,10 +144,17 @@ struct track_slot {
 	u32 process; /* index of its process */
 	u32 tid;     /* 0: not known */
 	u32 dropped; /* events for which the ring had no room in time */
-	u64 reserved[6];
-	u64 tail; /* words read so far: by memwhy, in a cache line of its own */
-	u64 reserved_too[7];
+	u32 full;    /* how often it had to wait for room */
+	u32 turned;  /* the ring that it writes to: what `grown` was; or TRACK_STAYS */
+	u64 reserved[5];
+	u64 tail;  /* words read so far: by memwhy, in a cache line of its own */
+	u32 grown; /* by memwhy: the ring to go on in, see track_grown(); 0: the first one */
+	u32 reserved_more;
+	u64 reserved_too[6];
 };
+
+/* The thread does not take the ring that it was given. */
+#define TRACK_STAYS (~0U)
 
 struct track_head {
 	u64 magic;
@@ -161,21 +175,54 @@ struct track_head {
 	struct track_slot slot[TRACK_SLOTS];
 };
 
-static inline u64 track_words(u32 slot)
+/* A ring of n chunks. */
+static inline u32 track_grown(u32 chunk, u32 n)
 {
-	return slot < TRACK_BIG_SLOTS ? TRACK_BIG_WORDS : TRACK_SMALL_WORDS;
+	return n << 16 | (chunk + 1);
+}
+
+static inline u32 track_grown_chunk(u32 grown)
+{
+	return (grown & 0xffff) - 1;
+}
+
+static inline u32 track_grown_n(u32 grown)
+{
+	return grown >> 16;
+}
+
+static inline u64 track_words(u32 slot, u32 grown)
+{
+	if (grown)
+		return track_grown_n(grown) * (u64)TRACK_CHUNK_WORDS;
+	return slot < TRACK_ROOMY_SLOTS ? TRACK_ROOMY_WORDS : TRACK_SMALL_WORDS;
 }
 
 #define TRACK_HEAD_BYTES ((sizeof(struct track_head) + 4095) & ~4095ULL)
+#define TRACK_ROOMY_BYTES (8ULL * TRACK_ROOMY_SLOTS * TRACK_ROOMY_WORDS)
+#define TRACK_SMALL_BYTES (8ULL * (TRACK_SLOTS - TRACK_ROOMY_SLOTS) * TRACK_SMALL_WORDS)
+#define TRACK_CHUNK_BYTES (8ULL * TRACK_CHUNK_WORDS)
+#define TRACK_POOL_OFFSET (TRACK_HEAD_BYTES + TRACK_ROOMY_BYTES + TRACK_SMALL_BYTES)
+#define TRACK_FILE_BYTES (TRACK_POOL_OFFSET + TRACK_CHUNKS * TRACK_CHUNK_BYTES)
 
-/* Where a slot's ring begins in the file. */
-static inline u64 track_ring_offset(u32 slot)
+/* Where a slot's first ring begins in the file; of TRACK_SLOTS: where all of them end. */
+static inline u64 track_first_offset(u32 slot)
 {
-	u64 big = slot < TRACK_BIG_SLOTS ? slot : TRACK_BIG_SLOTS, small = slot - big;
+	u64 roomy = slot < TRACK_ROOMY_SLOTS ? slot : TRACK_ROOMY_SLOTS, small = slot - roomy;
 
-	return TRACK_HEAD_BYTES + 8 * (big * TRACK_BIG_WORDS + small * TRACK_SMALL_WORDS);
+	return TRACK_HEAD_BYTES + 8 * (roomy * TRACK_ROOMY_WORDS + small * TRACK_SMALL_WORDS);
 }
 
-#define TRACK_FILE_BYTES track_ring_offset(TRACK_SLOTS)
+static inline u64 track_ring_offset(u32 slot, u32 grown)
+{
+	return grown ? TRACK_POOL_OFFSET + track_grown_chunk(grown) * TRACK_CHUNK_BYTES
+		     : track_first_offset(slot);
+}
+
+/* With a lower limit on its address space (RLIMIT_AS) a program needs what it has for itself. */
+#define TRACK_SPACE_LEAST (128ULL << 20)
+
+/* What is stated to users, in heap_texts.c and docs/design.md. */
+_Static_assert(TRACK_FILE_BYTES < 30 << 20, "address space of a tracked program");
 
 #endif

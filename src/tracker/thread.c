@@ -33,11 +33,14 @@ static s64 now_ns(void)
 	return t.sec * NSEC + t.nsec;
 }
 
-static void nap(void)
+#define NAP_NS 50000
+#define NAP_DOUBLES 6 /* so often at most: many that wait take no time from who reads */
+
+static void nap(u32 naps)
 {
 	struct {
 		s64 sec, nsec;
-	} t = {0, 50000};
+	} t = {0, NAP_NS << (naps < NAP_DOUBLES ? naps : NAP_DOUBLES)};
 
 	call(SYS_nanosleep, &t, 0);
 }
@@ -165,6 +168,17 @@ void thread_clock_gone(void)
 		process_stop();
 }
 
+/* The slot's ring of this kind. */
+static void ring_set(struct thread *t, u32 grown)
+{
+	u32 slot = (u32)(t->slot - track->slot);
+
+	t->grown = grown;
+	t->ring = (u64 *)((char *)track + track_ring_offset(slot, grown));
+	t->mask = track_words(slot, grown) - 1;
+	__atomic_store_n(&t->slot->turned, grown, __ATOMIC_RELEASE);
+}
+
 struct thread *thread_enter(struct thread *t)
 {
 	struct track_slot *slot;
@@ -189,8 +203,8 @@ struct thread *thread_enter(struct thread *t)
 		__atomic_store_n(&self->many, 1, __ATOMIC_RELEASE);
 	}
 	t->slot = slot;
-	t->ring = (u64 *)((char *)track + track_ring_offset(index));
-	t->mask = track_words(index) - 1;
+	t->turning = 0;
+	ring_set(t, __atomic_load_n(&slot->grown, __ATOMIC_ACQUIRE));
 	t->head = slot->tail;
 	t->limit = t->head + t->mask + 1;
 	t->time = 0;
@@ -216,24 +230,71 @@ static void unreserve(struct thread *t, u64 at, u64 n)
 	t->slot->dropped++;
 }
 
+#define YIELDS 4
+#define TURN_TRIES 16 /* some 20 ms: so long a thread waits for its ring to be read to the end */
+
+/*
+ * All that is in the ring was read: goes on in the one that was given, unless a signal handler has
+ * put something behind what is ours. One that comes right now finds no room.
+ */
+static void ring_turn(struct thread *t, u64 at, u64 n, u32 grown)
+{
+	t->turning = 1;
+	t->limit = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&t->head, __ATOMIC_RELAXED) == at + n)
+		ring_set(t, grown);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->limit = at + t->mask + 1;
+	t->turning = 0;
+}
+
+/* A larger ring was given that could not be gone to: an event that we interrupted is never read. */
+static void ring_keep(struct thread *t, u32 grown)
+{
+	t->grown = grown;
+	__atomic_store_n(&t->slot->turned, TRACK_STAYS, __ATOMIC_RELEASE);
+}
+
+/* Is there room now? Where a larger ring was given, only there, for some tries. */
+static int room_look(struct thread *t, u64 at, u64 n, u32 tries)
+{
+	u64 tail = __atomic_load_n(&t->slot->tail, __ATOMIC_ACQUIRE);
+	u32 grown = __atomic_load_n(&t->slot->grown, __ATOMIC_ACQUIRE);
+	int turns = grown != t->grown;
+
+	t->limit = tail + t->mask + 1;
+	if (turns && tail == at)
+		ring_turn(t, at, n, grown);
+	else if (turns && tries < TURN_TRIES)
+		return 0;
+	else if (turns && track->wait_ms && !calls_forbidden)
+		ring_keep(t, grown);
+	return at + n <= t->limit;
+}
+
 int thread_wait(struct thread *t, u64 at, u64 n)
 {
 	u32 beat = 0, tries = 0;
 	s64 since = 0;
 
-	for (;;) {
-		u64 tail = __atomic_load_n(&t->slot->tail, __ATOMIC_ACQUIRE);
+	while (!t->turning && !room_look(t, at, n, tries)) {
 		u32 now = __atomic_load_n(&track->heartbeat, __ATOMIC_RELAXED);
 
-		t->limit = tail + t->mask + 1;
-		if (at + n <= t->limit)
-			return 1;
-		if (!track->wait_ms || track->off)
+		if (!tries)
+			__atomic_add_fetch(&t->slot->full, 1, __ATOMIC_RELEASE);
+		if (!track->wait_ms || track->off) {
+			t->limit = 0; /* every event asks, as no other does it */
 			break;
+		}
 		if (calls_forbidden) {
-			if (spin(t, tail))
-				continue;
-			break;
+			if (spin(t, t->limit - t->mask - 1))
+				tries++;
+			else if (tries < TURN_TRIES)
+				tries = TURN_TRIES;
+			else
+				break;
+			continue;
 		}
 		if (!since || now != beat) {
 			since = now_ns();
@@ -243,11 +304,13 @@ int thread_wait(struct thread *t, u64 at, u64 n)
 			self->epoch = SELF_OFF;
 			break;
 		}
-		if (++tries < 4)
+		if (++tries < YIELDS)
 			call(SYS_sched_yield);
 		else
-			nap();
+			nap(tries - YIELDS);
 	}
+	if (!t->turning && at + n <= t->limit)
+		return 1;
 	if (track->off)
 		self->epoch = SELF_OFF;
 	unreserve(t, at, n);
@@ -269,7 +332,7 @@ __attribute__((destructor)) static void process_leave(void)
 	__atomic_store_n(leaving, TRACK_LEAVING, __ATOMIC_RELEASE);
 	while (__atomic_load_n(leaving, __ATOMIC_ACQUIRE) == TRACK_LEAVING && !track->off &&
 		now_ns() < until)
-		nap();
+		nap(0);
 }
 
 /* The kernel keeps CPU and node in the limit of a segment, for getcpu() without a system call

@@ -31,9 +31,11 @@ extern OURS struct track_head *track; /* NULL: there is no file */
 struct memo; /* of the last stack, see stack.c */
 
 struct thread {
-	u32 epoch; /* of self when the slot was taken */
-	u32 plain; /* the same where every block is told of, whatever its size; else NO_EPOCH */
-	u32 busy;  /* the memo is being used: a signal handler has to do without */
+	u32 epoch;   /* of self when the slot was taken */
+	u32 plain;   /* the same where every block is told of, whatever its size; else NO_EPOCH */
+	u32 busy;    /* the memo is being used: a signal handler has to do without */
+	u32 turning; /* from one ring to another: a signal handler finds none */
+	u32 grown;   /* the ring, see track_slot */
 	u64 *ring;
 	u64 mask;
 	u64 head;  /* words reserved */

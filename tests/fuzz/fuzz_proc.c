@@ -69,9 +69,11 @@ static void fuzz_stat(const char *text, size_t n)
 static void fuzz_status(const char *text, size_t n)
 {
 	struct proc_statm statm;
+	u64 limit;
 	struct proc_status st;
 
 	(void)n;
+	proc_space_limit_parse(text, &limit);
 	if (!proc_statm_parse(text, &statm))
 		MUST(proc_statm_anon_pages(&statm) <= statm.resident_pages);
 	proc_status_parse(text, &st);

@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define SLOTS 40 /* some of them with small rings */
+#define SLOTS 40
 
 struct input {
 	const uint8_t *at;
@@ -166,9 +166,11 @@ static void mappings_check(struct mappings *m)
 
 static void word_put(struct world *w, u32 slot, u64 word)
 {
-	u64 *ring = (u64 *)((char *)w->image->head + track_ring_offset(slot));
+	struct image *i = w->image;
+	u32 grown = i->cursors[slot] ? i->cursors[slot]->grown : slot ? 0 : i->rings.main;
+	u64 *ring = (u64 *)((char *)i->head + track_ring_offset(slot, grown));
 
-	ring[w->written[slot]++ & (track_words(slot) - 1)] = word;
+	ring[w->written[slot]++ & (track_words(slot, grown) - 1)] = word;
 }
 
 /* Near to what the library writes: few addresses, few stacks. */
@@ -218,6 +220,9 @@ static void slot_put(struct world *w, u32 slot, struct input *in)
 	s->tid = (u32)take(in, 1);
 	s->dropped = (u32)take(in, 1);
 	s->state = (u32)take(in, 1) % 4;
+	s->full = (u32)take(in, 1) % 4;
+	if (w->image->cursors[slot])
+		s->turned = s->full ? w->image->cursors[slot]->given : (u32)take(in, 4);
 	w->image->head->slots = (u32)take(in, 1) % 8 ? SLOTS : (u32)take(in, 4);
 }
 

@@ -32,7 +32,7 @@ static int rig_make(void **state)
 	r->process.id = 7;
 	for (u32 i = 0; i < 3; i++) {
 		r->image->head->slot[i].tid = 10 + i;
-		assert_int_equal(cursor_open(r->image->head, i, &r->process, &r->cursors[i]), 0);
+		assert_int_equal(cursor_open(r->image->head, i, 0, &r->process, &r->cursors[i]), 0);
 		assert_int_equal(vec_push(&r->process.cursors, r->cursors[i]), 0);
 	}
 	*state = r;
@@ -119,6 +119,84 @@ static void threads_are_merged_by_time(void **state)
 	assert_int_equal(a->unknown_frees + a->overwritten, 0);
 	assert_int_equal(a->live.n, 0);
 	assert_int_equal(a->peak_bytes, 30);
+}
+
+/* As a thread does that found its ring full: it goes on in the one it is given. */
+static void a_larger_ring_is_gone_on_in(void **state)
+{
+	struct rig *r = *state;
+	struct cursor *c = r->cursors[1];
+	struct rings *rings = &r->image->rings;
+	u64 words = c->mask + 1, time = 1000;
+	u32 given;
+
+	assert_false(cursor_wants(c, false));
+	for (; time < 1000 + words / 3; time++)
+		put_alloc(r, 1, time, 0x1000 + 16 * time, 10, 1);
+	c->slot->full = 1;
+	assert_true(cursor_wants(c, false));
+	assert_false(cursor_wants(c, false));
+	given = rings_take(rings, 1, c->grown);
+	assert_true(track_words(1, given) > words);
+	cursor_give(c, given);
+	assert_int_equal(c->slot->grown, given);
+	/* It has not yet: all is read where it was. */
+	assert_true(rig_read(r) > 0);
+	assert_int_equal(c->mask + 1, words);
+	assert_int_equal(c->slot->tail, r->head[1]);
+	c->slot->turned = given;
+	c->ring = (u64 *)((char *)r->image->head + track_ring_offset(1, given));
+	c->mask = track_words(1, given) - 1;
+	for (u64 end = time + words; time < end; time++)
+		put_alloc(r, 1, time, 0x1000 + 16 * time, 10, 1);
+	c->mask = words - 1;
+	assert_int_equal(rig_read(r), 3 * words);
+	assert_int_equal(c->grown, given);
+	assert_int_equal(c->mask + 1, track_words(1, given));
+	assert_int_equal(r->process.account.allocations, words / 3 + words);
+	/* Of a first ring nothing is left to be released; of a thread that stays, what it was
+	 * given. */
+	assert_int_equal(c->left, 0);
+	given = rings_take(rings, 1, 0);
+	cursor_give(c, given);
+	c->slot->turned = TRACK_STAYS;
+	assert_int_equal(rig_read(r), 0);
+	assert_int_equal(c->left, given);
+	c->left = 0;
+	c->slot->full = 9;
+	assert_false(cursor_wants(c, false));
+}
+
+static void chunks_are_given_and_come_back(void **state)
+{
+	struct rig *r = *state;
+	struct rings *rings = &r->image->rings;
+	u32 given[TRACK_CHUNKS + 1] = {}, n = 0, left = rings->free;
+	bool seen[TRACK_CHUNKS] = {};
+
+	while ((given[n] = rings_take(rings, n + 1, 0)))
+		n++;
+	assert_true(n > 60 && !rings->free);
+	for (u32 i = 0; i < n; i++)
+		for (u32 k = 0; k < track_grown_n(given[i]); k++) {
+			u32 chunk = track_grown_chunk(given[i]) + k;
+
+			assert_true(chunk < TRACK_CHUNKS && !seen[chunk]);
+			seen[chunk] = true;
+		}
+	for (u32 i = 0; i < n; i++) {
+		u64 *ring = (u64 *)((char *)r->image->head + track_ring_offset(0, given[i]));
+
+		ring[track_words(0, given[i]) - 1] = 5;
+		rings_release(rings, i + 1, given[i]);
+		assert_int_equal(ring[track_words(0, given[i]) - 1], 0);
+	}
+	assert_int_equal(rings->free, left);
+	/* There is nothing larger than the largest; many threads get the same. */
+	assert_int_equal(rings_take(rings, 1, track_grown(8, TRACK_GROWN_CHUNKS)), 0);
+	rings_prepare(rings, 1000);
+	assert_int_equal(track_grown_n(rings_take(rings, 1, 0)), 1);
+	assert_int_equal(track_ring_offset(0, track_grown(TRACK_CHUNKS, 1)), TRACK_FILE_BYTES);
 }
 
 static void times_may_be_early(void **state)
@@ -326,6 +404,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_free_follows_its_allocation, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(threads_are_merged_by_time, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(a_larger_ring_is_gone_on_in, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(chunks_are_given_and_come_back, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(times_may_be_early, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(but_not_much_earlier, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(

@@ -39,7 +39,7 @@ static int rig_make(void **state)
 	r->process.touched = touched_new(&r->out, 0);
 	for (u32 i = 0; i < 2; i++) {
 		r->image->head->slot[i].tid = 70 + i;
-		assert_int_equal(cursor_open(r->image->head, i, &r->process, &r->cursors[i]), 0);
+		assert_int_equal(cursor_open(r->image->head, i, 0, &r->process, &r->cursors[i]), 0);
 		assert_int_equal(vec_push(&r->process.cursors, r->cursors[i]), 0);
 	}
 	*state = r;

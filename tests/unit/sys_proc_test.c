@@ -84,6 +84,29 @@ static void test_stat_nasty(void **state)
 	assert_int_equal(st.processor, -1);
 }
 
+static void test_space_limit(void **state)
+{
+	static const char text[] =
+		"Limit                     Soft Limit           Hard Limit           Units     \n"
+		"Max cpu time              unlimited            unlimited            seconds   \n"
+		"Max address space         %s            unlimited            bytes     \n"
+		"Max file locks            unlimited            unlimited            locks     \n";
+	char some[sizeof(text) + 20];
+	u64 limit;
+
+	(void)state;
+	snprintf(some, sizeof(some), text, "unlimited");
+	assert_int_equal(proc_space_limit_parse(some, &limit), 0);
+	assert_true(limit == UINT64_MAX);
+	snprintf(some, sizeof(some), text, "104857600");
+	assert_int_equal(proc_space_limit_parse(some, &limit), 0);
+	assert_int_equal(limit, 104857600);
+	snprintf(some, sizeof(some), text, "many");
+	assert_int_equal(proc_space_limit_parse(some, &limit), -EINVAL);
+	assert_int_equal(proc_space_limit_parse("", &limit), -EINVAL);
+	assert_int_equal(proc_space_limit_read(getpid(), &limit), 0);
+}
+
 static void test_statm(void **state)
 {
 	struct proc_statm m;
@@ -389,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_stat),
 		cmocka_unit_test(test_stat_kthread),
 		cmocka_unit_test(test_stat_nasty),
+		cmocka_unit_test(test_space_limit),
 		cmocka_unit_test(test_statm),
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_cgroup),

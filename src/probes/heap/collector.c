@@ -55,6 +55,17 @@ static bool is_limit(int rc)
 	return rc == -EMFILE || rc == -ENFILE || rc == -EFBIG;
 }
 
+static bool is_narrow(struct collector *c, pid_t pid, const char *comm)
+{
+	u64 limit;
+
+	if (proc_space_limit_read(pid, &limit) || limit >= TRACK_SPACE_LEAST)
+		return false;
+	c->programs.narrow++;
+	snprintf(c->programs.narrow_comm, COMM_LEN, "%.15s", comm);
+	return true;
+}
+
 static int image_new(struct collector *c, int client, pid_t pid)
 {
 	_cleanup_close_ int file = -1;
@@ -67,6 +78,8 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	before = client_before(c->alive.v, c->alive.n, pid, stat.ppid);
 	c->programs.asked++;
 	rc = rc ? rc : collector_pid_over(c, pid);
+	if (!rc && is_narrow(c, pid, stat.comm))
+		return 0;
 	rc = rc ? rc : image_open(c->n_images + 1, pid, c->wait_ms, &image, &file);
 	if (is_limit(rc)) { /* it goes on without, as soon as we hang up */
 		c->programs.refused++;

@@ -68,6 +68,8 @@ struct collector_programs {
 	u32 refused, given_up; /* of these: there could be none; did not wait for us any longer */
 	u32 unanswered;        /* asked too, and had gone on when we came to it */
 	int why;               /* of those refused: -errno of the last one */
+	u32 narrow;            /* limits on their address space leave no room for a file … */
+	char narrow_comm[COMM_LEN]; /* … the last of these */
 };
 void collector_programs(struct collector *c, struct collector_programs *ret);
 /* All processes together; only while locked. */

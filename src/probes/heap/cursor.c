@@ -11,7 +11,7 @@
 #define AHEAD 12       /* words: what an event in so many words' time needs is fetched now */
 #define PUBLISH 512    /* words: how often the writer is told of the room there is */
 #define QUIET_MS 50    /* a writer that was interrupted in the middle of an event is back by then */
-#define LOST_WORDS 512 /* at most, of an event that was never finished */
+#define LOST_WORDS 512 /* at most, of an event that was never finished; no ring is smaller */
 #define NEAR_WORDS 256 /* more than a thread writes in TRACK_EARLY */
 #define MODULE_WORDS 256
 
@@ -25,7 +25,18 @@ static int thread_new(struct heap_process *p, u32 tid, u32 *ret)
 		       : event_writer_thread(p->events, tid);
 }
 
-int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struct cursor **ret)
+static void ring_set(struct cursor *c, u32 grown)
+{
+	struct track_slot *first = c->slot - c->index;
+	char *head = (char *)first - offsetof(struct track_head, slot);
+
+	c->ring = (u64 *)(head + track_ring_offset(c->index, grown));
+	c->mask = track_words(c->index, grown) - 1;
+	c->grown = grown;
+}
+
+int cursor_open(
+	struct track_head *head, u32 slot, u32 grown, struct heap_process *p, struct cursor **ret)
 {
 	struct cursor *c = calloc(1, sizeof(*c));
 	int rc;
@@ -36,8 +47,8 @@ int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struc
 	c->index = slot;
 	c->process = p;
 	c->tid = c->slot->tid;
-	c->ring = (u64 *)((char *)head + track_ring_offset(slot));
-	c->mask = track_words(slot) - 1;
+	ring_set(c, grown);
+	c->full = c->slot->full;
 	c->tail = c->swept = c->read = c->slot->tail;
 	rc = thread_new(p, c->tid, &c->thread);
 	if (rc)
@@ -87,6 +98,36 @@ bool cursor_is_full(const struct cursor *c)
 	return word_get(c, c->tail + c->mask / 2) || word_get(c, c->tail + c->mask / 2 + 1);
 }
 
+bool cursor_wants(struct cursor *c, bool held)
+{
+	u32 full = __atomic_load_n(&c->slot->full, __ATOMIC_ACQUIRE);
+	bool wants = full != c->full || (held && cursor_is_full(c));
+
+	c->full = full;
+	return wants && !c->given && !c->left && !c->stays;
+}
+
+void cursor_give(struct cursor *c, u32 grown)
+{
+	c->given = grown;
+	if (grown)
+		__atomic_store_n(&c->slot->grown, grown, __ATOMIC_RELEASE);
+}
+
+/* It went on only when all was read that is in the ring it left. */
+void cursor_turn(struct cursor *c)
+{
+	u32 turned = c->given ? __atomic_load_n(&c->slot->turned, __ATOMIC_ACQUIRE) : 0;
+
+	if (!c->given || (turned != c->given && turned != TRACK_STAYS))
+		return;
+	c->stays = turned == TRACK_STAYS;
+	c->left = c->stays ? c->given : c->grown;
+	if (!c->stays)
+		ring_set(c, c->given);
+	c->given = 0;
+}
+
 static inline void words_clear(struct cursor *c, u64 n)
 {
 	for (u64 i = 0; i < n; i++)
@@ -94,8 +135,13 @@ static inline void words_clear(struct cursor *c, u64 n)
 	c->tail += n;
 }
 
+/* The writers of all rings see that somebody reads. */
 static void cursor_publish(struct cursor *c)
 {
+	u32 *beat = c->process->account.beat;
+
+	if (beat)
+		__atomic_add_fetch(beat, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->slot->tail, c->tail, __ATOMIC_RELEASE);
 }
 
@@ -383,7 +429,8 @@ static int event_wait(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 
 int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news)
 {
-	u64 end = c->tail + c->mask + 1, publish = c->tail + PUBLISH;
+	const u64 often = MIN((u64)PUBLISH, (c->mask + 1) / 4);
+	u64 end = c->tail + c->mask + 1, publish = c->tail + often;
 	int rc = 0;
 
 	while (c->tail < end && !rc) {
@@ -400,7 +447,7 @@ int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news)
 		rc = cursor_take(c, word, now_ms, news);
 		if (c->tail >= publish) {
 			cursor_publish(c);
-			publish = c->tail + PUBLISH;
+			publish = c->tail + often;
 		}
 	}
 	cursor_publish(c);

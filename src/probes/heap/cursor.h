@@ -27,6 +27,11 @@ struct cursor {
 	struct track_slot *slot;
 	struct heap_process *process;
 	u32 index;  /* of its slot */
+	u32 grown;  /* its ring, as in track_slot */
+	u32 given;  /* to go on in; 0: none */
+	u32 left;   /* of which nobody writes any more; 0: none, or the first one */
+	u32 full;   /* what track_slot's was */
+	bool stays; /* it does not go to another one */
 	u32 thread; /* in the account */
 	u32 tid;
 	bool moving; /* a realloc began */
@@ -37,7 +42,9 @@ struct cursor {
 	VEC(struct touch) misses;   /* of its accesses, see touched.h */
 };
 
-int cursor_open(struct track_head *head, u32 slot, struct heap_process *p, struct cursor **ret);
+/* grown: the ring that the slot began with. */
+int cursor_open(
+	struct track_head *head, u32 slot, u32 grown, struct heap_process *p, struct cursor **ret);
 void cursor_close(struct cursor *c);
 #define CURSOR_NO_LIMIT UINT64_MAX
 /* Reads until there is nothing, or what is there is later than the limit, or a lap was read. */
@@ -52,6 +59,13 @@ s64 cursors_read_until(
 	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news);
 /* Everything there is, when nobody writes any more. */
 int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news);
+/* Did it have to wait for room since the last call? held: or would it soon? No, where it was given
+ * another ring, or all there is. */
+bool cursor_wants(struct cursor *c, bool held);
+/* It may go on in this ring, which is empty; 0: there is none to be had. */
+void cursor_give(struct cursor *c, u32 grown);
+/* Has it gone on there, or will it never? */
+void cursor_turn(struct cursor *c);
 /* Was a good part of the ring read since the last call? Then there is no time to wait. */
 bool cursor_was_pressed(struct cursor *c);
 /* Was anything read since the last call? */

@@ -76,6 +76,7 @@ s64 cursors_read_until(
 
 	for (size_t i = 0; i < n; i++) {
 		before += cursors[i]->tail;
+		cursor_turn(cursors[i]);
 		cursor_unblock(cursors[i], until == CURSOR_NO_LIMIT - 1);
 	}
 	if (n == 1)

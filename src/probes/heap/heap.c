@@ -16,6 +16,7 @@
 #include "probes/heap/heap_schema.h"
 #include "probes/heap/heap_texts.h"
 #include "probes/heap/heap_view.h"
+#include "probes/heap/near.h"
 #include "probes/heap/untracked.h"
 #include "probes/numa/numa.h"
 #include "probes/probe.h"
@@ -52,6 +53,7 @@ struct heap_state {
 	VEC(struct heap_looked) looked;
 	struct heap_together_record together;
 	struct untracked untracked;
+	struct near near;
 	struct blocks blocks;
 	bool asked; /* somebody asks which blocks were accessed … */
 	bool sums;  /* … of all; else small ones are not told of, and sums would not be right */
@@ -98,6 +100,7 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		free(s->cgroups);
 		s->cgroups = NULL;
 	}
+	s->near.cgroups = s->cgroups;
 	rc = collector_open(c->preload.socket, s->cgroups, c->opt.no_wait ? 0 : WAIT_MS,
 		c->opt.sample_bytes, &s->collector);
 	if (rc)
@@ -330,9 +333,13 @@ static void tell(struct capture *c, struct heap_state *s)
 	if (programs.refused)
 		capture_note(c, NOTE_WARNING,
 			"%u programs were not tracked, as memwhy's own limits (ulimit -n, -f) left "
-			"no "
-			"file for their events: %s",
+			"no file for their events: %s",
 			programs.refused, strerror(-programs.why));
+	if (programs.narrow)
+		capture_note(c, NOTE_WARNING,
+			"%u programs were not tracked, the last of them '%.16s': their address "
+			"space is limited to less than 128 MiB (ulimit -v)",
+			programs.narrow, programs.narrow_comm);
 	if (programs.given_up)
 		capture_note(c, NOTE_WARNING,
 			"%u programs went on without memwhy, which had not read for two seconds: "
@@ -343,6 +350,7 @@ static void tell(struct capture *c, struct heap_state *s)
 			"%u programs were not tracked, as memwhy did not answer them: it was "
 			"stopped, or too busy for two seconds",
 			programs.unanswered);
+	near_tell(&s->near, c);
 	heap_faults_tell(c, s->collector);
 	collector_asked(s->collector, &asked, &guessed);
 	if (guessed > asked / 20)
@@ -350,6 +358,34 @@ static void tell(struct capture *c, struct heap_state *s)
 			"of %llu of %llu accesses the heap had changed before they were looked up: "
 			"those to blocks freed meanwhile are of no block",
 			guessed, asked);
+}
+
+#define LOOKED_AT 64 /* processes, each time */
+
+static int limits_look(struct heap_state *s)
+{
+	struct heap_process *const *all;
+	struct {
+		u32 pid;
+		char comm[COMM_LEN];
+	} some[LOOKED_AT];
+	size_t n, left = 0;
+	int rc = 0;
+
+	collector_lock(s->collector);
+	all = collector_processes(s->collector, &n);
+	for (; n && left < LOOKED_AT; n--) { /* the newest */
+		const struct heap_process *p = all[n - 1];
+
+		if (p->ended || p->gone || p->foreign)
+			continue;
+		some[left].pid = p->pid;
+		memcpy(some[left++].comm, p->comm, COMM_LEN);
+	}
+	collector_unlock(s->collector);
+	while (left-- && !rc)
+		rc = near_look(&s->near, some[left].pid, some[left].comm);
+	return rc;
 }
 
 /* Stacks that are counted by now have been told of, so they are named between the two. */
@@ -361,6 +397,7 @@ static int send(struct capture *c, void *state, bool interval)
 	s->totals.n = s->sites.n = s->threads.n = 0;
 	s->mappings.n = s->mapped.n = s->residences.n = s->looked.n = 0;
 	rc = c->ending ? 0 : untracked_look(&s->untracked);
+	rc = rc || c->ending ? rc : limits_look(s);
 	if (!rc && c->ending && s->asked) {
 		rc = collector_finish(s->collector);
 		/* What became of blocks that were told of, behind the last access. */
@@ -417,6 +454,7 @@ static void close_source(void *state)
 	vec_free(&s->residences);
 	vec_free(&s->looked);
 	untracked_free(&s->untracked);
+	near_free(&s->near);
 	free(s->cgroups);
 }
 

@@ -110,6 +110,7 @@ int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file
 	i->head->huge_bytes = huge_bytes();
 	i->head->magic = TRACK_MAGIC;
 	i->file = take_fd(ours);
+	rings_begin(&i->rings, i->head, i->file, !wait_ms);
 	*ret_file = take_fd(fd);
 	*ret = take_ptr(i);
 	return 0;
@@ -160,7 +161,7 @@ static int cursor_new(struct image *image, u32 slot)
 		image->n_alive++;
 		image->n_ever++;
 	}
-	rc = cursor_open(image->head, slot, p, &c);
+	rc = cursor_open(image->head, slot, slot ? 0 : image->rings.main, p, &c);
 	if (rc)
 		return rc;
 	rc = vec_push(&p->cursors, c);
@@ -169,6 +170,9 @@ static int cursor_new(struct image *image, u32 slot)
 		return rc;
 	}
 	image->cursors[slot] = c;
+	image->n_cursors++;
+	if (!slot)
+		image->rings.main = 0;
 	image->n_slots = MAX(image->n_slots, slot + 1);
 	return name_read(c, image->active_ms);
 }
@@ -182,7 +186,19 @@ int image_find(struct image *image)
 		if (!image->cursors[i] && __atomic_load_n(&image->head->slot[i].state,
 						  __ATOMIC_ACQUIRE) == TRACK_TAKEN)
 			rc = cursor_new(image, i);
+	rings_prepare(&image->rings, image->n_cursors);
 	return rc;
+}
+
+/* A larger ring for a thread that had to wait, or of which what is held does not fit. */
+static void rings_look(struct image *image, struct cursor *c)
+{
+	cursor_turn(c);
+	if (c->left)
+		rings_release(&image->rings, c->index, c->left);
+	c->left = 0;
+	if (cursor_wants(c, image->held))
+		cursor_give(c, rings_take(&image->rings, c->index, c->grown));
 }
 
 /* What comes after `until` is left, unless its writer would have to wait soon. */
@@ -193,7 +209,7 @@ static s64 held_read(struct image *image, struct heap_process *p, u64 now_ms, ne
 	s64 n;
 
 	vec_each (c, &p->cursors)
-		full |= cursor_is_full(*c);
+		full |= cursor_is_full(*c) || (*c)->given;
 	if (full) {
 		until = p->ahead = __rdtsc() >> TRACK_TIME_SHIFT;
 		until_ms = now_ms;
@@ -220,6 +236,8 @@ s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
 		if (!p)
 			continue;
 		left--;
+		vec_each (c, &p->cursors)
+			rings_look(image, *c);
 		n = image->held
 			    ? held_read(image, p, now_ms, news)
 			    : cursors_read_until(p->cursors.v, p->cursors.n, until, now_ms, news);
@@ -244,15 +262,18 @@ static void dropped_take(struct cursor *c)
 /* Makes the ring as it was at first, but for the count of words, and gives its memory back. */
 static void slot_release(struct image *image, struct cursor *c)
 {
-	u32 slot = c->index;
+	const u32 slot = c->index, grown[] = {c->given, c->grown, c->left};
 	struct track_slot *s = &image->head->slot[slot];
 
 	dropped_take(c);
-	if (madvise(c->ring, track_words(slot) * sizeof(u64), MADV_REMOVE))
-		for (u64 i = 0; i < track_words(slot); i++)
-			c->ring[i] = 0;
+	rings_release(&image->rings, slot, 0);
+	for (u32 i = 0; i < ARRAY_SIZE(grown); i++)
+		if (grown[i])
+			rings_release(&image->rings, slot, grown[i]);
+	s->grown = 0;
 	__atomic_store_n(&s->tail, c->tail, __ATOMIC_RELEASE);
 	image->cursors[slot] = NULL;
+	image->n_cursors--;
 	cursor_close(c);
 	__atomic_store_n(&s->state, TRACK_UNUSED, __ATOMIC_RELEASE);
 }
@@ -307,6 +328,7 @@ int image_sweep(struct image *image, u64 now_ms, news_buffer *news)
 			struct cursor *c = p->cursors.v[k];
 
 			dropped_take(c);
+			rings_look(image, c);
 			if (now_ms >= c->name_ms)
 				rc = name_read(c, now_ms);
 			/* What it wrote last is read in its order, as what it rests on may be in

@@ -11,6 +11,7 @@
 #include "probes/heap/account.h"
 #include "probes/heap/mappings.h"
 #include "probes/heap/residence.h"
+#include "probes/heap/rings.h"
 #include "tracker/ring.h"
 
 /* What has to be named before the program is gone, in the order it came: see collector_news(). */
@@ -82,6 +83,8 @@ struct image {
 	struct heap_process *last[TRACK_PROCESSES]; /* as processes, and the last where it ended */
 	struct cursor *cursors[TRACK_SLOTS];
 	u32 n_slots; /* of these that were ever used */
+	u32 n_cursors;
+	struct rings rings;
 	int file;    /* of the same memory, see image_is_unused() */
 	u32 n_alive; /* processes */
 	u32 n_ever;
