@@ -10,16 +10,31 @@
 #include "sys/proc.h"
 #include "tracker/ring.h"
 
-/* A name in no file system, which nobody can guess. */
-static int socket_open(struct preload *p, char name[64])
+static int random_hex(char *to, size_t digits)
+{
+	static const char hex[] = "0123456789abcdef";
+	u8 random[sizeof(struct track_tokens)];
+
+	if (digits > sizeof(random) || getrandom(random, digits, 0) != (ssize_t)digits)
+		return -EIO;
+	for (size_t i = 0; i < digits; i++)
+		to[i] = hex[random[i] & 15];
+	return 0;
+}
+
+/* A name in no file system; it is no secret. */
+static int socket_open(struct preload *p, char name[TRACK_NAME_MAX])
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	u64 random[2];
+	char random[17] = "";
 	socklen_t length;
+	int rc = random_hex(random, sizeof(random) - 1);
 
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return -errno;
-	snprintf(name, 64, "memwhy-%d-%016llx%016llx", (int)getpid(), random[0], random[1]);
+	rc = rc ? rc : random_hex(p->tokens.ask, sizeof(p->tokens.ask));
+	rc = rc ? rc : random_hex(p->tokens.answer, sizeof(p->tokens.answer));
+	if (rc)
+		return rc;
+	snprintf(name, TRACK_NAME_MAX, "memwhy-%d-%s", (int)getpid(), random);
 	memcpy(at.sun_path + 1, name, strlen(name));
 	length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
 	p->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -32,26 +47,27 @@ static int socket_open(struct preload *p, char name[64])
 static int environment_set(struct preload *p, const char *library, const char *name)
 {
 	const char *old = getenv("LD_PRELOAD");
-	_cleanup_free_ char *both = NULL, *track = NULL;
+	_cleanup_free_ char *both = NULL;
 	struct proc_status status;
+	char value[TRACK_ENV_MAX];
 
 	p->old = old ? strdup(old) : NULL;
 	if ((old && !p->old) ||
 		asprintf(&both, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
 	/* The command has the filters that memwhy has now. */
-	if (proc_status_read((int)getpid(), &status) ||
-		asprintf(&track, "%s%c%u", name, TRACK_ENV_FILTERS, proc_status_filters(&status)) <
-			0)
+	if (proc_status_read((int)getpid(), &status))
 		return -ENOMEM;
-	if (setenv("LD_PRELOAD", both, 1) || setenv(TRACK_ENV, track, 1))
+	snprintf(value, sizeof(value), "%s:%.*s%.*s:%u", name, TRACK_TOKEN, p->tokens.ask,
+		TRACK_TOKEN, p->tokens.answer, proc_status_filters(&status));
+	if (setenv("LD_PRELOAD", both, 1) || setenv(TRACK_ENV, value, 1))
 		return -ENOMEM;
 	return 0;
 }
 
 int preload_open(struct preload *p, struct err *err)
 {
-	char name[64];
+	char name[TRACK_NAME_MAX];
 	int rc;
 
 	*p = (struct preload){.socket = -1, .open = true};

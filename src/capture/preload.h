@@ -8,9 +8,11 @@
 #include "base/err.h"
 #include "base/types.h"
 #include "capture/preload_file.h"
+#include "tracker/ring.h"
 
 struct preload {
 	int socket; /* listening; -1: none */
+	struct track_tokens tokens;
 	struct preload_file file;
 	char *old; /* LD_PRELOAD as it was; NULL: it was not set */
 	bool open;

@@ -11,7 +11,6 @@
 #include "tracker/forbid.h"
 
 #define ENVIRON "/proc/self/environ"
-#define NAME_MAX_ 100
 /* For memwhy to answer: a little, then whether it is stopped is asked, then more. */
 #define WAIT_FIRST_US 4000
 #define WAIT_US 50000
@@ -19,7 +18,7 @@
 
 /* Libc's environ is not there yet when the loader asks for memory: the kernel's copy is. Finds the
  * variable while reading on, since the environment may be large. */
-static u32 env_find(char name[NAME_MAX_])
+static u32 env_find(char value[TRACK_ENV_MAX])
 {
 	static const char wanted[] = TRACK_ENV "=";
 	long fd = call(SYS_openat, AT_FDCWD, ENVIRON, O_RDONLY | O_CLOEXEC), n;
@@ -33,8 +32,9 @@ static u32 env_find(char name[NAME_MAX_])
 
 			if (matched == sizeof(wanted) - 1) {
 				done = !c;
-				if (c && length < NAME_MAX_)
-					name[length++] = c;
+				if (c && length < TRACK_ENV_MAX)
+					value[length] = c;
+				length += !done;
 			} else if (!c) {
 				matched = 0;
 				skip = 0;
@@ -46,11 +46,12 @@ static u32 env_find(char name[NAME_MAX_])
 		}
 	if (fd >= 0)
 		call(SYS_close, fd);
-	return length < NAME_MAX_ ? length : 0;
+	return done && length <= TRACK_ENV_MAX ? length : 0;
 }
 
-static char socket_name[NAME_MAX_];
+static char socket_name[TRACK_ENV_MAX];
 static u32 socket_length;
+static struct track_tokens tokens;
 
 /* A filter that memwhy does not have itself was installed on the way to this program, and may not
  * allow what is needed to ask for a file. */
@@ -59,12 +60,15 @@ int attach_prepare(void)
 	u32 length = env_find(socket_name), i = 0;
 	int filters = 0;
 
-	while (i < length && socket_name[i] != TRACK_ENV_FILTERS)
+	while (i < length && socket_name[i] != ':')
 		i++;
-	socket_length = i;
-	for (i++; i < length; i++)
+	socket_length = i++;
+	if (!socket_length || socket_length > TRACK_NAME_MAX || length < i + sizeof(tokens) + 2)
+		return 0;
+	memcpy(&tokens, socket_name + i, sizeof(tokens));
+	for (i += sizeof(tokens) + 1; i < length; i++)
 		filters = 10 * filters + socket_name[i] - '0';
-	return socket_length && filters_count() == filters;
+	return filters_count() == filters;
 }
 
 /* Is it stopped, or followed by a debugger? As /proc/PID/stat says behind the name, which is in
@@ -133,14 +137,24 @@ static long socket_open(int *tries)
 	return -1;
 }
 
+static int token_equal(const char *a, const char *b)
+{
+	int other = 0;
+
+	for (u32 i = 0; i < TRACK_TOKEN; i++)
+		other |= a[i] ^ b[i];
+	return !other;
+}
+
+/* -1: there is none, or not from who made the tokens. */
 static int file_receive(long fd, int *tries)
 {
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = {};
-	u64 version = 0;
-	struct iovec data = {&version, sizeof(version)};
+	struct track_answer answer = {};
+	struct iovec data = {&answer, sizeof(answer)};
 	struct msghdr m = {
 		.msg_iov = &data,
 		.msg_iovlen = 1,
@@ -148,16 +162,21 @@ static int file_receive(long fd, int *tries)
 		.msg_controllen = sizeof(control),
 	};
 	int file = -1;
-	long rc;
+	long n;
 
-	do
-		rc = call(SYS_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
-	while (wait_again(fd, rc, tries));
-	if (rc != sizeof(version))
+	if (call(SYS_sendto, fd, tokens.ask, TRACK_TOKEN, MSG_NOSIGNAL) != TRACK_TOKEN)
 		return -1;
-	if (m.msg_controllen >= CMSG_LEN(sizeof(int)) && control.head.cmsg_type == SCM_RIGHTS)
+	do
+		n = call(SYS_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
+	while (wait_again(fd, n, tries));
+	if (n >= 0 && m.msg_controllen >= CMSG_LEN(sizeof(int)) &&
+		control.head.cmsg_type == SCM_RIGHTS)
 		memcpy(&file, CMSG_DATA(&control.head), sizeof(file));
-	return file;
+	if (n == sizeof(answer) && token_equal(answer.token, tokens.answer))
+		return file;
+	if (file >= 0)
+		call(SYS_close, file);
+	return -1;
 }
 
 static int space_is_short(void)

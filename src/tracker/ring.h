@@ -11,11 +11,30 @@
 #include "base/types.h"
 
 #define TRACK_MAGIC 0x6b63617274796877ULL /* "whytrack" */
-#define TRACK_VERSION 4
+#define TRACK_VERSION 5
 
-/* The variable that names the abstract socket at which a program asks for its file. */
+/*
+ * The variable that names the abstract socket at which a program asks for its file: the name, two
+ * tokens, and how many seccomp filters memwhy has, with a colon between them. Everybody can see the
+ * socket, and bind its name once memwhy has ended; only who inherits the environment knows the
+ * tokens. So the program shows the first one, and takes a file only from who answers with the
+ * second.
+ */
 #define TRACK_ENV "MEMWHY_TRACK"
-#define TRACK_ENV_FILTERS ':' /* behind the name, then how many seccomp filters memwhy has */
+#define TRACK_NAME_MAX 64
+#define TRACK_TOKEN 32 /* hexadecimal digits */
+
+struct track_tokens {
+	char ask[TRACK_TOKEN], answer[TRACK_TOKEN];
+};
+
+#define TRACK_ENV_MAX (TRACK_NAME_MAX + 1 + 2 * TRACK_TOKEN + 1 + 11)
+
+/* Comes with the file. */
+struct track_answer {
+	u64 version;
+	char token[TRACK_TOKEN];
+};
 
 #define TRACK_PROCESSES 2048 /* an executed program and its forks, at one time */
 #define TRACK_SLOTS 4096

@@ -3,6 +3,7 @@ bats_require_minimum_version 1.5.0
 : "${MEMWHY:=$BATS_TEST_DIRNAME/../../build/memwhy}"
 WORKLOADS=${BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/workloads
 with_kernelfs=$BATS_TEST_DIRNAME/../with-kernelfs # for peers, and for what the kernel says itself
+home=
 
 needs_root() {
 	[ "$(id -u)" -eq 0 ] || skip "needs root to load BPF programs"
@@ -63,6 +64,12 @@ as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$@"
 }
 
+# A home of nobody's below directories that only root may write to: $home, gone after the test.
+home_make() {
+	home=$(mktemp -d /var/lib/memwhy-test.XXXXXX)
+	chown 65534:65534 "$home"
+}
+
 two_nodes() {
 	[ -d /sys/devices/system/node/node1 ] || skip "needs two NUMA nodes"
 }
@@ -108,4 +115,5 @@ teardown() {
 	wait 2>/dev/null || true
 	[ ! -e "$BATS_TEST_TMPDIR/settings" ] || tac "$BATS_TEST_TMPDIR/settings" | xargs -rn1 sysctl -qw
 	[ -z "$group" ] || [ ! -d "$group" ] || rmdir "$group"
+	[ -z "$home" ] || rm -rf "$home"
 }

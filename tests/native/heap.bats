@@ -614,7 +614,7 @@ privileged_follows() {
 	cp "$MEMWHY" own
 	run as_nobody ./own heap -- ./static
 	[ "$status" -eq 3 ]
-	[[ $output == *"nothing can be preloaded into './static': statically linked"*"not permitted"*"run as root"* ]] ||
+	[[ $output == *"nothing can be preloaded into './static': statically linked"*"not permitted"*"run it as root"* ]] ||
 		{ echo "$output"; false; }
 }
 

@@ -172,10 +172,11 @@ noted() { # PATTERN
 	chmod 755 .
 	cp "$MEMWHY" own
 	cp "$work" .
+	home_make
 	local paranoid
 	paranoid=$(sysctl -n kernel.perf_event_paranoid)
 	[ "$paranoid" -le 2 ] || skip "kernel.perf_event_paranoid is $paranoid"
-	as_nobody ./own heap --faults -o json -- ./heap_faults sites >out 2>err || { cat err; false; }
+	as_nobody env HOME="$home" ./own heap --faults -o json -- ./heap_faults sites >out 2>err || { cat err; false; }
 	sed -n '/^{/,$p' out >plain.json
 	of_size() { # BYTES: faults of the block of that size, as its stack may have no names here
 		jq ".rows[] | select(.place == \"heap blocks\" and .live_bytes == $1) | .faults" plain.json

@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
-int client_send(int to, int file)
+int client_send(int to, int file, const struct track_tokens *t)
 {
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = {};
-	u64 version = TRACK_VERSION;
-	struct iovec data = {&version, sizeof(version)};
+	struct track_answer answer = {.version = TRACK_VERSION};
+	struct iovec data = {&answer, sizeof(answer)};
 	struct msghdr m = {
 		.msg_iov = &data,
 		.msg_iovlen = 1,
@@ -19,6 +19,7 @@ int client_send(int to, int file)
 		.msg_controllen = sizeof(control),
 	};
 
+	memcpy(answer.token, t->answer, sizeof(answer.token));
 	control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
 	memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
 	return sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
@@ -31,12 +32,57 @@ bool client_has_gone(int client)
 	return !recv(client, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT);
 }
 
-/* Anybody on this host may connect; the name is not to be guessed, but it is shown by the kernel.
- */
-bool client_may(const struct ucred *who)
+void clients_init(struct clients *c)
 {
-	return who->pid > 0 &&
-	       (who->uid == geteuid() || who->uid == getuid() || !who->uid || !geteuid());
+	*c = (struct clients){};
+	memset(c->fd, -1, sizeof(c->fd));
+}
+
+void clients_close(struct clients *c)
+{
+	for (u32 i = 0; i < CLIENTS; i++)
+		if (c->fd[i] >= 0)
+			close(take_fd(c->fd[i]));
+}
+
+u32 clients_add(struct clients *c, int fd)
+{
+	u32 number = c->next++ % CLIENTS;
+
+	if (c->fd[number] >= 0) {
+		close(c->fd[number]);
+		c->dropped++;
+	}
+	c->fd[number] = fd;
+	return number;
+}
+
+/* In a time that does not tell how much of it is right. */
+static bool token_is(const char *shown, const char *token)
+{
+	u8 other = 0;
+
+	for (u32 i = 0; i < TRACK_TOKEN; i++)
+		other |= (u8)(shown[i] ^ token[i]);
+	return !other;
+}
+
+bool clients_take(struct clients *c, u32 number, const struct track_tokens *t, int *ret_fd)
+{
+	char shown[TRACK_TOKEN + 1];
+	ssize_t n;
+
+	if (number >= CLIENTS || c->fd[number] < 0)
+		return false;
+	n = recv(c->fd[number], shown, sizeof(shown), MSG_DONTWAIT);
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	if (n == TRACK_TOKEN && token_is(shown, t->ask)) {
+		*ret_fd = take_fd(c->fd[number]);
+		return true;
+	}
+	close(take_fd(c->fd[number]));
+	return false;
 }
 
 u32 client_before(struct heap_process *const *all, size_t n, pid_t pid, pid_t ppid)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "capture/preload.h"
 #include "probes/heap/client.h"
 #include "probes/heap/collector_inner.h"
 #include "probes/heap/event_writer.h"
@@ -23,7 +24,7 @@
 #define BATCH 64
 
 /* epoll's data: a process's id, or one of these. */
-enum { WAKE_SOCKET = 1ULL << 32, WAKE_STOP };
+enum { WAKE_SOCKET = 1ULL << 32, WAKE_STOP, WAKE_CLIENT };
 
 int collector_watch(struct collector *c, int fd, u64 what)
 {
@@ -105,27 +106,42 @@ static int image_new(struct collector *c, int client, pid_t pid)
 		image_close(image);
 		return rc;
 	}
-	client_send(client, file); /* who did not wait gets nothing, and writes nothing */
+	client_send(
+		client, file, &c->tokens); /* who did not wait gets nothing, and writes nothing */
 	return 0;
 }
 
+static int client_take(struct collector *c, u32 number)
+{
+	_cleanup_close_ int client = -1;
+	struct ucred who = {};
+	socklen_t size = sizeof(who);
+
+	if (!clients_take(&c->clients, number, &c->tokens, &client))
+		return 0;
+	if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.pid <= 0)
+		return 0; /* in no pid namespace that we see into */
+	if (!client_has_gone(client))
+		return image_new(c, client, who.pid);
+	c->programs.unanswered++;
+	return 0;
+}
+
+/* Mostly it has shown its token by now. */
 static int clients_accept(struct collector *c)
 {
 	int rc = 0;
 
-	while (!rc) {
-		_cleanup_close_ int client = accept4(c->socket, NULL, NULL, SOCK_CLOEXEC);
-		struct ucred who = {};
-		socklen_t size = sizeof(who);
+	for (u32 i = 0; i < BATCH && !rc; i++) {
+		int client = accept4(c->socket, NULL, NULL, SOCK_CLOEXEC);
+		u32 number;
 
 		if (client < 0)
 			break;
-		if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &size) || !client_may(&who))
-			continue;
-		if (client_has_gone(client))
-			c->programs.unanswered++;
-		else
-			rc = image_new(c, client, who.pid);
+		number = clients_add(&c->clients, client);
+		rc = client_take(c, number);
+		if (!rc && c->clients.fd[number] >= 0)
+			rc = collector_watch(c, client, WAKE_CLIENT + number);
 	}
 	return rc;
 }
@@ -217,6 +233,8 @@ static int wake_take(struct collector *c, const struct epoll_event *e)
 		return clients_accept(c);
 	if (e->data.u64 == WAKE_STOP)
 		c->stop = true;
+	else if (e->data.u64 >= WAKE_CLIENT)
+		return client_take(c, (u32)(e->data.u64 - WAKE_CLIENT));
 	else if (e->data.u64 - 1 < c->processes.n)
 		return collector_process_ended(c, c->processes.v[e->data.u64 - 1]);
 	return 0;
@@ -284,8 +302,8 @@ static void *collector_run(void *arg)
 	return NULL;
 }
 
-int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms, u64 sample_bytes,
-	struct collector **ret)
+int collector_open(const struct preload *p, const struct cgroup_mounts *cgroups, u32 wait_ms,
+	u64 sample_bytes, struct collector **ret)
 {
 	struct collector *c = calloc(1, sizeof(*c));
 	int rc;
@@ -293,7 +311,9 @@ int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms,
 	if (!c)
 		return -ENOMEM;
 	pthread_mutex_init(&c->lock, NULL);
-	c->socket = socket;
+	c->socket = p->socket;
+	c->tokens = p->tokens;
+	clients_init(&c->clients);
 	c->wait_ms = wait_ms;
 	c->sample_bytes = sample_bytes;
 	c->cgroups = cgroups;
@@ -301,7 +321,7 @@ int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms,
 	c->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rc = c->epoll < 0 || c->news_fd < 0 || c->stop_fd < 0 ? -errno : 0;
-	rc = rc ? rc : collector_watch(c, socket, WAKE_SOCKET);
+	rc = rc ? rc : collector_watch(c, c->socket, WAKE_SOCKET);
 	rc = rc ? rc : collector_watch(c, c->stop_fd, WAKE_STOP);
 	if (rc)
 		collector_close(c);
@@ -395,6 +415,7 @@ void collector_close(struct collector *c)
 	vec_free(&c->news);
 	answers_free(&c->answers);
 	collector_faults_free(c);
+	clients_close(&c->clients);
 	if (c->epoll >= 0)
 		close(c->epoll);
 	if (c->news_fd >= 0)

@@ -14,11 +14,12 @@ struct collector;
 struct heap_together;
 
 struct cgroup_mounts;
+struct preload;
 
-/* socket: listening, borrowed. cgroups: may be NULL, borrowed. wait_ms: how long a program waits
- * for us at most. */
-int collector_open(int socket, const struct cgroup_mounts *cgroups, u32 wait_ms, u64 sample_bytes,
-	struct collector **ret);
+/* p: its socket listens; borrowed. cgroups: may be NULL, borrowed. wait_ms: how long a program
+ * waits for us at most. */
+int collector_open(const struct preload *p, const struct cgroup_mounts *cgroups, u32 wait_ms,
+	u64 sample_bytes, struct collector **ret);
 /* Before it starts: somebody will ask which blocks were accessed (capture/blocks.h). */
 void collector_answer(struct collector *c, u64 least_bytes);
 /* The same: each event is news too (event_writer.h). */
@@ -68,6 +69,7 @@ struct collector_programs {
 	u32 refused, given_up; /* of these: there could be none; did not wait for us any longer */
 	u32 unanswered;        /* asked too, and had gone on when we came to it */
 	int why;               /* of those refused: -errno of the last one */
+	u32 dropped;           /* connections, before it was known what they are, see client.h */
 	u32 narrow;            /* limits on their address space leave no room for a file … */
 	char narrow_comm[COMM_LEN]; /* … the last of these */
 };

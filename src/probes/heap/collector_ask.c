@@ -101,6 +101,7 @@ struct heap_process *const *collector_processes(struct collector *c, size_t *ret
 void collector_programs(struct collector *c, struct collector_programs *ret)
 {
 	*ret = c->programs;
+	ret->dropped = c->clients.dropped;
 }
 
 const struct heap_together *collector_together(struct collector *c)

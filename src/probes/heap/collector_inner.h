@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "probes/heap/answers.h"
+#include "probes/heap/client.h"
 #include "probes/heap/collector.h"
 #include "probes/heap/together.h"
 
@@ -13,6 +14,8 @@ struct collector {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	int epoll, news_fd, stop_fd, socket;
+	struct track_tokens tokens;
+	struct clients clients;
 	u32 wait_ms;
 	u64 sample_bytes, least_bytes;
 	const struct cgroup_mounts *cgroups;

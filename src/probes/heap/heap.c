@@ -101,7 +101,7 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		s->cgroups = NULL;
 	}
 	s->near.cgroups = s->cgroups;
-	rc = collector_open(c->preload.socket, s->cgroups, c->opt.no_wait ? 0 : WAIT_MS,
+	rc = collector_open(&c->preload, s->cgroups, c->opt.no_wait ? 0 : WAIT_MS,
 		c->opt.sample_bytes, &s->collector);
 	if (rc)
 		return err_errno(err, rc, "heap: preparing to collect");
@@ -350,6 +350,12 @@ static void tell(struct capture *c, struct heap_state *s)
 			"%u programs were not tracked, as memwhy did not answer them: it was "
 			"stopped, or too busy for two seconds",
 			programs.unanswered);
+	if (programs.dropped)
+		capture_note(c, NOTE_WARNING,
+			"%u connections were closed before they showed a token, as many were open "
+			"at a time: others on this host connect to memwhy's socket, and programs "
+			"of the command that were among the closed ones are not tracked",
+			programs.dropped);
 	near_tell(&s->near, c);
 	heap_faults_tell(c, s->collector);
 	collector_asked(s->collector, &asked, &guessed);
