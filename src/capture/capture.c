@@ -86,10 +86,12 @@ int capture_method(struct capture *c, const char *data, const char *method, cons
 	return capture_emit(c, &r.h);
 }
 
-int capture_missing(struct capture *c, const char *data, const char *why, const char *needs)
+static int missing_send(
+	struct capture *c, const char *data, const char *why, const char *needs, u16 flags)
 {
 	struct rec_method r = REC_INIT(struct rec_method, REC_METHOD, 0);
 
+	r.h.flags = flags;
 	text_copy(r.probe, sizeof(r.probe), c->probe);
 	text_copy(r.data, sizeof(r.data), data);
 	/* The reason gets what room the needs leave. */
@@ -99,16 +101,37 @@ int capture_missing(struct capture *c, const char *data, const char *why, const 
 	return capture_emit(c, &r.h);
 }
 
+int capture_missing(struct capture *c, const char *data, const char *why, const char *needs)
+{
+	return missing_send(c, data, why, needs, 0);
+}
+
 int capture_refused(struct capture *c, const char *data, const char *why, int rc, const char *needs)
 {
 	bool denied = rc == -EPERM || rc == -EACCES;
 
-	return capture_missing(c, data, why, denied && !rights_are_root() ? RIGHTS_ROOT : needs);
+	return missing_send(c, data, why, denied && !rights_are_root() ? RIGHTS_ROOT : needs,
+		denied ? METHOD_REFUSED : 0);
 }
 
 int capture_not_permitted(struct capture *c, const char *data)
 {
-	return capture_missing(c, data, "not permitted to load BPF programs", RIGHTS_ROOT);
+	return missing_send(
+		c, data, "not permitted to load BPF programs", RIGHTS_ROOT, METHOD_REFUSED);
+}
+
+int capture_not_of_others(struct capture *c, const char *data, const char *method)
+{
+	struct rec_method r = REC_INIT(struct rec_method, REC_METHOD, 0);
+
+	r.h.flags = METHOD_REFUSED;
+	text_copy(r.probe, sizeof(r.probe), c->probe);
+	text_copy(r.data, sizeof(r.data), data);
+	text_copy(r.method, sizeof(r.method), method);
+	text_copy(r.missing, sizeof(r.missing),
+		"not of processes with another user or more rights; needs CAP_SYS_PTRACE");
+	text_copy(r.needs, sizeof(r.needs), "CAP_SYS_PTRACE");
+	return capture_emit(c, &r.h);
 }
 
 int capture_note(struct capture *c, enum note_level level, const char *fmt, ...)

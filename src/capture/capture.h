@@ -123,11 +123,13 @@ int capture_method(struct capture *c, const char *data, const char *method, cons
  */
 int capture_missing(struct capture *c, const char *data, const char *why, const char *needs);
 /* The same after -errno: where it is one of missing rights, and we are not root, root provides it.
- */
+ * A report then does not take what it did not see for a no. */
 int capture_refused(
 	struct capture *c, const char *data, const char *why, int rc, const char *needs);
 /* The same, where it takes privilege. */
 int capture_not_permitted(struct capture *c, const char *data);
+/* Obtained by `method`, but only of the processes that we have the right to look into. */
+int capture_not_of_others(struct capture *c, const char *data, const char *method);
 int capture_note(struct capture *c, enum note_level level, const char *fmt, ...) _printf_(3, 4);
 /* REC_LOSS, cumulative. */
 int capture_loss(struct capture *c, u64 seen, u64 delivered, u64 lost, const char *reason);

@@ -19,6 +19,20 @@ static bool probes_missing(const struct report *r)
 	return false;
 }
 
+static void refused_tell(struct report *r)
+{
+	const char *seen = "Nothing was found in the rest";
+
+	if (r->findings.n)
+		seen = report_text(r, "In the rest there is %zu thing%s to keep an eye on",
+			r->findings.n, plural(r->findings.n));
+	r->verdict = report_text(r,
+		"INCOMPLETE: check was not permitted to look at all that it looks at (NOT CHECKED "
+		"has a list), so that may be in trouble. %s. Run it as root, or see `memwhy "
+		"doctor`.",
+		seen);
+}
+
 static void conclude(struct report *r)
 {
 	size_t counts[LEVEL_CRITICAL + 1] = {};
@@ -28,12 +42,15 @@ static void conclude(struct report *r)
 		counts[f->level]++;
 	if (counts[LEVEL_CRITICAL] + counts[LEVEL_WARNING])
 		r->verdict = report_text(r,
-			"Memory is in trouble here. Findings: %zu critical, %zu warning, "
+			"%sMemory is in trouble here. Findings: %zu critical, %zu warning, "
 			"%zu risk, %zu note.",
+			report_is_refused(r) ? "INCOMPLETE, and already: " : "",
 			counts[LEVEL_CRITICAL], counts[LEVEL_WARNING], counts[LEVEL_RISK],
 			counts[LEVEL_NOTE]);
 	else if (!r->stream->has_session)
 		r->verdict = "Nothing can be said: nothing was recorded.";
+	else if (report_is_refused(r))
+		refused_tell(r);
 	else if (r->findings.n)
 		r->verdict = report_text(r, "Nothing is wrong now; %zu thing%s to keep an eye on.",
 			r->findings.n, plural(r->findings.n));
@@ -93,6 +110,9 @@ static int check(const struct command *cmd, struct options *o)
 		o->stacks = "user";
 	o->no_lines |= !o->verbose && !o->input;
 	status = run_live_or_input(&r);
+	/* What was found stands, whatever else could not be looked at. */
+	if (r.incomplete && (status == STATUS_NOT_SUPPORTED || status == STATUS_DAMAGED))
+		return r.worst >= level ? STATUS_FOUND : status;
 	return !status && r.worst >= level ? STATUS_FOUND : status;
 }
 
@@ -136,15 +156,18 @@ const struct command command_check = {
 	.summary = "What is wrong with memory here, and what to do about it?",
 	.groups = GROUP_CHECK | GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_PART | GROUP_OUTPUT,
 	.takes_command = true,
-	.details = "Runs every cheap probe and sampler for --for (10 s unless said otherwise) or "
-		   "while a command runs, and prints what it found: worst first, each finding with "
-		   "its evidence, why it is so, what to try, how to undo that, and how to see "
-		   "whether it helped. memwhy itself changes nothing.\n\n"
-		   "A finding needs evidence: where that is thin it is told so, and no verdict is "
-		   "given. NOT CHECKED lists what could not be looked at, and why.\n\n"
-		   "Page faults are all counted, but memwhy's own; one in 61 is looked at with its "
-		   "code path. Page allocations, where there are many, are counted for 40 ms every "
-		   "two seconds: what is told of them is sampled.",
+	.details =
+		"Runs every cheap probe and sampler for --for (10 s unless said otherwise) or "
+		"while a command runs, and prints what it found: worst first, each finding with "
+		"its evidence, why it is so, what to try, how to undo that, and how to see "
+		"whether it helped. memwhy itself changes nothing.\n\n"
+		"A finding needs evidence: where that is thin it is told so, and no verdict is "
+		"given. NOT CHECKED lists what could not be looked at, and why. Where it was not "
+		"permitted to look the verdict is INCOMPLETE, and the exit status 3 (4 of a "
+		"recording), unless --fail-on finds something in the rest.\n\n"
+		"Page faults are all counted, but memwhy's own; one in 61 is looked at with its "
+		"code path. Page allocations, where there are many, are counted for 40 ms every "
+		"two seconds: what is told of them is sampled.",
 	.examples = examples,
 	.run = check,
 };

@@ -32,6 +32,7 @@ void running_report_end(struct running *g, struct report *r)
 	report_rank(r);
 	if (g->run->conclude)
 		g->run->conclude(r);
+	g->run->incomplete |= g->run->finds ? report_is_refused(r) : report_tell_refused(r);
 	vec_each (f, &r->findings)
 		g->run->worst = MAX(g->run->worst, f->level);
 }
@@ -475,5 +476,7 @@ int run_live_or_input(struct run *r)
 		command_error(&g->err);
 		return command_status(rc);
 	}
-	return r->result.interrupted ? STATUS_INTERRUPTED : STATUS_DONE;
+	if (r->result.interrupted)
+		return STATUS_INTERRUPTED;
+	return !r->incomplete ? STATUS_DONE : r->o->input ? STATUS_DAMAGED : STATUS_NOT_SUPPORTED;
 }

@@ -32,6 +32,7 @@ struct run {
 	/* Afterwards: */
 	bool interrupted;
 	int worst; /* level of the worst finding, -1: none */
+	bool incomplete; /* what was not seen may have been there: it was not permitted to look */
 	struct session_result result;
 };
 

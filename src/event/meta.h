@@ -36,13 +36,16 @@ enum session_options {
 };
 
 struct rec_method {
-	struct rec h;
+	struct rec h; /* h.flags: enum method_flags */
 	char probe[PROBE_NAME_LEN];
 	char data[48];     /* which part of what the probe tells */
 	char method[64];   /* how it was obtained; empty: it was not */
 	char missing[160]; /* when it was not: why, and what would provide it */
 	char needs[64];    /* … what would provide it, alone; empty: not known */
 };
+
+/* METHOD_REFUSED: all of it, or with a method a part of it, was not looked at for want of rights. */
+enum method_flags { METHOD_REFUSED = 1 };
 
 /* Cumulative since the start of the session. seen = delivered + lost. */
 struct rec_loss {
@@ -148,14 +151,15 @@ struct rec_enum {
 	char name[40];
 };
 
-/* Something the reader should know: level 0 a note, 1 something that was not looked at. */
+/* Something the reader should know: level 0 a note, 1 something that was not looked at, 3 something
+ * that was not looked at for want of rights. */
 struct rec_note {
 	struct rec h; /* h.flags: enum note_level */
 	char probe[PROBE_NAME_LEN];
 	char text[240];
 };
 
-enum note_level { NOTE_INFO = 0, NOTE_NOT_CHECKED = 1, NOTE_WARNING = 2 };
+enum note_level { NOTE_INFO = 0, NOTE_NOT_CHECKED = 1, NOTE_WARNING = 2, NOTE_REFUSED = 3 };
 
 extern const struct kind meta_kinds[];
 extern const size_t meta_kinds_n;

@@ -55,7 +55,7 @@ static int session_feed(struct stream *s, const struct rec *r)
 static int method_feed(struct stream *s, const struct rec *r)
 {
 	const struct rec_method *m = (const struct rec_method *)r;
-	struct stream_method row = {};
+	struct stream_method row = {.refused = m->h.flags & METHOD_REFUSED};
 
 	memcpy(row.probe, m->probe, sizeof(row.probe) - 1);
 	memcpy(row.data, m->data, sizeof(row.data) - 1);

@@ -24,7 +24,14 @@ struct stream_method {
 	char method[64];
 	char missing[160];
 	char needs[64];
+	bool refused; /* for want of rights: a part of it, where there is a method */
 };
+
+/* Is there something that was not obtained? */
+static inline bool stream_method_lacks(const struct stream_method *m)
+{
+	return !m->method[0] || m->refused;
+}
 
 struct stream_note {
 	char probe[PROBE_NAME_LEN];

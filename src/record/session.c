@@ -139,8 +139,8 @@ static int probes_open(struct session *s, struct err *err)
 			return rc;
 		}
 		s->c.probe = cfg->probes[i]->name;
-		capture_note(&s->c, NOTE_NOT_CHECKED, "%s%s%s", why.msg, why.hint[0] ? ": " : "",
-			why.hint);
+		capture_note(&s->c, rc == -EPERM || rc == -EACCES ? NOTE_REFUSED : NOTE_NOT_CHECKED, "%s%s%s",
+			why.msg, why.hint[0] ? ": " : "", why.hint);
 	}
 	return 0;
 }

@@ -211,6 +211,11 @@ int finding_level_parse(const char *name, int *ret_level);
 /* Adds what the stream itself says: its notes to notes and not_checked, and the data its probes
  * could not obtain to not_checked, by cause. A text that is already there is not added twice. */
 void report_add_stream_notes(struct report *r);
+/* Was something not looked at for want of rights? */
+bool report_is_refused(const struct report *r);
+/* If so, empty tables do not say that there was nothing, and the verdict says that the report is
+ * incomplete. Returns whether there were such tables. */
+bool report_tell_refused(struct report *r);
 /* The notes alone. */
 void report_add_notes(struct report *r);
 /* Data that could not be obtained, in groups of what is the same in this. */

@@ -41,7 +41,7 @@ static const char *note_text(struct report *r, const struct stream_note *note)
 void report_add_notes(struct report *r)
 {
 	vec_each (n, &r->stream->notes) {
-		bool unchecked = n->level == NOTE_NOT_CHECKED;
+		bool unchecked = n->level == NOTE_NOT_CHECKED || n->level == NOTE_REFUSED;
 		const char *text;
 
 		if (!note_is_first(r->stream, n))
@@ -67,7 +67,7 @@ bool missing_by_remedy(const struct stream_method *a, const struct stream_method
 static bool in_group(
 	const struct stream_method *m, const struct stream_method *like, missing_same_fn same)
 {
-	return !m->method[0] && same(m, like);
+	return stream_method_lacks(m) && same(m, like);
 }
 
 bool missing_is_first(
@@ -114,6 +114,40 @@ void missing_list_add(struct str *out, const struct stream *s, const struct stre
 		str_addf(out, " (%zu kinds of data)", n);
 }
 
+bool report_is_refused(const struct report *r)
+{
+	vec_each (n, &r->stream->notes)
+		if (n->level == NOTE_REFUSED)
+			return true;
+	vec_each (m, &r->stream->methods)
+		if (m->refused)
+			return true;
+	return false;
+}
+
+bool report_tell_refused(struct report *r)
+{
+	bool blind = false;
+
+	if (!report_is_refused(r))
+		return false;
+	vec_each (t, &r->tables) {
+		if ((*t)->n_rows || !(*t)->empty)
+			continue;
+		(*t)->empty = "Not known: some of it could not be looked at.";
+		blind = true;
+	}
+	if (blind && r->verdict)
+		r->verdict = report_text(r,
+			"INCOMPLETE, since it was not permitted to look at all of it. %s",
+			r->verdict);
+	else if (blind)
+		r->verdict =
+			"INCOMPLETE: what is not shown may be there all the same, since it was not "
+			"permitted to look. Run it as root, or see `memwhy doctor`.";
+	return blind;
+}
+
 void report_add_stream_notes(struct report *r)
 {
 	report_add_notes(r);
@@ -121,7 +155,7 @@ void report_add_stream_notes(struct report *r)
 		_cleanup_str_ struct str list = {};
 		const char *text;
 
-		if (m->method[0] || !missing_is_first(r->stream, m, missing_by_cause))
+		if (!stream_method_lacks(m) || !missing_is_first(r->stream, m, missing_by_cause))
 			continue;
 		missing_list_add(&list, r->stream, m, missing_by_cause);
 		text = report_text(

@@ -4,15 +4,25 @@
 #include <linux/capability.h>
 #include <sys/capability.h>
 
-bool rights_are_root(void)
+static bool rights_have(cap_value_t cap)
 {
 	cap_flag_value_t has = CAP_CLEAR;
 	cap_t now = cap_get_proc();
 
 	if (now)
-		cap_get_flag(now, CAP_SYS_ADMIN, CAP_EFFECTIVE, &has);
+		cap_get_flag(now, cap, CAP_EFFECTIVE, &has);
 	cap_free(now);
 	return has == CAP_SET;
+}
+
+bool rights_are_root(void)
+{
+	return rights_have(CAP_SYS_ADMIN);
+}
+
+bool rights_over_others(void)
+{
+	return rights_have(CAP_SYS_PTRACE);
 }
 
 int rights_hint(struct err *err)

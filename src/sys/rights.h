@@ -18,6 +18,8 @@
 
 /* Have we every right, also those that no single capability of RIGHTS_SETCAP gives? */
 bool rights_are_root(void);
+/* May we look into processes of other users, and of more rights than ours? */
+bool rights_over_others(void);
 /* The remedy where loading BPF programs was refused. Returns err->code. */
 int rights_hint(struct err *err);
 

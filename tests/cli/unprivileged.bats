@@ -111,12 +111,32 @@ nobody_error() {
 		for words in "--for 50ms" "--for 50ms --stacks" "-i 50ms --for 200ms"; do
 			nobody "$c" $words
 			[[ $status -eq 3 && -z $output && $stderr == *permitted*$'\n'*root* ]] && one_error ||
-				[[ $status -eq 0 && -z $stderr && $output == *"NOT CHECKED"*permitted* ]] || try refuse "$c $words"
+				[[ $status -eq 3 && -z $stderr && $output == *INCOMPLETE*"NOT CHECKED"*permitted* ]] || try refuse "$c $words"
 		done
 	done
 	nobody faults --for 50ms
 	[ "$status" -eq 3 ]
 	[[ $stderr == *CAP_BPF* ]]
+	tried
+}
+
+@test "unprivileged: what was not looked at is never told as a no, quiet or not" {
+	for words in check "check -q" "check --fail-on warning -q" "check --fail-on critical -o json" "oom -q" "swap -q" "oom -o json"; do
+		nobody $words --for 50ms
+		[ "$status" -eq 3 ] && [ -z "$stderr" ] && [[ $output == *INCOMPLETE* ]] || try refuse "$words"
+		[[ $output != *"Nothing is wrong"* && $output != *"No OOM kill"* && $output != *"No swap-ins"* ]] || try refuse "a no: $words"
+	done
+	# Nor by root where other users' processes are closed to it.
+	for words in check "check -q --fail-on critical"; do
+		run --separate-stderr setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace "$MEMWHY" $words --for 50ms
+		[[ $status -eq 3 && $output == *INCOMPLETE* ]] || try refuse "$words without CAP_SYS_PTRACE"
+	done
+	# What is found in the rest stands: /proc/vmstat is open to all.
+	nobody check --for 50ms -o json
+	if jq -e '.findings | length > 0' <<<"$output" >/dev/null; then
+		nobody check --for 50ms -q --fail-on note
+		[ "$status" -eq 1 ] || try refuse "check --fail-on note with a finding"
+	fi
 	tried
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
 #include "sys/proc.h"
+#include "sys/rights.h"
 #include "sys/root.h"
 
 #define EVERY_NS NSEC_PER_SEC
@@ -152,19 +153,22 @@ static int holders_sample(struct capture *c, void *state)
 	return rc;
 }
 
-/* Process 1 stands for those of other users. */
+#define OPEN_DATA "what processes have open"
+
+/* Process 1 stands for those of other users: its executable may be read by whom its files may.
+ * Where /proc hides it (hidepid) all of others' are hidden. */
 static int survey(struct capture *c)
 {
-	int fds = sys_exists("/proc/1/fd/0"), segments = sys_exists("/proc/sysvipc/shm");
+	int others = rights_over_others() ? 0 : sys_exists("/proc/1/exe");
+	int segments = sys_exists("/proc/sysvipc/shm");
 	int rc = capture_method(c, "files in memory (tmpfs)", "statfs of the mounts", NULL);
-	bool refused = fds == -EACCES || fds == -EPERM;
 
 	if (!rc)
 		rc = capture_method(c, "System V segments", segments ? NULL : "/proc/sysvipc/shm",
 			segments ? "the kernel has none: it needs CONFIG_SYSVIPC" : NULL);
 	if (!rc)
-		rc = capture_method(c, "what processes have open", refused ? NULL : "/proc/PID/fd",
-			refused ? "not of other users' processes: needs CAP_SYS_PTRACE" : NULL);
+		rc = others ? capture_not_of_others(c, OPEN_DATA, "/proc/PID/fd")
+			    : capture_method(c, OPEN_DATA, "/proc/PID/fd", NULL);
 	return rc;
 }
 

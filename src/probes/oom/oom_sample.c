@@ -11,6 +11,7 @@
 #include "probes/oom/oom.h"
 #include "sys/kmsg.h"
 #include "sys/oomlog.h"
+#include "sys/rights.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 #include "sys/zoneinfo.h"
@@ -293,7 +294,8 @@ static int log_tell(struct capture *c, int fd)
 	if (fd >= 0)
 		return capture_method(c, OOM_LOG_DATA, "/dev/kmsg", NULL);
 	snprintf(why, sizeof(why), "/dev/kmsg: %s", strerror(-fd));
-	return capture_refused(c, OOM_LOG_DATA, why, fd, NULL);
+	/* Kills are seen without it: what is missing is no reason to doubt their number. */
+	return capture_missing(c, OOM_LOG_DATA, why, rights_are_root() ? NULL : RIGHTS_ROOT);
 }
 
 static int oom_open(struct capture *c, void *state, struct err *err)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "probes/processes/processes.h"
+#include "sys/rights.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 #include "sys/smaps.h"
@@ -190,12 +191,10 @@ static int survey_file(struct capture *c, const char *data, const char *file, co
 	bool has = !sys_read(&text, "/proc/self/%s", file);
 	int rc = sys_read(&text, "/proc/1/%s", file);
 
+	if (has && (rc == -EACCES || rc == -EPERM) && !rights_over_others())
+		return capture_not_of_others(c, data, file);
 	if (has || !rc)
-		return capture_method(c, data, file,
-			has && (rc == -EACCES || rc == -EPERM)
-				? "not of processes with another user or more rights: needs "
-				  "CAP_SYS_PTRACE"
-				: NULL);
+		return capture_method(c, data, file, NULL);
 	snprintf(why, sizeof(why), "the kernel has no %s", file);
 	return capture_missing(c, data, why, needs);
 }

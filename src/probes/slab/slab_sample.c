@@ -189,8 +189,8 @@ static int methods_tell(struct capture *c, bool send_names)
 	if (!rc)
 		return capture_method(c, "sizes of slab caches", "/proc/slabinfo", NULL);
 	if (rc == -EACCES || rc == -EPERM)
-		return capture_missing(
-			c, "sizes of slab caches", "/proc/slabinfo is root's", RIGHTS_ROOT);
+		return capture_refused(
+			c, "sizes of slab caches", "/proc/slabinfo is root's", rc, RIGHTS_ROOT);
 	return capture_missing(c, "sizes of slab caches", "the kernel has no /proc/slabinfo",
 		"CONFIG_SLUB_DEBUG=y");
 }
