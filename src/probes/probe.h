@@ -43,7 +43,8 @@ struct probe_table {
  */
 struct probe_bursts {
 	u64 length_ns, every_ns;
-	const char *map; /* an array of one struct burst_now */
+	const char *
+		map; /* an array of one struct burst_now; NULL: its programs count while attached */
 	/* Was enough going on since it was last asked (at first: at the start) for a burst? */
 	bool (*due)(struct capture *c);
 	/* Sends what a burst was: it counted for on_ns, in the place of covered_ns. */

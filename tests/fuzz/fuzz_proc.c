@@ -10,6 +10,7 @@
 #include "event/cgroup_name.h"
 #include "sys/counts.h"
 #include "sys/fdlink.h"
+#include "sys/pids_limit.h"
 #include "sys/proc_label.h"
 #include "sys/sysvipc.h"
 #include "sys/buddyinfo.h"
@@ -359,8 +360,12 @@ static void fuzz_held(const char *text, size_t n)
 {
 	struct shm_segments segments = {};
 	struct str label = {};
+	char path[PATH_MAX];
+	int v2;
 	u64 v;
 
+	if (!pids_path_parse(text, path, &v2))
+		MUST(strlen(path) < sizeof(path));
 	MUST(!shm_segments_parse(text, &segments) && segments.list.n <= SHM_SEGMENTS_MAX);
 	shm_segments_free(&segments);
 	for (const struct count_spec *s = counts; s->name; s++)

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "probes/holders/holders.h"
+#include "probes/maps/maps.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 #include "rules_fixture.h"
@@ -205,6 +206,91 @@ static void test_ksm(void **unused)
 	end(&b);
 }
 
+static void limit_met(struct bench *b, u8 call, u8 why, u16 error, u64 value, u64 looks)
+{
+	begin(b, &rule_limits, 1);
+	string(b, 1, "/sys/fs/cgroup/pids/a b/pids.max");
+	PUT(b, struct maps_sampled, REC_MAPS_SAMPLED, .on_ns = NSEC_PER_SEC,
+		.covered_ns = 9 * NSEC_PER_SEC);
+	for (u64 i = 1; i <= looks; i++) {
+		struct maps_agg r = {.h = {sizeof(r), REC_MAPS_AGG, 0, i * NSEC_PER_SEC},
+			.tgid = 7,
+			.call = call,
+			.why = why,
+			.error = error,
+			.object = value,
+			.count = 5,
+			.where = call == MAPS_FORK ? 1 : 0,
+			.comm = "victim"};
+
+		put(b, &r);
+	}
+}
+
+static void limit(struct bench *b, u8 call, u8 why, u16 error, u64 value)
+{
+	limit_met(b, call, why, error, value, 2);
+}
+
+static void test_limit_levels(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	/* A program that tries once and goes on without. */
+	limit_met(&b, MAPS_MMAP, MAPS_WHY_HUGETLB, 12, 0, 1);
+	assert_int_equal(only(&b)->level, LEVEL_NOTE);
+	end(&b);
+	limit_met(&b, MAPS_MLOCK, MAPS_WHY_MEMLOCK, 12, MIB, 2);
+	assert_int_equal(only(&b)->level, LEVEL_RISK);
+	end(&b);
+	limit_met(&b, MAPS_MMAP, MAPS_WHY_AS, 12, MIB, 1);
+	assert_int_equal(only(&b)->level, LEVEL_RISK);
+	end(&b);
+	/* Many workers that meet one limit are one finding. */
+	limit_met(&b, MAPS_FORK, MAPS_WHY_TASKS, 11, 8, 2);
+	for (u32 i = 8; i < 12; i++)
+		PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = i, .call = MAPS_FORK,
+			.why = MAPS_WHY_TASKS, .error = 11, .object = 8, .count = 5,
+			.comm = "victim");
+	assert_non_null(strstr(only(&b)->title, "victim (pid 7) and others of its name"));
+	end(&b);
+}
+
+static void test_limits(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	limit(&b, MAPS_MPROTECT, MAPS_WHY_MAP_COUNT, 12, 65530);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_WARNING);
+	assert_string_equal(f->title,
+		"mprotect fails in victim (pid 7): vm.max_map_count is reached: 65530 mappings");
+	assert_true(says(f->try_, "`sysctl -w vm.max_map_count=131060`"));
+	assert_true(says(f->undo, "`sysctl -w vm.max_map_count=65530`"));
+	assert_true(says(f->evidence, "ENOMEM 10 times in 1.0 s"));
+	end(&b);
+	limit(&b, MAPS_MMAP, MAPS_WHY_AS, 12, 512 * MIB);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "mmap fails in victim (pid 7): RLIMIT_AS"));
+	assert_true(says(f->try_, "`prlimit --pid 7 --as=1073741824:`"));
+	end(&b);
+	limit(&b, MAPS_FORK, MAPS_WHY_TASKS, 11, 8);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "(pids.max) is reached: 8"));
+	assert_true(says(f->try_, "`echo 16 > '/sys/fs/cgroup/pids/a b/pids.max'`"));
+	end(&b);
+	/* A failure that is nobody's limit, and one that was expected. */
+	limit(&b, MAPS_MMAP, MAPS_WHY_UNKNOWN, 12, 0);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	limit(&b, MAPS_BRK, MAPS_WHY_BELOW, 12, 0);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +301,8 @@ int main(void)
 		cmocka_unit_test(test_kernel_memory_quiet),
 		cmocka_unit_test(test_set_aside),
 		cmocka_unit_test(test_ksm),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limit_levels),
 	};
 
 	return cmocka_run_group_tests_name("held_rules", tests, NULL, NULL);

@@ -15,6 +15,7 @@
 #include "probes/system/system.h"
 #include "sys/counts.h"
 #include "sys/fdlink.h"
+#include "sys/pids_limit.h"
 #include "sys/proc_label.h"
 #include "sys/sysvipc.h"
 
@@ -126,6 +127,47 @@ static void test_labels(void **unused)
 	proc_label("gone", "", 0, &label);
 	assert_string_equal(str_get(&label), "gone");
 	str_free(&label);
+}
+
+static void test_pids_path(void **unused)
+{
+	char path[PATH_MAX];
+	int v2;
+
+	(void)unused;
+	assert_int_equal(pids_path_parse("7:pids:/a/b\n4:cpu,cpuacct:/x\n0::/u\n", path, &v2), 0);
+	assert_string_equal(path, "/a/b");
+	assert_false(v2);
+	assert_int_equal(pids_path_parse("3:freezer,pids:/c\n", path, &v2), 0);
+	assert_string_equal(path, "/c");
+	assert_int_equal(pids_path_parse("0::/system.slice/a.service\n", path, &v2), 0);
+	assert_string_equal(path, "/system.slice/a.service");
+	assert_true(v2);
+	assert_int_equal(pids_path_parse("3:memory:/c\n", path, &v2), -ENOENT);
+	assert_int_equal(pids_path_parse("", path, &v2), -ENOENT);
+}
+
+static void test_pids_limit(void **unused)
+{
+	struct pids_limit limit;
+	char root[PATH_MAX];
+
+	(void)unused;
+	fixture_make(root);
+	fixture_put_text("/proc/self/mountinfo",
+		"30 25 0:26 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n");
+	fixture_put_text("/proc/77/cgroup", "7:pids:/outer/inner\n");
+	assert_int_equal(pids_limit_read(77, &limit), -ENOENT);
+	fixture_put_text("/sys/fs/cgroup/pids/outer/pids.max", "100\n");
+	fixture_put_text("/sys/fs/cgroup/pids/outer/pids.current", "99\n");
+	fixture_put_text("/sys/fs/cgroup/pids/outer/inner/pids.max", "max\n");
+	fixture_put_text("/sys/fs/cgroup/pids/outer/inner/pids.current", "98\n");
+	assert_int_equal(pids_limit_read(77, &limit), 0);
+	assert_string_equal(limit.file, "/sys/fs/cgroup/pids/outer/pids.max");
+	assert_int_equal(limit.max, 100);
+	assert_int_equal(limit.current, 99);
+	assert_int_equal(pids_limit_read(78, &limit), -ENOENT);
+	fixture_remove(root);
 }
 
 static void test_system_counts(void **unused)
@@ -308,6 +350,8 @@ int main(void)
 		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_pids_path),
+		cmocka_unit_test(test_pids_limit),
 		cmocka_unit_test(test_system_counts),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_live_segment),

@@ -110,6 +110,11 @@ static __always_inline u8 call_of(u32 nr)
 		return MAPS_SHMAT;
 	case 31:
 		return MAPS_SHMCTL;
+	case 56:  /* clone */
+	case 57:  /* fork */
+	case 58:  /* vfork */
+	case 435: /* clone3 */
+		return MAPS_FORK;
 	case 67:
 		return MAPS_SHMDT;
 	case 87: /* unlink */

@@ -22,6 +22,12 @@ static __always_inline bool maps_began(struct syscall_call *call, struct maps_th
 	}
 	t->doubt = is_shm < 0;
 	t->alone = 0;
+	if (config.failures) { /* why is all that matters: no address space is followed */
+		t->brk = bpf_core_field_exists(mm->total_vm)
+				 ? BPF_CORE_READ((const struct mm_struct *)mm, brk)
+				 : 0;
+		return true;
+	}
 	s = space_of(call->pid_tgid >> 32, true);
 	if (!s)
 		return true;
@@ -127,6 +133,8 @@ static __always_inline void maps_tell(
 	space_leave(s, t);
 	if (t->error)
 		why_take(t);
+	if (config.failures && !t->what.why)
+		return;
 	key_fill(t, call->pid_tgid);
 	if (!told) {
 		held_update(s, t, tgid);
@@ -136,7 +144,7 @@ static __always_inline void maps_tell(
 	if (!c)
 		return;
 	c->seen++;
-	if (stack_due(c))
+	if (config.failures || stack_due(c)) /* failures are few */
 		t->key.ustack = stack_take(call->ctx, BPF_F_USER_STACK);
 	held_update(s, t, tgid);
 	if (scope.each)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "capture/kbtf.h"
 #include "capture/names.h"
 #include "capture/syscalls.h"
@@ -11,6 +12,7 @@
 #include "probes/maps/maps_output.h"
 #include "probes/maps/maps_view.h"
 #include "probes/probe.h"
+#include "sys/pids_limit.h"
 
 #include "maps.skel.h"
 
@@ -33,6 +35,15 @@ static u32 options(const struct capture *c)
 static const u16 wanted[] = {2, 9, 10, 11, 12, 25, 28, 29, 30, 31, 67, 87, 149, 150, 151, 152, 216,
 	257, 263, 319, 325, 329, 440};
 
+/* Of check, that asks for calls that failed alone: those that map or lock, and forks. */
+static const u16 wanted_failures[] = {9, 10, 11, 12, 25, 28, 56, 57, 58, 149, 151, 325, 329, 435};
+
+/* In check. */
+static bool in_bursts(const struct capture *c)
+{
+	return c->opt.gentle && !capture_named(c);
+}
+
 /* By process and the like growth says it all; it is what is finer that unmaps elsewhere. */
 static bool is_held(const struct capture *c)
 {
@@ -51,14 +62,17 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		.comms = capture_by(c, "comm"),
 		.mapping = capture_by(c, "mapping"),
 		.sizes = capture_by(c, "size"),
-		.held = is_held(c),
+		.held = is_held(c) && !in_bursts(c),
+		.failures = in_bursts(c),
 	};
+	const u16 *numbers = config.failures ? wanted_failures : wanted;
+	size_t n = config.failures ? ARRAY_SIZE(wanted_failures) : ARRAY_SIZE(wanted);
 	struct syscalls_config calls = {.timed = 1};
 	int rc;
 
 	maps_limits_set(&config);
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-		syscalls_want(&calls, SYSCALL_NATIVE, wanted[i]);
+	for (size_t i = 0; i < n; i++)
+		syscalls_want(&calls, SYSCALL_NATIVE, numbers[i]);
 	rc = syscalls_prepare(obj, &calls);
 	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
 }
@@ -104,6 +118,41 @@ static void space_subtract(void *from, const void *last)
 static const struct table_values space_values = {
 	sizeof(struct maps_space), space_add, space_subtract};
 
+/* Of a fork that failed: the group whose limit on tasks is nearest, and that limit. */
+static void tasks_limit_take(struct capture *c, struct maps_agg *r)
+{
+	_cleanup_free_ struct pids_limit *limit = calloc(1, sizeof(*limit));
+
+	if (!limit || pids_limit_read(r->tgid, limit) || limit->current + 1 < limit->max)
+		return;
+	r->object = limit->max;
+	r->where = names_string(c->names, limit->file);
+}
+
+static bool failures_due(struct capture *c)
+{
+	(void)c;
+	return true;
+}
+
+static int failures_done(struct capture *c, u64 on_ns, u64 covered_ns)
+{
+	struct maps_sampled r = REC_INIT(struct maps_sampled, REC_MAPS_SAMPLED, 0);
+
+	r.on_ns = on_ns;
+	r.covered_ns = covered_ns;
+	return capture_emit(c, &r.h);
+}
+
+static const struct probe_bursts bursts = {
+	/* Three tenths of the time; the period is no part of a second, so that a program that tries
+	 * again each second is not missed each time. */
+	.length_ns = 220 * NSEC_PER_MSEC,
+	.every_ns = 730 * NSEC_PER_MSEC,
+	.due = failures_due,
+	.done = failures_done,
+};
+
 static int call_added(
 	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
 {
@@ -133,6 +182,8 @@ static int call_added(
 	r.cgroup = v->cgroup;
 	memcpy(r.comm, k->comm[0] ? k->comm : v->comm, sizeof(r.comm));
 	memcpy(r.name, v->name, sizeof(r.name));
+	if (r.why == MAPS_WHY_TASKS)
+		tasks_limit_take(c, &r);
 	return capture_emit(c, &r.h);
 }
 
@@ -177,6 +228,7 @@ static const struct probe_bpf bpf = {
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,
 	.prepare = prepare,
+	.bursts = &bursts,
 	.tables =
 		{
 			{"table", sizeof(struct maps_key), table_key_tgid, call_added,
@@ -215,4 +267,5 @@ const struct probe probe_maps = {
 	.sampler = &maps_sampler,
 	.view = &maps_view,
 	.only_named = true,
+	.cheap = true, /* in bursts */
 };

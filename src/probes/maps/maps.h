@@ -31,6 +31,7 @@ enum maps_call {
 	MAPS_MUNLOCK = 19,
 	MAPS_MLOCKALL = 20,
 	MAPS_MUNLOCKALL = 21,
+	MAPS_FORK = 22, /* fork, vfork, clone, clone3: only where they fail, and only in bursts */
 	MAPS_CALL_N,
 };
 
@@ -65,6 +66,7 @@ enum maps_why {
 	MAPS_WHY_OBVIOUS = 7,   /* … 0: more than memory and swap together */
 	MAPS_WHY_HUGETLB = 8,   /* the pool has no such huge pages */
 	MAPS_WHY_BELOW = 9,     /* brk: below the start of the heap */
+	MAPS_WHY_TASKS = 10,    /* fork: a limit on tasks; limit: of a control group, or 0 */
 	MAPS_WHY_N,
 };
 
@@ -94,7 +96,8 @@ struct maps_config {
 	u8 sizes;          /* … by length */
 	u64 commit_pages;  /* memory and swap */
 	u8 held;           /* follow what is mapped until it is unmapped */
-	u8 reserved[7];
+	u8 failures;       /* only calls that failed, in bursts */
+	u8 reserved[6];
 };
 
 /* Key of the table of aggregates. */
@@ -180,6 +183,8 @@ struct maps_agg {
 	char comm[COMM_LEN];
 	char name[AGG_NAME_LEN];
 	u32 hist[AGG_SLOTS];
+	u32 where; /* string: of a limit on tasks, the file that sets it; 0: not known */
+	u32 reserved_end;
 };
 
 /* On disk: an address space, when it was changed. */
@@ -194,6 +199,12 @@ struct maps_process {
 	u32 reserved;
 	u64 cgroup;
 	char comm[COMM_LEN];
+};
+
+/* On disk: failures were counted in bursts, since the last such record. */
+struct maps_sampled {
+	struct rec h;
+	u64 on_ns, covered_ns; /* counted for so long, in the place of that */
 };
 
 #define MAPS_LIMIT_LEN 40

@@ -8,7 +8,7 @@
 	"1 mmap, 2 munmap, 3 mremap, 4 brk, 5 mprotect, 6 pkey_mprotect, 7 madvise, "   \
 	"8 process_madvise, 9 remap_file_pages, 10 memfd_create, 11 shmget, 12 shmat, " \
 	"13 shmdt, 14 shmctl, 15 open below /dev/shm, 16 unlink there, 17 mlock, "      \
-	"18 mlock2, 19 munlock, 20 mlockall, 21 munlockall"
+	"18 mlock2, 19 munlock, 20 mlockall, 21 munlockall, 22 fork"
 #define MEMORY                                                                           \
 	"0 not known, 1 anonymous, 2 heap, 3 reserved, 4 stack, 5 file, 6 shared file, " \
 	"7 shared anonymous, 8 POSIX shared memory, 9 memfd, 10 SysV shared memory, "    \
@@ -16,7 +16,7 @@
 #define REASONS                                                                           \
 	"0 not known, 1 vm.max_map_count, 2 RLIMIT_AS, 3 RLIMIT_DATA, 4 RLIMIT_MEMLOCK, " \
 	"5 larger than the address space, 6 strict overcommit, 7 obvious overcommit, "    \
-	"8 no huge pages, 9 below the heap"
+	"8 no huge pages, 9 below the heap, 10 a limit on tasks"
 
 static const struct field agg_fields[] = {
 	FIELD(struct maps_agg, tgid, FIELD_U32, UNIT_ID, "process"),
@@ -49,6 +49,8 @@ static const struct field agg_fields[] = {
 		"name of what is mapped"),
 	FIELD_ARRAY(struct maps_agg, hist, FIELD_U32, UNIT_COUNT, AGG_SLOTS,
 		"log2 histogram of durations: slot i is 2^(i-1) to 2^i ns"),
+	FIELD(struct maps_agg, where, FIELD_U32, UNIT_STRING,
+		"file of the limit on tasks that was met; 0: not known"),
 };
 
 static const struct field call_fields[] = {
@@ -97,6 +99,11 @@ static const struct field limit_fields[] = {
 		"of the sysctl, or in /proc/meminfo"),
 };
 
+static const struct field sampled_fields[] = {
+	FIELD(struct maps_sampled, on_ns, FIELD_U64, UNIT_NS, "calls were looked at for so long"),
+	FIELD(struct maps_sampled, covered_ns, FIELD_U64, UNIT_NS, "in the place of that"),
+};
+
 const struct kind maps_kinds[MAPS_KINDS] = {
 	KIND(REC_MAPS_AGG, struct maps_agg, "maps_agg", agg_fields,
 		"calls of one kind, process and place, since the last such record"),
@@ -105,4 +112,6 @@ const struct kind maps_kinds[MAPS_KINDS] = {
 		"an address space, when it was changed"),
 	KIND(REC_MAPS_LIMIT, struct maps_limit, "maps_limit", limit_fields,
 		"a limit or size of the machine, when it has changed"),
+	KIND(REC_MAPS_SAMPLED, struct maps_sampled, "maps_sampled", sampled_fields,
+		"only calls that failed were counted, in bursts: for how long"),
 };

@@ -4,7 +4,7 @@
 
 #include "event/schema.h"
 
-#define MAPS_KINDS 4
+#define MAPS_KINDS 5
 
 extern const struct kind maps_kinds[MAPS_KINDS];
 

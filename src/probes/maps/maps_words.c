@@ -31,6 +31,7 @@ const char *maps_call_name(u8 call)
 		[MAPS_MUNLOCK] = "munlock",
 		[MAPS_MLOCKALL] = "mlockall",
 		[MAPS_MUNLOCKALL] = "munlockall",
+		[MAPS_FORK] = "fork",
 	};
 
 	return call < MAPS_CALL_N && names[call] ? names[call] : "unknown";
@@ -152,6 +153,8 @@ const char *maps_why_text(struct report *r, u8 call, u32 error, u8 why, u64 limi
 		return "the pool has not enough free huge pages of this size";
 	case MAPS_WHY_BELOW:
 		return "below the start of the heap";
+	case MAPS_WHY_TASKS:
+		return "a limit on tasks is reached";
 	}
 	return error_meaning(call, error);
 }

@@ -125,6 +125,10 @@ static __always_inline void why_take(struct maps_thread *t)
 	u64 bytes = wanted_bytes(t);
 	struct what *w = &t->what;
 
+	if (t->call == MAPS_FORK) {
+		w->why = t->error == EAGAIN ? MAPS_WHY_TASKS : MAPS_WHY_UNKNOWN;
+		return;
+	}
 	if (!bpf_core_field_exists(mm->total_vm) || why_locked(t, mm) || t->error != ENOMEM)
 		return;
 	if (t->call == MAPS_BRK && t->args[0] < BPF_CORE_READ(mm, start_brk)) {

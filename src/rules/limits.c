@@ -1,0 +1,342 @@
+/* Calls that fail for a limit while memory is free: mappings, address space, locked memory, what
+ * may be promised, tasks. The call, its caller, the limit and its value. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "probes/maps/maps.h"
+#include "rules/held.h"
+#include "rules/rules.h"
+
+#define LOOK_NS (NSEC_PER_SEC / 2) /* records of one drain are nearer to each other */
+
+/* Workers of one name that meet the same limit are one trouble. */
+struct failure_key {
+	u8 why;
+	char comm[COMM_LEN];
+};
+
+struct failure {
+	u64 count, limit;
+	u64 cgroup;
+	u64 last_ns; /* time of the last record of it */
+	u32 times;   /* in how many looks it was seen */
+	u32 tgid;    /* the first that met it */
+	u32 stack, where, error;
+	u8 call;
+	bool others; /* … and other processes did */
+};
+
+struct limits {
+	struct held held;
+	struct groups failures; /* struct failure_key -> struct failure */
+	u64 on_ns, covered_ns;
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct limits *s = v;
+
+	groups_init(&s->failures, sizeof(struct failure_key), sizeof(struct failure));
+	return held_rule_init(&s->held, o, err);
+}
+
+/* What says that a limit was met: anything else a program may well expect. */
+static bool is_limit(u8 why)
+{
+	return why != MAPS_WHY_UNKNOWN && why != MAPS_WHY_SIZE && why != MAPS_WHY_BELOW &&
+	       why < MAPS_WHY_N;
+}
+
+static int failure_feed(struct limits *s, const struct maps_agg *r)
+{
+	struct failure_key k = {.why = r->why};
+	struct failure *f;
+
+	if (!r->error || !is_limit(r->why))
+		return 0;
+	memcpy(k.comm, r->comm, sizeof(k.comm) - 1);
+	f = groups_get(&s->failures, &k);
+	if (!f)
+		return -ENOMEM;
+	f->count += r->count;
+	f->times += r->h.time_ns >= f->last_ns + LOOK_NS;
+	f->last_ns = r->h.time_ns;
+	f->others |= f->tgid && f->tgid != r->tgid;
+	if (f->tgid && f->tgid != r->tgid)
+		return 0;
+	f->tgid = r->tgid;
+	f->call = r->call;
+	f->limit = r->object;
+	f->cgroup = r->cgroup;
+	f->error = r->error;
+	f->stack = r->stack ? r->stack : f->stack;
+	f->where = r->where ? r->where : f->where;
+	return 0;
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	struct limits *s = v;
+
+	if (r->kind == REC_MAPS_AGG)
+		return failure_feed(s, (const void *)r);
+	if (r->kind == REC_MAPS_SAMPLED) {
+		s->on_ns += ((const struct maps_sampled *)r)->on_ns;
+		s->covered_ns += ((const struct maps_sampled *)r)->covered_ns;
+	}
+	return held_rule_feed(&s->held, r);
+}
+
+/* What programs try and go on without: the limit is no trouble by itself. */
+static bool has_fallback(u8 why)
+{
+	return why == MAPS_WHY_HUGETLB || why == MAPS_WHY_MEMLOCK || why == MAPS_WHY_OBVIOUS;
+}
+
+/* A call that fails again and again is a program that cannot go on. */
+static int failure_level(const struct failure *f, u8 why)
+{
+	if (f->times > 1)
+		return has_fallback(why) ? LEVEL_RISK : LEVEL_WARNING;
+	return has_fallback(why) ? LEVEL_NOTE : LEVEL_RISK;
+}
+
+static const char *call_name(u8 call)
+{
+	static const char *const names[MAPS_CALL_N] = {
+		[MAPS_MMAP] = "mmap",
+		[MAPS_MUNMAP] = "munmap",
+		[MAPS_MREMAP] = "mremap",
+		[MAPS_BRK] = "brk",
+		[MAPS_MPROTECT] = "mprotect",
+		[MAPS_PKEY_MPROTECT] = "pkey_mprotect",
+		[MAPS_MADVISE] = "madvise",
+		[MAPS_MLOCK] = "mlock",
+		[MAPS_MLOCK2] = "mlock2",
+		[MAPS_MLOCKALL] = "mlockall",
+		[MAPS_FORK] = "fork or clone",
+	};
+
+	return call < MAPS_CALL_N && names[call] ? names[call] : "a call";
+}
+
+/* "RLIMIT_AS is reached: 512 MiB" */
+static const char *reason(struct report *r, const struct failure *f, u8 why)
+{
+	const char *size = fmt_bytes((char[UNIT_BUF]){}, f->limit);
+
+	switch (why) {
+	case MAPS_WHY_MAP_COUNT:
+		return report_text(r, "vm.max_map_count is reached: %llu mappings", f->limit);
+	case MAPS_WHY_AS:
+		return report_text(
+			r, "RLIMIT_AS, the limit on its address space, is reached: %s", size);
+	case MAPS_WHY_DATA:
+		return report_text(r, "RLIMIT_DATA is reached: %s", size);
+	case MAPS_WHY_MEMLOCK:
+		return report_text(
+			r, "RLIMIT_MEMLOCK, the limit on locked memory, is reached: %s", size);
+	case MAPS_WHY_STRICT:
+		return "strict overcommit (vm.overcommit_memory is 2): CommitLimit is reached";
+	case MAPS_WHY_OBVIOUS:
+		return report_text(r,
+			"it asks for more at once than memory and swap have (%s), which "
+			"vm.overcommit_memory 0 refuses",
+			size);
+	case MAPS_WHY_HUGETLB:
+		return "the pool has not enough free huge pages";
+	}
+	return f->limit ? report_text(r,
+				  "the limit on tasks of its control group (pids.max) is reached: "
+				  "%llu",
+				  f->limit)
+			: "a limit on tasks is reached (RLIMIT_NPROC, kernel.threads-max or "
+			  "kernel.pid_max)";
+}
+
+/* A command that ends in a number. */
+#define CHANGE(r_, x_, command_, next_, now_)                                  \
+	({                                                                     \
+		finding_line((r_), (x_)->try_, "`" command_ "%llu`", (next_)); \
+		finding_line((r_), (x_)->undo, "`" command_ "%llu`", (now_));  \
+	})
+
+static void rlimit_change(
+	struct report *r, struct finding *x, const struct failure *f, const char *option)
+{
+	finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, f->limit * 2);
+	finding_line(r, x->undo, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, f->limit);
+	finding_line(r, x->try_, "For good, where it is started: ulimit, or Limit%s= of its unit.",
+		!strcmp(option, "as")     ? "AS"
+		: !strcmp(option, "data") ? "DATA"
+					  : "MEMLOCK");
+}
+
+static void strict_change(struct report *r, struct finding *x, const struct facts *f)
+{
+	u64 kib = facts_last(f, "vm.overcommit_kbytes"),
+	    ratio = facts_last(f, "vm.overcommit_ratio");
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	finding_line(r, x->evidence, "Committed_AS %s of CommitLimit %s",
+		fmt_bytes(a, facts_last(f, "Committed_AS")),
+		fmt_bytes(b, facts_last(f, "CommitLimit")));
+	if (kib)
+		CHANGE(r, x, "sysctl -w vm.overcommit_kbytes=", kib / 4 * 5, kib);
+	else
+		CHANGE(r, x, "sysctl -w vm.overcommit_ratio=", MIN(ratio + 20, 100ULL), ratio);
+	finding_line(r, x->try_,
+		"Or add swap, which counts for the limit; or promise as the kernel does "
+		"by default:");
+	CHANGE(r, x, "sysctl -w vm.overcommit_memory=", 0ULL, 2ULL);
+}
+
+static void tasks_change(struct report *r, struct finding *x, const struct failure *f)
+{
+	if (f->where) {
+		finding_line(r, x->try_, "`echo %llu > %s`", f->limit * 2, held_text(r, f->where));
+		finding_line(r, x->undo, "`echo %llu > %s`", f->limit, held_text(r, f->where));
+	} else {
+		finding_line(r, x->try_,
+			"See which: `ulimit -u`, `sysctl kernel.threads-max kernel.pid_max`");
+	}
+}
+
+static void advise(struct report *r, struct finding *x, const struct limits *s,
+	const struct failure_key *k, const struct failure *f)
+{
+	x->why = "The limit holds whether memory is free or not: the call fails, and what the "
+		 "program "
+		 "makes of it is often told as \"out of memory\".";
+	switch (k->why) {
+	case MAPS_WHY_MAP_COUNT:
+		CHANGE(r, x, "sysctl -w vm.max_map_count=", f->limit * 2, f->limit);
+		finding_line(r, x->try_,
+			"Or find the code that cuts mappings (mprotect, munmap, madvise of "
+			"single pages): `memwhy maps --by stack -p %u --for 10s`",
+			f->tgid);
+		break;
+	case MAPS_WHY_AS:
+		rlimit_change(r, x, f, "as");
+		break;
+	case MAPS_WHY_DATA:
+		rlimit_change(r, x, f, "data");
+		break;
+	case MAPS_WHY_MEMLOCK:
+		rlimit_change(r, x, f, "memlock");
+		break;
+	case MAPS_WHY_STRICT:
+		strict_change(r, x, &s->held.facts);
+		break;
+	case MAPS_WHY_OBVIOUS:
+		CHANGE(r, x, "sysctl -w vm.overcommit_memory=", 1ULL, 0ULL);
+		finding_line(r, x->try_, "Or map it with MAP_NORESERVE.");
+		break;
+	case MAPS_WHY_HUGETLB:
+		finding_line(r, x->try_, "More of them: `sysctl -w vm.nr_hugepages=N`");
+		break;
+	default:
+		tasks_change(r, x, f);
+	}
+	finding_line(r, x->verify, "`memwhy maps -p %u --for 10s --table failures`", f->tgid);
+}
+
+struct lines {
+	struct report *r;
+	struct finding *x;
+	int n;
+};
+
+static void stack_line(void *arg, const char *text)
+{
+	struct lines *l = arg;
+
+	if (strcmp(text, "?") && l->n++ < 4)
+		finding_line(l->r, l->x->evidence, "%s%s", l->n == 1 ? "at " : "   from ", text);
+}
+
+/* As people know it, where it was looked at; else the thread's name. */
+static const char *process_name(struct report *r, const struct limits *s,
+	const struct failure_key *k, const struct failure *f)
+{
+	const struct held_both *p = groups_find(&s->held.processes, &f->tgid);
+	const char *others = f->others ? " and others of its name" : "";
+
+	if (p && p->last.name)
+		return report_text(r, "%s%s", held_name(r, &p->last), others);
+	return report_text(r, "%s (pid %u)%s", k->comm, f->tgid, others);
+}
+
+static void tell(struct report *r, const struct limits *s, const struct failure_key *k,
+	const struct failure *f)
+{
+	struct finding *x = report_finding(r, failure_level(f, k->why), "limit-met");
+	struct lines lines = {r, x, 0};
+	const char *path;
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->title = report_text(r, "%s fails in %s: %s", call_name(f->call),
+		process_name(r, s, k, f), reason(r, f, k->why));
+	x->confidence = k->why == MAPS_WHY_STRICT ? "medium: no other limit was met"
+						  : "high: the limit was held against the kernel's "
+						    "numbers as the call failed";
+	if (s->covered_ns)
+		finding_line(r, x->evidence,
+			"%s %llu time%s in %.1f s that were looked at of %.1f s (sampled in "
+			"bursts)",
+			strerrorname_np((int)f->error), f->count, plural(f->count),
+			(double)s->on_ns / 1e9, (double)s->covered_ns / 1e9);
+	else
+		finding_line(r, x->evidence, "%s %llu time%s", strerrorname_np((int)f->error),
+			f->count, plural(f->count));
+	if (facts_known(&s->held.facts, "MemAvailable"))
+		finding_line(r, x->evidence, "%s of memory are available meanwhile",
+			fmt_bytes(a, facts_last(&s->held.facts, "MemAvailable")));
+	if (f->where)
+		finding_line(r, x->evidence, "%s is %llu", held_text(r, f->where), f->limit);
+	path = stream_cgroup(r->stream, f->cgroup);
+	if (path && strcmp(path, "/"))
+		finding_line(r, x->evidence, "it runs in cgroup %s", report_cgroup(r, path));
+	if (f->stack)
+		stack_lines(r->stream, f->stack, false, stack_line, &lines);
+	advise(r, x, s, k, f);
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct limits *s = v;
+
+	for (size_t i = 0; i < s->failures.n; i++)
+		tell(r, s, groups_key(&s->failures, i), groups_value(&s->failures, i));
+	return 0;
+}
+
+static void reset(void *v)
+{
+	struct limits *s = v;
+
+	groups_clear(&s->failures);
+	s->on_ns = s->covered_ns = 0;
+	held_rule_reset(&s->held);
+}
+
+static void destroy(void *v)
+{
+	struct limits *s = v;
+
+	groups_free(&s->failures);
+	held_rule_destroy(&s->held);
+}
+
+const struct view rule_limits = {
+	.size = sizeof(struct limits),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

@@ -1,0 +1,90 @@
+/* See pids_limit.h. */
+#include "sys/pids_limit.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sys/mounts.h"
+#include "sys/root.h"
+#include "sys/scan.h"
+
+/* Is the word among those of a list with commas? */
+static bool list_has(struct scan list, const char *word)
+{
+	struct scan s;
+
+	while (scan_until(&list, ',', &s))
+		if (scan_is(&s, word))
+			return true;
+	return scan_is(&list, word);
+}
+
+int pids_path_parse(const char *text, char ret[PATH_MAX], int *ret_v2)
+{
+	struct scan line, number, controllers;
+	int rc = -ENOENT;
+
+	while (scan_line(&text, &line)) {
+		bool v1, v2;
+
+		if (!scan_until(&line, ':', &number) || !scan_until(&line, ':', &controllers))
+			continue;
+		v2 = scan_is(&number, "0") && scan_done(&controllers);
+		v1 = list_has(controllers, "pids");
+		if (!v1 && !v2)
+			continue;
+		rc = scan_copy(&line, ret, PATH_MAX) ? 0 : -ENAMETOOLONG;
+		*ret_v2 = v2;
+		if (v1)
+			break;
+	}
+	return rc;
+}
+
+/* The group of this directory, if it is nearer to its limit than what was found so far. */
+static void group_look(const char *dir, struct pids_limit *ret)
+{
+	u64 max, current;
+
+	/* "max" is no number. */
+	if (sys_read_u64(&max, "%s/pids.max", dir) ||
+		sys_read_u64(&current, "%s/pids.current", dir))
+		return;
+	if (ret->file[0] &&
+		(double)current * (double)ret->max <= (double)ret->current * (double)max)
+		return;
+	ret->max = max;
+	ret->current = current;
+	snprintf(ret->file, sizeof(ret->file), "%.*s/pids.max", PATH_MAX - 16, dir);
+}
+
+int pids_limit_read(u32 pid, struct pids_limit *ret)
+{
+	_cleanup_str_ struct str text = {};
+	_cleanup_mounts_ struct mounts mounts = {};
+	char path[PATH_MAX], dir[2 * PATH_MAX];
+	const struct mount *m;
+	size_t top;
+	int v2, rc = sys_read(&text, "/proc/%u/cgroup", pid);
+
+	ret->file[0] = '\0';
+	if (!rc)
+		rc = pids_path_parse(str_get(&text), path, &v2);
+	if (!rc)
+		rc = mounts_read(&mounts);
+	if (rc)
+		return rc;
+	m = v2 ? mounts_find(&mounts, "cgroup2", NULL) : mounts_find(&mounts, "cgroup", "pids");
+	if (!m)
+		return -ENOENT;
+	top = strlen(m->point);
+	if (snprintf(dir, sizeof(dir), "%s%s", m->point, path) >= (int)sizeof(dir))
+		return -ENAMETOOLONG;
+	for (char *slash; strlen(dir) > top; *slash = '\0') {
+		group_look(dir, ret);
+		slash = strrchr(dir, '/');
+	}
+	return ret->file[0] ? 0 : -ENOENT;
+}

@@ -1,0 +1,20 @@
+/* The limit on tasks that a process's control groups set (the pids controller, v1 or v2). */
+#ifndef MEMWHY_SYS_PIDS_LIMIT_H
+#define MEMWHY_SYS_PIDS_LIMIT_H
+
+#include <limits.h>
+
+#include "base/types.h"
+
+struct pids_limit {
+	char file[PATH_MAX]; /* of the group that is nearest to its limit: ".../pids.max" */
+	u64 max, current;
+};
+
+/* The path behind the pids controller, or v2's, in the text of /proc/PID/cgroup; v1's first.
+ * *ret_v2: which. -ENOENT: none is there; -ENAMETOOLONG. */
+int pids_path_parse(const char *text, char ret[PATH_MAX], int *ret_v2);
+/* -ENOENT where none of its groups has a limit. */
+int pids_limit_read(u32 pid, struct pids_limit *ret);
+
+#endif
