@@ -20,6 +20,8 @@ static bool explains(const struct report *r, const struct finding *c, const stru
 {
 	if (c->symptom || !(c->losses & s->losses))
 		return false;
+	if (s->yields)
+		return !c->yields && s->cgroup && c->cgroup == s->cgroup;
 	return !s->cgroup || !c->cgroup || report_cgroup_within(r, s->cgroup, c->cgroup);
 }
 
@@ -47,18 +49,32 @@ static struct finding *cause_find(struct report *r, const struct finding *s)
 static void absorb(struct report *r, struct finding *c, const struct finding *s)
 {
 	finding_line(r, c->evidence, "hence: %s", s->title ? s->title : s->rule);
+	if (c->benign)
+		return;
 	c->level = MAX(c->level, s->level);
 	c->cost_ns = MAX(c->cost_ns, s->cost_ns);
 }
 
-/* Those whose cost is a sum first: what passed meanwhile then goes to the cause with most of it. */
-static void symptoms_absorb(struct report *r, bool wall)
+enum pass {
+	PASS_YIELDS,
+	PASS_SUMS, /* what passed meanwhile then goes to the cause with most of it */
+	PASS_WALL,
+};
+
+static bool is_of(const struct finding *s, enum pass pass)
+{
+	if (pass == PASS_YIELDS)
+		return s->yields;
+	return s->symptom && s->wall == (pass == PASS_WALL);
+}
+
+static void absorb_all(struct report *r, enum pass pass)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->findings.n; i++) {
 		struct finding *s = &r->findings.v[i];
-		struct finding *c = s->symptom && s->wall == wall ? cause_find(r, s) : NULL;
+		struct finding *c = is_of(s, pass) ? cause_find(r, s) : NULL;
 
 		if (c) {
 			absorb(r, c, s);
@@ -89,8 +105,9 @@ void report_explain(struct report *r)
 	char a[UNIT_BUF];
 	u64 lost;
 
-	symptoms_absorb(r, false);
-	symptoms_absorb(r, true);
+	absorb_all(r, PASS_YIELDS);
+	absorb_all(r, PASS_SUMS);
+	absorb_all(r, PASS_WALL);
 	lost = lost_ns(r);
 	vec_each (f, &r->findings)
 		if (f->cost_ns && !f->symptom && f->level > LEVEL_NOTE)

@@ -128,7 +128,9 @@ struct finding {
 	/* It tells what hurts, not why: it goes below the finding that explains it, which takes
 	 * over its cost. */
 	bool symptom;
-	bool wall; /* its cost is time that passed, not a sum over tasks */
+	bool yields; /* a cause, but one within the same group tells more: it goes below that */
+	bool benign; /* what it costs is work that somebody wants done: no symptom makes it worse */
+	bool wall;   /* its cost is time that passed, not a sum over tasks */
 	const char *evidence[FINDING_LINES]; /* NULL-terminated unless full */
 	const char *why;
 	const char *try_[FINDING_LINES];

@@ -124,19 +124,6 @@ static struct pain pain_of(
 	return p;
 }
 
-static int level_of(const struct report *r, const struct cgroup_usage *cg, const struct pain *p)
-{
-	int level = share_level(report_share(r, p->stalled_ns), 0.01, 0.05, 0.25);
-
-	if (p->hits && p->refaults_second >= REFAULTS_WARNING)
-		level = MAX(level, LEVEL_WARNING);
-	else if (p->hits && p->refaults_second >= REFAULTS_RISK)
-		level = MAX(level, LEVEL_RISK);
-	if (p->full && (p->hits || cg->usage_bytes >= cg->limit_bytes / 20 * 19))
-		level = MAX(level, LEVEL_RISK);
-	return p->hits ? MAX(level, LEVEL_NOTE) : level;
-}
-
 enum filler { BY_ANON, BY_FILE, BY_SHMEM, BY_KERNEL, BY_UNKNOWN };
 
 static enum filler filler_of(const struct cgroup_usage *cg)
@@ -150,6 +137,27 @@ static enum filler filler_of(const struct cgroup_usage *cg)
 		if (parts[i] > parts[most])
 			most = i;
 	return most;
+}
+
+/* Cache that nobody reads again: to make room for more of it is work, and no loss. */
+static bool is_stream(const struct cgroup_usage *cg, const struct pain *p)
+{
+	return filler_of(cg) == BY_FILE && p->refaults_second < REFAULTS_RISK && !p->full;
+}
+
+static int level_of(const struct report *r, const struct cgroup_usage *cg, const struct pain *p)
+{
+	int level = share_level(report_share(r, p->stalled_ns), 0.01, 0.05, 0.25);
+
+	if (is_stream(cg, p))
+		return p->hits ? LEVEL_NOTE : -1;
+	if (p->hits && p->refaults_second >= REFAULTS_WARNING)
+		level = MAX(level, LEVEL_WARNING);
+	else if (p->hits && p->refaults_second >= REFAULTS_RISK)
+		level = MAX(level, LEVEL_RISK);
+	if (p->full && (p->hits || cg->usage_bytes >= cg->limit_bytes / 20 * 19))
+		level = MAX(level, LEVEL_RISK);
+	return p->hits ? MAX(level, LEVEL_NOTE) : level;
 }
 
 static const char *filler_text(
@@ -305,6 +313,8 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	f->cgroup = cg->cgroup;
 	f->cost_ns = p->stalled_ns;
 	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
+	f->benign = is_stream(cg, p);
+	f->yields = !p->full && filler_of(cg) == BY_FILE; /* to who pushes whose cache out */
 	f->title = report_text(r, "cgroup %s %s its memory limit of %s: %s",
 		path ? report_cgroup(r, path) : "(removed)", p->hits ? "hits" : "is near",
 		fmt_bytes(a, cg->limit_bytes), filler_text(r, cg, p));

@@ -1,27 +1,58 @@
-/* A process whose anonymous memory grows steadily. Never called a leak: a cache that warms up or
- * a working set that builds looks the same for a while. */
+/*
+ * Processes whose anonymous memory, or whose address space, grows all the time: each by itself, or
+ * those of one program together. Ranked by when it will hurt. Never called a leak: a cache that
+ * warms up or a working set that builds looks the same for a while; what fills and stops, and what
+ * comes and goes, is none.
+ */
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/trend.h"
+#include "analysis/shape.h"
+#include "base/clock.h"
 #include "base/units.h"
 #include "probes/faults/faults.h"
 #include "probes/processes/processes.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
-#define MIN_SAMPLES 8
 #define MIN_SECONDS 4.0
-#define MIN_RATE (256.0 * 1024) /* bytes a second */
-#define MIN_GROWTH (4.0 * 1024 * 1024)
-#define STEADY 0.9 /* R squared */
+#define MIN_RATE (64.0 * 1024) /* bytes a second */
+#define MIN_GROWTH (2.0 * 1024 * 1024)
+#define MIN_SPACE_GROWTH (256.0 * 1024 * 1024) /* of address space: it costs little by itself */
+#define SPACE_OF_ANON 4.0                      /* times the growth of memory: it is not used */
+#define GONE_NS (1500 * NSEC_PER_MSEC) /* before the end: what was not seen since has ended */
+#define SOON_S 600.0
+#define LATER_S 3600.0
+#define LARGE_PART 0.25 /* of the room there was at first: it hurts whatever it is */
+#define LONG_S 60.0     /* what grows for so long is no start, and no phase of a second or two */
+#define NOTES 3         /* of what may never hurt */
+#define MIN_KIN 3
+#define SOMETIME_S (48 * 3600.0)
+#define YOUNG_NS (60 * NSEC_PER_SEC) /* may still be starting up */
+#define SLACK_NS NSEC_PER_SEC        /* of the start of the look */
+#define ONE_PART 0.7 /* of what a family grew: one process that has it is told alone */
 
 struct grown {
-	struct trend anon;
+	struct shape anon, space;
 	u64 start_ns; /* of the process: an id that is used again begins anew */
+	u64 cgroup;
 	u32 stack;
 	u64 stack_faults; /* of the code path with the most faults on anonymous memory */
 	u64 faults;       /* sampled with a stack */
+	u32 ppid;
+	bool told; /* as one of a family */
+	char comm[COMM_LEN];
+};
+
+struct kin_key {
+	char comm[COMM_LEN];
+	u32 leader;
+	u32 reserved;
+};
+
+struct kin {
+	struct shape anon;
+	struct process_family last;
 };
 
 struct path {
@@ -31,6 +62,8 @@ struct path {
 struct state {
 	struct rule_sums sums; /* by process */
 	struct groups paths;   /* struct path to its faults */
+	struct groups kin;     /* struct kin_key -> struct kin */
+	u64 last_ns;           /* of any sample of processes */
 };
 
 static int init(void *v, const struct view_options *o, struct err *err)
@@ -41,19 +74,43 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	(void)err;
 	rule_sums_init(&s->sums, sizeof(u32), sizeof(struct grown));
 	groups_init(&s->paths, sizeof(struct path), sizeof(u64));
+	groups_init(&s->kin, sizeof(struct kin_key), sizeof(struct kin));
 	return 0;
 }
 
-static int memory_feed(struct rule_sums *s, const struct process_memory *m)
+static int memory_feed(struct state *s, const struct process_memory *m)
 {
-	struct grown *g = groups_get(&s->by, &m->tgid);
+	struct grown *g = groups_get(&s->sums.by, &m->tgid);
 
 	if (!g)
 		return -ENOMEM;
 	if (g->start_ns != m->start_ns)
 		*g = (struct grown){.start_ns = m->start_ns};
-	if (m->h.time_ns > g->anon.last_ns)
-		trend_add(&g->anon, m->h.time_ns, (double)m->anon_bytes);
+	s->last_ns = MAX(s->last_ns, m->h.time_ns);
+	g->cgroup = m->cgroup;
+	g->ppid = m->ppid;
+	memcpy(g->comm, m->comm, sizeof(g->comm));
+	if (m->h.time_ns <= g->anon.trend.last_ns)
+		return 0;
+	shape_add(&g->anon, m->h.time_ns, (double)m->anon_bytes);
+	if (m->vm_bytes)
+		shape_add(&g->space, m->h.time_ns, (double)m->vm_bytes);
+	return 0;
+}
+
+static int family_feed(struct state *s, const struct process_family *r)
+{
+	struct kin_key k = {.leader = r->leader};
+	struct kin *kin;
+
+	memcpy(k.comm, r->comm, sizeof(k.comm) - 1);
+	kin = groups_get(&s->kin, &k);
+	if (!kin)
+		return -ENOMEM;
+	if (!kin->anon.n && r->first_ns < r->h.time_ns)
+		shape_add(&kin->anon, r->first_ns, (double)r->first_anon_bytes);
+	shape_add(&kin->anon, r->h.time_ns, (double)r->anon_bytes);
+	kin->last = *r;
 	return 0;
 }
 
@@ -83,48 +140,170 @@ static int feed(void *v, const struct rec *r)
 	struct state *s = v;
 
 	if (r->kind == REC_PROCESS_MEMORY)
-		return memory_feed(&s->sums, (const void *)r);
+		return memory_feed(s, (const void *)r);
+	if (r->kind == REC_PROCESS_FAMILY)
+		return family_feed(s, (const void *)r);
 	if (r->kind == REC_FAULTS_AGG)
 		return fault_feed(s, (const void *)r);
 	return facts_feed(&s->sums.facts, r);
 }
 
-/* Seconds until what is available is used up at this rate. */
-static double seconds_left(const struct rule_sums *s, double rate)
+/* What one growth is about, and when it hurts. */
+struct verdict {
+	double rate, seconds, grown;
+	double left;      /* seconds until what it grows in is used up; below 0: not known */
+	u64 room;         /* what is left of that */
+	const char *what; /* "available memory" */
+	bool young;       /* it may still be starting up */
+	bool newer;       /* it is younger than the look */
+	bool drifts;      /* beneath its ups and downs */
+	int level;
+};
+
+static double grown_bytes(const struct shape *s)
 {
-	return (double)facts_last(&s->facts, "MemAvailable") / rate;
+	return s->trend.last - s->trend.first;
 }
 
-static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const struct grown *g)
+static double seconds_of(const struct shape *s)
 {
-	double rate = trend_slope(&g->anon), left = seconds_left(s, rate);
-	double seconds = (double)(g->anon.last_ns - g->anon.first_ns) / 1e9;
-	struct finding *f = report_finding(r,
-		facts_known(&s->facts, "MemAvailable") && left < 600 ? LEVEL_WARNING : LEVEL_RISK,
-		"growth");
-	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
+	return (double)(s->trend.last_ns - s->trend.first_ns) / 1e9;
+}
+
+/* The group nearest to its limit that a process is in. */
+static u64 room_in_group(const struct state *s, const struct report *r, u64 cgroup)
+{
+	const char *path = stream_cgroup(r->stream, cgroup);
+	u64 room = ~0ULL;
+
+	for (size_t i = 0; path && i < s->sums.facts.cgroups.n; i++) {
+		const struct cgroup_usage *cg = groups_value(&s->sums.facts.cgroups, i);
+		const char *top = stream_cgroup(r->stream, cg->cgroup);
+		size_t n = top ? strlen(top) : 0;
+		u64 used;
+
+		if (cg->limit_bytes == CGROUP_USAGE_NONE || n < 2 || strncmp(path, top, n) != 0 ||
+			(path[n] && path[n] != '/'))
+			continue;
+		used = cg->usage_bytes;
+		if (cg->h.flags & CGROUP_HAS_PARTS) /* page cache makes room */
+			used -= MIN(used, cg->file_bytes);
+		room = MIN(room, cg->limit_bytes > used ? cg->limit_bytes - used : 0);
+	}
+	return room;
+}
+
+static void when_it_hurts(
+	const struct state *s, const struct report *r, u64 cgroup, struct verdict *d)
+{
+	u64 group = cgroup ? room_in_group(s, r, cgroup) : ~0ULL;
+
+	d->left = -1;
+	d->what = "available memory";
+	if (facts_known(&s->sums.facts, "MemAvailable")) {
+		d->room = facts_last(&s->sums.facts, "MemAvailable");
+		d->left = (double)d->room / d->rate;
+	}
+	if (group != ~0ULL && (d->left < 0 || group < d->room)) {
+		d->room = group;
+		d->what = "room below the limit of its group";
+		d->left = (double)group / d->rate;
+	}
+}
+
+/* What lasts, or is large against the room there is, is told louder than what may end soon. */
+static int level_of(const struct verdict *d)
+{
+	bool large = d->left >= 0 && d->grown >= LARGE_PART * ((double)d->room + d->grown);
+
+	if (d->drifts)
+		return LEVEL_NOTE;
+	if (d->newer || d->young)
+		return large || (!d->newer && d->left >= 0 && d->left < SOON_S) ? LEVEL_RISK
+										: LEVEL_NOTE;
+	if (large || (d->left >= 0 && d->left < SOON_S))
+		return LEVEL_WARNING;
+	if (d->left < 0 || d->left < (d->seconds >= LONG_S ? SOMETIME_S : LATER_S))
+		return LEVEL_RISK;
+	return LEVEL_NOTE;
+}
+
+/* Is there a growth to tell, and how bad is it? */
+static bool judge(
+	const struct state *s, const struct report *r, const struct grown *g, struct verdict *ret)
+{
+	struct verdict d = {.grown = grown_bytes(&g->anon), .seconds = seconds_of(&g->anon)};
+	enum shape_kind kind = shape_judge(&g->anon, &d.rate);
+
+	d.drifts = kind == SHAPE_DRIFTS;
+	if (d.drifts) {
+		d.rate = trend_slope(&g->anon.trend);
+		d.grown = d.rate * d.seconds;
+	}
+	if ((kind != SHAPE_RISING && !d.drifts) || d.seconds < MIN_SECONDS || d.rate < MIN_RATE ||
+		d.grown < MIN_GROWTH || g->anon.trend.last_ns + GONE_NS < s->last_ns)
+		return false;
+	d.young =
+		g->start_ns && g->start_ns + YOUNG_NS > g->anon.trend.last_ns && d.seconds < LONG_S;
+	d.newer = d.young && g->start_ns + SLACK_NS > r->stream->first_ns;
+	when_it_hurts(s, r, g->cgroup, &d);
+	d.level = level_of(&d);
+	*ret = d;
+	return true;
+}
+
+static void tell_numbers(
+	struct report *r, struct finding *f, const struct shape *s, const struct verdict *d)
+{
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	f->held_bytes = (u64)d->grown;
+	f->losses = d->left >= 0 && d->left < SOON_S ? LOSS_RECLAIM | LOSS_SWAP | LOSS_REFAULT : 0;
+	f->confidence = report_text(r,
+		"%s: its lower edge rose all the time (%llu samples, R² of a line %.2f), but %.0f "
+		"s cannot tell a leak from a cache that fills",
+		d->young ? "low" : "medium", s->trend.n, trend_fit(&s->trend), d->seconds);
+	finding_line(r, f->evidence, "from %s to %s in %.0f s", fmt_bytes(a, (u64)s->trend.first),
+		fmt_bytes(b, (u64)s->trend.last), d->seconds);
+	if (d->left >= 0 && d->left < 30 * 86400.0)
+		finding_line(r, f->evidence, "at this rate %s (%s) lasts %s", d->what,
+			fmt_bytes(a, d->room),
+			d->left < 2 * 3600 ? report_text(r, "%.0f minutes", d->left / 60)
+					   : report_text(r, "%.0f hours", d->left / 3600));
+	if (d->young)
+		finding_line(r, f->evidence,
+			"it began less than a minute before: it may still be starting up, or do "
+			"its work and end");
+}
+
+static void tell_path(struct report *r, struct finding *f, const struct grown *g)
+{
+	if (!g->stack)
+		return;
+	finding_line(r, f->evidence,
+		"the code path that touches most new pages (%.0f %% of those sampled):",
+		100.0 * (double)g->stack_faults / (double)g->faults);
+	finding_stack(r, f, g->stack, 3);
+}
+
+static void tell(struct report *r, u32 tgid, const struct grown *g, const struct verdict *d)
+{
+	struct finding *f = report_finding(r, d->level, "growth");
+	char c[UNIT_BUF];
 
 	if (!f)
 		return;
-	f->title = report_text(r, "%s (pid %u) grows steadily: %s of anonymous memory a second",
-		stream_comm(r->stream, tgid, 0), tgid, fmt_bytes(c, (u64)rate));
-	f->confidence = report_text(r,
-		"medium: a straight line fits (R² %.2f, %llu samples), but %.0f s "
-		"cannot tell a leak from a cache that fills",
-		trend_fit(&g->anon), g->anon.n, seconds);
-	finding_line(r, f->evidence, "from %s to %s in %.0f s", fmt_bytes(a, (u64)g->anon.first),
-		fmt_bytes(b, (u64)g->anon.last), seconds);
-	if (facts_known(&s->facts, "MemAvailable") && left < 86400)
-		finding_line(r, f->evidence,
-			"at this rate available memory (%s) lasts %.0f minutes",
-			fmt_bytes(a, facts_last(&s->facts, "MemAvailable")), left / 60);
-	if (g->stack) {
-		finding_line(r, f->evidence,
-			"the code path that touches most new pages (%.0f %% of those "
-			"sampled):",
-			100.0 * (double)g->stack_faults / (double)g->faults);
-		finding_stack(r, f, g->stack, 3);
-	}
+	f->tgid = tgid;
+	f->title = report_text(r,
+		d->drifts ? "%s seems to grow steadily beneath its ups and downs: %s of anonymous "
+			    "memory a second"
+			  : "%s grows steadily: %s of anonymous memory a second",
+		report_process(r, tgid), fmt_bytes(c, (u64)d->rate));
+	tell_numbers(r, f, &g->anon, d);
+	if (d->drifts)
+		f->confidence = report_text(
+			r, "low: it may be chance in %.0f s; ten minutes would tell", d->seconds);
+	tell_path(r, f, g);
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
 	finding_line(r, f->try_,
 		"What it allocates and does not free: `memwhy leak -p %u --for 60s`", tgid);
@@ -139,20 +318,181 @@ static void tell(struct report *r, const struct rule_sums *s, u32 tgid, const st
 		"`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);
 }
 
+/* Of a family's growth, what its process that grew most has. */
+static const struct grown *biggest_of(const struct state *s, const struct kin_key *k, u32 *ret_tgid)
+{
+	const struct grown *best = NULL;
+
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct grown *g = groups_value(&s->sums.by, i);
+		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
+
+		if (strncmp(g->comm, k->comm, COMM_LEN) != 0 ||
+			(tgid != k->leader && g->ppid != k->leader) || !g->anon.n ||
+			(best && grown_bytes(&g->anon) <= grown_bytes(&best->anon)))
+			continue;
+		best = g;
+		*ret_tgid = tgid;
+	}
+	return best;
+}
+
+static void kin_mark(struct state *s, const struct kin_key *k)
+{
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		struct grown *g = groups_value(&s->sums.by, i);
+		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
+
+		if (!strncmp(g->comm, k->comm, COMM_LEN) &&
+			(tgid == k->leader || g->ppid == k->leader))
+			g->told = true;
+	}
+}
+
+static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
+	const struct kin *kin, const struct verdict *d)
+{
+	struct finding *f = report_finding(r, d->level, "growth");
+	const struct process_family *last = &kin->last;
+	const struct grown *g;
+	char c[UNIT_BUF];
+	u32 tgid = 0;
+
+	if (!f)
+		return;
+	f->tgid = last->leader;
+	f->title = report_text(r,
+		"%u processes of %s (below pid %u) grow together: %s of anonymous memory a second",
+		last->processes, report_program(r, last->biggest), last->leader,
+		fmt_bytes(c, (u64)d->rate));
+	tell_numbers(r, f, &kin->anon, d);
+	finding_line(r, f->evidence,
+		"they were %u at first and are %u now; what they share since a fork is counted in "
+		"each",
+		last->first_processes, last->processes);
+	g = biggest_of(s, k, &tgid);
+	if (g) {
+		finding_line(r, f->evidence, "%s grew most, by %s", report_process(r, tgid),
+			fmt_bytes(c, (u64)MAX(grown_bytes(&g->anon), 0.0)));
+		tell_path(r, f, g);
+	}
+	f->why = last->processes > last->first_processes + last->first_processes / 2
+			 ? "New processes come and the old ones stay: none grows by itself, all of "
+			   "them together do."
+			 : "Each of them touches new anonymous pages all the time and gives none "
+			   "back: little each, much together.";
+	finding_line(r, f->try_,
+		"What one of them allocates and does not free: "
+		"`memwhy leak -p %u --for 60s`",
+		tgid ? tgid : last->biggest);
+	finding_line(r, f->try_,
+		"Have each end after a number of requests, until the cause is found (servers "
+		"have a setting for it: max_requests, pm.max_requests, MaxConnectionsPerChild).");
+	finding_line(r, f->undo, "Nothing to undo.");
+	finding_line(r, f->verify, "`memwhy check --for 10m`");
+}
+
+static void families_report(struct report *r, struct state *s)
+{
+	for (size_t i = 0; i < s->kin.n; i++) {
+		const struct kin_key *k = groups_key(&s->kin, i);
+		struct kin *kin = groups_value(&s->kin, i);
+		struct grown all = {.anon = kin->anon};
+		const struct grown *g;
+		struct verdict d;
+		u32 tgid = 0;
+
+		g = biggest_of(s, k, &tgid);
+		all.start_ns = g ? g->start_ns : 0;
+		if (!judge(s, r, &all, &d) || kin->last.processes < MIN_KIN)
+			continue;
+		if (g && grown_bytes(&g->anon) >= ONE_PART * d.grown)
+			continue;
+		tell_kin(r, s, k, kin, &d);
+		kin_mark(s, k);
+	}
+}
+
+static void tell_space(struct report *r, u32 tgid, const struct grown *g, double rate, int level)
+{
+	struct finding *f = report_finding(r, level, "address-space");
+	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
+
+	if (!f)
+		return;
+	f->tgid = tgid;
+	f->held_bytes = 1;
+	f->title = report_text(r,
+		"%s maps address space that it does not touch: %s more a second (mappings leaked)",
+		report_process(r, tgid), fmt_bytes(c, (u64)rate));
+	f->confidence = report_text(r,
+		"medium: it rose all the time, but %.0f s cannot tell whether it will stop",
+		seconds_of(&g->space));
+	finding_line(r, f->evidence, "address space from %s to %s in %.0f s",
+		fmt_bytes(a, (u64)g->space.trend.first), fmt_bytes(b, (u64)g->space.trend.last),
+		seconds_of(&g->space));
+	finding_line(r, f->evidence, "its anonymous memory rose by %s meanwhile",
+		fmt_bytes(a, (u64)MAX(grown_bytes(&g->anon), 0.0)));
+	f->why =
+		"Mappings that are not unmapped take no memory until they are touched, but each "
+		"counts for vm.max_map_count, RLIMIT_AS and, where overcommit is limited, for what "
+		"all processes may have.";
+	finding_line(r, f->try_,
+		"Who maps and does not unmap: `memwhy maps --stacks=user --for 30s "
+		"-p %u`",
+		tgid);
+	finding_line(r, f->undo, "Nothing to undo.");
+	finding_line(r, f->verify, "`grep VmSize /proc/%u/status`", tgid);
+}
+
+static void space_report(struct report *r, const struct state *s, u32 tgid, const struct grown *g)
+{
+	double rate, grown = grown_bytes(&g->space);
+	u64 memory = MAX(r->stream->host.memory_bytes, 1ULL);
+
+	if (shape_judge(&g->space, &rate) != SHAPE_RISING || grown < MIN_SPACE_GROWTH ||
+		seconds_of(&g->space) < MIN_SECONDS ||
+		grown < SPACE_OF_ANON * MAX(grown_bytes(&g->anon), 0.0) ||
+		g->space.trend.last_ns + GONE_NS < s->last_ns)
+		return;
+	/* All of memory within the hour, or more than there is already. */
+	tell_space(r, tgid, g, rate,
+		rate * LATER_S > (double)memory || g->space.trend.last > 4.0 * (double)memory
+			? LEVEL_RISK
+			: LEVEL_NOTE);
+}
+
+/* Of the growth that may never hurt only the greatest is worth a line. */
+static bool worth(const struct state *s, const struct report *r, const struct verdict *d)
+{
+	struct verdict other;
+	size_t greater = 0;
+
+	if (d->level > LEVEL_NOTE)
+		return true;
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct grown *g = groups_value(&s->sums.by, i);
+
+		greater += g->anon.n && !g->told && judge(s, r, g, &other) &&
+			   other.level == LEVEL_NOTE && other.grown > d->grown;
+	}
+	return greater < NOTES;
+}
+
 static int report(void *v, struct report *r)
 {
-	struct rule_sums *s = &((struct state *)v)->sums;
+	struct state *s = v;
+	struct verdict d;
 
-	for (size_t i = 0; i < s->by.n; i++) {
-		const struct grown *g = groups_value(&s->by, i);
-		double seconds = (double)(g->anon.last_ns - g->anon.first_ns) / 1e9;
+	families_report(r, s);
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct grown *g = groups_value(&s->sums.by, i);
+		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
 
-		if (g->anon.n < MIN_SAMPLES || seconds < MIN_SECONDS ||
-			trend_fit(&g->anon) < STEADY)
-			continue;
-		if (trend_slope(&g->anon) < MIN_RATE || g->anon.last - g->anon.first < MIN_GROWTH)
-			continue;
-		tell(r, s, *(const u32 *)groups_key(&s->by, i), g);
+		if (g->anon.n && !g->told && judge(s, r, g, &d) && worth(s, r, &d))
+			tell(r, tgid, g, &d);
+		if (g->space.n)
+			space_report(r, s, tgid, g);
 	}
 	return 0;
 }
@@ -163,6 +503,7 @@ static void reset(void *v)
 
 	rule_sums_reset(&s->sums);
 	groups_clear(&s->paths);
+	groups_clear(&s->kin);
 }
 
 static void destroy(void *v)
@@ -171,6 +512,7 @@ static void destroy(void *v)
 
 	rule_sums_destroy(&s->sums);
 	groups_free(&s->paths);
+	groups_free(&s->kin);
 }
 
 const struct view rule_growth = {

@@ -104,6 +104,19 @@ static void tell_again(struct report *r, struct finding *f)
 	f->losses = LOSS_REFAULT;
 }
 
+static void tell_first(struct report *r, struct finding *f)
+{
+	finding_line(r, f->evidence,
+		"hardly a page had been in memory before: it is read for the first time (a cold "
+		"start)");
+	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
+		 "waited for the disk. That ends when all of it is read.";
+	finding_line(r, f->try_,
+		"madvise(MADV_WILLNEED), or read() in place of mmap(), lets the kernel read "
+		"ahead.");
+	finding_line(r, f->undo, "Nothing to undo.");
+}
+
 static void tell_files(struct report *r, struct finding *f)
 {
 	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
@@ -128,6 +141,7 @@ static void tell(
 	if (!f)
 		return;
 	f->cost_ns = t->total_ns;
+	f->tgid = tgid;
 	f->cgroup = t->cgroup;
 	f->title = report_text(r, "%s (pid %u) waited %s for page reads: %s", comm, tgid,
 		fmt_ns(lost, t->total_ns), report_share_text(r, t->total_ns));
@@ -141,6 +155,8 @@ static void tell(
 		tell_swap(r, f, s);
 	else if (read_again(r, &s->facts, t))
 		tell_again(r, f);
+	else if (facts_known(&s->facts, "workingset_refault_file"))
+		tell_first(r, f);
 	else
 		tell_files(r, f);
 	finding_line(r, f->verify, "`memwhy faults --by mapping --for 30s -p %u`", tgid);

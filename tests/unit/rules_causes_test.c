@@ -3,6 +3,8 @@
 #include "view_fixture.h"
 
 #include "base/clock.h"
+#include "probes/cache/cache.h"
+#include "probes/cgroups/cgroups.h"
 #include "probes/faults/faults.h"
 #include "probes/mmcalls/mmcalls.h"
 #include "probes/processes/processes.h"
@@ -11,11 +13,19 @@
 #include "rules/rules.h"
 
 #define MIB (1ULL << 20)
+#define HALF_SECOND(i_) (NSEC_PER_SEC + (i_)*NSEC_PER_SEC / 2)
 
 #define PUT(f_, type_, kind_, ...)                         \
 	({                                                 \
 		type_ r_ = REC(type_, kind_, __VA_ARGS__); \
 		view_feed((f_), &r_);                      \
+	})
+
+/* The same with a head: flags, time. */
+#define PUT_AT(f_, type_, kind_, flags_, ns_, ...)                                        \
+	({                                                                                \
+		type_ r_ = {.h = {sizeof(type_), (kind_), (flags_), (ns_)}, __VA_ARGS__}; \
+		view_feed((f_), &r_);                                                     \
 	})
 
 static void begin(struct fixture *f, const struct view *rule)
@@ -234,6 +244,271 @@ static void test_dirty(void **unused)
 	view_close(&f);
 }
 
+static void cached(struct fixture *f, u32 tgid, u32 evictor, u16 flags, u64 pages)
+{
+	PUT(f, struct cache_agg, REC_CACHE_AGG, .tgid = tgid, .evictor = evictor, .flags = flags,
+		.count = pages / CACHE_STRIDE,
+		.total_ns = flags ? pages / CACHE_STRIDE * NSEC_PER_SEC : 0, .cgroup = 42);
+}
+
+/* So many file pages were read back in the ten seconds, and the cache was looked at all the time.
+ */
+static void refaulted(struct fixture *f, u64 pages)
+{
+	value(f, "workingset_refault_file", 5);
+	value(f, "workingset_refault_file", 5 + pages);
+	value(f, "Cached", 4096 * MIB);
+	PUT(f, struct cache_sampled, REC_CACHE_SAMPLED, .bursts = 10, .on_ns = 10 * NSEC_PER_SEC,
+		.covered_ns = 10 * NSEC_PER_SEC);
+}
+
+static void test_evictor(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_page_cache); /* the writer's reclaim took them */
+	refaulted(&f, 64000);
+	cached(&f, 7, 0, 0, 640000);
+	cached(&f, 8, 0, 0, 6400);
+	cached(&f, 8, 7, CACHE_REFAULT, 64000);
+	x = only(&f);
+	assert_int_equal(x->level, LEVEL_WARNING);
+	assert_int_equal(x->tgid, 7);
+	assert_non_null(strstr(x->title,
+		"writer (pid 7) reads 250 MiB a second past the others and pushes the working set "
+		"of reader (pid 8) out of the page cache: 6400 pages a second"));
+	assert_true(says(x->evidence, "reader (pid 8) reads 27.5 MiB a second"));
+	view_close(&f);
+
+	begin(&f, &rule_page_cache); /* … or kswapd did, for him who reads most */
+	refaulted(&f, 64000);
+	cached(&f, 7, 0, 0, 640000);
+	cached(&f, 8, 0, CACHE_REFAULT | CACHE_BY_KSWAPD, 64000);
+	assert_int_equal(only(&f)->tgid, 7);
+	view_close(&f);
+}
+
+/* Its own reading pushes out what it needs again. */
+static void test_cache_too_small(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_page_cache);
+	refaulted(&f, 640000);
+	cached(&f, 8, 8, CACHE_REFAULT, 640000);
+	cached(&f, 7, 0, 0, 6400);
+	x = only(&f);
+	assert_int_equal(x->level, LEVEL_WARNING);
+	assert_non_null(strstr(x->title, "The page cache is too small for what reader (pid 8)"));
+	view_close(&f);
+
+	begin(&f, &rule_page_cache); /* both read files over again: neither is a stream */
+	refaulted(&f, 640000);
+	cached(&f, 8, 7, CACHE_REFAULT, 320000);
+	cached(&f, 7, 8, CACHE_REFAULT, 320000);
+	assert_non_null(strstr(only(&f)->title, "The page cache is too small"));
+	view_close(&f);
+}
+
+/* Where hardly any page is read back nobody suffers, nor where it is not seen who does. */
+static void test_cache_quiet(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_page_cache);
+	refaulted(&f, 640);
+	cached(&f, 7, 0, 0, 640000);
+	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+	begin(&f, &rule_page_cache);
+	refaulted(&f, 640000);
+	cached(&f, 7, 0, 0, 640000);
+	cached(&f, 8, 7, CACHE_REFAULT, 640);
+	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+}
+
+static void test_kswapd_busy(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_page_cache);
+	refaulted(&f, 0);
+	value(&f, "pgsteal_kswapd", 1);
+	value(&f, "pgsteal_kswapd", 600001);
+	cached(&f, 7, 0, 0, 640000);
+	x = only(&f);
+	assert_int_equal(x->level, LEVEL_RISK);
+	assert_non_null(strstr(x->title, "writer (pid 7) keeps kswapd busy"));
+	view_close(&f);
+}
+
+static void major(struct fixture *f, u32 tgid)
+{
+	PUT(f, struct faults_agg, REC_FAULTS_AGG, .tgid = tgid, .flags = FAULT_MAJOR,
+		.map = FAULT_MAP_FILE, .count = 1000, .timed = 1000, .total_ns = 3 * NSEC_PER_SEC,
+		.cgroup = 42, .file = "data");
+}
+
+/* What waits for the disk is a cause by itself only where it is read for the first time. */
+static void test_cold_start(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_major_faults);
+	refaulted(&f, 10);
+	major(&f, 8);
+	x = only(&f);
+	assert_false(x->symptom);
+	assert_true(says(x->evidence, "a cold start"));
+	view_close(&f);
+
+	begin(&f, &rule_major_faults);
+	refaulted(&f, 64000);
+	major(&f, 8);
+	x = only(&f);
+	assert_true(x->symptom);
+	assert_int_equal(x->losses, LOSS_REFAULT);
+	assert_false(says(x->evidence, "a cold start"));
+	view_close(&f);
+}
+
+struct growing {
+	u64 start_ns;
+	u64 step, cgroup;
+};
+
+/* A process that grows by `step` each half second of the ten. */
+static void grows(struct fixture *f, u32 tgid, const struct growing *g)
+{
+	for (u64 i = 0; i <= 20; i++)
+		PUT_AT(f, struct process_memory, REC_PROCESS_MEMORY, 0, HALF_SECOND(i),
+			.tgid = tgid, .start_ns = g->start_ns, .cgroup = g->cgroup,
+			.anon_bytes = 10 * MIB + i * g->step, .comm = "writer");
+}
+
+static int growth_level(const struct growing *g, u64 available)
+{
+	struct fixture f;
+	size_t n;
+	int level;
+
+	begin(&f, &rule_growth);
+	value(&f, "MemAvailable", available);
+	grows(&f, 7, g);
+	n = conclude(&f);
+	level = n ? f.report.findings.v[0].level : -1;
+	assert_true(n <= 1);
+	view_close(&f);
+	return level;
+}
+
+/* By when it hurts, how large it is against the room there is, and whether it may be a start. */
+static void test_growth_levels(void **unused)
+{
+	const u64 gib = 1024 * MIB;
+
+	(void)unused;
+	/* Two a second: 1024 s to the end of 2 GiB, half a day to that of 100. */
+	assert_int_equal(growth_level(&(struct growing){.step = MIB}, 2 * gib), LEVEL_RISK);
+	assert_int_equal(growth_level(&(struct growing){.step = MIB}, 100 * gib), LEVEL_NOTE);
+	assert_int_equal(growth_level(&(struct growing){.step = 4 * MIB}, 2 * gib), LEVEL_WARNING);
+	/* It began within the look: it may be a compiler, a sort, a start. */
+	assert_int_equal(
+		growth_level(&(struct growing){.start_ns = NSEC_PER_SEC, .step = 4 * MIB}, 2 * gib),
+		LEVEL_NOTE);
+	assert_int_equal(growth_level(&(struct growing){.start_ns = NSEC_PER_SEC, .step = 40 * MIB},
+				 2 * gib),
+		LEVEL_RISK);
+}
+
+/* What its group may have counts, not what the machine has; page cache of the group makes room. */
+static void test_growth_in_group(void **unused)
+{
+	struct {
+		struct rec h;
+		u64 id;
+		u32 length, reserved;
+		char path[8];
+	} group = {.h = {sizeof(group), REC_CGROUP, 0, 0}, .id = 42, .length = 3, .path = "/db"};
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_growth);
+	view_feed(&f, &group);
+	value(&f, "MemAvailable", 100 * 1024 * MIB);
+	PUT_AT(&f, struct cgroup_usage, REC_CGROUP_MEMORY, CGROUP_HAS_PARTS, 0, .cgroup = 42,
+		.limit_bytes = 512 * MIB, .usage_bytes = 500 * MIB, .file_bytes = 300 * MIB);
+	grows(&f, 7, &(struct growing){.step = MIB, .cgroup = 42});
+	x = only(&f);
+	assert_int_equal(x->level, LEVEL_WARNING);
+	assert_true(says(x->evidence, "room below the limit of its group (312 MiB)"));
+	view_close(&f);
+}
+
+static void family(struct fixture *f, u64 i, u32 processes, u64 anon)
+{
+	PUT_AT(f, struct process_family, REC_PROCESS_FAMILY, 0, HALF_SECOND(i), .leader = 7,
+		.biggest = 8, .processes = processes, .first_processes = 8, .anon_bytes = anon,
+		.first_anon_bytes = 100 * MIB, .first_ns = NSEC_PER_SEC / 2, .comm = "writer");
+}
+
+/* Each of the workers grows too little to be told; all of them together do. */
+static void test_growth_together(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_growth);
+	value(&f, "MemAvailable", 1024 * MIB);
+	for (u64 i = 0; i <= 20; i++)
+		family(&f, i, 8, (100 + i) * MIB);
+	x = only(&f);
+	assert_int_equal(x->level, LEVEL_WARNING);
+	assert_int_equal(x->tgid, 7);
+	assert_non_null(strstr(x->title, "8 processes of reader (below pid 7) grow together"));
+	assert_true(says(x->try_, "memwhy leak -p 8 --for 60s"));
+	view_close(&f);
+
+	begin(&f, &rule_growth); /* a pool that fills and stops */
+	value(&f, "MemAvailable", 1024 * MIB);
+	for (u64 i = 0; i <= 20; i++)
+		family(&f, i, 8, (100 + MIN(i, 10ULL)) * MIB);
+	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+}
+
+/* Mapped and not touched: told apart from memory that is used. */
+static void test_address_space(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	for (u64 part = 2; part <= 32; part *= 16) {
+		begin(&f, &rule_growth);
+		for (u64 i = 0; i <= 20; i++)
+			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0, HALF_SECOND(i),
+				.tgid = 7, .anon_bytes = 10 * MIB + i * 64 * MIB / part,
+				.vm_bytes = 100 * MIB + i * 64 * MIB, .comm = "writer");
+		conclude(&f);
+		assert_int_equal(f.report.findings.n, 1 + (part == 32));
+		assert_string_equal(f.report.findings.v[f.report.findings.n - 1].rule,
+			part == 32 ? "address-space" : "growth");
+		view_close(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +520,15 @@ int main(void)
 		cmocka_unit_test(test_lock_within),
 		cmocka_unit_test(test_lock_outside),
 		cmocka_unit_test(test_dirty),
+		cmocka_unit_test(test_evictor),
+		cmocka_unit_test(test_cache_too_small),
+		cmocka_unit_test(test_cache_quiet),
+		cmocka_unit_test(test_kswapd_busy),
+		cmocka_unit_test(test_cold_start),
+		cmocka_unit_test(test_growth_levels),
+		cmocka_unit_test(test_growth_in_group),
+		cmocka_unit_test(test_growth_together),
+		cmocka_unit_test(test_address_space),
 	};
 
 	return cmocka_run_group_tests_name("rules_causes", tests, NULL, NULL);

@@ -619,6 +619,47 @@ static void test_explain(void **unused)
 	end(&b);
 }
 
+/* A limit that is hit goes below who hits it, where that is known, and what is work anybody wants
+ * done gets no worse by what it costs. */
+static void test_explain_yields(void **unused)
+{
+	struct bench b;
+	struct report *r = &b.report;
+	struct finding *f;
+
+	(void)unused;
+	for (u64 group = 42; group < 44; group++) {
+		begin(&b, &rule_pressure, 1);
+		report_init(r, "check", &b.stream);
+		f = report_finding(r, LEVEL_WARNING, "cgroup-limit");
+		f->losses = LOSS_RECLAIM | LOSS_REFAULT;
+		f->cgroup = 42;
+		f->yields = true;
+		f = report_finding(r, LEVEL_RISK, "page-cache");
+		f->losses = LOSS_REFAULT;
+		f->cgroup = group;
+		report_explain(r);
+		report_rank(r);
+		assert_int_equal(r->findings.n, group == 42 ? 1 : 2);
+		assert_string_equal(
+			r->findings.v[0].rule, group == 42 ? "page-cache" : "cgroup-limit");
+		assert_int_equal(r->findings.v[0].level, LEVEL_WARNING);
+		end(&b);
+	}
+	begin(&b, &rule_pressure, 1);
+	report_init(r, "check", &b.stream);
+	f = report_finding(r, LEVEL_NOTE, "cgroup-limit");
+	f->losses = LOSS_RECLAIM;
+	f->benign = true;
+	f = report_finding(r, LEVEL_CRITICAL, "reclaim-stalls");
+	f->losses = LOSS_RECLAIM;
+	f->symptom = true;
+	report_explain(r);
+	assert_int_equal(r->findings.n, 1);
+	assert_int_equal(r->findings.v[0].level, LEVEL_NOTE);
+	end(&b);
+}
+
 /* Two kills in one group, of which one was exiting already, and the kernel's counters with them. */
 static void test_oom_group(void **unused)
 {
@@ -991,6 +1032,7 @@ int main(void)
 		cmocka_unit_test(test_cgroup_limit),
 		cmocka_unit_test(test_cgroup_refaults),
 		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_explain_yields),
 		cmocka_unit_test(test_thp_compaction),
 		cmocka_unit_test(test_thp_reclaim),
 		cmocka_unit_test(test_thp_bloat),

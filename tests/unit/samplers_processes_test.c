@@ -151,6 +151,39 @@ static void test_growth(void **state)
 	fixture_remove(root);
 }
 
+/* Workers of one parent, each of which grows by less than is worth a record, are told together. */
+static void test_family(void **state)
+{
+	const u64 page = (u64)sysconf(_SC_PAGESIZE);
+	const struct process_family *r;
+	struct sampler_test t = {};
+	char root[PATH_MAX];
+
+	(void)state;
+	fixture_make(root);
+	make(&(struct made){10, 1, "server", 5000, 4000, 5});
+	for (u32 i = 11; i < 19; i++)
+		make(&(struct made){i, 10, "server", 500, 400, 6});
+	make(&(struct made){20, 10, "other", 500, 400, 6});
+	start(&t);
+	assert_int_equal(sampler_count(&t, REC_PROCESS_FAMILY), 0);
+	for (u32 i = 11; i < 19; i++)
+		make(&(struct made){i, 10, "server", 600, 500, 6});
+	make(&(struct made){20, 10, "other", 600, 500, 6});
+	next(&t);
+	assert_int_equal(sampler_count(&t, REC_PROCESS_FAMILY), 1);
+	r = sampler_record(&t, REC_PROCESS_FAMILY, 0);
+	assert_int_equal(r->leader, 10);
+	assert_int_equal(r->processes, 9);
+	assert_int_equal(r->first_anon_bytes, (4000 + 8 * 400) * page);
+	assert_int_equal(r->anon_bytes, (4000 + 8 * 500) * page);
+	assert_string_equal(r->comm, "server");
+	next(&t); /* that it stopped is told, too */
+	assert_int_equal(sampler_count(&t, REC_PROCESS_FAMILY), 1);
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
 /* Processes end between any two reads, and their numbers are used again. */
 static void test_vanishing(void **state)
 {
@@ -430,6 +463,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_family),
 		cmocka_unit_test(test_vanishing),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_scope_tasks),

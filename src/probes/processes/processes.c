@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "capture/names.h"
 #include "probes/probe.h"
+#include "probes/processes/processes_family.h"
 #include "probes/processes/processes_look.h"
 #include "probes/processes/processes_table.h"
 #include "sys/root.h"
@@ -33,6 +34,7 @@ struct processes {
 	struct processes_table table;
 	struct proc_scope scope;
 	struct processes_look look;
+	struct processes_families families;
 	struct cgroup_mounts mounts;
 	struct cgroup group;
 	struct str text;
@@ -119,6 +121,8 @@ static struct process_memory memory_record(const struct sample *sm, const struct
 	r.utime_ns = st->utime_ticks * sm->p->tick_ns;
 	r.stime_ns = st->stime_ticks * sm->p->tick_ns;
 	snprintf(r.comm, sizeof(r.comm), "%.15s", st->comm);
+	r.vm_bytes = e->vm_bytes;
+	r.first_vm_bytes = e->first_vm_bytes;
 	if (status) {
 		r.h.flags |= PROCESS_EXACT;
 		r.exact_anon_bytes = status->rss_anon_bytes;
@@ -237,6 +241,10 @@ static int processes_read(const struct sample *sm)
 		return 0; /* no /proc: survey() said so */
 	if (!rc)
 		rc = processes_choose(&p->table, &p->scope, sm->now_ns);
+	if (!rc)
+		rc = processes_families_sum(&p->families, &p->table, sm->now_ns);
+	if (!rc)
+		rc = processes_families_send(&p->families, sm->c);
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	/* The first one makes the kernel's entries, and takes about twice as long as the others. */
 	every_ns = cpu * SCAN_PART / (p->table.scans == 1 ? 2 : 1);
@@ -293,6 +301,7 @@ static int processes_open(struct capture *c, void *state, struct err *err)
 
 	p->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
 	p->begin_ns = clock_mono_ns();
+	processes_families_init(&p->families);
 	p->look_ns = p->begin_ns + LOOK_NS;
 	cgroup_mounts_read(&p->mounts);
 	if (!rc)
@@ -307,6 +316,7 @@ static void processes_close(void *state)
 	struct processes *p = state;
 
 	processes_table_free(&p->table);
+	processes_families_free(&p->families);
 	proc_scope_free(&p->scope);
 	processes_look_free(&p->look);
 	str_free(&p->text);
@@ -345,6 +355,24 @@ static const struct field memory_fields[] = {
 	MEMORY(utime_ns, FIELD_U64, UNIT_NS, "cpu time in user mode since its start"),
 	MEMORY(stime_ns, FIELD_U64, UNIT_NS, "cpu time in the kernel since its start"),
 	FIELD_ARRAY(struct process_memory, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
+	MEMORY(vm_bytes, FIELD_U64, UNIT_BYTES, "its address space; 0: not known"),
+	MEMORY(first_vm_bytes, FIELD_U64, UNIT_BYTES, "vm_bytes when it was first seen"),
+};
+
+#define FAMILY(member_, type_, unit_, help_) \
+	FIELD(struct process_family, member_, type_, unit_, help_)
+
+static const struct field family_fields[] = {
+	FAMILY(leader, FIELD_U32, UNIT_ID, "the first of them, or the parent of all"),
+	FAMILY(biggest, FIELD_U32, UNIT_ID, "the process with most memory"),
+	FAMILY(processes, FIELD_U32, UNIT_COUNT, "how many there are"),
+	FAMILY(first_processes, FIELD_U32, UNIT_COUNT, "how many there were at first"),
+	FAMILY(anon_bytes, FIELD_U64, UNIT_BYTES,
+		"their anonymous memory; what they share is counted in each"),
+	FAMILY(first_anon_bytes, FIELD_U64, UNIT_BYTES, "anon_bytes when first seen"),
+	FAMILY(rss_bytes, FIELD_U64, UNIT_BYTES, "their resident memory"),
+	FAMILY(first_ns, FIELD_U64, UNIT_NS, "when they were first seen"),
+	FIELD_ARRAY(struct process_family, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "their name"),
 };
 
 static const struct field detail_fields[] = {
@@ -388,6 +416,8 @@ static const struct kind kinds[] = {
 	KIND(REC_PROCESS_MEMORY, struct process_memory, "process_memory", memory_fields,
 		"a process that is big or grows, sent when it has changed; flag 1: two members are "
 		"exact"),
+	KIND(REC_PROCESS_FAMILY, struct process_family, "process_family", family_fields,
+		"processes of one name and descent that grow together"),
 	KIND(REC_PROCESS_DETAIL, struct process_detail, "process_detail", detail_fields,
 		"what the memory of a big or growing process is; flag 1: with smaps_rollup"),
 	KIND(REC_PROCESS_NUMA, struct process_numa, "process_numa", numa_fields,

@@ -30,6 +30,24 @@ struct process_memory {
 	u64 minflt_total, majflt_total; /* faults since its start, all threads */
 	u64 utime_ns, stime_ns;
 	char comm[COMM_LEN];
+	u64 vm_bytes,
+		first_vm_bytes; /* address space (VmSize), now and when first seen; 0: not known */
+};
+
+/*
+ * Processes of one name and one descent: a server with its workers, or the children of one parent.
+ * Sent at each sample once together they had grown by more than 1 MiB. Memory that they share
+ * since a fork is counted in each.
+ */
+struct process_family {
+	struct rec h;
+	u32 leader;  /* the first of them, or the parent of all, of another name */
+	u32 biggest; /* the one with most memory; 0: there is none left */
+	u32 processes, first_processes;
+	u64 anon_bytes, first_anon_bytes; /* first_*: when it was first seen, at first_ns */
+	u64 rss_bytes;
+	u64 first_ns;
+	char comm[COMM_LEN];
 };
 
 enum process_detail_flags {

@@ -36,6 +36,9 @@ static void entry_offer(
 	u64 age = now_ns - e->first_ns;
 	u64 grown = process_entry_growth(e);
 
+	u64 vm = e->vm_bytes > e->first_vm_bytes ? e->vm_bytes - e->first_vm_bytes : 0;
+
+	process_top_offer(&t->by_vm, vm > grown + PROCESSES_GROWN_BYTES ? vm : 0, at);
 	process_top_offer(&t->by_rss, e->rss_bytes, at);
 	process_top_offer(&t->by_anon, e->anon_bytes, at);
 	process_top_offer(&t->by_growth, grown > PROCESSES_GROWN_BYTES ? grown : 0, at);
@@ -65,6 +68,7 @@ int processes_choose(struct processes_table *t, const struct proc_scope *s, u64 
 
 	top_clear(&t->by_rss, scoped ? PROCESSES_SCOPED : PROCESSES_BIGGEST);
 	top_clear(&t->by_growth, PROCESSES_GROWN);
+	top_clear(&t->by_vm, PROCESSES_VAST);
 	top_clear(&t->by_anon, PROCESSES_DEEP);
 	top_clear(&t->by_rate, PROCESSES_DEEP);
 	t->chosen.n = 0;
@@ -76,5 +80,7 @@ int processes_choose(struct processes_table *t, const struct proc_scope *s, u64 
 		rc = top_choose(t, &t->by_rate, ENTRY_CHOSEN | ENTRY_DEEP);
 	if (!rc)
 		rc = top_choose(t, &t->by_rss, ENTRY_CHOSEN);
+	if (!rc)
+		rc = top_choose(t, &t->by_vm, ENTRY_CHOSEN);
 	return rc ? rc : top_choose(t, &t->by_growth, ENTRY_CHOSEN);
 }

@@ -79,7 +79,7 @@ static int list_merge(struct processes_table *t)
 	return rc;
 }
 
-static const struct process_entry *entry_find(const struct processes_table *t, u32 pid)
+const struct process_entry *processes_find(const struct processes_table *t, u32 pid)
 {
 	size_t lo = 0, hi = t->list.n;
 
@@ -99,8 +99,11 @@ static void parent_read(struct processes_table *t, struct process_entry *e)
 	struct proc_stat st;
 
 	if (!sys_read(&t->text, "/proc/%u/stat", e->pid) &&
-		!proc_stat_parse(str_get(&t->text), &st))
+		!proc_stat_parse(str_get(&t->text), &st)) {
 		e->ppid = (u32)st.ppid;
+		memset(e->comm, 0, sizeof(e->comm));
+		snprintf(e->comm, sizeof(e->comm), "%.15s", st.comm);
+	}
 }
 
 /* Children of members become members, until there are no more. A child that lost its parent
@@ -119,7 +122,7 @@ static void members_follow(struct processes_table *t)
 
 			if (!(e->flags & ENTRY_FRESH) || e->flags & ENTRY_MEMBER || !e->ppid)
 				continue;
-			parent = entry_find(t, e->ppid);
+			parent = processes_find(t, e->ppid);
 			if (!parent || !(parent->flags & ENTRY_MEMBER))
 				continue;
 			e->flags |= ENTRY_MEMBER;
@@ -178,9 +181,12 @@ static bool entry_read(
 		return false;
 	e->rss_bytes = m.resident_pages * page_bytes;
 	e->anon_bytes = proc_statm_anon_pages(&m) * page_bytes;
+	e->vm_bytes = m.size_pages * page_bytes;
 	e->flags |= ENTRY_READ;
 	if (first)
 		process_entry_restart(e, now_ns);
+	if (!e->comm[0] && e->rss_bytes)
+		parent_read(t, e);
 	return true;
 }
 
@@ -224,7 +230,9 @@ void processes_refresh(struct processes_table *t, u64 now_ns)
 void process_entry_restart(struct process_entry *e, u64 now_ns)
 {
 	e->first_anon_bytes = e->anon_bytes;
+	e->first_vm_bytes = e->vm_bytes;
 	e->first_ns = now_ns;
+	e->comm[0] = '\0';
 	e->start_ns = 0;
 	e->cgroup = 0;
 	e->sent = 0;

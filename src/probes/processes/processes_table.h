@@ -12,6 +12,7 @@
 #define PROCESSES_BIGGEST 32
 #define PROCESSES_GROWN 64
 #define PROCESSES_GROWN_BYTES (1U << 20)
+#define PROCESSES_VAST 8  /* by growth of their address space, beyond that of their memory */
 #define PROCESSES_DEEP 10 /* by anonymous memory, and as many by its growth */
 /* Of those asked for, all are sent up to this number. */
 #define PROCESSES_SCOPED 256
@@ -30,11 +31,12 @@ struct process_entry {
 	u32 ppid;  /* 0 until it was needed */
 	u16 flags; /* enum process_entry_flags */
 	u16 idle;  /* scans while it had no memory */
-	u64 rss_bytes, anon_bytes;
-	u64 first_anon_bytes, first_ns;
-	u64 start_ns; /* 0 until its record is made */
-	u64 cgroup;   /* likewise */
-	u64 sent;     /* hash of the last record; 0: none yet */
+	u64 rss_bytes, anon_bytes, vm_bytes;
+	u64 first_anon_bytes, first_vm_bytes, first_ns;
+	u64 start_ns;        /* 0 until its record is made */
+	u64 cgroup;          /* likewise */
+	u64 sent;            /* hash of the last record; 0: none yet */
+	char comm[COMM_LEN]; /* as first seen; "" of what has no memory */
 };
 
 /* Indices into a list, those of the greatest keys first. */
@@ -52,10 +54,12 @@ struct processes_table {
 	struct str text;
 	u64 scans;
 	bool truncated; /* there were more than PROCESSES_MAX */
-	struct process_top by_rss, by_anon, by_growth, by_rate;
+	struct process_top by_rss, by_anon, by_growth, by_rate, by_vm;
 	VEC(u32) chosen; /* the deep ones first, by anonymous memory */
 };
 
+/* NULL: there is none of this number. */
+const struct process_entry *processes_find(const struct processes_table *t, u32 pid);
 /* Brings the list up to date. -ENOMEM, or why /proc cannot be read. */
 int processes_scan(struct processes_table *t, struct proc_scope *s, u64 now_ns);
 /* Reads again only those in `chosen`; what is gone keeps its numbers. */

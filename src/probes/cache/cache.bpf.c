@@ -1,0 +1,175 @@
+/*
+ * Pages that come into the page cache and go from it. Of each file one page in CACHE_STRIDE is
+ * followed; that it came back tells that pushing it out was a mistake. Folios are aligned to their
+ * size, so those that hold such a page begin with one, or are smaller.
+ */
+#include "bpf/common.bpf.h"
+#include "probes/cache/cache.h"
+
+AGG_TABLE(table, struct cache_key);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct burst_now);
+} burst SEC(".maps");
+
+struct place {
+	u64 mapping; /* a number */
+	u64 index;
+};
+
+struct gone {
+	u64 time_ns;
+	u32 tgid;
+	u32 kswapd;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, struct place);
+	__type(value, struct gone);
+} evicted SEC(".maps");
+
+/* linux/mm_types.h; a folio since 5.16, before a page with the same members */
+struct folio {
+	void *mapping;
+	unsigned long index;
+	unsigned int _nr_pages;       /* of large ones; since 6.14 */
+	unsigned int _folio_nr_pages; /* the same, since 5.18 */
+} __attribute__((preserve_access_index));
+
+struct page {
+	void *mapping;
+	unsigned long index;
+} __attribute__((preserve_access_index));
+
+enum pageflags {
+	PG_head,
+};
+
+struct task_struct___cache {
+	unsigned int flags;
+	void *reclaim_state; /* while it reclaims */
+} __attribute__((preserve_access_index));
+
+#define FOLIO_PLACES 16 /* the greatest folio has 1024 pages, of 512 where there are huge pages */
+#define PF_KSWAPD 0x00020000 /* linux/sched.h, 5.10 to 7.3 */
+
+/* Pages; 1 also where the kernel does not say. */
+static __always_inline u64 size_of(u64 of)
+{
+	struct folio *f = (void *)of;
+	u64 flags = 0, n = 1;
+
+	if (!bpf_core_enum_value_exists(enum pageflags, PG_head))
+		return 1;
+	bpf_probe_read_kernel(&flags, sizeof(flags), f); /* the first member of all */
+	if (!(flags & 1ULL << bpf_core_enum_value(enum pageflags, PG_head)))
+		return 1;
+	if (bpf_core_field_exists(f->_nr_pages))
+		n = BPF_CORE_READ(f, _nr_pages);
+	else if (bpf_core_field_exists(f->_folio_nr_pages))
+		n = BPF_CORE_READ(f, _folio_nr_pages);
+	return n ? n : 1;
+}
+
+/* Returns how many pages that are followed are in it, and where the first one is. */
+static __always_inline u64 place_of(u64 of, struct place *ret)
+{
+	if (bpf_core_field_exists(struct folio, index)) {
+		ret->index = BPF_CORE_READ((struct folio *)of, index);
+		if (ret->index % CACHE_STRIDE)
+			return 0;
+		ret->mapping = (u64)BPF_CORE_READ((struct folio *)of, mapping);
+		return (size_of(of) + CACHE_STRIDE - 1) / CACHE_STRIDE;
+	}
+	ret->index = BPF_CORE_READ((struct page *)of, index);
+	if (ret->index % CACHE_STRIDE)
+		return 0;
+	ret->mapping = (u64)BPF_CORE_READ((struct page *)of, mapping);
+	return 1;
+}
+
+static __always_inline bool burst_is_on(void)
+{
+	u32 zero = 0;
+	struct burst_now *b = bpf_map_lookup_elem(&burst, &zero);
+
+	return b && b->number && bpf_ktime_get_ns() < b->until_ns;
+}
+
+static __always_inline struct task_struct___cache *me(void)
+{
+	return (void *)bpf_get_current_task();
+}
+
+/* (struct folio *), to 5.15 (struct page *) */
+SEC("raw_tp/mm_filemap_delete_from_page_cache")
+int page_goes(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct place p = {};
+	struct gone g = {};
+	u64 n = place_of(ctx->args[0], &p);
+
+	/* Not what is truncated, or given back by its reader. */
+	if (!n || !burst_is_on() || !BPF_CORE_READ(me(), reclaim_state))
+		return 0;
+	g.time_ns = bpf_ktime_get_ns();
+	g.tgid = bpf_get_current_pid_tgid() >> 32;
+	g.kswapd = !!(BPF_CORE_READ(me(), flags) & PF_KSWAPD);
+	for (u32 i = 0; i < FOLIO_PLACES && i < n; i++, p.index += CACHE_STRIDE)
+		bpf_map_update_elem(&evicted, &p, &g, BPF_ANY);
+	return 0;
+}
+
+static __always_inline int count_page(struct cache_key *key, struct place *p)
+{
+	struct gone *g = bpf_map_lookup_elem(&evicted, p);
+	struct agg_value *v;
+	u64 ns = 0;
+
+	key->flags = 0;
+	key->evictor = 0;
+	if (g) {
+		ns = bpf_ktime_get_ns() - g->time_ns;
+		key->flags = CACHE_REFAULT | (g->kswapd ? CACHE_BY_KSWAPD : 0);
+		key->evictor = g->kswapd ? 0 : g->tgid;
+		bpf_map_delete_elem(&evicted, p);
+	}
+	v = agg_get(&table, key, 1);
+	if (!v)
+		return -1;
+	v->count++;
+	if (ns)
+		agg_time(v, ns);
+	return 0;
+}
+
+/* The same argument. */
+SEC("raw_tp/mm_filemap_add_to_page_cache")
+int page_comes(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct cache_key key = {};
+	struct place p = {};
+	struct probe_counts *c;
+	u64 pid_tgid, n = place_of(ctx->args[0], &p);
+
+	if (!n || !burst_is_on())
+		return 0;
+	pid_tgid = bpf_get_current_pid_tgid();
+	if (!scope_match(pid_tgid))
+		return 0;
+	c = counts();
+	if (!c)
+		return 0;
+	key.tgid = pid_tgid >> 32;
+	for (u32 i = 0; i < FOLIO_PLACES && i < n; i++, p.index += CACHE_STRIDE) {
+		c->seen++;
+		if (count_page(&key, &p))
+			return 0;
+	}
+	return 0;
+}

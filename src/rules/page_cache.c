@@ -1,0 +1,409 @@
+/*
+ * Who pushes whose working set out of the page cache: pages that are read back (refaults), by whom,
+ * against the pages that others read meanwhile. A stream that is read once and pushes out nothing
+ * that is needed is told only where it keeps the kernel busy.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "probes/cache/cache.h"
+#include "rules/facts.h"
+#include "rules/rules.h"
+
+#define REFAULTS_RISK 250.0 /* a second: 1 MiB */
+#define REFAULTS_WARNING 2500.0
+#define VICTIM_LEAST 100.0  /* pages a second */
+#define VICTIM_PART 0.3     /* of all that was read back: it is the victim */
+#define PAIR_PART 0.3       /* of what a victim reads back: pushed out by this one */
+#define EVICTOR_PART 0.4    /* of all that was read: it is the evictor, … */
+#define ONCE_PART 0.3       /* … where no more of its own reading was read back */
+#define MUCH 2              /* times what the victim reads */
+#define SEEN_PART 0.2       /* of the kernel's refaults: else somebody else has them */
+#define STOLEN_RISK 20000.0 /* pages a second, by kswapd */
+
+struct reader {
+	u64 read;     /* pages looked at, of both kinds */
+	u64 refaults; /* those of them that were read back */
+	u64 refault_ns;
+	u64 cgroup;
+};
+
+struct pair {
+	u32 victim, evictor; /* 0: kswapd */
+};
+
+struct state {
+	struct rule_sums sums; /* tgid -> struct reader */
+	struct groups pairs;   /* struct pair -> u64: pages read back */
+	u64 read, refaults;
+	u64 on_ns, covered_ns;
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct state *s = v;
+
+	(void)o;
+	(void)err;
+	rule_sums_init(&s->sums, sizeof(u32), sizeof(struct reader));
+	groups_init(&s->pairs, sizeof(struct pair), sizeof(u64));
+	return 0;
+}
+
+static int refault_feed(struct state *s, struct reader *p, const struct cache_agg *r)
+{
+	struct pair key = {r->tgid, r->flags & CACHE_BY_KSWAPD ? 0 : r->evictor};
+	u64 *n = groups_get(&s->pairs, &key);
+
+	if (!n)
+		return -ENOMEM;
+	*n += r->count;
+	p->refaults += r->count;
+	p->refault_ns += r->total_ns;
+	s->refaults += r->count;
+	return 0;
+}
+
+static int feed(void *v, const struct rec *rec)
+{
+	const struct cache_sampled *sampled = (const void *)rec;
+	const struct cache_agg *r = (const void *)rec;
+	struct state *s = v;
+	struct reader *p;
+
+	if (rec->kind == REC_CACHE_SAMPLED) {
+		s->on_ns += sampled->on_ns;
+		s->covered_ns += sampled->covered_ns;
+		return 0;
+	}
+	if (rec->kind != REC_CACHE_AGG)
+		return facts_feed(&s->sums.facts, rec);
+	p = groups_get(&s->sums.by, &r->tgid);
+	if (!p)
+		return -ENOMEM;
+	p->read += r->count;
+	p->cgroup = r->cgroup;
+	s->read += r->count;
+	return r->flags & CACHE_REFAULT ? refault_feed(s, p, r) : 0;
+}
+
+/* Pages a second that a number of samples stands for. */
+static double pages_second(const struct state *s, u64 samples)
+{
+	return (double)samples * CACHE_STRIDE * 1e9 / (double)MAX(s->on_ns, 1ULL);
+}
+
+static const struct reader *most(const struct state *s, bool refaults, u32 except, u32 *ret_tgid)
+{
+	const struct reader *best = NULL;
+	u64 best_n = 0;
+
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct reader *p = groups_value(&s->sums.by, i);
+		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
+		u64 n = refaults ? p->refaults : p->read;
+
+		if (n <= best_n || tgid == except || !tgid)
+			continue;
+		best = p;
+		best_n = n;
+		*ret_tgid = tgid;
+	}
+	return best;
+}
+
+/* The group whose limit makes room scarce for both; NULL: the machine's memory does. */
+static const struct cgroup_usage *group_of(
+	const struct state *s, const struct report *r, const struct reader *victim)
+{
+	const char *path = stream_cgroup(r->stream, victim->cgroup);
+
+	for (size_t i = 0; path && i < s->sums.facts.cgroups.n; i++) {
+		const struct cgroup_usage *cg = groups_value(&s->sums.facts.cgroups, i);
+		const char *top = stream_cgroup(r->stream, cg->cgroup);
+		size_t n = top ? strlen(top) : 0;
+
+		if (cg->limit_hit_total > cg->first_limit_hit_total && n > 1 &&
+			!strncmp(path, top, n) && (!path[n] || path[n] == '/'))
+			return cg;
+	}
+	return NULL;
+}
+
+/* The different pages that it has read, as far as is known. */
+static double set_bytes(const struct reader *p, const struct report *r)
+{
+	return (double)(p->read - p->refaults) * CACHE_STRIDE * (double)r->stream->host.page_bytes;
+}
+
+/* It reads more than its victim does, once, or more than there is room for, where the victim's
+ * would fit. */
+static bool streams_past(const struct state *s, const struct report *r, const struct reader *e,
+	const struct reader *victim)
+{
+	const struct cgroup_usage *cg = group_of(s, r, victim);
+	double room = (double)(cg ? cg->limit_bytes : facts_last(&s->sums.facts, "Cached"));
+
+	if (e->read < MUCH * victim->read)
+		return false;
+	return (double)e->refaults <= ONCE_PART * (double)e->read ||
+	       (set_bytes(e, r) > room && set_bytes(victim, r) < room);
+}
+
+struct couple {
+	u32 victim_tgid, evictor_tgid;
+	const struct reader *victim, *evictor;
+};
+
+/* Who pushed the pages of a pair out: in the background the kernel does it for him who reads most.
+ */
+static const struct reader *evictor_of(const struct state *s, const struct pair *p, u32 *ret_tgid)
+{
+	const struct reader *e;
+
+	if (p->evictor) {
+		*ret_tgid = p->evictor;
+		return groups_find(&s->sums.by, &p->evictor);
+	}
+	e = most(s, false, p->victim, ret_tgid);
+	return e && (double)e->read >= EVICTOR_PART * (double)s->read ? e : NULL;
+}
+
+static bool couple_find(const struct state *s, const struct report *r, struct couple *ret)
+{
+	u64 best = 0;
+
+	for (size_t i = 0; i < s->pairs.n; i++) {
+		const struct pair *p = groups_key(&s->pairs, i);
+		u64 n = *(const u64 *)groups_value(&s->pairs, i);
+		const struct reader *victim = groups_find(&s->sums.by, &p->victim), *e;
+		u32 tgid = 0;
+
+		if (!p->victim || p->victim == p->evictor || n <= best || !victim ||
+			pages_second(s, victim->refaults) < VICTIM_LEAST ||
+			(double)n < PAIR_PART * (double)victim->refaults)
+			continue;
+		e = evictor_of(s, p, &tgid);
+		if (!e || !streams_past(s, r, e, victim))
+			continue;
+		best = n;
+		*ret = (struct couple){p->victim, tgid, victim, e};
+	}
+	return best;
+}
+
+static double kernel_refaults(const struct state *s, const struct report *r)
+{
+	const char *name = facts_known(&s->sums.facts, "workingset_refault_file")
+				   ? "workingset_refault_file"
+				   : "workingset_refault"; /* to 5.8 */
+
+	return (double)facts_delta(&s->sums.facts, name) / report_seconds(r);
+}
+
+static void tell_reads(struct report *r, struct finding *f, const struct state *s, u32 tgid,
+	const struct reader *p)
+{
+	u64 page = r->stream->host.page_bytes;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	finding_line(r, f->evidence,
+		"%s reads %s a second into the page cache, %.0f %% of it read back after it was "
+		"pushed out",
+		report_process(r, tgid),
+		fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)page)),
+		100.0 * (double)p->refaults / (double)MAX(p->read, 1ULL));
+	if (p->refaults)
+		finding_line(r, f->evidence, "   %s after that, on average",
+			fmt_ns(b, p->refault_ns / p->refaults));
+}
+
+static void tell_place(
+	struct report *r, struct finding *f, const struct state *s, const struct cgroup_usage *cg)
+{
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (cg) {
+		const char *path = stream_cgroup(r->stream, cg->cgroup);
+
+		f->cgroup = cg->cgroup;
+		finding_line(r, f->evidence, "both share the limit of %s of cgroup %s",
+			fmt_bytes(a, cg->limit_bytes), path ? report_cgroup(r, path) : "?");
+		return;
+	}
+	if (facts_known(&s->sums.facts, "Cached"))
+		finding_line(r, f->evidence, "page cache of the machine: %s; free %s",
+			fmt_bytes(a, facts_last(&s->sums.facts, "Cached")),
+			fmt_bytes(b, facts_last(&s->sums.facts, "MemFree")));
+}
+
+static void tell_evictor(struct report *r, const struct state *s, const struct couple *c, int level)
+{
+	struct finding *f = report_finding(r, level, "page-cache");
+	char a[UNIT_BUF];
+
+	if (!f)
+		return;
+	f->tgid = c->evictor_tgid;
+	f->losses = LOSS_REFAULT | LOSS_RECLAIM;
+	f->title = report_text(r,
+		"%s reads %s a second past the others and pushes the working set of %s out of the "
+		"page cache: "
+		"%.0f pages a second are read back (refaults)",
+		report_process(r, c->evictor_tgid),
+		fmt_bytes(a, (u64)(pages_second(s, c->evictor->read) *
+				     (double)r->stream->host.page_bytes)),
+		report_process(r, c->victim_tgid), pages_second(s, c->victim->refaults));
+	f->confidence =
+		"high: the kernel counts the refaults; who reads is sampled, one page in 64";
+	finding_line(r, f->evidence, "the kernel counts %.0f refaults of files a second",
+		kernel_refaults(s, r));
+	tell_reads(r, f, s, c->victim_tgid, c->victim);
+	tell_reads(r, f, s, c->evictor_tgid, c->evictor);
+	tell_place(r, f, s, group_of(s, r, c->victim));
+	f->why = "What is read goes to the page cache and takes the place of older pages, also "
+		 "where it is never read again. The pages that another process needs all the time "
+		 "then "
+		 "come from disk again.";
+	finding_line(r, f->try_,
+		"Have %s leave the cache alone: posix_fadvise(POSIX_FADV_DONTNEED) behind what it "
+		"read, O_DIRECT (dd: iflag=direct or iflag=nocache), or run it in a group of its "
+		"own with a small memory limit, as `systemd-run --scope -p MemoryMax=64M CMD` "
+		"does.",
+		report_process(r, c->evictor_tgid));
+	finding_line(r, f->try_,
+		"Or keep the other's pages: memory.low of its group (cgroup v2), or more memory.");
+	finding_line(r, f->undo, "Run it again as before.");
+	finding_line(r, f->verify, "`memwhy check --for 30s`");
+}
+
+static void tell_too_small(
+	struct report *r, const struct state *s, const struct reader *victim, u32 tgid, int level)
+{
+	const struct cgroup_usage *cg = group_of(s, r, victim);
+	struct finding *f;
+
+	if (cg) /* the rule on limits tells it, with how much more is needed */
+		return;
+	f = report_finding(r, level, "page-cache");
+	if (!f)
+		return;
+	f->tgid = tgid;
+	f->losses = LOSS_REFAULT | LOSS_RECLAIM;
+	f->title = report_text(r,
+		"The page cache is too small for what %s reads: %.0f pages a second are read back "
+		"after they were pushed out (refaults)",
+		report_process(r, tgid), pages_second(s, victim->refaults));
+	f->confidence =
+		"high: the kernel counts the refaults; who reads is sampled, one page in 64";
+	finding_line(r, f->evidence, "the kernel counts %.0f refaults of files a second",
+		kernel_refaults(s, r));
+	tell_reads(r, f, s, tgid, victim);
+	tell_place(r, f, s, NULL);
+	f->why = "It reads the same files again and again, and they do not fit beside what else is "
+		 "in memory. A cold start would be read once; this is read again.";
+	finding_line(r, f->try_,
+		"Give it more memory, or take it from who does not need it: "
+		"`ps -eo pid,rss,comm --sort -rss | head`");
+	finding_line(r, f->undo, "Nothing to undo.");
+	finding_line(r, f->verify, "`memwhy check --for 30s`");
+}
+
+static void tell_stream(struct report *r, const struct state *s, double stolen)
+{
+	const struct reader *p;
+	struct finding *f;
+	char a[UNIT_BUF];
+	u32 tgid = 0;
+
+	p = most(s, false, 0, &tgid);
+	if (!p || (double)(p->read - p->refaults) < EVICTOR_PART * (double)s->read)
+		return;
+	f = report_finding(r, stolen >= STOLEN_RISK ? LEVEL_RISK : LEVEL_NOTE, "kswapd-busy");
+	if (!f)
+		return;
+	f->tgid = tgid;
+	f->losses = LOSS_RECLAIM;
+	f->title = report_text(r,
+		"%s keeps kswapd busy: it reads %s a second into the page cache and none of it "
+		"again",
+		report_process(r, tgid),
+		fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)r->stream->host.page_bytes)));
+	f->confidence = "high: the kernel's own counters; who reads is sampled, one page in 64";
+	finding_line(r, f->evidence, "kswapd frees %.0f pages a second, of %.0f that it looks at",
+		stolen, (double)facts_delta(&s->sums.facts, "pgscan_kswapd") / report_seconds(r));
+	finding_line(r, f->evidence, "%.0f refaults of files a second: hardly any was needed again",
+		kernel_refaults(s, r));
+	tell_reads(r, f, s, tgid, p);
+	f->why = "Each page that is read needs a free one, and the kernel's thread frees them in "
+		 "the "
+		 "background all the time. That costs CPU, and free memory stays low for all.";
+	finding_line(r, f->try_,
+		"Have it leave the cache alone: posix_fadvise(POSIX_FADV_DONTNEED) behind what it "
+		"read, O_DIRECT (dd: iflag=direct), or a memory limit of its own.");
+	finding_line(r, f->undo, "Run it again as before.");
+	finding_line(r, f->verify, "`grep -E 'pgscan_kswapd|pgsteal_kswapd' /proc/vmstat`");
+}
+
+static int level_of(double refaults)
+{
+	return refaults >= REFAULTS_WARNING ? LEVEL_WARNING
+	       : refaults >= REFAULTS_RISK  ? LEVEL_RISK
+					    : -1;
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct state *s = v;
+	double refaults = kernel_refaults(s, r);
+	double stolen = (double)facts_delta(&s->sums.facts, "pgsteal_kswapd") / report_seconds(r);
+	const struct reader *victim;
+	struct couple c;
+	u32 tgid = 0;
+	int level = level_of(refaults);
+
+	if (level < 0) {
+		if (stolen >= STOLEN_RISK / 4 && s->read)
+			tell_stream(r, s, stolen);
+		return 0;
+	}
+	if (pages_second(s, s->refaults) < SEEN_PART * refaults)
+		return 0;
+	if (couple_find(s, r, &c)) {
+		level = level_of(pages_second(s, c.victim->refaults));
+		tell_evictor(r, s, &c, MAX(level, (int)LEVEL_NOTE));
+		return 0;
+	}
+	victim = most(s, true, 0, &tgid);
+	if (victim && (double)victim->refaults >= VICTIM_PART * (double)s->refaults)
+		tell_too_small(r, s, victim, tgid, level);
+	return 0;
+}
+
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_reset(&s->sums);
+	groups_clear(&s->pairs);
+	s->read = s->refaults = 0;
+	s->on_ns = s->covered_ns = 0;
+}
+
+static void destroy(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_destroy(&s->sums);
+	groups_free(&s->pairs);
+}
+
+const struct view rule_page_cache = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

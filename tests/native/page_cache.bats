@@ -1,0 +1,44 @@
+#!/usr/bin/env bats
+# Who pushes whose files out of the page cache: check names both, and what it says to try ends it.
+
+load common
+. "$BATS_TEST_DIRNAME/../zoo/zoo.bash"
+
+setup() {
+	[ "$(id -u)" -eq 0 ] || skip "needs root to load BPF programs"
+	[ -e $zoo_memory/memory.limit_in_bytes ] || skip "needs the memory controller of cgroup v1"
+	cd "$BATS_TEST_DIRNAME/../.." || return 1
+	scratch=$BATS_TEST_TMPDIR zoo_pid= zoo_cgroup= own=
+}
+
+teardown() {
+	[ -z "${zoo_pid-}" ] || zoo_stop
+	[ -z "${own-}" ] || rmdir "$own"
+}
+
+look() {
+	timeout 60 "$MEMWHY" check -q --for 6s -o json --out "$scratch/report" 3>&-
+}
+
+blamed() { # the finding that names the reader
+	jq -e 'first(.findings[] | select(.rule == "page-cache" and (.title | test("^batch-scan"))))' \
+		"$scratch/report"
+}
+
+@test "a reader that pushes a working set out is named with its victim; alone in a group it harms nobody" {
+	zoo_start tests/zoo/evicted-index.c
+	look
+	blamed | jq -e '(.title | test("working set of evicted-index")) and
+		(.level != "note") and (.evidence | any(test("^hence: cgroup .* hits its memory limit")))'
+	jq -e '[.findings[] | select(.rule == "cgroup-limit" and (.title | test("zoo-evicted")))] == []' \
+		"$scratch/report"
+
+	own=$zoo_memory/zoo-own-$$
+	mkdir "$own"
+	echo 64M >"$own/memory.limit_in_bytes"
+	pgrep -g "$zoo_pid" batch-scan >"$own/cgroup.procs"
+	sleep 3 # until the index is back
+	look
+	run blamed
+	[ "$status" -ne 0 ]
+}
