@@ -113,7 +113,7 @@ static int check(const struct command *cmd, struct options *o)
 	/* What was found stands, whatever else could not be looked at. */
 	if (r.incomplete && (status == STATUS_NOT_SUPPORTED || status == STATUS_DAMAGED))
 		return r.worst >= level ? STATUS_FOUND : status;
-	return !status && r.worst >= level ? STATUS_FOUND : status;
+	return r.done && r.worst >= level ? STATUS_FOUND : status;
 }
 
 static const char *const examples[] = {

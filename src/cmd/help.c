@@ -187,7 +187,7 @@ void help_overview(struct str *out)
 	str_add(out, "Exit status: 0 done, 1 finding or regression (--fail-on), 2 usage, ");
 	str_add(out,
 		"3 not permitted\nor not supported here, 4 incomplete data, 5 internal error, ");
-	str_add(out, "130 interrupted.\n");
+	str_add(out, "130 interrupted.\nWith -- CMD it is CMD's own, unless memwhy failed.\n");
 }
 
 static int help_one(const char *name, void (*print)(const struct command *, struct str *))

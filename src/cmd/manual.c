@@ -201,7 +201,13 @@ static void man_tail(struct str *out)
 		".SH EXIT STATUS\n0 done; 1 a finding or a regression at or above \\-\\-fail\\-on; "
 		"2 usage; 3 not permitted or not supported here; 4 the data is incomplete or "
 		"damaged; 5 internal error; 130 interrupted, after the report; before anything was "
-		"counted there is none.\n");
+		"counted there is none.\n.PP\n"
+		"With \\-\\- CMD the status is the one of CMD once it has ended, as a shell says "
+		"it: 128 "
+		"and the signal that killed it, 126 or 127 where it cannot be run. memwhy's own "
+		"come "
+		"first: 1 where \\-\\-fail\\-on found something, 2 to 5 where memwhy failed, which "
+		"it then says on standard error. The report has how CMD ended: in JSON as exit.\n");
 }
 
 void help_man(const struct command *cmd, struct str *out)

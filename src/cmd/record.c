@@ -138,13 +138,8 @@ static int record(const struct command *cmd, struct options *o)
 		if (!err.code)
 			err_errno(&err, rc, "%s", cmd->name);
 		command_error(&err);
-		if (result.exec_failed) /* as a shell says it */
-			return rc == -ENOENT ? 127 : 126;
-		return command_status(rc);
 	}
-	if (result.has_child && result.child_ended)
-		return result.child_status;
-	return result.interrupted ? STATUS_INTERRUPTED : STATUS_DONE;
+	return run_status(rc, &result);
 }
 
 static const char *const examples[] = {
@@ -169,8 +164,7 @@ const struct command command_record = {
 		"and on any machine: symbols travel in the file. A file that is cut off stays "
 		"readable up to its last whole block.\n\n"
 		"What fires all the time, such as each allocation of the kernel, is recorded only "
-		"when it is named. Unless named, slab still records the sizes of the caches.\n\n"
-		"With a command, the exit status is the command's.",
+		"when it is named. Unless named, slab still records the sizes of the caches.",
 	.examples = examples,
 	.run = record,
 };

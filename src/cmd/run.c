@@ -458,6 +458,17 @@ static int running_close(struct running *g, int rc)
 	return rc;
 }
 
+int run_status(int rc, const struct session_result *result)
+{
+	if (rc && result->exec_failed) /* as a shell says it */
+		return rc == -ENOENT ? 127 : 126;
+	if (rc && rc != -EPIPE) /* that reader has seen enough */
+		return command_status(rc);
+	if (result->has_child && result->child_ended)
+		return result->child_status;
+	return result->interrupted && !rc ? STATUS_INTERRUPTED : STATUS_DONE;
+}
+
 int run_live_or_input(struct run *r)
 {
 	_cleanup_free_ struct running *g = calloc(1, sizeof(*g));
@@ -468,15 +479,13 @@ int run_live_or_input(struct run *r)
 	g->run = r;
 	r->worst = -1;
 	rc = running_close(g, running_go(g));
-	if (rc == -EPIPE)
-		return STATUS_DONE; /* the reader has seen enough */
-	if (rc) {
+	if (rc && rc != -EPIPE) {
 		if (!g->err.code)
 			err_errno(&g->err, rc, "%s", r->cmd->name);
 		command_error(&g->err);
-		return command_status(rc);
 	}
-	if (r->result.interrupted)
-		return STATUS_INTERRUPTED;
-	return !r->incomplete ? STATUS_DONE : r->o->input ? STATUS_DAMAGED : STATUS_NOT_SUPPORTED;
+	r->done = !rc && !r->result.interrupted;
+	if (r->done && r->incomplete)
+		return r->o->input ? STATUS_DAMAGED : STATUS_NOT_SUPPORTED;
+	return run_status(rc, &r->result);
 }

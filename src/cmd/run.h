@@ -30,13 +30,16 @@ struct run {
 	u32 stack_every;
 
 	/* Afterwards: */
-	bool interrupted;
+	bool done; /* and reported: nothing failed, nobody interrupted */
 	int worst; /* level of the worst finding, -1: none */
 	bool incomplete; /* what was not seen may have been there: it was not permitted to look */
 	struct session_result result;
 };
 
-/* Runs and prints; returns an exit status. */
+/* Runs and prints; returns an exit status: that of a command that was run and ended (-- CMD), unless
+ * memwhy failed. */
 int run_live_or_input(struct run *r);
+/* The same for who runs a session by itself: rc is what came of it. */
+int run_status(int rc, const struct session_result *result);
 
 #endif

@@ -164,6 +164,12 @@ static const struct field note_fields[] = {
 	CHARS(struct rec_note, text, "what the reader of the numbers should know"),
 };
 
+static const struct field exit_fields[] = {
+	FIELD(struct rec_exit, status, FIELD_U32, UNIT_ID,
+		"its exit status; of one that was killed 128 + the signal"),
+	FIELD(struct rec_exit, signal, FIELD_U32, UNIT_ID, "the signal that killed it; 0: none"),
+};
+
 const struct kind meta_kinds[] = {
 	KIND(REC_HOST, struct rec_host, "host", host_fields, "the machine that was observed"),
 	KIND(REC_SESSION, struct rec_session, "session", session_fields,
@@ -195,6 +201,7 @@ const struct kind meta_kinds[] = {
 		"a name the running kernel gives to a number"),
 	KIND(REC_NOTE, struct rec_note, "note", note_fields,
 		"a remark for the reader of the report"),
+	KIND(REC_EXIT, struct rec_exit, "exit", exit_fields, "how the command that was run ended"),
 };
 
 const size_t meta_kinds_n = ARRAY_SIZE(meta_kinds);

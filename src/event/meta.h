@@ -159,6 +159,13 @@ struct rec_note {
 	char text[240];
 };
 
+/* How the command ended that was run (-- CMD). */
+struct rec_exit {
+	struct rec h;
+	u32 status; /* as a shell says it: 128 + the signal that killed it */
+	u32 signal; /* that killed it; 0: it ended by itself */
+};
+
 enum note_level { NOTE_INFO = 0, NOTE_NOT_CHECKED = 1, NOTE_WARNING = 2, NOTE_REFUSED = 3 };
 
 extern const struct kind meta_kinds[];

@@ -113,6 +113,12 @@ static int cost_feed(struct stream *s, const struct rec *r)
 	return 0;
 }
 
+static int exit_feed(struct stream *s, const struct rec *r)
+{
+	s->exit = *(const struct rec_exit *)r;
+	return 0;
+}
+
 static int tick_feed(struct stream *s, const struct rec *r)
 {
 	if (r->time_ns)
@@ -304,6 +310,7 @@ static const struct {
 	[REC_STACK] = {stack_feed, sizeof(struct rec_stack)},
 	[REC_ENUM] = {enum_feed, sizeof(struct rec_enum)},
 	[REC_NOTE] = {note_feed, sizeof(struct rec_note)},
+	[REC_EXIT] = {exit_feed, sizeof(struct rec_exit)},
 };
 
 /* Records may come a little out of order, dictionary records without a time. */

@@ -43,6 +43,7 @@ struct stream {
 	struct rec_host host;
 	struct rec_session session;
 	struct rec_cost cost;
+	struct rec_exit exit; /* h.kind 0: no command was run, or it runs on */
 	/*
 	 * The interval being reported. It begins at the last REC_SESSION (without one: at the first
 	 * record that has a time) or at the last stream_interval_begin(), and ends at the latest

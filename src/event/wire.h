@@ -59,6 +59,7 @@ enum rec_kind {
 	REC_STACK = 13,
 	REC_ENUM = 14,
 	REC_NOTE = 15,
+	REC_EXIT = 16,
 	/* Probes: 32 numbers each. */
 	REC_FAULTS_AGG = 64,
 	REC_FAULT = 65,

@@ -538,6 +538,15 @@ static int session_loop(struct session *s)
 	return rc;
 }
 
+static int exit_send(struct session *s, u64 time_ns)
+{
+	struct rec_exit e = REC_INIT(struct rec_exit, REC_EXIT, time_ns);
+
+	e.status = (u32)spawn_exit_status(&s->child);
+	e.signal = (u32)spawn_exit_signal(&s->child);
+	return capture_emit(&s->c, &e.h);
+}
+
 static int session_finish(struct session *s)
 {
 	u64 end_ns = clock_mono_ns();
@@ -558,6 +567,8 @@ static int session_finish(struct session *s)
 	names_tell(s->c.names, &s->c);
 	if (s->c.unwind)
 		unwind_tell(s->c.unwind, &s->c);
+	if (!rc && s->child.ended)
+		rc = exit_send(s, end_ns);
 	return rc ? rc : session_mark(s, REC_END, end_ns);
 }
 

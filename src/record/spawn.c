@@ -99,6 +99,11 @@ int spawn_exit_status(const struct spawned *s)
 	return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
 }
 
+int spawn_exit_signal(const struct spawned *s)
+{
+	return WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
+}
+
 void spawn_close(struct spawned *s)
 {
 	if (s->pid > 0 && s->hold >= 0) {

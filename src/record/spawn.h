@@ -24,6 +24,8 @@ int spawn_release(struct spawned *s, const char *name, struct err *err);
 bool spawn_ended(struct spawned *s);
 /* What a shell would call its exit status: 128 + the signal that ended it. */
 int spawn_exit_status(const struct spawned *s);
+/* The signal that ended it; 0: none. */
+int spawn_exit_signal(const struct spawned *s);
 /* A child still held is made to end unreleased; one that runs is left alone. */
 void spawn_close(struct spawned *s);
 

@@ -91,6 +91,23 @@ static void interval_item(struct items *i, const struct stream *s)
 	item_add_take(i, &t);
 }
 
+/* That a command ended well need not be said. */
+static void exit_item(struct items *i, const struct rec_exit *e)
+{
+	const char *name = sigabbrev_np((int)MIN(e->signal, 65U));
+	struct str t = {};
+
+	if (!e->h.kind || !e->status)
+		return;
+	if (e->signal && name)
+		str_addf(&t, "killed by SIG%s", name);
+	else if (e->signal)
+		str_addf(&t, "killed by signal %u", e->signal);
+	else
+		str_addf(&t, "exit status %u", e->status);
+	item_add_take(i, &t);
+}
+
 static void event_items(struct items *i, const struct stream *s)
 {
 	const char *label = "events: ";
@@ -187,6 +204,7 @@ void header_add_totals(struct str *out, const struct report *r, const struct ren
 	struct items i = items_begin(out, " · ", o);
 
 	interval_item(&i, r->stream);
+	exit_item(&i, &r->stream->exit);
 	event_items(&i, r->stream);
 	items_end(&i);
 	i = items_begin(out, ", ", o);
@@ -218,6 +236,7 @@ static void side_add(struct str *out, const char *which, const char *name, const
 	item_add_take(&i, &t);
 	origin_items(&i, s);
 	interval_item(&i, s);
+	exit_item(&i, &s->exit);
 	event_items(&i, s);
 	items_end(&i);
 	losses_add(out, s, o);

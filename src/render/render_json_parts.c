@@ -58,6 +58,25 @@ static void add_interval(struct json *j, const struct stream *s)
 	json_end_object(j);
 }
 
+static void add_exit(struct json *j, const struct rec_exit *e)
+{
+	const char *name = sigabbrev_np((int)MIN(e->signal, 65U));
+	char signal[24];
+
+	if (!e->h.kind)
+		return;
+	json_key(j, "exit");
+	json_begin_object(j);
+	member_u64(j, "status", e->status);
+	if (name)
+		snprintf(signal, sizeof(signal), "SIG%s", name);
+	else
+		snprintf(signal, sizeof(signal), "signal %u", e->signal);
+	if (e->signal)
+		member_str(j, "signal", signal);
+	json_end_object(j);
+}
+
 static bool same_probe(const struct stream_method *a, const struct stream_method *b)
 {
 	return !strcmp(a->probe, b->probe);
@@ -185,6 +204,7 @@ static void add_origin(struct json *j, const struct stream *s)
 	add_host(j, &s->host);
 	add_interval(j, s);
 	member_str(j, "scope", s->session.scope);
+	add_exit(j, &s->exit);
 	add_methods(j, s);
 	add_details(j, s, "method_details", false);
 	if (any_missing(s))

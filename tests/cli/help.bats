@@ -220,6 +220,9 @@ examples_work() { # COMMAND
 	printf '#!/bin/sh\nls / >/dev/null\n' >job
 	chmod +x job
 	seq 5000 >big.txt
+	echo '[1, 2, 3]' >big.json
+	echo 'print(1)' >script.py
+	echo 'all:; @ls / >/dev/null' >Makefile
 	while IFS= read -r line; do
 		# moves memory to a second node: tests/native/numa_capture.bats
 		[[ $line != *'numa try'* ]] || continue

@@ -108,7 +108,7 @@ begin() { # COMMAND
 @test "input: -c that no task can have" {
 	for c in $(commands_alone); do
 		try mw_error 2 $(begin "$c") -c 1234567890123456
-		[[ $stderr == *"-c 123456789012345" || $stderr == *"need --input"* ]] || try refuse "$c: what the kernel makes of it"
+		[[ $stderr == *"-c 123456789012345" ]] || try refuse "$c: what the kernel makes of it"
 		try mw_error 2 $(begin "$c") -c "$(printf '%09999d' 0)"
 	done
 	mw_ok faults -c nosuchname -o json --for 50ms

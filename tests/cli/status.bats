@@ -7,16 +7,51 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-done_is_0() { # COMMAND
-	try mw_ok "$1" --out report -- sh -c 'echo mine; exit 7'
+handed_on() { # COMMAND
+	mw "$1" --out report --record run.mw -- sh -c 'echo mine; exit 7'
+	[ "$status" -eq 7 ] && [ -z "$stderr" ] || try refuse "$1: the command's status"
 	[ "$output" = mine ] || try refuse "$1: the command's output is its own"
-	[ -s report ] || try refuse "$1: no report in --out"
+	grep -q 'exit status 7' report || try refuse "$1: no report in --out, or not how the command ended"
+	mw_ok "$1" --input run.mw -o json
+	jq -e '.exit == {status: 7}' <<<"$output" >/dev/null || try refuse "$1: in JSON"
 }
 
-@test "status: 0 when done, whatever the observed command says" {
+@test "status: 0 when done; with a command it is the command's" {
 	mw_ok doctor
 	mw_ok faults --for 50ms
-	side_by_side done_is_0 $(commands_with input output)
+	mw_ok faults --out report -- true
+	[[ $(<report) != *"exit status"* ]]
+	side_by_side handed_on $(commands_with input output)
+	tried
+}
+
+@test "status: of a command that was killed it is a shell's, and the header names the signal" {
+	for end in "KILL 137" "SEGV 139" "RTMIN 162"; do
+		mw faults --each --out report --record run.mw -- sh -c "ulimit -c 0; kill -${end% *} \$\$"
+		[ "$status" -eq "${end#* }" ] || try refuse "$end"
+		case $end in
+		RTMIN*) want='killed by signal 34' ;;
+		*) want="killed by SIG${end% *}" ;;
+		esac
+		grep -q " · $want · events" report || try refuse "$end: $want"
+		mw_ok faults --input run.mw -o jsonl
+		jq -e --arg s "${want#killed by }" --argjson n "${end#* }" \
+			'select(.end) | .exit == {status: $n, signal: $s}' <<<"$output" || try refuse "$end: in JSON"
+	done
+	# A command that goes on when memwhy ends has no status yet.
+	mw_ok faults --for 100ms -o json --out report -- sh -c 'sleep 1; exit 7'
+	jq -e '.exit == null' report
+	tried
+}
+
+@test "status: memwhy's own failures and findings come before the command's status" {
+	mw_error 2 faults --nothinglikeit -- sh -c 'exit 7'
+	run --separate-stderr as_nobody timeout 10 "$MEMWHY" faults -- sh -c 'exit 7'
+	[ "$status" -eq 3 ] && one_error || try refuse "without privilege"
+	mw_error 4 faults --out /dev/full -- sh -c 'exit 7'
+	mw check --fail-on critical -o json --out report -- sh -c 'exit 7'
+	[ "$status" -eq "$(jq 'if any(.findings[]; .level == "critical") then 1 else 7 end' report)" ] ||
+		try refuse "check --fail-on"
 	tried
 }
 
@@ -39,7 +74,7 @@ done_is_0() { # COMMAND
 	[ -x "$WORKLOADS/misbehave" ] || skip "the workload is not built"
 	mw check -o json --out report --fail-on note -- "$BATS_TEST_DIRNAME/../../tools/with-cgroup" \
 		"memwhy-cli-$$" 67108864 "$WORKLOADS/misbehave" 3 "$PWD/file" 120 3
-	jq -c '[.findings[] | [.level, .title]]' report
+	jq -c '[.findings[] | [.level, .title]], .exit' report
 	[ "$(jq '.findings | length' report)" -gt 0 ]
 	[ "$status" -eq 1 ]
 }
@@ -137,11 +172,12 @@ interrupted_is_130() { # COMMAND
 	[ ! -e run.mw ]
 }
 
-@test "status: other commands refuse a command that cannot be run" {
+@test "status: so do other commands" {
 	for c in $(commands_with input output); do
-		try mw_error 2 "$c" -- nosuchcommand
+		try mw_error 127 "$c" -- nosuchcommand
 	done
-	try mw_error 2 faults -- ""
+	try mw_error 127 faults -- ""
+	try mw_error 126 faults -- /etc/passwd
 	tried
 }
 

@@ -62,7 +62,7 @@ sum() { # FIELD
 @test "faults: a command's output is its own" {
 	run --separate-stderr "$MEMWHY" faults -q -o csv --out "$BATS_TEST_TMPDIR/o" -- sh -c 'echo hello; exit 3'
 	[ "$output" = hello ]
-	[ "$status" -eq 0 ]
+	[ "$status" -eq 3 ]
 	grep -q '^pid,comm' "$BATS_TEST_TMPDIR/o"
 }
 
