@@ -9,9 +9,10 @@
 #include "base/err.h"
 
 enum cage {
-	CAGE_INPUT, /* reads and writes what is open, and opens nothing */
-	CAGE_FILES, /* the same, and opens files to read them, by the rights of its user; kernel
-		       symbols */
+	CAGE_INPUT,  /* reads and writes what is open, and opens nothing */
+	CAGE_FILES,  /* the same, and opens files to read them, by the rights of its user; kernel
+			symbols */
+	CAGE_READER, /* as CAGE_INPUT, and takes descriptors over a socket it has */
 };
 
 /*

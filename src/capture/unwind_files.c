@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "capture/reader.h"
 #include "capture/unwind_pages.h"
 #include "cfi/blocks.h"
 #include "cfi/content.h"
@@ -49,8 +50,8 @@ struct unwind_files {
 	struct cfi_rule_set rules;
 	struct cfi_rule *rules_map;
 	u32 rules_written;
-	struct cfi_compiler *compiler; /* until all that is asked for is made */
-	cfi_buffer section;            /* as long */
+	struct reader *reader; /* borrowed */
+	VEC(u8) section;       /* until all that is asked for is made */
 	struct table_made *by_content;
 	VEC(struct table_made *) tables; /* by number, less one; NULL: dropped */
 	VEC(struct file) files;          /* by module */
@@ -58,15 +59,8 @@ struct unwind_files {
 	struct unwind_files_stats stats;
 };
 
-static void scratch_free(struct unwind_files *f)
-{
-	cfi_compiler_free(f->compiler);
-	f->compiler = NULL;
-	vec_free(&f->section);
-}
-
-int unwind_files_open(struct module_table *modules, int pages, int rules, int known, u32 max_pages,
-	struct unwind_files **ret)
+int unwind_files_open(struct module_table *modules, struct reader *reader, int pages, int rules,
+	int known, u32 max_pages, struct unwind_files **ret)
 {
 	struct unwind_files *f = calloc(1, sizeof(*f));
 	size_t size = UNWIND_RULES_MAX * sizeof(struct cfi_rule);
@@ -75,6 +69,7 @@ int unwind_files_open(struct module_table *modules, int pages, int rules, int kn
 	if (!f)
 		return rc;
 	f->modules = modules;
+	f->reader = reader;
 	f->known = known;
 	if (!rc)
 		rc = unwind_pages_init(&f->pages, pages, max_pages);
@@ -114,7 +109,7 @@ void unwind_files_close(struct unwind_files *f)
 	vec_free(&f->made);
 	unwind_pages_free(&f->pages);
 	cfi_rules_free(&f->rules);
-	scratch_free(f);
+	vec_free(&f->section);
 	if (f->rules_map)
 		munmap(f->rules_map, UNWIND_RULES_MAX * sizeof(struct cfi_rule));
 	free(f);
@@ -265,20 +260,12 @@ static void damage_note(struct unwind_files *f, const struct cfi_table *table, u
 	}
 }
 
-static int table_make(struct unwind_files *f, const struct cfi_source *source, u32 module,
+static int table_make(struct unwind_files *f, const struct cfi_table *compiled, u32 module,
 	XXH128_hash_t hash, u32 *ret)
 {
-	const struct cfi_table *compiled;
-	struct table_made *t;
-	int rc = f->compiler ? 0 : cfi_compiler_new(&f->compiler);
+	struct table_made *t = calloc(1, sizeof(*t));
+	int rc;
 
-	/* About a byte for a byte: what has to be waited for begins while it is compiled. */
-	unwind_pages_expect(&f->pages, source->eh_frame.size / sizeof(u32));
-	if (!rc)
-		rc = cfi_compiler_run(f->compiler, source, &compiled);
-	if (rc)
-		return rc;
-	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
 	t->hash = hash;
@@ -332,30 +319,103 @@ static bool file_show(struct unwind_files *f, struct file *file, u32 module)
 	return file->known;
 }
 
-static int file_load(struct unwind_files *f, struct file *file, u32 module)
+/* The table of this content, if there is one; else the one that is made of it. */
+static int table_get(struct unwind_files *f, const struct reader_file *from, u32 module,
+	XXH128_hash_t hash, u32 *ret)
+{
+	_cleanup_cfi_table_ struct cfi_table *compiled = NULL;
+	struct table_made *t;
+	int rc;
+
+	HASH_FIND(hh, f->by_content, &hash, sizeof(hash), t);
+	if (t) {
+		reader_skip(f->reader);
+		*ret = t->number;
+		return 0;
+	}
+	/* About a byte for a byte: what has to be waited for begins while it is compiled. */
+	unwind_pages_expect(&f->pages, from->size / sizeof(u32));
+	rc = reader_table(f->reader, from, &compiled);
+	return rc ? rc : table_make(f, compiled, module, hash, ret);
+}
+
+/* What was read tells nothing of other files, so what they have in common is seen here. */
+static int content_hash(
+	struct unwind_files *f, int fd, const struct reader_file *from, XXH128_hash_t *ret)
+{
+	struct cfi_source source = {.code_start = from->code_start, .code_end = from->code_end};
+
+	f->section.n = 0;
+	if (vec_reserve(&f->section, from->size))
+		return -ENOMEM;
+	if (pread(fd, f->section.v, from->size, (off_t)from->offset) != (ssize_t)from->size)
+		return -EIO;
+	source.eh_frame = (struct cfi_section){f->section.v, from->size, from->address};
+	*ret = cfi_content_hash(&source, f->seed);
+	return 0;
+}
+
+static int file_read_cfi(struct unwind_files *f, struct file *file, u32 module)
+{
+	struct reader_file from = {};
+	XXH128_hash_t hash;
+	int fd, rc = module_table_fd(f->modules, module, &fd);
+
+	if (!rc)
+		rc = reader_look(f->reader, fd, &from);
+	if (rc)
+		return rc;
+	rc = content_hash(f, fd, &from, &hash);
+	if (rc)
+		reader_skip(f->reader);
+	else
+		rc = table_get(f, &from, module, hash, &file->table);
+	file->segments.n = 0;
+	vec_each (segment, &from.segments) {
+		if (!rc)
+			rc = vec_push(&file->segments, *segment);
+	}
+	vec_free(&from.segments);
+	return rc;
+}
+
+/* The kernel's own, which is no file. */
+static int vdso_load(struct unwind_files *f, struct file *file, u32 module)
 {
 	_cleanup_elf_file_ struct elf_file elf = {.fd = -1};
-	struct table_made *t;
-	struct cfi_source source;
-	XXH128_hash_t hash;
+	_cleanup_cfi_table_ struct cfi_table *compiled = NULL;
+	const XXH128_hash_t hash = {.low64 = f->seed, .high64 = module};
 	int rc = module_elf_open(f->modules, module, &elf);
 
-	if (rc)
-		return rc;
-	rc = cfi_elf_source(&elf, &f->section, &source, NULL);
-	if (rc)
-		return rc;
-	hash = cfi_content_hash(&source, f->seed);
-	HASH_FIND(hh, f->by_content, &hash, sizeof(hash), t);
-	if (t)
-		file->table = t->number;
-	else
-		rc = table_make(f, &source, module, hash, &file->table);
+	if (!rc)
+		rc = cfi_elf_compile(&elf, &compiled, NULL);
+	if (!rc)
+		rc = table_make(f, compiled, module, hash, &file->table);
 	file->segments.n = 0;
 	vec_each (segment, &elf.segments) {
 		if (!rc)
 			rc = vec_push(&file->segments, *segment);
 	}
+	return rc;
+}
+
+/* Code of the file has frame pointers then. */
+static void unread_note(struct unwind_files *f, u32 module)
+{
+	struct unwind_files_stats *stats = &f->stats;
+
+	if (!stats->unread++)
+		snprintf(stats->unread_file, sizeof(stats->unread_file), "%.100s",
+			module_table_get(f->modules, module)->path);
+}
+
+static int file_load(struct unwind_files *f, struct file *file, u32 module)
+{
+	bool vdso = module_table_get(f->modules, module)->kind == MODULE_VDSO;
+	int rc = vdso ? vdso_load(f, file, module) : file_read_cfi(f, file, module);
+
+	if (rc == -EBADMSG || rc == -ESRCH)
+		unread_note(f, module);
 	return rc ? rc : vec_push(&f->made, module);
 }
 
@@ -449,7 +509,7 @@ int unwind_files_commit(struct unwind_files *f)
 	int rc = unwind_pages_commit(&f->pages);
 	bool shown = false;
 
-	scratch_free(f);
+	vec_free(&f->section);
 	vec_each (module, &f->made) {
 		struct file *file = &f->files.v[*module];
 
@@ -460,6 +520,11 @@ int unwind_files_commit(struct unwind_files *f)
 		known_changed(f);
 	f->made.n = 0;
 	return rc;
+}
+
+struct reader *unwind_files_reader(struct unwind_files *f)
+{
+	return f->reader;
 }
 
 const struct unwind_files_stats *unwind_files_stats(const struct unwind_files *f)

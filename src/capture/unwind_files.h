@@ -12,6 +12,7 @@
 #include "sym/module.h"
 
 struct unwind_files;
+struct reader;
 
 struct unwind_files_stats {
 	u32 files;        /* tables made */
@@ -20,13 +21,17 @@ struct unwind_files_stats {
 	u32 pages;        /* of 1 MiB */
 	u32 damaged;      /* tables made of what is sound of damaged information … */
 	char damage[160]; /* … and the first one: its file, and what was left out */
-	u64 cfi_bytes;    /* .eh_frame of the tables that are there */
-	u64 words_bytes;  /* of the tables that are there */
+	u32 unread; /* files that cost the process that read them, or that none is left for … */
+	char unread_file[104]; /* … and the first one */
+	u64 cfi_bytes;         /* .eh_frame of the tables that are there */
+	u64 words_bytes;       /* of the tables that are there */
 };
 
-/* pages, rules, known: descriptors of the maps, borrowed. max_pages: at most UNWIND_PAGES_MAX. */
-int unwind_files_open(struct module_table *modules, int pages, int rules, int known, u32 max_pages,
-	struct unwind_files **ret);
+/* reader: reads the files; borrowed. pages, rules, known: descriptors of the maps, borrowed.
+ * max_pages: at most UNWIND_PAGES_MAX. */
+int unwind_files_open(struct module_table *modules, struct reader *reader, int pages, int rules,
+	int known, u32 max_pages, struct unwind_files **ret);
+struct reader *unwind_files_reader(struct unwind_files *f);
 void unwind_files_limit(struct unwind_files *f, u32 max_pages);
 void unwind_files_close(struct unwind_files *f);
 /* Makes the table of a module before a process uses it. -ENOMEM. */

@@ -105,6 +105,15 @@ void unwind_tell(const struct unwind *u, struct capture *c)
 			"it has frame pointers",
 			stats->damaged, stats->damaged > 1 ? "s" : "", str_get(&text));
 	}
+	if (stats->unread) {
+		str_clear(&text);
+		str_add_escaped(&text, stats->unread_file);
+		capture_note(c, NOTE_WARNING,
+			"the call-frame information of %u file%s was not read (%.100s): the "
+			"process that reads it, without rights, died of it or took too long; "
+			"code there has frame pointers",
+			stats->unread, stats->unread > 1 ? "s" : "", str_get(&text));
+	}
 	if (stats->refused)
 		capture_note(c, NOTE_WARNING,
 			"the call-frame tables of %u files had no room: stacks through them "

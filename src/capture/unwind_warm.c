@@ -6,11 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sym/moduleelf.h"
+#include "capture/reader.h"
 #include "sym/program.h"
 
 #define FILES_MAX 128
-#define DYNAMIC_BYTES (1U << 20)
 
 struct warm {
 	struct unwind_files *files;
@@ -53,46 +52,28 @@ static int library_add(struct warm *w, const char *name)
 	return 0;
 }
 
-/* A string of a section; NULL: it has no end. */
-static const char *text_at(const Elf_Data *data, u64 at)
+/* What it does not say, or says wrongly, is left for later. */
+static int needed_add(struct warm *w, int fd)
 {
-	const char *text = data->d_buf;
-
-	return at < data->d_size && memchr(text + at, '\0', data->d_size - at) ? text + at : NULL;
-}
-
-static int needed_add(struct warm *w, const struct elf_file *file)
-{
-	struct elf_section dynamic, strings, interp;
-	Elf_Data *data, *text;
-	const char *name;
-	GElf_Dyn entry;
+	_cleanup_free_ char *names = malloc(READER_NEEDS_MAX);
+	u32 n;
 	int rc = 0;
 
-	if (!elf_section_find(file, ".interp", &interp) &&
-		!elf_section_data(&interp, PATH_MAX, &data)) {
-		name = text_at(data, 0);
-		rc = name ? path_add(w, name) : 0;
-	}
-	if (rc || elf_section_find_type(file, SHT_DYNAMIC, &dynamic) ||
-		elf_section_data(&dynamic, DYNAMIC_BYTES, &data) ||
-		elf_section_at(file, dynamic.header.sh_link, &strings) ||
-		elf_section_data(&strings, DYNAMIC_BYTES, &text))
-		return rc;
-	for (int i = 0; !rc && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
-		name = entry.d_tag == DT_NEEDED ? text_at(text, entry.d_un.d_val) : NULL;
-		rc = name ? library_add(w, name) : 0;
-	}
+	if (!names)
+		return -ENOMEM;
+	if (reader_needs(unwind_files_reader(w->files), fd, names, &n))
+		return 0;
+	for (const char *name = names; name < names + n && !rc; name += strlen(name) + 1)
+		rc = library_add(w, name);
 	return rc;
 }
 
 static int file_warm(struct warm *w, const char *path)
 {
-	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
 	struct module_sight sight = {.pid = getpid(), .path = path};
 	struct stat st;
 	u32 module;
-	int rc;
+	int fd, rc;
 
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return 0;
@@ -101,9 +82,9 @@ static int file_warm(struct warm *w, const char *path)
 	rc = module_table_sight(w->modules, &sight, &module);
 	if (!rc)
 		rc = unwind_files_warm(w->files, module);
-	if (rc || module_elf_open(w->modules, module, &file))
+	if (rc || module_table_fd(w->modules, module, &fd))
 		return rc == -ENOMEM ? rc : 0;
-	return needed_add(w, &file);
+	return needed_add(w, fd);
 }
 
 int unwind_warm(struct unwind_files *files, struct module_table *modules, const char *name)

@@ -100,8 +100,9 @@ static int code_range(const struct elf_file *file, struct cfi_source *source, st
 }
 
 static int section_from_name(
-	const struct elf_file *file, cfi_buffer *buffer, struct cfi_section *ret)
+	const struct elf_file *file, cfi_buffer *buffer, struct cfi_source *source)
 {
+	struct cfi_section *ret = &source->eh_frame;
 	struct elf_section section;
 	int rc = elf_section_find(file, ".eh_frame", &section);
 
@@ -115,14 +116,16 @@ static int section_from_name(
 		return rc;
 	ret->size = section.header.sh_size;
 	ret->address = section.header.sh_addr;
+	source->file_offset = section.header.sh_offset;
 	return 0;
 }
 
 /* Files without section headers: by PT_GNU_EH_FRAME. The section's end is not told; it ends with a
  * terminator, at the latest with its segment. */
 static int section_from_header(
-	const struct elf_file *file, cfi_buffer *buffer, struct cfi_section *ret)
+	const struct elf_file *file, cfi_buffer *buffer, struct cfi_source *source)
 {
+	struct cfi_section *ret = &source->eh_frame;
 	struct cfi_section header = {};
 	const struct elf_segment *segment;
 	struct cfi_bytes bytes;
@@ -153,8 +156,8 @@ static int section_from_header(
 	if (!segment)
 		return -ENOENT;
 	ret->size = MIN(segment->size - (ret->address - segment->address), EH_FRAME_MAX);
-	return file_read(file, segment->offset + (ret->address - segment->address), ret->size,
-		buffer, &ret->data);
+	source->file_offset = segment->offset + (ret->address - segment->address);
+	return file_read(file, source->file_offset, ret->size, buffer, &ret->data);
 }
 
 static int code_read(void *ctx, u64 address, void *buf, size_t n)
@@ -188,9 +191,9 @@ int cfi_elf_source(
 		rc = code_range(file, &source, err);
 	if (rc)
 		return rc;
-	rc = section_from_name(file, buffer, &source.eh_frame);
+	rc = section_from_name(file, buffer, &source);
 	if (rc == -ENOENT)
-		rc = section_from_header(file, buffer, &source.eh_frame);
+		rc = section_from_header(file, buffer, &source);
 	if (rc == -ENOENT)
 		return err_set(err, rc, "the file has no call-frame information (.eh_frame)");
 	if (rc)

@@ -37,7 +37,8 @@ struct cfi_table {
 
 struct cfi_source {
 	struct cfi_section eh_frame;
-	u64 code_start; /* addresses that are code of this file, all below 4 GiB from the start */
+	u64 file_offset; /* of it, where it is from a file */
+	u64 code_start;  /* addresses that are code of this file, all below 4 GiB from the start */
 	u64 code_end;
 	/* Reads code of the file at an address: to find what returns from signal handlers where
 	 * there is no call-frame information. May be NULL. 0, or -errno. */

@@ -65,12 +65,14 @@ struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, s
 		r.bpf_ns = (u64)((double)c->ns_at_close * scale);
 		r.bpf_runs = (u64)((double)c->runs_at_close * scale);
 	}
-	if (c->unwind)
-		r.bpf_bytes += unwind_bytes(c->unwind);
 	getrusage(RUSAGE_SELF, &u);
 	r.cpu_ns = ((u64)u.ru_utime.tv_sec + (u64)u.ru_stime.tv_sec) * NSEC_PER_SEC +
 		   ((u64)u.ru_utime.tv_usec + (u64)u.ru_stime.tv_usec) * NSEC_PER_USEC;
 	r.rss_bytes = (u64)u.ru_maxrss * 1024;
+	if (c->unwind) {
+		r.bpf_bytes += unwind_bytes(c->unwind);
+		r.cpu_ns += unwind_cpu_ns(c->unwind);
+	}
 	return r;
 }
 

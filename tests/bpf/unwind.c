@@ -27,6 +27,7 @@
 #include "base/file.h"
 #include "bpf/unwind.h"
 #include "capture/unwind_files.h"
+#include "capture/reader.h"
 #include "capture/unwind_layouts.h"
 #include "cfi/walk.h"
 #include "event/meta.h"
@@ -36,6 +37,7 @@ static struct loader {
 	struct bpf_object *object;
 	struct module_table *modules;
 	struct unwind_files *files;
+	struct reader *reader;
 	struct unwind_layouts *layouts;
 	struct process_map map;
 } l;
@@ -108,9 +110,10 @@ static const struct unwind_layout *tables_load(void)
 	u64 start = clock_mono_ns();
 	clock_t cpu = clock();
 
-	if (module_table_new(0, &l.modules) ||
-		unwind_files_open(l.modules, map_fd("unwind_pages"), map_fd("unwind_rules"),
-			map_fd("unwind_known"), UNWIND_PAGES_MAX, &l.files) ||
+	if (module_table_new(0, &l.modules) || reader_open(&l.reader) ||
+		unwind_files_open(l.modules, l.reader, map_fd("unwind_pages"),
+			map_fd("unwind_rules"), map_fd("unwind_known"), UNWIND_PAGES_MAX,
+			&l.files) ||
 		unwind_layouts_open(map_fd("unwind_maps"), l.files, &l.layouts))
 		die("the maps", EIO);
 	process_map_init(&l.map, l.modules, getpid());

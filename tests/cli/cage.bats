@@ -84,6 +84,36 @@ of_status() { # TEXT KEY
 	tried
 }
 
+@test "cage: files of programs are read by processes without rights; one that is killed costs one file" {
+	local readers=() pid fd to files
+	cp "$(type -P sleep)" never-seen
+	"$MEMWHY" faults --stacks --for 60s -o json >out 2>err </dev/null 3>&- &
+	memwhy=$!
+	wait_for memwhy_attached
+	for pid in $(<"/proc/$memwhy/task/$memwhy/children"); do
+		[ "$(<"/proc/$pid/comm")" != memwhy-reader ] || readers+=("$pid")
+	done
+	[ ${#readers[@]} -eq 2 ]
+	for pid in "${readers[@]}"; do
+		try shut_in "$pid"
+		files=0 # that it reads at the moment
+		for fd in /proc/"$pid"/fd/*; do
+			to=$(readlink "$fd") || continue
+			[[ $to == socket:* || $to == /dev/null ]] || files=$((files + 1))
+		done
+		[ "$files" -le 1 ] || try refuse "$pid has $files files open"
+	done
+	kill -KILL "${readers[0]}"
+	./never-seen 1
+	kill -INT "$memwhy"
+	wait "$memwhy" || [ $? -eq 130 ]
+	jq -e '[.notes[] | select(test("of 1 file was not read"))] | length == 1' out
+	for pid in "${readers[@]}"; do
+		[ ! -e "/proc/$pid" ] || try refuse "$pid is there yet"
+	done
+	tried
+}
+
 @test "cage: a command that memwhy runs is free of all this: programs that change user work" {
 	cp "$(type -P id)" id
 	chmod 4755 id

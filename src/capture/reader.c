@@ -1,0 +1,332 @@
+/* See reader.h. */
+#include "capture/reader.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "capture/reader_work.h"
+#include "cfi/rules.h"
+
+#define ANSWER_NS (20 * NSEC_PER_SEC)
+#define SEGMENTS_MAX 4096
+#define SECTION_MAX (64ULL << 20) /* as cfi/elf_table.c */
+#define RULES_MAX 65536
+
+struct one {
+	pid_t pid; /* 0: gone, or not of ours */
+	int socket;
+	u64 cpu_ns;
+};
+
+struct reader {
+	struct one all[READERS];
+	u32 at; /* who is asked */
+	u64 begun_ns;
+};
+
+static int one_start(struct one *o)
+{
+	pid_t parent = getpid();
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	o->pid = fork();
+	if (!o->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(0);
+		reader_work(ends[1]);
+	}
+	close(ends[1]);
+	o->socket = ends[0];
+	if (o->pid > 0)
+		return 0;
+	o->pid = 0;
+	return -errno;
+}
+
+static struct reader *reader_new(void)
+{
+	struct reader *r = calloc(1, sizeof(*r));
+
+	for (u32 i = 0; r && i < READERS; i++)
+		r->all[i].socket = -1;
+	if (r)
+		r->begun_ns = clock_mono_ns();
+	return r;
+}
+
+int reader_open(struct reader **ret)
+{
+	struct reader *r = reader_new();
+	int rc = r ? 0 : -ENOMEM;
+
+	for (u32 i = 0; i < READERS && !rc; i++)
+		rc = one_start(&r->all[i]);
+	if (rc) {
+		reader_close(r);
+		return rc;
+	}
+	*ret = r;
+	return 0;
+}
+
+int reader_over(int socket, struct reader **ret)
+{
+	struct reader *r = reader_new();
+
+	if (!r)
+		return -ENOMEM;
+	r->all[0].socket = socket;
+	*ret = r;
+	return 0;
+}
+
+void reader_close(struct reader *r)
+{
+	if (!r)
+		return;
+	for (u32 i = 0; i < READERS; i++) {
+		struct one *o = &r->all[i];
+
+		if (o->socket >= 0)
+			close(o->socket);
+		if (o->socket >= 0 && o->pid > 0)
+			waitpid(o->pid, NULL, 0); /* it reads to the end of its socket */
+	}
+	free(r);
+}
+
+pid_t reader_pid(const struct reader *r, u32 i)
+{
+	return r->all[i].socket >= 0 ? r->all[i].pid : 0;
+}
+
+u64 reader_cpu_ns(const struct reader *r)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < READERS; i++)
+		sum += r->all[i].cpu_ns;
+	return sum;
+}
+
+static int bad(struct reader *r)
+{
+	struct one *o = &r->all[r->at];
+
+	if (o->pid > 0)
+		waitpid(o->pid, NULL, WNOHANG); /* one that still computes ends with memwhy */
+	close(take_fd(o->socket));
+	return -EBADMSG;
+}
+
+static int read_all(struct reader *r, void *to, size_t n, u64 until_ns)
+{
+	struct pollfd p = {.fd = r->all[r->at].socket, .events = POLLIN};
+
+	for (char *at = to; n;) {
+		u64 now = clock_mono_ns();
+		ssize_t k;
+
+		if (now >= until_ns)
+			return bad(r);
+		if (poll(&p, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1) < 0 && errno != EINTR)
+			return bad(r);
+		k = recv(p.fd, at, n, MSG_DONTWAIT);
+		if (k < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (k <= 0)
+			return bad(r);
+		at += k;
+		n -= (size_t)k;
+	}
+	return 0;
+}
+
+static int ask_send(struct reader *r, enum reader_what what, int file)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct reader_ask ask = {.what = what};
+	struct iovec data = {&ask, sizeof(ask)};
+	struct msghdr m = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	while (r->at < READERS && r->all[r->at].socket < 0)
+		r->at++;
+	if (r->at == READERS) {
+		r->at = READERS - 1;
+		return -ESRCH;
+	}
+	control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+	memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
+	return sendmsg(r->all[r->at].socket, &m, MSG_NOSIGNAL) < 0 ? bad(r) : 0;
+}
+
+/* Errors are the reader's own words: none of them may end the session. */
+static int error_of(struct reader *r, s32 rc)
+{
+	if (rc > 0 || rc < -4095)
+		return bad(r);
+	return rc == -ENOMEM || rc == -EBADMSG ? -EFBIG : rc;
+}
+
+static bool place_is_sound(const struct reader_answer *a)
+{
+	return a->size && a->size <= SECTION_MAX && a->offset <= INT64_MAX - a->size &&
+	       a->code_start < a->code_end && a->code_end - a->code_start <= UINT32_MAX &&
+	       a->n <= SEGMENTS_MAX;
+}
+
+int reader_look(struct reader *r, int fd, struct reader_file *ret)
+{
+	u64 until = clock_mono_ns() + ANSWER_NS;
+	struct reader_file file = {};
+	struct reader_answer a;
+	int rc = ask_send(r, READER_LOOK, fd);
+
+	if (!rc)
+		rc = read_all(r, &a, sizeof(a), until);
+	if (rc)
+		return rc;
+	if (a.rc)
+		return error_of(r, a.rc);
+	if (!place_is_sound(&a))
+		return bad(r);
+	if (vec_reserve(&file.segments, a.n))
+		return -ENOMEM;
+	rc = read_all(r, file.segments.v, a.n * sizeof(*file.segments.v), until);
+	if (rc) {
+		vec_free(&file.segments);
+		return rc;
+	}
+	file.segments.n = a.n;
+	vec_each (s, &file.segments) {
+		const u8 *byte = (const u8 *)&s->executable; /* which may be no bool */
+
+		s->executable = *byte != 0;
+	}
+	file.offset = a.offset;
+	file.size = a.size;
+	file.address = a.address;
+	file.code_start = a.code_start;
+	file.code_end = a.code_end;
+	*ret = file;
+	return 0;
+}
+
+void reader_skip(struct reader *r)
+{
+	if (send(r->all[r->at].socket, "", 1, MSG_NOSIGNAL) != 1)
+		bad(r);
+}
+
+static bool rules_are_sound(const struct cfi_rule *rules, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		if (rules[i].kind >= CFI_KINDS || rules[i].bp > CFI_LOST || rules[i].bx > CFI_LOST)
+			return false;
+	return rules[CFI_RULE_NONE].kind == CFI_NONE;
+}
+
+static bool rows_are_sound(const struct cfi_table *t, u64 code_bytes)
+{
+	const struct cfi_rows *rows = &t->rows;
+
+	for (u32 i = 0; i < rows->n; i++)
+		if (rows->rule_of[i] >= t->n_rules || rows->pc[i] > code_bytes ||
+			(i && rows->pc[i] <= rows->pc[i - 1]))
+			return false;
+	return true;
+}
+
+/* As cfi/table.h promises: a row for two bytes of the section, with one before and one behind. */
+static bool head_is_sound(const struct reader_table_answer *a, const struct reader_file *f)
+{
+	return a->n_rules && a->n_rules <= RULES_MAX && a->n_rows <= f->size / 2 + 2 &&
+	       a->base == f->code_start;
+}
+
+/* One block of memory, as cfi_table_free() has it. */
+static int table_read(struct reader *r, const struct reader_table_answer *a,
+	const struct reader_file *f, u64 until, struct cfi_table **ret)
+{
+	size_t rules = a->n_rules * sizeof(struct cfi_rule), pcs = a->n_rows * sizeof(u32);
+	size_t bytes = sizeof(struct cfi_table) + rules + pcs + a->n_rows * sizeof(u16);
+	_cleanup_cfi_table_ struct cfi_table *t = malloc(bytes);
+	int rc;
+
+	if (!t)
+		return -ENOMEM;
+	rc = read_all(r, t + 1, bytes - sizeof(*t), until);
+	if (rc)
+		return rc;
+	*t = (struct cfi_table){
+		.rows = {.rules = (void *)(t + 1),
+			.pc = (void *)((char *)(t + 1) + rules),
+			.rule_of = (void *)((char *)(t + 1) + rules + pcs),
+			.n = a->n_rows},
+		.n_rules = a->n_rules,
+		.base = a->base,
+		.bytes = bytes,
+		.counts = a->counts,
+	};
+	t->counts.section_bytes = f->size;
+	if (!rules_are_sound(t->rows.rules, t->n_rules) ||
+		!rows_are_sound(t, f->code_end - f->code_start))
+		return bad(r);
+	*ret = take_ptr(t);
+	return 0;
+}
+
+int reader_table(struct reader *r, const struct reader_file *file, struct cfi_table **ret)
+{
+	u64 begun = clock_mono_ns(), until = begun + ANSWER_NS;
+	struct reader_table_answer a;
+	int rc = send(r->all[r->at].socket, "\1", 1, MSG_NOSIGNAL) == 1 ? 0 : bad(r);
+
+	if (!rc)
+		rc = read_all(r, &a, sizeof(a), until);
+	if (rc)
+		return rc;
+	if (a.rc)
+		return error_of(r, a.rc);
+	r->all[r->at].cpu_ns = MIN(a.cpu_ns, clock_mono_ns() - r->begun_ns);
+	return head_is_sound(&a, file) ? table_read(r, &a, file, until, ret) : bad(r);
+}
+
+int reader_needs(struct reader *r, int fd, char ret[READER_NEEDS_MAX], u32 *ret_n)
+{
+	u64 until = clock_mono_ns() + ANSWER_NS;
+	struct reader_answer a;
+	int rc = ask_send(r, READER_NEEDS, fd);
+
+	if (!rc)
+		rc = read_all(r, &a, sizeof(a), until);
+	if (rc)
+		return rc;
+	if (a.rc)
+		return error_of(r, a.rc);
+	if (a.n > READER_NEEDS_MAX)
+		return bad(r);
+	rc = read_all(r, ret, a.n, until);
+	if (!rc && a.n && ret[a.n - 1])
+		return bad(r);
+	*ret_n = rc ? 0 : a.n;
+	return rc;
+}

@@ -1,0 +1,51 @@
+/*
+ * Files of observed programs are read by processes that can do nothing else: begun before anything
+ * is read, without capabilities, with no descriptor but that of the file at hand and a socket, and
+ * with a filter of system calls (cage/cage.h). What they answer is held against what a sound answer
+ * can be: the worst a file can do is to have a wrong table. One that dies, or does not answer, is
+ * gone with its file; another goes on with the next. Must not know BPF.
+ */
+#ifndef MEMWHY_CAPTURE_READER_H
+#define MEMWHY_CAPTURE_READER_H
+
+#include <sys/types.h>
+
+#include "cfi/table.h"
+#include "sym/elffile.h"
+
+#define READERS 2
+#define READER_NEEDS_MAX (64U << 10)
+
+struct reader;
+
+/* Where the call-frame information of a file is, and what is loaded of the file. */
+struct reader_file {
+	u64 offset, size, address; /* of .eh_frame: in the file, and loaded */
+	u64 code_start, code_end;
+	VEC(struct elf_segment) segments;
+};
+
+int reader_open(struct reader **ret);
+void reader_close(struct reader *r);
+/* Process i, below READERS; 0: it is gone. */
+pid_t reader_pid(const struct reader *r, u32 i);
+
+/*
+ * fd: of the file, borrowed. As cfi_elf_source() and elf_file_open() fail. -EBADMSG: the process that
+ * read it died, took too long, or answered what cannot be; -ESRCH: none is left. After 0 the table
+ * is to be had, or skipped, before anything else is asked for; segments are the caller's.
+ */
+int reader_look(struct reader *r, int fd, struct reader_file *ret);
+/* The table, to be freed with cfi_table_free(). */
+int reader_table(struct reader *r, const struct reader_file *file, struct cfi_table **ret);
+void reader_skip(struct reader *r);
+/* The loader and the libraries that a program names, each ending in a zero byte, one after the
+ * other: n bytes. */
+int reader_needs(struct reader *r, int fd, char ret[READER_NEEDS_MAX], u32 *ret_n);
+/* CPU time of all of them, as far as they have told. */
+u64 reader_cpu_ns(const struct reader *r);
+
+/* For tests: a reader whose only process is at the other end of a socket, which it takes. */
+int reader_over(int socket, struct reader **ret);
+
+#endif

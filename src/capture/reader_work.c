@@ -1,0 +1,214 @@
+/* See reader_work.h. */
+#include "capture/reader_work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "cage/cage.h"
+#include "capture/reader.h"
+#include "cfi/elf_table.h"
+
+#define DYNAMIC_BYTES (1U << 20)
+#define MEMORY_MAX (2ULL << 30)
+#define CPU_SECONDS 300 /* in all */
+
+static void write_all(const void *from, size_t n)
+{
+	const char *p = from;
+
+	while (n) {
+		ssize_t k = write(0, p, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			_exit(0); /* nobody reads any more */
+		p += k;
+		n -= (size_t)k;
+	}
+}
+
+/* False: it is over. */
+static bool ask_take(struct reader_ask *ret, int *ret_fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct iovec data = {ret, sizeof(*ret)};
+	struct msghdr m = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	const struct cmsghdr *c;
+
+	if (recvmsg(0, &m, MSG_CMSG_CLOEXEC) != sizeof(*ret))
+		return false;
+	c = CMSG_FIRSTHDR(&m);
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return false;
+	memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
+	return true;
+}
+
+static u64 cpu_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (u64)t.tv_sec * NSEC_PER_SEC + (u64)t.tv_nsec;
+}
+
+static void table_answer(const struct cfi_source *source)
+{
+	_cleanup_cfi_table_ struct cfi_table *table = NULL;
+	struct reader_table_answer a = {.rc = cfi_table_compile(source, &table)};
+
+	if (!a.rc) {
+		a.n_rules = table->n_rules;
+		a.n_rows = table->rows.n;
+		a.base = table->base;
+		a.counts = table->counts;
+	}
+	a.cpu_ns = cpu_now();
+	write_all(&a, sizeof(a));
+	if (a.rc)
+		return;
+	write_all(table->rows.rules, a.n_rules * sizeof(*table->rows.rules));
+	write_all(table->rows.pc, a.n_rows * sizeof(*table->rows.pc));
+	write_all(table->rows.rule_of, a.n_rows * sizeof(*table->rows.rule_of));
+}
+
+static void look(int fd)
+{
+	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
+	struct cfi_source source;
+	cfi_buffer section = {};
+	struct reader_answer a = {.rc = elf_file_open(fd, &file)};
+	char wanted = 0;
+
+	if (!a.rc)
+		a.rc = cfi_elf_source(&file, &section, &source, NULL);
+	if (a.rc) {
+		write_all(&a, sizeof(a));
+		vec_free(&section);
+		return;
+	}
+	a.n = (u32)file.segments.n;
+	a.offset = source.file_offset;
+	a.size = source.eh_frame.size;
+	a.address = source.eh_frame.address;
+	a.code_start = source.code_start;
+	a.code_end = source.code_end;
+	write_all(&a, sizeof(a));
+	write_all(file.segments.v, a.n * sizeof(*file.segments.v));
+	if (read(0, &wanted, 1) != 1)
+		_exit(0);
+	if (wanted)
+		table_answer(&source);
+	vec_free(&section);
+}
+
+/* A string of a section; NULL: it has no end. */
+static const char *text_at(const Elf_Data *data, u64 at)
+{
+	const char *text = data->d_buf;
+
+	return at < data->d_size && memchr(text + at, '\0', data->d_size - at) ? text + at : NULL;
+}
+
+static void name_add(struct str *to, const char *name)
+{
+	if (!name || to->len + strlen(name) + 1 > READER_NEEDS_MAX)
+		return;
+	str_add(to, name);
+	str_addc(to, '\0');
+}
+
+static void needs_add(const struct elf_file *file, struct str *to)
+{
+	struct elf_section dynamic, strings, interp;
+	Elf_Data *data, *text;
+	GElf_Dyn entry;
+
+	if (!elf_section_find(file, ".interp", &interp) &&
+		!elf_section_data(&interp, PATH_MAX, &data))
+		name_add(to, text_at(data, 0));
+	if (elf_section_find_type(file, SHT_DYNAMIC, &dynamic) ||
+		elf_section_data(&dynamic, DYNAMIC_BYTES, &data) ||
+		elf_section_at(file, dynamic.header.sh_link, &strings) ||
+		elf_section_data(&strings, DYNAMIC_BYTES, &text))
+		return;
+	for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+		if (entry.d_tag == DT_NEEDED)
+			name_add(to, text_at(text, entry.d_un.d_val));
+}
+
+static void needs(int fd)
+{
+	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
+	_cleanup_str_ struct str names = {};
+	struct reader_answer a = {.rc = elf_file_open(fd, &file)};
+
+	if (!a.rc)
+		needs_add(&file, &names);
+	if (names.failed)
+		a.rc = -EFBIG;
+	a.n = a.rc ? 0 : (u32)names.len;
+	write_all(&a, sizeof(a));
+	write_all(names.buf, a.n);
+}
+
+/* Nothing of memwhy's stays open but the socket; keys pressed at the terminal do not reach it. */
+static void shut_in(int socket)
+{
+	struct rlimit cpu = {CPU_SECONDS, CPU_SECONDS}, none = {};
+	struct err err = {};
+	sigset_t all;
+	int rc;
+
+	prctl(PR_SET_NAME, "memwhy-reader");
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	dup2(socket, 0);
+	dup2(open("/dev/null", O_WRONLY), 1);
+	dup2(1, 2);
+	syscall(SYS_close_range, 3, ~0U, 0);
+	setrlimit(RLIMIT_CPU, &cpu);
+	setrlimit(RLIMIT_CORE, &none);
+#ifndef __SANITIZE_ADDRESS__
+	setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_MAX, MEMORY_MAX});
+#endif
+	rc = cage_enter(CAGE_READER, &err);
+	if (rc && rc != -EOPNOTSUPP) /* a kernel without filters: without capabilities at least */
+		_exit(1);
+}
+
+_Noreturn void reader_work(int socket)
+{
+	struct reader_ask ask;
+	int fd;
+
+	shut_in(socket);
+	while (ask_take(&ask, &fd)) {
+		if (ask.what == READER_NEEDS)
+			needs(fd);
+		else
+			look(fd);
+	}
+	_exit(0);
+}
