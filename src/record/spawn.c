@@ -82,7 +82,7 @@ int spawn_release(struct spawned *s, const char *name, struct err *err)
 		while (n < 0 && errno == EINTR);
 	if (n != sizeof(rc))
 		return 0; /* the pipe closed at exec */
-	spawn_ended(s);
+	s->ended = waitpid(s->pid, &s->status, 0) == s->pid;
 	err_errno(err, -rc, "cannot run %s", name);
 	return rc == ENOENT ? err_hint(err, "give its full path, or check PATH") : -rc;
 }

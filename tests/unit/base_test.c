@@ -33,6 +33,7 @@ static void test_escape(void **unused)
 			"31m"}, /* CSI as a C1 control */
 		{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
 		{"\xed\xa0\x80", "\\xed\\xa0\\x80"}, /* a surrogate */
+		{"\xdf\xbf", "\xdf\xbf"},            /* the last of two bytes */
 		{"\x7f", "\\x7f"},
 	};
 

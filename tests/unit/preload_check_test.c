@@ -166,6 +166,7 @@ static void test_scripts_of_scripts(void **state)
 static void test_privileged(void **state)
 {
 	char own[PATH_MAX], text[PATH_MAX + 8];
+	struct preload_program p;
 	const char *path;
 
 	(void)state;
@@ -176,6 +177,13 @@ static void test_privileged(void **state)
 	assert_int_equal(chown(own, 1, 1), 0);
 	assert_int_equal(chmod(own, 04755), 0);
 	expect(own, PRELOAD_PRIVILEGED, own, LOADER);
+	assert_int_equal(chmod(own, 02755), 0);
+	expect(own, PRELOAD_PRIVILEGED, own, LOADER);
+	assert_int_equal(chmod(own, 02745), 0); /* a mandatory lock, as it once was */
+	expect(own, PRELOAD_WORKS, own, LOADER);
+	assert_int_equal(chmod(own, 04755), 0);
+	assert_int_equal(preload_check_command(own, &(struct sys_user){.uid = 1, .gid = 1}, &p),
+		PRELOAD_WORKS);
 	snprintf(text, sizeof(text), "#!%s\n", own);
 	expect(text_make("script", text), PRELOAD_PRIVILEGED, own, LOADER);
 	snprintf(text, sizeof(text), "#!%s\n", elf_make("dynamic", PT_INTERP, 0755));

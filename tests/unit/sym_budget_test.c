@@ -210,6 +210,41 @@ static void test_perf_maps_of_one_user(void **state)
 	perf_maps_free(maps);
 }
 
+/* A map is believed if it is of root, of who runs this, or of the user of its process. */
+static void test_perf_map_owners(void **state)
+{
+	static const struct {
+		u32 process, map;
+		bool read;
+	} cases[] = {
+		{NOBODY, NOBODY, true},
+		{NOBODY, 0, true},
+		{NOBODY, NOBODY - 1, false},
+		{0, NOBODY, false},
+	};
+
+	(void)state;
+	if (geteuid()) {
+		print_message("needs root, to have processes of another user\n");
+		skip();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct perf_maps *maps = NULL;
+		struct sym_budget b;
+		pid_t pid = process_start(cases[i].process);
+
+		budget_init(&b, 32 * MIB, 0);
+		assert_int_equal(perf_maps_new(&b, &maps), 0);
+		map_write(pid, cases[i].map, 1000);
+		perf_maps_sight(maps, (u32)pid);
+		perf_maps_pass_begin(maps);
+		if (has_name(maps, pid) != cases[i].read)
+			fail_msg("a map of %u for a process of %u", cases[i].map, cases[i].process);
+		perf_maps_free(maps);
+		process_end(pid);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_time_of_a_user),
 		cmocka_unit_test(test_dictionaries),
 		cmocka_unit_test(test_perf_maps_of_one_user),
+		cmocka_unit_test(test_perf_map_owners),
 	};
 
 	return cmocka_run_group_tests_name("sym_budget", tests, NULL, NULL);
