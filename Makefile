@@ -25,7 +25,6 @@ LDFLAGS_STATIC := -fsanitize=address,undefined
 endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
-TRACK_FILES := -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"' -DTRACK_NOTHING='"$(B)/track_nothing.so"'
 SKELS   := $(PROBES:%=$(B)/gen/%.skel.h) $(B)/gen/walk_list.h $(B)/gen/where.skel.h
 SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
@@ -60,14 +59,8 @@ $(B)/libmemwhy-track.so: $(TRACK_SRCS:src/%.c=$(B)/track/%.o)
 	$(Q)$(CC) -shared -nostdlib -Wl,-z,now -Wl,-z,noexecstack -Wl,-soname,$(@F) -o $@.debug $^
 	$(Q)strip -o $@ $@.debug
 
-# What programs of 32 bits load in its place: nothing. Needs no C library of that kind.
-$(B)/track_nothing.so: Makefile
-	@mkdir -p $(@D)
-	$(Q)$(CC) -m32 -shared -nostdlib -Wl,-z,noseparate-code -Wl,-z,noexecstack -Wl,--hash-style=both \
-		-Wl,--build-id=none -s -o $@ -x c /dev/null
-
-$(B)/capture/preload_file.o build/fuzz/obj/capture/preload_file.o: $(B)/libmemwhy-track.so $(B)/track_nothing.so
-ALL_CFLAGS += $(TRACK_FILES)
+$(B)/capture/preload_file.o build/fuzz/obj/capture/preload_file.o: $(B)/libmemwhy-track.so
+ALL_CFLAGS += -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"'
 
 # One BPF object and skeleton a probe, and a second object (X_walk) for when user stacks are asked
 # for, see src/bpf/unwind.bpf.h. walk_list.h lists these for src/probes/walks.c.
@@ -115,9 +108,9 @@ BATS    := $(wildcard tests/cli/*.bats tests/native/*.bats)
 BESIDE  := $(shell grep -l '^\# bats file_tags=beside$$' $(BATS))
 VM_BATS ?= tests/vm/quick.bats
 
-check: all workloads $(TEST_BINS)
+check: all workloads behaviours $(TEST_BINS)
 	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tools/check-layers \
-		$(BESIDE) $(TEST_BINS) -- $(filter-out $(BESIDE),$(BATS)) $(if $(SAN),,$(wildcard $(VM_BATS)))
+		$(BESIDE) $(TEST_BINS) tests/behaviour/quick -- $(filter-out $(BESIDE),$(BATS)) $(if $(SAN),,$(wildcard $(VM_BATS)))
 
 unit: $(TEST_BINS)
 	@tools/run-tests $(B)/tap $(TEST_BINS) --
@@ -146,7 +139,7 @@ bench: all workloads $(B)/bench/numa_feed
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 FUZZ_OBJS := $(patsubst src/%.c,build/fuzz/obj/%.o,$(filter-out src/cmd/main.c,$(SRCS)))
-FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING $(TRACK_FILES) -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
+FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"' -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
               -I$(B)/gen -w -MMD -MP -fsanitize=address,undefined -fno-sanitize-recover=all
 
 build/fuzz/obj/%.o: src/%.c | $(SKELS)
@@ -238,6 +231,64 @@ $(B)/tests/stack/points_lib.so: tests/stack/points_lib.c tests/stack/points.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STACK_CFLAGS) -fPIC -shared -o $@ $<
 
+# What programs do, to be held against what they do under memwhy: see tests/behaviour/table. Those
+# for which there is no compiler here are not made, and their tests are skipped.
+BEHAVE       := $(B)/tests/behaviour
+BEHAVE_FLAGS := -O2 -g -Wall -Wextra -fno-builtin -Wno-infinite-recursion
+BEHAVE_C     := -std=gnu11 -D_GNU_SOURCE $(BEHAVE_FLAGS)
+BEHAVE_PLAIN := $(patsubst %,$(BEHAVE)/%,threads forks signals stacks memory loading limits own_malloc cxx own_new \
+                plugin_one.so plugin_two.so wraps.so audit.so)
+BEHAVE_OTHER := $(patsubst %,$(BEHAVE)/%,musl-threads musl-forks musl-memory musl-stacks musls-threads static-threads \
+                static-forks spie-memory m32-threads m32-forks m32-memory m32s-threads nopie-stacks bare-stacks \
+                split-stacks go-static go-libc)
+# <asm/types.h> is where the headers of 64 bits are.
+BEHAVE_32    := -m32 -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+BEHAVE_DEPS  = $(wildcard tests/behaviour/*.h) Makefile | $(BEHAVE)/.made
+
+# It has functions within functions.
+$(BEHAVE)/stacks: BEHAVE_LINK := -Wl,--no-warn-execstack
+
+$(BEHAVE)/.made:
+	@mkdir -p $(@D) && touch $@
+
+$(BEHAVE)/%: tests/behaviour/%.c $(BEHAVE_DEPS)
+	$(Q)$(CC) $(BEHAVE_C) $(BEHAVE_LINK) -o $@ $< -lpthread -ldl
+
+$(BEHAVE)/%: tests/behaviour/%.cpp $(BEHAVE_DEPS)
+	$(Q)$(CXX) $(BEHAVE_FLAGS) -o $@ $< -lpthread
+
+$(BEHAVE)/%.so: tests/behaviour/%.c $(BEHAVE_DEPS)
+	$(Q)$(CC) $(BEHAVE_C) -shared -fPIC -o $@ $<
+$(BEHAVE)/plugin_%.so: tests/behaviour/plugin.c $(BEHAVE_DEPS)
+	$(Q)$(CC) $(BEHAVE_C) -DWHICH=$(if $(filter one,$*),1,2) -shared -fPIC -o $@ $<
+
+# Other compilers and ways to link: a name before the program's.
+define behave_rule
+$(BEHAVE)/$(1)-%: tests/behaviour/%.c $(BEHAVE_DEPS)
+	$$(Q)$(2) $(BEHAVE_C) $(3) -o $$@ $$< -lpthread 2>/dev/null || echo 'not made here: $$(@F)'
+endef
+$(eval $(call behave_rule,musl,musl-gcc,))
+$(eval $(call behave_rule,musls,musl-gcc,-static))
+$(eval $(call behave_rule,static,$(CC),-static))
+$(eval $(call behave_rule,spie,$(CC),-static-pie -fPIE))
+$(eval $(call behave_rule,m32,$(CC),$(BEHAVE_32)))
+$(eval $(call behave_rule,m32s,$(CC),$(BEHAVE_32) -static))
+$(eval $(call behave_rule,nopie,$(CC),-no-pie -fno-pie))
+$(eval $(call behave_rule,bare,$(CC),-O3 -fomit-frame-pointer -fno-asynchronous-unwind-tables -s))
+$(eval $(call behave_rule,split,$(CC),-fsplit-stack -fuse-ld=gold))
+
+GO_BUILD = cd tests/behaviour/go && GO111MODULE=on GOFLAGS=-buildvcs=false GOPROXY=off GOCACHE=$(abspath $(B))/go go build -o $(abspath $@) .
+$(BEHAVE)/go-static: $(wildcard tests/behaviour/go/*) | $(BEHAVE)/.made
+	$(Q)($(strip CGO_ENABLED=0; export CGO_ENABLED; $(GO_BUILD))) 2>/dev/null || echo 'not made here: $(@F)'
+$(BEHAVE)/go-libc: $(wildcard tests/behaviour/go/*) | $(BEHAVE)/.made
+	$(Q)($(strip CGO_ENABLED=1; export CGO_ENABLED; $(GO_BUILD))) 2>/dev/null || echo 'not made here: $(@F)'
+
+behaviours: $(BEHAVE_PLAIN) $(BEHAVE_OTHER)
+
+# All of them: minutes. A half of it is in check.
+behaviour: all workloads behaviours
+	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tests/behaviour/run --
+
 workloads: $(WORKLOADS) $(if $(SAN),,$(B)/bench/loads) $(STACK_TESTS) $(BPF_TESTS) $(LIB_TESTS) $(B)/tests/stack_check.so
 
 format:
@@ -247,9 +298,9 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all check unit workloads zoo zoo-held bench fuzz check-vm install deps format clean; V=1 SAN=1'
+	@echo 'all check unit behaviour workloads zoo zoo-held bench fuzz check-vm install deps format clean; V=1 SAN=1'
 
-.PHONY: all check check-vm unit workloads zoo zoo-held bench fuzz install deps format clean help
+.PHONY: all check check-vm unit behaviour behaviours workloads zoo zoo-held bench fuzz install deps format clean help
 .SECONDARY:
 -include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
          $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/where.bpf.d $(PROBES:%=$(B)/gen/%_walk.bpf.d) \

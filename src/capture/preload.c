@@ -44,6 +44,7 @@ static int socket_open(struct preload *p, char name[TRACK_NAME_MAX])
 	return 0;
 }
 
+/* library: NULL where none is to be loaded. */
 static int environment_set(struct preload *p, const char *library, const char *name)
 {
 	const char *old = getenv("LD_PRELOAD");
@@ -52,20 +53,20 @@ static int environment_set(struct preload *p, const char *library, const char *n
 	char value[TRACK_ENV_MAX];
 
 	p->old = old ? strdup(old) : NULL;
-	if ((old && !p->old) ||
-		asprintf(&both, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0)
+	if ((old && !p->old) || asprintf(&both, "%s%s%s", library ? library : "",
+					library && old && *old ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
 	/* The command has the filters that memwhy has now. */
 	if (proc_status_read((int)getpid(), &status))
 		return -ENOMEM;
 	snprintf(value, sizeof(value), "%s:%.*s%.*s:%u", name, TRACK_TOKEN, p->tokens.ask,
 		TRACK_TOKEN, p->tokens.answer, proc_status_filters(&status));
-	if (setenv("LD_PRELOAD", both, 1) || setenv(TRACK_ENV, value, 1))
+	if ((library && setenv("LD_PRELOAD", both, 1)) || setenv(TRACK_ENV, value, 1))
 		return -ENOMEM;
 	return 0;
 }
 
-int preload_open(struct preload *p, struct err *err)
+int preload_open(struct preload *p, bool loads, struct err *err)
 {
 	char name[TRACK_NAME_MAX];
 	int rc;
@@ -74,7 +75,7 @@ int preload_open(struct preload *p, struct err *err)
 	rc = preload_file_open(&p->file, err);
 	if (!rc) {
 		rc = socket_open(p, name);
-		rc = rc ? rc : environment_set(p, p->file.path, name);
+		rc = rc ? rc : environment_set(p, loads ? p->file.path : NULL, name);
 		if (rc)
 			err_errno(err, rc, "preparing the preload library");
 	}

@@ -18,8 +18,9 @@ struct preload {
 	bool open;
 };
 
-/* Sets our own environment, for the command to inherit. */
-int preload_open(struct preload *p, struct err *err);
+/* Sets our own environment, for the command to inherit. loads: without, the command itself cannot
+ * load the library, and its loader is not asked to. */
+int preload_open(struct preload *p, bool loads, struct err *err);
 /* Our environment as it was before. */
 void preload_started(struct preload *p);
 void preload_close(struct preload *p);

@@ -164,9 +164,8 @@ enum preload_why preload_check_process(u32 pid)
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (loaded > 0) /* of 32 bits it has nothing in it */
-		return fd >= 0 && elf_check(fd, loader) == PRELOAD_CLASS ? PRELOAD_CLASS
-									 : PRELOAD_WORKS;
+	if (loaded > 0)
+		return PRELOAD_WORKS;
 	if (fd < 0) /* what we may not look at has privileges that we have not */
 		return errno == EACCES || errno == EPERM ? PRELOAD_PRIVILEGED : PRELOAD_UNKNOWN;
 	why = elf_check(fd, loader);

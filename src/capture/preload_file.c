@@ -16,43 +16,21 @@
 #define LIBRARY "libmemwhy-track"
 #define DIRECTORY "memwhy"
 #define TRIES 8 /* another memwhy may remove it in between */
-#define LOADER_32 "/lib/ld-linux.so.2"
 
-/* The library, and one of 32 bits with nothing in it, as they were built. */
+/* The library, as it was built. */
 __asm__(".section .rodata\n"
 	".balign 16\n"
 	"track_library:\n"
 	".incbin \"" TRACK_LIBRARY "\"\n"
 	"track_library_end:\n"
 	".byte 0\n"
-	".balign 16\n"
-	"track_nothing:\n"
-	".incbin \"" TRACK_NOTHING "\"\n"
-	"track_nothing_end:\n"
-	".byte 0\n"
 	".previous\n");
-extern const char track_library[], track_library_end[], track_nothing[], track_nothing_end[];
+extern const char track_library[], track_library_end[];
 
-struct content {
-	const char *at;
-	size_t size;
-};
-
-static struct content content_library(void)
+static size_t library_size(void)
 {
-	return (struct content){track_library, (size_t)(track_library_end - track_library)};
+	return (size_t)(track_library_end - track_library);
 }
-
-/*
- * Where programs of 32 bits run, each kind of program is to find a file of its own: what glibc's
- * loader puts in the place of this word differs between them (sysdeps/x86/cpu-features.c, and the
- * kernel's ELF_PLATFORM). musl's knows no such words and takes the path as it is.
- */
-#define PLATFORM "${PLATFORM}"
-static const char *const platforms_64[] = {"x86_64", "haswell", "xeon_phi", PLATFORM};
-static const char *const platforms_32[] = {"i686", "i586", "i386"};
-
-#define FILE_NAME_MAX 80
 
 /* FNV-1a: for a name, not for trust. */
 static u64 library_hash(void)
@@ -64,26 +42,19 @@ static u64 library_hash(void)
 	return hash;
 }
 
-/* platform: NULL where there is only one kind of program. */
-static void file_name(char ret[FILE_NAME_MAX], const char *platform)
-{
-	snprintf(ret, FILE_NAME_MAX, LIBRARY "-%016llx%s%s.so", library_hash(), platform ? "-" : "",
-		platform ? platform : "");
-}
-
-static bool content_is(int fd, struct content c)
+static bool content_is_ours(int fd)
 {
 	struct stat st;
 	void *at;
 	bool same;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size != c.size)
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size != library_size())
 		return false;
-	at = mmap(NULL, c.size, PROT_READ, MAP_PRIVATE, fd, 0);
+	at = mmap(NULL, library_size(), PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return false;
-	same = !memcmp(at, c.at, c.size);
-	munmap(at, c.size);
+	same = !memcmp(at, track_library, library_size());
+	munmap(at, library_size());
 	return same;
 }
 
@@ -125,8 +96,7 @@ static bool path_is_loadable(const char *path)
 	return !strpbrk(path, " :$") && !statvfs(path, &fs) && !(fs.f_flag & ST_NOEXEC);
 }
 
-/* The file beside memwhy, if it can be used; else NULL. */
-static const char *file_beside(void)
+const char *preload_file_beside(void)
 {
 	static const char *const places[] = {"", "../lib/memwhy/"};
 	static char path[PATH_MAX];
@@ -147,16 +117,16 @@ static const char *file_beside(void)
 			!preload_path_is_safe(path, geteuid()))
 			continue;
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-		if (fd >= 0 && content_is(fd, content_library()))
+		if (fd >= 0 && content_is_ours(fd))
 			return path;
 	}
 	return NULL;
 }
 
 /* Under a name of its own at first, so that nobody finds half of it. */
-static int file_write(int dir, const char *name, struct content c)
+static int file_write(int dir, const char *name)
 {
-	size_t done = 0;
+	size_t size = library_size(), done = 0;
 	char fresh[64];
 	int rc = 0;
 
@@ -167,8 +137,8 @@ static int file_write(int dir, const char *name, struct content c)
 
 	if (fd < 0)
 		return -errno;
-	while (done < c.size && !rc) {
-		ssize_t n = write(fd, c.at + done, c.size - done);
+	while (done < size && !rc) {
+		ssize_t n = write(fd, track_library + done, size - done);
 
 		if (n < 0)
 			rc = -errno;
@@ -202,75 +172,20 @@ static int file_try(int dir, const char *name, int *ret_fd)
 		return -errno;
 	if (!is_named(fd, dir, name))
 		return -EAGAIN;
-	if (!content_is(fd, content_library()))
+	if (!content_is_ours(fd))
 		return unlinkat(dir, name, 0) ? -errno : -EAGAIN;
 	*ret_fd = take_fd(fd);
 	return 0;
-}
-
-/* Not a hard link: to the kernel that is one more who has the file. */
-static int file_link(int dir, const char *to, const char *name)
-{
-	char now[FILE_NAME_MAX];
-	ssize_t n = readlinkat(dir, name, now, sizeof(now));
-
-	if (n == (ssize_t)strlen(to) && !memcmp(now, to, (size_t)n))
-		return 0;
-	if (unlinkat(dir, name, 0) && errno != ENOENT)
-		return -errno;
-	/* Another memwhy may have done it. */
-	return symlinkat(to, dir, name) && errno != EEXIST ? -errno : 0;
-}
-
-/* For programs of 32 bits, which are not followed: what they can load without a word. */
-static int nothing_make(int dir, const char *name)
-{
-	struct content nothing = {track_nothing, (size_t)(track_nothing_end - track_nothing)};
-	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd >= 0 && content_is(fd, nothing) ? 0 : file_write(dir, name, nothing);
-}
-
-/* The other names of the library, which is there and stays. */
-static int platforms_make(int dir, const char *library)
-{
-	char name[FILE_NAME_MAX];
-	int rc = 0;
-
-	for (size_t i = 1; i < ARRAY_SIZE(platforms_64) && !rc; i++) {
-		file_name(name, platforms_64[i]);
-		rc = file_link(dir, library, name);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(platforms_32) && !rc; i++) {
-		file_name(name, platforms_32[i]);
-		rc = nothing_make(dir, name);
-	}
-	return rc;
-}
-
-static int file_hold(int dir, bool platforms, int *ret_fd)
-{
-	_cleanup_close_ int fd = -1;
-	char name[FILE_NAME_MAX];
-	int rc;
-
-	file_name(name, platforms ? platforms_64[0] : NULL);
-	rc = file_try(dir, name, &fd);
-	if (rc == -EAGAIN && !file_write(dir, name, content_library()))
-		rc = file_try(dir, name, &fd);
-	rc = rc || !platforms ? rc : platforms_make(dir, name);
-	if (!rc)
-		*ret_fd = take_fd(fd);
-	return rc;
 }
 
 /* In a directory below this one, which is there. */
 static int file_make(struct preload_file *f, const char *base)
 {
 	uid_t user = geteuid();
-	char name[FILE_NAME_MAX], at[PATH_MAX - sizeof(name)];
+	char name[64], at[PATH_MAX - sizeof(name)];
 	int rc = -EAGAIN;
 
+	snprintf(name, sizeof(name), LIBRARY "-%016llx.so", library_hash());
 	if (snprintf(at, sizeof(at), "%s/" DIRECTORY, base) >= (int)sizeof(at))
 		return -ENAMETOOLONG;
 	if (!preload_path_is_safe(base, user))
@@ -289,9 +204,10 @@ static int file_make(struct preload_file *f, const char *base)
 			return -errno;
 		if (!preload_path_is_safe(at, user) || !path_is_loadable(at))
 			return -EACCES;
-		rc = file_hold(dir, f->platforms, &f->fd);
+		rc = file_try(dir, name, &f->fd);
+		if (rc == -EAGAIN && !file_write(dir, name))
+			rc = file_try(dir, name, &f->fd);
 	}
-	file_name(name, f->platforms ? PLATFORM : NULL);
 	if (!rc)
 		snprintf(f->path, sizeof(f->path), "%s/%s", at, name);
 	return rc;
@@ -312,32 +228,22 @@ static void bases_of_user(char ret[3][PATH_MAX])
 		ret[2][0] = '\0';
 }
 
-static bool has_platforms(void)
-{
-	return !access(LOADER_32, F_OK);
-}
-
-bool preload_file_is_there(void)
-{
-	return !has_platforms() && file_beside();
-}
-
 int preload_file_open(struct preload_file *f, struct err *err)
 {
 	char bases[3][PATH_MAX] = {"/run", "/var/cache", ""};
-	const char *beside = file_beside();
+	const char *beside = preload_file_beside();
 	bool root = !geteuid();
 
-	*f = (struct preload_file){.fd = -1, .platforms = has_platforms()};
-	if (!root)
-		bases_of_user(bases);
-	for (size_t i = 0; i < ARRAY_SIZE(bases) && (!beside || f->platforms); i++)
-		if (bases[i][0] && !file_make(f, bases[i]))
-			return 0;
+	*f = (struct preload_file){.fd = -1};
 	if (beside) {
 		snprintf(f->path, sizeof(f->path), "%s", beside);
 		return 0;
 	}
+	if (!root)
+		bases_of_user(bases);
+	for (size_t i = 0; i < ARRAY_SIZE(bases); i++)
+		if (bases[i][0] && !file_make(f, bases[i]))
+			return 0;
 	err_set(err, -EACCES,
 		"there is no directory for the preload library that nobody else can write to: "
 		"tried %s",
@@ -362,22 +268,6 @@ static bool is_inherited(const char *path)
 	return found;
 }
 
-/* What others look for goes last. */
-static void names_remove(const struct preload_file *f, const char *at)
-{
-	_cleanup_close_ int dir = open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char name[FILE_NAME_MAX];
-
-	for (size_t i = 0; i < ARRAY_SIZE(platforms_32) && f->platforms; i++) {
-		file_name(name, platforms_32[i]);
-		unlinkat(dir, name, 0);
-	}
-	for (size_t i = f->platforms ? ARRAY_SIZE(platforms_64) : 1; i-- > 0;) {
-		file_name(name, f->platforms ? platforms_64[i] : NULL);
-		unlinkat(dir, name, 0);
-	}
-}
-
 /*
  * The kernel gives a lease for writing only while nobody else has the file open or mapped, and
  * holds up who opens it then. A process of another file system's view may have it in its
@@ -392,10 +282,8 @@ static void file_remove(const struct preload_file *f)
 	signal(SIGIO, SIG_IGN); /* somebody waits for the lease */
 	if (flock(f->fd, LOCK_EX | LOCK_NB) || fcntl(f->fd, F_SETLEASE, F_WRLCK))
 		return;
-	if (!is_inherited(f->path)) {
-		names_remove(f, dir);
+	if (!is_inherited(f->path) && !unlink(f->path))
 		rmdir(dir); /* others may be there */
-	}
 	fcntl(f->fd, F_SETLEASE, F_UNLCK);
 }
 

@@ -4,9 +4,7 @@
  * So it lies where nobody but root (and who runs memwhy) can put another file, now or later: beside
  * memwhy or in ../lib/memwhy; else it is made, under a name that only depends on its content, in
  * /run/memwhy or /var/cache/memwhy, or for a user in a directory of the user's own. What was made
- * is removed by the last memwhy that used it, unless a process still has it. Where programs of 32
- * bits can run too it is made in any case: the path has a word in it that their loader reads
- * otherwise, and finds a library with nothing in it.
+ * is removed by the last memwhy that used it, unless a process still has it.
  */
 #ifndef MEMWHY_CAPTURE_PRELOAD_FILE_H
 #define MEMWHY_CAPTURE_PRELOAD_FILE_H
@@ -17,12 +15,11 @@
 
 struct preload_file {
 	char path[PATH_MAX];
-	int fd;         /* locked as long as it is used; -1: it was there before */
-	bool platforms; /* there are loaders of more than one kind of program */
+	int fd; /* locked as long as it is used; -1: it was there before */
 };
 
-/* Is there one beside memwhy that can be used, so that none is made? */
-bool preload_file_is_there(void);
+/* The file beside memwhy, if it can be used; else NULL. */
+const char *preload_file_beside(void);
 /* *ret is to be closed also when this failed. */
 int preload_file_open(struct preload_file *ret, struct err *err);
 void preload_file_close(struct preload_file *f);

@@ -17,7 +17,7 @@ int command_prepare(const struct session_config *cfg, struct capture *c,
 		return 0;
 	why = preload_check_command(cfg->argv[0], cfg->opt.as_other ? &cfg->opt.as : NULL, program);
 	if (!preload_is_in_vain(why))
-		return preload_open(&c->preload, err);
+		return preload_open(&c->preload, why != PRELOAD_CLASS, err);
 	c->opt.program = program;
 	c->opt.program_why = preload_why_text(why);
 	return 0;

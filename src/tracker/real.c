@@ -21,7 +21,14 @@ struct object {
 	const char *strings;
 	const u32 *gnu_hash;
 	const u32 *sysv_hash;
+	const u16 *versions; /* NULL: none */
 };
+
+/* Of a symbol: it is one of an older interface, for programs that were linked with that. */
+#define VERSION_OLD 0x8000
+
+#define NEW_ONLY 0
+#define OLD_TOO 1
 
 /* Some loaders relocate these pointers in place, others do not. */
 static const void *object_pointer(const struct object *o, u64 at)
@@ -43,21 +50,26 @@ static void object_read(struct object *o, const struct link_map *map)
 			o->gnu_hash = p;
 		else if (d->d_tag == DT_HASH)
 			o->sysv_hash = p;
+		else if (d->d_tag == DT_VERSYM)
+			o->versions = p;
 	}
 }
 
-static void *symbol_value(const struct object *o, const ElfW(Sym) * s, const char *name)
+static void *symbol_value(const struct object *o, u32 i, const char *name, int old)
 {
+	const ElfW(Sym) *s = &o->symbols[i];
 	void *at = (void *)(o->base + s->st_value);
 
 	if (!s->st_shndx || !s->st_value || !text_equal(o->strings + s->st_name, name))
+		return NULL;
+	if (!old && o->versions && o->versions[i] & VERSION_OLD)
 		return NULL;
 	if (ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC)
 		return ((void *(*)(void))at)();
 	return at;
 }
 
-static void *gnu_lookup(const struct object *o, const char *name)
+static void *gnu_lookup(const struct object *o, const char *name, int old)
 {
 	u32 n_buckets = o->gnu_hash[0], first = o->gnu_hash[1], n_bloom = o->gnu_hash[2];
 	const u32 *buckets = o->gnu_hash + 4 + 2 * n_bloom, *chain = buckets + n_buckets;
@@ -68,7 +80,7 @@ static void *gnu_lookup(const struct object *o, const char *name)
 	at = n_buckets ? buckets[hash % n_buckets] : 0;
 	for (; at >= first && at; at++) {
 		u32 h = chain[at - first];
-		void *found = (h | 1) == (hash | 1) ? symbol_value(o, &o->symbols[at], name) : NULL;
+		void *found = (h | 1) == (hash | 1) ? symbol_value(o, at, name, old) : NULL;
 
 		if (found || h & 1)
 			return found;
@@ -76,19 +88,27 @@ static void *gnu_lookup(const struct object *o, const char *name)
 	return NULL;
 }
 
-static void *object_lookup(const struct object *o, const char *name)
+static void *object_search(const struct object *o, const char *name, int old)
 {
 	if (!o->symbols || !o->strings)
 		return NULL;
 	if (o->gnu_hash)
-		return gnu_lookup(o, name);
+		return gnu_lookup(o, name, old);
 	for (u32 i = 0; o->sysv_hash && i < o->sysv_hash[1]; i++) {
-		void *found = symbol_value(o, &o->symbols[i], name);
+		void *found = symbol_value(o, i, name, old);
 
 		if (found)
 			return found;
 	}
 	return NULL;
+}
+
+/* glibc's libc_malloc_debug.so has only old ones. */
+static void *object_lookup(const struct object *o, const char *name)
+{
+	void *found = object_search(o, name, NEW_ONLY);
+
+	return found ? found : object_search(o, name, OLD_TOO);
 }
 
 /* The program's headers, how many, and what its addresses were moved by. */

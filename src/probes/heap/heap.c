@@ -467,8 +467,8 @@ static void close_source(void *state)
 static int survey(struct capture *c)
 {
 	return capture_method(c, "allocations of a command",
-		preload_file_is_there() ? "preload library"
-					: "preload library, from a file for the run",
+		preload_file_beside() ? "preload library"
+				      : "preload library, from a file for the run",
 		NULL);
 }
 

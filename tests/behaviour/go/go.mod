@@ -1,0 +1,3 @@
+module modes
+
+go 1.19
