@@ -242,7 +242,13 @@ static const char output_text[] =
 	"--out -, /dev/stdout and /dev/fd/N write to descriptors that memwhy was given, as they "
 	"are. --out also takes a character device, such as /dev/null, and a named pipe of the "
 	"same user; --input reads a named pipe. Both wait five seconds for the other end.\n\n"
-	"In csv, text that begins with one of = + - @ and ' has an apostrophe before it, so that "
+	"json, jsonl, csv, folded and the lines of --like are for programs. Where they go to "
+	"standard output, that of the command (-- CMD) is memwhy's standard error, so that the "
+	"two do not mix; with --out FILE, and in text, it is untouched.\n\n"
+	"In csv, a report of several tables is one: its first column is table, the others are "
+	"those of all of them, and cells that a row's table does not have are empty. --table "
+	"chooses one, which has no such column. Text that begins with one of = + - @ and ' has an "
+	"apostrophe before it, so that "
 	"no spreadsheet takes a name for a formula. Commands to copy (try, undo, verify, next) "
 	"are in backticks in JSON and quoted for a POSIX shell in every format.";
 

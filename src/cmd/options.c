@@ -170,7 +170,9 @@ static const struct opt numa[] = {
 };
 
 static const struct opt output[] = {
-	OV("output", 'o', OPT_STRING, format, "FORMAT", "text, wide, json, jsonl, csv or folded",
+	OV("output", 'o', OPT_STRING, format, "FORMAT",
+		"text, wide, json, jsonl, csv or folded; of all but the first two stdout has "
+		"nothing else: what CMD prints goes to stderr, unless --out has the report",
 		"text wide json jsonl csv folded"),
 	O("fields", 0, OPT_STRING, fields, "A,B", "only these columns, in this order"),
 	O("sort", 0, OPT_STRING, sort, "FIELD", "largest first by this column (-FIELD: smallest)"),

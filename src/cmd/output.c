@@ -121,6 +121,13 @@ int output_open(const struct options *o, struct output *ret, struct err *err)
 	return 0;
 }
 
+bool output_takes_stdout(const struct output *out, const struct options *o)
+{
+	bool for_people = !strcmp(o->format, "text") || !strcmp(o->format, "wide");
+
+	return out->file == stdout && (!for_people || o->like);
+}
+
 void output_select(const struct output *out, const struct options *o, struct report *r)
 {
 	r->fields = o->fields;

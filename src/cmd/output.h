@@ -22,6 +22,9 @@ struct output {
  * the first output, unless --force made it anew; it must not be one of the recordings (--input,
  * --record). */
 int output_open(const struct options *o, struct output *ret, struct err *err);
+/* Do programs read what goes to standard output (rows, an object, a tool's lines)? Then nothing
+ * else may go there. */
+bool output_takes_stdout(const struct output *out, const struct options *o);
 /* Sets --fields, --sort, --limit, --table on the report. */
 void output_select(const struct output *out, const struct options *o, struct report *r);
 int output_report(struct output *out, const struct report *r, struct err *err);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/progress.h"
 #include "cmd/ours.h"
@@ -203,6 +204,19 @@ static int running_rehearse(struct running *g)
 	return rc;
 }
 
+/* On a terminal it is to be seen why. */
+static bool command_apart(const struct running *g)
+{
+	const struct options *o = g->run->o;
+	bool apart = o->argv && output_takes_stdout(&g->out, o);
+
+	if (apart && !o->quiet && isatty(STDERR_FILENO))
+		fprintf(stderr,
+			"memwhy: what the command prints goes to stderr, as stdout has the report "
+			"(--out FILE)\n");
+	return apart;
+}
+
 static int run_live(struct running *g, struct capture_options *opt, const struct scope_words *words)
 {
 	const struct options *o = g->run->o;
@@ -220,6 +234,7 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 		.for_ns = o->for_ns,
 		.interval_ns = o->interval_ns,
 		.argv = o->argv,
+		.apart = command_apart(g),
 		.on_tick = o->each   ? NULL
 			   : g->look ? running_look
 				     : running_report,

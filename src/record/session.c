@@ -139,8 +139,8 @@ static int probes_open(struct session *s, struct err *err)
 			return rc;
 		}
 		s->c.probe = cfg->probes[i]->name;
-		capture_note(&s->c, rc == -EPERM || rc == -EACCES ? NOTE_REFUSED : NOTE_NOT_CHECKED, "%s%s%s",
-			why.msg, why.hint[0] ? ": " : "", why.hint);
+		capture_note(&s->c, rc == -EPERM || rc == -EACCES ? NOTE_REFUSED : NOTE_NOT_CHECKED,
+			"%s%s%s", why.msg, why.hint[0] ? ": " : "", why.hint);
 	}
 	return 0;
 }
@@ -304,7 +304,9 @@ static int session_begin(struct session *s, struct err *err)
 	rc = command_prepare(cfg, &s->c, &s->program, err);
 	/* Before signals are taken, so that the command finds them as we did. */
 	if (!rc && cfg->argv)
-		rc = spawn_held(cfg->argv, cfg->opt.as_other ? &cfg->opt.as : NULL, &s->child, err);
+		rc = spawn_held(cfg->argv,
+			&(struct spawn_how){cfg->opt.as_other ? &cfg->opt.as : NULL, cfg->apart},
+			&s->child, err);
 	preload_started(&s->c.preload);
 	if (!rc)
 		rc = signals_open(s);

@@ -21,6 +21,7 @@ struct session_config {
 	u64 for_ns;      /* 0: until interrupted, or the observed processes have ended */
 	u64 interval_ns; /* 0: no ticks */
 	char **argv;     /* the command to run and observe, NULL: none */
+	bool apart;      /* its standard output is our standard error */
 	/* Called after each tick's records were sent; 0 or -errno to end the session. */
 	int (*on_tick)(void *arg);
 	/* Called when single events were sent; with events_named once a second, when what they

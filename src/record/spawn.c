@@ -27,14 +27,16 @@ static int user_become(const struct sys_user *as)
 	return 0;
 }
 
-static void child_run(char *const argv[], const struct sys_user *as, int hold, int fault)
+static void child_run(char *const argv[], const struct spawn_how *how, int hold, int fault)
 {
 	char go;
 	int rc;
 
 	if (read(hold, &go, 1) != 1)
 		_exit(127); /* never released: memwhy failed or died before */
-	rc = as ? -user_become(as) : 0;
+	rc = how->as ? -user_become(how->as) : 0;
+	if (!rc && how->apart && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		rc = errno;
 	if (!rc) {
 		execvp(argv[0], argv);
 		rc = errno;
@@ -44,7 +46,8 @@ static void child_run(char *const argv[], const struct sys_user *as, int hold, i
 	_exit(127);
 }
 
-int spawn_held(char *const argv[], const struct sys_user *as, struct spawned *ret, struct err *err)
+int spawn_held(
+	char *const argv[], const struct spawn_how *how, struct spawned *ret, struct err *err)
 {
 	int hold[2], fault[2];
 	pid_t pid;
@@ -59,7 +62,7 @@ int spawn_held(char *const argv[], const struct sys_user *as, struct spawned *re
 	pid = fork();
 	if (!pid) {
 		close(hold[1]);
-		child_run(argv, as, hold[0], fault[1]);
+		child_run(argv, how, hold[0], fault[1]);
 	}
 	close(hold[0]);
 	close(fault[1]);

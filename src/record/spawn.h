@@ -16,8 +16,13 @@ struct spawned {
 	int status; /* of waitpid, once ended */
 };
 
-/* as: whom it runs as from its exec on; NULL: as we do. */
-int spawn_held(char *const argv[], const struct sys_user *as, struct spawned *ret, struct err *err);
+struct spawn_how {
+	const struct sys_user *as; /* whom it runs as from its exec on; NULL: as we do */
+	bool apart; /* what it prints goes to our standard error: standard output is taken */
+};
+
+int spawn_held(
+	char *const argv[], const struct spawn_how *how, struct spawned *ret, struct err *err);
 /* -errno of the exec if it failed; the child is gone then. */
 int spawn_release(struct spawned *s, const char *name, struct err *err);
 /* Collects the child if it has ended. */

@@ -36,7 +36,7 @@ const struct renderer renderers[] = {
 	},
 	{
 		.name = "csv",
-		.help = "one table (--table) as comma-separated values",
+		.help = "comma-separated values; of several tables each row says whose it is",
 		.report = csv_report,
 		.rows = csv_rows,
 	},

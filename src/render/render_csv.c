@@ -1,9 +1,11 @@
 /*
- * -o csv: one table as RFC 4180 has it, with one difference: lines end as Unix tools expect,
- * without a carriage return. Control characters are escaped, so a row is always one line. A
- * spreadsheet takes what begins with = + - or @ for a formula, and names are chosen by others: text
- * that begins so has an apostrophe before it, and so has what begins with an apostrophe, so that
- * taking one off gives the text back. Numbers stay as they are.
+ * -o csv: RFC 4180 with one difference: lines end as Unix tools expect, without a carriage return.
+ * Several tables are one: its first column says of which a row is, the others are all that any of
+ * them has, and cells of a column that a row's table has not are empty. Control characters are
+ * escaped, so a row is always one line. A spreadsheet takes what begins with = + - or @ for a
+ * formula, and names are chosen by others: text that begins so has an apostrophe before it, and so
+ * has what begins with an apostrophe, so that taking one off gives the text back. Numbers stay as
+ * they are.
  */
 #include <string.h>
 
@@ -40,31 +42,80 @@ static void text_add(struct str *out, const char *text)
 	field_add(out, str_get(&marked));
 }
 
-static void head_line(struct str *out, const struct slice *v)
+/* What the lines have, whatever table their rows are of. */
+struct columns {
+	VEC(const char *) names;
+	bool tabled; /* the first is the name of the table */
+};
+
+static bool columns_have(const struct columns *all, const char *name)
 {
-	for (size_t i = 0; i < v->n_cols; i++) {
-		if (i)
-			str_addc(out, ',');
-		field_add(out, slice_column(v, i)->name);
+	vec_each (n, &all->names)
+		if (!strcmp(*n, name))
+			return true;
+	return false;
+}
+
+static int columns_add(struct columns *all, const struct slice *v)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < v->n_cols && !rc; i++)
+		if (!columns_have(all, slice_column(v, i)->name))
+			rc = vec_push(&all->names, slice_column(v, i)->name);
+	return rc;
+}
+
+static void head_line(struct str *out, const struct columns *all)
+{
+	const char *gap = all->tabled ? "," : "";
+
+	str_add(out, all->tabled ? "table" : "");
+	vec_each (n, &all->names) {
+		str_add(out, gap);
+		field_add(out, *n);
+		gap = ",";
 	}
 	str_addc(out, '\n');
 }
 
-static void row_line(struct str *out, const struct report *r, const struct slice *v, size_t row)
+/* Of most tables it is the same place. NULL: this table has no such column. */
+static const struct cell *cell_named(
+	const struct slice *v, size_t row, const char *name, size_t likely)
+{
+	if (likely < v->n_cols && !strcmp(slice_column(v, likely)->name, name))
+		return slice_cell(v, row, likely);
+	for (size_t i = 0; i < v->n_cols; i++)
+		if (!strcmp(slice_column(v, i)->name, name))
+			return slice_cell(v, row, i);
+	return NULL;
+}
+
+static void cell_line(struct str *out, const struct report *r, const struct cell *c)
 {
 	_cleanup_str_ struct str cell = {};
 
-	for (size_t i = 0; i < v->n_cols; i++) {
-		const struct cell *c = slice_cell(v, row, i);
+	cell_add_bare(&cell, r->stream, c);
+	if (c->type == CELL_TEXT || c->type == CELL_STACK)
+		text_add(out, str_get(&cell));
+	else
+		field_add(out, str_get(&cell));
+	out->failed |= cell.failed;
+}
 
-		str_clear(&cell);
-		cell_add_bare(&cell, r->stream, c);
-		if (i)
-			str_addc(out, ',');
-		if (c->type == CELL_TEXT || c->type == CELL_STACK)
-			text_add(out, str_get(&cell));
-		else
-			field_add(out, str_get(&cell));
+static void row_line(struct str *out, const struct report *r, const struct columns *all,
+	const struct slice *v, size_t row)
+{
+	const char *gap = all->tabled ? "," : "";
+
+	str_add(out, all->tabled ? v->t->name : "");
+	for (size_t i = 0; i < all->names.n; i++) {
+		const struct cell *c = cell_named(v, row, all->names.v[i], i);
+
+		str_add(out, gap);
+		if (c)
+			cell_line(out, r, c);
+		gap = ",";
 	}
 	str_addc(out, '\n');
 }
@@ -112,6 +163,23 @@ static void findings_csv(const struct report *r, const struct render_options *o,
 	}
 }
 
+static void slices_csv(const struct report *r, const struct slices *vs,
+	const struct render_options *o, struct str *out)
+{
+	struct columns all = {.tabled = vs->v.n > 1};
+
+	vec_each (v, &vs->v)
+		out->failed |= columns_add(&all, v) != 0;
+	if (vs->v.n && !o->headless)
+		head_line(out, &all);
+	vec_each (v, &vs->v)
+		for (size_t row = 0; row < v->n_rows; row++) {
+			row_line(out, r, &all, v, row);
+			render_pass(o, out);
+		}
+	vec_free(&all.names);
+}
+
 void csv_report(const struct report *r, const struct render_options *o, struct str *out)
 {
 	struct slices vs;
@@ -124,22 +192,14 @@ void csv_report(const struct report *r, const struct render_options *o, struct s
 		out->failed = true;
 		return;
 	}
-	if (vs.v.n) {
-		const struct slice *v = &vs.v.v[0];
-
-		if (!o->headless)
-			head_line(out, v);
-		for (size_t row = 0; row < v->n_rows; row++) {
-			row_line(out, r, v, row);
-			render_pass(o, out);
-		}
-	}
+	slices_csv(r, &vs, o, out);
 	slices_close(&vs);
 }
 
 void csv_rows(const struct report *r, const struct table *t, size_t from, bool first,
 	const struct render_options *o, struct str *out)
 {
+	struct columns all = {};
 	struct slice v;
 
 	(void)o;
@@ -147,9 +207,11 @@ void csv_rows(const struct report *r, const struct table *t, size_t from, bool f
 		out->failed = true;
 		return;
 	}
+	out->failed |= columns_add(&all, &v) != 0;
 	if (first)
-		head_line(out, &v);
+		head_line(out, &all);
 	for (size_t row = from; row < v.n_rows; row++)
-		row_line(out, r, &v, row);
+		row_line(out, r, &all, &v, row);
+	vec_free(&all.names);
 	slice_close(&v);
 }

@@ -169,7 +169,7 @@ ways() {
 	jq -e '.scope | contains("\u001b[31m,\"")' <<<"$output"
 	mw_ok faults --out told -- "$PWD/bin/"$'\e[31mred'
 	! has_controls <told || false
-	mw_error 2 faults -- $'./no\e[31msuch\n'
+	mw_error 127 faults -- $'./no\e[31msuch\n'
 }
 
 # Hints name commands with words of the command line: a shell reads these back as they were.

@@ -581,3 +581,37 @@ on_terminal() {
 	[[ $drawn != *looking* ]] || try refuse "in the background"
 	tried
 }
+
+@test "output: csv of several tables is all of them, and each row says whose it is" {
+	local rows
+	"$MEMWHY" record -q --probes reclaim,stalls,thp several.mw --for 50ms
+	for c in stalls reclaim thp; do
+		mw_ok "$c" --input several.mw -o json
+		rows=$(jq '.rows | length' <<<"$output")
+		mw_ok "$c" --input several.mw -o csv
+		csv_check <<<"$output" || try refuse "$c"
+		[[ $output == table,* ]] || try refuse "$c: no column of tables"
+		[ "$(grep -c '' <<<"$output")" -eq $((rows + 1)) ] || try refuse "$c: not $rows rows"
+	done
+	mw_ok thp --input several.mw -o csv --table counters
+	[[ $output != table,* && $(head -n1 <<<"$output") != *,,* ]] || refuse "one table"
+	tried
+}
+
+@test "output: what a command prints is not among what programs read" {
+	for words in "-o json" "-o jsonl" "-o csv" "--stacks=user -o folded" "--each -o json" "-o json --out -" \
+		"-o json --out /dev/stdout" "--each -o csv"; do
+		mw faults $words -- sh -c 'echo mine; echo wrong >&2; exit 3'
+		[ "$status" -eq 3 ] && [[ $output != *mine* && $stderr == mine$'\n'wrong ]] || try refuse "$words"
+	done
+	for words in "-o text" "-o wide" "-q" "-o json --out report"; do
+		mw faults $words -- sh -c 'echo mine; echo wrong >&2; exit 3'
+		[ "$status" -eq 3 ] && [[ $output == mine* && $stderr == wrong ]] || try refuse "$words"
+	done
+	mw maps -q --like mmapsnoop -- echo mine
+	[[ $status -eq 0 && $output == PID* && $output != *mine* && $stderr == mine ]] || try refuse "--like"
+	# a terminal is told
+	script -qec "\"$MEMWHY\" faults -o csv -- true >rows" /dev/null </dev/null >told
+	grep -q 'what the command prints goes to stderr' told || try refuse "on a terminal"
+	tried
+}
