@@ -150,20 +150,28 @@ static __always_inline bool scope_task_match(u64 pid_tgid)
 	       (tid != tgid && bpf_map_lookup_elem(&scope_tasks, &tid));
 }
 
+static __always_inline const struct scope_self *scope_now(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scope_self, &zero);
+}
+
+static __always_inline bool scope_is_of(const struct scope_self *s, u32 tgid)
+{
+	if (!scope.except)
+		return false;
+	return tgid == scope.except ||
+	       (tgid && (tgid == s->tgid[0] || tgid == s->tgid[1] || tgid == s->tgid[2] ||
+				tgid == s->tgid[3]));
+}
+
 /* Is it memwhy, or a process that works for it? */
 static __always_inline bool scope_is_self(u32 tgid)
 {
-	const struct scope_self *s;
-	u32 zero = 0;
+	const struct scope_self *s = scope_now();
 
-	if (!scope.except)
-		return false;
-	if (tgid == scope.except)
-		return true;
-	s = bpf_map_lookup_elem(&scope_self, &zero);
-	return s && tgid &&
-	       (tgid == s->tgid[0] || tgid == s->tgid[1] || tgid == s->tgid[2] ||
-		       tgid == s->tgid[3]);
+	return s && scope_is_of(s, tgid);
 }
 
 /* Was the current task asked for, be it memwhy or not? */
@@ -181,7 +189,9 @@ static __always_inline bool scope_selects(u64 pid_tgid)
 /* Does the current task count? To be asked first by every handler. */
 static __always_inline bool scope_match(u64 pid_tgid)
 {
-	return !scope_is_self(pid_tgid >> 32) && scope_selects(pid_tgid);
+	const struct scope_self *s = scope_now();
+
+	return s && !s->paused && !scope_is_of(s, pid_tgid >> 32) && scope_selects(pid_tgid);
 }
 
 /*

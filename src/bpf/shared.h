@@ -64,9 +64,10 @@ struct scope_config {
 
 #define SELF_HELPERS 4
 
-/* The element of the array scope_self: processes that work for memwhy; 0: none. */
+/* The element of the array scope_self, which all objects of a session have in common. */
 struct scope_self {
-	u32 tgid[SELF_HELPERS];
+	u32 tgid[SELF_HELPERS]; /* processes that work for memwhy; 0: none */
+	u32 paused; /* nothing counts: while the others are attached or detached one by one */
 };
 
 /* The element of a probe's array of bursts (struct probe_bursts): count until then. */

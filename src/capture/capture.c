@@ -56,6 +56,17 @@ void capture_self_remove(struct capture *c, u32 tgid)
 	capture_self_send(c);
 }
 
+int capture_pause(struct capture *c, bool pause)
+{
+	int rc;
+
+	c->self.paused = pause;
+	rc = capture_self_send(c);
+	if (!rc && !pause && c->shared[SHARED_SELF])
+		c->counting_ns = clock_mono_ns();
+	return rc;
+}
+
 bool capture_is_self(const struct capture *c, u32 tgid)
 {
 	if (c->opt.with_self || !tgid)

@@ -104,10 +104,10 @@ struct capture {
 	const struct blocks *blocks; /* of a probe that follows them; NULL: there is none */
 	bool blocks_wanted;          /* somebody will tell it of accesses; before probe_start() */
 	int shared[SHARED_MAPS];     /* descriptor plus one; 0: none yet */
-	struct scope_self self;      /* processes that work for memwhy now */
+	struct scope_self self;      /* what memwhy does itself now */
 	u32 shrink;        /* maps are so much smaller, see budget.h; 0: as fits the machine */
 	u64 begin_ns;      /* when everything counted; 0: not yet */
-	u64 attached_ns;   /* when the last program was attached; 0: none was */
+	u64 counting_ns;   /* when programs began to count; 0: not yet, or there are none */
 	bool ending;       /* counting is over: the drain that follows is the last */
 	void *state;       /* of the probe being opened or drained: probe_bpf.state_size bytes */
 	const char *probe; /* the probe being opened or drained, for its records */
@@ -148,7 +148,13 @@ bool capture_operand(const struct capture *c, const char *word);
  */
 int capture_self_add(struct capture *c, u32 tgid);
 void capture_self_remove(struct capture *c, u32 tgid);
-/* Writes the list where programs read it: once that map was made. */
+/*
+ * Until then, and from then on, nothing counts, whatever is attached: it takes a while to attach and
+ * to detach one program after the other, and what they count in is one interval for all. For the
+ * programs that ask scope_match().
+ */
+int capture_pause(struct capture *c, bool pause);
+/* Writes both where programs read it: once that map was made. */
 int capture_self_send(struct capture *c);
 /* Is it memwhy or one of these, and left out? */
 bool capture_is_self(const struct capture *c, u32 tgid);

@@ -188,9 +188,7 @@ static int bpf_open(struct probe_run *run, struct err *err)
 		return err_errno(err, rc, "%s: reading BPF maps", run->probe->name);
 	if (run->tables[0])
 		wake_arm(run);
-	rc = run->probe->bpf->attach ? run->probe->bpf->attach(run->c, run->attached, err) : 0;
-	run->c->attached_ns = clock_mono_ns();
-	return rc;
+	return run->probe->bpf->attach ? run->probe->bpf->attach(run->c, run->attached, err) : 0;
 }
 
 static int sampler_open(struct probe_run *run, struct err *err)

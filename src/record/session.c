@@ -264,11 +264,11 @@ static int rights_drop(struct session *s, struct err *err)
 	return rc;
 }
 
-/* A command is about to be let go; else what is told counts since the last program was attached. */
+/* A command is about to be let go; else what is told counts since all programs were attached. */
 static int interval_begin(struct session *s)
 {
 	const struct session_config *cfg = s->cfg;
-	u64 begin_ns = cfg->argv || !s->c.attached_ns ? clock_mono_ns() : s->c.attached_ns;
+	u64 begin_ns = cfg->argv || !s->c.counting_ns ? clock_mono_ns() : s->c.counting_ns;
 
 	return origin_begin(&s->c, cfg->command, cfg->scope_text, begin_ns);
 }
@@ -333,7 +333,10 @@ static int session_begin(struct session *s, struct err *err)
 	if (!rc)
 		rc = unwind_scope(s);
 	if (!rc) {
+		(void)capture_pause(&s->c, true); /* no map yet */
 		rc = probes_open(s, err);
+		if (!rc)
+			rc = capture_pause(&s->c, false);
 		if (rc == -EPERM)
 			command_refused(&s->c, err);
 	}
@@ -552,7 +555,7 @@ static int exit_send(struct session *s, u64 time_ns)
 static int session_finish(struct session *s)
 {
 	u64 end_ns = clock_mono_ns();
-	int rc = 0;
+	int rc = capture_pause(&s->c, true);
 
 	for (size_t i = 0; i < s->n_runs; i++) {
 		int stopped = probe_stop(s->runs[i]);

@@ -173,3 +173,16 @@ has_map() { # PID: without starting anything, which takes longer than there is t
 	jq -e '.interval.seconds >= 0.2 and .interval.seconds < 1.5' "$json"
 	jq -e --argjson t "$resumed" '.interval.start[:19] + "Z" | fromdate > $t - 1.5' "$json"
 }
+
+# What faults all the time does so while programs are attached and detached, too.
+@test "faults: nothing counts before the interval and after it" {
+	(while :; do ls /; done) >/dev/null 2>&1 3>&- &
+	noise=$!
+	"$MEMWHY" faults --each --for 300ms -o json --out "$BATS_TEST_TMPDIR/report.json" || rc=$?
+	kill "$noise"
+	wait "$noise" || true
+	[ "${rc:-0}" -eq 0 ]
+	jq -e '.rows | length > 1000' "$BATS_TEST_TMPDIR/report.json"
+	jq -e '(.interval.seconds * 1e9) as $last | all(.rows[]; .time_ns > 0 and .time_ns <= $last)' \
+		"$BATS_TEST_TMPDIR/report.json"
+}
