@@ -1,10 +1,11 @@
 /*
  * Memory misbehaviour for ./demo and the tests, bounded in time and size; meant to run in a
- * memory-limited cgroup. usage: misbehave SECONDS FILE FILE_MIB LEAK_MIB_PER_S
+ * memory-limited cgroup. usage: misbehave SECONDS FILE FILE_MIB LEAK_MIB_PER_S [PROGRESS]
  *
  * One process grows by a steady rate of anonymous memory up to a fixed bound and never gives it
  * back; its child reads a mapped file that is larger than what is left, over and over, so that
- * every page has to be read again. FILE is created and removed.
+ * every page has to be read again. FILE is created and removed. PROGRESS gets a line each second: how
+ * many pages the reader has got through since it began.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +58,7 @@ static __attribute__((noinline)) unsigned scan_file(const volatile char *map, si
 	return sum;
 }
 
-static void reader(int fd, size_t size, double end)
+static void reader(int fd, size_t size, double end, volatile unsigned long *pages)
 {
 	const volatile char *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 	volatile unsigned sum = 0;
@@ -67,8 +68,10 @@ static void reader(int fd, size_t size, double end)
 	if (map == MAP_FAILED)
 		_exit(1);
 	madvise((void *)(unsigned long)map, size, MADV_RANDOM);
-	while (now() < end)
+	while (now() < end) {
 		sum += scan_file(map, size);
+		*pages += 64;
+	}
 	_exit(0);
 }
 
@@ -81,8 +84,10 @@ static __attribute__((noinline)) void leak_some(size_t bytes)
 	__asm__ volatile("" ::"r"(p) : "memory"); /* or the compiler leaves it all out */
 }
 
-static void leaker(double end, double mib_per_second)
+static void leaker(
+	double end, double mib_per_second, FILE *progress, const volatile unsigned long *pages)
 {
+	double next = now() + 1;
 	size_t total = 0;
 	struct timespec tick = {.tv_nsec = 50 * 1000 * 1000};
 
@@ -93,20 +98,34 @@ static void leaker(double end, double mib_per_second)
 		if (total + bytes < LEAK_MAX)
 			leak_some(bytes);
 		total += bytes;
+		if (progress && now() >= next) {
+			fprintf(progress, "%lu\n", *pages);
+			fflush(progress);
+			next += 1;
+		}
 		nanosleep(&tick, NULL);
 	}
 }
 
 int main(int argc, char **argv)
 {
+	volatile unsigned long *pages;
+	FILE *progress = NULL;
 	double end;
 	size_t size;
 	pid_t child;
 	int fd;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: misbehave SECONDS FILE FILE_MIB LEAK_MIB_PER_S\n");
+	if (argc != 5 && argc != 6) {
+		fprintf(stderr, "usage: misbehave SECONDS FILE FILE_MIB LEAK_MIB_PER_S [PROGRESS]\n");
 		return 2;
+	}
+	pages = mmap(NULL, sizeof(*pages), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (argc == 6)
+		progress = fopen(argv[5], "w");
+	if (pages == MAP_FAILED || (argc == 6 && !progress)) {
+		perror("misbehave");
+		return 1;
 	}
 	end = now() + atof(argv[1]);
 	size = (size_t)atol(argv[3]) * MIB;
@@ -118,8 +137,8 @@ int main(int argc, char **argv)
 	}
 	child = fork();
 	if (!child)
-		reader(fd, size, end);
-	leaker(end, atof(argv[4]));
+		reader(fd, size, end, pages);
+	leaker(end, atof(argv[4]), progress, pages);
 	if (child > 0)
 		waitpid(child, NULL, 0);
 	return 0;
