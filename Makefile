@@ -12,9 +12,10 @@ WARN    := -Wall -Wextra -Wshadow -Wformat=2 -Werror=format -Wpointer-arith -Wst
            -Wmissing-prototypes -Wno-format-nonliteral
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DMEMWHY_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS) \
-           -fno-omit-frame-pointer -Isrc -I$(B)/gen -MMD -MP
+           -fno-omit-frame-pointer -ffunction-sections -fdata-sections \
+           -Isrc -I$(B)/gen -MMD -MP
 LDLIBS  := -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lcap -lseccomp -lm -lpthread
-LDFLAGS_STATIC := -static
+LDFLAGS_STATIC := -static -Wl,--gc-sections
 
 # SAN=1: everything under AddressSanitizer and UndefinedBehaviorSanitizer (dynamically linked,
 # since the sanitizers' runtime cannot be linked into a static program).
@@ -25,7 +26,7 @@ LDFLAGS_STATIC := -fsanitize=address,undefined
 endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
-SKELS   := $(PROBES:%=$(B)/gen/%.skel.h) $(B)/gen/walk_list.h $(B)/gen/where.skel.h
+BPF_OBJECTS := $(PROBES) $(PROBES:%=%_walk) where
 SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
@@ -41,7 +42,7 @@ $(B)/memwhy: $(OBJS)
 	$(Q)strip -o $@.stripped $@
 	@printf 'built %s (%s bytes stripped)\n' $@ "$$(stat -c %s $@.stripped)"
 
-$(B)/%.o: src/%.c | $(SKELS)
+$(B)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
@@ -62,8 +63,8 @@ $(B)/libmemwhy-track.so: $(TRACK_SRCS:src/%.c=$(B)/track/%.o)
 $(B)/capture/preload_file.o build/fuzz/obj/capture/preload_file.o: $(B)/libmemwhy-track.so
 ALL_CFLAGS += -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"'
 
-# One BPF object and skeleton a probe, and a second object (X_walk) for when user stacks are asked
-# for, see src/bpf/unwind.bpf.h. walk_list.h lists these for src/probes/walks.c.
+# One BPF object a probe, and a second one (X_walk) for when user stacks are asked for, see
+# src/bpf/unwind.bpf.h. memwhy carries them packed: embedded_list.h is for src/capture/embedded.c.
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Werror -D__TARGET_ARCH_x86 -D__bpf__ -Isrc \
              -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 
@@ -81,18 +82,21 @@ $(B)/gen/where.bpf.o: src/bpf/where.bpf.c
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
+$(B)/pack-bpf: tools/pack-bpf.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -o $@ $< -lelf -lzstd
+
+$(B)/gen/%.packed: $(B)/gen/%.bpf.o $(B)/pack-bpf
 	$(Q)$(BPFTOOL) gen object $(B)/gen/$*.linked.o $<
-	$(Q)$(BPFTOOL) gen skeleton $(B)/gen/$*.linked.o name $*_bpf > $@.tmp && mv $@.tmp $@
+	$(Q)$(B)/pack-bpf $(B)/gen/$*.linked.o $@
 
-$(B)/gen/%_walk.linked.o: $(B)/gen/%_walk.bpf.o
-	$(Q)$(BPFTOOL) gen object $@ $<
+$(B)/gen/embedded_list.h: Makefile
+	@mkdir -p $(@D)
+	$(Q){ echo '#define OBJECTS \'; for o in $(BPF_OBJECTS); do \
+		echo "	OBJECT($$o, \"$(B)/gen/$$o.packed\") \\"; done; echo; } >$@
 
-$(B)/gen/walk_list.h: $(PROBES:%=$(B)/gen/%_walk.linked.o) Makefile
-	$(Q){ echo '#define WALKS \'; for p in $(PROBES); do \
-		echo "	WALK($$p, \"$(B)/gen/$${p}_walk.linked.o\") \\"; done; echo; } >$@
-
-$(B)/probes/walks.o build/fuzz/obj/probes/walks.o: $(B)/gen/walk_list.h
+EMBEDDED := $(B)/gen/embedded_list.h $(BPF_OBJECTS:%=$(B)/gen/%.packed)
+$(B)/capture/embedded.o build/fuzz/obj/capture/embedded.o: $(EMBEDDED)
 
 # Unit tests: one cmocka program each, linked against everything but main.
 $(B)/libmemwhy.a: $(LIB_OBJS)
@@ -142,7 +146,7 @@ FUZZ_OBJS := $(patsubst src/%.c,build/fuzz/obj/%.o,$(filter-out src/cmd/main.c,$
 FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"' -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
               -I$(B)/gen -w -MMD -MP -fsanitize=address,undefined -fno-sanitize-recover=all
 
-build/fuzz/obj/%.o: src/%.c | $(SKELS)
+build/fuzz/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
 

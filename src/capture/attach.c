@@ -87,7 +87,7 @@ static int plan_load(
 	struct bpf_object *obj;
 	int rc = spec->only_load ? clone_prepare() : 0;
 
-	rc = rc ? rc : object_open(spec->elf, spec->elf_size, &obj);
+	rc = rc ? rc : object_open(spec->object, &obj);
 	if (rc)
 		return rc;
 	rc = object_prepare(obj, c);

@@ -44,10 +44,10 @@ struct attach_hook {
 #define ATTACH_HOOKS_MAX 12
 
 struct bpf_object;
+struct embedded;
 
 struct attach_spec {
-	const void *elf; /* of the skeleton */
-	size_t elf_size;
+	const struct embedded *object;
 	const struct attach_hook *hooks;
 	size_t n_hooks;
 	u32 options;           /* bits for `only` */

@@ -175,7 +175,7 @@ int budget_add(struct budget *b, struct capture *c, const struct attach_spec *sp
 	u32 now = c->shrink;
 	struct sizes sizes = {};
 	struct bpf_object *obj;
-	int rc = object_open(spec->elf, spec->elf_size, &obj);
+	int rc = object_open(spec->object, &obj);
 
 	if (rc)
 		return rc;

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "capture/attach.h"
 #include "capture/budget.h"
+#include "capture/embedded.h"
 #include "capture/kbtf.h"
 #include "sys/tracefs.h"
 
@@ -60,15 +61,19 @@ static int types_write(struct bpf_object *obj, int fd)
 	return rc;
 }
 
-int object_open(const void *elf, size_t size, struct bpf_object **ret)
+int object_open(const struct embedded *e, struct bpf_object **ret)
 {
-	static int fd = -1; /* read when the object is loaded, so it stays open */
+	static int fd = -1;              /* read when the object is loaded, so it stays open */
+	_cleanup_free_ void *elf = NULL; /* libbpf keeps nothing of it */
 	LIBBPF_OPTS(bpf_object_open_opts, opts);
 	struct bpf_program *prog;
 	struct bpf_object *obj;
 	char path[64];
-	int rc;
+	size_t size;
+	int rc = embedded_unpack(e, &elf, &size);
 
+	if (rc)
+		return rc;
 	first_line[0] = '\0';
 	libbpf_set_print(log_line);
 	if (fd < 0)

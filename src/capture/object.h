@@ -9,12 +9,13 @@
 
 struct bpf_map;
 struct bpf_object;
+struct embedded;
 
 /* The maps that are one for all objects of a session. */
 extern const char *const object_shared_names[SHARED_MAPS];
 
 /* Opens the object with no program enabled. */
-int object_open(const void *elf, size_t size, struct bpf_object **ret);
+int object_open(const struct embedded *e, struct bpf_object **ret);
 /* Where a constant of this size lies in the object's read-only data. */
 int object_const(struct bpf_object *obj, const char *name, size_t size, struct bpf_map **ret_map,
 	u32 *ret_offset);

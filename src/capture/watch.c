@@ -12,11 +12,10 @@
 
 #include "bpf/where.h"
 #include "capture/kbtf.h"
+#include "capture/embedded.h"
 #include "capture/object.h"
 #include "sys/kernel_data.h"
 #include "sys/keyvals.h"
-
-#include "where.skel.h"
 
 static const char *const counters[WATCHES] = {
 	[WATCH_THP_FAULT_ALLOC] = "thp_fault_alloc",
@@ -70,11 +69,9 @@ static int distances_find(const struct keyvals *vmstat, struct where *w)
 
 static int where_open(struct bpf_object **ret, int *ret_prog, int *ret_map)
 {
-	size_t size;
-	const void *elf = where_bpf__elf_bytes(&size);
 	struct bpf_program *prog;
 	struct bpf_object *obj;
-	int rc = object_open(elf, size, &obj);
+	int rc = object_open(embedded_find("where"), &obj);
 
 	if (rc)
 		return rc;

@@ -53,7 +53,6 @@ struct probe_bursts {
 
 /* BPF programs with tables and a ring. */
 struct probe_bpf {
-	const void *(*elf)(size_t *ret_size); /* the skeleton's X_bpf__elf_bytes */
 	const struct attach_hook *hooks;
 	size_t n_hooks;
 	size_t state_size; /* of capture.state, zeroed before open */

@@ -5,59 +5,33 @@
 #include <errno.h>
 #include <string.h>
 
+#include "capture/embedded.h"
 #include "capture/object.h"
 #include "capture/unwind.h"
-
-#include "walk_list.h"
 
 /* Of a probe that is everywhere, a program that walks. */
 #define SURVEY_PROBE "faults"
 #define SURVEY_PROGRAM "fault_minor"
 
-/* The objects, as they were built. */
-#define WALK(probe_, file_)               \
-	__asm__(".section .rodata\n"      \
-		".balign 16\n"            \
-		"walk_" #probe_ ":\n"     \
-		".incbin \"" file_ "\"\n" \
-		"walk_" #probe_ "_end:\n" \
-		".byte 0\n"               \
-		".previous\n");           \
-	extern const char walk_##probe_[], walk_##probe_##_end[];
-WALKS
-#undef WALK
-
-static const struct {
-	const char *probe, *elf, *end;
-} walks[] = {
-#define WALK(probe_, file_) {#probe_, walk_##probe_, walk_##probe_##_end},
-	WALKS
-#undef WALK
-};
-
 void walk_choose(const struct capture *c, const struct probe *p, struct attach_spec *spec)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(walks) && c->unwind; i++) {
-		if (strcmp(walks[i].probe, p->name))
-			continue;
-		spec->elf = walks[i].elf;
-		spec->elf_size = (size_t)(walks[i].end - walks[i].elf);
-		return;
-	}
-	spec->elf = p->bpf->elf(&spec->elf_size);
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s_walk", p->name);
+	spec->object = embedded_find(c->unwind ? name : p->name);
 }
 
 int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *spec,
 	struct attached **ret, struct err *err)
 {
+	const struct embedded *plain = embedded_find(p->name);
 	struct err first = {};
-	size_t size;
 	int rc = attach_open(c, spec, ret, &first);
 
-	if (rc && rc != -EPERM && rc != -EINTR && spec->elf != p->bpf->elf(&size)) {
+	if (rc && rc != -EPERM && rc != -EINTR && spec->object != plain) {
 		struct err second = {};
 
-		spec->elf = p->bpf->elf(&spec->elf_size);
+		spec->object = plain;
 		rc = attach_open(c, spec, ret, &second);
 		if (!rc)
 			capture_note(c, NOTE_WARNING,
@@ -82,7 +56,7 @@ static int survey_load(struct capture *c)
 	int rc;
 
 	walk_choose(c, &of, &spec);
-	rc = object_open(spec.elf, spec.elf_size, &obj);
+	rc = object_open(spec.object, &obj);
 	if (rc)
 		return rc;
 	prog = bpf_object__find_program_by_name(obj, SURVEY_PROGRAM);

@@ -26,12 +26,17 @@ root=$BATS_TEST_DIRNAME/../..
 	[ -z "$(readelf -SW "$stripped" | grep -F .symtab)" ]
 }
 
+@test "install: what was stripped is under 5 MB" {
+	sanitized && skip "built with sanitizers"
+	[ "$(stat -c %s "$(dirname "$MEMWHY")/memwhy.stripped")" -lt 5000000 ]
+}
+
 @test "install: make install puts binary, man pages and completion under DESTDIR and PREFIX" {
 	sanitized && skip "built with sanitizers"
 	# From a copy: what was built is not touched.
 	copy=$BATS_TEST_TMPDIR/copy
 	mkdir "$copy"
-	cp -a "$root/Makefile" "$root/src" "$copy"
+	cp -a "$root/Makefile" "$root/src" "$root/tools" "$copy"
 	mkdir "$copy/build"
 	(cd "$root/build" && tar c --exclude=tap --exclude=tests --exclude=fuzz --exclude=san --exclude=vm .) | tar x -C "$copy/build"
 	dest=$BATS_TEST_TMPDIR/dest

@@ -11,8 +11,6 @@
 #include "probes/probe.h"
 #include "sys/keyvals.h"
 
-#include "cache.skel.h"
-
 #define EVERY_NS NSEC_PER_SEC
 /* Nearly all of the time: what is pushed out while nobody looks is not known to have come back. */
 #define LENGTH_NS (EVERY_NS - 20 * NSEC_PER_MSEC)
@@ -92,7 +90,6 @@ static const struct probe_bursts bursts = {
 };
 
 static const struct probe_bpf bpf = {
-	.elf = cache_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct cache_pace),

@@ -11,8 +11,6 @@
 #include "probes/compaction/compaction_view.h"
 #include "probes/probe.h"
 
-#include "compaction.skel.h"
-
 /* How mm_compaction_begin and _end are told here: one of the first four; and what is wanted. */
 enum {
 	OPT_CLASSIC = 1, /* raw tracepoints are preemptible: see classic.bpf.h */
@@ -275,7 +273,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = compaction_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

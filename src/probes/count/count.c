@@ -13,8 +13,6 @@
 #include "probes/count/count_state.h"
 #include "probes/count/count_view.h"
 
-#include "count.skel.h"
-
 /* What is counted when nothing is named: what the kernel does when memory is scarce. */
 static const char *const usual[] = {
 	"vmscan:*", "compaction:*", "migrate:*", "oom:*", "huge_memory:*", "page-faults"};
@@ -138,7 +136,6 @@ static u32 key_tgid(const void *key)
 }
 
 static const struct probe_bpf bpf = {
-	.elf = count_bpf__elf_bytes,
 	.state_size = sizeof(struct state),
 	.open = count_open,
 	.prepare = prepare,

@@ -10,8 +10,6 @@
 #include "probes/faults/faults_view.h"
 #include "probes/probe.h"
 
-#include "faults.skel.h"
-
 enum { OPT_MAPPING = 1, OPT_PLAIN = 2 };
 
 #define SW PERF_TYPE_SOFTWARE
@@ -182,7 +180,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = faults_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct faults_growth),

@@ -10,8 +10,6 @@
 #include "probes/frag/frag_view.h"
 #include "probes/probe.h"
 
-#include "frag.skel.h"
-
 /* The record of the classic tracepoint is wanted, for the page and its pageblock. */
 #define OPT_DETAIL 1
 
@@ -64,7 +62,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = frag_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

@@ -12,7 +12,6 @@
 #include "capture/object.h"
 #include "capture/preload_check.h"
 #include "capture/uprobe.h"
-#include "heap.skel.h"
 #include "sys/cgroup.h"
 #include "sys/proc.h"
 
@@ -379,7 +378,6 @@ static void close_processes(struct capture *c)
 }
 
 const struct probe_bpf heap_bpf = {
-	.elf = heap_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct heap_attach),

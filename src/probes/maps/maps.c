@@ -14,8 +14,6 @@
 #include "probes/probe.h"
 #include "sys/pids_limit.h"
 
-#include "maps.skel.h"
-
 static const struct attach_hook hooks[] = {
 	{
 		.data = MAPS_DATA_CALLS,
@@ -223,7 +221,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = maps_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

@@ -12,8 +12,6 @@
 #include "sys/interrupts.h"
 #include "sys/keyvals.h"
 
-#include "mmcalls.skel.h"
-
 #define LENGTH_NS (50 * NSEC_PER_MSEC)
 #define EVERY_NS NSEC_PER_SEC
 /* A second: from here on a look may be worth its cost. */
@@ -95,7 +93,6 @@ static const struct probe_bursts bursts = {
 };
 
 static const struct probe_bpf bpf = {
-	.elf = mmcalls_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct mmcalls),

@@ -22,8 +22,6 @@
 #include "probes/numa/numa_untold.h"
 #include "sys/host.h"
 
-#include "numa.skel.h"
-
 enum {
 	OPT_PREEMPTIBLE = 1, /* raw tracepoints are */
 	OPT_NODES = 2,       /* there is more than one */
@@ -469,7 +467,6 @@ static void capture_end(struct capture *c)
 }
 
 const struct probe_bpf numa_bpf = {
-	.elf = numa_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

@@ -9,8 +9,6 @@
 #include "probes/oom/oom_view.h"
 #include "probes/probe.h"
 
-#include "oom.skel.h"
-
 #define RING_BYTES (256U << 10) /* some 400 kills at once: a whole group */
 
 static const struct attach_hook hooks[] = {
@@ -61,7 +59,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = oom_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.prepare = prepare,

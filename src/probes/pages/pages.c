@@ -14,8 +14,6 @@
 #include "probes/pages/pages_view.h"
 #include "probes/probe.h"
 
-#include "pages.skel.h"
-
 enum {
 	OPT_SUMS = 1,
 	OPT_EACH = 2,
@@ -284,7 +282,6 @@ static const struct probe_bursts bursts = {
 };
 
 static const struct probe_bpf bpf = {
-	.elf = pages_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct pages_pace),

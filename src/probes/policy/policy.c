@@ -17,8 +17,6 @@
 #include "probes/policy/policy_view.h"
 #include "probes/probe.h"
 
-#include "policy.skel.h"
-
 enum {
 	OPT_PREEMPTIBLE = 1, /* raw tracepoints are */
 	OPT_MIGRATED_8 = 2,  /* arguments of mm_migrate_pages: see policy.bpf.c */
@@ -180,7 +178,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = policy_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

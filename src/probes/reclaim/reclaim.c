@@ -11,8 +11,6 @@
 #include "probes/reclaim/reclaim_view.h"
 #include "sys/lru_gen.h"
 
-#include "reclaim.skel.h"
-
 enum {
 	OPT_BTF = 1,
 	OPT_PREEMPTIBLE = 2, /* raw tracepoints are: see classic.bpf.h */
@@ -244,7 +242,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = reclaim_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

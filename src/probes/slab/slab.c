@@ -14,8 +14,6 @@
 #include "probes/slab/slab_view.h"
 #include "sys/kernel_data.h"
 
-#include "slab.skel.h"
-
 enum {
 	OPT_NODES = 1,       /* allocations of a node have tracepoints of their own (until 6.0) */
 	OPT_MERGED = 2,      /* ... they have not */
@@ -237,7 +235,6 @@ static const struct table_values crossing_values = {
 	sizeof(struct slab_crossing_value), crossing_add, crossing_subtract};
 
 static const struct probe_bpf bpf = {
-	.elf = slab_bpf__elf_bytes,
 	.needs_btf = true,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),

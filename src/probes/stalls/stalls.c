@@ -14,8 +14,6 @@
 #include "sys/lru_gen.h"
 #include "sys/zoneinfo.h"
 
-#include "stalls.skel.h"
-
 enum {
 	OPT_PREEMPTIBLE = 1, /* raw tracepoints are: see classic.bpf.h */
 	OPT_EACH = 2,
@@ -274,7 +272,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = stalls_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

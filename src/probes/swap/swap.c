@@ -10,8 +10,6 @@
 #include "probes/swap/swap_sample.h"
 #include "probes/swap/swap_view.h"
 
-#include "swap.skel.h"
-
 enum {
 	OPT_RW_PAGE = 1, /* there is a swap device that takes pages without a bio */
 	OPT_ZSWAP = 2,   /* zswap is on, or still holds pages */
@@ -97,7 +95,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = swap_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

@@ -21,8 +21,6 @@
 #include "sys/syscalls.h"
 #include "sys/tracefs.h"
 
-#include "syscalls.skel.h"
-
 enum {
 	OPT_ENDS = 1,
 	OPT_MEMORY = 2,
@@ -365,7 +363,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = syscalls_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.state_size = sizeof(struct syscalls_state),

@@ -14,8 +14,6 @@
 #include "probes/thp/thp_view.h"
 #include "sys/kernel_data.h"
 
-#include "thp.skel.h"
-
 enum {
 	OPT_COUNT = 1,  /* faults and splits by process: not for check, which needs no more
 			   than the kernel's own counters */
@@ -204,7 +202,6 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 }
 
 static const struct probe_bpf bpf = {
-	.elf = thp_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.options = options,

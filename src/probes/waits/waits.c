@@ -7,8 +7,6 @@
 #include "probes/probe.h"
 #include "sys/root.h"
 
-#include "waits.skel.h"
-
 static const struct attach_hook hooks[] = {
 	{
 		.data = "waits for locks of address spaces",
@@ -78,7 +76,6 @@ static int dirty_added(
 }
 
 static const struct probe_bpf bpf = {
-	.elf = waits_bpf__elf_bytes,
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
 	.tables =

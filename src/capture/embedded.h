@@ -1,0 +1,21 @@
+/*
+ * The BPF objects that memwhy was built with, packed by tools/pack-bpf.c: each probe's, by its
+ * name, and the one that walks user stacks, NAME_walk (unwind.bpf.h). Knows no libbpf.
+ */
+#ifndef MEMWHY_CAPTURE_EMBEDDED_H
+#define MEMWHY_CAPTURE_EMBEDDED_H
+
+#include "base/types.h"
+#include "base/util.h"
+
+struct embedded {
+	const char *name;
+	const char *data, *end; /* as packed */
+};
+
+/* NULL: there is none of this name. */
+const struct embedded *embedded_find(const char *name);
+/* The ELF file; to be freed. -EBADMSG: the packed bytes are damaged, -ENOMEM. */
+int embedded_unpack(const struct embedded *e, void **ret, size_t *ret_size);
+
+#endif

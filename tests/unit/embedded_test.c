@@ -1,0 +1,85 @@
+/* The BPF objects that memwhy carries: there is one for each probe with programs, with and without
+ * the walk; libbpf opens it; damaged bytes are refused. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "capture/embedded.h"
+#include "probes/probe.h"
+
+static void check_opens(const char *name)
+{
+	const struct embedded *e = embedded_find(name);
+	struct bpf_object *obj;
+	void *elf;
+	size_t size;
+
+	assert_non_null(e);
+	assert_int_equal(embedded_unpack(e, &elf, &size), 0);
+	assert_true(size > (size_t)(e->end - e->data)); /* it is packed */
+	obj = bpf_object__open_mem(elf, size, NULL);
+	free(elf); /* libbpf keeps nothing of it */
+	assert_non_null(obj);
+	assert_non_null(bpf_object__btf(obj));
+	assert_non_null(bpf_object__next_program(obj, NULL));
+	bpf_object__close(obj);
+}
+
+static void test_each_probe(void **state)
+{
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < probes_n; i++) {
+		char walk[64];
+
+		if (!probes[i]->bpf)
+			continue;
+		snprintf(walk, sizeof(walk), "%s_walk", probes[i]->name);
+		check_opens(probes[i]->name);
+		check_opens(walk);
+		n++;
+	}
+	assert_true(n >= 10);
+	check_opens("where");
+	assert_null(embedded_find("nosuch"));
+}
+
+static void test_damage(void **state)
+{
+	const struct embedded *e = embedded_find("faults");
+	size_t n = (size_t)(e->end - e->data), size = 1;
+	char *copy = malloc(n);
+	void *elf = NULL;
+
+	(void)state;
+	assert_non_null(copy);
+	for (size_t cut = 0; cut < n; cut += n / 50) {
+		struct embedded short_of = {"x", e->data, e->data + cut};
+
+		assert_int_equal(embedded_unpack(&short_of, &elf, &size), -EBADMSG);
+	}
+	memcpy(copy, e->data, n);
+	copy[0] ^= 1;
+	assert_int_equal(
+		embedded_unpack(&(struct embedded){"x", copy, copy + n}, &elf, &size), -EBADMSG);
+	assert_null(elf);
+	assert_int_equal(size, 1);
+	free(copy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_probe),
+		cmocka_unit_test(test_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
