@@ -42,11 +42,11 @@ static void conclude(struct report *r)
 		counts[f->level]++;
 	if (counts[LEVEL_CRITICAL] + counts[LEVEL_WARNING])
 		r->verdict = report_text(r,
-			"%sMemory is in trouble here. Findings: %zu critical, %zu warning, "
+			"%sMemory is in trouble %s. Findings: %zu critical, %zu warning, "
 			"%zu risk, %zu note.",
 			report_is_refused(r) ? "INCOMPLETE, and already: " : "",
-			counts[LEVEL_CRITICAL], counts[LEVEL_WARNING], counts[LEVEL_RISK],
-			counts[LEVEL_NOTE]);
+			r->scoped ? "in what was asked for" : "here", counts[LEVEL_CRITICAL],
+			counts[LEVEL_WARNING], counts[LEVEL_RISK], counts[LEVEL_NOTE]);
 	else if (!r->stream->has_session)
 		r->verdict = "Nothing can be said: nothing was recorded.";
 	else if (report_is_refused(r))
@@ -59,9 +59,11 @@ static void conclude(struct report *r)
 			"No trouble was seen in %.*f s, but much could not be looked at.",
 			seconds < 10, seconds);
 	else
-		r->verdict =
-			report_text(r, "Nothing is wrong with memory here, as far as %.*f s tell.",
-				seconds < 10, seconds);
+		r->verdict = report_text(r,
+			"Nothing is wrong with memory %s, as far as %.*f s tell.",
+			r->scoped ? "in what was asked for" : "here", seconds < 10, seconds);
+	if (r->elsewhere.n)
+		report_next(r, "All of the machine, with what to do: `memwhy check`");
 	if (!r->findings.n)
 		report_next(r, "Look longer: `memwhy check --for 5m`");
 }

@@ -21,16 +21,26 @@ void running_report_begin(struct running *g, struct report *r)
 	output_select(&g->out, g->run->o, r);
 }
 
+/* What was asked for now, of a recording; else what it was recorded of. */
+static const char *scope_words(const struct running *g, struct str *buf)
+{
+	if (!narrow_is_scope(&g->narrow.want))
+		return g->pipe.stream.session.scope;
+	narrow_words(&g->narrow.want, buf);
+	return str_get(buf);
+}
+
 void running_report_end(struct running *g, struct report *r)
 {
+	_cleanup_str_ struct str words = {};
+
 	if (g->run->o->input && !g->run->finds)
 		recording_tell(g->run, r);
 	part_tell(&g->narrow, r);
 	if (g->unfiltered)
 		recording_unfiltered(r);
 	report_add_stream_notes(r);
-	report_explain(r);
-	report_rank(r);
+	report_conclude(r, scope_words(g, &words));
 	if (g->run->conclude)
 		g->run->conclude(r);
 	g->run->incomplete |= g->run->finds ? report_is_refused(r) : report_tell_refused(r);

@@ -376,6 +376,18 @@ const struct rec_task *stream_task(const struct stream *s, u32 tgid, u32 tid)
 	return names_find(s->names, &s->names->tasks, task_id(tgid, tid));
 }
 
+void stream_each_task(const struct stream *s, stream_task_fn fn, void *arg)
+{
+	const struct id_map *m = &s->names->tasks;
+
+	for (size_t i = 0; i < m->n_low; i++)
+		if (m->low[i])
+			fn(arg, m->low[i]);
+	for (size_t i = 0; i < m->cap; i++)
+		if (m->slots[i].value)
+			fn(arg, m->slots[i].value);
+}
+
 const char *stream_comm(const struct stream *s, u32 tgid, u32 tid)
 {
 	const struct rec_task *t = stream_task(s, tgid, tid);

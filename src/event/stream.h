@@ -87,6 +87,9 @@ void stream_interval_begin(struct stream *s);
  */
 const char *stream_string(const struct stream *s, u32 id);
 const struct rec_task *stream_task(const struct stream *s, u32 tgid, u32 tid);
+/* All that are named, in no order. */
+typedef void (*stream_task_fn)(void *arg, const struct rec_task *t);
+void stream_each_task(const struct stream *s, stream_task_fn fn, void *arg);
 const char *stream_comm(const struct stream *s, u32 tgid, u32 tid); /* "?" when unknown */
 const char *stream_cgroup(const struct stream *s, u64 id);
 const struct rec_stack *stream_stack(const struct stream *s, u32 id);

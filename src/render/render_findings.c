@@ -79,6 +79,22 @@ static void finding_add(
 	lines_section(&s, "verify", f->verify, true);
 }
 
+/* In few words: they are of others than those that were asked for. */
+static void elsewhere_add(struct str *out, const struct report *r, const struct render_options *o)
+{
+	if (!r->elsewhere.n)
+		return;
+	if (out->len)
+		str_addc(out, '\n');
+	wrap_add_styled(out, "ELSEWHERE ON THIS MACHINE", 0, 0, o, STYLE_BOLD);
+	vec_each (f, &r->elsewhere) {
+		pad_add(out, 3);
+		level_add(out, f, o);
+		wrap_add(out, f->title ? f->title : f->rule, 3 + LABEL_WIDTH, 3 + LABEL_WIDTH,
+			prose_width(o));
+	}
+}
+
 void findings_add(struct str *out, const struct report *r, const struct render_options *o)
 {
 	const char *verdict = r->verdict;
@@ -94,6 +110,7 @@ void findings_add(struct str *out, const struct report *r, const struct render_o
 			str_addc(out, '\n');
 		finding_add(out, &r->findings.v[i], i + 1, o);
 	}
+	elsewhere_add(out, r, o);
 }
 
 static void outlook_add(struct str *out, const char *title, const char *const *lines, size_t n,

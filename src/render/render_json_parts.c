@@ -287,6 +287,13 @@ void json_add_tail(struct json *j, const struct report *r)
 			add_finding(j, f);
 		json_end_array(j);
 	}
+	if (r->elsewhere.n) {
+		json_key(j, "elsewhere");
+		json_begin_array(j);
+		vec_each (f, &r->elsewhere)
+			add_finding(j, f);
+		json_end_array(j);
+	}
 	if (r->verdict)
 		member_str(j, "verdict", r->verdict);
 	if (r->not_checked.n)

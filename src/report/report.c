@@ -18,6 +18,7 @@ void report_destroy(struct report *r)
 		vec_free(&(*t)->cells);
 	vec_free(&r->tables);
 	vec_free(&r->findings);
+	vec_free(&r->elsewhere);
 	vec_free(&r->notes);
 	vec_free(&r->not_checked);
 	vec_free(&r->next);

@@ -129,6 +129,7 @@ struct finding {
 	 * over its cost. */
 	bool symptom;
 	bool yields; /* a cause, but one within the same group tells more: it goes below that */
+	bool here;   /* of tasks in the scope, though neither tgid nor cgroup says so */
 	bool benign; /* what it costs is work that somebody wants done: no symptom makes it worse */
 	bool wall;   /* its cost is time that passed, not a sum over tasks */
 	const char *evidence[FINDING_LINES]; /* NULL-terminated unless full */
@@ -148,9 +149,12 @@ struct report {
 	struct arena arena;
 	VEC(struct table *) tables;   /* tables and their cells are freed with the report */
 	VEC(struct finding) findings; /* in order of rank */
-	bool has_findings;            /* the command looks for findings: show "none" as an answer */
-	const char *verdict;          /* one line, or NULL */
-	VEC(const char *) notes;      /* what a reader must know to read the numbers rightly */
+	VEC(struct finding)
+	elsewhere;               /* likewise: what lies outside of the scope; titles are told */
+	bool scoped;             /* some tasks or a group were asked for, not the machine */
+	bool has_findings;       /* the command looks for findings: show "none" as an answer */
+	const char *verdict;     /* one line, or NULL */
+	VEC(const char *) notes; /* what a reader must know to read the numbers rightly */
 	VEC(const char *) not_checked; /* what could not be looked at, and why */
 	VEC(const char *) next;        /* what to run next */
 	const char *fields;            /* --fields, NULL: all */
@@ -204,6 +208,13 @@ void finding_line(struct report *r, const char *lines[FINDING_LINES], const char
 /* Puts symptoms below what causes them, and says of each cause which part of the time lost it
  * explains. To be called once, before report_rank(). */
 void report_explain(struct report *r);
+/*
+ * Parts findings, by the words of a scope ("pid 12, comm cc1"; "system-wide", "" and NULL: none):
+ * those of the machine, and of groups that none of its tasks is in, go to `elsewhere`.
+ */
+void report_split(struct report *r, const char *words);
+/* Splits, explains and ranks. To be called once, instead of these. */
+void report_conclude(struct report *r, const char *words);
 /* Orders findings by level, then by cost, then by memory. Where one gives a command that one before
  * it gives too, it refers to that instead. To be called once. */
 void report_rank(struct report *r);

@@ -175,6 +175,7 @@ static void tell_memfd(struct report *r, const struct held *h)
 		return;
 	p = &t.most->last;
 	x->held_bytes = t.bytes;
+	x->tgid = p->tgid;
 	x->title =
 		report_text(r, "%s keeps %s in files without a name (memfd, or removed from tmpfs)",
 			held_name(r, p), fmt_bytes(a, t.bytes));

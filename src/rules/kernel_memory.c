@@ -64,6 +64,7 @@ static void tell_pipes(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	p = &t.most->last;
+	x->tgid = p->tgid;
 	x->title = report_text(r, "%s keeps %s in pipes that are not read", held_name(r, p),
 		fmt_bytes(a, t.bytes));
 	x->confidence = p->pipes_measured < p->pipes
@@ -113,6 +114,7 @@ static void tell_sockets(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	p = &t->most->last;
+	x->tgid = p->tgid;
 	x->title =
 		unread ? report_text(r, "%s does not read its sockets: %s wait in socket buffers",
 				 held_name(r, p), fmt_bytes(a, bytes))
@@ -172,6 +174,7 @@ static void tell_page_tables(struct report *r, const struct held *h)
 	x = begin(r, level, "page-tables", t.bytes);
 	if (!x)
 		return;
+	x->tgid = p->tgid;
 	x->title = report_text(r, "Page tables of %s take %s, beside %s of resident memory",
 		held_name(r, p), fmt_bytes(a, t.bytes), fmt_bytes(b, p->rss_bytes));
 	x->confidence = "high: the kernel's own count";
@@ -206,6 +209,7 @@ static void tell_children_tables(struct report *r, const struct held *h)
 	x = begin(r, held_level(r, most->page_table_bytes), "page-tables", most->page_table_bytes);
 	if (!x)
 		return;
+	x->tgid = most->tgid;
 	x->title = report_text(r, "Page tables of the %llu children of %s (pid %u) take %s",
 		most->children, held_text(r, most->name), most->tgid,
 		fmt_bytes(a, most->page_table_bytes));
@@ -227,6 +231,7 @@ static void tell_bpf(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	p = &t.most->last;
+	x->tgid = p->tgid;
 	x->title = report_text(r, "BPF maps of %s take %s", held_name(r, p), fmt_bytes(a, t.bytes));
 	x->confidence =
 		"high: the kernel's own count (memlock in fdinfo); maps that are only pinned in "
@@ -278,6 +283,7 @@ static void tell_files(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	p = &t.most->last;
+	x->tgid = p->tgid;
 	x->title = report_text(r, "%s has %s files open (%s): some %s of kernel memory",
 		held_name(r, p), fmt_count(a, n), kinds_text(r, p), fmt_bytes(b, bytes));
 	x->confidence = "high for the count; the memory is estimated at 1.2 KB each";
@@ -337,6 +343,7 @@ static void tell_threads(struct report *r, const struct held *h)
 	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-threads", bytes);
 	if (!x)
 		return;
+	x->tgid = t.most->last.tgid;
 	x->title = report_text(r, "%s has %llu threads: some %s of kernel stacks and structures",
 		held_name(r, &t.most->last), t.bytes, fmt_bytes(a, bytes));
 	x->confidence = "high for the count; the memory is estimated at 32 KiB a thread";
@@ -365,6 +372,7 @@ static void tell_children(struct report *r, const struct held *h)
 	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-processes", bytes);
 	if (!x)
 		return;
+	x->tgid = most->tgid;
 	x->title = report_text(r,
 		"%s (pid %u) has %llu child processes, %llu of them ended and not waited for: some "
 		"%s of "

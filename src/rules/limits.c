@@ -279,6 +279,7 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 
 	if (!x)
 		return;
+	x->tgid = f->tgid;
 	x->title = report_text(r, "%s fails in %s: %s", call_name(f->call),
 		process_name(r, s, k, f), reason(r, f, k->why));
 	x->confidence = k->why == MAPS_WHY_STRICT ? "medium: no other limit was met"

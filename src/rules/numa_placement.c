@@ -67,6 +67,7 @@ static int report(void *v, struct report *r)
 		f = report_finding(r, LEVEL_RISK, "numa-placement");
 		if (!f)
 			return 0;
+		f->tgid = n->tgid;
 		f->title = report_text(r,
 			"%.16s (pid %u) has %.0f %% of its memory on nodes where none of "
 			"its threads runs",

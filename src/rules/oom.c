@@ -164,6 +164,7 @@ static void tell_place(struct report *r, struct rule_sums *s, const struct kille
 	f->confidence = "high: each kill was seen";
 	f->losses = LOSS_KILLED | LOSS_RECLAIM;
 	f->cgroup = place(first);
+	f->here = first->mark.h.size && !f->cgroup;
 	if (is_memcg(first))
 		tell_group(r, f, &s->facts, place(first), path);
 	else
@@ -187,6 +188,7 @@ static u64 tell_counted_groups(struct report *r, const struct facts *facts)
 		f = report_finding(r, LEVEL_CRITICAL, "oom");
 		if (!f)
 			break;
+		f->cgroup = cg->cgroup;
 		f->title = report_text(r, "cgroup %s: the OOM killer took %llu of its processes",
 			path ? report_cgroup(r, path) : "(removed)", n);
 		f->confidence = "high: the kernel's own counters";

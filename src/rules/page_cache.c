@@ -318,7 +318,7 @@ static void tell_stream(struct report *r, const struct state *s, double stolen)
 	u32 tgid = 0;
 
 	p = most(s, false, 0, &tgid);
-	if (!p || (double)(p->read - p->refaults) < EVICTOR_PART * (double)s->read)
+	if (!p || pages_second(s, p->read - p->refaults) < EVICTOR_PART * stolen)
 		return;
 	f = report_finding(r, stolen >= STOLEN_RISK ? LEVEL_RISK : LEVEL_NOTE, "kswapd-busy");
 	if (!f)

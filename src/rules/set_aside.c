@@ -78,6 +78,7 @@ static void tell_locked(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	x->held_bytes = bytes;
+	x->tgid = p->tgid;
 	x->title = report_text(r, "%s has locked %s in memory (mlock), %s", held_name(r, p),
 		fmt_bytes(a, bytes), held_share(r, bytes));
 	x->confidence =

@@ -220,6 +220,7 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 	f->cost_ns = b->ns;
 	f->losses = LOSS_SWAP | LOSS_RECLAIM | LOSS_REFAULT;
 	f->cgroup = cg ? cg->cgroup : 0;
+	f->here = true;
 	f->title = report_text(r, "%sasks waited %s for pages to come back from swap: %s",
 		is_thrashing(b) ? "Thrashing: t" : "T", fmt_ns(lost, b->ns),
 		report_share_text(r, b->ns));

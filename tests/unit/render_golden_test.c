@@ -313,6 +313,11 @@ static void test_check(void **state)
 		feed_loss(&f, *p, 1234567, 0, "");
 	feed_loss(&f, "frag", 123456, 1234, "ring buffer full");
 	findings_fill(&f.report);
+	vec_push(&f.report.elsewhere,
+		((struct finding){.level = LEVEL_WARNING,
+			.rule = "fragmentation",
+			.title = "Memory of node 0 zone Normal is in small pieces: order-9 "
+				 "allocations need compaction"}));
 	report_not_checked(&f.report,
 		"swap-ins: no tracepoint for them on this kernel, and neither "
 		"fentry nor kprobes are permitted here");
