@@ -51,6 +51,8 @@ const char *cgroup_directory(struct report *r, u32 version, const char *path);
 void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_usage *cg,
 	const char *dir, const char *verify);
 
+/* "Compact once", where compaction does not fail most of the time; else that it is in vain. */
+void try_compact(struct report *r, struct finding *f, const struct facts *facts);
 /* Adds the innermost n lines of a stack to the evidence, and says so where there is no more. */
 void finding_stack(struct report *r, struct finding *f, u32 stack, int n);
 

@@ -125,8 +125,7 @@ static void tell_change(struct report *r, struct finding *f, const struct state 
 		finding_line(r, f->try_, "`sysctl -w vm.min_free_kbytes=%llu`", next);
 		finding_line(r, f->undo, "`sysctl -w vm.min_free_kbytes=%llu`", now);
 	} else {
-		finding_line(r, f->try_, "Compact once: `echo 1 > /proc/sys/vm/compact_memory`");
-		finding_line(r, f->undo, "Nothing to undo: it moves pages once.");
+		try_compact(r, f, &s->facts);
 	}
 	finding_line(r, f->verify, "`memwhy frag --for 60s --by process`");
 }
@@ -181,9 +180,11 @@ static int report(void *v, struct report *r)
 	if (stalls)
 		finding_line(r, f->evidence, "%llu direct compactions (compact_stall), %llu failed",
 			stalls, facts_delta(&s->facts, "compact_fail"));
-	f->why = "Pages that cannot be moved were put among pages that can. Enough memory is free, "
-		 "but not in blocks of the size that huge pages, network buffers and drivers ask "
-		 "for.";
+	f->why = z ? "Pages that cannot be moved were put among pages that can. Enough memory is "
+		     "free, but not in blocks of the size that huge pages, network buffers and "
+		     "drivers ask for."
+		   : "Pages that cannot be moved were put among pages that can: when these are "
+		     "freed, they no longer make large blocks.";
 	tell_change(r, f, s);
 	return 0;
 }

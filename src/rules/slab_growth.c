@@ -94,24 +94,40 @@ static void tell_next(struct report *r, struct finding *x)
 	finding_line(r, x->undo, "Nothing to undo.");
 }
 
-static void tell_caches(struct report *r, struct finding *x, const struct facts *f)
+static const struct slab_usage *grown_most(const struct facts *f, bool kept)
 {
 	const struct slab_usage *worst = NULL;
 	u64 most = 0;
-	char a[UNIT_BUF], b[UNIT_BUF];
 
 	for (size_t i = 0; i < f->slabs.n; i++) {
 		const struct slab_usage *s = groups_value(&f->slabs, i);
 
-		if (s->bytes > s->first_bytes && s->bytes - s->first_bytes > most) {
-			most = s->bytes - s->first_bytes;
-			worst = s;
-		}
+		if (s->bytes <= s->first_bytes || s->bytes - s->first_bytes <= most ||
+			(kept && s->reclaimable))
+			continue;
+		most = s->bytes - s->first_bytes;
+		worst = s;
 	}
+	return worst;
+}
+
+/* `kept`: it is about memory that cannot be reclaimed, and so is the cache to be named. */
+static void tell_caches(struct report *r, struct finding *x, const struct facts *f, bool kept)
+{
+	const struct slab_usage *worst = grown_most(f, kept);
+	char a[UNIT_BUF], b[UNIT_BUF];
+
 	if (worst)
-		finding_line(r, x->evidence, "cache %.64s grew most: by %s to %s", worst->name,
-			fmt_bytes(a, most), fmt_bytes(b, worst->bytes));
-	else if (!f->slabs.n)
+		finding_line(r, x->evidence, "cache %.64s%s grew most: by %s to %s", worst->name,
+			kept ? ", which cannot be reclaimed," : "",
+			fmt_bytes(a, worst->bytes - worst->first_bytes),
+			fmt_bytes(b, worst->bytes));
+	if (worst && worst->aliases)
+		finding_line(r, x->evidence,
+			"%u more cache%s of the kernel share%s it: its name need not be that of "
+			"what grew",
+			worst->aliases, plural(worst->aliases), worst->aliases == 1 ? "s" : "");
+	if (!f->slabs.n)
 		report_not_checked(r, "which slab cache grew: /proc/slabinfo is for root only");
 }
 
@@ -143,7 +159,7 @@ static void tell_slab(struct report *r, const struct growth *g)
 			"what cannot be reclaimed grew steadily: a straight line fits (R² %.2f, "
 			"%llu samples)",
 			trend_fit(&g->unreclaimable), g->unreclaimable.n);
-	tell_caches(r, x, f);
+	tell_caches(r, x, f, grown * 2 >= all);
 	x->why = "Reclaimable slab (dentries, inodes) grows with the files that are looked at and "
 		 "goes when memory is short. Unreclaimable slab belongs to sockets, tasks, "
 		 "drivers.";

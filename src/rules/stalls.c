@@ -186,8 +186,7 @@ static void tell_fragmentation(
 		try_sysctl(r, f, "Keep three more pageblocks a node free", "min_free_kbytes", now,
 			next);
 	} else {
-		finding_line(r, f->try_, "Compact once: `echo 1 > /proc/sys/vm/compact_memory`");
-		finding_line(r, f->undo, "Nothing to undo: it moves pages once.");
+		try_compact(r, f, &s->facts);
 	}
 	finding_line(r, f->try_, "Who fragments it: `memwhy frag --by process --for 60s`");
 }

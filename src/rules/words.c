@@ -35,6 +35,24 @@ static void stack_line_tell(void *arg, const char *text)
 	finding_line(t->r, t->f->evidence, "%s%s", t->n++ ? "   from " : "at ", text);
 }
 
+void try_compact(struct report *r, struct finding *f, const struct facts *facts)
+{
+	u64 stalls = facts_delta(facts, "compact_stall"),
+	    fails = facts_delta(facts, "compact_fail");
+
+	if (fails && fails * 2 > stalls) {
+		finding_line(r, f->try_,
+			"Compaction fails in %llu of %llu runs, so another one is of no use: have "
+			"who fragments memory allocate its unmovable pages at the start, or give "
+			"the machine a restart.",
+			fails, stalls);
+		finding_line(r, f->undo, "Nothing to undo.");
+		return;
+	}
+	finding_line(r, f->try_, "Compact once: `echo 1 > /proc/sys/vm/compact_memory`");
+	finding_line(r, f->undo, "Nothing to undo: it moves pages once.");
+}
+
 void finding_stack(struct report *r, struct finding *f, u32 stack, int n)
 {
 	struct stack_told t = {r, f, 0, n};

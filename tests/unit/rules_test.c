@@ -278,6 +278,20 @@ static void test_fragmentation(void **unused)
 	fragmented_zone(&b);
 	f = only(&b);
 	assert_false(says(f->try_, "min_free_kbytes"));
+	assert_true(says(f->try_, "compact_memory"));
+	end(&b);
+
+	/* … nor is there any use in what fails all the time. */
+	begin(&b, &rule_fragmentation, 1);
+	value(&b, SYSTEM_SYSCTL, "vm.min_free_kbytes", 418000, NULL);
+	for (u64 n = 0; n <= 63; n += 63) {
+		value(&b, SYSTEM_VMSTAT, "compact_stall", n, NULL);
+		value(&b, SYSTEM_VMSTAT, "compact_fail", n, NULL);
+	}
+	fragmented_zone(&b);
+	f = only(&b);
+	assert_false(says(f->try_, "compact_memory"));
+	assert_true(says(f->try_, "Compaction fails in 63 of 63 runs"));
 	end(&b);
 }
 
@@ -524,6 +538,53 @@ static void test_pressure(void **unused)
 	assert_int_equal(only(&b)->level, LEVEL_WARNING); /* 15 % of 10 s */
 	assert_int_equal(b.report.not_checked.n, 0);
 	end(&b);
+}
+
+static void named(struct bench *b, u64 id, const char *path)
+{
+	union {
+		struct rec_cgroup c;
+		char room[64];
+	} r = {.c = {.h = {sizeof(r), REC_CGROUP, 0, 0}, .id = id, .length = (u32)strlen(path)}};
+
+	memcpy(r.c.path, path, strlen(path) + 1);
+	put(b, &r.c);
+}
+
+/* Where the kernel tells it by group, the innermost one that has most of it is told. */
+static void test_pressure_of_group(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (u64 machine = 2; machine <= 8; machine += 6) {
+		begin(&b, &rule_pressure, 1);
+		named(&b, 41, "/shop");
+		named(&b, 42, "/shop/db");
+		PUT(&b, struct system_pressure, REC_SYSTEM_PRESSURE, .resource = SYSTEM_MEMORY);
+		PUT(&b, struct system_pressure, REC_SYSTEM_PRESSURE, .resource = SYSTEM_MEMORY,
+			.some_total_us = machine * 1000000);
+		for (u32 level = 1; level <= 2; level++) {
+			struct cgroup_usage cg = {
+				.h = {sizeof(cg), REC_CGROUP_MEMORY, CGROUP_HAS_PRESSURE, 0},
+				.cgroup = 40 + level,
+				.version = 2,
+				.level = level,
+				.limit_bytes = CGROUP_USAGE_NONE,
+				.first_some_total_us = 1000,
+				.some_total_us = 2001000 - level * 1000};
+
+			put(&b, &cg);
+		}
+		assert_int_equal(conclude(&b), machine == 2 ? 1 : 2);
+		f = &b.report.findings.v[0];
+		assert_true(f->symptom);
+		assert_int_equal(f->cgroup, 42);
+		assert_non_null(strstr(f->title,
+			"Tasks of cgroup /shop/db waited for memory in 20.0 % of the time"));
+		end(&b);
+	}
 }
 
 /* One that is hit and costs nothing, two that have room, one that has no limit. */
@@ -906,6 +967,21 @@ static void test_slab(void **unused)
 	assert_true(says(f->evidence, "cache dentry grew most"));
 	assert_true(says(f->try_, "memwhy leak --kernel --for 60s"));
 	end(&b);
+
+	/* Where it is about what cannot be reclaimed, the cache is one of that kind. */
+	begin(&b, &rule_slab_growth, 1);
+	for (u64 n = 100; n <= 200; n += 100) {
+		value(&b, SYSTEM_MEMINFO, "Slab", n * MIB, NULL);
+		value(&b, SYSTEM_MEMINFO, "SUnreclaim", n * 7 / 10 * MIB, NULL);
+	}
+	PUT(&b, struct slab_usage, REC_SLAB_CACHE, .bytes = 150 * MIB, .first_bytes = 60 * MIB,
+		.name = "dentry", .reclaimable = 1);
+	PUT(&b, struct slab_usage, REC_SLAB_CACHE, .bytes = 90 * MIB, .first_bytes = 20 * MIB,
+		.name = "signal_cache", .aliases = 3);
+	f = only(&b);
+	assert_true(says(f->evidence, "cache signal_cache, which cannot be reclaimed, grew most"));
+	assert_true(says(f->evidence, "3 more caches of the kernel share it"));
+	end(&b);
 }
 
 /* A sample of /proc/meminfo as the sampler sends it. */
@@ -1029,6 +1105,7 @@ int main(void)
 		cmocka_unit_test(test_swap_limit),
 		cmocka_unit_test(test_swap_full),
 		cmocka_unit_test(test_pressure),
+		cmocka_unit_test(test_pressure_of_group),
 		cmocka_unit_test(test_cgroup_limit),
 		cmocka_unit_test(test_cgroup_refaults),
 		cmocka_unit_test(test_explain),
