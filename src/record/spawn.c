@@ -34,8 +34,8 @@ static void child_run(char *const argv[], const struct spawn_how *how, int hold,
 
 	if (read(hold, &go, 1) != 1)
 		_exit(127); /* never released: memwhy failed or died before */
-	rc = how->as ? -user_become(how->as) : 0;
-	if (!rc && how->apart && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+	rc = how && how->as ? -user_become(how->as) : 0;
+	if (!rc && how && how->apart && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		rc = errno;
 	if (!rc) {
 		execvp(argv[0], argv);

@@ -21,6 +21,7 @@ struct spawn_how {
 	bool apart; /* what it prints goes to our standard error: standard output is taken */
 };
 
+/* how: NULL: as we are, in all. */
 int spawn_held(
 	char *const argv[], const struct spawn_how *how, struct spawned *ret, struct err *err);
 /* -errno of the exec if it failed; the child is gone then. */
