@@ -22,9 +22,9 @@ void durations_add(
 /* The initialisers of DURATIONS_N columns from index first_ on. */
 #define DURATIONS_COLUMNS(first_, total_help_)                                              \
 	[(first_)] = {0, {"total_ns", "TIME", CELL_U64, UNIT_NS, 0, total_help_}},          \
-	[(first_) + 1] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, 0,                        \
+	[(first_) + 1] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, COL_LESSER,               \
 				     "median duration (estimated from a log2 histogram)"}}, \
-	[(first_) + 2] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, 0,                        \
+	[(first_) + 2] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, COL_LESSER,               \
 				     "99th percentile (estimated from a log2 histogram)"}}, \
 	[(first_) + 3] = {0,                                                                \
 		{"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}},      \

@@ -38,7 +38,7 @@ static u16 terminal_width(FILE *f)
 
 	if (ioctl(fileno(f), TIOCGWINSZ, &w) || w.ws_col < 40)
 		return 100;
-	return MIN(w.ws_col, (u16)100);
+	return w.ws_col;
 }
 
 static bool terminal_colour(FILE *f)

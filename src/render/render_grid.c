@@ -124,7 +124,38 @@ static bool is_unknown(const struct grid *g, size_t i)
 	return true;
 }
 
-/* There is no room for all. The rightmost column that says nothing goes, or else the last one. */
+/* What the table is for: what its rows are of, weighed and sorted by. */
+static bool is_main(const struct grid *g, size_t i)
+{
+	const struct column *c = g->cols[i].col;
+	const char *sort = g->slice->t->sort;
+
+	return !i || c->flags & (COL_MAIN | COL_WEIGHT) ||
+	       (sort && !strcmp(c->name, sort + (*sort == '-')));
+}
+
+/* The column that is missed least: a lesser one, else any but the main ones; the rightmost. */
+static size_t grid_least(const struct grid *g)
+{
+	for (size_t i = g->n; i-- > 1;)
+		if (g->cols[i].col->flags & COL_LESSER && !is_main(g, i))
+			return i;
+	for (size_t i = g->n; i-- > 1;)
+		if (!is_main(g, i))
+			return i;
+	return g->n - 1;
+}
+
+static void grid_put_away(struct grid *g, size_t i)
+{
+	struct grid_column gone = g->cols[i];
+
+	memmove(&g->cols[i], &g->cols[i + 1], (g->n - i - 1) * sizeof(*g->cols));
+	g->cols[--g->n] = gone;
+	g->n_dropped++;
+}
+
+/* There is no room for all. The rightmost column that says nothing goes, or else the least. */
 static void grid_drop(struct grid *g)
 {
 	for (size_t i = g->n; i-- > 1;)
@@ -134,13 +165,12 @@ static void grid_drop(struct grid *g)
 			g->n--;
 			return;
 		}
-	g->n--;
-	g->n_dropped++;
+	grid_put_away(g, grid_least(g));
 }
 
 int grid_open(const struct slice *v, const struct render_options *o, struct grid *ret)
 {
-	size_t width = o->wide ? UNLIMITED : prose_width(o);
+	size_t width = o->wide ? UNLIMITED : line_width(o);
 	struct grid g;
 	int rc = grid_init(v, o, &g);
 
@@ -178,7 +208,7 @@ static size_t fixed_width(const struct column *c)
 
 int grid_open_fixed(const struct slice *v, const struct render_options *o, struct grid *ret)
 {
-	size_t width = o->wide ? UNLIMITED : prose_width(o);
+	size_t width = o->wide ? UNLIMITED : line_width(o);
 	struct grid g;
 	int rc = grid_init(v, o, &g);
 
@@ -190,14 +220,12 @@ int grid_open_fixed(const struct slice *v, const struct render_options *o, struc
 		bool rest = i + 1 == g.n && c->col->type == CELL_TEXT;
 
 		c->natural = MAX(head, is_whole(&g, i) ? 0
-				       : rest          ? prose_width(o)
+				       : rest          ? line_width(o)
 						       : fixed_width(c->col));
 		c->min = c->col->type == CELL_TEXT ? MAX(head, TEXT_MIN) : c->natural;
 	}
-	while (!grid_fit(&g, width) && g.n > 1) {
-		g.n--;
-		g.n_dropped++;
-	}
+	while (!grid_fit(&g, width) && g.n > 1)
+		grid_put_away(&g, grid_least(&g));
 	*ret = g;
 	return 0;
 }

@@ -29,6 +29,11 @@ void style_end(struct str *out, const struct render_options *o)
 
 size_t prose_width(const struct render_options *o)
 {
+	return MIN(line_width(o), (size_t)WIDTH_DEFAULT);
+}
+
+size_t line_width(const struct render_options *o)
+{
 	return MAX((size_t)(o->width ? o->width : WIDTH_DEFAULT), (size_t)WIDTH_MIN);
 }
 

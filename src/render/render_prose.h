@@ -11,8 +11,10 @@ enum style { STYLE_BOLD, STYLE_RED, STYLE_YELLOW, STYLE_BLUE };
 void style_begin(struct str *out, const struct render_options *o, enum style s);
 void style_end(struct str *out, const struct render_options *o);
 
-/* Columns that prose may fill. */
+/* Columns that prose may fill: longer lines are hard to read. */
 size_t prose_width(const struct render_options *o);
+/* Columns that tables and stacks may fill: all that there are. */
+size_t line_width(const struct render_options *o);
 void pad_add(struct str *out, size_t n);
 
 /*

@@ -1,4 +1,4 @@
-/* A table as text: its grid, and the stacks and histograms below its rows. See render_text.h. */
+/* A table as text: its grid, and what stands below its rows. See render_text.h. */
 #include <string.h>
 
 #include "base/units.h"
@@ -6,53 +6,7 @@
 #include "render/render_text.h"
 
 #define INDENT 4
-#define STACK_LIMIT 10
 #define BAR_MAX 40
-
-struct frames {
-	struct str *out;
-	const struct render_options *o;
-	struct str line;
-	size_t n, limit;
-};
-
-static void frame_add(void *arg, const struct stack_line *l)
-{
-	struct frames *f = arg;
-	_cleanup_str_ struct str escaped = {};
-
-	if (f->n++ >= f->limit)
-		return;
-	str_clear(&f->line);
-	if (f->o->verbose && !l->inlined && l->address)
-		str_addf(&f->line, "%16llx ", l->address);
-	else if (f->o->verbose)
-		pad_add(&f->line, 17);
-	stack_line_add(&f->line, l, f->o->verbose);
-	str_add_escaped(&escaped, str_get(&f->line));
-	pad_add(f->out, INDENT);
-	if (f->o->wide)
-		str_add(f->out, str_get(&escaped));
-	else
-		shrink_add(f->out, str_get(&escaped), prose_width(f->o) - INDENT);
-	str_addc(f->out, '\n');
-}
-
-static void stack_add(struct str *out, const struct report *r, const struct table *t, u32 stack,
-	const struct render_options *o)
-{
-	const struct rec_stack *st = stream_stack(r->stream, stack);
-	struct frames f = {.out = out, .o = o, .limit = (size_t)-1};
-
-	if (!o->wide)
-		f.limit = t->stack_limit ? t->stack_limit : STACK_LIMIT;
-	stack_each(r->stream, stack, frame_add, &f);
-	str_free(&f.line);
-	if (f.n > f.limit)
-		str_addf(out, "%*s… %zu more\n", INDENT, "", f.n - f.limit);
-	if (st && (st->h.flags & 0xff) >= STACK_CUT && st->h.flags != STACK_BY_FRAME_POINTERS)
-		str_addf(out, "%*s[%s]\n", INDENT, "", stack_method_text(st->h.flags));
-}
 
 /* A bar of n of max in eighths of a column. */
 static void bar_add(struct str *out, u64 n, u64 max, size_t width)
@@ -180,7 +134,7 @@ static void below_add(struct str *out, const struct report *r, const struct slic
 			continue;
 		if (label)
 			str_addf(out, "  %s\n", slice_column(v, i)->title);
-		stack_add(out, r, v->t, cell->stack, o);
+		stack_text_add(out, r, v->t, cell->stack, o);
 	}
 }
 

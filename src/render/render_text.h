@@ -22,7 +22,7 @@ struct grid {
 	const struct render_options *o;
 	struct grid_column *cols;
 	size_t n;
-	size_t n_dropped; /* columns on the right that did not fit */
+	size_t n_dropped; /* columns that did not fit, behind the others */
 	u32 how;          /* enum cell_how */
 };
 
@@ -33,6 +33,10 @@ int grid_open_fixed(const struct slice *v, const struct render_options *o, struc
 void grid_close(struct grid *g);
 void grid_head_add(struct str *out, const struct grid *g);
 void grid_row_add(struct str *out, const struct grid *g, size_t row);
+
+/* The frames of a stack, a line each. */
+void stack_text_add(struct str *out, const struct report *r, const struct table *t, u32 stack,
+	const struct render_options *o);
 
 /* Command, host, interval, scope, events, cost, losses and damage. */
 void header_add(struct str *out, const struct report *r, const struct render_options *o);

@@ -61,6 +61,9 @@ enum column_flags {
 	COL_CHANGE = 256,    /* a difference: in text what rose has its sign */
 	COL_WEIGHT_TO = 512, /* -o folded counts it after the first, as of two runs */
 	COL_KEY = 1024,      /* a number that the row is of: a size to count by */
+	/* Where the screen is too narrow for all columns, these go first, and these last. */
+	COL_LESSER = 2048,
+	COL_MAIN = 4096,
 };
 
 struct column {

@@ -207,6 +207,99 @@ static void test_unknown_columns(void **state)
 	fixture_close(&f);
 }
 
+/* What is lesser gives way first; what the table is for, last. A broad screen is used. */
+static void test_importance(void **state)
+{
+	static const struct column cols[] = {
+		{"key", "KEY", CELL_TEXT, 0, 0, ""},
+		{"p50_ns", "MEDIAN OF ALL", CELL_U64, 0, COL_LESSER, ""},
+		{"count", "HOW MANY", CELL_U64, 0, COL_WEIGHT, ""},
+		{"plain", "PLAIN ONE", CELL_U64, 0, 0, ""},
+		{"moved", "PAGES MOVED", CELL_U64, 0, COL_MAIN, ""},
+		{"total", "SORTED BY", CELL_U64, 0, 0, ""},
+	};
+	struct render_options o = {.quiet = true, .width = 60};
+	_cleanup_str_ struct str out = {};
+	char name[151] = "";
+	struct fixture f;
+	struct table *t;
+	struct cell *row;
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	fixture_open(&f, "x");
+	t = report_table(&f.report, "t", NULL, cols, ARRAY_SIZE(cols));
+	t->sort = "total";
+	row = table_row(t);
+	row[0] = cell_text(name);
+	for (size_t i = 1; i < ARRAY_SIZE(cols); i++)
+		row[i] = cell_u64(i);
+	renderer_find("text")->report(&f.report, &o, &out);
+	assert_null(strstr(str_get(&out), "MEDIAN OF ALL  "));
+	assert_non_null(strstr(str_get(&out), "HOW MANY  PAGES MOVED  SORTED BY\n"));
+	assert_non_null(strstr(str_get(&out), "no room for PLAIN ONE, MEDIAN OF ALL;"));
+	str_clear(&out);
+	renderer_find("text")->rows(&f.report, t, 0, true, &o, &out);
+	assert_non_null(strstr(str_get(&out), "HOW MANY  PAGES MOVED  SORTED BY\n"));
+	str_clear(&out);
+	o.width = 240;
+	renderer_find("text")->report(&f.report, &o, &out);
+	assert_non_null(strstr(str_get(&out), name));
+	fixture_close(&f);
+}
+
+static const char *stack_text(struct fixture *f, const u32 *frames, u32 n, struct str *out)
+{
+	static const struct column cols[] = {
+		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, ""},
+	};
+	static u32 id = 50;
+	struct table *t = report_table(&f->report, "stack", NULL, cols, 1);
+
+	feed_stack(f, ++id, frames, n);
+	table_row(t)[0] = cell_stack(id);
+	str_clear(out);
+	renderer_find("text")->rows(
+		&f->report, t, 0, false, &(struct render_options){.width = 100}, out);
+	return str_get(out);
+}
+
+/* Recursion is told once; the outermost frames are there, and one of the program's own. */
+static void test_stacks(void **state)
+{
+	static const u32 self[] = {1, 2, 2, 2, 3}, turns[] = {1, 2, 3, 2, 3, 2, 3, 1};
+	_cleanup_str_ struct str out = {};
+	struct fixture f;
+	u32 deep[20];
+
+	(void)state;
+	fixture_open(&f, "x");
+	for (u32 i = 1; i <= 40; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%u", i);
+		feed_frame(&f, i, false, i < 30 ? "/usr/lib/liba.so.6" : "/usr/bin/prog", i);
+		feed_symbol(&f, i, name, "a.c", i, NULL);
+	}
+	assert_string_equal(stack_text(&f, self, ARRAY_SIZE(self), &out),
+		"    f1 (a.c:1)\n    f2 (a.c:2) [3 times]\n    f3 (a.c:3)\n");
+	assert_string_equal(stack_text(&f, turns, ARRAY_SIZE(turns), &out),
+		"    f1 (a.c:1)\n    f2 (a.c:2)\n    f3 (a.c:3) [these 2, 3 times]\n"
+		"    f1 (a.c:1)\n");
+	for (u32 i = 0; i < ARRAY_SIZE(deep); i++)
+		deep[i] = i + 1;
+	deep[12] = 33; /* the program's, among its libraries' */
+	assert_string_equal(stack_text(&f, deep, ARRAY_SIZE(deep), &out),
+		"    f1 (a.c:1)\n    f2 (a.c:2)\n    f3 (a.c:3)\n    f4 (a.c:4)\n    f5 (a.c:5)\n"
+		"    … 7 more\n    f33 (a.c:33)\n    … 3 more; -o wide shows all\n"
+		"    f17 (a.c:17)\n    f18 (a.c:18)\n    f19 (a.c:19)\n    f20 (a.c:20)\n");
+	assert_string_equal(stack_text(&f, deep, 10, &out),
+		"    f1 (a.c:1)\n    f2 (a.c:2)\n    f3 (a.c:3)\n    f4 (a.c:4)\n    f5 (a.c:5)\n"
+		"    f6 (a.c:6)\n    f7 (a.c:7)\n    f8 (a.c:8)\n    f9 (a.c:9)\n    f10 "
+		"(a.c:10)\n");
+	fixture_close(&f);
+}
+
 /* A command can be over within a millisecond. */
 static void test_interval(void **state)
 {
@@ -281,6 +374,8 @@ int main(void)
 		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_unknown_columns),
+		cmocka_unit_test(test_importance),
+		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_interval),
 	};
 

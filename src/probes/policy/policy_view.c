@@ -65,9 +65,9 @@ static const struct by_column columns[C_N] = {
 			"(sampled where ranges have more than 512 pages)"}},
 	[C_AFTER] = {0, {"placed_after_ratio", "AFTER", CELL_F64, UNIT_RATIO, 0,
 				"the same, as it ended; of move_pages: as its status array says"}},
-	[C_MOVED] = {0, {"moved_pages", "MOVED", CELL_U64, UNIT_PAGES, 0,
+	[C_MOVED] = {0, {"moved_pages", "MOVED", CELL_U64, UNIT_PAGES, COL_MAIN,
 				"pages that the kernel migrated in them (exact)"}},
-	[C_UNMOVED] = {0, {"unmoved_pages", "NOT MOVED", CELL_U64, UNIT_PAGES, 0,
+	[C_UNMOVED] = {0, {"unmoved_pages", "NOT MOVED", CELL_U64, UNIT_PAGES, COL_MAIN,
 				  "pages that it tried to migrate in vain (exact)"}},
 	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "where it was called"}},
 };

@@ -61,8 +61,9 @@ static const struct by_column columns[C_N] = {
 				  "of these, refused by seccomp or a tracer before they began: "
 				  "they have no duration; not known with --no-times"}},
 	DURATIONS_COLUMNS(C_TIMES, "time in them, waiting included"),
-	[C_MEAN] = {0, {"mean_ns", "MEAN", CELL_U64, UNIT_NS, 0, "mean duration (exact)"}},
-	[C_MIN] = {0, {"min_ns", "MIN", CELL_U64, UNIT_NS, 0, "shortest (since the start)"}},
+	[C_MEAN] = {0, {"mean_ns", "MEAN", CELL_U64, UNIT_NS, COL_LESSER, "mean duration (exact)"}},
+	[C_MIN] = {0,
+		{"min_ns", "MIN", CELL_U64, UNIT_NS, COL_LESSER, "shortest (since the start)"}},
 	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "who called"}},
 	[C_FAULT_NS] = {0, {"fault_ns", "FAULTS", CELL_U64, UNIT_NS, 0,
 				   "with --with-memory: of the time, in page faults that the "
