@@ -28,7 +28,7 @@ static const struct opt run[] = {
 	O("for", 0, OPT_DURATION, for_ns, "TIME",
 		"stop after this time (default: when CMD ends, or at Ctrl-C; check: 10s)"),
 	O("interval", 'i', OPT_DURATION, interval_ns, "TIME",
-		"report each interval of this length"),
+		"report each interval of this length; rows of csv and jsonl say which it was"),
 	O("user", 0, OPT_STRING, user, "NAME",
 		"run CMD as this user (default: who called sudo; --user root: as root)"),
 	OV("stacks", 0, OPT_OPTIONAL, stacks, "user|kernel|both", "by code path (default: both)",

@@ -19,6 +19,7 @@ void running_report_begin(struct running *g, struct report *r)
 	report_init(r, g->run->cmd->name, &g->pipe.stream);
 	r->has_findings = g->run->finds;
 	output_select(&g->out, g->run->o, r);
+	r->repeated = g->run->o->interval_ns && !g->run->o->each;
 }
 
 /* What was asked for now, of a recording; else what it was recorded of. */

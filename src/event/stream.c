@@ -71,6 +71,20 @@ static int method_feed(struct stream *s, const struct rec *r)
 	return s->methods.n < STREAM_ROWS_MAX ? vec_push(&s->methods, row) : 0;
 }
 
+/* Records tell all since the session began; one that tells less is of a file that lies. */
+static u64 since(u64 all, u64 before)
+{
+	return all > before ? all - before : 0;
+}
+
+static void loss_update(struct stream_loss *to, const struct stream_loss *all)
+{
+	to->seen = since(all->seen, to->seen_before);
+	to->delivered = since(all->delivered, to->delivered_before);
+	to->lost = since(all->lost, to->lost_before);
+	memcpy(to->reason, all->reason, sizeof(to->reason));
+}
+
 static int loss_feed(struct stream *s, const struct rec *r)
 {
 	const struct rec_loss *l = (const struct rec_loss *)r;
@@ -80,7 +94,7 @@ static int loss_feed(struct stream *s, const struct rec *r)
 	memcpy(row.reason, l->reason, sizeof(row.reason) - 1);
 	vec_each (old, &s->losses) {
 		if (!strcmp(old->probe, row.probe)) {
-			*old = row;
+			loss_update(old, &row);
 			return 0;
 		}
 	}
@@ -364,6 +378,12 @@ int stream_feed_name(struct stream *s, const struct rec *r)
 void stream_interval_begin(struct stream *s)
 {
 	s->first_ns = s->last_ns;
+	vec_each (l, &s->losses) {
+		l->seen_before += l->seen;
+		l->delivered_before += l->delivered;
+		l->lost_before += l->lost;
+		l->seen = l->delivered = l->lost = 0;
+	}
 }
 
 const char *stream_string(const struct stream *s, u32 id)
@@ -458,7 +478,7 @@ u64 stream_delivered(const struct stream *s)
 	u64 sum = 0;
 
 	for (size_t i = 0; i < s->losses.n; i++)
-		sum += s->losses.v[i].delivered;
+		sum += s->losses.v[i].delivered + s->losses.v[i].delivered_before;
 	return sum;
 }
 

@@ -12,9 +12,11 @@
 
 struct stream_names; /* hash tables from id to name */
 
+/* Of the interval; *_before: of all that were before it. */
 struct stream_loss {
 	char probe[PROBE_NAME_LEN];
 	u64 seen, delivered, lost;
+	u64 seen_before, delivered_before, lost_before;
 	char reason[64];
 };
 
@@ -103,7 +105,8 @@ void stream_enum_each(const struct stream *s, const char *set,
 u64 stream_interval_ns(const struct stream *s);
 /* Nanoseconds since 1970 at the start of the interval; 0: not known. */
 u64 stream_wall_ns(const struct stream *s);
-u64 stream_lost(const struct stream *s); /* over all probes */
+u64 stream_lost(const struct stream *s); /* over all probes, in the interval */
+/* Over all probes, since the session began. */
 u64 stream_delivered(const struct stream *s);
 bool stream_probe_active(const struct stream *s, const char *probe); /* any method in use */
 /* Is there a method in use for this data of the probe? */

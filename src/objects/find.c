@@ -12,7 +12,7 @@ static enum object_found kernel_find(struct objects *o, u32 *ret)
 		.thread = OBJECT_NONE,
 		.from = OBJECT_NONE,
 		.start = KERNEL_ADDRESS,
-		.bytes = KERNEL_ADDRESS - 1,
+		.bytes = 0, /* it has no size that means anything */
 		.node = -1,
 	};
 

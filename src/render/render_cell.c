@@ -3,7 +3,9 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "event/cgroup_name.h"
 
@@ -195,4 +197,25 @@ void cell_add_bare(struct str *out, const struct stream *s, const struct cell *v
 	default:
 		break;
 	}
+}
+
+static void moment_add(char text[64], u64 wall_ns)
+{
+	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
+	char date[40];
+	struct tm tm;
+
+	text[0] = '\0';
+	if (!wall_ns || !gmtime_r(&seconds, &tm) ||
+		!strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm))
+		return;
+	snprintf(text, 64, "%s.%03lluZ", date, wall_ns / NSEC_PER_MSEC % 1000);
+}
+
+void span_read(const struct stream *s, struct span_text *ret)
+{
+	u64 wall = stream_wall_ns(s);
+
+	moment_add(ret->start, wall);
+	moment_add(ret->end, wall ? wall + stream_interval_ns(s) : 0);
 }

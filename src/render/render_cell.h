@@ -15,6 +15,13 @@ enum cell_how {
 void cell_add(struct str *out, const struct column *c, const struct cell *v, u32 how);
 /* The value alone, as CSV has it. Text is escaped; frames and slots are joined by ";". */
 void cell_add_bare(struct str *out, const struct stream *s, const struct cell *v);
+/* When the interval of a report began and ended, as 2025-11-21T12:00:00.250Z; "" where the time of
+ * day is not known. */
+struct span_text {
+	char start[64], end[64];
+};
+
+void span_read(const struct stream *s, struct span_text *ret);
 /* A number in the unit of its column, as a cell has it. */
 void number_add(struct str *out, u8 unit, u64 value);
 /* 1,234,567; above ten digits 12.3 G. */

@@ -45,8 +45,18 @@ static void text_add(struct str *out, const char *text)
 /* What the lines have, whatever table their rows are of. */
 struct columns {
 	VEC(const char *) names;
-	bool tabled; /* the first is the name of the table */
+	bool tabled; /* before them: the name of the table */
+	/* Before all others: when the interval began and ended, and a comma each; NULL: not. */
+	const char *when;
 };
+
+static void when_make(const struct report *r, struct str *out)
+{
+	struct span_text span;
+
+	span_read(r->stream, &span);
+	str_addf(out, "%s,%s,", span.start, span.end);
+}
 
 static bool columns_have(const struct columns *all, const char *name)
 {
@@ -70,6 +80,7 @@ static void head_line(struct str *out, const struct columns *all)
 {
 	const char *gap = all->tabled ? "," : "";
 
+	str_add(out, all->when ? "interval_start,interval_end," : "");
 	str_add(out, all->tabled ? "table" : "");
 	vec_each (n, &all->names) {
 		str_add(out, gap);
@@ -108,6 +119,7 @@ static void row_line(struct str *out, const struct report *r, const struct colum
 {
 	const char *gap = all->tabled ? "," : "";
 
+	str_add(out, all->when ? all->when : "");
 	str_add(out, all->tabled ? v->t->name : "");
 	for (size_t i = 0; i < all->names.n; i++) {
 		const struct cell *c = cell_named(v, row, all->names.v[i], i);
@@ -144,11 +156,18 @@ static void text_field(struct str *out, const char *text)
 /* Findings are the rows of a report that has no others. */
 static void findings_csv(const struct report *r, const struct render_options *o, struct str *out)
 {
+	_cleanup_str_ struct str when = {};
+
+	if (r->repeated)
+		when_make(r, &when);
 	if (!o->headless)
-		str_add(out, "level,rule,title,confidence,cost_ns,why,evidence,try,undo,verify\n");
+		str_addf(out,
+			"%slevel,rule,title,confidence,cost_ns,why,evidence,try,undo,verify\n",
+			r->repeated ? "interval_start,interval_end," : "");
 	for (size_t i = 0; i < r->findings.n; i++) {
 		const struct finding *f = &r->findings.v[i];
 
+		str_add(out, str_get(&when));
 		str_add(out, finding_level_name(f->level));
 		text_field(out, f->rule);
 		text_field(out, f->title);
@@ -166,8 +185,14 @@ static void findings_csv(const struct report *r, const struct render_options *o,
 static void slices_csv(const struct report *r, const struct slices *vs,
 	const struct render_options *o, struct str *out)
 {
+	_cleanup_str_ struct str when = {};
 	struct columns all = {.tabled = vs->v.n > 1};
 
+	if (r->repeated) {
+		when_make(r, &when);
+		out->failed |= when.failed;
+		all.when = str_get(&when);
+	}
 	vec_each (v, &vs->v)
 		out->failed |= columns_add(&all, v) != 0;
 	if (vs->v.n && !o->headless)

@@ -18,7 +18,7 @@ void json_report(const struct report *r, const struct render_options *o, struct 
 	json_begin_array(&j);
 	vec_each (v, &vs.v)
 		for (size_t row = 0; row < v->n_rows; row++) {
-			json_add_row(&j, r, v, row);
+			json_add_row(&j, r, v, row, NULL);
 			render_pass(o, out);
 		}
 	json_end_array(&j);
@@ -60,7 +60,7 @@ void json_rows(const struct report *r, const struct table *t, size_t from, bool 
 		object_begin(&j, r);
 	}
 	for (size_t row = from; row < v.n_rows; row++)
-		json_add_row(&j, r, &v, row);
+		json_add_row(&j, r, &v, row, NULL);
 	slice_close(&v);
 }
 

@@ -2,11 +2,8 @@
 #include "render/render_json_parts.h"
 
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "event/cgroup_name.h"
-#include "render/render_cell.h"
 
 static void member_str(struct json *j, const char *key, const char *value)
 {
@@ -42,18 +39,12 @@ static void add_host(struct json *j, const struct rec_host *h)
 
 static void add_interval(struct json *j, const struct stream *s)
 {
-	u64 wall = stream_wall_ns(s);
-	time_t seconds = (time_t)(wall / NSEC_PER_SEC);
-	char date[40] = "", start[64] = "";
-	struct tm tm;
+	struct span_text span;
 
-	if (wall && gmtime_r(&seconds, &tm)) {
-		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-		snprintf(start, sizeof(start), "%s.%03lluZ", date, wall / NSEC_PER_MSEC % 1000);
-	}
+	span_read(s, &span);
 	json_key(j, "interval");
 	json_begin_object(j);
-	member_str(j, "start", start);
+	member_str(j, "start", span.start);
 	member_seconds(j, "seconds", stream_interval_ns(s));
 	json_end_object(j);
 }
@@ -412,7 +403,8 @@ static void add_method(struct json *j, const struct report *r, const struct colu
 	member_str(j, key, stack_method_text(st->h.flags));
 }
 
-void json_add_row(struct json *j, const struct report *r, const struct slice *v, size_t row)
+void json_add_row(struct json *j, const struct report *r, const struct slice *v, size_t row,
+	const struct span_text *when)
 {
 	bool pretty = j->pretty;
 
@@ -420,6 +412,10 @@ void json_add_row(struct json *j, const struct report *r, const struct slice *v,
 	j->pretty = false;
 	json_key(j, "table");
 	json_str(j, v->t->name);
+	if (when) {
+		member_str(j, "interval_start", when->start);
+		member_str(j, "interval_end", when->end);
+	}
 	for (size_t i = 0; i < v->n_cols; i++) {
 		json_key(j, slice_column(v, i)->name);
 		add_cell(j, r->stream, slice_cell(v, row, i));

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "render/render.h"
+#include "render/render_cell.h"
 #include "render/render_slice.h"
 
 /* schema, command. */
@@ -18,7 +19,8 @@ void json_add_tail(struct json *j, const struct report *r);
 void json_add_cut(struct json *j, const struct slices *vs);
 /* The same of rows that were drawn as they came. */
 void json_add_cut_rows(struct json *j, const struct render_options *o);
-/* One row as a compact object. */
-void json_add_row(struct json *j, const struct report *r, const struct slice *v, size_t row);
+/* One row as a compact object, with the times of its interval (NULL: without). */
+void json_add_row(struct json *j, const struct report *r, const struct slice *v, size_t row,
+	const struct span_text *when);
 
 #endif

@@ -2,11 +2,12 @@
 #include "render/render_json_parts.h"
 #include "render/renderers.h"
 
-static void row_line(const struct report *r, const struct slice *v, size_t row, struct str *out)
+static void row_line(const struct report *r, const struct slice *v, size_t row,
+	const struct span_text *when, struct str *out)
 {
 	struct json j = {.out = out};
 
-	json_add_row(&j, r, v, row);
+	json_add_row(&j, r, v, row, when);
 	str_addc(out, '\n');
 }
 
@@ -28,15 +29,17 @@ static void end_line(const struct report *r, const struct slices *vs,
 
 void jsonl_report(const struct report *r, const struct render_options *o, struct str *out)
 {
+	struct span_text when;
 	struct slices vs;
 
 	if (slices_open(r, 0, &vs)) {
 		out->failed = true;
 		return;
 	}
+	span_read(r->stream, &when);
 	vec_each (v, &vs.v)
 		for (size_t row = 0; row < v->n_rows; row++) {
-			row_line(r, v, row, out);
+			row_line(r, v, row, r->repeated ? &when : NULL, out);
 			render_pass(o, out);
 		}
 	end_line(r, &vs, o, out);
@@ -55,7 +58,7 @@ void jsonl_rows(const struct report *r, const struct table *t, size_t from, bool
 		return;
 	}
 	for (size_t row = from; row < v.n_rows; row++)
-		row_line(r, &v, row, out);
+		row_line(r, &v, row, NULL, out);
 	slice_close(&v);
 }
 

@@ -165,6 +165,7 @@ struct report {
 	const char *only;              /* --table NAME, NULL: all */
 	u32 limit;                     /* rows of each table, 0: all */
 	bool limited;                  /* … as --limit said */
+	bool repeated;                 /* one of several, each of an interval (-i) */
 };
 
 /* The stream (never NULL, it may be empty) must outlive the report. */

@@ -250,7 +250,25 @@ each_json() { # FILTER
 @test "output: -i csv is one table: one header" {
 	mw_ok faults -i 100ms --for 450ms -o csv
 	csv_check <<<"$output"
-	[ "$(grep -c ^pid <<<"$output")" -eq 1 ]
+	[ "$(grep -c pid <<<"$output")" -eq 1 ]
+	[[ $output == interval_start,interval_end,pid,* ]]
+}
+
+@test "output: -i tells what is of the interval, and rows say which it is" {
+	"$MEMWHY" faults --record run.mw -i 200ms --for 1s -o json --out live.json --with-self
+	mw_ok faults --input run.mw -i 200ms -o json
+	diff live.json - <<<"$output"
+	# Each report's events are the rows' of it, not of all so far.
+	jq -es 'length >= 3 and all(.events.faults == ([.rows[].count] | add))' live.json ||
+		{ jq -c '[.events.faults, ([.rows[].count] | add)]' live.json; false; }
+	jq -r '.interval.start' live.json >starts
+	mw_ok faults --input run.mw -i 200ms -o jsonl
+	jq -r 'select(.end | not) | .interval_start' <<<"$output" | uniq | diff starts -
+	jq -es '[.[] | select(.end | not)] | all(.interval_start < .interval_end)' <<<"$output"
+	mw_ok faults --input run.mw -i 200ms -o csv
+	tail -n +2 <<<"$output" | cut -d, -f1 | uniq | diff starts -
+	mw_ok faults --input run.mw -o csv
+	[[ $output != *interval_start* ]]
 }
 
 @test "output: -i prints each interval as it ends: json an object each, jsonl an end each" {

@@ -296,6 +296,14 @@ static void rows(void **state)
 	assert_int_equal(stream.losses.n, 3);
 	assert_int_equal(stream.losses.v[0].seen, 20);
 	assert_int_equal(stream_lost(&stream), 4);
+	stream_interval_begin(&stream); /* what was told before is not of this one */
+	assert_int_equal(stream_lost(&stream), 0);
+	feed_loss("faults", 27, 5);
+	assert_int_equal(stream.losses.v[0].seen, 7);
+	assert_int_equal(stream_lost(&stream), 2);
+	feed_loss("faults", 1, 0); /* a lie */
+	assert_int_equal(stream.losses.v[0].seen, 0);
+	assert_int_equal(stream_lost(&stream), 0);
 	feed_loss("hostile", 0, ~0ULL);
 	assert_true(stream_lost(&stream) == ~0ULL);
 	memset(n.text, 'n', sizeof(n.text));

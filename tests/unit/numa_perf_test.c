@@ -160,6 +160,10 @@ static void put_run(struct made *m)
 	put_sample(m, &events[1], &s, PERFDATA_MODE_USER);
 	s.id = 31;
 	put_sample(m, &events[2], &s, PERFDATA_MODE_USER);
+	s = (struct made_sample){.id = 11, .pid = 600, .tid = 600, .time = 4500};
+	put_fork(m, &events[0], &s, 500, 500);
+	s = (struct made_sample){.id = 11, .pid = 600, .tid = 601, .time = 4600};
+	put_fork(m, &events[0], &s, 600, 600);
 	s = before;
 	s.time = 5000;
 	put_comm(m, &events[0], &s, "next", true);
@@ -212,11 +216,18 @@ static void check_rest(struct got *g)
 	assert_string_equal(stream_string(&g->stream, g->maps[0].file), "/no/such/program");
 	assert_int_equal(g->maps[1].kind, NUMA_KIND_ANON);
 	assert_int_equal(g->maps[1].file, 0);
-	assert_int_equal(g->n_tasks, 2);
+	assert_int_equal(g->n_tasks, 4);
 	assert_int_equal(g->tasks[0].what, NUMA_TASK_HELD);
-	assert_int_equal(g->tasks[1].what, NUMA_TASK_EXEC);
+	assert_int_equal(g->tasks[1].what, NUMA_TASK_FORK);
+	assert_int_equal(g->tasks[2].what, NUMA_TASK_THREAD);
+	assert_int_equal(g->tasks[3].what, NUMA_TASK_EXEC);
 	assert_int_equal(g->last_kind, REC_END);
 	assert_string_equal(stream_comm(&g->stream, 500, 0), "next");
+	/* Forked before that, and not named since. */
+	assert_string_equal(stream_comm(&g->stream, 600, 0), "job");
+	assert_string_equal(stream_comm(&g->stream, 600, 601), "job");
+	/* The file does not say when it was recorded, nor how long that took. */
+	assert_int_equal(stream_wall_ns(&g->stream), 0);
 	assert_non_null(stack);
 	assert_int_equal(stack->n, 2);
 	f = stream_frame(&g->stream, stack->frames[0]);

@@ -428,6 +428,7 @@ static void test_held_drop_kernel(void **state)
 	id = found_at(o, 7, 0xffff888000001000);
 	assert_true(objects_get(o, id, &got));
 	assert_int_equal(got.kind, OBJECT_KERNEL);
+	assert_int_equal(got.bytes, 0);
 	objects_free(o);
 }
 

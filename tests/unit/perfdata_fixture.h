@@ -395,6 +395,21 @@ static inline void put_comm(struct made *m, const struct made_event *e, const st
 	made_end(m, at);
 }
 
+/* s is of the child. */
+static inline void put_fork(struct made *m, const struct made_event *e, const struct made_sample *s,
+	u32 parent, u32 parent_thread)
+{
+	size_t at = made_begin(m, PERFDATA_FORK, 0);
+
+	put_u32(m, s->pid);
+	put_u32(m, parent);
+	put_u32(m, s->tid);
+	put_u32(m, parent_thread);
+	put_u64(m, s->time);
+	put_trailer(m, e, s);
+	made_end(m, at);
+}
+
 /* An executable mapping; with a build-id if it is given. */
 static inline void put_mmap2(struct made *m, const struct made_event *e,
 	const struct made_sample *s, u64 start, u64 len, const char *path, const char *build_id)

@@ -33,6 +33,7 @@ struct numa_perf {
 	struct capture capture; /* for its notes and names */
 	struct groups events;   /* of perf: const struct perfdata_event * to numa_perf_event */
 	struct groups chains;   /* chain_key to u32, the id of the stack */
+	struct groups comms;    /* u32, a thread, to its name, which what it forks has too */
 	bool begun;             /* the host and session were sent */
 	u64 first_ns, last_ns;
 	u64 sent, lost;
@@ -65,20 +66,20 @@ static int send(struct numa_perf *p, const struct rec *r)
 	return p->sink->put(p->sink, r);
 }
 
-/* When the recording began, by the file's own time: perf does not write it down, unless it was told
- * to use a clock. */
+/* When the recording began. perf does not write it down, unless it was told to use a clock; else it
+ * was as long before the file was written as its samples took, where the file says how long that
+ * is. 0: not known. */
 static u64 wall_begin(const struct numa_perf *p)
 {
 	const struct perfdata_host *h = perfdata_host(p->data);
 	struct stat st;
-	u64 end;
 
 	if (h->wall_ns)
-		return p->first_ns ? h->wall_ns + (p->first_ns - h->clock_ns) : h->wall_ns;
-	if (stat(p->path, &st))
+		return h->wall_ns + (p->first_ns - h->clock_ns);
+	if (!h->first_ns || h->last_ns < h->first_ns || stat(p->path, &st))
 		return 0;
-	end = (u64)st.st_mtim.tv_sec * 1000000000 + (u64)st.st_mtim.tv_nsec;
-	return end - (h->last_ns > h->first_ns ? h->last_ns - h->first_ns : 0);
+	return (u64)st.st_mtim.tv_sec * 1000000000 + (u64)st.st_mtim.tv_nsec -
+	       (h->last_ns - h->first_ns);
 }
 
 static int host_send(struct numa_perf *p)
@@ -175,7 +176,8 @@ static int begin(struct numa_perf *p, u64 time, struct err *err)
 	int rc;
 
 	p->begun = true;
-	p->first_ns = h->first_ns ? h->first_ns : time;
+	/* Of what was there before perf tells at time 0. */
+	p->first_ns = h->first_ns ? h->first_ns : time ? time : h->wall_ns ? h->clock_ns : 0;
 	perf_spaces_begin(&p->spaces);
 	rc = host_send(p);
 	if (!rc)
@@ -289,15 +291,35 @@ static int task_send(struct numa_perf *p, const struct perfdata_record *r, u32 t
 }
 
 /* The first thread's name is that of the process. */
+static int task_name(struct numa_perf *p, u32 pid, u32 tid, const char *name)
+{
+	char *kept = groups_get(&p->comms, &tid);
+	int rc = kept ? 0 : -ENOMEM;
+
+	if (kept)
+		snprintf(kept, COMM_LEN, "%s", name);
+	if (!rc && pid == tid)
+		rc = names_task(p->capture.names, pid, 0, name, 0);
+	return rc ? rc : names_task(p->capture.names, pid, tid, name, 0);
+}
+
+/* A new task is called as who made it, until it says otherwise. */
+static int fork_name(struct numa_perf *p, const struct perfdata_record *r)
+{
+	const char *parent = groups_find(&p->comms, &r->task.ptid);
+	char name[COMM_LEN];
+
+	if (!parent)
+		return 0;
+	memcpy(name, parent, sizeof(name));
+	return task_name(p, r->task.pid, r->task.tid, name);
+}
+
 static int comm_take(struct numa_perf *p, const struct perfdata_record *r)
 {
 	u32 pid = r->comm.pid, tid = r->comm.tid;
-	int rc = 0;
+	int rc = task_name(p, pid, tid, r->comm.name);
 
-	if (pid == tid)
-		rc = names_task(p->capture.names, pid, 0, r->comm.name, 0);
-	if (!rc)
-		rc = names_task(p->capture.names, pid, tid, r->comm.name, 0);
 	if (rc || (r->where.time && !r->comm.exec))
 		return rc;
 	if (r->comm.exec)
@@ -309,8 +331,10 @@ static int comm_take(struct numa_perf *p, const struct perfdata_record *r)
 static int fork_take(struct numa_perf *p, const struct perfdata_record *r)
 {
 	u32 pid = r->task.pid, parent = r->task.ppid;
-	int rc;
+	int rc = fork_name(p, r);
 
+	if (rc)
+		return rc;
 	if (!r->where.time)
 		return task_send(p, r, pid, r->task.tid, 0, NUMA_TASK_HELD);
 	if (pid == parent)
@@ -433,8 +457,10 @@ static int read_open(struct numa_perf *p, struct err *err)
 	perf_spaces_init(&p->spaces, perfdata_host(p->data), p->capture.names);
 	groups_init(&p->chains, sizeof(struct chain_key), sizeof(u32));
 	groups_init(&p->events, sizeof(void *), sizeof(struct numa_perf_event));
+	groups_init(&p->comms, sizeof(u32), COMM_LEN);
 	rc = read_all(p, err);
 	groups_free(&p->events);
+	groups_free(&p->comms);
 	groups_free(&p->chains);
 	perf_spaces_free(&p->spaces);
 	names_close(p->capture.names);
