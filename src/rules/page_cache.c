@@ -372,7 +372,7 @@ static int report(void *v, struct report *r)
 		return 0;
 	if (couple_find(s, r, &c)) {
 		level = level_of(pages_second(s, c.victim->refaults));
-		tell_evictor(r, s, &c, MAX(level, (int)LEVEL_NOTE));
+		tell_evictor(r, s, &c, MAX(level, (int)LEVEL_RISK));
 		return 0;
 	}
 	victim = most(s, true, 0, &tgid);
