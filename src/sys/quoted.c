@@ -50,3 +50,11 @@ void quoted_add(struct str *s, const char *p, u32 n, bool cut)
 	}
 	str_add(s, cut ? "\"..." : "\"");
 }
+
+void hexed_add(struct str *s, const char *p, u32 n, bool cut)
+{
+	str_addc(s, '"');
+	for (u32 i = 0; i < n; i++)
+		str_addf(s, "\\x%02x", (unsigned char)p[i]);
+	str_add(s, cut ? "\"..." : "\"");
+}

@@ -9,5 +9,7 @@ void byte_add(struct str *s, unsigned char c, char next);
 /* "text"; `cut`: there is more of it ("text"...). Of characters beyond ASCII those are left as they
  * are that text may have. */
 void quoted_add(struct str *s, const char *p, u32 n, bool cut);
+/* "\x75\xde": of bytes that are no text. */
+void hexed_add(struct str *s, const char *p, u32 n, bool cut);
 
 #endif

@@ -65,7 +65,11 @@ enum syscall_arg {
 	ARG_MSG, /* struct msghdr */
 	ARG_OMSG,
 	ARG_IOCTL_ARG,
-	ARG_ARGV, /* an array of texts */
+	ARG_ARGV,     /* an array of texts */
+	ARG_PATH_OUT, /* a text that comes out, with its NUL, which the call counts */
+	ARG_RANDOM,   /* bytes that come out and are no text */
+	ARG_RUSAGE,   /* its two times */
+	ARG_STATFS,
 	ARG_SIGNAL,
 	ARG_IOCTL,
 	ARG_CLONE, /* flags, with a signal in the low byte */

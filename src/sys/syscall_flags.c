@@ -2,6 +2,7 @@
 #include "sys/syscall_flags.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "sys/mempolicy.h"
@@ -25,9 +26,9 @@ const struct flag open_flags[] = {
 	FLAG_BIT(O_APPEND, 02000), FLAG_BIT(O_NONBLOCK, 04000),
 	{04010000, 04010000, "O_SYNC"}, FLAG_BIT(O_DSYNC, 010000), FLAG_BIT(FASYNC, 020000),
 	FLAG_BIT(O_DIRECT, 040000), FLAG_BIT(O_LARGEFILE, 0100000),
-	{020200000, 020200000, "O_TMPFILE"}, FLAG_BIT(O_DIRECTORY, 0200000),
 	FLAG_BIT(O_NOFOLLOW, 0400000), FLAG_BIT(O_NOATIME, 01000000),
-	FLAG_BIT(O_CLOEXEC, 02000000), FLAG_BIT(O_PATH, 010000000), FLAG_END,
+	FLAG_BIT(O_CLOEXEC, 02000000), FLAG_BIT(O_PATH, 010000000),
+	{020200000, 020200000, "O_TMPFILE"}, FLAG_BIT(O_DIRECTORY, 0200000), FLAG_END,
 };
 
 /* Of calls that make a descriptor: open's bits, without its access modes. */
@@ -309,6 +310,20 @@ const struct flag descriptor_flags[] = {
 	FLAG_BIT(FD_CLOEXEC, 1), FLAG_END,
 };
 
+/* linux/magic.h */
+const struct flag file_systems[] = {
+	FLAG_VALUE(EXT2_SUPER_MAGIC, 0xef53), FLAG_VALUE(XFS_SB_MAGIC, 0x58465342),
+	FLAG_VALUE(BTRFS_SUPER_MAGIC, 0x9123683e), FLAG_VALUE(TMPFS_MAGIC, 0x01021994),
+	FLAG_VALUE(PROC_SUPER_MAGIC, 0x9fa0), FLAG_VALUE(SYSFS_MAGIC, 0x62656572),
+	FLAG_VALUE(OVERLAYFS_SUPER_MAGIC, 0x794c7630), FLAG_VALUE(NFS_SUPER_MAGIC, 0x6969),
+	FLAG_VALUE(CGROUP_SUPER_MAGIC, 0x27e0eb), FLAG_VALUE(CGROUP2_SUPER_MAGIC, 0x63677270),
+	FLAG_VALUE(DEVPTS_SUPER_MAGIC, 0x1cd1), FLAG_VALUE(HUGETLBFS_MAGIC, 0x958458f6),
+	FLAG_VALUE(FUSE_SUPER_MAGIC, 0x65735546), FLAG_VALUE(PIPEFS_MAGIC, 0x50495045),
+	FLAG_VALUE(SOCKFS_MAGIC, 0x534f434b), FLAG_VALUE(SQUASHFS_MAGIC, 0x73717368),
+	FLAG_VALUE(BPF_FS_MAGIC, 0xcafe4a11), FLAG_VALUE(DEBUGFS_MAGIC, 0x64626720),
+	FLAG_VALUE(TRACEFS_MAGIC, 0x74726163), FLAG_VALUE(RAMFS_MAGIC, 0x858458f6), FLAG_END,
+};
+
 const struct flag lock_types[] = {
 	FLAG_VALUE(F_RDLCK, 0), FLAG_VALUE(F_WRLCK, 1), FLAG_VALUE(F_UNLCK, 2), FLAG_END,
 };
@@ -405,16 +420,28 @@ void ioctl_add(struct str *s, u32 number)
 		s, ", 0x%x, 0x%x, 0x%x)", number >> 8 & 0xff, number & 0xff, number >> 16 & 0x3fff);
 }
 
-void signal_add(struct str *s, u64 number)
+/* The kernel's real-time signals begin at 32; libc keeps the first two for itself. */
+void signal_short_add(struct str *s, u64 number)
 {
 	const char *name = number && number < 32 ? sigabbrev_np((int)number) : NULL;
 
-	if (name)
-		str_addf(s, "SIG%s", name);
-	else if (number >= 32 && number <= 64)
-		str_addf(s, "SIGRT_%llu", number - 32);
+	if (number == SIGIO) /* of its two names the one that is used */
+		str_add(s, "IO");
+	else if (name)
+		str_add(s, name);
+	else if (number == 32)
+		str_add(s, "RTMIN");
+	else if (number > 32 && number <= 64)
+		str_addf(s, "RT_%llu", number - 32);
 	else
 		str_addf(s, "%d", (int)number);
+}
+
+void signal_add(struct str *s, u64 number)
+{
+	if (number && number <= 64)
+		str_add(s, "SIG");
+	signal_short_add(s, number);
 }
 
 const char *error_name(u64 number)

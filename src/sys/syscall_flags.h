@@ -21,7 +21,8 @@ extern const struct flag open_flags[];
 extern const struct flag whences[];
 extern const struct flag descriptor_flags[]; /* of F_SETFD */
 extern const struct flag lock_types[];
-extern const struct flag file_types[]; /* of st_mode */
+extern const struct flag file_systems[]; /* f_type of statfs */
+extern const struct flag file_types[];   /* of st_mode */
 extern const struct flag statx_mask[];
 extern const struct flag statx_attributes[];
 extern const struct flag sigaction_flags[];
@@ -34,6 +35,8 @@ const char *address_family(u32 family);
 void ioctl_add(struct str *s, u32 number);
 /* "SIGTERM", "SIGRT_3", else the number. */
 void signal_add(struct str *s, u64 number);
+/* The same without SIG, as sets of signals have it. */
+void signal_short_add(struct str *s, u64 number);
 /* "ENOENT"; NULL: not known. With those that only the kernel sees (ERESTARTSYS, ...). */
 const char *error_name(u64 number);
 /* "No such file or directory". */
@@ -43,6 +46,6 @@ int error_number(const char *name);
 
 /* Commands and operations that change what follows them. */
 #define FUTEX_CMD_MASK 0x7f
-#define OPEN_CREATES 0x410040 /* O_CREAT, O_TMPFILE without O_DIRECTORY: a mode follows */
+#define OPEN_CREATES 0x400040 /* O_CREAT, O_TMPFILE without O_DIRECTORY: a mode follows */
 
 #endif

@@ -83,18 +83,6 @@ static void stamps_add(struct str *s, const char *p)
 	str_addc(s, ']');
 }
 
-static void signal_short_add(struct str *s, u32 number)
-{
-	const char *name = number < 32 ? sigabbrev_np((int)number) : NULL;
-
-	if (name)
-		str_add(s, name);
-	else if (number >= 32)
-		str_addf(s, "RT_%u", number - 32);
-	else
-		str_add_u64(s, number);
-}
-
 /* [INT CHLD]; of two thirds and more, those that are not in it: ~[KILL STOP]. */
 static void sigset_add(struct str *s, u64 set)
 {
@@ -173,6 +161,29 @@ static void statx_add(struct str *s, const char *p)
 	str_add(s, ", stx_mode=");
 	mode_add(s, u16_at(p, 28));
 	str_addf(s, ", stx_size=%llu, ...}", u64_at(p, 5));
+}
+
+/* struct rusage, as far as strace shows it. */
+static void rusage_add(struct str *s, const char *p)
+{
+	str_add(s, "{ru_utime=");
+	time_add(s, p, "usec");
+	str_add(s, ", ru_stime=");
+	time_add(s, p + 16, "usec");
+	str_add(s, ", ...}");
+}
+
+/* struct statfs, up to what identifies the file system. */
+static void statfs_add(struct str *s, const char *p)
+{
+	static const char *const names[] = {
+		"f_bsize", "f_blocks", "f_bfree", "f_bavail", "f_files", "f_ffree"};
+
+	str_add(s, "{f_type=");
+	flags_add(s, file_systems, u64_at(p, 0));
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
+		str_addf(s, ", %s=%llu", names[i], u64_at(p, i + 1));
+	str_add(s, ", ...}");
 }
 
 static void limit_add(struct str *s, u64 v)
@@ -322,8 +333,10 @@ static u32 value_size(u8 arg)
 	case ARG_ITIMERSPEC:
 	case ARG_OITIMERSPEC:
 	case ARG_STAMPS:
+	case ARG_RUSAGE:
 		return 32;
 	case ARG_STAT:
+	case ARG_STATFS:
 	case ARG_STATX:
 	case ARG_CLONE3:
 		return 64;
@@ -377,6 +390,12 @@ static void structure_add(struct str *s, u8 arg, const char *p)
 		break;
 	case ARG_STAMPS:
 		stamps_add(s, p);
+		break;
+	case ARG_RUSAGE:
+		rusage_add(s, p);
+		break;
+	case ARG_STATFS:
+		statfs_add(s, p);
 		break;
 	case ARG_STAT:
 		stat_add(s, p);

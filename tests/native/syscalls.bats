@@ -90,6 +90,17 @@ lines_of() {
 	diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
 }
 
+@test "syscalls: a line of execve has the command's words, up to 32, and says where there are more" {
+	lines=$BATS_TEST_TMPDIR/lines
+	"$MEMWHY" syscalls --each --like strace execve --out "$lines" -- \
+		sh -c '/bin/echo 1 2 3 4 5 6 7; /bin/echo 1 2 3 4 5 6 7 8 9 10 11; /bin/echo $(seq 31); /bin/echo $(seq 32); :'
+	cat "$lines"
+	grep -qF '["/bin/echo", "1", "2", "3", "4", "5", "6", "7"], 0x' "$lines"
+	grep -qF '"8", "9", "10", "11"], 0x' "$lines"
+	grep -qF '"30", "31"], 0x' "$lines"
+	grep -qF '"30", "31", ...], 0x' "$lines"
+}
+
 @test "syscalls: vfork, signals, restarts and an execve in another thread" {
 	calls_of "$WORK" tasks
 	whole

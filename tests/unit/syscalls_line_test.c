@@ -55,6 +55,47 @@ static void assert_line(const struct called *c, const char *want)
 	}
 #define TEXT(c_, k_, i_, text_) copied(c_, k_, i_, SYSCALLS_COPY_TEXT, text_, sizeof(text_) - 1)
 
+/* What strace writes of the same calls, looked at beside it. */
+static void as_strace(void **state)
+{
+	struct called c = called(257, 3, ARGS((u32)-100, 0x1000, 02200000));
+	static const u64 usage[4] = {1, 86757, 0, 12};
+	static const u64 fs[8] = {0xef53, 4096, 66053021, 59863819, 18895095, 16777216, 16275549};
+
+	(void)state;
+	TEXT(&c, 0, 1, "/");
+	assert_line(&c, "openat(AT_FDCWD, \"/\", O_RDONLY|O_CLOEXEC|O_DIRECTORY) = 3");
+	c.call.args[2] = 020200002;
+	c.call.args[3] = 0600;
+	assert_line(&c, "openat(AT_FDCWD, \"/\", O_RDWR|O_TMPFILE, 0600) = 3");
+	c = called(62, 0, ARGS(7, 29));
+	assert_line(&c, "kill(7, SIGIO) = 0");
+	c.call.args[1] = 32;
+	assert_line(&c, "kill(7, SIGRTMIN) = 0");
+	c.call.args[1] = 33;
+	assert_line(&c, "kill(7, SIGRT_1) = 0");
+	c.call.args[1] = 64;
+	assert_line(&c, "kill(7, SIGRT_32) = 0");
+	c = called(14, 0, ARGS(0, 0x1000, 0, 8));
+	copied(&c, 0, 1, SYSCALLS_COPY_8, "\0\0\0\x90\x03\0\0\0", 8);
+	assert_line(&c, "rt_sigprocmask(SIG_BLOCK, [IO RTMIN RT_1 RT_2], NULL, 8) = 0");
+	c = called(79, 5, ARGS(0x1000, 1024));
+	copied(&c, 0, 0, SYSCALLS_COPY_RESULT, "/tmp", 5);
+	assert_line(&c, "getcwd(\"/tmp\", 1024) = 5");
+	c = called(318, 3, ARGS(0x1000, 3, 0));
+	copied(&c, 0, 0, SYSCALLS_COPY_RESULT, "u\xde", 3);
+	assert_line(&c, "getrandom(\"\\x75\\xde\\x00\", 3, 0) = 3");
+	c = called(98, 0, ARGS(0, 0x1000));
+	copied(&c, 0, 1, SYSCALLS_COPY_32, (const char *)usage, 32);
+	assert_line(&c, "getrusage(RUSAGE_SELF, {ru_utime={tv_sec=1, tv_usec=86757}, "
+			"ru_stime={tv_sec=0, tv_usec=12}, ...}) = 0");
+	c = called(138, 0, ARGS(3, 0x1000));
+	copied(&c, 0, 1, SYSCALLS_COPY_64, (const char *)fs, 64);
+	assert_line(&c, "fstatfs(3, {f_type=EXT2_SUPER_MAGIC, f_bsize=4096, f_blocks=66053021, "
+			"f_bfree=59863819, f_bavail=18895095, f_files=16777216, "
+			"f_ffree=16275549, ...}) = 0");
+}
+
 static void files(void **state)
 {
 	struct called c = called(257, 3, ARGS((u32)-100, 0x1000, 02000000));
@@ -408,6 +449,7 @@ int main(void)
 		cmocka_unit_test(vectors),
 		cmocka_unit_test(polls),
 		cmocka_unit_test(files),
+		cmocka_unit_test(as_strace),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(waiting),
 		cmocka_unit_test(processes),

@@ -245,7 +245,7 @@ static __always_inline void begin_keep(const struct syscall_call *call, struct t
 			(void *)(p + ((how & SYSCALLS_KEEP_WHAT) == SYSCALLS_KEEP_NAME ? 8 : 0)));
 }
 
-#define EXEC_ARGV 8 /* texts that are copied at most */
+#define EXEC_ARGV 32 /* texts that are copied at most, as strace shows */
 
 /* The texts of argv, one behind the other, as many as have room. */
 static __always_inline u32 argv_copy(struct exec_begun *e, u64 argv, struct copying *c)
@@ -254,10 +254,11 @@ static __always_inline u32 argv_copy(struct exec_begun *e, u64 argv, struct copy
 	u32 at = 0;
 	long n;
 
-	for (int i = 0; i < EXEC_ARGV; i++) {
+#pragma clang loop unroll(disable)
+	for (int i = 0; i <= EXEC_ARGV; i++) {
 		if (bpf_probe_read_user(&p, sizeof(p), (void *)(argv + i * sizeof(p))) || !p)
 			return at;
-		if (at >= SYSCALLS_TEXT - 1)
+		if (i == EXEC_ARGV || at >= SYSCALLS_TEXT - 1)
 			break;
 		at &= SYSCALLS_TEXT - 1;
 		n = bpf_probe_read_user_str(e->argv + at, SYSCALLS_TEXT, (void *)p);

@@ -52,6 +52,10 @@ static const struct {
 	{ARG_MSG, SYSCALLS_COPY_MSG, true},
 	{ARG_OMSG, OUT(SYSCALLS_COPY_MSG), true},
 	{ARG_ARGV, SYSCALLS_COPY_ARGV, true},
+	{ARG_PATH_OUT, SYSCALLS_COPY_RESULT, false},
+	{ARG_RANDOM, SYSCALLS_COPY_RESULT, false},
+	{ARG_RUSAGE, SYSCALLS_COPY_32, true},
+	{ARG_STATFS, SYSCALLS_COPY_64, true},
 };
 
 /* What is to be read as the call begins, as it changes it. */

@@ -38,9 +38,12 @@ static void argv_add(struct str *s, const struct copied *c)
 	str_addc(s, '[');
 	for (u32 at = 0; at < c->n;) {
 		u32 len = (u32)strnlen(c->p + at, c->n - at);
+		bool whole;
 
 		str_add(s, at ? ", " : "");
-		quoted_add(s, c->p + at, len, c->cut && at + len + 1 >= c->n);
+		/* the NUL of a first text may stand where there was no room for more of it */
+		whole = at + len < c->n && (at || len + 1 < c->n);
+		quoted_add(s, c->p + at, len, c->cut && !whole);
 		at += len + 1;
 	}
 	str_add(s, c->cut ? ", ...]" : "]");
@@ -196,7 +199,7 @@ static bool ioctl_arg_add(struct str *s, const struct syscalls_call *c, const st
 }
 
 /* Of a call that fills it, only where it was filled. */
-static bool is_filled(const struct syscalls_call *c, u8 arg)
+static bool is_filled(const struct syscalls_call *c, u8 arg, u32 i)
 {
 	switch (arg) {
 	case ARG_OUT:
@@ -209,6 +212,9 @@ static bool is_filled(const struct syscalls_call *c, u8 arg)
 	case ARG_OSIGACTION:
 	case ARG_STAT:
 	case ARG_STATX:
+	case ARG_STATFS:
+	case ARG_PATH_OUT:
+	case ARG_RANDOM:
 	case ARG_ORLIMIT:
 	case ARG_EVENTS:
 	case ARG_OSOCKADDR:
@@ -216,6 +222,8 @@ static bool is_filled(const struct syscalls_call *c, u8 arg)
 	case ARG_OIOV:
 	case ARG_OMSG:
 		return c->ret >= 0;
+	case ARG_RUSAGE: /* of wait4 only where there was a child */
+		return c->ret > 0 || (c->ret == 0 && i == 1);
 	case ARG_WSTATUS:
 		return c->ret > 0;
 	case ARG_REMAINING: /* -ERESTART_RESTARTBLOCK, -EINTR */
@@ -252,7 +260,7 @@ bool syscalls_pointed_add(struct str *s, const struct syscalls_call *c, u8 arg, 
 
 	if (arg == ARG_SOCKLEN)
 		return length_add(s, c, i);
-	if (!c->args[i] || !is_filled(c, arg) || !copied_of(c, i, &v))
+	if (!c->args[i] || !is_filled(c, arg, i) || !copied_of(c, i, &v))
 		return false;
 	switch (arg) {
 	case ARG_STR:
@@ -261,6 +269,12 @@ bool syscalls_pointed_add(struct str *s, const struct syscalls_call *c, u8 arg, 
 		if (arg == ARG_IN && !v.n && c->args[MIN(i + 1, 5U)])
 			return false;
 		quoted_add(s, v.p, v.n, v.cut);
+		return true;
+	case ARG_PATH_OUT:
+		quoted_add(s, v.p, (u32)strnlen(v.p, v.n), v.cut);
+		return true;
+	case ARG_RANDOM:
+		hexed_add(s, v.p, v.n, v.cut);
 		return true;
 	case ARG_ARGV:
 		if (v.n)
