@@ -41,6 +41,20 @@ static u16 terminal_width(FILE *f)
 	return w.ws_col;
 }
 
+/* Where the locale is C by name: one that is not set says nothing of what reads the text. */
+static bool locale_is_ascii(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *v = getenv(names[i]);
+
+		if (v && *v)
+			return !strcmp(v, "C") || !strcmp(v, "POSIX");
+	}
+	return false;
+}
+
 static bool terminal_colour(FILE *f)
 {
 	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
@@ -113,6 +127,7 @@ int output_open(const struct options *o, struct output *ret, struct err *err)
 		.verbose = o->verbose,
 		.width = terminal_width(out.file),
 	};
+	out.ascii = (text || out.ro.wide) && locale_is_ascii();
 	out.limited = o->limit != UINT64_MAX && o->limit;
 	out.limit = o->limit != UINT64_MAX ? (u32)MIN(o->limit, (u64)UINT32_MAX)
 		    : text                 ? TEXT_ROWS
@@ -139,6 +154,14 @@ void output_select(const struct output *out, const struct options *o, struct rep
 
 static int text_write(struct output *out, const struct str *s)
 {
+	_cleanup_str_ struct str ascii = {};
+
+	if (out->ascii) {
+		render_ascii(&ascii, str_get(s), s->len);
+		if (ascii.failed)
+			return -ENOMEM;
+		s = &ascii;
+	}
 	if (out->empties && !out->started) {
 		if (ftruncate(fileno(out->file), 0))
 			return -errno;

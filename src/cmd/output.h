@@ -12,6 +12,7 @@ struct output {
 	bool close;
 	bool empties; /* a file that may have had something in it: cut at the first output */
 	bool started; /* something was printed */
+	bool ascii;   /* the text is for a locale that has nothing else */
 	bool limited; /* --limit was given */
 	u32 limit;
 	char cut_of[40]; /* the table whose rows --limit cut as they came */

@@ -16,7 +16,7 @@ struct render_options {
 	bool verbose;       /* all columns' help, addresses in stacks */
 	const char *cut_of; /* … the table of rows(), of which --limit left out n_cut: for end() */
 	u64 n_cut;
-	u16 width; /* columns of text, 100 unless the terminal is narrower */
+	u16 width; /* columns of the terminal, 100 where there is none */
 	/* Called after each row, where nothing further on depends on what was drawn so far: may
 	 * take it, and clear it. NULL: it is to be whole. */
 	void (*take)(void *arg, struct str *out);
@@ -49,6 +49,9 @@ struct renderer {
 extern const struct renderer renderers[];
 extern const size_t renderers_n;
 
+/* Adds n bytes of text with ASCII in place of all else: signs of ours by what looks like them,
+ * letters of names by '?'. */
+void render_ascii(struct str *out, const char *text, size_t n);
 /* NULL when there is no such format. */
 const struct renderer *renderer_find(const char *name);
 

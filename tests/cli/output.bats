@@ -633,3 +633,23 @@ on_terminal() {
 	grep -q 'what the command prints goes to stderr' told || try refuse "on a terminal"
 	tried
 }
+
+@test "output: under LC_ALL=C text is ASCII, and JSON is what it is" {
+	needs_root
+	cp /bin/true "$BATS_TEST_TMPDIR/naïve"
+	"$MEMWHY" record -q --probes faults "$BATS_TEST_TMPDIR/run.mw" -- "$BATS_TEST_TMPDIR/naïve"
+	faults() { env -u LC_ALL -u LC_CTYPE -u LANG "$@" "$MEMWHY" faults --input "$BATS_TEST_TMPDIR/run.mw"; }
+	for locale in LC_ALL=C LANG=POSIX "LC_CTYPE=C LANG=de_DE.UTF-8"; do
+		# shellcheck disable=SC2086
+		text=$(faults $locale)
+		[[ $text == "memwhy faults | Linux "*"na?ve"* ]] || try refuse "$locale: $text"
+		! LC_ALL=C grep -q '[^ -~]' <<<"$text" || try refuse "$locale: not ASCII"
+	done
+	for locale in LC_ALL=C.UTF-8 LANG= "LC_ALL=C.UTF-8 LANG=C"; do
+		# shellcheck disable=SC2086
+		text=$(faults $locale)
+		[[ $text == "memwhy faults · Linux "*"naïve"* ]] || try refuse "$locale: $text"
+	done
+	[ "$(LC_ALL=C "$MEMWHY" faults --input "$BATS_TEST_TMPDIR/run.mw" -o json | jq -r '.rows[0].comm')" = naïve ]
+	tried
+}
