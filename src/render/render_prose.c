@@ -10,11 +10,13 @@
 
 void style_begin(struct str *out, const struct render_options *o, enum style s)
 {
+	/* Of the 256 colours, whose shades are the same on every terminal, those that can be read
+	 * on white and on black: the yellow and blue of the first 16 are lost on one of them. */
 	static const char *const codes[] = {
 		[STYLE_BOLD] = "\033[1m",
-		[STYLE_RED] = "\033[1;31m",
-		[STYLE_YELLOW] = "\033[1;33m",
-		[STYLE_BLUE] = "\033[1;34m",
+		[STYLE_RED] = "\033[1;38;5;160m",
+		[STYLE_YELLOW] = "\033[1;38;5;166m",
+		[STYLE_BLUE] = "\033[1;38;5;32m",
 	};
 
 	if (o->colour)

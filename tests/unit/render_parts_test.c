@@ -1,4 +1,5 @@
 /* The parts of the renderers: numbers with units, wrapping, shortening, histograms at the edges. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -300,6 +301,40 @@ static void test_stacks(void **state)
 	fixture_close(&f);
 }
 
+/* How much light a shade of the 6 x 6 x 6 cube gives (WCAG 2, relative luminance). */
+static double luminance(unsigned int colour)
+{
+	static const double weights[] = {0.0722, 0.7152, 0.2126}; /* blue, green, red */
+	double sum = 0;
+
+	for (unsigned int i = 0, n = colour - 16; i < 3; i++, n /= 6) {
+		double v = (n % 6 ? 55 + n % 6 * 40 : 0) / 255.0;
+
+		sum += weights[i] * (v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4));
+	}
+	return sum;
+}
+
+/* Bold text wants a contrast of 3 to what is behind it: be that white or black. */
+static void test_colours(void **state)
+{
+	const struct render_options o = {.colour = true};
+
+	(void)state;
+	for (enum style style = STYLE_RED; style <= STYLE_BLUE; style++) {
+		_cleanup_str_ struct str code = {};
+		unsigned int colour;
+		double l;
+
+		style_begin(&code, &o, style);
+		assert_int_equal(sscanf(str_get(&code), "\033[1;38;5;%um", &colour), 1);
+		assert_in_range(colour, 16, 231);
+		l = luminance(colour);
+		assert_true(1.05 / (l + 0.05) >= 3.5);
+		assert_true((l + 0.05) / 0.05 >= 3.5);
+	}
+}
+
 /* A command can be over within a millisecond. */
 static void test_interval(void **state)
 {
@@ -376,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_columns),
 		cmocka_unit_test(test_importance),
 		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_colours),
 		cmocka_unit_test(test_interval),
 	};
 
