@@ -247,9 +247,9 @@ static const char output_text[] =
 	"two do not mix; with --out FILE, and in text, it is untouched.\n\n"
 	"In csv, a report of several tables is one: its first column is table, the others are "
 	"those of all of them, and cells that a row's table does not have are empty. --table "
-	"chooses one, which has no such column. Text that begins with one of = + - @ and ' has an "
-	"apostrophe before it, so that "
-	"no spreadsheet takes a name for a formula. Commands to copy (try, undo, verify, next) "
+	"chooses one, which has no such column. With -i each row of csv and jsonl has when its "
+	"interval was: interval_start and interval_end. Text that begins with one of = + - @ and ' "
+	"has an apostrophe before it, so that no spreadsheet takes a name for a formula. Commands to copy (try, undo, verify, next) "
 	"are in backticks in JSON and quoted for a POSIX shell in every format.";
 
 void help_man_main(struct str *out)

@@ -183,7 +183,7 @@ fields_described() { # COMMAND
 	fi
 	for way in "${ways[@]}"; do
 		mw_ok $way -o csv || return
-		fields+=$'\n'$(head -n1 <<<"$output" | tr , '\n')
+		fields+=$'\n'$(head -n1 <<<"$output" | sed 's/^table,//' | tr , '\n')
 		mw_ok $way -o json || return
 		fields+=$'\n'$(jq -r '[.rows[] | keys[]] | unique[] | select(. != "table")' <<<"$output")
 	done
