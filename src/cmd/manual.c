@@ -280,15 +280,53 @@ void help_man_main(struct str *out)
 	man_tail(out);
 }
 
+static void completion_columns(struct str *out, const struct view_table *t)
+{
+	for (; t->name; t++)
+		for (size_t i = 0; i < t->n_cols; i++)
+			str_addf(out, "%s ",
+				((const struct column *)((const char *)t->cols + i * t->stride))
+					->name);
+}
+
 /* One line of words for each command, so that the shell needs no call of memwhy. */
 static void completion_command(struct str *out, const struct command *cmd)
 {
+	const struct probe *p = probe_find(cmd->name);
+
 	str_addf(out, "\t%s) words=\"", cmd->name);
 	for (const struct opt_set *set = options_of(cmd->groups); set->opts; set++)
 		for (size_t i = 0; i < set->n; i++)
 			str_addf(out, "--%s ", set->opts[i].name);
+	str_add(out, "\" keys=\"");
+	for (const char *const *k = p && p->view ? p->view->by_keys : NULL; k && *k; k++)
+		str_addf(out, "%s ", *k);
+	str_add(out, "\" columns=\"");
+	for (const struct view_table *const *set = cmd->tables; set && *set; set++)
+		completion_columns(out, *set);
+	for (const struct view_table *const *set = p && p->view ? p->view->tables : NULL;
+		set && *set; set++)
+		completion_columns(out, *set);
 	str_add(out, "\" ;;\n");
 }
+
+/* What follows --by, --sort, --fields and -g; of a list, its last word. */
+static const char completion_lists[] =
+	"\tcase $prev in\n"
+	"\t--by) list=$keys ;;\n"
+	"\t--sort|--fields) list=$columns ;;\n"
+	"\t-g|--cgroup)\n"
+	"\t\t[ -d $root/memory ] && root=$root/memory\n"
+	"\t\tCOMPREPLY=($(compgen -W \"$(cd $root 2>/dev/null &&\n"
+	"\t\t\tfind . -mindepth 1 -maxdepth 4 -type d -printf '/%P\\n' 2>/dev/null)\" -- "
+	"\"$cur\"))\n"
+	"\t\treturn ;;\n"
+	"\tesac\n"
+	"\tif [ -n \"$list\" ]; then\n"
+	"\t\t[[ $cur == *,* ]] && head=${cur%,*},\n"
+	"\t\tCOMPREPLY=($(compgen -P \"$head\" -W \"$list\" -- \"${cur##*,}\"))\n"
+	"\t\treturn\n"
+	"\tfi\n";
 
 static void completion_values(struct str *out)
 {
@@ -317,7 +355,7 @@ void help_completion(struct str *out)
 		"# bash completion for memwhy; made by 'memwhy help completion'\n"
 		"_memwhy()\n{\n"
 		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
-		"\tlocal i commands=\"");
+		"\tlocal i list= head= keys= columns= root=/sys/fs/cgroup commands=\"");
 	for (size_t i = 0; i < n; i++)
 		str_addf(out, "%s ", all[i].name);
 	str_add(out, "\"\n\tCOMPREPLY=()\n"
@@ -333,7 +371,8 @@ void help_completion(struct str *out)
 	str_add(out, "\tesac\n\tcase ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; i < n; i++)
 		completion_command(out, &all[i]);
-	str_add(out, "\tesac\n\tif [[ $cur == -* ]]; then\n"
+	str_addf(out, "\tesac\n%s", completion_lists);
+	str_add(out, "\tif [[ $cur == -* ]]; then\n"
 		     "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
 		     "\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\n"
 		     "complete -F _memwhy memwhy\n");

@@ -296,6 +296,21 @@ complete_words() {
 	[ "$(complete_words help man fau)" = faults ]
 }
 
+@test "completion: keys, columns and cgroups, one after the other" {
+	cd "$BATS_TEST_TMPDIR"
+	[ "$(complete_words faults --by proc)" = process ]
+	complete_words faults --by "" | grep -qx stack
+	complete_words faults --by "" | grep -qx mapping
+	[ "$(complete_words faults --by process,mapp)" = process,mapping ]
+	[ -z "$(complete_words reclaim --by mapp)" ]
+	[ "$(complete_words faults --sort p99 | sort -u)" = p99_ns ]
+	[ "$(complete_words syscalls --fields call,reclaim_n | sort -u)" = call,reclaim_ns ]
+	root=/sys/fs/cgroup
+	[ ! -d $root/memory ] || root=$root/memory
+	first=$(find $root -mindepth 1 -maxdepth 1 -type d -printf '/%P\n' | head -1)
+	[ -z "$first" ] || complete_words faults -g "" | grep -qxF "$first"
+}
+
 @test "completion: what follows '--' is not memwhy's; --stacks takes no separate word" {
 	cd "$BATS_TEST_TMPDIR"
 	[ -z "$(complete_words faults -- ls --)" ]
