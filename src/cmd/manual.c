@@ -249,7 +249,8 @@ static const char output_text[] =
 	"those of all of them, and cells that a row's table does not have are empty. --table "
 	"chooses one, which has no such column. With -i each row of csv and jsonl has when its "
 	"interval was: interval_start and interval_end. Text that begins with one of = + - @ and ' "
-	"has an apostrophe before it, so that no spreadsheet takes a name for a formula. Commands to copy (try, undo, verify, next) "
+	"has an apostrophe before it, so that no spreadsheet takes a name for a formula. Commands "
+	"to copy (try, undo, verify, next) "
 	"are in backticks in JSON and quoted for a POSIX shell in every format.";
 
 void help_man_main(struct str *out)
