@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "capture/unwind.h"
+#include "sys/proc.h"
 
 /* Runs are taken to be as many as events: so of both there must have been some. */
 #define ENOUGH_RUNS 5000
@@ -49,6 +50,16 @@ void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n)
 	c->runs_at_close = sum.bpf_runs;
 }
 
+/* Not getrusage's ru_maxrss, which begins with that of the program before the exec. */
+static u64 rss_most(const struct rusage *u)
+{
+	struct proc_status st;
+
+	if (proc_status_read((int)getpid(), &st) || !st.vm_hwm_bytes)
+		return (u64)u->ru_maxrss * 1024;
+	return st.vm_hwm_bytes;
+}
+
 struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, size_t n)
 {
 	struct rec_cost r = {
@@ -68,7 +79,7 @@ struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, s
 	getrusage(RUSAGE_SELF, &u);
 	r.cpu_ns = ((u64)u.ru_utime.tv_sec + (u64)u.ru_stime.tv_sec) * NSEC_PER_SEC +
 		   ((u64)u.ru_utime.tv_usec + (u64)u.ru_stime.tv_usec) * NSEC_PER_USEC;
-	r.rss_bytes = (u64)u.ru_maxrss * 1024;
+	r.rss_bytes = rss_most(&u);
 	if (c->unwind) {
 		r.bpf_bytes += unwind_bytes(c->unwind);
 		r.cpu_ns += unwind_cpu_ns(c->unwind);

@@ -61,7 +61,7 @@ of_status() { # TEXT KEY
 @test "cage: while it looks memwhy keeps five capabilities at most, no way to more, and a filter; each thread" {
 	# BPF, SYS_PTRACE, DAC_READ_SEARCH, SYSLOG, CHECKPOINT_RESTORE
 	kept=$((1 << 39 | 1 << 19 | 1 << 2 | 1 << 34 | 1 << 40))
-	"$MEMWHY" faults --stacks --for 5s >out 2>err </dev/null 3>&- &
+	"$MEMWHY" faults --stacks --for 60s >out 2>err </dev/null 3>&- &
 	memwhy=$!
 	wait_for memwhy_attached
 	sanitized || wait_for 'grep -q "^Seccomp:.*2" /proc/$memwhy/status'

@@ -22,6 +22,8 @@ of_command() {
 	SUDO_UID=$(id -u nobody) SUDO_GID=$(id -g nobody)
 	[ "$(of_command -- sh -c "$who")" = "$theirs" ]
 	[ "$(of_command --user root -- sh -c "$who")" = "$(sh -c "$who")" ]
+	# none of root's groups is left
+	[ "$(setpriv --groups 4,24 "$MEMWHY" faults -q --out /dev/null -- sh -c "$who")" = "$theirs" ]
 	[ "$(HOME=/root of_command -- sh -c 'echo $HOME $USER')" = "$(getent passwd nobody | cut -d: -f6) nobody" ]
 	# of a directory service, known by number only
 	SUDO_USER=far.away SUDO_UID=54321 SUDO_GID=54322

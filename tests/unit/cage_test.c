@@ -1,6 +1,7 @@
 /* The cage: what a process inside can still do, asked of the kernel by a child that tries it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <sys/capability.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -265,6 +267,50 @@ static void a_session_only_looks(void **state)
 	}
 }
 
+static void *is_filtered(void *arg)
+{
+	char go;
+
+	return read(*(int *)arg, &go, 1) == 1 && prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER
+		       ? arg
+		       : NULL;
+}
+
+/* A thread that was there before has the filter too. */
+static int all_filtered(void)
+{
+	struct err err = {};
+	pthread_t t;
+	void *ret = NULL;
+	int ends[2];
+
+	if (pipe(ends) || pthread_create(&t, NULL, is_filtered, &ends[0]))
+		return 1;
+	if (cage_capabilities(NULL, 0, &err) || cage_session(0, &err))
+		return 2;
+	if (write(ends[1], "", 1) != 1 || pthread_join(t, &ret))
+		return 3;
+	return ret ? 0 : 4;
+}
+
+static void each_thread_only_looks(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	puts("a sanitized program has no filter");
+	skip();
+#endif
+	pid = fork();
+	if (!pid) /* without that no thread but the first has no_new_privs, which the filter asks
+		     for */
+		_exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? 5 : all_filtered());
+	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+	assert_int_equal(status, 0);
+}
+
 /* In a child: what comes of it inside; 256: the cage could not be entered. */
 static int attempt_in(const struct attempt *a, enum cage cage)
 {
@@ -383,6 +429,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_is_left),
 		cmocka_unit_test(a_session_only_looks),
+		cmocka_unit_test(each_thread_only_looks),
 		cmocka_unit_test(only_what_is_kept),
 		cmocka_unit_test(only_names_of_the_kernel),
 	};

@@ -1,5 +1,6 @@
 /* Settings that are changed for a while, in a tree of files made up here: each comes back as it
  * was, but for what somebody else has set meanwhile. */
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -68,6 +69,22 @@ static void all_come_back(void **state)
 	expect(SAME, '3');
 }
 
+/* Where a setting is as it should be, nothing is written, then or later. */
+static void what_is_right_is_left(void **state)
+{
+	const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	struct setting list[3];
+	struct stat st;
+	char path[PATH_MAX];
+
+	(void)state;
+	assert_int_equal(sys_path(path, "%s", SAME), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+	settings_restore(change(list));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mtim.tv_sec, 1000);
+}
+
 static void what_others_set_stays(void **state)
 {
 	struct setting list[3];
@@ -112,6 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(all_come_back, tree_make, tree_remove),
+		cmocka_unit_test_setup_teardown(what_is_right_is_left, tree_make, tree_remove),
 		cmocka_unit_test_setup_teardown(what_others_set_stays, tree_make, tree_remove),
 		cmocka_unit_test_setup_teardown(all_or_none, tree_make, tree_remove),
 	};

@@ -370,6 +370,23 @@ static void augmentations(void **state)
 	assert_int_equal(refused_with_cie("zPR", "\x9b", 1), 1); /* the data is cut */
 }
 
+/* Code that returns by way of another register is none that compilers make. */
+static void return_columns(void **state)
+{
+	struct cfi_table *table;
+	struct section s = {};
+
+	(void)state;
+	put_cie(&s);
+	put_fde(&s, CODE, 0x10, CODE_OF(""));
+	assert_int_equal(s.bytes.buf[14], 16);
+	s.bytes.buf[14] = 17;
+	table = compile(&s);
+	assert_int_equal(table->counts.refused[CFI_REFUSED_CIE], 1);
+	assert_int_equal(table->rows.n, 0);
+	cfi_table_free(table);
+}
+
 static int refused_encoding(u8 encoding)
 {
 	struct cfi_table *table;
@@ -696,6 +713,7 @@ int main(void)
 		cmocka_unit_test(overlaps),
 		cmocka_unit_test(outside),
 		cmocka_unit_test(augmentations),
+		cmocka_unit_test(return_columns),
 		cmocka_unit_test(encodings),
 		cmocka_unit_test(signal_frame),
 		cmocka_unit_test(signal_code),

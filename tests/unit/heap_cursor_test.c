@@ -199,6 +199,21 @@ static void chunks_are_given_and_come_back(void **state)
 	assert_int_equal(track_ring_offset(0, track_grown(TRACK_CHUNKS, 1)), TRACK_FILE_BYTES);
 }
 
+/* However late the first of the threads is. */
+static void what_is_due_is_read(void **state)
+{
+	struct rig *r = *state;
+
+	put_alloc(r, 0, 90000, 0x1000, 10, 1);
+	put_alloc(r, 1, 70000, 0x2000, 20, 2);
+	put_alloc(r, 2, 80000, 0x3000, 30, 3);
+	cursors_read_until(r->cursors, 3, 60000, 1, &r->news);
+	assert_int_equal(r->process.account.allocations, 0); /* but now their times are known */
+	assert_true(cursors_read_until(r->cursors, 3, 85000, 1, &r->news) > 0);
+	assert_int_equal(r->process.account.allocations, 2);
+	assert_int_equal(r->process.account.live_bytes, 50);
+}
+
 static void times_may_be_early(void **state)
 {
 	struct rig *r = *state;
@@ -406,6 +421,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads_are_merged_by_time, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(a_larger_ring_is_gone_on_in, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(chunks_are_given_and_come_back, rig_make, rig_free),
+		cmocka_unit_test_setup_teardown(what_is_due_is_read, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(times_may_be_early, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(but_not_much_earlier, rig_make, rig_free),
 		cmocka_unit_test_setup_teardown(

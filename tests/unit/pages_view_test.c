@@ -85,6 +85,27 @@ static void test_allocations(void **state)
 	view_close(&f);
 }
 
+/* Of an interval it is what came in it. */
+static void test_intervals(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_view(&f, &(struct view_options){});
+	put_allocs(&f);
+	put_free(&f, (struct pages_free){WHO(.order = 3), .count = 5});
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "allocations")->n_rows, 2);
+	assert_int_equal(view_table_of(&f, "frees")->n_rows, 1);
+	view_next(&f);
+	put_alloc(&f, (struct pages_alloc){WHO(.order = 3), .count = 1});
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "allocations")->n_rows, 1);
+	assert_int_equal(cell_number(view_table_of(&f, "allocations"), 0, "count"), 1);
+	assert_int_equal(view_table_of(&f, "frees")->n_rows, 0);
+	view_close(&f);
+}
+
 /* Orders are of a recording, so of anybody: they do not make pages out of nothing. */
 static void test_hostile_order(void **state)
 {
@@ -385,6 +406,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_allocations),
+		cmocka_unit_test(test_intervals),
 		cmocka_unit_test(test_hostile_order),
 		cmocka_unit_test(test_gfp),
 		cmocka_unit_test(test_frees),

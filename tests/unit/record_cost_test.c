@@ -17,6 +17,8 @@
 #include "record/cost.h"
 #include "record/spawn.h"
 
+#define GROWN (64UL << 20)
+
 static u64 cpu_now(void)
 {
 	struct timespec t;
@@ -43,6 +45,7 @@ static void units(void **state)
 	const struct cost c = {.stats_fd = -1};
 	u64 before = cpu_now(), after, rss = rss_most();
 	struct rec_cost r;
+	char *grown;
 
 	(void)state;
 	while (cpu_now() < before + 20 * NSEC_PER_MSEC)
@@ -52,8 +55,14 @@ static void units(void **state)
 	after = cpu_now();
 	/* getrusage() counts whole microseconds of two parts. */
 	assert_in_range(r.cpu_ns, before - 2 * NSEC_PER_USEC, after + 2 * NSEC_PER_USEC);
-	/* The kernel tells both to some pages a CPU. */
+	/* The kernel's numbers are right to some pages a CPU; whose parent was large is not. */
 	assert_in_range(r.rss_bytes, rss - rss / 8, rss + rss / 8);
+	grown = malloc(GROWN);
+	assert_non_null(grown);
+	memset(grown, 1, GROWN);
+	r = cost_read(&c, NULL, 0);
+	assert_in_range(r.rss_bytes, rss + GROWN - GROWN / 8, rss + GROWN + GROWN / 8);
+	free(grown);
 	assert_int_equal(r.bpf_ns + r.bpf_runs + r.bpf_bytes, 0);
 }
 

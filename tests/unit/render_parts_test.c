@@ -358,6 +358,32 @@ static void test_interval(void **state)
 	}
 }
 
+/* A column that few reports have something for is there when one row has. */
+static void test_rare_columns(void **state)
+{
+	static const struct column cols[] = {
+		{"text", "TEXT", CELL_TEXT, UNIT_NONE, 0, "a name"},
+		{"number", "SELDOM", CELL_U64, UNIT_COUNT, COL_RARE, "a number"},
+	};
+
+	(void)state;
+	for (u32 with = 0; with < 2; with++) {
+		_cleanup_str_ struct str out = {};
+		struct fixture f;
+		struct table *t;
+
+		fixture_open(&f, "faults");
+		t = report_table(&f.report, "process", "Processes", cols, ARRAY_SIZE(cols));
+		table_row(t)[0] = cell_text("one");
+		if (with)
+			table_row(t)[1] = cell_u64(42);
+		renderer_find("text")->report(
+			&f.report, &(struct render_options){.width = 80}, &out);
+		assert_int_equal(strstr(str_get(&out), "SELDOM") != NULL, with);
+		fixture_close(&f);
+	}
+}
+
 /* No text is a formula to a spreadsheet; taking one apostrophe off gives it back. Numbers are
  * numbers. */
 static void test_csv_formulas(void **state)
@@ -405,6 +431,7 @@ int main(void)
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_shrink),
+		cmocka_unit_test(test_rare_columns),
 		cmocka_unit_test(test_csv_formulas),
 		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_whole),

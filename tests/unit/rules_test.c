@@ -314,6 +314,8 @@ static void test_severe_events(void **unused)
 	begin(&b, &rule_fragmentation, 1);
 	PUT(&b, struct frag_agg, REC_FRAG_AGG, .tgid = 8, .order = 0, .fallback_order = 10,
 		.count = 900);
+	PUT(&b, struct frag_agg, REC_FRAG_AGG, .tgid = 9, .order = 0, .fallback_order = 9,
+		.count = 900);
 	assert_int_equal(conclude(&b), 0); /* whole pageblocks: no harm */
 	end(&b);
 }

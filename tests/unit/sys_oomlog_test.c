@@ -207,11 +207,11 @@ static void test_records(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(kmsg_parse(bad[i], &r), -EINVAL);
 	assert_int_equal(
-		kmsg_parse("6,12,34567,-,caller=T1;a\\x1b[1m\\x5cx41 \\xzz \\x00\n K=v\n", &r), 0);
+		kmsg_parse("6,12,34567,-,caller=T1;a\\x1b[1m\\x5cx41\\x09\\xzz \\x00\n K=v\n", &r), 0);
 	assert_int_equal(r.priority, 6);
 	assert_int_equal(r.sequence, 12);
 	assert_int_equal(r.time_us, 34567);
-	assert_string_equal(r.text, "a\x1b[1m\\x41 \\xzz \\x00");
+	assert_string_equal(r.text, "a\x1b[1m\\x41\t\\xzz \\x00");
 	assert_non_null(big);
 	memset(big, 'a', KMSG_RECORD_MAX);
 	big[KMSG_RECORD_MAX] = '\0';
