@@ -119,6 +119,20 @@ check: all workloads behaviours $(TEST_BINS)
 unit: $(TEST_BINS)
 	@tools/run-tests $(B)/tap $(TEST_BINS) --
 
+# The share of small changes of the source that the tests notice: tests/mutants. ONLY=WORD: of these files.
+mutate: export MUTATE_B = $(B)
+mutate: export MUTATE_CC = $(CC)
+mutate: export MUTATE_CLANG = $(CLANG)
+mutate: export MUTATE_BPFTOOL = $(BPFTOOL)
+mutate: export MUTATE_CFLAGS = $(ALL_CFLAGS)
+mutate: export MUTATE_BPF_FLAGS = $(BPF_FLAGS)
+mutate: export MUTATE_TRACK_CFLAGS = $(TRACK_CFLAGS)
+mutate: export MUTATE_LIBS = $(LDLIBS)
+mutate: export MUTATE_OBJS = $(OBJS)
+mutate: export MUTATE_TRACK_OBJS = $(TRACK_SRCS:src/%.c=$(B)/track/%.o)
+mutate: all workloads $(TEST_BINS)
+	@tools/mutate $(ONLY)
+
 # All kernels, all tests that need another kernel than the host's. Slow.
 check-vm: all workloads
 	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tests/vm/full.bats
@@ -302,9 +316,9 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all check unit behaviour workloads zoo zoo-held bench fuzz check-vm install deps format clean; V=1 SAN=1'
+	@echo 'all check unit mutate behaviour workloads zoo zoo-held bench fuzz check-vm install deps format clean; V=1 SAN=1'
 
-.PHONY: all check check-vm unit behaviour behaviours workloads zoo zoo-held bench fuzz install deps format clean help
+.PHONY: all check check-vm unit mutate behaviour behaviours workloads zoo zoo-held bench fuzz install deps format clean help
 .SECONDARY:
 -include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
          $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/where.bpf.d $(PROBES:%=$(B)/gen/%_walk.bpf.d) \
