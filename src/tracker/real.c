@@ -266,6 +266,7 @@ void real_find(void)
 	FIND(pvalloc, "pvalloc");
 	FIND(dlclose, "dlclose");
 	FIND(prctl, "prctl");
+	FIND(mlockall, "mlockall");
 	FIND(mmap, "mmap");
 	FIND(munmap, "munmap");
 	FIND(mremap, "mremap");

@@ -23,6 +23,7 @@ struct real {
 	size_t (*usable_size)(void *p); /* NULL: not known */
 	int (*dlclose)(void *handle);
 	int (*prctl)(int option, ...);
+	int (*mlockall)(int flags);
 	void *(*mmap)(void *at, size_t size, int prot, int flags, int fd, off_t offset);
 	int (*munmap)(void *at, size_t size);
 	void *(*mremap)(void *at, size_t old, size_t size, int flags, ...);

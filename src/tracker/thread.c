@@ -18,6 +18,7 @@ struct track_head *track;
 
 static u32 epochs;            /* of this process and those it is a fork of */
 static u32 nested;            /* in another pid namespace than the program began in */
+static u32 given_up;          /* the file: it is not asked for again */
 static u32 process_of_parent; /* index plus one: what self->process was before it was wiped */
 
 #define PAGE 4096
@@ -116,7 +117,7 @@ static void process_enter(void)
 	if (__atomic_exchange_n(&self->lock, 1, __ATOMIC_ACQUIRE))
 		return; /* another thread is at it, or we are and were interrupted */
 	if (!self->epoch) {
-		if (!track && !calls_forbidden && (track = attach_file())) {
+		if (!track && !given_up && !calls_forbidden && (track = attach_file())) {
 			sample_begin(track->sample_bytes, track->least_bytes);
 			clock_look();
 			real_stack();
@@ -160,6 +161,20 @@ static void process_stop(void)
 {
 	__atomic_add_fetch(&track->processes[self->process].missed, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&self->epoch, SELF_OFF, __ATOMIC_RELEASE);
+}
+
+int thread_give_up(void)
+{
+	struct track_head *file = track;
+
+	if (!file || calls_forbidden || !self->epoch || self->threads > 1)
+		return 0;
+	if (self->epoch != SELF_OFF)
+		process_stop();
+	given_up = 1;
+	track = NULL;
+	call(SYS_munmap, file, TRACK_FILE_BYTES);
+	return 1;
 }
 
 void thread_clock_gone(void)

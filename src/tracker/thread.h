@@ -55,6 +55,9 @@ extern OURS __thread struct thread thread __attribute__((tls_model("initial-exec
 
 /* The time stamp counter must not be read any more. */
 void thread_clock_gone(void);
+/* Gives up the file, and what it takes of the address space: this process, and its forks from now
+ * on, tell of nothing any more. 0: there is none, or other threads may be writing to it. */
+int thread_give_up(void);
 /* Takes a slot. NULL: nothing is recorded. */
 struct thread *thread_enter(struct thread *t);
 /* Waits until words up to `end` are free. 0: it took too long, the event is lost. */

@@ -178,11 +178,27 @@ static int locked(int argc, char **argv)
 /* As who may lock nothing beyond a limit. */
 static int locked_little(int argc, char **argv)
 {
+	void *mapped;
+
 	limit(RLIMIT_MEMLOCK, 8 * MIB);
 	MUST(!setgid(65534) && !setuid(65534));
 	result("all of now", mlockall(MCL_CURRENT) + 1);
 	churn(100);
-	return argc && argv;
+	for (int i = 0; argc && i < 3; i++) {
+		int status;
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(churn(50) == 0 || !argv);
+		waitpid(pid, &status, 0);
+		printf("%d\n", status);
+		mapped =
+			mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		MUST(mapped != MAP_FAILED);
+		memset(mapped, 1, MIB);
+		munmap(mapped, MIB);
+	}
+	return 0;
 }
 
 static int small_stack(int argc, char **argv)
