@@ -62,18 +62,23 @@ static u64 file_refaults(const struct cgroup_usage *cg)
 
 /*
  * Were most of its pages read before, and pushed out? As its group counts, or one above it; else as
- * the machine does. A group that reads back as much as the process faults in is taken to be why.
+ * the machine does, without what is known to be of other groups (of nested ones more than once: the
+ * rest is the least that it can be). A group that reads back as much as the process faults in is
+ * taken to be why.
  */
 static bool read_again(const struct report *r, const struct facts *facts, const struct sums *t)
 {
+	u64 all = facts_delta(facts, "workingset_refault_file"), elsewhere = 0;
+
 	for (size_t i = 0; i < facts->cgroups.n; i++) {
 		const struct cgroup_usage *cg = groups_value(&facts->cgroups, i);
 
-		if (report_cgroup_within(r, t->cgroup, cg->cgroup) &&
-			file_refaults(cg) * 2 > t->major)
+		if (!report_cgroup_within(r, t->cgroup, cg->cgroup))
+			elsewhere += file_refaults(cg);
+		else if (file_refaults(cg) * 2 > t->major)
 			return true;
 	}
-	return facts_delta(facts, "workingset_refault_file") * 2 > t->major;
+	return all > elsewhere && (all - elsewhere) * 2 > t->major;
 }
 
 static void tell_swap(struct report *r, struct finding *f, const struct rule_sums *s)
