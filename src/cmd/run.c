@@ -41,7 +41,8 @@ void running_report_end(struct running *g, struct report *r)
 	if (g->unfiltered)
 		recording_unfiltered(r);
 	report_add_stream_notes(r);
-	report_conclude(r, scope_words(g, &words));
+	/* What others than check find is of what they were asked for: they look at nothing else. */
+	report_conclude(r, g->run->finds ? scope_words(g, &words) : NULL);
 	if (g->run->conclude)
 		g->run->conclude(r);
 	g->run->incomplete |= g->run->finds ? report_is_refused(r) : report_tell_refused(r);
