@@ -9,7 +9,7 @@
 #include "event/stream.h"
 #include "report/view.h"
 
-#define PIPELINE_VIEWS 24
+#define PIPELINE_VIEWS 64
 
 struct pipeline {
 	struct sink sink; /* put records here */

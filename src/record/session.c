@@ -24,7 +24,7 @@
 #include "record/spawn.h"
 #include "sys/proc.h"
 
-#define SESSION_PROBES 16
+#define SESSION_PROBES 48
 #define HOUSEKEEPING_NS NSEC_PER_SEC
 #define DRAIN_REST 8 /* where tables fill up: a part of the time a drain took */
 #define COST_WATCH_NS (10 * NSEC_PER_MSEC) /* at first; each wait is twice the last */
@@ -122,7 +122,9 @@ static int probes_open(struct session *s, struct err *err)
 {
 	const struct session_config *cfg = s->cfg;
 
-	for (size_t i = 0; i < cfg->n_probes && s->n_runs < SESSION_PROBES; i++) {
+	if (cfg->n_probes > SESSION_PROBES) /* none is left out in silence */
+		return err_errno(err, -E2BIG, "probes");
+	for (size_t i = 0; i < cfg->n_probes; i++) {
 		struct err why = {};
 		int rc = probe_open(cfg->probes[i], &s->c, &s->runs[s->n_runs], &why);
 

@@ -1,6 +1,10 @@
 /* See counts.h. */
 #include "sys/counts.h"
 
+#include <errno.h>
+#include <string.h>
+
+#include "sys/root.h"
 #include "sys/scan.h"
 
 #define DENTRIES "/proc/sys/fs/dentry-state"
@@ -75,4 +79,20 @@ bool count_parse(const char *text, const struct count_spec *spec, u64 *ret)
 	}
 	*ret = v;
 	return true;
+}
+
+int count_read(const char *name, u64 *ret)
+{
+	_cleanup_str_ struct str text = {};
+	const struct count_spec *spec = counts;
+	int rc;
+
+	while (spec->name && strcmp(spec->name, name))
+		spec++;
+	if (!spec->name)
+		return -ENOENT;
+	rc = sys_read(&text, "%s", spec->path);
+	if (rc)
+		return rc;
+	return count_parse(str_get(&text), spec, ret) ? 0 : -ENOENT;
 }

@@ -24,4 +24,7 @@ extern const struct count_spec counts[];
 /* Finds the number in the text of its file. False where it is not there. */
 bool count_parse(const char *text, const struct count_spec *spec, u64 *ret);
 
+/* The number of this name now. -ENOENT: there is none of that name, or not in this kernel. */
+int count_read(const char *name, u64 *ret);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "probes/holders/holders.h"
+#include "probes/lookups/lookups.h"
 #include "probes/maps/maps.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
@@ -291,6 +292,48 @@ static void test_limits(void **unused)
 	end(&b);
 }
 
+static void dentries(struct bench *b, u64 first, u64 last)
+{
+	begin(b, &rule_negative_dentries, 1);
+	value(b, SYSTEM_COUNT, "dentry/negative", first, NULL);
+	value(b, SYSTEM_COUNT, "dentry/negative", last, NULL);
+}
+
+static void test_negative_dentries(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	dentries(&b, 1000000, 1200000);
+	PUT(&b, struct lookups_sampled, REC_LOOKUPS_SAMPLED, .on_ns = NSEC_PER_SEC / 2,
+		.covered_ns = 9 * NSEC_PER_SEC);
+	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 8, .count = 100, .comm = "other");
+	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 7, .count = 900, .cgroup = 42,
+		.comm = "victim", .directory = "/var/cache/app");
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_NOTE);
+	assert_string_equal(f->title, "victim (pid 7) looks up names that do not exist: the kernel "
+				      "keeps 1.20 M negative dentries, 220 MiB");
+	assert_true(says(f->evidence, "1800 lookups a second that find nothing, 90 % of all"));
+	assert_true(says(f->evidence, "looked for in /var/cache/app"));
+	end(&b);
+	/* Many, but nobody who makes more of them; and never more than a risk. */
+	dentries(&b, 20000000, 20000000);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "Names that were looked up and do not exist"));
+	end(&b);
+	/* Few, but ever more of them: told before they are large. */
+	dentries(&b, 20000, 60000);
+	assert_int_equal(only(&b)->level, LEVEL_NOTE);
+	end(&b);
+	/* What builds and shells leave. */
+	dentries(&b, 150000, 152000);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_memory_quiet),
 		cmocka_unit_test(test_set_aside),
 		cmocka_unit_test(test_ksm),
+		cmocka_unit_test(test_negative_dentries),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_limit_levels),
 	};

@@ -3,6 +3,7 @@
  */
 #include "samplers_fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ipc.h>
@@ -167,6 +168,21 @@ static void test_pids_limit(void **unused)
 	assert_int_equal(limit.max, 100);
 	assert_int_equal(limit.current, 99);
 	assert_int_equal(pids_limit_read(78, &limit), -ENOENT);
+	fixture_remove(root);
+}
+
+static void test_count_read(void **unused)
+{
+	char root[PATH_MAX];
+	u64 n;
+
+	(void)unused;
+	fixture_make(root);
+	assert_int_equal(count_read("dentry/negative", &n), -ENOENT);
+	fixture_put_text("/proc/sys/fs/dentry-state", "390988\t373017\t45\t0\t189874\t0\n");
+	assert_int_equal(count_read("dentry/negative", &n), 0);
+	assert_int_equal(n, 189874);
+	assert_int_equal(count_read("nosuch", &n), -ENOENT);
 	fixture_remove(root);
 }
 
@@ -352,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_pids_path),
 		cmocka_unit_test(test_pids_limit),
+		cmocka_unit_test(test_count_read),
 		cmocka_unit_test(test_system_counts),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_live_segment),

@@ -1,0 +1,127 @@
+/*
+ * The lookups probe: who looks up names that do not exist, sampled. It looks only while the kernel
+ * keeps many negative dentries, which such lookups leave, or ever more of them.
+ */
+#include "probes/lookups/lookups.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "capture/names.h"
+#include "probes/probe.h"
+#include "sys/counts.h"
+
+#define LENGTH_NS (50 * NSEC_PER_MSEC)
+#define EVERY_NS (930 * NSEC_PER_MSEC) /* no part of a second, as programs' rhythms are */
+/* From here on a look may be worth its cost. */
+#define MANY_A_SECOND 500.0
+#define MANY 250000ULL /* some 50 MB */
+
+struct lookups {
+	u64 time_ns, negative; /* when it was last asked */
+};
+
+static const struct attach_hook hooks[] = {
+	{
+		.data = "lookups of names that do not exist",
+		.required = true,
+		.needs = "raw tracepoints of system calls",
+		.methods = {{"raw tracepoint sys_exit, in bursts", {"call_ends"}, {}, 0}},
+	},
+};
+
+static bool due(struct capture *c)
+{
+	struct lookups *l = c->state, now = {.time_ns = clock_mono_ns()};
+	double seconds = (double)(now.time_ns - l->time_ns) / 1e9;
+	bool many;
+
+	if (count_read("dentry/negative", &now.negative))
+		return false;
+	many = l->time_ns &&
+	       (now.negative >= MANY ||
+		       (double)now.negative >= (double)l->negative + MANY_A_SECOND * seconds);
+	*l = now;
+	return many;
+}
+
+static int done(struct capture *c, u64 on_ns, u64 covered_ns)
+{
+	struct lookups_sampled r = REC_INIT(struct lookups_sampled, REC_LOOKUPS_SAMPLED, 0);
+
+	r.on_ns = on_ns;
+	r.covered_ns = covered_ns;
+	return capture_emit(c, &r.h);
+}
+
+static int added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct lookups_key *k = key;
+	const struct agg_value *v = value;
+	struct lookups_agg r = REC_INIT(struct lookups_agg, REC_LOOKUPS_AGG, 0);
+
+	names_added(c->names, stacks, k, v, &r);
+	r.count = v->count;
+	r.cut = !!v->sum[LOOKUPS_CUT];
+	memcpy(r.directory, v->name, sizeof(r.directory) - 1);
+	return capture_emit(c, &r.h);
+}
+
+static const struct probe_bursts bursts = {
+	.length_ns = LENGTH_NS,
+	.every_ns = EVERY_NS,
+	.map = "burst",
+	.due = due,
+	.done = done,
+};
+
+static const struct probe_bpf bpf = {
+	.hooks = hooks,
+	.n_hooks = ARRAY_SIZE(hooks),
+	.state_size = sizeof(struct lookups),
+	.tables = {{"table", sizeof(struct lookups_key), table_key_tgid, added}},
+	.bursts = &bursts,
+	.optional = true,
+};
+
+static const struct field agg_fields[] = {
+	FIELD(struct lookups_agg, tgid, FIELD_U32, UNIT_ID, "process"),
+	FIELD(struct lookups_agg, tid, FIELD_U32, UNIT_ID, "0"),
+	FIELD(struct lookups_agg, stack, FIELD_U32, UNIT_STACK, "where the call was made"),
+	FIELD(struct lookups_agg, cut, FIELD_U32, UNIT_NONE,
+		"1: directory is the end of a longer name"),
+	FIELD(struct lookups_agg, count, FIELD_U64, UNIT_COUNT,
+		"calls that failed with ENOENT: open, stat, access, readlink, unlink, execve"),
+	FIELD(struct lookups_agg, cgroup, FIELD_U64, UNIT_CGROUP, "cgroup of the process"),
+	FIELD_ARRAY(struct lookups_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
+	FIELD_ARRAY(struct lookups_agg, directory, FIELD_CHARS, UNIT_NONE, AGG_NAME_LEN,
+		"where one of the names was looked for"),
+};
+
+static const struct field sampled_fields[] = {
+	FIELD(struct lookups_sampled, on_ns, FIELD_U64, UNIT_NS, "time in which calls counted"),
+	FIELD(struct lookups_sampled, covered_ns, FIELD_U64, UNIT_NS, "time it stands for"),
+};
+
+static const struct kind kinds[] = {
+	KIND(REC_LOOKUPS_AGG, struct lookups_agg, "lookups_agg", agg_fields,
+		"lookups of names that do not exist, counted in bursts"),
+	KIND(REC_LOOKUPS_SAMPLED, struct lookups_sampled, "lookups_sampled", sampled_fields,
+		"for how long such lookups were counted, and what that stands for"),
+};
+
+const struct probe probe_lookups = {
+	.name = "lookups",
+	.summary = "Who looks up names that do not exist, sampled",
+	.details =
+		"Counts calls that fail since a name does not exist for 50 ms about each second, "
+		"while the kernel keeps many negative dentries, which such lookups leave behind, "
+		"or "
+		"gets more of them. It feeds `memwhy check` and has no command of its own.",
+	.kinds = kinds,
+	.n_kinds = ARRAY_SIZE(kinds),
+	.bpf = &bpf,
+	.cheap = true,
+	.only_named = true,
+};

@@ -1,0 +1,205 @@
+/* Negative dentries: what the kernel keeps of names that were looked up and do not exist, and who
+ * looks them up. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "probes/lookups/lookups.h"
+#include "rules/held.h"
+#include "rules/rules.h"
+
+#define DENTRY_BYTES 192 /* x86-64, where the size of the slab cache is not known */
+/* Ever more of them are told before they are large: with that many and so many more a second. */
+#define MIN_NEGATIVE 50000
+#define MANY_A_SECOND 2000.0
+/* Less than this part of the misses makes nobody the one who fills the cache. */
+#define MOST_SHARE 0.3
+
+struct seeker {
+	u64 count;
+	u32 stack, cut;
+	u64 stack_count, cgroup;
+	char directory[AGG_NAME_LEN];
+};
+
+struct state {
+	struct rule_sums sums; /* tgid -> struct seeker */
+	u64 on_ns, covered_ns;
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct state *s = v;
+
+	(void)o;
+	(void)err;
+	rule_sums_init(&s->sums, sizeof(u32), sizeof(struct seeker));
+	return 0;
+}
+
+static int lookups_feed(struct state *s, const struct lookups_agg *r)
+{
+	struct seeker *k = groups_get(&s->sums.by, &r->tgid);
+
+	if (!k)
+		return -ENOMEM;
+	k->count += r->count;
+	k->cgroup = r->cgroup;
+	if (r->stack && r->count > k->stack_count) {
+		k->stack = r->stack;
+		k->stack_count = r->count;
+	}
+	if (r->directory[0]) {
+		memcpy(k->directory, r->directory, sizeof(k->directory) - 1);
+		k->cut = r->cut;
+	}
+	return 0;
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	const struct lookups_sampled *sampled = (const void *)r;
+	struct state *s = v;
+
+	switch (r->kind) {
+	case REC_LOOKUPS_AGG:
+		return lookups_feed(s, (const void *)r);
+	case REC_LOOKUPS_SAMPLED:
+		s->on_ns += sampled->on_ns;
+		s->covered_ns += sampled->covered_ns;
+		return 0;
+	default:
+		return facts_feed(&s->sums.facts, r);
+	}
+}
+
+static u64 dentry_bytes(const struct facts *f)
+{
+	for (size_t i = 0; i < f->slabs.n; i++) {
+		const struct slab_usage *u = groups_value(&f->slabs, i);
+
+		if (!strcmp(u->name, "dentry") && u->object_bytes)
+			return u->object_bytes;
+	}
+	return DENTRY_BYTES;
+}
+
+static const struct seeker *most_find(const struct state *s, u32 *ret_tgid, u64 *ret_all)
+{
+	const struct seeker *most = NULL;
+
+	*ret_all = 0;
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct seeker *k = groups_value(&s->sums.by, i);
+
+		*ret_all += k->count;
+		if (most && k->count <= most->count)
+			continue;
+		most = k;
+		*ret_tgid = *(const u32 *)groups_key(&s->sums.by, i);
+	}
+	return most && (double)most->count >= MOST_SHARE * (double)*ret_all ? most : NULL;
+}
+
+static void seeker_tell(struct report *r, struct finding *x, const struct state *s,
+	const struct seeker *k, u32 tgid, u64 all)
+{
+	const char *path = stream_cgroup(r->stream, k->cgroup);
+
+	finding_line(r, x->evidence,
+		"%s: %.0f lookups a second that find nothing, %.0f %% of all (sampled: %.1f s that "
+		"were looked at)",
+		report_process(r, tgid), (double)k->count * 1e9 / (double)MAX(s->on_ns, 1ULL),
+		100.0 * (double)k->count / (double)MAX(all, 1ULL), (double)s->on_ns / 1e9);
+	if (k->directory[0])
+		finding_line(r, x->evidence, "one of the names was looked for in %s%s",
+			k->cut ? "..." : "", report_text(r, "%s", k->directory));
+	if (path && strcmp(path, "/"))
+		finding_line(r, x->evidence, "it runs in cgroup %s", report_cgroup(r, path));
+	if (k->stack)
+		finding_stack(r, x, k->stack, 4);
+	finding_line(r, x->try_, "See which names, and where in the program:");
+	finding_line(r, x->try_,
+		"`memwhy syscalls --each --stacks=user --for 2s -p %u | grep ENOENT`", tgid);
+}
+
+static void tell(struct report *r, const struct state *s, int level, u64 negative, u64 bytes)
+{
+	struct finding *x = report_finding(r, level, "negative-dentries");
+	u64 grown = facts_delta(&s->sums.facts, "dentry/negative"), all;
+	const struct seeker *k;
+	u32 tgid = 0;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!x)
+		return;
+	k = most_find(s, &tgid, &all);
+	x->held_bytes = bytes;
+	x->title = k ? report_text(r,
+			       "%s looks up names that do not exist: the kernel keeps %s negative "
+			       "dentries, %s",
+			       report_process(r, tgid), fmt_count(a, negative), fmt_bytes(b, bytes))
+		     : report_text(r,
+			       "Names that were looked up and do not exist: the kernel keeps %s "
+			       "negative dentries, %s",
+			       fmt_count(a, negative), fmt_bytes(b, bytes));
+	x->confidence =
+		k ? "high for the number; who is sampled, and others may have made the older "
+		    "ones"
+		  : "high for the number; who looked them up is not known";
+	finding_line(r, x->evidence,
+		"%llu negative dentries, %llu more in %.0f s; all dentries: %llu", negative, grown,
+		report_seconds(r), facts_last(&s->sums.facts, "dentry/total"));
+	finding_line(r, x->evidence, "that is %s", held_share(r, bytes));
+	if (k)
+		seeker_tell(r, x, s, k, tgid, all);
+	x->why = "A lookup that finds nothing leaves an entry that says so, to answer the next one "
+		 "faster. Names that never come again fill slab memory with such entries, until "
+		 "reclaim finds them; where a control group is charged with them, that group's.";
+	finding_line(r, x->try_,
+		"Look for names that may exist: one readdir, or a list of what is there, in place "
+		"of probing. Until then all that is unused can be given back (it costs lookups "
+		"that hit, too):");
+	finding_line(r, x->try_, "`echo 2 > /proc/sys/vm/drop_caches`");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`cut -f5 /proc/sys/fs/dentry-state`");
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct state *s = v;
+	u64 negative = facts_last(&s->sums.facts, "dentry/negative");
+	u64 bytes = negative * dentry_bytes(&s->sums.facts);
+	double rate = (double)facts_delta(&s->sums.facts, "dentry/negative") /
+		      MAX(report_seconds(r), 0.001);
+	int level = held_level(r, bytes);
+
+	if (level < 0 && negative >= MIN_NEGATIVE && rate >= MANY_A_SECOND)
+		level = LEVEL_NOTE;
+	/* The kernel gives them back where it must. */
+	if (level >= 0)
+		tell(r, s, MIN(level, (int)LEVEL_RISK), negative, bytes);
+	return 0;
+}
+
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	s->on_ns = s->covered_ns = 0;
+	rule_sums_reset(&s->sums);
+}
+
+static void destroy(void *v)
+{
+	rule_sums_destroy(&((struct state *)v)->sums);
+}
+
+const struct view rule_negative_dentries = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

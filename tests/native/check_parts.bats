@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# What check is made of: every cheap probe takes part, and what one of them names is right.
+load common
+
+setup() {
+	[ "$(id -u)" -eq 0 ] || skip "needs root to load BPF programs"
+	cd "$BATS_TEST_TMPDIR"
+}
+
+@test "check: no probe is left out in silence" {
+	"$MEMWHY" check --for 300ms -o json >report
+	for probe in faults stalls oom slab pages waits mmcalls lookups cache system processes cgroups holders maps; do
+		jq -e --arg p "$probe" '(.methods | has($p)) or any(.not_checked[]?; startswith($p))' report >/dev/null ||
+			{ echo "$probe is missing"; return 1; }
+	done
+}
+
+# Adds 20000 names a second at most, that are not there.
+misses() {
+	python3 - "$BATS_TEST_TMPDIR" 3>&- <<'P' &
+import os, sys, time
+n = 0
+while True:
+    for i in range(200):
+        n += 1
+        os.access(f"{sys.argv[1]}/no-such-name-{n}", os.F_OK)
+    time.sleep(0.01)
+P
+	seeker=$!
+}
+
+teardown() {
+	[ -z "${seeker:-}" ] || kill "$seeker" 2>/dev/null || true
+}
+
+@test "check: who looks up names that do not exist is named, and its advice frees them" {
+	read -r _ _ _ _ before _ </proc/sys/fs/dentry-state
+	seeker=
+	misses
+	for ((i = 0; i < 200; i++)); do
+		read -r _ _ _ _ now _ </proc/sys/fs/dentry-state
+		[ "$now" -lt $((before + 60000)) ] || break
+		sleep 0.1
+	done
+	[ "$now" -ge $((before + 60000)) ] || skip "the kernel does not count negative dentries"
+	"$MEMWHY" check --for 5s -o json >report
+	jq -c '[.findings[] | select(.rule == "negative-dentries")]' report
+	jq -e --arg pid "(pid $seeker)" '[.findings[] | select(.rule == "negative-dentries") | .evidence[]] |
+		any(.[]; contains($pid)) and any(.[]; contains("looked for in"))' report >/dev/null
+	kill "$seeker"
+	read -r _ _ _ _ now _ </proc/sys/fs/dentry-state
+	command=$(jq -r '.findings[] | select(.rule == "negative-dentries") | .try[] | select(startswith("`echo")) | gsub("`"; "")' report)
+	[ "$command" = "echo 2 > /proc/sys/vm/drop_caches" ]
+	sh -c "$command"
+	read -r _ _ _ _ after _ </proc/sys/fs/dentry-state
+	[ "$after" -lt $((now / 2)) ]
+}
