@@ -128,5 +128,5 @@ u64 thp_facts_delta(const struct thp_facts *f, u32 source, const char *name)
 {
 	const struct thp_fact *v = thp_facts_find(f, source, name);
 
-	return v && v->last > v->first ? v->last - v->first : 0;
+	return v ? counter_rise(v->first, v->last) : 0;
 }

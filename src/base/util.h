@@ -58,6 +58,20 @@ static inline u32 log2_slot(u64 v, u32 max)
 	return slot < max ? slot : max;
 }
 
+/* What a counter rose by. One that fell was set back meanwhile (memory.failcnt can be written to):
+ * then it is what was counted since, which is less than all. */
+static inline u64 counter_since(u64 first, u64 now)
+{
+	return now >= first ? now - first : now;
+}
+
+/* The same of one that nobody can set back. Where it fell, its parts were added up while they
+ * changed, or one of them went: nothing is known to have been counted. */
+static inline u64 counter_rise(u64 first, u64 now)
+{
+	return now > first ? now - first : 0;
+}
+
 /* Hands a descriptor or pointer to the caller: the cleanup of the local then does nothing. */
 #define take_fd(fd)             \
 	({                      \

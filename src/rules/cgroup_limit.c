@@ -111,10 +111,10 @@ static struct pain pain_of(
 	const struct state *s, const struct report *r, const struct cgroup_usage *cg)
 {
 	struct pain p = {
-		.hits = cg->limit_hit_total - cg->first_limit_hit_total,
+		.hits = counter_since(cg->first_limit_hit_total, cg->limit_hit_total),
 		.stalled_ns = stalled_ns(s, r, cg),
-		.refaults = cg->refault_file_total - cg->first_refault_file_total +
-			    cg->refault_anon_total - cg->first_refault_anon_total,
+		.refaults = counter_rise(cg->first_refault_file_total, cg->refault_file_total) +
+			    counter_rise(cg->first_refault_anon_total, cg->refault_anon_total),
 	};
 
 	p.refault_bytes = p.refaults * r->stream->host.page_bytes;

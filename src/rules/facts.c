@@ -135,7 +135,7 @@ u64 facts_last(const struct facts *f, const char *name)
 
 static u64 fact_delta(const struct fact *v)
 {
-	return v->last > v->first ? v->last - v->first : 0;
+	return counter_rise(v->first, v->last);
 }
 
 u64 facts_delta(const struct facts *f, const char *name)

@@ -57,7 +57,7 @@ static int feed(void *v, const struct rec *rec)
 
 static u64 file_refaults(const struct cgroup_usage *cg)
 {
-	return cg->refault_file_total - MIN(cg->first_refault_file_total, cg->refault_file_total);
+	return counter_rise(cg->first_refault_file_total, cg->refault_file_total);
 }
 
 /*

@@ -178,11 +178,11 @@ static u64 tell_counted_groups(struct report *r, const struct facts *facts)
 
 	for (size_t i = 0; i < facts->cgroups.n; i++) {
 		const struct cgroup_usage *cg = groups_value(&facts->cgroups, i);
-		u64 n = cg->oom_kill_total - cg->first_oom_kill_total;
+		u64 n = counter_since(cg->first_oom_kill_total, cg->oom_kill_total);
 		const char *path = stream_cgroup(r->stream, cg->cgroup);
 		struct finding *f;
 
-		if (cg->oom_kill_total <= cg->first_oom_kill_total)
+		if (!n)
 			continue;
 		all += n;
 		f = report_finding(r, LEVEL_CRITICAL, "oom");

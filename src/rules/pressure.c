@@ -84,8 +84,8 @@ static u64 tell_group(struct report *r, const struct facts *f)
 static int report(void *v, struct report *r)
 {
 	const struct facts *f = v;
-	u64 some_us = f->pressure.some_total_us - f->pressure_first.some_total_us;
-	u64 full_us = f->pressure.full_total_us - f->pressure_first.full_total_us;
+	u64 some_us = counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us);
+	u64 full_us = counter_rise(f->pressure_first.full_total_us, f->pressure.full_total_us);
 	double some = report_share(r, some_us * 1000), full = report_share(r, full_us * 1000);
 	int level = MAX(share_level(some, 0.02, 0.1, 0.4), share_level(full, 0.01, 0.05, 0.2));
 	struct finding *x;

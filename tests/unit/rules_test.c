@@ -615,6 +615,24 @@ static void test_cgroup_limit(void **unused)
 	end(&b);
 }
 
+/* memory.failcnt was set back to 0 meanwhile: what was counted since is what is known. */
+static void test_cgroup_limit_reset(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_cgroup_limit, 1);
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 4, .version = 1,
+		.usage_bytes = 99 * MIB, .limit_bytes = 100 * MIB, .limit_hit_total = 7,
+		.first_limit_hit_total = 1373, .refault_file_total = 5,
+		.first_refault_file_total = 6);
+	f = only(&b);
+	assert_true(says(f->evidence, " 7 times"));
+	assert_false(says(f->evidence, "1844674407"));
+	end(&b);
+}
+
 /* What fills it, who, what it costs, and how much more it needs. */
 static void test_cgroup_refaults(void **unused)
 {
@@ -1114,6 +1132,7 @@ int main(void)
 		cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_pressure_of_group),
 		cmocka_unit_test(test_cgroup_limit),
+		cmocka_unit_test(test_cgroup_limit_reset),
 		cmocka_unit_test(test_cgroup_refaults),
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_explain_yields),

@@ -96,7 +96,7 @@ static const struct counter *counter_of(const struct swap_tables *t, const char 
 
 static u64 counter_added(const struct counter *v)
 {
-	return v && v->last > v->first ? v->last - v->first : 0;
+	return v ? counter_rise(v->first, v->last) : 0;
 }
 
 static u64 added(const struct swap_tables *t, const char *name)
