@@ -318,6 +318,17 @@ static void plan_give_up(struct attached *a, const char *why)
 	}
 }
 
+static int load_failed(struct err *err, int rc)
+{
+	const char *said = object_log();
+
+	err_errno(err, rc, "BPF programs do not load%s%s%s", said[0] ? " (" : "", said,
+		said[0] ? ")" : "");
+	if (rc == -EFBIG)
+		return err_hint(err, "raise the limit on file sizes: ulimit -f");
+	return rc;
+}
+
 static int plan_begin(
 	struct capture *c, const struct attach_spec *spec, struct attached **ret, struct err *err)
 {
@@ -344,7 +355,7 @@ static int plan_begin(
 		rc = err_hint(
 			err, "that needs the kernel's BTF (/sys/kernel/btf/vmlinux) or tracefs");
 	} else if (rc) {
-		rc = err_errno(err, rc, "BPF programs do not load (%s)", object_log());
+		rc = load_failed(err, rc);
 	}
 	if (rc) {
 		plan_unload(a);

@@ -49,14 +49,18 @@ static int types_write(struct bpf_object *obj, int fd)
 	struct btf *types;
 	const void *raw;
 	u32 size = 0;
+	ssize_t n = 0;
 	int rc = kbtf_extract(bpf_object__btf(obj), &types);
 
 	if (rc)
 		return rc;
 	raw = btf__raw_data(types, &size);
-	errno = ENOMEM; /* where it is none of the calls */
-	if (!raw || ftruncate(fd, 0) || pwrite(fd, raw, size, 0) != (ssize_t)size)
+	if (!raw)
+		rc = -ENOMEM;
+	else if (ftruncate(fd, 0) || (n = pwrite(fd, raw, size, 0)) < 0)
 		rc = -errno;
+	else if (n != (ssize_t)size)
+		rc = -EFBIG; /* a limit on the size of files cut it (ulimit -f) */
 	btf__free(types);
 	return rc;
 }

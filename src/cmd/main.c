@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/progress.h"
 #include "cmd/command.h"
 #include "cmd/help.h"
@@ -87,6 +88,11 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 	if (rc) {
 		command_error(&err);
 		return STATUS_USAGE;
+	}
+	rc = limits_raise(&err);
+	if (rc) {
+		command_error(&err);
+		return command_status(rc);
 	}
 	if (!o.quiet)
 		progress_enable(STDERR_FILENO);

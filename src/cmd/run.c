@@ -285,7 +285,6 @@ int running_input(struct running *g)
 	int rc;
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	rc = running_narrow(g, &sink);
 	if (rc)
 		return rc;

@@ -62,7 +62,6 @@ static int signals_open(struct session *s)
 		sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->signals < 0 ? -errno : 0;
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/limits.h"
+
 static void environment_set(const char *name, const char *value)
 {
 	if (value[0])
@@ -34,6 +36,7 @@ static void child_run(char *const argv[], const struct spawn_how *how, int hold,
 
 	if (read(hold, &go, 1) != 1)
 		_exit(127); /* never released: memwhy failed or died before */
+	limits_give_back();
 	rc = how && how->as ? -user_become(how->as) : 0;
 	if (!rc && how && how->apart && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		rc = errno;

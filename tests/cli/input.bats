@@ -321,6 +321,39 @@ begin() { # COMMAND
 	tried
 }
 
+# Under limits that may not be raised: hard ones, without the capability to.
+limited() { # ULIMIT-OPTIONS COMMAND...
+	run --separate-stderr setpriv --bounding-set=-sys_resource bash -c 'ulimit $1; shift; exec "$@"' - "$@"
+}
+
+@test "input: limits that are too tight are named, with what raises them; no signal ends memwhy" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root to load BPF programs"
+	sanitized && skip "the sanitizers' libraries need more"
+	for limit in "-s 128" "-n 8"; do
+		for words in "faults --stacks --for 50ms" "heap -- true"; do
+			# shellcheck disable=SC2086 # words
+			limited "$limit" "$MEMWHY" $words
+			[ "$status" -eq 3 ] && [[ ${stderr_lines[1]} == *"ulimit ${limit% *}"* ]] || try refuse "$limit $words"
+		done
+		limited "$limit" "$MEMWHY" faults --help
+		[ "$status" -eq 0 ] || try refuse "$limit --help"
+	done
+	limited "-f 1" "$MEMWHY" faults --for 50ms # KiB
+	[ "$status" -eq 4 ] && [[ ${stderr_lines[1]} == *"ulimit -f"* ]] || try refuse "-f 1"
+	tried
+}
+
+@test "input: limits that may be raised are, and the command has its own" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root to load BPF programs"
+	sanitized && skip "the sanitizers' libraries need more"
+	limited "-S -s 128 -n 40" "$MEMWHY" record r.mw -- bash -c 'ulimit -S -s; ulimit -S -n; kill -XFSZ $$'
+	echo "$status $output $stderr"
+	[ "$status" -eq $((128 + $(kill -l XFSZ))) ] # it did not ignore the signal, as memwhy does
+	[ "${lines[0]} ${lines[1]}" = "128 40" ]
+	limited "-S -s 128 -n 40" "$MEMWHY" faults --input r.mw -q
+	[ "$status" -eq 0 ]
+}
+
 @test "input: few descriptors, little memory: an error, never a crash" {
 	for n in $(sanitized || echo 4) 8 12 16 24; do # the sanitizers' libraries need some
 		run --separate-stderr timeout 5 bash -c 'ulimit -n $1; shift; exec "$@"' - "$n" "$MEMWHY" faults --for 50ms

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "capture/blocks.h"
@@ -71,18 +70,6 @@ static int blocks_forked(void *arg, u32 tgid, u32 from_tgid, u64 time_ns)
 	return collector_forked(((struct heap_state *)arg)->collector, tgid, from_tgid, time_ns);
 }
 
-/* A program takes two files, and ours may be few: what the command may open was inherited before.
- */
-static void files_allow(void)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static int open_source(struct capture *c, void *state, struct err *err)
 {
 	struct heap_state *s = state;
@@ -92,7 +79,6 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		err_set(err, -EINVAL, "heap needs a command to run");
 		return err_hint(err, "memwhy heap -- CMD");
 	}
-	files_allow();
 	untracked_begin(&s->untracked, c);
 	heap_names_init(&s->names);
 	s->cgroups = calloc(1, sizeof(*s->cgroups));
