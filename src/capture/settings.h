@@ -1,7 +1,9 @@
 /*
  * Settings of the machine that were asked to be changed for the time of a session: each is put back
  * as it was, also where memwhy is killed. A small process of its own sees to that: it waits until
- * memwhy is gone, or says that it is over. Owns what was changed.
+ * memwhy is gone, or says that it is over. Where several memwhys change the same, the last one puts
+ * back what was before the first (capture/lease.h); where that process was killed too, the next
+ * memwhy does. Owns what was changed.
  */
 #ifndef MEMWHY_CAPTURE_SETTINGS_H
 #define MEMWHY_CAPTURE_SETTINGS_H
@@ -23,9 +25,16 @@ struct setting {
 
 struct settings;
 
+/* Is told of a setting that was put right. */
+typedef int (*settings_told)(void *arg, const char *path, const char *value, const char *before);
+
+/* Puts back what memwhys changed that were killed before they could. 0, or what told() said. */
+int settings_put_right(settings_told told, void *arg);
+
 /*
  * Changes all of them, or none. Where one already is as it should be nothing is written. In `list`
- * is then what they were before. -EACCES, -EPERM and the like: err says which.
+ * is then what they were before: before another memwhy changed them, where one is at work. -EACCES,
+ * -EPERM and the like: err says which.
  */
 int settings_change(struct setting *list, size_t n, struct settings **ret, struct err *err);
 /* Puts back those that are still as they were set; what others changed meanwhile stays. Returns

@@ -14,6 +14,7 @@
 #include "capture/budget.h"
 #include "capture/kbtf.h"
 #include "capture/names.h"
+#include "capture/settings.h"
 #include "capture/unwind.h"
 #include "record/command.h"
 #include "record/cost.h"
@@ -285,6 +286,15 @@ static void helper_ran(void *arg, pid_t pid, bool begins)
 		capture_self_remove(&s->c, (u32)pid);
 }
 
+static int setting_was_left(void *arg, const char *path, const char *value, const char *before)
+{
+	struct session *s = arg;
+
+	s->c.probe = s->cfg->probes[0]->name;
+	return capture_note(&s->c, NOTE_INFO,
+		"%s was left at %s by a memwhy that was killed: it is %s again", path, value, before);
+}
+
 static int session_begin(struct session *s, struct err *err)
 {
 	const struct session_config *cfg = s->cfg;
@@ -331,6 +341,8 @@ static int session_begin(struct session *s, struct err *err)
 	}
 	if (!rc)
 		rc = memory_fit(s, err);
+	if (!rc)
+		rc = settings_put_right(setting_was_left, s);
 	if (!rc)
 		rc = unwind_scope(s);
 	if (!rc) {

@@ -122,6 +122,45 @@ hints_wait() { # HINTS MOVED
 	wait_for '[ "$(sysctl -n kernel.numa_balancing)" = 0 ]'
 }
 
+balancing() {
+	sysctl -n kernel.numa_balancing
+}
+
+@test "numa: of two that turn balancing on the last one turns it off" {
+	setting_set kernel.numa_balancing 0
+	cd "$BATS_TEST_TMPDIR"
+	memwhy_start numa --source hint --balancing
+	"$MEMWHY" numa --source hint --balancing --for 200ms -o json --out second.json
+	[ "$(balancing)" = 1 ]
+	jq -e '.notes | tostring | contains("it was 0, and is put back")' second.json
+	# The first ends before the second.
+	"$MEMWHY" numa --source hint --balancing --for 60s >/dev/null 2>second.err 3>&- &
+	second=$!
+	wait_for '[ "$(ls /run/memwhy/settings-* | wc -l)" = 2 ]'
+	memwhy_stop
+	[ "$(balancing)" = 1 ]
+	kill -INT "$second"
+	wait "$second" || [ $? -eq 130 ]
+	[ "$(balancing)" = 0 ]
+	[ "$(find /run/memwhy -name "settings-*" | wc -l)" = 0 ]
+}
+
+@test "numa: what a memwhy that was killed with its keeper left is put right by the next" {
+	setting_set kernel.numa_balancing 0
+	cd "$BATS_TEST_TMPDIR"
+	memwhy_start numa --source hint --balancing
+	keeper=$(pgrep -P "$memwhy" -x memwhy-settings)
+	kill -KILL "$keeper" "$memwhy"
+	status=0
+	wait "$memwhy" || status=$?
+	[ "$status" -eq 137 ]
+	[ "$(balancing)" = 1 ]
+	"$MEMWHY" faults --for 50ms -o json --out next.json
+	[ "$(balancing)" = 0 ]
+	jq -e '.notes | tostring | contains("numa_balancing was left at 1")' next.json
+	[ "$(find /run/memwhy -name "settings-*" | wc -l)" = 0 ]
+}
+
 @test "numa: without balancing the hint source says what it needs" {
 	setting_set kernel.numa_balancing 0
 	run "$MEMWHY" numa --source hint --for 1s

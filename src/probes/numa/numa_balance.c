@@ -41,7 +41,7 @@ static size_t list_make(const struct capture *c, struct setting list[SETTINGS_MA
 	int mode = numa_balancing_mode();
 	size_t n = 0;
 
-	if (c->opt.balancing && !(mode & 1)) {
+	if (c->opt.balancing) { /* also where another memwhy has turned it on, and turns it off */
 		list[n].path = MODE;
 		snprintf(list[n++].value, SETTING_LEN, "%d", MAX(mode, 0) | 1);
 	}
@@ -83,7 +83,9 @@ int numa_balancing_change(struct capture *c, struct settings **ret, struct err *
 	if (rc == -ENOENT || rc == -EPERM || rc == -EACCES)
 		return refused(c, rc, err);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = capture_note(c, NOTE_INFO, "%s is %s meanwhile; it was %s, and is put back",
-			list[i].path, list[i].value, list[i].before);
+		if (strcmp(list[i].value, list[i].before))
+			rc = capture_note(c, NOTE_INFO,
+				"%s is %s meanwhile; it was %s, and is put back", list[i].path,
+				list[i].value, list[i].before);
 	return rc;
 }
