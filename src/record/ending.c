@@ -19,15 +19,6 @@ void ending_close(struct ending *e)
 	e->pid = 0;
 }
 
-/* Has it ended, even if its parent has not yet asked for its status? */
-static bool process_is_over(u32 pid)
-{
-	struct proc_stat st;
-	int rc = proc_stat_read((int)pid, &st);
-
-	return rc == -ENOENT || rc == -ESRCH || (!rc && (st.state == 'Z' || st.state == 'X'));
-}
-
 static void watch(struct ending *e, u32 pid)
 {
 	ending_close(e);
@@ -38,7 +29,7 @@ static void watch(struct ending *e, u32 pid)
 bool ending_is_over(struct ending *e, const u32 *pids, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (process_is_over(pids[i]))
+		if (proc_has_ended((int)pids[i]))
 			continue;
 		if (e->pid != pids[i])
 			watch(e, pids[i]);

@@ -149,6 +149,14 @@ int proc_stat_read(int pid, struct proc_stat *ret)
 	return rc ? rc : proc_stat_parse(str_get(&text), ret);
 }
 
+bool proc_has_ended(int pid)
+{
+	struct proc_stat st;
+	int rc = proc_stat_read(pid, &st);
+
+	return rc == -ENOENT || rc == -ESRCH || (!rc && (st.state == 'Z' || st.state == 'X'));
+}
+
 int proc_task_stat_read(int pid, int tid, struct proc_stat *ret)
 {
 	_cleanup_str_ struct str text = {};

@@ -53,6 +53,8 @@ struct proc_stat {
  * closing parenthesis. */
 int proc_stat_parse(const char *text, struct proc_stat *ret);
 int proc_stat_read(int pid, struct proc_stat *ret);
+/* Has it ended, even if its parent has not yet asked for its status? */
+bool proc_has_ended(int pid);
 /* Of one thread: its own faults and times, the process's sizes. */
 int proc_task_stat_read(int pid, int tid, struct proc_stat *ret);
 

@@ -53,6 +53,24 @@ notes() {
 	[[ "$(notes)" = *"1 allocations got nothing"* ]]
 }
 
+@test "heap -p: a process that ends while memwhy comes: what was seen, or one true sentence" {
+	cd "$BATS_TEST_TMPDIR"
+	bash -c 'sleep 0.1 & exec sleep 60' 3>&- & # which nobody waits for
+	parent=$!
+	wait_for 'pgrep -P "$parent" -r Z'
+	run "$MEMWHY" heap -p "$(pgrep -P "$parent")" --for 1s
+	kill "$parent"
+	[ "$status" -eq 2 ]
+	[[ $output == *" ended before it could be looked at" ]]
+	for ms in 0 005 010 020 030 040 050 060 070 080 090 100 120 150; do
+		sleep "0.$ms" &
+		"$MEMWHY" heap -p $! --for 1s >out 2>err && continue
+		[ $? -eq 2 ]
+		echo "$ms: $(cat err)"
+		grep -Eq '^memwhy: (-p: there is no process [0-9]+|process [0-9]+ ended before it could be looked at)$' err
+	done
+}
+
 @test "heap -p: the peak is as it was, by stack; the caller is right" {
 	work_start 0 "$work" peak 1000
 	memwhy_start heap -p "$pid"

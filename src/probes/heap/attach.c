@@ -122,6 +122,21 @@ static int process_add(struct capture *c, u32 pid, struct err *err)
 	return rc ? err_errno(err, rc, "heap") : 0;
 }
 
+/* Whatever went wrong with a process that has ended meanwhile went wrong because of that. Of
+ * several the others are looked at. */
+static int process_try(struct capture *c, u32 pid, struct err *err)
+{
+	int rc = process_add(c, pid, err);
+
+	if (!rc || rc == -EINTR || c->opt.program || !proc_has_ended((int)pid))
+		return rc;
+	*err = (struct err){};
+	if (c->opt.scope.tasks.n == 1)
+		return err_set(err, -ENOENT, "process %u ended before it could be looked at", pid);
+	return capture_note(c, NOTE_WARNING,
+		"process %u ended before it could be looked at: nothing of it is known", pid);
+}
+
 static int open_processes(struct capture *c, struct err *err)
 {
 	struct heap_attach *h = c->state;
@@ -140,7 +155,9 @@ static int open_processes(struct capture *c, struct err *err)
 		return err_hint(err, "memwhy heap -p PID[,PID]");
 	}
 	vec_each (pid, &c->opt.scope.tasks)
-		rc = rc ? rc : process_add(c, *pid, err);
+		rc = rc ? rc : process_try(c, *pid, err);
+	if (!rc && !h->processes.n)
+		return err_set(err, -ENOENT, "all processes ended before they could be looked at");
 	return rc;
 }
 
@@ -311,6 +328,12 @@ static void tell(struct capture *c, const struct heap_attached *p, bool sessions
 	capture_method(c, HEAP_PLACE, how, NULL);
 }
 
+static int probes_refused(const struct heap_attached *p, int rc, struct err *err)
+{
+	err_errno(err, rc, "process %u: probes in %s", p->pid, p->allocator.name);
+	return err_hint(err, "that needs uprobes (CONFIG_UPROBE_EVENTS), and CAP_PERFMON or root");
+}
+
 static int attach(struct capture *c, struct attached *a, struct err *err)
 {
 	struct heap_attach *h = c->state;
@@ -320,11 +343,18 @@ static int attach(struct capture *c, struct attached *a, struct err *err)
 	vec_each (p, &h->processes) {
 		rc = maps_fill(a, p);
 		rc = rc ? rc : sessions ? session_attach(a, p) : pairs_attach(a, p);
-		if (rc) {
-			err_errno(err, rc, "process %u: probes in %s", p->pid, p->allocator.name);
-			return err_hint(err, "that needs uprobes (CONFIG_UPROBE_EVENTS), and "
-					     "CAP_PERFMON or root");
+		if (rc && rc != -EINTR && proc_has_ended((int)p->pid)) {
+			rc = capture_note(c, NOTE_WARNING,
+				"process %u ended while probes were put into it: hardly anything "
+				"of it "
+				"was seen",
+				p->pid);
+			if (rc)
+				return rc;
+			continue;
 		}
+		if (rc)
+			return probes_refused(p, rc, err);
 		tell(c, p, sessions);
 		slow_tell(c, p);
 	}

@@ -182,12 +182,9 @@ static void total_fill(struct heap_total *r, const struct heap_process_now *now)
 /* Exits are of threads: those of a process that is still there do not end it. */
 static void end_check(struct heap_attached *p, struct heap_process_now *now)
 {
-	struct proc_stat st;
-	int rc = now->replaced ? 0 : proc_stat_read((int)p->pid, &st);
-
 	if (now->replaced)
 		return;
-	if (rc ? rc != -ENOENT && rc != -ESRCH : st.state != 'Z' && st.state != 'X')
+	if (!proc_has_ended((int)p->pid))
 		now->ended_ns = 0;
 	else if (!now->ended_ns)
 		now->ended_ns = clock_mono_ns();
