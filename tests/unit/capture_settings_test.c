@@ -21,6 +21,7 @@ static int tree_make(void **state)
 	fixture_put_text(ONE, "1\n");
 	fixture_put_text(TWO, "2\n");
 	fixture_put_text(SAME, "3\n");
+	fixture_put_text("/run/here", ""); /* leases go below it */
 	return 0;
 }
 
