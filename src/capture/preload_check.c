@@ -29,6 +29,10 @@ const char *preload_why_text(enum preload_why why)
 		[PRELOAD_PRIVILEGED] =
 			"it has more privileges than who runs it (setuid, setgid or capabilities)",
 		[PRELOAD_CLEARED] = "it was started without LD_PRELOAD in its environment",
+		[PRELOAD_MISSED] = "memwhy's library is not where it looks, or is not asked for "
+				   "(chroot, another mount namespace, no LD_PRELOAD)",
+		[PRELOAD_APART] = "it is in a network namespace where memwhy's socket is not",
+		[PRELOAD_SHORT] = "it has more privileges than who runs it, or ended as it began",
 	};
 
 	return texts[why];
@@ -174,7 +178,37 @@ enum preload_why preload_check_process(u32 pid)
 	named = proc_has(pid, "environ", "LD_PRELOAD=");
 	return loaded < 0 || named < 0 || is_privileged(fd, getuid(), getgid()) ? PRELOAD_PRIVILEGED
 	       : !named                                                         ? PRELOAD_CLEARED
-										: PRELOAD_UNKNOWN;
+										: PRELOAD_MISSED;
+}
+
+/* Is it this file, here too? Then it is opened. */
+static int file_open(const char *path, u64 inode)
+{
+	_cleanup_close_ int at = open(path, O_PATH | O_CLOEXEC);
+	char again[32];
+	struct stat st;
+
+	if (at < 0 || fstat(at, &st) || !S_ISREG(st.st_mode) || st.st_ino != inode)
+		return -1;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", at);
+	return open(again, O_RDONLY | O_CLOEXEC);
+}
+
+enum preload_why preload_check_file(const char *path, u64 inode, bool dynamic)
+{
+	_cleanup_close_ int fd = -1;
+	char loader[PATH_MAX];
+	enum preload_why why;
+
+	if (!path[0])
+		return PRELOAD_SHORT;
+	fd = file_open(path, inode);
+	if (fd < 0)
+		return dynamic ? PRELOAD_MISSED : PRELOAD_STATIC;
+	why = elf_check(fd, loader);
+	if (why == PRELOAD_WORKS)
+		return is_privileged(fd, getuid(), getgid()) ? PRELOAD_PRIVILEGED : PRELOAD_CLEARED;
+	return why == PRELOAD_UNKNOWN ? PRELOAD_MISSED : why;
 }
 
 bool preload_is_inherited(u32 pid, const char *path)

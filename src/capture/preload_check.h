@@ -19,6 +19,9 @@ enum preload_why {
 	PRELOAD_CLASS,      /* of 32 bits, or of another machine */
 	PRELOAD_PRIVILEGED, /* setuid, setgid or file capabilities */
 	PRELOAD_CLEARED,    /* LD_PRELOAD is not in its environment */
+	PRELOAD_MISSED,     /* the loader did not come to the library's file, or not asked for it */
+	PRELOAD_APART,      /* memwhy's socket is not in its network namespace */
+	PRELOAD_SHORT,      /* nothing was seen to be mapped: privileged, or killed as it began */
 };
 
 /* "statically linked", … */
@@ -37,6 +40,9 @@ enum preload_why preload_check_command(
 bool preload_is_in_vain(enum preload_why why);
 /* A process that runs: PRELOAD_WORKS: the library is loaded. */
 enum preload_why preload_check_process(u32 pid);
+/* A program that may have ended, without the library. dynamic: it had a loader. inode: of its file,
+ * as that may be another here. */
+enum preload_why preload_check_file(const char *path, u64 inode, bool dynamic);
 /* Was it started with this path in its environment? No, where that is not ours to see. */
 bool preload_is_inherited(u32 pid, const char *path);
 

@@ -162,6 +162,29 @@ static void test_scripts_of_scripts(void **state)
 	}
 }
 
+/* Of what has ended, as far as its file is still the one that ran. */
+static void test_file(void **state)
+{
+	struct stat st;
+	char path[PATH_MAX];
+
+	(void)state;
+	strcpy(path, elf_make("dynamic", PT_INTERP, 0755));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(preload_check_file(path, st.st_ino, true), PRELOAD_CLEARED);
+	assert_int_equal(preload_check_file(path, st.st_ino + 1, true), PRELOAD_MISSED);
+	assert_int_equal(preload_check_file(path, st.st_ino + 1, false), PRELOAD_STATIC);
+	assert_int_equal(preload_check_file("", 0, false), PRELOAD_SHORT);
+	strcpy(path, elf_make("static", PT_LOAD, 0755));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(preload_check_file(path, st.st_ino, true), PRELOAD_STATIC);
+	strcpy(path, text_make("text", "no program"));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(preload_check_file(path, st.st_ino, true), PRELOAD_MISSED);
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_int_equal(preload_check_file("/dev/null", st.st_ino, true), PRELOAD_MISSED);
+}
+
 /* The mode counts of what the kernel runs: of a script's interpreter, and of nothing else. */
 static void test_privileged(void **state)
 {
@@ -228,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_scripts),
 		cmocka_unit_test(test_script_long),
 		cmocka_unit_test(test_scripts_of_scripts),
+		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_privileged),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_safe_paths),

@@ -14,6 +14,7 @@
 #include "probes/heap/client.h"
 #include "probes/heap/collector_inner.h"
 #include "probes/heap/event_writer.h"
+#include "probes/heap/lineage.h"
 #include "sys/cgroup.h"
 #include "sys/proc.h"
 
@@ -24,7 +25,7 @@
 #define BATCH 64
 
 /* epoll's data: a process's id, or one of these. */
-enum { WAKE_SOCKET = 1ULL << 32, WAKE_STOP, WAKE_CLIENT };
+enum { WAKE_SOCKET = 1ULL << 32, WAKE_STOP, WAKE_LINEAGE, WAKE_CLIENT };
 
 int collector_watch(struct collector *c, int fd, u64 what)
 {
@@ -235,6 +236,8 @@ static int wake_take(struct collector *c, const struct epoll_event *e)
 		c->stop = true;
 	else if (e->data.u64 >= WAKE_CLIENT)
 		return client_take(c, (u32)(e->data.u64 - WAKE_CLIENT));
+	else if (e->data.u64 == WAKE_LINEAGE)
+		return lineage_take(c->lineage, false);
 	else if (e->data.u64 - 1 < c->processes.n)
 		return collector_process_ended(c, c->processes.v[e->data.u64 - 1]);
 	return 0;
@@ -327,6 +330,16 @@ int collector_open(const struct preload *p, const struct cgroup_mounts *cgroups,
 		collector_close(c);
 	else
 		*ret = c;
+	return rc;
+}
+
+int collector_lineage(struct collector *c, struct lineage *l)
+{
+	int rc = 0, fd;
+
+	c->lineage = l;
+	for (size_t i = 0; !rc && (fd = lineage_fd(l, i)) >= 0; i++)
+		rc = collector_watch(c, fd, WAKE_LINEAGE);
 	return rc;
 }
 

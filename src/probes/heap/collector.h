@@ -26,6 +26,12 @@ void collector_answer(struct collector *c, u64 least_bytes);
 void collector_keep_events(struct collector *c);
 /* The same for itself: who faults where, and what is resident (residence.h). Takes the events over.
  */
+struct lineage;
+/* Before it starts: read when it has much to tell; borrowed, and only for others while locked. */
+int collector_lineage(struct collector *c, struct lineage *l);
+/* Was this process tracked after that time? Only while locked. */
+bool collector_tracked(const struct collector *c, u32 pid, u64 since_ns);
+
 struct fault_events;
 void collector_count(struct collector *c, struct fault_events *f);
 /* Faults of processes that never told of themselves; lost; in kernel mode there are none. */

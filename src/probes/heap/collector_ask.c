@@ -98,6 +98,14 @@ struct heap_process *const *collector_processes(struct collector *c, size_t *ret
 	return c->processes.v;
 }
 
+bool collector_tracked(const struct collector *c, u32 pid, u64 since_ns)
+{
+	vec_each (p, &c->processes)
+		if ((*p)->pid == pid && (*p)->image_ns >= since_ns)
+			return true;
+	return false;
+}
+
 void collector_programs(struct collector *c, struct collector_programs *ret)
 {
 	*ret = c->programs;

@@ -32,6 +32,7 @@ struct collector {
 	u64 swept_ms;
 	struct heap_together together;
 	struct answers answers;
+	struct lineage *lineage;     /* NULL: there is none */
 	struct fault_events *faults; /* NULL: faults are not counted */
 	struct residence_names names;
 	bool ended; /* all faults were counted */

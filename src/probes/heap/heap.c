@@ -79,7 +79,6 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		err_set(err, -EINVAL, "heap needs a command to run");
 		return err_hint(err, "memwhy heap -- CMD");
 	}
-	untracked_begin(&s->untracked, c);
 	heap_names_init(&s->names);
 	s->cgroups = calloc(1, sizeof(*s->cgroups));
 	if (s->cgroups && cgroup_mounts_read(s->cgroups)) {
@@ -91,6 +90,9 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		c->opt.sample_bytes, &s->collector);
 	if (rc)
 		return err_errno(err, rc, "heap: preparing to collect");
+	rc = untracked_begin(&s->untracked, c, s->collector);
+	if (rc)
+		return err_errno(err, rc, "heap: preparing to follow the command's processes");
 	if (c->opt.events)
 		collector_keep_events(s->collector);
 	s->names.tell = c->opt.events;
@@ -388,7 +390,7 @@ static int send(struct capture *c, void *state, bool interval)
 
 	s->totals.n = s->sites.n = s->threads.n = 0;
 	s->mappings.n = s->mapped.n = s->residences.n = s->looked.n = 0;
-	rc = c->ending ? 0 : untracked_look(&s->untracked);
+	rc = untracked_look(&s->untracked, c->ending);
 	rc = rc || c->ending ? rc : limits_look(s);
 	if (!rc && c->ending && s->asked) {
 		rc = collector_finish(s->collector);
