@@ -90,7 +90,7 @@ $(B)/gen/%.packed: $(B)/gen/%.bpf.o $(B)/pack-bpf
 	$(Q)$(BPFTOOL) gen object $(B)/gen/$*.linked.o $<
 	$(Q)$(B)/pack-bpf $(B)/gen/$*.linked.o $@
 
-$(B)/gen/embedded_list.h: Makefile
+$(B)/gen/embedded_list.h: Makefile $(BPF_OBJECTS:%=$(B)/gen/%.packed)
 	@mkdir -p $(@D)
 	$(Q){ echo '#define OBJECTS \'; for o in $(BPF_OBJECTS); do \
 		echo "	OBJECT($$o, \"$(B)/gen/$$o.packed\") \\"; done; echo; } >$@

@@ -74,7 +74,7 @@ int object_open(const struct embedded *e, struct bpf_object **ret)
 	struct bpf_object *obj;
 	char path[64];
 	size_t size;
-	int rc = embedded_unpack(e, &elf, &size);
+	int rc = e ? embedded_unpack(e, &elf, &size) : -ENOENT;
 
 	if (rc)
 		return rc;
