@@ -1,21 +1,25 @@
 /* See preload_file.h. */
 #include "capture/preload_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
 #include "capture/preload_check.h"
 #include "sys/proc.h"
 
 #define LIBRARY "libmemwhy-track"
 #define DIRECTORY "memwhy"
-#define TRIES 8 /* another memwhy may remove it in between */
+#define HALF_SECONDS 60 /* no memwhy writes for so long */
+#define TRIES 8         /* another memwhy may remove it in between */
 
 /* The library, as it was built. */
 __asm__(".section .rodata\n"
@@ -178,6 +182,80 @@ static int file_try(int dir, const char *name, int *ret_fd)
 	return 0;
 }
 
+/* Does a process have it in its environment? Of other users nobody can, where we may not look. */
+static bool is_inherited(const char *path)
+{
+	_cleanup_proc_iter_ struct proc_iter it = {};
+	bool found = false;
+	int pid;
+
+	if (proc_iter_open(&it))
+		return true;
+	while (!found && proc_iter_next(&it, &pid))
+		found = preload_is_inherited((u32)pid, path);
+	return found;
+}
+
+/*
+ * The kernel gives a lease for writing only while nobody else has the file open or mapped, and
+ * holds up who opens it then. A process of another file system's view may have it in its
+ * environment only, about to be executed.
+ */
+static void file_remove(const struct preload_file *f)
+{
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%s", f->path);
+	*strrchr(dir, '/') = '\0';
+	signal(SIGIO, SIG_IGN); /* somebody waits for the lease */
+	if (flock(f->fd, LOCK_EX | LOCK_NB) || fcntl(f->fd, F_SETLEASE, F_WRLCK))
+		return;
+	if (!is_inherited(f->path) && !unlink(f->path))
+		rmdir(dir); /* others may be there */
+	fcntl(f->fd, F_SETLEASE, F_UNLCK);
+}
+
+/* Half a library, of a memwhy that was killed as it wrote: its name ends with that one's pid, which
+ * may be of another namespace. */
+static void half_remove(int dir, const char *name)
+{
+	int pid = atoi(name + strlen(LIBRARY "."));
+	struct stat st;
+
+	if (pid > 0 && kill(pid, 0) && errno == ESRCH &&
+		!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		st.st_mtime + HALF_SECONDS < time(NULL))
+		unlinkat(dir, name, 0);
+}
+
+/* A library of another build of memwhy, which was killed before it could remove it. */
+static void old_remove(int dir, const char *at, const char *name)
+{
+	struct preload_file old = {.fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
+
+	if (old.fd < 0)
+		return;
+	if ((size_t)snprintf(old.path, sizeof(old.path), "%s/%s", at, name) < sizeof(old.path))
+		file_remove(&old);
+	close(old.fd);
+}
+
+/* What is not `ours` and nobody uses any more. */
+static void leftovers_remove(int dir, const char *at, const char *ours)
+{
+	DIR *list = fdopendir(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	const struct dirent *e;
+
+	while (list && (e = readdir(list)))
+		if (!strncmp(e->d_name, LIBRARY ".", strlen(LIBRARY ".")))
+			half_remove(dir, e->d_name);
+		else if (!strncmp(e->d_name, LIBRARY "-", strlen(LIBRARY "-")) &&
+			 strcmp(e->d_name, ours) != 0)
+			old_remove(dir, at, e->d_name);
+	if (list)
+		closedir(list);
+}
+
 /* In a directory below this one, which is there. */
 static int file_make(struct preload_file *f, const char *base)
 {
@@ -204,6 +282,7 @@ static int file_make(struct preload_file *f, const char *base)
 			return -errno;
 		if (!preload_path_is_safe(at, user) || !path_is_loadable(at))
 			return -EACCES;
+		leftovers_remove(dir, at, name);
 		rc = file_try(dir, name, &f->fd);
 		if (rc == -EAGAIN && !file_write(dir, name))
 			rc = file_try(dir, name, &f->fd);
@@ -252,39 +331,6 @@ int preload_file_open(struct preload_file *f, struct err *err)
 				    "without noexec")
 		    : err_hint(err, "set XDG_RUNTIME_DIR or HOME to a directory of yours, on a "
 				    "mount without noexec");
-}
-
-/* Does a process have it in its environment? Of other users nobody can, where we may not look. */
-static bool is_inherited(const char *path)
-{
-	_cleanup_proc_iter_ struct proc_iter it = {};
-	bool found = false;
-	int pid;
-
-	if (proc_iter_open(&it))
-		return true;
-	while (!found && proc_iter_next(&it, &pid))
-		found = preload_is_inherited((u32)pid, path);
-	return found;
-}
-
-/*
- * The kernel gives a lease for writing only while nobody else has the file open or mapped, and
- * holds up who opens it then. A process of another file system's view may have it in its
- * environment only, about to be executed.
- */
-static void file_remove(const struct preload_file *f)
-{
-	char dir[PATH_MAX];
-
-	snprintf(dir, sizeof(dir), "%s", f->path);
-	*strrchr(dir, '/') = '\0';
-	signal(SIGIO, SIG_IGN); /* somebody waits for the lease */
-	if (flock(f->fd, LOCK_EX | LOCK_NB) || fcntl(f->fd, F_SETLEASE, F_WRLCK))
-		return;
-	if (!is_inherited(f->path) && !unlink(f->path))
-		rmdir(dir); /* others may be there */
-	fcntl(f->fd, F_SETLEASE, F_UNLCK);
 }
 
 void preload_file_close(struct preload_file *f)

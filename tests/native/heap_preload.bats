@@ -115,6 +115,24 @@ apart() {
 	END
 }
 
+@test "heap: alone, it removes what others that were killed have left, and nothing in use" {
+	apart <<-'END'
+		mkdir /run/memwhy
+		cd /run/memwhy
+		for name in libmemwhy-track.999999999 libmemwhy-track.$$ libmemwhy-track-0123.so libmemwhy-track-4567.so; do
+			echo part >$name
+			touch -d '1 hour ago' $name
+		done
+		echo part >libmemwhy-track.999999998 # of now
+		flock -s libmemwhy-track-4567.so cat "$OLDPWD/go" >/dev/null &
+		wait_for '! flock -xn libmemwhy-track-4567.so true'
+		cd "$OLDPWD"
+		"$alone" heap -q --out r -- true
+		[ "$(cd /run/memwhy && echo libmemwhy-track*)" = \
+			"libmemwhy-track-4567.so libmemwhy-track.$$ libmemwhy-track.999999998" ] || { ls /run/memwhy >&2; false; }
+	END
+}
+
 @test "heap: alone, a user's is in a directory that only the user can write to, else there is none" {
 	apart <<-'END'
 		mkdir /run/open /run/mine
