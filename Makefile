@@ -150,6 +150,11 @@ $(B)/bench/%: bench/%.c $(B)/libmemwhy.a
 zoo zoo-held: all
 	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tests/zoo/run $(if $(filter zoo-held,$@),--held)
 
+# What sessions take in the long run: tests/soak/run. An hour by default.
+SOAK_MINUTES ?= 60
+soak: all workloads
+	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tests/soak/run $(SOAK_MINUTES)
+
 bench: all workloads $(B)/bench/numa_feed
 	@BUILD=$(CURDIR)/$(B) bench/run
 
@@ -316,9 +321,9 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all check unit mutate behaviour workloads zoo zoo-held bench fuzz check-vm install deps format clean; V=1 SAN=1'
+	@echo 'all check unit mutate behaviour workloads zoo zoo-held bench soak fuzz check-vm install deps format clean; V=1 SAN=1'
 
-.PHONY: all check check-vm unit mutate behaviour behaviours workloads zoo zoo-held bench fuzz install deps format clean help
+.PHONY: all check soak check-vm unit mutate behaviour behaviours workloads zoo zoo-held bench fuzz install deps format clean help
 .SECONDARY:
 -include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
          $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/where.bpf.d $(PROBES:%=$(B)/gen/%_walk.bpf.d) \

@@ -284,8 +284,11 @@ static int file_make(struct preload_file *f, const char *base)
 			return -EACCES;
 		leftovers_remove(dir, at, name);
 		rc = file_try(dir, name, &f->fd);
-		if (rc == -EAGAIN && !file_write(dir, name))
-			rc = file_try(dir, name, &f->fd);
+		if (rc == -EAGAIN) {
+			int written = file_write(dir, name);
+
+			rc = written ? written : file_try(dir, name, &f->fd);
+		}
 	}
 	if (!rc)
 		snprintf(f->path, sizeof(f->path), "%s/%s", at, name);
@@ -307,22 +310,16 @@ static void bases_of_user(char ret[3][PATH_MAX])
 		ret[2][0] = '\0';
 }
 
-int preload_file_open(struct preload_file *f, struct err *err)
+static int place_tell(int rc, bool root, struct err *err)
 {
-	char bases[3][PATH_MAX] = {"/run", "/var/cache", ""};
-	const char *beside = preload_file_beside();
-	bool root = !geteuid();
-
-	*f = (struct preload_file){.fd = -1};
-	if (beside) {
-		snprintf(f->path, sizeof(f->path), "%s", beside);
-		return 0;
+	if (rc == -EFBIG) {
+		err_set(err, -EOPNOTSUPP, "the preload library cannot be written: %s",
+			strerror(-rc));
+		return err_hint(err, "raise the limit on the size of files: ulimit -f unlimited");
 	}
-	if (!root)
-		bases_of_user(bases);
-	for (size_t i = 0; i < ARRAY_SIZE(bases); i++)
-		if (bases[i][0] && !file_make(f, bases[i]))
-			return 0;
+	if (rc == -ENOSPC || rc == -EDQUOT)
+		return err_set(err, -EOPNOTSUPP, "the preload library cannot be written: %s",
+			strerror(-rc));
 	err_set(err, -EACCES,
 		"there is no directory for the preload library that nobody else can write to: "
 		"tried %s",
@@ -331,6 +328,31 @@ int preload_file_open(struct preload_file *f, struct err *err)
 				    "without noexec")
 		    : err_hint(err, "set XDG_RUNTIME_DIR or HOME to a directory of yours, on a "
 				    "mount without noexec");
+}
+
+int preload_file_open(struct preload_file *f, struct err *err)
+{
+	char bases[3][PATH_MAX] = {"/run", "/var/cache", ""};
+	const char *beside = preload_file_beside();
+	bool root = !geteuid();
+	int rc = -EACCES;
+
+	*f = (struct preload_file){.fd = -1};
+	if (beside) {
+		snprintf(f->path, sizeof(f->path), "%s", beside);
+		return 0;
+	}
+	if (!root)
+		bases_of_user(bases);
+	for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
+		int made = bases[i][0] ? file_make(f, bases[i]) : -ENOENT;
+
+		if (!made)
+			return 0;
+		if (made == -EFBIG || made == -ENOSPC || made == -EDQUOT)
+			rc = made;
+	}
+	return place_tell(rc, root, err);
 }
 
 void preload_file_close(struct preload_file *f)
