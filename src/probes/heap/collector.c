@@ -82,7 +82,7 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	rc = rc ? rc : collector_pid_over(c, pid);
 	if (!rc && is_narrow(c, pid, stat.comm))
 		return 0;
-	rc = rc ? rc : image_open(c->n_images + 1, pid, c->wait_ms, &image, &file);
+	rc = rc ? rc : image_open(c->n_images + 1, pid, c->wait_ms, c->answers.on, &image, &file);
 	if (is_limit(rc)) { /* it goes on without, as soon as we hang up */
 		c->programs.refused++;
 		c->programs.why = rc;
@@ -98,7 +98,6 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	image->arg = c;
 	image->head->sample_bytes = c->sample_bytes;
 	image->head->least_bytes = c->least_bytes;
-	image->head->timed = image->held = c->answers.on;
 	image->active_ms = collector_now_ms();
 	image->open_ns = clock_mono_ns();
 	rc = collector_faults_image(c, image);

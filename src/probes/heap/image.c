@@ -84,7 +84,7 @@ static u64 huge_bytes(void)
 	return bytes;
 }
 
-int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file)
+int image_open(u32 id, pid_t pid, u32 wait_ms, bool held, struct image **ret, int *ret_file)
 {
 	_cleanup_free_ struct image *i = calloc(1, sizeof(*i));
 	_cleanup_close_ int fd = -1, ours = -1;
@@ -110,7 +110,8 @@ int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file
 	i->head->huge_bytes = huge_bytes();
 	i->head->magic = TRACK_MAGIC;
 	i->file = take_fd(ours);
-	rings_begin(&i->rings, i->head, i->file, !wait_ms);
+	i->head->timed = i->held = held;
+	rings_begin(&i->rings, i->head, i->file, held || !wait_ms);
 	*ret_file = take_fd(fd);
 	*ret = take_ptr(i);
 	return 0;

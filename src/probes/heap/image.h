@@ -103,8 +103,9 @@ struct image {
 	void *arg;
 };
 
-/* Makes the file; *ret_file is its descriptor, to be handed to the program and closed. */
-int image_open(u32 id, pid_t pid, u32 wait_ms, struct image **ret, int *ret_file);
+/* Makes the file; *ret_file is its descriptor, to be handed to the program and closed. held: it is
+ * read up to `until` only, so its first thread begins with a ring that has room for what waits. */
+int image_open(u32 id, pid_t pid, u32 wait_ms, bool held, struct image **ret, int *ret_file);
 /* Rings that were taken since the last look. */
 int image_find(struct image *image);
 /* Reads what is there. Returns how many words, or -errno. */
