@@ -318,7 +318,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct world w = {.now_ms = 1000};
 	int file;
 
-	if (image_open(1, getpid(), 0, &w.image, &file))
+	if (image_open(1, getpid(), 0, false, &w.image, &file))
 		return 0;
 	check(!event_replay_open(0, UINT64_MAX, UINT64_MAX, replayed_put, &w, &w.replay));
 	close(file);

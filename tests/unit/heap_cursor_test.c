@@ -28,7 +28,7 @@ static int rig_make(void **state)
 	struct rig *r = calloc(1, sizeof(*r));
 
 	assert_non_null(r);
-	assert_int_equal(image_open(1, 1, 0, &r->image, &r->file), 0);
+	assert_int_equal(image_open(1, 1, 0, false, &r->image, &r->file), 0);
 	r->process.id = 7;
 	for (u32 i = 0; i < 3; i++) {
 		r->image->head->slot[i].tid = 10 + i;
@@ -391,7 +391,7 @@ static void an_image_is_in_use_while_anybody_has_it(void **state)
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(image_open(1, 1, 0, &image, &file), 0);
+	assert_int_equal(image_open(1, 1, 0, false, &image, &file), 0);
 	assert_int_equal(pipe(ends), 0);
 	assert_false(image_is_unused(image));
 	at = mmap(NULL, TRACK_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file,

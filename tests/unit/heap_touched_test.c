@@ -31,7 +31,7 @@ static int rig_make(void **state)
 	struct rig *r = calloc(1, sizeof(*r));
 
 	assert_non_null(r);
-	assert_int_equal(image_open(1, 1, 0, &r->image, &r->file), 0);
+	assert_int_equal(image_open(1, 1, 0, false, &r->image, &r->file), 0);
 	r->base = clock_mono_ns() / NSEC_PER_MSEC - 1000;
 	r->process.id = 7;
 	r->process.pid = 70;
