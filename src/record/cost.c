@@ -10,7 +10,7 @@
 
 /* Runs are taken to be as many as events: so of both there must have been some. */
 #define ENOUGH_RUNS 5000
-#define ENOUGH_EVENTS 200
+#define ENOUGH_EVENTS 2000
 #define RUNS_MAX 1000000
 
 void cost_begin(struct cost *c)
@@ -34,6 +34,16 @@ static void runs_sum(struct probe_run *const *runs, size_t n, struct rec_cost *s
 	*ret_seen = seen;
 }
 
+void cost_counting(struct cost *c, struct probe_run *const *runs, size_t n)
+{
+	struct rec_cost sum = {};
+	u64 seen;
+
+	runs_sum(runs, n, &sum, &seen);
+	c->ns_before = sum.bpf_ns;
+	c->runs_before = sum.bpf_runs;
+}
+
 void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n)
 {
 	struct rec_cost sum = {};
@@ -42,6 +52,8 @@ void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n)
 	if (c->stats_fd < 0)
 		return;
 	runs_sum(runs, n, &sum, &seen);
+	sum.bpf_ns -= c->ns_before;
+	sum.bpf_runs -= c->runs_before;
 	if (sum.bpf_runs < ENOUGH_RUNS || (seen < ENOUGH_EVENTS && sum.bpf_runs < RUNS_MAX))
 		return;
 	cost_end(c);
@@ -69,12 +81,13 @@ struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, s
 
 	runs_sum(runs, n, &r, &seen);
 	/* Where the statistics are on for other reasons, all runs were measured. */
-	if (c->seen_at_close && r.bpf_runs <= c->runs_at_close + c->runs_at_close / 4) {
+	if (c->seen_at_close &&
+		r.bpf_runs - c->runs_before <= c->runs_at_close + c->runs_at_close / 4) {
 		double scale = (double)seen / (double)c->seen_at_close;
 
 		r.h.flags = COST_ESTIMATED;
-		r.bpf_ns = (u64)((double)c->ns_at_close * scale);
-		r.bpf_runs = (u64)((double)c->runs_at_close * scale);
+		r.bpf_ns = c->ns_before + (u64)((double)c->ns_at_close * scale);
+		r.bpf_runs = c->runs_before + (u64)((double)c->runs_at_close * scale);
 	}
 	getrusage(RUSAGE_SELF, &u);
 	r.cpu_ns = ((u64)u.ru_utime.tv_sec + (u64)u.ru_stime.tv_sec) * NSEC_PER_SEC +

@@ -15,11 +15,14 @@
 struct cost {
 	int stats_fd;      /* keeps the statistics on; -1: off */
 	u64 seen_at_close; /* events seen when they were turned off */
-	u64 ns_at_close, runs_at_close;
+	u64 ns_at_close, runs_at_close; /* without what was before they counted */
+	u64 ns_before, runs_before;     /* while programs were attached, and saw nothing */
 	const struct unwind *unwind; /* whose maps are no probe's; NULL: none */
 };
 
 void cost_begin(struct cost *c);
+/* Programs count from now on: what they ran before is no measure of what an event costs. */
+void cost_counting(struct cost *c, struct probe_run *const *runs, size_t n);
 /* To be called now and then: turns the statistics off once enough runs were measured. */
 void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n);
 /* The cost so far. */

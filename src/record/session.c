@@ -350,6 +350,7 @@ static int session_begin(struct session *s, struct err *err)
 		rc = probes_open(s, err);
 		if (!rc)
 			rc = capture_pause(&s->c, false);
+		cost_counting(&s->cost, s->runs, s->n_runs);
 		if (rc == -EPERM)
 			command_refused(&s->c, err);
 	}
