@@ -58,13 +58,10 @@ void capture_self_remove(struct capture *c, u32 tgid)
 
 int capture_pause(struct capture *c, bool pause)
 {
-	int rc;
-
+	if (!pause && c->shared[SHARED_SELF])
+		c->counting_ns = clock_mono_ns(); /* not after the first event */
 	c->self.paused = pause;
-	rc = capture_self_send(c);
-	if (!rc && !pause && c->shared[SHARED_SELF])
-		c->counting_ns = clock_mono_ns();
-	return rc;
+	return capture_self_send(c);
 }
 
 bool capture_is_self(const struct capture *c, u32 tgid)

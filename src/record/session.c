@@ -568,8 +568,8 @@ static int exit_send(struct session *s, u64 time_ns)
 
 static int session_finish(struct session *s)
 {
-	u64 end_ns = clock_mono_ns();
 	int rc = capture_pause(&s->c, true);
+	u64 end_ns = clock_mono_ns(); /* not before the last event */
 
 	for (size_t i = 0; i < s->n_runs; i++) {
 		int stopped = probe_stop(s->runs[i]);
