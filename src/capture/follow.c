@@ -2,7 +2,6 @@
 #include "capture/follow.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -112,17 +111,7 @@ static void process_free(struct follow *f, struct process *p)
 	free(p);
 }
 
-struct mmap2_event {
-	struct perf_event_header h;
-	u32 pid, tid;
-	u64 start, len, pgoff;
-	u32 maj, min;
-	u64 ino, ino_generation;
-	u32 prot, flags;
-	char path[];
-};
-
-static void take_mmap(struct follow *f, const struct mmap2_event *e)
+static void take_mmap(struct follow *f, const struct perf_mmap2 *e)
 {
 	struct process *p = process_get(f, e->pid);
 	const char *path = e->path[0] == '/' || e->path[0] == '[' ? e->path : "";
@@ -134,13 +123,7 @@ static void take_mmap(struct follow *f, const struct mmap2_event *e)
 		e->ino, strcmp(path, "//anon") ? path : "");
 }
 
-struct comm_event {
-	struct perf_event_header h;
-	u32 pid, tid;
-	char comm[];
-};
-
-static void take_comm(struct follow *f, const struct comm_event *e)
+static void take_comm(struct follow *f, const struct perf_comm *e)
 {
 	struct process *p;
 
@@ -155,13 +138,7 @@ static void take_comm(struct follow *f, const struct comm_event *e)
 	snprintf(p->comm, sizeof(p->comm), "%.15s", e->comm);
 }
 
-struct task_event {
-	struct perf_event_header h;
-	u32 pid, ppid;
-	u32 tid, ptid;
-};
-
-static void take_fork(struct follow *f, const struct task_event *e)
+static void take_fork(struct follow *f, const struct perf_task *e)
 {
 	struct process *parent, *child;
 
@@ -180,7 +157,7 @@ static void take_fork(struct follow *f, const struct task_event *e)
 	child->complete = true;
 }
 
-static void take_exit(struct follow *f, const struct task_event *e)
+static void take_exit(struct follow *f, const struct perf_task *e)
 {
 	struct process *p;
 

@@ -1,14 +1,37 @@
 /*
  * The ring into which the kernel writes the records of perf events (perf_event_open(2)). Owns its
- * memory and its descriptor; does not know what the records mean.
+ * memory and its descriptor, and tells how the records lie that several read (PERF_RECORD_* of
+ * include/uapi/linux/perf_event.h); does not know what they are read for.
  */
 #ifndef MEMWHY_CAPTURE_PERF_RING_H
 #define MEMWHY_CAPTURE_PERF_RING_H
 
+#include <linux/perf_event.h>
+
 #include "base/util.h"
 
-struct perf_event_header;
-struct perf_event_mmap_page;
+struct perf_mmap2 {
+	struct perf_event_header h;
+	u32 pid, tid;
+	u64 start, len, pgoff;
+	u32 maj, min;
+	u64 ino, ino_generation;
+	u32 prot, flags;
+	char path[];
+};
+
+struct perf_comm {
+	struct perf_event_header h;
+	u32 pid, tid;
+	char comm[];
+};
+
+/* A fork or an end. */
+struct perf_task {
+	struct perf_event_header h;
+	u32 pid, ppid;
+	u32 tid, ptid;
+};
 
 struct perf_ring {
 	int fd;

@@ -80,23 +80,14 @@ struct pain {
 	bool full; /* of what cannot be reclaimed */
 };
 
-static bool within(const struct report *r, u64 cgroup, const char *top)
-{
-	const char *path = stream_cgroup(r->stream, cgroup);
-	size_t n = strlen(top);
-
-	return path && !strncmp(path, top, n) && (!path[n] || path[n] == '/');
-}
-
 static u64 stalled_ns(const struct state *s, const struct report *r, const struct cgroup_usage *cg)
 {
-	const char *top = stream_cgroup(r->stream, cg->cgroup);
 	u64 sum = 0;
 
 	for (size_t i = 0; i < s->sums.by.n; i++) {
 		u64 id = *(const u64 *)groups_key(&s->sums.by, i);
 
-		if (id == cg->cgroup || (top && within(r, id, top)))
+		if (report_cgroup_within(r, id, cg->cgroup))
 			sum += *(const u64 *)groups_value(&s->sums.by, i);
 	}
 	return sum;
@@ -191,7 +182,7 @@ static const char *filler_text(
 
 /* The processes of the group with most memory, and how they grow. */
 static void tell_members(
-	struct report *r, struct finding *f, const struct state *s, const char *top)
+	struct report *r, struct finding *f, const struct state *s, u64 cgroup)
 {
 	u64 below = ~0ULL;
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -205,7 +196,7 @@ static void tell_members(
 			const struct member *m = groups_value(&s->members, i);
 
 			if (m->rss_bytes >= below || (best && m->rss_bytes <= best->rss_bytes) ||
-				!within(r, m->cgroup, top))
+				!report_cgroup_within(r, m->cgroup, cgroup))
 				continue;
 			best = m;
 			tgid = *(const u32 *)groups_key(&s->members, i);
@@ -321,7 +312,7 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	f->confidence = "high: the kernel's own counters";
 	tell_evidence(r, f, cg, p);
 	if (path && strcmp(path, "/") != 0)
-		tell_members(r, f, s, path);
+		tell_members(r, f, s, cg->cgroup);
 	f->why = why_of(cg, level);
 	tell_cure(r, f, cg, p, dir);
 }

@@ -117,15 +117,11 @@ static const struct reader *most(const struct state *s, bool refaults, u32 excep
 static const struct cgroup_usage *group_of(
 	const struct state *s, const struct report *r, const struct reader *victim)
 {
-	const char *path = stream_cgroup(r->stream, victim->cgroup);
-
-	for (size_t i = 0; path && i < s->sums.facts.cgroups.n; i++) {
+	for (size_t i = 0; i < s->sums.facts.cgroups.n; i++) {
 		const struct cgroup_usage *cg = groups_value(&s->sums.facts.cgroups, i);
-		const char *top = stream_cgroup(r->stream, cg->cgroup);
-		size_t n = top ? strlen(top) : 0;
 
-		if (cg->limit_hit_total > cg->first_limit_hit_total && n > 1 &&
-			!strncmp(path, top, n) && (!path[n] || path[n] == '/'))
+		if (cg->limit_hit_total > cg->first_limit_hit_total &&
+			report_cgroup_within(r, victim->cgroup, cg->cgroup))
 			return cg;
 	}
 	return NULL;
@@ -269,8 +265,8 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 	finding_line(r, f->try_,
 		"Have %s leave the cache alone: posix_fadvise(POSIX_FADV_DONTNEED) behind what it "
 		"read, O_DIRECT (dd: iflag=direct or iflag=nocache), or run it in a group of its "
-		"own with a small memory limit, as `systemd-run --scope -p MemoryMax=64M CMD` "
-		"does.",
+		"own with a small memory limit (systemd-run --scope -p MemoryMax=64M before its "
+		"command).",
 		report_process(r, c->evictor_tgid));
 	finding_line(r, f->try_,
 		"Or keep the other's pages: memory.low of its group (cgroup v2), or more memory.");
@@ -326,8 +322,8 @@ static void tell_stream(struct report *r, const struct state *s, double stolen)
 	f->tgid = tgid;
 	f->losses = LOSS_RECLAIM;
 	f->title = report_text(r,
-		"%s keeps kswapd busy: it reads %s a second into the page cache and none of it "
-		"again",
+		"%s keeps kswapd busy: it reads %s a second into the page cache and hardly any of "
+		"it again",
 		report_process(r, tgid),
 		fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)r->stream->host.page_bytes)));
 	f->confidence = "high: the kernel's own counters; who reads is sampled, one page in 64";

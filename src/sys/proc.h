@@ -138,6 +138,8 @@ bool proc_runs_program(const char *comm);
  * a name.
  */
 bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out);
+/* That, else its name. out is cleared first. -errno where the process is gone; out is empty then. */
+int proc_label_read(u32 pid, struct str *out);
 /* out is cleared first; empty for a kernel thread. */
 int proc_cmdline_read(int pid, struct str *out);
 

@@ -4,6 +4,7 @@
 
 #include "base/util.h"
 #include "sys/proc.h"
+#include "sys/root.h"
 
 #define WORD_MAX 48 /* of a name that is shown */
 
@@ -32,6 +33,9 @@ static const struct interpreter interpreters[] = {
 	{"bash", NULL, " -O -o "},
 	{"dash", NULL, " -o "},
 	{"sh", NULL, " -o "},
+	{"zsh", NULL, " -o "},
+	{"julia", NULL, NULL},
+	{"guile", NULL, " -l "},
 };
 
 static const struct interpreter *interpreter_of(const char *comm)
@@ -100,4 +104,19 @@ bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *
 		return true;
 	}
 	return false;
+}
+
+int proc_label_read(u32 pid, struct str *out)
+{
+	_cleanup_str_ struct str args = {};
+	char comm[PROC_COMM_MAX];
+	int rc = proc_comm_read((int)pid, comm);
+
+	str_clear(out);
+	if (rc)
+		return rc;
+	if (!proc_runs_program(comm) || sys_read(&args, "/proc/%u/cmdline", pid) ||
+		!proc_program_name(comm, str_get(&args), args.len, out))
+		str_add(out, comm);
+	return 0;
 }

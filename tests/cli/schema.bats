@@ -76,6 +76,13 @@ valid() {
 	tried
 }
 
+@test "schema: findings outside of the scope" {
+	jq 'del(.findings[1:]) | .elsewhere = .findings' "$BATS_TEST_DIRNAME/../golden/render/check.json.txt" >one.json
+	valid json one.json
+	jq '.elsewhere = []' one.json >none.json
+	! valid json none.json || refuse "no finding is no list"
+}
+
 @test "schema: a report that is wrong is refused" {
 	right='{"schema": "memwhy/1", "command": "faults", "host": {"kernel": "6", "cpus": 2, "nodes": 1, "page_size": 4096},
 		"interval": {"start": null, "seconds": 1}, "cost": {"cpu_seconds": 0, "bpf_seconds": 0, "rss_bytes": 1,

@@ -11,7 +11,6 @@
 #include "sys/counts.h"
 #include "sys/fdlink.h"
 #include "sys/pids_limit.h"
-#include "sys/proc_label.h"
 #include "sys/sysvipc.h"
 #include "sys/buddyinfo.h"
 #include "sys/cgroup.h"
@@ -359,7 +358,6 @@ static void fuzz_oomlog(const char *text, size_t n)
 static void fuzz_held(const char *text, size_t n)
 {
 	struct shm_segments segments = {};
-	struct str label = {};
 	char path[PATH_MAX];
 	int v2;
 	u64 v;
@@ -371,10 +369,6 @@ static void fuzz_held(const char *text, size_t n)
 	for (const struct count_spec *s = counts; s->name; s++)
 		count_parse(text, s, &v);
 	MUST(fdlink_parse(text, &v) < FD_KINDS);
-	proc_label("python3", text, n + 1, &label);
-	MUST(!strncmp(str_get(&label), "python3", 7));
-	proc_label("name", text, n, &label);
-	str_free(&label);
 }
 
 static void (*const fuzz_targets[])(const char *text, size_t n) = {

@@ -17,7 +17,6 @@
 #include "sys/counts.h"
 #include "sys/fdlink.h"
 #include "sys/pids_limit.h"
-#include "sys/proc_label.h"
 #include "sys/sysvipc.h"
 
 #define MIB (1ULL << 20)
@@ -103,31 +102,6 @@ static void test_links(void **unused)
 	assert_int_equal(fdlink_parse("/dev/shm/x", &inode), FD_FILE);
 	assert_int_equal(fdlink_parse("anon_inode:[something new]", &inode), FD_OTHER);
 	assert_int_equal(fdlink_parse("", &inode), FD_OTHER);
-}
-
-#define LABEL(comm_, args_)                                      \
-	({                                                       \
-		proc_label(comm_, args_, sizeof(args_), &label); \
-		str_get(&label);                                 \
-	})
-
-static void test_labels(void **unused)
-{
-	struct str label = {};
-
-	(void)unused;
-	assert_string_equal(LABEL("nginx", "nginx: worker\0"), "nginx");
-	assert_string_equal(LABEL("python3", "/usr/bin/python3.11\0-u\0/srv/jobs/worker.py\0-v"),
-		"python3 worker.py");
-	assert_string_equal(LABEL("python3", "python3\0-m\0http.server"), "python3 http.server");
-	assert_string_equal(LABEL("python3", "python3\0-c\0import os"), "python3");
-	assert_string_equal(LABEL("java", "java\0-Xmx1g\0-cp\0/a:/b\0com.example.Server"),
-		"java com.example.Server");
-	assert_string_equal(LABEL("run.sh", "/bin/bash\0./run.sh"), "run.sh");
-	assert_string_equal(LABEL("bash", "bash"), "bash");
-	proc_label("gone", "", 0, &label);
-	assert_string_equal(str_get(&label), "gone");
-	str_free(&label);
 }
 
 static void test_pids_path(void **unused)
@@ -365,7 +339,6 @@ int main(void)
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_pids_path),
 		cmocka_unit_test(test_pids_limit),
 		cmocka_unit_test(test_count_read),

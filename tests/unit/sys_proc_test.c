@@ -240,6 +240,26 @@ static void test_program(void **state)
 	CHECK_PROGRAM("python3", "python3\0\0a.py", "python3 a.py");
 }
 
+/* What runs a program goes by the program's name; what does not, by its own. */
+static void test_label(void **state)
+{
+	_cleanup_str_ struct str out = {};
+	char tree[PATH_MAX];
+
+	(void)state;
+	fixture_make(tree);
+	fixture_put_text("/proc/7/comm", "python3\n");
+	fixture_put("/proc/7/cmdline", "python3\0/srv/a.py", sizeof("python3\0/srv/a.py"));
+	fixture_put_text("/proc/8/comm", "redis-server\n");
+	assert_int_equal(proc_label_read(7, &out), 0);
+	assert_string_equal(str_get(&out), "python3 a.py");
+	assert_int_equal(proc_label_read(8, &out), 0);
+	assert_string_equal(str_get(&out), "redis-server");
+	assert_int_equal(proc_label_read(9, &out), -ENOENT);
+	assert_string_equal(str_get(&out), "");
+	fixture_remove(tree);
+}
+
 static void test_captured(void **state)
 {
 	(void)state;
@@ -422,6 +442,7 @@ int main(void)
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_exe),
 		cmocka_unit_test(test_program),
+		cmocka_unit_test(test_label),
 		cmocka_unit_test(test_live_self),
 		cmocka_unit_test(test_live_all),
 		cmocka_unit_test(test_live_dead),

@@ -2,7 +2,6 @@
 #include "probes/heap/lineage.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -152,18 +151,8 @@ static int program_end(struct lineage *l, const struct lineage_program *p)
 	return vec_push(&l->over, *p) ? -ENOMEM : 0;
 }
 
-struct mmap2_event {
-	struct perf_event_header h;
-	u32 pid, tid;
-	u64 start, len, pgoff;
-	u32 maj, min;
-	u64 ino, ino_generation;
-	u32 prot, flags;
-	char path[];
-};
-
 /* The kernel maps a program before its loader, and that before it runs. */
-static void mmap_take(struct process *p, const struct mmap2_event *e)
+static void mmap_take(struct process *p, const struct perf_mmap2 *e)
 {
 	struct lineage_program *program = &p->program;
 
@@ -180,13 +169,7 @@ static void mmap_take(struct process *p, const struct mmap2_event *e)
 		program->loaded = true;
 }
 
-struct comm_event {
-	struct perf_event_header h;
-	u32 pid, tid;
-	char comm[];
-};
-
-static int comm_take(struct lineage *l, struct process *p, const struct comm_event *e, u64 time)
+static int comm_take(struct lineage *l, struct process *p, const struct perf_comm *e, u64 time)
 {
 	int rc = 0;
 
@@ -203,13 +186,7 @@ static int comm_take(struct lineage *l, struct process *p, const struct comm_eve
 	return rc;
 }
 
-struct task_event {
-	struct perf_event_header h;
-	u32 pid, ppid;
-	u32 tid, ptid;
-};
-
-static int fork_take(struct lineage *l, const struct task_event *e)
+static int fork_take(struct lineage *l, const struct perf_task *e)
 {
 	struct process *parent, *child;
 
@@ -226,7 +203,7 @@ static int fork_take(struct lineage *l, const struct task_event *e)
 	return 0;
 }
 
-static int exit_take(struct lineage *l, const struct task_event *e)
+static int exit_take(struct lineage *l, const struct perf_task *e)
 {
 	struct process *p;
 	int rc = 0;
@@ -251,7 +228,7 @@ struct namespaces_event {
 
 static int event_take(struct lineage *l, const struct perf_event_header *h, u64 time)
 {
-	const struct comm_event *e = (const void *)h; /* as all but a few begin */
+	const struct perf_comm *e = (const void *)h; /* as all but a few begin */
 	const struct namespaces_event *names = (const void *)h;
 	struct process *p;
 

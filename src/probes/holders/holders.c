@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
-#include "sys/proc.h"
 #include "sys/rights.h"
 #include "sys/root.h"
 

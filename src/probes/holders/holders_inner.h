@@ -10,7 +10,7 @@
 #include "probes/probe.h"
 #include "sys/cgroup.h"
 #include "sys/mounts.h"
-#include "sys/proc_label.h"
+#include "sys/proc.h"
 #include "sys/sysvipc.h"
 
 /* CPU time that one look may take, by its parts. */

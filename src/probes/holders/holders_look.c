@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
 #include "sys/fdlink.h"
-#include "sys/proc.h"
 #include "sys/root.h"
 
 #define LIST_MAX 32768
