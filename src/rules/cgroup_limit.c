@@ -181,8 +181,7 @@ static const char *filler_text(
 }
 
 /* The processes of the group with most memory, and how they grow. */
-static void tell_members(
-	struct report *r, struct finding *f, const struct state *s, u64 cgroup)
+static void tell_members(struct report *r, struct finding *f, const struct state *s, u64 cgroup)
 {
 	u64 below = ~0ULL;
 	char a[UNIT_BUF], b[UNIT_BUF];
