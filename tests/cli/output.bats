@@ -97,7 +97,8 @@ each_json() { # FILTER
 			and (.[:-1] | all(has("end") | not))) as $holds |
 		"\($name | rtrimstr(".jsonl")) \($holds) \(length)"' *.jsonl >jsonl
 	jq -r '"\(input_filename | rtrimstr(".json")) true \((.rows | length) + 1)"' *.json >json
-	diff json jsonl
+	grep -q '^doctor true ' jsonl # what it finds is looked for anew each time, beside other tests
+	diff <(grep -v ^doctor json) <(grep -v ^doctor jsonl)
 	while read -r c; do
 		try shown_ok "$c" jsonl
 		[ "$(grep -c '^{.*}$' <<<"$output")" -eq "$(sed -n "s/^${c%% *} true //p" jsonl)" ] ||
@@ -112,7 +113,7 @@ each_json() { # FILTER
 		"$BATS_FILE_TMPDIR"/shown/*.json | sed 's|.*/||' >tables
 	while read -r c; do
 		while read -r table rows; do
-			if [[ $c == doctor* ]]; then # what it finds is looked for anew each time, beside other tests
+			if [[ $c == doctor* ]]; then
 				shown "$c" csv
 				rows="$(grep -c '' <<<"$output") ${rows#* }"
 			else

@@ -779,10 +779,16 @@ stacks_same() { # LEAST CMD...
 	wait_for '! kill -0 $(cat pid) 2>/dev/null'
 }
 
+# Whether memwhy's command has the ring that memwhy handed to it.
+ring_mapped() { # MEMWHY
+	local child
+	child=$(pgrep -P "$1" heap_work) && grep -q memwhy-heap "/proc/$child/maps"
+}
+
 @test "heap: a command that may not wait goes on while memwhy stands still" {
 	"$MEMWHY" heap -o json --out report -- "$work" tight 30000000 >out 2>err 3>&- &
 	memwhy=$!
-	wait_for 'pgrep -P $memwhy heap_work >/dev/null'
+	wait_for 'ring_mapped $memwhy'
 	kill -STOP $memwhy
 	wait_for 'grep -q pair_ps out'
 	kill -CONT $memwhy
@@ -795,7 +801,7 @@ stacks_same() { # LEAST CMD...
 @test "heap: with --no-wait it loses events, and says how many, but no time" {
 	"$MEMWHY" heap --no-wait -o json --out report -- "$work" tight 30000000 >out 2>err 3>&- &
 	memwhy=$!
-	wait_for 'pgrep -P $memwhy heap_work >/dev/null'
+	wait_for 'ring_mapped $memwhy'
 	kill -STOP $memwhy
 	wait_for 'grep -q pair_ps out'
 	kill -CONT $memwhy
