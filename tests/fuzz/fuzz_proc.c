@@ -355,7 +355,7 @@ static void fuzz_oomlog(const char *text, size_t n)
 	}
 }
 
-static void fuzz_held(const char *text, size_t n)
+static void fuzz_held(const char *text)
 {
 	struct shm_segments segments = {};
 	char path[PATH_MAX];

@@ -144,7 +144,7 @@ part() { # OPTIONS FIELD...
 	grep -q done out
 	[ "$status" -eq 4 ] && grep -q run.mw err || { echo "$status: $(cat err)"; false; }
 	wait_for 'grep -q "\"end\"" live.jsonl'
-	jq -e 'select(.end) | any(.notes[]?; test("1 programs were not tracked.*File too large"))' live.jsonl >/dev/null
+	jq -e 'select(.end) | any(.notes[]?; test("1 program was not tracked.*File too large"))' live.jsonl >/dev/null
 	run --separate-stderr "$MEMWHY" heap --input run.mw --to 1h -o json
 	[ "$status" -eq 4 ] && [[ $stderr == *run.mw* ]] || { echo "$status: $stderr"; false; }
 	jq -e '.damage | length > 0' <<<"$output" >/dev/null

@@ -122,7 +122,7 @@ group_make() {
 @test "heap: a program whose address space is narrow runs untracked, and that is said" {
 	"$MEMWHY" heap -o json --out "$json" -- sh -c 'ulimit -v 100000; ./w limit 90 10; true' >out
 	[ "$(cat out)" = "had it" ]
-	jq -e '[.notes[] | select(test("1 programs were not tracked, the last of them .w.: .*128 MiB"))] | length == 1' "$json" ||
+	jq -e '[.notes[] | select(test("1 program was not tracked, the last .w.: .*128 MiB"))] | length == 1' "$json" ||
 		{ jq -c .notes "$json"; false; }
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "capture/blocks.h"
 #include "capture/names.h"
 #include "probes/heap/attach.h"
@@ -306,6 +307,11 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 	return rc;
 }
 
+static const char *was(u32 n)
+{
+	return n == 1 ? " was" : "s were";
+}
+
 /* What a reader would miss. */
 static void tell(struct capture *c, struct heap_state *s)
 {
@@ -320,24 +326,24 @@ static void tell(struct capture *c, struct heap_state *s)
 			"who runs them, or the library could not be loaded");
 	if (programs.refused)
 		capture_note(c, NOTE_WARNING,
-			"%u programs were not tracked, as memwhy's own limits (ulimit -n, -f) left "
-			"no file for their events: %s",
-			programs.refused, strerror(-programs.why));
+			"%u program%s not tracked, as memwhy's own limits (ulimit -n, -f) left no "
+			"file for the events: %s",
+			programs.refused, was(programs.refused), strerror(-programs.why));
 	if (programs.narrow)
 		capture_note(c, NOTE_WARNING,
-			"%u programs were not tracked, the last of them '%.16s': their address "
-			"space is limited to less than 128 MiB (ulimit -v)",
-			programs.narrow, programs.narrow_comm);
+			"%u program%s not tracked, the last '%.16s': the address space is limited "
+			"to less than 128 MiB (ulimit -v)",
+			programs.narrow, was(programs.narrow), programs.narrow_comm);
 	if (programs.given_up)
 		capture_note(c, NOTE_WARNING,
-			"%u programs went on without memwhy, which had not read for two seconds: "
-			"what they did then is not known",
-			programs.given_up);
+			"%u program%s went on without memwhy, which had not read for two seconds: "
+			"what happened then is not known",
+			programs.given_up, plural(programs.given_up));
 	if (programs.unanswered)
 		capture_note(c, NOTE_WARNING,
-			"%u programs were not tracked, as memwhy did not answer them: it was "
-			"stopped, or too busy for two seconds",
-			programs.unanswered);
+			"%u program%s not tracked, as memwhy did not answer: it was stopped, or "
+			"too busy for two seconds",
+			programs.unanswered, was(programs.unanswered));
 	if (programs.dropped)
 		capture_note(c, NOTE_WARNING,
 			"%u connections were closed before they showed a token, as many were open "
