@@ -459,7 +459,7 @@ tree() { # FIELD...
 	kill "$first"
 	wait "$first" || true
 	# A program waits two seconds for an answer: four do not. (An emulated guest may take that long.)
-	[ -n "${MEMWHY_VM-}" ] || [ $(($(date +%s) - begin)) -lt 6 ]
+	[ -n "${MEMWHY_VM-}" ] || [ $(($(date +%s) - begin)) -lt 8 ]
 	[ "$output" = done ] && [ "$status" -eq 0 ] && [ -z "$stderr" ] || { echo "$status: $stderr"; false; }
 	jq -e 'any(.notes[]; test("heap: [0-9]+ programs? w[a-z]+ not tracked.*File too large"))' r.json >/dev/null
 }
