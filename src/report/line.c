@@ -95,12 +95,17 @@ static void line_format(struct line *l, const char *fmt, va_list ap)
 	}
 }
 
+static const char *line_take(struct report *r, const struct line *l)
+{
+	return l->text.failed ? "" : report_textn(r, str_get(&l->text), l->text.len);
+}
+
 static const char *line_text(struct report *r, const char *fmt, va_list ap)
 {
 	_cleanup_(line_free) struct line l = {};
 
 	line_format(&l, fmt, ap);
-	return l.text.failed ? "" : report_textn(r, str_get(&l.text), l.text.len);
+	return line_take(r, &l);
 }
 
 void report_next(struct report *r, const char *fmt, ...)
@@ -112,16 +117,45 @@ void report_next(struct report *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-void finding_line(struct report *r, const char *lines[FINDING_LINES], const char *fmt, ...)
+/* Where the next line goes; NULL: there is no room. */
+static const char **line_next(const char *lines[FINDING_LINES])
 {
 	size_t i = 0;
-	va_list ap;
 
 	while (i < FINDING_LINES && lines[i])
 		i++;
-	if (i == FINDING_LINES)
+	return i < FINDING_LINES ? &lines[i] : NULL;
+}
+
+void finding_line(struct report *r, const char *lines[FINDING_LINES], const char *fmt, ...)
+{
+	const char **to = line_next(lines);
+	va_list ap;
+
+	if (!to)
 		return;
 	va_start(ap, fmt);
-	lines[i] = line_text(r, fmt, ap);
+	*to = line_text(r, fmt, ap);
 	va_end(ap);
+}
+
+void finding_command(
+	struct report *r, const char *lines[FINDING_LINES], const char *words, const char *fmt, ...)
+{
+	_cleanup_(line_free) struct line l = {};
+	const char **to = line_next(lines);
+	va_list ap;
+
+	if (!to)
+		return;
+	va_start(ap, fmt);
+	line_format(&l, fmt, ap);
+	va_end(ap);
+	for (size_t n; words; words = words[n] ? words + n + 1 : NULL) {
+		n = strcspn(words, COMMAND_WORD_END);
+		str_addc(&l.text, ' ');
+		text_add(&l, words, (int)n);
+	}
+	str_addc(&l.text, '`');
+	*to = line_take(r, &l);
 }

@@ -209,6 +209,13 @@ struct finding *report_finding(struct report *r, int level, const char *rule);
  */
 void finding_line(struct report *r, const char *lines[FINDING_LINES], const char *fmt, ...)
 	_printf_(3, 4);
+/*
+ * The same where a command line of the system ends a line: the format ends within a command, which
+ * goes on with these words, COMMAND_WORD_END between them, each quoted for a shell.
+ */
+#define COMMAND_WORD_END "\x1f"
+void finding_command(struct report *r, const char *lines[FINDING_LINES], const char *words,
+	const char *fmt, ...) _printf_(4, 5);
 /* Puts symptoms below what causes them, and says of each cause which part of the time lost it
  * explains. To be called once, before report_rank(). */
 void report_explain(struct report *r);

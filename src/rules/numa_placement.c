@@ -1,14 +1,12 @@
-/* Memory of a process on other NUMA nodes than its threads. */
-#include "base/units.h"
+/* Memory of a process on other NUMA nodes than its threads: see analysis/placement.h. */
+#include "analysis/placement.h"
 #include "probes/processes/processes.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
-#define MIN_PAGES 16384 /* 64 MiB: less does not matter */
-#define FAR_SHARE 0.6
-
 struct state {
 	u32 nodes;
+	u64 page_bytes;
 	struct groups by; /* tgid -> last struct process_numa */
 };
 
@@ -18,6 +16,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 
 	(void)o;
 	(void)err;
+	s->page_bytes = 4096;
 	groups_init(&s->by, sizeof(u32), sizeof(struct process_numa));
 	return 0;
 }
@@ -28,8 +27,12 @@ static int feed(void *v, const struct rec *r)
 	const struct process_numa *n = (const void *)r;
 	struct process_numa *last;
 
-	if (r->kind == REC_HOST)
-		s->nodes = ((const struct rec_host *)r)->nodes;
+	if (r->kind == REC_HOST) {
+		const struct rec_host *host = (const void *)r;
+
+		s->nodes = host->nodes;
+		s->page_bytes = host->page_bytes ? host->page_bytes : s->page_bytes;
+	}
 	if (r->kind != REC_PROCESS_NUMA)
 		return 0;
 	last = groups_get(&s->by, &n->tgid);
@@ -38,56 +41,37 @@ static int feed(void *v, const struct rec *r)
 	return 0;
 }
 
-/* Pages on nodes where none of its threads last ran, and all its pages. */
-static u64 far_pages(const struct process_numa *n, u64 *ret_all)
-{
-	u64 far = 0, all = 0;
-
-	for (int i = 0; i < PROCESS_NODES; i++) {
-		all += n->resident_pages[i];
-		far += n->threads[i] ? 0 : n->resident_pages[i];
-	}
-	*ret_all = all;
-	return far;
-}
-
 static int report(void *v, struct report *r)
 {
 	struct state *s = v;
+	int rc = 0;
 
 	if (s->nodes == 1)
 		report_not_checked(r, "NUMA placement: this host has one node");
-	for (size_t i = 0; i < s->by.n; i++) {
+	for (size_t i = 0; i < s->by.n && !rc; i++) {
 		const struct process_numa *n = groups_value(&s->by, i);
-		u64 all, far = far_pages(n, &all);
-		struct finding *f;
+		struct placement p = {
+			.tgid = n->tgid,
+			.comm = report_text(r, "%.16s", n->comm),
+			.nodes = MIN(n->nodes, (u32)PROCESS_NODES),
+			.pages = n->resident_pages,
+			.policy_pages = n->policy_pages,
+			.ran_ns = n->ran_ns,
+			.threads = n->threads,
+			.page_bytes = s->page_bytes,
+			.cpu_nodes = n->cpu_nodes,
+			.allowed_nodes = n->allowed_nodes,
+			.allowed_memory = n->allowed_memory,
+			.cpus = stream_string(r->stream, n->allowed_cpus),
+			.policy = stream_string(r->stream, n->policy),
+			.own = n->h.flags & PROCESS_NUMA_OWN,
+			.command = stream_string(r->stream, n->command),
+		};
+		struct placement_verdict verdict = placement_judge(&p);
 
-		if (far < MIN_PAGES || (double)far < FAR_SHARE * (double)all)
-			continue;
-		f = report_finding(r, LEVEL_RISK, "numa-placement");
-		if (!f)
-			return 0;
-		f->tgid = n->tgid;
-		f->title = report_text(r,
-			"%.16s (pid %u) has %.0f %% of its memory on nodes where none of "
-			"its threads runs",
-			n->comm, n->tgid, 100.0 * (double)far / (double)all);
-		f->confidence =
-			"medium: placement is exact, but where threads ran is one look at the end";
-		for (u32 k = 0; k < MIN(n->nodes, (u32)PROCESS_NODES); k++)
-			finding_line(r, f->evidence, "node %u: %llu pages, %u threads", k,
-				n->resident_pages[k], n->threads[k]);
-		f->why = "Pages stay on the node where they were first touched. Threads that "
-			 "moved, or an initialisation by another thread, leave them far away: each "
-			 "miss of the caches then crosses the link between the nodes.";
-		finding_line(r, f->try_,
-			"Move its pages to its threads (a copy, once): "
-			"`migratepages %u all NODE`",
-			n->tgid);
-		finding_line(r, f->undo, "`migratepages %u NODE all`", n->tgid);
-		finding_line(r, f->verify, "`numastat -p %u`", n->tgid);
+		rc = placement_tell(r, &p, &verdict);
 	}
-	return 0;
+	return rc;
 }
 
 static void reset(void *v)

@@ -417,6 +417,9 @@ static void test_numa(void **state)
 		"8 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 3 0 5 1 9 0 1 1 0 0 0 0 6 0 1 0 0 0 17 "
 		"3 0\n");
 	put(7, "task/9/comm", "gone\n");
+	put(7, "status",
+		"Name:\tbig\nTgid:\t7\nPid:\t7\nThreads:\t3\n"
+		"Cpus_allowed_list:\t1-2\nMems_allowed_list:\t1\n");
 	sampler_open(&t, &probe_processes);
 	assert_non_null(sampler_method(&t, "NUMA nodes of the biggest"));
 	sampler_sample(&t);
@@ -434,6 +437,52 @@ static void test_numa(void **state)
 	assert_int_equal(r->threads_total, 3);
 	assert_int_equal(r->allowed_nodes, 3);
 	assert_string_equal(r->comm, "big");
+	assert_int_equal(r->policy_pages[0], (2048 * 1024) / sysconf(_SC_PAGESIZE));
+	assert_int_equal(r->policy_pages[1], 0);
+	assert_int_equal(r->h.flags, PROCESS_NUMA_OWN);
+	assert_int_not_equal(r->policy, 0);
+	assert_int_equal(r->allowed_memory, 2);
+	assert_int_equal(r->cpu_nodes, 3);
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
+/* Beside the biggest, those whose policy binds them: the small one of several that has such a one.
+ */
+static void test_numa_bound(void **state)
+{
+	const struct process_numa *r;
+	struct sampler_test t = {};
+	char root[PATH_MAX];
+
+	(void)state;
+	fixture_make(root);
+	fixture_put_text("/sys/devices/system/cpu/online", "0-3\n");
+	fixture_put_text("/sys/devices/system/node/online", "0-1\n");
+	fixture_put_text("/sys/devices/system/node/node0/cpulist", "0,2\n");
+	fixture_put_text("/sys/devices/system/node/node1/cpulist", "1,3\n");
+	for (int i = 0; i < 8; i++) {
+		struct made m = {10 + i, 1, "some", i < 6 ? 90000 : 1000, 600, 5};
+		const char *policy = i == 7 ? "bind:1" : "default";
+		char text[128];
+
+		make(&m);
+		snprintf(text, sizeof(text),
+			"00400000 %s file=/bin/x mapped=5 N1=5 kernelpagesize_kB=4\n", policy);
+		put(10 + i, "numa_maps", text);
+		snprintf(text, sizeof(text), "task/%d/numa_maps", 10 + i);
+		put(10 + i, text,
+			policy[0] == 'b' ? "00400000 bind:1 N1=5\n" : "00400000 default\n");
+	}
+	fixture_put("/proc/17/cmdline", "./x\0a b", 8);
+	sampler_open(&t, &probe_processes);
+	sampler_end(&t);
+	assert_int_equal(sampler_count(&t, REC_PROCESS_NUMA), 6);
+	r = sampler_record(&t, REC_PROCESS_NUMA, 5);
+	assert_int_equal(r->tgid, 17);
+	assert_int_equal(r->policy_pages[1], 5);
+	assert_int_equal(r->h.flags, 0);
+	assert_int_not_equal(r->command, 0);
 	sampler_close(&t);
 	fixture_remove(root);
 }
@@ -472,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_scope_cgroup),
 		cmocka_unit_test(test_rollup),
 		cmocka_unit_test(test_numa),
+		cmocka_unit_test(test_numa_bound),
 		cmocka_unit_test(test_numa_captured),
 	};
 

@@ -163,6 +163,37 @@ static int process_send(const struct sample *sm, struct process_entry *e)
 	return rc;
 }
 
+static bool is_among_biggest(const struct process_top *top, u32 at)
+{
+	for (u32 i = 0; i < MIN(top->n, (u32)LOOK_NUMA); i++)
+		if (top->at[i] == at)
+			return true;
+	return false;
+}
+
+/* Smaller ones whose policy says where their memory is: that is wrong or right whatever their size.
+ */
+static int bound_send(const struct sample *sm)
+{
+	struct processes_table *t = &sm->p->table;
+	u32 peeks = 0;
+	int rc = 0;
+
+	if (!sm->p->look.host)
+		return 0;
+	for (size_t i = 0; i < t->list.n && peeks < LOOK_PEEKS && !rc; i++) {
+		const struct process_entry *e = &t->list.v[i];
+
+		if (!(e->flags & ENTRY_MATCHES) || e->rss_bytes < LOOK_PEEK_BYTES ||
+			is_among_biggest(&t->by_rss, (u32)i))
+			continue;
+		peeks++;
+		if (processes_look_is_bound(e))
+			rc = processes_look_numa(sm->c, &sm->p->look, e);
+	}
+	return rc;
+}
+
 static int numa_send(const struct sample *sm)
 {
 	const struct process_top *top = &sm->p->table.by_rss;
@@ -170,7 +201,7 @@ static int numa_send(const struct sample *sm)
 
 	for (u32 i = 0; i < MIN(top->n, (u32)LOOK_NUMA) && !rc; i++)
 		rc = processes_look_numa(sm->c, &sm->p->look, &sm->p->table.list.v[top->at[i]]);
-	return rc;
+	return rc ? rc : bound_send(sm);
 }
 
 static int chosen_send(const struct sample *sm)
@@ -410,6 +441,16 @@ static const struct field numa_fields[] = {
 		"bit i: its main thread may run on node i; 0: not known"),
 	NUMA(threads_total, FIELD_U32, UNIT_COUNT, "its threads, also those not looked at"),
 	FIELD_ARRAY(struct process_numa, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
+	FIELD_ARRAY(struct process_numa, policy_pages, FIELD_U64, UNIT_PAGES, PROCESS_NODES,
+		"of resident_pages, under a policy that names the node"),
+	FIELD_ARRAY(struct process_numa, ran_ns, FIELD_U64, UNIT_NS, PROCESS_NODES,
+		"CPU time of its threads, by the node that each was on last (estimated)"),
+	NUMA(policy, FIELD_U32, UNIT_STRING, "of most of policy_pages; flag 1: of its mappings"),
+	NUMA(command, FIELD_U32, UNIT_STRING, "its command line, 0x1f between words"),
+	NUMA(allowed_memory, FIELD_U32, UNIT_HEX,
+		"bit i: its cpuset allows memory on node i; 0: not known"),
+	NUMA(cpu_nodes, FIELD_U32, UNIT_HEX, "bit i: node i has cpus; 0: not known"),
+	NUMA(allowed_cpus, FIELD_U32, UNIT_STRING, "cpus that it may run on"),
 };
 
 static const struct kind kinds[] = {

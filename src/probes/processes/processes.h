@@ -77,12 +77,15 @@ struct process_detail {
 
 #define PROCESS_NODES 8
 
+/* Of struct process_numa: the policy is of its mappings (mbind), not of the process. */
+enum process_numa_flags { PROCESS_NUMA_OWN = 1 };
+
 /*
  * Where a process's memory is and where its threads ran, on machines with several NUMA nodes.
  * Nodes from PROCESS_NODES on are left out.
  */
 struct process_numa {
-	struct rec h;
+	struct rec h; /* flags: enum process_numa_flags */
 	u32 tgid;
 	u32 nodes; /* of the machine */
 	u64 start_ns;
@@ -91,6 +94,17 @@ struct process_numa {
 	u32 allowed_nodes; /* bit i: the main thread may run on cpus of node i; 0: not known */
 	u32 threads_total; /* more than the sum of threads when not all were looked at */
 	char comm[COMM_LEN];
+	/* Of resident_pages, those in mappings whose policy names the node that they are on. */
+	u64 policy_pages[PROCESS_NODES];
+	/* CPU time of its threads by the node of the cpu that each was on last: since they began;
+	 * of the numa probe, since it last looked. */
+	u64 ran_ns[PROCESS_NODES];
+	u32 policy;         /* REC_STRING: of most of policy_pages, as numa_maps has it; 0: none */
+	u32 command;        /* REC_STRING: its words, with 0x1f between them; 0: not known */
+	u32 allowed_memory; /* bit i: its cpuset allows memory on node i; 0: not known */
+	u32 cpu_nodes;      /* bit i: node i of the machine has cpus; 0: not known */
+	u32 allowed_cpus;   /* REC_STRING: "0-3,8"; 0: not known */
+	u32 reserved;
 };
 
 #endif

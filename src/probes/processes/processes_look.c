@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "probes/processes/processes.h"
+#include "probes/whereabouts.h"
 #include "sys/rights.h"
 #include "sys/root.h"
-#include "sys/scan.h"
 #include "sys/smaps.h"
 
 /* Cheaper than host_read() on the many machines with one node. */
@@ -97,69 +97,6 @@ int processes_look_detail(struct capture *c, struct processes_look *l,
 	return capture_emit(c, &r.h);
 }
 
-static void node_pages(struct processes_look *l, struct process_numa *r)
-{
-	u64 bytes[PROCESS_NODES] = {};
-
-	numa_maps_sum(&l->numa, bytes, PROCESS_NODES);
-	for (size_t i = 0; i < PROCESS_NODES; i++)
-		r->resident_pages[i] = bytes[i] / l->host->page_bytes;
-}
-
-static void thread_count(struct processes_look *l, u32 pid, int tid, struct process_numa *r)
-{
-	struct proc_stat st;
-	u16 node;
-
-	if (sys_read(&l->text, "/proc/%u/task/%d/stat", pid, tid) ||
-		proc_stat_parse(str_get(&l->text), &st))
-		return;
-	r->threads_total = MAX(r->threads_total, (u32)st.num_threads);
-	if (st.processor < 0 || st.processor >= IDSET_MAX)
-		return;
-	node = l->host->cpu_node[st.processor];
-	if (node < PROCESS_NODES)
-		r->threads[node]++;
-}
-
-static void node_threads(struct processes_look *l, u32 pid, struct process_numa *r)
-{
-	_cleanup_proc_iter_ struct proc_iter it = {};
-	int tid;
-
-	if (proc_iter_open_tasks((int)pid, &it))
-		return;
-	for (u32 n = 0; n < LOOK_THREADS && proc_iter_next(&it, &tid); n++)
-		thread_count(l, pid, tid, r);
-}
-
-/* The nodes of the cpus in the line "Cpus_allowed_list:	0-3,8". */
-static u32 allowed_nodes(struct processes_look *l, u32 pid)
-{
-	const char *text;
-	struct scan s, name;
-	char list[1024];
-	struct idset cpus;
-	u32 nodes = 0;
-
-	if (sys_read(&l->text, "/proc/%u/status", pid))
-		return 0;
-	text = str_get(&l->text);
-	while (scan_line(&text, &s)) {
-		if (!scan_until(&s, ':', &name) || !scan_is(&name, "Cpus_allowed_list"))
-			continue;
-		scan_blanks(&s);
-		if (!scan_copy(&s, list, sizeof(list)) || idset_parse(list, &cpus))
-			return 0;
-		for (u32 cpu = idset_next(&cpus, 0); cpu < IDSET_MAX;
-			cpu = idset_next(&cpus, cpu + 1))
-			if (l->host->cpu_node[cpu] < PROCESS_NODES &&
-				idset_has(&l->host->cpus_online, cpu))
-				nodes |= 1U << l->host->cpu_node[cpu];
-	}
-	return nodes;
-}
-
 static void comm_read(struct processes_look *l, u32 pid, char comm[COMM_LEN])
 {
 	if (!sys_read(&l->text, "/proc/%u/comm", pid))
@@ -169,18 +106,20 @@ static void comm_read(struct processes_look *l, u32 pid, char comm[COMM_LEN])
 
 int processes_look_numa(struct capture *c, struct processes_look *l, const struct process_entry *e)
 {
-	struct process_numa r = REC_INIT(struct process_numa, REC_PROCESS_NUMA, 0);
+	struct whereabouts_of of = {.pid = e->pid, .start_ns = e->start_ns};
 
 	if (!l->host || !pages_take(l, &l->numa_pages, e) || numa_maps_read((int)e->pid, &l->numa))
 		return 0;
-	r.tgid = e->pid;
-	r.nodes = l->host->nodes;
-	r.start_ns = e->start_ns;
-	node_pages(l, &r);
-	node_threads(l, e->pid, &r);
-	r.allowed_nodes = allowed_nodes(l, e->pid);
-	comm_read(l, e->pid, r.comm);
-	return capture_emit(c, &r.h);
+	comm_read(l, e->pid, of.comm);
+	return whereabouts_send(c, l->host, &l->numa, NULL, &of);
+}
+
+bool processes_look_is_bound(const struct process_entry *e)
+{
+	_cleanup_numa_maps_ struct numa_maps first = {};
+
+	return !numa_maps_read_first((int)e->pid, (int)e->pid, &first) && first.list.n &&
+	       whereabouts_policy_nodes(first.list.v[0].policy);
 }
 
 /* Our own are readable wherever the kernel has the file; process 1 stands for those of others. */

@@ -16,7 +16,9 @@
  */
 #define LOOK_PAGES (16ULL << 20)
 #define LOOK_NUMA 5 /* processes */
-#define LOOK_THREADS 512
+/* Of others, only the first lines of numa_maps: some 20 us each. */
+#define LOOK_PEEKS 512
+#define LOOK_PEEK_BYTES (2ULL << 20)
 
 /* To be zeroed before its first use. */
 struct processes_look {
@@ -37,6 +39,8 @@ int processes_look_detail(struct capture *c, struct processes_look *l,
 	bool rollup);
 /* Nothing on machines with one node. */
 int processes_look_numa(struct capture *c, struct processes_look *l, const struct process_entry *e);
+/* Does its main thread have a policy that names nodes? */
+bool processes_look_is_bound(const struct process_entry *e);
 int processes_look_survey(struct capture *c);
 
 #endif
