@@ -4,6 +4,7 @@ bats_require_minimum_version 1.5.0
 WORKLOADS=${BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/workloads
 with_kernelfs=$BATS_TEST_DIRNAME/../with-kernelfs # for peers, and for what the kernel says itself
 home=
+swap_file=
 
 needs_root() {
 	[ "$(id -u)" -eq 0 ] || skip "needs root to load BPF programs"
@@ -70,6 +71,20 @@ home_make() {
 	chown 65534:65534 "$home"
 }
 
+# Swap until the end of the test: what is on already, else a file of the test's own.
+needs_swap() {
+	local dir
+	[ "$(wc -l </proc/swaps)" -le 1 ] || return 0
+	for dir in "$BATS_TEST_TMPDIR" /var/tmp "${BUILD:-$BATS_TEST_DIRNAME/../../build}"; do
+		swap_file=$(mktemp "$dir/memwhy-swap.XXXXXX")
+		dd if=/dev/zero of="$swap_file" bs=1M count=64 status=none
+		mkswap "$swap_file" >/dev/null && swapon "$swap_file" && return 0
+		rm -f "$swap_file"
+		swap_file=
+	done
+	skip "no swap is on, and no file can be swapped to"
+}
+
 two_nodes() {
 	[ -d /sys/devices/system/node/node1 ] || skip "needs two NUMA nodes"
 }
@@ -108,7 +123,7 @@ jq() {
 }
 
 # Also when a test failed or was interrupted: nothing runs on, no group ($group) is left, settings
-# are as they were: after the end of what may change them too (numa --balancing).
+# are as they were (after the end of what may change them too: numa --balancing), no swap file is on.
 teardown() {
 	exec 7>&- || true
 	jobs -p | xargs -r kill 2>/dev/null || true
@@ -116,4 +131,5 @@ teardown() {
 	[ ! -e "$BATS_TEST_TMPDIR/settings" ] || tac "$BATS_TEST_TMPDIR/settings" | xargs -rn1 sysctl -qw
 	[ -z "$group" ] || [ ! -d "$group" ] || rmdir "$group"
 	[ -z "$home" ] || rm -rf "$home"
+	[ -z "$swap_file" ] || { swapoff "$swap_file"; rm -f "$swap_file"; }
 }

@@ -5,7 +5,7 @@ load common
 setup() {
 	needs_root
 	cd "$BATS_TEST_DIRNAME/../.." || exit 1
-	[ "$(wc -l </proc/swaps)" -gt 1 ] || skip "no swap device is on"
+	needs_swap
 }
 
 # Starts swap_walk and leaves it waiting: $pid, its input on fd 7, its output in $out.
@@ -115,6 +115,7 @@ report() {
 	[ "$(report '[.rows[] | select(.table == "devices") | .size_bytes] | first')" -eq "$size" ]
 }
 
+# bats test_tags=host
 @test "swap: a recording gives the same report" {
 	walk_start -a 20 -l 10 -r 1
 	memwhy_start swap --by process,stack --stacks --record "$BATS_TEST_TMPDIR/log"
@@ -126,6 +127,7 @@ report() {
 	jq -S .rows "$BATS_TEST_TMPDIR/report.json" | cmp - "$BATS_TEST_TMPDIR/replayed"
 }
 
+# bats test_tags=host
 @test "swap: --like swapin prints that tool's lines" {
 	walk_start -a 20 -l 10 -r 1
 	memwhy_run swap --like swapin -i 200ms
