@@ -47,8 +47,10 @@ sum() { # FIELD
 	touch_end
 	anon=$(jq '[.rows[] | select(.mapping == "anonymous") | .write] | add' "$json")
 	file=$(jq '[.rows[] | select(.file == "file") | .count - .write] | add' "$json")
-	echo "anonymous writes: $anon, file reads: $file"
-	[ "$anon" -ge 2048 ]
+	# By regions of 64 KiB (before 5.17) the first and the last one may be taken for a neighbour's.
+	edge=$(jq '.methods.faults | if test("by 64 KiB region") then 2 * 15 else 0 end' "$json")
+	echo "anonymous writes: $anon, file reads: $file, at the edges $edge"
+	[ "$anon" -ge $((2048 - edge)) ]
 	[ "$file" -ge 1 ]
 }
 
@@ -59,6 +61,7 @@ sum() { # FIELD
 	jq -e '.rows[0].stack[0] | startswith("touch_pages (touch.c:")' "$BATS_TEST_TMPDIR/o"
 }
 
+# bats test_tags=host
 @test "faults: a command's output is its own" {
 	run --separate-stderr "$MEMWHY" faults -q -o csv --out "$BATS_TEST_TMPDIR/o" -- sh -c 'echo hello; exit 3'
 	[ "$output" = hello ]
@@ -107,6 +110,7 @@ sum() { # FIELD
 }
 
 # One that keeps what it touches, one that gives as much back, over the same time.
+# bats test_tags=host
 @test "faults: a process that grows is named, with what to run next; one that only faults is not" {
 	cd "$BATS_TEST_TMPDIR"
 	cat >grow.c <<-'C'
@@ -176,14 +180,16 @@ has_map() { # PID: without starting anything, which takes longer than there is t
 
 # What faults all the time does so while programs are attached and detached, too.
 @test "faults: nothing counts before the interval and after it" {
+	local seconds=0.3 begun=1e5 # ns; an emulated CPU may stand still for 100 ms at any place
+	[ -z "${MEMWHY_VM-}" ] || seconds=3 begun=2e8
 	(while :; do ls /; done) >/dev/null 2>&1 3>&- &
 	noise=$!
-	"$MEMWHY" faults --each --for 300ms -o json --out "$BATS_TEST_TMPDIR/report.json" || rc=$?
+	"$MEMWHY" faults --each --for "${seconds}s" -o json --out "$BATS_TEST_TMPDIR/report.json" || rc=$?
 	kill "$noise"
 	wait "$noise" || true
 	[ "${rc:-0}" -eq 0 ]
-	jq -e '.rows | length > 1000' "$BATS_TEST_TMPDIR/report.json"
+	jq -e '.rows | length > 100' "$BATS_TEST_TMPDIR/report.json"
 	# A program that has begun as the interval ends goes on.
-	jq -e '(.interval.seconds * 1e9 + 1e5) as $last | all(.rows[]; .time_ns > 0 and .time_ns <= $last)' \
+	jq -e --argjson begun "$begun" '(.interval.seconds * 1e9 + $begun) as $last | all(.rows[]; .time_ns > 0 and .time_ns <= $last)' \
 		"$BATS_TEST_TMPDIR/report.json"
 }

@@ -6,42 +6,42 @@ setup() {
 	needs_root
 }
 
-# The kernel's values as "node zone order value", one a line; value in 1/1000.
-kernel_index() { # FILE
-	awk '{ gsub(/,/, "", $2); for (i = 5; i <= NF; i++) {
-		v = $i; sub(/0\.-/, "-0.", v); printf "%d %s %d %.0f\n", $2, $4, i - 5, v * 1000 } }' \
-		<("$with_kernelfs" cat "/sys/kernel/debug/extfrag/$1") | sort
-}
-
-our_index() { # FIELD
-	jq -r ".rows[] | select(.table == \"zones\" and .$1 != null) |
-		\"\(.node) \(.zone) \(.order) \(.$1)\"" "$BATS_TEST_TMPDIR/o" | sort
+# The reports that have come.
+reports() {
+	grep -c '"end":true' "$lines" || true
 }
 
 # agree KERNEL OURS: free memory moves all the time, so lines count where the kernel said the same
 # before and after memwhy looked; there are some, and memwhy said the same of each. Tried again
-# until memory stands still long enough.
+# until memory stands still long enough. memwhy runs meanwhile: its own memory is taken both times.
 agree() {
+	memwhy_run frag -i 200ms -o jsonl
 	for try in $(seq 40); do
+		had=$(reports)
 		before=$($1)
-		"$MEMWHY" frag --for 1ms -o json --out "$BATS_TEST_TMPDIR/o"
+		wait_for '[ "$(reports)" -gt "$had" ]'
 		steady=$(comm -12 <(sort <<<"$before") <($1 | sort))
 		[ "$(grep -c . <<<"$steady")" -ge 10 ] || continue
+		awk '{ all = all $0 "\n" } /"end":true/ { last = all; all = "" } END { printf "%s", last }' "$lines" >"$BATS_TEST_TMPDIR/o"
 		wrong=$(comm -23 <(echo "$steady") <($2 | sort))
-		[ -z "$wrong" ] && return 0
+		[ -z "$wrong" ] && break
 	done
-	echo "steady: $(grep -c . <<<"$steady"), of these not as memwhy said: $wrong"
-	return 1
+	memwhy_stop
+	echo "steady: $(grep -c . <<<"$steady"), of these not as memwhy said: ${wrong=all}"
+	[ -z "$wrong" ]
 }
 
+# "index node zone order value", one a line; value in 1/1000.
 kernel_indices() {
-	kernel_index extfrag_index | sed 's/^/index /'
-	kernel_index unusable_index | sed 's/^/unusable /'
+	"$with_kernelfs" awk '{ gsub(/,/, "", $2); for (i = 5; i <= NF; i++) {
+		v = $i; sub(/0\.-/, "-0.", v); printf "%s %d %s %d %.0f\n", what, $2, $4, i - 5, v * 1000 } }' \
+		what=index /sys/kernel/debug/extfrag/extfrag_index what=unusable /sys/kernel/debug/extfrag/unusable_index
 }
 
 our_indices() {
-	our_index index_permille | sed 's/^/index /'
-	our_index unusable_permille | sed 's/^/unusable /'
+	jq -r 'select(.table == "zones") | "\(.node) \(.zone) \(.order)" as $at |
+		(select(.index_permille != null) | "index \($at) \(.index_permille)"),
+		(select(.unusable_permille != null) | "unusable \($at) \(.unusable_permille)")' "$BATS_TEST_TMPDIR/o"
 }
 
 @test "frag: both indices equal /sys/kernel/debug/extfrag" {
@@ -54,7 +54,7 @@ kernel_blocks() {
 }
 
 our_blocks() {
-	jq -r '.rows[] | select(.table == "zones") | "\(.node) \(.zone) \(.order) \(.free_blocks)"' \
+	jq -r 'select(.table == "zones") | "\(.node) \(.zone) \(.order) \(.free_blocks)"' \
 		"$BATS_TEST_TMPDIR/o"
 }
 
@@ -68,6 +68,7 @@ our_blocks() {
 	jq -e '.events.frag >= 0 and .lost.frag == 0 and .methods.frag != null' "$BATS_TEST_TMPDIR/o"
 }
 
+# bats test_tags=host
 @test "frag: without privilege the free lists are still told" {
 	chmod 755 "$BATS_TEST_TMPDIR"
 	as_nobody cat /proc/buddyinfo >/dev/null || skip "this kernel hides /proc/buddyinfo"

@@ -69,6 +69,7 @@ grow() {
 	report '.findings[0].title' | grep -q "oom_grow ($grown) was killed; cgroup /$name was at"
 }
 
+# bats test_tags=host
 @test "oom: a recording: list, show, --each and the live report tell the same" {
 	status=0
 	memwhy_start oom --record "$BATS_TEST_TMPDIR/r.mw"
@@ -100,6 +101,7 @@ grow() {
 	memwhy_stop
 }
 
+# bats test_tags=host
 @test "oom: --like oomkill prints its line" {
 	status=0
 	"$MEMWHY" oom --like oomkill >"$BATS_TEST_TMPDIR/live" 2>/dev/null 3>&- &
@@ -112,6 +114,7 @@ grow() {
 	memwhy_stop
 }
 
+# bats test_tags=host
 @test "oom: a scope leaves out the kills of others" {
 	status=0
 	memwhy_start oom -c nobody-has-this
@@ -165,9 +168,11 @@ grow() {
 	[ -n "$MEMWHY_VM" ] || skip "makes memory run out: only in a guest of its own (make check-vm)"
 	status=0
 	before=$(oom_kills)
+	swapoff -a # emulated, it would swap for minutes first
 	memwhy_start oom
 	"$WORKLOADS/oom_grow" -s 32 -r 400 -f >"$BATS_TEST_TMPDIR/grow" || status=$?
 	sleep 4
+	[ ! -b /dev/vda ] || swapon /dev/vda || true
 	memwhy_stop
 	after=$(oom_kills)
 	report '[.rows[] | select(.table == "kills") | {pid, comm, why, killed, rss_bytes, swap_bytes, bytes_per_s, score_pages, order, gfp}]'
