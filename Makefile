@@ -109,7 +109,7 @@ $(B)/%_test: %_test.c $(B)/libmemwhy.a
 # Every test, through one runner that sums up. BPF and CLI tests use the built binary. Those tagged
 # `beside` look only at what they start themselves, and run beside others.
 BATS    := $(wildcard tests/cli/*.bats tests/native/*.bats)
-BESIDE  := $(shell grep -l '^\# bats file_tags=beside$$' $(BATS))
+BESIDE  := $(shell grep -l '^\# bats file_tags=.*beside' $(BATS))
 VM_BATS ?= tests/vm/quick.bats
 
 check: all workloads behaviours $(TEST_BINS)

@@ -2,6 +2,7 @@
 # Two thousand processes a second, each with its own keys in every table: nothing is lost for want of
 # room, since tables are drained before they are full. They run where memwhy leaves them time, and
 # only theirs is counted: how busy the machine is does not matter.
+# bats file_tags=host
 load common
 
 setup() {

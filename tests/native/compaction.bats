@@ -116,6 +116,7 @@ vmstat() {
 	[ "$(rows '.kind == "requested" and (.stack | tostring | test("compact_(node|zone)"))')" -ge 1 ]
 }
 
+# bats test_tags=host
 @test "compaction: --like compactsnoop prints that tool's columns" {
 	memwhy_run compaction --like compactsnoop
 	compact
@@ -125,6 +126,7 @@ vmstat() {
 	[ "$(awk -v pid=$$ '$2 == pid && $4 ~ /^ZONE_/ && $5 == -1 && $6 == "SYNC" && $8 ~ /^(complete|contended)$/' "$lines" | wc -l)" -eq "$(populated_zones)" ]
 }
 
+# bats test_tags=host
 @test "compaction: a recording gives the same report" {
 	"$MEMWHY" compaction --record "$BATS_TEST_TMPDIR/log" --for 1s >"$BATS_TEST_TMPDIR/live" 3>&- &
 	memwhy=$!

@@ -37,6 +37,7 @@ memwhy_takes_signals() {
 	[ $((16#$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$memwhy/status") & 2)) -ne 0 ]
 }
 
+# bats test_tags=host
 @test "count: Ctrl-C while it attaches hundreds of events ends it between two of them" {
 	cd "$BATS_TEST_TMPDIR"
 	"$MEMWHY" count '[a-r]*:*' --record run.mw >out 2>err 3>&- &
@@ -51,6 +52,7 @@ memwhy_takes_signals() {
 	[ ! -e run.mw ]
 }
 
+# bats test_tags=host
 @test "count: a filter lets through what it says, and nothing else" {
 	o=$BATS_TEST_TMPDIR/o
 	# 40 writes of 10 bytes, 70 of 20, 90 of 30
@@ -124,6 +126,7 @@ beside_perf() { # EVENT ARGS...
 	[ "$(jq .lost.count "$json")" -eq 0 ]
 }
 
+# bats test_tags=host
 @test "count: more keys than there is room for: what is left out is counted as lost" {
 	needs_perf kmem:mm_page_alloc
 	beside_perf kmem:mm_page_alloc --by pfn
@@ -162,6 +165,7 @@ beside_perf() { # EVENT ARGS...
 	[ "$(jq '[.rows[] | select(.gfp_flags | test("GFP_HIGHUSER_MOVABLE")) | .count] | add' "$o")" -ge 1000 ]
 }
 
+# bats test_tags=host
 @test "count: perf counts on while memwhy does" {
 	needs_perf syscalls:sys_enter_write
 	memwhy_start count syscalls:sys_enter_write -c nosuchname
@@ -231,6 +235,7 @@ calls_beside_perf() {
 	[ "$(jq '.rows[] | select(.event == "syscalls:sys_exit_write") | .sum' "$o")" -eq $((64 * 300)) ]
 }
 
+# bats test_tags=host
 @test "count: a recording is asked again, by less" {
 	r=$BATS_TEST_TMPDIR/r.mw o=$BATS_TEST_TMPDIR/o
 	"$MEMWHY" count 'syscalls:sys_enter_[rw]*' --by comm,__syscall_nr --record "$r" -o json --out "$o" -- \
@@ -243,6 +248,7 @@ calls_beside_perf() {
 	[[ $output == *"fd was not recorded: that takes --by fd when recording"* ]]
 }
 
+# bats test_tags=host
 @test "count: no such event, field or filter: exit 2 and the nearest" {
 	run --separate-stderr "$MEMWHY" count kmem:kmaloc
 	[ "$status" -eq 2 ]

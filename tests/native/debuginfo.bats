@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Names of user frames wherever a program keeps what they come from, and of programs that are not
 # where they were: seen through `count --stacks`, of a program that is built here in each form.
-# bats file_tags=beside
+# bats file_tags=beside,host
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # ./demo as a newcomer runs it: what it shows, that its advice helped, and that nothing outlives it.
+# bats file_tags=host
 load common
 
 setup() {

@@ -1,6 +1,6 @@
 # The heap of a command: numbers held against what the workload is known to do, and against
 # valgrind's; programs that make it hard.
-# bats file_tags=beside
+# bats file_tags=beside,host
 load common
 
 setup() {

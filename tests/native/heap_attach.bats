@@ -43,6 +43,7 @@ notes() {
 	jq -r '.notes[]?' "$json"
 }
 
+# bats test_tags=host
 @test "heap -p: each function of the allocator is counted once, realloc's failure too" {
 	work_start 0 "$work" each
 	memwhy_start heap -p "$pid"
@@ -53,6 +54,7 @@ notes() {
 	[[ "$(notes)" = *"1 allocations got nothing"* ]]
 }
 
+# bats test_tags=host
 @test "heap -p: a process that ends while memwhy comes: what was seen, or one true sentence" {
 	cd "$BATS_TEST_TMPDIR"
 	bash -c 'sleep 0.1 & exec sleep 60' 3>&- & # which nobody waits for
@@ -84,6 +86,7 @@ notes() {
 }
 
 # The libraries of distributions have no frame pointers: without the tables a stack is one frame.
+# bats test_tags=host
 @test "heap -p: without being asked to, stacks of a distribution's program are whole" {
 	env jq -n 'def f: [range(20000)] | map(tostring) | length; [range(1000) | f] | add' >/dev/null 3>&- &
 	job=$!
@@ -124,6 +127,7 @@ notes() {
 	[ "$(jq '[.rows[] | select(.table == "heap") | .live_bytes] | add' "$json")" = "$(processes live_bytes)" ]
 }
 
+# bats test_tags=host
 @test "heap -p: ten thousand threads, one after the other; blocks that outlive theirs" {
 	local n=10000 # there is room for 8192 at a time
 	[ -z "${MEMWHY_VM-}" ] || n=1000 # an emulated guest takes minutes for as many
@@ -140,6 +144,7 @@ notes() {
 	[ "$(jq '[.rows[] | select(.table == "heap") | .frees] | add' "$json")" = "$(processes frees)" ]
 }
 
+# bats test_tags=host
 @test "heap -p: sizes of a GiB and more are whole" {
 	[ "$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -gt 6000000 ] ||
 		skip "blocks of so many GiB are refused here"
@@ -149,6 +154,7 @@ notes() {
 	[ "$(processes allocations allocated_bytes peak_bytes)" = "3 7516192767 5368709120" ]
 }
 
+# bats test_tags=host
 @test "heap -p: SIGKILL loses nothing" {
 	work_start 0 "$work" kill 5000
 	memwhy_start heap -p "$pid"
@@ -156,6 +162,7 @@ notes() {
 	[ "$(processes allocations live_bytes state)" = "5000 240000 ended" ]
 }
 
+# bats test_tags=host
 @test "heap -p: children and what an exec makes of it are not followed, and said" {
 	work_start 0 "$work" fork 20
 	memwhy_start heap -p "$pid"
@@ -193,6 +200,7 @@ notes() {
 	kill "$job"
 }
 
+# bats test_tags=host
 @test "heap -p: two processes at once" {
 	work_start 0 "$work" peak 100
 	mkfifo "$BATS_TEST_TMPDIR/in2"
@@ -229,6 +237,7 @@ notes() {
 		{ jq -c '.rows[]' "$json"; false; }
 }
 
+# bats test_tags=host
 @test "heap -p: recorded, it reads the same" {
 	work_start 3 "$work" peak 100
 	memwhy_start heap -p "$pid" --record "$BATS_TEST_TMPDIR/r.mw"
@@ -254,6 +263,7 @@ allocator_each() { # NAME LIBRARY
 	[ "$(processes allocations frees live_blocks live_bytes unknown_frees unseen_frees)" = "17 13 4 400 20 0" ]
 }
 
+# bats test_tags=host
 @test "heap -p: jemalloc, found by itself" {
 	allocator_start jemalloc libjemalloc.so.2 20 "$work" peak 1000
 	[ "$(processes peak_bytes unknown_frees unseen_frees)" = "110000 20 0" ]
@@ -269,10 +279,12 @@ allocator_each() { # NAME LIBRARY
 	jq -r '.notes[]? | tostring' "$json" | grep -E 'single-steps the probe of reallocarray in libc.so.6: [0-9.]+ us a call'
 }
 
+# bats test_tags=host
 @test "heap -p: tcmalloc, found by itself" {
 	allocator_each tcmalloc libtcmalloc_minimal.so.4
 }
 
+# bats test_tags=host
 @test "heap -p: mimalloc, found by itself" {
 	allocator_each mimalloc libmimalloc.so
 }
@@ -313,18 +325,22 @@ new_and_delete() { # [NAME LIBRARY]
 		{ processes allocations frees live_bytes unknown_frees; false; }
 }
 
+# bats test_tags=host
 @test "heap -p: new and delete" {
 	new_and_delete
 }
 
+# bats test_tags=host
 @test "heap -p: new and delete of jemalloc" {
 	new_and_delete jemalloc libjemalloc.so.2
 }
 
+# bats test_tags=host
 @test "heap -p: new and delete of tcmalloc" {
 	new_and_delete tcmalloc libtcmalloc_minimal.so.4
 }
 
+# bats test_tags=host
 @test "heap -p: new and delete of mimalloc" {
 	new_and_delete mimalloc libmimalloc.so
 }
@@ -388,6 +404,7 @@ new_and_delete() { # [NAME LIBRARY]
 	jq -e '[.rows[] | select((.stack[0]? // "" | tostring | test("fine")))] | length == 0' "$json"
 }
 
+# bats test_tags=host
 @test "heap -p: the file that has malloc, by any of its names" {
 	ln -s "$(ldd "$work" | sed -n 's/.*libc\.so\.6 => \([^ ]*\).*/\1/p')" "$BATS_TEST_TMPDIR/mine.so"
 	work_start 0 "$work" each

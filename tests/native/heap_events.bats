@@ -1,6 +1,6 @@
 # The events of a command's heap in a recording: what is made of them is what was counted live, for
 # the whole run; a part of it is what the workload did then; and what goes wrong is told.
-# bats file_tags=beside
+# bats file_tags=beside,host
 load common
 
 setup() {

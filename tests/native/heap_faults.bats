@@ -88,6 +88,7 @@ near() { # VALUE WANTED EDGE
 	[ "$(processes allocations live_bytes)" = "0 0" ]
 }
 
+# bats test_tags=host
 @test "heap --faults: a page that sites share is split by bytes" {
 	faults -- "$work" small 5000
 	[ "$(of_site small_one resident_bytes)" -eq 5000000 ]
@@ -97,6 +98,7 @@ near() { # VALUE WANTED EDGE
 	near "$(($(of_site small_one faults) + $(of_site small_other faults)))" 1855 60
 }
 
+# bats test_tags=host
 @test "heap --faults: stacks of threads, and what threads allocate" {
 	faults -- "$work" threads 4
 	near "$(of_site all_touched faults)" 1024 8
@@ -105,6 +107,7 @@ near() { # VALUE WANTED EDGE
 	[ "$(of_place stack faults)" -le 320 ]
 }
 
+# bats test_tags=host
 @test "heap --faults: what realloc copies and moves stays with its site" {
 	faults -- "$work" grow
 	[ "$(of_site mode_grow live_bytes)" -eq 16384000 ]
@@ -124,6 +127,7 @@ near() { # VALUE WANTED EDGE
 	[ "$(of_site all_touched faults)" -eq 512 ]
 }
 
+# bats test_tags=host
 @test "heap --faults: programs after exec, each counted for itself" {
 	faults -- sh -c "$work small 100; exec $work small 100"
 	[ "$(jq '[.rows[] | select(.table == "looked" and .comm == "heap_faults")] | length' "$json")" -eq 2 ]
@@ -134,6 +138,7 @@ noted() { # PATTERN
 	jq -e --arg p "$1" 'any(.notes[]?; test($p))' "$json" >/dev/null
 }
 
+# bats test_tags=host
 @test "heap --faults: a peak that no look was at is the kernel's, and that is said" {
 	local of="'heap_faults' \\(pid [0-9]+\\)" comm='.comm == "heap_faults"'
 	local each=".rows[] | select(.table == \"looked\" and $comm)"
@@ -154,6 +159,7 @@ noted() { # PATTERN
 	fi
 }
 
+# bats test_tags=host
 @test "heap --faults: a recording shows the same; intervals show what came in them" {
 	faults --record r.mw -- "$work" sites
 	"$MEMWHY" heap --input r.mw -o json --out again.json
@@ -167,6 +173,7 @@ noted() { # PATTERN
 		([.stack[]? | tostring] | any(test("small_one"))) and .faults > 0)] | length' i.jsonl)" -eq 1 ]
 }
 
+# bats test_tags=host
 @test "heap --faults: without privilege" {
 	needs_root
 	chmod 755 .
@@ -188,6 +195,7 @@ noted() { # PATTERN
 	fi
 }
 
+# bats test_tags=host
 @test "heap --faults: what it does not go with" {
 	run "$MEMWHY" heap --faults -p $$
 	[ "$status" -eq 2 ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Programs that forbid themselves system calls or the time stamp counter, under `heap -- CMD`: they
 # end as they do without memwhy, and what cannot be told is counted as lost.
-# bats file_tags=beside
+# bats file_tags=beside,host
 load common
 
 setup() {

@@ -1,4 +1,5 @@
 # What the tracker takes of a program's own limits: address space, and the memory of its group.
+# bats file_tags=host
 load common
 
 setup() {

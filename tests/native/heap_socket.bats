@@ -1,5 +1,5 @@
 # Who may ask a memwhy of root's for a file to write to, and whom a program takes one from.
-# bats file_tags=beside
+# bats file_tags=beside,host
 load common
 
 setup() {

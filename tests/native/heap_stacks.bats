@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Programs that leave their stacks in unusual ways, under `heap -- CMD`: whatever the tracker reads to
 # tell who allocated, it must not fault, and their blocks add up.
-# bats file_tags=beside
+# bats file_tags=beside,host
 load common
 
 setup() {

@@ -1,6 +1,6 @@
 # Programs of a command that cannot be followed, and processes that live on: named in the report,
 # however short they live.
-# bats file_tags=beside
+# bats file_tags=beside,host
 load common
 
 setup() {

@@ -163,6 +163,7 @@ lost() {
 	[ $(($(sum sites objects "$path") + $(sum sites objects "$bare"))) -ge $((held * 98 / 100 - $(lost))) ]
 }
 
+# bats test_tags=host
 @test "leak: what is given back at once is not outstanding; a warm cache and a saw-tooth are no suspects" {
 	at_once 13 churn warm saw
 	for mode in churn warm saw; do
@@ -224,6 +225,7 @@ run_pages() {
 	[ ! -s wrong ]
 }
 
+# bats test_tags=host
 @test "leak: a recording gives the same report" {
 	had pages
 	"$MEMWHY" leak --kernel --input f.mw -o json >again.json
@@ -256,6 +258,7 @@ run_command() {
 	wait $!
 }
 
+# bats test_tags=host
 @test "leak: of a command, what grows is told from what came once and from what comes and goes" {
 	had command
 	row() { # FUNCTION FIELDS: of the stack that has it
@@ -285,6 +288,7 @@ run_command() {
 	"$MEMWHY" leak --input run.mw -o json | diff r.json -
 }
 
+# bats test_tags=host
 @test "leak: a command that is over soon is not judged, what it held is told all the same" {
 	"$MEMWHY" leak -o json --out r.json -- "$WORKLOADS/heap_work" peak 1000
 	jq -e '[.rows[] | select(.table == "stacks")] | length == 2 and all(.verdict == "too short to tell") and
@@ -297,6 +301,7 @@ run_command() {
 	"$MEMWHY" leak --input run.mw -o json | jq -e '.not_checked[] | select(test("leak --record"))'
 }
 
+# bats test_tags=host
 @test "leak: whose memory has to be said" {
 	for args in "" "--for 1s" "--by stack -- true" "--kernel --sample 1K -- true"; do
 		run --separate-stderr "$MEMWHY" leak $args
@@ -304,6 +309,7 @@ run_command() {
 	done
 }
 
+# bats test_tags=host
 @test "leak: where the process cannot be looked at there is no report that says all is freed" {
 	run --separate-stderr "$MEMWHY" leak -p 2 --for 1s
 	[ "$status" -eq 3 ]
@@ -317,6 +323,7 @@ run_running() {
 	wait $!
 }
 
+# bats test_tags=host
 @test "leak: of a running process" {
 	[ -e /sys/bus/event_source/devices/uprobe ] || skip "the kernel has no uprobes"
 	had running

@@ -203,6 +203,7 @@ assert_same() {
 	report '.findings[] | .undo[]' | grep -qx "\`sysctl -w vm.max_map_count=$limit\`"
 }
 
+# bats test_tags=host
 @test "maps: pointers to nothing, sizes of 2^63 and names without end" {
 	calls_run hostile 1
 	assert_same
@@ -247,6 +248,7 @@ assert_same() {
 	[ "$(report "[.rows[] | select(.table == \"maps\" and .growth_bytes == $((7 << 20))) | .vmsize_change_bytes] | add")" -eq $((7 << 20)) ]
 }
 
+# bats test_tags=host
 @test "maps: the count is strace's on a compiler, a shell and a package manager" {
 	command -v strace >/dev/null || skip "no strace"
 	command -v gcc >/dev/null || skip "no gcc"
@@ -275,6 +277,7 @@ assert_same() {
 		END { exit !NR || wrong || missing > lost }' "$BATS_TEST_TMPDIR/both"
 }
 
+# bats test_tags=host
 @test "maps: a recording gives the same report" {
 	calls_run kinds 1 --by process,stack --stacks=user --record "$BATS_TEST_TMPDIR/log"
 	"$MEMWHY" maps --by process,stack --stacks=user --input "$BATS_TEST_TMPDIR/log" -o json |
@@ -293,6 +296,7 @@ assert_same() {
 	[ "$(report '.rows | length')" -eq 0 ]
 }
 
+# bats test_tags=host
 @test "maps: --like prints the lines of mmapsnoop, shmsnoop and brkstack" {
 	for tool in mmapsnoop shmsnoop brkstack; do
 		calls_start kinds

@@ -54,6 +54,7 @@ held() {
 	COMMANDS
 }
 
+# bats test_tags=host
 @test "memory: one KiB less than the least is refused, with the least" {
 	n=$(least pages)
 	run -2 "$MEMWHY" pages --for 100ms --max-memory $((n - 1))K
@@ -61,6 +62,7 @@ held() {
 	[[ $output == *"--max-memory ${n}K"* ]]
 }
 
+# bats test_tags=host
 @test "memory: a recording keeps it too" {
 	n=$(least record r.mw)
 	"$MEMWHY" record r.mw --for 200ms --max-memory $((2 * n))K

@@ -97,6 +97,7 @@ rows() { # FILE TABLE FILTER
 	diff <(jq -S '.rows' live.json) <(jq -S '.rows' again.json)
 }
 
+# bats test_tags=host
 @test "numa flow: of an object and of a thread, in order, as many as the tables say" {
 	for format in jsonl csv; do
 		"$MEMWHY" numa flow --input run.mw --object static_table --table flow -o $format --out flow.$format
@@ -111,6 +112,7 @@ rows() { # FILE TABLE FILTER
 	[ "$(jq -r 'select(.table == "flow") | .tid' thread.jsonl | sort -u)" = "$tid" ]
 }
 
+# bats test_tags=host
 @test "numa: an analysis of one's own by the C interface sees the flows that numa flow shows" {
 	"${BUILD:-$BATS_TEST_DIRNAME/../../build}/docs/examples/numa_flows" run.mw >ours
 	"$MEMWHY" numa flow --input run.mw --table flow -o jsonl --fields tid,object,name,remote |
@@ -166,6 +168,7 @@ rows() { # FILE TABLE FILTER
 	[ "$(rows "$json" places 'select(.kind == "mapping") | .bytes' | sort -n | tail -n 1)" -ge $((16 << 20)) ]
 }
 
+# bats test_tags=host
 @test "numa --topology: nodes of another machine, or the line that is wrong" {
 	printf 'node 0 cpus 0 bytes 1G distances 10,21\nnode 1 cpus 1-63 bytes 1G distances 21,10\n' >two
 	"$MEMWHY" numa --input run.mw --topology two -o json --out two.json
@@ -227,6 +230,7 @@ near() { # FILE SITE MIB
 	[ "$n" -lt $(($3 * 256 + $3 * 26 + 128)) ]
 }
 
+# bats test_tags=host
 @test "numa: heap blocks are objects by who allocated them, and an address used again is two" {
 	"$MEMWHY" numa --source first-touch --all-blocks --record blocks.mw -o json --by site,type,object --out blocks.json -- ./blocks
 	near blocks.json site_mine 130
@@ -276,6 +280,7 @@ grow_job() {
 	gcc -O1 -g -o grow grow.c
 }
 
+# bats test_tags=host
 @test "numa: by default large blocks are told apart, small ones are of the heap" {
 	"$MEMWHY" numa --source first-touch -o json --by site,type,object --out large.json -- ./blocks
 	near large.json site_mine 130
@@ -298,6 +303,7 @@ grow_job() {
 	[[ $output == *"--all-blocks is of a command"* ]]
 }
 
+# bats test_tags=host
 @test "numa: a fork that allocates nothing has its parent's heap blocks" {
 	cat >forks.c <<-'C'
 	#include <stdlib.h>
@@ -324,6 +330,7 @@ grow_job() {
 	near forks.json site_cache 32
 }
 
+# bats test_tags=host
 @test "numa: without the preload library the heap is one object, and it is said why" {
 	"$MEMWHY" numa --source first-touch --no-heap -o json --by type --out no.json -- ./blocks
 	[ "$(rows no.json types 'select(.kind == "heap block")' | wc -l)" = 0 ]

@@ -110,6 +110,7 @@ hints_wait() { # HINTS MOVED
 	[ "$(report '[.rows[] | select(.table == "sources" and .source == "first touch") | .node_known_by] | unique | .[0]')" = '"seen at the access"' ]
 }
 
+# bats test_tags=host
 @test "numa: balancing is put back, also when memwhy is killed" {
 	setting_set kernel.numa_balancing 0
 	memwhy_start numa --source hint --balancing
@@ -126,6 +127,7 @@ balancing() {
 	sysctl -n kernel.numa_balancing
 }
 
+# bats test_tags=host
 @test "numa: of two that turn balancing on the last one turns it off" {
 	setting_set kernel.numa_balancing 0
 	cd "$BATS_TEST_TMPDIR"
@@ -145,6 +147,7 @@ balancing() {
 	[ "$(find /run/memwhy -name "settings-*" | wc -l)" = 0 ]
 }
 
+# bats test_tags=host
 @test "numa: what a memwhy that was killed with its keeper left is put right by the next" {
 	setting_set kernel.numa_balancing 0
 	cd "$BATS_TEST_TMPDIR"
@@ -161,6 +164,7 @@ balancing() {
 	[ "$(find /run/memwhy -name "settings-*" | wc -l)" = 0 ]
 }
 
+# bats test_tags=host
 @test "numa: without balancing the hint source says what it needs" {
 	setting_set kernel.numa_balancing 0
 	run "$MEMWHY" numa --source hint --for 1s
@@ -203,6 +207,7 @@ registers_free() {
 	[[ $output == *"--source first-touch needs no PMU and no balancing"* ]]
 }
 
+# bats test_tags=host
 @test "numa: a source that is none is refused" {
 	run "$MEMWHY" numa --source hnt --for 1s
 	[ "$status" -eq 2 ]
@@ -215,6 +220,7 @@ pages_on() { # NODE
 		if (index($i, node) == 1) print substr($i, length(node) + 1) }' "/proc/$pid/numa_maps"
 }
 
+# bats test_tags=host
 @test "numa try: asks, moves nothing without a yes, and refuses what it does not know" {
 	work_start local 1 1
 	node=0

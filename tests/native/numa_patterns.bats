@@ -35,6 +35,7 @@ is_told() { # PATTERN [fix]
 	done
 }
 
+# bats test_tags=host
 @test "numa: two patterns in one program are told apart" {
 	is_told both
 }

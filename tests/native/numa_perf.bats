@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # numa --input on files of perf: numbers, addresses and names against perf script's on the same file.
 # Samples of loads and stores take a processor with PEBS or IBS: made files stand for them.
+# bats file_tags=host
 load common
 
 setup() {

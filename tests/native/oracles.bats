@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # User stacks of programs by other compilers, of servers and of code made at run time, next to gdb's
 # and to what the program itself says. Skipped where one is not installed (tools/deps oracles).
-# bats file_tags=beside
+# bats file_tags=beside,host
 load common
 load oracle
 

@@ -67,6 +67,7 @@ travelling() {
 	[ "$rate" -ge 15000 ] || skip "something else takes the CPUs: only $rate pages a second travel"
 }
 
+# bats test_tags=host
 @test "check: pages that are freed on one CPU and allocated on another" {
 	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
 	[ -z "${MEMWHY_VM-}" ] || skip "an emulated guest is too slow for the threshold"
@@ -87,6 +88,7 @@ travelling() {
 		'.findings[] | select(.rule == "pcp-imbalance") | .undo | index($undo)' "$json"
 }
 
+# bats test_tags=host
 @test "check: who waits for the lock of a zone" {
 	[ -z "${MEMWHY_VM-}" ] || skip "an emulated guest's CPUs take turns: none waits for another"
 	[ "$(nproc)" -ge 4 ] || skip "the first that waits is not seen: needs four CPUs"

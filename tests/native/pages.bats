@@ -130,6 +130,7 @@ equal_perf() {
 	[ "$(jq '[.rows[] | select(.table == "allocations") | .pid] | unique | length' "$json")" -ge 500 ]
 }
 
+# bats test_tags=host
 @test "pages: what the tables have no room for is counted by name, nothing is lost" {
 	[ -z "${MEMWHY_VM-}" ] || skip "12000 threads take too long in an emulated guest"
 	work_start threads 12000
@@ -207,6 +208,7 @@ equal_perf() {
 		.rows[0].p99_ns <= .rows[0].max_ns' "$json"
 }
 
+# bats test_tags=host
 @test "pages: pages that travel from CPU to CPU" {
 	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
 	# which free blocks a refill takes is the buddy lists' affair: not all were drained by CPU 1, and
@@ -252,6 +254,7 @@ equal_perf() {
 	jq -e '.events.pages == (.rows | length) and .lost.pages == 0' "$json"
 }
 
+# bats test_tags=host
 @test "pages: a recording shows the same" {
 	work_start touch 2000
 	memwhy_start pages -p "$pid" --record log

@@ -2,7 +2,7 @@
 # The reader of perf.data files against perf itself: on files made here, whose contents are known,
 # and on recordings of the running kernel. What is compared: number, order, fields and callchains of
 # samples, by event. Real PEBS and IBS samples need such a processor; their codes are made here.
-# bats file_tags=beside
+# bats file_tags=beside,host
 load common
 
 setup_file() {

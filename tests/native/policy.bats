@@ -59,6 +59,7 @@ row() {
 	done
 }
 
+# bats test_tags=host
 @test "policy: errors say what is wrong with this very call" {
 	calls errors -- --each
 	[[ $(row mbind-empty .problems) == *"the mask is empty, and this mode needs nodes"* ]]
@@ -144,6 +145,7 @@ row() {
 	[ "$(report '[.rows[] | select(.table == "calls") | .stack[]? | select(startswith("errors "))] | length > 0')" = true ]
 }
 
+# bats test_tags=host
 @test "policy: a recording says the same" {
 	echo go | "$MEMWHY" policy --record "$BATS_TEST_TMPDIR/r.mw" -o json --out "$json" -- \
 		"$WORKLOADS/policy_calls" errors >"$out"
@@ -174,6 +176,7 @@ row() {
 	kill $pid
 }
 
+# bats test_tags=host
 @test "policy show: without -p it says what it needs" {
 	run --separate-stderr "$MEMWHY" policy show
 	[ "$status" -eq 2 ]
@@ -220,6 +223,7 @@ row() {
 	[[ $(row ask .effect) == *"(512 of 1000 pages looked at)"* ]]
 }
 
+# bats test_tags=host
 @test "policy: the classic mistakes are named" {
 	two_nodes
 	calls effect --

@@ -46,6 +46,7 @@ in_small_cgroup() {
 	tests/workloads/reclaim_verify "$MEMWHY" "$WORKLOADS/reclaim_global"
 }
 
+# bats test_tags=host
 @test "reclaim: --like vmscan prints that tool's columns, with the reclaim of cgroups in its place" {
 	memwhy_run reclaim --like vmscan -i 100ms
 	in_small_cgroup

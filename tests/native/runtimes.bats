@@ -2,7 +2,7 @@
 # User stacks through code that Node.js and Java make at run time: next to gdb's, next to what the
 # program says of itself, and its names from perf-PID.map. Skipped where one is not installed
 # (tools/deps oracles).
-# bats file_tags=beside
+# bats file_tags=beside,host
 load common
 load oracle
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # check of some tasks or a group, live and of a recording: others' troubles stand elsewhere.
 
+# bats file_tags=host
 load common
 . "$BATS_TEST_DIRNAME/../zoo/zoo.bash"
 

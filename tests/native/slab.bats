@@ -187,6 +187,7 @@ kmem_both() {
 	done
 }
 
+# bats test_tags=host
 @test "slab: nothing is lost for want of room in a storm on all CPUs" {
 	memwhy_start slab --by cache,site,gfp,node
 	storm &
@@ -225,6 +226,7 @@ kmem_both() {
 	wait "$pid" || true
 }
 
+# bats test_tags=host
 @test "slab: a recording gives the same report" {
 	objects_start pipes 100
 	memwhy_start slab --by site,live -p "$pid" --record "$BATS_TEST_TMPDIR/f.mw"
@@ -236,6 +238,7 @@ kmem_both() {
 	wait "$pid" || true
 }
 
+# bats test_tags=host
 @test "slab top: an interval view of the caches alone" {
 	run --separate-stderr "$MEMWHY" slab top -i 300ms --for 3s -o jsonl
 	[ "$status" -eq 0 ]

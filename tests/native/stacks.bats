@@ -73,12 +73,14 @@ points_hold() {
 	points_hold
 }
 
+# bats test_tags=host
 @test "stacks: jq, next to gdb" {
 	type jq >/dev/null || skip "needs jq"
 	seq 60 >"$BATS_TEST_TMPDIR/input"
 	program_holds write "$BATS_TEST_TMPDIR/input" jq --unbuffered '{a: ., b: [range(0; .)]}'
 }
 
+# bats test_tags=host
 @test "stacks: python3, next to gdb" {
 	type python3 >/dev/null || skip "needs python3"
 	echo >"$BATS_TEST_TMPDIR/input"
@@ -93,6 +95,7 @@ points_hold() {
 	program_holds write "$BATS_TEST_TMPDIR/input" "$(python3 -c 'import sys; print(sys.executable)')" -S -E "$BATS_TEST_TMPDIR/job.py"
 }
 
+# bats test_tags=host
 @test "stacks: sqlite3, next to gdb" {
 	type sqlite3 >/dev/null || skip "needs sqlite3"
 	cat >"$BATS_TEST_TMPDIR/input" <<-EOF
@@ -121,6 +124,7 @@ jit_frames() {
 	jq -r '.rows[] | select(.count == 10) | .stack_method, .stack[]' "$lines"
 }
 
+# bats test_tags=host
 @test "stacks: code made at run time is named by its perf-PID.map" {
 	run jit_frames
 	echo "$output"
@@ -134,6 +138,7 @@ jit_frames() {
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/notes")" -eq 1 ]
 }
 
+# bats test_tags=host
 @test "stacks: code made at run time in a file without a name, as .NET does, is named too" {
 	run jit_frames memfd
 	echo "$output"
@@ -142,6 +147,7 @@ jit_frames() {
 	[[ "${lines[4]}" == "main (jit.c:"* ]]
 }
 
+# bats test_tags=host
 @test "stacks: a perf-PID.map that somebody else wrote counts for nothing" {
 	run jit_frames 65534
 	echo "$output"
@@ -160,6 +166,7 @@ jit_frames() {
 		["cut: code without call-frame information"] == []' "$BATS_TEST_TMPDIR/json"
 }
 
+# bats test_tags=host
 @test "stacks: those of many short processes are one stack, and the table of them does not fill" {
 	o=$BATS_TEST_TMPDIR/o
 	"$MEMWHY" faults --stacks=user --no-lines -o json --limit 0 --max-memory 40M --out "$o" -- \

@@ -43,6 +43,7 @@ withheld() {
 	withheld faults --stacks
 }
 
+# bats test_tags=host
 @test "symbols withheld: -o folded, and a recording of them" {
 	"$MEMWHY" pages --by stack --stacks=kernel --record log -o folded --out report -- ls -R /proc/self >/dev/null
 	grep -q 'no.symbol' report

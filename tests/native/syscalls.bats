@@ -50,6 +50,7 @@ lines_of() {
 	json '.rows[].line'
 }
 
+# bats test_tags=host
 @test "syscalls: calls and errors of a package manager equal strace's" {
 	command -v dpkg >/dev/null || skip "needs dpkg"
 	same_as_strace dpkg -l
@@ -66,6 +67,7 @@ lines_of() {
 	same_as_strace sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; ls / >/dev/null; done'
 }
 
+# bats test_tags=host
 @test "syscalls: … of a compiler" {
 	command -v gcc >/dev/null || skip "needs gcc"
 	echo 'int main(void) { return 0; }' >"$BATS_TEST_TMPDIR/a.c"
@@ -75,6 +77,7 @@ lines_of() {
 	same_as_strace setarch -R sh -c 'gcc -O2 -c -o "$0.o" "$0.c" && rm "$0.o"' "$BATS_TEST_TMPDIR/a"
 }
 
+# bats test_tags=host
 @test "syscalls: calls and errors equal perf trace -s, by process" {
 	perf trace -s true >/dev/null 2>&1 || skip "perf trace does not work here"
 	command -v dpkg >/dev/null || skip "needs dpkg"
@@ -90,6 +93,7 @@ lines_of() {
 	diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
 }
 
+# bats test_tags=host
 @test "syscalls: a line of execve has the command's words, up to 32, and says where there are more" {
 	lines=$BATS_TEST_TMPDIR/lines
 	"$MEMWHY" syscalls --each --like strace execve --out "$lines" -- \
@@ -132,6 +136,7 @@ lines_of() {
 	[ "$(json '.rows[] | select(.call == "getppid" and .table == "calls") | "\(.refused) \(.total_ns)"')" = "5 null" ]
 }
 
+# bats test_tags=host
 @test "syscalls: words choose calls, in any ABI; an unknown one is told with the nearest" {
 	"$MEMWHY" syscalls getpid openat --by call -q -o json --out "$report" -- "$WORK" abis
 	[ "$(json '[.rows[] | select(.table == "calls") | .call] | sort | join(",")')" = "compat:getpid,openat,x32:getpid" ]
@@ -144,6 +149,7 @@ lines_of() {
 	[[ $output == *"slow>TIME"* ]]
 }
 
+# bats test_tags=host
 @test "syscalls: --each writes calls as strace does" {
 	lines_of plain >"$BATS_TEST_TMPDIR/lines"
 	cat "$BATS_TEST_TMPDIR/lines"
@@ -191,6 +197,7 @@ strace_lines() {
 		on { sub(/ +=/, " ="); sub(/\( +/, "("); print }' "$1" | same_each_time
 }
 
+# bats test_tags=host
 @test "syscalls: --each writes structures as strace does, line by line" {
 	command -v strace >/dev/null || skip "needs strace"
 	strace -f -o "$BATS_TEST_TMPDIR/strace" "$WORKLOADS/syscall_values" </dev/null 3>&-
@@ -202,6 +209,7 @@ strace_lines() {
 	diff "$BATS_TEST_TMPDIR/theirs" "$BATS_TEST_TMPDIR/ours"
 }
 
+# bats test_tags=host
 @test "syscalls: a hostile program breaks neither memwhy nor the terminal" {
 	"$MEMWHY" syscalls --each --out "$BATS_TEST_TMPDIR/text" -- "$WORK" hostile
 	run ! grep -qP '[\x00-\x08\x0b-\x1f\x7f]' "$BATS_TEST_TMPDIR/text"
@@ -284,6 +292,7 @@ strace_lines() {
 	[ "$(json '.rows[] | select(.table == "dumps") | .kept > 10000')" = true ]
 }
 
+# bats test_tags=host
 @test "syscalls: flight: a crash, a slow call and an error make a dump, by process" {
 	run "$MEMWHY" syscalls --flight --by process --dump-on 'crash,slow>15ms,fail=ENOTTY' -q \
 		-o json --out "$report" -- sh -c '"$0" crash; "$0" abis; :' "$WORK"
@@ -308,6 +317,7 @@ lines_of_dump() {
 		.rows[] | select(.table == "flight" and .dump == $d) | .line'
 }
 
+# bats test_tags=host
 @test "syscalls: flight: --dump-on exit: each process as it ends, with its status and its last calls" {
 	"$MEMWHY" syscalls --flight --by process --dump-on exit -q -o json --out "$report" -- \
 		sh -c '"$0" plain; "$0" crash; exit 7' "$WORK" >/dev/null 2>&1 3>&- 4>&- 5>&- || [ $? -eq 7 ]
@@ -319,6 +329,7 @@ lines_of_dump() {
 	lines_of_dump 'process ended, SIGSEGV' | tail -n3 | grep -qE '^(tg)?kill\([0-9, ]*, SIGSEGV\) = 0'
 }
 
+# bats test_tags=host
 @test "syscalls: flight: --dump-on crash: of those that are killed only" {
 	"$MEMWHY" syscalls --flight --by process --dump-on crash -q -o json --out "$report" -- \
 		sh -c '"$0" plain; "$0" crash; exit 7' "$WORK" >/dev/null 2>&1 3>&- 4>&- 5>&- || [ $? -eq 7 ]
@@ -333,6 +344,7 @@ lines_of_dump() {
 	[ "$(lines_of_dump 'process was killed' | grep -cE '^(exit_group\(0\)|tgkill)')" -eq 2 ]
 }
 
+# bats test_tags=host
 @test "syscalls: flight: --dump-on slow and fail, each alone" {
 	"$MEMWHY" syscalls --flight --dump-on 'slow>50ms' -q -o json --out "$report" -- sh -c 'sleep 0.1; :' 3>&-
 	dumps
@@ -349,6 +361,7 @@ lines_of_dump() {
 	[ "$(dumps)" = "" ]
 }
 
+# bats test_tags=host
 @test "syscalls: flight: SIGUSR1 shows what was kept so far" {
 	memwhy_run syscalls --flight=16 -c syscalls
 	"$WORK" plain
@@ -389,6 +402,7 @@ lines_of_dump() {
 	[ "$part" -lt $((all + all / 4)) ]
 }
 
+# bats test_tags=host
 @test "syscalls: a recording tells the same as the live run" {
 	for mode in "" --each "--flight=32"; do
 		for format in json text; do
@@ -402,6 +416,7 @@ lines_of_dump() {
 	done
 }
 
+# bats test_tags=host
 @test "syscalls: what common programs call is in the table of arguments" {
 	"$MEMWHY" syscalls --each -q -o json --out "$report" -- sh -c 'ls /; id; true' >/dev/null
 	[ "$(json '[.rows[] | .line | select(test("^[a-z0-9_]+\\((0x[0-9a-f]+, ){5}0x"))] | length')" -eq 0 ]

@@ -287,6 +287,7 @@ symptom() { # NAME FIELD
 	[ "$(symptom reclaim seen)" != unknown ]
 }
 
+# bats test_tags=host
 @test "thp: a recording gives the same report" {
 	thp_start full:5 unmap
 	memwhy_start thp -p "$pid" --record "$BATS_TEST_TMPDIR/thp.mw"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Two troubles at once: check names both, each with its own share, and puts what hurts below them.
 
+# bats file_tags=host
 load common
 . "$BATS_TEST_DIRNAME/../zoo/zoo.bash"
 

@@ -1,31 +1,28 @@
 #!/usr/bin/env bats
-# All supported kernels, all native tests; NUMA; cgroup v1 and v2; no BTF.
+# All supported kernels, with the native tests that depend on the kernel; NUMA; cgroup v1 and v2; kinds
+# of swap; no BTF. What the native tests said is in build/vm, a file a guest: tests/vm/table shows it.
 load guest
 
-GUEST_SECONDS=14400 # a native test takes ten seconds in a guest, some minutes, and there are hundreds
+GUEST_SECONDS=14400 # a native test takes some seconds in a guest, and there are 200
 
 @test "vm 5.10: native tests" {
-	guest_native 5.10 . -m 1G -s 256M
+	guest_native 5.10 5.10 . -m 1G -s 256M
 }
 
 @test "vm 6.1: native tests" {
-	guest_native 6.1 . -m 1G -s 256M
+	guest_native 6.1 6.1 . -m 1G -s 256M
 }
 
 @test "vm 6.12: native tests" {
-	guest_native 6.12 . -m 1G -s 256M
+	guest_native 6.12 6.12 . -m 1G -s 256M
 }
 
 @test "vm newest: native tests" {
-	guest_native newest . -m 1G -s 256M
+	guest_native newest newest . -m 1G -s 256M
 }
 
-@test "vm 6.1 with cgroup v1: native tests of scope, reclaim, stalls and syscalls" {
-	guest_native 6.1 'scope|reclaim|stalls|syscalls' -m 1G -s 256M --cgroup v1
-}
-
-@test "vm 6.1 with cgroup v1: OOM kills" {
-	guest_native 6.1 'oom' -m 512M -s 64M --cgroup v1
+@test "vm 6.1 with cgroup v1: native tests of groups" {
+	guest_native 6.1-v1 6.1 'scope|^reclaim|^stalls|limit|^oom|^swap|failed allocations|working set' -m 1G -s 256M --cgroup v1
 }
 
 @test "vm 6.12 with 2 nodes: doctor, frag and check name both" {
@@ -50,11 +47,11 @@ GUEST_SECONDS=14400 # a native test takes ten seconds in a guest, some minutes, 
 }
 
 @test "vm 6.12 with 2 nodes: native tests of policy and numa" {
-	guest_native 6.12 '^policy|^numa' -n 2 -m 1G
+	guest_native 6.12-2nodes 6.12 '^policy|^numa' -n 2 -m 1G
 }
 
 @test "vm newest with 4 nodes: native tests of policy and numa" {
-	guest_native newest '^policy|^numa' -n 4 -m 1G
+	guest_native newest-4nodes newest '^policy|^numa' -n 4 -m 1G
 }
 
 @test "vm 5.10 without kernel BTF: the commands of probes work" {
@@ -92,4 +89,10 @@ GUEST_SECONDS=14400 # a native test takes ten seconds in a guest, some minutes, 
 	[ "$status" -eq 0 ]
 	grep -q 'events: 1 fentry' <<<"$output"
 	grep -Eq 'k:vfs_read +dd +5[0-9]' <<<"$output"
+}
+
+@test "no native test is skipped in all guests that it ran in" {
+	run tests/vm/table --check "${BUILD:-build}"/vm/[0-9n]*.tap
+	echo "$output"
+	! grep -q '^skipped wherever' <<<"$output" || false
 }

@@ -7,9 +7,9 @@ FILTER='the count is getrusage|frag: .*equal|oom: a kill at'
 GUEST_SECONDS=1200 # on a busy machine
 
 @test "vm 5.10: counts equal the kernel's" {
-	guest_native 5.10 "$FILTER" -m 1G -s 256M
+	guest_native quick-5.10 5.10 "$FILTER" -m 1G -s 256M
 }
 
 @test "vm newest: counts equal the kernel's" {
-	guest_native newest "$FILTER" -m 1G -s 256M
+	guest_native quick-newest newest "$FILTER" -m 1G -s 256M
 }
