@@ -20,8 +20,16 @@ void thp_facts_free(struct thp_facts *f)
 	groups_free(&f->usages);
 }
 
+static bool usage_stays(void *arg, const void *key, const void *value)
+{
+	(void)arg;
+	(void)key;
+	return !((const struct thp_usage *)value)->over;
+}
+
 void thp_facts_reset(struct thp_facts *f)
 {
+	groups_filter(&f->usages, usage_stays, NULL);
 	for (size_t i = 0; i < f->values.n; i++) {
 		struct thp_fact *v = groups_value(&f->values, i);
 
@@ -115,6 +123,15 @@ int thp_facts_usage(struct thp_facts *f, u32 tgid, const struct thp_usage *u)
 		return -ENOMEM;
 	*to = *u;
 	return 0;
+}
+
+void thp_facts_task(struct thp_facts *f, const struct rec *r)
+{
+	const struct rec_task *t = (const void *)r;
+	struct thp_usage *u = task_is_over(r) && !t->tid ? groups_find(&f->usages, &t->tgid) : NULL;
+
+	if (u)
+		u->over = true;
 }
 
 const struct thp_fact *thp_facts_find(const struct thp_facts *f, u32 source, const char *name)

@@ -8,7 +8,7 @@
 
 #include "base/groups.h"
 #include "base/types.h"
-#include "event/wire.h"
+#include "event/meta.h"
 
 #define THP_FACT_NAME 48
 #define THP_FACT_TEXT 24
@@ -50,7 +50,7 @@ struct thp_usage {
 	u64 cgroup;
 	u32 sampled, candidates;
 	u32 exact;
-	u32 reserved;
+	bool over; /* it has ended */
 	char comm[COMM_LEN];
 };
 
@@ -66,7 +66,8 @@ struct thp_facts {
 
 void thp_facts_init(struct thp_facts *f);
 void thp_facts_free(struct thp_facts *f);
-/* The next interval begins: what was last is first, sums are 0, usages stay. */
+/* The next interval begins: what was last is first, sums are 0; usages stay, but of those that have
+ * ended. */
 void thp_facts_reset(struct thp_facts *f);
 
 /* name and text need not end with a NUL within their size. */
@@ -75,6 +76,8 @@ int thp_facts_value(struct thp_facts *f, u32 source, const char *name, u64 value
 void thp_facts_memory(struct thp_facts *f, const char *name, u64 pages);
 int thp_facts_work(struct thp_facts *f, const struct thp_work *w);
 int thp_facts_usage(struct thp_facts *f, u32 tgid, const struct thp_usage *u);
+/* A REC_TASK: that of a process that has ended goes with the interval. */
+void thp_facts_task(struct thp_facts *f, const struct rec *r);
 
 /* NULL when it was never sent. */
 const struct thp_fact *thp_facts_find(const struct thp_facts *f, u32 source, const char *name);

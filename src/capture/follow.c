@@ -2,6 +2,7 @@
 #include "capture/follow.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -35,7 +36,7 @@ struct follow {
 	struct process *processes;
 	VEC(struct perf_ring) rings;
 	VEC(struct pending) pending;
-	u64 lost;
+	u64 lost, lost_before; /* as of the last follow_named */
 };
 
 /* Ends every record, as sample_id_all asks for. */
@@ -211,10 +212,20 @@ static int by_time(const void *a, const void *b)
 void follow_named(struct follow *f)
 {
 	struct process *p, *tmp;
+	bool missed = !f->rings.n || f->lost != f->lost_before; /* exits may be among them */
 
-	HASH_ITER (hh, f->processes, p, tmp)
+	f->lost_before = f->lost;
+	HASH_ITER (hh, f->processes, p, tmp) {
+		if (missed && !p->ended && kill((pid_t)p->tgid, 0) && errno == ESRCH)
+			p->ended = 1;
 		if (p->ended && ++p->ended > 2)
 			process_free(f, p);
+	}
+}
+
+size_t follow_count(const struct follow *f)
+{
+	return HASH_COUNT(f->processes);
 }
 
 int follow_take(struct follow *f)
@@ -237,6 +248,7 @@ struct process_map *follow_map(struct follow *f, u32 tgid)
 {
 	struct process *p = process_get(f, tgid);
 	struct process_map now;
+	int rc;
 
 	if (!p)
 		return NULL;
@@ -246,12 +258,15 @@ struct process_map *follow_map(struct follow *f, u32 tgid)
 		return &p->map; /* kept current by the events */
 	p->read = true;
 	process_map_init(&now, f->modules, (pid_t)tgid);
-	if (!process_map_read(&now) && process_map_count(&now)) {
+	rc = process_map_read(&now);
+	if (!rc && process_map_count(&now)) {
 		process_map_free(&p->map);
 		p->map = now;
 	} else {
 		process_map_free(&now);
 	}
+	if (!p->ended && (rc == -ENOENT || rc == -ESRCH)) /* its exit was before it was asked for */
+		p->ended = 1;
 	return &p->map;
 }
 

@@ -18,6 +18,8 @@ int follow_take(struct follow *f);
 /* All that was counted up to now has its names. A process that has ended is forgotten at the second
  * call after. */
 void follow_named(struct follow *f);
+/* Processes that something is known of. */
+size_t follow_count(const struct follow *f);
 /* The map of a process as far as it is known; owned by f, valid until the next call. */
 struct process_map *follow_map(struct follow *f, u32 tgid);
 /* Another number whenever the map may be another; 0: the process has ended, or is not known. */

@@ -75,9 +75,10 @@ int names_follow(struct names *n)
 	return follow_take(n->follow);
 }
 
-void names_drained(struct names *n)
+int names_drained(struct names *n)
 {
 	follow_named(n->follow);
+	return names_tasks_forget(n);
 }
 
 /* While the process is there: it may end before its stacks are read, its names stay. */
@@ -177,61 +178,6 @@ int names_cgroup(struct names *n, u64 id)
 	if (!id || !names_intern(n, &n->cgroups, &id, sizeof(struct rec_cgroup), &is_new))
 		return 0;
 	return is_new ? cgroup_send(n, id) : 0;
-}
-
-/* Of an interpreter: what it runs. */
-static u32 program_string(struct names *n, u32 tgid, const char *comm)
-{
-	_cleanup_str_ struct str raw = {}, name = {};
-
-	if (!proc_runs_program(comm) || sys_read(&raw, "/proc/%u/cmdline", tgid) || !raw.len ||
-		!proc_program_name(comm, raw.buf, raw.len, &name))
-		return 0;
-	return names_string(n, str_get(&name));
-}
-
-static int task_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
-{
-	struct task_key key = {tgid, tid};
-	struct task_value *v = groups_get(&n->tasks, &key);
-	struct rec_task r = REC_INIT(struct rec_task, REC_TASK, 0);
-	const char *renamed = tid ? NULL : follow_comm(n->follow, tgid);
-
-	if (!v)
-		return -ENOMEM;
-	cgroup = cgroup ? cgroup : v->cgroup; /* 0: the caller does not know it */
-	comm = renamed ? renamed : comm; /* what was counted may have begun under another name */
-	if (v->comm[0] && v->cgroup == cgroup && !strncmp(v->comm, comm, COMM_LEN))
-		return 0;
-	v->cgroup = cgroup;
-	snprintf(v->comm, sizeof(v->comm), "%s", comm);
-	names_cgroup(n, cgroup);
-	r.tgid = tgid;
-	r.tid = tid;
-	r.cgroup = cgroup;
-	memcpy(r.comm, v->comm, sizeof(r.comm));
-	r.program = tid ? 0 : program_string(n, tgid, v->comm);
-	return names_put(n, &r.h);
-}
-
-/* A thread's process has a name too, which is that of its first thread. */
-static int process_send(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
-{
-	struct task_key key = {tgid, 0};
-	char name[PROC_COMM_MAX];
-
-	if (tid != tgid && groups_find(&n->tasks, &key))
-		return 0;
-	if (tid != tgid && !proc_comm_read((int)tgid, name))
-		comm = name;
-	return task_send(n, tgid, 0, comm, cgroup);
-}
-
-int names_task(struct names *n, u32 tgid, u32 tid, const char *comm, u64 cgroup)
-{
-	int rc = tid ? process_send(n, tgid, tid, comm, cgroup) : 0;
-
-	return rc ? rc : task_send(n, tgid, tid, comm, cgroup);
 }
 
 void names_kernel_is_other(struct names *n)

@@ -24,8 +24,8 @@ int names_open(struct sink *sink, const struct names_options *o, struct names **
 void names_limit(struct names *n, u64 bytes);
 /* Takes pending changes of address spaces; to be called at least as often as stacks are read. */
 int names_follow(struct names *n);
-/* All that was drained has its names: what has ended may be forgotten. */
-void names_drained(struct names *n);
+/* All that was drained has its names: what has ended is forgotten at the second call after. */
+int names_drained(struct names *n);
 /* The code that a process has mapped, valid until the next call; NULL: no memory. */
 const struct process_map *names_map(struct names *n, u32 tgid);
 /* See follow_version. */

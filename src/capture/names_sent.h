@@ -1,4 +1,5 @@
-/* What names.c and names_stacks.c share: what was sent, by content. Private to both. */
+/* What names.c, names_stacks.c and names_tasks.c share: what was sent, by content. Private to them.
+ */
 #ifndef MEMWHY_CAPTURE_NAMES_SENT_H
 #define MEMWHY_CAPTURE_NAMES_SENT_H
 
@@ -21,7 +22,8 @@ struct task_key {
 
 struct task_value {
 	u64 cgroup;
-	char comm[COMM_LEN];
+	char comm[COMM_LEN]; /* "": this number has another task now, which was not told */
+	u64 gone_at;         /* the drain that found it had ended; 0: it was there */
 };
 
 /* Ids of a user and a kernel stack: what they stand for does not change. */
@@ -39,6 +41,9 @@ struct names {
 	struct follow *follow;
 	struct groups strings; /* 128-bit hash -> id */
 	struct groups tasks;   /* task_key -> task_value */
+	u64 drains;
+	size_t tasks_look; /* with so many, or from then on, it is looked who has ended */
+	u64 tasks_look_ns;
 	struct groups cgroups; /* id -> 1 */
 	struct groups frames;  /* frame_key -> id */
 	struct groups stacks;  /* 128-bit hash of frame ids -> id */
@@ -50,6 +55,8 @@ struct names {
 };
 
 int names_put(struct names *n, struct rec *r);
+/* After each drain: forgets who ended before the one before it, and says so to the sink. */
+int names_tasks_forget(struct names *n);
 /* The id of a key in a dictionary: *ret_new when it was not there. bytes: of its record, which the
  * reader of records keeps. 0: no memory, or the budget of dictionaries is used up. */
 u32 names_intern(struct names *n, struct groups *g, const void *key, size_t bytes, bool *ret_new);

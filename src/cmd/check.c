@@ -104,7 +104,7 @@ static int check(const struct command *cmd, struct options *o)
 		command_error(&err);
 		return STATUS_USAGE;
 	}
-	if (!o->for_ns && !o->argv && !o->input)
+	if (!o->for_ns && !o->interval_ns && !o->argv && !o->input)
 		o->for_ns = DEFAULT_FOR_NS;
 	o->by = "major-mapping"; /* look mappings up for the few faults that wait */
 	r.plain_stacks = !o->stacks;
@@ -159,8 +159,9 @@ const struct command command_check = {
 	.groups = GROUP_CHECK | GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_PART | GROUP_OUTPUT,
 	.takes_command = true,
 	.details =
-		"Runs every cheap probe and sampler for --for (10 s unless said otherwise) or "
-		"while a command runs, and prints what it found: worst first, each finding with "
+		"Runs every cheap probe and sampler for --for (10 s unless said otherwise), "
+		"while a command runs, or with -i until it is interrupted, and prints what it "
+		"found: worst first, each finding with "
 		"its evidence, why it is so, what to try, how to undo that, and how to see "
 		"whether it helped. memwhy itself changes nothing.\n\n"
 		"A finding needs evidence: where that is thin it is told so, and no verdict is "

@@ -82,6 +82,7 @@ static int running_events(void *arg)
 	if (t && t->n_rows)
 		rc = output_rows(&g->out, &r, t, &g->err);
 	report_destroy(&r);
+	pipeline_forget(&g->pipe);
 	return rc;
 }
 

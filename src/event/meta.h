@@ -44,7 +44,8 @@ struct rec_method {
 	char needs[64];    /* … what would provide it, alone; empty: not known */
 };
 
-/* METHOD_REFUSED: all of it, or with a method a part of it, was not looked at for want of rights. */
+/* METHOD_REFUSED: all of it, or with a method a part of it, was not looked at for want of rights.
+ */
 enum method_flags { METHOD_REFUSED = 1 };
 
 /* Cumulative since the start of the session. seen = delivered + lost. */
@@ -82,9 +83,13 @@ struct rec_string {
 	char text[];
 };
 
+/* It has ended, and what it did was told: its name is of use until the end of the interval only. Of
+ * a live session; such a record is in no file, where names are for all of it. */
+enum task_flags { TASK_OVER = 1 };
+
 /* tid 0: the process. Later records replace earlier ones of the same tgid and tid. */
 struct rec_task {
-	struct rec h;
+	struct rec h; /* h.flags: enum task_flags */
 	u32 tgid;
 	u32 tid;
 	u64 cgroup;
@@ -94,6 +99,11 @@ struct rec_task {
 	u32 program;
 	u32 reserved;
 };
+
+static inline bool task_is_over(const struct rec *r)
+{
+	return r->kind == REC_TASK && r->size >= sizeof(struct rec_task) && r->flags & TASK_OVER;
+}
 
 struct rec_cgroup {
 	struct rec h;

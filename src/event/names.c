@@ -1,5 +1,4 @@
-/* See names.h. What is no index is in open addressing with linear probing; nothing is ever removed.
- */
+/* See names.h. What is no index is in open addressing with linear probing. */
 #include "event/names.h"
 
 #include <stdlib.h>
@@ -18,6 +17,8 @@ struct stream_names *names_new(void)
 
 	if (names && getrandom(&names->seed, sizeof(names->seed), GRND_NONBLOCK) < 0)
 		names->seed = clock_mono_ns();
+	if (names)
+		names->tasks.hashed = true;
 	return names;
 }
 
@@ -36,6 +37,7 @@ void names_free(struct stream_names *names)
 		vec_free(&e->order);
 	}
 	vec_free(&names->enums);
+	tasks_free(names);
 	map_free(&names->strings);
 	map_free(&names->tasks);
 	map_free(&names->cgroups);
@@ -86,6 +88,8 @@ static bool low_has_room(struct id_map *map, u64 id)
 	size_t n = map->n_low ? map->n_low : LOW_FIRST;
 	const void **low;
 
+	if (map->hashed)
+		return false;
 	if (id < map->n_low)
 		return true;
 	if (id >= LOW_FIRST && id >= 4 * map->set_low)
@@ -120,4 +124,29 @@ int names_set(const struct stream_names *names, struct id_map *map, u64 id, cons
 	map->n += !slot->value;
 	*slot = (struct id_slot){.id = id, .value = value};
 	return 0;
+}
+
+/* What stands behind a slot that becomes free moves up, or it would not be found any more. */
+void names_remove(const struct stream_names *names, struct id_map *map, u64 id)
+{
+	size_t mask = map->cap - 1, hole, at;
+	struct id_slot *slot = map->cap ? map_slot(map, id, names->seed) : NULL;
+
+	if (!slot || !slot->value)
+		return;
+	hole = at = (size_t)(slot - map->slots);
+	for (;;) {
+		size_t home;
+
+		at = (at + 1) & mask;
+		if (!map->slots[at].value)
+			break;
+		home = XXH64(&map->slots[at].id, sizeof(u64), names->seed) & mask;
+		if (((at - home) & mask) < ((at - hole) & mask))
+			continue;
+		map->slots[hole] = map->slots[at];
+		hole = at;
+	}
+	map->slots[hole] = (struct id_slot){};
+	map->n--;
 }

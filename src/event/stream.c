@@ -201,11 +201,6 @@ static int record_feed(struct stream *s, struct id_map *map, u64 id, const struc
 	return names_set(s->names, map, id, copy);
 }
 
-static u64 task_id(u32 tgid, u32 tid)
-{
-	return (u64)tgid << 32 | tid;
-}
-
 static int task_feed(struct stream *s, const struct rec *r)
 {
 	struct rec_task t = {};
@@ -213,7 +208,7 @@ static int task_feed(struct stream *s, const struct rec *r)
 	memcpy(&t, r, MIN((size_t)r->size, sizeof(t)));
 	t.h.size = sizeof(t);
 	TEXT_SEAL(t.comm);
-	return record_feed(s, &s->names->tasks, task_id(t.tgid, t.tid), &t.h, sizeof(t));
+	return tasks_feed(s->names, &t);
 }
 
 static int frame_feed(struct stream *s, const struct rec *r)
@@ -359,20 +354,16 @@ int stream_feed(struct stream *s, const struct rec *r)
 	return rc;
 }
 
+bool stream_is_name(const struct rec *r)
+{
+	return (r->kind >= REC_STRING && r->kind <= REC_STACK) || r->kind == REC_ENUM;
+}
+
 int stream_feed_name(struct stream *s, const struct rec *r)
 {
-	switch (r->kind) {
-	case REC_STRING:
-	case REC_TASK:
-	case REC_CGROUP:
-	case REC_FRAME:
-	case REC_SYMBOL:
-	case REC_STACK:
-	case REC_ENUM:
-		return r->size < feeds[r->kind].size ? 0 : feeds[r->kind].feed(s, r);
-	default:
+	if (!stream_is_name(r) || r->size < feeds[r->kind].size)
 		return 0;
-	}
+	return feeds[r->kind].feed(s, r);
 }
 
 void stream_interval_begin(struct stream *s)
@@ -393,19 +384,23 @@ const char *stream_string(const struct stream *s, u32 id)
 
 const struct rec_task *stream_task(const struct stream *s, u32 tgid, u32 tid)
 {
-	return names_find(s->names, &s->names->tasks, task_id(tgid, tid));
+	const struct task_entry *e = names_find(s->names, &s->names->tasks, tasks_id(tgid, tid));
+
+	return e ? &e->task : NULL;
 }
 
 void stream_each_task(const struct stream *s, stream_task_fn fn, void *arg)
 {
 	const struct id_map *m = &s->names->tasks;
 
-	for (size_t i = 0; i < m->n_low; i++)
-		if (m->low[i])
-			fn(arg, m->low[i]);
 	for (size_t i = 0; i < m->cap; i++)
 		if (m->slots[i].value)
-			fn(arg, m->slots[i].value);
+			fn(arg, &((const struct task_entry *)m->slots[i].value)->task);
+}
+
+void stream_forget(struct stream *s)
+{
+	tasks_forget(s->names);
 }
 
 const char *stream_comm(const struct stream *s, u32 tgid, u32 tid)

@@ -78,14 +78,20 @@ int stream_feed(struct stream *s, const struct rec *r);
 /* Only a part of the recording is looked at: no interval reaches beyond these times. 0: no bound.
  */
 void stream_part(struct stream *s, u64 from_ns, u64 to_ns);
+/* Does it give a name to a number? */
+bool stream_is_name(const struct rec *r);
 /* The same of a record that gives a name to a number; others are ignored, and so are times. */
 int stream_feed_name(struct stream *s, const struct rec *r);
 /* After the report of an interval (-i): what is fed from now on belongs to the next one. */
 void stream_interval_begin(struct stream *s);
+/* Nothing that was fed so far is in a report any more: tasks that have ended (TASK_OVER), and what
+ * others were named before, are forgotten. */
+void stream_forget(struct stream *s);
 
 /*
- * Names. Every pointer, and what it points to, lives unchanged as long as the stream; NULL where
- * an id is not known. A stack's n and a symbol's n (at least 1) are within the record's size.
+ * Names. Every pointer, and what it points to, lives unchanged as long as the stream, that of a
+ * task until stream_forget(); NULL where an id is not known. A stack's n and a symbol's n (at least
+ * 1) are within the record's size.
  */
 const char *stream_string(const struct stream *s, u32 id);
 const struct rec_task *stream_task(const struct stream *s, u32 tgid, u32 tid);

@@ -14,11 +14,14 @@
 static int pipeline_put(struct sink *sink, const struct rec *r)
 {
 	struct pipeline *p = (struct pipeline *)sink; /* its first member */
-	int rc = stream_feed(&p->stream, r);
+	int rc = 0;
 
+	/* Nobody asks for names where nothing is made of the records but a file. */
+	if (p->n_views || !stream_is_name(r))
+		rc = stream_feed(&p->stream, r);
 	for (size_t i = 0; i < p->n_views && !rc; i++)
 		rc = p->views[i].view->feed(p->views[i].state, r);
-	if (rc || !p->log)
+	if (rc || !p->log || task_is_over(r)) /* a file has names for all of it */
 		return rc;
 	/* A full disk does not end the session: the log keeps the failure for pipeline_close_log.
 	 */
@@ -83,6 +86,18 @@ void pipeline_reset(struct pipeline *p)
 	for (size_t i = 0; i < p->n_views; i++)
 		if (p->views[i].view->reset)
 			p->views[i].view->reset(p->views[i].state);
+	pipeline_forget(p);
+}
+
+void pipeline_forget(struct pipeline *p)
+{
+	for (size_t i = 0; i < p->n_views; i++) {
+		const struct view *v = p->views[i].view;
+
+		if (v->remembers && v->remembers(p->views[i].state))
+			return;
+	}
+	stream_forget(&p->stream);
 }
 
 int pipeline_close_log(struct pipeline *p, struct err *err)

@@ -32,6 +32,8 @@ int pipeline_log(struct pipeline *p, const struct target *to, struct err *err);
 int pipeline_report(struct pipeline *p, struct report *r);
 /* The next interval begins. */
 void pipeline_reset(struct pipeline *p);
+/* All that was fed is reported: names that are of no use any more are forgotten. */
+void pipeline_forget(struct pipeline *p);
 /* Closes the log: its failures count. */
 int pipeline_close_log(struct pipeline *p, struct err *err);
 void pipeline_destroy(struct pipeline *p);

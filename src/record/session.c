@@ -102,7 +102,7 @@ static int session_drain(struct session *s, bool sample)
 
 	for (size_t i = 0; i < s->n_runs && !rc; i++)
 		rc = probe_drain(s->runs[i], sample);
-	names_drained(s->c.names);
+	rc = rc ? rc : names_drained(s->c.names);
 	now = clock_mono_ns();
 	s->drain_ns = now + (now - begun) / DRAIN_REST;
 	return rc;
@@ -292,7 +292,8 @@ static int setting_was_left(void *arg, const char *path, const char *value, cons
 
 	s->c.probe = s->cfg->probes[0]->name;
 	return capture_note(&s->c, NOTE_INFO,
-		"%s was left at %s by a memwhy that was killed: it is %s again", path, value, before);
+		"%s was left at %s by a memwhy that was killed: it is %s again", path, value,
+		before);
 }
 
 static int session_begin(struct session *s, struct err *err)

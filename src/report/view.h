@@ -32,7 +32,7 @@ struct view_options {
 	bool stacks;
 	/* A part of the recording, since its session began; both 0: all of it. */
 	u64 from_ns, to_ns;
-	u64 most_bytes; /* what a view may take to read such a part back */
+	u64 most_bytes;                  /* what a view may take to read such a part back */
 	const char *filter, *hist, *sum; /* NULL: none */
 	const char *flight, *dump_on;    /* NULL: none */
 	bool with_memory, no_times;
@@ -82,6 +82,8 @@ struct view {
 	/* A report is due now, before the interval ends; NULL: never. */
 	bool (*due)(void *v);
 	void (*reset)(void *v); /* the next interval begins (-i) */
+	/* Does it tell of tasks of earlier intervals, by names of the stream? NULL: no. */
+	bool (*remembers)(const void *v);
 	void (*destroy)(void *v);
 };
 

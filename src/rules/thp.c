@@ -84,6 +84,9 @@ static int feed(void *v, const struct rec *r)
 		return work_feed(v, (const struct thp_agg *)r);
 	case REC_THP_PROCESS:
 		return usage_feed(v, (const struct thp_process *)r);
+	case REC_TASK:
+		thp_facts_task(v, r);
+		return 0;
 	default:
 		return 0;
 	}

@@ -91,11 +91,45 @@ static void room_is_for_what_is_there(void **state)
 	both_free(b);
 }
 
+/* What is taken out is gone, and what was put behind it in the same places is still found. */
+static void taken_out(void **state)
+{
+	struct both *b = both_new();
+	struct id_map *tasks = &b->names->tasks;
+	static u32 has[4000]; /* by id: index of its value, 0: none */
+	u64 random = 1;
+
+	(void)state;
+	for (size_t i = 0; i < 200000; i++) {
+		u32 id;
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		id = (u32)(random >> 33) % ARRAY_SIZE(has);
+		if (random >> 63) {
+			names_remove(b->names, tasks, id);
+			has[id] = 0;
+		} else {
+			has[id] = 1 + (u32)(i % (IDS - 1));
+			assert_int_equal(names_set(b->names, tasks, id, &values[has[id]]), 0);
+		}
+		if (i % 1000)
+			continue;
+		for (u32 k = 0; k < ARRAY_SIZE(has); k++)
+			assert_ptr_equal(
+				names_find(b->names, tasks, k), has[k] ? &values[has[k]] : NULL);
+	}
+	for (u32 k = 0; k < ARRAY_SIZE(has); k++)
+		names_remove(b->names, tasks, k);
+	assert_int_equal(tasks->n, 0);
+	both_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_turn_and_far_away),
 		cmocka_unit_test(room_is_for_what_is_there),
+		cmocka_unit_test(taken_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

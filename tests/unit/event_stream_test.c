@@ -442,6 +442,79 @@ static void many_ids(void **state)
 	assert_null(stream_string(&stream, 0x0fff0fff));
 }
 
+static void feed_task_over(u32 tgid, u32 tid)
+{
+	struct rec_task r = {.h = HEAD(REC_TASK, r, 0), .tgid = tgid, .tid = tid};
+
+	r.h.flags = TASK_OVER;
+	feed(&r);
+}
+
+static void count_task(void *arg, const struct rec_task *t)
+{
+	(void)t;
+	++*(u32 *)arg;
+}
+
+static u32 tasks_n(void)
+{
+	u32 n = 0;
+
+	stream_each_task(&stream, count_task, &n);
+	return n;
+}
+
+/* Its name is there for the report of the interval, and for what came after it under its number. */
+static void tasks_that_end(void **state)
+{
+	const struct rec_task *first;
+
+	(void)state;
+	feed_task(7, 0, 70, "first");
+	first = stream_task(&stream, 7, 0);
+	feed_task(8, 0, 80, "stays");
+	feed_task_over(7, 0);
+	feed_task_over(9, 0); /* never named */
+	assert_string_equal(stream_comm(&stream, 7, 0), "first");
+	assert_int_equal(tasks_n(), 2);
+	stream_forget(&stream);
+	assert_string_equal(stream_comm(&stream, 7, 0), "?");
+	assert_string_equal(stream_comm(&stream, 8, 0), "stays");
+
+	feed_task(7, 0, 70, "first");
+	first = stream_task(&stream, 7, 0);
+	feed_task_over(7, 0);
+	feed_task(7, 0, 71, "second"); /* the number comes back */
+	assert_string_equal(first->comm, "first");
+	assert_string_equal(stream_comm(&stream, 7, 0), "second");
+	stream_forget(&stream);
+	assert_string_equal(stream_comm(&stream, 7, 0), "second");
+
+	feed_task_over(7, 0);
+	feed_task(7, 0, 71, "second"); /* … with the very same name */
+	feed_task_over(7, 0);
+	feed_task(7, 0, 71, "second");
+	stream_forget(&stream);
+	assert_string_equal(stream_comm(&stream, 7, 0), "second");
+	assert_int_equal(tasks_n(), 2);
+}
+
+static void tasks_come_and_go(void **state)
+{
+	(void)state;
+	feed_task(1, 0, 1, "stays");
+	for (u32 i = 2; i < 100002; i++) {
+		feed_task(i, i, i % 7, i % 2 ? "odd" : "even");
+		feed_task(1, 1, i, "moves");
+		feed_task_over(i, i);
+		if (i % 100 == 0)
+			stream_forget(&stream);
+		assert_true(tasks_n() <= 102);
+	}
+	assert_null(stream.arena.head); /* whose memory is never given back */
+	assert_string_equal(stream_comm(&stream, 1, 0), "stays");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -462,6 +535,8 @@ int main(void)
 		TEST(interval_without_session),
 		TEST(short_records),
 		TEST(many_ids),
+		TEST(tasks_that_end),
+		TEST(tasks_come_and_go),
 	};
 
 	return cmocka_run_group_tests_name("event stream", tests, NULL, NULL);

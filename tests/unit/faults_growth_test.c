@@ -116,11 +116,30 @@ static void an_id_that_is_used_again_begins_anew(void **state)
 	assert_true(v[2].start_ns > v[1].start_ns);
 }
 
+/* Those that ended make room: however many there were, the next one is looked at. */
+static void room_is_for_those_that_live(void **state)
+{
+	struct looking *l = *state;
+
+	for (u32 pid = 1000; pid < 101000; pid++) {
+		add(l, pid, 300);
+		if (pid % 1000 == 0) {
+			look(l);
+			assert_true(l->growth.processes.n < 4096);
+		}
+	}
+	process_put(9, 5, 100);
+	add(l, 9, 900);
+	assert_int_equal(look(l), 1);
+	assert_int_equal(l->taken.v[0].tgid, 9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(those_with_most_are_read, begin, end),
 		cmocka_unit_test_setup_teardown(an_id_that_is_used_again_begins_anew, begin, end),
+		cmocka_unit_test_setup_teardown(room_is_for_those_that_live, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

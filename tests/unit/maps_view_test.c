@@ -1,5 +1,6 @@
 /* A stream of maps records in; rows, lines and findings out. */
 #include "base/clock.h"
+#include "probes/maps/maps_tables.h"
 #include "probes/maps/maps_view.h"
 #include "probes/maps/maps_words.h"
 #include "view_fixture.h"
@@ -138,6 +139,30 @@ static void test_intervals(void **state)
 	assert_int_equal(signed_number(t, 0, "vmsize_change_bytes"), 7 * MIB);
 	assert_int_equal(cell_number(t, 0, "vmsize_bytes"), 2 * MIB);
 	view_close(&f);
+}
+
+/* What is known of a process goes with the interval in which it ended. */
+static void test_ended(void **state)
+{
+	struct maps_tables t = {};
+	struct maps_process stays = space(7, 10 * MIB, 14 * MIB), ends = space(8, MIB, 9 * MIB);
+	struct rec_task over = REC(struct rec_task, REC_TASK, .tgid = 8), thread = over;
+	const u32 left = 7;
+
+	(void)state;
+	over.h.flags = thread.h.flags = TASK_OVER;
+	thread.tgid = thread.tid = 7;
+	stays.h = ends.h = (struct rec){sizeof(stays), REC_MAPS_PROCESS, 0, 1};
+	maps_tables_init(&t, false);
+	assert_int_equal(maps_tables_feed(&t, &stays.h), 0);
+	assert_int_equal(maps_tables_feed(&t, &ends.h), 0);
+	assert_int_equal(maps_tables_feed(&t, &over.h), 0);
+	assert_int_equal(maps_tables_feed(&t, &thread.h), 0);
+	assert_int_equal(t.processes.n, 2); /* to be reported */
+	maps_tables_reset(&t);
+	assert_int_equal(t.processes.n, 1);
+	assert_non_null(groups_find(&t.processes, &left));
+	maps_tables_free(&t);
 }
 
 /* What is unmapped is known by the name it was mapped under; a SysV key is not an id. */
@@ -499,6 +524,7 @@ int main(void)
 		cmocka_unit_test(test_process),
 		cmocka_unit_test(test_unknown_space),
 		cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_mapping),
 		cmocka_unit_test(test_side_tables),
 		cmocka_unit_test(test_strict),

@@ -230,6 +230,26 @@ static void test_words(void **state)
 	assert_null(thp_setting_meaning("something/new", "1"));
 }
 
+/* What a process has is known until it ends, also where it did not change in an interval. */
+static void test_ended(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_view(&f, &(struct view_options){});
+	FEED(&f, struct thp_process, REC_THP_PROCESS, .tgid = 7, .anon_huge_bytes = MIB);
+	FEED(&f, struct thp_process, REC_THP_PROCESS, .tgid = 8, .anon_huge_bytes = MIB);
+	view_next(&f);
+	FEED(&f, struct rec_task, REC_TASK, .h.flags = TASK_OVER, .tgid = 8);
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "resident")->n_rows, 2);
+	view_next(&f);
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "resident")->n_rows, 1);
+	assert_int_equal(cell_at(view_table_of(&f, "resident"), 0, "pid")->u, 7);
+	view_close(&f);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -241,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_each),
 		cmocka_unit_test(test_waste),
+		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_words),
 	};
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "probes/processes/processes.h"
 #include "sys/proc.h"
+#include "sys/root.h"
 
 #define EVERY_NS (450 * NSEC_PER_MSEC)
 #define LEAST 256U  /* faults: 1 MiB, if each puts a page there */
@@ -92,6 +93,14 @@ static bool next_most(const struct faults_growth *g, u64 below, size_t after, si
 	return found;
 }
 
+static bool process_stays(void *arg, const void *key, const void *value)
+{
+	const struct faulting *f = value;
+
+	(void)arg;
+	return !f->gone && sys_exists("/proc/%u", *(const u32 *)key) != -ENOENT;
+}
+
 int faults_growth_send(struct faults_growth *g, struct capture *c)
 {
 	u64 now = clock_mono_ns(), below = ~0ULL;
@@ -101,6 +110,8 @@ int faults_growth_send(struct faults_growth *g, struct capture *c)
 	if (now < g->next_ns)
 		return 0;
 	g->next_ns = now + EVERY_NS;
+	if (g->processes.n >= KNOWN / 2) /* room for those that begin */
+		groups_filter(&g->processes, process_stays, NULL);
 	for (u32 n = 0; n < READ && !rc && next_most(g, below, at, &at); n++) {
 		struct faulting *f = groups_value(&g->processes, at);
 

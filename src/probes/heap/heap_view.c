@@ -485,6 +485,12 @@ static const struct view_table heap_tables[] = {
 
 static const struct view_table *const tables[] = {heap_tables, NULL};
 
+static bool heap_remembers(const void *state)
+{
+	(void)state;
+	return true;
+}
+
 const struct view heap_view = {
 	.size = sizeof(struct heap_view_state),
 	.by_default = "stack",
@@ -494,5 +500,6 @@ const struct view heap_view = {
 	.feed = feed,
 	.report = report,
 	.reset = reset,
+	.remembers = heap_remembers,
 	.destroy = destroy,
 };

@@ -348,6 +348,12 @@ static const struct view_table tables[] = {
 	{},
 };
 
+static bool leak_remembers(const void *state)
+{
+	(void)state;
+	return true;
+}
+
 const struct view leak_view = {
 	.tables = (const struct view_table *const[]){tables, leak_cache_tables, leak_heap_tables,
 		leak_mapping_tables, NULL},
@@ -359,5 +365,6 @@ const struct view leak_view = {
 	.feed = feed,
 	.report = leak_report,
 	.reset = leak_reset,
+	.remembers = leak_remembers,
 	.destroy = leak_destroy,
 };

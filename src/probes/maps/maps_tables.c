@@ -156,6 +156,7 @@ static int process_feed(struct maps_tables *t, const struct maps_process *r)
 		p->trend = (struct trend){};
 	}
 	p->known = true;
+	p->over = false;
 	p->last = r->last_bytes;
 	p->last_data = r->last_data_bytes;
 	p->mappings = r->mappings;
@@ -202,11 +203,22 @@ static int limit_feed(struct maps_tables *t, const struct maps_limit *r)
 	return 0;
 }
 
+static void task_feed(struct maps_tables *t, const struct rec *r)
+{
+	const struct rec_task *task = (const void *)r;
+	struct maps_proc *p =
+		task_is_over(r) && !task->tid ? groups_find(&t->processes, &task->tgid) : NULL;
+
+	if (p)
+		p->over = true;
+}
+
 int maps_tables_feed(struct maps_tables *t, const struct rec *rec)
 {
 	const struct maps_agg *r = (const void *)rec;
 	int rc = 0;
 
+	task_feed(t, rec);
 	if (rec->kind == REC_MAPS_PROCESS)
 		return process_feed(t, (const void *)rec);
 	if (rec->kind == REC_MAPS_LIMIT)
@@ -281,9 +293,18 @@ int maps_tables_report(struct maps_tables *t, struct report *r)
 	return rc ? rc : failures_report(t, r);
 }
 
-/* Address spaces and limits are what they are; names are still wanted for what is unmapped. */
+static bool process_stays(void *arg, const void *key, const void *value)
+{
+	(void)arg;
+	(void)key;
+	return !((const struct maps_proc *)value)->over;
+}
+
+/* Address spaces and limits are what they are, until the process ends; names are still wanted for
+ * what is unmapped. */
 void maps_tables_reset(struct maps_tables *t)
 {
+	groups_filter(&t->processes, process_stays, NULL);
 	groups_clear(&t->calls);
 	groups_clear(&t->failures);
 	for (size_t i = 0; i < t->processes.n; i++) {

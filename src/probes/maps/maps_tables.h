@@ -14,6 +14,7 @@
 /* A process: its address space, and what findings say of its calls. */
 struct maps_proc {
 	bool known;                /* the sizes are */
+	bool over;                 /* it has ended */
 	u64 first, last;           /* VmSize as its records have it */
 	u64 first_data, last_data; /* VmData */
 	u64 before, before_data;   /* signed: change of those that had the same id before */

@@ -199,6 +199,12 @@ static void numa_destroy(void *state)
 	numa_topology_free(&v->topology);
 }
 
+static bool numa_remembers(const void *state)
+{
+	(void)state;
+	return true;
+}
+
 const struct view numa_view = {
 	.tables = (const struct view_table *const[]){numa_access_tables, numa_node_tables,
 		numa_place_tables, numa_flow_tables, NULL},
@@ -212,5 +218,6 @@ const struct view numa_view = {
 	.feed = numa_take,
 	.report = numa_report,
 	.reset = numa_reset,
+	.remembers = numa_remembers,
 	.destroy = numa_destroy,
 };

@@ -82,7 +82,7 @@ static int pages_feed(void *state, const struct rec *r)
 		rc = vec_push(&p->failures, *(const struct pages_failure *)r);
 	else
 		rc = pages_cpus_feed(&p->cpus, r);
-	return rc ? rc : pages_kept_feed(&p->kept, r);
+	return rc || !p->held ? rc : pages_kept_feed(&p->kept, r);
 }
 
 static int pages_report(void *state, struct report *r)
@@ -129,6 +129,12 @@ static void pages_reset(void *state)
 	pages_kept_reset(&p->kept);
 }
 
+/* Pages may be held for longer than the task that asked for them lives. */
+static bool pages_remembers(const void *state)
+{
+	return ((const struct pages_state *)state)->held;
+}
+
 static void pages_destroy(void *state)
 {
 	struct pages_state *p = state;
@@ -151,5 +157,6 @@ const struct view pages_view = {
 	.report = pages_report,
 	.each = pages_each,
 	.reset = pages_reset,
+	.remembers = pages_remembers,
 	.destroy = pages_destroy,
 };

@@ -54,6 +54,13 @@ static void family_add(struct family *f, const struct process_entry *e)
 	}
 }
 
+static bool family_stays(void *arg, const void *key, const void *value)
+{
+	(void)arg;
+	(void)key;
+	return ((const struct family *)value)->processes > 0;
+}
+
 int processes_families_sum(
 	struct processes_families *f, const struct processes_table *t, u64 now_ns)
 {
@@ -77,6 +84,8 @@ int processes_families_sum(
 			return -ENOMEM;
 		family_add(fam, e);
 	}
+	if (f->all.n >= FAMILIES_MAX / 2) /* room for those that begin */
+		groups_filter(&f->all, family_stays, NULL);
 	for (size_t i = 0; i < f->all.n; i++) {
 		struct family *fam = groups_value(&f->all, i);
 

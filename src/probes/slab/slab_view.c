@@ -387,6 +387,12 @@ static void slab_reset(void *state)
 	slab_tables_reset(&v->tables);
 }
 
+/* Objects live longer than the task that made them. */
+static bool slab_remembers(const void *state)
+{
+	return ((const struct slab_state *)state)->sums.by & BY_LIVE;
+}
+
 static void slab_destroy(void *state)
 {
 	struct slab_state *v = state;
@@ -411,5 +417,6 @@ const struct view slab_view = {
 	.feed = slab_feed,
 	.report = slab_report,
 	.reset = slab_reset,
+	.remembers = slab_remembers,
 	.destroy = slab_destroy,
 };

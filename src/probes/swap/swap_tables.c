@@ -68,9 +68,18 @@ int swap_tables_feed(struct swap_tables *t, const struct rec *r)
 	}
 }
 
-/* Devices come again in each interval, owners and counters when they change. */
+static bool owner_stays(void *arg, const void *key, const void *value)
+{
+	(void)arg;
+	(void)key;
+	return ((const struct swap_owner *)value)->swap_bytes > 0;
+}
+
+/* Devices come again in each interval, owners and counters when they change: who has none left, or
+ * has ended, was told to have 0. */
 void swap_tables_reset(struct swap_tables *t)
 {
+	groups_filter(&t->owners, owner_stays, NULL);
 	groups_clear(&t->devices);
 	for (size_t i = 0; i < t->counters.n; i++) {
 		struct counter *v = groups_value(&t->counters, i);

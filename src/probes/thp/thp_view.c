@@ -152,6 +152,9 @@ static int thp_feed(void *state, const struct rec *r)
 		return thp_tables_value(&v->tables, (const struct thp_value *)r);
 	case REC_THP_PROCESS:
 		return thp_tables_process(&v->tables, (const struct thp_process *)r);
+	case REC_TASK:
+		thp_facts_task(&v->tables.facts, r);
+		return 0;
 	default:
 		return 0;
 	}
