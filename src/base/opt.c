@@ -71,7 +71,7 @@ static int opt_store(const struct opt *o, void *dst, const char *value, struct e
 		return 0;
 	case OPT_STRING:
 		if (!*value) {
-			err_set(err, -EINVAL, "--%s: an empty word says nothing", o->name);
+			err_set(err, -EINVAL, "--%s: the value is empty", o->name);
 			return err_hint(err, "--%s %s: %s", o->name, o->arg, o->help);
 		}
 		*(const char **)at = value;

@@ -15,7 +15,7 @@
 #include "base/units.h"
 
 #define FRESH (O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
-#define HINT_OTHER "choose another name, or have it replaced by a new file with --force"
+#define HINT_OTHER "choose another name, or replace it with a new file: --force"
 
 static int refuse(
 	const struct target *t, int code, const char *why, const char *hint, struct err *err)
@@ -98,14 +98,13 @@ static int open_regular(const struct target *t, const struct stat *st, int *ret,
 	}
 	if (st->st_nlink > 1)
 		return t->force ? replace(t, ret, err)
-				: refuse(t, -EMLINK, "the file has other names too (hard links)",
+				: refuse(t, -EMLINK, "the file has other names (hard links)",
 					  HINT_OTHER, err);
 	rc = open_same(t, st, O_RDWR, &fd, err);
 	if (rc)
 		return rc;
 	if (st->st_size && !t->force && !t->replaceable(fd))
-		return refuse(t, -EEXIST,
-			"the file is there, and not known as a memwhy recording or report",
+		return refuse(t, -EEXIST, "the file exists and is not a memwhy recording or report",
 			"choose another name, or have it replaced with --force", err);
 	*ret = take_fd(fd);
 	return 0;

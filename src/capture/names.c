@@ -215,7 +215,7 @@ static void left_out_tell(const struct names *n, struct capture *c)
 	}
 	if (b->words_out)
 		capture_note(c, NOTE_WARNING,
-			"%llu names and stacks were left out: dictionaries have half of the "
+			"%llu names and stacks were left out: dictionaries may use half of the "
 			"memory for names, which is %s (--max-memory allows more)",
 			b->words_out, all);
 }
@@ -224,12 +224,12 @@ static void servers_tell(const struct debuginfod *d, struct capture *c)
 {
 	if (d->broken_off)
 		capture_note(c, NOTE_WARNING,
-			"debuginfod: asked for the debug files of %u modules, had %u, then it was "
-			"broken off: its time was over, or it was interrupted",
+			"debuginfod: requested the debug files of %u modules and got %u, then "
+			"stopped: out of time, or interrupted",
 			d->asked, d->had);
 	else if (d->asked)
 		capture_note(c, NOTE_INFO,
-			"debuginfod: asked for the debug files of %u modules, had %u", d->asked,
+			"debuginfod: requested the debug files of %u modules and got %u", d->asked,
 			d->had);
 }
 
@@ -244,8 +244,8 @@ void names_tell(struct names *n, struct capture *c)
 			"have no or a wrong name",
 			follow_lost(n->follow));
 	if (kernel)
-		capture_note(c, NOTE_WARNING, "what is of the kernel has no name: %s: %s",
-			kernel->msg, kernel->hint);
+		capture_note(c, NOTE_WARNING, "kernel code has no names: %s: %s", kernel->msg,
+			kernel->hint);
 	left_out_tell(n, c);
 	if (n->opt.servers)
 		servers_tell(n->opt.servers, c);

@@ -25,14 +25,16 @@ const char *preload_why_text(enum preload_why why)
 		[PRELOAD_WORKS] = "tracked",
 		[PRELOAD_UNKNOWN] = "it cannot be read",
 		[PRELOAD_STATIC] = "statically linked",
-		[PRELOAD_CLASS] = "not of 64 bits, or of another machine",
+		[PRELOAD_CLASS] = "not a 64-bit program of this machine",
 		[PRELOAD_PRIVILEGED] =
-			"it has more privileges than who runs it (setuid, setgid or capabilities)",
+			"it has more privileges than the user who runs it (setuid, setgid or "
+			"capabilities)",
 		[PRELOAD_CLEARED] = "it was started without LD_PRELOAD in its environment",
-		[PRELOAD_MISSED] = "memwhy's library is not where it looks, or is not asked for "
-				   "(chroot, another mount namespace, no LD_PRELOAD)",
-		[PRELOAD_APART] = "it is in a network namespace where memwhy's socket is not",
-		[PRELOAD_SHORT] = "it has more privileges than who runs it, or ended as it began",
+		[PRELOAD_MISSED] = "it cannot see memwhy's library, or was started without "
+				   "LD_PRELOAD (chroot, another mount namespace)",
+		[PRELOAD_APART] = "it is in another network namespace than memwhy's socket",
+		[PRELOAD_SHORT] = "it has more privileges than the user who runs it, or ended at "
+				  "once",
 	};
 
 	return texts[why];

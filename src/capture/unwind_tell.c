@@ -101,8 +101,8 @@ void unwind_tell(const struct unwind *u, struct capture *c)
 		str_clear(&text);
 		str_add_escaped(&text, stats->damage);
 		capture_note(c, NOTE_WARNING,
-			"call-frame information of %u file%s is damaged (%.140s): code without "
-			"it has frame pointers",
+			"call-frame information of %u file%s is damaged (%.140s): stacks through "
+			"them follow frame pointers",
 			stats->damaged, stats->damaged > 1 ? "s" : "", str_get(&text));
 	}
 	if (stats->unread) {
@@ -110,13 +110,13 @@ void unwind_tell(const struct unwind *u, struct capture *c)
 		str_add_escaped(&text, stats->unread_file);
 		capture_note(c, NOTE_WARNING,
 			"the call-frame information of %u file%s was not read (%.100s): the "
-			"process that reads it, without rights, died of it or took too long; "
-			"code there has frame pointers",
+			"unprivileged process that reads it crashed or took too long; stacks "
+			"through them follow frame pointers",
 			stats->unread, stats->unread > 1 ? "s" : "", str_get(&text));
 	}
 	if (stats->refused)
 		capture_note(c, NOTE_WARNING,
-			"the call-frame tables of %u files had no room: stacks through them "
-			"end there; a larger limit of memory holds more",
+			"there was no room for the unwind tables of %u files: stacks through them "
+			"end there; a larger --max-memory holds more",
 			stats->refused);
 }

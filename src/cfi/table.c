@@ -482,8 +482,8 @@ const char *cfi_refusal_text(enum cfi_refusal refusal)
 		[CFI_REFUSED_ENTRY] = "the section ends in a damaged entry",
 		[CFI_REFUSED_CIE] = "entries of a damaged or unknown CIE",
 		[CFI_REFUSED_FDE] = "damaged entries",
-		[CFI_REFUSED_OUTSIDE] = "entries for what is not code",
-		[CFI_REFUSED_OVERLAP] = "entries for code that another one is for",
+		[CFI_REFUSED_OUTSIDE] = "entries for addresses outside of code",
+		[CFI_REFUSED_OVERLAP] = "entries that overlap others",
 		[CFI_REFUSED_EFFORT] = "the section takes too much work",
 	};
 

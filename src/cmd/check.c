@@ -21,15 +21,17 @@ static bool probes_missing(const struct report *r)
 
 static void refused_tell(struct report *r)
 {
-	const char *seen = "Nothing was found in the rest";
+	const char *seen = "Nothing was found in what could be checked";
 
 	if (r->findings.n)
-		seen = report_text(r, "In the rest there is %zu thing%s to keep an eye on",
+		seen = report_text(r,
+			"In what could be checked there is %zu thing%s to keep an "
+			"eye on",
 			r->findings.n, plural(r->findings.n));
 	r->verdict = report_text(r,
-		"INCOMPLETE: check was not permitted to look at all that it looks at (NOT CHECKED "
-		"has a list), so that may be in trouble. %s. Run it as root, or see `memwhy "
-		"doctor`.",
+		"INCOMPLETE: check was not permitted to look at everything (NOT CHECKED lists what "
+		"is missing), so there may be trouble it cannot see. %s. Run it as root, or see "
+		"`memwhy doctor`.",
 		seen);
 }
 
@@ -44,7 +46,7 @@ static void conclude(struct report *r)
 		r->verdict = report_text(r,
 			"%sMemory is in trouble %s. Findings: %zu critical, %zu warning, "
 			"%zu risk, %zu note.",
-			report_is_refused(r) ? "INCOMPLETE, and already: " : "",
+			report_is_refused(r) ? "INCOMPLETE, but already: " : "",
 			r->scoped ? "in what was asked for" : "here", counts[LEVEL_CRITICAL],
 			counts[LEVEL_WARNING], counts[LEVEL_RISK], counts[LEVEL_NOTE]);
 	else if (!r->stream->has_session)
@@ -56,14 +58,14 @@ static void conclude(struct report *r)
 			r->findings.n, plural(r->findings.n));
 	else if (probes_missing(r))
 		r->verdict = report_text(r,
-			"No trouble was seen in %.*f s, but much could not be looked at.",
+			"No trouble was seen in %.*f s, but much could not be checked.",
 			seconds < 10, seconds);
 	else
 		r->verdict = report_text(r,
 			"Nothing is wrong with memory %s, as far as %.*f s tell.",
 			r->scoped ? "in what was asked for" : "here", seconds < 10, seconds);
 	if (r->elsewhere.n)
-		report_next(r, "All of the machine, with what to do: `memwhy check`");
+		report_next(r, "The whole machine, with what to do: `memwhy check`");
 	if (!r->findings.n)
 		report_next(r, "Look longer: `memwhy check --for 5m`");
 }
@@ -126,7 +128,7 @@ static const char *const examples[] = {
 	"memwhy check -- make -j8",
 	"while a command runs",
 	"memwhy check -C db.service",
-	"one service; -C 3f2a91 one container, by the first digits of its id",
+	"one service; -C 3f2a91: one container, by the first digits of its id",
 	"memwhy check --fail-on warning -q",
 	"for scripts: exit 1 if there is a warning",
 	NULL,
@@ -137,14 +139,13 @@ static const struct column finding_columns[] = {
 	{"level", "LEVEL", CELL_TEXT, UNIT_NONE, 0, "critical, warning, risk or note"},
 	{"rule", "RULE", CELL_TEXT, UNIT_NONE, 0, "name of the rule that found it"},
 	{"title", "TITLE", CELL_TEXT, UNIT_NONE, 0, "the finding in one line"},
-	{"confidence", "CONFIDENCE", CELL_TEXT, UNIT_NONE, 0, "how sure that is, and why"},
-	{"cost_ns", "COST", CELL_U64, UNIT_NS, 0,
-		"time lost to it in the interval; null: not known"},
+	{"confidence", "CONFIDENCE", CELL_TEXT, UNIT_NONE, 0, "how certain it is, and why"},
+	{"cost_ns", "COST", CELL_U64, UNIT_NS, 0, "time lost to it in the interval; null: unknown"},
 	{"evidence", "EVIDENCE", CELL_TEXT, UNIT_NONE, 0, "what was seen, a line each"},
 	{"why", "WHY", CELL_TEXT, UNIT_NONE, 0, "what that means"},
 	{"try", "TRY", CELL_TEXT, UNIT_NONE, 0, "what to change; commands stand between backticks"},
-	{"undo", "UNDO", CELL_TEXT, UNIT_NONE, 0, "how to take that back"},
-	{"verify", "VERIFY", CELL_TEXT, UNIT_NONE, 0, "how to see whether it helped"},
+	{"undo", "UNDO", CELL_TEXT, UNIT_NONE, 0, "how to undo that"},
+	{"verify", "VERIFY", CELL_TEXT, UNIT_NONE, 0, "how to check whether it helped"},
 };
 
 static const struct view_table tables[] = {
@@ -155,7 +156,7 @@ static const struct view_table tables[] = {
 const struct command command_check = {
 	.tables = (const struct view_table *const[]){tables, NULL},
 	.name = "check",
-	.summary = "What is wrong with memory here, and what to do about it?",
+	.summary = "What is wrong with memory here, and what can be done about it?",
 	.groups = GROUP_CHECK | GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_PART | GROUP_OUTPUT,
 	.takes_command = true,
 	.details =
@@ -164,13 +165,13 @@ const struct command command_check = {
 		"found: worst first, each finding with "
 		"its evidence, why it is so, what to try, how to undo that, and how to see "
 		"whether it helped. memwhy itself changes nothing.\n\n"
-		"A finding needs evidence: where that is thin it is told so, and no verdict is "
-		"given. NOT CHECKED lists what could not be looked at, and why. Where it was not "
-		"permitted to look the verdict is INCOMPLETE, and the exit status 3 (4 of a "
+		"A finding needs evidence: where evidence is thin, check says so and gives no verdict. "
+		"NOT CHECKED lists what could not be checked, and why. Where check was not "
+		"permitted to look, the verdict is INCOMPLETE and the exit status 3 (4 of a "
 		"recording), unless --fail-on finds something in the rest.\n\n"
-		"Page faults are all counted, but memwhy's own; one in 61 is looked at with its "
+		"Page faults are all counted, except memwhy's own; one in 61 is sampled with its "
 		"code path. Page allocations, where there are many, are counted for 40 ms every "
-		"two seconds: what is told of them is sampled.",
+		"two seconds: their numbers are sampled.",
 	.examples = examples,
 	.run = check,
 };

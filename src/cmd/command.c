@@ -235,7 +235,7 @@ int command_unknown(const char *name)
 	vec_free(&names);
 	err_set(&err, -EINVAL, "unknown command '%.40s'", name);
 	if (older_find(name))
-		err_hint(&err, "what that tool tells, tells: memwhy %s", older_find(name));
+		err_hint(&err, "memwhy's counterpart: memwhy %s", older_find(name));
 	else if (near)
 		err_hint(&err, "did you mean 'memwhy %s'?", near);
 	else

@@ -147,8 +147,8 @@ static int say_unknown(const struct cgroup_mounts *m, const char *word, struct e
 		return err_hint(err, "is it '%s'?", near);
 	if (held.paths.n)
 		return err_hint(err, "containers here: %s", str_get(&names));
-	return err_hint(err,
-		"no container of docker, containerd, CRI-O or podman is here; -g takes any group");
+	return err_hint(err, "no container of docker, containerd, CRI-O or podman was found; -g "
+			     "takes any group");
 }
 
 static int take(const struct cgroup_mounts *m, const struct cgroup_hierarchy *h, const char *path,

@@ -226,7 +226,7 @@ static int tables_add(struct comparison *c, struct report *r)
 		any |= !rc;
 	}
 	return any ? 0
-		   : err_set(c->err, -EINVAL, "%s has nothing that can be compared%s", c->of->name,
+		   : err_set(c->err, -EINVAL, "%s has nothing to compare%s", c->of->name,
 			     c->spec.per_second ? " per second" : "");
 }
 

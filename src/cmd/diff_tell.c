@@ -61,8 +61,8 @@ static void durations_tell(struct report *r, const struct diff_spec *s)
 			r, "counts are per second of their recording: %s and %s", text[0], text[1]);
 	else if ((double)apart > DURATION_SAME * (double)MIN(before, after))
 		report_note(r,
-			"the recordings are not of the same length, %s and %s: nothing is made up "
-			"for that; --rate compares counts per second",
+			"the recordings differ in length, %s and %s, and counts are not scaled; "
+			"--rate compares counts per second",
 			text[0], text[1]);
 }
 
@@ -133,8 +133,8 @@ void diff_tell(
 {
 	verdict_tell(r, s, res, regression);
 	if (res->rows && res->new_rows + res->gone_rows == res->rows)
-		report_note(r, "nothing of one recording is in the other: are they of the same "
-			       "program, and recorded alike? --by takes other keys");
+		report_note(r, "the recordings have no row in common: are they of the same "
+			       "program, recorded with the same options? --by takes other keys");
 	durations_tell(r, s);
 	hosts_tell(r);
 	sessions_tell(r);

@@ -22,13 +22,13 @@ enum { C_PROBE, C_DATA, C_STATUS, C_METHOD, C_MISSING, C_NEEDS, C_N };
 
 static const struct column columns[C_N] = {
 	[C_PROBE] = {"probe", "PROBE", CELL_TEXT, UNIT_NONE, 0, "probe"},
-	[C_DATA] = {"data", "DATA", CELL_TEXT, UNIT_NONE, 0, "which part of what it tells"},
+	[C_DATA] = {"data", "DATA", CELL_TEXT, UNIT_NONE, 0, "which part of the probe's data"},
 	[C_STATUS] = {"status", "STATUS", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "ok or missing"},
 	[C_METHOD] = {"method", "METHOD", CELL_TEXT, UNIT_NONE, 0, "how it is obtained here"},
 	[C_MISSING] = {"missing", "MISSING", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
-		"why it is not, and what would provide it"},
+		"why it is unavailable, and what would provide it"},
 	[C_NEEDS] = {"needs", "NEEDS", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
-		"what would provide it, alone; empty: not known"},
+		"only what would provide it; empty: unknown"},
 };
 
 enum { W_PROBE, W_WORKS, W_HAS, W_DATA, W_N };
@@ -37,8 +37,8 @@ static const struct column works_columns[W_N] = {
 	[W_PROBE] = {"probe", "PROBE", CELL_TEXT, UNIT_NONE, 0,
 		"probe: the command of that name, and what check and record use of it"},
 	[W_WORKS] = {"works", "WORKS", CELL_TEXT, UNIT_NONE, 0,
-		"whole, in part, or not here: what is had of what it tells"},
-	[W_HAS] = {"has", "HAS", CELL_U64, UNIT_COUNT, 0, "kinds of data that are had"},
+		"whole, in part, or not here: how much of the probe's data is available"},
+	[W_HAS] = {"has", "HAS", CELL_U64, UNIT_COUNT, 0, "kinds of data that are available"},
 	[W_DATA] = {"data_total", "OF", CELL_U64, UNIT_COUNT, 0, "kinds of data there are"},
 };
 
@@ -149,8 +149,8 @@ static void works_fill(struct report *r)
 /* One row for each thing that would provide data. */
 static void remedies_fill(struct report *r)
 {
-	struct table *t =
-		report_table(r, "remedies", "What would work with more", remedy_columns, R_N);
+	struct table *t = report_table(
+		r, "remedies", "What is missing, and what would provide it", remedy_columns, R_N);
 
 	vec_each (m, &r->stream->methods) {
 		_cleanup_str_ struct str list = {};
@@ -177,8 +177,8 @@ static void rights_next(struct report *r)
 		return;
 	exe[n] = '\0';
 	report_next(r,
-		"Give whoever may run this file nearly all of it for good, without sudo: "
-		"`sudo setcap " RIGHTS_SETCAP " %s`",
+		"Let everyone who may run this file see nearly all of it without sudo: `sudo "
+		"setcap " RIGHTS_SETCAP " %s`",
 		exe);
 }
 
@@ -192,7 +192,7 @@ static void doctor_fill(struct report *r, const struct options *o)
 		missing += !m->method[0];
 		root &= strcmp(m->needs, RIGHTS_ROOT) != 0;
 	}
-	r->verdict = missing ? report_text(r, "%llu of %zu kinds of data cannot be had here%s.",
+	r->verdict = missing ? report_text(r, "%llu of %zu kinds of data are unavailable here%s.",
 				       missing, r->stream->methods.n, root ? "" : " by this user")
 			     : "Everything memwhy can tell is available here.";
 	if (digest) {

@@ -55,6 +55,6 @@ int doctor_stacks(struct sink *sink)
 	if (rc || !sampled.events)
 		return rc == -ENOMEM ? rc : 0;
 	return capture_note(&c, NOTE_INFO,
-		"user stacks in a session's first half second, as tables are made: %s",
+		"user stacks in a session's first half second, while unwind tables are built: %s",
 		sampled.shares[0] ? sampled.shares : "all exact");
 }

@@ -118,8 +118,8 @@ static void man_looks(struct str *out, const struct probe *p)
 	str_add(out, ".SH TOOLS FOR \\-\\-like\n");
 	for (const struct look *l = p->view->looks; l->name; l++)
 		str_addf(out, "%s%s", l->name, l[1].name ? ", " : ".\n");
-	str_add(out, "Columns and units are those of the tool; what was lost is told on "
-		     "standard error at the end.\n");
+	str_add(out, "Columns and units are those of the tool; losses are reported on standard "
+		     "error at the end.\n");
 }
 
 static void man_recorded(struct str *out)

@@ -190,7 +190,7 @@ int numa_object_save(const struct numa_object_pages *o, struct err *err)
 		return err_set(err, -EPERM, DIRECTORY " is not a directory of ours alone");
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 && errno == EEXIST) {
-		err_set(err, -EEXIST, "pages of process %d were moved before", o->pid);
+		err_set(err, -EEXIST, "pages of process %d were already moved", o->pid);
 		return err_hint(err, "memwhy numa try -p %d --undo", o->pid);
 	}
 	f = fd < 0 ? NULL : fdopen(fd, "w");
@@ -242,7 +242,8 @@ int numa_object_load(int pid, struct numa_object_pages *ret, struct err *err)
 	if (!rc && (proc_stat_read(pid, &st) || st.starttime_ticks != o.starttime)) {
 		unlink(path);
 		numa_object_free(&o);
-		return err_set(err, -ESRCH, "process %d is another than then", pid);
+		return err_set(
+			err, -ESRCH, "process %d is not the one whose pages were moved", pid);
 	}
 	if (rc) {
 		numa_object_free(&o);

@@ -61,12 +61,12 @@ static int arguments_check(struct attempt *a)
 	const struct options *o = a->o;
 
 	if (a->opt.scope.tasks.n != 1 || o->argv || o->follow || o->comm)
-		return err_set(a->err, -EINVAL, "numa try: it needs -p PID, of one process");
+		return err_set(a->err, -EINVAL, "numa try needs -p PID, of one process");
 	if (o->input || o->record)
-		return err_set(a->err, -EINVAL, "numa try: it needs the running process");
+		return err_set(a->err, -EINVAL, "numa try needs the running process");
 	if (o->undo)
 		return o->to || o->interleave || o->n_operands > 1
-			       ? err_set(a->err, -EINVAL, "numa try --undo: only -p PID beside it")
+			       ? err_set(a->err, -EINVAL, "numa try --undo takes only -p PID")
 			       : 0;
 	if (o->n_operands < 2) {
 		err_set(a->err, -EINVAL, "numa try: which object?");
@@ -272,8 +272,8 @@ static const char *outcome_text(struct report *r, const struct attempt *a)
 	double before = 0, after = 0, unused;
 
 	if (!a->moved)
-		return "No verdict: while it was measured before, the kernel moved all pages there "
-		       "itself.";
+		return "No verdict: during the first measurement the kernel itself moved all pages "
+		       "there.";
 	numa_phase_share(&a->phases[0], &before, &unused);
 	numa_phase_share(&a->phases[1], &after, &unused);
 	switch (numa_phase_compare(&a->phases[0], &a->phases[1])) {
@@ -288,8 +288,8 @@ static const char *outcome_text(struct report *r, const struct attempt *a)
 		return "No difference beyond the noise.";
 	default:
 		return report_text(r,
-			"No verdict: it takes %d samples in %d of %d parts of the time, before and "
-			"after. With --source hint, --scan brings more; else --for.",
+			"No verdict: that takes %d samples in %d of %d parts of the time, before "
+			"and after. With --source hint, --scan brings more; otherwise --for.",
 			PHASE_SAMPLES_MIN, PHASE_WINDOWS_MIN, PHASE_WINDOWS);
 	}
 }
@@ -301,7 +301,7 @@ static void moved_note(struct report *r, const struct attempt *a)
 	char took[UNIT_BUF], each[UNIT_BUF];
 
 	if (n)
-		report_note(r, "To move %zu pages took %s, about %s a page", n,
+		report_note(r, "Moving %zu pages took %s, about %s a page", n,
 			fmt_ns(took, a->move_ns), fmt_ns(each, a->move_ns / n));
 }
 
@@ -324,8 +324,8 @@ static void attempt_report(struct report *r, const struct attempt *a)
 static void undo_report(struct report *r, const struct attempt *a)
 {
 	r->verdict = report_text(r,
-		a->why ? "The pages are on these nodes now: %s."
-		       : "The pages are on the nodes they were on: %s.",
+		a->why ? "The pages are now on these nodes: %s."
+		       : "The pages are where they were: %s.",
 		pages_text(r, a->pages[1]));
 	if (a->why)
 		report_note(r, "Not all pages moved: %s", strerror(-a->why));

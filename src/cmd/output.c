@@ -27,7 +27,7 @@ static int format_unknown(const char *name, struct err *err)
 		str_addf(&all, "%s%s", n ? ", " : "", names[n]);
 	}
 	near = closest(name, names, n);
-	err_set(err, -EINVAL, "-o: there is no format '%.40s'", name);
+	err_set(err, -EINVAL, "-o: unknown format '%.40s'", name);
 	return near ? err_hint(err, "did you mean -o %s?", near)
 		    : err_hint(err, "formats: %s", str_get(&all));
 }

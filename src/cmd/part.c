@@ -74,19 +74,18 @@ void part_tell(const struct narrow *n, struct report *r)
 
 	if (!narrow_wanted(w))
 		return;
-	report_note(r, "only a part of the recording is shown: what is of no task (counters of the "
-		       "machine) "
-		       "and the events, losses and cost in the header are of all of it");
+	report_note(r, "only a part of the recording is shown; machine-wide counters, and the "
+		       "events, losses and cost in the header, are of the whole recording");
 	if (w->from_ns || w->to_ns)
-		report_note(r, "sums were recorded about once a second: at both ends of the part "
-			       "up to a second "
-			       "more or less is in them");
+		report_note(r, "sums were recorded about once a second: they may include or miss "
+			       "up to a second at both ends of the part");
 	if (n->unknown)
 		report_not_checked(r,
-			"%llu record%s of the recording do%s not say whose they are: left out",
+			"%llu record%s of the recording do%s not say which task they belong to, "
+			"and are left out",
 			n->unknown, plural(n->unknown), n->unknown == 1 ? "es" : "");
 	if (!n->kept && n->left_out)
 		report_not_checked(r,
-			"nothing in the recording is of that part: %llu record%s left out",
+			"nothing in the recording belongs to that part: %llu record%s left out",
 			n->left_out, plural(n->left_out));
 }

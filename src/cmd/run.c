@@ -206,10 +206,9 @@ static int running_rehearse(struct running *g)
 	if (!rc)
 		rc = report_check(&r, &g->err);
 	if (!rc && !strcmp(o->format, "folded") && !report_has_stacks(&r)) {
-		err_set(&g->err, -EINVAL,
-			"-o folded shows stacks, and there are none in this report");
+		err_set(&g->err, -EINVAL, "-o folded shows stacks, and this report has none");
 		rc = err_hint(&g->err, g->run->finds
-					       ? "ask a probe: memwhy faults --stacks -o folded"
+					       ? "for example: memwhy faults --stacks -o folded"
 					       : "add --stacks");
 	}
 	report_destroy(&r);
@@ -225,8 +224,8 @@ static bool command_apart(const struct running *g)
 
 	if (apart && !o->quiet && isatty(STDERR_FILENO))
 		fprintf(stderr,
-			"memwhy: what the command prints goes to stderr, as stdout has the report "
-			"(--out FILE)\n");
+			"memwhy: the command's output goes to stderr, since the report goes to "
+			"stdout (or use --out FILE)\n");
 	return apart;
 }
 

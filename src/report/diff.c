@@ -77,7 +77,7 @@ enum { SHOW_BEFORE, SHOW_AFTER, SHOW_CHANGE, SHOW_SHARE, SHOW_ERROR, SHOW_N };
 
 static const struct column shows[SHOW_N] = {
 	[SHOW_BEFORE] = {"before_FIELD", "BEFORE", CELL_U64, UNIT_NONE, 0,
-		"in the first recording; empty: not there, or not known"},
+		"in the first recording; empty: absent, or unknown"},
 	[SHOW_AFTER] = {"after_FIELD", "AFTER", CELL_U64, UNIT_NONE, 0, "in the second"},
 	[SHOW_CHANGE] = {"change_FIELD", "CHANGE", CELL_S64, UNIT_NONE, COL_CHANGE,
 		"after - before; of a sum, a row that is not there counts as 0"},

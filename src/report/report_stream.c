@@ -139,12 +139,12 @@ bool report_tell_refused(struct report *r)
 	}
 	if (blind && r->verdict)
 		r->verdict = report_text(r,
-			"INCOMPLETE, since it was not permitted to look at all of it. %s",
+			"INCOMPLETE: memwhy was not permitted to look at all of it. %s",
 			r->verdict);
 	else if (blind)
 		r->verdict =
-			"INCOMPLETE: what is not shown may be there all the same, since it was not "
-			"permitted to look. Run it as root, or see `memwhy doctor`.";
+			"INCOMPLETE: memwhy was not permitted to look, so what is not shown may "
+			"still be there. Run it as root, or see `memwhy doctor`.";
 	return blind;
 }
 

@@ -220,7 +220,9 @@ static void tell_evidence(
 {
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF], d[UNIT_BUF], e[UNIT_BUF];
 
-	finding_line(r, f->evidence, "the limit was hit %llu times meanwhile; %s are in use now",
+	finding_line(r, f->evidence,
+		"the limit was hit %llu times in the interval; %s are in use "
+		"now",
 		p->hits, fmt_bytes(a, cg->usage_bytes));
 	if (cg->h.flags & CGROUP_HAS_PARTS)
 		finding_line(r, f->evidence,
@@ -269,8 +271,8 @@ static void tell_cure(struct report *r, struct finding *f, const struct cgroup_u
 	}
 	if (filler_of(cg) == BY_ANON && f->tgid && f->level > LEVEL_NOTE)
 		finding_line(r, f->try_,
-			"If its biggest process grows without end no limit will do: `memwhy leak "
-			"-p %u --for 60s`",
+			"If its biggest process grows without bound, no limit will be enough: "
+			"`memwhy leak -p %u --for 60s`",
 			f->tgid);
 	finding_line(r, f->verify, "`memwhy check --for 30s -g %s`", dir);
 }
@@ -279,7 +281,7 @@ static const char *why_of(const struct cgroup_usage *cg, int level)
 {
 	if (level == LEVEL_NOTE)
 		return "At the limit each new page pushes out an old one of the group. That costs "
-		       "next to nothing while the old ones are not needed any more.";
+		       "next to nothing as long as the old ones are no longer needed.";
 	if (filler_of(cg) == BY_FILE)
 		return "At the limit each new page pushes out an old one of the group, also when "
 		       "the machine has free memory. Those that are needed again are read from "

@@ -292,14 +292,14 @@ static int tell_failing(struct report *r, const struct state *s, const struct zo
 	f->cost_ns = failed_ns;
 	finding_line(r, f->evidence, "the runs that failed took %s", fmt_ns(lost, failed_ns));
 	if (z->deferred)
-		finding_line(r, f->evidence, "%llu more were put off, since earlier ones failed",
+		finding_line(r, f->evidence, "%llu more were deferred because earlier ones failed",
 			z->deferred);
 	tell_state(r, f, z);
 	if (z->known && !is_fragmented(z)) {
-		f->why = "Compaction needs free pages to move others to, and memory is short: "
-			 "first of all some has to be freed.";
+		f->why = "Compaction needs free pages to move others to, and memory is short: free "
+			 "some first.";
 		finding_line(r, f->try_,
-			"Find what uses memory up: `memwhy reclaim --for 30s --by process,kind`");
+			"Find what uses up memory: `memwhy reclaim --for 30s --by process,kind`");
 		finding_line(r, f->undo, "Nothing to undo.");
 	} else {
 		f->why = "Pages that cannot be moved (pinned, locked, or of the kernel) stand in "

@@ -55,7 +55,7 @@ void storm_tell(struct report *r, struct finding *f, const struct storm *t, cons
 		fmt_ns(c, t->ns / MAX(t->faults, 1ULL)));
 	if (!t->stack)
 		return;
-	finding_line(r, f->evidence, "the code path of %.0f %% of those sampled:",
+	finding_line(r, f->evidence, "code path of %.0f %% of the sampled faults:",
 		100.0 * (double)t->stack_faults / (double)t->with_stack);
 	finding_stack(r, f, t->stack, 3);
 }

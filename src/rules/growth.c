@@ -273,8 +273,8 @@ static void tell_numbers(
 					     : report_text(r, "%.0f hours", d->left / 3600));
 	if (d->young)
 		finding_line(r, f->evidence,
-			"it began less than a minute before: it may still be starting up, or do "
-			"its work and end");
+			"it started less than a minute ago: it may still be starting up, or do its "
+			"work and end");
 }
 
 static void tell_path(struct report *r, struct finding *f, const struct grown *g)
@@ -282,7 +282,7 @@ static void tell_path(struct report *r, struct finding *f, const struct grown *g
 	if (!g->stack)
 		return;
 	finding_line(r, f->evidence,
-		"the code path that touches most new pages (%.0f %% of those sampled):",
+		"code path that touches most new pages (%.0f %% of the sampled faults):",
 		100.0 * (double)g->stack_faults / (double)g->faults);
 	finding_stack(r, f, g->stack, 3);
 }
@@ -307,13 +307,14 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 	tell_path(r, f, g);
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
 	finding_line(r, f->try_,
-		"What it allocates and does not free: `memwhy leak -p %u --for 60s`", tgid);
+		"See what it allocates and does not free: `memwhy leak -p %u --for 60s`", tgid);
 	finding_line(r, f->try_,
-		"What it maps past malloc, as the objects of Python, Java and Go are: "
+		"See what it maps without malloc, as Python, Java and Go do for their objects: "
 		"`memwhy maps --stacks=user --for 60s -p %u`",
 		tgid);
 	finding_line(r, f->try_,
-		"Who touches new pages: `memwhy faults --stacks=user --for 30s -p %u`", tgid);
+		"See which code touches new pages: `memwhy faults --stacks=user --for 30s -p %u`",
+		tgid);
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify,
 		"`memwhy check --for 10m -p %u` (longer tells a leak from a cache)", tgid);
@@ -383,8 +384,7 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 			 : "Each of them touches new anonymous pages all the time and gives none "
 			   "back: little each, much together.";
 	finding_line(r, f->try_,
-		"What one of them allocates and does not free: "
-		"`memwhy leak -p %u --for 60s`",
+		"See what one of them allocates and does not free: `memwhy leak -p %u --for 60s`",
 		tgid ? tgid : last->biggest);
 	finding_line(r, f->try_,
 		"Have each end after a number of requests, until the cause is found (servers "

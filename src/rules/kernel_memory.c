@@ -133,9 +133,8 @@ static void tell_sockets(struct report *r, const struct held *h)
 	finding_line(r, x->evidence, "that is %s", held_share(r, bytes));
 	held_tell_growth(r, x, t);
 	x->why = "What arrives at a socket stays in memory of the kernel until the program reads "
-		 "it. "
-		 "A reader that is stuck, slow or gone astray so holds the memory of what all its "
-		 "peers send.";
+		 "it. A reader that is stuck or slow thus holds the memory of everything its peers "
+		 "send.";
 	finding_line(
 		r, x->try_, "See where the reader stands and let it read, or close what is idle:");
 	finding_line(r, x->try_, "`ss -xtump | grep pid=%u,`", p->tgid);
@@ -148,11 +147,11 @@ static void tell_sockets(struct report *r, const struct held *h)
 
 static void page_tables_try(struct report *r, struct finding *x, u32 tgid)
 {
-	finding_line(r, x->try_, "See which mapping is touched so sparsely:");
+	finding_line(r, x->try_, "See which mapping is touched sparsely:");
 	finding_line(
 		r, x->try_, "`memwhy faults --by mapping --stacks=user --for 10s -p %u`", tgid);
 	finding_line(r, x->try_,
-		"Give ranges that are done with back by munmap: MADV_DONTNEED frees the "
+		"Give back ranges that are no longer needed with munmap: MADV_DONTNEED frees the "
 		"pages, but not their page tables.");
 	finding_line(
 		r, x->try_, "Where many processes share a large segment, map it with huge pages.");
@@ -184,9 +183,8 @@ static void tell_page_tables(struct report *r, const struct held *h)
 		fmt_bytes(a, facts_last(&h->facts, "PageTables")));
 	held_tell_growth(r, x, &t);
 	x->why =
-		"A page table of 4 KiB serves 2 MiB of addresses: a page here and there in a large "
-		"mapping needs one each, and it stays when the pages are given back. They cannot "
-		"be "
+		"A page table of 4 KiB serves 2 MiB of addresses: scattered pages in a large "
+		"mapping need one each, and it stays when the pages are given back. They cannot be "
 		"swapped or reclaimed.";
 	page_tables_try(r, x, p->tgid);
 }
@@ -294,16 +292,16 @@ static void tell_files(struct report *r, const struct held *h)
 	if (n > t.first_bytes)
 		finding_line(
 			r, x->evidence, "%llu more than a few seconds before", n - t.first_bytes);
-	x->why = "Each open file is an object of the kernel with its inode, and buffers where it "
-		 "is a "
-		 "pipe or a socket. A program that never closes holds them until it ends.";
-	finding_line(r, x->try_, "What does it keep open, by target:");
+	x->why =
+		"Each open file is an object of the kernel with its inode, and buffers where it "
+		"is a pipe or a socket. A program that never closes them holds them until it ends.";
+	finding_line(r, x->try_, "See what it keeps open, by target:");
 	finding_line(r, x->try_,
 		"`ls -l /proc/%u/fd | awk '{print $NF}' | sed 's/[0-9]*$//' | sort | uniq -c | "
 		"sort -rn | head`",
 		p->tgid);
-	finding_line(
-		r, x->try_, "Where it opens them: `memwhy leak --kernel --for 30s -p %u`", p->tgid);
+	finding_line(r, x->try_, "See where it opens them: `memwhy leak --kernel --for 30s -p %u`",
+		p->tgid);
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`ls /proc/%u/fd | wc -l`", p->tgid);
 }

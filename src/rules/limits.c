@@ -207,9 +207,8 @@ static void tasks_change(struct report *r, struct finding *x, const struct failu
 static void advise(struct report *r, struct finding *x, const struct limits *s,
 	const struct failure_key *k, const struct failure *f)
 {
-	x->why = "The limit holds whether memory is free or not: the call fails, and what the "
-		 "program "
-		 "makes of it is often told as \"out of memory\".";
+	x->why = "The limit holds whether memory is free or not: the call fails, and programs "
+		 "often report that as \"out of memory\".";
 	switch (k->why) {
 	case MAPS_WHY_MAP_COUNT:
 		CHANGE(r, x, "sysctl -w vm.max_map_count=", f->limit * 2, f->limit);
@@ -283,8 +282,8 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	x->title = report_text(r, "%s fails in %s: %s", call_name(f->call),
 		process_name(r, s, k, f), reason(r, f, k->why));
 	x->confidence = k->why == MAPS_WHY_STRICT ? "medium: no other limit was met"
-						  : "high: the limit was held against the kernel's "
-						    "numbers as the call failed";
+						  : "high: the limit was compared with the "
+						    "kernel's numbers when the call failed";
 	if (s->covered_ns)
 		finding_line(r, x->evidence,
 			"%s %llu time%s in %.1f s that were looked at of %.1f s (sampled in "

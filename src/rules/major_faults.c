@@ -125,8 +125,8 @@ static void tell_first(struct report *r, struct finding *f)
 static void tell_files(struct report *r, struct finding *f)
 {
 	f->why = "Pages of mapped files were not in memory when they were touched, and each touch "
-		 "waited for the disk. Either they were read for the first time, or the page cache "
-		 "cannot hold them.";
+		 "waited for the disk. Either it was their first read, or the page cache cannot "
+		 "hold them.";
 	finding_line(r, f->try_,
 		"If it is the same file again and again: more memory (or a higher "
 		"cgroup limit) for the page cache.");

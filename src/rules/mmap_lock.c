@@ -166,7 +166,7 @@ static void tell_outside(struct report *r, struct finding *f, const struct space
 		 "fault, wait for that.";
 	finding_line(r, f->try_,
 		"Have %s look less often, or at less: statm or status for sizes, memory.stat of "
-		"the group, PSS by smaps_rollup at most each minute.",
+		"the group, PSS from smaps_rollup at most once a minute.",
 		report_process(r, sp->outsider));
 }
 

@@ -119,8 +119,8 @@ static void tell_group(
 			r, f, cg, cgroup_directory(r, cg->version, path ? path : "/"), "oom");
 	else
 		finding_line(r, f->try_,
-			"Raise the group's limit where it is made: it is gone, or has none of its "
-			"own.");
+			"Raise the group's limit where the group is made: it is gone, or has no "
+			"limit of its own.");
 	tell_protect(r, f);
 }
 
@@ -209,7 +209,7 @@ static void tell_counted(struct report *r, const struct facts *facts)
 			return;
 		f->title =
 			report_text(r, "The OOM killer took %llu process%s", n, n == 1 ? "" : "es");
-		f->confidence = "high: the kernel's own counter; whom, was not seen";
+		f->confidence = "high: the kernel's own counter; the victims were not seen";
 		finding_line(r, f->evidence, "oom_kill in /proc/vmstat rose by %llu", n);
 		tell_machine(r, f);
 	}

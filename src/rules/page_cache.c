@@ -258,10 +258,9 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 	tell_reads(r, f, s, c->victim_tgid, c->victim);
 	tell_reads(r, f, s, c->evictor_tgid, c->evictor);
 	tell_place(r, f, s, group_of(s, r, c->victim));
-	f->why = "What is read goes to the page cache and takes the place of older pages, also "
-		 "where it is never read again. The pages that another process needs all the time "
-		 "then "
-		 "come from disk again.";
+	f->why = "What is read goes to the page cache and replaces older pages, even if it is "
+		 "never read again. Pages that another process needs all the time must then be "
+		 "read from disk again.";
 	finding_line(r, f->try_,
 		"Have %s leave the cache alone: posix_fadvise(POSIX_FADV_DONTNEED) behind what it "
 		"read, O_DIRECT (dd: iflag=direct or iflag=nocache), or run it in a group of its "
@@ -300,8 +299,8 @@ static void tell_too_small(
 	f->why = "It reads the same files again and again, and they do not fit beside what else is "
 		 "in memory. A cold start would be read once; this is read again.";
 	finding_line(r, f->try_,
-		"Give it more memory, or take it from who does not need it: "
-		"`ps -eo pid,rss,comm --sort -rss | head`");
+		"Give it more memory, or take it from those that do not need it: `ps -eo "
+		"pid,rss,comm --sort -rss | head`");
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`memwhy check --for 30s`");
 }

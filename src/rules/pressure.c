@@ -41,7 +41,7 @@ static struct finding *begin(struct report *r, int level, u64 some_us)
 	x->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP | LOSS_COMPACTION;
 	x->cost_ns = some_us * 1000;
 	x->confidence =
-		"high: the kernel accounts every wait (PSI); no rule of check found out why";
+		"high: the kernel accounts every wait (PSI); no rule of check found the reason";
 	x->why = "Reclaim, refaults of pages that were just pushed out, swap-ins and writers held "
 		 "back in a group above memory.high count as waits for memory.";
 	return x;
@@ -50,9 +50,9 @@ static struct finding *begin(struct report *r, int level, u64 some_us)
 static void tell_rest(struct report *r, struct finding *x)
 {
 	finding_line(r, x->try_,
-		"Ask who waits, and where: `memwhy stalls --by process,cgroup --for 30s`");
+		"See who waits, and where: `memwhy stalls --by process,cgroup --for 30s`");
 	finding_line(r, x->try_,
-		"Who reads pages back: `memwhy faults --by process,mapping --sort major --for "
+		"See who reads pages back: `memwhy faults --by process,mapping --sort major --for "
 		"30s`");
 	finding_line(r, x->undo, "Nothing to undo.");
 }

@@ -91,8 +91,8 @@ static void tell_locked(struct report *r, const struct held *h)
 		 "what is "
 		 "left, and get into reclaim earlier.";
 	finding_line(r, x->try_,
-		"Lock only what must not fault (mlock of a range, or MLOCK_ONFAULT, in "
-		"place of mlockall), or bound what a process may lock:");
+		"Lock only what must not fault (mlock of a range, or MLOCK_ONFAULT, instead of "
+		"mlockall), or limit what a process may lock:");
 	finding_line(r, x->try_, "`prlimit --pid %u --memlock=%llu`", p->tgid, bytes / 2);
 	finding_line(r, x->try_,
 		"A limit holds for later calls; what is locked stays so until the process "

@@ -89,8 +89,8 @@ static void destroy(void *v)
 static void tell_next(struct report *r, struct finding *x)
 {
 	finding_line(r, x->try_,
-		"Who allocates it and does not free it, and does it go on: "
-		"`memwhy leak --kernel --for 60s`");
+		"See who allocates it and does not free it, and whether that goes on: `memwhy leak "
+		"--kernel --for 60s`");
 	finding_line(r, x->undo, "Nothing to undo.");
 }
 
@@ -187,9 +187,9 @@ static void tell_unowned(struct report *r, const struct growth *g)
 		"MemTotal less MemFree, the LRU lists, slab, page tables, stacks, per-CPU, vmalloc "
 		"and huge pages grew by %s",
 		fmt_bytes(a, (u64)MIN(t->last - t->first, MOST)));
-	x->why = "Pages that the kernel took and that are in none of its counters belong to "
-		 "drivers, to network and pipe buffers, to rings of perf and BPF, or to a "
-		 "memory balloon. If it is none of these, find out who keeps them.";
+	x->why = "Pages that the kernel took and that none of its counters includes belong to "
+		 "drivers, to network and pipe buffers, to rings of perf and BPF, or to a memory "
+		 "balloon. If it is none of these, find out who keeps them.";
 	tell_next(r, x);
 	finding_line(r, x->verify, "`memwhy check --for 60s`");
 }

@@ -79,8 +79,8 @@ static int report(void *v, struct report *r)
 	for (size_t i = 0; i < NAMED && w.v[i]; i++)
 		tell_cache(r, x, w.v[i]);
 	x->why = "A cache grew and its objects were freed again, but scattered: a slab goes back "
-		 "to the page allocator only when its last object is freed. The pages are of use "
-		 "to this cache alone.";
+		 "to the page allocator only when its last object is freed. Only this cache can "
+		 "use the pages.";
 	finding_line(r, x->undo,
 		"Nothing to undo: this frees empty slabs and sorts the others; the cache grows "
 		"again when it needs to.");

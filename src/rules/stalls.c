@@ -144,9 +144,8 @@ static void tell_shortage(
 		return;
 	}
 	if (t->scanned > t->reclaimed * FUTILE) {
-		f->why =
-			"Reclaim scans and can free little: the memory is in use. No setting helps "
-			"against that.";
+		f->why = "Reclaim scans much and frees little: the memory is in use. No setting "
+			 "helps against that.";
 		finding_line(r, f->try_,
 			"Use less memory, or add some. Who holds it: `ps -eo pid,rss,comm --sort "
 			"-rss | head`");
@@ -171,7 +170,7 @@ static void tell_fragmentation(
 	u64 next = now ? min_free_next(r, now, s->pageblock_order) : 0;
 
 	f->why = "Memory was free, but not in blocks of the size that was asked for: pages had to "
-		 "be moved first. That is fragmentation, not want of memory.";
+		 "be moved first. That is fragmentation, not a lack of memory.";
 	tell_free(r, f, s);
 	if (t->thp_ns * 2 > t->total_ns &&
 		(!strcmp(defrag, "always") || !strcmp(defrag, "madvise"))) {

@@ -229,14 +229,14 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 		"its page is in its time";
 	evidence(r, f, s, b);
 	if (path) {
-		f->why = "The control group is at its limit: what one of its pages gains, another "
-			 "loses to swap, also when the machine has free memory.";
+		f->why = "The control group is at its limit: for each page that comes back another "
+			 "goes out to swap, even when the machine has free memory.";
 		cgroup_tell_raise(r, f, cg, cgroup_directory(r, cg->version, path), "swap");
 		return;
 	}
 	f->why =
 		"The memory in use does not fit: pages go to swap and are needed again soon after. "
-		"Those who wait are not always those who take the memory.";
+		"The tasks that wait are not always those that take the memory.";
 	finding_line(
 		r, f->try_, "Give it more memory, or limit or stop who grows or has most in swap.");
 	try_setting(r, f, s, "vm.swappiness", 10,
@@ -281,8 +281,8 @@ static void full(struct report *r, const struct rule_sums *s)
 	top = top_text(r, s, swapped_bytes, fmt_bytes);
 	if (top[0])
 		finding_line(r, f->evidence, "who has most in swap: %s", top);
-	f->why = "What does not fit into memory has nowhere left to go: the next shortage drops "
-		 "file pages that are in use, and then the OOM killer acts.";
+	f->why = "Memory that does not fit has nowhere left to go: the next shortage drops file "
+		 "pages that are in use, and then the OOM killer acts.";
 	finding_line(r, f->try_,
 		"Restart or limit who has most in swap, if that is more than it "
 		"needs; `memwhy swap --table owners` has them all.");

@@ -99,7 +99,7 @@ static void tell_fallback(struct report *r, u64 alloc, u64 fallback)
 	if (!x)
 		return;
 	x->title =
-		report_text(r, "Huge pages are asked for but rarely to be had: %.0f %% fall back",
+		report_text(r, "Huge pages are asked for but rarely available: %.0f %% fall back",
 			100.0 * (double)fallback / (double)(alloc + fallback));
 	x->confidence = "high: the kernel's own counters";
 	finding_line(

@@ -42,9 +42,9 @@ void try_compact(struct report *r, struct finding *f, const struct facts *facts)
 
 	if (fails && fails * 2 > stalls) {
 		finding_line(r, f->try_,
-			"Compaction fails in %llu of %llu runs, so another one is of no use: have "
-			"who fragments memory allocate its unmovable pages at the start, or give "
-			"the machine a restart.",
+			"Compaction fails in %llu of %llu runs, so another one is no use: have "
+			"whatever fragments memory allocate its unmovable pages at the start, or "
+			"restart the machine.",
 			fails, stalls);
 		finding_line(r, f->undo, "Nothing to undo.");
 		return;

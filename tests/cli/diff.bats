@@ -101,7 +101,7 @@ total() { # FIELD...
 	mw_ok diff -o json "$old" "$new" --by comm
 	[ "$(jq -r '[.rows[] | select(.table == "heap") | .comm + " " + .status] | sort | join(", ")' <<<"$output")" = \
 		"v1 gone, v2 new" ]
-	[[ $(jq -r '.notes[]' <<<"$output") == *"nothing of one recording is in the other"* ]]
+	[[ $(jq -r '.notes[]' <<<"$output") == *"the recordings have no row in common"* ]]
 }
 
 @test "diff: --rate divides counts, and leaves out what is there at one time" {

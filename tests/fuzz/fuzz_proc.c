@@ -355,13 +355,14 @@ static void fuzz_oomlog(const char *text, size_t n)
 	}
 }
 
-static void fuzz_held(const char *text)
+static void fuzz_held(const char *text, size_t n)
 {
 	struct shm_segments segments = {};
 	char path[PATH_MAX];
 	int v2;
 	u64 v;
 
+	(void)n;
 	if (!pids_path_parse(text, path, &v2))
 		MUST(strlen(path) < sizeof(path));
 	MUST(!shm_segments_parse(text, &segments) && segments.list.n <= SHM_SEGMENTS_MAX);

@@ -204,7 +204,7 @@ server_start() {
 	job_ends
 	all_is_named
 	jq -r '.notes[]' report
-	jq -e 'any(.notes[]; test("debuginfod: asked for the debug files of [0-9]+ modules, had [1-9]"))' report
+	jq -e 'any(.notes[]; test("debuginfod: requested the debug files of [0-9]+ modules and got [1-9]"))' report
 	ls "cache/$id/debuginfo"
 }
 
@@ -229,7 +229,7 @@ time.sleep(600)' >port 3>&- 7>&- &
 	[ $((SECONDS - begun)) -ge 1 ]
 	[ $((SECONDS - begun)) -lt 20 ]
 	nothing_is_named
-	jq -e 'any(.notes[]; test("debuginfod: asked for .* 1 modules, had 0, then it was broken off"))' report
+	jq -e 'any(.notes[]; test("debuginfod: requested .* 1 modules and got 0, then stopped"))' report
 	! pgrep -f "[d]ebuginfod-find debuginfo $id" || false
 }
 

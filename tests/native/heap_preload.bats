@@ -193,7 +193,7 @@ apart() {
 	gcc -m32 -o stays stays.c || skip "needs a C library of 32 bits (libc6-dev-i386)"
 	apart <<-'END'
 		"$alone" heap --out r.txt -- sh -c './stays; true' >out 2>err
-		grep -q 'stays.*not of 64 bits' r.txt || { cat r.txt; false; }
+		grep -q 'stays.*not a 64-bit program' r.txt || { cat r.txt; false; }
 	END
 }
 

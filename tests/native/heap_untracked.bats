@@ -59,8 +59,8 @@ said() {
 	"$MEMWHY" heap -o json --out "$json" -- sh -c './other; unshare -n ./apart; chroot jail /bin/jailed
 		chroot jail /bin/jailed-static; unshare -m ./followed; unshare --fork -p ./followed' 2>/dev/null
 	said "'other' .* is not tracked: it has more privileges"
-	said "'apart' .* is not tracked: it is in a network namespace"
-	said "'jailed' .* is not tracked: memwhy's library is not where it looks"
+	said "'apart' .* is not tracked: it is in another network namespace"
+	said "'jailed' .* is not tracked: it cannot see memwhy's library"
 	said "'jailed-static' .* is not tracked: statically linked"
 	[ "$(jq '.notes | length' "$json")" = 4 ] || { jq .notes "$json"; false; }
 }

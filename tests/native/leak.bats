@@ -314,7 +314,7 @@ run_command() {
 	run --separate-stderr "$MEMWHY" leak -p 2 --for 1s
 	[ "$status" -eq 3 ]
 	[ -z "$output" ]
-	[[ $stderr == "memwhy: process 2: no malloc was found"* ]]
+	[[ $stderr == "memwhy: process 2: none of the files it has mapped has a malloc"* ]]
 }
 
 run_running() {

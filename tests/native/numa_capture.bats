@@ -193,7 +193,7 @@ registers_free() {
 }
 
 @test "numa: where others have the debug registers the next source is taken, and it is said why" {
-	why="it takes two debug registers of each CPU, and others use them"
+	why="it takes two debug registers of each CPU, and they are in use"
 	cd "$BATS_TEST_TMPDIR"
 	registers_take
 	"$MEMWHY" numa --balancing --for 1s -o json --out report.json
@@ -259,7 +259,7 @@ pages_on() { # NODE
 	[ "$(pages_on 1)" -eq 1024 ]
 	run "$MEMWHY" numa try -p "$pid" "$address" --interleave --yes --for 1s --source first-touch
 	[ "$status" -ne 0 ]
-	[[ $output == *"were moved before"* ]]
+	[[ $output == *"were already moved"* ]]
 	"$MEMWHY" numa try -p "$pid" --undo --yes
 	[ "$(pages_on 0)" -ge 1024 ]
 	"$MEMWHY" numa try -p "$pid" "$address" --interleave --yes --for 1s --source first-touch

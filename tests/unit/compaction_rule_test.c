@@ -158,7 +158,7 @@ static void test_failing(void **state)
 		"Compaction of node 0 zone Normal for order 9 is in vain: 30 of 31 runs failed");
 	assert_true(says(x->evidence, "5000 pages were free"));
 	assert_true(says(x->evidence, "in pieces"));
-	assert_true(says(x->evidence, "64 more were put off"));
+	assert_true(says(x->evidence, "64 more were deferred"));
 	assert_true(says(x->try_, "vm.compact_unevictable_allowed=1"));
 	assert_true(says(x->undo, "vm.compact_unevictable_allowed=0"));
 	view_close(&f);

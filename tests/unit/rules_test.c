@@ -209,7 +209,7 @@ static void test_growth(void **unused)
 	PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_WRITE,
 		.map = FAULT_MAP_HEAP, .stack = 6, .count = 30);
 	f = only(&b);
-	assert_true(says(f->evidence, "(75 % of those sampled)"));
+	assert_true(says(f->evidence, "(75 % of the sampled faults)"));
 	assert_true(says(f->evidence, "and no further"));
 	end(&b);
 

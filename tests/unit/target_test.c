@@ -120,7 +120,7 @@ static void test_replaceable(void **state)
 	put(at("file"), "");
 	replaceable_says = false;
 	write_to(at("file"), false); /* it was empty */
-	assert_refused(at("file"), false, false, -EEXIST, "not known as a memwhy");
+	assert_refused(at("file"), false, false, -EEXIST, "is not a memwhy recording");
 	assert_holds(at("file"), "new");
 	put(at("file"), "precious");
 	write_to(at("file"), true);

@@ -291,9 +291,9 @@ static const struct probe_bpf bpf = {
 
 static const char *const examples[] = {
 	"memwhy compaction --for 10s",
-	"who compacted memory in ten seconds, with what success",
+	"who compacted memory in ten seconds, and with what result",
 	"memwhy compaction --by kind,zone,order,status",
-	"which zones are compacted for which orders, and what came of it",
+	"which zones are compacted for which orders, with the results",
 	"memwhy compaction --stacks -p 1234",
 	"the code paths of one process that compact",
 	"memwhy compaction --each --min 10ms",
@@ -305,7 +305,7 @@ static const char *const examples[] = {
 
 const struct probe probe_compaction = {
 	.name = "compaction",
-	.summary = "What stalls in compaction: who, for what order, and with what success",
+	.summary = "Who compacts memory, for what order, and with what result",
 	.details =
 		"Counts and times every run of compaction: one zone, compacted by one task. Kinds: "
 		"direct (a task, for its own allocation), khugepaged (the same, by khugepaged), "

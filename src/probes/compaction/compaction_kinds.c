@@ -115,7 +115,7 @@ static const struct field deferrals_fields[] = {
 static const struct field kcompactd_fields[] = {
 	FIELD(struct compaction_kcompactd, node, FIELD_U32, UNIT_ID, "NUMA node"),
 	FIELD(struct compaction_kcompactd, wakes, FIELD_U64, UNIT_COUNT,
-		"times it set to work, as compact_daemon_wake counts"),
+		"times it started work, as compact_daemon_wake counts"),
 	FIELD(struct compaction_kcompactd, wakeups, FIELD_U64, UNIT_COUNT, "times it was woken"),
 	FIELD(struct compaction_kcompactd, sleeps, FIELD_U64, UNIT_COUNT,
 		"times it went to sleep after work"),

@@ -163,7 +163,7 @@ static const struct column direct_columns[] = {
 	{"deferred", "DEFERRED", CELL_U64, UNIT_COUNT, 0,
 		"of the attempts, those put off: every zone was deferred or unsuitable"},
 	{"succeeded", "SUCCEEDED", CELL_U64, UNIT_COUNT, 0,
-		"of the attempts, got their page (compact_success)"},
+		"of the attempts, those that got their page (compact_success)"},
 	{"failed", "FAILED", CELL_U64, UNIT_COUNT, 0, "stalls without a page"},
 };
 
@@ -255,7 +255,7 @@ static int zone_report(const struct groups *g, struct report *r)
 static const struct column deferral_columns[] = {
 	ZONE_COLUMNS,
 	{"deferred", "DEFERRED", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"times compaction was not tried, since it had failed before"},
+		"times compaction was not tried because it had failed before"},
 	{"failed", "FAILED", CELL_U64, UNIT_COUNT, 0,
 		"times it failed, after which twice as many tries are put off (64 at most)"},
 	{"reset", "RESET", CELL_U64, UNIT_COUNT, 0,
@@ -286,7 +286,7 @@ static int deferral_report(const struct groups *g, struct report *r)
 static const struct column kcompactd_columns[] = {
 	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
 	{"wakes", "WAKES", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"times it set to work (compact_daemon_wake in /proc/vmstat)"},
+		"times it started work (compact_daemon_wake in /proc/vmstat)"},
 	{"wakeups", "WAKEUPS", CELL_U64, UNIT_COUNT, 0, "times it was woken, by kswapd mostly"},
 	{"awake_ns", "AWAKE", CELL_U64, UNIT_NS, 0, "from work to sleep; not proactive work"},
 	{"awake_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "awake / the interval"},

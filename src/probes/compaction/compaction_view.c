@@ -104,7 +104,7 @@ static const struct column each_columns[] = {
 	{"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node"},
 	{"order", "ORDER", CELL_S64, UNIT_ID, 0, ORDER_HELP},
 	{"mode", "MODE", CELL_TEXT, UNIT_NONE, 0, MODE_HELP},
-	{"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0, "from its begin to its end"},
+	{"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0, "from begin to end"},
 	{"cpu_ns", "CPU", CELL_U64, UNIT_NS, COL_WIDE, CPU_HELP},
 	{"status", "STATUS", CELL_TEXT, UNIT_NONE, 0, STATUS_HELP},
 	{"index_permille", "INDEX", CELL_S64, UNIT_PERMILLE, 0,

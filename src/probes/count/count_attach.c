@@ -59,7 +59,7 @@ static int function_attach(
 		kprobe == -ENOENT && access("/sys/bus/event_source/devices/kprobe", F_OK)
 			? " (no kprobes here)"
 			: "",
-		e->returns || e->number ? "only at a function's begin" : strerror(-rc));
+		e->returns || e->number ? "only at the start of a function" : strerror(-rc));
 	return err ? err->code : kprobe;
 }
 

@@ -253,13 +253,12 @@ const struct probe probe_faults = {
 	.summary = "Who takes page faults, where, and how long they take",
 	.details = "Counts page faults exactly, as the kernel does for getrusage(2): minor and "
 		   "major, by process, thread, mapping, cgroup or stack, with the kind of access "
-		   "and the time from the exception to its end.\n\n"
-		   "Faults that the kernel takes on a task's behalf without an exception "
-		   "(MAP_POPULATE, mlock, direct I/O) are in getrusage's numbers, and not in "
-		   "these.\n\n"
-		   "Of the processes that fault most, one whose anonymous memory grows steadily "
-		   "meanwhile, by 256 KiB a second or more, is named, with what to run next. That "
-		   "takes eight samples over four seconds, on a straight line, and 4 MiB in all.",
+		   "and the time from the exception to its end.\n\nFaults that the kernel takes on "
+		   "a task's behalf without an exception (MAP_POPULATE, mlock, direct I/O) are in "
+		   "getrusage's numbers, and not in these.\n\nAmong the processes that fault most, "
+		   "those whose anonymous memory grows steadily, by 256 KiB a second or more, are "
+		   "named, with what to run next. That takes eight samples over four seconds, on a "
+		   "straight line, and 4 MiB in all.",
 	.examples = examples,
 	.output = faults_output,
 	.kinds = kinds,

@@ -207,8 +207,8 @@ static int denied_tell(struct err *err, int rc)
 {
 	return rc != -EACCES && rc != -EPERM
 		       ? rc
-		       : err_hint(err, "it has another user or more rights: run as root, or with "
-				       "CAP_SYS_PTRACE");
+		       : err_hint(err, "it belongs to another user or has more privileges: run "
+				       "memwhy as root, or with CAP_SYS_PTRACE");
 }
 
 static int not_found(pid_t pid, const char *wanted, struct err *err)
@@ -219,7 +219,7 @@ static int not_found(pid_t pid, const char *wanted, struct err *err)
 		return err_hint(err, "jemalloc, tcmalloc, mimalloc, or the path of a file that it "
 				     "has mapped");
 	}
-	err_set(err, -EOPNOTSUPP, "process %d: no malloc was found in what it has mapped", pid);
+	err_set(err, -EOPNOTSUPP, "process %d: none of the files it has mapped has a malloc", pid);
 	return err_hint(err,
 		"a static program needs its symbols (not stripped); else name the file with "
 		"--allocator; of an allocator of its own, as in Go: memwhy maps --stacks=user -p "

@@ -67,8 +67,8 @@ static int no_symbols(const struct capture *c, int rc, struct err *err)
 
 	if (rc != -ENOENT)
 		return err_errno(err, rc, "%.150s", p->path);
-	err_set(err, -EOPNOTSUPP, "%.150s is a %s program without a malloc that has a name",
-		p->path, p->loader[0] ? "privileged" : "static");
+	err_set(err, -EOPNOTSUPP, "%.150s is a %s program without a symbol for malloc", p->path,
+		p->loader[0] ? "privileged" : "static");
 	return err_hint(err, "nothing can be preloaded into it, and probes need its symbols: run "
 			     "one that is not stripped; of programs with an allocator of their "
 			     "own, as in Go: memwhy maps --stacks=user -- CMD");
@@ -82,7 +82,7 @@ static void tell_program(struct capture *c)
 		c->opt.command[0], c->opt.program_why);
 	if (c->opt.events)
 		capture_note(c, NOTE_WARNING,
-			"--events: of a program that is followed by probes only sums are "
+			"--events: of a program that is followed with probes, only sums are "
 			"recorded");
 }
 
@@ -132,9 +132,9 @@ static int process_try(struct capture *c, u32 pid, struct err *err)
 		return rc;
 	*err = (struct err){};
 	if (c->opt.scope.tasks.n == 1)
-		return err_set(err, -ENOENT, "process %u ended before it could be looked at", pid);
+		return err_set(err, -ENOENT, "process %u ended before memwhy could look at it", pid);
 	return capture_note(c, NOTE_WARNING,
-		"process %u ended before it could be looked at: nothing of it is known", pid);
+		"process %u ended before memwhy could look at it: nothing about it is known", pid);
 }
 
 static int open_processes(struct capture *c, struct err *err)
@@ -157,7 +157,8 @@ static int open_processes(struct capture *c, struct err *err)
 	vec_each (pid, &c->opt.scope.tasks)
 		rc = rc ? rc : process_try(c, *pid, err);
 	if (!rc && !h->processes.n)
-		return err_set(err, -ENOENT, "all processes ended before they could be looked at");
+		return err_set(
+			err, -ENOENT, "all processes ended before memwhy could look at them");
 	return rc;
 }
 
@@ -345,9 +346,8 @@ static int attach(struct capture *c, struct attached *a, struct err *err)
 		rc = rc ? rc : sessions ? session_attach(a, p) : pairs_attach(a, p);
 		if (rc && rc != -EINTR && proc_has_ended((int)p->pid)) {
 			rc = capture_note(c, NOTE_WARNING,
-				"process %u ended while probes were put into it: hardly anything "
-				"of it "
-				"was seen",
+				"process %u ended while probes were being placed: hardly anything "
+				"of it was seen",
 				p->pid);
 			if (rc)
 				return rc;

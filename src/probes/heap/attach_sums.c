@@ -200,18 +200,18 @@ static void tell(
 		capture_note(c, NOTE_INFO, "process %u had %llu children, which are not followed",
 			p->pid, now->forks);
 	if (now->failed)
-		capture_note(c, NOTE_INFO, "process %u: %llu allocations got nothing", p->pid,
-			now->failed);
+		capture_note(
+			c, NOTE_INFO, "process %u: %llu allocations failed", p->pid, now->failed);
 	if (now->unlisted || now->mixed)
 		capture_note(c, NOTE_WARNING,
 			"process %u: for %llu threads that ended and %llu frees of other threads' "
-			"blocks there was no room in the tables: what threads have live is not "
-			"exact, and the thread 0 stands for several",
+			"blocks there was no room in the tables: live bytes by thread are not "
+			"exact, and thread 0 stands for several",
 			p->pid, now->mixed, now->unlisted);
 	if (now->untold)
 		capture_note(c, NOTE_WARNING,
-			"process %u: of %llu calls the return was not seen, so what they gave is "
-			"not known",
+			"process %u: the return of %llu calls was not seen, so their result is "
+			"unknown",
 			p->pid, now->untold);
 }
 

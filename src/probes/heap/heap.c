@@ -322,8 +322,8 @@ static void tell(struct capture *c, struct heap_state *s)
 	collector_programs(s->collector, &programs);
 	if (!programs.asked && !programs.unanswered && !known)
 		capture_note(c, NOTE_WARNING,
-			"no program was tracked: they are static, or have more privileges than "
-			"who runs them, or the library could not be loaded");
+			"no program was tracked: they are static, have more privileges than the "
+			"user who runs them, or could not load the library");
 	if (programs.refused)
 		capture_note(c, NOTE_WARNING,
 			"%u program%s not tracked, as memwhy's own limits (ulimit -n, -f) left no "
@@ -355,8 +355,8 @@ static void tell(struct capture *c, struct heap_state *s)
 	collector_asked(s->collector, &asked, &guessed);
 	if (guessed > asked / 20)
 		capture_note(c, NOTE_INFO,
-			"of %llu of %llu accesses the heap had changed before they were looked up: "
-			"those to blocks freed meanwhile are of no block",
+			"the heap changed before %llu of %llu accesses were looked up: accesses to "
+			"blocks freed meanwhile are not attributed to a block",
 			guessed, asked);
 }
 

@@ -51,9 +51,9 @@ const struct by_column heap_columns[C_N] = {
 	[C_MAX] = {0, {"max_bytes", "MAX", CELL_U64, UNIT_BYTES, COL_WIDE,
 			      "largest allocation since the process began"}},
 	[C_SLACK] = {0, {"slack_bytes", "SLACK", CELL_U64, UNIT_BYTES, COL_WIDE,
-				"what the allocator gave beyond what was asked for, of these "
-				"allocations (malloc_usable_size); not of attached processes, nor "
-				"of new in allocators that have one"}},
+				"what the allocator gave beyond the size asked for "
+				"(malloc_usable_size); unknown of attached processes, and of "
+				"operator new where the allocator has its own"}},
 	[C_LIFE] = {0, {"average_life_ns", "LIFE", CELL_U64, UNIT_NS, COL_WIDE,
 			       "average life of the freed blocks (to some ms)"}},
 	[C_MAX_LIFE] = {0, {"max_life_ns", "MAX LIFE", CELL_U64, UNIT_NS, COL_WIDE,
@@ -67,8 +67,8 @@ const struct by_column heap_columns[C_N] = {
 	[C_LIVES] = {0, {"life_hist", "LIFETIMES", CELL_HIST, UNIT_NS, COL_WIDE,
 				"log2 histogram of the lives; the first slot is all below 1 ms"}},
 	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0,
-				       "who allocated; none: there was no memory to tell stacks "
-				       "apart"}},
+				       "code path that allocated; none: there was no memory for "
+				       "more stacks"}},
 };
 
 static u64 ns_of_ms(u64 ms)

@@ -28,7 +28,7 @@ static void faults_tell(struct capture *c, const struct collector_faults *f)
 	if (f->user_only)
 		capture_note(c, NOTE_WARNING,
 			"page faults in kernel mode (read(2) into new memory) are not counted: "
-			"that takes kernel.perf_event_paranoid of 1, or CAP_PERFMON");
+			"that takes kernel.perf_event_paranoid of at most 1, or CAP_PERFMON");
 	if (f->lost)
 		capture_note(c, NOTE_WARNING,
 			"%llu records of page faults were lost: memwhy did not read in time",

@@ -52,13 +52,13 @@ _Static_assert(G_N == HEAP_GROWTH_COLUMNS, "columns of growth");
 
 const struct column heap_growth_columns[HEAP_GROWTH_COLUMNS] = {
 	[G_TIME] = {"time_ns", "TIME", CELL_U64, UNIT_NS, 0,
-		"end of the span, since memwhy began; of a long run spans are joined in pairs"},
+		"end of the span, since memwhy began; in a long run spans are merged in pairs"},
 	[G_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
 	[G_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
 	[G_LIVE] = {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"allocated and not freed then"},
 	[G_CHANGE] = {"change_bytes", "CHANGE", CELL_S64, UNIT_BYTES, 0,
-		"by which that changed in the span"},
+		"change of that in the span"},
 	[G_ALLOCATIONS] = {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, 0,
 		"blocks allocated in the span"},
 	[G_BYTES] = {"allocated_bytes", "ALLOCATED", CELL_U64, UNIT_BYTES, 0, "asked for these"},

@@ -32,10 +32,10 @@ const struct by_column heap_mapping_columns[HEAP_MAPPING_COLUMNS] = {
 				"mmap, mremap, brk and sbrk that mapped or moved, in the interval "
 				"(exact)"}},
 	[M_MAPPED] = {0, {"mapped_bytes", "MAPPED", CELL_U64, UNIT_BYTES, 0,
-				 "by these, in whole pages; of an mremap that by which it grew"}},
+				 "by these, in whole pages; of an mremap, what it grew by"}},
 	[M_UNMAPPED] = {0, {"unmapped_bytes", "UNMAPPED", CELL_U64, UNIT_BYTES, 0,
-				   "of what this stack mapped: unmapped in the interval, by "
-				   "whomever, or replaced (MAP_FIXED)"}},
+				   "of what this stack mapped: unmapped in the interval, by any "
+				   "code, or replaced (MAP_FIXED)"}},
 	[M_FAILED] = {0, {"failed", "FAILED", CELL_U64, UNIT_COUNT, 0,
 				 "calls of this stack that failed, munmap's too"}},
 	[M_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "who mapped"}},

@@ -55,7 +55,7 @@ const struct by_column heap_residence_columns[HEAP_RESIDENCE_COLUMNS] = {
 	[R_SWAPPED] = {0, {"swapped_bytes", "SWAPPED", CELL_U64, UNIT_BYTES, COL_RARE | COL_LEVEL,
 				  "of this in swap, at that time"}},
 	[R_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "who allocated or mapped"}},
+		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that allocated or mapped"}},
 };
 
 enum {

@@ -338,7 +338,7 @@ static void notes_add(struct heap_view_state *v, struct report *r)
 		report_note(r, "numbers are estimates: allocations were sampled by bytes "
 			       "(--sample)");
 	if (v->sums.by & BY_STACK && v->sums.by & BY_THREAD)
-		report_note(r, "what a stack allocated is known by process, not by thread");
+		report_note(r, "allocations of a stack are known by process, not by thread");
 }
 
 static int processes_add(struct heap_view_state *v, struct report *r)

@@ -8,10 +8,10 @@
 #include "analysis/durations.h"
 #include "probes/leak/leak_series.h"
 
-#define LEAK_COLUMN_NOW                                                                            \
-	{                                                                                          \
-		"growth_bytes_per_s", "GROWTH/s", CELL_S64, UNIT_BYTES, 0,                         \
-			"by which those bytes grew, in the last third of the time since the start" \
+#define LEAK_COLUMN_NOW                                                                       \
+	{                                                                                     \
+		"growth_bytes_per_s", "GROWTH/s", CELL_S64, UNIT_BYTES, 0,                    \
+			"growth of those bytes in the last third of the time since the start" \
 	}
 #define LEAK_COLUMN_STAYED                                                                       \
 	{                                                                                        \
@@ -20,10 +20,10 @@
 			"still "                                                                 \
 			"there"                                                                  \
 	}
-#define LEAK_COLUMN_VERDICT                                              \
-	{                                                                \
-		"verdict", "VERDICT", CELL_TEXT, UNIT_NONE, COL_BELOW,   \
-			"how the outstanding bytes went since the start" \
+#define LEAK_COLUMN_VERDICT                                                   \
+	{                                                                     \
+		"verdict", "VERDICT", CELL_TEXT, UNIT_NONE, COL_BELOW,        \
+			"how the outstanding bytes developed since the start" \
 	}
 #define LEAK_COLUMN_OUTLIVED                                                                   \
 	{                                                                                      \

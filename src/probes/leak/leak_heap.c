@@ -329,12 +329,12 @@ static void notes_add(const struct leak_heap *h, struct report *r, bool by_stack
 		report_note(
 			r, "numbers are estimates: allocations were sampled by bytes (--sample)");
 	if (incomplete)
-		report_note(r, "events were lost: what seems to be live may have been freed");
+		report_note(r, "events were lost: what looks live may have been freed");
 	if (gone)
 		report_note(r, "%llu other stacks have nothing live", gone);
 	if (!by_stack && h->sites.n)
 		report_not_checked(r,
-			"how each stack's live bytes went was not recorded: that takes "
+			"the course of each stack's live bytes was not recorded: that takes "
 			"`memwhy leak --record`");
 }
 
@@ -407,8 +407,8 @@ int leak_heap_report(const struct leak_heap *h, bool by_stack, struct report *r)
 		notes_add(h, r, by_stack, rows.gone);
 		if (h->sites.n && !is_judged)
 			report_next(r,
-				"Growth is judged from 6 seconds of a process on; `memwhy heap` "
-				"tells who held most at the peak");
+				"Growth is judged from 6 seconds on; `memwhy heap` shows who held "
+				"most at the peak");
 	}
 	vec_free(&rows.live);
 	vec_free(&rows.steady);

@@ -43,9 +43,9 @@ static const struct column columns[M_N] = {
 	[M_CALLS] = {"calls", "CALLS", CELL_U64, UNIT_COUNT, 0,
 		"mmap, mremap, brk and sbrk that mapped or moved, in the interval"},
 	[M_MAPPED] = {"mapped_bytes", "MAPPED", CELL_U64, UNIT_BYTES, 0,
-		"by these, in whole pages; of an mremap that by which it grew"},
+		"by these, in whole pages; of an mremap, what it grew by"},
 	[M_UNMAPPED] = {"unmapped_bytes", "UNMAPPED", CELL_U64, UNIT_BYTES, 0,
-		"of what this stack mapped: unmapped in the interval, by whomever"},
+		"of what this stack mapped: unmapped in the interval, by any code"},
 	[M_STAYED] = {"stayed_ratio", "STAYED", CELL_F64, UNIT_RATIO, 0,
 		"of the bytes that were mapped after the first third of the time, still there: at "
 		"least that, as if all that was unmapped had been among them"},

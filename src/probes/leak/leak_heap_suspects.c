@@ -28,8 +28,8 @@ static void tell_next(struct report *r, struct finding *f, const struct leak_hea
 	finding_line(r, f->try_, "Run it longer, to tell a leak from what fills: this was %.0f s.",
 		w->judged.seconds);
 	finding_line(r, f->try_,
-		"Whether anything still points to them tells a debugger of the heap that looks at "
-		"all of memory at exit (LeakSanitizer, valgrind); memwhy does not look.");
+		"Whether anything still points to them is for a heap checker that scans memory at "
+		"exit (LeakSanitizer, valgrind); memwhy does not scan.");
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(
 		r, f->verify, "The same command again: this stack is \"comes and goes\" or flat.");
@@ -54,9 +54,8 @@ static void tell(struct report *r, const struct leak_evidence *e, const void *ar
 	leak_tell_growth(r, f, e);
 	leak_tell_lives(r, f, w->frees, &w->lives);
 	leak_tell_stack(r, f, w->stack);
-	f->why =
-		"What is allocated here stays and grows with time. That a block is live at the end "
-		"is no fault by itself; that they become ever more is.";
+	f->why = "What is allocated here stays, and grows with time. A block that is live at the "
+		 "end is no fault as such; ever more of them are.";
 	tell_next(r, f, w);
 }
 

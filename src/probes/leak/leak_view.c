@@ -225,8 +225,8 @@ static void follow_tell(const struct leak_state *v, struct report *r, u64 gone, 
 			p->untracked, p->room);
 	if (p->parts > before->parts)
 		report_note(r,
-			"%llu page allocations were freed in parts: they count as freed with the "
-			"first part",
+			"%llu page allocations were freed in parts: they count as freed when the "
+			"first part was",
 			p->parts - before->parts);
 	if (v->follow.lifetimes_full + p->lifetimes_full)
 		report_note(r, "%llu lifetimes found no room in their table",

@@ -58,8 +58,8 @@ static void map_churn(struct report *r, u32 tgid, const struct maps_proc *p)
 	f->cost_ns = p->map_ns;
 	finding_line(r, f->evidence, "%llu mmap, of %s on average, and %llu munmap in %.1f s",
 		p->maps, fmt_bytes(each, p->map_bytes / p->maps), p->unmaps, seconds_of(r));
-	finding_line(
-		r, f->evidence, "%s in these calls, over all threads", fmt_ns(time, p->map_ns));
+	finding_line(r, f->evidence, "%s spent in these calls, over all threads",
+		fmt_ns(time, p->map_ns));
 	f->why = "Each mapping starts with pages that are faulted in and zeroed anew, and munmap "
 		 "makes other CPUs drop their translations; both hold up the threads of the "
 		 "process (mmap_lock). The faults are not in the time above.";
@@ -82,7 +82,7 @@ static void drop_churn(struct report *r, u32 tgid, const struct maps_proc *p)
 		return;
 	f->title = report_text(r, "%s gives memory back by madvise %.0f times a second",
 		process_text(r, tgid), (double)p->drops / seconds_of(r));
-	f->confidence = "medium: calls are exact; that the memory is used again is not looked at";
+	f->confidence = "medium: calls are exact; whether the memory is used again was not checked";
 	f->cost_ns = p->drop_ns;
 	finding_line(r, f->evidence,
 		"%llu calls with MADV_DONTNEED or MADV_FREE, of %s on average, in %.1f s", p->drops,

@@ -97,14 +97,14 @@ static const struct by_column columns[C_N] = {
 			"mappings after the last call; vm.max_map_count "
 			"limits them"}},
 	[C_EXECS] = {BY_PROCESS, {"execs", "EXECS", CELL_U64, UNIT_COUNT, COL_WIDE,
-					 "how often a new program took the place of the old one "
-					 "since it was first seen"}},
+					 "how often exec replaced the program since it was first "
+					 "seen"}},
 	[C_LENGTH] = {0, {"length_bytes", "LENGTH", CELL_U64, UNIT_BYTES, COL_WIDE,
 				 "sum of the lengths that successful calls named"}},
 	[C_MIXED] = {0, {"mixed", "MIXED", CELL_U64, UNIT_COUNT, COL_WIDE,
 				"calls that overlapped others of their process: what they mapped "
 				"is told by arguments and result"}},
-	DURATIONS_COLUMNS(C_DURATIONS, "time in the calls, of those whose begin was seen"),
+	DURATIONS_COLUMNS(C_DURATIONS, "time in the calls whose begin was seen"),
 	[C_STACK] = {BY_STACK,
 		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the call"}},
 };

@@ -154,7 +154,7 @@ static int hardware_try(const struct capture *c, char why[NUMA_WHY_LEN])
 	if (!n)
 		return -ENODEV;
 	if (c->opt.scope.comm[0] || c->opt.scope.cgroup_id) {
-		snprintf(why, NUMA_WHY_LEN, "samples of hardware cannot be had for -c, -g or -C");
+		snprintf(why, NUMA_WHY_LEN, "hardware samples are unavailable with -c, -g or -C");
 		return -EOPNOTSUPP;
 	}
 	return numa_hardware_open(specs, n, &s->hardware, why);
@@ -178,7 +178,7 @@ static int hint_try(const struct capture *c, char why[NUMA_WHY_LEN])
 	rc = kbtf_available() ? watch_try(both, ARRAY_SIZE(both)) : 0;
 	if (rc == -ENOSPC)
 		snprintf(why, NUMA_WHY_LEN,
-			"it takes two debug registers of each CPU, and others use them");
+			"it takes two debug registers of each CPU, and they are in use");
 	else if (rc && rc != -EPERM && rc != -EACCES)
 		snprintf(why, NUMA_WHY_LEN, "watchpoints on the kernel's counters: %s",
 			strerror(-rc));

@@ -54,9 +54,8 @@ static void try_producer(struct advice *a)
 	a->to->why = "A page lies on the node where it was first touched. What one node allocates "
 		     "and fills, and another one uses, is remote for all of that use.";
 	finding_line(a->r, a->to->try_,
-		"Let the thread that uses it allocate it, or touch it first (memset by the user, "
-		"not "
-		"by the maker)");
+		"Let the thread that uses it allocate it, or touch it first (memset by the "
+		"consuming thread, not the allocating one)");
 	finding_line(a->r, a->to->try_,
 		"Or move it before its use, where that pays (see the evidence): `" MBIND "`",
 		MBIND_OF(of, "MPOL_BIND", bit(a->v->user)));
@@ -77,7 +76,8 @@ static void try_alternating(struct advice *a)
 		"Or give each turn to threads of one node; or move it as the turn goes over: "
 		"`" MBIND "`",
 		MBIND_OF(of, "MPOL_BIND", bit(a->v->user)));
-	finding_line(a->r, a->to->undo, "A thread runs everywhere again: `taskset -cp 0-%u TID`",
+	finding_line(a->r, a->to->undo,
+		"Let a thread run on all CPUs again: `taskset -cp 0-%u TID`",
 		(u32)MAX(a->r->stream->host.cpus, 1U) - 1);
 }
 
@@ -228,7 +228,7 @@ static void try_tier(struct advice *a)
 	finding_line(a->r, a->to->try_, "Or move it: `" MBIND "`",
 		MBIND_OF(of, "MPOL_BIND", numa_machine(a->f)->cpus));
 	finding_line(a->r, a->to->undo,
-		"With the value that it shows now: `sysctl kernel.numa_balancing=VALUE`");
+		"With the value it has now: `sysctl kernel.numa_balancing=VALUE`");
 }
 
 static void (*const tries[NUMA_PATTERNS])(struct advice *) = {

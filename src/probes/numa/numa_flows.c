@@ -63,8 +63,7 @@ static const struct column flow_columns[F_N] = {
 	[F_ACCESSES] = {"accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WIDE | COL_WEIGHT,
 		"that the sample stands for (estimated)"},
 	[F_FUNCTION] = {"function", "BY", CELL_TEXT, UNIT_NONE, 0, "function that accessed it"},
-	[F_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, COL_WIDE,
-		"how the thread came there, from the instruction that accessed it on"},
+	[F_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, COL_WIDE, "code path of the access"},
 };
 
 enum { T_WHO, T_ACCESSES, T_REMOTE, T_PICTURE, T_N };

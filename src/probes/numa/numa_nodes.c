@@ -74,13 +74,13 @@ static const struct column move_columns[] = {
 
 static const struct column missed_columns[] = {
 	{"reason", "WITHOUT AN OBJECT, BECAUSE", CELL_TEXT, UNIT_NONE, 0,
-		"why a sample is of no object"},
+		"why a sample has no object"},
 	{"samples", "SAMPLES", CELL_U64, UNIT_COUNT, COL_WEIGHT, "of them (exact)"},
 	{"share_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "of all samples"},
 };
 
 static const struct column source_columns[] = {
-	{"source", "SOURCE", CELL_TEXT, UNIT_NONE, 0, "what told of accesses"},
+	{"source", "SOURCE", CELL_TEXT, UNIT_NONE, 0, "where the samples come from"},
 	{"node_known_by", "NODE OF THE PAGE", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"how it is known: seen at the access and physical address are exact, level is "
 		"what the hardware says"},

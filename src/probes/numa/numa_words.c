@@ -24,7 +24,7 @@ static const char *const why_names[NUMA_WHYS] = {
 	[NUMA_WHY_NO_ADDRESS] = "the sample has no address",
 	[NUMA_WHY_NO_MAPS] = "no mapping of the process is known",
 	[NUMA_WHY_NOT_MAPPED] = "nothing was mapped there at that time",
-	[NUMA_WHY_LATE] = "it came too late to be put in order",
+	[NUMA_WHY_LATE] = "it came too late to be put into order",
 };
 
 static const char *const source_names[NUMA_SOURCES] = {

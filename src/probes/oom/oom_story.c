@@ -204,7 +204,7 @@ static void afterwards(struct report *r, struct finding *f, const struct kill *x
 	const char *load = "";
 
 	if (s->h.size)
-		load = report_text(r, "load %u.%02u %u.%02u %u.%02u, %u of %u tasks ready",
+		load = report_text(r, "load %u.%02u %u.%02u %u.%02u, %u of %u tasks runnable",
 			s->load1 / 100, s->load1 % 100, s->load5 / 100, s->load5 % 100,
 			s->load15 / 100, s->load15 % 100, s->runnable, s->tasks);
 	if (x->freed_how)
@@ -220,7 +220,7 @@ static const char *confidence(const struct kill *x)
 {
 	if (x->seen && x->reported)
 		return "high: seen as it happened, and in the kernel's log";
-	return x->seen ? "high: seen as it happened; the kernel's log was not to be had"
+	return x->seen ? "high: seen as it happened; the kernel's log was unavailable"
 		       : "high: by the kernel's log";
 }
 

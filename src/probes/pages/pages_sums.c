@@ -189,8 +189,8 @@ enum {
 static const struct by_column free_columns[F_N] = {
 	BY_TASK_COLUMNS,
 	[K_ORDER] = {BY_ORDER, {"order", "ORDER", CELL_U64, UNIT_ID, 0,
-				       "2^order pages in one block; empty for the batched, "
-				       "whose order is not told"}},
+				       "2^order pages in one block; empty for batches, whose order "
+				       "is unknown"}},
 	[F_COUNT] = {0, {"count", "FREES", CELL_U64, UNIT_COUNT, COL_WEIGHT, "frees (exact)"}},
 	[F_RATE] = {0, {"per_second", "/S", CELL_F64, UNIT_COUNT, 0, "the same, a second"}},
 	[F_PAGES] = {0, {"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WIDE, "their pages"}},

@@ -61,10 +61,11 @@ static const struct by_column columns[C_N] = {
 			"of move_pages"}},
 	[C_BEFORE] = {0,
 		{"placed_before_ratio", "BEFORE", CELL_F64, UNIT_RATIO, 0,
-			"of the pages there, on a node that the call asked for, as it began "
+			"of the pages there, on a node that the call asked for, when it began "
 			"(sampled where ranges have more than 512 pages)"}},
-	[C_AFTER] = {0, {"placed_after_ratio", "AFTER", CELL_F64, UNIT_RATIO, 0,
-				"the same, as it ended; of move_pages: as its status array says"}},
+	[C_AFTER] = {0,
+		{"placed_after_ratio", "AFTER", CELL_F64, UNIT_RATIO, 0,
+			"the same, when it ended; of move_pages: as its status array says"}},
 	[C_MOVED] = {0, {"moved_pages", "MOVED", CELL_U64, UNIT_PAGES, COL_MAIN,
 				"pages that the kernel migrated in them (exact)"}},
 	[C_UNMOVED] = {0, {"unmoved_pages", "NOT MOVED", CELL_U64, UNIT_PAGES, COL_MAIN,

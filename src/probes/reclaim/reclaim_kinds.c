@@ -37,7 +37,7 @@ static const struct field stall_fields[] = {
 	FIELD(struct reclaim_stall, reclaimed, FIELD_U64, UNIT_PAGES,
 		"as pgsteal_* counts; returned where the LRU tells nothing"),
 	FIELD(struct reclaim_stall, returned, FIELD_U64, UNIT_PAGES,
-		"reclaimed, as the kernel told the allocator: with the pages of slabs"),
+		"reclaimed, as reported to the allocator: with the pages of slabs"),
 	FIELD(struct reclaim_stall, shrinker_ns, FIELD_U64, UNIT_NS, "of it, in shrinkers"),
 	FIELD(struct reclaim_stall, throttled_ns, FIELD_U64, UNIT_NS, "of it, put to sleep"),
 	FIELD(struct reclaim_stall, free_pages, FIELD_U64, UNIT_PAGES,

@@ -179,7 +179,7 @@ static const struct column lru_columns[] = {
 		"who scanned: direct, memcg, soft limit or node reclaim, or kswapd"},
 	{"lru", "LRU", CELL_TEXT, UNIT_NONE, 0, "list of pages"},
 	{"node", "NODE", CELL_U64, UNIT_ID, 0,
-		"NUMA node of the list; not told where no page was taken"},
+		"NUMA node of the list; unknown where no page was taken"},
 	{"scanned_pages", "SCANNED", CELL_U64, UNIT_PAGES, COL_WEIGHT,
 		"as the kernel counts in pgscan_* (inactive lists) and pgrefill (active lists)"},
 	{"examined_pages", "EXAMINED", CELL_U64, UNIT_PAGES, COL_WIDE,

@@ -75,7 +75,7 @@ static const struct column each_columns[] = {
 	{"reclaimed_pages", "RECLAIMED", CELL_U64, UNIT_PAGES, 0,
 		"pages reclaimed from the LRU lists, as pgsteal_* counts"},
 	{"returned_pages", "RETURNED", CELL_U64, UNIT_PAGES, COL_WIDE,
-		"pages reclaimed as the allocator was told: with the pages of slabs"},
+		"pages reclaimed as reported to the allocator: with the pages of slabs"},
 	{"shrinker_ns", "SHRINKERS", CELL_U64, UNIT_NS, 0, "of the duration, in shrinkers"},
 	{"throttled_ns", "THROTTLED", CELL_U64, UNIT_NS, 0, "of the duration, put to sleep"},
 	{"free_pages", "FREE", CELL_U64, UNIT_PAGES, 0, "free in all zones when it began"},

@@ -351,20 +351,19 @@ const struct probe probe_stalls = {
 		"limit, that did not get what it wanted at once and had to do something about it: "
 		"reclaim, compaction, trying again, the OOM killer. Each of these is a step. The "
 		"time of a stall is from the begin of its first step to the end of its last; the "
-		"look at the free lists before and after has no event and is not in it.\n\n"
-		"No event marks a stall as a whole: steps are joined by the order in which the "
+		"look at the free lists before and after has no event and is not in it.\n\nNo "
+		"event marks a stall as a whole: steps are joined by the order in which the "
 		"allocator takes them. Reclaim that follows reclaim belongs to the same allocation "
 		"only if the kernel announced a retry in between. A retry that finds a page at "
 		"once, followed by another stall of the same thread, order and flags within the "
-		"same system call, without a sleep in between, counts as one.\n\n"
-		"Steps are exact: direct reclaim is what allocstall_* counts in /proc/vmstat, "
-		"compaction what compact_stall counts. The outcome is told by no event but one; "
-		"where there is none it follows from the flags: small allocations do not fail "
-		"unless they asked to.\n\n"
-		"A stall is told when its thread goes on to the next, when the thread has been "
-		"quiet for 5 s (with --each, 1 s), or at the end.\n\n"
-		"A task that waits for kswapd before it reclaims (pgscan_direct_throttle) is not "
-		"seen: `memwhy reclaim` counts these.",
+		"same system call, without a sleep in between, counts as one.\n\nSteps are exact: "
+		"direct reclaim is what allocstall_* counts in /proc/vmstat, compaction what "
+		"compact_stall counts. Only one event tells the outcome; where there is none it "
+		"follows from the flags: small allocations do not fail unless they asked to.\n\nA "
+		"stall is reported when its thread goes on to the next, when the thread has been "
+		"quiet for 5 s (with --each, 1 s), or at the end.\n\nA task that waits for kswapd "
+		"before it reclaims (pgscan_direct_throttle) is not seen: `memwhy reclaim` counts "
+		"these.",
 	.examples = examples,
 	.output = stalls_output,
 	.kinds = stalls_kinds,

@@ -123,9 +123,9 @@ static const struct column step_columns[] = {
 	{"mode", "MODE", CELL_TEXT, UNIT_NONE, 0, "of compaction: async, sync, sync full"},
 	{"result", "RESULT", CELL_TEXT, UNIT_NONE, 0,
 		"compaction: page, or no page after it (from events that also tell of zones: "
-		"rarely one is taken for the other); reclaim: progress as the allocator was told "
-		"(also when compaction can do the rest), or none; retry: as the kernel decided, or "
-		"after the OOM killer had its turn"},
+		"rarely one is taken for the other); reclaim: progress as reported to the "
+		"allocator (also when compaction can do the rest), or none; retry: as the kernel "
+		"decided, or after the OOM killer had its turn"},
 	{"status", "STATUS", CELL_TEXT, UNIT_NONE, 0,
 		"of compaction: the highest enum compact_result of its zones"},
 	{"order", "ORDER", CELL_U64, UNIT_ID, COL_WIDE, "of the allocation, with --by order"},

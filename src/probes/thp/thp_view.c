@@ -215,7 +215,8 @@ static int sums_report(struct thp_state *v, struct report *r)
 		return -ENOMEM;
 	t->sort = "count";
 	t->empty = known.faults ? "No huge page was faulted in or split in this interval."
-				: "Who gets huge pages cannot be told here; see the counters.";
+				: "Who gets huge pages cannot be seen on this host; the counters "
+				  "below can.";
 	for (size_t i = 0; i < g->n && !rc; i++) {
 		const struct by_task_key *k = groups_key(g, i);
 		struct cell all[C_N] = {};

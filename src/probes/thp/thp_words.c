@@ -44,9 +44,11 @@ static const struct meaning meanings[] = {
 	{"khugepaged/max_ptes_swap", NULL, "so many may be in swap"},
 	{"khugepaged/pages_to_scan", NULL, "pages that khugepaged looks at in one pass"},
 	{"khugepaged/scan_sleep_millisecs", NULL, "pause between two passes, in ms"},
-	{"khugepaged/alloc_sleep_millisecs", NULL, "pause after no huge page was to be had, in ms"},
+	{"khugepaged/alloc_sleep_millisecs", NULL,
+		"pause after an allocation of a huge page "
+		"failed, in ms"},
 	{"khugepaged/pages_collapsed", NULL, "huge pages it made since boot"},
-	{"khugepaged/full_scans", NULL, "times it was through all memory since boot"},
+	{"khugepaged/full_scans", NULL, "full scans of memory since boot"},
 };
 
 /* Of one size of multi-size THP, and of any. */
