@@ -2,7 +2,8 @@
  * memwhy itself, but for what it asks the kernel to load: writes to the file VERIFIER_OUT a line
  * for each BPF program, tab-separated: name, result (0 or -errno), instructions, instructions that
  * the verifier looked at, its states at most, bytes of its full log (0: VERIFIER_LOG is not set,
- * which makes it load everything twice), and how long it took in us. Linked with --wrap=syscall.
+ * which makes it load everything twice), and how long it took in us. What the verifier says of a
+ * program that it refuses goes to VERIFIER_OUT.NAME. Linked with --wrap=syscall.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -20,7 +21,8 @@
 #define LOG_BYTES (256U << 20)
 #define LOG_STATS 4 /* BPF_LOG_STATS, since 5.2 */
 #define SHORT 16
-#define LOG_ALL 2 /* BPF_LOG_LEVEL2 */
+#define LOG_PATH 1 /* BPF_LOG_LEVEL1: the path that it was refused for */
+#define LOG_ALL 2  /* BPF_LOG_LEVEL2 */
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
@@ -48,6 +50,22 @@ static u64 log_bytes(union bpf_attr attr, size_t size, char *log)
 	return strlen(log);
 }
 
+/* Writes why the program was refused. */
+static void refusal_keep(union bpf_attr attr, size_t size, char *log, const char *out)
+{
+	char path[4096];
+	FILE *f;
+
+	attr.log_level = LOG_PATH;
+	__real_syscall(SYS_bpf, BPF_PROG_LOAD, &attr, size);
+	snprintf(path, sizeof(path), "%s.%s", out, attr.prog_name);
+	f = fopen(path, "w");
+	if (!f)
+		abort();
+	fputs(log, f);
+	fclose(f);
+}
+
 static long program_load(const union bpf_attr *asked, size_t size, const char *out)
 {
 	union bpf_attr attr = {};
@@ -72,6 +90,8 @@ static long program_load(const union bpf_attr *asked, size_t size, const char *o
 		number_in(log, "processed "), number_in(log, "peak_states "));
 	fprintf(f, "%llu\t%llu\n", fd < 0 ? 0 : log_bytes(attr, size, log), ns / NSEC_PER_USEC);
 	fclose(f);
+	if (fd < 0)
+		refusal_keep(attr, size, log, out);
 	munmap(log, LOG_BYTES);
 	errno = error;
 	return fd;

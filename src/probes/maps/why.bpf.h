@@ -119,7 +119,8 @@ static __always_inline bool why_rlimit(
 
 #define ADDRESSES (1ULL << 47)
 
-static __always_inline void why_take(struct maps_thread *t)
+/* A function of its own: what it needs of the stack is not the walk's, for which 5.10 has little. */
+static __noinline void why_take(struct maps_thread *t)
 {
 	const struct mm_struct___maps *mm = current_mm();
 	u64 bytes = wanted_bytes(t);
