@@ -158,6 +158,19 @@ beside_perf() { # EVENT ARGS...
 	[ "$(jq -c '[.rows[] | .count] | unique | length' "$o")" -eq 1 ]
 }
 
+@test "count: without kprobes functions of the kernel are counted by fentry" {
+	mkdir "$BATS_TEST_TMPDIR/none"
+	run --separate-stderr unshare --mount sh -c 'mount --bind "$0" /sys/bus/event_source/devices/kprobe 2>/dev/null; exec "$@"' \
+		"$BATS_TEST_TMPDIR/none" "$MEMWHY" count k:vfs_read --by comm -o json --out "$BATS_TEST_TMPDIR/o" -- \
+		dd if=/dev/zero of=/dev/null bs=1 count=50 status=none
+	[ "$status" -ne 3 ] || skip "$stderr"
+	[ "$status" -eq 0 ]
+	jq -e '.methods.count | test("fentry")' "$BATS_TEST_TMPDIR/o"
+	calls=$(jq '[.rows[] | select(.comm == "dd") | .count] | add' "$BATS_TEST_TMPDIR/o")
+	[ "$calls" -ge 50 ]
+	[ "$calls" -le 59 ]
+}
+
 @test "count: names of flags are the kernel's" {
 	o=$BATS_TEST_TMPDIR/o
 	of_command "$o" kmem:mm_page_alloc --by gfp_flags -- sh -c "echo | $WORKLOADS/touch 4"

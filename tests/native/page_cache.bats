@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Who pushes whose files out of the page cache: check names both, and what it says to try ends it.
 
+# bats file_tags=host
 load common
 . "$BATS_TEST_DIRNAME/../zoo/zoo.bash"
 

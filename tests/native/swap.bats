@@ -57,7 +57,9 @@ report() {
 @test "swap: seen = delivered + lost with a tiny ring" {
 	walk_start -a 24 -l 12
 	memwhy_start swap -p "$pid" --each --ring-size 4096
+	kill -STOP "$memwhy" # it would keep up
 	walk_go
+	kill -CONT "$memwhy"
 	memwhy_stop
 	walk_end
 	rows=$(report '.rows | length') delivered=$(report .events.swap) lost=$(report .lost.swap)
