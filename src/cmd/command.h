@@ -50,6 +50,7 @@ struct command {
 	const char *section;         /* under which help lists it */
 	const char *operands;        /* "FILE", NULL: none */
 	u32 n_operands;              /* at most */
+	bool operands_again;         /* what follows -- is operands too, no command to run */
 	u32 groups;                  /* enum option_groups */
 	bool takes_command;          /* -- CMD */
 	bool needs_command;          /* … or a recording; with GROUP_ATTACH -p will do */

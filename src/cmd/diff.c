@@ -1,24 +1,28 @@
-/* `memwhy diff BEFORE AFTER`: what changed between two recordings, by stack or what else rows are
- * of. */
+/* `memwhy diff BEFORE AFTER`: what changed between two recordings, or several a side, by stack or
+ * what else rows are of. */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "cmd/diff_inputs.h"
 #include "cmd/diff_tell.h"
 #include "cmd/diff_texts.h"
 #include "cmd/entries.h"
 #include "cmd/output.h"
-#include "cmd/recording.h"
-#include "cmd/run_take.h"
 #include "report/role.h"
+
+/* A table that is compared. */
+struct compared {
+	const char *name;
+	struct diff_match *match;
+};
 
 struct comparison {
 	const struct options *o;
-	const char *paths[2];
-	int inputs[2];   /* the same, open; 0: not yet */
+	struct diff_inputs in;
 	bool unfiltered; /* see recording_enter */
 	const struct command *of;
-	struct taken sides[2];
+	struct taken sides[2]; /* the first recordings */
+	VEC(struct compared) tables;
 	struct output out;
 	struct diff_spec spec;
 	struct diff_change fail_on;
@@ -27,6 +31,12 @@ struct comparison {
 	struct err *err;
 };
 
+/* The first recording of a side. */
+static struct diff_input *first(struct comparison *c, int side)
+{
+	return &c->in.v.v[c->in.first[side]];
+}
+
 static int change_option(
 	const char *option, const char *text, struct diff_change *ret, struct err *err)
 {
@@ -34,24 +44,6 @@ static int change_option(
 		return 0;
 	err_set(err, -EINVAL, "%s: '%.40s' is no change", option, text);
 	return err_hint(err, "a number, a size (1M), a time (10ms) or a part (5%%)");
-}
-
-static int paths_check(struct comparison *c)
-{
-	const struct options *o = c->o;
-	struct stat a, b;
-
-	if (o->n_operands != 2) {
-		err_set(c->err, -EINVAL, "diff needs two recordings");
-		return err_hint(c->err, "memwhy diff BEFORE AFTER");
-	}
-	c->paths[0] = o->operands[0];
-	c->paths[1] = o->operands[1];
-	if (!stat(c->paths[0], &a) && !stat(c->paths[1], &b) && S_ISREG(a.st_mode) &&
-		a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-		return err_set(c->err, -EINVAL, "%.100s and %.100s are the same file", c->paths[0],
-			c->paths[1]);
-	return 0;
 }
 
 static int of_named(struct comparison *c)
@@ -73,7 +65,7 @@ static int of_unknown(struct comparison *c, const struct stream *s)
 		if (probes[i]->view && recording_has(s, probes[i]))
 			str_addf(&has, "%s%s", has.len ? ", " : "", probes[i]->name);
 	err_set(c->err, -EINVAL, "%.200s is of 'memwhy %.31s': --of COMMAND says what to compare",
-		c->paths[1], s->session.command);
+		first(c, 1)->path, s->session.command);
 	return err_hint(c->err, "it has: %s", str_get(&has));
 }
 
@@ -103,61 +95,70 @@ static int by_stack(struct comparison *c, struct options *o)
 	return c->by.failed ? -ENOMEM : 0;
 }
 
-/* What to compare, and whether by stack, as both recordings have it. */
+/* Looks into the beginning of a recording. 1: it is none, but what --input takes as well. */
+static int input_peek(struct comparison *c, const struct diff_input *in, struct stream *ret)
+{
+	struct err err = {};
+	int rc = recording_peek(in->fd, in->path, ret, &err);
+
+	if (!rc)
+		return 0;
+	if (c->o->of)
+		return 1;
+	if (rc == -ESPIPE) {
+		err_set(&err, -EINVAL, "%.200s is no regular file", in->path);
+		rc = err_hint(&err, "--of COMMAND says what to compare");
+	}
+	*c->err = err;
+	return rc == -ENODATA || rc == -EACCES || rc == -ENOMEM ? rc : -EINVAL;
+}
+
+/* What to compare, and whether by stack, as all recordings have it. */
 static int of_choose(struct comparison *c, struct options *o)
 {
 	const struct probe *of = NULL;
-	u32 with_stacks = 0;
+	size_t with_stacks = 0;
 	int rc = o->of ? of_named(c) : 0;
 
 	if (rc || (o->of && o->by))
 		return rc;
-	for (int i = 0; i < 2 && !rc; i++) {
+	vec_each (in, &c->in.v) {
 		struct stream s;
-		struct err err = {};
 
-		rc = recording_peek(c->inputs[i], c->paths[i], &s, &err);
-		if (rc && o->of) { /* no recording, but what --input takes as well */
-			rc = 0;
+		rc = input_peek(c, in, &s);
+		if (rc < 0)
+			return rc;
+		if (rc)
 			continue;
-		}
-		if (rc == -ESPIPE) {
-			err_set(&err, -EINVAL, "%.200s is no regular file", c->paths[i]);
-			rc = err_hint(&err, "--of COMMAND says what to compare");
-		}
-		if (rc) {
-			*c->err = err;
-			return rc == -ENODATA || rc == -EACCES || rc == -ENOMEM ? rc : -EINVAL;
-		}
 		with_stacks += (s.session.options & SESSION_STACKS) != 0;
 		of = of ? of : recording_probe(&s);
-		if (i && !o->of && !of)
-			rc = of_unknown(c, &s);
+		rc = in == first(c, 1) && !o->of && !of ? of_unknown(c, &s) : 0;
 		stream_destroy(&s);
+		if (rc)
+			return rc;
 	}
-	if (!rc && !c->of)
+	if (!c->of)
 		c->of = command_find(of->name);
-	if (!rc && !o->by && with_stacks == 2)
-		rc = by_stack(c, o);
-	return rc;
+	return !o->by && with_stacks == c->in.v.n ? by_stack(c, o) : 0;
 }
 
-static int side_read(struct comparison *c, const struct options *of, int i)
+static int input_read(
+	struct comparison *c, const struct options *of, struct diff_input *in, struct taken *ret)
 {
 	struct options o = *of;
 	int rc;
 
-	o.input = c->paths[i];
+	o.input = in->path;
 	o.format = "text"; /* whether there are stacks to fold is looked at later */
 	o.fail_on = NULL;
 	o.n_operands = 0; /* those of the command itself */
-	rc = run_take(c->of, &o, c->inputs[i], &c->sides[i], c->err);
+	o.argv = NULL;
+	rc = run_take(c->of, &o, in->fd, ret, c->err);
 	if (rc == -ENOMEM)
-		return recording_too_large(c->paths[i], &o, c->err);
-	if (rc)
-		return rc;
-	c->spec.sides[i] = &c->sides[i].report;
-	return 0;
+		return recording_too_large(in->path, &o, c->err);
+	if (!rc)
+		in->damaged = ret->damaged;
+	return rc;
 }
 
 static bool is_chosen(const struct comparison *c, const struct table *t)
@@ -203,13 +204,22 @@ static int names_check(const struct comparison *c)
 				   : rc;
 }
 
-static int tables_add(struct comparison *c, struct report *r)
+/* The time that the first table is sorted by, where counts are judged in its place. */
+static const char *time_passed(const struct comparison *c, const struct table *t)
 {
-	bool any = false;
-	int rc = 0;
+	int main = table_main_column(t);
 
+	return c->spec.counts && main >= 0 && main != table_count_column(t) &&
+			       t->cols[main].unit == UNIT_NS
+		       ? t->cols[main].name
+		       : NULL;
+}
+
+static int tables_begin(struct comparison *c)
+{
 	vec_each (t, &c->sides[1].report.tables) {
-		struct diff_result res;
+		struct compared table = {.name = (*t)->name};
+		int rc;
 
 		if (!is_chosen(c, *t))
 			continue;
@@ -218,7 +228,60 @@ static int tables_add(struct comparison *c, struct report *r)
 				"--table: the rows of %s are events or a course over time: no two "
 				"recordings have the same",
 				(*t)->name);
-		rc = diff_table(r, c->sides[1].stream, &c->spec, (*t)->name, &res);
+		rc = diff_begin(&c->spec, table.name, &table.match);
+		if (rc == -ENOENT)
+			continue;
+		if (!c->tables.n)
+			c->spec.time = time_passed(c, *t);
+		if (!rc)
+			rc = vec_push(&c->tables, table);
+		if (rc) {
+			diff_end(table.match);
+			return rc;
+		}
+	}
+	return 0;
+}
+
+/* A recording of a side beside its first one: it is read, put to the others, and let go. */
+static int other_join(
+	struct comparison *c, struct options *o, struct report *r, struct diff_input *in)
+{
+	struct taken t;
+	int rc = input_read(c, o, in, &t);
+
+	if (rc)
+		return rc;
+	vec_each (table, &c->tables) {
+		if (!table->match || rc)
+			continue;
+		rc = diff_join(table->match, in->side, &t.report, table->name, c->sides[1].stream);
+		if (rc != -ENOENT)
+			continue;
+		report_not_checked(r, "%s: %s has no such table", table->name, in->path);
+		diff_end(table->match);
+		table->match = NULL;
+		rc = 0;
+	}
+	if (!rc)
+		rc = stream_facts(t.stream, &in->facts);
+	if (!rc)
+		rc = vec_push(&r->others[in->side],
+			((struct report_side){.name = in->path, .stream = &in->facts}));
+	if (!rc)
+		diff_tell_other(r, &c->spec, in->side, in->path, &t.report);
+	taken_free(&t);
+	return rc;
+}
+
+static int tables_show(struct comparison *c, struct report *r)
+{
+	bool any = false;
+
+	vec_each (t, &c->tables) {
+		struct diff_result res;
+		int rc = t->match ? diff_show(r, c->sides[1].stream, t->match, &res) : -ENOENT;
+
 		if (rc && rc != -ENOENT)
 			return rc;
 		if (!rc && !any)
@@ -245,6 +308,23 @@ static int units_check(const struct comparison *c)
 	return 0;
 }
 
+/* How far two runs of one program are apart in a time one recording a side cannot tell. */
+static int judged_check(const struct comparison *c)
+{
+	const struct diff_result *res = &c->result;
+
+	if (!c->spec.counts || res->column->unit != UNIT_NS || diff_has_several(res))
+		return 0;
+	err_set(c->err, -EINVAL,
+		"--fail-on: there is no count to judge, and of %s the noise is not known",
+		res->column->name);
+	return err_hint(c->err,
+		"memwhy diff A1 A2 A3 -- B1 B2 B3 tells it from noise; --sort %s goes by the "
+		"change "
+		"alone",
+		res->column->name);
+}
+
 static bool is_regression(const struct comparison *c)
 {
 	const struct diff_result *res = &c->result;
@@ -257,7 +337,7 @@ static bool is_regression(const struct comparison *c)
 	if (res->rise > 0 && res->rise >= least)
 		return true;
 	return res->summed && diff_change(res->total, true, &change, &error) && change > error &&
-	       change > 0 && change >= least;
+	       change > 0 && change >= least && diff_is_beyond(res->total_p, diff_has_several(res));
 }
 
 static int folded_check(const struct comparison *c, const struct report *r)
@@ -268,62 +348,66 @@ static int folded_check(const struct comparison *c, const struct report *r)
 	return err_hint(c->err, "add --by stack, if both recordings have them");
 }
 
-static int comparison_print(struct comparison *c, bool *ret_regression)
+static void report_begin(struct comparison *c, struct report *r)
+{
+	report_init(r, "diff", c->sides[1].stream);
+	output_select(&c->out, c->o, r);
+	r->fields = r->sort = r->only = NULL; /* they chose what is compared */
+	r->before = c->sides[0].stream;
+	for (int i = 0; i < 2; i++)
+		r->names[i] = first(c, i)->path;
+	r->of = c->of->name;
+}
+
+static int comparison_print(struct comparison *c, struct options *o, bool *ret_regression)
 {
 	struct report r;
 	int rc;
 
-	report_init(&r, "diff", c->sides[1].stream);
-	output_select(&c->out, c->o, &r);
-	r.fields = r.sort = r.only = NULL; /* they chose what is compared */
-	r.before = c->sides[0].stream;
-	r.names[0] = c->paths[0];
-	r.names[1] = c->paths[1];
-	r.of = c->of->name;
-	rc = tables_add(c, &r);
+	report_begin(c, &r);
+	rc = tables_begin(c);
+	vec_each (in, &c->in.v)
+		if (!rc && in != first(c, in->side))
+			rc = other_join(c, o, &r, in);
+	if (!rc)
+		rc = tables_show(c, &r);
 	if (!rc)
 		rc = units_check(c);
+	if (!rc)
+		rc = judged_check(c);
 	if (!rc)
 		rc = folded_check(c, &r);
 	if (!rc) {
 		*ret_regression = is_regression(c);
 		if (c->unfiltered)
 			recording_unfiltered(&r);
-		diff_tell(&r, &c->spec, &c->result, *ret_regression);
+		diff_tell(&r, &c->spec, &c->result, c->fail_on.given, *ret_regression);
 		rc = output_report(&c->out, &r, c->err);
 	}
 	report_destroy(&r);
 	return rc;
 }
 
-/* Nothing of the recordings was read so far, and nothing else is opened from here on. */
-static int comparison_enter(struct comparison *c)
-{
-	const struct probe *of = c->o->of ? probe_find(c->o->of) : NULL;
-	int rc = 0;
-
-	for (int i = 0; i < 2 && !rc; i++)
-		rc = replay_open(c->paths[i], &c->inputs[i], c->err);
-	return rc ? rc : recording_enter(c->inputs, 2, of, c->o, &c->unfiltered, c->err);
-}
-
 static int comparison_open(struct comparison *c, struct options *o)
 {
-	int rc = paths_check(c);
+	const struct probe *of = o->of ? probe_find(o->of) : NULL;
+	const char *same;
+	int rc = diff_inputs_name(&c->in, o, c->err);
 
 	if (!rc)
 		rc = change_option("--min", o->least, &c->spec.min, c->err);
 	if (!rc)
 		rc = change_option("--fail-on", o->fail_on, &c->fail_on, c->err);
 	if (!rc) {
-		struct options files = *o; /* --out must be neither */
+		struct options files = *o; /* --out must be none of them */
 
-		files.input = c->paths[0];
-		files.record = c->paths[1];
+		same = diff_inputs_find(&c->in, o->out);
+		files.input = same ? same : first(c, 0)->path;
 		rc = output_open(&files, &c->out, c->err);
 	}
+	/* Nothing of them was read so far, and nothing else is opened from here on. */
 	if (!rc)
-		rc = comparison_enter(c);
+		rc = diff_inputs_enter(&c->in, of, o, &c->unfiltered, c->err);
 	if (!rc)
 		rc = of_choose(c, o);
 	return rc;
@@ -338,19 +422,46 @@ static int comparison_run(struct comparison *c, struct options *o, bool *ret_reg
 	c->spec.main = o->sort;
 	c->spec.per_second = o->rate;
 	c->spec.any_comm = any_comm;
-	for (int i = 0; i < 2 && !rc; i++)
-		rc = side_read(c, o, i);
+	/* what is not asked for by name, nor as a time, is judged by its count */
+	c->spec.counts = c->fail_on.given && !o->sort && !o->fields &&
+			 (c->fail_on.share || c->fail_on.is_number);
+	for (int i = 0; i < 2 && !rc; i++) {
+		rc = input_read(c, o, first(c, i), &c->sides[i]);
+		if (!rc)
+			c->spec.sides[i] = &c->sides[i].report;
+	}
 	if (!rc)
 		rc = names_check(c);
 	if (!rc)
-		rc = comparison_print(c, ret_regression);
-	if (rc == -ENOMEM && c->inputs[1])
-		rc = recording_too_large(c->paths[1], o, c->err);
+		rc = comparison_print(c, o, ret_regression);
+	if (rc == -ENOMEM && c->in.first[1] < c->in.v.n)
+		rc = recording_too_large(first(c, 1)->path, o, c->err);
 	if (c->out.file && output_close(&c->out, rc ? NULL : c->err) && !rc)
 		rc = -EIO;
-	if (!rc && (c->sides[0].damaged || c->sides[1].damaged))
-		rc = -ENODATA;
 	return rc;
+}
+
+static void comparison_free(struct comparison *c)
+{
+	vec_each (t, &c->tables)
+		diff_end(t->match);
+	vec_free(&c->tables);
+	for (int i = 0; i < 2; i++)
+		taken_free(&c->sides[i]);
+	diff_inputs_free(&c->in);
+	str_free(&c->by);
+}
+
+/* The first recording that is damaged, in words. */
+static int damage_tell(struct comparison *c)
+{
+	vec_each (in, &c->in.v) {
+		const struct stream *s = in->facts.names ? &in->facts : c->sides[in->side].stream;
+
+		if (in->damaged)
+			return err_set(c->err, -ENODATA, "%.159s", s->damage);
+	}
+	return 0;
 }
 
 static int diff(const struct command *cmd, struct options *o)
@@ -360,15 +471,9 @@ static int diff(const struct command *cmd, struct options *o)
 	bool regression = false;
 	int rc = comparison_run(&c, o, &regression);
 
-	for (int i = 0; i < 2 && rc == -ENODATA && !err.code; i++)
-		if (c.sides[i].damaged)
-			err_set(&err, rc, "%.159s", c.sides[i].stream->damage);
-	for (int i = 0; i < 2; i++) {
-		taken_free(&c.sides[i]);
-		if (c.inputs[i])
-			close(c.inputs[i]);
-	}
-	str_free(&c.by);
+	if (!rc)
+		rc = damage_tell(&c);
+	comparison_free(&c);
 	if (!rc)
 		return regression ? STATUS_FOUND : STATUS_DONE;
 	if (rc == -EPIPE)
@@ -388,6 +493,8 @@ static const char *const examples[] = {
 	"by how often it allocates",
 	"memwhy diff --fail-on 10% -q old.mw new.mw",
 	"for scripts: exit 1 if the total, or one row, rose by a tenth of the total or more",
+	"memwhy diff --fail-on 2% a1.mw a2.mw a3.mw -- b1.mw b2.mw b3.mw",
+	"of several runs before and after: what changed by more than they differ anyway",
 	"memwhy diff --of faults --rate mon.mw tue.mw",
 	"of recordings of all probes the page faults, per second",
 	"memwhy diff -o folded old.mw new.mw",
@@ -398,8 +505,9 @@ static const char *const examples[] = {
 const struct command command_diff = {
 	.name = "diff",
 	.summary = "What changed between two recordings, by stack",
-	.operands = "BEFORE AFTER",
-	.n_operands = 2,
+	.operands = "BEFORE... [--] AFTER...",
+	.n_operands = DIFF_INPUTS_MAX,
+	.operands_again = true,
 	.groups = GROUP_DIFF | GROUP_OUTPUT,
 	.details = diff_details,
 	.examples = examples,

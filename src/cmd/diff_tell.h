@@ -1,4 +1,4 @@
-/* The words of `memwhy diff`: what the two recordings have not in common, and what came of it. */
+/* The words of `memwhy diff`: what the recordings have not in common, and what came of it. */
 #ifndef MEMWHY_CMD_DIFF_TELL_H
 #define MEMWHY_CMD_DIFF_TELL_H
 
@@ -6,6 +6,9 @@
 
 /* Adds the verdict and notes. */
 void diff_tell(struct report *r, const struct diff_spec *s, const struct diff_result *res,
-	bool regression);
+	bool judged, bool regression);
+/* Adds what a recording beside the first one of its side says that this one does not. */
+void diff_tell_other(struct report *r, const struct diff_spec *s, u32 side, const char *name,
+	const struct report *of);
 
 #endif

@@ -33,7 +33,7 @@ static int check_operands(const struct command *cmd, const struct options *o, st
 			return err_hint(err, "memwhy %s --help tells what is", cmd->name);
 		return operand_is_command(cmd, o, err);
 	}
-	if (o->argv && !cmd->takes_command)
+	if (o->argv && !cmd->takes_command && !cmd->operands_again)
 		return err_set(err, -EINVAL, "%s runs no command", cmd->name);
 	return 0;
 }

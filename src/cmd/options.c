@@ -214,7 +214,8 @@ static const struct opt diff[] = {
 	O("min", 0, OPT_STRING, least, "CHANGE",
 		"only rows that changed by this: 100, 1M, 10ms, or 5% of the total before"),
 	O("fail-on", 0, OPT_STRING, fail_on, "CHANGE",
-		"exit with 1 if the total or a row rose by this, as for --min"),
+		"exit with 1 if the total or a row rose by this, as for --min, and beyond noise "
+		"where there are several recordings a side"),
 	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
 		"the most that reading and comparing the recordings may take (default: 1G)"),
 };

@@ -29,6 +29,33 @@ void stream_destroy(struct stream *s)
 	arena_free(&s->arena);
 }
 
+int stream_facts(const struct stream *s, struct stream *ret)
+{
+	struct stream facts;
+
+	if (stream_init(&facts))
+		return -ENOMEM;
+	vec_each (l, &s->losses)
+		if (vec_push(&facts.losses, *l)) {
+			stream_destroy(&facts);
+			return -ENOMEM;
+		}
+	facts.host = s->host;
+	facts.session = s->session;
+	facts.cost = s->cost;
+	facts.exit = s->exit;
+	facts.first_ns = s->first_ns;
+	facts.last_ns = s->last_ns;
+	facts.opened_ns = s->opened_ns;
+	facts.part_from_ns = s->part_from_ns;
+	facts.part_to_ns = s->part_to_ns;
+	facts.ended = s->ended;
+	facts.has_session = s->has_session;
+	memcpy(facts.damage, s->damage, sizeof(facts.damage));
+	*ret = facts;
+	return 0;
+}
+
 /* A fixed array of text ends with a NUL only if whoever sent it was kind. */
 #define TEXT_SEAL(array) ((array)[sizeof(array) - 1] = '\0')
 

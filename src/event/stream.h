@@ -75,6 +75,9 @@ void stream_destroy(struct stream *s);
  * value; method: probe and data; loss: probe; note: probe and text) replaces the earlier one.
  */
 int stream_feed(struct stream *s, const struct rec *r);
+/* A stream of what another one says of its recording (host, interval, losses, cost, how it ended,
+ * what is damaged), without its names, methods and notes. -ENOMEM: ret is untouched. */
+int stream_facts(const struct stream *s, struct stream *ret);
 /* Only a part of the recording is looked at: no interval reaches beyond these times. 0: no bound.
  */
 void stream_part(struct stream *s, u64 from_ns, u64 to_ns);

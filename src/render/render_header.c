@@ -224,7 +224,7 @@ static void origin_items(struct items *i, const struct stream *s)
 	}
 }
 
-/* One of the two recordings that are compared, in one line. */
+/* One of the recordings that are compared, in one line. */
 static void side_add(struct str *out, const char *which, const char *name, const struct stream *s,
 	const struct render_options *o)
 {
@@ -244,6 +244,16 @@ static void side_add(struct str *out, const char *which, const char *name, const
 		methods_add(out, s, o);
 }
 
+static void sides_add(struct str *out, const struct report *r, const struct render_options *o)
+{
+	side_add(out, "before", r->names[0], r->before, o);
+	vec_each (other, &r->others[0])
+		side_add(out, "before", other->name, other->stream, o);
+	side_add(out, "after", r->names[1], r->stream, o);
+	vec_each (other, &r->others[1])
+		side_add(out, "after", other->name, other->stream, o);
+}
+
 void header_add(struct str *out, const struct report *r, const struct render_options *o)
 {
 	struct items i = items_begin(out, " · ", o);
@@ -253,8 +263,7 @@ void header_add(struct str *out, const struct report *r, const struct render_opt
 	item_add_take(&i, &t);
 	if (r->before) {
 		items_end(&i);
-		side_add(out, "before", r->names[0], r->before, o);
-		side_add(out, "after", r->names[1], r->stream, o);
+		sides_add(out, r, o);
 		return;
 	}
 	origin_items(&i, r->stream);

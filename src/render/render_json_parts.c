@@ -207,13 +207,24 @@ static void add_origin(struct json *j, const struct stream *s)
 		member_str(j, "damage", s->damage);
 }
 
-/* One of the two recordings that are compared. */
-static void add_side(struct json *j, const char *key, const char *name, const struct stream *s)
+/* A side of what is compared: its first recording, and in it the others. */
+static void add_side(struct json *j, const struct report *r, int side)
 {
-	json_key(j, key);
+	json_key(j, side ? "after" : "before");
 	json_begin_object(j);
-	member_str(j, "file", name);
-	add_origin(j, s);
+	member_str(j, "file", r->names[side]);
+	add_origin(j, side ? r->stream : r->before);
+	if (r->others[side].n) {
+		json_key(j, "others");
+		json_begin_array(j);
+		vec_each (other, &r->others[side]) {
+			json_begin_object(j);
+			member_str(j, "file", other->name);
+			add_origin(j, other->stream);
+			json_end_object(j);
+		}
+		json_end_array(j);
+	}
 	json_end_object(j);
 }
 
@@ -230,8 +241,8 @@ void json_add_origin(struct json *j, const struct report *r)
 		return;
 	}
 	member_str(j, "of", r->of);
-	add_side(j, "before", r->names[0], r->before);
-	add_side(j, "after", r->names[1], r->stream);
+	add_side(j, r, 0);
+	add_side(j, r, 1);
 }
 
 void json_add_head(struct json *j, const struct report *r)

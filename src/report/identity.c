@@ -25,6 +25,11 @@ void texts_free(struct texts *ts)
 	arena_free(&ts->arena);
 }
 
+void texts_forget(struct texts *ts)
+{
+	groups_clear(&ts->known);
+}
+
 static u32 *texts_place(const struct texts *ts, const char *text)
 {
 	size_t at = XXH3_64bits_withSeed(text, strlen(text), ts->seed) & (ts->n_index - 1);
@@ -57,7 +62,10 @@ static u32 texts_number(struct texts *ts, const char *text)
 	if (ts->entries.n * 2 >= ts->n_index && texts_grow(ts))
 		return 0;
 	at = texts_place(ts, text);
-	if (!*at && !vec_push(&ts->entries, text))
+	if (*at)
+		return *at;
+	text = arena_strdup(&ts->arena, text);
+	if (text && !vec_push(&ts->entries, text))
 		*at = (u32)ts->entries.n;
 	return *at;
 }
@@ -95,7 +103,6 @@ size_t function_name_length(const char *function)
 static u32 place_number(struct texts *ts, const struct stack_line *l)
 {
 	_cleanup_str_ struct str s = {};
-	const char *text;
 
 	if (l->kernel)
 		return texts_number(ts, NO_SYMBOL);
@@ -105,14 +112,14 @@ static u32 place_number(struct texts *ts, const struct stack_line *l)
 	if (l->module[0] !=
 		'[') /* [unknown], [anon]: memory, not a file, at another place each time */
 		str_addf(&s, "+0x%llx", l->offset);
-	text = arena_strdup(&ts->arena, str_get(&s));
-	return text && !s.failed ? texts_number(ts, text) : 0;
+	return s.failed ? 0 : texts_number(ts, str_get(&s));
 }
 
-/* Names of a stream stay where they are, so each is looked at once. */
+/* Names of a stream stay where they are, so each is looked at once: see texts_forget(). */
 static u32 function_number(struct texts *ts, const char *function)
 {
 	u32 *known = groups_get(&ts->known, &function);
+	_cleanup_str_ struct str s = {};
 	size_t n;
 
 	if (!known)
@@ -120,8 +127,8 @@ static u32 function_number(struct texts *ts, const char *function)
 	if (!*known) {
 		n = function_name_length(function);
 		if (function[n])
-			function = arena_strndup(&ts->arena, function, n);
-		*known = function ? texts_number(ts, function) : 0;
+			str_addn(&s, function, n);
+		*known = s.failed ? 0 : texts_number(ts, function[n] ? str_get(&s) : function);
 	}
 	return *known;
 }

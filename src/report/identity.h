@@ -9,7 +9,7 @@
 #include "base/groups.h"
 #include "report/report.h"
 
-/* Numbers for texts: the same text has the same. The texts must outlive it. */
+/* Numbers for texts: the same text has the same. It keeps copies of them. */
 struct texts {
 	VEC(const char *) entries;
 	u32 *index; /* entry + 1 by hash; a power of two of them */
@@ -23,6 +23,8 @@ typedef VEC(u32) identity_vec;
 
 void texts_init(struct texts *ts);
 void texts_free(struct texts *ts);
+/* To be called before a stream whose rows were identified ends: its names go. */
+void texts_forget(struct texts *ts);
 
 /*
  * Appends the identity of a row: of its cells in the columns cols[0..n), which are keys

@@ -22,6 +22,8 @@ void report_destroy(struct report *r)
 	vec_free(&r->notes);
 	vec_free(&r->not_checked);
 	vec_free(&r->next);
+	vec_free(&r->others[0]);
+	vec_free(&r->others[1]);
 	arena_free(&r->arena);
 	*r = (struct report){};
 }

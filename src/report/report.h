@@ -142,13 +142,21 @@ struct finding {
 	const char *verify[FINDING_LINES];
 };
 
+/* One of several recordings that are compared; its stream has no names. */
+struct report_side {
+	const char *name;
+	const struct stream *stream;
+};
+
 struct report {
 	const char *command;
 	const struct stream *stream;
-	/* A report on two recordings: `stream` is the later, this the one before it; else NULL. */
+	/* A report on recordings before and after: `stream` is of the first one after, this of the
+	 * first before; else NULL. */
 	const struct stream *before;
-	const char *names[2]; /* of the two, the one before first */
-	const char *of;       /* the command whose tables they are */
+	const char *names[2];              /* of the two, the one before first */
+	VEC(struct report_side) others[2]; /* the other recordings of the two sides */
+	const char *of;                    /* the command whose tables they are */
 	struct arena arena;
 	VEC(struct table *) tables;   /* tables and their cells are freed with the report */
 	VEC(struct finding) findings; /* in order of rank */

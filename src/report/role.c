@@ -112,3 +112,24 @@ int table_main_column(const struct table *t)
 	}
 	return first;
 }
+
+static bool is_count(const struct column *c)
+{
+	return column_role(c) == ROLE_SUM && c->unit != UNIT_NS;
+}
+
+int table_count_column(const struct table *t)
+{
+	int main = table_main_column(t), first = -ENOENT;
+
+	if (main < 0 || is_count(&t->cols[main]))
+		return main;
+	for (size_t i = t->n_cols; i-- > 0;) {
+		if (!is_count(&t->cols[i]))
+			continue;
+		if (!strcmp(t->cols[i].name, "count"))
+			return (int)i;
+		first = (int)i;
+	}
+	return first < 0 ? main : first;
+}

@@ -32,5 +32,8 @@ int table_error_column(const struct table *t, size_t col);
 bool table_is_sums(const struct table *t);
 /* The number to look at first: what the table is sorted by, its weight, or its first. -ENOENT. */
 int table_main_column(const struct table *t);
+/* The same of counts and amounts, which two runs of one program have nearly alike as times do not:
+ * the main column, unless that is a time or no sum. Where there is none, the main column. */
+int table_count_column(const struct table *t);
 
 #endif

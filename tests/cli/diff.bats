@@ -195,15 +195,106 @@ total() { # FIELD...
 	[ -z "$output" ]
 }
 
+# many NAME COUNT...: a recording NAME1, NAME2 ... for each COUNT of allocations.
+many() {
+	local name=$1 n=0 count
+	shift
+	for count; do
+		n=$((n + 1))
+		"$MEMWHY" heap -q --record "$name$n.mw" --out /dev/null -- ./work "$count"
+	done
+}
+
+# work: allocates as often as it is told, by one function, and 10 times by another.
+work_build() {
+	cat >work.c <<-'C'
+		#include <stdlib.h>
+		__attribute__((noinline)) void *counted(void) { return malloc(100); }
+		__attribute__((noinline)) void *constant(void) { return malloc(10); }
+		int main(int argc, char **argv)
+		{
+			for (int i = 0; i < atoi(argv[1]); i++)
+				free(counted());
+			for (int i = 0; i < 10; i++)
+				free(constant());
+			return argc != 2;
+		}
+	C
+	gcc -O1 -g -o work work.c
+}
+
+@test "diff: several recordings a side: a rise beyond their noise fails, one within does not" {
+	work_build
+	many a 990 1000 1010
+	many b 1020 1030 1040
+	many c 1045 1050 1055
+	words="--fail-on 2% --sort allocations -o json"
+	mw_ok diff $words a1.mw a2.mw a3.mw -- b1.mw b2.mw b3.mw # 3 %, but p is 2 %
+	[ "$(row counted status before_allocations before_allocations_spread after_allocations)" = "within noise 1000 10 1030" ]
+	[ "$(row constant status change_allocations change_allocations_p)" = "same 0 1" ]
+	jq -e '.verdict | test("within noise: p 2.1 %")' <<<"$output"
+	mw diff $words a1.mw a2.mw a3.mw -- c1.mw c2.mw c3.mw # 5 %
+	[ "$status" -eq 1 ] || refuse "5 %"
+	[ "$(row counted status change_allocations_ratio)" = "more 0.05" ]
+	[ "$(total change_allocations | cut -d. -f1)" -eq 50 ]
+	jq -e '.verdict | startswith("Regression (--fail-on). Total allocations: 1,010 +- 10 before, 1,060 +- 5 after")' <<<"$output"
+	jq -e '[.before.file, .before.others[].file] == ["a1.mw", "a2.mw", "a3.mw"] and (.after.others | length) == 2' <<<"$output"
+	[[ $(jq -r '.notes[]' <<<"$output") == *"of 3 recordings before and 3 after"* ]] || refuse "the test is named"
+	mw_ok diff $words c1.mw c2.mw c3.mw -- a1.mw a2.mw a3.mw # it fell
+	mw diff $words a1.mw a2.mw a3.mw -- c2.mw # one that is taken to vary like the others: p 4 %
+	[ "$status" -eq 0 ] || refuse "one after"
+	[[ $(jq -r '.notes[]' <<<"$output") == *"the side of one recording is taken to vary like the other"* ]]
+}
+
+@test "diff: several recordings: formats, damage, and what is refused" {
+	work_build
+	many a 100 110
+	many b 200 210
+	for f in text wide csv jsonl folded; do
+		try mw_ok diff -o $f a1.mw a2.mw -- b1.mw b2.mw
+		[[ $output == *counted* ]] || try refuse "$f"
+	done
+	mw_ok diff a1.mw a2.mw -- b1.mw b2.mw
+	[ "$(grep -c '^before: a[12].mw' <<<"$output")" -eq 2 ]
+	[ "$(grep -c '^after: b[12].mw' <<<"$output")" -eq 2 ]
+	[ -z "$(too_wide <<<"$output")" ]
+	mw_ok diff -o json a1.mw -- b1.mw
+	[ "$(jq -c '.rows[0] | keys | map(select(endswith("_p")))' <<<"$output")" = "[]" ]
+	cp a1.mw copy.mw
+	ln copy.mw link.mw
+	head -c $(($(stat -c %s b2.mw) - 40)) b2.mw >cut.mw
+	try mw_error 2 diff a1.mw a2.mw b1.mw
+	[[ $stderr == *"memwhy diff BEFORE BEFORE -- AFTER AFTER"* ]] || try refuse "three"
+	try mw_error 2 diff -- b1.mw b2.mw
+	try mw_error 2 diff a1.mw copy.mw -- b1.mw link.mw
+	[[ $stderr == *"are the same file"* ]] || try refuse "the same file"
+	try mw_error 2 diff a1.mw -- b1.mw --rate
+	[[ $stderr == *"options go before --"* ]] || try refuse "an option at the end"
+	try mw_error 2 diff a1.mw a2.mw -- b1.mw none.mw
+	try mw_error 2 diff --out b2.mw a1.mw -- b1.mw b2.mw
+	mw diff -o json a1.mw a2.mw -- b1.mw cut.mw
+	[ "$status" -eq 4 ] && one_error && [ "$(jq '.after.others[0] | has("damage")' <<<"$output")" = true ] || try refuse "damaged"
+	tried
+}
+
+@test "diff: of one recording a side --fail-on says that noise is not known" {
+	mw_ok diff -o json "$old" "$new" --fail-on 1000%
+	[[ $(jq -r '.notes[]' <<<"$output") == *"of one recording a side the noise is not known"* ]]
+	mw_ok diff -o json "$old" "$new"
+	[[ $(jq -r '.notes[]?' <<<"$output") != *"noise"* ]]
+}
+
 @test "diff: its fields are in the man page" {
 	documented=$(man_section diff FIELDS | sed -n '/^\.TP$/{n;p}' | sort -u)
 	keys=$(man_section heap FIELDS | sed -n '/^\.TP$/{n;p}' | sort -u)
-	mw_ok diff -o json "$old" "$new"
+	cp "$old" copy.mw
+	mw_ok diff -o json "$old" copy.mw -- "$new"
 	jq -r '[.rows[] | keys[]] | unique[] | select(. != "table")' <<<"$output" |
-		sed -E 's/^(before|after|change)_.*_(ratio|error)$/\1_FIELD_\2/; t; s/^(before|after|change)_.*/\1_FIELD/' |
+		sed -E 's/^(before|after|change)_.*_(ratio|error|spread|p)$/\1_FIELD_\2/; t; s/^(before|after|change)_.*/\1_FIELD/' |
 		sort -u >fields
 	[ -z "$(comm -23 fields <(sort -u <<<"$documented"$'\n'"$keys"))" ]
 	grep -qx change_FIELD fields
+	grep -qx change_FIELD_p fields
 }
 
 @test "diff: estimates are told with their error, and a change within it is said to be" {

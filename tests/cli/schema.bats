@@ -61,11 +61,14 @@ valid() {
 	needs_root
 	"$MEMWHY" record a.mw -q -- sh -c 'ls -lR /usr/share/doc >/dev/null; exit 3' || [ $? -eq 3 ]
 	"$MEMWHY" record b.mw -q -- sh -c 'kill -SEGV $$' || [ $? -eq 139 ]
+	cp a.mw a2.mw
+	cp b.mw b2.mw
 	for c in check faults slab stalls; do
 		"$MEMWHY" $c --input a.mw -o json >a.json
 		"$MEMWHY" $c --input b.mw -o json >b.json
 		[ $c = check ] || "$MEMWHY" diff a.mw b.mw --of $c -o json >diff.json
-		valid json a.json b.json $(find . -name diff.json) || try refuse "$c"
+		[ $c = check ] || "$MEMWHY" diff --of $c -o json a.mw a2.mw -- b.mw b2.mw >several.diff.json
+		valid json a.json b.json $(find . -name '*diff.json') || try refuse "$c"
 		jq -e '.exit.status == 3' a.json
 		jq -e '.exit.signal == "SIGSEGV"' b.json
 	done

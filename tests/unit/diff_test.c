@@ -93,7 +93,11 @@ static void tables_drop(struct report *r)
 
 static struct table *compare(void)
 {
-	assert_int_equal(diff_table(&result, &sides[AFTER].stream, &spec, "heap", &res), 0);
+	struct diff_match *m;
+
+	assert_int_equal(diff_begin(&spec, "heap", &m), 0);
+	assert_int_equal(diff_show(&result, &sides[AFTER].stream, m, &res), 0);
+	diff_end(m);
 	assert_int_equal(result.tables.n, 2);
 	return result.tables.v[0];
 }
@@ -328,6 +332,212 @@ static void inlined_or_not(void **state)
 	assert_changed(result.tables.v[0], 0, "same", 0);
 }
 
+static struct diff_match *joined; /* what other recordings are put to */
+
+static void join_begin(void)
+{
+	assert_int_equal(diff_begin(&spec, "heap", &joined), 0);
+}
+
+/* Another recording of a side with these rows, which is gone after. */
+static void join_rows(u32 side, const char *const *comms, const u64 *bytes, size_t n, bool stacks)
+{
+	struct fixture f = {};
+	struct report r;
+	struct table *t;
+
+	assert_int_equal(stream_init(&f.stream), 0);
+	feed_host(&f);
+	report_init(&r, "heap", &f.stream);
+	t = report_table(&r, "heap", "Heap", columns, N);
+	for (size_t i = 0; i < n; i++) {
+		struct cell *cells = table_row(t);
+
+		cells[COMM] = comms ? cell_text(report_text(&r, "%s", comms[i])) : (struct cell){};
+		cells[BYTES] = cell_u64(bytes[i]);
+		if (stacks) {
+			u32 frame = 1 + (u32)i;
+
+			feed_frame(&f, frame, false, "/job", 0x10 * frame);
+			feed_symbol(&f, frame, report_text(&r, "of_%s", comms[i]), "a.c", 7, NULL);
+			feed_stack(&f, 1 + (u32)i, &frame, 1);
+			cells[STACK] = cell_stack(1 + (u32)i);
+		}
+	}
+	assert_int_equal(diff_join(joined, side, &r, "heap", &sides[AFTER].stream), 0);
+	report_destroy(&r);
+	stream_destroy(&f.stream);
+}
+
+static void join(u32 side, const char *comm, u64 bytes)
+{
+	join_rows(side, &comm, &bytes, 1, false);
+}
+
+static const struct table *join_end(void)
+{
+	assert_int_equal(diff_show(&result, &sides[AFTER].stream, joined, &res), 0);
+	diff_end(joined);
+	assert_int_equal(result.tables.n, 2);
+	return result.tables.v[0];
+}
+
+static void assert_value(const struct table *t, size_t at, const char *column, double want)
+{
+	const struct cell *c = cell(t, at, column);
+
+	assert_int_equal(c->type, CELL_F64);
+	if (c->f - want > 1e-6 || want - c->f > 1e-6)
+		fail_msg("%s: %.9g, not %.9g", column, c->f, want);
+}
+
+static void several_recordings(void **state)
+{
+	const struct table *t;
+
+	(void)state;
+	row(BEFORE, 1, "sh", 1);
+	row(AFTER, 1, "sh", 4);
+	join_begin();
+	join(BEFORE, "sh", 3);
+	join(AFTER, "sh", 6);
+	join(AFTER, "sh", 5);
+	join(BEFORE, "sh", 2);
+	t = join_end();
+	assert_int_equal(t->n_rows, 1);
+	assert_value(t, 0, "before_peak_bytes", 2);
+	assert_value(t, 0, "after_peak_bytes", 5);
+	assert_value(t, 0, "before_peak_bytes_spread", 1);
+	assert_value(t, 0, "after_peak_bytes_spread", 1);
+	assert_value(t, 0, "change_peak_bytes", 3);
+	assert_value(t, 0, "change_peak_bytes_ratio", 1.5);
+	assert_value(t, 0, "change_peak_bytes_p", 0.021311641); /* Welch: base/welch_test */
+	assert_text(t, 0, "status", "within noise");
+	assert_value(result.tables.v[1], 0, "change_peak_bytes_p", 0.021311641);
+	assert_int_equal(res.runs[0], 3);
+	assert_int_equal(res.runs[1], 3);
+	assert_true(diff_has_several(&res) && !diff_is_beyond(res.total_p, true));
+	assert_false(res.rise > 0);
+}
+
+/* Six runs that are evenly apart are of one program, whichever three are said to be after. */
+static void no_split_is_beyond_noise(void **state)
+{
+	(void)state;
+	for (u32 split = 0; split < 64; split++) {
+		u32 runs[6], n = 0;
+
+		if (__builtin_popcount(split) != 3)
+			continue;
+		for (u32 i = 0; i < 6; i++)
+			if (!(split >> i & 1))
+				runs[n++] = i;
+		for (u32 i = 0; i < 6; i++)
+			if (split >> i & 1)
+				runs[n++] = i;
+		for (int i = 0; i < 2; i++)
+			vec_free(&tables[i]->cells), tables[i]->n_rows = 0;
+		tables_drop(&result);
+		row(BEFORE, 1, "sh", 1000 + 30 * runs[0]);
+		row(AFTER, 1, "sh", 1000 + 30 * runs[3]);
+		join_begin();
+		for (u32 i = 1; i < 6; i++)
+			if (i != 3)
+				join(i / 3, "sh", 1000 + 30 * runs[i]);
+		join_end();
+		assert_false(res.rise > 0);
+		assert_false(diff_is_beyond(res.total_p, true));
+	}
+}
+
+/* A recording without a row has 0 of it; names of what is gone with its recording stay. */
+static void rows_of_some(void **state)
+{
+	static const char *const names[] = {"sh", "late"};
+	const struct table *t;
+
+	(void)state;
+	row(BEFORE, 1, "sh", 100);
+	row(AFTER, 1, "sh", 100);
+	join_begin();
+	join_rows(AFTER, names, (const u64[]){100, 30}, 2, true);
+	join_rows(AFTER, names, (const u64[]){100, 60}, 2, true);
+	join(BEFORE, "sh", 100);
+	t = join_end();
+	assert_int_equal(t->n_rows, 3); /* sh has a stack in two of them */
+	for (size_t i = 0; i < t->n_rows; i++) {
+		if (strcmp(cell(t, i, "comm")->text, "late") != 0)
+			continue;
+		assert_text(t, i, "status", "new, within noise");
+		assert_value(t, i, "after_peak_bytes", 30); /* 0, 30, 60 */
+		assert_value(t, i, "after_peak_bytes_spread", 30);
+		assert_int_equal(cell(t, i, "before_peak_bytes")->type, CELL_EMPTY);
+		assert_stack(t, i, "of_late (a.c:7)|");
+		return;
+	}
+	fail_msg("late is not there");
+}
+
+/* What never varies is no noise, and many rows that do are no reason to find one. */
+static void exact_and_many(void **state)
+{
+	const char *names[21];
+	u64 bytes[21];
+	size_t beyond = 0;
+	const struct table *t;
+	char text[21][8];
+
+	(void)state;
+	for (size_t i = 0; i < 21; i++) {
+		snprintf(text[i], sizeof(text[i]), "n%zu", i);
+		names[i] = text[i];
+		row(BEFORE, 1, names[i], i ? 100 + i % 3 : 1000);
+		row(AFTER, 1, names[i], i ? 105 + i % 3 : 1001);
+	}
+	join_begin();
+	for (u64 run = 1; run < 3; run++)
+		for (u32 side = 0; side < 2; side++) {
+			for (u64 i = 0; i < 21; i++)
+				bytes[i] = i ? 100 + 5 * side + (i + run) % 3 : 1000 + side;
+			join_rows(side, names, bytes, 21, false);
+		}
+	t = join_end();
+	/* each by itself has p = 0.0036, among 20 of them 0.07; the one that is exact has 0 */
+	for (size_t i = 0; i < t->n_rows; i++)
+		beyond += strcmp(cell(t, i, "status")->text, "within noise") != 0;
+	assert_int_equal(beyond, 1);
+	assert_true(res.rise == 1);
+	assert_true(diff_is_beyond(res.total_p, true)); /* all of them together do */
+}
+
+static void one_against_several(void **state)
+{
+	(void)state;
+	row(BEFORE, 1, "sh", 100);
+	row(AFTER, 1, "sh", 110);
+	join_begin();
+	join(BEFORE, "sh", 101);
+	join(BEFORE, "sh", 102);
+	assert_value(join_end(), 0, "change_peak_bytes_p", 0.016065302); /* t = 9 / sqrt(4 / 3) */
+}
+
+static void no_such_table(void **state)
+{
+	struct report r;
+
+	(void)state;
+	row(BEFORE, 1, "sh", 1);
+	row(AFTER, 1, "sh", 1);
+	join_begin();
+	report_init(&r, "heap", &sides[AFTER].stream);
+	assert_int_equal(diff_join(joined, BEFORE, &r, "heap", &sides[AFTER].stream), -ENOENT);
+	report_table(&r, "heap", "Heap", columns, 2); /* without what is compared */
+	assert_int_equal(diff_join(joined, BEFORE, &r, "heap", &sides[AFTER].stream), -ENOENT);
+	report_destroy(&r);
+	assert_changed(join_end(), 0, "same", 0);
+	assert_false(diff_has_several(&res));
+}
+
 static void ids_that_are_taken(void **state)
 {
 	const struct table *t;
@@ -443,8 +653,10 @@ static void unequal_columns(void **state)
 
 static void no_table_no_rows(void **state)
 {
+	struct diff_match *m;
+
 	(void)state;
-	assert_int_equal(diff_table(&result, &sides[AFTER].stream, &spec, "none", &res), -ENOENT);
+	assert_int_equal(diff_begin(&spec, "none", &m), -ENOENT);
 	assert_int_equal(result.tables.n, 0);
 	assert_int_equal(compare()->n_rows, 0);
 	assert_int_equal(res.rows, 0);
@@ -567,6 +779,29 @@ static const struct column *view_column(const struct view_table *t, size_t i)
 	return (const void *)((const char *)t->cols + i * t->stride);
 }
 
+/* What is judged unless told otherwise is no time. */
+static void count_columns(void **state)
+{
+	static const struct column cols[] = {
+		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, ""},
+		{"total_ns", "TIME", CELL_U64, UNIT_NS, COL_WEIGHT, ""},
+		{"errors", "ERRORS", CELL_U64, UNIT_COUNT, 0, ""},
+		{"max_order", "ORDER", CELL_U64, UNIT_COUNT, 0, ""},
+		{"count", "CALLS", CELL_U64, UNIT_COUNT, 0, ""},
+	};
+	struct table t = {.cols = cols, .n_cols = 2};
+
+	(void)state;
+	assert_int_equal(table_count_column(&t), 1); /* there is no other */
+	t.n_cols = 4;
+	assert_int_equal(table_count_column(&t), 2);
+	t.n_cols = 5;
+	assert_int_equal(table_main_column(&t), 1);
+	assert_int_equal(table_count_column(&t), 4);
+	t.sort = "errors";
+	assert_int_equal(table_count_column(&t), 2);
+}
+
 /* Whatever a view shows: a standard error has a column it is of, percentages are not added up. */
 static void roles_of_all_columns(void **state)
 {
@@ -614,12 +849,19 @@ int main(void)
 		TEST(hostile_text),
 		TEST(unequal_columns),
 		TEST(no_table_no_rows),
+		TEST(several_recordings),
+		TEST(no_split_is_beyond_noise),
+		TEST(rows_of_some),
+		TEST(exact_and_many),
+		TEST(one_against_several),
+		TEST(no_such_table),
 		TEST(estimates),
 		TEST(rates),
 		TEST(smallest_change),
 		TEST(folded_has_both),
 		cmocka_unit_test(changes_as_words),
 		cmocka_unit_test(function_names),
+		cmocka_unit_test(count_columns),
 		cmocka_unit_test(roles_of_all_columns),
 	};
 
