@@ -100,8 +100,7 @@ static int symbol_add(struct elf_symbols *s, const GElf_Sym *sym, const section_
 	return vec_push(&s->list, symbol);
 }
 
-/* Bytes that are held until elf_symbols_free(). */
-static int symbols_take(struct elf_symbols *s, struct sym_budget *budget, u64 bytes)
+int elf_symbols_pay(struct elf_symbols *s, struct sym_budget *budget, u64 bytes)
 {
 	int rc = budget_take(budget, bytes);
 
@@ -113,7 +112,34 @@ static int symbols_take(struct elf_symbols *s, struct sym_budget *budget, u64 by
 	return 0;
 }
 
-/* The string table that goes with a symbol table, copied and closed by a NUL. */
+int elf_symbols_hold(struct elf_symbols *s, struct sym_budget *budget, u64 size, char **ret)
+{
+	char *memory;
+	int rc = elf_symbols_pay(s, budget, size);
+
+	if (rc)
+		return rc;
+	memory = malloc(size + 1);
+	if (!memory)
+		return -ENOMEM;
+	memory[size] = '\0';
+	rc = vec_push(&s->names, memory);
+	if (rc) {
+		free(memory);
+		return rc;
+	}
+	*ret = memory;
+	return 0;
+}
+
+int elf_symbols_put(struct elf_symbols *s, u64 address, u64 size, const char *name)
+{
+	struct elf_symbol symbol = {.address = address, .size = size, .name = name, .sized = true};
+
+	return size > UINT64_MAX - address ? 0 : vec_push(&s->list, symbol);
+}
+
+/* The string table that goes with a symbol table. */
 static int names_copy(struct elf_symbols *s, const struct elf_file *file, u32 index,
 	struct sym_budget *budget, const char **ret, size_t *ret_len)
 {
@@ -125,20 +151,11 @@ static int names_copy(struct elf_symbols *s, const struct elf_file *file, u32 in
 	if (rc || section.header.sh_type != SHT_STRTAB)
 		return -ENOEXEC;
 	size = section.header.sh_size;
-	rc = symbols_take(s, budget, size);
+	rc = elf_symbols_hold(s, budget, size, &copy);
+	if (!rc)
+		rc = elf_section_copy(file, &section, copy);
 	if (rc)
 		return rc;
-	copy = malloc(size + 1);
-	if (!copy)
-		return -ENOMEM;
-	copy[size] = '\0';
-	rc = elf_section_copy(file, &section, copy);
-	if (!rc)
-		rc = vec_push(&s->names, copy);
-	if (rc) {
-		free(copy);
-		return rc;
-	}
 	*ret = copy;
 	*ret_len = size;
 	return 0;
@@ -156,7 +173,7 @@ int elf_symbols_add(
 	int rc = elf_section_find_type(file, type, &table);
 
 	if (!rc)
-		rc = symbols_take(s, budget, KEPT_PER_BYTE * table.header.sh_size);
+		rc = elf_symbols_pay(s, budget, KEPT_PER_BYTE * table.header.sh_size);
 	if (!rc)
 		rc = elf_section_data(&table, UINT64_MAX, &data);
 	if (!rc)

@@ -29,6 +29,12 @@ struct elf_symbols {
  * no such table, -EFBIG when it is beyond the budget, which must outlive the symbols. */
 int elf_symbols_add(
 	struct elf_symbols *s, const struct elf_file *file, u32 type, struct sym_budget *budget);
+/* Takes bytes that are held until elf_symbols_free() from the budget. 0 or -EFBIG. */
+int elf_symbols_pay(struct elf_symbols *s, struct sym_budget *budget, u64 bytes);
+/* Memory for names, which the symbols own and pay for: size bytes and a NUL. */
+int elf_symbols_hold(struct elf_symbols *s, struct sym_budget *budget, u64 size, char **ret);
+/* Adds one whose name lies in such memory. size is not 0. */
+int elf_symbols_put(struct elf_symbols *s, u64 address, u64 size, const char *name);
 /* Sorts: after the last elf_symbols_add(), before the first elf_symbols_find(). */
 int elf_symbols_finish(struct elf_symbols *s);
 /* The innermost function that holds the address; NULL for none. */

@@ -8,6 +8,7 @@
 
 #include "sym/debugfile.h"
 #include "sym/debugimage.h"
+#include "sym/gosymbols.h"
 #include "sym/minidebug.h"
 #include "sym/moduleelf.h"
 
@@ -92,6 +93,26 @@ void module_syms_abandon_dwarf(struct module_syms *ms)
 	malloc_trim(0);
 }
 
+/* What a Go program keeps for its own stacks is there when all else was stripped: names where there
+ * is no full table, lines where there is no debug information. */
+static void go_load(struct module_syms *ms, bool want_lines, struct sym_budget *budget)
+{
+	bool names = ms->symbols_source != SYM_TABLE;
+
+	if (!names && (ms->dwarf || !want_lines))
+		return;
+	owner_set(&ms->file, budget);
+	budget_begin(budget, UINT64_MAX);
+	if (!go_symbols_load(&ms->symbols, &ms->file, names, budget, &ms->go) && names) {
+		ms->symbols_source = SYM_TABLE;
+		if (!ms->dwarf)
+			ms->info.source = SYM_TABLE;
+	}
+	(void)budget_end(budget);
+	if (!want_lines)
+		ms->go.n = 0;
+}
+
 static void module_syms_read(struct module_syms *ms, const struct debug_search *search,
 	bool want_dwarf, struct sym_budget *budget)
 {
@@ -113,6 +134,7 @@ static void module_syms_read(struct module_syms *ms, const struct debug_search *
 	(void)budget_end(budget);
 	if (want_dwarf && (own || debug.elf))
 		dwarf_load(ms, own ? &ms->file : &debug, search, budget);
+	go_load(ms, want_dwarf, budget);
 }
 
 void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 id, bool want_dwarf,
@@ -140,8 +162,10 @@ void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 
 		module_table_set_build_id(modules, id, build_id, (size_t)rc);
 	module_syms_read(ms, &search, want_dwarf, budget);
 	left_out_tell(ms, modules, id, budget);
-	if (elf_symbols_finish(&ms->symbols))
+	if (elf_symbols_finish(&ms->symbols)) {
 		elf_symbols_free(&ms->symbols);
+		ms->go.n = 0;
+	}
 	elf_file_keep_segments(&ms->file);
 }
 

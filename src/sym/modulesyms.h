@@ -7,6 +7,7 @@
 
 #include "sym/dwarfinfo.h"
 #include "sym/elfsym.h"
+#include "sym/gotable.h"
 #include "sym/symbolizer.h"
 
 struct module_syms {
@@ -16,6 +17,7 @@ struct module_syms {
 	struct elf_symbols symbols;
 	enum sym_source symbols_source; /* SYM_TABLE, SYM_DYNAMIC or SYM_NONE */
 	struct dwarf_info *dwarf;       /* NULL: none */
+	struct go_table go;             /* for lines, in memory of the symbols; n 0: none */
 };
 
 /* Never fails: what cannot be read is missing, see info. servers: asked for debug files, or NULL.

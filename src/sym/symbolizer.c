@@ -167,12 +167,15 @@ static struct sym_frame frame_from_symbols(struct symbolizer *s, const struct qu
 {
 	const struct elf_symbol *sym = elf_symbols_find(&q->ms->symbols, q->address);
 	struct sym_frame frame = {.module = q->module, .offset = q->offset};
+	const char *file;
 
 	if (!sym)
 		return frame;
 	frame.function = strpool_add_demangled(&s->strings, sym->name);
 	frame.offset = q->address - sym->address + q->back;
 	frame.source = q->ms->symbols_source;
+	if (q->ms->go.n && !go_table_line(&q->ms->go, q->address, &file, &frame.line))
+		frame.file = strpool_add(&s->strings, file);
 	return frame;
 }
 

@@ -2,7 +2,7 @@
  * Fuzzing src/sym. The first byte chooses: 'k' the kernel's symbols, 'e' an ELF file with all
  * that hangs on it (symbols, DWARF, mini debug data), 'w' the content of the debug sections, around
  * which a sound ELF file is made (else few inputs would get that far), 'd' a mangled name, 'm'
- * text of maps, 'p' a perf-PID.map.
+ * text of maps, 'p' a perf-PID.map, 'g' the table of a Go program.
  *
  * clang -g -O1 -fsanitize=fuzzer,address,undefined …
  */
@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "sym/demangle.h"
+#include "sym/gotable.h"
 #include "sym/kallsyms.h"
 #include "sym/perfmap.h"
 #include "sym/process_map.h"
@@ -238,6 +239,37 @@ static void fuzz_perf_map(const char *text, size_t n)
 	perf_map_free(m);
 }
 
+static void go_line_touch(const struct go_table *t, u64 address)
+{
+	const char *file;
+	u32 line;
+
+	if (!go_table_line(t, address, &file, &line) && (!strlen(file) || !line))
+		abort();
+}
+
+/* In memory that ends where the table does. */
+static void fuzz_go(const void *bytes, size_t n)
+{
+	u8 *copy = memcpy(malloc(n + !n), bytes, n);
+	struct go_function f;
+	struct go_table t;
+
+	if (go_table_text_field(copy, n) >= 0 && !go_table_open(copy, n, n & 1, &t)) {
+		for (u64 i = 0; i <= t.n; i++) {
+			if (go_table_function(&t, i, &f))
+				continue;
+			if (!strlen(f.name) || f.start >= f.end)
+				abort();
+			go_line_touch(&t, f.start);
+			go_line_touch(&t, f.end - 1);
+		}
+		go_line_touch(&t, 0);
+		go_line_touch(&t, ~0ULL);
+	}
+	free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *rest = (const char *)data + 1;
@@ -262,6 +294,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 'p':
 		fuzz_perf_map(rest, size - 1);
+		break;
+	case 'g':
+		fuzz_go(rest, size - 1);
 		break;
 	}
 	return 0;

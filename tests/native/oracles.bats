@@ -51,8 +51,8 @@ teardown() {
 	program_holds newfstatat "$BATS_TEST_TMPDIR/input" "$compiler" "${args[@]}"
 }
 
-@test "stacks: a Go program, which has frame pointers and no call-frame information" {
-	type go >/dev/null || skip "needs go"
+# Writes at 20 depths, three times each.
+go_job() {
 	cat >"$BATS_TEST_TMPDIR/job.go" <<-EOF
 		package main
 		import "os"
@@ -69,6 +69,11 @@ teardown() {
 		}
 	EOF
 	HOME=$BATS_TEST_TMPDIR GOFLAGS=-mod=mod GO111MODULE=off go build -o "$BATS_TEST_TMPDIR/job" "$BATS_TEST_TMPDIR/job.go"
+}
+
+@test "stacks: a Go program, which has frame pointers and no call-frame information" {
+	type go >/dev/null || skip "needs go"
+	go_job
 	echo >"$BATS_TEST_TMPDIR/input"
 	"$MEMWHY" count syscalls:sys_enter_write --stacks=user -o json --limit 0 --out "$BATS_TEST_TMPDIR/report" -- \
 		"$BATS_TEST_TMPDIR/job" <"$BATS_TEST_TMPDIR/input"
@@ -79,6 +84,31 @@ teardown() {
 		 main: any(.stack[]; test("main[.]main"))}]
 		| all(.[]; .main) and ([group_by(.n)[] | [.[0].n, (map(.count) | add)]] == [range(1; 21) | [., 3]])' \
 		"$BATS_TEST_TMPDIR/report"
+}
+
+# go_names PROGRAM: the stacks of its writes, by names of functions alone.
+go_names() {
+	"$MEMWHY" count syscalls:sys_enter_write --stacks=user --no-lines -o json --limit 0 --out "$1.report" -- \
+		"$1" <"$BATS_TEST_TMPDIR/input"
+	jq -c '[.rows[] | select(.stack | tostring | test("main.down")) |
+		{count, stack: [.stack[] | sub("[+]0x.*"; "") | sub("[.]abi0$"; "")]}]
+		| group_by(.stack) | map({stack: .[0].stack, count: (map(.count) | add)})' "$1.report"
+}
+
+@test "stacks: a Go program without symbols has the names of one with them, and lines" {
+	type go >/dev/null || skip "needs go"
+	go_job
+	echo >"$BATS_TEST_TMPDIR/input"
+	strip -o "$BATS_TEST_TMPDIR/stripped" "$BATS_TEST_TMPDIR/job"
+	[ -z "$(readelf -SW "$BATS_TEST_TMPDIR/stripped" | grep -E '[.](symtab|debug|zdebug)')" ]
+	full=$(go_names "$BATS_TEST_TMPDIR/job")
+	stripped=$(go_names "$BATS_TEST_TMPDIR/stripped")
+	diff <(jq . <<<"$full") <(jq . <<<"$stripped")
+	jq -e 'length == 20 and all(.[]; .count == 3) and all(.[]; .stack | index("main.main"))' <<<"$stripped"
+	"$MEMWHY" count syscalls:sys_enter_write --stacks=user -o json --limit 0 --out "$BATS_TEST_TMPDIR/report" -- \
+		"$BATS_TEST_TMPDIR/stripped" <"$BATS_TEST_TMPDIR/input"
+	jq -e '[.rows[].stack[]? | select(startswith("main."))] | unique |
+		any(. == "main.main (job.go:12)") and any(. == "main.down (job.go:6)")' "$BATS_TEST_TMPDIR/report"
 }
 
 @test "stacks: PostgreSQL, next to gdb" {
