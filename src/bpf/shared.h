@@ -117,6 +117,7 @@ struct probe_counts {
 	u64 lost_ring;  /* the ring was full */
 	u64 lost_map;   /* the table of aggregates was full */
 	u64 lost_stack; /* the event is counted, its stack is not known */
+	u64 lost_task;  /* the event is counted, of its task only the name is known */
 	u64 lost_scope; /* a child that could not be added to scope_tasks */
 	u64 lost_busy;  /* a program was already running on that CPU (added to by the loader) */
 	u64 rescued;    /* of what a busy program would have lost: counted by another one */

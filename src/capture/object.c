@@ -371,6 +371,7 @@ static void counts_sum(struct probe_counts *sum, const struct probe_counts *v)
 	sum->lost_map += v->lost_map;
 	sum->lost_busy += v->lost_busy;
 	sum->lost_stack += v->lost_stack;
+	sum->lost_task += v->lost_task;
 	sum->lost_scope += v->lost_scope;
 	sum->rescued += v->rescued;
 	sum->unpaired += v->unpaired;

@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <xxhash.h>
+
+#define HASH_FUNCTION(key, size, hash) ((hash) = (unsigned)XXH3_64bits(key, size))
 #include <uthash.h>
 
 #include "base/groups.h"
@@ -406,9 +409,21 @@ static bool has_ended(const struct table *t, const void *key)
 	return state && *state == 2;
 }
 
+/* The first n keys of the batch. */
+static void batch_delete(struct table *t, u32 n)
+{
+	u32 done = n;
+
+	if (!n || !bpf_map_delete_batch(t->spec.map, t->batch_keys, &done, NULL))
+		return;
+	for (u32 i = 0; i < n; i++)
+		bpf_map_delete_elem(t->spec.map, batch_key(t, i));
+}
+
 static int batch_take(struct table *t, u32 n)
 {
 	size_t each = (size_t)t->n_cpus * value_size(t);
+	u32 over = 0;
 	int rc = 0;
 
 	for (u32 i = 0; i < n && !rc; i++) {
@@ -420,9 +435,10 @@ static int batch_take(struct table *t, u32 n)
 			t->keys++;
 			continue;
 		}
-		bpf_map_delete_elem(t->spec.map, key);
 		key_forget(t, key);
+		memmove(t->batch_keys + (size_t)over++ * t->spec.key_size, key, t->spec.key_size);
 	}
+	batch_delete(t, over);
 	return rc;
 }
 

@@ -341,6 +341,10 @@ static int losses_send(struct probe_run *run)
 	if (run->c->ending && n.lost_stack)
 		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack",
 			n.lost_stack);
+	if (run->c->ending && n.lost_task)
+		capture_note(run->c, NOTE_WARNING,
+			"%llu events are counted by the names of their processes only: %s",
+			n.lost_task, table_full(run->c));
 	if (run->c->ending && n.unpaired)
 		capture_note(run->c, NOTE_INFO,
 			"%llu events began or ended outside of the interval and "

@@ -6,7 +6,7 @@
 
 bool storm_takes(const struct faults_agg *r)
 {
-	return !(r->flags & FAULT_MAJOR) && r->flags & FAULT_ALLOCATED;
+	return !(r->flags & (FAULT_MAJOR | FAULT_NAMED)) && r->flags & FAULT_ALLOCATED;
 }
 
 bool storm_copies(const struct faults_agg *r)

@@ -35,7 +35,7 @@ static int feed(void *v, const struct rec *rec)
 
 	if (rec->kind != REC_FAULTS_AGG)
 		return facts_feed(&s->facts, rec);
-	if (!(r->flags & FAULT_MAJOR) || fault_is_swap_in(r))
+	if (!(r->flags & FAULT_MAJOR) || r->flags & FAULT_NAMED || fault_is_swap_in(r))
 		return 0;
 	t = groups_get(&s->by, &r->tgid);
 	if (!t)

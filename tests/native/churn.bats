@@ -36,3 +36,22 @@ none_lost() {
 	"$MEMWHY" faults --input r.mw -o json --limit 1 --out report.json
 	none_lost report.json
 }
+
+# The reader is held up, so that every table is full of processes that have ended.
+@test "churn: what no table has room for is counted by the names of processes" {
+	run -2 "$MEMWHY" faults --stacks --max-memory 1K
+	least=$(grep -o -- '--max-memory [0-9]*K' <<<"$output")
+	# shellcheck disable=SC2086 # two words
+	"$MEMWHY" faults --stacks $least -c forks -o json --out report.json 3>&- &
+	memwhy=$!
+	wait_for memwhy_attached
+	kill -STOP "$memwhy"
+	wait_for 'made=$((${made:-0} + $("$WORKLOADS/forks" 5000 1))); [ "$made" -gt 3000 ]'
+	kill -CONT "$memwhy"
+	kill -INT "$memwhy"
+	wait "$memwhy" || [ $? -eq 130 ]
+	jq -c '[.events, .lost, .notes]' report.json
+	jq -e '.lost.faults == 0 and ([.rows[].count] | add) == .events.faults' report.json
+	jq -e '[.rows[] | select(.pid == null and .comm == "forks") | .count] | add > 0' report.json
+	jq -e '[.notes[] | select(test("counted by the names of their processes only: table full: larger --max-memory"))] | length == 1' report.json
+}

@@ -125,6 +125,7 @@ static void test_copies_of_shells(void **unused)
 		faults(&f, tgid, COPIED, 100, NSEC_PER_MSEC);
 	}
 	faults(&f, 7, TOUCHED, 200000, 2 * NSEC_PER_SEC);
+	faults(&f, 0, COPIED | FAULT_NAMED, 200000, 2 * NSEC_PER_SEC); /* of many shells */
 	assert_int_equal(conclude(&f), 0);
 	view_close(&f);
 }

@@ -340,6 +340,12 @@ static void test_major_faults(void **unused)
 		.total_ns = 5 * NSEC_PER_SEC);
 	assert_int_equal(conclude(&b), 0); /* minor faults wait for nobody */
 	end(&b);
+
+	begin(&b, &rule_major_faults, 1);
+	PUT(&b, struct faults_agg, REC_FAULTS_AGG, .flags = FAULT_MAJOR | FAULT_NAMED,
+		.count = 1000, .timed = 1000, .total_ns = 5 * NSEC_PER_SEC, .comm = "sh");
+	assert_int_equal(conclude(&b), 0); /* of nobody in particular */
+	end(&b);
 }
 
 static void group_paths(struct bench *b)

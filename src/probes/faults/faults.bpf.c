@@ -13,6 +13,7 @@ const volatile struct faults_config config = {};
 
 AGG_TABLE(table, struct fault_key);
 AGG_TABLE(spill, struct fault_key); /* keys without stacks, which the table had no room for */
+AGG_TABLE(named, struct fault_key); /* names of tasks, which neither had room for */
 
 #define SLOTS 8192
 
@@ -281,6 +282,22 @@ static __always_inline void fault_each(const struct fault *f, u32 ustack, u32 ks
 	ring_submit(e, sizeof(*e));
 }
 
+/* The tables are full of other tasks: where so many come and go, those of a name are one. */
+static __always_inline struct agg_value *fault_named(struct fault_key *key, struct probe_counts *c)
+{
+	struct agg_value *v;
+
+	key->tgid = key->tid = 0;
+	key->ustack = key->kstack = 0;
+	key->object = 0;
+	key->map = 0;
+	key->flags = (key->flags & ~(FAULT_MAP_KNOWN | FAULT_REGION)) | FAULT_NAMED;
+	bpf_get_current_comm(key->comm, sizeof(key->comm));
+	v = agg_get(&named, key, 1);
+	c->lost_task += v != 0;
+	return v;
+}
+
 static __always_inline void fault_count(void *ctx, struct fault *f, struct probe_counts *c)
 {
 	struct fault_key key = {
@@ -304,15 +321,17 @@ static __always_inline void fault_count(void *ctx, struct fault *f, struct probe
 		return;
 	}
 	stacked = key.ustack | key.kstack;
-	v = agg_get(&table, &key, !stacked);
+	v = agg_get(&table, &key, 0);
 	if (!v && stacked) {
 		key.ustack = key.kstack = 0;
 		c->lost_stack++;
-		v = agg_get(&spill, &key, 1);
+		v = agg_get(&spill, &key, 0);
 	}
 	if (!v)
+		v = fault_named(&key, c);
+	if (!v)
 		return;
-	if (config.mapping && !v->count)
+	if (config.mapping && !v->count && !(key.flags & FAULT_NAMED))
 		__builtin_memcpy(v->name, f->name, sizeof(v->name));
 	v->count++;
 	if (f->flags & FAULT_ACCESS_KNOWN)

@@ -10,6 +10,8 @@
 #include "probes/faults/faults_view.h"
 #include "probes/probe.h"
 
+#define NAMED_ENTRIES 1024
+
 enum { OPT_MAPPING = 1, OPT_PLAIN = 2 };
 
 #define SW PERF_TYPE_SOFTWARE
@@ -85,9 +87,9 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		.comms = capture_by(c, "comm"),
 		.min_ns = c->opt.each ? c->opt.min_ns : 0,
 	};
-	int rc = 0;
+	int rc = attach_set_entries(obj, "named", NAMED_ENTRIES);
 
-	if (!c->opt.user_stacks && !c->opt.kernel_stacks)
+	if (!rc && !c->opt.user_stacks && !c->opt.kernel_stacks)
 		rc = attach_set_entries(obj, "spill", 1);
 	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
 }
@@ -167,6 +169,22 @@ static int added(
 	return growth_add(c, r.tgid, r.flags, r.count) ? -ENOMEM : capture_emit(c, &r.h);
 }
 
+/* Of several processes of a name: it has neither a task nor, but the first one's, a group. */
+static int named_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct fault_key *k = key;
+	const struct agg_value *v = value;
+	struct faults_agg r = REC_INIT(struct faults_agg, REC_FAULTS_AGG, 0);
+
+	(void)stacks;
+	r.flags = k->flags;
+	r.timed = v->timed;
+	table_take_times(&r, v);
+	memcpy(r.comm, k->comm, sizeof(r.comm));
+	return capture_emit(c, &r.h);
+}
+
 static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
 	struct fault_event e = *(const struct fault_event *)rec;
@@ -189,7 +207,8 @@ static const struct probe_bpf bpf = {
 	.settle = settle,
 	.close = close_growth,
 	.tables = {{"table", sizeof(struct fault_key), table_key_tgid, added, .many_keys = true},
-		{"spill", sizeof(struct fault_key), table_key_tgid, added}},
+		{"spill", sizeof(struct fault_key), table_key_tgid, added},
+		{"named", sizeof(struct fault_key), NULL, named_added}},
 	.record = record,
 	.frequent = true,
 };
@@ -201,7 +220,9 @@ static const struct field agg_fields[] = {
 	FIELD(struct faults_agg, flags, FIELD_U16, UNIT_HEX,
 		"1 major, 2 write, 4 exec, 8 kernel mode, 16 access known, 32 huge, 64 mapping "
 		"known, 128 object is a region, 256 the page was mapped but not for this access, "
-		"512 a page was allocated meanwhile"),
+		"512 a page was allocated meanwhile, 1024 of several processes of this name: only "
+		"that "
+		"is known"),
 	FIELD(struct faults_agg, map, FIELD_U8, UNIT_ID,
 		"mapping: 1 anonymous, 2 heap, 3 stack, 4 file, 5 shared memory, 6 hugetlb, 7 "
 		"other"),
@@ -255,7 +276,10 @@ const struct probe probe_faults = {
 		   "major, by process, thread, mapping, cgroup or stack, with the kind of access "
 		   "and the time from the exception to its end.\n\nFaults that the kernel takes on "
 		   "a task's behalf without an exception (MAP_POPULATE, mlock, direct I/O) are in "
-		   "getrusage's numbers, and not in these.\n\nAmong the processes that fault most, "
+		   "getrusage's numbers, and not in these.\n\nWhere processes come and go faster "
+		   "than memwhy gets CPU time to read what was counted, faults are counted without "
+		   "their code path, then by the name of the process alone: such rows have no pid, "
+		   "and a note says how many faults.\n\nAmong the processes that fault most, "
 		   "those whose anonymous memory grows steadily, by 256 KiB a second or more, are "
 		   "named, with what to run next. That takes eight samples over four seconds, on a "
 		   "straight line, and 4 MiB in all.",

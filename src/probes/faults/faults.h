@@ -15,6 +15,7 @@ enum fault_flags {
 	FAULT_REGION = 128,      /* object is address >> FAULT_REGION_SHIFT instead */
 	FAULT_PRESENT = 256,     /* the page was mapped, but not for this access */
 	FAULT_ALLOCATED = 512,   /* a page was allocated meanwhile */
+	FAULT_NAMED = 1024,      /* of several processes of a name: only that is known */
 };
 
 #define FAULT_REGION_SHIFT 16

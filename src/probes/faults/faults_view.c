@@ -15,7 +15,8 @@ static const char *const by_keys[] = {BY_TASK_KEYS, "mapping", NULL};
 struct key {
 	struct by_task_key task;
 	u64 object;
-	u64 map;
+	u32 map;
+	u32 named; /* FAULT_NAMED, where rows are of tasks */
 	char file[AGG_NAME_LEN];
 };
 
@@ -112,6 +113,10 @@ static struct key key_of(u32 by, const struct faults_agg *r)
 {
 	struct key k = {.task = by_task_key(by, r->tgid, r->tid, r->cgroup, r->stack, r->comm)};
 
+	if (r->flags & FAULT_NAMED && by & BY_TASKS) {
+		k.named = 1;
+		memcpy(k.task.comm, r->comm, sizeof(k.task.comm));
+	}
 	if (by & BY_MAPPING) {
 		k.map = r->map;
 		k.object = r->flags & FAULT_REGION ? 0 : r->object;
@@ -152,6 +157,10 @@ static void row_fill(
 	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
 {
 	by_task_cells(r, by, &k->task, all);
+	if (k->named) {
+		all[BY_C_PID] = all[BY_C_TID] = all[BY_C_CGROUP] = (struct cell){};
+		all[BY_C_COMM] = cell_text(report_textn(r, k->task.comm, COMM_LEN));
+	}
 	all[C_MAPPING] = cell_text(fault_map_name((u8)k->map));
 	all[C_FILE] = k->file[0] ? cell_text(report_text(r, "%.32s", k->file)) : (struct cell){};
 	all[C_COUNT] = cell_u64(s->count);
