@@ -52,7 +52,7 @@ hints_wait() { # HINTS MOVED
 	local before within after
 	work_start readers 16 300
 	before=($(vm numa_hint_faults) $(vm numa_hint_faults_local) $(vm numa_pages_migrated))
-	memwhy_start numa --source hint --balancing
+	memwhy_start numa --source hint --balancing --with-self # the kernel counts memwhy's, too
 	within=($(vm numa_hint_faults) $(vm numa_hint_faults_local) $(vm numa_pages_migrated))
 	echo go >&7
 	hints_wait "${within[0]}" "${within[2]}"

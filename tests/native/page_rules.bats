@@ -70,7 +70,6 @@ travelling() {
 # bats test_tags=host
 @test "check: pages that are freed on one CPU and allocated on another" {
 	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
-	[ -z "${MEMWHY_VM-}" ] || skip "an emulated guest is too slow for the threshold"
 	work cross -19 # also on a busy machine
 	travelling
 	for _ in 1 2 3; do
@@ -90,7 +89,6 @@ travelling() {
 
 # bats test_tags=host
 @test "check: who waits for the lock of a zone" {
-	[ -z "${MEMWHY_VM-}" ] || skip "an emulated guest's CPUs take turns: none waits for another"
 	[ "$(nproc)" -ge 4 ] || skip "the first that waits is not seen: needs four CPUs"
 	[ -e /proc/sys/vm/percpu_pagelist_high_fraction ] || skip "no vm.percpu_pagelist_high_fraction"
 	"$with_kernelfs" test -e /sys/kernel/tracing/events/lock/contention_begin || skip "no lock:contention_begin (5.19)"

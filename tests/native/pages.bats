@@ -132,7 +132,6 @@ equal_perf() {
 
 # bats test_tags=host
 @test "pages: what the tables have no room for is counted by name, nothing is lost" {
-	[ -z "${MEMWHY_VM-}" ] || skip "12000 threads take too long in an emulated guest"
 	work_start threads 12000
 	memwhy_start pages -p "$pid" --by thread
 	perf_start
