@@ -364,5 +364,9 @@ void stack_line_add(struct str *out, const struct stack_line *l, bool full);
  */
 void stack_lines(const struct stream *s, u32 stack, bool mark_kernel,
 	void (*line)(void *arg, const char *text), void *arg);
+/* The same without what allocators and the kernel's entry have on all stacks (src/report/
+ * stack_told.c has the list), for evidence; all of it where less than two lines would be left. */
+void stack_told_lines(
+	const struct stream *s, u32 stack, void (*line)(void *arg, const char *text), void *arg);
 
 #endif

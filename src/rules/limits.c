@@ -302,7 +302,7 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	if (path && strcmp(path, "/"))
 		finding_line(r, x->evidence, "it runs in cgroup %s", report_cgroup(r, path));
 	if (f->stack)
-		stack_lines(r->stream, f->stack, false, stack_line, &lines);
+		stack_told_lines(r->stream, f->stack, stack_line, &lines);
 	advise(r, x, s, k, f);
 }
 

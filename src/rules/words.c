@@ -57,7 +57,7 @@ void finding_stack(struct report *r, struct finding *f, u32 stack, int n)
 {
 	struct stack_told t = {r, f, 0, n};
 
-	stack_lines(r->stream, stack, false, stack_line_tell, &t);
+	stack_told_lines(r->stream, stack, stack_line_tell, &t);
 	if (t.n < 2)
 		finding_line(r, f->evidence,
 			"   and no further: check follows frame pointers, which this code lacks");

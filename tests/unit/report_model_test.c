@@ -305,6 +305,46 @@ static void test_stack_of_a_tracepoint(void **state)
 	fixture_close(&f);
 }
 
+static void feed_function(struct fixture *f, u32 frame, bool kernel, const char *function)
+{
+	feed_frame(f, frame, kernel, NULL, 0x41);
+	feed_symbol(f, frame, function, NULL, 0, NULL);
+}
+
+/* Evidence begins with what says something: not with allocators, nor with how the kernel is
+ * entered. */
+static void test_stack_as_evidence(void **state)
+{
+	_cleanup_str_ struct str out = {};
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, "leak");
+	feed_function(&f, 70, true, "get_page_from_freelist");
+	feed_function(&f, 71, true, "__alloc_frozen_pages_noprof");
+	feed_function(&f, 72, true, "alloc_slab_page.isra.0");
+	feed_function(&f, 73, true, "ext4_alloc_inode");
+	feed_function(&f, 74, true, "do_syscall_64");
+	feed_function(&f, 75, true, "entry_SYSCALL_64_after_hwframe");
+	feed_function(&f, 76, false, "operator new(unsigned long)");
+	feed_function(&f, 77, false, "load_table");
+	feed_function(&f, 78, false, "malloc_statistics"); /* no allocator */
+	feed_function(&f, 79, false, "kmalloc");           /* a program's own */
+	feed_stack(&f, 80, (u32[]){70, 71, 72, 73, 74, 75, 76, 77, 78, 79}, 10);
+	stack_told_lines(&f.stream, 80, lines_take, &out);
+	assert_string_equal(str_get(&out), "ext4_alloc_inode+0x1c (kernel)\n"
+					   "load_table+0x1c\n"
+					   "malloc_statistics+0x1c\n"
+					   "kmalloc+0x1c\n");
+	str_clear(&out);
+	feed_stack(&f, 81, (u32[]){71, 73, 74}, 3); /* too little would be left */
+	stack_told_lines(&f.stream, 81, lines_take, &out);
+	assert_string_equal(str_get(&out), "__alloc_frozen_pages_noprof+0x1c (kernel)\n"
+					   "ext4_alloc_inode+0x1c (kernel)\n"
+					   "do_syscall_64+0x1c (kernel)\n");
+	fixture_close(&f);
+}
+
 static void feed_note(struct fixture *f, u16 level, const char *probe, const char *text)
 {
 	struct rec_note r = {.h.flags = level};
@@ -398,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_advice_once),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_stack_of_a_tracepoint),
+		cmocka_unit_test(test_stack_as_evidence),
 		cmocka_unit_test(test_stream_notes),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_has_stacks),

@@ -98,5 +98,5 @@ void leak_tell_stack(struct report *r, struct finding *f, u32 stack)
 {
 	struct lines lines = {r, f, 0};
 
-	stack_lines(r->stream, stack, false, line_add, &lines);
+	stack_told_lines(r->stream, stack, line_add, &lines);
 }
