@@ -162,7 +162,9 @@ static void evidence_policy(struct report *r, const struct placement *p, struct 
 	if (p->call)
 		finding_line(r, f->evidence, "It was set by %s", p->call);
 	else if (p->looked)
-		finding_line(r, f->evidence, "The call that set it came before this look began");
+		finding_line(r, f->evidence,
+			"The call that set it was not seen: it came before this look began, or was "
+			"lost");
 }
 
 static void evidence_allowed(struct report *r, const struct placement *p,
@@ -175,8 +177,6 @@ static void evidence_allowed(struct report *r, const struct placement *p,
 		finding_line(r, f->evidence,
 			"Its cpuset (cpuset.mems of its control group) allows memory on %s %s only",
 			nodes_word(p->allowed_memory), nodes_text(r, p->allowed_memory));
-	if (p->touched)
-		finding_line(r, f->evidence, "%s", p->touched);
 }
 
 /* The CPUs of the node are asked of the machine that runs the command. */

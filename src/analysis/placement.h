@@ -28,8 +28,6 @@ struct placement {
 	bool own;            /* … that of its mappings (mbind), not of the process */
 	bool looked;         /* for the call that set it, … */
 	const char *call;    /* … in words; NULL: it was not seen */
-	u32 call_stack;      /* of that call; 0: not known */
-	const char *touched; /* what was seen of accesses to it, in words; NULL: nothing */
 	const char *command; /* of finding_command(); NULL: not known */
 	bool ended;          /* by now */
 };

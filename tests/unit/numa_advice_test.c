@@ -6,7 +6,9 @@
 
 #include "probes/numa/numa_patterns.h"
 #include "probes/numa/numa_view.h"
+#include "probes/processes/processes.h"
 #include "render/render_text.h"
+#include "sys/mempolicy_abi.h"
 
 #define PAGES 100
 
@@ -75,6 +77,18 @@ static char *text_of(void)
 	return out.buf;
 }
 
+static void name(u32 id, const char *text)
+{
+	struct {
+		struct rec_string r;
+		char text[64];
+	} s = {.r = {.h = {sizeof(s), REC_STRING, 0, now}, .id = id}};
+
+	s.r.length = (u32)strlen(text);
+	memcpy(s.r.text, text, s.r.length);
+	view_feed(&f, &s);
+}
+
 /* The headline does not deny what NOT CHECKED says. */
 static void test_headline_of_few_samples(void **state)
 {
@@ -136,6 +150,25 @@ static void test_headline_without_nodes(void **state)
 	assert_null(strstr(text, "No problem"));
 	free(text);
 	view_close(&f);
+}
+
+/* Nothing can be remote, and that is said, whether there were samples or not. */
+static void test_headline_of_one_node(void **state)
+{
+	(void)state;
+	for (u32 samples = 0; samples <= 300; samples += 300) {
+		char *text;
+
+		open_with(1);
+		for (u32 i = 0; i < samples; i++)
+			touch(i % PAGES, PID, 0, 0, 0);
+		view_report(&f);
+		text = text_of();
+		assert_non_null(strstr(text, "This machine has one NUMA node: no access can be "
+					     "remote."));
+		free(text);
+		view_close(&f);
+	}
 }
 
 /* Nodes are known, but not of the CPUs that accessed. */
@@ -206,8 +239,24 @@ static void test_trial_of_the_dead(void **state)
 	assert_false(has(found->try_, "numa try"));
 	assert_false(has(found->undo, "numa try"));
 	assert_true(has(found->try_, "when it runs again"));
-	assert_true(has(found->try_, "`memwhy numa -p PID`"));
-	assert_true(has(found->verify, "`memwhy numa -- ./job`"));
+	assert_false(has(found->try_, "PID"));
+	/* No address of what is gone; its command line is not known. */
+	assert_true(has(found->try_, "mbind(its address, "));
+	assert_false(has(found->try_, "0x7f"));
+	assert_false(has(found->verify, "./job"));
+	assert_true(has(found->verify, "now 100 %, falls (run it under memwhy numa --)"));
+	view_close(&f);
+	/* With its command line, as it was last looked at. */
+	open_with(2);
+	name(9, "./a job\x1f-x");
+	producer(300);
+	N(struct process_numa, REC_PROCESS_NUMA, .tgid = PID, .nodes = 2, .command = 9);
+	N(struct numa_task, REC_NUMA_TASK, .tgid = PID, .tid = PID, .what = NUMA_TASK_EXIT);
+	for (u32 i = 0; i < 2; i++)
+		N(struct numa_task, REC_NUMA_TASK, .tgid = PID, .tid = PID + i,
+			.what = NUMA_TASK_THREAD_EXIT);
+	found = the_finding();
+	assert_true(has(found->verify, "falls: `memwhy numa -- './a job' -x`"));
 	view_close(&f);
 }
 
@@ -343,7 +392,11 @@ static void test_no_trial_after_balancing(void **state)
 					.why = NUMA_MOVE_BALANCING);
 		}
 	found = the_finding();
-	assert_non_null(strstr(found->title, "remote use after allocation, 100 %"));
+	/* The share that the tables have, and what it would be. */
+	assert_non_null(
+		strstr(found->title, "remote use after allocation, 25 % of its accesses are "
+				     "remote, 100 % before balancing moved its pages"));
+	assert_true(has(found->verify, "now 25 %"));
 	assert_true(has(found->try_, "A trial (numa try) would find nothing to move"));
 	assert_false(has(found->try_, "`memwhy numa"));
 	assert_true(has(found->evidence, "distance 21 against 10"));
@@ -353,15 +406,115 @@ static void test_no_trial_after_balancing(void **state)
 	view_close(&f);
 }
 
+/* A process that runs on node 0 with its memory bound to node 1, as last looked at: pages of it. */
+static void bound(u64 pages, u32 policy)
+{
+	N(struct process_numa, REC_PROCESS_NUMA, .tgid = PID, .nodes = 2, .comm = "job",
+		.resident_pages = {100, pages}, .policy_pages = {0, policy ? pages : 0},
+		.threads = {1}, .ran_ns = {300000000}, .policy = policy, .command = 9,
+		.cpu_nodes = 3);
+}
+
+/* No access to it is sampled, and it is told nevertheless: where, by whom, which call, what to do.
+ */
+static void test_bound(void **state)
+{
+	const struct finding *found;
+
+	(void)state;
+	open_with(2);
+	name(8, "bind:1");
+	name(9, "./job\x1f--of it");
+	N(struct numa_policy, REC_NUMA_POLICY, .tgid = PID, .tid = PID, .nodes = 2,
+		.call = CALL_SET_MEMPOLICY, .mode = MODE_BIND);
+	bound(20000, 8);
+	bound(30000, 8);
+	found = the_finding();
+	assert_true(f.report.has_findings);
+	assert_string_equal(found->title, "job (pid 100) runs on node 0, and its policy bind:1 "
+					  "puts its memory elsewhere: 100 % is on node 1");
+	assert_true(has(found->evidence, "node 1: 117 MiB of its memory"));
+	assert_true(has(found->evidence, "It was set by set_mempolicy(MPOL_BIND, {1})"));
+	assert_true(has(found->try_, "`migratepages 100 1 0`"));
+	assert_true(has(found->try_, "`numactl --cpunodebind=0 --preferred=0 ./job '--of it'`"));
+	view_close(&f);
+}
+
+/* Of a process that has ended nothing can be moved. */
+static void test_bound_and_ended(void **state)
+{
+	const struct finding *found;
+
+	(void)state;
+	open_with(2);
+	name(8, "bind:1");
+	name(9, "./job");
+	bound(30000, 8);
+	N(struct numa_task, REC_NUMA_TASK, .tgid = PID, .tid = PID, .what = NUMA_TASK_EXIT);
+	found = the_finding();
+	assert_true(has(found->evidence, "The call that set it was not seen"));
+	assert_false(has(found->try_, "migratepages"));
+	assert_false(has(found->try_, "taskset"));
+	assert_true(has(found->verify, "`memwhy numa -- ./job`"));
+	view_close(&f);
+}
+
+/* The call of a parent is that of its children; one that was replaced is not told. */
+static void test_bound_by_a_parent(void **state)
+{
+	(void)state;
+	open_with(2);
+	name(8, "bind:1");
+	N(struct numa_policy, REC_NUMA_POLICY, .tgid = 50, .tid = 50, .nodes = 1,
+		.call = CALL_SET_MEMPOLICY, .mode = MODE_PREFERRED);
+	N(struct numa_policy, REC_NUMA_POLICY, .tgid = 50, .tid = 50, .nodes = 2,
+		.call = CALL_SET_MEMPOLICY, .mode = MODE_BIND);
+	N(struct numa_task, REC_NUMA_TASK, .tgid = PID, .tid = PID, .parent = 50,
+		.what = NUMA_TASK_FORK);
+	bound(30000, 8);
+	assert_true(has(the_finding()->evidence, "It was set by set_mempolicy(MPOL_BIND, {1})"));
+	view_close(&f);
+}
+
+/* The last call that was seen is not the one that set what is in force: that was lost. */
+static void test_bound_by_a_lost_call(void **state)
+{
+	(void)state;
+	open_with(2);
+	name(8, "bind:1");
+	N(struct numa_policy, REC_NUMA_POLICY, .tgid = PID, .tid = PID, .call = CALL_SET_MEMPOLICY,
+		.mode = MODE_DEFAULT);
+	bound(30000, 8);
+	assert_true(has(the_finding()->evidence, "The call that set it was not seen"));
+	view_close(&f);
+}
+
+/* First touch is told by accesses, if at all. */
+static void test_bound_by_nothing(void **state)
+{
+	(void)state;
+	open_with(2);
+	bound(30000, 0);
+	view_report(&f);
+	assert_int_equal(f.report.findings.n, 0);
+	view_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_headline_of_few_samples),
 		cmocka_unit_test(test_headline_of_local),
+		cmocka_unit_test(test_headline_of_one_node),
 		cmocka_unit_test(test_headline_without_nodes),
 		cmocka_unit_test(test_headline_without_cpus),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_trial),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_bound_and_ended),
+		cmocka_unit_test(test_bound_by_a_parent),
+		cmocka_unit_test(test_bound_by_a_lost_call),
+		cmocka_unit_test(test_bound_by_nothing),
 		cmocka_unit_test(test_trial_of_the_dead),
 		cmocka_unit_test(test_trial_of_the_unmapped),
 		cmocka_unit_test(test_trial_of_shared),

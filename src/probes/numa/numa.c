@@ -17,8 +17,8 @@ static int machine_open(struct capture *c, void *state, struct err *err)
 	struct numa_topology t = {};
 	int rc = numa_topology_read(&t);
 
-	(void)state;
 	rc = rc ? rc : numa_topology_send(c, &t);
+	rc = rc ? rc : numa_place_open(state);
 	numa_topology_free(&t);
 	return rc ? err_errno(err, rc, "numa: nodes of this machine") : 0;
 }
@@ -35,6 +35,7 @@ static const struct probe_sampler sampler = {
 	.every_ns = NSEC_PER_SEC,
 	.open = machine_open, /* nodes do not change */
 	.sample = numa_place_sample,
+	.close = numa_place_close,
 	.survey = machine_survey,
 };
 
@@ -141,6 +142,13 @@ const struct probe probe_numa = {
 		"Beside them numa_maps says where the memory of -p "
 		"or of the command is, by node (HELD) and, with -o wide, by mapping (places): "
 		"looked at once a second, less often where there is much.\n\n"
+		"Memory under a policy that names nodes (numactl --membind, set_mempolicy, mbind) "
+		"and memory that a cpuset confines is told without samples, of the processes of -p "
+		"and of the command: which node it is on and what binds it are exact (numa_maps, "
+		"status), where threads ran is estimated, by their CPU time and the CPU that each "
+		"was on when looked at. A finding says so where at least half of the memory is on "
+		"nodes with less than a tenth of the CPU time, with the call that set the policy "
+		"where that was made meanwhile, and the commands that move threads or pages.\n\n"
 		"Patterns are told from hint faults by what they bear: whether the faults of a "
 		"page all come from one node, whether nodes mix within 50 ms (a scan takes all "
 		"pages away at once), whether pages go to and fro between nodes while these mix "

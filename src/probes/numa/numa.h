@@ -265,4 +265,16 @@ struct numa_cpu {
 	s32 node;
 };
 
+/* A call that set a policy, and succeeded. */
+struct numa_policy {
+	struct rec h;
+	u32 tgid, tid;
+	u64 start, bytes; /* of mbind */
+	u64 nodes;        /* bit i: node i; those from 64 on are left out */
+	u32 ustack;       /* as in numa_sample */
+	u32 kstack;
+	u32 call; /* enum mempolicy_call of sys/mempolicy_abi.h */
+	u32 mode; /* with its flags */
+};
+
 #endif

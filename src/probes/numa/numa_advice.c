@@ -127,12 +127,28 @@ static const char *confidence(const struct numa_group *g)
 		       : "medium: hundreds of samples, not all accesses";
 }
 
-/* Where balancing mends it, what the program asked for. */
-static double ratio_shown(const struct numa_verdict *v)
+/* What it would be otherwise, beside what it was, which the tables have. */
+static const char *ratio_beside(struct report *r, const struct numa_verdict *v)
 {
 	if (v->used)
-		return percent(v->used_ratio);
-	return percent(v->balanced ? v->laid_ratio : v->remote_ratio);
+		return report_text(r, ", %.0f %% by how nodes share it", percent(v->used_ratio));
+	if (v->balanced)
+		return report_text(
+			r, ", %.0f %% before balancing moved its pages", percent(v->laid_ratio));
+	return "";
+}
+
+static void verify_fill(struct advice *a)
+{
+	double now = percent(a->v->remote_ratio);
+
+	if (numa_runs(a))
+		finding_line(a->r, a->to->verify,
+			"Its remote share, now %.0f %%, falls: `memwhy numa -p %u`", now,
+			a->largest.tgid);
+	else
+		NUMA_RUN(a, a->to->verify, "Its remote share, now %.0f %%, falls", "memwhy numa --",
+			now);
 }
 
 static void finding_fill(struct advice *a)
@@ -143,27 +159,23 @@ static void finding_fill(struct advice *a)
 	/* "stack of …", "mapping" */
 	bool named = !strncmp(a->name, kind, len) && (!a->name[len] || a->name[len] == ' ');
 
-	a->to->title = report_text(a->r, "%s%s%s: %s, %.0f %% of its accesses %s remote",
+	a->to->title = report_text(a->r, "%s%s%s: %s, %.0f %% of its accesses are remote%s",
 		named ? "" : kind, named ? "" : " ", a->name, numa_pattern_name(v->pattern),
-		ratio_shown(v), v->balanced ? "would be" : "are");
+		percent(v->remote_ratio), ratio_beside(a->r, v));
 	a->to->confidence = confidence(a->g);
 	evidence(a);
 	numa_fix(a);
-	if (numa_runs(a))
-		finding_line(a->r, a->to->verify,
-			"Its remote share, now %.0f %%, falls: `memwhy numa -p %u`", ratio_shown(v),
-			a->largest.tgid);
-	else
-		finding_line(a->r, a->to->verify,
-			"Its remote share, now %.0f %%, falls: `memwhy numa -- ./job`",
-			ratio_shown(v));
+	verify_fill(a);
 }
 
-static int advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups,
-	const struct numa_verdict *v)
+static int advise(const struct advice *base, const struct numa_verdict *v)
 {
-	struct advice a = {.r = r, .f = f, .groups = groups, .v = v};
+	const struct numa_groups *groups = base->groups;
+	const struct numa_feed *f = base->f;
+	struct report *r = base->r;
+	struct advice a = *base;
 
+	a.v = v;
 	a.g = &groups->list.v[v->group];
 	a.to = report_finding(r, v->share >= WARNING_SHARE ? LEVEL_WARNING : LEVEL_RISK, "numa");
 	if (!a.to)
@@ -182,9 +194,22 @@ static int by_share(const void *a, const void *b)
 	return x->share > y->share ? -1 : x->share < y->share;
 }
 
-/* Where no object stands out, but nearly all is on one node. */
-static int advise_one_node(struct report *r, const struct numa_groups *g)
+static u32 most_used(const struct numa_groups *g)
 {
+	u32 most = 0;
+
+	for (u32 i = 0; i < g->list.n; i++)
+		if (g->list.v[i].sums.samples > g->list.v[most].sums.samples)
+			most = i;
+	return most;
+}
+
+/* Where no object stands out, but nearly all is on one node. */
+static int advise_one_node(const struct advice *base)
+{
+	const struct numa_groups *g = base->groups;
+	struct advice a = *base;
+	struct report *r = a.r;
 	struct finding *to;
 	double ratio;
 	s32 node;
@@ -204,11 +229,11 @@ static int advise_one_node(struct report *r, const struct numa_groups *g)
 		  "initialises everything puts everything on its own node, whose memory "
 		  "controller then serves all.";
 	finding_line(r, to->try_, "Let each thread initialise what it will use");
-	finding_line(r, to->try_,
-		"Or spread it, without a change of the program: `numactl -i all ./job`");
+	a.g = &g->list.v[most_used(g)];
+	numa_object(a.f, a.g->largest, &a.largest);
+	NUMA_RUN(&a, to->try_, "Or spread it, without a change of the program", "numactl -i all");
 	finding_line(r, to->undo, "Run it without numactl, as before");
-	finding_line(
-		r, to->verify, "The nodes in the table share the load: `memwhy numa -- ./job`");
+	NUMA_RUN(&a, to->verify, "The nodes in the table share the load", "memwhy numa --");
 	return 0;
 }
 
@@ -240,7 +265,15 @@ static void say_thin(struct report *r, const struct numa_feed *f, const struct n
 static void headline(
 	struct report *r, const struct numa_feed *f, const struct numa_groups *groups, u32 thin)
 {
-	if (!groups->all.samples || r->findings.n)
+	u64 nodes = numa_machine(f)->nodes;
+
+	if (r->findings.n)
+		return;
+	if (nodes && !(nodes & (nodes - 1))) {
+		r->verdict = "This machine has one NUMA node: no access can be remote.";
+		return;
+	}
+	if (!groups->all.samples)
 		return;
 	if (!numa_from_mask(&groups->all)) {
 		r->verdict = numa_machine(f)->nodes
@@ -256,13 +289,15 @@ static void headline(
 			thin, thin == 1 ? " seems" : "s seem");
 }
 
-int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups)
+int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups,
+	const struct numa_bound *bound)
 {
+	struct advice base = {.r = r, .f = f, .groups = groups, .bound = bound};
 	VEC(struct numa_verdict) found = {};
 	u32 thin = 0, thinnest = 0;
 	int rc = 0;
 
-	r->has_findings = groups->all.judged_samples >= NUMA_MIN_SAMPLES;
+	r->has_findings = r->findings.n || groups->all.judged_samples >= NUMA_MIN_SAMPLES;
 	if (!r->has_findings && groups->all.samples)
 		report_not_checked(r,
 			"patterns of use: %llu samples whose place is known are too few (%u)",
@@ -280,9 +315,9 @@ int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_g
 	if (found.n)
 		qsort(found.v, found.n, sizeof(found.v[0]), by_share);
 	for (size_t i = 0; i < found.n && i < FINDINGS_MAX && !rc; i++)
-		rc = advise(r, f, groups, &found.v[i]);
+		rc = advise(&base, &found.v[i]);
 	if (!rc && found.n != 1)
-		rc = advise_one_node(r, groups);
+		rc = advise_one_node(&base);
 	if (thin)
 		say_thin(r, f, groups, thin, thinnest);
 	headline(r, f, groups, thin);

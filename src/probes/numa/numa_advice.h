@@ -2,10 +2,12 @@
 #ifndef MEMWHY_PROBES_NUMA_ADVICE_H
 #define MEMWHY_PROBES_NUMA_ADVICE_H
 
+#include "probes/numa/numa_bound.h"
 #include "probes/numa/numa_patterns.h"
 #include "report/report.h"
 
 /* Adds findings and the verdict. groups: by site. */
-int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups);
+int numa_advise(struct report *r, const struct numa_feed *f, const struct numa_groups *groups,
+	const struct numa_bound *bound);
 
 #endif

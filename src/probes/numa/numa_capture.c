@@ -95,7 +95,7 @@ static const struct attach_hook hooks[] = {
 			},
 	},
 	{
-		.data = "mappings made, moved and gone",
+		.data = "mappings and policies made, moved and gone",
 		.counts = true,
 		.needs = "the tracepoint raw_syscalls:sys_exit",
 		.methods =
@@ -335,6 +335,17 @@ static int thread_send(struct capture *c, const struct numa_event *e)
 	return capture_emit(c, &m.h);
 }
 
+static int policy_send(
+	struct capture *c, const struct stack_maps *stacks, const struct numa_event *e)
+{
+	struct numa_policy p = e->policy;
+
+	p.h.size = sizeof(p);
+	p.ustack = names_stack(c->names, stacks, p.tgid, p.ustack, p.kstack);
+	p.kstack = 0;
+	return capture_emit(c, &p.h);
+}
+
 /* The process that an event is the first of. A fork's mappings are those of its parent; those of
  * another program are told after its begin. */
 static int process_know(struct capture *c, const struct numa_event *e)
@@ -376,6 +387,8 @@ static int record(struct capture *c, const struct stack_maps *stacks, const stru
 		return move_send(c, e);
 	case REC_NUMA_THREAD_MOVE:
 		return thread_send(c, e);
+	case REC_NUMA_POLICY:
+		return policy_send(c, stacks, e);
 	}
 	return 0;
 }

@@ -27,6 +27,7 @@ struct numa_event {
 		struct numa_mapping mapping;
 		struct numa_task task;
 		struct numa_thread_move thread;
+		struct numa_policy policy;
 	};
 	u64 cgroup;
 	u64 tls; /* the thread pointer; 0: not known */

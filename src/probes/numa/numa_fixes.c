@@ -25,9 +25,28 @@ static const char *cpus_text(const struct advice *a, s32 node)
 	return report_text(a->r, "%s", str_get(&s));
 }
 
-/* The call that moves pages to nodes, as code of a program, and its arguments. */
-#define MBIND "mbind((void *)0x%llx, %llu, %s, (unsigned long[]){0x%llx}, 65, MPOL_MF_MOVE)"
-#define MBIND_OF(range, mode, nodes) (range).start, (range).end - (range).start, mode, (u64)(nodes)
+const char *numa_words(const struct advice *a)
+{
+	return a->largest.tgid ? numa_bound_command(a->bound, a->r, a->largest.tgid) : NULL;
+}
+
+/* Where it is, as an argument of a call in its program: of a process that has ended no address. */
+static const char *address_text(const struct advice *a)
+{
+	if (!numa_runs(a))
+		return "its address";
+	return report_text(a->r, "(void *)0x%llx", (unsigned long long)numa_largest_pages(a).start);
+}
+
+/* The call that moves pages to nodes: code of a program, not a command. */
+static const char *mbind_text(const struct advice *a, const char *mode, u64 nodes)
+{
+	struct page_range of = numa_largest_pages(a);
+
+	return report_text(a->r, "mbind(%s, %llu, %s, (unsigned long[]){0x%llx}, 65, MPOL_MF_MOVE)",
+		address_text(a), (unsigned long long)(of.end - of.start), mode,
+		(unsigned long long)nodes);
+}
 
 static u64 bit(s32 node)
 {
@@ -37,19 +56,14 @@ static u64 bit(s32 node)
 /* Of a move to this node; -1: to several. Where balancing moved it since, it lies there already. */
 static void undo_move(struct advice *a, s32 to)
 {
-	struct page_range of = numa_largest_pages(a);
-
-	if (a->v->home >= 0 && a->v->home != to)
-		finding_line(a->r, a->to->undo, "`" MBIND "`",
-			MBIND_OF(of, "MPOL_BIND", bit(a->v->home)));
+	if (a->v->home >= 0 && a->v->home != to && numa_runs(a))
+		finding_line(a->r, a->to->undo, "%s", mbind_text(a, "MPOL_BIND", bit(a->v->home)));
 	else
 		finding_line(a->r, a->to->undo, "Leave the move out, as before");
 }
 
 static void try_producer(struct advice *a)
 {
-	struct page_range of = numa_largest_pages(a);
-
 	numa_move_cost(a);
 	a->to->why = "A page lies on the node where it was first touched. What one node allocates "
 		     "and fills, and another one uses, is remote for all of that use.";
@@ -57,28 +71,35 @@ static void try_producer(struct advice *a)
 		"Let the thread that uses it allocate it, or touch it first (memset by the "
 		"consuming thread, not the allocating one)");
 	finding_line(a->r, a->to->try_,
-		"Or move it before its use, where that pays (see the evidence): `" MBIND "`",
-		MBIND_OF(of, "MPOL_BIND", bit(a->v->user)));
+		"Or move it before its use, where that pays (see the evidence): %s",
+		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
 	undo_move(a, a->v->user);
+}
+
+static u32 last_cpu(const struct advice *a)
+{
+	return (u32)MAX(a->r->stream->host.cpus, 1U) - 1;
 }
 
 static void try_alternating(struct advice *a)
 {
-	struct page_range of = numa_largest_pages(a);
 	const char *cpus = cpus_text(a, a->v->home);
+	u32 pid = a->largest.tgid;
 
 	a->to->why = "Several nodes use it, but in turns: at each time it could be local.";
-	if (*cpus)
+	if (*cpus && numa_runs(a)) {
 		finding_line(a->r, a->to->try_,
-			"Let its threads run where it lies: `taskset -cp %s TID` for each of them",
-			cpus);
+			"Let its threads run where it lies: `taskset -acp %s %u`", cpus, pid);
+		finding_line(a->r, a->to->undo,
+			"Let its threads run on all CPUs again: `taskset -acp 0-%u %u`",
+			last_cpu(a), pid);
+	} else if (a->v->home >= 0) {
+		NUMA_RUN(a, a->to->try_, "Let its threads run where it lies",
+			"numactl --cpunodebind=%d", a->v->home);
+	}
 	finding_line(a->r, a->to->try_,
-		"Or give each turn to threads of one node; or move it as the turn goes over: "
-		"`" MBIND "`",
-		MBIND_OF(of, "MPOL_BIND", bit(a->v->user)));
-	finding_line(a->r, a->to->undo,
-		"Let a thread run on all CPUs again: `taskset -cp 0-%u TID`",
-		(u32)MAX(a->r->stream->host.cpus, 1U) - 1);
+		"Or give each turn to threads of one node; or move it as the turn goes over: %s",
+		mbind_text(a, "MPOL_BIND", bit(a->v->user)));
 }
 
 bool numa_spread_already(const struct advice *a)
@@ -90,7 +111,6 @@ bool numa_spread_already(const struct advice *a)
 
 static void try_concurrent(struct advice *a)
 {
-	struct page_range of = numa_largest_pages(a);
 	u64 nodes = numa_from_mask(a->groups->all.samples ? &a->groups->all : &a->g->sums);
 	const struct numa_sums *s = &a->g->sums;
 
@@ -121,27 +141,31 @@ static void try_concurrent(struct advice *a)
 	if (numa_spread_already(a))
 		return;
 	finding_line(a->r, a->to->try_,
-		"Or interleave it: as many remote accesses, but all controllers share them: `" MBIND
-		"`",
-		MBIND_OF(of, "MPOL_INTERLEAVE", nodes));
+		"Or interleave it: as many remote accesses, but all controllers share them: %s",
+		mbind_text(a, "MPOL_INTERLEAVE", nodes));
 	undo_move(a, -1);
 }
 
 static void try_unclear(struct advice *a)
 {
-	struct page_range of = numa_largest_pages(a);
 	u64 nodes = numa_from_mask(&a->g->sums);
 
 	a->to->why = "Several nodes use the same pages. Whether at the same time or in turns hint "
 		     "faults do not tell here, and the fix depends on it.";
+	if (numa_runs(a))
+		finding_line(a->r, a->to->try_,
+			"Look longer, or more often (where there is a PMU --source hardware tells "
+			"it): `memwhy numa --scan 200ms --for 30s -p %u`",
+			a->largest.tgid);
+	else
+		NUMA_RUN(a, a->to->try_,
+			"Look longer, or more often (where there is a PMU --source hardware tells "
+			"it)",
+			"memwhy numa --scan 200ms --");
 	finding_line(a->r, a->to->try_,
-		"Look longer, or more often: `memwhy numa --scan 200ms --for 30s -p PID`; where "
-		"there is a PMU, `memwhy numa --source hardware -- ./job` tells it");
-	finding_line(a->r, a->to->try_,
-		"If they use it at the same time, spread it: `" MBIND
-		"`; if in turns, let its threads "
-		"run on one node",
-		MBIND_OF(of, "MPOL_INTERLEAVE", nodes));
+		"If they use it at the same time, spread it: %s; if in turns, let its threads run "
+		"on one node",
+		mbind_text(a, "MPOL_INTERLEAVE", nodes));
 	undo_move(a, -1);
 }
 
@@ -152,7 +176,7 @@ static void try_parted(struct advice *a)
 	finding_line(a->r, a->to->try_,
 		"Let each thread initialise the part that it will use (first touch in parallel), "
 		"with threads pinned: OMP_PROC_BIND=true, or pthread_setaffinity_np");
-	finding_line(a->r, a->to->try_, "Without a change of the program: `numactl -i all ./job`");
+	NUMA_RUN(a, a->to->try_, "Without a change of the program", "numactl -i all");
 	finding_line(a->r, a->to->undo, "Run it without numactl, as before");
 }
 
@@ -168,9 +192,9 @@ static void try_false(struct advice *a)
 	if (huge) {
 		finding_line(a->r, a->to->try_,
 			"Give each thread its part at a boundary of 2 MiB, or let this memory have "
-			"base pages: `madvise((void *)0x%llx, %llu, MADV_NOHUGEPAGE)`",
-			(unsigned long long)of.start, (unsigned long long)(of.end - of.start));
-		finding_line(a->r, a->to->undo, "`madvise(..., MADV_HUGEPAGE)`");
+			"base pages: madvise(%s, %llu, MADV_NOHUGEPAGE)",
+			address_text(a), (unsigned long long)(of.end - of.start));
+		finding_line(a->r, a->to->undo, "madvise with MADV_HUGEPAGE, or without the call");
 		return;
 	}
 	finding_line(a->r, a->to->try_,
@@ -181,18 +205,26 @@ static void try_false(struct advice *a)
 
 static void try_page_cache(struct advice *a)
 {
+	const char *path = stream_string(a->r->stream, a->g->site.file);
+
 	a->to->why =
 		"The pages of a file lie on the node that read it first, and stay there as long "
 		"as they are cached, for whoever comes later.";
+	if (!path || *path != '/') {
+		finding_line(a->r, a->to->try_,
+			"Drop it from the page cache, and read it on the node that uses it");
+		finding_line(a->r, a->to->undo, "Nothing but the cache changes");
+		return;
+	}
 	finding_line(a->r, a->to->try_,
-		"Read it on the node that uses it, once the cached pages are gone: `dd of=FILE "
+		"Read it on the node that uses it, once the cached pages are gone: `dd of=%s "
 		"oflag=nocache conv=notrunc,fdatasync count=0`, then `numactl --cpunodebind=%d "
-		"cat FILE >/dev/null`",
-		a->v->user);
+		"cat %s >/dev/null`",
+		path, a->v->user, path);
 	finding_line(a->r, a->to->undo,
 		"The same on the node of before; nothing but the cache changes: `numactl "
-		"--cpunodebind=%d cat FILE >/dev/null`",
-		a->v->home);
+		"--cpunodebind=%d cat %s >/dev/null`",
+		a->v->home, path);
 }
 
 static void try_moved(struct advice *a)
@@ -204,31 +236,26 @@ static void try_moved(struct advice *a)
 	a->to->why =
 		"The thread that made this memory is its user, but runs on another node by now: "
 		"the scheduler moved it, or a policy put its memory elsewhere.";
-	if (*cpus)
+	if (*cpus && t && !t->end_ns) {
 		finding_line(a->r, a->to->try_,
-			"Keep the thread where its memory is: `taskset -cp %s %s`", cpus,
-			t ? report_text(a->r, "%u", t->tid) : "TID");
-	finding_line(a->r, a->to->try_,
-		"Or pin threads before they allocate: `numactl --cpunodebind=%d ./job`",
+			"Keep the thread where its memory is: `taskset -cp %s %u`", cpus, t->tid);
+		finding_line(a->r, a->to->undo, "`taskset -cp 0-%u %u`", last_cpu(a), t->tid);
+	}
+	NUMA_RUN(a, a->to->try_, "Or pin threads before they allocate", "numactl --cpunodebind=%d",
 		a->v->home);
-	finding_line(a->r, a->to->undo, "`taskset -cp 0-%u %s`",
-		(u32)MAX(a->r->stream->host.cpus, 1U) - 1,
-		t ? report_text(a->r, "%u", t->tid) : "TID");
 }
 
 static void try_tier(struct advice *a)
 {
-	struct page_range of = numa_largest_pages(a);
-
 	a->to->why =
 		"A node without CPUs is a slower tier of memory (CXL, PMEM). What is used often "
 		"should not be there.";
 	finding_line(a->r, a->to->try_,
 		"Let the kernel bring back what is used: `sysctl kernel.numa_balancing=2`");
-	finding_line(a->r, a->to->try_, "Or move it: `" MBIND "`",
-		MBIND_OF(of, "MPOL_BIND", numa_machine(a->f)->cpus));
+	finding_line(a->r, a->to->try_, "Or move it: %s",
+		mbind_text(a, "MPOL_BIND", numa_machine(a->f)->cpus));
 	finding_line(a->r, a->to->undo,
-		"With the value it has now: `sysctl kernel.numa_balancing=VALUE`");
+		"The value that it has before the change: `sysctl kernel.numa_balancing`");
 }
 
 static void (*const tries[NUMA_PATTERNS])(struct advice *) = {

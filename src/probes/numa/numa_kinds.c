@@ -13,6 +13,7 @@
 #define THREAD(m_, t_, u_, help_) FIELD(struct numa_thread_move, m_, FIELD_##t_, UNIT_##u_, help_)
 #define PLACE(m_, t_, u_, help_) FIELD(struct numa_place, m_, FIELD_##t_, UNIT_##u_, help_)
 #define NODE(m_, t_, u_, help_) FIELD(struct numa_node, m_, FIELD_##t_, UNIT_##u_, help_)
+#define POLICY(m_, t_, u_, help_) FIELD(struct numa_policy, m_, FIELD_##t_, UNIT_##u_, help_)
 #define CPU(m_, t_, u_, help_) FIELD(struct numa_cpu, m_, FIELD_##t_, UNIT_##u_, help_)
 
 /* The flags in the head of a record. */
@@ -154,6 +155,17 @@ static const struct field cpu_fields[] = {
 	CPU(node, S32, ID, "its node"),
 };
 
+static const struct field policy_fields[] = {
+	POLICY(tgid, U32, ID, "process"),
+	POLICY(tid, U32, ID, "thread"),
+	POLICY(start, U64, HEX, "of mbind: first address of the range"),
+	POLICY(bytes, U64, BYTES, "of mbind: its length"),
+	POLICY(nodes, U64, HEX, "bit i: node i; those from 64 on are left out"),
+	POLICY(ustack, U32, STACK, "where it was called"),
+	POLICY(call, U32, ID, "number of the system call: 237 mbind, 238 set_mempolicy"),
+	POLICY(mode, U32, HEX, "mode of the policy, with its flags"),
+};
+
 const struct kind numa_kinds[NUMA_KINDS] = {
 	KIND(REC_NUMA_SAMPLE, struct numa_sample, "numa_sample", sample_fields,
 		"one access to memory"),
@@ -172,4 +184,6 @@ const struct kind numa_kinds[NUMA_KINDS] = {
 	KIND(REC_NUMA_PLACE, struct numa_place, "numa_place", place_fields, "where pages are"),
 	KIND(REC_NUMA_NODE, struct numa_node, "numa_node", node_fields, "a node of the machine"),
 	KIND(REC_NUMA_CPU, struct numa_cpu, "numa_cpu", cpu_fields, "a processor's node"),
+	KIND(REC_NUMA_POLICY, struct numa_policy, "numa_policy", policy_fields,
+		"a call set where memory goes"),
 };

@@ -4,7 +4,7 @@
 
 #include "event/schema.h"
 
-#define NUMA_KINDS 10
+#define NUMA_KINDS 11
 
 extern const struct kind numa_kinds[NUMA_KINDS];
 

@@ -158,8 +158,8 @@ void numa_trial(struct advice *a)
 	}
 	if (!numa_runs(a)) {
 		finding_line(a->r, a->to->try_,
-			"To try that when it runs again, measured before and after, take the "
-			"command that this prints: `memwhy numa -p PID`");
+			"To try that when it runs again, measured before and after, look at it "
+			"with memwhy numa -p: that prints the command");
 		return;
 	}
 	if (spread)

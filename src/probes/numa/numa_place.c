@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "probes/numa/numa.h"
+#include "probes/whereabouts.h"
 #include "sys/numa_maps.h"
 #include "sys/maps.h"
 #include "sys/proc.h"
@@ -38,8 +39,43 @@ static int mapping_send(struct capture *c, u32 tgid, const struct mapping *m,
 	return rc;
 }
 
+int numa_place_open(struct numa_places *p)
+{
+	groups_init(&p->ran, sizeof(u32), sizeof(u64));
+	p->host = calloc(1, sizeof(*p->host));
+	if (!p->host)
+		return -ENOMEM;
+	host_read(p->host);
+	if (p->host->nodes > 1)
+		return 0;
+	free(p->host);
+	p->host = NULL;
+	return 0;
+}
+
+void numa_place_close(void *state)
+{
+	struct numa_places *p = state;
+
+	free(p->host);
+	groups_free(&p->ran);
+}
+
+/* Where it ran, and what decides where its memory is. */
+static int use_send(
+	struct capture *c, struct numa_places *p, u32 tgid, const struct numa_maps *numa)
+{
+	struct whereabouts_of of = {.pid = tgid, .asked = true};
+	struct proc_stat st;
+
+	if (!p->host || proc_stat_read((int)tgid, &st))
+		return 0;
+	snprintf(of.comm, sizeof(of.comm), "%.15s", st.comm);
+	return whereabouts_send(c, p->host, numa, &p->ran, &of);
+}
+
 /* The file has no ends of mappings: those are in maps. What changed between the two is left out. */
-static int process_send(struct capture *c, u32 tgid)
+static int process_send(struct capture *c, struct numa_places *p, u32 tgid)
 {
 	_cleanup_maps_ struct maps maps = {};
 	_cleanup_numa_maps_ struct numa_maps numa = {};
@@ -49,6 +85,9 @@ static int process_send(struct capture *c, u32 tgid)
 		rc = numa_maps_read((int)tgid, &numa);
 	if (rc)
 		return rc == -ENOMEM ? rc : 0; /* it has ended, or is a kernel thread */
+	rc = use_send(c, p, tgid, &numa);
+	if (rc)
+		return rc;
 	vec_each (m, &maps.list) {
 		const struct numa_map *n = numa_maps_find(&numa, m->start);
 
@@ -60,12 +99,12 @@ static int process_send(struct capture *c, u32 tgid)
 }
 
 /* The processes of -p, or of the command with its children. */
-static int scope_send(struct capture *c)
+static int scope_send(struct capture *c, struct numa_places *p)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < MIN(c->opt.scope.tasks.n, (size_t)PROCESSES_MAX) && !rc; i++)
-		rc = process_send(c, c->opt.scope.tasks.v[i]);
+		rc = process_send(c, p, c->opt.scope.tasks.v[i]);
 	return rc;
 }
 
@@ -76,11 +115,14 @@ int numa_place_sample(struct capture *c, void *state)
 {
 	u64 begin = clock_mono_ns(), end;
 	struct numa_places *p = state;
+	bool first = !p->begun;
 	int rc;
 
-	if (!c->ending && begin < p->next_ns)
+	p->begun = true;
+	/* A command is not there yet: what would be looked at is memwhy's fork that will be it. */
+	if ((first && c->opt.command) || (!c->ending && begin < p->next_ns))
 		return 0;
-	rc = scope_send(c);
+	rc = scope_send(c, p);
 	end = clock_mono_ns();
 	p->next_ns = end + SHARE * (end - begin);
 	return rc;

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "probes/numa/numa_advice.h"
+#include "probes/numa/numa_bound.h"
 #include "probes/numa/numa_patterns.h"
 #include "probes/numa/numa_places.h"
 #include "probes/numa/numa_tables.h"
@@ -18,6 +19,7 @@ static const char *const by_keys[] = {"site", "object", "type", "function", "thr
 
 struct numa_state {
 	struct numa_feed *feed;
+	struct numa_bound bound;
 	u32 by; /* 1 << enum numa_by */
 	bool stacks, flow;
 	struct numa_flow_asked asked;
@@ -95,13 +97,17 @@ static int numa_init(void *state, const struct view_options *o, struct err *err)
 		rc = topology_load(v, o->topology, err);
 	if (rc)
 		return rc;
+	numa_bound_init(&v->bound);
 	rc = numa_feed_new(&v->feed);
 	return rc ? err_errno(err, rc, "numa") : 0;
 }
 
 static int numa_take(void *state, const struct rec *r)
 {
-	return numa_feed_take(((struct numa_state *)state)->feed, r);
+	struct numa_state *v = state;
+	int rc = numa_bound_take(&v->bound, r);
+
+	return rc ? rc : numa_feed_take(v->feed, r);
 }
 
 /* What the user says of the machine counts more than what was recorded. */
@@ -177,7 +183,8 @@ static int numa_report(void *state, struct report *r)
 			rc = numa_accesses_report(r, v->feed,
 				by == NUMA_BY_OBJECT ? &by_object : &groups, by, v->stacks);
 	rc = rc ? rc : numa_nodes_report(r, v->feed, &groups);
-	rc = rc ? rc : numa_advise(r, v->feed, &groups);
+	rc = rc ? rc : numa_bound_report(&v->bound, r);
+	rc = rc ? rc : numa_advise(r, v->feed, &groups, &v->bound);
 	lone_note(&groups, r);
 	small_blocks_note(&groups, r);
 	notes_add(v, r);
@@ -188,7 +195,10 @@ static int numa_report(void *state, struct report *r)
 
 static void numa_reset(void *state)
 {
-	numa_feed_forget(((struct numa_state *)state)->feed);
+	struct numa_state *v = state;
+
+	numa_feed_forget(v->feed);
+	numa_bound_forget(&v->bound);
 }
 
 static void numa_destroy(void *state)
@@ -196,6 +206,7 @@ static void numa_destroy(void *state)
 	struct numa_state *v = state;
 
 	numa_feed_free(v->feed);
+	numa_bound_free(&v->bound);
 	numa_topology_free(&v->topology);
 }
 

@@ -7,6 +7,7 @@
 #define MEMWHY_PROBES_NUMA_SPACE_BPF_H
 
 #include "probes/numa/ring.bpf.h"
+#include "sys/mempolicy_abi.h"
 
 /* Of x86-64. */
 enum {
@@ -22,9 +23,14 @@ enum {
 	(1ULL << CALL_MMAP | 1ULL << CALL_MUNMAP | 1ULL << CALL_BRK | 1ULL << CALL_MREMAP | \
 		1ULL << CALL_SHMAT)
 
+static __always_inline bool is_policy(u64 nr)
+{
+	return nr == CALL_MBIND || nr == CALL_SET_MEMPOLICY;
+}
+
 static __always_inline bool is_wanted(u64 nr)
 {
-	return (nr < 64 && CALLS >> nr & 1) || nr == CALL_SHMDT;
+	return (nr < 64 && CALLS >> nr & 1) || nr == CALL_SHMDT || is_policy(nr);
 }
 
 #define PAGE_MASK (~((1ULL << PAGE_SHIFT) - 1))
@@ -139,6 +145,41 @@ struct task_struct___status {
 
 #define TS_COMPAT 2
 
+/* As get_nodes() of mm/mempolicy.c: maxnode is one more than the bits that are taken. */
+static __always_inline u64 nodes_read(u64 user, u64 maxnode)
+{
+	u64 bits = maxnode - 1, word = 0;
+
+	if (!user || !bits || bpf_probe_read_user(&word, sizeof(word), (void *)user))
+		return 0;
+	return bits < 64 ? word & ((1ULL << (bits & 63)) - 1) : word;
+}
+
+static __always_inline int policy_ended(
+	void *ctx, void *here, struct probe_counts *c, u64 pid_tgid, const struct pt_regs *r)
+{
+	struct numa_event *e = event_new(here, pid_tgid, REC_NUMA_POLICY);
+	struct numa_policy *p;
+
+	if (!e)
+		return 0;
+	p = &e->policy;
+	p->call = (u32)r->orig_rax;
+	if (p->call == CALL_MBIND) {
+		p->start = r->rdi;
+		p->bytes = r->rsi;
+		p->mode = (u32)r->rdx;
+		p->nodes = nodes_read(r->r10, r->r8);
+	} else {
+		p->mode = (u32)r->rdi;
+		p->nodes = nodes_read(r->rsi, r->rdx);
+	}
+	if (stack_due(c))
+		p->ustack = stack_take(ctx, BPF_F_USER_STACK);
+	event_send(here, e);
+	return 0;
+}
+
 static __always_inline int call_ended(void *ctx, u64 regs, u64 ret)
 {
 	struct task_struct___status *task = (void *)bpf_get_current_task();
@@ -156,6 +197,8 @@ static __always_inline int call_ended(void *ctx, u64 regs, u64 ret)
 	if (!c)
 		return 0;
 	c->seen++;
+	if (is_policy(r.orig_rax))
+		return policy_ended(ctx, here, c, pid_tgid, &r);
 	e = event_new(here, pid_tgid, REC_NUMA_MAP);
 	if (!e)
 		return 0;
