@@ -184,10 +184,12 @@ COMMANDS = $(shell $(B)/memwhy help | sed -n '/^Commands:/,/^$$/s/^  \([a-z]*\) 
 install: all
 	install -D -m755 $(B)/memwhy.stripped $(DEST)/bin/memwhy
 	install -D -m755 $(B)/libmemwhy-track.so $(DEST)/lib/memwhy/libmemwhy-track.so
-	install -d $(DEST)/share/man/man8 $(DEST)/share/bash-completion/completions
+	install -d $(DEST)/share/man/man8 $(DEST)/share/bash-completion/completions \
+		$(DEST)/share/fish/vendor_completions.d
 	$(B)/memwhy help man >$(DEST)/share/man/man8/memwhy.8
 	for c in $(COMMANDS); do $(B)/memwhy help man $$c >$(DEST)/share/man/man8/memwhy-$$c.8; done
 	$(B)/memwhy help completion >$(DEST)/share/bash-completion/completions/memwhy
+	$(B)/memwhy help completion fish >$(DEST)/share/fish/vendor_completions.d/memwhy.fish
 
 deps:
 	tools/deps build test

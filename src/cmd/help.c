@@ -202,7 +202,7 @@ static int help_one(const char *name, void (*print)(const struct command *, stru
 	return STATUS_DONE;
 }
 
-/* `memwhy help`, `help CMD`; for packagers: `help man [CMD]`, `help completion`. */
+/* `memwhy help`, `help CMD`; for packagers: `help man [CMD]`, `help completion [fish]`. */
 static int help(const struct command *self, struct options *o)
 {
 	const char *topic = o->n_operands ? o->operands[0] : "";
@@ -213,6 +213,11 @@ static int help(const struct command *self, struct options *o)
 	(void)self;
 	if (o->n_operands == 2 && !strcmp(topic, "man"))
 		return help_one(o->operands[1], help_man);
+	if (o->n_operands == 2 && !strcmp(topic, "completion") && !strcmp(o->operands[1], "fish")) {
+		help_completion_fish(&s);
+		fputs(str_get(&s), stdout);
+		return STATUS_DONE;
+	}
 	if (o->n_operands == 2) {
 		err_set(&err, -EINVAL, "help: '%.40s' is not expected here", o->operands[1]);
 		err_hint(&err, "one command at a time: memwhy help %s",
@@ -240,14 +245,16 @@ static const char *const examples[] = {
 	"memwhy help man faults | man -l -",
 	"its man page",
 	"memwhy help completion",
-	"completion for bash",
+	"completion for bash, and for zsh after bashcompinit",
+	"memwhy help completion fish",
+	"completion for fish",
 	NULL,
 };
 
 const struct command command_help = {
 	.name = "help",
 	.summary = "Explain the commands",
-	.operands = "[COMMAND | man [COMMAND] | completion]",
+	.operands = "[COMMAND | man [COMMAND] | completion [fish]]",
 	.n_operands = 2,
 	.details = "Everything it prints is made from the same tables that parse the command line.",
 	.examples = examples,

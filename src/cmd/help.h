@@ -15,5 +15,9 @@ void help_command(const struct command *cmd, struct str *out);
 void help_man(const struct command *cmd, struct str *out);
 void help_man_main(struct str *out);
 void help_completion(struct str *out);
+void help_completion_fish(struct str *out);
+/* What --by of a command takes, and the columns it has, each word with a space behind it. */
+void completion_keys(struct str *out, const struct command *cmd);
+void completion_fields(struct str *out, const struct command *cmd);
 
 #endif

@@ -290,24 +290,36 @@ static void completion_columns(struct str *out, const struct view_table *t)
 					->name);
 }
 
-/* One line of words for each command, so that the shell needs no call of memwhy. */
-static void completion_command(struct str *out, const struct command *cmd)
+void completion_keys(struct str *out, const struct command *cmd)
 {
 	const struct probe *p = probe_find(cmd->name);
 
-	str_addf(out, "\t%s) words=\"", cmd->name);
-	for (const struct opt_set *set = options_of(cmd->groups); set->opts; set++)
-		for (size_t i = 0; i < set->n; i++)
-			str_addf(out, "--%s ", set->opts[i].name);
-	str_add(out, "\" keys=\"");
 	for (const char *const *k = p && p->view ? p->view->by_keys : NULL; k && *k; k++)
 		str_addf(out, "%s ", *k);
-	str_add(out, "\" columns=\"");
+}
+
+void completion_fields(struct str *out, const struct command *cmd)
+{
+	const struct probe *p = probe_find(cmd->name);
+
 	for (const struct view_table *const *set = cmd->tables; set && *set; set++)
 		completion_columns(out, *set);
 	for (const struct view_table *const *set = p && p->view ? p->view->tables : NULL;
 		set && *set; set++)
 		completion_columns(out, *set);
+}
+
+/* One line of words for each command, so that the shell needs no call of memwhy. */
+static void completion_command(struct str *out, const struct command *cmd)
+{
+	str_addf(out, "\t%s) words=\"", cmd->name);
+	for (const struct opt_set *set = options_of(cmd->groups); set->opts; set++)
+		for (size_t i = 0; i < set->n; i++)
+			str_addf(out, "--%s ", set->opts[i].name);
+	str_add(out, "\" keys=\"");
+	completion_keys(out, cmd);
+	str_add(out, "\" columns=\"");
+	completion_fields(out, cmd);
 	str_add(out, "\" ;;\n");
 }
 
@@ -366,7 +378,7 @@ void help_completion(struct str *out)
 		     "\t\tCOMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$cur\"))\n"
 		     "\t\treturn\n\tfi\n"
 		     "\tif [ \"${COMP_WORDS[1]}\" = help ] && [[ $cur != -* ]]; then\n"
-		     "\t\tCOMPREPLY=($(compgen -W \"$commands man completion");
+		     "\t\tCOMPREPLY=($(compgen -W \"$commands man completion fish");
 	str_add(out, "\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $prev in\n");
 	completion_values(out);
 	str_add(out, "\tesac\n\tcase ${COMP_WORDS[1]} in\n");

@@ -316,3 +316,50 @@ complete_words() {
 	[ -z "$(complete_words faults -- ls --)" ]
 	! complete_words faults --stacks "" | grep -qx user || false
 }
+
+# What fish would offer for a command line, without descriptions.
+fish_words() { # LINE
+	XDG_CONFIG_HOME=$BATS_TEST_TMPDIR XDG_DATA_HOME=$BATS_TEST_TMPDIR \
+		fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' "$BATS_TEST_TMPDIR/c.fish" "$1" </dev/null |
+		cut -f1
+}
+
+@test "completion: fish has the same commands, options, keys and columns" {
+	command -v fish >/dev/null || skip "fish is missing (make deps)"
+	cd "$BATS_TEST_TMPDIR"
+	"$MEMWHY" help completion fish >c.fish
+	diff <(commands | sort) <(fish_words "memwhy " | sort)
+	for c in faults diff record help; do
+		diff <(options "$c" | sed 's/^/--/' | sort -u) <(fish_words "memwhy $c --" | sed 's/=$//' | sort -u) ||
+			try refuse "$c: options in --help (<) and in the completion (>)"
+	done
+	[ "$(fish_words "memwhy faults --by proc")" = process ]
+	[ "$(fish_words "memwhy faults --by process,mapp")" = process,mapping ]
+	[ "$(fish_words "memwhy faults --sort p99" | sort -u)" = p99_ns ]
+	[ "$(fish_words "memwhy faults -o fol")" = folded ]
+	[ "$(fish_words "memwhy help fau")" = faults ]
+	touch somefile
+	[ "$(fish_words "memwhy faults --input somef")" = somefile ]
+	[ -z "$(fish_words "memwhy faults -- ls --by proc")" ]
+	tried
+}
+
+@test "completion: zsh takes that of bash" {
+	command -v zsh >/dev/null || skip "zsh is missing (make deps)"
+	cd "$BATS_TEST_TMPDIR"
+	"$MEMWHY" help completion >c
+	cat >ask.zsh <<-'Z'
+		zmodload zsh/zpty
+		zpty z 'TERM=dumb HISTFILE= zsh -f -i'
+		zpty -w z 'unsetopt zle_bracketed_paste; autoload -U compinit bashcompinit; compinit -u -D; bashcompinit'
+		zpty -w z 'source ./c; print rea""dy'
+		zpty -r z out '*ready*'
+		for typed in 'memwhy faults --by pro' ' --sort p99'; do
+			zpty -w -n z "$typed"$'\t'
+		done
+		zpty -r z out '*process*p99_ns*'
+		print found
+	Z
+	run timeout "$limit" zsh -f ask.zsh </dev/null
+	[ "$output" = found ]
+}

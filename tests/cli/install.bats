@@ -51,6 +51,7 @@ root=$BATS_TEST_DIRNAME/../..
 	man -l "$at/share/man/man8/memwhy.8" | grep -q memwhy
 	man -M "$at/share/man" memwhy-faults | grep -q faults
 	[ "$(<"$at/share/bash-completion/completions/memwhy")" = "$("$at/bin/memwhy" help completion)" ]
+	[ "$(<"$at/share/fish/vendor_completions.d/memwhy.fish")" = "$("$at/bin/memwhy" help completion fish)" ]
 	# Nothing outside, nothing else, nothing that others could write.
 	[ -z "$(find "$dest" -type f -not -path "$at/*")" ]
 	[ -z "$(find "$dest" -type f -not -name 'memwhy*' -not -name libmemwhy-track.so)" ]
