@@ -42,6 +42,11 @@ $(B)/memwhy: $(OBJS)
 	$(Q)strip -o $@.stripped $@
 	@printf 'built %s (%s bytes stripped)\n' $@ "$$(stat -c %s $@.stripped)"
 
+# Words and their rules run once: size counts there, not speed.
+ifndef SAN
+$(B)/cmd/%.o $(B)/rules/%.o: ALL_CFLAGS += -Os
+endif
+
 $(B)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
