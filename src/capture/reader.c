@@ -99,8 +99,10 @@ void reader_close(struct reader *r)
 
 		if (o->socket >= 0)
 			close(o->socket);
-		if (o->socket >= 0 && o->pid > 0)
-			waitpid(o->pid, NULL, 0); /* it reads to the end of its socket */
+		/* It reads to the end of its socket. One that was closed early may have died only
+		 * since. */
+		if (o->pid > 0)
+			waitpid(o->pid, NULL, o->socket >= 0 ? 0 : WNOHANG);
 	}
 	free(r);
 }
@@ -123,8 +125,9 @@ static int bad(struct reader *r)
 {
 	struct one *o = &r->all[r->at];
 
-	if (o->pid > 0)
-		waitpid(o->pid, NULL, WNOHANG); /* one that still computes ends with memwhy */
+	/* Its socket may be gone before it has ended: another look at it is at the end. */
+	if (o->pid > 0 && waitpid(o->pid, NULL, WNOHANG) == o->pid)
+		o->pid = 0;
 	close(take_fd(o->socket));
 	return -EBADMSG;
 }
