@@ -632,7 +632,7 @@ on_terminal() {
 	[[ $status -eq 0 && $output == PID* && $output != *mine* && $stderr == mine ]] || try refuse "--like"
 	# a terminal is told
 	script -qec "\"$MEMWHY\" faults -o csv -- true >rows" /dev/null </dev/null >told
-	grep -q 'what the command prints goes to stderr' told || try refuse "on a terminal"
+	grep -q "the command's output goes to stderr" told || try refuse "on a terminal"
 	tried
 }
 
