@@ -241,7 +241,7 @@ static inline u64 track_ring_offset(u32 slot, u32 grown)
 /* With a lower limit on its address space (RLIMIT_AS) a program needs what it has for itself. */
 #define TRACK_SPACE_LEAST (128ULL << 20)
 
-/* What is stated to users, in heap_texts.c and docs/design.md. */
+/* What is stated to users, in heap_texts.c and docs/internals/heap.md. */
 _Static_assert(TRACK_FILE_BYTES < 30 << 20, "address space of a tracked program");
 
 #endif
