@@ -180,7 +180,7 @@ static void man_fields(struct str *out, const struct probe *p, const struct comm
 {
 	if (!(p && p->view) && !cmd->tables)
 		return;
-	str_add(out, ".SH FIELDS\nOf the rows in JSON, JSONL and CSV, by table.\n");
+	str_add(out, ".SH FIELDS\nFields of the rows in JSON, JSONL and CSV, by table.\n");
 	if (p && p->view)
 		man_tables(out, p->view->tables, p->view->without);
 	man_tables(out, cmd->tables, NULL);

@@ -143,9 +143,9 @@ const char *stack_method_text(u16 flags)
 }
 
 static const struct field stack_fields[] = {
-	FIELD_FLAGS("method",
-		"how its user part was had: 0 exact, 1 some frames by frame pointer, 2 cut, 3 by "
-		"frame pointers; the upper byte says why"),
+	FIELD_FLAGS("method", "how its user part was obtained: 0 exact, 1 some frames by frame "
+			      "pointer, 2 cut, 3 by "
+			      "frame pointers; the upper byte says why"),
 	FIELD(struct rec_stack, id, FIELD_U32, UNIT_STACK, "id by which it is meant; never 0"),
 	FIELD(struct rec_stack, n, FIELD_U32, UNIT_COUNT, "frames"),
 	FIELD_ARRAY(struct rec_stack, frames, FIELD_U32S, UNIT_ID, 0,

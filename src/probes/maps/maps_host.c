@@ -68,7 +68,7 @@ static int survey(struct capture *c)
 {
 	bool btf = kbtf_available();
 	int rc = capture_method(c, MAPS_DATA_GROWTH, btf ? "mm->total_vm around each call" : NULL,
-		btf ? NULL : "the kernel's BTF; growth is told by arguments and results");
+		btf ? NULL : "the kernel's BTF; growth comes from arguments and results");
 
 	return rc ? rc : capture_method(c, "limits", "/proc/sys/vm, /proc/meminfo", NULL);
 }

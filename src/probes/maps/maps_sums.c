@@ -103,8 +103,8 @@ static const struct by_column columns[C_N] = {
 				 "sum of the lengths that successful calls named"}},
 	[C_MIXED] = {0, {"mixed", "MIXED", CELL_U64, UNIT_COUNT, COL_WIDE,
 				"calls that overlapped others of their process: what they mapped "
-				"is told by arguments and result"}},
-	DURATIONS_COLUMNS(C_DURATIONS, "time in the calls whose begin was seen"),
+				"comes from their arguments and results"}},
+	DURATIONS_COLUMNS(C_DURATIONS, "time in the calls whose start was seen"),
 	[C_STACK] = {BY_STACK,
 		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the call"}},
 };

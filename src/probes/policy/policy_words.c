@@ -405,7 +405,7 @@ static void unmoved_add(struct str *s, const struct policy_call *e)
 		str_add(s, "`memwhy policy show` tells where the pages are now.");
 		return;
 	}
-	str_add(s, "Of the pages looked at, ");
+	str_add(s, "Of the pages that were looked at, ");
 	pages_add(s, &e->status);
 	str_add(s, ". ENOENT: not there yet; EACCES: mapped by other processes too (that takes "
 		   "MPOL_MF_MOVE_ALL); EBUSY: in use; EFAULT: not mapped, or the zero page.");
