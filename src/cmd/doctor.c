@@ -275,16 +275,14 @@ const struct command command_doctor = {
 	.groups = GROUP_OUTPUT,
 	.details =
 		"Tries every method of every probe on this kernel and says which one is in use, "
-		"or why none works and what would provide it; and how complete user stacks are of "
-		"what runs here now. Nothing stays attached.\n"
-		"Text shows one row a probe, and what would provide the rest; -v and -o wide show "
-		"each kind of data with its method, as the other formats do.\n"
-		"Loading BPF programs takes root (sudo memwhy ...), or a file with the "
-		"capabilities that doctor prints for setcap where they are missing. Whoever may "
-		"run "
-		"such a file sees the memory of every process: keep it to a group (chgrp, chmod "
-		"750). It cannot do what takes CAP_SYS_ADMIN: the watchpoints of thp and numa, "
-		"tracepoints of count where tracefs is root's.",
+		"or why none works and what would provide it; and how complete the user stacks of "
+		"what runs here now are. Nothing stays attached. Text shows one row a probe, and "
+		"what would provide the rest; -v and -o wide show each kind of data with its "
+		"method, as the other formats do. Loading BPF programs takes root (sudo memwhy "
+		"...), or a file with the capabilities that doctor prints for setcap where they "
+		"are missing. Whoever may run such a file sees the memory of every process: keep "
+		"it to a group (chgrp, chmod 750). It cannot do what takes CAP_SYS_ADMIN: the "
+		"watchpoints of thp and numa, tracepoints of count where tracefs is root's.",
 	.examples = examples,
 	.run = doctor,
 };

@@ -91,30 +91,30 @@ const struct probe probe_oom = {
 	.operands = "[list|show N]",
 	.n_operands = 2,
 	.details =
-		"Waits for the kernel's OOM killer. For each kill it tells, as soon as the "
+		"Waits for the kernel's OOM killer. For each kill it reports, as soon as the "
 		"victim's end and the kernel's own report have come (at most a second later): who "
 		"asked for memory, for how much and of what kind; who died, and by which score; "
 		"the control groups of the victim with their use and limits, as they were at the "
 		"kill; the processes beside it; zones against their watermarks; the machine's "
-		"totals, pressure and slab caches. While it waits it samples processes, groups and "
-		"totals up to four times a second and keeps the last minute, so it can also tell "
-		"who grew, by how much and how fast.\n\n"
+		"totals, pressure and slab caches. While it waits it samples processes, groups "
+		"and totals up to four times a second and keeps the last minute, so it can also "
+		"say who grew, by how much and how fast.\n\n"
 		"`oom list` shows one line a kill, `oom show N` everything about the N-th. Both "
 		"are for recordings (--input) above all; live, they report at the end. With "
 		"--stacks and in the formats for programs the live reports come at the end or, "
 		"with -i, of each interval.\n\n"
 		"Sources: the tracepoint oom:mark_victim, which runs in the task that asked, and "
-		"/dev/kmsg, where the kernel explains at most ten kills in five seconds. The field "
-		"killed is the number of lines \"Killed process\": their sum equals oom_kill in "
-		"/proc/vmstat. It is 0 where the victim was exiting already, which the kernel does "
-		"not count, and 2 for the first victim of a memory.oom.group, which it counts "
-		"twice (mm/oom_kill.c, oom_kill_process).\n\n"
+		"/dev/kmsg, where the kernel explains at most ten kills in five seconds. The "
+		"field killed is the number of lines \"Killed process\": their sum equals "
+		"oom_kill in /proc/vmstat. It is 0 where the victim was exiting already, which "
+		"the kernel does not count, and 2 for the first victim of a memory.oom.group, "
+		"which it counts twice (mm/oom_kill.c, oom_kill_process).\n\n"
 		"A scope (-p, -c, -g) is that of the task that asked; -p and -- CMD take victims "
 		"too.\n\n"
-		"To report when memory is gone, this command locks its memory, takes what a report "
-		"needs beforehand, and sets its own oom_score_adj to -1000; a command after -- has "
-		"neither. Where the kernel panics on OOM (vm.panic_on_oom) there is no kill and no "
-		"report. memwhy runs no program.",
+		"To report when memory is gone, this command locks its memory, takes what a "
+		"report needs beforehand, and sets its own oom_score_adj to -1000; a command "
+		"after -- has neither. Where the kernel panics on OOM (vm.panic_on_oom) there is "
+		"no kill and no report. memwhy runs no program.",
 	.examples = examples,
 	.output = oom_output,
 	.kinds = oom_kinds,

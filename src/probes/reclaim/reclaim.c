@@ -287,7 +287,7 @@ const struct probe probe_reclaim = {
 		"6.18 leave the reclaim of control groups out of these (it is in their "
 		"memory.stat); 7.3 counts it there too.\n\n"
 		"A task that waits for kswapd before it reclaims (pgscan_direct_throttle) is "
-		"counted in the table of throttling, without its time: no event tells it.",
+		"counted in the table of throttling, without its time, since no event reports it.",
 	.examples = examples,
 	.output = reclaim_output,
 	.kinds = reclaim_kinds,

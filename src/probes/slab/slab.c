@@ -299,7 +299,8 @@ const struct probe probe_slab = {
 		"and bytes still there at the end of the interval, by who allocated them, and "
 		"objects freed on another CPU or node. That costs more, and takes a table of a "
 		"256th of the memory, at most 1M objects; objects without room in it are counted "
-		"as untracked. Frees of objects allocated before the start are counted apart.\n\n"
+		"as untracked. Frees of objects allocated before the start are counted "
+		"separately.\n\n"
 		"What an interrupt allocates counts for the task it interrupted. Sizes of objects "
 		"that kfree frees are known with --by live, and else by the cache they lie in.",
 	.examples = examples,
