@@ -8,22 +8,27 @@
 #include "base/units.h"
 #include "base/vec.h"
 
-static const struct opt *opt_by_name(const struct opt_set *sets, const char *name, size_t n)
+static const struct opt *opt_by_name(
+	const struct opt_set *sets, const char *name, size_t n, void **ret_dst)
 {
 	for (; sets->opts; sets++)
 		for (size_t i = 0; i < sets->n; i++)
 			if (strlen(sets->opts[i].name) == n &&
-				!strncmp(sets->opts[i].name, name, n))
+				!strncmp(sets->opts[i].name, name, n)) {
+				*ret_dst = sets->dst;
 				return &sets->opts[i];
+			}
 	return NULL;
 }
 
-static const struct opt *opt_by_letter(const struct opt_set *sets, char letter)
+static const struct opt *opt_by_letter(const struct opt_set *sets, char letter, void **ret_dst)
 {
 	for (; sets->opts; sets++)
 		for (size_t i = 0; i < sets->n; i++)
-			if (sets->opts[i].letter == letter)
+			if (sets->opts[i].letter == letter) {
+				*ret_dst = sets->dst;
 				return &sets->opts[i];
+			}
 	return NULL;
 }
 
@@ -43,8 +48,9 @@ static int opt_unknown(const struct opt_args *a, const char *arg)
 	VEC(const char *) names = {};
 	char word[64];
 	const char *near;
+	void *unused;
 
-	if (opt_by_name(a->others, arg + 2, n)) {
+	if (opt_by_name(a->others, arg + 2, n, &unused)) {
 		err_set(err, -EINVAL, "%.*s is an option of other commands", (int)n + 2, arg);
 		return err_hint(err, "--help lists those of this one");
 	}
@@ -102,33 +108,35 @@ static int opt_store(const struct opt *o, void *dst, const char *value, struct e
 }
 
 /* The value of an option that takes one: joined to it, or the next argument. */
-static int opt_value(struct opt_args *a, const struct opt *o, const char *joined)
+static int opt_value(struct opt_args *a, const struct opt *o, void *dst, const char *joined)
 {
+	dst = dst ? dst : a->dst;
 	if (o->type == OPT_FLAG && joined) {
 		err_set(a->err, -EINVAL, "--%s takes no value", o->name);
 		return err_hint(a->err, "leave '=%.40s' out", joined);
 	}
 	if (o->type == OPT_FLAG)
-		return opt_store(o, a->dst, NULL, a->err);
+		return opt_store(o, dst, NULL, a->err);
 	if (o->type == OPT_OPTIONAL)
-		return opt_store(o, a->dst, joined ? joined : "", a->err);
+		return opt_store(o, dst, joined ? joined : "", a->err);
 	if (!joined && a->i + 1 < a->argc)
 		joined = a->argv[++a->i];
 	if (!joined) {
 		err_set(a->err, -EINVAL, "--%s needs a value", o->name);
 		return err_hint(a->err, "--%s %s: %s", o->name, o->arg, o->help);
 	}
-	return opt_store(o, a->dst, joined, a->err);
+	return opt_store(o, dst, joined, a->err);
 }
 
 static int opt_long(struct opt_args *a, const char *arg)
 {
 	size_t n = strcspn(arg + 2, "=");
-	const struct opt *o = opt_by_name(a->sets, arg + 2, n);
+	void *dst = NULL;
+	const struct opt *o = opt_by_name(a->sets, arg + 2, n, &dst);
 
 	if (!o)
 		return opt_unknown(a, arg);
-	return opt_value(a, o, arg[2 + n] ? arg + 3 + n : NULL);
+	return opt_value(a, o, dst, arg[2 + n] ? arg + 3 + n : NULL);
 }
 
 /* -q, -qv, -p 1, -p1 */
@@ -137,9 +145,10 @@ static int opt_short(struct opt_args *a, const char *arg)
 	int rc = 0;
 
 	for (const char *p = arg + 1; *p && !rc; p++) {
-		const struct opt *o = opt_by_letter(a->sets, *p);
+		void *dst = NULL, *unused;
+		const struct opt *o = opt_by_letter(a->sets, *p, &dst);
 
-		if (!o && opt_by_letter(a->others, *p)) {
+		if (!o && opt_by_letter(a->others, *p, &unused)) {
 			err_set(a->err, -EINVAL, "-%c is an option of other commands", *p);
 			return err_hint(a->err, "--help lists those of this one");
 		}
@@ -148,8 +157,8 @@ static int opt_short(struct opt_args *a, const char *arg)
 			return err_hint(a->err, "--help lists the options");
 		}
 		if (o->type != OPT_FLAG)
-			return opt_value(a, o, p[1] ? p + 1 : NULL);
-		rc = opt_value(a, o, NULL);
+			return opt_value(a, o, dst, p[1] ? p + 1 : NULL);
+		rc = opt_value(a, o, dst, NULL);
 	}
 	return rc;
 }

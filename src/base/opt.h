@@ -26,11 +26,28 @@ struct opt {
 	const char *values; /* the words it takes, separated by spaces, or NULL; for completion */
 };
 
+/* A row of a table whose options write into type_. */
+#define OPT(type_, name_, letter_, kind_, member_, arg_, help_, values_)              \
+	{                                                                             \
+		name_, letter_, kind_, offsetof(type_, member_), arg_, help_, values_ \
+	}
+
 /* A set of option tables, searched in order; ends with a NULL table. */
 struct opt_set {
 	const struct opt *opts;
 	size_t n;
+	void *dst; /* what its options write into; NULL: what opt_parse() was given */
 };
+
+/* A table with the heading that help gives it. A list of them ends with one without. */
+struct opt_group {
+	const char *heading;
+	const struct opt *opts;
+	size_t n;
+};
+
+/* The options that an opaque pointer holds. NULL: none was given, which is all 0. */
+#define OPTS_OF(type_, at_) ((const type_ *)((at_) ? (at_) : &(const type_){}))
 
 /*
  * Parses argv[1..argc) into dst. Options and operands may be mixed; "--" ends the options: what

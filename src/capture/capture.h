@@ -6,6 +6,7 @@
 #define MEMWHY_CAPTURE_CAPTURE_H
 
 #include "base/err.h"
+#include "base/opt.h"
 #include "base/vec.h"
 #include "bpf/shared.h"
 #include "capture/mappings.h"
@@ -53,12 +54,12 @@ struct capture_options {
 	const char *program_why;         /* why not */
 	const char *untracked_why;       /* the same, of a probe that asks who follows the heap */
 	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
-	const char *flight, *dump_on;    /* --flight, --dump-on; NULL: none */
-	bool with_memory, no_times;
 	const char *source;    /* --source: comma-separated, best first; NULL: the probe's own */
 	bool balancing;        /* --balancing */
 	u64 scan_ns;           /* --scan; 0: as it is */
 	const char *by;        /* --by: comma-separated keys to count by; NULL: the probe's own */
+	/* Of each probe its own options, in the order of probes[]; NULL: none was given. */
+	void *const *opts;
 	char *const *operands; /* words after the command's name */
 	u32 n_operands;
 	char *const *command; /* of -- CMD; NULL: none */
@@ -111,6 +112,7 @@ struct capture {
 	bool ending;       /* counting is over: the drain that follows is the last */
 	void *state;       /* of the probe being opened or drained: probe_bpf.state_size bytes */
 	const char *probe; /* the probe being opened or drained, for its records */
+	const void *opts;  /* its own options, for OPTS_OF; NULL: none was given */
 };
 
 /* Frees what its probes had in common. */

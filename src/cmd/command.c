@@ -70,12 +70,13 @@ static int run_probe(const struct command *cmd, struct options *o)
 	return run_live_or_input(&r);
 }
 
-#define PROBE_GROUPS (GROUP_RUN | GROUP_FILES | GROUP_OUTPUT)
+#define PROBE_GROUPS (GROUP_OWN | GROUP_RUN | GROUP_FILES | GROUP_OUTPUT)
 
 static void command_of_probe(const struct probe *p, struct command *ret)
 {
 	*ret = (struct command){
 		.name = p->name,
+		.probe = p,
 		.summary = p->summary,
 		.groups = PROBE_GROUPS | (p->source ? GROUP_SOURCE : GROUP_SCOPE) |
 			  (p->source && p->bpf ? GROUP_ATTACH | GROUP_FAULTS : 0) |
@@ -84,8 +85,7 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 			  (p->view->looks ? GROUP_LIKE : 0) | (p->takes_filter ? GROUP_FILTER : 0) |
 			  (p->outstanding ? GROUP_LEAK | GROUP_SOURCE : 0) |
 			  (p->takes_numa ? GROUP_FROM : GROUP_PART) |
-			  (p->source ? GROUP_NARROW : 0) | (p->takes_calls ? GROUP_CALLS : 0) |
-			  (p->takes_numa ? GROUP_NUMA : 0),
+			  (p->source ? GROUP_NARROW : 0) | (p->takes_numa ? GROUP_NUMA : 0),
 		.takes_command = true,
 		.needs_command = p->source != NULL,
 		.tables = p->takes_filter ? count_list_tables(p->name) : numa_try_tables(p->name),

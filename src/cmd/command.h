@@ -32,7 +32,6 @@ enum option_groups {
 	GROUP_FILTER = 256,
 	GROUP_LEAK = 512,
 	GROUP_SOURCE = 1024,
-	GROUP_CALLS = 2048,
 	GROUP_ATTACH = 4096, /* -p alone, in place of GROUP_SCOPE */
 	GROUP_NUMA = 8192,
 	GROUP_DIFF = 16384,
@@ -41,11 +40,15 @@ enum option_groups {
 	GROUP_FAULTS = 131072,
 	GROUP_PART = 262144,
 	GROUP_FROM = 524288,    /* --from alone, where --to has another meaning too */
+	GROUP_OWN = 2097152,    /* those of the command's probe, see probe_options */
 	GROUP_NARROW = 1048576, /* -c, -g and -C of a recording, in place of GROUP_SCOPE */
 };
 
+struct probe; /* probes/probe.h */
+
 struct command {
 	const char *name;
+	const struct probe *probe; /* whose command it is; NULL: of none */
 	const char *summary;
 	const char *section;         /* under which help lists it */
 	const char *operands;        /* "FILE", NULL: none */

@@ -85,7 +85,7 @@ void help_completion_fish(struct str *out)
 		str_addf(out, "complete -c memwhy -n __memwhy_is -f -a %s", all[i].name);
 		description_add(out, all[i].summary);
 		str_addf(out, "\ncomplete -c memwhy -n '__memwhy_is help' -f -a %s\n", all[i].name);
-		for (const struct opt_set *set = options_of(all[i].groups); set->opts; set++)
+		for (const struct opt_set *set = options_of(&all[i], NULL); set->opts; set++)
 			for (size_t k = 0; k < set->n; k++)
 				option_add(out, &all[i], &set->opts[k]);
 	}

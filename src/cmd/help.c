@@ -144,7 +144,7 @@ void help_command(const struct command *cmd, struct str *out)
 	help_synopsis(cmd, out);
 	str_addf(out, "\n\n%s\n", cmd->summary);
 	help_examples(cmd->examples, out);
-	for (const struct opt_set *set = options_of(cmd->groups); set->opts; set++) {
+	for (const struct opt_set *set = options_of(cmd, NULL); set->opts; set++) {
 		if (options_heading(set))
 			str_addf(out, "\n%s:\n", options_heading(set));
 		for (size_t i = 0; i < set->n; i++)

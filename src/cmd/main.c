@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "cmd/command.h"
 #include "cmd/help.h"
+#include "cmd/own.h"
 
 /* Operands beyond what the command takes, and a command to run where it takes none. */
 static int operand_is_command(const struct command *cmd, const struct options *o, struct err *err)
@@ -65,18 +66,17 @@ static void descriptors_hold(void)
 		close(fd);
 }
 
-static int run_command(const struct command *cmd, int argc, char **argv)
+static int run_parsed(const struct command *cmd, struct options *o, int argc, char **argv)
 {
-	struct options o = options_default;
 	struct err err = {};
-	int rest, rc = opt_parse(options_of(cmd->groups), options_all(), &o, argc, argv,
-			  &o.n_operands, &rest, &err);
+	int rest, rc = opt_parse(options_of(cmd, o->own), options_all(), o, argc, argv,
+			  &o->n_operands, &rest, &err);
 
-	o.operands = argv + 1;
-	o.argv = !rc && rest < argc ? argv + rest : NULL;
+	o->operands = argv + 1;
+	o->argv = !rc && rest < argc ? argv + rest : NULL;
 	if (!rc && rest == argc && argc > 1 && !strcmp(argv[argc - 1], "--"))
 		rc = err_set(&err, -EINVAL, "there is no command after --");
-	if (!rc && o.help) {
+	if (!rc && o->help) {
 		_cleanup_str_ struct str s = {};
 
 		help_command(cmd, &s);
@@ -84,7 +84,7 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 		return STATUS_DONE;
 	}
 	if (!rc)
-		rc = check_operands(cmd, &o, &err);
+		rc = check_operands(cmd, o, &err);
 	if (rc) {
 		command_error(&err);
 		return STATUS_USAGE;
@@ -94,9 +94,18 @@ static int run_command(const struct command *cmd, int argc, char **argv)
 		command_error(&err);
 		return command_status(rc);
 	}
-	if (!o.quiet)
+	if (!o->quiet)
 		progress_enable(STDERR_FILENO);
-	return cmd->run(cmd, &o);
+	return cmd->run(cmd, o);
+}
+
+static int run_command(const struct command *cmd, int argc, char **argv)
+{
+	struct options o = options_default;
+	int status = own_alloc(&o) ? STATUS_INTERNAL : run_parsed(cmd, &o, argc, argv);
+
+	own_free(&o);
+	return status;
 }
 
 /* No command is near to an option. */

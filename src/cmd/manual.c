@@ -55,10 +55,10 @@ static void man_option(struct str *out, const struct opt *o)
 	str_addc(out, '\n');
 }
 
-static void man_options(struct str *out, u32 groups)
+static void man_options(struct str *out, const struct command *cmd)
 {
 	str_add(out, ".SH OPTIONS\n");
-	for (const struct opt_set *set = options_of(groups); set->opts; set++) {
+	for (const struct opt_set *set = options_of(cmd, NULL); set->opts; set++) {
 		if (options_heading(set))
 			str_addf(out, ".SS %s\n", options_heading(set));
 		for (size_t i = 0; i < set->n; i++)
@@ -223,7 +223,7 @@ void help_man(const struct command *cmd, struct str *out)
 	man_paragraphs(out, cmd->details ? cmd->details : cmd->summary);
 	man_examples(out, cmd->examples);
 	man_output(out, p ? p->output : cmd->output);
-	man_options(out, cmd->groups);
+	man_options(out, cmd);
 	man_keys(out, p);
 	man_looks(out, p);
 	if (cmd->groups & GROUP_RECORD)
@@ -313,7 +313,7 @@ void completion_fields(struct str *out, const struct command *cmd)
 static void completion_command(struct str *out, const struct command *cmd)
 {
 	str_addf(out, "\t%s) words=\"", cmd->name);
-	for (const struct opt_set *set = options_of(cmd->groups); set->opts; set++)
+	for (const struct opt_set *set = options_of(cmd, NULL); set->opts; set++)
 		for (size_t i = 0; i < set->n; i++)
 			str_addf(out, "--%s ", set->opts[i].name);
 	str_add(out, "\" keys=\"");

@@ -5,15 +5,12 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "probes/probe.h"
 
-#define O(name_, letter_, type_, member_, arg_, help_)                                      \
-	{                                                                                   \
-		name_, letter_, type_, offsetof(struct options, member_), arg_, help_, NULL \
-	}
-#define OV(name_, letter_, type_, member_, arg_, help_, values_)                               \
-	{                                                                                      \
-		name_, letter_, type_, offsetof(struct options, member_), arg_, help_, values_ \
-	}
+#define O(name_, letter_, type_, member_, arg_, help_) \
+	OPT(struct options, name_, letter_, type_, member_, arg_, help_, NULL)
+#define OV(name_, letter_, type_, member_, arg_, help_, values_) \
+	OPT(struct options, name_, letter_, type_, member_, arg_, help_, values_)
 
 static const struct opt scope[] = {
 	O("pid", 'p', OPT_STRING, pids, "PID[,PID]", "only these processes or threads"),
@@ -126,18 +123,6 @@ static const struct opt leak[] = {
 	O("kernel", 0, OPT_FLAG, kernel, NULL, "what the kernel allocates for itself"),
 };
 
-static const struct opt calls[] = {
-	O("flight", 0, OPT_OPTIONAL, flight, "N",
-		"keep the last N calls of each cgroup, or with --by process of each process "
-		"(default: 128), and show them at the end, at SIGUSR1, or as --dump-on says"),
-	O("dump-on", 0, OPT_STRING, dump_on, "WHAT,WHAT",
-		"with --flight: show them when a call took long (slow>TIME) or failed (fail, "
-		"fail=ERROR), when a process ends (exit), or is killed (crash)"),
-	O("with-memory", 0, OPT_FLAG, with_memory, NULL,
-		"also the time of calls spent in page faults, reclaim and compaction"),
-	O("no-times", 0, OPT_FLAG, no_times, NULL, "count calls and errors only, which costs less"),
-};
-
 static const struct opt numa[] = {
 	O("source", 0, OPT_STRING, source, "NAME,NAME",
 		"where accesses are seen: hardware, hint (faults of automatic NUMA balancing), "
@@ -235,70 +220,87 @@ const struct options options_default = {
 
 static const struct group {
 	u32 bit; /* 0: of every command */
-	const char *heading;
-	struct opt_set set;
+	struct opt_group group;
 } groups[] = {
-	{GROUP_ATTACH, "Whose memory", {attach, ARRAY_SIZE(attach)}},
-	{GROUP_SOURCE, "How to look", {source, ARRAY_SIZE(source)}},
-	{GROUP_PART, "A part of a recording", {part, ARRAY_SIZE(part)}},
-	{GROUP_FROM, "A part of a recording", {from, ARRAY_SIZE(from)}},
-	{GROUP_NARROW, "A part of a recording", {narrow, ARRAY_SIZE(narrow)}},
-	{GROUP_FAULTS, "Resident memory", {faults, ARRAY_SIZE(faults)}},
-	{GROUP_LEAK, "Whose memory", {leak, ARRAY_SIZE(leak)}},
-	{GROUP_CHECK, "Check", {check, ARRAY_SIZE(check)}},
-	{GROUP_BY, "What to show", {by, ARRAY_SIZE(by)}},
-	{GROUP_EACH, "What to show", {each, ARRAY_SIZE(each)}},
-	{GROUP_MIN, "What to show", {least, ARRAY_SIZE(least)}},
-	{GROUP_LIKE, "What to show", {look, ARRAY_SIZE(look)}},
-	{GROUP_FILTER, "Fields of events", {filter, ARRAY_SIZE(filter)}},
-	{GROUP_CALLS, "System calls", {calls, ARRAY_SIZE(calls)}},
-	{GROUP_NUMA, "Accesses", {numa, ARRAY_SIZE(numa)}},
-	{GROUP_DIFF, "What to compare", {diff, ARRAY_SIZE(diff)}},
-	{GROUP_RECORD, "What to record", {record, ARRAY_SIZE(record)}},
-	{GROUP_SCOPE, "Scope", {scope, ARRAY_SIZE(scope)}},
-	{GROUP_RUN, "Run", {run, ARRAY_SIZE(run)}},
-	{GROUP_FILES, "Recordings", {files, ARRAY_SIZE(files)}},
-	{GROUP_OUTPUT, "Output", {output, ARRAY_SIZE(output)}},
-	{GROUP_OUTPUT | GROUP_RECORD, "Output", {written, ARRAY_SIZE(written)}},
-	{0, "Other", {always, ARRAY_SIZE(always)}},
+	{GROUP_ATTACH, {"Whose memory", attach, ARRAY_SIZE(attach)}},
+	{GROUP_SOURCE, {"How to look", source, ARRAY_SIZE(source)}},
+	{GROUP_OWN, {}},
+	{GROUP_PART, {"A part of a recording", part, ARRAY_SIZE(part)}},
+	{GROUP_FROM, {"A part of a recording", from, ARRAY_SIZE(from)}},
+	{GROUP_NARROW, {"A part of a recording", narrow, ARRAY_SIZE(narrow)}},
+	{GROUP_FAULTS, {"Resident memory", faults, ARRAY_SIZE(faults)}},
+	{GROUP_LEAK, {"Whose memory", leak, ARRAY_SIZE(leak)}},
+	{GROUP_CHECK, {"Check", check, ARRAY_SIZE(check)}},
+	{GROUP_BY, {"What to show", by, ARRAY_SIZE(by)}},
+	{GROUP_EACH, {"What to show", each, ARRAY_SIZE(each)}},
+	{GROUP_MIN, {"What to show", least, ARRAY_SIZE(least)}},
+	{GROUP_LIKE, {"What to show", look, ARRAY_SIZE(look)}},
+	{GROUP_FILTER, {"Fields of events", filter, ARRAY_SIZE(filter)}},
+	{GROUP_NUMA, {"Accesses", numa, ARRAY_SIZE(numa)}},
+	{GROUP_DIFF, {"What to compare", diff, ARRAY_SIZE(diff)}},
+	{GROUP_RECORD, {"What to record", record, ARRAY_SIZE(record)}},
+	{GROUP_SCOPE, {"Scope", scope, ARRAY_SIZE(scope)}},
+	{GROUP_RUN, {"Run", run, ARRAY_SIZE(run)}},
+	{GROUP_FILES, {"Recordings", files, ARRAY_SIZE(files)}},
+	{GROUP_OUTPUT, {"Output", output, ARRAY_SIZE(output)}},
+	{GROUP_OUTPUT | GROUP_RECORD, {"Output", written, ARRAY_SIZE(written)}},
+	{0, {"Other", always, ARRAY_SIZE(always)}},
 };
 
-static const struct opt_set *groups_put(struct opt_set *sets, u32 bits)
-{
-	size_t n = 0;
+#define OWN_GROUPS 32 /* of all probes */
 
-	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-		if (!groups[i].bit || groups[i].bit & bits)
-			sets[n++] = groups[i].set;
-	sets[n] = (struct opt_set){};
-	return sets;
+struct set_list {
+	struct opt_set sets[ARRAY_SIZE(groups) + OWN_GROUPS + 1];
+	const char *headings[ARRAY_SIZE(groups) + OWN_GROUPS + 1];
+	size_t n;
+};
+
+static void group_add(struct set_list *l, const struct opt_group *g, void *dst)
+{
+	if (l->n + 1 >= ARRAY_SIZE(l->sets))
+		return;
+	l->headings[l->n] = g->heading;
+	l->sets[l->n++] = (struct opt_set){g->opts, g->n, dst};
 }
 
-static struct opt_set sets[ARRAY_SIZE(groups) + 1];
-
-const struct opt_set *options_of(u32 bits)
+static void own_add(struct set_list *l, const struct probe *p, void *const *own)
 {
-	return groups_put(sets, bits);
+	if (!p || !p->options)
+		return;
+	for (const struct opt_group *g = p->options->groups; g->opts; g++)
+		group_add(l, g, own ? own[probe_index(p)] : NULL);
+}
+
+static struct set_list chosen;
+
+const struct opt_set *options_of(const struct command *cmd, void *const *own)
+{
+	chosen = (struct set_list){};
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		if (groups[i].bit == GROUP_OWN)
+			own_add(&chosen, cmd->probe, own);
+		else if (!groups[i].bit || groups[i].bit & cmd->groups)
+			group_add(&chosen, &groups[i].group, NULL);
+	return chosen.sets;
 }
 
 const struct opt_set *options_all(void)
 {
-	static struct opt_set all[ARRAY_SIZE(groups) + 1];
+	static struct set_list all;
 
-	return groups_put(all, ~0U);
-}
-
-static const char *heading_of(const struct opt_set *set)
-{
+	if (all.n)
+		return all.sets;
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-		if (groups[i].set.opts == set->opts)
-			return groups[i].heading;
-	return "";
+		if (groups[i].bit != GROUP_OWN)
+			group_add(&all, &groups[i].group, NULL);
+	for (size_t i = 0; i < probes_n; i++)
+		own_add(&all, probes[i], NULL);
+	return all.sets;
 }
 
 const char *options_heading(const struct opt_set *set)
 {
-	const char *h = heading_of(set);
+	size_t i = (size_t)(set - chosen.sets);
 
-	return set > sets && !strcmp(h, heading_of(set - 1)) ? NULL : h;
+	return i && !strcmp(chosen.headings[i], chosen.headings[i - 1]) ? NULL : chosen.headings[i];
 }

@@ -21,9 +21,6 @@ struct options {
 	/* filter */
 	const char *filter, *hist, *sum;
 	bool list;
-	/* calls */
-	const char *flight, *dump_on;
-	bool with_memory, no_times;
 	/* part */
 	u64 from_ns, to_ns; /* 0: not given */
 	/* numa */
@@ -52,6 +49,7 @@ struct options {
 	bool rate;
 
 	bool help;
+	void **own; /* options of probes, see own.h */
 	char **operands;
 	int n_operands;
 	char **argv; /* the command after "--", NULL: none */
@@ -60,8 +58,11 @@ struct options {
 /* The values before the command line is read. */
 extern const struct options options_default;
 
-/* The tables of the groups (enum option_groups), ended by a NULL one. Static storage. */
-const struct opt_set *options_of(u32 groups);
+struct command;
+
+/* The tables that a command takes, ended by a NULL one. own: what those of probes write into (see
+ * own.h); NULL: nothing is to be parsed. Static storage. */
+const struct opt_set *options_of(const struct command *cmd, void *const *own);
 /* Those of all commands. */
 const struct opt_set *options_all(void);
 /* Heading of one of the tables of options_of(); NULL: that of the table before it. */

@@ -9,6 +9,7 @@
 
 #include "base/progress.h"
 #include "cmd/ours.h"
+#include "cmd/own.h"
 #include "cmd/part.h"
 #include "cmd/recording.h"
 #include "cmd/running.h"
@@ -339,13 +340,10 @@ static int views_add(struct running *g)
 		.to_ns = o->to_ns,
 		.most_bytes = recording_memory(o) / 2,
 		.look = g->look,
+		.opts = own_of(o, g->run->cmd->probe),
 		.filter = o->filter,
 		.hist = o->hist,
 		.sum = o->sum,
-		.flight = o->flight,
-		.dump_on = o->dump_on,
-		.with_memory = o->with_memory,
-		.no_times = o->no_times,
 		.thread = o->thread,
 		.object = o->object,
 		.topology = o->topology,

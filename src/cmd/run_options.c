@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cmd/own.h"
 #include "cmd/part.h"
 #include "cmd/running.h"
 #include "cmd/scope.h"
@@ -129,5 +130,6 @@ int running_options(struct running *g)
 	rc = look_choose(g);
 	if (!rc)
 		rc = part_check(o, probe_find(g->run->cmd->name), &g->err);
-	return rc ? rc : options_check(o, &g->err);
+	rc = rc ? rc : options_check(o, &g->err);
+	return rc ? rc : own_check(o, g->run->cmd->probe, &g->err);
 }

@@ -18,6 +18,23 @@ const struct probe *probe_find(const char *name)
 	return NULL;
 }
 
+size_t probe_index(const struct probe *p)
+{
+	size_t i = 0;
+
+	while (i < probes_n && probes[i] != p)
+		i++;
+	return i;
+}
+
+void probe_enter(const struct probe *p, struct capture *c)
+{
+	size_t i = probe_index(p);
+
+	c->probe = p->name;
+	c->opts = c->opt.opts && i < probes_n ? c->opt.opts[i] : NULL;
+}
+
 bool probe_preloads(const struct probe *p, const struct capture *c)
 {
 	struct capture of_probe = *c;

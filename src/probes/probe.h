@@ -11,6 +11,7 @@
 
 #include "capture/attach.h"
 #include "capture/capture.h"
+#include "capture/request.h"
 #include "capture/table.h"
 #include "event/schema.h"
 #include "report/view.h"
@@ -122,6 +123,19 @@ struct probe_source {
 	int (*survey)(struct capture *c);
 };
 
+/*
+ * The options that a probe's command has beyond those of every command. They write into a struct of
+ * the probe's own (X_opts.h), which nobody else looks into: it comes to the probe as capture.opts
+ * and to its view as view_options.opts.
+ */
+struct probe_options {
+	size_t size; /* of that struct, all 0 where nothing was given */
+	const struct opt_group *groups;
+	/* Do they go together, and with the rest of the command line? -EINVAL: they do not. May
+	 * complete opts, and say in r which part of a recording was meant. May be NULL. */
+	int (*check)(struct request *r, void *opts, struct err *err);
+};
+
 struct probe {
 	const char *name;
 	const char *summary; /* one line, for help and doctor: "Who takes page faults, …" */
@@ -130,6 +144,7 @@ struct probe {
 	const char *output;   /* what a real run printed, in ASCII, for the man page; NULL: none */
 	const char *operands; /* what may follow the command's name: "[list|show N]"; NULL: none */
 	u32 n_operands;       /* at most; the view takes them (view_options) */
+	const struct probe_options *options; /* NULL: those of every command */
 	const struct kind *kinds;
 	size_t n_kinds;
 	const struct probe_bpf *bpf; /* either or both */
@@ -159,7 +174,6 @@ struct probe {
 	bool borrows;      /* it looks at what others have open: CAGE_BORROWS */
 	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
 	bool tells_growth; /* its command names processes that grow, as `check` does */
-	bool takes_calls;  /* its command has --flight, --dump-on, --with-memory and --no-times */
 	bool takes_part;   /* its command has --from and --to, of a recording */
 	bool takes_numa;   /* its command has --source, --balancing, --thread and so on */
 	bool takes_filter; /* its command has --filter, --hist and --sum; `record` has not */
@@ -176,6 +190,10 @@ extern const struct probe *const probes[];
 extern const size_t probes_n;
 
 const struct probe *probe_find(const char *name);
+/* Its place in probes[]. */
+size_t probe_index(const struct probe *p);
+/* What follows is this probe's: its name and options. */
+void probe_enter(const struct probe *p, struct capture *c);
 
 struct budget; /* capture/budget.h */
 

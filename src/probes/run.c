@@ -41,7 +41,7 @@ struct probe_run {
 /* What follows is this probe's. */
 static void run_enter(struct probe_run *run)
 {
-	run->c->probe = run->probe->name;
+	probe_enter(run->probe, run->c);
 	run->c->state = run->bpf_state;
 }
 
@@ -487,7 +487,7 @@ int probe_measure(const struct probe *p, struct capture *c, struct budget *b)
 	struct attach_spec spec;
 	int rc = 0;
 
-	c->probe = p->name;
+	probe_enter(p, c);
 	if (!bpf_wanted(p, c))
 		return 0;
 	run.bpf_state = calloc(1, MAX(p->bpf->state_size, 1UL));

@@ -6,6 +6,7 @@
 #define MEMWHY_REPORT_VIEW_H
 
 #include "base/err.h"
+#include "base/opt.h"
 #include "base/str.h"
 #include "report/report.h"
 
@@ -34,9 +35,8 @@ struct view_options {
 	u64 from_ns, to_ns;
 	u64 most_bytes;                  /* what a view may take to read such a part back */
 	const char *filter, *hist, *sum; /* NULL: none */
-	const char *flight, *dump_on;    /* NULL: none */
-	bool with_memory, no_times;
 	const char *thread, *object, *topology; /* NULL: none */
+	const void *opts; /* the probe's own options, for OPTS_OF; NULL: none was given */
 	const struct look *look;                /* NULL: the house's own */
 	char *const *operands;                  /* words after the command's name */
 	u32 n_operands;

@@ -7,14 +7,16 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "cmd/own.h"
 #include "probes/probe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define WORDS 64
 
-static void view_try(const struct view *v, const struct options *o)
+static void view_try(const struct probe *p, const struct options *o)
 {
+	const struct view *v = p->view;
 	struct view_options vo = {
 		.by = o->by,
 		.each = o->each,
@@ -23,10 +25,7 @@ static void view_try(const struct view *v, const struct options *o)
 		.filter = o->filter,
 		.hist = o->hist,
 		.sum = o->sum,
-		.flight = o->flight,
-		.dump_on = o->dump_on,
-		.with_memory = o->with_memory,
-		.no_times = o->no_times,
+		.opts = own_of(o, p),
 		.operands = o->operands,
 		.n_operands = (u32)o->n_operands,
 	};
@@ -71,17 +70,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (char *w = strtok_r(text, "\n", &save); w && argc <= WORDS;
 		w = strtok_r(NULL, "\n", &save))
 		argv[argc++] = w;
-	if (!opt_parse(options_of(cmd->groups), options_all(), &o, argc, argv, &o.n_operands, &rest, &err)) {
+	if (own_alloc(&o))
+		abort();
+	if (!opt_parse(options_of(cmd, o.own), options_all(), &o, argc, argv, &o.n_operands, &rest, &err)) {
 		const struct probe *p = probe_find(cmd->name);
 
 		if (rest > argc || o.n_operands >= argc)
 			abort();
 		o.operands = argv + 1;
-		if (p && p->view && (u32)o.n_operands <= cmd->n_operands)
-			view_try(p->view, &o);
+		if (p && p->view && (u32)o.n_operands <= cmd->n_operands && !own_check(&o, p, &err))
+			view_try(p, &o);
 	} else if (!err.msg[0]) {
 		abort(); /* an error says what is wrong */
 	}
+	own_free(&o);
 	free(text);
 	return 0;
 }

@@ -120,8 +120,8 @@ static int parse(struct parsed *p, struct err *err, int *operands, int *rest, in
 	static const struct opt others[] = {
 		{"each", 'e', OPT_FLAG, offsetof(struct parsed, quiet), NULL, "", NULL},
 	};
-	const struct opt_set sets[] = {{opts, ARRAY_SIZE(opts)}, {}},
-			     of_others[] = {{others, ARRAY_SIZE(others)}, {}};
+	const struct opt_set sets[] = {{opts, ARRAY_SIZE(opts), NULL}, {}},
+			     of_others[] = {{others, ARRAY_SIZE(others), NULL}, {}};
 
 	*p = (struct parsed){};
 	return opt_parse(sets, of_others, p, argc, argv, operands, rest, err);
@@ -161,6 +161,34 @@ static void test_options(void **unused)
 	assert_int_equal(PARSE("--by"), -EINVAL);
 	assert_int_equal(PARSE("-z"), -EINVAL);
 	assert_int_equal(PARSE("--for", "-3s"), -EINVAL);
+}
+
+/* Options of a part of the program go into a struct of its own; a name that both have is the
+ * part's. */
+static void test_own_options(void **unused)
+{
+	struct own {
+		const char *by;
+		bool loud;
+	} own = {};
+	static const struct opt own_opts[] = {
+		OPT(struct own, "loud", 'l', OPT_FLAG, loud, NULL, "", NULL),
+		OPT(struct own, "by", 0, OPT_STRING, by, "KEY", "", NULL),
+	};
+	const struct opt_set sets[] = {
+		{own_opts, ARRAY_SIZE(own_opts), &own}, {opts, ARRAY_SIZE(opts), NULL}, {}};
+	char *argv[] = {"x", "-ql", "--by", "a", "--for", "1s", NULL};
+	const struct opt_set none[] = {{}};
+	struct parsed p = {};
+	struct err err = {};
+	int operands, rest;
+
+	(void)unused;
+	assert_null(OPTS_OF(struct own, NULL)->by);
+	assert_int_equal(opt_parse(sets, none, &p, 6, argv, &operands, &rest, &err), 0);
+	assert_true(own.loud && p.quiet && p.time_ns == 1000000000);
+	assert_string_equal(own.by, "a");
+	assert_null(p.by);
 }
 
 static void test_closest(void **unused)
@@ -297,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_format),
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_own_options),
 		cmocka_unit_test(test_closest),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_hist),

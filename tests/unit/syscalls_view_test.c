@@ -2,6 +2,8 @@
 #include <errno.h>
 
 #include "probes/syscalls/syscalls.h"
+#include "probes/probe.h"
+#include "probes/syscalls/syscalls_opts.h"
 #include "probes/syscalls/syscalls_view.h"
 #include "view_fixture.h"
 
@@ -89,7 +91,7 @@ static void memory_columns(void **state)
 	a.part_ns[SYSCALLS_FAULTS] = 300;
 	a.part_n[SYSCALLS_FAULTS] = 4;
 	a.part_ns[SYSCALLS_COMPACTION] = 100;
-	open_with(&f, &(struct view_options){.with_memory = true});
+	open_with(&f, &(struct view_options){.opts = &(struct syscalls_opts){.with_memory = true}});
 	view_feed(&f, &a);
 	view_report(&f);
 	t = view_table_of(&f, "calls");
@@ -161,7 +163,8 @@ static void flight(void **state)
 	struct table *t;
 
 	(void)state;
-	open_with(&f, &(struct view_options){.flight = "", .dump_on = "slow>1ms"});
+	open_with(&f, &(struct view_options){.opts = &(struct syscalls_opts){
+						     .flight = "", .dump_on = "slow>1ms"}});
 	view_feed(&f, &c); /* of no dump: is not shown */
 	view_feed(&f, &d);
 	view_feed(&f, &c);
@@ -215,8 +218,11 @@ static void any_content(void **state)
 	for (int round = 0; round < 300; round++) {
 		open_with(&f, &(struct view_options){
 				      .each = round % 3 == 1,
-				      .flight = round % 3 == 2 ? "" : NULL,
-				      .with_memory = round % 3 == 0,
+				      .opts =
+					      &(struct syscalls_opts){
+						      .flight = round % 3 == 2 ? "" : NULL,
+						      .with_memory = round % 3 == 0,
+					      },
 			      });
 		for (int i = 0; i < 60; i++) {
 			u32 kind = (u32)(random_next() % 5), size = sizes[kind];
@@ -265,24 +271,28 @@ static void strace_look(void **state)
 	view_close(&f);
 }
 
-static void refuses(const struct view_options *o)
+static void refuses(struct request r, struct syscalls_opts o)
 {
-	void *v = calloc(1, syscalls_view.size);
 	struct err err = {};
 
-	assert_int_equal(syscalls_view.init(v, o, &err), -EINVAL);
+	assert_int_equal(probe_syscalls.options->check(&r, &o, &err), -EINVAL);
 	assert_true(err.msg[0]);
-	free(v);
 }
 
 static void what_excludes_what(void **state)
 {
+	struct view_options asked = {.opts = &(struct syscalls_opts){.dump_on = "crash"}};
+	void *v = calloc(1, syscalls_view.size);
+	struct err err = {};
+
 	(void)state;
-	refuses(&(struct view_options){.flight = "", .each = true});
-	refuses(&(struct view_options){.flight = "", .by = "comm"});
-	refuses(&(struct view_options){.no_times = true, .with_memory = true});
-	refuses(&(struct view_options){.min_ns = 1});
-	refuses(&(struct view_options){.dump_on = "crash"});
+	refuses((struct request){.each = true}, (struct syscalls_opts){.flight = ""});
+	refuses((struct request){.by = "comm"}, (struct syscalls_opts){.flight = ""});
+	refuses((struct request){}, (struct syscalls_opts){.no_times = true, .with_memory = true});
+	refuses((struct request){.min_ns = 1}, (struct syscalls_opts){});
+	assert_int_equal(syscalls_view.init(v, &asked, &err), -EINVAL);
+	assert_true(err.msg[0]);
+	free(v);
 }
 
 int main(void)

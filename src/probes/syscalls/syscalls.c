@@ -14,6 +14,7 @@
 #include "probes/syscalls/syscalls_flight.h"
 #include "probes/syscalls/syscalls_kinds.h"
 #include "probes/syscalls/syscalls_line.h"
+#include "probes/syscalls/syscalls_opts.h"
 #include "probes/syscalls/syscalls_output.h"
 #include "probes/syscalls/syscalls_view.h"
 #include "probes/syscalls/syscalls_words.h"
@@ -108,19 +109,40 @@ static const struct attach_hook hooks[] = {
 /* Once the command line was found to be right, when the view was made. */
 static struct syscalls_wish wish_of(const struct capture *c)
 {
+	const struct syscalls_opts *o = OPTS_OF(struct syscalls_opts, c->opts);
 	struct syscalls_wish w;
 	struct err err = {};
 
-	syscalls_wish_parse(
-		c->opt.operands, c->opt.n_operands, c->opt.flight, c->opt.dump_on, &w, &err);
+	syscalls_wish_parse(c->opt.operands, c->opt.n_operands, o->flight, o->dump_on, &w, &err);
 	return w;
+}
+
+/* Before its view is made. */
+static int opts_check(struct request *r, void *opts, struct err *err)
+{
+	const struct syscalls_opts *o = opts;
+
+	if (o->flight && (r->each || r->stacks || o->no_times || o->with_memory))
+		return err_set(err, -EINVAL,
+			"--flight keeps calls: it takes no --each, --stacks, --with-memory or "
+			"--no-times");
+	if (o->flight && r->by && strcmp(r->by, "process") != 0 && strcmp(r->by, "cgroup") != 0)
+		return err_set(err, -EINVAL, "--flight takes --by process or --by cgroup only");
+	if (o->no_times && (r->min_ns || o->with_memory))
+		return err_set(
+			err, -EINVAL, "--no-times excludes --min and --with-memory, which time");
+	if (!r->min_ns || r->each)
+		return 0;
+	err_set(err, -EINVAL, "--min goes with --each");
+	return err_hint(err, "--flight --dump-on 'slow>200ms' shows what came before");
 }
 
 static u32 options(const struct capture *c)
 {
 	struct syscalls_wish w = wish_of(c);
 
-	return syscalls_options() | (c->opt.with_memory ? OPT_MEMORY : 0) |
+	return syscalls_options() |
+	       (OPTS_OF(struct syscalls_opts, c->opts)->with_memory ? OPT_MEMORY : 0) |
 	       (w.dump_exit || w.dump_crash || (w.flight && capture_by(c, "process")) ? OPT_ENDS
 										      : 0);
 }
@@ -133,7 +155,7 @@ static void config_set(struct syscalls_probe_config *config, const struct captur
 		.copies = c->opt.each || w->flight,
 		.flight = w->flight,
 		.by_process = w->flight && capture_by(c, "process"),
-		.memory = c->opt.with_memory,
+		.memory = OPTS_OF(struct syscalls_opts, c->opts)->with_memory,
 		.dump_exit = w->dump_exit,
 		.dump_crash = w->dump_crash,
 		.dump_error = w->dump_error,
@@ -188,7 +210,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		return -ENOMEM;
 	config_set(config, c, &w);
 	config->silent_exec = config->command ? exec_add(&w.set) : 0;
-	w.set.timed = w.flight || !c->opt.no_times;
+	w.set.timed = w.flight || !OPTS_OF(struct syscalls_opts, c->opts)->no_times;
 	w.set.ends_only = !w.set.timed && !c->opt.each;
 	rc = syscalls_prepare(obj, &w.set);
 	if (!rc)
@@ -409,11 +431,35 @@ static const char *const examples[] = {
 	NULL,
 };
 
+static const struct opt own[] = {
+	OPT(struct syscalls_opts, "flight", 0, OPT_OPTIONAL, flight, "N",
+		"keep the last N calls of each cgroup, or with --by process of each process "
+		"(default: 128), and show them at the end, at SIGUSR1, or as --dump-on says",
+		NULL),
+	OPT(struct syscalls_opts, "dump-on", 0, OPT_STRING, dump_on, "WHAT,WHAT",
+		"with --flight: show them when a call took long (slow>TIME) or failed (fail, "
+		"fail=ERROR), when a process ends (exit), or is killed (crash)",
+		NULL),
+	OPT(struct syscalls_opts, "with-memory", 0, OPT_FLAG, with_memory, NULL,
+		"also the time of calls spent in page faults, reclaim and compaction", NULL),
+	OPT(struct syscalls_opts, "no-times", 0, OPT_FLAG, no_times, NULL,
+		"count calls and errors only, which costs less", NULL),
+};
+
+static const struct opt_group own_groups[] = {{"System calls", own, ARRAY_SIZE(own)}, {}};
+
+static const struct probe_options own_options = {
+	.size = sizeof(struct syscalls_opts),
+	.groups = own_groups,
+	.check = opts_check,
+};
+
 const struct probe probe_syscalls = {
 	.name = "syscalls",
 	.summary = "Which system calls, how long they take, and what was done just before",
 	.operands = "[CALL...]",
 	.n_operands = 64,
+	.options = &own_options,
 	.details = syscalls_details,
 	.output = syscalls_output,
 	.examples = examples,
@@ -422,5 +468,4 @@ const struct probe probe_syscalls = {
 	.bpf = &bpf,
 	.view = &syscalls_view,
 	.only_named = true,
-	.takes_calls = true,
 };

@@ -1,6 +1,8 @@
 /* See syscalls_flight.h. */
 #include "probes/syscalls/syscalls_flight.h"
 
+#include "probes/syscalls/syscalls_opts.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -71,11 +73,12 @@ static int rings_give(struct syscalls_state *s, int queue)
 int flight_attach(struct capture *c, struct attached *a, struct err *err)
 {
 	struct syscalls_state *s = c->state;
+	const struct syscalls_opts *o = OPTS_OF(struct syscalls_opts, c->opts);
 	struct syscalls_wish w;
 	int rc;
 
 	rc = syscalls_wish_parse(
-		c->opt.operands, c->opt.n_operands, c->opt.flight, c->opt.dump_on, &w, err);
+		c->opt.operands, c->opt.n_operands, o->flight, o->dump_on, &w, err);
 	if (rc || !w.flight)
 		return rc;
 	s->cpus = (u32)MAX(1, libbpf_num_possible_cpus());
@@ -84,7 +87,7 @@ int flight_attach(struct capture *c, struct attached *a, struct err *err)
 	s->rings_map = attach_map(a, "flight_rings");
 	s->kept_map = attach_map(a, "flight_kept");
 	s->state_map = attach_map(a, "flight_state");
-	s->at_end = !c->opt.dump_on;
+	s->at_end = !o->dump_on;
 	s->by_process = capture_by(c, "process");
 	s->kept = calloc(s->cpus, sizeof(*s->kept));
 	s->dumped = calloc(s->rings, sizeof(*s->dumped));

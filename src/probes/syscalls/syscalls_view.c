@@ -9,6 +9,7 @@
 #include "analysis/durations.h"
 #include "probes/syscalls/syscalls_kept.h"
 #include "probes/syscalls/syscalls_line.h"
+#include "probes/syscalls/syscalls_opts.h"
 #include "probes/syscalls/syscalls_words.h"
 #include "sys/syscall_flags.h"
 
@@ -108,40 +109,21 @@ struct syscalls_view_state {
 	struct dump_list dumps;
 };
 
-static int mode_check(const struct view_options *o, struct err *err)
-{
-	if (o->flight && (o->each || o->stacks || o->no_times || o->with_memory))
-		return err_set(err, -EINVAL,
-			"--flight keeps calls: it takes no --each, --stacks, --with-memory or "
-			"--no-times");
-	if (o->flight && o->by && strcmp(o->by, "process") != 0 && strcmp(o->by, "cgroup") != 0)
-		return err_set(err, -EINVAL, "--flight takes --by process or --by cgroup only");
-	if (o->no_times && (o->min_ns || o->with_memory))
-		return err_set(
-			err, -EINVAL, "--no-times excludes --min and --with-memory, which time");
-	if (o->min_ns && !o->each) {
-		err_set(err, -EINVAL, "--min goes with --each");
-		return err_hint(err, "--flight --dump-on 'slow>200ms' shows what came before");
-	}
-	return 0;
-}
-
 static int syscalls_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct syscalls_view_state *v = state;
+	const struct syscalls_opts *own = OPTS_OF(struct syscalls_opts, o->opts);
 	struct syscalls_wish wish;
-	int rc = mode_check(o, err);
+	int rc;
 
 	v->min_ns = o->min_ns;
-	v->flight = o->flight;
-	v->dumps.waits = o->dump_on;
-	v->memory = o->with_memory;
-	if (!rc)
-		rc = syscalls_wish_parse(
-			o->operands, o->n_operands, o->flight, o->dump_on, &wish, err);
+	v->flight = own->flight;
+	v->dumps.waits = own->dump_on;
+	v->memory = own->with_memory;
+	rc = syscalls_wish_parse(o->operands, o->n_operands, own->flight, own->dump_on, &wish, err);
 	if (!rc)
 		rc = by_sums_init(
-			&v->calls, o->with_memory ? &memory_spec : &spec, &syscalls_view, o, err);
+			&v->calls, v->memory ? &memory_spec : &spec, &syscalls_view, o, err);
 	return rc ? rc : by_sums_init(&v->errors, &error_spec, &syscalls_view, o, err);
 }
 

@@ -15,7 +15,7 @@
 #include "sys/kernel_data.h"
 
 enum {
-	OPT_COUNT = 1,  /* faults and splits by process: not for check, which needs no more
+	OPT_COUNTED = 1,  /* faults and splits by process: not for check, which needs no more
 			   than the kernel's own counters */
 	OPT_SCAN_6 = 4, /* arguments of mm_khugepaged_scan_pmd */
 	OPT_SCAN_7 = 8,
@@ -25,7 +25,7 @@ enum {
 static const struct attach_hook hooks[] = {
 	{
 		.data = "huge faults, fallbacks by process",
-		.only = OPT_COUNT,
+		.only = OPT_COUNTED,
 		.needs = "free debug registers, BTF",
 		.methods =
 			{
@@ -38,7 +38,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "splits by process",
-		.only = OPT_COUNT,
+		.only = OPT_COUNTED,
 		.needs = "free debug registers, BTF",
 		.methods =
 			{
@@ -51,7 +51,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "time of huge faults",
-		.only = OPT_COUNT,
+		.only = OPT_COUNTED,
 		.needs = "kprobes",
 		.methods =
 			{
@@ -61,7 +61,7 @@ static const struct attach_hook hooks[] = {
 	},
 	{
 		.data = "time zeroing",
-		.only = OPT_COUNT,
+		.only = OPT_COUNTED,
 		.needs = "kprobes",
 		.methods =
 			{
@@ -145,7 +145,7 @@ static u32 arguments(void)
 
 static u32 options(const struct capture *c)
 {
-	return (c->opt.gentle ? 0 : OPT_COUNT) | (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0) |
+	return (c->opt.gentle ? 0 : OPT_COUNTED) | (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0) |
 	       arguments();
 }
 
