@@ -20,6 +20,7 @@
 #define ONCE_PART 0.3       /* … where no more of its own reading was read back */
 #define MUCH 2              /* times what the victim reads */
 #define SEEN_PART 0.2       /* of the kernel's refaults: else somebody else has them */
+#define PROGRAMS_MAX 1024   /* processes that are compared by their programs */
 #define STOLEN_RISK 20000.0 /* pages a second, by kswapd */
 
 struct reader {
@@ -32,6 +33,8 @@ struct reader {
 struct pair {
 	u32 victim, evictor; /* 0: kswapd */
 };
+
+#define COUPLES 3 /* told: one for each limit that they share */
 
 struct state {
 	struct rule_sums sums; /* tgid -> struct reader */
@@ -94,14 +97,15 @@ static double pages_second(const struct state *s, u64 samples)
 	return (double)samples * CACHE_STRIDE * 1e9 / (double)MAX(s->on_ns, 1ULL);
 }
 
-static const struct reader *most(const struct state *s, bool refaults, u32 except, u32 *ret_tgid)
+static const struct reader *most(
+	const struct groups *readers, bool refaults, u32 except, u32 *ret_tgid)
 {
 	const struct reader *best = NULL;
 	u64 best_n = 0;
 
-	for (size_t i = 0; i < s->sums.by.n; i++) {
-		const struct reader *p = groups_value(&s->sums.by, i);
-		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
+	for (size_t i = 0; i < readers->n; i++) {
+		const struct reader *p = groups_value(readers, i);
+		u32 tgid = *(const u32 *)groups_key(readers, i);
 		u64 n = refaults ? p->refaults : p->read;
 
 		if (n <= best_n || tgid == except || !tgid)
@@ -147,44 +151,139 @@ static bool streams_past(const struct state *s, const struct report *r, const st
 	       (set_bytes(e, r) > room && set_bytes(victim, r) < room);
 }
 
+/* Who reads and who loses what to whom: by process, or by program. */
+struct sides {
+	struct groups readers; /* tgid -> struct reader; of a program its process that reads most */
+	struct groups pairs;   /* struct pair -> u64 */
+	bool programs;
+};
+
 struct couple {
 	u32 victim_tgid, evictor_tgid;
-	const struct reader *victim, *evictor;
+	struct reader victim, evictor;
+	const struct cgroup_usage *group; /* whose limit they share; NULL: the machine */
+	bool programs;
 };
+
+/* The first process of the same program in the same group stands for all of them. */
+static u32 program_of(const struct state *s, struct report *r, u32 tgid)
+{
+	const struct reader *p = groups_find(&s->sums.by, &tgid);
+	const char *name = report_program(r, tgid);
+
+	for (size_t i = 0; p && i < s->sums.by.n; i++) {
+		const struct reader *q = groups_value(&s->sums.by, i);
+		u32 other = *(const u32 *)groups_key(&s->sums.by, i);
+
+		if (q->cgroup == p->cgroup && !strcmp(report_program(r, other), name))
+			return other;
+	}
+	return tgid;
+}
+
+static int reader_merge(struct sides *d, u32 tgid, const struct reader *p)
+{
+	struct reader *m = groups_get(&d->readers, &tgid);
+
+	if (!m)
+		return -ENOMEM;
+	m->read += p->read;
+	m->refaults += p->refaults;
+	m->refault_ns += p->refault_ns;
+	m->cgroup = p->cgroup;
+	return 0;
+}
+
+static int pair_merge(struct sides *d, const struct pair *p, u64 n)
+{
+	u64 *sum = groups_get(&d->pairs, p);
+
+	if (!sum)
+		return -ENOMEM;
+	*sum += n;
+	return 0;
+}
+
+/* Of programs that run again and again no process lives long enough to be seen as the one. */
+static int sides_make(const struct state *s, struct report *r, bool programs, struct sides *ret)
+{
+	int rc = 0;
+
+	*ret = (struct sides){.programs = programs};
+	groups_init(&ret->readers, sizeof(u32), sizeof(struct reader));
+	groups_init(&ret->pairs, sizeof(struct pair), sizeof(u64));
+	if (programs && (s->sums.by.n > PROGRAMS_MAX || s->pairs.n > PROGRAMS_MAX))
+		return 0;
+	for (size_t i = 0; i < s->sums.by.n && !rc; i++) {
+		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
+
+		rc = reader_merge(ret, programs ? program_of(s, r, tgid) : tgid,
+			groups_value(&s->sums.by, i));
+	}
+	for (size_t i = 0; i < s->pairs.n && !rc; i++) {
+		struct pair p = *(const struct pair *)groups_key(&s->pairs, i);
+
+		if (programs) {
+			p.victim = p.victim ? program_of(s, r, p.victim) : 0;
+			p.evictor = p.evictor ? program_of(s, r, p.evictor) : 0;
+		}
+		rc = pair_merge(ret, &p, *(const u64 *)groups_value(&s->pairs, i));
+	}
+	return rc;
+}
+
+static void sides_free(struct sides *d)
+{
+	groups_free(&d->readers);
+	groups_free(&d->pairs);
+}
 
 /* Who pushed the pages of a pair out: in the background the kernel does it for him who reads most.
  */
-static const struct reader *evictor_of(const struct state *s, const struct pair *p, u32 *ret_tgid)
+static const struct reader *evictor_of(
+	const struct state *s, const struct sides *d, const struct pair *p, u32 *ret_tgid)
 {
 	const struct reader *e;
 
 	if (p->evictor) {
 		*ret_tgid = p->evictor;
-		return groups_find(&s->sums.by, &p->evictor);
+		return groups_find(&d->readers, &p->evictor);
 	}
-	e = most(s, false, p->victim, ret_tgid);
+	e = most(&d->readers, false, p->victim, ret_tgid);
 	return e && (double)e->read >= EVICTOR_PART * (double)s->read ? e : NULL;
 }
 
-static bool couple_find(const struct state *s, const struct report *r, struct couple *ret)
+static bool couple_told(const struct couple *told, u32 n, const struct cgroup_usage *group)
+{
+	for (u32 i = 0; i < n; i++)
+		if (told[i].group == group)
+			return true;
+	return false;
+}
+
+/* The worst couple that shares a limit which none of those told before shares. */
+static bool couple_find(const struct state *s, const struct report *r, const struct sides *d,
+	const struct couple *told, u32 n_told, struct couple *ret)
 {
 	u64 best = 0;
 
-	for (size_t i = 0; i < s->pairs.n; i++) {
-		const struct pair *p = groups_key(&s->pairs, i);
-		u64 n = *(const u64 *)groups_value(&s->pairs, i);
-		const struct reader *victim = groups_find(&s->sums.by, &p->victim), *e;
+	for (size_t i = 0; i < d->pairs.n; i++) {
+		const struct pair *p = groups_key(&d->pairs, i);
+		u64 n = *(const u64 *)groups_value(&d->pairs, i);
+		const struct reader *victim = groups_find(&d->readers, &p->victim), *e;
+		const struct cgroup_usage *group;
 		u32 tgid = 0;
 
 		if (!p->victim || p->victim == p->evictor || n <= best || !victim ||
 			pages_second(s, victim->refaults) < VICTIM_LEAST ||
 			(double)n < PAIR_PART * (double)victim->refaults)
 			continue;
-		e = evictor_of(s, p, &tgid);
-		if (!e || !streams_past(s, r, e, victim))
+		e = evictor_of(s, d, p, &tgid);
+		group = group_of(s, r, victim);
+		if (!e || !streams_past(s, r, e, victim) || couple_told(told, n_told, group))
 			continue;
 		best = n;
-		*ret = (struct couple){p->victim, tgid, victim, e};
+		*ret = (struct couple){p->victim, tgid, *victim, *e, group, d->programs};
 	}
 	return best;
 }
@@ -243,21 +342,24 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 		return;
 	f->tgid = c->evictor_tgid;
 	f->losses = LOSS_REFAULT | LOSS_RECLAIM;
+	if (c->programs)
+		finding_line(r, f->evidence,
+			"processes of one program are taken together: they come and go");
 	f->title = report_text(r,
 		"%s reads %s a second past the others and pushes the working set of %s out of the "
 		"page cache: "
 		"%.0f pages a second are read back (refaults)",
 		report_process(r, c->evictor_tgid),
-		fmt_bytes(a, (u64)(pages_second(s, c->evictor->read) *
+		fmt_bytes(a, (u64)(pages_second(s, c->evictor.read) *
 				     (double)r->stream->host.page_bytes)),
-		report_process(r, c->victim_tgid), pages_second(s, c->victim->refaults));
+		report_process(r, c->victim_tgid), pages_second(s, c->victim.refaults));
 	f->confidence =
 		"high: the kernel counts the refaults; who reads is sampled, one page in 64";
 	finding_line(r, f->evidence, "the kernel counts %.0f refaults of files a second",
 		kernel_refaults(s, r));
-	tell_reads(r, f, s, c->victim_tgid, c->victim);
-	tell_reads(r, f, s, c->evictor_tgid, c->evictor);
-	tell_place(r, f, s, group_of(s, r, c->victim));
+	tell_reads(r, f, s, c->victim_tgid, &c->victim);
+	tell_reads(r, f, s, c->evictor_tgid, &c->evictor);
+	tell_place(r, f, s, c->group);
 	f->why = "What is read goes to the page cache and replaces older pages, even if it is "
 		 "never read again. Pages that another process needs all the time must then be "
 		 "read from disk again.";
@@ -312,7 +414,7 @@ static void tell_stream(struct report *r, const struct state *s, double stolen)
 	char a[UNIT_BUF];
 	u32 tgid = 0;
 
-	p = most(s, false, 0, &tgid);
+	p = most(&s->sums.by, false, 0, &tgid);
 	if (!p || pages_second(s, p->read - p->refaults) < EVICTOR_PART * stolen)
 		return;
 	f = report_finding(r, stolen >= STOLEN_RISK ? LEVEL_RISK : LEVEL_NOTE, "kswapd-busy");
@@ -348,15 +450,38 @@ static int level_of(double refaults)
 					    : -1;
 }
 
+/* By process, and where no process is the one, by program. Returns how many were told, or -ENOMEM.
+ */
+static int tell_couples(const struct state *s, struct report *r)
+{
+	struct couple told[COUPLES];
+	u32 n = 0;
+	int rc = 0;
+
+	for (int programs = 0; programs < 2 && !rc; programs++) {
+		struct sides d;
+
+		rc = sides_make(s, r, programs, &d);
+		while (!rc && n < COUPLES && couple_find(s, r, &d, told, n, &told[n]))
+			n++;
+		sides_free(&d);
+	}
+	for (u32 i = 0; i < n && !rc; i++) {
+		int level = level_of(pages_second(s, told[i].victim.refaults));
+
+		tell_evictor(r, s, &told[i], MAX(level, (int)LEVEL_RISK));
+	}
+	return rc ? rc : (int)n;
+}
+
 static int report(void *v, struct report *r)
 {
 	const struct state *s = v;
 	double refaults = kernel_refaults(s, r);
 	double stolen = (double)facts_delta(&s->sums.facts, "pgsteal_kswapd") / report_seconds(r);
 	const struct reader *victim;
-	struct couple c;
 	u32 tgid = 0;
-	int level = level_of(refaults);
+	int level = level_of(refaults), told;
 
 	if (level < 0) {
 		if (stolen >= STOLEN_RISK / 4 && s->read)
@@ -365,12 +490,10 @@ static int report(void *v, struct report *r)
 	}
 	if (pages_second(s, s->refaults) < SEEN_PART * refaults)
 		return 0;
-	if (couple_find(s, r, &c)) {
-		level = level_of(pages_second(s, c.victim->refaults));
-		tell_evictor(r, s, &c, MAX(level, (int)LEVEL_RISK));
-		return 0;
-	}
-	victim = most(s, true, 0, &tgid);
+	told = tell_couples(s, r);
+	if (told)
+		return MIN(told, 0);
+	victim = most(&s->sums.by, true, 0, &tgid);
 	if (victim && (double)victim->refaults >= VICTIM_PART * (double)s->refaults)
 		tell_too_small(r, s, victim, tgid, level);
 	return 0;

@@ -291,6 +291,27 @@ static void test_evictor(void **unused)
 	view_close(&f);
 }
 
+/* The reader past it is a new process each time: none of them is the one, its program is. */
+static void test_evictor_program(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_page_cache);
+	refaulted(&f, 64000);
+	cached(&f, 8, 0, 0, 6400);
+	for (u32 tgid = 100; tgid < 110; tgid++) {
+		PUT(&f, struct rec_task, REC_TASK, .tgid = tgid, .cgroup = 42, .comm = "cat");
+		cached(&f, tgid, 0, 0, 64000);
+		cached(&f, 8, tgid, CACHE_REFAULT, 6400);
+	}
+	x = only(&f);
+	assert_non_null(strstr(x->title, "cat (pid 10"));
+	assert_non_null(strstr(x->title, "working set of reader (pid 8)"));
+	view_close(&f);
+}
+
 /* Its own reading pushes out what it needs again. */
 static void test_cache_too_small(void **unused)
 {
@@ -522,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_lock_outside),
 		cmocka_unit_test(test_dirty),
 		cmocka_unit_test(test_evictor),
+		cmocka_unit_test(test_evictor_program),
 		cmocka_unit_test(test_cache_too_small),
 		cmocka_unit_test(test_cache_quiet),
 		cmocka_unit_test(test_kswapd_busy),
