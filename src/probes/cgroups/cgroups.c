@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "capture/names.h"
+#include "probes/cgroups/cgroups_dying.h"
 #include "probes/cgroups/cgroups_tree.h"
 #include "probes/probe.h"
 #include "sys/keyvals.h"
@@ -27,6 +28,7 @@ struct chosen {
 
 struct cgroups {
 	struct cgroups_tree tree;
+	struct cgroups_dying dying;
 	u64 scope_id;
 	VEC(struct chosen) chosen;
 	struct cgroup group;
@@ -239,6 +241,8 @@ static int cgroups_sample(struct capture *c, void *state)
 		rc = groups_choose(g);
 	for (size_t i = 0; i < MIN(g->chosen.n, (size_t)SENT_MAX) && !rc; i++)
 		rc = group_send(c, g, &g->chosen.v[i]);
+	if (!rc)
+		rc = cgroups_dying_send(c, &g->dying, &g->tree);
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	every_ns = cpu * COST_PART;
 	g->next_ns = now + MAX(GAP_NS, every_ns);
@@ -352,10 +356,23 @@ static const struct field fields[] = {
 	USAGE(first_some_total_us, FIELD_U64, UNIT_NONE, "some_total_us at the start"),
 };
 
+#define DYING(member_, type_, unit_, help_) FIELD(struct cgroup_dying, member_, type_, unit_, help_)
+
+static const struct field dying_fields[] = {
+	DYING(version, FIELD_U32, UNIT_ID, "of memory's hierarchy: 1 or 2"),
+	DYING(dying, FIELD_U64, UNIT_COUNT, "groups that were removed and are still kept"),
+	DYING(first_dying, FIELD_U64, UNIT_COUNT, "as many at the start"),
+	DYING(alive, FIELD_U64, UNIT_COUNT, "groups that there are"),
+	DYING(below, FIELD_U64, UNIT_CGROUP, "the group that most of them were in; 0: not known"),
+	DYING(below_dying, FIELD_U64, UNIT_COUNT, "how many of them"),
+};
+
 static const struct kind kinds[] = {
 	KIND(REC_CGROUP_MEMORY, struct cgroup_usage, "cgroup_memory", fields,
 		"a control group that is worth a look; flags: 1 near its limit, 2 swaps, 4 limit "
 		"hit or OOM kill since the start, 8 asked for, 16 pressure known, 32 parts known"),
+	KIND(REC_CGROUP_DYING, struct cgroup_dying, "cgroup_dying", dying_fields,
+		"control groups that were removed and that the kernel keeps"),
 };
 
 const struct probe probe_cgroups = {

@@ -52,4 +52,19 @@ struct cgroup_usage {
 	u64 first_some_total_us;
 };
 
+/*
+ * Control groups that were removed and that the kernel still keeps, since something charged to them
+ * is left: sent at the start, when it has changed and at the end, where there are some.
+ */
+struct cgroup_dying {
+	struct rec h;
+	u32 version; /* of memory's hierarchy */
+	u32 reserved;
+	u64 dying, first_dying; /* first_*: at the start */
+	u64 alive;
+	/* Version 2: the group deepest in the tree below which most of them were; 0: not known. */
+	u64 below;
+	u64 below_dying;
+};
+
 #endif

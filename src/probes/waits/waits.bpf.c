@@ -8,6 +8,7 @@
 
 AGG_TABLE(locks, struct waits_lock_key);
 AGG_TABLE(dirty, struct waits_dirty_key);
+AGG_TABLE(made, struct waits_made_key);
 
 struct atomic_word {
 	s64 counter;
@@ -26,6 +27,7 @@ struct task_struct___waits {
 	struct mm_struct___waits *mm;
 	void *stack;
 	int tgid;
+	struct task_struct___waits *real_parent;
 	char comm[COMM_LEN];
 } __attribute__((preserve_access_index));
 
@@ -203,4 +205,85 @@ int writer_waits(struct trace_event_raw_balance_dirty_pages *e)
 	v->sum[WAITS_DIRTIED] += BPF_CORE_READ(e, dirtied);
 	agg_time(v, (u64)pause * NS_PER_MS);
 	return 1;
+}
+
+/* NULL: out of scope, or no room. */
+static __always_inline struct agg_value *made_get(void *ctx, u32 kind)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct waits_made_key key = {.tgid = pid_tgid >> 32, .kind = kind};
+	const struct task_struct___waits *task = (void *)bpf_get_current_task();
+	struct probe_counts *c;
+	struct agg_value *v;
+
+	if (!scope_match(pid_tgid))
+		return 0;
+	c = counts();
+	if (!c)
+		return 0;
+	c->seen++;
+	if (kind == WAITS_PERCPU && stack_due(c))
+		key.ustack = stack_take(ctx, BPF_F_USER_STACK);
+	v = agg_get(&made, &key, 1);
+	if (v && !v->count++)
+		v->sum[WAITS_MADE_PARENT] = (u32)BPF_CORE_READ(task, real_parent, tgid);
+	return v;
+}
+
+#define PATH_LOOKED_AT 128
+
+/* The path without its last part, or its end. Behind the end are zeros. */
+static __always_inline void parent_take(struct agg_value *v, u64 path)
+{
+	char text[PATH_LOOKED_AT] = {};
+	u32 last = 0;
+
+	if (bpf_probe_read_kernel_str(text, sizeof(text), (void *)path) <= 0)
+		return;
+#pragma unroll
+	for (u32 i = 1; i < PATH_LOOKED_AT; i++)
+		last += (i - last) * ((((u32)(u8)text[i] ^ '/') - 1) >> 31);
+	if (last < AGG_NAME_LEN) {
+		bpf_probe_read_kernel(v->name, last & (AGG_NAME_LEN - 1), (void *)path);
+		return;
+	}
+	v->sum[WAITS_MADE_CUT] = 1;
+	bpf_probe_read_kernel(
+		v->name, AGG_NAME_LEN - 1, (void *)(path + last - (AGG_NAME_LEN - 1)));
+}
+
+/* (struct cgroup *, const char *path) */
+SEC("raw_tp/cgroup_mkdir")
+int group_made(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct agg_value *v = made_get(ctx, WAITS_GROUP_MADE);
+
+	if (v && v->count == 1)
+		parent_take(v, ctx->args[1]);
+	return 0;
+}
+
+SEC("raw_tp/cgroup_rmdir")
+int group_removed(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct agg_value *v = made_get(ctx, WAITS_GROUP_REMOVED);
+
+	if (v && v->count == 1)
+		parent_take(v, ctx->args[1]);
+	return 0;
+}
+
+/*
+ * To 5.18 (bool reserved, bool is_atomic, size_t size, …), since then with the call site before
+ * (commit f67bed134a05), which is an address.
+ */
+SEC("raw_tp/percpu_alloc_percpu")
+int percpu_made(struct bpf_raw_tracepoint_args *ctx)
+{
+	u64 first = ctx->args[0], third = ctx->args[2], fourth = ctx->args[3];
+	struct agg_value *v = made_get(ctx, WAITS_PERCPU);
+
+	if (v)
+		v->sum[WAITS_MADE_BYTES] += first > 1 ? fourth : third;
+	return 0;
 }

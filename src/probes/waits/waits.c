@@ -5,6 +5,7 @@
 
 #include "capture/names.h"
 #include "probes/probe.h"
+#include "sys/proc.h"
 #include "sys/root.h"
 
 static const struct attach_hook hooks[] = {
@@ -19,6 +20,19 @@ static const struct attach_hook hooks[] = {
 		.counts = true,
 		.needs = "writeback:balance_dirty_pages and kernel BTF",
 		.methods = {{"tracepoint balance_dirty_pages", {"writer_waits"}, {}, 0}},
+	},
+	{
+		.data = "who makes control groups",
+		.counts = true,
+		.needs = "raw tracepoints cgroup_*",
+		.methods = {{"raw tracepoints cgroup_mkdir, _rmdir",
+			{"group_made", "group_removed"}, {}, 0}},
+	},
+	{
+		.data = "who takes memory on each CPU",
+		.counts = true,
+		.needs = "raw tracepoint percpu_alloc_percpu",
+		.methods = {{"raw tracepoint percpu_alloc_percpu", {"percpu_made"}, {}, 0}},
 	},
 };
 
@@ -75,6 +89,33 @@ static int dirty_added(
 	return capture_emit(c, &r.h);
 }
 
+static u32 parent_name(struct capture *c, u32 tgid)
+{
+	_cleanup_str_ struct str label = {};
+
+	return tgid && !proc_label_read(tgid, &label) ? names_string(c->names, str_get(&label)) : 0;
+}
+
+static int made_added(
+	struct capture *c, const struct stack_maps *stacks, const void *key, const void *value)
+{
+	const struct waits_made_key *k = key;
+	const struct agg_value *v = value;
+	struct waits_made r = REC_INIT(struct waits_made, REC_WAITS_MADE, 0);
+
+	names_added(c->names, stacks, k, v, &r);
+	r.kind = k->kind;
+	r.count = v->count;
+	r.bytes = v->sum[WAITS_MADE_BYTES];
+	r.cut = !!v->sum[WAITS_MADE_CUT];
+	if (k->kind != WAITS_PERCPU) {
+		r.parent_tgid = (u32)v->sum[WAITS_MADE_PARENT];
+		r.parent = parent_name(c, r.parent_tgid);
+	}
+	memcpy(r.where, v->name, sizeof(r.where) - 1);
+	return capture_emit(c, &r.h);
+}
+
 static const struct probe_bpf bpf = {
 	.hooks = hooks,
 	.n_hooks = ARRAY_SIZE(hooks),
@@ -82,6 +123,7 @@ static const struct probe_bpf bpf = {
 		{
 			{"locks", sizeof(struct waits_lock_key), table_key_tgid, lock_added},
 			{"dirty", sizeof(struct waits_dirty_key), table_key_tgid, dirty_added},
+			{"made", sizeof(struct waits_made_key), table_key_tgid, made_added},
 		},
 	.needs_btf = true,
 	.frequent = true,
@@ -129,19 +171,42 @@ static const struct field dirty_fields[] = {
 		"name of the device, or its number, major:minor"),
 };
 
+#define MADE(member_, type_, unit_, help_) FIELD(struct waits_made, member_, type_, unit_, help_)
+
+static const struct field made_fields[] = {
+	MADE(tgid, FIELD_U32, UNIT_ID, "process"),
+	MADE(tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
+	MADE(stack, FIELD_U32, UNIT_STACK, "where it did so"),
+	MADE(kind, FIELD_U32, UNIT_ID,
+		"1 made a control group, 2 removed one, 3 took memory on each CPU"),
+	MADE(parent_tgid, FIELD_U32, UNIT_ID, "its parent"),
+	MADE(parent, FIELD_U32, UNIT_STRING, "the parent's name"),
+	MADE(count, FIELD_U64, UNIT_COUNT, "how often"),
+	MADE(bytes, FIELD_U64, UNIT_BYTES, "of kind 3: asked for, on one CPU"),
+	MADE(cgroup, FIELD_U64, UNIT_CGROUP, "cgroup of the process"),
+	FIELD_ARRAY(struct waits_made, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
+	FIELD_ARRAY(struct waits_made, where, FIELD_CHARS, UNIT_NONE, AGG_NAME_LEN,
+		"of groups: the path of one's parent"),
+	MADE(cut, FIELD_U32, UNIT_NONE, "1: where is the end of a longer path"),
+};
+
 static const struct kind kinds[] = {
 	KIND(REC_WAITS_LOCK, struct waits_lock, "waits_lock", lock_fields,
 		"waits for the lock of an address space since the last such record"),
 	KIND(REC_WAITS_DIRTY, struct waits_dirty, "waits_dirty", dirty_fields,
 		"sleeps of writers until dirty pages are written"),
+	KIND(REC_WAITS_MADE, struct waits_made, "waits_made", made_fields,
+		"control groups and memory on each CPU that a process made, since the last such "
+		"record"),
 };
 
 const struct probe probe_waits = {
 	.name = "waits",
-	.summary = "Who waits for locks of address spaces, and writers for the disk",
+	.summary = "Who waits for locks of address spaces and for the disk; who makes groups",
 	.details =
 		"Times the waits for mmap_lock, with who had it, and the sleeps in which the "
-		"kernel holds writers back while the disk writes. It feeds `memwhy check` and has "
+		"kernel holds writers back while the disk writes. Counts who makes and removes "
+		"control groups, and who takes memory on each CPU. It feeds `memwhy check` and has "
 		"no command of its own.",
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),

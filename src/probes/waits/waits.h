@@ -1,5 +1,6 @@
-/* Waits that are told by nothing else: for the lock of an address space, and of writers that are
- * made to wait for the disk. What the programs and the probe agree on, and the records. */
+/* What is told by nothing else: waits for the lock of an address space, and of writers for the
+ * disk; and who makes what the kernel keeps a set of counters for, on each CPU. What the programs
+ * and the probe agree on, and the records. */
 #ifndef MEMWHY_PROBES_WAITS_H
 #define MEMWHY_PROBES_WAITS_H
 
@@ -70,6 +71,40 @@ struct waits_dirty {
 	u64 cgroup;
 	char comm[COMM_LEN];
 	char device[16]; /* "vda"; "254:0" where it has no name */
+};
+
+enum waits_made_kind {
+	WAITS_GROUP_MADE = 1, /* a control group, in any hierarchy */
+	WAITS_GROUP_REMOVED,
+	WAITS_PERCPU, /* memory on each CPU: of groups, mounts, namespaces, BPF maps */
+};
+
+struct waits_made_key {
+	u32 tgid;
+	u32 tid; /* 0 unless by thread */
+	u32 ustack, kstack;
+	u32 kind; /* enum waits_made_kind */
+	u32 reserved;
+};
+
+/* agg_value.sum */
+enum { WAITS_MADE_BYTES, WAITS_MADE_PARENT, WAITS_MADE_CUT };
+
+/* On disk: what a process made, or removed, since the last such record. */
+struct waits_made {
+	struct rec h;
+	u32 tgid, tid;
+	u32 stack;
+	u32 kind; /* enum waits_made_kind */
+	u32 parent_tgid;
+	u32 parent; /* string: its name */
+	u64 count;
+	u64 bytes; /* of WAITS_PERCPU, on one CPU */
+	u64 cgroup;
+	char comm[COMM_LEN];
+	char where[AGG_NAME_LEN]; /* of groups: the path of one's parent in its hierarchy */
+	u32 cut;                  /* 1: `where` is the end of a longer path */
+	u32 reserved;
 };
 
 #endif

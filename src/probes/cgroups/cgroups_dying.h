@@ -1,0 +1,21 @@
+/*
+ * Private to the cgroups probe: control groups that were removed and that the kernel keeps. Owns
+ * how they are counted, and where most of them were.
+ */
+#ifndef MEMWHY_PROBES_CGROUPS_DYING_H
+#define MEMWHY_PROBES_CGROUPS_DYING_H
+
+#include "capture/capture.h"
+#include "probes/cgroups/cgroups.h"
+#include "probes/cgroups/cgroups_tree.h"
+
+/* To be zeroed before its first use. */
+struct cgroups_dying {
+	u64 first, last;
+	bool known;
+};
+
+/* After a scan of the tree. */
+int cgroups_dying_send(struct capture *c, struct cgroups_dying *d, const struct cgroups_tree *t);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * Control groups that were removed and that the kernel keeps, as something charged to them is left:
+ * how many, what they take, who makes and removes groups, and where.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "probes/cgroups/cgroups.h"
+#include "probes/waits/waits.h"
+#include "rules/held.h"
+#include "rules/rules.h"
+
+#define MANY 1000
+/* Of slab for each group, and in memory on each CPU (measured on 6.18, x86-64). */
+#define GROUP_BYTES (11ULL << 10)
+#define GROUP_CPU_BYTES 1700ULL
+#define MADE_LEAST 10 /* in the interval: fewer make nobody the one who does it */
+
+struct maker {
+	u64 made, removed;
+	u32 parent_tgid, parent;
+	char where[AGG_NAME_LEN];
+	u32 cut;
+};
+
+struct state {
+	struct rule_sums sums; /* tgid -> struct maker */
+	struct cgroup_dying dying;
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct state *s = v;
+
+	(void)o;
+	(void)err;
+	rule_sums_init(&s->sums, sizeof(u32), sizeof(struct maker));
+	return 0;
+}
+
+static int made_feed(struct state *s, const struct waits_made *r)
+{
+	struct maker *m;
+
+	if (r->kind != WAITS_GROUP_MADE && r->kind != WAITS_GROUP_REMOVED)
+		return 0;
+	m = groups_get(&s->sums.by, &r->tgid);
+	if (!m)
+		return -ENOMEM;
+	*(r->kind == WAITS_GROUP_MADE ? &m->made : &m->removed) += r->count;
+	m->parent_tgid = r->parent_tgid;
+	m->parent = r->parent ? r->parent : m->parent;
+	if (r->where[0]) {
+		memcpy(m->where, r->where, sizeof(m->where));
+		m->cut = r->cut;
+	}
+	return 0;
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	struct state *s = v;
+
+	if (r->kind == REC_WAITS_MADE)
+		return made_feed(s, (const void *)r);
+	if (r->kind == REC_CGROUP_DYING) {
+		s->dying = *(const struct cgroup_dying *)r;
+		return 0;
+	}
+	return facts_feed(&s->sums.facts, r);
+}
+
+/* Who makes most of them: a process, or the parent of many short ones. */
+struct who {
+	const struct maker *maker;
+	u32 tgid, parent_tgid, parent;
+	u64 own, of_parent, all;
+};
+
+static u64 of_parent(const struct state *s, u32 parent)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct maker *m = groups_value(&s->sums.by, i);
+
+		sum += m->parent_tgid == parent ? m->made + m->removed : 0;
+	}
+	return sum;
+}
+
+static struct who who_find(const struct state *s)
+{
+	struct who w = {};
+
+	for (size_t i = 0; i < s->sums.by.n; i++) {
+		const struct maker *m = groups_value(&s->sums.by, i);
+
+		w.all += m->made + m->removed;
+		if (m->made + m->removed <= w.own)
+			continue;
+		w.own = m->made + m->removed;
+		w.maker = m;
+		w.tgid = *(const u32 *)groups_key(&s->sums.by, i);
+		w.parent_tgid = m->parent_tgid;
+		w.parent = m->parent;
+	}
+	w.of_parent = w.maker && w.parent ? of_parent(s, w.parent_tgid) : 0;
+	if (w.all < MADE_LEAST || MAX(w.own, w.of_parent) * 2 < w.all)
+		w.maker = NULL;
+	return w;
+}
+
+static const char *who_text(struct report *r, const struct who *w)
+{
+	if (w->own * 2 >= w->all)
+		return report_process(r, w->tgid);
+	return report_text(r, "%s (pid %u), whose children are %s,", held_text(r, w->parent),
+		w->parent_tgid, report_program(r, w->tgid));
+}
+
+static void tell_who(struct report *r, struct finding *x, const struct who *w)
+{
+	u64 made = w->maker->made, removed = w->maker->removed;
+
+	x->tgid = w->own * 2 >= w->all ? w->tgid : w->parent_tgid;
+	finding_line(r, x->evidence, "%s made %llu and removed %llu control groups meanwhile%s",
+		report_process(r, w->tgid), made, removed,
+		w->of_parent > w->own ? ", and others of its parent more" : "");
+	if (w->maker->where[0])
+		finding_line(r, x->evidence, "one of them in %s%s", w->maker->cut ? "..." : "",
+			report_text(r, "%.*s", AGG_NAME_LEN, w->maker->where));
+	if (w->parent)
+		finding_line(r, x->evidence, "its parent is %s (pid %u)", held_text(r, w->parent),
+			w->parent_tgid);
+}
+
+static void tell_place(struct report *r, struct finding *x, const struct cgroup_dying *d)
+{
+	const char *path = d->below ? stream_cgroup(r->stream, d->below) : NULL;
+
+	if (!path)
+		return;
+	x->cgroup = d->below;
+	finding_line(r, x->evidence, "%llu of them were in cgroup %s", d->below_dying, path);
+}
+
+static void tell(struct report *r, const struct state *s, u64 bytes, int level)
+{
+	const struct cgroup_dying *d = &s->dying;
+	struct finding *x = report_finding(r, level, "dead-groups");
+	struct who w = who_find(s);
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->held_bytes = bytes;
+	x->title = report_text(r,
+		"%s%llu control groups that were removed are still kept by the kernel (dead "
+		"groups), some %s",
+		w.maker ? report_text(r, "%s makes and removes control groups: ", who_text(r, &w))
+			: "",
+		d->dying, fmt_bytes(a, bytes));
+	x->confidence = report_text(r, "high for the number; the memory is estimated, and %s",
+		w.maker ? "older ones may be of others" : "who made them was not seen");
+	finding_line(r, x->evidence,
+		"%llu were there at the start, %llu are now, beside %llu that "
+		"are in use",
+		d->first_dying, d->dying, d->alive);
+	if (w.maker)
+		tell_who(r, x, &w);
+	tell_place(r, x, d);
+	finding_line(r, x->evidence, "Percpu is %s, of all its users",
+		fmt_bytes(a, facts_last(&s->sums.facts, "Percpu")));
+	x->why = "A group that is removed stays as long as a page or an object that was charged to "
+		 "it: a file in the page cache or in tmpfs that its tasks wrote, a dentry. Its "
+		 "counters on each CPU stay too, and each walk over groups (reclaim, memory.stat) "
+		 "passes it.";
+	finding_line(
+		r, x->try_, "Have the kernel give back what they keep, as far as it is cache:");
+	finding_line(r, x->try_, "`echo 3 > /proc/sys/vm/drop_caches`");
+	finding_line(r, x->try_,
+		"What then remains is files in tmpfs that outlived their group: remove these, or "
+		"write them from a group that stays. Use one group again, in place of a new one "
+		"for each job.");
+	finding_line(r, x->undo, "Nothing to undo: caches fill again as they are used.");
+	if (d->version == 1)
+		finding_line(r, x->verify,
+			"`grep memory /proc/cgroups; find /sys/fs/cgroup/memory -type d | wc -l`");
+	else
+		finding_line(
+			r, x->verify, "`grep nr_dying_descendants /sys/fs/cgroup/cgroup.stat`");
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct state *s = v;
+	u64 bytes = s->dying.dying * (GROUP_BYTES + GROUP_CPU_BYTES * r->stream->host.cpus);
+
+	if (s->dying.dying >= MANY)
+		tell(r, s, bytes, MAX(held_level(r, bytes), (int)LEVEL_NOTE));
+	return 0;
+}
+
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_reset(&s->sums);
+	s->dying.first_dying = s->dying.dying;
+}
+
+static void destroy(void *v)
+{
+	rule_sums_destroy(&((struct state *)v)->sums);
+}
+
+const struct view rule_dead_groups = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};
