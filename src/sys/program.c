@@ -65,7 +65,8 @@ static const char *base_name(const char *path)
 
 static bool takes_word(const struct interpreter *it, const char *option)
 {
-	size_t n = strlen(option);
+	/* A word may be anything: in the list it is only looked for if it can stand there. */
+	size_t n = *option == '-' && !strchr(option, ' ') ? strlen(option) : 0;
 
 	for (const char *p = n ? it->more : NULL; p && (p = strstr(p, option)); p += n)
 		if (p[-1] == ' ' && p[n] == ' ')

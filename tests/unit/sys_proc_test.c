@@ -238,6 +238,8 @@ static void test_program(void **state)
 	check_program("python3", "python3\0a.py", 12, NULL); /* cut */
 	check_program("python3", "", 0, NULL);
 	CHECK_PROGRAM("python3", "python3\0\0a.py", "python3 a.py");
+	CHECK_PROGRAM("python3", "python3\0-W -X\0a.py", "python3 a.py");
+	CHECK_PROGRAM("python3", "python3\0 \0a.py", "python3  ");
 }
 
 /* What runs a program goes by the program's name; what does not, by its own. */
