@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "capture/reader.h"
 #include "sys/rights.h"
 
 void capture_close(struct capture *c)
 {
+	reader_close(c->reader);
 	mapping_cache_free(&c->mappings);
 	for (size_t i = 0; i < SHARED_MAPS; i++)
 		if (c->shared[i])
@@ -54,6 +56,19 @@ void capture_self_remove(struct capture *c, u32 tgid)
 		return;
 	*at = 0;
 	capture_self_send(c);
+}
+
+/* They work for memwhy, and are not counted. */
+int capture_reader_begin(struct capture *c)
+{
+	int rc;
+
+	if (c->reader)
+		return 0;
+	rc = reader_open(&c->reader);
+	for (u32 i = 0; i < READERS && !rc; i++)
+		rc = capture_self_add(c, (u32)reader_pid(c->reader, i));
+	return rc;
 }
 
 int capture_pause(struct capture *c, bool pause)

@@ -94,11 +94,13 @@ enum shared_map {
 };
 
 struct unwind; /* capture/unwind.h */
+struct reader; /* capture/reader.h */
 
 struct capture {
 	struct capture_options opt;
 	struct sink *sink;
 	struct names *names;
+	struct reader *reader; /* of files of observed programs; NULL: not begun */
 	struct unwind *unwind; /* NULL: user stacks are not asked for, or the kernel's are used */
 	struct mapping_cache mappings;
 	struct preload preload;      /* of the command, where a probe asked for it */
@@ -144,6 +146,10 @@ bool capture_named(const struct capture *c);
 /* Is `word` among the words after the command's name? */
 bool capture_operand(const struct capture *c, const char *word);
 
+/* Begins the processes that read files of others, where they are not yet: before rights are
+ * dropped, and best before anything is made that they would have a copy of. */
+int capture_reader_begin(struct capture *c);
+
 /*
  * A process was started, or has ended, that works for memwhy: it does not count. What it does
  * between its start and this does. More than SELF_HELPERS at a time: -ENOSPC.
@@ -151,9 +157,9 @@ bool capture_operand(const struct capture *c, const char *word);
 int capture_self_add(struct capture *c, u32 tgid);
 void capture_self_remove(struct capture *c, u32 tgid);
 /*
- * Until then, and from then on, nothing counts, whatever is attached: it takes a while to attach and
- * to detach one program after the other, and what they count in is one interval for all. For the
- * programs that ask scope_match().
+ * Until then, and from then on, nothing counts, whatever is attached: it takes a while to attach
+ * and to detach one program after the other, and what they count in is one interval for all. For
+ * the programs that ask scope_match().
  */
 int capture_pause(struct capture *c, bool pause);
 /* Writes both where programs read it: once that map was made. */

@@ -247,6 +247,11 @@ void names_tell(struct names *n, struct capture *c)
 		capture_note(c, NOTE_WARNING, "kernel code has no names: %s: %s", kernel->msg,
 			kernel->hint);
 	left_out_tell(n, c);
+	if (n->unread)
+		capture_note(c, NOTE_WARNING,
+			"the functions of %llu files have no names: the process that read them "
+			"died, or took too long (--no-lines may help)",
+			n->unread);
 	if (n->opt.servers)
 		servers_tell(n->opt.servers, c);
 }

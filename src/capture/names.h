@@ -17,6 +17,7 @@ struct names_options {
 	bool user_stacks;           /* follow address spaces as they change (perf MMAP2 events) */
 	bool debug_info;            /* lines and inlined functions, not only function names */
 	struct debuginfod *servers; /* asked for debug files that are not here; NULL: none */
+	struct reader *reader; /* reads files of others; NULL: this process does, in its cage */
 };
 
 int names_open(struct sink *sink, const struct names_options *o, struct names **ret);

@@ -1,4 +1,4 @@
-/* What names.c, names_stacks.c and names_tasks.c share: what was sent, by content. Private to them.
+/* What the files names*.c share: what was sent, by content. Private to them.
  */
 #ifndef MEMWHY_CAPTURE_NAMES_SENT_H
 #define MEMWHY_CAPTURE_NAMES_SENT_H
@@ -49,6 +49,7 @@ struct names {
 	struct groups stacks;  /* 128-bit hash of frame ids -> id */
 	struct groups pairs;   /* stack_pair -> id of a stack, the same in every process */
 	size_t resolved;       /* frames whose symbols were sent */
+	u64 unread;            /* modules without names, as who read them died */
 	bool other_kernel;
 	struct cgroup_hierarchy hierarchy;
 	struct cgroup_ids cgroup_ids;

@@ -1,12 +1,10 @@
-/* Frames and stacks of the kernel and of processes, sent once each, and their symbols. See names.h.
- */
+/* Frames and stacks of the kernel and of processes, sent once each. See names.h. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 
 #include <xxhash.h>
 
-#include "base/progress.h"
 #include "capture/follow.h"
 #include "capture/names_sent.h"
 #include "sym/perfmap.h"
@@ -241,102 +239,4 @@ u32 names_addresses(struct names *n, const u64 *kernel, u32 n_kernel, const stru
 u32 names_kernel_symbol(struct names *n, u64 address)
 {
 	return kernel_frame(n, address, false);
-}
-
-/* The name that its program gave to code made at run time. */
-static int made_resolve(struct names *n, const struct frame_key *key, struct sym_frame *ret)
-{
-	int rc = perf_maps_find(n->perf_maps, key->tgid, key->offset - key->is_return,
-		&ret->function, &ret->offset);
-
-	ret->offset += key->is_return;
-	return rc;
-}
-
-static int frame_resolve(struct names *n, const struct frame_key *key, struct sym_frames *ret)
-{
-	unsigned int flags = key->is_return ? SYM_RETURN_ADDRESS : 0;
-
-	if (key->space == FRAME_KERNEL && n->other_kernel)
-		return -ENOENT;
-	if (key->space == FRAME_KERNEL)
-		return symbolizer_resolve_kernel(n->symbolizer, key->offset, flags, ret);
-	return symbolizer_resolve_user(n->symbolizer, key->module, key->offset, flags, ret);
-}
-
-static int symbol_send(struct names *n, u32 frame, const struct sym_frames *f)
-{
-	size_t size = sizeof(struct rec_symbol) + f->n * sizeof(struct sym_line);
-	_cleanup_free_ struct rec_symbol *r = NULL;
-
-	if (!f->v[f->n - 1].function || size > REC_MAX_SIZE)
-		return 0; /* module and offset, which were sent, are all there is */
-	r = calloc(1, (size + 7) & ~7UL);
-	if (!r)
-		return -ENOMEM;
-	r->h.size = (u32)((size + 7) & ~7UL);
-	r->h.kind = REC_SYMBOL;
-	r->frame = frame;
-	r->n = (u32)f->n;
-	for (size_t i = 0; i < f->n; i++)
-		r->lines[i] = (struct sym_line){
-			.function = names_string(n, f->v[i].function),
-			.file = names_string(n, f->v[i].file),
-			.line = f->v[i].line,
-			.offset = (u32)f->v[i].offset,
-		};
-	return names_put(n, &r->h);
-}
-
-static int frame_symbolize(struct names *n, size_t i)
-{
-	struct frame_key key = *(const struct frame_key *)groups_key(&n->frames, i);
-	u32 id = *(const u32 *)groups_value(&n->frames, i);
-	struct sym_frame made = {};
-	struct sym_frames f = {&made, 1};
-
-	if ((key.tgid && !made_resolve(n, &key, &made)) || !frame_resolve(n, &key, &f))
-		return symbol_send(n, id, &f);
-	return 0;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const u64 *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* One module after the other. */
-int names_symbolize(struct names *n, bool last)
-{
-	VEC(u64) order = {};
-	int rc = 0;
-
-	if (n->resolved == n->frames.n)
-		return 0;
-	if (budget_pass_begin(&n->budget))
-		symbolizer_forget_all(n->symbolizer);
-	perf_maps_pass_begin(n->perf_maps);
-
-	for (size_t i = n->resolved; i < n->frames.n && !rc; i++) {
-		const struct frame_key *key = groups_key(&n->frames, i);
-
-		rc = vec_push(&order, (u64)key->module << 32 | i);
-	}
-	if (order.n)
-		qsort(order.v, order.n, sizeof(*order.v), by_number);
-	for (size_t i = 0; i < order.n && !rc; i++) {
-		u32 module = order.v[i] >> 32;
-
-		progress_step("finding names of functions", i, order.n);
-		rc = frame_symbolize(n, (u32)order.v[i]);
-		if (last && (i + 1 == order.n || module != order.v[i + 1] >> 32))
-			symbolizer_forget(n->symbolizer, module);
-	}
-	budget_pass_end(&n->budget);
-	perf_maps_forget_ended(n->perf_maps);
-	n->resolved = n->frames.n;
-	vec_free(&order);
-	return rc;
 }

@@ -11,25 +11,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "capture/reader_work.h"
+#include "capture/reader_talk.h"
 #include "cfi/rules.h"
 
-#define ANSWER_NS (20 * NSEC_PER_SEC)
 #define SEGMENTS_MAX 4096
 #define SECTION_MAX (64ULL << 20) /* as cfi/elf_table.c */
 #define RULES_MAX 65536
-
-struct one {
-	pid_t pid; /* 0: gone, or not of ours */
-	int socket;
-	u64 cpu_ns;
-};
-
-struct reader {
-	struct one all[READERS];
-	u32 at; /* who is asked */
-	u64 begun_ns;
-};
 
 static int one_start(struct one *o)
 {
@@ -121,7 +108,16 @@ u64 reader_cpu_ns(const struct reader *r)
 	return sum;
 }
 
-static int bad(struct reader *r)
+u64 reader_grown_bytes(const struct reader *r)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < READERS; i++)
+		sum += r->all[i].grown_bytes;
+	return sum;
+}
+
+int reader_bad(struct reader *r)
 {
 	struct one *o = &r->all[r->at];
 
@@ -132,7 +128,7 @@ static int bad(struct reader *r)
 	return -EBADMSG;
 }
 
-static int read_all(struct reader *r, void *to, size_t n, u64 until_ns)
+int reader_read(struct reader *r, void *to, size_t n, u64 until_ns)
 {
 	struct pollfd p = {.fd = r->all[r->at].socket, .events = POLLIN};
 
@@ -141,34 +137,66 @@ static int read_all(struct reader *r, void *to, size_t n, u64 until_ns)
 		ssize_t k;
 
 		if (now >= until_ns)
-			return bad(r);
+			return reader_bad(r);
 		if (poll(&p, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1) < 0 && errno != EINTR)
-			return bad(r);
+			return reader_bad(r);
 		k = recv(p.fd, at, n, MSG_DONTWAIT);
 		if (k < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (k <= 0)
-			return bad(r);
+			return reader_bad(r);
 		at += k;
 		n -= (size_t)k;
 	}
 	return 0;
 }
 
-static int ask_send(struct reader *r, enum reader_what what, int file)
+int reader_write(struct reader *r, const void *from, size_t n, u64 until_ns)
+{
+	struct pollfd p = {.fd = r->all[r->at].socket, .events = POLLOUT};
+
+	for (const char *at = from; n;) {
+		u64 now = clock_mono_ns();
+		ssize_t k;
+
+		if (now >= until_ns)
+			return reader_bad(r);
+		if (poll(&p, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1) < 0 && errno != EINTR)
+			return reader_bad(r);
+		k = send(p.fd, at, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (k < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (k <= 0)
+			return reader_bad(r);
+		at += k;
+		n -= (size_t)k;
+	}
+	return 0;
+}
+
+int reader_give(struct reader *r, void *head, size_t n, int file)
 {
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = {};
+	struct iovec data = {head, n};
+	struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1};
+
+	if (file >= 0) {
+		control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+	}
+	if (sendmsg(r->all[r->at].socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n)
+		return reader_bad(r);
+	return 0;
+}
+
+int reader_ask(struct reader *r, enum reader_what what, int file)
+{
 	struct reader_ask ask = {.what = what};
-	struct iovec data = {&ask, sizeof(ask)};
-	struct msghdr m = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
 
 	while (r->at < READERS && r->all[r->at].socket < 0)
 		r->at++;
@@ -176,16 +204,21 @@ static int ask_send(struct reader *r, enum reader_what what, int file)
 		r->at = READERS - 1;
 		return -ESRCH;
 	}
-	control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-	memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
-	return sendmsg(r->all[r->at].socket, &m, MSG_NOSIGNAL) < 0 ? bad(r) : 0;
+	return reader_give(r, &ask, sizeof(ask), file);
 }
 
-/* Errors are the reader's own words: none of them may end the session. */
-static int error_of(struct reader *r, s32 rc)
+void reader_spent(struct reader *r, const struct reader_spent *spent)
+{
+	struct one *o = &r->all[r->at];
+
+	o->cpu_ns = MIN(spent->cpu_ns, clock_mono_ns() - r->begun_ns);
+	o->grown_bytes = MIN(spent->grown_bytes, READER_MEMORY_MAX);
+}
+
+int reader_error(struct reader *r, s32 rc)
 {
 	if (rc > 0 || rc < -4095)
-		return bad(r);
+		return reader_bad(r);
 	return rc == -ENOMEM || rc == -EBADMSG ? -EFBIG : rc;
 }
 
@@ -201,19 +234,19 @@ int reader_look(struct reader *r, int fd, struct reader_file *ret)
 	u64 until = clock_mono_ns() + ANSWER_NS;
 	struct reader_file file = {};
 	struct reader_answer a;
-	int rc = ask_send(r, READER_LOOK, fd);
+	int rc = reader_ask(r, READER_LOOK, fd);
 
 	if (!rc)
-		rc = read_all(r, &a, sizeof(a), until);
+		rc = reader_read(r, &a, sizeof(a), until);
 	if (rc)
 		return rc;
 	if (a.rc)
-		return error_of(r, a.rc);
+		return reader_error(r, a.rc);
 	if (!place_is_sound(&a))
-		return bad(r);
+		return reader_bad(r);
 	if (vec_reserve(&file.segments, a.n))
 		return -ENOMEM;
-	rc = read_all(r, file.segments.v, a.n * sizeof(*file.segments.v), until);
+	rc = reader_read(r, file.segments.v, a.n * sizeof(*file.segments.v), until);
 	if (rc) {
 		vec_free(&file.segments);
 		return rc;
@@ -236,7 +269,7 @@ int reader_look(struct reader *r, int fd, struct reader_file *ret)
 void reader_skip(struct reader *r)
 {
 	if (send(r->all[r->at].socket, "", 1, MSG_NOSIGNAL) != 1)
-		bad(r);
+		reader_bad(r);
 }
 
 static bool rules_are_sound(const struct cfi_rule *rules, u32 n)
@@ -276,7 +309,7 @@ static int table_read(struct reader *r, const struct reader_table_answer *a,
 
 	if (!t)
 		return -ENOMEM;
-	rc = read_all(r, t + 1, bytes - sizeof(*t), until);
+	rc = reader_read(r, t + 1, bytes - sizeof(*t), until);
 	if (rc)
 		return rc;
 	*t = (struct cfi_table){
@@ -292,7 +325,7 @@ static int table_read(struct reader *r, const struct reader_table_answer *a,
 	t->counts.section_bytes = f->size;
 	if (!rules_are_sound(t->rows.rules, t->n_rules) ||
 		!rows_are_sound(t, f->code_end - f->code_start))
-		return bad(r);
+		return reader_bad(r);
 	*ret = take_ptr(t);
 	return 0;
 }
@@ -301,35 +334,35 @@ int reader_table(struct reader *r, const struct reader_file *file, struct cfi_ta
 {
 	u64 begun = clock_mono_ns(), until = begun + ANSWER_NS;
 	struct reader_table_answer a;
-	int rc = send(r->all[r->at].socket, "\1", 1, MSG_NOSIGNAL) == 1 ? 0 : bad(r);
+	int rc = send(r->all[r->at].socket, "\1", 1, MSG_NOSIGNAL) == 1 ? 0 : reader_bad(r);
 
 	if (!rc)
-		rc = read_all(r, &a, sizeof(a), until);
+		rc = reader_read(r, &a, sizeof(a), until);
 	if (rc)
 		return rc;
 	if (a.rc)
-		return error_of(r, a.rc);
-	r->all[r->at].cpu_ns = MIN(a.cpu_ns, clock_mono_ns() - r->begun_ns);
-	return head_is_sound(&a, file) ? table_read(r, &a, file, until, ret) : bad(r);
+		return reader_error(r, a.rc);
+	reader_spent(r, &a.spent);
+	return head_is_sound(&a, file) ? table_read(r, &a, file, until, ret) : reader_bad(r);
 }
 
 int reader_needs(struct reader *r, int fd, char ret[READER_NEEDS_MAX], u32 *ret_n)
 {
 	u64 until = clock_mono_ns() + ANSWER_NS;
 	struct reader_answer a;
-	int rc = ask_send(r, READER_NEEDS, fd);
+	int rc = reader_ask(r, READER_NEEDS, fd);
 
 	if (!rc)
-		rc = read_all(r, &a, sizeof(a), until);
+		rc = reader_read(r, &a, sizeof(a), until);
 	if (rc)
 		return rc;
 	if (a.rc)
-		return error_of(r, a.rc);
+		return reader_error(r, a.rc);
 	if (a.n > READER_NEEDS_MAX)
-		return bad(r);
-	rc = read_all(r, ret, a.n, until);
+		return reader_bad(r);
+	rc = reader_read(r, ret, a.n, until);
 	if (!rc && a.n && ret[a.n - 1])
-		return bad(r);
+		return reader_bad(r);
 	*ret_n = rc ? 0 : a.n;
 	return rc;
 }

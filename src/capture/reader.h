@@ -31,9 +31,9 @@ void reader_close(struct reader *r);
 pid_t reader_pid(const struct reader *r, u32 i);
 
 /*
- * fd: of the file, borrowed. As cfi_elf_source() and elf_file_open() fail. -EBADMSG: the process that
- * read it died, took too long, or answered what cannot be; -ESRCH: none is left. After 0 the table
- * is to be had, or skipped, before anything else is asked for; segments are the caller's.
+ * fd: of the file, borrowed. As cfi_elf_source() and elf_file_open() fail. -EBADMSG: the process
+ * that read it died, took too long, or answered what cannot be; -ESRCH: none is left. After 0 the
+ * table is to be had, or skipped, before anything else is asked for; segments are the caller's.
  */
 int reader_look(struct reader *r, int fd, struct reader_file *ret);
 /* The table, to be freed with cfi_table_free(). */
@@ -42,8 +42,9 @@ void reader_skip(struct reader *r);
 /* The loader and the libraries that a program names, each ending in a zero byte, one after the
  * other: n bytes. */
 int reader_needs(struct reader *r, int fd, char ret[READER_NEEDS_MAX], u32 *ret_n);
-/* CPU time of all of them, as far as they have told. */
+/* CPU time of all of them, and by what memory they have grown at most, as far as they have told. */
 u64 reader_cpu_ns(const struct reader *r);
+u64 reader_grown_bytes(const struct reader *r);
 
 /* For tests: a reader whose only process is at the other end of a socket, which it takes. */
 int reader_over(int socket, struct reader **ret);

@@ -17,13 +17,15 @@
 #include "base/str.h"
 #include "cage/cage.h"
 #include "capture/reader.h"
+#include "capture/reader_names_work.h"
 #include "cfi/elf_table.h"
 
 #define DYNAMIC_BYTES (1U << 20)
-#define MEMORY_MAX (2ULL << 30)
 #define CPU_SECONDS 300 /* in all */
 
-static void write_all(const void *from, size_t n)
+static u64 resident_begun; /* what the process had of memwhy's */
+
+void work_write(const void *from, size_t n)
 {
 	const char *p = from;
 
@@ -39,14 +41,29 @@ static void write_all(const void *from, size_t n)
 	}
 }
 
-/* False: it is over. */
-static bool ask_take(struct reader_ask *ret, int *ret_fd)
+void work_read(void *to, size_t n)
+{
+	char *p = to;
+
+	while (n) {
+		ssize_t k = read(0, p, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			_exit(0);
+		p += k;
+		n -= (size_t)k;
+	}
+}
+
+bool work_take(void *to, size_t n, int *ret_fd)
 {
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = {};
-	struct iovec data = {ret, sizeof(*ret)};
+	struct iovec data = {to, n};
 	struct msghdr m = {
 		.msg_iov = &data,
 		.msg_iovlen = 1,
@@ -55,12 +72,12 @@ static bool ask_take(struct reader_ask *ret, int *ret_fd)
 	};
 	const struct cmsghdr *c;
 
-	if (recvmsg(0, &m, MSG_CMSG_CLOEXEC) != sizeof(*ret))
+	*ret_fd = -1;
+	if (recvmsg(0, &m, MSG_CMSG_CLOEXEC) != (ssize_t)n)
 		return false;
 	c = CMSG_FIRSTHDR(&m);
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-		return false;
-	memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
 	return true;
 }
 
@@ -70,6 +87,19 @@ static u64 cpu_now(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (u64)t.tv_sec * NSEC_PER_SEC + (u64)t.tv_nsec;
+}
+
+static u64 most_resident(void)
+{
+	struct rusage u = {};
+
+	getrusage(RUSAGE_SELF, &u);
+	return (u64)u.ru_maxrss * 1024;
+}
+
+struct reader_spent work_spent(void)
+{
+	return (struct reader_spent){cpu_now(), most_resident() - resident_begun};
 }
 
 static void table_answer(const struct cfi_source *source)
@@ -83,13 +113,13 @@ static void table_answer(const struct cfi_source *source)
 		a.base = table->base;
 		a.counts = table->counts;
 	}
-	a.cpu_ns = cpu_now();
-	write_all(&a, sizeof(a));
+	a.spent = work_spent();
+	work_write(&a, sizeof(a));
 	if (a.rc)
 		return;
-	write_all(table->rows.rules, a.n_rules * sizeof(*table->rows.rules));
-	write_all(table->rows.pc, a.n_rows * sizeof(*table->rows.pc));
-	write_all(table->rows.rule_of, a.n_rows * sizeof(*table->rows.rule_of));
+	work_write(table->rows.rules, a.n_rules * sizeof(*table->rows.rules));
+	work_write(table->rows.pc, a.n_rows * sizeof(*table->rows.pc));
+	work_write(table->rows.rule_of, a.n_rows * sizeof(*table->rows.rule_of));
 }
 
 static void look(int fd)
@@ -103,7 +133,7 @@ static void look(int fd)
 	if (!a.rc)
 		a.rc = cfi_elf_source(&file, &section, &source, NULL);
 	if (a.rc) {
-		write_all(&a, sizeof(a));
+		work_write(&a, sizeof(a));
 		vec_free(&section);
 		return;
 	}
@@ -113,8 +143,8 @@ static void look(int fd)
 	a.address = source.eh_frame.address;
 	a.code_start = source.code_start;
 	a.code_end = source.code_end;
-	write_all(&a, sizeof(a));
-	write_all(file.segments.v, a.n * sizeof(*file.segments.v));
+	work_write(&a, sizeof(a));
+	work_write(file.segments.v, a.n * sizeof(*file.segments.v));
 	if (read(0, &wanted, 1) != 1)
 		_exit(0);
 	if (wanted)
@@ -168,11 +198,12 @@ static void needs(int fd)
 	if (names.failed)
 		a.rc = -EFBIG;
 	a.n = a.rc ? 0 : (u32)names.len;
-	write_all(&a, sizeof(a));
-	write_all(names.buf, a.n);
+	work_write(&a, sizeof(a));
+	work_write(names.buf, a.n);
 }
 
-/* Nothing of memwhy's stays open but the socket; keys pressed at the terminal do not reach it. */
+/* Nothing of memwhy's stays open but the socket, and what the process is told of itself; keys
+ * pressed at the terminal do not reach it. */
 static void shut_in(int socket)
 {
 	struct rlimit cpu = {CPU_SECONDS, CPU_SECONDS}, none = {};
@@ -188,10 +219,11 @@ static void shut_in(int socket)
 	dup2(open("/dev/null", O_WRONLY), 1);
 	dup2(1, 2);
 	syscall(SYS_close_range, 3, ~0U, 0);
+	names_work_begin(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
 	setrlimit(RLIMIT_CPU, &cpu);
 	setrlimit(RLIMIT_CORE, &none);
 #ifndef __SANITIZE_ADDRESS__
-	setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_MAX, MEMORY_MAX});
+	setrlimit(RLIMIT_AS, &(struct rlimit){READER_MEMORY_MAX, READER_MEMORY_MAX});
 #endif
 	rc = cage_enter(CAGE_READER, &err);
 	if (rc && rc != -EOPNOTSUPP) /* a kernel without filters: without capabilities at least */
@@ -204,9 +236,12 @@ _Noreturn void reader_work(int socket)
 	int fd;
 
 	shut_in(socket);
-	while (ask_take(&ask, &fd)) {
+	resident_begun = most_resident();
+	while (work_take(&ask, sizeof(ask), &fd)) {
 		if (ask.what == READER_NEEDS)
 			needs(fd);
+		else if (ask.what == READER_NAMES)
+			names_work(fd);
 		else
 			look(fd);
 	}

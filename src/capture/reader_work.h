@@ -5,11 +5,22 @@
 #include "base/types.h"
 #include "cfi/table.h"
 
-enum reader_what { READER_LOOK, READER_NEEDS };
+#define READER_MEMORY_MAX (2ULL << 30)
 
-/* Comes with the descriptor of the file. */
+enum reader_what {
+	READER_LOOK,
+	READER_NEEDS,
+	READER_NAMES, /* see reader_names_work.h */
+};
+
+/* Comes with the descriptor of the file, where there is one. */
 struct reader_ask {
 	u32 what;
+};
+
+/* By the process, so far. */
+struct reader_spent {
+	u64 cpu_ns, grown_bytes;
 };
 
 /* Behind it: segments, or the names of what is needed. */
@@ -25,11 +36,18 @@ struct reader_table_answer {
 	s32 rc;
 	u32 n_rules, n_rows;
 	u64 base;
-	u64 cpu_ns; /* of the process, so far */
+	struct reader_spent spent;
 	struct cfi_counts counts;
 };
 
 /* In a process of its own: answers until the socket is closed, and ends. */
 _Noreturn void reader_work(int socket);
+
+/* For what the process does, in files of its own. Where the other end is gone they end it. */
+void work_write(const void *from, size_t n);
+void work_read(void *to, size_t n);
+/* Some bytes with which a descriptor may come; -1: none did. False: it is over. */
+bool work_take(void *to, size_t n, int *ret_fd);
+struct reader_spent work_spent(void);
 
 #endif

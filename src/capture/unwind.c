@@ -10,7 +10,6 @@
 #include "bpf/unwind.h"
 #include "capture/kbtf.h"
 #include "capture/names.h"
-#include "capture/reader.h"
 #include "capture/unwind_files.h"
 #include "capture/unwind_layouts.h"
 #include "capture/unwind_maps.h"
@@ -42,7 +41,6 @@ struct process {
 
 struct unwind {
 	struct capture *c;
-	struct reader *reader;
 	struct unwind_files *files;
 	struct unwind_layouts *layouts;
 	struct ring_buffer *asks;
@@ -60,16 +58,6 @@ static int on_ask(void *arg, void *data, size_t size)
 	return size < sizeof(*ask) ? 0 : vec_push(&u->asked, *ask);
 }
 
-/* They work for memwhy, and are not counted. */
-static int reader_begin(struct capture *c, struct unwind *u)
-{
-	int rc = reader_open(&u->reader);
-
-	for (u32 i = 0; i < READERS && !rc; i++)
-		rc = capture_self_add(c, (u32)reader_pid(u->reader, i));
-	return rc;
-}
-
 static int maps_open(struct capture *c, struct unwind *u)
 {
 	struct module_table *modules = names_modules(c->names);
@@ -78,10 +66,10 @@ static int maps_open(struct capture *c, struct unwind *u)
 	if (rc)
 		return rc;
 	u->procs = c->shared[SHARED_UNWIND_PROCS] - 1;
-	rc = reader_begin(c, u);
+	rc = capture_reader_begin(c);
 	if (rc)
 		return rc;
-	rc = unwind_files_open(modules, u->reader, c->shared[SHARED_UNWIND_PAGES] - 1,
+	rc = unwind_files_open(modules, c->reader, c->shared[SHARED_UNWIND_PAGES] - 1,
 		c->shared[SHARED_UNWIND_RULES] - 1, c->shared[SHARED_UNWIND_KNOWN] - 1,
 		unwind_maps_pages(0), &u->files);
 	if (!rc)
@@ -157,10 +145,6 @@ void unwind_close(struct unwind *u)
 	ring_buffer__free(u->asks);
 	unwind_layouts_close(u->layouts);
 	unwind_files_close(u->files);
-	for (u32 i = 0; u->reader && i < READERS; i++)
-		if (reader_pid(u->reader, i))
-			capture_self_remove(u->c, (u32)reader_pid(u->reader, i));
-	reader_close(u->reader);
 	free(u);
 }
 
@@ -370,11 +354,6 @@ void unwind_limit(struct unwind *u, u32 shrink)
 const struct unwind_files_stats *unwind_stats(const struct unwind *u)
 {
 	return unwind_files_stats(u->files);
-}
-
-u64 unwind_cpu_ns(const struct unwind *u)
-{
-	return reader_cpu_ns(u->reader);
 }
 
 u64 unwind_bytes(const struct unwind *u)

@@ -25,8 +25,6 @@ int unwind_program(struct unwind *u, const char *name);
 int unwind_fd(const struct unwind *u);
 /* Takes what programs ask for, and what has changed. */
 int unwind_take(struct unwind *u);
-/* CPU time of the processes that read files for it. */
-u64 unwind_cpu_ns(const struct unwind *u);
 /* What the maps take. */
 u64 unwind_bytes(const struct unwind *u);
 /* Tables take at most so much at a level of capture.shrink. */

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "capture/reader.h"
 #include "capture/unwind.h"
 #include "sys/proc.h"
 
@@ -93,9 +94,11 @@ struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, s
 	r.cpu_ns = ((u64)u.ru_utime.tv_sec + (u64)u.ru_stime.tv_sec) * NSEC_PER_SEC +
 		   ((u64)u.ru_utime.tv_usec + (u64)u.ru_stime.tv_usec) * NSEC_PER_USEC;
 	r.rss_bytes = rss_most(&u);
-	if (c->unwind) {
+	if (c->unwind)
 		r.bpf_bytes += unwind_bytes(c->unwind);
-		r.cpu_ns += unwind_cpu_ns(c->unwind);
+	if (c->reader) {
+		r.cpu_ns += reader_cpu_ns(c->reader);
+		r.rss_bytes += reader_grown_bytes(c->reader);
 	}
 	return r;
 }

@@ -13,11 +13,12 @@
 #include "probes/probe.h"
 
 struct cost {
-	int stats_fd;      /* keeps the statistics on; -1: off */
-	u64 seen_at_close; /* events seen when they were turned off */
+	int stats_fd;                   /* keeps the statistics on; -1: off */
+	u64 seen_at_close;              /* events seen when they were turned off */
 	u64 ns_at_close, runs_at_close; /* without what was before they counted */
 	u64 ns_before, runs_before;     /* while programs were attached, and saw nothing */
-	const struct unwind *unwind; /* whose maps are no probe's; NULL: none */
+	const struct unwind *unwind;    /* whose maps are no probe's; NULL: none */
+	const struct reader *reader;    /* which works for memwhy; NULL: none */
 };
 
 void cost_begin(struct cost *c);

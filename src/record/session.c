@@ -296,18 +296,27 @@ static int setting_was_left(void *arg, const char *path, const char *value, cons
 		before);
 }
 
-static int session_begin(struct session *s, struct err *err)
+static int names_begin(struct session *s)
 {
 	const struct session_config *cfg = s->cfg;
-	struct names_options names = {
+	int rc = capture_reader_begin(&s->c);
+	const struct names_options names = {
 		.cgroup_version = cfg->opt.cgroup_version,
 		.user_stacks = cfg->opt.user_stacks,
 		.debug_info = cfg->debug_info,
 		.servers = cfg->opt.debuginfod_ns ? &s->servers : NULL,
+		.reader = s->c.reader,
 	};
+
+	return rc ? rc : names_open(s->c.sink, &names, &s->c.names);
+}
+
+static int session_begin(struct session *s, struct err *err)
+{
+	const struct session_config *cfg = s->cfg;
 	int rc = mounts_check(err);
 
-	if (!rc && names.servers)
+	if (!rc && cfg->opt.debuginfod_ns)
 		rc = debuginfod_open(cfg->opt.debuginfod_ns, &s->servers, err);
 	if (rc)
 		return rc;
@@ -328,7 +337,7 @@ static int session_begin(struct session *s, struct err *err)
 		rc = vec_push(&s->c.opt.scope.tasks, (u32)s->child.pid);
 	}
 	if (!rc)
-		rc = names_open(s->c.sink, &names, &s->c.names);
+		rc = names_begin(s);
 	if (!rc)
 		rc = origin_send(&s->c, cfg->command, cfg->scope_text);
 	if (!rc && cfg->opt.as_other) {
@@ -338,6 +347,7 @@ static int session_begin(struct session *s, struct err *err)
 	}
 	if (!rc) {
 		cost_begin(&s->cost);
+		s->cost.reader = s->c.reader;
 		rc = unwind_begin(s);
 	}
 	if (!rc)

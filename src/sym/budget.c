@@ -2,25 +2,36 @@
 #include "sym/budget.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 
+#define STATM_BYTES 128
 #define RSS_CHECK_EVERY_NS (20 * NSEC_PER_MSEC)
 /* libdw makes at most a few bytes of each byte of honest debug information. */
 #define RSS_SPARE_BYTES (64ULL << 20)
 #define RSS_PER_BYTE 8
 
-/* Resident bytes of this process; 0 where /proc cannot be read, which turns the limit off. */
-static u64 self_rss_bytes(void)
+static bool statm_read(int fd, char *ret, size_t size)
 {
-	_cleanup_str_ struct str s = {};
-	unsigned long size, resident;
+	_cleanup_close_ int own = fd < 0 ? open("/proc/self/statm", O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t n = pread(fd < 0 ? own : fd, ret, size - 1, 0);
 
-	if (file_read("/proc/self/statm", &s))
+	ret[MAX(n, 0)] = '\0';
+	return n > 0;
+}
+
+/* Resident bytes of this process; 0 where /proc cannot be read, which turns the limit off. */
+static u64 self_rss_bytes(const struct sym_budget *b)
+{
+	unsigned long size, resident;
+	char text[STATM_BYTES];
+
+	if (!statm_read(b->statm - 1, text, sizeof(text)))
 		return 0;
-	if (sscanf(str_get(&s), "%lu %lu", &size, &resident) != 2)
+	if (sscanf(text, "%lu %lu", &size, &resident) != 2)
 		return 0;
 	return (u64)resident * (u64)sysconf(_SC_PAGESIZE);
 }
@@ -38,16 +49,26 @@ void budget_init(struct sym_budget *b, u64 bytes, u64 ns)
 	*b = (struct sym_budget){
 		.bytes_max = bytes ? bytes : BUDGET_BYTES_DEFAULT,
 		.ns_max = ns ? ns : BUDGET_NS_DEFAULT,
-		.start_rss_bytes = self_rss_bytes(),
 		.users = {{.trusted = true}},
 		.n_users = 1,
 	};
 	b->ns_left = b->ns_max;
+	b->start_rss_bytes = self_rss_bytes(b);
 }
 
 void budget_limit(struct sym_budget *b, u64 bytes)
 {
 	b->bytes_max = bytes;
+}
+
+void budget_others(struct sym_budget *b, u64 bytes)
+{
+	b->bytes_others = MIN(bytes, b->bytes_max);
+}
+
+void budget_statm(struct sym_budget *b, int fd)
+{
+	b->statm = fd + 1;
 }
 
 u32 budget_user(struct sym_budget *b, u32 uid)
@@ -75,7 +96,7 @@ int budget_take(struct sym_budget *b, u64 bytes)
 {
 	struct budget_user *u = &b->users[b->user];
 
-	if (bytes > b->bytes_max || b->bytes_taken > b->bytes_max - bytes ||
+	if (bytes > b->bytes_max || b->bytes_taken + b->bytes_others > b->bytes_max - bytes ||
 		u->bytes + bytes > share(u, b->bytes_max))
 		return -EFBIG;
 	b->bytes_taken += bytes;
@@ -91,7 +112,8 @@ void budget_give_back(struct sym_budget *b, u32 user, u64 bytes)
 
 int budget_take_word(struct sym_budget *b, u64 bytes)
 {
-	if (b->words_bytes + bytes > b->bytes_max / 2 || b->bytes_taken + bytes > b->bytes_max) {
+	if (b->words_bytes + bytes > b->bytes_max / 2 ||
+		b->bytes_taken + b->bytes_others + bytes > b->bytes_max) {
 		b->words_out++;
 		return -EFBIG;
 	}
@@ -114,13 +136,13 @@ bool budget_pass_begin(struct sym_budget *b)
 
 	if (full)
 		b->grown_bytes = 0;
-	b->start_rss_bytes = self_rss_bytes();
+	b->start_rss_bytes = self_rss_bytes(b);
 	return full;
 }
 
 void budget_pass_end(struct sym_budget *b)
 {
-	u64 rss = self_rss_bytes();
+	u64 rss = self_rss_bytes(b);
 
 	b->grown_bytes += rss > b->start_rss_bytes ? rss - b->start_rss_bytes : 0;
 }
@@ -169,7 +191,7 @@ bool budget_over(struct sym_budget *b)
 	b->over = now >= b->deadline_ns;
 	if (now - b->rss_checked_ns >= RSS_CHECK_EVERY_NS) {
 		b->rss_checked_ns = now;
-		if (self_rss_bytes() > rss_max(b))
+		if (self_rss_bytes(b) > rss_max(b))
 			b->over = true;
 	}
 	return b->over;

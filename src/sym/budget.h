@@ -29,6 +29,7 @@ struct budget_user {
 struct sym_budget {
 	u64 bytes_max;
 	u64 bytes_taken;     /* held now, by all users together */
+	u64 bytes_others;    /* held by other processes of the session */
 	u64 ns_max, ns_left; /* of time, over all files */
 	u64 words_bytes;     /* held for ever: what dictionaries keep, see budget_take_word */
 	u64 words_out;
@@ -37,6 +38,7 @@ struct sym_budget {
 	u32 user; /* whose files are being worked on: an index */
 	u64 start_rss_bytes;
 	u64 grown_bytes; /* by which work on names has let this process grow */
+	int statm;       /* descriptor of /proc/self/statm plus one; 0: opened each time */
 
 	/* The present stretch of work. */
 	u64 rss_checked_ns;
@@ -49,6 +51,10 @@ struct sym_budget {
 void budget_init(struct sym_budget *b, u64 bytes, u64 ns);
 /* Another limit of bytes, while nothing is held. */
 void budget_limit(struct sym_budget *b, u64 bytes);
+/* What other processes of the session hold of the same bytes. */
+void budget_others(struct sym_budget *b, u64 bytes);
+/* Where this process cannot open files: its own /proc/self/statm, borrowed. */
+void budget_statm(struct sym_budget *b, int fd);
 /* What is taken and done from now on is because of a file of this user. Returns the account, to
  * give bytes back to. */
 u32 budget_user(struct sym_budget *b, u32 uid);

@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "sym/debugimage.h"
 #include "sym/module.h"
-#include "sym/rootfs.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
 #define BUILD_ID_MIN 3
@@ -86,10 +85,10 @@ static int candidate_take(int fd, const struct proof *proof, struct elf_file *re
 	return 0;
 }
 
-static int candidate_open(
-	int root_fd, const char *path, const struct proof *proof, struct elf_file *ret)
+static int candidate_open(const struct debug_search *search, bool ours, const char *path,
+	const struct proof *proof, struct elf_file *ret)
 {
-	int fd, rc = root_open_file(root_fd, path, &fd);
+	int fd, rc = search->opener->open(search->opener->arg, ours, path, &fd);
 
 	return rc ? rc : candidate_take(fd, proof, ret);
 }
@@ -98,10 +97,10 @@ static int candidate_open(
 static int candidate_open_any(const struct debug_search *search, const char *path,
 	const struct proof *proof, struct elf_file *ret)
 {
-	int rc = candidate_open(search->root_fd, path, proof, ret);
+	int rc = candidate_open(search, !search->other_root, path, proof, ret);
 
-	if (rc && search->root_fd != ROOT_OURS)
-		rc = candidate_open(ROOT_OURS, path, proof, ret);
+	if (rc && search->other_root)
+		rc = candidate_open(search, true, path, proof, ret);
 	return rc;
 }
 
@@ -124,11 +123,11 @@ static int open_by_build_id(
 static int open_from_servers(
 	const struct debug_search *search, const struct proof *proof, struct elf_file *ret)
 {
+	const struct debug_opener *opener = search->opener;
 	int fd, rc = -ENOENT;
 
-	if (search->servers && proof->build_id_len >= BUILD_ID_MIN)
-		rc = debuginfod_fetch(
-			search->servers, proof->build_id, (size_t)proof->build_id_len, &fd);
+	if (opener->fetch && proof->build_id_len >= BUILD_ID_MIN)
+		rc = opener->fetch(opener->arg, proof->build_id, (size_t)proof->build_id_len, &fd);
 	return rc ? rc : candidate_take(fd, proof, ret);
 }
 
@@ -207,26 +206,12 @@ static int altlink_read(const struct elf_file *debug, const char **ret_path, str
 	return 0;
 }
 
-/* Where the open file is, links followed; that of another root as far as there is a path to it. */
-static int file_path(const struct elf_file *file, char ret[PATH_MAX])
-{
-	char link[32];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
-	n = file->fd >= 0 ? readlink(link, ret, PATH_MAX - 1) : -1;
-	if (n < 0)
-		return -ENOENT;
-	ret[n] = '\0';
-	return 0;
-}
-
 /* A debug file found by its build-id may be a link to elsewhere. */
 static int open_relative(const struct debug_search *search, const struct elf_file *debug,
 	const char *name, const struct proof *proof, struct elf_file *ret)
 {
 	char path[PATH_MAX];
-	int rc = file_path(debug, path);
+	int rc = search->opener->where(search->opener->arg, debug->fd, path);
 
 	if (!rc)
 		rc = open_beside(search, path, "", "", name, proof, ret);

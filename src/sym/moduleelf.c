@@ -6,21 +6,26 @@
 
 #include "sym/vdso.h"
 
-int module_elf_open(struct module_table *modules, u32 id, struct elf_file *ret)
+int module_elf_take(enum module_kind kind, int fd, struct elf_file *ret)
 {
 	void *image;
 	size_t size;
-	int fd, rc;
+	int rc;
 
-	if (module_table_get(modules, id)->kind == MODULE_VDSO) {
+	if (kind == MODULE_VDSO) {
 		rc = vdso_read(&image, &size);
 		return rc ? rc : elf_image_open(image, size, ret);
 	}
-	rc = module_table_fd(modules, id, &fd);
-	if (rc)
-		return rc;
 	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	return elf_file_open(fd, ret);
+}
+
+int module_elf_open(struct module_table *modules, u32 id, struct elf_file *ret)
+{
+	enum module_kind kind = module_table_get(modules, id)->kind;
+	int fd = -1, rc = kind == MODULE_VDSO ? 0 : module_table_fd(modules, id, &fd);
+
+	return rc ? rc : module_elf_take(kind, fd, ret);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sym/debugfile.h"
 #include "sym/debugimage.h"
 #include "sym/gosymbols.h"
 #include "sym/minidebug.h"
@@ -48,7 +47,7 @@ static int debug_open(const struct debug_search *search, const struct elf_file *
 {
 	int rc;
 
-	if (search->servers) /* which have a limit of time of their own */
+	if (search->opener->fetch) /* which have a limit of time of their own */
 		return debugfile_open(search, program, ret);
 	budget_begin(budget, UINT64_MAX);
 	rc = debugfile_open(search, program, ret);
@@ -57,15 +56,13 @@ static int debug_open(const struct debug_search *search, const struct elf_file *
 }
 
 /* What was not read, and why, is told by user. */
-static void left_out_tell(
-	struct module_syms *ms, struct module_table *modules, u32 id, struct sym_budget *budget)
+static void left_out_tell(const struct module_syms *ms, int fd, struct sym_budget *budget)
 {
 	struct stat st = {};
-	int fd;
 
 	if (ms->info.debug_error != -EFBIG && ms->info.debug_error != -ETIMEDOUT)
 		return;
-	if (!module_table_fd(modules, id, &fd))
+	if (fd >= 0)
 		(void)fstat(fd, &st);
 	budget_leave_out(budget, (u64)st.st_size);
 }
@@ -137,31 +134,29 @@ static void module_syms_read(struct module_syms *ms, const struct debug_search *
 	go_load(ms, want_dwarf, budget);
 }
 
-void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 id, bool want_dwarf,
-	struct sym_budget *budget, struct debuginfod *servers)
+void module_syms_load(struct module_syms *ms, const struct sym_file *file, bool want_dwarf,
+	struct sym_budget *budget)
 {
-	const struct module *module = module_table_get(modules, id);
 	struct debug_search search = {
-		.path = module->path,
-		.root_fd = module_table_root(modules, id),
+		.path = file->path,
+		.other_root = file->other_root,
 		.max_bytes = budget->bytes_max,
-		.servers = servers,
+		.opener = file->opener,
 	};
-	u8 build_id[BUILD_ID_MAX];
 	int rc;
 
 	*ms = (struct module_syms){.loaded = true, .file.fd = -1};
 	ms->info.debug_error = -ENOENT;
-	if (module->kind != MODULE_FILE && module->kind != MODULE_VDSO)
+	if (file->kind != MODULE_FILE && file->kind != MODULE_VDSO)
 		return;
-	ms->info.error = module_elf_open(modules, id, &ms->file);
+	ms->info.error =
+		file->error ? file->error : module_elf_take(file->kind, file->fd, &ms->file);
 	if (ms->info.error)
 		return;
-	rc = elf_file_build_id(&ms->file, build_id);
-	if (rc > 0)
-		module_table_set_build_id(modules, id, build_id, (size_t)rc);
+	rc = elf_file_build_id(&ms->file, ms->build_id);
+	ms->build_id_len = rc > 0 ? (u8)rc : 0;
 	module_syms_read(ms, &search, want_dwarf, budget);
-	left_out_tell(ms, modules, id, budget);
+	left_out_tell(ms, file->fd, budget);
 	if (elf_symbols_finish(&ms->symbols)) {
 		elf_symbols_free(&ms->symbols);
 		ms->go.n = 0;

@@ -1,6 +1,6 @@
 /*
  * All that is known of the names in one module: its symbols, from wherever there are any, and its
- * debug information. Private to symbolizer.c.
+ * debug information. Must not know of module tables.
  */
 #ifndef MEMWHY_SYM_MODULESYMS_H
 #define MEMWHY_SYM_MODULESYMS_H
@@ -18,12 +18,13 @@ struct module_syms {
 	enum sym_source symbols_source; /* SYM_TABLE, SYM_DYNAMIC or SYM_NONE */
 	struct dwarf_info *dwarf;       /* NULL: none */
 	struct go_table go;             /* for lines, in memory of the symbols; n 0: none */
+	u8 build_id[BUILD_ID_MAX];
+	u8 build_id_len; /* 0: none */
 };
 
-/* Never fails: what cannot be read is missing, see info. servers: asked for debug files, or NULL.
- */
-void module_syms_load(struct module_syms *ms, struct module_table *modules, u32 id, bool want_dwarf,
-	struct sym_budget *budget, struct debuginfod *servers);
+/* Never fails: what cannot be read is missing, see info. */
+void module_syms_load(struct module_syms *ms, const struct sym_file *file, bool want_dwarf,
+	struct sym_budget *budget);
 /* Leaves its debug information aside from now on. */
 void module_syms_abandon_dwarf(struct module_syms *ms);
 void module_syms_free(struct module_syms *ms);

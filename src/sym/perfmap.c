@@ -195,34 +195,56 @@ void perf_maps_sight(struct perf_maps *p, u32 pid)
 		map_try(p, x);
 }
 
-static int bytes_take(struct perf_maps *p, struct process *x, u64 bytes)
+static int bytes_take(struct sym_budget *budget, u64 bytes, u64 *taken)
 {
-	int rc = budget_take(p->budget, bytes);
+	int rc = budget_take(budget, bytes);
 
-	x->bytes += rc ? 0 : bytes;
+	*taken += rc ? 0 : bytes;
 	return rc;
 }
 
-/* In place of what was known: its lines may be other ones by now. */
-static int map_read(struct perf_maps *p, struct process *x, u64 size)
+static int map_read(int fd, u64 size, struct sym_budget *budget, struct perf_map **ret, u64 *taken)
 {
 	_cleanup_free_ char *text = NULL;
 	ssize_t n;
-	int rc;
+	int rc = budget_spent(budget) ? -ETIMEDOUT : bytes_take(budget, size, taken);
 
-	map_forget(p, x);
-	rc = budget_spent(p->budget) ? -ETIMEDOUT : bytes_take(p, x, size);
 	if (rc)
 		return rc;
 	text = malloc(size + 1);
-	n = text ? pread(x->fd, text, size, 0) : 0;
+	n = text ? pread(fd, text, size, 0) : 0;
 	if (!text || n < 0)
 		return text ? -errno : -ENOMEM;
-	rc = bytes_take(p, x, perf_map_bytes(text, (size_t)n) - (u64)n);
-	if (!rc)
-		rc = perf_map_parse(take_ptr(text), (size_t)n, &x->map);
-	x->size = size;
+	rc = bytes_take(budget, perf_map_bytes(text, (size_t)n) - (u64)n, taken);
+	return rc ? rc : perf_map_parse(take_ptr(text), (size_t)n, ret);
+}
+
+int perf_map_read(
+	int fd, struct sym_budget *budget, struct perf_map **ret, u64 *ret_bytes, u32 *ret_user)
+{
+	struct stat st;
+	int rc;
+
+	*ret_bytes = 0;
+	if (fstat(fd, &st))
+		return -errno;
+	*ret_user = budget_user(budget, st.st_uid);
+	budget_begin(budget, UINT64_MAX);
+	rc = map_read(fd, (u64)st.st_size, budget, ret, ret_bytes);
+	(void)budget_end(budget);
 	return rc;
+}
+
+static void leave_out(struct perf_maps *p, struct process *x)
+{
+	struct stat st = {};
+
+	if (x->left_out)
+		return;
+	(void)fstat(x->fd, &st);
+	p->budget->user = x->user;
+	x->left_out = true;
+	budget_leave_out(p->budget, (u64)st.st_size);
 }
 
 /* Programs add lines as they go. */
@@ -238,29 +260,51 @@ static int map_load(struct perf_maps *p, struct process *x)
 		return -errno;
 	if (x->map && (u64)st.st_size == x->size)
 		return 0;
-	p->budget->user = x->user;
-	budget_begin(p->budget, UINT64_MAX);
-	rc = map_read(p, x, (u64)st.st_size);
-	(void)budget_end(p->budget);
+	map_forget(p, x); /* its lines may be other ones by now */
+	rc = perf_map_read(x->fd, p->budget, &x->map, &x->bytes, &x->user);
+	x->size = (u64)st.st_size;
 	if (rc)
 		map_forget(p, x);
-	if ((rc == -EFBIG || rc == -ETIMEDOUT) && !x->left_out) {
-		x->left_out = true;
-		budget_leave_out(p->budget, (u64)st.st_size);
-	}
+	if (rc == -EFBIG || rc == -ETIMEDOUT)
+		leave_out(p, x);
 	return rc;
+}
+
+static struct process *process_with_file(struct perf_maps *p, u32 pid)
+{
+	struct process *x;
+
+	HASH_FIND(hh, p->processes, &pid, sizeof(pid), x);
+	if (x)
+		map_try(p, x);
+	return x && x->fd >= 0 ? x : NULL;
+}
+
+int perf_maps_file(struct perf_maps *p, u32 pid, int *ret_fd)
+{
+	const struct process *x = process_with_file(p, pid);
+
+	if (!x)
+		return -ENOENT;
+	*ret_fd = x->fd;
+	return 0;
+}
+
+void perf_maps_leave_out(struct perf_maps *p, u32 pid)
+{
+	struct process *x = process_with_file(p, pid);
+
+	if (x)
+		leave_out(p, x);
 }
 
 int perf_maps_find(
 	struct perf_maps *p, u32 pid, u64 address, const char **ret_name, u64 *ret_offset)
 {
-	struct process *x;
+	struct process *x = process_with_file(p, pid);
 	int rc;
 
-	HASH_FIND(hh, p->processes, &pid, sizeof(pid), x);
-	if (x)
-		map_try(p, x);
-	if (!x || x->fd < 0)
+	if (!x)
 		return -ENOENT;
 	rc = map_load(p, x);
 	if (rc || !x->map)

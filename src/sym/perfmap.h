@@ -26,8 +26,19 @@ void perf_maps_forget_ended(struct perf_maps *p);
 int perf_maps_find(
 	struct perf_maps *p, u32 pid, u64 address, const char **ret_name, u64 *ret_offset);
 
+/* The map of a process, to be read elsewhere: borrowed, good until the next call. -ENOENT: it has
+ * none that counts. */
+int perf_maps_file(struct perf_maps *p, u32 pid, int *ret_fd);
+/* It could not be read within the budget: counted once for its owner. */
+void perf_maps_leave_out(struct perf_maps *p, u32 pid);
+
 /* The lines of one map. */
 struct perf_map;
+
+/* Reads one for the account of its owner, whom *ret_user names. *ret_bytes of the budget are taken
+ * until the map is freed, also when this fails. -EFBIG, -ETIMEDOUT: over the budget. */
+int perf_map_read(
+	int fd, struct sym_budget *budget, struct perf_map **ret, u64 *ret_bytes, u32 *ret_user);
 
 /* What is not of the form is left out. Takes the malloc()ed text, in every case; there is room for
  * a NUL behind its n bytes. */

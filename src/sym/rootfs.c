@@ -57,6 +57,19 @@ int root_open_file(int root_fd, const char *path, int *ret_fd)
 	return path_fd_reopen(path_fd, ret_fd);
 }
 
+int fd_path(int fd, char ret[PATH_MAX])
+{
+	char link[PROC_PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, ret, PATH_MAX - 1);
+	if (n < 0)
+		return -ENOENT;
+	ret[n] = '\0';
+	return 0;
+}
+
 static void proc_path(char buf[PROC_PATH_MAX], pid_t pid, const char *name)
 {
 	if (pid)

@@ -7,6 +7,7 @@
 #ifndef MEMWHY_SYM_ROOTFS_H
 #define MEMWHY_SYM_ROOTFS_H
 
+#include <limits.h>
 #include <sys/types.h>
 
 #include "base/util.h"
@@ -25,6 +26,8 @@ struct root_id {
 int regular_open(const char *path, int *ret_fd);
 /* Opens the regular file at an absolute path below root_fd (or ROOT_OURS). */
 int root_open_file(int root_fd, const char *path, int *ret_fd);
+/* Where an open file is, links followed. -ENOENT. */
+int fd_path(int fd, char ret[PATH_MAX]);
 /* pid 0 is the caller. */
 int root_identify(pid_t pid, struct root_id *ret);
 /* Opens the root directory of a process. Holding it keeps that mount in being. */

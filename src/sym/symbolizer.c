@@ -10,6 +10,7 @@
 #include "sym/hash.h"
 #include "sym/kallsyms.h"
 #include "sym/modulesyms.h"
+#include "sym/rootfs.h"
 #include "sym/strpool.h"
 
 /* No padding: it is hashed as bytes. */
@@ -83,21 +84,94 @@ bool symbolizer_exhausted(const struct symbolizer *s)
 	return !s->budget->ns_left;
 }
 
-static int module_syms_of(struct symbolizer *s, u32 id, struct module_syms **ret)
+/* Whose debug files are opened here, and below which root. */
+struct opener {
+	struct symbolizer *s;
+	int root_fd;
+};
+
+static int opener_open(void *arg, bool ours, const char *path, int *ret_fd)
+{
+	const struct opener *o = arg;
+
+	return root_open_file(ours ? ROOT_OURS : o->root_fd, path, ret_fd);
+}
+
+/* That of another root as far as there is a path to it. */
+static int opener_where(void *arg, int fd, char ret[PATH_MAX])
+{
+	(void)arg;
+	return fd < 0 ? -ENOENT : fd_path(fd, ret);
+}
+
+static int opener_fetch(void *arg, const u8 *build_id, size_t n, int *ret_fd)
+{
+	const struct opener *o = arg;
+
+	return debuginfod_fetch(o->s->opts.servers, build_id, n, ret_fd);
+}
+
+static int syms_slot(struct symbolizer *s, u32 id, struct module_syms **ret)
 {
 	struct module_syms none = {};
-	struct module_syms *ms;
 
-	if (!module_table_get(s->modules, id))
-		return -ENOENT;
 	while (s->syms.n <= id) {
 		if (vec_push(&s->syms, none))
 			return -ENOMEM;
 	}
-	ms = &s->syms.v[id];
+	*ret = &s->syms.v[id];
+	return 0;
+}
+
+static void table_load(struct symbolizer *s, const struct module *m, struct module_syms *ms)
+{
+	struct opener own = {s, module_table_root(s->modules, m->id)};
+	const struct debug_opener opener = {
+		.open = opener_open,
+		.where = opener_where,
+		.fetch = s->opts.servers ? opener_fetch : NULL,
+		.arg = &own,
+	};
+	struct sym_file file = {
+		.kind = m->kind,
+		.path = m->path,
+		.fd = -1,
+		.other_root = own.root_fd != ROOT_OURS,
+		.opener = &opener,
+	};
+
+	if (m->kind == MODULE_FILE)
+		file.error = module_table_fd(s->modules, m->id, &file.fd);
+	module_syms_load(ms, &file, s->opts.dwarf, s->budget);
+	if (ms->build_id_len)
+		module_table_set_build_id(s->modules, m->id, ms->build_id, ms->build_id_len);
+}
+
+static int module_syms_of(struct symbolizer *s, u32 id, struct module_syms **ret)
+{
+	const struct module *m = s->modules ? module_table_get(s->modules, id) : NULL;
+	int rc = m || id < s->syms.n ? syms_slot(s, id, ret) : -ENOENT;
+
+	if (rc || (*ret)->loaded)
+		return rc;
+	if (!m)
+		return -ENOENT;
+	table_load(s, m, *ret);
+	return 0;
+}
+
+int symbolizer_give(struct symbolizer *s, u32 module, const struct sym_file *file,
+	struct sym_module_info *ret, bool *ret_new)
+{
+	struct module_syms *ms;
+	int rc = syms_slot(s, module, &ms);
+
+	if (rc)
+		return rc;
+	*ret_new = !ms->loaded;
 	if (!ms->loaded)
-		module_syms_load(ms, s->modules, id, s->opts.dwarf, s->budget, s->opts.servers);
-	*ret = ms;
+		module_syms_load(ms, file, s->opts.dwarf, s->budget);
+	*ret = ms->info;
 	return 0;
 }
 
@@ -122,6 +196,12 @@ void symbolizer_forget_all(struct symbolizer *s)
 	vec_each (ms, &s->syms)
 		module_syms_free(ms);
 	malloc_trim(0);
+}
+
+void symbolizer_forget_answers(struct symbolizer *s)
+{
+	answers_forget(s);
+	strpool_free(&s->strings);
 }
 
 static struct answer *answer_find(struct symbolizer *s, const struct answer_key *key)
@@ -262,7 +342,8 @@ int symbolizer_resolve_user(
 	if (rc)
 		return rc;
 	q.ms = ms;
-	q.module = strpool_add(&s->strings, module_table_get(s->modules, module)->path);
+	q.module = s->modules ? strpool_add(&s->strings, module_table_get(s->modules, module)->path)
+			      : NULL;
 	q.back = flags & SYM_RETURN_ADDRESS && offset ? 1 : 0;
 	frames[0] = (struct sym_frame){.module = q.module, .offset = offset};
 	if (!elf_file_address(&ms->file, offset - q.back, &q.address))

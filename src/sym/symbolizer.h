@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "sym/budget.h"
+#include "sym/debugfile.h"
 #include "sym/debuginfod.h"
 #include "sym/module.h"
 
@@ -59,12 +60,28 @@ struct sym_module_info {
 				 * there is none */
 };
 
+/* A module that somebody else has opened. */
+struct sym_file {
+	enum module_kind kind;
+	const char *path;
+	int fd;          /* borrowed; -1: of none, or see error */
+	int error;       /* why it could not be opened, as -errno */
+	bool other_root; /* its process has another root than we */
+	const struct debug_opener *opener;
+};
+
 struct symbolizer;
 
-/* opts NULL: all defaults, with DWARF. The table is borrowed and must live longer. */
+/* opts NULL: all defaults, with DWARF. The table is borrowed and must live longer; NULL: modules
+ * are those of symbolizer_give(). */
 int symbolizer_open(
 	const struct sym_options *opts, struct module_table *modules, struct symbolizer **ret);
 void symbolizer_close(struct symbolizer *s);
+
+/* Reads a module, if it was not yet, under a number of the caller's. info: of it; *ret_new: it was
+ * read now. -ENOMEM. */
+int symbolizer_give(struct symbolizer *s, u32 module, const struct sym_file *file,
+	struct sym_module_info *ret, bool *ret_new);
 
 /* What runs at an offset of a module; flags of enum sym_flags. Always gives a frame, if only with
  * the module's name. -ENOENT for an id the table does not know, -ENOMEM. */
@@ -82,6 +99,8 @@ int symbolizer_module_info(struct symbolizer *s, u32 module, struct sym_module_i
 /* Gives back what was read of the module; asked for again, it is read again. */
 void symbolizer_forget(struct symbolizer *s, u32 module);
 void symbolizer_forget_all(struct symbolizer *s);
+/* Gives back what was answered: all frames and strings that were handed out are gone. */
+void symbolizer_forget_answers(struct symbolizer *s);
 /* True once max_debug_ns is used up: names come from symbol tables only since then. */
 bool symbolizer_exhausted(const struct symbolizer *s);
 /* Why the kernel's symbols are not there; NULL: they are, or none was asked for. */

@@ -125,10 +125,10 @@ static void no_rights(void **state)
 #ifndef __SANITIZE_ADDRESS__
 	expect_status(pid, "\nSeccomp:\t2\n");
 #endif
-	/* Its socket, /dev/null, and the file that it has at hand. */
+	/* Its socket, /dev/null, how large it is itself, and the file that it has at hand. */
 	for (int i = 3, n = 0; i < 64; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, i);
-		n += readlink(path, to, sizeof(to)) >= 0;
+		n += readlink(path, to, sizeof(to)) >= 0 && !strstr(to, "/statm");
 		assert_true(n <= 1);
 	}
 	reader_skip(r);
