@@ -14,6 +14,7 @@
 #include "rules/rules.h"
 
 #define FINDINGS 3
+#define NOTE_SHARE 0.03 /* of the time, in such faults */
 /* Of the pages touched, at most this part may have been kept: the others were given back. */
 #define KEPT_PART 3
 #define MIN_CHURN_PAGES 16384 /* 64 MiB */
@@ -265,6 +266,17 @@ static struct process_faults *next_worst(struct state *s, u64 below, u32 *ret_tg
 	return best;
 }
 
+/* What was started within the look, as a compiler is, may be over soon: no more than a note. */
+static int level_of(const struct report *r, const struct process_faults *p)
+{
+	double share = report_share(r, p->touched.ns);
+	bool young = p->start_ns > r->stream->first_ns;
+
+	if (share < NOTE_SHARE)
+		return -1;
+	return young ? LEVEL_NOTE : MAX(share_level(share, 0.1, 0.25, 0.7), (int)LEVEL_NOTE);
+}
+
 static int report(void *v, struct report *r)
 {
 	struct state *s = v;
@@ -276,7 +288,7 @@ static int report(void *v, struct report *r)
 		int level;
 
 		p = next_worst(s, below, &tgid);
-		level = p ? share_level(report_share(r, p->touched.ns), 0.03, 0.1, 0.5) : -1;
+		level = p ? level_of(r, p) : -1;
 		if (level < 0)
 			break;
 		below = p->touched.ns;

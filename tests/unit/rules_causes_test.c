@@ -152,6 +152,21 @@ static void test_touched_again(void **unused)
 	view_close(&f);
 }
 
+/* A compiler does so too, and is over soon. */
+static void test_touched_again_young(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_touch_again);
+	for (int i = 0; i < 3; i++)
+		PUT(&f, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7,
+			.start_ns = 3 * NSEC_PER_SEC, .anon_bytes = 64 * MIB, .comm = "cc1");
+	faults(&f, 7, TOUCHED, 400000, 4 * NSEC_PER_SEC);
+	assert_int_equal(only(&f)->level, LEVEL_NOTE);
+	view_close(&f);
+}
+
 /* What is touched and kept is growth, or a start; who was seen once only has not lived on. */
 static void test_touched_once(void **unused)
 {
@@ -538,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_copies_of_workers),
 		cmocka_unit_test(test_copies_of_shells),
 		cmocka_unit_test(test_touched_again),
+		cmocka_unit_test(test_touched_again_young),
 		cmocka_unit_test(test_touched_once),
 		cmocka_unit_test(test_lock_within),
 		cmocka_unit_test(test_lock_outside),

@@ -2,6 +2,7 @@
 #include "rules_fixture.h"
 
 #include "probes/cgroups/cgroups.h"
+#include "probes/mmcalls/mmcalls.h"
 #include "probes/waits/waits.h"
 #include "rules/rules.h"
 
@@ -68,12 +69,65 @@ static void test_dead_groups_quiet(void **unused)
 	end(&b);
 }
 
+static void shootdowns(struct bench *b, u64 n, u64 calls)
+{
+	PUT(b, struct mmcalls_sampled, REC_MMCALLS_SAMPLED, .bursts = 10, .on_ns = NSEC_PER_SEC / 2,
+		.covered_ns = 10 * NSEC_PER_SEC, .shootdowns = n,
+		.shootdown_ns = 10 * NSEC_PER_SEC);
+	PUT(b, struct mmcalls_agg, REC_MMCALLS_AGG, .tgid = 7, .call = MMCALLS_MPROTECT,
+		.count = calls);
+	PUT(b, struct mmcalls_agg, REC_MMCALLS_AGG, .tgid = 8, .call = MMCALLS_MMAP,
+		.count = 10 * calls);
+}
+
+static void test_shootdowns(void **unused)
+{
+	static const struct {
+		u64 n;
+		int level;
+	} cases[] = {{30000, LEVEL_NOTE}, {120000, LEVEL_RISK}, {700000, LEVEL_WARNING}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_shootdowns, 1);
+		shootdowns(&b, cases[i].n, cases[i].n / 20);
+		f = only(&b);
+		assert_int_equal(f->level, cases[i].level);
+		assert_int_equal(f->tgid, 7);
+		assert_non_null(strstr(f->title, "victim (pid 7) changes its mappings"));
+		assert_non_null(strstr(f->title, "mprotect()"));
+		assert_true(f->try_[0] && f->undo[0] && f->verify[0] && f->why);
+		end(&b);
+	}
+}
+
+/* Few are usual; and many that no calls explain are the kernel's. */
+static void test_shootdowns_quiet(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_shootdowns, 1);
+	shootdowns(&b, 9000, 900);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	begin(&b, &rule_shootdowns, 1);
+	shootdowns(&b, 900000, 10);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dead_groups),
 		cmocka_unit_test(test_dead_groups_of_children),
 		cmocka_unit_test(test_dead_groups_quiet),
+		cmocka_unit_test(test_shootdowns),
+		cmocka_unit_test(test_shootdowns_quiet),
 	};
 
 	return cmocka_run_group_tests_name("rules_kernel", tests, NULL, NULL);

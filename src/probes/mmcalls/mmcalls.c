@@ -20,6 +20,7 @@
 
 struct mmcalls {
 	u64 time_ns, faults, shootdowns; /* when it was last asked */
+	u64 risen, risen_ns;             /* shootdowns since the time before that */
 };
 
 static const struct attach_hook hooks[] = {
@@ -49,12 +50,16 @@ static u64 shootdowns_now(void)
 static bool due(struct capture *c)
 {
 	struct mmcalls *m = c->state;
-	struct mmcalls now = {clock_mono_ns(), faults_now(), shootdowns_now()};
+	struct mmcalls now = {clock_mono_ns(), faults_now(), shootdowns_now(), 0, 0};
 	double seconds = (double)(now.time_ns - m->time_ns) / 1e9;
 	bool many = m->time_ns &&
 		    ((double)(now.faults - m->faults) >= MANY_FAULTS * seconds ||
 			    (double)(now.shootdowns - m->shootdowns) >= MANY_SHOOTDOWNS * seconds);
 
+	if (m->time_ns) {
+		now.risen = now.shootdowns - m->shootdowns;
+		now.risen_ns = now.time_ns - m->time_ns;
+	}
 	*m = now;
 	return many;
 }
@@ -62,7 +67,10 @@ static bool due(struct capture *c)
 static int done(struct capture *c, u64 on_ns, u64 covered_ns)
 {
 	struct mmcalls_sampled r = REC_INIT(struct mmcalls_sampled, REC_MMCALLS_SAMPLED, 0);
+	const struct mmcalls *m = c->state;
 
+	r.shootdowns = m->risen;
+	r.shootdown_ns = m->risen_ns;
 	r.bursts = 1;
 	r.on_ns = on_ns;
 	r.covered_ns = covered_ns;
@@ -119,6 +127,9 @@ static const struct field sampled_fields[] = {
 	FIELD(struct mmcalls_sampled, bursts, FIELD_U64, UNIT_COUNT, "bursts"),
 	FIELD(struct mmcalls_sampled, on_ns, FIELD_U64, UNIT_NS, "time in which calls counted"),
 	FIELD(struct mmcalls_sampled, covered_ns, FIELD_U64, UNIT_NS, "time it stands for"),
+	FIELD(struct mmcalls_sampled, shootdowns, FIELD_U64, UNIT_COUNT,
+		"interrupts of CPUs for TLB shootdowns, in the time before the burst"),
+	FIELD(struct mmcalls_sampled, shootdown_ns, FIELD_U64, UNIT_NS, "that time"),
 };
 
 static const struct kind kinds[] = {

@@ -45,6 +45,8 @@ struct mmcalls_sampled {
 	u64 bursts;
 	u64 on_ns;      /* counted */
 	u64 covered_ns; /* in the place of this time */
+	/* TLB shootdowns that CPUs were interrupted for, in shootdown_ns before the burst. */
+	u64 shootdowns, shootdown_ns;
 };
 
 #endif
