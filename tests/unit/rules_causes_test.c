@@ -145,7 +145,7 @@ static void test_touched_again(void **unused)
 	PUT(&f, struct mmcalls_sampled, REC_MMCALLS_SAMPLED, .bursts = 10,
 		.on_ns = NSEC_PER_SEC / 2, .covered_ns = 10 * NSEC_PER_SEC);
 	x = only(&f);
-	assert_int_equal(x->level, LEVEL_WARNING);
+	assert_int_equal(x->level, LEVEL_RISK);
 	assert_non_null(strstr(x->title,
 		"writer (pid 7) gives memory back by madvise(MADV_DONTNEED) and touches it again"));
 	assert_true(says(x->evidence, "120 times a second, for 3.75 GiB"));
