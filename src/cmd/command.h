@@ -42,6 +42,7 @@ enum option_groups {
 	GROUP_FROM = 524288,    /* --from alone, where --to has another meaning too */
 	GROUP_OWN = 2097152,    /* those of the command's probe, see probe_options */
 	GROUP_NARROW = 1048576, /* -c, -g and -C of a recording, in place of GROUP_SCOPE */
+	GROUP_SERVE = 4194304,
 };
 
 struct probe; /* probes/probe.h */

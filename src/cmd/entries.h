@@ -8,6 +8,7 @@ extern const struct command command_check;
 extern const struct command command_doctor;
 extern const struct command command_record;
 extern const struct command command_diff;
+extern const struct command command_serve;
 extern const struct command command_help;
 
 #endif

@@ -205,6 +205,23 @@ static const struct opt diff[] = {
 		"the most that reading and comparing the recordings may take (default: 1G)"),
 };
 
+static const struct opt serve[] = {
+	O("config", 0, OPT_STRING, config, "FILE",
+		"read settings from FILE: a line an option, named as here without the dashes; the "
+		"command line wins (default: none)"),
+	O("listen", 0, OPT_STRING, listen, "ADDRESS",
+		"where to serve: an address and a port, or unix:PATH (default: 127.0.0.1:9669)"),
+	O("auth", 0, OPT_STRING, auth, "FILE",
+		"ask for a user and a password: a line USER:PASSWORD each in FILE, which only its "
+		"owner may read"),
+	O("max-series", 0, OPT_COUNT, max_series, "N",
+		"the most series of metrics: groups beyond that are summed up as \"other\" "
+		"(default: 2000)"),
+	O("interval", 'i', OPT_DURATION, interval_ns, "TIME",
+		"look for findings each such time (default: 10s)"),
+	O("for", 0, OPT_DURATION, for_ns, "TIME", "end after this time (default: at a signal)"),
+};
+
 static const struct opt always[] = {
 	O("quiet", 'q', OPT_FLAG, quiet, NULL, "only what was asked for: rows and findings"),
 	O("verbose", 'v', OPT_FLAG, verbose, NULL, "more detail: addresses, methods"),
@@ -239,6 +256,7 @@ static const struct group {
 	{GROUP_NUMA, {"Accesses", numa, ARRAY_SIZE(numa)}},
 	{GROUP_DIFF, {"What to compare", diff, ARRAY_SIZE(diff)}},
 	{GROUP_RECORD, {"What to record", record, ARRAY_SIZE(record)}},
+	{GROUP_SERVE, {"Service", serve, ARRAY_SIZE(serve)}},
 	{GROUP_SCOPE, {"Scope", scope, ARRAY_SIZE(scope)}},
 	{GROUP_RUN, {"Run", run, ARRAY_SIZE(run)}},
 	{GROUP_FILES, {"Recordings", files, ARRAY_SIZE(files)}},

@@ -44,6 +44,9 @@ struct options {
 	const char *allocator;
 	/* record */
 	const char *probes;
+	/* serve */
+	const char *config, *listen, *auth;
+	u64 max_series;
 	/* diff; --by and --fail-on as above */
 	const char *of, *least;
 	bool rate;

@@ -68,13 +68,18 @@ static int signals_open(struct session *s)
 }
 
 /* With a command the first Ctrl-C is the command's; the session ends with it, or at the second. */
-static void signals_take(struct session *s)
+static int signals_take(struct session *s)
 {
 	struct signalfd_siginfo info;
+	int rc = 0;
 
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			continue;
+		if (s->cfg->on_signal && (info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1)) {
+			rc = rc ? rc : s->cfg->on_signal(s->cfg->arg, (int)info.ssi_signo);
+			continue;
+		}
 		if (info.ssi_signo == SIGUSR1) {
 			s->asked = true;
 			continue;
@@ -85,6 +90,7 @@ static void signals_take(struct session *s)
 	}
 	if (s->child.pid && spawn_ended(&s->child))
 		s->over = true;
+	return rc;
 }
 
 static bool fills_up(const struct session *s)
@@ -433,6 +439,7 @@ static int session_wait(struct session *s)
 	struct pollfd *asks = &fds[s->n_runs + 1], *end = asks + 1;
 	u64 now = clock_mono_ns(), next = session_next(s);
 	u64 ms = next > now ? (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC : 0;
+	int rc;
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		fds[i + 1] = (struct pollfd){.fd = probe_fd(s->runs[i]), .events = POLLIN};
@@ -440,9 +447,9 @@ static int session_wait(struct session *s)
 	*end = (struct pollfd){.fd = ending_fd(&s->ending), .events = POLLIN};
 	if (poll(fds, s->n_runs + 3, (int)MIN(ms, 60000ULL)) < 0 && errno != EINTR)
 		return -errno;
-	signals_take(s);
+	rc = signals_take(s);
 	s->over |= end->revents && scope_is_over(s);
-	return asks->revents ? unwind_take(s->c.unwind) : 0;
+	return rc || !asks->revents ? rc : unwind_take(s->c.unwind);
 }
 
 static int cost_send(struct session *s)
@@ -457,10 +464,18 @@ static int cost_send(struct session *s)
 static int session_mark(struct session *s, u16 kind, u64 time_ns)
 {
 	struct rec_tick tick = REC_INIT(struct rec_tick, kind, time_ns);
-	int rc = names_symbolize(s->c.names, s->c.ending);
+	int rc = names_symbolize(s->c.names, s->c.ending || s->cfg->brief_names);
 
 	rc = rc ? rc : cost_send(s);
 	return rc ? rc : capture_emit(&s->c, &tick.h);
+}
+
+static int events_tell(struct session *s)
+{
+	int rc = s->cfg->on_events ? s->cfg->on_events(s->cfg->arg) : 0;
+
+	s->asked |= rc == 1;
+	return MIN(rc, 0);
 }
 
 /* Single events whose stacks have names now. */
@@ -470,8 +485,8 @@ static int events_named(struct session *s)
 
 	if (!s->cfg->on_events || !s->cfg->events_named)
 		return 0;
-	rc = names_symbolize(s->c.names, s->c.ending);
-	return rc ? rc : s->cfg->on_events(s->cfg->arg);
+	rc = names_symbolize(s->c.names, s->c.ending || s->cfg->brief_names);
+	return rc ? rc : events_tell(s);
 }
 
 /* Beside a command the terminal is the command's. */
@@ -543,9 +558,7 @@ static int session_events(struct session *s)
 			more |= rc == 1;
 		}
 		if (rc >= 0)
-			rc = s->cfg->on_events && !s->cfg->events_named
-				     ? s->cfg->on_events(s->cfg->arg)
-				     : 0;
+			rc = s->cfg->events_named ? 0 : events_tell(s);
 		/* A storm does not keep timers waiting. */
 		more = more && (s->c.ending || clock_mono_ns() < s->housekeeping_ns);
 	}

@@ -25,9 +25,16 @@ struct session_config {
 	/* Called after each tick's records were sent; 0 or -errno to end the session. */
 	int (*on_tick)(void *arg);
 	/* Called when single events were sent; with events_named once a second, when what they
-	 * need to be named (stacks, symbols) was sent too. */
+	 * need to be named (stacks, symbols) was sent too. 1: the interval is to end now, by a tick;
+	 * 0 or -errno as above. */
 	int (*on_events)(void *arg);
 	bool events_named;
+	/* For a session without end: what was read to name stacks is given back after each naming,
+	 * for less memory and more work. */
+	bool brief_names;
+	/* SIGHUP and SIGUSR1 are given to this, in place of what they mean otherwise (the end, a
+	 * report now); 0 or -errno to end the session. May be NULL. */
+	int (*on_signal)(void *arg, int number);
 	void *arg;
 };
 

@@ -208,6 +208,10 @@ example_adapt() { # LINE
 	line=$(sed -E "s/-p [0-9]+(,[0-9]+)*/-p $sleeper/; s/--for [0-9.]+(ms|s|m|h)?/--for 50ms/
 		s/-i [0-9.]+(ms|s|m|h)?/-i 50ms/; s/-[gC] [^ ]+/-g \\//" <<<"$line")
 	cmd=$(cut -d' ' -f2 <<<"$line")
+	if [ "$cmd" = serve ]; then # not where another service may be
+		: >serve.conf
+		line=$(sed -E 's/--listen [^ ]+//; s/--config [^ ]+/--config serve.conf/' <<<"$line")" --listen unix:$PWD/serve.sock -q"
+	fi
 	if [[ $line != *" -- "* && $line != *--for* && $line != *--input* ]] && has_option "$cmd" for; then
 		line="memwhy $cmd --for 50ms${line#memwhy "$cmd"}"
 	fi

@@ -1,0 +1,175 @@
+/* `memwhy serve`: stays on a host; what is seen is served to what stores metrics. */
+#include "serve/serve.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "cmd/entries.h"
+#include "cmd/run.h"
+#include "cmd/scope.h"
+#include "serve/settings.h"
+
+#define DEFAULT_LISTEN "127.0.0.1:9669"
+#define DEFAULT_SERIES 2000
+#define DEFAULT_INTERVAL_NS (10 * NSEC_PER_SEC)
+
+struct serving {
+	const struct command *cmd;
+	const struct options *line; /* as the command line has them */
+	struct options o;           /* with what the file of settings says */
+	struct settings file;       /* owns the texts of o */
+	struct settings before;     /* ... and those that what runs was begun with */
+};
+
+/* Takes from `file` what the command line left as it was. */
+static void options_fill(struct options *o, const struct options *file, const struct opt_set *sets)
+{
+	for (; sets->opts; sets++)
+		for (size_t i = 0; i < sets->n; i++) {
+			const struct opt *opt = &sets->opts[i];
+			size_t n = opt->type == OPT_FLAG ? sizeof(bool) : sizeof(u64);
+			const char *normal = (const char *)&options_default + opt->offset;
+			char *to = (char *)o + opt->offset;
+
+			if (!memcmp(to, normal, n))
+				memcpy(to, (const char *)file + opt->offset, n);
+		}
+}
+
+/* A settings file has options only, and no other file of settings. */
+static int file_take(
+	struct serving *s, struct settings *words, struct options *ret, struct err *err)
+{
+	int operands, rest, rc;
+
+	*ret = options_default;
+	rc = opt_parse(options_of(s->cmd, NULL), options_all(), ret, (int)words->words.n,
+		words->words.v, &operands, &rest, err);
+	if (!rc && (ret->config || ret->help))
+		rc = err_set(err, -EINVAL, "config and help are not settings");
+	if (rc) {
+		char why[sizeof(err->msg)];
+
+		snprintf(why, sizeof(why), "%s", err->msg);
+		err_set(err, -EINVAL, "%.100s: %.380s", s->line->config, why);
+	}
+	return rc;
+}
+
+/* The command line over the file of settings, in s->o. On failure s->o is as it was. */
+static int settings_load(struct serving *s, struct err *err)
+{
+	_cleanup_str_ struct str text = {};
+	struct settings words = {};
+	struct options o = *s->line, file;
+	int rc;
+
+	if (!s->line->config) {
+		s->o = o;
+		return 0;
+	}
+	rc = file_read(s->line->config, &text);
+	if (rc)
+		return err_errno(err, rc, "--config: cannot read %s", s->line->config);
+	rc = settings_parse(str_get(&text), s->line->config, &words, err);
+	if (!rc)
+		rc = file_take(s, &words, &file, err);
+	if (rc) {
+		settings_free(&words);
+		return rc;
+	}
+	options_fill(&o, &file, options_of(s->cmd, NULL));
+	s->o = o;
+	settings_free(&s->before);
+	s->before = s->file;
+	s->file = words;
+	return 0;
+}
+
+static void config_make(const struct options *o, struct serve_config *ret)
+{
+	ret->listen = o->listen ? o->listen : DEFAULT_LISTEN;
+	ret->auth = o->auth;
+	ret->max_series = o->max_series ? o->max_series : DEFAULT_SERIES;
+	ret->interval_ns = o->interval_ns ? o->interval_ns : DEFAULT_INTERVAL_NS;
+	ret->for_ns = o->for_ns;
+	ret->quiet = o->quiet;
+}
+
+static int reload(void *arg, struct serve_config *ret, struct err *err)
+{
+	struct serving *s = arg;
+	int rc = settings_load(s, err);
+
+	if (!rc)
+		config_make(&s->o, ret);
+	return rc;
+}
+
+static int serve_go(struct serving *s, struct session_result *result, struct err *err)
+{
+	struct serve_config cfg = {};
+	struct scope_words words;
+	int rc = settings_load(s, err);
+
+	if (!rc)
+		rc = scope_from_options(&s->o, &cfg.capture, &words, err);
+	if (rc)
+		return rc;
+	cfg.scope_text = words.text;
+	config_make(&s->o, &cfg);
+	rc = serve_run(&cfg, reload, s, result, err);
+	scope_free(&cfg.capture);
+	return rc;
+}
+
+static int serve(const struct command *cmd, struct options *o)
+{
+	struct serving s = {.cmd = cmd, .line = o};
+	struct session_result result = {};
+	struct err err = {};
+	int rc = serve_go(&s, &result, &err);
+
+	if (rc) {
+		if (!err.code)
+			err_errno(&err, rc, "%s", cmd->name);
+		command_error(&err);
+	}
+	settings_free(&s.file);
+	settings_free(&s.before);
+	/* A signal is how a service is told to end. */
+	result.interrupted = false;
+	return run_status(rc, &result);
+}
+
+static const char *const examples[] = {
+	"memwhy serve",
+	"serve metrics at http://127.0.0.1:9669/metrics",
+	"memwhy serve --listen unix:/run/memwhy.sock",
+	"the same on a Unix socket",
+	"memwhy serve --config /etc/memwhy/serve.conf",
+	"with settings from a file, which SIGHUP reads again",
+	NULL,
+};
+
+const struct command command_serve = {
+	.name = "serve",
+	.summary = "Stay on this host: metrics for Prometheus, and findings as they come",
+	.groups = GROUP_SERVE,
+	.details =
+		"Runs the probes of check until it is told to end (SIGTERM, Ctrl-C), and serves "
+		"what "
+		"they see over HTTP: /metrics for Prometheus and its like (OpenMetrics or the "
+		"classic text, as the client asks), / with what check finds now, and /healthz. "
+		"Metrics are of the machine and of control groups, never of single processes, and "
+		"their number is bounded.\n\n"
+		"Each new finding and each OOM kill is a line of JSON on standard output.\n\n"
+		"Only this machine can reach it unless --listen says otherwise. There is no TLS: "
+		"where others are to read it, put a proxy in front.\n\n"
+		"SIGHUP reads the files of --config and --auth again. What cannot change while it "
+		"runs (listen, interval) stays as it was.",
+	.examples = examples,
+	.run = serve,
+};

@@ -1,0 +1,399 @@
+/* See http.h. */
+#include "serve/http.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/queue.h>
+#include <zlib.h>
+
+#include "base/vec.h"
+#include "cage/cage.h"
+
+#define CONNECTIONS_MAX 256
+#define CONNECTION_SECONDS 10  /* from its first byte to its last */
+#define PENDING_MAX (8U << 20) /* bytes of answers that wait to be sent */
+#define GZIP_LEAST 512
+
+struct connection {
+	TAILQ_ENTRY(connection) link; /* oldest first */
+	struct http *http;
+	struct bufferevent *bev;
+	struct event *deadline;
+	size_t pending; /* bytes of its answer; 0: it is being read */
+};
+
+struct http {
+	struct http_config cfg;
+	struct event_base *base;
+	struct evconnlistener *listener;
+	struct event *stop;
+	int stop_fd;
+	pthread_t thread;
+	TAILQ_HEAD(, connection) all;
+	u32 n;
+	size_t pending;
+	pthread_mutex_t lock; /* of users */
+	VEC(char *) users;    /* base64, as they come in Authorization */
+	_Atomic u64 answered, refused, dropped;
+};
+
+static void connection_close(struct connection *c)
+{
+	struct http *h = c->http;
+
+	TAILQ_REMOVE(&h->all, c, link);
+	h->n--;
+	h->pending -= c->pending;
+	event_free(c->deadline);
+	bufferevent_free(c->bev);
+	free(c);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *arg)
+{
+	struct connection *c = arg;
+
+	(void)fd;
+	(void)what;
+	c->http->dropped++;
+	connection_close(c);
+}
+
+static void on_sent(struct bufferevent *bev, void *arg)
+{
+	struct connection *c = arg;
+
+	if (c->pending && !evbuffer_get_length(bufferevent_get_output(bev)))
+		connection_close(c);
+}
+
+static void on_event(struct bufferevent *bev, short what, void *arg)
+{
+	(void)bev;
+	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT))
+		connection_close(arg);
+}
+
+/* False: it stays as it is. */
+static bool body_gzip(struct str *body)
+{
+	z_stream z = {.next_in = (Bytef *)body->buf, .avail_in = (uInt)body->len};
+	struct str packed = {};
+	int rc;
+
+	if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return false;
+	packed.cap = deflateBound(&z, body->len) + 1;
+	packed.buf = malloc(packed.cap);
+	z.next_out = (Bytef *)packed.buf;
+	z.avail_out = packed.buf ? (uInt)packed.cap - 1 : 0;
+	rc = packed.buf ? deflate(&z, Z_FINISH) : Z_MEM_ERROR;
+	packed.len = z.total_out;
+	deflateEnd(&z);
+	if (rc != Z_STREAM_END) {
+		str_free(&packed);
+		return false;
+	}
+	str_free(body);
+	*body = packed;
+	return true;
+}
+
+static void answer_send(struct connection *c, const struct http_request *q, struct http_answer *a)
+{
+	struct http *h = c->http;
+	struct evbuffer *out = bufferevent_get_output(c->bev);
+	bool packed = q->gzip && a->body.len >= GZIP_LEAST && body_gzip(&a->body);
+
+	evbuffer_add_printf(out,
+		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s"
+		"Vary: Accept, Accept-Encoding\r\nCache-Control: no-store\r\n"
+		"X-Content-Type-Options: nosniff\r\n"
+		"Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
+		"script-src 'unsafe-inline'; img-src data:\r\n"
+		"Connection: close\r\n\r\n",
+		a->status, status_words(a->status), a->type ? a->type : "text/plain; charset=utf-8",
+		a->body.len, packed ? "Content-Encoding: gzip\r\n" : "",
+		a->status == 401   ? "WWW-Authenticate: Basic realm=\"memwhy\"\r\n"
+		: a->status == 405 ? "Allow: GET, HEAD\r\n"
+				   : "");
+	if (!q->head)
+		evbuffer_add(out, a->body.buf ? a->body.buf : "", a->body.len);
+	c->pending = evbuffer_get_length(out);
+	h->pending += c->pending;
+	if (a->status == 200)
+		h->answered++;
+	else
+		h->refused++;
+}
+
+/* An answer in words: what is wrong. */
+static void refuse(struct http_answer *a, int status)
+{
+	str_clear(&a->body);
+	str_addf(&a->body, "%s\n", status_words(status));
+	a->status = status;
+	a->type = NULL;
+}
+
+/* How long it takes says nothing of how near a guess was. */
+static bool word_is(const char *given, const char *right)
+{
+	size_t n = strlen(given), m = strlen(right);
+	unsigned char differs = n != m;
+
+	for (size_t i = 0; i < n; i++)
+		differs |= (unsigned char)(given[i] ^ right[i % (m + 1)]);
+	return !differs;
+}
+
+static bool is_permitted(struct http *h, const struct http_request *q)
+{
+	bool yes;
+
+	pthread_mutex_lock(&h->lock);
+	yes = !h->users.n;
+	vec_each (user, &h->users)
+		yes |= word_is(q->basic, *user);
+	pthread_mutex_unlock(&h->lock);
+	return yes;
+}
+
+static void on_bytes(struct bufferevent *bev, void *arg)
+{
+	struct connection *c = arg;
+	struct http *h = c->http;
+	struct evbuffer *in = bufferevent_get_input(bev);
+	size_t n = MIN(evbuffer_get_length(in), (size_t)REQUEST_MAX);
+	struct http_answer a = {.status = 200};
+	struct http_request q;
+	int status;
+
+	if (c->pending) /* more than one request: not answered */
+		return;
+	status = http_request_parse((const char *)evbuffer_pullup(in, (ssize_t)n), n, &q);
+	if (status == REQUEST_PART)
+		return;
+	bufferevent_disable(bev, EV_READ);
+	if (status)
+		refuse(&a, status);
+	else if (!is_permitted(h, &q))
+		refuse(&a, 401);
+	else if (h->pending > PENDING_MAX)
+		refuse(&a, 503);
+	else
+		h->cfg.answer(h->cfg.arg, &q, &a);
+	if (a.body.failed)
+		refuse(&a, 503);
+	answer_send(c, &q, &a);
+	str_free(&a.body);
+}
+
+/* Where all places are taken the one that has not asked for longest goes: whoever asks at once, as
+ * a scraper does, is answered however many others are slow. */
+static void place_make(struct http *h)
+{
+	struct connection *c, *oldest = TAILQ_FIRST(&h->all);
+
+	if (h->n < CONNECTIONS_MAX)
+		return;
+	TAILQ_FOREACH(c, &h->all, link)
+	{
+		if (!c->pending) {
+			oldest = c;
+			break;
+		}
+	}
+	h->dropped++;
+	connection_close(oldest);
+}
+
+static void on_connection(
+	struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int len, void *arg)
+{
+	static const struct timeval limit = {.tv_sec = CONNECTION_SECONDS};
+	struct http *h = arg;
+	struct connection *c = calloc(1, sizeof(*c));
+
+	(void)l;
+	(void)sa;
+	(void)len;
+	place_make(h);
+	if (c) {
+		c->http = h;
+		c->bev = bufferevent_socket_new(h->base, fd, BEV_OPT_CLOSE_ON_FREE);
+		c->deadline = evtimer_new(h->base, on_deadline, c);
+	}
+	if (!c || !c->bev || !c->deadline) {
+		if (c && c->bev)
+			bufferevent_free(c->bev);
+		else
+			evutil_closesocket(fd);
+		if (c && c->deadline)
+			event_free(c->deadline);
+		free(c);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&h->all, c, link);
+	h->n++;
+	bufferevent_setcb(c->bev, on_bytes, on_sent, on_event, c);
+	bufferevent_setwatermark(c->bev, EV_READ, 0, REQUEST_MAX);
+	evtimer_add(c->deadline, &limit);
+	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+}
+
+static void on_stop(evutil_socket_t fd, short what, void *arg)
+{
+	struct http *h = arg;
+
+	(void)fd;
+	(void)what;
+	event_base_loopbreak(h->base);
+}
+
+static void *server(void *arg)
+{
+	struct http *h = arg;
+
+	/* Rights are each thread's own: this one reads what strangers send. */
+	(void)cage_capabilities(NULL, 0, NULL);
+	event_base_dispatch(h->base);
+	return NULL;
+}
+
+/* All signals are the session's. */
+static int thread_start(struct http *h)
+{
+	sigset_t all, old;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = -pthread_create(&h->thread, NULL, server, h);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc;
+}
+
+static void http_free(struct http *h)
+{
+	while (!TAILQ_EMPTY(&h->all))
+		connection_close(TAILQ_FIRST(&h->all));
+	if (h->listener)
+		evconnlistener_free(h->listener); /* closes its socket */
+	else
+		close(h->cfg.fd);
+	if (h->stop)
+		event_free(h->stop);
+	if (h->stop_fd >= 0)
+		close(h->stop_fd);
+	if (h->base)
+		event_base_free(h->base);
+	vec_each (user, &h->users)
+		free(*user);
+	vec_free(&h->users);
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+}
+
+static int http_prepare(struct http *h)
+{
+	h->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	h->base = event_base_new();
+	if (h->stop_fd < 0 || !h->base)
+		return -ENOMEM;
+	h->stop = event_new(h->base, h->stop_fd, EV_READ, on_stop, h);
+	h->listener = evconnlistener_new(h->base, on_connection, h,
+		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, h->cfg.fd);
+	if (!h->stop || !h->listener || event_add(h->stop, NULL))
+		return -ENOMEM;
+	return 0;
+}
+
+int http_start(const struct http_config *cfg, struct http **ret, struct err *err)
+{
+	struct http *h = calloc(1, sizeof(*h));
+	int rc;
+
+	if (!h)
+		return err_errno(err, -ENOMEM, "starting the server");
+	h->cfg = *cfg;
+	h->stop_fd = -1;
+	TAILQ_INIT(&h->all);
+	pthread_mutex_init(&h->lock, NULL);
+	rc = http_prepare(h);
+	rc = rc ? rc : thread_start(h);
+	if (rc) {
+		http_free(h);
+		return err_errno(err, rc, "starting the server");
+	}
+	*ret = h;
+	return 0;
+}
+
+static char *base64(const char *text, size_t n)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *out = malloc((n + 2) / 3 * 4 + 1), *p = out;
+
+	for (size_t i = 0; out && i < n; i += 3) {
+		u32 bits = (u32)(unsigned char)text[i] << 16;
+
+		bits |= i + 1 < n ? (u32)(unsigned char)text[i + 1] << 8 : 0;
+		bits |= i + 2 < n ? (u32)(unsigned char)text[i + 2] : 0;
+		*p++ = digits[bits >> 18];
+		*p++ = digits[bits >> 12 & 63];
+		*p++ = i + 1 < n ? digits[bits >> 6 & 63] : '=';
+		*p++ = i + 2 < n ? digits[bits & 63] : '=';
+	}
+	if (out)
+		*p = '\0';
+	return out;
+}
+
+int http_users(struct http *h, const char *lines)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&h->lock);
+	vec_each (user, &h->users)
+		free(*user);
+	h->users.n = 0;
+	while (lines && *lines && !rc) {
+		size_t n = strcspn(lines, "\r\n");
+
+		if (n && *lines != '#') {
+			char *user = base64(lines, n);
+
+			rc = user ? vec_push(&h->users, user) : -ENOMEM;
+		}
+		lines += n;
+		lines += strspn(lines, "\r\n");
+	}
+	pthread_mutex_unlock(&h->lock);
+	return rc;
+}
+
+struct http_counts http_counts(struct http *h)
+{
+	return (struct http_counts){h->answered, h->refused, h->dropped};
+}
+
+void http_stop(struct http *h)
+{
+	u64 one = 1;
+
+	if (!h)
+		return;
+	if (write(h->stop_fd, &one, sizeof(one)) == sizeof(one))
+		pthread_join(h->thread, NULL);
+	http_free(h);
+}

@@ -1,0 +1,38 @@
+/*
+ * The server: answers GET and HEAD over HTTP/1.x in a thread of its own, which has no capability.
+ * Bounded in connections, bytes of a request, bytes that wait to be sent, and time. Owns libevent;
+ * knows nothing of what it serves.
+ */
+#ifndef MEMWHY_SERVE_HTTP_H
+#define MEMWHY_SERVE_HTTP_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "serve/request.h"
+
+struct http_answer {
+	int status;
+	const char *type; /* Content-Type; static */
+	struct str body;
+};
+
+struct http_config {
+	int fd; /* listens; taken over */
+	/* In the server's thread. */
+	void (*answer)(void *arg, const struct http_request *q, struct http_answer *ret);
+	void *arg;
+};
+
+struct http_counts {
+	u64 answered, refused, dropped;
+};
+
+struct http;
+
+int http_start(const struct http_config *cfg, struct http **ret, struct err *err);
+/* Who may ask: lines "USER:PASSWORD" as they are in a file; NULL or none: everybody. */
+int http_users(struct http *h, const char *lines);
+struct http_counts http_counts(struct http *h);
+void http_stop(struct http *h);
+
+#endif

@@ -1,0 +1,110 @@
+/* Lines of the service for people and for what ships the journal: one JSON object each. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "probes/oom/oom.h"
+#include "serve/service.h"
+
+static void line_begin(struct json *j, const char *event)
+{
+	time_t now = (time_t)(clock_wall_ns() / NSEC_PER_SEC);
+	char when[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&now, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	json_begin_object(j);
+	json_key(j, "time");
+	json_str(j, when);
+	json_key(j, "event");
+	json_str(j, event);
+}
+
+static void member(struct json *j, const char *key, const char *value)
+{
+	json_key(j, key);
+	if (value)
+		json_str(j, value);
+	else
+		json_null(j);
+}
+
+/* Nobody may be there to read it: that does not end the service. */
+static void line_end(const struct service *s, struct json *j)
+{
+	json_end_object(j);
+	if (s->cfg.quiet || j->out->failed)
+		return;
+	printf("%s\n", str_get(j->out));
+	fflush(stdout);
+}
+
+/* What was found in the interval before is not said again. */
+static bool was_told(const struct service *s, const struct finding *f)
+{
+	vec_each (t, &s->told)
+		if (t->level == f->level && !strncmp(t->rule, f->rule, sizeof(t->rule) - 1))
+			return true;
+	return false;
+}
+
+static void told_set(struct service *s, const struct report *r)
+{
+	s->told.n = 0;
+	vec_each (f, &r->findings) {
+		struct told t = {.level = f->level};
+
+		snprintf(t.rule, sizeof(t.rule), "%s", f->rule);
+		if (vec_push(&s->told, t))
+			return; /* then it is told twice */
+	}
+}
+
+void journal_findings(struct service *s, const struct report *r)
+{
+	vec_each (f, &r->findings) {
+		_cleanup_str_ struct str out = {};
+		struct json j = {.out = &out};
+
+		if (was_told(s, f))
+			continue;
+		line_begin(&j, "finding");
+		member(&j, "level", finding_level_name(f->level));
+		member(&j, "rule", f->rule);
+		member(&j, "title", f->title);
+		member(&j, "evidence", f->evidence[0]);
+		line_end(s, &j);
+	}
+	told_set(s, r);
+}
+
+void journal_kill(struct service *s, const struct rec *r)
+{
+	const struct oom_kill *k = (const struct oom_kill *)r;
+	_cleanup_str_ struct str out = {};
+	struct json j = {.out = &out};
+	char comm[COMM_LEN + 1] = "";
+
+	memcpy(comm, k->victim_comm, COMM_LEN);
+	line_begin(&j, "oom_kill");
+	member(&j, "comm", comm);
+	json_key(&j, "pid");
+	json_u64(&j, k->victim_tgid ? k->victim_tgid : k->victim_tid);
+	member(&j, "cgroup", stream_cgroup(&s->pipe->stream, k->victim_cgroup));
+	member(&j, "limit_of",
+		k->oom_cgroup ? stream_cgroup(&s->pipe->stream, k->oom_cgroup) : NULL);
+	line_end(s, &j);
+}
+
+void journal_warn(struct service *s, const char *event, const char *text)
+{
+	_cleanup_str_ struct str out = {};
+	struct json j = {.out = &out};
+
+	line_begin(&j, event);
+	member(&j, "text", text);
+	line_end(s, &j);
+}

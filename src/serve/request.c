@@ -1,0 +1,183 @@
+/* See request.h. */
+#include "serve/request.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+const char *status_words(int status)
+{
+	switch (status) {
+	case 200:
+		return "OK";
+	case 400:
+		return "Bad Request";
+	case 401:
+		return "Unauthorized";
+	case 404:
+		return "Not Found";
+	case 405:
+		return "Method Not Allowed";
+	case 414:
+		return "URI Too Long";
+	case 431:
+		return "Request Header Fields Too Large";
+	case 503:
+		return "Service Unavailable";
+	case 505:
+		return "HTTP Version Not Supported";
+	default:
+		return "Internal Server Error";
+	}
+}
+
+/* A line ends with LF, and usually CR before it. */
+struct line {
+	const char *text;
+	size_t n;
+};
+
+static bool line_next(const char **at, const char *end, struct line *ret)
+{
+	const char *lf = memchr(*at, '\n', (size_t)(end - *at));
+
+	if (!lf)
+		return false;
+	*ret = (struct line){*at, (size_t)(lf - *at)};
+	if (ret->n && ret->text[ret->n - 1] == '\r')
+		ret->n--;
+	*at = lf + 1;
+	return true;
+}
+
+static int path_parse(const char *text, size_t n, struct http_request *ret)
+{
+	size_t path = n;
+
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned char)text[i] <= ' ' || (unsigned char)text[i] >= 0x7f)
+			return 400;
+		if (text[i] == '?' && path == n)
+			path = i;
+	}
+	if (!n || text[0] != '/')
+		return 400;
+	if (path >= sizeof(ret->path))
+		return 414;
+	memcpy(ret->path, text, path);
+	ret->path[path] = '\0';
+	return REQUEST_WHOLE;
+}
+
+static int first_parse(const struct line *l, struct http_request *ret)
+{
+	const char *space = memchr(l->text, ' ', l->n), *target, *version;
+	size_t method = space ? (size_t)(space - l->text) : 0;
+	int rc;
+
+	if (!method)
+		return 400;
+	target = space + 1;
+	version = memrchr(target, ' ', l->n - method - 1);
+	if (!version)
+		return 400;
+	rc = path_parse(target, (size_t)(version - target), ret);
+	if (rc)
+		return rc;
+	version++;
+	if (l->text + l->n - version != 8 || strncmp(version, "HTTP/1.", 7) != 0 ||
+		!isdigit((unsigned char)version[7]))
+		return 505;
+	ret->head = method == 4 && !memcmp(l->text, "HEAD", 4);
+	if (!ret->head && (method != 3 || memcmp(l->text, "GET", 3) != 0))
+		return 405;
+	return REQUEST_WHOLE;
+}
+
+/* The weight, in thousandths, that a list like "a/b;q=0.5, c/d" gives a word; -1: it is not there.
+ */
+static int weight_of(const char *list, size_t n, const char *word)
+{
+	const char *end = list + n;
+	size_t len = strlen(word);
+
+	while (list < end) {
+		const char *comma = memchr(list, ',', (size_t)(end - list));
+		size_t item = (size_t)((comma ? comma : end) - list);
+		const char *q;
+
+		while (item && isspace((unsigned char)*list))
+			list++, item--;
+		if (item >= len && !strncasecmp(list, word, len) &&
+			(item == len || strchr("; \t", list[len]))) {
+			q = memmem(list, item, "q=", 2);
+			if (!q || q + 2 >= list + item || q[2] != '0')
+				return 1000;
+			for (int value = 0, scale = 100, i = 4;; i++, scale /= 10) {
+				if (q + i >= list + item || !isdigit((unsigned char)q[i]) || !scale)
+					return value;
+				value += (q[i] - '0') * scale;
+			}
+		}
+		list = comma ? comma + 1 : end;
+	}
+	return -1;
+}
+
+static bool header_is(const struct line *l, const char *name, struct line *ret_value)
+{
+	size_t n = strlen(name);
+
+	if (l->n <= n || l->text[n] != ':' || strncasecmp(l->text, name, n) != 0)
+		return false;
+	*ret_value = (struct line){l->text + n + 1, l->n - n - 1};
+	while (ret_value->n && isspace((unsigned char)*ret_value->text))
+		ret_value->text++, ret_value->n--;
+	while (ret_value->n && isspace((unsigned char)ret_value->text[ret_value->n - 1]))
+		ret_value->n--;
+	return true;
+}
+
+static int header_parse(const struct line *l, struct http_request *ret)
+{
+	struct line v;
+	int open, plain;
+
+	if (!memchr(l->text, ':', l->n) || memchr(l->text, '\0', l->n))
+		return 400;
+	if (header_is(l, "Accept", &v)) {
+		open = weight_of(v.text, v.n, "application/openmetrics-text");
+		plain = weight_of(v.text, v.n, "text/plain");
+		ret->openmetrics = open > 0 && open >= plain;
+	} else if (header_is(l, "Accept-Encoding", &v)) {
+		ret->gzip = weight_of(v.text, v.n, "gzip") > 0;
+	} else if (header_is(l, "Authorization", &v)) {
+		if (v.n < 6 || strncasecmp(v.text, "Basic ", 6) != 0)
+			return REQUEST_WHOLE; /* as if there were none */
+		if (v.n - 6 >= sizeof(ret->basic))
+			return 431;
+		memcpy(ret->basic, v.text + 6, v.n - 6);
+		ret->basic[v.n - 6] = '\0';
+	}
+	return REQUEST_WHOLE;
+}
+
+int http_request_parse(const char *data, size_t n, struct http_request *ret)
+{
+	const char *at = data, *end = data + MIN(n, (size_t)REQUEST_MAX);
+	struct line l;
+	int rc;
+
+	*ret = (struct http_request){};
+	if (!line_next(&at, end, &l))
+		return n >= REQUEST_MAX ? 431 : REQUEST_PART;
+	rc = first_parse(&l, ret);
+	while (!rc) {
+		if (!line_next(&at, end, &l))
+			return n >= REQUEST_MAX ? 431 : REQUEST_PART;
+		if (!l.n)
+			return REQUEST_WHOLE;
+		rc = header_parse(&l, ret);
+	}
+	return rc;
+}

@@ -1,0 +1,28 @@
+/* A request over HTTP, from bytes that anybody may have sent. Pure text: it knows no connection. */
+#ifndef MEMWHY_SERVE_REQUEST_H
+#define MEMWHY_SERVE_REQUEST_H
+
+#include "base/util.h"
+
+#define REQUEST_MAX 8192 /* bytes of the request line and all headers */
+#define REQUEST_PATH_MAX 256
+#define REQUEST_AUTH_MAX 512
+
+struct http_request {
+	bool head;                   /* HEAD: no body in the answer */
+	char path[REQUEST_PATH_MAX]; /* without what follows '?' */
+	bool openmetrics;            /* preferred over text/plain */
+	bool gzip;
+	char basic[REQUEST_AUTH_MAX]; /* what follows "Basic " in Authorization; "" */
+};
+
+enum {
+	REQUEST_WHOLE = 0,
+	REQUEST_PART = 1, /* there is more to come */
+			  /* else an HTTP status: what is wrong with it */
+};
+
+int http_request_parse(const char *data, size_t n, struct http_request *ret);
+const char *status_words(int status);
+
+#endif

@@ -1,0 +1,224 @@
+/* See serve.h. */
+#include "serve/serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "rules/rules.h"
+#include "serve/listen.h"
+#include "serve/service.h"
+#include "sys/root.h"
+
+#define TURN_NS (500 * NSEC_PER_MSEC)
+#define STACK_EVERY 61 /* a prime, so that a program's own rhythm is not sampled */
+
+/* All records pass here, in the session's thread. */
+static int service_put(struct sink *sink, const struct rec *r)
+{
+	struct service *s = (struct service *)sink; /* its first member */
+
+	metrics_feed(s->metrics, r);
+	if (r->kind == REC_OOM_KILL && r->size >= sizeof(struct rec))
+		journal_kill(s, r);
+	return s->pipe->sink.put(&s->pipe->sink, r);
+}
+
+static int service_tick(void *arg)
+{
+	struct service *s = arg;
+	struct report r;
+	int rc;
+
+	report_init(&r, "check", &s->pipe->stream);
+	r.has_findings = true;
+	rc = pipeline_report(s->pipe, &r);
+	report_add_stream_notes(&r);
+	report_conclude(&r, NULL);
+	if (!rc) {
+		metrics_findings(s->metrics, &r);
+		journal_findings(s, &r);
+		service_page(s, &r);
+	}
+	report_destroy(&r);
+	pipeline_reset(s->pipe);
+	stream_interval_begin(&s->pipe->stream);
+	return rc;
+}
+
+/* At each turn of the session's loop: several times a second, oftener where much goes on. */
+static int service_turn(void *arg)
+{
+	struct service *s = arg;
+	u64 now = clock_mono_ns();
+
+	if (now < s->turn_next_ns)
+		return 0;
+	s->turn_next_ns = now + TURN_NS;
+	pthread_mutex_lock(&s->lock);
+	s->alive_ns = now;
+	pthread_mutex_unlock(&s->lock);
+	if (!s->ready) {
+		s->ready = true;
+		metrics_settle(s->metrics);
+		notify_send(s->notify_fd, "READY=1\nSTATUS=All probes are attached.");
+		journal_warn(s, "ready", s->cfg.listen);
+	}
+	if (s->watchdog_ns && now >= s->watchdog_next_ns) {
+		notify_send(s->notify_fd, "WATCHDOG=1");
+		s->watchdog_next_ns = now + s->watchdog_ns;
+	}
+	return 0;
+}
+
+/* A password is nobody else's business. */
+static int users_load(struct service *s, const char *path, struct err *err)
+{
+	_cleanup_str_ struct str text = {};
+	struct stat st;
+	int rc;
+
+	if (!path)
+		return http_users(s->http, NULL);
+	rc = file_read(path, &text);
+	if (rc)
+		return err_errno(err, rc, "--auth: cannot read %s", path);
+	if (stat(path, &st) || st.st_mode & 077) {
+		err_set(err, -EPERM, "--auth: others may read %s", path);
+		return err_hint(err, "chmod 600 %s", path);
+	}
+	if (!strchr(str_get(&text), ':'))
+		return err_set(err, -EINVAL, "--auth: there is no line USER:PASSWORD in %s", path);
+	return http_users(s->http, str_get(&text));
+}
+
+static void service_reload(struct service *s)
+{
+	struct serve_config cfg = s->cfg;
+	struct err err = {};
+	int rc = s->reload ? s->reload(s->reload_arg, &cfg, &err) : 0;
+
+	notify_send(s->notify_fd, "RELOADING=1");
+	if (!rc)
+		rc = users_load(s, cfg.auth, &err);
+	if (!rc) {
+		cfg.listen = s->cfg.listen;
+		cfg.interval_ns = s->cfg.interval_ns;
+		s->cfg = cfg;
+		metrics_limit(s->metrics, cfg.max_series);
+	}
+	journal_warn(s, rc ? "reload_failed" : "reloaded", rc ? err.msg : "");
+	notify_send(s->notify_fd, "READY=1");
+}
+
+static int service_signal(void *arg, int number)
+{
+	if (number == SIGHUP)
+		service_reload(arg);
+	return 0;
+}
+
+static int server_open(struct service *s, struct err *err)
+{
+	struct listen_address at;
+	struct http_config http = {.answer = service_answer, .arg = s};
+	int rc = listen_parse(s->cfg.listen, &at, err);
+
+	if (!rc)
+		rc = listen_open(&at, s->cfg.listen, &http.fd, err);
+	if (!rc)
+		rc = http_start(&http, &s->http, err);
+	if (!rc)
+		rc = users_load(s, s->cfg.auth, err);
+	if (!rc && !at.local && !s->cfg.auth)
+		journal_warn(s, "warning",
+			"others than this machine can read what is served, without a password: "
+			"listen at 127.0.0.1, or use --auth");
+	else if (!rc && !at.local)
+		journal_warn(s, "warning",
+			"passwords and what is served cross the network unencrypted: put a proxy "
+			"with TLS in front");
+	return rc;
+}
+
+static int service_prepare(struct service *s, struct err *err)
+{
+	int rc = metrics_new(s->cfg.max_series, &s->metrics);
+
+	s->pipe = calloc(1, sizeof(*s->pipe));
+	if (!rc)
+		rc = s->pipe ? pipeline_init(s->pipe) : -ENOMEM;
+	for (size_t i = 0; i < rules_n && !rc; i++)
+		rc = pipeline_add(s->pipe, rules[i],
+			&(struct view_options){.by = "major-mapping", .stacks = true}, err);
+	return rc ? rc : server_open(s, err);
+}
+
+static int service_session(struct service *s, struct session_result *ret, struct err *err)
+{
+	_cleanup_free_ const struct probe **cheap = calloc(probes_n, sizeof(*cheap));
+	struct session_config cfg = {
+		.command = "serve",
+		.scope_text = s->cfg.scope_text,
+		.probes = cheap,
+		.lenient = true,
+		.needs_privilege = false,
+		.opt = s->cfg.capture,
+		.for_ns = s->cfg.for_ns,
+		.interval_ns = s->cfg.interval_ns,
+		.on_tick = service_tick,
+		.on_events = service_turn,
+		.brief_names = true,
+		.on_signal = service_signal,
+		.arg = s,
+	};
+
+	if (!cheap)
+		return -ENOMEM;
+	for (size_t i = 0; i < probes_n; i++)
+		if (probes[i]->cheap)
+			cheap[cfg.n_probes++] = probes[i];
+	cfg.opt.stack_every = STACK_EVERY;
+	cfg.opt.gentle = cfg.opt.plain_stacks = cfg.opt.user_stacks = true;
+	cfg.opt.by = "major-mapping"; /* look mappings up for the few faults that wait */
+	cfg.opt.named = "serve";
+	return session_run(&cfg, &s->sink, ret, err);
+}
+
+static void service_close(struct service *s)
+{
+	notify_send(s->notify_fd, "STOPPING=1");
+	http_stop(s->http);
+	if (s->notify_fd >= 0)
+		close(s->notify_fd);
+	if (s->pipe)
+		pipeline_destroy(s->pipe);
+	free(s->pipe);
+	metrics_free(s->metrics);
+	vec_free(&s->told);
+	str_free(&s->page);
+	pthread_mutex_destroy(&s->lock);
+}
+
+int serve_run(const struct serve_config *cfg, serve_reload_fn reload, void *arg,
+	struct session_result *ret, struct err *err)
+{
+	struct service s = {
+		.sink = {service_put},
+		.cfg = *cfg,
+		.reload = reload,
+		.reload_arg = arg,
+		.notify_fd = notify_open(),
+		.watchdog_ns = notify_watchdog_ns(),
+	};
+	int rc;
+
+	pthread_mutex_init(&s.lock, NULL);
+	rc = service_prepare(&s, err);
+	if (!rc)
+		rc = service_session(&s, ret, err);
+	service_close(&s);
+	return rc;
+}

@@ -1,0 +1,28 @@
+/*
+ * The service: a session of the cheap probes that goes on, the rules of check over each interval,
+ * metrics and pages over HTTP. It owns how these are put together; it knows no command line.
+ */
+#ifndef MEMWHY_SERVE_SERVE_H
+#define MEMWHY_SERVE_SERVE_H
+
+#include "record/session.h"
+
+struct serve_config {
+	const char *listen; /* see listen.h */
+	const char *auth;   /* file of users, NULL: everybody may ask */
+	u64 max_series;
+	u64 interval_ns; /* between reports of findings */
+	u64 for_ns;      /* 0: until told to end */
+	struct capture_options capture;
+	const char *scope_text;
+	bool quiet; /* no lines on standard output */
+};
+
+/* What a file of settings says now; the caller keeps what it points to alive. */
+typedef int (*serve_reload_fn)(void *arg, struct serve_config *ret, struct err *err);
+
+/* reload: called at SIGHUP; a failure is told, and all stays as it was. */
+int serve_run(const struct serve_config *cfg, serve_reload_fn reload, void *arg,
+	struct session_result *ret, struct err *err);
+
+#endif

@@ -1,0 +1,47 @@
+/* The service at work: what its parts share. Private to src/serve. */
+#ifndef MEMWHY_SERVE_SERVICE_H
+#define MEMWHY_SERVE_SERVICE_H
+
+#include <pthread.h>
+
+#include "record/pipeline.h"
+#include "serve/http.h"
+#include "serve/metrics.h"
+#include "serve/notify.h"
+#include "serve/serve.h"
+
+/* A finding that was told in the interval before. */
+struct told {
+	char rule[48];
+	int level;
+};
+
+struct service {
+	struct sink sink; /* first: all records come here */
+	struct serve_config cfg;
+	serve_reload_fn reload;
+	void *reload_arg;
+	struct pipeline *pipe;
+	struct metrics *metrics;
+	struct http *http;
+	int notify_fd;
+	u64 watchdog_ns, watchdog_next_ns, turn_next_ns;
+	bool ready; /* said so */
+	VEC(struct told) told;
+	/* Shared with the server's thread. */
+	pthread_mutex_t lock;
+	struct str page;            /* the report of the last interval */
+	u64 alive_ns;               /* when the session was last seen to go on */
+	struct serve_counts counts; /* but those of the server */
+};
+
+/* Answers a request, in the server's thread. (pages.c) */
+void service_answer(void *arg, const struct http_request *q, struct http_answer *ret);
+/* Makes the page of what was found. (pages.c) */
+void service_page(struct service *s, const struct report *r);
+/* Lines for the journal: one JSON object each. (journal.c) */
+void journal_findings(struct service *s, const struct report *r);
+void journal_kill(struct service *s, const struct rec *r);
+void journal_warn(struct service *s, const char *event, const char *text);
+
+#endif

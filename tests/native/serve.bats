@@ -1,0 +1,235 @@
+#!/usr/bin/env bats
+# `memwhy serve`: what it serves, to whom, and that no client can harm it. One service for the whole
+# file, but where a test needs its own.
+load common
+
+setup_file() {
+	[ "$(id -u)" -eq 0 ] || return 0
+	export SERVE_DIR=$BATS_FILE_TMPDIR/serve
+	mkdir "$SERVE_DIR"
+	service_start "$SERVE_DIR" -i 2s --listen 127.0.0.1:29669
+	echo "$service" >"$SERVE_DIR/pid"
+}
+
+teardown_file() {
+	[ ! -e "$SERVE_DIR/pid" ] || kill "$(<"$SERVE_DIR/pid")"
+}
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_DIRNAME/../.." || exit 1
+	url=http://127.0.0.1:29669
+	name=memwhy-test-$$-$BATS_TEST_NUMBER
+	export MEMWHY_CGROUP_FILE=$BATS_TEST_TMPDIR/group
+}
+
+# service_start DIRECTORY ARGS...: its lines in DIRECTORY/lines, its number in $service.
+service_start() {
+	local d=$1
+	shift
+	"$MEMWHY" serve "$@" >"$d/lines" 2>"$d/err" 3>&- &
+	service=$!
+	wait_for "grep -q '\"ready\"' '$d/lines' || ! kill -0 $service 2>/dev/null"
+}
+
+service_stop() {
+	kill "$service"
+	wait "$service"
+}
+
+get() { # PATH [CURL'S OPTIONS...]
+	curl -sS --max-time 10 "${@:2}" "$url$1"
+}
+
+# The value of one series, as it is written; nothing where it is not there.
+metric() { # SERIES
+	get /metrics | awk -v series="$1" 'substr($0, 1, length(series) + 1) == series " " { print $NF }'
+}
+
+vmstat() { # NAME
+	awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat
+}
+
+@test "serve: classic text passes promtool; each series is there once" {
+	get /metrics -D "$BATS_TEST_TMPDIR/head" >"$BATS_TEST_TMPDIR/m"
+	grep -qi '^content-type: text/plain; version=0.0.4' "$BATS_TEST_TMPDIR/head"
+	promtool check metrics <"$BATS_TEST_TMPDIR/m"
+	[ -z "$(grep -v '^#' "$BATS_TEST_TMPDIR/m" | sed 's/ [^ ]*$//' | sort | uniq -d)" ]
+	[ "$(grep -c '^memwhy_' "$BATS_TEST_TMPDIR/m")" -gt 300 ]
+	! grep -q 'pid=' "$BATS_TEST_TMPDIR/m" || false
+}
+
+@test "serve: OpenMetrics by negotiation: units, totals, an end; compressed where that is asked for" {
+	get /metrics -H 'Accept: application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.2' \
+		-D "$BATS_TEST_TMPDIR/head" --compressed >"$BATS_TEST_TMPDIR/m"
+	grep -qi '^content-type: application/openmetrics-text; version=1.0.0' "$BATS_TEST_TMPDIR/head"
+	grep -qi '^content-encoding: gzip' "$BATS_TEST_TMPDIR/head"
+	[ "$(tail -n1 "$BATS_TEST_TMPDIR/m")" = "# EOF" ]
+	[ "$(grep -c '^# EOF' "$BATS_TEST_TMPDIR/m")" -eq 1 ]
+	# A family with a unit ends in it; all samples are of the family announced last.
+	awk '$2 == "UNIT" { if ($3 !~ "_" $4 "$") { print; bad = 1 } next }
+		$2 == "TYPE" { family = $3; type = $4; next } /^#/ { next }
+		{ n = $1; sub(/{.*/, "", n)
+		  s = substr(n, length(family) + 1)
+		  if (index(n, family) != 1 || (type == "counter" && s != "_total") || (type == "gauge" && s != "") ||
+			(type == "info" && s != "_info") || (type == "histogram" && s !~ /^_(bucket|sum|count)$/)) { print; bad = 1 } }
+		END { exit bad }' "$BATS_TEST_TMPDIR/m"
+	get /metrics -H 'Accept: application/openmetrics-text;q=0.2,text/plain;q=0.5' -o /dev/null -D - |
+		grep -qi '^content-type: text/plain'
+}
+
+@test "serve: docs/serve.md names each metric, and no other" {
+	diff <(get /metrics | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' | sort) \
+		<(sed -n 's/^| `\(memwhy_[a-z_]*\)` .*/\1/p' docs/serve.md | sort) >"$BATS_TEST_TMPDIR/diff" || true
+	cat "$BATS_TEST_TMPDIR/diff"
+	! grep -q '^<' "$BATS_TEST_TMPDIR/diff" || false # served, and not described
+	# What this kernel does not count is not served.
+	! grep '^>' "$BATS_TEST_TMPDIR/diff" | grep -v 'numa\|slab\|pressure' || false
+}
+
+@test "serve: histograms are cumulative, and end in their count" {
+	get /metrics | awk '/_bucket/ { split($1, part, "le="); n = $NF
+			if (part[1] == last && n < before) { print; bad = 1 }
+			last = part[1]; before = n }
+		/_count/ && $NF != before { print; bad = 1 } END { exit bad }'
+	[ "$(metric memwhy_page_fault_duration_seconds_count'{kind="minor"}')" -gt 0 ]
+}
+
+@test "serve: counters of /proc/vmstat are the kernel's" {
+	for pair in pgfault:memwhy_page_faults_total'{kind="all"}' pgmajfault:memwhy_page_faults_total'{kind="major"}' \
+		oom_kill:memwhy_oom_kills_total thp_split_page:memwhy_thp_total'{event="split_page"}' \
+		allocstall_normal:memwhy_allocstall_total'{zone="Normal"}'; do
+		before=$(vmstat "${pair%%:*}")
+		sleep 1.2
+		now=$(metric "${pair#*:}")
+		after=$(vmstat "${pair%%:*}")
+		echo "${pair#*:}: $before <= $now <= $after"
+		[ "$before" -le "$now" ]
+		[ "$now" -le "$after" ]
+	done
+}
+
+@test "serve: faults of a group are those that its tasks made" {
+	tools/with-cgroup "$name" 500000000 sh -c 'echo go | "$@"; sleep 2; curl -sS --max-time 5 "$0/metrics"' "$url" "$WORKLOADS/touch" 16 \
+		>"$BATS_TEST_TMPDIR/m" || status=$?
+	[ "${status:-0}" -ne 3 ] || skip "no memory controller"
+	minor=$(awk '/^[0-9]+ [0-9]+$/ { print $1 }' "$BATS_TEST_TMPDIR/m")
+	counted=$(awk -v s="memwhy_cgroup_page_faults_total{cgroup=\"/$name\",kind=\"minor\"}" 'index($0, s) == 1 { print $NF }' "$BATS_TEST_TMPDIR/m")
+	echo "touch: $minor, counted with sh, its loader and curl: $counted"
+	[ "$minor" -ge 4096 ]
+	[ "$counted" -ge "$minor" ]
+	[ "$counted" -le $((minor + 3000)) ]
+}
+
+@test "serve: an OOM kill in a group: counted, told in a line, and gone with the group" {
+	kills=$(vmstat oom_kill)
+	tools/with-cgroup "$name" 33554432 sh -c 'd=$(cat "$MEMWHY_CGROUP_FILE")
+		echo 0 >"$d/memory.swap.max" || echo 0 >"$d/memory.swappiness"
+		"$@"; sleep 2; curl -sS --max-time 5 "$0/metrics"' "$url" "$WORKLOADS/oom_grow" -s 8 -r 50 \
+		>"$BATS_TEST_TMPDIR/m" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	[ "${status:-0}" -ne 3 ] || skip "no memory controller"
+	[ "$(grep -c "memwhy_cgroup_oom_kills_total{cgroup=\"/$name\"} 1" "$BATS_TEST_TMPDIR/m")" -eq 1 ]
+	[ "$(awk '$1 == "memwhy_oom_kills_total" { print $2 }' "$BATS_TEST_TMPDIR/m")" -ge $((kills + 1)) ]
+	cat "$SERVE_DIR/lines"
+	jq -es "any(.event == \"oom_kill\" and .comm == \"oom_grow\" and .cgroup == \"/$name\")" "$SERVE_DIR/lines"
+	wait_for '! get /metrics | grep -q "$name"'
+}
+
+@test "serve: pages, and what is none" {
+	get / | grep -q '^memwhy check'
+	[ "$(get /healthz)" = ok ]
+	[ "$(get /nothing -o /dev/null -w '%{http_code}')" = 404 ]
+	[ "$(get /metrics -X POST -d x -o /dev/null -w '%{http_code}')" = 405 ]
+	[ "$(get "/$(printf 'a%.0s' {1..300})" -o /dev/null -w '%{http_code}')" = 414 ]
+	[ "$(get / -H "X: $(printf 'a%.0s' {1..9000})" -o /dev/null -w '%{http_code}')" = 431 ]
+	[ -z "$(get /metrics -I | sed '1,/^\r$/d')" ]
+	get /metrics -I | grep -q '^Content-Length: [1-9]'
+}
+
+@test "serve: garbage, slow and many clients: others are answered, the session goes on" {
+	python3 - <<-'END'
+		import os, socket
+		def connect():
+		    s = socket.socket(); s.settimeout(5); s.connect(("127.0.0.1", 29669)); return s
+		slow = []
+		for i in range(1000):  # they ask for a bit and wait
+		    s = connect(); s.send(b"GET /metr"); slow.append(s)
+		for i in range(200):
+		    s = connect()
+		    try:
+		        s.send(os.urandom(1 + i * 50) + b"\r\n\r\n"); s.recv(1 << 16)
+		    except OSError:
+		        pass
+		    s.close()
+		s = connect(); s.send(b"GET /metrics HTTP/1.1\r\n\r\n")
+		assert s.recv(12) == b"HTTP/1.1 200", "not answered"
+		s.close()  # the rest of the answer is not read
+		deaf = [connect() for i in range(100)]
+		for s in deaf:
+		    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048); s.send(b"GET /metrics HTTP/1.1\r\n\r\n")
+		s = connect(); s.send(b"GET /healthz HTTP/1.1\r\n\r\n")
+		assert s.recv(12) == b"HTTP/1.1 200", "not answered beside those who do not read"
+	END
+	[ "$(get /healthz)" = ok ]
+	[ "$(metric 'memwhy_http_requests_total{result="dropped"}')" -gt 500 ]
+	[ "$(ls "/proc/$(<"$SERVE_DIR/pid")/fd" | wc -l)" -lt 500 ]
+}
+
+@test "serve: the server's thread has no capability; the process only those of a session" {
+	pid=$(<"$SERVE_DIR/pid")
+	for task in /proc/"$pid"/task/*; do
+		grep -H '^CapEff\|^NoNewPrivs\|^Seccomp:' "$task/status"
+		grep -q '^NoNewPrivs:.*1' "$task/status"
+	done
+	[ "$(cat /proc/"$pid"/task/*/status | grep -c '^CapEff:.*0000000000000000$')" -eq 1 ]
+}
+
+@test "serve: a Unix socket, a file of settings read again at SIGHUP, users, and systemd is told" {
+	cat >"$BATS_TEST_TMPDIR/users" <<<'scraper:secret'
+	chmod 600 "$BATS_TEST_TMPDIR/users"
+	printf '# settings\nlisten unix:%s\nmax-series = 700\ninterval 1s\n' "$BATS_TEST_TMPDIR/s" >"$BATS_TEST_TMPDIR/conf"
+	python3 - "$BATS_TEST_TMPDIR" <<-'END' 3>&- &
+		import socket, sys, time
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(sys.argv[1] + "/notify"); s.settimeout(30)
+		out = open(sys.argv[1] + "/told", "w", buffering=1)
+		while True:
+		    text = s.recv(4096).decode(); out.write(text + "\n")
+		    if "STOPPING=1" in text: break
+	END
+	wait_for '[ -S "$BATS_TEST_TMPDIR/notify" ]'
+	NOTIFY_SOCKET=$BATS_TEST_TMPDIR/notify service_start "$BATS_TEST_TMPDIR" --config "$BATS_TEST_TMPDIR/conf"
+	at=(--unix-socket "$BATS_TEST_TMPDIR/s" -o /dev/null -w '%{http_code}')
+	[ "$(get /metrics "${at[@]}")" = 200 ]
+	echo "auth $BATS_TEST_TMPDIR/users" >>"$BATS_TEST_TMPDIR/conf"
+	kill -HUP "$service"
+	wait_for 'grep -q "\"reloaded\"" "$BATS_TEST_TMPDIR/lines"'
+	[ "$(get /metrics "${at[@]}")" = 401 ]
+	[ "$(get /metrics "${at[@]}" -u scraper:wrong)" = 401 ]
+	[ "$(get /metrics "${at[@]}" -u scraper:secret)" = 200 ]
+	echo "nonsense 1" >>"$BATS_TEST_TMPDIR/conf"
+	kill -HUP "$service"
+	wait_for 'grep -q "reload_failed.*nonsense" "$BATS_TEST_TMPDIR/lines"'
+	[ "$(get /metrics "${at[@]}" -u scraper:secret)" = 200 ]
+	service_stop
+	grep -q READY=1 "$BATS_TEST_TMPDIR/told"
+	grep -q RELOADING=1 "$BATS_TEST_TMPDIR/told"
+	wait_for 'grep -q STOPPING=1 "$BATS_TEST_TMPDIR/told"'
+}
+
+@test "serve: refuses what it cannot do, and says why" {
+	for words in "--listen nowhere" "--listen 127.0.0.1:0" "--listen unix:relative" "--listen 127.0.0.1:29669" \
+		"--config /nonexistent" "--auth /nonexistent --listen unix:$BATS_TEST_TMPDIR/x"; do
+		status=0
+		timeout 10 "$MEMWHY" serve $words >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+		echo "$words: $status $(<"$BATS_TEST_TMPDIR/err")"
+		[ "$status" -ne 0 ]
+		[ "$status" -ne 124 ]
+		grep -q '^memwhy: ' "$BATS_TEST_TMPDIR/err"
+	done
+	echo 'a:b' >"$BATS_TEST_TMPDIR/users"
+	chmod 644 "$BATS_TEST_TMPDIR/users"
+	status=0
+	"$MEMWHY" serve --listen "unix:$BATS_TEST_TMPDIR/x" --auth "$BATS_TEST_TMPDIR/users" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	[ "$status" -ne 0 ]
+	grep -q 'others may read' "$BATS_TEST_TMPDIR/err"
+}
