@@ -40,24 +40,14 @@ struct capture_options {
 	const char *named; /* comma-separated probes that were asked for by name; NULL: none */
 	u32 stack_every;   /* see scope_config */
 	u64 ring_bytes;
-	u64 max_bytes;         /* --max-memory: of all maps; 0: as fits the machine */
-	u64 debuginfod_ns;     /* --debuginfod: the most to wait for servers; 0: ask none */
-	u64 min_ns;            /* --min: only events that took at least this long */
-	u64 sample_bytes;      /* --sample: mean of bytes between two; 0: all */
-	bool faults;           /* --faults: page faults by who asked for the memory */
-	u64 least_bytes;       /* of heap blocks told of to who sees accesses; 0: all */
-	bool no_wait;          /* --no-wait: rather lose events than time */
-	bool events;           /* --events: of a command each allocation and free is a record */
-	const char *allocator; /* --allocator; NULL: found by itself */
+	u64 max_bytes;     /* --max-memory: of all maps; 0: as fits the machine */
+	u64 debuginfod_ns; /* --debuginfod: the most to wait for servers; 0: ask none */
+	u64 min_ns;        /* --min: only events that took at least this long */
+	u64 least_bytes;   /* of heap blocks told of to who sees accesses; 0: all */
 	/* What the command runs, where nothing can be preloaded into it; NULL: it is tracked. */
 	const struct preload_program *program;
-	const char *program_why;         /* why not */
-	const char *untracked_why;       /* the same, of a probe that asks who follows the heap */
-	const char *filter, *hist, *sum; /* --filter, --hist, --sum; NULL: none */
-	const char *source;    /* --source: comma-separated, best first; NULL: the probe's own */
-	bool balancing;        /* --balancing */
-	u64 scan_ns;           /* --scan; 0: as it is */
-	const char *by;        /* --by: comma-separated keys to count by; NULL: the probe's own */
+	const char *program_why; /* why not */
+	const char *by;          /* --by: comma-separated keys to count by; NULL: the probe's own */
 	/* Of each probe its own options, in the order of probes[]; NULL: none was given. */
 	void *const *opts;
 	char *const *operands; /* words after the command's name */

@@ -8,15 +8,13 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "cmd/count_list.h"
+#include "cmd/action.h"
 #include "cmd/entries.h"
-#include "cmd/numa_try.h"
+#include "cmd/own.h"
 #include "cmd/run.h"
-#include "cmd/scope.h"
 #include "rules/rules.h"
 
-#define RUN_PROBES 8     /* of one command */
-#define LARGE_BYTES 4096 /* of smaller blocks there are several in a page, which is on one node */
+#define RUN_PROBES 8 /* of one command */
 
 static const char *names_join(
 	char names[RUN_PROBES * PROBE_NAME_LEN], const struct probe *const *list, size_t n)
@@ -31,41 +29,27 @@ static const char *names_join(
 
 static int run_probe(const struct command *cmd, struct options *o)
 {
-	const struct probe *list[RUN_PROBES] = {probe_find(cmd->name)};
-	const struct view *views[] = {list[0]->view, &rule_growth};
-	const char *const *with = list[0]->with;
+	const struct probe *p = cmd->probe;
+	const struct probe *list[RUN_PROBES] = {p};
+	const struct view *views[] = {p->view, rule_beside(p->name)};
 	char named[RUN_PROBES * PROBE_NAME_LEN];
-	bool heap;
 	struct run r = {
 		.cmd = cmd,
 		.o = o,
 		.probes = list,
 		.n_probes = 1,
 		.views = views,
-		.n_views = list[0]->tells_growth ? 2 : 1,
-		.guarded = list[0]->guarded,
+		.n_views = views[1] ? 2 : 1,
+		.guarded = p->guarded,
 	};
 
-	if (list[0]->with_programs && !o->kernel)
-		with = list[0]->with_programs;
-	if (list[0]->with_tracked && o->argv && !o->input && !o->no_heap) {
-		o->least_bytes = o->all_blocks ? 0 : LARGE_BYTES;
-		r.untracked_why = scope_untracked_why(o);
-		with = r.untracked_why ? with : list[0]->with_tracked;
-	}
-	/* it was asked for: without it there is no report */
-	heap = list[0]->with_tracked && o->heap;
-	with = heap ? list[0]->with_tracked : with;
-	if (o->list)
-		return count_list(cmd, o);
-	if (numa_try_wanted(cmd, o))
-		return numa_try(cmd, o);
-	for (const char *const *w = with; w && *w && r.n_probes < RUN_PROBES; w++)
+	if (action_wanted(p, o))
+		return action_run(p, o);
+	own_beside(o, p, &r.company);
+	for (const char *const *w = r.company.with; w && *w && r.n_probes < RUN_PROBES; w++)
 		list[r.n_probes++] = probe_find(*w);
-	/* of programs what is beside is all there is */
-	r.n_beside = heap || with == list[0]->with_programs ? 0 : r.n_probes - 1;
-	r.outstanding = list[0]->outstanding;
-	if (r.outstanding || list[0]->with_tracked)
+	r.n_beside = r.company.required ? 0 : r.n_probes - 1;
+	if (r.company.named)
 		r.named = names_join(named, list, r.n_probes);
 	return run_live_or_input(&r);
 }
@@ -78,17 +62,13 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 		.name = p->name,
 		.probe = p,
 		.summary = p->summary,
-		.groups = PROBE_GROUPS | (p->source ? GROUP_SOURCE : GROUP_SCOPE) |
-			  (p->source && p->bpf ? GROUP_ATTACH | GROUP_FAULTS : 0) |
+		.groups = PROBE_GROUPS | GROUP_PART |
+			  (p->source ? GROUP_ATTACH | GROUP_NARROW : GROUP_SCOPE) |
 			  (p->view->by_keys ? GROUP_BY : 0) | (p->view->each ? GROUP_EACH : 0) |
-			  (p->view->times_each ? GROUP_MIN : 0) |
-			  (p->view->looks ? GROUP_LIKE : 0) | (p->takes_filter ? GROUP_FILTER : 0) |
-			  (p->outstanding ? GROUP_LEAK | GROUP_SOURCE : 0) |
-			  (p->takes_numa ? GROUP_FROM : GROUP_PART) |
-			  (p->source ? GROUP_NARROW : 0) | (p->takes_numa ? GROUP_NUMA : 0),
+			  (p->view->times_each ? GROUP_MIN : 0) | (p->view->looks ? GROUP_LIKE : 0),
 		.takes_command = true,
 		.needs_command = p->source != NULL,
-		.tables = p->takes_filter ? count_list_tables(p->name) : numa_try_tables(p->name),
+		.tables = p->action ? p->action->tables : NULL,
 		.details = p->details,
 		.examples = p->examples,
 		.operands = p->operands,

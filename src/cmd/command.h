@@ -29,17 +29,11 @@ enum option_groups {
 	GROUP_RECORD = 32,
 	GROUP_FILES = 64,
 	GROUP_EACH = 128,
-	GROUP_FILTER = 256,
-	GROUP_LEAK = 512,
-	GROUP_SOURCE = 1024,
 	GROUP_ATTACH = 4096, /* -p alone, in place of GROUP_SCOPE */
-	GROUP_NUMA = 8192,
 	GROUP_DIFF = 16384,
 	GROUP_LIKE = 32768,
 	GROUP_MIN = 65536,
-	GROUP_FAULTS = 131072,
 	GROUP_PART = 262144,
-	GROUP_FROM = 524288,    /* --from alone, where --to has another meaning too */
 	GROUP_OWN = 2097152,    /* those of the command's probe, see probe_options */
 	GROUP_NARROW = 1048576, /* -c, -g and -C of a recording, in place of GROUP_SCOPE */
 	GROUP_SERVE = 4194304,

@@ -100,7 +100,7 @@ static void probe_names(struct str *out, bool only_named)
 	for (size_t i = 0; i < probes_n; i++) {
 		const struct probe *p = probes[i];
 
-		if (p->only_named != only_named || p->takes_filter)
+		if (p->only_named != only_named || p->recorded_by)
 			continue;
 		str_addf(out, "%s%s", between, p->name);
 		between = ", ";
@@ -113,9 +113,9 @@ void help_probes(struct str *out)
 	str_add(out, "; only when named: ");
 	probe_names(out, true);
 	for (size_t i = 0; i < probes_n; i++)
-		if (probes[i]->takes_filter)
-			str_addf(out, "; not %s, which 'memwhy %s --record FILE' records",
-				probes[i]->name, probes[i]->name);
+		if (probes[i]->recorded_by)
+			str_addf(out, "; not %s, which '%s' records", probes[i]->name,
+				probes[i]->recorded_by);
 }
 
 static void help_recorded(struct str *out)

@@ -70,44 +70,14 @@ static const struct opt attach[] = {
 		"these processes, which run already; with --input: only these"),
 };
 
-static const struct opt source[] = {
-	O("sample", 0, OPT_SIZE, sample_bytes, "BYTES",
-		"one allocation in so many bytes, for estimates at less cost (default: all)"),
-	O("no-wait", 0, OPT_FLAG, no_wait, NULL,
-		"of -- CMD: lose events and count them rather than let the command wait"),
-	O("events", 0, OPT_FLAG, events, NULL,
-		"with --record, of -- CMD: also record each allocation and free, so that any part "
-		"of the run can be looked at (heap --input FILE --from TIME --to TIME)"),
-	O("allocator", 0, OPT_STRING, allocator, "NAME",
-		"with -p: the file that has malloc: jemalloc, tcmalloc, mimalloc, or a path "
-		"(default: found by itself)"),
-};
-
-static const struct opt faults[] = {
-	O("faults", 0, OPT_FLAG, faults, NULL,
-		"of -- CMD: also page faults and resident memory, by who asked for it"),
-};
-
-static const struct opt filter[] = {
-	O("filter", 0, OPT_STRING, filter, "EXPR",
-		"only events like this: 'order >= 3 && comm == dd'"),
-	O("hist", 0, OPT_STRING, hist, "FIELD", "histogram of this field of the events"),
-	O("sum", 0, OPT_STRING, sum, "FIELD", "sum, mean, least and most of this field"),
-	O("list", 0, OPT_FLAG, list, NULL,
-		"count nothing: print the events that EVENT stands for, and their fields"),
-};
-
-static const struct opt part[] = {
-	O("from", 0, OPT_DURATION, from_ns, "TIME",
-		"with --input: only what was recorded later than TIME after memwhy began; heap: "
-		"blocks allocated later (of a recording with --events)"),
-	O("to", 0, OPT_DURATION, to_ns, "TIME",
-		"with --input: only what was recorded before TIME; heap: how things stood then"),
-};
-
+/* A table each: a probe may have a --to of its own. */
 static const struct opt from[] = {
 	O("from", 0, OPT_DURATION, from_ns, "TIME",
 		"with --input: only what was recorded later than TIME after memwhy began"),
+};
+
+static const struct opt to[] = {
+	O("to", 0, OPT_DURATION, to_ns, "TIME", "with --input: only what was recorded before TIME"),
 };
 
 /* Of commands that take only -p live. */
@@ -117,41 +87,6 @@ static const struct opt narrow[] = {
 		"with --input: only this cgroup and those below it"),
 	O("container", 'C', OPT_STRING, container, "ID",
 		"with --input: only this container, pod or systemd unit"),
-};
-
-static const struct opt leak[] = {
-	O("kernel", 0, OPT_FLAG, kernel, NULL, "what the kernel allocates for itself"),
-};
-
-static const struct opt numa[] = {
-	O("source", 0, OPT_STRING, source, "NAME,NAME",
-		"where accesses are seen: hardware, hint (faults of automatic NUMA balancing), "
-		"first-touch (page faults); the first that works (default: in this order)"),
-	O("balancing", 0, OPT_FLAG, balancing, NULL,
-		"turn automatic NUMA balancing on meanwhile: it moves pages"),
-	O("scan", 0, OPT_DURATION, scan_ns, "TIME",
-		"have automatic NUMA balancing look at memory each TIME, for more samples at "
-		"more cost; put back at the end"),
-	O("no-heap", 0, OPT_FLAG, no_heap, NULL,
-		"of a command: do not follow its heap, block by block, with the preload library"),
-	O("all-blocks", 0, OPT_FLAG, all_blocks, NULL,
-		"of a command: tell heap blocks of every size apart, not only those of 4096 bytes "
-		"and more: costs each malloc and free more"),
-	O("heap", 0, OPT_FLAG, heap, NULL,
-		"with -p: follow the heap, block by block, with probes at the allocator: a malloc "
-		"and a free cost the process some 2 us more"),
-	O("to", 0, OPT_STRING, to, "NODES",
-		"numa try: where to move the object's pages; several nodes: page by page in turn. "
-		"With --input a time: only what was recorded before it"),
-	O("interleave", 0, OPT_FLAG, interleave, NULL, "numa try: to all nodes in turn"),
-	O("undo", 0, OPT_FLAG, undo, NULL, "numa try: move them back"),
-	O("yes", 0, OPT_FLAG, yes, NULL, "numa try: do not ask"),
-	O("topology", 0, OPT_STRING, topology, "FILE",
-		"nodes and CPUs of the machine of a recording, a line a node: node 0 cpus 0-7 "
-		"bytes 16G distances 10,21"),
-	O("thread", 0, OPT_STRING, thread, "TID", "numa flow: what this thread touched"),
-	O("object", 0, OPT_STRING, object, "OBJECT",
-		"numa flow: who touched this object: its number, or part of its name"),
 };
 
 static const struct opt output[] = {
@@ -240,20 +175,15 @@ static const struct group {
 	struct opt_group group;
 } groups[] = {
 	{GROUP_ATTACH, {"Whose memory", attach, ARRAY_SIZE(attach)}},
-	{GROUP_SOURCE, {"How to look", source, ARRAY_SIZE(source)}},
 	{GROUP_OWN, {}},
-	{GROUP_PART, {"A part of a recording", part, ARRAY_SIZE(part)}},
-	{GROUP_FROM, {"A part of a recording", from, ARRAY_SIZE(from)}},
+	{GROUP_PART, {"A part of a recording", from, ARRAY_SIZE(from)}},
+	{GROUP_PART, {"A part of a recording", to, ARRAY_SIZE(to)}},
 	{GROUP_NARROW, {"A part of a recording", narrow, ARRAY_SIZE(narrow)}},
-	{GROUP_FAULTS, {"Resident memory", faults, ARRAY_SIZE(faults)}},
-	{GROUP_LEAK, {"Whose memory", leak, ARRAY_SIZE(leak)}},
 	{GROUP_CHECK, {"Check", check, ARRAY_SIZE(check)}},
 	{GROUP_BY, {"What to show", by, ARRAY_SIZE(by)}},
 	{GROUP_EACH, {"What to show", each, ARRAY_SIZE(each)}},
 	{GROUP_MIN, {"What to show", least, ARRAY_SIZE(least)}},
 	{GROUP_LIKE, {"What to show", look, ARRAY_SIZE(look)}},
-	{GROUP_FILTER, {"Fields of events", filter, ARRAY_SIZE(filter)}},
-	{GROUP_NUMA, {"Accesses", numa, ARRAY_SIZE(numa)}},
 	{GROUP_DIFF, {"What to compare", diff, ARRAY_SIZE(diff)}},
 	{GROUP_RECORD, {"What to record", record, ARRAY_SIZE(record)}},
 	{GROUP_SERVE, {"Service", serve, ARRAY_SIZE(serve)}},
@@ -281,12 +211,38 @@ static void group_add(struct set_list *l, const struct opt_group *g, void *dst)
 	l->sets[l->n++] = (struct opt_set){g->opts, g->n, dst};
 }
 
-static void own_add(struct set_list *l, const struct probe *p, void *const *own)
+static void own_add(struct set_list *l, const struct opt_group *g, void *dst)
 {
+	for (; g && g->opts; g++)
+		group_add(l, g, dst);
+}
+
+/* What the command of a probe has beside the options of every command. */
+static void probe_add(struct set_list *l, const struct probe *p, void *const *own)
+{
+	const struct probe *over = p && p->over ? probe_find(p->over) : NULL;
+
+	if (over && over->options)
+		own_add(l, over->options->lent, own ? own[probe_index(over)] : NULL);
 	if (!p || !p->options)
 		return;
-	for (const struct opt_group *g = p->options->groups; g->opts; g++)
-		group_add(l, g, own ? own[probe_index(p)] : NULL);
+	own_add(l, p->options->lent, own ? own[probe_index(p)] : NULL);
+	own_add(l, p->options->groups, own ? own[probe_index(p)] : NULL);
+}
+
+static bool group_has(const struct opt_group *list, const char *name)
+{
+	for (; list && list->opts; list++)
+		for (size_t i = 0; i < list->n; i++)
+			if (!strcmp(list->opts[i].name, name))
+				return true;
+	return false;
+}
+
+/* A probe's own option stands for the shared one of that name. */
+static bool is_replaced(const struct opt_group *g, const struct probe *p)
+{
+	return p && p->options && group_has(p->options->groups, g->opts[0].name);
 }
 
 static struct set_list chosen;
@@ -296,8 +252,9 @@ const struct opt_set *options_of(const struct command *cmd, void *const *own)
 	chosen = (struct set_list){};
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
 		if (groups[i].bit == GROUP_OWN)
-			own_add(&chosen, cmd->probe, own);
-		else if (!groups[i].bit || groups[i].bit & cmd->groups)
+			probe_add(&chosen, cmd->probe, own);
+		else if ((!groups[i].bit || groups[i].bit & cmd->groups) &&
+			 !is_replaced(&groups[i].group, cmd->probe))
 			group_add(&chosen, &groups[i].group, NULL);
 	return chosen.sets;
 }
@@ -312,7 +269,7 @@ const struct opt_set *options_all(void)
 		if (groups[i].bit != GROUP_OWN)
 			group_add(&all, &groups[i].group, NULL);
 	for (size_t i = 0; i < probes_n; i++)
-		own_add(&all, probes[i], NULL);
+		probe_add(&all, probes[i], NULL);
 	return all.sets;
 }
 

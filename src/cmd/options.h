@@ -18,17 +18,8 @@ struct options {
 	const char *by, *like;
 	bool each;
 	u64 min_ns;
-	/* filter */
-	const char *filter, *hist, *sum;
-	bool list;
 	/* part */
 	u64 from_ns, to_ns; /* 0: not given */
-	/* numa */
-	const char *thread, *object, *source, *topology;
-	const char *to;
-	bool balancing, no_heap, all_blocks, heap, interleave, undo, yes;
-	u64 least_bytes; /* of heap blocks that are told apart; not an option of its own */
-	u64 scan_ns;
 	/* output */
 	const char *format, *fields, *sort, *table, *out;
 	u64 limit;
@@ -36,12 +27,6 @@ struct options {
 	bool quiet, verbose;
 	/* check */
 	const char *fail_on;
-	/* leak */
-	bool kernel;
-	/* source */
-	u64 sample_bytes; /* 0: every allocation */
-	bool no_wait, faults, events;
-	const char *allocator;
 	/* record */
 	const char *probes;
 	/* serve */

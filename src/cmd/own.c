@@ -33,9 +33,53 @@ void *own_of(const struct options *o, const struct probe *p)
 	return o->own && p ? o->own[probe_index(p)] : NULL;
 }
 
-struct request own_request(const struct options *o)
+/* Was one of these options given? */
+static bool is_given(const struct opt *o, const char *opts)
 {
-	struct request r = {
+	switch (o->type) {
+	case OPT_FLAG:
+		return *(const bool *)(opts + o->offset);
+	case OPT_STRING:
+	case OPT_OPTIONAL:
+		return *(const char *const *)(opts + o->offset) != NULL;
+	default:
+		return *(const u64 *)(opts + o->offset) != 0;
+	}
+}
+
+/* The names of all that a command over a probe takes for it, if any of them was given. */
+static const char *over_words(const struct opt_group *g, const char *opts, char buf[OVER_WORDS])
+{
+	bool any = false;
+	size_t len = 0;
+
+	for (; g && g->opts; g++)
+		for (size_t i = 0; i < g->n && len < OVER_WORDS; i++) {
+			bool last = i + 1 == g->n && !g[1].opts;
+
+			any |= is_given(&g->opts[i], opts);
+			len += (size_t)snprintf(buf + len, OVER_WORDS - len, "%s--%s",
+				!len   ? ""
+				: last ? " and "
+				       : ", ",
+				g->opts[i].name);
+		}
+	return any ? buf : NULL;
+}
+
+static const struct probe *over_of(const struct probe *p)
+{
+	const struct probe *over = p && p->over ? probe_find(p->over) : NULL;
+
+	return over && over->options ? over : NULL;
+}
+
+void own_request(
+	const struct options *o, const struct probe *p, char buf[OVER_WORDS], struct request *ret)
+{
+	const struct probe *over = over_of(p);
+
+	*ret = (struct request){
 		.pids = o->pids,
 		.comm = o->comm,
 		.cgroup = o->cgroup,
@@ -55,20 +99,49 @@ struct request own_request(const struct options *o)
 		.n_operands = (u32)o->n_operands,
 		.command = o->argv,
 	};
-
+	if (over && own_of(o, over))
+		ret->over_given = over_words(over->options->lent, own_of(o, over), buf);
 	/* a user that does not exist is refused where the scope is made */
-	if (o->argv && run_as_from_options(o, &r.as, &r.as_other, NULL))
-		r.as_other = false;
-	return r;
+	if (o->argv && run_as_from_options(o, &ret->as, &ret->as_other, NULL))
+		ret->as_other = false;
+}
+
+void own_beside(const struct options *o, const struct probe *p, struct company *ret)
+{
+	char words[OVER_WORDS];
+	struct request r;
+
+	*ret = (struct company){};
+	if (!p->beside)
+		return;
+	own_request(o, p, words, &r);
+	p->beside(&r, own_of(o, p), ret);
+}
+
+bool own_is_tracked(const struct options *o)
+{
+	char words[OVER_WORDS];
+	struct request r;
+
+	own_request(o, NULL, words, &r);
+	return request_is_tracked(&r);
+}
+
+static int one_check(
+	const struct options *o, const struct probe *p, struct request *r, struct err *err)
+{
+	return p && p->options && p->options->check ? p->options->check(r, own_of(o, p), err) : 0;
 }
 
 int own_check(struct options *o, const struct probe *p, struct err *err)
 {
-	struct request r = own_request(o);
-	int rc = 0;
+	char words[OVER_WORDS];
+	struct request r;
+	int rc;
 
-	if (p && p->options && p->options->check)
-		rc = p->options->check(&r, own_of(o, p), err);
+	own_request(o, p, words, &r);
+	rc = one_check(o, over_of(p), &r, err);
+	rc = rc ? rc : one_check(o, p, &r, err);
 	o->from_ns = r.from_ns;
 	o->to_ns = r.to_ns;
 	return rc;

@@ -26,14 +26,10 @@ static int tasks_parse(struct narrow_want *w, const char *text, struct err *err)
 	return w->tasks.n ? 0 : err_set(err, -EINVAL, "-p needs a process id");
 }
 
-/* numa try has a --to of its own: nodes. */
-static int to_parse(const struct options *o, u64 *ret, struct err *err)
+/* Does its view choose by time itself, event by event? */
+static const char *parts_with(const struct probe *p)
 {
-	*ret = o->to_ns;
-	if (!o->to || !parse_duration(o->to, ret))
-		return 0;
-	err_set(err, -EINVAL, "--to: '%.40s' is not a valid value", o->to);
-	return err_hint(err, "write a time as 10s or 5m");
+	return p && p->view ? p->view->parts_with : NULL;
 }
 
 int part_from_options(
@@ -46,13 +42,11 @@ int part_from_options(
 	ret->container = o->container;
 	if (!rc && o->cgroup && o->container)
 		rc = err_set(err, -EINVAL, "-g and -C exclude each other");
-	if (rc || (p && p->takes_part)) /* its view chooses by time itself, event by event */
+	if (rc || parts_with(p))
 		return rc;
 	ret->from_ns = o->from_ns;
-	rc = to_parse(o, &ret->to_ns, err);
-	if (!rc && ret->to_ns && ret->from_ns >= ret->to_ns)
-		return err_set(err, -EINVAL, "--from is not before --to");
-	return rc;
+	ret->to_ns = o->to_ns;
+	return 0;
 }
 
 int part_check(const struct options *o, const struct probe *p, struct err *err)
@@ -65,7 +59,7 @@ int part_check(const struct options *o, const struct probe *p, struct err *err)
 	err_set(err, -EINVAL, "%s choose a part of a recording: they need --input FILE",
 		o->from_ns || o->to_ns ? "--from and --to" : "-c, -g and -C");
 	return err_hint(err, "record it with: memwhy %s --record FILE%s", p ? p->name : "check",
-		p && p->takes_part && (o->from_ns || o->to_ns) ? " --events -- CMD" : "");
+		parts_with(p) && (o->from_ns || o->to_ns) ? parts_with(p) : "");
 }
 
 void part_tell(const struct narrow *n, struct report *r)

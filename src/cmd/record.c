@@ -25,10 +25,9 @@ static int probes_choose(
 			err_set(err, -EINVAL, "--probes: there is no probe '%.40s'", w);
 			return err_hint(err, "'memwhy doctor' lists them");
 		}
-		if (list[n]->takes_filter || list[n]->outstanding) {
+		if (list[n]->recorded_by) {
 			err_set(err, -EINVAL, "--probes: %.40s is recorded by its own command", w);
-			return err_hint(err, "memwhy %.40s%s --record FILE", w,
-				list[n]->outstanding ? " --kernel" : "");
+			return err_hint(err, "%s", list[n]->recorded_by);
 		}
 		n++;
 	}

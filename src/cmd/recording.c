@@ -36,8 +36,8 @@ static void bound_set(u64 more)
 
 	if (f && fscanf(f, "%*u %*u %*u %*u %*u %lu", &pages) == 1 &&
 		!getrlimit(RLIMIT_DATA, &limit)) {
-		limit.rlim_cur = MIN((rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + more,
-			limit.rlim_cur);
+		limit.rlim_cur =
+			MIN((rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + more, limit.rlim_cur);
 		setrlimit(RLIMIT_DATA, &limit);
 	}
 	if (f)
@@ -82,12 +82,7 @@ void recording_unfiltered(struct report *r)
 
 bool recording_has(const struct stream *s, const struct probe *p)
 {
-	bool is = is_recorded(s, p);
-
-	/* What programs do is recorded by another command too. */
-	for (const char *const *w = p ? p->with_programs : NULL; w && *w && !is; w++)
-		is = is_recorded(s, probe_find(*w));
-	return is;
+	return is_recorded(s, p) || (p && p->over && is_recorded(s, probe_find(p->over)));
 }
 
 static int peek_read(struct log_reader *reader, struct stream *s, struct err *err)
@@ -166,7 +161,7 @@ void recording_tell(const struct run *run, struct report *r)
 			(*t)->empty = "Not recorded.";
 		return;
 	}
-	if (of && of->outstanding && strcmp(of->name, run->cmd->name) != 0)
+	if (of && of->coarse && strcmp(of->name, run->cmd->name) != 0)
 		report_not_checked(r,
 			"what %s does not show (flags, nodes, the sites of frees, movable pages) "
 			"was not recorded: the file is of 'memwhy %s'",
@@ -182,8 +177,7 @@ void recording_tell(const struct run *run, struct report *r)
 	if (o->stacks && !has_stacks(r->stream))
 		report_not_checked(
 			r, "stacks were not recorded: that takes --stacks when recording");
-	/* numa records each access with all of them. */
-	for (size_t i = 0; o->by && !(of && of->takes_numa) && i < ARRAY_SIZE(costly); i++)
+	for (size_t i = 0; o->by && !(of && of->has_all_keys) && i < ARRAY_SIZE(costly); i++)
 		if (strstr(o->by, costly[i]) && !strstr(s->by, costly[i]))
 			report_not_checked(r,
 				"the %s was not recorded: that takes --by %s when recording",

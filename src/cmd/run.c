@@ -239,7 +239,7 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 		.probes = g->run->probes,
 		.n_probes = g->run->n_probes,
 		.lenient = g->run->lenient,
-		.needs_privilege = g->run->outstanding && o->kernel,
+		.needs_privilege = g->run->company.needs_privilege,
 		.n_beside = g->run->n_beside,
 		.guarded = g->run->guarded,
 		.debug_info = !o->no_lines,
@@ -341,12 +341,6 @@ static int views_add(struct running *g)
 		.most_bytes = recording_memory(o) / 2,
 		.look = g->look,
 		.opts = own_of(o, g->run->cmd->probe),
-		.filter = o->filter,
-		.hist = o->hist,
-		.sum = o->sum,
-		.thread = o->thread,
-		.object = o->object,
-		.topology = o->topology,
 		.operands = o->operands,
 		.n_operands = (u32)o->n_operands,
 	};
@@ -424,8 +418,6 @@ static int running_go(struct running *g)
 	struct scope_words words;
 	int rc = running_prepare(g, &opt, &words), damaged = 0;
 
-	if (!rc && !o->input)
-		rc = g->run->outstanding ? scope_check_memory(o, &g->err) : 0;
 	if (!rc && o->record)
 		rc = running_log(g);
 	if (!rc && o->input)
@@ -435,8 +427,8 @@ static int running_go(struct running *g)
 	else if (!rc) {
 		opt.stack_every = g->run->stack_every;
 		opt.gentle = g->run->gentle;
-		opt.outstanding = g->run->outstanding;
-		opt.untracked_why = g->run->untracked_why;
+		opt.outstanding = g->run->company.outstanding;
+		opt.least_bytes = g->run->company.least_bytes;
 		opt.few_stacks = g->stacks_by_default;
 		opt.plain_stacks = g->run->plain_stacks;
 		opt.named = g->run->named ? g->run->named : g->run->cmd->name;

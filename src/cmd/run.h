@@ -16,28 +16,27 @@ struct run {
 	size_t n_probes;
 	const struct view *const *views;
 	size_t n_views;
-	bool lenient;              /* probes that do not open are noted */
-	bool gentle;               /* see capture_options */
-	bool plain_stacks;         /* see capture_options */
-	bool finds;                /* the report has findings */
-	bool guarded;              /* see session_config */
-	size_t n_beside;           /* of the probes, those at the end that only feed the view */
-	const char *untracked_why; /* see capture_options */
-	bool outstanding;          /* see capture_options; nothing works without privilege then */
-	const char *named;         /* as in capture_options; NULL: the command */
+	bool lenient;      /* probes that do not open are noted */
+	bool gentle;       /* see capture_options */
+	bool plain_stacks; /* see capture_options */
+	bool finds;        /* the report has findings */
+	bool guarded;      /* see session_config */
+	size_t n_beside;   /* of the probes, those at the end that only feed the view */
+	struct company company;
+	const char *named; /* as in capture_options; NULL: the command */
 	/* Puts words to the whole: verdict, what to run next. May be NULL. */
 	void (*conclude)(struct report *r);
 	u32 stack_every;
 
 	/* Afterwards: */
-	bool done; /* and reported: nothing failed, nobody interrupted */
-	int worst; /* level of the worst finding, -1: none */
+	bool done;       /* and reported: nothing failed, nobody interrupted */
+	int worst;       /* level of the worst finding, -1: none */
 	bool incomplete; /* what was not seen may have been there: it was not permitted to look */
 	struct session_result result;
 };
 
-/* Runs and prints; returns an exit status: that of a command that was run and ended (-- CMD), unless
- * memwhy failed. */
+/* Runs and prints; returns an exit status: that of a command that was run and ended (-- CMD),
+ * unless memwhy failed. */
 int run_live_or_input(struct run *r);
 /* The same for who runs a session by itself: rc is what came of it. */
 int run_status(int rc, const struct session_result *result);

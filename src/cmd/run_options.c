@@ -6,21 +6,9 @@
 #include "cmd/own.h"
 #include "cmd/part.h"
 #include "cmd/running.h"
-#include "cmd/scope.h"
 
-/* --events goes into a recording, --from and --to choose a part of it. */
-static int events_check(const struct options *o, struct err *err)
+static int part_check_alone(const struct options *o, struct err *err)
 {
-	if (o->events && !o->record) {
-		err_set(err, -EINVAL, "--events adds to a recording: it needs --record FILE");
-		return err_hint(err, "memwhy heap --events --record FILE -- CMD");
-	}
-	if (o->events && o->pids)
-		return err_set(err, -EINVAL,
-			"--events is of a command: of a running process (-p) memwhy gets sums");
-	if (o->events && o->sample_bytes)
-		return err_set(err, -EINVAL,
-			"--events records all allocations: it does not go with --sample");
 	if ((o->from_ns || o->to_ns) && o->interval_ns)
 		return err_set(
 			err, -EINVAL, "--from and --to are one report: they take no --interval");
@@ -52,7 +40,7 @@ static int options_check(const struct options *o, struct err *err)
 		return err_hint(
 			err, "record them with --record FILE; --input FILE --each can be sorted");
 	}
-	return events_check(o, err);
+	return part_check_alone(o, err);
 }
 
 static int look_unknown(const struct run *run, const struct look *looks, struct err *err)
@@ -109,10 +97,10 @@ static bool by_has_stack(const char *by)
 /* The preload library tells stacks by itself; probes at an allocator have to be asked to. */
 static const char *stacks_unasked(const struct run *r)
 {
-	bool of_programs = r->cmd->needs_command || (r->outstanding && !r->o->kernel);
+	bool of_programs = r->cmd->needs_command || r->company.of_programs;
 
 	if (of_programs && !r->o->input)
-		return scope_is_tracked(r->o) ? NULL : "user";
+		return own_is_tracked(r->o) ? NULL : "user";
 	return r->views[0]->stacks_default;
 }
 
@@ -129,7 +117,8 @@ int running_options(struct running *g)
 	}
 	rc = look_choose(g);
 	if (!rc)
-		rc = part_check(o, probe_find(g->run->cmd->name), &g->err);
-	rc = rc ? rc : options_check(o, &g->err);
-	return rc ? rc : own_check(o, g->run->cmd->probe, &g->err);
+		rc = own_check(o, g->run->cmd->probe, &g->err);
+	if (!rc)
+		rc = part_check(o, g->run->cmd->probe, &g->err);
+	return rc ? rc : options_check(o, &g->err);
 }

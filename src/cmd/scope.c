@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "capture/kbtf.h"
-#include "capture/preload_check.h"
 #include "cmd/container.h"
 #include "cmd/run_as.h"
 #include "sys/cgroup.h"
@@ -164,31 +163,6 @@ static int debuginfod_parse(const struct options *o, struct capture_options *ret
 	return err_hint(err, "write a time as 10s or 5m");
 }
 
-static int heap_check(const struct options *o, struct err *err)
-{
-	if (o->faults && !o->argv)
-		return err_set(err, -EINVAL, "--faults is of a command that is run (-- CMD)");
-	if (o->faults && (o->sample_bytes || o->no_wait))
-		return err_set(err, -EINVAL,
-			"--faults needs every allocation: it does not go with --sample and "
-			"--no-wait");
-	if (o->no_wait && o->pids)
-		return err_set(err, -EINVAL,
-			"--no-wait is of a command that is run (-- CMD): with -p nothing waits");
-	if (o->allocator && scope_is_tracked(o))
-		return err_set(err, -EINVAL,
-			"--allocator goes with -p: a command is followed whatever its allocator "
-			"is");
-	if (o->heap && !o->pids)
-		return err_set(err, -EINVAL,
-			"--heap goes with -p; of a command the heap is followed without it");
-	if (o->all_blocks && !o->argv)
-		return err_set(err, -EINVAL, "--all-blocks is of a command that is run (-- CMD)");
-	if (o->all_blocks && o->no_heap)
-		return err_set(err, -EINVAL, "--all-blocks and --no-heap exclude each other");
-	return 0;
-}
-
 static int comm_take(const char *comm, char ret[COMM_LEN], struct err *err)
 {
 	char word[HINT_WORD];
@@ -212,27 +186,13 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 		.max_bytes = o->max_bytes == UINT64_MAX ? 0 : MAX(o->max_bytes, 1ULL),
 		.min_ns = o->min_ns,
 		.by = o->by,
-		.sample_bytes = o->sample_bytes,
-		.no_wait = o->no_wait,
-		.faults = o->faults,
-		.events = o->events,
-		.allocator = o->allocator,
-		.filter = o->filter,
-		.hist = o->hist,
-		.sum = o->sum,
 		.with_self = o->with_self,
-		.source = o->source,
-		.balancing = o->balancing,
-		.scan_ns = o->scan_ns,
-		.least_bytes = o->least_bytes,
 	};
 	if (o->ring_bytes > 1UL << 30) {
 		err_set(err, -EINVAL, "--ring-size: at most 1G");
 		return err_hint(err, "where events are lost, -i or a narrower scope helps more");
 	}
-	rc = heap_check(o, err);
-	if (!rc)
-		rc = run_as_from_options(o, &ret->as, &ret->as_other, err);
+	rc = run_as_from_options(o, &ret->as, &ret->as_other, err);
 	if (rc)
 		return rc;
 	if (o->interval_ns && o->interval_ns < 10 * NSEC_PER_MSEC)
@@ -268,45 +228,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 	return rc;
 }
 
-bool scope_is_tracked(const struct options *o)
-{
-	return o->argv && !scope_untracked_why(o);
-}
-
-const char *scope_untracked_why(const struct options *o)
-{
-	_cleanup_free_ struct preload_program *p = o->argv ? calloc(1, sizeof(*p)) : NULL;
-	enum preload_why why;
-	struct sys_user as;
-	bool as_other;
-
-	if (!p)
-		return NULL;
-	if (run_as_from_options(o, &as, &as_other, NULL))
-		return NULL; /* refused elsewhere */
-	why = preload_check_command(o->argv[0], as_other ? &as : NULL, p);
-	return preload_is_in_vain(why) ? preload_why_text(why) : NULL;
-}
-
 void scope_free(struct capture_options *opt)
 {
 	vec_free(&opt->scope.tasks);
-}
-
-int scope_check_memory(const struct options *o, struct err *err)
-{
-	if (o->kernel && (o->sample_bytes || o->no_wait || o->allocator || o->events))
-		return err_set(err, -EINVAL,
-			"--sample, --no-wait, --events and --allocator are of programs: they do "
-			"not go with --kernel");
-	if (o->kernel)
-		return 0;
-	if (o->by)
-		return err_set(err, -EINVAL,
-			"--by is for --kernel: of programs leak shows each process and stack");
-	if (o->argv || o->pids)
-		return 0;
-	err_set(err, -EINVAL,
-		"leak needs to know whose memory: a command, a process (-p), or --kernel");
-	return err_hint(err, "memwhy leak -- CMD; memwhy leak -p PID");
 }

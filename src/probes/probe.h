@@ -131,9 +131,45 @@ struct probe_source {
 struct probe_options {
 	size_t size; /* of that struct, all 0 where nothing was given */
 	const struct opt_group *groups;
+	const struct opt_group *lent; /* those that a command over it takes too (probe.over) */
 	/* Do they go together, and with the rest of the command line? -EINVAL: they do not. May
 	 * complete opts, and say in r which part of a recording was meant. May be NULL. */
 	int (*check)(struct request *r, void *opts, struct err *err);
+};
+
+/* Which probes a command runs beside its own, and how. */
+struct company {
+	const char *const *with; /* NULL-terminated; NULL: none */
+	bool required; /* there is no report without them; else one that does not open is noted */
+	bool named;    /* they attach as if they had been asked for by name */
+	bool outstanding; /* they follow what is allocated: capture_options.outstanding */
+	bool needs_privilege;
+	bool of_programs; /* who has the preload library tells stacks; else user stacks are asked
+			     for */
+	u64 least_bytes;  /* capture_options.least_bytes */
+};
+
+/* A part of a session, for an action: the records of one probe, for so long. */
+typedef int probe_session(
+	const struct capture_options *opt, u64 for_ns, struct sink *sink, struct err *err);
+
+struct action_task {
+	const struct request *request;
+	void *opts; /* of the probe */
+	struct capture_options *capture;
+	probe_session *session;
+};
+
+/* What a command does in place of a session and its report: `count --list`, `numa try`. */
+struct probe_action {
+	const char *name;                       /* "numa try" */
+	const struct view_table *const *tables; /* of what it prints */
+	size_t size;                            /* of its state, zeroed */
+	bool bare; /* it looks at nothing: no scope, no header, all rows */
+	bool (*wanted)(const struct request *r, const void *opts);
+	int (*run)(void *state, const struct action_task *t, struct err *err);
+	void (*report)(void *state, struct report *r);
+	void (*free)(void *state);
 };
 
 struct probe {
@@ -158,28 +194,26 @@ struct probe {
 	 * sampler that is cheap runs in `record` and `check` all the same, and in `check` its
 	 * bursts. */
 	bool only_named;
-	/* Probes that its command runs beside it, for its view to be fed with; NULL-terminated. */
-	const char *const *with;
-	/* The same where its command has --kernel and that was not given: it is about programs, and
-	 * nothing without them. */
-	const char *const *with_programs;
-	/* The same, of a command into which the preload library can be put. */
-	const char *const *with_tracked;
+	/* Which other probes its command runs beside it, for its view to be fed with. May complete
+	 * opts. NULL: none. */
+	void (*beside)(const struct request *r, void *opts, struct company *ret);
+	/* Of a view that makes more of what another probe tells: that probe. Its lent options are
+	 * those of this command too, and its recordings have what this one shows. NULL: none. */
+	const char *over;
 	/* Files of another program that its command takes with --input: whether this is one, by its
 	 * first bytes, and all that is in it as records, from REC_HOST to REC_END. 0; -ENODATA: the
 	 * file is damaged, what could be read was sent; -errno. Both or neither. */
 	bool (*file_is)(const void *head, size_t n);
 	int (*file_read)(
 		int fd, const char *path, struct sink *sink, struct err *err); /* takes fd */
-	bool borrows;      /* it looks at what others have open: CAGE_BORROWS */
-	bool guarded;      /* its command is to report also when memory is gone: record/guard.h */
-	bool tells_growth; /* its command names processes that grow, as `check` does */
-	bool takes_part;   /* its command has --from and --to, of a recording */
-	bool takes_numa;   /* its command has --source, --balancing, --thread and so on */
-	bool takes_filter; /* its command has --filter, --hist and --sum; `record` has not */
-	/* Its command asks for those of `with` as if by name, has them follow what is allocated
-	 * (capture_options.outstanding), and takes --kernel; `record` leaves it out. */
-	bool outstanding;
+	bool borrows; /* it looks at what others have open: CAGE_BORROWS */
+	bool guarded; /* its command is to report also when memory is gone: record/guard.h */
+	/* Another thing that its command does, where its words say so; NULL: none. */
+	const struct probe_action *action;
+	/* How it is recorded, where `record` leaves it out: "memwhy count --record FILE". */
+	const char *recorded_by;
+	bool coarse;       /* those beside it count less finely than their own commands would */
+	bool has_all_keys; /* its records do, whatever --by was */
 };
 
 #define PROBE(id_) extern const struct probe probe_##id_;

@@ -33,12 +33,10 @@ struct view_options {
 	bool stacks;
 	/* A part of the recording, since its session began; both 0: all of it. */
 	u64 from_ns, to_ns;
-	u64 most_bytes;                  /* what a view may take to read such a part back */
-	const char *filter, *hist, *sum; /* NULL: none */
-	const char *thread, *object, *topology; /* NULL: none */
-	const void *opts; /* the probe's own options, for OPTS_OF; NULL: none was given */
-	const struct look *look;                /* NULL: the house's own */
-	char *const *operands;                  /* words after the command's name */
+	u64 most_bytes;          /* what a view may take to read such a part back */
+	const void *opts;        /* the probe's own options, for OPTS_OF; NULL: none was given */
+	const struct look *look; /* NULL: the house's own */
+	char *const *operands;   /* words after the command's name */
 	u32 n_operands;
 };
 
@@ -63,6 +61,9 @@ struct view {
 	/* Columns of a table that it never has, a bit each; NULL: none. For documentation. */
 	u64 (*without)(const struct view_table *t);
 	const struct look *looks; /* what --like takes; ends with a NULL name; NULL: none */
+	/* It chooses the part of a recording that --from and --to mean by itself, event by event,
+	 * of what was recorded with these words; NULL: that is done before it. */
+	const char *parts_with;
 	/* The interval where -i is not given; NULL or 0: none. */
 	u64 (*every_ns)(const struct view_options *o);
 	/* How long to run where neither --for nor a command says so; NULL or 0: until told to end.

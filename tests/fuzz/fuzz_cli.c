@@ -22,9 +22,6 @@ static void view_try(const struct probe *p, const struct options *o)
 		.each = o->each,
 		.min_ns = o->min_ns,
 		.stacks = o->stacks != NULL,
-		.filter = o->filter,
-		.hist = o->hist,
-		.sum = o->sum,
 		.opts = own_of(o, p),
 		.operands = o->operands,
 		.n_operands = (u32)o->n_operands,
@@ -72,7 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		argv[argc++] = w;
 	if (own_alloc(&o))
 		abort();
-	if (!opt_parse(options_of(cmd, o.own), options_all(), &o, argc, argv, &o.n_operands, &rest, &err)) {
+	if (!opt_parse(options_of(cmd, o.own), options_all(), &o, argc, argv, &o.n_operands, &rest,
+		    &err)) {
 		const struct probe *p = probe_find(cmd->name);
 
 		if (rest > argc || o.n_operands >= argc)

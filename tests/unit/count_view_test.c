@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "probes/count/count.h"
+#include "probes/count/count_opts.h"
 #include "probes/count/count_view.h"
 #include "view_fixture.h"
 
@@ -62,8 +63,8 @@ static void test_fields(void **state)
 
 	(void)state;
 	view_open(&f, &count_view,
-		&(struct view_options){
-			.by = "args.name,order,cpu", .sum = "bytes", .hist = "bytes"},
+		&(struct view_options){.by = "args.name,order,cpu",
+			.opts = &(struct count_opts){.sum = "bytes", .hist = "bytes"}},
 		"count");
 	put_head(&f);
 	put_agg(&f, 0, 7, 5, 10, -20);
@@ -97,7 +98,7 @@ static void test_recorded(void **state)
 	(void)state;
 	view_open(&f, &count_view,
 		&(struct view_options){.by = "process,absent",
-			.sum = "other",
+			.opts = &(struct count_opts){.sum = "other"},
 			.operands = operands,
 			.n_operands = 1},
 		"count");
@@ -123,7 +124,10 @@ static void test_foreign(void **state)
 	struct fixture f;
 
 	(void)state;
-	view_open(&f, &count_view, &(struct view_options){.by = "order", .hist = "bytes"}, "count");
+	view_open(&f, &count_view,
+		&(struct view_options){
+			.by = "order", .opts = &(struct count_opts){.hist = "bytes"}},
+		"count");
 	put_agg(&f, 0, 7, 5, 10, 0); /* before what it is */
 	view_feed(&f, &e);
 	put_head(&f);
@@ -150,7 +154,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	assert_int_equal(count_view.init(v, &o, &err), -EINVAL);
-	o = (struct view_options){.filter = "order >"};
+	o = (struct view_options){.opts = &(struct count_opts){.filter = "order >"}};
 	assert_int_equal(count_view.init(v, &o, &err), -EINVAL);
 	free(v);
 }

@@ -4,6 +4,7 @@
  */
 #include "numa_records.h"
 
+#include "probes/numa/numa_opts.h"
 #include "probes/numa/numa_tables.h"
 #include "probes/numa/numa_topology.h"
 #include "probes/numa/numa_view.h"
@@ -211,7 +212,9 @@ static void test_flow(void **state)
 	const struct table *t;
 
 	(void)state;
-	open_with(&(struct view_options){.operands = words, .n_operands = 1, .object = "table"});
+	open_with(&(struct view_options){.operands = words,
+		.n_operands = 1,
+		.opts = &(struct numa_opts){.object = "table"}});
 	producer();
 	view_report(&f);
 	t = view_table_of(&f, "flow");
@@ -229,7 +232,8 @@ static void test_flow(void **state)
 	assert_non_null(strstr(cell_at(t, 0, "picture")->text, "0000"));
 	assert_non_null(strstr(cell_at(t, 1, "picture")->text, "1111"));
 	view_close(&f);
-	open_with(&(struct view_options){.operands = words, .n_operands = 1, .thread = "100"});
+	open_with(&(struct view_options){
+		.operands = words, .n_operands = 1, .opts = &(struct numa_opts){.thread = "100"}});
 	producer();
 	view_report(&f);
 	assert_int_equal(view_table_of(&f, "flow")->n_rows, 200);
@@ -256,8 +260,8 @@ static void test_words_that_are_wrong(void **state)
 	const struct view_options wrong[] = {
 		{.by = "sites"},
 		{.operands = words, .n_operands = 1},
-		{.thread = "1"},
-		{.topology = "/nonexistent"},
+		{.opts = &(struct numa_opts){.thread = "1"}},
+		{.opts = &(struct numa_opts){.topology = "/nonexistent"}},
 	};
 
 	(void)state;

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "capture/kbtf.h"
+#include "probes/count/count_list.h"
+#include "probes/count/count_opts.h"
 #include "probes/count/count_state.h"
 #include "probes/count/count_view.h"
 
@@ -55,7 +57,7 @@ static int count_open(struct capture *c, struct err *err)
 	s->chosen = c->opt.n_operands;
 	s->events.pid =
 		c->opt.scope.tasks.n == 1 && !c->opt.scope.by_task ? c->opt.scope.tasks.v[0] : 0;
-	rc = rc ? rc : filter_parse(c->opt.filter, &s->filter, err);
+	rc = rc ? rc : filter_parse(OPTS_OF(struct count_opts, c->opts)->filter, &s->filter, err);
 	for (u32 i = 0; i < c->opt.n_operands && !rc; i++)
 		rc = event_list_add(&s->events, c->opt.operands[i], err);
 	if (!rc && !s->chosen)
@@ -216,6 +218,24 @@ static const char *const examples[] = {
 	NULL,
 };
 
+static const struct opt own[] = {
+	OPT(struct count_opts, "filter", 0, OPT_STRING, filter, "EXPR",
+		"only events like this: 'order >= 3 && comm == dd'", NULL),
+	OPT(struct count_opts, "hist", 0, OPT_STRING, hist, "FIELD",
+		"histogram of this field of the events", NULL),
+	OPT(struct count_opts, "sum", 0, OPT_STRING, sum, "FIELD",
+		"sum, mean, least and most of this field", NULL),
+	OPT(struct count_opts, "list", 0, OPT_FLAG, list, NULL,
+		"count nothing: print the events that EVENT stands for, and their fields", NULL),
+};
+
+static const struct opt_group own_groups[] = {{"Fields of events", own, ARRAY_SIZE(own)}, {}};
+
+static const struct probe_options own_options = {
+	.size = sizeof(struct count_opts),
+	.groups = own_groups,
+};
+
 const struct probe probe_count = {
 	.name = "count",
 	.summary = "How often does any event happen, and by what?",
@@ -249,7 +269,9 @@ const struct probe probe_count = {
 	.output = count_output,
 	.operands = "[EVENT...]",
 	.n_operands = COUNT_EVENTS,
-	.takes_filter = true,
+	.options = &own_options,
+	.action = &count_list,
+	.recorded_by = "memwhy count --record FILE",
 	.only_named = true,
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "capture/kbtf.h"
 #include "capture/names.h"
+#include "probes/count/count_opts.h"
 #include "probes/count/count_state.h"
 #include "sys/print_fmt.h"
 #include "sys/rights.h"
@@ -238,14 +239,15 @@ static int event_tell(struct capture *c, const struct event *e, u32 i, u64 time_
 {
 	const struct state *s = c->state;
 	const struct bound *b = &s->bound[i];
-	const char *sum = c->opt.sum ? c->opt.sum : c->opt.hist;
+	const struct count_opts *o = OPTS_OF(struct count_opts, c->opts);
+	const char *sum = o->sum ? o->sum : o->hist;
 	struct count_event r = REC_INIT(struct count_event, REC_COUNT_EVENT, time_ns);
 	char *set;
 
 	r.event = i;
 	r.name = names_string(c->names, e->name);
 	r.sum = names_string(c->names, sum ? sum : "");
-	r.hist = names_string(c->names, c->opt.hist ? c->opt.hist : "");
+	r.hist = names_string(c->names, o->hist ? o->hist : "");
 	r.sum_show = b->config.sum.is_signed ? COUNT_SHOW_SIGNED : b->sum_show;
 	for (u32 k = 0; k < s->keys.n; k++) {
 		if (s->keys.keys[k].from != COUNT_FIELD)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture/names.h"
+#include "probes/count/count_opts.h"
 #include "probes/count/count_state.h"
 
 static int source_number(struct state *s, struct event *e, const char *option, const char *name,
@@ -66,7 +67,8 @@ int count_bind(const struct capture *c, u32 i, struct bound *b, struct err *err)
 {
 	struct state *s = c->state;
 	struct event *e = &s->events.list.v[i];
-	const char *sum = c->opt.sum ? c->opt.sum : c->opt.hist;
+	const struct count_opts *o = OPTS_OF(struct count_opts, c->opts);
+	const char *sum = o->sum ? o->sum : o->hist;
 	u8 show;
 	int rc;
 
@@ -76,10 +78,10 @@ int count_bind(const struct capture *c, u32 i, struct bound *b, struct err *err)
 	for (u32 k = 0; k < s->filter.n && !rc; k++)
 		rc = event_test(&s->events, e, &s->filter.tests[k], &b->config.tests[k], err);
 	if (!rc && sum)
-		rc = source_number(s, e, c->opt.sum ? "--sum" : "--hist", sum, &b->config.sum,
-			&b->sum_show, err);
-	if (!rc && c->opt.hist)
-		rc = source_number(s, e, "--hist", c->opt.hist, &b->config.hist, &show, err);
+		rc = source_number(
+			s, e, o->sum ? "--sum" : "--hist", sum, &b->config.sum, &b->sum_show, err);
+	if (!rc && o->hist)
+		rc = source_number(s, e, "--hist", o->hist, &b->config.hist, &show, err);
 	b->plain = bound_is_plain(&b->config);
 	return rc;
 }
@@ -137,7 +139,7 @@ const struct table_values *count_value_of(const struct capture *c)
 	static const struct table_values full = {
 		sizeof(struct count_value), full_add, full_subtract};
 
-	return c->opt.hist ? &full : &lean;
+	return OPTS_OF(struct count_opts, c->opts)->hist ? &full : &lean;
 }
 
 static u64 field_number(struct capture *c, u8 show, const u64 *words)
@@ -208,7 +210,7 @@ int count_added(
 	r.sum = v->sum;
 	r.min = v->min;
 	r.max = v->max;
-	if (c->opt.hist)
+	if (OPTS_OF(struct count_opts, c->opts)->hist)
 		memcpy(r.hist, v->hist, sizeof(r.hist));
 	return capture_emit(c, &r.h);
 }

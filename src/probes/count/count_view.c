@@ -8,6 +8,7 @@
 #include "analysis/by.h"
 #include "analysis/hist.h"
 #include "probes/count/count_keys.h"
+#include "probes/count/count_opts.h"
 
 enum { BY_CPU = BY_OWN, BY_NODE = BY_OWN << 1, BY_EVENT = BY_OWN << 2 };
 
@@ -147,15 +148,16 @@ static int count_init(void *state, const struct view_options *o, struct err *err
 	_cleanup_str_ struct str by = {};
 	struct count_state *s = state;
 	struct by_spec own = spec;
+	const struct count_opts *asked = OPTS_OF(struct count_opts, o->opts);
 	struct view_options options = *o;
 	struct filter filter;
 	int rc = count_keys_parse(o->by, o->stacks, &s->keys, err);
 
-	rc = rc ? rc : filter_parse(o->filter, &filter, err);
+	rc = rc ? rc : filter_parse(asked->filter, &filter, err);
 	if (rc)
 		return rc;
-	s->sum = o->sum ? o->sum : o->hist;
-	s->hist = o->hist;
+	s->sum = asked->sum ? asked->sum : asked->hist;
+	s->hist = asked->hist;
 	s->operands = o->operands;
 	s->n_operands = o->n_operands;
 	memcpy(s->columns, columns, sizeof(columns));

@@ -290,5 +290,4 @@ const struct probe probe_faults = {
 	.bpf = &bpf,
 	.view = &faults_view,
 	.cheap = true,
-	.tells_growth = true,
 };

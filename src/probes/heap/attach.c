@@ -12,6 +12,7 @@
 #include "capture/object.h"
 #include "capture/preload_check.h"
 #include "capture/uprobe.h"
+#include "probes/heap/heap_opts.h"
 #include "sys/cgroup.h"
 #include "sys/proc.h"
 
@@ -80,7 +81,7 @@ static void tell_program(struct capture *c)
 		"'%.60s' is followed by probes at its allocator, from its exec on: nothing can be "
 		"preloaded into it (%s)",
 		c->opt.command[0], c->opt.program_why);
-	if (c->opt.events)
+	if (OPTS_OF(struct heap_opts, c->opts)->events)
 		capture_note(c, NOTE_WARNING,
 			"--events: of a program that is followed with probes, only sums are "
 			"recorded");
@@ -104,18 +105,22 @@ static int process_add(struct capture *c, u32 pid, struct err *err)
 		return err_set(err, -EINVAL, "heap: at most %d processes", HEAP_ATTACHED_MAX);
 	if (c->opt.program) { /* which it is to become */
 		p.awaits = true;
-		rc = allocator_of_program(c->opt.program, c->opt.allocator, &p.allocator);
+		rc = allocator_of_program(c->opt.program,
+			OPTS_OF(struct heap_opts, c->opts)->allocator, &p.allocator);
 		if (rc)
 			return no_symbols(c, rc, err);
 	} else {
-		rc = allocator_find((pid_t)p.pid, c->opt.allocator, &p.allocator, err);
+		rc = allocator_find((pid_t)p.pid, OPTS_OF(struct heap_opts, c->opts)->allocator,
+			&p.allocator, err);
 		if (rc)
 			return rc;
 	}
 	proc_comm_read((int)p.pid, comm);
 	memcpy(p.comm, comm, sizeof(p.comm) - 1);
 	p.cgroup = cgroup_read((pid_t)p.pid);
-	h->live_room = MIN(h->live_room + blocks_of(p.pid, c->opt.sample_bytes), BLOCKS_MOST);
+	h->live_room = MIN(
+		h->live_room + blocks_of(p.pid, OPTS_OF(struct heap_opts, c->opts)->sample_bytes),
+		BLOCKS_MOST);
 	rc = vec_push(&h->processes, p);
 	if (rc)
 		allocator_free(&p.allocator);
@@ -132,7 +137,8 @@ static int process_try(struct capture *c, u32 pid, struct err *err)
 		return rc;
 	*err = (struct err){};
 	if (c->opt.scope.tasks.n == 1)
-		return err_set(err, -ENOENT, "process %u ended before memwhy could look at it", pid);
+		return err_set(
+			err, -ENOENT, "process %u ended before memwhy could look at it", pid);
 	return capture_note(c, NOTE_WARNING,
 		"process %u ended before memwhy could look at it: nothing about it is known", pid);
 }
@@ -143,7 +149,7 @@ static int open_processes(struct capture *c, struct err *err)
 	int rc = 0;
 
 	heap_attach_init(h);
-	if (c->opt.faults) {
+	if (OPTS_OF(struct heap_opts, c->opts)->faults) {
 		err_set(err, -EOPNOTSUPP,
 			"--faults needs the preload library, which '%.60s' cannot have: %s",
 			c->opt.command ? c->opt.command[0] : "", c->opt.program_why);
@@ -166,7 +172,7 @@ static void config_fill(struct heap_config *f, const struct capture *c)
 {
 	struct heap_attach *h = c->state;
 
-	f->sample_bytes = c->opt.sample_bytes;
+	f->sample_bytes = OPTS_OF(struct heap_opts, c->opts)->sample_bytes;
 	while (f->sample_bytes >> f->error_shift > 65536)
 		f->error_shift++;
 	h->error_shift = f->error_shift;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "capture/names.h"
 #include "probes/heap/attach.h"
+#include "probes/heap/heap_opts.h"
 #include "sys/proc.h"
 
 static void site_add(void *to, const void *from)
@@ -228,7 +229,8 @@ static int process_send(struct capture *c, struct attached *a, struct heap_attac
 	rc = names_task(c->names, p->pid, 0, p->comm, p->cgroup);
 	rc = rc ? rc : sites_send(c, p, now.peak);
 	r.h.flags = HEAP_ATTACHED | (p->awaits ? HEAP_WHOLE : 0) |
-		    (c->opt.sample_bytes ? HEAP_SAMPLED : 0) | (lost ? HEAP_INCOMPLETE : 0);
+		    (OPTS_OF(struct heap_opts, c->opts)->sample_bytes ? HEAP_SAMPLED : 0) |
+		    (lost ? HEAP_INCOMPLETE : 0);
 	r.tgid = p->pid;
 	r.process = p->number + 1;
 	r.threads = p->threads;

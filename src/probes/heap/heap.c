@@ -12,6 +12,8 @@
 #include "probes/heap/collector.h"
 #include "probes/heap/heap_faults.h"
 #include "probes/heap/heap_names.h"
+#include "probes/heap/heap_options.h"
+#include "probes/heap/heap_opts.h"
 #include "probes/heap/heap_records.h"
 #include "probes/heap/heap_schema.h"
 #include "probes/heap/heap_texts.h"
@@ -73,6 +75,7 @@ static int blocks_forked(void *arg, u32 tgid, u32 from_tgid, u64 time_ns)
 
 static int open_source(struct capture *c, void *state, struct err *err)
 {
+	const struct heap_opts *o = OPTS_OF(struct heap_opts, c->opts);
 	struct heap_state *s = state;
 	int rc;
 
@@ -87,16 +90,16 @@ static int open_source(struct capture *c, void *state, struct err *err)
 		s->cgroups = NULL;
 	}
 	s->near.cgroups = s->cgroups;
-	rc = collector_open(&c->preload, s->cgroups, c->opt.no_wait ? 0 : WAIT_MS,
-		c->opt.sample_bytes, &s->collector);
+	rc = collector_open(
+		&c->preload, s->cgroups, o->no_wait ? 0 : WAIT_MS, o->sample_bytes, &s->collector);
 	if (rc)
 		return err_errno(err, rc, "heap: preparing to collect");
 	rc = untracked_begin(&s->untracked, c, s->collector);
 	if (rc)
 		return err_errno(err, rc, "heap: preparing to follow the command's processes");
-	if (c->opt.events)
+	if (o->events)
 		collector_keep_events(s->collector);
-	s->names.tell = c->opt.events;
+	s->names.tell = o->events;
 	rc = heap_faults_open(c, s->collector, err);
 	if (rc)
 		return rc;
@@ -490,6 +493,6 @@ const struct probe probe_heap = {
 	.source = &source,
 	.bpf = &heap_bpf,
 	.view = &heap_view,
-	.takes_part = true,
+	.options = &heap_options,
 	.only_named = true,
 };

@@ -3,11 +3,14 @@
 
 #include "probes/heap/collector.h"
 #include "probes/heap/fault_events.h"
+#include "probes/heap/heap_opts.h"
 
 int heap_faults_open(struct capture *c, struct collector *collector, struct err *err)
 {
 	struct fault_events *f = NULL;
-	int rc = c->opt.faults ? fault_events_open((pid_t)c->opt.scope.tasks.v[0], &f) : 0;
+	int rc = OPTS_OF(struct heap_opts, c->opts)->faults
+			 ? fault_events_open((pid_t)c->opt.scope.tasks.v[0], &f)
+			 : 0;
 
 	if (rc) {
 		err_errno(err, rc, "--faults: events of page faults");

@@ -495,6 +495,7 @@ const struct view heap_view = {
 	.size = sizeof(struct heap_view_state),
 	.by_default = "stack",
 	.by_keys = by_keys,
+	.parts_with = " --events -- CMD",
 	.tables = tables,
 	.init = init,
 	.feed = feed,

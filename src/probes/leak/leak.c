@@ -1,4 +1,7 @@
 /* The leak probe: slab and pages, or heap, do the work; its view makes sense of what they say. */
+#include <errno.h>
+
+#include "probes/leak/leak_opts.h"
 #include "probes/leak/leak_view.h"
 #include "probes/probe.h"
 
@@ -30,8 +33,58 @@ static const struct probe_sampler sampler = {
 	.survey = method_tell,
 };
 
-static const char *const with[] = {"slab", "pages", "system", NULL};
-static const char *const with_programs[] = {"heap", NULL};
+static const struct opt own[] = {
+	OPT(struct leak_opts, "kernel", 0, OPT_FLAG, kernel, NULL,
+		"what the kernel allocates for itself", NULL),
+};
+
+static const struct opt_group own_groups[] = {{"Whose memory", own, ARRAY_SIZE(own)}, {}};
+
+/* Whose memory? A recording says itself what it is of. */
+static int opts_check(struct request *r, void *opts, struct err *err)
+{
+	const struct leak_opts *o = opts;
+
+	if (r->input)
+		return 0;
+	if (o->kernel && r->over_given)
+		return err_set(err, -EINVAL, "%s are of programs: they do not go with --kernel",
+			r->over_given);
+	if (o->kernel)
+		return 0;
+	if (r->by)
+		return err_set(err, -EINVAL,
+			"--by is for --kernel: of programs leak shows each process and stack");
+	if (r->command || r->pids)
+		return 0;
+	err_set(err, -EINVAL,
+		"leak needs to know whose memory: a command, a process (-p), or --kernel");
+	return err_hint(err, "memwhy leak -- CMD; memwhy leak -p PID");
+}
+
+static const struct probe_options own_options = {
+	.size = sizeof(struct leak_opts),
+	.groups = own_groups,
+	.check = opts_check,
+};
+
+/* It is about programs, and nothing without heap, or about the kernel. */
+static void beside(const struct request *r, void *opts, struct company *ret)
+{
+	static const char *const of_kernel[] = {"slab", "pages", "system", NULL};
+	static const char *const of_programs[] = {"heap", NULL};
+	bool kernel = ((const struct leak_opts *)opts)->kernel;
+
+	(void)r;
+	*ret = (struct company){
+		.with = kernel ? of_kernel : of_programs,
+		.required = !kernel,
+		.named = true,
+		.outstanding = true,
+		.needs_privilege = kernel,
+		.of_programs = !kernel,
+	};
+}
 
 static const char *const examples[] = {
 	"memwhy leak -- ./job",
@@ -114,8 +167,10 @@ const struct probe probe_leak = {
 	.output = leak_output,
 	.sampler = &sampler,
 	.view = &leak_view,
-	.with = with,
-	.with_programs = with_programs,
+	.options = &own_options,
+	.beside = beside,
+	.over = "heap",
+	.recorded_by = "memwhy leak --kernel --record FILE",
+	.coarse = true,
 	.only_named = true,
-	.outstanding = true,
 };

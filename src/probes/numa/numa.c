@@ -6,9 +6,11 @@
 #include "base/clock.h"
 #include "probes/numa/numa_capture.h"
 #include "probes/numa/numa_kinds.h"
+#include "probes/numa/numa_options.h"
 #include "probes/numa/numa_perf.h"
 #include "probes/numa/numa_place.h"
 #include "probes/numa/numa_topology.h"
+#include "probes/numa/numa_try.h"
 #include "probes/numa/numa_view.h"
 #include "probes/probe.h"
 
@@ -38,8 +40,6 @@ static const struct probe_sampler sampler = {
 	.close = numa_place_close,
 	.survey = machine_survey,
 };
-
-static const char *const with_tracked[] = {"heap", NULL};
 
 static const char *const examples[] = {
 	"memwhy numa -- ./job",
@@ -183,6 +183,8 @@ const struct probe probe_numa = {
 	.file_read = numa_perf_read,
 	.view = &numa_view,
 	.only_named = true,
-	.takes_numa = true,
-	.with_tracked = with_tracked,
+	.options = &numa_options,
+	.beside = numa_beside,
+	.action = &numa_try,
+	.has_all_keys = true,
 };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "probes/numa/numa_opts.h"
 #include "sys/kernelfs.h"
 #include "sys/root.h"
 #include "sys/sysctl.h"
@@ -41,14 +42,16 @@ static size_t list_make(const struct capture *c, struct setting list[SETTINGS_MA
 	int mode = numa_balancing_mode();
 	size_t n = 0;
 
-	if (c->opt.balancing) { /* also where another memwhy has turned it on, and turns it off */
+	if (OPTS_OF(struct numa_opts, c->opts)->balancing) { /* also where another memwhy has turned
+								it on, and turns it off */
 		list[n].path = MODE;
 		snprintf(list[n++].value, SETTING_LEN, "%d", MAX(mode, 0) | 1);
 	}
-	for (size_t i = 0; c->opt.scan_ns && i < ARRAY_SIZE(scans); i++) {
+	for (size_t i = 0; OPTS_OF(struct numa_opts, c->opts)->scan_ns && i < ARRAY_SIZE(scans);
+		i++) {
 		list[n].path = scan_path(i);
 		snprintf(list[n++].value, SETTING_LEN, "%llu",
-			MAX(c->opt.scan_ns / NSEC_PER_MSEC, 1ULL));
+			MAX(OPTS_OF(struct numa_opts, c->opts)->scan_ns / NSEC_PER_MSEC, 1ULL));
 	}
 	return n;
 }
@@ -61,7 +64,7 @@ static int refused(const struct capture *c, int rc, struct err *err)
 
 	if (rc == -ENOENT && mounted != -EPERM)
 		return err_hint(err, "the kernel needs CONFIG_NUMA_BALANCING=y");
-	if (!c->opt.scan_ns || !sys_exists("%s", scans[0][1]))
+	if (!OPTS_OF(struct numa_opts, c->opts)->scan_ns || !sys_exists("%s", scans[0][1]))
 		return err_hint(err, "as root");
 	if (mounted == -EPERM)
 		return err_hint(err, "debugfs is not mounted, and mounting it needs CAP_SYS_ADMIN: "

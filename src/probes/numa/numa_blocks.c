@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "capture/blocks.h"
+#include "probes/numa/numa_opts.h"
 
 int numa_block_ask(struct capture *c, const struct numa_sample *s)
 {
@@ -27,11 +28,11 @@ int numa_blocks_missing(struct capture *c)
 {
 	char why[160];
 
-	if (!c->opt.untracked_why)
+	if (!OPTS_OF(struct numa_opts, c->opts)->untracked_why)
 		return 0;
 	snprintf(why, sizeof(why),
 		"nothing can be preloaded into the command: %s; its heap is one object",
-		c->opt.untracked_why);
+		OPTS_OF(struct numa_opts, c->opts)->untracked_why);
 	return capture_method(c, "heap blocks", NULL, why);
 }
 

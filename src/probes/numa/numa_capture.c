@@ -17,6 +17,7 @@
 #include "probes/numa/numa_config.h"
 #include "probes/numa/numa_hardware.h"
 #include "probes/numa/numa_known.h"
+#include "probes/numa/numa_opts.h"
 #include "probes/numa/numa_place.h"
 #include "probes/numa/numa_source.h"
 #include "probes/numa/numa_untold.h"
@@ -170,7 +171,7 @@ static int hint_try(const struct capture *c, char why[NUMA_WHY_LEN])
 		snprintf(why, NUMA_WHY_LEN, "the kernel has no automatic NUMA balancing");
 		return -EOPNOTSUPP;
 	}
-	if (!mode && !c->opt.balancing) {
+	if (!mode && !OPTS_OF(struct numa_opts, c->opts)->balancing) {
 		snprintf(why, NUMA_WHY_LEN,
 			"kernel.numa_balancing is 0; --balancing turns it on meanwhile");
 		return -EOPNOTSUPP;
@@ -203,7 +204,9 @@ static u32 source_index(u32 want)
 /* The first source that works. */
 static int capture_open(struct capture *c, struct err *err)
 {
-	const char *at = c->opt.source ? c->opt.source : NUMA_SOURCES_DEFAULT;
+	const char *at = OPTS_OF(struct numa_opts, c->opts)->source
+				 ? OPTS_OF(struct numa_opts, c->opts)->source
+				 : NUMA_SOURCES_DEFAULT;
 	struct numa_state *s = c->state;
 	int rc = numa_sources_check(c, err), want;
 

@@ -1,6 +1,8 @@
 /* See numa_source.h. */
 #include "probes/numa/numa_source.h"
 
+#include "probes/numa/numa_opts.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -22,7 +24,10 @@ int numa_source_next(const char **list)
 
 int numa_sources_check(const struct capture *c, struct err *err)
 {
-	const char *at = c->opt.source ? c->opt.source : NUMA_SOURCES_DEFAULT, *word = at;
+	const char *at = OPTS_OF(struct numa_opts, c->opts)->source
+				 ? OPTS_OF(struct numa_opts, c->opts)->source
+				 : NUMA_SOURCES_DEFAULT,
+		   *word = at;
 	int rc;
 
 	while ((rc = numa_source_next(&at)) > 0)

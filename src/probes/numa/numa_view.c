@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "probes/numa/numa_advice.h"
 #include "probes/numa/numa_bound.h"
+#include "probes/numa/numa_opts.h"
 #include "probes/numa/numa_patterns.h"
 #include "probes/numa/numa_places.h"
 #include "probes/numa/numa_tables.h"
@@ -51,6 +52,7 @@ static int by_parse(const char *by, u32 *ret, struct err *err)
 
 static int operands_read(struct numa_state *v, const struct view_options *o, struct err *err)
 {
+	const struct numa_opts *own = OPTS_OF(struct numa_opts, o->opts);
 	u64 tid;
 
 	v->flow = o->n_operands && !strcmp(o->operands[0], "flow");
@@ -59,13 +61,13 @@ static int operands_read(struct numa_state *v, const struct view_options *o, str
 			o->operands[v->flow ? 1 : 0]);
 		return err_hint(err, "memwhy numa [flow]; a command to run goes after --");
 	}
-	v->asked = (struct numa_flow_asked){o->thread, o->object};
-	if (!v->flow && (o->thread || o->object)) {
+	v->asked = (struct numa_flow_asked){own->thread, own->object};
+	if (!v->flow && (own->thread || own->object)) {
 		err_set(err, -EINVAL, "--thread and --object are of numa flow");
 		return err_hint(err, "memwhy numa flow --thread TID");
 	}
-	if (o->thread && parse_u64(o->thread, 1, 0xffffffff, &tid)) {
-		err_set(err, -EINVAL, "--thread: '%.40s' is not the id of a thread", o->thread);
+	if (own->thread && parse_u64(own->thread, 1, 0xffffffff, &tid)) {
+		err_set(err, -EINVAL, "--thread: '%.40s' is not the id of a thread", own->thread);
 		return err_hint(err, "memwhy numa --by thread shows them");
 	}
 	return 0;
@@ -89,12 +91,13 @@ static int topology_load(struct numa_state *v, const char *path, struct err *err
 static int numa_init(void *state, const struct view_options *o, struct err *err)
 {
 	struct numa_state *v = state;
+	const char *topology = OPTS_OF(struct numa_opts, o->opts)->topology;
 	int rc = operands_read(v, o, err);
 
 	rc = rc ? rc : by_parse(o->by, &v->by, err);
 	v->stacks = o->stacks;
-	if (!rc && o->topology)
-		rc = topology_load(v, o->topology, err);
+	if (!rc && topology)
+		rc = topology_load(v, topology, err);
 	if (rc)
 		return rc;
 	numa_bound_init(&v->bound);

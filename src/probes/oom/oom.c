@@ -67,7 +67,14 @@ static const struct probe_bpf bpf = {
 	.optional = true,
 };
 
-static const char *const with[] = {"system", "processes", "cgroups", "slab", NULL};
+static void beside(const struct request *r, void *opts, struct company *ret)
+{
+	static const char *const with[] = {"system", "processes", "cgroups", "slab", NULL};
+
+	(void)r;
+	(void)opts;
+	*ret = (struct company){.with = with};
+}
 
 static const char *const examples[] = {
 	"memwhy oom",
@@ -123,6 +130,6 @@ const struct probe probe_oom = {
 	.sampler = &oom_sampler,
 	.view = &oom_view,
 	.cheap = true,
-	.with = with,
+	.beside = beside,
 	.guarded = true,
 };

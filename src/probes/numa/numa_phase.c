@@ -1,5 +1,5 @@
 /* See numa_phase.h. */
-#include "cmd/numa_phase.h"
+#include "probes/numa/numa_phase.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,10 +66,9 @@ struct answer {
 	struct err err;
 };
 
-static void measure(const struct capture_options *opt, u64 for_ns,
-	const struct numa_object_pages *o, struct answer *a)
+static void measure(const struct action_task *t, u64 for_ns, const struct numa_object_pages *o,
+	struct answer *a)
 {
-	const struct probe *const probes_of[] = {probe_find("numa")};
 	struct phase_sink k = {
 		.sink.put = put,
 		.object = o,
@@ -77,19 +76,10 @@ static void measure(const struct capture_options *opt, u64 for_ns,
 		.begin_ns = clock_mono_ns(),
 		.window_ns = MAX(for_ns / PHASE_WINDOWS, 1ULL),
 	};
-	struct session_result result = {};
-	struct session_config cfg = {
-		.command = "numa",
-		.scope_text = "try",
-		.probes = probes_of,
-		.n_probes = 1,
-		.opt = *opt,
-		.for_ns = for_ns,
-	};
 
-	a->rc = session_run(&cfg, &k.sink, &result, &a->err);
-	if (!a->rc && result.interrupted)
-		a->rc = err_set(&a->err, -EINTR, "numa try: interrupted");
+	a->rc = t->session(t->capture, for_ns, &k.sink, &a->err);
+	if (a->rc == -EINTR && !a->err.code)
+		err_set(&a->err, -EINTR, "numa try: interrupted");
 }
 
 /* The answer fits into a pipe, but may come in parts. */
@@ -109,7 +99,7 @@ static int answer_read(int fd, struct answer *a)
 	return 0;
 }
 
-int numa_phase_run(const struct capture_options *opt, u64 for_ns, const struct numa_object_pages *o,
+int numa_phase_run(const struct action_task *t, u64 for_ns, const struct numa_object_pages *o,
 	struct numa_phase *ret, struct err *err)
 {
 	static struct answer a;
@@ -122,7 +112,7 @@ int numa_phase_run(const struct capture_options *opt, u64 for_ns, const struct n
 	child = fork();
 	if (!child) {
 		close(ends[0]);
-		measure(opt, for_ns, o, &a);
+		measure(t, for_ns, o, &a);
 		_exit(write(ends[1], &a, sizeof(a)) == (ssize_t)sizeof(a) ? 0 : 1);
 	}
 	rc = child < 0 ? -errno : 0;

@@ -3,8 +3,8 @@
  * mapping by an address in it or by its name. Its pages, where each is, and the file that remembers
  * where they were.
  */
-#ifndef MEMWHY_CMD_NUMA_OBJECT_H
-#define MEMWHY_CMD_NUMA_OBJECT_H
+#ifndef MEMWHY_PROBES_NUMA_OBJECT_H
+#define MEMWHY_PROBES_NUMA_OBJECT_H
 
 #include "base/err.h"
 #include "base/vec.h"

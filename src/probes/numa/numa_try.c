@@ -1,5 +1,5 @@
 /* See numa_try.h. */
-#include "cmd/numa_try.h"
+#include "probes/numa/numa_try.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,21 +8,16 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "base/units.h"
-#include "capture/names.h"
-#include "cmd/numa_phase.h"
-#include "cmd/output.h"
-#include "cmd/scope.h"
 #include "probes/numa/numa.h"
-#include "record/cost.h"
-#include "record/origin.h"
-#include "record/pipeline.h"
+#include "probes/numa/numa_opts.h"
+#include "probes/numa/numa_phase.h"
 #include "sys/host.h"
 
 #define PHASE_NS (10 * NSEC_PER_SEC)
 
 struct attempt {
-	const struct options *o;
-	struct capture_options opt;
+	const struct action_task *task; /* while it runs */
+	struct numa_opts *o;
 	struct host host;
 	struct numa_object_pages object;
 	struct numa_phase phases[2];
@@ -34,9 +29,10 @@ struct attempt {
 	struct err *err;
 };
 
-bool numa_try_wanted(const struct command *cmd, const struct options *o)
+static bool try_wanted(const struct request *r, const void *opts)
 {
-	return !strcmp(cmd->name, "numa") && o->n_operands && !strcmp(o->operands[0], "try");
+	(void)opts;
+	return r->n_operands && !strcmp(r->operands[0], "try");
 }
 
 /* --to NODES, or all nodes with --interleave. */
@@ -58,17 +54,18 @@ static int targets_read(struct attempt *a)
 
 static int arguments_check(struct attempt *a)
 {
-	const struct options *o = a->o;
+	const struct request *r = a->task->request;
+	const struct numa_opts *o = a->o;
 
-	if (a->opt.scope.tasks.n != 1 || o->argv || o->follow || o->comm)
+	if (a->task->capture->scope.tasks.n != 1 || r->command || r->follow || r->comm)
 		return err_set(a->err, -EINVAL, "numa try needs -p PID, of one process");
-	if (o->input || o->record)
+	if (r->input || r->record)
 		return err_set(a->err, -EINVAL, "numa try needs the running process");
 	if (o->undo)
-		return o->to || o->interleave || o->n_operands > 1
+		return o->to || o->interleave || r->n_operands > 1
 			       ? err_set(a->err, -EINVAL, "numa try --undo takes only -p PID")
 			       : 0;
-	if (o->n_operands < 2) {
+	if (r->n_operands < 2) {
 		err_set(a->err, -EINVAL, "numa try: which object?");
 		return err_hint(a->err, "0xADDRESS, 0xFROM-0xTO, [heap], or the name of a file");
 	}
@@ -130,8 +127,8 @@ static int elsewhere_check(struct attempt *a)
 	char nodes[64] = "";
 
 	if (!a->object.addresses.n)
-		return err_set(
-			a->err, -EINVAL, "%.60s: no page of it is present", a->o->operands[1]);
+		return err_set(a->err, -EINVAL, "%.60s: no page of it is present",
+			a->task->request->operands[1]);
 	if (pages_elsewhere(a))
 		return 0;
 	on_which(a, nodes, sizeof(nodes));
@@ -156,8 +153,9 @@ static int pages_go(struct attempt *a)
 
 static int attempt_run(struct attempt *a)
 {
-	const char *text = a->o->operands[1];
-	u64 for_ns = a->o->for_ns ? a->o->for_ns : PHASE_NS;
+	const struct request *r = a->task->request;
+	const char *text = r->operands[1];
+	u64 for_ns = r->for_ns ? r->for_ns : PHASE_NS;
 	int rc = numa_object_find(a->object.pid, text, &a->object, a->err);
 
 	if (!rc)
@@ -167,7 +165,7 @@ static int attempt_run(struct attempt *a)
 	if (!rc)
 		rc = ask_move(a);
 	if (!rc)
-		rc = numa_phase_run(&a->opt, for_ns, &a->object, &a->phases[0], a->err);
+		rc = numa_phase_run(a->task, for_ns, &a->object, &a->phases[0], a->err);
 	/* The kernel may have moved some meanwhile: what is undone is what this command did. */
 	if (!rc)
 		rc = numa_object_look(&a->object, a->err);
@@ -176,7 +174,7 @@ static int attempt_run(struct attempt *a)
 	if (!rc)
 		rc = pages_go(a);
 	numa_object_count(&a->object, a->pages[1], NUMA_NODES);
-	return rc ? rc : numa_phase_run(&a->opt, for_ns, &a->object, &a->phases[1], a->err);
+	return rc ? rc : numa_phase_run(a->task, for_ns, &a->object, &a->phases[1], a->err);
 }
 
 static int undo_run(struct attempt *a)
@@ -220,16 +218,10 @@ static const struct column columns[C_N] = {
 		"pages of it that the kernel itself moved meanwhile"},
 };
 
-const struct view_table *const *numa_try_tables(const char *command)
-{
-	static const struct view_table tables[] = {
-		{"try", columns, C_N, sizeof(columns[0])},
-		{},
-	};
-	static const struct view_table *const list[] = {tables, NULL};
-
-	return strcmp(command, "numa") ? NULL : list;
-}
+static const struct view_table tables[] = {
+	{"try", columns, C_N, sizeof(columns[0])},
+	{},
+};
 
 static const char *pages_text(struct report *r, const u64 *pages)
 {
@@ -331,88 +323,45 @@ static void undo_report(struct report *r, const struct attempt *a)
 		report_note(r, "Not all pages moved: %s", strerror(-a->why));
 }
 
-/* What describes the machine, for the head of the report. */
-static int head_send(struct pipeline *p, const struct attempt *a)
+static int try_run(void *state, const struct action_task *t, struct err *err)
 {
-	struct capture c = {.sink = &p->sink};
-	struct rec_cost cost = cost_read(&(struct cost){.stats_fd = -1}, NULL, 0);
-	char scope[32];
-	int rc = names_open(&p->sink, &(struct names_options){}, &c.names);
+	struct attempt *a = state;
+	int rc;
 
-	snprintf(scope, sizeof(scope), "pid %d", a->object.pid);
-	if (!rc)
-		rc = origin_send(&c, "numa", scope);
-	if (!rc)
-		rc = capture_emit(&c, &cost.h);
-	names_close(c.names);
-	capture_close(&c);
-	return rc;
-}
-
-static int report_print(struct attempt *a)
-{
-	_cleanup_free_ struct pipeline *p = calloc(1, sizeof(*p));
-	struct output out = {};
-	struct report r;
-	int rc = p ? pipeline_init(p) : -ENOMEM;
-
+	a->task = t;
+	a->o = t->opts;
+	a->err = err;
+	host_read(&a->host);
+	if (!a->o->source) /* first touches say nothing of pages that are there */
+		a->o->source = "hardware,hint";
+	rc = arguments_check(a);
 	if (rc)
 		return rc;
-	rc = output_open(a->o, &out, a->err);
-	if (!rc)
-		rc = head_send(p, a);
-	if (!rc) {
-		report_init(&r, "numa", &p->stream);
-		output_select(&out, a->o, &r);
-		if (a->o->undo)
-			undo_report(&r, a);
-		else
-			attempt_report(&r, a);
-		rc = report_check(&r, a->err);
-		if (!rc)
-			rc = output_report(&out, &r, a->err);
-		report_destroy(&r);
-	}
-	if (out.file && output_close(&out, a->err) && !rc)
-		rc = -EIO;
-	pipeline_destroy(p);
-	return rc;
+	a->object.pid = (int)t->capture->scope.tasks.v[0];
+	return a->o->undo ? undo_run(a) : attempt_run(a);
 }
 
-int numa_try(const struct command *cmd, struct options *o)
+static void try_report(void *state, struct report *r)
 {
-	struct err err = {};
-	struct scope_words words;
-	struct attempt *a = calloc(1, sizeof(*a));
-	int rc = a ? 0 : -ENOMEM;
+	const struct attempt *a = state;
 
-	if (!rc) {
-		a->o = o;
-		a->err = &err;
-		host_read(&a->host);
-		rc = scope_from_options(o, &a->opt, &words, &err);
-	}
-	if (!rc) {
-		a->opt.named = cmd->name;
-		if (!a->opt.source) /* first touches say nothing of pages that are there */
-			a->opt.source = "hardware,hint";
-		rc = arguments_check(a);
-	}
-	if (!rc) {
-		a->object.pid = (int)a->opt.scope.tasks.v[0];
-		rc = o->undo ? undo_run(a) : attempt_run(a);
-	}
-	if (!rc)
-		rc = report_print(a);
-	if (a) {
-		numa_object_free(&a->object);
-		scope_free(&a->opt);
-	}
-	free(a);
-	if (!rc)
-		return STATUS_DONE;
-	if (!err.code)
-		err_errno(&err, rc, "numa try");
-	command_error(&err);
-	return command_status(rc);
+	if (a->o->undo)
+		undo_report(r, a);
+	else
+		attempt_report(r, a);
 }
+
+static void try_free(void *state)
+{
+	numa_object_free(&((struct attempt *)state)->object);
+}
+
+const struct probe_action numa_try = {
+	.name = "numa try",
+	.tables = (const struct view_table *const[]){tables, NULL},
+	.size = sizeof(struct attempt),
+	.wanted = try_wanted,
+	.run = try_run,
+	.report = try_report,
+	.free = try_free,
+};

@@ -3,11 +3,11 @@
  * their remote share is known. It runs in a process of its own, since a session gives its
  * privileges up.
  */
-#ifndef MEMWHY_CMD_NUMA_PHASE_H
-#define MEMWHY_CMD_NUMA_PHASE_H
+#ifndef MEMWHY_PROBES_NUMA_PHASE_H
+#define MEMWHY_PROBES_NUMA_PHASE_H
 
-#include "cmd/numa_object.h"
-#include "record/session.h"
+#include "probes/numa/numa_object.h"
+#include "probes/probe.h"
 
 #define PHASE_WINDOWS 8
 
@@ -17,8 +17,8 @@ struct numa_phase {
 	u64 moved_pages; /* of the object, by the kernel itself, meanwhile */
 };
 
-/* opt: with the process as its scope. */
-int numa_phase_run(const struct capture_options *opt, u64 for_ns, const struct numa_object_pages *o,
+/* The task's scope is the process. */
+int numa_phase_run(const struct action_task *t, u64 for_ns, const struct numa_object_pages *o,
 	struct numa_phase *ret, struct err *err);
 u64 numa_phase_samples(const struct numa_phase *p);
 /* The remote share, and its variance by the windows (ratio estimator of cluster sampling: samples

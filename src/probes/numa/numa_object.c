@@ -1,5 +1,5 @@
 /* See numa_object.h. */
-#include "cmd/numa_object.h"
+#include "probes/numa/numa_object.h"
 
 #include <errno.h>
 #include <fcntl.h>

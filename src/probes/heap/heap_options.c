@@ -1,0 +1,93 @@
+/* See heap_options.h. */
+#include "probes/heap/heap_options.h"
+
+#include <errno.h>
+
+#include "probes/heap/heap_opts.h"
+
+static const struct opt source[] = {
+	OPT(struct heap_opts, "sample", 0, OPT_SIZE, sample_bytes, "BYTES",
+		"one allocation in so many bytes, for estimates at less cost (default: all)", NULL),
+	OPT(struct heap_opts, "no-wait", 0, OPT_FLAG, no_wait, NULL,
+		"of -- CMD: lose events and count them rather than let the command wait", NULL),
+	OPT(struct heap_opts, "events", 0, OPT_FLAG, events, NULL,
+		"with --record, of -- CMD: also record each allocation and free, so that any part "
+		"of the run can be looked at (heap --input FILE --from TIME --to TIME)",
+		NULL),
+	OPT(struct heap_opts, "allocator", 0, OPT_STRING, allocator, "NAME",
+		"with -p: the file that has malloc: jemalloc, tcmalloc, mimalloc, or a path "
+		"(default: found by itself)",
+		NULL),
+};
+
+static const struct opt faults[] = {
+	OPT(struct heap_opts, "faults", 0, OPT_FLAG, faults, NULL,
+		"of -- CMD: also page faults and resident memory, by who asked for it", NULL),
+};
+
+static const struct opt part[] = {
+	OPT(struct heap_opts, "from", 0, OPT_DURATION, from_ns, "TIME",
+		"with --input: only blocks that were allocated later than TIME after memwhy began "
+		"(of a recording with --events)",
+		NULL),
+	OPT(struct heap_opts, "to", 0, OPT_DURATION, to_ns, "TIME",
+		"with --input: how things stood at TIME (of a recording with --events)", NULL),
+};
+
+/* --events goes into a recording. */
+static int events_check(const struct request *r, const struct heap_opts *o, struct err *err)
+{
+	if (o->events && !r->record) {
+		err_set(err, -EINVAL, "--events adds to a recording: it needs --record FILE");
+		return err_hint(err, "memwhy heap --events --record FILE -- CMD");
+	}
+	if (o->events && r->pids)
+		return err_set(err, -EINVAL,
+			"--events is of a command: of a running process (-p) memwhy gets sums");
+	if (o->events && o->sample_bytes)
+		return err_set(err, -EINVAL,
+			"--events records all allocations: it does not go with --sample");
+	return 0;
+}
+
+static int check(struct request *r, void *opts, struct err *err)
+{
+	const struct heap_opts *o = opts;
+	int rc = events_check(r, o, err);
+
+	if (rc)
+		return rc;
+	if (o->faults && !r->command)
+		return err_set(err, -EINVAL, "--faults is of a command that is run (-- CMD)");
+	if (o->faults && (o->sample_bytes || o->no_wait))
+		return err_set(err, -EINVAL,
+			"--faults needs every allocation: it does not go with --sample and "
+			"--no-wait");
+	if (o->no_wait && r->pids)
+		return err_set(err, -EINVAL,
+			"--no-wait is of a command that is run (-- CMD): with -p nothing waits");
+	if (o->allocator && request_is_tracked(r))
+		return err_set(err, -EINVAL,
+			"--allocator goes with -p: a command is followed whatever its allocator "
+			"is");
+	if (o->from_ns)
+		r->from_ns = o->from_ns;
+	if (o->to_ns)
+		r->to_ns = o->to_ns;
+	return 0;
+}
+
+static const struct opt_group lent[] = {{"How to look", source, ARRAY_SIZE(source)}, {}};
+
+static const struct opt_group groups[] = {
+	{"Resident memory", faults, ARRAY_SIZE(faults)},
+	{"A part of a recording", part, ARRAY_SIZE(part)},
+	{},
+};
+
+const struct probe_options heap_options = {
+	.size = sizeof(struct heap_opts),
+	.groups = groups,
+	.lent = lent,
+	.check = check,
+};
