@@ -27,10 +27,10 @@ endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
 BPF_OBJECTS := $(PROBES) $(PROBES:%=%_walk) where
-SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c))
+SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c src/probes/*/*/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
-TESTS   := $(wildcard tests/unit/*_test.c src/probes/*/*_test.c)
+TESTS   := $(wildcard tests/unit/*_test.c)
 TEST_BINS := $(patsubst %.c,$(B)/%,$(TESTS))
 WORKLOADS := $(patsubst %.c,$(B)/%,$(wildcard tests/workloads/*.c)) \
              $(B)/tests/workloads/heap_work_static

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "event/meta.h"
-#include "probes/numa/numa_feed.h"
+#include "probes/numa/feed/numa_feed.h"
 
 #define BLOCK 4096ULL
 #define BASE 0x7f0000000000ULL

@@ -19,8 +19,8 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "probes/numa/numa_feed.h"
-#include "probes/numa/numa_words.h"
+#include "probes/numa/feed/numa_feed.h"
+#include "probes/numa/judge/numa_words.h"
 #include "probes/probe.h"
 #include "record/pipeline.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "probes/heap/event_replay.h"
+#include "probes/heap/events/event_replay.h"
 #include "probes/heap/heap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

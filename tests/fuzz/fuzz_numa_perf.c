@@ -7,8 +7,8 @@
 
 #include "../unit/perfdata_fixture.h"
 #include "event/stream.h"
-#include "probes/numa/numa_feed.h"
-#include "probes/numa/numa_perf.h"
+#include "probes/numa/feed/numa_feed.h"
+#include "probes/numa/perf/numa_perf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

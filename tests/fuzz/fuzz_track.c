@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "probes/heap/cursor.h"
-#include "probes/heap/event_replay.h"
-#include "probes/heap/event_writer.h"
+#include "probes/heap/collect/cursor.h"
+#include "probes/heap/events/event_replay.h"
+#include "probes/heap/events/event_writer.h"
 #include "probes/heap/heap_records.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "probes/heap/account.h"
+#include "probes/heap/account/account.h"
 
 static u32 thread(struct account *a)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "probes/heap/answers.h"
+#include "probes/heap/collect/answers.h"
 
 #define BLOCK 0x100000ULL
 #define PARENT 70

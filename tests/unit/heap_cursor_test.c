@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <x86intrin.h>
 
-#include "probes/heap/cursor.h"
+#include "probes/heap/collect/cursor.h"
 
 struct rig {
 	struct image *image;

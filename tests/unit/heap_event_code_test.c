@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "probes/heap/event_code.h"
+#include "probes/heap/events/event_code.h"
 
 static u64 x = 88172645463325252ULL;
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "probes/heap/event_replay.h"
-#include "probes/heap/event_writer.h"
+#include "probes/heap/events/event_replay.h"
+#include "probes/heap/events/event_writer.h"
 #include "probes/heap/heap.h"
 #include "probes/heap/heap_records.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "probes/heap/live.h"
+#include "probes/heap/account/live.h"
 
 static void put(struct live *l, u64 address, u64 what)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "probes/heap/mappings.h"
+#include "probes/heap/account/mappings.h"
 #include "tracker/ring.h"
 
 #define P TRACK_PAGE

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "probes/heap/numbered.h"
+#include "probes/heap/events/numbered.h"
 
 #define FIXED_BYTES (3U << 20) /* the newest pages, and the room to be used next */
 

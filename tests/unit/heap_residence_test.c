@@ -5,9 +5,9 @@
 
 #include "data/sys/fixture.h"
 
-#include "probes/heap/cursor.h"
-#include "probes/heap/fault_events.h"
-#include "probes/heap/heap_view.h"
+#include "probes/heap/collect/cursor.h"
+#include "probes/heap/residence/fault_events.h"
+#include "probes/heap/view/heap_view.h"
 #include "sys/pagemap.h"
 #include "sys/smaps.h"
 #include "view_fixture.h"

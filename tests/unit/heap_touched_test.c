@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "probes/heap/cursor.h"
+#include "probes/heap/collect/cursor.h"
 
 #define NODE(n) ((u64)(n) + 1)
 

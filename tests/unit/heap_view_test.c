@@ -1,6 +1,6 @@
 /* The heap view: records in, tables out. */
 #include "probes/heap/heap.h"
-#include "probes/heap/heap_view.h"
+#include "probes/heap/view/heap_view.h"
 #include "view_fixture.h"
 
 static struct heap_site site(u32 process, u32 stack, u64 allocations, u64 live, u64 peak)

@@ -4,8 +4,8 @@
  */
 #include "numa_records.h"
 
-#include "probes/numa/numa_patterns.h"
-#include "probes/numa/numa_view.h"
+#include "probes/numa/judge/numa_patterns.h"
+#include "probes/numa/view/numa_view.h"
 #include "probes/processes/processes.h"
 #include "render/render_text.h"
 #include "sys/mempolicy_abi.h"

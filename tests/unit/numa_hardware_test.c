@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "data/sys/fixture.h"
-#include "probes/numa/numa_hardware.h"
+#include "probes/numa/capture/numa_hardware.h"
 
 #define CPU "/sys/bus/event_source/devices/cpu/"
 #define CORE "/sys/bus/event_source/devices/cpu_core/"

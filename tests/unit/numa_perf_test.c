@@ -13,7 +13,7 @@
 
 #include "event/stream.h"
 #include "perfdata_fixture.h"
-#include "probes/numa/numa_perf.h"
+#include "probes/numa/perf/numa_perf.h"
 
 #define TYPE                                                                                \
 	(PERFDATA_IDENTIFIER | PERFDATA_IP | PERFDATA_TID | PERFDATA_TIME | PERFDATA_ADDR | \

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "probes/numa/numa_phase.h"
+#include "probes/numa/try/numa_phase.h"
 
 static struct numa_phase phase(const u64 samples[PHASE_WINDOWS], const u64 remote[PHASE_WINDOWS])
 {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "event/meta.h"
-#include "probes/numa/numa_patterns.h"
+#include "probes/numa/judge/numa_patterns.h"
 
 struct trace {
 	struct numa_feed *feed;

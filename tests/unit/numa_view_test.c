@@ -5,9 +5,9 @@
 #include "numa_records.h"
 
 #include "probes/numa/numa_opts.h"
-#include "probes/numa/numa_tables.h"
-#include "probes/numa/numa_topology.h"
-#include "probes/numa/numa_view.h"
+#include "probes/numa/view/numa_tables.h"
+#include "probes/numa/capture/numa_topology.h"
+#include "probes/numa/view/numa_view.h"
 
 static void open_with(const struct view_options *o)
 {

@@ -8,8 +8,8 @@
  * all registers are the caller's again: so the immediate caller is right also where frame pointers
  * are all there is.
  */
-#include "probes/heap/heap_sample.bpf.h"
-#include "probes/heap/heap_sums.bpf.h"
+#include "probes/heap/attach/heap_sample.bpf.h"
+#include "probes/heap/attach/heap_sums.bpf.h"
 
 static __always_inline struct heap_process_now *process_at(u32 number)
 {

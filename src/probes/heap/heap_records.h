@@ -3,9 +3,9 @@
 #define MEMWHY_PROBES_HEAP_RECORDS_H
 
 #include "probes/heap/heap.h"
-#include "probes/heap/image.h"
-#include "probes/heap/together.h"
-#include "probes/heap/touched.h"
+#include "probes/heap/account/process.h"
+#include "probes/heap/collect/together.h"
+#include "probes/heap/collect/touched.h"
 #include "probes/numa/numa.h"
 
 struct heap_total heap_total_of(const struct heap_process *p);

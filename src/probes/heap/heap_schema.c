@@ -184,7 +184,8 @@ static const struct field events_fields[] = {
 	FIELD(V, before, FIELD_U64, UNIT_COUNT, "events in the chunks before"),
 	FIELD(V, bytes, FIELD_U32, UNIT_BYTES, "of code"),
 	{"code", offsetof(V, code), FIELD_U32S, UNIT_NONE, 0,
-		"allocations and frees in their order, as src/probes/heap/event_model.h says"},
+		"allocations and frees in their order, as src/probes/heap/events/event_model.h "
+		"says"},
 };
 
 static const struct field stacks_fields[] = {

@@ -4,14 +4,14 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "probes/numa/numa_capture.h"
+#include "probes/numa/capture/numa_capture.h"
 #include "probes/numa/numa_kinds.h"
 #include "probes/numa/numa_options.h"
-#include "probes/numa/numa_perf.h"
-#include "probes/numa/numa_place.h"
-#include "probes/numa/numa_topology.h"
-#include "probes/numa/numa_try.h"
-#include "probes/numa/numa_view.h"
+#include "probes/numa/perf/numa_perf.h"
+#include "probes/numa/capture/numa_place.h"
+#include "probes/numa/capture/numa_topology.h"
+#include "probes/numa/try/numa_try.h"
+#include "probes/numa/view/numa_view.h"
 #include "probes/probe.h"
 
 static int machine_open(struct capture *c, void *state, struct err *err)

@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "probes/numa/numa_opts.h"
-#include "probes/numa/numa_try.h"
+#include "probes/numa/try/numa_try.h"
 
 #define LARGE_BYTES 4096 /* of smaller blocks there are several in a page, which is on one node */
 

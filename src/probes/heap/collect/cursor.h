@@ -1,0 +1,77 @@
+/*
+ * Reads the rings of one process into its account. Of several threads the events are put in order
+ * by their times: each ring is in order by itself, so it is a merge. Times may be a little early;
+ * but of one address allocations and frees alternate, so what is one too many waits for the one
+ * before it, which is a little further on in another ring. What came after the look at the clock
+ * with which a merge begins waits for the next one; so no free is taken before the allocation it
+ * belongs to, in whatever ring that is.
+ */
+#ifndef MEMWHY_PROBES_HEAP_COLLECT_CURSOR_H
+#define MEMWHY_PROBES_HEAP_COLLECT_CURSOR_H
+
+#include "probes/heap/collect/image.h"
+#include "probes/heap/collect/touched.h"
+
+struct cursor {
+	u64 *ring;
+	u64 mask;
+	u64 tail;
+	u64 time_high; /* of the events that follow, see TRACK_TIME */
+	u64 size;      /* of the next allocation, see TRACK_SIZE; 0: none was told */
+	u64 slack;     /* the same, see TRACK_SLACK */
+	u64 swept;     /* tail at the last sweep */
+	u64 read;      /* tail at the last turn */
+	u64 quiet_ms;  /* when it was first seen empty; 0: it was not */
+	u64 name_ms;   /* when its thread's name is to be read again */
+	u64 name_wait_ms;
+	struct track_slot *slot;
+	struct heap_process *process;
+	u32 index;  /* of its slot */
+	u32 grown;  /* its ring, as in track_slot */
+	u32 given;  /* to go on in; 0: none */
+	u32 left;   /* of which nobody writes any more; 0: none, or the first one */
+	u32 full;   /* what track_slot's was */
+	bool stays; /* it does not go to another one */
+	u32 thread; /* in the account */
+	u32 tid;
+	bool moving; /* a realloc began */
+	bool taking; /* its event waits for another's */
+	struct account_moved moved;
+	struct mapping_taken taken; /* by the last unmap or move of a mapping */
+	u32 node;                   /* plus one; 0: not known */
+	VEC(struct touch) misses;   /* of its accesses, see touched.h */
+};
+
+/* grown: the ring that the slot began with. */
+int cursor_open(
+	struct track_head *head, u32 slot, u32 grown, struct heap_process *p, struct cursor **ret);
+void cursor_close(struct cursor *c);
+#define CURSOR_NO_LIMIT UINT64_MAX
+/* Reads until there is nothing, or what is there is later than the limit, or a lap was read. */
+int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news);
+/* The time of the next event; CURSOR_NO_LIMIT: there is none. */
+u64 cursor_time(const struct cursor *c);
+/* Where nothing came for long, an event may have begun here that is never finished. */
+void cursor_unblock(struct cursor *c, bool at_once);
+/* Of all rings: what bears no time, or one up to `until`, in units of the tracker. Words read, or
+ * -ENOMEM. now_ms: what they are booked at, never before what was read earlier. */
+s64 cursors_read_until(
+	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news);
+/* Everything there is, when nobody writes any more. */
+int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news);
+/* Did it have to wait for room since the last call? held: or would it soon? No, where it was given
+ * another ring, or all there is. */
+bool cursor_wants(struct cursor *c, bool held);
+/* It may go on in this ring, which is empty; 0: there is none to be had. */
+void cursor_give(struct cursor *c, u32 grown);
+/* Has it gone on there, or will it never? */
+void cursor_turn(struct cursor *c);
+/* Was a good part of the ring read since the last call? Then there is no time to wait. */
+bool cursor_was_pressed(struct cursor *c);
+/* Was anything read since the last call? */
+bool cursor_was_busy(struct cursor *c);
+/* Is there anything to read; is half of the ring full? */
+bool cursor_waits(const struct cursor *c);
+bool cursor_is_full(const struct cursor *c);
+
+#endif

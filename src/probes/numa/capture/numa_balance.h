@@ -1,0 +1,16 @@
+/*
+ * Private to the capture of numa: the settings of automatic NUMA balancing, where this kernel has
+ * them, and what was asked to be changed of them.
+ */
+#ifndef MEMWHY_PROBES_NUMA_CAPTURE_BALANCE_H
+#define MEMWHY_PROBES_NUMA_CAPTURE_BALANCE_H
+
+#include "capture/capture.h"
+#include "capture/settings.h"
+
+/* kernel.numa_balancing: 0 off, 1 on, 2 tiering; -ENOENT: the kernel has none. */
+int numa_balancing_mode(void);
+/* --balancing, --scan. *ret NULL: nothing was asked for. Says with notes what was changed. */
+int numa_balancing_change(struct capture *c, struct settings **ret, struct err *err);
+
+#endif

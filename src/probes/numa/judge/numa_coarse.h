@@ -1,0 +1,38 @@
+/*
+ * Private to numa_groups.c: what hint faults tell of how nodes use an object. A page has at most
+ * one a scan, and the kernel moves pages because of them, so that neither the order of accesses nor
+ * the share of remote ones is that of the program. What does hold:
+ *  - a page whose faults always come from one node is used by that node;
+ *  - nodes whose faults are mixed within 50 ms use the object at the same time: a scan
+ *    takes all of its pages away at once, and one node alone would take all of these faults;
+ *  - pages that change their node while several use the object, to and fro, are shared; what one
+ *    node takes over, while it is alone as who merges what others made, or for good, need not be;
+ *  - threads whose CPU time grows by more than the time that passes run at the same time;
+ *  - a page's first fault tells the node where the program had put it.
+ */
+#ifndef MEMWHY_PROBES_NUMA_JUDGE_COARSE_H
+#define MEMWHY_PROBES_NUMA_JUDGE_COARSE_H
+
+#include "probes/numa/judge/numa_groups.h"
+
+struct coarse_fault {
+	u32 page; /* its number */
+	s8 node;
+};
+
+struct numa_coarse_work {
+	struct groups pages;             /* of the object at hand: page -> struct coarse_page */
+	struct groups threads;           /* of the group: thread -> struct coarse_thread */
+	struct groups ways;              /* from a node to another -> pages */
+	VEC(struct coarse_fault) window; /* the faults of the window at hand */
+	struct numa_coarse sum;
+	double mixed;
+};
+
+void numa_coarse_begin(struct numa_coarse_work *w);
+/* 0 or -ENOMEM */
+int numa_coarse_object(struct numa_feed *f, u32 object, struct numa_coarse_work *w);
+int numa_coarse_finish(struct numa_feed *f, struct numa_coarse_work *w, struct numa_group *g);
+void numa_coarse_free(struct numa_coarse_work *w);
+
+#endif
