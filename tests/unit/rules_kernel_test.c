@@ -2,9 +2,12 @@
 #include "rules_fixture.h"
 
 #include "probes/cgroups/cgroups.h"
+#include "probes/faults/faults.h"
+#include "probes/holders/holders.h"
 #include "probes/mmcalls/mmcalls.h"
 #include "probes/waits/waits.h"
 #include "rules/rules.h"
+#include "sys/fdlink.h"
 
 static void dying(struct bench *b, u64 first, u64 now)
 {
@@ -120,6 +123,66 @@ static void test_shootdowns_quiet(void **unused)
 	end(&b);
 }
 
+static void slow_faults(struct bench *b, u16 flags, u64 each_ns)
+{
+	PUT(b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = flags, .count = 2000,
+		.timed = 2000, .total_ns = 2000 * each_ns, .max_ns = 3 * each_ns);
+}
+
+static void handler(struct bench *b, u32 tgid)
+{
+	string(b, 1, "pager");
+	PUT(b, struct held_process, REC_HELD_PROCESS, .tgid = tgid, .name = 1, .kinds[FD_UFFD] = 1);
+}
+
+static void test_userfault(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_userfault, 1);
+	handler(&b, 7);
+	slow_faults(&b, FAULT_ACCESS_KNOWN | FAULT_WRITE, 5 * NSEC_PER_MSEC);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_WARNING);
+	assert_int_equal(f->cost_ns, 10 * NSEC_PER_SEC);
+	assert_non_null(strstr(f->title, "Threads of victim (pid 7) wait in page faults"));
+	assert_null(strstr(f->title, "probably"));
+	end(&b);
+
+	begin(&b, &rule_userfault, 1); /* the handler is another process */
+	handler(&b, 9);
+	slow_faults(&b, FAULT_ACCESS_KNOWN, NSEC_PER_MSEC);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "probably pager (pid 9)"));
+	end(&b);
+}
+
+/* Quick faults, those that read or allocate, and slow ones where nobody has a userfaultfd. */
+static void test_userfault_quiet(void **unused)
+{
+	static const struct {
+		u16 flags;
+		u64 ns;
+		u32 handler;
+	} cases[] = {{0, 2000, 7}, {FAULT_MAJOR, 5 * NSEC_PER_MSEC, 7},
+		{FAULT_ALLOCATED, 5 * NSEC_PER_MSEC, 7}, {0, 5 * NSEC_PER_MSEC, 0}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct bench b;
+
+		begin(&b, &rule_userfault, 1);
+		if (cases[i].handler)
+			handler(&b, cases[i].handler);
+		slow_faults(&b, cases[i].flags, cases[i].ns);
+		assert_int_equal(conclude(&b), 0);
+		end(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +191,8 @@ int main(void)
 		cmocka_unit_test(test_dead_groups_quiet),
 		cmocka_unit_test(test_shootdowns),
 		cmocka_unit_test(test_shootdowns_quiet),
+		cmocka_unit_test(test_userfault),
+		cmocka_unit_test(test_userfault_quiet),
 	};
 
 	return cmocka_run_group_tests_name("rules_kernel", tests, NULL, NULL);

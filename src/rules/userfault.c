@@ -1,0 +1,162 @@
+/*
+ * Page faults that wait for a program: userfaultfd hands them to a handler in user space, and the
+ * thread that faulted sleeps until that has answered. Such faults are minor ones, so no counter of
+ * the kernel shows the wait.
+ */
+#include <errno.h>
+
+#include "base/units.h"
+#include "probes/faults/faults.h"
+#include "rules/held.h"
+#include "rules/rules.h"
+#include "sys/fdlink.h"
+
+#define SLOW_NS 50000ULL /* a fault that waits for nobody takes a tenth of it at most */
+#define MIN_FAULTS 20
+
+struct waiter {
+	u64 faults, ns, max_ns;
+	u64 stack_ns;
+	u32 stack;
+	u8 reserved[4];
+};
+
+struct state {
+	struct held held;
+	struct groups waiters; /* tgid -> struct waiter */
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct state *s = v;
+
+	groups_init(&s->waiters, sizeof(u32), sizeof(struct waiter));
+	return held_rule_init(&s->held, o, err);
+}
+
+static int fault_feed(struct state *s, const struct faults_agg *r)
+{
+	struct waiter *w;
+
+	/* The handler allocates the page, not who faults. */
+	if (r->flags & (FAULT_MAJOR | FAULT_NAMED | FAULT_ALLOCATED) || !r->timed)
+		return 0;
+	w = groups_get(&s->waiters, &r->tgid);
+	if (!w)
+		return -ENOMEM;
+	w->faults += r->timed;
+	w->ns += r->total_ns;
+	w->max_ns = MAX(w->max_ns, r->max_ns);
+	if (r->stack && r->total_ns > w->stack_ns) {
+		w->stack = r->stack;
+		w->stack_ns = r->total_ns;
+	}
+	return 0;
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	struct state *s = v;
+
+	return r->kind == REC_FAULTS_AGG ? fault_feed(s, (const void *)r)
+					 : held_rule_feed(&s->held, r);
+}
+
+/* Who has a userfaultfd open: the process itself, else the first that does. */
+static const struct held_process *handler_find(const struct state *s, u32 tgid)
+{
+	const struct held_both *own = groups_find(&s->held.processes, &tgid);
+
+	if (own && own->last.kinds[FD_UFFD])
+		return &own->last;
+	for (size_t i = 0; i < s->held.processes.n; i++) {
+		const struct held_both *p = groups_value(&s->held.processes, i);
+
+		if (p->last.kinds[FD_UFFD])
+			return &p->last;
+	}
+	return NULL;
+}
+
+static void tell(struct report *r, const struct waiter *w, u32 tgid,
+	const struct held_process *handler, int level)
+{
+	struct finding *x = report_finding(r, level, "userfault");
+	bool own = handler->tgid == tgid;
+	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->tgid = tgid;
+	x->cost_ns = w->ns;
+	x->title = report_text(r,
+		"Threads of %s wait in page faults for a userfaultfd handler%s, %s each: %s",
+		report_process(r, tgid),
+		own ? "" : report_text(r, ", probably %s", held_name(r, handler)),
+		fmt_ns(a, w->ns / w->faults), report_share_text(r, w->ns));
+	x->confidence = own ? "high: every fault was counted and timed; that all of the slow ones "
+			      "are handed to the handler is concluded from its open userfaultfd"
+			    : "medium: every fault was counted and timed; the process has no "
+			      "userfaultfd open itself, another one does";
+	finding_line(r, x->evidence, "%llu faults took %s in all, the longest %s; none read a disk",
+		w->faults, fmt_ns(b, w->ns), fmt_ns(c, w->max_ns));
+	finding_line(r, x->evidence, "%s has %u userfaultfd open", held_name(r, handler),
+		handler->kinds[FD_UFFD]);
+	if (w->stack)
+		finding_stack(r, x, w->stack, 3);
+	x->why = "A page of a range that is registered with userfaultfd comes when the handler "
+		 "says so. The kernel counts such a fault as minor, and the thread sleeps "
+		 "meanwhile: what the handler loses, all threads lose.";
+	finding_line(r, x->try_,
+		"Have the handler answer more at once (UFFDIO_COPY of larger ranges, or ahead of "
+		"the faults in the background), and by several threads.");
+	finding_line(r, x->try_,
+		"Where it only tracks writes, look for a cheaper way: soft-dirty bits, or "
+		"UFFD_FEATURE_WP_ASYNC with PAGEMAP_SCAN (Linux 6.7).");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`memwhy faults --for 10s -p %u`", tgid);
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct state *s = v;
+
+	for (size_t i = 0; i < s->waiters.n; i++) {
+		const struct waiter *w = groups_value(&s->waiters, i);
+		u32 tgid = *(const u32 *)groups_key(&s->waiters, i);
+		int level = share_level(report_share(r, w->ns), 0.05, 0.5, 4);
+		const struct held_process *handler;
+
+		if (level < 0 || w->faults < MIN_FAULTS || w->ns < w->faults * SLOW_NS)
+			continue;
+		handler = handler_find(s, tgid);
+		if (handler)
+			tell(r, w, tgid, handler, level);
+	}
+	return 0;
+}
+
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	groups_clear(&s->waiters);
+	held_rule_reset(&s->held);
+}
+
+static void destroy(void *v)
+{
+	struct state *s = v;
+
+	groups_free(&s->waiters);
+	held_rule_destroy(&s->held);
+}
+
+const struct view rule_userfault = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};
