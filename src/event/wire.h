@@ -174,6 +174,7 @@ enum rec_kind {
 	REC_CACHE_SAMPLED = 738,
 	REC_WAITS_MADE = 739,
 	REC_CGROUP_DYING = 740,
+	REC_HELD_QUEUES = 741,
 };
 
 #endif

@@ -90,6 +90,9 @@ int held_rule_feed(void *v, const struct rec *r)
 		return segment_feed(v, (const void *)r);
 	case REC_HELD_PROCESS:
 		return process_feed(v, (const void *)r);
+	case REC_HELD_QUEUES:
+		((struct held *)v)->queues = *(const struct held_queues *)r;
+		return 0;
 	case REC_HELD_CHILDREN:
 		return children_feed(v, (const void *)r);
 	case REC_HELD_THREAD:

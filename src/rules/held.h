@@ -21,11 +21,12 @@ struct held_cpu {
 
 struct held {
 	struct facts facts;
-	struct groups files;     /* string id of the mount -> struct held_files, the last */
-	struct groups segments;  /* id -> struct held_segment, the last */
-	struct groups processes; /* tgid -> struct held_both */
-	struct groups threads;   /* tid -> struct held_cpu */
-	struct groups parents;   /* tgid -> struct held_children, the last */
+	struct groups files;       /* string id of the mount -> struct held_files, the last */
+	struct groups segments;    /* id -> struct held_segment, the last */
+	struct groups processes;   /* tgid -> struct held_both */
+	struct groups threads;     /* tid -> struct held_cpu */
+	struct groups parents;     /* tgid -> struct held_children, the last */
+	struct held_queues queues; /* the last; bytes 0: none */
 };
 
 int held_rule_init(void *v, const struct view_options *o, struct err *err);

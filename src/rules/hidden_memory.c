@@ -6,6 +6,8 @@
 #include "rules/rules.h"
 #include "sys/fdlink.h"
 
+#define INODE_BYTES 1024
+#define MESSAGE_BYTES 64 /* of the kernel, with each */
 #define LONG_AGO_NS (365ULL * 86400 * NSEC_PER_SEC)
 
 /* "3 s ago", or nothing of the day it was. */
@@ -47,6 +49,41 @@ static void tmpfs_try(
 			held_text(r, f->mount));
 	finding_line(r, x->undo, "Removed files do not come back: copy them to a disk first.");
 	finding_line(r, x->verify, "`df -k %s`", held_text(r, f->mount));
+}
+
+/* Many small or empty files: their inodes and names are memory of the kernel. */
+static void tell_inodes(struct report *r, const struct held_files *f)
+{
+	u64 bytes = f->inodes * INODE_BYTES;
+	bool one = f->directory && f->directory_files * 3 >= f->files;
+	const char *dir = held_text(r, one ? f->directory : f->mount);
+	int level = bytes > f->used_bytes ? held_level(r, bytes) : -1;
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, "tmpfs-inodes");
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->held_bytes = bytes;
+	x->title = report_text(r,
+		"%s files in %s (tmpfs), most of them small or empty, hold some %s of inodes and "
+		"directory entries",
+		fmt_count(b, f->inodes), dir, fmt_bytes(a, bytes));
+	x->confidence = "high for the number; the memory is estimated at 1 KiB each";
+	finding_line(r, x->evidence, "that is %s; their contents are %s", held_share(r, bytes),
+		fmt_bytes(a, f->used_bytes));
+	if (f->inodes > f->first_inodes)
+		finding_line(r, x->evidence, "%llu more in %.0f s", f->inodes - f->first_inodes,
+			report_seconds(r));
+	tmpfs_writer(r, x, f);
+	x->why = "A file in tmpfs has no disk behind it: its inode and its name stay in slab "
+		 "memory, which cannot be reclaimed, until it is removed.";
+	finding_line(r, x->try_, "See where they are, and remove what nobody needs:");
+	finding_line(r, x->try_, "`du --inodes -x %s | sort -rn | head`", held_text(r, f->mount));
+	finding_line(r, x->try_, "Bound their number, to what there is now:");
+	finding_line(r, x->try_, "`mount -o remount,nr_inodes=%llu %s`", f->inodes,
+		held_text(r, f->mount));
+	finding_line(r, x->undo, "`mount -o remount,nr_inodes=0 %s`", held_text(r, f->mount));
+	finding_line(r, x->verify, "`df -i %s`", held_text(r, f->mount));
 }
 
 static void tell_tmpfs(struct report *r, const struct held_files *f)
@@ -199,12 +236,55 @@ static void tell_memfd(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`grep Shmem: /proc/meminfo`");
 }
 
+static const char *ended(struct report *r, u32 name, u32 tgid)
+{
+	return name ? report_text(r, "%s (pid %u)", held_text(r, name), tgid)
+		    : report_text(r, "pid %u, which has ended", tgid);
+}
+
+static void tell_queues(struct report *r, const struct held_queues *q)
+{
+	u64 bytes = q->bytes + q->messages * MESSAGE_BYTES;
+	int level = held_level(r, bytes);
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, "message-queues");
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->held_bytes = bytes;
+	x->tgid = q->sender ? q->sender_tgid : q->receiver_tgid;
+	x->title = report_text(r,
+		"%llu System V message queue%s hold%s %s in %llu messages that nobody takes; %s "
+		"sends to the fullest",
+		q->queues, plural(q->queues), q->queues == 1 ? "s" : "", fmt_bytes(a, bytes),
+		q->messages, ended(r, q->sender, q->sender_tgid));
+	x->confidence = "high: the kernel's own count in /proc/sysvipc/msg";
+	finding_line(r, x->evidence, "queue %llu has %s in %llu messages", q->id,
+		fmt_bytes(a, q->id_bytes), q->id_messages);
+	if (q->idle_ns)
+		finding_line(r, x->evidence, "%s took a message from it %s",
+			ended(r, q->receiver, q->receiver_tgid), age_text(r, q->idle_ns));
+	else
+		finding_line(r, x->evidence, "nobody ever took a message from it");
+	x->why = "Messages wait in memory of the kernel, which no process shows, until they are "
+		 "taken or the queue is removed; a queue outlives the programs that use it.";
+	finding_line(r, x->try_,
+		"Let who should take them do so; a queue that nobody needs goes "
+		"by:");
+	finding_line(r, x->try_, "`ipcrm -q %llu`", q->id);
+	finding_line(r, x->undo, "Messages that were in it do not come back.");
+	finding_line(r, x->verify, "`ipcs -q`");
+}
+
 static int report(void *v, struct report *r)
 {
 	const struct held *h = v;
 
-	for (size_t i = 0; i < h->files.n; i++)
+	for (size_t i = 0; i < h->files.n; i++) {
 		tell_tmpfs(r, groups_value(&h->files, i));
+		tell_inodes(r, groups_value(&h->files, i));
+	}
+	tell_queues(r, &h->queues);
 	tell_segments(r, h);
 	tell_memfd(r, h);
 	return 0;

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "rules/held.h"
 #include "rules/rules.h"
+#include "sys/fdlink.h"
 
 #define RESERVE_SHARE 0.05 /* of memory, in vm.min_free_kbytes: the kernel chooses below 0.5 % */
 #define KSM_CPU_SHARE 0.05
@@ -101,6 +102,39 @@ static void tell_locked(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`grep VmLck: /proc/%u/status`", p->tgid);
 }
 
+static u64 pinned_bytes(const struct held_process *p)
+{
+	return p->pinned_bytes;
+}
+
+static void tell_pinned(struct report *r, const struct held *h)
+{
+	struct held_top t = held_most(h, pinned_bytes);
+	int level = held_level(r, t.bytes);
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, "pinned-memory");
+	const struct held_process *p;
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	p = &t.most->last;
+	x->held_bytes = t.bytes;
+	x->tgid = p->tgid;
+	x->title = report_text(r, "%s has pinned %s in memory for devices or io_uring, %s",
+		held_name(r, p), fmt_bytes(a, t.bytes), held_share(r, t.bytes));
+	x->confidence = "high: the kernel's own count (VmPin)";
+	finding_line(r, x->evidence, "it has %u io_urings open; %s resident", p->kinds[FD_RING],
+		fmt_bytes(a, p->rss_bytes));
+	held_tell_growth(r, x, &t);
+	x->why = "Pinned pages can be neither moved nor swapped nor reclaimed, and keep huge pages "
+		 "and compaction from the blocks that they lie in.";
+	finding_line(r, x->try_,
+		"Register smaller buffers (io_uring, RDMA, VFIO), or fewer, and unregister them "
+		"when they are idle.");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`grep VmPin: /proc/%u/status`", p->tgid);
+}
+
 /* What the kernel sets as it boots: the root of 16 times the KiB of memory, 128 KiB to 256 MiB
  * (calculate_min_free_kbytes(), 6.18). */
 static u64 usual_reserve_kib(const struct report *r)
@@ -153,9 +187,15 @@ static u64 thread_ns(const struct held *h, const char *comm)
 	return sum;
 }
 
+static u64 ksm_pages(const struct held_process *p)
+{
+	return p->ksm_pages;
+}
+
 static void tell_ksm(struct report *r, const struct held *h)
 {
 	u64 ns = thread_ns(h, "ksmd"), saved = facts_last(&h->facts, "ksm/pages_sharing");
+	struct held_top t = held_most(h, ksm_pages);
 	double share = report_share(r, ns);
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -167,13 +207,20 @@ static void tell_ksm(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	x->cost_ns = ns;
-	x->title = report_text(r, "ksmd takes %.0f %% of a CPU to merge pages (KSM), and saves %s",
-		share * 100, fmt_bytes(a, saved));
+	if (t.most)
+		x->tgid = t.most->last.tgid;
+	x->title = report_text(r,
+		"ksmd takes %.0f %% of a CPU to merge pages (KSM)%s, and saves %s", share * 100,
+		t.most ? report_text(r, ", most of them of %s", held_name(r, &t.most->last)) : "",
+		fmt_bytes(a, saved));
 	x->confidence = "high: the time of the kernel's thread, and its own counts of pages";
 	finding_line(r, x->evidence,
 		"merged into %s, looked at and found to be unlike any other: %s",
 		fmt_bytes(a, facts_last(&h->facts, "ksm/pages_shared")),
 		fmt_bytes(b, facts_last(&h->facts, "ksm/pages_unshared")));
+	if (t.most)
+		finding_line(r, x->evidence, "of %s it looks at %llu pages, %llu of them merged",
+			held_name(r, &t.most->last), t.bytes, t.most->last.ksm_merged);
 	finding_line(r, x->evidence, "pages_to_scan %llu every %llu ms, %llu full scans meanwhile",
 		facts_last(&h->facts, "ksm/pages_to_scan"),
 		facts_last(&h->facts, "ksm/sleep_millisecs"),
@@ -222,6 +269,7 @@ static int report(void *v, struct report *r)
 	for (size_t i = 0; i < ARRAY_SIZE(pools); i++)
 		tell_pool(r, h, i);
 	tell_locked(r, h);
+	tell_pinned(r, h);
 	tell_reserve(r, h);
 	tell_ksm(r, h);
 	tell_balloon(r, h);

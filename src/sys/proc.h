@@ -94,6 +94,7 @@ struct proc_status {
 	u64 rss_shmem_bytes;
 	u64 vm_swap_bytes; /* anonymous only, not shmem in swap */
 	u64 vm_lck_bytes;
+	u64 vm_pin_bytes; /* kept in place for devices and io_uring */
 	u64 vm_pte_bytes;
 	u64 hugetlb_bytes;
 	u64 cap_eff;         /* bits as in linux/capability.h */
@@ -138,7 +139,8 @@ bool proc_runs_program(const char *comm);
  * a name.
  */
 bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *out);
-/* That, else its name. out is cleared first. -errno where the process is gone; out is empty then. */
+/* That, else its name. out is cleared first. -errno where the process is gone; out is empty then.
+ */
 int proc_label_read(u32 pid, struct str *out);
 /* out is cleared first; empty for a kernel thread. */
 int proc_cmdline_read(int pid, struct str *out);

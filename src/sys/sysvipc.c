@@ -64,3 +64,53 @@ int shm_segments_read(struct shm_segments *ret)
 	ret->list.n = 0;
 	return rc ? rc : shm_segments_parse(str_get(&text), ret);
 }
+
+/* sysvipc_msg_proc_show() (ipc/msg.c, 6.18): key msqid perms cbytes qnum lspid lrpid uid gid cuid
+ * cgid stime rtime ctime. */
+static bool queue_parse(struct scan s, struct msg_queues *r)
+{
+	u64 id, perms, bytes, messages, skipped, received;
+	u32 sender, receiver;
+	s64 key;
+
+	if (!scan_s64(&s, &key) || !scan_u64(&s, &id) || !scan_u64(&s, &perms) ||
+		!scan_u64(&s, &bytes) || !scan_u64(&s, &messages) ||
+		!scan_u32(&s, INT32_MAX, &sender) || !scan_u32(&s, INT32_MAX, &receiver))
+		return false;
+	for (int i = 0; i < 5; i++) /* four ids and the time of the last message sent */
+		if (!scan_u64(&s, &skipped))
+			return false;
+	if (!scan_u64(&s, &received))
+		return false;
+	r->queues++;
+	r->messages += messages;
+	r->bytes += bytes;
+	if (bytes < r->worst_bytes)
+		return true;
+	r->worst_id = id;
+	r->worst_bytes = bytes;
+	r->worst_messages = messages;
+	r->worst_sender = sender;
+	r->worst_receiver = receiver;
+	r->worst_received_s = received;
+	return true;
+}
+
+void msg_queues_parse(const char *text, struct msg_queues *ret)
+{
+	struct scan line;
+
+	*ret = (struct msg_queues){};
+	while (scan_line(&text, &line))
+		queue_parse(line, ret);
+}
+
+int msg_queues_read(struct msg_queues *ret)
+{
+	_cleanup_str_ struct str text = {};
+	int rc = sys_read(&text, "/proc/sysvipc/msg");
+
+	if (!rc)
+		msg_queues_parse(str_get(&text), ret);
+	return rc;
+}

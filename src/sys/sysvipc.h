@@ -1,4 +1,4 @@
-/* System V shared memory segments, from /proc/sysvipc/shm. Owns the format. */
+/* System V shared memory segments and message queues, from /proc/sysvipc. Owns the formats. */
 #ifndef MEMWHY_SYS_SYSVIPC_H
 #define MEMWHY_SYS_SYSVIPC_H
 
@@ -30,5 +30,18 @@ void shm_segments_free(struct shm_segments *s);
 int shm_segments_parse(const char *text, struct shm_segments *ret);
 /* 0, -ENOENT where the kernel has no System V IPC, or -errno. */
 int shm_segments_read(struct shm_segments *ret);
+
+/* What all message queues hold, and the one that holds most. */
+struct msg_queues {
+	u64 queues, messages, bytes; /* of the text of messages */
+	u64 worst_id, worst_messages, worst_bytes;
+	u32 worst_sender, worst_receiver; /* the last ones; 0: none yet, or not in our namespace */
+	u64 worst_received_s;             /* seconds since 1970; 0: never */
+};
+
+/* Lines of another form are skipped. */
+void msg_queues_parse(const char *text, struct msg_queues *ret);
+/* 0, -ENOENT where the kernel has no System V IPC, or -errno. */
+int msg_queues_read(struct msg_queues *ret);
 
 #endif

@@ -358,6 +358,7 @@ static void fuzz_oomlog(const char *text, size_t n)
 static void fuzz_held(const char *text, size_t n)
 {
 	struct shm_segments segments = {};
+	struct msg_queues queues;
 	char path[PATH_MAX];
 	int v2;
 	u64 v;
@@ -367,6 +368,7 @@ static void fuzz_held(const char *text, size_t n)
 		MUST(strlen(path) < sizeof(path));
 	MUST(!shm_segments_parse(text, &segments) && segments.list.n <= SHM_SEGMENTS_MAX);
 	shm_segments_free(&segments);
+	msg_queues_parse(text, &queues);
 	for (const struct count_spec *s = counts; s->name; s++)
 		count_parse(text, s, &v);
 	MUST(fdlink_parse(text, &v) < FD_KINDS);

@@ -86,6 +86,45 @@ static void test_memfd(void **unused)
 	end(&b);
 }
 
+/* Empty files take no blocks, but their inodes do. */
+static void test_inodes(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "/dev/shm");
+	string(&b, 2, "/dev/shm/sessions");
+	PUT(&b, struct held_files, REC_HELD_FILES, .mount = 1, .directory = 2, .inodes = 2000000,
+		.first_inodes = 1900000, .files = 900000, .partial = 1, .directory_files = 890000);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_string_equal(f->rule, "tmpfs-inodes");
+	assert_non_null(strstr(f->title, "in /dev/shm/sessions (tmpfs)"));
+	assert_true(says(f->evidence, "100000 more"));
+	end(&b);
+}
+
+static void test_queues(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "producer");
+	PUT(&b, struct held_queues, REC_HELD_QUEUES, .queues = 2000, .messages = 100000,
+		.bytes = 900 * MIB, .id = 5, .id_bytes = MIB, .sender_tgid = 9, .sender = 1);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_int_equal(f->tgid, 9);
+	assert_non_null(strstr(f->title, "producer (pid 9) sends to the fullest"));
+	assert_true(says(f->evidence, "nobody ever took"));
+	assert_true(says(f->try_, "ipcrm -q 5"));
+	end(&b);
+}
+
 /* One finding names who has most, not each. */
 static void test_kernel_memory(void **unused)
 {
@@ -172,6 +211,13 @@ static void test_set_aside(void **unused)
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_WARNING);
 	assert_non_null(strstr(f->title, "trader (pid 9) has locked"));
+	end(&b);
+
+	begin(&b, &rule_set_aside, 1);
+	string(&b, 1, "storage");
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+		.pinned_bytes = 3000 * MIB, .kinds[FD_RING] = 8);
+	assert_non_null(strstr(only(&b)->title, "storage (pid 9) has pinned 2.93 GiB"));
 	end(&b);
 
 	begin(&b, &rule_set_aside, 1);
@@ -340,6 +386,8 @@ int main(void)
 		cmocka_unit_test(test_tmpfs),
 		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_memfd),
+		cmocka_unit_test(test_inodes),
+		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_kernel_memory),
 		cmocka_unit_test(test_kernel_memory_quiet),
 		cmocka_unit_test(test_set_aside),

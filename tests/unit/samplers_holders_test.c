@@ -84,6 +84,30 @@ static void test_segments(void **unused)
 	shm_segments_free(&s);
 }
 
+static void test_queues(void **unused)
+{
+	struct msg_queues q;
+
+	(void)unused;
+	msg_queues_parse(
+		"       key      msqid perms      cbytes       qnum lspid lrpid   uid   gid  cuid  "
+		"cgid      stime      rtime      ctime\n"
+		"         0          3   600       16000          4   912   913     0     0     0  "
+		"   "
+		"0 1795000000 1795000100 1795000000\n"
+		"1094795585          7   644          20          2    99     0  1000  1000  1000  "
+		"1000 1795000000          0 1795000000\n"
+		"         0          8   600       9",
+		&q);
+	assert_int_equal(q.queues, 2);
+	assert_int_equal(q.bytes, 16020);
+	assert_int_equal(q.messages, 6);
+	assert_int_equal(q.worst_id, 3);
+	assert_int_equal(q.worst_sender, 912);
+	assert_int_equal(q.worst_receiver, 913);
+	assert_int_equal(q.worst_received_s, 1795000100);
+}
+
 static void test_links(void **unused)
 {
 	u64 inode;
@@ -338,6 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_pids_path),
 		cmocka_unit_test(test_pids_limit),

@@ -33,6 +33,7 @@ zoo_lacks() { # FILE
 		swap) [ "$(wc -l </proc/swaps)" -gt 1 ] || echo swap ;;
 		nodes) [ -d /sys/devices/system/node/node1 ] || echo nodes ;;
 		v1) [ -e $zoo_memory/memory.limit_in_bytes ] || echo v1 ;;
+		/*) [ -e "$need" ] || echo "$need" ;;
 		*) command -v "$need" >/dev/null || echo "$need" ;;
 		esac
 	done

@@ -120,6 +120,37 @@ static int segments_send(struct capture *c, struct holders *s)
 	return rc;
 }
 
+static u32 name_of(struct capture *c, struct holders *s, u32 tgid)
+{
+	return tgid && !proc_label_read(tgid, &s->label)
+		       ? names_string(c->names, str_get(&s->label))
+		       : 0;
+}
+
+static int queues_send(struct capture *c, struct holders *s)
+{
+	struct held_queues r = REC_INIT(struct held_queues, REC_HELD_QUEUES, 0);
+	u64 now_s = clock_ns(CLOCK_REALTIME) / NSEC_PER_SEC;
+	struct msg_queues q;
+
+	if (msg_queues_read(&q) || q.bytes < SEGMENT_LEAST)
+		return 0;
+	r.queues = q.queues;
+	r.messages = q.messages;
+	r.bytes = q.bytes;
+	r.id = q.worst_id;
+	r.id_messages = q.worst_messages;
+	r.id_bytes = q.worst_bytes;
+	r.sender_tgid = q.worst_sender;
+	r.sender = name_of(c, s, q.worst_sender);
+	r.receiver_tgid = q.worst_receiver;
+	r.receiver = name_of(c, s, q.worst_receiver);
+	if (q.worst_received_s)
+		r.idle_ns = now_s > q.worst_received_s ? (now_s - q.worst_received_s) * NSEC_PER_SEC
+						       : 1;
+	return capture_emit(c, &r.h);
+}
+
 /* After a second, so that it does not delay the start, and at the end. */
 static bool look_due(const struct capture *c, const struct holders *s, u64 now_ns)
 {
@@ -141,6 +172,8 @@ static int holders_sample(struct capture *c, void *state)
 		rc = threads_send(c, s);
 	if (!rc && look)
 		rc = segments_send(c, s);
+	if (!rc && look)
+		rc = queues_send(c, s);
 	if (!rc && look)
 		rc = holders_look(c, s);
 	if (!rc)
@@ -216,6 +249,7 @@ static const struct probe_sampler sampler = {
 #define FILES(member_, type_, unit_, help_) FIELD(struct held_files, member_, type_, unit_, help_)
 #define SEGMENT(member_, type_, unit_, help_) \
 	FIELD(struct held_segment, member_, type_, unit_, help_)
+#define QUEUES(member_, type_, unit_, help_) FIELD(struct held_queues, member_, type_, unit_, help_)
 #define CHILDREN(member_, type_, unit_, help_) \
 	FIELD(struct held_children, member_, type_, unit_, help_)
 #define PROCESS(member_, type_, unit_, help_) \
@@ -238,6 +272,8 @@ static const struct field files_fields[] = {
 	FILES(opener, FIELD_U32, UNIT_STRING, "a process that has files of it open; 0: none"),
 	FILES(opener_tgid, FIELD_U32, UNIT_ID, "that process"),
 	FILES(opener_files, FIELD_U64, UNIT_COUNT, "how many it has open"),
+	FILES(inodes, FIELD_U64, UNIT_COUNT, "its files and directories, empty ones too"),
+	FILES(first_inodes, FIELD_U64, UNIT_COUNT, "inodes when it was first seen"),
 };
 
 static const struct field segment_fields[] = {
@@ -285,6 +321,23 @@ static const struct field process_fields[] = {
 	PROCESS(worst_unsent, FIELD_U32, UNIT_NONE, "1: it was written and not taken; 0: not read"),
 	PROCESS(parent, FIELD_U32, UNIT_STRING, "its parent"),
 	PROCESS(parent_tgid, FIELD_U32, UNIT_ID, "the parent's number"),
+	PROCESS(pinned_bytes, FIELD_U64, UNIT_BYTES, "kept in place for devices and io_uring"),
+	PROCESS(ksm_pages, FIELD_U64, UNIT_PAGES, "that KSM looks at"),
+	PROCESS(ksm_merged, FIELD_U64, UNIT_PAGES, "of these, merged with others"),
+};
+
+static const struct field queues_fields[] = {
+	QUEUES(queues, FIELD_U64, UNIT_COUNT, "queues"),
+	QUEUES(messages, FIELD_U64, UNIT_COUNT, "messages in them"),
+	QUEUES(bytes, FIELD_U64, UNIT_BYTES, "text of these"),
+	QUEUES(id, FIELD_U64, UNIT_ID, "the queue that holds most (msqid)"),
+	QUEUES(id_messages, FIELD_U64, UNIT_COUNT, "messages in it"),
+	QUEUES(id_bytes, FIELD_U64, UNIT_BYTES, "their text"),
+	QUEUES(sender_tgid, FIELD_U32, UNIT_ID, "process that last sent to it"),
+	QUEUES(sender, FIELD_U32, UNIT_STRING, "its name; 0: it has ended"),
+	QUEUES(receiver_tgid, FIELD_U32, UNIT_ID, "process that last received from it"),
+	QUEUES(receiver, FIELD_U32, UNIT_STRING, "its name; 0: it has ended"),
+	QUEUES(idle_ns, FIELD_U64, UNIT_NS, "time since that; 0: nobody ever did"),
 };
 
 static const struct field children_fields[] = {
@@ -310,6 +363,8 @@ static const struct kind kinds[] = {
 		"a file system in memory (tmpfs), sent when it has changed"),
 	KIND(REC_HELD_SEGMENT, struct held_segment, "held_segment", segment_fields,
 		"a System V shared memory segment"),
+	KIND(REC_HELD_QUEUES, struct held_queues, "held_queues", queues_fields,
+		"System V message queues"),
 	KIND(REC_HELD_PROCESS, struct held_process, "held_process", process_fields,
 		"what a process has open and what the kernel keeps for it"),
 	KIND(REC_HELD_THREAD, struct held_thread, "held_thread", thread_fields,
@@ -323,7 +378,8 @@ const struct probe probe_holders = {
 	.summary = "What holds memory that no process's resident memory shows",
 	.details =
 		"Reads what file systems in memory hold once a second, and, after a second and at "
-		"the end, System V segments and what processes have open: pipes, sockets, files in "
+		"the end, System V segments and queues, and what processes have open: pipes, "
+		"sockets, files in "
 		"memory, BPF maps, and their page tables, locked memory and threads. One look "
 		"takes "
 		"at most 180 ms of CPU time. It feeds `memwhy check` and has no command of its "

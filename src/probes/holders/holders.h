@@ -24,6 +24,18 @@ struct held_files {
 	u32 opener;        /* string: a process that has files of the directory open; 0: none has */
 	u32 opener_tgid;
 	u64 opener_files; /* it has open */
+	u64 inodes;       /* of files and directories, empty ones too */
+	u64 first_inodes;
+};
+
+/* System V message queues, and the one that holds most. */
+struct held_queues {
+	struct rec h;
+	u64 queues, messages, bytes;
+	u64 id, id_messages, id_bytes; /* of the worst */
+	u32 sender_tgid, sender;       /* the last; string: its name, 0: it has ended */
+	u32 receiver_tgid, receiver;
+	u64 idle_ns; /* since a message of it was taken; 0: never was one */
 };
 
 struct held_segment {
@@ -66,6 +78,9 @@ struct held_process {
 	u32 worst_unsent; /* 1: that is unsent, 0: unread */
 	u32 parent;       /* string */
 	u32 parent_tgid;
+	u64 pinned_bytes; /* VmPin: kept in place for devices and io_uring */
+	u64 ksm_pages;    /* that KSM looks at; 0 also where it does not run (since 6.1) */
+	u64 ksm_merged;   /* of these, merged */
 };
 
 /* Processes that have the same parent, of those that have many: all that status tells of them. */

@@ -13,6 +13,8 @@
 #include "sys/root.h"
 
 #define LEAST_BYTES (16ULL << 20)
+#define LEAST_INODES 50000
+#define INODE_BYTES 1024 /* its directory entry included: files may be empty, and many */
 #define WALK_DEPTH 12
 #define KEPT_NAMES 4096 /* directories told apart; those beyond are part of their parent */
 #define BLOCK 512
@@ -39,20 +41,23 @@ static int mount_take(struct holders *s, const char *point)
 	struct statfs fs;
 	struct stat st;
 	char path[PATH_MAX];
-	u64 used;
+	u64 used, inodes;
 	int rc;
 
 	if (sys_path(path, "%s", point) || statfs(path, &fs) || stat(path, &st))
 		return 0;
 	used = fs.f_blocks ? (u64)(fs.f_blocks - fs.f_bfree) * (u64)fs.f_bsize : 0;
+	inodes = fs.f_files > fs.f_ffree ? fs.f_files - fs.f_ffree : 0;
 	known = holders_mount_of(s, st.st_dev);
 	if (known) {
 		known->used_bytes = used;
+		known->inodes = inodes;
 		return 0;
 	}
 	m.point = strdup(point);
 	m.device = st.st_dev;
 	m.used_bytes = m.first_bytes = used;
+	m.inodes = m.first_inodes = inodes;
 	rc = m.point ? vec_push(&s->tmpfs, m) : -ENOMEM;
 	if (rc)
 		free(m.point);
@@ -166,20 +171,25 @@ static int directory_walk(struct walk *w, size_t at)
 	return rc;
 }
 
+static u64 weight(const struct directory *d)
+{
+	return d->bytes + d->files * INODE_BYTES;
+}
+
 /* The deepest directory that still has most of what the mount has: where to look. */
 static const struct directory *directory_choose(const struct walk *w)
 {
 	const struct directory *best = w->list.v;
 
 	vec_each (d, &w->list)
-		if (d->bytes * 5 >= w->list.v[0].bytes * 4 && strlen(d->path) > strlen(best->path))
+		if (weight(d) * 5 >= weight(w->list.v) * 4 && strlen(d->path) > strlen(best->path))
 			best = d;
 	if (best != w->list.v)
 		return best;
 	/* None has most of all: the one below the top that has most, if that is a third. */
 	vec_each (d, &w->list)
-		if (d->parent == 1 && d->bytes * 3 >= w->list.v[0].bytes &&
-			(best == w->list.v || d->bytes > best->bytes))
+		if (d->parent == 1 && weight(d) * 3 >= weight(w->list.v) &&
+			(best == w->list.v || weight(d) > weight(best)))
 			best = d;
 	return best;
 }
@@ -221,12 +231,15 @@ static int mount_send(struct capture *c, struct holders *s, struct tmpfs_mount *
 	char path[PATH_MAX];
 	int rc = 0;
 
-	if (m->used_bytes < LEAST_BYTES || (!walk && m->used_bytes == m->sent_bytes))
+	if ((m->used_bytes < LEAST_BYTES && m->inodes < LEAST_INODES) ||
+		(!walk && m->used_bytes == m->sent_bytes))
 		return 0;
 	m->sent_bytes = m->used_bytes;
 	r.mount = names_string(c->names, m->point);
 	r.used_bytes = m->used_bytes;
 	r.first_used_bytes = m->first_bytes;
+	r.inodes = m->inodes;
+	r.first_inodes = m->first_inodes;
 	if (!sys_path(path, "%s", m->point) && !statfs(path, &fs))
 		r.limit_bytes = (u64)fs.f_blocks * (u64)fs.f_bsize;
 	if (walk)

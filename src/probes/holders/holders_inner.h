@@ -23,6 +23,7 @@ struct tmpfs_mount {
 	char *point;
 	u64 device; /* st_dev */
 	u64 used_bytes, first_bytes;
+	u64 inodes, first_inodes;
 	u64 sent_bytes;
 	/* A process that has files of it open, most of all: */
 	u32 opener;
@@ -48,6 +49,7 @@ struct holders {
 	struct str text, label;
 	u64 next_ns, begin_ns, tick_ns;
 	u32 looks;
+	bool ksm; /* it runs */
 	bool cut; /* a look took too long: something was left out */
 };
 

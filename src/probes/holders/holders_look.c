@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
 #include "sys/fdlink.h"
+#include "sys/keyvals.h"
 #include "sys/root.h"
 
 #define LIST_MAX 32768
@@ -24,7 +25,8 @@ static bool stands_out(const struct held_process *r)
 {
 	return r->files >= 256 || r->threads >= 64 || r->kinds[FD_UFFD] ||
 	       r->kinds[FD_BPF_MAP] > 16 || r->page_table_bytes >= 8 * MIB ||
-	       r->locked_bytes >= 8 * MIB || r->memfd_bytes >= 4 * MIB || r->bpf_bytes >= 4 * MIB ||
+	       r->locked_bytes >= 8 * MIB || r->pinned_bytes >= 8 * MIB || r->ksm_pages >= 4096 ||
+	       r->memfd_bytes >= 4 * MIB || r->bpf_bytes >= 4 * MIB ||
 	       r->pipe_bytes + r->unread_bytes + r->unsent_bytes >= 2 * MIB ||
 	       r->shmem_bytes >= 16 * MIB;
 }
@@ -115,6 +117,20 @@ static int parents_send(struct capture *c, struct holders *s)
 	return rc;
 }
 
+/* What KSM looks at of it: only where it does, as this is one more file of each process. */
+static void ksm_take(struct holders *s, u32 pid, struct held_process *r)
+{
+	struct keyvals kv = {};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/ksm_stat", pid);
+	if (!s->ksm || keyvals_read(path, &kv))
+		return;
+	r->ksm_pages = keyvals_get_or(&kv, "ksm_rmap_items", 0);
+	r->ksm_merged = keyvals_get_or(&kv, "ksm_merging_pages", 0);
+	keyvals_free(&kv);
+}
+
 static void status_take(struct holders *s, u32 pid, struct held_process *r)
 {
 	struct proc_status st;
@@ -127,8 +143,11 @@ static void status_take(struct holders *s, u32 pid, struct held_process *r)
 	r->parent_tgid = st.ppid;
 	r->page_table_bytes = st.vm_pte_bytes;
 	r->locked_bytes = st.vm_lck_bytes;
+	r->pinned_bytes = st.vm_pin_bytes;
 	r->rss_bytes = st.vm_rss_bytes;
 	r->shmem_bytes = st.rss_shmem_bytes;
+	if (st.has_mm)
+		ksm_take(s, pid, r);
 }
 
 static void who_take(struct capture *c, struct holders *s, u32 pid, struct held_process *r)
@@ -170,11 +189,19 @@ static int process_look(
 	return capture_emit(c, &r.h);
 }
 
+static bool ksm_runs(void)
+{
+	_cleanup_str_ struct str text = {};
+
+	return !sys_read(&text, "/sys/kernel/mm/ksm/run") && str_get(&text)[0] == '1';
+}
+
 int holders_look(struct capture *c, struct holders *s)
 {
 	int rc = list_make(s);
 	u64 until_ns = holders_cpu() + LOOK_FDS_NS;
 
+	s->ksm = ksm_runs();
 	groups_clear(&s->inodes);
 	groups_clear(&s->parents);
 	vec_each (m, &s->tmpfs) {
