@@ -318,6 +318,65 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	tell_cure(r, f, cg, p, dir);
 }
 
+static void tell_high_cure(
+	struct report *r, struct finding *f, const struct cgroup_usage *cg, const char *dir)
+{
+	u64 next = (MAX(cg->usage_bytes, cg->high_bytes) / 4 * 5 + 4095) & ~4095ULL;
+
+	f->why = "Above memory.high the kernel kills nobody: each task that allocates has to "
+		 "reclaim, and is then put to sleep, up to two seconds each time. A group that "
+		 "cannot shrink is held there for good.";
+	if (cg->limit_bytes != CGROUP_USAGE_NONE && next >= cg->limit_bytes)
+		finding_line(r, f->try_,
+			"Leave it to memory.max alone: `echo max > %s/memory.high`", dir);
+	else
+		finding_line(r, f->try_, "Raise it: `echo %llu > %s/memory.high`", next, dir);
+	finding_line(r, f->undo, "`echo %llu > %s/memory.high`", cg->high_bytes, dir);
+	if (f->tgid)
+		finding_line(r, f->try_, "Or find what grows in it: `memwhy leak -p %u --for 60s`",
+			f->tgid);
+	finding_line(r, f->verify, "`memwhy check --for 30s -g %s`", dir);
+}
+
+/* Tasks that are made to sleep at memory.high. The group's pressure has these sleeps. */
+static void tell_high(struct report *r, const struct state *s, const struct cgroup_usage *cg)
+{
+	u64 hits = counter_rise(cg->first_high_hit_total, cg->high_hit_total);
+	u64 us = cg->h.flags & CGROUP_HAS_PRESSURE
+			 ? counter_rise(cg->first_some_total_us, cg->some_total_us)
+			 : 0;
+	int level =
+		hits ? MAX(share_level(report_share(r, us * 1000), 0.02, 0.1, 0.5), (int)LEVEL_NOTE)
+		     : -1;
+	struct finding *f = level < 0 ? NULL : report_finding(r, level, "memory-high");
+	const char *path = stream_cgroup(r->stream, cg->cgroup);
+	char a[UNIT_BUF];
+
+	if (!f)
+		return;
+	f->cgroup = cg->cgroup;
+	f->cost_ns = us * 1000;
+	f->wall = true;
+	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
+	f->title = report_text(r,
+		"cgroup %s is throttled at its memory.high of %s: its tasks waited in %.1f %% of "
+		"the time",
+		path ? report_cgroup(r, path) : "(removed)", fmt_bytes(a, cg->high_bytes),
+		report_share(r, us * 1000) * 100);
+	f->confidence = cg->h.flags & CGROUP_HAS_PRESSURE
+				? "high: the kernel's own counters (memory.events, memory.pressure)"
+				: "medium: the kernel counts how often, but not for how long (no "
+				  "PSI)";
+	finding_line(r, f->evidence,
+		"memory.high was exceeded %llu times in the interval; %s in use", hits,
+		fmt_bytes(a, cg->usage_bytes));
+	if (cg->h.flags & CGROUP_HAS_PARTS)
+		finding_line(r, f->evidence, "%s", filler_text(r, cg, &(struct pain){}));
+	if (path && strcmp(path, "/") != 0)
+		tell_members(r, f, s, cg->cgroup);
+	tell_high_cure(r, f, cg, cgroup_directory(r, cg->version, path ? path : "/"));
+}
+
 static int report(void *v, struct report *r)
 {
 	const struct state *s = v;
@@ -326,6 +385,9 @@ static int report(void *v, struct report *r)
 		const struct cgroup_usage *cg = groups_value(&s->sums.facts.cgroups, i);
 		struct pain p = pain_of(s, r, cg);
 		int level = cg->limit_bytes == CGROUP_USAGE_NONE ? -1 : level_of(r, cg, &p);
+
+		if (cg->version == 2 && cg->high_bytes != CGROUP_USAGE_NONE)
+			tell_high(r, s, cg);
 
 		if (level >= 0)
 			tell(r, s, cg, &p, level);

@@ -110,6 +110,7 @@ void facts_reset(struct facts *f)
 		cg->first_refault_file_total = cg->refault_file_total;
 		cg->first_refault_anon_total = cg->refault_anon_total;
 		cg->first_some_total_us = cg->some_total_us;
+		cg->first_high_hit_total = cg->high_hit_total;
 	}
 	f->pressure_first = f->pressure;
 }

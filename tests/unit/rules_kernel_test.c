@@ -5,6 +5,7 @@
 #include "probes/faults/faults.h"
 #include "probes/holders/holders.h"
 #include "probes/mmcalls/mmcalls.h"
+#include "probes/processes/processes.h"
 #include "probes/waits/waits.h"
 #include "rules/rules.h"
 #include "sys/fdlink.h"
@@ -183,6 +184,62 @@ static void test_userfault_quiet(void **unused)
 	}
 }
 
+static void throttled(struct bench *b, u64 hits, u64 us)
+{
+	struct cgroup_usage cg = {
+		.h = {sizeof(cg), REC_CGROUP_MEMORY, CGROUP_HAS_PRESSURE | CGROUP_HAS_PARTS,
+			NSEC_PER_SEC},
+		.cgroup = 42,
+		.version = 2,
+		.level = 1,
+		.usage_bytes = 100 * MIB,
+		.limit_bytes = CGROUP_USAGE_NONE,
+		.high_bytes = 96 * MIB,
+		.high_hit_total = hits,
+		.first_high_hit_total = 100,
+		.some_total_us = us,
+		.anon_bytes = 90 * MIB,
+	};
+
+	PUT(b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7, .cgroup = 42,
+		.rss_bytes = 90 * MIB, .anon_bytes = 90 * MIB, .comm = "victim");
+	put(b, &cg);
+}
+
+static void test_memory_high(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_cgroup_limit, 1);
+	group(&b, 42, "/batch");
+	throttled(&b, 900, 8000000);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_CRITICAL);
+	assert_string_equal(f->rule, "memory-high");
+	assert_int_equal(f->tgid, 7);
+	assert_non_null(strstr(f->title,
+		"cgroup /batch is throttled at its memory.high of 96.0 MiB: its tasks waited in "
+		"80.0 %"));
+	assert_true(says(f->evidence, "90 % is memory of its processes"));
+	assert_true(says(f->evidence, "victim (pid 7) has 90.0 MiB"));
+	assert_true(says(f->try_, "echo 131072000 > /sys/fs/cgroup/batch/memory.high"));
+	assert_true(says(f->undo, "echo 100663296 >"));
+	end(&b);
+
+	begin(&b, &rule_cgroup_limit, 1); /* it costs nothing */
+	group(&b, 42, "/batch");
+	throttled(&b, 101, 1000);
+	assert_int_equal(only(&b)->level, LEVEL_NOTE);
+	end(&b);
+	begin(&b, &rule_cgroup_limit, 1); /* none meanwhile */
+	group(&b, 42, "/batch");
+	throttled(&b, 100, 0);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_shootdowns_quiet),
 		cmocka_unit_test(test_userfault),
 		cmocka_unit_test(test_userfault_quiet),
+		cmocka_unit_test(test_memory_high),
 	};
 
 	return cmocka_run_group_tests_name("rules_kernel", tests, NULL, NULL);

@@ -45,7 +45,8 @@ static u16 flags_of(const struct cgroups *g, const struct cgroup_entry *e)
 		flags |= CGROUP_NEAR_LIMIT;
 	if (e->swap_bytes)
 		flags |= CGROUP_SWAPS;
-	if (e->limit_hits != e->first_limit_hits || e->oom_kills != e->first_oom_kills)
+	if (e->limit_hits != e->first_limit_hits || e->oom_kills != e->first_oom_kills ||
+		e->high_hits != e->first_high_hits)
 		flags |= CGROUP_EVENTS;
 	if (g->scope_id && e->id == g->scope_id)
 		flags |= CGROUP_SCOPE;
@@ -111,6 +112,7 @@ static struct cgroup_usage usage_record(
 	r.oom_kill_total = m->oom_kill_total;
 	r.first_limit_hit_total = e->first_limit_hits;
 	r.first_oom_kill_total = e->first_oom_kills;
+	r.first_high_hit_total = e->first_high_hits;
 	return r;
 }
 
@@ -354,6 +356,7 @@ static const struct field fields[] = {
 	USAGE(first_refault_file_total, FIELD_U64, UNIT_PAGES, "refault_file_total at the start"),
 	USAGE(first_refault_anon_total, FIELD_U64, UNIT_PAGES, "refault_anon_total at the start"),
 	USAGE(first_some_total_us, FIELD_U64, UNIT_NONE, "some_total_us at the start"),
+	USAGE(first_high_hit_total, FIELD_U64, UNIT_COUNT, "high_hit_total at the start"),
 };
 
 #define DYING(member_, type_, unit_, help_) FIELD(struct cgroup_dying, member_, type_, unit_, help_)

@@ -50,6 +50,7 @@ struct cgroup_usage {
 	u64 refault_file_total, refault_anon_total;
 	u64 first_refault_file_total, first_refault_anon_total;
 	u64 first_some_total_us;
+	u64 first_high_hit_total;
 };
 
 /*

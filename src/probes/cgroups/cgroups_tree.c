@@ -126,6 +126,7 @@ static void v2_measure(struct cgroups_tree *t, int fd, struct cgroup_entry *e, b
 	if (keyvals_take(t, fd, "memory.events")) {
 		e->limit_hits = keyvals_get_or(&t->kv, "max", 0);
 		e->oom_kills = keyvals_get_or(&t->kv, "oom_kill", 0);
+		e->high_hits = keyvals_get_or(&t->kv, "high", 0);
 	}
 }
 
@@ -143,6 +144,7 @@ static void entry_measure(struct cgroups_tree *t, int fd, struct cgroup_entry *e
 	if (old) {
 		e->first_limit_hits = old->first_limit_hits;
 		e->first_oom_kills = old->first_oom_kills;
+		e->first_high_hits = old->first_high_hits;
 		e->first_refault_file = old->first_refault_file;
 		e->first_refault_anon = old->first_refault_anon;
 		e->first_some_us = old->first_some_us;
@@ -151,6 +153,7 @@ static void entry_measure(struct cgroups_tree *t, int fd, struct cgroup_entry *e
 	} else if (!t->scans) {
 		e->first_limit_hits = e->limit_hits;
 		e->first_oom_kills = e->oom_kills;
+		e->first_high_hits = e->high_hits;
 	}
 }
 
