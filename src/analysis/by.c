@@ -47,12 +47,12 @@ static int by_parse(const char *text, const char *const *keys, u32 *ret, struct 
 static void columns_choose(struct by_sums *s, const struct by_spec *spec)
 {
 	for (size_t i = 0; i < spec->n_columns && i < BY_COLUMNS; i++) {
-		const struct by_column *c = &spec->columns[i];
+		u32 keys = spec->cells ? spec->cells[i].keys : spec->columns[i].keys;
 
-		if (c->keys && !(c->keys & s->by))
+		if (keys && !(keys & s->by))
 			continue;
 		s->index[s->n_cols] = i;
-		s->cols[s->n_cols++] = c->col;
+		s->cols[s->n_cols++] = spec->cells ? spec->cells[i].col : spec->columns[i].col;
 	}
 }
 
@@ -66,6 +66,7 @@ int by_sums_init(struct by_sums *s, const struct by_spec *spec, const struct vie
 	if (o->stacks)
 		s->by |= BY_STACK;
 	s->n_cols = 0;
+	s->cells = spec->cells;
 	groups_init(&s->groups, spec->key_size, spec->value_size);
 	columns_choose(s, spec);
 	return 0;
@@ -86,6 +87,31 @@ int by_sums_row(const struct by_sums *s, struct table *t, const struct cell *all
 	for (size_t i = 0; i < s->n_cols; i++)
 		row[i] = all[s->index[i]];
 	return 0;
+}
+
+static int sums_row(const struct by_sums *s, struct report *r, struct table *t, size_t i)
+{
+	const struct row_of of = {s->by, groups_key(&s->groups, i), groups_value(&s->groups, i)};
+	struct cell *row = table_row(t);
+
+	if (!row)
+		return -ENOMEM;
+	for (size_t k = 0; k < s->n_cols; k++) {
+		const struct cell_column *c = &s->cells[s->index[k]];
+
+		row[k] = c->get(r, &of, c->offset);
+	}
+	return 0;
+}
+
+struct table *by_sums_show(struct by_sums *s, struct report *r, const char *name, const char *title)
+{
+	struct table *t = by_sums_table(s, r, name, title);
+
+	for (size_t i = 0; t && i < s->groups.n; i++)
+		if (sums_row(s, r, t, i))
+			return NULL;
+	return t;
 }
 
 void by_sums_free(struct by_sums *s)
@@ -111,14 +137,43 @@ struct by_task_key by_task_key(
 	return k;
 }
 
+CELL_GET(by_pid_cell)
+{
+	return cell_u64(((const struct by_task_key *)row->key)->tgid);
+}
+
+CELL_GET(by_tid_cell)
+{
+	return cell_u64(((const struct by_task_key *)row->key)->tid);
+}
+
+CELL_GET(by_comm_cell)
+{
+	const struct by_task_key *k = row->key;
+
+	return cell_text(row->by & BY_TASKS  ? stream_comm(r->stream, k->tgid, k->tid)
+			 : row->by & BY_COMM ? report_textn(r, k->comm, COMM_LEN)
+					     : "");
+}
+
+CELL_GET(by_cgroup_cell)
+{
+	return cell_text(stream_cgroup(r->stream, ((const struct by_task_key *)row->key)->cgroup));
+}
+
+CELL_GET(by_stack_cell)
+{
+	return cell_stack(((const struct by_task_key *)row->key)->stack);
+}
+
 void by_task_cells(struct report *r, u32 by, const struct by_task_key *k, struct cell *cells)
 {
-	cells[BY_C_PID] = cell_u64(k->tgid);
-	cells[BY_C_TID] = cell_u64(k->tid);
-	cells[BY_C_COMM] = cell_text(by & BY_TASKS  ? stream_comm(r->stream, k->tgid, k->tid)
-				     : by & BY_COMM ? report_textn(r, k->comm, COMM_LEN)
-						    : "");
-	cells[BY_C_CGROUP] = cell_text(stream_cgroup(r->stream, k->cgroup));
+	const struct row_of row = {.by = by, .key = k};
+
+	cells[BY_C_PID] = by_pid_cell(r, &row, 0);
+	cells[BY_C_TID] = by_tid_cell(r, &row, 0);
+	cells[BY_C_COMM] = by_comm_cell(r, &row, 0);
+	cells[BY_C_CGROUP] = by_cgroup_cell(r, &row, 0);
 }
 
 void each_cells(struct report *r, u64 time_ns, u32 tgid, u32 tid, const char comm[COMM_LEN],

@@ -5,6 +5,7 @@
 #ifndef MEMWHY_ANALYSIS_BY_H
 #define MEMWHY_ANALYSIS_BY_H
 
+#include "analysis/cells.h"
 #include "base/groups.h"
 #include "report/view.h"
 
@@ -52,6 +53,23 @@ struct by_task_key by_task_key(
 /* Fills cells[0] to cells[BY_C_OWN - 1]. */
 void by_task_cells(struct report *r, u32 by, const struct by_task_key *k, struct cell *cells);
 
+/* The same columns, with their cells: of a key whose first member is struct by_task_key. */
+cell_get by_pid_cell, by_tid_cell, by_comm_cell, by_cgroup_cell, by_stack_cell;
+
+#define BY_TASK_CELLS BY_TASK_CELLS_BY(by_pid_cell, by_tid_cell, by_comm_cell, by_cgroup_cell)
+
+/* By functions of the view's own. */
+#define BY_TASK_CELLS_BY(pid_, tid_, comm_, cgroup_)                                               \
+	CELL_BY(BY_TASKS, "pid", "PID", CELL_U64, UNIT_ID, 0, "process id", pid_),                 \
+		CELL_BY(BY_THREAD, "tid", "TID", CELL_U64, UNIT_ID, 0, "thread id", tid_),         \
+		CELL_BY(BY_TASKS | BY_COMM, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0,               \
+			"name of the process or thread", comm_),                                   \
+		CELL_BY(BY_CGROUP, "cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0, "control group", \
+			cgroup_)
+
+#define BY_STACK_CELLS(help_) \
+	CELL_BY(BY_STACK, "stack", "STACK", CELL_STACK, UNIT_NONE, 0, help_, by_stack_cell)
+
 /* The first columns of single events of tasks, and their cells: a time in the stream, a task. */
 #define EACH_COLUMNS(time_help_)                                                      \
 	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, time_help_},                        \
@@ -70,7 +88,8 @@ void each_cells(struct report *r, u64 time_ns, u32 tgid, u32 tid, const char com
 /* What a view counts: constant. */
 struct by_spec {
 	const struct by_column *columns;
-	size_t n_columns; /* at most BY_COLUMNS */
+	const struct cell_column *cells; /* in their place: columns that know their cells */
+	size_t n_columns;                /* at most BY_COLUMNS */
 	size_t key_size, value_size;
 };
 
@@ -80,13 +99,20 @@ struct by_spec {
 		.value_size = sizeof(sums_)                                                       \
 	}
 
+#define CELLS_SPEC(cells_, key_, sums_)                                                     \
+	{                                                                                   \
+		.cells = cells_, .n_columns = ARRAY_SIZE(cells_), .key_size = sizeof(key_), \
+		.value_size = sizeof(sums_)                                                 \
+	}
+
 /* Sums by the keys that were asked for, and the columns that show them. */
 struct by_sums {
 	u32 by;
 	struct groups groups;
 	size_t n_cols;
 	struct column cols[BY_COLUMNS];
-	size_t index[BY_COLUMNS]; /* in by_spec.columns */
+	size_t index[BY_COLUMNS]; /* in by_spec.columns, or by_spec.cells */
+	const struct cell_column *cells;
 };
 
 /* By the keys of the view v. -EINVAL: --by names what is no key; the error says which there are.
@@ -98,6 +124,9 @@ struct table *by_sums_table(
 	struct by_sums *s, struct report *r, const char *name, const char *title);
 /* A row of it, of the cells of all columns. */
 int by_sums_row(const struct by_sums *s, struct table *t, const struct cell *all);
+/* A table with the chosen columns and a row for each key, of a spec with cells. NULL: no memory. */
+struct table *by_sums_show(
+	struct by_sums *s, struct report *r, const char *name, const char *title);
 void by_sums_free(struct by_sums *s);
 
 #endif

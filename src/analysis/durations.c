@@ -11,13 +11,55 @@ void durations_add(struct durations *d, u64 count, u64 total_ns, u64 max_ns, con
 	hist_merge32(&d->hist, hist, n);
 }
 
+/* Empty where nothing was timed. */
+static const struct durations *timed(const struct row_of *row, size_t offset)
+{
+	const struct durations *d = (const void *)((const char *)row->sums + offset);
+
+	return d->count ? d : NULL;
+}
+
+CELL_GET(durations_total)
+{
+	const struct durations *d = timed(row, offset);
+
+	return d ? cell_u64(d->total_ns) : (struct cell){};
+}
+
+CELL_GET(durations_p50)
+{
+	const struct durations *d = timed(row, offset);
+
+	return d ? cell_u64(hist_quantile(&d->hist, 0.5, d->max_ns)) : (struct cell){};
+}
+
+CELL_GET(durations_p99)
+{
+	const struct durations *d = timed(row, offset);
+
+	return d ? cell_u64(hist_quantile(&d->hist, 0.99, d->max_ns)) : (struct cell){};
+}
+
+CELL_GET(durations_max)
+{
+	const struct durations *d = timed(row, offset);
+
+	return d ? cell_u64(d->max_ns) : (struct cell){};
+}
+
+CELL_GET(durations_hist)
+{
+	const struct durations *d = timed(row, offset);
+
+	return d ? hist_to_cell(r, &d->hist) : (struct cell){};
+}
+
 void durations_cells(struct report *r, const struct durations *d, struct cell *cells)
 {
-	if (!d->count)
-		return;
-	cells[0] = cell_u64(d->total_ns);
-	cells[1] = cell_u64(hist_quantile(&d->hist, 0.5, d->max_ns));
-	cells[2] = cell_u64(hist_quantile(&d->hist, 0.99, d->max_ns));
-	cells[3] = cell_u64(d->max_ns);
-	cells[4] = hist_to_cell(r, &d->hist);
+	cell_get *const get[DURATIONS_N] = {
+		durations_total, durations_p50, durations_p99, durations_max, durations_hist};
+	const struct row_of row = {.sums = d};
+
+	for (size_t i = 0; i < DURATIONS_N; i++)
+		cells[i] = get[i](r, &row, 0);
 }

@@ -5,6 +5,7 @@
 #ifndef MEMWHY_ANALYSIS_DURATIONS_H
 #define MEMWHY_ANALYSIS_DURATIONS_H
 
+#include "analysis/cells.h"
 #include "analysis/hist.h"
 
 struct durations {
@@ -30,6 +31,29 @@ void durations_add(
 		{"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}},      \
 	[(first_) + 4] = {0, {"hist", "DURATIONS", CELL_HIST, UNIT_NS, COL_WIDE,            \
 				     "log2 histogram of the durations"}}
+
+/* The same columns, with their cells: of the struct durations that is a member of the sums. */
+cell_get durations_total, durations_p50, durations_p99, durations_max, durations_hist;
+
+#define DURATIONS_CELLS(type_, member_, total_help_)                                      \
+	{0, {"total_ns", "TIME", CELL_U64, UNIT_NS, 0, total_help_}, durations_total,     \
+		offsetof(type_, member_)},                                                \
+		{0,                                                                       \
+			{"p50_ns", "P50", CELL_U64, UNIT_NS, COL_LESSER,                  \
+				"median duration (estimated from a log2 histogram)"},     \
+			durations_p50, offsetof(type_, member_)},                         \
+		{0,                                                                       \
+			{"p99_ns", "P99", CELL_U64, UNIT_NS, COL_LESSER,                  \
+				"99th percentile (estimated from a log2 histogram)"},     \
+			durations_p99, offsetof(type_, member_)},                         \
+		{0, {"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}, \
+			durations_max, offsetof(type_, member_)},                         \
+	{                                                                                 \
+		0,                                                                        \
+			{"hist", "DURATIONS", CELL_HIST, UNIT_NS, COL_WIDE,               \
+				"log2 histogram of the durations"},                       \
+			durations_hist, offsetof(type_, member_)                          \
+	}
 
 /* Fills the DURATIONS_N cells; leaves them empty when nothing was timed. */
 void durations_cells(struct report *r, const struct durations *d, struct cell *cells);

@@ -38,26 +38,6 @@ struct sums {
 	u64 migrate_scanned, free_scanned, isolated, migrated, failed;
 };
 
-enum {
-	C_KIND = BY_C_OWN,
-	C_NODE,
-	C_ZONE,
-	C_ORDER,
-	C_MODE,
-	C_STATUS,
-	C_COUNT,
-	C_SUCCESS,
-	C_DURATIONS,
-	C_CPU = C_DURATIONS + DURATIONS_N,
-	C_MIGRATE_SCANNED,
-	C_FREE_SCANNED,
-	C_ISOLATED,
-	C_MIGRATED,
-	C_FAILED,
-	C_STACK,
-	C_N,
-};
-
 #define KIND_HELP                                                                       \
 	"direct: a task for its own allocation; khugepaged: so too; kcompactd: in the " \
 	"background, for an order; proactive: by itself; requested: vm.compact_memory"
@@ -70,59 +50,169 @@ enum {
 #define FAILED_HELP "pages taken that could not be moved"
 #define CPU_HELP "of the time, on a CPU; in steps of a tick where it was switched out"
 
-static const struct by_column columns[C_N] = {
-	BY_TASK_COLUMNS,
-	[C_KIND] = {BY_KIND, {"kind", "KIND", CELL_TEXT, UNIT_NONE, 0, KIND_HELP}},
-	[C_NODE] = {BY_NODE, {"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"}},
-	[C_ZONE] = {BY_ZONE, {"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node"}},
-	[C_ORDER] = {BY_ORDER, {"order", "ORDER", CELL_S64, UNIT_ID, 0, ORDER_HELP}},
-	[C_MODE] = {BY_MODE, {"mode", "MODE", CELL_TEXT, UNIT_NONE, 0, MODE_HELP}},
-	[C_STATUS] = {BY_STATUS, {"status", "STATUS", CELL_TEXT, UNIT_NONE, 0, STATUS_HELP}},
-	[C_COUNT] = {0,
-		{"count", "RUNS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "zones compacted (exact)"}},
-	[C_SUCCESS] = {0, {"success_ratio", "SUCCESS", CELL_F64, UNIT_RATIO, 0,
-				  "of the runs for an order, those that made a free block of "
-				  "it"}},
-	DURATIONS_COLUMNS(C_DURATIONS, "time in them"),
-	[C_CPU] = {0, {"cpu_ns", "CPU", CELL_U64, UNIT_NS, 0, CPU_HELP}},
-	[C_MIGRATE_SCANNED] = {0, {"migrate_scanned_pages", "SCANNED", CELL_U64, UNIT_PAGES, 0,
-					  MIGRATE_SCANNED_HELP}},
-	[C_FREE_SCANNED] = {0, {"free_scanned_pages", "FREE-SCANNED", CELL_U64, UNIT_PAGES,
-				       COL_WIDE, FREE_SCANNED_HELP}},
-	[C_ISOLATED] = {0,
-		{"isolated_pages", "ISOLATED", CELL_U64, UNIT_PAGES, COL_WIDE, ISOLATED_HELP}},
-	[C_MIGRATED] = {0, {"migrated_pages", "MIGRATED", CELL_U64, UNIT_PAGES, 0, "pages moved"}},
-	[C_FAILED] = {0, {"failed_pages", "FAILED", CELL_U64, UNIT_PAGES, 0, FAILED_HELP}},
-	[C_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that compacted"}},
+/* Members of the key of the sums, and of a run. */
+static CELL_GET(kind_cell)
+{
+	return cell_text(compaction_kind_name(*((const u8 *)row->key + offset)));
+}
+
+static CELL_GET(node_cell)
+{
+	return cell_node(*(const s32 *)((const char *)row->key + offset));
+}
+
+static CELL_GET(zone_cell)
+{
+	return compaction_zone_cell(r, *((const u8 *)row->key + offset));
+}
+
+static CELL_GET(order_cell)
+{
+	return compaction_order_cell(*(const s32 *)((const char *)row->key + offset));
+}
+
+static CELL_GET(mode_cell)
+{
+	return cell_text(compaction_mode_name(*((const u8 *)row->key + offset)));
+}
+
+static CELL_GET(status_cell)
+{
+	return cell_text(compaction_status_name(r, *((const u8 *)row->key + offset)));
+}
+
+/* Empty where no run was for an order, or the recording does not name its results. */
+static CELL_GET(success_cell)
+{
+	const struct sums *s = row->sums;
+	u64 all = 0, good = 0;
+	bool named = false;
+
+	for (u32 i = 0; i < STATUSES; i++) {
+		const char *name = stream_enum(r->stream, "compact_result", i);
+		bool success = name && !strcmp(name, "success");
+
+		named |= success;
+		all += s->results[i];
+		good += success ? s->results[i] : 0;
+	}
+	return named && all ? cell_f64((double)good / (double)all) : (struct cell){};
+}
+
+/* 0: not known. */
+static CELL_GET(cpu_cell)
+{
+	u64 ns = *(const u64 *)((const char *)row->sums + offset);
+
+	return ns ? cell_u64(ns) : (struct cell){};
+}
+
+#define KEYS(type_)                                                                                \
+	CELL_FROM(BY_KIND, type_, kind, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0, KIND_HELP,        \
+		kind_cell),                                                                        \
+		CELL_FROM(BY_NODE, type_, node, "node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node", \
+			node_cell),                                                                \
+		CELL_FROM(BY_ZONE, type_, zone, "zone", "ZONE", CELL_TEXT, UNIT_NONE, 0,           \
+			"zone of the node", zone_cell),                                            \
+		CELL_FROM(BY_ORDER, type_, order, "order", "ORDER", CELL_S64, UNIT_ID, 0,          \
+			ORDER_HELP, order_cell),                                                   \
+		CELL_FROM(BY_MODE, type_, sync, "mode", "MODE", CELL_TEXT, UNIT_NONE, 0,           \
+			MODE_HELP, mode_cell)
+#define STATUS(type_)                                                                    \
+	CELL_FROM(BY_STATUS, type_, status, "status", "STATUS", CELL_TEXT, UNIT_NONE, 0, \
+		STATUS_HELP, status_cell)
+#define CPU(type_, flags_) \
+	CELL_FROM(0, type_, cpu_ns, "cpu_ns", "CPU", CELL_U64, UNIT_NS, flags_, CPU_HELP, cpu_cell)
+#define PAGES(member_, title_, flags_, help_) \
+	CELL_NUMBER(struct sums, member_, #member_ "_pages", title_, UNIT_PAGES, flags_, help_)
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS,
+	KEYS(struct key),
+	STATUS(struct key),
+	CELL_COUNT(struct sums, runs.count, "RUNS", "zones compacted (exact)"),
+	CELL_BY(0, "success_ratio", "SUCCESS", CELL_F64, UNIT_RATIO, 0,
+		"of the runs for an order, those that made a free block of it", success_cell),
+	DURATIONS_CELLS(struct sums, runs, "time in them"),
+	CPU(struct sums, 0),
+	PAGES(migrate_scanned, "SCANNED", 0, MIGRATE_SCANNED_HELP),
+	PAGES(free_scanned, "FREE-SCANNED", COL_WIDE, FREE_SCANNED_HELP),
+	PAGES(isolated, "ISOLATED", COL_WIDE, ISOLATED_HELP),
+	PAGES(migrated, "MIGRATED", 0, "pages moved"),
+	PAGES(failed, "FAILED", 0, FAILED_HELP),
+	BY_STACK_CELLS("code path that compacted"),
 };
 
-static const struct column each_columns[] = {
-	EACH_COLUMNS("when it began, since the start"),
-	{"kind", "KIND", CELL_TEXT, UNIT_NONE, 0, KIND_HELP},
-	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
-	{"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node"},
-	{"order", "ORDER", CELL_S64, UNIT_ID, 0, ORDER_HELP},
-	{"mode", "MODE", CELL_TEXT, UNIT_NONE, 0, MODE_HELP},
-	{"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0, "from begin to end"},
-	{"cpu_ns", "CPU", CELL_U64, UNIT_NS, COL_WIDE, CPU_HELP},
-	{"status", "STATUS", CELL_TEXT, UNIT_NONE, 0, STATUS_HELP},
-	{"index_permille", "INDEX", CELL_S64, UNIT_PERMILLE, 0,
+static const struct by_spec spec = CELLS_SPEC(columns, struct key, struct sums);
+
+static CELL_GET(begin_cell)
+{
+	const struct compaction_run *e = row->sums;
+
+	return cell_since(r, e->h.time_ns - e->ns);
+}
+
+static CELL_GET(index_cell)
+{
+	const struct compaction_run *e = row->sums;
+
+	return e->flags & COMPACTION_INDEX ? cell_s64(e->index) : (struct cell){};
+}
+
+/* What a run has where a flag says so. */
+static struct cell known(const struct row_of *row, size_t offset, u8 flag)
+{
+	const struct compaction_run *e = row->sums;
+
+	return e->flags & flag ? cell_u64(*(const u64 *)((const char *)e + offset))
+			       : (struct cell){};
+}
+
+static CELL_GET(state_cell)
+{
+	return known(row, offset, COMPACTION_STATE);
+}
+
+static CELL_GET(scanned_cell)
+{
+	return known(row, offset, COMPACTION_SCANNED);
+}
+
+static CELL_GET(moved_cell)
+{
+	return known(row, offset, COMPACTION_PAGES);
+}
+
+#define RUN_PAGES(member_, name_, title_, flags_, help_, get_)                                    \
+	CELL_FROM(0, struct compaction_run, member_, name_, title_, CELL_U64, UNIT_PAGES, flags_, \
+		help_, get_)
+
+static const struct cell_column each_columns[] = {
+	EACH_CELLS(struct compaction_run, "when it began, since the start", begin_cell),
+	KEYS(struct compaction_run),
+	CELL_NUMBER(struct compaction_run, ns, "duration_ns", "DURATION", UNIT_NS, 0,
+		"from begin to end"),
+	CPU(struct compaction_run, COL_WIDE),
+	STATUS(struct compaction_run),
+	CELL_BY(0, "index_permille", "INDEX", CELL_S64, UNIT_PERMILLE, 0,
 		"of the zone for the order when it began: towards 0 memory was short, towards 1 "
-		"fragmented; -1: a free block was there"},
-	{"free_pages", "FREE", CELL_U64, UNIT_PAGES, 0, "free in the zone when it began"},
-	{"min_pages", "MIN", CELL_U64, UNIT_PAGES, COL_WIDE, "min watermark, with its boost"},
-	{"low_pages", "LOW", CELL_U64, UNIT_PAGES, COL_WIDE, "low watermark"},
-	{"high_pages", "HIGH", CELL_U64, UNIT_PAGES, COL_WIDE, "high watermark"},
-	{"migrate_scanned_pages", "SCANNED", CELL_U64, UNIT_PAGES, 0, MIGRATE_SCANNED_HELP},
-	{"free_scanned_pages", "FREE-SCANNED", CELL_U64, UNIT_PAGES, COL_WIDE, FREE_SCANNED_HELP},
-	{"isolated_pages", "ISOLATED", CELL_U64, UNIT_PAGES, COL_WIDE, ISOLATED_HELP},
-	{"migrated_pages", "MIGRATED", CELL_U64, UNIT_PAGES, 0, "pages moved"},
-	{"failed_pages", "FAILED", CELL_U64, UNIT_PAGES, 0, FAILED_HELP},
-	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that compacted"},
+		"fragmented; -1: a free block was there",
+		index_cell),
+	RUN_PAGES(
+		free_pages, "free_pages", "FREE", 0, "free in the zone when it began", state_cell),
+	RUN_PAGES(min_pages, "min_pages", "MIN", COL_WIDE, "min watermark, with its boost",
+		state_cell),
+	RUN_PAGES(low_pages, "low_pages", "LOW", COL_WIDE, "low watermark", state_cell),
+	RUN_PAGES(high_pages, "high_pages", "HIGH", COL_WIDE, "high watermark", state_cell),
+	RUN_PAGES(migrate_scanned, "migrate_scanned_pages", "SCANNED", 0, MIGRATE_SCANNED_HELP,
+		scanned_cell),
+	RUN_PAGES(free_scanned, "free_scanned_pages", "FREE-SCANNED", COL_WIDE, FREE_SCANNED_HELP,
+		scanned_cell),
+	RUN_PAGES(isolated, "isolated_pages", "ISOLATED", COL_WIDE, ISOLATED_HELP, moved_cell),
+	RUN_PAGES(migrated, "migrated_pages", "MIGRATED", 0, "pages moved", moved_cell),
+	RUN_PAGES(failed, "failed_pages", "FAILED", 0, FAILED_HELP, moved_cell),
+	CELL_STACK_OF(struct compaction_run, ustack, "code path that compacted"),
 };
-
-static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
 
 struct compaction_state {
 	u64 min_ns;
@@ -191,103 +281,25 @@ static int compaction_feed(void *state, const struct rec *r)
 	return rc ? rc : compaction_tables_feed(&v->tables, r);
 }
 
-/* Empty where no run was for an order, or the recording does not name its results. */
-static struct cell success_cell(const struct report *r, const struct sums *s)
-{
-	u64 all = 0, good = 0;
-	bool named = false;
-
-	for (u32 i = 0; i < STATUSES; i++) {
-		const char *name = stream_enum(r->stream, "compact_result", i);
-		bool success = name && !strcmp(name, "success");
-
-		named |= success;
-		all += s->results[i];
-		good += success ? s->results[i] : 0;
-	}
-	return named && all ? cell_f64((double)good / (double)all) : (struct cell){};
-}
-
-static void row_fill(
-	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
-{
-	by_task_cells(r, by, &k->task, all);
-	all[C_KIND] = cell_text(compaction_kind_name(k->kind));
-	all[C_NODE] = cell_node(k->node);
-	all[C_ZONE] = compaction_zone_cell(r, k->zone);
-	all[C_ORDER] = compaction_order_cell(k->order);
-	all[C_MODE] = cell_text(compaction_mode_name(k->sync));
-	all[C_STATUS] = cell_text(compaction_status_name(r, k->status));
-	all[C_COUNT] = cell_u64(s->runs.count);
-	all[C_SUCCESS] = success_cell(r, s);
-	durations_cells(r, &s->runs, &all[C_DURATIONS]);
-	all[C_CPU] = s->cpu_ns ? cell_u64(s->cpu_ns) : (struct cell){};
-	all[C_MIGRATE_SCANNED] = cell_u64(s->migrate_scanned);
-	all[C_FREE_SCANNED] = cell_u64(s->free_scanned);
-	all[C_ISOLATED] = cell_u64(s->isolated);
-	all[C_MIGRATED] = cell_u64(s->migrated);
-	all[C_FAILED] = cell_u64(s->failed);
-	all[C_STACK] = cell_stack(k->task.stack);
-}
-
 static int compaction_report(void *state, struct report *r)
 {
 	struct compaction_state *v = state;
-	struct table *t = by_sums_table(&v->sums, r, "compaction", "Compaction");
-	const struct groups *g = &v->sums.groups;
-	int rc = 0;
+	struct table *t = by_sums_show(&v->sums, r, "compaction", "Compaction");
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "total_ns";
 	t->empty = "No compaction: no zone was compacted in this interval.";
-	for (size_t i = 0; i < g->n && !rc; i++) {
-		struct cell all[C_N] = {};
-
-		row_fill(all, r, groups_key(g, i), groups_value(g, i), v->sums.by);
-		rc = by_sums_row(&v->sums, t, all);
-	}
-	return rc ? rc : compaction_tables_report(&v->tables, r);
-}
-
-static struct cell known(const struct compaction_run *e, u8 flag, u64 value)
-{
-	return e->flags & flag ? cell_u64(value) : (struct cell){};
-}
-
-static void each_fill(struct cell *row, struct report *r, const struct compaction_run *e)
-{
-	each_cells(r, e->h.time_ns - e->ns, e->tgid, e->tid, e->comm, e->cgroup, row);
-	row[5] = cell_text(compaction_kind_name(e->kind));
-	row[6] = cell_node(e->node);
-	row[7] = compaction_zone_cell(r, e->zone);
-	row[8] = compaction_order_cell(e->order);
-	row[9] = cell_text(compaction_mode_name(e->sync));
-	row[10] = cell_u64(e->ns);
-	row[11] = e->cpu_ns ? cell_u64(e->cpu_ns) : (struct cell){};
-	row[12] = cell_text(compaction_status_name(r, e->status));
-	if (e->flags & COMPACTION_INDEX)
-		row[13] = cell_s64(e->index);
-	row[14] = known(e, COMPACTION_STATE, e->free_pages);
-	row[15] = known(e, COMPACTION_STATE, e->min_pages);
-	row[16] = known(e, COMPACTION_STATE, e->low_pages);
-	row[17] = known(e, COMPACTION_STATE, e->high_pages);
-	row[18] = known(e, COMPACTION_SCANNED, e->migrate_scanned);
-	row[19] = known(e, COMPACTION_SCANNED, e->free_scanned);
-	row[20] = known(e, COMPACTION_PAGES, e->isolated);
-	row[21] = known(e, COMPACTION_PAGES, e->migrated);
-	row[22] = known(e, COMPACTION_PAGES, e->failed);
-	row[23] = cell_stack(e->ustack);
+	return compaction_tables_report(&v->tables, r);
 }
 
 static struct table *compaction_each(void *state, struct report *r)
 {
 	struct compaction_state *v = state;
-	struct table *t = report_table(
+	struct table *t = cells_table(
 		r, "run", "Runs of compaction, each", each_columns, ARRAY_SIZE(each_columns));
 
-	table_each (row, t, e, &v->runs)
-		each_fill(row, r, e);
+	cells_each(t, r, each_columns, &v->runs);
 	v->runs.n = 0;
 	return t;
 }
@@ -354,8 +366,8 @@ static const struct look looks[] = {
 };
 
 static const struct view_table tables[] = {
-	{"compaction", &columns[0].col, C_N, sizeof(columns[0])},
-	{"run", each_columns, ARRAY_SIZE(each_columns), sizeof(each_columns[0])},
+	CELLS_VIEW("compaction", columns),
+	CELLS_VIEW("run", each_columns),
 	{},
 };
 

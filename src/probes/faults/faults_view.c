@@ -25,66 +25,6 @@ struct sums {
 	struct durations durations;
 };
 
-enum {
-	C_MAPPING = BY_C_OWN,
-	C_FILE,
-	C_COUNT,
-	C_MAJOR,
-	C_WRITE,
-	C_EXEC,
-	C_KERNEL,
-	C_HUGE,
-	C_DURATIONS,
-	C_STACK = C_DURATIONS + DURATIONS_N,
-	C_N,
-};
-
-static const struct by_column columns[C_N] = {
-	BY_TASK_COLUMNS,
-	[C_MAPPING] = {BY_MAPPING,
-		{"mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0,
-			"kind of mapping: anonymous, heap, stack, file, shared memory, hugetlb"}},
-	[C_FILE] = {BY_MAPPING,
-		{"file", "FILE", CELL_TEXT, UNIT_NONE, 0, "name of the mapped file"}},
-	[C_COUNT] = {0,
-		{"count", "FAULTS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "page faults (exact)"}},
-	[C_MAJOR] = {0,
-		{"major", "MAJOR", CELL_U64, UNIT_COUNT, 0, "of these, major: I/O was needed"}},
-	[C_WRITE] = {0, {"write", "WRITE", CELL_U64, UNIT_COUNT, 0, "of these, writes"}},
-	[C_EXEC] = {0,
-		{"exec", "EXEC", CELL_U64, UNIT_COUNT, COL_WIDE, "of these, instruction fetches"}},
-	[C_KERNEL] = {0, {"kernel", "KERNEL", CELL_U64, UNIT_COUNT, 0,
-				 "of these, in kernel mode (a system call touched user memory)"}},
-	[C_HUGE] = {0,
-		{"huge", "HUGE", CELL_U64, UNIT_COUNT, 0, "of these, a huge page was mapped"}},
-	DURATIONS_COLUMNS(C_DURATIONS, "time in the timed faults"),
-	[C_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the fault"}},
-};
-
-static const struct column each_columns[] = {
-	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "since the start"},
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
-	{"type", "TYPE", CELL_TEXT, UNIT_NONE, 0, "minor or major"},
-	{"access", "ACCESS", CELL_TEXT, UNIT_NONE, 0, "read, write or exec"},
-	{"mode", "MODE", CELL_TEXT, UNIT_NONE, 0, "user or kernel"},
-	{"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0, "from the exception to its end"},
-	{"address", "ADDRESS", CELL_U64, UNIT_HEX, 0, "the address that faulted"},
-	{"mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0, "kind of mapping (with --by mapping)"},
-	{"file", "FILE", CELL_TEXT, UNIT_NONE, 0, "name of the mapped file (with --by mapping)"},
-	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the fault"},
-};
-
-static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
-
-struct faults_state {
-	u64 min_ns; /* single events that took less are left out */
-	struct by_sums sums;
-	VEC(struct fault_event) events;
-};
-
 const char *fault_map_name(u8 map)
 {
 	static const char *const names[FAULT_MAP_N] = {
@@ -100,6 +40,145 @@ const char *fault_map_name(u8 map)
 
 	return map < FAULT_MAP_N ? names[map] : "unknown";
 }
+
+/* A row that is named only has no ids (FAULT_NAMED). */
+static CELL_GET(pid_cell)
+{
+	return ((const struct key *)row->key)->named ? (struct cell){}
+						     : by_pid_cell(r, row, offset);
+}
+
+static CELL_GET(tid_cell)
+{
+	return ((const struct key *)row->key)->named ? (struct cell){}
+						     : by_tid_cell(r, row, offset);
+}
+
+static CELL_GET(comm_cell)
+{
+	const struct key *k = row->key;
+
+	return k->named ? cell_text(report_textn(r, k->task.comm, COMM_LEN))
+			: by_comm_cell(r, row, offset);
+}
+
+static CELL_GET(cgroup_cell)
+{
+	return ((const struct key *)row->key)->named ? (struct cell){}
+						     : by_cgroup_cell(r, row, offset);
+}
+
+static CELL_GET(mapping_cell)
+{
+	return cell_text(fault_map_name((u8)((const struct key *)row->key)->map));
+}
+
+/* Of the key of the sums, and of a fault. */
+static CELL_GET(file_cell)
+{
+	const char *file = (const char *)row->key + offset;
+
+	return *file ? cell_text(report_text(r, "%.32s", file)) : (struct cell){};
+}
+
+/* Without the exceptions tracepoints these are not known. */
+static CELL_GET(detail_cell)
+{
+	return ((const struct sums *)row->sums)->durations.count ? cell_of_u64(r, row, offset)
+								 : (struct cell){};
+}
+
+#define DETAIL(name_, title_, flags_, help_)                                                  \
+	CELL_FROM(0, struct sums, name_, #name_, title_, CELL_U64, UNIT_COUNT, flags_, help_, \
+		detail_cell)
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS_BY(pid_cell, tid_cell, comm_cell, cgroup_cell),
+	CELL_BY(BY_MAPPING, "mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0,
+		"kind of mapping: anonymous, heap, stack, file, shared memory, hugetlb",
+		mapping_cell),
+	CELL_FROM(BY_MAPPING, struct key, file, "file", "FILE", CELL_TEXT, UNIT_NONE, 0,
+		"name of the mapped file", file_cell),
+	CELL_COUNT(struct sums, count, "FAULTS", "page faults (exact)"),
+	CELL_NUMBER(struct sums, major, "major", "MAJOR", UNIT_COUNT, 0,
+		"of these, major: I/O was needed"),
+	DETAIL(write, "WRITE", 0, "of these, writes"),
+	DETAIL(exec, "EXEC", COL_WIDE, "of these, instruction fetches"),
+	DETAIL(kernel, "KERNEL", 0, "of these, in kernel mode (a system call touched user memory)"),
+	DETAIL(huge, "HUGE", 0, "of these, a huge page was mapped"),
+	DURATIONS_CELLS(struct sums, durations, "time in the timed faults"),
+	BY_STACK_CELLS("code path of the fault"),
+};
+
+static const struct by_spec spec = CELLS_SPEC(columns, struct key, struct sums);
+
+static CELL_GET(type_cell)
+{
+	return cell_text(
+		((const struct fault_event *)row->sums)->flags & FAULT_MAJOR ? "major" : "minor");
+}
+
+static CELL_GET(access_cell)
+{
+	u16 flags = ((const struct fault_event *)row->sums)->flags;
+
+	return cell_text(!(flags & FAULT_ACCESS_KNOWN) ? NULL
+			 : flags & FAULT_WRITE         ? "write"
+			 : flags & FAULT_EXEC          ? "exec"
+						       : "read");
+}
+
+static CELL_GET(mode_cell)
+{
+	u16 flags = ((const struct fault_event *)row->sums)->flags;
+
+	return cell_text(!(flags & FAULT_ACCESS_KNOWN) ? NULL
+			 : flags & FAULT_KERNEL        ? "kernel"
+						       : "user");
+}
+
+static CELL_GET(duration_cell)
+{
+	const struct fault_event *e = row->sums;
+
+	return e->flags & FAULT_ACCESS_KNOWN ? cell_u64(e->ns) : (struct cell){};
+}
+
+static CELL_GET(map_cell)
+{
+	u8 map = ((const struct fault_event *)row->sums)->map;
+
+	return cell_text(map ? fault_map_name(map) : NULL);
+}
+
+#define FAULT(name_, title_, help_, get_) \
+	CELL_BY(0, name_, title_, CELL_TEXT, UNIT_NONE, 0, help_, get_)
+
+static const struct cell_column each_columns[] = {
+	CELL_FROM(0, struct fault_event, h.time_ns, "time_ns", "TIME", CELL_U64, UNIT_NS, 0,
+		"since the start", cell_of_time),
+	CELL_NUMBER(struct fault_event, tgid, "pid", "PID", UNIT_ID, 0, "process id"),
+	CELL_NUMBER(struct fault_event, tid, "tid", "TID", UNIT_ID, 0, "thread id"),
+	CELL_FROM(0, struct fault_event, comm, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
+		"name of the thread", cell_of_comm),
+	FAULT("type", "TYPE", "minor or major", type_cell),
+	FAULT("access", "ACCESS", "read, write or exec", access_cell),
+	FAULT("mode", "MODE", "user or kernel", mode_cell),
+	CELL_BY(0, "duration_ns", "DURATION", CELL_U64, UNIT_NS, 0, "from the exception to its end",
+		duration_cell),
+	CELL_NUMBER(struct fault_event, address, "address", "ADDRESS", UNIT_HEX, 0,
+		"the address that faulted"),
+	FAULT("mapping", "MAPPING", "kind of mapping (with --by mapping)", map_cell),
+	CELL_FROM(0, struct fault_event, file, "file", "FILE", CELL_TEXT, UNIT_NONE, 0,
+		"name of the mapped file (with --by mapping)", file_cell),
+	CELL_STACK_OF(struct fault_event, ustack, "code path of the fault"),
+};
+
+struct faults_state {
+	u64 min_ns; /* single events that took less are left out */
+	struct by_sums sums;
+	VEC(struct fault_event) events;
+};
 
 static int faults_init(void *state, const struct view_options *o, struct err *err)
 {
@@ -153,79 +232,25 @@ static int faults_feed(void *state, const struct rec *r)
 	return 0;
 }
 
-static void row_fill(
-	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
-{
-	by_task_cells(r, by, &k->task, all);
-	if (k->named) {
-		all[BY_C_PID] = all[BY_C_TID] = all[BY_C_CGROUP] = (struct cell){};
-		all[BY_C_COMM] = cell_text(report_textn(r, k->task.comm, COMM_LEN));
-	}
-	all[C_MAPPING] = cell_text(fault_map_name((u8)k->map));
-	all[C_FILE] = k->file[0] ? cell_text(report_text(r, "%.32s", k->file)) : (struct cell){};
-	all[C_COUNT] = cell_u64(s->count);
-	all[C_MAJOR] = cell_u64(s->major);
-	all[C_STACK] = cell_stack(k->task.stack);
-	if (!s->durations.count)
-		return; /* without the exceptions tracepoints these are not known */
-	all[C_WRITE] = cell_u64(s->write);
-	all[C_EXEC] = cell_u64(s->exec);
-	all[C_KERNEL] = cell_u64(s->kernel);
-	all[C_HUGE] = cell_u64(s->huge);
-	durations_cells(r, &s->durations, &all[C_DURATIONS]);
-}
-
 static int faults_report(void *state, struct report *r)
 {
 	struct faults_state *f = state;
-	struct table *t = by_sums_table(&f->sums, r, "faults", "Page faults");
-	const struct groups *g = &f->sums.groups;
-	int rc = 0;
+	struct table *t = by_sums_show(&f->sums, r, "faults", "Page faults");
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "count";
 	t->empty = "No page faults in scope.";
-	for (size_t i = 0; i < g->n && !rc; i++) {
-		struct cell all[C_N] = {};
-
-		row_fill(all, r, groups_key(g, i), groups_value(g, i), f->sums.by);
-		rc = by_sums_row(&f->sums, t, all);
-	}
-	return rc;
-}
-
-static const char *access_name(u16 flags)
-{
-	return flags & FAULT_WRITE ? "write" : flags & FAULT_EXEC ? "exec" : "read";
-}
-
-static void each_fill(struct cell *row, struct report *r, const struct fault_event *e)
-{
-	bool known = e->flags & FAULT_ACCESS_KNOWN;
-
-	row[0] = cell_since(r, e->h.time_ns);
-	row[1] = cell_u64(e->tgid);
-	row[2] = cell_u64(e->tid);
-	row[3] = cell_text(report_text(r, "%.16s", e->comm));
-	row[4] = cell_text(e->flags & FAULT_MAJOR ? "major" : "minor");
-	row[5] = cell_text(known ? access_name(e->flags) : NULL);
-	row[6] = cell_text(!known ? NULL : e->flags & FAULT_KERNEL ? "kernel" : "user");
-	row[7] = known ? cell_u64(e->ns) : (struct cell){};
-	row[8] = cell_u64(e->address);
-	row[9] = cell_text(e->map ? fault_map_name(e->map) : NULL);
-	row[10] = e->file[0] ? cell_text(report_text(r, "%.32s", e->file)) : (struct cell){};
-	row[11] = cell_stack(e->ustack);
+	return 0;
 }
 
 static struct table *faults_each(void *state, struct report *r)
 {
 	struct faults_state *f = state;
-	struct table *t = report_table(
+	struct table *t = cells_table(
 		r, "fault", "Page faults, each", each_columns, ARRAY_SIZE(each_columns));
 
-	table_each (row, t, e, &f->events)
-		each_fill(row, r, e);
+	cells_each(t, r, each_columns, &f->events);
 	f->events.n = 0;
 	return t;
 }
@@ -244,8 +269,8 @@ static void faults_destroy(void *state)
 }
 
 static const struct view_table tables[] = {
-	{"faults", &columns[0].col, C_N, sizeof(columns[0])},
-	{"fault", each_columns, ARRAY_SIZE(each_columns), sizeof(each_columns[0])},
+	CELLS_VIEW("faults", columns),
+	CELLS_VIEW("fault", each_columns),
 	{},
 };
 

@@ -78,8 +78,8 @@ static const struct column each_columns[] = {
 	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path"},
 };
 
-static const struct by_spec in_spec = {in_columns, I_N, sizeof(struct key), sizeof(struct sums)};
-static const struct by_spec out_spec = {out_columns, O_N, sizeof(struct key), sizeof(struct sums)};
+static const struct by_spec in_spec = BY_SPEC(in_columns, struct key, struct sums);
+static const struct by_spec out_spec = BY_SPEC(out_columns, struct key, struct sums);
 
 struct swapin_key {
 	char comm[COMM_LEN];

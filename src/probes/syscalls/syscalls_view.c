@@ -78,8 +78,14 @@ static const struct by_column columns[C_N] = {
 					"within page faults"}},
 };
 
-static const struct by_spec spec = {columns, C_FAULT_NS, sizeof(struct key), sizeof(struct sums)};
-static const struct by_spec memory_spec = {columns, C_N, sizeof(struct key), sizeof(struct sums)};
+/* Without the columns of --with-memory. */
+static const struct by_spec spec = {
+	.columns = columns,
+	.n_columns = C_FAULT_NS,
+	.key_size = sizeof(struct key),
+	.value_size = sizeof(struct sums),
+};
+static const struct by_spec memory_spec = BY_SPEC(columns, struct key, struct sums);
 
 struct error_key {
 	struct key call;
@@ -98,8 +104,7 @@ static const struct by_column error_columns[E_N] = {
 	[E_MEANING] = {0, {"meaning", "MEANING", CELL_TEXT, UNIT_NONE, 0, "what it says"}},
 };
 
-static const struct by_spec error_spec = {
-	error_columns, E_N, sizeof(struct error_key), sizeof(u64)};
+static const struct by_spec error_spec = BY_SPEC(error_columns, struct error_key, u64);
 
 struct syscalls_view_state {
 	u64 min_ns;

@@ -1,0 +1,95 @@
+/*
+ * Columns that know how to get their cells, so that a view says once what a column is, and prints a
+ * table without naming its columns again: from a member of the row's key, of its sums, or of its
+ * record, or by a function. The columns that many views have are here, once.
+ */
+#ifndef MEMWHY_ANALYSIS_CELLS_H
+#define MEMWHY_ANALYSIS_CELLS_H
+
+#include "report/report.h"
+
+/* What a row is made of: a key and its sums, or one record, which is then both. */
+struct row_of {
+	u32 by; /* keys that were asked for, see analysis/by.h */
+	const void *key, *sums;
+};
+
+/* offset: of the member, in whatever the function takes it from. */
+typedef struct cell cell_get(struct report *r, const struct row_of *row, size_t offset);
+
+/* The head of such a function, which need not look at all of it. */
+#define CELL_GET(name_)                                             \
+	struct cell name_(__attribute__((unused)) struct report *r, \
+		__attribute__((unused)) const struct row_of *row,   \
+		__attribute__((unused)) size_t offset)
+
+struct cell_column {
+	u32 keys; /* see by_column */
+	struct column col;
+	cell_get *get;
+	size_t offset;
+};
+
+/* Of a member, as a number. */
+cell_get cell_of_u8, cell_of_u16, cell_of_u32, cell_of_u64;
+
+/* The column of a member of the sums or of the record: its type chooses the function. */
+#define CELL_NUMBER(type_, member_, name_, title_, unit_, flags_, help_) \
+	{                                                                \
+		0, {name_, title_, CELL_U64, unit_, flags_, help_},      \
+			_Generic(((type_ *)0)->member_, u8               \
+				 : cell_of_u8, u16                       \
+				 : cell_of_u16, u32                      \
+				 : cell_of_u32, u64                      \
+				 : cell_of_u64),                         \
+			offsetof(type_, member_)                         \
+	}
+/* One that a function fills. */
+#define CELL_BY(keys_, name_, title_, kind_, unit_, flags_, help_, get_)     \
+	{                                                                    \
+		keys_, {name_, title_, kind_, unit_, flags_, help_}, get_, 0 \
+	}
+/* One that a function makes of a member. */
+#define CELL_FROM(keys_, type_, member_, name_, title_, kind_, unit_, flags_, help_, get_) \
+	{                                                                                  \
+		keys_, {name_, title_, kind_, unit_, flags_, help_}, get_,                 \
+			offsetof(type_, member_)                                           \
+	}
+/* What the sums count, exactly: what -o folded weighs stacks by. */
+#define CELL_COUNT(type_, member_, title_, help_) \
+	CELL_NUMBER(type_, member_, "count", title_, UNIT_COUNT, COL_WEIGHT, help_)
+
+/* Of a member of the record: a thread's name, the id of a control group or of a stack, a time. */
+cell_get cell_of_comm, cell_of_cgroup, cell_of_stack, cell_of_time;
+
+/* The first columns of single events of tasks; time_ is the function of the time. */
+#define EACH_CELLS(type_, time_help_, time_)                                                      \
+	CELL_FROM(                                                                                \
+		0, type_, h.time_ns, "time_ns", "TIME", CELL_U64, UNIT_NS, 0, time_help_, time_), \
+		CELL_NUMBER(type_, tgid, "pid", "PID", UNIT_ID, 0, "process id"),                 \
+		CELL_NUMBER(type_, tid, "tid", "TID", UNIT_ID, COL_WIDE, "thread id"),            \
+		CELL_FROM(0, type_, comm, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0,                \
+			"name of the thread", cell_of_comm),                                      \
+		CELL_FROM(0, type_, cgroup, "cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, \
+			"control group", cell_of_cgroup)
+#define CELL_STACK_OF(type_, member_, help_)                                            \
+	CELL_FROM(0, type_, member_, "stack", "STACK", CELL_STACK, UNIT_NONE, 0, help_, \
+		cell_of_stack)
+
+/* A table with these columns, and a row of it. -ENOMEM */
+struct table *cells_table(struct report *r, const char *name, const char *title,
+	const struct cell_column *cols, size_t n);
+int cells_row(struct table *t, struct report *r, const struct cell_column *cols, size_t n,
+	const struct row_of *row);
+/* A row for each record of a vector; for none where memory is short, or t is NULL. */
+#define cells_each(t_, r_, cols_, vec_) \
+	vec_each (e_, vec_)             \
+	cells_row(t_, r_, cols_, ARRAY_SIZE(cols_), &(struct row_of){0, e_, e_})
+
+/* Its columns, for the man page (struct view_table). */
+#define CELLS_VIEW(name_, cols_)                                              \
+	{                                                                     \
+		name_, &(cols_)[0].col, ARRAY_SIZE(cols_), sizeof((cols_)[0]) \
+	}
+
+#endif
