@@ -372,12 +372,16 @@ static void tell_children(struct report *r, const struct held *h)
 		return;
 	x->tgid = most->tgid;
 	x->title = report_text(r,
-		"%s (pid %u) has %llu child processes, %llu of them ended and not waited for: some "
+		"%s (pid %u) has %s%llu child processes, %llu of them ended and not waited for: "
+		"some "
 		"%s of "
 		"kernel stacks and structures",
-		held_text(r, most->name), most->tgid, most->children, most->zombies,
-		fmt_bytes(a, bytes));
-	x->confidence = "high for the count; the memory is estimated at 32 KiB a thread";
+		held_text(r, most->name), most->tgid, most->partial ? "at least " : "",
+		most->children, most->zombies, fmt_bytes(a, bytes));
+	x->confidence = most->partial
+				? "high that there are so many: not all processes were looked at; "
+				  "the memory is estimated at 32 KiB a thread"
+				: "high for the count; the memory is estimated at 32 KiB a thread";
 	finding_line(r, x->evidence, "one of them: %s; page tables of all: %s",
 		held_text(r, most->child), fmt_bytes(a, most->page_table_bytes));
 	threads_lines(r, x, h, most->tgid);

@@ -344,6 +344,7 @@ static const struct field children_fields[] = {
 	CHILDREN(tgid, FIELD_U32, UNIT_ID, "the parent"),
 	CHILDREN(name, FIELD_U32, UNIT_STRING, "its name"),
 	CHILDREN(child, FIELD_U32, UNIT_STRING, "one of its children"),
+	CHILDREN(partial, FIELD_U32, UNIT_NONE, "1: there may be more: not all were looked at"),
 	CHILDREN(children, FIELD_U64, UNIT_COUNT, "its children"),
 	CHILDREN(zombies, FIELD_U64, UNIT_COUNT, "of these, ended and not waited for"),
 	CHILDREN(threads, FIELD_U64, UNIT_COUNT, "threads of all of them"),

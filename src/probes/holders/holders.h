@@ -86,10 +86,10 @@ struct held_process {
 /* Processes that have the same parent, of those that have many: all that status tells of them. */
 struct held_children {
 	struct rec h;
-	u32 tgid;  /* the parent */
-	u32 name;  /* string: the parent */
-	u32 child; /* string: one of them, as an example */
-	u32 reserved;
+	u32 tgid;    /* the parent */
+	u32 name;    /* string: the parent */
+	u32 child;   /* string: one of them, as an example */
+	u32 partial; /* 1: not all processes were looked at, so there may be more */
 	u64 children, zombies, threads; /* zombies: ended, and not waited for */
 	u64 page_table_bytes, rss_bytes;
 };

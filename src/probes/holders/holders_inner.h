@@ -49,8 +49,9 @@ struct holders {
 	struct str text, label;
 	u64 next_ns, begin_ns, tick_ns;
 	u32 looks;
-	bool ksm; /* it runs */
-	bool cut; /* a look took too long: something was left out */
+	bool ksm;          /* it runs */
+	bool children_cut; /* … and some were not asked who their parent is */
+	bool cut;          /* a look took too long: something was left out */
 };
 
 /* CPU time of this thread. */

@@ -106,6 +106,7 @@ static int parents_send(struct capture *c, struct holders *s)
 		if (parent == 0 || parent == 2 || r.children < CHILDREN_LEAST)
 			continue;
 		r.tgid = parent;
+		r.partial = s->children_cut;
 		r.child = proc_label_read(child, &s->label)
 				  ? 0
 				  : names_string(c->names, str_get(&s->label));
@@ -181,6 +182,8 @@ static int process_look(
 		return -ENOMEM;
 	if (holders_cpu() < fds_until_ns + LOOK_STATUS_NS)
 		status_take(s, e->pid, &r);
+	else
+		s->cut = s->children_cut = true;
 	if (!stands_out(&r))
 		return 0;
 	r.tgid = e->pid;
@@ -202,6 +205,7 @@ int holders_look(struct capture *c, struct holders *s)
 	u64 until_ns = holders_cpu() + LOOK_FDS_NS;
 
 	s->ksm = ksm_runs();
+	s->children_cut = false;
 	groups_clear(&s->inodes);
 	groups_clear(&s->parents);
 	vec_each (m, &s->tmpfs) {
