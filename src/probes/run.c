@@ -320,6 +320,22 @@ static const char *table_full(const struct capture *c)
 		       : "table full: narrower scope (-p, -c, -g)";
 }
 
+/* What was seen was delivered or lost. Where it was not, something is wrong that no report may
+ * hide: what is missing is lost. */
+static void losses_check(
+	struct probe_run *run, u64 seen, u64 delivered, u64 *lost, char *reason, size_t size)
+{
+	if (seen > delivered + *lost) {
+		*lost = seen - delivered;
+		snprintf(reason, size, "not accounted for: please report it");
+	}
+	if (seen < delivered + *lost)
+		capture_note(run->c, NOTE_WARNING,
+			"%llu events were seen, but %llu delivered and %llu lost: this is a bug, "
+			"please report it",
+			seen, delivered, *lost);
+}
+
 static int losses_send(struct probe_run *run)
 {
 	struct probe_counts n;
@@ -338,6 +354,8 @@ static int losses_send(struct probe_run *run)
 			n.lost_ring  ? "ring full: larger --ring-size"
 			: n.lost_map ? table_full(run->c)
 				     : "came while its program was running");
+	if (run->c->ending)
+		losses_check(run, n.seen, delivered, &lost, reason, sizeof(reason));
 	if (run->c->ending && n.lost_stack)
 		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack",
 			n.lost_stack);

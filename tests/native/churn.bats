@@ -21,6 +21,7 @@ none_lost() {
 	jq -c '[.events, .lost, .lost_reasons, .notes]' "$1"
 	jq -e '[(.lost_reasons // {})[] | select(test("full"))] == []' "$1"
 	jq -e '.events | add > 1000' "$1"
+	adds_up "$1"
 }
 
 @test "churn: faults and slab by code path, check: nothing is lost for want of room" {

@@ -89,6 +89,12 @@ two_nodes() {
 	[ -d /sys/devices/system/node/node1 ] || skip "needs two NUMA nodes"
 }
 
+# adds_up JSON: what the kernel counted is what was delivered and lost, by its own word
+adds_up() {
+	jq -e '[(.lost_reasons // {})[], .notes[]? | select(test("please report it"))] == []' "$1" ||
+		{ jq -c '[.events, .lost, .lost_reasons, .notes]' "$1"; false; }
+}
+
 memwhy_stop() {
 	kill -INT "$memwhy"
 	status=0

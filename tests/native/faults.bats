@@ -38,6 +38,7 @@ sum() { # FIELD
 	[ "$rows" -eq "$delivered" ]
 	[ $((delivered + lost)) -eq $((minor + major)) ]
 	[ "$lost" -gt 0 ]
+	adds_up "$json"
 }
 
 @test "faults: writes to anonymous memory are told from reads of a file" {

@@ -97,6 +97,7 @@ setup() {
 	[ "$(as_nobody ./c ask "$name" 00000000000000000000000000000000)" = 0 ]
 	[ "$(as_nobody ./c ask "$name" "${tokens:32}")" = 0 ]
 	[ "$(as_nobody ./c ask "$name" "$tokens")" = 0 ]
+	[ "$(as_nobody ./c ask "$name" "x${tokens:1:31}")" = 0 ]
 	# A thousand that say nothing are in nobody's way.
 	[ "$(as_nobody ./c ask "$name" "" 900)" = 0 ]
 	[ "$(./c ask "$name" "${tokens:0:32}")" = 1 ]

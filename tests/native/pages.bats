@@ -190,6 +190,7 @@ equal_perf() {
 	[ "$held" -ge 5000 ]
 	[ "$held" -le 5200 ]
 	[ "$(jq .cost.bpf_bytes "$json")" -le $((64 << 20)) ]
+	adds_up "$json"
 }
 
 @test "pages: freed pages have a lifetime and are not held" {
@@ -203,6 +204,7 @@ equal_perf() {
 	[ "$(($(sum held freed) + $(sum held count)))" -ge 5000 ]
 	[ "$(sum held freed)" -ge 4900 ]
 	[ "$(sum held count)" -le 200 ]
+	adds_up "$json"
 	jq -e '.rows[0].p50_ns > 0 and .rows[0].p50_ns <= .rows[0].p99_ns and
 		.rows[0].p99_ns <= .rows[0].max_ns' "$json"
 }

@@ -13,6 +13,11 @@ rows_of_itself() {
 	jq --argjson pid "$2" '[.rows[] | select(.pid == $pid or .tgid == $pid)] | length' "$1"
 }
 
+# rows_of_readers JSON: how many are of the processes that read files for it
+rows_of_readers() {
+	jq '[.rows[] | select(.comm == "memwhy-reader")] | length' "$1"
+}
+
 # run_itself WORDS...: a run of a second in $out, its process id in $pid
 run_itself() {
 	out=$BATS_TEST_TMPDIR/$RANDOM.json
@@ -27,12 +32,14 @@ run_itself() {
 	while read -r words; do
 		# shellcheck disable=SC2086 # words
 		run_itself $words
-		echo "$words: $(rows_of_itself "$out" $pid) rows of itself"
+		echo "$words: $(rows_of_itself "$out" $pid) rows of itself, $(rows_of_readers "$out") of its readers"
 		[ "$(rows_of_itself "$out" $pid)" -eq 0 ]
+		[ "$(rows_of_readers "$out")" -eq 0 ]
 		# shellcheck disable=SC2086
 		run_itself $words --with-self
 		echo "$words --with-self: $(rows_of_itself "$out" $pid) rows of itself"
 		[ "$(rows_of_itself "$out" $pid)" -ge 1 ]
+		[[ $words != faults* ]] || [ "$(rows_of_readers "$out")" -ge 1 ]
 	done <<-COMMANDS
 	faults --stacks
 	pages --by process
