@@ -486,6 +486,36 @@ tree() { # FIELD...
 	END
 }
 
+# The library has thread-local storage, so the table that glibc makes for a thread has an entry more.
+@test "heap: of a program with threads too, but for 16 bytes a thread" {
+	command -v valgrind >/dev/null || skip "no valgrind"
+	cat >threads.c <<-END
+		#include <pthread.h>
+		#include <stdlib.h>
+		static void *run(void *size) { free(malloc((size_t)size)); return NULL; }
+		int main(int argc, char **argv)
+		{
+			pthread_t t[9];
+			int n = atoi(argv[1]);
+			for (int i = 0; i < n; i++)
+				pthread_create(&t[i], NULL, run, (void *)(size_t)(100 + i));
+			for (int i = 0; i < n; i++)
+				pthread_join(t[i], NULL);
+			return 0;
+		}
+	END
+	gcc -w -pthread -o threads threads.c
+	for n in 1 9; do
+		heap -- ./threads $n
+		valgrind --run-libc-freeres=no --log-file=log ./threads $n
+		jq -r '.rows[] | select(.table == "process") |
+			[.allocations, .frees, .allocated_bytes - 16 * (.threads - 1)] | @tsv' "$json" >ours
+		sed -n 's/.*total heap usage: \([0-9,]*\) allocs, \([0-9,]*\) frees, \([0-9,]*\) bytes.*/\1\t\2\t\3/p' log |
+			tr -d , >theirs
+		diff ours theirs || { echo "of: $n threads"; false; }
+	done
+}
+
 # heaptrack's library is in C++, whose run-time library has a block of 72,704 bytes for exceptions.
 @test "heap: the numbers are heaptrack's" {
 	command -v heaptrack >/dev/null || skip "no heaptrack"
