@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/binfmts.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -81,27 +80,6 @@ static bool is_privileged(int fd, uid_t uid, gid_t gid)
 	return uid && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
-/*
- * The interpreter of a script; false: it is none, or none that runs. As in fs/binfmt_script.c: a
- * name that does not end within those bytes is refused, a relative one begins where we are.
- */
-static bool script_interpreter(int fd, char ret[PATH_MAX])
-{
-	char line[BINPRM_BUF_SIZE + 1] = "";
-	ssize_t n = pread(fd, line, BINPRM_BUF_SIZE, 0);
-	const char *from = line + 2;
-	size_t len;
-
-	if (n < 3 || line[0] != '#' || line[1] != '!')
-		return false;
-	from += strspn(from, " \t");
-	len = strcspn(from, " \t\n");
-	if (!len || from + len == line + BINPRM_BUF_SIZE)
-		return false;
-	snprintf(ret, PATH_MAX, "%.*s", (int)len, from);
-	return true;
-}
-
 /* Else the kernel does not run it, and execvp() gives it to a shell: its file's mode is nothing. */
 static bool is_program(enum preload_why why)
 {
@@ -118,7 +96,7 @@ static enum preload_why file_check(struct preload_program *p, uid_t uid, gid_t g
 
 		if (fd < 0)
 			return PRELOAD_UNKNOWN;
-		if (script_interpreter(fd, p->path))
+		if (program_script(fd, p->path, NULL))
 			continue;
 		why = elf_check(fd, p->loader);
 		return is_program(why) && !prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) &&

@@ -8,6 +8,7 @@
 
 #include "capture/reader.h"
 #include "sym/program.h"
+#include "sym/rootfs.h"
 
 #define FILES_MAX 128
 
@@ -68,6 +69,19 @@ static int needed_add(struct warm *w, int fd)
 	return rc;
 }
 
+/* A script is read by its interpreter, which has the stacks. */
+static int script_add(struct warm *w, const char *script)
+{
+	char path[PATH_MAX], name[PATH_MAX], found[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+	int rc;
+
+	if (regular_open(script, &fd) || !program_script(fd, path, name))
+		return 0;
+	rc = path_add(w, path);
+	return !rc && *name && program_find(name, found) ? path_add(w, found) : rc;
+}
+
 static int file_warm(struct warm *w, const char *path)
 {
 	struct module_sight sight = {.pid = getpid(), .path = path};
@@ -93,8 +107,10 @@ int unwind_warm(struct unwind_files *files, struct module_table *modules, const 
 	char path[PATH_MAX];
 	int rc = program_find(name, path) ? path_add(&w, path) : 0;
 
-	for (size_t i = 0; i < w.paths.n && !rc; i++)
-		rc = file_warm(&w, w.paths.v[i]);
+	for (size_t i = 0; i < w.paths.n && !rc; i++) {
+		rc = script_add(&w, w.paths.v[i]);
+		rc = rc ? rc : file_warm(&w, w.paths.v[i]);
+	}
 	vec_each (known, &w.paths)
 		free(*known);
 	vec_free(&w.paths);

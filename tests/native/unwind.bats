@@ -62,6 +62,19 @@ setup() {
 	grep -q "^made again: .*method='exact' same=1" <<<"$output"
 }
 
+@test "a script: its interpreter has its tables before it begins" {
+	command -v perl >/dev/null || skip "needs perl"
+	cd "$BATS_TEST_TMPDIR"
+	for line in "$(type -P perl)" "/usr/bin/env -S X=1 perl"; do
+		printf '#!%s\nmy @a = (1 .. 100000);\n' "$line" >script
+		chmod +x script
+		"$MEMWHY" faults --stacks=user -o json --out report.json -- ./script
+		jq -c .notes report.json
+		jq -e '[.notes[] | select(test("user stacks: [0-9.]+ % exact"))] | length == 1' report.json
+		jq -e '[.notes[] | select(test("tables not ready"))] == []' report.json
+	done
+}
+
 # loads_hold PROBE: its programs load with the walk, and none is too much for the verifier.
 loads_hold() {
 	out=$BATS_TEST_TMPDIR/${1// /-}
