@@ -81,16 +81,14 @@ void reader_close(struct reader *r)
 {
 	if (!r)
 		return;
-	for (u32 i = 0; i < READERS; i++) {
-		struct one *o = &r->all[i];
-
-		if (o->socket >= 0)
-			close(o->socket);
-		/* It reads to the end of its socket. One that was closed early may have died only
-		 * since. */
-		if (o->pid > 0)
-			waitpid(o->pid, NULL, o->socket >= 0 ? 0 : WNOHANG);
-	}
+	/* Each reads to the end of its socket: all end at once. */
+	for (u32 i = 0; i < READERS; i++)
+		if (r->all[i].socket >= 0)
+			close(r->all[i].socket);
+	/* One that was closed early may have died only since. */
+	for (u32 i = 0; i < READERS; i++)
+		if (r->all[i].pid > 0)
+			waitpid(r->all[i].pid, NULL, r->all[i].socket >= 0 ? 0 : WNOHANG);
 	free(r);
 }
 
