@@ -15,14 +15,16 @@ rows_of_itself() {
 
 # rows_of_readers JSON: how many are of the processes that read files for it
 rows_of_readers() {
-	jq '[.rows[] | select(.comm == "memwhy-reader")] | length' "$1"
+	jq --argjson pids "[$readers]" '[.rows[] | select(.pid as $p | $pids | any(. == $p))] | length' "$1"
 }
 
-# run_itself WORDS...: a run of a second in $out, its process id in $pid
+# run_itself WORDS...: a run of a second in $out, its process id in $pid, those of its readers in $readers
 run_itself() {
 	out=$BATS_TEST_TMPDIR/$RANDOM.json
 	"$MEMWHY" "$@" --for 1s -i 200ms -o jsonl --limit 0 --out "$out" 3>&- &
 	pid=$!
+	wait_for '[ "$(pgrep -c -P "$pid" memwhy-reader)" = 2 ]'
+	readers=$(pgrep -d , -P "$pid" memwhy-reader)
 	wait $pid
 	jq -s '{rows: map(select(.table))}' "$out" >"$out.rows"
 	out=$out.rows
