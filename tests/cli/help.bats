@@ -160,6 +160,18 @@ load common
 	done
 }
 
+@test "man: a column of what there is a second ends in /s, in every command" {
+	for c in $(commands); do
+		other=$("$MEMWHY" help man "$c" | sed -n '/^\.SH EXAMPLE OUTPUT/,/^\.SH OPTIONS/p' |
+			grep -E '(PER|A) SECOND|/S( |$)') || continue
+		try refuse "$c: $other"
+	done
+	other=$(grep -rnE '"[A-Z ]*((PER|A) SECOND|/S|PER S|PER SEC)", CELL_' "$BATS_TEST_DIRNAME/../../src") ||
+		[ $? -eq 1 ]
+	[ -z "$other" ] || try refuse "$other"
+	tried
+}
+
 @test "man: every page is valid roff" {
 	cd "$BATS_TEST_TMPDIR"
 	for c in "" $(commands); do

@@ -53,7 +53,7 @@ static const struct by_column columns[C_N] = {
 	[C_CPU] = {BY_CPU, {"cpu", "CPU", CELL_U64, UNIT_ID, 0, "processor it happened on"}},
 	[C_NODE] = {BY_NODE, {"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node of that processor"}},
 	[C_COUNT] = {0, {"count", "COUNT", CELL_U64, UNIT_COUNT, COL_WEIGHT, "events (exact)"}},
-	[C_RATE] = {0, {"rate", "PER SECOND", CELL_F64, UNIT_NONE, 0, "events a second"}},
+	[C_RATE] = {0, {"rate", "EVENTS/s", CELL_F64, UNIT_NONE, 0, "events a second"}},
 	[C_SUM] = {0, {"sum", "SUM", CELL_U64, UNIT_NONE, 0,
 			      "sum of the field of --sum, else of --hist (exact)"}},
 	[C_AVG] = {0, {"avg", "AVG", CELL_F64, UNIT_NONE, 0, "its mean"}},

@@ -36,7 +36,7 @@ static const struct column process_columns[P_N] = {
 		"growth in the minute before (from samples every half second)"},
 	[P_SPAN] = {"span_ns", "OVER", CELL_U64, UNIT_NS, 0,
 		"part of that minute in which it was seen"},
-	[P_PACE] = {"bytes_per_s", "A SECOND", CELL_S64, UNIT_BYTES, 0,
+	[P_PACE] = {"bytes_per_s", "GROWN/s", CELL_S64, UNIT_BYTES, 0,
 		"growth a second in the last five seconds (from samples)"},
 	[P_ADJ] = {"oom_score_adj", "ADJ", CELL_S64, UNIT_NONE, 0,
 		"oom_score_adj; known of candidates"},
@@ -62,7 +62,7 @@ static const struct column group_columns[G_N] = {
 		"times the limit was met, since the group was made (failcnt)"},
 	[G_GROWN] = {"grown_bytes", "GROWN", CELL_S64, UNIT_BYTES, 0,
 		"growth in the minute before (from samples)"},
-	[G_PACE] = {"bytes_per_s", "A SECOND", CELL_S64, UNIT_BYTES, 0,
+	[G_PACE] = {"bytes_per_s", "GROWN/s", CELL_S64, UNIT_BYTES, 0,
 		"growth a second in the last five seconds (from samples)"},
 };
 

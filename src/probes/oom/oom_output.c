@@ -30,10 +30,10 @@ const char oom_output[] =
 	"... no room for FREED; -o wide shows all\n"
 	"\n"
 	"Processes at the kill, and their last minute\n"
-	"KILL    PID  COMM      VICTIM    MEMORY  SWAP     GROWN    OVER  A SECOND  ADJ   SCORE\n"
+	"KILL    PID  COMM      VICTIM    MEMORY  SWAP     GROWN    OVER   GROWN/s  ADJ   SCORE\n"
 	"   1  31337  oom_grow  yes     65.2 MiB   0 B  65.2 MiB  2.82 s  20.2 MiB    0  16,743\n"
 	"\n"
 	"The victim's control groups\n"
-	"KILL  CGROUP   AT LIMIT    MEMORY     LIMIT  LIMIT HIT     GROWN  A SECOND\n"
+	"KILL  CGROUP   AT LIMIT    MEMORY     LIMIT  LIMIT HIT     GROWN   GROWN/s\n"
 	"   1  /mw-oom  yes       64.0 MiB  64.0 MiB        112  15.6 MiB  19.6 MiB\n"
 	"   1  /        no        4.11 GiB         -          0         -         -\n";

@@ -77,7 +77,7 @@ static const struct column kill_columns[K_N] = {
 		"start (from samples)"},
 	[K_SPAN] = {"span_ns", "OVER", CELL_U64, UNIT_NS, COL_WIDE,
 		"part of that minute in which it was there"},
-	[K_PACE] = {"bytes_per_s", "A SECOND", CELL_S64, UNIT_BYTES, 0,
+	[K_PACE] = {"bytes_per_s", "GROWN/s", CELL_S64, UNIT_BYTES, 0,
 		"its growth a second in the last five seconds (from samples)"},
 	[K_FREED] = {"freed_ns", "FREED", CELL_U64, UNIT_NS, 0,
 		"time until it had ended or the OOM reaper had taken its memory (up to 100 ms "

@@ -35,7 +35,7 @@ static const struct column pcp_columns[P_N] = {
 	[P_DRAINS] = {"drains", "DRAINS", CELL_U64, UNIT_COUNT, 0,
 		"times its list was drained (runs of events)"},
 	[P_DRAIN_PAGES] = {"drain_pages", "PAGES OUT", CELL_U64, UNIT_PAGES, 0, "pages these took"},
-	[P_LOCKS] = {"locks_per_second", "LOCKS/S", CELL_F64, UNIT_COUNT, 0,
+	[P_LOCKS] = {"locks_per_second", "LOCKS/s", CELL_F64, UNIT_COUNT, 0,
 		"zone->lock taken by this CPU for these, at least"},
 	[P_BALANCE] = {"balance_pages", "IN - OUT", CELL_S64, UNIT_PAGES, 0,
 		"above 0: this CPU takes pages that others give back"},

@@ -95,7 +95,7 @@ static const struct by_column alloc_columns[A_N] = {
 	PAGES_KEY_COLUMNS,
 	[A_COUNT] = {0, {"count", "ALLOCS", CELL_U64, UNIT_COUNT, COL_WEIGHT,
 				"allocations that got a page (exact)"}},
-	[A_RATE] = {0, {"per_second", "/S", CELL_F64, UNIT_COUNT, 0, "the same, a second"}},
+	[A_RATE] = {0, {"per_second", "/s", CELL_F64, UNIT_COUNT, 0, "the same, a second"}},
 	[A_PAGES] = {0, {"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WIDE, "their pages"}},
 	[A_BYTES] = {0, {"bytes", "BYTES", CELL_U64, UNIT_BYTES, 0, "and bytes"}},
 	[A_LOCKED] = {0, {"locked", "LOCKED", CELL_U64, UNIT_COUNT, 0,
@@ -192,7 +192,7 @@ static const struct by_column free_columns[F_N] = {
 				       "2^order pages in one block; empty for batches, whose order "
 				       "is unknown"}},
 	[F_COUNT] = {0, {"count", "FREES", CELL_U64, UNIT_COUNT, COL_WEIGHT, "frees (exact)"}},
-	[F_RATE] = {0, {"per_second", "/S", CELL_F64, UNIT_COUNT, 0, "the same, a second"}},
+	[F_RATE] = {0, {"per_second", "/s", CELL_F64, UNIT_COUNT, 0, "the same, a second"}},
 	[F_PAGES] = {0, {"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WIDE, "their pages"}},
 	[F_BYTES] = {0, {"bytes", "BYTES", CELL_U64, UNIT_BYTES, 0, "and bytes"}},
 	[F_BATCHED] = {0, {"batched", "BATCHED", CELL_U64, UNIT_COUNT, 0,

@@ -24,7 +24,7 @@ const char swap_output[] =
 	"No process has memory in swap.\n"
 	"\n"
 	"Refaults and other counters\n"
-	"COUNTER                  NODE   COUNT  A SECOND\n"
+	"COUNTER                  NODE   COUNT   COUNT/s\n"
 	"workingset_refault_anon     -  12,288      1366\n"
 	"pswpin                      -  12,288      1366\n"
 	"pswpout                     -  12,301      1367\n"

@@ -282,7 +282,7 @@ static const struct column counter_columns[] = {
 	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node; empty: the machine"},
 	{"count", "COUNT", CELL_U64, UNIT_COUNT, 0,
 		"what was added; pages, but thp_*: huge pages (exact)"},
-	{"rate", "A SECOND", CELL_F64, UNIT_NONE, 0, "the same a second"},
+	{"rate", "COUNT/s", CELL_F64, UNIT_NONE, 0, "the same a second"},
 };
 
 static int counters_report(const struct swap_tables *t, struct report *r)
