@@ -34,6 +34,8 @@ struct capture_options {
 	bool few_stacks;   /* nobody asked for them: only where nothing else tells the place */
 	bool plain_stacks; /* nobody asked for user stacks: not worth the walk (unwind.h) */
 	bool each;
+	u64 watch_ns;      /* somebody watches, interval by interval of this length (top): samplers
+			      send all they look at, once in each; 0: nobody */
 	bool gentle;       /* leave out what would disturb a busy machine (check) */
 	bool with_self;    /* --with-self: memwhy and what works for it count too */
 	bool outstanding;  /* follow what is allocated until it is freed, with its age (leak) */

@@ -19,6 +19,7 @@
 /* Samples are to take no more than this part of one cpu; the time between them is stretched. */
 #define COST_PART 100
 #define SENT_MAX 64
+#define WATCHED_MAX 192 /* of somebody who watches */
 
 struct chosen {
 	u64 score;
@@ -30,6 +31,7 @@ struct cgroups {
 	struct cgroups_tree tree;
 	struct cgroups_dying dying;
 	u64 scope_id;
+	bool watched;
 	VEC(struct chosen) chosen;
 	struct cgroup group;
 	struct keyvals stat;
@@ -50,6 +52,8 @@ static u16 flags_of(const struct cgroups *g, const struct cgroup_entry *e)
 		flags |= CGROUP_EVENTS;
 	if (g->scope_id && e->id == g->scope_id)
 		flags |= CGROUP_SCOPE;
+	if (g->watched && e->usage_bytes)
+		flags |= CGROUP_WATCHED;
 	return flags;
 }
 
@@ -57,11 +61,14 @@ static u16 flags_of(const struct cgroups *g, const struct cgroup_entry *e)
  * there are too many. */
 static u64 score_of(const struct cgroup_entry *e, u16 flags)
 {
-	u64 near = 0, swap = MIN(e->swap_bytes >> 12, (1ULL << 40) - 1);
+	const u64 most = (1ULL << 40) - 1;
+	u64 near = 0, swap = MIN(e->swap_bytes >> 12, most);
 
 	if (flags & CGROUP_NEAR_LIMIT)
 		near = MIN((u64)((double)e->usage_bytes * 1000 / (double)MAX(e->limit_bytes, 1ULL)),
 			(1ULL << 16) - 1);
+	if (flags & CGROUP_WATCHED)
+		swap = MIN(MAX(swap, e->usage_bytes >> 12), most);
 	return (u64) !!(flags & CGROUP_SCOPE) << 63 | (u64) !!(flags & CGROUP_EVENTS) << 62 |
 	       near << 40 | swap;
 }
@@ -199,7 +206,7 @@ static int group_send(struct capture *c, struct cgroups *g, const struct chosen 
 	parts_add(g, e, &r);
 	hash = XXH3_64bits(&r.h.flags, sizeof(r.h.flags)) ^
 	       XXH3_64bits(&r.cgroup, sizeof(r) - sizeof(r.h));
-	if (hash == e->sent && !c->ending)
+	if (hash == e->sent && !c->ending && !g->watched)
 		return 0;
 	e->sent = hash;
 	rc = names_cgroup(c->names, e->id);
@@ -232,6 +239,7 @@ static int cgroups_sample(struct capture *c, void *state)
 {
 	struct cgroups *g = state;
 	u64 now = clock_mono_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), every_ns;
+	size_t most = g->watched ? WATCHED_MAX : SENT_MAX;
 	int rc;
 
 	if (!g->tree.hierarchy.version || (!c->ending && now < g->next_ns))
@@ -241,7 +249,7 @@ static int cgroups_sample(struct capture *c, void *state)
 		rc = 0; /* the group asked for is gone */
 	if (!rc)
 		rc = groups_choose(g);
-	for (size_t i = 0; i < MIN(g->chosen.n, (size_t)SENT_MAX) && !rc; i++)
+	for (size_t i = 0; i < MIN(g->chosen.n, most) && !rc; i++)
 		rc = group_send(c, g, &g->chosen.v[i]);
 	if (!rc)
 		rc = cgroups_dying_send(c, &g->dying, &g->tree);
@@ -294,6 +302,7 @@ static int cgroups_open(struct capture *c, void *state, struct err *err)
 	struct cgroups *g = state;
 	int rc = m ? survey(c) : -ENOMEM;
 
+	g->watched = c->opt.watch_ns != 0;
 	if (!rc && !cgroup_mounts_read(m)) {
 		g->tree.hierarchy = m->memory;
 		if (c->opt.scope.cgroup_id)

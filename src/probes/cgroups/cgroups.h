@@ -13,6 +13,9 @@ enum cgroup_usage_flags {
 	CGROUP_SCOPE = 8,  /* the group that was asked for (-g) */
 	CGROUP_HAS_PRESSURE = 16, /* some_total_us and full_total_us are known */
 	CGROUP_HAS_PARTS = 32,    /* what comes after full_total_us is known */
+	/* Sent at each sample while it has memory: one that is not among a sample's has none, or
+	 * is gone. */
+	CGROUP_WATCHED = 64,
 };
 
 /*

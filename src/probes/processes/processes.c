@@ -24,6 +24,8 @@
  * at most 1/125, reading those that stand out 1/500. The time between them is stretched. */
 #define SCAN_PART 125
 #define SEND_PART 500
+/* Of somebody who watches, who wants to see all of it move: each at most 1/40. */
+#define WATCH_PART 40
 #define DETAIL_NS (5 * NSEC_PER_SEC)
 /* Processes that were asked for may end before the capture: they get their closer looks at this
  * time, twice this time, four times, … */
@@ -42,6 +44,12 @@ struct processes {
 	u64 next_ns, scan_ns, detail_ns, look_ns, begin_ns;
 	bool told_stretch, told_truncated;
 };
+
+/* Not twice within this time. */
+static u64 gap_ns(const struct capture *c)
+{
+	return c->opt.watch_ns ? c->opt.watch_ns * 9 / 10 : GAP_NS;
+}
 
 /* One sample at work. */
 struct sample {
@@ -103,6 +111,21 @@ static bool status_read(
 	       !proc_status_parse(str_get(&sm->p->text), ret);
 }
 
+/* What the OOM killer would say, where somebody watches. */
+static void oom_add(
+	const struct sample *sm, const struct process_entry *e, struct process_memory *r)
+{
+	struct str *text = &sm->p->text;
+
+	if (!sm->c->opt.watch_ns || sys_read(text, "/proc/%u/oom_score", e->pid))
+		return;
+	r->oom_score = (u32)strtoul(str_get(text), NULL, 10);
+	if (sys_read(text, "/proc/%u/oom_score_adj", e->pid))
+		return;
+	r->oom_score_adj = (s32)strtol(str_get(text), NULL, 10);
+	r->h.flags |= PROCESS_OOM;
+}
+
 static struct process_memory memory_record(const struct sample *sm, const struct process_entry *e,
 	const struct proc_stat *st, const struct proc_status *status)
 {
@@ -127,7 +150,12 @@ static struct process_memory memory_record(const struct sample *sm, const struct
 		r.h.flags |= PROCESS_EXACT;
 		r.exact_anon_bytes = status->rss_anon_bytes;
 		r.swap_bytes = status->vm_swap_bytes;
+		r.rss_file_bytes = status->rss_file_bytes;
+		r.rss_shmem_bytes = status->rss_shmem_bytes;
+		r.page_table_bytes = status->vm_pte_bytes;
+		r.threads = (u32)status->threads;
 	}
+	oom_add(sm, e, &r);
 	return r;
 }
 
@@ -138,7 +166,10 @@ static int memory_send(const struct sample *sm, struct process_entry *e, struct 
 	u64 hash = XXH3_64bits(&r->h + 1, sizeof(*r) - sizeof(r->h)) | 1;
 	int rc;
 
-	if (hash == e->sent && process_entry_growth(e) <= PROCESSES_GROWN_BYTES && !sm->c->ending)
+	if (sm->c->opt.watch_ns)
+		r->h.flags |= PROCESS_EVERY;
+	else if (hash == e->sent && process_entry_growth(e) <= PROCESSES_GROWN_BYTES &&
+		 !sm->c->ending)
 		return 0;
 	e->sent = hash;
 	rc = names_task(sm->c->names, e->pid, 0, r->comm, e->cgroup);
@@ -227,7 +258,9 @@ static void sample_plan(struct sample *sm)
 {
 	struct processes *p = sm->p;
 
-	sm->look = sm->c->ending || (p->scope.by_task && sm->now_ns >= p->look_ns);
+	/* Who watches wants the next second, not all page tables walked. */
+	sm->look = !sm->c->opt.watch_ns &&
+		   (sm->c->ending || (p->scope.by_task && sm->now_ns >= p->look_ns));
 	sm->detail = sm->look || sm->now_ns >= p->detail_ns;
 	if (sm->detail)
 		p->detail_ns = sm->now_ns + DETAIL_NS;
@@ -271,15 +304,16 @@ static int processes_read(const struct sample *sm)
 	if (rc && rc != -ENOMEM)
 		return 0; /* no /proc: survey() said so */
 	if (!rc)
-		rc = processes_choose(&p->table, &p->scope, sm->now_ns);
+		rc = processes_choose(&p->table, &p->scope, sm->now_ns, sm->c->opt.watch_ns != 0);
 	if (!rc)
 		rc = processes_families_sum(&p->families, &p->table, sm->now_ns);
 	if (!rc)
 		rc = processes_families_send(&p->families, sm->c);
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	/* The first one makes the kernel's entries, and takes about twice as long as the others. */
-	every_ns = cpu * SCAN_PART / (p->table.scans == 1 ? 2 : 1);
-	p->scan_ns = sm->now_ns + MAX(GAP_NS, every_ns);
+	every_ns = cpu * (sm->c->opt.watch_ns ? WATCH_PART : SCAN_PART) /
+		   (p->table.scans == 1 ? 2 : 1);
+	p->scan_ns = sm->now_ns + MAX(gap_ns(sm->c), every_ns);
 	return rc || sm->c->ending ? rc : tell_bounds(sm->c, p, cpu, every_ns);
 }
 
@@ -290,7 +324,9 @@ static void sample_pace(const struct sample *sm, u64 send_cpu_ns)
 	struct processes *p = sm->p;
 	bool plain = !sm->look && p->table.scans > 1;
 
-	p->next_ns = sm->now_ns + (plain ? MAX(GAP_NS, send_cpu_ns * SEND_PART) : GAP_NS);
+	u64 part = sm->c->opt.watch_ns ? WATCH_PART : SEND_PART, gap = gap_ns(sm->c);
+
+	p->next_ns = sm->now_ns + (plain ? MAX(gap, send_cpu_ns * part) : gap);
 	if (sm->look)
 		p->look_ns = MAX(p->look_ns, sm->now_ns + send_cpu_ns * LOOK_PART);
 }
@@ -388,6 +424,13 @@ static const struct field memory_fields[] = {
 	FIELD_ARRAY(struct process_memory, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
 	MEMORY(vm_bytes, FIELD_U64, UNIT_BYTES, "its address space; 0: not known"),
 	MEMORY(first_vm_bytes, FIELD_U64, UNIT_BYTES, "vm_bytes when it was first seen"),
+	MEMORY(rss_file_bytes, FIELD_U64, UNIT_BYTES, "resident pages of files; only with flag 1"),
+	MEMORY(rss_shmem_bytes, FIELD_U64, UNIT_BYTES,
+		"resident shared memory and tmpfs; only with flag 1"),
+	MEMORY(page_table_bytes, FIELD_U64, UNIT_BYTES, "page tables; only with flag 1"),
+	MEMORY(threads, FIELD_U32, UNIT_COUNT, "its threads; only with flag 1"),
+	MEMORY(oom_score_adj, FIELD_S32, UNIT_NONE, "its oom_score_adj; only with flag 2"),
+	MEMORY(oom_score, FIELD_U32, UNIT_NONE, "its oom_score; only with flag 2"),
 };
 
 #define FAMILY(member_, type_, unit_, help_) \

@@ -5,7 +5,11 @@
 #include "event/wire.h"
 
 enum process_flags {
-	PROCESS_EXACT = 1, /* exact_anon_bytes and swap_bytes are known */
+	PROCESS_EXACT = 1, /* exact_anon_bytes, swap_bytes and what comes from status are known */
+	PROCESS_OOM = 2,   /* oom_score and oom_score_adj are known */
+	/* Sent at each sample while it is looked at: one that is not among a sample's is gone, or
+	 * no longer stands out. */
+	PROCESS_EVERY = 4,
 };
 
 /*
@@ -32,6 +36,12 @@ struct process_memory {
 	char comm[COMM_LEN];
 	u64 vm_bytes,
 		first_vm_bytes; /* address space (VmSize), now and when first seen; 0: not known */
+	/* From status, only with PROCESS_EXACT; zero in recordings of before they were added. */
+	u64 rss_file_bytes, rss_shmem_bytes, page_table_bytes;
+	u32 threads;
+	s32 oom_score_adj;
+	u32 oom_score; /* of 1000 (to 2000 with the adjustment): the highest is killed first */
+	u32 reserved;
 };
 
 /*

@@ -61,9 +61,11 @@ static int top_choose(struct processes_table *t, const struct process_top *top, 
 	return rc;
 }
 
-int processes_choose(struct processes_table *t, const struct proc_scope *s, u64 now_ns)
+int processes_choose(
+	struct processes_table *t, const struct proc_scope *s, u64 now_ns, bool watched)
 {
-	bool scoped = s->by_task || proc_scope_tests(s);
+	bool scoped = watched || s->by_task || proc_scope_tests(s);
+	u16 flags = watched ? ENTRY_CHOSEN | ENTRY_DEEP : ENTRY_CHOSEN;
 	int rc;
 
 	top_clear(&t->by_rss, scoped ? PROCESSES_SCOPED : PROCESSES_BIGGEST);
@@ -79,8 +81,8 @@ int processes_choose(struct processes_table *t, const struct proc_scope *s, u64 
 	if (!rc)
 		rc = top_choose(t, &t->by_rate, ENTRY_CHOSEN | ENTRY_DEEP);
 	if (!rc)
-		rc = top_choose(t, &t->by_rss, ENTRY_CHOSEN);
+		rc = top_choose(t, &t->by_rss, flags);
 	if (!rc)
-		rc = top_choose(t, &t->by_vm, ENTRY_CHOSEN);
-	return rc ? rc : top_choose(t, &t->by_growth, ENTRY_CHOSEN);
+		rc = top_choose(t, &t->by_vm, flags);
+	return rc ? rc : top_choose(t, &t->by_growth, flags);
 }

@@ -64,8 +64,9 @@ const struct process_entry *processes_find(const struct processes_table *t, u32 
 int processes_scan(struct processes_table *t, struct proc_scope *s, u64 now_ns);
 /* Reads again only those in `chosen`; what is gone keeps its numbers. */
 void processes_refresh(struct processes_table *t, u64 now_ns);
-/* Fills the tops and `chosen`. */
-int processes_choose(struct processes_table *t, const struct proc_scope *s, u64 now_ns);
+/* Fills the tops and `chosen`. watched: more of them, and all deep. */
+int processes_choose(
+	struct processes_table *t, const struct proc_scope *s, u64 now_ns, bool watched);
 /* Anonymous memory, since it was first seen. */
 u64 process_entry_growth(const struct process_entry *e);
 /* This number is another process than when it was first seen. */
