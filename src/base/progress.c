@@ -31,6 +31,11 @@ void progress_enable(int fd)
 		progress.fd = fd;
 }
 
+void progress_disable(void)
+{
+	progress.fd = -1;
+}
+
 /* Is the terminal ours to write to? */
 static bool in_foreground(void)
 {

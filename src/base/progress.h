@@ -11,6 +11,8 @@
 
 /* From now on lines are drawn on fd, if it is a terminal that can erase a line. */
 void progress_enable(int fd);
+/* No more: somebody else has the screen. */
+void progress_disable(void);
 /* Draws it now. */
 void progress_say(const char *fmt, ...) _printf_(1, 2);
 /* "what: 12 of 400", or without a total "what: 12": not before a while has passed since done was 0

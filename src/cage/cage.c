@@ -80,6 +80,7 @@ static int calls_allow(scmp_filter_ctx f, const int *calls, size_t n)
 static int guarded_allow(scmp_filter_ctx f, enum cage which)
 {
 	static const int asks[] = {TCGETS, TIOCGWINSZ, TIOCGPGRP},
+			 sets[] = {TCSETS, TCSETSW, TCSETSF, TCFLSH},
 			 dups[] = {F_GETFD, F_GETFL, F_DUPFD_CLOEXEC};
 	const unsigned long changes = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
 	int rc = seccomp_rule_add(
@@ -94,6 +95,9 @@ static int guarded_allow(scmp_filter_ctx f, enum cage which)
 	for (size_t i = 0; i < ARRAY_SIZE(asks) && !rc; i++)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
 			SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)asks[i]));
+	for (size_t i = 0; which == CAGE_SCREEN && i < ARRAY_SIZE(sets) && !rc; i++)
+		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+			SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)sets[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(dups) && !rc; i++)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 			SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)dups[i]));

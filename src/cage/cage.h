@@ -12,6 +12,7 @@ enum cage {
 	CAGE_INPUT,  /* reads and writes what is open, and opens nothing */
 	CAGE_FILES,  /* the same, and opens files to read them, by the rights of its user; kernel
 			symbols */
+	CAGE_SCREEN, /* as CAGE_INPUT, and sets how its terminal reads and writes */
 	CAGE_READER, /* as CAGE_INPUT, and takes descriptors over a socket it has */
 };
 

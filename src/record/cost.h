@@ -17,6 +17,7 @@ struct cost {
 	u64 seen_at_close;              /* events seen when they were turned off */
 	u64 ns_at_close, runs_at_close; /* without what was before they counted */
 	u64 ns_before, runs_before;     /* while programs were attached, and saw nothing */
+	pid_t helper;                   /* a process that works for memwhy; 0: none */
 	const struct unwind *unwind;    /* whose maps are no probe's; NULL: none */
 	const struct reader *reader;    /* which works for memwhy; NULL: none */
 };

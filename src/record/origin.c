@@ -2,6 +2,7 @@
 #include "record/origin.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "sys/host.h"
@@ -38,4 +39,15 @@ int origin_send(struct capture *c, const char *command, const char *scope)
 	snprintf(host.kernel, sizeof(host.kernel), "%.63s", h->release);
 	rc = capture_emit(c, &host.h);
 	return rc ? rc : origin_begin(c, command, scope, clock_mono_ns());
+}
+
+int origin_check(struct err *err)
+{
+	static const char *const needed[] = {"/proc/self/stat", "/sys/devices/system/cpu/possible"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
+		if (access(needed[i], R_OK))
+			return err_set(err, -EOPNOTSUPP,
+				"%s cannot be read: memwhy needs /proc and /sys", needed[i]);
+	return 0;
 }

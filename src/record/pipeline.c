@@ -135,11 +135,16 @@ static int replay_all(struct log_reader *reader, const struct schema *known, str
 	const struct replay_takers *to, struct err *err)
 {
 	const struct rec *r;
+	bool second = false;
 	u64 n = 0;
 	int rc;
 
 	while ((rc = log_reader_next(reader, known, &r, err)) == 1) {
-		rc = sink->put(sink, r);
+		rc = second && to->on_second && r->kind != REC_TICK && r->kind != REC_END
+			     ? to->on_second(to->arg)
+			     : 0;
+		second = r->kind == REC_COST;
+		rc = rc ? rc : sink->put(sink, r);
 		if (!rc && r->kind == REC_TICK && to->on_tick)
 			rc = to->on_tick(to->arg);
 		if (!rc && to->on_events && !(++n % EVENTS_EACH))

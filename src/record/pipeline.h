@@ -50,6 +50,9 @@ int replay_again(int fd);
 struct replay_takers {
 	int (*on_tick)(void *arg);   /* at the end of each interval; may be NULL */
 	int (*on_events)(void *arg); /* after some thousand records; may be NULL */
+	/* After what was sent about once a second, with a REC_COST, where no interval ended with
+	 * it; may be NULL. */
+	int (*on_second)(void *arg);
 	/* It is to have all names of the file before the first record is handed out, where the
 	 * file can be read twice: of stacks they are behind the events. NULL: no. */
 	struct stream *names_first;

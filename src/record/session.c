@@ -124,6 +124,19 @@ static int drain_meanwhile(struct session *s)
 	return rc >= 0 && fills_up(s) ? session_drain(s, false) : MIN(rc, 0);
 }
 
+/* Whoever watches sees the first numbers, and may have seen enough, while others are attached. */
+static int asked_meanwhile(struct session *s, size_t n)
+{
+	const struct session_config *cfg = s->cfg;
+	struct pollfd fd = {.fd = cfg->fd, .events = POLLIN};
+	int rc = cfg->on_opened ? cfg->on_opened(cfg->arg, n) : 0;
+
+	if (rc || !cfg->on_fd || poll(&fd, 1, 0) <= 0)
+		return rc;
+	rc = cfg->on_fd(cfg->arg);
+	return rc == 1 ? -EINTR : rc;
+}
+
 static int probes_open(struct session *s, struct err *err)
 {
 	const struct session_config *cfg = s->cfg;
@@ -137,6 +150,9 @@ static int probes_open(struct session *s, struct err *err)
 		if (!rc) {
 			s->n_runs++;
 			rc = drain_meanwhile(s);
+			rc = rc ? rc : asked_meanwhile(s, i + 1);
+			if (rc == -EINTR)
+				return rc;
 			if (rc)
 				return err_errno(err, rc, "reading what was counted");
 			continue;
@@ -239,18 +255,6 @@ static int unwind_scope(struct session *s)
 	return rc;
 }
 
-/* What nothing works without. */
-static int mounts_check(struct err *err)
-{
-	static const char *const needed[] = {"/proc/self/stat", "/sys/devices/system/cpu/possible"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
-		if (access(needed[i], R_OK))
-			return err_set(err, -EOPNOTSUPP,
-				"%s cannot be read: memwhy needs /proc and /sys", needed[i]);
-	return 0;
-}
-
 /* Nothing that a session does from here on is more than looking. */
 static int rights_drop(struct session *s, struct err *err)
 {
@@ -320,7 +324,7 @@ static int names_begin(struct session *s)
 static int session_begin(struct session *s, struct err *err)
 {
 	const struct session_config *cfg = s->cfg;
-	int rc = mounts_check(err);
+	int rc = origin_check(err);
 
 	if (!rc && cfg->opt.debuginfod_ns)
 		rc = debuginfod_open(cfg->opt.debuginfod_ns, &s->servers, err);
@@ -354,10 +358,13 @@ static int session_begin(struct session *s, struct err *err)
 	if (!rc) {
 		cost_begin(&s->cost);
 		s->cost.reader = s->c.reader;
+		s->cost.helper = cfg->helper;
 		rc = unwind_begin(s);
 	}
 	if (!rc)
 		rc = memory_fit(s, err);
+	if (!rc && cfg->helper)
+		rc = capture_self_add(&s->c, (u32)cfg->helper);
 	if (!rc)
 		rc = settings_put_right(setting_was_left, s);
 	if (!rc)
@@ -433,10 +440,18 @@ static bool scope_is_over(struct session *s)
 	return !s->cfg->argv && tasks->n && ending_is_over(&s->ending, tasks->v, tasks->n);
 }
 
+static int given_take(struct session *s)
+{
+	int rc = s->cfg->on_fd(s->cfg->arg);
+
+	s->over |= rc == 1;
+	return MIN(rc, 0);
+}
+
 static int session_wait(struct session *s)
 {
-	struct pollfd fds[SESSION_PROBES + 3] = {{.fd = s->signals, .events = POLLIN}};
-	struct pollfd *asks = &fds[s->n_runs + 1], *end = asks + 1;
+	struct pollfd fds[SESSION_PROBES + 4] = {{.fd = s->signals, .events = POLLIN}};
+	struct pollfd *asks = &fds[s->n_runs + 1], *end = asks + 1, *given = end + 1;
 	u64 now = clock_mono_ns(), next = session_next(s);
 	u64 ms = next > now ? (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC : 0;
 	int rc;
@@ -445,10 +460,13 @@ static int session_wait(struct session *s)
 		fds[i + 1] = (struct pollfd){.fd = probe_fd(s->runs[i]), .events = POLLIN};
 	*asks = (struct pollfd){.fd = s->c.unwind ? unwind_fd(s->c.unwind) : -1, .events = POLLIN};
 	*end = (struct pollfd){.fd = ending_fd(&s->ending), .events = POLLIN};
-	if (poll(fds, s->n_runs + 3, (int)MIN(ms, 60000ULL)) < 0 && errno != EINTR)
+	*given = (struct pollfd){.fd = s->cfg->on_fd ? s->cfg->fd : -1, .events = POLLIN};
+	if (poll(fds, s->n_runs + 4, (int)MIN(ms, 60000ULL)) < 0 && errno != EINTR)
 		return -errno;
 	rc = signals_take(s);
 	s->over |= end->revents && scope_is_over(s);
+	if (!rc && given->revents)
+		rc = given_take(s);
 	return rc || !asks->revents ? rc : unwind_take(s->c.unwind);
 }
 

@@ -35,6 +35,13 @@ struct session_config {
 	/* SIGHUP and SIGUSR1 are given to this, in place of what they mean otherwise (the end, a
 	 * report now); 0 or -errno to end the session. May be NULL. */
 	int (*on_signal)(void *arg, int number);
+	/* Called when `fd` is readable; 1: the session is to end now, as if its time were over, or
+	 * -errno. NULL: there is no such descriptor. */
+	int (*on_fd)(void *arg);
+	int fd;
+	/* Called when the first n probes are open, from the first one on; may be NULL. */
+	int (*on_opened)(void *arg, size_t n);
+	pid_t helper; /* a process that works for memwhy: it is not counted, but costs; 0: none */
 	void *arg;
 };
 
