@@ -14,7 +14,7 @@ CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DMEMWHY_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS) \
            -fno-omit-frame-pointer -ffunction-sections -fdata-sections \
            -Isrc -I$(B)/gen -MMD -MP
-LDLIBS  := -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lcap -lseccomp -levent_core -lm -lpthread
+LDLIBS  := -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lcap -lseccomp -levent_core -lncursesw -ltinfo -lm -lpthread
 LDFLAGS_STATIC := -static -Wl,--gc-sections
 
 # SAN=1: everything under AddressSanitizer and UndefinedBehaviorSanitizer (dynamically linked,

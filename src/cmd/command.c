@@ -82,7 +82,7 @@ static const struct {
 	const char *title;
 	const char *names[8];
 } sections[] = {
-	{"Diagnose", {"check", "doctor", "oom"}},
+	{"Diagnose", {"check", "top", "doctor", "oom"}},
 	{"A program", {"heap", "leak", "faults", "maps", "syscalls"}},
 	{"Memory pressure", {"stalls", "reclaim", "compaction", "swap", "thp", "frag"}},
 	{"The kernel", {"slab", "pages", "count"}},
@@ -92,7 +92,8 @@ static const struct {
 };
 
 static const struct command *const own[] = {
-	&command_check, &command_doctor, &command_record, &command_diff, &command_serve, &command_help};
+	&command_check, &command_doctor, &command_record, &command_diff, &command_serve, &command_help,
+	&command_top};
 
 /* Adds the command of this name, unless it is there. */
 static void commands_add(struct command *all, size_t *n, const char *name, const char *section)

@@ -37,6 +37,7 @@ enum option_groups {
 	GROUP_OWN = 2097152,    /* those of the command's probe, see probe_options */
 	GROUP_NARROW = 1048576, /* -c, -g and -C of a recording, in place of GROUP_SCOPE */
 	GROUP_SERVE = 4194304,
+	GROUP_TOP = 8388608,
 };
 
 struct probe; /* probes/probe.h */

@@ -10,5 +10,6 @@ extern const struct command command_record;
 extern const struct command command_diff;
 extern const struct command command_serve;
 extern const struct command command_help;
+extern const struct command command_top;
 
 #endif

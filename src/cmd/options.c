@@ -157,6 +157,11 @@ static const struct opt serve[] = {
 	O("for", 0, OPT_DURATION, for_ns, "TIME", "end after this time (default: at a signal)"),
 };
 
+static const struct opt top[] = {
+	O("delay", 'd', OPT_DURATION, interval_ns, "TIME",
+		"the same as --interval: time between two screens (default: 1s)"),
+};
+
 static const struct opt always[] = {
 	O("quiet", 'q', OPT_FLAG, quiet, NULL, "only what was asked for: rows and findings"),
 	O("verbose", 'v', OPT_FLAG, verbose, NULL, "more detail: addresses, methods"),
@@ -187,6 +192,7 @@ static const struct group {
 	{GROUP_DIFF, {"What to compare", diff, ARRAY_SIZE(diff)}},
 	{GROUP_RECORD, {"What to record", record, ARRAY_SIZE(record)}},
 	{GROUP_SERVE, {"Service", serve, ARRAY_SIZE(serve)}},
+	{GROUP_TOP, {"Screen", top, ARRAY_SIZE(top)}},
 	{GROUP_SCOPE, {"Scope", scope, ARRAY_SIZE(scope)}},
 	{GROUP_RUN, {"Run", run, ARRAY_SIZE(run)}},
 	{GROUP_FILES, {"Recordings", files, ARRAY_SIZE(files)}},

@@ -51,6 +51,13 @@ void running_report_end(struct running *g, struct report *r)
 		g->run->worst = MAX(g->run->worst, f->level);
 }
 
+static int report_hand(struct running *g, const struct report *r)
+{
+	const struct run_watch *w = g->run->watch;
+
+	return w ? w->show(w->arg, r) : output_report(&g->out, r, &g->err);
+}
+
 /* A whole report of what was fed since the last one. */
 static int running_report(void *arg)
 {
@@ -62,11 +69,58 @@ static int running_report(void *arg)
 	rc = pipeline_report(&g->pipe, &r);
 	running_report_end(g, &r);
 	if (!rc)
-		rc = output_report(&g->out, &r, &g->err);
+		rc = report_hand(g, &r);
 	report_destroy(&r);
 	pipeline_reset(&g->pipe);
 	stream_interval_begin(&g->pipe.stream);
 	return rc;
+}
+
+/* While the last probes are attached, what the first ones told already; the interval goes on. */
+static int running_early(void *arg, size_t n)
+{
+	struct running *g = arg;
+	struct report r;
+	int rc;
+
+	if (n != g->run->watch->early)
+		return 0;
+	running_report_begin(g, &r);
+	rc = pipeline_report(&g->pipe, &r);
+	running_report_end(g, &r);
+	if (!rc)
+		rc = report_hand(g, &r);
+	report_destroy(&r);
+	return rc;
+}
+
+static int running_asked(void *arg)
+{
+	struct running *g = arg;
+
+	return g->run->watch->asked(g->run->watch->arg);
+}
+
+/* An interval of a recording: where these are as short as was asked for, seconds are none. */
+static int running_interval(void *arg)
+{
+	struct running *g = arg;
+
+	g->own_intervals |=
+		!g->by_second && stream_interval_ns(&g->pipe.stream) < g->run->watch_ns * 3 / 2;
+	return running_report(g);
+}
+
+/* A second of a recording: what was told about once a second is an interval, if it is as long as
+ * was asked for. */
+static int running_second(void *arg)
+{
+	struct running *g = arg;
+
+	if (g->own_intervals || stream_interval_ns(&g->pipe.stream) < g->run->watch_ns * 9 / 10)
+		return 0;
+	g->by_second = true;
+	return running_report(g);
 }
 
 /* The single events that came since the last call, as rows. */
@@ -233,6 +287,7 @@ static bool command_apart(const struct running *g)
 static int run_live(struct running *g, struct capture_options *opt, const struct scope_words *words)
 {
 	const struct options *o = g->run->o;
+	const struct run_watch *w = g->run->watch;
 	struct session_config cfg = {
 		.command = g->run->cmd->name,
 		.scope_text = words->text,
@@ -255,6 +310,10 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 			     : due_streams(g) ? running_due
 					      : NULL,
 		.events_named = o->each && o->stacks,
+		.on_fd = w ? running_asked : NULL,
+		.fd = w ? w->fd : -1,
+		.on_opened = w ? running_early : NULL,
+		.helper = w ? w->helper : 0,
 		.arg = g,
 	};
 
@@ -282,6 +341,7 @@ static int running_narrow(struct running *g, struct sink **ret)
 int running_input(struct running *g)
 {
 	const struct options *o = g->run->o;
+	bool each_interval = o->interval_ns || g->run->watch;
 	struct sink *sink;
 	int rc;
 
@@ -291,10 +351,11 @@ int running_input(struct running *g)
 		return rc;
 	rc = replay_fd(g->input, o->input, probe_find(g->run->cmd->name), sink,
 		&(struct replay_takers){
-			.on_tick = !o->interval_ns || o->each ? NULL
-				   : g->look                  ? running_look
-							      : running_report,
+			.on_tick = !each_interval || o->each ? NULL
+				   : g->look                 ? running_look
+							     : running_interval,
 			.on_events = o->each && !o->sort ? running_each : NULL,
+			.on_second = g->run->watch_ns && each_interval ? running_second : NULL,
 			.names_first = o->each && o->stacks ? &g->pipe.stream : NULL,
 			.arg = g,
 		},
@@ -427,6 +488,7 @@ static int running_go(struct running *g)
 	else if (!rc) {
 		opt.stack_every = g->run->stack_every;
 		opt.gentle = g->run->gentle;
+		opt.watch_ns = g->run->watch_ns;
 		opt.outstanding = g->run->company.outstanding;
 		opt.least_bytes = g->run->company.least_bytes;
 		opt.few_stacks = g->stacks_by_default;
@@ -495,7 +557,11 @@ int run_live_or_input(struct run *r)
 	g->run = r;
 	r->worst = -1;
 	rc = running_close(g, running_go(g));
-	if (rc && rc != -EPIPE) {
+	if (r->watch && !rc && r->o->input)
+		r->watch->wait(r->watch->arg);
+	if (r->watch)
+		r->watch->close(r->watch->arg);
+	if (rc && rc != -EPIPE && !(rc == -EINTR && r->watch)) {
 		if (!g->err.code)
 			err_errno(&g->err, rc, "%s", r->cmd->name);
 		command_error(&g->err);

@@ -9,6 +9,18 @@
 #include "record/pipeline.h"
 #include "record/session.h"
 
+/* Where reports go instead of an output: to somebody who watches. */
+struct run_watch {
+	int fd;       /* readable when asked() is to be called */
+	pid_t helper; /* see session_config */
+	int (*show)(void *arg, const struct report *r);
+	int (*asked)(void *arg);  /* 1: to end now */
+	void (*wait)(void *arg);  /* until enough was seen of a recording */
+	void (*close)(void *arg); /* before anything else is printed */
+	size_t early;             /* after so many probes were opened, there is something to see */
+	void *arg;
+};
+
 struct run {
 	const struct command *cmd;
 	struct options *o;
@@ -27,6 +39,9 @@ struct run {
 	/* Puts words to the whole: verdict, what to run next. May be NULL. */
 	void (*conclude)(struct report *r);
 	u32 stack_every;
+	u64 watch_ns; /* see capture_options; of a recording, intervals are at least nearly so long
+		       */
+	const struct run_watch *watch; /* NULL: none */
 
 	/* Afterwards: */
 	bool done;       /* and reported: nothing failed, nobody interrupted */

@@ -16,6 +16,8 @@ struct running {
 	size_t each_view;        /* index of the view whose single events are printed */
 	const struct look *look; /* --like; NULL: none */
 	bool stacks_by_default;  /* nobody asked for them */
+	bool own_intervals;      /* those of the recording are as short as was asked for */
+	bool by_second;          /* a second of it was an interval */
 	struct schema schema;    /* for `narrow` */
 	struct narrow narrow;    /* in front of the pipeline, for a part of a recording */
 };

@@ -1,0 +1,213 @@
+/* `memwhy top`: what `check` looks at, interval by interval, on a screen or as tables. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/progress.h"
+#include "cmd/entries.h"
+#include "cmd/run.h"
+#include "cmd/scope.h"
+#include "top/link.h"
+#include "top/top.h"
+
+#define STACK_EVERY 61 /* as check */
+#define EVERY_NS NSEC_PER_SEC
+
+/* The cheap ones; those that have no programs first, so that there is something to see soon. */
+static size_t probes_choose(const struct probe **ret, size_t *ret_early)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < probes_n; i++)
+		if (probes[i]->cheap && !probes[i]->bpf)
+			ret[n++] = probes[i];
+	*ret_early = n;
+	for (size_t i = 0; i < probes_n; i++)
+		if (probes[i]->cheap && probes[i]->bpf)
+			ret[n++] = probes[i];
+	return n;
+}
+
+static void conclude(struct report *r)
+{
+	if (report_is_refused(r))
+		r->verdict = "INCOMPLETE: top was not permitted to look at everything (NOT CHECKED "
+			     "lists what is missing). Run it as root, or see `memwhy doctor`.";
+	else if (!r->stream->has_session)
+		r->verdict = "Nothing can be said: nothing was recorded.";
+}
+
+static int watch_show(void *arg, const struct report *r)
+{
+	return link_show(arg, r);
+}
+
+static int watch_asked(void *arg)
+{
+	return link_asked(arg);
+}
+
+static void watch_wait(void *arg)
+{
+	link_wait(arg);
+}
+
+static void watch_close(void *arg)
+{
+	link_close(arg);
+}
+
+/* Tables, where nobody looks at a terminal. */
+static bool is_for_screen(const struct options *o)
+{
+	bool bounded = o->for_ns || o->input;
+
+	/* a command has the terminal for itself */
+	if (strcmp(o->format, "text") != 0 || o->out || o->quiet || o->argv)
+		return false;
+	return !bounded || (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO));
+}
+
+/* What is asked for is held against the host before there is a screen. */
+static int watch_begin(
+	const struct options *o, const struct ui_options *uo, struct link **ret, struct err *err)
+{
+	struct capture_options opt = {};
+	struct scope_words words;
+	int rc = o->input ? 0 : scope_from_options(o, &opt, &words, err);
+
+	scope_free(&opt);
+	return rc ? rc : link_open(uo, ret, err);
+}
+
+static int top_watch(struct run *r, size_t early)
+{
+	const struct ui_options uo = {
+		.replay = r->o->input != NULL, .sort = r->o->sort, .fields = r->o->fields};
+	struct run_watch w = {
+		.show = watch_show,
+		.asked = watch_asked,
+		.wait = watch_wait,
+		.close = watch_close,
+		.early = early,
+	};
+	struct link *l;
+	struct err err = {};
+	int status, rc = watch_begin(r->o, &uo, &l, &err);
+
+	if (rc) {
+		command_error(&err);
+		return command_status(rc);
+	}
+	w.fd = link_fd(l);
+	w.helper = link_pid(l);
+	w.arg = l;
+	r->watch = &w;
+	status = run_live_or_input(r);
+	/* What was not permitted is told on the screen. */
+	if (status == STATUS_INTERRUPTED || status == STATUS_NOT_SUPPORTED)
+		status = r->done || !r->result.interrupted ? STATUS_DONE : status;
+	if (link_interrupted(l) && status == STATUS_DONE)
+		status = STATUS_INTERRUPTED;
+	link_free(l);
+	return status;
+}
+
+static int top(const struct command *cmd, struct options *o)
+{
+	static const struct view *const views[] = {&top_view};
+	_cleanup_free_ const struct probe **cheap = calloc(probes_n, sizeof(*cheap));
+	struct run r = {
+		.cmd = cmd,
+		.o = o,
+		.probes = cheap,
+		.views = views,
+		.n_views = 1,
+		.lenient = true,
+		.gentle = true,
+		.finds = true,
+		.conclude = conclude,
+		.stack_every = STACK_EVERY,
+	};
+	size_t early;
+
+	if (!cheap)
+		return STATUS_INTERNAL;
+	r.n_probes = probes_choose(cheap, &early);
+	r.watch_ns = o->interval_ns ? o->interval_ns : EVERY_NS;
+	o->by = "major-mapping"; /* as check: for the few faults that wait */
+	r.plain_stacks = !o->stacks;
+	if (!o->stacks)
+		o->stacks = "user";
+	o->no_lines |= !o->verbose && !o->input;
+	if (!is_for_screen(o))
+		return run_live_or_input(&r);
+	progress_disable();
+	if (!o->input) /* whose intervals are its own */
+		o->interval_ns = r.watch_ns;
+	return top_watch(&r, early);
+}
+
+static const char *const examples[] = {
+	"memwhy top",
+	"watch the machine, a screen each second",
+	"memwhy top -g /sys/fs/cgroup/system.slice",
+	"the processes of one control group and those below it",
+	"memwhy top --record night.mw --for 8h",
+	"watch, and keep what was seen",
+	"memwhy top --input night.mw",
+	"go through a recording, back and forth",
+	"memwhy top --for 1s -o json",
+	"the numbers of one second, for programs",
+	NULL,
+};
+
+const struct command command_top = {
+	.name = "top",
+	.summary = "Why is memory doing this, right now? A live screen",
+	.groups = GROUP_TOP | GROUP_SCOPE | GROUP_RUN | GROUP_FILES | GROUP_PART | GROUP_OUTPUT,
+	.takes_command = true,
+	.tables = (const struct view_table *const[]){top_tables, NULL},
+	.details =
+		"A screen that is drawn anew each second: at its head the machine's memory as one "
+		"bar whose parts add up to all of it, pressure, what kswapd and kcompactd do, free "
+		"memory by order against the watermarks, and the worst finding; below it a line a "
+		"process, with what it holds, how fast that grows, and what it costs: faults, "
+		"stalls, swap. memwhy's own cost is in the first line.\n\n"
+		"It runs the probes and rules of check in the same gentle form. Rules look at the "
+		"last ten seconds. The lines are of up to 256 processes with most memory, of those "
+		"that grew, and of all that took faults or stalled in the interval; with -p, -c, "
+		"-g "
+		"or -C of those only. On a machine with very many processes each is looked at less "
+		"often than once a second, so that it costs no more than 5 % of a CPU. The numbers "
+		"are those of the tables that -o json has: FIELDS says where each is from.\n\n"
+		"Keys: arrows, PgUp, PgDn, Home, End and the wheel move; Enter shows what a line "
+		"is "
+		"made of (faults and waits by code path, the limits of its control groups, "
+		"findings), Esc goes back. F2 or f lists findings, with evidence and what to do; "
+		"F5 "
+		"or t control groups as a tree; F4, / or \\ filters by name, pid or group; F6 or s "
+		"chooses the column to sort by, < > , . go to the one beside, I turns the order "
+		"round. Space stops and goes on. [ ] or Left, Right step through the intervals, { "
+		"} "
+		"over ten; j jumps to a time (12:30:05, 90s from the beginning, -30s from the "
+		"end), "
+		"J to the latest; n and N go to where the next finding begins. F1 or ? lists the "
+		"keys, q ends.\n\n"
+		"Ten minutes are kept, so that a live screen can be stepped back through; of a "
+		"recording (--input FILE) all of it, where it is not very long. Any recording will "
+		"do; one of another command has only what that recorded, and lists processes that "
+		"have ended, with their last numbers.\n\n"
+		"Where standard output is no terminal, and --for or --input bounds the run, the "
+		"tables are printed, as with -o wide, json, jsonl or csv. With -- CMD too: a "
+		"command "
+		"has the terminal for itself.\n\n"
+		"The screen is a process of its own without any rights, and the terminal is put "
+		"right however either of them ends. Colours can be told apart by people with any "
+		"colour vision, and letters in the bar say the same; NO_COLOR turns them off. A "
+		"locale that is not UTF-8 gets plain ASCII. Without a database of terminals, "
+		"common ones are known all the same.",
+	.examples = examples,
+	.run = top,
+};

@@ -1,0 +1,46 @@
+/*
+ * The frames that can be gone back to: ten minutes of a live session, all of a recording as far as
+ * room allows. Owns them, and the few numbers of each that are looked at without opening it.
+ */
+#ifndef MEMWHY_TOP_HISTORY_H
+#define MEMWHY_TOP_HISTORY_H
+
+#include "base/vec.h"
+#include "top/frame.h"
+
+#define HISTORY_NS (600ULL * 1000000000)
+#define HISTORY_BYTES (12U << 20)
+
+struct history_size {
+	u32 pid;
+	float rss_bytes;
+};
+
+struct history_frame {
+	char *packed;
+	size_t n;
+	u64 end_ns, wall_ns;
+	u64 rules; /* a bit for each rule with a finding, by the hash of its name */
+	struct history_size *sizes; /* by pid */
+	size_t n_sizes;
+};
+
+struct history {
+	VEC(struct history_frame) list;
+	size_t bytes;
+	size_t gone; /* frames that were let go, from the beginning */
+	bool all;    /* a recording: thinned out where there are too many, not cut */
+};
+
+/* Takes a copy of a frame and what it says, which is opened by the caller. -ENOMEM. */
+int history_add(struct history *h, const void *packed, size_t n, const struct scene *s);
+/* RSS of a process in frame i; below 0: not known. */
+double history_rss(const struct history *h, size_t i, u32 pid);
+/* The frame that shows this time (CLOCK_MONOTONIC): the last one that begins before. */
+size_t history_find(const struct history *h, u64 end_ns);
+/* The next frame (step 1, or -1: before) from `at` in which a rule speaks that was silent in the
+ * frame before it; `at` where there is none. */
+size_t history_next_finding(const struct history *h, size_t at, int step);
+void history_free(struct history *h);
+
+#endif

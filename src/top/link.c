@@ -1,0 +1,200 @@
+/* See link.h. */
+#include "top/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "top/screen.h"
+
+#define ROOM_BYTES (1 << 20) /* of the socket */
+#define CLOSE_MS 2000
+
+struct link {
+	struct screen_saved *saved;
+	bool waits; /* for the screen to take frames, rather than leave them out */
+	pid_t pid;
+	int socket;
+	struct str out; /* of a frame that was sent in part */
+	bool ended;     /* it said so, or is gone */
+	bool interrupted;
+	bool told; /* it put the terminal right before it said so */
+};
+
+static int screen_begin(struct link *l, const struct ui_options *o)
+{
+	int ends[2], room = ROOM_BYTES;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	l->pid = fork();
+	if (!l->pid) {
+		close(ends[0]);
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		_exit(screen_run(ends[1], o));
+	}
+	close(ends[1]);
+	l->socket = ends[0];
+	if (!l->waits)
+		fcntl(l->socket, F_SETFL, O_NONBLOCK);
+	return l->pid < 0 ? -errno : 0;
+}
+
+int link_open(const struct ui_options *o, struct link **ret, struct err *err)
+{
+	struct link *l;
+	int rc = screen_check(err);
+
+	if (rc)
+		return rc;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return err_errno(err, -ENOMEM, "top");
+	l->socket = -1;
+	l->waits = o->replay;
+	rc = screen_save(&l->saved);
+	if (!rc)
+		rc = screen_begin(l, o);
+	if (rc) {
+		link_free(l);
+		return err_errno(err, rc, "beginning the screen");
+	}
+	signal(SIGPIPE, SIG_IGN);
+	*ret = l;
+	return 0;
+}
+
+int link_fd(const struct link *l)
+{
+	return l->socket;
+}
+
+pid_t link_pid(const struct link *l)
+{
+	return l->pid;
+}
+
+/* What is left of a frame. False: there is no room now. */
+static bool out_send(struct link *l)
+{
+	size_t at = 0;
+
+	while (at < l->out.len && !l->ended) {
+		ssize_t n = write(l->socket, l->out.buf + at, l->out.len - at);
+		if (n > 0)
+			at += (size_t)n;
+		else if (errno == EAGAIN)
+			break;
+		else if (errno != EINTR)
+			l->ended = true;
+	}
+	memmove(l->out.buf, l->out.buf + at, l->out.len - at);
+	l->out.len -= at;
+	return !l->out.len;
+}
+
+static int head_add(struct link *l, enum screen_what what, u32 bytes)
+{
+	struct screen_head h = {.what = what, .bytes = bytes};
+
+	str_addn(&l->out, (const char *)&h, sizeof(h));
+	return l->out.failed ? -ENOMEM : 0;
+}
+
+int link_show(struct link *l, const struct report *r)
+{
+	_cleanup_str_ struct str packed = {};
+	int rc;
+
+	if (l->ended || (l->out.len && !out_send(l)))
+		return 0;
+	rc = frame_pack(r, &packed);
+	if (rc == -EFBIG)
+		return 0;
+	rc = rc ? rc : head_add(l, SCREEN_FRAME, (u32)packed.len);
+	if (rc)
+		return rc;
+	str_addn(&l->out, packed.buf, packed.len);
+	if (l->out.failed)
+		return -ENOMEM;
+	out_send(l);
+	return 0;
+}
+
+int link_asked(struct link *l)
+{
+	char word;
+	ssize_t n = l->ended ? 0 : read(l->socket, &word, 1);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	l->ended = true;
+	if (n == 1)
+		l->told = true;
+	if (n != 1 || word == SCREEN_INTERRUPTED)
+		l->interrupted = true;
+	return 1;
+}
+
+/* ms: at most; -1: however long it takes. */
+static void end_await(struct link *l, int ms)
+{
+	struct pollfd p = {.fd = l->socket, .events = POLLIN};
+
+	while (!l->ended) {
+		int n = poll(&p, 1, ms);
+
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return;
+		if (n > 0)
+			link_asked(l);
+	}
+}
+
+void link_wait(struct link *l)
+{
+	if (l->ended || head_add(l, SCREEN_OVER, 0))
+		return;
+	out_send(l);
+	end_await(l, -1);
+}
+
+bool link_interrupted(const struct link *l)
+{
+	return l->interrupted;
+}
+
+void link_close(struct link *l)
+{
+	int status = 0;
+	pid_t got = 0;
+
+	if (l->socket >= 0) {
+		shutdown(l->socket, SHUT_WR);
+		end_await(l, CLOSE_MS); /* until it has put the terminal right */
+		close(take_fd(l->socket));
+	}
+	if (l->pid <= 0)
+		return;
+	/* One that waits for a terminal that takes nothing ends with us. */
+	while ((got = waitpid(l->pid, &status, l->ended ? 0 : WNOHANG)) < 0 && errno == EINTR)
+		;
+	l->pid = 0;
+	if (!l->told && got > 0 && WIFSIGNALED(status))
+		screen_restore(l->saved);
+}
+
+void link_free(struct link *l)
+{
+	if (!l)
+		return;
+	link_close(l);
+	str_free(&l->out);
+	free(l);
+}

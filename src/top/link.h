@@ -1,0 +1,32 @@
+/*
+ * The screen, as the process that looks sees it: begun before there is anything to show, it gets a
+ * frame an interval, and says when it was asked to end. Frames of a live session that a slow
+ * terminal has no room for are left out, so that it holds nobody up. Knows no terminal.
+ */
+#ifndef MEMWHY_TOP_LINK_H
+#define MEMWHY_TOP_LINK_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "top/ui.h"
+
+struct link;
+
+/* Begins the screen. -EINVAL: there is no terminal for it. */
+int link_open(const struct ui_options *o, struct link **ret, struct err *err);
+int link_fd(const struct link *l);
+pid_t link_pid(const struct link *l);
+/* Sends what there is to show. 0 also where the screen is gone. */
+int link_show(struct link *l, const struct report *r);
+/* What the screen says, if link_fd() is readable: 1: it was asked to end, or is gone. */
+int link_asked(struct link *l);
+/* Waits until somebody who looks at a recording has seen enough. */
+void link_wait(struct link *l);
+/* Did somebody interrupt it (Ctrl-C, a signal), or was it killed? */
+bool link_interrupted(const struct link *l);
+/* The screen ends, and the terminal is as it was. May be called twice. */
+void link_close(struct link *l);
+void link_free(struct link *l);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * What somebody who watches is looking at, and how keys change it. It draws on a canvas and knows
+ * no terminal, no socket and no session: tests give it frames and keys, and look at the canvas.
+ */
+#ifndef MEMWHY_TOP_UI_H
+#define MEMWHY_TOP_UI_H
+
+#include "top/canvas.h"
+#include "top/history.h"
+
+enum ui_mode {
+	UI_PROCESSES,
+	UI_GROUPS,
+	UI_FINDINGS,
+	UI_FINDING, /* one of them */
+	UI_DETAIL,  /* one process */
+	UI_SORT,    /* which column */
+	UI_HELP,
+};
+
+enum ui_prompt { UI_NO_PROMPT, UI_FILTER, UI_JUMP };
+
+/* Keys that are no characters. */
+enum ui_key {
+	UI_KEY_UP = 0x110000,
+	UI_KEY_DOWN,
+	UI_KEY_LEFT,
+	UI_KEY_RIGHT,
+	UI_KEY_PAGE_UP,
+	UI_KEY_PAGE_DOWN,
+	UI_KEY_HOME,
+	UI_KEY_END,
+	UI_KEY_ENTER,
+	UI_KEY_ESCAPE,
+	UI_KEY_BACKSPACE,
+	UI_KEY_F1, /* F2 is the next, and so on */
+	UI_KEY_F10 = UI_KEY_F1 + 9,
+	UI_KEY_WHEEL_UP,
+	UI_KEY_WHEEL_DOWN,
+	UI_KEY_CLICK, /* its line is ui_click's */
+};
+
+/* A list of lines with a cursor. */
+struct ui_list {
+	size_t n, at, first; /* first: on the screen */
+	int rows;            /* of the screen, as last drawn */
+	int y;               /* … its first line there */
+};
+
+struct ui_line {
+	u8 style;
+	char *text;
+};
+
+/* How a table is shown. */
+struct ui_table {
+	size_t sort; /* column */
+	bool ascending;
+	bool tree; /* groups in the order of their paths */
+	struct ui_list list;
+	VEC(size_t) order; /* its rows, sorted and filtered */
+};
+
+#define UI_WORD 64
+
+struct ui {
+	struct history history;
+	struct scene scene;
+	bool has_scene;
+	size_t at;               /* the frame that is shown */
+	bool follows;            /* the latest is shown as it comes */
+	bool replay, over;       /* of a recording; all of it was read */
+	u64 play_ns;             /* of a replay: when the next frame is due; 0: it is paused */
+	enum ui_mode mode, back; /* back: where Escape leads to from help and sorting */
+	struct ui_table processes, groups;
+	struct ui_list findings, pager, columns;
+	size_t finding;  /* … that is looked at */
+	u32 pid;         /* the process that the cursor is on */
+	u32 detail;      /* … that is looked into */
+	char group[512]; /* path: only processes of it and those below; "": all */
+	char filter[UI_WORD];
+	enum ui_prompt prompt;
+	char typed[UI_WORD];
+	char said[128];            /* in the last line, until the next key */
+	VEC(struct ui_line) lines; /* of the pager */
+	const char *fields;        /* --fields; NULL: as fits */
+	int click_y;
+	bool quits, interrupted;
+};
+
+struct ui_options {
+	bool replay;
+	const char *sort, *fields; /* NULL: none */
+};
+
+int ui_init(struct ui *ui, const struct ui_options *o);
+void ui_free(struct ui *ui);
+/* A frame came. -EBADMSG, -ENOMEM. */
+int ui_frame(struct ui *ui, const void *packed, size_t n);
+/* A key, or a character of Unicode. */
+void ui_key(struct ui *ui, u32 key);
+/* Of a replay: time went on. Returns when it wants to be asked again; UINT64_MAX: never. */
+u64 ui_tick(struct ui *ui, u64 now_ns);
+void ui_draw(struct ui *ui, struct canvas *c);
+
+/* Private to the parts of it. */
+
+/* Shows frame i. (ui.c) */
+void ui_show(struct ui *ui, size_t i);
+void ui_say(struct ui *ui, const char *fmt, ...) _printf_(2, 3);
+/* The table that is listed; NULL: none is. */
+struct ui_table *ui_table(struct ui *ui, const struct table **ret_rows);
+/* The cursor of the processes is on another one now. */
+void ui_pid_take(struct ui *ui);
+/* Sorts and filters it anew. (ui_list.c) */
+void ui_order(struct ui *ui);
+void ui_list_move(struct ui_list *l, s64 by);
+void ui_list_fit(struct ui_list *l, int rows);
+void ui_list_draw(struct ui *ui, struct canvas *c, int y);
+/* The head; returns the line below it. (ui_head.c) */
+int ui_head_draw(const struct ui *ui, struct canvas *c);
+void ui_foot_draw(const struct ui *ui, struct canvas *c);
+/* Pages of text. (ui_pages.c) */
+void ui_page_fill(struct ui *ui, int width);
+void ui_page_draw(struct ui *ui, struct canvas *c, int y);
+void ui_findings_draw(struct ui *ui, struct canvas *c, int y);
+void ui_columns_draw(struct ui *ui, struct canvas *c, int y);
+
+#endif

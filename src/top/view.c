@@ -1,0 +1,270 @@
+/* The view of `top`: what records are kept of, and for how long. See top.h. */
+#include "top/view.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "probes/faults/faults.h"
+#include "probes/stalls/stalls.h"
+
+/* Records further apart than this are of two samples: one is sent in less. */
+#define SAMPLE_GAP_NS (150 * NSEC_PER_MSEC)
+
+static int top_init(void *state, const struct view_options *o, struct err *err)
+{
+	struct top_view *v = state;
+
+	facts_init(&v->facts);
+	groups_init(&v->processes, sizeof(u32), sizeof(struct top_process));
+	groups_init(&v->usage, sizeof(u64), sizeof(struct cgroup_usage));
+	groups_init(&v->zones, sizeof(struct top_zone_key), sizeof(struct frag_zone));
+	groups_init(&v->paths, sizeof(struct top_path_key), sizeof(struct top_path_sum));
+	return held_init(&v->held, o, err);
+}
+
+static void sample_add(struct top_sample *s, u64 time_ns)
+{
+	if (time_ns > s->end_ns + SAMPLE_GAP_NS)
+		s->begin_ns = time_ns;
+	s->end_ns = MAX(s->end_ns, time_ns);
+}
+
+static int memory_feed(struct top_view *v, const struct process_memory *r)
+{
+	struct top_process *p = groups_get(&v->processes, &r->tgid);
+
+	if (!p)
+		return -ENOMEM;
+	if (p->now.h.size && p->now.start_ns && p->now.start_ns != r->start_ns)
+		*p = (struct top_process){}; /* another one has the number now */
+	if (!p->was.h.size && p->now.h.size)
+		p->was = p->now; /* two samples within its first interval */
+	p->now = *r;
+	memcpy(p->comm, r->comm, sizeof(p->comm) - 1);
+	sample_add(&v->sample, r->h.time_ns);
+	return 0;
+}
+
+static int path_add(struct top_view *v, struct top_path_key k, const char *comm, u64 count, u64 ns)
+{
+	struct top_path_sum *sum = groups_get(&v->paths, &k);
+
+	if (!sum)
+		return -ENOMEM;
+	sum->count += count;
+	sum->ns += ns;
+	memcpy(sum->comm, comm, sizeof(sum->comm) - 1);
+	return 0;
+}
+
+static struct top_process *process_get(struct top_view *v, u32 tgid, u64 cgroup, const char *comm)
+{
+	struct top_process *p = groups_get(&v->processes, &tgid);
+
+	if (!p)
+		return NULL;
+	if (cgroup)
+		p->cgroup = cgroup;
+	if (!p->comm[0])
+		memcpy(p->comm, comm, sizeof(p->comm) - 1);
+	return p;
+}
+
+static int fault_feed(struct top_view *v, const struct faults_agg *r)
+{
+	struct top_process *p = process_get(v, r->tgid, r->cgroup, r->comm);
+	bool major = r->flags & FAULT_MAJOR;
+	struct top_path_key k = {.tgid = r->tgid, .stack = r->stack, .map = r->map};
+
+	if (!p)
+		return -ENOMEM;
+	p->fault_ns += r->total_ns;
+	if (major)
+		p->major += r->count;
+	else
+		p->minor += r->count;
+	k.what = major ? TOP_PATH_MAJOR : TOP_PATH_MINOR;
+	memcpy(k.file, r->file, sizeof(k.file) - 1);
+	return path_add(v, k, r->comm, r->count, r->total_ns);
+}
+
+static int stall_feed(struct top_view *v, const struct stalls_agg *r)
+{
+	struct top_process *p = process_get(v, r->tgid, r->cgroup, r->comm);
+	struct top_path_key k = {.tgid = r->tgid, .stack = r->stack};
+
+	if (!p)
+		return -ENOMEM;
+	p->stalls += r->count;
+	p->stall_ns += r->total_ns;
+	k.what = r->kind == STALLS_CHARGE ? TOP_PATH_CHARGE : TOP_PATH_ALLOCATION;
+	return path_add(v, k, r->comm, r->count, r->total_ns);
+}
+
+static int zone_feed(struct top_view *v, const struct frag_zone *r)
+{
+	struct top_zone_key k = {.node = r->node};
+	struct frag_zone *z;
+
+	memcpy(k.zone, r->zone, sizeof(k.zone) - 1);
+	z = groups_get(&v->zones, &k);
+	if (!z)
+		return -ENOMEM;
+	*z = *r;
+	z->orders = MIN(z->orders, (u32)FRAG_ORDERS);
+	return 0;
+}
+
+static void pressure_feed(struct top_view *v, const struct system_pressure *r)
+{
+	if (r->resource >= TOP_RESOURCES)
+		return;
+	if (!v->pressure_first[r->resource].h.size)
+		v->pressure_first[r->resource] = *r;
+	v->pressure[r->resource] = *r;
+}
+
+/* The first usage of a group is what its growth is counted from. */
+static int usage_feed(struct top_view *v, const struct cgroup_usage *r)
+{
+	struct cgroup_usage *first = groups_get(&v->usage, &r->cgroup);
+
+	if (first && !first->h.size)
+		*first = *r;
+	sample_add(&v->usage_sample, r->h.time_ns);
+	return first ? 0 : -ENOMEM;
+}
+
+bool top_process_is_there(const struct top_view *v, const struct top_process *p)
+{
+	bool sampled = p->now.h.size && (!(p->now.h.flags & PROCESS_EVERY) ||
+						p->now.h.time_ns >= v->sample.begin_ns);
+
+	return sampled || p->minor || p->major || p->stalls;
+}
+
+static bool process_keep(void *arg, const void *key, const void *value)
+{
+	(void)key;
+	return top_process_is_there(arg, value);
+}
+
+static void processes_reset(struct top_view *v)
+{
+	groups_filter(&v->processes, process_keep, v);
+	for (size_t i = 0; i < v->processes.n; i++) {
+		struct top_process *p = groups_value(&v->processes, i);
+
+		p->was = p->now;
+		p->minor = p->major = p->fault_ns = p->stalls = p->stall_ns = 0;
+	}
+}
+
+static void usage_reset(struct top_view *v)
+{
+	for (size_t i = 0; i < v->usage.n; i++) {
+		const struct cgroup_usage *now =
+			facts_cgroup(&v->facts, *(const u64 *)groups_key(&v->usage, i));
+
+		if (now)
+			*(struct cgroup_usage *)groups_value(&v->usage, i) = *now;
+	}
+}
+
+/* What was last is first. */
+static void interval_begin(struct top_view *v)
+{
+	processes_reset(v);
+	usage_reset(v);
+	groups_clear(&v->paths);
+	memcpy(v->pressure_first, v->pressure, sizeof(v->pressure));
+	facts_reset(&v->facts);
+	v->cost = v->cost_last;
+}
+
+static int kind_feed(struct top_view *v, const struct rec *r)
+{
+	switch (r->kind) {
+	case REC_PROCESS_MEMORY:
+		return memory_feed(v, (const void *)r);
+	case REC_FAULTS_AGG:
+		return fault_feed(v, (const void *)r);
+	case REC_STALLS_AGG:
+		return stall_feed(v, (const void *)r);
+	case REC_FRAG_ZONE:
+		return zone_feed(v, (const void *)r);
+	case REC_CGROUP_MEMORY:
+		return usage_feed(v, (const void *)r);
+	case REC_SESSION: /* again, when all is attached */
+		interval_begin(v);
+		return 0;
+	case REC_COST:
+		if (r->size < sizeof(struct rec_cost))
+			return 0;
+		v->cost_last = *(const struct rec_cost *)r;
+		if (!v->cost.h.size)
+			v->cost = v->cost_last;
+		return 0;
+	case REC_SYSTEM_PRESSURE:
+		pressure_feed(v, (const void *)r);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int top_feed(void *state, const struct rec *r)
+{
+	struct top_view *v = state;
+	int rc = facts_feed(&v->facts, r);
+
+	rc = rc ? rc : kind_feed(v, r);
+	return rc ? rc : held_feed(&v->held, r);
+}
+
+static int top_report(void *state, struct report *r)
+{
+	struct top_view *v = state;
+
+	top_processes_report(v, r);
+	top_groups_report(v, r);
+	top_machine_report(v, r);
+	top_paths_report(v, r);
+	return held_report(&v->held, r);
+}
+
+static void top_reset(void *state)
+{
+	struct top_view *v = state;
+
+	interval_begin(v);
+	held_reset(&v->held);
+}
+
+static bool top_remembers(const void *state)
+{
+	return held_remembers(&((const struct top_view *)state)->held);
+}
+
+static void top_destroy(void *state)
+{
+	struct top_view *v = state;
+
+	facts_free(&v->facts);
+	groups_free(&v->processes);
+	groups_free(&v->usage);
+	groups_free(&v->zones);
+	groups_free(&v->paths);
+	held_destroy(&v->held);
+}
+
+const struct view top_view = {
+	.size = sizeof(struct top_view),
+	.tables = (const struct view_table *const[]){top_tables, NULL},
+	.init = top_init,
+	.feed = top_feed,
+	.report = top_report,
+	.reset = top_reset,
+	.remembers = top_remembers,
+	.destroy = top_destroy,
+};

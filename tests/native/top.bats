@@ -1,0 +1,201 @@
+# top on a terminal: the pty is tmux's. What the screen says, what keys do, what is left behind.
+# bats file_tags=host
+load common
+
+setup() {
+	command -v tmux >/dev/null || skip "there is no tmux"
+	T=(tmux -L "memwhy-test-$$" -f /dev/null)
+	cd "$BATS_TEST_TMPDIR" || exit 1
+}
+
+teardown() {
+	"${T[@]}" kill-server 2>/dev/null || true
+}
+
+# pane COLSxROWS COMMAND: in a shell of its own, which says what came of it, and how the terminal is.
+pane() {
+	printf '%s; echo "STATUS $?"; read x\n' "$2" >run.sh
+	env -u TMUX LC_ALL=C.UTF-8 "${T[@]}" new-session -d -x "${1%x*}" -y "${1#*x}" "exec bash $PWD/run.sh"
+}
+
+screen() {
+	"${T[@]}" capture-pane -p
+}
+
+shows() { # PATTERN
+	screen | grep -qE -- "$1"
+}
+
+press() {
+	"${T[@]}" send-keys "$@"
+}
+
+record_some() {
+	needs_root
+	MEMWHY_TEST=1 "$MEMWHY" top --record some.mw --for 4s -i 1s -o json --out some.json 3>&-
+}
+
+# The terminal is as it was: it echoes, and shows what was there before.
+is_right() {
+	stty -a -F "$("${T[@]}" display-message -p '#{pane_tty}')" | tr ' ;' '\n\n' | grep -qx echo
+	[ "$("${T[@]}" display-message -p '#{alternate_on}')" -eq 0 ]
+}
+
+ends_with() { # STATUS
+	wait_for "shows '^STATUS $1$'"
+	wait_for is_right
+}
+
+@test "top: a live screen at three sizes, and q ends it" {
+	needs_root
+	for size in 80x24 120x40 200x60; do
+		pane $size "'$MEMWHY' top"
+		wait_for "shows 'PID +COMMAND.*RSS'"
+		wait_for "shows '^ *[0-9]+ .* (KiB|MiB|GiB)'"
+		shows '^Mem +\[a'
+		[ "$(screen | wc -l)" -eq "${size#*x}" ]
+		[ "$(screen | tail -n 1 | grep -c F1Help)" -eq 1 ]
+		wait_for "shows '  live '"
+		press q
+		ends_with 0
+		"${T[@]}" kill-server
+	done
+}
+
+@test "top: another size while it runs" {
+	needs_root
+	pane 120x40 "'$MEMWHY' top"
+	wait_for "shows 'F10Quit'"
+	"${T[@]}" resize-window -x 90 -y 20
+	wait_for '[ "$(screen | wc -l)" -eq 20 ] && screen | tail -n 1 | grep -q F1Help'
+	"${T[@]}" resize-window -x 300 -y 100
+	wait_for 'screen | tail -n 1 | grep -q F10Quit'
+	wait_for "shows 'CGROUP'"
+	press q
+	ends_with 0
+}
+
+@test "top: each key once" {
+	needs_root
+	pane 120x40 "'$MEMWHY' top"
+	wait_for "shows 'F10Quit'"
+	wait_for "shows '  live '"
+	press '?'
+	wait_for "shows 'PgUp, PgDn'"
+	press Escape
+	press t
+	wait_for "shows '^CGROUP +USAGE'"
+	press t
+	wait_for "shows '^ +PID'"
+	press f
+	wait_for "shows '^LEVEL +COST +FINDING'"
+	press Escape
+	press s
+	wait_for "shows '^SORT BY'"
+	press Escape
+	press /
+	press -l memwhy-no-such
+	wait_for "shows 'nothing matches'"
+	press Escape
+	wait_for "shows '^ +[0-9]+ '"
+	press Down PageDown PageUp Home End Up
+	press Enter
+	wait_for "shows '^ +PID +[0-9]+ +process$'"
+	press Escape
+	press Space
+	wait_for "shows 'PAUSED'"
+	press '['
+	press ']'
+	press j
+	wait_for "shows '^Jump to'"
+	press Escape
+	press J
+	wait_for "shows '  live '"
+	press '>'
+	wait_for "shows 'sorted by GROWTH'"
+	press F10
+	ends_with 0
+}
+
+@test "top: a recording is the same screen, whose numbers are those of -o json" {
+	record_some
+	pane 160x50 "'$MEMWHY' top --input some.mw"
+	wait_for "shows 'RECORDING .* of [0-9]+ '"
+	press J
+	last=$(jq -s 'length' some.json)
+	wait_for "shows 'RECORDING .*, $last of $last '"
+	total=$(jq -s -r '.[-1].rows[] | select(.table == "memory" and .part == "free") | .bytes' some.json)
+	shown=$(awk -v b="$total" 'BEGIN { g = b / 1073741824; m = b / 1048576
+		if (g >= 1) printf(g < 9.995 ? "%.2f GiB" : g < 99.95 ? "%.1f GiB" : "%.0f GiB", g)
+		else printf(m < 9.995 ? "%.2f MiB" : m < 99.95 ? "%.1f MiB" : "%.0f MiB", m) }')
+	wait_for "shows 'free $shown'"
+	first=$(screen | grep -A1 -E '^ +PID +COMMAND' | tail -n 1 | awk '{ print $1 }')
+	most=$(jq -s -r '[.[-1].rows[] | select(.table == "top")] | max_by(.rss_bytes) | .pid' some.json)
+	[ "$first" = "$most" ]
+	press '['
+	wait_for "shows ', $((last - 1)) of $last '"
+	press q
+	ends_with 0
+}
+
+@test "top: of a recording, the memory adds up in each interval, and tables are the same again" {
+	record_some
+	[ "$(jq -s 'length' some.json)" -ge 3 ]
+	jq -e -s 'all(.[]; ([.rows[] | select(.table == "memory") | .bytes] | add) ==
+		(.rows[] | select(.table == "machine") | .total_bytes))' some.json
+	"$MEMWHY" top --input some.mw -i 1s -o json >again.json
+	for f in some again; do
+		jq -S -c 'del(.rows[] | select(.table == "paths")) | .rows[]' "$f.json" | sha256sum >"$f.sum"
+	done
+	cmp some.sum again.sum
+}
+
+@test "top: a signal, or the end of either process, leaves the terminal as it was" {
+	needs_root
+	for way in "TERM top" "TERM screen" "KILL top" "KILL screen"; do
+		read -r signal who <<<"$way"
+		pane 100x30 "'$MEMWHY' top"
+		wait_for "shows '  live '"
+		shell=$("${T[@]}" display-message -p '#{pane_pid}')
+		top=$(pgrep -P "$shell" memwhy)
+		drawer=$(for p in $(pgrep -P "$top"); do
+			grep -q '^CapPrm:[[:space:]]*0*$' "/proc/$p/status" && readlink "/proc/$p/fd/0" | grep -q pts && echo "$p"
+		done | head -n 1)
+		if [ "$who" = top ]; then kill -"$signal" "$top"; else kill -"$signal" "$drawer"; fi
+		wait_for is_right
+		wait_for '! kill -0 $top && ! kill -0 $drawer'
+		"${T[@]}" kill-server
+	done
+}
+
+@test "top: a terminal that is unknown, or none, gets a sentence" {
+	pane 100x30 "TERM=nosuchterm '$MEMWHY' top"
+	wait_for "shows '^STATUS 2$'"
+	shows "does not know the terminal 'nosuchterm'"
+	"${T[@]}" kill-server
+	run --separate-stderr timeout 10 "$MEMWHY" top </dev/null
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"draws on a terminal"* ]]
+	[[ -z $output ]]
+}
+
+@test "top: where there is no database of terminals, the common ones are known" {
+	needs_root
+	mkdir empty
+	pane 100x30 "TERM=xterm-256color HOME=$PWD TERMINFO=$PWD/empty unshare -m sh -c 'for d in /etc/terminfo /lib/terminfo /usr/share/terminfo /usr/lib/terminfo; do [ ! -d \$d ] || mount --bind $PWD/empty \$d; done; exec \"$MEMWHY\" top'"
+	wait_for "shows 'F10Quit' || shows '^STATUS'"
+	shows F10Quit
+	press q
+	ends_with 0
+}
+
+@test "top: without rights it shows what procfs tells, and says what is missing" {
+	needs_root
+	pane 100x30 "setpriv --reuid 65534 --regid 65534 --clear-groups '$MEMWHY' top"
+	wait_for "shows '  live '"
+	wait_for "shows '^ *[0-9]+ .* (KiB|MiB|GiB)'"
+	press f
+	wait_for "shows 'NOT CHECKED'"
+	press q
+	ends_with 0
+}

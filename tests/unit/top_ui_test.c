@@ -1,0 +1,425 @@
+/* Frames and keys in, a canvas out: no terminal. */
+#include <locale.h>
+
+#include "base/clock.h"
+#include "top/ui.h"
+#include "view_fixture.h"
+
+#define SEC NSEC_PER_SEC
+#define MIB (1ULL << 20)
+
+static struct table *table_add(struct report *r, enum top_table which)
+{
+	const struct view_table *t = &top_tables[which];
+
+	return report_table(r, t->name, "", t->cols, t->n_cols);
+}
+
+static void process_add(struct table *t, u32 pid, const char *comm, u64 rss, const char *cgroup)
+{
+	struct cell *row = table_row(t);
+
+	row[TOP_PID] = cell_u64(pid);
+	row[TOP_COMM] = cell_text(comm);
+	row[TOP_RSS] = cell_u64(rss);
+	row[TOP_GROWTH] = cell_s64(-1024);
+	row[TOP_STALL] = cell_f64(0.25);
+	row[TOP_CGROUP] = cell_text(cgroup);
+}
+
+static void group_add(struct table *t, const char *path, u64 usage, u64 level)
+{
+	struct cell *row = table_row(t);
+
+	row[TOP_G_CGROUP] = cell_text(path);
+	row[TOP_G_USAGE] = cell_u64(usage);
+	row[TOP_G_LEVEL] = cell_u64(level);
+}
+
+static void machine_add(struct report *r)
+{
+	static const char *const parts[] = {
+		"anon", "shmem", "cache", "slab", "tables", "kernel", "huge", "other", "free"};
+	struct table *t = table_add(r, TOP_MACHINE);
+	struct cell *row = table_row(t);
+
+	row[TOP_M_TOTAL] = cell_u64(1024 * MIB);
+	row[TOP_M_MEMORY_SOME] = cell_f64(0.5);
+	t = table_add(r, TOP_MEMORY);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		row = table_row(t);
+		row[TOP_P_PART] = cell_text(parts[i]);
+		row[TOP_P_BYTES] = cell_u64((i == 8 ? 512 : i == 0 || i == 2 ? 256 : 0) * MIB);
+	}
+}
+
+static void path_add(struct report *r)
+{
+	struct cell *row = table_row(table_add(r, TOP_PATHS));
+
+	row[TOP_X_PID] = cell_u64(7);
+	row[TOP_X_WHAT] = cell_text("major fault");
+	row[TOP_X_COUNT] = cell_u64(3);
+}
+
+/* One interval, `n` seconds after the session began; with a finding in odd ones. */
+static void frame_make(struct str *out, u32 n)
+{
+	struct rec_session session = REC(struct rec_session, REC_SESSION, .scope = "system-wide");
+	struct stream s;
+	struct report r;
+	struct table *t;
+	struct finding *f;
+
+	assert_int_equal(stream_init(&s), 0);
+	session.h.time_ns = SEC;
+	session.wall_ns = 1700000000 * SEC; /* 22:13:20 */
+	assert_int_equal(stream_feed(&s, &session.h), 0);
+	s.first_ns = (1 + n) * SEC;
+	s.last_ns = (2 + n) * SEC;
+	report_init(&r, "top", &s);
+	t = table_add(&r, TOP_PROCESSES);
+	process_add(t, 7, "alpha", (10 + n) * MIB, "/a.slice/one.service");
+	process_add(t, 8, "beta\033[2J", 30 * MIB, "/a.slice");
+	process_add(t, 900, "gamma", 20 * MIB, "/b");
+	t = table_add(&r, TOP_GROUPS);
+	group_add(t, "/b", 20 * MIB, 1);
+	group_add(t, "/a.slice/one.service", 10 * MIB, 2);
+	group_add(t, "/a.slice", 40 * MIB, 1);
+	group_add(t, "/", 60 * MIB, 0);
+	machine_add(&r);
+	path_add(&r);
+	if (n % 2) {
+		f = report_finding(&r, LEVEL_WARNING, n % 4 == 1 ? "one" : "three");
+		f->title = "something is wrong";
+		f->why = "it is so";
+		finding_line(&r, f->try_, "`echo 1 > /proc/x`");
+	}
+	str_clear(out);
+	assert_int_equal(frame_pack(&r, out), 0);
+	report_destroy(&r);
+	stream_destroy(&s);
+}
+
+struct watched {
+	struct ui ui;
+	struct canvas canvas;
+	struct str line;
+};
+
+static void watch_begin(struct watched *w, bool replay, u32 frames, int rows, int cols)
+{
+	_cleanup_str_ struct str packed = {};
+
+	*w = (struct watched){};
+	assert_int_equal(ui_init(&w->ui, &(struct ui_options){.replay = replay}), 0);
+	assert_int_equal(canvas_size(&w->canvas, rows, cols), 0);
+	for (u32 i = 0; i < frames; i++) {
+		frame_make(&packed, i);
+		assert_int_equal(ui_frame(&w->ui, packed.buf, packed.len), 0);
+	}
+}
+
+static void watch_end(struct watched *w)
+{
+	ui_free(&w->ui);
+	canvas_free(&w->canvas);
+	str_free(&w->line);
+}
+
+static const char *line(struct watched *w, int y)
+{
+	ui_draw(&w->ui, &w->canvas);
+	str_clear(&w->line);
+	canvas_line(&w->canvas, y, &w->line);
+	return str_get(&w->line);
+}
+
+static bool shows(struct watched *w, const char *text)
+{
+	for (int y = 0; y < w->canvas.rows; y++)
+		if (strstr(line(w, y), text))
+			return true;
+	return false;
+}
+
+static void test_first_screen(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 1, 24, 80);
+	assert_string_equal(line(&w, 0), "memwhy top  22:13:21  live  system-wide  0 CPUs");
+	assert_string_equal(line(&w, 1), "Mem   [aaaaaaaaaaaaaaaacccccccccccccccc"
+					 "                               ] 1.00 GiB");
+	assert_string_equal(line(&w, 2), "      anon 256 MiB  cache 256 MiB  free 512 MiB");
+	assert_string_equal(line(&w, 3), "PSI   memory 50.0 %  no swap");
+	assert_string_equal(line(&w, 4), "Rate/s");
+	assert_string_equal(line(&w, 5), "Why   nothing was found");
+	assert_string_equal(line(&w, 6),
+		"    PID COMMAND                RSS↓  GROWTH/S TREND        "
+		"ANON MAJOR/S  STALL%");
+	assert_non_null(strstr(line(&w, 7), "8 beta\\x1b[2J"));
+	assert_non_null(strstr(line(&w, 8), "900 gamma"));
+	assert_non_null(strstr(line(&w, 9), "7 alpha"));
+	watch_end(&w);
+}
+
+static void test_keys(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 1, 60, 100);
+	ui_draw(&w.ui, &w.canvas);
+	ui_key(&w.ui, UI_KEY_END);
+	ui_draw(&w.ui, &w.canvas);
+	assert_int_equal(w.ui.pid, 7);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_true(shows(&w, "3 x major fault, counted without a stack"));
+	assert_true(shows(&w, "of no limit   /a.slice"));
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	ui_key(&w.ui, 'I');
+	assert_non_null(strstr(line(&w, 7), "7 alpha"));
+	ui_key(&w.ui, 'I');
+	ui_key(&w.ui, '/');
+	for (const char *p = "GAM"; *p; p++)
+		ui_key(&w.ui, (u32)*p);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_non_null(strstr(line(&w, 7), "900 gamma"));
+	assert_string_equal(line(&w, 8), "");
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	assert_non_null(strstr(line(&w, 9), "7 alpha"));
+	ui_key(&w.ui, '?');
+	assert_true(shows(&w, "PgUp"));
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	ui_key(&w.ui, 's');
+	assert_non_null(strstr(line(&w, 6), "SORT BY"));
+	ui_key(&w.ui, UI_KEY_HOME);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_non_null(strstr(line(&w, 7), "900 gamma"));
+	assert_false(w.ui.quits);
+	ui_key(&w.ui, 'q');
+	assert_true(w.ui.quits);
+	watch_end(&w);
+}
+
+static void test_tree(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 1, 24, 100);
+	ui_key(&w.ui, 't');
+	assert_memory_equal(line(&w, 7), "/ ", 2);
+	assert_memory_equal(line(&w, 8), "  a.slice ", 10);
+	assert_memory_equal(line(&w, 9), "    one.service ", 16);
+	assert_memory_equal(line(&w, 10), "  b ", 4);
+	ui_key(&w.ui, UI_KEY_DOWN);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_non_null(strstr(line(&w, 7), "8 beta"));
+	assert_non_null(strstr(line(&w, 8), "7 alpha"));
+	assert_string_equal(line(&w, 9), "");
+	watch_end(&w);
+}
+
+static void test_findings(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 2, 24, 100);
+	assert_non_null(strstr(line(&w, 5), "warning: something is wrong"));
+	ui_key(&w.ui, 'f');
+	assert_true(shows(&w, "warning   -         something is wrong"));
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_true(shows(&w, "echo 1 > /proc/x"));
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	assert_int_equal(w.ui.mode, UI_PROCESSES);
+	watch_end(&w);
+}
+
+/* Back and forth, by steps, by times, by findings. */
+static void test_time(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, true, 20, 24, 100);
+	assert_non_null(strstr(line(&w, 0), "RECORDING +1.0 s, 1 of 20"));
+	ui_key(&w.ui, ']');
+	assert_non_null(strstr(line(&w, 0), "+2.0 s, 2 of 20"));
+	assert_non_null(strstr(line(&w, 9), "11.0 MiB"));
+	ui_key(&w.ui, UI_KEY_LEFT);
+	ui_key(&w.ui, UI_KEY_LEFT);
+	assert_non_null(strstr(line(&w, 0), "+1.0 s, 1 of 20"));
+	ui_key(&w.ui, '}');
+	assert_non_null(strstr(line(&w, 0), "11 of 20"));
+	ui_key(&w.ui, 'n');
+	assert_non_null(strstr(line(&w, 0), "12 of 20"));
+	ui_key(&w.ui, 'N');
+	assert_non_null(strstr(line(&w, 0), "10 of 20"));
+	ui_key(&w.ui, 'j');
+	for (const char *p = "22:13:35"; *p; p++)
+		ui_key(&w.ui, (u32)*p);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_non_null(strstr(line(&w, 0), "22:13:35"));
+	ui_key(&w.ui, 'j');
+	for (const char *p = "-3s"; *p; p++)
+		ui_key(&w.ui, (u32)*p);
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_non_null(strstr(line(&w, 0), "17 of 20"));
+	ui_key(&w.ui, 'J');
+	assert_non_null(strstr(line(&w, 0), "20 of 20"));
+	watch_end(&w);
+}
+
+/* A replay goes on by itself, at the pace at which it was recorded. */
+static void test_play(void **state)
+{
+	struct watched w;
+	u64 now;
+
+	(void)state;
+	watch_begin(&w, true, 4, 24, 100);
+	assert_true(ui_tick(&w.ui, clock_mono_ns()) == UINT64_MAX);
+	ui_key(&w.ui, ' ');
+	now = w.ui.play_ns;
+	assert_true(ui_tick(&w.ui, now) == now + SEC);
+	assert_int_equal(w.ui.at, 1);
+	ui_tick(&w.ui, now + 10 * SEC);
+	assert_int_equal(w.ui.at, 3);
+	watch_end(&w);
+}
+
+/* What is live goes on behind a screen that is stopped. */
+static void test_pause(void **state)
+{
+	_cleanup_str_ struct str packed = {};
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 3, 24, 100);
+	ui_key(&w.ui, ' ');
+	frame_make(&packed, 3);
+	assert_int_equal(ui_frame(&w.ui, packed.buf, packed.len), 0);
+	assert_non_null(strstr(line(&w, 0), "PAUSED, 1 s ago"));
+	ui_key(&w.ui, 'J');
+	assert_non_null(strstr(line(&w, 0), "live"));
+	assert_int_equal(w.ui.at, 3);
+	watch_end(&w);
+}
+
+/* Ten minutes are kept, no more. */
+static void test_history_is_ten_minutes(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 700, 24, 100);
+	assert_int_equal(w.ui.history.list.n, 601);
+	assert_int_equal(w.ui.history.gone, 99);
+	assert_true(w.ui.history.bytes < 2 * MIB);
+	assert_true(history_rss(&w.ui.history, 600, 7) == 709 * (double)MIB);
+	ui_key(&w.ui, '[');
+	assert_int_equal(w.ui.at, 599);
+	watch_end(&w);
+}
+
+/* A frame that is damaged is refused, wherever that is. */
+static void test_damaged_frames(void **state)
+{
+	_cleanup_str_ struct str packed = {};
+	struct scene s;
+
+	(void)state;
+	frame_make(&packed, 1);
+	for (size_t n = 0; n < packed.len; n++)
+		if (!frame_open(packed.buf, n, &s))
+			fail_msg("cut at %zu it was taken", n);
+	for (size_t i = 0; i < packed.len * 8; i++) {
+		packed.buf[i / 8] ^= (char)(1 << i % 8);
+		if (!frame_open(packed.buf, packed.len, &s))
+			scene_free(&s);
+		packed.buf[i / 8] ^= (char)(1 << i % 8);
+	}
+	assert_int_equal(frame_open(packed.buf, packed.len, &s), 0);
+	scene_free(&s);
+}
+
+static void nothing_steers(const struct canvas *c)
+{
+	for (int i = 0; i < c->rows * c->cols; i++)
+		for (const char *p = c->cells[i].text; *p; p++)
+			assert_true((u8)*p >= ' ' && *p != 127);
+}
+
+/* Any keys, any size: no more is asked than to survive, and to write nothing but text. */
+static void test_random_keys_and_sizes(void **state)
+{
+	static const u32 chars[] = {'q' + 1, '[', ']', '{', '}', 'n', 'N', 'j', 'J', ' ', 't', 'f',
+		's', '<', '>', 'I', '/', '\\', '?', 'h', '1', ':', 'a', 27, 0x20ac};
+	_cleanup_str_ struct str packed = {};
+	struct watched w;
+
+	(void)state;
+	srand(1);
+	for (int replay = 0; replay < 2; replay++) {
+		watch_begin(&w, replay, 5, 24, 80);
+		for (u32 i = 0; i < 4000; i++) {
+			u32 key = rand() % 2 ? chars[(size_t)rand() % ARRAY_SIZE(chars)]
+					     : UI_KEY_UP + (u32)rand() % 26;
+
+			if (key == UI_KEY_F10)
+				continue;
+			w.ui.click_y = rand() % 60 - 5;
+			ui_key(&w.ui, key);
+			if (i % 97 == 0)
+				assert_int_equal(
+					canvas_size(&w.canvas, rand() % 60, rand() % 320), 0);
+			if (i % 31 == 0) {
+				frame_make(&packed, 5 + i / 31);
+				assert_int_equal(ui_frame(&w.ui, packed.buf, packed.len), 0);
+			}
+			ui_draw(&w.ui, &w.canvas);
+			if (i % 50 == 0)
+				nothing_steers(&w.canvas);
+		}
+		assert_false(w.ui.quits);
+		watch_end(&w);
+	}
+}
+
+static void test_ascii(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 12, 24, 100);
+	w.canvas.ascii = true;
+	for (int y = 0; y < 24; y++)
+		for (const char *p = line(&w, y); *p; p++)
+			assert_true(*p >= ' ' && (u8)*p < 127);
+	watch_end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first_screen),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_play),
+		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_history_is_ten_minutes),
+		cmocka_unit_test(test_damaged_frames),
+		cmocka_unit_test(test_random_keys_and_sizes),
+		cmocka_unit_test(test_ascii),
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

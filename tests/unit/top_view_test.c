@@ -1,0 +1,291 @@
+/* A stream of records in, the tables of `top` out. */
+#include "base/clock.h"
+#include "probes/faults/faults.h"
+#include "probes/stalls/stalls.h"
+#include "top/view.h"
+#include "view_fixture.h"
+
+#define SEC NSEC_PER_SEC
+#define MIB (1ULL << 20)
+
+static void put(struct fixture *f, void *rec, u16 kind, size_t size, u64 time_ns)
+{
+	struct rec *r = rec;
+
+	r->kind = kind;
+	r->size = (u32)((size + 7) & ~7UL);
+	r->time_ns = time_ns;
+	view_feed(f, r);
+}
+
+#define PUT(f_, rec_, kind_, time_) put((f_), &(rec_), (kind_), sizeof(rec_), (time_))
+
+static void put_value(struct fixture *f, u16 source, const char *name, u64 value, u64 time_ns)
+{
+	struct system_value v = {.source = source, .value = value};
+
+	snprintf(v.name, sizeof(v.name), "%s", name);
+	PUT(f, v, REC_SYSTEM_VALUE, time_ns);
+}
+
+static void put_begin(struct fixture *f)
+{
+	struct rec_host host = {.page_bytes = 4096, .cpus = 4, .nodes = 1};
+	struct rec_session session = {.scope = "system-wide"};
+
+	view_open(f, &top_view, &(struct view_options){}, "top");
+	PUT(f, host, REC_HOST, SEC);
+	PUT(f, session, REC_SESSION, SEC);
+}
+
+static void put_method(struct fixture *f, const char *probe)
+{
+	struct rec_method m = {.data = "it", .method = "a way"};
+
+	snprintf(m.probe, sizeof(m.probe), "%s", probe);
+	PUT(f, m, REC_METHOD, SEC);
+}
+
+static void put_process(struct fixture *f, u32 pid, u64 rss, u64 minor, u64 time_ns, u16 flags)
+{
+	struct process_memory m = {.h.flags = flags,
+		.tgid = pid,
+		.start_ns = 7,
+		.rss_bytes = rss,
+		.anon_bytes = rss / 2};
+
+	m.minflt_total = minor;
+	m.cgroup = 11;
+	m.oom_score = 600;
+	snprintf(m.comm, sizeof(m.comm), "p%u", pid);
+	PUT(f, m, REC_PROCESS_MEMORY, time_ns);
+}
+
+static void put_tick(struct fixture *f, u64 time_ns)
+{
+	struct rec_tick t = {};
+
+	PUT(f, t, REC_TICK, time_ns);
+}
+
+static void interval_next(struct fixture *f)
+{
+	top_view.reset(f->view);
+	stream_interval_begin(&f->stream);
+}
+
+static size_t row_of(const struct table *t, const char *column, u64 value)
+{
+	int c = table_column(t, column);
+
+	for (size_t i = 0; i < t->n_rows; i++)
+		if (table_cell(t, i, (size_t)c)->u == value)
+			return i;
+	fail_msg("no row with %s %llu", column, value);
+	return 0;
+}
+
+static const struct cell *cell_of(const struct table *t, size_t row, const char *column)
+{
+	return table_cell(t, row, (size_t)table_column(t, column));
+}
+
+/* The bar adds up, also where the kernel's counts are not of one moment. */
+static void test_memory_adds_up(void **state)
+{
+	(void)state;
+	for (int over = 0; over < 2; over++) {
+		struct fixture f;
+		const struct table *t;
+		u64 sum = 0;
+
+		put_begin(&f);
+		put_value(&f, SYSTEM_MEMINFO, "MemTotal", 1000 * MIB, SEC);
+		put_value(&f, SYSTEM_MEMINFO, "MemFree", 300 * MIB, SEC);
+		put_value(&f, SYSTEM_MEMINFO, "AnonPages", 200 * MIB, SEC);
+		put_value(&f, SYSTEM_MEMINFO, "Cached", (over ? 600 : 250) * MIB, SEC);
+		put_value(&f, SYSTEM_MEMINFO, "Shmem", 50 * MIB, SEC);
+		put_value(&f, SYSTEM_MEMINFO, "Slab", 30 * MIB, SEC);
+		put_tick(&f, 2 * SEC);
+		view_report(&f);
+		t = view_table_of(&f, "memory");
+		for (size_t i = 0; i < t->n_rows; i++)
+			sum += cell_of(t, i, "bytes")->u;
+		assert_int_equal(sum, 1000 * MIB);
+		assert_string_equal(cell_of(t, 2, "part")->text, "cache");
+		assert_int_equal(cell_of(t, 2, "bytes")->u, (over ? 420 : 200) * MIB);
+		view_close(&f);
+	}
+}
+
+static void test_growth_is_by_the_distance_of_samples(void **state)
+{
+	struct fixture f;
+	const struct table *t;
+
+	(void)state;
+	put_begin(&f);
+	put_process(&f, 5, 100 * MIB, 1000, SEC, PROCESS_EVERY);
+	put_tick(&f, 2 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "top");
+	assert_int_equal(cell_of(t, 0, "growth_bytes_per_s")->type, CELL_EMPTY);
+	assert_int_equal(cell_of(t, 0, "oom_score")->type, CELL_EMPTY);
+	interval_next(&f);
+	view_again(&f);
+	put_process(&f, 5, 120 * MIB, 1400, 3 * SEC, PROCESS_EVERY | PROCESS_OOM);
+	put_tick(&f, 3 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "top");
+	assert_int_equal(t->n_rows, 1);
+	assert_int_equal(cell_of(t, 0, "growth_bytes_per_s")->s, 10 * MIB);
+	assert_true(cell_of(t, 0, "minor_per_s")->f == 200.0);
+	assert_int_equal(cell_of(t, 0, "oom_score")->u, 600);
+	view_close(&f);
+}
+
+/* Of those that are sent at each sample, who is not in the last one is gone. */
+static void test_who_is_not_sampled_is_gone(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	put_begin(&f);
+	put_process(&f, 5, MIB, 0, SEC, PROCESS_EVERY);
+	put_process(&f, 6, MIB, 0, SEC, PROCESS_EVERY);
+	put_process(&f, 7, MIB, 0, SEC, 0);
+	put_process(&f, 5, MIB, 0, 2 * SEC, PROCESS_EVERY);
+	put_tick(&f, 2 * SEC);
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "top")->n_rows, 2);
+	row_of(view_table_of(&f, "top"), "pid", 5);
+	row_of(view_table_of(&f, "top"), "pid", 7);
+	view_close(&f);
+}
+
+static void put_events(struct fixture *f, u64 time_ns)
+{
+	struct faults_agg fault = {.tgid = 5, .count = 30, .total_ns = SEC / 4, .comm = "p5"};
+	struct stalls_agg stall = {.tgid = 8, .count = 2, .total_ns = SEC / 2, .comm = "p8"};
+
+	PUT(f, fault, REC_FAULTS_AGG, time_ns);
+	fault.flags = FAULT_MAJOR;
+	fault.map = FAULT_MAP_FILE;
+	fault.count = 3;
+	PUT(f, fault, REC_FAULTS_AGG, time_ns);
+	PUT(f, stall, REC_STALLS_AGG, time_ns);
+}
+
+/* Events are told where they were looked at; one without a sample has a line too. */
+static void test_events_are_of_the_interval(void **state)
+{
+	struct fixture f;
+	const struct table *t;
+	size_t row;
+
+	(void)state;
+	put_begin(&f);
+	put_method(&f, "faults");
+	put_method(&f, "stalls");
+	put_process(&f, 5, MIB, 0, SEC, PROCESS_EVERY);
+	put_events(&f, 2 * SEC);
+	put_tick(&f, 2 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "top");
+	row = row_of(t, "pid", 5);
+	assert_true(cell_of(t, row, "minor_per_s")->f == 30.0);
+	assert_true(cell_of(t, row, "major_per_s")->f == 3.0);
+	assert_true(cell_of(t, row, "fault_ratio")->f == 0.5);
+	row = row_of(t, "pid", 8);
+	assert_true(cell_of(t, row, "stall_ratio")->f == 0.5);
+	assert_int_equal(cell_of(t, row, "rss_bytes")->type, CELL_EMPTY);
+	assert_string_equal(cell_of(t, row, "comm")->text, "p8");
+	assert_int_equal(view_table_of(&f, "paths")->n_rows, 3);
+	interval_next(&f);
+	view_again(&f);
+	put_process(&f, 5, MIB, 0, 3 * SEC, PROCESS_EVERY);
+	put_tick(&f, 3 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "top");
+	assert_int_equal(t->n_rows, 1);
+	assert_true(cell_of(t, 0, "major_per_s")->f == 0);
+	assert_int_equal(view_table_of(&f, "paths")->n_rows, 0);
+	view_close(&f);
+}
+
+static void put_group(
+	struct fixture *f, u64 id, const char *path, u64 usage, u64 limit, u64 time_ns)
+{
+	union {
+		struct rec_cgroup r;
+		char room[sizeof(struct rec_cgroup) + 64];
+	} name = {.r = {.id = id, .length = (u32)strlen(path)}};
+	struct cgroup_usage u = {.cgroup = id, .usage_bytes = usage, .limit_bytes = limit};
+
+	strcpy(name.r.path, path);
+	put(f, &name, REC_CGROUP, sizeof(name), time_ns);
+	u.high_bytes = CGROUP_USAGE_NONE;
+	PUT(f, u, REC_CGROUP_MEMORY, time_ns);
+}
+
+/* The lowest limit of the chain, and the least room below one, which may be of another group. */
+static void test_limits_of_the_chain(void **state)
+{
+	struct fixture f;
+	const struct table *t;
+
+	(void)state;
+	put_begin(&f);
+	put_group(&f, 1, "/", 900 * MIB, CGROUP_USAGE_NONE, SEC);
+	put_group(&f, 10, "/a", 190 * MIB, 200 * MIB, SEC);
+	put_group(&f, 11, "/a/b", 50 * MIB, 100 * MIB, SEC);
+	put_group(&f, 12, "/ab", 50 * MIB, 60 * MIB, SEC);
+	put_process(&f, 5, MIB, 0, SEC, PROCESS_EVERY);
+	put_tick(&f, 2 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "top");
+	assert_int_equal(cell_of(t, 0, "limit_bytes")->u, 100 * MIB);
+	assert_int_equal(cell_of(t, 0, "headroom_bytes")->u, 10 * MIB);
+	assert_string_equal(cell_of(t, 0, "cgroup")->text, "/a/b");
+	t = view_table_of(&f, "cgroups");
+	assert_int_equal(t->n_rows, 4);
+	assert_int_equal(
+		cell_of(t, row_of(t, "usage_bytes", 900 * MIB), "limit_bytes")->type, CELL_EMPTY);
+	view_close(&f);
+}
+
+/* What was counted while programs were attached is not of the first interval. */
+static void test_the_interval_begins_when_all_is_attached(void **state)
+{
+	struct rec_session again = {.scope = "system-wide"};
+	struct fixture f;
+	const struct table *t;
+
+	(void)state;
+	put_begin(&f);
+	put_value(&f, SYSTEM_MEMINFO, "MemTotal", 1000 * MIB, SEC);
+	put_value(&f, SYSTEM_VMSTAT, "pgfault", 1000, SEC);
+	put_value(&f, SYSTEM_VMSTAT, "pgfault", 501000, 2 * SEC);
+	PUT(&f, again, REC_SESSION, 2 * SEC);
+	put_value(&f, SYSTEM_VMSTAT, "pgfault", 501010, 3 * SEC);
+	put_tick(&f, 3 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "machine");
+	assert_true(cell_of(t, 0, "faults_per_s")->f == 10.0);
+	assert_int_equal(cell_of(t, 0, "memory_some_ratio")->type, CELL_EMPTY);
+	view_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory_adds_up),
+		cmocka_unit_test(test_growth_is_by_the_distance_of_samples),
+		cmocka_unit_test(test_who_is_not_sampled_is_gone),
+		cmocka_unit_test(test_events_are_of_the_interval),
+		cmocka_unit_test(test_limits_of_the_chain),
+		cmocka_unit_test(test_the_interval_begins_when_all_is_attached),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
