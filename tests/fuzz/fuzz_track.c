@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "probes/heap/collect/cursor.h"
+#include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/events/event_replay.h"
 #include "probes/heap/events/event_writer.h"
 #include "probes/heap/heap_records.h"
@@ -22,12 +22,12 @@ struct input {
 };
 
 struct world {
-	struct image *image;
+	struct tracked_program *program;
 	VEC(struct heap_process *) processes;
 	news_buffer news;
 	u64 now_ms;
 	u64 written[SLOTS]; /* words, as the program would count them */
-	touched_buffer told;
+	block_lookup_buffer told;
 	u64 asked, held, gone; /* accesses; blocks told of, and that they went */
 	struct event_replay *replay;
 	VEC(struct heap_total) replayed;
@@ -48,7 +48,7 @@ static void check(int right)
 		abort();
 }
 
-static struct heap_process *found(struct image *image, u32 index, void *arg)
+static struct heap_process *found(struct tracked_program *program, u32 index, void *arg)
 {
 	struct heap_process *p = calloc(1, sizeof(*p));
 	struct world *w = arg;
@@ -57,12 +57,12 @@ static struct heap_process *found(struct image *image, u32 index, void *arg)
 		abort();
 	p->id = (u32)w->processes.n;
 	p->index = index;
-	p->image = image->id;
+	p->program = program->id;
 	p->pidfd = -1;
 	p->foreign = true; /* nobody is asked for pids that the input made up */
 	p->start_ns = w->now_ms * 1000000;
-	p->touched = touched_new(&w->told, 0);
-	if (event_writer_open(p->id, p->image, &p->events))
+	p->touched = block_lookup_new(&w->told, 0);
+	if (event_writer_open(p->id, p->program, &p->events))
 		abort();
 	return p;
 }
@@ -86,7 +86,7 @@ static void events_take(struct world *w, const struct news *n)
 	*e = (struct heap_events){
 		.h = {.size = (u32)size, .kind = REC_HEAP_EVENTS},
 		.process = n->process,
-		.image = n->image,
+		.program = n->program,
 		.before = n->v[0],
 		.bytes = (u32)n->v[1],
 	};
@@ -166,8 +166,8 @@ static void mappings_check(struct mappings *m)
 
 static void word_put(struct world *w, u32 slot, u64 word)
 {
-	struct image *i = w->image;
-	u32 grown = i->cursors[slot] ? i->cursors[slot]->grown : slot ? 0 : i->rings.main;
+	struct tracked_program *i = w->program;
+	u32 grown = i->readers[slot] ? i->readers[slot]->grown : slot ? 0 : i->rings.main;
 	u64 *ring = (u64 *)((char *)i->head + track_ring_offset(slot, grown));
 
 	ring[w->written[slot]++ & (track_words(slot, grown) - 1)] = word;
@@ -214,27 +214,27 @@ static void event_put(struct world *w, u32 slot, struct input *in)
 
 static void slot_put(struct world *w, u32 slot, struct input *in)
 {
-	struct track_slot *s = &w->image->head->slot[slot];
+	struct track_slot *s = &w->program->head->slot[slot];
 
 	s->process = (u32)take(in, 1) % 4 ? (u32)take(in, 1) % 3 : (u32)take(in, 4);
 	s->tid = (u32)take(in, 1);
 	s->dropped = (u32)take(in, 1);
 	s->state = (u32)take(in, 1) % 4;
 	s->full = (u32)take(in, 1) % 4;
-	if (w->image->cursors[slot])
-		s->turned = s->full ? w->image->cursors[slot]->given : (u32)take(in, 4);
-	w->image->head->slots = (u32)take(in, 1) % 8 ? SLOTS : (u32)take(in, 4);
+	if (w->program->readers[slot])
+		s->turned = s->full ? w->program->readers[slot]->given : (u32)take(in, 4);
+	w->program->head->slots = (u32)take(in, 1) % 8 ? SLOTS : (u32)take(in, 4);
 }
 
 /* What is told of a block was asked for. */
 static void access_ask(struct world *w, struct input *in)
 {
 	struct touch t = {.address = 0x550000000000 + take(in, 2), .time_ns = take(in, 4)};
-	struct heap_process *p = w->image->processes[take(in, 1) % 3];
-	struct heap_process *parent = w->image->processes[take(in, 1) % 3];
+	struct heap_process *p = w->program->processes[take(in, 1) % 3];
+	struct heap_process *parent = w->program->processes[take(in, 1) % 3];
 
 	if (p)
-		check(!touched_ask(p, parent, (u32)take(in, 1), &t));
+		check(!block_lookup_ask(p, parent, (u32)take(in, 1), &t));
 	w->asked += p != NULL;
 	vec_each (b, &w->told) {
 		w->held += b->what == TOUCHED_HELD;
@@ -254,7 +254,7 @@ static void step(struct world *w, struct input *in)
 		slot_put(w, slot, in);
 		break;
 	case 1:
-		w->image->head->slot[slot].tail = take(in, 8);
+		w->program->head->slot[slot].tail = take(in, 8);
 		break;
 	case 2:
 		word_put(w, slot, take(in, 8));
@@ -263,24 +263,24 @@ static void step(struct world *w, struct input *in)
 		w->written[slot] += take(in, 1); /* an event that is never finished */
 		break;
 	case 4:
-		check(image_read(w->image, w->now_ms += take(in, 1), &w->news) >= 0);
+		check(tracked_read(w->program, w->now_ms += take(in, 1), &w->news) >= 0);
 		news_check(w);
 		break;
 	case 5:
-		check(!image_sweep(w->image, w->now_ms, &w->news));
+		check(!tracked_sweep(w->program, w->now_ms, &w->news));
 		break;
 	case 6:
 		index = (u32)take(in, 1) % 3;
-		if (w->image->processes[index])
-			check(!image_end(
-				w->image, w->image->processes[index], w->now_ms, &w->news));
+		if (w->program->processes[index])
+			check(!tracked_end(
+				w->program, w->program->processes[index], w->now_ms, &w->news));
 		break;
 	case 7:
 		access_ask(w, in);
 		break;
 	case 8:
-		w->image->held = take(in, 1) & 1;
-		w->image->until = take(in, 8);
+		w->program->held = take(in, 1) & 1;
+		w->program->until = take(in, 8);
 		break;
 	default:
 		event_put(w, slot, in);
@@ -290,8 +290,9 @@ static void step(struct world *w, struct input *in)
 static void world_close(struct world *w)
 {
 	for (u32 i = 0; i < TRACK_PROCESSES; i++)
-		if (w->image->processes[i])
-			check(!image_end(w->image, w->image->processes[i], w->now_ms, &w->news));
+		if (w->program->processes[i])
+			check(!tracked_end(
+				w->program, w->program->processes[i], w->now_ms, &w->news));
 	news_check(w);
 	replay_check(w);
 	event_replay_close(w->replay);
@@ -301,12 +302,12 @@ static void world_close(struct world *w)
 		account_free_all(&(*p)->account);
 		mappings_check(&(*p)->mappings);
 		mappings_free(&(*p)->mappings);
-		touched_free_all((*p)->touched);
-		vec_free(&(*p)->cursors);
+		block_lookup_free_all((*p)->touched);
+		vec_free(&(*p)->readers);
 		vec_free(&(*p)->names);
 		free(*p);
 	}
-	image_close(w->image);
+	tracked_close(w->program);
 	vec_free(&w->processes);
 	vec_free(&w->news);
 	vec_free(&w->told);
@@ -318,18 +319,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct world w = {.now_ms = 1000};
 	int file;
 
-	if (image_open(1, getpid(), 0, false, &w.image, &file))
+	if (tracked_open(1, getpid(), 0, false, &w.program, &file))
 		return 0;
 	check(!event_replay_open(0, UINT64_MAX, UINT64_MAX, replayed_put, &w, &w.replay));
 	close(file);
-	w.image->found = found;
-	w.image->arg = &w;
+	w.program->found = found;
+	w.program->arg = &w;
 	/* One thread of one process, for a start. */
-	w.image->head->slot[0].state = TRACK_TAKEN;
-	w.image->head->slots = 1;
+	w.program->head->slot[0].state = TRACK_TAKEN;
+	w.program->head->slots = 1;
 	while (in.left)
 		step(&w, &in);
-	check(image_read(w.image, w.now_ms, &w.news) >= 0);
+	check(tracked_read(w.program, w.now_ms, &w.news) >= 0);
 	world_close(&w);
 	return 0;
 }

@@ -28,7 +28,7 @@ static u64 any(u64 below)
 	return (x >> 11) % below;
 }
 
-/* What a cursor does (cursor.c), at one time. */
+/* What a ring reader does (ring_reader.c), at one time. */
 struct act {
 	u8 what; /* enum heap_event_what */
 	u32 thread, stack;
@@ -70,7 +70,7 @@ static void told_open(struct told *t, bool write)
 {
 	u32 thread;
 
-	*t = (struct told){.p = {.id = 7, .pid = 70, .image = 3, .comm = "worker"}};
+	*t = (struct told){.p = {.id = 7, .pid = 70, .program = 3, .comm = "worker"}};
 	t->p.start_ns = BEGIN_MS * 1000000ULL;
 	if (write)
 		assert_int_equal(event_writer_open(7, 3, &t->w), 0);
@@ -148,7 +148,7 @@ static void chunks_add(recording *to, struct event_writer *w)
 		assert_int_equal(n->kind, NEWS_EVENTS);
 		*e = (struct heap_events){.h = {.kind = REC_HEAP_EVENTS},
 			.process = n->process,
-			.image = n->image,
+			.program = n->program,
 			.before = n->v[0],
 			.bytes = (u32)n->v[1]};
 		memcpy(e->code, &n->v[2], e->bytes);

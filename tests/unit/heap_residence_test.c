@@ -5,7 +5,7 @@
 
 #include "data/sys/fixture.h"
 
-#include "probes/heap/collect/cursor.h"
+#include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/residence/fault_events.h"
 #include "probes/heap/view/heap_view.h"
 #include "sys/pagemap.h"
@@ -247,9 +247,9 @@ static void what_memory_is(void **state)
 static void faults_count_where_they_are(void **state)
 {
 	struct rig *g = *state;
-	struct heap_process p = {.pid = 7, .image = 1};
-	touched_buffer out = {};
-	struct cursor c = {.process = &p, .tid = 7};
+	struct heap_process p = {.pid = 7, .program = 1};
+	block_lookup_buffer out = {};
+	struct ring_reader c = {.process = &p, .tid = 7};
 	struct touch in = {.address = ANON + 100, .time_ns = 5, .fault = FAULT_IS_MINOR};
 	struct touch next = {.address = ANON + 0x2000, .time_ns = 6, .fault = FAULT_IS_MAJOR};
 
@@ -257,24 +257,24 @@ static void faults_count_where_they_are(void **state)
 	assert_int_equal(residence_read(g->r, 7), 0);
 	p.account = g->account;
 	p.residence = g->r;
-	p.touched = touched_new(&out, 0);
-	assert_int_equal(vec_push(&p.cursors, &c), 0);
+	p.touched = block_lookup_new(&out, 0);
+	assert_int_equal(vec_push(&p.readers, &c), 0);
 	assert_int_equal(account_alloc(&p.account, 0, ANON + 64, 100, 0, 3, false, 0), 0);
-	assert_int_equal(touched_alloc(&c, ANON + 64, 100, false, 1), 0);
-	assert_int_equal(touched_ask(&p, NULL, 7, &in), 0);
-	assert_int_equal(touched_ask(&p, NULL, 7, &next), 0);
+	assert_int_equal(block_lookup_alloc(&c, ANON + 64, 100, false, 1), 0);
+	assert_int_equal(block_lookup_ask(&p, NULL, 7, &in), 0);
+	assert_int_equal(block_lookup_ask(&p, NULL, 7, &next), 0);
 	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 3, 0)->minor, 1);
 	assert_int_equal(sums(g, HEAP_PLACE_LIBC, 0, 0)->major, 1);
 	/* calloc returns what it wrote to */
 	assert_int_equal(account_alloc(&p.account, 0, ANON + 0x1000, 0x2000, 0, 4, false, 0), 0);
-	assert_int_equal(touched_alloc(&c, ANON + 0x1000, 0x2000, false, 2), 0);
+	assert_int_equal(block_lookup_alloc(&c, ANON + 0x1000, 0x2000, false, 2), 0);
 	assert_int_equal(sums(g, HEAP_PLACE_BLOCK, 4, 0)->major, 1);
 	assert_int_equal(sums(g, HEAP_PLACE_LIBC, 0, 0)->major, 0);
 	assert_int_equal(g->r->minor + g->r->major, 2);
 	assert_int_equal(out.n, 0); /* nobody is told of blocks */
 	g->account = p.account;
-	touched_free_all(p.touched);
-	vec_free(&p.cursors);
+	block_lookup_free_all(p.touched);
+	vec_free(&p.readers);
 	vec_free(&c.misses);
 }
 

@@ -29,17 +29,17 @@
 /* Records whose stacks get their names, which are by program, just before they are sent. */
 struct site_to_send {
 	struct heap_site r;
-	u32 image;
+	u32 program;
 };
 
 struct mapping_to_send {
 	struct heap_mapping r;
-	u32 image;
+	u32 program;
 };
 
 struct residence_to_send {
 	struct heap_residence r;
-	u32 image;
+	u32 program;
 };
 
 struct heap_state {
@@ -138,17 +138,17 @@ static int take(struct capture *c, void *state)
 static int blocks_settle(struct capture *c, void *arg, u64 time_ns)
 {
 	struct heap_state *s = arg;
-	touched_buffer told = {};
+	block_lookup_buffer told = {};
 	const char *asker = c->probe;
 	int rc = collector_settle(s->collector, time_ns, &told);
 
 	c->probe = "heap";
 	rc = rc || !told.n ? rc : take(c, s);
 	for (size_t i = 0; i < told.n && !rc; i++) {
-		const struct touched_block *t = &told.v[i];
+		const struct block_lookup_block *t = &told.v[i];
 		struct numa_block b = heap_block_of(t);
 
-		b.ustack = heap_names_stack(&s->names, t->image, t->stack);
+		b.ustack = heap_names_stack(&s->names, t->program, t->stack);
 		rc = capture_emit(c, &b.h);
 	}
 	vec_free(&told);
@@ -176,7 +176,7 @@ static int sites_copy(struct heap_state *s, struct heap_process *p)
 		if (a->sites.v[i].changed || a->sites.v[i].peak != a->peak ||
 			(a->old_ms && a->sites.v[i].live_blocks))
 			rc = vec_push(
-				&s->sites, ((struct site_to_send){heap_site_of(p, i), p->image}));
+				&s->sites, ((struct site_to_send){heap_site_of(p, i), p->program}));
 	return rc;
 }
 
@@ -190,8 +190,8 @@ static int mappings_copy(struct heap_state *s, struct heap_process *p)
 
 		if (!site->changed && site->peak == m->peak)
 			continue;
-		rc = vec_push(
-			&s->mappings, ((struct mapping_to_send){heap_mapping_of(p, i), p->image}));
+		rc = vec_push(&s->mappings,
+			((struct mapping_to_send){heap_mapping_of(p, i), p->program}));
 	}
 	if (m->sites.n || m->unmaps)
 		rc = rc ? rc : vec_push(&s->mapped, heap_mapped_of(p));
@@ -206,7 +206,7 @@ static int residences_copy(const struct capture *c, struct heap_state *s, struct
 
 	for (size_t i = 0; r && i < r->sums.n && !rc; i++) {
 		const struct residence_key *k = groups_key(&r->sums, i);
-		struct residence_to_send e = {.image = p->image};
+		struct residence_to_send e = {.program = p->program};
 
 		if (!((const struct residence_sums *)groups_value(&r->sums, i))->changed)
 			continue;
@@ -238,7 +238,7 @@ static void process_sent(struct heap_process *p)
 	vec_free(&p->account.ages);
 	vec_free(&p->account.threads);
 	vec_free(&p->names);
-	touched_free_all(take_ptr(p->touched));
+	block_lookup_free_all(take_ptr(p->touched));
 }
 
 /* How things stand, while they stand still: between intervals the sums of processes, and where
@@ -287,18 +287,18 @@ static int accounts_emit(struct capture *c, struct heap_state *s)
 		rc = rc ? rc : capture_emit(c, &r->h);
 	}
 	vec_each (e, &s->sites) {
-		e->r.stack = heap_names_stack(&s->names, e->image, e->r.site);
+		e->r.stack = heap_names_stack(&s->names, e->program, e->r.site);
 		rc = rc ? rc : capture_emit(c, &e->r.h);
 	}
 	vec_each (e, &s->mappings) {
-		e->r.stack = heap_names_stack(&s->names, e->image, e->r.site);
+		e->r.stack = heap_names_stack(&s->names, e->program, e->r.site);
 		rc = rc ? rc : capture_emit(c, &e->r.h);
 	}
 	vec_each (r, &s->mapped)
 		rc = rc ? rc : capture_emit(c, &r->h);
 	vec_each (e, &s->residences) {
 		if (e->r.place == HEAP_PLACE_BLOCK || e->r.place == HEAP_PLACE_MAPPED)
-			e->r.stack = heap_names_stack(&s->names, e->image, e->r.site);
+			e->r.stack = heap_names_stack(&s->names, e->program, e->r.site);
 		rc = rc ? rc : capture_emit(c, &e->r.h);
 	}
 	vec_each (r, &s->looked)

@@ -120,16 +120,16 @@ struct heap_mapping {
 struct heap_events {
 	struct rec h;
 	u32 process;
-	u32 image;  /* number of its program, which numbers stacks */
-	u64 before; /* events in the chunks before */
-	u32 bytes;  /* of code */
-	u32 code[]; /* its bytes; the last ones may be padding */
+	u32 program; /* number of its program, which numbers stacks */
+	u64 before;  /* events in the chunks before */
+	u32 bytes;   /* of code */
+	u32 code[];  /* its bytes; the last ones may be padding */
 };
 
 /* What the numbers of stacks in a program stand for. */
 struct heap_stacks {
 	struct rec h;
-	u32 image;
+	u32 program;
 	u32 n;
 	u32 v[]; /* n pairs: number, and its REC_STACK (0: not known) */
 };

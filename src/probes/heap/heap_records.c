@@ -214,7 +214,7 @@ struct heap_looked heap_looked_of(const struct heap_process *p)
 	return r;
 }
 
-struct numa_block heap_block_of(const struct touched_block *t)
+struct numa_block heap_block_of(const struct block_lookup_block *t)
 {
 	static const u8 whats[] = {
 		[TOUCHED_HELD] = NUMA_BLOCK_HELD,
@@ -235,7 +235,7 @@ struct numa_block heap_block_of(const struct touched_block *t)
 	return b;
 }
 
-struct heap_together_record heap_together_of(const struct heap_together *t)
+struct heap_together_record heap_together_of(const struct combined_peak *t)
 {
 	struct heap_together_record r = REC_INIT(struct heap_together_record, REC_HEAP_TOGETHER, 0);
 

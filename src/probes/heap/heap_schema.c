@@ -180,7 +180,7 @@ static const struct field together_fields[] = {
 
 static const struct field events_fields[] = {
 	FIELD(V, process, FIELD_U32, UNIT_ID, "as in heap_total"),
-	FIELD(V, image, FIELD_U32, UNIT_ID, "number of its program, as in heap_stacks"),
+	FIELD(V, program, FIELD_U32, UNIT_ID, "number of its program, as in heap_stacks"),
 	FIELD(V, before, FIELD_U64, UNIT_COUNT, "events in the chunks before"),
 	FIELD(V, bytes, FIELD_U32, UNIT_BYTES, "of code"),
 	{"code", offsetof(V, code), FIELD_U32S, UNIT_NONE, 0,
@@ -189,7 +189,7 @@ static const struct field events_fields[] = {
 };
 
 static const struct field stacks_fields[] = {
-	FIELD(N, image, FIELD_U32, UNIT_ID, "number of the program"),
+	FIELD(N, program, FIELD_U32, UNIT_ID, "number of the program"),
 	FIELD(N, n, FIELD_U32, UNIT_COUNT, "stacks"),
 	{"v", offsetof(N, v), FIELD_U32S, UNIT_NONE, 0,
 		"of each its number in the program, and the id of a stack (0: not known)"},

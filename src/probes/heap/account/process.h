@@ -10,8 +10,8 @@
 #include "probes/heap/account/account.h"
 #include "probes/heap/account/mappings.h"
 
-struct cursor;       /* collect/cursor.h */
-struct touched;      /* collect/touched.h */
+struct ring_reader;  /* collect/ring reader.h */
+struct block_lookup; /* collect/touched.h */
 struct event_writer; /* events/event_writer.h */
 struct residence;    /* residence/residence.h */
 
@@ -24,7 +24,7 @@ struct news {
 	u32 process;
 	u32 thread; /* in account.threads: who told of it; files are told of before the stacks */
 	u32 number; /* of a stack */
-	u32 image;
+	u32 program;
 	u64 v[]; /* NEWS_STACK: addresses, innermost first; NEWS_MODULE: as the program sent it;
 		  * NEWS_EVENTS: see event_writer_flush() */
 };
@@ -40,11 +40,11 @@ struct heap_process {
 	struct account account;
 	struct mappings mappings;
 	u32 id;                              /* among all of the session, from 1 on */
-	u32 index;                           /* in the image's file */
+	u32 index;                           /* in the program's file */
 	u32 parent;                          /* id of what it is a fork of; 0: none */
 	const struct heap_process *original; /* the same; NULL: none */
 	u32 before;   /* id of what it was before exec, or of who started it; 0: none known */
-	u32 image;    /* id of the program */
+	u32 program;  /* id of the program */
 	u32 pid;      /* as we see it, where that is known */
 	int pidfd;    /* -1: none */
 	bool foreign; /* in a pid namespace of its own: its pids mean nothing to us */
@@ -53,16 +53,16 @@ struct heap_process {
 	bool sent;  /* how it stood at its end */
 	u64 cgroup; /* 0: not known */
 	u64 start_ns, end_ns;
-	u64 looked, high_before; /* events and most bytes at the last look, see together.c */
+	u64 looked, high_before; /* events and most bytes at the last look, see combined_peak.c */
 	u64 dropped;             /* events that found no room in time, or were never finished */
-	VEC(struct cursor *) cursors;
+	VEC(struct ring_reader *) readers;
 	VEC(struct thread_name) names; /* by index in account.threads */
 	char comm[COMM_LEN];
-	struct touched *touched;     /* NULL: nobody asks which blocks were accessed */
-	struct event_writer *events; /* NULL: they are not recorded */
+	struct block_lookup *touched; /* NULL: nobody asks which blocks were accessed */
+	struct event_writer *events;  /* NULL: they are not recorded */
 	u64 ahead;                   /* its events were read up to here, later than was asked for */
 	u64 gone_ns;                 /* when that was noticed; 0: not yet */
-	u64 image_ns;                /* when its program asked for its file: after its own exec */
+	u64 program_ns;              /* when its program asked for its file: after its own exec */
 	u64 exec_ns;                 /* when it became another program; 0: not known to */
 	struct residence *residence; /* NULL: its faults are not counted */
 };

@@ -186,7 +186,7 @@ static void config_fill(struct heap_config *f, const struct capture *c)
 	}
 }
 
-static int program_want(struct bpf_object *obj, const char *name)
+static int tracked_want(struct bpf_object *obj, const char *name)
 {
 	return bpf_program__set_autoload(bpf_object__find_program_by_name(obj, name), true);
 }
@@ -209,14 +209,14 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 		bpf_program__set_expected_attach_type(
 			bpf_object__find_program_by_name(obj, "session"),
 			(enum bpf_attach_type)UPROBE_SESSION);
-		return program_want(obj, "session");
+		return tracked_want(obj, "session");
 	}
 	vec_each (p, &h->processes)
 		vec_each (f_, &p->allocator.functions)
 			calls[f_->calls] = true;
 	for (u32 i = 0; i < CALLS_N && !rc; i++)
-		rc = calls[i] ? program_want(obj, programs[i]) : 0;
-	return rc ? rc : program_want(obj, "leave_any");
+		rc = calls[i] ? tracked_want(obj, programs[i]) : 0;
+	return rc ? rc : tracked_want(obj, "leave_any");
 }
 
 static int program(struct attached *a, const char *name)

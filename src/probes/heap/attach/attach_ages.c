@@ -18,7 +18,7 @@ static void ages_clear(struct heap_attach *h, u64 now_ns)
 		memset(s->ages, 0, sizeof(s->ages));
 	}
 	vec_each (p, &h->processes)
-		/* what lives from the first third of the time on is old, as in image.c */
+		/* what lives from the first third of the time on is old, as in program.c */
 		p->old_ms = 1 + (now_ns - MIN(now_ns, p->start_ns)) / 3 * 2 / 1000000;
 }
 

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "probes/heap/collect/image.h"
+#include "probes/heap/collect/tracked_program.h"
 
 /* Connected, and has not yet shown its token: a program of the command soon does, others never. */
 #define CLIENTS 256

@@ -42,12 +42,12 @@ static u64 cgroup_read(const struct collector *c, pid_t pid)
 }
 
 /* What it was before, or who started it, may not have been looked for yet. */
-static int images_find(struct collector *c)
+static int programs_find(struct collector *c)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < c->images.n && !rc; i++)
-		rc = image_find(c->images.v[i]);
+	for (size_t i = 0; i < c->tracked.n && !rc; i++)
+		rc = tracked_find(c->tracked.v[i]);
 	return rc;
 }
 
@@ -68,12 +68,12 @@ static bool is_narrow(struct collector *c, pid_t pid, const char *comm)
 	return true;
 }
 
-static int image_new(struct collector *c, int client, pid_t pid)
+static int tracked_new(struct collector *c, int client, pid_t pid)
 {
 	_cleanup_close_ int file = -1;
-	struct image *image = NULL;
+	struct tracked_program *program = NULL;
 	struct proc_stat stat = {}; /* it waits for our answer */
-	int rc = images_find(c);
+	int rc = programs_find(c);
 	u32 before;
 
 	proc_stat_read(pid, &stat);
@@ -82,7 +82,8 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	rc = rc ? rc : collector_pid_over(c, pid);
 	if (!rc && is_narrow(c, pid, stat.comm))
 		return 0;
-	rc = rc ? rc : image_open(c->n_images + 1, pid, c->wait_ms, c->answers.on, &image, &file);
+	rc = rc ? rc
+		: tracked_open(c->n_images + 1, pid, c->wait_ms, c->answers.on, &program, &file);
 	if (is_limit(rc)) { /* it goes on without, as soon as we hang up */
 		c->programs.refused++;
 		c->programs.why = rc;
@@ -91,19 +92,19 @@ static int image_new(struct collector *c, int client, pid_t pid)
 	if (rc)
 		return rc;
 	c->n_images++;
-	image->found = collector_process_found;
-	snprintf(image->comm, sizeof(image->comm), "%.15s", stat.comm);
-	image->cgroup = cgroup_read(c, pid);
-	image->before = before;
-	image->arg = c;
-	image->head->sample_bytes = c->sample_bytes;
-	image->head->least_bytes = c->least_bytes;
-	image->active_ms = collector_now_ms();
-	image->open_ns = clock_mono_ns();
-	rc = collector_faults_image(c, image);
-	rc = rc ? rc : vec_push(&c->images, image);
+	program->found = collector_process_found;
+	snprintf(program->comm, sizeof(program->comm), "%.15s", stat.comm);
+	program->cgroup = cgroup_read(c, pid);
+	program->before = before;
+	program->arg = c;
+	program->head->sample_bytes = c->sample_bytes;
+	program->head->least_bytes = c->least_bytes;
+	program->active_ms = collector_now_ms();
+	program->open_ns = clock_mono_ns();
+	rc = collector_faults_image(c, program);
+	rc = rc ? rc : vec_push(&c->tracked, program);
 	if (rc) {
-		image_close(image);
+		tracked_close(program);
 		return rc;
 	}
 	client_send(
@@ -122,7 +123,7 @@ static int client_take(struct collector *c, u32 number)
 	if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.pid <= 0)
 		return 0; /* in no pid namespace that we see into */
 	if (!client_has_gone(client))
-		return image_new(c, client, who.pid);
+		return tracked_new(c, client, who.pid);
 	c->programs.unanswered++;
 	return 0;
 }
@@ -146,11 +147,11 @@ static int clients_accept(struct collector *c)
 	return rc;
 }
 
-static void image_drop(struct collector *c, size_t at)
+static void tracked_drop(struct collector *c, size_t at)
 {
-	c->programs.given_up += c->images.v[at]->head->off == TRACK_OFF_WAITED;
-	image_close(c->images.v[at]);
-	c->images.v[at] = c->images.v[--c->images.n];
+	c->programs.given_up += c->tracked.v[at]->head->off == TRACK_OFF_WAITED;
+	tracked_close(c->tracked.v[at]);
+	c->tracked.v[at] = c->tracked.v[--c->tracked.n];
 }
 
 static int sweep(struct collector *c, u64 now)
@@ -158,36 +159,36 @@ static int sweep(struct collector *c, u64 now)
 	int rc = 0;
 
 	c->swept_ms = now;
-	for (size_t i = 0; i < c->images.n && !rc; i++)
-		rc = image_sweep(c->images.v[i], now, &c->news);
+	for (size_t i = 0; i < c->tracked.n && !rc; i++)
+		rc = tracked_sweep(c->tracked.v[i], now, &c->news);
 	return rc;
 }
 
 /* Programs whose processes are over, but for a fork that may still come: those that nobody can
  * write to any more go, once it is known that nothing was written since. */
-static int images_look(struct collector *c, bool sweeping)
+static int programs_look(struct collector *c, bool sweeping)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < c->images.n && !rc; i++) {
-		struct image *image = c->images.v[i];
+	for (size_t i = 0; i < c->tracked.n && !rc; i++) {
+		struct tracked_program *program = c->tracked.v[i];
 
-		if (image->n_alive || !(image->over || sweeping))
+		if (program->n_alive || !(program->over || sweeping))
 			continue;
-		image->over = false;
-		if (!image_is_unused(image))
+		program->over = false;
+		if (!tracked_is_unused(program))
 			continue;
-		rc = image_find(image);
-		if (!rc && !image->n_alive)
-			image_drop(c, i--);
+		rc = tracked_find(program);
+		if (!rc && !program->n_alive)
+			tracked_drop(c, i--);
 	}
 	return rc;
 }
 
 /* Its processes are over; a fork may still come that has not yet allocated. */
-static bool image_is_dormant(const struct image *image)
+static bool tracked_is_dormant(const struct tracked_program *program)
 {
-	return image->n_ever && !image->n_alive;
+	return program->n_ever && !program->n_alive;
 }
 
 /* One turn over all rings; *ret_words: how much there was. */
@@ -200,14 +201,14 @@ static int turn(struct collector *c, s64 *ret_words)
 
 	collector_alive_look(c);
 	rc = collector_faults_turn(c);
-	for (size_t i = 0; i < c->images.n && !rc; i++) {
+	for (size_t i = 0; i < c->tracked.n && !rc; i++) {
 		s64 words;
 
-		if (image_is_dormant(c->images.v[i]) && !sweeping)
+		if (tracked_is_dormant(c->tracked.v[i]) && !sweeping)
 			continue;
-		c->images.v[i]->until = c->answers.until;
-		c->images.v[i]->until_ms = c->answers.held_ns / NSEC_PER_MSEC;
-		words = image_read(c->images.v[i], now, &c->news);
+		c->tracked.v[i]->until = c->answers.until;
+		c->tracked.v[i]->until_ms = c->answers.held_ns / NSEC_PER_MSEC;
+		words = tracked_read(c->tracked.v[i], now, &c->news);
 
 		if (words < 0)
 			rc = (int)words;
@@ -216,13 +217,13 @@ static int turn(struct collector *c, s64 *ret_words)
 	}
 	rc = rc ? rc : collector_faults_look(c, now);
 	for (size_t i = 0; c->n_gone && i < c->alive.n && !rc; i++)
-		if (c->alive.v[i]->gone && answers_done(&c->answers, c->alive.v[i]))
+		if (c->alive.v[i]->gone && access_lookup_done(&c->answers, c->alive.v[i]))
 			rc = collector_process_over(c, c->alive.v[i]);
 	if (!rc && sweeping)
 		rc = sweep(c, now);
-	rc = rc ? rc : images_look(c, sweeping);
+	rc = rc ? rc : programs_look(c, sweeping);
 	if (all)
-		together_look(&c->together, c->images.v, c->images.n, NULL);
+		combined_peak_look(&c->together, c->tracked.v, c->tracked.n, NULL);
 	*ret_words = all;
 	return rc;
 }
@@ -247,7 +248,8 @@ static void news_tell(struct collector *c)
 	u64 one = 1;
 
 	if ((c->error || c->news.n ||
-		    answers_wake(&c->answers, c->images.v, c->images.n, collector_now_ms())) &&
+		    access_lookup_wake(
+			    &c->answers, c->tracked.v, c->tracked.n, collector_now_ms())) &&
 		write(c->news_fd, &one, sizeof(one)) < 0)
 		return; /* it is readable already */
 }
@@ -258,11 +260,11 @@ static int turn_wait_ms(struct collector *c, u32 idle)
 {
 	bool pressed = false;
 
-	vec_each (i, &c->images) {
+	vec_each (i, &c->tracked) {
 		pressed |= (*i)->pressed;
 		(*i)->pressed = false;
 	}
-	if (!c->images.n || pressed)
+	if (!c->tracked.n || pressed)
 		return pressed ? 0 : -1;
 	return c->sample_bytes >= SPARSE_BYTES ? LONG_MS : MIN(1 + (int)idle / 200, LONG_MS);
 }
@@ -271,7 +273,7 @@ static int turn_wait_ms(struct collector *c, u32 idle)
 static void collector_give_up(struct collector *c)
 {
 	pthread_mutex_lock(&c->lock);
-	vec_each (i, &c->images)
+	vec_each (i, &c->tracked)
 		__atomic_store_n(&(*i)->head->off, TRACK_OFF_ENDED, __ATOMIC_RELEASE);
 	news_tell(c);
 	pthread_mutex_unlock(&c->lock);
@@ -385,14 +387,14 @@ int collector_finish(struct collector *c)
 	if (!c->error)
 		c->error = collector_faults_end(c);
 	c->answers.held_ns = c->answers.until = UINT64_MAX - 2; /* nobody asks any more */
-	c->swept_ms = 0; /* all images, and what their rings had no room for */
+	c->swept_ms = 0; /* all programs, and what their rings had no room for */
 	if (!c->error)
 		c->error = turn(c, &words);
 	for (size_t i = 0; i < c->alive.n && !c->error; i++)
 		if (poll(&(struct pollfd){c->alive.v[i]->pidfd, POLLIN, 0}, 1, 0) == 1)
 			c->error = collector_process_over(c, c->alive.v[i]);
 	c->swept_ms = 0;
-	vec_each (i, &c->images) {
+	vec_each (i, &c->tracked) {
 		c->programs.given_up += (*i)->head->off == TRACK_OFF_WAITED;
 		(*i)->head->off = TRACK_OFF_ENDED;
 	}
@@ -407,25 +409,25 @@ void collector_close(struct collector *c)
 		return;
 	if (c->running)
 		collector_stop(c);
-	vec_each (i, &c->images)
-		image_close(*i);
+	vec_each (i, &c->tracked)
+		tracked_close(*i);
 	vec_each (p, &c->processes) {
 		if ((*p)->pidfd >= 0)
 			close((*p)->pidfd);
 		account_free_all(&(*p)->account);
 		mappings_free(&(*p)->mappings);
-		touched_free_all((*p)->touched);
+		block_lookup_free_all((*p)->touched);
 		residence_free((*p)->residence);
 		event_writer_close((*p)->events);
 		vec_free(&(*p)->names);
-		vec_free(&(*p)->cursors);
+		vec_free(&(*p)->readers);
 		free(*p);
 	}
-	vec_free(&c->images);
+	vec_free(&c->tracked);
 	vec_free(&c->processes);
 	vec_free(&c->alive);
 	vec_free(&c->news);
-	answers_free(&c->answers);
+	access_lookup_free(&c->answers);
 	collector_faults_free(c);
 	clients_close(&c->clients);
 	if (c->epoll >= 0)

@@ -7,11 +7,11 @@
 #define MEMWHY_PROBES_HEAP_COLLECT_COLLECTOR_H
 
 #include "base/err.h"
-#include "probes/heap/collect/image.h"
-#include "probes/heap/collect/touched.h"
+#include "probes/heap/collect/tracked_program.h"
+#include "probes/heap/collect/block_lookup.h"
 
 struct collector;
-struct heap_together;
+struct combined_peak;
 
 struct cgroup_mounts;
 struct preload;
@@ -59,7 +59,7 @@ int collector_ask(struct collector *c, u32 tgid, u32 tid, u64 address, u64 time_
 int collector_forked(struct collector *c, u32 tgid, u32 from_tgid, u64 time_ns);
 /* All accesses before time_ns were asked about. The blocks to be told of, in no order; to be freed
  * by the caller, after the news that name their stacks were taken. */
-int collector_settle(struct collector *c, u64 time_ns, touched_buffer *ret);
+int collector_settle(struct collector *c, u64 time_ns, block_lookup_buffer *ret);
 /* Accesses asked about; those of them that came after their account had gone on. */
 void collector_asked(const struct collector *c, u64 *ret_asked, u64 *ret_guessed);
 
@@ -81,7 +81,7 @@ struct collector_programs {
 };
 void collector_programs(struct collector *c, struct collector_programs *ret);
 /* All processes together; only while locked. */
-const struct heap_together *collector_together(struct collector *c);
+const struct combined_peak *collector_together(struct collector *c);
 /* What was read of events so far becomes news; only while locked. */
 int collector_flush_events(struct collector *c);
 /* Events read so far; only while locked. */

@@ -8,7 +8,7 @@
 void collector_answer(struct collector *c, u64 least_bytes)
 {
 	c->least_bytes = least_bytes;
-	answers_begin(&c->answers);
+	access_lookup_begin(&c->answers);
 }
 
 void collector_keep_events(struct collector *c)
@@ -34,29 +34,30 @@ int collector_ask(struct collector *c, u32 tgid, u32 tid, u64 address, u64 time_
 		.touch = {.address = address, .time_ns = time_ns},
 	};
 
-	return answers_ask(&c->answers, &q);
+	return access_lookup_ask(&c->answers, &q);
 }
 
 int collector_forked(struct collector *c, u32 tgid, u32 from_tgid, u64 time_ns)
 {
-	return answers_forked(&c->answers, tgid, from_tgid, time_ns);
+	return access_lookup_forked(&c->answers, tgid, from_tgid, time_ns);
 }
 
 int collector_answers_settle(struct collector *c, u64 time_ns)
 {
-	int rc = answers_find(&c->answers, c->images.v, c->images.n);
+	int rc = access_lookup_find(&c->answers, c->tracked.v, c->tracked.n);
 
-	return rc ? rc : answers_settle(&c->answers, time_ns, c->alive.v, c->alive.n, &c->news);
+	return rc ? rc
+		  : access_lookup_settle(&c->answers, time_ns, c->alive.v, c->alive.n, &c->news);
 }
 
-int collector_settle(struct collector *c, u64 time_ns, touched_buffer *ret)
+int collector_settle(struct collector *c, u64 time_ns, block_lookup_buffer *ret)
 {
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
 	rc = collector_answers_settle(c, time_ns);
 	*ret = c->answers.told;
-	c->answers.told = (touched_buffer){};
+	c->answers.told = (block_lookup_buffer){};
 	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
@@ -101,7 +102,7 @@ struct heap_process *const *collector_processes(struct collector *c, size_t *ret
 bool collector_tracked(const struct collector *c, u32 pid, u64 since_ns)
 {
 	vec_each (p, &c->processes)
-		if ((*p)->pid == pid && (*p)->image_ns >= since_ns)
+		if ((*p)->pid == pid && (*p)->program_ns >= since_ns)
 			return true;
 	return false;
 }
@@ -112,7 +113,7 @@ void collector_programs(struct collector *c, struct collector_programs *ret)
 	ret->dropped = c->clients.dropped;
 }
 
-const struct heap_together *collector_together(struct collector *c)
+const struct combined_peak *collector_together(struct collector *c)
 {
 	return &c->together;
 }

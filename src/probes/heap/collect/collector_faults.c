@@ -11,7 +11,7 @@
 void collector_count(struct collector *c, struct fault_events *f)
 {
 	c->faults = f;
-	answers_begin(&c->answers);
+	access_lookup_begin(&c->answers);
 	c->answers.counts = true;
 }
 
@@ -28,7 +28,7 @@ static int fault_ask(void *arg, const struct fault_seen *f)
 			.fault = f->what},
 	};
 
-	return answers_ask(&c->answers, &q);
+	return access_lookup_ask(&c->answers, &q);
 }
 
 /* A fault is in its ring within the time of an interrupt: what comes later than it was settled is
@@ -48,8 +48,8 @@ int collector_faults_end(struct collector *c)
 {
 	int rc = collector_faults_turn(c);
 
-	answers_end(&c->answers);
-	vec_each (i, &c->images)
+	access_lookup_end(&c->answers);
+	vec_each (i, &c->tracked)
 		(*i)->settled = false;
 	c->ended = true;
 	return rc;
@@ -57,10 +57,11 @@ int collector_faults_end(struct collector *c)
 
 /* A process that waits at its end has told all it did before, and that is read in this turn or in
  * the next: it is looked at in that one. */
-static int process_look(struct image *image, struct heap_process *p, u64 now_ms, u64 every_ms)
+static int process_look(
+	struct tracked_program *program, struct heap_process *p, u64 now_ms, u64 every_ms)
 {
 	struct residence *r = p->residence;
-	u32 *leaving = &image->head->processes[p->index].leaving;
+	u32 *leaving = &program->head->processes[p->index].leaving;
 	bool waits = __atomic_load_n(leaving, __ATOMIC_ACQUIRE) == TRACK_LEAVING;
 	int rc = 0;
 
@@ -81,7 +82,7 @@ int collector_faults_look(struct collector *c, u64 now_ms)
 
 	if (!c->faults)
 		return 0;
-	vec_each (i, &c->images)
+	vec_each (i, &c->tracked)
 		for (u32 k = 0, left = (*i)->n_alive; k < TRACK_PROCESSES && left && !rc; k++) {
 			struct heap_process *p = (*i)->processes[k];
 
@@ -93,21 +94,22 @@ int collector_faults_look(struct collector *c, u64 now_ms)
 }
 
 /* It has its program and most libraries mapped, and may be over before it is looked at again. */
-int collector_faults_image(struct collector *c, struct image *image)
+int collector_faults_image(struct collector *c, struct tracked_program *program)
 {
 	if (!c->faults)
 		return 0;
-	image->head->looks = 1;
-	image->settled = true;
-	image->residence = residence_new(&c->names);
-	return image->residence ? residence_read(image->residence, (u32)image->pid) : -ENOMEM;
+	program->head->looks = 1;
+	program->settled = true;
+	program->residence = residence_new(&c->names);
+	return program->residence ? residence_read(program->residence, (u32)program->pid) : -ENOMEM;
 }
 
-int collector_faults_process(struct collector *c, struct image *image, struct heap_process *p)
+int collector_faults_process(
+	struct collector *c, struct tracked_program *program, struct heap_process *p)
 {
 	if (!c->faults)
 		return 0;
-	p->residence = p->parent ? residence_new(&c->names) : take_ptr(image->residence);
+	p->residence = p->parent ? residence_new(&c->names) : take_ptr(program->residence);
 	if (!p->residence)
 		p->residence = residence_new(&c->names);
 	if (!p->residence)

@@ -5,10 +5,10 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "probes/heap/collect/answers.h"
+#include "probes/heap/collect/access_lookup.h"
 #include "probes/heap/collect/client.h"
 #include "probes/heap/collect/collector.h"
-#include "probes/heap/collect/together.h"
+#include "probes/heap/collect/combined_peak.h"
 
 struct collector {
 	pthread_t thread;
@@ -22,7 +22,7 @@ struct collector {
 	bool running, stop;
 	bool events; /* are to be recorded */
 	int error;
-	VEC(struct image *) images;
+	VEC(struct tracked_program *) tracked;
 	VEC(struct heap_process *) processes; /* by id - 1 */
 	VEC(struct heap_process *) alive; /* of these, without those that ended before this turn */
 	u32 n_images;
@@ -30,8 +30,8 @@ struct collector {
 	u32 n_gone; /* processes that have gone, but not ended */
 	news_buffer news;
 	u64 swept_ms;
-	struct heap_together together;
-	struct answers answers;
+	struct combined_peak together;
+	struct access_lookup answers;
 	struct lineage *lineage;     /* NULL: there is none */
 	struct fault_events *faults; /* NULL: faults are not counted */
 	struct residence_names names;
@@ -45,8 +45,8 @@ static inline u64 collector_now_ms(void)
 
 /* Of its thread, that waits for it: `what` is an id of a process, or more than any. */
 int collector_watch(struct collector *c, int fd, u64 what);
-/* As image.found. */
-struct heap_process *collector_process_found(struct image *image, u32 index, void *arg);
+/* As program.found. */
+struct heap_process *collector_process_found(struct tracked_program *program, u32 index, void *arg);
 /* It ended, or so it seems; at once, whatever may be asked of it; what this pid was before its exec
  * is no more. */
 int collector_process_ended(struct collector *c, struct heap_process *p);
@@ -55,7 +55,7 @@ int collector_pid_over(struct collector *c, pid_t pid);
 /* Those that have ended are no longer alive. */
 void collector_alive_look(struct collector *c);
 
-/* Locked: see answers.h. */
+/* Locked: see access_lookup.h. */
 int collector_answers_settle(struct collector *c, u64 time_ns);
 /* Of its thread, in each turn, locked: faults so far are counted. */
 int collector_faults_turn(struct collector *c);
@@ -64,9 +64,10 @@ int collector_faults_end(struct collector *c);
 /* … and after the rings were read: looks at processes that are due. */
 int collector_faults_look(struct collector *c, u64 now_ms);
 /* Of a program that waits for us. -ENOMEM. */
-int collector_faults_image(struct collector *c, struct image *image);
+int collector_faults_image(struct collector *c, struct tracked_program *program);
 /* Of a process that is new. */
-int collector_faults_process(struct collector *c, struct image *image, struct heap_process *p);
+int collector_faults_process(
+	struct collector *c, struct tracked_program *program, struct heap_process *p);
 void collector_faults_free(struct collector *c);
 
 #endif

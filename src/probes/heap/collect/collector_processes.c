@@ -19,9 +19,9 @@ static void process_watch(struct collector *c, struct heap_process *p)
 	p->gone_ns = p->gone ? clock_mono_ns() : 0;
 }
 
-struct heap_process *collector_process_found(struct image *image, u32 index, void *arg)
+struct heap_process *collector_process_found(struct tracked_program *program, u32 index, void *arg)
 {
-	const struct track_process *t = &image->head->processes[index];
+	const struct track_process *t = &program->head->processes[index];
 	u32 above = __atomic_load_n(&t->parent, __ATOMIC_RELAXED);
 	struct heap_process *p = calloc(1, sizeof(*p)), *parent = NULL;
 	struct collector *c = arg;
@@ -32,53 +32,53 @@ struct heap_process *collector_process_found(struct image *image, u32 index, voi
 	}
 	c->alive.v[c->alive.n++] = p;
 	if (above && above <= TRACK_PROCESSES)
-		parent = image->last[above - 1];
+		parent = program->last[above - 1];
 	p->id = (u32)c->processes.n;
 	p->pidfd = -1;
 	p->index = index;
-	p->image = image->id;
-	p->image_ns = image->open_ns;
+	p->program = program->id;
+	p->program_ns = program->open_ns;
 	p->start_ns = clock_mono_ns();
 	p->account.sample_bytes = c->sample_bytes;
-	p->account.beat = &image->head->heartbeat;
+	p->account.beat = &program->head->heartbeat;
 	p->pid = t->pid;
 	p->foreign = t->nested;
-	image->last[index] = p;
+	program->last[index] = p;
 	if (parent) {
 		p->original = parent;
 		p->before = p->parent = parent->id;
 		p->cgroup = parent->cgroup;
 		memcpy(p->comm, parent->comm, sizeof(p->comm));
 	} else if (!above) {
-		p->foreign |= p->pid != (u32)image->pid;
-		p->pid = (u32)image->pid;
-		p->before = image->before;
-		p->cgroup = image->cgroup;
-		memcpy(p->comm, image->comm, sizeof(p->comm));
+		p->foreign |= p->pid != (u32)program->pid;
+		p->pid = (u32)program->pid;
+		p->before = program->before;
+		p->cgroup = program->cgroup;
+		memcpy(p->comm, program->comm, sizeof(p->comm));
 	}
-	if (c->events && event_writer_open(p->id, image->id, &p->events))
+	if (c->events && event_writer_open(p->id, program->id, &p->events))
 		return NULL;
 	if (c->answers.on) {
-		p->touched = touched_new(&c->answers.told, c->least_bytes);
-		if (!p->touched || collector_faults_process(c, image, p))
+		p->touched = block_lookup_new(&c->answers.told, c->least_bytes);
+		if (!p->touched || collector_faults_process(c, program, p))
 			return NULL;
 	}
 	process_watch(c, p);
 	return p;
 }
 
-static struct image *image_of(struct collector *c, const struct heap_process *p)
+static struct tracked_program *tracked_of(struct collector *c, const struct heap_process *p)
 {
-	vec_each (i, &c->images)
-		if ((*i)->id == p->image)
+	vec_each (i, &c->tracked)
+		if ((*i)->id == p->program)
 			return *i;
 	return NULL;
 }
 
-static bool pid_known(const struct collector *c, u32 image, u32 pid)
+static bool pid_known(const struct collector *c, u32 program, u32 pid)
 {
 	vec_each (p, &c->alive)
-		if ((*p)->image == image && (*p)->pid == pid && !(*p)->ended)
+		if ((*p)->program == program && (*p)->pid == pid && !(*p)->ended)
 			return true;
 	return false;
 }
@@ -90,11 +90,12 @@ static bool pid_known(const struct collector *c, u32 image, u32 pid)
  */
 static bool process_goes_on(struct collector *c, struct heap_process *p)
 {
-	struct image *image = image_of(c, p);
-	u32 ppid = image && p->parent && !p->foreign ? image->head->processes[p->index].ppid : 0;
+	struct tracked_program *program = tracked_of(c, p);
+	u32 ppid =
+		program && p->parent && !p->foreign ? program->head->processes[p->index].ppid : 0;
 
-	if (!ppid || ppid == p->pid || pid_known(c, p->image, ppid) || image_is_unused(image) ||
-		!image_is_of(image, ppid))
+	if (!ppid || ppid == p->pid || pid_known(c, p->program, ppid) ||
+		tracked_is_unused(program) || !tracked_is_of(program, ppid))
 		return false;
 	close(p->pidfd);
 	p->pid = ppid;
@@ -105,15 +106,15 @@ static bool process_goes_on(struct collector *c, struct heap_process *p)
 
 int collector_process_over(struct collector *c, struct heap_process *p)
 {
-	struct image *image = image_of(c, p);
+	struct tracked_program *program = tracked_of(c, p);
 	int rc = 0;
 
 	if (p->ended)
 		return 0;
 	p->end_ns = p->gone_ns ? p->gone_ns : clock_mono_ns();
-	if (image && image->processes[p->index] == p)
-		rc = image_end(image, p, collector_now_ms(), &c->news);
-	together_look(&c->together, c->images.v, c->images.n, p);
+	if (program && program->processes[p->index] == p)
+		rc = tracked_end(program, p, collector_now_ms(), &c->news);
+	combined_peak_look(&c->together, c->tracked.v, c->tracked.n, p);
 	p->ended = true;
 	c->n_gone -= p->gone;
 	if (p->pidfd >= 0)

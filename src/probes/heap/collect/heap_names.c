@@ -65,25 +65,25 @@ static int module_take(struct process_map *files, const struct news *n)
 		shifted(n->v[3]), shifted(n->v[4]), path);
 }
 
-/* The names of an image's stacks, with room for one more number. */
-static u32 *stacks_room(struct heap_names *s, u32 image, u32 number)
+/* The names of an program's stacks, with room for one more number. */
+static u32 *stacks_room(struct heap_names *s, u32 program, u32 number)
 {
-	while (s->stacks.n < image) {
+	while (s->stacks.n < program) {
 		if ((s->n_stacks.n == s->stacks.n && vec_push(&s->n_stacks, 0)) ||
 			vec_push(&s->stacks, NULL))
 			return NULL;
 	}
-	if (number >= s->n_stacks.v[image - 1]) {
-		u32 had = s->n_stacks.v[image - 1], n = MAX(MAX(number + 1, 2 * had), 1024U);
-		u32 *grown = realloc(s->stacks.v[image - 1], n * sizeof(*grown));
+	if (number >= s->n_stacks.v[program - 1]) {
+		u32 had = s->n_stacks.v[program - 1], n = MAX(MAX(number + 1, 2 * had), 1024U);
+		u32 *grown = realloc(s->stacks.v[program - 1], n * sizeof(*grown));
 
 		if (!grown)
 			return NULL;
 		memset(grown + had, 0, (n - had) * sizeof(*grown));
-		s->stacks.v[image - 1] = grown;
-		s->n_stacks.v[image - 1] = n;
+		s->stacks.v[program - 1] = grown;
+		s->n_stacks.v[program - 1] = n;
 	}
-	return &s->stacks.v[image - 1][number];
+	return &s->stacks.v[program - 1][number];
 }
 
 #define TOLD_MAX 8192 /* pairs in a record */
@@ -97,19 +97,19 @@ static int told_send(struct capture *c, struct heap_names *s)
 		return s->told.n ? -ENOMEM : 0;
 	r->h.size = (u32)size;
 	r->h.kind = REC_HEAP_STACKS;
-	r->image = s->told_image;
+	r->program = s->told_image;
 	r->n = (u32)s->told.n / 2;
 	memcpy(r->v, s->told.v, s->told.n * sizeof(u32));
 	s->told.n = 0;
 	return capture_emit(c, &r->h);
 }
 
-static int told_add(struct capture *c, struct heap_names *s, u32 image, u32 number, u32 stack)
+static int told_add(struct capture *c, struct heap_names *s, u32 program, u32 number, u32 stack)
 {
-	bool full = s->told.n && (image != s->told_image || s->told.n / 2 == TOLD_MAX);
+	bool full = s->told.n && (program != s->told_image || s->told.n / 2 == TOLD_MAX);
 	int rc = full ? told_send(c, s) : 0;
 
-	s->told_image = image;
+	s->told_image = program;
 	rc = rc ? rc : vec_push(&s->told, number);
 	return rc ? rc : vec_push(&s->told, stack);
 }
@@ -126,7 +126,7 @@ static int events_take(struct capture *c, const struct news *n)
 	r->h.size = (u32)size;
 	r->h.kind = REC_HEAP_EVENTS;
 	r->process = n->process;
-	r->image = n->image;
+	r->program = n->program;
 	r->before = n->v[0];
 	r->bytes = (u32)n->v[1];
 	memcpy(r->code, &n->v[2], r->bytes);
@@ -136,7 +136,7 @@ static int events_take(struct capture *c, const struct news *n)
 static int stack_take(struct capture *c, struct heap_names *s, const struct process_map *files,
 	const struct news *n)
 {
-	u32 *name = stacks_room(s, n->image, n->number);
+	u32 *name = stacks_room(s, n->program, n->number);
 	u64 ips[TRACK_DEPTH];
 
 	if (!name)
@@ -144,7 +144,7 @@ static int stack_take(struct capture *c, struct heap_names *s, const struct proc
 	for (u32 i = 0; i < n->words && i < TRACK_DEPTH; i++)
 		ips[i] = shifted(n->v[i]);
 	*name = names_user_stack(c->names, files, ips, MIN(n->words, (u32)TRACK_DEPTH));
-	return s->tell ? told_add(c, s, n->image, n->number, *name) : 0;
+	return s->tell ? told_add(c, s, n->program, n->number, *name) : 0;
 }
 
 static int news_take(struct capture *c, struct heap_names *s, const struct news *n)
@@ -174,9 +174,9 @@ int heap_names_take(struct heap_names *s, struct capture *c, struct collector *c
 	return rc ? rc : told_send(c, s);
 }
 
-u32 heap_names_stack(const struct heap_names *s, u32 image, u32 number)
+u32 heap_names_stack(const struct heap_names *s, u32 program, u32 number)
 {
-	if (image > s->stacks.n || number >= s->n_stacks.v[image - 1])
+	if (program > s->stacks.n || number >= s->n_stacks.v[program - 1])
 		return 0;
-	return s->stacks.v[image - 1][number];
+	return s->stacks.v[program - 1][number];
 }

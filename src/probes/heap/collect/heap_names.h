@@ -11,10 +11,10 @@ struct collector;
 
 struct heap_names {
 	struct groups files; /* struct teller -> struct process_map */
-	VEC(u32 *) stacks;   /* by id of the image - 1, then by number */
+	VEC(u32 *) stacks;   /* by id of the program - 1, then by number */
 	VEC(u32) n_stacks;
 	bool tell;     /* what numbers stand for is to be recorded (--events) */
-	VEC(u32) told; /* since the last record: pairs, of one image */
+	VEC(u32) told; /* since the last record: pairs, of one program */
 	u32 told_image;
 };
 
@@ -23,7 +23,7 @@ void heap_names_init(struct heap_names *s);
 /* Takes what was told since the last call. 0 or -errno */
 int heap_names_take(struct heap_names *s, struct capture *c, struct collector *collector);
 /* The id of its REC_STACK; 0: it was not told. */
-u32 heap_names_stack(const struct heap_names *s, u32 image, u32 number);
+u32 heap_names_stack(const struct heap_names *s, u32 program, u32 number);
 void heap_names_free(struct heap_names *s);
 
 #endif

@@ -133,7 +133,7 @@ static bool is_still(const struct lineage_program *p)
 }
 
 /* The kernel stops to tell of a process that gets more privileges: it may be there yet. */
-static enum preload_why program_why(const struct lineage_program *p)
+static enum preload_why tracked_why(const struct lineage_program *p)
 {
 	enum preload_why why = PRELOAD_UNKNOWN;
 
@@ -149,7 +149,7 @@ static int programs_judge(struct untracked *u)
 	int rc = 0;
 
 	vec_each (p, &u->taken) {
-		enum preload_why why = program_why(p);
+		enum preload_why why = tracked_why(p);
 
 		if (!rc && why != PRELOAD_WORKS)
 			rc = program_note(u, p, why);

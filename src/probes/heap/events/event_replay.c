@@ -10,7 +10,7 @@
 #include "probes/heap/events/event_code.h"
 #include "probes/heap/heap.h"
 #include "probes/heap/heap_records.h"
-#include "probes/heap/events/numbered.h"
+#include "probes/heap/events/replay_blocks.h"
 
 _Static_assert(HEAP_EVENT_MS <= ACCOUNT_MS_MAX, "times of events");
 
@@ -31,7 +31,7 @@ enum replayed_end {
 
 struct replayed {
 	struct heap_process p; /* its account has no blocks but the old ones */
-	struct numbered blocks;
+	struct replay_blocks blocks;
 	struct event_decoder decoder;
 	VEC(struct moving) moving; /* by thread */
 	struct heap_total last;    /* as it was told of last */
@@ -42,7 +42,7 @@ struct replayed {
 };
 
 struct stack_key {
-	u32 image, number;
+	u32 program, number;
 };
 
 struct thread_key {
@@ -93,7 +93,7 @@ void event_replay_close(struct event_replay *r)
 		if (!p)
 			continue;
 		account_free_all(&p->p.account);
-		numbered_free_all(&p->blocks);
+		replay_blocks_free_all(&p->blocks);
 		event_decoder_free(&p->decoder);
 		vec_free(&p->moving);
 		free(p);
@@ -134,23 +134,23 @@ static int event_apply(struct replayed *p, const struct heap_event *e, u32 threa
 {
 	struct moving *m = &p->moving.v[thread];
 	struct account *a = &p->p.account;
-	struct numbered *b = &p->blocks;
+	struct replay_blocks *b = &p->blocks;
 
 	if (e->what <= HEAP_EVENT_MOVED) {
 		m->is = false;
-		return numbered_alloc(b, a, thread, e->block, e->bytes, e->slack, e->stack,
+		return replay_blocks_alloc(b, a, thread, e->block, e->bytes, e->slack, e->stack,
 			e->what == HEAP_EVENT_MOVED, ms);
 	}
 	if (e->what == HEAP_EVENT_FREE) {
-		numbered_free(b, a, thread, e->block, ms, NULL);
+		replay_blocks_free(b, a, thread, e->block, ms, NULL);
 	} else if (e->what == HEAP_EVENT_MOVE) {
-		numbered_free(b, a, thread, e->block, ms, &m->moved);
+		replay_blocks_free(b, a, thread, e->block, ms, &m->moved);
 		m->is = true;
 	} else if (e->what == HEAP_EVENT_GONE) {
-		numbered_lose(b, a, e->block);
+		replay_blocks_lose(b, a, e->block);
 	} else if (e->what == HEAP_EVENT_RESTORE && m->is) {
 		m->is = false;
-		return numbered_restore(b, a, thread, &m->moved);
+		return replay_blocks_restore(b, a, thread, &m->moved);
 	}
 	return 0;
 }
@@ -196,7 +196,7 @@ static void memory_look(struct event_replay *r, struct replayed *p)
 {
 	u64 had = p->bytes;
 
-	p->bytes = account_bytes(&p->p.account) + numbered_bytes(&p->blocks) +
+	p->bytes = account_bytes(&p->p.account) + replay_blocks_bytes(&p->blocks) +
 		   event_model_bytes(&p->decoder.model);
 	r->bytes += p->bytes - had;
 	if (r->bytes <= r->most_bytes)
@@ -204,7 +204,7 @@ static void memory_look(struct event_replay *r, struct replayed *p)
 	p->end = END_FULL;
 	account_settle_all(&p->p.account);
 	account_forget_blocks(&p->p.account);
-	numbered_free_all(&p->blocks);
+	replay_blocks_free_all(&p->blocks);
 	event_decoder_free(&p->decoder);
 	r->bytes -= p->bytes;
 	p->bytes = account_bytes(&p->p.account);
@@ -220,7 +220,7 @@ static int chunk_take(struct event_replay *r, const struct heap_events *e)
 	if (!p)
 		return -ENOMEM;
 	r->has = true;
-	p->p.image = e->image;
+	p->p.program = e->program;
 	if (p->end)
 		return 0;
 	rc = e->before != p->decoder.events_before || e->bytes > room ? -EBADMSG : 0;
@@ -238,7 +238,7 @@ static int stacks_take(struct event_replay *r, const struct heap_stacks *s)
 	u64 room = (s->h.size - offsetof(struct heap_stacks, v)) / (2 * sizeof(u32));
 
 	for (u32 i = 0; i < s->n && i < room; i++) {
-		struct stack_key k = {s->image, s->v[2 * i]};
+		struct stack_key k = {s->program, s->v[2 * i]};
 		u32 *stack = groups_get(&r->stacks, &k);
 
 		if (!stack)
@@ -325,7 +325,7 @@ static int sites_put(struct event_replay *r, struct replayed *p)
 
 	for (size_t i = 0; i < p->p.account.sites.n && !rc; i++) {
 		struct heap_site s = heap_site_of(&p->p, i);
-		struct stack_key k = {p->p.image, s.site};
+		struct stack_key k = {p->p.program, s.site};
 		const u32 *stack = groups_find(&r->stacks, &k);
 
 		s.stack = stack ? *stack : 0;

@@ -16,7 +16,7 @@ struct event_writer {
 	struct event_coder coder;
 	struct live live;          /* numbers of the live blocks */
 	VEC(struct moving) moving; /* by thread */
-	u32 process, image;
+	u32 process, program;
 	event_bytes code;   /* of the chunk that ends */
 	news_buffer chunks; /* complete */
 };
@@ -42,7 +42,7 @@ static int number_set(struct live *l, u64 address, u64 number)
 	return rc;
 }
 
-int event_writer_open(u32 process, u32 image, struct event_writer **ret)
+int event_writer_open(u32 process, u32 program, struct event_writer **ret)
 {
 	struct event_writer *w = calloc(1, sizeof(*w));
 	int rc = w ? event_coder_init(&w->coder) : -ENOMEM;
@@ -52,7 +52,7 @@ int event_writer_open(u32 process, u32 image, struct event_writer **ret)
 		return rc;
 	}
 	w->process = process;
-	w->image = image;
+	w->program = program;
 	*ret = w;
 	return 0;
 }
@@ -86,7 +86,7 @@ static int chunk_end(struct event_writer *w)
 		&(struct news){.kind = NEWS_EVENTS,
 			.words = (u32)words + 2,
 			.process = w->process,
-			.image = w->image},
+			.program = w->program},
 		sizeof(struct news));
 	head[ARRAY_SIZE(head) - 2] = before;
 	head[ARRAY_SIZE(head) - 1] = w->code.n;

@@ -10,8 +10,8 @@
 
 struct event_writer;
 
-/* process, image: as the news are to say. */
-int event_writer_open(u32 process, u32 image, struct event_writer **ret);
+/* process, program: as the news are to say. */
+int event_writer_open(u32 process, u32 program, struct event_writer **ret);
 void event_writer_close(struct event_writer *w);
 /* There is one more thread: as account_thread(). */
 int event_writer_thread(struct event_writer *w, u32 tid);

@@ -1,7 +1,7 @@
 /*
  * Who asked for the memory of a process that is there: its page faults and, of a look now and then,
  * its resident bytes, by the stack that allocated or mapped them, or by what else the memory is
- * (enum heap_place). Fed by touched.h; knows no rings and no names of stacks.
+ * (enum heap_place). Fed by block_lookup.h; knows no rings and no names of stacks.
  *
  * Bytes of a block count as resident where their page is. So a page that blocks of several sites
  * share is split by bytes, and what no live block has of it is the allocator's.

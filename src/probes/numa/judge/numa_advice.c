@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "probes/numa/judge/numa_fixes.h"
-#include "probes/numa/judge/numa_move.h"
+#include "probes/numa/judge/numa_move_advice.h"
 #include "probes/numa/judge/numa_words.h"
 
 #define FINDINGS_MAX 8    /* the worst; the rest is in the tables */

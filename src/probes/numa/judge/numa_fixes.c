@@ -1,7 +1,7 @@
 /* See numa_fixes.h. */
 #include "probes/numa/judge/numa_fixes.h"
 
-#include "probes/numa/judge/numa_move.h"
+#include "probes/numa/judge/numa_move_advice.h"
 
 #define SPREAD 1.2 /* times its even share: a node has no more than its part of an object */
 

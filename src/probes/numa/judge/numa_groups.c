@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "probes/numa/judge/numa_coarse.h"
+#include "probes/numa/judge/numa_hint_stats.h"
 #include "probes/numa/judge/numa_patterns.h"
 #include "probes/numa/judge/numa_sharing.h"
 
@@ -130,7 +130,7 @@ static bool is_coarse(const struct numa_group *g)
 	return 2 * g->sums.hint_samples > g->sums.judged_samples;
 }
 
-static int coarse_fill(struct numa_feed *f, const u32 *objects, struct numa_group *g)
+static int hint_stats_fill(struct numa_feed *f, const u32 *objects, struct numa_group *g)
 {
 	_cleanup_(numa_coarse_free) struct numa_coarse_work work;
 	int rc = 0;
@@ -172,7 +172,7 @@ static int group_fill(struct numa_feed *f, const u32 *objects, struct numa_group
 	numa_sharing_finish(&work, g);
 	/* With fewer there is no verdict, whatever they tell. */
 	if (!rc && is_coarse(g) && g->sums.remote_samples >= NUMA_MIN_REMOTE)
-		rc = coarse_fill(f, objects, g);
+		rc = hint_stats_fill(f, objects, g);
 	return rc;
 }
 

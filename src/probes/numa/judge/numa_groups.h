@@ -50,7 +50,7 @@ struct numa_clusters {
 	double hits_hits, hits_of, of_of;
 };
 
-/* What hint faults tell (numa_coarse.h); of a group that has mostly these, else all 0. */
+/* What hint faults tell (numa_hint_stats.h); of a group that has mostly these, else all 0. */
 struct numa_coarse {
 	u64 samples;
 	u64 pages;                     /* that had one: each was seen samples / pages times */

@@ -12,8 +12,8 @@
 #define USER_NODE 0.1 /* a node with this share of the accesses uses it */
 
 /*
- * Hint faults (numa_coarse.h). In guests and in models of them, mixing within a window was 0.6 to
- * 0.9 of that within the object where nodes used it at the same time (0.33 where they also used
+ * Hint faults (numa_hint_stats.h). In guests and in models of them, mixing within a window was 0.6
+ * to 0.9 of that within the object where nodes used it at the same time (0.33 where they also used
  * other memory), and below 0.15 in turns.
  */
 #define SHARED 0.2        /* mixing of the object: one node of two has a ninth of the faults */

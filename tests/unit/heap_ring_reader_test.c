@@ -12,12 +12,12 @@
 #include <cmocka.h>
 #include <x86intrin.h>
 
-#include "probes/heap/collect/cursor.h"
+#include "probes/heap/collect/ring_reader.h"
 
 struct rig {
-	struct image *image;
+	struct tracked_program *program;
 	struct heap_process process;
-	struct cursor *cursors[3];
+	struct ring_reader *readers[3];
 	u64 head[3];
 	news_buffer news;
 	int file;
@@ -28,12 +28,13 @@ static int rig_make(void **state)
 	struct rig *r = calloc(1, sizeof(*r));
 
 	assert_non_null(r);
-	assert_int_equal(image_open(1, 1, 0, false, &r->image, &r->file), 0);
+	assert_int_equal(tracked_open(1, 1, 0, false, &r->program, &r->file), 0);
 	r->process.id = 7;
 	for (u32 i = 0; i < 3; i++) {
-		r->image->head->slot[i].tid = 10 + i;
-		assert_int_equal(cursor_open(r->image->head, i, 0, &r->process, &r->cursors[i]), 0);
-		assert_int_equal(vec_push(&r->process.cursors, r->cursors[i]), 0);
+		r->program->head->slot[i].tid = 10 + i;
+		assert_int_equal(
+			ring_reader_open(r->program->head, i, 0, &r->process, &r->readers[i]), 0);
+		assert_int_equal(vec_push(&r->process.readers, r->readers[i]), 0);
 	}
 	*state = r;
 	return 0;
@@ -44,12 +45,12 @@ static int rig_free(void **state)
 	struct rig *r = *state;
 
 	for (u32 i = 0; i < 3; i++)
-		cursor_close(r->cursors[i]);
+		ring_reader_close(r->readers[i]);
 	account_free_all(&r->process.account);
 	mappings_free(&r->process.mappings);
 	vec_free(&r->news);
-	vec_free(&r->process.cursors);
-	image_close(r->image);
+	vec_free(&r->process.readers);
+	tracked_close(r->program);
 	close(r->file);
 	free(r);
 	return 0;
@@ -57,7 +58,7 @@ static int rig_free(void **state)
 
 static void put(struct rig *r, u32 ring, u64 word)
 {
-	struct cursor *c = r->cursors[ring];
+	struct ring_reader *c = r->readers[ring];
 
 	c->ring[r->head[ring]++ & c->mask] = word;
 }
@@ -78,7 +79,8 @@ static void put_free(struct rig *r, u32 ring, u64 time, u64 address)
 
 static s64 rig_read_some(struct rig *r, size_t n, u64 now_ms)
 {
-	return cursors_read_until(r->cursors, n, __rdtsc() >> TRACK_TIME_SHIFT, now_ms, &r->news);
+	return ring_readers_read_until(
+		r->readers, n, __rdtsc() >> TRACK_TIME_SHIFT, now_ms, &r->news);
 }
 
 static s64 rig_read(struct rig *r)
@@ -125,27 +127,27 @@ static void threads_are_merged_by_time(void **state)
 static void a_larger_ring_is_gone_on_in(void **state)
 {
 	struct rig *r = *state;
-	struct cursor *c = r->cursors[1];
-	struct rings *rings = &r->image->rings;
+	struct ring_reader *c = r->readers[1];
+	struct rings *rings = &r->program->rings;
 	u64 words = c->mask + 1, time = 1000;
 	u32 given;
 
-	assert_false(cursor_wants(c, false));
+	assert_false(ring_reader_wants(c, false));
 	for (; time < 1000 + words / 3; time++)
 		put_alloc(r, 1, time, 0x1000 + 16 * time, 10, 1);
 	c->slot->full = 1;
-	assert_true(cursor_wants(c, false));
-	assert_false(cursor_wants(c, false));
+	assert_true(ring_reader_wants(c, false));
+	assert_false(ring_reader_wants(c, false));
 	given = rings_take(rings, 1, c->grown);
 	assert_true(track_words(1, given) > words);
-	cursor_give(c, given);
+	ring_reader_give(c, given);
 	assert_int_equal(c->slot->grown, given);
 	/* It has not yet: all is read where it was. */
 	assert_true(rig_read(r) > 0);
 	assert_int_equal(c->mask + 1, words);
 	assert_int_equal(c->slot->tail, r->head[1]);
 	c->slot->turned = given;
-	c->ring = (u64 *)((char *)r->image->head + track_ring_offset(1, given));
+	c->ring = (u64 *)((char *)r->program->head + track_ring_offset(1, given));
 	c->mask = track_words(1, given) - 1;
 	for (u64 end = time + words; time < end; time++)
 		put_alloc(r, 1, time, 0x1000 + 16 * time, 10, 1);
@@ -158,19 +160,19 @@ static void a_larger_ring_is_gone_on_in(void **state)
 	 * given. */
 	assert_int_equal(c->left, 0);
 	given = rings_take(rings, 1, 0);
-	cursor_give(c, given);
+	ring_reader_give(c, given);
 	c->slot->turned = TRACK_STAYS;
 	assert_int_equal(rig_read(r), 0);
 	assert_int_equal(c->left, given);
 	c->left = 0;
 	c->slot->full = 9;
-	assert_false(cursor_wants(c, false));
+	assert_false(ring_reader_wants(c, false));
 }
 
 static void chunks_are_given_and_come_back(void **state)
 {
 	struct rig *r = *state;
-	struct rings *rings = &r->image->rings;
+	struct rings *rings = &r->program->rings;
 	u32 given[TRACK_CHUNKS + 1] = {}, n = 0, left = rings->free;
 	bool seen[TRACK_CHUNKS] = {};
 
@@ -185,7 +187,7 @@ static void chunks_are_given_and_come_back(void **state)
 			seen[chunk] = true;
 		}
 	for (u32 i = 0; i < n; i++) {
-		u64 *ring = (u64 *)((char *)r->image->head + track_ring_offset(0, given[i]));
+		u64 *ring = (u64 *)((char *)r->program->head + track_ring_offset(0, given[i]));
 
 		ring[track_words(0, given[i]) - 1] = 5;
 		rings_release(rings, i + 1, given[i]);
@@ -207,9 +209,9 @@ static void what_is_due_is_read(void **state)
 	put_alloc(r, 0, 90000, 0x1000, 10, 1);
 	put_alloc(r, 1, 70000, 0x2000, 20, 2);
 	put_alloc(r, 2, 80000, 0x3000, 30, 3);
-	cursors_read_until(r->cursors, 3, 60000, 1, &r->news);
+	ring_readers_read_until(r->readers, 3, 60000, 1, &r->news);
 	assert_int_equal(r->process.account.allocations, 0); /* but now their times are known */
-	assert_true(cursors_read_until(r->cursors, 3, 85000, 1, &r->news) > 0);
+	assert_true(ring_readers_read_until(r->readers, 3, 85000, 1, &r->news) > 0);
 	assert_int_equal(r->process.account.allocations, 2);
 	assert_int_equal(r->process.account.live_bytes, 50);
 }
@@ -273,7 +275,7 @@ static void what_is_to_come_waits(void **state)
 	rig_read(r);
 	assert_int_equal(r->process.account.allocations, 0);
 	/* When nobody writes any more, whatever its time is. */
-	assert_int_equal(cursors_finish(r->cursors, 3, 1, &r->news), 0);
+	assert_int_equal(ring_readers_finish(r->readers, 3, 1, &r->news), 0);
 	assert_int_equal(r->process.account.allocations, 1);
 }
 
@@ -297,7 +299,7 @@ static void an_event_never_finished_is_passed(void **state)
 static void a_lap_is_as_good_as_another(void **state)
 {
 	struct rig *r = *state;
-	u64 laps = 3 * (r->cursors[0]->mask + 1) / 3;
+	u64 laps = 3 * (r->readers[0]->mask + 1) / 3;
 
 	for (u64 i = 0; i < laps; i++) {
 		put(r, 0, 0x1000 | TRACK_ALLOC);
@@ -309,7 +311,7 @@ static void a_lap_is_as_good_as_another(void **state)
 	rig_read_some(r, 1, 1);
 	assert_int_equal(r->process.account.allocations, laps);
 	assert_int_equal(r->process.account.frees, laps);
-	assert_int_equal(r->cursors[0]->slot->tail, 3 * laps);
+	assert_int_equal(r->readers[0]->slot->tail, 3 * laps);
 }
 
 static void stacks_and_files_are_handed_on(void **state)
@@ -374,44 +376,44 @@ static void nonsense_is_survived(void **state)
 			put(r, i % 3, i % 7 ? x : x & 0xff);
 		}
 		assert_true(rig_read(r) >= 0);
-		assert_int_equal(cursors_finish(r->cursors, 3, 1, &r->news), 0);
+		assert_int_equal(ring_readers_finish(r->readers, 3, 1, &r->news), 0);
 		r->news.n = 0;
 		/* Where the reader is, it goes on. */
 		for (u32 i = 0; i < 3; i++)
-			r->head[i] = r->cursors[i]->tail;
+			r->head[i] = r->readers[i]->tail;
 	}
 }
 
 /* Its last mapping may be a fork's, or what it was given may be on its way. */
 static void an_image_is_in_use_while_anybody_has_it(void **state)
 {
-	struct image *image;
+	struct tracked_program *program;
 	int file, status, ends[2];
 	void *at;
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(image_open(1, 1, 0, false, &image, &file), 0);
+	assert_int_equal(tracked_open(1, 1, 0, false, &program, &file), 0);
 	assert_int_equal(pipe(ends), 0);
-	assert_false(image_is_unused(image));
+	assert_false(tracked_is_unused(program));
 	at = mmap(NULL, TRACK_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file,
 		0);
 	assert_ptr_not_equal(at, MAP_FAILED);
 	close(file);
-	assert_false(image_is_unused(image));
+	assert_false(tracked_is_unused(program));
 	pid = fork();
 	if (!pid) {
 		close(ends[1]);
 		_exit((int)read(ends[0], &status, 1));
 	}
 	munmap(at, TRACK_FILE_BYTES);
-	assert_false(image_is_unused(image));
+	assert_false(tracked_is_unused(program));
 	close(ends[0]);
 	close(ends[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_true(image_is_unused(image));
-	image_close(image);
+	assert_true(tracked_is_unused(program));
+	tracked_close(program);
 }
 
 int main(void)

@@ -3,19 +3,19 @@
  * two processes do is known to a turn of the reader (a few ms). The peak is therefore as seen turn
  * by turn, beside a bound that it cannot have been above. Of one process both are its own peak.
  */
-#ifndef MEMWHY_PROBES_HEAP_COLLECT_TOGETHER_H
-#define MEMWHY_PROBES_HEAP_COLLECT_TOGETHER_H
+#ifndef MEMWHY_PROBES_HEAP_COLLECT_COMBINED_PEAK_H
+#define MEMWHY_PROBES_HEAP_COLLECT_COMBINED_PEAK_H
 
-#include "probes/heap/collect/image.h"
+#include "probes/heap/collect/tracked_program.h"
 
-struct heap_together {
+struct combined_peak {
 	u64 peak_bytes;
 	u64 peak_most_bytes; /* not above this */
 	u64 peak_ns;
 };
 
 /* At the end of a turn. also: a process that has just ended, or NULL. */
-void together_look(
-	struct heap_together *t, struct image *const *images, size_t n, struct heap_process *also);
+void combined_peak_look(struct combined_peak *t, struct tracked_program *const *tracked, size_t n,
+	struct heap_process *also);
 
 #endif

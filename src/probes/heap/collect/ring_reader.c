@@ -1,5 +1,5 @@
-/* See cursor.h. */
-#include "probes/heap/collect/cursor.h"
+/* See ring_reader.h. */
+#include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/events/event_writer.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static int thread_new(struct heap_process *p, u32 tid, u32 *ret)
 		       : event_writer_thread(p->events, tid);
 }
 
-static void ring_set(struct cursor *c, u32 grown)
+static void ring_set(struct ring_reader *c, u32 grown)
 {
 	struct track_slot *first = c->slot - c->index;
 	char *head = (char *)first - offsetof(struct track_head, slot);
@@ -35,10 +35,10 @@ static void ring_set(struct cursor *c, u32 grown)
 	c->grown = grown;
 }
 
-int cursor_open(
-	struct track_head *head, u32 slot, u32 grown, struct heap_process *p, struct cursor **ret)
+int ring_reader_open(struct track_head *head, u32 slot, u32 grown, struct heap_process *p,
+	struct ring_reader **ret)
 {
-	struct cursor *c = calloc(1, sizeof(*c));
+	struct ring_reader *c = calloc(1, sizeof(*c));
 	int rc;
 
 	if (!c)
@@ -52,13 +52,13 @@ int cursor_open(
 	c->tail = c->swept = c->read = c->slot->tail;
 	rc = thread_new(p, c->tid, &c->thread);
 	if (rc)
-		cursor_close(c);
+		ring_reader_close(c);
 	else
 		*ret = c;
 	return rc;
 }
 
-void cursor_close(struct cursor *c)
+void ring_reader_close(struct ring_reader *c)
 {
 	if (c) {
 		vec_free(&c->taken.v);
@@ -67,7 +67,7 @@ void cursor_close(struct cursor *c)
 	free(c);
 }
 
-bool cursor_was_pressed(struct cursor *c)
+bool ring_reader_was_pressed(struct ring_reader *c)
 {
 	bool pressed = c->tail - c->read > c->mask / 4;
 
@@ -75,7 +75,7 @@ bool cursor_was_pressed(struct cursor *c)
 	return pressed;
 }
 
-bool cursor_was_busy(struct cursor *c)
+bool ring_reader_was_busy(struct ring_reader *c)
 {
 	bool busy = c->swept != c->tail;
 
@@ -83,31 +83,31 @@ bool cursor_was_busy(struct cursor *c)
 	return busy;
 }
 
-static inline u64 word_get(const struct cursor *c, u64 at)
+static inline u64 word_get(const struct ring_reader *c, u64 at)
 {
 	return __atomic_load_n(&c->ring[at & c->mask], __ATOMIC_ACQUIRE);
 }
 
-bool cursor_waits(const struct cursor *c)
+bool ring_reader_waits(const struct ring_reader *c)
 {
 	return word_get(c, c->tail) != 0;
 }
 
-bool cursor_is_full(const struct cursor *c)
+bool ring_reader_is_full(const struct ring_reader *c)
 {
 	return word_get(c, c->tail + c->mask / 2) || word_get(c, c->tail + c->mask / 2 + 1);
 }
 
-bool cursor_wants(struct cursor *c, bool held)
+bool ring_reader_wants(struct ring_reader *c, bool held)
 {
 	u32 full = __atomic_load_n(&c->slot->full, __ATOMIC_ACQUIRE);
-	bool wants = full != c->full || (held && cursor_is_full(c));
+	bool wants = full != c->full || (held && ring_reader_is_full(c));
 
 	c->full = full;
 	return wants && !c->given && !c->left && !c->stays;
 }
 
-void cursor_give(struct cursor *c, u32 grown)
+void ring_reader_give(struct ring_reader *c, u32 grown)
 {
 	c->given = grown;
 	if (grown)
@@ -115,7 +115,7 @@ void cursor_give(struct cursor *c, u32 grown)
 }
 
 /* It went on only when all was read that is in the ring it left. */
-void cursor_turn(struct cursor *c)
+void ring_reader_turn(struct ring_reader *c)
 {
 	u32 turned = c->given ? __atomic_load_n(&c->slot->turned, __ATOMIC_ACQUIRE) : 0;
 
@@ -128,7 +128,7 @@ void cursor_turn(struct cursor *c)
 	c->given = 0;
 }
 
-static inline void words_clear(struct cursor *c, u64 n)
+static inline void words_clear(struct ring_reader *c, u64 n)
 {
 	for (u64 i = 0; i < n; i++)
 		__atomic_store_n(&c->ring[(c->tail + i) & c->mask], 0, __ATOMIC_RELAXED);
@@ -136,7 +136,7 @@ static inline void words_clear(struct cursor *c, u64 n)
 }
 
 /* The writers of all rings see that somebody reads. */
-static void cursor_publish(struct cursor *c)
+static void ring_reader_publish(struct ring_reader *c)
 {
 	u32 *beat = c->process->account.beat;
 
@@ -179,7 +179,7 @@ static inline u64 time_of(u64 word, u64 time_high)
 	return time_high << TRACK_TIME_LOW | word >> (64 - TRACK_TIME_LOW);
 }
 
-static inline u64 event_time(const struct cursor *c, u64 word)
+static inline u64 event_time(const struct ring_reader *c, u64 word)
 {
 	return time_of(word, c->time_high);
 }
@@ -196,7 +196,7 @@ static inline bool frees(u64 word)
 	return kind == TRACK_FREE || kind == TRACK_MOVE;
 }
 
-static int alloc_take(struct cursor *c, u64 word, bool moved, u64 now_ms)
+static int alloc_take(struct ring_reader *c, u64 word, bool moved, u64 now_ms)
 {
 	u64 what = word_get(c, c->tail + 1), size = what >> TRACK_SIZE_SHIFT;
 	u64 slack = what >> TRACK_SLACK_SHIFT & TRACK_MASK(TRACK_SLACK_BITS);
@@ -220,11 +220,11 @@ static int alloc_take(struct cursor *c, u64 word, bool moved, u64 now_ms)
 			p->events, c->thread, address, size, slack, stack, moved, now_ms);
 	if (rc || !p->touched)
 		return rc;
-	return touched_alloc(c, address, size, moved, event_time(c, word));
+	return block_lookup_alloc(c, address, size, moved, event_time(c, word));
 }
 
 /* move: realloc begins. */
-static int free_take(struct cursor *c, u64 word, bool move, u64 now_ms)
+static int free_take(struct ring_reader *c, u64 word, bool move, u64 now_ms)
 {
 	u64 address = word & TRACK_ADDRESS_MASK;
 	struct heap_process *p = c->process;
@@ -234,7 +234,7 @@ static int free_take(struct cursor *c, u64 word, bool move, u64 now_ms)
 	return p->events ? event_writer_free(p->events, c->thread, address, move, now_ms) : 0;
 }
 
-static int move_undo(struct cursor *c, u64 now_ms)
+static int move_undo(struct ring_reader *c, u64 now_ms)
 {
 	struct heap_process *p = c->process;
 	int rc = 0;
@@ -248,13 +248,14 @@ static int move_undo(struct cursor *c, u64 now_ms)
 	return rc;
 }
 
-static int news_add(struct cursor *c, news_buffer *news, enum news_kind kind, u32 number, u64 words)
+static int news_add(
+	struct ring_reader *c, news_buffer *news, enum news_kind kind, u32 number, u64 words)
 {
 	struct news head = {
 		.kind = kind,
 		.words = (u32)words,
 		.process = c->process->id,
-		.image = c->process->image,
+		.program = c->process->program,
 		.thread = c->thread,
 		.number = number,
 	};
@@ -269,7 +270,7 @@ static int news_add(struct cursor *c, news_buffer *news, enum news_kind kind, u3
 	return rc;
 }
 
-static int mapping_take(struct cursor *c, u64 word, u64 now_ms)
+static int mapping_take(struct ring_reader *c, u64 word, u64 now_ms)
 {
 	u64 value = word >> TRACK_VALUE_SHIFT;
 	u32 kind = (u32)(value >> TRACK_MAPPED_SHIFT & TRACK_MASK(TRACK_MAPPED_SHIFT));
@@ -305,7 +306,7 @@ static int mapping_take(struct cursor *c, u64 word, u64 now_ms)
 	return rc == -EINVAL ? 0 : rc;
 }
 
-static int extra_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
+static int extra_take(struct ring_reader *c, u64 word, u64 now_ms, news_buffer *news)
 {
 	u64 value = word >> TRACK_VALUE_SHIFT;
 
@@ -326,7 +327,7 @@ static int extra_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 	return 0;
 }
 
-static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
+static int event_take(struct ring_reader *c, u64 word, u64 now_ms, news_buffer *news)
 {
 	switch (word & TRACK_KIND_MASK) {
 	case TRACK_ALLOC:
@@ -335,7 +336,7 @@ static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 		return alloc_take(c, word, true, now_ms);
 	case TRACK_FREE:
 		if (c->process->touched &&
-			touched_free(c, word & TRACK_ADDRESS_MASK, event_time(c, word)))
+			block_lookup_free(c, word & TRACK_ADDRESS_MASK, event_time(c, word)))
 			return -ENOMEM;
 		return free_take(c, word, false, now_ms);
 	case TRACK_MOVE:
@@ -343,7 +344,7 @@ static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 	case TRACK_TIME:
 		c->time_high = time_high_of(word);
 		if (c->process->touched && c->node != word >> TRACK_NODE_SHIFT)
-			return touched_node(c, (u32)(word >> TRACK_NODE_SHIFT), now_ms);
+			return block_lookup_node(c, (u32)(word >> TRACK_NODE_SHIFT), now_ms);
 		return 0;
 	case TRACK_STACK:
 		if (word >> TRACK_VALUE_SHIFT >> TRACK_STACK_BITS)
@@ -354,9 +355,9 @@ static int event_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 	return extra_take(c, word, now_ms, news);
 }
 
-static int event_wait(struct cursor *c, u64 word, u64 now_ms, news_buffer *news);
+static int event_wait(struct ring_reader *c, u64 word, u64 now_ms, news_buffer *news);
 
-static int cursor_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
+static int ring_reader_take(struct ring_reader *c, u64 word, u64 now_ms, news_buffer *news)
 {
 	u64 n = event_words(word), ahead = word_get(c, c->tail + AHEAD) & TRACK_ADDRESS_MASK;
 	int rc = 0;
@@ -364,7 +365,7 @@ static int cursor_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news
 	live_prefetch(&c->process->account.live, ahead);
 	if (c->process->events)
 		event_writer_prefetch(c->process->events, ahead);
-	if ((word & TRACK_KIND_MASK) <= TRACK_MOVED && c->process->cursors.n > 1)
+	if ((word & TRACK_KIND_MASK) <= TRACK_MOVED && c->process->readers.n > 1)
 		rc = event_wait(c, word, now_ms, news);
 	if (n && !rc)
 		rc = event_take(c, word, now_ms, news);
@@ -373,7 +374,8 @@ static int cursor_take(struct cursor *c, u64 word, u64 now_ms, news_buffer *news
 }
 
 /* Is such an event of this address in the ring, not later than `until`? *ret_end: behind it. */
-static bool cursor_has(const struct cursor *c, u64 address, bool free, u64 until, u64 *ret_end)
+static bool ring_reader_has(
+	const struct ring_reader *c, u64 address, bool free, u64 until, u64 *ret_end)
 {
 	u64 time_high = c->time_high;
 
@@ -399,7 +401,7 @@ static bool cursor_has(const struct cursor *c, u64 address, bool free, u64 until
  * A free of what is not there, or an allocation where something is: its time may be early, and then
  * what happened before it is in another ring, as it was written before it. Takes that first.
  */
-static int event_wait(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
+static int event_wait(struct ring_reader *c, u64 word, u64 now_ms, news_buffer *news)
 {
 	struct heap_process *p = c->process;
 	u64 address = word & TRACK_ADDRESS_MASK, until = event_time(c, word) + TRACK_EARLY, end;
@@ -408,16 +410,16 @@ static int event_wait(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 	if (p->touched || account_has(&p->account, address) == frees(word))
 		return 0;
 	c->taking = true;
-	vec_each (at, &p->cursors) {
-		struct cursor *o = *at;
+	vec_each (at, &p->readers) {
+		struct ring_reader *o = *at;
 
-		if (o->taking || !cursor_has(o, address, !frees(word), until, &end))
+		if (o->taking || !ring_reader_has(o, address, !frees(word), until, &end))
 			continue;
 		while (o->tail < end && !rc) {
 			u64 first = word_get(o, o->tail);
 
 			if (first & TRACK_KIND_MASK)
-				rc = cursor_take(o, first, now_ms, news);
+				rc = ring_reader_take(o, first, now_ms, news);
 			else
 				words_clear(o, 1);
 		}
@@ -427,7 +429,7 @@ static int event_wait(struct cursor *c, u64 word, u64 now_ms, news_buffer *news)
 	return rc;
 }
 
-int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news)
+int ring_reader_run(struct ring_reader *c, u64 limit, u64 now_ms, news_buffer *news)
 {
 	const u64 often = MIN((u64)PUBLISH, (c->mask + 1) / 4);
 	u64 end = c->tail + c->mask + 1, publish = c->tail + often;
@@ -444,17 +446,17 @@ int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news)
 		}
 		if (event_time(c, word) > limit)
 			break;
-		rc = cursor_take(c, word, now_ms, news);
+		rc = ring_reader_take(c, word, now_ms, news);
 		if (c->tail >= publish) {
-			cursor_publish(c);
+			ring_reader_publish(c);
 			publish = c->tail + often;
 		}
 	}
-	cursor_publish(c);
+	ring_reader_publish(c);
 	return rc;
 }
 
-u64 cursor_time(const struct cursor *c)
+u64 ring_reader_time(const struct ring_reader *c)
 {
 	u64 word = word_get(c, c->tail);
 
@@ -463,7 +465,7 @@ u64 cursor_time(const struct cursor *c)
 	return event_time(c, word);
 }
 
-void cursor_unblock(struct cursor *c, bool at_once)
+void ring_reader_unblock(struct ring_reader *c, bool at_once)
 {
 	u64 now_ms;
 

@@ -1,5 +1,5 @@
-/* See image.h: the file, its processes and threads. What is in a ring: cursor.c. */
-#include "probes/heap/collect/image.h"
+/* See tracked_program.h: the file, its processes and threads. What is in a ring: ring_reader.c. */
+#include "probes/heap/collect/tracked_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <x86intrin.h>
 
 #include "probes/heap/collect/comm.h"
-#include "probes/heap/collect/cursor.h"
+#include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/events/event_writer.h"
 #include "sys/keyvals.h"
 #include "sys/maps.h"
@@ -54,16 +54,16 @@ static int file_again(int program, int *ret)
 	return 0;
 }
 
-bool image_is_unused(const struct image *image)
+bool tracked_is_unused(const struct tracked_program *program)
 {
-	return !flock(image->file, LOCK_EX | LOCK_NB);
+	return !flock(program->file, LOCK_EX | LOCK_NB);
 }
 
-bool image_is_of(const struct image *image, u32 pid)
+bool tracked_is_of(const struct tracked_program *program, u32 pid)
 {
 	_cleanup_maps_ struct maps maps = {};
 	struct stat st;
-	int rc = fstat(image->file, &st) ? -errno : maps_read((int)pid, &maps);
+	int rc = fstat(program->file, &st) ? -errno : maps_read((int)pid, &maps);
 
 	vec_each (m, &maps.list)
 		if (m->inode == st.st_ino && !strcmp(m->path, "/memfd:" NAME))
@@ -84,9 +84,10 @@ static u64 huge_bytes(void)
 	return bytes;
 }
 
-int image_open(u32 id, pid_t pid, u32 wait_ms, bool held, struct image **ret, int *ret_file)
+int tracked_open(
+	u32 id, pid_t pid, u32 wait_ms, bool held, struct tracked_program **ret, int *ret_file)
 {
-	_cleanup_free_ struct image *i = calloc(1, sizeof(*i));
+	_cleanup_free_ struct tracked_program *i = calloc(1, sizeof(*i));
 	_cleanup_close_ int fd = -1, ours = -1;
 	void *at;
 	int rc;
@@ -127,7 +128,7 @@ int heap_process_look(struct heap_process *p, u64 now_ms)
 
 #define NAME_WAIT_MS 100 /* a thread gets its name early; each wait is twice the last */
 
-static int name_read(struct cursor *c, u64 now_ms)
+static int name_read(struct ring_reader *c, u64 now_ms)
 {
 	struct heap_process *p = c->process;
 	struct thread_name name = {};
@@ -144,171 +145,173 @@ static int name_read(struct cursor *c, u64 now_ms)
 	return 0;
 }
 
-static int cursor_new(struct image *image, u32 slot)
+static int ring_reader_new(struct tracked_program *program, u32 slot)
 {
-	u32 index = __atomic_load_n(&image->head->slot[slot].process, __ATOMIC_RELAXED);
+	u32 index = __atomic_load_n(&program->head->slot[slot].process, __ATOMIC_RELAXED);
 	struct heap_process *p;
-	struct cursor *c;
+	struct ring_reader *c;
 	int rc;
 
 	if (index >= TRACK_PROCESSES)
 		return 0; /* nonsense */
-	p = image->processes[index];
+	p = program->processes[index];
 	if (!p) {
-		p = image->found(image, index, image->arg);
+		p = program->found(program, index, program->arg);
 		if (!p)
 			return -ENOMEM;
-		image->processes[index] = p;
-		image->n_alive++;
-		image->n_ever++;
+		program->processes[index] = p;
+		program->n_alive++;
+		program->n_ever++;
 	}
-	rc = cursor_open(image->head, slot, slot ? 0 : image->rings.main, p, &c);
+	rc = ring_reader_open(program->head, slot, slot ? 0 : program->rings.main, p, &c);
 	if (rc)
 		return rc;
-	rc = vec_push(&p->cursors, c);
+	rc = vec_push(&p->readers, c);
 	if (rc) {
-		cursor_close(c);
+		ring_reader_close(c);
 		return rc;
 	}
-	image->cursors[slot] = c;
-	image->n_cursors++;
+	program->readers[slot] = c;
+	program->n_readers++;
 	if (!slot)
-		image->rings.main = 0;
-	image->n_slots = MAX(image->n_slots, slot + 1);
-	return name_read(c, image->active_ms);
+		program->rings.main = 0;
+	program->n_slots = MAX(program->n_slots, slot + 1);
+	return name_read(c, program->active_ms);
 }
 
-int image_find(struct image *image)
+int tracked_find(struct tracked_program *program)
 {
-	u32 n = MIN(__atomic_load_n(&image->head->slots, __ATOMIC_ACQUIRE), (u32)TRACK_SLOTS);
+	u32 n = MIN(__atomic_load_n(&program->head->slots, __ATOMIC_ACQUIRE), (u32)TRACK_SLOTS);
 	int rc = 0;
 
 	for (u32 i = 0; i < n && !rc; i++)
-		if (!image->cursors[i] && __atomic_load_n(&image->head->slot[i].state,
-						  __ATOMIC_ACQUIRE) == TRACK_TAKEN)
-			rc = cursor_new(image, i);
-	rings_prepare(&image->rings, image->n_cursors);
+		if (!program->readers[i] && __atomic_load_n(&program->head->slot[i].state,
+						    __ATOMIC_ACQUIRE) == TRACK_TAKEN)
+			rc = ring_reader_new(program, i);
+	rings_prepare(&program->rings, program->n_readers);
 	return rc;
 }
 
 /* A larger ring for a thread that had to wait, or of which what is held does not fit. */
-static void rings_look(struct image *image, struct cursor *c)
+static void rings_look(struct tracked_program *program, struct ring_reader *c)
 {
-	cursor_turn(c);
+	ring_reader_turn(c);
 	if (c->left)
-		rings_release(&image->rings, c->index, c->left);
+		rings_release(&program->rings, c->index, c->left);
 	c->left = 0;
-	if (cursor_wants(c, image->held))
-		cursor_give(c, rings_take(&image->rings, c->index, c->grown));
+	if (ring_reader_wants(c, program->held))
+		ring_reader_give(c, rings_take(&program->rings, c->index, c->grown));
 }
 
 /* What comes after `until` is left, unless its writer would have to wait soon. */
-static s64 held_read(struct image *image, struct heap_process *p, u64 now_ms, news_buffer *news)
+static s64 held_read(
+	struct tracked_program *program, struct heap_process *p, u64 now_ms, news_buffer *news)
 {
-	u64 until = image->until, until_ms = MIN(image->until_ms, now_ms);
+	u64 until = program->until, until_ms = MIN(program->until_ms, now_ms);
 	bool full = false;
 	s64 n;
 
-	vec_each (c, &p->cursors)
-		full |= cursor_is_full(*c) || (*c)->given;
+	vec_each (c, &p->readers)
+		full |= ring_reader_is_full(*c) || (*c)->given;
 	if (full) {
 		until = p->ahead = __rdtsc() >> TRACK_TIME_SHIFT;
 		until_ms = now_ms;
 	}
-	n = cursors_read_until(p->cursors.v, p->cursors.n, until, until_ms, news);
-	vec_each (c, &p->cursors)
-		image->waiting |= cursor_waits(*c);
+	n = ring_readers_read_until(p->readers.v, p->readers.n, until, until_ms, news);
+	vec_each (c, &p->readers)
+		program->waiting |= ring_reader_waits(*c);
 	return n;
 }
 
-s64 image_read(struct image *image, u64 now_ms, news_buffer *news)
+s64 tracked_read(struct tracked_program *program, u64 now_ms, news_buffer *news)
 {
 	/* Of what happened before, all rings are found, and all that came before it is in them. */
 	u64 until = (__rdtsc() >> TRACK_TIME_SHIFT) - TRACK_EARLY;
 	s64 words = 0;
-	int rc = image->settled ? 0 : image_find(image);
+	int rc = program->settled ? 0 : tracked_find(program);
 
-	image->waiting = false;
-	__atomic_add_fetch(&image->head->heartbeat, 1, __ATOMIC_RELAXED);
-	for (u32 i = 0, left = image->n_alive; i < TRACK_PROCESSES && !rc && left; i++) {
-		struct heap_process *p = image->processes[i];
+	program->waiting = false;
+	__atomic_add_fetch(&program->head->heartbeat, 1, __ATOMIC_RELAXED);
+	for (u32 i = 0, left = program->n_alive; i < TRACK_PROCESSES && !rc && left; i++) {
+		struct heap_process *p = program->processes[i];
 		s64 n;
 
 		if (!p)
 			continue;
 		left--;
-		vec_each (c, &p->cursors)
-			rings_look(image, *c);
-		n = image->held
-			    ? held_read(image, p, now_ms, news)
-			    : cursors_read_until(p->cursors.v, p->cursors.n, until, now_ms, news);
+		vec_each (c, &p->readers)
+			rings_look(program, *c);
+		n = program->held ? held_read(program, p, now_ms, news)
+				  : ring_readers_read_until(
+					    p->readers.v, p->readers.n, until, now_ms, news);
 		if (n >= 0 && p->events)
 			rc = event_writer_flush(p->events, false, news);
 		if (n < 0)
 			return n;
 		words += n;
-		vec_each (c, &p->cursors)
-			image->pressed |= cursor_was_pressed(*c);
+		vec_each (c, &p->readers)
+			program->pressed |= ring_reader_was_pressed(*c);
 	}
 	if (words)
-		image->active_ms = now_ms;
+		program->active_ms = now_ms;
 	return rc ? rc : words;
 }
 
-static void dropped_take(struct cursor *c)
+static void dropped_take(struct ring_reader *c)
 {
 	c->process->dropped += __atomic_exchange_n(&c->slot->dropped, 0, __ATOMIC_RELAXED);
 }
 
 /* Makes the ring as it was at first, but for the count of words, and gives its memory back. */
-static void slot_release(struct image *image, struct cursor *c)
+static void slot_release(struct tracked_program *program, struct ring_reader *c)
 {
 	const u32 slot = c->index, grown[] = {c->given, c->grown, c->left};
-	struct track_slot *s = &image->head->slot[slot];
+	struct track_slot *s = &program->head->slot[slot];
 
 	dropped_take(c);
-	rings_release(&image->rings, slot, 0);
+	rings_release(&program->rings, slot, 0);
 	for (u32 i = 0; i < ARRAY_SIZE(grown); i++)
 		if (grown[i])
-			rings_release(&image->rings, slot, grown[i]);
+			rings_release(&program->rings, slot, grown[i]);
 	s->grown = 0;
 	__atomic_store_n(&s->tail, c->tail, __ATOMIC_RELEASE);
-	image->cursors[slot] = NULL;
-	image->n_cursors--;
-	cursor_close(c);
+	program->readers[slot] = NULL;
+	program->n_readers--;
+	ring_reader_close(c);
 	__atomic_store_n(&s->state, TRACK_UNUSED, __ATOMIC_RELEASE);
 }
 
-int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buffer *news)
+int tracked_end(
+	struct tracked_program *program, struct heap_process *p, u64 now_ms, news_buffer *news)
 {
-	int rc = image_find(image);
+	int rc = tracked_find(program);
 	bool last;
 
 	if (!rc)
-		rc = cursors_finish(p->cursors.v, p->cursors.n, now_ms, news);
+		rc = ring_readers_finish(p->readers.v, p->readers.n, now_ms, news);
 	if (!rc && p->events)
 		rc = event_writer_flush(p->events, true, news);
 	event_writer_close(take_ptr(p->events));
-	last = image->n_alive == 1 && image_is_unused(image);
-	vec_each (c, &p->cursors) {
-		if (last) /* all of it goes, with the image */
+	last = program->n_alive == 1 && tracked_is_unused(program);
+	vec_each (c, &p->readers) {
+		if (last) /* all of it goes, with the program */
 			dropped_take(*c);
 		else
-			slot_release(image, *c);
+			slot_release(program, *c);
 	}
-	p->cursors.n = 0;
+	p->readers.n = 0;
 	p->ended = true;
-	p->dropped += image->head->processes[p->index].missed;
+	p->dropped += program->head->processes[p->index].missed;
 	account_settle_all(&p->account);
 	rc = rc ? rc : heap_process_look(p, now_ms);
 	account_forget_blocks(&p->account);
 	p->account.beat = NULL;
 	mappings_forget(&p->mappings);
-	image->processes[p->index] = NULL;
-	image->n_alive--;
-	image->over = !image->n_alive;
-	image->active_ms = now_ms;
-	__atomic_store_n(&image->head->processes[p->index].state, TRACK_UNUSED, __ATOMIC_RELEASE);
+	program->processes[p->index] = NULL;
+	program->n_alive--;
+	program->over = !program->n_alive;
+	program->active_ms = now_ms;
+	__atomic_store_n(&program->head->processes[p->index].state, TRACK_UNUSED, __ATOMIC_RELEASE);
 	return rc;
 }
 
@@ -317,42 +320,43 @@ static bool thread_is_over(const struct heap_process *p, u32 tid)
 	return !p->foreign && tid && syscall(SYS_tgkill, p->pid, tid, 0) && errno == ESRCH;
 }
 
-int image_sweep(struct image *image, u64 now_ms, news_buffer *news)
+int tracked_sweep(struct tracked_program *program, u64 now_ms, news_buffer *news)
 {
 	int rc = 0;
 
-	for (u32 i = 0, left = image->n_alive; i < TRACK_PROCESSES && !rc && left; i++) {
-		struct heap_process *p = image->processes[i];
+	for (u32 i = 0, left = program->n_alive; i < TRACK_PROCESSES && !rc && left; i++) {
+		struct heap_process *p = program->processes[i];
 
 		left -= p != NULL;
-		for (size_t k = 0; p && k < p->cursors.n && !rc; k++) {
-			struct cursor *c = p->cursors.v[k];
+		for (size_t k = 0; p && k < p->readers.n && !rc; k++) {
+			struct ring_reader *c = p->readers.v[k];
 
 			dropped_take(c);
-			rings_look(image, c);
+			rings_look(program, c);
 			if (now_ms >= c->name_ms)
 				rc = name_read(c, now_ms);
 			/* What it wrote last is read in its order, as what it rests on may be in
 			 * a ring that is not yet read that far, or not yet found. */
-			if (cursor_was_busy(c) || !thread_is_over(p, c->tid) || cursor_waits(c))
+			if (ring_reader_was_busy(c) || !thread_is_over(p, c->tid) ||
+				ring_reader_waits(c))
 				continue;
-			rc = rc ? rc : cursors_finish(&c, 1, now_ms, news);
-			p->cursors.v[k--] = p->cursors.v[--p->cursors.n];
-			slot_release(image, c);
+			rc = rc ? rc : ring_readers_finish(&c, 1, now_ms, news);
+			p->readers.v[k--] = p->readers.v[--p->readers.n];
+			slot_release(program, c);
 		}
 	}
 	return rc;
 }
 
-void image_close(struct image *image)
+void tracked_close(struct tracked_program *program)
 {
-	if (!image)
+	if (!program)
 		return;
-	__atomic_store_n(&image->head->off, TRACK_OFF_ENDED, __ATOMIC_RELEASE);
-	for (u32 i = 0; i < image->n_slots; i++)
-		cursor_close(image->cursors[i]);
-	munmap(image->head, TRACK_FILE_BYTES);
-	close(image->file);
-	residence_free(image->residence);
-	free(image);
+	__atomic_store_n(&program->head->off, TRACK_OFF_ENDED, __ATOMIC_RELEASE);
+	for (u32 i = 0; i < program->n_slots; i++)
+		ring_reader_close(program->readers[i]);
+	munmap(program->head, TRACK_FILE_BYTES);
+	close(program->file);
+	residence_free(program->residence);
+	free(program);
 }

@@ -1,12 +1,12 @@
-/* See answers.h. */
-#include "probes/heap/collect/answers.h"
+/* See access_lookup.h. */
+#include "probes/heap/collect/access_lookup.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "probes/heap/collect/cursor.h"
+#include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/residence/fault_events.h"
 
 #define WAKE_MS 4
@@ -22,15 +22,15 @@ struct fork_of {
 	u64 from_ns, to_ns;
 };
 
-void answers_begin(struct answers *a)
+void access_lookup_begin(struct access_lookup *a)
 {
 	a->on = true;
 	groups_init(&a->forks, sizeof(u32), sizeof(struct fork_of));
-	groups_init(&a->copies, sizeof(struct touched_copy), sizeof(u8));
+	groups_init(&a->copies, sizeof(struct block_lookup_copy), sizeof(u8));
 	ticks_look(&a->clock);
 }
 
-void answers_free(struct answers *a)
+void access_lookup_free(struct access_lookup *a)
 {
 	vec_free(&a->questions);
 	vec_free(&a->told);
@@ -39,12 +39,12 @@ void answers_free(struct answers *a)
 	groups_free(&a->copies);
 }
 
-int answers_ask(struct answers *a, const struct question *q)
+int access_lookup_ask(struct access_lookup *a, const struct question *q)
 {
 	return vec_push(&a->questions, *q);
 }
 
-int answers_forked(struct answers *a, u32 tgid, u32 from_tgid, u64 time_ns)
+int access_lookup_forked(struct access_lookup *a, u32 tgid, u32 from_tgid, u64 time_ns)
 {
 	const struct question q = {.tgid = from_tgid, .fork = true, .touch.time_ns = time_ns};
 	struct fork_of *f;
@@ -58,7 +58,7 @@ int answers_forked(struct answers *a, u32 tgid, u32 from_tgid, u64 time_ns)
 		f->to_ns = time_ns;
 	if (!from_tgid)
 		return 0;
-	return f ? answers_ask(a, &q) : -ENOMEM;
+	return f ? access_lookup_ask(a, &q) : -ENOMEM;
 }
 
 static int by_time(const void *a, const void *b)
@@ -76,8 +76,8 @@ static bool process_had(const struct heap_process *p, u32 tgid, u64 time_ns)
 
 /* What had this pid at that time; what another became by exec is further on. Before it was first
  * seen it may have been somebody else's. */
-static struct heap_process *process_at(
-	struct answers *a, struct heap_process *const *processes, size_t n, u32 tgid, u64 time_ns)
+static struct heap_process *process_at(struct access_lookup *a,
+	struct heap_process *const *processes, size_t n, u32 tgid, u64 time_ns)
 {
 	struct heap_process **recent = &a->recent[tgid % ANSWERS_RECENT];
 
@@ -91,29 +91,29 @@ static struct heap_process *process_at(
 
 /* Its account, as it was at that time. */
 static int read_until(
-	struct answers *a, const struct heap_process *p, u64 time_ns, news_buffer *news)
+	struct access_lookup *a, const struct heap_process *p, u64 time_ns, news_buffer *news)
 {
-	s64 words = cursors_read_until(p->cursors.v, p->cursors.n, ticks_at(&a->clock, time_ns),
-		time_ns / NSEC_PER_MSEC, news);
+	s64 words = ring_readers_read_until(p->readers.v, p->readers.n,
+		ticks_at(&a->clock, time_ns), time_ns / NSEC_PER_MSEC, news);
 
 	return words < 0 ? (int)words : 0;
 }
 
 /* The same for an access: the account may have gone on. */
 static int read_for_access(
-	struct answers *a, const struct heap_process *p, u64 time_ns, news_buffer *news)
+	struct access_lookup *a, const struct heap_process *p, u64 time_ns, news_buffer *news)
 {
 	a->guessed += p->ahead > ticks_at(&a->clock, time_ns);
 	return read_until(a, p, time_ns, news);
 }
 
-static void stranger(struct answers *a, const struct question *q)
+static void stranger(struct access_lookup *a, const struct question *q)
 {
 	a->strangers += q->touch.fault != FAULT_IS_EXEC;
 }
 
 /* What waits of a process was of the program it was before. */
-static void early_drop(struct answers *a, u32 tgid)
+static void early_drop(struct access_lookup *a, u32 tgid)
 {
 	size_t kept = 0;
 
@@ -135,7 +135,7 @@ static bool pid_is_known(struct heap_process *const *processes, size_t n, u32 tg
 }
 
 /* Of processes that are new by now, of which nothing was read yet. */
-static int early_take(struct answers *a, struct heap_process *const *processes, size_t n)
+static int early_take(struct access_lookup *a, struct heap_process *const *processes, size_t n)
 {
 	bool known = false;
 	size_t kept = 0;
@@ -159,7 +159,7 @@ static int early_take(struct answers *a, struct heap_process *const *processes, 
 	return rc;
 }
 
-static int early_add(struct answers *a, const struct question *q)
+static int early_add(struct access_lookup *a, const struct question *q)
 {
 	if (a->early.n < EARLY)
 		return vec_push(&a->early, *q);
@@ -168,7 +168,7 @@ static int early_add(struct answers *a, const struct question *q)
 }
 
 /* What this pid was a copy of at that time; NULL: nothing that is known. */
-static struct fork_of *fork_at(const struct answers *a, u32 tgid, u64 time_ns)
+static struct fork_of *fork_at(const struct access_lookup *a, u32 tgid, u64 time_ns)
 {
 	struct fork_of *f = groups_find(&a->forks, &tgid);
 
@@ -177,12 +177,12 @@ static struct fork_of *fork_at(const struct answers *a, u32 tgid, u64 time_ns)
 
 /* Its parent's account, or that of who this one is a fork of, as it was when the fork was made:
  * what has changed there since cannot be told. */
-static int answer_copy(struct answers *a, const struct question *q,
+static int answer_copy(struct access_lookup *a, const struct question *q,
 	struct heap_process *const *processes, size_t n, news_buffer *news)
 {
 	struct fork_of *first = fork_at(a, q->tgid, q->touch.time_ns), *f = first;
 	struct heap_process *p = NULL;
-	struct touched_copy copy;
+	struct block_lookup_copy copy;
 	u64 time_ns = 0;
 	int rc;
 
@@ -194,13 +194,13 @@ static int answer_copy(struct answers *a, const struct question *q,
 	if (!p)
 		return 0;
 	first->copied = true;
-	copy = (struct touched_copy){.fork_ns = first->from_ns, .tgid = q->tgid};
+	copy = (struct block_lookup_copy){.fork_ns = first->from_ns, .tgid = q->tgid};
 	rc = read_for_access(a, p, time_ns, news);
-	return rc ? rc : touched_ask_copy(p, time_ns, copy, &q->touch, &a->copies);
+	return rc ? rc : block_lookup_ask_copy(p, time_ns, copy, &q->touch, &a->copies);
 }
 
 /* Marks what is still asked about, with all that it is a copy of. */
-static void forks_mark(struct answers *a)
+static void forks_mark(struct access_lookup *a)
 {
 	for (size_t i = 0; i < a->forks.n; i++) {
 		struct fork_of *f = groups_value(&a->forks, i);
@@ -220,16 +220,16 @@ static bool fork_is_needed(void *arg, const void *key, const void *value)
 
 static bool copy_is_needed(void *arg, const void *key, const void *value)
 {
-	const struct touched_copy *copy = key;
+	const struct block_lookup_copy *copy = key;
 	u32 tgid = (u32)copy->tgid;
-	const struct fork_of *f = groups_find(&((struct answers *)arg)->forks, &tgid);
+	const struct fork_of *f = groups_find(&((struct access_lookup *)arg)->forks, &tgid);
 
 	(void)value;
 	return f && f->copied && f->from_ns == copy->fork_ns;
 }
 
 /* Of those that are over for good nobody asks any more. */
-static void forks_sweep(struct answers *a)
+static void forks_sweep(struct access_lookup *a)
 {
 	if (a->forks.n + a->copies.n < 2 * a->kept + SWEEP_FROM)
 		return;
@@ -241,18 +241,18 @@ static void forks_sweep(struct answers *a)
 	a->kept = a->forks.n + a->copies.n;
 }
 
-static int copies_take(struct answers *a, struct heap_process *p)
+static int copies_take(struct access_lookup *a, struct heap_process *p)
 {
 	struct fork_of *f = groups_find(&a->forks, &p->pid);
 
 	if (!f || !f->copied)
 		return 0;
 	f->copied = false;
-	return touched_copies_take(p, f->from_ns, &a->copies);
+	return block_lookup_copies_take(p, f->from_ns, &a->copies);
 }
 
-static int answer(struct answers *a, struct question *q, struct heap_process *const *processes,
-	size_t n, news_buffer *news)
+static int answer(struct access_lookup *a, struct question *q,
+	struct heap_process *const *processes, size_t n, news_buffer *news)
 {
 	struct heap_process *p = process_at(a, processes, n, q->tgid, q->touch.time_ns);
 	int rc;
@@ -263,7 +263,7 @@ static int answer(struct answers *a, struct question *q, struct heap_process *co
 		return p ? read_until(a, p, q->touch.time_ns, news) : 0;
 	if (q->touch.fault == FAULT_IS_EXEC) {
 		early_drop(a, q->tgid);
-		if (p && p->image_ns < q->touch.time_ns)
+		if (p && p->program_ns < q->touch.time_ns)
 			p->exec_ns = q->touch.time_ns;
 		return 0;
 	}
@@ -272,17 +272,17 @@ static int answer(struct answers *a, struct question *q, struct heap_process *co
 		return a->counts ? early_add(a, q) : answer_copy(a, q, processes, n, news);
 	rc = copies_take(a, p);
 	rc = rc ? rc : read_for_access(a, p, q->touch.time_ns, news);
-	return rc ? rc : touched_ask(p, p->original, q->tid, &q->touch);
+	return rc ? rc : block_lookup_ask(p, p->original, q->tid, &q->touch);
 }
 
-void answers_end(struct answers *a)
+void access_lookup_end(struct access_lookup *a)
 {
 	vec_each (q, &a->early)
 		stranger(a, q);
 	a->early.n = 0;
 }
 
-static void times_fill(struct answers *a)
+static void times_fill(struct access_lookup *a)
 {
 	vec_each (b, &a->told) {
 		if (b->ticks)
@@ -291,17 +291,17 @@ static void times_fill(struct answers *a)
 	}
 }
 
-int answers_find(struct answers *a, struct image *const *images, size_t n)
+int access_lookup_find(struct access_lookup *a, struct tracked_program *const *tracked, size_t n)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < n && (a->questions.n || a->counts) && !rc; i++)
-		rc = image_find(images[i]);
+		rc = tracked_find(tracked[i]);
 	return rc;
 }
 
-int answers_settle(struct answers *a, u64 time_ns, struct heap_process *const *processes, size_t n,
-	news_buffer *news)
+int access_lookup_settle(struct access_lookup *a, u64 time_ns,
+	struct heap_process *const *processes, size_t n, news_buffer *news)
 {
 	size_t done = 0;
 	int rc = early_take(a, processes, n);
@@ -321,13 +321,14 @@ int answers_settle(struct answers *a, u64 time_ns, struct heap_process *const *p
 	return rc;
 }
 
-bool answers_wake(struct answers *a, struct image *const *images, size_t n_images, u64 now_ms)
+bool access_lookup_wake(struct access_lookup *a, struct tracked_program *const *tracked,
+	size_t n_images, u64 now_ms)
 {
 	bool waiting = false, pressed = false;
 
 	for (size_t i = 0; a->on && i < n_images; i++) {
-		waiting |= images[i]->waiting;
-		pressed |= images[i]->pressed;
+		waiting |= tracked[i]->waiting;
+		pressed |= tracked[i]->pressed;
 	}
 	if (a->counts || !waiting || (!pressed && now_ms - a->woken_ms < WAKE_MS))
 		return false;
@@ -335,7 +336,7 @@ bool answers_wake(struct answers *a, struct image *const *images, size_t n_image
 	return true;
 }
 
-bool answers_done(const struct answers *a, const struct heap_process *p)
+bool access_lookup_done(const struct access_lookup *a, const struct heap_process *p)
 {
 	return !a->on || a->held_ns > p->gone_ns;
 }

@@ -1,5 +1,5 @@
-/* See numbered.h. */
-#include "probes/heap/events/numbered.h"
+/* See replay_blocks.h. */
+#include "probes/heap/events/replay_blocks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 
 #define FIRST_BITS 8 /* of places for pages */
 #define YOUNG 256    /* newest pages, in which few are left as soon as many */
-#define PAGE_BYTES (NUMBERED_BLOCKS * sizeof(struct numbered_slot))
+#define PAGE_BYTES (NUMBERED_BLOCKS * sizeof(struct replay_slot))
 #define ROOM_FIRST (64UL << 10) /* bytes */
 #define ROOM_MOST (2UL << 20)   /* a huge page */
 
-static int room_add(struct numbered *m)
+static int room_add(struct replay_blocks *m)
 {
 	u64 bytes = m->room_bytes ? MIN(2 * m->room_bytes, ROOM_MOST) : ROOM_FIRST;
 	char *room = aligned_alloc(bytes, bytes);
@@ -29,42 +29,42 @@ static int room_add(struct numbered *m)
 }
 
 /* Places for a page; NULL: no memory. */
-static struct numbered_slot *slots_take(struct numbered *m)
+static struct replay_slot *slots_take(struct replay_blocks *m)
 {
-	struct numbered_slot *v = m->spare;
+	struct replay_slot *v = m->spare;
 
 	if (v) {
-		m->spare = (struct numbered_slot *)v->bytes;
+		m->spare = (struct replay_slot *)v->bytes;
 		return v;
 	}
 	if (m->room_used == m->room_bytes && room_add(m))
 		return NULL;
-	v = (struct numbered_slot *)(m->rooms.v[m->rooms.n - 1] + m->room_used);
+	v = (struct replay_slot *)(m->rooms.v[m->rooms.n - 1] + m->room_used);
 	m->room_used += PAGE_BYTES;
 	return v;
 }
 
-static void slots_give(struct numbered *m, struct numbered_slot *v)
+static void slots_give(struct replay_blocks *m, struct replay_slot *v)
 {
 	v->bytes = (u64)m->spare;
 	m->spare = v;
 }
 
 /* In a free place. */
-static void page_put(struct numbered *m, const struct numbered_page *p)
+static void page_put(struct replay_blocks *m, const struct replay_page *p)
 {
-	u64 i = numbered_place(m, p->key);
+	u64 i = replay_blocks_place(m, p->key);
 
 	while (m->pages[i].key)
 		i = (i + 1) & MASK(m->bits);
 	m->pages[i] = *p;
 }
 
-static int pages_grow(struct numbered *m)
+static int pages_grow(struct replay_blocks *m)
 {
-	struct numbered old = *m;
+	struct replay_blocks old = *m;
 	u32 bits = m->bits ? m->bits + 1 : FIRST_BITS;
-	struct numbered_page *pages = calloc(1UL << bits, sizeof(*pages));
+	struct replay_page *pages = calloc(1UL << bits, sizeof(*pages));
 
 	if (!pages)
 		return -ENOMEM;
@@ -78,29 +78,29 @@ static int pages_grow(struct numbered *m)
 }
 
 /* Closes the gap: what follows moves up as far as it may. */
-static void page_drop(struct numbered *m, struct numbered_page *p)
+static void page_drop(struct replay_blocks *m, struct replay_page *p)
 {
 	u64 mask = MASK(m->bits), gap = (u64)(p - m->pages);
 
 	slots_give(m, p->v);
 	for (u64 i = (gap + 1) & mask; m->pages[i].key; i = (i + 1) & mask) {
-		u64 home = numbered_place(m, m->pages[i].key);
+		u64 home = replay_blocks_place(m, m->pages[i].key);
 
 		if (((i - home) & mask) < ((i - gap) & mask))
 			continue;
 		m->pages[gap] = m->pages[i];
 		gap = i;
 	}
-	m->pages[gap] = (struct numbered_page){};
+	m->pages[gap] = (struct replay_page){};
 	m->n--;
 }
 
 /* Its blocks go to the account's own table; they stay where there is no memory. */
-static void page_empty(struct account *a, struct numbered_page *p)
+static void page_empty(struct account *a, struct replay_page *p)
 {
 	while (p->live) {
 		u64 number = (p->key - 1) << NUMBERED_BITS | (u64)__builtin_ctzll(p->live);
-		struct block b = numbered_read(p, number);
+		struct block b = replay_blocks_read(p, number);
 
 		if (block_room(a, b.address, b.size))
 			return;
@@ -110,7 +110,7 @@ static void page_empty(struct account *a, struct numbered_page *p)
 	}
 }
 
-void numbered_few(struct numbered *m, struct account *a, struct numbered_page *p)
+void replay_blocks_few(struct replay_blocks *m, struct account *a, struct replay_page *p)
 {
 	if (m->open.key - p->key > YOUNG)
 		page_empty(a, p);
@@ -119,7 +119,7 @@ void numbered_few(struct numbered *m, struct account *a, struct numbered_page *p
 }
 
 /* The open page to the others, but for its places if none of them is in use. */
-static int open_close(struct numbered *m)
+static int open_close(struct replay_blocks *m)
 {
 	if (!m->open.n)
 		return 0;
@@ -127,13 +127,13 @@ static int open_close(struct numbered *m)
 		return -ENOMEM;
 	page_put(m, &m->open);
 	m->n++;
-	m->open = (struct numbered_page){};
+	m->open = (struct replay_page){};
 	return 0;
 }
 
-int numbered_begin(struct numbered *m, struct account *a, u64 key)
+int replay_blocks_begin(struct replay_blocks *m, struct account *a, u64 key)
 {
-	struct numbered_page *old;
+	struct replay_page *old;
 
 	if (open_close(m))
 		return -ENOMEM;
@@ -143,53 +143,53 @@ int numbered_begin(struct numbered *m, struct account *a, u64 key)
 		return -ENOMEM;
 	m->open.key = key;
 	/* one that is young no more */
-	old = key > YOUNG + 1 ? numbered_page(m, (key - YOUNG - 2) << NUMBERED_BITS) : NULL;
+	old = key > YOUNG + 1 ? replay_blocks_page(m, (key - YOUNG - 2) << NUMBERED_BITS) : NULL;
 	if (old && old->n <= NUMBERED_FEW)
-		numbered_few(m, a, old);
+		replay_blocks_few(m, a, old);
 	return 0;
 }
 
-void numbered_lose(struct numbered *m, struct account *a, u64 number)
+void replay_blocks_lose(struct replay_blocks *m, struct account *a, u64 number)
 {
-	struct numbered_page *p = numbered_page(m, number);
+	struct replay_page *p = replay_blocks_page(m, number);
 	struct block b;
 
-	if (!p || !(p->live & numbered_bit(number))) {
-		account_overwrite(a, numbered_address(number));
+	if (!p || !(p->live & replay_blocks_bit(number))) {
+		account_overwrite(a, replay_blocks_address(number));
 		return;
 	}
-	b = numbered_read(p, number);
+	b = replay_blocks_read(p, number);
 	sums_gone(a, &b, 1, false);
 	a->overwritten++;
-	numbered_remove(m, a, p, number);
+	replay_blocks_remove(m, a, p, number);
 }
 
-int numbered_restore(
-	struct numbered *m, struct account *a, u32 thread, const struct account_moved *moved)
+int replay_blocks_restore(
+	struct replay_blocks *m, struct account *a, u32 thread, const struct account_moved *moved)
 {
-	u64 number = moved->address / numbered_address(1);
+	u64 number = moved->address / replay_blocks_address(1);
 	struct block b = {moved->address, moved->size, moved->begin_ms, moved->owner};
-	struct numbered_page *p = numbered_page(m, number);
+	struct replay_page *p = replay_blocks_page(m, number);
 
 	if (!p || !moved->counted)
 		return account_restore(a, thread, moved);
-	if (p->live & numbered_bit(number))
+	if (p->live & replay_blocks_bit(number))
 		return 0;
-	numbered_put(p, number, &b);
+	replay_blocks_put(p, number, &b);
 	sums_restore(a, thread, &b, moved, 1, false);
 	return 0;
 }
 
-u64 numbered_bytes(const struct numbered *m)
+u64 replay_blocks_bytes(const struct replay_blocks *m)
 {
 	return m->bytes + (m->bits ? sizeof(*m->pages) << m->bits : 0);
 }
 
-void numbered_free_all(struct numbered *m)
+void replay_blocks_free_all(struct replay_blocks *m)
 {
 	vec_each (room, &m->rooms)
 		free(*room);
 	vec_free(&m->rooms);
 	free(m->pages);
-	*m = (struct numbered){};
+	*m = (struct replay_blocks){};
 }

@@ -1,5 +1,5 @@
-/* See together.h. */
-#include "probes/heap/collect/together.h"
+/* See combined_peak.h. */
+#include "probes/heap/collect/combined_peak.h"
 
 #include "base/clock.h"
 
@@ -29,16 +29,16 @@ static void process_look(struct look *l, struct heap_process *p)
 	a->high_bytes = a->live_bytes;
 }
 
-void together_look(
-	struct heap_together *t, struct image *const *images, size_t n, struct heap_process *also)
+void combined_peak_look(struct combined_peak *t, struct tracked_program *const *tracked, size_t n,
+	struct heap_process *also)
 {
 	struct look l = {};
 	u64 seen;
 
 	for (size_t i = 0; i < n; i++)
-		for (u32 k = 0, left = images[i]->n_alive; k < TRACK_PROCESSES && left; k++)
-			if (images[i]->processes[k]) {
-				process_look(&l, images[i]->processes[k]);
+		for (u32 k = 0, left = tracked[i]->n_alive; k < TRACK_PROCESSES && left; k++)
+			if (tracked[i]->processes[k]) {
+				process_look(&l, tracked[i]->processes[k]);
 				left--;
 			}
 	if (also)

@@ -9,13 +9,13 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "probes/heap/collect/answers.h"
+#include "probes/heap/collect/access_lookup.h"
 
 #define BLOCK 0x100000ULL
 #define PARENT 70
 
 struct rig {
-	struct answers a;
+	struct access_lookup a;
 	struct heap_process parent, other;
 	struct heap_process *processes[2];
 	size_t n;
@@ -30,7 +30,7 @@ static void process_make(struct rig *r, struct heap_process *p, u32 pid)
 	p->id = (u32)r->n + 1;
 	p->pid = pid;
 	p->start_ns = r->begin;
-	p->touched = touched_new(&r->a.told, 0);
+	p->touched = block_lookup_new(&r->a.told, 0);
 	assert_non_null(p->touched);
 	assert_int_equal(account_thread(&p->account, pid, &thread), 0);
 	r->processes[r->n++] = p;
@@ -42,7 +42,7 @@ static int rig_make(void **state)
 
 	assert_non_null(r);
 	r->begin = clock_mono_ns() - 100 * NSEC_PER_SEC;
-	answers_begin(&r->a);
+	access_lookup_begin(&r->a);
 	process_make(r, &r->parent, PARENT);
 	assert_int_equal(account_alloc(&r->parent.account, 0, BLOCK, 4096, 0, 9, false,
 				 r->begin / NSEC_PER_MSEC),
@@ -57,9 +57,9 @@ static int rig_free(void **state)
 
 	for (size_t i = 0; i < r->n; i++) {
 		account_free_all(&r->processes[i]->account);
-		touched_free_all(r->processes[i]->touched);
+		block_lookup_free_all(r->processes[i]->touched);
 	}
-	answers_free(&r->a);
+	access_lookup_free(&r->a);
 	vec_free(&r->news);
 	free(r);
 	return 0;
@@ -67,7 +67,7 @@ static int rig_free(void **state)
 
 static void forked(struct rig *r, u32 pid, u32 from, u64 ms)
 {
-	assert_int_equal(answers_forked(&r->a, pid, from, r->begin + ms * NSEC_PER_MSEC), 0);
+	assert_int_equal(access_lookup_forked(&r->a, pid, from, r->begin + ms * NSEC_PER_MSEC), 0);
 }
 
 static void ask(struct rig *r, u32 pid, u64 ms)
@@ -75,13 +75,13 @@ static void ask(struct rig *r, u32 pid, u64 ms)
 	struct question q = {
 		pid, pid, {.address = BLOCK + 8, .time_ns = r->begin + ms * NSEC_PER_MSEC}, false};
 
-	assert_int_equal(answers_ask(&r->a, &q), 0);
+	assert_int_equal(access_lookup_ask(&r->a, &q), 0);
 }
 
 static void settle(struct rig *r, u64 ms)
 {
-	assert_int_equal(
-		answers_settle(&r->a, r->begin + ms * NSEC_PER_MSEC, r->processes, r->n, &r->news),
+	assert_int_equal(access_lookup_settle(&r->a, r->begin + ms * NSEC_PER_MSEC, r->processes,
+				 r->n, &r->news),
 		0);
 }
 

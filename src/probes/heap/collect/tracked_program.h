@@ -3,8 +3,8 @@
  * read into the accounts of its processes. Reads what a program gone wild may have written: the
  * worst it can do is to spoil its own account.
  */
-#ifndef MEMWHY_PROBES_HEAP_COLLECT_IMAGE_H
-#define MEMWHY_PROBES_HEAP_COLLECT_IMAGE_H
+#ifndef MEMWHY_PROBES_HEAP_COLLECT_TRACKED_PROGRAM_H
+#define MEMWHY_PROBES_HEAP_COLLECT_TRACKED_PROGRAM_H
 
 #include "base/vec.h"
 #include "event/wire.h"
@@ -13,9 +13,9 @@
 #include "probes/heap/collect/rings.h"
 #include "tracker/ring.h"
 
-struct cursor; /* reads one ring */
+struct ring_reader; /* reads one ring */
 
-struct image {
+struct tracked_program {
 	u32 id;
 	pid_t pid; /* of who asked for it */
 	u64 cgroup;
@@ -25,9 +25,9 @@ struct image {
 	struct track_head *head;
 	struct heap_process *processes[TRACK_PROCESSES]; /* by index in the file; NULL: none */
 	struct heap_process *last[TRACK_PROCESSES]; /* as processes, and the last where it ended */
-	struct cursor *cursors[TRACK_SLOTS];
+	struct ring_reader *readers[TRACK_SLOTS];
 	u32 n_slots; /* of these that were ever used */
-	u32 n_cursors;
+	u32 n_readers;
 	struct rings rings;
 	int file;    /* of the same memory, see image_is_unused() */
 	u32 n_alive; /* processes */
@@ -38,33 +38,35 @@ struct image {
 	bool pressed;  /* a ring was well filled when it was last read */
 	bool held;     /* read only up to `until`, in units of the tracker … */
 	bool waiting;  /* … and there was more, when it was last read */
-	bool settled;  /* its rings are found by who asks (answers.h): what is asked of the past of
-			* a process comes before anything of it is read */
+	bool settled;  /* its rings are found by who asks (access_lookup.h): what is asked of the
+			* past of  a process comes before anything of it is read */
 	u64 until;
 	u64 until_ms; /* the same: what is read is not booked later, as it is asked about */
-	/* Makes what a new process of this image is; NULL: no memory. */
-	struct heap_process *(*found)(struct image *image, u32 index, void *arg);
+	/* Makes what a new process of this program is; NULL: no memory. */
+	struct heap_process *(*found)(struct tracked_program *program, u32 index, void *arg);
 	void *arg;
 };
 
 /* Makes the file; *ret_file is its descriptor, to be handed to the program and closed. held: it is
  * read up to `until` only, so its first thread begins with a ring that has room for what waits. */
-int image_open(u32 id, pid_t pid, u32 wait_ms, bool held, struct image **ret, int *ret_file);
+int tracked_open(
+	u32 id, pid_t pid, u32 wait_ms, bool held, struct tracked_program **ret, int *ret_file);
 /* Rings that were taken since the last look. */
-int image_find(struct image *image);
+int tracked_find(struct tracked_program *program);
 /* Reads what is there. Returns how many words, or -errno. */
-s64 image_read(struct image *image, u64 now_ms, news_buffer *news);
+s64 tracked_read(struct tracked_program *program, u64 now_ms, news_buffer *news);
 /* The process is over: reads all there is of it, also behind events that were never finished, and
  * gives its place in the file back. */
-int image_end(struct image *image, struct heap_process *p, u64 now_ms, news_buffer *news);
+int tracked_end(
+	struct tracked_program *program, struct heap_process *p, u64 now_ms, news_buffer *news);
 /* Threads that are over give their rings back; to be called now and then. */
-int image_sweep(struct image *image, u64 now_ms, news_buffer *news);
+int tracked_sweep(struct tracked_program *program, u64 now_ms, news_buffer *news);
 /* Nobody has the file any more, mapped or open: no program, no fork that has told nothing yet. What
  * these wrote last is there to be found. */
-bool image_is_unused(const struct image *image);
+bool tracked_is_unused(const struct tracked_program *program);
 /* Has this process mapped it? Yes, where that is not ours to see. */
-bool image_is_of(const struct image *image, u32 pid);
+bool tracked_is_of(const struct tracked_program *program, u32 pid);
 /* What is written from now on is read by nobody. */
-void image_close(struct image *image);
+void tracked_close(struct tracked_program *program);
 
 #endif

@@ -10,15 +10,15 @@
  *
  * Of a process whose faults are counted (heap_process.residence) nothing is told: each is counted.
  */
-#ifndef MEMWHY_PROBES_HEAP_COLLECT_TOUCHED_H
-#define MEMWHY_PROBES_HEAP_COLLECT_TOUCHED_H
+#ifndef MEMWHY_PROBES_HEAP_COLLECT_BLOCK_LOOKUP_H
+#define MEMWHY_PROBES_HEAP_COLLECT_BLOCK_LOOKUP_H
 
 #include "base/groups.h"
 #include "base/vec.h"
 #include "objects/ranges.h"
 #include "probes/heap/residence/residence.h"
 
-struct cursor;
+struct ring_reader;
 struct heap_process;
 
 /* An access. Of page faults (residence.h) it is also known: */
@@ -31,15 +31,15 @@ struct touch {
 	struct residence_key place; /* where it was counted */
 };
 
-enum touched_what { TOUCHED_HELD, TOUCHED_FREED, TOUCHED_RESIZED };
+enum block_lookup_what { TOUCHED_HELD, TOUCHED_FREED, TOUCHED_RESIZED };
 
 /* A block to be told of. */
-struct touched_block {
+struct block_lookup_block {
 	u8 what;  /* enum touched_what */
 	s16 node; /* where the thread ran; -1: not known */
 	u32 tgid;
 	u32 tid; /* who allocated, freed or resized it */
-	u32 image, stack;
+	u32 program, stack;
 	u64 address, bytes, old_address;
 	u64 ticks; /* when, by the tracker's clock; 0: time_ns, just before an access */
 	u64 time_ns;
@@ -47,34 +47,34 @@ struct touched_block {
 	bool early;   /* … or first accessed by the call that was about to return it */
 };
 
-typedef VEC(struct touched_block) touched_buffer;
+typedef VEC(struct block_lookup_block) block_lookup_buffer;
 
-struct touched_node {
+struct block_lookup_node {
 	u64 ms;
 	u32 thread;
 	u32 node; /* plus one; 0: not known */
 };
 
-struct touched {
-	touched_buffer *out;            /* borrowed */
-	u64 least_bytes;                /* smaller blocks are not told of */
-	struct ranges big;              /* blocks above ACCOUNT_SMALL */
-	struct groups told;             /* address -> u8: a block there was told of, and lives */
-	VEC(struct touched_node) nodes; /* where threads went, in the order of time */
+struct block_lookup {
+	block_lookup_buffer *out; /* borrowed */
+	u64 least_bytes;          /* smaller blocks are not told of */
+	struct ranges big;        /* blocks above ACCOUNT_SMALL */
+	struct groups told;       /* address -> u8: a block there was told of, and lives */
+	VEC(struct block_lookup_node) nodes; /* where threads went, in the order of time */
 	u64 resizes_left; /* that may be told of: of blocks seen to be used, not of all there are */
 };
 
-struct touched *touched_new(touched_buffer *out, u64 least_bytes);
-void touched_free_all(struct touched *t);
+struct block_lookup *block_lookup_new(block_lookup_buffer *out, u64 least_bytes);
+void block_lookup_free_all(struct block_lookup *t);
 
-/* Events of the cursor's process: 0 or -ENOMEM. ticks: their time. The account has taken an
+/* Events of the ring reader's process: 0 or -ENOMEM. ticks: their time. The account has taken an
  * allocation before, and takes a free afterwards. */
-int touched_alloc(struct cursor *c, u64 address, u64 bytes, bool moved, u64 ticks);
-int touched_free(struct cursor *c, u64 address, u64 ticks);
-int touched_node(struct cursor *c, u32 node, u64 now_ms);
+int block_lookup_alloc(struct ring_reader *c, u64 address, u64 bytes, bool moved, u64 ticks);
+int block_lookup_free(struct ring_reader *c, u64 address, u64 ticks);
+int block_lookup_node(struct ring_reader *c, u32 node, u64 now_ms);
 
 /* A block that a fork has as a copy. */
-struct touched_copy {
+struct block_lookup_copy {
 	u64 address;
 	u64 tgid, fork_ns; /* the fork, and when it was made */
 };
@@ -82,13 +82,13 @@ struct touched_copy {
 /* An access by a fork that has told nothing of itself, as it neither allocated nor freed: its
  * blocks are those that `had` had then, its parent or who that one is such a fork of. copy: of that
  * fork. told: struct touched_copy -> u8, whether that block was told of. */
-int touched_ask_copy(const struct heap_process *had, u64 then_ns, struct touched_copy copy,
-	const struct touch *touch, struct groups *told);
+int block_lookup_ask_copy(const struct heap_process *had, u64 then_ns,
+	struct block_lookup_copy copy, const struct touch *touch, struct groups *told);
 /* It tells of itself from now on: what was told of is known to be. */
-int touched_copies_take(struct heap_process *p, u64 fork_ns, const struct groups *told);
+int block_lookup_copies_take(struct heap_process *p, u64 fork_ns, const struct groups *told);
 
 /* An access by thread `tid`. parent: NULL, or the process it is a fork of. */
-int touched_ask(struct heap_process *p, const struct heap_process *parent, u32 tid,
+int block_lookup_ask(struct heap_process *p, const struct heap_process *parent, u32 tid,
 	const struct touch *touch);
 
 #endif

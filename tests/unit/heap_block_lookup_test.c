@@ -11,15 +11,15 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "probes/heap/collect/cursor.h"
+#include "probes/heap/collect/ring_reader.h"
 
 #define NODE(n) ((u64)(n) + 1)
 
 struct rig {
-	struct image *image;
+	struct tracked_program *program;
 	struct heap_process process, child;
-	struct cursor *cursors[2];
-	touched_buffer out;
+	struct ring_reader *readers[2];
+	block_lookup_buffer out;
 	news_buffer news;
 	int file;
 	u64 head[2];
@@ -31,16 +31,17 @@ static int rig_make(void **state)
 	struct rig *r = calloc(1, sizeof(*r));
 
 	assert_non_null(r);
-	assert_int_equal(image_open(1, 1, 0, false, &r->image, &r->file), 0);
+	assert_int_equal(tracked_open(1, 1, 0, false, &r->program, &r->file), 0);
 	r->base = clock_mono_ns() / NSEC_PER_MSEC - 1000;
 	r->process.id = 7;
 	r->process.pid = 70;
-	r->process.image = 3;
-	r->process.touched = touched_new(&r->out, 0);
+	r->process.program = 3;
+	r->process.touched = block_lookup_new(&r->out, 0);
 	for (u32 i = 0; i < 2; i++) {
-		r->image->head->slot[i].tid = 70 + i;
-		assert_int_equal(cursor_open(r->image->head, i, 0, &r->process, &r->cursors[i]), 0);
-		assert_int_equal(vec_push(&r->process.cursors, r->cursors[i]), 0);
+		r->program->head->slot[i].tid = 70 + i;
+		assert_int_equal(
+			ring_reader_open(r->program->head, i, 0, &r->process, &r->readers[i]), 0);
+		assert_int_equal(vec_push(&r->process.readers, r->readers[i]), 0);
 	}
 	*state = r;
 	return 0;
@@ -51,16 +52,16 @@ static int rig_free(void **state)
 	struct rig *r = *state;
 
 	for (u32 i = 0; i < 2; i++)
-		cursor_close(r->cursors[i]);
-	vec_free(&r->process.cursors);
+		ring_reader_close(r->readers[i]);
+	vec_free(&r->process.readers);
 	vec_free(&r->process.names);
 	account_free_all(&r->process.account);
 	account_free_all(&r->child.account);
-	touched_free_all(r->process.touched);
-	touched_free_all(r->child.touched);
+	block_lookup_free_all(r->process.touched);
+	block_lookup_free_all(r->child.touched);
 	vec_free(&r->out);
 	vec_free(&r->news);
-	image_close(r->image);
+	tracked_close(r->program);
 	close(r->file);
 	free(r);
 	return 0;
@@ -68,7 +69,7 @@ static int rig_free(void **state)
 
 static void put(struct rig *r, u32 ring, u64 word)
 {
-	struct cursor *c = r->cursors[ring];
+	struct ring_reader *c = r->readers[ring];
 
 	c->ring[r->head[ring]++ & c->mask] = word;
 }
@@ -87,7 +88,7 @@ static void event_put(struct rig *r, u32 ring, u64 time, u64 word, u64 second)
 static void event(struct rig *r, u32 ring, u64 time, u64 word, u64 second)
 {
 	event_put(r, ring, time, word, second);
-	assert_true(cursors_read_until(r->cursors, 2, time, r->base + time, &r->news) > 0);
+	assert_true(ring_readers_read_until(r->readers, 2, time, r->base + time, &r->news) > 0);
 }
 
 static void do_alloc(struct rig *r, u32 ring, u64 time, u64 address, u64 size, u64 stack)
@@ -116,10 +117,11 @@ static void ask(struct rig *r, u32 tid, u64 address, u64 ms)
 {
 	struct touch t = {.address = address, .time_ns = (r->base + ms) * 1000000, .ticks = ms};
 
-	assert_int_equal(touched_ask(&r->process, NULL, tid, &t), 0);
+	assert_int_equal(block_lookup_ask(&r->process, NULL, tid, &t), 0);
 }
 
-static const struct touched_block *told(const struct rig *r, size_t i, enum touched_what what)
+static const struct block_lookup_block *told(
+	const struct rig *r, size_t i, enum block_lookup_what what)
 {
 	assert_true(i < r->out.n);
 	assert_int_equal(r->out.v[i].what, what);
@@ -129,7 +131,7 @@ static const struct touched_block *told(const struct rig *r, size_t i, enum touc
 static void a_block_is_told_of_once(void **state)
 {
 	struct rig *r = *state;
-	const struct touched_block *b;
+	const struct block_lookup_block *b;
 
 	do_alloc(r, 1, 100, 0x10000, 48, 9);
 	do_alloc(r, 0, 110, 0x10040, 48, 8);
@@ -142,7 +144,7 @@ static void a_block_is_told_of_once(void **state)
 	assert_int_equal(b->tgid, 70);
 	assert_int_equal(b->tid, 71);
 	assert_int_equal(b->node, 1);
-	assert_int_equal(b->image, 3);
+	assert_int_equal(b->program, 3);
 	assert_int_equal(b->stack, 9);
 	assert_int_equal(b->begin_ns, (r->base + 100) * 1000000);
 	assert_int_equal(b->time_ns, (r->base + 120) * 1000000 - 1);
@@ -155,7 +157,7 @@ static void a_block_is_told_of_once(void **state)
 static void an_address_used_again_is_another_block(void **state)
 {
 	struct rig *r = *state;
-	const struct touched_block *b;
+	const struct block_lookup_block *b;
 
 	do_alloc(r, 0, 100, 0x10000, 48, 9);
 	ask(r, 70, 0x10008, 110);
@@ -196,7 +198,7 @@ static void large_blocks_are_found_from_within(void **state)
 static void what_the_allocator_writes_first_is_the_block_s(void **state)
 {
 	struct rig *r = *state;
-	const struct touched_block *b;
+	const struct block_lookup_block *b;
 
 	ask(r, 70, 0x101000, 90); /* calloc clears it … */
 	ask(r, 71, 0x100010, 91); /* … while another thread does something else */
@@ -234,7 +236,7 @@ static void what_the_allocator_writes_first_is_the_block_s(void **state)
 static void a_block_that_moves_goes_on(void **state)
 {
 	struct rig *r = *state;
-	const struct touched_block *b;
+	const struct block_lookup_block *b;
 
 	do_alloc(r, 0, 100, 0x100000, 8192, 9);
 	ask(r, 70, 0x100000, 105);
@@ -291,7 +293,7 @@ static void a_failed_realloc_changes_nothing(void **state)
 	do_move(r, 0, 110, 0x100000);
 	put(r, 0,
 		0x100000ULL << TRACK_VALUE_SHIFT | TRACK_RESTORE << TRACK_ARG_SHIFT | TRACK_EXTRA);
-	cursors_read_until(r->cursors, 2, 111, r->base + 111, &r->news);
+	ring_readers_read_until(r->readers, 2, 111, r->base + 111, &r->news);
 	ask(r, 70, 0x101fff, 120);
 	assert_int_equal(r->out.n, 1);
 	do_free(r, 0, 130, 0x100000);
@@ -307,12 +309,12 @@ static void a_child_has_what_its_parent_has(void **state)
 	do_alloc(r, 0, 100, 0x100000, 64, 9);
 	r->child.id = 8;
 	r->child.pid = 80;
-	r->child.image = 3;
+	r->child.program = 3;
 	r->child.start_ns = (r->base + 200) * 1000000;
-	r->child.touched = touched_new(&r->out, 0);
+	r->child.touched = block_lookup_new(&r->out, 0);
 	do_alloc(r, 0, 250, 0x200000, 64, 9); /* the parent's alone */
-	assert_int_equal(touched_ask(&r->child, &r->process, 80, &before), 0);
-	assert_int_equal(touched_ask(&r->child, &r->process, 80, &after), 0);
+	assert_int_equal(block_lookup_ask(&r->child, &r->process, 80, &before), 0);
+	assert_int_equal(block_lookup_ask(&r->child, &r->process, 80, &after), 0);
 	assert_int_equal(r->out.n, 1);
 	assert_int_equal(told(r, 0, TOUCHED_HELD)->tgid, 80);
 	assert_int_equal(r->out.v[0].stack, 9);
@@ -326,15 +328,17 @@ static void a_silent_fork_has_what_its_parent_had(void **state)
 	u64 fork_ns = (r->base + 200) * 1000000;
 	struct touch old = {.address = 0x100010, .time_ns = fork_ns + 100000000};
 	struct touch young = {.address = 0x200010, .time_ns = fork_ns + 100000000};
-	struct touched_copy copy = {.tgid = 80, .fork_ns = fork_ns};
+	struct block_lookup_copy copy = {.tgid = 80, .fork_ns = fork_ns};
 	struct groups copies;
 
-	groups_init(&copies, sizeof(struct touched_copy), sizeof(u8));
+	groups_init(&copies, sizeof(struct block_lookup_copy), sizeof(u8));
 	do_alloc(r, 0, 100, 0x100000, 64, 9);
 	do_alloc(r, 0, 250, 0x200000, 64, 9); /* the parent's alone */
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(touched_ask_copy(&r->process, fork_ns, copy, &old, &copies), 0);
-		assert_int_equal(touched_ask_copy(&r->process, fork_ns, copy, &young, &copies), 0);
+		assert_int_equal(
+			block_lookup_ask_copy(&r->process, fork_ns, copy, &old, &copies), 0);
+		assert_int_equal(
+			block_lookup_ask_copy(&r->process, fork_ns, copy, &young, &copies), 0);
 	}
 	assert_int_equal(r->out.n, 1);
 	assert_int_equal(told(r, 0, TOUCHED_HELD)->tgid, 80);
@@ -342,14 +346,14 @@ static void a_silent_fork_has_what_its_parent_had(void **state)
 	assert_int_equal(r->out.v[0].stack, 9);
 	/* Another process with its pid has a copy of its own. */
 	copy.fork_ns++;
-	assert_int_equal(touched_ask_copy(&r->process, fork_ns + 1, copy, &old, &copies), 0);
+	assert_int_equal(block_lookup_ask_copy(&r->process, fork_ns + 1, copy, &old, &copies), 0);
 	assert_int_equal(r->out.n, 2);
 	/* From its first event on it answers for itself. */
 	r->child.pid = 80;
 	r->child.start_ns = fork_ns;
-	r->child.touched = touched_new(&r->out, 0);
-	assert_int_equal(touched_copies_take(&r->child, fork_ns, &copies), 0);
-	assert_int_equal(touched_ask(&r->child, &r->process, 80, &old), 0);
+	r->child.touched = block_lookup_new(&r->out, 0);
+	assert_int_equal(block_lookup_copies_take(&r->child, fork_ns, &copies), 0);
+	assert_int_equal(block_lookup_ask(&r->child, &r->process, 80, &old), 0);
 	assert_int_equal(r->out.n, 2);
 	groups_free(&copies);
 }
@@ -360,22 +364,22 @@ static void a_silent_fork_has_what_was_read_late(void **state)
 	struct rig *r = *state;
 	u64 fork_ns = (r->base + 200) * 1000000;
 	struct touch t = {.address = 0x100010, .time_ns = fork_ns + 100000000};
-	struct touched_copy copy = {.fork_ns = fork_ns, .tgid = 80};
+	struct block_lookup_copy copy = {.fork_ns = fork_ns, .tgid = 80};
 	struct groups copies;
 
-	groups_init(&copies, sizeof(struct touched_copy), sizeof(u8));
-	r->image->held = r->image->settled = true;
-	r->image->processes[0] = &r->process;
-	r->image->n_alive = 1;
-	r->image->until = 199;
-	r->image->until_ms = r->base + 199;
+	groups_init(&copies, sizeof(struct block_lookup_copy), sizeof(u8));
+	r->program->held = r->program->settled = true;
+	r->program->processes[0] = &r->process;
+	r->program->n_alive = 1;
+	r->program->until = 199;
+	r->program->until_ms = r->base + 199;
 	event_put(r, 0, 198, 0x100000 | TRACK_ALLOC,
 		9ULL << TRACK_STACK_SHIFT | 64ULL << TRACK_SIZE_SHIFT);
-	assert_true(image_read(r->image, r->base + 203, &r->news) > 0);
-	assert_int_equal(touched_ask_copy(&r->process, fork_ns, copy, &t, &copies), 0);
+	assert_true(tracked_read(r->program, r->base + 203, &r->news) > 0);
+	assert_int_equal(block_lookup_ask_copy(&r->process, fork_ns, copy, &t, &copies), 0);
 	assert_int_equal(r->out.n, 1);
 	assert_int_equal(r->out.v[0].address, 0x100000);
-	r->image->processes[0] = NULL;
+	r->program->processes[0] = NULL;
 	groups_free(&copies);
 }
 
@@ -394,28 +398,28 @@ static void who_is_over_is_read_in_its_order(void **state)
 {
 	struct rig *r = *state;
 
-	r->image->processes[0] = &r->process;
-	r->image->n_alive = 1;
+	r->program->processes[0] = &r->process;
+	r->program->n_alive = 1;
 	r->process.pid = (u32)getpid();
 	for (u32 i = 0; i < 2; i++)
-		r->image->cursors[i] = r->cursors[i];
-	r->cursors[0]->tid = nobody();
-	r->cursors[1]->tid = (u32)gettid();
+		r->program->readers[i] = r->readers[i];
+	r->readers[0]->tid = nobody();
+	r->readers[1]->tid = (u32)gettid();
 	event_put(r, 1, 10, 0x100000 | TRACK_ALLOC,
 		9ULL << TRACK_STACK_SHIFT | 64ULL << TRACK_SIZE_SHIFT);
 	event_put(r, 0, 20, 0x100000 | TRACK_FREE, 0);
-	assert_int_equal(image_sweep(r->image, r->base + 30, &r->news), 0);
-	assert_int_equal(r->process.cursors.n, 2);
-	assert_true(image_read(r->image, r->base + 31, &r->news) > 0);
+	assert_int_equal(tracked_sweep(r->program, r->base + 30, &r->news), 0);
+	assert_int_equal(r->process.readers.n, 2);
+	assert_true(tracked_read(r->program, r->base + 31, &r->news) > 0);
 	assert_int_equal(r->process.account.frees, 1);
 	assert_int_equal(r->process.account.unknown_frees, 0);
 	for (u32 i = 0; i < 2; i++) /* something was read since the last; nothing was */
-		assert_int_equal(image_sweep(r->image, r->base + 131 + i, &r->news), 0);
-	assert_int_equal(r->process.cursors.n, 1);
-	assert_ptr_equal(r->process.cursors.v[0], r->cursors[1]);
-	r->cursors[0] = NULL;
-	r->image->cursors[1] = NULL;
-	r->image->processes[0] = NULL;
+		assert_int_equal(tracked_sweep(r->program, r->base + 131 + i, &r->news), 0);
+	assert_int_equal(r->process.readers.n, 1);
+	assert_ptr_equal(r->process.readers.v[0], r->readers[1]);
+	r->readers[0] = NULL;
+	r->program->readers[1] = NULL;
+	r->program->processes[0] = NULL;
 }
 
 /* Read on, as its ring filled up, the block that is there now may not be the one of then. */

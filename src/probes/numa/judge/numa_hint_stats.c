@@ -1,5 +1,5 @@
-/* See numa_coarse.h. */
-#include "probes/numa/judge/numa_coarse.h"
+/* See numa_hint_stats.h. */
+#include "probes/numa/judge/numa_hint_stats.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 #define TOGETHER_NS 500000000ULL /* two threads are compared over at least so long */
 #define PAGE_SHIFT 12
 
-struct coarse_thread {
+struct hint_thread {
 	u64 samples;
 	u32 thread;
 	s8 node; /* of its last sample */
 };
 
 /* Groups hold plain bytes that begin as zeros: nodes are kept plus one. */
-struct coarse_page {
+struct hint_page {
 	u32 number;    /* in order of first sight */
 	s8 home, last; /* where its first fault found it; from where the last one was */
 };
@@ -30,8 +30,8 @@ struct window {
 void numa_coarse_begin(struct numa_coarse_work *w)
 {
 	*w = (struct numa_coarse_work){};
-	groups_init(&w->pages, sizeof(u64), sizeof(struct coarse_page));
-	groups_init(&w->threads, sizeof(u32), sizeof(struct coarse_thread));
+	groups_init(&w->pages, sizeof(u64), sizeof(struct hint_page));
+	groups_init(&w->threads, sizeof(u32), sizeof(struct hint_thread));
 	groups_init(&w->ways, 2 * sizeof(s8), sizeof(u64));
 }
 
@@ -65,7 +65,7 @@ static int window_cross(struct numa_coarse_work *w, bool several)
 	int rc = 0;
 
 	vec_each (f, &w->window) {
-		struct coarse_page *p = groups_value(&w->pages, f->page);
+		struct hint_page *p = groups_value(&w->pages, f->page);
 
 		if (p->last && p->last != f->node + 1) {
 			rc = rc ? rc : way_add(w, p->last, (s8)(f->node + 1));
@@ -115,7 +115,7 @@ static int page_add(struct numa_coarse_work *w, const struct numa_access *a)
 {
 	u64 page = a->address >> PAGE_SHIFT;
 	size_t before = w->pages.n;
-	struct coarse_page *p = groups_get(&w->pages, &page);
+	struct hint_page *p = groups_get(&w->pages, &page);
 
 	if (!p)
 		return -ENOMEM;
@@ -126,12 +126,12 @@ static int page_add(struct numa_coarse_work *w, const struct numa_access *a)
 	w->sum.pages += w->pages.n != before;
 	w->sum.laid_samples += p->home > 0;
 	w->sum.laid_remote += p->home > 0 && p->home != a->cpu_node + 1;
-	return vec_push(&w->window, ((struct coarse_fault){p->number, a->cpu_node}));
+	return vec_push(&w->window, ((struct hint_fault){p->number, a->cpu_node}));
 }
 
 static int thread_add(struct numa_coarse_work *w, const struct numa_access *a)
 {
-	struct coarse_thread *t = groups_get(&w->threads, &a->thread);
+	struct hint_thread *t = groups_get(&w->threads, &a->thread);
 
 	if (!t)
 		return -ENOMEM;
@@ -168,7 +168,7 @@ int numa_coarse_object(struct numa_feed *f, u32 object, struct numa_coarse_work 
 
 /* What is known of a thread's CPU time: a line of points, in order of time. */
 struct line {
-	struct coarse_thread t;
+	struct hint_thread t;
 	VEC(struct numa_ran) points;
 };
 
@@ -257,7 +257,7 @@ static int together(const struct numa_feed *f, const struct groups *threads, dou
 	if (!lines)
 		return -ENOMEM;
 	for (size_t i = 0; i < threads->n; i++)
-		lines[i].t = *(const struct coarse_thread *)groups_value(threads, i);
+		lines[i].t = *(const struct hint_thread *)groups_value(threads, i);
 	qsort(lines, threads->n, sizeof(*lines), by_samples);
 	rc = lines_fill(f, lines, n);
 	for (size_t i = 0; i < n && !rc; i++)

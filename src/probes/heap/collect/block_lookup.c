@@ -1,11 +1,11 @@
-/* See touched.h. */
-#include "probes/heap/collect/touched.h"
+/* See block_lookup.h. */
+#include "probes/heap/collect/block_lookup.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "probes/heap/collect/cursor.h"
+#include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/residence/fault_events.h"
 #include "probes/numa/numa.h"
 
@@ -15,9 +15,9 @@
 #define EARLY (1ULL << 26) /* of the tracker's clock, 0.1 s: no call of an allocator is longer */
 #define RESIZES 4U         /* told of, for each block told of: others are told anew */
 
-struct touched *touched_new(touched_buffer *out, u64 least_bytes)
+struct block_lookup *block_lookup_new(block_lookup_buffer *out, u64 least_bytes)
 {
-	struct touched *t = calloc(1, sizeof(*t));
+	struct block_lookup *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
@@ -27,7 +27,7 @@ struct touched *touched_new(touched_buffer *out, u64 least_bytes)
 	return t;
 }
 
-void touched_free_all(struct touched *t)
+void block_lookup_free_all(struct block_lookup *t)
 {
 	if (!t)
 		return;
@@ -37,14 +37,14 @@ void touched_free_all(struct touched *t)
 	free(t);
 }
 
-static bool was_told(const struct touched *t, u64 address)
+static bool was_told(const struct block_lookup *t, u64 address)
 {
 	const u8 *told = groups_find(&t->told, &address);
 
 	return told && *told;
 }
 
-static void told_end(struct touched *t, u64 address)
+static void told_end(struct block_lookup *t, u64 address)
 {
 	u8 *told = groups_find(&t->told, &address);
 
@@ -58,7 +58,7 @@ static s16 node_of(u32 plus_one)
 }
 
 /* The node a thread ran on then. */
-static s16 node_then(const struct touched *t, u32 thread, u64 ms)
+static s16 node_then(const struct block_lookup *t, u32 thread, u64 ms)
 {
 	size_t low = 0, high = t->nodes.n;
 
@@ -76,36 +76,36 @@ static s16 node_then(const struct touched *t, u32 thread, u64 ms)
 	return -1;
 }
 
-int touched_node(struct cursor *c, u32 node, u64 now_ms)
+int block_lookup_node(struct ring_reader *c, u32 node, u64 now_ms)
 {
-	struct touched *t = c->process->touched;
+	struct block_lookup *t = c->process->touched;
 
 	c->node = node;
 	if (t->nodes.n >= NODES) {
 		t->nodes.n = NODES / 2;
 		memmove(t->nodes.v, t->nodes.v + NODES / 2, NODES / 2 * sizeof(t->nodes.v[0]));
 	}
-	return vec_push(&t->nodes, ((struct touched_node){now_ms, c->thread, node}));
+	return vec_push(&t->nodes, ((struct block_lookup_node){now_ms, c->thread, node}));
 }
 
 /* What an event of a thread did to a block. */
-static int event_tell(struct cursor *c, struct touched_block b)
+static int event_tell(struct ring_reader *c, struct block_lookup_block b)
 {
 	const struct heap_process *p = c->process;
 
 	b.tgid = p->pid;
-	b.image = p->image;
+	b.program = p->program;
 	b.tid = c->tid;
 	b.node = node_of(c->node);
 	return vec_push(p->touched->out, b);
 }
 
 /* owner: whose account has it. */
-static void block_fill(
-	struct touched_block *b, const struct heap_process *owner, const struct account_view *v)
+static void block_fill(struct block_lookup_block *b, const struct heap_process *owner,
+	const struct account_view *v)
 {
 	b->what = TOUCHED_HELD;
-	b->image = owner->image;
+	b->program = owner->program;
 	b->stack = v->stack;
 	b->node = owner->touched ? node_then(owner->touched, v->thread, v->begin_ms) : -1;
 	b->address = v->address;
@@ -114,9 +114,9 @@ static void block_fill(
 }
 
 static int held_tell(const struct heap_process *p, const struct heap_process *owner,
-	const struct account_view *v, struct touched_block b)
+	const struct account_view *v, struct block_lookup_block b)
 {
-	struct touched *t = p->touched;
+	struct block_lookup *t = p->touched;
 	u8 *told = groups_get(&t->told, &v->address);
 
 	if (!told)
@@ -130,7 +130,7 @@ static int held_tell(const struct heap_process *p, const struct heap_process *ow
 }
 
 /* What overlaps it was freed unseen. */
-static int big_add(struct touched *t, u64 address, u64 bytes)
+static int big_add(struct block_lookup *t, u64 address, u64 bytes)
 {
 	struct range r;
 	int rc = 0;
@@ -150,7 +150,7 @@ static bool is_beside(const struct touch *t, u64 address, u64 bytes)
 
 /* The thread's own access to the new block, while it was made: the time of the first; 0: none.
  * Where small blocks are not told of there may have been others since. */
-static u64 miss_in(const struct cursor *c, u64 address, u64 bytes, u64 ticks)
+static u64 miss_in(const struct ring_reader *c, u64 address, u64 bytes, u64 ticks)
 {
 	bool all = !c->process->touched->least_bytes;
 
@@ -161,9 +161,9 @@ static u64 miss_in(const struct cursor *c, u64 address, u64 bytes, u64 ticks)
 }
 
 /* A block that was told of goes on, here or elsewhere. */
-static int resized_tell(struct cursor *c, u64 address, u64 bytes, u64 ticks)
+static int resized_tell(struct ring_reader *c, u64 address, u64 bytes, u64 ticks)
 {
-	struct touched *t = c->process->touched;
+	struct block_lookup *t = c->process->touched;
 	u8 *told;
 
 	told_end(t, c->moved.address);
@@ -171,22 +171,22 @@ static int resized_tell(struct cursor *c, u64 address, u64 bytes, u64 ticks)
 	if (!told)
 		return -ENOMEM;
 	*told = 1;
-	return event_tell(c, (struct touched_block){.what = TOUCHED_RESIZED,
+	return event_tell(c, (struct block_lookup_block){.what = TOUCHED_RESIZED,
 				     .address = address,
 				     .bytes = bytes,
 				     .old_address = c->moved.address,
 				     .ticks = ticks});
 }
 
-static int freed_tell(struct cursor *c, u64 address, u64 ticks)
+static int freed_tell(struct ring_reader *c, u64 address, u64 ticks)
 {
 	told_end(c->process->touched, address);
-	return event_tell(c,
-		(struct touched_block){.what = TOUCHED_FREED, .address = address, .ticks = ticks});
+	return event_tell(c, (struct block_lookup_block){
+				     .what = TOUCHED_FREED, .address = address, .ticks = ticks});
 }
 
 /* Faults of the call that is about to return the block. */
-static int misses_adopt(struct cursor *c, u64 address, u64 bytes)
+static int misses_adopt(struct ring_reader *c, u64 address, u64 bytes)
 {
 	struct residence *r = c->process->residence;
 	struct account_view v;
@@ -201,9 +201,9 @@ static int misses_adopt(struct cursor *c, u64 address, u64 bytes)
 }
 
 /* realloc's old block, when the new one is there. */
-static int moved_tell(struct cursor *c, u64 address, u64 bytes, bool copied, u64 ticks)
+static int moved_tell(struct ring_reader *c, u64 address, u64 bytes, bool copied, u64 ticks)
 {
-	struct touched *t = c->process->touched;
+	struct block_lookup *t = c->process->touched;
 	u64 old = c->moved.address;
 	struct range r;
 	int rc = 0;
@@ -219,7 +219,7 @@ static int moved_tell(struct cursor *c, u64 address, u64 bytes, bool copied, u64
 }
 
 /* realloc to nothing: its block was freed, and no other came. */
-static int vanished_tell(struct cursor *c, u64 ticks)
+static int vanished_tell(struct ring_reader *c, u64 ticks)
 {
 	u64 old = c->moved.address;
 	struct account_view v;
@@ -229,9 +229,9 @@ static int vanished_tell(struct cursor *c, u64 ticks)
 	return freed_tell(c, old, ticks);
 }
 
-int touched_alloc(struct cursor *c, u64 address, u64 bytes, bool moved, u64 ticks)
+int block_lookup_alloc(struct ring_reader *c, u64 address, u64 bytes, bool moved, u64 ticks)
 {
-	struct touched *t = c->process->touched;
+	struct block_lookup *t = c->process->touched;
 	u64 miss = c->misses.n ? miss_in(c, address, bytes, ticks) : 0, old = c->moved.address;
 	struct account_view v;
 	int rc = 0;
@@ -253,12 +253,12 @@ int touched_alloc(struct cursor *c, u64 address, u64 bytes, bool moved, u64 tick
 		!account_find(&c->process->account, address, &v))
 		return rc;
 	return held_tell(c->process, c->process, &v,
-		(struct touched_block){.ticks = ticks, .begin_ns = miss, .early = true});
+		(struct block_lookup_block){.ticks = ticks, .begin_ns = miss, .early = true});
 }
 
-int touched_free(struct cursor *c, u64 address, u64 ticks)
+int block_lookup_free(struct ring_reader *c, u64 address, u64 ticks)
 {
-	struct touched *t = c->process->touched;
+	struct block_lookup *t = c->process->touched;
 	struct range r;
 	int rc = 0;
 
@@ -282,8 +282,8 @@ static bool block_at(const struct heap_process *p, u64 address, struct account_v
 /* … or that realloc is at. */
 static bool moving_at(const struct heap_process *p, u64 address, struct account_view *ret)
 {
-	vec_each (at, &p->cursors) {
-		const struct cursor *c = *at;
+	vec_each (at, &p->readers) {
+		const struct ring_reader *c = *at;
 
 		if (c->moving && account_moved_block(&p->account, &c->moved, ret) &&
 			address - ret->address < ret->bytes)
@@ -296,7 +296,7 @@ static int miss_add(const struct heap_process *p, u32 tid, const struct touch *t
 {
 	size_t most = p->residence ? FAULTS : MISSES;
 
-	vec_each (c, &p->cursors)
+	vec_each (c, &p->readers)
 		if ((*c)->tid == tid && (*c)->misses.n < most)
 			return vec_push(&(*c)->misses, *touch);
 	return 0;
@@ -332,10 +332,10 @@ static int fault_count(struct heap_process *p, const struct heap_process *parent
 	return residence_count(p->residence, &k, touch->fault == FAULT_IS_MAJOR);
 }
 
-int touched_ask_copy(const struct heap_process *had, u64 then_ns, struct touched_copy copy,
-	const struct touch *touch, struct groups *told)
+int block_lookup_ask_copy(const struct heap_process *had, u64 then_ns,
+	struct block_lookup_copy copy, const struct touch *touch, struct groups *told)
 {
-	struct touched_block b = {.tgid = (u32)copy.tgid, .time_ns = touch->time_ns - 1};
+	struct block_lookup_block b = {.tgid = (u32)copy.tgid, .time_ns = touch->time_ns - 1};
 	struct account_view v;
 	u8 *was;
 
@@ -352,10 +352,10 @@ int touched_ask_copy(const struct heap_process *had, u64 then_ns, struct touched
 	return vec_push(had->touched->out, b);
 }
 
-int touched_copies_take(struct heap_process *p, u64 fork_ns, const struct groups *told)
+int block_lookup_copies_take(struct heap_process *p, u64 fork_ns, const struct groups *told)
 {
 	for (size_t i = 0; i < told->n; i++) {
-		const struct touched_copy *copy = groups_key(told, i);
+		const struct block_lookup_copy *copy = groups_key(told, i);
 		u8 *known;
 
 		if (copy->tgid != p->pid || copy->fork_ns != fork_ns)
@@ -369,7 +369,7 @@ int touched_copies_take(struct heap_process *p, u64 fork_ns, const struct groups
 	return 0;
 }
 
-int touched_ask(struct heap_process *p, const struct heap_process *parent, u32 tid,
+int block_lookup_ask(struct heap_process *p, const struct heap_process *parent, u32 tid,
 	const struct touch *touch)
 {
 	u64 ms = touch->time_ns / NSEC_PER_MSEC;
@@ -393,5 +393,5 @@ int touched_ask(struct heap_process *p, const struct heap_process *parent, u32 t
 		return miss_add(p, tid, touch);
 	if (was_told(p->touched, v.address))
 		return 0;
-	return held_tell(p, owner, &v, (struct touched_block){.time_ns = touch->time_ns - 1});
+	return held_tell(p, owner, &v, (struct block_lookup_block){.time_ns = touch->time_ns - 1});
 }

@@ -1,5 +1,5 @@
-/* See numa_move.h. */
-#include "probes/numa/judge/numa_move.h"
+/* See numa_move_advice.h. */
+#include "probes/numa/judge/numa_move_advice.h"
 
 #include "probes/numa/judge/numa_words.h"
 

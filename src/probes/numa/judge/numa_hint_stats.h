@@ -10,21 +10,21 @@
  *  - threads whose CPU time grows by more than the time that passes run at the same time;
  *  - a page's first fault tells the node where the program had put it.
  */
-#ifndef MEMWHY_PROBES_NUMA_JUDGE_COARSE_H
-#define MEMWHY_PROBES_NUMA_JUDGE_COARSE_H
+#ifndef MEMWHY_PROBES_NUMA_JUDGE_HINT_STATS_H
+#define MEMWHY_PROBES_NUMA_JUDGE_HINT_STATS_H
 
 #include "probes/numa/judge/numa_groups.h"
 
-struct coarse_fault {
+struct hint_fault {
 	u32 page; /* its number */
 	s8 node;
 };
 
 struct numa_coarse_work {
-	struct groups pages;             /* of the object at hand: page -> struct coarse_page */
-	struct groups threads;           /* of the group: thread -> struct coarse_thread */
-	struct groups ways;              /* from a node to another -> pages */
-	VEC(struct coarse_fault) window; /* the faults of the window at hand */
+	struct groups pages;           /* of the object at hand: page -> struct coarse_page */
+	struct groups threads;         /* of the group: thread -> struct coarse_thread */
+	struct groups ways;            /* from a node to another -> pages */
+	VEC(struct hint_fault) window; /* the faults of the window at hand */
 	struct numa_coarse sum;
 	double mixed;
 };

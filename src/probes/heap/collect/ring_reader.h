@@ -6,13 +6,13 @@
  * with which a merge begins waits for the next one; so no free is taken before the allocation it
  * belongs to, in whatever ring that is.
  */
-#ifndef MEMWHY_PROBES_HEAP_COLLECT_CURSOR_H
-#define MEMWHY_PROBES_HEAP_COLLECT_CURSOR_H
+#ifndef MEMWHY_PROBES_HEAP_COLLECT_RING_READER_H
+#define MEMWHY_PROBES_HEAP_COLLECT_RING_READER_H
 
-#include "probes/heap/collect/image.h"
-#include "probes/heap/collect/touched.h"
+#include "probes/heap/collect/tracked_program.h"
+#include "probes/heap/collect/block_lookup.h"
 
-struct cursor {
+struct ring_reader {
 	u64 *ring;
 	u64 mask;
 	u64 tail;
@@ -39,39 +39,40 @@ struct cursor {
 	struct account_moved moved;
 	struct mapping_taken taken; /* by the last unmap or move of a mapping */
 	u32 node;                   /* plus one; 0: not known */
-	VEC(struct touch) misses;   /* of its accesses, see touched.h */
+	VEC(struct touch) misses;   /* of its accesses, see block_lookup.h */
 };
 
 /* grown: the ring that the slot began with. */
-int cursor_open(
-	struct track_head *head, u32 slot, u32 grown, struct heap_process *p, struct cursor **ret);
-void cursor_close(struct cursor *c);
+int ring_reader_open(struct track_head *head, u32 slot, u32 grown, struct heap_process *p,
+	struct ring_reader **ret);
+void ring_reader_close(struct ring_reader *c);
 #define CURSOR_NO_LIMIT UINT64_MAX
 /* Reads until there is nothing, or what is there is later than the limit, or a lap was read. */
-int cursor_run(struct cursor *c, u64 limit, u64 now_ms, news_buffer *news);
+int ring_reader_run(struct ring_reader *c, u64 limit, u64 now_ms, news_buffer *news);
 /* The time of the next event; CURSOR_NO_LIMIT: there is none. */
-u64 cursor_time(const struct cursor *c);
+u64 ring_reader_time(const struct ring_reader *c);
 /* Where nothing came for long, an event may have begun here that is never finished. */
-void cursor_unblock(struct cursor *c, bool at_once);
+void ring_reader_unblock(struct ring_reader *c, bool at_once);
 /* Of all rings: what bears no time, or one up to `until`, in units of the tracker. Words read, or
  * -ENOMEM. now_ms: what they are booked at, never before what was read earlier. */
-s64 cursors_read_until(
-	struct cursor *const *cursors, size_t n, u64 until, u64 now_ms, news_buffer *news);
+s64 ring_readers_read_until(
+	struct ring_reader *const *readers, size_t n, u64 until, u64 now_ms, news_buffer *news);
 /* Everything there is, when nobody writes any more. */
-int cursors_finish(struct cursor *const *cursors, size_t n, u64 now_ms, news_buffer *news);
+int ring_readers_finish(
+	struct ring_reader *const *readers, size_t n, u64 now_ms, news_buffer *news);
 /* Did it have to wait for room since the last call? held: or would it soon? No, where it was given
  * another ring, or all there is. */
-bool cursor_wants(struct cursor *c, bool held);
+bool ring_reader_wants(struct ring_reader *c, bool held);
 /* It may go on in this ring, which is empty; 0: there is none to be had. */
-void cursor_give(struct cursor *c, u32 grown);
+void ring_reader_give(struct ring_reader *c, u32 grown);
 /* Has it gone on there, or will it never? */
-void cursor_turn(struct cursor *c);
+void ring_reader_turn(struct ring_reader *c);
 /* Was a good part of the ring read since the last call? Then there is no time to wait. */
-bool cursor_was_pressed(struct cursor *c);
+bool ring_reader_was_pressed(struct ring_reader *c);
 /* Was anything read since the last call? */
-bool cursor_was_busy(struct cursor *c);
+bool ring_reader_was_busy(struct ring_reader *c);
 /* Is there anything to read; is half of the ring full? */
-bool cursor_waits(const struct cursor *c);
-bool cursor_is_full(const struct cursor *c);
+bool ring_reader_waits(const struct ring_reader *c);
+bool ring_reader_is_full(const struct ring_reader *c);
 
 #endif

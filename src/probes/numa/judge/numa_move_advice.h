@@ -2,8 +2,8 @@
  * Moving an object of a finding: as a trial by `numa try`, with the command filled in, and what it
  * costs against what it saves. Private to the findings of numa.
  */
-#ifndef MEMWHY_PROBES_NUMA_JUDGE_MOVE_H
-#define MEMWHY_PROBES_NUMA_JUDGE_MOVE_H
+#ifndef MEMWHY_PROBES_NUMA_JUDGE_MOVE_ADVICE_H
+#define MEMWHY_PROBES_NUMA_JUDGE_MOVE_ADVICE_H
 
 #include "probes/numa/judge/numa_fixes.h"
 

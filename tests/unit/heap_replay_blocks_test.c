@@ -8,13 +8,13 @@
 
 #include <cmocka.h>
 
-#include "probes/heap/events/numbered.h"
+#include "probes/heap/events/replay_blocks.h"
 
 #define FIXED_BYTES (3U << 20) /* the newest pages, and the room to be used next */
 
 struct both {
 	struct account by_address, by_number;
-	struct numbered blocks;
+	struct replay_blocks blocks;
 	u64 n; /* allocated */
 };
 
@@ -33,11 +33,11 @@ static void both_alloc(struct both *b, u32 thread, u64 bytes, u32 stack)
 {
 	u64 number = ++b->n, ms = number / 100;
 
-	assert_int_equal(account_alloc(&b->by_address, thread, numbered_address(number), bytes, 1,
-				 stack, number % 7 == 0, ms),
+	assert_int_equal(account_alloc(&b->by_address, thread, replay_blocks_address(number), bytes,
+				 1, stack, number % 7 == 0, ms),
 		0);
-	assert_int_equal(numbered_alloc(&b->blocks, &b->by_number, thread, number, bytes, 1, stack,
-				 number % 7 == 0, ms),
+	assert_int_equal(replay_blocks_alloc(&b->blocks, &b->by_number, thread, number, bytes, 1,
+				 stack, number % 7 == 0, ms),
 		0);
 }
 
@@ -45,8 +45,8 @@ static void both_free(struct both *b, u32 thread, u64 number)
 {
 	u64 ms = b->n / 100;
 
-	account_free(&b->by_address, thread, numbered_address(number), ms, NULL);
-	numbered_free(&b->blocks, &b->by_number, thread, number, ms, NULL);
+	account_free(&b->by_address, thread, replay_blocks_address(number), ms, NULL);
+	replay_blocks_free(&b->blocks, &b->by_number, thread, number, ms, NULL);
 }
 
 static void both_move(struct both *b, u32 thread, u64 number, bool undo)
@@ -54,19 +54,19 @@ static void both_move(struct both *b, u32 thread, u64 number, bool undo)
 	struct account_moved x, y;
 	u64 ms = b->n / 100;
 
-	account_free(&b->by_address, thread, numbered_address(number), ms, &x);
-	numbered_free(&b->blocks, &b->by_number, thread, number, ms, &y);
+	account_free(&b->by_address, thread, replay_blocks_address(number), ms, &x);
+	replay_blocks_free(&b->blocks, &b->by_number, thread, number, ms, &y);
 	assert_memory_equal(&x, &y, sizeof(x));
 	if (!undo)
 		return;
 	assert_int_equal(account_restore(&b->by_address, thread, &x), 0);
-	assert_int_equal(numbered_restore(&b->blocks, &b->by_number, thread, &y), 0);
+	assert_int_equal(replay_blocks_restore(&b->blocks, &b->by_number, thread, &y), 0);
 }
 
 static void both_lose(struct both *b, u64 number)
 {
-	account_overwrite(&b->by_address, numbered_address(number));
-	numbered_lose(&b->blocks, &b->by_number, number);
+	account_overwrite(&b->by_address, replay_blocks_address(number));
+	replay_blocks_lose(&b->blocks, &b->by_number, number);
 }
 
 static void both_same(struct both *b)
@@ -98,12 +98,12 @@ static void both_close(struct both *b)
 {
 	account_free_all(&b->by_address);
 	account_free_all(&b->by_number);
-	numbered_free_all(&b->blocks);
+	replay_blocks_free_all(&b->blocks);
 }
 
 static u64 bytes_of(const struct both *b)
 {
-	return numbered_bytes(&b->blocks) + live_bytes(&b->by_number.live) +
+	return replay_blocks_bytes(&b->blocks) + live_bytes(&b->by_number.live) +
 	       live_bytes(&b->by_number.big);
 }
 

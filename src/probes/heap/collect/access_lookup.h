@@ -1,19 +1,19 @@
 /*
- * Accesses to memory, looked up in the accounts as they were at their time (touched.h). So rings
- * are read only up to the time before which all accesses were told of; a program that would have to
- * wait for that is read on, and what is asked of its past is answered from what it is by now, if
- * that was there.
+ * Accesses to memory, looked up in the accounts as they were at their time (block_lookup.h). So
+ * rings are read only up to the time before which all accesses were told of; a program that would
+ * have to wait for that is read on, and what is asked of its past is answered from what it is by
+ * now, if that was there.
  *
  * Where page faults are counted (residence.h) all of them are asked about. Those of a process that
  * has not yet told of itself wait until it does, or becomes another program.
  */
-#ifndef MEMWHY_PROBES_HEAP_COLLECT_ANSWERS_H
-#define MEMWHY_PROBES_HEAP_COLLECT_ANSWERS_H
+#ifndef MEMWHY_PROBES_HEAP_COLLECT_ACCESS_LOOKUP_H
+#define MEMWHY_PROBES_HEAP_COLLECT_ACCESS_LOOKUP_H
 
 #include "base/groups.h"
-#include "probes/heap/collect/image.h"
+#include "probes/heap/collect/tracked_program.h"
 #include "probes/heap/collect/ticks.h"
-#include "probes/heap/collect/touched.h"
+#include "probes/heap/collect/block_lookup.h"
 
 struct question {
 	u32 tgid, tid;
@@ -23,7 +23,7 @@ struct question {
 
 #define ANSWERS_RECENT 64
 
-struct answers {
+struct access_lookup {
 	bool on;
 	bool counts; /* faults are counted, nothing is told */
 	u64 held_ns; /* all accesses before were told of */
@@ -32,7 +32,7 @@ struct answers {
 	VEC(struct question) questions;
 	struct groups forks;  /* tgid -> struct fork_of */
 	struct groups copies; /* of forks that told nothing of themselves: see touched_ask_copy() */
-	touched_buffer told;
+	block_lookup_buffer told;
 	VEC(struct question) early; /* of processes that are not known yet */
 	u32 newest;         /* id of the last one that was known when it was looked through */
 	size_t kept;        /* of forks and copies, when they were last looked through */
@@ -42,29 +42,30 @@ struct answers {
 	struct heap_process *recent[ANSWERS_RECENT]; /* by pid: who was found last */
 };
 
-void answers_begin(struct answers *a);
-void answers_free(struct answers *a);
+void access_lookup_begin(struct access_lookup *a);
+void access_lookup_free(struct access_lookup *a);
 
 /* As of struct blocks (capture/blocks.h). */
-int answers_ask(struct answers *a, const struct question *q);
+int access_lookup_ask(struct access_lookup *a, const struct question *q);
 /* A process begins as a copy of another; from_tgid 0: it is another program from now on, or gone.
  */
-int answers_forked(struct answers *a, u32 tgid, u32 from_tgid, u64 time_ns);
+int access_lookup_forked(struct access_lookup *a, u32 tgid, u32 from_tgid, u64 time_ns);
 /* Before each settle, and after its time: rings that are new by now; those used before are among
  * them. Finds processes. */
-int answers_find(struct answers *a, struct image *const *images, size_t n);
+int access_lookup_find(struct access_lookup *a, struct tracked_program *const *tracked, size_t n);
 /*
  * All accesses before time_ns were asked about (UINT64_MAX: there will be no more): reads the rings
  * up to each of them in turn, and answers. processes: those of the collector that have not ended,
  * by id.
  */
-int answers_settle(struct answers *a, u64 time_ns, struct heap_process *const *processes, size_t n,
-	news_buffer *news);
+int access_lookup_settle(struct access_lookup *a, u64 time_ns,
+	struct heap_process *const *processes, size_t n, news_buffer *news);
 /* Nobody asks any more: what still waits is of strangers. */
-void answers_end(struct answers *a);
+void access_lookup_end(struct access_lookup *a);
 /* Is it time to ask for more accesses, as rings wait for them? */
-bool answers_wake(struct answers *a, struct image *const *images, size_t n_images, u64 now_ms);
+bool access_lookup_wake(struct access_lookup *a, struct tracked_program *const *tracked,
+	size_t n_images, u64 now_ms);
 /* May the account of a process that ended be closed? */
-bool answers_done(const struct answers *a, const struct heap_process *p);
+bool access_lookup_done(const struct access_lookup *a, const struct heap_process *p);
 
 #endif
