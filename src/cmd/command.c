@@ -82,7 +82,7 @@ static const struct {
 	const char *title;
 	const char *names[8];
 } sections[] = {
-	{"Diagnose", {"check", "top", "doctor", "oom"}},
+	{"Diagnose", {"check", "where", "top", "doctor", "oom"}},
 	{"A program", {"heap", "leak", "faults", "maps", "syscalls"}},
 	{"Memory pressure", {"stalls", "reclaim", "compaction", "swap", "thp", "frag"}},
 	{"The kernel", {"slab", "pages", "count"}},

@@ -353,6 +353,20 @@ static const struct field children_fields[] = {
 		"resident memory, what they share counted for each"),
 };
 
+#define TOTALS(member_, type_, unit_, help_) FIELD(struct held_totals, member_, type_, unit_, help_)
+
+static const struct field totals_fields[] = {
+	TOTALS(pipes, FIELD_U64, UNIT_COUNT, "pipes"),
+	TOTALS(pipe_bytes, FIELD_U64, UNIT_BYTES, "in them, not read, in whole pages"),
+	TOTALS(memfd_bytes, FIELD_U64, UNIT_BYTES, "memory of open files that have no name"),
+	TOTALS(unread_bytes, FIELD_U64, UNIT_BYTES, "arrived at sockets, not read"),
+	TOTALS(unsent_bytes, FIELD_U64, UNIT_BYTES, "written to sockets, not taken"),
+	TOTALS(sockets, FIELD_U64, UNIT_COUNT, "sockets"),
+	TOTALS(processes, FIELD_U32, UNIT_COUNT, "processes that were looked at"),
+	TOTALS(refused, FIELD_U32, UNIT_COUNT, "processes that may not be looked at"),
+	TOTALS(cut, FIELD_U32, UNIT_NONE, "1: the look was cut short"),
+};
+
 static const struct field thread_fields[] = {
 	FIELD(struct held_thread, tid, FIELD_U32, UNIT_ID, "thread"),
 	FIELD(struct held_thread, cpu_ns, FIELD_U64, UNIT_NS, "its time on CPUs since boot"),
@@ -372,6 +386,8 @@ static const struct kind kinds[] = {
 		"a thread of the kernel that works for memory"),
 	KIND(REC_HELD_CHILDREN, struct held_children, "held_children", children_fields,
 		"the children of a process that has many"),
+	KIND(REC_HELD_TOTALS, struct held_totals, "held_totals", totals_fields,
+		"what all processes have open together"),
 };
 
 const struct probe probe_holders = {

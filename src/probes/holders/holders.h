@@ -94,6 +94,18 @@ struct held_children {
 	u64 page_table_bytes, rss_bytes;
 };
 
+/* What all processes have open together, as the latest look found it. */
+struct held_totals {
+	struct rec h;
+	u64 pipes, pipe_bytes; /* unread, in whole pages */
+	u64 memfd_bytes;       /* of files in memory that have no name */
+	u64 unread_bytes, unsent_bytes, sockets;
+	u32 processes; /* that were looked at */
+	u32 refused;   /* that were not: they are not ours to see */
+	u32 cut;       /* 1: some were not looked at, that would have taken too long */
+	u32 reserved;
+};
+
 /* A thread of the kernel that works for memory, with its time on CPUs: when it changed. */
 struct held_thread {
 	struct rec h;

@@ -22,6 +22,7 @@
 
 #define MEASURED 1024 /* pipes, and sockets, of a process that are asked */
 #define TMPFS_BLOCK 512
+#define PAGE 4096
 
 struct fds {
 	struct holders *s;
@@ -64,6 +65,7 @@ static void pipe_look(struct fds *l, int number, u64 inode)
 		return;
 	l->r->pipes_measured++;
 	l->r->pipe_bytes += (u64)n;
+	l->s->totals.pipe_bytes += ((u64)n + PAGE - 1) / PAGE * PAGE;
 }
 
 static void peer_process(int fd, struct str *out)
@@ -246,7 +248,7 @@ int holders_fds_look(
 		if (e->d_name[0] < '0' || e->d_name[0] > '9')
 			continue;
 		if (holders_cpu() > until_ns) {
-			s->cut = true;
+			s->cut = s->totals.cut = true;
 			break;
 		}
 		fd_look(&l, e->d_name, opened);

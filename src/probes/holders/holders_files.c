@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
+#include "sys/memfs.h"
 #include "sys/root.h"
 
 #define LEAST_BYTES (16ULL << 20)
@@ -38,26 +39,21 @@ struct tmpfs_mount *holders_mount_of(struct holders *s, u64 device)
 static int mount_take(struct holders *s, const char *point)
 {
 	struct tmpfs_mount m = {}, *known;
-	struct statfs fs;
-	struct stat st;
-	char path[PATH_MAX];
-	u64 used, inodes;
+	struct memfs fs;
 	int rc;
 
-	if (sys_path(path, "%s", point) || statfs(path, &fs) || stat(path, &st))
+	if (memfs_used(point, &fs))
 		return 0;
-	used = fs.f_blocks ? (u64)(fs.f_blocks - fs.f_bfree) * (u64)fs.f_bsize : 0;
-	inodes = fs.f_files > fs.f_ffree ? fs.f_files - fs.f_ffree : 0;
-	known = holders_mount_of(s, st.st_dev);
+	known = holders_mount_of(s, fs.device);
 	if (known) {
-		known->used_bytes = used;
-		known->inodes = inodes;
+		known->used_bytes = fs.used_bytes;
+		known->inodes = fs.inodes;
 		return 0;
 	}
 	m.point = strdup(point);
-	m.device = st.st_dev;
-	m.used_bytes = m.first_bytes = used;
-	m.inodes = m.first_inodes = inodes;
+	m.device = fs.device;
+	m.used_bytes = m.first_bytes = fs.used_bytes;
+	m.inodes = m.first_inodes = fs.inodes;
 	rc = m.point ? vec_push(&s->tmpfs, m) : -ENOMEM;
 	if (rc)
 		free(m.point);

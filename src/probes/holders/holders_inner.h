@@ -48,6 +48,7 @@ struct holders {
 	struct groups inodes;  /* of pipes and memory files that were seen in this look */
 	struct str text, label;
 	u64 next_ns, begin_ns, tick_ns;
+	struct held_totals totals; /* of the present look */
 	u32 looks;
 	bool ksm;          /* it runs */
 	bool children_cut; /* … and some were not asked who their parent is */

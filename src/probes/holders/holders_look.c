@@ -169,6 +169,24 @@ static void who_take(struct capture *c, struct holders *s, u32 pid, struct held_
 	}
 }
 
+static void totals_take(struct holders *s, const struct held_process *r, int looked)
+{
+	struct held_totals *t = &s->totals;
+
+	t->processes += !looked;
+	t->refused += looked == -EACCES || looked == -EPERM;
+	t->pipes += r->pipes;
+	t->memfd_bytes += r->memfd_bytes;
+	t->unread_bytes += r->unread_bytes;
+	t->unsent_bytes += r->unsent_bytes;
+	t->sockets += r->sockets;
+}
+
+static int totals_send(struct capture *c, struct holders *s)
+{
+	return capture_emit(c, &s->totals.h);
+}
+
 /* Open files come first, and what their time leaves goes to the status. */
 static int process_look(
 	struct capture *c, struct holders *s, u64 fds_until_ns, const struct holder_entry *e)
@@ -176,10 +194,15 @@ static int process_look(
 	struct held_process r = REC_INIT(struct held_process, REC_HELD_PROCESS, 0);
 	_cleanup_str_ struct str peer = {};
 
+	int rc = 0;
+
 	if (holders_cpu() >= fds_until_ns)
-		s->cut = true;
-	else if (holders_fds_look(s, e->pid, fds_until_ns, &r, &peer) == -ENOMEM)
-		return -ENOMEM;
+		s->cut = s->totals.cut = true;
+	else
+		rc = holders_fds_look(s, e->pid, fds_until_ns, &r, &peer);
+	if (rc == -ENOMEM)
+		return rc;
+	totals_take(s, &r, rc);
 	if (holders_cpu() < fds_until_ns + LOOK_STATUS_NS)
 		status_take(s, e->pid, &r);
 	else
@@ -206,6 +229,7 @@ int holders_look(struct capture *c, struct holders *s)
 
 	s->ksm = ksm_runs();
 	s->children_cut = false;
+	s->totals = REC_INIT(struct held_totals, REC_HELD_TOTALS, 0);
 	groups_clear(&s->inodes);
 	groups_clear(&s->parents);
 	vec_each (m, &s->tmpfs) {
@@ -215,5 +239,7 @@ int holders_look(struct capture *c, struct holders *s)
 	for (size_t i = 0; i < s->list.n && !rc; i++)
 		rc = process_look(c, s, until_ns, &s->list.v[i]);
 	s->looks++;
+	if (!rc)
+		rc = totals_send(c, s);
 	return rc ? rc : parents_send(c, s);
 }

@@ -194,7 +194,7 @@ static int process_send(const struct sample *sm, struct process_entry *e)
 	return rc;
 }
 
-static bool is_among_biggest(const struct process_top *top, u32 at)
+static bool is_among_biggest(const struct top *top, u32 at)
 {
 	for (u32 i = 0; i < MIN(top->n, (u32)LOOK_NUMA); i++)
 		if (top->at[i] == at)
@@ -227,7 +227,7 @@ static int bound_send(const struct sample *sm)
 
 static int numa_send(const struct sample *sm)
 {
-	const struct process_top *top = &sm->p->table.by_rss;
+	const struct top *top = &sm->p->table.by_rss;
 	int rc = 0;
 
 	for (u32 i = 0; i < MIN(top->n, (u32)LOOK_NUMA) && !rc; i++)

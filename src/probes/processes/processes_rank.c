@@ -4,27 +4,6 @@
 #include "base/clock.h"
 #include "probes/processes/processes_table.h"
 
-void process_top_offer(struct process_top *top, u64 key, u32 at)
-{
-	u32 i;
-
-	if (!key || !top->limit || (top->n == top->limit && key <= top->key[top->n - 1]))
-		return;
-	i = top->n < top->limit ? top->n++ : top->n - 1;
-	for (; i && top->key[i - 1] < key; i--) {
-		top->key[i] = top->key[i - 1];
-		top->at[i] = top->at[i - 1];
-	}
-	top->key[i] = key;
-	top->at[i] = at;
-}
-
-static void top_clear(struct process_top *top, u32 limit)
-{
-	top->n = 0;
-	top->limit = limit;
-}
-
 u64 process_entry_growth(const struct process_entry *e)
 {
 	return e->anon_bytes > e->first_anon_bytes ? e->anon_bytes - e->first_anon_bytes : 0;
@@ -38,16 +17,16 @@ static void entry_offer(
 
 	u64 vm = e->vm_bytes > e->first_vm_bytes ? e->vm_bytes - e->first_vm_bytes : 0;
 
-	process_top_offer(&t->by_vm, vm > grown + PROCESSES_GROWN_BYTES ? vm : 0, at);
-	process_top_offer(&t->by_rss, e->rss_bytes, at);
-	process_top_offer(&t->by_anon, e->anon_bytes, at);
-	process_top_offer(&t->by_growth, grown > PROCESSES_GROWN_BYTES ? grown : 0, at);
+	top_offer(&t->by_vm, vm > grown + PROCESSES_GROWN_BYTES ? vm : 0, at);
+	top_offer(&t->by_rss, e->rss_bytes, at);
+	top_offer(&t->by_anon, e->anon_bytes, at);
+	top_offer(&t->by_growth, grown > PROCESSES_GROWN_BYTES ? grown : 0, at);
 	/* By second, and as if a second had passed for those just seen. */
-	process_top_offer(&t->by_rate,
+	top_offer(&t->by_rate,
 		(u64)((double)grown * NSEC_PER_SEC / (double)MAX(age, NSEC_PER_SEC)), at);
 }
 
-static int top_choose(struct processes_table *t, const struct process_top *top, u16 flags)
+static int top_choose(struct processes_table *t, const struct top *top, u16 flags)
 {
 	int rc = 0;
 

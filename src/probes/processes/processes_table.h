@@ -5,6 +5,7 @@
 #ifndef MEMWHY_PROBES_PROCESSES_TABLE_H
 #define MEMWHY_PROBES_PROCESSES_TABLE_H
 
+#include "base/top.h"
 #include "capture/proc_scope.h"
 
 /* Processes beyond are not looked at. */
@@ -15,7 +16,7 @@
 #define PROCESSES_VAST 8  /* by growth of their address space, beyond that of their memory */
 #define PROCESSES_DEEP 10 /* by anonymous memory, and as many by its growth */
 /* Of those asked for, all are sent up to this number. */
-#define PROCESSES_SCOPED 256
+#define PROCESSES_SCOPED TOP_MAX
 
 enum process_entry_flags {
 	ENTRY_FRESH = 1,   /* seen for the first time in this scan */
@@ -39,13 +40,6 @@ struct process_entry {
 	char comm[COMM_LEN]; /* as first seen; "" of what has no memory */
 };
 
-/* Indices into a list, those of the greatest keys first. */
-struct process_top {
-	u32 n, limit;
-	u64 key[PROCESSES_SCOPED];
-	u32 at[PROCESSES_SCOPED];
-};
-
 /* To be zeroed before its first use. */
 struct processes_table {
 	VEC(struct process_entry) list, before; /* by pid */
@@ -54,7 +48,7 @@ struct processes_table {
 	struct str text;
 	u64 scans;
 	bool truncated; /* there were more than PROCESSES_MAX */
-	struct process_top by_rss, by_anon, by_growth, by_rate, by_vm;
+	struct top by_rss, by_anon, by_growth, by_rate, by_vm;
 	VEC(u32) chosen; /* the deep ones first, by anonymous memory */
 };
 
@@ -74,6 +68,5 @@ void process_entry_restart(struct process_entry *e, u64 now_ns);
 void processes_table_free(struct processes_table *t);
 
 /* Adds to a top, where key is great enough. A key of 0 never is. */
-void process_top_offer(struct process_top *top, u64 key, u32 at);
 
 #endif

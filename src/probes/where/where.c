@@ -1,0 +1,88 @@
+/* The where probe: its sampler, which reads the ledger of what was asked for, and its texts. */
+#include "probes/where/where.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "probes/probe.h"
+#include "probes/where/where_inner.h"
+#include "probes/where/where_kinds.h"
+#include "probes/where/where_view.h"
+
+#define EVERY_NS (5 * NSEC_PER_SEC)
+/* Drains come on top of the sampler's own period: not twice within this time. */
+#define GAP_NS (EVERY_NS * 9 / 10)
+
+static int where_open(struct capture *c, void *state, struct err *err)
+{
+	struct where *w = state;
+	int rc = proc_scope_open(c, &w->scope);
+
+	w->named = capture_named(c);
+	cgroup_mounts_read(&w->mounts);
+	if (!rc)
+		rc = where_machine_open(c, w);
+	if (!rc && w->named && (proc_scope_tests(&w->scope) || w->scope.by_task))
+		rc = capture_note(c, NOTE_WARNING,
+			"the ledger is of the whole machine, whatever was asked for");
+	return rc ? err_errno(err, rc, "where") : 0;
+}
+
+static int where_sample(struct capture *c, void *state)
+{
+	struct where *w = state;
+	u64 now = clock_mono_ns();
+	int rc;
+
+	if (!c->ending && now < w->next_ns)
+		return 0;
+	w->next_ns = now + GAP_NS;
+	w->sample++;
+	rc = where_machine_send(c, w);
+	if (!rc && w->named && (c->ending || w->sample == 1))
+		rc = where_owners_send(c, w);
+	return rc;
+}
+
+static void where_close(void *state)
+{
+	struct where *w = state;
+
+	proc_scope_free(&w->scope);
+	keyvals_free(&w->meminfo);
+	keyvals_free(&w->vmstat);
+	keyvals_free(&w->kv);
+	zoneinfo_free(&w->zones);
+	memfs_free(&w->memfs);
+	str_free(&w->text);
+	str_free(&w->label);
+}
+
+static const struct probe_sampler sampler = {
+	.size = sizeof(struct where),
+	.every_ns = EVERY_NS,
+	.open = where_open,
+	.sample = where_sample,
+	.close = where_close,
+	.survey = where_machine_survey,
+};
+
+const struct probe probe_where = {
+	.name = "where",
+	.summary = "Where has the memory gone? A ledger that adds up",
+	.details = where_details,
+	.examples = (const char *const[]){"memwhy where",
+		"every byte of the machine, in rows that do not overlap",
+		"memwhy where --table owners --limit 50",
+		"who has it: processes, mounts, segments, slab caches, groups",
+		"memwhy where -o wide", "with the commands that look deeper and that free memory",
+		"memwhy where --for 60s", "what grew within a minute", NULL},
+	.output = where_output,
+	.sampler = &sampler,
+	.kinds = where_kinds,
+	.n_kinds = WHERE_KINDS,
+	.view = &where_view,
+	.with = (const char *const[]){"holders", NULL},
+	.borrows = true,
+	.cheap = true,
+};

@@ -1,0 +1,128 @@
+/*
+ * Where memory is: ledgers of the machine, of a process and of a control group, whose rows do not
+ * overlap and add up to a total that the kernel knows. The records.
+ */
+#ifndef MEMWHY_PROBES_WHERE_H
+#define MEMWHY_PROBES_WHERE_H
+
+#include <stdbool.h>
+
+#include "event/wire.h"
+
+/* What a ledger is of. On disk. */
+enum where_scope {
+	WHERE_MACHINE, /* the total is MemTotal */
+	WHERE_PROCESS, /* Rss of /proc/PID/smaps */
+	WHERE_GROUP,   /* what is charged to a control group and those below it */
+};
+
+/* Rows of ledgers. On disk, as places of an array: never reorder. */
+enum where_row {
+	WHERE_FREE,
+	WHERE_FREE_CPU, /* free pages in the lists of cpus, which MemFree does not count */
+	WHERE_ANON,
+	WHERE_SWAP_CACHE, /* what no process maps */
+	WHERE_CACHE,
+	WHERE_TMPFS,
+	WHERE_SHARED, /* shmem that is in no mounted tmpfs: System V, memfd, shared mappings */
+	WHERE_HUGETLB,
+	WHERE_SLAB,
+	WHERE_KERNEL_MISC, /* KReclaimable that is not slab */
+	WHERE_PAGE_TABLES,
+	WHERE_SECONDARY, /* page tables of virtual machines and IOMMUs */
+	WHERE_STACKS,    /* of threads, in the kernel */
+	WHERE_PERCPU,
+	WHERE_VMALLOC,
+	WHERE_COMPRESSED, /* zsmalloc and the like: zswap, zram */
+	WHERE_SOCKETS,
+	WHERE_PIPES,
+	WHERE_PAGE_ARRAY, /* struct page of memory that was added later */
+	WHERE_BOUNCE,
+	WHERE_FUSE, /* being written to FUSE */
+	WHERE_CORRUPTED,
+	WHERE_BALLOON,
+	WHERE_GPU,
+	WHERE_KERNEL, /* of a group: kernel memory that is not told apart */
+	WHERE_HEAP,   /* of a process: from here on */
+	WHERE_HEAP_KEPT,
+	WHERE_ARENAS,
+	WHERE_ARENAS_KEPT,
+	WHERE_USER_STACKS,
+	WHERE_FILE_PRIVATE,
+	WHERE_FILES,
+	WHERE_SPECIAL, /* what the kernel maps: vdso and the like */
+	WHERE_ROWS,
+	WHERE_REST = 47, /* computed, in no array */
+	WHERE_ROWS_MAX = 48,
+};
+
+/* Parts of rows, and facts beside them. On disk, likewise. */
+enum where_part {
+	WHERE_P_MAPPED,
+	WHERE_P_DIRTY,
+	WHERE_P_WRITEBACK,
+	WHERE_P_BUFFERS,
+	WHERE_P_FILE_LRU, /* of page cache: on the lists that reclaim goes over */
+	WHERE_P_RECLAIMABLE_SLAB,
+	WHERE_P_HUGE_FREE,
+	WHERE_P_HUGE_RESERVED,
+	WHERE_P_MLOCKED,
+	WHERE_P_UNEVICTABLE,
+	WHERE_P_ANON_HUGE,
+	WHERE_P_SHMEM_HUGE,
+	WHERE_P_CMA_FREE,
+	WHERE_P_AVAILABLE,
+	WHERE_P_SWAP_FREE,
+	WHERE_P_SWAP_USED,
+	WHERE_P_COMPRESSED_DATA, /* what is stored in WHERE_COMPRESSED, before compression */
+	WHERE_P_LIMIT,           /* of a group: the lowest of the chain; 0: none */
+	WHERE_P_SWAP,            /* of a process or group: in swap */
+	WHERE_P_PSS,
+	WHERE_P_LAZY_FREE,
+	WHERE_P_PAGE_TABLES, /* of a process: beside its Rss */
+	WHERE_PARTS,
+	WHERE_PARTS_MAX = 32,
+};
+
+/*
+ * One ledger, as read at one time. Every row but WHERE_REST is a counter of the kernel, or an
+ * estimate (`estimated`); what they leave of the total is the rest, which is below 0 where counters
+ * changed while they were read.
+ */
+struct where_ledger {
+	struct rec h;
+	u32 scope;  /* enum where_scope */
+	u32 sample; /* number of the look: owners of the same number belong to it */
+	u32 tgid;
+	u32 name; /* string: the process */
+	u64 cgroup;
+	u64 total_bytes;
+	u64 known;       /* rows that are, a bit each; others are part of the rest */
+	u64 estimated;   /* rows that are, a bit each */
+	u64 known_parts; /* a bit each */
+	u64 bytes[WHERE_ROWS_MAX];
+	u64 parts[WHERE_PARTS_MAX];
+};
+
+/* Who has a part of a row. */
+struct where_owner {
+	struct rec h;
+	u32 row;            /* enum where_row */
+	u32 sample;         /* as in the ledger */
+	u32 scope, of_tgid; /* whose ledger */
+	u32 name;           /* string */
+	u32 detail;         /* string; 0: nothing more */
+	u32 tgid;           /* where it is a process */
+	u32 estimated;      /* 1: bytes are */
+	u64 cgroup;         /* where it is a group */
+	u64 bytes;
+	u64 count;      /* of what it is made of; 0: not known */
+	u64 free_bytes; /* of it, not in use: free objects of a slab cache, kept by an allocator */
+};
+
+static inline bool where_knows(const struct where_ledger *l, u32 row)
+{
+	return row < 64 && (l->known >> row & 1);
+}
+
+#endif

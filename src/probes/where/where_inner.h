@@ -1,0 +1,40 @@
+/* Private to the where probe: what the parts of its sampler share. */
+#ifndef MEMWHY_PROBES_WHERE_INNER_H
+#define MEMWHY_PROBES_WHERE_INNER_H
+
+#include "capture/names.h"
+#include "capture/proc_scope.h"
+#include "probes/where/where.h"
+#include "sys/cgroup.h"
+#include "sys/keyvals.h"
+#include "sys/memfs.h"
+#include "sys/zoneinfo.h"
+
+struct where {
+	struct proc_scope scope;
+	struct cgroup_mounts mounts;
+	struct keyvals meminfo, vmstat, kv;
+	struct zoneinfo zones;
+	struct memfs_list memfs;
+	u64 percpu_first_bytes;
+	bool stacks_in_vmalloc, balloon_in_total;
+	bool named; /* its command, or record --probes where: owners are looked for */
+	u32 sample;
+	u64 next_ns;
+	struct str text, label;
+};
+
+/* where_machine.c: what the ledger of the machine needs to know and does not change. Sends methods.
+ */
+int where_machine_open(struct capture *c, struct where *w);
+int where_machine_survey(struct capture *c);
+/* Sends the machine's ledger. */
+int where_machine_send(struct capture *c, struct where *w);
+
+/* where_owners.c: sends who has what of the machine. */
+int where_owners_send(struct capture *c, struct where *w);
+
+/* Sends an owner of this look; name "": none, so nothing is sent. */
+int where_owner_send(struct capture *c, struct where *w, struct where_owner *o, const char *name);
+
+#endif

@@ -1,0 +1,311 @@
+/*
+ * Who has the machine's memory: for each row the few that have most of it, by what the kernel tells
+ * cheaply. No page table is walked for it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/top.h"
+#include "base/units.h"
+#include "probes/where/where_inner.h"
+#include "sys/proc.h"
+#include "sys/slabinfo.h"
+#include "sys/swaps.h"
+#include "sys/sysvipc.h"
+#include "sys/vmallocinfo.h"
+
+#define OWNERS 8        /* of a row */
+#define TABLES_ASKED 64 /* processes whose page tables are asked for: those with most memory */
+#define GROUPS_MAX 256
+#define LEAST_BYTES (1ULL << 20)
+
+int where_owner_send(struct capture *c, struct where *w, struct where_owner *o, const char *name)
+{
+	o->name = names_string(c->names, name);
+	o->sample = w->sample;
+	return o->name ? capture_emit(c, &o->h) : 0;
+}
+
+static struct where_owner owner_of(u32 row, u64 bytes)
+{
+	struct where_owner o = REC_INIT(struct where_owner, REC_WHERE_OWNER, 0);
+
+	o.row = row;
+	o.bytes = bytes;
+	return o;
+}
+
+struct process {
+	u32 pid;
+	u64 anon_pages, resident_pages;
+};
+
+struct processes {
+	VEC(struct process) list;
+	struct top anon, resident, tables;
+};
+
+static int processes_read(struct where *w, struct processes *p)
+{
+	_cleanup_proc_iter_ struct proc_iter it = {};
+	int pid, rc = proc_iter_open(&it);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	while (!rc && proc_iter_next(&it, &pid)) {
+		struct process e = {.pid = (u32)pid};
+		struct proc_statm m;
+
+		if (proc_scope_is_self(&w->scope, e.pid) || proc_statm_read(pid, &m))
+			continue;
+		e.anon_pages = proc_statm_anon_pages(&m);
+		e.resident_pages = m.resident_pages;
+		top_offer(&p->anon, e.anon_pages, (u32)p->list.n);
+		top_offer(&p->resident, e.resident_pages, (u32)p->list.n);
+		rc = vec_push(&p->list, e);
+	}
+	return rc;
+}
+
+static int process_send(
+	struct capture *c, struct where *w, u32 row, u32 pid, u64 bytes, const char *detail)
+{
+	struct where_owner o = owner_of(row, bytes);
+
+	if (proc_label_read(pid, &w->label))
+		return 0;
+	o.tgid = pid;
+	o.detail = names_string(c->names, detail);
+	return where_owner_send(c, w, &o, str_get(&w->label));
+}
+
+static void tables_offer(struct processes *p, u64 *bytes)
+{
+	for (u32 i = 0; i < p->resident.n; i++) {
+		u32 at = p->resident.at[i];
+		struct proc_status st;
+
+		if (proc_status_read((int)p->list.v[at].pid, &st))
+			continue;
+		bytes[i] = st.vm_pte_bytes;
+		top_offer(&p->tables, bytes[i], at);
+	}
+}
+
+static int processes_send(struct capture *c, struct where *w)
+{
+	_cleanup_free_ struct processes *p = calloc(1, sizeof(*p));
+	u64 page = (u64)sysconf(_SC_PAGESIZE), tables[TABLES_ASKED] = {};
+	int rc = p ? 0 : -ENOMEM;
+
+	if (rc)
+		return rc;
+	top_clear(&p->anon, OWNERS);
+	top_clear(&p->resident, TABLES_ASKED);
+	top_clear(&p->tables, OWNERS);
+	rc = processes_read(w, p);
+	if (!rc)
+		tables_offer(p, tables);
+	for (u32 i = 0; i < p->anon.n && !rc; i++)
+		rc = process_send(
+			c, w, WHERE_ANON, p->list.v[p->anon.at[i]].pid, p->anon.key[i] * page, "");
+	for (u32 i = 0; i < p->tables.n && !rc; i++)
+		rc = process_send(c, w, WHERE_PAGE_TABLES, p->list.v[p->tables.at[i]].pid,
+			p->tables.key[i], "");
+	vec_free(&p->list);
+	return rc;
+}
+
+static int mounts_send(struct capture *c, struct where *w)
+{
+	int rc = 0;
+
+	vec_each (m, &w->memfs.list) {
+		struct where_owner o = owner_of(WHERE_TMPFS, m->used_bytes);
+
+		if (rc || !m->used_bytes)
+			continue;
+		o.tgid = m->pid;
+		if (m->pid)
+			o.detail = names_string(c->names, "in the mount namespace of that process");
+		rc = where_owner_send(c, w, &o, m->point);
+	}
+	return rc;
+}
+
+static int segment_send(struct capture *c, struct where *w, const struct shm_segment *g)
+{
+	struct where_owner o = owner_of(WHERE_SHARED, g->resident_bytes);
+	char name[64], detail[128];
+
+	snprintf(name, sizeof(name), "System V segment %llu", g->id);
+	snprintf(detail, sizeof(detail), "%s, made by process %u%s",
+		g->attached ? "attached" : "attached by nobody", g->creator_pid,
+		g->perms & SHM_SEGMENT_REMOVED ? ", to be removed" : "");
+	o.count = g->attached;
+	o.detail = names_string(c->names, detail);
+	return where_owner_send(c, w, &o, name);
+}
+
+static int segments_send(struct capture *c, struct where *w)
+{
+	struct shm_segments all = {};
+	struct top top;
+	int rc = shm_segments_read(&all);
+
+	top_clear(&top, OWNERS);
+	for (size_t i = 0; i < all.list.n; i++)
+		top_offer(&top, all.list.v[i].resident_bytes, (u32)i);
+	rc = rc == -ENOMEM ? rc : 0;
+	for (u32 i = 0; i < top.n && !rc; i++)
+		rc = segment_send(c, w, &all.list.v[top.at[i]]);
+	shm_segments_free(&all);
+	return rc;
+}
+
+static int slab_send(struct capture *c, struct where *w, const struct slab_cache *s)
+{
+	struct where_owner o = owner_of(WHERE_SLAB, s->total_bytes);
+
+	o.count = s->num_objs;
+	o.free_bytes =
+		s->num_objs > s->active_objs ? (s->num_objs - s->active_objs) * s->object_bytes : 0;
+	return where_owner_send(c, w, &o, s->name);
+}
+
+/* Blocks of more than two pages go to the page allocator, and count as slab (kmalloc_large_node(),
+ * 5.8 to 6.18). */
+static int large_send(struct capture *c, struct where *w, u64 in_caches)
+{
+	u64 slab = keyvals_get_or(&w->meminfo, "Slab", 0);
+	struct where_owner o = owner_of(WHERE_SLAB, slab > in_caches ? slab - in_caches : 0);
+
+	if (o.bytes < LEAST_BYTES)
+		return 0;
+	o.estimated = 1;
+	return where_owner_send(c, w, &o, "large blocks of kmalloc");
+}
+
+static int slabs_send(struct capture *c, struct where *w)
+{
+	_cleanup_slabinfo_ struct slabinfo info = {};
+	struct top top;
+	u64 sum = 0;
+	int rc = slabinfo_read(&info);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	top_clear(&top, OWNERS);
+	for (size_t i = 0; i < info.caches.n; i++) {
+		sum += info.caches.v[i].total_bytes;
+		top_offer(&top, info.caches.v[i].total_bytes, (u32)i);
+	}
+	for (u32 i = 0; i < top.n && !rc; i++)
+		rc = slab_send(c, w, &info.caches.v[top.at[i]]);
+	return rc ? rc : large_send(c, w, sum);
+}
+
+static int vmalloc_send(struct capture *c, struct where *w)
+{
+	_cleanup_vmallocinfo_ struct vmallocinfo info = {};
+	u64 page = (u64)sysconf(_SC_PAGESIZE);
+	struct top top;
+	int rc = vmallocinfo_read(&info);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	top_clear(&top, OWNERS);
+	for (size_t i = 0; i < info.list.n; i++)
+		if (!vmalloc_is_stack(info.list.v[i].caller))
+			top_offer(&top, info.list.v[i].pages * page, (u32)i);
+	for (u32 i = 0; i < top.n && !rc; i++) {
+		struct where_owner o = owner_of(WHERE_VMALLOC, top.key[i]);
+
+		o.count = info.list.v[top.at[i]].areas;
+		rc = where_owner_send(c, w, &o, info.list.v[top.at[i]].caller);
+	}
+	return rc;
+}
+
+static int zram_send(struct capture *c, struct where *w)
+{
+	_cleanup_swaps_ struct swaps swaps = {};
+	int rc = swaps_read(&swaps);
+
+	rc = rc == -ENOMEM ? rc : 0;
+	vec_each (s, &swaps.list) {
+		struct zram_stat z;
+		struct where_owner o;
+
+		if (rc || zram_stat_read(s->path, &z))
+			continue;
+		o = owner_of(WHERE_COMPRESSED, z.memory_bytes);
+		rc = where_owner_send(c, w, &o, s->path);
+	}
+	return rc;
+}
+
+/* Is there a group below this one? The list is by id. */
+static bool has_children(const struct cgroup_ids *ids, const char *path)
+{
+	size_t n = strlen(path);
+
+	vec_each (g, &ids->list)
+		if (!strncmp(g->path, path, n) && g->path[n] == '/')
+			return true;
+	return false;
+}
+
+/* Of version 1 a group's own numbers; of version 2, where they include the groups below, those of
+ * groups that have none below. */
+static u64 cache_read(struct where *w, const struct cgroup_hierarchy *h, const char *path)
+{
+	struct cgroup cg = {.version = h->version};
+	u64 file, shmem;
+	int n = snprintf(cg.dir, sizeof(cg.dir), "%s%s", h->mount, strcmp(path, "/") ? path : "");
+
+	if (n < 0 || (size_t)n >= sizeof(cg.dir) || cgroup_stat_read(&cg, &w->kv))
+		return 0;
+	file = keyvals_get_or(&w->kv, h->version == 1 ? "cache" : "file", 0);
+	shmem = keyvals_get_or(&w->kv, "shmem", 0);
+	return file > shmem ? file - shmem : 0;
+}
+
+static int groups_send(struct capture *c, struct where *w)
+{
+	_cleanup_cgroup_ids_ struct cgroup_ids ids = {};
+	const struct cgroup_hierarchy *h = &w->mounts.memory;
+	struct top top;
+	int rc = 0;
+
+	if (!h->version || cgroup_ids_load(h, &ids))
+		return 0;
+	if (ids.list.n > GROUPS_MAX)
+		return capture_note(c, NOTE_NOT_CHECKED,
+			"which of %zu control groups own the page cache: that would take too long",
+			ids.list.n);
+	top_clear(&top, OWNERS);
+	for (size_t i = 0; i < ids.list.n; i++)
+		if (h->version == 1 || !has_children(&ids, ids.list.v[i].path))
+			top_offer(&top, cache_read(w, h, ids.list.v[i].path), (u32)i);
+	for (u32 i = 0; i < top.n && !rc; i++) {
+		struct where_owner o = owner_of(WHERE_CACHE, top.key[i]);
+
+		o.cgroup = ids.list.v[top.at[i]].id;
+		rc = names_cgroup(c->names, o.cgroup);
+		if (!rc)
+			rc = where_owner_send(c, w, &o, ids.list.v[top.at[i]].path);
+	}
+	return rc;
+}
+
+int where_owners_send(struct capture *c, struct where *w)
+{
+	static int (*const all[])(struct capture *, struct where *) = {processes_send, mounts_send,
+		segments_send, slabs_send, vmalloc_send, zram_send, groups_send};
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(all) && !rc; i++)
+		rc = all[i](c, w);
+	return rc;
+}

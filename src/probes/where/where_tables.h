@@ -1,0 +1,28 @@
+/* Private to the where probe: what its view keeps, and the tables it makes of it. */
+#ifndef MEMWHY_PROBES_WHERE_TABLES_H
+#define MEMWHY_PROBES_WHERE_TABLES_H
+
+#include "base/vec.h"
+#include "probes/holders/holders.h"
+#include "probes/where/where.h"
+#include "report/view.h"
+
+struct where_subject {
+	struct where_ledger first, last;
+};
+
+struct where_tables {
+	VEC(struct where_subject) subjects;
+	VEC(struct where_owner) first, last; /* last: none but of a later look than first */
+	u32 first_sample, last_sample;       /* plus one; 0: none yet */
+	struct held_totals held;             /* h.kind 0: not seen */
+	VEC(struct held_process) holders;    /* of the latest look */
+	bool look_over;                      /* its totals were seen, which come last */
+};
+
+extern const struct view_table where_tables_all[];
+
+int where_tables_report(struct where_tables *t, struct report *r);
+void where_tables_free(struct where_tables *t);
+
+#endif

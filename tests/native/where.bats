@@ -1,0 +1,200 @@
+#!/usr/bin/env bats
+# The ledger of the machine: it adds up, and known amounts of memory are in their row and no other.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# ledger FILE: one of now.
+ledger() {
+	"$MEMWHY" where -o json --out "$1" --force
+}
+
+# bytes FILE ROW
+bytes() {
+	jq --arg row "$2" '[.rows[] | select(.table == "ledger" and .row == $row) | .bytes] | add // 0' "$1"
+}
+
+total() {
+	jq '[.rows[] | select(.table == "ledger") | .bytes] | add' "$1"
+}
+
+hold_end() {
+	exec 7>&-
+	wait "$holder" 2>/dev/null || true
+	holder=
+}
+
+teardown() {
+	[ -z "${holder-}" ] || hold_end
+	[ -z "${segment-}" ] || ipcrm -m "$segment"
+	[ -z "${mounted-}" ] || umount "$mounted"
+}
+
+# hold KIND BYTES [PATH]: starts it, and waits until it has it all.
+hold() {
+	rm -f in out
+	mkfifo in
+	"$WORKLOADS/where_work" "$@" <in >out 3>&- &
+	holder=$!
+	exec 7>in
+	wait_for 'grep -q ready out || ! kill -0 "$holder" 2>/dev/null'
+	grep -q ready out
+}
+
+# Others use this machine too: a row of theirs may move meanwhile.
+# rose ROW BYTES: it did, by that and 1 %, and rows that are quiet did not, between before and after.
+rose() {
+	local row=$1 want=$2 got quiet
+	got=$(($(bytes after "$row") - $(bytes before "$row")))
+	echo "$row rose by $got of $want"
+	[ "$got" -ge $((want - want / 100)) ] && [ "$got" -le $((want + want / 100)) ] || return 1
+	for quiet in tmpfs shared_memory hugetlb sockets pipes; do
+		[ "$quiet" = "$row" ] && continue
+		got=$(($(bytes after "$quiet") - $(bytes before "$quiet")))
+		[ "${got#-}" -le $((want / 50)) ] || { echo "$quiet moved by $got"; return 1; }
+	done
+}
+
+# settles KIND ROW BYTES: holding it raises the row; three attempts, as this is not the only user.
+settles() {
+	local kind=$1 row=$2 want=$3 attempt
+	for attempt in 1 2 3; do
+		ledger before
+		hold "$kind" "$want" "${@:4}"
+		ledger after
+		if [ "$kind" = segment ]; then read -r _ segment <out; fi
+		hold_end
+		if rose "$row" "$want"; then return 0; fi
+		[ -z "${segment-}" ] || ipcrm -m "$segment"
+		segment=
+	done
+	return 1
+}
+
+@test "where: the rows add up to MemTotal, and little is in none of them" {
+	ledger now
+	[ "$(total now)" -eq $(($(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024)) ]
+	for row in free anonymous page_cache tmpfs shared_memory hugetlb slab page_tables kernel_stacks percpu vmalloc \
+		sockets pipes rest; do
+		jq -e --arg row "$row" 'any(.rows[]; .row == $row)' now >/dev/null || { echo "no row $row"; false; }
+	done
+	rest=$(bytes now rest)
+	echo "rest $rest"
+	[ "$rest" -gt -$((16 << 20)) ]
+	[ $((rest * 20)) -lt "$(total now)" ]
+}
+
+@test "where: rows are the kernel's counters" {
+	ledger now
+	near() { # ROW KIB: within 5 %, and 8 MiB that others may have taken meanwhile
+		local got
+		got=$(($(bytes now "$1") / 1024 - $2))
+		echo "$1: $got KiB beside $2"
+		[ "${got#-}" -le $(($2 / 20 + 8192)) ]
+	}
+	field() { awk -v f="$1:" '$1 == f { print $2 }' /proc/meminfo; }
+	near anonymous "$(field AnonPages)"
+	near slab "$(field Slab)"
+	near page_tables "$(field PageTables)"
+	near kernel_stacks "$(field KernelStack)"
+	near page_cache $(($(field Cached) + $(field Buffers) - $(field Shmem)))
+	near tmpfs $(($(field Shmem) - $(bytes now shared_memory) / 1024))
+}
+
+@test "where: it takes less than 100 ms of a CPU" {
+	"$MEMWHY" where -o json --out cost
+	jq -e '.cost.cpu_seconds < 0.1' cost >/dev/null || { jq .cost cost; [ -n "${MEMWHY_VM-}" ]; }
+}
+
+@test "where: files in a tmpfs" {
+	mkdir mnt
+	mount -t tmpfs -o size=100m tmpfs mnt
+	mounted=$PWD/mnt
+	for _ in 1 2 3; do
+		rm -f mnt/*
+		ledger before
+		head -c $((64 << 20)) /dev/zero >mnt/file
+		ledger after
+		if rose tmpfs $((64 << 20)); then found=1 && break; fi
+	done
+	[ "${found-}" = 1 ]
+	jq -e --arg dir "$mounted" 'any(.rows[]; .table == "owners" and .row == "tmpfs" and .owner == $dir)' after >/dev/null
+}
+
+@test "where: files in a tmpfs of another mount namespace" {
+	mkfifo in
+	unshare -m sh -c 'mount -t tmpfs -o size=100m tmpfs /mnt && head -c 50331648 /dev/zero >/mnt/file && echo ready >out; read -r _ <in' 3>&- &
+	holder=$!
+	exec 7>in
+	wait_for 'grep -q ready out'
+	ledger after
+	hold_end
+	[ "$(bytes after tmpfs)" -ge 50331648 ]
+	jq -e 'any(.rows[]; .row == "tmpfs" and .owner == "/mnt" and .bytes >= 50331648)' after >/dev/null
+}
+
+@test "where: a System V segment that no process has attached" {
+	settles segment shared_memory $((64 << 20))
+	jq -e --arg name "System V segment $segment" 'any(.rows[]; .owner == $name and (.detail | test("attached by nobody")))' after >/dev/null
+}
+
+@test "where: a memfd that nobody maps, and who has it open" {
+	settles memfd shared_memory $((64 << 20))
+	jq -e 'any(.rows[]; .row == "shared_memory" and .owner == "where_work" and .bytes >= 67108864)' after >/dev/null
+}
+
+@test "where: pipes that nobody reads" {
+	settles pipes pipes $((32 << 20))
+}
+
+@test "where: UNIX sockets that nobody reads" {
+	"$MEMWHY" doctor -o json | jq -e 'any(.rows[]; .probe == "where" and (.data | test("UNIX")) and .status != "missing")' >/dev/null ||
+		skip "the kernel has no CONFIG_UNIX_DIAG"
+	settles unix sockets $((32 << 20))
+}
+
+# Other users of the machine move this row too: within a tenth, and exact where it says whose it is.
+@test "where: locked memory is anonymous, and its owner is named" {
+	want=$((128 << 20))
+	ledger before
+	hold locked "$want"
+	ledger after
+	hold_end
+	got=$(($(bytes after anonymous) - $(bytes before anonymous)))
+	echo "rose by $got of $want"
+	[ "$got" -gt $((want * 8 / 10)) ] && [ "$got" -lt $((want * 15 / 10)) ]
+	got=$(jq '[.rows[] | select(.table == "owners" and .row == "anonymous" and .owner == "where_work") | .bytes] | add' after)
+	[ "$got" -ge "$want" ] && [ "$got" -le $((want + want / 100)) ]
+}
+
+@test "where: a huge page pool, idle and used" {
+	[ -w /proc/sys/vm/nr_hugepages ] || skip "no huge pages"
+	old=$(</proc/sys/vm/nr_hugepages)
+	size=$(($(awk '/^Hugepagesize/ { print $2 }' /proc/meminfo) * 1024))
+	ledger before
+	echo $((old + 16)) >/proc/sys/vm/nr_hugepages
+	got=$(($(</proc/sys/vm/nr_hugepages) - old))
+	ledger after
+	hold hugetlb $((size * 4)) || true
+	ledger used
+	hold_end
+	echo "$old" >/proc/sys/vm/nr_hugepages
+	[ "$got" -gt 4 ] || skip "memory is too fragmented for huge pages"
+	rose hugetlb $((got * size))
+	reclaimable() { jq '.rows[] | select(.row == "hugetlb" and .table == "ledger") | .reclaimable_bytes' "$1"; }
+	[ $(($(reclaimable after) - $(reclaimable used))) -eq $((size * 4)) ]
+}
+
+@test "where: a recording shows the same ledger" {
+	"$MEMWHY" where --record f.mw -o json --out live.json
+	"$MEMWHY" where --input f.mw -o json --out replayed.json
+	[ "$(jq -c '[.rows[] | select(.table == "ledger")]' live.json)" = "$(jq -c '[.rows[] | select(.table == "ledger")]' replayed.json)" ]
+	"$MEMWHY" record g.mw --for 1s -q
+	"$MEMWHY" where --input g.mw -o json --out of_record.json
+	[ "$(total of_record.json)" -eq "$(total live.json)" ]
+	"$MEMWHY" diff f.mw g.mw --of where -o json --out diff.json
+	jq -e '.rows | length > 5' diff.json >/dev/null
+}

@@ -1,0 +1,214 @@
+/* Tests of the ledgers: each row of the machine's by the kernel's rules, captured hosts, and what
+ * the view makes of the records. */
+#include "view_fixture.h"
+
+#include "data/sys/fixture.h"
+
+#include "probes/holders/holders.h"
+#include "probes/where/where_ledger.h"
+#include "probes/where/where_view.h"
+#include "sys/zoneinfo.h"
+
+#define KIB 1024ULL
+#define MIB (KIB * KIB)
+
+static const char meminfo[] =
+	"MemTotal: 1000000 kB\nMemFree: 400000 kB\nBuffers: 1000 kB\nCached: 100000 kB\n"
+	"SwapCached: 3000 kB\nActive: 120000 kB\nInactive: 83000 kB\nUnevictable: 0 kB\n"
+	"Active(file): 50000 kB\nInactive(file): 21000 kB\nAnonPages: 100000 kB\nShmem: 30000 kB\n"
+	"Slab: 50000 kB\nSReclaimable: 20000 kB\nKReclaimable: 21000 kB\nKernelStack: 4000 kB\n"
+	"PageTables: 5000 kB\nVmallocUsed: 9000 kB\nPercpu: 2000 kB\nHugetlb: 40960 kB\n"
+	"Dirty: 1000 kB\nWriteback: 0 kB\nSwapTotal: 10000 kB\nSwapFree: 6000 kB\nZswap: 700 kB\n";
+
+static struct where_ledger ledger_of(const char *text, struct where_numbers n)
+{
+	_cleanup_keyvals_ struct keyvals kv = {}, vm = {};
+	struct where_ledger l = REC(struct where_ledger, REC_WHERE_LEDGER);
+
+	assert_int_equal(keyvals_parse(text, &kv), 0);
+	assert_int_equal(keyvals_parse("nr_zspages 100\nnr_isolated_anon 0\n", &vm), 0);
+	n.meminfo = &kv;
+	n.vmstat = &vm;
+	n.page_bytes = 4096;
+	assert_int_equal(where_ledger_machine(&n, &l), 0);
+	return l;
+}
+
+static u64 sum(const struct where_ledger *l)
+{
+	s64 all = where_rest(l);
+
+	for (u32 i = 0; i < WHERE_ROWS; i++)
+		if (where_knows(l, i))
+			all += (s64)l->bytes[i];
+	return (u64)all;
+}
+
+/* What is a part of something else is taken from it. */
+static void test_rows(void **unused)
+{
+	struct where_ledger l =
+		ledger_of(meminfo, (struct where_numbers){.tmpfs_bytes = 12000 * KIB,
+					   .has_tmpfs = true,
+					   .stacks_in_vmalloc = true,
+					   .percpu_first_bytes = 500 * KIB,
+					   .cpu_lists_pages = 10,
+					   .has_cpu_lists = true,
+					   .sockets_bytes = 5 * MIB,
+					   .has_sockets = true});
+
+	(void)unused;
+	assert_int_equal(l.bytes[WHERE_CACHE], (100000 + 1000 - 30000) * KIB);
+	assert_int_equal(l.bytes[WHERE_TMPFS], 12000 * KIB);
+	assert_int_equal(l.bytes[WHERE_SHARED], 18000 * KIB);
+	assert_int_equal(l.bytes[WHERE_VMALLOC], 5000 * KIB);
+	assert_int_equal(l.bytes[WHERE_STACKS], 4000 * KIB);
+	assert_int_equal(l.bytes[WHERE_PERCPU], 1500 * KIB);
+	assert_int_equal(l.bytes[WHERE_KERNEL_MISC], 1000 * KIB);
+	assert_int_equal(l.bytes[WHERE_FREE_CPU], 10 * 4096);
+	assert_int_equal(l.bytes[WHERE_COMPRESSED], 700 * KIB); /* more than zsmalloc has */
+	/* lists 203000, of which 100000 are anonymous and 101000 files */
+	assert_int_equal(l.bytes[WHERE_SWAP_CACHE], 2000 * KIB);
+	assert_true(l.estimated >> WHERE_SWAP_CACHE & 1);
+	assert_true(l.estimated >> WHERE_TMPFS & 1); /* swap is in use */
+	assert_int_equal(l.bytes[WHERE_SOCKETS], 5 * MIB);
+	assert_int_equal(sum(&l), 1000000 * KIB);
+}
+
+/* What was not read is in the rest, and no row. */
+static void test_unknown(void **unused)
+{
+	struct where_ledger l = ledger_of("MemTotal: 1000 kB\nMemFree: 900 kB\nVmallocUsed: 0 kB\n",
+		(struct where_numbers){});
+
+	(void)unused;
+	assert_true(where_knows(&l, WHERE_FREE));
+	assert_false(where_knows(&l, WHERE_SLAB));
+	assert_false(where_knows(&l, WHERE_VMALLOC));
+	assert_false(where_knows(&l, WHERE_SOCKETS));
+	assert_false(where_knows(&l, WHERE_TMPFS));
+	assert_int_equal(sum(&l), 1000 * KIB);
+	assert_int_equal(where_ledger_machine(&(struct where_numbers){}, &l), -ENODATA);
+}
+
+/* An estimate takes no more than what no counter has. */
+static void test_estimate(void **unused)
+{
+	struct where_ledger l = ledger_of("MemTotal: 1400 kB\nMemFree: 900 kB\n",
+		(struct where_numbers){.has_sockets = true, .sockets_bytes = MIB});
+
+	(void)unused;
+	assert_int_equal(l.bytes[WHERE_SOCKETS], 100 * KIB);
+	assert_int_equal(where_rest(&l), 0);
+	where_set_estimate(&l, WHERE_PIPES, 4096);
+	assert_int_equal(l.bytes[WHERE_PIPES], 0);
+	where_set(&l, WHERE_ANON, 200 * KIB); /* counters that changed meanwhile */
+	assert_int_equal(where_rest(&l), -200 * (s64)KIB);
+	assert_int_equal(sum(&l), 1400 * KIB);
+}
+
+static void test_hosts(void **unused)
+{
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(fixture_kernels); i++) {
+		_cleanup_keyvals_ struct keyvals info = {}, vm = {};
+		_cleanup_zoneinfo_ struct zoneinfo zones = {};
+		struct where_numbers n = {.meminfo = &info,
+			.vmstat = &vm,
+			.page_bytes = 4096,
+			.stacks_in_vmalloc = true,
+			.has_cpu_lists = true};
+		struct where_ledger l = {};
+		s64 rest;
+
+		fixture_use(fixture_kernels[i]);
+		assert_int_equal(keyvals_read("/proc/meminfo", &info), 0);
+		assert_int_equal(keyvals_read("/proc/vmstat", &vm), 0);
+		assert_int_equal(zoneinfo_read(&zones), 0);
+		vec_each (z, &zones.zones)
+			n.cpu_lists_pages += z->pcp_count_pages;
+		assert_int_equal(where_ledger_machine(&n, &l), 0);
+		assert_int_equal(sum(&l), l.total_bytes);
+		rest = where_rest(&l);
+		print_message("%s: rest %lld KiB of %llu\n", fixture_kernels[i], rest / 1024,
+			l.total_bytes / 1024);
+		assert_true(rest > -(s64)(4 * MIB) && rest * 25 < (s64)l.total_bytes);
+	}
+	sys_root_set("");
+}
+
+static size_t row_of(const struct table *t, const char *name)
+{
+	for (size_t i = 0; i < t->n_rows; i++)
+		if (!strcmp(cell_at(t, i, "row")->text, name))
+			return i;
+	fail_msg("no row %s", name);
+	return 0;
+}
+
+static void test_view(void **unused)
+{
+	struct where_ledger l = ledger_of(meminfo, (struct where_numbers){});
+	struct held_totals held = REC(struct held_totals, REC_HELD_TOTALS, .pipe_bytes = 3 * MIB);
+	struct where_owner o = REC(struct where_owner, REC_WHERE_OWNER, .row = WHERE_SLAB,
+		.bytes = 7 * MIB, .count = 12, .sample = 1);
+	const struct table *t;
+	struct fixture f;
+	s64 all = 0;
+
+	(void)unused;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	view_feed(&f, &l);
+	view_feed(&f, &o);
+	o.row = 10000; /* of a damaged recording */
+	view_feed(&f, &o);
+	view_feed(&f, &held);
+	view_report(&f);
+	t = view_table_of(&f, "ledger");
+	for (size_t i = 0; i < t->n_rows; i++)
+		all += cell_at(t, i, "bytes")->s;
+	assert_int_equal(all, 1000000 * KIB);
+	assert_int_equal(cell_at(t, row_of(t, "pipes"), "bytes")->s, 3 * MIB);
+	assert_cell_text(t, row_of(t, "pipes"), "method", "estimated");
+	assert_cell_text(t, row_of(t, "slab"), "method", "exact");
+	assert_cell_text(t, row_of(t, "rest"), "method", "difference");
+	assert_int_equal(cell_number(t, row_of(t, "slab"), "reclaimable_bytes"), 20000 * KIB);
+	t = view_table_of(&f, "owners");
+	assert_int_equal(t->n_rows, 1);
+	assert_int_equal(cell_number(t, 0, "count"), 12);
+	view_close(&f);
+}
+
+/* A look that was cut short knows less than what there is. */
+static void test_pipes_cut(void **unused)
+{
+	struct where_ledger l = ledger_of(meminfo, (struct where_numbers){});
+	struct held_totals held =
+		REC(struct held_totals, REC_HELD_TOTALS, .pipe_bytes = 3 * MIB, .cut = 1);
+	const struct table *t;
+	struct fixture f;
+
+	(void)unused;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	view_feed(&f, &l);
+	view_feed(&f, &held);
+	view_report(&f);
+	t = view_table_of(&f, "ledger");
+	for (size_t i = 0; i < t->n_rows; i++)
+		assert_string_not_equal(cell_at(t, i, "row")->text, "pipes");
+	view_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_estimate),
+		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_view),
+		cmocka_unit_test(test_pipes_cut),
+	};
+
+	return cmocka_run_group_tests_name("where_view", tests, NULL, NULL);
+}
