@@ -178,6 +178,7 @@ enum rec_kind {
 	REC_HELD_TOTALS = 708,
 	REC_WHERE_LEDGER = 768,
 	REC_WHERE_OWNER = 769,
+	REC_WHERE_ARENA = 770,
 };
 
 #endif

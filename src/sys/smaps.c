@@ -131,6 +131,18 @@ void smaps_all_free(struct smaps_all *s)
 	vec_free(&s->list);
 }
 
+#define RSS_FIELD(name, member) SCAN_FIELD(name, struct smaps_rss, member)
+
+static const struct scan_field rss_fields[] = {
+	RSS_FIELD("Rss", rss_bytes),
+	RSS_FIELD("Pss", pss_bytes),
+	RSS_FIELD("Swap", swap_bytes),
+	RSS_FIELD("Anonymous", anon_bytes),
+	RSS_FIELD("AnonHugePages", anon_huge_bytes),
+	RSS_FIELD("Locked", locked_bytes),
+	RSS_FIELD("LazyFree", lazy_free_bytes),
+};
+
 int smaps_all_parse(const char *text, struct smaps_all *ret)
 {
 	struct smaps_rss *now = NULL;
@@ -147,10 +159,7 @@ int smaps_all_parse(const char *text, struct smaps_all *ret)
 				return -ENOMEM;
 			now = &ret->list.v[ret->list.n - 1];
 		} else if (now && size_line(&s, &name, &bytes)) {
-			if (scan_is(&name, "Rss"))
-				now->rss_bytes = bytes;
-			else if (scan_is(&name, "Swap"))
-				now->swap_bytes = bytes;
+			scan_store(rss_fields, ARRAY_SIZE(rss_fields), &name, bytes, now);
 		}
 	}
 	return 0;

@@ -41,6 +41,7 @@ int smaps_read(int pid, struct str *text, struct smaps *ret);
 struct smaps_rss {
 	u64 start, end;
 	u64 rss_bytes, swap_bytes;
+	u64 pss_bytes, anon_bytes, anon_huge_bytes, locked_bytes, lazy_free_bytes;
 };
 
 /* To be zeroed before its first use. */

@@ -198,3 +198,84 @@ settles() {
 	"$MEMWHY" diff f.mw g.mw --of where -o json --out diff.json
 	jq -e '.rows | length > 5' diff.json >/dev/null
 }
+
+# arenas THREADS BLOCKS: starts the program, $pid; lines to it on fd 7, what it says in out.
+arenas() {
+	rm -f in out
+	mkfifo in
+	"$WORKLOADS/where_arenas" "$@" <in >out 3>&- &
+	holder=$!
+	exec 7>in
+	wait_for 'grep -q ready out || ! kill -0 "$holder" 2>/dev/null'
+	sleep 0.3 # threads that wait
+}
+
+tell() { # LINE: the program obeys
+	local n
+	n=$(grep -c done out || true)
+	echo "$1" >&7
+	wait_for '[ "$(grep -c done out)" -gt "$n" ]'
+}
+
+rss() { # of smaps_rollup, in bytes
+	awk '/^Rss:/ { print $2 * 1024 }' "/proc/$holder/smaps_rollup"
+}
+
+@test "where: the rows of a process add up to its Rss" {
+	arenas 3 20000
+	"$MEMWHY" where -p "$holder" -o json --out now
+	[ "$(total now)" -eq "$(rss)" ]
+	[ "$(bytes now rest)" -eq 0 ]
+	jq -e --argjson pid "$holder" 'all(.rows[] | select(.table == "ledger"); .pid == $pid)' now >/dev/null
+	[ "$(bytes now heap)" -gt 0 ]
+	[ "$(bytes now arenas)" -gt 0 ]
+	[ "$(bytes now stacks)" -gt 0 ]
+	[ "$(bytes now files)" -gt 0 ]
+}
+
+@test "where: arenas are what malloc_info of the process says" {
+	arenas 3 20000
+	tell info
+	"$MEMWHY" where -p "$holder" -o json --out now
+	jq -r '[.rows[] | select(.table == "arenas")] | sort_by(.system_bytes)[] | "\(.fastbin_bytes) \(.free_bytes + .top_bytes) \(.system_bytes) \(.free_blocks) \(.read // "whole")"' now >ours
+	sed -n 's/^arena //p' out | sort -k3,3n >theirs
+	cat ours theirs
+	[ "$(wc -l <ours)" -eq "$(wc -l <theirs)" ]
+	# malloc_info counts the flags in sizes of free blocks, up to 7 bytes each, and takes memory itself.
+	paste -d' ' ours theirs | while read -r fast rest size blocks read theirs_fast theirs_rest theirs_size; do
+		[ "$read" = whole ]
+		[ "$fast" -eq "$theirs_fast" ]
+		off=$((rest - theirs_rest))
+		[ "${off#-}" -le $((7 * blocks + 16384)) ]
+		[ "$size" -eq "$theirs_size" ]
+	done
+}
+
+@test "where: malloc_trim saves what was predicted" {
+	arenas 3 40000
+	"$MEMWHY" where -p "$holder" -o json --out now
+	want=$(jq '[.rows[] | select(.table == "arenas") | .trimmable_bytes] | add' now)
+	jq -e 'any(.findings[]; .rule == "allocator-keeps")' now >/dev/null
+	before=$(rss)
+	tell trim
+	got=$((before - $(rss)))
+	echo "predicted $want, saved $got"
+	[ "$want" -gt $((32 << 20)) ]
+	[ $((got * 10)) -gt $((want * 9)) ] && [ $((got * 10)) -lt $((want * 11)) ]
+	"$MEMWHY" where -p "$holder" -o json --out after
+	[ "$(total after)" -eq "$(rss)" ]
+	[ "$(jq '[.rows[] | select(.table == "arenas") | .trimmable_bytes] | add' after)" -lt $((want / 20)) ]
+}
+
+@test "where: looking at a process makes nothing resident" {
+	arenas 2 20000
+	before=$(rss)
+	for _ in 1 2 3; do "$MEMWHY" where -p "$holder" -o json --out now --force; done
+	[ "$(rss)" -eq "$before" ]
+}
+
+@test "where: a plain user sees the ledger, and what is merged or missing" {
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$MEMWHY" where -o json >now || [ $? -eq 3 ]
+	[ "$(total now)" -eq $(($(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024)) ]
+	jq -e '[.not_checked[]] | map(test("slab caches|vmalloc|open")) | any' now >/dev/null
+}

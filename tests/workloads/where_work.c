@@ -2,7 +2,6 @@
  * Holds a known amount of memory of one kind until its input ends: where_work KIND BYTES. Prints
  * "ready" once it is there, for some kinds with a number: of a segment its id.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

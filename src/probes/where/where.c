@@ -22,26 +22,31 @@ static int where_open(struct capture *c, void *state, struct err *err)
 	cgroup_mounts_read(&w->mounts);
 	if (!rc)
 		rc = where_machine_open(c, w);
-	if (!rc && w->named && (proc_scope_tests(&w->scope) || w->scope.by_task))
-		rc = capture_note(c, NOTE_WARNING,
-			"the ledger is of the whole machine, whatever was asked for");
 	return rc ? err_errno(err, rc, "where") : 0;
+}
+
+/* Was something else than the machine asked for? */
+static bool is_of_processes(const struct where *w)
+{
+	return w->scope.by_task || proc_scope_tests(&w->scope);
 }
 
 static int where_sample(struct capture *c, void *state)
 {
 	struct where *w = state;
 	u64 now = clock_mono_ns();
+	bool owners;
 	int rc;
 
 	if (!c->ending && now < w->next_ns)
 		return 0;
 	w->next_ns = now + GAP_NS;
 	w->sample++;
+	owners = w->named && (c->ending || w->sample == 1);
+	if (w->named && is_of_processes(w))
+		return where_processes_send(c, w, true);
 	rc = where_machine_send(c, w);
-	if (!rc && w->named && (c->ending || w->sample == 1))
-		rc = where_owners_send(c, w);
-	return rc;
+	return rc || !owners ? rc : where_owners_send(c, w);
 }
 
 static void where_close(void *state)

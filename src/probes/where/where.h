@@ -120,6 +120,25 @@ struct where_owner {
 	u64 free_bytes; /* of it, not in use: free objects of a slab cache, kept by an allocator */
 };
 
+/* An arena of glibc's malloc in a process. */
+struct where_arena {
+	struct rec h;
+	u32 tgid;
+	u32 sample;
+	u32 index;   /* 0: the main arena */
+	u32 partial; /* 1: it could not be read to its end; what is below is what was read */
+	u64 address;
+	u64 heaps;
+	u64 system_bytes;            /* what it has from the kernel */
+	u64 used_blocks, used_bytes; /* live, with those in fastbins and caches of threads */
+	u64 free_blocks, free_bytes; /* in its bins */
+	u64 top_bytes;
+	u64 fast_blocks, fast_bytes;
+	u64 cache_blocks, cache_bytes;
+	u64 kept_bytes;      /* resident pages that have nothing but free blocks */
+	u64 trimmable_bytes; /* of these, what malloc_trim(0) gives back */
+};
+
 static inline bool where_knows(const struct where_ledger *l, u32 row)
 {
 	return row < 64 && (l->known >> row & 1);

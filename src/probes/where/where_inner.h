@@ -34,6 +34,9 @@ int where_machine_send(struct capture *c, struct where *w);
 /* where_owners.c: sends who has what of the machine. */
 int where_owners_send(struct capture *c, struct where *w);
 
+/* where_process.c: sends a ledger of each process in the scope, and what its mappings have. */
+int where_processes_send(struct capture *c, struct where *w, bool owners);
+
 /* Sends an owner of this look; name "": none, so nothing is sent. */
 int where_owner_send(struct capture *c, struct where *w, struct where_owner *o, const char *name);
 

@@ -47,9 +47,35 @@ static const struct field owner_fields[] = {
 	OWNER(free_bytes, FIELD_U64, UNIT_BYTES, "of bytes, kept without being used"),
 };
 
+#define ARENA(member_, type_, unit_, help_) FIELD(struct where_arena, member_, type_, unit_, help_)
+
+static const struct field arena_fields[] = {
+	ARENA(tgid, FIELD_U32, UNIT_ID, "process"),
+	ARENA(sample, FIELD_U32, UNIT_ID, "number of the look, as in the ledger"),
+	ARENA(index, FIELD_U32, UNIT_ID, "0: the main arena"),
+	ARENA(partial, FIELD_U32, UNIT_NONE, "1: it could not be read to its end"),
+	ARENA(address, FIELD_U64, UNIT_HEX, "where it is"),
+	ARENA(heaps, FIELD_U64, UNIT_COUNT, "its heaps"),
+	ARENA(system_bytes, FIELD_U64, UNIT_BYTES, "what it has from the kernel"),
+	ARENA(used_blocks, FIELD_U64, UNIT_COUNT,
+		"blocks in use, those in fastbins and thread caches included"),
+	ARENA(used_bytes, FIELD_U64, UNIT_BYTES, "their size, with glibc's own part"),
+	ARENA(free_blocks, FIELD_U64, UNIT_COUNT, "free blocks in its bins"),
+	ARENA(free_bytes, FIELD_U64, UNIT_BYTES, "their size"),
+	ARENA(top_bytes, FIELD_U64, UNIT_BYTES, "free memory at its end"),
+	ARENA(fast_blocks, FIELD_U64, UNIT_COUNT, "free blocks in fastbins"),
+	ARENA(fast_bytes, FIELD_U64, UNIT_BYTES, "their size"),
+	ARENA(cache_blocks, FIELD_U64, UNIT_COUNT, "free blocks in caches of threads"),
+	ARENA(cache_bytes, FIELD_U64, UNIT_BYTES, "their size"),
+	ARENA(kept_bytes, FIELD_U64, UNIT_BYTES, "resident pages with nothing but free blocks"),
+	ARENA(trimmable_bytes, FIELD_U64, UNIT_BYTES, "of these, what malloc_trim(0) gives back"),
+};
+
 const struct kind where_kinds[WHERE_KINDS] = {
 	KIND(REC_WHERE_LEDGER, struct where_ledger, "where_ledger", ledger_fields,
 		"where the memory of the machine, a process or a group is at one time"),
 	KIND(REC_WHERE_OWNER, struct where_owner, "where_owner", owner_fields,
 		"who has a part of a row of a ledger"),
+	KIND(REC_WHERE_ARENA, struct where_arena, "where_arena", arena_fields,
+		"an arena of glibc's malloc in a process"),
 };

@@ -88,6 +88,7 @@ void where_tables_free(struct where_tables *t)
 	vec_free(&t->first);
 	vec_free(&t->last);
 	vec_free(&t->holders);
+	where_arenas_free(&t->arenas);
 }
 
 static bool shows_growth(const struct report *r)
@@ -305,6 +306,7 @@ static void next_add(const struct where_ledger *l, struct report *r)
 int where_tables_report(struct where_tables *t, struct report *r)
 {
 	struct table *table = report_table(r, "ledger", ledger_title(r, t), ledger_columns, L_N);
+	int rc = 0;
 
 	if (!table)
 		return -ENOMEM;
@@ -314,6 +316,12 @@ int where_tables_report(struct where_tables *t, struct report *r)
 		subject_settle(t, s);
 		subject_add(table, r, t, s);
 		next_add(&s->last, r);
+		if (s->last.scope == WHERE_PROCESS)
+			where_arenas_advise(&t->arenas, &s->last, r);
 	}
-	return table->failed ? -ENOMEM : owners_report(t, r);
+	if (!table->failed && (t->arenas.list.n || !t->subjects.n))
+		rc = where_arenas_report(&t->arenas, r);
+	if (table->failed)
+		rc = -ENOMEM;
+	return rc ? rc : owners_report(t, r);
 }

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "probes/holders/holders.h"
 #include "probes/where/where.h"
+#include "probes/where/where_arenas.h"
 #include "report/view.h"
 
 struct where_subject {
@@ -15,9 +16,10 @@ struct where_tables {
 	VEC(struct where_subject) subjects;
 	VEC(struct where_owner) first, last; /* last: none but of a later look than first */
 	u32 first_sample, last_sample;       /* plus one; 0: none yet */
-	struct held_totals held;             /* h.kind 0: not seen */
-	VEC(struct held_process) holders;    /* of the latest look */
-	bool look_over;                      /* its totals were seen, which come last */
+	struct where_arenas arenas;
+	struct held_totals held;          /* h.kind 0: not seen */
+	VEC(struct held_process) holders; /* of the latest look */
+	bool look_over;                   /* its totals were seen, which come last */
 };
 
 extern const struct view_table where_tables_all[];

@@ -1,0 +1,201 @@
+/* See where_arenas.h. */
+#include "probes/where/where_arenas.h"
+
+#include <errno.h>
+
+#include "base/units.h"
+
+#define KEPT_LEAST (16ULL << 20)
+#define KEPT_PART 10 /* of the resident memory, 1 in this */
+#define ARENAS_MANY 2
+#define ARENAS_MOST (1U << 20)
+
+enum {
+	A_PID,
+	A_ARENA,
+	A_SYSTEM,
+	A_LIVE,
+	A_BLOCKS,
+	A_FREE,
+	A_FREE_BLOCKS,
+	A_TOP,
+	A_FAST,
+	A_CACHE,
+	A_KEPT,
+	A_TRIM,
+	A_HEAPS,
+	A_READ,
+	A_N,
+};
+
+static const struct column columns[A_N] = {
+	[A_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
+	[A_ARENA] = {"arena", "ARENA", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"arena of glibc's malloc: main, which grows by brk, or the number of one that "
+		"threads use"},
+	[A_SYSTEM] = {"system_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"what it has from the kernel, resident or not"},
+	[A_LIVE] = {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"blocks in use, with the 8 bytes glibc adds to each and their rounding"},
+	[A_BLOCKS] = {"count", "BLOCKS", CELL_U64, UNIT_COUNT, COL_LEVEL, "how many these are"},
+	[A_FREE] = {"free_bytes", "IN BINS", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"free blocks between those in use"},
+	[A_FREE_BLOCKS] = {"free_blocks", "FREE BLOCKS", CELL_U64, UNIT_COUNT,
+		COL_LEVEL | COL_LESSER, "how many these are"},
+	[A_TOP] = {"top_bytes", "TOP", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"free memory at the end of the arena"},
+	[A_FAST] = {"fastbin_bytes", "FASTBINS", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_LESSER,
+		"small free blocks that are not merged with others yet"},
+	[A_CACHE] = {"tcache_bytes", "TCACHE", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_LESSER,
+		"free blocks in the caches of threads, as far as these caches lie in this arena"},
+	[A_KEPT] = {"kept_bytes", "KEPT", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"resident pages that have nothing but free blocks: memory the process no longer "
+		"uses and has not given back"},
+	[A_TRIM] = {"trimmable_bytes", "TRIMMABLE", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"of these, what malloc_trim(0) gives back: all but the end of arenas of threads"},
+	[A_HEAPS] = {"heaps", "HEAPS", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
+		"heaps of 64 MiB of address space"},
+	[A_READ] = {"read", "READ", CELL_TEXT, UNIT_NONE, COL_RARE | COL_ASIDE,
+		"in part: the arena changed while it was read, part of it is in swap, or it is "
+		"larger than what is read; the numbers are of what was read"},
+};
+
+const struct view_table where_arenas_tables[] = {
+	{"arenas", columns, A_N, sizeof(struct column)},
+	{},
+};
+
+void where_arenas_free(struct where_arenas *a)
+{
+	vec_free(&a->list);
+}
+
+static void forget(struct where_arenas *a, u32 tgid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->list.n; i++)
+		if (a->list.v[i].tgid != tgid)
+			a->list.v[n++] = a->list.v[i];
+	a->list.n = n;
+}
+
+int where_arenas_feed(struct where_arenas *a, const struct where_arena *r)
+{
+	if (!r->index)
+		forget(a, r->tgid);
+	return a->list.n < ARENAS_MOST ? vec_push(&a->list, *r) : 0;
+}
+
+/* Blocks in fastbins and caches of threads look as if they were in use. A cache may hold blocks of
+ * other arenas. */
+static u64 live(u64 used, u64 fast, u64 cache)
+{
+	return used > fast + cache ? used - fast - cache : 0;
+}
+
+static void row_fill(struct cell *c, struct report *r, const struct where_arena *a)
+{
+	c[A_PID] = cell_u64(a->tgid);
+	c[A_ARENA] = cell_text(a->index ? report_text(r, "%u", a->index) : "main");
+	c[A_SYSTEM] = cell_u64(a->system_bytes);
+	c[A_LIVE] = cell_u64(live(a->used_bytes, a->fast_bytes, a->cache_bytes));
+	c[A_BLOCKS] = cell_u64(live(a->used_blocks, a->fast_blocks, a->cache_blocks));
+	c[A_FREE] = cell_u64(a->free_bytes);
+	c[A_FREE_BLOCKS] = cell_u64(a->free_blocks);
+	c[A_TOP] = cell_u64(a->top_bytes);
+	c[A_FAST] = cell_u64(a->fast_bytes);
+	c[A_CACHE] = cell_u64(a->cache_bytes);
+	c[A_KEPT] = cell_u64(a->kept_bytes);
+	c[A_TRIM] = cell_u64(a->trimmable_bytes);
+	c[A_HEAPS] = cell_u64(a->heaps);
+	if (a->partial)
+		c[A_READ] = cell_text("in part");
+}
+
+int where_arenas_report(const struct where_arenas *a, struct report *r)
+{
+	struct table *t = report_table(r, "arenas", "Arenas of glibc's malloc", columns, A_N);
+
+	if (!t)
+		return -ENOMEM;
+	t->sort = "system_bytes";
+	table_each (row, t, e, &a->list)
+		row_fill(row, r, e);
+	return t->failed ? -ENOMEM : 0;
+}
+
+struct sums {
+	u64 kept, trimmable, live, system, tops;
+	u32 arenas, partial;
+};
+
+static struct sums sums_of(const struct where_arenas *a, u32 tgid)
+{
+	struct sums s = {};
+
+	vec_each (e, &a->list) {
+		if (e->tgid != tgid)
+			continue;
+		s.arenas++;
+		s.partial += e->partial;
+		s.kept += e->kept_bytes;
+		s.trimmable += e->trimmable_bytes;
+		s.live += live(e->used_bytes, e->fast_bytes, e->cache_bytes);
+		s.system += e->system_bytes;
+		s.tops += e->index ? e->kept_bytes - MIN(e->kept_bytes, e->trimmable_bytes) : 0;
+	}
+	return s;
+}
+
+static void arena_max_try(struct report *r, struct finding *f, const struct sums *s)
+{
+	char buf[UNIT_BUF];
+
+	if (s->arenas <= ARENAS_MANY)
+		return;
+	finding_line(r, f->try_,
+		"Have fewer arenas, so that threads use the blocks that others have freed, from "
+		"the next start on: `MALLOC_ARENA_MAX=%u COMMAND`",
+		ARENAS_MANY);
+	finding_line(r, f->evidence,
+		"%u arenas; the ends of those of threads alone keep %s, which no malloc_trim gives "
+		"back",
+		s->arenas, fmt_bytes(buf, s->tops));
+	finding_line(r, f->undo, "Start it without MALLOC_ARENA_MAX");
+}
+
+void where_arenas_advise(
+	const struct where_arenas *a, const struct where_ledger *l, struct report *r)
+{
+	struct sums s = sums_of(a, l->tgid);
+	char kept[UNIT_BUF], trim[UNIT_BUF], used[UNIT_BUF];
+	struct finding *f;
+
+	if (s.kept < KEPT_LEAST || s.kept < l->total_bytes / KEPT_PART)
+		return;
+	f = report_finding(r, LEVEL_NOTE, "allocator-keeps");
+	if (!f)
+		return;
+	r->has_findings = true;
+	f->tgid = l->tgid;
+	f->held_bytes = s.kept;
+	f->title = report_text(r,
+		"%s keeps %s of memory that it has freed: %.0f %% of what is resident",
+		report_text(r, "%s (pid %u)", stream_string(r->stream, l->name) ?: "?", l->tgid),
+		fmt_bytes(kept, s.kept), 100.0 * (double)s.kept / (double)l->total_bytes);
+	f->confidence = s.partial ? "medium: some arenas could be read in part only"
+				  : "high: every chunk of its arenas was looked at";
+	finding_line(r, f->evidence,
+		"%s live, %s in resident pages that have nothing but free blocks",
+		fmt_bytes(used, s.live), fmt_bytes(kept, s.kept));
+	f->why = "glibc gives memory back by itself only from the end of an arena; free blocks "
+		 "between live ones stay resident until they are used again or trimmed.";
+	finding_line(r, f->try_,
+		"Call malloc_trim(0) in the program when it has freed much; it should give back "
+		"%s. To try it once: `gdb -p %u -batch -ex %s`",
+		fmt_bytes(trim, s.trimmable), l->tgid, "call (int)malloc_trim(0)");
+	arena_max_try(r, f, &s);
+	finding_line(r, f->undo, "Trimmed pages are faulted in again as the program allocates");
+	finding_line(r, f->verify, "`memwhy where -p %u`", l->tgid);
+}

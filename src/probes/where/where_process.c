@@ -1,0 +1,367 @@
+/*
+ * The ledger of a process: what is resident of each of its mappings, by kind, from one reading of
+ * /proc/PID/smaps; and what its allocator keeps of it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/groups.h"
+#include "base/top.h"
+#include "probes/where/where_heap.h"
+#include "probes/where/where_inner.h"
+#include "probes/where/where_ledger.h"
+#include "sys/maps.h"
+#include "sys/root.h"
+#include "sys/scan.h"
+#include "sys/smaps.h"
+
+#define PROCESSES_MOST 32 /* of a scope: those with most resident memory */
+#define OWNERS_MOST 32    /* mappings told of a process */
+#define THREADS_MOST 1024
+#define SLOW_NS (100 * NSEC_PER_MSEC)
+#define ANCESTORS 64
+
+struct subject {
+	u32 pid;
+	struct maps maps;
+	struct smaps_all rss;
+	VEC(u64) stacks; /* where the stack pointers of its threads are */
+	struct where_heap heap;
+	struct groups owners; /* struct owner_key -> struct where_owner */
+};
+
+struct owner_key {
+	u32 row, name;
+};
+
+static void subject_free(struct subject *s)
+{
+	maps_free(&s->maps);
+	smaps_all_free(&s->rss);
+	vec_free(&s->stacks);
+	where_heap_free(&s->heap);
+	groups_free(&s->owners);
+}
+
+/* "0 0x3 0x7ff… 0x400 … SP PC", "-1 SP PC" or "running". */
+static bool stack_pointer_parse(const char *text, u64 *ret)
+{
+	struct scan s = scan_text(text), word, last = {}, before = {};
+
+	while (scan_word(&s, &word)) {
+		before = last;
+		last = word;
+	}
+	return before.p && scan_lit(&before, "0x") && scan_hex(&before, ret);
+}
+
+static int stacks_read(struct where *w, struct subject *s)
+{
+	_cleanup_proc_iter_ struct proc_iter it = {};
+	int tid, rc = proc_iter_open_tasks((int)s->pid, &it);
+	u64 sp;
+
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	while (!rc && s->stacks.n < THREADS_MOST && proc_iter_next(&it, &tid))
+		if (!sys_read(&w->text, "/proc/%u/task/%d/syscall", s->pid, tid) &&
+			stack_pointer_parse(str_get(&w->text), &sp))
+			rc = vec_push(&s->stacks, sp);
+	return rc;
+}
+
+static bool has_stack(const struct subject *s, const struct mapping *m)
+{
+	vec_each (sp, &s->stacks)
+		if (*sp >= m->start && *sp < m->end)
+			return true;
+	return false;
+}
+
+static bool has_heap(const struct subject *s, const struct mapping *m)
+{
+	vec_each (h, &s->heap.arenas.heaps)
+		if (*h >= m->start && *h < m->end)
+			return true;
+	return false;
+}
+
+static u32 row_of(const struct subject *s, const struct mapping *m)
+{
+	switch (m->kind) {
+	case MAPPING_HEAP:
+		return WHERE_HEAP;
+	case MAPPING_STACK:
+		return WHERE_USER_STACKS;
+	case MAPPING_SHMEM:
+		return WHERE_SHARED;
+	case MAPPING_HUGETLB:
+		return WHERE_HUGETLB;
+	case MAPPING_VDSO:
+		return WHERE_SPECIAL;
+	case MAPPING_FILE:
+		return WHERE_FILES;
+	default:
+		return has_heap(s, m)    ? WHERE_ARENAS
+		       : has_stack(s, m) ? WHERE_USER_STACKS
+					 : WHERE_ANON;
+	}
+}
+
+/* Mappings of one file are one owner; those of none are told by their addresses. */
+static u32 name_of(struct capture *c, const struct mapping *m)
+{
+	char name[64];
+
+	if (m->path[0])
+		return names_string(c->names, m->path);
+	snprintf(name, sizeof(name), "%llx-%llx", m->start, m->end);
+	return names_string(c->names, name);
+}
+
+static int owner_add(
+	struct capture *c, struct subject *s, const struct mapping *m, u32 row, u64 bytes)
+{
+	struct owner_key key = {row, name_of(c, m)};
+	struct where_owner *o;
+
+	if (!bytes || !key.name)
+		return 0;
+	o = groups_get(&s->owners, &key);
+	if (!o)
+		return -ENOMEM;
+	o->bytes += bytes;
+	o->count++;
+	return 0;
+}
+
+static void row_add(struct where_ledger *l, u32 row, u64 bytes)
+{
+	where_set(l, row, l->bytes[row] + bytes);
+}
+
+/* Pages of a file that the process has written to privately are anonymous. */
+static int mapping_add(struct capture *c, struct subject *s, struct where_ledger *l,
+	const struct mapping *m, const struct smaps_rss *v)
+{
+	u32 row = row_of(s, m);
+	u64 own = row == WHERE_FILES ? MIN(v->anon_bytes, v->rss_bytes) : 0;
+	int rc = owner_add(c, s, m, WHERE_FILE_PRIVATE, own);
+
+	row_add(l, WHERE_FILE_PRIVATE, own);
+	row_add(l, row, v->rss_bytes - own);
+	l->total_bytes += v->rss_bytes;
+	l->parts[WHERE_P_SWAP] += v->swap_bytes;
+	l->parts[WHERE_P_PSS] += v->pss_bytes;
+	l->parts[WHERE_P_ANON_HUGE] += v->anon_huge_bytes;
+	l->parts[WHERE_P_MLOCKED] += v->locked_bytes;
+	l->parts[WHERE_P_LAZY_FREE] += v->lazy_free_bytes;
+	return rc ? rc : owner_add(c, s, m, row, v->rss_bytes - own);
+}
+
+/* What the allocator keeps is a part of its heap. */
+static void kept_take(struct where_ledger *l, u32 row, u32 kept_row, u64 kept)
+{
+	u64 part = MIN(kept, l->bytes[row]);
+
+	where_set(l, kept_row, part);
+	where_set(l, row, l->bytes[row] - part);
+}
+
+static void heap_take(const struct subject *s, struct where_ledger *l)
+{
+	u64 main = 0, others = 0;
+
+	if (!s->heap.found)
+		return;
+	vec_each (a, &s->heap.arenas.list) {
+		main += a->is_main ? a->kept_bytes : 0;
+		others += a->is_main ? 0 : a->kept_bytes;
+	}
+	kept_take(l, WHERE_HEAP, WHERE_HEAP_KEPT, main);
+	kept_take(l, WHERE_ARENAS, WHERE_ARENAS_KEPT, others);
+}
+
+static int arenas_send(struct capture *c, struct where *w, const struct subject *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->heap.arenas.list.n && !rc; i++) {
+		const struct glibc_arena *a = &s->heap.arenas.list.v[i];
+		struct where_arena r = REC_INIT(struct where_arena, REC_WHERE_ARENA, 0);
+
+		r.tgid = s->pid;
+		r.sample = w->sample;
+		r.index = (u32)i;
+		r.partial = a->partial;
+		r.address = a->address;
+		r.heaps = a->heaps;
+		r.system_bytes = a->system_bytes;
+		r.used_blocks = a->used_blocks;
+		r.used_bytes = a->used_bytes;
+		r.free_blocks = a->free_blocks;
+		r.free_bytes = a->free_bytes;
+		r.top_bytes = a->top_bytes;
+		r.fast_blocks = a->fast_blocks;
+		r.fast_bytes = a->fast_bytes;
+		r.cache_blocks = a->cache_blocks;
+		r.cache_bytes = a->cache_bytes;
+		r.kept_bytes = a->kept_bytes;
+		r.trimmable_bytes = a->trimmable_bytes;
+		rc = capture_emit(c, &r.h);
+	}
+	return rc;
+}
+
+static int owners_send(struct capture *c, struct where *w, const struct subject *s)
+{
+	struct top top;
+	int rc = 0;
+
+	top_clear(&top, OWNERS_MOST);
+	for (size_t i = 0; i < s->owners.n; i++)
+		top_offer(&top, ((const struct where_owner *)groups_value(&s->owners, i))->bytes,
+			(u32)i);
+	for (u32 i = 0; i < top.n && !rc; i++) {
+		const struct owner_key *k = groups_key(&s->owners, top.at[i]);
+		const struct where_owner *v = groups_value(&s->owners, top.at[i]);
+		struct where_owner o = REC_INIT(struct where_owner, REC_WHERE_OWNER, 0);
+
+		o.row = k->row;
+		o.name = k->name;
+		o.sample = w->sample;
+		o.scope = WHERE_PROCESS;
+		o.of_tgid = s->pid;
+		o.bytes = v->bytes;
+		o.count = v->count;
+		rc = capture_emit(c, &o.h);
+	}
+	return rc;
+}
+
+static int heap_tell(struct capture *c, const struct subject *s)
+{
+	if (s->heap.other)
+		return capture_note(c, NOTE_INFO,
+			"process %u uses %s: what it keeps of freed memory cannot be read from "
+			"outside",
+			s->pid, s->heap.other);
+	if (s->heap.refused)
+		return capture_note(c, NOTE_NOT_CHECKED,
+			"what the allocator of process %u keeps: its memory may not be read",
+			s->pid);
+	if (!s->heap.found)
+		return capture_note(c, NOTE_NOT_CHECKED,
+			"what the allocator of process %u keeps: no arenas of glibc were found in "
+			"it",
+			s->pid);
+	return 0;
+}
+
+static int ledger_fill(
+	struct capture *c, struct where *w, struct subject *s, struct where_ledger *l)
+{
+	struct proc_status st;
+	int rc = 0;
+
+	l->scope = WHERE_PROCESS;
+	l->tgid = s->pid;
+	l->sample = w->sample;
+	if (!proc_label_read(s->pid, &w->label))
+		l->name = names_string(c->names, str_get(&w->label));
+	/* both are lists of the same text */
+	for (size_t i = 0, k = 0; i < s->maps.list.n && k < s->rss.list.n && !rc; k++) {
+		if (s->maps.list.v[i].start != s->rss.list.v[k].start)
+			continue;
+		rc = mapping_add(c, s, l, &s->maps.list.v[i++], &s->rss.list.v[k]);
+	}
+	if (!proc_status_read((int)s->pid, &st))
+		where_set_part(l, WHERE_P_PAGE_TABLES, st.vm_pte_bytes);
+	heap_take(s, l);
+	return rc;
+}
+
+static int subject_send(struct capture *c, struct where *w, struct subject *s, bool owners)
+{
+	struct where_ledger l = REC_INIT(struct where_ledger, REC_WHERE_LEDGER, 0);
+	int rc = ledger_fill(c, w, s, &l);
+
+	if (!rc)
+		rc = capture_emit(c, &l.h);
+	if (!rc && owners)
+		rc = owners_send(c, w, s);
+	if (!rc && owners)
+		rc = arenas_send(c, w, s);
+	return rc || !c->ending ? rc : heap_tell(c, s);
+}
+
+/* A process that is gone is no error. */
+static int process_send(struct capture *c, struct where *w, u32 pid, bool owners)
+{
+	struct subject s = {.pid = pid};
+	u64 began = clock_mono_ns(), took;
+	int rc = sys_read(&w->text, "/proc/%u/smaps", pid);
+
+	groups_init(&s.owners, sizeof(struct owner_key), sizeof(struct where_owner));
+	took = clock_mono_ns() - began;
+	if (!rc)
+		rc = maps_parse(str_get(&w->text), &s.maps);
+	if (!rc)
+		rc = smaps_all_parse(str_get(&w->text), &s.rss);
+	if (!rc)
+		rc = stacks_read(w, &s);
+	if (!rc)
+		rc = where_heap_read(pid, &s.maps, &s.heap);
+	if (!rc)
+		rc = subject_send(c, w, &s, owners);
+	if (!rc && c->ending && took > SLOW_NS)
+		rc = capture_note(c, NOTE_INFO,
+			"reading the %zu mappings of process %u took %llu ms, in which its page "
+			"faults may have waited",
+			s.maps.list.n, pid, took / NSEC_PER_MSEC);
+	if ((rc == -EACCES || rc == -EPERM) && c->ending)
+		rc = capture_note(
+			c, NOTE_NOT_CHECKED, "process %u: its mappings may not be read", pid);
+	subject_free(&s);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static bool is_within(struct where *w, u32 pid)
+{
+	if (!w->scope.by_task)
+		return true;
+	for (u32 i = 0; i < ANCESTORS && pid > 1; i++) {
+		struct proc_stat st;
+
+		if (proc_scope_has_root(&w->scope, pid))
+			return true;
+		if (!w->scope.follow || proc_stat_read((int)pid, &st))
+			return false;
+		pid = (u32)st.ppid;
+	}
+	return proc_scope_has_root(&w->scope, pid);
+}
+
+int where_processes_send(struct capture *c, struct where *w, bool owners)
+{
+	_cleanup_proc_iter_ struct proc_iter it = {};
+	struct top top;
+	int pid, rc = proc_iter_open(&it);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	top_clear(&top, PROCESSES_MOST);
+	while (proc_iter_next(&it, &pid)) {
+		struct proc_statm m;
+
+		if (proc_scope_is_self(&w->scope, (u32)pid) || !is_within(w, (u32)pid) ||
+			(proc_scope_tests(&w->scope) && !proc_scope_test(&w->scope, (u32)pid)) ||
+			proc_statm_read(pid, &m))
+			continue;
+		top_offer(&top, m.resident_pages, (u32)pid);
+	}
+	for (u32 i = 0; i < top.n && !rc; i++)
+		rc = process_send(c, w, top.at[i], owners);
+	return rc;
+}
