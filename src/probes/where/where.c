@@ -72,6 +72,16 @@ static const struct probe_sampler sampler = {
 	.survey = where_machine_survey,
 };
 
+/* It looks at what processes have open. */
+static void beside(const struct request *r, void *opts, struct company *ret)
+{
+	static const char *const with[] = {"holders", NULL};
+
+	(void)r;
+	(void)opts;
+	*ret = (struct company){.with = with};
+}
+
 const struct probe probe_where = {
 	.name = "where",
 	.summary = "Where has the memory gone? A ledger that adds up",
@@ -87,7 +97,7 @@ const struct probe probe_where = {
 	.kinds = where_kinds,
 	.n_kinds = WHERE_KINDS,
 	.view = &where_view,
-	.with = (const char *const[]){"holders", NULL},
+	.beside = beside,
 	.borrows = true,
 	.cheap = true,
 };

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/groups.h"
 #include "base/top.h"
-#include "probes/where/where_heap.h"
+#include "sys/process_heap.h"
 #include "probes/where/where_inner.h"
 #include "probes/where/where_ledger.h"
 #include "sys/maps.h"
@@ -21,13 +21,14 @@
 #define THREADS_MOST 1024
 #define SLOW_NS (100 * NSEC_PER_MSEC)
 #define ANCESTORS 64
+#define HEAP_MOST (2ULL << 30) /* of a process, that is walked */
 
 struct subject {
 	u32 pid;
 	struct maps maps;
 	struct smaps_all rss;
 	VEC(u64) stacks; /* where the stack pointers of its threads are */
-	struct where_heap heap;
+	struct process_heap heap;
 	struct groups owners; /* struct owner_key -> struct where_owner */
 };
 
@@ -40,7 +41,7 @@ static void subject_free(struct subject *s)
 	maps_free(&s->maps);
 	smaps_all_free(&s->rss);
 	vec_free(&s->stacks);
-	where_heap_free(&s->heap);
+	process_heap_free(&s->heap);
 	groups_free(&s->owners);
 }
 
@@ -312,7 +313,7 @@ static int process_send(struct capture *c, struct where *w, u32 pid, bool owners
 	if (!rc)
 		rc = stacks_read(w, &s);
 	if (!rc)
-		rc = where_heap_read(pid, &s.maps, &s.heap);
+		rc = process_heap_read(pid, &s.maps, HEAP_MOST, &s.heap);
 	if (!rc)
 		rc = subject_send(c, w, &s, owners);
 	if (!rc && c->ending && took > SLOW_NS)

@@ -1,5 +1,5 @@
-/* See where_heap.h. Owns where glibc is looked for, and the reading of another process's memory. */
-#include "probes/where/where_heap.h"
+/* See process_heap.h. */
+#include "sys/process_heap.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -11,15 +11,14 @@
 #include "sys/pagemap.h"
 
 #define PAGE 4096ULL
-#define DATA_MOST (16ULL << 20)  /* of a static program's data that is searched */
-#define CHUNKS_MOST (2ULL << 30) /* of memory that is walked */
+#define DATA_MOST (16ULL << 20) /* of a static program's data that is searched */
 #define STATES_MOST 4096
 
 struct reader {
 	int pid, pagemap;
 };
 
-void where_heap_free(struct where_heap *h)
+void process_heap_free(struct process_heap *h)
 {
 	glibc_arenas_free(&h->arenas);
 }
@@ -143,19 +142,19 @@ static bool may_read(u32 pid, const struct maps *maps)
 	return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) >= 0 || errno != EPERM;
 }
 
-int where_heap_read(u32 pid, const struct maps *maps, struct where_heap *ret)
+int process_heap_read(u32 pid, const struct maps *maps, u64 most_bytes, struct process_heap *ret)
 {
 	_cleanup_close_ int pagemap = pagemap_open((int)pid);
 	struct reader r = {.pid = (int)pid, .pagemap = pagemap};
 	struct glibc_memory m = {.arg = &r,
 		.read = memory_read,
 		.resident = memory_resident,
-		.most_bytes = CHUNKS_MOST};
+		.most_bytes = most_bytes};
 	u64 began = clock_mono_ns(), at;
 	int rc;
 
 	glibc_arenas_free(&ret->arenas);
-	*ret = (struct where_heap){.other = other_allocator(maps)};
+	*ret = (struct process_heap){.other = other_allocator(maps)};
 	ret->refused = pagemap < 0 || !may_read(pid, maps);
 	if (ret->refused)
 		return 0;

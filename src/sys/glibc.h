@@ -7,8 +7,8 @@
  * is checked, and an arena that could not be read to its end is marked as partial. Memory that is
  * not resident is never read, as that would make it resident.
  */
-#ifndef MEMWHY_PROBES_WHERE_GLIBC_H
-#define MEMWHY_PROBES_WHERE_GLIBC_H
+#ifndef MEMWHY_SYS_GLIBC_H
+#define MEMWHY_SYS_GLIBC_H
 
 #include "base/util.h"
 #include "base/vec.h"

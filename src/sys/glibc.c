@@ -1,5 +1,5 @@
-/* See where_glibc.h. */
-#include "probes/where/where_glibc.h"
+/* See glibc.h. */
+#include "sys/glibc.h"
 
 #include <errno.h>
 #include <string.h>
