@@ -165,9 +165,11 @@ settles() {
 	hold_end
 	got=$(($(bytes after anonymous) - $(bytes before anonymous)))
 	echo "rose by $got of $want"
-	[ "$got" -gt $((want * 8 / 10)) ] && [ "$got" -lt $((want * 15 / 10)) ]
+	[ "$got" -gt $((want * 8 / 10)) ]
+	[ "$got" -lt $((want * 15 / 10)) ]
 	got=$(jq '[.rows[] | select(.table == "owners" and .row == "anonymous" and .owner == "where_work") | .bytes] | add' after)
-	[ "$got" -ge "$want" ] && [ "$got" -le $((want + want / 100)) ]
+	[ "$got" -ge "$want" ]
+	[ "$got" -le $((want + want / 100)) ]
 }
 
 @test "where: a huge page pool, idle and used" {
@@ -261,7 +263,8 @@ rss() { # of smaps_rollup, in bytes
 	got=$((before - $(rss)))
 	echo "predicted $want, saved $got"
 	[ "$want" -gt $((32 << 20)) ]
-	[ $((got * 10)) -gt $((want * 9)) ] && [ $((got * 10)) -lt $((want * 11)) ]
+	[ $((got * 10)) -gt $((want * 9)) ]
+	[ $((got * 10)) -lt $((want * 11)) ]
 	"$MEMWHY" where -p "$holder" -o json --out after
 	[ "$(total after)" -eq "$(rss)" ]
 	[ "$(jq '[.rows[] | select(.table == "arenas") | .trimmable_bytes] | add' after)" -lt $((want / 20)) ]
