@@ -248,7 +248,7 @@ int holders_fds_look(
 		if (e->d_name[0] < '0' || e->d_name[0] > '9')
 			continue;
 		if (holders_cpu() > until_ns) {
-			s->cut = s->totals.cut = true;
+			holders_cut(s);
 			break;
 		}
 		fd_look(&l, e->d_name, opened);

@@ -55,6 +55,13 @@ struct holders {
 	bool cut;          /* a look took too long: something was left out */
 };
 
+/* What some processes have open is left out. */
+static inline void holders_cut(struct holders *s)
+{
+	s->cut = true;
+	s->totals.cut = 1;
+}
+
 /* CPU time of this thread. */
 u64 holders_cpu(void);
 

@@ -197,7 +197,7 @@ static int process_look(
 	int rc = 0;
 
 	if (holders_cpu() >= fds_until_ns)
-		s->cut = s->totals.cut = true;
+		holders_cut(s);
 	else
 		rc = holders_fds_look(s, e->pid, fds_until_ns, &r, &peer);
 	if (rc == -ENOMEM)
