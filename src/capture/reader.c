@@ -14,7 +14,6 @@
 #include "capture/reader_talk.h"
 #include "cfi/rules.h"
 
-#define SEGMENTS_MAX 4096
 #define SECTION_MAX (64ULL << 20) /* as cfi/elf_table.c */
 #define RULES_MAX 65536
 
@@ -227,6 +226,18 @@ static bool place_is_sound(const struct reader_answer *a)
 	       a->n <= SEGMENTS_MAX;
 }
 
+int reader_segments(struct reader *r, struct elf_segment *v, u32 n, u64 until_ns)
+{
+	int rc = reader_read(r, v, n * sizeof(*v), until_ns);
+
+	for (u32 i = 0; i < n && !rc; i++) {
+		const u8 *byte = (const u8 *)&v[i].executable; /* which may be no bool */
+
+		v[i].executable = *byte != 0;
+	}
+	return rc;
+}
+
 int reader_look(struct reader *r, int fd, struct reader_file *ret)
 {
 	u64 until = clock_mono_ns() + ANSWER_NS;
@@ -244,17 +255,12 @@ int reader_look(struct reader *r, int fd, struct reader_file *ret)
 		return reader_bad(r);
 	if (vec_reserve(&file.segments, a.n))
 		return -ENOMEM;
-	rc = reader_read(r, file.segments.v, a.n * sizeof(*file.segments.v), until);
+	rc = reader_segments(r, file.segments.v, a.n, until);
 	if (rc) {
 		vec_free(&file.segments);
 		return rc;
 	}
 	file.segments.n = a.n;
-	vec_each (s, &file.segments) {
-		const u8 *byte = (const u8 *)&s->executable; /* which may be no bool */
-
-		s->executable = *byte != 0;
-	}
 	file.offset = a.offset;
 	file.size = a.size;
 	file.address = a.address;

@@ -7,6 +7,7 @@
 #include "capture/reader_work.h"
 
 #define ANSWER_NS (20 * NSEC_PER_SEC)
+#define SEGMENTS_MAX 4096U
 
 struct one {
 	pid_t pid; /* 0: gone, or not of ours */
@@ -28,6 +29,7 @@ int reader_ask(struct reader *r, enum reader_what what, int file);
 int reader_give(struct reader *r, void *head, size_t n, int file);
 int reader_write(struct reader *r, const void *from, size_t n, u64 until_ns);
 int reader_read(struct reader *r, void *to, size_t n, u64 until_ns);
+int reader_segments(struct reader *r, struct elf_segment *v, u32 n, u64 until_ns);
 /* Errors are the reader's own words: none of them may end the session. */
 int reader_error(struct reader *r, s32 rc);
 void reader_spent(struct reader *r, const struct reader_spent *spent);

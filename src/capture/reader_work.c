@@ -18,10 +18,12 @@
 #include "cage/cage.h"
 #include "capture/reader.h"
 #include "capture/reader_names_work.h"
+#include "capture/reader_variables.h"
 #include "cfi/elf_table.h"
 
 #define DYNAMIC_BYTES (1U << 20)
-#define CPU_SECONDS 300 /* in all */
+#define CPU_SECONDS 300       /* in all */
+#define VARIABLE_NAME_MAX 512 /* longer ones are cut */
 
 static u64 resident_begun; /* what the process had of memwhy's */
 
@@ -202,6 +204,63 @@ static void needs(int fd)
 	work_write(names.buf, a.n);
 }
 
+static int largest_first(const void *a, const void *b)
+{
+	const struct elf_variable *x = a, *y = b;
+
+	return x->size > y->size ? -1 : x->size < y->size;
+}
+
+static void variables_tell(const struct elf_file *file, const struct elf_variables *v,
+	struct reader_variables_answer *a)
+{
+	_cleanup_free_ struct reader_variable *list = NULL;
+	_cleanup_str_ struct str names = {};
+
+	a->n = (u32)MIN(v->list.n, (size_t)READER_VARIABLES_MAX);
+	list = calloc(a->n + 1, sizeof(*list));
+	for (u32 i = 0; list && i < a->n; i++) {
+		const struct elf_variable *e = &v->list.v[i];
+
+		list[i] = (struct reader_variable){e->address, e->size, (u32)names.len, e->bss};
+		str_addn(&names, e->name, strnlen(e->name, VARIABLE_NAME_MAX));
+		str_addc(&names, '\0');
+	}
+	if (!list || names.failed)
+		_exit(1);
+	a->segments = (u32)file->segments.n;
+	a->names = (u32)names.len;
+	a->spent = work_spent();
+	work_write(a, sizeof(*a));
+	work_write(file->segments.v, a->segments * sizeof(*file->segments.v));
+	work_write(list, a->n * sizeof(*list));
+	work_write(str_get(&names), a->names);
+}
+
+/* Without a table of symbols there are none. */
+static void variables(int fd)
+{
+	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
+	_cleanup_elf_variables_ struct elf_variables v = {};
+	struct reader_variables_answer a = {};
+	struct reader_variables_ask ask;
+	struct elf_tls tls = {};
+
+	work_read(&ask, sizeof(ask));
+	a.rc = elf_file_open(fd, &file);
+	if (a.rc) {
+		work_write(&a, sizeof(a));
+		return;
+	}
+	a.tls_error = elf_tls_read(&file, &tls);
+	a.tls_bytes = tls.bytes;
+	a.tls_below = tls.below;
+	a.word_error = elf_tls_word(&file, &a.word_address, &a.word_offset);
+	if (!elf_variables_read(&file, ask.type, ask.min_bytes, &v) && v.list.n)
+		qsort(v.list.v, v.list.n, sizeof(*v.list.v), largest_first);
+	variables_tell(&file, &v, &a);
+}
+
 /* Nothing of memwhy's stays open but the socket, and what the process is told of itself; keys
  * pressed at the terminal do not reach it. */
 static void shut_in(int socket)
@@ -242,6 +301,8 @@ _Noreturn void reader_work(int socket)
 			needs(fd);
 		else if (ask.what == READER_NAMES)
 			names_work(fd);
+		else if (ask.what == READER_VARIABLES)
+			variables(fd);
 		else
 			look(fd);
 	}

@@ -11,6 +11,7 @@ enum reader_what {
 	READER_LOOK,
 	READER_NEEDS,
 	READER_NAMES, /* see reader_names_work.h */
+	READER_VARIABLES,
 };
 
 /* Comes with the descriptor of the file, where there is one. */
@@ -38,6 +39,28 @@ struct reader_table_answer {
 	u64 base;
 	struct reader_spent spent;
 	struct cfi_counts counts;
+};
+
+/* Comes behind the ask for variables. */
+struct reader_variables_ask {
+	u64 min_bytes;
+	u32 type, unused;
+};
+
+/* Behind it: segments, variables, their names. */
+struct reader_variables_answer {
+	s32 rc;
+	u32 segments, n, names; /* of names: bytes */
+	s32 tls_error, word_error;
+	u64 tls_bytes, tls_below;
+	u64 word_address, word_offset;
+	struct reader_spent spent;
+};
+
+struct reader_variable {
+	u64 address, size;
+	u32 name; /* where it begins among the names */
+	u32 bss;
 };
 
 /* In a process of its own: answers until the socket is closed, and ends. */

@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "capture/reader.h"
+#include "capture/reader_variables.h"
 #include "capture/reader_work.h"
 #include "cfi/elf_table.h"
 
@@ -277,6 +278,122 @@ static void no_answer_does_harm(void **state)
 	assert_int_equal(forged_take(&f, 0), -EFBIG);
 }
 
+static volatile char a_variable[100];
+static volatile __thread char a_thread_variable[40];
+
+static const struct elf_variable *variable_find(const struct reader_variables *v, const char *name)
+{
+	vec_each (e, &v->variables.list)
+		if (!strcmp(e->name, name))
+			return e;
+	return NULL;
+}
+
+static void variables(void **state)
+{
+	_cleanup_elf_file_ struct elf_file elf = {.fd = -1};
+	_cleanup_elf_variables_ struct elf_variables here = {};
+	_cleanup_close_ int fd = self_open();
+	struct reader_variables v;
+	struct elf_tls tls;
+	struct reader *r;
+
+	(void)state;
+	a_thread_variable[0] = a_variable[0];
+	assert_int_equal(elf_file_open(self_open(), &elf), 0);
+	assert_int_equal(elf_variables_read(&elf, STT_OBJECT, 64, &here), 0);
+	assert_int_equal(elf_tls_read(&elf, &tls), 0);
+	assert_int_equal(reader_open(&r), 0);
+	assert_int_equal(reader_variables(r, fd, STT_OBJECT, 64, &v), 0);
+	assert_int_equal(v.variables.list.n, here.list.n);
+	assert_int_equal(v.file.segments.n, elf.segments.n);
+	assert_int_equal(v.tls_error, 0);
+	assert_memory_equal(&v.tls, &tls, sizeof(tls));
+	vec_each (e, &here.list) {
+		const struct elf_variable *there = variable_find(&v, e->name);
+
+		assert_non_null(there);
+	}
+	assert_int_equal(variable_find(&v, "a_variable")->size, sizeof(a_variable));
+	assert_null(variable_find(&v, "a_thread_variable"));
+	for (size_t i = 1; i < v.variables.list.n; i++)
+		assert_true(v.variables.list.v[i].size <= v.variables.list.v[i - 1].size);
+	reader_variables_free(&v);
+	assert_int_equal(reader_variables(r, fd, STT_TLS, 1, &v), 0);
+	assert_int_equal(variable_find(&v, "a_thread_variable")->size, sizeof(a_thread_variable));
+	reader_variables_free(&v);
+	kill(reader_pid(r, 0), SIGKILL);
+	assert_int_equal(reader_variables(r, fd, STT_TLS, 1, &v), -EBADMSG);
+	assert_int_equal(reader_variables(r, fd, STT_TLS, 1, &v), 0);
+	reader_variables_free(&v);
+	reader_close(r);
+}
+
+/* One segment and two variables, as the process at the other end might send them. */
+struct forged_variables {
+	struct reader_variables_answer head;
+	struct elf_segment segment;
+	struct reader_variable list[2];
+	char names[8];
+};
+
+static int forged_variables_take(const struct forged_variables *f)
+{
+	struct reader_variables v;
+	struct reader *r;
+	int ends[2], fd = self_open(), rc;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	assert_int_equal(reader_over(ends[0], &r), 0);
+	assert_int_equal(send(ends[1], &f->head, sizeof(f->head), 0), sizeof(f->head));
+	assert_int_equal(send(ends[1], &f->segment, sizeof(f->segment), 0), sizeof(f->segment));
+	assert_int_equal(send(ends[1], f->list, sizeof(f->list), 0), sizeof(f->list));
+	assert_int_equal(send(ends[1], f->names, sizeof(f->names), 0), sizeof(f->names));
+	shutdown(ends[1], SHUT_WR);
+	rc = reader_variables(r, fd, STT_OBJECT, 1, &v);
+	if (!rc) {
+		assert_string_equal(v.variables.list.v[1].name, "two");
+		assert_true(v.tls_error == 0 || v.tls_error == -EFBIG);
+		reader_variables_free(&v);
+	}
+	reader_close(r);
+	close(ends[1]);
+	close(fd);
+	return rc;
+}
+
+static void no_variable_does_harm(void **state)
+{
+	const struct forged_variables sound = {.head = {.segments = 1, .n = 2, .names = 8},
+		.segment = {.size = 8192},
+		.list = {{64, 8, 0, 0}, {128, 8, 4, 1}},
+		.names = "one\0two"};
+	struct forged_variables f = sound;
+
+	(void)state;
+	assert_int_equal(forged_variables_take(&f), 0);
+#define FORGE_VARIABLE(change_)                                        \
+	do {                                                           \
+		f = sound;                                             \
+		change_;                                               \
+		assert_int_equal(forged_variables_take(&f), -EBADMSG); \
+	} while (0)
+	FORGE_VARIABLE(f.head.rc = 5);
+	FORGE_VARIABLE(f.head.n = READER_VARIABLES_MAX + 1);
+	FORGE_VARIABLE(f.head.n = UINT32_MAX);
+	FORGE_VARIABLE(f.head.names = UINT32_MAX);
+	FORGE_VARIABLE(f.head.segments = 1 << 20);
+	FORGE_VARIABLE(f.head.tls_error = 1);
+	FORGE_VARIABLE(f.head.word_error = -5000);
+	FORGE_VARIABLE(f.list[1].name = 8);
+	FORGE_VARIABLE(f.list[0].size = UINT64_MAX);
+	/* Of memory there is never too little for the session, and texts end. */
+	f = sound;
+	f.head.tls_error = -ENOMEM;
+	f.head.names = 7; /* without the last zero byte */
+	assert_int_equal(forged_variables_take(&f), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +403,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_program),
 		cmocka_unit_test(a_death_costs_one_file),
 		cmocka_unit_test(no_answer_does_harm),
+		cmocka_unit_test(variables),
+		cmocka_unit_test(no_variable_does_harm),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

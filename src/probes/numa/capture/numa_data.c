@@ -6,12 +6,11 @@
 #include <sys/stat.h>
 
 #include "capture/names.h"
-#include "sym/elfvars.h"
+#include "capture/reader_variables.h"
 #include "sym/rootfs.h"
 
-#define VARIABLE_BYTES 16   /* smaller ones are not told apart */
-#define VARIABLES_MAX 16384 /* of one file: the largest */
-#define RANGES_MAX 1024     /* of one process */
+#define VARIABLE_BYTES 16 /* smaller ones are not told apart */
+#define RANGES_MAX 1024   /* of one process */
 
 struct numa_data_space {
 	VEC(struct numa_data_range) list;
@@ -126,7 +125,7 @@ void numa_data_fork(struct numa_data *d, u32 child, u32 parent)
 }
 
 /* As the process sees it; of one that has ended, as we do, if it is the same file. */
-int numa_data_open(u32 tgid, const struct numa_data_range *r, struct elf_file *ret)
+int numa_data_open(u32 tgid, const struct numa_data_range *r, int *ret_fd)
 {
 	int root = ROOT_OURS, fd, rc;
 	bool own = !root_open((pid_t)tgid, &root);
@@ -141,23 +140,17 @@ int numa_data_open(u32 tgid, const struct numa_data_range *r, struct elf_file *r
 		close(fd);
 		return -ESTALE;
 	}
-	return elf_file_open(fd, ret);
-}
-
-static int largest_first(const void *a, const void *b)
-{
-	const struct elf_variable *x = a, *y = b;
-
-	return x->size > y->size ? -1 : x->size < y->size;
+	*ret_fd = fd;
+	return 0;
 }
 
 static int variables_send(struct capture *c, u32 tgid, const struct numa_data_range *r,
 	const struct elf_variables *v, u64 bias)
 {
-	u32 file = names_string(c->names, r->path), n = 0;
+	u32 file = names_string(c->names, r->path);
 	int rc = 0;
 
-	for (size_t i = 0; i < v->list.n && n < VARIABLES_MAX && !rc; i++) {
+	for (size_t i = 0; i < v->list.n && !rc; i++) {
 		struct numa_variable var =
 			REC_INIT(struct numa_variable, REC_NUMA_VARIABLE, r->time_ns);
 
@@ -169,27 +162,32 @@ static int variables_send(struct capture *c, u32 tgid, const struct numa_data_ra
 			continue;
 		var.name = names_string(c->names, v->list.v[i].name);
 		var.file = file;
-		n++;
 		rc = capture_emit(c, &var.h);
 	}
 	return rc;
 }
 
 /* A file that cannot be read has no variables: its accesses are of its data as a whole. */
-static int range_tell(struct capture *c, u32 tgid, const struct numa_data_range *r)
+static int range_tell(
+	struct numa_data *d, struct capture *c, u32 tgid, const struct numa_data_range *r)
 {
-	_cleanup_elf_variables_ struct elf_variables v = {};
-	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
+	_cleanup_reader_variables_ struct reader_variables v = {};
+	_cleanup_close_ int fd = -1;
 	u64 bias;
-	int rc = numa_data_open(tgid, r, &file);
+	int rc = numa_data_open(tgid, r, &fd);
 
-	rc = rc ? rc : elf_variables_bias(&file, r->offset, r->start, &bias);
-	rc = rc ? rc : elf_variables_read(&file, STT_OBJECT, VARIABLE_BYTES, &v);
+	rc = rc ? rc : reader_variables(c->reader, fd, STT_OBJECT, VARIABLE_BYTES, &v);
+	if ((rc == -EBADMSG || rc == -ESRCH) && !d->unread) {
+		d->unread = true;
+		rc = capture_note(c, NOTE_WARNING,
+			"variables of some files have no names: the process that read the files "
+			"died, or took too long");
+		return rc;
+	}
+	rc = rc ? rc : elf_variables_bias(&v.file, r->offset, r->start, &bias);
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;
-	if (v.list.n)
-		qsort(v.list.v, v.list.n, sizeof(v.list.v[0]), largest_first);
-	return variables_send(c, tgid, r, &v, bias);
+	return variables_send(c, tgid, r, &v.variables, bias);
 }
 
 int numa_data_sample(struct numa_data *d, struct capture *c, u32 tgid, u64 address)
@@ -201,7 +199,7 @@ int numa_data_sample(struct numa_data *d, struct capture *c, u32 tgid, u64 addre
 	vec_each (r, &s->list)
 		if (!r->told && address >= r->start && address < r->end) {
 			r->told = true;
-			return range_tell(c, tgid, r);
+			return range_tell(d, c, tgid, r);
 		}
 	return 0;
 }

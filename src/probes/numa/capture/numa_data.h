@@ -9,7 +9,6 @@
 #include "base/vec.h"
 #include "capture/capture.h"
 #include "probes/numa/numa.h"
-#include "sym/elffile.h"
 
 struct numa_data_range {
 	u64 start, end; /* with what is in no file (.bss), as far as it is known */
@@ -21,6 +20,7 @@ struct numa_data_range {
 
 struct numa_data {
 	struct groups spaces; /* tgid -> struct numa_data_space * */
+	bool unread;          /* told: nobody is left to read a file, or who read it died */
 };
 
 void numa_data_init(struct numa_data *d);
@@ -33,7 +33,7 @@ void numa_data_drop(struct numa_data *d, u32 tgid);
 /* Those of a process, in the order in which they came; NULL: none. */
 const struct numa_data_range *numa_data_ranges(const struct numa_data *d, u32 tgid, size_t *ret_n);
 /* The file of a range, if it is still the same. */
-int numa_data_open(u32 tgid, const struct numa_data_range *r, struct elf_file *ret);
+int numa_data_open(u32 tgid, const struct numa_data_range *r, int *ret_fd);
 /* Sends REC_NUMA_VARIABLEs if the address is in data of which none were sent. */
 int numa_data_sample(struct numa_data *d, struct capture *c, u32 tgid, u64 address);
 

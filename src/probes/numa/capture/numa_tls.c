@@ -8,8 +8,7 @@
 #include <sys/uio.h>
 
 #include "capture/names.h"
-#include "sym/elftls.h"
-#include "sym/elfvars.h"
+#include "capture/reader_variables.h"
 #include "sym/hash.h"
 
 #define NEAR (64ULL << 20) /* below a thread pointer: accesses there may be to such variables */
@@ -128,13 +127,13 @@ void numa_tls_thread_drop(struct numa_tls *t, u32 tid)
 	free(thread);
 }
 
-static bool is_program(u32 tgid, const struct elf_file *file)
+static bool is_program(u32 tgid, int fd)
 {
 	struct stat program, st;
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", tgid);
-	return !stat(path, &program) && !fstat(file->fd, &st) && st.st_ino == program.st_ino &&
+	return !stat(path, &program) && !fstat(fd, &st) && st.st_ino == program.st_ino &&
 	       st.st_dev == program.st_dev;
 }
 
@@ -147,27 +146,26 @@ static bool word_read(u32 tgid, u64 address, u64 *ret)
 
 /* Where the blocks of a file begin, as seen from thread pointers. -EAGAIN: the loader has not said
  * it yet. */
-static int block_find(u32 tgid, const struct numa_data_range *r, const struct elf_file *file,
-	const struct elf_tls *tls, u64 *ret)
+static int block_find(u32 tgid, const struct numa_data_range *r, int fd,
+	const struct reader_variables *v, u64 *ret)
 {
-	u64 bias, address, offset, word;
-	int rc;
+	u64 bias, word;
+	int rc = v->word_error;
 
-	if (is_program(tgid, file)) {
-		*ret = -tls->below;
+	if (is_program(tgid, fd)) {
+		*ret = -v->tls.below;
 		return 0;
 	}
-	rc = elf_tls_word(file, &address, &offset);
-	rc = rc ? rc : elf_variables_bias(file, r->offset, r->start, &bias);
+	rc = rc ? rc : elf_variables_bias(&v->file, r->offset, r->start, &bias);
 	if (rc)
 		return rc;
-	if (!word_read(tgid, address + bias, &word))
+	if (!word_read(tgid, v->word_address + bias, &word))
 		return -ESRCH;
 	if (!word)
 		return -EAGAIN;
-	*ret = word - offset;
+	*ret = word - v->word_offset;
 	/* Blocks are below the thread pointer, near it. */
-	return -*ret <= NEAR && -*ret >= tls->bytes ? 0 : -ENOENT;
+	return -*ret <= NEAR && -*ret >= v->tls.bytes ? 0 : -ENOENT;
 }
 
 static int variables_add(struct capture *c, const struct numa_data_range *r,
@@ -196,16 +194,15 @@ static int variables_add(struct capture *c, const struct numa_data_range *r,
 static int range_look(
 	struct capture *c, u32 tgid, const struct numa_data_range *r, struct tls_space *space)
 {
-	_cleanup_elf_variables_ struct elf_variables v = {};
-	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
-	struct elf_tls tls;
+	_cleanup_reader_variables_ struct reader_variables v = {};
+	_cleanup_close_ int fd = -1;
 	u64 block;
-	int rc = numa_data_open(tgid, r, &file);
+	int rc = numa_data_open(tgid, r, &fd);
 
-	rc = rc ? rc : elf_tls_read(&file, &tls);
-	rc = rc ? rc : block_find(tgid, r, &file, &tls, &block);
-	rc = rc ? rc : elf_variables_read(&file, STT_TLS, 1, &v);
-	return rc ? rc : variables_add(c, r, &v, &tls, block, space);
+	rc = rc ? rc : reader_variables(c->reader, fd, STT_TLS, 1, &v);
+	rc = rc ? rc : v.tls_error;
+	rc = rc ? rc : block_find(tgid, r, fd, &v, &block);
+	return rc ? rc : variables_add(c, r, &v.variables, &v.tls, block, space);
 }
 
 /* A file may be mapped in several pieces. */
