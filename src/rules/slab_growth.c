@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "analysis/trend.h"
+#include "base/clock.h"
 #include "base/units.h"
-#include "rules/facts.h"
+#include "probes/waits/waits.h"
+#include "rules/held.h"
 #include "rules/rules.h"
 
 #define MIN_GROWTH (32ULL << 20)
@@ -14,12 +16,22 @@
 #define UNOWNED_CPU (1024.0 * 1024)
 #define MIN_SAMPLES 8
 #define MIN_SECONDS 4.0
-#define STEADY 0.9 /* R squared */
-#define MOST 9e18  /* of bytes; records hold anything */
+#define STEADY 0.9         /* R squared */
+#define SUSPECT_LEAST 1000 /* files, threads */
+#define TAKER_LEAST 100
+#define TAKER_TIMES 3.0
+#define MOST 9e18 /* of bytes; records hold anything */
+
+/* Who takes memory on each CPU. */
+struct taker {
+	u64 count, last_ns;
+	u32 times; /* in how many drains */
+};
 
 struct growth {
-	struct facts facts;
+	struct held held;
 	struct trend unreclaimable, unowned;
+	struct groups takers; /* tgid -> struct taker */
 };
 
 /* All memory less what is free and what a counter says. Kernel stacks are in VmallocUsed too: they
@@ -46,19 +58,33 @@ static bool is_steady(const struct trend *t, double least)
 static void sample_take(struct growth *g, const struct system_value *v)
 {
 	if (v->source != SYSTEM_MEMINFO || strncmp(v->name, "MemFree", sizeof(v->name)) != 0 ||
-		!facts_known(&g->facts, "SUnreclaim") || v->h.time_ns <= g->unowned.last_ns)
+		!facts_known(&g->held.facts, "SUnreclaim") || v->h.time_ns <= g->unowned.last_ns)
 		return;
-	trend_add(&g->unowned, v->h.time_ns, unowned(&g->facts));
-	trend_add(&g->unreclaimable, v->h.time_ns, (double)facts_last(&g->facts, "SUnreclaim"));
+	trend_add(&g->unowned, v->h.time_ns, unowned(&g->held.facts));
+	trend_add(
+		&g->unreclaimable, v->h.time_ns, (double)facts_last(&g->held.facts, "SUnreclaim"));
 }
 
 static int init(void *v, const struct view_options *o, struct err *err)
 {
 	struct growth *g = v;
 
-	(void)o;
-	(void)err;
-	facts_init(&g->facts);
+	groups_init(&g->takers, sizeof(u32), sizeof(struct taker));
+	return held_rule_init(&g->held, o, err);
+}
+
+static int taker_feed(struct growth *g, const struct waits_made *r)
+{
+	struct taker *t = r->kind == WAITS_PERCPU ? groups_get(&g->takers, &r->tgid) : NULL;
+
+	if (r->kind != WAITS_PERCPU)
+		return 0;
+	if (!t)
+		return -ENOMEM;
+	t->count += r->count;
+	/* Records of one drain, of several stacks, are nearer to each other. */
+	t->times += r->h.time_ns >= t->last_ns + NSEC_PER_SEC / 2;
+	t->last_ns = r->h.time_ns;
 	return 0;
 }
 
@@ -68,14 +94,17 @@ static int feed(void *v, const struct rec *r)
 
 	if (r->kind == REC_SYSTEM_VALUE)
 		sample_take(g, (const struct system_value *)r);
-	return facts_feed(&g->facts, r);
+	if (r->kind == REC_WAITS_MADE)
+		return taker_feed(g, (const void *)r);
+	return held_rule_feed(&g->held, r);
 }
 
 static void reset(void *v)
 {
 	struct growth *g = v;
 
-	facts_reset(&g->facts);
+	held_rule_reset(&g->held);
+	groups_clear(&g->takers);
 	g->unreclaimable = g->unowned = (struct trend){};
 }
 
@@ -83,7 +112,8 @@ static void destroy(void *v)
 {
 	struct growth *g = v;
 
-	facts_free(&g->facts);
+	held_rule_destroy(&g->held);
+	groups_free(&g->takers);
 }
 
 static void tell_next(struct report *r, struct finding *x)
@@ -131,9 +161,65 @@ static void tell_caches(struct report *r, struct finding *x, const struct facts 
 		report_not_checked(r, "which slab cache grew: /proc/slabinfo is for root only");
 }
 
+/* What a process did meanwhile that makes objects of the kernel. */
+struct suspect {
+	u32 tgid;
+	u64 n;
+	const char *what;
+};
+
+/* Files that it opened and has not closed, threads that it started: more than at the first look. */
+static struct suspect suspect_by_held(const struct held *h)
+{
+	struct suspect most = {.n = SUSPECT_LEAST};
+
+	for (size_t i = 0; i < h->processes.n; i++) {
+		const struct held_both *p = groups_value(&h->processes, i);
+		u64 files = counter_rise(p->first.files, p->last.files);
+		u64 threads = counter_rise(p->first.threads, p->last.threads);
+
+		if (MAX(files, threads) < most.n)
+			continue;
+		most.tgid = p->last.tgid;
+		most.n = MAX(files, threads);
+		most.what = files >= threads ? "more files open" : "more threads";
+	}
+	return most;
+}
+
+/* Who takes it all the time: a program that makes a large BPF map takes much, but once. */
+static struct suspect suspect_by_takers(const struct growth *g, double seconds)
+{
+	struct suspect most = {};
+	u32 times = 0;
+
+	for (size_t i = 0; i < g->takers.n; i++) {
+		const struct taker *t = groups_value(&g->takers, i);
+
+		if (t->count < TAKER_LEAST || t->times < times ||
+			(t->times == times && t->count < most.n) ||
+			t->times < MIN(TAKER_TIMES, seconds))
+			continue;
+		times = t->times;
+		most.tgid = *(const u32 *)groups_key(&g->takers, i);
+		most.n = t->count;
+		most.what = "allocations on each CPU, as namespaces, mounts and control groups "
+			    "have";
+	}
+	return most;
+}
+
+static struct suspect suspect_find(const struct growth *g, double seconds)
+{
+	struct suspect s = suspect_by_held(&g->held);
+
+	return s.tgid ? s : suspect_by_takers(g, seconds);
+}
+
 static void tell_slab(struct report *r, const struct growth *g)
 {
-	const struct facts *f = &g->facts;
+	struct suspect who = suspect_find(g, report_seconds(r));
+	const struct facts *f = &g->held.facts;
 	u64 grown = facts_delta(f, "SUnreclaim"), all = facts_delta(f, "Slab");
 	bool steady = is_steady(&g->unreclaimable, MIN_STEADY);
 	struct finding *x;
@@ -150,9 +236,18 @@ static void tell_slab(struct report *r, const struct growth *g)
 		return;
 	x->title = report_text(r,
 		"The kernel's slab memory grew by %s in %.0f s (%s of it cannot be "
-		"reclaimed)",
-		fmt_bytes(a, all), report_seconds(r), fmt_bytes(b, grown));
-	x->confidence = "high that it grew; one interval does not tell whether it goes on";
+		"reclaimed)%s",
+		fmt_bytes(a, all), report_seconds(r), fmt_bytes(b, grown),
+		who.tgid ? report_text(r, ", probably by %s", report_process(r, who.tgid)) : "");
+	x->confidence = who.tgid ? "high that it grew; who did it is concluded from what grew "
+				   "meanwhile"
+				 : "high that it grew; one interval does not tell whether it goes "
+				   "on";
+	if (who.tgid) {
+		x->tgid = who.tgid;
+		finding_line(r, x->evidence, "%s has %llu %s", report_process(r, who.tgid), who.n,
+			who.what);
+	}
 	finding_line(r, x->evidence, "Slab is %s now", fmt_bytes(a, facts_last(f, "Slab")));
 	if (steady)
 		finding_line(r, x->evidence,

@@ -6,6 +6,7 @@
 #include "probes/holders/holders.h"
 #include "probes/mmcalls/mmcalls.h"
 #include "probes/processes/processes.h"
+#include "probes/slab/slab.h"
 #include "probes/waits/waits.h"
 #include "rules/rules.h"
 #include "sys/fdlink.h"
@@ -240,6 +241,139 @@ static void test_memory_high(void **unused)
 	end(&b);
 }
 
+static void cache(struct bench *b, const char *name, u64 first, u64 objects, u64 bytes)
+{
+	struct slab_usage u = {
+		.h = {sizeof(u), REC_SLAB_CACHE, 0, NSEC_PER_SEC},
+		.first_active_objects = first,
+		.active_objects = objects,
+		.objects = objects,
+		.bytes = bytes,
+	};
+
+	snprintf(u.name, sizeof(u.name), "%s", name);
+	put(b, &u);
+}
+
+static void test_kernel_objects(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_kernel_objects, 1);
+	string(&b, 1, "proxy");
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1, .files = 700,
+		.kinds[FD_EPOLL] = 500);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1, .files = 9000,
+		.kinds[FD_EPOLL] = 4);
+	cache(&b, "eventpoll_epi", 1000000, 8000000, 1000 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_int_equal(f->tgid, 9);
+	assert_non_null(
+		strstr(f->title, "proxy (pid 9) has most of the epoll descriptors: 8.00 M"));
+	end(&b);
+
+	begin(&b, &rule_kernel_objects, 1); /* spread over many: nobody is named */
+	string(&b, 1, "watcher");
+	for (u32 tgid = 10; tgid < 14; tgid++)
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = tgid, .name = 1,
+			.kinds[FD_WATCH] = 5);
+	cache(&b, "inotify_inode_mark", 400000, 400000, 32 * MIB);
+	assert_int_equal(only(&b)->tgid, 0);
+	end(&b);
+
+	begin(&b, &rule_kernel_objects, 1); /* a busy server */
+	cache(&b, "eventpoll_epi", 30000, 60000, 8 * MIB);
+	cache(&b, "dentry", 0, 9000000, 1700 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void percpu(struct bench *b, u64 first, u64 last, u64 taken)
+{
+	value(b, SYSTEM_MEMINFO, "Percpu", first, NULL);
+	value(b, SYSTEM_MEMINFO, "Percpu", last, NULL);
+	PUT(b, struct waits_made, REC_WAITS_MADE, .tgid = 7, .kind = WAITS_PERCPU, .count = 900,
+		.bytes = taken);
+	PUT(b, struct waits_made, REC_WAITS_MADE, .tgid = 8, .kind = WAITS_PERCPU, .count = 9,
+		.bytes = taken / 9);
+}
+
+static void test_percpu_growth(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_percpu_growth, 1);
+	percpu(&b, 900 * MIB, 1000 * MIB, 45 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_int_equal(f->tgid, 7);
+	assert_non_null(
+		strstr(f->title, "victim (pid 7) has the kernel's memory on each CPU grow"));
+	end(&b);
+
+	begin(&b, &rule_percpu_growth, 1); /* what was taken is far less than what grew */
+	percpu(&b, 100 * MIB, 200 * MIB, MIB);
+	assert_int_equal(only(&b)->tgid, 0);
+	end(&b);
+
+	begin(&b, &rule_percpu_growth, 1);
+	percpu(&b, 100 * MIB, 104 * MIB, 2 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void slab_grew(struct bench *b)
+{
+	value(b, SYSTEM_MEMINFO, "Slab", 100 * MIB, NULL);
+	value(b, SYSTEM_MEMINFO, "SUnreclaim", 50 * MIB, NULL);
+	value(b, SYSTEM_MEMINFO, "Slab", 300 * MIB, NULL);
+	value(b, SYSTEM_MEMINFO, "SUnreclaim", 240 * MIB, NULL);
+}
+
+/* Who opens files meanwhile; else who takes memory on each CPU all the time, not much at once. */
+static void test_slab_growth_who(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_slab_growth, 1);
+	slab_grew(&b);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 7, .files = 300, .start_ns = 1);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 7, .files = 9300, .start_ns = 1);
+	f = only(&b);
+	assert_int_equal(f->tgid, 7);
+	assert_non_null(strstr(f->title, "probably by victim (pid 7)"));
+	assert_true(says(f->evidence, "9000 more files open"));
+	end(&b);
+
+	begin(&b, &rule_slab_growth, 1);
+	slab_grew(&b);
+	for (u64 i = 0; i < 8; i++) {
+		struct waits_made m = {
+			.h = {sizeof(m), REC_WAITS_MADE, 0, (1 + i) * NSEC_PER_SEC},
+			.tgid = 7,
+			.kind = WAITS_PERCPU,
+			.count = 100,
+		};
+
+		put(&b, &m);
+	}
+	PUT(&b, struct waits_made, REC_WAITS_MADE, .tgid = 9, .kind = WAITS_PERCPU, .count = 65000);
+	assert_int_equal(only(&b)->tgid, 7);
+	end(&b);
+
+	begin(&b, &rule_slab_growth, 1);
+	slab_grew(&b);
+	assert_int_equal(only(&b)->tgid, 0);
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +385,9 @@ int main(void)
 		cmocka_unit_test(test_userfault),
 		cmocka_unit_test(test_userfault_quiet),
 		cmocka_unit_test(test_memory_high),
+		cmocka_unit_test(test_kernel_objects),
+		cmocka_unit_test(test_percpu_growth),
+		cmocka_unit_test(test_slab_growth_who),
 	};
 
 	return cmocka_run_group_tests_name("rules_kernel", tests, NULL, NULL);

@@ -1,0 +1,133 @@
+/*
+ * Objects of the kernel that programs have it keep: what they wait for in epoll, what they watch by
+ * inotify. The slab cache tells how many there are; whose they are is concluded from who has most
+ * of the descriptors that they hang on, since to ask the kernel would hold up that program.
+ */
+#include <string.h>
+
+#include "base/units.h"
+#include "rules/held.h"
+#include "rules/rules.h"
+#include "sys/fdlink.h"
+
+#define MANY 100000
+#define MOST_PART 0.5 /* of the descriptors: who has as many is named */
+
+struct object {
+	const char *cache, *what, *descriptors;
+	enum fd_kind kind;
+	u64 beside_bytes; /* what comes with each: wait queue entry; pinned inode */
+	const char *why, *try_;
+};
+
+static const struct object objects[] = {
+	{"eventpoll_epi", "epoll items", "epoll descriptors", FD_EPOLL, 64,
+		"Each descriptor in each epoll set is an item, which goes when the open file is "
+		"closed by all that share it: one that another process or a duplicate still has "
+		"open stays in the set.",
+		"Remove descriptors from the set (EPOLL_CTL_DEL) before they are closed, and have "
+		"one set for each thread rather than for each connection. The kernel's bound is "
+		"fs.epoll.max_user_watches."},
+	{"inotify_inode_mark", "inotify watches", "inotify and fanotify descriptors", FD_WATCH,
+		1024,
+		"Each watch keeps the inode and the name of its directory or file in memory, where "
+		"they cannot be reclaimed.",
+		"Watch fewer directories, or whole file systems by fanotify. The kernel's bound is "
+		"fs.inotify.max_user_watches."},
+};
+
+struct owner {
+	const struct held_process *most;
+	u64 all;
+};
+
+static struct owner owner_find(const struct held *h, enum fd_kind kind)
+{
+	struct owner o = {};
+
+	for (size_t i = 0; i < h->processes.n; i++) {
+		const struct held_process *p =
+			&((const struct held_both *)groups_value(&h->processes, i))->last;
+
+		o.all += p->kinds[kind];
+		if (p->kinds[kind] && (!o.most || p->kinds[kind] > o.most->kinds[kind] ||
+					      (p->kinds[kind] == o.most->kinds[kind] &&
+						      p->files > o.most->files)))
+			o.most = p;
+	}
+	if (o.most && (double)o.most->kinds[kind] < MOST_PART * (double)o.all)
+		o.most = NULL;
+	return o;
+}
+
+static const struct slab_usage *cache_find(const struct facts *f, const char *name)
+{
+	for (size_t i = 0; i < f->slabs.n; i++) {
+		const struct slab_usage *s = groups_value(&f->slabs, i);
+
+		if (!strncmp(s->name, name, sizeof(s->name)))
+			return s;
+	}
+	return NULL;
+}
+
+static void tell(struct report *r, const struct held *h, const struct object *o,
+	const struct slab_usage *s, int level, u64 bytes)
+{
+	struct finding *x = report_finding(r, level, "kernel-objects");
+	struct owner owner = owner_find(h, o->kind);
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->held_bytes = bytes;
+	x->tgid = owner.most ? owner.most->tgid : 0;
+	x->title = report_text(r, "%s%s %s are kept by the kernel, some %s",
+		owner.most ? report_text(r, "%s has most of the %s: ", held_name(r, owner.most),
+				     o->descriptors)
+			   : "",
+		fmt_count(a, s->active_objects), o->what, fmt_bytes(b, bytes));
+	x->confidence = owner.most
+				? "medium: high for the number; that they are of this process is "
+				  "concluded from its descriptors"
+				: "high for the number; whose they are is not known";
+	finding_line(r, x->evidence, "cache %s: %llu objects, %s; %s", o->cache, s->active_objects,
+		fmt_bytes(a, s->bytes), held_share(r, bytes));
+	if (s->active_objects > s->first_active_objects)
+		finding_line(r, x->evidence, "%llu more in %.0f s",
+			s->active_objects - s->first_active_objects, report_seconds(r));
+	if (owner.most)
+		finding_line(r, x->evidence, "%s has %u of %llu %s, and %llu open files",
+			held_name(r, owner.most), owner.most->kinds[o->kind], owner.all,
+			o->descriptors, owner.most->files);
+	x->why = o->why;
+	finding_line(r, x->try_, "%s", o->try_);
+	if (owner.most)
+		finding_line(r, x->try_,
+			"See where it makes them: `memwhy leak --kernel --for 30s "
+			"-p %u`",
+			owner.most->tgid);
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`grep %s /proc/slabinfo`", o->cache);
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct held *h = v;
+
+	for (size_t i = 0; i < ARRAY_SIZE(objects); i++) {
+		const struct object *o = &objects[i];
+		const struct slab_usage *s = cache_find(&h->facts, o->cache);
+		u64 bytes = s ? s->bytes + s->active_objects * o->beside_bytes : 0;
+		int level = s && s->active_objects >= MANY ? held_level(r, bytes) : -1;
+
+		/* Ever more of them are told before they are large. */
+		if (level < 0 && s && s->active_objects >= 2 * s->first_active_objects + MANY / 2)
+			level = LEVEL_NOTE;
+		if (level >= 0)
+			tell(r, h, o, s, level, bytes);
+	}
+	return 0;
+}
+
+const struct view rule_kernel_objects = HELD_RULE(report);

@@ -1,0 +1,118 @@
+/*
+ * Memory on each CPU that grows: counters of control groups, mounts, network namespaces and per-CPU
+ * BPF maps. What one CPU takes is taken once for each; who takes it is known from its allocations.
+ */
+#include <errno.h>
+
+#include "base/units.h"
+#include "probes/waits/waits.h"
+#include "rules/held.h"
+#include "rules/rules.h"
+
+#define MIN_GROWTH (16ULL << 20)
+#define MIN_PART 1000 /* of memory, 1 in this: many CPUs take much at once */
+#define MOST_PART 0.5 /* of what was allocated */
+
+struct taker {
+	u64 bytes, count; /* on one CPU */
+	u32 stack;
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	(void)o;
+	(void)err;
+	rule_sums_init(v, sizeof(u32), sizeof(struct taker));
+	return 0;
+}
+
+static int feed(void *v, const struct rec *rec)
+{
+	const struct waits_made *r = (const void *)rec;
+	struct rule_sums *s = v;
+	struct taker *t;
+
+	if (rec->kind != REC_WAITS_MADE)
+		return facts_feed(&s->facts, rec);
+	if (r->kind != WAITS_PERCPU)
+		return 0;
+	t = groups_get(&s->by, &r->tgid);
+	if (!t)
+		return -ENOMEM;
+	t->bytes += r->bytes;
+	t->count += r->count;
+	t->stack = r->stack ? r->stack : t->stack;
+	return 0;
+}
+
+static const struct taker *most_find(const struct rule_sums *s, u32 *ret_tgid)
+{
+	const struct taker *most = NULL;
+	u64 all = 0;
+
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct taker *t = groups_value(&s->by, i);
+
+		all += t->bytes;
+		if (most && t->bytes <= most->bytes)
+			continue;
+		most = t;
+		*ret_tgid = *(const u32 *)groups_key(&s->by, i);
+	}
+	return most && (double)most->bytes >= MOST_PART * (double)all ? most : NULL;
+}
+
+static void tell(struct report *r, const struct rule_sums *s, u64 grown)
+{
+	u64 all = facts_last(&s->facts, "Percpu");
+	u32 tgid = 0, cpus = MAX(r->stream->host.cpus, 1U);
+	const struct taker *t = most_find(s, &tgid);
+	struct finding *x =
+		report_finding(r, MAX(held_level(r, all), (int)LEVEL_NOTE), "percpu-growth");
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!x)
+		return;
+	/* Freed again, they are no reason for what is there. */
+	if (t && t->bytes * cpus * 2 < grown)
+		t = NULL;
+	x->held_bytes = grown;
+	x->tgid = t ? tgid : 0;
+	x->title = report_text(r, "%s by %s in %.0f s, to %s (Percpu)",
+		t ? report_text(r, "%s has the kernel's memory on each CPU grow",
+			    report_process(r, tgid))
+		  : "The kernel's memory on each CPU grew",
+		fmt_bytes(a, grown), report_seconds(r), fmt_bytes(b, all));
+	x->confidence = t ? "medium: the kernel's own count, and who allocates; what was freed "
+			    "again is not known by process"
+			  : "high for the size; who took it is not known";
+	if (t) {
+		finding_line(r, x->evidence,
+			"it made %llu allocations of together %s on each of "
+			"%u CPUs",
+			t->count, fmt_bytes(a, t->bytes), cpus);
+		if (t->stack)
+			finding_stack(r, x, t->stack, 3);
+	}
+	x->why = "Control groups, mounts, network namespaces and per-CPU BPF maps have counters or "
+		 "values on each CPU that the machine may have: what looks small is taken as often "
+		 "as there are CPUs.";
+	finding_line(r, x->try_, "See which of them there are ever more of:");
+	finding_line(r, x->try_,
+		"`bpftool map show | grep -c percpu; ls /sys/fs/cgroup | wc -l; "
+		"wc -l < /proc/self/mountinfo; lsns -t net | wc -l`");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`grep Percpu: /proc/meminfo`");
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct rule_sums *s = v;
+	u64 grown = facts_delta(&s->facts, "Percpu");
+
+	if (grown >= MIN_GROWTH && grown >= r->stream->host.memory_bytes / MIN_PART)
+		tell(r, s, grown);
+	return 0;
+}
+
+const struct view rule_percpu_growth = SUMS_RULE(init, feed, report);
