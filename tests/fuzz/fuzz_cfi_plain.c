@@ -1,5 +1,5 @@
 /*
- * Fuzzing src/cfi/plain.h against src/cfi/tracked_program.h: the input is a section .eh_frame, and
+ * Fuzzing src/cfi/plain.h against src/cfi/program.h: the input is a section .eh_frame, and
  * the table of it must be the same to the last bit with what the first knows and without. What to
  * start from are pieces of the call-frame information of this program and its libraries, of which
  * mostly the instructions are changed: those of an entry that cannot be read nobody runs.

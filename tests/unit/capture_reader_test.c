@@ -279,7 +279,7 @@ static void no_answer_does_harm(void **state)
 }
 
 static volatile char a_variable[100];
-static volatile __thread char a_thread_variable[40];
+static __thread volatile char a_thread_variable[40];
 
 static const struct elf_variable *variable_find(const struct reader_variables *v, const char *name)
 {

@@ -13,7 +13,7 @@
 #include "cfi_code.h"
 
 #include "base/str.h"
-#include "cfi/tracked_program.h"
+#include "cfi/program.h"
 #include "cfi/step.h"
 #include "cfi/table.h"
 
