@@ -111,22 +111,24 @@ static bool status_read(
 	       !proc_status_parse(str_get(&sm->p->text), ret);
 }
 
-/* What the OOM killer would say, where somebody watches. */
-static void oom_add(
-	const struct sample *sm, const struct process_entry *e, struct process_memory *r)
+/* What the OOM killer would say, where somebody watches. What is set by hand is read less often. */
+static void oom_add(const struct sample *sm, struct process_entry *e, struct process_memory *r)
 {
 	struct str *text = &sm->p->text;
 
 	if (!sm->c->opt.watch_ns || sys_read(text, "/proc/%u/oom_score", e->pid))
 		return;
 	r->oom_score = (u32)strtoul(str_get(text), NULL, 10);
-	if (sys_read(text, "/proc/%u/oom_score_adj", e->pid))
-		return;
-	r->oom_score_adj = (s32)strtol(str_get(text), NULL, 10);
-	r->h.flags |= PROCESS_OOM;
+	if ((sm->detail || !(e->flags & ENTRY_OOM)) &&
+		!sys_read(text, "/proc/%u/oom_score_adj", e->pid)) {
+		e->oom_score_adj = (s32)strtol(str_get(text), NULL, 10);
+		e->flags |= ENTRY_OOM;
+	}
+	r->oom_score_adj = e->oom_score_adj;
+	r->h.flags |= e->flags & ENTRY_OOM ? PROCESS_OOM : 0;
 }
 
-static struct process_memory memory_record(const struct sample *sm, const struct process_entry *e,
+static struct process_memory memory_record(const struct sample *sm, struct process_entry *e,
 	const struct proc_stat *st, const struct proc_status *status)
 {
 	struct process_memory r = REC_INIT(struct process_memory, REC_PROCESS_MEMORY, 0);

@@ -71,7 +71,7 @@ static int list_merge(struct processes_table *t)
 			old++;
 		if (old < t->before.n && t->before.v[old].pid == e.pid) {
 			e = t->before.v[old];
-			e.flags &= ENTRY_MEMBER | ENTRY_MATCHES | ENTRY_READ;
+			e.flags &= ENTRY_MEMBER | ENTRY_MATCHES | ENTRY_READ | ENTRY_OOM;
 		}
 		if (!t->list.n || t->list.v[t->list.n - 1].pid != e.pid)
 			rc = vec_push(&t->list, e);
@@ -236,6 +236,7 @@ void process_entry_restart(struct process_entry *e, u64 now_ns)
 	e->start_ns = 0;
 	e->cgroup = 0;
 	e->sent = 0;
+	e->flags &= (u16)~ENTRY_OOM;
 }
 
 void processes_table_free(struct processes_table *t)

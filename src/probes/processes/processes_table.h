@@ -25,6 +25,7 @@ enum process_entry_flags {
 	ENTRY_READ = 8,    /* statm was read at least once */
 	ENTRY_CHOSEN = 16,
 	ENTRY_DEEP = 32,
+	ENTRY_OOM = 64, /* oom_score_adj is known */
 };
 
 struct process_entry {
@@ -34,8 +35,9 @@ struct process_entry {
 	u16 idle;  /* scans while it had no memory */
 	u64 rss_bytes, anon_bytes, vm_bytes;
 	u64 first_anon_bytes, first_vm_bytes, first_ns;
-	u64 start_ns;        /* 0 until its record is made */
-	u64 cgroup;          /* likewise */
+	u64 start_ns; /* 0 until its record is made */
+	u64 cgroup;   /* likewise */
+	s32 oom_score_adj;
 	u64 sent;            /* hash of the last record; 0: none yet */
 	char comm[COMM_LEN]; /* as first seen; "" of what has no memory */
 };

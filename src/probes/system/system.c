@@ -265,9 +265,10 @@ static int system_sample(struct capture *c, void *state)
 {
 	struct system *s = state;
 	u64 now = clock_mono_ns();
+	u64 gap_ns = c->opt.watch_ns ? c->opt.watch_ns * 9 / 10 : GAP_NS;
 	int rc = 0;
 
-	if (!c->ending && s->last_ns && now < s->last_ns + GAP_NS)
+	if (!c->ending && s->last_ns && now < s->last_ns + gap_ns)
 		return 0;
 	s->last_ns = now;
 	for (size_t i = 0; i < ARRAY_SIZE(s->files) && !rc; i++)

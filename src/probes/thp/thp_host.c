@@ -14,6 +14,7 @@
 #include "sys/zoneinfo.h"
 
 #define EVERY_NS NSEC_PER_SEC
+#define WATCHED_NS (5 * NSEC_PER_SEC) /* of settings, where somebody watches at length */
 /* Drains come on top of the sampler's own period: not twice within this time. */
 #define GAP_NS (EVERY_NS / 10)
 /* Processes may end before the capture: they are looked at this long after the begin, twice as
@@ -25,7 +26,7 @@ struct host {
 	struct keyvals vmstat;
 	struct zoneinfo zones;
 	struct resident resident;
-	u64 begin_ns, last_ns, look_ns;
+	u64 begin_ns, last_ns, look_ns, settings_ns;
 	bool total_sent;
 };
 
@@ -226,8 +227,10 @@ static int host_sample(struct capture *c, void *state)
 	rc = counters_send(&to);
 	if (!rc)
 		rc = memory_send(&to);
-	if (!rc && (!h->last_ns || c->ending || now >= h->last_ns + EVERY_NS / 2))
+	if (!rc && (c->ending || now >= h->settings_ns)) {
+		h->settings_ns = now + (c->opt.watch_ns ? WATCHED_NS : EVERY_NS / 2);
 		rc = settings_send(&to);
+	}
 	if (!rc && look_is_due(c, h, now)) {
 		h->look_ns = now + MAX(LOOK_NS, now - h->begin_ns);
 		rc = resident_look(c, &h->resident);
