@@ -171,8 +171,8 @@ u64 ui_tick(struct ui *ui, u64 now_ns)
 	return ui->play_ns;
 }
 
-/* "12:30:05" or "12:30", of the day of the recording; "+90s", "90s": since its beginning; "-30s":
- * before the end. */
+/* "12:30:05" or "12:30", of the day of the recording; "+90s", "90s": since the session began;
+ * "-30s": before the end. */
 static bool time_parse(const struct ui *ui, const char *word, u64 *ret_end_ns)
 {
 	const struct history_frame *first = &ui->history.list.v[0],
@@ -192,7 +192,8 @@ static bool time_parse(const struct ui *ui, const char *word, u64 *ret_end_ns)
 	}
 	if (parse_duration(word + (*word == '+' || *word == '-'), &ns))
 		return false;
-	*ret_end_ns = *word == '-' ? last->end_ns - MIN(ns, last->end_ns) : first->end_ns + ns;
+	*ret_end_ns =
+		*word == '-' ? last->end_ns - MIN(ns, last->end_ns) : ui->scene.opened_ns + ns;
 	return true;
 }
 

@@ -182,11 +182,11 @@ static int pairs_draw(
 	for (size_t i = 0; i < n; i++) {
 		const struct cell *v = machine(ui, pairs[i].column);
 		_cleanup_str_ struct str s = {};
-		enum style style = top_tables[TOP_MACHINE].cols[pairs[i].column].unit == UNIT_RATIO
-					   ? share_style(v)
-				   : pairs[i].alarm && v->type == CELL_F64 && v->f > 0
-					   ? STYLE_WARN
-					   : STYLE_PLAIN;
+		bool share = top_tables[TOP_MACHINE].cols[pairs[i].column].unit == UNIT_RATIO;
+		enum style style = !pairs[i].alarm                   ? STYLE_PLAIN
+				   : share                           ? share_style(v)
+				   : v->type == CELL_F64 && v->f > 0 ? STYLE_WARN
+								     : STYLE_PLAIN;
 
 		if (v->type == CELL_EMPTY)
 			continue;
@@ -202,9 +202,9 @@ static int pairs_draw(
 static void pressure_draw(const struct ui *ui, struct canvas *c, int y)
 {
 	static const struct pair pairs[] = {
-		{"memory", TOP_M_MEMORY_SOME, false},
-		{"all", TOP_M_MEMORY_FULL, false},
-		{"io", TOP_M_IO_SOME, false},
+		{"memory", TOP_M_MEMORY_SOME, true},
+		{"all", TOP_M_MEMORY_FULL, true},
+		{"io", TOP_M_IO_SOME, true},
 		{"cpu", TOP_M_CPU_SOME, false},
 	};
 	static const struct pair swap[] = {
@@ -243,13 +243,13 @@ static void work_draw(const struct ui *ui, struct canvas *c, int y)
 	pairs_draw(ui, c, y, LABEL + 1, pairs, ARRAY_SIZE(pairs));
 }
 
-/* The zone with most free memory, on which most allocations depend. */
+/* The zone that most allocations depend on: watermarks go by size. */
 static size_t zone_biggest(const struct table *t)
 {
 	size_t best = 0;
 
 	for (size_t i = 1; i < t->n_rows; i++)
-		if (table_cell(t, i, TOP_Z_FREE)->u > table_cell(t, best, TOP_Z_FREE)->u)
+		if (table_cell(t, i, TOP_Z_HIGH)->u > table_cell(t, best, TOP_Z_HIGH)->u)
 			best = i;
 	return best;
 }

@@ -6,7 +6,7 @@
 #include "render/render_cell.h"
 #include "top/ui.h"
 
-#define INDENT 12
+#define INDENT 13
 #define INDENT_CELLS 30
 
 static void line_add(struct ui *ui, enum style style, const char *text, size_t n, int indent)

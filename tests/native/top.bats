@@ -1,5 +1,5 @@
 # top on a terminal: the pty is tmux's. What the screen says, what keys do, what is left behind.
-# bats file_tags=host
+# bats file_tags=host,beside
 load common
 
 setup() {
@@ -197,5 +197,26 @@ ends_with() { # STATUS
 	press f
 	wait_for "shows 'NOT CHECKED'"
 	press q
+	ends_with 0
+}
+
+# More of them: MEMWHY_TOP_KEYS=5000. The same without a terminal, 8,000 keys, is in tests/unit/top_ui_test.c.
+@test "top: any keys and sizes leave a screen that draws, and ends" {
+	needs_root
+	keys=(Up Down PageUp PageDown Home End Enter Escape Space t f s n N J I / j '[' ']' '{' '}' '<' '>' '?' a 1 F1 F2 F4 F5 F6)
+	RANDOM=7
+	pane 100x30 "'$MEMWHY' top"
+	wait_for "shows '  live '"
+	for i in $(seq "${MEMWHY_TOP_KEYS:-150}"); do
+		press "${keys[RANDOM % ${#keys[@]}]}"
+		[ $((i % 10)) -ne 0 ] ||
+			"${T[@]}" resize-window -x $((20 + RANDOM % 200)) -y $((5 + RANDOM % 60))
+	done
+	"${T[@]}" resize-window -x 100 -y 30
+	press Escape
+	sleep 0.1
+	press Escape
+	wait_for "shows '(F10Quit|F10)'"
+	press F10
 	ends_with 0
 }
