@@ -58,10 +58,8 @@ static int report_hand(struct running *g, const struct report *r)
 	return w ? w->show(w->arg, r) : output_report(&g->out, r, &g->err);
 }
 
-/* A whole report of what was fed since the last one. */
-static int running_report(void *arg)
+static int report_make(struct running *g)
 {
-	struct running *g = arg;
 	struct report r;
 	int rc;
 
@@ -71,6 +69,15 @@ static int running_report(void *arg)
 	if (!rc)
 		rc = report_hand(g, &r);
 	report_destroy(&r);
+	return rc;
+}
+
+/* A whole report of what was fed since the last one. */
+static int running_report(void *arg)
+{
+	struct running *g = arg;
+	int rc = report_make(g);
+
 	pipeline_reset(&g->pipe);
 	stream_interval_begin(&g->pipe.stream);
 	return rc;
@@ -80,18 +87,8 @@ static int running_report(void *arg)
 static int running_early(void *arg, size_t n)
 {
 	struct running *g = arg;
-	struct report r;
-	int rc;
 
-	if (n != g->run->watch->early)
-		return 0;
-	running_report_begin(g, &r);
-	rc = pipeline_report(&g->pipe, &r);
-	running_report_end(g, &r);
-	if (!rc)
-		rc = report_hand(g, &r);
-	report_destroy(&r);
-	return rc;
+	return n == g->run->watch->early ? report_make(g) : 0;
 }
 
 static int running_asked(void *arg)

@@ -312,3 +312,12 @@ bool cgroup_part_answers(const struct cgroup_part *p, const char *word)
 	return is(word, (size_t)(colon - word), p->kind == CGROUP_POD ? "pod" : p->runtime) &&
 	       digits_match(p, colon + 1);
 }
+
+bool cgroup_path_within(const char *path, const char *above)
+{
+	size_t n = strlen(above);
+
+	while (n && above[n - 1] == '/')
+		n--;
+	return !strncmp(path, above, n) && (!path[n] || path[n] == '/');
+}

@@ -36,6 +36,8 @@ bool cgroup_part_next(const char *path, struct cgroup_part *part);
  * appended: the path names none.
  */
 bool cgroup_name_add(struct str *out, const char *path);
+/* Is it the path of this group, or of one below it? All are below the root. */
+bool cgroup_path_within(const char *path, const char *above);
 /* The innermost container. False: there is none. */
 bool cgroup_container(const char *path, struct cgroup_part *ret);
 /*

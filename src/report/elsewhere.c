@@ -44,13 +44,10 @@ static bool pid_listed(const char *list, u32 pid)
 	return false;
 }
 
+/* The root was not meant to be one scope among others. */
 static bool path_below(const char *path, const char *of)
 {
-	size_t n = strlen(of);
-
-	while (n && of[n - 1] == '/')
-		n--;
-	return n && !strncmp(path, of, n) && (!path[n] || path[n] == '/');
+	return of[strspn(of, "/")] && cgroup_path_within(path, of);
 }
 
 /* As -g has it: in its hierarchy, or below the directory where that is mounted; or as -C has it. */

@@ -41,21 +41,13 @@ static bool text_has(const struct cell *c, const char *word)
 	return c->type == CELL_TEXT && strcasestr(c->text, word);
 }
 
-static bool cgroup_is_within(const char *path, const char *above)
-{
-	size_t n = strlen(above);
-
-	while (n && above[n - 1] == '/')
-		n--;
-	return !strncmp(path, above, n) && (!path[n] || path[n] == '/');
-}
-
 static bool process_passes(const struct ui *ui, const struct table *t, size_t row)
 {
 	const struct cell *group = table_cell(t, row, TOP_CGROUP);
 	char pid[24];
 
-	if (ui->group[0] && (group->type != CELL_TEXT || !cgroup_is_within(group->text, ui->group)))
+	if (ui->group[0] &&
+		(group->type != CELL_TEXT || !cgroup_path_within(group->text, ui->group)))
 		return false;
 	if (!ui->filter[0])
 		return true;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "event/cgroup_name.h"
 #include "render/render_cell.h"
 #include "top/ui.h"
 
@@ -167,15 +168,6 @@ static void paths_fill(struct ui *ui, u32 pid)
 		line_add(ui, STYLE_DIM, "none was seen", 13, 2);
 }
 
-static bool path_is_above(const char *above, const char *path)
-{
-	size_t n = strlen(above);
-
-	while (n && above[n - 1] == '/')
-		n--;
-	return !strncmp(path, above, n) && (!path[n] || path[n] == '/');
-}
-
 /* The groups that hold the process, from the root on, each with its limit. */
 static void chain_fill(struct ui *ui, const char *path)
 {
@@ -188,7 +180,7 @@ static void chain_fill(struct ui *ui, const char *path)
 		_cleanup_str_ struct str s = {};
 		char a[UNIT_BUF], b[UNIT_BUF];
 
-		if (group->type != CELL_TEXT || !path_is_above(group->text, path))
+		if (group->type != CELL_TEXT || !cgroup_path_within(path, group->text))
 			continue;
 		limit = table_cell(t, i, TOP_G_LIMIT);
 		str_addf(&s, "%10s of %-10s ", fmt_bytes(a, table_cell(t, i, TOP_G_USAGE)->u),
