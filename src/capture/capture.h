@@ -163,11 +163,4 @@ bool capture_is_self(const struct capture *c, u32 tgid);
  * signals only when it is done: loops over hooks ask, and leave with -EINTR. */
 bool capture_interrupted(void);
 
-/* Starts a record of a type whose first member is struct rec, zeroed. */
-#define REC_INIT(type_, kind_, time_ns_)                                              \
-	(type_)                                                                       \
-	{                                                                             \
-		.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = (time_ns_)}, \
-	}
-
 #endif

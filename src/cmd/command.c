@@ -88,12 +88,11 @@ static const struct {
 	{"The kernel", {"slab", "pages", "count"}},
 	{"NUMA", {"numa", "policy"}},
 	{"Files", {"record", "diff"}},
-	{"A host", {"serve"}},
+	{"A host", {"serve", "incidents"}},
 };
 
-static const struct command *const own[] = {
-	&command_check, &command_doctor, &command_record, &command_diff, &command_serve, &command_help,
-	&command_top};
+static const struct command *const own[] = {&command_check, &command_doctor, &command_record,
+	&command_diff, &command_serve, &command_incidents, &command_help, &command_top};
 
 /* Adds the command of this name, unless it is there. */
 static void commands_add(struct command *all, size_t *n, const char *name, const char *section)

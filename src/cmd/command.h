@@ -38,6 +38,7 @@ enum option_groups {
 	GROUP_NARROW = 1048576, /* -c, -g and -C of a recording, in place of GROUP_SCOPE */
 	GROUP_SERVE = 4194304,
 	GROUP_TOP = 8388608,
+	GROUP_INCIDENTS = 16777216,
 };
 
 struct probe; /* probes/probe.h */

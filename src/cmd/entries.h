@@ -9,6 +9,7 @@ extern const struct command command_doctor;
 extern const struct command command_record;
 extern const struct command command_diff;
 extern const struct command command_serve;
+extern const struct command command_incidents;
 extern const struct command command_help;
 extern const struct command command_top;
 

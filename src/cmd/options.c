@@ -154,12 +154,40 @@ static const struct opt serve[] = {
 		"(default: 2000)"),
 	O("interval", 'i', OPT_DURATION, interval_ns, "TIME",
 		"look for findings each such time (default: 10s)"),
+	O("keep", 0, OPT_DURATION, keep_ns, "TIME",
+		"how much of the past an incident's recording has (default: 10m)"),
+	O("keep-bytes", 0, OPT_SIZE, keep_bytes, "SIZE",
+		"memory for that past, compressed; if it does not fit, less is kept (default: 4M)"),
+	OV("on", 0, OPT_STRING, on_level, "LEVEL",
+		"record an incident at a finding of this level or above: note, risk, warning, "
+		"critical or never (default: critical)",
+		"note risk warning critical never"),
+	O("on-stall", 0, OPT_DURATION, on_stall_ns, "TIME",
+		"... when a task waited this long for memory (default: 5s)"),
+	O("on-pressure", 0, OPT_STRING, on_pressure, "PERCENT",
+		"... when tasks waited for memory this share of ten seconds (PSI; default: 60)"),
+	O("on-limit", 0, OPT_FLAG, on_limit, NULL, "... when a cgroup was at its memory limit"),
 	O("for", 0, OPT_DURATION, for_ns, "TIME", "end after this time (default: at a signal)"),
 };
 
 static const struct opt top[] = {
 	O("delay", 'd', OPT_DURATION, interval_ns, "TIME",
 		"the same as --interval: time between two screens (default: 1s)"),
+};
+
+static const struct opt incidents[] = {
+	O("incidents", 0, OPT_STRING, incidents, "DIR",
+		"directory of the recordings of incidents (default: /var/lib/memwhy/incidents)"),
+};
+
+static const struct opt rotation[] = {
+	O("no-incidents", 0, OPT_FLAG, no_incidents, NULL, "record no incidents"),
+	O("max-incidents", 0, OPT_COUNT, max_incidents, "N",
+		"keep the last N incidents (default: 50)"),
+	O("max-incident-bytes", 0, OPT_SIZE, max_incident_bytes, "SIZE",
+		"disk space for all of them (default: 512M)"),
+	O("min-free", 0, OPT_SIZE, min_free_bytes, "SIZE",
+		"record none that would leave the disk with less (default: 256M)"),
 };
 
 static const struct opt always[] = {
@@ -193,6 +221,8 @@ static const struct group {
 	{GROUP_RECORD, {"What to record", record, ARRAY_SIZE(record)}},
 	{GROUP_SERVE, {"Service", serve, ARRAY_SIZE(serve)}},
 	{GROUP_TOP, {"Screen", top, ARRAY_SIZE(top)}},
+	{GROUP_SERVE | GROUP_INCIDENTS, {"Incidents", incidents, ARRAY_SIZE(incidents)}},
+	{GROUP_SERVE, {"Incidents", rotation, ARRAY_SIZE(rotation)}},
 	{GROUP_SCOPE, {"Scope", scope, ARRAY_SIZE(scope)}},
 	{GROUP_RUN, {"Run", run, ARRAY_SIZE(run)}},
 	{GROUP_FILES, {"Recordings", files, ARRAY_SIZE(files)}},

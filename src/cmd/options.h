@@ -30,8 +30,11 @@ struct options {
 	/* record */
 	const char *probes;
 	/* serve */
-	const char *config, *listen, *auth;
-	u64 max_series;
+	const char *config, *listen, *auth, *incidents, *on_pressure;
+	u64 max_series, keep_ns, keep_bytes, max_incidents, max_incident_bytes, min_free_bytes;
+	u64 on_stall_ns;
+	const char *on_level;
+	bool on_limit, no_incidents;
 	/* diff; --by and --fail-on as above */
 	const char *of, *least;
 	bool rate;

@@ -14,6 +14,13 @@
 #define DEFAULT_LISTEN "127.0.0.1:9669"
 #define DEFAULT_SERIES 2000
 #define DEFAULT_INTERVAL_NS (10 * NSEC_PER_SEC)
+#define DEFAULT_KEEP_NS (600 * NSEC_PER_SEC)
+#define DEFAULT_KEEP_BYTES (4ULL << 20)
+#define DEFAULT_STALL_NS (5 * NSEC_PER_SEC)
+#define DEFAULT_PRESSURE 6000 /* 1/100 % */
+#define DEFAULT_INCIDENTS 50
+#define DEFAULT_INCIDENT_BYTES (512ULL << 20)
+#define DEFAULT_FREE_BYTES (256ULL << 20)
 
 struct serving {
 	const struct command *cmd;
@@ -88,7 +95,62 @@ static int settings_load(struct serving *s, struct err *err)
 	return 0;
 }
 
-static void config_make(const struct options *o, struct serve_config *ret)
+/* "60", "12.5": hundredths of a percent. */
+static int percent_parse(const char *text, u32 *ret, struct err *err)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value > 0) || value > 100) {
+		err_set(err, -EINVAL, "--on-pressure: '%.40s' is not a percentage", text);
+		return err_hint(err, "a number above 0, up to 100");
+	}
+	*ret = (u32)(value * 100);
+	return 0;
+}
+
+static int triggers_make(const struct options *o, struct trigger_config *ret, struct err *err)
+{
+	*ret = (struct trigger_config){
+		.on_level = LEVEL_CRITICAL,
+		.on_stall_ns = o->on_stall_ns ? o->on_stall_ns : DEFAULT_STALL_NS,
+		.on_pressure = DEFAULT_PRESSURE,
+		.on_limit = o->on_limit,
+		.again_ns = o->keep_ns ? o->keep_ns : DEFAULT_KEEP_NS,
+	};
+	if (o->on_level && !strcmp(o->on_level, "never"))
+		ret->on_level = LEVEL_CRITICAL + 1;
+	else if (o->on_level && finding_level_parse(o->on_level, &ret->on_level)) {
+		err_set(err, -EINVAL, "--on: '%.40s' is not a level", o->on_level);
+		return err_hint(err, "levels: note, risk, warning, critical, never");
+	}
+	return o->on_pressure ? percent_parse(o->on_pressure, &ret->on_pressure, err) : 0;
+}
+
+static u64 given(u64 value, u64 instead)
+{
+	return value ? value : instead;
+}
+
+static int box_make(const struct options *o, struct blackbox_config *ret, struct err *err)
+{
+	*ret = (struct blackbox_config){
+		.dir = o->no_incidents ? NULL
+		       : o->incidents  ? o->incidents
+				       : INCIDENTS_DIR,
+		.keep_ns = given(o->keep_ns, DEFAULT_KEEP_NS),
+		.ring_bytes = given(o->keep_bytes, DEFAULT_KEEP_BYTES),
+		.limits =
+			{
+				.most = given(o->max_incidents, DEFAULT_INCIDENTS),
+				.most_bytes = given(o->max_incident_bytes, DEFAULT_INCIDENT_BYTES),
+				.min_free = given(o->min_free_bytes, DEFAULT_FREE_BYTES),
+			},
+	};
+	return triggers_make(o, &ret->triggers, err);
+}
+
+static int config_make(const struct options *o, struct serve_config *ret, struct err *err)
 {
 	ret->listen = o->listen ? o->listen : DEFAULT_LISTEN;
 	ret->auth = o->auth;
@@ -96,6 +158,7 @@ static void config_make(const struct options *o, struct serve_config *ret)
 	ret->interval_ns = o->interval_ns ? o->interval_ns : DEFAULT_INTERVAL_NS;
 	ret->for_ns = o->for_ns;
 	ret->quiet = o->quiet;
+	return box_make(o, &ret->box, err);
 }
 
 static int reload(void *arg, struct serve_config *ret, struct err *err)
@@ -103,9 +166,7 @@ static int reload(void *arg, struct serve_config *ret, struct err *err)
 	struct serving *s = arg;
 	int rc = settings_load(s, err);
 
-	if (!rc)
-		config_make(&s->o, ret);
-	return rc;
+	return rc ? rc : config_make(&s->o, ret, err);
 }
 
 static int serve_go(struct serving *s, struct session_result *result, struct err *err)
@@ -119,8 +180,9 @@ static int serve_go(struct serving *s, struct session_result *result, struct err
 	if (rc)
 		return rc;
 	cfg.scope_text = words.text;
-	config_make(&s->o, &cfg);
-	rc = serve_run(&cfg, reload, s, result, err);
+	rc = config_make(&s->o, &cfg, err);
+	if (!rc)
+		rc = serve_run(&cfg, reload, s, result, err);
 	scope_free(&cfg.capture);
 	return rc;
 }
@@ -166,6 +228,10 @@ const struct command command_serve = {
 		"Metrics are of the machine and of control groups, never of single processes, and "
 		"their number is bounded.\n\n"
 		"Each new finding and each OOM kill is a line of JSON on standard output.\n\n"
+		"The records of the last minutes are kept in memory, and written to --incidents as a "
+		"recording when something happens: an OOM kill, a long stall, high pressure, a "
+		"critical finding, SIGUSR1. `memwhy incidents` lists these recordings; any command "
+		"takes one with --input.\n\n"
 		"Only this machine can reach it unless --listen says otherwise. There is no TLS: "
 		"where others are to read it, put a proxy in front.\n\n"
 		"SIGHUP reads the files of --config and --auth again. What cannot change while it "

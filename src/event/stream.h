@@ -85,6 +85,10 @@ void stream_part(struct stream *s, u64 from_ns, u64 to_ns);
 bool stream_is_name(const struct rec *r);
 /* The same of a record that gives a name to a number; others are ignored, and so are times. */
 int stream_feed_name(struct stream *s, const struct rec *r);
+struct sink; /* event/sink.h */
+/* Sends what gives names to numbers, but for tasks, with the methods and the notes: for a recording
+ * that begins when these were told long ago. */
+int stream_send_names(const struct stream *s, struct sink *to);
 /* After the report of an interval (-i): what is fed from now on belongs to the next one. */
 void stream_interval_begin(struct stream *s);
 /* Nothing that was fed so far is in a report any more: tasks that have ended (TASK_OVER), and what

@@ -23,6 +23,13 @@ struct rec {
 	u64 time_ns;
 };
 
+/* Starts a record of a type whose first member is struct rec, zeroed. */
+#define REC_INIT(type_, kind_, time_ns_)                                              \
+	(type_)                                                                       \
+	{                                                                             \
+		.h = {.size = sizeof(type_), .kind = (kind_), .time_ns = (time_ns_)}, \
+	}
+
 /* How a user stack was had: flags of a REC_STACK, with the detail in the upper byte. On disk. */
 enum stack_method {
 	STACK_EXACT,   /* by call-frame information, to the outermost frame; or not told */

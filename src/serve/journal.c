@@ -99,6 +99,33 @@ void journal_kill(struct service *s, const struct rec *r)
 	line_end(s, &j);
 }
 
+void journal_incident(struct service *s, const struct written *w)
+{
+	_cleanup_str_ struct str out = {};
+	struct json j = {.out = &out};
+
+	line_begin(&j, w->failed ? "incident_lost" : "incident");
+	json_key(&j, "number");
+	json_u64(&j, w->incident.number);
+	if (!w->failed) {
+		char path[PATH_MAX];
+
+		incident_path(path, w->dir, &w->incident, false);
+		member(&j, "file", path);
+	}
+	member(&j, "kind", w->fired.kind);
+	json_key(&j, "reasons");
+	json_begin_array(&j);
+	for (u32 i = 0; i < w->fired.n; i++)
+		json_str(&j, w->fired.reasons[i]);
+	json_end_array(&j);
+	json_key(&j, "more");
+	json_u64(&j, w->fired.more);
+	if (w->failed)
+		member(&j, "error", w->why);
+	line_end(s, &j);
+}
+
 void journal_warn(struct service *s, const char *event, const char *text)
 {
 	_cleanup_str_ struct str out = {};

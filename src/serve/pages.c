@@ -1,13 +1,17 @@
 /* What the server answers: metrics, the state of the service, and its last report. */
+#include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/units.h"
 #include "render/render.h"
 #include "serve/service.h"
 
 #define ALIVE_NS (30 * NSEC_PER_SEC) /* a session that was not seen for longer hangs */
 #define PAGE_WIDTH 100
+#define INCIDENTS "/incidents"
 
 void service_page(struct service *s, const struct report *r)
 {
@@ -77,6 +81,65 @@ static void page_answer(struct service *s, struct http_answer *ret)
 		str_add(&ret->body, "The first interval is not over yet.\n");
 }
 
+static void not_found(struct http_answer *ret)
+{
+	ret->status = 404;
+	str_add(&ret->body,
+		"Not Found: there are /, /metrics, /incidents, /incidents/N and /healthz\n");
+}
+
+static void incident_line(const struct incident *i, struct str *out)
+{
+	time_t at = (time_t)i->time;
+	char when[32];
+	struct tm tm;
+
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &tm));
+	str_addf(out, "/incidents/%llu  %s  %s  %llu bytes\n", i->number, when, i->kind, i->bytes);
+}
+
+/* The report that was made as the incident was recorded. */
+static void incident_answer(struct service *s, const struct incident_list *l, const char *number,
+	struct http_answer *ret)
+{
+	char path[PATH_MAX];
+	u64 n;
+
+	if (parse_u64(number, 0, UINT64_MAX, &n)) {
+		not_found(ret);
+		return;
+	}
+	vec_each (i, &l->v) {
+		if (i->number != n)
+			continue;
+		incident_path(path, s->dir, i, true);
+		if (file_read(path, &ret->body))
+			str_addf(&ret->body,
+				"No report was written with it: memwhy incidents show %llu\n", n);
+		return;
+	}
+	not_found(ret);
+}
+
+static void incidents_answer(struct service *s, const char *rest, struct http_answer *ret)
+{
+	struct incident_list l;
+
+	if (!s->box || (*rest && *rest != '/') || incidents_list(s->dir, &l)) {
+		not_found(ret);
+		return;
+	}
+	if (*rest && rest[1]) {
+		incident_answer(s, &l, rest + 1, ret);
+	} else {
+		for (size_t n = l.v.n; n; n--)
+			incident_line(&l.v.v[n - 1], &ret->body);
+		if (!l.v.n)
+			str_add(&ret->body, "There are no incidents.\n");
+	}
+	incident_list_free(&l);
+}
+
 void service_answer(void *arg, const struct http_request *q, struct http_answer *ret)
 {
 	struct service *s = arg;
@@ -87,8 +150,9 @@ void service_answer(void *arg, const struct http_request *q, struct http_answer 
 		health_answer(s, ret);
 	} else if (!strcmp(q->path, "/")) {
 		page_answer(s, ret);
+	} else if (!strncmp(q->path, INCIDENTS, strlen(INCIDENTS))) {
+		incidents_answer(s, q->path + strlen(INCIDENTS), ret);
 	} else {
-		ret->status = 404;
-		str_add(&ret->body, "Not Found: there are /, /metrics and /healthz\n");
+		not_found(ret);
 	}
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "probes/oom/oom.h"
 #include "rules/rules.h"
 #include "serve/listen.h"
 #include "serve/service.h"
@@ -21,17 +22,47 @@ static int service_put(struct sink *sink, const struct rec *r)
 	struct service *s = (struct service *)sink; /* its first member */
 
 	metrics_feed(s->metrics, r);
-	if (r->kind == REC_OOM_KILL && r->size >= sizeof(struct rec))
+	if (s->box)
+		blackbox_put(s->box, &s->pipe->stream, r);
+	if (r->kind == REC_OOM_KILL && r->size >= sizeof(struct oom_kill))
 		journal_kill(s, r);
 	return s->pipe->sink.put(&s->pipe->sink, r);
+}
+
+static void counts_tell(struct service *s)
+{
+	struct serve_counts counts = {};
+
+	if (s->box)
+		blackbox_counts(s->box, &counts);
+	pthread_mutex_lock(&s->lock);
+	s->counts = counts;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* After a tick: all that was counted has names. */
+static void incident_write(struct service *s)
+{
+	struct written w;
+
+	blackbox_write(s->box, &s->pipe->stream, &w);
+	journal_incident(s, &w);
+	counts_tell(s);
 }
 
 static int service_tick(void *arg)
 {
 	struct service *s = arg;
+	u64 now = clock_mono_ns();
 	struct report r;
 	int rc;
 
+	if (s->box && blackbox_is_due(s->box))
+		incident_write(s);
+	/* A tick for an incident alone does not end the interval of the findings. */
+	if (now + TURN_NS < s->report_next_ns)
+		return 0;
+	s->report_next_ns = now + s->cfg.interval_ns;
 	report_init(&r, "check", &s->pipe->stream);
 	r.has_findings = true;
 	rc = pipeline_report(s->pipe, &r);
@@ -41,6 +72,8 @@ static int service_tick(void *arg)
 		metrics_findings(s->metrics, &r);
 		journal_findings(s, &r);
 		service_page(s, &r);
+		if (s->box)
+			blackbox_findings(s->box, &r);
 	}
 	report_destroy(&r);
 	pipeline_reset(s->pipe);
@@ -66,11 +99,12 @@ static int service_turn(void *arg)
 		notify_send(s->notify_fd, "READY=1\nSTATUS=All probes are attached.");
 		journal_warn(s, "ready", s->cfg.listen);
 	}
+	counts_tell(s);
 	if (s->watchdog_ns && now >= s->watchdog_next_ns) {
 		notify_send(s->notify_fd, "WATCHDOG=1");
 		s->watchdog_next_ns = now + s->watchdog_ns;
 	}
-	return 0;
+	return s->box && blackbox_is_due(s->box); /* 1: a tick, so that all has names */
 }
 
 /* A password is nobody else's business. */
@@ -108,6 +142,8 @@ static void service_reload(struct service *s)
 		cfg.interval_ns = s->cfg.interval_ns;
 		s->cfg = cfg;
 		metrics_limit(s->metrics, cfg.max_series);
+		if (s->box)
+			blackbox_config(s->box, &cfg.box);
 	}
 	journal_warn(s, rc ? "reload_failed" : "reloaded", rc ? err.msg : "");
 	notify_send(s->notify_fd, "READY=1");
@@ -115,6 +151,10 @@ static void service_reload(struct service *s)
 
 static int service_signal(void *arg, int number)
 {
+	struct service *s = arg;
+
+	if (number == SIGUSR1 && s->box)
+		blackbox_ask(s->box);
 	if (number == SIGHUP)
 		service_reload(arg);
 	return 0;
@@ -147,6 +187,12 @@ static int service_prepare(struct service *s, struct err *err)
 {
 	int rc = metrics_new(s->cfg.max_series, &s->metrics);
 
+	if (!rc)
+		rc = blackbox_new(&s->cfg.box, &s->box, err);
+	if (!rc && s->box) {
+		s->dir = strdup(s->cfg.box.dir);
+		rc = s->dir ? 0 : -ENOMEM;
+	}
 	s->pipe = calloc(1, sizeof(*s->pipe));
 	if (!rc)
 		rc = s->pipe ? pipeline_init(s->pipe) : -ENOMEM;
@@ -197,6 +243,8 @@ static void service_close(struct service *s)
 		pipeline_destroy(s->pipe);
 	free(s->pipe);
 	metrics_free(s->metrics);
+	blackbox_free(s->box);
+	free(s->dir);
 	vec_free(&s->told);
 	str_free(&s->page);
 	pthread_mutex_destroy(&s->lock);
@@ -219,6 +267,8 @@ int serve_run(const struct serve_config *cfg, serve_reload_fn reload, void *arg,
 	rc = service_prepare(&s, err);
 	if (!rc)
 		rc = service_session(&s, ret, err);
+	if (!rc && s.box && blackbox_is_pending(s.box)) /* what fired as it ended */
+		incident_write(&s);
 	service_close(&s);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #define MEMWHY_SERVE_SERVE_H
 
 #include "record/session.h"
+#include "serve/blackbox.h"
 
 struct serve_config {
 	const char *listen; /* see listen.h */
@@ -15,6 +16,7 @@ struct serve_config {
 	u64 for_ns;      /* 0: until told to end */
 	struct capture_options capture;
 	const char *scope_text;
+	struct blackbox_config box;
 	bool quiet; /* no lines on standard output */
 };
 

@@ -23,6 +23,9 @@ struct service {
 	void *reload_arg;
 	struct pipeline *pipe;
 	struct metrics *metrics;
+	struct blackbox *box; /* NULL: nothing is kept */
+	char *dir;            /* of incidents; set before the server begins */
+	u64 report_next_ns;   /* when the interval ends */
 	struct http *http;
 	int notify_fd;
 	u64 watchdog_ns, watchdog_next_ns, turn_next_ns;
@@ -42,6 +45,8 @@ void service_page(struct service *s, const struct report *r);
 /* Lines for the journal: one JSON object each. (journal.c) */
 void journal_findings(struct service *s, const struct report *r);
 void journal_kill(struct service *s, const struct rec *r);
+/* An incident that was written, or was not. */
+void journal_incident(struct service *s, const struct written *w);
 void journal_warn(struct service *s, const char *event, const char *text);
 
 #endif

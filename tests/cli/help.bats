@@ -188,7 +188,7 @@ load common
 # Live with --each where there are single events, and a recording of all probes with all keys.
 fields_described() { # COMMAND
 	local c=$1 ways=() way fields= missing
-	[ "$c" = doctor ] && ways=("doctor") || ways=("$c --input $run_mw --stacks $(by_all "$c")")
+	[[ $c == doctor || $c == incidents ]] && ways=("$c") || ways=("$c --input $run_mw --stacks $(by_all "$c")")
 	if has_option "$c" each; then
 		mw_ok $(live "$c") --for 50ms --each --record each.mw --out /dev/null || return
 		ways+=("$c --input each.mw --each")
@@ -222,7 +222,7 @@ example_adapt() { # LINE
 	cmd=$(cut -d' ' -f2 <<<"$line")
 	if [ "$cmd" = serve ]; then # not where another service may be
 		: >serve.conf
-		line=$(sed -E 's/--listen [^ ]+//; s/--config [^ ]+/--config serve.conf/' <<<"$line")" --listen unix:$PWD/serve.sock -q"
+		line=$(sed -E 's/--listen [^ ]+//; s/--config [^ ]+/--config serve.conf/' <<<"$line")" --listen unix:$PWD/serve.sock --incidents $PWD/inc -q"
 	fi
 	if [[ $line != *" -- "* && $line != *--for* && $line != *--input* ]] && has_option "$cmd" for; then
 		line="memwhy $cmd --for 50ms${line#memwhy "$cmd"}"
@@ -242,6 +242,8 @@ examples_work() { # COMMAND
 	while IFS= read -r line; do
 		# moves memory to a second node: tests/native/numa_capture.bats
 		[[ $line != *'numa try'* ]] || continue
+		# of an incident that is there: tests/native/incidents.bats
+		[[ $line != *'incidents show'* ]] || continue
 		for file in $(grep -oE '[a-z0-9_-]+\.(mw|memwhy)' <<<"$line"); do
 			[ -e "$file" ] || cp "$examples/$([ "$c" = diff ] && echo of_diff || echo of_all).mw" "$file"
 		done

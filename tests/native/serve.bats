@@ -7,7 +7,7 @@ setup_file() {
 	[ "$(id -u)" -eq 0 ] || return 0
 	export SERVE_DIR=$BATS_FILE_TMPDIR/serve
 	mkdir "$SERVE_DIR"
-	service_start "$SERVE_DIR" -i 2s --listen 127.0.0.1:29669
+	service_start "$SERVE_DIR" -i 2s --listen 127.0.0.1:29669 --incidents "$SERVE_DIR/incidents"
 	echo "$service" >"$SERVE_DIR/pid"
 }
 
@@ -187,7 +187,7 @@ vmstat() { # NAME
 @test "serve: a Unix socket, a file of settings read again at SIGHUP, users, and systemd is told" {
 	cat >"$BATS_TEST_TMPDIR/users" <<<'scraper:secret'
 	chmod 600 "$BATS_TEST_TMPDIR/users"
-	printf '# settings\nlisten unix:%s\nmax-series = 700\ninterval 1s\n' "$BATS_TEST_TMPDIR/s" >"$BATS_TEST_TMPDIR/conf"
+	printf '# settings\nlisten unix:%s\nmax-series = 700\ninterval 1s\nincidents %s\n' "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/i" >"$BATS_TEST_TMPDIR/conf"
 	python3 - "$BATS_TEST_TMPDIR" <<-'END' 3>&- &
 		import socket, sys, time
 		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(sys.argv[1] + "/notify"); s.settimeout(30)
@@ -218,9 +218,9 @@ vmstat() { # NAME
 
 @test "serve: refuses what it cannot do, and says why" {
 	for words in "--listen nowhere" "--listen 127.0.0.1:0" "--listen unix:relative" "--listen 127.0.0.1:29669" \
-		"--config /nonexistent" "--auth /nonexistent --listen unix:$BATS_TEST_TMPDIR/x"; do
+		"--config /nonexistent" "--on nothing" "--on-pressure 200" "--auth /nonexistent --listen unix:$BATS_TEST_TMPDIR/x"; do
 		status=0
-		timeout 10 "$MEMWHY" serve $words >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+		timeout 10 "$MEMWHY" serve --incidents "$BATS_TEST_TMPDIR/i" $words >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
 		echo "$words: $status $(<"$BATS_TEST_TMPDIR/err")"
 		[ "$status" -ne 0 ]
 		[ "$status" -ne 124 ]
@@ -229,7 +229,7 @@ vmstat() { # NAME
 	echo 'a:b' >"$BATS_TEST_TMPDIR/users"
 	chmod 644 "$BATS_TEST_TMPDIR/users"
 	status=0
-	"$MEMWHY" serve --listen "unix:$BATS_TEST_TMPDIR/x" --auth "$BATS_TEST_TMPDIR/users" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	"$MEMWHY" serve --no-incidents --listen "unix:$BATS_TEST_TMPDIR/x" --auth "$BATS_TEST_TMPDIR/users" 2>"$BATS_TEST_TMPDIR/err" || status=$?
 	[ "$status" -ne 0 ]
 	grep -q 'others may read' "$BATS_TEST_TMPDIR/err"
 }

@@ -1,0 +1,186 @@
+/* `memwhy incidents [list|show N]`: the recordings that the service has made. */
+#include "serve/incidents.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include <stdint.h>
+
+#include "base/units.h"
+#include "cmd/entries.h"
+#include "cmd/output.h"
+
+enum { C_NUMBER, C_TIME, C_KIND, C_BYTES, C_FILE, C_N };
+
+static const struct column columns[C_N] = {
+	[C_NUMBER] = {"number", "N", CELL_U64, UNIT_ID, 0,
+		"its number, for `memwhy incidents show N`"},
+	[C_TIME] = {"time", "WHEN", CELL_TEXT, UNIT_NONE, 0, "when it was recorded (UTC)"},
+	[C_KIND] = {"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
+		"what made the service record it: oom-kill, stall, pressure, limit, asked, or the "
+		"rule of a finding"},
+	[C_BYTES] = {"bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "what it takes on disk"},
+	[C_FILE] = {"file", "FILE", CELL_TEXT, UNIT_NONE, COL_WHOLE,
+		"the recording: any command takes it with --input"},
+};
+
+static const char *dir_of(const struct options *o)
+{
+	return o->incidents ? o->incidents : INCIDENTS_DIR;
+}
+
+static void list_fill(struct report *r, const struct options *o, const struct incident_list *l)
+{
+	struct table *t = report_table(r, "incidents", "Incidents", columns, C_N);
+	char path[PATH_MAX], when[32];
+
+	if (!t)
+		return;
+	t->empty = "There are no incidents.";
+	for (size_t n = l->v.n; n; n--) { /* the latest first */
+		const struct incident *i = &l->v.v[n - 1];
+		time_t at = (time_t)i->time;
+		struct cell *row = table_row(t);
+		struct tm tm;
+
+		if (!row)
+			return;
+		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &tm));
+		incident_path(path, dir_of(o), i, false);
+		row[C_NUMBER] = cell_u64(i->number);
+		row[C_TIME] = cell_text(report_text(r, "%s", when));
+		row[C_KIND] = cell_text(report_text(r, "%s", i->kind));
+		row[C_BYTES] = cell_u64(i->bytes);
+		row[C_FILE] = cell_text(report_text(r, "%s", path));
+	}
+	if (l->v.n)
+		report_next(r, "What the last one tells: `memwhy incidents show %llu`",
+			l->v.v[l->v.n - 1].number);
+}
+
+static int list(const struct options *o, const struct incident_list *l, struct err *err)
+{
+	struct stream nothing;
+	struct output out = {};
+	struct report r;
+	int rc = stream_init(&nothing);
+
+	if (rc)
+		return rc;
+	rc = output_open(o, &out, err);
+	if (!rc && !strcmp(o->format, "folded"))
+		rc = err_set(err, -EINVAL, "-o folded shows stacks, and a list has none");
+	if (!rc) {
+		report_init(&r, "incidents", &nothing);
+		output_select(&out, o, &r);
+		list_fill(&r, o, l);
+		rc = report_check(&r, err);
+		if (!rc)
+			rc = output_report(&out, &r, err);
+		report_destroy(&r);
+	}
+	if (out.file && output_close(&out, err) && !rc)
+		rc = -EIO;
+	stream_destroy(&nothing);
+	return rc;
+}
+
+/* As check tells of it. The recording may have been left by a service that was killed. */
+static int show(struct options *o, const struct incident_list *l, struct err *err)
+{
+	const struct command *check = command_find("check");
+	char path[PATH_MAX];
+	u64 number;
+
+	if (parse_u64(o->operands[1], 0, UINT64_MAX, &number)) {
+		err_set(err, -EINVAL, "incidents show: '%.40s' is not a number", o->operands[1]);
+		command_error(err);
+		return STATUS_USAGE;
+	}
+	vec_each (i, &l->v) {
+		struct options of = *o;
+
+		if (i->number != number)
+			continue;
+		incident_path(path, dir_of(o), i, false);
+		of.input = path;
+		of.n_operands = 0;
+		return check->run(check, &of);
+	}
+	err_set(err, -ENOENT, "there is no incident %llu in %s", number, dir_of(o));
+	err_hint(err, "memwhy incidents lists them");
+	command_error(err);
+	return STATUS_USAGE;
+}
+
+static int usage(struct err *err)
+{
+	err_set(err, -EINVAL, "incidents: list, or show and the number of one");
+	err_hint(err, "memwhy incidents show 3");
+	command_error(err);
+	return STATUS_USAGE;
+}
+
+static int incidents(const struct command *cmd, struct options *o)
+{
+	const char *what = o->n_operands ? o->operands[0] : "list";
+	bool shows = !strcmp(what, "show");
+	struct incident_list l;
+	struct err err = {};
+	int rc, status;
+
+	if ((!shows && strcmp(what, "list") != 0) ||
+		o->n_operands != (shows ? 2 : o->n_operands > 0))
+		return usage(&err);
+	rc = incidents_list(dir_of(o), &l);
+	if (rc) {
+		err_errno(&err, rc, "cannot read %s", dir_of(o));
+		command_error(&err);
+		return STATUS_NOT_SUPPORTED;
+	}
+	if (shows) {
+		status = show(o, &l, &err);
+		incident_list_free(&l);
+		return status;
+	}
+	rc = list(o, &l, &err);
+	incident_list_free(&l);
+	if (!rc)
+		return STATUS_DONE;
+	if (!err.code)
+		err_errno(&err, rc, "%s", cmd->name);
+	command_error(&err);
+	return command_status(rc);
+}
+
+static const char *const examples[] = {
+	"memwhy incidents",
+	"the incidents that `memwhy serve` recorded",
+	"memwhy incidents list -o json",
+	"the same for a program",
+	"memwhy incidents show 3",
+	"what was wrong in the minutes before the third one",
+	NULL,
+};
+
+static const struct view_table tables[] = {
+	{"incidents", columns, C_N, sizeof(columns[0])},
+	{},
+};
+
+const struct command command_incidents = {
+	.tables = (const struct view_table *const[]){tables, NULL},
+	.name = "incidents",
+	.summary = "What did the service record, and what happened then?",
+	.operands = "[list|show N]",
+	.n_operands = 2,
+	.groups = GROUP_INCIDENTS | GROUP_OUTPUT,
+	.details =
+		"Lists the recordings that memwhy serve made when something happened: the minutes "
+		"before an OOM kill, a long stall, high pressure or a critical finding. show N is "
+		"memwhy check over one of them; any other command takes its file with --input, on "
+		"any machine: memwhy oom --input FILE.",
+	.examples = examples,
+	.run = incidents,
+};

@@ -1,0 +1,201 @@
+/* See incidents.h. */
+#include "serve/incidents.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#define PREFIX "incident-"
+#define RECORDING ".mw"
+#define REPORT ".txt"
+
+/* incident-000012-20261124T124001Z-oom-kill.mw */
+static bool name_parse(const char *name, struct incident *ret)
+{
+	struct tm tm = {};
+	const char *rest;
+	char *end;
+	size_t n;
+
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !isdigit((unsigned char)name[9]))
+		return false;
+	ret->number = strtoull(name + strlen(PREFIX), &end, 10);
+	rest = *end == '-' ? strptime(end + 1, "%Y%m%dT%H%M%SZ-", &tm) : NULL;
+	n = rest ? strlen(rest) : 0;
+	if (n <= strlen(RECORDING) || strcmp(rest + n - strlen(RECORDING), RECORDING) != 0 ||
+		strlen(name) - strlen(RECORDING) >= sizeof(ret->name))
+		return false;
+	ret->time = (u64)timegm(&tm);
+	snprintf(ret->kind, sizeof(ret->kind), "%.*s", (int)(n - strlen(RECORDING)), rest);
+	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(strlen(name) - strlen(RECORDING)),
+		name);
+	return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct incident *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int incidents_list(const char *dir, struct incident_list *ret)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int rc = 0;
+
+	*ret = (struct incident_list){};
+	if (!d)
+		return errno == ENOENT ? 0 : -errno;
+	while (!rc && (e = readdir(d))) {
+		struct incident i = {};
+		struct stat st;
+
+		if (!name_parse(e->d_name, &i) ||
+			fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+			!S_ISREG(st.st_mode))
+			continue;
+		i.bytes = (u64)st.st_blocks * 512;
+		ret->bytes += i.bytes;
+		rc = vec_push(&ret->v, i);
+	}
+	closedir(d);
+	if (rc)
+		incident_list_free(ret);
+	else if (ret->v.n)
+		qsort(ret->v.v, ret->v.n, sizeof(ret->v.v[0]), by_number);
+	return rc;
+}
+
+void incident_list_free(struct incident_list *l)
+{
+	vec_free(&l->v);
+}
+
+void incident_path(char ret[PATH_MAX], const char *dir, const struct incident *i, bool report)
+{
+	snprintf(ret, PATH_MAX, "%s/%s%s", dir, i->name, report ? REPORT : RECORDING);
+}
+
+/* All parts of the path but the last are as others see them. */
+int incidents_prepare(const char *dir, struct err *err)
+{
+	char path[PATH_MAX];
+	int rc = 0;
+
+	if (snprintf(path, sizeof(path), "%s", dir) >= (int)sizeof(path) - 128)
+		return err_errno(err, -ENAMETOOLONG, "--incidents");
+	for (char *p = path + 1; *p && !rc; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(path, 0755) && errno != EEXIST)
+			rc = -errno;
+		*p = '/';
+	}
+	if (!rc && mkdir(path, 0700) && errno != EEXIST)
+		rc = -errno;
+	if (!rc && access(path, W_OK | X_OK))
+		rc = -errno;
+	if (rc) {
+		err_errno(err, rc, "--incidents: cannot write to %s", dir);
+		return err_hint(
+			err, "--incidents DIR names another directory, --no-incidents none");
+	}
+	return 0;
+}
+
+void incident_remove(const char *dir, const struct incident *i)
+{
+	char path[PATH_MAX];
+
+	incident_path(path, dir, i, true);
+	unlink(path);
+	incident_path(path, dir, i, false);
+	unlink(path);
+}
+
+/* The space that may be used, beyond what is to be left to others. */
+static bool has_space(const char *dir, u64 min_free, u64 expected)
+{
+	struct statvfs fs;
+
+	return !statvfs(dir, &fs) && (u64)fs.f_bavail * fs.f_frsize >= min_free + expected;
+}
+
+int incident_begin(const char *dir, const struct incident_limits *limits, const char *kind,
+	u64 expected_bytes, struct incident *ret)
+{
+	struct incident_list l;
+	char when[32];
+	struct tm tm;
+	time_t now = (time_t)(clock_wall_ns() / NSEC_PER_SEC);
+	size_t first = 0;
+	int rc = incidents_list(dir, &l);
+
+	if (rc)
+		return rc;
+	*ret = (struct incident){.time = (u64)now};
+	ret->number = l.v.n ? l.v.v[l.v.n - 1].number + 1 : 1;
+	rc = has_space(dir, limits->min_free, expected_bytes) ? 0 : -ENOSPC;
+	while (!rc && first < l.v.n &&
+		(l.v.n - first >= limits->most || l.bytes + expected_bytes > limits->most_bytes)) {
+		l.bytes -= MIN(l.bytes, l.v.v[first].bytes);
+		incident_remove(dir, &l.v.v[first++]);
+	}
+	incident_list_free(&l);
+	gmtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
+	snprintf(ret->kind, sizeof(ret->kind), "%s", kind);
+	snprintf(ret->name, sizeof(ret->name), PREFIX "%06llu-%s-%.20s", ret->number, when, kind);
+	return rc;
+}
+
+/* Descriptors to be put on the disk, and closed. */
+struct syncing {
+	int fds[3];
+};
+
+static void *sync_thread(void *arg)
+{
+	_cleanup_free_ struct syncing *s = arg;
+
+	for (size_t i = 0; i < ARRAY_SIZE(s->fds); i++) {
+		if (s->fds[i] < 0)
+			continue;
+		fsync(s->fds[i]);
+		close(s->fds[i]);
+	}
+	return NULL;
+}
+
+void incident_sync(const char *dir, const struct incident *i)
+{
+	struct syncing *s = calloc(1, sizeof(*s));
+	char path[PATH_MAX];
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (!s)
+		return;
+	incident_path(path, dir, i, false);
+	s->fds[0] = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	incident_path(path, dir, i, true);
+	s->fds[1] = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	s->fds[2] = open(dir, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &attr, sync_thread, s))
+		sync_thread(s); /* at once, then */
+	pthread_attr_destroy(&attr);
+}

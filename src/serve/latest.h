@@ -1,0 +1,26 @@
+/*
+ * The latest of what has a state. Many records say how something is, and come again only when that
+ * changes: what a ring of the last minutes has dropped of them is still true. Keeps one record for
+ * each thing; things of tasks go with the task.
+ */
+#ifndef MEMWHY_SERVE_LATEST_H
+#define MEMWHY_SERVE_LATEST_H
+
+#include "event/sink.h"
+#include "event/stream.h"
+
+struct latest;
+
+int latest_new(struct latest **ret);
+void latest_free(struct latest *l);
+/* Kinds without a state are ignored. Where memory is short, or there are too many things, what came
+ * is not kept. */
+void latest_put(struct latest *l, const struct rec *r);
+/* The loss of a probe, or the cost, as it was told last; NULL: it was not. */
+const struct rec_loss *latest_loss(const struct latest *l, const char *probe);
+const struct rec_cost *latest_cost(const struct latest *l);
+/* Sends all but losses and cost, as of this time. */
+int latest_send(const struct latest *l, u64 time_ns, struct sink *to);
+u64 latest_bytes(const struct latest *l);
+
+#endif

@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# The black box of `memwhy serve`: what makes it write, what is in what it wrote, and what a full disk
+# and a sudden end do to it.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_DIRNAME/../.." || exit 1
+	name=memwhy-test-$$-$BATS_TEST_NUMBER
+	export MEMWHY_CGROUP_FILE=$BATS_TEST_TMPDIR/group
+	dir=$BATS_TEST_TMPDIR/incidents
+	lines=$BATS_TEST_TMPDIR/lines
+	mounted=
+}
+
+teardown() {
+	jobs -p | xargs -r kill 2>/dev/null || true
+	wait 2>/dev/null || true
+	[ -z "$mounted" ] || umount "$mounted"
+}
+
+# Starts a service that records to $dir: $service.
+service_start() {
+	"$MEMWHY" serve --listen "unix:$BATS_TEST_TMPDIR/s" --incidents "$dir" "$@" >"$lines" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	service=$!
+	wait_for 'grep -q "\"ready\"" "$lines" || ! kill -0 $service 2>/dev/null'
+}
+
+service_stop() {
+	kill "$service"
+	wait "$service"
+}
+
+metric() { # SERIES
+	curl -sS --unix-socket "$BATS_TEST_TMPDIR/s" http://localhost/metrics |
+		awk -v series="$1" 'substr($0, 1, length(series) + 1) == series " " { print $NF }'
+}
+
+ask() {
+	kill -USR1 "$service"
+}
+
+# A kill in a group of 32 MiB.
+kill_one() {
+	tools/with-cgroup "$name" 33554432 sh -c 'd=$(cat "$MEMWHY_CGROUP_FILE")
+		echo 0 >"$d/memory.swap.max" || echo 0 >"$d/memory.swappiness"
+		exec "$@"' sh "$WORKLOADS/oom_grow" -s 8 -r 50 >"$BATS_TEST_TMPDIR/grow" 2>/dev/null || status=$?
+	[ "$status" -ne 3 ] || skip "no memory controller"
+}
+
+# The file of the last incident with such a reason; others on this machine may have processes killed too.
+file() { # PATTERN
+	jq -rs "[.[] | select(.event == \"incident\" and (.reasons | any(test(\"$1\"))))] | last | .file" "$lines"
+}
+
+# How many were asked for and written, or not.
+asked() { # EVENT
+	jq -s "[.[] | select(.event == \"$1\" and (.reasons | any(test(\"asked\"))))] | length" "$lines"
+}
+
+@test "incidents: an OOM kill is recorded with what led to it, for any command" {
+	status=0
+	service_start -i 3s
+	kill_one
+	wait_for '[ "$(file "/$name")" != null ]'
+	service_stop
+	grown=$(awk '/ready/ { print $2; exit }' "$BATS_TEST_TMPDIR/grow")
+	jq -es "any(.event == \"incident\" and .kind == \"oom-kill\" and (.reasons[] | test(\"oom_grow \\\\($grown\\\\) of /$name\")))" "$lines"
+	"$MEMWHY" oom --input "$(file "/$name")" -o json >"$BATS_TEST_TMPDIR/oom"
+	jq -e ".rows[] | select(.table == \"kills\" and .pid == $grown and .cgroup == \"/$name\" and .rss_bytes > 20e6)" "$BATS_TEST_TMPDIR/oom"
+	jq -e '.damage == null and .interval.seconds > 0.2' "$BATS_TEST_TMPDIR/oom"
+	number=$("$MEMWHY" incidents --incidents "$dir" -o json | jq ".rows[] | select(.file == \"$(file "/$name")\") | .number")
+	"$MEMWHY" incidents show "$number" --incidents "$dir" >"$BATS_TEST_TMPDIR/shown"
+	grep -q "CRITICAL.*$name.*OOM killer" "$BATS_TEST_TMPDIR/shown"
+	grep -q "serve: the OOM killer took oom_grow" "$BATS_TEST_TMPDIR/shown"
+	grep -q "CRITICAL.*$name" "$dir"/*.txt
+	[ "$(stat -c %a "$dir")" = 700 ]
+	[ "$(stat -c %a "$(file "/$name")")" = 600 ]
+}
+
+@test "incidents: what the ring has dropped is known all the same: states, names, sums since then" {
+	service_start -i 1s --keep 6s --on never
+	"$WORKLOADS/touch" 8 < <(sleep 12; echo go; sleep 60) >"$BATS_TEST_TMPDIR/out" 3>&- &
+	wait_for 'grep -q ready "$BATS_TEST_TMPDIR/out"'
+	wait_for '[ "$(wc -l <"$BATS_TEST_TMPDIR/out")" -ge 2 ]'
+	sleep 1.2
+	minor=$(tail -n1 "$BATS_TEST_TMPDIR/out" | cut -d' ' -f1)
+	ask
+	wait_for '[ "$(asked incident)" -eq 1 ]'
+	service_stop
+	# The ring reaches back 6 s and the rest of a chunk, not to the start.
+	"$MEMWHY" faults --input "$(file asked)" -o json >"$BATS_TEST_TMPDIR/f"
+	jq -c '.interval, .lost, .events' "$BATS_TEST_TMPDIR/f"
+	jq -e '.damage == null and .interval.seconds < 29 and .interval.seconds > 1' "$BATS_TEST_TMPDIR/f"
+	[ "$(jq '[.rows[] | select(.comm == "touch" and .count != null) | .count] | add' "$BATS_TEST_TMPDIR/f")" -eq "$minor" ]
+	# All processes and frames that rows name have names.
+	jq -e '[.rows[] | select(.table == "process") | select(.comm == "?" or .comm == "")] | length == 0' "$BATS_TEST_TMPDIR/f"
+	# Counters of the kernel that did not change meanwhile, settings, memory in all.
+	"$MEMWHY" thp --input "$(file asked)" -o json | jq -e '[.rows[] | select(.table == "settings")] | length > 3'
+	"$MEMWHY" check --input "$(file asked)" -o json | jq -e '.schema == "memwhy/1"'
+	jq -e '(.events | add) >= '"$minor" "$BATS_TEST_TMPDIR/f"
+}
+
+@test "incidents: a group at its limit is a reason where that is asked for; what is not asked for is none" {
+	service_start -i 1s --on never --on-limit --on-pressure 100 --on-stall 1h
+	tools/with-cgroup "$name" 33554432 sh -c 'sleep 2; "$@"; sleep 3' sh dd if=/dev/zero of="$BATS_TEST_TMPDIR/big" bs=1M count=100 status=none || status=$?
+	[ "${status:-0}" -ne 3 ] || skip "no memory controller"
+	wait_for '[ "$(file "/$name was at its memory limit")" != null ]'
+	service_stop
+	! jq -es 'any(.kind == "pressure" or .kind == "stall")' "$lines" || false
+}
+
+@test "incidents: rotation by number; a disk that would be filled keeps the old ones, and it is counted" {
+	mkdir "$dir"
+	mount -t tmpfs -o size=6m tmpfs "$dir"
+	mounted=$dir
+	service_start -i 1s --on never --max-incidents 2 --min-free 1M
+	for n in 1 2 3; do
+		ask
+		wait_for '[ "$(asked incident)" -ge $n ]'
+	done
+	kept=$("$MEMWHY" incidents --incidents "$dir" -o json | jq -c '[.rows[].number]')
+	jq -e 'length == 2 and .[0] >= 3' <<<"$kept"
+	[ "$(metric 'memwhy_incidents_total{result="written"}')" -ge 3 ]
+	[ "$(metric memwhy_incidents_kept)" -eq 2 ]
+	dd if=/dev/zero of="$dir/full" bs=64k status=none 2>/dev/null || true
+	ask
+	wait_for '[ "$(asked incident_lost)" -ge 1 ]'
+	[ "$("$MEMWHY" incidents --incidents "$dir" -o json | jq -c '[.rows[].number]')" = "$kept" ]
+	[ "$(metric 'memwhy_incidents_total{result="skipped"}')" -ge 1 ]
+	service_stop
+}
+
+@test "incidents: a disk that becomes full while one is written: what was there stays, nothing half is left" {
+	mkdir "$dir"
+	mount -t tmpfs -o size=200k tmpfs "$dir"
+	mounted=$dir
+	service_start -i 1s --on never --min-free 1
+	"$MEMWHY" serve --help >/dev/null # some faults
+	cp /etc/passwd "$dir/other"
+	ask
+	wait_for '[ "$(asked incident_lost)" -ge 1 ]'
+	cat "$lines"
+	cmp /etc/passwd "$dir/other"
+	[ "$("$MEMWHY" incidents --incidents "$dir" -o json | jq '.rows | length')" -eq 0 ]
+	[ $(($(metric 'memwhy_incidents_total{result="failed"}') + $(metric 'memwhy_incidents_total{result="skipped"}'))) -ge 1 ]
+	service_stop
+}
+
+@test "incidents: the command refuses what is none" {
+	for words in "show" "show x" "show 99" "list 1" "nothing"; do
+		status=0
+		"$MEMWHY" incidents $words --incidents "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+		echo "$words: $status $(<"$BATS_TEST_TMPDIR/err")"
+		[ "$status" -eq 2 ]
+		grep -q '^memwhy: ' "$BATS_TEST_TMPDIR/err"
+	done
+	[ "$("$MEMWHY" incidents --incidents /nonexistent -o json | jq -c .rows)" = "[]" ]
+}

@@ -1,0 +1,407 @@
+/* The service's parts that need no kernel: requests, settings, the text formats, the ring,
+ * triggers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "probes/oom/oom.h"
+#include "probes/stalls/stalls.h"
+#include "probes/system/system.h"
+#include "serve/exposition.h"
+#include "serve/listen.h"
+#include "serve/request.h"
+#include "serve/ring.h"
+#include "serve/settings.h"
+#include "serve/triggers.h"
+
+static int parse(const char *text, struct http_request *q)
+{
+	return http_request_parse(text, strlen(text), q);
+}
+
+static void test_request(void **state)
+{
+	struct http_request q;
+
+	(void)state;
+	assert_int_equal(parse("GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\n\r\n", &q), REQUEST_WHOLE);
+	assert_string_equal(q.path, "/metrics");
+	assert_false(q.head || q.gzip || q.openmetrics);
+	assert_int_equal(parse("HEAD / HTTP/1.0\n\n", &q), REQUEST_WHOLE);
+	assert_true(q.head);
+	assert_int_equal(parse("GET / HTTP/1.1\r\naccept-ENCODING: deflate, gzip;q=0.5\r\n"
+			       "Authorization: basic YTpi\r\n\r\n",
+				 &q),
+		REQUEST_WHOLE);
+	assert_true(q.gzip);
+	assert_string_equal(q.basic, "YTpi");
+	assert_int_equal(
+		parse("GET / HTTP/1.1\r\nAccept-Encoding: gzip;q=0\r\n\r\n", &q), REQUEST_WHOLE);
+	assert_false(q.gzip);
+	for (const char *whole = "GET / HTTP/1.1\r\nA: b\r\n\r\n", *p = whole; *p; p++)
+		assert_int_equal(http_request_parse(whole, (size_t)(p - whole), &q), REQUEST_PART);
+	assert_int_equal(parse("POST / HTTP/1.1\r\n\r\n", &q), 405);
+	assert_int_equal(parse("GET / HTTP/2.0\r\n\r\n", &q), 505);
+	assert_int_equal(parse("GET nothing HTTP/1.1\r\n\r\n", &q), 400);
+	assert_int_equal(parse("GET /\x01 HTTP/1.1\r\n\r\n", &q), 400);
+	assert_int_equal(parse("GET / HTTP/1.1\r\nno header\r\n\r\n", &q), 400);
+	assert_int_equal(parse("\r\n", &q), 400);
+}
+
+static void test_request_accept(void **state)
+{
+	static const struct {
+		const char *accept;
+		bool open;
+	} cases[] = {
+		{"application/openmetrics-text;version=1.0.0,text/plain;q=0.5", true},
+		{"text/plain;version=0.0.4;q=0.5,application/openmetrics-text;q=0.75", true},
+		{"application/openmetrics-text;q=0.2,text/plain;q=0.3", false},
+		{"application/openmetrics-text;q=0", false},
+		{"application/openmetrics-textual", false},
+		{"*/*", false},
+	};
+	char text[300];
+	struct http_request q;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nAccept: %s\r\n\r\n",
+			cases[i].accept);
+		assert_int_equal(parse(text, &q), REQUEST_WHOLE);
+		assert_int_equal(q.openmetrics, cases[i].open);
+	}
+}
+
+static void test_request_limits(void **state)
+{
+	static char text[REQUEST_MAX + 1];
+	struct http_request q;
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	assert_int_equal(http_request_parse(text, REQUEST_MAX, &q), 431);
+	memcpy(text, "GET / HTTP/1.1\r\nX: ", 19);
+	assert_int_equal(http_request_parse(text, REQUEST_MAX - 1, &q), REQUEST_PART);
+	assert_int_equal(http_request_parse(text, REQUEST_MAX, &q), 431);
+	memcpy(text, "GET /", 5);
+	memset(text + 5, 'a', REQUEST_PATH_MAX);
+	memcpy(text + 5 + REQUEST_PATH_MAX, " HTTP/1.1\r\n\r\n", 13);
+	assert_int_equal(http_request_parse(text, 18 + REQUEST_PATH_MAX, &q), 414);
+}
+
+static void test_settings(void **state)
+{
+	struct settings s;
+	struct err err = {};
+
+	(void)state;
+	assert_int_equal(
+		settings_parse("# all\n\nlisten 127.0.0.1:1\n  keep = 5m \r\non-limit\nauth=/a b",
+			"f", &s, &err),
+		0);
+	assert_int_equal(s.words.n, 5);
+	assert_string_equal(s.words.v[1], "--listen=127.0.0.1:1");
+	assert_string_equal(s.words.v[2], "--keep=5m");
+	assert_string_equal(s.words.v[3], "--on-limit");
+	assert_string_equal(s.words.v[4], "--auth=/a b");
+	assert_null(s.words.v[5]);
+	settings_free(&s);
+	assert_int_equal(settings_parse("a 1\n--listen x\n", "f", &s, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "line 2"));
+	assert_int_equal(settings_parse("li$ten x", "f", &s, &err), -EINVAL);
+}
+
+static void test_listen(void **state)
+{
+	struct listen_address a;
+	struct err err = {};
+
+	(void)state;
+	assert_int_equal(listen_parse("127.0.0.1:9669", &a, &err), 0);
+	assert_true(a.local);
+	assert_int_equal(listen_parse("[::1]:80", &a, &err), 0);
+	assert_true(a.local);
+	assert_int_equal(listen_parse(":80", &a, &err), 0);
+	assert_false(a.local);
+	assert_int_equal(listen_parse("10.0.0.1:80", &a, &err), 0);
+	assert_false(a.local);
+	assert_int_equal(listen_parse("unix:/run/x", &a, &err), 0);
+	assert_true(a.local);
+	for (const char *const *bad = (const char *const[]){"", "x", "127.0.0.1", "127.0.0.1:0",
+		     "127.0.0.1:70000", "host:80", "unix:x", "::1:80:", NULL};
+		*bad; bad++)
+		assert_int_equal(listen_parse(*bad, &a, &err), -EINVAL);
+}
+
+static void test_exposition(void **state)
+{
+	static const struct metric seconds = {"a_seconds", METRIC_COUNTER, "seconds", "Some."};
+	static const struct metric took = {"b_seconds", METRIC_HISTOGRAM, "seconds", "Took."};
+	u64 slots[32] = {[5] = 1, [11] = 2, [31] = 4};
+	_cleanup_str_ struct str out = {}, l = {};
+	struct exposition e = {.out = &out, .format = EXPOSITION_OPENMETRICS};
+
+	(void)state;
+	label_add(&l, "x", "a\"b\\c\nd\xff");
+	label_add_u64(&l, "n", 7);
+	assert_string_equal(str_get(&l), "x=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\",n=\"7\"");
+	exposition_family(&e, &seconds);
+	exposition_seconds(&e, "k=\"v\"", 18446744073709551615ULL);
+	assert_string_equal(str_get(&out), "# HELP a_seconds Some.\n# TYPE a_seconds counter\n"
+					   "# UNIT a_seconds seconds\n"
+					   "a_seconds_total{k=\"v\"} 18446744073.709551615\n");
+	str_clear(&out);
+	exposition_family(&e, &took);
+	exposition_histogram(&e, NULL, slots, 32, 1500000000);
+	assert_non_null(strstr(str_get(&out), "b_seconds_bucket{le=\"1.024e-06\"} 1\n"));
+	assert_non_null(strstr(str_get(&out), "b_seconds_bucket{le=\"2.048e-06\"} 3\n"));
+	assert_non_null(strstr(str_get(&out), "b_seconds_bucket{le=\"1.073741824\"} 3\n"
+					      "b_seconds_bucket{le=\"+Inf\"} 7\n"
+					      "b_seconds_sum 1.500000000\nb_seconds_count 7\n"));
+	assert_int_equal(e.series, 25);
+}
+
+/* Counts what a ring sends. */
+struct seen {
+	struct sink sink;
+	u64 kinds[REC_KINDS];
+	u64 value, session_ns, lost, oldest_ns, newest_ns;
+	bool session_first, over;
+};
+
+static int seen_put(struct sink *sink, const struct rec *r)
+{
+	struct seen *s = (struct seen *)sink;
+
+	s->kinds[r->kind]++;
+	if (r->kind == REC_SESSION)
+		s->session_ns = r->time_ns;
+	if (r->kind == REC_SYSTEM_VALUE)
+		s->value = ((const struct system_value *)r)->value;
+	if (r->kind == REC_LOSS)
+		s->lost = ((const struct rec_loss *)r)->lost;
+	if (r->kind == REC_STALLS_AGG) {
+		s->oldest_ns = s->oldest_ns ? s->oldest_ns : r->time_ns;
+		s->newest_ns = r->time_ns;
+	}
+	s->over |= task_is_over(r);
+	assert_true(r->kind == REC_HOST || s->kinds[REC_HOST]);
+	return 0;
+}
+
+static struct stream names_make(void)
+{
+	struct stream s;
+	struct rec_host host = REC_INIT(struct rec_host, REC_HOST, 0);
+	struct rec_session session = REC_INIT(struct rec_session, REC_SESSION, NSEC_PER_SEC);
+
+	assert_int_equal(stream_init(&s), 0);
+	assert_int_equal(stream_feed(&s, &host.h), 0);
+	assert_int_equal(stream_feed(&s, &session.h), 0);
+	return s;
+}
+
+static void put(struct ring *r, const struct rec *rec)
+{
+	ring_put(r, rec);
+}
+
+static void test_ring(void **state)
+{
+	static const char *const why[] = {"because", NULL};
+	struct system_value v = REC_INIT(struct system_value, REC_SYSTEM_VALUE, NSEC_PER_SEC);
+	struct rec_task gone = REC_INIT(struct rec_task, REC_TASK, 0), stays = gone;
+	struct rec_loss loss = REC_INIT(struct rec_loss, REC_LOSS, NSEC_PER_SEC);
+	struct stream names = names_make();
+	struct seen seen = {.sink = {seen_put}}, again = seen;
+	struct ring *r;
+	struct ring_state st;
+
+	(void)state;
+	assert_int_equal(ring_new(60 * NSEC_PER_SEC, 4 << 20, &r), 0);
+	v.value = 42;
+	v.source = SYSTEM_SYSCTL;
+	strcpy(v.name, "vm.swappiness");
+	put(r, &v.h);
+	gone.tgid = 1, stays.tgid = 2;
+	put(r, &gone.h);
+	put(r, &stays.h);
+	loss.lost = 10;
+	strcpy(loss.probe, "stalls");
+	put(r, &loss.h);
+	for (u64 s = 1; s <= 600; s++) {
+		struct stalls_agg a = REC_INIT(struct stalls_agg, REC_STALLS_AGG, s * NSEC_PER_SEC);
+
+		a.count = s;
+		put(r, &a.h);
+		if (s == 300) {
+			gone.h.flags = TASK_OVER;
+			put(r, &gone.h);
+		}
+	}
+	loss.h.time_ns = 600 * NSEC_PER_SEC;
+	loss.lost = 13;
+	put(r, &loss.h);
+	assert_int_equal(ring_send(r, &names, why, &seen.sink), 0);
+	assert_int_equal(seen.kinds[REC_NOTE], 1);
+	assert_int_equal(seen.kinds[REC_END], 1);
+	assert_int_equal(seen.value, 42);          /* sent once, ten minutes ago */
+	assert_int_equal(seen.kinds[REC_TASK], 1); /* one has ended */
+	assert_false(seen.over);
+	assert_int_equal(seen.lost, 3);
+	assert_int_equal(seen.newest_ns, 600 * NSEC_PER_SEC);
+	/* As far back as asked for, and the rest of a chunk. */
+	assert_true(seen.oldest_ns <= 540 * NSEC_PER_SEC);
+	assert_true(seen.oldest_ns >= 500 * NSEC_PER_SEC);
+	assert_true(seen.session_ns < seen.oldest_ns);
+	st = ring_state(r);
+	assert_int_equal(st.begin_ns, seen.oldest_ns);
+	/* What was sent can be sent again. */
+	assert_int_equal(ring_send(r, &names, why, &again.sink), 0);
+	assert_memory_equal(seen.kinds, again.kinds, sizeof(seen.kinds));
+	ring_free(r);
+	stream_destroy(&names);
+}
+
+static void test_ring_bytes(void **state)
+{
+	struct stream names = names_make();
+	struct ring *r;
+
+	(void)state;
+	assert_int_equal(ring_new(3600 * NSEC_PER_SEC, 1 << 20, &r), 0);
+	for (u32 i = 0; i < 100000; i++) {
+		struct stalls_agg a =
+			REC_INIT(struct stalls_agg, REC_STALLS_AGG, (1 + i) * NSEC_PER_MSEC);
+
+		for (size_t k = 0; k < AGG_SLOTS; k++) /* as good as random */
+			a.hist[k] = (u32)((i * 2654435761U + k * 40503U) * 2246822519U);
+		put(r, &a.h);
+	}
+	assert_true(ring_state(r).bytes < (1 << 20) + (512 << 10));
+	assert_true(ring_state(r).records < 100000);
+	assert_true(ring_state(r).records > 500);
+	assert_int_equal(ring_state(r).dropped, 0);
+	ring_free(r);
+	stream_destroy(&names);
+}
+
+static const struct trigger_config triggers_usual = {.on_level = LEVEL_WARNING,
+	.on_stall_ns = 5 * NSEC_PER_SEC,
+	.on_pressure = 6000,
+	.again_ns = NSEC_PER_SEC};
+
+static void test_triggers(void **state)
+{
+	struct stalls_agg a = REC_INIT(struct stalls_agg, REC_STALLS_AGG, 1);
+	struct system_pressure p = REC_INIT(struct system_pressure, REC_SYSTEM_PRESSURE, 1);
+	struct stream names = names_make();
+	struct triggers *t;
+	struct fired f;
+
+	(void)state;
+	assert_int_equal(triggers_new(&triggers_usual, &t), 0);
+	/* Many that are short are no long one, also where the longest ever was. */
+	a.count = 100, a.total_ns = 100 * NSEC_PER_SEC, a.max_ns = NSEC_PER_SEC, a.hist[30] = 100;
+	triggers_feed(t, &names, &a.h);
+	assert_int_equal(triggers_pending(t), 0);
+	a.max_ns = 6 * NSEC_PER_SEC; /* news */
+	triggers_feed(t, &names, &a.h);
+	triggers_take(t, &f);
+	assert_int_equal(f.n, 1);
+	assert_string_equal(f.kind, "stall");
+	p.resource = SYSTEM_MEMORY, p.some_avg10 = 5999;
+	triggers_feed(t, &names, &p.h);
+	p.resource = SYSTEM_IO, p.some_avg10 = 9000;
+	triggers_feed(t, &names, &p.h);
+	assert_int_equal(triggers_pending(t), 0);
+	p.resource = SYSTEM_MEMORY;
+	triggers_feed(t, &names, &p.h);
+	triggers_feed(t, &names, &p.h); /* rests */
+	triggers_ask(t);
+	assert_true(triggers_pending(t) != 0);
+	triggers_take(t, &f);
+	assert_int_equal(f.n, 2);
+	assert_string_equal(f.kind, "pressure");
+	assert_int_equal(triggers_pending(t), 0);
+	triggers_free(t);
+	stream_destroy(&names);
+}
+
+static void test_triggers_stall_by_hist(void **state)
+{
+	struct stalls_agg a = REC_INIT(struct stalls_agg, REC_STALLS_AGG, 1);
+	struct trigger_config cfg = triggers_usual;
+	struct stream names = names_make();
+	struct triggers *t;
+	struct fired f;
+
+	(void)state;
+	cfg.again_ns = 0;
+	assert_int_equal(triggers_new(&cfg, &t), 0);
+	a.count = 1, a.total_ns = a.max_ns = 9 * NSEC_PER_SEC, a.hist[31] = 1;
+	triggers_feed(t, &names, &a.h);
+	triggers_take(t, &f);
+	assert_int_equal(f.n, 1);
+	/* Not the longest ever, but long: two in the last slot with 12 s in all. */
+	a.count = 3, a.total_ns = 12 * NSEC_PER_SEC + 1000, a.hist[31] = 2, a.hist[5] = 1;
+	triggers_feed(t, &names, &a.h);
+	triggers_take(t, &f);
+	assert_int_equal(f.n, 1);
+	a.total_ns = 9 * NSEC_PER_SEC; /* 4.5 s on average: not known to be long */
+	triggers_feed(t, &names, &a.h);
+	assert_int_equal(triggers_pending(t), 0);
+	triggers_free(t);
+	stream_destroy(&names);
+}
+
+static void test_triggers_findings(void **state)
+{
+	struct stream names = names_make();
+	struct triggers *t;
+	struct report r;
+	struct fired f;
+
+	(void)state;
+	assert_int_equal(triggers_new(&triggers_usual, &t), 0);
+	report_init(&r, "check", &names);
+	report_finding(&r, LEVEL_RISK, "swap")->title = "a risk";
+	report_finding(&r, LEVEL_CRITICAL, "oom")->title = "fires by itself";
+	triggers_findings(t, &r);
+	assert_int_equal(triggers_pending(t), 0);
+	report_finding(&r, LEVEL_WARNING, "stalls")->title = "a warning";
+	triggers_findings(t, &r);
+	triggers_findings(t, &r);
+	triggers_take(t, &f);
+	assert_int_equal(f.n, 1);
+	assert_string_equal(f.kind, "stalls");
+	assert_string_equal(f.reasons[0], "warning: a warning");
+	report_destroy(&r);
+	triggers_free(t);
+	stream_destroy(&names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_request),
+		cmocka_unit_test(test_request_accept),
+		cmocka_unit_test(test_request_limits),
+		cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_listen),
+		cmocka_unit_test(test_exposition),
+		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_ring_bytes),
+		cmocka_unit_test(test_triggers),
+		cmocka_unit_test(test_triggers_stall_by_hist),
+		cmocka_unit_test(test_triggers_findings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
