@@ -374,6 +374,40 @@ static void test_slab_growth_who(void **unused)
 	end(&b);
 }
 
+static void heap(struct bench *b, u64 anon, u64 live, u64 kept)
+{
+	string(b, 1, "server");
+	PUT(b, struct held_heap, REC_HELD_HEAP, .tgid = 7, .name = 1, .arenas = 8,
+		.anon_bytes = anon, .system_bytes = anon, .live_bytes = live, .kept_bytes = kept,
+		.trimmable_bytes = kept / 2);
+}
+
+static void test_allocator_keeps(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_allocator_keeps, 1);
+	heap(&b, 1200 * MIB, 200 * MIB, 900 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(
+		strstr(f->title, "server (pid 7) keeps 900 MiB of memory that it has freed"));
+	assert_true(says(f->try_, "malloc_trim(0)"));
+	assert_true(says(f->try_, "MALLOC_ARENA_MAX=2"));
+	end(&b);
+
+	begin(&b, &rule_allocator_keeps, 1); /* most of it is in use */
+	heap(&b, 6000 * MIB, 5000 * MIB, 900 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	begin(&b, &rule_allocator_keeps, 1); /* little */
+	heap(&b, 140 * MIB, 10 * MIB, 30 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_objects),
 		cmocka_unit_test(test_percpu_growth),
 		cmocka_unit_test(test_slab_growth_who),
+		cmocka_unit_test(test_allocator_keeps),
 	};
 
 	return cmocka_run_group_tests_name("rules_kernel", tests, NULL, NULL);

@@ -176,6 +176,8 @@ static int holders_sample(struct capture *c, void *state)
 		rc = queues_send(c, s);
 	if (!rc && look)
 		rc = holders_look(c, s);
+	if (!rc && c->ending)
+		rc = holders_heaps_send(c, s);
 	if (!rc)
 		rc = holders_files_send(c, s, look);
 	if (!rc && c->ending && s->cut)
@@ -250,6 +252,7 @@ static const struct probe_sampler sampler = {
 #define SEGMENT(member_, type_, unit_, help_) \
 	FIELD(struct held_segment, member_, type_, unit_, help_)
 #define QUEUES(member_, type_, unit_, help_) FIELD(struct held_queues, member_, type_, unit_, help_)
+#define HEAP(member_, type_, unit_, help_) FIELD(struct held_heap, member_, type_, unit_, help_)
 #define CHILDREN(member_, type_, unit_, help_) \
 	FIELD(struct held_children, member_, type_, unit_, help_)
 #define PROCESS(member_, type_, unit_, help_) \
@@ -326,6 +329,21 @@ static const struct field process_fields[] = {
 	PROCESS(ksm_merged, FIELD_U64, UNIT_PAGES, "of these, merged with others"),
 };
 
+static const struct field heap_fields[] = {
+	HEAP(tgid, FIELD_U32, UNIT_ID, "process"),
+	HEAP(name, FIELD_U32, UNIT_STRING, "its name"),
+	HEAP(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
+	HEAP(cgroup, FIELD_U64, UNIT_CGROUP, "control group that its memory is charged to"),
+	HEAP(arenas, FIELD_U32, UNIT_COUNT, "arenas of glibc's malloc"),
+	HEAP(partial, FIELD_U32, UNIT_COUNT, "of these, read in part only"),
+	HEAP(anon_bytes, FIELD_U64, UNIT_BYTES, "resident anonymous memory of the process"),
+	HEAP(system_bytes, FIELD_U64, UNIT_BYTES, "that the arenas have from the kernel"),
+	HEAP(live_bytes, FIELD_U64, UNIT_BYTES, "blocks in use"),
+	HEAP(free_bytes, FIELD_U64, UNIT_BYTES, "free blocks between these"),
+	HEAP(kept_bytes, FIELD_U64, UNIT_BYTES, "resident pages with nothing but free blocks"),
+	HEAP(trimmable_bytes, FIELD_U64, UNIT_BYTES, "of these, what malloc_trim(0) gives back"),
+};
+
 static const struct field queues_fields[] = {
 	QUEUES(queues, FIELD_U64, UNIT_COUNT, "queues"),
 	QUEUES(messages, FIELD_U64, UNIT_COUNT, "messages in them"),
@@ -378,6 +396,8 @@ static const struct kind kinds[] = {
 		"a file system in memory (tmpfs), sent when it has changed"),
 	KIND(REC_HELD_SEGMENT, struct held_segment, "held_segment", segment_fields,
 		"a System V shared memory segment"),
+	KIND(REC_HELD_HEAP, struct held_heap, "held_heap", heap_fields,
+		"what the allocator of a process holds"),
 	KIND(REC_HELD_QUEUES, struct held_queues, "held_queues", queues_fields,
 		"System V message queues"),
 	KIND(REC_HELD_PROCESS, struct held_process, "held_process", process_fields,
@@ -397,7 +417,9 @@ const struct probe probe_holders = {
 		"Reads what file systems in memory hold once a second, and, after a second and at "
 		"the end, System V segments and queues, and what processes have open: pipes, "
 		"sockets, files in "
-		"memory, BPF maps, and their page tables, locked memory and threads. One look "
+		"memory, BPF maps, and their page tables, locked memory and threads; at the end "
+		"also "
+		"what glibc's malloc holds in the two with most anonymous memory. One look "
 		"takes "
 		"at most 180 ms of CPU time. It feeds `memwhy check` and has no command of its "
 		"own.",

@@ -28,6 +28,23 @@ struct held_files {
 	u64 first_inodes;
 };
 
+/* What glibc's malloc holds in a process with much anonymous memory, as read from outside. */
+struct held_heap {
+	struct rec h;
+	u32 tgid;
+	u32 name; /* string */
+	u64 start_ns;
+	u64 cgroup;
+	u32 arenas;
+	u32 partial;         /* how many of them could be read in part only */
+	u64 anon_bytes;      /* resident anonymous memory of the process */
+	u64 system_bytes;    /* that arenas have from the kernel */
+	u64 live_bytes;      /* blocks in use */
+	u64 free_bytes;      /* free blocks between these */
+	u64 kept_bytes;      /* resident pages that have nothing but free blocks */
+	u64 trimmable_bytes; /* of these, what malloc_trim(0) gives back */
+};
+
 /* System V message queues, and the one that holds most. */
 struct held_queues {
 	struct rec h;

@@ -35,7 +35,16 @@ struct holder_entry {
 	u64 files; /* that it has open, as stat() of its directory says; 0: older kernels */
 };
 
+/* Those with most anonymous memory, whose allocator is looked at as the capture ends. */
+#define HEAPS_LOOKED_AT 2
+
+struct heap_entry {
+	u32 pid;
+	u64 anon_bytes;
+};
+
 struct holders {
+	struct heap_entry heaps[HEAPS_LOOKED_AT];
 	struct proc_scope scope;
 	struct cgroup_mounts mounts;
 	struct cgroup group;
@@ -76,7 +85,13 @@ struct tmpfs_mount *holders_mount_of(struct holders *s, u64 device);
 int holders_fds_look(
 	struct holders *s, u32 pid, u64 until_ns, struct held_process *r, struct str *ret_peer);
 
-/* holders_look.c: all processes. */
+/* holders_heap.c: remembers the processes with most anonymous memory, and looks at their heaps. */
+void holders_heap_offer(struct holders *s, u32 pid, u64 anon_bytes);
+int holders_heaps_send(struct capture *c, struct holders *s);
+
+/* holders_look.c: the group that a process's memory is charged to; 0: not known. */
+u64 holders_cgroup(struct capture *c, struct holders *s, u32 pid);
+/* All processes. */
 int holders_look(struct capture *c, struct holders *s);
 
 #endif

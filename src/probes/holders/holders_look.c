@@ -147,8 +147,19 @@ static void status_take(struct holders *s, u32 pid, struct held_process *r)
 	r->pinned_bytes = st.vm_pin_bytes;
 	r->rss_bytes = st.vm_rss_bytes;
 	r->shmem_bytes = st.rss_shmem_bytes;
+	holders_heap_offer(s, pid, st.rss_anon_bytes);
 	if (st.has_mm)
 		ksm_take(s, pid, r);
+}
+
+u64 holders_cgroup(struct capture *c, struct holders *s, u32 pid)
+{
+	if (c->opt.cgroup_version !=
+			(s->mounts.memory.version == 1 ? SCOPE_CGROUP_V1 : SCOPE_CGROUP_V2) ||
+		cgroup_of_pid(&s->mounts, (int)pid, &s->group))
+		return 0;
+	names_cgroup(c->names, s->group.id);
+	return s->group.id;
 }
 
 static void who_take(struct capture *c, struct holders *s, u32 pid, struct held_process *r)
@@ -161,12 +172,7 @@ static void who_take(struct capture *c, struct holders *s, u32 pid, struct held_
 		r->name = names_string(c->names, str_get(&s->label));
 	if (r->parent_tgid && !proc_label_read(r->parent_tgid, &s->label))
 		r->parent = names_string(c->names, str_get(&s->label));
-	if (c->opt.cgroup_version ==
-			(s->mounts.memory.version == 1 ? SCOPE_CGROUP_V1 : SCOPE_CGROUP_V2) &&
-		!cgroup_of_pid(&s->mounts, (int)pid, &s->group)) {
-		r->cgroup = s->group.id;
-		names_cgroup(c->names, s->group.id);
-	}
+	r->cgroup = holders_cgroup(c, s, pid);
 }
 
 static void totals_take(struct holders *s, const struct held_process *r, int looked)
@@ -229,6 +235,7 @@ int holders_look(struct capture *c, struct holders *s)
 
 	s->ksm = ksm_runs();
 	s->children_cut = false;
+	memset(s->heaps, 0, sizeof(s->heaps));
 	s->totals = REC_INIT(struct held_totals, REC_HELD_TOTALS, 0);
 	groups_clear(&s->inodes);
 	groups_clear(&s->parents);

@@ -1,0 +1,129 @@
+/*
+ * Memory that a program has freed and its allocator keeps: arenas of glibc's malloc after a burst.
+ * Read from outside, for the few processes with most memory.
+ */
+#include <errno.h>
+
+#include "base/units.h"
+#include "rules/held.h"
+#include "rules/rules.h"
+
+#define KEPT_PART 0.3 /* of the anonymous memory */
+#define FEW_ARENAS 2
+
+struct state {
+	struct held held;
+	struct groups heaps; /* tgid -> struct held_heap, the last */
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	struct state *s = v;
+
+	groups_init(&s->heaps, sizeof(u32), sizeof(struct held_heap));
+	return held_rule_init(&s->held, o, err);
+}
+
+static int feed(void *v, const struct rec *rec)
+{
+	const struct held_heap *r = (const void *)rec;
+	struct state *s = v;
+	struct held_heap *h;
+
+	if (rec->kind != REC_HELD_HEAP)
+		return held_rule_feed(&s->held, rec);
+	h = groups_get(&s->heaps, &r->tgid);
+	if (!h)
+		return -ENOMEM;
+	*h = *r;
+	return 0;
+}
+
+static void tell_try(struct report *r, struct finding *x, const struct held_heap *h)
+{
+	char a[UNIT_BUF];
+
+	finding_line(r, x->try_,
+		"Have the program call malloc_trim(0) when it has freed much: that gives back %s. "
+		"To try it once: `gdb -p %u -batch -ex %s`",
+		fmt_bytes(a, h->trimmable_bytes), h->tgid, "call (int)malloc_trim(0)");
+	if (h->arenas > FEW_ARENAS)
+		finding_line(r, x->try_,
+			"Have fewer arenas, so that threads use what others have freed: start it "
+			"with MALLOC_ARENA_MAX=%u in its environment.",
+			FEW_ARENAS);
+	finding_line(r, x->undo, "Trimmed pages are faulted in again as the program allocates.");
+	finding_line(r, x->undo, "Start it without MALLOC_ARENA_MAX.");
+	finding_line(r, x->verify, "`memwhy where -p %u`", h->tgid);
+}
+
+static void tell(struct report *r, const struct held_heap *h, int level)
+{
+	struct finding *x = report_finding(r, level, "allocator-keeps");
+	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->tgid = h->tgid;
+	x->cgroup = h->cgroup;
+	x->held_bytes = h->kept_bytes;
+	x->title = report_text(r,
+		"%s (pid %u) keeps %s of memory that it has freed, %.0f %% of what it has: its "
+		"allocator (%u arena%s of malloc) has not given it back",
+		held_text(r, h->name), h->tgid, fmt_bytes(a, h->kept_bytes),
+		100.0 * (double)h->kept_bytes / (double)h->anon_bytes, h->arenas,
+		plural(h->arenas));
+	x->confidence = h->partial
+				? "medium: the heap is large and was read in part: it is at least "
+				  "so much, at that moment"
+				: "high: every block of its arenas was looked at, at that moment";
+	finding_line(r, x->evidence,
+		"%s resident, of which %s are live blocks and %s pages with nothing but free ones",
+		fmt_bytes(a, h->anon_bytes), fmt_bytes(b, h->live_bytes),
+		fmt_bytes(c, h->kept_bytes));
+	finding_line(r, x->evidence, "that is %s; malloc_trim would give back %s of it",
+		held_share(r, h->kept_bytes), fmt_bytes(b, h->trimmable_bytes));
+	x->why = "free() gives memory back to malloc, and glibc gives it back to the kernel only "
+		 "from the end of an arena: one live block there keeps all that is free below it. "
+		 "Threads each have an arena, and cannot use what is free in those of others.";
+	tell_try(r, x, h);
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct state *s = v;
+
+	for (size_t i = 0; i < s->heaps.n; i++) {
+		const struct held_heap *h = groups_value(&s->heaps, i);
+		int level = held_level(r, h->kept_bytes);
+
+		if (level >= 0 && (double)h->kept_bytes >= KEPT_PART * (double)h->anon_bytes)
+			tell(r, h, level);
+	}
+	return 0;
+}
+
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	groups_clear(&s->heaps);
+	held_rule_reset(&s->held);
+}
+
+static void destroy(void *v)
+{
+	struct state *s = v;
+
+	groups_free(&s->heaps);
+	held_rule_destroy(&s->held);
+}
+
+const struct view rule_allocator_keeps = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};
