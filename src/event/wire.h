@@ -188,6 +188,7 @@ enum rec_kind {
 	REC_WHERE_LEDGER = 768,
 	REC_WHERE_OWNER = 769,
 	REC_WHERE_ARENA = 770,
+	REC_WHERE_LIMIT = 771,
 };
 
 #endif

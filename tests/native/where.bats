@@ -282,3 +282,26 @@ rss() { # of smaps_rollup, in bytes
 	[ "$(total now)" -eq $(($(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024)) ]
 	jq -e '[.not_checked[]] | map(test("slab caches|vmalloc|open")) | any' now >/dev/null
 }
+
+@test "where: what is charged to a group, and the limits above it" {
+	memory=$(awk '$3 ~ /^cgroup/ && ($4 ~ /(^|,)memory(,|$)/ || $3 == "cgroup2") { print $3, $2; exit }' <(sort -r /proc/mounts))
+	read -r type mount <<<"$memory"
+	[ "$type" = cgroup ] || skip "the memory controller is not of version 1 here"
+	mkdir "$mount/memwhy-where-$$" "$mount/memwhy-where-$$/inner"
+	group=$mount/memwhy-where-$$
+	echo $((200 << 20)) >"$group/memory.limit_in_bytes"
+	rm -f in out
+	mkfifo in
+	sh -c 'echo $$ >"$1/inner/cgroup.procs"; exec "$2" anonymous 33554432' - "$group" "$WORKLOADS/where_work" <in >out 3>&- &
+	holder=$!
+	exec 7>in
+	wait_for 'grep -q ready out'
+	"$MEMWHY" where -g "memwhy-where-$$/inner" -o json --out now
+	hold_end
+	rmdir "$group/inner" "$group"
+	got=$(bytes now anonymous)
+	[ "$got" -ge 33554432 ]
+	[ "$got" -le $((33554432 + 2097152)) ]
+	jq -e 'any(.rows[]; .table == "owners" and .owner == "where_work")' now >/dev/null
+	jq -e --arg end "/memwhy-where-$$" 'any(.rows[]; .table == "limits" and (.cgroup | endswith($end)) and .limit_bytes == 209715200 and .nearest == "yes")' now >/dev/null
+}

@@ -5,6 +5,7 @@
 #include "data/sys/fixture.h"
 
 #include "probes/holders/holders.h"
+#include "probes/where/where_group.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_view.h"
 #include "sys/zoneinfo.h"
@@ -137,6 +138,55 @@ static void test_hosts(void **unused)
 	sys_root_set("");
 }
 
+static struct where_ledger group_of(int version, u64 usage, u64 kernel, const char *text)
+{
+	_cleanup_keyvals_ struct keyvals kv = {};
+	struct where_ledger l = REC(struct where_ledger, REC_WHERE_LEDGER, .cgroup = 5);
+
+	assert_int_equal(keyvals_parse(text, &kv), 0);
+	where_ledger_group(version, usage, kernel, &kv, &l);
+	assert_int_equal(sum(&l), usage);
+	return l;
+}
+
+/* memory.stat of version 2: `kernel` has its parts in it, `file` shared memory and swap cache. */
+static void test_group_2(void **unused)
+{
+	struct where_ledger l = group_of(2, 100 * MIB, 0,
+		"anon 10485760\nfile 52428800\nkernel 9437184\nkernel_stack 1048576\n"
+		"pagetables 2097152\nsec_pagetables 0\npercpu 1048576\nsock 3145728\n"
+		"vmalloc 0\nshmem 4194304\nzswap 0\nswapcached 1048576\nslab 4194304\n"
+		"slab_reclaimable 3145728\nactive_file 20971520\ninactive_file 20971520\n"
+		"file_dirty 1048576\nfile_writeback 0\n");
+
+	(void)unused;
+	assert_int_equal(l.bytes[WHERE_ANON], 10 * MIB);
+	assert_int_equal(l.bytes[WHERE_SHARED], 4 * MIB);
+	assert_int_equal(l.bytes[WHERE_CACHE], (50 - 4 - 1) * MIB);
+	assert_int_equal(l.bytes[WHERE_SLAB], 4 * MIB);
+	assert_int_equal(l.bytes[WHERE_STACKS], MIB);
+	assert_int_equal(l.bytes[WHERE_KERNEL], (9 - 1 - 2 - 1 - 4) * MIB);
+	assert_int_equal(l.bytes[WHERE_SOCKETS], 3 * MIB);
+	assert_false(where_knows(&l, WHERE_HUGETLB));
+	assert_int_equal(where_rest(&l), (100 - 10 - 4 - 45 - 9 - 3) * MIB);
+}
+
+/* Of version 1, sums over the groups below; kernel memory comes from a file of its own. */
+static void test_group_1(void **unused)
+{
+	static const char text[] = "cache 1\nrss 1\ntotal_cache 20971520\ntotal_rss 10485760\n"
+				   "total_shmem 1048576\ntotal_active_file 4194304\n";
+	struct where_ledger l = group_of(1, 40 * MIB, 5 * MIB, text);
+
+	(void)unused;
+	assert_int_equal(l.bytes[WHERE_ANON], 10 * MIB);
+	assert_int_equal(l.bytes[WHERE_CACHE], 19 * MIB);
+	assert_int_equal(l.bytes[WHERE_SHARED], MIB);
+	assert_int_equal(l.bytes[WHERE_KERNEL], 5 * MIB);
+	l = group_of(1, 40 * MIB, 0, text);
+	assert_false(where_knows(&l, WHERE_KERNEL));
+}
+
 static size_t row_of(const struct table *t, const char *name)
 {
 	for (size_t i = 0; i < t->n_rows; i++)
@@ -179,6 +229,63 @@ static void test_view(void **unused)
 	view_close(&f);
 }
 
+/* The nearest limit of the chain is the one with least headroom, not the lowest. */
+static void test_limits(void **unused)
+{
+	struct where_ledger l = group_of(2, MIB, 0, "anon 1048576\n");
+	struct where_limit own = REC(struct where_limit, REC_WHERE_LIMIT, .cgroup = 5,
+		.usage_bytes = MIB, .limit_bytes = 10 * MIB, .high_bytes = WHERE_NO_LIMIT);
+	struct where_limit above = REC(struct where_limit, REC_WHERE_LIMIT, .cgroup = 4,
+		.usage_bytes = 99 * MIB, .limit_bytes = WHERE_NO_LIMIT, .high_bytes = 100 * MIB);
+	const struct table *t;
+	struct fixture f;
+
+	(void)unused;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	view_feed(&f, &l);
+	view_feed(&f, &own);
+	view_feed(&f, &above);
+	view_report(&f);
+	t = view_table_of(&f, "limits");
+	assert_int_equal(t->n_rows, 2);
+	assert_int_equal(cell_number(t, 0, "headroom_bytes"), 9 * MIB);
+	assert_int_equal(cell_number(t, 1, "headroom_bytes"), MIB);
+	assert_int_equal(cell_at(t, 0, "nearest")->type, CELL_EMPTY);
+	assert_cell_text(t, 1, "nearest", "yes");
+	assert_int_equal(cell_at(t, 1, "limit_bytes")->type, CELL_EMPTY);
+	view_close(&f);
+}
+
+/* Arenas of a process: blocks in caches are not live, and what is kept is worth a finding. */
+static void test_arenas(void **unused)
+{
+	struct where_ledger l = REC(struct where_ledger, REC_WHERE_LEDGER, .scope = WHERE_PROCESS,
+		.tgid = 7, .total_bytes = 100 * MIB);
+	struct where_arena a = REC(struct where_arena, REC_WHERE_ARENA, .tgid = 7,
+		.used_bytes = 30 * MIB, .fast_bytes = MIB, .cache_bytes = 2 * MIB,
+		.kept_bytes = 40 * MIB, .trimmable_bytes = 40 * MIB, .system_bytes = 90 * MIB);
+	const struct table *t;
+	struct fixture f;
+
+	(void)unused;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	view_feed(&f, &l);
+	view_feed(&f, &a);
+	view_feed(&f, &a); /* a later look replaces it */
+	view_report(&f);
+	t = view_table_of(&f, "arenas");
+	assert_int_equal(t->n_rows, 1);
+	assert_int_equal(cell_number(t, 0, "live_bytes"), 27 * MIB);
+	assert_int_equal(f.report.findings.n, 1);
+	assert_string_equal(f.report.findings.v[0].rule, "allocator-keeps");
+	view_again(&f);
+	a.kept_bytes = MIB;
+	view_feed(&f, &a);
+	view_report(&f);
+	assert_int_equal(f.report.findings.n, 0);
+	view_close(&f);
+}
+
 /* A look that was cut short knows less than what there is. */
 static void test_pipes_cut(void **unused)
 {
@@ -206,6 +313,10 @@ int main(void)
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_estimate),
 		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_group_2),
+		cmocka_unit_test(test_group_1),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_arenas),
 		cmocka_unit_test(test_view),
 		cmocka_unit_test(test_pipes_cut),
 	};

@@ -13,6 +13,17 @@
 /* Drains come on top of the sampler's own period: not twice within this time. */
 #define GAP_NS (EVERY_NS * 9 / 10)
 
+static bool is_of_group(const struct where *w)
+{
+	return w->scope.cgroup_version && !w->scope.by_task && !w->scope.comm[0];
+}
+
+/* Was something else than the machine asked for? */
+static bool is_of_processes(const struct where *w)
+{
+	return w->scope.by_task || proc_scope_tests(&w->scope);
+}
+
 static int where_open(struct capture *c, void *state, struct err *err)
 {
 	struct where *w = state;
@@ -20,15 +31,15 @@ static int where_open(struct capture *c, void *state, struct err *err)
 
 	w->named = capture_named(c);
 	cgroup_mounts_read(&w->mounts);
-	if (!rc)
+	if (rc)
+		return err_errno(err, rc, "where");
+	if (w->named && is_of_group(w))
+		rc = capture_method(c, "memory of the group", "memory.stat", NULL);
+	else if (w->named && is_of_processes(w))
+		rc = capture_method(c, "memory of processes", "/proc/PID/smaps", NULL);
+	else
 		rc = where_machine_open(c, w);
 	return rc ? err_errno(err, rc, "where") : 0;
-}
-
-/* Was something else than the machine asked for? */
-static bool is_of_processes(const struct where *w)
-{
-	return w->scope.by_task || proc_scope_tests(&w->scope);
 }
 
 static int where_sample(struct capture *c, void *state)
@@ -43,6 +54,8 @@ static int where_sample(struct capture *c, void *state)
 	w->next_ns = now + GAP_NS;
 	w->sample++;
 	owners = w->named && (c->ending || w->sample == 1);
+	if (w->named && is_of_group(w))
+		return where_group_send(c, w);
 	if (w->named && is_of_processes(w))
 		return where_processes_send(c, w, true);
 	rc = where_machine_send(c, w);
@@ -90,6 +103,10 @@ const struct probe probe_where = {
 		"every byte of the machine, in rows that do not overlap",
 		"memwhy where --table owners --limit 50",
 		"who has it: processes, mounts, segments, slab caches, groups",
+		"memwhy where -p 4711",
+		"what is resident of a process, and what its allocator keeps of freed memory",
+		"memwhy where -g /system.slice/nginx.service",
+		"what is charged to a control group, and which limit is nearest",
 		"memwhy where -o wide", "with the commands that look deeper and that free memory",
 		"memwhy where --for 60s", "what grew within a minute", NULL},
 	.output = where_output,

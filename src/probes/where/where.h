@@ -139,6 +139,18 @@ struct where_arena {
 	u64 trimmable_bytes; /* of these, what malloc_trim(0) gives back */
 };
 
+#define WHERE_NO_LIMIT (~0ULL)
+
+/* The memory of a group, or of one above it, and its limits. */
+struct where_limit {
+	struct rec h;
+	u32 sample;
+	u32 level;                                            /* below the root of the hierarchy */
+	u64 cgroup, of_cgroup;                                /* of_cgroup: whose ledger */
+	u64 usage_bytes, limit_bytes, high_bytes, swap_bytes; /* WHERE_NO_LIMIT */
+	u64 limit_hit_total;
+};
+
 static inline bool where_knows(const struct where_ledger *l, u32 row)
 {
 	return row < 64 && (l->known >> row & 1);

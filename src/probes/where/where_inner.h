@@ -13,6 +13,7 @@
 struct where {
 	struct proc_scope scope;
 	struct cgroup_mounts mounts;
+	struct cgroup group; /* that was asked for; id 0: not found yet */
 	struct keyvals meminfo, vmstat, kv;
 	struct zoneinfo zones;
 	struct memfs_list memfs;
@@ -36,6 +37,9 @@ int where_owners_send(struct capture *c, struct where *w);
 
 /* where_process.c: sends a ledger of each process in the scope, and what its mappings have. */
 int where_processes_send(struct capture *c, struct where *w, bool owners);
+
+/* where_group.c: sends the ledger of the group that was asked for, limits, and who is in it. */
+int where_group_send(struct capture *c, struct where *w);
 
 /* Sends an owner of this look; name "": none, so nothing is sent. */
 int where_owner_send(struct capture *c, struct where *w, struct where_owner *o, const char *name);

@@ -71,6 +71,20 @@ static const struct field arena_fields[] = {
 	ARENA(trimmable_bytes, FIELD_U64, UNIT_BYTES, "of these, what malloc_trim(0) gives back"),
 };
 
+#define LIMIT(member_, type_, unit_, help_) FIELD(struct where_limit, member_, type_, unit_, help_)
+
+static const struct field limit_fields[] = {
+	LIMIT(sample, FIELD_U32, UNIT_ID, "number of the look, as in the ledger"),
+	LIMIT(level, FIELD_U32, UNIT_COUNT, "levels below the root"),
+	LIMIT(cgroup, FIELD_U64, UNIT_CGROUP, "control group"),
+	LIMIT(of_cgroup, FIELD_U64, UNIT_CGROUP, "the group of the ledger: this one or one below"),
+	LIMIT(usage_bytes, FIELD_U64, UNIT_BYTES, "memory charged to it"),
+	LIMIT(limit_bytes, FIELD_U64, UNIT_BYTES, "its limit; all bits set: none"),
+	LIMIT(high_bytes, FIELD_U64, UNIT_BYTES, "memory.high; all bits set: none"),
+	LIMIT(swap_bytes, FIELD_U64, UNIT_BYTES, "in swap"),
+	LIMIT(limit_hit_total, FIELD_U64, UNIT_COUNT, "how often it met its limit"),
+};
+
 const struct kind where_kinds[WHERE_KINDS] = {
 	KIND(REC_WHERE_LEDGER, struct where_ledger, "where_ledger", ledger_fields,
 		"where the memory of the machine, a process or a group is at one time"),
@@ -78,4 +92,6 @@ const struct kind where_kinds[WHERE_KINDS] = {
 		"who has a part of a row of a ledger"),
 	KIND(REC_WHERE_ARENA, struct where_arena, "where_arena", arena_fields,
 		"an arena of glibc's malloc in a process"),
+	KIND(REC_WHERE_LIMIT, struct where_limit, "where_limit", limit_fields,
+		"the memory and limits of a control group, or of one above it"),
 };

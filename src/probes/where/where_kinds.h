@@ -4,7 +4,7 @@
 
 #include "event/schema.h"
 
-#define WHERE_KINDS 3
+#define WHERE_KINDS 4
 
 extern const struct kind where_kinds[WHERE_KINDS];
 

@@ -89,6 +89,7 @@ void where_tables_free(struct where_tables *t)
 	vec_free(&t->last);
 	vec_free(&t->holders);
 	where_arenas_free(&t->arenas);
+	where_limits_free(&t->limits);
 }
 
 static bool shows_growth(const struct report *r)
@@ -321,6 +322,8 @@ int where_tables_report(struct where_tables *t, struct report *r)
 	}
 	if (!table->failed && (t->arenas.list.n || !t->subjects.n))
 		rc = where_arenas_report(&t->arenas, r);
+	if (!table->failed && !rc && (t->limits.list.n || !t->subjects.n))
+		rc = where_limits_report(&t->limits, r);
 	if (table->failed)
 		rc = -ENOMEM;
 	return rc ? rc : owners_report(t, r);

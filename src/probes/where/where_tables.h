@@ -6,6 +6,7 @@
 #include "probes/holders/holders.h"
 #include "probes/where/where.h"
 #include "probes/where/where_arenas.h"
+#include "probes/where/where_limits.h"
 #include "report/view.h"
 
 struct where_subject {
@@ -17,6 +18,7 @@ struct where_tables {
 	VEC(struct where_owner) first, last; /* last: none but of a later look than first */
 	u32 first_sample, last_sample;       /* plus one; 0: none yet */
 	struct where_arenas arenas;
+	struct where_limits limits;
 	struct held_totals held;          /* h.kind 0: not seen */
 	VEC(struct held_process) holders; /* of the latest look */
 	bool look_over;                   /* its totals were seen, which come last */

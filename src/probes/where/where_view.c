@@ -70,6 +70,8 @@ static int where_feed(void *state, const struct rec *r)
 		return owner_is_sound((const void *)r) ? owner_feed(&v->t, (const void *)r) : 0;
 	case REC_WHERE_ARENA:
 		return where_arenas_feed(&v->t.arenas, (const void *)r);
+	case REC_WHERE_LIMIT:
+		return where_limits_feed(&v->t.limits, (const void *)r);
 	case REC_HELD_TOTALS:
 		v->t.held = *(const struct held_totals *)r;
 		v->t.holders.n = v->t.look_over ? 0 : v->t.holders.n;
@@ -119,7 +121,8 @@ static u64 where_for_ns(const struct view_options *o)
 }
 
 const struct view where_view = {
-	.tables = (const struct view_table *const[]){where_tables_all, where_arenas_tables, NULL},
+	.tables = (const struct view_table *const[]){where_tables_all, where_arenas_tables,
+		where_limits_tables, NULL},
 	.size = sizeof(struct where_state),
 	.for_ns = where_for_ns,
 	.init = where_init,
