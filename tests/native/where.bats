@@ -284,9 +284,8 @@ rss() { # of smaps_rollup, in bytes
 }
 
 @test "where: what is charged to a group, and the limits above it" {
-	memory=$(awk '$3 ~ /^cgroup/ && ($4 ~ /(^|,)memory(,|$)/ || $3 == "cgroup2") { print $3, $2; exit }' <(sort -r /proc/mounts))
-	read -r type mount <<<"$memory"
-	[ "$type" = cgroup ] || skip "the memory controller is not of version 1 here"
+	mount=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
+	[ -n "$mount" ] || skip "the memory controller is not of version 1 here"
 	mkdir "$mount/memwhy-where-$$" "$mount/memwhy-where-$$/inner"
 	group=$mount/memwhy-where-$$
 	echo $((200 << 20)) >"$group/memory.limit_in_bytes"
@@ -303,5 +302,5 @@ rss() { # of smaps_rollup, in bytes
 	[ "$got" -ge 33554432 ]
 	[ "$got" -le $((33554432 + 2097152)) ]
 	jq -e 'any(.rows[]; .table == "owners" and .owner == "where_work")' now >/dev/null
-	jq -e --arg end "/memwhy-where-$$" 'any(.rows[]; .table == "limits" and (.cgroup | endswith($end)) and .limit_bytes == 209715200 and .nearest == "yes")' now >/dev/null
+	jq -e --arg top "/memwhy-where-$$" 'any(.rows[]; .table == "limits" and (.cgroup | endswith($top)) and .limit_bytes == 209715200 and .nearest == "yes")' now >/dev/null
 }
