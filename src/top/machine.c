@@ -4,7 +4,7 @@
 
 #include "top/view.h"
 
-#define RATE_NS (100ULL * 1000000) /* of less no rate is told */
+#define RATE_NS (50ULL * 1000000) /* of less no rate is told */
 
 static u64 last(const struct top_view *v, const char *name)
 {
