@@ -99,6 +99,27 @@ static void test_worth(void **state)
 	fixture_remove(root);
 }
 
+/* Where somebody watches, all groups that have memory are sent, changed or not. */
+static void test_watched(void **state)
+{
+	struct sampler_test t = {.c.opt.watch_ns = 10000000};
+	char root[PATH_MAX];
+
+	(void)state;
+	tree_make(root);
+	make("a", 100 * MIB, UINT64_MAX, 0);
+	make("a/small", 1 * MIB, UINT64_MAX, 0);
+	make("none", 0, UINT64_MAX, 0);
+	start(&t);
+	assert_int_equal(sampler_count(&t, REC_CGROUP_MEMORY), 2);
+	assert_int_equal(of(&t, "a")->h.flags, CGROUP_WATCHED);
+	assert_ptr_equal(of(&t, "a"), sampler_record(&t, REC_CGROUP_MEMORY, 0));
+	sampler_end(&t);
+	assert_int_equal(sampler_count(&t, REC_CGROUP_MEMORY), 2);
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
 static void test_events(void **state)
 {
 	const struct cgroup_usage *r;
@@ -260,6 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_worth),
+		cmocka_unit_test(test_watched),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_scope),

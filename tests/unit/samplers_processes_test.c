@@ -245,6 +245,44 @@ static void scope_tree(void)
 	make(&(struct made){70, 1, "other", 9000, 8000, 5});
 }
 
+/* Where somebody watches all of it is sent once an interval, changed or not, and what is gone is
+ * not. */
+static void test_watched(void **state)
+{
+	struct made a = {7, 1, "a", 1000, 600, 5}, b = {8, 1, "b", 20, 10, 6};
+	struct sampler_test t = {.c.opt.watch_ns = 400000000};
+	const struct process_memory *r;
+	char root[PATH_MAX], path[PATH_MAX];
+
+	(void)state;
+	fixture_make(root);
+	make(&a);
+	make(&b);
+	put(7, "oom_score", "670\n");
+	put(7, "oom_score_adj", "-17\n");
+	start(&t);
+	r = of(&t, 7);
+	assert_int_equal(r->h.flags, PROCESS_EXACT | PROCESS_OOM | PROCESS_EVERY);
+	assert_int_equal(r->oom_score, 670);
+	assert_int_equal(r->oom_score_adj, -17);
+	assert_int_equal(r->rss_file_bytes, 1024);
+	assert_int_equal(r->threads, 3);
+	assert_int_equal(of(&t, 8)->h.flags, PROCESS_EXACT | PROCESS_EVERY);
+	next(&t);
+	assert_non_null(of(&t, 7));
+	assert_non_null(of(&t, 8));
+	sampler_forget(&t);
+	sampler_sample(&t); /* not twice in an interval */
+	assert_null(of(&t, 7));
+	assert_int_equal(sys_path(path, "/proc/8"), 0);
+	assert_int_equal(nftw(path, fixture_unlink, 16, FTW_DEPTH | FTW_PHYS), 0);
+	next(&t);
+	assert_non_null(of(&t, 7));
+	assert_null(of(&t, 8));
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
 static void test_scope_tasks(void **state)
 {
 	struct sampler_test t = {};
@@ -515,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_family),
 		cmocka_unit_test(test_vanishing),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_watched),
 		cmocka_unit_test(test_scope_tasks),
 		cmocka_unit_test(test_scope_follow),
 		cmocka_unit_test(test_scope_comm),
