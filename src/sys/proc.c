@@ -154,7 +154,10 @@ bool proc_has_ended(int pid)
 	struct proc_stat st;
 	int rc = proc_stat_read(pid, &st);
 
-	return rc == -ENOENT || rc == -ESRCH || (!rc && (st.state == 'Z' || st.state == 'X'));
+	if (rc)
+		return rc == -ENOENT || rc == -ESRCH;
+	/* One that has given its memory back is about to. */
+	return st.state == 'Z' || st.state == 'X' || (!st.is_kthread && !st.vsize_bytes);
 }
 
 int proc_task_stat_read(int pid, int tid, struct proc_stat *ret)

@@ -262,6 +262,28 @@ static void test_label(void **state)
 	fixture_remove(tree);
 }
 
+#define STAT(pid_, state_, flags_, vsize_) \
+	pid_ " (a) " state_ " 1 1 1 0 -1 " flags_ " 0 0 0 0 0 0 0 0 20 0 1 0 5 " vsize_ " 0\n"
+
+/* A process gives its memory back before it is a zombie; threads of the kernel have none. */
+static void test_ended(void **state)
+{
+	char tree[PATH_MAX];
+
+	(void)state;
+	fixture_make(tree);
+	fixture_put_text("/proc/7/stat", STAT("7", "R", "4194304", "4096"));
+	fixture_put_text("/proc/8/stat", STAT("8", "R", "4194308", "0"));
+	fixture_put_text("/proc/9/stat", STAT("9", "S", "2129984", "0"));
+	fixture_put_text("/proc/10/stat", STAT("10", "Z", "4194308", "0"));
+	assert_false(proc_has_ended(7));
+	assert_true(proc_has_ended(8));
+	assert_false(proc_has_ended(9));
+	assert_true(proc_has_ended(10));
+	assert_true(proc_has_ended(11));
+	fixture_remove(tree);
+}
+
 static void test_captured(void **state)
 {
 	(void)state;
@@ -445,6 +467,7 @@ int main(void)
 		cmocka_unit_test(test_exe),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_label),
+		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_live_self),
 		cmocka_unit_test(test_live_all),
 		cmocka_unit_test(test_live_dead),
