@@ -350,6 +350,25 @@ int reader_table(struct reader *r, const struct reader_file *file, struct cfi_ta
 	return head_is_sound(&a, file) ? table_read(r, &a, file, until, ret) : reader_bad(r);
 }
 
+int reader_functions(struct reader *r, int fd, u32 type, const char *const *names, u32 n,
+	u64 *ret_offsets, bool *ret_static)
+{
+	u64 until = clock_mono_ns() + ANSWER_NS;
+	struct reader_functions_ask ask = {.type = type, .n = n};
+	struct reader_functions_answer a;
+	int rc = n <= READER_FUNCTIONS_MAX ? reader_ask(r, READER_FUNCTIONS, fd) : -EINVAL;
+
+	for (u32 i = 0; i < n && !rc; i++)
+		snprintf(ask.names[i], sizeof(ask.names[i]), "%s", names[i]);
+	rc = rc ? rc : reader_write(r, &ask, sizeof(ask), until);
+	rc = rc ? rc : reader_read(r, &a, sizeof(a), until);
+	if (rc)
+		return rc;
+	*ret_static = a.is_static != 0;
+	memcpy(ret_offsets, a.offsets, n * sizeof(*ret_offsets));
+	return a.rc ? reader_error(r, a.rc) : 0;
+}
+
 int reader_needs(struct reader *r, int fd, char ret[READER_NEEDS_MAX], u32 *ret_n)
 {
 	u64 until = clock_mono_ns() + ANSWER_NS;

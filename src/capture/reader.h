@@ -15,6 +15,8 @@
 
 #define READERS 2
 #define READER_NEEDS_MAX (64U << 10)
+#define READER_FUNCTIONS_MAX 64
+#define READER_FUNCTION_NAME 64 /* bytes of one, with its zero byte */
 
 struct reader;
 
@@ -39,6 +41,10 @@ int reader_look(struct reader *r, int fd, struct reader_file *ret);
 /* The table, to be freed with cfi_table_free(). */
 int reader_table(struct reader *r, const struct reader_file *file, struct cfi_table **ret);
 void reader_skip(struct reader *r);
+/* Where in a file the functions of these names begin, by a symbol table (SHT_DYNSYM, SHT_SYMTAB);
+ * 0: it has none. -ENOENT: there is no such table. ret_static: the file needs no loader. */
+int reader_functions(struct reader *r, int fd, u32 type, const char *const *names, u32 n,
+	u64 *ret_offsets, bool *ret_static);
 /* The loader and the libraries that a program names, each ending in a zero byte, one after the
  * other: n bytes. */
 int reader_needs(struct reader *r, int fd, char ret[READER_NEEDS_MAX], u32 *ret_n);

@@ -20,9 +20,11 @@
 #include "capture/reader_names_work.h"
 #include "capture/reader_variables.h"
 #include "cfi/elf_table.h"
+#include "sym/elfsym.h"
 
 #define DYNAMIC_BYTES (1U << 20)
-#define CPU_SECONDS 300       /* in all */
+#define CPU_SECONDS 300 /* in all */
+#define SYMBOL_BYTES (256UL << 20)
 #define VARIABLE_NAME_MAX 512 /* longer ones are cut */
 
 static u64 resident_begun; /* what the process had of memwhy's */
@@ -261,6 +263,47 @@ static void variables(int fd)
 	variables_tell(&file, &v, &a);
 }
 
+static u64 file_offset(const struct elf_file *file, u64 address)
+{
+	vec_each (s, &file->segments)
+		if (s->executable && address >= s->address && address - s->address < s->size)
+			return address - s->address + s->offset;
+	return 0;
+}
+
+static int functions_find(const struct elf_file *file, const struct reader_functions_ask *ask,
+	struct reader_functions_answer *a)
+{
+	_cleanup_elf_symbols_ struct elf_symbols all = {};
+	struct sym_budget budget;
+	int rc;
+
+	budget_init(&budget, SYMBOL_BYTES, 0);
+	rc = elf_symbols_add(&all, file, ask->type, &budget);
+	vec_each (e, &all.list)
+		for (u32 i = 0; i < ask->n && !rc; i++)
+			if (e->name[0] == ask->names[i][0] && !strcmp(e->name, ask->names[i]))
+				a->offsets[i] = file_offset(file, e->address);
+	return rc;
+}
+
+static void functions(int fd)
+{
+	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
+	struct reader_functions_answer a = {};
+	struct reader_functions_ask ask;
+	struct elf_section section;
+
+	work_read(&ask, sizeof(ask));
+	a.rc = elf_file_open(fd, &file);
+	if (!a.rc) {
+		a.is_static = elf_section_find(&file, ".interp", &section) &&
+			      elf_section_find(&file, ".dynsym", &section);
+		a.rc = functions_find(&file, &ask, &a);
+	}
+	work_write(&a, sizeof(a));
+}
+
 /* Nothing of memwhy's stays open but the socket, and what the process is told of itself; keys
  * pressed at the terminal do not reach it. */
 static void shut_in(int socket)
@@ -303,6 +346,8 @@ _Noreturn void reader_work(int socket)
 			names_work(fd);
 		else if (ask.what == READER_VARIABLES)
 			variables(fd);
+		else if (ask.what == READER_FUNCTIONS)
+			functions(fd);
 		else
 			look(fd);
 	}

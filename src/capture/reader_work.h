@@ -3,6 +3,7 @@
 #define MEMWHY_CAPTURE_READER_WORK_H
 
 #include "base/types.h"
+#include "capture/reader.h"
 #include "cfi/table.h"
 
 #define READER_MEMORY_MAX (2ULL << 30)
@@ -12,6 +13,7 @@ enum reader_what {
 	READER_NEEDS,
 	READER_NAMES, /* see reader_names_work.h */
 	READER_VARIABLES,
+	READER_FUNCTIONS,
 };
 
 /* Comes with the descriptor of the file, where there is one. */
@@ -45,6 +47,18 @@ struct reader_table_answer {
 struct reader_variables_ask {
 	u64 min_bytes;
 	u32 type, unused;
+};
+
+/* Comes behind the ask for functions. */
+struct reader_functions_ask {
+	u32 type, n;
+	char names[READER_FUNCTIONS_MAX][READER_FUNCTION_NAME];
+};
+
+struct reader_functions_answer {
+	s32 rc;
+	u32 is_static;
+	u64 offsets[READER_FUNCTIONS_MAX];
 };
 
 /* Behind it: segments, variables, their names. */

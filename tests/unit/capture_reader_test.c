@@ -329,6 +329,41 @@ static void variables(void **state)
 	reader_close(r);
 }
 
+int a_function_to_find(void);
+
+__attribute__((noinline)) int a_function_to_find(void)
+{
+	return a_variable[1];
+}
+
+/* In the file at the offset stands the code that runs. */
+static void functions(void **state)
+{
+	static const char *const names[] = {"a_function_to_find", "no_such_function", "main"};
+	_cleanup_close_ int fd = self_open(), sh = open("/bin/sh", O_RDONLY | O_CLOEXEC);
+	u64 offsets[ARRAY_SIZE(names)];
+	bool is_static = true;
+	struct reader *r;
+	u8 code[8];
+
+	(void)state;
+	assert_int_equal(reader_open(&r), 0);
+	assert_int_equal(
+		reader_functions(r, fd, SHT_SYMTAB, names, ARRAY_SIZE(names), offsets, &is_static),
+		0);
+	assert_int_equal(pread(fd, code, sizeof(code), (off_t)offsets[0]), sizeof(code));
+	assert_memory_equal(code, (const void *)a_function_to_find, sizeof(code));
+	assert_int_equal(offsets[1], 0);
+	assert_int_not_equal(offsets[2], 0);
+	assert_int_equal(
+		reader_functions(r, sh, SHT_SYMTAB, names, 1, offsets, &is_static), -ENOENT);
+	assert_false(is_static);
+	assert_int_equal(reader_functions(r, sh, SHT_SYMTAB, names, READER_FUNCTIONS_MAX + 1,
+				 offsets, &is_static),
+		-EINVAL);
+	reader_close(r);
+}
+
 /* One segment and two variables, as the process at the other end might send them. */
 struct forged_variables {
 	struct reader_variables_answer head;
@@ -404,6 +439,7 @@ int main(void)
 		cmocka_unit_test(a_death_costs_one_file),
 		cmocka_unit_test(no_answer_does_harm),
 		cmocka_unit_test(variables),
+		cmocka_unit_test(functions),
 		cmocka_unit_test(no_variable_does_harm),
 	};
 

@@ -1,19 +1,18 @@
 /* See allocator.h. */
 #include "probes/heap/attach/allocator.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/reader.h"
 #include "capture/uprobe.h"
 #include "probes/heap/attach/attached.h"
 #include "probes/heap/attach/libraries.h"
-#include "sym/elfsym.h"
 #include "sys/maps.h"
 #include "sys/proc.h"
-
-#define SYMBOL_BYTES (256UL << 20)
 
 /* In the order in which probes are put there: what frees first, so that nothing is seen allocated
  * whose free was missed. */
@@ -79,8 +78,7 @@ static const u8 arguments[CALLS_N] = {
 
 static const char *const allocators[] = {"jemalloc", "tcmalloc", "mimalloc"};
 
-static int function_add(
-	struct allocator *a, const struct elf_file *file, u64 address, size_t i, int fd)
+static int function_add(struct allocator *a, u64 offset, size_t i)
 {
 	struct allocator_function f = {.name = known[i].name, .calls = known[i].calls};
 	struct prologue_wants wants = {
@@ -89,14 +87,8 @@ static int function_add(
 		.same_stack = f.calls != CALLS_FREE,
 	};
 	u8 code[PROLOGUE_BYTES];
-	u64 offset = 0;
-	ssize_t n;
+	ssize_t n = offset <= INT64_MAX ? pread(a->fd, code, sizeof(code), (off_t)offset) : 0;
 
-	vec_each (seg, &file->segments)
-		if (seg->executable && address >= seg->address &&
-			address - seg->address < seg->size)
-			offset = address - seg->address + seg->offset;
-	n = offset ? pread(fd, code, sizeof(code), (off_t)offset) : 0;
 	if (n <= 0)
 		return 0;
 	f.at = prologue_place(code, (size_t)n, &wants);
@@ -108,45 +100,37 @@ static int function_add(
 }
 
 /* The functions of a symbol table. -ENOENT: there are not malloc and free in it. */
-static int functions_read(struct allocator *a, const struct elf_file *file, u32 type)
+static int functions_read(struct reader *r, struct allocator *a, u32 type, bool *ret_static)
 {
-	_cleanup_elf_symbols_ struct elf_symbols all = {};
-	u64 addresses[ARRAY_SIZE(known)] = {};
-	struct sym_budget budget = {};
+	const char *names[ARRAY_SIZE(known)];
+	u64 offsets[ARRAY_SIZE(known)] = {};
 	bool gives = false, takes = false;
 	int rc;
 
-	budget_init(&budget, SYMBOL_BYTES, 0);
-	rc = elf_symbols_add(&all, file, type, &budget);
-	vec_each (e, &all.list)
-		for (size_t i = 0; i < ARRAY_SIZE(known) && !rc; i++)
-			if (e->name[0] == known[i].name[0] && !strcmp(e->name, known[i].name))
-				addresses[i] = e->address;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		names[i] = known[i].name;
+	rc = reader_functions(r, a->fd, type, names, ARRAY_SIZE(known), offsets, ret_static);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		gives |= addresses[i] && !strcmp(known[i].name, "malloc");
-		takes |= addresses[i] && !strcmp(known[i].name, "free");
+		gives |= offsets[i] && !strcmp(known[i].name, "malloc");
+		takes |= offsets[i] && !strcmp(known[i].name, "free");
 	}
 	if (rc || !gives || !takes)
 		return rc ? rc : -ENOENT;
 	for (size_t i = 0; i < ARRAY_SIZE(known) && !rc; i++)
-		if (addresses[i])
-			rc = function_add(a, file, addresses[i], i, a->fd);
+		if (offsets[i])
+			rc = function_add(a, offsets[i], i);
 	return rc;
 }
 
-/* Reads an opened file, whose descriptor is taken. */
-static int file_read_functions(int fd, bool static_too, struct allocator *ret)
+/* Of an opened file, whose descriptor is taken. */
+static int file_read_functions(struct reader *r, int fd, bool static_too, struct allocator *ret)
 {
 	struct allocator a = {.fd = fd};
-	_cleanup_elf_file_ struct elf_file file = {};
-	struct elf_section interp;
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3), rc = own < 0 ? -errno : elf_file_open(own, &file);
-	bool is_static = !rc && elf_section_find(&file, ".interp", &interp) &&
-			 elf_section_find(&file, ".dynsym", &interp);
+	bool is_static = false;
+	int rc = functions_read(r, &a, SHT_DYNSYM, &is_static);
 
-	rc = rc ? rc : functions_read(&a, &file, SHT_DYNSYM);
 	if (rc == -ENOENT && static_too && is_static)
-		rc = functions_read(&a, &file, SHT_SYMTAB);
+		rc = functions_read(r, &a, SHT_SYMTAB, &is_static);
 	if (rc) {
 		allocator_free(&a);
 		return rc;
@@ -227,7 +211,8 @@ static int not_found(pid_t pid, const char *wanted, struct err *err)
 		pid);
 }
 
-int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct err *err)
+int allocator_find(
+	struct reader *r, pid_t pid, const char *wanted, struct allocator *ret, struct err *err)
 {
 	_cleanup_maps_ struct maps maps = {};
 	char exe[PATH_MAX] = "";
@@ -249,7 +234,7 @@ int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct 
 			last = m->inode;
 			fd = mapping_open(pid, m);
 			denied = fd == -EACCES || fd == -EPERM ? fd : denied;
-			if (fd < 0 || file_read_functions(fd, rank == 5 || wanted, ret))
+			if (fd < 0 || file_read_functions(r, fd, rank == 5 || wanted, ret))
 				continue;
 			snprintf(ret->name, sizeof(ret->name), "%s", path_name(m->path));
 			return 0;
@@ -262,31 +247,32 @@ int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct 
 }
 
 /* One of the files that a program is of, if it is of this rank. -ENOENT: go on. */
-static int file_try(
-	const char *path, const char *exe, const char *wanted, int rank, struct allocator *ret)
+static int file_try(struct reader *r, const char *path, const char *exe, const char *wanted,
+	int rank, struct allocator *ret)
 {
 	int fd, rc;
 
 	if (rank_of(path, exe, wanted) != rank)
 		return -ENOENT;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	rc = fd < 0 ? -errno : file_read_functions(fd, rank == 5 || wanted, ret);
+	rc = fd < 0 ? -errno : file_read_functions(r, fd, rank == 5 || wanted, ret);
 	if (!rc)
 		snprintf(ret->name, sizeof(ret->name), "%s", path_name(path));
 	return rc;
 }
 
-int allocator_of_program(const struct preload_program *p, const char *wanted, struct allocator *ret)
+int allocator_of_program(struct reader *r, const struct preload_program *p, const char *wanted,
+	struct allocator *ret)
 {
 	_cleanup_libraries_ struct libraries all = {};
-	int rc = file_try(p->path, p->path, wanted, wanted ? 1 : 5, ret);
+	int rc = file_try(r, p->path, p->path, wanted, wanted ? 1 : 5, ret);
 
 	if (!rc || !p->loader[0])
 		return rc;
 	rc = libraries_read(p, &all);
 	for (int rank = 4; rank > 0 && !rc; rank--)
 		vec_each (path, &all.list)
-			if (!file_try(*path, p->path, wanted, rank, ret))
+			if (!file_try(r, *path, p->path, wanted, rank, ret))
 				return 0;
 	return rc ? rc : -ENOENT;
 }

@@ -11,6 +11,8 @@
 #include "base/vec.h"
 #include "sym/prologue.h"
 
+struct reader; /* capture/reader.h: by which files are read */
+
 struct allocator_function {
 	const char *name;
 	u64 offset;         /* of the probe, in the file */
@@ -30,12 +32,13 @@ struct allocator {
  * has a malloc of its own, else what stands before libc, else libc. -EOPNOTSUPP: there is none
  * whose functions have names.
  */
-int allocator_find(pid_t pid, const char *wanted, struct allocator *ret, struct err *err);
+int allocator_find(
+	struct reader *r, pid_t pid, const char *wanted, struct allocator *ret, struct err *err);
 struct preload_program;
 
 /* The same of a program that is not run yet, static or not. -ENOENT: none has names. */
-int allocator_of_program(
-	const struct preload_program *p, const char *wanted, struct allocator *ret);
+int allocator_of_program(struct reader *r, const struct preload_program *p, const char *wanted,
+	struct allocator *ret);
 void allocator_free(struct allocator *a);
 
 #endif

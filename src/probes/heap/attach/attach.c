@@ -105,13 +105,13 @@ static int process_add(struct capture *c, u32 pid, struct err *err)
 		return err_set(err, -EINVAL, "heap: at most %d processes", HEAP_ATTACHED_MAX);
 	if (c->opt.program) { /* which it is to become */
 		p.awaits = true;
-		rc = allocator_of_program(c->opt.program,
+		rc = allocator_of_program(c->reader, c->opt.program,
 			OPTS_OF(struct heap_opts, c->opts)->allocator, &p.allocator);
 		if (rc)
 			return no_symbols(c, rc, err);
 	} else {
-		rc = allocator_find((pid_t)p.pid, OPTS_OF(struct heap_opts, c->opts)->allocator,
-			&p.allocator, err);
+		rc = allocator_find(c->reader, (pid_t)p.pid,
+			OPTS_OF(struct heap_opts, c->opts)->allocator, &p.allocator, err);
 		if (rc)
 			return rc;
 	}
