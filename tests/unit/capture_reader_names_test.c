@@ -122,7 +122,7 @@ static void the_same_names(void **state)
 	reader_close(r);
 }
 
-/* By link, and what several debug files share, beside the program. */
+/* By link, and what several debug files share: beside the program, and beside its debug file. */
 static void debug_files(void **state)
 {
 	struct reader *r;
@@ -138,6 +138,15 @@ static void debug_files(void **state)
 		assert_int_equal(run("cp full one && dwz -m shared.debug one two"), 0);
 		assert_true(expect_same(r, "one", 5) > 20);
 		assert_true(expect_same(r, "two", 6) > 20);
+		assert_true(build("gcc", "-O2 -g -DOTHER", "inlined.c", "three"));
+		assert_int_equal(
+			run("mkdir .debug && for f in full three; do "
+			    "objcopy --only-keep-debug $f .debug/$f.debug; done && "
+			    "cd .debug && dwz -m below.debug full.debug three.debug && cd .. && "
+			    "objcopy -S full stripped && "
+			    "objcopy --add-gnu-debuglink=.debug/full.debug stripped"),
+			0);
+		assert_true(expect_same(r, "stripped", 7) > 20);
 	}
 	reader_close(r);
 }
