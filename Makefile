@@ -27,7 +27,7 @@ endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
 BPF_OBJECTS := $(PROBES) $(PROBES:%=%_walk) where
-SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c src/probes/*/*/*.c))
+SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c src/probes/*/*/*.c src/render/html/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
 TESTS   := $(wildcard tests/unit/*_test.c)
@@ -103,6 +103,17 @@ $(B)/gen/embedded_list.h: Makefile $(BPF_OBJECTS:%=$(B)/gen/%.packed)
 EMBEDDED := $(B)/gen/embedded_list.h $(BPF_OBJECTS:%=$(B)/gen/%.packed)
 $(B)/capture/embedded.o build/fuzz/obj/capture/embedded.o: $(EMBEDDED)
 
+# The page of -o html. The script is these files in this order.
+PAGE_SCRIPT := $(addprefix src/render/html/,names.js data.js hist.js table.js tree.js flame.js picture.js main.js)
+PAGE_FILES  := src/render/html/page.html src/render/html/page.css $(PAGE_SCRIPT)
+
+$(B)/gen/page.gz: tools/pack-page $(PAGE_FILES)
+	@mkdir -p $(@D)
+	$(Q)tools/pack-page $@ $(PAGE_FILES)
+
+$(B)/render/html/page.o build/fuzz/obj/render/html/page.o: $(B)/gen/page.gz
+ALL_CFLAGS += -DHTML_PAGE='"$(B)/gen/page.gz"'
+
 # Unit tests: one cmocka program each, linked against everything but main.
 $(B)/libmemwhy.a: $(LIB_OBJS)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJS)
@@ -167,7 +178,7 @@ bench: all workloads $(B)/bench/numa_feed
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 FUZZ_OBJS := $(patsubst src/%.c,build/fuzz/obj/%.o,$(filter-out src/cmd/main.c,$(SRCS)))
-FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"' -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
+FUZZ_FLAGS := -std=gnu11 -D_GNU_SOURCE -DFUZZING -DTRACK_LIBRARY='"$(B)/libmemwhy-track.so"' -DHTML_PAGE='"$(B)/gen/page.gz"' -DMEMWHY_VERSION='"$(VERSION)"' -g -O1 -Isrc \
               -I$(B)/gen -w -MMD -MP -fsanitize=address,undefined -fno-sanitize-recover=all
 
 build/fuzz/obj/%.o: src/%.c

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cmd/check.h"
 #include "cmd/entries.h"
 #include "cmd/run.h"
 #include "rules/rules.h"
@@ -35,7 +36,7 @@ static void refused_tell(struct report *r)
 		seen);
 }
 
-static void conclude(struct report *r)
+void check_conclude(struct report *r)
 {
 	size_t counts[LEVEL_CRITICAL + 1] = {};
 	double seconds = (double)stream_interval_ns(r->stream) / 1e9;
@@ -79,6 +80,11 @@ static int fail_level(const struct options *o, int *ret, struct err *err)
 	return err_hint(err, "levels: note, risk, warning, critical");
 }
 
+void check_prepare(struct options *o)
+{
+	o->by = "major-mapping"; /* look mappings up for the few faults that wait */
+}
+
 static int check(const struct command *cmd, struct options *o)
 {
 	_cleanup_free_ const struct probe **cheap = calloc(probes_n, sizeof(*cheap));
@@ -91,7 +97,7 @@ static int check(const struct command *cmd, struct options *o)
 		.lenient = true,
 		.gentle = true,
 		.finds = true,
-		.conclude = conclude,
+		.conclude = check_conclude,
 		.stack_every = STACK_EVERY,
 	};
 	struct err err = {};
@@ -108,7 +114,7 @@ static int check(const struct command *cmd, struct options *o)
 	}
 	if (!o->for_ns && !o->interval_ns && !o->argv && !o->input)
 		o->for_ns = DEFAULT_FOR_NS;
-	o->by = "major-mapping"; /* look mappings up for the few faults that wait */
+	check_prepare(o);
 	r.plain_stacks = !o->stacks;
 	if (!o->stacks)
 		o->stacks = "user";
@@ -165,7 +171,8 @@ const struct command command_check = {
 		"found: worst first, each finding with "
 		"its evidence, why it is so, what to try, how to undo that, and how to see "
 		"whether it helped. memwhy itself changes nothing.\n\n"
-		"A finding needs evidence: where evidence is thin, check says so and gives no verdict. "
+		"A finding needs evidence: where evidence is thin, check says so and gives no "
+		"verdict. "
 		"NOT CHECKED lists what could not be checked, and why. Where check was not "
 		"permitted to look, the verdict is INCOMPLETE and the exit status 3 (4 of a "
 		"recording), unless --fail-on finds something in the rest.\n\n"

@@ -19,7 +19,9 @@ struct compared {
 struct comparison {
 	const struct options *o;
 	struct diff_inputs in;
-	bool unfiltered; /* see recording_enter */
+	char damage[160]; /* with `all`, of the first recording that is damaged */
+	bool all;         /* the tables of every command that both have something of */
+	bool unfiltered;  /* see recording_enter */
 	const struct command *of;
 	struct taken sides[2]; /* the first recordings */
 	VEC(struct compared) tables;
@@ -288,6 +290,8 @@ static int tables_show(struct comparison *c, struct report *r)
 			c->result = res;
 		any |= !rc;
 	}
+	if (!any && c->all)
+		return -ENOENT;
 	return any ? 0
 		   : err_set(c->err, -EINVAL, "%s has nothing to compare%s", c->of->name,
 			     c->spec.per_second ? " per second" : "");
@@ -377,6 +381,8 @@ static int comparison_print(struct comparison *c, struct options *o, bool *ret_r
 		rc = judged_check(c);
 	if (!rc)
 		rc = folded_check(c, &r);
+	if (!rc && c->all && !c->result.rows)
+		rc = -ENOENT;
 	if (!rc) {
 		*ret_regression = is_regression(c);
 		if (c->unfiltered)
@@ -408,15 +414,14 @@ static int comparison_open(struct comparison *c, struct options *o)
 	/* Nothing of them was read so far, and nothing else is opened from here on. */
 	if (!rc)
 		rc = diff_inputs_enter(&c->in, of, o, &c->unfiltered, c->err);
-	if (!rc)
-		rc = of_choose(c, o);
 	return rc;
 }
 
-static int comparison_run(struct comparison *c, struct options *o, bool *ret_regression)
+/* Of what is open: the tables of one command. */
+static int comparison_of(struct comparison *c, struct options *o, bool *ret_regression)
 {
 	bool any_comm = !o->by;
-	int rc = comparison_open(c, o);
+	int rc = of_choose(c, o);
 
 	c->spec.fields = o->fields;
 	c->spec.main = o->sort;
@@ -434,6 +439,93 @@ static int comparison_run(struct comparison *c, struct options *o, bool *ret_reg
 		rc = names_check(c);
 	if (!rc)
 		rc = comparison_print(c, o, ret_regression);
+	return rc;
+}
+
+/* Forgets what was compared, not what is open. */
+static void comparison_reset(struct comparison *c)
+{
+	vec_each (t, &c->tables)
+		diff_end(t->match);
+	vec_free(&c->tables);
+	for (int i = 0; i < 2; i++) {
+		taken_free(&c->sides[i]);
+		c->spec.sides[i] = NULL;
+	}
+	str_free(&c->by);
+	c->of = NULL;
+}
+
+/* A command that looks at one thing records it for itself, and what is beside it for its tables. */
+static bool both_have(const struct probe *p, const struct stream begins[2])
+{
+	const struct probe *of = probe_find(begins[1].session.command);
+
+	return p->view && command_find(p->name) && recording_has(&begins[0], p) &&
+	       recording_has(&begins[1], p) && (!of || !of->view || of == p);
+}
+
+static const char *damage_find(const struct comparison *c)
+{
+	vec_each (in, &c->in.v) {
+		const struct stream *s = in->facts.names ? &in->facts : c->sides[in->side].stream;
+
+		if (in->damaged && s)
+			return s->damage;
+	}
+	return NULL;
+}
+
+/* Looks into the beginnings of both. 1: one of them is of a kind that cannot be looked into. */
+static int both_peek(struct comparison *c, struct stream begins[2])
+{
+	int rc = input_peek(c, first(c, 0), &begins[0]);
+
+	if (rc)
+		return rc;
+	rc = input_peek(c, first(c, 1), &begins[1]);
+	if (rc)
+		stream_destroy(&begins[0]);
+	return rc;
+}
+
+/* What both have, one command after the other, on one page. */
+static int comparison_of_all(struct comparison *c, const struct options *o)
+{
+	struct stream begins[2];
+	int rc = both_peek(c, begins);
+	bool unused;
+
+	if (rc)
+		return rc;
+	output_page_goes_on(&c->out);
+	for (size_t i = 0; i < probes_n && !rc; i++) {
+		struct options of = *o;
+
+		if (!both_have(probes[i], begins))
+			continue;
+		of.of = probes[i]->name;
+		c->o = &of;
+		rc = comparison_of(c, &of, &unused);
+		rc = rc == -ENOENT ? 0 : rc;
+		if (!c->damage[0] && damage_find(c))
+			snprintf(c->damage, sizeof(c->damage), "%.159s", damage_find(c));
+		comparison_reset(c);
+	}
+	c->o = o;
+	for (int i = 0; i < 2; i++)
+		stream_destroy(&begins[i]);
+	if (!rc && !c->out.started)
+		rc = err_set(c->err, -EINVAL, "the recordings have no table in common");
+	return rc ? rc : output_end(&c->out, NULL, c->err);
+}
+
+static int comparison_run(struct comparison *c, struct options *o, bool *ret_regression)
+{
+	int rc = comparison_open(c, o);
+
+	if (!rc)
+		rc = c->all ? comparison_of_all(c, o) : comparison_of(c, o, ret_regression);
 	if (rc == -ENOMEM && c->in.first[1] < c->in.v.n)
 		rc = recording_too_large(first(c, 1)->path, o, c->err);
 	if (c->out.file && output_close(&c->out, rc ? NULL : c->err) && !rc)
@@ -443,31 +535,22 @@ static int comparison_run(struct comparison *c, struct options *o, bool *ret_reg
 
 static void comparison_free(struct comparison *c)
 {
-	vec_each (t, &c->tables)
-		diff_end(t->match);
-	vec_free(&c->tables);
-	for (int i = 0; i < 2; i++)
-		taken_free(&c->sides[i]);
+	comparison_reset(c);
 	diff_inputs_free(&c->in);
-	str_free(&c->by);
 }
 
 /* The first recording that is damaged, in words. */
 static int damage_tell(struct comparison *c)
 {
-	vec_each (in, &c->in.v) {
-		const struct stream *s = in->facts.names ? &in->facts : c->sides[in->side].stream;
+	const char *damage = c->damage[0] ? c->damage : damage_find(c);
 
-		if (in->damaged)
-			return err_set(c->err, -ENODATA, "%.159s", s->damage);
-	}
-	return 0;
+	return damage ? err_set(c->err, -ENODATA, "%.159s", damage) : 0;
 }
 
-static int diff(const struct command *cmd, struct options *o)
+static int diff_with(const struct command *cmd, struct options *o, bool all)
 {
 	struct err err = {};
-	struct comparison c = {.o = o, .err = &err};
+	struct comparison c = {.o = o, .all = all, .err = &err};
 	bool regression = false;
 	int rc = comparison_run(&c, o, &regression);
 
@@ -482,6 +565,16 @@ static int diff(const struct command *cmd, struct options *o)
 		err_errno(&err, rc, "%s", cmd->name);
 	command_error(&err);
 	return command_status(rc);
+}
+
+static int diff(const struct command *cmd, struct options *o)
+{
+	return diff_with(cmd, o, false);
+}
+
+int diff_page(const struct command *cmd, struct options *o)
+{
+	return diff_with(cmd, o, !o->of);
 }
 
 static const char *const examples[] = {

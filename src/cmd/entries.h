@@ -10,7 +10,11 @@ extern const struct command command_record;
 extern const struct command command_diff;
 extern const struct command command_serve;
 extern const struct command command_incidents;
+extern const struct command command_report;
 extern const struct command command_help;
 extern const struct command command_top;
+
+/* Two recordings on a page: what --of names, else all that both have. */
+int diff_page(const struct command *cmd, struct options *o);
 
 #endif

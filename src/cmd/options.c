@@ -91,9 +91,10 @@ static const struct opt narrow[] = {
 
 static const struct opt output[] = {
 	OV("output", 'o', OPT_STRING, format, "FORMAT",
-		"text, wide, json, jsonl, csv or folded; of all but the first two stdout has "
-		"nothing else: what CMD prints goes to stderr, unless --out has the report",
-		"text wide json jsonl csv folded"),
+		"text, wide, json, jsonl, csv, folded or html (a page for a browser); of all but "
+		"the first two stdout has nothing else: what CMD prints goes to stderr, unless "
+		"--out has the report",
+		"text wide json jsonl csv folded html"),
 	O("fields", 0, OPT_STRING, fields, "A,B", "only these columns, in this order"),
 	O("sort", 0, OPT_STRING, sort, "FIELD", "largest first by this column (-FIELD: smallest)"),
 	O("limit", 0, OPT_COUNT, limit, "N",
@@ -104,6 +105,17 @@ static const struct opt output[] = {
 	O("out", 0, OPT_STRING, out, "FILE",
 		"write the report to FILE (-: stdout; /dev/fd/N, a device and a named pipe will "
 		"do)"),
+};
+
+static const struct opt page[] = {
+	O("out", 0, OPT_STRING, out, "FILE", "write the page to FILE (-: stdout)"),
+	O("limit", 0, OPT_COUNT, limit, "N",
+		"at most N rows of each table; 0: all (default: 20000)"),
+	O("of", 0, OPT_STRING, of, "COMMAND",
+		"of two recordings: compare the tables of this command (default: of all that both "
+		"have)"),
+	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
+		"the most that reading a recording may take (default: 1G)"),
 };
 
 static const struct opt written[] = {
@@ -227,7 +239,8 @@ static const struct group {
 	{GROUP_RUN, {"Run", run, ARRAY_SIZE(run)}},
 	{GROUP_FILES, {"Recordings", files, ARRAY_SIZE(files)}},
 	{GROUP_OUTPUT, {"Output", output, ARRAY_SIZE(output)}},
-	{GROUP_OUTPUT | GROUP_RECORD, {"Output", written, ARRAY_SIZE(written)}},
+	{GROUP_PAGE, {"Output", page, ARRAY_SIZE(page)}},
+	{GROUP_OUTPUT | GROUP_RECORD | GROUP_PAGE, {"Output", written, ARRAY_SIZE(written)}},
 	{0, {"Other", always, ARRAY_SIZE(always)}},
 };
 

@@ -22,12 +22,18 @@ static bool begins_as_text(const char *head)
 	return after > word && (!strncmp(after, " · ", 4) || !strncmp(after, " of ", 4));
 }
 
+static bool begins_as(const char *head, const char *want)
+{
+	return !strncmp(head, want, strlen(want));
+}
+
 static bool is_ours(int fd)
 {
 	char head[64] = "", note[16];
 	ssize_t n = pread(fd, head, sizeof(head) - 1, 0);
 
-	if (n > 0 && (begins_as_text(head) || !strncmp(head, "{\n  \"schema\": \"memwhy/", 22)))
+	if (n > 0 && (begins_as_text(head) || begins_as(head, "{\n  \"schema\": \"memwhy/") ||
+			     begins_as(head, "<!doctype html><!-- memwhy report -->")))
 		return true;
 	n = fgetxattr(fd, NOTE_NAME, note, sizeof(note));
 	return (n == strlen(NOTE) && !memcmp(note, NOTE, strlen(NOTE))) || log_is_recording(fd);

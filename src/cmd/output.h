@@ -33,6 +33,12 @@ int output_report(struct output *out, const struct report *r, struct err *err);
 int output_rows(struct output *out, const struct report *r, struct table *t, struct err *err);
 /* Lines that are already drawn. */
 int output_text(struct output *out, const struct str *s, struct err *err);
+/* More reports follow on the same page; its end is written by output_end(). */
+static inline void output_page_goes_on(struct output *out)
+{
+	out->ro.more = true;
+}
+
 /* What follows the last rows. */
 int output_end(struct output *out, const struct report *r, struct err *err);
 /* Fails if not everything could be written (a full disk, a closed pipe). */

@@ -194,7 +194,7 @@ static int running_look_end(struct running *g)
 	return 0;
 }
 
-/* --each of a recording with --sort: all events in one report at the end. */
+/* --each of a recording with --sort, or on a page: all events in one report at the end. */
 static int running_events_report(struct running *g)
 {
 	const struct view *v = g->pipe.views[g->each_view].view;
@@ -226,13 +226,19 @@ static int running_events_end(struct running *g)
 	return rc;
 }
 
+/* Events in one report, and not as they come. */
+static bool each_at_end(const struct options *o)
+{
+	return o->sort || options_one_page(o);
+}
+
 static int running_last(struct running *g)
 {
 	if (g->look)
 		return running_look_end(g);
 	if (!g->run->o->each)
 		return running_report(g);
-	return g->run->o->sort ? running_events_report(g) : running_events_end(g);
+	return each_at_end(g->run->o) ? running_events_report(g) : running_events_end(g);
 }
 
 /* --each: what came since the last call, so that no more than that is held. */
@@ -351,7 +357,7 @@ int running_input(struct running *g)
 			.on_tick = !each_interval || o->each ? NULL
 				   : g->look                 ? running_look
 							     : running_interval,
-			.on_events = o->each && !o->sort ? running_each : NULL,
+			.on_events = o->each && !each_at_end(o) ? running_each : NULL,
 			.on_second = g->run->watch_ns && each_interval ? running_second : NULL,
 			.names_first = o->each && o->stacks ? &g->pipe.stream : NULL,
 			.arg = g,
@@ -406,7 +412,7 @@ static int views_add(struct running *g)
 	u64 (*for_ns)(const struct view_options *) = g->run->views[0]->for_ns;
 	int rc = 0;
 
-	if (every_ns && !g->run->o->interval_ns)
+	if (every_ns && !g->run->o->interval_ns && !options_one_page(o))
 		g->run->o->interval_ns = every_ns(&vo);
 	if (for_ns && !o->for_ns && !o->interval_ns && !o->argv)
 		g->run->o->for_ns = for_ns(&vo);

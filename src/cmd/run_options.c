@@ -17,6 +17,21 @@ static int part_check_alone(const struct options *o, struct err *err)
 	return 0;
 }
 
+/* A page is written at the end, with all of its data. */
+static int page_check(const struct options *o, struct err *err)
+{
+	if (!options_one_page(o))
+		return 0;
+	if (o->interval_ns)
+		return err_set(err, -EINVAL,
+			"-o html is one page on the whole time: it takes no --interval");
+	if (!o->each || o->input)
+		return 0;
+	err_set(err, -EINVAL, "-o html is written at the end: --each needs a recording");
+	return err_hint(err, "record events with --each --record FILE, then: --input FILE --each "
+			     "-o html");
+}
+
 static int options_check(const struct options *o, struct err *err)
 {
 	if (o->input && (o->argv || o->record || o->follow || o->user)) {
@@ -40,6 +55,8 @@ static int options_check(const struct options *o, struct err *err)
 		return err_hint(
 			err, "record them with --record FILE; --input FILE --each can be sorted");
 	}
+	if (page_check(o, err))
+		return err->code;
 	return part_check_alone(o, err);
 }
 

@@ -10,8 +10,7 @@ struct kept {
 	struct running g;
 	struct run run;
 	struct options o;
-	const struct view *view;
-	const struct probe *probe;
+	const struct probe *probe; /* whose data it needs; NULL: nobody's */
 };
 
 static int kept_read(struct kept *k, bool *ret_damaged)
@@ -28,14 +27,29 @@ static int kept_read(struct kept *k, bool *ret_damaged)
 	if (rc && (!*ret_damaged || !g->pipe.stream.has_session))
 		return rc;
 	g->err = (struct err){};
-	if (!recording_has(&g->pipe.stream, k->probe))
+	if (k->probe && !recording_has(&g->pipe.stream, k->probe))
 		return err_set(&g->err, -EINVAL,
 			"%.200s: %s was not recorded: the file is of 'memwhy %.31s'", k->o.input,
 			k->probe->name, g->pipe.stream.session.command);
 	return 0;
 }
 
-int run_take(const struct command *cmd, const struct options *o, int input, struct taken *ret,
+/* Fills the report: of sums, or of single events. */
+static int kept_report(struct kept *k, struct report *r)
+{
+	struct running *g = &k->g;
+	int rc = 0;
+
+	running_report_begin(g, r);
+	if (k->o.each)
+		g->pipe.views[g->each_view].view->each(g->pipe.views[g->each_view].state, r);
+	else
+		rc = pipeline_report(&g->pipe, r);
+	running_report_end(g, r);
+	return rc;
+}
+
+int run_take_of(const struct run *run, const struct probe *of, int input, struct taken *ret,
 	struct err *err)
 {
 	struct kept *k = calloc(1, sizeof(*k));
@@ -44,10 +58,10 @@ int run_take(const struct command *cmd, const struct options *o, int input, stru
 
 	if (rc)
 		return rc;
-	k->o = *o;
-	k->probe = probe_find(cmd->name);
-	k->view = k->probe->view;
-	k->run = (struct run){.cmd = cmd, .o = &k->o, .views = &k->view, .n_views = 1};
+	k->o = *run->o;
+	k->probe = of;
+	k->run = *run;
+	k->run.o = &k->o;
 	k->g.run = &k->run;
 	k->g.input = input;
 	rc = kept_read(k, &damaged);
@@ -59,12 +73,20 @@ int run_take(const struct command *cmd, const struct options *o, int input, stru
 		return rc;
 	}
 	*ret = (struct taken){.kept = k, .stream = &k->g.pipe.stream, .damaged = damaged};
-	running_report_begin(&k->g, &ret->report);
-	rc = pipeline_report(&k->g.pipe, &ret->report);
-	running_report_end(&k->g, &ret->report);
+	rc = kept_report(k, &ret->report);
 	if (rc)
 		taken_free(ret);
 	return rc;
+}
+
+int run_take(const struct command *cmd, const struct options *o, int input, struct taken *ret,
+	struct err *err)
+{
+	const struct probe *of = probe_find(cmd->name);
+	struct options copy = *o;
+	const struct run run = {.cmd = cmd, .o = &copy, .views = &of->view, .n_views = 1};
+
+	return run_take_of(&run, of, input, ret, err);
 }
 
 void taken_free(struct taken *t)

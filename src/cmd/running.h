@@ -2,6 +2,8 @@
 #ifndef MEMWHY_CMD_RUNNING_H
 #define MEMWHY_CMD_RUNNING_H
 
+#include <string.h>
+
 #include "cmd/output.h"
 #include "cmd/run.h"
 #include "record/narrow.h"
@@ -21,6 +23,12 @@ struct running {
 	struct schema schema;    /* for `narrow` */
 	struct narrow narrow;    /* in front of the pipeline, for a part of a recording */
 };
+
+/* A page is one report of everything, at the end. */
+static inline bool options_one_page(const struct options *o)
+{
+	return !strcmp(o->format, "html");
+}
 
 /* What the options mean together, before anything is opened. (run_options.c) */
 int running_options(struct running *g);

@@ -45,6 +45,12 @@ const struct renderer renderers[] = {
 		.help = "stacks as lines \"comm;outer;inner weight\", for flame graphs",
 		.report = folded_report,
 	},
+	{
+		.name = "html",
+		.help = "one page with tables and pictures, for a browser; needs no network",
+		.report = html_report,
+		.end = html_end,
+	},
 };
 const size_t renderers_n = ARRAY_SIZE(renderers);
 

@@ -12,6 +12,7 @@ struct render_options {
 	bool colour;
 	bool wide;
 	bool headless;      /* formats that are one table: its head was printed before (-i) */
+	bool more;          /* html: other reports follow on the page, then end() */
 	bool quiet;         /* no header, no notes: rows and findings only */
 	bool verbose;       /* all columns' help, addresses in stacks */
 	const char *cut_of; /* … the table of rows(), of which --limit left out n_cut: for end() */

@@ -1,15 +1,7 @@
 /* The first lines of a text report: what was looked at, how much was seen and lost, and what the
  * looking cost. */
-#include <string.h>
-#include <time.h>
-
-#include "base/clock.h"
-#include "base/units.h"
-#include "render/render_cell.h"
+#include "render/render_facts.h"
 #include "render/render_text.h"
-
-/* Most of the CPU time of a shorter session is that of its start. */
-#define SHARE_MIN_NS (NSEC_PER_SEC / 2)
 
 /* Items joined by separators; an item that does not fit begins a new line. */
 struct items {
@@ -47,65 +39,34 @@ static void item_add_take(struct items *i, struct str *text)
 	str_free(text);
 }
 
-static void share_add(struct str *out, u64 part, u64 whole)
+static void item_add_fact(struct items *i, bool known, struct str *t)
 {
-	static const struct column ratio = {.unit = UNIT_RATIO};
-	struct cell share = cell_f64((double)part / (double)whole);
-
-	cell_add(out, &ratio, &share, 0);
+	if (known)
+		item_add_take(i, t);
 }
 
 static void host_items(struct items *i, const struct rec_host *h)
 {
 	struct str t = {};
 
-	if (h->kernel[0]) {
-		str_add(&t, "Linux ");
-		str_add_escaped(&t, h->kernel);
-		item_add_take(i, &t);
-	}
-	if (h->cpus) {
-		str_addf(&t, "%u CPU%s, %u node%s", h->cpus, plural(h->cpus), h->nodes,
-			plural(h->nodes));
-		item_add_take(i, &t);
-	}
+	item_add_fact(i, fact_kernel(&t, h), &t);
+	item_add_fact(i, fact_cpus(&t, h), &t);
 }
 
 static void interval_item(struct items *i, const struct stream *s)
 {
-	time_t wall = (time_t)(stream_wall_ns(s) / NSEC_PER_SEC);
-	u64 ns = stream_interval_ns(s);
 	struct str t = {};
-	char buf[64];
-	struct tm tm;
 
-	if (!ns)
-		return;
-	if (ns < NSEC_PER_SEC)
-		str_add(&t, fmt_ns(buf, ns));
-	else
-		str_addf(&t, "%.1f s", (double)ns / NSEC_PER_SEC);
-	if (wall && gmtime_r(&wall, &tm) &&
-		strftime(buf, sizeof(buf), " from %Y-%m-%d %H:%M:%S UTC", &tm))
-		str_add(&t, buf);
-	item_add_take(i, &t);
+	item_add_fact(i, fact_interval(&t, s), &t);
 }
 
 /* That a command ended well need not be said. */
 static void exit_item(struct items *i, const struct rec_exit *e)
 {
-	const char *name = sigabbrev_np((int)MIN(e->signal, 65U));
 	struct str t = {};
 
-	if (!e->h.kind || !e->status)
-		return;
-	if (e->signal && name)
-		str_addf(&t, "killed by SIG%s", name);
-	else if (e->signal)
-		str_addf(&t, "killed by signal %u", e->signal);
-	else
-		str_addf(&t, "exit status %u", e->status);
-	item_add_take(i, &t);
+	if (e->status)
+		item_add_fact(i, fact_exit(&t, e), &t);
 }
 
 static void event_items(struct items *i, const struct stream *s)
@@ -115,9 +76,7 @@ static void event_items(struct items *i, const struct stream *s)
 
 	vec_each (l, &s->losses) {
 		str_add(&t, label);
-		str_add_escaped(&t, l->probe);
-		str_addc(&t, ' ');
-		count_add(&t, l->delivered);
+		fact_events(&t, l);
 		item_add_take(i, &t);
 		label = "";
 	}
@@ -127,31 +86,15 @@ static void event_items(struct items *i, const struct stream *s)
 
 static void cost_items(struct items *i, const struct stream *s)
 {
-	const struct rec_cost *c = &s->cost;
-	/* Cost counts from the start of the session, not of the interval. */
-	u64 elapsed = s->has_session && s->last_ns > s->opened_ns ? s->last_ns - s->opened_ns
-								  : stream_interval_ns(s);
-	char buf[UNIT_BUF];
 	struct str t = {};
 
-	if (!c->cpu_ns && !c->rss_bytes)
+	if (!s->cost.cpu_ns && !s->cost.rss_bytes)
 		return;
 	str_add(&t, "cost: ");
-	/* Of a part of the recording the time that it cost is not known. */
-	if (elapsed >= SHARE_MIN_NS && !s->part_from_ns && !s->part_to_ns) {
-		share_add(&t, c->cpu_ns, elapsed);
-		str_add(&t, " of one CPU");
-	} else {
-		str_addf(&t, "CPU %s", fmt_ns(buf, c->cpu_ns));
-	}
+	fact_cpu_cost(&t, s);
 	item_add_take(i, &t);
-	if (c->bpf_runs) {
-		str_addf(&t, "BPF %s%s", c->h.flags & COST_ESTIMATED ? "about " : "",
-			fmt_ns(buf, c->bpf_ns));
-		str_addf(&t, " (%s a run)", fmt_ns(buf, c->bpf_ns / c->bpf_runs));
-		item_add_take(i, &t);
-	}
-	str_addf(&t, "RSS %s", fmt_bytes(buf, c->rss_bytes));
+	item_add_fact(i, fact_bpf_cost(&t, s), &t);
+	fact_rss_cost(&t, s);
 	item_add_take(i, &t);
 }
 
@@ -159,20 +102,9 @@ static void losses_add(struct str *out, const struct stream *s, const struct ren
 {
 	vec_each (l, &s->losses) {
 		_cleanup_str_ struct str t = {};
-		u64 seen = l->seen ? l->seen : l->delivered + l->lost;
 
-		if (!l->lost)
-			continue;
-		str_addf(&t, "LOST: %s lost ", l->probe);
-		count_add(&t, l->lost);
-		str_add(&t, " of ");
-		count_add(&t, seen);
-		str_add(&t, " events (");
-		share_add(&t, l->lost, seen);
-		str_addc(&t, ')');
-		if (l->reason[0])
-			str_addf(&t, ": %s", l->reason);
-		wrap_add_styled(out, str_get(&t), 0, 2, o, STYLE_RED);
+		if (fact_loss(&t, l))
+			wrap_add_styled(out, str_get(&t), 0, 2, o, STYLE_RED);
 	}
 	if (s->damage[0]) {
 		_cleanup_str_ struct str t = {};

@@ -12,19 +12,7 @@ void json_report(const struct report *r, const struct render_options *o, struct 
 		out->failed = true;
 		return;
 	}
-	json_begin_object(&j);
-	json_add_head(&j, r);
-	json_key(&j, "rows");
-	json_begin_array(&j);
-	vec_each (v, &vs.v)
-		for (size_t row = 0; row < v->n_rows; row++) {
-			json_add_row(&j, r, v, row, NULL);
-			render_pass(o, out);
-		}
-	json_end_array(&j);
-	json_add_cut(&j, &vs);
-	json_add_tail(&j, r);
-	json_end_object(&j);
+	json_add_report(&j, r, &vs, NULL, o);
 	str_addc(out, '\n');
 	slices_close(&vs);
 }
@@ -60,7 +48,7 @@ void json_rows(const struct report *r, const struct table *t, size_t from, bool 
 		object_begin(&j, r);
 	}
 	for (size_t row = from; row < v.n_rows; row++)
-		json_add_row(&j, r, &v, row, NULL);
+		json_add_row(&j, r, &v, row, NULL, NULL);
 	slice_close(&v);
 }
 

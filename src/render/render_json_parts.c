@@ -358,7 +358,20 @@ static void add_hist(struct json *j, const struct hist_cell *h)
 	json_end_array(j);
 }
 
-static void add_cell(struct json *j, const struct stream *s, const struct cell *c)
+static void add_stack(
+	struct json *j, const struct stream *s, u32 stack, const struct json_stacks *stacks)
+{
+	if (stacks) {
+		stacks->add(stacks->arg, j, stack);
+		return;
+	}
+	json_begin_array(j);
+	stack_lines(s, stack, false, add_frame, j);
+	json_end_array(j);
+}
+
+static void add_cell(struct json *j, const struct stream *s, const struct cell *c,
+	const struct json_stacks *stacks)
 {
 	switch (c->type) {
 	case CELL_U64:
@@ -377,9 +390,7 @@ static void add_cell(struct json *j, const struct stream *s, const struct cell *
 		json_str(j, c->text);
 		break;
 	case CELL_STACK:
-		json_begin_array(j);
-		stack_lines(s, c->stack, false, add_frame, j);
-		json_end_array(j);
+		add_stack(j, s, c->stack, stacks);
 		break;
 	case CELL_HIST:
 		add_hist(j, c->hist);
@@ -415,7 +426,7 @@ static void add_method(struct json *j, const struct report *r, const struct colu
 }
 
 void json_add_row(struct json *j, const struct report *r, const struct slice *v, size_t row,
-	const struct span_text *when)
+	const struct span_text *when, const struct json_stacks *stacks)
 {
 	bool pretty = j->pretty;
 
@@ -429,7 +440,7 @@ void json_add_row(struct json *j, const struct report *r, const struct slice *v,
 	}
 	for (size_t i = 0; i < v->n_cols; i++) {
 		json_key(j, slice_column(v, i)->name);
-		add_cell(j, r->stream, slice_cell(v, row, i));
+		add_cell(j, r->stream, slice_cell(v, row, i), stacks);
 		if (slice_cell(v, row, i)->type == CELL_TEXT &&
 			slice_column(v, i)->unit == UNIT_CGROUP)
 			add_container(j, slice_column(v, i), slice_cell(v, row, i)->text);
@@ -438,4 +449,22 @@ void json_add_row(struct json *j, const struct report *r, const struct slice *v,
 	}
 	json_end_object(j);
 	j->pretty = pretty;
+}
+
+void json_add_report(struct json *j, const struct report *r, const struct slices *vs,
+	const struct json_stacks *stacks, const struct render_options *o)
+{
+	json_begin_object(j);
+	json_add_head(j, r);
+	json_key(j, "rows");
+	json_begin_array(j);
+	vec_each (v, &vs->v)
+		for (size_t row = 0; row < v->n_rows; row++) {
+			json_add_row(j, r, v, row, NULL, stacks);
+			render_pass(o, j->out);
+		}
+	json_end_array(j);
+	json_add_cut(j, vs);
+	json_add_tail(j, r);
+	json_end_object(j);
 }

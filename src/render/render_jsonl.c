@@ -7,7 +7,7 @@ static void row_line(const struct report *r, const struct slice *v, size_t row,
 {
 	struct json j = {.out = out};
 
-	json_add_row(&j, r, v, row, when);
+	json_add_row(&j, r, v, row, when, NULL);
 	str_addc(out, '\n');
 }
 

@@ -24,5 +24,7 @@ RENDER_REPORT(jsonl_end);
 RENDER_REPORT(csv_report);
 RENDER_ROWS(csv_rows);
 RENDER_REPORT(folded_report);
+RENDER_REPORT(html_report);
+RENDER_REPORT(html_end);
 
 #endif

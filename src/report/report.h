@@ -346,6 +346,7 @@ struct stack_line {
 	u32 line;             /* in file, 0: not known */
 	u64 offset;           /* from the start of function, or of module when function is NULL */
 	u64 address;
+	u32 frame, part; /* in the stream; which of its functions, the innermost first */
 	bool kernel;
 	bool inlined;
 };

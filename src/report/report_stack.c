@@ -12,6 +12,7 @@ static void symbol_each(const struct stream *s, const struct rec_symbol *sym, st
 		l->line = sym->lines[i].line;
 		l->offset = sym->lines[i].offset;
 		l->inlined = i + 1 < sym->n;
+		l->part = i;
 		fn(arg, l);
 	}
 }
@@ -41,7 +42,7 @@ void stack_each(const struct stream *s, u32 stack,
 	for (u32 i = first; st && i < st->n; i++) {
 		const struct rec_frame *f = stream_frame(s, st->frames[i]);
 		const struct rec_symbol *sym = stream_symbol(s, st->frames[i]);
-		struct stack_line l = {};
+		struct stack_line l = {.frame = st->frames[i]};
 
 		if (f) {
 			l.module = f->module ? stream_string(s, f->module) : NULL;

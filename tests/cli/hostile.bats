@@ -6,7 +6,8 @@ load common
 
 # A task's name is at most 15 bytes; these are.
 names=($'\e[31mred' $'a"b\'c,d;e f' $'two\nlines\tx' $'\xff\xfe\xc3(' $'\xc2\x9b31mc1' $'\x9b31mc1'
-	' lead' '=1+1' '\x1b\n' 'naïve €' $'\x7f\b\r' '{"end":true}' '%s%n$(id)`id`' '<b>&amp;')
+	' lead' '=1+1' '\x1b\n' 'naïve €' $'\x7f\b\r' '{"end":true}' '%s%n$(id)`id`' '<b>&amp;'
+	'<script>1' '<img src=x>' '-->]]>{{1}}' $'\u202egpj.exe')
 
 setup_file() {
 	[ "$(id -u)" -eq 0 ] || return 0
@@ -43,7 +44,7 @@ ways() {
 
 @test "hostile: no format lets a control byte through, or what is not UTF-8" {
 	while read -r c; do
-		for f in text wide json jsonl csv folded; do
+		for f in text wide json jsonl csv folded html; do
 			[[ $f == folded && ($c != *--stacks* || $c == *--each*) ]] && continue
 			[[ $c == check* && ($f == folded || $f == csv) ]] && continue
 			# Of a probe that was not recorded there is nothing to fold: an error.
@@ -134,7 +135,7 @@ ways() {
 	for words in "--by mapping" "--stacks=user" "--by mapping --stacks" "--each --by mapping --stacks"; do
 		"$MEMWHY" faults $words --record files.mw --out /dev/null -- \
 			sh -c 'echo go | "$0" 4 "$1" >/dev/null 2>&1' "$dir/"$'p\e[1m,;" ' "$dir/"$'f\e]0;t\a,;"'
-		for f in text wide json jsonl csv folded; do
+		for f in text wide json jsonl csv folded html; do
 			[[ $f == folded && ($words != *stacks* || $words == *each*) ]] && continue
 			"$MEMWHY" faults --input files.mw $words -o $f --limit 0 >shown || try refuse "$words -o $f"
 			! has_controls <shown || try refuse "$words -o $f: control bytes"

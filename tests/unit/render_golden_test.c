@@ -113,10 +113,12 @@ static void golden(const struct report *r, const char *name, const char *format,
 	assert_golden(name, format, &out);
 }
 
+/* A page has its data compressed: render_html_test.c reads it. */
 static void golden_all(const struct report *r, const char *name)
 {
 	for (size_t i = 0; i < renderers_n; i++)
-		golden(r, name, renderers[i].name, &plain);
+		if (strcmp(renderers[i].name, "html") != 0)
+			golden(r, name, renderers[i].name, &plain);
 }
 
 static const struct column process_cols[] = {

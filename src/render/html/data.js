@@ -1,0 +1,55 @@
+// The data behind a report (html_data.h): from compressed text to tables whose stacks are arrays of
+// frames.
+
+async function unpack(text) {
+	const packed = atob(text);
+	const bytes = new Uint8Array(packed.length);
+	for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+	return new Response(stream).text();
+}
+
+// Numbers beyond 2^53 stay exact as strings. An unescaped quote and a colon end a key, and nothing else.
+function parseExact(text) {
+	return JSON.parse(/\d{16}/.test(text) ? text.replace(/(?<!\\)":(-?\d{16,})(?=[,}])/g, '":"$1"') : text);
+}
+
+function frameOf(line, names) {
+	const [name, rest, module, file, flags] = line;
+	return {
+		text: name + rest,
+		name: name || (rest.startsWith('/') ? baseName(rest) : rest),
+		rest: name ? rest : '',
+		module: flags & 1 && module < 0 ? 'kernel' : module < 0 ? '' : names[module],
+		file: file < 0 ? '' : names[file],
+		kernel: !!(flags & 1),
+		inlined: !!(flags & 2),
+	};
+}
+
+function decode(data) {
+	const frames = data.frames.map(line => frameOf(line, data.names));
+	const stacks = data.stacks.map(lines => lines.map(i => frames[i]));
+	const byName = new Map();
+	for (const t of data.tables) {
+		byName.set(t.name, t);
+		t.rows = [];
+		t.stackColumns = t.columns.filter(c => c.type === 'stack');
+	}
+	for (const row of data.report.rows) {
+		const t = byName.get(row.table);
+		for (const c of t.stackColumns)
+			if (row[c.name] !== null) row[c.name] = stacks[row[c.name]];
+		t.rows.push(row);
+	}
+	for (const t of data.tables)
+		t.main = mainColumn(t);
+	return data;
+}
+
+// The number to look at first.
+function mainColumn(t) {
+	const values = t.columns.filter(c => c.type === 'number' && ['sum', 'most', 'single', 'least'].includes(c.role));
+	const sort = t.sort && values.find(c => c.name === t.sort.replace(/^-/, ''));
+	return sort || values.find(c => c.weight) || values.find(c => c.role === 'sum') || null;
+}

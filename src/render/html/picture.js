@@ -1,0 +1,58 @@
+// Pictures of tables whose shape tells what they are: amounts by place (heat maps), events over time.
+
+// Which tables are a grid of cells: table, column across, columns down, columns of the amount.
+const grids = [
+	{table: 'zones', across: 'order', down: ['node', 'zone'], amounts: ['free_pages', 'free_blocks', 'change_pages', 'lowest_pages'], title: 'Free memory by order'},
+	{table: 'pairs', across: 'page_node', down: ['cpu_node'], amounts: ['accesses'], title: 'Accesses from nodes (down) to nodes (across)'},
+];
+
+class Heat {
+	constructor(table, grid) {
+		Object.assign(this, {table, grid});
+		const columns = new Map(table.columns.map(c => [c.name, c]));
+		this.amounts = grid.amounts.map(name => columns.get(name)).filter(Boolean);
+		this.amount = this.amounts[0];
+		this.across = columns.get(grid.across);
+		this.down = grid.down.map(name => columns.get(name));
+		this.box = h('div', {class: 'scroll plain', tabindex: 0, role: 'region', 'aria-label': grid.title});
+		const select = h('select', {change: () => {
+			this.amount = this.amounts[select.selectedIndex];
+			this.fill();
+		}}, this.amounts.map(c => h('option', null, c.title.toLowerCase())));
+		this.element = h('section', {class: 'view heats'}, h('header', null, h('h2', null, grid.title)),
+			this.amounts.length > 1 ? h('div', {class: 'tools'}, h('label', null, 'Colour', select)) : null, this.box);
+		this.fill();
+	}
+
+	fill() {
+		const rows = new Map(), across = new Set();
+		let most = 0;
+		for (const row of this.table.rows) {
+			const key = this.down.map(c => c.title.toLowerCase() + ' ' + cellText(c, row[c.name])).join(', ');
+			if (!rows.has(key)) rows.set(key, new Map());
+			rows.get(key).set(row[this.across.name], row);
+			across.add(row[this.across.name]);
+			most = Math.max(most, Math.abs(Number(row[this.amount.name]) || 0));
+		}
+		const heads = [...across].filter(v => v !== null).sort((a, b) => a - b);
+		this.box.replaceChildren(h('table', {class: 'heat'},
+			h('thead', null, h('tr', null, h('th', null, this.across.title.toLowerCase()), heads.map(v => h('th', {class: 'n', scope: 'col'}, cellText(this.across, v))))),
+			h('tbody', null, [...rows].map(([key, cells]) => h('tr', null, h('th', {scope: 'row'}, key), heads.map(v => this.cell(cells.get(v), most)))))));
+	}
+
+	cell(row, most) {
+		const v = row ? row[this.amount.name] : null;
+		if (v === null || v === undefined) return h('td');
+		const share = most ? Math.sqrt(Math.abs(Number(v)) / most) : 0;
+		const td = h('td', {title: this.amount.help}, cellText(this.amount, v));
+		td.style.background = `color-mix(in srgb, var(--${v < 0 ? 'grew' : 'accent'}) ${Math.round(share * 55)}%, var(--panel))`;
+		return td;
+	}
+}
+
+function pictures(table) {
+	const found = [], has = name => table.columns.some(c => c.name === name);
+	for (const grid of grids)
+		if (grid.table === table.name && table.rows.length && has(grid.across) && grid.down.every(has) && grid.amounts.some(has)) found.push(new Heat(table, grid));
+	return found;
+}
