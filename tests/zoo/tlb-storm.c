@@ -30,7 +30,7 @@ int main(void)
 	for (size_t i = 0; i < 2; i++)
 		pthread_create(&t, NULL, worker, (void *)i);
 	zoo_ready();
-	for (unsigned i = 0;; i++) {
+	for (unsigned i = 0; !zoo_over; i++) {
 		char *p = pool + (size_t)(i % PAGES) * 4096;
 
 		mprotect(p, 4096, PROT_READ);

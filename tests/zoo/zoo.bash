@@ -93,13 +93,13 @@ zoo_stop() {
 	local i
 
 	if [ -n "$zoo_pid" ]; then
-		kill -TERM $zoo_pid 2>/dev/null
+		kill -TERM $zoo_pid 2>/dev/null || true
 		for ((i = 0; i < 50; i++)); do
 			kill -0 $zoo_pid 2>/dev/null || break
 			sleep 0.1
 		done
-		kill -KILL -- -$zoo_pid 2>/dev/null
-		wait $zoo_pid 2>/dev/null
+		kill -KILL -- -$zoo_pid 2>/dev/null || true
+		wait $zoo_pid 2>/dev/null || true
 		zoo_pid=
 	fi
 	for ((i = 0; i < 50; i++)); do
@@ -164,7 +164,7 @@ zoo_run() { # FILE
 	fi
 	if ! zoo_start "$1"; then
 		zoo_first="did not get ready"
-	elif ! timeout 120 "$MEMWHY" check -q --for "${seconds:-8}s" -o json --out "$scratch/report" \
+	elif ! timeout 120 "$MEMWHY" check -q --for "${ZOO_SECONDS:-${seconds:-8}}s" -o json --out "$scratch/report" \
 		2>"$scratch/errors" 3>&-; then
 		zoo_first="check failed: $(head -n 1 "$scratch/errors")"
 	else

@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# A few programs of the zoo (tests/zoo), in short looks: who and why in one finding of the first two,
+# and silence about a healthy one. `make zoo` runs all of the open part.
+
+# bats file_tags=host
+load common
+. "$BATS_TEST_DIRNAME/../zoo/zoo.bash"
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_DIRNAME/../.." || return 1
+	scratch=$BATS_TEST_TMPDIR zoo_pid= zoo_cgroup=
+	export ZOO_SECONDS=3
+	# What else runs here is not the program's.
+	zoo_ignore='cc1|clang|memwhy|bats|\bmake\b'
+}
+
+teardown() {
+	[ -z "${zoo_pid-}" ] || zoo_stop
+}
+
+zoo_named() { # FILE
+	zoo_run "$1"
+	echo "$zoo_result at $zoo_rank: $zoo_first"
+	[ "$zoo_result" != skipped ] || skip "$zoo_first"
+	[ "$zoo_result" = named ]
+}
+
+@test "zoo: threads that wait for a userfaultfd handler" {
+	zoo_named tests/zoo/lazy-pager.c
+}
+
+@test "zoo: mappings that are changed all the time" {
+	[ "$(nproc)" -gt 1 ] || skip "needs two CPUs"
+	zoo_named tests/zoo/tlb-storm.c
+}
+
+@test "zoo: a cache that fills and stops is no alarm" {
+	zoo_run tests/zoo/cache-fills.c
+	echo "$zoo_result: $zoo_first"
+	[ "$zoo_result" = quiet ]
+}
+
+# The advice, carried out: the trouble is gone.
+@test "zoo: what check prints to remove segments removes them" {
+	zoo_start tests/zoo/sysv-orphan.c
+	look() {
+		timeout 60 "$MEMWHY" check -q --for 2s -o json --out "$scratch/report" 3>&-
+		jq '[.findings[] | select(.rule == "shm-orphans")]' "$scratch/report" >"$scratch/found"
+	}
+
+	look
+	jq -e 'length == 1' "$scratch/found"
+	jq -r '.[0].try[] | select(startswith("`ipcrm -m ")) | gsub("`"; "")' "$scratch/found" \
+		>"$scratch/commands"
+	[ -s "$scratch/commands" ]
+	bash -e "$scratch/commands"
+	bash -c "$(jq -r '.[0].verify[0] | gsub("`"; "")' "$scratch/found")"
+	look
+	jq -e 'length == 0' "$scratch/found"
+}
