@@ -207,6 +207,14 @@ install: all
 	$(B)/memwhy help completion >$(DEST)/share/bash-completion/completions/memwhy
 	$(B)/memwhy help completion fish >$(DEST)/share/fish/vendor_completions.d/memwhy.fish
 
+# build/memwhy_VERSION_amd64.deb; build/memwhy-VERSION-amd64.tar.xz with its SHA256.
+deb: all
+	packaging/make-deb $(VERSION)
+
+tarball: all
+	tar -C $(B) --owner=0 --group=0 --mode=755 --transform 's,^memwhy.stripped,memwhy-$(VERSION)/memwhy,' -cJf $(B)/memwhy-$(VERSION)-amd64.tar.xz memwhy.stripped
+	cd $(B) && sha256sum memwhy-$(VERSION)-amd64.tar.xz >memwhy-$(VERSION)-amd64.tar.xz.sha256
+
 deps:
 	tools/deps build test
 
@@ -341,7 +349,7 @@ clean:
 help:
 	@echo 'all check unit mutate behaviour workloads zoo zoo-held bench soak fuzz check-vm install deps format clean; V=1 SAN=1'
 
-.PHONY: all check soak check-vm unit mutate behaviour behaviours workloads zoo zoo-held bench fuzz install deps format clean help
+.PHONY: all deb tarball check soak check-vm unit mutate behaviour behaviours workloads zoo zoo-held bench fuzz install deps format clean help
 .SECONDARY:
 -include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
          $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/where.bpf.d $(PROBES:%=$(B)/gen/%_walk.bpf.d) \
