@@ -304,3 +304,10 @@ rss() { # of smaps_rollup, in bytes
 	jq -e 'any(.rows[]; .table == "owners" and .owner == "where_work")' now >/dev/null
 	jq -e --arg top "/memwhy-where-$$" 'any(.rows[]; .table == "limits" and (.cgroup | endswith($top)) and .limit_bytes == 209715200 and .nearest == "yes")' now >/dev/null
 }
+
+@test "where: of a command, once it runs and not before" {
+	"$MEMWHY" where -o json --out now -- sleep 2.5
+	jq -e 'any(.rows[]; .table == "ledger" and .row == "files" and .bytes > 0 and (.mostly | test("libc|sleep|locale")))' now >/dev/null
+	"$MEMWHY" where -o json --out short -- true
+	jq -e 'all(.rows[]; .table != "ledger")' short >/dev/null
+}

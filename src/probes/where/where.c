@@ -9,9 +9,10 @@
 #include "probes/where/where_kinds.h"
 #include "probes/where/where_view.h"
 
-#define EVERY_NS (5 * NSEC_PER_SEC)
-/* Drains come on top of the sampler's own period: not twice within this time. */
-#define GAP_NS (EVERY_NS * 9 / 10)
+#define EVERY_NS NSEC_PER_SEC
+/* Drains come on top of the sampler's own period: not twice within these times. */
+#define GAP_NS (45 * NSEC_PER_SEC / 10)
+#define COMMAND_GAP_NS (9 * NSEC_PER_SEC / 10) /* of a command, which may end at any time */
 
 static bool is_of_group(const struct where *w)
 {
@@ -51,8 +52,11 @@ static int where_sample(struct capture *c, void *state)
 
 	if (!c->ending && now < w->next_ns)
 		return 0;
-	w->next_ns = now + GAP_NS;
+	w->next_ns = now + (c->opt.command ? COMMAND_GAP_NS : GAP_NS);
 	w->sample++;
+	/* at the start the command's process is still memwhy */
+	if (w->named && c->opt.command && w->sample == 1)
+		return 0;
 	owners = w->named && (c->ending || w->sample == 1);
 	if (w->named && is_of_group(w))
 		return where_group_send(c, w);

@@ -312,7 +312,7 @@ int where_tables_report(struct where_tables *t, struct report *r)
 	if (!table)
 		return -ENOMEM;
 	table->story = true;
-	table->empty = "No ledger was taken in this interval.";
+	table->empty = "No ledger was taken: a command has to run for a second at least.";
 	vec_each (s, &t->subjects) {
 		subject_settle(t, s);
 		subject_add(table, r, t, s);
