@@ -52,7 +52,7 @@ ends_with() { # STATUS
 		pane $size "'$MEMWHY' top"
 		wait_for "shows 'PID +COMMAND.*RSS'"
 		wait_for "shows '^ *[0-9]+ .* (KiB|MiB|GiB)'"
-		shows '^Mem +\[a'
+		shows '^Mem +\[[a-z ]+\] [0-9.]+ GiB$'
 		[ "$(screen | wc -l)" -eq "${size#*x}" ]
 		[ "$(screen | tail -n 1 | grep -c F1Help)" -eq 1 ]
 		wait_for "shows '  live '"
