@@ -90,8 +90,8 @@ int vmallocinfo_read(struct vmallocinfo *ret)
 bool vmalloc_is_stack(const char *caller)
 {
 	/* alloc_thread_stack_node() (kernel/fork.c, 4.9 to 6.18) */
-	static const char *const names[] = {
-		"alloc_thread_stack_node", "dup_task_struct", "copy_process", "kernel_clone"};
+	static const char *const names[] = {"alloc_thread_stack_node", "dup_task_struct",
+		"copy_process", "kernel_clone", "fork_idle"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strncmp(caller, names[i], strlen(names[i])))

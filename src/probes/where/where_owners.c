@@ -118,11 +118,13 @@ static int processes_send(struct capture *c, struct where *w)
 
 static int mounts_send(struct capture *c, struct where *w)
 {
+	const char *unlimited = NULL;
 	int rc = 0;
 
 	vec_each (m, &w->memfs.list) {
 		struct where_owner o = owner_of(WHERE_TMPFS, m->used_bytes);
 
+		unlimited = m->unlimited ? m->point : unlimited;
 		if (rc || !m->used_bytes)
 			continue;
 		o.tgid = m->pid;
@@ -130,6 +132,11 @@ static int mounts_send(struct capture *c, struct where *w)
 			o.detail = names_string(c->names, "in the mount namespace of that process");
 		rc = where_owner_send(c, w, &o, m->point);
 	}
+	if (!rc && unlimited && c->ending)
+		rc = capture_note(c, NOTE_NOT_CHECKED,
+			"what files in a tmpfs without size limit take (%.80s): they are in "
+			"shared_memory",
+			unlimited);
 	return rc;
 }
 
