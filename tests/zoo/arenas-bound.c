@@ -1,5 +1,5 @@
-/* A server's threads answered a burst of large requests. Each freed all of it but one small block that
- * it keeps for later, at the end of its arena.
+/* A server's threads answered a burst of large requests. Each freed all of it but one small block
+ * that it keeps for later, at the end of its arena.
  * @state sick
  * @group 8
  * @who arenas-bound

@@ -25,7 +25,8 @@ int main(void)
 {
 	pthread_t t;
 
-	pool = mmap(NULL, PAGES * 4096UL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pool = mmap(
+		NULL, PAGES * 4096UL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(pool, 1, PAGES * 4096UL);
 	for (size_t i = 0; i < 2; i++)
 		pthread_create(&t, NULL, worker, (void *)i);
