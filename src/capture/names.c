@@ -47,6 +47,7 @@ int names_open(struct sink *sink, const struct names_options *o, struct names **
 	groups_init(&n->tasks, sizeof(struct task_key), sizeof(struct task_value));
 	groups_init(&n->cgroups, sizeof(u64), sizeof(u32));
 	groups_init(&n->frames, sizeof(struct frame_key), sizeof(u32));
+	groups_init(&n->told, sizeof(u32), sizeof(u64));
 	groups_init(&n->stacks, sizeof(XXH128_hash_t), sizeof(u32));
 	groups_init(&n->pairs, sizeof(struct stack_pair), sizeof(u32));
 	hierarchy_find(n);
@@ -268,6 +269,7 @@ void names_close(struct names *n)
 	groups_free(&n->tasks);
 	groups_free(&n->cgroups);
 	groups_free(&n->frames);
+	groups_free(&n->told);
 	groups_free(&n->stacks);
 	groups_free(&n->pairs);
 	cgroup_ids_free(&n->cgroup_ids);

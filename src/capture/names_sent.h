@@ -46,6 +46,7 @@ struct names {
 	u64 tasks_look_ns;
 	struct groups cgroups; /* id -> 1 */
 	struct groups frames;  /* frame_key -> id */
+	struct groups told;    /* string of a path -> hash of the build id that was sent */
 	struct groups stacks;  /* 128-bit hash of frame ids -> id */
 	struct groups pairs;   /* stack_pair -> id of a stack, the same in every process */
 	size_t resolved;       /* frames whose symbols were sent */

@@ -1,7 +1,10 @@
 /* Symbols of frames: of one module after the other, by a reader where there is one. See names.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+
+#include <xxhash.h>
 
 #include "base/progress.h"
 #include "capture/names_sent.h"
@@ -52,6 +55,25 @@ static int symbol_send(struct names *n, u32 frame, const struct sym_frames *f)
 			.offset = (u32)f->v[i].offset,
 		};
 	return names_put(n, &r->h);
+}
+
+/* The build id of a file whose symbols were looked for, once. */
+static int module_send(struct names *n, const char *path, const u8 *build_id, u32 length)
+{
+	struct rec_module r = REC_INIT(struct rec_module, REC_MODULE, 0);
+	u64 hash, *told;
+
+	if (!path || !length || length > sizeof(r.build_id))
+		return 0;
+	r.path = names_string(n, path);
+	r.length = length;
+	memcpy(r.build_id, build_id, length);
+	hash = XXH3_64bits(r.build_id, length) | 1;
+	told = r.path ? groups_get(&n->told, &r.path) : NULL;
+	if (!told || *told == hash)
+		return 0;
+	*told = hash;
+	return names_put(n, &r.h);
 }
 
 static int frame_symbolize(struct names *n, size_t i)
@@ -182,7 +204,7 @@ static int part_ask(struct pending_group *g, const struct reader_module *m, u32 
 		return rc;
 	budget_others(&n->budget, got.bytes_held);
 	left_out_count(g, m, &got);
-	return 0;
+	return module_send(n, m->path, got.build_id, got.build_id_len);
 }
 
 /* A reader that dies takes the rest of its file's names with it, and nothing else. */
@@ -209,11 +231,15 @@ static int group_ask(struct pending_group *g, bool last)
 static int group_symbolize(struct pending_group *g, bool last)
 {
 	u32 module = g->v->module;
+	const struct module *m;
 	int rc;
 
 	if (g->n->opt.reader && module != MODULE_ID_KERNEL)
 		return group_ask(g, last);
 	rc = group_here(g);
+	m = module_table_get(g->n->modules, module);
+	if (m && !rc)
+		rc = module_send(g->n, m->path, m->build_id, m->build_id_len);
 	if (last)
 		symbolizer_forget(g->n->symbolizer, module);
 	return rc;

@@ -155,14 +155,17 @@ static int done_take(struct asked *a, u32 bytes, struct reader_names_ret *ret)
 	rc = reader_read(a->r, &done, sizeof(done), a->until_ns);
 	if (rc)
 		return rc;
-	if (done.debug_error > 0 || done.debug_error < -4095)
+	if (done.debug_error > 0 || done.debug_error < -4095 ||
+		done.build_id_len > sizeof(done.build_id))
 		return reader_bad(a->r);
 	reader_spent(a->r, &done.spent);
 	*ret = (struct reader_names_ret){
 		.error = done.rc ? reader_error(a->r, done.rc) : 0,
 		.debug_error = done.debug_error,
 		.bytes_held = MIN(done.bytes_held, a->how->bytes_max),
+		.build_id_len = done.build_id_len,
 	};
+	memcpy(ret->build_id, done.build_id, sizeof(ret->build_id));
 	return ret->error == -EBADMSG ? -EBADMSG : 0;
 }
 

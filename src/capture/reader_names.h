@@ -41,6 +41,8 @@ struct reader_names_ret {
 	int error;       /* of a perf-PID.map: why it was not read */
 	int debug_error; /* see sym_module_info; 0: none, or told before */
 	u64 bytes_held;  /* by the reader, for this and other modules */
+	u32 build_id_len;
+	u8 build_id[BUILD_ID_MAX];
 };
 
 /* As reader_look() fails, or as named() did. */

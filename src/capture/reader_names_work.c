@@ -161,6 +161,8 @@ static void module_names(const struct names_ask *ask, const char *path, int fd,
 
 	done->rc = symbolizer_give(work.symbolizer, ask->module, &file, &info, &is_new);
 	done->debug_error = is_new ? info.debug_error : 0;
+	done->build_id_len = info.build_id_len;
+	memcpy(done->build_id, info.build_id, sizeof(done->build_id));
 	for (u32 i = 0; i < ask->n && !done->rc; i++) {
 		done->rc = symbolizer_resolve_user(
 			work.symbolizer, ask->module, places[i].offset, places[i].flags, &frames);

@@ -54,6 +54,9 @@ struct names_done {
 	s32 rc, debug_error;
 	u64 bytes_held;
 	struct reader_spent spent;
+	u32 build_id_len;
+	u8 build_id[BUILD_ID_MAX];
+	u32 unused;
 };
 
 /* statm: of the process itself. */

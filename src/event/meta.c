@@ -99,6 +99,13 @@ static const struct field frame_fields[] = {
 		"virtual address seen first; 0: the process had ended"),
 };
 
+static const struct field module_fields[] = {
+	FIELD(struct rec_module, path, FIELD_U32, UNIT_STRING, "the file, as frames have it"),
+	FIELD(struct rec_module, length, FIELD_U32, UNIT_BYTES, "bytes of its build id"),
+	FIELD_ARRAY(struct rec_module, build_id, FIELD_U8, UNIT_HEX, MODULE_BUILD_ID,
+		"its build id (the note NT_GNU_BUILD_ID)"),
+};
+
 static const struct field symbol_fields[] = {
 	FIELD(struct rec_symbol, frame, FIELD_U32, UNIT_ID, "the frame it names"),
 	FIELD(struct rec_symbol, n, FIELD_U32, UNIT_COUNT,
@@ -195,6 +202,8 @@ const struct kind meta_kinds[] = {
 		"name and cgroup of a process or thread; the last record of one counts"),
 	KIND(REC_CGROUP, struct rec_cgroup, "cgroup", cgroup_fields, "path of a cgroup"),
 	KIND(REC_FRAME, struct rec_frame, "frame", frame_fields, "one code address"),
+	KIND(REC_MODULE, struct rec_module, "module", module_fields,
+		"a file with code, as it was when its symbols were read"),
 	KIND(REC_SYMBOL, struct rec_symbol, "symbol", symbol_fields, "the functions at a frame"),
 	KIND(REC_STACK, struct rec_stack, "stack", stack_fields, "a call stack"),
 	KIND(REC_ENUM, struct rec_enum, "enum", enum_fields,

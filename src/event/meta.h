@@ -132,6 +132,16 @@ struct sym_line {
 	u32 offset; /* from the start of the function, in the last element only */
 };
 
+#define MODULE_BUILD_ID 64
+
+/* What is known of a file with code. A later record of the same path replaces the earlier one. */
+struct rec_module {
+	struct rec h;
+	u32 path;   /* REC_STRING, as in the frames */
+	u32 length; /* bytes of build_id */
+	u8 build_id[MODULE_BUILD_ID];
+};
+
 /* The names of one frame, innermost inlined function first; the last element is the function
  * that was really called. */
 struct rec_symbol {

@@ -43,6 +43,7 @@ void names_free(struct stream_names *names)
 	map_free(&names->cgroups);
 	map_free(&names->frames);
 	map_free(&names->symbols);
+	map_free(&names->modules);
 	map_free(&names->stacks);
 	free(names);
 }

@@ -50,6 +50,7 @@ struct stream_names {
 	struct id_map cgroups; /* const char * */
 	struct id_map frames;  /* struct rec_frame */
 	struct id_map symbols; /* struct rec_symbol, by frame */
+	struct id_map modules; /* struct rec_module, by its path */
 	struct id_map stacks;  /* struct rec_stack */
 	VEC(struct enum_set) enums;
 	/* Tasks that ended, or have another name now: in reports until these are forgotten. */

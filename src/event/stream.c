@@ -245,6 +245,15 @@ static int frame_feed(struct stream *s, const struct rec *r)
 	return record_feed(s, &s->names->frames, f->id, r, sizeof(*f));
 }
 
+static int module_feed(struct stream *s, const struct rec *r)
+{
+	const struct rec_module *m = (const struct rec_module *)r;
+
+	if (!m->path || !m->length || m->length > sizeof(m->build_id))
+		return 0;
+	return record_feed(s, &s->names->modules, m->path, r, sizeof(*m));
+}
+
 /* Counts that lie would be believed by whoever walks the array: such records are left out. */
 static int symbol_feed(struct stream *s, const struct rec *r)
 {
@@ -347,6 +356,7 @@ static const struct {
 	[REC_ENUM] = {enum_feed, sizeof(struct rec_enum)},
 	[REC_NOTE] = {note_feed, sizeof(struct rec_note)},
 	[REC_EXIT] = {exit_feed, sizeof(struct rec_exit)},
+	[REC_MODULE] = {module_feed, sizeof(struct rec_module)},
 };
 
 /* Records may come a little out of order, dictionary records without a time. */
@@ -383,7 +393,8 @@ int stream_feed(struct stream *s, const struct rec *r)
 
 bool stream_is_name(const struct rec *r)
 {
-	return (r->kind >= REC_STRING && r->kind <= REC_STACK) || r->kind == REC_ENUM;
+	return (r->kind >= REC_STRING && r->kind <= REC_STACK) || r->kind == REC_ENUM ||
+	       r->kind == REC_MODULE;
 }
 
 int stream_feed_name(struct stream *s, const struct rec *r)
@@ -455,6 +466,11 @@ const struct rec_frame *stream_frame(const struct stream *s, u32 id)
 const struct rec_symbol *stream_symbol(const struct stream *s, u32 frame)
 {
 	return names_find(s->names, &s->names->symbols, frame);
+}
+
+const struct rec_module *stream_module(const struct stream *s, u32 path)
+{
+	return names_find(s->names, &s->names->modules, path);
 }
 
 const char *stream_enum(const struct stream *s, const char *set, u64 value)

@@ -71,8 +71,9 @@ void stream_destroy(struct stream *s);
 /*
  * 0, or -ENOMEM; records of other kinds and malformed meta records are ignored. Nothing in the
  * record is taken on trust but that r->size bytes are there, 8-aligned. A later record of the
- * same key (string, cgroup, stack, frame: id; symbol: frame; task: tgid and tid; enum: set and
- * value; method: probe and data; loss: probe; note: probe and text) replaces the earlier one.
+ * same key (string, cgroup, stack, frame: id; symbol: frame; module: path; task: tgid and tid;
+ * enum: set and value; method: probe and data; loss: probe; note: probe and text) replaces the
+ * earlier one.
  */
 int stream_feed(struct stream *s, const struct rec *r);
 /* A stream of what another one says of its recording (host, interval, losses, cost, how it ended,
@@ -110,6 +111,8 @@ const char *stream_cgroup(const struct stream *s, u64 id);
 const struct rec_stack *stream_stack(const struct stream *s, u32 id);
 const struct rec_frame *stream_frame(const struct stream *s, u32 id);
 const struct rec_symbol *stream_symbol(const struct stream *s, u32 frame);
+/* path: the string that is a frame's module. The length of the build id is within its room. */
+const struct rec_module *stream_module(const struct stream *s, u32 path);
 const char *stream_enum(const struct stream *s, const char *set, u64 value);
 /* Calls fn for each name of a set, in the order they were sent. */
 void stream_enum_each(const struct stream *s, const char *set,

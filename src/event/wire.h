@@ -67,6 +67,7 @@ enum rec_kind {
 	REC_ENUM = 14,
 	REC_NOTE = 15,
 	REC_EXIT = 16,
+	REC_MODULE = 17,
 	/* Of probes, in order of their numbers, so that the next free 32 are seen. What feeds `check`
 	 * alone shares the numbers from 700 to 767. */
 	REC_FAULTS_AGG = 64,

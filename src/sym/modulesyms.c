@@ -153,8 +153,8 @@ void module_syms_load(struct module_syms *ms, const struct sym_file *file, bool 
 		file->error ? file->error : module_elf_take(file->kind, file->fd, &ms->file);
 	if (ms->info.error)
 		return;
-	rc = elf_file_build_id(&ms->file, ms->build_id);
-	ms->build_id_len = rc > 0 ? (u8)rc : 0;
+	rc = elf_file_build_id(&ms->file, ms->info.build_id);
+	ms->info.build_id_len = rc > 0 ? (u8)rc : 0;
 	module_syms_read(ms, &search, want_dwarf, budget);
 	left_out_tell(ms, file->fd, budget);
 	if (elf_symbols_finish(&ms->symbols)) {

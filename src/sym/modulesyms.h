@@ -18,8 +18,6 @@ struct module_syms {
 	enum sym_source symbols_source; /* SYM_TABLE, SYM_DYNAMIC or SYM_NONE */
 	struct dwarf_info *dwarf;       /* NULL: none */
 	struct go_table go;             /* for lines, in memory of the symbols; n 0: none */
-	u8 build_id[BUILD_ID_MAX];
-	u8 build_id_len; /* 0: none */
 };
 
 /* Never fails: what cannot be read is missing, see info. */

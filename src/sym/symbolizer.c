@@ -143,8 +143,8 @@ static void table_load(struct symbolizer *s, const struct module *m, struct modu
 	if (m->kind == MODULE_FILE)
 		file.error = module_table_fd(s->modules, m->id, &file.fd);
 	module_syms_load(ms, &file, s->opts.dwarf, s->budget);
-	if (ms->build_id_len)
-		module_table_set_build_id(s->modules, m->id, ms->build_id, ms->build_id_len);
+	if (ms->info.build_id_len)
+		module_table_set_build_id(s->modules, m->id, ms->info.build_id, ms->info.build_id_len);
 }
 
 static int module_syms_of(struct symbolizer *s, u32 id, struct module_syms **ret)

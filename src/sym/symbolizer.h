@@ -58,6 +58,8 @@ struct sym_module_info {
 	int debug_error;        /* why debug information was left aside: -EFBIG: over budget;
 				 * -ETIMEDOUT: took too much time or memory; -ENOENT:
 				 * there is none */
+	u8 build_id[BUILD_ID_MAX];
+	u8 build_id_len; /* 0: none */
 };
 
 /* A module that somebody else has opened. */
