@@ -87,13 +87,13 @@ static const struct {
 	{"Memory pressure", {"stalls", "reclaim", "compaction", "swap", "thp", "frag"}},
 	{"The kernel", {"slab", "pages", "count"}},
 	{"NUMA", {"numa", "policy"}},
-	{"Files", {"record", "report", "diff"}},
+	{"Files", {"record", "report", "diff", "export"}},
 	{"A host", {"serve", "incidents"}},
 };
 
 static const struct command *const own[] = {&command_check, &command_doctor, &command_record,
-	&command_report, &command_diff, &command_serve, &command_incidents, &command_help,
-	&command_top};
+	&command_report, &command_diff, &command_export, &command_serve, &command_incidents,
+	&command_help, &command_top};
 
 /* Adds the command of this name, unless it is there. */
 static void commands_add(struct command *all, size_t *n, const char *name, const char *section)

@@ -8,6 +8,7 @@
 #include "cmd/diff_texts.h"
 #include "cmd/entries.h"
 #include "cmd/output.h"
+#include "export/export.h"
 #include "report/role.h"
 
 /* A table that is compared. */
@@ -46,29 +47,6 @@ static int change_option(
 		return 0;
 	err_set(err, -EINVAL, "%s: '%.40s' is no change", option, text);
 	return err_hint(err, "a number, a size (1M), a time (10ms) or a part (5%%)");
-}
-
-static int of_named(struct comparison *c)
-{
-	const struct probe *p = probe_find(c->o->of);
-
-	c->of = p && p->view ? command_find(p->name) : NULL;
-	if (c->of)
-		return 0;
-	err_set(c->err, -EINVAL, "--of: '%.40s' is no command with tables to compare", c->o->of);
-	return err_hint(c->err, "'memwhy help' lists the commands; those of a probe have tables");
-}
-
-static int of_unknown(struct comparison *c, const struct stream *s)
-{
-	_cleanup_str_ struct str has = {};
-
-	for (size_t i = 0; i < probes_n; i++)
-		if (probes[i]->view && recording_has(s, probes[i]))
-			str_addf(&has, "%s%s", has.len ? ", " : "", probes[i]->name);
-	err_set(c->err, -EINVAL, "%.200s is of 'memwhy %.31s': --of COMMAND says what to compare",
-		first(c, 1)->path, s->session.command);
-	return err_hint(c->err, "it has: %s", str_get(&has));
 }
 
 /*
@@ -120,10 +98,12 @@ static int of_choose(struct comparison *c, struct options *o)
 {
 	const struct probe *of = NULL;
 	size_t with_stacks = 0;
-	int rc = o->of ? of_named(c) : 0;
+	int rc = 0;
 
-	if (rc || (o->of && o->by))
-		return rc;
+	if (o->of)
+		c->of = recording_of(o->of, c->err);
+	if (o->of && (!c->of || o->by))
+		return c->of ? 0 : -EINVAL;
 	vec_each (in, &c->in.v) {
 		struct stream s;
 
@@ -134,7 +114,9 @@ static int of_choose(struct comparison *c, struct options *o)
 			continue;
 		with_stacks += (s.session.options & SESSION_STACKS) != 0;
 		of = of ? of : recording_probe(&s);
-		rc = in == first(c, 1) && !o->of && !of ? of_unknown(c, &s) : 0;
+		rc = in == first(c, 1) && !o->of && !of
+			     ? recording_of_unknown(&s, in->path, "compare", NULL, c->err)
+			     : 0;
 		stream_destroy(&s);
 		if (rc)
 			return rc;
@@ -346,9 +328,10 @@ static bool is_regression(const struct comparison *c)
 
 static int folded_check(const struct comparison *c, const struct report *r)
 {
-	if (strcmp(c->o->format, "folded") != 0 || report_has_stacks(r))
+	if (!export_of_stacks(c->o->format) || report_has_stacks(r))
 		return 0;
-	err_set(c->err, -EINVAL, "-o folded shows stacks, and there are none in this report");
+	err_set(c->err, -EINVAL, "-o %s shows stacks, and there are none in this report",
+		c->o->format);
 	return err_hint(c->err, "add --by stack, if both recordings have them");
 }
 

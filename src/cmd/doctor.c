@@ -11,6 +11,7 @@
 #include "cmd/entries.h"
 #include "cmd/output.h"
 #include "cmd/scope.h"
+#include "export/export.h"
 #include "probes/probe.h"
 #include "probes/walks.h"
 #include "record/cost.h"
@@ -217,8 +218,8 @@ static int doctor_run(const struct options *o, struct err *err)
 	if (rc)
 		return rc;
 	rc = output_open(o, &out, err);
-	if (!rc && !strcmp(o->format, "folded"))
-		rc = err_set(err, -EINVAL, "-o folded shows stacks, and doctor has none");
+	if (!rc && export_of_stacks(o->format))
+		rc = err_set(err, -EINVAL, "-o %s shows stacks, and doctor has none", o->format);
 	if (!rc)
 		rc = survey(p);
 	if (!rc) {

@@ -11,6 +11,7 @@ extern const struct command command_diff;
 extern const struct command command_serve;
 extern const struct command command_incidents;
 extern const struct command command_report;
+extern const struct command command_export;
 extern const struct command command_help;
 extern const struct command command_top;
 

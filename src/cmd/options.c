@@ -91,10 +91,11 @@ static const struct opt narrow[] = {
 
 static const struct opt output[] = {
 	OV("output", 'o', OPT_STRING, format, "FORMAT",
-		"text, wide, json, jsonl, csv, folded or html (a page for a browser); of all but "
+		"text, wide, json, jsonl, csv, folded, html (a page for a browser), pprof or "
+		"speedscope; of all but "
 		"the first two stdout has nothing else: what CMD prints goes to stderr, unless "
 		"--out has the report",
-		"text wide json jsonl csv folded html"),
+		"text wide json jsonl csv folded html pprof speedscope"),
 	O("fields", 0, OPT_STRING, fields, "A,B", "only these columns, in this order"),
 	O("sort", 0, OPT_STRING, sort, "FIELD", "largest first by this column (-FIELD: smallest)"),
 	O("limit", 0, OPT_COUNT, limit, "N",
@@ -202,6 +203,22 @@ static const struct opt rotation[] = {
 		"record none that would leave the disk with less (default: 256M)"),
 };
 
+static const struct opt export[] = {
+	OV("to", 0, OPT_STRING, to, "FORMAT", "pprof, speedscope or folded: see docs/open-in.md",
+		"pprof speedscope folded"),
+	O("of", 0, OPT_STRING, of, "COMMAND",
+		"the tables of this command (default: of the one that recorded)"),
+	O("by", 0, OPT_STRING, by, "KEY[,KEY]",
+		"by these keys of it (default: by process and stack, and what it has)"),
+	O("fields", 0, OPT_STRING, fields, "A,B", "only these numbers, in this order"),
+	O("table", 0, OPT_STRING, table, "NAME", "of this table (default: the first with stacks)"),
+	O("limit", 0, OPT_COUNT, limit, "N", "at most N stacks; 0: all (the default)"),
+	O("max-memory", 0, OPT_SIZE, max_bytes, "SIZE",
+		"the most that reading the recording may take (default: 1G)"),
+	O("out", 0, OPT_STRING, out, "FILE",
+		"write to FILE (-: stdout; /dev/fd/N, a device and a named pipe will do)"),
+};
+
 static const struct opt always[] = {
 	O("quiet", 'q', OPT_FLAG, quiet, NULL, "only what was asked for: rows and findings"),
 	O("verbose", 'v', OPT_FLAG, verbose, NULL, "more detail: addresses, methods"),
@@ -230,6 +247,7 @@ static const struct group {
 	{GROUP_MIN, {"What to show", least, ARRAY_SIZE(least)}},
 	{GROUP_LIKE, {"What to show", look, ARRAY_SIZE(look)}},
 	{GROUP_DIFF, {"What to compare", diff, ARRAY_SIZE(diff)}},
+	{GROUP_EXPORT, {"What to export", export, ARRAY_SIZE(export)}},
 	{GROUP_RECORD, {"What to record", record, ARRAY_SIZE(record)}},
 	{GROUP_SERVE, {"Service", serve, ARRAY_SIZE(serve)}},
 	{GROUP_TOP, {"Screen", top, ARRAY_SIZE(top)}},
@@ -240,7 +258,8 @@ static const struct group {
 	{GROUP_FILES, {"Recordings", files, ARRAY_SIZE(files)}},
 	{GROUP_OUTPUT, {"Output", output, ARRAY_SIZE(output)}},
 	{GROUP_PAGE, {"Output", page, ARRAY_SIZE(page)}},
-	{GROUP_OUTPUT | GROUP_RECORD | GROUP_PAGE, {"Output", written, ARRAY_SIZE(written)}},
+	{GROUP_OUTPUT | GROUP_RECORD | GROUP_PAGE | GROUP_EXPORT,
+		{"Output", written, ARRAY_SIZE(written)}},
 	{0, {"Other", always, ARRAY_SIZE(always)}},
 };
 

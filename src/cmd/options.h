@@ -38,6 +38,8 @@ struct options {
 	/* diff; --by and --fail-on as above */
 	const char *of, *least;
 	bool rate;
+	/* export */
+	const char *to;
 
 	bool help;
 	void **own; /* options of probes, see own.h */

@@ -11,19 +11,20 @@
 #include "base/closest.h"
 #include "base/progress.h"
 #include "cmd/ours.h"
+#include "export/export.h"
 
 #define TEXT_ROWS 20
 #define PIECE (1U << 16)
 
 static int format_unknown(const char *name, struct err *err)
 {
-	const char *names[16];
+	const char *names[24];
 	_cleanup_str_ struct str all = {};
 	const char *near;
 	size_t n = 0;
 
-	for (; n < renderers_n && n < ARRAY_SIZE(names); n++) {
-		names[n] = renderers[n].name;
+	for (; n < renderers_n + exports_n && n < ARRAY_SIZE(names); n++) {
+		names[n] = n < renderers_n ? renderers[n].name : exports[n - renderers_n].name;
 		str_addf(&all, "%s%s", n ? ", " : "", names[n]);
 	}
 	near = closest(name, names, n);
@@ -109,15 +110,31 @@ static int file_open(const struct options *o, struct output *out, struct err *er
 	return err_errno(err, -errno, "--out: cannot write %.200s", o->out);
 }
 
+const struct renderer *output_renderer(const char *format)
+{
+	const struct renderer *r = renderer_find(format);
+
+	return r ? r : export_renderer(format);
+}
+
+static int binary_check(const struct options *o, const struct output *out, struct err *err)
+{
+	if (!export_is_binary(o->format) || !isatty(fileno(out->file)))
+		return 0;
+	err_set(err, -EINVAL, "-o %s is no text: a terminal cannot show it", o->format);
+	return err_hint(err, "write it to a file: --out FILE");
+}
+
 int output_open(const struct options *o, struct output *ret, struct err *err)
 {
-	struct output out = {.renderer = renderer_find(o->format), .file = stdout};
+	struct output out = {.renderer = output_renderer(o->format), .file = stdout};
 	bool text = !strcmp(o->format, "text");
 	int rc;
 
 	if (!out.renderer)
 		return format_unknown(o->format, err);
 	rc = file_open(o, &out, err);
+	rc = rc ? rc : binary_check(o, &out, err);
 	if (rc)
 		return rc;
 	out.ro = (struct render_options){

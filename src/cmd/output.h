@@ -19,6 +19,8 @@ struct output {
 	int failed;      /* -errno of a piece of a report that could not be written */
 };
 
+/* NULL: there is no such format. */
+const struct renderer *output_renderer(const char *format);
 /* -EINVAL: no such format, or FILE cannot be written (base/target.h). FILE keeps what it had until
  * the first output, unless --force made it anew; it must not be one of the recordings (--input,
  * --record). */

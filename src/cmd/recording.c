@@ -124,6 +124,30 @@ int recording_peek(int fd, const char *path, struct stream *ret, struct err *err
 	return rc;
 }
 
+const struct command *recording_of(const char *name, struct err *err)
+{
+	const struct probe *p = probe_find(name);
+
+	if (p && p->view)
+		return command_find(p->name);
+	err_set(err, -EINVAL, "--of: '%.40s' is no command with tables", name);
+	err_hint(err, "'memwhy help' lists the commands; those of a probe have tables");
+	return NULL;
+}
+
+int recording_of_unknown(const struct stream *s, const char *path, const char *what,
+	bool (*fits)(const struct probe *p), struct err *err)
+{
+	_cleanup_str_ struct str has = {};
+
+	for (size_t i = 0; i < probes_n; i++)
+		if (probes[i]->view && recording_has(s, probes[i]) && (!fits || fits(probes[i])))
+			str_addf(&has, "%s%s", has.len ? ", " : "", probes[i]->name);
+	err_set(err, -EINVAL, "%.200s is of 'memwhy %.31s': --of COMMAND says what to %s", path,
+		s->session.command, what);
+	return err_hint(err, "it has: %s", has.len ? str_get(&has) : "nothing of the kind");
+}
+
 const struct probe *recording_probe(const struct stream *s)
 {
 	const struct probe *of = probe_find(s->session.command);
@@ -137,7 +161,7 @@ const struct probe *recording_probe(const struct stream *s)
 }
 
 /* What a program tells by itself it tells by stack. */
-static bool has_stacks(const struct stream *s)
+bool recording_has_stacks(const struct stream *s)
 {
 	bool has = s->session.options & SESSION_STACKS;
 
@@ -174,7 +198,7 @@ void recording_tell(const struct run *run, struct report *r)
 	if (o->each && !(s->options & SESSION_EACH))
 		report_not_checked(
 			r, "single events were not recorded: that takes --each with --record");
-	if (o->stacks && !has_stacks(r->stream))
+	if (o->stacks && !recording_has_stacks(r->stream))
 		report_not_checked(
 			r, "stacks were not recorded: that takes --stacks when recording");
 	for (size_t i = 0; o->by && !(of && of->has_all_keys) && i < ARRAY_SIZE(costly); i++)

@@ -28,6 +28,14 @@ bool recording_has(const struct stream *s, const struct probe *p);
  * -ESPIPE. Other -errno as of log_reader_open.
  */
 int recording_peek(int fd, const char *path, struct stream *ret, struct err *err);
+/* Was it asked for stacks, or is it of a program, which tells them by itself? */
+bool recording_has_stacks(const struct stream *s);
+/* The command whose tables `--of NAME` means; NULL: it is none that has tables, as err says. */
+const struct command *recording_of(const char *name, struct err *err);
+/* Says that a recording is of none in particular, and which `what` (--of COMMAND says what to …) it
+ * may be: those for which fits() is true. -EINVAL. */
+int recording_of_unknown(const struct stream *s, const char *path, const char *what,
+	bool (*fits)(const struct probe *p), struct err *err);
 /* The probe whose command made it; else heap, if it has it; else NULL. */
 const struct probe *recording_probe(const struct stream *s);
 /* Adds what was asked for and is not in it. */

@@ -14,6 +14,7 @@
 #include "cmd/recording.h"
 #include "cmd/running.h"
 #include "cmd/scope.h"
+#include "export/export.h"
 
 void running_report_begin(struct running *g, struct report *r)
 {
@@ -263,11 +264,13 @@ static int running_rehearse(struct running *g)
 		rc = pipeline_report(&g->pipe, &r);
 	if (!rc)
 		rc = report_check(&r, &g->err);
-	if (!rc && !strcmp(o->format, "folded") && !report_has_stacks(&r)) {
-		err_set(&g->err, -EINVAL, "-o folded shows stacks, and this report has none");
-		rc = err_hint(&g->err, g->run->finds
-					       ? "for example: memwhy faults --stacks -o folded"
-					       : "add --stacks");
+	if (!rc && export_of_stacks(o->format) && !report_has_stacks(&r)) {
+		err_set(&g->err, -EINVAL, "-o %s shows stacks, and this report has none",
+			o->format);
+		rc = err_hint(&g->err,
+			g->run->finds ? "for example: memwhy faults --stacks -o %s"
+				      : "add --stacks",
+			o->format);
 	}
 	report_destroy(&r);
 	pipeline_reset(&g->pipe);
@@ -371,14 +374,9 @@ int running_input(struct running *g)
 	if (!rc && !g->pipe.stream.has_session)
 		rc = err_set(
 			&g->err, -EINVAL, "%.200s: nothing was recorded in it", g->run->o->input);
-	/* nowhere else is it said in this format */
-	if (!rc && g->stacks_by_default && !strcmp(g->run->o->format, "folded") &&
-		!stream_probe_active(&g->pipe.stream, g->run->cmd->name))
-		rc = err_set(&g->err, -EINVAL, "%s was not recorded: the file is of 'memwhy %.31s'",
-			g->run->cmd->name, g->pipe.stream.session.command);
 	/* The other formats have a place to say so. */
-	if (!rc && !g->run->finds && !strcmp(g->run->o->format, "folded") &&
-		!stream_probe_active(&g->pipe.stream, g->run->cmd->name))
+	if (!rc && !g->run->finds && export_of_stacks(o->format) &&
+		!recording_has(&g->pipe.stream, probe_find(g->run->cmd->name)))
 		rc = err_set(&g->err, -EINVAL, "%s was not recorded: the file is of 'memwhy %.31s'",
 			g->run->cmd->name, g->pipe.stream.session.command);
 	return rc;
@@ -430,7 +428,7 @@ int running_views(struct running *g)
 	if (!rc)
 		rc = views_add(g);
 	if (!rc) {
-		g->out.renderer = renderer_find(g->run->o->format);
+		g->out.renderer = output_renderer(g->run->o->format);
 		rc = running_rehearse(g);
 	}
 	return rc;
@@ -533,6 +531,7 @@ static int running_close(struct running *g, int rc)
 		}
 	}
 	narrow_destroy(&g->narrow);
+	str_free(&g->by);
 	if (g->input)
 		close(g->input);
 	pipeline_destroy(&g->pipe);

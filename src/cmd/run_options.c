@@ -6,6 +6,7 @@
 #include "cmd/own.h"
 #include "cmd/part.h"
 #include "cmd/running.h"
+#include "export/export.h"
 
 static int part_check_alone(const struct options *o, struct err *err)
 {
@@ -47,9 +48,12 @@ static int options_check(const struct options *o, struct err *err)
 			"--with-self, --no-lines, --debuginfod");
 		return err_hint(err, "they say how to record");
 	}
-	if (o->each && !strcmp(o->format, "folded"))
+	if (o->each && export_of_stacks(o->format))
+		return err_set(err, -EINVAL, "-o %s sums up stacks: it does not go with --each",
+			o->format);
+	if (o->interval_ns && export_renderer(o->format))
 		return err_set(
-			err, -EINVAL, "-o folded sums up stacks: it does not go with --each");
+			err, -EINVAL, "-o %s is one file: it takes no --interval", o->format);
 	if (o->each && o->sort && !o->input) {
 		err_set(err, -EINVAL, "--each shows events as they happen: it takes no --sort");
 		return err_hint(
@@ -111,6 +115,36 @@ static bool by_has_stack(const char *by)
 	return false;
 }
 
+static bool view_has_key(const struct view *v, const char *key)
+{
+	for (const char *const *k = v->by_keys; k && *k; k++)
+		if (!strcmp(*k, key))
+			return true;
+	return false;
+}
+
+/* A profile is of stacks, and says whose they are: by these too, unless told by what. */
+static int profile_by(struct running *g)
+{
+	struct options *o = g->run->o;
+	const struct view *v = g->run->views[0];
+
+	if (!export_renderer(o->format) || o->by || g->run->finds || !view_has_key(v, "stack"))
+		return 0;
+	if (view_has_key(v, "process"))
+		str_add(&g->by, "process,");
+	for (const char *key = v->by_default; *key; key += strcspn(key, ","), key += *key == ',') {
+		int len = (int)strcspn(key, ",");
+
+		if (strncmp(key, "process", (size_t)len) != 0 &&
+			strncmp(key, "stack", (size_t)len) != 0)
+			str_addf(&g->by, "%.*s,", len, key);
+	}
+	str_add(&g->by, "stack");
+	o->by = str_get(&g->by);
+	return g->by.failed ? -ENOMEM : 0;
+}
+
 /* The preload library tells stacks by itself; probes at an allocator have to be asked to. */
 static const char *stacks_unasked(const struct run *r)
 {
@@ -124,8 +158,10 @@ static const char *stacks_unasked(const struct run *r)
 int running_options(struct running *g)
 {
 	struct options *o = g->run->o;
-	int rc;
+	int rc = profile_by(g);
 
+	if (rc)
+		return rc;
 	if (!o->stacks && by_has_stack(o->by))
 		o->stacks = "";
 	if (!o->stacks && (!o->by || g->run->views[0]->stacks_with_by)) {

@@ -68,6 +68,7 @@ int run_take_of(const struct run *run, const struct probe *of, int input, struct
 	if (rc) {
 		*err = k->g.err;
 		narrow_destroy(&k->g.narrow);
+		str_free(&k->g.by);
 		pipeline_destroy(&k->g.pipe);
 		free(k);
 		return rc;
@@ -95,6 +96,7 @@ void taken_free(struct taken *t)
 		return;
 	report_destroy(&t->report);
 	narrow_destroy(&t->kept->g.narrow);
+	str_free(&t->kept->g.by);
 	pipeline_destroy(&t->kept->g.pipe);
 	free(t->kept);
 	*t = (struct taken){};

@@ -351,6 +351,12 @@ struct stack_line {
 	bool inlined;
 };
 
+/* Calls fn for each frame of a stack (its id in the stream), innermost first. */
+void stack_each_frame(
+	const struct stream *s, u32 stack, void (*fn)(void *arg, u32 frame), void *arg);
+/* Calls fn for each line of a frame, the innermost inlined function first; at least once. */
+void frame_each(const struct stream *s, u32 frame,
+	void (*fn)(void *arg, const struct stack_line *l), void *arg);
 /* Calls fn for each line of a stack, innermost first. */
 void stack_each(const struct stream *s, u32 stack,
 	void (*fn)(void *arg, const struct stack_line *l), void *arg);

@@ -33,28 +33,54 @@ static bool is_tracepoint(const struct stream *s, u32 frame)
 	return function && !strncmp(function, "__traceiter_", strlen("__traceiter_"));
 }
 
-void stack_each(const struct stream *s, u32 stack,
-	void (*fn)(void *arg, const struct stack_line *l), void *arg)
+void stack_each_frame(
+	const struct stream *s, u32 stack, void (*fn)(void *arg, u32 frame), void *arg)
 {
 	const struct rec_stack *st = stream_stack(s, stack);
 	u32 first = st && st->n > 1 && is_tracepoint(s, st->frames[0]);
 
-	for (u32 i = first; st && i < st->n; i++) {
-		const struct rec_frame *f = stream_frame(s, st->frames[i]);
-		const struct rec_symbol *sym = stream_symbol(s, st->frames[i]);
-		struct stack_line l = {.frame = st->frames[i]};
+	for (u32 i = first; st && i < st->n; i++)
+		fn(arg, st->frames[i]);
+}
 
-		if (f) {
-			l.module = f->module ? stream_string(s, f->module) : NULL;
-			l.offset = f->offset;
-			l.address = f->address;
-			l.kernel = f->h.flags == FRAME_KERNEL;
-		}
-		if (sym && sym->n && stream_string(s, sym->lines[sym->n - 1].function))
-			symbol_each(s, sym, &l, fn, arg);
-		else
-			fn(arg, &l);
+void frame_each(const struct stream *s, u32 frame,
+	void (*fn)(void *arg, const struct stack_line *l), void *arg)
+{
+	const struct rec_frame *f = stream_frame(s, frame);
+	const struct rec_symbol *sym = stream_symbol(s, frame);
+	struct stack_line l = {.frame = frame};
+
+	if (f) {
+		l.module = f->module ? stream_string(s, f->module) : NULL;
+		l.offset = f->offset;
+		l.address = f->address;
+		l.kernel = f->h.flags == FRAME_KERNEL;
 	}
+	if (sym && sym->n && stream_string(s, sym->lines[sym->n - 1].function))
+		symbol_each(s, sym, &l, fn, arg);
+	else
+		fn(arg, &l);
+}
+
+struct lines_of {
+	const struct stream *s;
+	void (*fn)(void *arg, const struct stack_line *l);
+	void *arg;
+};
+
+static void frame_lines(void *arg, u32 frame)
+{
+	const struct lines_of *of = arg;
+
+	frame_each(of->s, frame, of->fn, of->arg);
+}
+
+void stack_each(const struct stream *s, u32 stack,
+	void (*fn)(void *arg, const struct stack_line *l), void *arg)
+{
+	struct lines_of of = {s, fn, arg};
+
+	stack_each_frame(s, stack, frame_lines, &of);
 }
 
 static void place_add(struct str *out, const struct stack_line *l, bool full)

@@ -305,7 +305,7 @@ complete_words() {
 	touch somefile
 	for c in $(commands_with output); do
 		for o in -o --output; do
-			[ "$(complete_words "$c" $o "" | sort | xargs)" = "csv folded html json jsonl text wide" ]
+			[ "$(complete_words "$c" $o "" | sort | xargs)" = "csv folded html json jsonl pprof speedscope text wide" ]
 		done
 	done
 	[ "$(complete_words check --fail-on crit)" = critical ]

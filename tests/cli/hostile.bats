@@ -44,11 +44,11 @@ ways() {
 
 @test "hostile: no format lets a control byte through, or what is not UTF-8" {
 	while read -r c; do
-		for f in text wide json jsonl csv folded html; do
-			[[ $f == folded && ($c != *--stacks* || $c == *--each*) ]] && continue
-			[[ $c == check* && ($f == folded || $f == csv) ]] && continue
+		for f in text wide json jsonl csv folded speedscope html; do
+			[[ $f == @(folded|speedscope) && ($c != *--stacks* || $c == *--each*) ]] && continue
+			[[ $c == check* && ($f == @(folded|speedscope) || $f == csv) ]] && continue
 			# Of a probe that was not recorded there is nothing to fold: an error.
-			[[ $f == folded ]] && "$MEMWHY" $c --limit 1 | grep -q 'was not recorded' && continue
+			[[ $f == @(folded|speedscope) ]] && "$MEMWHY" $c --limit 1 | grep -q 'was not recorded' && continue
 			"$MEMWHY" $c -o $f --limit 0 >shown 2>err || try refuse "$c -o $f"
 			[ -s err ] && try refuse "$c -o $f: $(<err)"
 			! has_controls <shown || try refuse "$c -o $f: control bytes"
@@ -135,8 +135,8 @@ ways() {
 	for words in "--by mapping" "--stacks=user" "--by mapping --stacks" "--each --by mapping --stacks"; do
 		"$MEMWHY" faults $words --record files.mw --out /dev/null -- \
 			sh -c 'echo go | "$0" 4 "$1" >/dev/null 2>&1' "$dir/"$'p\e[1m,;" ' "$dir/"$'f\e]0;t\a,;"'
-		for f in text wide json jsonl csv folded html; do
-			[[ $f == folded && ($words != *stacks* || $words == *each*) ]] && continue
+		for f in text wide json jsonl csv folded speedscope html; do
+			[[ $f == @(folded|speedscope) && ($words != *stacks* || $words == *each*) ]] && continue
 			"$MEMWHY" faults --input files.mw $words -o $f --limit 0 >shown || try refuse "$words -o $f"
 			! has_controls <shown || try refuse "$words -o $f: control bytes"
 			[ $f != csv ] || csv_check <shown || try refuse "$words: csv"

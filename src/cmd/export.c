@@ -1,0 +1,169 @@
+/* `memwhy export --to FORMAT FILE`: a recording as a file that another program opens. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/closest.h"
+#include "cmd/entries.h"
+#include "cmd/output.h"
+#include "cmd/recording.h"
+#include "cmd/run_take.h"
+#include "export/export.h"
+
+struct exporting {
+	const char *path;
+	int fd;          /* the recording; 0: not open */
+	bool unfiltered; /* see recording_enter */
+	struct output out;
+	struct taken taken;
+	struct err err;
+};
+
+static int format_check(const struct options *o, struct err *err)
+{
+	static const char *const names[] = {"pprof", "speedscope", "folded"};
+	const char *near = o->to ? closest(o->to, names, ARRAY_SIZE(names)) : NULL;
+
+	for (size_t i = 0; o->to && i < ARRAY_SIZE(names); i++)
+		if (!strcmp(o->to, names[i]))
+			return 0;
+	if (o->to)
+		err_set(err, -EINVAL, "--to: unknown format '%.40s'", o->to);
+	else
+		err_set(err, -EINVAL, "export needs a format: --to FORMAT");
+	return near ? err_hint(err, "did you mean --to %s?", near)
+		    : err_hint(err, "formats: pprof, speedscope, folded");
+}
+
+static bool probe_has_stacks(const struct probe *p)
+{
+	for (const char *const *k = p->view->by_keys; k && *k; k++)
+		if (!strcmp(*k, "stack"))
+			return true;
+	return false;
+}
+
+/* The command whose stacks they are: as --of says, or of which the recording is. */
+static int of_choose(struct exporting *e, const struct options *o, const struct command **ret)
+{
+	const struct probe *of;
+	struct stream s;
+	int rc;
+
+	if (o->of) {
+		*ret = recording_of(o->of, &e->err);
+		return *ret ? 0 : -EINVAL;
+	}
+	rc = recording_peek(e->fd, e->path, &s, &e->err);
+	if (rc == -ESPIPE) {
+		err_set(&e->err, -EINVAL, "%.200s is no regular file", e->path);
+		return err_hint(&e->err, "--of COMMAND says what to export");
+	}
+	if (rc)
+		return rc == -ENODATA || rc == -EACCES || rc == -ENOMEM ? rc : -EINVAL;
+	of = recording_probe(&s);
+	if (!of)
+		rc = recording_of_unknown(&s, e->path, "export", probe_has_stacks, &e->err);
+	*ret = of ? command_find(of->name) : NULL;
+	stream_destroy(&s);
+	return rc;
+}
+
+static int profile_write(struct exporting *e, const struct command *of, const struct options *as)
+{
+	struct options o = *as;
+	int rc;
+
+	o.n_operands = 0; /* those of the command itself */
+	o.to = NULL;      /* a time, of that command */
+	rc = run_take(of, &o, e->fd, &e->taken, &e->err);
+	if (rc)
+		return rc;
+	output_select(&e->out, &o, &e->taken.report);
+	if (!recording_has_stacks(e->taken.stream)) {
+		err_set(&e->err, -EINVAL, "%s is of stacks, and %.200s was recorded without",
+			o.format, e->path);
+		return err_hint(&e->err, "record with --stacks");
+	}
+	if (e->unfiltered)
+		recording_unfiltered(&e->taken.report);
+	return output_report(&e->out, &e->taken.report, &e->err);
+}
+
+static int export_write(struct exporting *e, struct options *o)
+{
+	const struct command *of;
+	int rc = format_check(o, &e->err);
+
+	if (!rc && !o->n_operands) {
+		err_set(&e->err, -EINVAL, "export needs a recording");
+		rc = err_hint(&e->err, "memwhy export --to pprof --out FILE RECORDING");
+	}
+	if (rc)
+		return rc;
+	e->path = o->input = o->operands[0];
+	o->format = o->to;
+	rc = output_open(o, &e->out, &e->err);
+	if (!rc)
+		rc = replay_open(e->path, &e->fd, &e->err);
+	/* Nothing of it was read so far, and nothing else is opened from here on. */
+	if (!rc)
+		rc = recording_enter(
+			&e->fd, 1, o->of ? probe_find(o->of) : NULL, o, &e->unfiltered, &e->err);
+	if (!rc)
+		rc = of_choose(e, o, &of);
+	if (!rc)
+		rc = profile_write(e, of, o);
+	return rc == -ENOMEM ? recording_too_large(e->path, o, &e->err) : rc;
+}
+
+static int export(const struct command *cmd, struct options *o)
+{
+	struct exporting e = {};
+	int rc = export_write(&e, o);
+
+	if (e.out.file && output_close(&e.out, rc ? NULL : &e.err) && !rc)
+		rc = -EIO;
+	if (!rc && e.taken.damaged)
+		rc = err_set(&e.err, -ENODATA, "%.159s", e.taken.stream->damage);
+	taken_free(&e.taken);
+	if (e.fd)
+		close(e.fd);
+	if (!rc || rc == -EPIPE) /* that reader has seen enough */
+		return STATUS_DONE;
+	if (!e.err.code)
+		err_errno(&e.err, rc, "%s", cmd->name);
+	command_error(&e.err);
+	return command_status(rc);
+}
+
+static const char *const examples[] = {
+	"memwhy heap --record run.mw -- ./job",
+	"record a program",
+	"memwhy export --to pprof --out heap.pb.gz run.mw",
+	"its heap as a profile: go tool pprof -http : heap.pb.gz",
+	"memwhy export --to speedscope --out heap.json run.mw",
+	"the same for https://www.speedscope.app, which works without a network too",
+	"memwhy export --to pprof --of faults --out faults.pb.gz all.mw",
+	"of a recording of all probes the page faults",
+	NULL,
+};
+
+const struct command command_export = {
+	.name = "export",
+	.summary = "A recording as a file for pprof, speedscope and flame graphs",
+	.operands = "FILE",
+	.n_operands = 1,
+	.groups = GROUP_EXPORT,
+	.details =
+		"Writes what a recording has in the format of another program's files. Numbers are "
+		"those that the command itself prints with --input.\n\n"
+		"pprof (profile.proto, gzip) and speedscope (JSON) are of stacks: each stack of a "
+		"process is a sample, its counts, bytes and times are the values, and in pprof "
+		"process, thread, name and control group are labels. folded has one line a "
+		"stack.\n\n"
+		"Addresses in a pprof profile are places in the file of each module, behind a base "
+		"that is made up for it: recordings do not keep where each process had it.",
+	.examples = examples,
+	.run = export,
+};

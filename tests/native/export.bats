@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# Recordings and runs as files of other programs: what these read in them is what memwhy's JSON says.
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+needs() { # PROGRAM PACKAGE
+	command -v "$1" >/dev/null || skip "$1 is missing (Debian: $2)"
+}
+
+# The heap of a program, twice: h1.mw, h2.mw, with reports of them, made once.
+heaps() {
+	local d=$BATS_FILE_TMPDIR/heaps
+	if [ ! -d "$d" ]; then
+		mkdir "$d"
+		"$MEMWHY" heap -q --record "$d/h1.mw" --out /dev/null -- "$WORKLOADS/heap_work" peak 100 >/dev/null
+		"$MEMWHY" heap -q --record "$d/h2.mw" --out /dev/null -- "$WORKLOADS/heap_work" peak 300 >/dev/null
+	fi
+	cp "$d"/*.mw .
+	"$MEMWHY" heap --input h1.mw -o json --out h1.json
+	"$MEMWHY" heap --input h2.mw -o json --out h2.json
+}
+
+# total TABLE FIELD FILE: the sum of a field over the rows of a table.
+total() {
+	jq --arg table "$1" --arg field "$2" '[.rows[] | select(.table == $table)[$field]] | add // 0' "$3"
+}
+
+# The total that go tool pprof has for a kind of sample, without its unit: pprof_total INDEX WORD...
+pprof_total() {
+	go tool pprof -top -unit b -sample_index="$1" "${@:2}" 2>/dev/null |
+		sed -nE 's/^Showing nodes accounting for .* of (-?[0-9.]+)[a-zA-Z]* total$/\1/p'
+}
+
+@test "export: a heap as pprof: accepted by go tool pprof, and its totals are those of JSON" {
+	needs go golang-go
+	heaps
+	"$MEMWHY" export --to pprof --out h1.pb.gz h1.mw
+	go tool pprof -raw h1.pb.gz >raw
+	grep -q '^PeriodType: space bytes$' raw
+	grep -q '^alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes\[dflt\]$' raw
+	grep -q 'comm:\[heap_work\] pid:\[[0-9]*\]' raw
+	grep -qE ': (0x[0-9a-f]+ )?M=[0-9]+ main .*heap_work.c:[0-9]+' raw
+	id=$(readelf -n "$WORKLOADS/heap_work" | sed -n 's/.*Build ID: //p')
+	grep -qE "^1: .*/heap_work $id \[FN\]\[FL\]\[LN\]" raw
+	for pair in alloc_objects=allocations alloc_space=allocated_bytes inuse_objects=live_blocks \
+		inuse_space=live_bytes; do
+		[ "$(pprof_total "${pair%=*}" h1.pb.gz)" = "$(total heap "${pair#*=}" h1.json)" ] ||
+			{ echo "$pair" && false; }
+	done
+	[ "$(total heap live_bytes h1.json)" -gt 0 ]
+}
+
+@test "export: go tool pprof -diff_base is memwhy diff" {
+	needs go golang-go
+	heaps
+	"$MEMWHY" export --to pprof --out h1.pb.gz h1.mw
+	"$MEMWHY" export --to pprof --out h2.pb.gz h2.mw
+	"$MEMWHY" diff --sort live_bytes -o json --out diff.json h1.mw h2.mw
+	change=$(total heap change_live_bytes diff.json)
+	[ "$change" -gt 0 ]
+	shown=$(go tool pprof -top -unit b -nodecount=0 -nodefraction=0 -sample_index=inuse_space \
+		-diff_base h1.pb.gz h2.pb.gz 2>/dev/null | sed -nE 's/^Showing nodes accounting for (-?[0-9]+)B,.*/\1/p')
+	[ "$shown" = "$change" ]
+	# and by function
+	go tool pprof -top -unit b -nodecount=0 -nodefraction=0 -edgefraction=0 -sample_index=inuse_space \
+		-diff_base h1.pb.gz h2.pb.gz 2>/dev/null |
+		awk '/^ +-?[0-9]+B / && $1 != "0B" { sub("B$", "", $1); print $6, $1 }' | LC_ALL=C sort >shown
+	jq -r '[.rows[] | select(.table == "heap" and .change_live_bytes != 0) |
+		{f: (.stack[0] | split(" ")[0]), n: .change_live_bytes}] | group_by(.f)[] |
+		"\(.[0].f) \(map(.n) | add)"' diff.json | LC_ALL=C sort >diffed
+	[ -s diffed ]
+	cmp shown diffed
+}
+
+@test "export: -o pprof of a run, and of a recording, is what export makes of it" {
+	needs go golang-go
+	"$MEMWHY" heap --record r.mw -o pprof --out live.pb.gz -- "$WORKLOADS/heap_work" peak 50 >/dev/null
+	"$MEMWHY" export --to pprof --out made.pb.gz r.mw
+	"$MEMWHY" heap --input r.mw -o pprof --out again.pb.gz
+	for f in live made again; do
+		go tool pprof -raw "$f.pb.gz" | sed -n '/^Samples:/,$p' >"$f"
+	done
+	[ "$(wc -l <live)" -gt 20 ]
+	cmp live made
+	cmp live again
+}
+
+@test "export: faults as pprof, by thread, with the names of process and thread apart" {
+	needs_root
+	needs go golang-go
+	"$MEMWHY" faults --stacks --by thread,stack --record f.mw -o json --out f.json -- \
+		"$WORKLOADS/heap_work" threads 50 >/dev/null
+	"$MEMWHY" export --to pprof --by thread,stack --out f.pb.gz f.mw
+	[ "$(pprof_total faults f.pb.gz)" = "$(total faults count f.json)" ]
+	go tool pprof -raw f.pb.gz >raw
+	grep -q '^delay/nanoseconds major/count faults/count\[dflt\]$' raw
+	grep -q 'comm:\[[^]]*\] pid:\[[0-9]*\] thread:\[[^]]*\] tid:\[[0-9]*\]' raw
+}
+
+@test "export: speedscope: frames in range, as many weights as samples, totals those of JSON" {
+	heaps
+	"$MEMWHY" export --to speedscope --out h.json h1.mw
+	jq -e '.["$schema"] == "https://www.speedscope.app/file-format-schema.json"' h.json
+	jq -e '(.shared.frames | length) as $n | .profiles | length == 4 and all(.type == "sampled" and
+		(.samples | length) == (.weights | length) and ([.samples[][]] | all(. >= 0 and . < $n)) and
+		all(.weights[]; . > 0) and .startValue == 0 and .endValue == (.weights | add // 0))' h.json
+	jq -e '.shared.frames | length > 3 and all(.name != "") and ([.[] | [.name, .file, .line]] | unique | length) ==
+		length' h.json
+	jq -e '.profiles[.activeProfileIndex].name == "inuse_space"' h.json
+	for pair in alloc_objects=allocations alloc_space=allocated_bytes inuse_objects=live_blocks \
+		inuse_space=live_bytes; do
+		[ "$(jq --arg n "${pair%=*}" '.profiles[] | select(.name == $n).endValue' h.json)" = \
+			"$(total heap "${pair#*=}" h1.json)" ]
+	done
+	jq -e '.profiles | map({key: .name, value: .unit}) | from_entries ==
+		{alloc_objects: "none", alloc_space: "bytes", inuse_objects: "none", inuse_space: "bytes"}' h.json
+}
+
+@test "export: folded is -o folded by process; --fields chooses the number" {
+	heaps
+	"$MEMWHY" export --to folded --by process,stack --fields live_bytes,comm,stack --out a h1.mw
+	[ "$(awk '{ n += $NF } END { print n }' a)" = "$(total heap live_bytes h1.json)" ]
+	"$MEMWHY" heap --input h1.mw --by process,stack --fields live_bytes,comm,stack -o folded --out b
+	cmp a b
+}
+
+@test "export: what it refuses, and how it ends" {
+	heaps
+	refused() { # STATUS WORDS ARGS...
+		status=0
+		"$MEMWHY" "${@:3}" >out 2>err || status=$?
+		[ "$status" -eq "$1" ]
+		grep -q -- "$2" err
+		[ ! -s out ]
+	}
+	refused 2 'export needs a format' export h1.mw
+	refused 2 'did you mean --to pprof' export --to pprofs h1.mw
+	refused 2 'export needs a recording' export --to pprof
+	refused 2 'is the recording' export --to pprof --out h1.mw h1.mw
+	refused 2 'faults was not recorded' export --to pprof --of faults h1.mw
+	refused 2 'no command with tables' export --to pprof --of record h1.mw
+	refused 2 'takes no --interval' heap -o pprof -i 1s -- true
+	refused 2 'does not go with --each' faults --each -o speedscope --for 1s
+	refused 2 'shows stacks, and doctor has none' doctor -o pprof
+	# what could be read is exported all the same
+	head -c 2500 h1.mw >cut.mw
+	status=0
+	"$MEMWHY" export --to speedscope --out cut.json cut.mw 2>err || status=$?
+	[ "$status" -eq 4 ]
+	grep -q 'cut.mw' err
+}
