@@ -14,8 +14,9 @@ CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DMEMWHY_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS) \
            -fno-omit-frame-pointer -ffunction-sections -fdata-sections \
            -Isrc -I$(B)/gen -MMD -MP
-LDLIBS  := -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lcap -lseccomp -levent_core -lncursesw -ltinfo -lm -lpthread
-LDFLAGS_STATIC := -static -Wl,--gc-sections
+LDLIBS  := -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -lxxhash -liberty -lcap -lseccomp -lsqlite3 -levent_core -lncursesw -ltinfo -lm -lpthread
+# What is linked statically loads no libraries: see src/export/database_file.c.
+LDFLAGS_STATIC := -static -Wl,--gc-sections,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror
 
 # SAN=1: everything under AddressSanitizer and UndefinedBehaviorSanitizer (dynamically linked,
 # since the sanitizers' runtime cannot be linked into a static program).

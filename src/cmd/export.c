@@ -1,5 +1,8 @@
 /* `memwhy export --to FORMAT FILE`: a recording as a file that another program opens. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,12 +11,15 @@
 #include "cmd/output.h"
 #include "cmd/recording.h"
 #include "cmd/run_take.h"
+#include "export/database.h"
 #include "export/export.h"
 
 struct exporting {
 	const char *path;
 	int fd;          /* the recording; 0: not open */
 	bool unfiltered; /* see recording_enter */
+	int made;        /* what is made before it is written as a whole; 0: none */
+	char damage[160];
 	struct output out;
 	struct taken taken;
 	struct err err;
@@ -21,7 +27,7 @@ struct exporting {
 
 static int format_check(const struct options *o, struct err *err)
 {
-	static const char *const names[] = {"pprof", "speedscope", "folded"};
+	static const char *const names[] = {"pprof", "speedscope", "folded", "sqlite"};
 	const char *near = o->to ? closest(o->to, names, ARRAY_SIZE(names)) : NULL;
 
 	for (size_t i = 0; o->to && i < ARRAY_SIZE(names); i++)
@@ -32,7 +38,7 @@ static int format_check(const struct options *o, struct err *err)
 	else
 		err_set(err, -EINVAL, "export needs a format: --to FORMAT");
 	return near ? err_hint(err, "did you mean --to %s?", near)
-		    : err_hint(err, "formats: pprof, speedscope, folded");
+		    : err_hint(err, "formats: pprof, speedscope, folded, sqlite");
 }
 
 static bool probe_has_stacks(const struct probe *p)
@@ -90,9 +96,69 @@ static int profile_write(struct exporting *e, const struct command *of, const st
 	return output_report(&e->out, &e->taken.report, &e->err);
 }
 
+/* All of the recording goes into it. */
+static int database_check(const struct options *o, struct err *err)
+{
+	if (!o->of && !o->by && !o->fields && !o->table && o->limit == UINT64_MAX)
+		return 0;
+	return err_set(err, -EINVAL,
+		"--to sqlite exports all records: it takes no --of, --by, --fields, --table, "
+		"--limit");
+}
+
+#define PIECE (1U << 20)
+
+/* A file without a name, while files may still be opened. */
+static int made_open(struct exporting *e)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_errno(
+			&e->err, -errno, "a temporary file in %.100s", dir && *dir ? dir : "/tmp");
+	e->made = fd;
+	return 0;
+}
+
+static int made_write(struct exporting *e)
+{
+	_cleanup_free_ char *piece = malloc(PIECE);
+	ssize_t n = 0;
+	int rc = piece ? 0 : -ENOMEM;
+
+	for (off_t at = 0; !rc && (n = pread(e->made, piece, PIECE, at)) > 0; at += n) {
+		struct str s = {.buf = piece, .len = (size_t)n};
+
+		rc = output_text(&e->out, &s, &e->err);
+	}
+	return !rc && n < 0 ? err_errno(&e->err, -errno, "the database") : rc;
+}
+
+static int database_write(struct exporting *e)
+{
+	_cleanup_free_ struct schema *schema = calloc(1, sizeof(*schema));
+	struct database *d;
+	int rc = schema ? pipeline_schema(schema) : -ENOMEM, ended;
+
+	if (!rc)
+		rc = database_begin(e->made, schema, &d, &e->err);
+	if (rc)
+		return rc;
+	rc = replay_fd(e->fd, e->path, NULL, database_sink(d), &(struct replay_takers){}, &e->err);
+	if (rc == -ENODATA) { /* what could be read is exported all the same */
+		snprintf(e->damage, sizeof(e->damage), "%.159s", e->err.msg);
+		rc = 0;
+	}
+	ended = database_end(d, rc ? NULL : &e->err);
+	rc = rc ? rc : ended;
+	return rc ? rc : made_write(e);
+}
+
 static int export_write(struct exporting *e, struct options *o)
 {
 	const struct command *of;
+	bool is_database;
 	int rc = format_check(o, &e->err);
 
 	if (!rc && !o->n_operands) {
@@ -103,16 +169,24 @@ static int export_write(struct exporting *e, struct options *o)
 		return rc;
 	e->path = o->input = o->operands[0];
 	o->format = o->to;
-	rc = output_open(o, &e->out, &e->err);
+	is_database = !strcmp(o->to, "sqlite");
+	rc = is_database ? database_check(o, &e->err) : 0;
+	if (!rc)
+		rc = is_database ? output_open_bytes(o, &e->out, &e->err)
+				 : output_open(o, &e->out, &e->err);
+	if (!rc && is_database)
+		rc = made_open(e);
 	if (!rc)
 		rc = replay_open(e->path, &e->fd, &e->err);
 	/* Nothing of it was read so far, and nothing else is opened from here on. */
 	if (!rc)
 		rc = recording_enter(
 			&e->fd, 1, o->of ? probe_find(o->of) : NULL, o, &e->unfiltered, &e->err);
-	if (!rc)
+	if (!rc && is_database)
+		rc = database_write(e);
+	else if (!rc)
 		rc = of_choose(e, o, &of);
-	if (!rc)
+	if (!rc && !is_database)
 		rc = profile_write(e, of, o);
 	return rc == -ENOMEM ? recording_too_large(e->path, o, &e->err) : rc;
 }
@@ -126,7 +200,11 @@ static int export(const struct command *cmd, struct options *o)
 		rc = -EIO;
 	if (!rc && e.taken.damaged)
 		rc = err_set(&e.err, -ENODATA, "%.159s", e.taken.stream->damage);
+	if (!rc && e.damage[0])
+		rc = err_set(&e.err, -ENODATA, "%.159s", e.damage);
 	taken_free(&e.taken);
+	if (e.made)
+		close(e.made);
 	if (e.fd)
 		close(e.fd);
 	if (!rc || rc == -EPIPE) /* that reader has seen enough */
@@ -144,6 +222,8 @@ static const char *const examples[] = {
 	"its heap as a profile: go tool pprof -http : heap.pb.gz",
 	"memwhy export --to speedscope --out heap.json run.mw",
 	"the same for https://www.speedscope.app, which works without a network too",
+	"memwhy export --to sqlite --out run.db run.mw",
+	"all records as tables: sqlite3 run.db .tables",
 	"memwhy export --to pprof --of faults --out faults.pb.gz all.mw",
 	"of a recording of all probes the page faults",
 	NULL,
@@ -151,7 +231,7 @@ static const char *const examples[] = {
 
 const struct command command_export = {
 	.name = "export",
-	.summary = "A recording as a file for pprof, speedscope and flame graphs",
+	.summary = "A recording as a file for pprof, speedscope, SQLite and flame graphs",
 	.operands = "FILE",
 	.n_operands = 1,
 	.groups = GROUP_EXPORT,
@@ -162,6 +242,8 @@ const struct command command_export = {
 		"process is a sample, its counts, bytes and times are the values, and in pprof "
 		"process, thread, name and control group are labels. folded has one line a "
 		"stack.\n\n"
+		"sqlite is a database of all records as they are, with a table for each kind and "
+		"views that have names: docs/sqlite.md.\n\n"
 		"Addresses in a pprof profile are places in the file of each module, behind a base "
 		"that is made up for it: recordings do not keep where each process had it.",
 	.examples = examples,

@@ -125,6 +125,17 @@ static int binary_check(const struct options *o, const struct output *out, struc
 	return err_hint(err, "write it to a file: --out FILE");
 }
 
+int output_open_bytes(const struct options *o, struct output *ret, struct err *err)
+{
+	struct output out = {.file = stdout};
+	int rc = file_open(o, &out, err);
+
+	rc = rc ? rc : binary_check(o, &out, err);
+	if (!rc)
+		*ret = out;
+	return rc;
+}
+
 int output_open(const struct options *o, struct output *ret, struct err *err)
 {
 	struct output out = {.renderer = output_renderer(o->format), .file = stdout};

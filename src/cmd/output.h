@@ -25,6 +25,8 @@ const struct renderer *output_renderer(const char *format);
  * the first output, unless --force made it anew; it must not be one of the recordings (--input,
  * --record). */
 int output_open(const struct options *o, struct output *ret, struct err *err);
+/* The same for what is no report: output_text() is all that goes there. */
+int output_open_bytes(const struct options *o, struct output *ret, struct err *err);
 /* Do programs read what goes to standard output (rows, an object, a tool's lines)? Then nothing
  * else may go there. */
 bool output_takes_stdout(const struct output *out, const struct options *o);

@@ -27,7 +27,7 @@ const struct renderer *export_renderer(const char *name)
 
 bool export_is_binary(const char *name)
 {
-	return !strcmp(name, "pprof");
+	return !strcmp(name, "pprof") || !strcmp(name, "sqlite");
 }
 
 bool export_of_stacks(const char *name)

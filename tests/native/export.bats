@@ -127,6 +127,46 @@ pprof_total() {
 	cmp a b
 }
 
+@test "export: sqlite: whole, as many rows and sums as the recording has, and stacks with names" {
+	heaps
+	"$MEMWHY" export --to sqlite --out h1.db h1.mw
+	[ "$(sqlite3 h1.db 'PRAGMA integrity_check; PRAGMA user_version; PRAGMA application_id')" = $'ok\n1\n1836542073' ]
+	sum() { # FIELD: of the last record of each site
+		sqlite3 h1.db "SELECT sum($1) FROM (SELECT $1, max(rowid) FROM heap_site GROUP BY process, stack, site)"
+	}
+	for field in allocations live_bytes live_blocks; do
+		[ "$(sum "$field")" = "$(total heap "$field" h1.json)" ]
+	done
+	sqlite3 h1.db "SELECT stack_text FROM heap_site_named" | grep -q '^peak_here < .*main < '
+	[ "$(sqlite3 h1.db "SELECT count(*) FROM modules WHERE path LIKE '%/heap_work' AND build_id = '$(readelf -n \
+		"$WORKLOADS/heap_work" | sed -n 's/.*Build ID: //p')'")" -eq 1 ]
+	status=0
+	"$MEMWHY" export --to sqlite --of heap h1.mw >out 2>err || status=$?
+	[ "$status" -eq 2 ]
+	# through a pipe, and of what is cut
+	"$MEMWHY" export --to sqlite h1.mw | cmp - h1.db
+	head -c 2500 h1.mw >cut.mw
+	status=0
+	"$MEMWHY" export --to sqlite --out cut.db cut.mw 2>err || status=$?
+	[ "$status" -eq 4 ]
+	[ "$(sqlite3 cut.db 'PRAGMA integrity_check')" = ok ]
+}
+
+@test "export: sqlite: each question of docs/sqlite.md has an answer" {
+	needs_root
+	"$MEMWHY" record -q --probes faults,slab,frag,processes,system all.mw -- ls -lR /usr/share/doc/bash /etc >/dev/null 2>&1
+	"$MEMWHY" export --to sqlite --out all.db all.mw
+	asked=0
+	while IFS= read -r -d $'\x01' question; do
+		sqlite3 -bail all.db "$question" >answer
+		[ -s answer ] || { echo "$question" && false; }
+		asked=$((asked + 1))
+	done < <(sed -n '/^```sql$/,/^```$/p' "$BATS_TEST_DIRNAME/../../docs/sqlite.md" | sed '/^```sql$/d; s/^```$/\x01/')
+	[ "$asked" -eq 10 ]
+	[ "$(sqlite3 all.db 'SELECT sum(count) FROM faults_agg')" = \
+		"$("$MEMWHY" faults --input all.mw -o json | jq '[.rows[] | select(.table == "faults").count] | add')" ]
+}
+
 @test "export: what it refuses, and how it ends" {
 	heaps
 	refused() { # STATUS WORDS ARGS...
