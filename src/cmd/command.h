@@ -35,7 +35,7 @@ enum option_groups {
 	GROUP_MIN = 65536,
 	GROUP_PART = 262144,
 	GROUP_OWN = 2097152, /* those of the command's probe, see probe_options */
-	GROUP_PAGE = 16777216,
+	GROUP_PAGE = 67108864,
 	GROUP_EXPORT = 33554432,
 	GROUP_NARROW = 1048576, /* -c, -g and -C of a recording, in place of GROUP_SCOPE */
 	GROUP_SERVE = 4194304,

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cmd/entries.h"
 #include "cmd/output.h"
+#include "export/export.h"
 
 enum { C_NUMBER, C_TIME, C_KIND, C_BYTES, C_FILE, C_N };
 
@@ -69,8 +70,8 @@ static int list(const struct options *o, const struct incident_list *l, struct e
 	if (rc)
 		return rc;
 	rc = output_open(o, &out, err);
-	if (!rc && !strcmp(o->format, "folded"))
-		rc = err_set(err, -EINVAL, "-o folded shows stacks, and a list has none");
+	if (!rc && export_of_stacks(o->format))
+		rc = err_set(err, -EINVAL, "-o %s shows stacks, and a list has none", o->format);
 	if (!rc) {
 		report_init(&r, "incidents", &nothing);
 		output_select(&out, o, &r);
