@@ -41,6 +41,7 @@ struct capture_options {
 	bool outstanding;  /* follow what is allocated until it is freed, with its age (leak) */
 	const char *named; /* comma-separated probes that were asked for by name; NULL: none */
 	u32 stack_every;   /* see scope_config */
+	u64 sample_ns;     /* samplers look at most once in so long; 0: as each likes it */
 	u64 ring_bytes;
 	u64 max_bytes;     /* --max-memory: of all maps; 0: as fits the machine */
 	u64 debuginfod_ns; /* --debuginfod: the most to wait for servers; 0: ask none */

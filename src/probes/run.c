@@ -306,7 +306,8 @@ int probe_sample(struct probe_run *run, u64 now_ns)
 	rc = burst_step(&run->burst, now_ns);
 	if (rc || !due)
 		return rc;
-	run->next_sample_ns = s->every_ns ? now_ns + s->every_ns : UINT64_MAX;
+	run->next_sample_ns =
+		s->every_ns ? now_ns + MAX(s->every_ns, run->c->opt.sample_ns) : UINT64_MAX;
 	return s->sample(run->c, run->state);
 }
 

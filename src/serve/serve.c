@@ -14,7 +14,8 @@
 #include "sys/root.h"
 
 #define TURN_NS (500 * NSEC_PER_MSEC)
-#define STACK_EVERY 61 /* a prime, so that a program's own rhythm is not sampled */
+#define SAMPLE_NS NSEC_PER_SEC /* a service is not to be noticed */
+#define STACK_EVERY 61         /* a prime, so that a program's own rhythm is not sampled */
 
 /* All records pass here, in the session's thread. */
 static int service_put(struct sink *sink, const struct rec *r)
@@ -227,6 +228,7 @@ static int service_session(struct service *s, struct session_result *ret, struct
 		if (probes[i]->cheap)
 			cheap[cfg.n_probes++] = probes[i];
 	cfg.opt.stack_every = STACK_EVERY;
+	cfg.opt.sample_ns = SAMPLE_NS;
 	cfg.opt.gentle = cfg.opt.plain_stacks = cfg.opt.user_stacks = true;
 	cfg.opt.by = "major-mapping"; /* look mappings up for the few faults that wait */
 	cfg.opt.named = "serve";
