@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/closest.h"
@@ -12,6 +13,7 @@
 #include "cmd/recording.h"
 #include "cmd/run_take.h"
 #include "export/database.h"
+#include "export/perfetto.h"
 #include "export/export.h"
 
 struct exporting {
@@ -27,7 +29,7 @@ struct exporting {
 
 static int format_check(const struct options *o, struct err *err)
 {
-	static const char *const names[] = {"pprof", "speedscope", "folded", "sqlite"};
+	static const char *const names[] = {"pprof", "speedscope", "folded", "sqlite", "perfetto"};
 	const char *near = o->to ? closest(o->to, names, ARRAY_SIZE(names)) : NULL;
 
 	for (size_t i = 0; o->to && i < ARRAY_SIZE(names); i++)
@@ -38,7 +40,7 @@ static int format_check(const struct options *o, struct err *err)
 	else
 		err_set(err, -EINVAL, "export needs a format: --to FORMAT");
 	return near ? err_hint(err, "did you mean --to %s?", near)
-		    : err_hint(err, "formats: pprof, speedscope, folded, sqlite");
+		    : err_hint(err, "formats: pprof, speedscope, folded, sqlite, perfetto");
 }
 
 static bool probe_has_stacks(const struct probe *p)
@@ -97,13 +99,13 @@ static int profile_write(struct exporting *e, const struct command *of, const st
 }
 
 /* All of the recording goes into it. */
-static int database_check(const struct options *o, struct err *err)
+static int records_check(const struct options *o, struct err *err)
 {
 	if (!o->of && !o->by && !o->fields && !o->table && o->limit == UINT64_MAX)
 		return 0;
 	return err_set(err, -EINVAL,
-		"--to sqlite exports all records: it takes no --of, --by, --fields, --table, "
-		"--limit");
+		"--to %s exports all records: it takes no --of, --by, --fields, --table, --limit",
+		o->to);
 }
 
 #define PIECE (1U << 20)
@@ -155,10 +157,60 @@ static int database_write(struct exporting *e)
 	return rc ? rc : made_write(e);
 }
 
+static int packets_take(void *arg, struct str *packets)
+{
+	struct exporting *e = arg;
+	int rc = output_text(&e->out, packets, &e->err);
+
+	str_clear(packets);
+	return rc;
+}
+
+/* Names come behind what they are of: all of them are read first. */
+static int trace_write(struct exporting *e)
+{
+	struct stream names;
+	struct perfetto p;
+	int rc = stream_init(&names);
+
+	if (rc)
+		return rc;
+	perfetto_init(&p, &names);
+	p.take = packets_take;
+	p.arg = e;
+	rc = replay_fd(e->fd, e->path, NULL, &p.sink,
+		&(struct replay_takers){.names_first = &names}, &e->err);
+	if (rc == -ENODATA) { /* what could be read is exported all the same */
+		snprintf(e->damage, sizeof(e->damage), "%.159s", e->err.msg);
+		rc = 0;
+	}
+	rc = rc ? rc : perfetto_end(&p);
+	if (!rc && p.trace.left_out)
+		fprintf(stderr,
+			"memwhy: %llu events overlap too many others of their thread: left out\n",
+			p.trace.left_out);
+	if (!rc && !p.slices)
+		fprintf(stderr,
+			"memwhy: the trace has counters only: events are recorded with --each\n");
+	perfetto_free(&p);
+	stream_destroy(&names);
+	return rc;
+}
+
+static int seekable_check(struct exporting *e)
+{
+	struct stat st;
+
+	if (!fstat(e->fd, &st) && S_ISREG(st.st_mode))
+		return 0;
+	return err_set(
+		&e->err, -EINVAL, "%.200s is no regular file, which --to perfetto needs", e->path);
+}
+
 static int export_write(struct exporting *e, struct options *o)
 {
 	const struct command *of;
-	bool is_database;
+	bool is_database, of_records;
 	int rc = format_check(o, &e->err);
 
 	if (!rc && !o->n_operands) {
@@ -170,23 +222,26 @@ static int export_write(struct exporting *e, struct options *o)
 	e->path = o->input = o->operands[0];
 	o->format = o->to;
 	is_database = !strcmp(o->to, "sqlite");
-	rc = is_database ? database_check(o, &e->err) : 0;
+	of_records = is_database || !strcmp(o->to, "perfetto");
+	rc = of_records ? records_check(o, &e->err) : 0;
 	if (!rc)
-		rc = is_database ? output_open_bytes(o, &e->out, &e->err)
-				 : output_open(o, &e->out, &e->err);
+		rc = of_records ? output_open_bytes(o, &e->out, &e->err)
+				: output_open(o, &e->out, &e->err);
 	if (!rc && is_database)
 		rc = made_open(e);
 	if (!rc)
 		rc = replay_open(e->path, &e->fd, &e->err);
+	if (!rc && of_records && !is_database)
+		rc = seekable_check(e);
 	/* Nothing of it was read so far, and nothing else is opened from here on. */
 	if (!rc)
 		rc = recording_enter(
 			&e->fd, 1, o->of ? probe_find(o->of) : NULL, o, &e->unfiltered, &e->err);
-	if (!rc && is_database)
-		rc = database_write(e);
+	if (!rc && of_records)
+		rc = is_database ? database_write(e) : trace_write(e);
 	else if (!rc)
 		rc = of_choose(e, o, &of);
-	if (!rc && !is_database)
+	if (!rc && !of_records)
 		rc = profile_write(e, of, o);
 	return rc == -ENOMEM ? recording_too_large(e->path, o, &e->err) : rc;
 }
@@ -222,6 +277,8 @@ static const char *const examples[] = {
 	"its heap as a profile: go tool pprof -http : heap.pb.gz",
 	"memwhy export --to speedscope --out heap.json run.mw",
 	"the same for https://www.speedscope.app, which works without a network too",
+	"memwhy export --to perfetto --out stalls.pftrace stalls.mw",
+	"of a recording made with --each: stalls on the tracks of threads, for ui.perfetto.dev",
 	"memwhy export --to sqlite --out run.db run.mw",
 	"all records as tables: sqlite3 run.db .tables",
 	"memwhy export --to pprof --of faults --out faults.pb.gz all.mw",
@@ -231,7 +288,7 @@ static const char *const examples[] = {
 
 const struct command command_export = {
 	.name = "export",
-	.summary = "A recording as a file for pprof, speedscope, SQLite and flame graphs",
+	.summary = "A recording as a file for pprof, Perfetto, speedscope, SQLite and flame graphs",
 	.operands = "FILE",
 	.n_operands = 1,
 	.groups = GROUP_EXPORT,
@@ -244,6 +301,10 @@ const struct command command_export = {
 		"stack.\n\n"
 		"sqlite is a database of all records as they are, with a table for each kind and "
 		"views that have names: docs/sqlite.md.\n\n"
+		"perfetto is a trace for ui.perfetto.dev. Single events (recorded with --each) are "
+		"slices on the tracks of their threads: stalls with their steps, reclaim, "
+		"compaction, huge pages, system calls, OOM kills. RSS, live heap, free blocks by "
+		"order and pressure are counters. Times are CLOCK_MONOTONIC.\n\n"
 		"Addresses in a pprof profile are places in the file of each module, behind a base "
 		"that is made up for it: recordings do not keep where each process had it.",
 	.examples = examples,

@@ -205,8 +205,8 @@ static const struct opt rotation[] = {
 
 static const struct opt export[] = {
 	OV("to", 0, OPT_STRING, to, "FORMAT",
-		"pprof, speedscope, folded or sqlite: see docs/open-in.md",
-		"pprof speedscope folded sqlite"),
+		"pprof, perfetto, speedscope, sqlite or folded: see docs/open-in.md",
+		"pprof perfetto speedscope sqlite folded"),
 	O("of", 0, OPT_STRING, of, "COMMAND",
 		"the tables of this command (default: of the one that recorded)"),
 	O("by", 0, OPT_STRING, by, "KEY[,KEY]",

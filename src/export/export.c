@@ -27,7 +27,7 @@ const struct renderer *export_renderer(const char *name)
 
 bool export_is_binary(const char *name)
 {
-	return !strcmp(name, "pprof") || !strcmp(name, "sqlite");
+	return !strcmp(name, "pprof") || !strcmp(name, "sqlite") || !strcmp(name, "perfetto");
 }
 
 bool export_of_stacks(const char *name)

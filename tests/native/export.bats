@@ -167,6 +167,40 @@ pprof_total() {
 		"$("$MEMWHY" faults --input all.mw -o json | jq '[.rows[] | select(.table == "faults").count] | add')" ]
 }
 
+# What a trace of Perfetto has, as JSON in ./has: perfetto_has FILE
+perfetto_has() {
+	protoc --proto_path="$BATS_TEST_DIRNAME/../export" --decode=Trace perfetto.proto <"$1" |
+		"$BATS_TEST_DIRNAME/../export/perfetto_check" >has
+}
+
+@test "export: perfetto: each stall is a slice with its steps within it, on the track of its thread" {
+	needs_root
+	needs protoc protobuf-compiler
+	"$MEMWHY" stalls --each --stacks --record s.mw -o json --out s.json -- \
+		"$WORKLOADS/reclaim_memcg" -l 16 -f 64 -a 1 -r 1 >/dev/null || skip "no control group with a limit here"
+	"$MEMWHY" export --to perfetto --out s.pftrace s.mw
+	perfetto_has s.pftrace
+	[ "$(jq '.rows | length' s.json)" -gt 0 ]
+	jq -e --slurpfile s s.json '.slices - .nested == ($s[0].rows | length) and .nested > 0 and
+		.stacks == ([$s[0].rows[] | select(.stack)] | length)' has
+	jq -e '.clocks >= 1 and (.names | any(startswith("stalled charge")))' has
+}
+
+@test "export: perfetto: each call is a slice; RSS, free blocks and pressure are counters" {
+	needs_root
+	needs protoc protobuf-compiler
+	"$MEMWHY" syscalls --each --record c.mw -o json --out c.json -- ls / >/dev/null
+	"$MEMWHY" export --to perfetto --out c.pftrace c.mw
+	perfetto_has c.pftrace
+	# all but exit_group, which takes no time
+	jq -e --slurpfile c c.json '.slices == ([$c[0].rows[] | select(.duration_ns != null)] | length) and .slices > 10' has
+	"$MEMWHY" record -q --probes system,frag,processes --for 1s m.mw 2>/dev/null
+	"$MEMWHY" export --to perfetto --out m.pftrace m.mw 2>err
+	grep -q 'counters only' err
+	perfetto_has m.pftrace
+	jq -e '.counters > 10 and .slices == 0 and (.units | contains(["blocks", "bytes"]))' has
+}
+
 @test "export: what it refuses, and how it ends" {
 	heaps
 	refused() { # STATUS WORDS ARGS...
