@@ -124,7 +124,8 @@ apart() {
 			touch -d '1 hour ago' $name
 		done
 		echo part >libmemwhy-track.999999998 # of now
-		flock -s libmemwhy-track-4567.so cat "$OLDPWD/go" >/dev/null &
+		flock -sF libmemwhy-track-4567.so cat "$OLDPWD/go" >/dev/null &
+		trap "kill $!" EXIT
 		wait_for '! flock -xn libmemwhy-track-4567.so true'
 		cd "$OLDPWD"
 		"$alone" heap -q --out r -- true

@@ -157,8 +157,8 @@ static void test_first_screen(void **state)
 	assert_string_equal(line(&w, 4), "Rate/s");
 	assert_string_equal(line(&w, 5), "Why   nothing was found");
 	assert_string_equal(line(&w, 6),
-		"    PID COMMAND                RSS↓  GROWTH/S TREND        "
-		"ANON MAJOR/S  STALL%");
+		"    PID COMMAND                RSS↓  GROWTH/s TREND        "
+		"ANON MAJOR/s  STALL%");
 	assert_non_null(strstr(line(&w, 7), "8 beta\\x1b[2J"));
 	assert_non_null(strstr(line(&w, 8), "900 gamma"));
 	assert_non_null(strstr(line(&w, 9), "7 alpha"));
