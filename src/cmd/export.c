@@ -82,15 +82,15 @@ static int profile_write(struct exporting *e, const struct command *of, const st
 	struct options o = *as;
 	int rc;
 
-	o.n_operands = 0; /* those of the command itself */
-	o.to = NULL;      /* a time, of that command */
+	o.n_operands = 0;   /* those of the command itself */
+	o.format = "pprof"; /* rows are of what a profile is of, also where they are folded */
 	rc = run_take(of, &o, e->fd, &e->taken, &e->err);
 	if (rc)
 		return rc;
 	output_select(&e->out, &o, &e->taken.report);
 	if (!recording_has_stacks(e->taken.stream)) {
 		err_set(&e->err, -EINVAL, "%s is of stacks, and %.200s was recorded without",
-			o.format, e->path);
+			as->to, e->path);
 		return err_hint(&e->err, "record with --stacks");
 	}
 	if (e->unfiltered)

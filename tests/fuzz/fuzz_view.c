@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "export/export.h"
 #include "probes/probe.h"
 #include "record/pipeline.h"
 #include "render/render.h"
@@ -90,6 +91,16 @@ static void report_draw(struct report *r, const struct table *rows)
 	}
 }
 
+static void exports_draw(struct report *r)
+{
+	for (size_t i = 0; i < exports_n; i++) {
+		struct render_options o = {.width = 100, .verbose = i & 1};
+		_cleanup_str_ struct str out = {};
+
+		exports[i].report(r, &o, &out);
+	}
+}
+
 static void pipeline_draw(struct pipeline *p, const char *command, const struct view_options *o)
 {
 	const struct view *v = p->views[0].view;
@@ -107,6 +118,7 @@ static void pipeline_draw(struct pipeline *p, const char *command, const struct 
 	report_add_stream_notes(&r);
 	report_rank(&r);
 	report_draw(&r, NULL);
+	exports_draw(&r);
 	report_destroy(&r);
 	pipeline_reset(p);
 }

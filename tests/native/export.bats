@@ -201,6 +201,34 @@ perfetto_has() {
 	jq -e '.counters > 10 and .slices == 0 and (.units | contains(["blocks", "bytes"]))' has
 }
 
+@test "export: a recording of all probes goes through every format, command by command" {
+	needs_root
+	needs go golang-go
+	needs protoc protobuf-compiler
+	probes=faults,stalls,reclaim,compaction,frag,thp,swap,oom,slab,pages,maps,syscalls,policy
+	"$MEMWHY" record -q --probes "$probes" all.mw -- "$WORKLOADS/maps_calls" >/dev/null 2>&1 </dev/null || [ -s all.mw ]
+	tried=0
+	for of in faults stalls reclaim compaction thp swap slab pages maps syscalls policy; do
+		"$MEMWHY" export --to pprof --of $of --out $of.pb.gz all.mw
+		go tool pprof -raw $of.pb.gz >raw || { cat raw && false; }
+		grep -q '^PeriodType: ' raw
+		"$MEMWHY" export --to speedscope --of $of --out $of.json all.mw
+		jq -e '(.shared.frames | length) as $n | .profiles | length > 0 and
+			all([.samples[][]] | all(. >= 0 and . < $n)) and all((.weights | add // 0) == .endValue)' $of.json
+		"$MEMWHY" export --to folded --of $of --out $of.folded all.mw
+		tried=$((tried + 1))
+	done
+	[ "$tried" -eq 11 ]
+	for of in faults maps syscalls slab pages; do # there were some of these
+		go tool pprof -raw $of.pb.gz | sed -n '/^Samples:/,/^Locations/p' | grep -qE '^ +[0-9-]+ .*: [0-9]+'
+		[ -s $of.folded ]
+	done
+	"$MEMWHY" export --to sqlite --out all.db all.mw
+	[ "$(sqlite3 all.db 'PRAGMA integrity_check')" = ok ]
+	"$MEMWHY" export --to perfetto --out all.pftrace all.mw 2>/dev/null
+	perfetto_has all.pftrace
+}
+
 @test "export: what it refuses, and how it ends" {
 	heaps
 	refused() { # STATUS WORDS ARGS...
