@@ -15,16 +15,20 @@
 
 void service_page(struct service *s, const struct report *r)
 {
-	const struct renderer *text = renderer_find("text");
+	const struct renderer *text = renderer_find("text"), *html = renderer_find("html");
 	struct render_options o = {.width = PAGE_WIDTH};
-	struct str page = {}, old;
+	struct str page = {}, page_html = {}, old, old_html;
 
 	text->report(r, &o, &page);
+	html->report(r, &o, &page_html);
 	pthread_mutex_lock(&s->lock);
 	old = s->page;
+	old_html = s->page_html;
 	s->page = page;
+	s->page_html = page_html;
 	pthread_mutex_unlock(&s->lock);
 	str_free(&old);
+	str_free(&old_html);
 }
 
 /* What is resident now; 0: not known. */
@@ -72,11 +76,16 @@ static void health_answer(struct service *s, struct http_answer *ret)
 				     : "not all probes are attached yet\n");
 }
 
-static void page_answer(struct service *s, struct http_answer *ret)
+/* As a page for a browser, else as text. */
+static void page_answer(struct service *s, const struct http_request *q, struct http_answer *ret)
 {
+	const struct str *page = q->html ? &s->page_html : &s->page;
+
 	pthread_mutex_lock(&s->lock);
-	str_addn(&ret->body, str_get(&s->page), s->page.len);
+	str_addn(&ret->body, str_get(page), page->len);
 	pthread_mutex_unlock(&s->lock);
+	if (q->html && ret->body.len)
+		ret->type = "text/html; charset=utf-8";
 	if (!ret->body.len)
 		str_add(&ret->body, "The first interval is not over yet.\n");
 }
@@ -149,7 +158,7 @@ void service_answer(void *arg, const struct http_request *q, struct http_answer 
 	} else if (!strcmp(q->path, "/healthz")) {
 		health_answer(s, ret);
 	} else if (!strcmp(q->path, "/")) {
-		page_answer(s, ret);
+		page_answer(s, q, ret);
 	} else if (!strncmp(q->path, INCIDENTS, strlen(INCIDENTS))) {
 		incidents_answer(s, q->path + strlen(INCIDENTS), ret);
 	} else {

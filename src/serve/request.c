@@ -141,14 +141,16 @@ static bool header_is(const struct line *l, const char *name, struct line *ret_v
 static int header_parse(const struct line *l, struct http_request *ret)
 {
 	struct line v;
-	int open, plain;
+	int open, plain, html;
 
 	if (!memchr(l->text, ':', l->n) || memchr(l->text, '\0', l->n))
 		return 400;
 	if (header_is(l, "Accept", &v)) {
 		open = weight_of(v.text, v.n, "application/openmetrics-text");
 		plain = weight_of(v.text, v.n, "text/plain");
+		html = weight_of(v.text, v.n, "text/html");
 		ret->openmetrics = open > 0 && open >= plain;
+		ret->html = html > 0 && html >= plain;
 	} else if (header_is(l, "Accept-Encoding", &v)) {
 		ret->gzip = weight_of(v.text, v.n, "gzip") > 0;
 	} else if (header_is(l, "Authorization", &v)) {

@@ -12,6 +12,7 @@ struct http_request {
 	bool head;                   /* HEAD: no body in the answer */
 	char path[REQUEST_PATH_MAX]; /* without what follows '?' */
 	bool openmetrics;            /* preferred over text/plain */
+	bool html;                   /* likewise: a browser asks */
 	bool gzip;
 	char basic[REQUEST_AUTH_MAX]; /* what follows "Basic " in Authorization; "" */
 };

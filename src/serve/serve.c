@@ -249,6 +249,7 @@ static void service_close(struct service *s)
 	free(s->dir);
 	vec_free(&s->told);
 	str_free(&s->page);
+	str_free(&s->page_html);
 	pthread_mutex_destroy(&s->lock);
 }
 

@@ -33,7 +33,7 @@ struct service {
 	VEC(struct told) told;
 	/* Shared with the server's thread. */
 	pthread_mutex_t lock;
-	struct str page;            /* the report of the last interval */
+	struct str page, page_html; /* the report of the last interval */
 	u64 alive_ns;               /* when the session was last seen to go on */
 	struct serve_counts counts; /* but those of the server */
 };

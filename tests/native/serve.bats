@@ -135,7 +135,11 @@ vmstat() { # NAME
 }
 
 @test "serve: pages, and what is none" {
-	get / | grep -q '^memwhy check'
+	wait_for 'get / | grep -q "^memwhy check"' # the first interval is over
+	get / -H 'Accept: text/html' -D - >"$BATS_TEST_TMPDIR/page"
+	grep -qi '^content-type: text/html' "$BATS_TEST_TMPDIR/page"
+	grep -q '<section class="report" data-command="check"' "$BATS_TEST_TMPDIR/page"
+	grep -q '^</html>' "$BATS_TEST_TMPDIR/page"
 	[ "$(get /healthz)" = ok ]
 	[ "$(get /nothing -o /dev/null -w '%{http_code}')" = 404 ]
 	[ "$(get /metrics -X POST -d x -o /dev/null -w '%{http_code}')" = 405 ]

@@ -57,14 +57,17 @@ static void test_request_accept(void **state)
 {
 	static const struct {
 		const char *accept;
-		bool open;
+		bool open, html;
 	} cases[] = {
-		{"application/openmetrics-text;version=1.0.0,text/plain;q=0.5", true},
-		{"text/plain;version=0.0.4;q=0.5,application/openmetrics-text;q=0.75", true},
-		{"application/openmetrics-text;q=0.2,text/plain;q=0.3", false},
-		{"application/openmetrics-text;q=0", false},
-		{"application/openmetrics-textual", false},
-		{"*/*", false},
+		{"application/openmetrics-text;version=1.0.0,text/plain;q=0.5", true, false},
+		{"text/plain;version=0.0.4;q=0.5,application/openmetrics-text;q=0.75", true, false},
+		{"application/openmetrics-text;q=0.2,text/plain;q=0.3", false, false},
+		{"application/openmetrics-text;q=0", false, false},
+		{"application/openmetrics-textual", false, false},
+		{"*/*", false, false},
+		{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", false, true},
+		{"text/plain,text/html;q=0.5", false, false},
+		{"text/html;q=0", false, false},
 	};
 	char text[300];
 	struct http_request q;
@@ -75,6 +78,7 @@ static void test_request_accept(void **state)
 			cases[i].accept);
 		assert_int_equal(parse(text, &q), REQUEST_WHOLE);
 		assert_int_equal(q.openmetrics, cases[i].open);
+		assert_int_equal(q.html, cases[i].html);
 	}
 }
 
