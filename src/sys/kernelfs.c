@@ -27,10 +27,9 @@ static struct {
 
 static int mount_path(char ret_dir[PATH_MAX], const struct mount *m, const char *sub)
 {
-	if (strlen(m->point) + strlen(sub) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	snprintf(ret_dir, PATH_MAX, "%s%s", m->point, sub);
-	return 0;
+	int n = snprintf(ret_dir, PATH_MAX, "%s%s", m->point, sub);
+
+	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
 static int mounted_find(enum kernelfs fs, char ret_dir[PATH_MAX])

@@ -26,6 +26,8 @@ groups_left() {
 	[ "$after" -gt $((2 * undone)) ]
 	! groups_left || false
 	[ -z "$(find build -maxdepth 1 -name 'demo*')" ]
+	[[ $output == *"demo-report.html ("* ]]
+	grep -q 'hits its memory limit' demo-report.html
 }
 
 @test "demo: interrupted, it leaves no process, no group and no file" {
