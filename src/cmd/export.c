@@ -222,7 +222,7 @@ static int export_write(struct exporting *e, struct options *o)
 	e->path = o->input = o->operands[0];
 	o->format = o->to;
 	is_database = !strcmp(o->to, "sqlite");
-	of_records = is_database || !strcmp(o->to, "perfetto");
+	of_records = export_of_records(o->to);
 	rc = of_records ? records_check(o, &e->err) : 0;
 	if (!rc)
 		rc = of_records ? output_open_bytes(o, &e->out, &e->err)

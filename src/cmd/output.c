@@ -28,6 +28,11 @@ static int format_unknown(const char *name, struct err *err)
 		str_addf(&all, "%s%s", n ? ", " : "", names[n]);
 	}
 	near = closest(name, names, n);
+	if (export_of_records(name)) {
+		err_set(err, -EINVAL, "-o: %s is made of a recording", name);
+		return err_hint(
+			err, "--record FILE, then: memwhy export --to %s --out OUT FILE", name);
+	}
 	err_set(err, -EINVAL, "-o: unknown format '%.40s'", name);
 	return near ? err_hint(err, "did you mean -o %s?", near)
 		    : err_hint(err, "formats: %s", str_get(&all));

@@ -25,9 +25,14 @@ const struct renderer *export_renderer(const char *name)
 	return NULL;
 }
 
+bool export_of_records(const char *name)
+{
+	return !strcmp(name, "sqlite") || !strcmp(name, "perfetto");
+}
+
 bool export_is_binary(const char *name)
 {
-	return !strcmp(name, "pprof") || !strcmp(name, "sqlite") || !strcmp(name, "perfetto");
+	return !strcmp(name, "pprof") || export_of_records(name);
 }
 
 bool export_of_stacks(const char *name)

@@ -16,6 +16,8 @@ extern const size_t exports_n;
 
 /* NULL: there is none of this name. */
 const struct renderer *export_renderer(const char *name);
+/* Is it made of the records themselves, not of a report? */
+bool export_of_records(const char *name);
 /* Is the format no text? */
 bool export_is_binary(const char *name);
 /* Is the format of stacks, which a report is to have? */

@@ -240,6 +240,8 @@ perfetto_has() {
 	}
 	refused 2 'export needs a format' export h1.mw
 	refused 2 'did you mean --to pprof' export --to pprofs h1.mw
+	refused 2 'perfetto is made of a recording' heap -o perfetto -- true
+	grep -q 'memwhy export --to perfetto' err
 	refused 2 'export needs a recording' export --to pprof
 	refused 2 'is the recording' export --to pprof --out h1.mw h1.mw
 	refused 2 'faults was not recorded' export --to pprof --of faults h1.mw
