@@ -26,9 +26,10 @@ root=$BATS_TEST_DIRNAME/../..
 	[ -z "$(readelf -SW "$stripped" | grep -F .symtab)" ]
 }
 
-@test "install: what was stripped is under 5 MB" {
+# Some 2 MB are libraries: SQLite for `export`, ncurses for `top`, libevent for `serve`.
+@test "install: what was stripped is under 7.5 MB" {
 	sanitized && skip "built with sanitizers"
-	[ "$(stat -c %s "$(dirname "$MEMWHY")/memwhy.stripped")" -lt 5000000 ]
+	[ "$(stat -c %s "$(dirname "$MEMWHY")/memwhy.stripped")" -lt 7500000 ]
 }
 
 @test "install: make install puts binary, man pages and completion under DESTDIR and PREFIX" {

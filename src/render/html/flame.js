@@ -84,6 +84,7 @@ class Flame {
 	build() {
 		const rows = this.key ? this.table.rows.filter(row => row[this.key] === this.value) : this.table.rows;
 		this.tree = new Tree(rows, this.stack, this);
+		this.shown = rows;
 		this.zoomed = this.at = 0;
 		this.measure();
 	}
@@ -268,7 +269,9 @@ class Flame {
 	tell(node) {
 		const frame = this.tree.frames[node];
 		const total = this.metric.diff ? null : this.number(this.sums[0]);
-		this.hint.textContent = `${this.metric.help ? this.metric.help + '; ' : ''}${plural(this.tree.leaves.length, 'stack')}`;
+		// Rows without a stack: of what is sampled, all that the others stand for.
+		const bare = total ? this.shown.reduce((sum, row) => sum + this.metric.of(row), 0) - this.sums[0] : 0;
+		this.hint.textContent = `${this.metric.help ? this.metric.help + '; ' : ''}${plural(this.tree.leaves.length, 'stack')}${bare > 0 ? `; ${this.number(bare)} more have no stack` : ''}`;
 		this.told.replaceChildren(
 			h('div', {class: 'name'}, node ? frame.text + (frame.inlined && !frame.text.includes('[inlined]') ? ' [inlined]' : '') : total ? 'all: ' + total : 'all'),
 			...this.words(node).map((w, i) => h(i ? 'span' : 'b', null, w)),
