@@ -29,6 +29,16 @@ static size_t probes_choose(const struct probe **ret, size_t *ret_early)
 	return n;
 }
 
+/* It is of another command, which looked at none of what the tables show. */
+static void not_recorded(struct report *r)
+{
+	r->verdict = "Nothing can be said: what top shows was not recorded.";
+	report_not_checked(r, "processes were not recorded: the file is of 'memwhy %.31s'",
+		r->stream->session.command);
+	vec_each (t, &r->tables)
+		(*t)->empty = "Not recorded.";
+}
+
 static void conclude(struct report *r)
 {
 	if (report_is_refused(r))
@@ -36,6 +46,8 @@ static void conclude(struct report *r)
 			     "lists what is missing). Run it as root, or see `memwhy doctor`.";
 	else if (!r->stream->has_session)
 		r->verdict = "Nothing can be said: nothing was recorded.";
+	else if (!stream_probe_active(r->stream, "processes"))
+		not_recorded(r);
 }
 
 static int watch_show(void *arg, const struct report *r)
