@@ -154,6 +154,10 @@ mutate: all workloads $(TEST_BINS)
 check-vm: all workloads
 	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tests/vm/full.bats
 
+# Pages in a real browser. Its pictures are in $(B)/pages.
+check-pages: all workloads
+	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tests/pages/browser.bats
+
 # memwhy that says what the verifier had to do: see bench/verifier.
 $(B)/bench/loads: bench/loads.c $(OBJS)
 	@mkdir -p $(@D)
@@ -348,9 +352,9 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all check unit mutate behaviour workloads zoo zoo-held bench soak fuzz check-vm install deps format clean; V=1 SAN=1'
+	@echo 'all check unit mutate behaviour workloads zoo zoo-held bench soak fuzz check-vm check-pages install deps format clean; V=1 SAN=1'
 
-.PHONY: all deb tarball check soak check-vm unit mutate behaviour behaviours workloads zoo zoo-held bench fuzz install deps format clean help
+.PHONY: all deb tarball check soak check-vm check-pages unit mutate behaviour behaviours workloads zoo zoo-held bench fuzz install deps format clean help
 .SECONDARY:
 -include $(OBJS:.o=.d) $(TRACK_SRCS:src/%.c=$(B)/track/%.d) $(FUZZ_OBJS:.o=.d) \
          $(PROBES:%=$(B)/gen/%.bpf.d) $(B)/gen/where.bpf.d $(PROBES:%=$(B)/gen/%_walk.bpf.d) \

@@ -14,7 +14,8 @@ class Flame {
 		this.element = h('section', {class: 'view flames', 'data-table': table.name});
 		this.controls();
 		this.build();
-		new ResizeObserver(() => this.paint()).observe(this.canvas);
+		// In a frame of its own: painting sets the height, which would be observed at once.
+		new ResizeObserver(() => requestAnimationFrame(() => this.paint())).observe(this.canvas);
 		dark.addEventListener('change', () => this.colour());
 	}
 

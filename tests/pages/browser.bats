@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# Pages in a real browser (chromium, headless): what its script builds has the numbers of -o json, says
+# nothing on the console, asks for nothing but what the browser itself asks for, and is drawn at the
+# widths of a telephone, a laptop and a wall. Pictures stay in build/pages, to be looked at.
+# bats file_tags=host
+load ../cli/common
+
+setup_file() {
+	command -v chromium >/dev/null || skip "needs chromium (tools/deps pages)"
+	[ "$(id -u)" -eq 0 ] || skip "needs root to record"
+	cd "$BATS_FILE_TMPDIR"
+	"$MEMWHY" faults --stacks --record stacks.mw --out /dev/null -- ls -R /proc/self >/dev/null 3>&-
+	"$MEMWHY" report stacks.mw --out page.html
+	"$MEMWHY" faults --input stacks.mw --stacks --limit 0 -o json >want.json
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR"
+}
+
+# browser OPTIONS... URL: its profile is new, and it asks its maker for as little as it can be told to.
+browser() {
+	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+		--disable-background-networking --disable-component-update --disable-sync \
+		--user-data-dir="$BATS_TEST_TMPDIR/profile" --enable-logging=stderr --virtual-time-budget=8000 "$@" 3>&-
+}
+
+@test "browser: the flame graph has all faults with a stack, and the function names" {
+	browser --dump-dom "file://$PWD/page.html" >dom.html 2>said
+	total=$(jq '[.rows[] | select(.stack and (.stack | length > 0)) | .count] | add' want.json)
+	[ "$total" -gt 20 ]
+	shown=$(grep -o 'aria-label="Flame graph of faults\. [0-9,]* (100' dom.html | grep -o '[0-9,]* (' | tr -dc 0-9)
+	[ "$shown" = "$total" ] || refuse "the graph says $shown, the JSON $total"
+	function=$(jq -r '[.rows[].stack // [] | .[]] | map(select(test("^_dl_[a-z_]+"))) | first | match("^[a-z_]+").string' want.json)
+	grep -q "$function" dom.html || refuse "$function is not on the page"
+}
+
+@test "browser: nothing on the console, no request of the page" {
+	browser --log-net-log="$PWD/net.json" --dump-dom "file://$PWD/page.html" >/dev/null 2>said
+	grep CONSOLE said && refuse "the console"
+	# What is left is the browser's own, to its maker.
+	jq -r '[.. | .url? // empty | strings] | unique[]' net.json |
+		grep -E '^(https?|wss?|ftp):' | grep -vE '^https?://[a-z0-9.]*\.google(apis)?\.com/' && refuse "a request"
+	[ -s net.json ]
+}
+
+@test "browser: names of a hostile program stay text" {
+	cp /bin/true '<img src=x onerror=1>'
+	"$MEMWHY" faults --record hostile.mw --out /dev/null -- './<img src=x onerror=1>'
+	"$MEMWHY" report hostile.mw --out hostile.html
+	browser --dump-dom "file://$PWD/hostile.html" >dom.html 2>said
+	grep -q '&lt;img src=x' dom.html || refuse "the name is not there"
+	! grep -qi '<img' dom.html || refuse "the name became an element"
+	! grep CONSOLE said || refuse "the console"
+}
+
+@test "browser: a picture at each width, light and dark" {
+	local width scheme made=${BUILD:-$BATS_TEST_DIRNAME/../../build}/pages
+	mkdir -p "$made"
+	for width in 360 1280 2560; do
+		for scheme in light dark; do
+			flags=()
+			[ "$scheme" = light ] || flags=(--blink-settings=preferredColorScheme=0)
+			browser "${flags[@]}" --window-size="$width,1600" --screenshot="$made/$width-$scheme.png" \
+				"file://$PWD/page.html" >/dev/null 2>said
+			[ "$(stat -c %s "$made/$width-$scheme.png")" -gt 20000 ] || refuse "$width $scheme is empty"
+		done
+	done
+	! cmp -s "$made/1280-light.png" "$made/1280-dark.png" || refuse "dark is as light"
+}
