@@ -109,6 +109,8 @@ int where_machine_open(struct capture *c, struct where *w)
 	if (!first)
 		return capture_method(
 			c, "per-cpu memory outside of MemTotal", "the kernel's log", NULL);
+	if (!capture_named(c)) /* too little for a line of check */
+		return 0;
 	return capture_refused(c, "per-cpu memory outside of MemTotal",
 		first == -ENODATA ? "the kernel's log no longer has its beginning"
 				  : "the kernel's log is closed",
