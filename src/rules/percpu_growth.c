@@ -67,33 +67,28 @@ static void tell(struct report *r, const struct rule_sums *s, u64 grown)
 	u64 all = facts_last(&s->facts, "Percpu");
 	u32 tgid = 0, cpus = MAX(r->stream->host.cpus, 1U);
 	const struct taker *t = most_find(s, &tgid);
-	struct finding *x =
-		report_finding(r, MAX(held_level(r, all), (int)LEVEL_NOTE), "percpu-growth");
+	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
+	/* Nobody who was seen: memwhy's own maps, which it makes as it begins, are not. And what
+	 * was freed again is no reason for what is there. */
+	if (!t || t->bytes * cpus * 2 < grown)
+		return;
+	x = report_finding(r, MAX(held_level(r, all), (int)LEVEL_NOTE), "percpu-growth");
 	if (!x)
 		return;
-	/* Freed again, they are no reason for what is there. */
-	if (t && t->bytes * cpus * 2 < grown)
-		t = NULL;
 	x->held_bytes = grown;
-	x->tgid = t ? tgid : 0;
-	x->title = report_text(r, "%s by %s in %.0f s, to %s (Percpu)",
-		t ? report_text(r, "%s has the kernel's memory on each CPU grow",
-			    report_process(r, tgid))
-		  : "The kernel's memory on each CPU grew",
-		fmt_bytes(a, grown), report_seconds(r), fmt_bytes(b, all));
-	x->confidence = t ? "medium: the kernel's own count, and who allocates; what was freed "
-			    "again is not known by process"
-			  : "high for the size; who took it is not known";
-	if (t) {
-		finding_line(r, x->evidence,
-			"it made %llu allocations of together %s on each of "
-			"%u CPUs",
-			t->count, fmt_bytes(a, t->bytes), cpus);
-		if (t->stack)
-			finding_stack(r, x, t->stack, 3);
-	}
+	x->tgid = tgid;
+	x->title = report_text(r,
+		"%s has the kernel's memory on each CPU grow by %s in %.0f s, to %s (Percpu)",
+		report_process(r, tgid), fmt_bytes(a, grown), report_seconds(r), fmt_bytes(b, all));
+	x->confidence =
+		"medium: the kernel's own count, and who allocates; what was freed again is "
+		"not known by process";
+	finding_line(r, x->evidence, "it made %llu allocations of together %s on each of %u CPUs",
+		t->count, fmt_bytes(a, t->bytes), cpus);
+	if (t->stack)
+		finding_stack(r, x, t->stack, 3);
 	x->why = "Control groups, mounts, network namespaces and per-CPU BPF maps have counters or "
 		 "values on each CPU that the machine may have: what looks small is taken as often "
 		 "as there are CPUs.";

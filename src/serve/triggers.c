@@ -151,8 +151,9 @@ static void pressure_look(struct triggers *t, const struct rec *rec)
 		p->some_avg10 / 100.0);
 }
 
-/* How often the group was at its limit when it was last told. What is told first was before. */
-static u64 hits_before(struct triggers *t, u64 cgroup, u64 now)
+/* How often the group was at its limit when it was last told; at first, when it was first seen,
+ * which may be before there was something to tell of it. */
+static u64 hits_before(struct triggers *t, u64 cgroup, u64 first, u64 now)
 {
 	u64 before;
 
@@ -163,16 +164,16 @@ static u64 hits_before(struct triggers *t, u64 cgroup, u64 now)
 		h->total = now;
 		return before;
 	}
-	if (t->hits.n < HITS_MAX)
-		(void)vec_push(&t->hits, ((struct hits){cgroup, now})); /* else: never known */
-	return now;
+	if (t->hits.n == HITS_MAX || vec_push(&t->hits, ((struct hits){cgroup, now})))
+		return now; /* never known */
+	return first;
 }
 
 static void limit_look(struct triggers *t, const struct stream *names, const struct rec *rec)
 {
 	const struct cgroup_usage *u = (const struct cgroup_usage *)rec;
 	const char *path = stream_cgroup(names, u->cgroup);
-	u64 before = hits_before(t, u->cgroup, u->limit_hit_total);
+	u64 before = hits_before(t, u->cgroup, u->first_limit_hit_total, u->limit_hit_total);
 	char what[64];
 
 	if (!t->cfg.on_limit || u->limit_hit_total <= MAX(before, u->first_limit_hit_total))

@@ -110,6 +110,8 @@ nobody_error() {
 	for c in $(commands_alone); do
 		for words in "--for 50ms" "--for 50ms --stacks" "-i 50ms --for 200ms"; do
 			nobody "$c" $words
+			# Of the machine anybody may read where memory is; what is closed is named.
+			[[ $c == where && $status -eq 0 && -z $stderr && $output == *"NOT CHECKED"*permitted* ]] && continue
 			[[ $status -eq 3 && -z $output && $stderr == *permitted*$'\n'*root* ]] && one_error ||
 				[[ $status -eq 3 && -z $stderr && $output == *INCOMPLETE*"NOT CHECKED"*permitted* ]] || try refuse "$c $words"
 		done
