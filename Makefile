@@ -31,8 +31,11 @@ BPF_OBJECTS := $(PROBES) $(PROBES:%=%_walk) where
 SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c src/probes/*/*/*.c src/render/html/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
-TESTS   := $(wildcard tests/unit/*_test.c)
-TEST_BINS := $(patsubst %.c,$(B)/%,$(TESTS))
+# Unit tests are in the rooms of what they test; their programs are side by side, so no two have one name.
+TESTS   := $(shell find tests/unit -name '*_test.c')
+TEST_BINS := $(patsubst %.c,$(B)/tests/unit/%,$(sort $(notdir $(TESTS))))
+$(if $(filter-out $(words $(TESTS)),$(words $(TEST_BINS))),$(error two files below tests/unit have one name))
+vpath %_test.c $(sort $(dir $(TESTS)))
 WORKLOADS := $(patsubst %.c,$(B)/%,$(wildcard tests/workloads/*.c)) \
              $(B)/tests/workloads/heap_work_static
 
@@ -119,9 +122,9 @@ ALL_CFLAGS += -DHTML_PAGE='"$(B)/gen/page.gz"'
 $(B)/libmemwhy.a: $(LIB_OBJS)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJS)
 
-$(B)/%_test: %_test.c $(B)/libmemwhy.a
+$(B)/tests/unit/%_test: %_test.c $(B)/libmemwhy.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(if $(SAN),$(LDFLAGS_STATIC)) -o $@ $< $(B)/libmemwhy.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(if $(SAN),$(LDFLAGS_STATIC)) -o $@ $< $(B)/libmemwhy.a -lcmocka $(LDLIBS)
 
 # Every test, through one runner that sums up. BPF and CLI tests use the built binary. Those tagged
 # `beside` look only at what they start themselves, and run beside others.

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "../unit/cfi_same.h"
+#include "../unit/cfi/cfi_same.h"
 
 #define PIECE_MAX 512
 #define HEAD 17 /* of an FDE: length, CIE, code, its size, no augmentation data */

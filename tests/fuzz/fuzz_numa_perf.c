@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../unit/perfdata_fixture.h"
+#include "../unit/perfdata/perfdata_fixture.h"
 #include "event/stream.h"
 #include "probes/numa/feed/numa_feed.h"
 #include "probes/numa/perf/numa_perf.h"

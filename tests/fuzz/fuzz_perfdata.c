@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../unit/perfdata_fixture.h"
+#include "../unit/perfdata/perfdata_fixture.h"
 #include "perfdata/data_src.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

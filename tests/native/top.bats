@@ -200,7 +200,7 @@ ends_with() { # STATUS
 	ends_with 0
 }
 
-# More of them: MEMWHY_TOP_KEYS=5000. The same without a terminal, 8,000 keys, is in tests/unit/top_ui_test.c.
+# More of them: MEMWHY_TOP_KEYS=5000. The same without a terminal, 8,000 keys, is in tests/unit/top/top_ui_test.c.
 @test "top: any keys and sizes leave a screen that draws, and ends" {
 	needs_root
 	keys=(Up Down PageUp PageDown Home End Enter Escape Space t f s n N J I / j '[' ']' '{' '}' '<' '>' '?' a 1 F1 F2 F4 F5 F6)

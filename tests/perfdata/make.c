@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include "../unit/perfdata_fixture.h"
+#include "../unit/perfdata/perfdata_fixture.h"
 
 #define TYPE                                                                                \
 	(PERFDATA_IDENTIFIER | PERFDATA_IP | PERFDATA_TID | PERFDATA_TIME | PERFDATA_ADDR | \

@@ -1,0 +1,401 @@
+/* The rules on memory that no process shows, on synthetic records: who is named, and who is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "probes/holders/holders.h"
+#include "probes/lookups/lookups.h"
+#include "probes/maps/maps.h"
+#include "rules/facts.h"
+#include "rules/rules.h"
+#include "rules/rules_fixture.h"
+#include "sys/fdlink.h"
+
+static void test_tmpfs(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "/dev/shm");
+	string(&b, 2, "/dev/shm/spool");
+	string(&b, 3, "worker");
+	PUT(&b, struct held_files, REC_HELD_FILES, .mount = 1, .directory = 2,
+		.used_bytes = 900 * MIB, .limit_bytes = 4096 * MIB, .first_used_bytes = 800 * MIB,
+		.files = 12, .found_bytes = 900 * MIB, .directory_bytes = 890 * MIB,
+		.directory_files = 11, .opener = 3, .opener_tgid = 77, .opener_files = 4);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "/dev/shm/spool (tmpfs) hold 890 MiB"));
+	assert_true(says(f->evidence, "worker (pid 77) has 4 files"));
+	assert_true(says(f->evidence, "grew by 100 MiB"));
+	assert_true(says(f->try_, "size=921600k /dev/shm"));
+	assert_true(says(f->undo, "size=4194304k /dev/shm"));
+	end(&b);
+
+	/* Little of it is nothing. */
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "/run");
+	PUT(&b, struct held_files, REC_HELD_FILES, .mount = 1, .used_bytes = 40 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void test_segments(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	PUT(&b, struct held_segment, REC_HELD_SEGMENT, .id = 5, .resident_bytes = 300 * MIB,
+		.size_bytes = 300 * MIB, .creator_tgid = 4711);
+	PUT(&b, struct held_segment, REC_HELD_SEGMENT, .id = 6, .resident_bytes = 700 * MIB,
+		.size_bytes = 700 * MIB, .attached = 3);
+	f = only(&b);
+	assert_non_null(
+		strstr(f->title, "1 System V shared memory segment that nobody has attached "
+				 "holds 300 MiB"));
+	assert_true(says(f->try_, "ipcrm -m 5"));
+	assert_false(says(f->try_, "ipcrm -m 6"));
+	end(&b);
+}
+
+/* What is mapped shows in the process: that is no hidden memory. */
+static void test_memfd(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "compositor");
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+		.memfd_bytes = 500 * MIB, .shmem_bytes = 10 * MIB, .kinds[FD_MEMFD] = 20);
+	assert_non_null(strstr(only(&b)->title, "compositor (pid 9) keeps 500 MiB"));
+	end(&b);
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "compositor");
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+		.memfd_bytes = 500 * MIB, .shmem_bytes = 490 * MIB, .kinds[FD_MEMFD] = 20);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+/* Empty files take no blocks, but their inodes do. */
+static void test_inodes(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "/dev/shm");
+	string(&b, 2, "/dev/shm/sessions");
+	PUT(&b, struct held_files, REC_HELD_FILES, .mount = 1, .directory = 2, .inodes = 2000000,
+		.first_inodes = 1900000, .files = 900000, .partial = 1, .directory_files = 890000);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_string_equal(f->rule, "tmpfs-inodes");
+	assert_non_null(strstr(f->title, "in /dev/shm/sessions (tmpfs)"));
+	assert_true(says(f->evidence, "100000 more"));
+	end(&b);
+}
+
+static void test_queues(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "producer");
+	PUT(&b, struct held_queues, REC_HELD_QUEUES, .queues = 2000, .messages = 100000,
+		.bytes = 900 * MIB, .id = 5, .id_bytes = MIB, .sender_tgid = 9, .sender = 1);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_int_equal(f->tgid, 9);
+	assert_non_null(strstr(f->title, "producer (pid 9) sends to the fullest"));
+	assert_true(says(f->evidence, "nobody ever took"));
+	assert_true(says(f->try_, "ipcrm -q 5"));
+	end(&b);
+}
+
+/* One finding names who has most, not each. */
+static void test_kernel_memory(void **unused)
+{
+	static const struct {
+		struct held_process p;
+		const char *says;
+	} cases[] = {
+		{{.pipe_bytes = 100 * MIB, .pipes = 100, .pipes_measured = 100}, "in pipes"},
+		{{.unread_bytes = 100 * MIB, .sockets = 10, .sockets_measured = 10},
+			"does not read"},
+		{{.unsent_bytes = 100 * MIB, .unread_bytes = MIB, .sockets = 10},
+			"other side does not read"},
+		{{.page_table_bytes = 100 * MIB, .rss_bytes = 10 * MIB}, "Page tables of server"},
+		{{.bpf_bytes = 100 * MIB, .kinds[FD_BPF_MAP] = 3}, "BPF maps of server"},
+		{{.files = 60000, .kinds[FD_SOCKET] = 60000}, "60.0 k files open (60000 sockets)"},
+		{{.threads = 5000}, "has 5000 threads"},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct held_process p = cases[i].p;
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_kernel_memory, 1);
+		string(&b, 1, "server");
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1, .files = 300,
+			.unread_bytes = 3 * MIB, .sockets = 9, .threads = 80);
+		p.h = (struct rec){sizeof(p), REC_HELD_PROCESS, 0, NSEC_PER_SEC};
+		p.tgid = 9;
+		p.name = 1;
+		put(&b, &p);
+		f = only(&b);
+		assert_non_null(strstr(f->title, cases[i].says));
+		assert_non_null(strstr(f->title, "server (pid 9)"));
+		assert_true(f->try_[0] && f->undo[0] && f->verify[0] && f->why);
+		end(&b);
+	}
+}
+
+/* Page tables as they usually are, and a busy server, are no finding. */
+static void test_kernel_memory_quiet(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_kernel_memory, 1);
+	string(&b, 1, "database");
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+		.page_table_bytes = 100 * MIB, .rss_bytes = 40960 * MIB, .files = 4000,
+		.threads = 400, .pipe_bytes = MIB, .unread_bytes = 4 * MIB, .sockets = 3000);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void test_set_aside(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_set_aside, 1);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/nr", 1000, NULL);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/free", 900, NULL);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/resv", 100, NULL);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "800 of the 1000 reserved 2M pages"));
+	assert_true(says(f->try_, "echo 200 > /sys/kernel/mm/hugepages/hugepages-2048kB"));
+	assert_true(says(f->undo, "echo 1000 >"));
+	end(&b);
+
+	/* A pool that is in use. */
+	begin(&b, &rule_set_aside, 1);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/nr", 1000, NULL);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/free", 20, NULL);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+
+	begin(&b, &rule_set_aside, 1);
+	string(&b, 1, "trader");
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+		.locked_bytes = 3000 * MIB, .rss_bytes = 2900 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_WARNING);
+	assert_non_null(strstr(f->title, "trader (pid 9) has locked"));
+	end(&b);
+
+	begin(&b, &rule_set_aside, 1);
+	string(&b, 1, "storage");
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1,
+		.pinned_bytes = 3000 * MIB, .kinds[FD_RING] = 8);
+	assert_non_null(strstr(only(&b)->title, "storage (pid 9) has pinned 2.93 GiB"));
+	end(&b);
+
+	begin(&b, &rule_set_aside, 1);
+	value(&b, SYSTEM_SYSCTL, "vm.min_free_kbytes", 2 << 20, NULL);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_WARNING);
+	assert_true(says(f->undo, "vm.min_free_kbytes=2097152"));
+	/* The root of 16 times 8 GiB in KiB. */
+	assert_true(says(f->try_, "vm.min_free_kbytes=11"));
+	end(&b);
+}
+
+static void ksm(struct bench *b, u64 ns, u64 saved)
+{
+	begin(b, &rule_set_aside, 1);
+	PUT(b, struct held_thread, REC_HELD_THREAD, .tid = 40, .cpu_ns = NSEC_PER_SEC,
+		.comm = "ksmd");
+	PUT(b, struct held_thread, REC_HELD_THREAD, .tid = 40, .cpu_ns = NSEC_PER_SEC + ns,
+		.comm = "ksmd");
+	value(b, SYSTEM_COUNT, "ksm/pages_sharing", saved, NULL);
+}
+
+static void test_ksm(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	ksm(&b, 3 * NSEC_PER_SEC, MIB);
+	assert_non_null(strstr(only(&b)->title, "ksmd takes 30 % of a CPU"));
+	end(&b);
+	ksm(&b, 3 * NSEC_PER_SEC, 2048 * MIB); /* it earns its time */
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void limit_met(struct bench *b, u8 call, u8 why, u16 error, u64 value, u64 looks)
+{
+	begin(b, &rule_limits, 1);
+	string(b, 1, "/sys/fs/cgroup/pids/a b/pids.max");
+	PUT(b, struct maps_sampled, REC_MAPS_SAMPLED, .on_ns = NSEC_PER_SEC,
+		.covered_ns = 9 * NSEC_PER_SEC);
+	for (u64 i = 1; i <= looks; i++) {
+		struct maps_agg r = {.h = {sizeof(r), REC_MAPS_AGG, 0, i * NSEC_PER_SEC},
+			.tgid = 7,
+			.call = call,
+			.why = why,
+			.error = error,
+			.object = value,
+			.count = 5,
+			.where = call == MAPS_FORK ? 1 : 0,
+			.comm = "victim"};
+
+		put(b, &r);
+	}
+}
+
+static void limit(struct bench *b, u8 call, u8 why, u16 error, u64 value)
+{
+	limit_met(b, call, why, error, value, 2);
+}
+
+static void test_limit_levels(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	/* A program that tries once and goes on without. */
+	limit_met(&b, MAPS_MMAP, MAPS_WHY_HUGETLB, 12, 0, 1);
+	assert_int_equal(only(&b)->level, LEVEL_NOTE);
+	end(&b);
+	limit_met(&b, MAPS_MLOCK, MAPS_WHY_MEMLOCK, 12, MIB, 2);
+	assert_int_equal(only(&b)->level, LEVEL_RISK);
+	end(&b);
+	limit_met(&b, MAPS_MMAP, MAPS_WHY_AS, 12, MIB, 1);
+	assert_int_equal(only(&b)->level, LEVEL_RISK);
+	end(&b);
+	/* Many workers that meet one limit are one finding. */
+	limit_met(&b, MAPS_FORK, MAPS_WHY_TASKS, 11, 8, 2);
+	for (u32 i = 8; i < 12; i++)
+		PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = i, .call = MAPS_FORK,
+			.why = MAPS_WHY_TASKS, .error = 11, .object = 8, .count = 5,
+			.comm = "victim");
+	assert_non_null(strstr(only(&b)->title, "victim (pid 7) and others of its name"));
+	end(&b);
+}
+
+static void test_limits(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	limit(&b, MAPS_MPROTECT, MAPS_WHY_MAP_COUNT, 12, 65530);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_WARNING);
+	assert_string_equal(f->title,
+		"mprotect fails in victim (pid 7): vm.max_map_count is reached: 65530 mappings");
+	assert_true(says(f->try_, "`sysctl -w vm.max_map_count=131060`"));
+	assert_true(says(f->undo, "`sysctl -w vm.max_map_count=65530`"));
+	assert_true(says(f->evidence, "ENOMEM 10 times in 1.0 s"));
+	end(&b);
+	limit(&b, MAPS_MMAP, MAPS_WHY_AS, 12, 512 * MIB);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "mmap fails in victim (pid 7): RLIMIT_AS"));
+	assert_true(says(f->try_, "`prlimit --pid 7 --as=1073741824:`"));
+	end(&b);
+	limit(&b, MAPS_FORK, MAPS_WHY_TASKS, 11, 8);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "(pids.max) is reached: 8"));
+	assert_true(says(f->try_, "`echo 16 > '/sys/fs/cgroup/pids/a b/pids.max'`"));
+	end(&b);
+	/* A failure that is nobody's limit, and one that was expected. */
+	limit(&b, MAPS_MMAP, MAPS_WHY_UNKNOWN, 12, 0);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	limit(&b, MAPS_BRK, MAPS_WHY_BELOW, 12, 0);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void dentries(struct bench *b, u64 first, u64 last)
+{
+	begin(b, &rule_negative_dentries, 1);
+	value(b, SYSTEM_COUNT, "dentry/negative", first, NULL);
+	value(b, SYSTEM_COUNT, "dentry/negative", last, NULL);
+}
+
+static void test_negative_dentries(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	dentries(&b, 1000000, 1200000);
+	PUT(&b, struct lookups_sampled, REC_LOOKUPS_SAMPLED, .on_ns = NSEC_PER_SEC / 2,
+		.covered_ns = 9 * NSEC_PER_SEC);
+	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 8, .count = 100, .comm = "other");
+	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 7, .count = 900, .cgroup = 42,
+		.comm = "victim", .directory = "/var/cache/app");
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_NOTE);
+	assert_string_equal(f->title, "victim (pid 7) looks up names that do not exist: the kernel "
+				      "keeps 1.20 M negative dentries, 220 MiB");
+	assert_true(says(f->evidence, "1800 lookups a second that find nothing, 90 % of all"));
+	assert_true(says(f->evidence, "looked for in /var/cache/app"));
+	end(&b);
+	/* Many, but nobody who makes more of them; and never more than a risk. */
+	dentries(&b, 20000000, 20000000);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "Names that were looked up and do not exist"));
+	end(&b);
+	/* Few, but ever more of them: told before they are large. */
+	dentries(&b, 20000, 60000);
+	assert_int_equal(only(&b)->level, LEVEL_NOTE);
+	end(&b);
+	/* What builds and shells leave. */
+	dentries(&b, 150000, 152000);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tmpfs),
+		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_memfd),
+		cmocka_unit_test(test_inodes),
+		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_kernel_memory),
+		cmocka_unit_test(test_kernel_memory_quiet),
+		cmocka_unit_test(test_set_aside),
+		cmocka_unit_test(test_ksm),
+		cmocka_unit_test(test_negative_dentries),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limit_levels),
+	};
+
+	return cmocka_run_group_tests_name("held_rules", tests, NULL, NULL);
+}

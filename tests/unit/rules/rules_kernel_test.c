@@ -1,0 +1,429 @@
+/* Rules on what the kernel keeps and does for programs, on synthetic records. */
+#include "rules/rules_fixture.h"
+
+#include "probes/cgroups/cgroups.h"
+#include "probes/faults/faults.h"
+#include "probes/holders/holders.h"
+#include "probes/mmcalls/mmcalls.h"
+#include "probes/processes/processes.h"
+#include "probes/slab/slab.h"
+#include "probes/waits/waits.h"
+#include "rules/rules.h"
+#include "sys/fdlink.h"
+
+static void dying(struct bench *b, u64 first, u64 now)
+{
+	PUT(b, struct cgroup_dying, REC_CGROUP_DYING, .version = 1, .first_dying = first,
+		.dying = now, .alive = 12);
+}
+
+static void test_dead_groups(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_dead_groups, 1);
+	dying(&b, 20000, 40000);
+	PUT(&b, struct waits_made, REC_WAITS_MADE, .tgid = 7, .kind = WAITS_GROUP_MADE,
+		.count = 900, .where = "/jobs");
+	PUT(&b, struct waits_made, REC_WAITS_MADE, .tgid = 7, .kind = WAITS_GROUP_REMOVED,
+		.count = 900);
+	PUT(&b, struct waits_made, REC_WAITS_MADE, .tgid = 8, .kind = WAITS_PERCPU, .count = 90000);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_NOTE);
+	assert_int_equal(f->tgid, 7);
+	assert_non_null(strstr(f->title, "victim (pid 7) makes and removes control groups: 40000"));
+	assert_true(says(f->evidence, "one of them in /jobs"));
+	assert_true(says(f->try_, "drop_caches"));
+	end(&b);
+}
+
+/* Each is made by a process of its own: their parent is the one. */
+static void test_dead_groups_of_children(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_dead_groups, 1);
+	dying(&b, 1900, 2000);
+	string(&b, 5, "bash jobs.sh");
+	for (u32 tgid = 100; tgid < 150; tgid++)
+		PUT(&b, struct waits_made, REC_WAITS_MADE, .tgid = tgid, .kind = WAITS_GROUP_MADE,
+			.count = 1, .parent_tgid = 99, .parent = 5, .where = "/jobs");
+	f = only(&b);
+	assert_int_equal(f->tgid, 99);
+	assert_non_null(strstr(f->title, "bash jobs.sh (pid 99)"));
+	end(&b);
+}
+
+/* Some always are; and where nobody was seen to make any, nobody is blamed. */
+static void test_dead_groups_quiet(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_dead_groups, 1);
+	dying(&b, 400, 420);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	begin(&b, &rule_dead_groups, 1);
+	dying(&b, 5000, 5000);
+	assert_int_equal(only(&b)->tgid, 0);
+	end(&b);
+}
+
+static void shootdowns(struct bench *b, u64 n, u64 calls)
+{
+	PUT(b, struct mmcalls_sampled, REC_MMCALLS_SAMPLED, .bursts = 10, .on_ns = NSEC_PER_SEC / 2,
+		.covered_ns = 10 * NSEC_PER_SEC, .shootdowns = n,
+		.shootdown_ns = 10 * NSEC_PER_SEC);
+	PUT(b, struct mmcalls_agg, REC_MMCALLS_AGG, .tgid = 7, .call = MMCALLS_MPROTECT,
+		.count = calls);
+	PUT(b, struct mmcalls_agg, REC_MMCALLS_AGG, .tgid = 8, .call = MMCALLS_MMAP,
+		.count = 10 * calls);
+}
+
+static void test_shootdowns(void **unused)
+{
+	static const struct {
+		u64 n;
+		int level;
+	} cases[] = {{30000, LEVEL_NOTE}, {120000, LEVEL_RISK}, {700000, LEVEL_WARNING}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_shootdowns, 1);
+		shootdowns(&b, cases[i].n, cases[i].n / 20);
+		f = only(&b);
+		assert_int_equal(f->level, cases[i].level);
+		assert_int_equal(f->tgid, 7);
+		assert_non_null(strstr(f->title, "victim (pid 7) changes its mappings"));
+		assert_non_null(strstr(f->title, "mprotect()"));
+		assert_true(f->try_[0] && f->undo[0] && f->verify[0] && f->why);
+		end(&b);
+	}
+}
+
+/* Few are usual; and many that no calls explain are the kernel's. */
+static void test_shootdowns_quiet(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_shootdowns, 1);
+	shootdowns(&b, 9000, 900);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	begin(&b, &rule_shootdowns, 1);
+	shootdowns(&b, 900000, 10);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void slow_faults(struct bench *b, u16 flags, u64 each_ns)
+{
+	PUT(b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = flags, .count = 2000,
+		.timed = 2000, .total_ns = 2000 * each_ns, .max_ns = 3 * each_ns);
+}
+
+static void handler(struct bench *b, u32 tgid)
+{
+	string(b, 1, "pager");
+	PUT(b, struct held_process, REC_HELD_PROCESS, .tgid = tgid, .name = 1, .kinds[FD_UFFD] = 1);
+}
+
+static void test_userfault(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_userfault, 1);
+	handler(&b, 7);
+	slow_faults(&b, FAULT_ACCESS_KNOWN | FAULT_WRITE, 5 * NSEC_PER_MSEC);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_WARNING);
+	assert_int_equal(f->cost_ns, 10 * NSEC_PER_SEC);
+	assert_non_null(strstr(f->title, "Threads of victim (pid 7) wait in page faults"));
+	assert_null(strstr(f->title, "probably"));
+	end(&b);
+
+	begin(&b, &rule_userfault, 1); /* the handler is another process */
+	handler(&b, 9);
+	slow_faults(&b, FAULT_ACCESS_KNOWN, NSEC_PER_MSEC);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "probably pager (pid 9)"));
+	end(&b);
+}
+
+/* Quick faults, those that read or allocate, and slow ones where nobody has a userfaultfd. */
+static void test_userfault_quiet(void **unused)
+{
+	static const struct {
+		u16 flags;
+		u64 ns;
+		u32 handler;
+	} cases[] = {{0, 2000, 7}, {FAULT_MAJOR, 5 * NSEC_PER_MSEC, 7},
+		{FAULT_ALLOCATED, 5 * NSEC_PER_MSEC, 7}, {0, 5 * NSEC_PER_MSEC, 0}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct bench b;
+
+		begin(&b, &rule_userfault, 1);
+		if (cases[i].handler)
+			handler(&b, cases[i].handler);
+		slow_faults(&b, cases[i].flags, cases[i].ns);
+		assert_int_equal(conclude(&b), 0);
+		end(&b);
+	}
+}
+
+static void throttled(struct bench *b, u64 hits, u64 us)
+{
+	struct cgroup_usage cg = {
+		.h = {sizeof(cg), REC_CGROUP_MEMORY, CGROUP_HAS_PRESSURE | CGROUP_HAS_PARTS,
+			NSEC_PER_SEC},
+		.cgroup = 42,
+		.version = 2,
+		.level = 1,
+		.usage_bytes = 100 * MIB,
+		.limit_bytes = CGROUP_USAGE_NONE,
+		.high_bytes = 96 * MIB,
+		.high_hit_total = hits,
+		.first_high_hit_total = 100,
+		.some_total_us = us,
+		.anon_bytes = 90 * MIB,
+	};
+
+	PUT(b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 7, .cgroup = 42,
+		.rss_bytes = 90 * MIB, .anon_bytes = 90 * MIB, .comm = "victim");
+	put(b, &cg);
+}
+
+static void test_memory_high(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_cgroup_limit, 1);
+	group(&b, 42, "/batch");
+	throttled(&b, 900, 8000000);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_CRITICAL);
+	assert_string_equal(f->rule, "memory-high");
+	assert_int_equal(f->tgid, 7);
+	assert_non_null(strstr(f->title,
+		"cgroup /batch is throttled at its memory.high of 96.0 MiB: its tasks waited in "
+		"80.0 %"));
+	assert_true(says(f->evidence, "90 % is memory of its processes"));
+	assert_true(says(f->evidence, "victim (pid 7) has 90.0 MiB"));
+	assert_true(says(f->try_, "echo 131072000 > /sys/fs/cgroup/batch/memory.high"));
+	assert_true(says(f->undo, "echo 100663296 >"));
+	end(&b);
+
+	begin(&b, &rule_cgroup_limit, 1); /* it costs nothing */
+	group(&b, 42, "/batch");
+	throttled(&b, 101, 1000);
+	assert_int_equal(only(&b)->level, LEVEL_NOTE);
+	end(&b);
+	begin(&b, &rule_cgroup_limit, 1); /* none meanwhile */
+	group(&b, 42, "/batch");
+	throttled(&b, 100, 0);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void cache(struct bench *b, const char *name, u64 first, u64 objects, u64 bytes)
+{
+	struct slab_usage u = {
+		.h = {sizeof(u), REC_SLAB_CACHE, 0, NSEC_PER_SEC},
+		.first_active_objects = first,
+		.active_objects = objects,
+		.objects = objects,
+		.bytes = bytes,
+	};
+
+	snprintf(u.name, sizeof(u.name), "%s", name);
+	put(b, &u);
+}
+
+static void test_kernel_objects(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_kernel_objects, 1);
+	string(&b, 1, "proxy");
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1, .files = 700,
+		.kinds[FD_EPOLL] = 500);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1, .files = 9000,
+		.kinds[FD_EPOLL] = 4);
+	cache(&b, "eventpoll_epi", 1000000, 8000000, 1000 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_int_equal(f->tgid, 9);
+	assert_non_null(
+		strstr(f->title, "proxy (pid 9) has most of the epoll descriptors: 8.00 M"));
+	end(&b);
+
+	begin(&b, &rule_kernel_objects, 1); /* spread over many: nobody is named */
+	string(&b, 1, "watcher");
+	for (u32 tgid = 10; tgid < 14; tgid++)
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = tgid, .name = 1,
+			.kinds[FD_WATCH] = 5);
+	cache(&b, "inotify_inode_mark", 400000, 400000, 32 * MIB);
+	assert_int_equal(only(&b)->tgid, 0);
+	end(&b);
+
+	begin(&b, &rule_kernel_objects, 1); /* a busy server */
+	cache(&b, "eventpoll_epi", 30000, 60000, 8 * MIB);
+	cache(&b, "dentry", 0, 9000000, 1700 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void percpu(struct bench *b, u64 first, u64 last, u64 taken)
+{
+	value(b, SYSTEM_MEMINFO, "Percpu", first, NULL);
+	value(b, SYSTEM_MEMINFO, "Percpu", last, NULL);
+	PUT(b, struct waits_made, REC_WAITS_MADE, .tgid = 7, .kind = WAITS_PERCPU, .count = 900,
+		.bytes = taken);
+	PUT(b, struct waits_made, REC_WAITS_MADE, .tgid = 8, .kind = WAITS_PERCPU, .count = 9,
+		.bytes = taken / 9);
+}
+
+static void test_percpu_growth(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_percpu_growth, 1);
+	percpu(&b, 900 * MIB, 1000 * MIB, 45 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_int_equal(f->tgid, 7);
+	assert_non_null(
+		strstr(f->title, "victim (pid 7) has the kernel's memory on each CPU grow"));
+	end(&b);
+
+	begin(&b, &rule_percpu_growth, 1); /* taken was far less than what grew: by memwhy itself */
+	percpu(&b, 100 * MIB, 200 * MIB, MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+
+	begin(&b, &rule_percpu_growth, 1);
+	percpu(&b, 100 * MIB, 104 * MIB, 2 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+static void slab_grew(struct bench *b)
+{
+	value(b, SYSTEM_MEMINFO, "Slab", 100 * MIB, NULL);
+	value(b, SYSTEM_MEMINFO, "SUnreclaim", 50 * MIB, NULL);
+	value(b, SYSTEM_MEMINFO, "Slab", 300 * MIB, NULL);
+	value(b, SYSTEM_MEMINFO, "SUnreclaim", 240 * MIB, NULL);
+}
+
+/* Who opens files meanwhile; else who takes memory on each CPU all the time, not much at once. */
+static void test_slab_growth_who(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_slab_growth, 1);
+	slab_grew(&b);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 7, .files = 300, .start_ns = 1);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 7, .files = 9300, .start_ns = 1);
+	f = only(&b);
+	assert_int_equal(f->tgid, 7);
+	assert_non_null(strstr(f->title, "probably by victim (pid 7)"));
+	assert_true(says(f->evidence, "9000 more files open"));
+	end(&b);
+
+	begin(&b, &rule_slab_growth, 1);
+	slab_grew(&b);
+	for (u64 i = 0; i < 8; i++) {
+		struct waits_made m = {
+			.h = {sizeof(m), REC_WAITS_MADE, 0, (1 + i) * NSEC_PER_SEC},
+			.tgid = 7,
+			.kind = WAITS_PERCPU,
+			.count = 100,
+		};
+
+		put(&b, &m);
+	}
+	PUT(&b, struct waits_made, REC_WAITS_MADE, .tgid = 9, .kind = WAITS_PERCPU, .count = 65000);
+	assert_int_equal(only(&b)->tgid, 7);
+	end(&b);
+
+	begin(&b, &rule_slab_growth, 1);
+	slab_grew(&b);
+	assert_int_equal(only(&b)->tgid, 0);
+	end(&b);
+}
+
+static void heap(struct bench *b, u64 anon, u64 live, u64 kept)
+{
+	string(b, 1, "server");
+	PUT(b, struct held_heap, REC_HELD_HEAP, .tgid = 7, .name = 1, .arenas = 8,
+		.anon_bytes = anon, .system_bytes = anon, .live_bytes = live, .kept_bytes = kept,
+		.trimmable_bytes = kept / 2);
+}
+
+static void test_allocator_keeps(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_allocator_keeps, 1);
+	heap(&b, 1200 * MIB, 200 * MIB, 900 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(
+		strstr(f->title, "server (pid 7) keeps 900 MiB of memory that it has freed"));
+	assert_true(says(f->try_, "malloc_trim(0)"));
+	assert_true(says(f->try_, "MALLOC_ARENA_MAX=2"));
+	end(&b);
+
+	begin(&b, &rule_allocator_keeps, 1); /* most of it is in use */
+	heap(&b, 6000 * MIB, 5000 * MIB, 900 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	begin(&b, &rule_allocator_keeps, 1); /* little */
+	heap(&b, 140 * MIB, 10 * MIB, 30 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dead_groups),
+		cmocka_unit_test(test_dead_groups_of_children),
+		cmocka_unit_test(test_dead_groups_quiet),
+		cmocka_unit_test(test_shootdowns),
+		cmocka_unit_test(test_shootdowns_quiet),
+		cmocka_unit_test(test_userfault),
+		cmocka_unit_test(test_userfault_quiet),
+		cmocka_unit_test(test_memory_high),
+		cmocka_unit_test(test_kernel_objects),
+		cmocka_unit_test(test_percpu_growth),
+		cmocka_unit_test(test_slab_growth_who),
+		cmocka_unit_test(test_allocator_keeps),
+	};
+
+	return cmocka_run_group_tests_name("rules_kernel", tests, NULL, NULL);
+}
