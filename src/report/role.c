@@ -29,6 +29,8 @@ static enum role number_role(const struct column *c)
 	static const char *const single[] = {"mean", "avg", "average", "p50", "p99", "per",
 		"latency", "index", "ratio", "rate", "size", "class", "object", NULL};
 
+	if (!strcmp(c->name, "time_ns")) /* when it was: no amount of anything */
+		return ROLE_NONE;
 	if (name_has(c->name, "error"))
 		return ROLE_ERROR;
 	if (c->unit == UNIT_RATIO || c->unit == UNIT_PERMILLE || name_has_any(c->name, single))

@@ -9,7 +9,7 @@
 #include "report/report.h"
 
 enum role {
-	ROLE_NONE,   /* neither: pids, addresses, histograms, texts that only say more of a row */
+	ROLE_NONE,   /* neither: pids, addresses, times of events, histograms, texts that say more */
 	ROLE_KEY,    /* what the row is of: names, stacks, nodes, orders */
 	ROLE_SUM,    /* a number that adds up */
 	ROLE_LEAST,  /* of several, the smallest */

@@ -20,7 +20,7 @@ function frameOf(line, names) {
 		text: name + rest,
 		name: name || (rest.startsWith('/') ? baseName(rest) : rest),
 		rest: name ? rest : '',
-		module: flags & 1 && module < 0 ? 'kernel' : module < 0 ? '' : names[module],
+		module: module < 0 || names[module] === '[kernel]' ? flags & 1 ? 'kernel' : '' : names[module],
 		file: file < 0 ? '' : names[file],
 		kernel: !!(flags & 1),
 		inlined: !!(flags & 2),
@@ -35,6 +35,8 @@ function decode(data) {
 		byName.set(t.name, t);
 		t.rows = [];
 		t.stackColumns = t.columns.filter(c => c.type === 'stack');
+		// Pictures made of characters: the page has its own.
+		for (const c of t.columns) c.drawn = c.type === 'text' && (c.name === 'bar' || c.name === 'heat');
 	}
 	for (const row of data.report.rows) {
 		const t = byName.get(row.table);
@@ -51,5 +53,6 @@ function decode(data) {
 function mainColumn(t) {
 	const values = t.columns.filter(c => c.type === 'number' && ['sum', 'most', 'single', 'least'].includes(c.role));
 	const sort = t.sort && values.find(c => c.name === t.sort.replace(/^-/, ''));
-	return sort || values.find(c => c.weight) || values.find(c => c.role === 'sum') || null;
+	const change = values.find(c => c.change && c.name.startsWith('change_') && t.columns.some(b => b.name === 'before_' + c.name.slice(7)));
+	return change || sort || values.find(c => c.weight) || values.find(c => c.role === 'sum') || null;
 }

@@ -4,7 +4,16 @@
 const FLAME_ROW = 20, FLAME_LEAST = 0.6;
 const dark = matchMedia('(prefers-color-scheme: dark)');
 // Hues of modules, the largest first; the kernel and what has no module have their own.
-const hues = [212, 150, 275, 45, 330, 185, 95, 245, 10, 300, 65, 165];
+const hues = [212, 150, 275, 45, 330, 185, 95, 245, 350, 300, 65, 165];
+// A module has one colour on the whole page.
+const hueOf = new Map();
+
+function moduleHue(module) {
+	if (module === '') return null;
+	if (module === 'kernel') return 22;
+	if (!hueOf.has(module)) hueOf.set(module, hues[hueOf.size % hues.length]);
+	return hueOf.get(module);
+}
 
 class Flame {
 	constructor(table, restrict) {
@@ -44,7 +53,7 @@ class Flame {
 		this.legend = h('div', {class: 'legend'});
 		this.hint = h('span', {class: 'hint'});
 		this.element.append(
-			h('header', null, h('h2', null, 'Flame graph: ' + lowerFirst(this.table.title || this.table.name)), this.hint),
+			h('header', null, h('h2', {'data-nav': this.table.title || this.table.name}, 'Flame graph: ' + lowerFirst(this.table.title || this.table.name)), this.hint),
 			h('div', {class: 'tools'}, metric,
 				select('Stack', this.table.stackColumns, c => c.title, c => {
 					this.stack = c;
@@ -110,18 +119,15 @@ class Flame {
 			if (!totals.has(this.tree.frames[node].module)) totals.set(this.tree.frames[node].module, 0);
 		const modules = [...totals].sort((a, b) => b[1] - a[1]).map(([module]) => module);
 		this.colours = new Map();
-		let next = 0;
-		for (const module of modules) {
-			const hue = module === '' ? null : module === 'kernel' ? 22 : hues[next++ % hues.length];
-			this.colours.set(module, this.shade(hue));
-		}
+		for (const module of modules) this.colours.set(module, this.shade(moduleHue(module)));
 		const swatch = (colour, text) => {
 			const i = h('i');
 			i.style.background = colour;
 			return h('span', null, i, text);
 		};
 		const list = this.metric.diff ? [swatch(this.change(1), 'grew'), swatch(this.change(-1), 'shrank'), swatch(this.change(0), 'as before')]
-			: modules.slice(0, 10).map(m => swatch(this.colours.get(m), m === '' ? 'no module' : m === 'kernel' ? 'kernel' : baseName(m)));
+			: modules.slice(0, 10).map(m => swatch(this.colours.get(m), m === '' ? 'no module' : baseName(m)));
+		if (!this.metric.diff && modules.length > 10) list.push(h('span', null, 'and ' + plural(modules.length - 10, 'smaller module')));
 		if (this.tree.incomplete) list.push(swatch(dark.matches ? '#6b4a4a' : '#e3b9b4', plural(this.tree.incomplete, 'stack') + ' incomplete: the callers are not known'));
 		this.legend.replaceChildren(...list);
 		this.paint();
@@ -168,7 +174,7 @@ class Flame {
 			for (const child of tree.lists[node] || []) pending.push(child);
 		}
 		this.draw(wide, (deepest + 1) * FLAME_ROW);
-		this.back.disabled = !this.zoomed;
+		this.back.hidden = !this.zoomed;
 	}
 
 	draw(wide, tall) {
@@ -264,7 +270,8 @@ class Flame {
 			const change = this.after[node] - this.before[node];
 			return [`${this.number(this.before[node])} before`, `${this.number(this.after[node])} after`, `${numberText(this.metric.unit, change, true)}`];
 		}
-		return [`${this.number(this.sums[node])} (${share(this.sums[node])})`, `${this.number(this.self[node])} in itself`];
+		const own = this.self[node] ? [`${this.number(this.self[node])} in itself`] : [];
+		return [`${this.number(this.sums[node])} (${share(this.sums[node])})`, ...own];
 	}
 
 	tell(node) {

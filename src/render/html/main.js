@@ -24,7 +24,11 @@ function viewsOf(data) {
 				table.restrict(among);
 				table.element.scrollIntoView();
 			}));
-		views.push(...pictures(t), table);
+		for (const picture of pictures(t)) {
+			if (picture.inside) table.element.querySelector('header').after(picture.inside);
+			else views.push(picture);
+		}
+		views.push(table);
 	}
 	return views.map(v => v.element);
 }
@@ -36,8 +40,9 @@ function navigation(sections) {
 		nav.append(h('a', {href: '#' + e.id}, text));
 	};
 	const parts = sections.length > 1 ? sections.map(s => [s, s.dataset.command])
-		: [...document.querySelectorAll('.report h2')].filter(e => !e.closest('.side')).map(e => [e, e.textContent]);
-	parts.forEach(([e, text], i) => link(e, text, i));
+		: [...document.querySelectorAll('.report h2')].filter(e => !e.closest('.side')).map(e => [e, e.dataset.nav || e.textContent]);
+	// A picture and its table are one subject: the link goes to what comes first.
+	parts.filter(([, text], i) => parts.findIndex(p => p[1] === text) === i).forEach(([e, text], i) => link(e, text, i));
 }
 
 async function sectionFill(section) {

@@ -2,15 +2,16 @@
 
 // Which tables are a grid of cells: table, column across, columns down, columns of the amount.
 const grids = [
-	{table: 'zones', across: 'order', down: ['node', 'zone'], amounts: ['free_pages', 'free_blocks', 'change_pages', 'lowest_pages'], title: 'Free memory by order'},
-	{table: 'pairs', across: 'page_node', down: ['cpu_node'], amounts: ['accesses'], title: 'Accesses from nodes (down) to nodes (across)'},
+	{table: 'zones', across: 'order', down: ['node', 'zone'], title: 'Free memory by order', amounts: {
+		free_blocks: 'free blocks', free_pages: 'free pages in blocks of this order and larger', change_pages: 'change of these pages', lowest_pages: 'fewest of these pages'}},
+	{table: 'pairs', across: 'page_node', down: ['cpu_node'], title: 'Accesses from nodes (down) to nodes (across)', amounts: {accesses: 'accesses'}},
 ];
 
 class Heat {
 	constructor(table, grid) {
 		Object.assign(this, {table, grid});
 		const columns = new Map(table.columns.map(c => [c.name, c]));
-		this.amounts = grid.amounts.map(name => columns.get(name)).filter(Boolean);
+		this.amounts = Object.keys(grid.amounts).map(name => columns.get(name)).filter(Boolean);
 		this.amount = this.amounts[0];
 		this.across = columns.get(grid.across);
 		this.down = grid.down.map(name => columns.get(name));
@@ -18,7 +19,7 @@ class Heat {
 		const select = h('select', {change: () => {
 			this.amount = this.amounts[select.selectedIndex];
 			this.fill();
-		}}, this.amounts.map(c => h('option', null, c.title.toLowerCase())));
+		}}, this.amounts.map(c => h('option', null, grid.amounts[c.name])));
 		this.element = h('section', {class: 'view heats'}, h('header', null, h('h2', null, grid.title)),
 			this.amounts.length > 1 ? h('div', {class: 'tools'}, h('label', null, 'Colour', select)) : null, this.box);
 		this.fill();
@@ -50,9 +51,31 @@ class Heat {
 	}
 }
 
+// Parts of a whole as one bar: where memory has gone.
+class Whole {
+	constructor(table) {
+		const bytes = table.columns.find(c => c.name === 'bytes');
+		const rows = table.rows.filter(row => Number(row.bytes) > 0).sort((a, b) => b.bytes - a.bytes);
+		const all = rows.reduce((sum, row) => sum + Number(row.bytes), 0);
+		const bar = h('div', {class: 'whole', role: 'img', 'aria-label': rows.map(row => `${row.row} ${cellText(bytes, row.bytes)}`).join(', ')});
+		const legend = h('div', {class: 'legend'});
+		rows.forEach((row, i) => {
+			const colour = row.row === 'free' ? 'var(--line)' : `hsl(${hues[i % hues.length]} 48% 58%)`;
+			const part = h('i', {title: `${row.row}: ${cellText(bytes, row.bytes)}`}), swatch = h('i');
+			part.style.flexGrow = Number(row.bytes) / all;
+			part.style.background = swatch.style.background = colour;
+			bar.append(part);
+			if (i < 10) legend.append(h('span', null, swatch, `${row.row} ${cellText(bytes, row.bytes)}`));
+		});
+		this.inside = h('div', {class: 'whole-of'}, bar, legend);
+	}
+}
+
 function pictures(table) {
 	const found = [], has = name => table.columns.some(c => c.name === name);
+	if (table.name === 'ledger' && has('row') && has('bytes') && table.rows.length > 1 && new Set(table.rows.map(row => row.row)).size === table.rows.length)
+		found.push(new Whole(table));
 	for (const grid of grids)
-		if (grid.table === table.name && table.rows.length && has(grid.across) && grid.down.every(has) && grid.amounts.some(has)) found.push(new Heat(table, grid));
+		if (grid.table === table.name && table.rows.length && has(grid.across) && grid.down.every(has) && Object.keys(grid.amounts).some(has)) found.push(new Heat(table, grid));
 	return found;
 }

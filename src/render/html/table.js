@@ -23,7 +23,7 @@ function compareCells(a, b) {
 
 class Table {
 	constructor(table, cut) {
-		Object.assign(this, {table, cut: cut || 0, all: false, limit: ROWS_AT_FIRST, filter: '', among: null, open: new Set()});
+		Object.assign(this, {table, cut: cut || 0, all: table.columns.every(c => c.hidden || c.wide || c.drawn), limit: ROWS_AT_FIRST, filter: '', among: null, open: new Set()});
 		this.sort = {column: null, up: false};
 		this.order = table.rows;
 		this.element = h('section', {class: 'view table', 'data-table': table.name});
@@ -32,7 +32,7 @@ class Table {
 
 	columns() {
 		const empty = c => this.table.rows.every(row => row[c.name] === null || row[c.name] === undefined);
-		return this.table.columns.filter(c => this.all ? c.type !== 'stack' : c.type !== 'stack' && !c.hidden && !c.wide && !(c.rare && empty(c)));
+		return this.table.columns.filter(c => c.type !== 'stack' && !c.drawn && (this.all || !c.hidden && !c.wide && !(c.rare && empty(c))));
 	}
 
 	draw() {
@@ -41,7 +41,7 @@ class Table {
 			this.filter = this.search.value.toLowerCase();
 			this.choose();
 		}});
-		const hidden = t.columns.some(c => c.hidden || c.wide);
+		const hidden = !this.all && t.columns.some(c => c.hidden || c.wide);
 		const every = h('button', {type: 'button', 'aria-pressed': 'false', click: () => {
 			this.all = !this.all;
 			every.setAttribute('aria-pressed', this.all);
@@ -50,7 +50,7 @@ class Table {
 		this.grid = h('table');
 		this.foot = h('div', {class: 'foot'});
 		this.element.append(
-			h('header', null, h('h2', null, t.title || t.name)),
+			h('header', null, h('h2', {'data-nav': t.title || t.name}, t.title || t.name)),
 			t.rows.length ? h('div', {class: 'tools'}, h('div', {class: 'grow'}, this.search), hidden ? every : null,
 				h('button', {type: 'button', click: () => this.csv()}, 'CSV')) : '',
 			t.rows.length ? h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': t.title || t.name}, this.grid) : h('p', {class: 'hint'}, t.empty || 'No rows.'),
