@@ -17,7 +17,7 @@ static bool probes_missing(const struct report *r)
 	vec_each (n, &r->stream->notes)
 		if (n->level == NOTE_NOT_CHECKED)
 			return true;
-	return false;
+	return r->unrecorded;
 }
 
 static void refused_tell(struct report *r)
@@ -55,7 +55,9 @@ void check_conclude(struct report *r)
 	else if (report_is_refused(r))
 		refused_tell(r);
 	else if (r->findings.n)
-		r->verdict = report_text(r, "Nothing is wrong now; %zu thing%s to keep an eye on.",
+		r->verdict = report_text(r, "%s; %zu thing%s to keep an eye on.",
+			r->unrecorded ? "Nothing is wrong in what was recorded"
+				      : "Nothing is wrong now",
 			r->findings.n, plural(r->findings.n));
 	else if (probes_missing(r))
 		r->verdict = report_text(r,

@@ -15,10 +15,33 @@
 
 #define PEEK_RECORDS 20000 /* probes say at the start what they have */
 
+/* A cheap sampler runs in `record` also where the probe's programs, which take its name, do not. */
+static bool is_sampled_alone(const struct probe *p)
+{
+	return p->only_named && p->cheap && p->bpf && p->sampler;
+}
+
+/* Were its events looked at, and not just the settings that its sampler reads beside them? */
+static bool has_events(const struct stream *s, const struct probe *p)
+{
+	bool has = !is_sampled_alone(p);
+
+	for (size_t i = 0; !has && i < p->bpf->n_hooks; i++)
+		has = stream_knows(s, p->name, p->bpf->hooks[i].data);
+	return has;
+}
+
 static bool is_recorded(const struct stream *s, const struct probe *p)
 {
-	return p && stream_probe_active(s, p->name) &&
+	return p && stream_probe_active(s, p->name) && (has_events(s, p) || p->sampler->alone) &&
 	       !(p->source && s->session.options & SESSION_NO_SUMS);
+}
+
+static bool in_bursts(const struct stream *s, const struct probe *p)
+{
+	bool gentle = s->session.options & SESSION_GENTLE || !strcmp(s->session.command, "check");
+
+	return gentle && p->only_named && p->bpf && p->bpf->bursts;
 }
 
 u64 recording_memory(const struct options *o)
@@ -170,6 +193,93 @@ bool recording_has_stacks(const struct stream *s)
 	return has;
 }
 
+int recording_lacks(
+	const struct stream *s, const char *path, const struct probe *p, struct err *err)
+{
+	const char *of = s->session.command;
+
+	err_set(err, -EINVAL, "%.200s%s%s was not recorded: the file is of 'memwhy %.31s'",
+		path ? path : "", path ? ": " : "", p->name, of);
+	if (p->recorded_by)
+		err_hint(err, "to record it: '%s'", p->recorded_by);
+	else if (!strcmp(of, "record"))
+		err_hint(err, "to record it: 'memwhy record --probes %s FILE'", p->name);
+	else
+		err_hint(err, "to record it: 'memwhy %s --record FILE'", p->name);
+	return err->code;
+}
+
+/* An empty table of what was not looked at is no "no". */
+static void empty_say(struct report *r, const char *text)
+{
+	vec_each (t, &r->tables)
+		(*t)->empty = text;
+}
+
+/* Is that all that there is to say of it? */
+static bool absence_tell(struct report *r, const struct probe *p)
+{
+	const struct stream *s = r->stream;
+	struct err why = {};
+
+	if (!recording_has(s, p)) {
+		recording_lacks(s, NULL, p, &why);
+		report_not_checked(r, "%s; %s", why.msg, why.hint);
+		empty_say(r, "Not recorded.");
+		return true;
+	}
+	if (in_bursts(s, p)) {
+		report_note(r, "'memwhy %.31s' looks at %s in bursts only, when there is reason to",
+			s->session.command, p->name);
+		empty_say(r, "Not seen in bursts, if there were any.");
+	} else if (!has_events(s, p)) {
+		report_not_checked(r,
+			"the events of %s were not recorded; to record them: 'memwhy record "
+			"--probes %s FILE'",
+			p->name, p->name);
+		empty_say(r, "Not recorded.");
+	}
+	return false;
+}
+
+/* Did the session say of its events how they are obtained, or why not? */
+static bool was_looked_for(const struct stream *s, const struct probe *p)
+{
+	vec_each (m, &s->methods) {
+		bool of_events = strcmp(m->probe, p->name) == 0;
+
+		for (size_t i = 0; of_events && p->only_named && i < p->bpf->n_hooks; i++)
+			if (!strcmp(m->data, p->bpf->hooks[i].data))
+				return true;
+		if (of_events && !p->only_named)
+			return true;
+	}
+	vec_each (n, &s->notes)
+		if (!strcmp(n->probe, p->name) && n->level == NOTE_NOT_CHECKED)
+			return true;
+	return false;
+}
+
+void recording_tell_check(struct report *r)
+{
+	_cleanup_str_ struct str names = {};
+	size_t n = 0;
+
+	for (size_t i = 0; i < probes_n; i++) {
+		const struct probe *p = probes[i];
+
+		/* what is looked at only when named, check looks at in bursts */
+		if (!p->cheap || (p->only_named && !(p->bpf && p->bpf->bursts)) ||
+			was_looked_for(r->stream, p))
+			continue;
+		str_addf(&names, "%s%s", n++ ? ", " : "", p->name);
+	}
+	r->unrecorded = n > 0;
+	if (n)
+		report_not_checked(r, "not recorded: %s; the file is of 'memwhy %.31s'",
+			str_get(&names), r->stream->session.command);
+}
+
 void recording_tell(const struct run *run, struct report *r)
 {
 	static const char *const costly[] = {
@@ -178,13 +288,8 @@ void recording_tell(const struct run *run, struct report *r)
 	const struct probe *of = probe_find(s->command);
 	const struct options *o = run->o;
 
-	if (!recording_has(r->stream, probe_find(run->cmd->name))) {
-		report_not_checked(r, "%s was not recorded: the file is of 'memwhy %.31s'",
-			run->cmd->name, s->command);
-		vec_each (t, &r->tables)
-			(*t)->empty = "Not recorded.";
+	if (absence_tell(r, probe_find(run->cmd->name)))
 		return;
-	}
 	if (of && of->coarse && strcmp(of->name, run->cmd->name) != 0)
 		report_not_checked(r,
 			"what %s does not show (flags, nodes, the sites of frees, movable pages) "

@@ -22,6 +22,9 @@ int recording_too_large(const char *path, const struct options *o, struct err *e
 void recording_unfiltered(struct report *r);
 /* Does it hold what the command of this probe shows? */
 bool recording_has(const struct stream *s, const struct probe *p);
+/* Says that it does not, of a file by this name (may be NULL), and how to record it. -EINVAL. */
+int recording_lacks(
+	const struct stream *s, const char *path, const struct probe *p, struct err *err);
 /*
  * What a recording says of itself at its beginning: host, command, methods. `ret` is a stream to be
  * destroyed. A file that is no regular one is not looked into, since its bytes would be gone:
@@ -38,6 +41,8 @@ int recording_of_unknown(const struct stream *s, const char *path, const char *w
 	bool (*fits)(const struct probe *p), struct err *err);
 /* The probe whose command made it; else heap, if it has it; else NULL. */
 const struct probe *recording_probe(const struct stream *s);
+/* Adds what check looks at and is not in it. */
+void recording_tell_check(struct report *r);
 /* Adds what was asked for and is not in it. */
 void recording_tell(const struct run *run, struct report *r);
 

@@ -37,8 +37,8 @@ void running_report_end(struct running *g, struct report *r)
 {
 	_cleanup_str_ struct str words = {};
 
-	if (g->run->o->input && !g->run->finds)
-		recording_tell(g->run, r);
+	if (g->run->o->input && r->stream->has_session)
+		g->run->finds ? recording_tell_check(r) : recording_tell(g->run, r);
 	part_tell(&g->narrow, r);
 	if (g->unfiltered)
 		recording_unfiltered(r);
@@ -348,6 +348,7 @@ int running_input(struct running *g)
 {
 	const struct options *o = g->run->o;
 	bool each_interval = o->interval_ns || g->run->watch;
+	const struct probe *of = probe_find(g->run->cmd->name);
 	struct sink *sink;
 	int rc;
 
@@ -355,7 +356,7 @@ int running_input(struct running *g)
 	rc = running_narrow(g, &sink);
 	if (rc)
 		return rc;
-	rc = replay_fd(g->input, o->input, probe_find(g->run->cmd->name), sink,
+	rc = replay_fd(g->input, o->input, of, sink,
 		&(struct replay_takers){
 			.on_tick = !each_interval || o->each ? NULL
 				   : g->look                 ? running_look
@@ -376,9 +377,8 @@ int running_input(struct running *g)
 			&g->err, -EINVAL, "%.200s: nothing was recorded in it", g->run->o->input);
 	/* The other formats have a place to say so. */
 	if (!rc && !g->run->finds && export_of_stacks(o->format) &&
-		!recording_has(&g->pipe.stream, probe_find(g->run->cmd->name)))
-		rc = err_set(&g->err, -EINVAL, "%s was not recorded: the file is of 'memwhy %.31s'",
-			g->run->cmd->name, g->pipe.stream.session.command);
+		!recording_has(&g->pipe.stream, of))
+		rc = recording_lacks(&g->pipe.stream, NULL, of, &g->err);
 	return rc;
 }
 

@@ -28,9 +28,7 @@ static int kept_read(struct kept *k, bool *ret_damaged)
 		return rc;
 	g->err = (struct err){};
 	if (k->probe && !recording_has(&g->pipe.stream, k->probe))
-		return err_set(&g->err, -EINVAL,
-			"%.200s: %s was not recorded: the file is of 'memwhy %.31s'", k->o.input,
-			k->probe->name, g->pipe.stream.session.command);
+		return recording_lacks(&g->pipe.stream, k->o.input, k->probe, &g->err);
 	return 0;
 }
 

@@ -33,6 +33,7 @@ enum session_options {
 	SESSION_EACH = 1,
 	SESSION_STACKS = 2,
 	SESSION_NO_SUMS = 4, /* of the heap, followed only for who asks about accesses */
+	SESSION_GENTLE = 8,  /* what fires often was looked at in bursts (struct probe_bursts) */
 };
 
 struct rec_method {

@@ -105,6 +105,7 @@ struct probe_sampler {
 	void (*close)(void *state);                                   /* may be NULL */
 	/* Says with capture_method what can be read here. */
 	int (*survey)(struct capture *c);
+	bool alone; /* the view shows what it reads also without the probe's events */
 };
 
 /* What a program tells by itself: it runs under the preload library. */

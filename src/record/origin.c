@@ -16,7 +16,8 @@ int origin_begin(struct capture *c, const char *command, const char *scope, u64 
 	snprintf(session.scope, sizeof(session.scope), "%.199s", scope);
 	session.options = (c->opt.each ? SESSION_EACH : 0) |
 			  (c->opt.user_stacks || c->opt.kernel_stacks ? SESSION_STACKS : 0) |
-			  (c->opt.least_bytes ? SESSION_NO_SUMS : 0);
+			  (c->opt.least_bytes ? SESSION_NO_SUMS : 0) |
+			  (c->opt.gentle ? SESSION_GENTLE : 0);
 	snprintf(session.by, sizeof(session.by), "%.63s", c->opt.by ? c->opt.by : "");
 	return capture_emit(c, &session.h);
 }

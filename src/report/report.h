@@ -162,6 +162,7 @@ struct report {
 	VEC(struct finding) findings; /* in order of rank */
 	VEC(struct finding)
 	elsewhere;               /* likewise: what lies outside of the scope; titles are told */
+	bool unrecorded;         /* of what it looks at, the recording lacks some */
 	bool scoped;             /* some tasks or a group were asked for, not the machine */
 	bool has_findings;       /* the command looks for findings: show "none" as an answer */
 	const char *verdict;     /* one line, or NULL */

@@ -111,6 +111,7 @@ others_read() { # COMMAND
 		mw "$other" --input run.mw -o json
 		if [ "$other" = "$c" ] || [ "$other" = check ] || [[ $status -eq 0 && $c == @(check|top) ]] || [ "$other over $c" = "top over oom" ]; then
 			[ "$status" -eq 0 ] && [ -z "$stderr" ] || try refuse "$other over $c's"
+			[[ $other != @(check|top) || $c == @(check|top) || $output == *"not recorded: "* ]] || try refuse "$other over $c's does not say what it lacks"
 		else
 			[[ $status -eq 0 || $status -eq 2 ]] && [[ $output$stderr == *"not recorded"* ]] ||
 				try refuse "$other over $c's claims to know"
@@ -121,6 +122,57 @@ others_read() { # COMMAND
 @test "replay: what one command recorded another reads, or says that it was not recorded" {
 	all=$(commands_with input output)
 	side_by_side others_read $all
+	tried
+}
+
+# What `record` and `check` do not look at, unless it is named, they cannot say "no" to.
+only_named() {
+	"$MEMWHY" record --help | tr -s ' \n' ' ' | sed 's/.*only when named: \([^;]*\);.*/\1/; s/,//g'
+}
+
+denies_nothing() { # COMMAND
+	mw "$1" --input "$2"
+	[ "$status" -eq 0 ] && ! grep -E '^(No|Nothing) ' <<<"$output" || try refuse "$1 says no of what $2 lacks"
+}
+
+@test "replay: a plain recording says no to nothing that was not looked at, and how to record it" {
+	named=$(only_named)
+	"$MEMWHY" record --for 100ms record.mw 2>/dev/null
+	"$MEMWHY" check --for 100ms --record check.mw >/dev/null
+	for c in $(commands_with input output); do
+		[[ " $named " == *" $c "* ]] || continue
+		denies_nothing "$c" record.mw
+		[[ $output == *"not recorded"*"to record"*"memwhy record --probes"* ]] || try refuse "$c: no remedy"
+		denies_nothing "$c" check.mw
+	done
+	for c in $(commands_with input output); do
+		[[ " $named leak count check top " != *" $c "* ]] || continue
+		mw "$c" --input record.mw
+		[[ $status -eq 0 && $output != *"not recorded"* ]] || try refuse "$c: it was recorded"
+	done
+	mw check --input record.mw
+	[[ $output == *"not recorded: pages, "*"the file is of 'memwhy record'"* && $output != *"Nothing is wrong with memory"* && $output != *"Nothing is wrong now"* ]] ||
+		try refuse check
+	mw check --input check.mw
+	[[ $output != *"not recorded: "* ]] || try refuse "check over its own"
+	for how in "export --to folded --of maps record.mw" "diff --of maps record.mw check.mw"; do
+		mw $how
+		[[ $status -eq 2 && $stderr == *"maps was not recorded"*"memwhy record --probes maps FILE"* ]] || try refuse "$how"
+	done
+	"$MEMWHY" report --out page.html record.mw
+	! grep -qE 'No calls in scope|No page was|No slab' page.html || try refuse report
+	tried
+}
+
+@test "replay: what was recorded by name is there, and nothing else" {
+	for p in $(only_named); do
+		"$MEMWHY" record --probes "$p" "$p.mw" -- ls >/dev/null 2>&1 || try refuse "--probes $p"
+		has_option "$p" input 2>/dev/null || continue
+		mw "$p" --input "$p.mw"
+		[[ $status -eq 0 && $output != *"not recorded"* ]] || try refuse "$p of its own"
+		mw check --input "$p.mw"
+		[[ $output == *"not recorded: "* && $output != *"Nothing is wrong with"* ]] || try refuse "check over $p"
+	done
 	tried
 }
 

@@ -64,18 +64,24 @@ static int host_sample(struct capture *c, void *state)
 	return rc;
 }
 
+static int limits_tell(struct capture *c)
+{
+	return capture_method(c, "limits", "/proc/sys/vm, /proc/meminfo", NULL);
+}
+
 static int survey(struct capture *c)
 {
 	bool btf = kbtf_available();
 	int rc = capture_method(c, MAPS_DATA_GROWTH, btf ? "mm->total_vm around each call" : NULL,
 		btf ? NULL : "the kernel's BTF; growth comes from arguments and results");
 
-	return rc ? rc : capture_method(c, "limits", "/proc/sys/vm, /proc/meminfo", NULL);
+	return rc ? rc : limits_tell(c);
 }
 
+/* Growth is of the calls, which are looked at only where they were asked for. */
 static int host_open(struct capture *c, void *state, struct err *err)
 {
-	int rc = survey(c);
+	int rc = capture_named(c) ? survey(c) : limits_tell(c);
 
 	(void)state;
 	return rc ? err_errno(err, rc, "maps") : 0;

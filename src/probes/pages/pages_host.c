@@ -93,7 +93,7 @@ static int host_open(struct capture *c, void *state, struct err *err)
 {
 	(void)state;
 	(void)err;
-	if (!c->opt.gentle || capture_named(c)) { /* check shows no flags */
+	if (capture_named(c)) { /* check shows no flags, and `record` asks for them by name */
 		gfp_tell(c, true);
 		types_tell(c, types_send(c));
 	}

@@ -225,4 +225,5 @@ const struct probe_sampler slab_sampler = {
 	.sample = slab_sample,
 	.close = slab_close,
 	.survey = slab_survey,
+	.alone = true,
 };

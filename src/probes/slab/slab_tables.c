@@ -329,9 +329,6 @@ int slab_caches_report(struct slab_tables *t, struct report *r)
 	}
 	if (rc)
 		return rc;
-	if (stream_probe_active(r->stream, "slab") && !stream_knows(r->stream, "slab", SLAB_EVENTS))
-		report_not_checked(r, "allocations and frees were not recorded: that takes "
-				      "--probes slab when recording");
 	table->sort = "allocations";
 	table->empty = "No slab allocations in scope.";
 	return 0;
