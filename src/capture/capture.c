@@ -16,6 +16,7 @@ void capture_close(struct capture *c)
 {
 	reader_close(c->reader);
 	mapping_cache_free(&c->mappings);
+	table_batch_free(&c->batch);
 	for (size_t i = 0; i < SHARED_MAPS; i++)
 		if (c->shared[i])
 			close(c->shared[i] - 1);

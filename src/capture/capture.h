@@ -11,6 +11,7 @@
 #include "bpf/shared.h"
 #include "capture/mappings.h"
 #include "capture/preload.h"
+#include "capture/table.h"
 #include "event/meta.h"
 #include "event/sink.h"
 #include "sys/users.h"
@@ -96,6 +97,7 @@ struct capture {
 	struct reader *reader; /* of files of observed programs; NULL: not begun */
 	struct unwind *unwind; /* NULL: user stacks are not asked for, or the kernel's are used */
 	struct mapping_cache mappings;
+	struct table_batch batch;    /* of the tables of its probes */
 	struct preload preload;      /* of the command, where a probe asked for it */
 	const struct blocks *blocks; /* of a probe that follows them; NULL: there is none */
 	bool blocks_wanted;          /* somebody will tell it of accesses; before probe_start() */

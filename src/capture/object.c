@@ -429,20 +429,23 @@ int attach_cost(struct attached *a, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_byt
 {
 	struct bpf_program *prog;
 	struct bpf_map *map;
-	u64 ns = 0, runs = 0, bytes = attach_keep_bytes(a, 0);
+	u64 ns = 0, runs = 0, bytes;
 	int fd;
 
 	bpf_object__for_each_program(prog, attach_object(a))
 		cost_add(bpf_program__fd(prog), &ns, &runs);
 	for (size_t i = 0; (fd = attach_kept(a, i)) >= 0; i++)
 		cost_add(fd, &ns, &runs);
+	*ret_ns = ns;
+	*ret_runs = runs;
+	if (!ret_map_bytes)
+		return 0;
+	bytes = attach_keep_bytes(a, 0);
 	bpf_object__for_each_map(map, attach_object(a))
 	{
 		if (object_owns(attach_owned(a), bpf_map__name(map)))
 			bytes += object_map_bytes(bpf_map__fd(map));
 	}
-	*ret_ns = ns;
-	*ret_runs = runs;
 	*ret_map_bytes = bytes;
 	return 0;
 }

@@ -34,9 +34,7 @@ struct table {
 	size_t slots_bytes, slot_size;
 	struct groups folded; /* of all slots, by key */
 
-	/* As many keys and values as the kernel hands out in one call; NULL: it hands out one. */
-	char *batch_keys, *batch_values;
-	u32 batch_n;
+	u32 batch_n;         /* keys that the kernel hands out in one call; 0: it hands out one */
 	u32 max_keys, keys;  /* as of the last drain */
 	struct groups ended; /* tgid -> 1: it is there, 2: it has ended; of this drain */
 };
@@ -82,24 +80,39 @@ static int slots_open(struct table *t)
 	return 0;
 }
 
+static bool room_grow(char **room, size_t *size, size_t wanted)
+{
+	char *p = wanted > *size ? realloc(*room, wanted) : *room;
+
+	if (!p)
+		return false;
+	*room = p;
+	*size = MAX(*size, wanted);
+	return true;
+}
+
 /* Without memory for it, or where the kernel does not know how, keys are read one by one. */
 static void batch_open(struct table *t)
 {
+	struct table_batch *b = t->spec.batch;
 	struct bpf_map_info info = {};
-	u32 len = sizeof(info);
+	u32 len = sizeof(info), n;
 	size_t each = (size_t)t->n_cpus * value_size(t);
 
 	if (bpf_obj_get_info_by_fd(t->spec.map, &info, &len))
 		return;
 	t->max_keys = info.max_entries;
-	t->batch_n = (u32)MIN(MAX(BATCH_BYTES / each, (size_t)BATCH_MIN), (size_t)BATCH_MAX);
-	t->batch_keys = calloc(t->batch_n, t->spec.key_size);
-	t->batch_values = calloc(t->batch_n, each);
-	if (t->batch_keys && t->batch_values)
-		return;
-	free(t->batch_keys);
-	free(t->batch_values);
-	t->batch_keys = t->batch_values = NULL;
+	n = (u32)MIN(MAX(BATCH_BYTES / each, (size_t)BATCH_MIN), (size_t)BATCH_MAX);
+	if (b && room_grow(&b->keys, &b->keys_size, (size_t)n * t->spec.key_size) &&
+		room_grow(&b->values, &b->values_size, n * each))
+		t->batch_n = n;
+}
+
+void table_batch_free(struct table_batch *b)
+{
+	free(b->keys);
+	free(b->values);
+	*b = (struct table_batch){};
 }
 
 int table_open(const struct table_spec *spec, struct table **ret)
@@ -360,35 +373,30 @@ static int drain_one_by_one(struct table *t)
 	return rc;
 }
 
-/* All keys and values, a batch at a time. -ENOTSUP: this kernel or this map has no batches. */
-static int batches(struct table *t, int (*each)(struct table *t, u32 n))
-{
-	u32 at = 0;
-	bool first = true;
-	int rc = 0;
-
-	for (bool more = true; more && !rc; first = false) {
-		u32 n = t->batch_n;
-
-		if (bpf_map_lookup_batch(t->spec.map, first ? NULL : &at, &at, t->batch_keys,
-			    t->batch_values, &n, NULL)) {
-			if (errno != ENOENT)
-				return first || errno == ENOSPC ? -ENOTSUP : -errno;
-			more = false;
-		}
-		rc = n ? each(t, n) : 0;
-	}
-	return rc;
-}
-
 static const void *batch_key(const struct table *t, u32 i)
 {
-	return t->batch_keys + (size_t)i * t->spec.key_size;
+	return t->spec.batch->keys + (size_t)i * t->spec.key_size;
 }
 
-/* Which processes have ended: whatever they did is in the values that are read after this. */
+/* The keys and values that follow *from (NULL: the first). 1: there are no more after these.
+ * -ENOTSUP: this kernel or this map has no batches. */
+static int batch_read(struct table *t, u32 *from, u32 *ret_next, u32 *ret_n)
+{
+	struct table_batch *b = t->spec.batch;
+
+	*ret_n = t->batch_n;
+	if (!bpf_map_lookup_batch(t->spec.map, from, ret_next, b->keys, b->values, ret_n, NULL))
+		return 0;
+	if (errno == ENOENT)
+		return 1;
+	return !from || errno == ENOSPC ? -ENOTSUP : -errno;
+}
+
+/* Looks which processes of the batch have ended. 1: some have. */
 static int ended_find(struct table *t, u32 n)
 {
+	bool some = false;
+
 	for (u32 i = 0; i < n; i++) {
 		u32 tgid = t->spec.tgid(batch_key(t, i));
 		u32 *state = tgid ? groups_get(&t->ended, &tgid) : NULL;
@@ -397,8 +405,9 @@ static int ended_find(struct table *t, u32 n)
 			return -ENOMEM;
 		if (state && !*state)
 			*state = kill((pid_t)tgid, 0) && errno == ESRCH ? 2 : 1;
+		some |= state && *state == 2;
 	}
-	return 0;
+	return some;
 }
 
 static bool has_ended(const struct table *t, const void *key)
@@ -414,7 +423,7 @@ static void batch_delete(struct table *t, u32 n)
 {
 	u32 done = n;
 
-	if (!n || !bpf_map_delete_batch(t->spec.map, t->batch_keys, &done, NULL))
+	if (!n || !bpf_map_delete_batch(t->spec.map, t->spec.batch->keys, &done, NULL))
 		return;
 	for (u32 i = 0; i < n; i++)
 		bpf_map_delete_elem(t->spec.map, batch_key(t, i));
@@ -430,28 +439,42 @@ static int batch_take(struct table *t, u32 n)
 		const void *key = batch_key(t, i);
 		bool ended = has_ended(t, key);
 
-		rc = key_take(t, key, t->batch_values + i * each, ended);
+		rc = key_take(t, key, t->spec.batch->values + i * each, ended);
 		if (rc || !ended) {
 			t->keys++;
 			continue;
 		}
 		key_forget(t, key);
-		memmove(t->batch_keys + (size_t)over++ * t->spec.key_size, key, t->spec.key_size);
+		memmove(t->spec.batch->keys + (size_t)over++ * t->spec.key_size, key,
+			t->spec.key_size);
 	}
 	batch_delete(t, over);
 	return rc;
 }
 
+/* Where processes have ended the batch is read again, so that all they did is in its values. */
 static int drain_batches(struct table *t)
 {
-	int rc;
+	u32 at = 0, next = 0, n;
+	bool first = true;
+	int more = 0, rc = 0;
 
-	if (!t->batch_keys)
+	if (!t->batch_n)
 		return -ENOTSUP;
 	groups_clear(&t->ended);
 	t->keys = 0;
-	rc = t->spec.tgid ? batches(t, ended_find) : 0;
-	return rc ? rc : batches(t, batch_take);
+	for (; !more && !rc; first = false, at = next) {
+		more = batch_read(t, first ? NULL : &at, &next, &n);
+		if (more >= 0 && t->spec.tgid)
+			rc = ended_find(t, n);
+		if (rc == 1)
+			more = batch_read(t, first ? NULL : &at, &next, &n);
+		if (more < 0)
+			return more;
+		rc = MIN(rc, 0);
+		rc = rc || !n ? rc : batch_take(t, n);
+	}
+	return rc;
 }
 
 int table_drain(struct table *t)
@@ -460,6 +483,11 @@ int table_drain(struct table *t)
 
 	rc = rc ? rc : drain_batches(t);
 	return rc == -ENOTSUP ? drain_one_by_one(t) : rc;
+}
+
+u32 table_keys(const struct table *t)
+{
+	return t->keys;
 }
 
 u32 table_room(const struct table *t)
@@ -492,8 +520,6 @@ void table_close(struct table *t)
 		groups_free(&t->folded);
 	}
 	groups_free(&t->ended);
-	free(t->batch_keys);
-	free(t->batch_values);
 	free(t->cpus);
 	free(t->key);
 	free(t);

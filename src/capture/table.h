@@ -26,6 +26,15 @@ struct table_values {
 extern const struct table_values table_agg; /* struct agg_value */
 extern const struct table_values table_sum; /* struct sum_value */
 
+/* Room for what the kernel hands out in one call, shared by tables that one thread drains one after
+ * another. */
+struct table_batch {
+	char *keys, *values;
+	size_t keys_size, values_size;
+};
+
+void table_batch_free(struct table_batch *b);
+
 struct table_spec {
 	int map; /* descriptor of the table, per CPU or not; must outlive it */
 	u32 key_size;
@@ -44,6 +53,7 @@ struct table_spec {
 	u32 slot_key, slot_sums;
 	void *arg;
 	u32 (*tgid)(const void *key); /* NULL: keys are never removed */
+	struct table_batch *batch;    /* outlives it; NULL: keys are read one by one */
 };
 
 /* A process id that is the first member of a key, for table_spec.tgid. */
@@ -60,6 +70,8 @@ u32 table_key_tgid(const void *key);
 int table_open(const struct table_spec *spec, struct table **ret);
 /* 0, or what `added` returned first, or -errno. */
 int table_drain(struct table *t);
+/* Keys that the last drain left. */
+u32 table_keys(const struct table *t);
 /* Keys that there is room for, as of the last drain. */
 u32 table_room(const struct table *t);
 /* Events handed out so far. */

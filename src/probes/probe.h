@@ -262,7 +262,7 @@ int probe_scope_add(struct probe_run *run, u32 tgid);
 int probe_stop(struct probe_run *run);
 /* Events seen so far, delivered or lost. */
 u64 probe_seen(struct probe_run *run);
-/* Of the BPF programs, since the start; see attach_cost. */
+/* Of the BPF programs, since the start; ret_map_bytes may be NULL. */
 int probe_cost(struct probe_run *run, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_bytes);
 void probe_close(struct probe_run *run);
 /* Says with REC_METHODs what works here; nothing stays attached. */

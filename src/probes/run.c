@@ -31,7 +31,13 @@ struct probe_run {
 	} ctx[PROBE_TABLES];
 	struct stack_maps stacks;
 	struct burst burst;
-	u64 settled;     /* events that the programs did not count */
+	u64 settled;                /* events that the programs did not count */
+	u64 made;                   /* keys of all its tables, ever, as of before the last drain */
+	struct probe_counts counts; /* as of then */
+	struct loss_sent {
+		u64 seen, delivered, lost;
+		bool once;
+	} sent;
 	void *state;     /* of the sampler */
 	void *source;    /* state of the source; NULL: it is not open */
 	void *bpf_state; /* capture.state */
@@ -124,6 +130,7 @@ static int tables_open(struct probe_run *run)
 				.added = table_added,
 				.arg = &run->ctx[i],
 				.tgid = b->tables[i].tgid,
+				.batch = &run->c->batch,
 			},
 			&run->tables[i]);
 	}
@@ -337,7 +344,8 @@ static void losses_check(
 			seen, delivered, *lost);
 }
 
-static int losses_send(struct probe_run *run)
+/* again: also where it is what was sent last. */
+static int losses_send(struct probe_run *run, bool again)
 {
 	struct probe_counts n;
 	u64 delivered = run->settled + (run->ring ? ring_delivered(run->ring) : 0), lost;
@@ -372,6 +380,10 @@ static int losses_send(struct probe_run *run)
 	if (run->c->ending && n.lost_scope)
 		capture_note(
 			run->c, NOTE_WARNING, "%llu children could not be followed", n.lost_scope);
+	if (!again && run->sent.once && run->sent.seen == n.seen &&
+		run->sent.delivered == delivered && run->sent.lost == lost)
+		return 0;
+	run->sent = (struct loss_sent){n.seen, delivered, lost, true};
 	return capture_loss(run->c, n.seen, delivered, lost, reason);
 }
 
@@ -393,7 +405,7 @@ int probe_drain_ring(struct probe_run *run)
 	rc = rc ? rc : settle(run);
 	if (rc || !run->probe->bpf->single || ring_delivered(run->ring) == before)
 		return rc;
-	return losses_send(run);
+	return losses_send(run, true);
 }
 
 static int source_send(struct probe_run *run, bool sample)
@@ -413,6 +425,38 @@ bool probe_fills_up(const struct probe_run *run)
 	return run->woken;
 }
 
+/* Tables that the last drain left empty are empty still where no key was made and nothing was seen
+ * since: reading a map costs as much as it has room, not as it holds. */
+static bool tables_may_hold(struct probe_run *run)
+{
+	struct probe_counts before = run->counts;
+	u64 made_before = run->made;
+	u32 zero = 0;
+	int map;
+
+	for (size_t i = 0; i < PROBE_TABLES && run->tables[i]; i++)
+		if (table_keys(run->tables[i]))
+			return true;
+	map = attach_map(run->attached, "table_fill");
+	if (map < 0 || bpf_map_lookup_elem(map, &zero, &run->made) ||
+		attach_counts(run->attached, &run->counts))
+		return true;
+	return run->made != made_before || memcmp(&before, &run->counts, sizeof(before)) != 0;
+}
+
+static int tables_drain(struct probe_run *run)
+{
+	int rc = 0;
+
+	if (!run->tables[0] || (!run->c->ending && !tables_may_hold(run)))
+		return 0;
+	for (size_t i = 0; i < PROBE_TABLES && run->tables[i] && !rc; i++)
+		rc = table_drain(run->tables[i]);
+	if (!rc)
+		wake_arm(run);
+	return rc;
+}
+
 int probe_drain(struct probe_run *run, bool sample)
 {
 	int rc;
@@ -422,14 +466,11 @@ int probe_drain(struct probe_run *run, bool sample)
 	while (rc == 1);
 	if (!rc && !run->records)
 		rc = settle(run);
-	for (size_t i = 0; i < PROBE_TABLES && run->tables[i] && !rc; i++)
-		rc = table_drain(run->tables[i]);
-	if (!rc && run->tables[0])
-		wake_arm(run);
+	rc = rc ? rc : tables_drain(run);
 	if (!rc && run->attached && sample && run->probe->bpf->snapshot)
 		rc = run->probe->bpf->snapshot(run->c, run->attached, &run->stacks);
 	if (!rc && run->attached)
-		rc = losses_send(run);
+		rc = losses_send(run, sample || run->c->ending);
 	if (!rc && sample && run->probe->sampler)
 		rc = run->probe->sampler->sample(run->c, run->state);
 	if (!rc && run->source)
@@ -471,7 +512,9 @@ int probe_cost(struct probe_run *run, u64 *ret_ns, u64 *ret_runs, u64 *ret_map_b
 {
 	if (run->attached)
 		return attach_cost(run->attached, ret_ns, ret_runs, ret_map_bytes);
-	*ret_ns = *ret_runs = *ret_map_bytes = 0;
+	*ret_ns = *ret_runs = 0;
+	if (ret_map_bytes)
+		*ret_map_bytes = 0;
 	return 0;
 }
 

@@ -19,14 +19,16 @@ void cost_begin(struct cost *c)
 	*c = (struct cost){.stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME)};
 }
 
-static void runs_sum(struct probe_run *const *runs, size_t n, struct rec_cost *sum, u64 *ret_seen)
+/* maps: also what maps take, which takes a file of /proc for each. */
+static void runs_sum(
+	struct probe_run *const *runs, size_t n, bool maps, struct rec_cost *sum, u64 *ret_seen)
 {
 	u64 seen = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		u64 ns = 0, count = 0, bytes = 0;
 
-		probe_cost(runs[i], &ns, &count, &bytes);
+		probe_cost(runs[i], &ns, &count, maps ? &bytes : NULL);
 		sum->bpf_ns += ns;
 		sum->bpf_runs += count;
 		sum->bpf_bytes += bytes;
@@ -40,7 +42,7 @@ void cost_counting(struct cost *c, struct probe_run *const *runs, size_t n)
 	struct rec_cost sum = {};
 	u64 seen;
 
-	runs_sum(runs, n, &sum, &seen);
+	runs_sum(runs, n, false, &sum, &seen);
 	c->ns_before = sum.bpf_ns;
 	c->runs_before = sum.bpf_runs;
 }
@@ -52,7 +54,7 @@ void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n)
 
 	if (c->stats_fd < 0)
 		return;
-	runs_sum(runs, n, &sum, &seen);
+	runs_sum(runs, n, false, &sum, &seen);
 	sum.bpf_ns -= c->ns_before;
 	sum.bpf_runs -= c->runs_before;
 	if (sum.bpf_runs < ENOUGH_RUNS || (seen < ENOUGH_EVENTS && sum.bpf_runs < RUNS_MAX))
@@ -86,14 +88,18 @@ static void helper_add(const struct cost *c, struct rec_cost *r)
 		r->rss_bytes += status.vm_hwm_bytes;
 }
 
-struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, size_t n)
+struct rec_cost cost_read(struct cost *c, struct probe_run *const *runs, size_t n)
 {
 	struct rec_cost r = {
 		.h = {.size = sizeof(r), .kind = REC_COST, .time_ns = clock_mono_ns()}};
 	struct rusage u;
 	u64 seen;
 
-	runs_sum(runs, n, &r, &seen);
+	runs_sum(runs, n, !c->maps_known, &r, &seen);
+	if (c->maps_known)
+		r.bpf_bytes = c->maps_bytes;
+	c->maps_bytes = r.bpf_bytes;
+	c->maps_known = true;
 	/* Where the statistics are on for other reasons, all runs were measured. */
 	if (c->seen_at_close &&
 		r.bpf_runs - c->runs_before <= c->runs_at_close + c->runs_at_close / 4) {

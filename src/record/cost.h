@@ -17,6 +17,8 @@ struct cost {
 	u64 seen_at_close;              /* events seen when they were turned off */
 	u64 ns_at_close, runs_at_close; /* without what was before they counted */
 	u64 ns_before, runs_before;     /* while programs were attached, and saw nothing */
+	u64 maps_bytes;                 /* of all maps, as last measured */
+	bool maps_known;                /* they are; false: they are to be measured again */
 	pid_t helper;                   /* a process that works for memwhy; 0: none */
 	const struct unwind *unwind;    /* whose maps are no probe's; NULL: none */
 	const struct reader *reader;    /* which works for memwhy; NULL: none */
@@ -28,7 +30,7 @@ void cost_counting(struct cost *c, struct probe_run *const *runs, size_t n);
 /* To be called now and then: turns the statistics off once enough runs were measured. */
 void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n);
 /* The cost so far. */
-struct rec_cost cost_read(const struct cost *c, struct probe_run *const *runs, size_t n);
+struct rec_cost cost_read(struct cost *c, struct probe_run *const *runs, size_t n);
 void cost_end(struct cost *c);
 
 #endif

@@ -402,6 +402,11 @@ static int session_begin(struct session *s, struct err *err)
 	return rc && !err->code ? err_errno(err, rc, "starting the session") : rc;
 }
 
+static u64 housekeeping_ns(const struct session *s)
+{
+	return s->cfg->drain_ns ? s->cfg->drain_ns : HOUSEKEEPING_NS;
+}
+
 static void clocks_begin(struct session *s)
 {
 	u64 now = clock_mono_ns();
@@ -409,7 +414,7 @@ static void clocks_begin(struct session *s)
 	s->c.begin_ns = now;
 	s->deadline_ns = s->cfg->for_ns ? now + s->cfg->for_ns : UINT64_MAX;
 	s->tick_ns = s->cfg->interval_ns ? now + s->cfg->interval_ns : UINT64_MAX;
-	s->housekeeping_ns = now + HOUSEKEEPING_NS;
+	s->housekeeping_ns = now + housekeeping_ns(s);
 	s->watch_ns = now + COST_WATCH_NS;
 	s->watch_wait_ns = COST_WATCH_NS;
 }
@@ -484,6 +489,7 @@ static int session_mark(struct session *s, u16 kind, u64 time_ns)
 	struct rec_tick tick = REC_INIT(struct rec_tick, kind, time_ns);
 	int rc = names_symbolize(s->c.names, s->c.ending || s->cfg->brief_names);
 
+	s->cost.maps_known = false;
 	rc = rc ? rc : cost_send(s);
 	return rc ? rc : capture_emit(&s->c, &tick.h);
 }
@@ -545,14 +551,14 @@ static int session_timers(struct session *s)
 		if (now >= s->tick_ns)
 			s->tick_ns += s->cfg->interval_ns;
 		s->asked = false;
-		s->housekeeping_ns = now + HOUSEKEEPING_NS;
+		s->housekeeping_ns = now + housekeeping_ns(s);
 		s->over |= scope_is_over(s);
 		session_say(s);
 	} else if (!rc && now >= s->housekeeping_ns) {
 		rc = session_drain(s, false);
 		rc = rc ? rc : events_named(s);
 		rc = rc ? rc : cost_send(s);
-		s->housekeeping_ns = now + HOUSEKEEPING_NS;
+		s->housekeeping_ns = now + housekeeping_ns(s);
 		s->over |= scope_is_over(s);
 		session_say(s);
 	} else if (!rc && fills_up(s) && now >= s->drain_ns) {

@@ -20,13 +20,14 @@ struct session_config {
 	struct capture_options opt;
 	u64 for_ns;      /* 0: until interrupted, or the observed processes have ended */
 	u64 interval_ns; /* 0: no ticks */
+	u64 drain_ns;    /* between drains, where no table fills up; 0: a second */
 	char **argv;     /* the command to run and observe, NULL: none */
 	bool apart;      /* its standard output is our standard error */
 	/* Called after each tick's records were sent; 0 or -errno to end the session. */
 	int (*on_tick)(void *arg);
 	/* Called when single events were sent; with events_named once a second, when what they
-	 * need to be named (stacks, symbols) was sent too. 1: the interval is to end now, by a tick;
-	 * 0 or -errno as above. */
+	 * need to be named (stacks, symbols) was sent too. 1: the interval is to end now, by a
+	 * tick; 0 or -errno as above. */
 	int (*on_events)(void *arg);
 	bool events_named;
 	/* For a session without end: what was read to name stacks is given back after each naming,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -176,6 +177,7 @@ static int incident_write(struct blackbox *b, const struct stream *names, const 
 	if (!rc)
 		rc = report_write(p, f, report);
 	pipeline_destroy(p);
+	malloc_trim(0); /* it took more than the service does */
 	return rc;
 }
 

@@ -2,6 +2,7 @@
 #include "serve/serve.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,8 +15,10 @@
 #include "sys/root.h"
 
 #define TURN_NS (500 * NSEC_PER_MSEC)
-#define SAMPLE_NS NSEC_PER_SEC /* a service is not to be noticed */
-#define STACK_EVERY 61         /* a prime, so that a program's own rhythm is not sampled */
+/* A service is not to be noticed. */
+#define SAMPLE_NS (2 * NSEC_PER_SEC)
+#define DRAIN_NS (2 * NSEC_PER_SEC)
+#define STACK_EVERY 61 /* a prime, so that a program's own rhythm is not sampled */
 
 /* All records pass here, in the session's thread. */
 static int service_put(struct sink *sink, const struct rec *r)
@@ -96,6 +99,7 @@ static int service_turn(void *arg)
 	pthread_mutex_unlock(&s->lock);
 	if (!s->ready) {
 		s->ready = true;
+		malloc_trim(0); /* attaching took more than the service does */
 		metrics_settle(s->metrics);
 		notify_send(s->notify_fd, "READY=1\nSTATUS=All probes are attached.");
 		journal_warn(s, "ready", s->cfg.listen);
@@ -215,6 +219,7 @@ static int service_session(struct service *s, struct session_result *ret, struct
 		.opt = s->cfg.capture,
 		.for_ns = s->cfg.for_ns,
 		.interval_ns = s->cfg.interval_ns,
+		.drain_ns = DRAIN_NS,
 		.on_tick = service_tick,
 		.on_events = service_turn,
 		.brief_names = true,

@@ -99,7 +99,7 @@ vmstat() { # NAME
 	for pair in pgfault:memwhy_page_faults_total'{kind="all"}' pgmajfault:memwhy_page_faults_total'{kind="major"}' \
 		allocstall_normal:memwhy_allocstall_total'{zone="Normal"}'; do
 		before=$(vmstat "${pair%%:*}")
-		sleep 2.5
+		sleep 3
 		now=$(metric "${pair#*:}")
 		after=$(vmstat "${pair%%:*}")
 		echo "${pair#*:}: $before <= $now <= $after"
@@ -109,7 +109,7 @@ vmstat() { # NAME
 }
 
 @test "serve: faults of a group are those that its tasks made" {
-	tools/with-cgroup "$name" 500000000 sh -c 'echo go | "$@"; sleep 2; curl -sS --max-time 5 "$0/metrics"' "$url" "$WORKLOADS/touch" 16 \
+	tools/with-cgroup "$name" 500000000 sh -c 'echo go | "$@"; sleep 3; curl -sS --max-time 5 "$0/metrics"' "$url" "$WORKLOADS/touch" 16 \
 		>"$BATS_TEST_TMPDIR/m" || status=$?
 	[ "${status:-0}" -ne 3 ] || skip "no memory controller"
 	minor=$(awk '/^[0-9]+ [0-9]+$/ { print $1 }' "$BATS_TEST_TMPDIR/m")
@@ -124,7 +124,7 @@ vmstat() { # NAME
 	kills=$(vmstat oom_kill)
 	tools/with-cgroup "$name" 33554432 sh -c 'd=$(cat "$MEMWHY_CGROUP_FILE")
 		echo 0 >"$d/memory.swap.max" || echo 0 >"$d/memory.swappiness"
-		"$@"; sleep 2; curl -sS --max-time 5 "$0/metrics"' "$url" "$WORKLOADS/oom_grow" -s 8 -r 50 \
+		"$@"; sleep 3; curl -sS --max-time 5 "$0/metrics"' "$url" "$WORKLOADS/oom_grow" -s 8 -r 50 \
 		>"$BATS_TEST_TMPDIR/m" 2>"$BATS_TEST_TMPDIR/err" || status=$?
 	[ "${status:-0}" -ne 3 ] || skip "no memory controller"
 	[ "$(grep -c "memwhy_cgroup_oom_kills_total{cgroup=\"/$name\"} 1" "$BATS_TEST_TMPDIR/m")" -eq 1 ]

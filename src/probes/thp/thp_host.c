@@ -14,7 +14,7 @@
 #include "sys/zoneinfo.h"
 
 #define EVERY_NS NSEC_PER_SEC
-#define WATCHED_NS (5 * NSEC_PER_SEC) /* of settings, where somebody watches at length */
+#define WATCHED_NS (5 * NSEC_PER_SEC) /* of settings, in sessions that last */
 /* Drains come on top of the sampler's own period: not twice within this time. */
 #define GAP_NS (EVERY_NS / 10)
 /* Processes may end before the capture: they are looked at this long after the begin, twice as
@@ -228,7 +228,8 @@ static int host_sample(struct capture *c, void *state)
 	if (!rc)
 		rc = memory_send(&to);
 	if (!rc && (c->ending || now >= h->settings_ns)) {
-		h->settings_ns = now + (c->opt.watch_ns ? WATCHED_NS : EVERY_NS / 2);
+		h->settings_ns =
+			now + (c->opt.watch_ns || c->opt.sample_ns ? WATCHED_NS : EVERY_NS / 2);
 		rc = settings_send(&to);
 	}
 	if (!rc && look_is_due(c, h, now)) {

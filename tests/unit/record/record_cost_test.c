@@ -42,7 +42,7 @@ static u64 rss_most(void)
 
 static void units(void **state)
 {
-	const struct cost c = {.stats_fd = -1};
+	struct cost c = {.stats_fd = -1};
 	u64 before = cpu_now(), after, rss = rss_most();
 	struct rec_cost r;
 	char *grown;
