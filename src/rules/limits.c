@@ -265,6 +265,8 @@ static const char *process_name(struct report *r, const struct limits *s,
 
 	if (p && p->last.name)
 		return report_text(r, "%s%s", held_name(r, &p->last), others);
+	if (report_program(r, f->tgid)[0])
+		return report_text(r, "%s%s", report_process(r, f->tgid), others);
 	return report_text(r, "%s (pid %u)%s", k->comm, f->tgid, others);
 }
 

@@ -1,6 +1,9 @@
 /* See oomlog.h. */
 #include "sys/oomlog.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "sys/scan.h"
 
 /* Everything up to the first `lit` (the last one if `last`), which is skipped. False without. */
@@ -319,4 +322,28 @@ enum oomlog_event oomlog_feed(struct oomlog *l, const char *line)
 		!zone(l, s) && !blocks(l, s))
 		heading(l, s);
 	return OOMLOG_NOTHING;
+}
+
+bool drop_line_parse(const char *line, struct drop_line *ret)
+{
+	static const char middle[] = "): drop_caches: ";
+	const char *end = strstr(line, middle), *begin = end;
+	struct drop_line d = {};
+	struct scan s;
+
+	/* The name of a thread may have blanks and brackets of its own. */
+	while (begin && begin > line && begin[-1] >= '0' && begin[-1] <= '9')
+		begin--;
+	if (!begin || begin - line < 2 || begin[-1] != '(' || begin[-2] != ' ')
+		return false;
+	s = scan_text(begin);
+	if (!scan_u32(&s, UINT32_MAX, &d.pid))
+		return false;
+	s = scan_text(end + strlen(middle));
+	if (!scan_u32(&s, 7, &d.what))
+		return false;
+	snprintf(d.comm, sizeof(d.comm), "%.*s", (int)MIN(begin - 2 - line, OOMLOG_COMM - 1), line);
+	d.what &= 3;
+	*ret = d;
+	return true;
 }

@@ -60,6 +60,16 @@ struct oomlog_zone {
 	u64 blocks[PAGE_ORDERS_MAX];
 };
 
+/* "bash (4711): drop_caches: 3", which the kernel writes each time somebody drops caches, unless
+ * that bit 4 told it not to (fs/drop_caches.c). */
+struct drop_line {
+	char comm[OOMLOG_COMM];
+	u32 pid;
+	u32 what; /* 1 page cache, 2 slab, 3 both */
+};
+
+bool drop_line_parse(const char *line, struct drop_line *ret);
+
 /* To be zeroed before its first use. */
 struct oomlog {
 	struct oomlog_kill kill;

@@ -113,16 +113,21 @@ zoo_stop() {
 }
 
 # The rank of the first finding that has both who and cause, and whether a forbidden cause is among the
-# first two. Where "PID" stands in who it is the program's process.
-zoo_score() { # WHO CAUSE NOT
-	jq -r --arg ignore "$zoo_ignore" --arg who "${1//PID/$zoo_pid}" --arg cause "$2" --arg not "$3" '
+# first two. Where "PID" stands in who it is the program's process. Of two troubles the second is to
+# be found too: the rank is that of the later one.
+zoo_score() { # WHO CAUSE NOT WHO2 CAUSE2
+	jq -r --arg ignore "$zoo_ignore" --arg who "${1//PID/$zoo_pid}" --arg cause "$2" --arg not "$3" \
+		--arg who2 "${4//PID/$zoo_pid}" --arg cause2 "$5" '
 		def text: [.title, .why // "", .evidence[]?] | join("\n");
+		def place($who; $cause): [range(length) as $i | select((.[$i] | text | test($who; "i")) and
+			(.[$i] | text | test($cause; "i"))) | $i + 1] | first // 0;
 		[.findings[]? | select($ignore == "" or (.title | test($ignore) | not))] as $f |
-		([range($f | length) | select(($f[.] | text | test($who; "i")) and
-			($f[.] | text | test($cause; "i")))] | first // -1) as $rank |
+		($f | place($who; $cause)) as $one |
+		(if $cause2 == "" then $one else ($f | place($who2; $cause2)) end) as $two |
+		(if $one == 0 or $two == 0 then 0 else [$one, $two] | max end) as $rank |
 		(($not != "") and any($f[0:2][]; .level != "note" and (.title | test($not; "i")))) as $bad |
 		([$f[] | select(.level != "note")] | length) as $alarms |
-		"\($rank + 1) \($bad) \($alarms) \($f[0] | if . then "\(.level): \(.title)" else "-" end)"
+		"\($rank) \($bad) \($alarms) \($f[0] | if . then "\(.level): \(.title)" else "-" end)"
 	' "$scratch/report"
 }
 
@@ -130,7 +135,8 @@ zoo_judge() { # FILE
 	local bad alarms
 
 	read -r zoo_rank bad alarms zoo_first <<<"$(zoo_score "$(zoo_says "$1" who)" \
-		"$(zoo_says "$1" cause)" "$(zoo_says "$1" not)")"
+		"$(zoo_says "$1" cause)" "$(zoo_says "$1" not)" "$(zoo_says "$1" who2)" \
+		"$(zoo_says "$1" cause2)")"
 	if [ "$zoo_state" = healthy ]; then
 		zoo_rank=$alarms
 		[ "$alarms" -eq 0 ] && zoo_result=quiet || zoo_result=alarm

@@ -163,4 +163,12 @@ struct oom_freed {
 	u32 how; /* enum oom_freed_how */
 };
 
+/* Somebody wrote to vm.drop_caches, as the kernel's log says. */
+struct caches_dropped {
+	struct rec h;
+	u32 tgid; /* the thread that wrote, in fact */
+	u32 what; /* 1 page cache, 2 slab, 3 both */
+	char comm[COMM_LEN];
+};
+
 #endif

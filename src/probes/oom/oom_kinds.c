@@ -122,6 +122,12 @@ static const struct field freed_fields[] = {
 		"1 it has ended, 2 the OOM reaper took it"),
 };
 
+static const struct field dropped_fields[] = {
+	FIELD(struct caches_dropped, tgid, FIELD_U32, UNIT_ID, "thread that did it"),
+	FIELD(struct caches_dropped, what, FIELD_U32, UNIT_ID, "1 page cache, 2 slab, 3 both"),
+	FIELD_ARRAY(struct caches_dropped, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
+};
+
 const struct kind oom_kinds[OOM_KINDS] = {
 	KIND(REC_OOM_KILL, struct oom_kill, "oom_kill", kill_fields,
 		"the OOM killer marked a victim: as BPF saw it"),
@@ -136,4 +142,6 @@ const struct kind oom_kinds[OOM_KINDS] = {
 		"the machine right after a kill"),
 	KIND_WHOLE(REC_OOM_FREED, struct oom_freed, "oom_freed", freed_fields,
 		"a victim's memory came back, seen up to 100 ms late"),
+	KIND_WHOLE(REC_CACHES_DROPPED, struct caches_dropped, "caches_dropped", dropped_fields,
+		"somebody wrote to vm.drop_caches, as the kernel's log says"),
 };

@@ -4,7 +4,7 @@
 
 #include "event/schema.h"
 
-#define OOM_KINDS 6
+#define OOM_KINDS 7
 
 extern const struct kind oom_kinds[OOM_KINDS];
 

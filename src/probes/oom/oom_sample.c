@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "capture/gfp.h"
+#include "capture/names.h"
 #include "probes/oom/oom.h"
 #include "sys/kmsg.h"
 #include "sys/oomlog.h"
@@ -194,10 +195,25 @@ static int victims_look(struct capture *c, struct sample *s)
 	return rc;
 }
 
+static int drop_send(struct capture *c, const struct drop_line *d)
+{
+	struct caches_dropped r = REC_INIT(struct caches_dropped, REC_CACHES_DROPPED, 0);
+
+	r.tgid = d->pid;
+	r.what = d->what;
+	snprintf(r.comm, sizeof(r.comm), "%s", d->comm);
+	names_task(c->names, r.tgid, 0, r.comm, 0);
+	return capture_emit(c, &r.h);
+}
+
 static int line_take(struct capture *c, struct sample *s)
 {
+	struct drop_line drop;
+
 	if (s->record.priority >= 8)
 		return 0; /* not the kernel's: a program wrote it to /dev/kmsg */
+	if (drop_line_parse(s->record.text, &drop))
+		return drop_send(c, &drop);
 	switch (oomlog_feed(&s->log, s->record.text)) {
 	case OOMLOG_KILL: {
 		int rc = kill_send(c, &s->log, OOM_REPORT_KILLED);

@@ -10,6 +10,7 @@
 #include "probes/holders/holders.h"
 #include "probes/lookups/lookups.h"
 #include "probes/maps/maps.h"
+#include "probes/oom/oom.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 #include "rules/rules_fixture.h"
@@ -380,6 +381,31 @@ static void test_negative_dentries(void **unused)
 	end(&b);
 }
 
+static void test_drop_caches(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_drop_caches, 1);
+	value(&b, SYSTEM_VMSTAT, "drop_pagecache", 5, "");
+	PUT(&b, struct caches_dropped, REC_CACHES_DROPPED, .tgid = 9, .what = 1, .comm = "cleaner");
+	value(&b, SYSTEM_VMSTAT, "drop_pagecache", 8, "");
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "(pid 9) throws the page cache away"));
+	assert_non_null(strstr(f->title, "3 times"));
+	end(&b);
+	/* Once, and the log is closed to us: still told, of nobody. */
+	begin(&b, &rule_drop_caches, 1);
+	value(&b, SYSTEM_VMSTAT, "drop_slab", 0, "");
+	value(&b, SYSTEM_VMSTAT, "drop_slab", 1, "");
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_NOTE);
+	assert_non_null(strstr(f->title, "Somebody"));
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_negative_dentries),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_limit_levels),
+		cmocka_unit_test(test_drop_caches),
 	};
 
 	return cmocka_run_group_tests_name("held_rules", tests, NULL, NULL);

@@ -207,7 +207,8 @@ static void test_records(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(kmsg_parse(bad[i], &r), -EINVAL);
 	assert_int_equal(
-		kmsg_parse("6,12,34567,-,caller=T1;a\\x1b[1m\\x5cx41\\x09\\xzz \\x00\n K=v\n", &r), 0);
+		kmsg_parse("6,12,34567,-,caller=T1;a\\x1b[1m\\x5cx41\\x09\\xzz \\x00\n K=v\n", &r),
+		0);
 	assert_int_equal(r.priority, 6);
 	assert_int_equal(r.sequence, 12);
 	assert_int_equal(r.time_us, 34567);
@@ -220,6 +221,27 @@ static void test_records(void **state)
 	assert_int_equal(strlen(r.text), KMSG_TEXT_MAX - 1);
 }
 
+static void test_dropped(void **state)
+{
+	static const char *const others[] = {"", "): drop_caches: 3", "(1): drop_caches: 3",
+		"sh 7): drop_caches: 3", "sh (x): drop_caches: 3",
+		"sh (7): drop_caches: ", "sh (7): drop_caches: 99",
+		"sh (99999999999): drop_caches: 1"};
+	struct drop_line d;
+
+	(void)state;
+	assert_true(drop_line_parse("bash (4711): drop_caches: 3", &d));
+	assert_string_equal(d.comm, "bash");
+	assert_int_equal(d.pid, 4711);
+	assert_int_equal(d.what, 3);
+	assert_true(drop_line_parse("a (b): (2) (8): drop_caches: 5", &d));
+	assert_string_equal(d.comm, "a (b): (2)");
+	assert_int_equal(d.pid, 8);
+	assert_int_equal(d.what, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_false(drop_line_parse(others[i], &d));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
