@@ -155,7 +155,7 @@ __noinline int unwind_mapping_find(u64 ip)
 static __always_inline u32 unwind_row_find(
 	const struct unwind_page *page, u32 at, u32 last, u32 pc, u32 zero)
 {
-	u32 lo = zero;
+	u32 lo = 0; /* and not zero, of which the first comparison would tell something */
 
 	for (u32 step = 0; step < 8 && lo < last; step++) {
 		u32 mid = (lo + last + 1) / 2;

@@ -258,6 +258,20 @@ static __always_inline u8 unwind_by_file(u64 identity)
 	return unwind_tree_usable() ? UNWIND_BY_TREE : UNWIND_NOT_BY_FILE;
 }
 
+/* Makes w->mapping one of those noted. Apart, so that the verifier does not look at it for each. */
+__noinline int unwind_vma_take(u32 i)
+{
+	u32 zero = 0;
+	struct unwind_walk *w = bpf_map_lookup_elem(&unwind_walks, &zero);
+
+	if (!w || i >= UNWIND_VMAS)
+		return CFI_STOP_NO_CODE;
+	w->mapping = w->vmas[i];
+	if (!w->mapping.table)
+		w->unknown = 1;
+	return 0;
+}
+
 /* As unwind_mapping_find, among those noted; what has no table yet is there, too. */
 __noinline int unwind_vma_find(u64 ip)
 {
@@ -267,16 +281,9 @@ __noinline int unwind_vma_find(u64 ip)
 	if (!w)
 		return CFI_STOP_NO_CODE;
 	n = w->n_vmas;
-	for (u32 i = 0; i < UNWIND_VMAS && i < n; i++) {
-		struct unwind_mapping *m = &w->vmas[i];
-
-		if (ip < m->start || ip >= m->end)
-			continue;
-		w->mapping = *m;
-		if (!m->table)
-			w->unknown = 1;
-		return 0;
-	}
+	for (u32 i = 0; i < UNWIND_VMAS && i < n; i++)
+		if (ip >= w->vmas[i].start && ip < w->vmas[i].end)
+			return unwind_vma_take(i);
 	return CFI_STOP_NO_CODE;
 }
 

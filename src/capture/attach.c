@@ -205,6 +205,13 @@ static int prog_attach(struct attached *a, const char *name)
 	return link_keep(a, bpf_program__attach(prog));
 }
 
+/* In reverse: a program that steps in for another is never without it. */
+static void links_drop(struct attached *a, size_t but)
+{
+	for (; a->links.n > but; a->links.n--)
+		bpf_link__destroy(a->links.v[a->links.n - 1]);
+}
+
 static int method_attach(struct attached *a, const struct attach_method *m)
 {
 	int rc = 0;
@@ -246,10 +253,26 @@ static int plan_blame(struct attached *a, struct capture *c, const struct attach
 	return blamed;
 }
 
-/* 1: attached; 0: a hook was moved on to its next method, load again; or -errno. */
+/* Attaches a hook, or moves it on. Whether there is another method, whose programs are not loaded.
+ */
+static bool plan_attach_hook(struct attached *a, const struct attach_spec *spec, size_t hook)
+{
+	size_t before = a->links.n;
+	int rc = method_attach(a, hook_method(a, hook));
+
+	if (!rc)
+		return false;
+	links_drop(a, before);
+	hook_failed(a, spec, hook, rc);
+	return hook_method(a, hook);
+}
+
+/* 1: attached; 0: hooks were moved on to another method, load again; or -errno. All hooks are tried
+ * before that, as a load takes long. */
 static int plan_attach(struct attached *a, struct capture *c, const struct attach_spec *spec)
 {
 	int rc = c->opt.scope.follow ? prog_attach(a, object_fork_program()) : 0;
+	bool again = false;
 
 	if (rc)
 		return rc;
@@ -257,14 +280,11 @@ static int plan_attach(struct attached *a, struct capture *c, const struct attac
 	for (size_t i = 0; i < a->n_hooks; i++) {
 		if (capture_interrupted())
 			return -EINTR;
-		rc = method_attach(a, hook_method(a, i));
-		if (!rc)
-			continue;
-		hook_failed(a, spec, i, rc);
-		plan_unload(a);
-		return 0;
+		again |= plan_attach_hook(a, spec, i);
 	}
-	return 1;
+	if (again)
+		plan_unload(a);
+	return !again;
 }
 
 static int plan_run(struct attached *a, struct capture *c, const struct attach_spec *spec)
@@ -391,13 +411,6 @@ int attach_survey(struct capture *c, const struct attach_spec *spec, struct err 
 	plan_tell(a, c, NULL);
 	attach_close(a);
 	return 0;
-}
-
-/* In reverse: a program that steps in for another is never without it. */
-static void links_drop(struct attached *a, size_t but)
-{
-	for (; a->links.n > but; a->links.n--)
-		bpf_link__destroy(a->links.v[a->links.n - 1]);
 }
 
 void attach_pause(struct attached *a)

@@ -125,23 +125,25 @@ int page_goes(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-static __always_inline int count_page(struct cache_key *key, struct place *p)
+/* A function of its own, of numbers only, so that the verifier looks at it once and not at every
+ * turn of the loop. Not 0: there is no room. */
+__noinline int count_page(u64 mapping, u64 index)
 {
-	struct gone *g = bpf_map_lookup_elem(&evicted, p);
+	struct cache_key key = {.tgid = bpf_get_current_pid_tgid() >> 32};
+	struct place p = {.mapping = mapping, .index = index};
+	struct gone *g = bpf_map_lookup_elem(&evicted, &p);
 	struct agg_value *v;
 	u64 ns = 0;
 
-	key->flags = 0;
-	key->evictor = 0;
 	if (g) {
 		ns = bpf_ktime_get_ns() - g->time_ns;
-		key->flags = CACHE_REFAULT | (g->kswapd ? CACHE_BY_KSWAPD : 0);
-		key->evictor = g->kswapd ? 0 : g->tgid;
-		bpf_map_delete_elem(&evicted, p);
+		key.flags = CACHE_REFAULT | (g->kswapd ? CACHE_BY_KSWAPD : 0);
+		key.evictor = g->kswapd ? 0 : g->tgid;
+		bpf_map_delete_elem(&evicted, &p);
 	}
-	v = agg_get(&table, key, 1);
+	v = agg_get(&table, &key, 1);
 	if (!v)
-		return -1;
+		return 1;
 	v->count++;
 	if (ns)
 		agg_time(v, ns);
@@ -152,23 +154,18 @@ static __always_inline int count_page(struct cache_key *key, struct place *p)
 SEC("raw_tp/mm_filemap_add_to_page_cache")
 int page_comes(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct cache_key key = {};
 	struct place p = {};
 	struct probe_counts *c;
-	u64 pid_tgid, n = place_of(ctx->args[0], &p);
+	u64 n = place_of(ctx->args[0], &p);
 
-	if (!n || !burst_is_on())
-		return 0;
-	pid_tgid = bpf_get_current_pid_tgid();
-	if (!scope_match(pid_tgid))
+	if (!n || !burst_is_on() || !scope_match(bpf_get_current_pid_tgid()))
 		return 0;
 	c = counts();
 	if (!c)
 		return 0;
-	key.tgid = pid_tgid >> 32;
 	for (u32 i = 0; i < FOLIO_PLACES && i < n; i++, p.index += CACHE_STRIDE) {
 		c->seen++;
-		if (count_page(&key, &p))
+		if (count_page(p.mapping, p.index))
 			return 0;
 	}
 	return 0;

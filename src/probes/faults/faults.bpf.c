@@ -67,23 +67,17 @@ int fault_begin_kernel(struct bpf_raw_tracepoint_args *ctx)
 #define X86_PF_USER 4
 #define X86_PF_INSTR 16
 
+/* flag_ where bit_ is set, without a branch: to the verifier each branch doubles what follows. */
+#define FLAG_OF(word_, bit_, flag_) (((word_) / (bit_)&1) * (flag_))
+
 static __always_inline u16 access_flags(const struct slot *s)
 {
-	u16 flags = FAULT_ACCESS_KNOWN;
+	u32 code = s->error_code;
 
-	if (s->error_code & X86_PF_PROT)
-		flags |= FAULT_PRESENT;
-	if (s->error_code & X86_PF_WRITE)
-		flags |= FAULT_WRITE;
-	if (s->error_code & X86_PF_INSTR)
-		flags |= FAULT_EXEC;
-	if (!(s->error_code & X86_PF_USER))
-		flags |= FAULT_KERNEL;
-	if (s->huge)
-		flags |= FAULT_HUGE;
-	if (s->allocated)
-		flags |= FAULT_ALLOCATED;
-	return flags;
+	return FAULT_ACCESS_KNOWN | FLAG_OF(code, X86_PF_PROT, FAULT_PRESENT) |
+	       FLAG_OF(code, X86_PF_WRITE, FAULT_WRITE) | FLAG_OF(code, X86_PF_INSTR, FAULT_EXEC) |
+	       FLAG_OF(~code, X86_PF_USER, FAULT_KERNEL) | FLAG_OF(s->huge, 1, FAULT_HUGE) |
+	       FLAG_OF(s->allocated, 1, FAULT_ALLOCATED);
 }
 
 /* What one fault is about, gathered before it is counted. */

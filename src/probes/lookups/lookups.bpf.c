@@ -4,10 +4,10 @@
  * calls of 32-bit programs are taken for other ones of theirs, and told wrongly.
  */
 #include "bpf/common.bpf.h"
+#include "bpf/path.bpf.h"
 #include "probes/lookups/lookups.h"
 
 #define ENOENT 2
-#define PATH_LOOKED_AT 128
 
 AGG_TABLE(table, struct lookups_key);
 
@@ -55,16 +55,8 @@ static __always_inline enum takes path_of(u64 nr)
 /* The directory of the path, or its end. The kernel has just read it, so it is in memory. */
 static __always_inline void directory_take(struct agg_value *v, u64 path)
 {
-	char text[PATH_LOOKED_AT] = {};
-	u32 last = 0;
+	u32 last = path_last(path, true);
 
-	if (bpf_probe_read_user_str(text, sizeof(text), (void *)path) <= 0)
-		return;
-		/* Without branches: the verifier would follow each way through them. Behind the end
-		 * are zeros. */
-#pragma unroll
-	for (u32 i = 1; i < PATH_LOOKED_AT; i++)
-		last += (i - last) * ((((u32)(u8)text[i] ^ '/') - 1) >> 31);
 	if (!last)
 		return;
 	if (last < AGG_NAME_LEN) {

@@ -4,6 +4,7 @@
  * flag and done with at once. And sleeps of writers, by writeback:balance_dirty_pages.
  */
 #include "bpf/common.bpf.h"
+#include "bpf/path.bpf.h"
 #include "probes/waits/waits.h"
 
 AGG_TABLE(locks, struct waits_lock_key);
@@ -230,19 +231,11 @@ static __always_inline struct agg_value *made_get(void *ctx, u32 kind)
 	return v;
 }
 
-#define PATH_LOOKED_AT 128
-
-/* The path without its last part, or its end. Behind the end are zeros. */
+/* The path without its last part, or its end. */
 static __always_inline void parent_take(struct agg_value *v, u64 path)
 {
-	char text[PATH_LOOKED_AT] = {};
-	u32 last = 0;
+	u32 last = path_last(path, false);
 
-	if (bpf_probe_read_kernel_str(text, sizeof(text), (void *)path) <= 0)
-		return;
-#pragma unroll
-	for (u32 i = 1; i < PATH_LOOKED_AT; i++)
-		last += (i - last) * ((((u32)(u8)text[i] ^ '/') - 1) >> 31);
 	if (last < AGG_NAME_LEN) {
 		bpf_probe_read_kernel(v->name, last & (AGG_NAME_LEN - 1), (void *)path);
 		return;

@@ -1,0 +1,222 @@
+#!/usr/bin/env bats
+# Each command runs on this kernel: it ends with status 0 and says nothing that it should not (no word
+# of the verifier or of libbpf), its report is whole, and it lost nothing that it does not name. What the
+# numbers are worth, the native tests say. Run by run-native in each guest of full.bats.
+load ../native/common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR" || return 1
+	report=$BATS_TEST_TMPDIR/report.json
+}
+
+# A program that allocates, maps, faults, reads and forks.
+work() {
+	local deadline=$((SECONDS + ${1:-2}))
+	while [ $SECONDS -lt $deadline ]; do
+		dd if=/dev/zero of=file bs=1M count=4 status=none
+		sort -R /etc/passwd >/dev/null
+		rm -f file
+	done
+}
+
+# What ends on its own is not told of what does not: stderr is quiet but for what may be said.
+quiet() {
+	cat err
+	! grep -Ei 'verifier|libbpf|warning|BUG|please report|internal error|invalid' err || false
+}
+
+# whole COMMAND ARGS...: its JSON is in $report; the probes that it has delivered or name why not.
+whole() {
+	local status=0
+	"$MEMWHY" "$1" -o json --out "$report" "${@:2}" >out 2>err || status=$?
+	quiet
+	echo "status $status of: $*"
+	[ "$status" -eq 0 ]
+	jq -c '{methods, missing, lost, notes, not_checked}' "$report"
+	jq -e '.schema == "memwhy/1" and (.methods | length) > 0' "$report" >/dev/null
+	adds_up "$report" >/dev/null
+}
+
+# live COMMAND ARGS...: beside work, for a second.
+live() {
+	local status=0
+	work 600 &
+	whole "$1" --for 1s "${@:2}" || status=$?
+	kill $!
+	return $status
+}
+
+@test "doctor: every probe works at least in part, or says what would provide it" {
+	"$MEMWHY" doctor >out 2>err
+	quiet
+	cat out
+	"$MEMWHY" doctor -o json --out "$report"
+	jq -e '[.rows[] | select(.works == "no" and (.why // "") == "")] == []' "$report"
+}
+
+@test "check: all its probes at once" {
+	live check
+}
+
+@test "where: its rows add up to MemTotal, and little of it has no name" {
+	whole where
+	jq -r '.rows[] | select(.table == "ledger") | [.row, .bytes, .method, .mostly] | @tsv' "$report"
+	# Pages of the guest's page tables and the like: MemTotal of 1 GiB has one per cent soon.
+	jq -e --argjson kib "$(awk '$1 == "MemTotal:" { print $2 }' /proc/meminfo)" '
+		[.rows[] | select(.table == "ledger")] | ($kib * 1024) as $total |
+		(map(.bytes) | add) == $total and
+		(map(select(.row == "rest").bytes) | add) < $total / 100' "$report"
+}
+
+@test "where: of a process, what is resident of it" {
+	whole where -p $$
+	jq -e '[.rows[].bytes | numbers] | add > 0' "$report"
+}
+
+@test "where: of a group" {
+	whole where -g /
+}
+
+@test "top: a frame of each kind" {
+	live top
+	jq -r '[.rows[].table] | group_by(.) | map("\(.[0]) \(length)") | join(", ")' "$report"
+	jq -e '[.rows[].table] | unique | length >= 3' "$report"
+}
+
+@test "top: frames of a recording" {
+	"$MEMWHY" top --record run.mw --for 2s -o json --out "$report" 2>err
+	quiet
+	"$MEMWHY" top --input run.mw -o json --out again.json 2>err
+	quiet
+	jq -e '.rows | length > 0' again.json
+}
+
+@test "serve: is ready, is scraped, and ends" {
+	"$MEMWHY" serve -i 2s --listen 127.0.0.1:29671 --incidents "$PWD/incidents" >lines 2>err 3>&- &
+	service=$!
+	wait_for 'grep -q "\"ready\"" lines || ! kill -0 $service 2>/dev/null'
+	sleep 4
+	curl -sS --max-time 60 http://127.0.0.1:29671/metrics >metrics
+	kill "$service"
+	wait "$service"
+	cat lines
+	quiet
+	grep -c '^memwhy_' metrics
+	[ "$(grep -c '^memwhy_' metrics)" -gt 100 ]
+	"$MEMWHY" incidents --incidents "$PWD/incidents" list >out 2>err
+	quiet
+}
+
+@test "record, and what is made of a recording: report, export, diff, check" {
+	"$MEMWHY" record one.mw -- "$MEMWHY" help >/dev/null 2>err
+	quiet
+	"$MEMWHY" record --stacks two.mw -- sh -c 'sort -R /etc/passwd >/dev/null' 2>err
+	quiet
+	"$MEMWHY" report two.mw --out two.html 2>err
+	quiet
+	"$MEMWHY" report one.mw two.mw --out change.html 2>err
+	quiet
+	"$MEMWHY" export --to sqlite --out two.db two.mw 2>err
+	quiet
+	"$MEMWHY" export --to pprof --of faults --out two.pb.gz two.mw 2>err
+	quiet
+	"$MEMWHY" check --input two.mw >out 2>err
+	quiet
+	"$MEMWHY" diff --of faults one.mw two.mw >out 2>err
+	quiet
+}
+
+@test "faults" {
+	live faults --stacks
+	jq -e '[.rows[].count | numbers] | add > 0' "$report"
+}
+
+@test "faults: each" {
+	live faults --each
+}
+
+@test "maps" {
+	live maps --stacks
+}
+
+@test "syscalls" {
+	live syscalls
+	jq -e '[.rows[].count | numbers] | add > 0' "$report"
+}
+
+@test "syscalls: the last calls" {
+	live syscalls --flight
+}
+
+@test "stalls" {
+	live stalls --stacks
+}
+
+@test "reclaim" {
+	live reclaim --stacks
+}
+
+@test "compaction" {
+	work 600 &
+	echo 1 >/proc/sys/vm/compact_memory &
+	whole compaction --for 1s
+	kill %1
+}
+
+@test "swap" {
+	live swap
+}
+
+@test "thp" {
+	live thp
+}
+
+@test "frag" {
+	live frag
+}
+
+@test "slab" {
+	live slab --stacks
+	jq -e '[.rows[].count | numbers] | add > 0' "$report"
+}
+
+@test "pages" {
+	live pages --stacks
+	jq -e '[.rows[].count | numbers] | add > 0' "$report"
+}
+
+@test "count: a tracepoint, and one by its fields" {
+	live count 'kmem:*'
+	live count sched:sched_switch --by prev_comm
+	jq -e '[.rows[].count | numbers] | add > 0' "$report"
+}
+
+@test "numa" {
+	live numa
+}
+
+@test "policy" {
+	live policy
+	"$MEMWHY" policy show -p $$ >out 2>err
+	quiet
+}
+
+@test "oom" {
+	live oom
+}
+
+@test "heap: of a command, and of a process that runs" {
+	whole heap -- sort -R /etc/passwd
+	jq -e '[.rows[].allocated_bytes | numbers] | add > 0' "$report"
+	sleep 600 &
+	whole heap -p $! --for 1s
+	kill %1
+}
+
+@test "leak: of a process, and of the kernel" {
+	work 600 &
+	whole leak -p $! --for 1s
+	whole leak --kernel --for 1s
+	kill %1
+}
