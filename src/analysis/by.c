@@ -91,7 +91,8 @@ int by_sums_row(const struct by_sums *s, struct table *t, const struct cell *all
 
 static int sums_row(const struct by_sums *s, struct report *r, struct table *t, size_t i)
 {
-	const struct row_of of = {s->by, groups_key(&s->groups, i), groups_value(&s->groups, i)};
+	const struct row_of of = {
+		s->by, groups_key(&s->groups, i), groups_value(&s->groups, i), s->view};
 	struct cell *row = table_row(t);
 
 	if (!row)

@@ -113,6 +113,7 @@ struct by_sums {
 	struct column cols[BY_COLUMNS];
 	size_t index[BY_COLUMNS]; /* in by_spec.columns, or by_spec.cells */
 	const struct cell_column *cells;
+	const void *view; /* struct row_of */
 };
 
 /* By the keys of the view v. -EINVAL: --by names what is no key; the error says which there are.

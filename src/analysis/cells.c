@@ -3,15 +3,30 @@
 
 #include <errno.h>
 
-#define OF_SUMS(type_)                                                               \
-	CELL_GET(cell_of_##type_)                                                    \
-	{                                                                            \
-		return cell_u64(*(const type_ *)((const char *)row->sums + offset)); \
+#define CELL_OF(name_, from_, type_, make_)                                        \
+	CELL_GET(name_)                                                            \
+	{                                                                          \
+		return make_(*(const type_ *)((const char *)row->from_ + offset)); \
 	}
-OF_SUMS(u8)
-OF_SUMS(u16)
-OF_SUMS(u32)
-OF_SUMS(u64)
+CELL_OF(cell_of_u8, sums, u8, cell_u64)
+CELL_OF(cell_of_u16, sums, u16, cell_u64)
+CELL_OF(cell_of_u32, sums, u32, cell_u64)
+CELL_OF(cell_of_u64, sums, u64, cell_u64)
+CELL_OF(cell_of_s32, sums, s32, cell_s64)
+CELL_OF(cell_of_s64, sums, s64, cell_s64)
+CELL_OF(cell_of_key_u8, key, u8, cell_u64)
+CELL_OF(cell_of_key_u16, key, u16, cell_u64)
+CELL_OF(cell_of_key_u32, key, u32, cell_u64)
+CELL_OF(cell_of_key_u64, key, u64, cell_u64)
+CELL_OF(cell_of_node, key, s32, cell_node)
+CELL_OF(cell_of_stack, sums, u32, cell_stack)
+
+CELL_GET(cell_of_known)
+{
+	u64 v = *(const u64 *)((const char *)row->sums + offset);
+
+	return v ? cell_u64(v) : (struct cell){};
+}
 
 CELL_GET(cell_of_comm)
 {
@@ -27,11 +42,6 @@ CELL_GET(cell_of_cgroup)
 CELL_GET(cell_of_time)
 {
 	return cell_since(r, *(const u64 *)((const char *)row->sums + offset));
-}
-
-CELL_GET(cell_of_stack)
-{
-	return cell_stack(*(const u32 *)((const char *)row->sums + offset));
 }
 
 struct table *cells_table(struct report *r, const char *name, const char *title,
@@ -54,4 +64,23 @@ int cells_row(struct table *t, struct report *r, const struct cell_column *cols,
 	for (size_t i = 0; i < n; i++)
 		cells[i] = cols[i].get(r, row, cols[i].offset);
 	return 0;
+}
+
+int cells_report(
+	struct report *r, const struct cell_table *t, const struct groups *g, const void *view)
+{
+	struct table *table = cells_table(r, t->name, t->title, t->cols, t->n_cols);
+	int rc = table ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < g->n && !rc; i++) {
+		const struct row_of row = {0, groups_key(g, i), groups_value(g, i), view};
+
+		if (!t->shows || t->shows(&row))
+			rc = cells_row(table, r, t->cols, t->n_cols, &row);
+	}
+	if (table) {
+		table->sort = t->sort;
+		table->empty = t->empty;
+	}
+	return rc;
 }

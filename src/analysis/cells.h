@@ -6,12 +6,15 @@
 #ifndef MEMWHY_ANALYSIS_CELLS_H
 #define MEMWHY_ANALYSIS_CELLS_H
 
+#include "base/groups.h"
 #include "report/report.h"
 
 /* What a row is made of: a key and its sums, or one record, which is then both. */
 struct row_of {
 	u32 by; /* keys that were asked for, see analysis/by.h */
 	const void *key, *sums;
+	const void *
+		view; /* what the functions of the view's own columns need besides; NULL: nothing */
 };
 
 /* offset: of the member, in whatever the function takes it from. */
@@ -30,19 +33,43 @@ struct cell_column {
 	size_t offset;
 };
 
-/* Of a member, as a number. */
-cell_get cell_of_u8, cell_of_u16, cell_of_u32, cell_of_u64;
+/* Of a member of the sums or the record, or of the key, as a number. */
+cell_get cell_of_u8, cell_of_u16, cell_of_u32, cell_of_u64, cell_of_s32, cell_of_s64;
+cell_get cell_of_key_u8, cell_of_key_u16, cell_of_key_u32, cell_of_key_u64;
+/* Of an u64 that is 0 where it is not known. */
+cell_get cell_of_known;
+/* Of an s32 of the key or the record: a NUMA node, below 0 where it is not known. */
+cell_get cell_of_node;
 
 /* The column of a member of the sums or of the record: its type chooses the function. */
 #define CELL_NUMBER(type_, member_, name_, title_, unit_, flags_, help_) \
 	{                                                                \
-		0, {name_, title_, CELL_U64, unit_, flags_, help_},      \
+		0,                                                       \
+			{name_, title_,                                  \
+				_Generic(((type_ *)0)->member_, s32      \
+					 : CELL_S64, s64                 \
+					 : CELL_S64, default             \
+					 : CELL_U64),                    \
+				unit_, flags_, help_},                   \
 			_Generic(((type_ *)0)->member_, u8               \
 				 : cell_of_u8, u16                       \
 				 : cell_of_u16, u32                      \
-				 : cell_of_u32, u64                      \
+				 : cell_of_u32, s32                      \
+				 : cell_of_s32, s64                      \
+				 : cell_of_s64, u64                      \
 				 : cell_of_u64),                         \
 			offsetof(type_, member_)                         \
+	}
+/* The same of a member of the key, shown where one of these keys was asked for; 0: always. */
+#define CELL_KEY(keys_, type_, member_, name_, title_, unit_, flags_, help_) \
+	{                                                                    \
+		keys_, {name_, title_, CELL_U64, unit_, flags_, help_},      \
+			_Generic(((type_ *)0)->member_, u8                   \
+				 : cell_of_key_u8, u16                       \
+				 : cell_of_key_u16, u32                      \
+				 : cell_of_key_u32, u64                      \
+				 : cell_of_key_u64),                         \
+			offsetof(type_, member_)                             \
 	}
 /* One that a function fills. */
 #define CELL_BY(keys_, name_, title_, kind_, unit_, flags_, help_, get_)     \
@@ -82,9 +109,31 @@ struct table *cells_table(struct report *r, const char *name, const char *title,
 int cells_row(struct table *t, struct report *r, const struct cell_column *cols, size_t n,
 	const struct row_of *row);
 /* A row for each record of a vector; for none where memory is short, or t is NULL. */
-#define cells_each(t_, r_, cols_, vec_) \
-	vec_each (e_, vec_)             \
-	cells_row(t_, r_, cols_, ARRAY_SIZE(cols_), &(struct row_of){0, e_, e_})
+#define cells_each(t_, r_, cols_, vec_, view_) \
+	vec_each (e_, vec_)                    \
+	cells_row(t_, r_, cols_, ARRAY_SIZE(cols_), &(struct row_of){0, e_, e_, view_})
+
+/* part / whole; empty of nothing. */
+static inline struct cell cell_ratio(u64 part, u64 whole)
+{
+	return whole ? cell_f64((double)part / (double)whole) : (struct cell){};
+}
+
+/* A table of sums by key: all that is to be said of it. */
+struct cell_table {
+	const char *name, *title, *sort, *empty; /* as in struct table */
+	const struct cell_column *cols;
+	size_t n_cols;
+	bool (*shows)(const struct row_of *row); /* NULL: a row for each key */
+};
+
+#define CELL_TABLE(name_, title_, sort_, empty_, cols_)                                          \
+	.name = (name_), .title = (title_), .sort = (sort_), .empty = (empty_), .cols = (cols_), \
+	.n_cols = ARRAY_SIZE(cols_)
+
+/* Adds the table to the report, with the rows of g. -ENOMEM */
+int cells_report(
+	struct report *r, const struct cell_table *t, const struct groups *g, const void *view);
 
 /* Its columns, for the man page (struct view_table). */
 #define CELLS_VIEW(name_, cols_)                                              \

@@ -27,21 +27,36 @@ const char *compaction_status_name(struct report *r, u32 status)
 	return report_enum(r, "compact_result", status);
 }
 
-struct cell compaction_zone_cell(struct report *r, u32 zone)
+CELL_GET(compaction_kind_cell)
 {
+	return cell_text(compaction_kind_name(*((const u8 *)row->key + offset)));
+}
+
+CELL_GET(compaction_mode_cell)
+{
+	return cell_text(compaction_mode_name(*((const u8 *)row->key + offset)));
+}
+
+CELL_GET(compaction_zone_cell)
+{
+	u8 zone = *((const u8 *)row->key + offset);
+
 	return zone == COMPACTION_ZONE_UNKNOWN ? (struct cell){}
 					       : cell_text(report_enum(r, "zone", zone));
 }
 
-struct cell compaction_order_cell(s32 order)
+CELL_GET(compaction_order_cell)
 {
+	s32 order = *(const s32 *)((const char *)row->key + offset);
+
 	return order == COMPACTION_ORDER_UNKNOWN ? (struct cell){} : cell_s64(order);
 }
 
 /* Keys are zeroed as a whole before they are filled: groups compare bytes. */
 struct direct_group {
-	u32 kind, sync;
 	s32 order;
+	u8 kind, sync;
+	u16 reserved;
 };
 
 struct direct_sums {
@@ -50,7 +65,7 @@ struct direct_sums {
 
 struct zone_group {
 	s32 node, order;
-	u32 zone;
+	u8 zone, reserved[3];
 };
 
 struct zone_sums {
@@ -76,7 +91,7 @@ void compaction_tables_init(struct compaction_tables *t)
 
 static int direct_feed(struct groups *g, const struct compaction_attempts *r)
 {
-	struct direct_group key = {r->kind, r->sync, r->order};
+	struct direct_group key = {.kind = r->kind, .sync = r->sync, .order = r->order};
 	struct direct_sums *s = groups_get(g, &key);
 
 	if (!s)
@@ -91,7 +106,7 @@ static int direct_feed(struct groups *g, const struct compaction_attempts *r)
 
 static int zone_feed(struct groups *g, const struct compaction_zone *r)
 {
-	struct zone_group key = {r->node, r->order, r->zone};
+	struct zone_group key = {.node = r->node, .order = r->order, .zone = r->zone};
 	struct zone_sums *s = groups_get(g, &key);
 
 	if (!s)
@@ -108,7 +123,7 @@ static int zone_feed(struct groups *g, const struct compaction_zone *r)
 
 static int deferral_feed(struct groups *g, const struct compaction_deferrals *r)
 {
-	struct zone_group key = {r->node, r->order, r->zone};
+	struct zone_group key = {.node = r->node, .order = r->order, .zone = r->zone};
 	struct deferral_sums *s = groups_get(g, &key);
 
 	if (!s)
@@ -150,193 +165,156 @@ int compaction_tables_feed(struct compaction_tables *t, const struct rec *r)
 	}
 }
 
-static const struct column direct_columns[] = {
-	{"kind", "KIND", CELL_TEXT, UNIT_NONE, 0, "direct: by tasks; khugepaged: by khugepaged"},
-	{"order", "ORDER", CELL_S64, UNIT_ID, 0, "of the allocation: 2^order pages"},
-	{"mode", "MODE", CELL_TEXT, UNIT_NONE, 0,
+/* Allocations that were put off with a zone that was tried are in both. */
+static CELL_GET(put_off_cell)
+{
+	const struct direct_sums *s = row->sums;
+
+	return cell_u64(s->deferred > s->both ? s->deferred - s->both : 0);
+}
+
+static CELL_GET(without_page_cell)
+{
+	const struct direct_sums *s = row->sums;
+
+	return cell_u64(s->stalled > s->succeeded ? s->stalled - s->succeeded : 0);
+}
+
+static const struct cell_column direct_columns[] = {
+	CELL_FROM(0, struct direct_group, kind, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
+		"direct: by tasks; khugepaged: by khugepaged", compaction_kind_cell),
+	CELL_FROM(0, struct direct_group, order, "order", "ORDER", CELL_S64, UNIT_ID, 0,
+		"of the allocation: 2^order pages", compaction_order_cell),
+	CELL_FROM(0, struct direct_group, sync, "mode", "MODE", CELL_TEXT, UNIT_NONE, 0,
 		"async: gives up where it would have to wait; sync: may wait for locks and "
-		"writeback"},
-	{"attempts", "ATTEMPTS", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"allocations that turned to compaction"},
-	{"stalls", "STALLS", CELL_U64, UNIT_COUNT, 0,
-		"of these, with a zone that was compacted or found good"},
-	{"deferred", "DEFERRED", CELL_U64, UNIT_COUNT, 0,
-		"of the attempts, those put off: every zone was deferred or unsuitable"},
-	{"succeeded", "SUCCEEDED", CELL_U64, UNIT_COUNT, 0,
-		"of the attempts, those that got their page (compact_success)"},
-	{"failed", "FAILED", CELL_U64, UNIT_COUNT, 0, "stalls without a page"},
+		"writeback",
+		compaction_mode_cell),
+	CELL_NUMBER(struct direct_sums, begun, "attempts", "ATTEMPTS", UNIT_COUNT, COL_WEIGHT,
+		"allocations that turned to compaction"),
+	CELL_NUMBER(struct direct_sums, stalled, "stalls", "STALLS", UNIT_COUNT, 0,
+		"of these, with a zone that was compacted or found good"),
+	CELL_BY(0, "deferred", "DEFERRED", CELL_U64, UNIT_COUNT, 0,
+		"of the attempts, those put off: every zone was deferred or unsuitable",
+		put_off_cell),
+	CELL_NUMBER(struct direct_sums, succeeded, "succeeded", "SUCCEEDED", UNIT_COUNT, 0,
+		"of the attempts, those that got their page (compact_success)"),
+	CELL_BY(0, "failed", "FAILED", CELL_U64, UNIT_COUNT, 0, "stalls without a page",
+		without_page_cell),
 };
 
-static int direct_report(const struct groups *g, struct report *r)
+#define ZONE_CELLS                                                                               \
+	CELL_FROM(0, struct zone_group, node, "node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node", \
+		cell_of_node),                                                                   \
+		CELL_FROM(0, struct zone_group, zone, "zone", "ZONE", CELL_TEXT, UNIT_NONE, 0,   \
+			"zone of the node", compaction_zone_cell),                               \
+		CELL_FROM(0, struct zone_group, order, "order", "ORDER", CELL_S64, UNIT_ID, 0,   \
+			COMPACTION_ORDER_HELP, compaction_order_cell)
+
+/* Averages over the runs for which the kernel told how the zone was. */
+static CELL_GET(mean_cell)
 {
-	struct table *t = report_table(r, "direct", "Direct compaction, by allocation",
-		direct_columns, ARRAY_SIZE(direct_columns));
+	const struct zone_sums *s = row->sums;
+	u64 sum = *(const u64 *)((const char *)row->sums + offset);
 
-	for (size_t i = 0; t && i < g->n; i++) {
-		const struct direct_group *k = groups_key(g, i);
-		const struct direct_sums *s = groups_value(g, i);
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_text(compaction_kind_name(k->kind));
-		row[1] = compaction_order_cell(k->order);
-		row[2] = cell_text(compaction_mode_name(k->sync));
-		row[3] = cell_u64(s->begun);
-		row[4] = cell_u64(s->stalled);
-		row[5] = cell_u64(s->deferred > s->both ? s->deferred - s->both : 0);
-		row[6] = cell_u64(s->succeeded);
-		row[7] = cell_u64(s->stalled > s->succeeded ? s->stalled - s->succeeded : 0);
-	}
-	if (t)
-		t->sort = "attempts";
-	return t ? 0 : -ENOMEM;
+	return s->known ? cell_u64(sum / s->known) : (struct cell){};
 }
 
-#define ZONE_COLUMNS                                                                         \
-	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},                                 \
-		{"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node"},               \
-	{                                                                                    \
-		"order", "ORDER", CELL_S64, UNIT_ID, 0,                                      \
-			"order that a free block is wanted of; -1: for none, the whole zone" \
-	}
-
-static void zone_cells(struct cell *row, struct report *r, const struct zone_group *k)
+static CELL_GET(above_high_cell)
 {
-	row[0] = cell_node(k->node);
-	row[1] = compaction_zone_cell(r, k->zone);
-	row[2] = compaction_order_cell(k->order);
+	const struct zone_sums *s = row->sums;
+
+	return cell_ratio(s->above_high, s->known);
 }
 
-static const struct column zone_columns[] = {
-	ZONE_COLUMNS,
-	{"runs", "RUNS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "runs that began"},
-	{"free_pages", "FREE", CELL_U64, UNIT_PAGES, 0, "free when they began, on average"},
-	{"high_pages", "HIGH", CELL_U64, UNIT_PAGES, 0,
-		"high watermark then, with its boost, on average"},
-	{"above_high_ratio", "ABOVE-HIGH", CELL_F64, UNIT_RATIO, 0,
+static CELL_GET(index_cell)
+{
+	const struct zone_sums *s = row->sums;
+
+	return s->indexed ? cell_s64(s->index_sum / (s64)s->indexed) : (struct cell){};
+}
+
+static const struct cell_column zone_columns[] = {
+	ZONE_CELLS,
+	CELL_NUMBER(
+		struct zone_sums, runs, "runs", "RUNS", UNIT_COUNT, COL_WEIGHT, "runs that began"),
+	CELL_FROM(0, struct zone_sums, free_sum, "free_pages", "FREE", CELL_U64, UNIT_PAGES, 0,
+		"free when they began, on average", mean_cell),
+	CELL_FROM(0, struct zone_sums, high_sum, "high_pages", "HIGH", CELL_U64, UNIT_PAGES, 0,
+		"high watermark then, with its boost, on average", mean_cell),
+	CELL_BY(0, "above_high_ratio", "ABOVE-HIGH", CELL_F64, UNIT_RATIO, 0,
 		"runs that began with more free than the high watermark: memory was not short but "
-		"in pieces"},
-	{"index_permille", "INDEX", CELL_S64, UNIT_PERMILLE, 0,
+		"in pieces",
+		above_high_cell),
+	CELL_BY(0, "index_permille", "INDEX", CELL_S64, UNIT_PERMILLE, 0,
 		"fragmentation index for the order, on average: towards 0 memory was short, "
-		"towards 1 fragmented; -1: a free block was there"},
+		"towards 1 fragmented; -1: a free block was there",
+		index_cell),
 };
 
-static void zone_fill(struct cell *row, const struct zone_sums *s)
-{
-	row[3] = cell_u64(s->runs);
-	if (s->known) {
-		row[4] = cell_u64(s->free_sum / s->known);
-		row[5] = cell_u64(s->high_sum / s->known);
-		row[6] = cell_f64((double)s->above_high / (double)s->known);
-	}
-	if (s->indexed)
-		row[7] = cell_s64(s->index_sum / (s64)s->indexed);
-}
-
-static int zone_report(const struct groups *g, struct report *r)
-{
-	struct table *t = report_table(
-		r, "zones", "Zones when runs began", zone_columns, ARRAY_SIZE(zone_columns));
-
-	for (size_t i = 0; t && i < g->n; i++) {
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		zone_cells(row, r, groups_key(g, i));
-		zone_fill(row, groups_value(g, i));
-	}
-	if (t)
-		t->sort = "runs";
-	return t ? 0 : -ENOMEM;
-}
-
-static const struct column deferral_columns[] = {
-	ZONE_COLUMNS,
-	{"deferred", "DEFERRED", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"times compaction was not tried because it had failed before"},
-	{"failed", "FAILED", CELL_U64, UNIT_COUNT, 0,
-		"times it failed, after which twice as many tries are put off (64 at most)"},
-	{"reset", "RESET", CELL_U64, UNIT_COUNT, 0,
-		"times it succeeded, or the page was got: failures are forgotten"},
+static const struct cell_column deferral_columns[] = {
+	ZONE_CELLS,
+	CELL_NUMBER(struct deferral_sums, skipped, "deferred", "DEFERRED", UNIT_COUNT, COL_WEIGHT,
+		"times compaction was not tried because it had failed before"),
+	CELL_NUMBER(struct deferral_sums, failed, "failed", "FAILED", UNIT_COUNT, 0,
+		"times it failed, after which twice as many tries are put off (64 at most)"),
+	CELL_NUMBER(struct deferral_sums, reset, "reset", "RESET", UNIT_COUNT, 0,
+		"times it succeeded, or the page was got: failures are forgotten"),
 };
 
-static int deferral_report(const struct groups *g, struct report *r)
+/* Not known where it has not come to its end. */
+static CELL_GET(awake_cell)
 {
-	struct table *t = report_table(
-		r, "deferred", "Deferrals", deferral_columns, ARRAY_SIZE(deferral_columns));
-
-	for (size_t i = 0; t && i < g->n; i++) {
-		const struct deferral_sums *s = groups_value(g, i);
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		zone_cells(row, r, groups_key(g, i));
-		row[3] = cell_u64(s->skipped);
-		row[4] = cell_u64(s->failed);
-		row[5] = cell_u64(s->reset);
-	}
-	if (t)
-		t->sort = "deferred";
-	return t ? 0 : -ENOMEM;
+	return ((const struct kcompactd_sums *)row->sums)->sleeps ? cell_of_u64(r, row, offset)
+								  : (struct cell){};
 }
 
-static const struct column kcompactd_columns[] = {
-	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
-	{"wakes", "WAKES", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"times it started work (compact_daemon_wake in /proc/vmstat)"},
-	{"wakeups", "WAKEUPS", CELL_U64, UNIT_COUNT, 0, "times it was woken, by kswapd mostly"},
-	{"awake_ns", "AWAKE", CELL_U64, UNIT_NS, 0, "from work to sleep; not proactive work"},
-	{"awake_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "awake / the interval"},
-	{"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest time awake (since the start)"},
-	{"cpu_ns", "CPU", CELL_U64, UNIT_NS, 0, "on a CPU while awake"},
+static CELL_GET(awake_ratio_cell)
+{
+	const struct kcompactd_sums *s = row->sums;
+
+	return s->sleeps ? cell_ratio(s->awake_ns, stream_interval_ns(r->stream)) : (struct cell){};
+}
+
+static CELL_GET(awake_cpu_cell)
+{
+	return ((const struct kcompactd_sums *)row->sums)->sleeps ? cell_of_known(r, row, offset)
+								  : (struct cell){};
+}
+
+static const struct cell_column kcompactd_columns[] = {
+	{0, {"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"}, cell_of_key_u32, 0},
+	CELL_NUMBER(struct kcompactd_sums, wakes, "wakes", "WAKES", UNIT_COUNT, COL_WEIGHT,
+		"times it started work (compact_daemon_wake in /proc/vmstat)"),
+	CELL_NUMBER(struct kcompactd_sums, wakeups, "wakeups", "WAKEUPS", UNIT_COUNT, 0,
+		"times it was woken, by kswapd mostly"),
+	CELL_FROM(0, struct kcompactd_sums, awake_ns, "awake_ns", "AWAKE", CELL_U64, UNIT_NS, 0,
+		"from work to sleep; not proactive work", awake_cell),
+	CELL_BY(0, "awake_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "awake / the interval",
+		awake_ratio_cell),
+	CELL_FROM(0, struct kcompactd_sums, max_ns, "max_ns", "MAX", CELL_U64, UNIT_NS, 0,
+		"longest time awake (since the start)", awake_cell),
+	CELL_FROM(0, struct kcompactd_sums, cpu_ns, "cpu_ns", "CPU", CELL_U64, UNIT_NS, 0,
+		"on a CPU while awake", awake_cpu_cell),
 };
 
-static void kcompactd_fill(
-	struct cell *row, u32 node, const struct kcompactd_sums *s, u64 interval_ns)
-{
-	row[0] = cell_u64(node);
-	row[1] = cell_u64(s->wakes);
-	row[2] = cell_u64(s->wakeups);
-	if (!s->sleeps)
-		return; /* it has not come to its end */
-	row[3] = cell_u64(s->awake_ns);
-	if (interval_ns)
-		row[4] = cell_f64((double)s->awake_ns / (double)interval_ns);
-	row[5] = cell_u64(s->max_ns);
-	if (s->cpu_ns)
-		row[6] = cell_u64(s->cpu_ns);
-}
-
-static int kcompactd_report(const struct groups *g, struct report *r)
-{
-	struct table *t = report_table(
-		r, "kcompactd", "kcompactd", kcompactd_columns, ARRAY_SIZE(kcompactd_columns));
-
-	for (size_t i = 0; t && i < g->n; i++) {
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		kcompactd_fill(row, *(const u32 *)groups_key(g, i), groups_value(g, i),
-			stream_interval_ns(r->stream));
-	}
-	if (t)
-		t->sort = "awake_ns";
-	return t ? 0 : -ENOMEM;
-}
+static const struct cell_table direct = {CELL_TABLE("direct", "Direct compaction, by allocation",
+				       "attempts", NULL, direct_columns)},
+			       zones = {CELL_TABLE("zones", "Zones when runs began", "runs", NULL,
+				       zone_columns)},
+			       deferrals = {CELL_TABLE("deferred", "Deferrals", "deferred", NULL,
+				       deferral_columns)},
+			       kcompactd = {CELL_TABLE("kcompactd", "kcompactd", "awake_ns", NULL,
+				       kcompactd_columns)};
 
 int compaction_tables_report(const struct compaction_tables *t, struct report *r)
 {
-	int rc = direct_report(&t->direct, r);
+	int rc = cells_report(r, &direct, &t->direct, NULL);
 
 	if (!rc)
-		rc = zone_report(&t->zones, r);
+		rc = cells_report(r, &zones, &t->zones, NULL);
 	if (!rc)
-		rc = deferral_report(&t->deferrals, r);
-	return rc ? rc : kcompactd_report(&t->kcompactd, r);
+		rc = cells_report(r, &deferrals, &t->deferrals, NULL);
+	return rc ? rc : cells_report(r, &kcompactd, &t->kcompactd, NULL);
 }
 
 void compaction_tables_reset(struct compaction_tables *t)
@@ -355,15 +333,10 @@ void compaction_tables_free(struct compaction_tables *t)
 	groups_free(&t->kcompactd);
 }
 
-#define TABLE(name_, columns_)                                                   \
-	{                                                                        \
-		(name_), (columns_), ARRAY_SIZE(columns_), sizeof((columns_)[0]) \
-	}
-
 const struct view_table compaction_side_tables[] = {
-	TABLE("direct", direct_columns),
-	TABLE("zones", zone_columns),
-	TABLE("deferred", deferral_columns),
-	TABLE("kcompactd", kcompactd_columns),
+	CELLS_VIEW("direct", direct_columns),
+	CELLS_VIEW("zones", zone_columns),
+	CELLS_VIEW("deferred", deferral_columns),
+	CELLS_VIEW("kcompactd", kcompactd_columns),
 	{},
 };

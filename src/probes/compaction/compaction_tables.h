@@ -2,7 +2,7 @@
 #ifndef MEMWHY_PROBES_COMPACTION_TABLES_H
 #define MEMWHY_PROBES_COMPACTION_TABLES_H
 
-#include "base/groups.h"
+#include "analysis/cells.h"
 #include "probes/compaction/compaction.h"
 #include "report/view.h"
 
@@ -10,8 +10,10 @@ const char *compaction_kind_name(u32 kind);
 const char *compaction_mode_name(u32 sync);
 /* As the kernel of the recording names them; a number where it does not tell. Text of r. */
 const char *compaction_status_name(struct report *r, u32 status);
-struct cell compaction_zone_cell(struct report *r, u32 zone);
-struct cell compaction_order_cell(s32 order);
+/* Of a member of the key or of a run. */
+cell_get compaction_kind_cell, compaction_mode_cell, compaction_zone_cell, compaction_order_cell;
+
+#define COMPACTION_ORDER_HELP "order that a free block is wanted of; -1: for none, the whole zone"
 
 struct compaction_tables {
 	struct groups direct, zones, deferrals, kcompactd;

@@ -41,7 +41,6 @@ struct sums {
 #define KIND_HELP                                                                       \
 	"direct: a task for its own allocation; khugepaged: so too; kcompactd: in the " \
 	"background, for an order; proactive: by itself; requested: vm.compact_memory"
-#define ORDER_HELP "order that a free block is wanted of; -1: for none, the whole zone"
 #define MODE_HELP "async: gives up where it would have to wait; sync: may wait"
 #define STATUS_HELP "its result, as the running kernel names it"
 #define MIGRATE_SCANNED_HELP "scanned for pages to move, as compact_migrate_scanned counts"
@@ -51,31 +50,6 @@ struct sums {
 #define CPU_HELP "of the time, on a CPU; in steps of a tick where it was switched out"
 
 /* Members of the key of the sums, and of a run. */
-static CELL_GET(kind_cell)
-{
-	return cell_text(compaction_kind_name(*((const u8 *)row->key + offset)));
-}
-
-static CELL_GET(node_cell)
-{
-	return cell_node(*(const s32 *)((const char *)row->key + offset));
-}
-
-static CELL_GET(zone_cell)
-{
-	return compaction_zone_cell(r, *((const u8 *)row->key + offset));
-}
-
-static CELL_GET(order_cell)
-{
-	return compaction_order_cell(*(const s32 *)((const char *)row->key + offset));
-}
-
-static CELL_GET(mode_cell)
-{
-	return cell_text(compaction_mode_name(*((const u8 *)row->key + offset)));
-}
-
 static CELL_GET(status_cell)
 {
 	return cell_text(compaction_status_name(r, *((const u8 *)row->key + offset)));
@@ -99,30 +73,23 @@ static CELL_GET(success_cell)
 	return named && all ? cell_f64((double)good / (double)all) : (struct cell){};
 }
 
-/* 0: not known. */
-static CELL_GET(cpu_cell)
-{
-	u64 ns = *(const u64 *)((const char *)row->sums + offset);
-
-	return ns ? cell_u64(ns) : (struct cell){};
-}
-
 #define KEYS(type_)                                                                                \
 	CELL_FROM(BY_KIND, type_, kind, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0, KIND_HELP,        \
-		kind_cell),                                                                        \
+		compaction_kind_cell),                                                             \
 		CELL_FROM(BY_NODE, type_, node, "node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node", \
-			node_cell),                                                                \
+			cell_of_node),                                                             \
 		CELL_FROM(BY_ZONE, type_, zone, "zone", "ZONE", CELL_TEXT, UNIT_NONE, 0,           \
-			"zone of the node", zone_cell),                                            \
+			"zone of the node", compaction_zone_cell),                                 \
 		CELL_FROM(BY_ORDER, type_, order, "order", "ORDER", CELL_S64, UNIT_ID, 0,          \
-			ORDER_HELP, order_cell),                                                   \
+			COMPACTION_ORDER_HELP, compaction_order_cell),                             \
 		CELL_FROM(BY_MODE, type_, sync, "mode", "MODE", CELL_TEXT, UNIT_NONE, 0,           \
-			MODE_HELP, mode_cell)
+			MODE_HELP, compaction_mode_cell)
 #define STATUS(type_)                                                                    \
 	CELL_FROM(BY_STATUS, type_, status, "status", "STATUS", CELL_TEXT, UNIT_NONE, 0, \
 		STATUS_HELP, status_cell)
-#define CPU(type_, flags_) \
-	CELL_FROM(0, type_, cpu_ns, "cpu_ns", "CPU", CELL_U64, UNIT_NS, flags_, CPU_HELP, cpu_cell)
+#define CPU(type_, flags_)                                                                \
+	CELL_FROM(0, type_, cpu_ns, "cpu_ns", "CPU", CELL_U64, UNIT_NS, flags_, CPU_HELP, \
+		cell_of_known)
 #define PAGES(member_, title_, flags_, help_) \
 	CELL_NUMBER(struct sums, member_, #member_ "_pages", title_, UNIT_PAGES, flags_, help_)
 
@@ -299,7 +266,7 @@ static struct table *compaction_each(void *state, struct report *r)
 	struct table *t = cells_table(
 		r, "run", "Runs of compaction, each", each_columns, ARRAY_SIZE(each_columns));
 
-	cells_each(t, r, each_columns, &v->runs);
+	cells_each(t, r, each_columns, &v->runs, NULL);
 	v->runs.n = 0;
 	return t;
 }

@@ -250,7 +250,7 @@ static struct table *faults_each(void *state, struct report *r)
 	struct table *t = cells_table(
 		r, "fault", "Page faults, each", each_columns, ARRAY_SIZE(each_columns));
 
-	cells_each(t, r, each_columns, &f->events);
+	cells_each(t, r, each_columns, &f->events, NULL);
 	f->events.n = 0;
 	return t;
 }
