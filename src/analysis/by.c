@@ -67,6 +67,7 @@ int by_sums_init(struct by_sums *s, const struct by_spec *spec, const struct vie
 		s->by |= BY_STACK;
 	s->n_cols = 0;
 	s->cells = spec->cells;
+	s->shows = spec->shows;
 	groups_init(&s->groups, spec->key_size, spec->value_size);
 	columns_choose(s, spec);
 	return 0;
@@ -93,8 +94,11 @@ static int sums_row(const struct by_sums *s, struct report *r, struct table *t, 
 {
 	const struct row_of of = {
 		s->by, groups_key(&s->groups, i), groups_value(&s->groups, i), s->view};
-	struct cell *row = table_row(t);
+	struct cell *row;
 
+	if (s->shows && !s->shows(&of))
+		return 0;
+	row = table_row(t);
 	if (!row)
 		return -ENOMEM;
 	for (size_t k = 0; k < s->n_cols; k++) {

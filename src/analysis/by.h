@@ -91,6 +91,7 @@ struct by_spec {
 	const struct cell_column *cells; /* in their place: columns that know their cells */
 	size_t n_columns;                /* at most BY_COLUMNS */
 	size_t key_size, value_size;
+	bool (*shows)(const struct row_of *row); /* NULL: a row for each key */
 };
 
 #define BY_SPEC(columns_, key_, sums_)                                                            \
@@ -99,10 +100,11 @@ struct by_spec {
 		.value_size = sizeof(sums_)                                                       \
 	}
 
-#define CELLS_SPEC(cells_, key_, sums_)                                                     \
+/* More members may follow: .shows. */
+#define CELLS_SPEC(cells_, key_, sums_, ...)                                                \
 	{                                                                                   \
 		.cells = cells_, .n_columns = ARRAY_SIZE(cells_), .key_size = sizeof(key_), \
-		.value_size = sizeof(sums_)                                                 \
+		.value_size = sizeof(sums_), ##__VA_ARGS__                                  \
 	}
 
 /* Sums by the keys that were asked for, and the columns that show them. */
@@ -113,6 +115,7 @@ struct by_sums {
 	struct column cols[BY_COLUMNS];
 	size_t index[BY_COLUMNS]; /* in by_spec.columns, or by_spec.cells */
 	const struct cell_column *cells;
+	bool (*shows)(const struct row_of *row);
 	const void *view; /* struct row_of */
 };
 

@@ -68,3 +68,13 @@ const char *gfp_text(struct report *r, u64 mask)
 	gfp_add(&s, r->stream, mask);
 	return report_text(r, "%s", str_get(&s));
 }
+
+CELL_GET(gfp_cell)
+{
+	return cell_text(gfp_text(r, *(const u32 *)((const char *)row->key + offset)));
+}
+
+CELL_GET(gfp_migratetype_cell)
+{
+	return cell_text(gfp_migratetype(*(const u32 *)((const char *)row->key + offset)));
+}

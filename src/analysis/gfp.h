@@ -5,7 +5,7 @@
 #ifndef MEMWHY_ANALYSIS_GFP_H
 #define MEMWHY_ANALYSIS_GFP_H
 
-#include "report/report.h"
+#include "analysis/cells.h"
 
 #define GFP_NAMES_MAX 128 /* that are looked at */
 
@@ -21,5 +21,8 @@ const char *gfp_migratetype(u64 mask);
 void gfp_add(struct str *out, const struct stream *s, u64 mask);
 /* The same, owned by the report. */
 const char *gfp_text(struct report *r, u64 mask);
+/* Of an u32 of the key or the record, which is a mask: its text, and the migratetype it asks for.
+ */
+cell_get gfp_cell, gfp_migratetype_cell;
 
 #endif

@@ -1,8 +1,10 @@
 /* See reclaim_tables.h. */
 #include "probes/reclaim/reclaim_tables.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "probes/reclaim/reclaim_view.h"
 
 const char *reclaim_kind_name(u8 kind)
@@ -169,123 +171,93 @@ int reclaim_tables_feed(struct reclaim_tables *t, const struct rec *r)
 	}
 }
 
-static struct cell ratio(u64 part, u64 whole)
+/* Members of keys. */
+static CELL_GET(kind_cell)
 {
-	return whole ? cell_f64((double)part / (double)whole) : (struct cell){};
+	return cell_text(reclaim_kind_name(*((const u8 *)row->key + offset)));
 }
 
-static const struct column lru_columns[] = {
-	{"kind", "BY", CELL_TEXT, UNIT_NONE, 0,
-		"who scanned: direct, memcg, soft limit or node reclaim, or kswapd"},
-	{"lru", "LRU", CELL_TEXT, UNIT_NONE, 0, "list of pages"},
-	{"node", "NODE", CELL_U64, UNIT_ID, 0,
-		"NUMA node of the list; unknown where no page was taken"},
-	{"scanned_pages", "SCANNED", CELL_U64, UNIT_PAGES, COL_WEIGHT,
-		"as the kernel counts in pgscan_* (inactive lists) and pgrefill (active lists)"},
-	{"examined_pages", "EXAMINED", CELL_U64, UNIT_PAGES, COL_WIDE,
+static CELL_GET(lru_cell)
+{
+	return cell_text(reclaim_lru_name(((const struct lru_group *)row->key)->lru));
+}
+
+static bool list_is_active(const struct row_of *row)
+{
+	u8 lru = ((const struct lru_group *)row->key)->lru;
+
+	return lru == RECLAIM_ACTIVE_ANON || lru == RECLAIM_ACTIVE_FILE;
+}
+
+static CELL_GET(reclaimed_cell)
+{
+	return list_is_active(row) ? (struct cell){} : cell_of_u64(r, row, offset);
+}
+
+static CELL_GET(deactivated_cell)
+{
+	return list_is_active(row) ? cell_of_u64(r, row, offset) : (struct cell){};
+}
+
+static CELL_GET(efficiency_cell)
+{
+	const struct lru_sums *s = row->sums;
+
+	return list_is_active(row) ? (struct cell){} : cell_ratio(s->reclaimed, s->examined);
+}
+
+static const struct cell_column lru_columns[] = {
+	CELL_FROM(0, struct lru_group, kind, "kind", "BY", CELL_TEXT, UNIT_NONE, 0,
+		"who scanned: direct, memcg, soft limit or node reclaim, or kswapd", kind_cell),
+	CELL_BY(0, "lru", "LRU", CELL_TEXT, UNIT_NONE, 0, "list of pages", lru_cell),
+	CELL_FROM(0, struct lru_group, node, "node", "NODE", CELL_U64, UNIT_ID, 0,
+		"NUMA node of the list; unknown where no page was taken", cell_of_node),
+	CELL_NUMBER(struct lru_sums, scanned, "scanned_pages", "SCANNED", UNIT_PAGES, COL_WEIGHT,
+		"as the kernel counts in pgscan_* (inactive lists) and pgrefill (active lists)"),
+	CELL_NUMBER(struct lru_sums, examined, "examined_pages", "EXAMINED", UNIT_PAGES, COL_WIDE,
 		"looked at; more than scanned where the multi-generational LRU sorts pages on the "
-		"way"},
-	{"taken_pages", "TAKEN", CELL_U64, UNIT_PAGES, 0,
-		"of these, taken off the list to be tried"},
-	{"reclaimed_pages", "RECLAIMED", CELL_U64, UNIT_PAGES, 0, "of these, freed (pgsteal_*)"},
-	{"deactivated_pages", "DEACTIVATED", CELL_U64, UNIT_PAGES, 0,
-		"moved from the active to the inactive list"},
-	{"efficiency_ratio", "EFFICIENCY", CELL_F64, UNIT_RATIO, 0,
+		"way"),
+	CELL_NUMBER(struct lru_sums, taken, "taken_pages", "TAKEN", UNIT_PAGES, 0,
+		"of these, taken off the list to be tried"),
+	CELL_FROM(0, struct lru_sums, reclaimed, "reclaimed_pages", "RECLAIMED", CELL_U64,
+		UNIT_PAGES, 0, "of these, freed (pgsteal_*)", reclaimed_cell),
+	CELL_FROM(0, struct lru_sums, deactivated, "deactivated_pages", "DEACTIVATED", CELL_U64,
+		UNIT_PAGES, 0, "moved from the active to the inactive list", deactivated_cell),
+	CELL_BY(0, "efficiency_ratio", "EFFICIENCY", CELL_F64, UNIT_RATIO, 0,
 		"reclaimed / examined: near 1 the list ends in cold pages, near 0 the scan is in "
-		"vain"},
+		"vain",
+		efficiency_cell),
 };
 
-static void lru_fill(struct cell *row, const struct lru_group *k, const struct lru_sums *s)
+static bool list_is_shown(const struct row_of *row)
 {
-	bool active = k->lru == RECLAIM_ACTIVE_ANON || k->lru == RECLAIM_ACTIVE_FILE;
+	const struct lru_sums *s = row->sums;
 
-	row[0] = cell_text(reclaim_kind_name(k->kind));
-	row[1] = cell_text(reclaim_lru_name(k->lru));
-	row[2] = k->node < 0 ? (struct cell){} : cell_u64((u64)k->node);
-	row[3] = cell_u64(s->scanned);
-	row[4] = cell_u64(s->examined);
-	row[5] = cell_u64(s->taken);
-	if (active) {
-		row[7] = cell_u64(s->deactivated);
-		return;
-	}
-	row[6] = cell_u64(s->reclaimed);
-	row[8] = ratio(s->reclaimed, s->examined);
+	return s->examined || s->reclaimed; /* not an empty list */
 }
 
-static int lru_report(const struct groups *g, struct report *r)
+static CELL_GET(awake_ratio_cell)
 {
-	struct table *t =
-		report_table(r, "lru", "LRU lists scanned", lru_columns, ARRAY_SIZE(lru_columns));
-
-	for (size_t i = 0; t && i < g->n; i++) {
-		const struct lru_sums *s = groups_value(g, i);
-		struct cell *row;
-
-		if (!s->examined && !s->reclaimed)
-			continue; /* an empty list */
-		row = table_row(t);
-		if (!row)
-			return -ENOMEM;
-		lru_fill(row, groups_key(g, i), s);
-	}
-	if (t)
-		t->sort = "scanned_pages";
-	return t ? 0 : -ENOMEM;
+	return cell_ratio(
+		((const struct kswapd_sums *)row->sums)->awake_ns, stream_interval_ns(r->stream));
 }
 
-static const struct column kswapd_columns[] = {
-	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
-	{"runs", "RUNS", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"times it set out to balance the node (pageoutrun in /proc/vmstat)"},
-	{"sleeps", "SLEEPS", CELL_U64, UNIT_COUNT, 0, "times it was done and went to sleep"},
-	{"awake_ns", "AWAKE", CELL_U64, UNIT_NS, 0,
-		"from waking to sleeping; each ends in a nap of 100 ms, to make sure"},
-	{"awake_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "awake / the interval"},
-	{"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest time awake (since the start)"},
-	{"balance_ns", "BALANCING", CELL_U64, UNIT_NS, 0,
-		"in balance_pgdat; only newest kernels tell"},
-	{"cpu_ns", "CPU", CELL_U64, UNIT_NS, 0, "on a CPU while awake"},
-};
-
-static void kswapd_fill(struct cell *row, u32 node, const struct kswapd_sums *s, u64 interval_ns)
-{
-	row[0] = cell_u64(node);
-	row[1] = cell_u64(s->runs);
-	row[2] = cell_u64(s->sleeps);
-	row[3] = cell_u64(s->awake_ns);
-	row[4] = ratio(s->awake_ns, interval_ns);
-	row[5] = cell_u64(s->max_ns);
-	row[6] = s->balance_ns ? cell_u64(s->balance_ns) : (struct cell){};
-	row[7] = s->cpu_ns ? cell_u64(s->cpu_ns) : (struct cell){};
-}
-
-static int kswapd_report(const struct groups *g, struct report *r)
-{
-	struct table *t =
-		report_table(r, "kswapd", "kswapd", kswapd_columns, ARRAY_SIZE(kswapd_columns));
-
-	for (size_t i = 0; t && i < g->n; i++) {
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		kswapd_fill(row, *(const u32 *)groups_key(g, i), groups_value(g, i),
-			stream_interval_ns(r->stream));
-	}
-	if (t)
-		t->sort = "awake_ns";
-	return t ? 0 : -ENOMEM;
-}
-
-static const struct column shrinker_columns[] = {
-	{"shrinker", "SHRINKER", CELL_TEXT, UNIT_NONE, 0, "the kernel function that frees objects"},
-	{"kind", "BY", CELL_TEXT, UNIT_NONE, 0, "who called it; other: drop_caches and the like"},
-	{"count", "CALLS", CELL_U64, UNIT_COUNT, 0, "calls"},
-	{"total_ns", "TIME", CELL_U64, UNIT_NS, COL_WEIGHT, "their time"},
-	{"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"},
-	{"freed", "FREED", CELL_U64, UNIT_COUNT, 0, "objects freed"},
-	{"scanned", "SCANNED", CELL_U64, UNIT_COUNT, 0, "objects scanned"},
+static const struct cell_column kswapd_columns[] = {
+	{0, {"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"}, cell_of_key_u32, 0},
+	CELL_NUMBER(struct kswapd_sums, runs, "runs", "RUNS", UNIT_COUNT, COL_WEIGHT,
+		"times it set out to balance the node (pageoutrun in /proc/vmstat)"),
+	CELL_NUMBER(struct kswapd_sums, sleeps, "sleeps", "SLEEPS", UNIT_COUNT, 0,
+		"times it was done and went to sleep"),
+	CELL_NUMBER(struct kswapd_sums, awake_ns, "awake_ns", "AWAKE", UNIT_NS, 0,
+		"from waking to sleeping; each ends in a nap of 100 ms, to make sure"),
+	CELL_BY(0, "awake_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "awake / the interval",
+		awake_ratio_cell),
+	CELL_NUMBER(struct kswapd_sums, max_ns, "max_ns", "MAX", UNIT_NS, 0,
+		"longest time awake (since the start)"),
+	CELL_FROM(0, struct kswapd_sums, balance_ns, "balance_ns", "BALANCING", CELL_U64, UNIT_NS,
+		0, "in balance_pgdat; only newest kernels tell", cell_of_known),
+	CELL_FROM(0, struct kswapd_sums, cpu_ns, "cpu_ns", "CPU", CELL_U64, UNIT_NS, 0,
+		"on a CPU while awake", cell_of_known),
 };
 
 static const char *shrinker_name(struct report *r, const struct shrinker_group *k)
@@ -298,85 +270,92 @@ static const char *shrinker_name(struct report *r, const struct shrinker_group *
 	return k->function ? report_text(r, "0x%llx", k->function) : NULL;
 }
 
-static int shrinker_report(const struct groups *g, struct report *r)
+static CELL_GET(shrinker_cell)
 {
-	struct table *t = report_table(
-		r, "shrinkers", "Shrinkers", shrinker_columns, ARRAY_SIZE(shrinker_columns));
-
-	for (size_t i = 0; t && i < g->n; i++) {
-		const struct shrinker_group *k = groups_key(g, i);
-		const struct shrinker_sums *s = groups_value(g, i);
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_text(shrinker_name(r, k));
-		row[1] = cell_text(reclaim_kind_name((u8)k->kind));
-		row[2] = cell_u64(s->count);
-		row[3] = cell_u64(s->total_ns);
-		row[4] = cell_u64(s->max_ns);
-		row[5] = cell_u64(s->freed);
-		row[6] = cell_u64(s->scanned);
-	}
-	if (t)
-		t->sort = "total_ns";
-	return t ? 0 : -ENOMEM;
+	return cell_text(shrinker_name(r, row->key));
 }
 
-static const struct column throttle_columns[] = {
-	{"reason", "REASON", CELL_TEXT, UNIT_NONE, 0,
-		"writeback: pages under writeback; isolated: too many pages isolated; no progress: "
-		"nothing could be reclaimed; congested: dirty pages cycle; congestion: before "
-		"5.16; kswapd: reserves are low, kswapd first"},
-	{"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
-		"the reclaim that was throttled; other: compaction"},
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	{"count", "COUNT", CELL_U64, UNIT_COUNT, COL_WEIGHT, "times it was put to sleep"},
-	{"total_ns", "TIME", CELL_U64, UNIT_NS, 0, "time asleep, in steps of a jiffy"},
-	{"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"},
+static const struct cell_column shrinker_columns[] = {
+	CELL_BY(0, "shrinker", "SHRINKER", CELL_TEXT, UNIT_NONE, 0,
+		"the kernel function that frees objects", shrinker_cell),
+	CELL_FROM(0, struct shrinker_group, kind, "kind", "BY", CELL_TEXT, UNIT_NONE, 0,
+		"who called it; other: drop_caches and the like", kind_cell),
+	CELL_NUMBER(struct shrinker_sums, count, "count", "CALLS", UNIT_COUNT, 0, "calls"),
+	CELL_NUMBER(struct shrinker_sums, total_ns, "total_ns", "TIME", UNIT_NS, COL_WEIGHT,
+		"their time"),
+	CELL_NUMBER(struct shrinker_sums, max_ns, "max_ns", "MAX", UNIT_NS, 0,
+		"longest (since the start)"),
+	CELL_NUMBER(struct shrinker_sums, freed, "freed", "FREED", UNIT_COUNT, 0, "objects freed"),
+	CELL_NUMBER(struct shrinker_sums, scanned, "scanned", "SCANNED", UNIT_COUNT, 0,
+		"objects scanned"),
 };
 
-static void throttle_fill(struct cell *row, struct report *r, const struct throttle_group *k,
-	const struct throttle_sums *s)
+static CELL_GET(reason_cell)
 {
-	row[0] = cell_text(reclaim_throttle_name(k->reason));
-	row[1] = cell_text(reclaim_kind_name((u8)k->kind));
-	row[4] = cell_u64(s->count);
-	if (k->reason == RECLAIM_THROTTLE_KSWAPD)
-		return; /* of the whole system, from /proc/vmstat */
-	row[2] = cell_u64(k->tgid);
-	row[3] = cell_text(report_text(r, "%s", stream_comm(r->stream, k->tgid, 0)));
-	row[5] = cell_u64(s->total_ns);
-	row[6] = cell_u64(s->max_ns);
+	return cell_text(reclaim_throttle_name(((const struct throttle_group *)row->key)->reason));
 }
 
-static int throttle_report(const struct groups *g, struct report *r)
+/* That of kswapd is of the whole system, from /proc/vmstat: no task, no time. */
+static bool throttle_has_task(const struct row_of *row)
 {
-	struct table *t = report_table(
-		r, "throttle", "Throttled", throttle_columns, ARRAY_SIZE(throttle_columns));
-
-	for (size_t i = 0; t && i < g->n; i++) {
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		throttle_fill(row, r, groups_key(g, i), groups_value(g, i));
-	}
-	if (t)
-		t->sort = "total_ns";
-	return t ? 0 : -ENOMEM;
+	return ((const struct throttle_group *)row->key)->reason != RECLAIM_THROTTLE_KSWAPD;
 }
+
+static CELL_GET(throttled_pid_cell)
+{
+	return throttle_has_task(row) ? cell_of_key_u32(r, row, offset) : (struct cell){};
+}
+
+static CELL_GET(throttled_comm_cell)
+{
+	u32 tgid = ((const struct throttle_group *)row->key)->tgid;
+
+	return throttle_has_task(row)
+		       ? cell_text(report_text(r, "%s", stream_comm(r->stream, tgid, 0)))
+		       : (struct cell){};
+}
+
+static CELL_GET(throttled_time_cell)
+{
+	return throttle_has_task(row) ? cell_of_u64(r, row, offset) : (struct cell){};
+}
+
+static const struct cell_column throttle_columns[] = {
+	CELL_BY(0, "reason", "REASON", CELL_TEXT, UNIT_NONE, 0,
+		"writeback: pages under writeback; isolated: too many pages isolated; no progress: "
+		"nothing could be reclaimed; congested: dirty pages cycle; congestion: before "
+		"5.16; kswapd: reserves are low, kswapd first",
+		reason_cell),
+	CELL_FROM(0, struct throttle_group, kind, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
+		"the reclaim that was throttled; other: compaction", kind_cell),
+	CELL_FROM(0, struct throttle_group, tgid, "pid", "PID", CELL_U64, UNIT_ID, 0, "process id",
+		throttled_pid_cell),
+	CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process",
+		throttled_comm_cell),
+	CELL_NUMBER(struct throttle_sums, count, "count", "COUNT", UNIT_COUNT, COL_WEIGHT,
+		"times it was put to sleep"),
+	CELL_FROM(0, struct throttle_sums, total_ns, "total_ns", "TIME", CELL_U64, UNIT_NS, 0,
+		"time asleep, in steps of a jiffy", throttled_time_cell),
+	CELL_FROM(0, struct throttle_sums, max_ns, "max_ns", "MAX", CELL_U64, UNIT_NS, 0,
+		"longest (since the start)", throttled_time_cell),
+};
+
+static const struct cell_table
+	lru = {CELL_TABLE("lru", "LRU lists scanned", "scanned_pages", NULL, lru_columns),
+		.shows = list_is_shown},
+	kswapd = {CELL_TABLE("kswapd", "kswapd", "awake_ns", NULL, kswapd_columns)},
+	shrinkers = {CELL_TABLE("shrinkers", "Shrinkers", "total_ns", NULL, shrinker_columns)},
+	throttle = {CELL_TABLE("throttle", "Throttled", "total_ns", NULL, throttle_columns)};
 
 int reclaim_tables_report(const struct reclaim_tables *t, struct report *r)
 {
-	int rc = lru_report(&t->lru, r);
+	int rc = cells_report(r, &lru, &t->lru, NULL);
 
 	if (!rc)
-		rc = kswapd_report(&t->kswapd, r);
+		rc = cells_report(r, &kswapd, &t->kswapd, NULL);
 	if (!rc)
-		rc = shrinker_report(&t->shrinkers, r);
-	return rc ? rc : throttle_report(&t->throttle, r);
+		rc = cells_report(r, &shrinkers, &t->shrinkers, NULL);
+	return rc ? rc : cells_report(r, &throttle, &t->throttle, NULL);
 }
 
 void reclaim_tables_reset(struct reclaim_tables *t)
@@ -395,15 +374,10 @@ void reclaim_tables_free(struct reclaim_tables *t)
 	groups_free(&t->throttle);
 }
 
-#define TABLE(name_, columns_)                                                   \
-	{                                                                        \
-		(name_), (columns_), ARRAY_SIZE(columns_), sizeof((columns_)[0]) \
-	}
-
 const struct view_table reclaim_side_tables[] = {
-	TABLE("lru", lru_columns),
-	TABLE("kswapd", kswapd_columns),
-	TABLE("shrinkers", shrinker_columns),
-	TABLE("throttle", throttle_columns),
+	CELLS_VIEW("lru", lru_columns),
+	CELLS_VIEW("kswapd", kswapd_columns),
+	CELLS_VIEW("shrinkers", shrinker_columns),
+	CELLS_VIEW("throttle", throttle_columns),
 	{},
 };

@@ -27,62 +27,93 @@ struct sums {
 	u64 shrinker_ns, throttled_ns;
 };
 
-enum {
-	C_KIND = BY_C_OWN,
-	C_ORDER,
-	C_GFP,
-	C_COUNT,
-	C_DURATIONS,
-	C_SCANNED = C_DURATIONS + DURATIONS_N,
-	C_RECLAIMED,
-	C_SHRINKER,
-	C_THROTTLED,
-	C_STACK,
-	C_N,
+/* How it is to be told, of the whole report (struct row_of). */
+struct told {
+	bool scans; /* what was scanned is known */
 };
 
-static const struct by_column columns[C_N] = {
-	BY_TASK_COLUMNS,
-	[C_KIND] = {BY_KIND, {"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
-				     "direct: no free page (allocstall_*); memcg: a control group "
-				     "at its limit; soft limit; "
-				     "node: one node only"}},
-	[C_ORDER] = {BY_ORDER,
-		{"order", "ORDER", CELL_U64, UNIT_ID, 0, "of the allocation: 2^order pages"}},
-	[C_GFP] = {BY_GFP, {"gfp", "GFP", CELL_TEXT, UNIT_NONE, 0, "flags of the allocation"}},
-	[C_COUNT] = {0, {"count", "STALLS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "stalls (exact)"}},
-	DURATIONS_COLUMNS(C_DURATIONS, "time in them"),
-	[C_SCANNED] = {0, {"scanned_pages", "SCANNED", CELL_U64, UNIT_PAGES, 0,
-				  "pages scanned, as pgscan_* counts"}},
-	[C_RECLAIMED] = {0, {"reclaimed_pages", "RECLAIMED", CELL_U64, UNIT_PAGES, 0,
-				    "pages reclaimed from the LRU lists, as pgsteal_* counts"}},
-	[C_SHRINKER] = {0,
-		{"shrinker_ns", "SHRINKERS", CELL_U64, UNIT_NS, 0, "of the time, in shrinkers"}},
-	[C_THROTTLED] = {0, {"throttled_ns", "THROTTLED", CELL_U64, UNIT_NS, 0,
-				    "of the time, put to sleep (in steps of a jiffy)"}},
-	[C_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that had to reclaim"}},
+#define SCANNED_HELP "pages scanned, as pgscan_* counts"
+#define RECLAIMED_HELP "pages reclaimed from the LRU lists, as pgsteal_* counts"
+#define ORDER_HELP "of the allocation: 2^order pages"
+#define STACK_HELP "code path that had to reclaim"
+
+static CELL_GET(kind_cell)
+{
+	return cell_text(reclaim_kind_name((u8)((const struct key *)row->key)->kind));
+}
+
+static CELL_GET(scanned_cell)
+{
+	return ((const struct told *)row->view)->scans ? cell_of_u64(r, row, offset)
+						       : (struct cell){};
+}
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS,
+	CELL_BY(BY_KIND, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
+		"direct: no free page (allocstall_*); memcg: a control group at its limit; soft "
+		"limit; node: one node only",
+		kind_cell),
+	CELL_KEY(BY_ORDER, struct key, order, "order", "ORDER", UNIT_ID, 0, ORDER_HELP),
+	CELL_FROM(BY_GFP, struct key, gfp, "gfp", "GFP", CELL_TEXT, UNIT_NONE, 0,
+		"flags of the allocation", gfp_cell),
+	CELL_COUNT(struct sums, stalls.count, "STALLS", "stalls (exact)"),
+	DURATIONS_CELLS(struct sums, stalls, "time in them"),
+	CELL_FROM(0, struct sums, scanned, "scanned_pages", "SCANNED", CELL_U64, UNIT_PAGES, 0,
+		SCANNED_HELP, scanned_cell),
+	CELL_NUMBER(struct sums, reclaimed, "reclaimed_pages", "RECLAIMED", UNIT_PAGES, 0,
+		RECLAIMED_HELP),
+	CELL_NUMBER(struct sums, shrinker_ns, "shrinker_ns", "SHRINKERS", UNIT_NS, 0,
+		"of the time, in shrinkers"),
+	CELL_NUMBER(struct sums, throttled_ns, "throttled_ns", "THROTTLED", UNIT_NS, 0,
+		"of the time, put to sleep (in steps of a jiffy)"),
+	BY_STACK_CELLS(STACK_HELP),
 };
 
-static const struct column each_columns[] = {
-	EACH_COLUMNS("when it began, since the start"),
-	{"kind", "KIND", CELL_TEXT, UNIT_NONE, 0, "direct, memcg, soft limit or node"},
-	{"node", "NODE", CELL_U64, UNIT_ID, COL_WIDE, "of node reclaim"},
-	{"order", "ORDER", CELL_U64, UNIT_ID, 0, "of the allocation: 2^order pages"},
-	{"gfp", "GFP", CELL_TEXT, UNIT_NONE, 0, "flags of the allocation"},
-	{"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0, "how long the task was held up"},
-	{"scanned_pages", "SCANNED", CELL_U64, UNIT_PAGES, 0, "pages scanned, as pgscan_* counts"},
-	{"reclaimed_pages", "RECLAIMED", CELL_U64, UNIT_PAGES, 0,
-		"pages reclaimed from the LRU lists, as pgsteal_* counts"},
-	{"returned_pages", "RETURNED", CELL_U64, UNIT_PAGES, COL_WIDE,
-		"pages reclaimed as reported to the allocator: with the pages of slabs"},
-	{"shrinker_ns", "SHRINKERS", CELL_U64, UNIT_NS, 0, "of the duration, in shrinkers"},
-	{"throttled_ns", "THROTTLED", CELL_U64, UNIT_NS, 0, "of the duration, put to sleep"},
-	{"free_pages", "FREE", CELL_U64, UNIT_PAGES, 0, "free in all zones when it began"},
-	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that had to reclaim"},
-};
+/* Throttled in a stall that has not ended yet: no row. */
+static bool stalled(const struct row_of *row)
+{
+	return ((const struct sums *)row->sums)->stalls.count;
+}
 
-static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
+static const struct by_spec spec = CELLS_SPEC(columns, struct key, struct sums, .shows = stalled);
+
+static CELL_GET(began_cell)
+{
+	const struct reclaim_stall *e = row->sums;
+
+	return cell_since(r, e->h.time_ns - e->ns);
+}
+
+static CELL_GET(each_kind_cell)
+{
+	return cell_text(reclaim_kind_name(((const struct reclaim_stall *)row->sums)->kind));
+}
+
+#define STALL(member_, name_, title_, unit_, flags_, help_) \
+	CELL_NUMBER(struct reclaim_stall, member_, name_, title_, unit_, flags_, help_)
+
+static const struct cell_column each_columns[] = {
+	EACH_CELLS(struct reclaim_stall, "when it began, since the start", began_cell),
+	CELL_BY(0, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0, "direct, memcg, soft limit or node",
+		each_kind_cell),
+	CELL_FROM(0, struct reclaim_stall, node, "node", "NODE", CELL_U64, UNIT_ID, COL_WIDE,
+		"of node reclaim", cell_of_node),
+	STALL(order, "order", "ORDER", UNIT_ID, 0, ORDER_HELP),
+	CELL_FROM(0, struct reclaim_stall, gfp, "gfp", "GFP", CELL_TEXT, UNIT_NONE, 0,
+		"flags of the allocation", gfp_cell),
+	STALL(ns, "duration_ns", "DURATION", UNIT_NS, 0, "how long the task was held up"),
+	STALL(scanned, "scanned_pages", "SCANNED", UNIT_PAGES, 0, SCANNED_HELP),
+	STALL(reclaimed, "reclaimed_pages", "RECLAIMED", UNIT_PAGES, 0, RECLAIMED_HELP),
+	STALL(returned, "returned_pages", "RETURNED", UNIT_PAGES, COL_WIDE,
+		"pages reclaimed as reported to the allocator: with the pages of slabs"),
+	STALL(shrinker_ns, "shrinker_ns", "SHRINKERS", UNIT_NS, 0, "of the duration, in shrinkers"),
+	STALL(throttled_ns, "throttled_ns", "THROTTLED", UNIT_NS, 0,
+		"of the duration, put to sleep"),
+	CELL_FROM(0, struct reclaim_stall, free_pages, "free_pages", "FREE", CELL_U64, UNIT_PAGES,
+		0, "free in all zones when it began", cell_of_known),
+	CELL_STACK_OF(struct reclaim_stall, ustack, STACK_HELP),
+};
 
 struct reclaim_state {
 	u64 min_ns;
@@ -174,22 +205,6 @@ static int reclaim_feed(void *state, const struct rec *r)
 	return rc ? rc : reclaim_tables_feed(&v->tables, r);
 }
 
-static void row_fill(
-	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
-{
-	by_task_cells(r, by, &k->task, all);
-	all[C_KIND] = cell_text(reclaim_kind_name((u8)k->kind));
-	all[C_ORDER] = cell_u64(k->order);
-	all[C_GFP] = cell_text(gfp_text(r, k->gfp));
-	all[C_COUNT] = cell_u64(s->stalls.count);
-	durations_cells(r, &s->stalls, &all[C_DURATIONS]);
-	all[C_SCANNED] = cell_u64(s->scanned);
-	all[C_RECLAIMED] = cell_u64(s->reclaimed);
-	all[C_SHRINKER] = cell_u64(s->shrinker_ns);
-	all[C_THROTTLED] = cell_u64(s->throttled_ns);
-	all[C_STACK] = cell_stack(k->task.stack);
-}
-
 /* Did the LRU events tell anything? Without them pages are reclaimed and none is scanned. */
 static bool scans_are_known(const struct groups *g)
 {
@@ -206,31 +221,21 @@ static bool scans_are_known(const struct groups *g)
 
 static int stalls_report(struct reclaim_state *v, struct report *r)
 {
-	struct table *t = by_sums_table(&v->sums, r, "stalls", "Reclaim stalls");
-	const struct groups *g = &v->sums.groups;
-	bool scans = scans_are_known(g);
-	int rc = 0;
+	const struct told told = {scans_are_known(&v->sums.groups)};
+	struct table *t;
 
+	v->sums.view = &told;
+	t = by_sums_show(&v->sums, r, "stalls", "Reclaim stalls");
+	v->sums.view = NULL;
 	if (!t)
 		return -ENOMEM;
 	t->sort = "total_ns";
 	t->empty = "No direct reclaim: no task had to free memory itself in this interval.";
-	if (!scans)
+	if (!told.scans)
 		report_note(r,
 			"This kernel's multi-generational LRU does not tell what it scans; pages "
 			"reclaimed are what reclaim returned, with the pages of slabs.");
-	for (size_t i = 0; i < g->n && !rc; i++) {
-		const struct sums *s = groups_value(g, i);
-		struct cell all[C_N] = {};
-
-		if (!s->stalls.count)
-			continue; /* throttled in a stall that has not ended yet */
-		row_fill(all, r, groups_key(g, i), s, v->sums.by);
-		if (!scans)
-			all[C_SCANNED] = (struct cell){};
-		rc = by_sums_row(&v->sums, t, all);
-	}
-	return rc;
+	return 0;
 }
 
 static int reclaim_report(void *state, struct report *r)
@@ -241,31 +246,13 @@ static int reclaim_report(void *state, struct report *r)
 	return rc ? rc : reclaim_tables_report(&v->tables, r);
 }
 
-static void each_fill(struct cell *row, struct report *r, const struct reclaim_stall *e)
-{
-	each_cells(r, e->h.time_ns - e->ns, e->tgid, e->tid, e->comm, e->cgroup, row);
-	row[5] = cell_text(reclaim_kind_name(e->kind));
-	row[6] = cell_node(e->node);
-	row[7] = cell_u64(e->order);
-	row[8] = cell_text(gfp_text(r, e->gfp));
-	row[9] = cell_u64(e->ns);
-	row[10] = cell_u64(e->scanned);
-	row[11] = cell_u64(e->reclaimed);
-	row[12] = cell_u64(e->returned);
-	row[13] = cell_u64(e->shrinker_ns);
-	row[14] = cell_u64(e->throttled_ns);
-	row[15] = e->free_pages ? cell_u64(e->free_pages) : (struct cell){};
-	row[16] = cell_stack(e->ustack);
-}
-
 static struct table *reclaim_each(void *state, struct report *r)
 {
 	struct reclaim_state *v = state;
-	struct table *t = report_table(
+	struct table *t = cells_table(
 		r, "stall", "Reclaim stalls, each", each_columns, ARRAY_SIZE(each_columns));
 
-	table_each (row, t, e, &v->stalls)
-		each_fill(row, r, e);
+	cells_each(t, r, each_columns, &v->stalls, NULL);
 	v->stalls.n = 0;
 	return t;
 }
@@ -310,8 +297,8 @@ static const struct look looks[] = {
 };
 
 static const struct view_table tables[] = {
-	{"stalls", &columns[0].col, C_N, sizeof(columns[0])},
-	{"stall", each_columns, ARRAY_SIZE(each_columns), sizeof(each_columns[0])},
+	CELLS_VIEW("stalls", columns),
+	CELLS_VIEW("stall", each_columns),
 	{},
 };
 
