@@ -48,7 +48,7 @@ static void records_as_rows(void **state)
 							   .comm = "abcdefghijklmnop"})),
 			0);
 	t = cells_table(&r, "events", NULL, event_columns, ARRAY_SIZE(event_columns));
-	cells_each(t, &r, event_columns, &events);
+	cells_each(t, &r, event_columns, &events, NULL);
 	assert_int_equal(t->n_rows, 3);
 	assert_int_equal(t->n_cols, ARRAY_SIZE(event_columns));
 	for (u32 i = 0; i < 3; i++) {
@@ -62,7 +62,7 @@ static void records_as_rows(void **state)
 		assert_int_equal(row[8].u, 255 + 65535 + (1ULL << 40));
 		assert_int_equal(row[9].stack, 5);
 	}
-	cells_each(NULL, &r, event_columns, &events);
+	cells_each(NULL, &r, event_columns, &events, NULL);
 	report_destroy(&r);
 	stream_destroy(&stream);
 	vec_free(&events);
