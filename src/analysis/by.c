@@ -90,10 +90,11 @@ int by_sums_row(const struct by_sums *s, struct table *t, const struct cell *all
 	return 0;
 }
 
-static int sums_row(const struct by_sums *s, struct report *r, struct table *t, size_t i)
+static int sums_row(
+	const struct by_sums *s, struct report *r, struct table *t, size_t i, const void *view)
 {
 	const struct row_of of = {
-		s->by, groups_key(&s->groups, i), groups_value(&s->groups, i), s->view};
+		s->by, groups_key(&s->groups, i), groups_value(&s->groups, i), view};
 	struct cell *row;
 
 	if (s->shows && !s->shows(&of))
@@ -109,14 +110,20 @@ static int sums_row(const struct by_sums *s, struct report *r, struct table *t, 
 	return 0;
 }
 
-struct table *by_sums_show(struct by_sums *s, struct report *r, const char *name, const char *title)
+struct table *by_sums_show_with(
+	struct by_sums *s, struct report *r, const char *name, const char *title, const void *view)
 {
 	struct table *t = by_sums_table(s, r, name, title);
 
 	for (size_t i = 0; t && i < s->groups.n; i++)
-		if (sums_row(s, r, t, i))
+		if (sums_row(s, r, t, i, view))
 			return NULL;
 	return t;
+}
+
+struct table *by_sums_show(struct by_sums *s, struct report *r, const char *name, const char *title)
+{
+	return by_sums_show_with(s, r, name, title, NULL);
 }
 
 void by_sums_free(struct by_sums *s)

@@ -116,7 +116,6 @@ struct by_sums {
 	size_t index[BY_COLUMNS]; /* in by_spec.columns, or by_spec.cells */
 	const struct cell_column *cells;
 	bool (*shows)(const struct row_of *row);
-	const void *view; /* struct row_of */
 };
 
 /* By the keys of the view v. -EINVAL: --by names what is no key; the error says which there are.
@@ -131,6 +130,9 @@ int by_sums_row(const struct by_sums *s, struct table *t, const struct cell *all
 /* A table with the chosen columns and a row for each key, of a spec with cells. NULL: no memory. */
 struct table *by_sums_show(
 	struct by_sums *s, struct report *r, const char *name, const char *title);
+/* The same, with what the functions of the columns need besides (struct row_of). */
+struct table *by_sums_show_with(
+	struct by_sums *s, struct report *r, const char *name, const char *title, const void *view);
 void by_sums_free(struct by_sums *s);
 
 #endif

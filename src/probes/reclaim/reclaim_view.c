@@ -222,11 +222,8 @@ static bool scans_are_known(const struct groups *g)
 static int stalls_report(struct reclaim_state *v, struct report *r)
 {
 	const struct told told = {scans_are_known(&v->sums.groups)};
-	struct table *t;
+	struct table *t = by_sums_show_with(&v->sums, r, "stalls", "Reclaim stalls", &told);
 
-	v->sums.view = &told;
-	t = by_sums_show(&v->sums, r, "stalls", "Reclaim stalls");
-	v->sums.view = NULL;
 	if (!t)
 		return -ENOMEM;
 	t->sort = "total_ns";

@@ -313,7 +313,6 @@ static int stalls_init(void *state, const struct view_options *o, struct err *er
 
 	v->min_ns = o->min_ns;
 	v->thp_order = THP_ORDER;
-	v->sums.view = v;
 	groups_init(&v->steps, sizeof(struct step_key), sizeof(struct step_sums));
 	return by_sums_init(&v->sums, &spec, &stalls_view, o, err);
 }
@@ -390,7 +389,7 @@ static int stalls_feed(void *state, const struct rec *r)
 static int stalls_report(void *state, struct report *r)
 {
 	struct stalls_view_state *v = state;
-	struct table *t = by_sums_show(&v->sums, r, "stalls", "Stalled allocations");
+	struct table *t = by_sums_show_with(&v->sums, r, "stalls", "Stalled allocations", v);
 
 	if (!t)
 		return -ENOMEM;

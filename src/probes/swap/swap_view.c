@@ -23,63 +23,116 @@ struct sums {
 	struct durations waits;
 };
 
-enum {
-	I_PAGES = BY_C_OWN,
-	I_COUNT,
-	I_ZSWAP,
-	I_WAITS,
-	I_DURATIONS,
-	I_STACK = I_DURATIONS + DURATIONS_N,
-	I_N,
+static const char *who_name(u8 who)
+{
+	static const char *const names[SWAP_WHO_N] = {"task", "kswapd", "kernel thread"};
+
+	return who < SWAP_WHO_N ? names[who] : "unknown";
+}
+
+static const char *type_name(u8 type)
+{
+	static const char *const names[SWAP_TYPE_N] = {"in", "out", "wait", "zswap"};
+
+	return type < SWAP_TYPE_N ? names[type] : "unknown";
+}
+
+enum obtained { OBTAINED_UNKNOWN, OBTAINED_NO, OBTAINED_YES };
+
+static enum obtained data_is_obtained(const struct report *r, const char *data)
+{
+	vec_each (m, &r->stream->methods)
+		if (!strcmp(m->probe, "swap") && !strcmp(m->data, data))
+			return m->method[0] ? OBTAINED_YES : OBTAINED_NO;
+	return OBTAINED_UNKNOWN;
+}
+
+/* Empty where that was not counted. */
+static CELL_GET(zswap_cell)
+{
+	u64 pages = *(const u64 *)((const char *)row->sums + offset);
+
+	return pages || data_is_obtained(r, SWAP_DATA_ZSWAP) == OBTAINED_YES ? cell_u64(pages)
+									     : (struct cell){};
+}
+
+static const struct cell_column in_columns[] = {
+	BY_TASK_CELLS,
+	CELL_NUMBER(struct sums, pages, "pages", "PAGES", UNIT_PAGES, COL_WEIGHT,
+		"pages read from swap, as pswpin counts (exact)"),
+	CELL_NUMBER(struct sums, count, "count", "READS", UNIT_COUNT, 0,
+		"reads: a fault may need several, and one may be of several pages"),
+	CELL_FROM(0, struct sums, zswap_pages, "zswap_pages", "ZSWAP", CELL_U64, UNIT_PAGES, 0,
+		"pages that came back from zswap instead, as zswpin counts; empty where that was "
+		"not counted",
+		zswap_cell),
+	CELL_NUMBER(struct sums, waits.count, "waits", "WAITS", UNIT_COUNT, 0,
+		"page faults that had to wait for any of these (exact)"),
+	DURATIONS_CELLS(
+		struct sums, waits, "time in them, from the first read to the end of the fault"),
+	BY_STACK_CELLS("code path that had to read"),
 };
 
-static const struct by_column in_columns[I_N] = {
-	BY_TASK_COLUMNS,
-	[I_PAGES] = {0, {"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WEIGHT,
-				"pages read from swap, as pswpin counts (exact)"}},
-	[I_COUNT] = {0,
-		{"count", "READS", CELL_U64, UNIT_COUNT, 0,
-			"reads: a fault may need several, and one may be of several pages"}},
-	[I_ZSWAP] = {0, {"zswap_pages", "ZSWAP", CELL_U64, UNIT_PAGES, 0,
-				"pages that came back from zswap instead, as zswpin counts; empty "
-				"where that was not counted"}},
-	[I_WAITS] = {0, {"waits", "WAITS", CELL_U64, UNIT_COUNT, 0,
-				"page faults that had to wait for any of these (exact)"}},
-	DURATIONS_COLUMNS(I_DURATIONS, "time in them, from the first read to the end of the fault"),
-	[I_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that had to read"}},
+static CELL_GET(who_cell)
+{
+	return cell_text(who_name((u8)((const struct key *)row->key)->who));
+}
+
+static const struct cell_column out_columns[] = {
+	BY_TASK_CELLS,
+	CELL_BY(0, "who", "WHO", CELL_TEXT, UNIT_NONE, 0,
+		"task (its own reclaim, or at the limit of a control group), kswapd, or another "
+		"kernel thread",
+		who_cell),
+	CELL_NUMBER(struct sums, pages, "pages", "PAGES", UNIT_PAGES, COL_WEIGHT,
+		"pages written to swap, as pswpout counts (exact)"),
+	CELL_NUMBER(struct sums, count, "count", "WRITES", UNIT_COUNT, 0, "writes"),
+	BY_STACK_CELLS("code path that swapped out"),
 };
 
-enum { O_WHO = BY_C_OWN, O_PAGES, O_COUNT, O_STACK, O_N };
+static CELL_GET(each_type_cell)
+{
+	return cell_text(type_name(((const struct swap_event *)row->sums)->type));
+}
 
-static const struct by_column out_columns[O_N] = {
-	BY_TASK_COLUMNS,
-	[O_WHO] = {0, {"who", "WHO", CELL_TEXT, UNIT_NONE, 0,
-			      "task (its own reclaim, or at the limit of a control group), kswapd, "
-			      "or another kernel thread"}},
-	[O_PAGES] = {0, {"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WEIGHT,
-				"pages written to swap, as pswpout counts (exact)"}},
-	[O_COUNT] = {0, {"count", "WRITES", CELL_U64, UNIT_COUNT, 0, "writes"}},
-	[O_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that swapped out"}},
-};
+static CELL_GET(each_who_cell)
+{
+	return cell_text(who_name(((const struct swap_event *)row->sums)->who));
+}
 
-static const struct column each_columns[] = {
-	EACH_COLUMNS("since the start; of a wait: its end"),
-	{"type", "TYPE", CELL_TEXT, UNIT_NONE, 0,
+static CELL_GET(wait_reads_cell)
+{
+	const struct swap_event *e = row->sums;
+
+	return e->type == SWAP_WAIT ? cell_u64(e->reads) : (struct cell){};
+}
+
+static CELL_GET(wait_time_cell)
+{
+	const struct swap_event *e = row->sums;
+
+	return e->type == SWAP_WAIT ? cell_u64(e->ns) : (struct cell){};
+}
+
+static const struct cell_column each_columns[] = {
+	EACH_CELLS(struct swap_event, "since the start; of a wait: its end", cell_of_time),
+	CELL_BY(0, "type", "TYPE", CELL_TEXT, UNIT_NONE, 0,
 		"in: a read was begun; zswap: pages came back from zswap; out: a write was begun; "
-		"wait: a fault with any in or zswap is over"},
-	{"who", "WHO", CELL_TEXT, UNIT_NONE, COL_WIDE, "task, kswapd or another kernel thread"},
-	{"pages", "PAGES", CELL_U64, UNIT_PAGES, 0,
-		"of the read or write; of a wait: of its reads"},
-	{"reads", "READS", CELL_U64, UNIT_COUNT, COL_WIDE, "of a wait: its reads"},
-	{"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0,
-		"of a wait: from its first read to the end of the fault"},
-	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path"},
+		"wait: a fault with any in or zswap is over",
+		each_type_cell),
+	CELL_BY(0, "who", "WHO", CELL_TEXT, UNIT_NONE, COL_WIDE,
+		"task, kswapd or another kernel thread", each_who_cell),
+	CELL_NUMBER(struct swap_event, pages, "pages", "PAGES", UNIT_PAGES, 0,
+		"of the read or write; of a wait: of its reads"),
+	CELL_BY(0, "reads", "READS", CELL_U64, UNIT_COUNT, COL_WIDE, "of a wait: its reads",
+		wait_reads_cell),
+	CELL_BY(0, "duration_ns", "DURATION", CELL_U64, UNIT_NS, 0,
+		"of a wait: from its first read to the end of the fault", wait_time_cell),
+	CELL_STACK_OF(struct swap_event, ustack, "code path"),
 };
 
-static const struct by_spec in_spec = BY_SPEC(in_columns, struct key, struct sums);
-static const struct by_spec out_spec = BY_SPEC(out_columns, struct key, struct sums);
+static const struct by_spec in_spec = CELLS_SPEC(in_columns, struct key, struct sums);
+static const struct by_spec out_spec = CELLS_SPEC(out_columns, struct key, struct sums);
 
 struct swapin_key {
 	char comm[COMM_LEN];
@@ -93,13 +146,6 @@ struct swap_view_state {
 	struct groups swapin; /* struct swapin_key -> reads */
 	VEC(struct swap_event) events;
 };
-
-static const char *who_name(u8 who)
-{
-	static const char *const names[SWAP_WHO_N] = {"task", "kswapd", "kernel thread"};
-
-	return who < SWAP_WHO_N ? names[who] : "unknown";
-}
 
 static int swap_init(void *state, const struct view_options *o, struct err *err)
 {
@@ -166,16 +212,6 @@ static int swap_feed(void *state, const struct rec *rec)
 	return swap_tables_feed(&v->tables, rec);
 }
 
-enum obtained { OBTAINED_UNKNOWN, OBTAINED_NO, OBTAINED_YES };
-
-static enum obtained data_is_obtained(const struct report *r, const char *data)
-{
-	vec_each (m, &r->stream->methods)
-		if (!strcmp(m->probe, "swap") && !strcmp(m->data, data))
-			return m->method[0] ? OBTAINED_YES : OBTAINED_NO;
-	return OBTAINED_UNKNOWN;
-}
-
 static const char *empty_text(const struct report *r, const char *none)
 {
 	return data_is_obtained(r, SWAP_DATA_IO) == OBTAINED_NO
@@ -183,95 +219,36 @@ static const char *empty_text(const struct report *r, const char *none)
 		       : none;
 }
 
-static int ins_report(struct swap_view_state *v, struct report *r)
+static int sums_report(
+	struct by_sums *s, struct report *r, const char *name, const char *title, const char *none)
 {
-	struct table *t = by_sums_table(&v->in, r, "swap_ins", "Swap-ins");
-	int rc = 0;
+	struct table *t = by_sums_show(s, r, name, title);
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "pages";
-	t->empty = empty_text(r, "No swap-ins in scope.");
-	for (size_t i = 0; i < v->in.groups.n && !rc; i++) {
-		const struct key *k = groups_key(&v->in.groups, i);
-		const struct sums *s = groups_value(&v->in.groups, i);
-		struct cell all[I_N] = {};
-
-		by_task_cells(r, v->in.by, &k->task, all);
-		all[I_PAGES] = cell_u64(s->pages);
-		all[I_COUNT] = cell_u64(s->count);
-		if (s->zswap_pages || data_is_obtained(r, SWAP_DATA_ZSWAP) == OBTAINED_YES)
-			all[I_ZSWAP] = cell_u64(s->zswap_pages);
-		all[I_WAITS] = cell_u64(s->waits.count);
-		all[I_STACK] = cell_stack(k->task.stack);
-		durations_cells(r, &s->waits, &all[I_DURATIONS]);
-		rc = by_sums_row(&v->in, t, all);
-	}
-	return rc;
-}
-
-static int outs_report(struct swap_view_state *v, struct report *r)
-{
-	struct table *t = by_sums_table(&v->out, r, "swap_outs", "Swap-outs, by who reclaimed");
-	int rc = 0;
-
-	if (!t)
-		return -ENOMEM;
-	t->sort = "pages";
-	t->empty = empty_text(r, "No swap-outs in scope.");
-	for (size_t i = 0; i < v->out.groups.n && !rc; i++) {
-		const struct key *k = groups_key(&v->out.groups, i);
-		const struct sums *s = groups_value(&v->out.groups, i);
-		struct cell all[O_N] = {};
-
-		by_task_cells(r, v->out.by, &k->task, all);
-		all[O_WHO] = cell_text(who_name((u8)k->who));
-		all[O_PAGES] = cell_u64(s->pages);
-		all[O_COUNT] = cell_u64(s->count);
-		all[O_STACK] = cell_stack(k->task.stack);
-		rc = by_sums_row(&v->out, t, all);
-	}
-	return rc;
+	t->empty = empty_text(r, none);
+	return 0;
 }
 
 static int swap_report(void *state, struct report *r)
 {
 	struct swap_view_state *v = state;
-	int rc = ins_report(v, r);
+	int rc = sums_report(&v->in, r, "swap_ins", "Swap-ins", "No swap-ins in scope.");
 
 	if (!rc)
-		rc = outs_report(v, r);
+		rc = sums_report(&v->out, r, "swap_outs", "Swap-outs, by who reclaimed",
+			"No swap-outs in scope.");
 	return rc ? rc : swap_tables_report(&v->tables, r);
-}
-
-static const char *type_name(u8 type)
-{
-	static const char *const names[SWAP_TYPE_N] = {"in", "out", "wait", "zswap"};
-
-	return type < SWAP_TYPE_N ? names[type] : "unknown";
-}
-
-static void each_fill(struct cell *row, struct report *r, const struct swap_event *e)
-{
-	bool wait = e->type == SWAP_WAIT;
-
-	each_cells(r, e->h.time_ns, e->tgid, e->tid, e->comm, e->cgroup, row);
-	row[5] = cell_text(type_name(e->type));
-	row[6] = cell_text(who_name(e->who));
-	row[7] = cell_u64(e->pages);
-	row[8] = wait ? cell_u64(e->reads) : (struct cell){};
-	row[9] = wait ? cell_u64(e->ns) : (struct cell){};
-	row[10] = cell_stack(e->ustack);
 }
 
 static struct table *swap_each(void *state, struct report *r)
 {
 	struct swap_view_state *v = state;
-	struct table *t = report_table(
+	struct table *t = cells_table(
 		r, "swap", "Swap I/O and waits, each", each_columns, ARRAY_SIZE(each_columns));
 
-	table_each (row, t, e, &v->events)
-		each_fill(row, r, e);
+	cells_each(t, r, each_columns, &v->events, NULL);
 	v->events.n = 0;
 	return t;
 }
@@ -344,9 +321,9 @@ static const struct look looks[] = {
 };
 
 static const struct view_table tables[] = {
-	{"swap_ins", &in_columns[0].col, I_N, sizeof(in_columns[0])},
-	{"swap_outs", &out_columns[0].col, O_N, sizeof(out_columns[0])},
-	{"swap", each_columns, ARRAY_SIZE(each_columns), sizeof(each_columns[0])},
+	CELLS_VIEW("swap_ins", in_columns),
+	CELLS_VIEW("swap_outs", out_columns),
+	CELLS_VIEW("swap", each_columns),
 	{},
 };
 

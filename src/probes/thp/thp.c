@@ -15,9 +15,9 @@
 #include "sys/kernel_data.h"
 
 enum {
-	OPT_COUNTED = 1,  /* faults and splits by process: not for check, which needs no more
-			   than the kernel's own counters */
-	OPT_SCAN_6 = 4, /* arguments of mm_khugepaged_scan_pmd */
+	OPT_COUNTED = 1, /* faults and splits by process: not for check, which needs no more
+			  than the kernel's own counters */
+	OPT_SCAN_6 = 4,  /* arguments of mm_khugepaged_scan_pmd */
 	OPT_SCAN_7 = 8,
 	OPT_PREEMPTIBLE = 2, /* raw tracepoints are: see thp_classic.bpf.h */
 };
@@ -145,8 +145,8 @@ static u32 arguments(void)
 
 static u32 options(const struct capture *c)
 {
-	return (c->opt.gentle ? 0 : OPT_COUNTED) | (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0) |
-	       arguments();
+	return (c->opt.gentle ? 0 : OPT_COUNTED) |
+	       (kbtf_raw_is_preemptible() ? OPT_PREEMPTIBLE : 0) | arguments();
 }
 
 /* Of the kernel's vm_zone_stat; 0: not known. */

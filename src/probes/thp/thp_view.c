@@ -17,66 +17,175 @@ struct sums {
 	struct durations handled;
 };
 
-enum {
-	C_FAULTS = BY_C_OWN,
-	C_FALLBACKS,
-	C_RATIO,
-	C_DURATIONS,
-	C_ZERO = C_DURATIONS + DURATIONS_N,
-	C_COMPACTIONS,
-	C_COMPACT,
-	C_RECLAIMS,
-	C_RECLAIM,
-	C_SPLIT_PMD,
-	C_SPLIT_PAGE,
-	C_STACK,
-	C_N,
+/* What no hook told stays empty (struct row_of, view). */
+struct known {
+	bool faults, splits, zeroing;
 };
 
-static const struct by_column columns[C_N] = {
-	BY_TASK_COLUMNS,
-	[C_FAULTS] = {0, {"count", "HUGE", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-				 "faults that got a huge page, as thp_fault_alloc (exact)"}},
-	[C_FALLBACKS] = {0,
-		{"fallbacks", "FALLBACK", CELL_U64, UNIT_COUNT, 0,
-			"faults that got small pages instead, as thp_fault_fallback (exact)"}},
-	[C_RATIO] = {0, {"fallback_ratio", "SHARE", CELL_F64, UNIT_RATIO, COL_WIDE,
-				"fallbacks of all faults that could have had a huge page"}},
-	DURATIONS_COLUMNS(
-		C_DURATIONS, "time in the kernel's handler of huge faults, fallbacks too"),
-	[C_ZERO] = {0, {"zero_ns", "ZEROING", CELL_U64, UNIT_NS, 0, "of it, zeroing huge pages"}},
-	[C_COMPACTIONS] = {0, {"compactions", "COMPACTED", CELL_U64, UNIT_COUNT, COL_WIDE,
-				      "zones compacted directly for huge pages (exact)"}},
-	[C_COMPACT] = {0, {"compact_ns", "COMPACTING", CELL_U64, UNIT_NS, 0, "time in that"}},
-	[C_RECLAIMS] = {0, {"reclaims", "RECLAIMS", CELL_U64, UNIT_COUNT, COL_WIDE,
-				   "direct reclaims for huge pages; of kswapd: times awake for "
-				   "them (exact)"}},
-	[C_RECLAIM] = {0, {"reclaim_ns", "RECLAIMING", CELL_U64, UNIT_NS, 0, "time in that"}},
-	[C_SPLIT_PMD] = {0, {"pmd_splits", "PMD SPLITS", CELL_U64, UNIT_COUNT, 0,
-				    "huge mappings split, as thp_split_pmd (exact)"}},
-	[C_SPLIT_PAGE] = {0, {"page_splits", "PAGE SPLITS", CELL_U64, UNIT_COUNT, 0,
-				     "huge pages split, as thp_split_page (exact)"}},
-	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0,
-				       "code path of the fault, split, compaction or reclaim"}},
+static CELL_GET(fault_cell)
+{
+	return ((const struct known *)row->view)->faults ? cell_of_u64(r, row, offset)
+							 : (struct cell){};
+}
+
+static CELL_GET(fallback_ratio_cell)
+{
+	const struct sums *s = row->sums;
+	u64 faults = s->count[THP_FAULT], fallbacks = s->count[THP_FALLBACK];
+
+	return ((const struct known *)row->view)->faults ? cell_ratio(fallbacks, faults + fallbacks)
+							 : (struct cell){};
+}
+
+static CELL_GET(zero_cell)
+{
+	const struct sums *s = row->sums;
+
+	return ((const struct known *)row->view)->zeroing && s->handled.count ? cell_u64(s->zero_ns)
+									      : (struct cell){};
+}
+
+static CELL_GET(reclaims_cell)
+{
+	const struct sums *s = row->sums;
+
+	return cell_u64(s->count[THP_RECLAIM] + s->count[THP_KSWAPD]);
+}
+
+static CELL_GET(reclaim_time_cell)
+{
+	const struct sums *s = row->sums;
+
+	return cell_u64(s->ns[THP_RECLAIM] + s->ns[THP_KSWAPD]);
+}
+
+static CELL_GET(split_cell)
+{
+	return ((const struct known *)row->view)->splits ? cell_of_u64(r, row, offset)
+							 : (struct cell){};
+}
+
+#define SUM(member_, name_, title_, unit_, flags_, help_, get_) \
+	CELL_FROM(0, struct sums, member_, name_, title_, CELL_U64, unit_, flags_, help_, get_)
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS,
+	SUM(count[THP_FAULT], "count", "HUGE", UNIT_COUNT, COL_WEIGHT,
+		"faults that got a huge page, as thp_fault_alloc (exact)", fault_cell),
+	SUM(count[THP_FALLBACK], "fallbacks", "FALLBACK", UNIT_COUNT, 0,
+		"faults that got small pages instead, as thp_fault_fallback (exact)", fault_cell),
+	CELL_BY(0, "fallback_ratio", "SHARE", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"fallbacks of all faults that could have had a huge page", fallback_ratio_cell),
+	DURATIONS_CELLS(
+		struct sums, handled, "time in the kernel's handler of huge faults, fallbacks too"),
+	CELL_BY(0, "zero_ns", "ZEROING", CELL_U64, UNIT_NS, 0, "of it, zeroing huge pages",
+		zero_cell),
+	SUM(count[THP_COMPACT], "compactions", "COMPACTED", UNIT_COUNT, COL_WIDE,
+		"zones compacted directly for huge pages (exact)", cell_of_u64),
+	SUM(ns[THP_COMPACT], "compact_ns", "COMPACTING", UNIT_NS, 0, "time in that", cell_of_u64),
+	CELL_BY(0, "reclaims", "RECLAIMS", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"direct reclaims for huge pages; of kswapd: times awake for them (exact)",
+		reclaims_cell),
+	CELL_BY(0, "reclaim_ns", "RECLAIMING", CELL_U64, UNIT_NS, 0, "time in that",
+		reclaim_time_cell),
+	SUM(count[THP_SPLIT_PMD], "pmd_splits", "PMD SPLITS", UNIT_COUNT, 0,
+		"huge mappings split, as thp_split_pmd (exact)", split_cell),
+	SUM(count[THP_SPLIT_PAGE], "page_splits", "PAGE SPLITS", UNIT_COUNT, 0,
+		"huge pages split, as thp_split_page (exact)", split_cell),
+	BY_STACK_CELLS("code path of the fault, split, compaction or reclaim"),
 };
 
-static const struct column each_columns[] = {
-	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "its end, since the start"},
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id; of scans and collapses: whose memory"},
-	{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread, or of the process"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group"},
-	{"event", "EVENT", CELL_TEXT, UNIT_NONE, 0,
+static const struct by_spec spec = CELLS_SPEC(columns, struct by_task_key, struct sums);
+
+static const char *event_name(u8 kind)
+{
+	static const char *const names[THP_KIND_N] = {
+		[THP_OTHER] = "other",
+		[THP_FAULT] = "fault",
+		[THP_FALLBACK] = "fallback",
+		[THP_SPLIT_PMD] = "pmd split",
+		[THP_SPLIT_PAGE] = "page split",
+		[THP_HANDLED] = "handled",
+		[THP_COMPACT] = "compaction",
+		[THP_RECLAIM] = "reclaim",
+		[THP_KSWAPD] = "kswapd",
+		[THP_SCAN] = "scan",
+		[THP_COLLAPSE] = "collapse",
+	};
+
+	return kind < THP_KIND_N ? names[kind] : "other";
+}
+
+static bool has_result(const struct thp_event *e)
+{
+	return e->kind == THP_SCAN || e->kind == THP_COLLAPSE;
+}
+
+/* A scan or collapse of no known process has no task. */
+static bool has_task(const struct row_of *row)
+{
+	const struct thp_event *e = row->sums;
+
+	return e->tgid || !has_result(e);
+}
+
+static CELL_GET(each_id_cell)
+{
+	return has_task(row) ? cell_of_u32(r, row, offset) : (struct cell){};
+}
+
+static CELL_GET(each_comm_cell)
+{
+	return has_task(row) ? cell_of_comm(r, row, offset) : (struct cell){};
+}
+
+static CELL_GET(event_cell)
+{
+	return cell_text(event_name(((const struct thp_event *)row->sums)->kind));
+}
+
+static CELL_GET(result_cell)
+{
+	const struct thp_event *e = row->sums;
+
+	return cell_text(has_result(e) ? thp_result_name(r, e->result) : NULL);
+}
+
+/* Of one part of a huge fault. */
+static CELL_GET(handled_cell)
+{
+	return ((const struct thp_event *)row->sums)->kind == THP_HANDLED
+		       ? cell_of_u64(r, row, offset)
+		       : (struct cell){};
+}
+
+#define EVENT(member_, name_, title_, kind_, unit_, flags_, help_, get_) \
+	CELL_FROM(0, struct thp_event, member_, name_, title_, kind_, unit_, flags_, help_, get_)
+
+static const struct cell_column each_columns[] = {
+	EVENT(h.time_ns, "time_ns", "TIME", CELL_U64, UNIT_NS, 0, "its end, since the start",
+		cell_of_time),
+	EVENT(tgid, "pid", "PID", CELL_U64, UNIT_ID, 0,
+		"process id; of scans and collapses: whose memory", each_id_cell),
+	EVENT(tid, "tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id", each_id_cell),
+	EVENT(comm, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
+		"name of the thread, or of the process", each_comm_cell),
+	EVENT(cgroup, "cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group",
+		cell_of_cgroup),
+	CELL_BY(0, "event", "EVENT", CELL_TEXT, UNIT_NONE, 0,
 		"fault, fallback, pmd split, page split; handled: a huge fault with its time; "
-		"compaction, reclaim, kswapd: for huge pages; scan, collapse"},
-	{"result", "RESULT", CELL_TEXT, UNIT_NONE, 0, "of a scan or collapse"},
-	{"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0, "how long it took"},
-	{"zero_ns", "ZEROING", CELL_U64, UNIT_NS, COL_WIDE, "handled: of it, zeroing"},
-	{"compact_ns", "COMPACTING", CELL_U64, UNIT_NS, COL_WIDE, "handled: of it, compacting"},
-	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path"},
+		"compaction, reclaim, kswapd: for huge pages; scan, collapse",
+		event_cell),
+	CELL_BY(0, "result", "RESULT", CELL_TEXT, UNIT_NONE, 0, "of a scan or collapse",
+		result_cell),
+	EVENT(ns, "duration_ns", "DURATION", CELL_U64, UNIT_NS, 0, "how long it took",
+		cell_of_known),
+	EVENT(sum[HANDLED_ZERO_NS], "zero_ns", "ZEROING", CELL_U64, UNIT_NS, COL_WIDE,
+		"handled: of it, zeroing", handled_cell),
+	EVENT(sum[HANDLED_COMPACT_NS], "compact_ns", "COMPACTING", CELL_U64, UNIT_NS, COL_WIDE,
+		"handled: of it, compacting", handled_cell),
+	CELL_STACK_OF(struct thp_event, ustack, "code path"),
 };
-
-static const struct by_spec spec = BY_SPEC(columns, struct by_task_key, struct sums);
 
 struct thp_state {
 	bool each;
@@ -160,35 +269,6 @@ static int thp_feed(void *state, const struct rec *r)
 	}
 }
 
-/* What no hook told stays empty. */
-struct known {
-	bool faults, splits, zeroing;
-};
-
-static void row_fill(
-	struct cell all[C_N], struct report *r, const struct known *known, const struct sums *s)
-{
-	u64 faults = s->count[THP_FAULT], fallbacks = s->count[THP_FALLBACK];
-
-	if (known->faults) {
-		all[C_FAULTS] = cell_u64(faults);
-		all[C_FALLBACKS] = cell_u64(fallbacks);
-		if (faults + fallbacks)
-			all[C_RATIO] = cell_f64((double)fallbacks / (double)(faults + fallbacks));
-	}
-	durations_cells(r, &s->handled, &all[C_DURATIONS]);
-	if (known->zeroing && s->handled.count)
-		all[C_ZERO] = cell_u64(s->zero_ns);
-	all[C_COMPACTIONS] = cell_u64(s->count[THP_COMPACT]);
-	all[C_COMPACT] = cell_u64(s->ns[THP_COMPACT]);
-	all[C_RECLAIMS] = cell_u64(s->count[THP_RECLAIM] + s->count[THP_KSWAPD]);
-	all[C_RECLAIM] = cell_u64(s->ns[THP_RECLAIM] + s->ns[THP_KSWAPD]);
-	if (known->splits) {
-		all[C_SPLIT_PMD] = cell_u64(s->count[THP_SPLIT_PMD]);
-		all[C_SPLIT_PAGE] = cell_u64(s->count[THP_SPLIT_PAGE]);
-	}
-}
-
 /* Whoever maps a huge page zeroes it first. Where the function that is hooked zeroed none, the
  * allocator did: with init_on_alloc=1 since 6.14 (user_alloc_needs_zeroing in linux/mm.h). */
 static bool zeroing_was_seen(const struct groups *g)
@@ -201,15 +281,13 @@ static bool zeroing_was_seen(const struct groups *g)
 
 static int sums_report(struct thp_state *v, struct report *r)
 {
-	struct table *t =
-		by_sums_table(&v->sums, r, "faults", "Huge pages, by who gets or splits them");
-	const struct groups *g = &v->sums.groups;
 	const struct known known = {
 		stream_knows(r->stream, "thp", "huge faults, fallbacks by process"),
 		stream_knows(r->stream, "thp", "splits by process"),
-		zeroing_was_seen(g),
+		zeroing_was_seen(&v->sums.groups),
 	};
-	int rc = 0;
+	struct table *t = by_sums_show_with(
+		&v->sums, r, "faults", "Huge pages, by who gets or splits them", &known);
 
 	if (!t)
 		return -ENOMEM;
@@ -217,16 +295,7 @@ static int sums_report(struct thp_state *v, struct report *r)
 	t->empty = known.faults ? "No huge page was faulted in or split in this interval."
 				: "Who gets huge pages cannot be seen on this host; the counters "
 				  "below can.";
-	for (size_t i = 0; i < g->n && !rc; i++) {
-		const struct by_task_key *k = groups_key(g, i);
-		struct cell all[C_N] = {};
-
-		by_task_cells(r, v->sums.by, k, all);
-		all[C_STACK] = cell_stack(k->stack);
-		row_fill(all, r, &known, groups_value(g, i));
-		rc = by_sums_row(&v->sums, t, all);
-	}
-	return rc;
+	return 0;
 }
 
 static int thp_report(void *state, struct report *r)
@@ -240,54 +309,13 @@ static int thp_report(void *state, struct report *r)
 	return rc ? rc : thp_tables_report(&v->tables, r, v->each);
 }
 
-static const char *event_name(u8 kind)
-{
-	static const char *const names[THP_KIND_N] = {
-		[THP_OTHER] = "other",
-		[THP_FAULT] = "fault",
-		[THP_FALLBACK] = "fallback",
-		[THP_SPLIT_PMD] = "pmd split",
-		[THP_SPLIT_PAGE] = "page split",
-		[THP_HANDLED] = "handled",
-		[THP_COMPACT] = "compaction",
-		[THP_RECLAIM] = "reclaim",
-		[THP_KSWAPD] = "kswapd",
-		[THP_SCAN] = "scan",
-		[THP_COLLAPSE] = "collapse",
-	};
-
-	return kind < THP_KIND_N ? names[kind] : "other";
-}
-
-static void each_fill(struct cell *row, struct report *r, const struct thp_event *e)
-{
-	bool result = e->kind == THP_SCAN || e->kind == THP_COLLAPSE;
-
-	row[0] = cell_since(r, e->h.time_ns);
-	if (e->tgid || !result) {
-		row[1] = cell_u64(e->tgid);
-		row[2] = cell_u64(e->tid);
-		row[3] = cell_text(report_text(r, "%.16s", e->comm));
-	}
-	row[4] = cell_text(stream_cgroup(r->stream, e->cgroup));
-	row[5] = cell_text(event_name(e->kind));
-	row[6] = cell_text(result ? thp_result_name(r, e->result) : NULL);
-	row[7] = e->ns ? cell_u64(e->ns) : (struct cell){};
-	if (e->kind == THP_HANDLED) {
-		row[8] = cell_u64(e->sum[HANDLED_ZERO_NS]);
-		row[9] = cell_u64(e->sum[HANDLED_COMPACT_NS]);
-	}
-	row[10] = cell_stack(e->ustack);
-}
-
 static struct table *thp_each(void *state, struct report *r)
 {
 	struct thp_state *v = state;
-	struct table *t = report_table(
+	struct table *t = cells_table(
 		r, "event", "Huge pages, each event", each_columns, ARRAY_SIZE(each_columns));
 
-	table_each (row, t, e, &v->events)
-		each_fill(row, r, e);
+	cells_each(t, r, each_columns, &v->events, NULL);
 	v->events.n = 0;
 	return t;
 }
@@ -310,8 +338,8 @@ static void thp_destroy(void *state)
 }
 
 static const struct view_table tables[] = {
-	{"faults", &columns[0].col, C_N, sizeof(columns[0])},
-	{"event", each_columns, ARRAY_SIZE(each_columns), sizeof(each_columns[0])},
+	CELLS_VIEW("faults", columns),
+	CELLS_VIEW("event", each_columns),
 	{},
 };
 
