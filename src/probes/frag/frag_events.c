@@ -24,89 +24,6 @@ struct sums {
 	u64 detailed, claimed; /* where it is known whether the pageblock was claimed */
 };
 
-enum {
-	C_ORDER = BY_C_OWN,
-	C_FALLBACK,
-	C_FOR,
-	C_FROM,
-	C_SEVERITY,
-	C_COUNT,
-	C_SEVERE,
-	C_CLAIMED,
-	C_STACK,
-	C_N,
-};
-
-static const struct by_column columns[C_N] = {
-	BY_TASK_COLUMNS,
-	[C_ORDER] = {BY_ORDER, {"order", "ORDER", CELL_U64, UNIT_ID, 0, "order of the allocation"}},
-	[C_FALLBACK] = {BY_ORDER, {"fallback_order", "BLOCK", CELL_U64, UNIT_ID, 0,
-					  "order of the free block it was cut from"}},
-	[C_FOR] = {BY_MIGRATETYPE,
-		{"migratetype", "FOR", CELL_TEXT, UNIT_NONE, 0, "migratetype asked for"}},
-	[C_FROM] = {BY_MIGRATETYPE, {"fallback_migratetype", "TAKEN FROM", CELL_TEXT, UNIT_NONE, 0,
-					    "migratetype of the free block"}},
-	[C_SEVERITY] = {BY_SEVERITY, {"severity", "SEVERITY", CELL_TEXT, UNIT_NONE, 0,
-					     "severe: the block was smaller than a pageblock, so "
-					     "two types share one; or mild"}},
-	[C_COUNT] = {0, {"count", "EVENTS", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-				"allocations that took a block of another migratetype (exact)"}},
-	[C_SEVERE] = {0, {"severe", "SEVERE", CELL_U64, UNIT_COUNT, 0,
-				 "of these, from a block smaller than a pageblock"}},
-	[C_CLAIMED] = {0, {"claimed", "CLAIMED", CELL_U64, UNIT_COUNT, 0,
-				  "of all, the pageblock changed to the migratetype asked for"}},
-	[C_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that asked for the page"}},
-};
-
-enum {
-	E_TIME,
-	E_PID,
-	E_TID,
-	E_COMM,
-	E_ORDER,
-	E_FALLBACK,
-	E_FOR,
-	E_FROM,
-	E_SEVERITY,
-	E_CLAIMED,
-	E_NODE,
-	E_ZONE,
-	E_PFN,
-	E_STACK,
-	E_N,
-};
-
-static const struct column each_columns[E_N] = {
-	[E_TIME] = {"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "since the start"},
-	[E_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	[E_TID] = {"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
-	[E_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
-	[E_ORDER] = {"order", "ORDER", CELL_U64, UNIT_ID, 0, "order of the allocation"},
-	[E_FALLBACK] = {"fallback_order", "BLOCK", CELL_U64, UNIT_ID, 0,
-		"order of the free block it was cut from"},
-	[E_FOR] = {"migratetype", "FOR", CELL_TEXT, UNIT_NONE, 0, "migratetype asked for"},
-	[E_FROM] = {"fallback_migratetype", "TAKEN FROM", CELL_TEXT, UNIT_NONE, 0,
-		"migratetype of the free block"},
-	[E_SEVERITY] = {"severity", "SEVERITY", CELL_TEXT, UNIT_NONE, 0,
-		"severe: the block was smaller than a pageblock; or mild"},
-	[E_CLAIMED] = {"claimed", "CLAIMED", CELL_BOOL, UNIT_NONE, 0,
-		"the pageblock changed to the migratetype asked for"},
-	[E_NODE] = {"node", "NODE", CELL_U64, UNIT_ID, COL_WIDE, "NUMA node of the page"},
-	[E_ZONE] = {"zone", "ZONE", CELL_TEXT, UNIT_NONE, COL_WIDE, "zone of the page"},
-	[E_PFN] = {"pfn", "PFN", CELL_U64, UNIT_HEX, COL_WIDE, "frame number of the page"},
-	[E_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, 0,
-		"code path that asked for the page"},
-};
-
-static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
-
-int events_init(
-	struct events *e, const struct view *v, const struct view_options *o, struct err *err)
-{
-	return by_sums_init(&e->sums, &spec, v, o, err);
-}
-
 static enum severity severity_of(const struct events *e, u8 fallback_order)
 {
 	if (!e->pageblock_order)
@@ -117,6 +34,145 @@ static enum severity severity_of(const struct events *e, u8 fallback_order)
 static const char *severity_name(u8 severity)
 {
 	return severity == SEVERITY_SEVERE ? "severe" : severity == SEVERITY_MILD ? "mild" : NULL;
+}
+
+/* Members of the key of the sums, and of an event. */
+static CELL_GET(migratetype_cell)
+{
+	return cell_text(migratetype_name(r, *((const u8 *)row->key + offset)));
+}
+
+static CELL_GET(severity_cell)
+{
+	return cell_text(severity_name(((const struct key *)row->key)->severity));
+}
+
+static CELL_GET(severe_cell)
+{
+	const struct sums *s = row->sums;
+
+	return s->rated ? cell_u64(s->severe) : (struct cell){};
+}
+
+static CELL_GET(claimed_cell)
+{
+	const struct sums *s = row->sums;
+
+	return s->detailed ? cell_u64(s->claimed) : (struct cell){};
+}
+
+#define ORDER_HELP "order of the allocation"
+#define FALLBACK_HELP "order of the free block it was cut from"
+#define FOR_HELP "migratetype asked for"
+#define FROM_HELP "migratetype of the free block"
+#define STACK_HELP "code path that asked for the page"
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS,
+	CELL_KEY(BY_ORDER, struct key, order, "order", "ORDER", UNIT_ID, 0, ORDER_HELP),
+	CELL_KEY(BY_ORDER, struct key, fallback_order, "fallback_order", "BLOCK", UNIT_ID, 0,
+		FALLBACK_HELP),
+	CELL_FROM(BY_MIGRATETYPE, struct key, migratetype, "migratetype", "FOR", CELL_TEXT,
+		UNIT_NONE, 0, FOR_HELP, migratetype_cell),
+	CELL_FROM(BY_MIGRATETYPE, struct key, fallback_migratetype, "fallback_migratetype",
+		"TAKEN FROM", CELL_TEXT, UNIT_NONE, 0, FROM_HELP, migratetype_cell),
+	CELL_BY(BY_SEVERITY, "severity", "SEVERITY", CELL_TEXT, UNIT_NONE, 0,
+		"severe: the block was smaller than a pageblock, so two types share one; or mild",
+		severity_cell),
+	CELL_COUNT(struct sums, count, "EVENTS",
+		"allocations that took a block of another migratetype (exact)"),
+	CELL_BY(0, "severe", "SEVERE", CELL_U64, UNIT_COUNT, 0,
+		"of these, from a block smaller than a pageblock", severe_cell),
+	CELL_BY(0, "claimed", "CLAIMED", CELL_U64, UNIT_COUNT, 0,
+		"of all, the pageblock changed to the migratetype asked for", claimed_cell),
+	BY_STACK_CELLS(STACK_HELP),
+};
+
+static const struct by_spec spec = CELLS_SPEC(columns, struct key, struct sums);
+
+/* What the cells of single events need besides them. */
+struct each_view {
+	const struct events *events;
+	const struct zones *zones;
+};
+
+static CELL_GET(each_severity_cell)
+{
+	const struct each_view *v = row->view;
+	const struct frag_event *e = row->sums;
+
+	return cell_text(severity_name((u8)severity_of(v->events, e->fallback_order)));
+}
+
+static bool has_detail(const struct row_of *row)
+{
+	return ((const struct frag_event *)row->sums)->flags & FRAG_DETAIL;
+}
+
+static CELL_GET(each_claimed_cell)
+{
+	bool claimed = ((const struct frag_event *)row->sums)->flags & FRAG_CLAIMED;
+
+	return has_detail(row) ? (struct cell){.type = CELL_BOOL, .b = claimed} : (struct cell){};
+}
+
+static const struct frag_zone *zone_of(const struct row_of *row)
+{
+	const struct each_view *v = row->view;
+
+	return has_detail(row) ? zones_of_pfn(v->zones, ((const struct frag_event *)row->sums)->pfn)
+			       : NULL;
+}
+
+static CELL_GET(node_cell)
+{
+	const struct frag_zone *zone = zone_of(row);
+
+	return zone ? cell_u64(zone->node) : (struct cell){};
+}
+
+static CELL_GET(zone_cell)
+{
+	const struct frag_zone *zone = zone_of(row);
+
+	return zone ? cell_text(report_text(r, "%.16s", zone->zone)) : (struct cell){};
+}
+
+static CELL_GET(pfn_cell)
+{
+	return has_detail(row) ? cell_of_u64(r, row, offset) : (struct cell){};
+}
+
+#define EVENT(member_, name_, title_, kind_, unit_, flags_, help_, get_) \
+	CELL_FROM(0, struct frag_event, member_, name_, title_, kind_, unit_, flags_, help_, get_)
+
+static const struct cell_column each_columns[] = {
+	EVENT(h.time_ns, "time_ns", "TIME", CELL_U64, UNIT_NS, 0, "since the start", cell_of_time),
+	CELL_NUMBER(struct frag_event, tgid, "pid", "PID", UNIT_ID, 0, "process id"),
+	CELL_NUMBER(struct frag_event, tid, "tid", "TID", UNIT_ID, COL_WIDE, "thread id"),
+	EVENT(comm, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread", cell_of_comm),
+	CELL_NUMBER(struct frag_event, order, "order", "ORDER", UNIT_ID, 0, ORDER_HELP),
+	CELL_NUMBER(struct frag_event, fallback_order, "fallback_order", "BLOCK", UNIT_ID, 0,
+		FALLBACK_HELP),
+	EVENT(migratetype, "migratetype", "FOR", CELL_TEXT, UNIT_NONE, 0, FOR_HELP,
+		migratetype_cell),
+	EVENT(fallback_migratetype, "fallback_migratetype", "TAKEN FROM", CELL_TEXT, UNIT_NONE, 0,
+		FROM_HELP, migratetype_cell),
+	CELL_BY(0, "severity", "SEVERITY", CELL_TEXT, UNIT_NONE, 0,
+		"severe: the block was smaller than a pageblock; or mild", each_severity_cell),
+	CELL_BY(0, "claimed", "CLAIMED", CELL_BOOL, UNIT_NONE, 0,
+		"the pageblock changed to the migratetype asked for", each_claimed_cell),
+	CELL_BY(0, "node", "NODE", CELL_U64, UNIT_ID, COL_WIDE, "NUMA node of the page", node_cell),
+	CELL_BY(0, "zone", "ZONE", CELL_TEXT, UNIT_NONE, COL_WIDE, "zone of the page", zone_cell),
+	EVENT(pfn, "pfn", "PFN", CELL_U64, UNIT_HEX, COL_WIDE, "frame number of the page",
+		pfn_cell),
+	CELL_STACK_OF(struct frag_event, ustack, STACK_HELP),
+};
+
+int events_init(
+	struct events *e, const struct view *v, const struct view_options *o, struct err *err)
+{
+	return by_sums_init(&e->sums, &spec, v, o, err);
 }
 
 static struct key key_of(const struct events *e, const struct frag_agg *r)
@@ -164,23 +220,6 @@ int events_feed(struct events *e, const struct rec *r)
 	return 0;
 }
 
-static void row_fill(
-	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
-{
-	by_task_cells(r, by, &k->task, all);
-	all[C_ORDER] = cell_u64(k->order);
-	all[C_FALLBACK] = cell_u64(k->fallback_order);
-	all[C_FOR] = cell_text(migratetype_name(r, k->migratetype));
-	all[C_FROM] = cell_text(migratetype_name(r, k->fallback_migratetype));
-	all[C_SEVERITY] = cell_text(severity_name(k->severity));
-	all[C_COUNT] = cell_u64(s->count);
-	if (s->rated)
-		all[C_SEVERE] = cell_u64(s->severe);
-	if (s->detailed)
-		all[C_CLAIMED] = cell_u64(s->claimed);
-	all[C_STACK] = cell_stack(k->task.stack);
-}
-
 /* Was there a hook at all? The rest of the probe works without. */
 static bool events_were_seen(const struct stream *s)
 {
@@ -192,10 +231,8 @@ static bool events_were_seen(const struct stream *s)
 
 int events_report(struct events *e, struct report *r)
 {
-	struct table *t = by_sums_table(
+	struct table *t = by_sums_show(
 		&e->sums, r, "events", "Allocations that took another migratetype's block");
-	const struct groups *g = &e->sums.groups;
-	int rc = 0;
 
 	if (!t)
 		return -ENOMEM;
@@ -203,48 +240,17 @@ int events_report(struct events *e, struct report *r)
 	t->empty = events_were_seen(r->stream)
 			   ? "No allocation in scope had to take a block of another migratetype."
 			   : "Not observed.";
-	for (size_t i = 0; i < g->n && !rc; i++) {
-		struct cell all[C_N] = {};
-
-		row_fill(all, r, groups_key(g, i), groups_value(g, i), e->sums.by);
-		rc = by_sums_row(&e->sums, t, all);
-	}
-	return rc;
-}
-
-static void each_fill(struct cell *row, struct report *r, const struct zones *z,
-	const struct frag_event *ev, enum severity severity)
-{
-	bool detail = ev->flags & FRAG_DETAIL;
-	const struct frag_zone *zone = detail ? zones_of_pfn(z, ev->pfn) : NULL;
-
-	row[E_TIME] = cell_since(r, ev->h.time_ns);
-	row[E_PID] = cell_u64(ev->tgid);
-	row[E_TID] = cell_u64(ev->tid);
-	row[E_COMM] = cell_text(report_text(r, "%.16s", ev->comm));
-	row[E_ORDER] = cell_u64(ev->order);
-	row[E_FALLBACK] = cell_u64(ev->fallback_order);
-	row[E_FOR] = cell_text(migratetype_name(r, ev->migratetype));
-	row[E_FROM] = cell_text(migratetype_name(r, ev->fallback_migratetype));
-	row[E_SEVERITY] = cell_text(severity_name((u8)severity));
-	if (detail) {
-		row[E_CLAIMED] = (struct cell){.type = CELL_BOOL, .b = ev->flags & FRAG_CLAIMED};
-		row[E_PFN] = cell_u64(ev->pfn);
-	}
-	if (zone) {
-		row[E_NODE] = cell_u64(zone->node);
-		row[E_ZONE] = cell_text(report_text(r, "%.16s", zone->zone));
-	}
-	row[E_STACK] = cell_stack(ev->ustack);
+	return 0;
 }
 
 struct table *events_each(struct events *e, const struct zones *z, struct report *r)
 {
-	struct table *t = report_table(r, "event",
-		"Allocations that took another migratetype's block, each", each_columns, E_N);
+	const struct each_view v = {e, z};
+	struct table *t =
+		cells_table(r, "event", "Allocations that took another migratetype's block, each",
+			each_columns, ARRAY_SIZE(each_columns));
 
-	table_each (row, t, ev, &e->each)
-		each_fill(row, r, z, ev, severity_of(e, ev->fallback_order));
+	cells_each(t, r, each_columns, &e->each, &v);
 	e->each.n = 0;
 	return t;
 }
@@ -256,7 +262,7 @@ void events_free(struct events *e)
 }
 
 const struct view_table events_tables[] = {
-	{"events", &columns[0].col, C_N, sizeof(columns[0])},
-	{"event", each_columns, E_N, sizeof(each_columns[0])},
+	CELLS_VIEW("events", columns),
+	CELLS_VIEW("event", each_columns),
 	{},
 };

@@ -29,56 +29,94 @@ struct sums {
 	u64 on_before, off_before, on_after, off_after;
 };
 
-enum {
-	C_CALL = BY_C_OWN,
-	C_MODE,
-	C_ERROR,
-	C_COUNT,
-	C_FAILED,
-	C_DURATIONS,
-	C_PAGES = C_DURATIONS + DURATIONS_N,
-	C_BEFORE,
-	C_AFTER,
-	C_MOVED,
-	C_UNMOVED,
-	C_STACK,
-	C_N,
+static struct cell text_take(struct report *r, struct str *s)
+{
+	struct cell c = cell_text(report_text(r, "%s", str_get(s)));
+
+	str_free(s);
+	return c;
+}
+
+static CELL_GET(call_cell)
+{
+	struct str text = {};
+
+	policy_call_name_add(&text, ((const struct key *)row->key)->call);
+	return text_take(r, &text);
+}
+
+static CELL_GET(mode_cell)
+{
+	u32 mode = ((const struct key *)row->key)->mode;
+	struct str text = {};
+
+	if (!mode)
+		return (struct cell){};
+	flags_add(&text, mempolicy_modes, mode - 1);
+	return text_take(r, &text);
+}
+
+static CELL_GET(error_cell)
+{
+	u32 error = ((const struct key *)row->key)->error;
+	struct str text = {};
+
+	if (!error)
+		return (struct cell){};
+	policy_errno_add(&text, (int)error);
+	return text_take(r, &text);
+}
+
+static CELL_GET(before_cell)
+{
+	const struct sums *s = row->sums;
+
+	return cell_ratio(s->on_before, s->on_before + s->off_before);
+}
+
+static CELL_GET(after_cell)
+{
+	const struct sums *s = row->sums;
+
+	return cell_ratio(s->on_after, s->on_after + s->off_after);
+}
+
+/* Only where a hook told of migrations. */
+static CELL_GET(moved_cell)
+{
+	return stream_knows(r->stream, "policy", POLICY_MOVED_DATA) ? cell_of_u64(r, row, offset)
+								    : (struct cell){};
+}
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS,
+	CELL_BY(BY_CALL, "call", "CALL", CELL_TEXT, UNIT_NONE, 0, "system call", call_cell),
+	CELL_BY(BY_MODE, "mode", "MODE", CELL_TEXT, UNIT_NONE, 0,
+		"policy that mbind and set_mempolicy ask for", mode_cell),
+	CELL_BY(BY_ERROR, "error", "ERROR", CELL_TEXT, UNIT_NONE, 0, "errno of calls that failed",
+		error_cell),
+	CELL_COUNT(struct sums, calls, "CALLS", "calls (exact)"),
+	CELL_NUMBER(
+		struct sums, failed, "failed", "FAILED", UNIT_COUNT, 0, "of them, with an error"),
+	DURATIONS_CELLS(struct sums, took, "time in them"),
+	CELL_FROM(0, struct sums, pages, "pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WIDE,
+		"of the ranges of mbind and set_mempolicy_home_node, and of the arrays of "
+		"move_pages",
+		cell_of_known),
+	CELL_BY(0, "placed_before_ratio", "BEFORE", CELL_F64, UNIT_RATIO, 0,
+		"of the pages there, on a node that the call asked for, when it began (sampled "
+		"where ranges have more than 512 pages)",
+		before_cell),
+	CELL_BY(0, "placed_after_ratio", "AFTER", CELL_F64, UNIT_RATIO, 0,
+		"the same, when it ended; of move_pages: as its status array says", after_cell),
+	CELL_FROM(0, struct sums, moved, "moved_pages", "MOVED", CELL_U64, UNIT_PAGES, COL_MAIN,
+		"pages that the kernel migrated in them (exact)", moved_cell),
+	CELL_FROM(0, struct sums, unmoved, "unmoved_pages", "NOT MOVED", CELL_U64, UNIT_PAGES,
+		COL_MAIN, "pages that it tried to migrate in vain (exact)", moved_cell),
+	BY_STACK_CELLS("where it was called"),
 };
 
-static const struct by_column columns[C_N] = {
-	BY_TASK_COLUMNS,
-	[C_CALL] = {BY_CALL, {"call", "CALL", CELL_TEXT, UNIT_NONE, 0, "system call"}},
-	[C_MODE] = {BY_MODE, {"mode", "MODE", CELL_TEXT, UNIT_NONE, 0,
-				     "policy that mbind and set_mempolicy ask for"}},
-	[C_ERROR] = {BY_ERROR,
-		{"error", "ERROR", CELL_TEXT, UNIT_NONE, 0, "errno of calls that failed"}},
-	[C_COUNT] = {0, {"count", "CALLS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "calls (exact)"}},
-	[C_FAILED] = {0, {"failed", "FAILED", CELL_U64, UNIT_COUNT, 0, "of them, with an error"}},
-	DURATIONS_COLUMNS(C_DURATIONS, "time in them"),
-	[C_PAGES] = {0,
-		{"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WIDE,
-			"of the ranges of mbind and set_mempolicy_home_node, and of the arrays "
-			"of move_pages"}},
-	[C_BEFORE] = {0,
-		{"placed_before_ratio", "BEFORE", CELL_F64, UNIT_RATIO, 0,
-			"of the pages there, on a node that the call asked for, when it began "
-			"(sampled where ranges have more than 512 pages)"}},
-	[C_AFTER] = {0,
-		{"placed_after_ratio", "AFTER", CELL_F64, UNIT_RATIO, 0,
-			"the same, when it ended; of move_pages: as its status array says"}},
-	[C_MOVED] = {0, {"moved_pages", "MOVED", CELL_U64, UNIT_PAGES, COL_MAIN,
-				"pages that the kernel migrated in them (exact)"}},
-	[C_UNMOVED] = {0, {"unmoved_pages", "NOT MOVED", CELL_U64, UNIT_PAGES, COL_MAIN,
-				  "pages that it tried to migrate in vain (exact)"}},
-	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "where it was called"}},
-};
-
-static const struct by_spec spec = {
-	.columns = columns,
-	.n_columns = C_N,
-	.key_size = sizeof(struct key),
-	.value_size = sizeof(struct sums),
-};
+static const struct by_spec spec = CELLS_SPEC(columns, struct key, struct sums);
 
 struct policy_state {
 	bool show;
@@ -203,64 +241,15 @@ static int policy_feed(void *state, const struct rec *r)
 	return rc ? rc : agg_feed(v, (const struct policy_agg *)r);
 }
 
-static struct cell text_cell(struct report *r, struct str *s)
-{
-	struct cell c = cell_text(report_text(r, "%s", str_get(s)));
-
-	str_clear(s);
-	return c;
-}
-
-static void row_fill(struct cell all[C_N], const struct policy_state *v, struct report *r,
-	const struct key *k, const struct sums *s)
-{
-	_cleanup_str_ struct str text = {};
-
-	by_task_cells(r, v->sums.by, &k->task, all);
-	policy_call_name_add(&text, k->call);
-	all[C_CALL] = text_cell(r, &text);
-	if (k->mode) {
-		flags_add(&text, mempolicy_modes, k->mode - 1);
-		all[C_MODE] = text_cell(r, &text);
-	}
-	if (k->error) {
-		policy_errno_add(&text, (int)k->error);
-		all[C_ERROR] = text_cell(r, &text);
-	}
-	all[C_COUNT] = cell_u64(s->calls);
-	all[C_FAILED] = cell_u64(s->failed);
-	durations_cells(r, &s->took, &all[C_DURATIONS]);
-	if (s->pages)
-		all[C_PAGES] = cell_u64(s->pages);
-	if (s->on_before + s->off_before)
-		all[C_BEFORE] =
-			cell_f64((double)s->on_before / (double)(s->on_before + s->off_before));
-	if (s->on_after + s->off_after)
-		all[C_AFTER] = cell_f64((double)s->on_after / (double)(s->on_after + s->off_after));
-	if (stream_knows(r->stream, "policy", POLICY_MOVED_DATA)) {
-		all[C_MOVED] = cell_u64(s->moved);
-		all[C_UNMOVED] = cell_u64(s->unmoved);
-	}
-	all[C_STACK] = cell_stack(k->task.stack);
-}
-
 static int calls_report(struct policy_state *v, struct report *r)
 {
-	struct table *t = by_sums_table(&v->sums, r, "calls", "Calls on memory policy");
-	const struct groups *g = &v->sums.groups;
-	int rc = 0;
+	struct table *t = by_sums_show(&v->sums, r, "calls", "Calls on memory policy");
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "count";
 	t->empty = "No call on memory policy in this interval.";
-	for (size_t i = 0; i < g->n && !rc; i++) {
-		struct cell all[C_N] = {};
-
-		row_fill(all, v, r, groups_key(g, i), groups_value(g, i));
-		rc = by_sums_row(&v->sums, t, all);
-	}
-	return rc;
+	return 0;
 }
 
 static int policy_report(void *state, struct report *r)
@@ -311,7 +300,7 @@ static u64 policy_for_ns(const struct view_options *o)
 }
 
 static const struct view_table tables[] = {
-	{"calls", &columns[0].col, C_N, sizeof(columns[0])},
+	CELLS_VIEW("calls", columns),
 	{},
 };
 

@@ -30,81 +30,120 @@ struct sums {
 	u64 part_ns[SYSCALLS_PARTS], part_n[SYSCALLS_PARTS];
 };
 
-enum {
-	C_CALL = BY_C_OWN,
-	C_COUNT,
-	C_ERRORS,
-	C_REFUSED,
-	C_TIMES,
-	C_MEAN = C_TIMES + DURATIONS_N,
-	C_MIN,
-	C_STACK,
-	C_FAULT_NS, /* from here on with --with-memory only */
-	C_FAULTS,
-	C_RECLAIM_NS,
-	C_COMPACTION_NS,
-	C_N,
-};
-
 #define CALL_HELP                                                                         \
 	"name of the call; of 32-bit programs (int 0x80) with compat: before it, of x32 " \
 	"ones with x32:"
 
-static const struct by_column columns[C_N] = {
-	BY_TASK_COLUMNS,
-	[C_CALL] = {BY_CALL, {"call", "CALL", CELL_TEXT, UNIT_NONE, 0, CALL_HELP}},
-	[C_COUNT] = {0, {"count", "CALLS", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-				"calls that ended in the interval; of exit and exit_group, that "
-				"began (exact)"}},
-	[C_ERRORS] = {0, {"errors", "ERRORS", CELL_U64, UNIT_COUNT, 0,
-				 "of these, failed (exact); the table of errors has their names"}},
-	[C_REFUSED] = {0, {"refused", "REFUSED", CELL_U64, UNIT_COUNT, COL_WIDE,
-				  "of these, refused by seccomp or a tracer before they began: "
-				  "they have no duration; not known with --no-times"}},
-	DURATIONS_COLUMNS(C_TIMES, "time in them, waiting included"),
-	[C_MEAN] = {0, {"mean_ns", "MEAN", CELL_U64, UNIT_NS, COL_LESSER, "mean duration (exact)"}},
-	[C_MIN] = {0,
-		{"min_ns", "MIN", CELL_U64, UNIT_NS, COL_LESSER, "shortest (since the start)"}},
-	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "who called"}},
-	[C_FAULT_NS] = {0, {"fault_ns", "FAULTS", CELL_U64, UNIT_NS, 0,
-				   "with --with-memory: of the time, in page faults that the "
-				   "kernel took on the caller's memory"}},
-	[C_FAULTS] = {0, {"faults", "N", CELL_U64, UNIT_COUNT, COL_WIDE, "how many page faults"}},
-	[C_RECLAIM_NS] = {0, {"reclaim_ns", "RECLAIM", CELL_U64, UNIT_NS, 0,
-				     "with --with-memory: of the time, in direct reclaim, also "
-				     "within page faults"}},
-	[C_COMPACTION_NS] = {0, {"compaction_ns", "COMPACTION", CELL_U64, UNIT_NS, 0,
-					"with --with-memory: of the time, in compaction, also "
-					"within page faults"}},
+static const char *call_text(struct report *r, const struct key *k)
+{
+	_cleanup_str_ struct str s = {};
+
+	syscalls_name_add(&s, k->abi, k->nr);
+	return report_text(r, "%s", str_get(&s));
+}
+
+static CELL_GET(call_cell)
+{
+	return cell_text(call_text(r, row->key));
+}
+
+/* Not known with --no-times. */
+static CELL_GET(refused_cell)
+{
+	const struct sums *s = row->sums;
+
+	return s->refused || s->times.count ? cell_u64(s->refused) : (struct cell){};
+}
+
+static CELL_GET(mean_cell)
+{
+	const struct sums *s = row->sums;
+
+	return s->times.count ? cell_u64(s->times.total_ns / s->times.count) : (struct cell){};
+}
+
+static CELL_GET(min_cell)
+{
+	const struct sums *s = row->sums;
+
+	return s->times.count ? cell_u64(s->min_ns) : (struct cell){};
+}
+
+#define PART(member_, name_, title_, unit_, flags_, help_) \
+	CELL_NUMBER(struct sums, member_, name_, title_, unit_, flags_, help_)
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS,
+	CELL_BY(BY_CALL, "call", "CALL", CELL_TEXT, UNIT_NONE, 0, CALL_HELP, call_cell),
+	CELL_COUNT(struct sums, count, "CALLS",
+		"calls that ended in the interval; of exit and exit_group, that began (exact)"),
+	CELL_NUMBER(struct sums, errors, "errors", "ERRORS", UNIT_COUNT, 0,
+		"of these, failed (exact); the table of errors has their names"),
+	CELL_BY(0, "refused", "REFUSED", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"of these, refused by seccomp or a tracer before they began: they have no "
+		"duration; not known with --no-times",
+		refused_cell),
+	DURATIONS_CELLS(struct sums, times, "time in them, waiting included"),
+	CELL_BY(0, "mean_ns", "MEAN", CELL_U64, UNIT_NS, COL_LESSER, "mean duration (exact)",
+		mean_cell),
+	CELL_BY(0, "min_ns", "MIN", CELL_U64, UNIT_NS, COL_LESSER, "shortest (since the start)",
+		min_cell),
+	BY_STACK_CELLS("who called"),
+	PART(part_ns[SYSCALLS_FAULTS], "fault_ns", "FAULTS", UNIT_NS, 0,
+		"with --with-memory: of the time, in page faults that the kernel took on the "
+		"caller's memory"),
+	PART(part_n[SYSCALLS_FAULTS], "faults", "N", UNIT_COUNT, COL_WIDE, "how many page faults"),
+	PART(part_ns[SYSCALLS_RECLAIM], "reclaim_ns", "RECLAIM", UNIT_NS, 0,
+		"with --with-memory: of the time, in direct reclaim, also within page faults"),
+	PART(part_ns[SYSCALLS_COMPACTION], "compaction_ns", "COMPACTION", UNIT_NS, 0,
+		"with --with-memory: of the time, in compaction, also within page faults"),
 };
 
-/* Without the columns of --with-memory. */
+#define MEMORY_COLUMNS 4 /* the last ones, with --with-memory only */
+
 static const struct by_spec spec = {
-	.columns = columns,
-	.n_columns = C_FAULT_NS,
+	.cells = columns,
+	.n_columns = ARRAY_SIZE(columns) - MEMORY_COLUMNS,
 	.key_size = sizeof(struct key),
 	.value_size = sizeof(struct sums),
 };
-static const struct by_spec memory_spec = BY_SPEC(columns, struct key, struct sums);
+static const struct by_spec memory_spec = CELLS_SPEC(columns, struct key, struct sums);
 
 struct error_key {
 	struct key call;
 	u64 error;
 };
 
-enum { E_CALL = BY_C_OWN, E_ERROR, E_COUNT, E_MEANING, E_N };
-
-static const struct by_column error_columns[E_N] = {
-	BY_TASK_COLUMNS,
-	[E_CALL] = {BY_CALL, {"call", "CALL", CELL_TEXT, UNIT_NONE, 0, CALL_HELP}},
-	[E_ERROR] = {0, {"error", "ERROR", CELL_TEXT, UNIT_NONE, 0,
-				"its name; ERESTART* of an interrupted call, which the program "
-				"does not see"}},
-	[E_COUNT] = {0, {"count", "CALLS", CELL_U64, UNIT_COUNT, 0, "calls that failed so"}},
-	[E_MEANING] = {0, {"meaning", "MEANING", CELL_TEXT, UNIT_NONE, 0, "what it says"}},
+struct error_sums {
+	u64 count;
 };
 
-static const struct by_spec error_spec = BY_SPEC(error_columns, struct error_key, u64);
+static CELL_GET(error_cell)
+{
+	u64 error = ((const struct error_key *)row->key)->error;
+	const char *name = error_name(error);
+
+	return cell_text(name ? name : report_text(r, "%llu", error));
+}
+
+static CELL_GET(meaning_cell)
+{
+	return cell_text(error_text(((const struct error_key *)row->key)->error));
+}
+
+static const struct cell_column error_columns[] = {
+	BY_TASK_CELLS,
+	CELL_BY(BY_CALL, "call", "CALL", CELL_TEXT, UNIT_NONE, 0, CALL_HELP, call_cell),
+	CELL_BY(0, "error", "ERROR", CELL_TEXT, UNIT_NONE, 0,
+		"its name; ERESTART* of an interrupted call, which the program does not see",
+		error_cell),
+	CELL_NUMBER(
+		struct error_sums, count, "count", "CALLS", UNIT_COUNT, 0, "calls that failed so"),
+	CELL_BY(0, "meaning", "MEANING", CELL_TEXT, UNIT_NONE, 0, "what it says", meaning_cell),
+};
+
+static const struct by_spec error_spec =
+	CELLS_SPEC(error_columns, struct error_key, struct error_sums);
 
 struct syscalls_view_state {
 	u64 min_ns;
@@ -165,16 +204,16 @@ static int error_feed(struct syscalls_view_state *v, const struct syscalls_error
 		.call.task = by_task_key(by, r->tgid, r->tid, r->cgroup, 0, r->comm),
 		.error = r->error,
 	};
-	u64 *count;
+	struct error_sums *s;
 
 	if (by & BY_CALL) {
 		k.call.nr = r->nr;
 		k.call.abi = r->abi;
 	}
-	count = groups_get(&v->errors.groups, &k);
-	if (!count)
+	s = groups_get(&v->errors.groups, &k);
+	if (!s)
 		return -ENOMEM;
-	*count += r->count;
+	s->count += r->count;
 	return 0;
 }
 
@@ -194,79 +233,33 @@ static int syscalls_feed(void *state, const struct rec *r)
 	return dump_list_feed(&v->dumps, r);
 }
 
-static const char *call_text(struct report *r, const struct key *k)
+static bool calls_are_timed(const struct groups *g)
 {
-	_cleanup_str_ struct str s = {};
-
-	syscalls_name_add(&s, k->abi, k->nr);
-	return report_text(r, "%s", str_get(&s));
-}
-
-static void row_fill(
-	struct cell all[C_N], struct report *r, const struct key *k, const struct sums *s, u32 by)
-{
-	by_task_cells(r, by, &k->task, all);
-	all[C_CALL] = cell_text(call_text(r, k));
-	all[C_COUNT] = cell_u64(s->count);
-	all[C_ERRORS] = cell_u64(s->errors);
-	if (s->refused || s->times.count)
-		all[C_REFUSED] = cell_u64(s->refused);
-	durations_cells(r, &s->times, &all[C_TIMES]);
-	if (s->times.count) {
-		all[C_MEAN] = cell_u64(s->times.total_ns / s->times.count);
-		all[C_MIN] = cell_u64(s->min_ns);
-	}
-	all[C_STACK] = cell_stack(k->task.stack);
-	all[C_FAULT_NS] = cell_u64(s->part_ns[SYSCALLS_FAULTS]);
-	all[C_FAULTS] = cell_u64(s->part_n[SYSCALLS_FAULTS]);
-	all[C_RECLAIM_NS] = cell_u64(s->part_ns[SYSCALLS_RECLAIM]);
-	all[C_COMPACTION_NS] = cell_u64(s->part_ns[SYSCALLS_COMPACTION]);
+	for (size_t i = 0; i < g->n; i++)
+		if (((const struct sums *)groups_value(g, i))->times.count)
+			return true;
+	return false;
 }
 
 static int calls_report(struct syscalls_view_state *v, struct report *r)
 {
-	struct table *t = by_sums_table(&v->calls, r, "calls", "System calls");
-	const struct groups *g = &v->calls.groups;
-	bool timed = false;
-	int rc = 0;
+	struct table *t = by_sums_show(&v->calls, r, "calls", "System calls");
 
 	if (!t)
 		return -ENOMEM;
+	t->sort = calls_are_timed(&v->calls.groups) ? "total_ns" : "count";
 	t->empty = "No system call ended in this interval.";
-	for (size_t i = 0; i < g->n && !rc; i++) {
-		const struct sums *s = groups_value(g, i);
-		struct cell all[C_N] = {};
-
-		timed |= s->times.count != 0;
-		row_fill(all, r, groups_key(g, i), s, v->calls.by);
-		rc = by_sums_row(&v->calls, t, all);
-	}
-	t->sort = timed ? "total_ns" : "count";
-	return rc;
+	return 0;
 }
 
 static int errors_report(struct syscalls_view_state *v, struct report *r)
 {
-	struct table *t = by_sums_table(&v->errors, r, "errors", "Errors");
-	const struct groups *g = &v->errors.groups;
-	int rc = 0;
+	struct table *t = by_sums_show(&v->errors, r, "errors", "Errors");
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "count";
-	for (size_t i = 0; i < g->n && !rc; i++) {
-		const struct error_key *k = groups_key(g, i);
-		const char *name = error_name(k->error);
-		struct cell all[E_N] = {};
-
-		by_task_cells(r, v->errors.by, &k->call.task, all);
-		all[E_CALL] = cell_text(call_text(r, &k->call));
-		all[E_ERROR] = cell_text(name ? name : report_text(r, "%llu", k->error));
-		all[E_COUNT] = cell_u64(*(u64 *)groups_value(g, i));
-		all[E_MEANING] = cell_text(error_text(k->error));
-		rc = by_sums_row(&v->errors, t, all);
-	}
-	return rc;
+	return 0;
 }
 
 static int syscalls_report(void *state, struct report *r)
@@ -322,8 +315,8 @@ static const struct look looks[] = {
 };
 
 static const struct view_table tables[] = {
-	{"calls", &columns[0].col, C_N, sizeof(columns[0])},
-	{"errors", &error_columns[0].col, E_N, sizeof(error_columns[0])},
+	CELLS_VIEW("calls", columns),
+	CELLS_VIEW("errors", error_columns),
 	{},
 };
 
