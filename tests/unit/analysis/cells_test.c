@@ -82,6 +82,75 @@ static const struct cell_column columns[] = {
 	BY_STACK_CELLS("where"),
 };
 
+struct pair {
+	s32 node;
+	u32 id;
+};
+
+struct pair_sums {
+	u64 known;
+	s64 change;
+};
+
+static CELL_GET(of_view_cell)
+{
+	return cell_u64(*(const u64 *)row->view + ((const struct pair *)row->key)->id);
+}
+
+static const struct cell_column pair_columns[] = {
+	CELL_FROM(0, struct pair, node, "node", "NODE", CELL_U64, UNIT_ID, 0, "", cell_of_node),
+	CELL_KEY(0, struct pair, id, "id", "ID", UNIT_ID, 0, ""),
+	CELL_FROM(0, struct pair_sums, known, "known", "KNOWN", CELL_U64, UNIT_COUNT, 0, "",
+		cell_of_known),
+	CELL_NUMBER(struct pair_sums, change, "change", "CHANGE", UNIT_BYTES, 0, ""),
+	CELL_BY(0, "of_view", "VIEW", CELL_U64, UNIT_COUNT, 0, "", of_view_cell),
+};
+
+static bool pair_shows(const struct row_of *row)
+{
+	return ((const struct pair *)row->key)->id != 2;
+}
+
+/* A row for each key that is to be shown, from its key, its sums and what the view hands on. */
+static void sums_as_rows(void **state)
+{
+	static const struct cell_table table = {
+		CELL_TABLE("pairs", "Pairs", "id", "none", pair_columns), .shows = pair_shows};
+	const u64 of_view = 100;
+	struct groups g;
+	struct stream stream;
+	struct report r;
+	const struct table *t;
+
+	(void)state;
+	assert_int_equal(stream_init(&stream), 0);
+	report_init(&r, "test", &stream);
+	groups_init(&g, sizeof(struct pair), sizeof(struct pair_sums));
+	for (u32 i = 0; i < 3; i++) {
+		struct pair k = {.node = (s32)i - 1, .id = i + 1};
+		struct pair_sums *s = groups_get(&g, &k);
+
+		*s = (struct pair_sums){.known = i, .change = -5};
+	}
+	assert_int_equal(cells_report(&r, &table, &g, &of_view), 0);
+	t = r.tables.v[0];
+	assert_string_equal(t->name, "pairs");
+	assert_string_equal(t->sort, "id");
+	assert_string_equal(t->empty, "none");
+	assert_int_equal(t->cols[3].type, CELL_S64);
+	assert_int_equal(t->n_rows, 2);
+	assert_int_equal(table_cell(t, 0, 0)->type, CELL_EMPTY);
+	assert_int_equal(table_cell(t, 0, 2)->type, CELL_EMPTY);
+	assert_int_equal(table_cell(t, 1, 0)->u, 1);
+	assert_int_equal(table_cell(t, 1, 1)->u, 3);
+	assert_int_equal(table_cell(t, 1, 2)->u, 2);
+	assert_int_equal(table_cell(t, 1, 3)->s, -5);
+	assert_int_equal(table_cell(t, 1, 4)->u, 103);
+	groups_free(&g);
+	report_destroy(&r);
+	stream_destroy(&stream);
+}
+
 /* Only what was asked for is shown, each column with its own cell. */
 static void columns_by_key(void **state)
 {
@@ -123,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_as_rows),
+		cmocka_unit_test(sums_as_rows),
 		cmocka_unit_test(columns_by_key),
 	};
 
