@@ -369,6 +369,29 @@ int reader_functions(struct reader *r, int fd, u32 type, const char *const *name
 	return a.rc ? reader_error(r, a.rc) : 0;
 }
 
+int reader_symbol(struct reader *r, int fd, const char *symbol, struct reader_symbol *ret)
+{
+	u64 until = clock_mono_ns() + ANSWER_NS;
+	struct reader_symbol_ask ask = {};
+	struct reader_symbol_answer a;
+	int rc = strlen(symbol) < sizeof(ask.name) ? reader_ask(r, READER_SYMBOL, fd)
+						   : -ENAMETOOLONG;
+
+	if (!rc)
+		strcpy(ask.name, symbol);
+	rc = rc ? rc : reader_write(r, &ask, sizeof(ask), until);
+	rc = rc ? rc : reader_read(r, &a, sizeof(a), until);
+	if (rc)
+		return rc;
+	if (a.rc)
+		return reader_error(r, a.rc);
+	if (a.offset > INT64_MAX || !memchr(a.near, '\0', sizeof(a.near)))
+		return reader_bad(r);
+	*ret = (struct reader_symbol){a.found != 0, a.stripped != 0, a.offset, {}};
+	strcpy(ret->near, a.near);
+	return 0;
+}
+
 int reader_needs(struct reader *r, int fd, char ret[READER_NEEDS_MAX], u32 *ret_n)
 {
 	u64 until = clock_mono_ns() + ANSWER_NS;

@@ -17,6 +17,7 @@
 #define READER_NEEDS_MAX (64U << 10)
 #define READER_FUNCTIONS_MAX 64
 #define READER_FUNCTION_NAME 64 /* bytes of one, with its zero byte */
+#define READER_SYMBOL_NAME 320  /* of a symbol that somebody gave, likewise */
 
 struct reader;
 
@@ -45,6 +46,14 @@ void reader_skip(struct reader *r);
  * 0: it has none. -ENOENT: there is no such table. ret_static: the file needs no loader. */
 int reader_functions(struct reader *r, int fd, u32 type, const char *const *names, u32 n,
 	u64 *ret_offsets, bool *ret_static);
+/* Where in a file one symbol of either table is. */
+struct reader_symbol {
+	bool found, stripped; /* stripped: there is no symbol at all */
+	u64 offset;
+	char near[READER_SYMBOL_NAME]; /* the nearest name, where it was not found; "": none */
+};
+/* "": only whether it is an ELF file. As reader_look() fails. */
+int reader_symbol(struct reader *r, int fd, const char *symbol, struct reader_symbol *ret);
 /* The loader and the libraries that a program names, each ending in a zero byte, one after the
  * other: n bytes. */
 int reader_needs(struct reader *r, int fd, char ret[READER_NEEDS_MAX], u32 *ret_n);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/closest.h"
 #include "base/str.h"
 #include "cage/cage.h"
 #include "capture/reader.h"
@@ -304,6 +305,59 @@ static void functions(int fd)
 	work_write(&a, sizeof(a));
 }
 
+static void symbol_nearest(const struct elf_symbols *all, const char *name, char *ret, size_t size)
+{
+	_cleanup_free_ const char **names = calloc(all->list.n + 1, sizeof(*names));
+	const char *near;
+	size_t n = 0;
+
+	vec_each (e, &all->list)
+		if (names)
+			names[n++] = e->name;
+	near = names ? closest(name, names, n) : NULL;
+	snprintf(ret, size, "%s", near ? near : "");
+}
+
+static int symbol_find(
+	const struct elf_file *file, const char *name, struct reader_symbol_answer *a)
+{
+	_cleanup_elf_symbols_ struct elf_symbols all = {};
+	struct sym_budget budget;
+	int rc;
+
+	budget_init(&budget, SYMBOL_BYTES, 0);
+	rc = elf_symbols_add(&all, file, SHT_SYMTAB, &budget);
+	if (!rc || rc == -ENOENT)
+		rc = elf_symbols_add(&all, file, SHT_DYNSYM, &budget);
+	if (rc && rc != -ENOENT)
+		return rc;
+	vec_each (e, &all.list)
+		vec_each (s, &file->segments)
+			if (!a->found && !strcmp(e->name, name) && e->address >= s->address &&
+				e->address - s->address < s->size) {
+				a->found = true;
+				a->offset = e->address - s->address + s->offset;
+			}
+	a->stripped = !all.list.n;
+	if (!a->found)
+		symbol_nearest(&all, name, a->near, sizeof(a->near));
+	return 0;
+}
+
+static void symbol(int fd)
+{
+	_cleanup_elf_file_ struct elf_file file = {.fd = -1};
+	struct reader_symbol_answer a = {};
+	struct reader_symbol_ask ask;
+
+	work_read(&ask, sizeof(ask));
+	ask.name[sizeof(ask.name) - 1] = '\0';
+	a.rc = elf_file_open(fd, &file);
+	if (!a.rc && ask.name[0])
+		a.rc = symbol_find(&file, ask.name, &a);
+	work_write(&a, sizeof(a));
+}
+
 /* Nothing of memwhy's stays open but the socket, and what the process is told of itself; keys
  * pressed at the terminal do not reach it. */
 static void shut_in(int socket)
@@ -348,6 +402,8 @@ _Noreturn void reader_work(int socket)
 			variables(fd);
 		else if (ask.what == READER_FUNCTIONS)
 			functions(fd);
+		else if (ask.what == READER_SYMBOL)
+			symbol(fd);
 		else
 			look(fd);
 	}

@@ -14,6 +14,7 @@ enum reader_what {
 	READER_NAMES, /* see reader_names_work.h */
 	READER_VARIABLES,
 	READER_FUNCTIONS,
+	READER_SYMBOL,
 };
 
 /* Comes with the descriptor of the file, where there is one. */
@@ -59,6 +60,18 @@ struct reader_functions_answer {
 	s32 rc;
 	u32 is_static;
 	u64 offsets[READER_FUNCTIONS_MAX];
+};
+
+/* Comes behind the ask for a symbol. */
+struct reader_symbol_ask {
+	char name[READER_SYMBOL_NAME];
+};
+
+struct reader_symbol_answer {
+	s32 rc;
+	u32 found, stripped, unused;
+	u64 offset;
+	char near[READER_SYMBOL_NAME];
 };
 
 /* Behind it: segments, variables, their names. */

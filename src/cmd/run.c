@@ -344,6 +344,12 @@ static int running_narrow(struct running *g, struct sink **ret)
 	return rc;
 }
 
+/* It has no place to say that something was not recorded. */
+static bool format_is_bare(const char *format)
+{
+	return export_of_stacks(format) || !strcmp(format, "csv");
+}
+
 int running_input(struct running *g)
 {
 	const struct options *o = g->run->o;
@@ -375,8 +381,7 @@ int running_input(struct running *g)
 	if (!rc && !g->pipe.stream.has_session)
 		rc = err_set(
 			&g->err, -EINVAL, "%.200s: nothing was recorded in it", g->run->o->input);
-	/* The other formats have a place to say so. */
-	if (!rc && !g->run->finds && export_of_stacks(o->format) &&
+	if (!rc && !g->run->finds && format_is_bare(o->format) &&
 		!recording_has(&g->pipe.stream, of))
 		rc = recording_lacks(&g->pipe.stream, NULL, of, &g->err);
 	return rc;

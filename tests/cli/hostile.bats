@@ -48,8 +48,8 @@ ways() {
 			[[ $f == @(folded|speedscope) && ($c != *--stacks* || $c == *--each*) ]] && continue
 			[[ $c == check* && ($f == @(folded|speedscope) || $f == csv) ]] && continue
 			[[ $c == where* && $f == @(folded|speedscope) ]] && continue # a ledger has no stacks
-			# Of a probe that was not recorded there is nothing to fold: an error.
-			[[ $f == @(folded|speedscope) ]] && "$MEMWHY" $c --limit 1 | grep -q 'was not recorded' && continue
+			# Of a probe that was not recorded there are no rows, and no place to say so: an error.
+			[[ $f == @(csv|folded|speedscope) ]] && "$MEMWHY" $c --limit 1 | grep -q 'was not recorded' && continue
 			"$MEMWHY" $c -o $f --limit 0 >shown 2>err || try refuse "$c -o $f"
 			[ -s err ] && try refuse "$c -o $f: $(<err)"
 			! has_controls <shown || try refuse "$c -o $f: control bytes"

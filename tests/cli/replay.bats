@@ -155,7 +155,7 @@ denies_nothing() { # COMMAND
 		try refuse check
 	mw check --input check.mw
 	[[ $output != *"not recorded: "* ]] || try refuse "check over its own"
-	for how in "export --to folded --of maps record.mw" "diff --of maps record.mw check.mw"; do
+	for how in "export --to folded --of maps record.mw" "maps -o csv --input record.mw" "diff --of maps record.mw check.mw"; do
 		mw $how
 		[[ $status -eq 2 && $stderr == *"maps was not recorded"*"memwhy record --probes maps FILE"* ]] || try refuse "$how"
 	done

@@ -55,6 +55,7 @@ static int count_open(struct capture *c, struct err *err)
 		c->opt.by, c->opt.user_stacks || c->opt.kernel_stacks, &s->keys, err);
 
 	s->chosen = c->opt.n_operands;
+	s->events.reader = c->reader;
 	s->events.pid =
 		c->opt.scope.tasks.n == 1 && !c->opt.scope.by_task ? c->opt.scope.tasks.v[0] : 0;
 	rc = rc ? rc : filter_parse(OPTS_OF(struct count_opts, c->opts)->filter, &s->filter, err);

@@ -4,11 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-
-#include "base/closest.h"
-#include "sym/elfsym.h"
-
-#define SYMBOL_BYTES (256UL << 20)
+#include <unistd.h>
 
 static const char *const library_dirs[] = {"/lib/x86_64-linux-gnu/", "/usr/lib/x86_64-linux-gnu/",
 	"/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/", "/usr/local/lib/"};
@@ -38,64 +34,45 @@ static int file_find(const char *path, u32 pid, char *ret_path, size_t size)
 }
 
 static int symbol_unknown(
-	const struct elf_symbols *s, const char *path, const char *symbol, struct err *err)
+	const struct reader_symbol *s, const char *path, const char *symbol, struct err *err)
 {
-	_cleanup_free_ const char **names = calloc(s->list.n + 1, sizeof(*names));
-	const char *near = NULL;
-	size_t n = 0;
-
-	vec_each (e, &s->list)
-		if (names)
-			names[n++] = e->name;
-	if (names)
-		near = closest(symbol, names, n);
 	err_set(err, -EINVAL, "%.120s has no function '%.80s'%s", path, symbol,
-		s->list.n ? "" : " (nor any other name: it is stripped)");
-	return near ? err_hint(err, "did you mean '%.80s'?", near) : -EINVAL;
+		s->stripped ? " (nor any other name: it is stripped)" : "");
+	return s->near[0] ? err_hint(err, "did you mean '%.80s'?", s->near) : -EINVAL;
 }
 
-static int symbol_find(const struct elf_file *file, const char *path, const char *symbol,
-	u64 *ret_offset, struct err *err)
+/* What cannot be read by one cannot be counted in; a reader of its own for who has none. */
+static int symbol_read(struct reader *given, int fd, const char *symbol, struct reader_symbol *ret)
 {
-	_cleanup_elf_symbols_ struct elf_symbols all = {};
-	struct sym_budget budget = {};
-	int rc;
+	struct reader *own = NULL;
+	int rc = given ? 0 : reader_open(&own);
 
-	budget_init(&budget, SYMBOL_BYTES, 0);
-	rc = elf_symbols_add(&all, file, SHT_SYMTAB, &budget);
-	if (!rc || rc == -ENOENT)
-		rc = elf_symbols_add(&all, file, SHT_DYNSYM, &budget);
-	if (rc && rc != -ENOENT)
-		return err_errno(err, rc, "%.120s: its symbols", path);
-	vec_each (e, &all.list) {
-		if (strcmp(e->name, symbol) != 0)
-			continue;
-		vec_each (seg, &file->segments)
-			if (e->address >= seg->address && e->address - seg->address < seg->size) {
-				*ret_offset = e->address - seg->address + seg->offset;
-				return 0;
-			}
-	}
-	return symbol_unknown(&all, path, symbol, err);
+	rc = rc ? rc : reader_symbol(given ? given : own, fd, symbol, ret);
+	reader_close(own);
+	return rc;
 }
 
-int elf_symbol_place(const char *path, u32 pid, const char *symbol, char *ret_path, size_t size,
-	u64 *ret_offset, struct err *err)
+int elf_symbol_place(struct reader *reader, const char *path, u32 pid, const char *symbol,
+	char *ret_path, size_t size, u64 *ret_offset, struct err *err)
 {
-	struct elf_file file = {};
+	struct reader_symbol found = {};
 	int fd = file_find(path, pid, ret_path, size);
-	int rc = fd < 0 ? fd : elf_file_open(fd, &file);
+	int rc = fd < 0 ? fd : symbol_read(reader, fd, symbol, &found);
 
+	if (fd >= 0)
+		close(fd);
+	if (rc == -EBADMSG)
+		return err_set(err, -EINVAL,
+			"%.200s: it could not be read: what reads it ended, or took too long",
+			path);
 	if (rc) {
 		err_errno(err, rc, "%.200s", path);
 		if (err)
 			err->code = rc == -EACCES ? rc : -EINVAL;
 		return err ? err->code : rc;
 	}
-	if (symbol[0])
-		rc = symbol_find(&file, path, symbol, ret_offset, err);
-	else
-		*ret_offset = 0;
-	elf_file_close(&file);
-	return rc;
+	if (symbol[0] && !found.found)
+		return symbol_unknown(&found, path, symbol, err);
+	*ret_offset = found.offset;
+	return 0;
 }

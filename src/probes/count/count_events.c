@@ -260,7 +260,8 @@ static int user_add(struct event_list *all, const char *operand, struct err *err
 	snprintf(file, sizeof(file), "%.*s", (int)(colon - path), path);
 	rc = offset_cut(symbol, &offset, err);
 	rc = rc ? rc
-		: elf_symbol_place(file, all->pid, symbol, e.what, sizeof(e.what), &e.number, err);
+		: elf_symbol_place(all->reader, file, all->pid, symbol, e.what, sizeof(e.what),
+			  &e.number, err);
 	e.number += offset;
 	return rc ? rc : event_add(all, &e, err);
 }

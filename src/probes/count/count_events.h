@@ -26,8 +26,9 @@ struct event {
 
 struct event_list {
 	VEC(struct event) list;
-	char dir[PATH_MAX]; /* of tracefs, once needed; "" before */
-	u32 pid;            /* files of uprobes are those of this process; 0: ours */
+	char dir[PATH_MAX];    /* of tracefs, once needed; "" before */
+	u32 pid;               /* files of uprobes are those of this process; 0: ours */
+	struct reader *reader; /* of these files, borrowed; NULL: one is begun for each */
 };
 
 /*

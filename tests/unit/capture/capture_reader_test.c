@@ -364,6 +364,54 @@ static void functions(void **state)
 	reader_close(r);
 }
 
+static void one_symbol(void **state)
+{
+	_cleanup_close_ int fd = self_open(), none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct reader_symbol s;
+	struct reader *r;
+	u8 code[8];
+
+	(void)state;
+	assert_int_equal(reader_open(&r), 0);
+	assert_int_equal(reader_symbol(r, fd, "a_function_to_find", &s), 0);
+	assert_true(s.found && !s.stripped);
+	assert_int_equal(pread(fd, code, sizeof(code), (off_t)s.offset), sizeof(code));
+	assert_memory_equal(code, (const void *)a_function_to_find, sizeof(code));
+	assert_int_equal(reader_symbol(r, fd, "a_function_to_fine", &s), 0);
+	assert_false(s.found || s.stripped);
+	assert_string_equal(s.near, "a_function_to_find");
+	assert_int_equal(reader_symbol(r, fd, "", &s), 0);
+	assert_int_equal(reader_symbol(r, none, "main", &s), -ENOEXEC);
+	kill(reader_pid(r, 0), SIGKILL);
+	assert_int_equal(reader_symbol(r, fd, "main", &s), -EBADMSG);
+	assert_int_equal(reader_symbol(r, fd, "main", &s), 0);
+	reader_close(r);
+}
+
+/* What the process at the other end might send: a name without an end, a place beyond all files. */
+static void forged_symbol(void **state)
+{
+	struct reader_symbol_answer answers[3] = {
+		{.found = 1, .offset = 1ULL << 63}, {}, {.rc = 1}};
+
+	(void)state;
+	memset(answers[1].near, 'n', sizeof(answers[1].near));
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		struct reader_symbol s = {};
+		struct reader *r;
+		int ends[2];
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+		assert_int_equal(reader_over(ends[0], &r), 0);
+		assert_int_equal(
+			write(ends[1], &answers[i], sizeof(answers[i])), sizeof(answers[i]));
+		assert_int_equal(reader_symbol(r, 0, "main", &s), -EBADMSG);
+		assert_false(s.found);
+		reader_close(r);
+		close(ends[1]);
+	}
+}
+
 /* One segment and two variables, as the process at the other end might send them. */
 struct forged_variables {
 	struct reader_variables_answer head;
@@ -440,6 +488,8 @@ int main(void)
 		cmocka_unit_test(no_answer_does_harm),
 		cmocka_unit_test(variables),
 		cmocka_unit_test(functions),
+		cmocka_unit_test(one_symbol),
+		cmocka_unit_test(forged_symbol),
 		cmocka_unit_test(no_variable_does_harm),
 	};
 
