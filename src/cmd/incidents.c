@@ -48,7 +48,7 @@ static void list_fill(struct report *r, const struct options *o, const struct in
 		if (!row)
 			return;
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &tm));
-		incident_path(path, dir_of(o), i, false);
+		incident_path(path, dir_of(o), i, INCIDENT_RECORDING);
 		row[C_NUMBER] = cell_u64(i->number);
 		row[C_TIME] = cell_text(report_text(r, "%s", when));
 		row[C_KIND] = cell_text(report_text(r, "%s", i->kind));
@@ -104,7 +104,7 @@ static int show(struct options *o, const struct incident_list *l, struct err *er
 
 		if (i->number != number)
 			continue;
-		incident_path(path, dir_of(o), i, false);
+		incident_path(path, dir_of(o), i, INCIDENT_RECORDING);
 		of.input = path;
 		of.n_operands = 0;
 		return check->run(check, &of);

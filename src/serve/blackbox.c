@@ -124,35 +124,51 @@ static int pipe_open(struct pipeline *p, const char *path, struct err *err)
 	return rc ? rc : pipeline_log(p, &to, err);
 }
 
-/* What `memwhy check --input` says of it, for those who look with a browser. */
-static int report_write(struct pipeline *p, const struct fired *f, const char *path)
+/* Whole or not at all: the recording tells the same. */
+static void text_write(const struct str *text, const char *path)
 {
-	struct render_options o = {.width = REPORT_WIDTH};
-	_cleanup_str_ struct str text = {};
-	_cleanup_close_ int fd = -1;
-	struct report r;
-	int rc;
+	_cleanup_close_ int fd =
+		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
+	if (fd >= 0 && (text->failed || write(fd, text->buf, text->len) != (ssize_t)text->len))
+		unlink(path);
+}
+
+/* What it was written for. */
+static void reasons_add(struct str *text, const struct fired *f)
+{
 	for (u32 i = 0; i < f->n; i++) {
-		str_add_escaped(&text, f->reasons[i]);
-		str_addc(&text, '\n');
+		str_add_escaped(text, f->reasons[i]);
+		str_addc(text, '\n');
 	}
 	if (f->more)
-		str_addf(&text, "... and %u more\n", f->more);
-	str_addc(&text, '\n');
+		str_addf(text, "... and %u more\n", f->more);
+	str_addc(text, '\n');
+}
+
+/* What `memwhy check --input` says of it, for those who look without the program. */
+static void reports_write(
+	struct blackbox *b, struct pipeline *p, const struct incident *i, const struct fired *f)
+{
+	struct render_options o = {.width = REPORT_WIDTH};
+	_cleanup_str_ struct str text = {}, page = {};
+	char path[PATH_MAX];
+	struct report r;
+
+	reasons_add(&text, f);
 	report_init(&r, "check", &p->stream);
 	r.has_findings = true;
-	rc = pipeline_report(p, &r);
-	report_add_stream_notes(&r);
-	report_conclude(&r, NULL);
-	renderer_find("text")->report(&r, &o, &text);
+	if (!pipeline_report(p, &r)) {
+		report_add_stream_notes(&r);
+		report_conclude(&r, NULL);
+		renderer_find("text")->report(&r, &o, &text);
+		renderer_find("html")->report(&r, &o, &page);
+		incident_path(path, b->dir, i, INCIDENT_TEXT);
+		text_write(&text, path);
+		incident_path(path, b->dir, i, INCIDENT_PAGE);
+		text_write(&page, path);
+	}
 	report_destroy(&r);
-	if (rc || text.failed)
-		return rc ? rc : -ENOMEM;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	return write(fd, text.buf, text.len) == (ssize_t)text.len ? 0 : -ENOSPC;
 }
 
 static int incident_write(struct blackbox *b, const struct stream *names, const struct incident *i,
@@ -160,22 +176,21 @@ static int incident_write(struct blackbox *b, const struct stream *names, const 
 {
 	_cleanup_free_ struct pipeline *p = calloc(1, sizeof(*p));
 	const char *why[TRIGGER_REASONS + 1] = {};
-	char path[PATH_MAX], report[PATH_MAX];
+	char path[PATH_MAX];
 	int rc, closed;
 
 	if (!p)
 		return -ENOMEM;
 	for (u32 n = 0; n < f->n; n++)
 		why[n] = f->reasons[n];
-	incident_path(path, b->dir, i, false);
-	incident_path(report, b->dir, i, true);
+	incident_path(path, b->dir, i, INCIDENT_RECORDING);
 	rc = pipe_open(p, path, err);
 	if (!rc)
 		rc = ring_send(b->ring, names, why, &p->sink);
 	closed = pipeline_close_log(p, err);
 	rc = rc ? rc : closed;
 	if (!rc)
-		rc = report_write(p, f, report);
+		reports_write(b, p, i, f);
 	pipeline_destroy(p);
 	malloc_trim(0); /* it took more than the service does */
 	return rc;

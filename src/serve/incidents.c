@@ -16,7 +16,12 @@
 
 #define PREFIX "incident-"
 #define RECORDING ".mw"
-#define REPORT ".txt"
+
+static const char *const endings[INCIDENT_FILES] = {
+	[INCIDENT_RECORDING] = RECORDING,
+	[INCIDENT_TEXT] = ".txt",
+	[INCIDENT_PAGE] = ".html",
+};
 
 /* incident-000012-20261124T124001Z-oom-kill.mw */
 static bool name_parse(const char *name, struct incident *ret)
@@ -48,6 +53,22 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* What the reports beside the recording take. */
+static u64 reports_bytes(int dir, const struct incident *i)
+{
+	u64 bytes = 0;
+
+	for (int f = INCIDENT_TEXT; f < INCIDENT_FILES; f++) {
+		char name[sizeof(i->name) + 8];
+		struct stat st;
+
+		snprintf(name, sizeof(name), "%s%s", i->name, endings[f]);
+		if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+			bytes += (u64)st.st_blocks * 512;
+	}
+	return bytes;
+}
+
 int incidents_list(const char *dir, struct incident_list *ret)
 {
 	DIR *d = opendir(dir);
@@ -65,7 +86,7 @@ int incidents_list(const char *dir, struct incident_list *ret)
 			fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 			!S_ISREG(st.st_mode))
 			continue;
-		i.bytes = (u64)st.st_blocks * 512;
+		i.bytes = (u64)st.st_blocks * 512 + reports_bytes(dirfd(d), &i);
 		ret->bytes += i.bytes;
 		rc = vec_push(&ret->v, i);
 	}
@@ -82,9 +103,10 @@ void incident_list_free(struct incident_list *l)
 	vec_free(&l->v);
 }
 
-void incident_path(char ret[PATH_MAX], const char *dir, const struct incident *i, bool report)
+void incident_path(
+	char ret[PATH_MAX], const char *dir, const struct incident *i, enum incident_file file)
 {
-	snprintf(ret, PATH_MAX, "%s/%s%s", dir, i->name, report ? REPORT : RECORDING);
+	snprintf(ret, PATH_MAX, "%s/%s%s", dir, i->name, endings[file]);
 }
 
 /* All parts of the path but the last are as others see them. */
@@ -119,10 +141,11 @@ void incident_remove(const char *dir, const struct incident *i)
 {
 	char path[PATH_MAX];
 
-	incident_path(path, dir, i, true);
-	unlink(path);
-	incident_path(path, dir, i, false);
-	unlink(path);
+	for (int f = INCIDENT_FILES;
+		f--;) { /* the recording last: without it the others are not found */
+		incident_path(path, dir, i, (enum incident_file)f);
+		unlink(path);
+	}
 }
 
 /* The space that may be used, beyond what is to be left to others. */
@@ -163,7 +186,7 @@ int incident_begin(const char *dir, const struct incident_limits *limits, const 
 
 /* Descriptors to be put on the disk, and closed. */
 struct syncing {
-	int fds[3];
+	int fds[INCIDENT_FILES + 1]; /* the last: the directory */
 };
 
 static void *sync_thread(void *arg)
@@ -188,11 +211,11 @@ void incident_sync(const char *dir, const struct incident *i)
 
 	if (!s)
 		return;
-	incident_path(path, dir, i, false);
-	s->fds[0] = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	incident_path(path, dir, i, true);
-	s->fds[1] = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	s->fds[2] = open(dir, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	for (int f = 0; f < INCIDENT_FILES; f++) {
+		incident_path(path, dir, i, (enum incident_file)f);
+		s->fds[f] = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	}
+	s->fds[INCIDENT_FILES] = open(dir, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	if (pthread_create(&thread, &attr, sync_thread, s))

@@ -24,7 +24,7 @@ struct incident {
 	u64 time;      /* seconds since 1970 */
 	char kind[32]; /* "oom-kill" */
 	char name[96]; /* of its file */
-	u64 bytes;
+	u64 bytes;     /* of all its files */
 };
 
 struct incident_list {
@@ -35,8 +35,11 @@ struct incident_list {
 /* -errno; an empty list where there is no such directory. */
 int incidents_list(const char *dir, struct incident_list *ret);
 void incident_list_free(struct incident_list *l);
-/* "DIR/NAME.mw"; with `report` that of its report. */
-void incident_path(char ret[PATH_MAX], const char *dir, const struct incident *i, bool report);
+/* What lies on disk of an incident: NAME.mw, and its report as text and as a page. */
+enum incident_file { INCIDENT_RECORDING, INCIDENT_TEXT, INCIDENT_PAGE, INCIDENT_FILES };
+
+void incident_path(
+	char ret[PATH_MAX], const char *dir, const struct incident *i, enum incident_file file);
 /* Makes the directory where it is not there, for its owner alone. */
 int incidents_prepare(const char *dir, struct err *err);
 /*

@@ -110,7 +110,7 @@ void journal_incident(struct service *s, const struct written *w)
 	if (!w->failed) {
 		char path[PATH_MAX];
 
-		incident_path(path, w->dir, &w->incident, false);
+		incident_path(path, w->dir, &w->incident, INCIDENT_RECORDING);
 		member(&j, "file", path);
 	}
 	member(&j, "kind", w->fired.kind);

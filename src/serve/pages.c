@@ -107,11 +107,27 @@ static void incident_line(const struct incident *i, struct str *out)
 	str_addf(out, "/incidents/%llu  %s  %s  %llu bytes\n", i->number, when, i->kind, i->bytes);
 }
 
-/* The report that was made as the incident was recorded. */
-static void incident_answer(struct service *s, const struct incident_list *l, const char *number,
-	struct http_answer *ret)
+/* The report that was made as the incident was recorded: as a page for a browser, else as text. */
+static void incident_report(struct service *s, const struct http_request *q,
+	const struct incident *i, struct http_answer *ret)
 {
 	char path[PATH_MAX];
+
+	incident_path(path, s->dir, i, INCIDENT_PAGE);
+	if (q->html && !file_read(path, &ret->body)) {
+		ret->type = "text/html; charset=utf-8";
+		return;
+	}
+	str_clear(&ret->body);
+	incident_path(path, s->dir, i, INCIDENT_TEXT);
+	if (file_read(path, &ret->body))
+		str_addf(&ret->body, "No report was written with it: memwhy incidents show %llu\n",
+			i->number);
+}
+
+static void incident_answer(struct service *s, const struct http_request *q,
+	const struct incident_list *l, const char *number, struct http_answer *ret)
+{
 	u64 n;
 
 	if (parse_u64(number, 0, UINT64_MAX, &n)) {
@@ -121,16 +137,14 @@ static void incident_answer(struct service *s, const struct incident_list *l, co
 	vec_each (i, &l->v) {
 		if (i->number != n)
 			continue;
-		incident_path(path, s->dir, i, true);
-		if (file_read(path, &ret->body))
-			str_addf(&ret->body,
-				"No report was written with it: memwhy incidents show %llu\n", n);
+		incident_report(s, q, i, ret);
 		return;
 	}
 	not_found(ret);
 }
 
-static void incidents_answer(struct service *s, const char *rest, struct http_answer *ret)
+static void incidents_answer(
+	struct service *s, const struct http_request *q, const char *rest, struct http_answer *ret)
 {
 	struct incident_list l;
 
@@ -139,7 +153,7 @@ static void incidents_answer(struct service *s, const char *rest, struct http_an
 		return;
 	}
 	if (*rest && rest[1]) {
-		incident_answer(s, &l, rest + 1, ret);
+		incident_answer(s, q, &l, rest + 1, ret);
 	} else {
 		for (size_t n = l.v.n; n; n--)
 			incident_line(&l.v.v[n - 1], &ret->body);
@@ -160,7 +174,7 @@ void service_answer(void *arg, const struct http_request *q, struct http_answer 
 	} else if (!strcmp(q->path, "/")) {
 		page_answer(s, q, ret);
 	} else if (!strncmp(q->path, INCIDENTS, strlen(INCIDENTS))) {
-		incidents_answer(s, q->path + strlen(INCIDENTS), ret);
+		incidents_answer(s, q, q->path + strlen(INCIDENTS), ret);
 	} else {
 		not_found(ret);
 	}

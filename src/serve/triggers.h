@@ -16,7 +16,7 @@ struct trigger_config {
 	u64 again_ns;    /* the same reason does not fire again within this time (but for kills) */
 };
 
-#define TRIGGER_REASONS 8
+#define TRIGGER_REASONS 16
 #define TRIGGER_TEXT 200
 
 /* What has fired since triggers_take(). */

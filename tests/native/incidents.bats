@@ -147,6 +147,81 @@ asked() { # EVENT
 	service_stop
 }
 
+# kills FILE: process ids of the killed that a recording tells of, with who they were and how large.
+kills() {
+	"$MEMWHY" oom list --input "$1" -o json | jq -r '.rows[] | select(.table == "kills" and .comm == "oom_grow" and .rss_bytes > 1e6) | .pid'
+}
+
+@test "incidents: twenty kills in a group: each is in a recording, complete, with who grew" {
+	service_start -i 5s --on never --on-stall 1h --on-pressure 100
+	tools/with-cgroup "$name" 33554432 sh -c 'd=$(cat "$MEMWHY_CGROUP_FILE")
+		echo 0 >"$d/memory.swap.max" || echo 0 >"$d/memory.swappiness"
+		for i in $(seq '"${KILLS:-20}"'); do "$@"; done; exit 0' sh "$WORKLOADS/oom_grow" -s 8 -r 200 >"$BATS_TEST_TMPDIR/grow" 2>/dev/null || status=$?
+	[ "${status:-0}" -ne 3 ] || skip "no memory controller"
+	awk '/ready/ { print $2 }' "$BATS_TEST_TMPDIR/grow" | sort >"$BATS_TEST_TMPDIR/killed"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/killed")" -eq "${KILLS:-20}" ]
+	kill "$service" # what fired as it ends is written too
+	wait "$service"
+	for f in "$dir"/*.mw; do
+		[ "$("$MEMWHY" check --input "$f" -o json | jq .damage)" = null ]
+		kills "$f"
+	done | sort -u >"$BATS_TEST_TMPDIR/recorded"
+	run comm -23 "$BATS_TEST_TMPDIR/killed" "$BATS_TEST_TMPDIR/recorded"
+	echo "killed, and in no recording: $output"
+	[ -z "$output" ]
+	# Who grew before the last: the one that was killed.
+	last=$(ls "$dir"/*.mw | tail -n1)
+	"$MEMWHY" oom show 1 --input "$last" >"$BATS_TEST_TMPDIR/story"
+	cat "$BATS_TEST_TMPDIR/story"
+	grep -q "oom_grow" "$BATS_TEST_TMPDIR/story"
+	grep -q "$name" "$BATS_TEST_TMPDIR/story"
+}
+
+@test "incidents: SIGKILL while one is written: it opens up to its last whole block" {
+	service_start -i 1s --on never --on-stall 1h --on-pressure 100
+	sleep 3 # there is something to write
+	strace -f -qq -p "$service" -e trace=pwrite64 -e inject=pwrite64:delay_exit=2000000 -o "$BATS_TEST_TMPDIR/strace" 3>&- &
+	slow=$!
+	wait_for 'grep -q "^TracerPid:[[:space:]]*[1-9]" "/proc/$service/status"'
+	ask
+	wait_for '[ "$(stat -c %s "$dir"/*.mw 2>/dev/null || echo 0)" -gt 60000 ]'
+	kill -KILL "$service"
+	wait "$service" || true
+	wait "$slow" || true
+	f=$(ls "$dir"/*.mw)
+	status=0
+	"$MEMWHY" check --input "$f" -o json >"$BATS_TEST_TMPDIR/json" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	cat "$BATS_TEST_TMPDIR/err"
+	[ "$status" -eq 4 ]
+	jq -e '.schema == "memwhy/1" and .damage != null' "$BATS_TEST_TMPDIR/json"
+	# The next service counts on from it, and shows it.
+	[ "$("$MEMWHY" incidents --incidents "$dir" -o json | jq '.rows | length')" -eq 1 ]
+	service_start -i 1s --on never
+	ask
+	wait_for '[ "$(asked incident)" -eq 1 ]'
+	[ "$("$MEMWHY" incidents --incidents "$dir" -o json | jq -c '[.rows[].number] | sort')" = "[1,2]" ]
+	service_stop
+}
+
+@test "incidents: a stall, pressure and a finding of a level each make one; a page for browsers, text for others" {
+	[ -r /proc/pressure/memory ] || skip "no PSI"
+	service_start -i 2s --on note --on-stall 1ms --on-pressure 0.01
+	tools/with-cgroup "$name" 33554432 sh -c 'dd if=/dev/zero of="$1" bs=1M count=100 status=none' sh "$BATS_TEST_TMPDIR/big" || status=$?
+	[ "${status:-0}" -ne 3 ] || skip "no memory controller"
+	wait_for '[ "$(file "waited .* for memory$")" != null ]'
+	wait_for '[ "$(file "tasks waited for memory .* of the last 10 s")" != null ]'
+	wait_for '[ "$(file "^(note|risk|warning|critical): ")" != null ]'
+	number=$("$MEMWHY" incidents --incidents "$dir" -o json | jq '.rows[-1].number')
+	curl -sS --unix-socket "$BATS_TEST_TMPDIR/s" "http://localhost/incidents/$number" -H 'Accept: text/html' -D "$BATS_TEST_TMPDIR/head" >"$BATS_TEST_TMPDIR/page"
+	grep -qi '^content-type: text/html' "$BATS_TEST_TMPDIR/head"
+	grep -q '<section class="report" data-command="check"' "$BATS_TEST_TMPDIR/page"
+	grep -q '^</html>' "$BATS_TEST_TMPDIR/page"
+	curl -sS --unix-socket "$BATS_TEST_TMPDIR/s" "http://localhost/incidents/$number" -D "$BATS_TEST_TMPDIR/head" >"$BATS_TEST_TMPDIR/text"
+	grep -qi '^content-type: text/plain' "$BATS_TEST_TMPDIR/head"
+	grep -q '^memwhy check' "$BATS_TEST_TMPDIR/text"
+	service_stop
+}
+
 @test "incidents: the command refuses what is none" {
 	for words in "show" "show x" "show 99" "list 1" "nothing"; do
 		status=0
