@@ -18,6 +18,7 @@ static const int quiet_calls[] = {
 	SCMP_SYS(pread64),
 	SCMP_SYS(lseek),
 	SCMP_SYS(write),
+	SCMP_SYS(pwrite64),
 	SCMP_SYS(writev),
 	SCMP_SYS(ftruncate),
 	SCMP_SYS(fsetxattr), /* the mark on a report; nothing else without capabilities */

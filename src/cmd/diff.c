@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cmd/anonymous.h"
 #include "cmd/diff_inputs.h"
 #include "cmd/diff_tell.h"
 #include "cmd/diff_texts.h"
@@ -20,6 +21,7 @@ struct compared {
 struct comparison {
 	const struct options *o;
 	struct diff_inputs in;
+	struct anonymous anonymous;
 	char damage[160]; /* with `all`, of the first recording that is damaged */
 	bool all;         /* the tables of every command that both have something of */
 	bool unfiltered;  /* see recording_enter */
@@ -377,6 +379,23 @@ static int comparison_print(struct comparison *c, struct options *o, bool *ret_r
 	return rc;
 }
 
+/* With --anonymize: what is compared has no names in it, nor those of the files. */
+static int inputs_hide(struct comparison *c, const struct probe *of)
+{
+	int rc = 0;
+
+	vec_each (in, &c->in.v) {
+		char damage[160];
+
+		rc = rc ? rc : anonymous_copy(&c->anonymous, &in->fd, in->path, of, damage, c->err);
+		if (!rc && damage[0] && !c->damage[0])
+			memcpy(c->damage, damage, sizeof(c->damage));
+		if (c->anonymous.names)
+			in->path = in->side ? "the later recording" : "the earlier recording";
+	}
+	return rc;
+}
+
 static int comparison_open(struct comparison *c, struct options *o)
 {
 	const struct probe *of = o->of ? probe_find(o->of) : NULL;
@@ -394,10 +413,12 @@ static int comparison_open(struct comparison *c, struct options *o)
 		files.input = same ? same : first(c, 0)->path;
 		rc = output_open(&files, &c->out, c->err);
 	}
+	if (!rc)
+		rc = anonymous_begin(&c->anonymous, o, c->in.v.n, c->err);
 	/* Nothing of them was read so far, and nothing else is opened from here on. */
 	if (!rc)
 		rc = diff_inputs_enter(&c->in, of, o, &c->unfiltered, c->err);
-	return rc;
+	return rc ? rc : inputs_hide(c, of);
 }
 
 /* Of what is open: the tables of one command. */
@@ -520,6 +541,7 @@ static void comparison_free(struct comparison *c)
 {
 	comparison_reset(c);
 	diff_inputs_free(&c->in);
+	anonymous_free(&c->anonymous);
 }
 
 /* The first recording that is damaged, in words. */

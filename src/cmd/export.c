@@ -1,6 +1,5 @@
 /* `memwhy export --to FORMAT FILE`: a recording as a file that another program opens. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +7,13 @@
 #include <unistd.h>
 
 #include "base/closest.h"
+#include "cmd/anonymous.h"
 #include "cmd/entries.h"
 #include "cmd/output.h"
 #include "cmd/recording.h"
+#include "cmd/part.h"
 #include "cmd/run_take.h"
+#include "cmd/unnamed.h"
 #include "export/database.h"
 #include "export/perfetto.h"
 #include "export/export.h"
@@ -22,6 +24,9 @@ struct exporting {
 	bool unfiltered; /* see recording_enter */
 	int made;        /* what is made before it is written as a whole; 0: none */
 	char damage[160];
+	struct anonymous anonymous;
+	struct schema schema; /* of a part */
+	struct narrow narrow;
 	struct output out;
 	struct taken taken;
 	struct err err;
@@ -110,19 +115,6 @@ static int records_check(const struct options *o, struct err *err)
 
 #define PIECE (1U << 20)
 
-/* A file without a name, while files may still be opened. */
-static int made_open(struct exporting *e)
-{
-	const char *dir = getenv("TMPDIR");
-	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return err_errno(
-			&e->err, -errno, "a temporary file in %.100s", dir && *dir ? dir : "/tmp");
-	e->made = fd;
-	return 0;
-}
-
 static int made_write(struct exporting *e)
 {
 	_cleanup_free_ char *piece = malloc(PIECE);
@@ -137,9 +129,51 @@ static int made_write(struct exporting *e)
 	return !rc && n < 0 ? err_errno(&e->err, -errno, "the database") : rc;
 }
 
-static int database_write(struct exporting *e)
+/* Where records go to get into `to`: past those that are not asked for. `names` has the names of
+ * all of the recording, by the time that records come. */
+static int part_choose(struct exporting *e, const struct options *o, struct sink *to,
+	struct stream *names, struct sink **ret)
+{
+	struct narrow_want want = {};
+	int rc = part_from_options(o, NULL, &want, &e->err);
+
+	*ret = to;
+	if (!rc && narrow_wanted(&want)) {
+		rc = pipeline_schema(&e->schema);
+		narrow_init(&e->narrow, &want, &e->schema, to, names);
+		*ret = &e->narrow.sink;
+	}
+	narrow_want_free(&want);
+	return rc;
+}
+
+/* All records, or those that were asked for. What could be read is exported, also of a recording
+ * that is damaged. */
+static int records_replay(
+	struct exporting *e, const struct options *o, struct sink *to, struct stream *names)
+{
+	struct sink *sink;
+	int rc = part_choose(e, o, to, names, &sink);
+
+	if (rc)
+		return rc;
+	rc = replay_fd(
+		e->fd, e->path, NULL, sink, &(struct replay_takers){.names_first = names}, &e->err);
+	if (rc == -ENODATA) {
+		snprintf(e->damage, sizeof(e->damage), "%.159s", e->err.msg);
+		rc = 0;
+	}
+	if (e->narrow.unknown)
+		fprintf(stderr,
+			"memwhy: %llu records do not say which task they belong to: left out\n",
+			e->narrow.unknown);
+	return rc;
+}
+
+static int database_write(struct exporting *e, const struct options *o)
 {
 	_cleanup_free_ struct schema *schema = calloc(1, sizeof(*schema));
+	struct stream names;
 	struct database *d;
 	int rc = schema ? pipeline_schema(schema) : -ENOMEM, ended;
 
@@ -147,10 +181,10 @@ static int database_write(struct exporting *e)
 		rc = database_begin(e->made, schema, &d, &e->err);
 	if (rc)
 		return rc;
-	rc = replay_fd(e->fd, e->path, NULL, database_sink(d), &(struct replay_takers){}, &e->err);
-	if (rc == -ENODATA) { /* what could be read is exported all the same */
-		snprintf(e->damage, sizeof(e->damage), "%.159s", e->err.msg);
-		rc = 0;
+	rc = stream_init(&names);
+	if (!rc) {
+		rc = records_replay(e, o, database_sink(d), &names);
+		stream_destroy(&names);
 	}
 	ended = database_end(d, rc ? NULL : &e->err);
 	rc = rc ? rc : ended;
@@ -167,7 +201,7 @@ static int packets_take(void *arg, struct str *packets)
 }
 
 /* Names come behind what they are of: all of them are read first. */
-static int trace_write(struct exporting *e)
+static int trace_write(struct exporting *e, const struct options *o)
 {
 	struct stream names;
 	struct perfetto p;
@@ -178,12 +212,7 @@ static int trace_write(struct exporting *e)
 	perfetto_init(&p, &names);
 	p.take = packets_take;
 	p.arg = e;
-	rc = replay_fd(e->fd, e->path, NULL, &p.sink,
-		&(struct replay_takers){.names_first = &names}, &e->err);
-	if (rc == -ENODATA) { /* what could be read is exported all the same */
-		snprintf(e->damage, sizeof(e->damage), "%.159s", e->err.msg);
-		rc = 0;
-	}
+	rc = records_replay(e, o, &p.sink, &names);
 	rc = rc ? rc : perfetto_end(&p);
 	if (!rc && p.trace.left_out)
 		fprintf(stderr,
@@ -228,17 +257,22 @@ static int export_write(struct exporting *e, struct options *o)
 		rc = of_records ? output_open_bytes(o, &e->out, &e->err)
 				: output_open(o, &e->out, &e->err);
 	if (!rc && is_database)
-		rc = made_open(e);
+		rc = unnamed_open(&e->made, &e->err);
 	if (!rc)
 		rc = replay_open(e->path, &e->fd, &e->err);
+	if (!rc)
+		rc = anonymous_begin(&e->anonymous, o, 1, &e->err);
 	if (!rc && of_records && !is_database)
 		rc = seekable_check(e);
 	/* Nothing of it was read so far, and nothing else is opened from here on. */
 	if (!rc)
 		rc = recording_enter(
 			&e->fd, 1, o->of ? probe_find(o->of) : NULL, o, &e->unfiltered, &e->err);
+	if (!rc)
+		rc = anonymous_copy(&e->anonymous, &e->fd, e->path,
+			o->of ? probe_find(o->of) : NULL, e->damage, &e->err);
 	if (!rc && of_records)
-		rc = is_database ? database_write(e) : trace_write(e);
+		rc = is_database ? database_write(e, o) : trace_write(e, o);
 	else if (!rc)
 		rc = of_choose(e, o, &of);
 	if (!rc && !of_records)
@@ -258,6 +292,8 @@ static int export(const struct command *cmd, struct options *o)
 	if (!rc && e.damage[0])
 		rc = err_set(&e.err, -ENODATA, "%.159s", e.damage);
 	taken_free(&e.taken);
+	narrow_destroy(&e.narrow);
+	anonymous_free(&e.anonymous);
 	if (e.made)
 		close(e.made);
 	if (e.fd)
@@ -283,6 +319,8 @@ static const char *const examples[] = {
 	"all records as tables: sqlite3 run.db .tables",
 	"memwhy export --to pprof --of faults --out faults.pb.gz all.mw",
 	"of a recording of all probes the page faults",
+	"memwhy export --to sqlite --from 10s --until 20s --anonymize --out part.db run.mw",
+	"ten seconds of it, without names of programs, paths, control groups and functions",
 	NULL,
 };
 

@@ -108,6 +108,24 @@ static const struct opt output[] = {
 		"do)"),
 };
 
+/* Of commands that read recordings only. */
+static const struct opt part[] = {
+	O("pid", 'p', OPT_STRING, pids, "PID[,PID]", "only these processes or threads"),
+	O("comm", 'c', OPT_STRING, comm, "COMM", "only processes of this name"),
+	O("cgroup", 'g', OPT_STRING, cgroup, "CGROUP", "only this cgroup and those below it"),
+	O("container", 'C', OPT_STRING, container, "ID",
+		"only this container, pod or systemd unit"),
+	O("from", 0, OPT_DURATION, from_ns, "TIME",
+		"only what was recorded later than TIME after memwhy began"),
+	O("until", 0, OPT_DURATION, to_ns, "TIME", "only what was recorded before TIME"),
+};
+
+static const struct opt anonymize[] = {
+	O("anonymize", 0, OPT_FLAG, anonymize, NULL,
+		"with words in place of names: of programs, paths, control groups, and functions "
+		"of other modules than well-known libraries"),
+};
+
 static const struct opt page[] = {
 	O("out", 0, OPT_STRING, out, "FILE", "write the page to FILE (-: stdout)"),
 	O("limit", 0, OPT_COUNT, limit, "N",
@@ -249,6 +267,7 @@ static const struct group {
 	{GROUP_LIKE, {"What to show", look, ARRAY_SIZE(look)}},
 	{GROUP_DIFF, {"What to compare", diff, ARRAY_SIZE(diff)}},
 	{GROUP_EXPORT, {"What to export", export, ARRAY_SIZE(export)}},
+	{GROUP_EXPORT | GROUP_PAGE, {"A part of a recording", part, ARRAY_SIZE(part)}},
 	{GROUP_RECORD, {"What to record", record, ARRAY_SIZE(record)}},
 	{GROUP_SERVE, {"Service", serve, ARRAY_SIZE(serve)}},
 	{GROUP_TOP, {"Screen", top, ARRAY_SIZE(top)}},
@@ -259,6 +278,7 @@ static const struct group {
 	{GROUP_FILES, {"Recordings", files, ARRAY_SIZE(files)}},
 	{GROUP_OUTPUT, {"Output", output, ARRAY_SIZE(output)}},
 	{GROUP_PAGE, {"Output", page, ARRAY_SIZE(page)}},
+	{GROUP_PAGE | GROUP_EXPORT, {"Output", anonymize, ARRAY_SIZE(anonymize)}},
 	{GROUP_OUTPUT | GROUP_RECORD | GROUP_PAGE | GROUP_EXPORT,
 		{"Output", written, ARRAY_SIZE(written)}},
 	{0, {"Other", always, ARRAY_SIZE(always)}},

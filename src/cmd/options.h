@@ -40,6 +40,8 @@ struct options {
 	bool rate;
 	/* export */
 	const char *to;
+	/* export, report */
+	bool anonymize;
 
 	bool help;
 	void **own; /* options of probes, see own.h */

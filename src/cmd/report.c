@@ -4,11 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/anonymous.h"
 #include "cmd/check.h"
 #include "cmd/entries.h"
 #include "cmd/output.h"
 #include "cmd/recording.h"
 #include "cmd/run_take.h"
+#include "export/course.h"
 #include "rules/rules.h"
 
 struct paged {
@@ -17,6 +19,7 @@ struct paged {
 	int fd; /* 0: not open */
 	struct output out;
 	struct stream first; /* what the recording says of itself at its beginning */
+	struct anonymous anonymous;
 	bool peeked;
 	bool unfiltered; /* see recording_enter */
 	bool damaged;
@@ -34,9 +37,14 @@ static int paged_open(struct paged *p)
 	rc = replay_open(p->path, &p->fd, &p->err);
 	if (!rc)
 		rc = output_open(&files, &p->out, &p->err);
+	if (!rc)
+		rc = anonymous_begin(&p->anonymous, p->o, 1, &p->err);
 	/* Nothing of it was read so far, and nothing else is opened from here on. */
 	if (!rc)
 		rc = recording_enter(&p->fd, 1, NULL, p->o, &p->unfiltered, &p->err);
+	if (!rc)
+		rc = anonymous_copy(&p->anonymous, &p->fd, p->path, NULL, p->damage, &p->err);
+	p->damaged = p->damage[0];
 	if (!rc)
 		rc = recording_peek(p->fd, p->path, &p->first, &p->err);
 	p->peeked = !rc;
@@ -54,6 +62,7 @@ static void paged_close(struct paged *p)
 	vec_free(&p->told);
 	if (p->peeked)
 		stream_destroy(&p->first);
+	anonymous_free(&p->anonymous);
 	if (p->fd)
 		close(p->fd);
 }
@@ -183,6 +192,28 @@ static int probe_show(struct paged *p, const struct probe *probe)
 	return rc;
 }
 
+/* How memory went over time, of whatever was recorded. Nothing where it says too little. */
+static int course_show(struct paged *p)
+{
+	static const struct view *const views[] = {&course_view};
+	struct options o = options_for(p);
+	const struct run run = {
+		.cmd = command_find("report"), .o = &o, .views = views, .n_views = 1};
+	struct taken t;
+	int rc;
+
+	o.limit = 0;
+	rc = run_take_of(&run, NULL, p->fd, &t, &p->err);
+	if (rc)
+		return rc;
+	/* What is to be said of the recording, its commands say. */
+	t.report.notes.n = t.report.not_checked.n = t.report.next.n = 0;
+	if (t.report.tables.v[0]->n_rows > 2)
+		rc = taken_show(p, &t);
+	taken_free(&t);
+	return rc;
+}
+
 static bool is_of_rules(const struct paged *p)
 {
 	return !strcmp(p->first.session.command, "record") ||
@@ -208,6 +239,8 @@ static int paged_show(struct paged *p)
 	for (size_t i = 0; i < probes_n && !rc; i++)
 		if (is_shown(p, probes[i]))
 			rc = probe_show(p, probes[i]);
+	if (!rc && p->out.started)
+		rc = course_show(p);
 	if (!rc && !p->out.started)
 		rc = err_set(&p->err, -EINVAL, "%.200s has nothing that a command shows", p->path);
 	if (!rc)
@@ -265,6 +298,8 @@ static const char *const examples[] = {
 	"what changed between two recordings",
 	"memwhy heap -o html --out heap.html -- ./job",
 	"the page of a single command, without a recording",
+	"memwhy report run.mw --anonymize --out report.html",
+	"without names of programs, paths, control groups and functions: to send to others",
 	NULL,
 };
 

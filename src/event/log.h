@@ -28,6 +28,9 @@ static inline struct target log_target(const char *path)
  */
 int log_writer_open(const struct target *to, const struct schema *schema, struct log_writer **ret,
 	struct err *err);
+/* The same into an open file, which it owns; name: for errors. */
+int log_writer_open_fd(int fd, const char *name, const struct schema *schema,
+	struct log_writer **ret, struct err *err);
 /*
  * The writer as a sink. put returns -EINVAL for what is no record (size, or a kind that no
  * schema can hold). When a write fails (a full disk), put returns its -errno once and 0 after

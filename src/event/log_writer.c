@@ -320,18 +320,26 @@ static int head_write(struct log_writer *w, const struct schema *schema, struct 
 int log_writer_open(const struct target *to, const struct schema *schema, struct log_writer **ret,
 	struct err *err)
 {
-	_cleanup_(cleanup_writer) struct log_writer *w = writer_new(to->path);
+	int fd = -1, rc = file_begin(to, &fd, err);
+
+	return rc ? rc : log_writer_open_fd(fd, to->path, schema, ret, err);
+}
+
+int log_writer_open_fd(int fd, const char *name, const struct schema *schema,
+	struct log_writer **ret, struct err *err)
+{
+	_cleanup_(cleanup_writer) struct log_writer *w = writer_new(name);
 	int rc;
 
-	if (!w)
-		return err_errno(err, -ENOMEM, "cannot record to %s", to->path);
-	rc = file_begin(to, &w->fd, err);
+	if (!w) {
+		close(fd);
+		return err_errno(err, -ENOMEM, "cannot record to %s", name);
+	}
+	w->fd = fd;
+	rc = head_write(w, schema, err);
 	if (!rc)
-		rc = head_write(w, schema, err);
-	if (rc)
-		return rc;
-	*ret = take_ptr(w);
-	return 0;
+		*ret = take_ptr(w);
+	return rc;
 }
 
 struct sink *log_writer_sink(struct log_writer *w)

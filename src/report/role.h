@@ -9,11 +9,11 @@
 #include "report/report.h"
 
 enum role {
-	ROLE_NONE,   /* neither: pids, addresses, times of events, histograms, texts that say more */
-	ROLE_KEY,    /* what the row is of: names, stacks, nodes, orders */
-	ROLE_SUM,    /* a number that adds up */
-	ROLE_LEAST,  /* of several, the smallest */
-	ROLE_MOST,   /* of several, the largest */
+	ROLE_NONE,  /* neither: pids, addresses, times of events, histograms, texts that say more */
+	ROLE_KEY,   /* what the row is of: names, stacks, nodes, orders */
+	ROLE_SUM,   /* a number that adds up */
+	ROLE_LEAST, /* of several, the smallest */
+	ROLE_MOST,  /* of several, the largest */
 	ROLE_SINGLE, /* a mean, a quantile, a ratio: of several rows it is not known */
 	ROLE_ERROR,  /* standard error of another column: "live_error_bytes" of "live_bytes" */
 };

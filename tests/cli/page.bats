@@ -69,7 +69,7 @@ same_numbers() {
 	page json run.html >reports.json
 	[ "$(jq -r .command reports.json | head -n 2 | xargs)" = "check faults" ]
 	[ "$(jq -rs 'map(.command) | length == (unique | length)' reports.json)" = true ]
-	for c in $(jq -r .command reports.json); do
+	for c in $(jq -r '.command | select(. != "report")' reports.json); do
 		"$MEMWHY" "$c" --input run.mw -o json --limit 0 $([ "$c" = check ] || echo --stacks) >one.json
 		jq -c --arg c "$c" 'select(.command == $c) | {rows, findings, verdict, events, lost, cost}' reports.json >of.json
 		jq '{rows, findings, verdict, events, lost, cost}' one.json >want.json
@@ -80,9 +80,20 @@ same_numbers() {
 	tried
 }
 
+@test "page: over time: rates times their time are the sums of JSON" {
+	"$MEMWHY" faults --record two.mw --out /dev/null -- sh -c 'ls / >/dev/null; sleep 1.1; ls /' >/dev/null 3>&-
+	mw_ok report two.mw --out two.html
+	page json two.html | jq -c 'select(.command == "report")' >course.json
+	"$MEMWHY" faults --input two.mw -o json --limit 0 >faults.json
+	want=$(jq '[.rows[] | select(.table == "faults") | .count] | add' faults.json)
+	got=$(jq '[.rows[] | select(.series == "page faults")] | [range(1; length) as $i | .[$i - 1].value * (.[$i].time_ns - .[$i - 1].time_ns) / 1e9] | add | round' course.json)
+	[ "$want" -gt 0 ]
+	[ "$got" -eq "$want" ] || refuse "the page: $got, JSON: $want"
+}
+
 @test "page: report of one command's recording; of two, what diff says" {
 	mw_ok report heap.mw --out heap.html
-	page json heap.html >got.json
+	page json heap.html | head -n 1 >got.json
 	"$MEMWHY" heap --input heap.mw -o json >want.json
 	same_json want.json got.json
 	mw_ok report heap.mw heap2.mw --out change.html
@@ -94,7 +105,7 @@ same_numbers() {
 	page check all.html
 	page json all.html | jq -es 'map(select(.of == "faults"))[0].verdict | test(": 0 [(]")' >/dev/null || refuse "$(page json all.html | jq .verdict)"
 	mw_ok report each.mw --out each.html
-	page json each.html >got.json
+	page json each.html | head -n 1 >got.json
 	"$MEMWHY" faults --input each.mw --each --stacks -o json >want.json
 	same_json want.json got.json
 }

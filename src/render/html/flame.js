@@ -26,6 +26,7 @@ class Flame {
 		// In a frame of its own: painting sets the height, which would be observed at once.
 		new ResizeObserver(() => requestAnimationFrame(() => this.paint())).observe(this.canvas);
 		dark.addEventListener('change', () => this.colour());
+		if (hasTimes(table)) range.listeners.push(() => this.build());
 	}
 
 	controls() {
@@ -92,7 +93,8 @@ class Flame {
 	}
 
 	build() {
-		const rows = this.key ? this.table.rows.filter(row => row[this.key] === this.value) : this.table.rows;
+		let rows = this.key ? this.table.rows.filter(row => row[this.key] === this.value) : this.table.rows;
+		if (range.chosen && hasTimes(this.table)) rows = rows.filter(row => range.keeps(row));
 		this.tree = new Tree(rows, this.stack, this);
 		this.shown = rows;
 		this.zoomed = this.at = 0;
@@ -158,6 +160,7 @@ class Flame {
 		const tree = this.tree, wide = this.canvas.clientWidth;
 		if (!wide || !this.sums[0]) {
 			this.seen = [];
+			this.draw(wide, FLAME_ROW);
 			return;
 		}
 		const scale = wide / this.sums[this.zoomed], left = this.from[this.zoomed];

@@ -40,7 +40,7 @@ function navigation(sections) {
 		nav.append(h('a', {href: '#' + e.id}, text));
 	};
 	const parts = sections.length > 1 ? sections.map(s => [s, s.dataset.command])
-		: [...document.querySelectorAll('.report h2')].filter(e => !e.closest('.side')).map(e => [e, e.dataset.nav || e.textContent]);
+		: [...document.querySelectorAll('.report h2')].filter(e => !e.closest('.side, [hidden]')).map(e => [e, e.dataset.nav || e.textContent]);
 	// A picture and its table are one subject: the link goes to what comes first.
 	parts.filter(([, text], i) => parts.findIndex(p => p[1] === text) === i).forEach(([e, text], i) => link(e, text, i));
 }
@@ -66,7 +66,8 @@ async function start() {
 		// What is there is painted before the next report is unpacked.
 		await new Promise(done => setTimeout(done));
 	}
-	navigation(sections);
+	courseShow(sections);
+	navigation(sections.filter(s => !s.hidden));
 	if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 	document.documentElement.dataset.ready = 'yes';
 }

@@ -28,6 +28,7 @@ class Table {
 		this.order = table.rows;
 		this.element = h('section', {class: 'view table', 'data-table': table.name});
 		this.draw();
+		if (hasTimes(table)) range.listeners.push(() => this.choose());
 	}
 
 	columns() {
@@ -62,6 +63,7 @@ class Table {
 	choose() {
 		const words = this.filter.split(/\s+/).filter(Boolean), {column, up} = this.sort;
 		let rows = this.among ? this.table.rows.filter(this.among) : this.table.rows.slice();
+		if (range.chosen && hasTimes(this.table)) rows = rows.filter(row => range.keeps(row));
 		if (words.length) rows = rows.filter(row => words.every(word => this.text(row).includes(word)));
 		if (column) {
 			rows.sort((a, b) => compareCells(a[column.name], b[column.name]));
@@ -161,7 +163,7 @@ class Table {
 				this.fill();
 			}}, 'Show ' + plural(Math.min(by, left), 'more row'));
 			foot.push(more(ROWS_MORE), `${countText(Math.min(n, this.limit))} of ${plural(n, 'row')} shown`);
-		} else if (this.filter || this.among) {
+		} else if (this.filter || this.among || this.order.length < this.table.rows.length) {
 			foot.push(`${plural(n, 'row')} of ${countText(this.table.rows.length)}`);
 		}
 		if (this.among) foot.push(h('button', {type: 'button', click: () => this.restrict(null)}, 'Show all rows again'));

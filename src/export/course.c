@@ -1,0 +1,461 @@
+/* See course.h. */
+#include "export/course.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/groups.h"
+#include "base/vec.h"
+#include "probes/faults/faults.h"
+#include "probes/frag/frag.h"
+#include "probes/heap/heap.h"
+#include "probes/processes/processes.h"
+#include "probes/stalls/stalls.h"
+#include "probes/system/system.h"
+
+#define STEPS 240                          /* of a series, at most */
+#define FIRST_STEP_NS (20 * NSEC_PER_MSEC) /* doubled until all fits */
+#define SERIES_OF_PROCESSES 4              /* of each kind: the largest */
+#define SERIES_MAX 4096
+
+enum series_kind {
+	LIVE_HEAP,
+	RSS,
+	FAULTS,
+	STALL_SUMS,
+	STALL_EVENTS,
+	PRESSURE_SOME,
+	PRESSURE_FULL,
+	FREE_BLOCKS,
+	KINDS
+};
+
+/* What a point is. */
+enum series_is {
+	IS_LEVEL, /* an amount at a time */
+	IS_SUM,   /* of all since the point before */
+	IS_EVENT, /* of what happened in this step */
+};
+
+static const struct {
+	const char *name, *unit;
+	enum series_is is;
+	bool of_processes;
+	bool adds_up; /* all processes were told of from their beginning: they have a sum */
+} kinds[KINDS] = {
+	[LIVE_HEAP] = {"live heap", "bytes", IS_LEVEL, true, true},
+	[RSS] = {"resident memory", "bytes", IS_LEVEL, true, false},
+	[FAULTS] = {"page faults", "count/s", IS_SUM, false, false},
+	[STALL_SUMS] = {"time in stalls", "ns/s", IS_SUM, false, false},
+	[STALL_EVENTS] = {"time in stalls", "ns/s", IS_EVENT, false, false},
+	[PRESSURE_SOME] = {"memory pressure", "ratio", IS_LEVEL, false, false},
+	[PRESSURE_FULL] = {"memory pressure, all tasks", "ratio", IS_LEVEL, false, false},
+	[FREE_BLOCKS] = {"free blocks", "count", IS_LEVEL, false, false},
+};
+
+struct series_key {
+	u32 kind;
+	u32 of;    /* process, or node */
+	u32 order; /* of free blocks */
+	char zone[FRAG_ZONE_NAME];
+};
+
+struct point {
+	u32 step;
+	double value;
+};
+
+struct series {
+	VEC(struct point) points;
+	double most;
+	char comm[COMM_LEN];
+	u32 pid;
+};
+
+struct course {
+	struct groups series; /* struct series_key: struct series * */
+	u64 begin_ns, step_ns;
+};
+
+static int init(void *state, const struct view_options *o, struct err *err)
+{
+	struct course *c = state;
+
+	(void)o;
+	(void)err;
+	groups_init(&c->series, sizeof(struct series_key), sizeof(struct series *));
+	c->step_ns = FIRST_STEP_NS;
+	return 0;
+}
+
+static struct series *series_at(const struct course *c, size_t i)
+{
+	return *(struct series **)groups_value(&c->series, i);
+}
+
+/* NULL: no memory; *ret_full: there are too many already. */
+static struct series *series_get(struct course *c, const struct series_key *k, bool *ret_full)
+{
+	struct series **at = groups_find(&c->series, k);
+
+	*ret_full = !at && c->series.n >= SERIES_MAX;
+	if (*ret_full)
+		return NULL;
+	at = at ? at : groups_get(&c->series, k);
+	if (at && !*at)
+		*at = calloc(1, sizeof(**at));
+	return at ? *at : NULL;
+}
+
+/* Two steps become one. */
+static void series_halve(struct series *s, bool sums)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->points.n; i++) {
+		struct point p = {s->points.v[i].step / 2, s->points.v[i].value};
+		struct point *last = kept ? &s->points.v[kept - 1] : NULL;
+
+		if (last && last->step == p.step)
+			last->value = sums ? last->value + p.value : p.value;
+		else
+			s->points.v[kept++] = p;
+	}
+	s->points.n = kept;
+}
+
+/* Records of several sources come nearly, not quite, in the order of time. */
+static int point_put(struct series *s, u32 step, double value, bool sums)
+{
+	struct point *last = s->points.n ? &s->points.v[s->points.n - 1] : NULL;
+
+	s->most = MAX(s->most, value);
+	if (last && step <= last->step) {
+		last->value = sums ? last->value + value : value;
+		return 0;
+	}
+	return vec_push(&s->points, ((struct point){step, value}));
+}
+
+static int put(struct course *c, const struct series_key *k, u64 time_ns, double value,
+	const char *comm, u32 pid)
+{
+	u64 since = time_ns > c->begin_ns ? time_ns - c->begin_ns : 0;
+	bool full;
+	struct series *s;
+
+	if (!c->begin_ns)
+		return 0;
+	while (since / c->step_ns >= STEPS) {
+		c->step_ns *= 2;
+		for (size_t i = 0; i < c->series.n; i++)
+			if (series_at(c, i))
+				series_halve(series_at(c, i),
+					kinds[((const struct series_key *)groups_key(&c->series, i))
+							->kind]
+							.is != IS_LEVEL);
+	}
+	s = series_get(c, k, &full);
+	if (!s)
+		return full ? 0 : -ENOMEM;
+	if (comm)
+		memcpy(s->comm, comm, COMM_LEN);
+	s->pid = pid;
+	return point_put(s, (u32)(since / c->step_ns), value, kinds[k->kind].is != IS_LEVEL);
+}
+
+static int heap_take(struct course *c, const struct rec *r)
+{
+	const struct heap_total *t = (const struct heap_total *)r;
+
+	return put(c, &(struct series_key){.kind = LIVE_HEAP, .of = t->process}, r->time_ns,
+		t->end_ns ? 0 : (double)t->live_bytes, t->comm, t->tgid);
+}
+
+static int memory_take(struct course *c, const struct rec *r)
+{
+	const struct process_memory *m = (const struct process_memory *)r;
+
+	return put(c, &(struct series_key){.kind = RSS, .of = m->tgid}, r->time_ns,
+		(double)m->rss_bytes, m->comm, m->tgid);
+}
+
+static int faults_take(struct course *c, const struct rec *r)
+{
+	return put(c, &(struct series_key){.kind = FAULTS}, r->time_ns,
+		(double)((const struct faults_agg *)r)->count, NULL, 0);
+}
+
+static int stalls_take(struct course *c, const struct rec *r)
+{
+	return put(c, &(struct series_key){.kind = STALL_SUMS}, r->time_ns,
+		(double)((const struct stalls_agg *)r)->total_ns, NULL, 0);
+}
+
+static int stall_take(struct course *c, const struct rec *r)
+{
+	const struct stalls_event *e = (const struct stalls_event *)r;
+
+	return put(
+		c, &(struct series_key){.kind = STALL_EVENTS}, e->start_ns, (double)e->ns, NULL, 0);
+}
+
+static int pressure_take(struct course *c, const struct rec *r)
+{
+	const struct system_pressure *p = (const struct system_pressure *)r;
+	int rc;
+
+	if (p->resource != SYSTEM_MEMORY)
+		return 0;
+	rc = put(c, &(struct series_key){.kind = PRESSURE_SOME}, r->time_ns, p->some_avg10 / 1e4,
+		NULL, 0);
+	if (rc || !p->has_full)
+		return rc;
+	return put(c, &(struct series_key){.kind = PRESSURE_FULL}, r->time_ns, p->full_avg10 / 1e4,
+		NULL, 0);
+}
+
+static int zone_take(struct course *c, const struct rec *r)
+{
+	const struct frag_zone *z = (const struct frag_zone *)r;
+	int rc = 0;
+
+	for (u32 i = 0; i < MIN(z->orders, (u32)FRAG_ORDERS) && !rc; i++) {
+		struct series_key k = {.kind = FREE_BLOCKS, .of = z->node, .order = i};
+
+		memcpy(k.zone, z->zone, MIN(sizeof(k.zone), sizeof(z->zone)));
+		rc = put(c, &k, r->time_ns, (double)z->free_blocks[i], NULL, 0);
+	}
+	return rc;
+}
+
+static int session_take(struct course *c, const struct rec *r)
+{
+	c->begin_ns = r->time_ns;
+	return 0;
+}
+
+static const struct {
+	u16 kind;
+	size_t size;
+	int (*take)(struct course *c, const struct rec *r);
+} takes[] = {
+	{REC_SESSION, sizeof(struct rec_session), session_take},
+	{REC_HEAP_TOTAL, sizeof(struct heap_total), heap_take},
+	{REC_PROCESS_MEMORY, sizeof(struct process_memory), memory_take},
+	{REC_FAULTS_AGG, sizeof(struct faults_agg), faults_take},
+	{REC_STALLS_AGG, sizeof(struct stalls_agg), stalls_take},
+	{REC_STALLS_EVENT, sizeof(struct stalls_event), stall_take},
+	{REC_SYSTEM_PRESSURE, sizeof(struct system_pressure), pressure_take},
+	{REC_FRAG_ZONE, sizeof(struct frag_zone), zone_take},
+};
+
+static int feed(void *state, const struct rec *r)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(takes); i++)
+		if (takes[i].kind == r->kind && r->size >= takes[i].size)
+			return takes[i].take(state, r);
+	return 0;
+}
+
+enum { T_TIME, T_SERIES, T_OF, T_ORDER, T_VALUE, T_UNIT, T_N };
+
+static const struct column columns[T_N] = {
+	[T_TIME] = {"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "begin of the step, since the start"},
+	[T_SERIES] = {"series", "SERIES", CELL_TEXT, UNIT_NONE, 0, "what is counted"},
+	[T_OF] = {"of", "OF", CELL_TEXT, UNIT_NONE, 0,
+		"process, or node and zone; \"all\": all processes together"},
+	[T_ORDER] = {"order", "ORDER", CELL_U64, UNIT_ID, COL_RARE, "of free blocks"},
+	[T_VALUE] = {"value", "VALUE", CELL_F64, UNIT_NONE, 0,
+		"as it stood at the end of the step, or per second of it"},
+	[T_UNIT] = {"unit", "UNIT", CELL_TEXT, UNIT_NONE, COL_ASIDE, "of the value"},
+};
+
+static int row_put(
+	struct table *t, const struct series_key *k, const char *of, u64 time_ns, double value)
+{
+	struct cell *row = table_row(t);
+
+	if (!row)
+		return -ENOMEM;
+	row[T_TIME] = cell_u64(time_ns);
+	row[T_SERIES] = cell_text(kinds[k->kind].name);
+	row[T_OF] = of ? cell_text(of) : (struct cell){};
+	row[T_ORDER] = k->kind == FREE_BLOCKS ? cell_u64(k->order) : (struct cell){};
+	row[T_VALUE] = cell_f64(value);
+	row[T_UNIT] = cell_text(kinds[k->kind].unit);
+	return 0;
+}
+
+/* A sum is spread over the time since the one before it: sums are told of about once a second. */
+static int sums_put(
+	struct table *t, const struct course *c, const struct series_key *k, const struct series *s)
+{
+	double value = 0;
+	u32 begin = 0;
+	int rc = 0;
+
+	vec_each (p, &s->points) {
+		u32 end = p->step + 1;
+
+		value = p->value / ((double)((end - begin) * c->step_ns) / NSEC_PER_SEC);
+		rc = rc ? rc : row_put(t, k, NULL, begin * c->step_ns, value);
+		begin = end;
+	}
+	return rc ? rc : row_put(t, k, NULL, begin * c->step_ns, value);
+}
+
+/* Where there is no event there was none. */
+static int events_put(
+	struct table *t, const struct course *c, const struct series_key *k, const struct series *s)
+{
+	double per_second = (double)NSEC_PER_SEC / (double)c->step_ns;
+	u32 step = 0;
+	int rc = 0;
+
+	vec_each (p, &s->points) {
+		for (; step < p->step && !rc; step++)
+			rc = row_put(t, k, NULL, step * c->step_ns, 0);
+		rc = rc ? rc : row_put(t, k, NULL, step++ * c->step_ns, p->value * per_second);
+	}
+	return rc;
+}
+
+static int levels_put(struct table *t, const struct course *c, const struct series_key *k,
+	const char *of, const struct series *s)
+{
+	int rc = 0;
+
+	vec_each (p, &s->points)
+		rc = rc ? rc : row_put(t, k, of, p->step * c->step_ns, p->value);
+	return rc;
+}
+
+static const char *of_words(struct report *r, const struct series_key *k, const struct series *s)
+{
+	if (k->kind == FREE_BLOCKS)
+		return report_text(r, "node %u, zone %.*s", k->of, (int)sizeof(k->zone), k->zone);
+	return kinds[k->kind].of_processes
+		       ? report_text(r, "%.*s (%u)", COMM_LEN, s->comm[0] ? s->comm : "?", s->pid)
+		       : NULL;
+}
+
+/* What all processes have together, where each stands as it was told of last. */
+static int all_put(struct table *t, const struct course *c, u32 kind)
+{
+	double sums[STEPS] = {};
+	u32 end = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->series.n; i++) {
+		const struct series *s = series_at(c, i);
+
+		if (((const struct series_key *)groups_key(&c->series, i))->kind != kind || !s)
+			continue;
+		n++;
+		for (size_t j = 0; j < s->points.n; j++) {
+			u32 to = j + 1 < s->points.n ? s->points.v[j + 1].step : STEPS;
+
+			end = MAX(end, s->points.v[j].step + 1);
+			for (u32 at = s->points.v[j].step; at < MIN(to, (u32)STEPS); at++)
+				sums[at] += s->points.v[j].value;
+		}
+	}
+	for (u32 at = 0; at < end && n; at++) {
+		const struct series_key k = {.kind = kind};
+		int rc = row_put(t, &k, "all", at * c->step_ns, sums[at]);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Is it among the largest of its kind? */
+static bool is_shown(const struct course *c, size_t which, u32 kind)
+{
+	size_t larger = 0, n = 0;
+
+	if (!kinds[kind].of_processes)
+		return true;
+	for (size_t i = 0; i < c->series.n; i++) {
+		if (((const struct series_key *)groups_key(&c->series, i))->kind != kind)
+			continue;
+		n++;
+		larger += series_at(c, i)->most > series_at(c, which)->most ||
+			  (series_at(c, i)->most == series_at(c, which)->most && i < which);
+	}
+	return (n > 1 || !kinds[kind].adds_up) && larger < SERIES_OF_PROCESSES;
+}
+
+static int series_put(
+	struct table *t, struct report *r, const struct course *c, size_t which, u32 kind)
+{
+	const struct series_key *k = groups_key(&c->series, which);
+	const struct series *s = series_at(c, which);
+
+	if (k->kind != kind || !s->points.n || !is_shown(c, which, kind))
+		return 0;
+	if (kinds[kind].is == IS_SUM)
+		return sums_put(t, c, k, s);
+	if (kinds[kind].is == IS_EVENT)
+		return events_put(t, c, k, s);
+	return s->points.n < 2 ? 0 : levels_put(t, c, k, of_words(r, k, s), s);
+}
+
+static bool has_kind(const struct course *c, u32 kind)
+{
+	for (size_t i = 0; i < c->series.n; i++)
+		if (((const struct series_key *)groups_key(&c->series, i))->kind == kind)
+			return true;
+	return false;
+}
+
+static int kind_put(struct table *t, struct report *r, const struct course *c, u32 kind)
+{
+	int rc = kinds[kind].adds_up ? all_put(t, c, kind) : 0;
+
+	/* Events tell more than the sums of them. */
+	if (kind == STALL_SUMS && has_kind(c, STALL_EVENTS))
+		return 0;
+	for (size_t i = 0; i < c->series.n && !rc; i++)
+		rc = series_put(t, r, c, i, kind);
+	return rc;
+}
+
+static int report(void *state, struct report *r)
+{
+	const struct course *c = state;
+	struct table *t = report_table(r, "course", "Over time", columns, T_N);
+	int rc = t ? 0 : -ENOMEM;
+
+	for (u32 kind = 0; kind < KINDS && !rc; kind++)
+		rc = kind_put(t, r, c, kind);
+	if (t)
+		t->story = true;
+	return rc;
+}
+
+static void destroy(void *state)
+{
+	struct course *c = state;
+
+	for (size_t i = 0; i < c->series.n; i++) {
+		struct series *s = series_at(c, i);
+
+		if (s)
+			vec_free(&s->points);
+		free(s);
+	}
+	groups_free(&c->series);
+}
+
+const struct view course_view = {
+	.size = sizeof(struct course),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.destroy = destroy,
+};

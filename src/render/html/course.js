@@ -1,0 +1,226 @@
+// How memory went over time: series below each other on one axis, with one brush over all of them, and
+// heat maps on the same axis (free blocks by order; how long events took).
+
+const COURSE_TALL = 56, COURSE_BINS = 96;
+
+function unitText(unit, v) {
+	if (unit === 'bytes') return bytesText(Math.round(v));
+	if (unit === 'ratio') return ratioText(v);
+	if (unit === 'ns/s') return timeText(Math.round(v)) + '/s';
+	return magnitudeText('count', v) + (unit === 'count/s' ? '/s' : '');
+}
+
+class Course {
+	constructor(table, others) {
+		Object.assign(this, {table, others});
+		this.end = Math.max(...table.rows.map(row => row.time_ns), ...others.flatMap(t => t.rows.map(row => row.time_ns || 0)), 1) * 1.02;
+		this.plots = h('div', {class: 'plots'});
+		this.told = h('div', {class: 'hint', 'aria-live': 'polite'});
+		this.clear = h('button', {type: 'button', hidden: true, click: () => range.set(null, null)}, 'All of the time');
+		this.element = h('section', {class: 'view course', 'data-table': 'course'},
+			h('header', null, h('h2', {'data-nav': 'Over time'}, 'Over time')), h('div', {class: 'tools'}, this.told, this.clear), this.plots);
+		this.series();
+		this.heats();
+		this.axis();
+		this.brush();
+		range.listeners.push(() => this.show());
+		this.show();
+	}
+
+	x(time) {
+		return time / this.end * 1000;
+	}
+
+	panel(title, hint, svg) {
+		this.plots.append(h('div', {class: 'plot'}, h('div', {class: 'plot-name'}, h('b', null, title), h('span', null, hint)), h('div', {class: 'plot-of'}, svg)));
+	}
+
+	// One panel a kind; of processes, the sum is filled and the largest are lines.
+	series() {
+		const names = new Map();
+		for (const row of this.table.rows) {
+			if (row.order !== null) continue;
+			if (!names.has(row.series)) names.set(row.series, new Map());
+			const lines = names.get(row.series), of = row.of === null ? 'all' : row.of;
+			if (!lines.has(of)) lines.set(of, []);
+			lines.get(of).push(row);
+		}
+		for (const [name, lines] of names) {
+			const all = [...lines.values()].flat(), unit = all[0].unit, most = Math.max(...all.map(row => row.value), 1e-9);
+			const y = v => COURSE_TALL - 2 - v / most * (COURSE_TALL - 6);
+			// A value holds until the next one.
+			const path = rows => rows.map((row, i) => `${i ? 'H' : 'M'}${this.x(row.time_ns).toFixed(1)}${i ? 'V' : ' '}${y(row.value).toFixed(1)}`).join('');
+			const drawn = [];
+			for (const [of, rows] of lines) {
+				const d = path(rows);
+				if (of === 'all') drawn.unshift(h('path', {class: 'under', d: `${d}L${this.x(rows[rows.length - 1].time_ns).toFixed(1)} ${COURSE_TALL}L${this.x(rows[0].time_ns).toFixed(1)} ${COURSE_TALL}Z`}));
+				drawn.push(h('path', {class: of === 'all' || !lines.has('all') ? 'curve' : 'curve part', d}));
+			}
+			const svg = this.svg(`${name}: at most ${unitText(unit, most)}`, drawn);
+			const parts = [...lines].filter(([of]) => of !== 'all').map(([of, rows]) => [of, rows]);
+			svg.addEventListener('mousemove', event => {
+				const time = this.timeAt(svg, event), at = rows => rows.findLast(row => row.time_ns <= time);
+				const said = [...lines].map(([of, rows]) => [of, at(rows)]).filter(([, row]) => row).map(([of, row]) => `${parts.length ? of + ': ' : ''}${unitText(unit, row.value)}`);
+				if (said.length) tip.at(event, `${name}, ${timeText(Math.round(time))}`, ...said);
+			});
+			svg.addEventListener('mouseleave', () => tip.hide());
+			this.panel(name, `at most ${unitText(unit, most)}`, svg);
+		}
+	}
+
+	svg(label, children) {
+		return h('svg', {viewBox: `0 0 1000 ${COURSE_TALL}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label}, children, this.kills());
+	}
+
+	// OOM kills, where there were any.
+	kills() {
+		const kills = this.others.find(t => t.name === 'kills');
+		return kills ? kills.rows.map(row => h('line', {class: 'kill', x1: this.x(row.time_ns), x2: this.x(row.time_ns), y1: 0, y2: COURSE_TALL})) : [];
+	}
+
+	timeAt(element, event) {
+		const box = element.getBoundingClientRect();
+		return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * this.end;
+	}
+
+	heats() {
+		this.freeBlocks();
+		for (const t of this.others) {
+			const long = t.columns.find(c => ['duration_ns', 'ns', 'total_ns'].includes(c.name) && c.unit === 'ns');
+			if (long && t.rows.length > 9) this.latencies(t, long);
+		}
+	}
+
+	// Orders from the largest down; as dark as much of the most that there were of this order is there.
+	freeBlocks() {
+		const zones = new Map();
+		for (const row of this.table.rows) {
+			if (row.order === null) continue;
+			if (!zones.has(row.of)) zones.set(row.of, new Map());
+			const orders = zones.get(row.of);
+			if (!orders.has(row.order)) orders.set(row.order, []);
+			orders.get(row.order).push(row);
+		}
+		for (const [zone, orders] of zones) {
+			const list = [...orders.keys()].sort((a, b) => b - a), tall = COURSE_TALL / list.length, cells = [];
+			list.forEach((order, i) => {
+				const rows = orders.get(order), most = Math.max(...rows.map(row => row.value), 1);
+				rows.forEach((row, j) => {
+					const to = j + 1 < rows.length ? rows[j + 1].time_ns : this.end;
+					cells.push(this.cell(this.x(row.time_ns), this.x(to), i * tall, tall, row.value / most));
+				});
+			});
+			const svg = this.svg(`Free blocks of ${zone} by order`, cells);
+			svg.addEventListener('mousemove', event => {
+				const box = svg.getBoundingClientRect(), order = list[Math.min(list.length - 1, Math.floor((event.clientY - box.top) / box.height * list.length))];
+				const row = orders.get(order).findLast(row => row.time_ns <= this.timeAt(svg, event));
+				if (row) tip.at(event, `${zone}, order ${order}: ${countText(row.value)} free`, timeText(row.time_ns));
+			});
+			svg.addEventListener('mouseleave', () => tip.hide());
+			this.panel('free blocks by order', `${zone}; order ${list[0]} on top`, svg);
+		}
+	}
+
+	// How long events took, by powers of two, the longest on top.
+	latencies(table, column) {
+		const slot = row => Math.floor(Math.log2(Math.max(1, Number(row[column.name]) || 1)));
+		const rows = table.rows.filter(row => row.time_ns !== null), slots = rows.map(slot);
+		const low = Math.min(...slots), high = Math.max(...slots), n = high - low + 1, counts = new Map();
+		rows.forEach((row, i) => {
+			const key = Math.min(COURSE_BINS - 1, Math.floor(row.time_ns / this.end * COURSE_BINS)) * 64 + slots[i] - low;
+			counts.set(key, (counts.get(key) || 0) + 1);
+		});
+		const most = Math.max(...counts.values()), tall = COURSE_TALL / n, wide = 1000 / COURSE_BINS;
+		const cells = [...counts].map(([key, count]) => this.cell(Math.floor(key / 64) * wide, Math.floor(key / 64) * wide + wide, (n - 1 - key % 64) * tall, tall, Math.sqrt(count / most)));
+		const title = lowerFirst(table.title || table.name);
+		const svg = this.svg(`${title}: how long, over time`, cells);
+		svg.addEventListener('mousemove', event => {
+			const box = svg.getBoundingClientRect(), up = n - 1 - Math.min(n - 1, Math.floor((event.clientY - box.top) / box.height * n));
+			const bin = Math.min(COURSE_BINS - 1, Math.floor(this.timeAt(svg, event) / this.end * COURSE_BINS));
+			tip.at(event, `${plural(counts.get(bin * 64 + up) || 0, 'event')} of ${timeText(2 ** (up + low))} to ${timeText(2 ** (up + low + 1))}`, title);
+		});
+		svg.addEventListener('mouseleave', () => tip.hide());
+		this.panel('how long', `${title}; ${timeText(2 ** low)} to ${timeText(2 ** (high + 1))}`, svg);
+	}
+
+	cell(from, to, y, tall, share) {
+		const e = h('rect', {class: 'cell', x: from.toFixed(1), y: y.toFixed(2), width: Math.max(to - from, 1).toFixed(1), height: tall.toFixed(2)});
+		e.style.opacity = share ? 0.12 + 0.88 * share : 0;
+		return e;
+	}
+
+	axis() {
+		const marks = [0, 0.25, 0.5, 0.75, 1].map(part => h('span', null, timeText(Math.round(part * this.end))));
+		this.plots.append(h('div', {class: 'plot axis-of'}, h('div', {class: 'plot-name'}), h('div', {class: 'axis'}, marks)));
+	}
+
+	// One over all panels; by keyboard, arrows move it, with Shift its end.
+	brush() {
+		const kills = this.others.find(t => t.name === 'kills');
+		this.cover = h('div', {class: 'cover', tabindex: 0, role: 'slider', 'aria-label': 'Part of the time', 'aria-valuemin': 0, 'aria-valuemax': Math.round(this.end / 1e6),
+			pointerdown: event => this.begin(event), keydown: event => this.pressed(event)}, this.chosen = h('div', {class: 'chosen', hidden: true}));
+		this.plots.append(this.cover);
+		if (kills && kills.rows.length) this.plots.after(h('p', {class: 'hint'}, `Red lines: ${plural(kills.rows.length, 'OOM kill')}.`));
+		// The pictures below show what is under the pointer.
+		this.cover.addEventListener('mousemove', event => {
+			this.cover.style.pointerEvents = 'none';
+			const under = document.elementFromPoint(event.clientX, event.clientY), svg = under && under.closest('.plot-of svg');
+			this.cover.style.pointerEvents = '';
+			if (svg) svg.dispatchEvent(new MouseEvent('mousemove', {clientX: event.clientX, clientY: event.clientY}));
+			else tip.hide();
+		});
+		this.cover.addEventListener('mouseleave', () => tip.hide());
+	}
+
+	begin(event) {
+		if (event.button) return;
+		const from = this.timeAt(this.cover, event);
+		const move = e => {
+			const to = this.timeAt(this.cover, e);
+			if (Math.abs(to - from) > this.end / 200) range.set(Math.min(from, to), Math.max(from, to));
+		};
+		const end = e => {
+			this.cover.removeEventListener('pointermove', move);
+			if (Math.abs(this.timeAt(this.cover, e) - from) <= this.end / 200) range.set(null, null);
+		};
+		this.cover.setPointerCapture(event.pointerId);
+		this.cover.addEventListener('pointermove', move);
+		this.cover.addEventListener('pointerup', end, {once: true});
+	}
+
+	pressed(event) {
+		const step = this.end / 50, by = {ArrowLeft: -step, ArrowRight: step}[event.key];
+		if (event.key === 'Escape') range.set(null, null);
+		else if (by && !range.chosen) range.set(0, this.end / 5);
+		else if (by && event.shiftKey) range.set(range.from, Math.min(this.end, Math.max(range.from + step, range.to + by)));
+		else if (by) {
+			const moved = Math.max(-range.from, Math.min(this.end - range.to, by));
+			range.set(range.from + moved, range.to + moved);
+		} else return;
+		event.preventDefault();
+	}
+
+	show() {
+		const shown = this.others.map(t => lowerFirst(t.title || t.name)), what = [...new Set(shown)].join('; ');
+		this.chosen.hidden = this.clear.hidden = !range.chosen;
+		this.cover.setAttribute('aria-valuenow', Math.round((range.from || 0) / 1e6));
+		this.cover.setAttribute('aria-valuetext', range.chosen ? `${timeText(Math.round(range.from))} to ${timeText(Math.round(range.to))}` : 'all');
+		if (range.chosen) {
+			this.chosen.style.left = range.from / this.end * 100 + '%';
+			this.chosen.style.width = (range.to - range.from) / this.end * 100 + '%';
+			this.told.textContent = `${timeText(Math.round(range.from))} to ${timeText(Math.round(range.to))}. ` + (what ? `Only events in it: ${what}.` : 'The tables below are sums over all of the time.');
+		} else {
+			this.told.textContent = what ? `Draw over a part of the time to see only its events: ${what}.` : 'Sums, not single events, were recorded: the tables below are of all of the time.';
+		}
+	}
+}
+
+// In its place: above the tables of the first report. The section that brought the data goes.
+function courseShow(sections) {
+	const section = sections.find(s => s.dataset.command === 'report' && s.memwhy);
+	const table = section && section.memwhy.tables.find(t => t.name === 'course');
+	if (!table || !table.rows.length) return;
+	const others = sections.filter(s => s !== section && s.memwhy).flatMap(s => s.memwhy.tables.filter(t => t.rows.length && hasTimes(t)));
+	sections[0].querySelector('.views').before(new Course(table, others).element);
+	section.hidden = true;
+}
