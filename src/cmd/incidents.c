@@ -55,7 +55,10 @@ static void list_fill(struct report *r, const struct options *o, const struct in
 		row[C_BYTES] = cell_u64(i->bytes);
 		row[C_FILE] = cell_text(report_text(r, "%s", path));
 	}
-	if (l->v.n)
+	if (l->v.n && o->incidents)
+		report_next(r, "What the last one tells: `memwhy incidents show %llu --incidents %s`",
+			l->v.v[l->v.n - 1].number, o->incidents);
+	else if (l->v.n)
 		report_next(r, "What the last one tells: `memwhy incidents show %llu`",
 			l->v.v[l->v.n - 1].number);
 }

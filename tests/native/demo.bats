@@ -40,3 +40,14 @@ groups_left() {
 		[ -z "$(find build -maxdepth 1 -name 'demo*')" ]
 	done
 }
+
+@test "demo serve: the metrics and the incident tell of a kill, and nothing is left" {
+	run timeout 120 ./demo serve
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *'"event":"oom_kill","comm":"oom_grow"'* ]]
+	[[ $output == *'memwhy_oom_kills_total '[1-9]* ]]
+	[[ $output == *'CRITICAL'*'OOM killer'* ]]
+	[ -z "$(find build -maxdepth 1 -name 'demo*')" ]
+	! groups_left || false
+}

@@ -23,6 +23,10 @@ setup() {
 	export MEMWHY_CGROUP_FILE=$BATS_TEST_TMPDIR/group
 }
 
+teardown() {
+	[ -z "$name" ] || find /sys/fs/cgroup -depth -maxdepth 4 -type d -path "*/$name*" -exec rmdir {} + 2>/dev/null || true
+}
+
 # service_start DIRECTORY ARGS...: its lines in DIRECTORY/lines, its number in $service.
 service_start() {
 	local d=$1
@@ -217,6 +221,41 @@ vmstat() { # NAME
 	grep -q READY=1 "$BATS_TEST_TMPDIR/told"
 	grep -q RELOADING=1 "$BATS_TEST_TMPDIR/told"
 	wait_for 'grep -q STOPPING=1 "$BATS_TEST_TMPDIR/told"'
+}
+
+# Descriptors but those of files that were mapped, of which at most 256 are kept for names.
+own_descriptors() { # PID
+	find "/proc/$1/fd" -lname '/*' -prune -o -type l -printf '%l\n' | wc -l
+}
+
+@test "serve: hundreds of groups that come and go: series stay under the cap, and nothing is left of them" {
+	root=/sys/fs/cgroup
+	[ ! -d "$root/memory" ] || root=$root/memory
+	mkdir "$root/$name" || skip "no cgroups"
+	service_start "$BATS_TEST_TMPDIR" -i 2s --max-series 800 --no-incidents --listen "unix:$BATS_TEST_TMPDIR/s"
+	series() { get /metrics --unix-socket "$BATS_TEST_TMPDIR/s" | tee "$BATS_TEST_TMPDIR/m" | grep -vc '^#'; }
+	series >/dev/null
+	before=$(own_descriptors "$service")
+	for round in 1 2; do
+		for i in $(seq 60); do
+			mkdir "$root/$name/$i"
+			(echo "$BASHPID" >"$root/$name/$i/cgroup.procs" && exec true)
+		done
+		sleep 2.5
+		n=$(series)
+		echo "round $round: $n series, $(awk '/^memwhy_cgroup(s_with|_cut)/' "$BATS_TEST_TMPDIR/m" | tr '\n' ' ')"
+		[ "$n" -le 800 ]
+		for i in $(seq 60); do rmdir "$root/$name/$i"; done
+	done
+	# They were too many for the room there is, and what was cut is in `other`.
+	[ "$(awk '$1 == "memwhy_cgroup_cut_total" { print $2 }' "$BATS_TEST_TMPDIR/m")" -gt 0 ]
+	grep -q 'cgroup="other"' "$BATS_TEST_TMPDIR/m"
+	rmdir "$root/$name"
+	wait_for '! series >/dev/null || ! grep -q "/$name/" "$BATS_TEST_TMPDIR/m"'
+	after=$(own_descriptors "$service")
+	echo "descriptors: $before before, $after after"
+	[ "$after" -le $((before + 4)) ]
+	service_stop
 }
 
 @test "serve: refuses what it cannot do, and says why" {
