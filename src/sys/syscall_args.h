@@ -70,6 +70,13 @@ enum syscall_arg {
 	ARG_RANDOM,   /* bytes that come out and are no text */
 	ARG_RUSAGE,   /* its two times */
 	ARG_STATFS,
+	ARG_SYSINFO,
+	ARG_UNAME,
+	ARG_FDSETS, /* fd_set of select, the first of three */
+	ARG_FDSET,
+	ARG_SELECT_TIMEVAL, /* how long it waits */
+	ARG_SELECT_TIMESPEC,
+	ARG_SIGMASK, /* of pselect6: a mask and its size */
 	ARG_SIGNAL,
 	ARG_IOCTL,
 	ARG_CLONE, /* flags, with a signal in the low byte */

@@ -22,6 +22,7 @@ extern const struct flag whences[];
 extern const struct flag descriptor_flags[]; /* of F_SETFD */
 extern const struct flag lock_types[];
 extern const struct flag file_systems[]; /* f_type of statfs */
+extern const struct flag statfs_flags[]; /* f_flags of statfs */
 extern const struct flag file_types[];   /* of st_mode */
 extern const struct flag statx_mask[];
 extern const struct flag statx_attributes[];

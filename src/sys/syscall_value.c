@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "sys/quoted.h"
 #include "sys/socket_value.h"
 #include "sys/syscall_args.h"
 #include "sys/syscall_flags.h"
@@ -173,8 +174,8 @@ static void rusage_add(struct str *s, const char *p)
 	str_add(s, ", ...}");
 }
 
-/* struct statfs, up to what identifies the file system. */
-static void statfs_add(struct str *s, const char *p)
+/* struct statfs; of calls kept in flight, and in recordings of old, without its end. */
+static void statfs_add(struct str *s, const char *p, u32 n)
 {
 	static const char *const names[] = {
 		"f_bsize", "f_blocks", "f_bfree", "f_bavail", "f_files", "f_ffree"};
@@ -183,7 +184,51 @@ static void statfs_add(struct str *s, const char *p)
 	flags_add(s, file_systems, u64_at(p, 0));
 	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
 		str_addf(s, ", %s=%llu", names[i], u64_at(p, i + 1));
+	if (n < 11 * sizeof(u64)) {
+		str_add(s, ", ...}");
+		return;
+	}
+	str_addf(s, ", f_fsid={val=[%#x, %#x]}", u32_at(p, 56), u32_at(p, 60));
+	str_addf(s, ", f_namelen=%llu, f_frsize=%llu, f_flags=", u64_at(p, 8), u64_at(p, 9));
+	flags_add(s, statfs_flags, u64_at(p, 10));
+	str_addc(s, '}');
+}
+
+static void sysinfo_add(struct str *s, const char *p)
+{
+	static const char *const names[] = {
+		"totalram", "freeram", "sharedram", "bufferram", "totalswap", "freeswap"};
+
+	str_addf(s, "{uptime=%lld, loads=[%llu, %llu, %llu]", (s64)u64_at(p, 0), u64_at(p, 1),
+		u64_at(p, 2), u64_at(p, 3));
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
+		str_addf(s, ", %s=%llu", names[i], u64_at(p, i + 4));
+	str_addf(s, ", procs=%u, totalhigh=%llu, freehigh=%llu, mem_unit=%u}", u16_at(p, 80),
+		u64_at(p, 11), u64_at(p, 12), u32_at(p, 104));
+}
+
+#define UNAME_LEN 65 /* of each name in struct new_utsname, with its NUL */
+
+static void uname_add(struct str *s, const char *p, u32 n)
+{
+	u32 len = (u32)strnlen(p + UNAME_LEN, n - UNAME_LEN);
+
+	str_add(s, "{sysname=");
+	quoted_add(s, p, (u32)strnlen(p, UNAME_LEN - 1), false);
+	str_add(s, ", nodename=");
+	quoted_add(s, p + UNAME_LEN, len, len == n - UNAME_LEN);
 	str_add(s, ", ...}");
+}
+
+/* {sigmask=[INT], sigsetsize=8} */
+static void mask_add(struct str *s, const char *p)
+{
+	str_add(s, "{sigmask=");
+	if (u64_at(p, 0))
+		sigset_add(s, u64_at(p, 2));
+	else
+		str_add(s, "NULL");
+	str_addf(s, ", sigsetsize=%llu}", u64_at(p, 1));
 }
 
 static void limit_add(struct str *s, u64 v)
@@ -318,6 +363,8 @@ static u32 value_size(u8 arg)
 		return 8;
 	case ARG_EVENT:
 		return 12;
+	case ARG_SIGMASK:
+		return 24;
 	case ARG_TIMESPEC:
 	case ARG_OTIMESPEC:
 	case ARG_REMAINING:
@@ -340,11 +387,15 @@ static u32 value_size(u8 arg)
 	case ARG_STATX:
 	case ARG_CLONE3:
 		return 64;
+	case ARG_UNAME:
+		return UNAME_LEN + 1;
+	case ARG_SYSINFO:
+		return 108;
 	}
 	return 0;
 }
 
-static void structure_add(struct str *s, u8 arg, const char *p)
+static void structure_add(struct str *s, u8 arg, const char *p, u32 n)
 {
 	switch (arg) {
 	case ARG_WSTATUS:
@@ -395,7 +446,16 @@ static void structure_add(struct str *s, u8 arg, const char *p)
 		rusage_add(s, p);
 		break;
 	case ARG_STATFS:
-		statfs_add(s, p);
+		statfs_add(s, p, n);
+		break;
+	case ARG_SYSINFO:
+		sysinfo_add(s, p);
+		break;
+	case ARG_UNAME:
+		uname_add(s, p, n);
+		break;
+	case ARG_SIGMASK:
+		mask_add(s, p);
 		break;
 	case ARG_STAT:
 		stat_add(s, p);
@@ -424,6 +484,6 @@ bool syscall_value_add(struct str *s, u8 arg, const void *p, u32 n, bool cut)
 	}
 	if (!size || n < size)
 		return false;
-	structure_add(s, arg, p);
+	structure_add(s, arg, p, n);
 	return true;
 }

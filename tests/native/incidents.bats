@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The black box of `memwhy serve`: what makes it write, what is in what it wrote, and what a full disk
 # and a sudden end do to it.
+# bats file_tags=host
 load common
 
 setup() {

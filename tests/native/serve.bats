@@ -54,6 +54,7 @@ vmstat() { # NAME
 	awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat
 }
 
+# bats test_tags=host
 @test "serve: classic text passes promtool; each series is there once" {
 	get /metrics -D "$BATS_TEST_TMPDIR/head" >"$BATS_TEST_TMPDIR/m"
 	grep -qi '^content-type: text/plain; version=0.0.4' "$BATS_TEST_TMPDIR/head"
@@ -63,6 +64,7 @@ vmstat() { # NAME
 	! grep -q 'pid=' "$BATS_TEST_TMPDIR/m" || false
 }
 
+# bats test_tags=host
 @test "serve: OpenMetrics by negotiation: units, totals, an end; compressed where that is asked for" {
 	get /metrics -H 'Accept: application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.2' \
 		-D "$BATS_TEST_TMPDIR/head" --compressed >"$BATS_TEST_TMPDIR/m"
@@ -82,6 +84,7 @@ vmstat() { # NAME
 		grep -qi '^content-type: text/plain'
 }
 
+# bats test_tags=host
 @test "serve: docs/serve.md names each metric, and no other" {
 	diff <(get /metrics | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' | sort) \
 		<(sed -n 's/^| `\(memwhy_[a-z_]*\)` .*/\1/p' docs/serve.md | sort) >"$BATS_TEST_TMPDIR/diff" || true
@@ -91,6 +94,7 @@ vmstat() { # NAME
 	! grep '^>' "$BATS_TEST_TMPDIR/diff" | grep -v 'numa\|slab\|pressure' || false
 }
 
+# bats test_tags=host
 @test "serve: histograms are cumulative, and end in their count" {
 	get /metrics | awk '/_bucket/ { split($1, part, "le="); n = $NF
 			if (part[1] == last && n < before) { print; bad = 1 }
@@ -138,6 +142,7 @@ vmstat() { # NAME
 	wait_for '! get /metrics | grep -q "$name"'
 }
 
+# bats test_tags=host
 @test "serve: pages, and what is none" {
 	wait_for 'get / | grep -q "^memwhy check"' # the first interval is over
 	get / -H 'Accept: text/html' -D - >"$BATS_TEST_TMPDIR/page"
@@ -153,6 +158,7 @@ vmstat() { # NAME
 	get /metrics -I | grep -q '^Content-Length: [1-9]'
 }
 
+# bats test_tags=host
 @test "serve: garbage, slow and many clients: others are answered, the session goes on" {
 	python3 - <<-'END'
 		import os, socket
@@ -182,6 +188,7 @@ vmstat() { # NAME
 	[ "$(ls "/proc/$(<"$SERVE_DIR/pid")/fd" | wc -l)" -lt 500 ]
 }
 
+# bats test_tags=host
 @test "serve: the server's thread has no capability; the process only those of a session" {
 	pid=$(<"$SERVE_DIR/pid")
 	for task in /proc/"$pid"/task/*; do
@@ -191,6 +198,7 @@ vmstat() { # NAME
 	[ "$(cat /proc/"$pid"/task/*/status | grep -c '^CapEff:.*0000000000000000$')" -eq 1 ]
 }
 
+# bats test_tags=host
 @test "serve: a Unix socket, a file of settings read again at SIGHUP, users, and systemd is told" {
 	cat >"$BATS_TEST_TMPDIR/users" <<<'scraper:secret'
 	chmod 600 "$BATS_TEST_TMPDIR/users"
@@ -258,6 +266,7 @@ own_descriptors() { # PID
 	service_stop
 }
 
+# bats test_tags=host
 @test "serve: refuses what it cannot do, and says why" {
 	for words in "--listen nowhere" "--listen 127.0.0.1:0" "--listen unix:relative" "--listen 127.0.0.1:29669" \
 		"--config /nonexistent" "--on nothing" "--on-pressure 200" "--auth /nonexistent --listen unix:$BATS_TEST_TMPDIR/x"; do

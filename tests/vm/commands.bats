@@ -47,7 +47,7 @@ live() {
 	return $status
 }
 
-@test "doctor: every probe works at least in part, or says what would provide it" {
+@test "commands: doctor: every probe works at least in part, or says what would provide it" {
 	"$MEMWHY" doctor >out 2>err
 	quiet
 	cat out
@@ -55,11 +55,11 @@ live() {
 	jq -e '[.rows[] | select(.works == "no" and (.why // "") == "")] == []' "$report"
 }
 
-@test "check: all its probes at once" {
+@test "commands: check: all its probes at once" {
 	live check
 }
 
-@test "where: its rows add up to MemTotal, and little of it has no name" {
+@test "commands: where: its rows add up to MemTotal, and little of it has no name" {
 	whole where
 	jq -r '.rows[] | select(.table == "ledger") | [.row, .bytes, .method, .mostly] | @tsv' "$report"
 	# Pages of the guest's page tables and the like: MemTotal of 1 GiB has one per cent soon.
@@ -69,22 +69,22 @@ live() {
 		(map(select(.row == "rest").bytes) | add) < $total / 100' "$report"
 }
 
-@test "where: of a process, what is resident of it" {
+@test "commands: where: of a process, what is resident of it" {
 	whole where -p $$
 	jq -e '[.rows[].bytes | numbers] | add > 0' "$report"
 }
 
-@test "where: of a group" {
+@test "commands: where: of a group" {
 	whole where -g /
 }
 
-@test "top: a frame of each kind" {
+@test "commands: top: a frame of each kind" {
 	live top
 	jq -r '[.rows[].table] | group_by(.) | map("\(.[0]) \(length)") | join(", ")' "$report"
 	jq -e '[.rows[].table] | unique | length >= 3' "$report"
 }
 
-@test "top: frames of a recording" {
+@test "commands: top: frames of a recording" {
 	"$MEMWHY" top --record run.mw --for 2s -o json --out "$report" 2>err
 	quiet
 	"$MEMWHY" top --input run.mw -o json --out again.json 2>err
@@ -92,7 +92,7 @@ live() {
 	jq -e '.rows | length > 0' again.json
 }
 
-@test "serve: is ready, is scraped, and ends" {
+@test "commands: serve: is ready, is scraped, and ends" {
 	"$MEMWHY" serve -i 2s --listen 127.0.0.1:29671 --incidents "$PWD/incidents" >lines 2>err 3>&- &
 	service=$!
 	wait_for 'grep -q "\"ready\"" lines || ! kill -0 $service 2>/dev/null'
@@ -108,7 +108,7 @@ live() {
 	quiet
 }
 
-@test "record, and what is made of a recording: report, export, diff, check" {
+@test "commands: record, and what is made of a recording: report, export, diff, check" {
 	"$MEMWHY" record one.mw -- "$MEMWHY" help >/dev/null 2>err
 	quiet
 	"$MEMWHY" record --stacks two.mw -- sh -c 'sort -R /etc/passwd >/dev/null' 2>err
@@ -127,86 +127,86 @@ live() {
 	quiet
 }
 
-@test "faults" {
+@test "commands: faults" {
 	live faults --stacks
 	jq -e '[.rows[].count | numbers] | add > 0' "$report"
 }
 
-@test "faults: each" {
+@test "commands: faults: each" {
 	live faults --each
 }
 
-@test "maps" {
+@test "commands: maps" {
 	live maps --stacks
 }
 
-@test "syscalls" {
+@test "commands: syscalls" {
 	live syscalls
 	jq -e '[.rows[].count | numbers] | add > 0' "$report"
 }
 
-@test "syscalls: the last calls" {
+@test "commands: syscalls: the last calls" {
 	live syscalls --flight
 }
 
-@test "stalls" {
+@test "commands: stalls" {
 	live stalls --stacks
 }
 
-@test "reclaim" {
+@test "commands: reclaim" {
 	live reclaim --stacks
 }
 
-@test "compaction" {
+@test "commands: compaction" {
 	work 600 &
 	echo 1 >/proc/sys/vm/compact_memory &
 	whole compaction --for 1s
 	kill %1
 }
 
-@test "swap" {
+@test "commands: swap" {
 	live swap
 }
 
-@test "thp" {
+@test "commands: thp" {
 	live thp
 }
 
-@test "frag" {
+@test "commands: frag" {
 	live frag
 }
 
-@test "slab" {
+@test "commands: slab" {
 	live slab --stacks
 	jq -e '[.rows[].count | numbers] | add > 0' "$report"
 }
 
-@test "pages" {
+@test "commands: pages" {
 	live pages --stacks
 	jq -e '[.rows[].count | numbers] | add > 0' "$report"
 }
 
-@test "count: a tracepoint, and one by its fields" {
+@test "commands: count: a tracepoint, and one by its fields" {
 	live count 'kmem:*'
 	live count sched:sched_switch --by prev_comm
 	jq -e '[.rows[].count | numbers] | add > 0' "$report"
 }
 
-@test "numa" {
+@test "commands: numa" {
 	live numa
 }
 
-@test "policy" {
+@test "commands: policy" {
 	live policy
 	"$MEMWHY" policy show -p $$ >out 2>err
 	quiet
 }
 
-@test "oom" {
+@test "commands: oom" {
 	live oom
 }
 
-@test "heap: of a command, and of a process that runs" {
+@test "commands: heap: of a command, and of a process that runs" {
 	whole heap -- sort -R /etc/passwd
 	jq -e '[.rows[].allocated_bytes | numbers] | add > 0' "$report"
 	sleep 600 &
@@ -214,7 +214,7 @@ live() {
 	kill %1
 }
 
-@test "leak: of a process, and of the kernel" {
+@test "commands: leak: of a process, and of the kernel" {
 	work 600 &
 	whole leak -p $! --for 1s
 	whole leak --kernel --for 1s

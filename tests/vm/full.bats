@@ -22,11 +22,11 @@ GUEST_SECONDS=14400 # a native test takes some seconds in a guest, and there are
 }
 
 @test "vm 6.1 with cgroup v1: native tests of groups" {
-	guest_native 6.1-v1 6.1 'scope|^reclaim|^stalls|limit|^oom|^swap|failed allocations' -m 1G -s 256M --cgroup v1
+	guest_native 6.1-v1 6.1 '^commands|scope|^reclaim|^stalls|limit|^oom|^swap|failed allocations' -m 1G -s 256M --cgroup v1
 }
 
 @test "vm 6.12 with 2 nodes: native tests of nodes" {
-	guest_native 6.12-2nodes 6.12 '^policy|^numa|^nodes' -n 2 -m 1G
+	guest_native 6.12-2nodes 6.12 '^commands|^policy|^numa|^nodes' -n 2 -m 1G
 }
 
 @test "vm newest with 4 nodes: native tests of nodes" {
@@ -34,7 +34,7 @@ GUEST_SECONDS=14400 # a native test takes some seconds in a guest, and there are
 }
 
 # Of each probe what holds its counts against the kernel's; and what has a way of its own without BTF.
-NO_BTF='the count is|equal|counts? equal|without kernel BTF|32-bit|no-times|runs programs|are counted|is counted'
+NO_BTF='^commands|the count is|equal|counts? equal|without kernel BTF|32-bit|no-times|runs programs|are counted|is counted'
 
 @test "vm 5.10 without kernel BTF: native tests of counts" {
 	guest_native 5.10-nobtf 5.10 "$NO_BTF" -m 1G -s 256M --btf no

@@ -19,16 +19,17 @@ guest() {
 	echo "$output"
 }
 
-# The native tests inside a guest, as far as they depend on the kernel (tests/vm/run-native): all pass,
-# and some ran. Each file of tests/native is taken that is there. Their TAP is kept as it comes, in
-# build/vm/NAME.tap.
+# Each command once, then the native tests, inside a guest, as far as they depend on the kernel
+# (tests/vm/run-native): all pass, and some ran. Each file of tests/native is taken that is there. Their
+# TAP is kept as it comes, in build/vm/NAME.tap.
 guest_native() { # NAME KERNEL FILTER [run-vm options]
 	local tap=${BUILD:-build}/vm/$1.tap kernel=$2 filter=$3
 	shift 3
 	needs_kernel "$kernel"
 	mkdir -p "${tap%/*}"
 	"$RUN_VM" -k "$kernel" -t "${GUEST_SECONDS:-400}" "$@" -- \
-		env MEMWHY="$MEMWHY" BUILD="$BUILD" tests/vm/run-native -f "$filter" tests/native/*.bats >"$tap" 2>&1 ||
+		env MEMWHY="$MEMWHY" BUILD="$BUILD" tests/vm/run-native -f "$filter" tests/vm/commands.bats tests/native/*.bats \
+		>"$tap" 2>&1 ||
 		{ grep -v '^ok' "$tap"; return 1; }
 	[ "$(grep -c '^ok' "$tap")" -gt "$(grep -c '^ok.*# skip' "$tap")" ]
 }

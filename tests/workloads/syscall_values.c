@@ -16,15 +16,21 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -190,12 +196,91 @@ static void waiting(void)
 	call(SYS_wait4, -1, &status, WNOHANG, NULL);
 }
 
+/* What is asked of the system, and descriptors in sets. */
+static void system_asked(void)
+{
+	char buf[4096], *many[16] = {"/bin/true", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10",
+				"a\tb", "a text that is longer than what is shown of one"};
+	struct utsname names;
+	struct sysinfo info;
+	struct rusage usage;
+	struct statfs fs;
+	struct termios tty;
+	struct timeval none = {0, 0};
+	struct timespec none_ns = {0, 0};
+	struct {
+		const unsigned long *set;
+		size_t size;
+	} mask = {NULL, 8};
+	unsigned long set = 1UL << (SIGRTMIN - 1) | 1UL << 39 | 1UL << 63;
+	struct {
+		unsigned long handler, flags, restorer, mask;
+	} raw = {4096, SA_SIGINFO, 0, 1UL << 35}, old;
+	fd_set from, to;
+	int fd, pipes[2], on = 1;
+	pid_t child;
+
+	call(SYS_getcwd, buf, sizeof(buf));
+	call(SYS_getcwd, buf, 1);
+	call(SYS_chdir, "/proc/self/task");
+	call(SYS_getcwd, buf, 64);
+	call(SYS_getrandom, buf, 0, GRND_NONBLOCK);
+	call(SYS_getrandom, buf, 40, 0x80);
+	call(SYS_uname, &names);
+	call(SYS_uname, 1);
+	call(SYS_sysinfo, &info);
+	call(SYS_getrusage, RUSAGE_SELF, &usage);
+	call(SYS_getrusage, 77, &usage);
+	call(SYS_statfs, "/proc", &fs);
+	call(SYS_statfs, "/no/such", &fs);
+	fd = (int)call(SYS_openat, AT_FDCWD, "/sys/kernel", O_RDONLY | O_DIRECTORY);
+	call(SYS_fstatfs, fd, &fs);
+	call(SYS_getdents64, fd, buf, 24);
+	call(SYS_getdents64, fd, buf, sizeof(buf));
+	call(SYS_getdents64, fd, buf, sizeof(buf));
+	call(SYS_getdents64, 1000, buf, sizeof(buf));
+	call(SYS_ioctl, fd, FIOCLEX);
+	call(SYS_ioctl, fd, FIONCLEX);
+	call(SYS_ioctl, fd, TCGETS, &tty);
+	if (pipe(pipes) || write(pipes[1], "x", 1) != 1)
+		return;
+	call(SYS_ioctl, pipes[0], FIONBIO, &on);
+	call(SYS_fcntl, pipes[0], F_SETSIG, SIGRTMIN + 3);
+	call(SYS_fcntl, pipes[0], F_GETSIG);
+	call(SYS_fcntl, pipes[0], F_SETOWN, 0);
+	FD_ZERO(&from);
+	FD_ZERO(&to);
+	FD_SET(pipes[0], &from);
+	FD_SET(pipes[1], &to);
+	call(SYS_select, pipes[1] + 1, &from, &to, NULL, &none);
+	FD_ZERO(&to);
+	call(SYS_pselect6, pipes[1] + 1, &to, NULL, NULL, &none_ns, &mask);
+	call(SYS_select, -1, &from, NULL, NULL, NULL);
+	call(SYS_select, 0, NULL, NULL, NULL, &none);
+	call(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
+	call(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
+	call(SYS_rt_sigaction, 36, &raw, &old, 8);
+	call(SYS_rt_sigaction, SIGIO, &raw, &old, 8);
+	call(SYS_kill, 0x7ffffff0, 33);
+	call(SYS_tgkill, 0x7ffffff0, 0x7ffffff0, 64);
+	call(SYS_execve, "/no/such", many, NULL);
+	child = fork();
+	if (!child) {
+		raise(SIGRTMIN + 5);
+		_exit(0);
+	}
+	call(SYS_wait4, child, &fd, 0, &usage);
+	raw.handler = 0;
+	call(SYS_rt_sigaction, 36, &raw, NULL, 8);
+}
+
 int main(void)
 {
 	call(SYS_getppid);
 	files();
 	sockets();
 	waiting();
+	system_asked();
 	call(SYS_sched_setaffinity, 0, 8, NULL);
 	call(SYS_umask, 022);
 	call(SYS_kill, getpid(), 0);

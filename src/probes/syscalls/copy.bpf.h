@@ -12,7 +12,7 @@ struct exec_begun {
 	u16 flags;
 	u8 reserved[2];
 	char text[SYSCALLS_TEXT];
-	char argv[2 * SYSCALLS_TEXT]; /* half of it is for what the verifier thinks */
+	char argv[2 * SYSCALLS_ARGV]; /* half of it is for what the verifier thinks */
 };
 
 struct {
@@ -28,8 +28,8 @@ static const struct exec_begun exec_zero = {};
  * would multiply with each copy. */
 struct copying {
 	s64 ret;
-	u64 kept[2]; /* see begin_keep */
-	u32 which;   /* of the copies */
+	u64 kept[SYSCALLS_KEPT]; /* see begin_keep */
+	u32 which;               /* of the copies */
 	u32 at;
 	u16 flags; /* what was cut, or could not be read */
 	u8 how;    /* enum syscalls_copy */
@@ -162,12 +162,45 @@ static __always_inline u32 copy_msg(struct copying *c, char *to, u32 room, u64 f
 	       copy_bytes(c, to + at, SYSCALLS_ADDRESS, m->name, m->name_len, SYSCALLS_ADDRESS);
 }
 
+/* Of select: what was kept, and what is there now. */
+static __always_inline u32 copy_sets(struct copying *c, const u64 *args, char *to, u32 room)
+{
+	struct syscalls_sets *s = (void *)to;
+
+	if (room < sizeof(*s))
+		return copy_failed(c);
+	__builtin_memcpy(s, c->kept, sizeof(c->kept));
+	__builtin_memset(s->found, 0, sizeof(s->found) + sizeof(s->left));
+#pragma unroll
+	for (u32 i = 0; i < 3; i++)
+		if (args[1 + i])
+			bpf_probe_read_user(&s->found[i], sizeof(u64), (void *)args[1 + i]);
+	if (args[4])
+		bpf_probe_read_user(s->left, sizeof(s->left), (void *)args[4]);
+	return sizeof(*s);
+}
+
+/* Of pselect6: how its mask is given, and the mask. */
+static __always_inline u32 copy_mask(struct copying *c, char *to, u32 room, u64 from)
+{
+	u64 *words = (void *)to;
+
+	if (room < 3 * sizeof(*words) || bpf_probe_read_user(words, 16, (void *)from))
+		return copy_failed(c);
+	words[2] = 0;
+	if (words[0] && bpf_probe_read_user(&words[2], sizeof(*words), (void *)words[0]))
+		return copy_failed(c);
+	return 3 * sizeof(*words);
+}
+
 /* Copies what c says to `to`, which has `room` bytes (a constant). Returns the bytes. */
 static __always_inline u32 copy_one(struct copying *c, const u64 *args, char *to, u32 room)
 {
 	u32 i = (c->how & SYSCALLS_COPY_ARG) - 1, n;
 	u64 from, next, ret = c->ret > 0 ? c->ret : 0, left;
 
+	if ((c->how & ~SYSCALLS_COPY_ARG) == SYSCALLS_COPY_SETS)
+		return copy_sets(c, args, to, room);
 	if (i >= SYSCALLS_ARGS || !args[i])
 		return 0;
 	from = args[i];
@@ -181,20 +214,24 @@ static __always_inline u32 copy_one(struct copying *c, const u64 *args, char *to
 	case SYSCALLS_COPY_RESULT:
 		return copy_bytes(c, to, room, from, ret, SYSCALLS_DATA);
 	case SYSCALLS_COPY_4:
+		if (c->how & SYSCALLS_COPY_OUT)
+			return copy_mask(c, to, room, from);
 		return copy_bytes(c, to, room, from, 4, 4);
 	case SYSCALLS_COPY_8:
 		return copy_bytes(c, to, room, from, 8, 8);
 	case SYSCALLS_COPY_12:
 		return copy_bytes(c, to, room, from, 12, 12);
 	case SYSCALLS_COPY_16:
-		return copy_bytes(c, to, room, from, 16, 16);
+		n = c->how & SYSCALLS_COPY_OUT ? 112 : 16;
+		return copy_bytes(c, to, room, from, n, n);
 	case SYSCALLS_COPY_32:
 		if (!(c->how & SYSCALLS_COPY_OUT))
 			return copy_bytes(c, to, room, from, 32, 32);
 		__builtin_memcpy(to, c->kept, 16);
 		return 16 + copy_bytes(c, to + 16, room - 16, from, 16, 16);
 	case SYSCALLS_COPY_64:
-		return copy_bytes(c, to, room, from, 64, 64);
+		n = c->how & SYSCALLS_COPY_OUT ? 127 : 64;
+		return copy_bytes(c, to, room, from, n, n);
 	case SYSCALLS_COPY_POLL:
 		n = room < SYSCALLS_POLLS * 8 ? room / 8 * 8 : SYSCALLS_POLLS * 8;
 		return copy_bytes(c, to, room, from, next < 64 ? next * 8 : 512, n);
@@ -226,6 +263,16 @@ static __always_inline u8 copy_how(const struct syscall_call *call, u32 which)
 	return config.copy[call->abi == SYSCALL_COMPAT][nr][which];
 }
 
+static __always_inline void sets_keep(const u64 *args, struct thread *t)
+{
+#pragma unroll
+	for (u32 i = 0; i < 3; i++)
+		if (args[1 + i])
+			bpf_probe_read_user(&t->kept[i], sizeof(u64), (void *)args[1 + i]);
+	if (args[4])
+		bpf_probe_read_user(&t->kept[3], 2 * sizeof(u64), (void *)args[4]);
+}
+
 /* As a call begins: what it will change, if it is one of those. */
 static __always_inline void begin_keep(const struct syscall_call *call, struct thread *t)
 {
@@ -237,9 +284,11 @@ static __always_inline void begin_keep(const struct syscall_call *call, struct t
 	syscall_args(call, args);
 	/* without a variable index into the stack */
 	p = i == 2 ? args[1] : i == 3 ? args[2] : i == 5 ? args[4] : args[5];
-	t->kept[0] = t->kept[1] = 0;
-	if ((how & SYSCALLS_KEEP_WHAT) == SYSCALLS_KEEP_16)
-		bpf_probe_read_user(t->kept, sizeof(t->kept), (void *)p);
+	__builtin_memset(t->kept, 0, sizeof(t->kept));
+	if ((how & SYSCALLS_KEEP_WHAT) == SYSCALLS_KEEP_SETS)
+		sets_keep(args, t);
+	else if ((how & SYSCALLS_KEEP_WHAT) == SYSCALLS_KEEP_16)
+		bpf_probe_read_user(t->kept, 2 * sizeof(u64), (void *)p);
 	else
 		bpf_probe_read_user(t->kept, sizeof(u32),
 			(void *)(p + ((how & SYSCALLS_KEEP_WHAT) == SYSCALLS_KEEP_NAME ? 8 : 0)));
@@ -247,7 +296,8 @@ static __always_inline void begin_keep(const struct syscall_call *call, struct t
 
 #define EXEC_ARGV 32 /* texts that are copied at most, as strace shows */
 
-/* The texts of argv, one behind the other, as many as have room. */
+/* The texts of argv, one behind the other, as many as have room: of each one character more than is
+ * shown, which tells that there are more. */
 static __always_inline u32 argv_copy(struct exec_begun *e, u64 argv, struct copying *c)
 {
 	u64 p = 0;
@@ -258,16 +308,16 @@ static __always_inline u32 argv_copy(struct exec_begun *e, u64 argv, struct copy
 	for (int i = 0; i <= EXEC_ARGV; i++) {
 		if (bpf_probe_read_user(&p, sizeof(p), (void *)(argv + i * sizeof(p))) || !p)
 			return at;
-		if (i == EXEC_ARGV || at >= SYSCALLS_TEXT - 1)
+		if (i == EXEC_ARGV || at >= SYSCALLS_ARGV - 1)
 			break;
-		at &= SYSCALLS_TEXT - 1;
-		n = bpf_probe_read_user_str(e->argv + at, SYSCALLS_TEXT, (void *)p);
+		at &= SYSCALLS_ARGV - 1;
+		n = bpf_probe_read_user_str(e->argv + at, SYSCALLS_DATA + 2, (void *)p);
 		if (n <= 0)
 			return at;
 		at += n;
 	}
 	copy_cut(c, true);
-	return at < SYSCALLS_TEXT ? at : SYSCALLS_TEXT;
+	return at < SYSCALLS_ARGV ? at : SYSCALLS_ARGV;
 }
 
 static __always_inline void exec_copy(struct syscall_call *call)
@@ -301,7 +351,7 @@ static __always_inline u32 exec_text(
 		n = room;
 		*flags |= cut;
 	}
-	asm volatile("%0 &= 255" : "+r"(n));
+	asm volatile("%0 &= 511" : "+r"(n));
 	if (n > room)
 		return 0;
 	bpf_probe_read_kernel(to, n, from);

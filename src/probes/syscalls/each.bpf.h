@@ -30,7 +30,7 @@ static __always_inline u32 draft_exec(const struct exec_begun *e, struct draft *
 		exec_text(d->text, SYSCALLS_TEXT, e->text, e->size[0], SYSCALLS_CUT_0, &flags);
 	at = c->copied[0] & (2 * SYSCALLS_TEXT - 1);
 	c->copied[1] = exec_text(
-		d->text + at, SYSCALLS_TEXT, e->argv, e->size[1], SYSCALLS_CUT_0 << 1, &flags);
+		d->text + at, SYSCALLS_ARGV, e->argv, e->size[1], SYSCALLS_CUT_0 << 1, &flags);
 	c->flags |= flags;
 	return at + c->copied[1];
 }
@@ -49,8 +49,7 @@ static __always_inline u32 draft_copy(
 	__builtin_memcpy(d->call.args, args, sizeof(args));
 	if (!c)
 		return 0;
-	c->kept[0] = t->kept[0];
-	c->kept[1] = t->kept[1];
+	__builtin_memcpy(c->kept, t->kept, sizeof(c->kept));
 #pragma unroll
 	for (u32 k = 0; k < SYSCALLS_COPIES; k++) {
 		u32 at = c->at, n;

@@ -155,8 +155,7 @@ static __always_inline void flight_copy(
 	__builtin_memcpy(s->args, args, sizeof(args));
 	if (!c || !s->copy[0])
 		return;
-	c->kept[0] = t->kept[0];
-	c->kept[1] = t->kept[1];
+	__builtin_memcpy(c->kept, t->kept, sizeof(c->kept));
 #pragma unroll
 	for (u32 k = 0; k < SYSCALLS_COPIES; k++) {
 		c->how = s->copy[k];

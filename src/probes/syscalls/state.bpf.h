@@ -24,7 +24,7 @@ struct thread {
 	u64 cgroup; /* its control group */
 	u32 ring;   /* its ring plus one, 0: none yet */
 	u32 reserved;
-	u64 kept[2]; /* as the call began, of what it changes: enum syscalls_keep */
+	u64 kept[SYSCALLS_KEPT]; /* as the call began, of what it changes: enum syscalls_keep */
 	u64 part_start[SYSCALLS_PARTS]; /* 0: none is under way */
 	u64 part_ns[SYSCALLS_PARTS];
 	u64 part_n[SYSCALLS_PARTS];

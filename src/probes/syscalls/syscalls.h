@@ -8,7 +8,8 @@
 /* What a program copies of an argument: index of the argument plus one, and how. 0: nothing. */
 enum syscalls_copy {
 	SYSCALLS_COPY_ARG = 0x07,
-	SYSCALLS_COPY_OUT = 0x08, /* IOV and MSG: what comes out, as much as the call returns */
+	SYSCALLS_COPY_OUT = 0x08, /* IOV and MSG: what comes out, as much as the call returns. Of
+				     32: as kept, and after. Others: one of those below */
 	SYSCALLS_COPY_4 = 0x00,
 	SYSCALLS_COPY_TEXT = 0x10,   /* up to its NUL */
 	SYSCALLS_COPY_BYTES = 0x20,  /* as many as the next argument says */
@@ -26,6 +27,11 @@ enum syscalls_copy {
 	SYSCALLS_COPY_IOV = 0xe0,    /* struct syscalls_iov each, as many as the next says */
 	SYSCALLS_COPY_MSG = 0xf0,    /* struct msghdr, its parts as above, its address */
 	SYSCALLS_COPY_HOW = 0xf0,
+	/* Fixed, with COPY_OUT: */
+	SYSCALLS_COPY_MASK = 0x08, /* a pointer and a size, and the 8 bytes it points to */
+	SYSCALLS_COPY_SETS = 0x48, /* struct syscalls_sets */
+	SYSCALLS_COPY_112 = 0x58,
+	SYSCALLS_COPY_127 = 0x68,
 };
 
 /* What is kept of what an argument points to as a call begins that changes it: with its index. */
@@ -34,15 +40,25 @@ enum syscalls_keep {
 	SYSCALLS_KEEP_4 = 0x10,    /* a length */
 	SYSCALLS_KEEP_NAME = 0x20, /* that of struct msghdr's address */
 	SYSCALLS_KEEP_16 = 0x30,   /* struct timespec */
-	SYSCALLS_KEEP_WHAT = 0x30,
+	SYSCALLS_KEEP_SETS = 0x40, /* the first part of struct syscalls_sets */
+	SYSCALLS_KEEP_WHAT = 0x70,
 };
+
+/* What select was given, and what it made of that: descriptors up to 63, and the time. */
+struct syscalls_sets {
+	u64 given[3], given_time[2];
+	u64 found[3], left[2];
+};
+
+#define SYSCALLS_KEPT 5 /* words */
 
 #define SYSCALLS_COPIES 3
 #define SYSCALLS_ARGS 6
 #define SYSCALLS_COPIED 512 /* numbers of a table that have copies */
 #define SYSCALLS_TEXT 128   /* most that is copied of an argument, with --each; more of MSG */
 #define SYSCALLS_COPY_MOST 424
-#define SYSCALLS_DATA 32 /* of what is read and written, as strace */
+#define SYSCALLS_DATA 32  /* of what is read and written, as strace */
+#define SYSCALLS_ARGV 256 /* of all texts of execve, each up to SYSCALLS_DATA */
 #define SYSCALLS_ADDRESS 112
 #define SYSCALLS_IOVS 4 /* parts of a vector that are copied */
 #define SYSCALLS_MSGHDR 56

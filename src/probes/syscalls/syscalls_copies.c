@@ -55,7 +55,11 @@ static const struct {
 	{ARG_PATH_OUT, SYSCALLS_COPY_RESULT, false},
 	{ARG_RANDOM, SYSCALLS_COPY_RESULT, false},
 	{ARG_RUSAGE, SYSCALLS_COPY_32, true},
-	{ARG_STATFS, SYSCALLS_COPY_64, true},
+	{ARG_STATFS, SYSCALLS_COPY_112, true},
+	{ARG_SYSINFO, SYSCALLS_COPY_112, true},
+	{ARG_UNAME, SYSCALLS_COPY_127, false},
+	{ARG_FDSETS, SYSCALLS_COPY_SETS, true},
+	{ARG_SIGMASK, SYSCALLS_COPY_MASK, true},
 };
 
 /* What is to be read as the call begins, as it changes it. */
@@ -68,6 +72,8 @@ static u8 kept_of(u8 arg, u32 i)
 		return (u8)(SYSCALLS_KEEP_NAME | (i + 1));
 	case ARG_CHANGED:
 		return (u8)(SYSCALLS_KEEP_16 | (i + 1));
+	case ARG_FDSETS:
+		return (u8)(SYSCALLS_KEEP_SETS | (i + 1));
 	}
 	return 0;
 }

@@ -17,6 +17,7 @@ enum special {
 	CLONE,
 	FCNTL,
 	FUTEX,
+	IOCTL,
 	MAPS, /* returns an address */
 	MREMAP,
 	OPEN,
@@ -24,6 +25,8 @@ enum special {
 	POSITION, /* of a vector: in two arguments, of which the first is enough */
 	PRCTL,
 	POLL,
+	PSELECT,
+	SELECT,
 	UMASK,
 };
 
@@ -35,6 +38,7 @@ static const struct {
 	{"clone", CLONE},
 	{"fcntl", FCNTL},
 	{"futex", FUTEX},
+	{"ioctl", IOCTL},
 	{"mmap", MAPS},
 	{"mmap2", MAPS},
 	{"mremap", MREMAP},
@@ -43,6 +47,8 @@ static const struct {
 	{"poll", POLL},
 	{"ppoll", POLL},
 	{"prctl", PRCTL},
+	{"pselect6", PSELECT},
+	{"select", SELECT},
 	{"preadv", POSITION},
 	{"preadv2", POSITION},
 	{"pwritev", POSITION},
@@ -157,7 +163,11 @@ static void lock_add(struct line *l, u32 i)
 		if (!syscalls_pointed_add(l->s, l->c, ARG_FLOCK, i))
 			pointer_add(l->s, v);
 		break;
-	case 0: /* F_DUPFD, F_DUPFD_CLOEXEC, F_SETPIPE_SZ */
+	case 10: /* F_SETSIG */
+		signal_add(l->s, (u32)v);
+		break;
+	case 0: /* F_DUPFD, F_SETOWN, F_DUPFD_CLOEXEC, F_SETPIPE_SZ */
+	case 8:
 	case 1030:
 	case 1031:
 		str_add_s64(l->s, (s32)v);
@@ -276,6 +286,8 @@ static u32 args_written(const struct line *l)
 				       v[1] == 1034
 			       ? 2
 			       : 3;
+	case IOCTL: /* FIONCLEX, FIOCLEX */
+		return v[1] == 0x5450 || v[1] == 0x5451 ? 2 : 3;
 	case PRCTL:
 		while (n > 1 && !v[n - 1])
 			n--;
@@ -358,6 +370,12 @@ static void fcntl_result_add(struct str *s, const struct syscalls_call *c)
 {
 	bool descriptor = c->args[1] == 1;
 
+	if (c->ret && c->args[1] == 11) { /* F_GETSIG */
+		str_addf(s, "%lld (", c->ret);
+		signal_add(s, (u64)c->ret);
+		str_addc(s, ')');
+		return;
+	}
 	if (!c->ret || (!descriptor && c->args[1] != 3)) {
 		str_add_s64(s, c->ret);
 		return;
@@ -383,6 +401,11 @@ static void value_result_add(struct str *s, const struct syscalls_call *c)
 	case POLL:
 		str_add_s64(s, c->ret);
 		syscalls_polled_add(s, c, 0);
+		break;
+	case PSELECT:
+	case SELECT:
+		str_add_s64(s, c->ret);
+		syscalls_selected_add(s, c, known_of(c->abi, c->nr).special == SELECT);
 		break;
 	default:
 		str_add_s64(s, c->ret);

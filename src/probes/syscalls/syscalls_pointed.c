@@ -43,7 +43,8 @@ static void argv_add(struct str *s, const struct copied *c)
 		str_add(s, at ? ", " : "");
 		/* the NUL of a first text may stand where there was no room for more of it */
 		whole = at + len < c->n && (at || len + 1 < c->n);
-		quoted_add(s, c->p + at, len, c->cut && !whole);
+		quoted_add(s, c->p + at, MIN(len, (u32)SYSCALLS_DATA),
+			len > SYSCALLS_DATA || (c->cut && !whole));
 		at += len + 1;
 	}
 	str_add(s, c->cut ? ", ...]" : "]");
@@ -213,6 +214,8 @@ static bool is_filled(const struct syscalls_call *c, u8 arg, u32 i)
 	case ARG_STAT:
 	case ARG_STATX:
 	case ARG_STATFS:
+	case ARG_SYSINFO:
+	case ARG_UNAME:
 	case ARG_PATH_OUT:
 	case ARG_RANDOM:
 	case ARG_ORLIMIT:
@@ -254,10 +257,53 @@ static bool socket_value_add(
 	return false;
 }
 
+static bool sets_of(const struct syscalls_call *c, struct syscalls_sets *ret)
+{
+	struct copied v;
+
+	if (!copied_of(c, 1, &v) || v.n < sizeof(*ret))
+		return false;
+	memcpy(ret, v.p, sizeof(*ret));
+	return true;
+}
+
+/* [3 7] */
+static void set_add(struct str *s, u64 set, u64 descriptors)
+{
+	const char *between = "";
+
+	str_addc(s, '[');
+	for (u32 i = 0; i < MIN(descriptors, 64ULL); i++) {
+		if (!(set >> i & 1))
+			continue;
+		str_addf(s, "%s%u", between, i);
+		between = " ";
+	}
+	str_add(s, descriptors > 64 ? " ...]" : "]");
+}
+
+/* What select was given, argument i. */
+static bool select_add(struct str *s, const struct syscalls_call *c, u8 arg, u32 i)
+{
+	struct syscalls_sets sets;
+
+	if (!sets_of(c, &sets))
+		return false;
+	if (arg == ARG_SELECT_TIMEVAL || arg == ARG_SELECT_TIMESPEC)
+		return syscall_value_add(s, arg == ARG_SELECT_TIMEVAL ? ARG_TIMEVAL : ARG_TIMESPEC,
+			sets.given_time, sizeof(sets.given_time), false);
+	if (i < 1 || i > 3 || (s32)c->args[0] < 0)
+		return false;
+	set_add(s, sets.given[i - 1], (u32)c->args[0]);
+	return true;
+}
+
 bool syscalls_pointed_add(struct str *s, const struct syscalls_call *c, u8 arg, u32 i)
 {
 	struct copied v;
 
+	if (c->args[i] && arg >= ARG_FDSETS && arg <= ARG_SELECT_TIMESPEC)
+		return select_add(s, c, arg, i);
 	if (arg == ARG_SOCKLEN)
 		return length_add(s, c, i);
 	if (!c->args[i] || !is_filled(c, arg, i) || !copied_of(c, i, &v))
@@ -305,6 +351,34 @@ void syscalls_polled_add(struct str *s, const struct syscalls_call *c, u32 i)
 	if (copied_of(c, 2, &v) && v.n >= 32) { /* ppoll */
 		str_add(s, ", left ");
 		syscall_value_add(s, ARG_TIMESPEC, v.p + 16, 16, false);
+	}
+	str_addc(s, ')');
+}
+
+void syscalls_selected_add(struct str *s, const struct syscalls_call *c, bool timeval)
+{
+	static const char *const names[] = {"in ", "out ", "except "};
+	const char *between = "";
+	struct syscalls_sets sets;
+
+	if (c->ret == 0) {
+		str_add(s, " (Timeout)");
+		return;
+	}
+	if (c->ret < 0 || !sets_of(c, &sets))
+		return;
+	str_add(s, " (");
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!c->args[1 + i] || !sets.found[i])
+			continue;
+		str_addf(s, "%s%s", between, names[i]);
+		set_add(s, sets.found[i], (u32)c->args[0]);
+		between = ", ";
+	}
+	if (c->args[4]) {
+		str_addf(s, "%sleft ", between);
+		syscall_value_add(s, timeval ? ARG_TIMEVAL : ARG_TIMESPEC, sets.left,
+			sizeof(sets.left), false);
 	}
 	str_addc(s, ')');
 }

@@ -10,5 +10,7 @@
 bool syscalls_pointed_add(struct str *s, const struct syscalls_call *c, u8 arg, u32 i);
 /* What follows the result: " ([{fd=3, revents=POLLIN}])" of poll, whose argument i it is. */
 void syscalls_polled_add(struct str *s, const struct syscalls_call *c, u32 i);
+/* The same of select, whose time is a struct timeval, and pselect6. */
+void syscalls_selected_add(struct str *s, const struct syscalls_call *c, bool timeval);
 
 #endif
