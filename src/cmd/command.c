@@ -237,6 +237,8 @@ int command_status(int rc)
 	case EPERM:
 	case EACCES:
 	case EOPNOTSUPP:
+	case EADDRINUSE:
+	case EADDRNOTAVAIL:
 		return STATUS_NOT_SUPPORTED;
 	case ENODATA:
 	case ENOSPC:

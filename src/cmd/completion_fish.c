@@ -43,6 +43,26 @@ static void description_add(struct str *out, const char *text)
 	str_addc(out, '\'');
 }
 
+static void commands_add(struct str *out)
+{
+	size_t n;
+	const struct command *all = commands(&n);
+
+	for (size_t i = 0; i < n; i++)
+		str_addf(out, "%s ", all[i].name);
+}
+
+/* What a command takes that is no option. */
+static void operands_add(struct str *out, const struct command *cmd)
+{
+	_cleanup_str_ struct str words = {};
+
+	completion_operands(&words, cmd);
+	if (words.len)
+		str_addf(out, "complete -c memwhy -n '__memwhy_is %s' -a '%s'\n", cmd->name,
+			str_get(&words));
+}
+
 /* What an option takes: words of ours, a file, or what cannot be known. */
 static void value_add(struct str *out, const struct command *cmd, const struct opt *o)
 {
@@ -55,6 +75,18 @@ static void value_add(struct str *out, const struct command *cmd, const struct o
 	} else if (!strcmp(o->name, "sort") || !strcmp(o->name, "fields")) {
 		str_add(out, " -x -a '(__memwhy_list ");
 		completion_fields(out, cmd);
+		str_add(out, ")'");
+	} else if (!strcmp(o->name, "table")) {
+		str_add(out, " -x -a '");
+		completion_tables(out, cmd);
+		str_addc(out, '\'');
+	} else if (!strcmp(o->name, "of")) {
+		str_add(out, " -x -a '");
+		commands_add(out);
+		str_addc(out, '\'');
+	} else if (!strcmp(o->name, "probes")) {
+		str_add(out, " -x -a '(__memwhy_list ");
+		completion_probes(out);
 		str_add(out, ")'");
 	} else if (!strcmp(o->name, "cgroup")) {
 		str_add(out, " -x -a '(__memwhy_cgroups)'");
@@ -85,6 +117,8 @@ void help_completion_fish(struct str *out)
 		str_addf(out, "complete -c memwhy -n __memwhy_is -f -a %s", all[i].name);
 		description_add(out, all[i].summary);
 		str_addf(out, "\ncomplete -c memwhy -n '__memwhy_is help' -f -a %s\n", all[i].name);
+		if (strcmp(all[i].name, "help") != 0)
+			operands_add(out, &all[i]);
 		for (const struct opt_set *set = options_of(&all[i], NULL); set->opts; set++)
 			for (size_t k = 0; k < set->n; k++)
 				option_add(out, &all[i], &set->opts[k]);

@@ -19,5 +19,9 @@ void help_completion_fish(struct str *out);
 /* What --by of a command takes, and the columns it has, each word with a space behind it. */
 void completion_keys(struct str *out, const struct command *cmd);
 void completion_fields(struct str *out, const struct command *cmd);
+/* The same of its tables, of the words it takes, and of what --probes takes. */
+void completion_tables(struct str *out, const struct command *cmd);
+void completion_operands(struct str *out, const struct command *cmd);
+void completion_probes(struct str *out);
 
 #endif

@@ -140,6 +140,8 @@ static int incidents(const struct command *cmd, struct options *o)
 	rc = incidents_list(dir_of(o), &l);
 	if (rc) {
 		err_errno(&err, rc, "cannot read %s", dir_of(o));
+		if (rc == -EACCES)
+			err_hint(&err, "run it as root, or name another directory: --incidents DIR");
 		command_error(&err);
 		return STATUS_NOT_SUPPORTED;
 	}

@@ -309,6 +309,39 @@ void completion_fields(struct str *out, const struct command *cmd)
 		completion_columns(out, *set);
 }
 
+void completion_tables(struct str *out, const struct command *cmd)
+{
+	const struct probe *p = probe_find(cmd->name);
+	const struct view_table *const *sets[] = {
+		cmd->tables, p && p->view ? p->view->tables : NULL};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+		for (const struct view_table *const *set = sets[i]; set && *set; set++)
+			for (const struct view_table *t = *set; t->name; t++)
+				str_addf(out, "%s ", t->name);
+}
+
+void completion_probes(struct str *out)
+{
+	for (size_t i = 0; i < probes_n; i++)
+		if (!probes[i]->recorded_by)
+			str_addf(out, "%s ", probes[i]->name);
+}
+
+/* Of "[list|show N]" the words to be written as they are. */
+void completion_operands(struct str *out, const struct command *cmd)
+{
+	static const char small[] = "abcdefghijklmnopqrstuvwxyz";
+	const char *p = cmd->operands ? cmd->operands : "";
+
+	while (*(p += strcspn(p, small))) {
+		size_t n = strspn(p, small);
+
+		str_addf(out, "%.*s ", (int)n, p);
+		p += n;
+	}
+}
+
 /* One line of words for each command, so that the shell needs no call of memwhy. */
 static void completion_command(struct str *out, const struct command *cmd)
 {
@@ -320,14 +353,21 @@ static void completion_command(struct str *out, const struct command *cmd)
 	completion_keys(out, cmd);
 	str_add(out, "\" columns=\"");
 	completion_fields(out, cmd);
+	str_add(out, "\" tables=\"");
+	completion_tables(out, cmd);
+	str_add(out, "\" operands=\"");
+	completion_operands(out, cmd);
 	str_add(out, "\" ;;\n");
 }
 
-/* What follows --by, --sort, --fields and -g; of a list, its last word. */
+/* What follows --by, --sort, --fields, --table, --of, --probes and -g; of a list, its last word. */
 static const char completion_lists[] =
 	"\tcase $prev in\n"
 	"\t--by) list=$keys ;;\n"
 	"\t--sort|--fields) list=$columns ;;\n"
+	"\t--table) list=$tables ;;\n"
+	"\t--of) list=$commands ;;\n"
+	"\t--probes) list=$probes ;;\n"
 	"\t-g|--cgroup)\n"
 	"\t\t[ -d $root/memory ] && root=$root/memory\n"
 	"\t\tCOMPREPLY=($(compgen -W \"$(cd $root 2>/dev/null &&\n"
@@ -368,7 +408,10 @@ void help_completion(struct str *out)
 		"# bash completion for memwhy; made by 'memwhy help completion'\n"
 		"_memwhy()\n{\n"
 		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
-		"\tlocal i list= head= keys= columns= root=/sys/fs/cgroup commands=\"");
+		"\tlocal i list= head= keys= columns= tables= operands= root=/sys/fs/cgroup\n"
+		"\tlocal probes=\"");
+	completion_probes(out);
+	str_add(out, "\" commands=\"");
 	for (size_t i = 0; i < n; i++)
 		str_addf(out, "%s ", all[i].name);
 	str_add(out, "\"\n\tCOMPREPLY=()\n"
@@ -387,6 +430,8 @@ void help_completion(struct str *out)
 	str_addf(out, "\tesac\n%s", completion_lists);
 	str_add(out, "\tif [[ $cur == -* ]]; then\n"
 		     "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-		     "\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\n"
+		     "\telse\n"
+		     "\t\tCOMPREPLY=($(compgen -W \"$operands\" -- \"$cur\") "
+		     "$(compgen -f -- \"$cur\"))\n\tfi\n}\n"
 		     "complete -F _memwhy memwhy\n");
 }

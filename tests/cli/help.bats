@@ -321,6 +321,10 @@ complete_words() {
 	complete_words faults --by "" | grep -qx mapping
 	[ "$(complete_words faults --by process,mapp)" = process,mapping ]
 	[ -z "$(complete_words reclaim --by mapp)" ]
+	[ "$(complete_words where --table own | sort -u)" = owners ]
+	[ "$(complete_words export --of fau)" = faults ]
+	[ "$(complete_words record --probes faults,recl)" = faults,reclaim ]
+	[ "$(complete_words incidents sho)" = show ]
 	[ "$(complete_words faults --sort p99 | sort -u)" = p99_ns ]
 	[ "$(complete_words syscalls --fields call,reclaim_n | sort -u)" = call,reclaim_ns ]
 	root=/sys/fs/cgroup
@@ -355,6 +359,10 @@ fish_words() { # LINE
 	[ "$(fish_words "memwhy faults --by process,mapp")" = process,mapping ]
 	[ "$(fish_words "memwhy faults --sort p99" | sort -u)" = p99_ns ]
 	[ "$(fish_words "memwhy faults -o fol")" = folded ]
+	[ "$(fish_words "memwhy where --table own" | sort -u)" = owners ]
+	[ "$(fish_words "memwhy export --of fau")" = faults ]
+	[ "$(fish_words "memwhy record --probes faults,recl")" = faults,reclaim ]
+	[ "$(fish_words "memwhy incidents sho")" = show ]
 	[ "$(fish_words "memwhy help fau")" = faults ]
 	touch somefile
 	[ "$(fish_words "memwhy faults --input somef")" = somefile ]
