@@ -286,9 +286,12 @@ void recording_tell(const struct run *run, struct report *r)
 		"thread", "mapping", "size"}; /* collected only when asked for */
 	const struct rec_session *s = &r->stream->session;
 	const struct probe *of = probe_find(s->command);
+	const struct probe *shown = probe_find(run->cmd->name);
 	const struct options *o = run->o;
 
-	if (absence_tell(r, probe_find(run->cmd->name)))
+	if (!shown) /* what is over time: it shows what there is */
+		return;
+	if (absence_tell(r, shown))
 		return;
 	if (of && of->coarse && strcmp(of->name, run->cmd->name) != 0)
 		report_not_checked(r,
