@@ -62,8 +62,7 @@ static void command_of_probe(const struct probe *p, struct command *ret)
 		.name = p->name,
 		.probe = p,
 		.summary = p->summary,
-		.groups = PROBE_GROUPS | GROUP_PART |
-			  (p->source ? GROUP_ATTACH | GROUP_NARROW : GROUP_SCOPE) |
+		.groups = PROBE_GROUPS | GROUP_PART | (p->source ? GROUP_ATTACH : GROUP_SCOPE) |
 			  (p->view->by_keys ? GROUP_BY : 0) | (p->view->each ? GROUP_EACH : 0) |
 			  (p->view->times_each ? GROUP_MIN : 0) | (p->view->looks ? GROUP_LIKE : 0),
 		.takes_command = true,

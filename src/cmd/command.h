@@ -19,29 +19,21 @@ enum exit_status {
 	STATUS_INTERRUPTED = 130,
 };
 
-/* Which option tables a command takes (see options.c). */
-enum option_groups {
-	GROUP_SCOPE = 1,
-	GROUP_RUN = 2,
-	GROUP_OUTPUT = 4,
-	GROUP_BY = 8,
-	GROUP_CHECK = 16,
-	GROUP_RECORD = 32,
-	GROUP_FILES = 64,
-	GROUP_EACH = 128,
-	GROUP_ATTACH = 4096, /* -p alone, in place of GROUP_SCOPE */
-	GROUP_DIFF = 16384,
-	GROUP_LIKE = 32768,
-	GROUP_MIN = 65536,
-	GROUP_PART = 262144,
-	GROUP_OWN = 2097152, /* those of the command's probe, see probe_options */
-	GROUP_PAGE = 67108864,
-	GROUP_EXPORT = 33554432,
-	GROUP_NARROW = 1048576, /* -c, -g and -C of a recording, in place of GROUP_SCOPE */
-	GROUP_SERVE = 4194304,
-	GROUP_TOP = 8388608,
-	GROUP_INCIDENTS = 16777216,
-};
+/*
+ * Which option tables a command takes (see options.c). GROUP_SCOPE and so on: each gets a bit from
+ * its place in this list, so no two can share one. ATTACH: in place of SCOPE, -p alone, and of a
+ * recording -c, -g and -C. OWN: those of the command's probe, see struct probe_options.
+ */
+#define OPTION_GROUPS(G)                                                                     \
+	G(SCOPE)                                                                             \
+	G(RUN) G(OUTPUT) G(BY) G(CHECK) G(RECORD) G(FILES) G(EACH) G(ATTACH) G(DIFF) G(LIKE) \
+		G(MIN) G(PART) G(OWN) G(PAGE) G(EXPORT) G(SERVE) G(TOP) G(INCIDENTS)
+#define OPTION_GROUP_NUMBER(name_) NUMBER_##name_,
+#define OPTION_GROUP_BIT(name_) GROUP_##name_ = 1U << NUMBER_##name_,
+
+enum { OPTION_GROUPS(OPTION_GROUP_NUMBER) OPTION_GROUPS_N };
+enum option_groups { OPTION_GROUPS(OPTION_GROUP_BIT) };
+_Static_assert(OPTION_GROUPS_N <= 32, "bits of struct command's groups");
 
 struct probe; /* probes/probe.h */
 

@@ -259,7 +259,7 @@ static const struct group {
 	{GROUP_OWN, {}},
 	{GROUP_PART, {"A part of a recording", from, ARRAY_SIZE(from)}},
 	{GROUP_PART, {"A part of a recording", to, ARRAY_SIZE(to)}},
-	{GROUP_NARROW, {"A part of a recording", narrow, ARRAY_SIZE(narrow)}},
+	{GROUP_ATTACH, {"A part of a recording", narrow, ARRAY_SIZE(narrow)}},
 	{GROUP_CHECK, {"Check", check, ARRAY_SIZE(check)}},
 	{GROUP_BY, {"What to show", by, ARRAY_SIZE(by)}},
 	{GROUP_EACH, {"What to show", each, ARRAY_SIZE(each)}},
