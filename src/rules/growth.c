@@ -120,7 +120,7 @@ static int fault_feed(struct state *s, const struct faults_agg *r)
 	struct grown *g;
 	u64 *faults;
 
-	if (!r->stack || r->map == FAULT_MAP_FILE || !(r->flags & FAULT_WRITE))
+	if (!r->stack || r->map == MAPPING_FILE || !(r->flags & FAULT_WRITE))
 		return 0;
 	g = groups_get(&s->sums.by, &r->tgid);
 	faults = groups_get(&s->paths, &path);

@@ -45,7 +45,7 @@ static int feed(void *v, const struct rec *rec)
 	t->total_ns += r->total_ns;
 	t->max_ns = MAX(t->max_ns, r->max_ns);
 	t->cgroup = r->cgroup;
-	if (r->map == FAULT_MAP_FILE)
+	if (r->map == MAPPING_FILE)
 		t->file_ns += r->total_ns;
 	if (r->total_ns > t->top_ns) {
 		t->top_ns = r->total_ns;

@@ -7,6 +7,7 @@
 #include "sys/scan.h"
 
 static const char *const kind_names[MAPPING_KINDS] = {
+	[MAPPING_UNKNOWN] = "unknown",
 	[MAPPING_ANON] = "anon",
 	[MAPPING_HEAP] = "heap",
 	[MAPPING_STACK] = "stack",

@@ -5,21 +5,11 @@
 #ifndef MEMWHY_SYS_MAPS_H
 #define MEMWHY_SYS_MAPS_H
 
+#include "base/mapping_kind.h"
 #include "base/vec.h"
 
 /* Mappings kept of one process (the kernel's default vm.max_map_count is 65530). */
 #define MAPS_MAX (1U << 20)
-
-enum mapping_kind {
-	MAPPING_ANON,    /* private memory without a file; thread stacks, malloc's mmaps */
-	MAPPING_HEAP,    /* [heap]: the brk area */
-	MAPPING_STACK,   /* [stack]: of the main thread */
-	MAPPING_FILE,    /* any file but those below */
-	MAPPING_SHMEM,   /* memfd, /dev/shm, SysV, shared anonymous memory */
-	MAPPING_HUGETLB, /* anonymous MAP_HUGETLB, and hugetlbfs at its usual mount point */
-	MAPPING_VDSO,    /* put there by the kernel: vdso, vvar, vsyscall, uprobes, … */
-	MAPPING_KINDS,
-};
 
 enum {
 	MAPPING_READ = 1,

@@ -14,21 +14,11 @@ static const char *const whats[] = {
 	[TOP_PATH_CHARGE] = "charge",
 };
 
-static const char *const maps[FAULT_MAP_N] = {
-	[FAULT_MAP_ANON] = "anonymous",
-	[FAULT_MAP_HEAP] = "heap",
-	[FAULT_MAP_STACK] = "stack",
-	[FAULT_MAP_FILE] = "file",
-	[FAULT_MAP_SHMEM] = "shared memory",
-	[FAULT_MAP_HUGETLB] = "hugetlb",
-	[FAULT_MAP_OTHER] = "other",
-};
-
 static struct cell mapping_cell(struct report *r, const struct top_path_key *k)
 {
 	if (k->file[0])
 		return cell_text(report_textn(r, k->file, sizeof(k->file)));
-	return cell_text(k->map < FAULT_MAP_N ? maps[k->map] : NULL);
+	return cell_text(mapping_kind_words(k->map));
 }
 
 static void path_row(struct report *r, struct table *t, const struct top_path_key *k,

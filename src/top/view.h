@@ -23,7 +23,7 @@ struct top_path_key {
 	u32 tgid;
 	u32 stack;
 	u8 what; /* enum top_path */
-	u8 map;  /* enum fault_map */
+	u8 map;  /* enum mapping_kind */
 	u8 reserved[6];
 	char file[AGG_NAME_LEN];
 };

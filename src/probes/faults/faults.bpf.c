@@ -7,6 +7,7 @@
 #include "bpf/common.bpf.h"
 #include "bpf/mm_seq.bpf.h"
 #include "bpf/unwind_early.bpf.h"
+#include "bpf/vma.bpf.h"
 #include "probes/faults/faults.h"
 
 const volatile struct faults_config config = {};
@@ -92,34 +93,6 @@ struct fault {
 	char name[AGG_NAME_LEN];
 };
 
-#define TMPFS_MAGIC 0x01021994
-#define HUGETLBFS_MAGIC 0x958458f6
-
-static __always_inline u8 map_of_file(const struct file *file, u64 *object)
-{
-	const struct inode *inode = BPF_CORE_READ(file, f_inode);
-	u64 magic = BPF_CORE_READ(inode, i_sb, s_magic);
-
-	*object = BPF_CORE_READ(inode, i_ino);
-	if (magic == TMPFS_MAGIC)
-		return FAULT_MAP_SHMEM;
-	return magic == HUGETLBFS_MAGIC ? FAULT_MAP_HUGETLB : FAULT_MAP_FILE;
-}
-
-/* As fs/proc/task_mmu.c tells heap and stack (vma_is_initial_heap, vma_is_initial_stack). */
-static __always_inline u8 map_of_anon(const struct vm_area_struct *vma)
-{
-	const struct mm_struct *mm = BPF_CORE_READ(vma, vm_mm);
-	u64 start = BPF_CORE_READ(vma, vm_start), end = BPF_CORE_READ(vma, vm_end);
-	u64 stack = BPF_CORE_READ(mm, start_stack);
-
-	if (start < BPF_CORE_READ(mm, brk) && end > BPF_CORE_READ(mm, start_brk))
-		return FAULT_MAP_HEAP;
-	if (start <= stack && end >= stack)
-		return FAULT_MAP_STACK;
-	return FAULT_MAP_ANON;
-}
-
 /*
  * The last mapping a thread faulted in. bpf_find_vma costs microseconds where it has to hand the
  * lock back from an interrupt, so what it found is used until the address space is changed, which
@@ -153,10 +126,11 @@ static long fault_vma(struct task_struct *task, struct vm_area_struct *vma, void
 	f->start = BPF_CORE_READ(vma, vm_start);
 	f->end = BPF_CORE_READ(vma, vm_end);
 	if (!file) {
-		f->map = map_of_anon(vma);
+		f->map = vma_kind_anon(vma);
 		return 0;
 	}
-	f->map = map_of_file(file, &f->object);
+	f->map = vma_kind_file(file);
+	f->object = BPF_CORE_READ(file, f_inode, i_ino);
 	bpf_probe_read_kernel_str(
 		f->name, sizeof(f->name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
 	return 0;

@@ -98,15 +98,6 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 static void map_resolve(
 	struct capture *c, u32 tgid, u64 region, u16 *flags, u8 *map, char file[AGG_NAME_LEN])
 {
-	static const u8 maps[MAPPING_KINDS] = {
-		[MAPPING_ANON] = FAULT_MAP_ANON,
-		[MAPPING_HEAP] = FAULT_MAP_HEAP,
-		[MAPPING_STACK] = FAULT_MAP_STACK,
-		[MAPPING_FILE] = FAULT_MAP_FILE,
-		[MAPPING_SHMEM] = FAULT_MAP_SHMEM,
-		[MAPPING_HUGETLB] = FAULT_MAP_HUGETLB,
-		[MAPPING_VDSO] = FAULT_MAP_OTHER,
-	};
 	u64 start = region << FAULT_REGION_SHIFT;
 	const struct mapping *m = NULL;
 
@@ -116,7 +107,7 @@ static void map_resolve(
 	if (!m)
 		return;
 	*flags |= FAULT_MAP_KNOWN;
-	*map = maps[m->kind];
+	*map = (u8)m->kind;
 	mapping_file(m, file);
 }
 

@@ -2,6 +2,7 @@
 #ifndef MEMWHY_PROBES_FAULTS_H
 #define MEMWHY_PROBES_FAULTS_H
 
+#include "base/mapping_kind.h"
 #include "bpf/shared.h"
 
 enum fault_flags {
@@ -20,18 +21,6 @@ enum fault_flags {
 
 #define FAULT_REGION_SHIFT 16
 
-enum fault_map {
-	FAULT_MAP_UNKNOWN = 0,
-	FAULT_MAP_ANON,
-	FAULT_MAP_HEAP,
-	FAULT_MAP_STACK,
-	FAULT_MAP_FILE,
-	FAULT_MAP_SHMEM,
-	FAULT_MAP_HUGETLB,
-	FAULT_MAP_OTHER,
-	FAULT_MAP_N,
-};
-
 enum faults_mapping { FAULTS_MAPPING_NONE, FAULTS_MAPPING_MAJOR, FAULTS_MAPPING_ALL };
 
 struct faults_config {
@@ -48,7 +37,7 @@ struct fault_key {
 	u32 ustack, kstack; /* id in the stack map plus one, 0: none */
 	u64 object;         /* inode of the mapped file, or a region (FAULT_REGION) */
 	u16 flags;
-	u8 map; /* enum fault_map */
+	u8 map; /* enum mapping_kind */
 	u8 reserved[5];
 	char comm[COMM_LEN]; /* "" unless config.comms */
 };
@@ -90,8 +79,8 @@ struct faults_agg {
 static inline int fault_is_swap_in(const struct faults_agg *r)
 {
 	return r->flags & FAULT_MAJOR &&
-	       (r->map == FAULT_MAP_ANON || r->map == FAULT_MAP_HEAP || r->map == FAULT_MAP_STACK ||
-		       r->map == FAULT_MAP_SHMEM);
+	       (r->map == MAPPING_ANON || r->map == MAPPING_HEAP || r->map == MAPPING_STACK ||
+		       r->map == MAPPING_SHMEM);
 }
 
 #endif

@@ -25,22 +25,6 @@ struct sums {
 	struct durations durations;
 };
 
-const char *fault_map_name(u8 map)
-{
-	static const char *const names[FAULT_MAP_N] = {
-		"unknown",
-		"anonymous",
-		"heap",
-		"stack",
-		"file",
-		"shared memory",
-		"hugetlb",
-		"other",
-	};
-
-	return map < FAULT_MAP_N ? names[map] : "unknown";
-}
-
 /* A row that is named only has no ids (FAULT_NAMED). */
 static CELL_GET(pid_cell)
 {
@@ -70,7 +54,9 @@ static CELL_GET(cgroup_cell)
 
 static CELL_GET(mapping_cell)
 {
-	return cell_text(fault_map_name((u8)((const struct key *)row->key)->map));
+	const char *words = mapping_kind_words(((const struct key *)row->key)->map);
+
+	return cell_text(words ? words : "unknown");
 }
 
 /* Of the key of the sums, and of a fault. */
@@ -147,8 +133,9 @@ static CELL_GET(duration_cell)
 static CELL_GET(map_cell)
 {
 	u8 map = ((const struct fault_event *)row->sums)->map;
+	const char *words = mapping_kind_words(map);
 
-	return cell_text(map ? fault_map_name(map) : NULL);
+	return cell_text(map && !words ? "unknown" : words);
 }
 
 #define FAULT(name_, title_, help_, get_) \

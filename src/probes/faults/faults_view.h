@@ -7,9 +7,6 @@
 
 extern const struct view faults_view;
 
-/* "anonymous", "heap", … */
-const char *fault_map_name(u8 map);
-
 /* What the command printed on a real run, for the man page. */
 extern const char faults_output[];
 

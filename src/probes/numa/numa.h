@@ -17,6 +17,7 @@
 #ifndef MEMWHY_PROBES_NUMA_NUMA_H
 #define MEMWHY_PROBES_NUMA_NUMA_H
 
+#include "base/mapping_kind.h"
 #include "bpf/shared.h"
 
 #define NUMA_NODES 64
@@ -102,20 +103,7 @@ enum numa_mapping_what {
 	NUMA_MAP_MOVED = 4, /* mremap: old_start, old_bytes became start, bytes */
 };
 
-enum numa_mapping_flags { NUMA_MAP_GROWS = 1 }; /* MAP_GROWSDOWN; a NUMA_KIND_STACK held does */
-
-/* As enum mapping_kind of sys/maps.h, plus one. */
-enum numa_mapping_kind {
-	NUMA_KIND_UNKNOWN,
-	NUMA_KIND_ANON,
-	NUMA_KIND_HEAP,  /* the brk area */
-	NUMA_KIND_STACK, /* [stack]; or with MAP_STACK, or MAP_GROWSDOWN */
-	NUMA_KIND_FILE,
-	NUMA_KIND_SHMEM,
-	NUMA_KIND_HUGETLB,
-	NUMA_KIND_VDSO,
-	NUMA_MAP_KINDS,
-};
+enum numa_mapping_flags { NUMA_MAP_GROWS = 1 }; /* MAP_GROWSDOWN; a MAPPING_STACK held does */
 
 /* A mapping came, went or moved. Also of threads of other processes than those sampled. */
 struct numa_mapping {
@@ -130,7 +118,7 @@ struct numa_mapping {
 	u32 ustack; /* as in numa_sample; 0: not known */
 	u32 kstack;
 	u8 what; /* enum numa_mapping_what */
-	u8 kind; /* enum numa_mapping_kind */
+	u8 kind; /* enum mapping_kind */
 	u8 prot; /* 1 read, 2 write, 4 execute */
 	u8 shared;
 	u8 reserved[4];

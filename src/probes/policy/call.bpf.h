@@ -6,6 +6,7 @@
 #define MEMWHY_PROBES_POLICY_CALL_BPF_H
 
 #include "bpf/syscall.bpf.h"
+#include "bpf/vma.bpf.h"
 #include "probes/policy/place.bpf.h"
 #include "probes/policy/policy_judge.h"
 #include "sys/mempolicy_abi.h"
@@ -172,38 +173,21 @@ static __always_inline u64 anon_pages(void)
 	return n > 0 ? (u64)n : 0;
 }
 
-#define TMPFS_MAGIC 0x01021994
-#define HUGETLBFS_MAGIC 0x958458f6
 #define VM_SHARED 8
-
-/* As fs/proc/task_mmu.c tells heap and stack. */
-static __always_inline u8 anon_map(const struct vm_area_struct *vma, const struct mm_struct *mm)
-{
-	u64 start = BPF_CORE_READ(vma, vm_start), end = BPF_CORE_READ(vma, vm_end);
-	u64 stack = BPF_CORE_READ(mm, start_stack);
-
-	if (start < BPF_CORE_READ(mm, brk) && end > BPF_CORE_READ(mm, start_brk))
-		return POLICY_MAP_HEAP;
-	return start <= stack && end >= stack ? POLICY_MAP_STACK : POLICY_MAP_ANON;
-}
 
 static __always_inline void vma_tell(struct policy_call *e, const struct vm_area_struct *vma)
 {
 	const struct file *file = BPF_CORE_READ(vma, vm_file);
-	u64 magic;
 
 	e->map_start = BPF_CORE_READ(vma, vm_start);
 	e->map_end = BPF_CORE_READ(vma, vm_end);
 	if (BPF_CORE_READ(vma, vm_flags) & VM_SHARED)
 		e->flags |= POLICY_SHARED;
 	if (!file) {
-		e->map = anon_map(vma, BPF_CORE_READ(vma, vm_mm));
+		e->map = vma_kind_anon(vma);
 		return;
 	}
-	magic = BPF_CORE_READ(file, f_inode, i_sb, s_magic);
-	e->map = magic == TMPFS_MAGIC       ? POLICY_MAP_SHMEM
-		 : magic == HUGETLBFS_MAGIC ? POLICY_MAP_HUGETLB
-					    : POLICY_MAP_FILE;
+	e->map = vma_kind_file(file);
 	bpf_probe_read_kernel_str(
 		e->file, sizeof(e->file), BPF_CORE_READ(file, f_path.dentry, d_name.name));
 }

@@ -152,11 +152,11 @@ static void map_find(struct capture *c, struct policy_call *e)
 	bool one = e->call == CALL_GET_MEMPOLICY && e->args[4] & GET_ADDR;
 	const struct mapping *m = NULL;
 
-	if (e->map == POLICY_MAP_UNKNOWN && (ranged || one))
+	if (e->map == MAPPING_UNKNOWN && (ranged || one))
 		m = mapping_find(&c->mappings, e->tgid, e->args[ranged ? 0 : 3]);
 	if (!m)
 		return;
-	e->map = (u8)(m->kind + 1);
+	e->map = (u8)m->kind;
 	e->map_start = m->start;
 	e->map_end = m->end;
 	e->flags |= m->shared ? POLICY_SHARED : 0;

@@ -5,6 +5,7 @@
 #ifndef MEMWHY_PROBES_POLICY_H
 #define MEMWHY_PROBES_POLICY_H
 
+#include "base/mapping_kind.h"
 #include "bpf/place.h"
 #include "bpf/shared.h"
 #include "sys/mempolicy_abi.h"
@@ -62,18 +63,6 @@ struct policy_pages {
 	u16 at[POLICY_PLACES];
 };
 
-/* What the range maps. On disk; as enum mapping_kind of sys/maps.h, plus 1. */
-enum policy_map {
-	POLICY_MAP_UNKNOWN,
-	POLICY_MAP_ANON,
-	POLICY_MAP_HEAP,
-	POLICY_MAP_STACK,
-	POLICY_MAP_FILE,
-	POLICY_MAP_SHMEM,
-	POLICY_MAP_HUGETLB,
-	POLICY_MAP_OTHER,
-};
-
 enum policy_flags {
 	POLICY_LOOKED = 1,   /* `before` is known */
 	POLICY_AFTER = 2,    /* `after` is too; else nothing was moved, or it failed */
@@ -106,7 +95,7 @@ struct policy_call {
 	struct policy_pages wanted, status; /* of move_pages: its arrays of nodes and of status */
 	char comm[COMM_LEN];
 	char file[POLICY_FILE]; /* its name without directories */
-	u8 map;                 /* enum policy_map */
+	u8 map;                 /* enum mapping_kind */
 	u8 reserved[7];
 };
 
@@ -167,7 +156,7 @@ struct policy_mapping {
 	u32 tgid;
 	u32 policy; /* REC_STRING */
 	u32 file;   /* REC_STRING, 0: none */
-	u8 map;     /* enum policy_map */
+	u8 map;     /* enum mapping_kind */
 	u8 shared;
 	u8 reserved[2];
 	u64 start, end;

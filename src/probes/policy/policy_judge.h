@@ -160,7 +160,7 @@ JUDGE u32 policy_judge_mbind(const struct policy_call *e)
 		w |= POLICY_STAYED;
 	if (moves && e->flags & POLICY_AFTER && policy_off(&e->after))
 		w |= POLICY_REMAINED;
-	if (e->map == POLICY_MAP_FILE)
+	if (e->map == MAPPING_FILE)
 		w |= POLICY_PAGECACHE;
 	return w;
 }

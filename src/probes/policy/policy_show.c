@@ -58,7 +58,7 @@ static int mapping_send(struct capture *c, u32 pid, const struct mapping *m,
 	r->tgid = pid;
 	r->policy = names_string(c->names, n->policy);
 	r->file = names_string(c->names, m->path);
-	r->map = (u8)(n->huge ? POLICY_MAP_HUGETLB : m->kind + 1);
+	r->map = (u8)(n->huge ? MAPPING_HUGETLB : m->kind);
 	r->shared = m->shared;
 	r->start = m->start;
 	r->end = m->end;

@@ -37,17 +37,7 @@ const struct flag *policy_flag_table(u32 call)
 
 const char *policy_map_name(u32 map)
 {
-	static const char *const names[] = {
-		[POLICY_MAP_ANON] = "anonymous",
-		[POLICY_MAP_HEAP] = "heap",
-		[POLICY_MAP_STACK] = "stack",
-		[POLICY_MAP_FILE] = "file",
-		[POLICY_MAP_SHMEM] = "shared memory",
-		[POLICY_MAP_HUGETLB] = "hugetlb",
-		[POLICY_MAP_OTHER] = "kernel's own",
-	};
-
-	return map < ARRAY_SIZE(names) ? names[map] : NULL;
+	return map == MAPPING_VDSO ? "kernel's own" : mapping_kind_words(map);
 }
 
 static void bytes_add(struct str *s, u64 bytes)

@@ -390,7 +390,7 @@ static void test_kswapd_busy(void **unused)
 static void major(struct fixture *f, u32 tgid)
 {
 	PUT(f, struct faults_agg, REC_FAULTS_AGG, .tgid = tgid, .flags = FAULT_MAJOR,
-		.map = FAULT_MAP_FILE, .count = 1000, .timed = 1000, .total_ns = 3 * NSEC_PER_SEC,
+		.map = MAPPING_FILE, .count = 1000, .timed = 1000, .total_ns = 3 * NSEC_PER_SEC,
 		.cgroup = 42, .file = "data");
 }
 

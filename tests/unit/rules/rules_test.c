@@ -205,9 +205,9 @@ static void test_growth(void **unused)
 	grow(&b, steady, ARRAY_SIZE(steady));
 	for (int i = 0; i < 9; i++)
 		PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_WRITE,
-			.map = FAULT_MAP_HEAP, .stack = 5, .count = 10);
+			.map = MAPPING_HEAP, .stack = 5, .count = 10);
 	PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_WRITE,
-		.map = FAULT_MAP_HEAP, .stack = 6, .count = 30);
+		.map = MAPPING_HEAP, .stack = 6, .count = 30);
 	f = only(&b);
 	assert_true(says(f->evidence, "(75 % of the sampled faults)"));
 	assert_true(says(f->evidence, "and no further"));
@@ -217,7 +217,7 @@ static void test_growth(void **unused)
 	grow(&b, steady, ARRAY_SIZE(steady));
 	stack(&b, 5);
 	PUT(&b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_WRITE,
-		.map = FAULT_MAP_HEAP, .stack = 5, .count = 10);
+		.map = MAPPING_HEAP, .stack = 5, .count = 10);
 	f = only(&b);
 	assert_true(says(f->evidence, "at 0x1000"));
 	assert_true(says(f->evidence, "from 0x2000"));
@@ -363,7 +363,7 @@ static void pages_read(struct bench *b, u64 id, u64 refaults)
 		.limit_bytes = 96 * MIB, .refault_file_total = 100 + refaults,
 		.first_refault_file_total = 100);
 	PUT(b, struct faults_agg, REC_FAULTS_AGG, .tgid = 7, .flags = FAULT_MAJOR, .count = 1000,
-		.timed = 1000, .total_ns = 5 * NSEC_PER_SEC, .cgroup = 42, .map = FAULT_MAP_FILE);
+		.timed = 1000, .total_ns = 5 * NSEC_PER_SEC, .cgroup = 42, .map = MAPPING_FILE);
 }
 
 /* Pages that the group pushed out: that is why, not the reader. First reads are nobody's fault. */
@@ -423,7 +423,7 @@ static void test_swap(void **unused)
 	(void)unused;
 	begin(&b, &rule_swap, 1);
 	counters(&b, 5000, 4000);
-	swapped_in(&b, FAULT_MAP_HEAP, 3 * NSEC_PER_SEC);
+	swapped_in(&b, MAPPING_HEAP, 3 * NSEC_PER_SEC);
 	PUT(&b, struct rec_task, REC_TASK, .tgid = 8, .comm = "hog");
 	PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 8, .h.flags = PROCESS_EXACT,
 		.swap_bytes = 300 * MIB, .first_anon_bytes = MIB, .anon_bytes = 201 * MIB);
@@ -452,39 +452,39 @@ static void test_swap_quiet(void **unused)
 	(void)unused;
 	begin(&b, &rule_swap, 1);
 	counters(&b, 5000, 100);
-	swapped_in(&b, FAULT_MAP_ANON, 3 * NSEC_PER_SEC);
+	swapped_in(&b, MAPPING_ANON, 3 * NSEC_PER_SEC);
 	assert_int_equal(only(&b)->level, LEVEL_RISK);
 	assert_null(strstr(b.report.findings.v[0].title, "hrashing"));
 	end(&b);
 
 	begin(&b, &rule_swap, 1);
 	counters(&b, 5000, 5000);
-	swapped_in(&b, FAULT_MAP_ANON, NSEC_PER_SEC / 10);
+	swapped_in(&b, MAPPING_ANON, NSEC_PER_SEC / 10);
 	assert_int_equal(conclude(&b), 0);
 	end(&b);
 
 	begin(&b, &rule_swap, 1);
 	counters(&b, 50, 50);
-	swapped_in(&b, FAULT_MAP_ANON, 3 * NSEC_PER_SEC);
+	swapped_in(&b, MAPPING_ANON, 3 * NSEC_PER_SEC);
 	assert_int_equal(conclude(&b), 0);
 	end(&b);
 
 	begin(&b, &rule_swap, 1);
 	counters(&b, 5000, 5000);
-	swapped_in(&b, FAULT_MAP_FILE, 3 * NSEC_PER_SEC);
+	swapped_in(&b, MAPPING_FILE, 3 * NSEC_PER_SEC);
 	value(&b, SYSTEM_MEMINFO, "SwapTotal", 1024 * MIB, NULL);
 	value(&b, SYSTEM_MEMINFO, "SwapFree", 100 * MIB, NULL);
 	assert_int_equal(conclude(&b), 0); /* used, and quiet */
 	end(&b);
 
 	begin(&b, &rule_major_faults, 1);
-	swapped_in(&b, FAULT_MAP_HEAP, 3 * NSEC_PER_SEC);
+	swapped_in(&b, MAPPING_HEAP, 3 * NSEC_PER_SEC);
 	assert_int_equal(conclude(&b), 0); /* the other rule's */
 	end(&b);
 
 	begin(&b, &rule_major_faults, 1); /* pages of files, while others swap */
 	counters(&b, 5000, 5000);
-	swapped_in(&b, FAULT_MAP_FILE, 3 * NSEC_PER_SEC);
+	swapped_in(&b, MAPPING_FILE, 3 * NSEC_PER_SEC);
 	assert_non_null(strstr(only(&b)->why, "mapped files"));
 	end(&b);
 }
@@ -500,7 +500,7 @@ static void test_swap_limit(void **unused)
 	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .cgroup = 42, .version = 2,
 		.usage_bytes = 96 * MIB, .limit_bytes = 96 * MIB);
 	counters(&b, 5000, 5000);
-	swapped_in(&b, FAULT_MAP_ANON, 7 * NSEC_PER_SEC);
+	swapped_in(&b, MAPPING_ANON, 7 * NSEC_PER_SEC);
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_CRITICAL);
 	assert_true(says(f->try_, "echo 150994944 > /sys/fs/cgroup/demo/memory.max"));

@@ -170,7 +170,7 @@ static void put_events(struct fixture *f, u64 time_ns)
 
 	PUT(f, fault, REC_FAULTS_AGG, time_ns);
 	fault.flags = FAULT_MAJOR;
-	fault.map = FAULT_MAP_FILE;
+	fault.map = MAPPING_FILE;
 	fault.count = 3;
 	PUT(f, fault, REC_FAULTS_AGG, time_ns);
 	PUT(f, stall, REC_STALLS_AGG, time_ns);

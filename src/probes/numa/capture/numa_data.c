@@ -95,11 +95,11 @@ int numa_data_mapping(struct numa_data *d, const struct numa_mapping *m, const c
 		.time_ns = m->h.time_ns};
 	struct numa_data_space *s;
 
-	if (m->kind == NUMA_KIND_FILE && path && path[0] == '/' && m->prot & 2 && !m->shared) {
+	if (m->kind == MAPPING_FILE && path && path[0] == '/' && m->prot & 2 && !m->shared) {
 		s = space_get(d, m->tgid);
 		return s ? range_add(s, &r, path) : -ENOMEM;
 	}
-	s = m->kind == NUMA_KIND_ANON ? space_find(d, m->tgid) : NULL;
+	s = m->kind == MAPPING_ANON ? space_find(d, m->tgid) : NULL;
 	if (!s)
 		return 0;
 	/* .bss goes on where the file's bytes end. */

@@ -65,7 +65,7 @@ static void mapping_fill(struct capture *c, const struct mapping *m, struct numa
 	r->inode = m->inode;
 	r->device = m->dev_major << 20 | m->dev_minor;
 	r->file = names_string(c->names, m->path);
-	r->kind = (u8)(m->kind + 1);
+	r->kind = (u8)m->kind;
 	r->prot = m->prot;
 	r->shared = m->shared;
 }
@@ -155,7 +155,7 @@ int numa_mapping_complete(struct numa_known *k, struct capture *c, struct numa_m
 
 	if (r->what != NUMA_MAP_MADE)
 		return 0;
-	if (r->kind != NUMA_KIND_FILE && r->kind != NUMA_KIND_SHMEM)
+	if (r->kind != MAPPING_FILE && r->kind != MAPPING_SHMEM)
 		return numa_data_mapping(&k->data, r, NULL);
 	m = mapping_find(&c->mappings, r->tgid, r->start);
 	if (!m || m->start != r->start) { /* what is kept may be older */

@@ -59,12 +59,12 @@ struct {
 static __always_inline u8 kind_of(u64 flags)
 {
 	if (flags & MAP_HUGETLB)
-		return NUMA_KIND_HUGETLB;
+		return MAPPING_HUGETLB;
 	if (!(flags & MAP_ANONYMOUS))
-		return NUMA_KIND_FILE;
+		return MAPPING_FILE;
 	if ((flags & MAP_SHARED_BITS) != MAP_PRIVATE)
-		return NUMA_KIND_SHMEM;
-	return flags & (MAP_STACK | MAP_GROWSDOWN) ? NUMA_KIND_STACK : NUMA_KIND_ANON;
+		return MAPPING_SHMEM;
+	return flags & (MAP_STACK | MAP_GROWSDOWN) ? MAPPING_STACK : MAPPING_ANON;
 }
 
 static __always_inline void mmap_fill(struct numa_mapping *m, const struct pt_regs *r, u64 ret)
@@ -90,7 +90,7 @@ static __always_inline bool brk_fill(struct numa_mapping *m, u32 tgid, u64 ret)
 	from = last && last->start == now.start ? last->end : now.start;
 	bpf_map_update_elem(&breaks, &tgid, &now, BPF_ANY);
 	m->what = to > from ? NUMA_MAP_MADE : NUMA_MAP_GONE;
-	m->kind = NUMA_KIND_HEAP;
+	m->kind = MAPPING_HEAP;
 	m->prot = 3;
 	m->start = to > from ? from : to;
 	m->bytes = to > from ? to - from : from - to;
@@ -121,7 +121,7 @@ static __always_inline bool mapping_fill(
 		return true;
 	case CALL_SHMAT: /* its size is for the loader to find out */
 		m->what = NUMA_MAP_MADE;
-		m->kind = NUMA_KIND_SHMEM;
+		m->kind = MAPPING_SHMEM;
 		m->shared = 1;
 		m->prot = 3;
 		m->start = ret;

@@ -107,17 +107,17 @@ static int by_of(
 
 static u8 kind_of_mapping(const struct numa_mapping *m)
 {
-	static const u8 kinds[NUMA_MAP_KINDS] = {
-		[NUMA_KIND_UNKNOWN] = OBJECT_ANON,
-		[NUMA_KIND_ANON] = OBJECT_ANON,
-		[NUMA_KIND_HEAP] = OBJECT_HEAP,
-		[NUMA_KIND_STACK] = OBJECT_STACK,
-		[NUMA_KIND_FILE] = OBJECT_FILE,
-		[NUMA_KIND_SHMEM] = OBJECT_SHMEM,
-		[NUMA_KIND_HUGETLB] = OBJECT_HUGETLB,
-		[NUMA_KIND_VDSO] = OBJECT_VDSO,
+	static const u8 kinds[MAPPING_KINDS] = {
+		[MAPPING_UNKNOWN] = OBJECT_ANON,
+		[MAPPING_ANON] = OBJECT_ANON,
+		[MAPPING_HEAP] = OBJECT_HEAP,
+		[MAPPING_STACK] = OBJECT_STACK,
+		[MAPPING_FILE] = OBJECT_FILE,
+		[MAPPING_SHMEM] = OBJECT_SHMEM,
+		[MAPPING_HUGETLB] = OBJECT_HUGETLB,
+		[MAPPING_VDSO] = OBJECT_VDSO,
 	};
-	u8 kind = m->kind < NUMA_MAP_KINDS ? kinds[m->kind] : OBJECT_ANON;
+	u8 kind = m->kind < MAPPING_KINDS ? kinds[m->kind] : OBJECT_ANON;
 
 	if (kind != OBJECT_FILE)
 		return kind;
@@ -138,7 +138,7 @@ static int mapping_apply(struct numa_feed *f, const struct numa_mapping *m)
 		.prot = m->prot,
 		.shared = m->shared,
 		.thread = NUMA_NONE,
-		.grows = m->kind == NUMA_KIND_STACK &&
+		.grows = m->kind == MAPPING_STACK &&
 			 (m->what == NUMA_MAP_HELD || m->h.flags & NUMA_MAP_GROWS),
 	};
 	struct object_by by;

@@ -196,7 +196,7 @@ void numa_perf_mapping(const struct perfdata_record *r, struct numa_mapping *ret
 	m.what = r->where.time ? NUMA_MAP_NOW : NUMA_MAP_HELD;
 	m.shared = r->type == PERFDATA_MMAP2 && p->flags & map_shared;
 	m.prot = prot & 7;
-	m.kind = (u8)(1 + mapping_classify(numa_perf_path(p->path), m.shared));
+	m.kind = (u8)mapping_classify(numa_perf_path(p->path), m.shared);
 	m.h.flags = p->flags & map_growsdown ? NUMA_MAP_GROWS : 0;
 	*ret = m;
 }

@@ -80,7 +80,7 @@ static inline void trace_map(
 {
 	struct numa_mapping m = TRACE_REC(struct numa_mapping, REC_NUMA_MAP, .tgid = PID,
 		.tid = tid, .start = start, .bytes = bytes, .what = what, .kind = kind, .prot = 3,
-		.ustack = stack, .file = kind == NUMA_KIND_FILE ? 77 : 0);
+		.ustack = stack, .file = kind == MAPPING_FILE ? 77 : 0);
 
 	trace_take(t, &m);
 }

@@ -174,7 +174,7 @@ static void test_mistakes(void **state)
 	assert_judged(e, POLICY_UNUSABLE);
 	e.args[2] |= MODE_RELATIVE_NODES; /* are counted within the usable ones */
 	assert_judged(e, 0);
-	e = BASE(.map = POLICY_MAP_FILE);
+	e = BASE(.map = MAPPING_FILE);
 	assert_judged(e, POLICY_PAGECACHE);
 	e = BASE();
 	e.args[1] = 101 * 4096;

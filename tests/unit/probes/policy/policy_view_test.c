@@ -27,7 +27,7 @@ static struct policy_call mbind_make(void)
 		.masks = {{.bits = {2}}},
 		.before = {.looked = 8, .on = 2, .at = {5, 2, [POLICY_ABSENT] = 1}},
 		.after = {.looked = 8, .on = 7, .at = {0, 7, [POLICY_ABSENT] = 1}},
-		.map = POLICY_MAP_HEAP);
+		.map = MAPPING_HEAP);
 }
 
 static void test_sums(void **state)
@@ -194,7 +194,7 @@ static void test_show(void **state)
 	*m = (struct policy_mapping){.h = {.size = sizeof(buf), .kind = REC_POLICY_MAPPING},
 		.tgid = 7,
 		.policy = 1,
-		.map = POLICY_MAP_ANON,
+		.map = MAPPING_ANON,
 		.start = 4096,
 		.end = 40960,
 		.page_bytes = 4096};

@@ -124,12 +124,12 @@ static void test_blocks_told_late(void **state)
 	u64 begin;
 
 	(void)state;
-	trace_map(&t, 0x10000, 0x10000, NUMA_KIND_ANON, NUMA_MAP_MADE, PID, 1);
+	trace_map(&t, 0x10000, 0x10000, MAPPING_ANON, NUMA_MAP_MADE, PID, 1);
 	trace_take(&t, &held);
 	touch(0x11fff, PID, 0);
 	trace_block(&t, NUMA_BLOCK_FREE, 0x10000, 0, PID, 0, 0);
 	touch(0x14000, PID, 0); /* before: another mapping */
-	trace_map(&t, 0x10000, 0x10000, NUMA_KIND_ANON, NUMA_MAP_MADE, PID, 2);
+	trace_map(&t, 0x10000, 0x10000, MAPPING_ANON, NUMA_MAP_MADE, PID, 2);
 	begin = t.time_ns;
 	touch(0x14000, PID, 0);     /* calloc */
 	touch(0x14000, PID + 1, 0); /* somebody else */
@@ -167,7 +167,7 @@ static void test_mremap_with_block(void **state)
 	struct object before, after;
 
 	(void)state;
-	trace_map(&t, 0x7f0000000000, 0x10000, NUMA_KIND_ANON, NUMA_MAP_MADE, PID, 4);
+	trace_map(&t, 0x7f0000000000, 0x10000, MAPPING_ANON, NUMA_MAP_MADE, PID, 4);
 	trace_block(&t, NUMA_BLOCK_ALLOC, 0x7f0000000010, 0xf000, PID, 0, 5);
 	touch(0x7f0000000800, PID, 0);
 	trace_take(&t, &m);
@@ -194,7 +194,7 @@ static void test_fork_and_exec(void **state)
 	(void)state;
 	v.h.time_ns = 0;
 	assert_int_equal(numa_feed_take(t.feed, &v.h), 0);
-	trace_map(&t, 0x400000, 0x1000, NUMA_KIND_FILE, NUMA_MAP_HELD, 0, 0);
+	trace_map(&t, 0x400000, 0x1000, MAPPING_FILE, NUMA_MAP_HELD, 0, 0);
 	trace_block(&t, NUMA_BLOCK_ALLOC, 0x10000, 200, PID, 0, 5);
 	touch(0x10000, PID, 0);
 	trace_take(&t, &fork);
@@ -230,15 +230,15 @@ static void test_thread_local(void **state)
 	struct object o;
 
 	(void)state;
-	trace_map(&t, 0x7f0000000000, 0x100000, NUMA_KIND_STACK, NUMA_MAP_MADE, PID, 4);
+	trace_map(&t, 0x7f0000000000, 0x100000, MAPPING_STACK, NUMA_MAP_MADE, PID, 4);
 	for (u32 i = 0; i < threads; i++) {
 		struct numa_task begin = TRACE_REC(struct numa_task, REC_NUMA_TASK, .tgid = PID,
 			.tid = PID + 1 + i, .what = NUMA_TASK_THREAD, .tls = 0x7f00000ff900);
 
 		trace_take(&t, &begin);
 		begins[i] = t.time_ns;
-		trace_touch(&t,
-			(struct trace_access){.address = 0x7f00000ff7ff, .tid = PID + 1 + i});
+		trace_touch(
+			&t, (struct trace_access){.address = 0x7f00000ff7ff, .tid = PID + 1 + i});
 		/* Another thread's access, and one beside it. */
 		touch(0x7f00000ff000, PID, 0);
 		touch(0x7f00000ff800, PID, 0);
@@ -265,7 +265,7 @@ static void test_stacks(void **state)
 	struct object o;
 
 	(void)state;
-	trace_map(&t, 0x7f0000000000, 0x100000, NUMA_KIND_ANON, NUMA_MAP_MADE, PID, 4);
+	trace_map(&t, 0x7f0000000000, 0x100000, MAPPING_ANON, NUMA_MAP_MADE, PID, 4);
 	touch(0x7f00000ff000, PID, 0);
 	trace_touch(&t, (struct trace_access){.address = 0x7f00000fe000,
 				.sp = 0x7f00000fdff0,
@@ -295,7 +295,7 @@ static void test_merged_stack(void **state)
 	for (u32 merged = 0; merged < 2; merged++) {
 		u64 base = 0x7f0000000000 + merged * 0x10000000ULL;
 
-		trace_map(&t, base, 0x100000 + merged * 0x1000000ULL, NUMA_KIND_ANON, NUMA_MAP_HELD,
+		trace_map(&t, base, 0x100000 + merged * 0x1000000ULL, MAPPING_ANON, NUMA_MAP_HELD,
 			0, 0);
 		held.h.time_ns = 1;
 		held.tid = PID + 1 + merged;
@@ -321,7 +321,7 @@ static void test_reasons(void **state)
 
 	(void)state;
 	touch(0x1000, PID, 0);
-	trace_map(&t, 0x10000, 0x1000, NUMA_KIND_ANON, NUMA_MAP_MADE, PID, 4);
+	trace_map(&t, 0x10000, 0x1000, MAPPING_ANON, NUMA_MAP_MADE, PID, 4);
 	touch(0x20000, PID, 0);
 	touch(0, PID, 0);
 	touch(0xffff888000000000, PID, 0);
@@ -347,7 +347,7 @@ static void test_weights(void **state)
 	static const u64 values[] = {1, 2047, 2048, 4094, 1000003, 0xffffffff};
 
 	(void)state;
-	trace_map(&t, 0x10000, 0x1000, NUMA_KIND_ANON, NUMA_MAP_MADE, PID, 4);
+	trace_map(&t, 0x10000, 0x1000, MAPPING_ANON, NUMA_MAP_MADE, PID, 4);
 	for (u32 i = 0; i < ARRAY_SIZE(values); i++) {
 		struct numa_sample s =
 			TRACE_REC(struct numa_sample, REC_NUMA_SAMPLE, .tgid = PID, .tid = PID,

@@ -26,7 +26,7 @@ static void open_with(u32 nodes)
 		N(struct numa_cpu, REC_NUMA_CPU, .cpu = i, .node = (s32)i);
 	}
 	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .tid = PID, .start = MAP,
-		.bytes = PAGES * 4096ULL, .what = NUMA_MAP_MADE, .kind = NUMA_KIND_ANON, .prot = 3);
+		.bytes = PAGES * 4096ULL, .what = NUMA_MAP_MADE, .kind = MAPPING_ANON, .prot = 3);
 }
 
 static void touch(u32 page, u32 tid, u32 cpu, s32 on, u16 flags)
@@ -99,7 +99,7 @@ static void test_headline_of_few_samples(void **state)
 	producer(NUMA_MIN_SAMPLES - 1);
 	/* Local ones of something else, so that findings are looked for. */
 	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .tid = PID, .start = 2 * MAP,
-		.bytes = 4096, .what = NUMA_MAP_MADE, .kind = NUMA_KIND_ANON, .prot = 3);
+		.bytes = 4096, .what = NUMA_MAP_MADE, .kind = MAPPING_ANON, .prot = 3);
 	for (u32 i = 0; i < 50; i++)
 		N(struct numa_sample, REC_NUMA_SAMPLE, .tgid = PID, .tid = PID, .address = 2 * MAP,
 			.cpu_node = 1, .page_node = 1, .source = NUMA_PEBS,

@@ -153,7 +153,7 @@ static void world_run(struct world *w)
 {
 	u32 scan = w->period_ms / 2, slice = 0, alone = 0;
 
-	trace_map(&w->t, BASE, PAGES * 4096ULL, NUMA_KIND_ANON, NUMA_MAP_MADE, PID, 5);
+	trace_map(&w->t, BASE, PAGES * 4096ULL, MAPPING_ANON, NUMA_MAP_MADE, PID, 5);
 	w->start_ns = w->t.time_ns + MS;
 	for (u32 ms = 0; ms < w->length_ms; ms++) {
 		if (ms == scan) {

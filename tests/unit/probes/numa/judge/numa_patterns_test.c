@@ -39,12 +39,11 @@ static struct thing make(
 		trace_block(t, NUMA_BLOCK_ALLOC, x.start, bytes, tid, node, number);
 	} else if (where == ON_MAP) {
 		x.start = MAPS + at;
-		trace_map(t, x.start, (bytes + 4095) & ~4095ULL, NUMA_KIND_ANON, NUMA_MAP_MADE, tid,
+		trace_map(t, x.start, (bytes + 4095) & ~4095ULL, MAPPING_ANON, NUMA_MAP_MADE, tid,
 			number);
 	} else {
 		x.start = DATA + at;
-		trace_map(
-			t, x.start, (bytes + 4095) & ~4095ULL, NUMA_KIND_FILE, NUMA_MAP_HELD, 0, 0);
+		trace_map(t, x.start, (bytes + 4095) & ~4095ULL, MAPPING_FILE, NUMA_MAP_HELD, 0, 0);
 		variable(t, x.start, bytes, number);
 	}
 	return x;
@@ -179,7 +178,7 @@ static u32 page_cache(struct trace *t, u32 number)
 	s32 user = 1 + (s32)trace_any(t, t->nodes - 1);
 	struct numa_mapping m = TRACE_REC(struct numa_mapping, REC_NUMA_MAP, .tgid = PID,
 		.tid = thread_on(user), .start = x.start, .bytes = x.bytes, .what = NUMA_MAP_MADE,
-		.kind = NUMA_KIND_FILE, .prot = 1, .shared = 1, .file = number);
+		.kind = MAPPING_FILE, .prot = 1, .shared = 1, .file = number);
 
 	trace_take(t, &m);
 	for (u32 i = 0; i < 1000; i++)
@@ -220,7 +219,7 @@ static u32 stack_moved(struct trace *t, u32 number)
 	struct thing x = {.start = STACKS + ((u64)number << 32), .bytes = 1 << 20};
 	u32 tid = PID + 50 + number;
 
-	trace_map(t, x.start, x.bytes, NUMA_KIND_ANON, NUMA_MAP_MADE, PID, 9000 + number);
+	trace_map(t, x.start, x.bytes, MAPPING_ANON, NUMA_MAP_MADE, PID, 9000 + number);
 	for (u32 i = 0; i < 600; i++) {
 		u64 sp = x.start + x.bytes - 4096 - trace_any(t, 2048);
 

@@ -212,9 +212,9 @@ static void check_rest(struct got *g)
 	assert_int_equal(g->n_maps, 2);
 	assert_int_equal(g->maps[0].what, NUMA_MAP_HELD);
 	assert_int_equal(g->maps[0].h.time_ns, 0);
-	assert_int_equal(g->maps[0].kind, NUMA_KIND_FILE);
+	assert_int_equal(g->maps[0].kind, MAPPING_FILE);
 	assert_string_equal(stream_string(&g->stream, g->maps[0].file), "/no/such/program");
-	assert_int_equal(g->maps[1].kind, NUMA_KIND_ANON);
+	assert_int_equal(g->maps[1].kind, MAPPING_ANON);
 	assert_int_equal(g->maps[1].file, 0);
 	assert_int_equal(g->n_tasks, 4);
 	assert_int_equal(g->tasks[0].what, NUMA_TASK_HELD);

@@ -52,11 +52,11 @@ static void producer(void)
 	name_add(1, "table");
 	name_add(2, "/opt/job");
 	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .start = 0x400000, .bytes = 1 << 20,
-		.what = NUMA_MAP_HELD, .kind = NUMA_KIND_FILE, .prot = 3, .file = 2);
+		.what = NUMA_MAP_HELD, .kind = MAPPING_FILE, .prot = 3, .file = 2);
 	N(struct numa_variable, REC_NUMA_VARIABLE, .tgid = PID, .start = 0x410000, .bytes = 65536,
 		.name = 1, .file = 2, .section = NUMA_BSS);
 	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .tid = PID, .start = MAP,
-		.bytes = 1 << 20, .what = NUMA_MAP_MADE, .kind = NUMA_KIND_ANON, .prot = 3);
+		.bytes = 1 << 20, .what = NUMA_MAP_MADE, .kind = MAPPING_ANON, .prot = 3);
 	for (u32 i = 0; i < 300; i++) {
 		touch(0x410000 + i * 200, PID + 1, 2, 0, 10);
 		if (i < 200)
@@ -144,7 +144,7 @@ static void test_shares_by_size(void **state)
 	(void)state;
 	open_with(&(struct view_options){});
 	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .tid = PID, .start = MAP, .bytes = 4096,
-		.what = NUMA_MAP_MADE, .kind = NUMA_KIND_ANON, .prot = 3);
+		.what = NUMA_MAP_MADE, .kind = MAPPING_ANON, .prot = 3);
 	for (u32 i = 0; i < 640; i++)
 		touch(MAP + i % 64 * 64, PID + i % 2, i % 2 ? 2 : 0, 0, 1);
 	view_report(&f);
@@ -182,7 +182,7 @@ static void test_places(void **state)
 	open_with(&(struct view_options){});
 	for (u32 i = 0; i < 2; i++)
 		N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .start = MAP + (i << 20),
-			.bytes = 1 << 20, .what = NUMA_MAP_HELD, .kind = NUMA_KIND_ANON, .prot = 3);
+			.bytes = 1 << 20, .what = NUMA_MAP_HELD, .kind = MAPPING_ANON, .prot = 3);
 	place(MAP, 0, 200, first);
 	place(MAP, 1, 56, first + 1);
 	place(MAP + (1 << 20), 1, 10, first + 2);
@@ -340,7 +340,7 @@ static void test_too_few(void **state)
 	(void)state;
 	open_with(&(struct view_options){});
 	N(struct numa_mapping, REC_NUMA_MAP, .tgid = PID, .tid = PID, .start = MAP,
-		.bytes = 1 << 20, .what = NUMA_MAP_MADE, .kind = NUMA_KIND_ANON, .prot = 3);
+		.bytes = 1 << 20, .what = NUMA_MAP_MADE, .kind = MAPPING_ANON, .prot = 3);
 	for (u32 i = 0; i < 200; i++)
 		N(struct numa_sample, REC_NUMA_SAMPLE, .tgid = PID, .tid = PID + 1,
 			.address = MAP + i % 100 * 4096ULL, .cpu_node = 0, .page_node = 1,
