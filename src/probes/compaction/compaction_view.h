@@ -5,7 +5,4 @@
 #include "report/view.h"
 
 extern const struct view compaction_view;
-/* Of the man page. */
-extern const char compaction_output[];
-
 #endif

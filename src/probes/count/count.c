@@ -203,6 +203,38 @@ static const struct kind kinds[] = {
 		"events with one key, since the last such record"),
 };
 
+/* What a real run printed: the example of the man page. */
+static const char output[] =
+	"$ memwhy count kmem:mm_page_alloc --by comm,order --limit 4 -- git status -s\n"
+	"memwhy count - Linux 6.18.44 - 2 CPUs, 1 node - command git\n"
+	"0.1 s from 2026-11-21 19:46:38 UTC - events: count 207 - none lost\n"
+	"cost: 23.9 % of one CPU, BPF 183 us (163 ns a run), RSS 3.80 MiB\n"
+	"\n"
+	"Events\n"
+	"EVENT               COMM    ORDER  COUNT    EVENTS/s\n"
+	"kmem:mm_page_alloc  git     0        200        7663\n"
+	"kmem:mm_page_alloc  memwhy  0          7         268\n"
+	"\n"
+	"$ memwhy count syscalls:sys_enter_read --hist count -- git status -s\n"
+	"memwhy count - Linux 6.18.44 - 2 CPUs, 1 node - command git\n"
+	"0.1 s from 2026-11-21 19:46:38 UTC - events: count 39 - none lost\n"
+	"cost: 31.1 % of one CPU, BPF 44.3 us (217 ns a run), RSS 3.67 MiB\n"
+	"\n"
+	"Events\n"
+	"EVENT                    COUNT    EVENTS/s    SUM   AVG  MIN   MAX\n"
+	"syscalls:sys_enter_read     39        1825  87845  2252    8  4096\n"
+	"    VALUES\n"
+	"       8 ..   16   1  ##\n"
+	"      16 ..   32   0\n"
+	"      32 ..   64   1  ##\n"
+	"      64 ..  128   0\n"
+	"     128 ..  256   8  ################\n"
+	"     256 ..  512   6  ############\n"
+	"     512 .. 1024   3  ######\n"
+	"    1024 .. 2048   0\n"
+	"    2048 .. 4096   0\n"
+	"    4096 .. 8192  20  ########################################\n";
+
 static const char *const examples[] = {
 	"memwhy count --for 10s",
 	"which of the kernel's memory events happen at all",
@@ -267,7 +299,7 @@ const struct probe probe_count = {
 		"Events that a BPF program itself causes are not seen. They are lost events where "
 		"the kernel counts them (recursion).",
 	.examples = examples,
-	.output = count_output,
+	.output = output,
 	.operands = "[EVENT...]",
 	.n_operands = COUNT_EVENTS,
 	.options = &own_options,

@@ -6,7 +6,4 @@
 
 extern const struct view count_view;
 
-/* What the command printed on a real run, for the man page. */
-extern const char count_output[];
-
 #endif

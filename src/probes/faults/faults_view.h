@@ -7,7 +7,4 @@
 
 extern const struct view faults_view;
 
-/* What the command printed on a real run, for the man page. */
-extern const char faults_output[];
-
 #endif

@@ -7,7 +7,4 @@
 
 extern const struct view frag_view;
 
-/* What the command printed on a real run, for the man page. */
-extern const char frag_output[];
-
 #endif

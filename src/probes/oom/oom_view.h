@@ -5,7 +5,4 @@
 #include "report/view.h"
 
 extern const struct view oom_view;
-/* Of the man page. */
-extern const char oom_output[];
-
 #endif

@@ -6,7 +6,4 @@
 
 extern const struct view pages_view;
 
-/* What the command printed on a real run, for the man page. */
-extern const char pages_output[];
-
 #endif

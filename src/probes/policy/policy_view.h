@@ -5,6 +5,4 @@
 #include "report/view.h"
 
 extern const struct view policy_view;
-extern const char policy_output[];
-
 #endif

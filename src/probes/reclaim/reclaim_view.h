@@ -14,7 +14,4 @@ const char *reclaim_lru_name(u8 lru);
 /* What the task waits for: "writeback", "isolated", "no progress", ... */
 const char *reclaim_throttle_name(u32 reason);
 
-/* What the command printed on a real run, for the man page. */
-extern const char reclaim_output[];
-
 #endif

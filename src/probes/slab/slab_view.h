@@ -7,7 +7,4 @@
 
 extern const struct view slab_view;
 
-/* What the command printed on a real run, for the man page. */
-extern const char slab_output[];
-
 #endif

@@ -7,7 +7,4 @@
 #include "report/view.h"
 
 extern const struct view stalls_view;
-/* Of the man page. */
-extern const char stalls_output[];
-
 #endif

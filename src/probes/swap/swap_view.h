@@ -5,7 +5,4 @@
 #include "report/view.h"
 
 extern const struct view swap_view;
-/* Of the man page. */
-extern const char swap_output[];
-
 #endif

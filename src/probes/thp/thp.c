@@ -1,16 +1,17 @@
-/* The thp probe: its hooks, and what its table and ring become as records. */
+/* The thp probe: its hooks, and what its table and ring become as records, with their schema. */
 #include "probes/thp/thp.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "capture/kbtf.h"
 #include "capture/names.h"
 #include "capture/tracepoint.h"
 #include "capture/watch.h"
+#include "event/schema.h"
 #include "probes/probe.h"
 #include "probes/thp/thp_host.h"
-#include "probes/thp/thp_kinds.h"
 #include "probes/thp/thp_view.h"
 #include "sys/kernel_data.h"
 
@@ -210,6 +211,159 @@ static const struct probe_bpf bpf = {
 	.record = record,
 };
 
+#define KIND_HELP                                                                              \
+	"1 huge fault, 2 fallback, 3 split of a mapping, 4 split of a page, 5 fault handled, " \
+	"6 compaction of a zone, 7 direct reclaim, 8 kswapd, 9 scan, 10 collapse"
+#define FLAGS_HELP "1 of a file, 2 by a kernel thread, 4 free memory was compared"
+#define SUM_HELP                                                                             \
+	"5: ns zeroing, ns compacting, ns of fallbacks; 7, 8: times begun with free memory " \
+	"above the high watermarks, their ns, pages reclaimed"
+
+#define AGG(member_, type_, unit_, help_) FIELD(struct thp_agg, member_, type_, unit_, help_)
+#define EACH(member_, type_, unit_, help_) FIELD(struct thp_event, member_, type_, unit_, help_)
+#define PROCESS(member_, type_, unit_, help_) \
+	FIELD(struct thp_process, member_, type_, unit_, help_)
+
+static const struct field value_fields[] = {
+	FIELD(struct thp_value, value, FIELD_U64, UNIT_NONE, "in the kernel's own unit"),
+	FIELD(struct thp_value, source, FIELD_U16, UNIT_ID,
+		"1 setting; 2 /proc/vmstat; 3 statistics of a size; 4 pages: free, high "
+		"(watermarks), total"),
+	FIELD_ARRAY(struct thp_value, name, FIELD_CHARS, UNIT_NONE, THP_NAME_LEN,
+		"settings: path below transparent_hugepage/"),
+	FIELD_ARRAY(struct thp_value, text, FIELD_CHARS, UNIT_NONE, THP_TEXT_LEN,
+		"the selected word of a setting that is no number"),
+};
+
+static const struct field agg_fields[] = {
+	AGG(tgid, FIELD_U32, UNIT_ID, "process; of 9 and 10: whose memory it is"),
+	AGG(tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
+	AGG(stack, FIELD_U32, UNIT_STACK, "where it happened"),
+	AGG(result, FIELD_U32, UNIT_ID, "of 9 and 10: enum scan_result of that kernel"),
+	AGG(kind, FIELD_U8, UNIT_ID, KIND_HELP),
+	AGG(flags, FIELD_U8, UNIT_HEX, FLAGS_HELP),
+	AGG(count, FIELD_U64, UNIT_COUNT, "how many"),
+	AGG(timed, FIELD_U64, UNIT_COUNT, "of these, with a known duration"),
+	AGG(total_ns, FIELD_U64, UNIT_NS, "their time"),
+	AGG(max_ns, FIELD_U64, UNIT_NS, "the longest since the start"),
+	FIELD_ARRAY(struct thp_agg, sum, FIELD_U64, UNIT_NONE, 3, SUM_HELP),
+	AGG(cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
+	FIELD_ARRAY(struct thp_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
+	FIELD_ARRAY(struct thp_agg, hist, FIELD_U32, UNIT_COUNT, AGG_SLOTS,
+		"log2 histogram of durations: slot i is 2^(i-1) to 2^i ns"),
+};
+
+static const struct field event_fields[] = {
+	EACH(tgid, FIELD_U32, UNIT_ID, "process"),
+	EACH(tid, FIELD_U32, UNIT_ID, "thread"),
+	EACH(ustack, FIELD_U32, UNIT_STACK, "where it happened"),
+	EACH(ns, FIELD_U64, UNIT_NS, "duration; 0: not known"),
+	FIELD_ARRAY(struct thp_event, sum, FIELD_U64, UNIT_NONE, 3, SUM_HELP),
+	EACH(cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
+	EACH(result, FIELD_U32, UNIT_ID, "as in thp_agg"),
+	EACH(kind, FIELD_U8, UNIT_ID, KIND_HELP),
+	EACH(flags, FIELD_U8, UNIT_HEX, FLAGS_HELP),
+	FIELD_ARRAY(struct thp_event, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "name of the task"),
+};
+
+static const struct field process_fields[] = {
+	PROCESS(tgid, FIELD_U32, UNIT_ID, "process"),
+	PROCESS(sampled, FIELD_U32, UNIT_COUNT, "huge pages that were read"),
+	PROCESS(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
+	PROCESS(rss_bytes, FIELD_U64, UNIT_BYTES, "resident memory"),
+	PROCESS(anon_huge_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory in huge pages"),
+	PROCESS(shmem_huge_bytes, FIELD_U64, UNIT_BYTES, "shared memory in huge pages"),
+	PROCESS(file_huge_bytes, FIELD_U64, UNIT_BYTES, "files in huge pages"),
+	PROCESS(waste_bytes, FIELD_U64, UNIT_BYTES,
+		"zero-filled base pages in anon_huge_bytes (estimated); with sampled"),
+	PROCESS(error_bytes, FIELD_U64, UNIT_BYTES, "twice the standard error of that"),
+	PROCESS(cgroup, FIELD_U64, UNIT_CGROUP, "control group"),
+	PROCESS(candidates, FIELD_U32, UNIT_COUNT, "huge pages of which the sample was drawn"),
+	PROCESS(exact, FIELD_U32, UNIT_ID,
+		"1: the kernel told which are huge; 0: ranges fully mapped were taken for huge"),
+	FIELD_ARRAY(struct thp_process, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
+};
+
+static const struct kind kinds[] = {
+	KIND(REC_THP_VALUE, struct thp_value, "thp_value", value_fields,
+		"a setting or counter of huge pages, sent when it has changed"),
+	KIND(REC_THP_AGG, struct thp_agg, "thp_agg", agg_fields,
+		"what was done with huge pages, of one kind, since the last such record"),
+	KIND(REC_THP_EVENT, struct thp_event, "thp_event", event_fields, "one such thing"),
+	KIND(REC_THP_PROCESS, struct thp_process, "thp_process", process_fields,
+		"huge pages of a process, and an estimate of those not used"),
+};
+
+/* What a real run printed: the example of the man page. */
+static const char output[] =
+	"$ memwhy thp -c thp --for 5s\n"
+	"memwhy thp - Linux 6.18.44 - 2 CPUs, 1 node - comm thp\n"
+	"5.4 s from 2026-11-21 16:40:02 UTC - events: thp 300 - none lost\n"
+	"cost: 3.7 % of one CPU, BPF 275 us (917 ns a run), RSS 10.3 MiB\n"
+	"\n"
+	"1. RISK        Huge pages are mostly untouched in 1 process: about 265 MiB of memory "
+	"wasted\n"
+	"   evidence    thp (process 31606): resident 267 MiB, 266 MiB of it huge, of which 265 "
+	"MiB (+-0 B)\n"
+	"                 is zero-filled: estimated from 64 of 133 huge pages\n"
+	"               transparent_hugepage/khugepaged/max_ptes_none is '511'\n"
+	"   confidence  medium: estimated from a sample; memory that is zero may be in use\n"
+	"   why         A huge page takes 2 MiB of memory when its first byte is touched, or when "
+	"khugepaged\n"
+	"               puts a few small pages together (max_ptes_none of 512 may be missing). "
+	"What the\n"
+	"               program never touches is zero, and lost to others.\n"
+	"   try         echo 64 > /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none\n"
+	"               With max_ptes_none below 511, shrink_underused splits mostly zero huge "
+	"pages under\n"
+	"                 memory pressure.\n"
+	"               These mappings asked for huge pages: use MADV_HUGEPAGE only where memory "
+	"is used\n"
+	"                 densely\n"
+	"               It counts for new memory: what is mapped stays huge until it is split or "
+	"the program\n"
+	"                 restarts\n"
+	"   undo        echo 511 > /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none\n"
+	"   verify      memwhy thp --table resident --for 10s\n"
+	"\n"
+	"NOT CHECKED\n"
+	"   thp: time of huge faults: kprobe do_huge_pmd_anonymous_page: No such file or "
+	"directory; kprobes\n"
+	"   thp: time zeroing: kprobe folio_zero_user: No such file or directory; kprobes\n"
+	"\n"
+	"Known ways in which huge pages hurt\n"
+	"SYMPTOM     SEEN  COST  SETTING                   NOW  TRY\n"
+	"compaction  no    0 ns  -                         -    -\n"
+	"    0 zones compacted for huge pages, 0 ns, the longest 0 ns\n"
+	"reclaim     no    0 ns  -                         -    -\n"
+	"    direct reclaim for huge pages 0 times, 0 ns; of these with free memory above the "
+	"high\n"
+	"      watermarks: 0\n"
+	"bloat       yes      -  khugepaged/max_ptes_none  511  64\n"
+	"    thp (process 31606): resident 267 MiB, 266 MiB of it huge, of which 265 MiB (+-0 B) "
+	"is\n"
+	"      zero-filled: estimated from 64 of 133 huge pages\n"
+	"\n"
+	"Huge pages, by who gets or splits them\n"
+	"  PID  COMM  HUGE  FALLBACK  TIME  P50  P99  MAX  ZEROING  COMPACTING  RECLAIMING  PMD "
+	"SPLITS\n"
+	"31606  thp    150         0     -    -    -    -        -        0 ns        0 ns         "
+	"150\n"
+	"... no room for PAGE SPLITS; -o wide shows all\n"
+	"\n"
+	"Small pages put together (khugepaged, MADV_COLLAPSE)\n"
+	"No range was scanned or collapsed in this interval.\n"
+	"\n"
+	"Huge pages of the biggest processes\n"
+	"  PID  COMM      RSS     HUGE   SHARE    WASTE  ERROR  READ\n"
+	"31606  thp   267 MiB  266 MiB  99.5 %  265 MiB    0 B    64\n"
+	"\n"
+	"The kernel's counters that rose\n"
+	"COUNTER                  COUNT  SINCE BOOT\n"
+	"thp_fault_alloc            150     114,089\n"
+	"thp_deferred_split_page    150       5,448\n"
+	"thp_split_pmd              150       5,518\n";
+
 static const char *const examples[] = {
 	"memwhy thp --for 10s",
 	"do huge pages help or hurt here: settings, faults, collapses, waste, symptoms",
@@ -251,9 +405,9 @@ const struct probe probe_thp = {
 		"khugepaged can collapse has two rows: what its scan said, and what the collapse "
 		"came to.",
 	.examples = examples,
-	.output = thp_output,
-	.kinds = thp_kinds,
-	.n_kinds = THP_KINDS,
+	.output = output,
+	.kinds = kinds,
+	.n_kinds = ARRAY_SIZE(kinds),
 	.bpf = &bpf,
 	.sampler = &thp_sampler,
 	.view = &thp_view,

@@ -5,7 +5,4 @@
 #include "report/view.h"
 
 extern const struct view thp_view;
-/* Of the man page. */
-extern const char thp_output[];
-
 #endif

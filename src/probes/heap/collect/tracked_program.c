@@ -11,11 +11,28 @@
 #include <sys/syscall.h>
 #include <x86intrin.h>
 
-#include "probes/heap/collect/comm.h"
+#include "base/util.h"
+#include "bpf/shared.h"
 #include "probes/heap/collect/ring_reader.h"
 #include "probes/heap/events/event_writer.h"
 #include "sys/keyvals.h"
 #include "sys/maps.h"
+
+/* Of a thread, or with tid 0 of a process. Untouched where it is gone. */
+static void comm_read(u32 pid, u32 tid, char comm[COMM_LEN])
+{
+	char path[64], name[COMM_LEN] = "";
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid ? tid : pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+	if (n <= 0)
+		return;
+	name[n - (name[n - 1] == '\n')] = '\0';
+	memcpy(comm, name, sizeof(name));
+}
 
 #define NAME "memwhy-heap"
 
