@@ -61,7 +61,7 @@ void check_conclude(struct report *r)
 			r->findings.n, plural(r->findings.n));
 	else if (probes_missing(r))
 		r->verdict = report_text(r,
-			"No trouble was seen in %.*f s, but much could not be checked.",
+			"No trouble was seen in %.*f s; NOT CHECKED lists what was left out.",
 			seconds < 10, seconds);
 	else
 		r->verdict = report_text(r,

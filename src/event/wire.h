@@ -68,8 +68,8 @@ enum rec_kind {
 	REC_NOTE = 15,
 	REC_EXIT = 16,
 	REC_MODULE = 17,
-	/* Of probes, in order of their numbers, so that the next free 32 are seen. What feeds `check`
-	 * alone shares the numbers from 700 to 767. */
+	/* Of probes, in order of their numbers, so that the next free 32 are seen. What feeds
+	 * `check` alone shares the numbers from 700 to 767. */
 	REC_FAULTS_AGG = 64,
 	REC_FAULT = 65,
 	REC_RECLAIM_AGG = 96,
@@ -186,6 +186,7 @@ enum rec_kind {
 	REC_CGROUP_DYING = 740,
 	REC_HELD_QUEUES = 741,
 	REC_HELD_HEAP = 742,
+	REC_HELD_MAPS = 743,
 	REC_HELD_TOTALS = 708,
 	REC_WHERE_LEDGER = 768,
 	REC_WHERE_OWNER = 769,

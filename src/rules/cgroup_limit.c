@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "probes/holders/holders.h"
 #include "probes/processes/processes.h"
 #include "probes/stalls/stalls.h"
 #include "rules/facts.h"
@@ -18,6 +19,9 @@
 #define FULL_OF 0.9    /* of the limit: what no reclaim can free without swap */
 #define MEMBERS_TOLD 2 /* processes */
 #define GROWN_BYTES (4ULL << 20)
+/* As the rules on memory of the kernel reckon. */
+#define KEPT_FILE_BYTES 1200
+#define KEPT_THREAD_BYTES (32ULL << 10)
 
 struct member {
 	u64 start_ns, cgroup, rss_bytes, anon_bytes, first_anon_bytes;
@@ -26,6 +30,7 @@ struct member {
 struct state {
 	struct rule_sums sums; /* cgroup -> u64: time that its tasks waited in its reclaim */
 	struct groups members; /* tgid -> struct member */
+	struct groups keepers; /* tgid -> struct held_process: what the kernel keeps for it */
 };
 
 static int init(void *v, const struct view_options *o, struct err *err)
@@ -36,6 +41,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	(void)err;
 	rule_sums_init(&s->sums, sizeof(u64), sizeof(u64));
 	groups_init(&s->members, sizeof(u32), sizeof(struct member));
+	groups_init(&s->keepers, sizeof(u32), sizeof(struct held_process));
 	return 0;
 }
 
@@ -62,9 +68,22 @@ static int member_feed(struct state *s, const struct process_memory *r)
 	return 0;
 }
 
+static int keeper_feed(struct state *s, const struct held_process *r)
+{
+	struct held_process *p = groups_get(&s->keepers, &r->tgid);
+
+	if (!p)
+		return -ENOMEM;
+	*p = *r;
+	return 0;
+}
+
 static int feed(void *v, const struct rec *r)
 {
 	struct state *s = v;
+
+	if (r->kind == REC_HELD_PROCESS)
+		return keeper_feed(s, (const void *)r);
 
 	if (r->kind == REC_STALLS_AGG)
 		return stall_feed(s, (const void *)r);
@@ -115,25 +134,10 @@ static struct pain pain_of(
 	return p;
 }
 
-enum filler { BY_ANON, BY_FILE, BY_SHMEM, BY_KERNEL, BY_UNKNOWN };
-
-static enum filler filler_of(const struct cgroup_usage *cg)
-{
-	const u64 parts[] = {cg->anon_bytes, cg->file_bytes, cg->shmem_bytes, cg->kernel_bytes};
-	enum filler most = BY_ANON;
-
-	if (!(cg->h.flags & CGROUP_HAS_PARTS))
-		return BY_UNKNOWN;
-	for (u32 i = 1; i < ARRAY_SIZE(parts); i++)
-		if (parts[i] > parts[most])
-			most = i;
-	return most;
-}
-
 /* Cache that nobody reads again: to make room for more of it is work, and no loss. */
 static bool is_stream(const struct cgroup_usage *cg, const struct pain *p)
 {
-	return filler_of(cg) == BY_FILE && p->refaults_second < REFAULTS_RISK && !p->full;
+	return cgroup_filler(cg) == BY_FILE && p->refaults_second < REFAULTS_RISK && !p->full;
 }
 
 static int level_of(const struct report *r, const struct cgroup_usage *cg, const struct pain *p)
@@ -156,7 +160,7 @@ static const char *filler_text(
 {
 	double all = (double)MAX(cg->usage_bytes, 1ULL) / 100;
 
-	switch (filler_of(cg)) {
+	switch (cgroup_filler(cg)) {
 	case BY_ANON:
 		return report_text(r, "%.0f %% is memory of its processes (anonymous)",
 			(double)cg->anon_bytes / all);
@@ -178,6 +182,81 @@ static const char *filler_text(
 		break;
 	}
 	return "what fills it is not known";
+}
+
+/* What the kernel keeps for a process, by kinds. */
+struct kept {
+	u64 bytes;
+	const char *what;
+};
+
+static struct kept kept_most(const struct held_process *p)
+{
+	const struct kept kinds[] = {
+		{p->page_table_bytes, "page tables"},
+		{MAX(p->unread_bytes, p->unsent_bytes), "socket buffers"},
+		{p->pipe_bytes, "pipes that are not read"},
+		{p->bpf_bytes, "BPF maps"},
+		{p->files * KEPT_FILE_BYTES, "open files"},
+		{p->threads * KEPT_THREAD_BYTES, "kernel stacks of threads"},
+	};
+	struct kept most = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].bytes > most.bytes)
+			most = kinds[i];
+	return most;
+}
+
+/* The process of the group for which the kernel keeps most; NULL: none that was looked at. */
+static const struct held_process *keeper_find(
+	const struct state *s, const struct report *r, u64 cgroup, struct kept *ret)
+{
+	const struct held_process *best = NULL;
+
+	*ret = (struct kept){};
+	for (size_t i = 0; i < s->keepers.n; i++) {
+		const struct held_process *p = groups_value(&s->keepers, i);
+		struct kept k = kept_most(p);
+
+		if (k.bytes <= ret->bytes || !report_cgroup_within(r, p->cgroup, cgroup))
+			continue;
+		best = p;
+		*ret = k;
+	}
+	return best;
+}
+
+/* "python3 worker.py (pid 7) has 70.0 MiB of it in socket buffers"; "": nobody has much of it. */
+static const char *keeper_text(
+	struct report *r, struct finding *f, const struct state *s, const struct cgroup_usage *cg)
+{
+	struct kept kept;
+	const struct held_process *p = keeper_find(s, r, cg->cgroup, &kept);
+	const char *name;
+	char a[UNIT_BUF];
+
+	if (!p || kept.bytes * 4 < cg->kernel_bytes)
+		return "";
+	name = stream_string(r->stream, p->name);
+	f->tgid = p->tgid;
+	return report_text(r, "%s (pid %u) has %s in %s", name ? name : report_program(r, p->tgid),
+		p->tgid, fmt_bytes(a, kept.bytes), kept.what);
+}
+
+static void tell_keeper(
+	struct report *r, struct finding *f, const struct state *s, const struct cgroup_usage *cg)
+{
+	const char *text;
+
+	if (!(cg->h.flags & CGROUP_HAS_PARTS) || cg->kernel_bytes * 4 < cg->usage_bytes)
+		return;
+	text = keeper_text(r, f, s, cg);
+	if (!text[0])
+		return;
+	finding_line(r, f->evidence, "memory of the kernel: %s", text);
+	if (cgroup_filler(cg) == BY_KERNEL)
+		f->title = report_text(r, "%s: %s", f->title, text);
 }
 
 /* The processes of the group with most memory, and how they grow. */
@@ -221,8 +300,7 @@ static void tell_evidence(
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF], d[UNIT_BUF], e[UNIT_BUF];
 
 	finding_line(r, f->evidence,
-		"the limit was hit %llu times in the interval; %s are in use "
-		"now",
+		"the limit was hit %llu times in the interval; when it was fullest %s were in use",
 		p->hits, fmt_bytes(a, cg->usage_bytes));
 	if (cg->h.flags & CGROUP_HAS_PARTS)
 		finding_line(r, f->evidence,
@@ -246,7 +324,7 @@ static u64 raised(const struct cgroup_usage *cg, const struct pain *p)
 {
 	u64 more = MAX(p->refault_bytes + cg->swap_bytes, cg->limit_bytes / 4);
 
-	if (filler_of(cg) != BY_FILE)
+	if (cgroup_filler(cg) != BY_FILE)
 		more = MAX(more, cg->limit_bytes / 2);
 	return (cg->limit_bytes + MIN(more, cg->limit_bytes) + 4095) & ~4095ULL;
 }
@@ -269,7 +347,7 @@ static void tell_cure(struct report *r, struct finding *f, const struct cgroup_u
 		finding_line(r, f->try_, "`echo %llu > %s/%s`", raised(cg, p), dir, file);
 		finding_line(r, f->undo, "`echo %llu > %s/%s`", cg->limit_bytes, dir, file);
 	}
-	if (filler_of(cg) == BY_ANON && f->tgid && f->level > LEVEL_NOTE)
+	if (cgroup_filler(cg) == BY_ANON && f->tgid && f->level > LEVEL_NOTE)
 		finding_line(r, f->try_,
 			"If its biggest process grows without bound, no limit will be enough: "
 			"`memwhy leak -p %u --for 60s`",
@@ -282,7 +360,7 @@ static const char *why_of(const struct cgroup_usage *cg, int level)
 	if (level == LEVEL_NOTE)
 		return "At the limit each new page pushes out an old one of the group. That costs "
 		       "next to nothing as long as the old ones are no longer needed.";
-	if (filler_of(cg) == BY_FILE)
+	if (cgroup_filler(cg) == BY_FILE)
 		return "At the limit each new page pushes out an old one of the group, also when "
 		       "the machine has free memory. Those that are needed again are read from "
 		       "disk again, by whoever needs them.";
@@ -306,7 +384,9 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	f->cost_ns = p->stalled_ns;
 	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
 	f->benign = is_stream(cg, p);
-	f->yields = !p->full && filler_of(cg) == BY_FILE; /* to who pushes whose cache out */
+	/* To who pushes whose cache out, to who waits for its swap, to what was killed for it. */
+	f->yields = (!p->full && cgroup_filler(cg) == BY_FILE) || cg->swap_bytes ||
+		    counter_since(cg->first_oom_kill_total, cg->oom_kill_total);
 	f->title = report_text(r, "cgroup %s %s its memory limit of %s: %s",
 		path ? report_cgroup(r, path) : "(removed)", p->hits ? "hits" : "is near",
 		fmt_bytes(a, cg->limit_bytes), filler_text(r, cg, p));
@@ -314,6 +394,7 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	tell_evidence(r, f, cg, p);
 	if (path && strcmp(path, "/") != 0)
 		tell_members(r, f, s, cg->cgroup);
+	tell_keeper(r, f, s, cg);
 	f->why = why_of(cg, level);
 	tell_cure(r, f, cg, p, dir);
 }
@@ -382,15 +463,15 @@ static int report(void *v, struct report *r)
 	const struct state *s = v;
 
 	for (size_t i = 0; i < s->sums.facts.cgroups.n; i++) {
-		const struct cgroup_usage *cg = groups_value(&s->sums.facts.cgroups, i);
-		struct pain p = pain_of(s, r, cg);
-		int level = cg->limit_bytes == CGROUP_USAGE_NONE ? -1 : level_of(r, cg, &p);
+		struct cgroup_usage cg = facts_cgroup_fullest(&s->sums.facts, i);
+		struct pain p = pain_of(s, r, &cg);
+		int level = cg.limit_bytes == CGROUP_USAGE_NONE ? -1 : level_of(r, &cg, &p);
 
-		if (cg->version == 2 && cg->high_bytes != CGROUP_USAGE_NONE)
-			tell_high(r, s, cg);
+		if (cg.version == 2 && cg.high_bytes != CGROUP_USAGE_NONE)
+			tell_high(r, s, &cg);
 
 		if (level >= 0)
-			tell(r, s, cg, &p, level);
+			tell(r, s, &cg, &p, level);
 	}
 	return 0;
 }
@@ -401,6 +482,7 @@ static void reset(void *v)
 
 	rule_sums_reset(&s->sums);
 	groups_clear(&s->members);
+	groups_clear(&s->keepers);
 }
 
 static void destroy(void *v)
@@ -409,6 +491,7 @@ static void destroy(void *v)
 
 	rule_sums_destroy(&s->sums);
 	groups_free(&s->members);
+	groups_free(&s->keepers);
 }
 
 const struct view rule_cgroup_limit = {

@@ -19,6 +19,7 @@ void facts_init(struct facts *f)
 	*f = (struct facts){};
 	groups_init(&f->values, sizeof(struct fact_name), sizeof(struct fact));
 	groups_init(&f->cgroups, sizeof(u64), sizeof(struct cgroup_usage));
+	groups_init(&f->fullest, sizeof(u64), sizeof(struct cgroup_usage));
 	groups_init(&f->slabs, SLAB_CACHE_NAME_LEN, sizeof(struct slab_usage));
 }
 
@@ -48,11 +49,45 @@ static int value_feed(struct facts *f, const struct system_value *r)
 static int cgroup_feed(struct facts *f, const struct cgroup_usage *r)
 {
 	struct cgroup_usage *cg = groups_get(&f->cgroups, &r->cgroup);
+	struct cgroup_usage *most = groups_get(&f->fullest, &r->cgroup);
 
-	if (!cg)
+	if (!cg || !most)
 		return -ENOMEM;
 	*cg = *r;
+	if (r->h.flags & CGROUP_HAS_PARTS && r->usage_bytes >= most->usage_bytes)
+		*most = *r;
 	return 0;
+}
+
+struct cgroup_usage facts_cgroup_fullest(const struct facts *f, size_t i)
+{
+	struct cgroup_usage cg = *(const struct cgroup_usage *)groups_value(&f->cgroups, i);
+	const struct cgroup_usage *most = groups_find(&f->fullest, &cg.cgroup);
+
+	if (!most || most->usage_bytes <= cg.usage_bytes)
+		return cg;
+	cg.h.flags |= CGROUP_HAS_PARTS;
+	cg.usage_bytes = most->usage_bytes;
+	cg.anon_bytes = most->anon_bytes;
+	cg.file_bytes = most->file_bytes;
+	cg.shmem_bytes = most->shmem_bytes;
+	cg.kernel_bytes = most->kernel_bytes;
+	cg.locked_bytes = most->locked_bytes;
+	cg.dirty_bytes = most->dirty_bytes;
+	return cg;
+}
+
+enum cgroup_filler cgroup_filler(const struct cgroup_usage *cg)
+{
+	const u64 parts[] = {cg->anon_bytes, cg->file_bytes, cg->shmem_bytes, cg->kernel_bytes};
+	enum cgroup_filler most = BY_ANON;
+
+	if (!(cg->h.flags & CGROUP_HAS_PARTS))
+		return BY_UNKNOWN;
+	for (u32 i = 1; i < ARRAY_SIZE(parts); i++)
+		if (parts[i] > parts[most])
+			most = i;
+	return most;
 }
 
 static int slab_feed(struct facts *f, const struct slab_usage *r)
@@ -92,6 +127,7 @@ void facts_free(struct facts *f)
 {
 	groups_free(&f->values);
 	groups_free(&f->cgroups);
+	groups_free(&f->fullest);
 	groups_free(&f->slabs);
 }
 
@@ -112,6 +148,7 @@ void facts_reset(struct facts *f)
 		cg->first_some_total_us = cg->some_total_us;
 		cg->first_high_hit_total = cg->high_hit_total;
 	}
+	groups_clear(&f->fullest);
 	f->pressure_first = f->pressure;
 }
 

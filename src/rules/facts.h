@@ -13,9 +13,10 @@
 #include "report/view.h"
 
 struct facts {
-	struct groups values;                            /* name -> struct fact */
-	struct groups cgroups;                           /* id -> struct cgroup_usage, the last */
-	struct groups slabs;                             /* name -> struct slab_usage, the last */
+	struct groups values;  /* name -> struct fact */
+	struct groups cgroups; /* id -> struct cgroup_usage, the last */
+	struct groups fullest; /* id -> struct cgroup_usage, the sample with most memory */
+	struct groups slabs;   /* name -> struct slab_usage, the last */
 	struct system_pressure pressure_first, pressure; /* of memory; h.size 0: not known */
 };
 
@@ -33,6 +34,13 @@ u64 facts_delta(const struct facts *f, const char *name); /* over the interval; 
 u64 facts_delta_all(const struct facts *f, const char *prefix);
 /* A setting's word; "" when not known. */
 const char *facts_text(const struct facts *f, const char *name);
+/* The i-th group with its counters as they are at the end, and its parts as they were when it had
+ * most: processes that were killed or have ended are no longer in the last sample. */
+struct cgroup_usage facts_cgroup_fullest(const struct facts *f, size_t i);
+
+/* What a group has most of. */
+enum cgroup_filler { BY_ANON, BY_FILE, BY_SHMEM, BY_KERNEL, BY_UNKNOWN };
+enum cgroup_filler cgroup_filler(const struct cgroup_usage *cg);
 /* NULL when there is no record of it. */
 const struct cgroup_usage *facts_cgroup(const struct facts *f, u64 id);
 

@@ -4,6 +4,10 @@
 #include "base/units.h"
 #include "rules/facts.h"
 
+#define PATH_LEAST                                                                     \
+	0.15 /* of the samples: a smaller share is no evidence of where they come from \
+	      */
+
 bool storm_takes(const struct faults_agg *r)
 {
 	return !(r->flags & (FAULT_MAJOR | FAULT_NAMED)) && r->flags & FAULT_ALLOCATED;
@@ -53,9 +57,9 @@ void storm_tell(struct report *r, struct finding *f, const struct storm *t, cons
 		fmt_bytes(b, (u64)((double)(t->pages * page) / seconds)));
 	finding_line(r, f->evidence, "%s in these faults, %s each", fmt_ns(b, t->ns),
 		fmt_ns(c, t->ns / MAX(t->faults, 1ULL)));
-	if (!t->stack)
+	if (!t->stack || (double)t->stack_faults < PATH_LEAST * (double)t->with_stack)
 		return;
 	finding_line(r, f->evidence, "code path of %.0f %% of the sampled faults:",
 		100.0 * (double)t->stack_faults / (double)t->with_stack);
-	finding_stack(r, f, t->stack, 3);
+	finding_stack(r, f, t->stack, 6);
 }

@@ -29,6 +29,7 @@
 #define MIN_KIN 3
 #define SOMETIME_S (48 * 3600.0)
 #define YOUNG_NS (60 * NSEC_PER_SEC) /* may still be starting up */
+#define PATH_LEAST 0.15              /* of the sampled faults: a smaller share says nothing */
 #define SLACK_NS NSEC_PER_SEC        /* of the start of the look */
 #define ONE_PART 0.7 /* of what a family grew: one process that has it is told alone */
 
@@ -279,12 +280,12 @@ static void tell_numbers(
 
 static void tell_path(struct report *r, struct finding *f, const struct grown *g)
 {
-	if (!g->stack)
+	if (!g->stack || (double)g->stack_faults < PATH_LEAST * (double)g->faults)
 		return;
 	finding_line(r, f->evidence,
 		"code path that touches most new pages (%.0f %% of the sampled faults):",
 		100.0 * (double)g->stack_faults / (double)g->faults);
-	finding_stack(r, f, g->stack, 3);
+	finding_stack(r, f, g->stack, 6);
 }
 
 static void tell(struct report *r, u32 tgid, const struct grown *g, const struct verdict *d)
@@ -312,6 +313,10 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 		"See what it maps without malloc, as Python, Java and Go do for their objects: "
 		"`memwhy maps --stacks=user --for 60s -p %u`",
 		tgid);
+	finding_line(r, f->try_,
+		"A runtime with a heap of its own may only fill it up to its limit (-Xmx, "
+		"--max-old-space-size, GOMEMLIMIT): its own tools tell what is in it (jcmd "
+		"GC.class_histogram, a heap snapshot of Node.js, pprof of Go, tracemalloc).");
 	finding_line(r, f->try_,
 		"See which code touches new pages: `memwhy faults --stacks=user --for 30s -p %u`",
 		tgid);
@@ -358,14 +363,15 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 	const struct process_family *last = &kin->last;
 	const struct grown *g;
 	char c[UNIT_BUF];
+	bool piles;
 	u32 tgid = 0;
 
 	if (!f)
 		return;
 	f->tgid = last->leader;
 	f->title = report_text(r,
-		"%u processes of %s (below pid %u) grow together: %s of anonymous memory a second",
-		last->processes, report_program(r, last->biggest), last->leader,
+		"%u processes of %s (below %s) grow together: %s of anonymous memory a second",
+		last->processes, report_program(r, last->biggest), report_process(r, last->leader),
 		fmt_bytes(c, (u64)d->rate));
 	tell_numbers(r, f, &kin->anon, d);
 	finding_line(r, f->evidence,
@@ -378,17 +384,24 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 			fmt_bytes(c, (u64)MAX(grown_bytes(&g->anon), 0.0)));
 		tell_path(r, f, g);
 	}
-	f->why = last->processes > last->first_processes + last->first_processes / 2
-			 ? "New processes come and the old ones stay: none grows by itself, all of "
-			   "them together do."
-			 : "Each of them touches new anonymous pages all the time and gives none "
-			   "back: little each, much together.";
+	piles = last->processes > last->first_processes + last->first_processes / 2;
+	f->why = piles ? "New processes come and the old ones stay: none grows by itself, all of "
+			 "them together do."
+		       : "Each of them touches new anonymous pages all the time and gives none "
+			 "back: little each, much together.";
+	if (piles)
+		finding_line(r, f->try_,
+			"See what one of them waits for, and why it does not end: `cat "
+			"/proc/%u/wchan; ls -l /proc/%u/fd | tail`",
+			tgid ? tgid : last->biggest, tgid ? tgid : last->biggest);
 	finding_line(r, f->try_,
 		"See what one of them allocates and does not free: `memwhy leak -p %u --for 60s`",
 		tgid ? tgid : last->biggest);
-	finding_line(r, f->try_,
-		"Have each end after a number of requests, until the cause is found (servers "
-		"have a setting for it: max_requests, pm.max_requests, MaxConnectionsPerChild).");
+	if (!piles)
+		finding_line(r, f->try_,
+			"Have each end after a number of requests, until the cause is found "
+			"(servers have a setting for it: max_requests, pm.max_requests, "
+			"MaxConnectionsPerChild).");
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`memwhy check --for 10m`");
 }

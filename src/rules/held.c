@@ -3,11 +3,13 @@
 
 #include <errno.h>
 
+#include "analysis/shape.h"
 #include "base/units.h"
 
 /* Less than this is no trouble anywhere, and less than this share not here. */
 #define LEAST_BYTES (48ULL << 20)
 #define NOTE_SHARE 0.004
+#define ONE_HAS 0.7 /* of what its program has: that process is told alone */
 #define RISK_SHARE 0.10
 #define WARNING_SHARE 0.30
 
@@ -23,16 +25,21 @@ int held_rule_init(void *v, const struct view_options *o, struct err *err)
 	groups_init(&h->processes, sizeof(u32), sizeof(struct held_both));
 	groups_init(&h->threads, sizeof(u32), sizeof(struct held_cpu));
 	groups_init(&h->parents, sizeof(u32), sizeof(struct held_children));
+	groups_init(&h->parents_first, sizeof(u32), sizeof(struct held_children));
+	groups_init(&h->courses, sizeof(u32), sizeof(struct shape));
 	return 0;
 }
 
 static int files_feed(struct held *h, const struct held_files *r)
 {
 	struct held_files *f = groups_get(&h->files, &r->mount);
+	struct shape *course = groups_get(&h->courses, &r->mount);
 
-	if (!f)
+	if (!f || !course)
 		return -ENOMEM;
 	*f = *r;
+	if (r->h.time_ns > course->trend.last_ns)
+		shape_add(course, r->h.time_ns, (double)r->used_bytes);
 	return 0;
 }
 
@@ -61,10 +68,13 @@ static int process_feed(struct held *h, const struct held_process *r)
 static int children_feed(struct held *h, const struct held_children *r)
 {
 	struct held_children *c = groups_get(&h->parents, &r->tgid);
+	struct held_children *first = groups_get(&h->parents_first, &r->tgid);
 
-	if (!c)
+	if (!c || !first)
 		return -ENOMEM;
 	*c = *r;
+	if (!first->h.size)
+		*first = *r;
 	return 0;
 }
 
@@ -83,6 +93,9 @@ static int thread_feed(struct held *h, const struct held_thread *r)
 
 int held_rule_feed(void *v, const struct rec *r)
 {
+	struct held *h = v;
+
+	h->last_ns = MAX(h->last_ns, r->time_ns);
 	switch (r->kind) {
 	case REC_HELD_FILES:
 		return files_feed(v, (const void *)r);
@@ -92,6 +105,9 @@ int held_rule_feed(void *v, const struct rec *r)
 		return process_feed(v, (const void *)r);
 	case REC_HELD_QUEUES:
 		((struct held *)v)->queues = *(const struct held_queues *)r;
+		return 0;
+	case REC_HELD_MAPS:
+		h->maps = *(const struct held_maps *)r;
 		return 0;
 	case REC_HELD_CHILDREN:
 		return children_feed(v, (const void *)r);
@@ -110,6 +126,8 @@ void held_rule_reset(void *v)
 	groups_clear(&h->segments);
 	groups_clear(&h->processes);
 	groups_clear(&h->parents);
+	groups_clear(&h->parents_first);
+	groups_clear(&h->courses);
 	for (size_t i = 0; i < h->files.n; i++) {
 		struct held_files *f = groups_value(&h->files, i);
 
@@ -132,6 +150,8 @@ void held_rule_destroy(void *v)
 	groups_free(&h->processes);
 	groups_free(&h->threads);
 	groups_free(&h->parents);
+	groups_free(&h->parents_first);
+	groups_free(&h->courses);
 }
 
 const char *held_text(const struct report *r, u32 string)
@@ -146,9 +166,9 @@ const char *held_name(struct report *r, const struct held_process *p)
 	return report_text(r, "%s (pid %u)", held_text(r, p->name), p->tgid);
 }
 
-struct held_top held_most(const struct held *h, held_amount amount)
+struct held_top held_most_process(const struct held *h, held_amount amount)
 {
-	struct held_top t = {};
+	struct held_top t = {.processes = 1};
 
 	for (size_t i = 0; i < h->processes.n; i++) {
 		const struct held_both *p = groups_value(&h->processes, i);
@@ -157,11 +177,89 @@ struct held_top held_most(const struct held *h, held_amount amount)
 		t.all += bytes;
 		if (bytes <= t.bytes)
 			continue;
-		t.bytes = bytes;
+		t.bytes = t.most_bytes = bytes;
 		t.first_bytes = amount(&p->first);
 		t.most = p;
 	}
 	return t;
+}
+
+/* Processes of one name; those that have none are each for themselves. */
+struct program_key {
+	u32 name, tgid;
+};
+
+static void program_add(struct groups *programs, const struct held_both *p, held_amount amount)
+{
+	struct program_key key = {p->last.name, p->last.name ? 0 : p->last.tgid};
+	u64 bytes = amount(&p->last);
+	struct held_top *t = bytes ? groups_get(programs, &key) : NULL;
+
+	if (!t)
+		return;
+	t->bytes += bytes;
+	t->first_bytes += amount(&p->first);
+	t->processes++;
+	if (bytes <= t->most_bytes)
+		return;
+	t->most_bytes = bytes;
+	t->most = p;
+}
+
+/* The program with most, of those with less than `below`. */
+static struct held_top program_most(const struct held *h, held_amount amount, u64 below)
+{
+	struct held_top best = {};
+	struct groups programs;
+
+	groups_init(&programs, sizeof(struct program_key), sizeof(struct held_top));
+	for (size_t i = 0; i < h->processes.n; i++)
+		program_add(&programs, groups_value(&h->processes, i), amount);
+	for (size_t i = 0; i < programs.n; i++) {
+		const struct held_top *t = groups_value(&programs, i);
+
+		if (t->bytes > best.bytes && t->bytes < below)
+			best = *t;
+	}
+	groups_free(&programs);
+	return best;
+}
+
+/* One of its processes that has nearly all is told alone. */
+static void one_take(struct held_top *t, held_amount amount)
+{
+	t->program_bytes = t->bytes;
+	if (!t->most || (double)t->most_bytes < ONE_HAS * (double)t->bytes)
+		return;
+	t->bytes = t->most_bytes;
+	t->first_bytes = amount(&t->most->first);
+	t->processes = 1;
+}
+
+struct held_top held_most(const struct held *h, held_amount amount)
+{
+	struct held_top t = program_most(h, amount, ~0ULL);
+
+	t.all = held_most_process(h, amount).all;
+	one_take(&t, amount);
+	return t;
+}
+
+struct held_top held_next(const struct held *h, held_amount amount, const struct held_top *than)
+{
+	struct held_top t = program_most(h, amount, than->program_bytes);
+
+	t.all = than->all;
+	one_take(&t, amount);
+	return t;
+}
+
+const char *held_who(struct report *r, const struct held_top *t)
+{
+	if (t->processes <= 1)
+		return held_name(r, &t->most->last);
+	return report_text(r, "%s (%u processes, pid %u has most)",
+		held_text(r, t->most->last.name), t->processes, t->most->last.tgid);
 }
 
 int held_level(const struct report *r, u64 bytes)

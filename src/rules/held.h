@@ -21,12 +21,16 @@ struct held_cpu {
 
 struct held {
 	struct facts facts;
-	struct groups files;       /* string id of the mount -> struct held_files, the last */
-	struct groups segments;    /* id -> struct held_segment, the last */
-	struct groups processes;   /* tgid -> struct held_both */
-	struct groups threads;     /* tid -> struct held_cpu */
-	struct groups parents;     /* tgid -> struct held_children, the last */
+	struct groups files;     /* string id of the mount -> struct held_files, the last */
+	struct groups segments;  /* id -> struct held_segment, the last */
+	struct groups processes; /* tgid -> struct held_both */
+	struct groups threads;   /* tid -> struct held_cpu */
+	struct groups parents;   /* tgid -> struct held_children, the last */
+	struct groups parents_first;
 	struct held_queues queues; /* the last; bytes 0: none */
+	struct held_maps maps;     /* the last; maps 0: none */
+	struct groups courses;     /* string id of the mount -> struct shape: its bytes over time */
+	u64 last_ns;               /* of any record */
 };
 
 int held_rule_init(void *v, const struct view_options *o, struct err *err);
@@ -50,12 +54,21 @@ typedef u64 (*held_amount)(const struct held_process *p);
 
 struct held_top {
 	const struct held_both *most; /* NULL: no process has any */
-	u64 bytes, first_bytes;       /* that it has */
+	u64 bytes, first_bytes;       /* that it has, or the processes of its program together */
 	u64 all;                      /* that all have together */
+	u64 program_bytes;            /* of all processes of its program */
+	u64 most_bytes;               /* of the one process that has most */
+	u32 processes;                /* of its program that have some; 1: it is told alone */
 };
 
-/* Who has most, by the last look. */
+/* Who has most, by the last look: a process, or a program whose processes have it together. */
 struct held_top held_most(const struct held *h, held_amount amount);
+/* The program that has most of those that have less than this one. */
+struct held_top held_next(const struct held *h, held_amount amount, const struct held_top *than);
+/* The same as held_most by process alone, of what belongs to one address space. */
+struct held_top held_most_process(const struct held *h, held_amount amount);
+/* "python3 worker.py (12 processes, pid 7 has most)" */
+const char *held_who(struct report *r, const struct held_top *t);
 /* The level of so many bytes that are of no use to anybody: by their share of the machine's memory.
  * -1: too little to be told. */
 int held_level(const struct report *r, u64 bytes);

@@ -1,5 +1,8 @@
 /* Memory in files and segments that no process shows: tmpfs, System V segments that nobody has
  * attached, files without a name. */
+#include <string.h>
+
+#include "analysis/shape.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "rules/held.h"
@@ -9,6 +12,16 @@
 #define INODE_BYTES 1024
 #define MESSAGE_BYTES 64 /* of the kernel, with each */
 #define LONG_AGO_NS (365ULL * 86400 * NSEC_PER_SEC)
+#define COURSE_LEAST_NS (4 * NSEC_PER_SEC)
+#define COURSE_LEAST_BYTES (16ULL << 20)
+#define GONE_NS (2500 * NSEC_PER_MSEC) /* before the end: what did not grow since has stopped */
+#define SOON_S 3600.0
+#define YOUNG_NS (60 * NSEC_PER_SEC)
+
+struct hidden {
+	struct held held;
+	struct shape shmem; /* of the machine */
+};
 
 /* "3 s ago", or nothing of the day it was. */
 static const char *age_text(struct report *r, u64 age_ns)
@@ -41,9 +54,11 @@ static void tmpfs_try(
 	finding_line(r, x->try_, "See what is there, largest first, and remove what nobody needs:");
 	finding_line(r, x->try_,
 		"`find %s -xdev -type f -printf '%%k KiB %%u %%t %%p\\n' | sort -rn | head`", dir);
-	finding_line(r, x->try_, "Bound what may be written there, to what is in it now:");
-	finding_line(r, x->try_, "`mount -o remount,size=%lluk %s`", (f->used_bytes + 1023) / 1024,
-		held_text(r, f->mount));
+	finding_line(r, x->try_,
+		"Bound what may be written there, to a quarter more than it has now (what does not "
+		"fit then fails with ENOSPC, for everybody who writes there):");
+	finding_line(r, x->try_, "`mount -o remount,size=%lluk %s`",
+		(f->used_bytes / 4 * 5 + 1023) / 1024, held_text(r, f->mount));
 	if (f->limit_bytes)
 		finding_line(r, x->undo, "`mount -o remount,size=%lluk %s`", f->limit_bytes / 1024,
 			held_text(r, f->mount));
@@ -86,20 +101,75 @@ static void tell_inodes(struct report *r, const struct held_files *f)
 	finding_line(r, x->verify, "`df -i %s`", held_text(r, f->mount));
 }
 
-static void tell_tmpfs(struct report *r, const struct held_files *f)
+/* How fast it grows, a second, if it did all the time and to the end; else 0. */
+static double files_rate(const struct held *h, const struct held_files *f)
+{
+	const struct shape *s = groups_find(&h->courses, &f->mount);
+	double rate;
+
+	if (!s || s->trend.last_ns - s->trend.first_ns < COURSE_LEAST_NS ||
+		s->trend.last_ns + GONE_NS < h->last_ns ||
+		s->trend.last - s->trend.first < COURSE_LEAST_BYTES ||
+		shape_judge(s, &rate) != SHAPE_RISING)
+		return 0;
+	return rate;
+}
+
+/* Until it has no more room, or the machine has none. */
+static double files_left(const struct held *h, const struct held_files *f, double rate)
+{
+	double room = facts_known(&h->facts, "MemAvailable")
+			      ? (double)facts_last(&h->facts, "MemAvailable")
+			      : 1e15;
+
+	if (f->limit_bytes)
+		room = MIN(room, (double)counter_rise(f->used_bytes, f->limit_bytes));
+	return room / rate;
+}
+
+static void tmpfs_growth(struct report *r, struct finding *x, const struct held *h,
+	const struct held_files *f, double rate)
+{
+	char a[UNIT_BUF];
+
+	if (rate > 0)
+		finding_line(r, x->evidence,
+			"it grew all the time, by %s a second: at this rate there is room for %.0f "
+			"minutes",
+			fmt_bytes(a, (u64)rate), files_left(h, f, rate) / 60);
+	else if (f->used_bytes > f->first_used_bytes)
+		finding_line(r, x->evidence, "it grew by %s in %.0f s",
+			fmt_bytes(a, f->used_bytes - f->first_used_bytes), report_seconds(r));
+}
+
+/* Most of it is in files that were removed and that processes have open: these are told. */
+static bool is_of_removed(const struct held_files *f)
+{
+	return f->directory && !f->partial && f->found_bytes * 2 < f->used_bytes;
+}
+
+static void tell_tmpfs(struct report *r, const struct held *h, const struct held_files *f)
 {
 	bool one = f->directory && f->directory_bytes * 3 >= f->used_bytes;
 	const char *dir = held_text(r, one ? f->directory : f->mount);
+	double rate = files_rate(h, f);
 	int level = held_level(r, f->used_bytes);
-	struct finding *x = level < 0 ? NULL : report_finding(r, level, "tmpfs-files");
+	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
+	if (is_of_removed(f))
+		return;
+	if (rate > 0 && files_left(h, f, rate) < SOON_S)
+		level = MAX(level, (int)LEVEL_RISK);
+	x = level < 0 ? NULL : report_finding(r, level, "tmpfs-files");
 	if (!x)
 		return;
 	x->held_bytes = f->used_bytes;
-	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s", dir,
+	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s", dir,
 		fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
-		held_share(r, f->used_bytes));
+		held_share(r, f->used_bytes),
+		rate > 0 ? report_text(r, ", and grow by %s a second", fmt_bytes(b, (u64)rate))
+			 : "");
 	x->confidence = f->partial ? "high for the size; not all of it was looked through to find "
 				     "the directory"
 				   : "high: the file system's own count";
@@ -110,9 +180,7 @@ static void tell_tmpfs(struct report *r, const struct held_files *f)
 		finding_line(r, x->evidence, "%s has %llu of the files, the last written %s", dir,
 			one ? f->directory_files : f->files, age_text(r, f->newest_age_ns));
 	tmpfs_writer(r, x, f);
-	if (f->used_bytes > f->first_used_bytes)
-		finding_line(r, x->evidence, "it grew by %s in %.0f s",
-			fmt_bytes(a, f->used_bytes - f->first_used_bytes), report_seconds(r));
+	tmpfs_growth(r, x, h, f, rate);
 	x->why = "A file in tmpfs is shared memory: it counts as used, belongs to no process, "
 		 "cannot "
 		 "be dropped as cache, and stays until it is removed; without swap it cannot leave "
@@ -276,18 +344,128 @@ static void tell_queues(struct report *r, const struct held_queues *q)
 	finding_line(r, x->verify, "`ipcs -q`");
 }
 
-static int report(void *v, struct report *r)
+static u64 shared_bytes(const struct held_process *p)
 {
-	const struct held *h = v;
+	return p->shmem_bytes;
+}
+
+/* Whose resident shared memory grew most between the two looks. */
+static const struct held_both *sharer_find(const struct held *h, u64 *ret_grown)
+{
+	const struct held_both *most = NULL;
+
+	*ret_grown = 0;
+	for (size_t i = 0; i < h->processes.n; i++) {
+		const struct held_both *p = groups_value(&h->processes, i);
+		u64 grown = counter_rise(shared_bytes(&p->first), shared_bytes(&p->last));
+
+		if (grown <= *ret_grown)
+			continue;
+		*ret_grown = grown;
+		most = p;
+	}
+	return most;
+}
+
+/* Files that are told with their file system are no growth of a process. */
+static u64 files_grown(const struct held *h)
+{
+	u64 sum = 0;
 
 	for (size_t i = 0; i < h->files.n; i++) {
-		tell_tmpfs(r, groups_value(&h->files, i));
+		const struct held_files *f = groups_value(&h->files, i);
+
+		sum += counter_rise(f->first_used_bytes, f->used_bytes);
+	}
+	return sum;
+}
+
+/* Shared mappings and segments that one process fills all the time. */
+static void tell_shared(struct report *r, const struct hidden *s)
+{
+	const struct held *h = &s->held;
+	double rate, left, all = s->shmem.trend.last - s->shmem.trend.first;
+	const struct held_both *p;
+	struct finding *x;
+	bool young;
+	u64 grown;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	p = sharer_find(h, &grown);
+	if (!p || grown < COURSE_LEAST_BYTES || (double)files_grown(h) * 2 > all ||
+		shape_judge(&s->shmem, &rate) != SHAPE_RISING || (double)grown * 2 < all ||
+		s->shmem.trend.last_ns - s->shmem.trend.first_ns < COURSE_LEAST_NS ||
+		s->shmem.trend.last_ns + GONE_NS < h->last_ns)
+		return;
+	left = (double)facts_last(&h->facts, "MemAvailable") / rate;
+	young = p->last.start_ns + YOUNG_NS > p->last.h.time_ns;
+	x = report_finding(r, left < SOON_S && !young ? LEVEL_RISK : LEVEL_NOTE, "growth");
+	if (!x)
+		return;
+	x->tgid = p->last.tgid;
+	x->held_bytes = grown;
+	x->title = report_text(r, "%s grows steadily: %s of shared memory a second",
+		held_name(r, &p->last), fmt_bytes(a, (u64)rate));
+	x->confidence = report_text(r,
+		"%s: shared memory of the machine rose all the time, and of this process's part "
+		"most, but %.0f s cannot tell a leak from a buffer that fills",
+		young ? "low" : "medium", report_seconds(r));
+	finding_line(r, x->evidence, "its resident shared memory rose by %s, to %s",
+		fmt_bytes(a, grown), fmt_bytes(b, p->last.shmem_bytes));
+	finding_line(r, x->evidence, "at this rate available memory (%s) lasts %.0f minutes",
+		fmt_bytes(a, facts_last(&h->facts, "MemAvailable")), left / 60);
+	x->why = "Memory that is shared (MAP_SHARED, System V and POSIX segments) stays until the "
+		 "last process unmaps it, or the segment is removed; without swap it cannot leave "
+		 "memory.";
+	finding_line(r, x->try_, "See which code touches new pages of which mapping:");
+	finding_line(r, x->try_, "`memwhy faults --by mapping --stacks=user --for 30s -p %u`",
+		p->last.tgid);
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify,
+		"`memwhy check --for 10m -p %u` (longer tells a leak from a buffer)", p->last.tgid);
+}
+
+static int feed(void *v, const struct rec *rec)
+{
+	const struct system_value *value = (const void *)rec;
+	struct hidden *s = v;
+
+	if (rec->kind == REC_SYSTEM_VALUE && value->source == SYSTEM_MEMINFO &&
+		!strncmp(value->name, "Shmem", sizeof(value->name)) &&
+		rec->time_ns > s->shmem.trend.last_ns)
+		shape_add(&s->shmem, rec->time_ns, (double)value->value);
+	return held_rule_feed(&s->held, rec);
+}
+
+static void reset(void *v)
+{
+	struct hidden *s = v;
+
+	held_rule_reset(&s->held);
+	s->shmem = (struct shape){};
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct hidden *s = v;
+	const struct held *h = &s->held;
+
+	for (size_t i = 0; i < h->files.n; i++) {
+		tell_tmpfs(r, h, groups_value(&h->files, i));
 		tell_inodes(r, groups_value(&h->files, i));
 	}
 	tell_queues(r, &h->queues);
 	tell_segments(r, h);
 	tell_memfd(r, h);
+	tell_shared(r, s);
 	return 0;
 }
 
-const struct view rule_hidden_memory = HELD_RULE(report);
+const struct view rule_hidden_memory = {
+	.size = sizeof(struct hidden),
+	.init = held_rule_init, /* its first member */
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = held_rule_destroy,
+};

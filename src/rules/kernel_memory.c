@@ -1,5 +1,7 @@
 /* Memory that the kernel keeps for processes: pipes and sockets that nobody reads, page tables,
  * open files, threads, BPF maps. Each is told by who has most of it. */
+#include <string.h>
+
 #include "base/units.h"
 #include "rules/held.h"
 #include "rules/rules.h"
@@ -13,6 +15,10 @@
 #define MANY_THREADS 2000
 /* Kernel stack, task and its signal and page table parts. */
 #define THREAD_BYTES (32ULL << 10)
+#define PROGRAMS_TOLD 2 /* of each kind */
+#define MANY_MAPPINGS 3000
+#define MAPPING_BYTES 256
+#define MAPPINGS_SOON_S 3600.0
 #define SPARSE 20 /* page tables are more than 1/20 of what they map: 1/512 is usual */
 
 static u64 pipe_bytes(const struct held_process *p)
@@ -54,9 +60,9 @@ static struct finding *begin(struct report *r, int level, const char *rule, u64 
 	return x;
 }
 
-static void tell_pipes(struct report *r, const struct held *h)
+static void tell_pipes(struct report *r, const struct held_top *top)
 {
-	struct held_top t = held_most(h, pipe_bytes);
+	const struct held_top t = *top;
 	struct finding *x = begin(r, held_level(r, t.bytes), "pipe-buffers", t.bytes);
 	const struct held_process *p;
 	char a[UNIT_BUF];
@@ -65,7 +71,7 @@ static void tell_pipes(struct report *r, const struct held *h)
 		return;
 	p = &t.most->last;
 	x->tgid = p->tgid;
-	x->title = report_text(r, "%s keeps %s in pipes that are not read", held_name(r, p),
+	x->title = report_text(r, "%s keeps %s in pipes that are not read", held_who(r, &t),
 		fmt_bytes(a, t.bytes));
 	x->confidence = p->pipes_measured < p->pipes
 				? report_text(r, "medium: estimated from %llu of its %llu pipes",
@@ -93,56 +99,129 @@ static void sockets_who(struct report *r, struct finding *x, const struct held_p
 {
 	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
 
-	finding_line(r, x->evidence,
-		"%llu sockets: %s arrived and not read, %s written and not taken", p->sockets,
-		fmt_bytes(a, p->unread_bytes), fmt_bytes(b, p->unsent_bytes));
+	if (p->unread_bytes)
+		finding_line(r, x->evidence, "its %llu sockets: %s arrived and not read",
+			p->sockets, fmt_bytes(a, p->unread_bytes));
+	if (p->unsent_bytes)
+		finding_line(r, x->evidence,
+			"%s written and not taken by the other side, with what the kernel needs "
+			"for it%s",
+			fmt_bytes(b, p->unsent_bytes),
+			p->unread_bytes ? " (of two sockets of this host these are the same data, "
+					  "seen from both ends)"
+					: "");
 	if (p->peer)
 		finding_line(r, x->evidence, "the one that holds most (%s) is connected to %s",
 			fmt_bytes(c, p->worst_bytes), held_text(r, p->peer));
 }
 
+static bool same_address(const struct report *r, u32 a, u32 b)
+{
+	return a && b && !strcmp(held_text(r, a), held_text(r, b));
+}
+
+/* The process on this host that has the other end of a TCP connection, and does not read it. */
+static const struct held_process *reader_find(
+	const struct report *r, const struct held *h, const struct held_process *p)
+{
+	const struct held_process *best = NULL;
+
+	for (size_t i = 0; i < h->processes.n; i++) {
+		const struct held_process *q =
+			&((const struct held_both *)groups_value(&h->processes, i))->last;
+
+		if (q->tgid != p->tgid && q->unread_bytes &&
+			(same_address(r, q->local, p->peer) ||
+				same_address(r, q->peer, p->local)) &&
+			(!best || q->unread_bytes > best->unread_bytes))
+			best = q;
+	}
+	return best;
+}
+
+struct sockets {
+	const struct held_process *who,
+		*other; /* other: the process that writes; NULL: not known */
+	const char *name;
+	u64 bytes;
+	bool unread;
+};
+
+/* Of one connection both sides may have some: it is the one that does not read that is named. */
+static struct sockets sockets_judge(struct report *r, const struct held_top *in,
+	const struct held_top *out, const struct held *h)
+{
+	struct sockets s = {
+		.bytes = MAX(in->bytes, out->bytes), .unread = in->bytes * 4 >= out->bytes};
+	const struct held_top *t = s.unread ? in : out;
+	const struct held_process *reader = NULL;
+
+	s.who = &t->most->last;
+	s.name = held_who(r, t);
+	if (!s.unread)
+		reader = reader_find(r, h, s.who);
+	if (!reader)
+		return s;
+	s.other = s.who;
+	s.who = reader;
+	s.name = held_name(r, reader);
+	s.unread = true;
+	return s;
+}
+
+static void sockets_numbers(
+	struct report *r, struct finding *x, const struct held *h, const struct sockets *s)
+{
+	char a[UNIT_BUF];
+
+	sockets_who(r, x, s->who);
+	if (s->other) {
+		finding_line(r, x->evidence,
+			"%s (pid %u) writes to it:", held_text(r, s->other->name), s->other->tgid);
+		sockets_who(r, x, s->other);
+	}
+	if (facts_known(&h->facts, "tcp/mem"))
+		finding_line(r, x->evidence, "TCP holds %s on this machine",
+			fmt_bytes(a, facts_last(&h->facts, "tcp/mem")));
+	finding_line(r, x->evidence, "that is %s", held_share(r, s->bytes));
+}
+
 static void tell_sockets(struct report *r, const struct held *h)
 {
 	struct held_top in = held_most(h, unread_bytes), out = held_most(h, unsent_bytes);
-	bool unread = in.bytes * 4 >= out.bytes; /* of one connection both sides may have some */
-	const struct held_top *t = unread ? &in : &out;
 	u64 bytes = MAX(in.bytes, out.bytes);
 	struct finding *x = begin(r, held_level(r, bytes), "socket-buffers", bytes);
-	const struct held_process *p;
+	struct sockets s;
 	char a[UNIT_BUF];
 
 	if (!x)
 		return;
-	p = &t->most->last;
-	x->tgid = p->tgid;
+	s = sockets_judge(r, &in, &out, h);
+	x->tgid = s.who->tgid;
 	x->title =
-		unread ? report_text(r, "%s does not read its sockets: %s wait in socket buffers",
-				 held_name(r, p), fmt_bytes(a, bytes))
-		       : report_text(r,
-				 "%s writes to sockets that the other side does not read: %s wait "
-				 "in socket buffers",
-				 held_name(r, p), fmt_bytes(a, bytes));
-	x->confidence = p->sockets_measured < p->sockets
+		s.unread ? report_text(r, "%s does not read its sockets: %s wait in socket buffers",
+				   s.name, fmt_bytes(a, bytes))
+			 : report_text(r,
+				   "%s writes to sockets that the other side does not read: %s "
+				   "wait in socket buffers",
+				   s.name, fmt_bytes(a, bytes));
+	x->confidence = s.who->sockets_measured < s.who->sockets
 				? report_text(r, "medium: estimated from %llu of its %llu sockets",
-					  p->sockets_measured, p->sockets)
-				: "high: each socket was asked";
-	sockets_who(r, x, p);
-	if (facts_known(&h->facts, "tcp/mem"))
-		finding_line(r, x->evidence, "TCP holds %s on this machine",
-			fmt_bytes(a, facts_last(&h->facts, "tcp/mem")));
-	finding_line(r, x->evidence, "that is %s", held_share(r, bytes));
-	held_tell_growth(r, x, t);
+					  s.who->sockets_measured, s.who->sockets)
+				: "high: each socket was asked (SO_MEMINFO)";
+	sockets_numbers(r, x, h, &s);
+	held_tell_growth(r, x, in.bytes >= out.bytes ? &in : &out);
 	x->why = "What arrives at a socket stays in memory of the kernel until the program reads "
 		 "it. A reader that is stuck or slow thus holds the memory of everything its peers "
 		 "send.";
 	finding_line(
 		r, x->try_, "See where the reader stands and let it read, or close what is idle:");
-	finding_line(r, x->try_, "`ss -xtump | grep pid=%u,`", p->tgid);
+	finding_line(r, x->try_, "`ss -xtump | grep pid=%u,`", s.who->tgid);
 	finding_line(r, x->try_,
 		"Bound one socket: SO_RCVBUF, SO_SNDBUF, or net.ipv4.tcp_rmem and "
 		"tcp_wmem for TCP, net.core.wmem_default for UNIX sockets.");
 	finding_line(r, x->undo, "Nothing to undo.");
-	finding_line(r, x->verify, "`memwhy check --for 5s -p %u`", p->tgid);
+	finding_line(r, x->verify, "`memwhy check --for 5s -p %u`", s.who->tgid);
 }
 
 static void page_tables_try(struct report *r, struct finding *x, u32 tgid)
@@ -161,7 +240,7 @@ static void page_tables_try(struct report *r, struct finding *x, u32 tgid)
 
 static void tell_page_tables(struct report *r, const struct held *h)
 {
-	struct held_top t = held_most(h, page_table_bytes);
+	struct held_top t = held_most_process(h, page_table_bytes);
 	int level = held_level(r, t.bytes);
 	const struct held_process *p = t.most ? &t.most->last : NULL;
 	struct finding *x;
@@ -219,9 +298,9 @@ static void tell_children_tables(struct report *r, const struct held *h)
 	page_tables_try(r, x, most->tgid);
 }
 
-static void tell_bpf(struct report *r, const struct held *h)
+static void tell_bpf(struct report *r, const struct held *h, const struct held_top *top)
 {
-	struct held_top t = held_most(h, bpf_bytes);
+	const struct held_top t = *top;
 	struct finding *x = begin(r, held_level(r, t.bytes), "bpf-maps", t.bytes);
 	const struct held_process *p;
 	char a[UNIT_BUF];
@@ -230,10 +309,8 @@ static void tell_bpf(struct report *r, const struct held *h)
 		return;
 	p = &t.most->last;
 	x->tgid = p->tgid;
-	x->title = report_text(r, "BPF maps of %s take %s", held_name(r, p), fmt_bytes(a, t.bytes));
-	x->confidence =
-		"high: the kernel's own count (memlock in fdinfo); maps that are only pinned in "
-		"bpffs belong to no process and are not in it";
+	x->title = report_text(r, "BPF maps of %s take %s", held_who(r, &t), fmt_bytes(a, t.bytes));
+	x->confidence = "high: the kernel's own count (memlock in fdinfo)";
 	finding_line(
 		r, x->evidence, "%u maps open, %s", p->kinds[FD_BPF_MAP], held_share(r, t.bytes));
 	finding_line(r, x->evidence, "VmallocUsed is %s",
@@ -249,6 +326,39 @@ static void tell_bpf(struct report *r, const struct held *h)
 	finding_line(r, x->try_, "`bpftool map show`");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`memwhy check --for 5s -p %u`", p->tgid);
+}
+
+/* Nobody can close these: they go with their pin, or with the program that uses them. */
+static void tell_bpf_orphans(struct report *r, const struct held *h)
+{
+	const struct held_maps *m = &h->maps;
+	struct finding *x = begin(r, held_level(r, m->bytes), "bpf-maps", m->bytes);
+	const char *name = report_text(r, "%.15s", m->name);
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->title = report_text(r,
+		"%llu BPF map%s that no process has open take%s %s; the largest, %s, %s", m->maps,
+		plural(m->maps), m->maps == 1 ? "s" : "", fmt_bytes(a, m->bytes),
+		name[0] ? name : report_text(r, "id %llu", m->id),
+		m->path ? report_text(r, "is pinned at %s", held_text(r, m->path))
+			: "is not pinned where it could be seen");
+	x->confidence = "high: the kernel's own count of each map (memlock); a process that began "
+			"or ended in the first second may be missing";
+	finding_line(r, x->evidence, "the largest (id %llu) takes %s; %llu of them are pinned",
+		m->id, fmt_bytes(b, m->id_bytes), m->pinned);
+	finding_line(r, x->evidence, "that is %s", held_share(r, m->bytes));
+	x->why = "A BPF map lives as long as a file in a bpffs names it (a pin), or an attached "
+		 "program uses it, also when the process that made it has ended. No process shows "
+		 "its memory.";
+	finding_line(
+		r, x->try_, "See what uses it, and remove the pin if nothing needs it any more:");
+	finding_line(r, x->try_, "`bpftool map show id %llu`", m->id);
+	if (m->path)
+		finding_line(r, x->try_, "`rm %s`", held_text(r, m->path));
+	finding_line(r, x->undo, "What was in a map that is gone does not come back.");
+	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
 
 /* What its open files are, the most frequent kinds first. */
@@ -283,7 +393,7 @@ static void tell_files(struct report *r, const struct held *h)
 	p = &t.most->last;
 	x->tgid = p->tgid;
 	x->title = report_text(r, "%s has %s files open (%s): some %s of kernel memory",
-		held_name(r, p), fmt_count(a, n), kinds_text(r, p), fmt_bytes(b, bytes));
+		held_who(r, &t), fmt_count(a, n), kinds_text(r, p), fmt_bytes(b, bytes));
 	x->confidence = "high for the count; the memory is estimated at 1.2 KB each";
 	finding_line(r, x->evidence, "%llu of all %llu open files of the machine", n,
 		facts_last(&h->facts, "file/open"));
@@ -343,7 +453,7 @@ static void tell_threads(struct report *r, const struct held *h)
 		return;
 	x->tgid = t.most->last.tgid;
 	x->title = report_text(r, "%s has %llu threads: some %s of kernel stacks and structures",
-		held_name(r, &t.most->last), t.bytes, fmt_bytes(a, bytes));
+		held_who(r, &t), t.bytes, fmt_bytes(a, bytes));
 	x->confidence = "high for the count; the memory is estimated at 32 KiB a thread";
 	if (t.bytes > t.first_bytes)
 		finding_line(r, x->evidence, "%llu more than a few seconds before",
@@ -387,18 +497,81 @@ static void tell_children(struct report *r, const struct held *h)
 	threads_lines(r, x, h, most->tgid);
 }
 
+static u64 mappings(const struct held_process *p)
+{
+	return p->mappings;
+}
+
+/* How many more mappings there are on the machine a second, by the cache that they are in. */
+static double mappings_rate(const struct report *r, const struct facts *f)
+{
+	char name[SLAB_CACHE_NAME_LEN] = "vm_area_struct";
+	const struct slab_usage *s = groups_find(&f->slabs, name);
+
+	return s ? (double)counter_rise(s->first_active_objects, s->active_objects) /
+			       report_seconds(r)
+		 : 0;
+}
+
+/* Mappings that a process makes and does not unmap: small ones, so that not their size but their
+ * number will hurt. */
+static void tell_mappings(struct report *r, const struct held *h)
+{
+	struct held_top t = held_most_process(h, mappings);
+	u64 limit = facts_last(&h->facts, "vm.max_map_count");
+	double rate = mappings_rate(r, &h->facts), left;
+	struct finding *x;
+
+	if (!t.most || t.bytes < MANY_MAPPINGS || !limit || rate < 1)
+		return;
+	left = (double)(limit - MIN(t.bytes, limit)) / rate;
+	x = begin(r, left < MAPPINGS_SOON_S ? LEVEL_RISK : LEVEL_NOTE, "mappings-leaked",
+		t.bytes * MAPPING_BYTES);
+	if (!x)
+		return;
+	x->tgid = t.most->last.tgid;
+	x->title = report_text(r,
+		"%s maps memory and does not unmap it: it has %llu mappings, and there are some "
+		"%.0f more a second (mappings leaked)",
+		held_name(r, &t.most->last), t.bytes, rate);
+	x->confidence = "medium: its mappings were counted; how many more there are a second is "
+			"that of the machine, from the kernel's cache of mappings";
+	finding_line(r, x->evidence,
+		"vm.max_map_count is %llu: at this rate it is reached in %.0f minutes, and every "
+		"mmap fails then",
+		limit, left / 60);
+	x->why = "Each mapping is an object of the kernel, and each process may have "
+		 "vm.max_map_count of them, however small they are.";
+	finding_line(r, x->try_,
+		"Who maps and does not unmap: `memwhy maps --stacks=user --for 30s -p %u`",
+		x->tgid);
+	finding_line(r, x->try_, "What is mapped most often:");
+	finding_line(r, x->try_,
+		"`awk '{print $6}' /proc/%u/maps | sort | uniq -c | sort -rn | head`", x->tgid);
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`wc -l /proc/%u/maps`", x->tgid);
+}
+
 static int report(void *v, struct report *r)
 {
 	const struct held *h = v;
 
-	tell_pipes(r, h);
+	struct held_top pipes = held_most(h, pipe_bytes), maps = held_most(h, bpf_bytes);
+
+	for (int n = 0; n < PROGRAMS_TOLD; n++) {
+		tell_pipes(r, &pipes);
+		tell_bpf(r, h, &maps);
+		pipes = held_next(h, pipe_bytes, &pipes);
+		maps = held_next(h, bpf_bytes, &maps);
+	}
 	tell_sockets(r, h);
 	tell_page_tables(r, h);
 	tell_children_tables(r, h);
-	tell_bpf(r, h);
+	tell_bpf_orphans(r, h);
 	tell_files(r, h);
 	tell_threads(r, h);
 	tell_children(r, h);
+	tell_mappings(r, h);
 	return 0;
 }
 

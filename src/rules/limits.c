@@ -24,6 +24,7 @@ struct failure {
 	u32 times;   /* in how many looks it was seen */
 	u32 tgid;    /* the first that met it */
 	u32 stack, where, error;
+	u32 number; /* of the system call, where `call` is MAPS_OTHER */
 	u8 call;
 	bool others; /* … and other processes did */
 };
@@ -68,6 +69,7 @@ static int failure_feed(struct limits *s, const struct maps_agg *r)
 		return 0;
 	f->tgid = r->tgid;
 	f->call = r->call;
+	f->number = r->detail;
 	f->limit = r->object;
 	f->cgroup = r->cgroup;
 	f->error = r->error;
@@ -103,7 +105,29 @@ static int failure_level(const struct failure *f, u8 why)
 	return has_fallback(why) ? LEVEL_NOTE : LEVEL_RISK;
 }
 
-static const char *call_name(u8 call)
+/* Of those that only check tells apart, x86-64. */
+static const char *other_name(u32 number)
+{
+	static const struct {
+		u32 number;
+		const char *name;
+	} names[] = {{1, "write"}, {2, "open"}, {18, "pwrite"}, {20, "writev"}, {22, "pipe"},
+		{29, "shmget"}, {32, "dup"}, {33, "dup2"}, {40, "sendfile"}, {41, "socket"},
+		{43, "accept"}, {53, "socketpair"}, {64, "semget"}, {68, "msgget"},
+		{77, "ftruncate"}, {222, "timer_create"}, {233, "epoll_ctl"}, {253, "inotify_init"},
+		{254, "inotify_add_watch"}, {257, "open"}, {283, "timerfd_create"},
+		{285, "fallocate"}, {288, "accept4"}, {290, "eventfd"}, {291, "epoll_create"},
+		{293, "pipe2"}, {294, "inotify_init"}, {296, "pwritev"}, {319, "memfd_create"},
+		{326, "copy_file_range"}, {425, "io_uring_setup"}, {427, "io_uring_register"},
+		{437, "open"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i].number == number)
+			return names[i].name;
+	return "a call";
+}
+
+static const char *call_name(const struct failure *f)
 {
 	static const char *const names[MAPS_CALL_N] = {
 		[MAPS_MMAP] = "mmap",
@@ -119,14 +143,54 @@ static const char *call_name(u8 call)
 		[MAPS_FORK] = "fork or clone",
 	};
 
-	return call < MAPS_CALL_N && names[call] ? names[call] : "a call";
+	if (f->call == MAPS_OTHER)
+		return other_name(f->number);
+	return f->call < MAPS_CALL_N && names[f->call] ? names[f->call] : "a call";
+}
+
+/* Of what the kernel counts beside memory. */
+static const char *other_reason(struct report *r, const struct failure *f, u8 why)
+{
+	const char *size = fmt_bytes((char[UNIT_BUF]){}, f->limit);
+
+	switch (why) {
+	case MAPS_WHY_FILES:
+		return report_text(r, "RLIMIT_NOFILE is reached: %llu open files", f->limit);
+	case MAPS_WHY_ALL_FILES:
+		return "fs.file-max is reached, the open files of the whole machine";
+	case MAPS_WHY_INSTANCES:
+		return "its user has as many inotify instances as "
+		       "fs.inotify.max_user_instances allows, or it RLIMIT_NOFILE open files";
+	case MAPS_WHY_WATCHES:
+		return "its user has as many inotify watches as fs.inotify.max_user_watches "
+		       "allows";
+	case MAPS_WHY_EPOLL:
+		return "its user has as many epoll items as fs.epoll.max_user_watches allows";
+	case MAPS_WHY_IPC:
+		return "there are as many System V segments, semaphores or queues as "
+		       "kernel.shmmni, "
+		       "kernel.sem or kernel.msgmni allow";
+	case MAPS_WHY_SIGNALS:
+		return report_text(r,
+			"RLIMIT_SIGPENDING is reached, which POSIX timers count for: %llu",
+			f->limit);
+	case MAPS_WHY_FULL:
+		if (f->where && f->limit)
+			return report_text(
+				r, "the tmpfs at %s is full: %s", held_text(r, f->where), size);
+		return "the tmpfs that it writes to is full";
+	}
+	return NULL;
 }
 
 /* "RLIMIT_AS is reached: 512 MiB" */
 static const char *reason(struct report *r, const struct failure *f, u8 why)
 {
 	const char *size = fmt_bytes((char[UNIT_BUF]){}, f->limit);
+	const char *other = other_reason(r, f, why);
 
+	if (other)
+		return other;
 	switch (why) {
 	case MAPS_WHY_MAP_COUNT:
 		return report_text(r, "vm.max_map_count is reached: %llu mappings", f->limit);
@@ -204,11 +268,84 @@ static void tasks_change(struct report *r, struct finding *x, const struct failu
 	}
 }
 
+static void files_change(struct report *r, struct finding *x, const struct failure *f)
+{
+	finding_line(r, x->try_, "See what it has open: `ls -l /proc/%u/fd | tail`", f->tgid);
+	finding_line(r, x->try_, "If it needs as many:");
+	finding_line(r, x->try_, "`prlimit --pid %u --nofile=%llu:`", f->tgid, f->limit * 2);
+	finding_line(r, x->undo, "`prlimit --pid %u --nofile=%llu:`", f->tgid, f->limit);
+}
+
+static void full_change(struct report *r, struct finding *x, const struct failure *f)
+{
+	if (!f->where || !f->limit) {
+		finding_line(r, x->try_, "See which, and what is in it: `df -h -t tmpfs`");
+		return;
+	}
+	finding_line(r, x->try_, "Remove what nobody needs there, or give it more room:");
+	finding_line(r, x->try_, "`nsenter -t %u -m mount -o remount,size=%lluk %s`", f->tgid,
+		f->limit * 2 / 1024, held_text(r, f->where));
+	finding_line(r, x->undo, "`nsenter -t %u -m mount -o remount,size=%lluk %s`", f->tgid,
+		f->limit / 1024, held_text(r, f->where));
+	finding_line(r, x->try_,
+		"Of a container: its --shm-size, or an emptyDir with medium Memory and a larger "
+		"sizeLimit.");
+}
+
+/* Limits of the machine that a sysctl sets: its present value is not in the records. */
+static void sysctl_change(struct report *r, struct finding *x, const char *name)
+{
+	finding_line(r, x->try_, "See the limit, and double it if so many are needed:");
+	finding_line(r, x->try_, "`sysctl %s`", name);
+	finding_line(r, x->try_, "Or find out who keeps what it no longer needs.");
+}
+
+/* True where it was one of these. */
+static bool advise_other(struct report *r, struct finding *x, u8 why, const struct failure *f)
+{
+	switch (why) {
+	case MAPS_WHY_FILES:
+		files_change(r, x, f);
+		return true;
+	case MAPS_WHY_FULL:
+		full_change(r, x, f);
+		return true;
+	case MAPS_WHY_ALL_FILES:
+		sysctl_change(r, x, "fs.file-max");
+		return true;
+	case MAPS_WHY_INSTANCES:
+		sysctl_change(r, x, "fs.inotify.max_user_instances");
+		return true;
+	case MAPS_WHY_WATCHES:
+		sysctl_change(r, x, "fs.inotify.max_user_watches");
+		return true;
+	case MAPS_WHY_EPOLL:
+		sysctl_change(r, x, "fs.epoll.max_user_watches");
+		return true;
+	case MAPS_WHY_IPC:
+		sysctl_change(r, x, "kernel.shmmni kernel.sem kernel.msgmni");
+		finding_line(r, x->try_, "`ipcs -u`");
+		return true;
+	case MAPS_WHY_SIGNALS:
+		finding_line(r, x->try_, "See its timers: `grep -c ^ID: /proc/%u/timers`", f->tgid);
+		finding_line(
+			r, x->try_, "`prlimit --pid %u --sigpending=%llu:`", f->tgid, f->limit * 2);
+		finding_line(
+			r, x->undo, "`prlimit --pid %u --sigpending=%llu:`", f->tgid, f->limit);
+		return true;
+	}
+	return false;
+}
+
 static void advise(struct report *r, struct finding *x, const struct limits *s,
 	const struct failure_key *k, const struct failure *f)
 {
 	x->why = "The limit holds whether memory is free or not: the call fails, and programs "
 		 "often report that as \"out of memory\".";
+	finding_line(r, x->verify, "`memwhy check --for 10s -p %u`", f->tgid);
+	if (advise_other(r, x, k->why, f))
+		return;
+	x->verify[0] = NULL;
 	switch (k->why) {
 	case MAPS_WHY_MAP_COUNT:
 		CHANGE(r, x, "sysctl -w vm.max_map_count=", f->limit * 2, f->limit);
@@ -281,8 +418,8 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	if (!x)
 		return;
 	x->tgid = f->tgid;
-	x->title = report_text(r, "%s fails in %s: %s", call_name(f->call),
-		process_name(r, s, k, f), reason(r, f, k->why));
+	x->title = report_text(r, "%s fails in %s: %s", call_name(f), process_name(r, s, k, f),
+		reason(r, f, k->why));
 	x->confidence = k->why == MAPS_WHY_STRICT ? "medium: no other limit was met"
 						  : "high: the limit was compared with the "
 						    "kernel's numbers when the call failed";
@@ -298,7 +435,7 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	if (facts_known(&s->held.facts, "MemAvailable"))
 		finding_line(r, x->evidence, "%s of memory are available meanwhile",
 			fmt_bytes(a, facts_last(&s->held.facts, "MemAvailable")));
-	if (f->where)
+	if (f->where && k->why != MAPS_WHY_FULL)
 		finding_line(r, x->evidence, "%s is %llu", held_text(r, f->where), f->limit);
 	path = stream_cgroup(r->stream, f->cgroup);
 	if (path && strcmp(path, "/"))

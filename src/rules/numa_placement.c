@@ -5,7 +5,6 @@
 #include "rules/rules.h"
 
 struct state {
-	u32 nodes;
 	u64 page_bytes;
 	struct groups by; /* tgid -> last struct process_numa */
 };
@@ -30,7 +29,6 @@ static int feed(void *v, const struct rec *r)
 	if (r->kind == REC_HOST) {
 		const struct rec_host *host = (const void *)r;
 
-		s->nodes = host->nodes;
 		s->page_bytes = host->page_bytes ? host->page_bytes : s->page_bytes;
 	}
 	if (r->kind != REC_PROCESS_NUMA)
@@ -46,8 +44,6 @@ static int report(void *v, struct report *r)
 	struct state *s = v;
 	int rc = 0;
 
-	if (s->nodes == 1)
-		report_not_checked(r, "NUMA placement: this host has one node");
 	for (size_t i = 0; i < s->by.n && !rc; i++) {
 		const struct process_numa *n = groups_value(&s->by, i);
 		struct placement p = {

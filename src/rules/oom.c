@@ -107,6 +107,47 @@ static void tell_protect(struct report *r, struct finding *f)
 	finding_line(r, f->undo, "`echo 0 > /proc/PID/oom_score_adj`");
 }
 
+/* What filled the group beside memory of its processes, which the victims' sizes tell; "". */
+static const char *filler_text(struct report *r, const struct facts *facts, u64 id)
+{
+	for (size_t i = 0; i < facts->cgroups.n; i++) {
+		struct cgroup_usage cg = facts_cgroup_fullest(facts, i);
+		double all = (double)MAX(cg.usage_bytes, 1ULL) / 100;
+
+		if (cg.cgroup != id)
+			continue;
+		if (cgroup_filler(&cg) == BY_SHMEM)
+			return report_text(r,
+				"; %.0f %% of it was files in tmpfs and shared memory (shmem)",
+				(double)cg.shmem_bytes / all);
+		if (cgroup_filler(&cg) == BY_KERNEL)
+			return report_text(r, "; %.0f %% of it was memory of the kernel",
+				(double)cg.kernel_bytes / all);
+	}
+	return "";
+}
+
+/* Of victims whose page tables take more than their memory. */
+static const char *tables_text(struct report *r, const struct rule_sums *s, const struct killed *at)
+{
+	const struct killed *most = NULL;
+	char a[UNIT_BUF];
+
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct killed *k = groups_value(&s->by, i);
+		const struct oom_report *p = &k->report;
+
+		if (p->h.size && same_place(at, k) &&
+			p->page_table_bytes > p->anon_bytes + p->file_bytes + p->shmem_bytes &&
+			(!most || p->page_table_bytes > most->report.page_table_bytes))
+			most = k;
+	}
+	return most ? report_text(r, "; page tables of %.16s (pid %u) took %s of it",
+			      most->report.victim_comm, most->report.victim_tid,
+			      fmt_bytes(a, most->report.page_table_bytes))
+		    : "";
+}
+
 static void tell_group(
 	struct report *r, struct finding *f, const struct facts *facts, u64 id, const char *path)
 {
@@ -140,7 +181,7 @@ static void tell_machine(struct report *r, struct finding *f)
 static void tell_place(struct report *r, struct rule_sums *s, const struct killed *first)
 {
 	struct finding *f = report_finding(r, LEVEL_CRITICAL, "oom");
-	const char *path = place_name(r, first);
+	const char *path = place_name(r, first), *filler;
 	u64 n = 0;
 
 	if (!f)
@@ -156,11 +197,15 @@ static void tell_place(struct report *r, struct rule_sums *s, const struct kille
 	}
 	if (n > KILLS_TOLD)
 		finding_line(r, f->evidence, "… and %llu more", n - KILLS_TOLD);
-	f->title = is_memcg(first)
-			   ? report_text(r, "cgroup %s: the OOM killer took %llu of its processes",
-				     path ? report_cgroup(r, path) : "(unknown)", n)
-			   : report_text(r, "The machine ran out of memory: %llu process%s killed",
-				     n, n == 1 ? "" : "es");
+	filler = is_memcg(first) ? tables_text(r, s, first) : "";
+	if (is_memcg(first) && !filler[0])
+		filler = filler_text(r, &s->facts, place(first));
+	f->title =
+		is_memcg(first)
+			? report_text(r, "cgroup %s: the OOM killer took %llu of its processes%s",
+				  path ? report_cgroup(r, path) : "(unknown)", n, filler)
+			: report_text(r, "The machine ran out of memory: %llu process%s killed", n,
+				  n == 1 ? "" : "es");
 	f->confidence = "high: each kill was seen";
 	f->losses = LOSS_KILLED | LOSS_RECLAIM;
 	f->cgroup = place(first);

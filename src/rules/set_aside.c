@@ -55,14 +55,55 @@ static void tell_pool(struct report *r, const struct held *h, size_t i)
 	finding_line(r, x->verify, "`grep -i huge /proc/meminfo`");
 }
 
-static u64 locked_bytes(const struct held_process *p)
+static u64 reserved_bytes(const struct held_process *p)
 {
-	return p->locked_bytes;
+	return p->reserved_bytes;
 }
 
-static void tell_locked(struct report *r, const struct held *h)
+/* Pages of the pool that a mapping has promised, and that nobody has touched. */
+static void tell_reserved(struct report *r, const struct held *h)
 {
-	struct held_top t = held_most(h, locked_bytes);
+	struct held_top t = held_most(h, reserved_bytes);
+	u64 promised = 0;
+	struct finding *x;
+	int level;
+	char a[UNIT_BUF];
+
+	for (size_t i = 0; i < ARRAY_SIZE(pools); i++)
+		promised += facts_last(&h->facts, pools[i].reserved) * pools[i].bytes;
+	level = t.most ? held_level(r, MIN(t.bytes, promised)) : -1;
+	x = level < 0 ? NULL : report_finding(r, level, "hugetlb-reserved");
+	if (!x)
+		return;
+	x->held_bytes = MIN(t.bytes, promised);
+	x->tgid = t.most->last.tgid;
+	x->title = report_text(r, "%s has reserved %s of huge pages that it has not touched, %s",
+		held_who(r, &t), fmt_bytes(a, x->held_bytes), held_share(r, x->held_bytes));
+	x->confidence =
+		"high: its mappings of the pool less its HugetlbPages; whether it will touch "
+		"them later is not known";
+	finding_line(r, x->evidence, "reserved in the pools, and not touched: %s",
+		fmt_bytes(a, promised));
+	x->why =
+		"To map huge pages of the pool (MAP_HUGETLB, hugetlbfs) reserves them: nobody else "
+		"gets them, touched or not, and they are taken from all other use.";
+	finding_line(r, x->try_,
+		"Map only what will be used, or with MAP_NORESERVE; or end it, and make the pool "
+		"smaller:");
+	finding_line(r, x->try_, "`cat /sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages`");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`grep -i huge /proc/meminfo`");
+}
+
+/* VmLck counts what is mapped, also where it is not resident. */
+static u64 locked_bytes(const struct held_process *p)
+{
+	return MIN(p->locked_bytes, p->rss_bytes);
+}
+
+static void tell_locked(struct report *r, const struct held *h, const struct held_top *top)
+{
+	const struct held_top t = *top;
 	struct finding *x;
 	const struct held_process *p;
 	u64 bytes;
@@ -72,32 +113,30 @@ static void tell_locked(struct report *r, const struct held *h)
 	if (!t.most)
 		return;
 	p = &t.most->last;
-	/* VmLck counts what is mapped, also where it is not resident. */
-	bytes = MIN(t.bytes, p->rss_bytes);
+	bytes = t.bytes;
 	level = held_level(r, bytes);
 	x = level < 0 ? NULL : report_finding(r, level, "locked-memory");
 	if (!x)
 		return;
 	x->held_bytes = bytes;
 	x->tgid = p->tgid;
-	x->title = report_text(r, "%s has locked %s in memory (mlock), %s", held_name(r, p),
+	x->title = report_text(r, "%s has locked %s in memory (mlock), %s", held_who(r, &t),
 		fmt_bytes(a, bytes), held_share(r, bytes));
 	x->confidence =
 		"high: the kernel's own count; whether it needs all of it at once is not known";
-	finding_line(r, x->evidence, "VmLck %s of %s resident; Mlocked on this machine %s",
-		fmt_bytes(a, p->locked_bytes), fmt_bytes(b, p->rss_bytes),
+	finding_line(r, x->evidence, "pid %u: VmLck %s of %s resident; Mlocked on this machine %s",
+		p->tgid, fmt_bytes(a, p->locked_bytes), fmt_bytes(b, p->rss_bytes),
 		fmt_bytes((char[UNIT_BUF]){}, facts_last(&h->facts, "Mlocked")));
 	held_tell_growth(r, x, &t);
 	x->why = "Locked pages cannot be swapped, reclaimed or, mostly, moved: all others share "
 		 "what is "
 		 "left, and get into reclaim earlier.";
 	finding_line(r, x->try_,
-		"Lock only what must not fault (mlock of a range, or MLOCK_ONFAULT, instead of "
-		"mlockall), or limit what a process may lock:");
-	finding_line(r, x->try_, "`prlimit --pid %u --memlock=%llu`", p->tgid, bytes / 2);
-	finding_line(r, x->try_,
-		"A limit holds for later calls; what is locked stays so until the process "
-		"unlocks it or ends.");
+		"Lock only what must not fault: mlock of a range, or MLOCK_ONFAULT, instead of "
+		"mlockall. What is locked stays so until the process unlocks it or ends.");
+	finding_line(r, x->try_, "Until then, keep it from locking more than it has now:");
+	finding_line(r, x->try_, "`prlimit --pid %u --memlock=%llu`", p->tgid,
+		MAX(p->locked_bytes, 65536ULL));
 	finding_line(r, x->undo, "`prlimit --pid %u --memlock=unlimited`", p->tgid);
 	finding_line(r, x->verify, "`grep VmLck: /proc/%u/status`", p->tgid);
 }
@@ -121,7 +160,7 @@ static void tell_pinned(struct report *r, const struct held *h)
 	x->held_bytes = t.bytes;
 	x->tgid = p->tgid;
 	x->title = report_text(r, "%s has pinned %s in memory for devices or io_uring, %s",
-		held_name(r, p), fmt_bytes(a, t.bytes), held_share(r, t.bytes));
+		held_who(r, &t), fmt_bytes(a, t.bytes), held_share(r, t.bytes));
 	x->confidence = "high: the kernel's own count (VmPin)";
 	finding_line(r, x->evidence, "it has %u io_urings open; %s resident", p->kinds[FD_RING],
 		fmt_bytes(a, p->rss_bytes));
@@ -133,6 +172,18 @@ static void tell_pinned(struct report *r, const struct held *h)
 		"when they are idle.");
 	finding_line(r, x->undo, "Nothing to undo.");
 	finding_line(r, x->verify, "`grep VmPin: /proc/%u/status`", p->tgid);
+}
+
+/* With huge pages khugepaged sets room for two pageblocks a zone, and for three of each of three
+ * migratetypes, of 5 % of memory at most (set_recommended_min_free_kbytes(), 6.18). A node has one
+ * zone, and the first one the two below it. */
+static u64 reserve_of_thp_kib(const struct report *r)
+{
+	u64 block = 1ULL << MIN(r->stream->host.pageblock_order, 20U);
+	u64 zones = 2 + MAX(r->stream->host.nodes, 1U);
+	u64 pages = zones * (2 + 9) * block;
+
+	return MIN(pages * r->stream->host.page_bytes, r->stream->host.memory_bytes / 20) / 1024;
 }
 
 /* What the kernel sets as it boots: the root of 16 times the KiB of memory, 128 KiB to 256 MiB
@@ -150,9 +201,13 @@ static void tell_reserve(struct report *r, const struct held *h)
 {
 	u64 kib = facts_last(&h->facts, "vm.min_free_kbytes"), bytes = kib * 1024;
 	double share = (double)bytes / (double)MAX(r->stream->host.memory_bytes, 1ULL);
+	u64 usual = usual_reserve_kib(r);
 	struct finding *x;
 	char a[UNIT_BUF];
 
+	if (facts_text(&h->facts, "thp/enabled")[0] &&
+		strcmp(facts_text(&h->facts, "thp/enabled"), "never") != 0)
+		usual = MAX(usual, reserve_of_thp_kib(r));
 	if (share < RESERVE_SHARE)
 		return;
 	x = report_finding(r, MAX(share_level(share, 0.1, 0.25, 2), (int)LEVEL_NOTE), "min-free");
@@ -168,7 +223,8 @@ static void tell_reserve(struct report *r, const struct held *h)
 		"begins "
 		"well above it: that much memory is never used, and on small machines programs are "
 		"killed while it is free.";
-	finding_line(r, x->try_, "`sysctl -w vm.min_free_kbytes=%llu`", usual_reserve_kib(r));
+	finding_line(r, x->try_, "What the kernel chooses by itself on such a machine:");
+	finding_line(r, x->try_, "`sysctl -w vm.min_free_kbytes=%llu`", usual);
 	finding_line(r, x->undo, "`sysctl -w vm.min_free_kbytes=%llu`", kib);
 	finding_line(r, x->verify, "`memwhy check --for 10s`");
 }
@@ -265,10 +321,14 @@ static void tell_balloon(struct report *r, const struct held *h)
 static int report(void *v, struct report *r)
 {
 	const struct held *h = v;
+	struct held_top locked = held_most(h, locked_bytes);
 
 	for (size_t i = 0; i < ARRAY_SIZE(pools); i++)
 		tell_pool(r, h, i);
-	tell_locked(r, h);
+	tell_reserved(r, h);
+	tell_locked(r, h, &locked);
+	locked = held_next(h, locked_bytes, &locked);
+	tell_locked(r, h, &locked);
 	tell_pinned(r, h);
 	tell_reserve(r, h);
 	tell_ksm(r, h);

@@ -118,8 +118,8 @@ static void tell_try(struct report *r, struct finding *x, u32 tgid)
 {
 	finding_line(r, x->try_,
 		"Change larger ranges at once, or less often; keep memory in place of giving it "
-		"back. For malloc() of glibc: GLIBC_TUNABLES=glibc.malloc.top_pad=67108864:"
-		"glibc.malloc.trim_threshold=1073741824 before its command.");
+		"back. For malloc() of glibc, before it is started: `export GLIBC_TUNABLES="
+		"glibc.malloc.top_pad=67108864:glibc.malloc.trim_threshold=1073741824`");
 	finding_line(r, x->try_,
 		"Keep threads that do not need many CPUs on fewer of them (taskset): a CPU that "
 		"runs none of them is not interrupted.");

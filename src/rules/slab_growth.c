@@ -18,6 +18,9 @@
 #define MIN_SECONDS 4.0
 #define STEADY 0.9         /* R squared */
 #define SUSPECT_LEAST 1000 /* files, threads */
+#define CHILDREN_LEAST 200
+#define PERCPU_LEAST (2ULL << 20)
+#define RECLAIMABLE_PART 20 /* of memory: less of it that can be reclaimed is no finding */
 #define TAKER_LEAST 100
 #define TAKER_TIMES 3.0
 #define MOST 9e18 /* of bytes; records hold anything */
@@ -209,11 +212,33 @@ static struct suspect suspect_by_takers(const struct growth *g, double seconds)
 	return most;
 }
 
+/* More children than at the first look. */
+static struct suspect suspect_by_children(const struct held *h)
+{
+	struct suspect most = {.n = CHILDREN_LEAST};
+
+	for (size_t i = 0; i < h->parents.n; i++) {
+		const struct held_children *last = groups_value(&h->parents, i);
+		const struct held_children *first = groups_find(&h->parents_first, &last->tgid);
+		u64 n = first ? counter_rise(first->children, last->children) : 0;
+
+		if (n < most.n)
+			continue;
+		most = (struct suspect){last->tgid, n, "more children"};
+	}
+	return most;
+}
+
+/* That somebody took memory on each CPU is a witness only where that grew, too. */
 static struct suspect suspect_find(const struct growth *g, double seconds)
 {
 	struct suspect s = suspect_by_held(&g->held);
 
-	return s.tgid ? s : suspect_by_takers(g, seconds);
+	if (!s.tgid)
+		s = suspect_by_children(&g->held);
+	if (!s.tgid && facts_delta(&g->held.facts, "Percpu") >= PERCPU_LEAST)
+		s = suspect_by_takers(g, seconds);
+	return s;
 }
 
 static void tell_slab(struct report *r, const struct growth *g)
@@ -226,6 +251,10 @@ static void tell_slab(struct report *r, const struct growth *g)
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	if (all < MIN_GROWTH && !steady)
+		return;
+	/* Names and inodes that are looked at fill it, and go when memory is short. */
+	if (!steady && grown < MIN_GROWTH / 4 &&
+		all < r->stream->host.memory_bytes / RECLAIMABLE_PART)
 		return;
 	x = report_finding(r,
 		grown >= MIN_GROWTH ? LEVEL_WARNING
@@ -262,7 +291,7 @@ static void tell_slab(struct report *r, const struct growth *g)
 	finding_line(r, x->verify, "`grep -i slab /proc/meminfo`");
 }
 
-static void tell_unowned(struct report *r, const struct growth *g)
+static bool tell_unowned(struct report *r, const struct growth *g)
 {
 	double least = MIN_UNOWNED + UNOWNED_CPU * r->stream->host.cpus;
 	const struct trend *t = &g->unowned;
@@ -271,7 +300,7 @@ static void tell_unowned(struct report *r, const struct growth *g)
 	char a[UNIT_BUF];
 
 	if (!x)
-		return;
+		return false;
 	x->title = report_text(r, "Memory that no counter explains grows steadily: %s a second",
 		fmt_bytes(a, (u64)MIN(trend_slope(t), MOST)));
 	x->confidence = report_text(r,
@@ -287,12 +316,73 @@ static void tell_unowned(struct report *r, const struct growth *g)
 		 "balloon. If it is none of these, find out who keeps them.";
 	tell_next(r, x);
 	finding_line(r, x->verify, "`memwhy check --for 60s`");
+	return true;
+}
+
+static u64 packet_sockets(const struct held_process *p)
+{
+	return p->packets;
+}
+
+static u64 waiting_bytes(const struct held_process *p)
+{
+	return p->pipe_bytes + MAX(p->unread_bytes, p->unsent_bytes);
+}
+
+/* Pages without a counter that stay: rings of packet sockets, buffers of drivers. Not what pipes
+ * and sockets have, which other rules tell. */
+static void tell_unowned_held(struct report *r, const struct growth *g)
+{
+	const struct facts *f = &g->held.facts;
+	struct held_top waiting = held_most(&g->held, waiting_bytes);
+	struct held_top packets = held_most(&g->held, packet_sockets);
+	u64 memory = r->stream->host.memory_bytes;
+	double all = unowned(f) - (double)waiting.all;
+	double usual = (double)(memory / 100 + (128ULL << 20));
+	struct finding *x;
+	int level;
+	char a[UNIT_BUF];
+
+	if (!facts_known(f, "MemTotal") || !facts_known(f, "Active") || all < usual || all > MOST)
+		return;
+	level = held_level(r, (u64)all);
+	x = level < 0 ? NULL : report_finding(r, level, "kernel-held");
+	if (!x)
+		return;
+	x->held_bytes = (u64)all;
+	x->tgid = packets.most ? packets.most->last.tgid : 0;
+	x->title = report_text(r, "The kernel has %s that no counter explains, %s%s",
+		fmt_bytes(a, (u64)all), held_share(r, (u64)all),
+		packets.most ? report_text(r,
+				       ": perhaps the rings of %s, which has %llu packet "
+				       "socket%s",
+				       held_who(r, &packets), packets.bytes, plural(packets.bytes))
+			     : "");
+	x->confidence =
+		"medium: what is left of MemTotal without free memory, the LRU lists, slab, "
+		"page tables, stacks, per-CPU, vmalloc and huge pages; whose it is is not known";
+	finding_line(r, x->evidence, "pipes and sockets, which were asked, have %s beside that",
+		fmt_bytes(a, waiting.all));
+	x->why =
+		"Pages that the kernel took and that none of its counters includes belong to rings "
+		"of packet sockets (PACKET_RX_RING), to drivers of networks, graphics and "
+		"hypervisors, or to perf. They are of no process, and nothing reclaims them.";
+	if (packets.most)
+		finding_line(r, x->try_, "See its sockets: `ss -0 -p | grep pid=%u,`",
+			packets.most->last.tgid);
+	finding_line(r, x->try_, "Compare with the rest of the machine's memory: `memwhy where`");
+	finding_line(r, x->try_,
+		"Rings of a capture tool: a smaller buffer (tcpdump -B, wireshark, suricata "
+		"ring-size). Rings of a network interface: `ethtool -g eth0`");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
 
 static int report(void *v, struct report *r)
 {
 	tell_slab(r, v);
-	tell_unowned(r, v);
+	if (!tell_unowned(r, v))
+		tell_unowned_held(r, v);
 	return 0;
 }
 

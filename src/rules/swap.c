@@ -108,8 +108,8 @@ static const char *top_text(struct report *r, const struct rule_sums *s,
 		if (!p)
 			break;
 		below = value(p);
-		str_addf(&text, "%s%s (pid %u) %s", text.len ? ", " : "",
-			stream_comm(r->stream, tgid, 0), tgid, fmt(buf, below));
+		str_addf(&text, "%s%s (pid %u) %s", text.len ? ", " : "", report_program(r, tgid),
+			tgid, fmt(buf, below));
 	}
 	return report_text(r, "%s", str_get(&text));
 }
@@ -213,17 +213,21 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 	struct finding *f = report_finding(r, level, "swap");
 	const struct cgroup_usage *cg = group_at_limit(s);
 	const char *path = cg ? stream_cgroup(r->stream, cg->cgroup) : NULL;
+	const struct process *most;
 	char lost[UNIT_BUF];
+	u32 tgid = 0;
 
 	if (!f)
 		return;
+	most = next_below(s, waited_ns, ~0ULL, &tgid);
 	f->cost_ns = b->ns;
 	f->losses = LOSS_SWAP | LOSS_RECLAIM | LOSS_REFAULT;
 	f->cgroup = cg ? cg->cgroup : 0;
 	f->here = true;
-	f->title = report_text(r, "%sasks waited %s for pages to come back from swap: %s",
+	f->title = report_text(r, "%sasks waited %s for pages to come back from swap: %s%s",
 		is_thrashing(b) ? "Thrashing: t" : "T", fmt_ns(lost, b->ns),
-		report_share_text(r, b->ns));
+		report_share_text(r, b->ns),
+		most ? report_text(r, ", most of it %s", report_process(r, tgid)) : "");
 	f->confidence =
 		"high: every major fault was counted and timed; the reclaim that made room for "
 		"its page is in its time";

@@ -179,7 +179,7 @@ static void tell_giver(struct report *r, struct finding *f, const struct state *
 			call_name(r, k), (double)c->count / seconds,
 			fmt_bytes(a, (u64)((double)c->bytes / seconds)));
 	if (c->stack)
-		finding_stack(r, f, c->stack, 3);
+		finding_stack(r, f, c->stack, 6);
 }
 
 static void tell_keep(struct report *r, struct finding *f, const struct call_key *k)
@@ -192,10 +192,10 @@ static void tell_keep(struct report *r, struct finding *f, const struct call_key
 			"-Xmx.");
 	else
 		finding_line(r, f->try_,
-			"Have malloc() keep what free() gives it, where this is glibc's: start the "
-			"program with "
-			"GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:"
-			"glibc.malloc.trim_threshold=1073741824");
+			"Have malloc() keep what free() gives it, where this is glibc's. Before "
+			"the "
+			"program is started: `export GLIBC_TUNABLES=glibc.malloc.mmap_threshold="
+			"33554432:glibc.malloc.trim_threshold=1073741824`");
 	finding_line(r, f->try_,
 		"In your own code: allocate the buffer once and use it again, or give back less "
 		"often.");

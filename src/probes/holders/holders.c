@@ -177,6 +177,8 @@ static int holders_sample(struct capture *c, void *state)
 	if (!rc && look)
 		rc = holders_look(c, s);
 	if (!rc && c->ending)
+		rc = holders_maps_send(c, s);
+	if (!rc && c->ending)
 		rc = holders_heaps_send(c, s);
 	if (!rc)
 		rc = holders_files_send(c, s, look);
@@ -215,11 +217,14 @@ static int holders_open(struct capture *c, void *state, struct err *err)
 	s->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
 	groups_init(&s->inodes, 2 * sizeof(u64), sizeof(u8));
 	groups_init(&s->parents, sizeof(u32), sizeof(struct held_children));
+	groups_init(&s->spaces, sizeof(u32), sizeof(u64));
 	cgroup_mounts_read(&s->mounts);
 	if (!rc)
 		rc = proc_scope_open(c, &s->scope);
 	if (!rc)
 		rc = threads_find(s);
+	if (!rc && !proc_scope_tests(&s->scope))
+		rc = holders_maps_list(s);
 	return rc ? err_errno(err, rc, "holders") : 0;
 }
 
@@ -231,10 +236,14 @@ static void holders_close(void *state)
 	mounts_free(&s->table);
 	groups_free(&s->inodes);
 	groups_free(&s->parents);
+	groups_free(&s->spaces);
 	proc_scope_free(&s->scope);
 	vec_free(&s->list);
 	vec_free(&s->threads);
 	vec_free(&s->thread_ns);
+	vec_free(&s->maps);
+	str_free(&s->peer);
+	str_free(&s->local);
 	str_free(&s->text);
 	str_free(&s->label);
 }
@@ -327,6 +336,13 @@ static const struct field process_fields[] = {
 	PROCESS(pinned_bytes, FIELD_U64, UNIT_BYTES, "kept in place for devices and io_uring"),
 	PROCESS(ksm_pages, FIELD_U64, UNIT_PAGES, "that KSM looks at"),
 	PROCESS(ksm_merged, FIELD_U64, UNIT_PAGES, "of these, merged with others"),
+	PROCESS(local, FIELD_U32, UNIT_STRING, "this side of the connection with peer"),
+	PROCESS(packets, FIELD_U32, UNIT_COUNT, "packet sockets"),
+	PROCESS(vm_bytes, FIELD_U64, UNIT_BYTES, "its address space"),
+	PROCESS(reserved_bytes, FIELD_U64, UNIT_BYTES,
+		"huge pages of the pool that it has mapped and not touched"),
+	PROCESS(mappings, FIELD_U64, UNIT_COUNT,
+		"its mappings, where its address space grew between the looks; else 0"),
 };
 
 static const struct field heap_fields[] = {
@@ -371,6 +387,18 @@ static const struct field children_fields[] = {
 		"resident memory, what they share counted for each"),
 };
 
+#define MAPS(member_, type_, unit_, help_) FIELD(struct held_maps, member_, type_, unit_, help_)
+
+static const struct field maps_fields[] = {
+	MAPS(maps, FIELD_U64, UNIT_COUNT, "maps"),
+	MAPS(bytes, FIELD_U64, UNIT_BYTES, "memory of them"),
+	MAPS(pinned, FIELD_U64, UNIT_COUNT, "of these, pinned in a bpffs"),
+	MAPS(id, FIELD_U64, UNIT_ID, "the largest"),
+	MAPS(id_bytes, FIELD_U64, UNIT_BYTES, "its memory"),
+	MAPS(path, FIELD_U32, UNIT_STRING, "where it is pinned; 0: not seen to be"),
+	FIELD_ARRAY(struct held_maps, name, FIELD_CHARS, UNIT_NONE, 16, "its name"),
+};
+
 #define TOTALS(member_, type_, unit_, help_) FIELD(struct held_totals, member_, type_, unit_, help_)
 
 static const struct field totals_fields[] = {
@@ -396,6 +424,8 @@ static const struct kind kinds[] = {
 		"a file system in memory (tmpfs), sent when it has changed"),
 	KIND(REC_HELD_SEGMENT, struct held_segment, "held_segment", segment_fields,
 		"a System V shared memory segment"),
+	KIND(REC_HELD_MAPS, struct held_maps, "held_maps", maps_fields,
+		"BPF maps that no process has open"),
 	KIND(REC_HELD_HEAP, struct held_heap, "held_heap", heap_fields,
 		"what the allocator of a process holds"),
 	KIND(REC_HELD_QUEUES, struct held_queues, "held_queues", queues_fields,

@@ -98,6 +98,22 @@ struct held_process {
 	u64 pinned_bytes; /* VmPin: kept in place for devices and io_uring */
 	u64 ksm_pages;    /* that KSM looks at; 0 also where it does not run (since 6.1) */
 	u64 ksm_merged;   /* of these, merged */
+	u32 local;    /* string: this side of the connection with `peer`, of TCP; 0: not known */
+	u32 packets;  /* packet sockets (AF_PACKET) */
+	u64 vm_bytes; /* its address space */
+	u64 reserved_bytes; /* of huge pages that it has mapped and not touched */
+	u64 mappings;       /* counted where its address space grew between the looks; else 0 */
+};
+
+/* BPF maps that no process has open: pinned, or kept by attached programs. */
+struct held_maps {
+	struct rec h;
+	u64 maps, bytes;
+	u64 pinned; /* of them, in a bpffs */
+	u64 id, id_bytes;
+	u32 path; /* string: where the largest is pinned; 0: it is not, or not seen to be */
+	u32 reserved;
+	char name[16]; /* of the largest */
 };
 
 /* Processes that have the same parent, of those that have many: all that status tells of them. */

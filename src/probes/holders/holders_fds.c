@@ -18,7 +18,6 @@
 #include "probes/holders/holders_inner.h"
 #include "sys/fdlink.h"
 #include "sys/root.h"
-#include "sys/scan.h"
 
 #define MEASURED 1024 /* pipes, and sockets, of a process that are asked */
 #define TMPFS_BLOCK 512
@@ -27,7 +26,6 @@
 struct fds {
 	struct holders *s;
 	struct held_process *r;
-	struct str *peer;
 	int dir, pidfd;
 	u32 pid;
 };
@@ -80,7 +78,8 @@ static void peer_process(int fd, struct str *out)
 	str_addf(out, "%s (pid %d)", str_get(&label), cred.pid);
 }
 
-static void peer_address(int fd, struct str *out)
+/* "127.0.0.1:80": of the other side, or of this one. */
+static void address_text(int fd, int (*get)(int, struct sockaddr *, socklen_t *), struct str *out)
 {
 	union {
 		struct sockaddr any;
@@ -91,7 +90,7 @@ static void peer_address(int fd, struct str *out)
 	socklen_t n = sizeof(a);
 	char text[INET6_ADDRSTRLEN] = "";
 
-	if (getpeername(fd, &a.any, &n))
+	if (get(fd, &a.any, &n))
 		return;
 	if (a.any.sa_family == AF_INET && inet_ntop(AF_INET, &a.in.sin_addr, text, sizeof(text)))
 		str_addf(out, "%s:%u", text, ntohs(a.in.sin_port));
@@ -100,17 +99,30 @@ static void peer_address(int fd, struct str *out)
 		str_addf(out, "[%s]:%u", text, ntohs(a.in6.sin6_port));
 }
 
+static int own_name(int fd, struct sockaddr *a, socklen_t *n)
+{
+	return getsockname(fd, a, n);
+}
+
+static int peer_name(int fd, struct sockaddr *a, socklen_t *n)
+{
+	return getpeername(fd, a, n);
+}
+
 static void worst_take(struct fds *l, int fd, int family, u64 bytes, bool unsent)
 {
 	if (bytes <= l->r->worst_bytes)
 		return;
 	l->r->worst_bytes = bytes;
 	l->r->worst_unsent = unsent;
-	str_clear(l->peer);
-	if (family == AF_UNIX)
-		peer_process(fd, l->peer);
-	else
-		peer_address(fd, l->peer);
+	str_clear(&l->s->peer);
+	str_clear(&l->s->local);
+	if (family == AF_UNIX) {
+		peer_process(fd, &l->s->peer);
+		return;
+	}
+	address_text(fd, peer_name, &l->s->peer);
+	address_text(fd, own_name, &l->s->local);
 }
 
 /* What came and was not read is charged to the receiver, but of UNIX sockets to the sender, where
@@ -135,6 +147,7 @@ static void socket_look(struct fds *l, int number, u64 inode)
 	if (family == AF_UNIX && ioctl(fd, FIONREAD, &waiting))
 		waiting = 0;
 	l->r->sockets_measured++;
+	l->r->packets += family == AF_PACKET;
 	unread = MAX((u64)mem[SK_MEMINFO_RMEM_ALLOC] + mem[SK_MEMINFO_BACKLOG], (u64)waiting);
 	unsent = MAX(mem[SK_MEMINFO_WMEM_ALLOC], mem[SK_MEMINFO_WMEM_QUEUED]);
 	l->r->unread_bytes += unread;
@@ -158,16 +171,10 @@ static void memory_file_look(struct fds *l, const char *name, bool named_tmpfs)
 
 static void bpf_map_look(struct fds *l, const char *name)
 {
-	const char *text;
-	struct scan s, word;
-	u64 bytes;
+	char process[16];
 
-	if (sys_read(&l->s->text, "/proc/%u/fdinfo/%s", l->pid, name))
-		return;
-	text = str_get(&l->s->text);
-	while (scan_line(&text, &s))
-		if (scan_word(&s, &word) && scan_is(&word, "memlock:") && scan_u64(&s, &bytes))
-			l->r->bpf_bytes += bytes;
+	snprintf(process, sizeof(process), "%u", l->pid);
+	l->r->bpf_bytes += holders_map_look(l->s, process, name);
 }
 
 /* Who has files of a tmpfs open: the one with most of them is told. */
@@ -226,10 +233,9 @@ static void scale(u64 *bytes, u64 measured, u64 all)
 		*bytes = (u64)((double)*bytes * (double)all / (double)measured);
 }
 
-int holders_fds_look(
-	struct holders *s, u32 pid, u64 until_ns, struct held_process *r, struct str *ret_peer)
+int holders_fds_look(struct holders *s, u32 pid, u64 until_ns, struct held_process *r)
 {
-	struct fds l = {.s = s, .r = r, .peer = ret_peer, .pid = pid};
+	struct fds l = {.s = s, .r = r, .pid = pid};
 	_cleanup_free_ u64 *opened = calloc(s->tmpfs.n + 1, sizeof(*opened));
 	char path[PATH_MAX];
 	const struct dirent *e;

@@ -38,6 +38,14 @@ struct holder_entry {
 /* Those with most anonymous memory, whose allocator is looked at as the capture ends. */
 #define HEAPS_LOOKED_AT 2
 
+/* A BPF map of this machine. */
+struct holder_map {
+	u32 id;
+	bool seen; /* a process has it open */
+	u64 bytes;
+	char name[16];
+};
+
 struct heap_entry {
 	u32 pid;
 	u64 anon_bytes;
@@ -53,10 +61,15 @@ struct holders {
 	VEC(struct holder_entry) list;
 	VEC(u32) threads; /* of the kernel, worth a look */
 	VEC(u64) thread_ns;
+	VEC(struct holder_map) maps;
 	struct groups parents; /* tgid -> struct held_children, as summed up so far */
+	struct groups spaces;  /* tgid -> u64: its address space at the first look */
 	struct groups inodes;  /* of pipes and memory files that were seen in this look */
 	struct str text, label;
+	struct str peer, local; /* of the process at hand */
 	u64 next_ns, begin_ns, tick_ns;
+	u64 maps_until_ns;
+	bool reserved;             /* many huge pages are reserved for mappings */
 	struct held_totals totals; /* of the present look */
 	u32 looks;
 	bool ksm;          /* it runs */
@@ -82,8 +95,13 @@ void holders_files_free(struct holders *s);
 struct tmpfs_mount *holders_mount_of(struct holders *s, u64 device);
 
 /* holders_fds.c: what a process has open. */
-int holders_fds_look(
-	struct holders *s, u32 pid, u64 until_ns, struct held_process *r, struct str *ret_peer);
+int holders_fds_look(struct holders *s, u32 pid, u64 until_ns, struct held_process *r);
+
+/* holders_bpf.c: lists all maps, which only the start may do. */
+int holders_maps_list(struct holders *s);
+/* What a map takes that a process ("7", "self") has open as this number; it is known to be open. */
+u64 holders_map_look(struct holders *s, const char *process, const char *number);
+int holders_maps_send(struct capture *c, struct holders *s);
 
 /* holders_heap.c: remembers the processes with most anonymous memory, and looks at their heaps. */
 void holders_heap_offer(struct holders *s, u32 pid, u64 anon_bytes);

@@ -9,14 +9,18 @@
 
 #include "base/clock.h"
 #include "probes/holders/holders_inner.h"
+#include "sys/counts.h"
 #include "sys/fdlink.h"
 #include "sys/keyvals.h"
 #include "sys/root.h"
+#include "sys/scan.h"
 
-#define LIST_MAX 32768
-#define CHILDREN_LEAST 100
 #define KIB 1024ULL
 #define MIB (1024 * KIB)
+#define LIST_MAX 32768
+#define CHILDREN_LEAST 100
+#define SPACE_GROWN (512 * KIB)           /* since the first look: its mappings are counted */
+#define LOOK_MAPS_NS (15 * NSEC_PER_MSEC) /* CPU time for that, of all */
 
 _Static_assert(FD_KINDS == HELD_KINDS, "kinds of open files on disk");
 
@@ -28,7 +32,8 @@ static bool stands_out(const struct held_process *r)
 	       r->locked_bytes >= 8 * MIB || r->pinned_bytes >= 8 * MIB || r->ksm_pages >= 4096 ||
 	       r->memfd_bytes >= 4 * MIB || r->bpf_bytes >= 4 * MIB ||
 	       r->pipe_bytes + r->unread_bytes + r->unsent_bytes >= 2 * MIB ||
-	       r->shmem_bytes >= 16 * MIB;
+	       r->shmem_bytes >= 16 * MIB || r->packets || r->mappings >= 2000 ||
+	       r->reserved_bytes >= 16 * MIB;
 }
 
 static int by_files(const void *a, const void *b)
@@ -132,6 +137,73 @@ static void ksm_take(struct holders *s, u32 pid, struct held_process *r)
 	keyvals_free(&kv);
 }
 
+/* How many mappings it has: a long text where there are many, so only of those that grow. */
+static u64 mappings_count(struct holders *s, u32 pid)
+{
+	const char *text;
+	struct scan line;
+	u64 n = 0;
+
+	if (holders_cpu() > s->maps_until_ns || sys_read(&s->text, "/proc/%u/maps", pid))
+		return 0;
+	text = str_get(&s->text);
+	while (scan_line(&text, &line))
+		n++;
+	return n;
+}
+
+/* Of a line of /proc/PID/maps: the bytes of a mapping of huge pages of the pool; else 0. */
+static u64 hugetlb_line(struct scan line)
+{
+	struct scan range, word;
+	u64 begin, end;
+
+	if (!scan_word(&line, &range) || !scan_hex(&range, &begin) || !scan_lit(&range, "-") ||
+		!scan_hex(&range, &end) || end < begin)
+		return 0;
+	for (int i = 0; i < 4; i++) /* permissions, offset, device, inode */
+		if (!scan_word(&line, &word))
+			return 0;
+	return memmem(line.p, scan_len(&line), "hugepage", 8) ? end - begin : 0;
+}
+
+/* Huge pages that it has mapped, and so reserved, and not touched. */
+static void reserved_take(struct holders *s, const struct proc_status *st, struct held_process *r)
+{
+	const char *text;
+	struct scan line;
+	u64 mapped = 0;
+
+	if (!s->reserved || holders_cpu() > s->maps_until_ns ||
+		sys_read(&s->text, "/proc/%u/maps", st->pid))
+		return;
+	text = str_get(&s->text);
+	while (scan_line(&text, &line))
+		mapped += hugetlb_line(line);
+	r->reserved_bytes = counter_rise(st->hugetlb_bytes, mapped);
+}
+
+static bool reserved_many(void)
+{
+	u64 pages;
+
+	return (!count_read("hugepages/2M/resv", &pages) && pages >= 8) ||
+	       (!count_read("hugepages/1G/resv", &pages) && pages);
+}
+
+static void space_take(struct holders *s, const struct proc_status *st, struct held_process *r)
+{
+	u64 *first = groups_get(&s->spaces, &st->pid);
+
+	r->vm_bytes = st->vm_size_bytes;
+	if (!first)
+		return;
+	if (!*first)
+		*first = st->vm_size_bytes;
+	else if (st->vm_size_bytes >= *first + SPACE_GROWN)
+		r->mappings = mappings_count(s, st->pid);
+}
+
 static void status_take(struct holders *s, u32 pid, struct held_process *r)
 {
 	struct proc_status st;
@@ -147,6 +219,10 @@ static void status_take(struct holders *s, u32 pid, struct held_process *r)
 	r->pinned_bytes = st.vm_pin_bytes;
 	r->rss_bytes = st.vm_rss_bytes;
 	r->shmem_bytes = st.rss_shmem_bytes;
+	if (st.has_mm) {
+		space_take(s, &st, r);
+		reserved_take(s, &st, r);
+	}
 	holders_heap_offer(s, pid, st.rss_anon_bytes);
 	if (st.has_mm)
 		ksm_take(s, pid, r);
@@ -198,16 +274,17 @@ static int process_look(
 	struct capture *c, struct holders *s, u64 fds_until_ns, const struct holder_entry *e)
 {
 	struct held_process r = REC_INIT(struct held_process, REC_HELD_PROCESS, 0);
-	_cleanup_str_ struct str peer = {};
-
 	int rc = 0;
 
+	str_clear(&s->peer);
+	str_clear(&s->local);
 	if (holders_cpu() >= fds_until_ns)
 		holders_cut(s);
 	else
-		rc = holders_fds_look(s, e->pid, fds_until_ns, &r, &peer);
+		rc = holders_fds_look(s, e->pid, fds_until_ns, &r);
 	if (rc == -ENOMEM)
 		return rc;
+	r.files = MAX(r.files, e->files); /* how many there are is known of those left out too */
 	totals_take(s, &r, rc);
 	if (holders_cpu() < fds_until_ns + LOOK_STATUS_NS)
 		status_take(s, e->pid, &r);
@@ -217,7 +294,8 @@ static int process_look(
 		return 0;
 	r.tgid = e->pid;
 	who_take(c, s, e->pid, &r);
-	r.peer = names_string(c->names, str_get(&peer));
+	r.peer = names_string(c->names, str_get(&s->peer));
+	r.local = names_string(c->names, str_get(&s->local));
 	return capture_emit(c, &r.h);
 }
 
@@ -233,6 +311,8 @@ int holders_look(struct capture *c, struct holders *s)
 	int rc = list_make(s);
 	u64 until_ns = holders_cpu() + LOOK_FDS_NS;
 
+	s->maps_until_ns = holders_cpu() + LOOK_FDS_NS + LOOK_STATUS_NS + LOOK_MAPS_NS;
+	s->reserved = reserved_many();
 	s->ksm = ksm_runs();
 	s->children_cut = false;
 	memset(s->heaps, 0, sizeof(s->heaps));

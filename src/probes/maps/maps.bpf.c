@@ -1,5 +1,6 @@
 /* System calls that change an address space, as they begin and end: a count, or a record each. */
 #include "bpf/common.bpf.h"
+#include "probes/maps/fails.bpf.h"
 #include "probes/maps/space.bpf.h"
 #include "probes/maps/what.bpf.h"
 #include "probes/maps/why.bpf.h"

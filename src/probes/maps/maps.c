@@ -13,7 +13,10 @@
 #include "probes/maps/maps_output.h"
 #include "probes/maps/maps_view.h"
 #include "probes/probe.h"
+#include "sys/mount_room.h"
 #include "sys/pids_limit.h"
+
+#define MAPS_IN_BURSTS 1 /* an option of hooks */
 
 static const struct attach_hook hooks[] = {
 	{
@@ -22,13 +25,13 @@ static const struct attach_hook hooks[] = {
 		.needs = "the tracepoints of system calls",
 		.methods = SYSCALL_METHODS,
 	},
+	{
+		.data = "other calls that meet a limit",
+		.only = MAPS_IN_BURSTS,
+		.needs = "the raw tracepoint sys_exit",
+		.methods = {{"raw tracepoint sys_exit, in bursts", {"call_fails"}, {}, 0}},
+	},
 };
-
-static u32 options(const struct capture *c)
-{
-	(void)c;
-	return syscalls_options();
-}
 
 /* Of x86-64, as in maps.bpf.c. */
 static const u16 wanted[] = {2, 9, 10, 11, 12, 25, 28, 29, 30, 31, 67, 87, 149, 150, 151, 152, 216,
@@ -41,6 +44,11 @@ static const u16 wanted_failures[] = {9, 10, 11, 12, 25, 28, 56, 57, 58, 149, 15
 static bool in_bursts(const struct capture *c)
 {
 	return c->opt.gentle && !capture_named(c);
+}
+
+static u32 options(const struct capture *c)
+{
+	return syscalls_options() | (in_bursts(c) ? MAPS_IN_BURSTS : 0);
 }
 
 /* By process and the like growth says it all; it is what is finer that unmaps elsewhere. */
@@ -128,6 +136,20 @@ static void tasks_limit_take(struct capture *c, struct maps_agg *r)
 	r->where = names_string(c->names, limit->file);
 }
 
+/* Of a tmpfs that is full: where it is mounted, and how large it may be. */
+static void tmpfs_limit_take(struct capture *c, struct maps_agg *r)
+{
+	struct mount_room room;
+
+	if (mount_room_read(r->tgid, (u32)r->object, &room) &&
+		mount_room_read((u32)getpid(), (u32)r->object, &room)) {
+		r->object = 0;
+		return;
+	}
+	r->object = room.bytes;
+	r->where = names_string(c->names, room.point);
+}
+
 static bool failures_due(struct capture *c)
 {
 	(void)c;
@@ -183,6 +205,8 @@ static int call_added(
 	memcpy(r.name, v->name, sizeof(r.name));
 	if (r.why == MAPS_WHY_TASKS)
 		tasks_limit_take(c, &r);
+	if (r.why == MAPS_WHY_FULL)
+		tmpfs_limit_take(c, &r);
 	return capture_emit(c, &r.h);
 }
 
@@ -241,21 +265,24 @@ static const struct probe_bpf bpf = {
 	"1 mmap, 2 munmap, 3 mremap, 4 brk, 5 mprotect, 6 pkey_mprotect, 7 madvise, "   \
 	"8 process_madvise, 9 remap_file_pages, 10 memfd_create, 11 shmget, 12 shmat, " \
 	"13 shmdt, 14 shmctl, 15 open below /dev/shm, 16 unlink there, 17 mlock, "      \
-	"18 mlock2, 19 munlock, 20 mlockall, 21 munlockall, 22 fork"
+	"18 mlock2, 19 munlock, 20 mlockall, 21 munlockall, 22 fork, 23 another, by detail"
 #define MEMORY                                                                           \
 	"0 not known, 1 anonymous, 2 heap, 3 reserved, 4 stack, 5 file, 6 shared file, " \
 	"7 shared anonymous, 8 POSIX shared memory, 9 memfd, 10 SysV shared memory, "    \
 	"11 hugetlb, 12 device, 13 tmpfs"
-#define REASONS                                                                           \
-	"0 not known, 1 vm.max_map_count, 2 RLIMIT_AS, 3 RLIMIT_DATA, 4 RLIMIT_MEMLOCK, " \
-	"5 larger than the address space, 6 strict overcommit, 7 obvious overcommit, "    \
-	"8 no huge pages, 9 below the heap, 10 a limit on tasks"
+#define REASONS                                                                                 \
+	"0 not known, 1 vm.max_map_count, 2 RLIMIT_AS, 3 RLIMIT_DATA, 4 RLIMIT_MEMLOCK, "       \
+	"5 larger than the address space, 6 strict overcommit, 7 obvious overcommit, "          \
+	"8 no huge pages, 9 below the heap, 10 a limit on tasks, 11 RLIMIT_NOFILE, 12 "         \
+	"fs.file-max, 13 inotify instances, 14 inotify watches, 15 epoll watches, 16 System V " \
+	"identifiers, 17 RLIMIT_SIGPENDING, 18 a full tmpfs"
 
 static const struct field agg_fields[] = {
 	FIELD(struct maps_agg, tgid, FIELD_U32, UNIT_ID, "process"),
 	FIELD(struct maps_agg, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
 	FIELD(struct maps_agg, stack, FIELD_U32, UNIT_STACK, "where the calls were made"),
-	FIELD(struct maps_agg, detail, FIELD_U32, UNIT_ID, "advice of madvise, command of shmctl"),
+	FIELD(struct maps_agg, detail, FIELD_U32, UNIT_ID,
+		"advice of madvise, command of shmctl; of another call its number"),
 	FIELD(struct maps_agg, object, FIELD_U64, UNIT_HEX,
 		"file (a number made of inode and device), key or id; of failed calls the limit "
 		"they met; 0: not counted by it"),

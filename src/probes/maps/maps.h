@@ -31,7 +31,8 @@ enum maps_call {
 	MAPS_MUNLOCK = 19,
 	MAPS_MLOCKALL = 20,
 	MAPS_MUNLOCKALL = 21,
-	MAPS_FORK = 22, /* fork, vfork, clone, clone3: only where they fail, and only in bursts */
+	MAPS_FORK = 22,  /* fork, vfork, clone, clone3: only where they fail, and only in bursts */
+	MAPS_OTHER = 23, /* any other that meets a limit, in bursts: detail has its number */
 	MAPS_CALL_N,
 };
 
@@ -57,16 +58,24 @@ enum maps_kind {
 /* Why a call failed, where the kernel's own numbers at that moment say so. On disk. */
 enum maps_why {
 	MAPS_WHY_UNKNOWN = 0,
-	MAPS_WHY_MAP_COUNT = 1, /* vm.max_map_count mappings; limit: that number */
-	MAPS_WHY_AS = 2,        /* RLIMIT_AS; limit: its bytes */
-	MAPS_WHY_DATA = 3,      /* RLIMIT_DATA */
-	MAPS_WHY_MEMLOCK = 4,   /* RLIMIT_MEMLOCK */
-	MAPS_WHY_SIZE = 5,      /* larger than any address space */
-	MAPS_WHY_STRICT = 6,    /* none of these, and vm.overcommit_memory is 2 */
-	MAPS_WHY_OBVIOUS = 7,   /* … 0: more than memory and swap together */
-	MAPS_WHY_HUGETLB = 8,   /* the pool has no such huge pages */
-	MAPS_WHY_BELOW = 9,     /* brk: below the start of the heap */
-	MAPS_WHY_TASKS = 10,    /* fork: a limit on tasks; limit: of a control group, or 0 */
+	MAPS_WHY_MAP_COUNT = 1,  /* vm.max_map_count mappings; limit: that number */
+	MAPS_WHY_AS = 2,         /* RLIMIT_AS; limit: its bytes */
+	MAPS_WHY_DATA = 3,       /* RLIMIT_DATA */
+	MAPS_WHY_MEMLOCK = 4,    /* RLIMIT_MEMLOCK */
+	MAPS_WHY_SIZE = 5,       /* larger than any address space */
+	MAPS_WHY_STRICT = 6,     /* none of these, and vm.overcommit_memory is 2 */
+	MAPS_WHY_OBVIOUS = 7,    /* … 0: more than memory and swap together */
+	MAPS_WHY_HUGETLB = 8,    /* the pool has no such huge pages */
+	MAPS_WHY_BELOW = 9,      /* brk: below the start of the heap */
+	MAPS_WHY_TASKS = 10,     /* fork: a limit on tasks; limit: of a control group, or 0 */
+	MAPS_WHY_FILES = 11,     /* RLIMIT_NOFILE; limit: that number */
+	MAPS_WHY_ALL_FILES = 12, /* fs.file-max */
+	MAPS_WHY_INSTANCES = 13, /* fs.inotify.max_user_instances */
+	MAPS_WHY_WATCHES = 14,   /* fs.inotify.max_user_watches */
+	MAPS_WHY_EPOLL = 15,     /* fs.epoll.max_user_watches */
+	MAPS_WHY_IPC = 16,       /* as many System V identifiers as the kernel allows */
+	MAPS_WHY_SIGNALS = 17,   /* RLIMIT_SIGPENDING, which has POSIX timers too */
+	MAPS_WHY_FULL = 18,      /* a tmpfs is full; limit: its bytes, 0: not known */
 	MAPS_WHY_N,
 };
 

@@ -32,6 +32,7 @@ const char *maps_call_name(u8 call)
 		[MAPS_MLOCKALL] = "mlockall",
 		[MAPS_MUNLOCKALL] = "munlockall",
 		[MAPS_FORK] = "fork",
+		[MAPS_OTHER] = "another call",
 	};
 
 	return call < MAPS_CALL_N && names[call] ? names[call] : "unknown";

@@ -514,7 +514,8 @@ static void test_growth_together(void **unused)
 	x = only(&f);
 	assert_int_equal(x->level, LEVEL_WARNING);
 	assert_int_equal(x->tgid, 7);
-	assert_non_null(strstr(x->title, "8 processes of reader (below pid 7) grow together"));
+	assert_non_null(
+		strstr(x->title, "8 processes of reader (below writer (pid 7)) grow together"));
 	assert_true(says(x->try_, "memwhy leak -p 8 --for 60s"));
 	view_close(&f);
 
