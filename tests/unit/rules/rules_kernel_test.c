@@ -354,6 +354,8 @@ static void test_slab_growth_who(void **unused)
 
 	begin(&b, &rule_slab_growth, 1);
 	slab_grew(&b);
+	value(&b, SYSTEM_MEMINFO, "Percpu", 10 * MIB, NULL);
+	value(&b, SYSTEM_MEMINFO, "Percpu", 20 * MIB, NULL);
 	for (u64 i = 0; i < 8; i++) {
 		struct waits_made m = {
 			.h = {sizeof(m), REC_WAITS_MADE, 0, (1 + i) * NSEC_PER_SEC},
@@ -366,6 +368,15 @@ static void test_slab_growth_who(void **unused)
 	}
 	PUT(&b, struct waits_made, REC_WAITS_MADE, .tgid = 9, .kind = WAITS_PERCPU, .count = 65000);
 	assert_int_equal(only(&b)->tgid, 7);
+	end(&b);
+
+	begin(&b, &rule_slab_growth, 1); /* who forks and forks */
+	slab_grew(&b);
+	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 7, .children = 200);
+	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 7, .children = 1700);
+	f = only(&b);
+	assert_int_equal(f->tgid, 7);
+	assert_true(says(f->evidence, "1500 more children"));
 	end(&b);
 
 	begin(&b, &rule_slab_growth, 1);

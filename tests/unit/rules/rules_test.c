@@ -991,6 +991,11 @@ static void test_slab(void **unused)
 	begin(&b, &rule_slab_growth, 1);
 	value(&b, SYSTEM_MEMINFO, "Slab", 100 * MIB, NULL);
 	value(&b, SYSTEM_MEMINFO, "Slab", 200 * MIB, NULL);
+	assert_int_equal(conclude(&b), 0); /* names that are looked at, and go again */
+	end(&b);
+	begin(&b, &rule_slab_growth, 1);
+	value(&b, SYSTEM_MEMINFO, "Slab", 100 * MIB, NULL);
+	value(&b, SYSTEM_MEMINFO, "Slab", 700 * MIB, NULL);
 	PUT(&b, struct slab_usage, REC_SLAB_CACHE, .bytes = 150 * MIB, .first_bytes = 60 * MIB,
 		.name = "dentry");
 	f = only(&b);
@@ -1021,7 +1026,7 @@ static void sample(struct bench *b, u64 i, u64 free, u64 slab)
 	const struct {
 		const char *name;
 		u64 value;
-	} v[] = {{"MemTotal", 8192 * MIB}, {"MemFree", free}, {"Active", 100 * MIB},
+	} v[] = {{"MemTotal", 8192 * MIB}, {"MemFree", free}, {"Active", 900 * MIB},
 		{"Inactive", 100 * MIB}, {"Slab", slab}, {"SUnreclaim", slab / 2}};
 
 	for (size_t k = 0; k < ARRAY_SIZE(v); k++) {
