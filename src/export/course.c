@@ -23,7 +23,8 @@
 enum series_kind {
 	LIVE_HEAP,
 	RSS,
-	FAULTS,
+	FAULT_SUMS,
+	FAULT_EVENTS,
 	STALL_SUMS,
 	STALL_EVENTS,
 	PRESSURE_SOME,
@@ -47,7 +48,8 @@ static const struct {
 } kinds[KINDS] = {
 	[LIVE_HEAP] = {"live heap", "bytes", IS_LEVEL, true, true},
 	[RSS] = {"resident memory", "bytes", IS_LEVEL, true, false},
-	[FAULTS] = {"page faults", "count/s", IS_SUM, false, false},
+	[FAULT_SUMS] = {"page faults", "count/s", IS_SUM, false, false},
+	[FAULT_EVENTS] = {"page faults", "count/s", IS_EVENT, false, false},
 	[STALL_SUMS] = {"time in stalls", "ns/s", IS_SUM, false, false},
 	[STALL_EVENTS] = {"time in stalls", "ns/s", IS_EVENT, false, false},
 	[PRESSURE_SOME] = {"memory pressure", "ratio", IS_LEVEL, false, false},
@@ -184,8 +186,13 @@ static int memory_take(struct course *c, const struct rec *r)
 
 static int faults_take(struct course *c, const struct rec *r)
 {
-	return put(c, &(struct series_key){.kind = FAULTS}, r->time_ns,
+	return put(c, &(struct series_key){.kind = FAULT_SUMS}, r->time_ns,
 		(double)((const struct faults_agg *)r)->count, NULL, 0);
+}
+
+static int fault_take(struct course *c, const struct rec *r)
+{
+	return put(c, &(struct series_key){.kind = FAULT_EVENTS}, r->time_ns, 1, NULL, 0);
 }
 
 static int stalls_take(struct course *c, const struct rec *r)
@@ -246,6 +253,7 @@ static const struct {
 	{REC_HEAP_TOTAL, sizeof(struct heap_total), heap_take},
 	{REC_PROCESS_MEMORY, sizeof(struct process_memory), memory_take},
 	{REC_FAULTS_AGG, sizeof(struct faults_agg), faults_take},
+	{REC_FAULT, sizeof(struct fault_event), fault_take},
 	{REC_STALLS_AGG, sizeof(struct stalls_agg), stalls_take},
 	{REC_STALLS_EVENT, sizeof(struct stalls_event), stall_take},
 	{REC_SYSTEM_PRESSURE, sizeof(struct system_pressure), pressure_take},
@@ -418,7 +426,8 @@ static int kind_put(struct table *t, struct report *r, const struct course *c, u
 	int rc = kinds[kind].adds_up ? all_put(t, c, kind) : 0;
 
 	/* Events tell more than the sums of them. */
-	if (kind == STALL_SUMS && has_kind(c, STALL_EVENTS))
+	if ((kind == STALL_SUMS && has_kind(c, STALL_EVENTS)) ||
+		(kind == FAULT_SUMS && has_kind(c, FAULT_EVENTS)))
 		return 0;
 	for (size_t i = 0; i < c->series.n && !rc; i++)
 		rc = series_put(t, r, c, i, kind);

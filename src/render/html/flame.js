@@ -290,6 +290,7 @@ class Flame {
 			frame.module ? h('span', null, frame.module) : '',
 			node && !frame.cut ? h('button', {type: 'button', click: () => this.restrict(row => (row[this.stack.name] || []).some(f => frameKey(f, this.lines) === frameKey(frame, this.lines)), frame)}, 'Rows with it') : '',
 			this.search ? h('span', null, `${plural(this.found || 0, 'frame')} found`) : '');
+		this.canvas.dataset.sum = this.sums[node];
 		this.canvas.setAttribute('aria-label', `Flame graph of ${this.metric.title}. ${node ? frame.text + ': ' : ''}${this.words(node).join(', ')}. Arrow keys move, Enter zooms, Escape goes back.`);
 	}
 

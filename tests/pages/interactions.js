@@ -1,0 +1,186 @@
+// Does everything once that a reader can do on a page, in chromium, and holds what comes of it against
+// the JSON of the same recording. usage: interactions.js EVENTS_PAGE JSON COMMANDS_PAGE. It needs
+// puppeteer-core; what fails is said, and the status is 1.
+'use strict';
+const assert = require('node:assert');
+const fs = require('node:fs');
+const puppeteer = require('puppeteer-core');
+
+const [, , eventsPage, jsonFile, commandsPage] = process.argv;
+const want = JSON.parse(fs.readFileSync(jsonFile, 'utf8'));
+const rows = want.rows.filter(row => row.stack && row.stack.length);
+const sumOf = list => list.reduce((sum, row) => sum + (row.duration_ns || 0), 0);
+
+async function open(browser, path) {
+	const page = await browser.newPage();
+	const heard = [];
+	page.on('console', m => heard.push('console: ' + m.text()));
+	page.on('pageerror', e => heard.push('error: ' + e.message));
+	page.on('request', r => {
+		if (r.url() !== 'file://' + path && !/^(data|blob):/.test(r.url())) heard.push('request: ' + r.url());
+	});
+	await page.setViewport({width: 1280, height: 900});
+	await page.goto('file://' + path);
+	await page.waitForFunction(() => document.documentElement.dataset.ready === 'yes', {timeout: 60000});
+	return {page, heard};
+}
+
+const told = page => page.$eval('.flames .told', e => e.textContent);
+const shownRows = page => page.$$eval('[data-table="' + rows[0].table + '"].table tbody tr.row', list => list.length);
+const button = (page, text) => page.evaluateHandle(t => [...document.querySelectorAll('.view button')].find(b => b.textContent === t), text);
+
+// The sum of the box at hand.
+const total = page => page.$eval('.flames canvas', e => Number(e.dataset.sum));
+const press = async (page, text) => (await button(page, text)).evaluate(e => e.click());
+
+const steps = {
+	async 'the whole is the sum of JSON'({page}) {
+		assert.ok(sumOf(rows) > 0);
+		assert.equal(await total(page), sumOf(rows));
+	},
+	async 'arrows move, Enter zooms, Escape and Home go back'({page}) {
+		await page.focus('.flames canvas');
+		const all = await told(page);
+		await page.keyboard.press('ArrowDown');
+		await page.keyboard.press('ArrowDown');
+		const below = await told(page);
+		assert.notEqual(below, all);
+		await page.keyboard.press('Enter');
+		assert.equal(await page.$$eval('.flames .tools button', l => l.find(b => b.textContent === 'Reset zoom').hidden), false);
+		await page.keyboard.press('Escape');
+		assert.notEqual(await told(page), below);
+		await page.keyboard.press('Home');
+		assert.equal(await told(page), all);
+	},
+	async 'a click zooms, and a button goes back'({page}) {
+		const box = await page.$eval('.flames canvas', e => {
+			e.scrollIntoView();
+			window.scrollBy(0, -100);
+			return {...e.getBoundingClientRect().toJSON()};
+		});
+		const all = await told(page);
+		const took = await page.evaluate(({x, y}) => {
+			const e = document.querySelector('.flames canvas'), from = performance.now();
+			e.dispatchEvent(new MouseEvent('click', {clientX: x, clientY: y, bubbles: true}));
+			return performance.now() - from;
+		}, {x: box.x + 20, y: box.y + 50});
+		console.log(`# zoom: ${took.toFixed(1)} ms`);
+		assert.notEqual(await told(page), all);
+		assert.ok(took < 2000, `${took} ms`); // 50 ms on a quiet machine
+		await press(page, 'Reset zoom');
+		assert.equal(await told(page), all);
+	},
+	async 'search finds a function of JSON'({page}) {
+		await page.focus('.flames canvas');
+		await page.keyboard.press('/');
+		await page.keyboard.type(rows[0].stack[0].match(/^[A-Za-z_]+/)[0].toLowerCase());
+		assert.match(await told(page), /[1-9][0-9,]* frames? found/);
+		await page.$eval('.flames input[type=search]', e => {
+			e.value = '';
+			e.dispatchEvent(new Event('input'));
+		});
+	},
+	async 'inverse and lines keep the sum'({page}) {
+		const all = await total(page);
+		for (const name of ['Inverse', 'Lines']) {
+			const b = await button(page, name);
+			await b.evaluate(e => e.click());
+			assert.equal(await b.evaluate(e => e.getAttribute('aria-pressed')), 'true');
+			assert.equal(await total(page), all);
+			await b.evaluate(e => e.click());
+		}
+	},
+	async 'a table sorts, filters, opens a row and gives CSV'({page}) {
+		const at = `[data-table="${rows[0].table}"].table`;
+		await page.$$eval(at + ' th button', l => l[0].click());
+		assert.equal(await page.$$eval(at + ' th', l => l[0].getAttribute('aria-sort')), 'descending');
+		await page.type(at + ' input[type=search]', 'no such row');
+		assert.equal(await shownRows(page), 0);
+		await page.$eval(at + ' input[type=search]', e => {
+			e.value = '';
+			e.dispatchEvent(new Event('input'));
+		});
+		await page.$eval(at + ' tr.row', e => e.click());
+		assert.equal(await page.$eval(at + ' tr.row', e => e.getAttribute('aria-expanded')), 'true');
+		assert.ok(await page.$(at + ' tr.more .stack li'));
+		const csv = await page.evaluate(async where => {
+			let kept;
+			URL.createObjectURL = blob => (kept = blob, 'blob:null/kept');
+			HTMLAnchorElement.prototype.click = () => 0;
+			[...document.querySelectorAll(where + ' button')].find(b => b.textContent === 'CSV').click();
+			return kept.text();
+		}, at);
+		assert.equal(csv.trimEnd().split('\n').length, want.rows.filter(row => row.table === rows[0].table).length + 1);
+	},
+	async 'the brush leaves the events of its time, in table and flame graph'({page}) {
+		await page.$eval('.course', e => e.scrollIntoView());
+		const box = await (await page.$('.cover')).boundingBox();
+		const y = box.y + box.height / 2;
+		await page.mouse.move(box.x + box.width * 0.1, y);
+		await page.mouse.down();
+		await page.mouse.move(box.x + box.width * 0.4, y, {steps: 4});
+		await page.mouse.up();
+		const all = Math.max(...want.rows.map(row => row.time_ns)) * 1.02;
+		const end = await page.$eval('.cover', e => Number(e.getAttribute('aria-valuemax')) * 1e6);
+		assert.ok(end >= all * 0.99, 'the axis ends before the events');
+		const chosen = await page.$eval('.chosen', e => ({left: parseFloat(e.style.left), width: parseFloat(e.style.width)}));
+		assert.ok(Math.abs(chosen.left - 10) < 1 && Math.abs(chosen.width - 30) < 1, JSON.stringify(chosen));
+		// To the pixel, as the axis has it.
+		const axis = await page.$eval('.axis span:last-child', e => e.textContent);
+		const shown = await total(page);
+		const within = (from, to) => sumOf(rows.filter(row => row.time_ns >= from * end / 100 && row.time_ns < to * end / 100));
+		const least = within(chosen.left + 0.3, chosen.left + chosen.width - 0.3), most = within(chosen.left - 0.3, chosen.left + chosen.width + 0.3);
+		assert.ok(shown >= least && shown <= most, `${shown} is not within ${least} and ${most} (axis to ${axis})`);
+		assert.ok(shown < sumOf(rows));
+		await press(page, 'All of the time');
+		assert.equal(await total(page), sumOf(rows));
+	},
+	async 'the brush by keyboard'({page}) {
+		await page.focus('.cover');
+		await page.keyboard.press('ArrowRight');
+		const first = await page.$eval('.cover', e => e.getAttribute('aria-valuetext'));
+		assert.notEqual(first, 'all');
+		await page.keyboard.down('Shift');
+		await page.keyboard.press('ArrowRight');
+		await page.keyboard.up('Shift');
+		assert.notEqual(await page.$eval('.cover', e => e.getAttribute('aria-valuetext')), first);
+		await page.keyboard.press('Escape');
+		assert.equal(await page.$eval('.cover', e => e.getAttribute('aria-valuetext')), 'all');
+	},
+	async 'a command is copied'({other}) {
+		await other.evaluate(() => {
+			window.copied = null;
+			navigator.clipboard.writeText = async text => {
+				window.copied = text;
+			};
+		});
+		const text = await other.$eval('code.cmd.copies', e => e.firstChild.textContent);
+		await other.$eval('.copy', e => e.click());
+		await other.waitForFunction(() => document.querySelector('.copy').textContent === 'Copied');
+		assert.equal(await other.evaluate(() => window.copied), text);
+	},
+};
+
+(async () => {
+	const browser = await puppeteer.launch({executablePath: '/usr/bin/chromium', headless: true, protocolTimeout: 90000, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']});
+	let failed = 0;
+	try {
+		const {page, heard} = await open(browser, eventsPage), other = await open(browser, commandsPage);
+		for (const [name, step] of Object.entries(steps)) {
+			try {
+				await step({page, other: other.page});
+				console.log('ok ' + name);
+			} catch (error) {
+				failed++;
+				console.log(`not ok ${name}: ${error.message}`);
+			}
+		}
+		for (const line of [...heard, ...other.heard]) {
+			failed++;
+			console.log('not ok ' + line);
+		}
+	} finally {
+		await browser.close();
+	}
+	process.exit(failed ? 1 : 0);
+})();
