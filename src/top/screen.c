@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "cage/cage.h"
+#include "top/kept.h"
 #include "top/terminal.h"
 
 #define ESCAPE_MS 25 /* a lone Esc, or the beginning of a key */
@@ -391,16 +392,20 @@ int screen_run(int socket, const struct ui_options *o)
 {
 	struct screen s = {.socket = socket, .dirty = true};
 	struct err err = {};
+	struct kept kept;
 	char word;
 	int rc;
 
 	if (ui_init(&s.ui, o) || !terminal_begin(&s))
 		return 1;
 	signals_take();
+	kept_open(&kept);
+	kept_apply(&kept, o, &s.ui);
 	rc = cage_enter(CAGE_SCREEN, &err);
 	if (!rc || rc == -EOPNOTSUPP)
 		screen_loop(&s);
 	endwin();
+	kept_close(&kept, &s.ui);
 	word = s.ui.interrupted || told_to_end ? SCREEN_INTERRUPTED : SCREEN_QUITS;
 	if ((s.ui.quits || told_to_end) && write(socket, &word, 1) != 1)
 		rc = 0; /* nobody waits for it any more */

@@ -12,7 +12,7 @@
 
 #define PAGE_JUMP 10 /* frames that { and } go over */
 
-static size_t column_find(enum top_table which, const char *name, size_t otherwise)
+size_t ui_column(enum top_table which, const char *name, size_t otherwise)
 {
 	const struct view_table *t = &top_tables[which];
 
@@ -26,9 +26,9 @@ int ui_init(struct ui *ui, const struct ui_options *o)
 {
 	*ui = (struct ui){.follows = !o->replay, .replay = o->replay, .fields = o->fields};
 	ui->history.all = o->replay;
-	ui->processes.sort = column_find(TOP_PROCESSES, o->sort, TOP_RSS);
+	ui->processes.sort = ui_column(TOP_PROCESSES, o->sort, TOP_RSS);
 	ui->processes.ascending = o->sort && *o->sort == '-';
-	ui->groups.sort = column_find(TOP_GROUPS, o->sort, TOP_G_USAGE);
+	ui->groups.sort = ui_column(TOP_GROUPS, o->sort, TOP_G_USAGE);
 	ui->groups.tree = !o->sort;
 	return 0;
 }

@@ -93,6 +93,8 @@ struct ui_options {
 	const char *sort, *fields; /* NULL: none */
 };
 
+/* The column of such a name ("-rss" too); `otherwise`: there is none. */
+size_t ui_column(enum top_table which, const char *name, size_t otherwise);
 int ui_init(struct ui *ui, const struct ui_options *o);
 void ui_free(struct ui *ui);
 /* A frame came. -EBADMSG, -ENOMEM. */

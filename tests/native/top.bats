@@ -6,6 +6,8 @@ setup() {
 	command -v tmux >/dev/null || skip "there is no tmux"
 	T=(tmux -L "memwhy-test-$$" -f /dev/null)
 	cd "$BATS_TEST_TMPDIR" || exit 1
+	export HOME=$BATS_TEST_TMPDIR # what it keeps
+	unset XDG_CONFIG_HOME
 }
 
 teardown() {
@@ -219,4 +221,45 @@ ends_with() { # STATUS
 	wait_for "shows '(F10Quit|F10)'"
 	press F10
 	ends_with 0
+}
+
+@test "top: the order of its lines is kept from one time to the next, and the columns that the user wrote" {
+	record_some
+	kept=.config/memwhy/top
+	sorted() { # KEYS
+		pane 120x40 "'$MEMWHY' top --input some.mw"
+		wait_for "shows 'PID +COMMAND'"
+		[ -z "$1" ] || press "$1"
+		press q
+		ends_with 0
+		press Enter
+		wait_for '! "${T[@]}" has-session 2>/dev/null'
+	}
+	sorted ''
+	[ ! -s "$kept" ] # nothing was chosen
+	sorted '>'
+	first=$(sed -n 's/^sort //p' "$kept")
+	[ -n "$first" ]
+	sorted '>'
+	second=$(sed -n 's/^sort //p' "$kept")
+	echo "$first, then $second"
+	[ "$second" != "$first" ]
+	[ "$(stat -c %a "$kept")" = 600 ]
+	# Another user's words, of another version: what is not known is passed over.
+	printf 'sort nonsense\nfields pid,comm,swap_bytes\nwhat ever\n' >"$kept"
+	pane 120x40 "'$MEMWHY' top --input some.mw"
+	wait_for "shows 'PID +COMMAND'"
+	shows 'SWAP'
+	! shows ' PSS' || false
+	press '>'
+	press q
+	ends_with 0
+	grep -qx 'fields pid,comm,swap_bytes' "$kept"
+	! grep -q nonsense "$kept" || false
+	# It cannot be written: no reason not to begin.
+	press Enter
+	wait_for '! "${T[@]}" has-session 2>/dev/null'
+	rm "$kept" && ln -s /etc/passwd "$kept"
+	sorted '>'
+	[ -L "$kept" ]
 }
