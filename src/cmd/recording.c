@@ -12,6 +12,7 @@
 #include "cage/cage.h"
 
 #include "base/units.h"
+#include "export/export.h"
 
 #define PEEK_RECORDS 20000 /* probes say at the start what they have */
 
@@ -207,6 +208,20 @@ int recording_lacks(
 	else
 		err_hint(err, "to record it: 'memwhy %s --record FILE'", p->name);
 	return err->code;
+}
+
+bool recording_is_of_events(
+	const struct stream *s, const struct probe *p, const struct options *o, struct err *err)
+{
+	bool bare = export_of_stacks(o->format) || !p || !p->sampler;
+
+	if (!p || !p->view || !p->view->each || o->each || !bare ||
+		!(s->session.options & SESSION_EACH))
+		return false;
+	err_set(err, -EINVAL,
+		"the recording is of single events: of sums, which were asked for, it has none");
+	err_hint(err, "to see them: 'memwhy %s --each --input FILE'", p->name);
+	return true;
 }
 
 /* An empty table of what was not looked at is no "no". */

@@ -25,6 +25,9 @@ bool recording_has(const struct stream *s, const struct probe *p);
 /* Says that it does not, of a file by this name (may be NULL), and how to record it. -EINVAL. */
 int recording_lacks(
 	const struct stream *s, const char *path, const struct probe *p, struct err *err);
+/* Was it recorded with --each, so that what was asked for is not in it, nor anything else? */
+bool recording_is_of_events(
+	const struct stream *s, const struct probe *p, const struct options *o, struct err *err);
 /*
  * What a recording says of itself at its beginning: host, command, methods. `ret` is a stream to be
  * destroyed. A file that is no regular one is not looked into, since its bytes would be gone:

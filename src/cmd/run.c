@@ -384,6 +384,9 @@ int running_input(struct running *g)
 	if (!rc && !g->run->finds && format_is_bare(o->format) &&
 		!recording_has(&g->pipe.stream, of))
 		rc = recording_lacks(&g->pipe.stream, NULL, of, &g->err);
+	if (!rc && !g->run->finds && format_is_bare(o->format) &&
+		recording_is_of_events(&g->pipe.stream, of, o, &g->err))
+		rc = g->err.code;
 	return rc;
 }
 

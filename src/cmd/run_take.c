@@ -29,6 +29,8 @@ static int kept_read(struct kept *k, bool *ret_damaged)
 	g->err = (struct err){};
 	if (k->probe && !recording_has(&g->pipe.stream, k->probe))
 		return recording_lacks(&g->pipe.stream, k->o.input, k->probe, &g->err);
+	if (recording_is_of_events(&g->pipe.stream, k->probe, &k->o, &g->err))
+		return g->err.code;
 	return 0;
 }
 

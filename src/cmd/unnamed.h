@@ -4,7 +4,8 @@
 
 #include "base/err.h"
 
-/* In $TMPDIR or /tmp; to be opened while files may still be opened. */
+/* In $TMPDIR or /tmp; to be opened while files may still be opened. From now on no file of this
+ * process takes more than nine tenths of what is free there. */
 int unnamed_open(int *ret, struct err *err);
 
 #endif

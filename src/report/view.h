@@ -5,6 +5,8 @@
 #ifndef MEMWHY_REPORT_VIEW_H
 #define MEMWHY_REPORT_VIEW_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/str.h"
@@ -47,6 +49,12 @@ struct view_table {
 	size_t n_cols;
 	size_t stride; /* bytes from one column to the next */
 };
+
+/* Single events that took less are left out: all of them, where none is shown. */
+static inline u64 view_min_ns(const struct view_options *o)
+{
+	return o->each ? o->min_ns : UINT64_MAX;
+}
 
 struct view {
 	size_t size; /* of its state, zeroed before init */

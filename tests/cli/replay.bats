@@ -198,6 +198,20 @@ denies_nothing() { # COMMAND
 		refuse "--input without --each"
 }
 
+@test "replay: a recording of single events is no empty profile, table or difference" {
+	"$MEMWHY" faults --each --stacks --record run.mw --out /dev/null -- ls >/dev/null
+	"$MEMWHY" faults --each --stacks --record other.mw --out /dev/null -- ls >/dev/null
+	for how in "export --to folded run.mw" "export --to pprof --out p.gz run.mw" "faults --input run.mw --stacks -o speedscope" \
+		"faults --input run.mw -o csv" "diff run.mw other.mw"; do
+		mw $how
+		[[ $status -eq 2 && $stderr == *"of single events"*"memwhy faults --each --input"* ]] || try refuse "$how"
+	done
+	for how in "export --to sqlite --out r.db run.mw" "faults --input run.mw --each -o csv" "report --out r.html run.mw"; do
+		try mw_ok $how
+	done
+	tried
+}
+
 @test "replay: --min holds over a recording too" {
 	"$MEMWHY" faults --each --record run.mw --out live -o json -- ls >/dev/null
 	[ "$(jq '.rows | length' live)" -gt 50 ]

@@ -192,7 +192,7 @@ static int compaction_init(void *state, const struct view_options *o, struct err
 {
 	struct compaction_state *v = state;
 
-	v->min_ns = o->min_ns;
+	v->min_ns = view_min_ns(o);
 	compaction_tables_init(&v->tables);
 	return by_sums_init(&v->sums, &spec, &compaction_view, o, err);
 }

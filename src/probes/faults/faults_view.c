@@ -171,7 +171,7 @@ static int faults_init(void *state, const struct view_options *o, struct err *er
 {
 	struct faults_state *f = state;
 
-	f->min_ns = o->min_ns;
+	f->min_ns = view_min_ns(o);
 	return by_sums_init(&f->sums, &spec, &faults_view, o, err);
 }
 

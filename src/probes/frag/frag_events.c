@@ -172,6 +172,7 @@ static const struct cell_column each_columns[] = {
 int events_init(
 	struct events *e, const struct view *v, const struct view_options *o, struct err *err)
 {
+	e->wants_each = o->each;
 	return by_sums_init(&e->sums, &spec, v, o, err);
 }
 
@@ -215,7 +216,7 @@ int events_feed(struct events *e, const struct rec *r)
 		e->pageblock_order = ((const struct rec_host *)r)->pageblock_order;
 	else if (r->kind == REC_FRAG_AGG)
 		return agg_feed(e, (const struct frag_agg *)r);
-	else if (r->kind == REC_FRAG_EVENT)
+	else if (r->kind == REC_FRAG_EVENT && e->wants_each)
 		return vec_push(&e->each, *(const struct frag_event *)r);
 	return 0;
 }

@@ -10,6 +10,7 @@
 struct events {
 	struct by_sums sums;
 	u32 pageblock_order; /* 0: not known yet */
+	bool wants_each;
 	VEC(struct frag_event) each;
 };
 

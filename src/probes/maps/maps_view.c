@@ -82,7 +82,7 @@ static int maps_init(void *state, const struct view_options *o, struct err *err)
 
 	if (rc)
 		return rc;
-	v->min_ns = o->min_ns;
+	v->min_ns = view_min_ns(o);
 	maps_tables_init(&v->tables, v->sums.by & BY_STACK);
 	groups_init(&v->brkstack, sizeof(struct brkstack_key), sizeof(u64));
 	return 0;

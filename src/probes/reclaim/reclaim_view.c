@@ -178,7 +178,7 @@ static int reclaim_init(void *state, const struct view_options *o, struct err *e
 {
 	struct reclaim_state *v = state;
 
-	v->min_ns = o->min_ns;
+	v->min_ns = view_min_ns(o);
 	reclaim_tables_init(&v->tables);
 	return by_sums_init(&v->sums, &spec, &reclaim_view, o, err);
 }

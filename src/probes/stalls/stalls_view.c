@@ -311,7 +311,7 @@ static int stalls_init(void *state, const struct view_options *o, struct err *er
 {
 	struct stalls_view_state *v = state;
 
-	v->min_ns = o->min_ns;
+	v->min_ns = view_min_ns(o);
 	v->thp_order = THP_ORDER;
 	groups_init(&v->steps, sizeof(struct step_key), sizeof(struct step_sums));
 	return by_sums_init(&v->sums, &spec, &stalls_view, o, err);

@@ -154,7 +154,7 @@ static int swap_init(void *state, const struct view_options *o, struct err *err)
 
 	if (rc)
 		return rc;
-	v->min_ns = o->min_ns;
+	v->min_ns = view_min_ns(o);
 	swap_tables_init(&v->tables);
 	groups_init(&v->swapin, sizeof(struct swapin_key), sizeof(u64));
 	return by_sums_init(&v->out, &out_spec, &swap_view, o, err);

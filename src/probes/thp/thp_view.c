@@ -245,7 +245,9 @@ static int event_feed(struct thp_state *v, const struct thp_event *e)
 		return 0;
 	memcpy(r.sum, e->sum, sizeof(r.sum));
 	memcpy(r.comm, e->comm, sizeof(r.comm));
-	return vec_push(&v->events, *e) ? -ENOMEM : thp_tables_agg(&v->tables, &r);
+	if (v->each && vec_push(&v->events, *e))
+		return -ENOMEM;
+	return thp_tables_agg(&v->tables, &r);
 }
 
 static int thp_feed(void *state, const struct rec *r)

@@ -15,6 +15,7 @@
 #include "cmd/command.h"
 #include "cmd/recording.h"
 #include "event/log.h"
+#include "export/export.h"
 #include "probes/faults/faults.h"
 #include "record/pipeline.h"
 
@@ -33,8 +34,9 @@ static void put(struct log_writer *w, const void *rec)
 
 static struct log_writer *begin(void)
 {
-	struct rec_session session = {
-		.h = {sizeof(session), REC_SESSION, 0, 1}, .command = "faults"};
+	struct rec_session session = {.h = {sizeof(session), REC_SESSION, 0, 1},
+		.command = "faults",
+		.options = SESSION_EACH | SESSION_STACKS};
 	struct rec_method method = {.h = {sizeof(method), REC_METHOD, 0, 1},
 		.probe = "faults",
 		.data = "minor and major faults",
@@ -161,6 +163,71 @@ static void test_events(void **state)
 	}
 }
 
+static int show(const char *name, const char *to, u64 most, long *ret_bytes)
+{
+	struct options o = options_default;
+	char *files[] = {path, NULL};
+
+	if (!strcmp(name, "top")) {
+		o.input = path;
+		o.format = "json";
+	} else {
+		o.operands = files;
+		o.n_operands = 1;
+	}
+	if (to)
+		o.to = to;
+	if (to && !export_of_records(to))
+		o.of = "faults";
+	if (most)
+		o.max_bytes = most;
+	return command_run(name, &o, ret_bytes);
+}
+
+/* What shows a recording in another way. A page has all events in one report, and takes memory for
+ * each, up to --max-memory. */
+static const struct {
+	const char *name, *to;
+	long event_bytes;
+} shows[] = {{"report", NULL, 400}, {"top", NULL, 0}, {"export", "pprof", 0},
+	{"export", "speedscope", 0}, {"export", "folded", 0}, {"export", "perfetto", 0},
+	{"export", "sqlite", 0}};
+
+static void test_shows(void **state)
+{
+	long few[ARRAY_SIZE(shows)], many;
+
+	(void)state;
+	events_write(30000);
+	for (size_t i = 0; i < ARRAY_SIZE(shows); i++)
+		assert_int_equal(show(shows[i].name, shows[i].to, 0, &few[i]), 0);
+	events_write(300000);
+	for (size_t i = 0; i < ARRAY_SIZE(shows); i++) {
+		assert_int_equal(show(shows[i].name, shows[i].to, 0, &many), 0);
+		print_message("%s %s: %ld KiB, ten times the events: %ld KiB\n", shows[i].name,
+			shows[i].to ? shows[i].to : "", few[i] / KIB, many / KIB);
+		assert_true(many < few[i] + 8 * MIB + 270000 * shows[i].event_bytes);
+	}
+	assert_int_equal(show("report", NULL, 16 * MIB, &many), 4);
+}
+
+static void test_shows_bound(void **state)
+{
+	(void)state;
+	names_write(500000);
+	for (size_t i = 0; i < ARRAY_SIZE(shows); i++) {
+		long bytes;
+		int status = show(shows[i].name, shows[i].to, 16 * MIB, &bytes);
+
+		print_message("%s %s: status %d, %ld KiB\n", shows[i].name,
+			shows[i].to ? shows[i].to : "", status, bytes / KIB);
+#ifndef __SANITIZE_ADDRESS__
+		assert_true(bytes < 64 * MIB);
+#endif
+		assert_true(status == 0 || status == 4);
+	}
+}
+
 static void test_bound(void **state)
 {
 	struct stat st;
@@ -190,6 +257,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_shows),
+		cmocka_unit_test(test_shows_bound),
 	};
 	int fd = mkstemp(path), rc;
 
