@@ -160,7 +160,7 @@ denies_nothing() { # COMMAND
 		[[ $status -eq 2 && $stderr == *"maps was not recorded"*"memwhy record --probes maps FILE"* ]] || try refuse "$how"
 	done
 	"$MEMWHY" report --out page.html record.mw
-	! grep -qE 'No calls in scope|No page was|No slab' page.html || try refuse report
+	! grep -qE 'No calls in scope|No page was (allocated|freed) in scope|No slab allocations' page.html || try refuse report
 	tried
 }
 
