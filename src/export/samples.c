@@ -189,14 +189,6 @@ static bool is_of_samples(const struct table *t)
 	return stack_column(t) >= 0 && table_main_column(t) >= 0;
 }
 
-bool samples_has(const struct report *r)
-{
-	vec_each (t, &r->tables)
-		if ((!r->only || !strcmp(r->only, (*t)->name)) && is_of_samples(*t))
-			return true;
-	return false;
-}
-
 int samples_open(const struct report *r, struct samples *ret)
 {
 	int rc;

@@ -34,8 +34,6 @@ struct samples {
 /* 0 or -ENOMEM. Columns that --fields names are the values, if any; else those that add up. */
 int samples_open(const struct report *r, struct samples *ret);
 void samples_close(struct samples *s);
-/* Is there a table that samples can be made of? */
-bool samples_has(const struct report *r);
 
 const struct cell *samples_cell(const struct samples *s, size_t row, size_t col);
 /* The id of the row's stack, 0: none. */

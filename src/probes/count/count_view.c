@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/by.h"
+#include "analysis/frame.h"
 #include "analysis/hist.h"
 #include "probes/count/count_keys.h"
 #include "probes/count/count_opts.h"
@@ -276,14 +277,9 @@ static int field_place(
 
 static const char *symbol_text(struct report *r, u32 frame)
 {
-	const struct rec_symbol *sym = stream_symbol(r->stream, frame);
-	const struct rec_frame *f = stream_frame(r->stream, frame);
-	const struct sym_line *l = sym ? &sym->lines[sym->n - 1] : NULL;
-	const char *name = l ? stream_string(r->stream, l->function) : NULL;
+	const char *text = frame_text(r, frame);
 
-	if (name)
-		return report_text(r, "%s+0x%x", name, l->offset);
-	return f ? NO_SYMBOL : NULL;
+	return text || !stream_frame(r->stream, frame) ? text : NO_SYMBOL;
 }
 
 struct flags {

@@ -3,6 +3,8 @@
 
 #include "probes/leak/leak_tables.h"
 
+#include "analysis/frame.h"
+
 const char *leak_cache_text(struct report *r, const struct leak_cache_key *k)
 {
 	if (k->kind == LEAK_PAGES)
@@ -87,13 +89,11 @@ bool leak_is_slab_pages(const struct report *r, const struct leak_key *k)
 
 const char *leak_site_text(struct report *r, const struct leak_key *k)
 {
-	const struct rec_symbol *sym = stream_symbol(r->stream, k->site);
-	const struct sym_line *last = sym && sym->n ? &sym->lines[sym->n - 1] : NULL;
-	const char *name = last ? stream_string(r->stream, last->function) : NULL;
+	const char *name = frame_text(r, k->site);
 	struct behind b = {};
 
 	if (name)
-		return report_text(r, "%s+0x%x", name, last->offset);
+		return name;
 	if (k->cache.kind == LEAK_PAGES)
 		b = behind_of(r, k->task.stack);
 	return b.function ? report_text(r, "%s+0x%llx", b.function, b.offset) : NULL;

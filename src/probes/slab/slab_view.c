@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/by.h"
+#include "analysis/frame.h"
 #include "analysis/gfp.h"
 #include "base/clock.h"
 #include "base/units.h"
@@ -244,11 +245,9 @@ static int slab_feed(void *state, const struct rec *r)
 
 static const char *site_name(struct report *r, u32 frame)
 {
-	const struct rec_symbol *sym = stream_symbol(r->stream, frame);
-	const struct sym_line *last = sym ? &sym->lines[sym->n - 1] : NULL;
-	const char *name = last ? stream_string(r->stream, last->function) : NULL;
+	const char *text = frame_text(r, frame);
 
-	return name ? report_text(r, "%s+0x%x", name, last->offset) : NO_SYMBOL;
+	return text ? text : NO_SYMBOL;
 }
 
 static const char *cache_text(struct report *r, const struct key *k)

@@ -2,7 +2,8 @@
  * From records of accesses, mappings, blocks and tasks to objects with lifetimes, and the flows of
  * accesses over them: which objects a thread touched, in order, and which threads touched an
  * object. Pure: knows no source of records and no view; the same for a live session, a recording
- * and a perf.data file. tests/unit/probes/numa/feed/numa_flow_test.c is an analysis of its own made with it.
+ * and a perf.data file. tests/unit/probes/numa/feed/numa_flow_test.c is an analysis of its own made
+ *with it.
  *
  *	numa_feed_new(&f);
  *	while (there is a record)
@@ -160,8 +161,6 @@ struct numa_flow numa_flow_all(const struct numa_feed *f);
 /* Makes its index when it is first asked for; without memory for that there is nothing in it. */
 struct numa_flow numa_flow_thread(struct numa_feed *f, u32 thread);
 struct numa_flow numa_flow_object(const struct numa_feed *f, u32 object);
-/* Those without an object. */
-struct numa_flow numa_flow_unattributed(const struct numa_feed *f);
 /* NULL: that was the last. */
 const struct numa_access *numa_flow_next(struct numa_flow *flow);
 

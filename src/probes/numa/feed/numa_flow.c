@@ -119,11 +119,6 @@ struct numa_flow numa_flow_object(const struct numa_feed *f, u32 object)
 	return object < f->n_objects ? objects_flow(f, object) : (struct numa_flow){};
 }
 
-struct numa_flow numa_flow_unattributed(const struct numa_feed *f)
-{
-	return f->object_at ? objects_flow(f, f->n_objects) : (struct numa_flow){};
-}
-
 const struct numa_access *numa_flow_next(struct numa_flow *flow)
 {
 	u64 i;
