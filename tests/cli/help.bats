@@ -189,6 +189,11 @@ load common
 fields_described() { # COMMAND
 	local c=$1 ways=() way fields= missing
 	[[ $c == doctor || $c == incidents ]] && ways=("$c") || ways=("$c --input $run_mw --stacks $(by_all "$c")")
+	mw ${ways[0]} -o csv
+	if [[ $stderr == *" not recorded"* ]]; then # record leaves out what must be asked for
+		mw_ok $(live "$c") --record own.mw --out /dev/null -- true || return
+		ways=("$c --input own.mw $(by_all "$c")")
+	fi
 	if has_option "$c" each; then
 		mw_ok $(live "$c") --for 50ms --each --record each.mw --out /dev/null || return
 		ways+=("$c --input each.mw --each")
