@@ -137,6 +137,7 @@ static const struct scan_field rss_fields[] = {
 	RSS_FIELD("Rss", rss_bytes),
 	RSS_FIELD("Pss", pss_bytes),
 	RSS_FIELD("Swap", swap_bytes),
+	RSS_FIELD("Referenced", referenced_bytes),
 	RSS_FIELD("Anonymous", anon_bytes),
 	RSS_FIELD("AnonHugePages", anon_huge_bytes),
 	RSS_FIELD("Locked", locked_bytes),

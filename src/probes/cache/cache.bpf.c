@@ -4,6 +4,7 @@
  * size, so those that hold such a page begin with one, or are smaller.
  */
 #include "bpf/common.bpf.h"
+#include "bpf/folio.bpf.h"
 #include "probes/cache/cache.h"
 
 AGG_TABLE(table, struct cache_key);
@@ -33,23 +34,6 @@ struct {
 	__type(value, struct gone);
 } evicted SEC(".maps");
 
-/* linux/mm_types.h; a folio since 5.16, before a page with the same members */
-struct folio {
-	void *mapping;
-	unsigned long index;
-	unsigned int _nr_pages;       /* of large ones; since 6.14 */
-	unsigned int _folio_nr_pages; /* the same, since 5.18 */
-} __attribute__((preserve_access_index));
-
-struct page {
-	void *mapping;
-	unsigned long index;
-} __attribute__((preserve_access_index));
-
-enum pageflags {
-	PG_head,
-};
-
 struct task_struct___cache {
 	unsigned int flags;
 	void *reclaim_state; /* while it reclaims */
@@ -58,39 +42,14 @@ struct task_struct___cache {
 #define FOLIO_PLACES 16 /* the greatest folio has 1024 pages, of 512 where there are huge pages */
 #define PF_KSWAPD 0x00020000 /* linux/sched.h, 5.10 to 7.3 */
 
-/* Pages; 1 also where the kernel does not say. */
-static __always_inline u64 size_of(u64 of)
-{
-	struct folio *f = (void *)of;
-	u64 flags = 0, n = 1;
-
-	if (!bpf_core_enum_value_exists(enum pageflags, PG_head))
-		return 1;
-	bpf_probe_read_kernel(&flags, sizeof(flags), f); /* the first member of all */
-	if (!(flags & 1ULL << bpf_core_enum_value(enum pageflags, PG_head)))
-		return 1;
-	if (bpf_core_field_exists(f->_nr_pages))
-		n = BPF_CORE_READ(f, _nr_pages);
-	else if (bpf_core_field_exists(f->_folio_nr_pages))
-		n = BPF_CORE_READ(f, _folio_nr_pages);
-	return n ? n : 1;
-}
-
 /* Returns how many pages that are followed are in it, and where the first one is. */
 static __always_inline u64 place_of(u64 of, struct place *ret)
 {
-	if (bpf_core_field_exists(struct folio, index)) {
-		ret->index = BPF_CORE_READ((struct folio *)of, index);
-		if (ret->index % CACHE_STRIDE)
-			return 0;
-		ret->mapping = (u64)BPF_CORE_READ((struct folio *)of, mapping);
-		return (size_of(of) + CACHE_STRIDE - 1) / CACHE_STRIDE;
-	}
-	ret->index = BPF_CORE_READ((struct page *)of, index);
+	ret->index = folio_index(of);
 	if (ret->index % CACHE_STRIDE)
 		return 0;
-	ret->mapping = (u64)BPF_CORE_READ((struct page *)of, mapping);
-	return 1;
+	ret->mapping = folio_mapping(of);
+	return (folio_pages(of) + CACHE_STRIDE - 1) / CACHE_STRIDE;
 }
 
 static __always_inline bool burst_is_on(void)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/top.h"
+#include "capture/group.h"
 #include "probes/where/where_inner.h"
 #include "probes/where/where_ledger.h"
 #include "sys/root.h"
@@ -168,28 +169,12 @@ static int members_send(struct capture *c, struct where *w)
 	return rc;
 }
 
-/* The group is known by its id: its path is found once. */
-static int group_find(const struct capture *c, struct where *w)
-{
-	_cleanup_cgroup_ids_ struct cgroup_ids ids = {};
-	const struct cgroup_hierarchy *h = &w->mounts.memory;
-	const char *path = NULL;
-
-	if (w->group.id)
-		return 0;
-	if (h->version != (c->opt.cgroup_version == SCOPE_CGROUP_V1 ? 1 : 2))
-		return -EOPNOTSUPP;
-	if (!cgroup_ids_load(h, &ids))
-		path = cgroup_ids_path(&ids, c->opt.scope.cgroup_id);
-	return path ? cgroup_resolve(&w->mounts, path, &w->group) : -ENOENT;
-}
-
 int where_group_send(struct capture *c, struct where *w)
 {
 	struct where_ledger l = REC_INIT(struct where_ledger, REC_WHERE_LEDGER, 0);
 	struct cgroup_memory m;
 	u64 kernel = 0;
-	int rc = group_find(c, w);
+	int rc = w->group.id ? 0 : capture_group(c, &w->mounts, &w->group);
 
 	if (rc == -ENOMEM)
 		return rc;

@@ -1,0 +1,65 @@
+/* The limit probe: puts its programs and its sampler together. */
+#include "probes/limit/limit.h"
+
+#include <errno.h>
+
+#include "probes/limit/limit_files.h"
+#include "probes/limit/limit_kinds.h"
+#include "probes/limit/limit_sample.h"
+#include "probes/limit/limit_view.h"
+#include "probes/probe.h"
+
+/* Where memwhy may run no programs, the rest of the group is known all the same. */
+static const struct probe_bpf bpf = {
+	.hooks = limit_hooks,
+	.n_hooks = 3,
+	.state_size = sizeof(struct limit_state),
+	.prepare = limit_prepare,
+	.settle = limit_settle,
+	.snapshot = limit_snapshot,
+	.needs_btf = true,
+	.optional = true,
+};
+
+static int opts_check(struct request *r, void *opts, struct err *err)
+{
+	(void)opts;
+	if (r->input)
+		return 0;
+	if (r->command || r->pids || r->comm)
+		return err_set(err, -EINVAL,
+			"limit is of a whole control group: it takes no command, -p or -c");
+	if (r->cgroup || r->container)
+		return 0;
+	err_set(err, -EINVAL, "limit needs to know of which control group: -g or -C");
+	return err_hint(err, "memwhy limit -g GROUP --for 10m");
+}
+
+static const struct opt_group own_groups[] = {{}};
+
+static const struct probe_options own_options = {
+	.size = 1, /* it has none: what all commands have is held together */
+	.groups = own_groups,
+	.check = opts_check,
+};
+
+const struct probe probe_limit = {
+	.name = "limit",
+	.summary = "How much memory does a control group need? A limit that fits",
+	.details = limit_details,
+	.examples = (const char *const[]){"memwhy limit -g /system.slice/nginx.service --for 10m",
+		"what a service used in ten minutes, and the limit that fits",
+		"memwhy limit -C 3f2a --for 10m", "the same of a container",
+		"memwhy limit -g /build -i 60s --for 10m",
+		"each minute, by all that was seen since the start",
+		"memwhy limit -g /build --table ages --for 10m",
+		"pages of files by how long they have not been used", NULL},
+	.output = limit_output,
+	.options = &own_options,
+	.kinds = limit_kinds,
+	.n_kinds = LIMIT_KINDS,
+	.bpf = &bpf,
+	.sampler = &limit_sampler,
+	.view = &limit_view,
+	.only_named = true,
+};

@@ -1,0 +1,27 @@
+/* Private to the limit probe: pages of files that the group uses, out of the maps of its programs.
+ */
+#ifndef MEMWHY_PROBES_LIMIT_FILES_H
+#define MEMWHY_PROBES_LIMIT_FILES_H
+
+#include "capture/attach.h"
+#include "probes/limit/limit.h"
+
+/* Of capture.state. */
+struct limit_state {
+	u64 uses;
+	u32 mask; /* what the map was last cleared by */
+	bool begun;
+};
+
+extern const struct attach_hook limit_hooks[];
+extern const size_t limit_hooks_n;
+
+/* Adds one page to the sums of a record, as it stands at `now`, in ticks. */
+void limit_use_add(const struct limit_use *u, u32 begin, u32 now, struct limit_files *r);
+
+int limit_prepare(struct bpf_object *obj, const struct capture *c);
+int limit_settle(
+	struct capture *c, struct attached *a, const struct stack_maps *stacks, u64 *events);
+int limit_snapshot(struct capture *c, struct attached *a, const struct stack_maps *stacks);
+
+#endif
