@@ -170,7 +170,7 @@ static void files_report(
 			"read in or written, and not used again");
 	}
 	part_add(t, "files_mapped", n->mapped_bytes, n->mapped_bytes, "estimated",
-		"touched through page tables; shared pages by the part of each process");
+		"touched through page tables, shared pages in part");
 	part_add(t, "files_cold", n->cold_bytes, 0, "difference", "not used in this time");
 }
 

@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# How much a control group needs, against programs whose working set is known. This kernel.
+load common
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR" || return 1
+	v1=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
+	mount=${v1:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}
+	[ -n "$v1" ] || grep -qw memory "$mount/cgroup.subtree_control" || echo +memory >"$mount/cgroup.subtree_control"
+	limit_file=memory.max
+	[ -z "$v1" ] || limit_file=memory.limit_in_bytes
+	group=$mount/memwhy-limit-$$
+	mkdir "$group"
+}
+
+# The file of the workload is on a disk: pages of a tmpfs cannot be evicted.
+work() { # ANON HOT BYTES USED, in MiB
+	file=$(mktemp -p "${BUILD:-$BATS_TEST_DIRNAME/../../build}" limit-work.XXXXXX)
+	mkfifo in
+	sh -c 'echo $$ >"$0/cgroup.procs"; shift; exec "$@"' "$group" - "$WORKLOADS/limit_work" \
+		$(($1 << 20)) $(($2 << 20)) "$file" $(($3 << 20)) $(($4 << 20)) <in >out 3>&- &
+	worker=$!
+	exec 7>in
+	wait_for 'grep -q ready out || ! kill -0 "$worker" 2>/dev/null'
+	grep -q ready out
+	rm "$file" # it stays open
+}
+
+work_end() {
+	exec 7>&-
+	wait "$worker"
+}
+
+# field NAME [FILE]: of the row of the group
+field() {
+	jq -r --arg f "$1" '.rows[] | select(.table == "limit") | .[$f]' "${2-now}"
+}
+
+# part NAME: what of it is needed
+part() {
+	jq -r --arg p "$1" '.rows[] | select(.table == "parts" and .part == $p) | .needed_bytes' now
+}
+
+# about GOT MIB: within 10 %
+about() {
+	local off=$(($1 - ($2 << 20)))
+	echo "$1 beside $2 MiB"
+	[ $((${off#-} * 10)) -le $(($2 << 20)) ]
+}
+
+stat_of() {
+	awk -v n="$1" '$1 == n || $1 == "total_" n { v = $2 } END { print v + 0 }' "$group/memory.stat"
+}
+
+# refaults: pages that came back from the disk in two seconds
+refaults() {
+	local before
+	before=$(stat_of workingset_refault_file)
+	sleep 2 3>&-
+	echo $(($(stat_of workingset_refault_file) - before))
+}
+
+@test "limit: a working set of page cache is known, and so is the limit below which it stalls" {
+	work 16 4 96 64
+	"$MEMWHY" limit -g "$group" --for 6s -o json >now
+	adds_up now
+	about "$(part files_read)" 64
+	[ "$(part anonymous)" -ge $((16 << 20)) ]
+	needed=$(field needed_bytes)
+	advised=$(field advised_bytes)
+	about "$needed" $(((16 << 20 | 64 << 20) + $(part kernel) >> 20))
+	[ "$advised" -ge "$needed" ] && [ "$advised" -le $((needed + needed / 10)) ]
+	[ "$(field verdict)" = unlimited ]
+	jq -e '.findings[0] | .rule == "group-needs" and (.undo | length) == 1 and (.verify | length) == 1' now
+	jq -e 'any(.findings[0].try[]; test("^`?echo [0-9]+ > "))' now || jq .findings now
+
+	echo "$advised" >"$group/$limit_file"
+	sleep 1 3>&-
+	kept=$(refaults)
+	echo $((needed - needed / 5)) >"$group/$limit_file"
+	sleep 1 3>&-
+	thrashed=$(refaults)
+	echo "pages that came back: $kept at the advised limit, $thrashed at a fifth below the need"
+	[ $((kept * 20)) -lt "$thrashed" ]
+	[ "$thrashed" -gt 1000 ]
+
+	# Reads are seen whether or not their pages are there: what it needs is known at the limit too.
+	"$MEMWHY" limit -g "$group" --for 6s -o json >now
+	work_end
+	about "$(part files_read)" 64
+	[ "$(field verdict)" = short ]
+	[ "$(field advised_bytes)" -gt $((needed - needed / 5)) ]
+}
+
+@test "limit: with swap what is needed of anonymous memory is what is touched; a file read once is not" {
+	needs_swap
+	work 64 32 32 0
+	"$MEMWHY" limit -g "$group" --for 6s -o json --record rec.mw >now
+	work_end
+	about "$(part anonymous)" 32
+	[ "$(part files_read)" -le $((1 << 20)) ]
+	[ "$(jq '[.rows[] | select(.part == "files_cold") | .bytes] | add' now)" -ge $((24 << 20)) ]
+	"$MEMWHY" limit --input rec.mw -o json >again
+	[ "$(jq -c .rows now)" = "$(jq -c .rows again)" ]
+}
+
+@test "limit: little evidence gives no advice, and says why" {
+	work 4 4 4 4
+	"$MEMWHY" limit -g "$group" --for 1s -o json >now || [ $? -eq 3 ]
+	work_end
+	[ "$(field advised_bytes)" = null ]
+	[ "$(field verdict)" = unknown ]
+	jq -e 'any(.not_checked[]; test("less than 5 s"))' now
+	[ "$(jq '.findings | length' now)" -eq 0 ]
+}
+
+@test "limit: it is of a control group only" {
+	run "$MEMWHY" limit --for 1s
+	[ "$status" -eq 2 ]
+	[[ $output == *"-g or -C"* ]]
+	run "$MEMWHY" limit -p $$ --for 1s
+	[ "$status" -eq 2 ]
+}
