@@ -24,14 +24,19 @@ mw() {
 }
 mw_run() {
 	[ "${1:-}" != leak ] || set -- leak --kernel "${@:2}"
+	[[ ${1:-} != limit || " $* " =~ " "(--input|--help|-h|-g|-C)" " ]] || set -- limit -g / "${@:2}"
 	status=0
 	output=$(timeout -k 1 "$limit" "$MEMWHY" "$@" </dev/null 2>"$BATS_TEST_TMPDIR/.stderr") || status=$?
 	stderr=$(<"$BATS_TEST_TMPDIR/.stderr")
 }
 
-# A command as it runs live, with or without a command: leak of the kernel.
+# A command as it runs live, with or without a command: leak of the kernel, limit of the group of all.
 live() { # COMMAND
-	[ "$1" = leak ] && echo leak --kernel || echo "$1"
+	case $1 in
+	leak)	echo leak --kernel ;;
+	limit)	echo limit -g / ;;
+	*)	echo "$1" ;;
+	esac
 }
 
 # Lines on standard input that are wider than 100 columns.

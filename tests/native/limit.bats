@@ -119,6 +119,7 @@ refaults() {
 	run "$MEMWHY" limit --for 1s
 	[ "$status" -eq 2 ]
 	[[ $output == *"-g or -C"* ]]
-	run "$MEMWHY" limit -p $$ --for 1s
-	[ "$status" -eq 2 ]
+	"$MEMWHY" limit -g "$group" -p $$ --for 1s -o json >now || [ $? -eq 3 ]
+	[ "$(field advised_bytes)" = null ]
+	jq -e 'any(.not_checked[]; test("only some of its tasks"))' now
 }

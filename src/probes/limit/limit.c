@@ -24,12 +24,7 @@ static const struct probe_bpf bpf = {
 static int opts_check(struct request *r, void *opts, struct err *err)
 {
 	(void)opts;
-	if (r->input)
-		return 0;
-	if (r->command || r->pids || r->comm)
-		return err_set(err, -EINVAL,
-			"limit is of a whole control group: it takes no command, -p or -c");
-	if (r->cgroup || r->container)
+	if (r->input || r->cgroup || r->container)
 		return 0;
 	err_set(err, -EINVAL, "limit needs to know of which control group: -g or -C");
 	return err_hint(err, "memwhy limit -g GROUP --for 10m");

@@ -92,6 +92,7 @@ struct limit_mapped {
 enum limit_group_flags {
 	LIMIT_PRESSURE_GROUP = 1,   /* the stall times are the group's */
 	LIMIT_PRESSURE_MACHINE = 2, /* … are of the whole machine */
+	LIMIT_PARTIAL = 4,          /* uses of files are of some tasks of the group only */
 };
 
 /* On disk: the group by its memory controller. h.flags: enum limit_group_flags. */

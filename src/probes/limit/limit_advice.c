@@ -4,6 +4,7 @@
 
 static const char *const thin_words[] = {
 	[LIMIT_NO_GROUP] = "nothing is known of the group",
+	[LIMIT_OF_SOME] = "only some of its tasks were looked at",
 	[LIMIT_TOO_SHORT] = "it was looked at for less than 5 s",
 	[LIMIT_NO_READS] = "it has page cache, and who reads which pages cannot be seen here",
 	[LIMIT_LOST] = "too many uses of pages were lost",

@@ -115,7 +115,8 @@ static void stall_weigh(const struct limit_facts *f, struct limit_need *n)
 	double pages, ns;
 
 	n->elapsed_ns = less(b->elapsed_ns, a->elapsed_ns);
-	n->pressed = n->elapsed_ns && b->h.flags & a->h.flags;
+	n->pressed = n->elapsed_ns &&
+		     b->h.flags & a->h.flags & (LIMIT_PRESSURE_GROUP | LIMIT_PRESSURE_MACHINE);
 	n->whole = b->h.flags & LIMIT_PRESSURE_MACHINE;
 	if (n->pressed)
 		n->stall_ratio =
@@ -136,6 +137,8 @@ static int thin_why(const struct limit_facts *f, const struct limit_need *n, u64
 {
 	bool reads = f->files.h.kind && f->files.h.flags & LIMIT_READS_KNOWN;
 
+	if (f->last.h.flags & LIMIT_PARTIAL)
+		return LIMIT_OF_SOME;
 	if (n->elapsed_ns < LIMIT_LEAST_NS)
 		return LIMIT_TOO_SHORT;
 	if (!reads && f->last.file_bytes > f->last.usage_bytes / SETTLED_PART)

@@ -20,6 +20,7 @@ struct limit_facts {
 enum limit_thin {
 	LIMIT_ENOUGH,
 	LIMIT_NO_GROUP,
+	LIMIT_OF_SOME,     /* uses of files are of some tasks only */
 	LIMIT_TOO_SHORT,   /* less than LIMIT_LEAST_NS */
 	LIMIT_NO_READS,    /* who reads which pages is not known here, and there is page cache */
 	LIMIT_LOST,        /* uses of pages were lost */

@@ -192,6 +192,8 @@ static int group_send(struct capture *c, struct limit_sampler *s, u64 now)
 	parts_fill(s, &r);
 	r.swap_free_bytes = swap_free(s, &m);
 	pressure_fill(s, &r);
+	if (c->opt.scope.by_task || c->opt.scope.comm[0])
+		r.h.flags |= LIMIT_PARTIAL;
 	if (!disk_reads_read(&s->text, &disks)) {
 		r.read_bytes = disks.bytes;
 		r.read_ns = disks.ns;
@@ -238,6 +240,9 @@ static int limit_open(struct capture *c, void *state, struct err *err)
 
 	if (!capture_named(c))
 		return 0;
+	if (!c->opt.scope.cgroup_id)
+		return capture_missing(
+			c, "memory of the group", "no group was asked for", "-g or -C");
 	cgroup_mounts_read(&s->mounts);
 	rc = proc_scope_open(c, &s->scope);
 	if (!rc)
