@@ -12,9 +12,6 @@
 #include "rules/rules.h"
 
 #define MANY 1000
-/* Of slab for each group, and in memory on each CPU (measured on 6.18, x86-64). */
-#define GROUP_BYTES (11ULL << 10)
-#define GROUP_CPU_BYTES 1700ULL
 #define MADE_LEAST 10 /* in the interval: fewer make nobody the one who does it */
 
 struct maker {
@@ -196,7 +193,8 @@ static void tell(struct report *r, const struct state *s, u64 bytes, int level)
 static int report(void *v, struct report *r)
 {
 	const struct state *s = v;
-	u64 bytes = s->dying.dying * (GROUP_BYTES + GROUP_CPU_BYTES * r->stream->host.cpus);
+	u64 bytes = s->dying.dying *
+		    (CGROUP_DYING_BYTES + CGROUP_DYING_CPU_BYTES * r->stream->host.cpus);
 
 	if (s->dying.dying >= MANY)
 		tell(r, s, bytes, MAX(held_level(r, bytes), (int)LEVEL_NOTE));

@@ -14,6 +14,7 @@
 #include "sys/sysvipc.h"
 #include "sys/buddyinfo.h"
 #include "sys/cgroup.h"
+#include "sys/diskstats.h"
 #include "sys/extfrag.h"
 #include "sys/idset.h"
 #include "sys/interrupts.h"
@@ -248,6 +249,15 @@ static void fuzz_slabinfo(const char *text, size_t n)
 		MUST(info.caches.n && strlen(info.caches.v[0].name) < SLAB_NAME_MAX);
 }
 
+static void fuzz_diskstats(const char *text, size_t n)
+{
+	struct disk_reads d = {.bytes = 1};
+
+	(void)n;
+	if (disk_reads_parse(text, &d))
+		MUST(d.bytes == 1);
+}
+
 static void fuzz_swaps(const char *text, size_t n)
 {
 	_cleanup_swaps_ struct swaps swaps = {};
@@ -397,6 +407,7 @@ static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_oomlog,
 	fuzz_swaps,
 	fuzz_held,
+	fuzz_diskstats,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -172,6 +172,72 @@ settles() {
 	[ "$got" -le $((want + want / 100)) ]
 }
 
+# risen FILE ROW: how much the row rose since `before`, in MiB
+risen() {
+	echo $(((($(bytes "$1" "$2") - $(bytes before "$2")) + 524288) >> 20))
+}
+
+@test "where: page tables of memory that is touched here and there; names that are not there" {
+	local dir attempt
+	dir=$(mktemp -d -p "${BUILD:-$BATS_TEST_DIRNAME/../../build}" where-names.XXXXXX)
+	for attempt in 1 2 3; do
+		ledger before
+		hold tables $((128 << 20))
+		ledger after
+		hold_end
+		tables=$(risen after page_tables)
+		[ "$tables" -lt 126 ] || [ "$tables" -gt 132 ] || break
+	done
+	# Each is a dentry; a name of more than 31 bytes would have memory of its own.
+	size=$(awk '$1 == "dentry" { print $4 }' /proc/slabinfo)
+	n=$(((96 << 20) / size))
+	ledger before
+	hold names "$n" "$dir"
+	ledger after
+	hold_end
+	slab=$(risen after slab)
+	rmdir "$dir"
+	echo "page tables rose by $tables of 128 MiB, slab by $slab of 96"
+	[ "$tables" -ge 126 ] && [ "$tables" -le 132 ]
+	[ "$slab" -ge 86 ] && [ "$slab" -le 120 ]
+	[ "$(risen after shared_memory)" -le 2 ] && [ "$(risen after sockets)" -le 2 ]
+}
+
+@test "where --census: the pages themselves say what the ledger does" {
+	[ -r /proc/kpageflags ] || skip "the kernel has no CONFIG_PROC_PAGE_MONITOR"
+	hold memfd $((64 << 20))
+	"$MEMWHY" where --census -o json --out now
+	hold_end
+	[ "$(total now)" -eq $(($(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024)) ]
+	jq -c '.rows[] | select(.table == "census") | [.kind, .bytes, .ledger_bytes, .difference_bytes]' now
+	# Counters move while a million pages are looked at: within 3 % of the memory there is.
+	jq -e '([.rows[] | select(.table == "ledger") | .bytes] | add) as $all | [.rows[] | select(.table == "census")] |
+		length >= 8 and all(.[] | select(.kind | IN("anonymous", "files", "shared", "hugetlb", "page_tables"));
+			(.difference_bytes | fabs) < $all * 0.03)' now
+	jq -e 'any(.rows[]; .table == "census" and .kind == "shared" and .bytes >= 67108864 and (.difference_bytes | fabs) < 4194304)' now
+	run "$MEMWHY" where --census -p $$
+	[ "$status" -eq 2 ]
+}
+
+@test "where: control groups that were removed and are kept" {
+	mount=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
+	mount=${mount:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}
+	[ -n "$mount" ] || skip "no control groups"
+	[ "$(stat -c %i "$mount")" -eq 1 ] || skip "only a part of the hierarchy is mounted here"
+	mkdir mnt
+	mount -t tmpfs -o size=20m tmpfs mnt
+	mounted=$PWD/mnt
+	# A page of a file that stays keeps each group.
+	for i in $(seq 150); do
+		mkdir "$mount/memwhy-where-$$-$i"
+		sh -c 'echo $$ >"$1/cgroup.procs"; echo x >"$2"; echo $$ >"$3/cgroup.procs"' - "$mount/memwhy-where-$$-$i" "mnt/$i" "$mount"
+		rmdir "$mount/memwhy-where-$$-$i"
+	done
+	ledger now
+	jq -c '.rows[] | select(.table == "dying")' now
+	jq -e 'any(.rows[]; .table == "dying" and .dying_groups >= 150 and .kernel_bytes > 150 * 11264)' now
+}
+
 @test "where: a huge page pool, idle and used" {
 	[ -w /proc/sys/vm/nr_hugepages ] || skip "no huge pages"
 	old=$(</proc/sys/vm/nr_hugepages)

@@ -112,6 +112,36 @@ static int hold_deleted(const char *path, size_t bytes)
 	return 0;
 }
 
+/* One page of each page table: as many bytes of tables as of memory. */
+static int hold_tables(size_t bytes)
+{
+	size_t n = bytes / 4096, step = 2UL << 20;
+	char *p = mmap(NULL, n * step, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return failed("mmap");
+	madvise(p, n * step, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < n; i++)
+		p[i * step] = 1;
+	puts("ready");
+	return 0;
+}
+
+/* Names that are not there, looked up in a directory; bytes: how many. They stay when we end. */
+static int hold_names(const char *dir, size_t n)
+{
+	char path[4096];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/none-%zu", dir, i);
+		if (!access(path, F_OK))
+			return failed(path);
+	}
+	puts("ready");
+	return 0;
+}
+
 static int hold(const char *kind, size_t bytes, const char *path)
 {
 	if (!strcmp(kind, "unix"))
@@ -128,6 +158,10 @@ static int hold(const char *kind, size_t bytes, const char *path)
 		return hold_anonymous(bytes, 0, 1);
 	if (!strcmp(kind, "hugetlb"))
 		return hold_anonymous(bytes, MAP_HUGETLB, 0);
+	if (!strcmp(kind, "tables"))
+		return hold_tables(bytes);
+	if (!strcmp(kind, "names") && path)
+		return hold_names(path, bytes);
 	if (!strcmp(kind, "deleted") && path)
 		return hold_deleted(path, bytes);
 	fprintf(stderr, "where_work: no kind %s\n", kind);

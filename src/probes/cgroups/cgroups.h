@@ -56,6 +56,10 @@ struct cgroup_usage {
 	u64 first_high_hit_total;
 };
 
+/* What each of those below takes of slab, and of memory on each CPU (measured on 6.18, x86-64). */
+#define CGROUP_DYING_BYTES (11ULL << 10)
+#define CGROUP_DYING_CPU_BYTES 1700ULL
+
 /*
  * Control groups that were removed and that the kernel still keeps, since something charged to them
  * is left: sent at the start, when it has changed and at the end, where there are some.

@@ -1,4 +1,5 @@
-/* The where probe: its sampler, which reads the ledger of what was asked for, the schema, and its texts. */
+/* The where probe: its sampler, which reads the ledger of what was asked for, the schema, and its
+ * texts. */
 #include "probes/where/where.h"
 
 #include <errno.h>
@@ -7,7 +8,9 @@
 #include "base/util.h"
 #include "event/schema.h"
 #include "probes/probe.h"
+#include "probes/where/where_census.h"
 #include "probes/where/where_inner.h"
+#include "probes/where/where_opts.h"
 #include "probes/where/where_view.h"
 
 #define EVERY_NS NSEC_PER_SEC
@@ -32,6 +35,7 @@ static int where_open(struct capture *c, void *state, struct err *err)
 	int rc = proc_scope_open(c, &w->scope);
 
 	w->named = capture_named(c);
+	w->census = c->opts && OPTS_OF(struct where_opts, c->opts)->census;
 	cgroup_mounts_read(&w->mounts);
 	if (rc)
 		return err_errno(err, rc, "where");
@@ -64,7 +68,10 @@ static int where_sample(struct capture *c, void *state)
 	if (w->named && is_of_processes(w))
 		return where_processes_send(c, w, true);
 	rc = where_machine_send(c, w);
-	return rc || !owners ? rc : where_owners_send(c, w);
+	if (rc || !owners)
+		return rc;
+	rc = where_owners_send(c, w);
+	return rc || !c->ending || !w->census ? rc : where_census_send(c, w);
 }
 
 static void where_close(void *state)
@@ -90,10 +97,10 @@ static const struct probe_sampler sampler = {
 	.survey = where_machine_survey,
 };
 
-/* It looks at what processes have open. */
+/* It looks at what processes have open, and at control groups that were removed. */
 static void beside(const struct request *r, void *opts, struct company *ret)
 {
-	static const char *const with[] = {"holders", NULL};
+	static const char *const with[] = {"holders", "cgroups", NULL};
 
 	(void)r;
 	(void)opts;
@@ -181,6 +188,26 @@ static const struct field limit_fields[] = {
 	LIMIT(limit_hit_total, FIELD_U64, UNIT_COUNT, "how often it met its limit"),
 };
 
+#define CENSUS(member_, type_, unit_, help_) \
+	FIELD(struct where_census, member_, type_, unit_, help_)
+#define CENSUS_ARRAY(member_, help_) \
+	FIELD_ARRAY(struct where_census, member_, FIELD_U64, UNIT_PAGES, WHERE_CENSUS_KINDS, help_)
+
+static const struct field census_fields[] = {
+	CENSUS(sample, FIELD_U32, UNIT_ID, "number of the look"),
+	CENSUS(has_charged, FIELD_U32, UNIT_ID, "1: charged is known"),
+	CENSUS(page_bytes, FIELD_U64, UNIT_BYTES, "size of a page"),
+	CENSUS(looked, FIELD_U64, UNIT_PAGES, "page frames looked at"),
+	CENSUS(of, FIELD_U64, UNIT_PAGES, "page frames there are"),
+	CENSUS(took_ns, FIELD_U64, UNIT_NS, "what that took"),
+	CENSUS_ARRAY(pages,
+		"by what they are: free, anonymous, files, shared, hugetlb, slab, page tables, "
+		"offline, reserved, other"),
+	CENSUS_ARRAY(error, "two standard deviations of sampling"),
+	CENSUS_ARRAY(mapped, "of these, mapped by processes"),
+	CENSUS_ARRAY(charged, "of these, charged to a control group below the root"),
+};
+
 static const struct kind kinds[] = {
 	KIND(REC_WHERE_LEDGER, struct where_ledger, "where_ledger", ledger_fields,
 		"where the memory of the machine, a process or a group is at one time"),
@@ -190,6 +217,34 @@ static const struct kind kinds[] = {
 		"an arena of glibc's malloc in a process"),
 	KIND(REC_WHERE_LIMIT, struct where_limit, "where_limit", limit_fields,
 		"the memory and limits of a control group, or of one above it"),
+	KIND(REC_WHERE_CENSUS, struct where_census, "where_census", census_fields,
+		"pages of the machine by their own flags"),
+};
+
+static const struct opt own[] = {
+	OPT(struct where_opts, "census", 0, OPT_FLAG, census, NULL,
+		"also count the pages by their own flags, beside the ledger", NULL),
+};
+
+static const struct opt_group own_groups[] = {{"Pages", own, ARRAY_SIZE(own)}, {}};
+
+static int opts_check(struct request *r, void *opts, struct err *err)
+{
+	const struct where_opts *o = opts;
+
+	if (!o->census || r->input)
+		return 0;
+	if (r->pids || r->comm || r->cgroup || r->container || r->command)
+		return err_set(err, -EINVAL,
+			"--census is of the whole machine: it does not go with -p, -c, -g, -C or a "
+			"command");
+	return 0;
+}
+
+static const struct probe_options own_options = {
+	.size = sizeof(struct where_opts),
+	.groups = own_groups,
+	.check = opts_check,
 };
 
 const struct probe probe_where = {
@@ -205,7 +260,10 @@ const struct probe probe_where = {
 		"memwhy where -g /system.slice/nginx.service",
 		"what is charged to a control group, and which limit is nearest",
 		"memwhy where -o wide", "with the commands that look deeper and that free memory",
-		"memwhy where --for 60s", "what grew within a minute", NULL},
+		"memwhy where --for 60s", "what grew within a minute",
+		"memwhy where --census --table census",
+		"what the pages themselves say, beside the ledger", NULL},
+	.options = &own_options,
 	.output = where_output,
 	.sampler = &sampler,
 	.kinds = kinds,

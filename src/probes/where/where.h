@@ -139,6 +139,22 @@ struct where_arena {
 	u64 trimmable_bytes; /* of these, what malloc_trim(0) gives back */
 };
 
+#define WHERE_CENSUS_KINDS 16
+
+/* What the pages themselves say (enum kpage_kind in sys/kpage.h), in page frames. */
+struct where_census {
+	struct rec h;
+	u32 sample;
+	u32 has_charged;
+	u64 page_bytes;
+	u64 looked, of; /* frames looked at, and all that there are */
+	u64 took_ns;
+	u64 pages[WHERE_CENSUS_KINDS];
+	u64 error[WHERE_CENSUS_KINDS]; /* two standard deviations; 0: all were looked at */
+	u64 mapped[WHERE_CENSUS_KINDS];
+	u64 charged[WHERE_CENSUS_KINDS]; /* to a group below the root */
+};
+
 #define WHERE_NO_LIMIT (~0ULL)
 
 /* The memory of a group, or of one above it, and its limits. */

@@ -19,7 +19,8 @@ struct where {
 	struct memfs_list memfs;
 	u64 percpu_first_bytes;
 	bool stacks_in_vmalloc, balloon_in_total;
-	bool named; /* its command, or record --probes where: owners are looked for */
+	bool census; /* --census */
+	bool named;  /* its command, or record --probes where: owners are looked for */
 	u32 sample;
 	u64 next_ns;
 	struct str text, label;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "probes/where/where_census.h"
+#include "probes/where/where_dying.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_words.h"
 #include "sys/fdlink.h"
@@ -304,6 +306,21 @@ static void next_add(const struct where_ledger *l, struct report *r)
 			       "`memwhy pages --stacks=kernel --for 30s`");
 }
 
+/* What there is of the machine only. */
+static int machine_report(const struct where_tables *t, struct report *r)
+{
+	const struct where_ledger *l = t->subjects.n ? &t->subjects.v[0].last : NULL;
+	int rc = 0;
+
+	if (l && l->scope != WHERE_MACHINE)
+		return 0;
+	if (t->census.h.kind || !l)
+		rc = where_census_report(&t->census, l, r);
+	if (!rc && (t->dying.h.kind || !l))
+		rc = where_dying_report(&t->dying, r);
+	return rc;
+}
+
 int where_tables_report(struct where_tables *t, struct report *r)
 {
 	struct table *table = report_table(r, "ledger", ledger_title(r, t), ledger_columns, L_N);
@@ -324,6 +341,8 @@ int where_tables_report(struct where_tables *t, struct report *r)
 		rc = where_arenas_report(&t->arenas, r);
 	if (!table->failed && !rc && (t->limits.list.n || !t->subjects.n))
 		rc = where_limits_report(&t->limits, r);
+	if (!table->failed && !rc)
+		rc = machine_report(t, r);
 	if (table->failed)
 		rc = -ENOMEM;
 	return rc ? rc : owners_report(t, r);

@@ -3,6 +3,7 @@
 #define MEMWHY_PROBES_WHERE_TABLES_H
 
 #include "base/vec.h"
+#include "probes/cgroups/cgroups.h"
 #include "probes/holders/holders.h"
 #include "probes/where/where.h"
 #include "probes/where/where_arenas.h"
@@ -19,6 +20,8 @@ struct where_tables {
 	u32 first_sample, last_sample;       /* plus one; 0: none yet */
 	struct where_arenas arenas;
 	struct where_limits limits;
+	struct where_census census;       /* the latest; h.kind 0: none */
+	struct cgroup_dying dying;        /* likewise */
 	struct held_totals held;          /* h.kind 0: not seen */
 	VEC(struct held_process) holders; /* of the latest look */
 	bool look_over;                   /* its totals were seen, which come last */

@@ -7,6 +7,8 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "probes/holders/holders.h"
+#include "probes/where/where_census.h"
+#include "probes/where/where_dying.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_tables.h"
 
@@ -72,6 +74,12 @@ static int where_feed(void *state, const struct rec *r)
 		return where_arenas_feed(&v->t.arenas, (const void *)r);
 	case REC_WHERE_LIMIT:
 		return where_limits_feed(&v->t.limits, (const void *)r);
+	case REC_WHERE_CENSUS:
+		v->t.census = *(const struct where_census *)r;
+		return 0;
+	case REC_CGROUP_DYING:
+		v->t.dying = *(const struct cgroup_dying *)r;
+		return 0;
 	case REC_HELD_TOTALS:
 		v->t.held = *(const struct held_totals *)r;
 		v->t.holders.n = v->t.look_over ? 0 : v->t.holders.n;
@@ -122,7 +130,7 @@ static u64 where_for_ns(const struct view_options *o)
 
 const struct view where_view = {
 	.tables = (const struct view_table *const[]){where_tables_all, where_arenas_tables,
-		where_limits_tables, NULL},
+		where_limits_tables, where_census_tables, where_dying_tables, NULL},
 	.size = sizeof(struct where_state),
 	.for_ns = where_for_ns,
 	.init = where_init,

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/top.h"
+#include "sys/kpage.h"
 #include "sys/memfs.h"
 #include "sys/percpu.h"
 #include "sys/unix_queues.h"
@@ -170,6 +171,44 @@ static void test_top(void **unused)
 	assert_int_equal(top.at[1], 3);
 }
 
+#define BIT(n_) (1ULL << (n_))
+
+/* By the flags; tails that have none of their own are what their head is. */
+static void test_kpage(void **unused)
+{
+	u8 head = KPAGE_OTHER;
+
+	(void)unused;
+	assert_int_equal(kpage_kind(BIT(10), &head), KPAGE_FREE);
+	assert_int_equal(kpage_kind(BIT(20), &head), KPAGE_NONE);
+	assert_int_equal(kpage_kind(0, &head), KPAGE_OTHER);
+	assert_int_equal(kpage_kind(BIT(32), &head), KPAGE_RESERVED);
+	assert_int_equal(kpage_kind(BIT(5) | BIT(3), &head), KPAGE_FILE);
+	assert_int_equal(kpage_kind(BIT(5) | BIT(14), &head), KPAGE_SHMEM);
+	assert_int_equal(kpage_kind(BIT(18) | BIT(14), &head), KPAGE_SHMEM);
+	assert_int_equal(kpage_kind(BIT(5) | BIT(14) | BIT(13), &head), KPAGE_ANON);
+	assert_int_equal(kpage_kind(BIT(12) | BIT(5), &head), KPAGE_ANON);
+	assert_int_equal(kpage_kind(BIT(26), &head), KPAGE_TABLE);
+	assert_int_equal(kpage_kind(BIT(23), &head), KPAGE_OFFLINE);
+	assert_int_equal(kpage_kind(BIT(17) | BIT(12), &head), KPAGE_HUGETLB);
+	assert_int_equal(kpage_kind(BIT(7) | BIT(15), &head), KPAGE_SLAB);
+	assert_int_equal(kpage_kind(BIT(16), &head), KPAGE_SLAB);
+	assert_int_equal(kpage_kind(BIT(16) | BIT(12), &head), KPAGE_ANON);
+	assert_int_equal(kpage_kind(BIT(15), &head), KPAGE_OTHER);
+	assert_int_equal(kpage_kind(BIT(16), &head), KPAGE_OTHER);
+}
+
+/* Of ten chunks out of a hundred with 90 or 110 pages each: the mean is off by 3.3, less as a tenth
+ * was looked at. */
+static void test_kpage_error(void **unused)
+{
+	(void)unused;
+	assert_in_range(kpage_error(1000, 5 * 8100 + 5 * 12100, 10, 100), 620, 640);
+	assert_int_equal(kpage_error(1000, 100000, 10, 100), 0); /* all are alike */
+	assert_int_equal(kpage_error(1000, 101000, 10, 10), 0);  /* all were looked at */
+	assert_int_equal(kpage_error(100, 10000, 1, 10), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +219,8 @@ int main(void)
 		cmocka_unit_test(test_unix_here),
 		cmocka_unit_test(test_memfs),
 		cmocka_unit_test(test_top),
+		cmocka_unit_test(test_kpage),
+		cmocka_unit_test(test_kpage_error),
 	};
 
 	return cmocka_run_group_tests_name("sys_where", tests, NULL, NULL);

@@ -230,6 +230,56 @@ static void test_view(void **unused)
 }
 
 /* The nearest limit of the chain is the one with least headroom, not the lowest. */
+/* Beside each kind of page the rows of the ledger that it is. */
+static void test_census(void **unused)
+{
+	struct where_ledger l = ledger_of(meminfo, (struct where_numbers){});
+	struct where_census s = REC(struct where_census, REC_WHERE_CENSUS, .page_bytes = 4096,
+		.looked = 1000, .of = 2000, .has_charged = 1);
+	const struct table *t;
+	struct fixture f;
+
+	(void)unused;
+	s.pages[0] = 400000 / 4 + 10; /* free */
+	s.pages[3] = 30000 / 4;       /* shared */
+	s.error[3] = 5;
+	s.mapped[3] = 100;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	view_feed(&f, &l);
+	view_feed(&f, &s);
+	view_report(&f);
+	t = view_table_of(&f, "census");
+	assert_cell_text(t, 0, "kind", "free");
+	assert_int_equal(cell_at(t, 0, "difference_bytes")->s, 10 * 4096);
+	assert_cell_text(t, 3, "kind", "shared");
+	assert_int_equal(cell_number(t, 3, "ledger_bytes"), 30000 * KIB);
+	assert_int_equal(cell_number(t, 3, "bytes_error_bytes"), 5 * 4096);
+	assert_int_equal(cell_number(t, 3, "mapped_bytes"), 100 * 4096);
+	assert_int_equal(cell_at(t, 0, "bytes_error_bytes")->type, CELL_EMPTY);
+	assert_int_equal(f.report.notes.n, 1); /* a part of the pages */
+	view_close(&f);
+}
+
+static void test_dying(void **unused)
+{
+	struct where_ledger l = ledger_of(meminfo, (struct where_numbers){});
+	struct cgroup_dying d = REC(struct cgroup_dying, REC_CGROUP_DYING, .version = 1,
+		.dying = 1200, .first_dying = 1000, .alive = 30);
+	const struct table *t;
+	struct fixture f;
+
+	(void)unused;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	view_feed(&f, &l);
+	view_feed(&f, &d);
+	view_report(&f);
+	t = view_table_of(&f, "dying");
+	assert_int_equal(cell_number(t, 0, "dying_groups"), 1200);
+	assert_int_equal(cell_at(t, 0, "change_groups")->s, 200);
+	assert_true(cell_number(t, 0, "kernel_bytes") >= 1200 * 11 * KIB);
+	view_close(&f);
+}
+
 static void test_limits(void **unused)
 {
 	struct where_ledger l = group_of(2, MIB, 0, "anon 1048576\n");
@@ -318,6 +368,8 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_arenas),
 		cmocka_unit_test(test_view),
+		cmocka_unit_test(test_census),
+		cmocka_unit_test(test_dying),
 		cmocka_unit_test(test_pipes_cut),
 	};
 

@@ -1,0 +1,161 @@
+/* See where_census.h. */
+#include "probes/where/where_census.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "probes/where/where_inner.h"
+#include "probes/where/where_ledger.h"
+#include "sys/kpage.h"
+
+/* 64 GiB are looked at whole; of more as many pages, which takes some seconds of a CPU. */
+#define FRAMES_MOST (16ULL << 20)
+
+enum { C_KIND, C_BYTES, C_ERROR, C_LEDGER, C_DIFFERENCE, C_MAPPED, C_CHARGED, C_ROWS, C_N };
+
+static const struct column columns[C_N] = {
+	[C_KIND] = {"kind", "PAGES", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"what pages are by their own flags; other: the kernel took them and does not say "
+		"for what; reserved: since boot, mostly outside of MemTotal"},
+	[C_BYTES] = {"bytes", "CENSUS", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"how much these are"},
+	[C_ERROR] = {"bytes_error_bytes", "+/-", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_RARE,
+		"two standard deviations, where only a sample of the pages was looked at"},
+	[C_LEDGER] = {"ledger_bytes", "LEDGER", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"the sum of the rows of the ledger that should be the same"},
+	[C_DIFFERENCE] = {"difference_bytes", "DIFFERENCE", CELL_S64, UNIT_BYTES, COL_CHANGE,
+		"by how much the census has more: counters move while it is taken"},
+	[C_MAPPED] = {"mapped_bytes", "MAPPED", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_RARE,
+		"of these, mapped by processes"},
+	[C_CHARGED] = {"charged_bytes", "CHARGED", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_RARE,
+		"charged to a control group below the root; what removed groups left is charged to "
+		"the nearest one above that is still there"},
+	[C_ROWS] = {"rows", "ROWS OF THE LEDGER", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_LESSER,
+		"which rows these are"},
+};
+
+const struct view_table where_census_tables[] = {
+	{"census", columns, C_N, sizeof(struct column)},
+	{},
+};
+
+#define ROW(row_) (1ULL << (row_))
+
+struct census_kind {
+	const char *name;
+	u64 rows; /* of the ledger, a bit each */
+	const char *words;
+};
+
+static const struct census_kind kinds[KPAGE_KINDS] = {
+	[KPAGE_FREE] = {"free", ROW(WHERE_FREE), "free"},
+	[KPAGE_ANON] = {"anonymous", ROW(WHERE_ANON) | ROW(WHERE_SWAP_CACHE),
+		"anonymous, swap_cache"},
+	[KPAGE_FILE] = {"files", ROW(WHERE_CACHE), "page_cache"},
+	[KPAGE_SHMEM] = {"shared", ROW(WHERE_TMPFS) | ROW(WHERE_SHARED), "tmpfs, shared_memory"},
+	[KPAGE_HUGETLB] = {"hugetlb", ROW(WHERE_HUGETLB), "hugetlb"},
+	[KPAGE_SLAB] = {"slab", ROW(WHERE_SLAB), "slab; large blocks of kmalloc are in other"},
+	[KPAGE_TABLE] = {"page_tables", ROW(WHERE_PAGE_TABLES), "page_tables"},
+	[KPAGE_OFFLINE] = {"offline", ROW(WHERE_BALLOON), "balloon, where it is in MemTotal"},
+	[KPAGE_RESERVED] = {"reserved", 0, "none"},
+	[KPAGE_OTHER] = {"other",
+		ROW(WHERE_FREE_CPU) | ROW(WHERE_KERNEL_MISC) | ROW(WHERE_SECONDARY) |
+			ROW(WHERE_STACKS) | ROW(WHERE_PERCPU) | ROW(WHERE_VMALLOC) |
+			ROW(WHERE_COMPRESSED) | ROW(WHERE_SOCKETS) | ROW(WHERE_PIPES) |
+			ROW(WHERE_PAGE_ARRAY) | ROW(WHERE_BOUNCE) | ROW(WHERE_FUSE) |
+			ROW(WHERE_CORRUPTED),
+		"per_cpu_free, kernel_stacks, percpu, vmalloc, sockets, pipes, rest, ..."},
+};
+
+static int refused_tell(struct capture *c, int rc)
+{
+	if (rc == -ENOENT)
+		return capture_note(c, NOTE_NOT_CHECKED,
+			"census of pages: this kernel has no /proc/kpageflags "
+			"(CONFIG_PROC_PAGE_MONITOR)");
+	return capture_note(
+		c, NOTE_NOT_CHECKED, "census of pages: /proc/kpageflags: %s", strerror(-rc));
+}
+
+/* 0: not known, and then no page of the root counts as charged, as that is number 1. */
+static u64 root_of(const struct where *w)
+{
+	struct cgroup root;
+
+	return cgroup_resolve(&w->mounts, "/", &root) ? 1 : root.id;
+}
+
+int where_census_send(struct capture *c, struct where *w)
+{
+	struct where_census r = REC_INIT(struct where_census, REC_WHERE_CENSUS, 0);
+	struct kpage_census k;
+	u64 began = clock_mono_ns();
+	int rc = kpage_census_take(FRAMES_MOST, root_of(w), &k);
+
+	_Static_assert((int)KPAGE_KINDS <= (int)WHERE_CENSUS_KINDS, "they have room");
+	if (rc)
+		return rc == -ENOMEM ? rc : refused_tell(c, rc);
+	r.sample = w->sample;
+	r.has_charged = k.has_charged;
+	r.page_bytes = (u64)sysconf(_SC_PAGESIZE);
+	r.looked = k.looked;
+	r.of = k.of;
+	memcpy(r.pages, k.pages, sizeof(k.pages));
+	memcpy(r.error, k.error, sizeof(k.error));
+	memcpy(r.mapped, k.mapped, sizeof(k.mapped));
+	memcpy(r.charged, k.charged, sizeof(k.charged));
+	r.took_ns = clock_mono_ns() - began;
+	return capture_emit(c, &r.h);
+}
+
+static u64 rows_sum(const struct where_ledger *l, u32 kind)
+{
+	u64 sum = 0;
+	s64 rest = where_rest(l);
+
+	for (u32 i = 0; i < WHERE_ROWS; i++)
+		if (kinds[kind].rows >> i & 1 && where_knows(l, i))
+			sum += l->bytes[i];
+	return kind == KPAGE_OTHER ? sum + (u64)MAX(rest, (s64)0) : sum;
+}
+
+static void row_fill(
+	struct cell *c, const struct where_census *s, const struct where_ledger *l, u32 kind)
+{
+	u64 bytes = s->pages[kind] * s->page_bytes;
+
+	c[C_KIND] = cell_text(kinds[kind].name);
+	c[C_BYTES] = cell_u64(bytes);
+	if (s->error[kind])
+		c[C_ERROR] = cell_u64(s->error[kind] * s->page_bytes);
+	if (l && kinds[kind].rows) {
+		c[C_LEDGER] = cell_u64(rows_sum(l, kind));
+		c[C_DIFFERENCE] = cell_s64((s64)(bytes - rows_sum(l, kind)));
+	}
+	if (s->mapped[kind])
+		c[C_MAPPED] = cell_u64(s->mapped[kind] * s->page_bytes);
+	if (s->has_charged && s->charged[kind])
+		c[C_CHARGED] = cell_u64(s->charged[kind] * s->page_bytes);
+	c[C_ROWS] = cell_text(kinds[kind].words);
+}
+
+int where_census_report(
+	const struct where_census *s, const struct where_ledger *l, struct report *r)
+{
+	struct table *t = report_table(r, "census", "What the pages themselves say", columns, C_N);
+
+	if (!t)
+		return -ENOMEM;
+	t->story = true;
+	for (u32 k = 0; s->h.kind && k < KPAGE_KINDS; k++) {
+		struct cell *c = s->pages[k] || kinds[k].rows ? table_row(t) : NULL;
+
+		if (c)
+			row_fill(c, s, l, k);
+	}
+	if (s->h.kind && s->looked < s->of)
+		report_note(r, "the census looked at %llu of %llu pages, chosen at random",
+			s->looked, s->of);
+	return t->failed ? -ENOMEM : 0;
+}

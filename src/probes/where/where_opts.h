@@ -1,0 +1,11 @@
+/* Private to the where probe: its own options. */
+#ifndef MEMWHY_PROBES_WHERE_OPTS_H
+#define MEMWHY_PROBES_WHERE_OPTS_H
+
+#include <stdbool.h>
+
+struct where_opts {
+	bool census;
+};
+
+#endif
