@@ -159,8 +159,9 @@ static u64 scaled(u64 v, u64 n, u64 all)
 static void chunks_take(struct taking *t, u64 most)
 {
 	u64 frames = frames_count(t), all = (frames + CHUNK - 1) / CHUNK, n = 0, random = 0;
-	u64 stride = MAX(1ULL, (all * CHUNK + most - 1) / MAX(most, 1ULL));
+	u64 stride = most ? (all * CHUNK + most - 1) / most : all;
 
+	stride = MAX(stride, 1ULL);
 	t->ret->of = frames;
 	for (u64 at = 0; at < all; at += stride, n++) {
 		u64 of = MIN(stride, all - at);
@@ -175,6 +176,16 @@ static void chunks_take(struct taking *t, u64 most)
 		t->ret->charged[k] = scaled(t->ret->charged[k], n, all);
 		t->ret->error[k] = kpage_error(t->sum[k], t->squares[k], n, all);
 	}
+}
+
+void kpage_census_close(struct kpage_census *k, u64 present)
+{
+	u64 told = 0;
+
+	for (u32 i = 0; i < KPAGE_KINDS; i++)
+		told += i == KPAGE_OTHER ? 0 : k->pages[i];
+	if (present && told + k->pages[KPAGE_OTHER] > present)
+		k->pages[KPAGE_OTHER] = present > told ? present - told : 0;
 }
 
 int kpage_census_take(u64 most, u64 root, struct kpage_census *ret)

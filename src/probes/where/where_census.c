@@ -21,7 +21,9 @@ static const struct column columns[C_N] = {
 	[C_BYTES] = {"bytes", "CENSUS", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
 		"how much these are"},
 	[C_ERROR] = {"bytes_error_bytes", "+/-", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_RARE,
-		"two standard deviations, where only a sample of the pages was looked at"},
+		"two standard deviations, where only a sample of the pages was looked at; what "
+		"lies "
+		"in few places can have been missed"},
 	[C_LEDGER] = {"ledger_bytes", "LEDGER", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
 		"the sum of the rows of the ledger that should be the same"},
 	[C_DIFFERENCE] = {"difference_bytes", "DIFFERENCE", CELL_S64, UNIT_BYTES, COL_CHANGE,
@@ -86,6 +88,17 @@ static u64 root_of(const struct where *w)
 	return cgroup_resolve(&w->mounts, "/", &root) ? 1 : root.id;
 }
 
+static u64 present_pages(struct where *w)
+{
+	u64 sum = 0;
+
+	if (zoneinfo_read(&w->zones))
+		return 0;
+	vec_each (z, &w->zones.zones)
+		sum += z->present_pages;
+	return sum;
+}
+
 int where_census_send(struct capture *c, struct where *w)
 {
 	struct where_census r = REC_INIT(struct where_census, REC_WHERE_CENSUS, 0);
@@ -96,6 +109,7 @@ int where_census_send(struct capture *c, struct where *w)
 	_Static_assert((int)KPAGE_KINDS <= (int)WHERE_CENSUS_KINDS, "they have room");
 	if (rc)
 		return rc == -ENOMEM ? rc : refused_tell(c, rc);
+	kpage_census_close(&k, present_pages(w));
 	r.sample = w->sample;
 	r.has_charged = k.has_charged;
 	r.page_bytes = (u64)sysconf(_SC_PAGESIZE);

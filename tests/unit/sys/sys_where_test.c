@@ -209,6 +209,22 @@ static void test_kpage_error(void **unused)
 	assert_int_equal(kpage_error(100, 10000, 1, 10), 0);
 }
 
+/* Frames without memory are in no row. */
+static void test_kpage_close(void **unused)
+{
+	struct kpage_census k = {.pages = {[KPAGE_FREE] = 100, [KPAGE_OTHER] = 90}};
+
+	(void)unused;
+	kpage_census_close(&k, 0);
+	assert_int_equal(k.pages[KPAGE_OTHER], 90);
+	kpage_census_close(&k, 500);
+	assert_int_equal(k.pages[KPAGE_OTHER], 90);
+	kpage_census_close(&k, 150);
+	assert_int_equal(k.pages[KPAGE_OTHER], 50);
+	kpage_census_close(&k, 80);
+	assert_int_equal(k.pages[KPAGE_OTHER], 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_top),
 		cmocka_unit_test(test_kpage),
 		cmocka_unit_test(test_kpage_error),
+		cmocka_unit_test(test_kpage_close),
 	};
 
 	return cmocka_run_group_tests_name("sys_where", tests, NULL, NULL);

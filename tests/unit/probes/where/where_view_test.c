@@ -4,6 +4,7 @@
 
 #include "data/sys/fixture.h"
 
+#include "probes/cgroups/cgroups.h"
 #include "probes/holders/holders.h"
 #include "probes/where/where_group.h"
 #include "probes/where/where_ledger.h"
