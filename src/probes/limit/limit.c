@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "event/schema.h"
 #include "probes/limit/limit_files.h"
+#include "probes/limit/limit_opts.h"
 #include "probes/limit/limit_sample.h"
 #include "probes/limit/limit_view.h"
 #include "probes/probe.h"
@@ -31,10 +32,17 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 	return err_hint(err, "memwhy limit -g GROUP --for 10m");
 }
 
-static const struct opt_group own_groups[] = {{}};
+static const struct opt own[] = {
+	OPT(struct limit_opts, "keep-bits", 0, OPT_FLAG, keep_bits, NULL,
+		"do not clear the accessed bits of the group's pages: what it touches through "
+		"mappings is then not known, and there is no advice",
+		NULL),
+};
+
+static const struct opt_group own_groups[] = {{"Use of mappings", own, ARRAY_SIZE(own)}, {}};
 
 static const struct probe_options own_options = {
-	.size = 1, /* it has none: what all commands have is held together */
+	.size = sizeof(struct limit_opts),
 	.groups = own_groups,
 	.check = opts_check,
 };

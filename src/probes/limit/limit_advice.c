@@ -8,7 +8,7 @@ static const char *const thin_words[] = {
 	[LIMIT_TOO_SHORT] = "it was looked at for less than 5 s",
 	[LIMIT_NO_READS] = "it has page cache, and who reads which pages cannot be seen here",
 	[LIMIT_LOST] = "too many uses of pages were lost",
-	[LIMIT_REFUSED] = "some of its processes could not be looked at",
+	[LIMIT_REFUSED] = "it is not known what all of its processes touch through mappings",
 	[LIMIT_NOT_SETTLED] = "it still touched much that it had not touched before when the look "
 			      "ended: look longer",
 	[LIMIT_STARVED] = "it is at its limit, where what it maps is reclaimed before all of it is "

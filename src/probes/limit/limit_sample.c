@@ -11,6 +11,7 @@
 #include "capture/names.h"
 #include "capture/proc_scope.h"
 #include "probes/limit/limit.h"
+#include "probes/limit/limit_opts.h"
 #include "sys/diskstats.h"
 #include "sys/keyvals.h"
 #include "sys/maps.h"
@@ -35,6 +36,7 @@ struct limit_sampler {
 	u32 refused, not_cleared;
 	u64 slowest_ns;
 	bool works;
+	bool keeps_bits; /* --keep-bits */
 };
 
 /* All bits of its page tables that say "accessed", and nothing else. */
@@ -192,7 +194,7 @@ static int group_send(struct capture *c, struct limit_sampler *s, u64 now)
 	parts_fill(s, &r);
 	r.swap_free_bytes = swap_free(s, &m);
 	pressure_fill(s, &r);
-	if (c->opt.scope.by_task || c->opt.scope.comm[0])
+	if (c->opt.scope.by_task || c->opt.scope.tasks.n || c->opt.scope.comm[0])
 		r.h.flags |= LIMIT_PARTIAL;
 	if (!disk_reads_read(&s->text, &disks)) {
 		r.read_bytes = disks.bytes;
@@ -249,11 +251,15 @@ static int limit_open(struct capture *c, void *state, struct err *err)
 		rc = capture_group(c, &s->mounts, &s->group);
 	if (rc == -ENOENT || rc == -EOPNOTSUPP)
 		return err_set(err, rc, "limit: the group has no memory controller");
-	if (!rc)
+	s->keeps_bits = c->opts && OPTS_OF(struct limit_opts, c->opts)->keep_bits;
+	if (!rc && !s->keeps_bits)
 		rc = processes_each(s, NULL);
 	s->works = !rc;
 	s->begin_ns = clock_mono_ns();
-	if (!rc)
+	if (!rc && s->keeps_bits)
+		rc = capture_missing(c, "pages touched through page tables",
+			"accessed bits were left as they are", "memwhy limit without --keep-bits");
+	else if (!rc)
 		rc = capture_method(c, "pages touched through page tables",
 			"accessed bits, by clear_refs and smaps", NULL);
 	if (!rc)
@@ -270,7 +276,9 @@ static int limit_sample(struct capture *c, void *state)
 	if (!s->works || (now < s->next_ns && !c->ending))
 		return 0;
 	rc = group_send(c, s, now);
-	if (!rc)
+	if (s->keeps_bits)
+		s->next_ns = now + now - s->begin_ns;
+	else if (!rc)
 		rc = mapped_send(c, s, now);
 	return rc || !c->ending ? rc : end_tell(c, s);
 }

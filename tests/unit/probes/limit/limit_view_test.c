@@ -110,6 +110,9 @@ static void test_thin(void **unused)
 	assert_int_equal(n.thin, LIMIT_LOST);
 	assert_int_equal(n.verdict, LIMIT_UNKNOWN);
 	f = facts();
+	f.mapped.h.kind = 0; /* --keep-bits */
+	assert_int_equal(judged(&f).thin, LIMIT_REFUSED);
+	f = facts();
 	f.files.first[0] -= 20 * MIB / PAGE;
 	f.files.first[13] = 20 * MIB / PAGE;
 	assert_int_equal(judged(&f).thin, LIMIT_NOT_SETTLED);
