@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "probes/waits/waits.h"
+#include "probes/where/where.h"
 #include "rules/held.h"
 #include "rules/rules.h"
 
@@ -34,7 +35,8 @@ struct taker {
 struct growth {
 	struct held held;
 	struct trend unreclaimable, unowned;
-	struct groups takers; /* tgid -> struct taker */
+	struct groups takers;              /* tgid -> struct taker */
+	struct where_ledger first, ledger; /* of the machine; h.size 0: not known */
 };
 
 /* All memory less what is free and what a counter says. Kernel stacks are in VmallocUsed too: they
@@ -48,6 +50,24 @@ static double unowned(const struct facts *f)
 	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
 		left -= (double)facts_last(f, owned[i]);
 	return left;
+}
+
+/* What a ledger's rows leave of MemTotal. Unlike meminfo it knows the free lists of CPUs. */
+static double ledger_rest(const struct where_ledger *l)
+{
+	double left = (double)l->total_bytes;
+
+	for (u32 i = 0; i < WHERE_ROWS; i++)
+		if (where_knows(l, i))
+			left -= (double)l->bytes[i];
+	return left;
+}
+
+/* Two ledgers are there, and the rest of the second is no larger: what grew has a row. */
+static bool is_explained(const struct growth *g)
+{
+	return g->first.h.size && g->ledger.h.time_ns > g->first.h.time_ns &&
+	       ledger_rest(&g->ledger) - ledger_rest(&g->first) < MIN_UNOWNED / 2;
 }
 
 static bool is_steady(const struct trend *t, double least)
@@ -91,10 +111,21 @@ static int taker_feed(struct growth *g, const struct waits_made *r)
 	return 0;
 }
 
+static void ledger_take(struct growth *g, const struct where_ledger *l)
+{
+	if (l->scope != WHERE_MACHINE)
+		return;
+	g->ledger = *l;
+	if (!g->first.h.size)
+		g->first = *l;
+}
+
 static int feed(void *v, const struct rec *r)
 {
 	struct growth *g = v;
 
+	if (r->kind == REC_WHERE_LEDGER)
+		ledger_take(g, (const void *)r);
 	if (r->kind == REC_SYSTEM_VALUE)
 		sample_take(g, (const struct system_value *)r);
 	if (r->kind == REC_WAITS_MADE)
@@ -109,6 +140,7 @@ static void reset(void *v)
 	held_rule_reset(&g->held);
 	groups_clear(&g->takers);
 	g->unreclaimable = g->unowned = (struct trend){};
+	g->first = g->ledger;
 }
 
 static void destroy(void *v)
@@ -295,8 +327,9 @@ static bool tell_unowned(struct report *r, const struct growth *g)
 {
 	double least = MIN_UNOWNED + UNOWNED_CPU * r->stream->host.cpus;
 	const struct trend *t = &g->unowned;
-	struct finding *x =
-		is_steady(t, least) ? report_finding(r, LEVEL_RISK, "kernel-growth") : NULL;
+	struct finding *x = is_steady(t, least) && !is_explained(g)
+				    ? report_finding(r, LEVEL_RISK, "kernel-growth")
+				    : NULL;
 	char a[UNIT_BUF];
 
 	if (!x)
@@ -333,17 +366,16 @@ static u64 waiting_bytes(const struct held_process *p)
  * and sockets have, which other rules tell. */
 static void tell_unowned_held(struct report *r, const struct growth *g)
 {
-	const struct facts *f = &g->held.facts;
 	struct held_top waiting = held_most(&g->held, waiting_bytes);
 	struct held_top packets = held_most(&g->held, packet_sockets);
 	u64 memory = r->stream->host.memory_bytes;
-	double all = unowned(f) - (double)waiting.all;
+	double all = g->ledger.h.size ? ledger_rest(&g->ledger) : 0;
 	double usual = (double)(memory / 100 + (128ULL << 20));
 	struct finding *x;
 	int level;
 	char a[UNIT_BUF];
 
-	if (!facts_known(f, "MemTotal") || !facts_known(f, "Active") || all < usual || all > MOST)
+	if (all < usual || all > MOST)
 		return;
 	level = held_level(r, (u64)all);
 	x = level < 0 ? NULL : report_finding(r, level, "kernel-held");
@@ -358,9 +390,9 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 				       "socket%s",
 				       held_who(r, &packets), packets.bytes, plural(packets.bytes))
 			     : "");
-	x->confidence =
-		"medium: what is left of MemTotal without free memory, the LRU lists, slab, "
-		"page tables, stacks, per-CPU, vmalloc and huge pages; whose it is is not known";
+	x->confidence = "medium: it is the rest of the ledger that `memwhy where` prints: MemTotal "
+			"less all "
+			"rows that have a counter; whose it is is not known";
 	finding_line(r, x->evidence, "pipes and sockets, which were asked, have %s beside that",
 		fmt_bytes(a, waiting.all));
 	x->why =

@@ -14,6 +14,7 @@
 #include "probes/processes/processes.h"
 #include "probes/thp/thp.h"
 #include "probes/stalls/stalls.h"
+#include "probes/where/where.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
@@ -1075,6 +1076,44 @@ static void test_kernel_growth(void **unused)
 	end(&b);
 }
 
+static void ledger(struct bench *b, u64 second, u64 free_cpu, u64 rest)
+{
+	struct where_ledger l = {.h = {sizeof(l), REC_WHERE_LEDGER, 0, second * NSEC_PER_SEC},
+		.scope = WHERE_MACHINE,
+		.total_bytes = 16384 * MIB,
+		.known = 1 << WHERE_FREE | 1 << WHERE_FREE_CPU};
+
+	l.bytes[WHERE_FREE_CPU] = free_cpu;
+	l.bytes[WHERE_FREE] = l.total_bytes - free_cpu - rest;
+	put(b, &l);
+}
+
+/* Free memory on the lists of CPUs is in no field of meminfo, and in a row of the ledger. */
+static void test_kernel_held(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_slab_growth, 1);
+	ledger(&b, 1, 900 * MIB, 20 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	begin(&b, &rule_slab_growth, 1);
+	ledger(&b, 1, 20 * MIB, 4096 * MIB);
+	f = only(&b);
+	assert_string_equal(f->rule, "kernel-held");
+	assert_non_null(strstr(f->title, "4.00 GiB that no counter explains"));
+	end(&b);
+	begin(&b, &rule_slab_growth, 1); /* it grows, and has a row */
+	ledger(&b, 0, 20 * MIB, 20 * MIB);
+	for (u64 i = 0; i < 40; i++)
+		sample(&b, i, (7000 - i) * MIB, 200 * MIB);
+	ledger(&b, 4, 60 * MIB, 20 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
 static void test_slab_waste(void **unused)
 {
 	struct bench b;
@@ -1156,6 +1195,7 @@ int main(void)
 		cmocka_unit_test(test_oom_machine),
 		cmocka_unit_test(test_slab),
 		cmocka_unit_test(test_kernel_growth),
+		cmocka_unit_test(test_kernel_held),
 		cmocka_unit_test(test_slab_waste),
 		cmocka_unit_test(test_numa),
 	};
