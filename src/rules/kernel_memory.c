@@ -11,7 +11,10 @@
 #define FILES_WARNING 100000
 /* What an open file takes, with what is behind it (x86-64, 6.x): file 256, and of a pipe half of
  * its inode, ring and pages, of a socket its sock and inode, of a path its dentry and inode. */
+/* struct file, with its share of a slab page; one that has an inode of its own takes that too.
+ * Event descriptors, watches and the like share one inode (fs/anon_inodes.c). */
 #define FILE_BYTES 1200
+#define FILE_SHARED_BYTES 512
 #define MANY_THREADS 2000
 /* Kernel stack, task and its signal and page table parts. */
 #define THREAD_BYTES (32ULL << 10)
@@ -376,10 +379,20 @@ static const char *kinds_text(struct report *r, const struct held_process *p)
 	return report_text(r, "%s", str_get(&text));
 }
 
+/* What an open file takes, by what the process has most. */
+static u64 file_bytes(const struct held_process *p)
+{
+	u64 shared = (u64)p->kinds[FD_EPOLL] + p->kinds[FD_EVENT] + p->kinds[FD_WATCH];
+
+	return shared * 2 > p->files ? FILE_SHARED_BYTES : FILE_BYTES;
+}
+
 static void tell_files(struct report *r, const struct held *h)
 {
 	struct held_top t = held_most(h, files);
-	u64 n = t.bytes, bytes = n * FILE_BYTES;
+	u64 n = t.bytes, slab = facts_last(&h->facts, "Slab");
+	u64 each = t.most ? file_bytes(&t.most->last) : FILE_BYTES;
+	u64 bytes = slab ? MIN(n * each, slab) : n * each;
 	struct finding *x;
 	const struct held_process *p;
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -394,7 +407,8 @@ static void tell_files(struct report *r, const struct held *h)
 	x->tgid = p->tgid;
 	x->title = report_text(r, "%s has %s files open (%s): some %s of kernel memory",
 		held_who(r, &t), fmt_count(a, n), kinds_text(r, p), fmt_bytes(b, bytes));
-	x->confidence = "high for the count; the memory is estimated at 1.2 KB each";
+	x->confidence = report_text(
+		r, "high for the count; the memory is estimated at %llu bytes each", each);
 	finding_line(r, x->evidence, "%llu of all %llu open files of the machine", n,
 		facts_last(&h->facts, "file/open"));
 	finding_line(r, x->evidence, "unreclaimable slab is %s",

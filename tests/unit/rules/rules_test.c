@@ -914,6 +914,15 @@ static void test_thp_reclaim(void **unused)
 	THP_WORK(&b, THP_RECLAIM, THP_FREE_KNOWN, 50, 3000ULL, false);
 	assert_int_equal(conclude(&b), 0);
 	end(&b);
+	/* blocks of that order that nobody wanted as huge pages: large folios of the page cache */
+	for (u64 asked = 0; asked <= 40; asked += 40) {
+		thp_begin(&b, "always", "defer");
+		thp_value(&b, THP_VMSTAT, "thp_fault_alloc", 1000, "");
+		THP_WORK(&b, THP_KSWAPD, THP_KERNEL | THP_FREE_KNOWN, 50, 300ULL, true);
+		thp_value(&b, THP_VMSTAT, "thp_fault_alloc", 1000 + asked, "");
+		assert_int_equal(conclude(&b), asked ? 1 : 0);
+		end(&b);
+	}
 	/* where events do not tell, samples do: all of them must be above */
 	thp_begin(&b, "always", "madvise");
 	THP_WORK(&b, THP_RECLAIM, 0, 50, 600ULL, false);
