@@ -32,6 +32,10 @@ whole() {
 	"$MEMWHY" "$1" -o json --out "$report" "${@:2}" >out 2>err || status=$?
 	quiet
 	echo "status $status of: $*"
+	# Three commands need it, and say so.
+	if [ "$status" -eq 3 ] && [ ! -s /sys/kernel/btf/vmlinux ] && grep -q 'no kernel BTF' err; then
+		skip "needs kernel BTF"
+	fi
 	[ "$status" -eq 0 ]
 	jq -c '{methods, missing, lost, notes, not_checked}' "$report"
 	jq -e '.schema == "memwhy/1" and (.methods | length) > 0' "$report" >/dev/null
