@@ -241,6 +241,8 @@ static bool absence_tell(struct report *r, const struct probe *p)
 		recording_lacks(s, NULL, p, &why);
 		report_not_checked(r, "%s; %s", why.msg, why.hint);
 		empty_say(r, "Not recorded.");
+		if (r->has_findings && !r->findings.n)
+			r->verdict = report_text(r, "%s was not recorded.", p->name);
 		return true;
 	}
 	if (in_bursts(s, p)) {

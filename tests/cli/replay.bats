@@ -146,10 +146,12 @@ denies_nothing() { # COMMAND
 		denies_nothing "$c" check.mw
 	done
 	for c in $(commands_with input output); do
-		[[ " $named leak count check top " != *" $c "* ]] || continue
+		[[ " $named leak count limit check top " != *" $c "* ]] || continue
 		mw "$c" --input record.mw
 		[[ $status -eq 0 && $output != *"not recorded"* ]] || try refuse "$c: it was recorded"
 	done
+	denies_nothing limit record.mw
+	[[ $output == *"limit was not recorded"*"memwhy limit -g GROUP"* ]] || try refuse limit
 	mw check --input record.mw
 	[[ $output == *"not recorded: pages, "*"the file is of 'memwhy record'"* && $output != *"Nothing is wrong with memory"* && $output != *"Nothing is wrong now"* ]] ||
 		try refuse check

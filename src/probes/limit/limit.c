@@ -131,5 +131,6 @@ const struct probe probe_limit = {
 	.bpf = &bpf,
 	.sampler = &limit_sampler,
 	.view = &limit_view,
+	.recorded_by = "memwhy limit -g GROUP --record FILE",
 	.only_named = true,
 };
