@@ -99,7 +99,6 @@ void limit_advise(const struct limit_facts *f, const struct limit_need *n, struc
 	const char *path = stream_cgroup(r->stream, f->last.cgroup);
 	struct finding *x;
 
-	r->has_findings = true;
 	if (n->thin) {
 		report_not_checked(r, "which limit fits: %s", thin_words[n->thin]);
 		return;
@@ -107,6 +106,7 @@ void limit_advise(const struct limit_facts *f, const struct limit_need *n, struc
 	x = report_finding(r, n->verdict == LIMIT_SHORT ? LEVEL_RISK : LEVEL_NOTE, "group-needs");
 	if (!x)
 		return;
+	r->has_findings = true;
 	x->cgroup = f->last.cgroup;
 	x->held_bytes = n->needed_bytes;
 	x->title = title_of(n, path ? report_cgroup(r, path) : "the group", r);

@@ -91,6 +91,8 @@ static void files_weigh(const struct limit_facts *f, struct limit_need *n)
 		hot = charged;
 	}
 	n->cold_bytes = less(charged, hot + n->once_bytes);
+	n->blind = !f->files.h.kind || !(f->files.h.flags & LIMIT_READS_KNOWN) ||
+		   !f->mapped.h.kind || f->mapped.refused;
 }
 
 static void need_sum(const struct limit_facts *f, struct limit_need *n)
@@ -103,7 +105,8 @@ static void need_sum(const struct limit_facts *f, struct limit_need *n)
 	n->needed_bytes = fixed + hot;
 	/* a page that is read and mapped counts in both */
 	n->low_bytes = fixed + MAX(less(n->read_bytes, n->error_bytes), n->mapped_bytes);
-	n->high_bytes = fixed + hot + n->error_bytes + MIN(n->once_bytes, g->file_bytes);
+	n->high_bytes = fixed + hot + n->error_bytes + MIN(n->once_bytes, g->file_bytes) +
+			(n->blind ? n->cold_bytes : 0);
 	n->advised_bytes = n->needed_bytes + n->needed_bytes / MARGIN_PART + n->error_bytes +
 			   stream + STOCK_PAGES * PAGE * g->cpus;
 	n->advised_bytes = (n->advised_bytes + STEP - 1) / STEP * STEP;

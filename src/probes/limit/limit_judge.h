@@ -41,6 +41,7 @@ struct limit_need {
 	bool pressed;  /* stall_ratio is known */
 	bool whole;    /* … but is that of the machine */
 	bool has_cost; /* expected_ratio is known */
+	bool blind;    /* not every use of files could be seen: cold_bytes may be needed */
 	u64 elapsed_ns;
 	u64 anon_bytes;               /* needed of it */
 	u64 read_bytes, mapped_bytes; /* files, used more than once */

@@ -137,6 +137,8 @@ static int group_report(const struct limit_facts *f, const struct limit_need *n,
 	return 0;
 }
 
+#define NEED_UNKNOWN (~0ULL)
+
 static void part_add(struct table *t, const char *part, u64 bytes, u64 needed, const char *number,
 	const char *why)
 {
@@ -146,7 +148,8 @@ static void part_add(struct table *t, const char *part, u64 bytes, u64 needed, c
 		return;
 	c[P_PART] = cell_text(part);
 	c[P_BYTES] = cell_u64(bytes);
-	c[P_NEEDED] = cell_u64(needed);
+	if (needed != NEED_UNKNOWN)
+		c[P_NEEDED] = cell_u64(needed);
 	c[P_NUMBER] = cell_text(number);
 	c[P_WHY] = cell_text(why);
 }
@@ -171,7 +174,9 @@ static void files_report(
 	}
 	part_add(t, "files_mapped", n->mapped_bytes, n->mapped_bytes, "estimated",
 		"touched through page tables, shared pages in part");
-	part_add(t, "files_cold", n->cold_bytes, 0, "difference", "not used in this time");
+	part_add(t, "files_cold", n->cold_bytes, n->blind ? NEED_UNKNOWN : 0, "difference",
+		n->blind ? "no use of it was seen, but not all uses could be"
+			 : "not used in this time");
 }
 
 static int parts_report(const struct limit_facts *f, const struct limit_need *n, struct report *r)
