@@ -80,7 +80,7 @@ held() {
 	exec 7>in
 	wait_for 'grep -q ready out'
 	memwhy_start faults -p "$pid" --by thread --max-memory "$(least faults -p "$pid" --by thread)K"
-	perf stat -x, -o perf.csv -p "$pid" -e page-faults 3>&- 7>&- &
+	"$with_kernelfs" perf stat -x, -o perf.csv -p "$pid" -e page-faults 3>&- 7>&- &
 	perf=$!
 	wait_for '[ "$(ls -l /proc/$perf/fd | grep -c perf_event)" -ge 1 ] || ! kill -0 $perf 2>/dev/null'
 	sleep 0.5

@@ -179,10 +179,10 @@ registers_take() {
 	for at in 0x1000 0x2000 0x3000 0x4000; do
 		events+=(-e "mem:$at:w")
 	done
-	perf stat -a -x, -o took "${events[@]}" true 2>perf.err || skip "no debug registers: perf stat -e mem:0x1000:w: $(tail -n1 perf.err)"
+	"$with_kernelfs" perf stat -a -x, -o took "${events[@]}" true 2>perf.err || skip "no debug registers: perf stat -e mem:0x1000:w: $(tail -n1 perf.err)"
 	! grep -E '<not (supported|counted)>' took || skip "no four free debug registers: $(grep -m1 '<not' took)"
 	mkfifo hold
-	perf stat -a -o /dev/null "${events[@]}" sh -c 'echo taken >taken; read -r _ <hold' 2>/dev/null 3>&- &
+	"$with_kernelfs" perf stat -a -o /dev/null "${events[@]}" sh -c 'echo taken >taken; read -r _ <hold' 2>/dev/null 3>&- &
 	registers=$!
 	wait_for '[ -s taken ]'
 }

@@ -12,7 +12,7 @@ setup() {
 
 record() {
 	needs_root
-	perf record -q -o "$@" -- ls -R /usr/lib /usr/share >ls.out 2>record.err ||
+	"$with_kernelfs" perf record -q -o "$@" -- ls -R /usr/lib /usr/share >ls.out 2>record.err ||
 		skip "perf cannot record: $(tail -n1 record.err)"
 }
 
@@ -40,7 +40,7 @@ flow() { # FILE: address and function of each sample
 
 @test "a pipe's data in a file is the same" {
 	needs_root
-	perf record -q -e page-faults -c 1 -d -g --sample-cpu -o - -- ls -R /usr/lib >p 2>/dev/null
+	"$with_kernelfs" perf record -q -e page-faults -c 1 -d -g --sample-cpu -o - -- ls -R /usr/lib >p 2>/dev/null
 	[ "$(flow p | wc -l)" -gt 100 ]
 	flow p | cut -d' ' -f1 >ours
 	perf script -G -i p -F addr 2>/dev/null | awk '{ print $1 }' >theirs

@@ -100,7 +100,8 @@ vmstat() { # NAME
 			if (part[1] == last && n < before) { print; bad = 1 }
 			last = part[1]; before = n }
 		/_count/ && $NF != before { print; bad = 1 } END { exit bad }'
-	[ "$(metric memwhy_page_fault_duration_seconds_count'{kind="minor"}')" -gt 0 ]
+	count=memwhy_page_fault_duration_seconds_count'{kind="minor"}' # looked at every two seconds
+	wait_for '[ "$(metric "$count")" -gt 0 ] 2>/dev/null'
 }
 
 @test "serve: counters of /proc/vmstat are the kernel's" {

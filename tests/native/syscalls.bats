@@ -79,9 +79,9 @@ lines_of() {
 
 # bats test_tags=host
 @test "syscalls: calls and errors equal perf trace -s, by process" {
-	perf trace -s true >/dev/null 2>&1 || skip "perf trace does not work here"
+	"$with_kernelfs" perf trace -s true >/dev/null 2>&1 || skip "perf trace does not work here"
 	command -v dpkg >/dev/null || skip "needs dpkg"
-	perf trace -s -o "$BATS_TEST_TMPDIR/perf" dpkg -l >/dev/null 2>&1 3>&-
+	"$with_kernelfs" perf trace -s -o "$BATS_TEST_TMPDIR/perf" dpkg -l >/dev/null 2>&1 3>&-
 	calls_of dpkg -l
 	whole
 	# it enables itself with the command's execve, whose begin it does not see
