@@ -22,6 +22,7 @@
 #define CHILDREN_LEAST 200
 #define PERCPU_LEAST (2ULL << 20)
 #define RECLAIMABLE_PART 20 /* of memory: less of it that can be reclaimed is no finding */
+#define RECLAIMED_WITH 8    /* of what grew: less of it that cannot be reclaimed is no leak */
 #define TAKER_LEAST 100
 #define TAKER_TIMES 3.0
 #define MOST 9e18 /* of bytes; records hold anything */
@@ -278,14 +279,16 @@ static void tell_slab(struct report *r, const struct growth *g)
 	struct suspect who = suspect_find(g, report_seconds(r));
 	const struct facts *f = &g->held.facts;
 	u64 grown = facts_delta(f, "SUnreclaim"), all = facts_delta(f, "Slab");
-	bool steady = is_steady(&g->unreclaimable, MIN_STEADY);
+	/* what comes with inodes that are looked at goes with them */
+	bool steady = is_steady(&g->unreclaimable, MIN_STEADY) && grown > all / RECLAIMED_WITH;
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	if (all < MIN_GROWTH && !steady)
 		return;
 	/* Names and inodes that are looked at fill it, and go when memory is short. */
-	if (!steady && grown < MIN_GROWTH / 4 &&
+	if (!steady &&
+		(grown < MIN_GROWTH / 4 || (grown < MIN_GROWTH && grown <= all / RECLAIMED_WITH)) &&
 		all < r->stream->host.memory_bytes / RECLAIMABLE_PART)
 		return;
 	x = report_finding(r,

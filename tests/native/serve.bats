@@ -21,9 +21,11 @@ setup() {
 	url=http://127.0.0.1:29669
 	name=memwhy-test-$$-$BATS_TEST_NUMBER
 	export MEMWHY_CGROUP_FILE=$BATS_TEST_TMPDIR/group
+	service=
 }
 
 teardown() {
+	[ -z "$service" ] || kill "$service" 2>/dev/null || true # of a test that failed
 	[ -z "$name" ] || find /sys/fs/cgroup -depth -maxdepth 4 -type d -path "*/$name*" -exec rmdir {} + 2>/dev/null || true
 }
 
