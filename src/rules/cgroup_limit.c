@@ -11,6 +11,7 @@
 #include "probes/processes/processes.h"
 #include "probes/stalls/stalls.h"
 #include "rules/facts.h"
+#include "rules/held.h"
 #include "rules/rules.h"
 
 /* Pages a second that are read back: from 1 MiB, 10 MiB a second on. */
@@ -20,8 +21,6 @@
 #define MEMBERS_TOLD 2 /* processes */
 #define GROWN_BYTES (4ULL << 20)
 /* As the rules on memory of the kernel reckon. */
-#define KEPT_FILE_BYTES 1200
-#define KEPT_THREAD_BYTES (32ULL << 10)
 
 struct member {
 	u64 start_ns, cgroup, rss_bytes, anon_bytes, first_anon_bytes;
@@ -197,8 +196,8 @@ static struct kept kept_most(const struct held_process *p)
 		{MAX(p->unread_bytes, p->unsent_bytes), "socket buffers"},
 		{p->pipe_bytes, "pipes that are not read"},
 		{p->bpf_bytes, "BPF maps"},
-		{p->files * KEPT_FILE_BYTES, "open files"},
-		{p->threads * KEPT_THREAD_BYTES, "kernel stacks of threads"},
+		{p->files * held_file_bytes(p), "open files"},
+		{p->threads * HELD_THREAD_BYTES, "kernel stacks of threads"},
 	};
 	struct kept most = {};
 

@@ -72,6 +72,10 @@ const char *held_who(struct report *r, const struct held_top *t);
 /* The level of so many bytes that are of no use to anybody: by their share of the machine's memory.
  * -1: too little to be told. */
 int held_level(const struct report *r, u64 bytes);
+/* What a thread takes: kernel stack, task and its signal and page table parts. */
+#define HELD_THREAD_BYTES (32ULL << 10)
+/* What an open file of the process takes, estimated by what it has most. */
+u64 held_file_bytes(const struct held_process *p);
 /* "6.3 % of the machine's memory" */
 const char *held_share(struct report *r, u64 bytes);
 /* Says how much it grew between the two looks, if it did by more than a hundredth. */

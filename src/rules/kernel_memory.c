@@ -9,15 +9,7 @@
 
 #define MANY_FILES 10000
 #define FILES_WARNING 100000
-/* What an open file takes, with what is behind it (x86-64, 6.x): file 256, and of a pipe half of
- * its inode, ring and pages, of a socket its sock and inode, of a path its dentry and inode. */
-/* struct file, with its share of a slab page; one that has an inode of its own takes that too.
- * Event descriptors, watches and the like share one inode (fs/anon_inodes.c). */
-#define FILE_BYTES 1200
-#define FILE_SHARED_BYTES 512
 #define MANY_THREADS 2000
-/* Kernel stack, task and its signal and page table parts. */
-#define THREAD_BYTES (32ULL << 10)
 #define PROGRAMS_TOLD 2 /* of each kind */
 #define MANY_MAPPINGS 3000
 #define MAPPING_BYTES 256
@@ -379,19 +371,11 @@ static const char *kinds_text(struct report *r, const struct held_process *p)
 	return report_text(r, "%s", str_get(&text));
 }
 
-/* What an open file takes, by what the process has most. */
-static u64 file_bytes(const struct held_process *p)
-{
-	u64 shared = (u64)p->kinds[FD_EPOLL] + p->kinds[FD_EVENT] + p->kinds[FD_WATCH];
-
-	return shared * 2 > p->files ? FILE_SHARED_BYTES : FILE_BYTES;
-}
-
 static void tell_files(struct report *r, const struct held *h)
 {
 	struct held_top t = held_most(h, files);
 	u64 n = t.bytes, slab = facts_last(&h->facts, "Slab");
-	u64 each = t.most ? file_bytes(&t.most->last) : FILE_BYTES;
+	u64 each = t.most ? held_file_bytes(&t.most->last) : 0;
 	u64 bytes = slab ? MIN(n * each, slab) : n * each;
 	struct finding *x;
 	const struct held_process *p;
@@ -456,7 +440,7 @@ static u64 threads(const struct held_process *p)
 static void tell_threads(struct report *r, const struct held *h)
 {
 	struct held_top t = held_most(h, threads);
-	u64 bytes = t.bytes * THREAD_BYTES;
+	u64 bytes = t.bytes * HELD_THREAD_BYTES;
 	struct finding *x;
 	char a[UNIT_BUF];
 
@@ -490,7 +474,7 @@ static void tell_children(struct report *r, const struct held *h)
 	}
 	if (!most || most->children < MANY_THREADS)
 		return;
-	bytes = most->threads * THREAD_BYTES;
+	bytes = most->threads * HELD_THREAD_BYTES;
 	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-processes", bytes);
 	if (!x)
 		return;

@@ -53,22 +53,11 @@ static double unowned(const struct facts *f)
 	return left;
 }
 
-/* What a ledger's rows leave of MemTotal. Unlike meminfo it knows the free lists of CPUs. */
-static double ledger_rest(const struct where_ledger *l)
-{
-	double left = (double)l->total_bytes;
-
-	for (u32 i = 0; i < WHERE_ROWS; i++)
-		if (where_knows(l, i))
-			left -= (double)l->bytes[i];
-	return left;
-}
-
 /* Two ledgers are there, and the rest of the second is no larger: what grew has a row. */
 static bool is_explained(const struct growth *g)
 {
 	return g->first.h.size && g->ledger.h.time_ns > g->first.h.time_ns &&
-	       ledger_rest(&g->ledger) - ledger_rest(&g->first) < MIN_UNOWNED / 2;
+	       (double)(where_rest(&g->ledger) - where_rest(&g->first)) < MIN_UNOWNED / 2;
 }
 
 static bool is_steady(const struct trend *t, double least)
@@ -365,14 +354,15 @@ static u64 waiting_bytes(const struct held_process *p)
 	return p->pipe_bytes + MAX(p->unread_bytes, p->unsent_bytes);
 }
 
-/* Pages without a counter that stay: rings of packet sockets, buffers of drivers. Not what pipes
- * and sockets have, which other rules tell. */
+/* The free lists of CPUs, which meminfo leaves out, have a row in the ledger. Pages without a row
+ * that stay: rings of packet sockets, buffers of drivers. Not what pipes and sockets have, which
+ * other rules tell. */
 static void tell_unowned_held(struct report *r, const struct growth *g)
 {
 	struct held_top waiting = held_most(&g->held, waiting_bytes);
 	struct held_top packets = held_most(&g->held, packet_sockets);
 	u64 memory = r->stream->host.memory_bytes;
-	double all = g->ledger.h.size ? ledger_rest(&g->ledger) : 0;
+	double all = g->ledger.h.size ? (double)where_rest(&g->ledger) : 0;
 	double usual = (double)(memory / 100 + (128ULL << 20));
 	struct finding *x;
 	int level;

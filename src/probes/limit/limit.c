@@ -14,7 +14,7 @@
 /* Where memwhy may run no programs, the rest of the group is known all the same. */
 static const struct probe_bpf bpf = {
 	.hooks = limit_hooks,
-	.n_hooks = 3,
+	.n_hooks = LIMIT_HOOKS,
 	.state_size = sizeof(struct limit_state),
 	.prepare = limit_prepare,
 	.settle = limit_settle,

@@ -12,7 +12,7 @@
 #define DATA_WRITES "file pages that are written"
 #define DATA_ADDS "file pages that come into the page cache"
 
-const struct attach_hook limit_hooks[] = {
+const struct attach_hook limit_hooks[LIMIT_HOOKS] = {
 	{
 		.data = DATA_READS,
 		.needs = "the tracepoint mm_filemap_get_pages or kprobes, and kernel BTF",
@@ -32,7 +32,6 @@ const struct attach_hook limit_hooks[] = {
 		.methods = {{"raw tracepoint mm_filemap_add_to_page_cache", {"page_comes"}, {}, 0}},
 	},
 };
-const size_t limit_hooks_n = ARRAY_SIZE(limit_hooks);
 
 /* A batch of the map at a time. */
 struct walk {

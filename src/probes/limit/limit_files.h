@@ -10,11 +10,11 @@
 struct limit_state {
 	u64 uses;
 	u32 mask; /* what the map was last cleared by */
-	bool begun;
 };
 
-extern const struct attach_hook limit_hooks[];
-extern const size_t limit_hooks_n;
+#define LIMIT_HOOKS 3
+
+extern const struct attach_hook limit_hooks[LIMIT_HOOKS];
 
 /* Adds one page to the sums of a record, as it stands at `now`, in ticks. */
 void limit_use_add(const struct limit_use *u, u32 begin, u32 now, struct limit_files *r);

@@ -172,4 +172,15 @@ static inline bool where_knows(const struct where_ledger *l, u32 row)
 	return row < 64 && (l->known >> row & 1);
 }
 
+/* What no row has; below 0 where counters changed while they were read. */
+static inline s64 where_rest(const struct where_ledger *l)
+{
+	s64 rest = (s64)l->total_bytes;
+
+	for (u32 i = 0; i < WHERE_ROWS; i++)
+		if (where_knows(l, i))
+			rest -= (s64)l->bytes[i];
+	return rest;
+}
+
 #endif

@@ -15,16 +15,6 @@ void where_set_part(struct where_ledger *l, u32 part, u64 bytes)
 	l->known_parts |= 1ULL << part;
 }
 
-s64 where_rest(const struct where_ledger *l)
-{
-	s64 rest = (s64)l->total_bytes;
-
-	for (u32 i = 0; i < WHERE_ROWS; i++)
-		if (where_knows(l, i))
-			rest -= (s64)l->bytes[i];
-	return rest;
-}
-
 void where_set_estimate(struct where_ledger *l, u32 row, u64 bytes)
 {
 	s64 room;

@@ -33,7 +33,5 @@ void where_set(struct where_ledger *l, u32 row, u64 bytes);
 void where_set_part(struct where_ledger *l, u32 part, u64 bytes);
 /* Sets a row that is an estimate: no more than what the other rows leave. */
 void where_set_estimate(struct where_ledger *l, u32 row, u64 bytes);
-/* What no row has. */
-s64 where_rest(const struct where_ledger *l);
 
 #endif
