@@ -16,7 +16,7 @@
 
 #define ODD_NAMES 4096
 
-enum class { OF_PROGRAM, OF_FILE, OF_FUNCTION, OF_GROUP, CLASSES };
+enum word_class { OF_PROGRAM, OF_FILE, OF_FUNCTION, OF_GROUP, CLASSES };
 
 static const char *const class_names[CLASSES] = {
 	[OF_PROGRAM] = "program",
@@ -76,7 +76,7 @@ static XXH128_hash_t hash_of(const char *text)
 	return XXH3_128bits(text, strlen(text));
 }
 
-static u32 *word_get(struct anonymizer *a, XXH128_hash_t hash, enum class class)
+static u32 *word_get(struct anonymizer *a, XXH128_hash_t hash, enum word_class class)
 {
 	const struct word_key key = {hash, class};
 	u32 *number = groups_get(&a->words, &key);
@@ -88,7 +88,7 @@ static u32 *word_get(struct anonymizer *a, XXH128_hash_t hash, enum class class)
 }
 
 /* 0: it has no word of this class. */
-static u32 word_find(const struct anonymizer *a, const char *text, enum class class)
+static u32 word_find(const struct anonymizer *a, const char *text, enum word_class class)
 {
 	const struct word_key key = {hash_of(text), class};
 	const u32 *number = groups_find(&a->words, &key);
@@ -116,7 +116,7 @@ static void odd_keep(struct anonymizer *a, const char *text)
 	a->failed |= !copy || vec_push(&a->odd, copy);
 }
 
-static void word_add(struct anonymizer *a, struct str *out, const char *text, enum class class)
+static void word_add(struct anonymizer *a, struct str *out, const char *text, enum word_class class)
 {
 	const u32 *number = word_get(a, hash_of(text), class);
 
@@ -143,7 +143,7 @@ static void group_add(struct anonymizer *a, struct str *out, const char *path)
 }
 
 /* A name that stands alone. */
-static void name_add(struct anonymizer *a, struct str *out, const char *text, enum class class)
+static void name_add(struct anonymizer *a, struct str *out, const char *text, enum word_class class)
 {
 	const char *name = path_name(text);
 
@@ -173,7 +173,7 @@ static bool is_group_path(const struct anonymizer *a, const char *path)
 /* A word of a sentence. */
 static void said_add(struct anonymizer *a, struct str *out, const char *word)
 {
-	static const enum class order[] = {OF_PROGRAM, OF_FILE, OF_FUNCTION};
+	static const enum word_class order[] = {OF_PROGRAM, OF_FILE, OF_FUNCTION};
 
 	if (public_word(word)) {
 		str_add(out, word);
@@ -250,12 +250,15 @@ static bool is_sentence(u16 kind)
 	return kind == REC_NOTE || kind == REC_METHOD || kind == REC_LOSS;
 }
 
-static enum class class_of(const struct field *f) {
+static enum word_class class_of(const struct field *f)
+{
 	static const char *const files[] = {"file", "mount", "directory", "mapping", "where"};
 
-	if (strstr(f->name, "path")) return OF_GROUP; /* of control groups */
-	for (size_t i = 0; i < ARRAY_SIZE(files);
-		i++) if (!strcmp(f->name, files[i])) return OF_FILE;
+	if (strstr(f->name, "path"))
+		return OF_GROUP; /* of control groups */
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (!strcmp(f->name, files[i]))
+			return OF_FILE;
 	return OF_PROGRAM;
 }
 
@@ -440,7 +443,8 @@ static bool module_is_public(const struct anonymizer *a, const struct frame_know
 	return f->kernel || (module && module->roles & STRING_MODULE_PUBLIC);
 }
 
-static enum class string_class(const struct string_known *s) {
+static enum word_class string_class(const struct string_known *s)
+{
 	return s->roles & STRING_FUNCTION ? OF_FUNCTION
 	       : s->roles & STRING_FILE   ? OF_FILE
 					  : OF_PROGRAM;

@@ -20,7 +20,6 @@
 #define FULL_OF 0.9    /* of the limit: what no reclaim can free without swap */
 #define MEMBERS_TOLD 2 /* processes */
 #define GROWN_BYTES (4ULL << 20)
-/* As the rules on memory of the kernel reckon. */
 
 struct member {
 	u64 start_ns, cgroup, rss_bytes, anon_bytes, first_anon_bytes;

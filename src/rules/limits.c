@@ -8,6 +8,7 @@
 #include "probes/maps/maps.h"
 #include "rules/held.h"
 #include "rules/rules.h"
+#include "sys/syscalls.h"
 
 #define LOOK_NS (NSEC_PER_SEC / 2) /* records of one drain are nearer to each other */
 
@@ -105,28 +106,6 @@ static int failure_level(const struct failure *f, u8 why)
 	return has_fallback(why) ? LEVEL_NOTE : LEVEL_RISK;
 }
 
-/* Of those that only check tells apart, x86-64. */
-static const char *other_name(u32 number)
-{
-	static const struct {
-		u32 number;
-		const char *name;
-	} names[] = {{1, "write"}, {2, "open"}, {18, "pwrite"}, {20, "writev"}, {22, "pipe"},
-		{29, "shmget"}, {32, "dup"}, {33, "dup2"}, {40, "sendfile"}, {41, "socket"},
-		{43, "accept"}, {53, "socketpair"}, {64, "semget"}, {68, "msgget"},
-		{77, "ftruncate"}, {222, "timer_create"}, {233, "epoll_ctl"}, {253, "inotify_init"},
-		{254, "inotify_add_watch"}, {257, "open"}, {283, "timerfd_create"},
-		{285, "fallocate"}, {288, "accept4"}, {290, "eventfd"}, {291, "epoll_create"},
-		{293, "pipe2"}, {294, "inotify_init"}, {296, "pwritev"}, {319, "memfd_create"},
-		{326, "copy_file_range"}, {425, "io_uring_setup"}, {427, "io_uring_register"},
-		{437, "open"}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (names[i].number == number)
-			return names[i].name;
-	return "a call";
-}
-
 static const char *call_name(const struct failure *f)
 {
 	static const char *const names[MAPS_CALL_N] = {
@@ -144,7 +123,7 @@ static const char *call_name(const struct failure *f)
 	};
 
 	if (f->call == MAPS_OTHER)
-		return other_name(f->number);
+		return syscall_name(f->number) ?: "a call";
 	return f->call < MAPS_CALL_N && names[f->call] ? names[f->call] : "a call";
 }
 
@@ -160,7 +139,8 @@ static const char *other_reason(struct report *r, const struct failure *f, u8 wh
 		return "fs.file-max is reached, the open files of the whole machine";
 	case MAPS_WHY_INSTANCES:
 		return "its user has as many inotify instances as "
-		       "fs.inotify.max_user_instances allows, or it RLIMIT_NOFILE open files";
+		       "fs.inotify.max_user_instances allows, or the process as many open files as "
+		       "RLIMIT_NOFILE allows";
 	case MAPS_WHY_WATCHES:
 		return "its user has as many inotify watches as fs.inotify.max_user_watches "
 		       "allows";
