@@ -35,7 +35,8 @@ static const struct column group_columns[G_N] = {
 		"read "
 		"and mapped only once"},
 	[G_UP] = {"needed_high_bytes", "AT MOST", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_LESSER,
-		"the upper end: with the error of sampling, and pages that were used once"},
+		"the upper end: with the error of sampling, pages that were used once, and "
+		"files_cold where not all uses could be seen"},
 	[G_ADVISED] = {"advised_bytes", "ADVISED", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
 		"the limit to set; empty where there is not enough evidence for one"},
 	[G_STALL] = {"stall_ratio", "STALLED", CELL_F64, UNIT_RATIO, COL_LEVEL,
@@ -61,11 +62,11 @@ static const struct column part_columns[P_N] = {
 	[P_PART] = {"part", "PART", CELL_TEXT, UNIT_NONE, COL_MAIN,
 		"anonymous, shared_memory, kernel; of files: files_read (used by reads and writes, "
 		"more than once), files_mapped (touched through page tables), files_once (read or "
-		"written once), files_cold (not used)"},
+		"written once), files_cold (not seen to be used)"},
 	[P_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
 		"how much it is"},
 	[P_NEEDED] = {"needed_bytes", "NEEDED", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"what of it counts as needed"},
+		"what of it counts as needed; empty where not all uses could be seen"},
 	[P_NUMBER] = {"number", "NUMBER", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"exact: a counter of the kernel's, or every use was seen; sampled: of one page in "
 		"so "
