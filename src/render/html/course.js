@@ -13,7 +13,7 @@ function unitText(unit, v) {
 class Course {
 	constructor(table, others) {
 		Object.assign(this, {table, others});
-		this.end = Math.max(...table.rows.map(row => row.time_ns), ...others.flatMap(t => t.rows.map(row => row.time_ns || 0)), 1) * 1.02;
+		this.end = greatest([table, ...others].flatMap(t => t.rows), 1, row => row.time_ns || 0) * 1.02;
 		this.plots = h('div', {class: 'plots'});
 		this.told = h('div', {class: 'hint', 'aria-live': 'polite'});
 		this.clear = h('button', {type: 'button', hidden: true, click: () => range.set(null, null)}, 'All of the time');
@@ -46,7 +46,7 @@ class Course {
 			lines.get(of).push(row);
 		}
 		for (const [name, lines] of names) {
-			const all = [...lines.values()].flat(), unit = all[0].unit, most = Math.max(...all.map(row => row.value), 1e-9);
+			const all = [...lines.values()].flat(), unit = all[0].unit, most = greatest(all, 1e-9, row => row.value);
 			const y = v => COURSE_TALL - 2 - v / most * (COURSE_TALL - 6);
 			// A value holds until the next one.
 			const path = rows => rows.map((row, i) => `${i ? 'H' : 'M'}${this.x(row.time_ns).toFixed(1)}${i ? 'V' : ' '}${y(row.value).toFixed(1)}`).join('');
@@ -104,7 +104,7 @@ class Course {
 		for (const [zone, orders] of zones) {
 			const list = [...orders.keys()].sort((a, b) => b - a), tall = COURSE_TALL / list.length, cells = [];
 			list.forEach((order, i) => {
-				const rows = orders.get(order), most = Math.max(...rows.map(row => row.value), 1);
+				const rows = orders.get(order), most = greatest(rows, 1, row => row.value);
 				rows.forEach((row, j) => {
 					const to = j + 1 < rows.length ? rows[j + 1].time_ns : this.end;
 					cells.push(this.cell(this.x(row.time_ns), this.x(to), i * tall, tall, row.value / most));
@@ -125,7 +125,7 @@ class Course {
 	latencies(table, column) {
 		const slot = row => Math.floor(Math.log2(Math.max(1, Number(row[column.name]) || 1)));
 		const rows = table.rows.filter(row => row.time_ns !== null), slots = rows.map(slot);
-		const low = Math.min(...slots), high = Math.max(...slots), n = high - low + 1, counts = new Map();
+		const low = -greatest(slots, -Infinity, slot => -slot), high = greatest(slots, -Infinity), n = high - low + 1, counts = new Map();
 		rows.forEach((row, i) => {
 			const key = Math.min(COURSE_BINS - 1, Math.floor(row.time_ns / this.end * COURSE_BINS)) * 64 + slots[i] - low;
 			counts.set(key, (counts.get(key) || 0) + 1);

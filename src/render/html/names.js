@@ -108,3 +108,8 @@ const tip = {
 		document.getElementById('tip').hidden = true;
 	},
 };
+
+// A list may be longer than what a function can be called with, so no Math.max(...list).
+function greatest(list, least, of = item => item) {
+	return list.reduce((most, item) => Math.max(most, of(item)), least);
+}

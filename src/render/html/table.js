@@ -84,7 +84,7 @@ class Table {
 
 	fill() {
 		const columns = this.columns(), stack = this.table.stackColumns[0], main = this.table.main;
-		const most = main ? Math.max(...this.order.map(row => Math.abs(Number(row[main.name]) || 0))) : 0;
+		const most = main ? greatest(this.order, 0, row => Math.abs(Number(row[main.name]) || 0)) : 0;
 		const body = h('tbody');
 		this.opens = stack || this.table.columns.length > columns.length;
 		this.order.slice(0, this.limit).forEach(row => this.row(body, row, columns, stack, main, most));
