@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define FULL_SLACK 32
+
 struct fact {
 	u64 first, last;
 	bool seen;
@@ -46,6 +48,14 @@ static int value_feed(struct facts *f, const struct system_value *r)
 	return 0;
 }
 
+/* With as much as it may have, but for what comes and goes: of such samples the last one counts, as
+ * what fills the group changes while it is full. */
+static bool is_full(const struct cgroup_usage *cg)
+{
+	return cg->limit_bytes != CGROUP_USAGE_NONE &&
+	       cg->usage_bytes >= cg->limit_bytes - cg->limit_bytes / FULL_SLACK;
+}
+
 static int cgroup_feed(struct facts *f, const struct cgroup_usage *r)
 {
 	struct cgroup_usage *cg = groups_get(&f->cgroups, &r->cgroup);
@@ -54,7 +64,7 @@ static int cgroup_feed(struct facts *f, const struct cgroup_usage *r)
 	if (!cg || !most)
 		return -ENOMEM;
 	*cg = *r;
-	if (r->h.flags & CGROUP_HAS_PARTS && r->usage_bytes >= most->usage_bytes)
+	if (r->h.flags & CGROUP_HAS_PARTS && (r->usage_bytes >= most->usage_bytes || is_full(r)))
 		*most = *r;
 	return 0;
 }
@@ -64,7 +74,8 @@ struct cgroup_usage facts_cgroup_fullest(const struct facts *f, size_t i)
 	struct cgroup_usage cg = *(const struct cgroup_usage *)groups_value(&f->cgroups, i);
 	const struct cgroup_usage *most = groups_find(&f->fullest, &cg.cgroup);
 
-	if (!most || most->usage_bytes <= cg.usage_bytes)
+	if (!most || most->usage_bytes <= cg.usage_bytes ||
+		(cg.h.flags & CGROUP_HAS_PARTS && is_full(&cg)))
 		return cg;
 	cg.h.flags |= CGROUP_HAS_PARTS;
 	cg.usage_bytes = most->usage_bytes;

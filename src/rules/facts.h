@@ -15,7 +15,8 @@
 struct facts {
 	struct groups values;  /* name -> struct fact */
 	struct groups cgroups; /* id -> struct cgroup_usage, the last */
-	struct groups fullest; /* id -> struct cgroup_usage, the sample with most memory */
+	struct groups fullest; /* id -> struct cgroup_usage, that with most memory, of full ones the
+				  last */
 	struct groups slabs;   /* name -> struct slab_usage, the last */
 	struct system_pressure pressure_first, pressure; /* of memory; h.size 0: not known */
 };

@@ -8,6 +8,7 @@
 #include "probes/processes/processes.h"
 #include "probes/slab/slab.h"
 #include "probes/waits/waits.h"
+#include "rules/facts.h"
 #include "rules/rules.h"
 #include "sys/fdlink.h"
 
@@ -241,6 +242,41 @@ static void test_memory_high(void **unused)
 	end(&b);
 }
 
+static void sampled(struct facts *f, u64 usage, u64 anon)
+{
+	struct cgroup_usage cg = {
+		.h = {sizeof(cg), REC_CGROUP_MEMORY, CGROUP_HAS_PARTS, NSEC_PER_SEC},
+		.cgroup = 42,
+		.usage_bytes = usage,
+		.limit_bytes = 96 * MIB,
+		.anon_bytes = anon,
+	};
+
+	assert_int_equal(facts_feed(f, &cg.h), 0);
+}
+
+/* Of what a full group has, the end counts; of what ended, the time when it was there. */
+static void test_fullest(void **unused)
+{
+	struct facts f;
+
+	(void)unused;
+	facts_init(&f);
+	sampled(&f, 96 * MIB, 10 * MIB);
+	sampled(&f, 95 * MIB, 40 * MIB);
+	assert_int_equal(facts_cgroup_fullest(&f, 0).anon_bytes, 40 * MIB);
+	sampled(&f, MIB, MIB / 2);
+	assert_int_equal(facts_cgroup_fullest(&f, 0).anon_bytes, 40 * MIB);
+	assert_int_equal(facts_cgroup_fullest(&f, 0).usage_bytes, 95 * MIB);
+	facts_free(&f);
+
+	facts_init(&f); /* never full */
+	sampled(&f, 60 * MIB, 50 * MIB);
+	sampled(&f, 40 * MIB, 30 * MIB);
+	assert_int_equal(facts_cgroup_fullest(&f, 0).anon_bytes, 50 * MIB);
+	facts_free(&f);
+}
+
 static void cache(struct bench *b, const char *name, u64 first, u64 objects, u64 bytes)
 {
 	struct slab_usage u = {
@@ -430,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_userfault),
 		cmocka_unit_test(test_userfault_quiet),
 		cmocka_unit_test(test_memory_high),
+		cmocka_unit_test(test_fullest),
 		cmocka_unit_test(test_kernel_objects),
 		cmocka_unit_test(test_percpu_growth),
 		cmocka_unit_test(test_slab_growth_who),
