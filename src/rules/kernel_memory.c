@@ -472,7 +472,8 @@ static void tell_children(struct report *r, const struct held *h)
 		if (!most || c->children > most->children)
 			most = c;
 	}
-	if (!most || most->children < MANY_THREADS)
+	/* Where the look ended before all were counted, there are more. */
+	if (!most || most->children < MANY_THREADS / (most->partial ? 2 : 1))
 		return;
 	bytes = most->threads * HELD_THREAD_BYTES;
 	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-processes", bytes);

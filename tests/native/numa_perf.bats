@@ -23,7 +23,7 @@ flow() { # FILE: address and function of each sample
 
 @test "page faults of a recording: count, addresses in order, functions of the kernel" {
 	record f -e page-faults -c 1 -d -g --sample-cpu
-	perf script -G -i f -F addr,ip,sym 2>/dev/null >theirs.all
+	"$with_kernelfs" perf script -G -i f -F addr,ip,sym 2>/dev/null >theirs.all
 	awk '{ print $1 }' theirs.all >theirs
 	flow f >ours.all
 	cut -d' ' -f1 ours.all >ours
@@ -43,7 +43,7 @@ flow() { # FILE: address and function of each sample
 	"$with_kernelfs" perf record -q -e page-faults -c 1 -d -g --sample-cpu -o - -- ls -R /usr/lib >p 2>/dev/null
 	[ "$(flow p | wc -l)" -gt 100 ]
 	flow p | cut -d' ' -f1 >ours
-	perf script -G -i p -F addr 2>/dev/null | awk '{ print $1 }' >theirs
+	"$with_kernelfs" perf script -G -i p -F addr 2>/dev/null | awk '{ print $1 }' >theirs
 	cmp ours theirs
 }
 
@@ -53,7 +53,7 @@ flow() { # FILE: address and function of each sample
 	flow f >ours
 	flow s | cmp - ours
 	# Those that are no access are left out, and said to be.
-	want=$(perf script -G -i f -F data_src 2>/dev/null |
+	want=$("$with_kernelfs" perf script -G -i f -F data_src 2>/dev/null |
 		awk '{ v = $1; op = 0; c = index("0123456789abcdef", substr(v, length(v), 1)) - 1
 			if (int(c / 2) % 2 || int(c / 4) % 2) n++ } END { print n }')
 	[ "$(wc -l <ours)" -eq "$want" ]

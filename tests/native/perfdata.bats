@@ -32,7 +32,7 @@ theirs() {
 
 	fields=${fields/src/data_src} fields=${fields/phys/phys_addr}
 	fields=${fields/dpage/data_page_size} fields=${fields/cpage/code_page_size}
-	perf script -G --ns -i "$1" -F "$fields" 2>perf.err |
+	"$with_kernelfs" perf script -G --ns -i "$1" -F "$fields" 2>perf.err |
 		awk -v keys="$2" 'BEGIN { n = split(keys, k, ",") } {
 			if (!sub(/\|OP.*\|BLK *[NADatdr\/]*( Ad*r*)?/, "") && (i = index($0, "|OP "))) {
 				# words that do not fit are cut
@@ -63,7 +63,7 @@ same() { # FILE KEYS
 # Callchains, without the marks in them, as perf script -D has them.
 same_chains() {
 	"$dump" "$1" | sed -n 's/^sample .* chain=//p' >ours.txt
-	perf script -D -i "$1" 2>/dev/null | awk '
+	"$with_kernelfs" perf script -D -i "$1" 2>/dev/null | awk '
 		/chain: nr:/ { if (line) print line; line = "" }
 		/^\.\.\.\.\. +[0-9]+: / && $3 !~ /^fffffffffffff[0-9a-f]+$/ {
 			sub(/^0+/, "", $3)
@@ -110,7 +110,7 @@ known=pid,tid,cpu,time,period,event,addr,src,weight,ip,phys,dpage,cpage
 @test "every code of a data source means what perf says" {
 	"$make" sources 4000 >f
 	"$dump" f | sed -n 's/^source src=[0-9a-f]* //p' >ours.txt
-	perf script -G -i f -F data_src 2>/dev/null >theirs.txt
+	"$with_kernelfs" perf script -G -i f -F data_src 2>/dev/null >theirs.txt
 	[ "$(wc -l <ours.txt)" -eq 4000 ]
 	paste -d'\t' ours.txt theirs.txt | awk -F'\t' '
 		function part(name,   i) {

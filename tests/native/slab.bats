@@ -129,11 +129,11 @@ storm() {
 @test "slab: each tracepoint's count lies between those of perf stat within and around" {
 	command -v perf >/dev/null || skip "no perf"
 	events=kmem:kmalloc,kmem:kfree,kmem:kmem_cache_alloc,kmem:kmem_cache_free
-	perf stat -a -x, -o "$BATS_TEST_TMPDIR/outer" -e "$events" sleep 1000 3>&- 7>&- &
+	"$with_kernelfs" perf stat -a -x, -o "$BATS_TEST_TMPDIR/outer" -e "$events" sleep 1000 3>&- 7>&- &
 	outer=$!
 	wait_for 'pgrep -P $outer sleep >/dev/null'
 	memwhy_start slab
-	perf stat -a -x, -o "$BATS_TEST_TMPDIR/inner" -e "$events" sh -c 'for i in 1 2 3 4 5 6 7 8 9; do (ls / >/dev/null); done'
+	"$with_kernelfs" perf stat -a -x, -o "$BATS_TEST_TMPDIR/inner" -e "$events" sh -c 'for i in 1 2 3 4 5 6 7 8 9; do (ls / >/dev/null); done'
 	memwhy_stop
 	pkill -P "$outer" sleep # perf ends with its command
 	wait "$outer" || true
@@ -151,13 +151,13 @@ storm() {
 
 # Sum of a field of perf kmem's recording over the events of one command's tasks.
 perf_kmem() { # FIELD
-	perf script -i "$BATS_TEST_TMPDIR/perf" --comm kmem_load 2>/dev/null |
+	"$with_kernelfs" perf script -i "$BATS_TEST_TMPDIR/perf" --comm kmem_load 2>/dev/null |
 		sed -n "s/.* $1=\([0-9]*\).*/\1/p" | awk '{ s += $1 } END { print s + 0 }'
 }
 
 # Forks, files and packets over the loopback, under perf kmem and memwhy alike.
 kmem_both() {
-	perf kmem record -m 16M -o "$BATS_TEST_TMPDIR/perf" sleep 1000 >/dev/null 2>&1 3>&- 7>&- &
+	"$with_kernelfs" perf kmem record -m 16M -o "$BATS_TEST_TMPDIR/perf" sleep 1000 >/dev/null 2>&1 3>&- 7>&- &
 	perf=$!
 	wait_for 'pgrep -P $perf sleep >/dev/null'
 	memwhy_start slab -c kmem_load

@@ -242,6 +242,29 @@ static void test_memory_high(void **unused)
 	end(&b);
 }
 
+static size_t children_told(u64 children, u32 partial)
+{
+	struct bench b;
+	size_t n;
+
+	begin(&b, &rule_kernel_memory, 1);
+	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 7, .children = children,
+		.partial = partial);
+	n = conclude(&b);
+	end(&b);
+	return n;
+}
+
+/* Where not all processes were looked at, as many as were seen are not all. */
+static void test_children(void **unused)
+{
+	(void)unused;
+	assert_int_equal(children_told(1900, 0), 0);
+	assert_int_equal(children_told(2100, 0), 1);
+	assert_int_equal(children_told(1900, 1), 1);
+	assert_int_equal(children_told(900, 1), 0);
+}
+
 static void sampled(struct facts *f, u64 usage, u64 anon)
 {
 	struct cgroup_usage cg = {
@@ -467,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_userfault_quiet),
 		cmocka_unit_test(test_memory_high),
 		cmocka_unit_test(test_fullest),
+		cmocka_unit_test(test_children),
 		cmocka_unit_test(test_kernel_objects),
 		cmocka_unit_test(test_percpu_growth),
 		cmocka_unit_test(test_slab_growth_who),
