@@ -21,7 +21,7 @@ groups_left() {
 	[[ $output == *"explains "*" % of the "* ]]
 	[[ $output =~ \$\ echo\ [0-9]+\ \>\ [^$'\n']*/memory\. ]]
 	[[ $output == *'$ memwhy check --for 30s -g '* ]]
-	read -r before after undone < <(awk '/^pages a second/ { print $(NF - 2), $(NF - 1), $NF }' <<<"$output")
+	read -r before after undone < <(awk '/^pages that the reader touches in a second/ { print $(NF - 2), $(NF - 1), $NF }' <<<"$output")
 	[ "$after" -gt $((2 * before)) ]
 	[ "$after" -gt $((2 * undone)) ]
 	! groups_left || false
