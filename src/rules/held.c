@@ -32,6 +32,7 @@ int held_rule_init(void *v, const struct view_options *o, struct err *err)
 	groups_init(&h->threads, sizeof(u32), sizeof(struct held_cpu));
 	groups_init(&h->parents, sizeof(u32), sizeof(struct held_children));
 	groups_init(&h->parents_first, sizeof(u32), sizeof(struct held_children));
+	groups_init(&h->disks, sizeof(u32), sizeof(struct held_disk));
 	groups_init(&h->courses, sizeof(u32), sizeof(struct shape));
 	return 0;
 }
@@ -84,6 +85,16 @@ static int children_feed(struct held *h, const struct held_children *r)
 	return 0;
 }
 
+static int disk_feed(struct held *h, const struct held_disk *r)
+{
+	struct held_disk *d = groups_get(&h->disks, &r->device);
+
+	if (!d)
+		return -ENOMEM;
+	*d = *r;
+	return 0;
+}
+
 static int thread_feed(struct held *h, const struct held_thread *r)
 {
 	struct held_cpu *t = groups_get(&h->threads, &r->tid);
@@ -115,6 +126,8 @@ int held_rule_feed(void *v, const struct rec *r)
 	case REC_HELD_MAPS:
 		h->maps = *(const struct held_maps *)r;
 		return 0;
+	case REC_HELD_DISK:
+		return disk_feed(h, (const void *)r);
 	case REC_HELD_CHILDREN:
 		return children_feed(v, (const void *)r);
 	case REC_HELD_THREAD:
@@ -133,6 +146,7 @@ void held_rule_reset(void *v)
 	groups_clear(&h->processes);
 	groups_clear(&h->parents);
 	groups_clear(&h->parents_first);
+	groups_clear(&h->disks);
 	groups_clear(&h->courses);
 	for (size_t i = 0; i < h->files.n; i++) {
 		struct held_files *f = groups_value(&h->files, i);
@@ -157,6 +171,7 @@ void held_rule_destroy(void *v)
 	groups_free(&h->threads);
 	groups_free(&h->parents);
 	groups_free(&h->parents_first);
+	groups_free(&h->disks);
 	groups_free(&h->courses);
 }
 

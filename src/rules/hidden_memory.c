@@ -8,6 +8,7 @@
 #include "rules/held.h"
 #include "rules/rules.h"
 #include "sys/fdlink.h"
+#include "sys/zram.h"
 
 #define INODE_BYTES 1024
 #define MESSAGE_BYTES 64 /* of the kernel, with each */
@@ -344,6 +345,53 @@ static void tell_queues(struct report *r, const struct held_queues *q)
 	finding_line(r, x->verify, "`ipcs -q`");
 }
 
+static void disk_try(struct report *r, struct finding *x, const struct held_disk *d)
+{
+	const char *device = held_text(r, d->device);
+
+	if (d->use == ZRAM_MOUNTED) {
+		finding_line(r, x->try_, "Remove files that nobody needs, and give their blocks back:");
+		finding_line(r, x->try_, "`fstrim -v %s`", held_text(r, d->on));
+		finding_line(r, x->undo, "Removed files do not come back: copy them first.");
+	} else if (d->use == ZRAM_BELOW) {
+		finding_line(r, x->try_, "See what is made of it: `lsblk %s`", device);
+		finding_line(r, x->undo, "Nothing to undo.");
+	} else {
+		finding_line(r, x->try_, "See who has it open: `fuser -v %s`", device);
+		finding_line(r, x->try_, "If nobody needs what is in it: `zramctl -r %s`", device);
+		finding_line(r, x->undo, "Its contents do not come back: copy them first.");
+	}
+	finding_line(r, x->verify, "`zramctl %s`", device);
+}
+
+static void tell_disk(struct report *r, const struct held_disk *d)
+{
+	int level = held_level(r, d->memory_bytes);
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, "zram-disk");
+	const char *use = d->use == ZRAM_MOUNTED ? ", mounted on "
+			  : d->use == ZRAM_BELOW ? ", below "
+						 : "";
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->held_bytes = d->memory_bytes;
+	x->title = report_text(r, "The zram disk %s%s%s holds %s of memory, %s",
+		held_text(r, d->device), use, use[0] ? held_text(r, d->on) : "",
+		fmt_bytes(a, d->memory_bytes), held_share(r, d->memory_bytes));
+	x->confidence = d->use == ZRAM_RAW
+				? "high for the size; who uses it is not known: it is neither swap "
+				  "nor mounted in memwhy's mount namespace"
+				: "high: the device's own count";
+	finding_line(r, x->evidence, "%s stored in it take %s; it stores up to %s",
+		fmt_bytes(a, d->data_bytes), fmt_bytes(b, d->memory_bytes),
+		report_text(r, "%llu MiB", d->size_bytes >> 20));
+	x->why = "A zram device is a disk whose contents are kept in memory, compressed. No process "
+		 "shows them, and they are not page cache: they stay until the blocks are discarded "
+		 "or the device is reset. A file that is removed keeps its blocks until then.";
+	disk_try(r, x, d);
+}
+
 static u64 shared_bytes(const struct held_process *p)
 {
 	return p->shmem_bytes;
@@ -454,6 +502,8 @@ static int report(void *v, struct report *r)
 		tell_tmpfs(r, h, groups_value(&h->files, i));
 		tell_inodes(r, groups_value(&h->files, i));
 	}
+	for (size_t i = 0; i < h->disks.n; i++)
+		tell_disk(r, groups_value(&h->disks, i));
 	tell_queues(r, &h->queues);
 	tell_segments(r, h);
 	tell_memfd(r, h);

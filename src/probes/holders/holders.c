@@ -11,6 +11,7 @@
 #include "probes/holders/holders_inner.h"
 #include "sys/rights.h"
 #include "sys/root.h"
+#include "sys/zram.h"
 
 #define EVERY_NS NSEC_PER_SEC
 #define GAP_NS (EVERY_NS * 9 / 10)
@@ -151,6 +152,27 @@ static int queues_send(struct capture *c, struct holders *s)
 	return capture_emit(c, &r.h);
 }
 
+static int disks_send(struct capture *c)
+{
+	_cleanup_zram_devices_ struct zram_devices all = {};
+	int rc = zram_devices_read(&all);
+
+	vec_each (z, &all.list) {
+		struct held_disk r = REC_INIT(struct held_disk, REC_HELD_DISK, 0);
+
+		if (rc || z->use == ZRAM_SWAP)
+			continue;
+		r.device = names_string(c->names, z->path);
+		r.on = names_string(c->names, z->on);
+		r.use = z->use;
+		r.memory_bytes = z->stat.memory_bytes;
+		r.data_bytes = z->stat.data_bytes;
+		r.size_bytes = z->size_bytes;
+		rc = capture_emit(c, &r.h);
+	}
+	return rc;
+}
+
 /* After a second, so that it does not delay the start, and at the end. */
 static bool look_due(const struct capture *c, const struct holders *s, u64 now_ns)
 {
@@ -174,6 +196,8 @@ static int holders_sample(struct capture *c, void *state)
 		rc = segments_send(c, s);
 	if (!rc && look)
 		rc = queues_send(c, s);
+	if (!rc && look)
+		rc = disks_send(c);
 	if (!rc && look)
 		rc = holders_look(c, s);
 	if (!rc && c->ending)
@@ -374,6 +398,18 @@ static const struct field queues_fields[] = {
 	QUEUES(idle_ns, FIELD_U64, UNIT_NS, "time since that; 0: nobody ever did"),
 };
 
+#define DISK(member_, type_, unit_, help_) FIELD(struct held_disk, member_, type_, unit_, help_)
+
+static const struct field disk_fields[] = {
+	DISK(device, FIELD_U32, UNIT_STRING, "the device"),
+	DISK(on, FIELD_U32, UNIT_STRING,
+		"where it is mounted, or which device it is below; 0: neither"),
+	DISK(use, FIELD_U32, UNIT_ID, "0 neither mounted nor below another, 2 mounted, 3 below"),
+	DISK(memory_bytes, FIELD_U64, UNIT_BYTES, "memory that it takes"),
+	DISK(data_bytes, FIELD_U64, UNIT_BYTES, "stored in it, before compression"),
+	DISK(size_bytes, FIELD_U64, UNIT_BYTES, "the most that it stores"),
+};
+
 static const struct field children_fields[] = {
 	CHILDREN(tgid, FIELD_U32, UNIT_ID, "the parent"),
 	CHILDREN(name, FIELD_U32, UNIT_STRING, "its name"),
@@ -430,6 +466,8 @@ static const struct kind kinds[] = {
 		"what the allocator of a process holds"),
 	KIND(REC_HELD_QUEUES, struct held_queues, "held_queues", queues_fields,
 		"System V message queues"),
+	KIND(REC_HELD_DISK, struct held_disk, "held_disk", disk_fields,
+		"a zram device that is not swap"),
 	KIND(REC_HELD_PROCESS, struct held_process, "held_process", process_fields,
 		"what a process has open and what the kernel keeps for it"),
 	KIND(REC_HELD_THREAD, struct held_thread, "held_thread", thread_fields,

@@ -116,6 +116,16 @@ struct held_maps {
 	char name[16]; /* of the largest */
 };
 
+/* A zram device that is not swap: a disk whose contents are memory. */
+struct held_disk {
+	struct rec h;
+	u32 device; /* string: "/dev/zram0" */
+	u32 on;     /* string: where it is mounted, or which device it is below; 0: neither */
+	u32 use;    /* enum zram_use */
+	u32 reserved;
+	u64 memory_bytes, data_bytes, size_bytes;
+};
+
 /* Processes that have the same parent, of those that have many: all that status tells of them. */
 struct held_children {
 	struct rec h;

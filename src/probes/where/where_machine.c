@@ -9,9 +9,9 @@
 #include "sys/kconfig.h"
 #include "sys/percpu.h"
 #include "sys/root.h"
-#include "sys/swaps.h"
 #include "sys/unix_queues.h"
 #include "sys/vmallocinfo.h"
+#include "sys/zram.h"
 
 #define VIRTIO_BALLOON_F_DEFLATE_ON_OOM 2
 #define HUGE_DIR "/sys/kernel/mm/hugepages"
@@ -175,25 +175,16 @@ static void huge_read(struct where_numbers *n)
 	globfree(&g);
 }
 
-/* Each zram, whether it is swap or a disk. */
-static void zram_read(struct where_numbers *n)
+static int zram_read(struct where_numbers *n)
 {
-	char path[PATH_MAX];
-	glob_t g;
+	_cleanup_zram_devices_ struct zram_devices all = {};
+	int rc = zram_devices_read(&all);
 
-	if (sys_path(path, "/sys/block/zram*") || glob(path, 0, NULL, &g))
-		return;
-	for (size_t i = 0; i < g.gl_pathc; i++) {
-		struct zram_stat z;
-		char device[64];
-
-		snprintf(device, sizeof(device), "/dev/%.40s", path_name(g.gl_pathv[i]));
-		if (zram_stat_read(device, &z))
-			continue;
-		n->zram_bytes += z.memory_bytes;
-		n->zram_data_bytes += z.data_bytes;
+	vec_each (z, &all.list) {
+		n->zram_bytes += z->stat.memory_bytes;
+		n->zram_data_bytes += z->stat.data_bytes;
 	}
-	globfree(&g);
+	return rc;
 }
 
 int where_machine_send(struct capture *c, struct where *w)
@@ -209,8 +200,9 @@ int where_machine_send(struct capture *c, struct where *w)
 
 	if (!rc)
 		rc = sockets_read(&n);
+	if (!rc)
+		rc = zram_read(&n);
 	huge_read(&n);
-	zram_read(&n);
 	/* last and together: these are to be of one time */
 	cpu_lists_read(w, &n);
 	if (!rc && !keyvals_read("/proc/vmstat", &w->vmstat))

@@ -10,9 +10,9 @@
 #include "probes/where/where_inner.h"
 #include "sys/proc.h"
 #include "sys/slabinfo.h"
-#include "sys/swaps.h"
 #include "sys/sysvipc.h"
 #include "sys/vmallocinfo.h"
+#include "sys/zram.h"
 
 #define OWNERS 8        /* of a row */
 #define TABLES_ASKED 64 /* processes whose page tables are asked for: those with most memory */
@@ -236,18 +236,19 @@ static int vmalloc_send(struct capture *c, struct where *w)
 
 static int zram_send(struct capture *c, struct where *w)
 {
-	_cleanup_swaps_ struct swaps swaps = {};
-	int rc = swaps_read(&swaps);
+	static const char *const uses[] = {[ZRAM_RAW] = "not swap, not mounted here",
+		[ZRAM_SWAP] = "swap", [ZRAM_MOUNTED] = "mounted on ", [ZRAM_BELOW] = "below "};
+	_cleanup_zram_devices_ struct zram_devices all = {};
+	int rc = zram_devices_read(&all);
 
-	rc = rc == -ENOMEM ? rc : 0;
-	vec_each (s, &swaps.list) {
-		struct zram_stat z;
-		struct where_owner o;
+	vec_each (z, &all.list) {
+		struct where_owner o = owner_of(WHERE_COMPRESSED, z->stat.memory_bytes);
+		char detail[192], data[UNIT_BUF];
 
-		if (rc || zram_stat_read(s->path, &z))
-			continue;
-		o = owner_of(WHERE_COMPRESSED, z.memory_bytes);
-		rc = where_owner_send(c, w, &o, s->path);
+		snprintf(detail, sizeof(detail), "%s%s; stores %s", uses[z->use], z->on,
+			fmt_bytes(data, z->stat.data_bytes));
+		o.detail = names_string(c->names, detail);
+		rc = rc ? rc : where_owner_send(c, w, &o, z->path);
 	}
 	return rc;
 }

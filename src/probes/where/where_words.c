@@ -41,7 +41,9 @@ static const struct where_words machine[WHERE_ROWS] = {
 	[WHERE_VMALLOC] = {"vmalloc", "memwhy where --table owners; cat /proc/vmallocinfo",
 		"unload modules and BPF programs that are not needed", NULL, true},
 	[WHERE_COMPRESSED] = {"compressed_swap", "memwhy swap --for 10s",
-		"swapoff DEVICE, where there is memory for what it holds", "undo: swapon DEVICE",
+		"swapoff DEVICE, where there is memory for what it holds; of a zram disk: fstrim "
+		"MOUNT, or umount and zramctl -r DEVICE",
+		"undo: swapon DEVICE; what was on a disk that is reset is lost",
 		false},
 	[WHERE_SOCKETS] = {"sockets", "ss -amnp", "make its owner read; it has not", NULL, true},
 	[WHERE_PIPES] = {"pipes", "memwhy where --table owners", "make its owner read; it has not",

@@ -15,6 +15,7 @@
 #include "rules/rules.h"
 #include "rules/rules_fixture.h"
 #include "sys/fdlink.h"
+#include "sys/zram.h"
 
 static void test_tmpfs(void **unused)
 {
@@ -123,6 +124,41 @@ static void test_queues(void **unused)
 	assert_non_null(strstr(f->title, "producer (pid 9) sends to the fullest"));
 	assert_true(says(f->evidence, "nobody ever took"));
 	assert_true(says(f->try_, "ipcrm -q 5"));
+	end(&b);
+}
+
+/* A disk in memory is named, with what it is used for. */
+static void test_disk(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "/dev/zram0");
+	string(&b, 2, "/var/scratch");
+	PUT(&b, struct held_disk, REC_HELD_DISK, .device = 1, .on = 2, .use = ZRAM_MOUNTED,
+		.memory_bytes = 900 * MIB, .data_bytes = 1000 * MIB, .size_bytes = 2000 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "/dev/zram0, mounted on /var/scratch holds 900 MiB"));
+	assert_true(says(f->evidence, "up to 2000 MiB"));
+	assert_true(says(f->try_, "fstrim -v /var/scratch"));
+	end(&b);
+
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "/dev/zram1");
+	PUT(&b, struct held_disk, REC_HELD_DISK, .device = 1, .use = ZRAM_RAW,
+		.memory_bytes = 900 * MIB, .data_bytes = 1000 * MIB, .size_bytes = 2000 * MIB);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "The zram disk /dev/zram1 holds"));
+	assert_true(says(f->try_, "zramctl -r /dev/zram1"));
+	end(&b);
+
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "/dev/zram1");
+	PUT(&b, struct held_disk, REC_HELD_DISK, .device = 1, .memory_bytes = MIB);
+	assert_int_equal(conclude(&b), 0);
 	end(&b);
 }
 
@@ -567,6 +603,7 @@ int main(void)
 		cmocka_unit_test(test_memfd),
 		cmocka_unit_test(test_inodes),
 		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_kernel_memory),
 		cmocka_unit_test(test_kernel_memory_quiet),
 		cmocka_unit_test(test_set_aside),

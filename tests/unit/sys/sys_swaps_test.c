@@ -1,6 +1,7 @@
 /* Tests of sys/swaps.h. */
 #include "data/sys/fixture.h"
 #include "sys/swaps.h"
+#include "sys/zram.h"
 
 /* As 6.18 printed it. */
 static const char captured[] =
@@ -72,12 +73,47 @@ static void test_zram(void **state)
 	fixture_remove(root);
 }
 
+/* What a zram device is used for: swap, a mount, another device, none of these. */
+static void test_devices(void **state)
+{
+	_cleanup_zram_devices_ struct zram_devices all = {};
+	char path[PATH_MAX];
+
+	(void)state;
+	fixture_make(path);
+	for (int i = 0; i < 5; i++) {
+		char file[64];
+
+		snprintf(file, sizeof(file), "/sys/block/zram%d/mm_stat", i);
+		fixture_put_text(file, i == 4 ? "0 0 0 0\n" : "4096 100 8192 0\n");
+		snprintf(file, sizeof(file), "/sys/block/zram%d/size", i);
+		fixture_put_text(file, "2048\n");
+	}
+	fixture_put_text("/sys/block/zram2/holders/dm-3/dev", "1:1\n");
+	fixture_put_text("/proc/swaps",
+		"Filename Type Size Used Priority\n/dev/zram0 partition 1024 0 100\n");
+	fixture_put_text("/proc/self/mountinfo",
+		"30 1 252:1 / /mnt/a\\040b rw - ext4 /dev/zram1 rw\n");
+	assert_int_equal(zram_devices_read(&all), 0);
+	assert_int_equal(all.list.n, 4); /* the last one stores nothing */
+	assert_int_equal(all.list.v[0].use, ZRAM_SWAP);
+	assert_int_equal(all.list.v[1].use, ZRAM_MOUNTED);
+	assert_string_equal(all.list.v[1].on, "/mnt/a b");
+	assert_int_equal(all.list.v[2].use, ZRAM_BELOW);
+	assert_string_equal(all.list.v[2].on, "/dev/dm-3");
+	assert_int_equal(all.list.v[3].use, ZRAM_RAW);
+	assert_int_equal(all.list.v[3].stat.memory_bytes, 8192);
+	assert_int_equal(all.list.v[3].size_bytes, 1 << 20);
+	fixture_remove(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_swaps),
 		cmocka_unit_test(test_nasty),
 		cmocka_unit_test(test_zram),
+		cmocka_unit_test(test_devices),
 	};
 
 	return cmocka_run_group_tests_name("sys_swaps", tests, NULL, NULL);
