@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/progress.h"
 #include "cmd/ours.h"
 #include "cmd/own.h"
@@ -498,6 +499,7 @@ static int running_go(struct running *g)
 		opt.stack_every = g->run->stack_every;
 		opt.gentle = g->run->gentle;
 		opt.watch_ns = g->run->watch_ns;
+		opt.sample_ns = MIN(opt.watch_ns, NSEC_PER_SEC); /* each interval's end, and no more */
 		opt.outstanding = g->run->company.outstanding;
 		opt.least_bytes = g->run->company.least_bytes;
 		opt.few_stacks = g->stacks_by_default;

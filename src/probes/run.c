@@ -198,6 +198,15 @@ static int bpf_open(struct probe_run *run, struct err *err)
 	return run->probe->bpf->attach ? run->probe->bpf->attach(run->c, run->attached, err) : 0;
 }
 
+static int sampler_look(struct probe_run *run, u64 now_ns)
+{
+	const struct probe_sampler *s = run->probe->sampler;
+
+	run->next_sample_ns =
+		s->every_ns ? now_ns + MAX(s->every_ns, run->c->opt.sample_ns) : UINT64_MAX;
+	return s->sample(run->c, run->state);
+}
+
 static int sampler_open(struct probe_run *run, struct err *err)
 {
 	const struct probe_sampler *s = run->probe->sampler;
@@ -208,7 +217,7 @@ static int sampler_open(struct probe_run *run, struct err *err)
 		return err_errno(err, -ENOMEM, "%s", run->probe->name);
 	if (s->open)
 		rc = s->open(run->c, run->state, err);
-	return rc ? rc : probe_sample(run, clock_mono_ns());
+	return rc ? rc : sampler_look(run, clock_mono_ns());
 }
 
 static bool bpf_wanted(const struct probe *p, const struct capture *c)
@@ -311,11 +320,7 @@ int probe_sample(struct probe_run *run, u64 now_ns)
 
 	run_enter(run);
 	rc = burst_step(&run->burst, now_ns);
-	if (rc || !due)
-		return rc;
-	run->next_sample_ns =
-		s->every_ns ? now_ns + MAX(s->every_ns, run->c->opt.sample_ns) : UINT64_MAX;
-	return s->sample(run->c, run->state);
+	return rc || !due ? rc : sampler_look(run, now_ns);
 }
 
 /* What helps depends on what makes keys many. */
@@ -472,7 +477,7 @@ int probe_drain(struct probe_run *run, bool sample)
 	if (!rc && run->attached)
 		rc = losses_send(run, sample || run->c->ending);
 	if (!rc && sample && run->probe->sampler)
-		rc = run->probe->sampler->sample(run->c, run->state);
+		rc = sampler_look(run, clock_mono_ns());
 	if (!rc && run->source)
 		rc = source_send(run, sample);
 	return rc;

@@ -43,6 +43,7 @@ struct session {
 	int signals; /* signalfd */
 	sigset_t old_mask;
 	u64 deadline_ns, tick_ns, housekeeping_ns, watch_ns, watch_wait_ns;
+	u64 maps_ns; /* when maps are measured again */
 	u64 drain_ns; /* not before, though tables fill up */
 	bool interrupted, over, exec_failed;
 	bool asked; /* SIGUSR1: for a report now */
@@ -489,7 +490,11 @@ static int session_mark(struct session *s, u16 kind, u64 time_ns)
 	struct rec_tick tick = REC_INIT(struct rec_tick, kind, time_ns);
 	int rc = names_symbolize(s->c.names, s->c.ending || s->cfg->brief_names);
 
-	s->cost.maps_known = false;
+	/* Who watches knows in ten seconds that maps grew: it takes a file of /proc for each. */
+	if (!s->c.opt.watch_ns || kind != REC_TICK || time_ns >= s->maps_ns) {
+		s->cost.maps_known = false;
+		s->maps_ns = time_ns + 10 * NSEC_PER_SEC;
+	}
 	rc = rc ? rc : cost_send(s);
 	return rc ? rc : capture_emit(&s->c, &tick.h);
 }

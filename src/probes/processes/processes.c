@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/groups.h"
 #include "capture/names.h"
 #include "probes/probe.h"
 #include "probes/processes/processes_family.h"
@@ -31,6 +32,7 @@
  * time, twice this time, four times, … */
 #define LOOK_NS (2 * NSEC_PER_SEC)
 #define LOOK_PART 100 /* of one cpu, at most */
+#define LAST_MOST 1024
 
 struct processes {
 	struct processes_table table;
@@ -39,6 +41,7 @@ struct processes {
 	struct processes_families families;
 	struct cgroup_mounts mounts;
 	struct cgroup group;
+	struct groups last; /* where somebody watches: pid to its last record */
 	struct str text;
 	u64 tick_ns; /* of one clock tick of stat */
 	u64 next_ns, scan_ns, detail_ns, look_ns, begin_ns;
@@ -111,6 +114,38 @@ static bool status_read(
 	       !proc_status_parse(str_get(&sm->p->text), ret);
 }
 
+/*
+ * The last record of a process that has done nothing to its memory since: without a fault, and with
+ * the same sizes, what status and oom_score say is what they said. NULL: they are to be read.
+ */
+static const struct process_memory *idle_record(
+	const struct sample *sm, const struct process_entry *e, const struct proc_stat *st)
+{
+	const struct process_memory *r =
+		sm->c->opt.watch_ns && !sm->detail ? groups_find(&sm->p->last, &e->pid) : NULL;
+
+	return r && r->start_ns == e->start_ns && r->rss_bytes == e->rss_bytes &&
+			       r->anon_bytes == e->anon_bytes && r->vm_bytes == e->vm_bytes &&
+			       r->minflt_total == st->minflt && r->majflt_total == st->majflt
+		       ? r
+		       : NULL;
+}
+
+/* For the next sample. */
+static void last_keep(const struct sample *sm, const struct process_memory *r)
+{
+	struct groups *last = &sm->p->last;
+	struct process_memory *kept;
+
+	if (!sm->c->opt.watch_ns)
+		return;
+	if (last->n > LAST_MOST)
+		groups_clear(last); /* most of them have ended */
+	kept = groups_get(last, &r->tgid);
+	if (kept)
+		*kept = *r;
+}
+
 /* What the OOM killer would say, where somebody watches. What is set by hand is read less often. */
 static void oom_add(const struct sample *sm, struct process_entry *e, struct process_memory *r)
 {
@@ -128,11 +163,15 @@ static void oom_add(const struct sample *sm, struct process_entry *e, struct pro
 	r->h.flags |= e->flags & ENTRY_OOM ? PROCESS_OOM : 0;
 }
 
+/* same: what need not be read again; NULL: nothing. */
 static struct process_memory memory_record(const struct sample *sm, struct process_entry *e,
-	const struct proc_stat *st, const struct proc_status *status)
+	const struct proc_stat *st, const struct proc_status *status,
+	const struct process_memory *same)
 {
 	struct process_memory r = REC_INIT(struct process_memory, REC_PROCESS_MEMORY, 0);
 
+	if (same)
+		r = *same;
 	r.tgid = e->pid;
 	r.ppid = e->ppid;
 	r.start_ns = e->start_ns;
@@ -157,7 +196,9 @@ static struct process_memory memory_record(const struct sample *sm, struct proce
 		r.page_table_bytes = status->vm_pte_bytes;
 		r.threads = (u32)status->threads;
 	}
-	oom_add(sm, e, &r);
+	if (!same)
+		oom_add(sm, e, &r);
+	last_keep(sm, &r);
 	return r;
 }
 
@@ -182,14 +223,16 @@ static int process_send(const struct sample *sm, struct process_entry *e)
 {
 	struct proc_stat st;
 	struct proc_status status;
+	const struct process_memory *same;
 	struct process_memory r;
 	bool deep;
 	int rc;
 
 	if (!stat_read(sm, e, &st))
 		return 0;
-	deep = status_read(sm, e, &status);
-	r = memory_record(sm, e, &st, deep ? &status : NULL);
+	same = idle_record(sm, e, &st);
+	deep = !same && status_read(sm, e, &status);
+	r = memory_record(sm, e, &st, deep ? &status : NULL, same);
 	rc = memory_send(sm, e, &r);
 	if (!rc && deep && sm->detail)
 		rc = processes_look_detail(sm->c, &sm->p->look, e, &status, r.comm, sm->look);
@@ -371,6 +414,7 @@ static int processes_open(struct capture *c, void *state, struct err *err)
 	p->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
 	p->begin_ns = clock_mono_ns();
 	processes_families_init(&p->families);
+	groups_init(&p->last, sizeof(u32), sizeof(struct process_memory));
 	p->look_ns = p->begin_ns + LOOK_NS;
 	cgroup_mounts_read(&p->mounts);
 	if (!rc)
@@ -386,6 +430,7 @@ static void processes_close(void *state)
 
 	processes_table_free(&p->table);
 	processes_families_free(&p->families);
+	groups_free(&p->last);
 	proc_scope_free(&p->scope);
 	processes_look_free(&p->look);
 	str_free(&p->text);
