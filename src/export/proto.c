@@ -27,11 +27,6 @@ void proto_u64(struct str *s, u32 field, u64 value)
 	proto_varint(s, value);
 }
 
-void proto_s64(struct str *s, u32 field, s64 value)
-{
-	proto_u64(s, field, (u64)value);
-}
-
 void proto_fixed64(struct str *s, u32 field, u64 value)
 {
 	tag_add(s, field, WIRE_FIXED64);

@@ -9,7 +9,6 @@
 
 void proto_u64(struct str *s, u32 field, u64 value);
 /* As int64 has it, negative numbers too. */
-void proto_s64(struct str *s, u32 field, s64 value);
 void proto_fixed64(struct str *s, u32 field, u64 value);
 void proto_bytes(struct str *s, u32 field, const void *bytes, size_t n);
 /* Text: bytes that are not UTF-8, and control characters, are written out (str_add_printable). */

@@ -99,7 +99,6 @@ u32 objects_add(struct objects *o, const struct object *what)
 		if (i == OBJECT_NONE || big_push(&o->slots, s))
 			return OBJECT_NONE;
 	}
-	o->live += what->kind != OBJECT_VARIABLE && what->kind != OBJECT_KERNEL;
 	return i;
 }
 
@@ -108,7 +107,6 @@ void slot_end(struct objects *o, u32 object, const struct object_by *by, bool fr
 {
 	struct slot *s = &o->slots.v[object];
 
-	o->live--;
 	if (!s->touched && s->seq >= o->fork_births) {
 		if (s->extra) {
 			o->extras.v[s->extra - 1].from = o->spare_extra;
@@ -163,11 +161,6 @@ bool objects_get(const struct objects *o, u32 object, struct object *ret)
 	ret->section = e->section;
 	ret->grows = e->grows;
 	return true;
-}
-
-u64 objects_live(const struct objects *o)
-{
-	return o->live;
 }
 
 void objects_stack_of(struct objects *o, u32 object, u32 thread)

@@ -110,7 +110,5 @@ u32 objects_add(struct objects *o, const struct object *what);
 u32 objects_count(const struct objects *o); /* numbers are below */
 /* false: it is kept no more. */
 bool objects_get(const struct objects *o, u32 object, struct object *ret);
-/* Live blocks and mappings of all processes. */
-u64 objects_live(const struct objects *o);
 
 #endif

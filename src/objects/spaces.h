@@ -55,7 +55,6 @@ struct objects {
 	u32 births;
 	u32 fork_births; /* objects born before may be in a fork's memory */
 	u32 kernel;      /* the object of all its memory */
-	u64 live;
 	struct expected expected;
 };
 

@@ -86,10 +86,5 @@ void data_src_decode(u64 value, struct data_src *ret);
  * (PEBS), or the event has no data source (software events), it always can, if it has an address;
  * has_source: the sample has one. */
 enum data_use data_src_use(const struct data_src *d, bool has_source, u64 addr);
-/* "RAM", "L3", "CXL" …; "" for UNKNOWN. */
-const char *data_level_name(enum data_level level);
-/* "remote RAM", "local RAM", "L1", "remote cache", "CXL" …: level with its place where that says
- * something; "" if nothing is known. */
-const char *data_source_name(const struct data_src *d);
 
 #endif

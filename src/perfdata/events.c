@@ -10,7 +10,7 @@
 
 void perf_events_init(struct perf_events *e)
 {
-	*e = (struct perf_events){.all = ~0ULL};
+	*e = (struct perf_events){};
 	groups_init(&e->by_id, sizeof(u64), sizeof(struct perfdata_event *));
 }
 
@@ -104,7 +104,6 @@ int perf_events_add(
 		return -ENOTSUP;
 	if (vec_push(&e->list, a))
 		return -ENOMEM;
-	e->all &= a->sample_type;
 	e->any |= a->sample_type;
 	e->told = e->list.n > 1 && id_place(a->sample_type) >= 0;
 	e->last = NULL;

@@ -16,7 +16,7 @@
 struct perf_events {
 	VEC(struct perfdata_event *) list; /* each in the arena */
 	struct groups by_id;               /* u64 id to struct perfdata_event * */
-	u64 all, any;                      /* sample types */
+	u64 any;                           /* sample types */
 	bool told;                         /* more than one, and records say of which */
 	u64 last_id;                       /* what was found last */
 	const struct perfdata_event *last;

@@ -363,16 +363,7 @@ static int feature_take(struct perfdata_host *h, u32 feature, struct cursor *c)
 
 int host_take(struct perfdata_host *h, u32 feature, struct cursor *c)
 {
-	int rc;
-
-	if (feature >= PERFDATA_FEAT_MAX)
-		return 0;
-	rc = feature_take(h, feature, c);
-	if (rc != -ENOMEM)
-		h->seen[feature / 64] |= 1ULL << feature % 64;
-	if (rc == -EBADMSG)
-		h->bad[feature / 64] |= 1ULL << feature % 64;
-	return rc;
+	return feature < PERFDATA_FEAT_MAX ? feature_take(h, feature, c) : 0;
 }
 
 void host_free(struct perfdata_host *h)
@@ -381,12 +372,6 @@ void host_free(struct perfdata_host *h)
 	vec_free(&h->memory);
 	vec_free(&h->build_ids);
 	arena_free(&h->arena);
-}
-
-bool perfdata_has_feature(const struct perfdata_host *h, u32 feature)
-{
-	return feature < PERFDATA_FEAT_MAX && (h->seen[feature / 64] >> feature % 64 & 1) &&
-	       !(h->bad[feature / 64] >> feature % 64 & 1);
 }
 
 int perfdata_node_of_cpu(const struct perfdata_host *h, u32 cpu)

@@ -55,13 +55,11 @@ struct perfdata_host {
 	VEC(struct perfdata_node) nodes;    /* by id */
 	VEC(struct perfdata_memory) memory; /* by start */
 	VEC(struct perfdata_build_id) build_ids;
-	u64 seen[PERFDATA_FEAT_MAX / 64]; /* features there are */
-	u64 bad[PERFDATA_FEAT_MAX / 64];  /* ... of them, malformed */
 	struct arena arena;
 };
 
 /* Takes the bytes of a feature. 0, -EBADMSG if they are malformed (nothing is kept of them then),
- * -ENOMEM. Features of no use here are only noted. EVENT_DESC is not taken here: see events.h. */
+ * -ENOMEM. EVENT_DESC is not taken here: see events.h. */
 int host_take(struct perfdata_host *h, u32 feature, struct cursor *c);
 /* A record BUILD_ID of a pipe, or an entry of the feature; the cursor is after the head. */
 int host_build_id(struct perfdata_host *h, const struct perfdata_head *head, struct cursor *c);
@@ -70,7 +68,6 @@ void host_free(struct perfdata_host *h);
 /* A string as perf writes it: its length with padding, then text. NULL if it is malformed. */
 const char *host_string(struct cursor *c);
 
-bool perfdata_has_feature(const struct perfdata_host *h, u32 feature);
 /* -1: the file does not say. */
 int perfdata_node_of_cpu(const struct perfdata_host *h, u32 cpu);
 int perfdata_node_of_memory(const struct perfdata_host *h, u64 phys_addr);

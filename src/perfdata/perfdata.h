@@ -197,14 +197,10 @@ void perfdata_close(struct perfdata *p);
  * there when the first sample is. */
 size_t perfdata_events(const struct perfdata *p);
 const struct perfdata_event *perfdata_event(const struct perfdata *p, size_t i);
-/* The fields that all events have, and those that any has. */
-u64 perfdata_fields_all(const struct perfdata *p);
+/* The fields that any event has. */
 u64 perfdata_fields_any(const struct perfdata *p);
 const struct perfdata_host *perfdata_host(const struct perfdata *p);
 const struct perfdata_stats *perfdata_stats(const struct perfdata *p);
-/* The file was written on a machine of the other byte order. */
-bool perfdata_swapped(const struct perfdata *p);
-bool perfdata_piped(const struct perfdata *p);
 
 /* Steps through a callchain: false at its end. *i begins at 0, *context as CONTEXT_NONE. Marks are
  * not handed out, and neither is the cookie after CONTEXT_DEFERRED. */

@@ -193,11 +193,6 @@ const struct perfdata_event *perfdata_event(const struct perfdata *p, size_t i)
 	return p->events.list.v[i];
 }
 
-u64 perfdata_fields_all(const struct perfdata *p)
-{
-	return p->events.list.n ? p->events.all : 0;
-}
-
 u64 perfdata_fields_any(const struct perfdata *p)
 {
 	return p->events.any;
@@ -211,14 +206,4 @@ const struct perfdata_host *perfdata_host(const struct perfdata *p)
 const struct perfdata_stats *perfdata_stats(const struct perfdata *p)
 {
 	return &p->stats;
-}
-
-bool perfdata_swapped(const struct perfdata *p)
-{
-	return p->swap;
-}
-
-bool perfdata_piped(const struct perfdata *p)
-{
-	return p->pipe;
 }

@@ -230,11 +230,3 @@ int replay_fd(int fd, const char *path, const struct probe *of, struct sink *sin
 	log_reader_close(reader);
 	return rc;
 }
-
-int replay_run(const char *path, const struct probe *of, struct sink *sink, struct err *err)
-{
-	_cleanup_close_ int fd = -1;
-	int rc = replay_open(path, &fd, err);
-
-	return rc ? rc : replay_fd(fd, path, of, sink, &(struct replay_takers){}, err);
-}

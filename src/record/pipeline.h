@@ -65,7 +65,5 @@ struct replay_takers {
  */
 int replay_fd(int fd, const char *path, const struct probe *of, struct sink *sink,
 	const struct replay_takers *takers, struct err *err);
-/* The same of a file by its name, for a sink that needs nothing else. */
-int replay_run(const char *path, const struct probe *of, struct sink *sink, struct err *err);
 
 #endif

@@ -303,11 +303,6 @@ const struct module *module_table_get(const struct module_table *t, u32 id)
 	return id < t->modules.n ? t->modules.v[id] : NULL;
 }
 
-u32 module_table_count(const struct module_table *t)
-{
-	return (u32)t->modules.n;
-}
-
 int module_table_fd(struct module_table *t, u32 id, int *ret_fd)
 {
 	struct module *m = id < t->modules.n ? t->modules.v[id] : NULL;

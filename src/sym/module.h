@@ -83,8 +83,6 @@ void module_table_free(struct module_table *t);
 int module_table_sight(struct module_table *t, const struct module_sight *sight, u32 *ret_id);
 /* NULL for an id that was never given. Owned by the table. */
 const struct module *module_table_get(const struct module_table *t, u32 id);
-/* Ids run from 0 to count - 1. */
-u32 module_table_count(const struct module_table *t);
 /* A descriptor to read the file from, opened again when it was closed for the limit. Stays the
  * table's and is good until its next call. */
 int module_table_fd(struct module_table *t, u32 id, int *ret_fd);

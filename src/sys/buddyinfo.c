@@ -39,21 +39,3 @@ int buddyinfo_read(struct buddyinfo *ret)
 
 	return rc ? rc : buddyinfo_parse(str_get(&text), ret);
 }
-
-const struct zone_blocks *buddyinfo_find(const struct buddyinfo *info, const struct zone_id *id)
-{
-	for (size_t i = 0; i < info->zones.n; i++) {
-		if (zone_id_equal(&info->zones.v[i].id, id))
-			return &info->zones.v[i];
-	}
-	return NULL;
-}
-
-u64 zone_blocks_pages(const struct zone_blocks *zone)
-{
-	u64 pages = 0;
-
-	for (u32 order = 0; order < zone->orders; order++)
-		pages += zone->blocks[order] << order;
-	return pages;
-}

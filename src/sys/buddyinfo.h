@@ -20,9 +20,5 @@ void buddyinfo_free(struct buddyinfo *info);
  * cut short has fewer orders. */
 int buddyinfo_parse(const char *text, struct buddyinfo *ret);
 int buddyinfo_read(struct buddyinfo *ret);
-/* NULL where there is no such zone. */
-const struct zone_blocks *buddyinfo_find(const struct buddyinfo *info, const struct zone_id *id);
-/* All free pages of the zone. They are fewer than NR_FREE_PAGES by what the per-cpu lists hold. */
-u64 zone_blocks_pages(const struct zone_blocks *zone);
 
 #endif

@@ -85,13 +85,3 @@ u64 keyvals_get_or(const struct keyvals *kv, const char *name, u64 missing)
 	keyvals_get(kv, name, &missing);
 	return missing;
 }
-
-u64 keyvals_delta(const struct keyvals *before, const struct keyvals *after, const char *name)
-{
-	u64 a;
-	u64 b;
-
-	if (!keyvals_get(before, name, &a) || !keyvals_get(after, name, &b) || b < a)
-		return 0;
-	return b - a;
-}

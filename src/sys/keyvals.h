@@ -39,7 +39,5 @@ int keyvals_read(const char *path, struct keyvals *kv);
 /* A search from the front: 200 names take well under a microsecond. The first of equal names. */
 bool keyvals_get(const struct keyvals *kv, const char *name, u64 *ret);
 u64 keyvals_get_or(const struct keyvals *kv, const char *name, u64 missing);
-/* How much a counter grew between two readings; 0 where either lacks it or it went back. */
-u64 keyvals_delta(const struct keyvals *before, const struct keyvals *after, const char *name);
 
 #endif

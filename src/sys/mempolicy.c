@@ -36,22 +36,6 @@ const struct flag mempolicy_modes[] = {
 };
 /* clang-format on */
 
-static const char *const words[MODE_N] = {
-	[MODE_DEFAULT] = "default",
-	[MODE_PREFERRED] = "preferred",
-	[MODE_BIND] = "bind",
-	[MODE_INTERLEAVE] = "interleave",
-	[MODE_LOCAL] = "local",
-	[MODE_PREFERRED_MANY] = "preferred many",
-	[MODE_WEIGHTED_INTERLEAVE] = "weighted interleave",
-};
-
-const char *mempolicy_mode_name(u32 mode)
-{
-	mode &= ~MODE_FLAGS;
-	return mode < MODE_N ? words[mode] : NULL;
-}
-
 static bool has_node(const u64 *bits, u32 node)
 {
 	return bits[node / 64] >> (node % 64) & 1;

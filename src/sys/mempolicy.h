@@ -14,8 +14,6 @@ extern const struct flag mempolicy_mbind_flags[];
 extern const struct flag mempolicy_move_flags[]; /* move_pages */
 extern const struct flag mempolicy_get_flags[];
 
-/* Without flags: "bind"; NULL for a mode that is not known. */
-const char *mempolicy_mode_name(u32 mode);
 /* "0-1,3"; "none" for an empty mask. */
 void mempolicy_nodes_add(struct str *s, const u64 *bits, u32 n_words);
 

@@ -195,17 +195,3 @@ const struct numa_map *numa_maps_find(const struct numa_maps *maps, u64 start)
 	}
 	return lo < maps->list.n && maps->list.v[lo].start == start ? &maps->list.v[lo] : NULL;
 }
-
-void numa_maps_sum(const struct numa_maps *maps, u64 *bytes, size_t n)
-{
-	for (size_t i = 0; i < maps->list.n; i++) {
-		const struct numa_map *m = &maps->list.v[i];
-
-		for (u32 k = 0; k < m->node_count; k++) {
-			const struct numa_pages *p = &maps->nodes.v[m->node_first + k];
-
-			if (p->node < n)
-				bytes[p->node] += p->pages * m->page_bytes;
-		}
-	}
-}

@@ -57,7 +57,5 @@ int numa_maps_read(int pid, struct numa_maps *ret);
 int numa_maps_read_first(int pid, int tid, struct numa_maps *ret);
 /* The mapping that starts at this address; NULL where there is none. Logarithmic. */
 const struct numa_map *numa_maps_find(const struct numa_maps *maps, u64 start);
-/* Adds the bytes of every mapping on node i to bytes[i]; nodes from n on are left out. */
-void numa_maps_sum(const struct numa_maps *maps, u64 *bytes, size_t n);
 
 #endif

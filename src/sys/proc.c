@@ -362,24 +362,3 @@ int proc_exe_read(int pid, char ret[PATH_MAX], bool *ret_deleted)
 	scan_copy(&s, ret, PATH_MAX);
 	return 0;
 }
-
-void proc_cmdline_join(const char *buf, size_t n, struct str *out)
-{
-	while (n && !buf[n - 1])
-		n--;
-	for (size_t i = 0; i < n; i++)
-		str_addc(out, buf[i] ? buf[i] : ' ');
-}
-
-int proc_cmdline_read(int pid, struct str *out)
-{
-	_cleanup_str_ struct str raw = {};
-	int rc = sys_read(&raw, "/proc/%d/cmdline", pid);
-
-	if (rc)
-		return rc;
-	str_clear(out);
-	if (raw.len)
-		proc_cmdline_join(raw.buf, raw.len, out);
-	return out->failed ? -ENOMEM : 0;
-}

@@ -128,8 +128,6 @@ int proc_comm_read(int pid, char ret[PROC_COMM_MAX]);
 /* Where its program is; *ret_deleted when it was replaced or removed since. -ENOENT also for
  * kernel threads. */
 int proc_exe_read(int pid, char ret[PATH_MAX], bool *ret_deleted);
-/* n bytes of arguments, each ended by a NUL, become words with a space between. */
-void proc_cmdline_join(const char *buf, size_t n, struct str *out);
 /* May proc_program_name() have something to say of a process of this name? */
 bool proc_runs_program(const char *comm);
 /*
@@ -142,7 +140,5 @@ bool proc_program_name(const char *comm, const char *buf, size_t n, struct str *
 /* That, else its name. out is cleared first. -errno where the process is gone; out is empty then.
  */
 int proc_label_read(u32 pid, struct str *out);
-/* out is cleared first; empty for a kernel thread. */
-int proc_cmdline_read(int pid, struct str *out);
 
 #endif

@@ -163,13 +163,6 @@ static bool is_name(const char *s)
 	return s[0] && s[0] != '.' && !strchr(s, '/');
 }
 
-int tracepoint_exists(const char *dir, const char *category, const char *name)
-{
-	if (!is_name(category) || !is_name(name))
-		return -EINVAL;
-	return sys_exists("%s/events/%s/%s/format", dir, category, name);
-}
-
 int tracepoint_id_read(const char *dir, const char *category, const char *name, u64 *ret)
 {
 	if (!is_name(category) || !is_name(name))

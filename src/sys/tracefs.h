@@ -58,7 +58,6 @@ const struct tracepoint_field *tracepoint_format_field(
 
 /* Of the tracepoint category:name, with dir from tracefs_find(). 0, -ENOENT, -EACCES, -EINVAL for
  * a name with a slash. */
-int tracepoint_exists(const char *dir, const char *category, const char *name);
 int tracepoint_id_read(const char *dir, const char *category, const char *name, u64 *ret);
 int tracepoint_format_read(
 	const char *dir, const char *category, const char *name, struct tracepoint_format *ret);

@@ -50,7 +50,7 @@ static void look_at_sample(const struct perfdata_sample *s)
 	look_at_bytes(s->stack, s->stack_size);
 	look_at_bytes(s->aux, s->aux_size);
 	data_src_decode(s->data_src, &d);
-	look_at_text(data_source_name(&d));
+	MUST(d.level < DATA_LEVELS);
 }
 
 static void look_at_record(const struct perfdata_record *r)

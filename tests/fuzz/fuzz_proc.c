@@ -55,7 +55,6 @@ static void fuzz_keyvals(const char *text, size_t n)
 	}
 	MUST(kv.items.n && kv.items.n <= KEYVALS_MAX);
 	MUST(keyvals_get(&kv, kv.items.v[0].name, &v) && v == kv.items.v[0].value);
-	MUST(!keyvals_delta(&kv, &kv, kv.items.v[kv.items.n - 1].name));
 }
 
 static void fuzz_stat(const char *text, size_t n)
@@ -118,7 +117,6 @@ static void fuzz_cmdline(const char *text, size_t n)
 	_cleanup_str_ struct str out = {}, program = {};
 	u64 interrupts;
 
-	proc_cmdline_join(text, n, &out);
 	proc_program_name("python3", text, n, &program);
 	proc_program_name("java", text, n, &program);
 	interrupts_parse(text, "TLB", &interrupts);
@@ -145,7 +143,6 @@ static void fuzz_maps(const char *text, size_t n)
 static void fuzz_numa_maps(const char *text, size_t n)
 {
 	_cleanup_numa_maps_ struct numa_maps maps = {};
-	u64 bytes[4] = {};
 
 	(void)n;
 	if (numa_maps_parse(text, &maps))
@@ -157,7 +154,8 @@ static void fuzz_numa_maps(const char *text, size_t n)
 		MUST((u64)m->node_first + m->node_count <= maps.nodes.n);
 		numa_maps_find(&maps, m->start);
 	}
-	numa_maps_sum(&maps, bytes, ARRAY_SIZE(bytes));
+	vec_each (p, &maps.nodes)
+		MUST(p->node < 1024);
 }
 
 static void fuzz_buddyinfo(const char *text, size_t n)
@@ -171,8 +169,6 @@ static void fuzz_buddyinfo(const char *text, size_t n)
 		const struct zone_blocks *zone = &info.zones.v[i];
 
 		MUST(zone->orders && zone->orders <= PAGE_ORDERS_MAX);
-		MUST(buddyinfo_find(&info, &zone->id));
-		zone_blocks_pages(zone);
 		for (u32 order = 0; order <= zone->orders; order++) {
 			extfrag_unusable(zone, order);
 			extfrag_index(zone, order);

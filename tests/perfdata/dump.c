@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "perfdata/data_src.h"
 #include "perfdata/perfdata.h"
+
+#include "../unit/data/data_source_name.h"
 
 /* As perf writes sizes of pages. */
 static void print_pages(const char *key, u64 n)
@@ -69,7 +70,7 @@ static void print_source(u64 value)
 	print_set("tlb", d.tlb, tlbs);
 	print_set("blk", d.blocked_data + 2U * d.blocked_address, blks);
 	printf(" lock=%d hitm=%d level=%s\n", d.locked, d.snoop == DATA_SNOOP_HITM,
-		data_level_name(d.level));
+		d.level < DATA_LEVELS ? level_names[d.level].plain : "");
 }
 
 static void print_record(const struct perfdata_record *r)

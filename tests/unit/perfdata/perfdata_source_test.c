@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "perfdata/data_src.h"
+#include "data/data_source_name.h"
 
 #define OP(x) ((u64)(x))
 #define LVL(x) ((u64)(x) << 5)
@@ -107,9 +107,7 @@ static void pairs(void **state)
 
 			assert_true(d.level < DATA_LEVELS);
 			assert_non_null(data_source_name(&d));
-			assert_non_null(data_level_name(d.level));
 		}
-	assert_string_equal(data_level_name(DATA_LEVELS), "");
 }
 
 /* What processors write, and what it is to be called. */

@@ -192,24 +192,6 @@ static void test_cgroup_long(void **state)
 	assert_int_equal(proc_cgroup_parse(str_get(&text), &cg), -EINVAL);
 }
 
-static void check_cmdline(const char *raw, size_t n, const char *joined)
-{
-	_cleanup_str_ struct str out = {};
-
-	proc_cmdline_join(raw, n, &out);
-	assert_string_equal(str_get(&out), joined);
-}
-
-static void test_cmdline(void **state)
-{
-	(void)state;
-	check_cmdline("a\0b c\0", 6, "a b c");
-	check_cmdline("a\0\0b\0\0", 6, "a  b");
-	check_cmdline("", 0, "");
-	check_cmdline("\0\0", 2, "");
-	check_cmdline("a", 1, "a");
-}
-
 static void check_program(const char *comm, const char *raw, size_t n, const char *program)
 {
 	_cleanup_str_ struct str out = {};
@@ -314,8 +296,6 @@ static void test_captured(void **state)
 		assert_int_equal(proc_cgroup_read(1234, &cg), 0);
 		assert_string_equal(
 			cg.v1_memory[0] ? cg.v1_memory : cg.v2, "/system.slice/app.service");
-		assert_int_equal(proc_cmdline_read(1234, &line), 0);
-		assert_non_null(strstr(str_get(&line), "app"));
 	}
 	sys_root_set("");
 }
@@ -337,7 +317,6 @@ static void test_gone(void **state)
 	fixture_put_text("/proc/99999999999/x", "");
 	assert_int_equal(proc_stat_read(12, &st), -EINVAL);
 	assert_int_equal(proc_stat_read(13, &st), -ENOENT);
-	assert_int_equal(proc_cmdline_read(13, &line), -ENOENT);
 	assert_int_equal(st.pid, 5);
 	assert_int_equal(proc_iter_open(&it), 0);
 	assert_true(proc_iter_next(&it, &pid));
@@ -461,7 +440,6 @@ int main(void)
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_cgroup),
 		cmocka_unit_test(test_cgroup_long),
-		cmocka_unit_test(test_cmdline),
 		cmocka_unit_test(test_captured),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_exe),

@@ -77,10 +77,9 @@ static void test_captured(void **state)
 		fixture_use(fixture_kernels[i]);
 		assert_int_equal(tracefs_find(dir), 0);
 		assert_string_equal(dir, "/sys/kernel/tracing");
-		assert_int_equal(tracepoint_exists(dir, "kmem", "mm_page_alloc"), 0);
-		assert_int_equal(tracepoint_exists(dir, "kmem", "none"), -ENOENT);
-		assert_int_equal(tracepoint_exists(dir, "..", "kmem"), -EINVAL);
-		assert_int_equal(tracepoint_exists(dir, "kmem", "../kmem/rss_stat"), -EINVAL);
+		assert_int_equal(tracepoint_id_read(dir, "kmem", "none", &id), -ENOENT);
+		assert_int_equal(tracepoint_id_read(dir, "..", "kmem", &id), -EINVAL);
+		assert_int_equal(tracepoint_id_read(dir, "kmem", "../kmem/rss_stat", &id), -EINVAL);
 		assert_int_equal(tracepoint_id_read(dir, "kmem", "mm_page_alloc", &id), 0);
 		assert_int_equal(tracepoint_format_read(dir, "kmem", "mm_page_alloc", &format), 0);
 		assert_string_equal(format.name, "mm_page_alloc");

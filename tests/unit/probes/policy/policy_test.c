@@ -39,8 +39,6 @@ static void test_modes(void **state)
 	assert_mode(99, "0x63");
 	assert_mode(UINT32_MAX, "MPOL_F_STATIC_NODES|MPOL_F_RELATIVE_NODES|"
 				"MPOL_F_NUMA_BALANCING|0xffff1fff");
-	assert_null(mempolicy_mode_name(7));
-	assert_string_equal(mempolicy_mode_name(1 | 1 << 15), "preferred");
 }
 
 static void assert_nodes(const u64 *bits, u32 words, const char *want)
