@@ -10,12 +10,14 @@
 #define DRIFT_T 2.5 /* … and here it may still be chance */
 #define SLOWED 0.35 /* the last part rises so little of the mean: it has stopped */
 
-/* Every other one of those kept goes. */
+/* Of two of those kept the lower one stays. */
 static void thin(struct shape *s)
 {
 	for (u32 i = 0; i < SHAPE_SAMPLES / 2; i++) {
-		s->time_ns[i] = s->time_ns[2 * i];
-		s->value[i] = s->value[2 * i];
+		u32 at = 2 * i + (s->value[2 * i + 1] < s->value[2 * i]);
+
+		s->time_ns[i] = s->time_ns[at];
+		s->value[i] = s->value[at];
 	}
 	s->n = SHAPE_SAMPLES / 2;
 	s->every *= 2;
@@ -65,6 +67,16 @@ static bool slope_is(const struct trend *t, double times)
 	return fit >= 1 || fit * (double)(t->n - 2) / (1 - fit) >= times * times;
 }
 
+/* Do the lowest values lie on a line? By chance five of them hardly do. */
+static bool edge_is_line(const double edge[SHAPE_PARTS])
+{
+	struct trend t = {};
+
+	for (u32 i = 0; i < SHAPE_PARTS; i++)
+		trend_add(&t, (i + 1) * 1000000000ULL, edge[i]);
+	return trend_fit(&t) >= LINE;
+}
+
 static enum shape_kind kind_of(const struct shape *s, const double edge[SHAPE_PARTS], double mean)
 {
 	double last = edge[SHAPE_PARTS - 1] - edge[SHAPE_PARTS - 2];
@@ -78,6 +90,8 @@ static enum shape_kind kind_of(const struct shape *s, const double edge[SHAPE_PA
 		return SHAPE_RISING;
 	if (!goes_on && slope_is(&s->trend, NOISY_T))
 		return SHAPE_FILLED;
+	if (climbs && edge_is_line(edge))
+		return SHAPE_DRIFTS;
 	return goes_on && trend_slope(&s->trend) > 0 && slope_is(&s->trend, DRIFT_T) ? SHAPE_DRIFTS
 										     : SHAPE_LEVEL;
 }

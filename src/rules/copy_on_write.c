@@ -12,12 +12,17 @@
 #include "rules/rules.h"
 
 #define FINDINGS 3
-#define MIN_PAGES 4096 /* fewer belong to the start of programs */
-#define ONE_PART 0.7   /* one process that has this part is told alone */
+#define MIN_PAGES 4096       /* fewer belong to the start of programs */
+#define MIN_RATE 100         /* a second: or fewer in a short look */
+#define MIN_LARGE_PAGES 1024 /* of a process whose memory is … */
+#define LARGE_BYTES (128ULL << 20)
+#define ONE_PART 0.7 /* one process that has this part is told alone */
+#define ANCESTORS 4
 
 struct copies {
 	struct storm storm;
-	u64 anon_bytes; /* 0: not known */
+	u64 reused, reused_ns; /* pages that it need not share any more: a fault, and no copy */
+	u64 anon_bytes;        /* 0: not known */
 	u32 ppid;
 };
 
@@ -29,6 +34,7 @@ struct program_key {
 /* The processes of one program. */
 struct program {
 	struct storm storm;
+	u64 reused, reused_ns;
 	u32 processes;
 	u32 tgid; /* who copied most */
 	u64 tgid_ns;
@@ -51,10 +57,15 @@ static int feed(void *v, const struct rec *rec)
 	struct rule_sums *s = v;
 	struct copies *p;
 
-	if (rec->kind == REC_FAULTS_AGG && storm_takes(r) && storm_copies(r)) {
+	if (rec->kind == REC_FAULTS_AGG && storm_copies(r) &&
+		!(r->flags & (FAULT_MAJOR | FAULT_NAMED))) {
 		p = groups_get(&s->by, &r->tgid);
-		if (p)
+		if (p && storm_takes(r)) {
 			storm_add(&p->storm, r);
+		} else if (p) {
+			p->reused += r->count;
+			p->reused_ns += r->total_ns;
+		}
 		return p ? 0 : -ENOMEM;
 	}
 	if (rec->kind == REC_PROCESS_MEMORY) {
@@ -68,36 +79,20 @@ static int feed(void *v, const struct rec *rec)
 	return facts_feed(&s->facts, rec);
 }
 
-static int programs_sum(const struct rule_sums *s, const struct report *r, struct groups *programs)
+/* A child that copies what its parent copies, too, has no story of its own, whatever its name. */
+static u32 elder_of(const struct rule_sums *s, u32 tgid)
 {
-	for (size_t i = 0; i < s->by.n; i++) {
-		const struct copies *p = groups_value(&s->by, i);
-		u32 tgid = *(const u32 *)groups_key(&s->by, i);
-		const struct rec_task *task = stream_task(r->stream, tgid, 0);
-		struct program_key k = {.cgroup = task ? task->cgroup : 0};
-		struct program *g;
+	const struct copies *p = groups_find(&s->by, &tgid), *parent;
 
-		if (!p->storm.pages)
-			continue;
-		snprintf(k.comm, sizeof(k.comm), "%s", stream_comm(r->stream, tgid, 0));
-		g = groups_get(programs, &k);
-		if (!g)
-			return -ENOMEM;
-		storm_merge(&g->storm, &p->storm);
-		g->processes++;
-		if (task && task->program)
-			g->named = tgid;
-		if (p->storm.ns >= g->tgid_ns) {
-			g->tgid = tgid;
-			g->tgid_ns = p->storm.ns;
-		}
+	for (int i = 0; i < ANCESTORS && p && p->ppid; i++) {
+		parent = groups_find(&s->by, &p->ppid);
+		if (!parent || parent->storm.pages < MIN_LARGE_PAGES ||
+			parent->anon_bytes < LARGE_BYTES || parent->anon_bytes / 2 > p->anon_bytes)
+			break;
+		tgid = p->ppid;
+		p = parent;
 	}
-	return 0;
-}
-
-static bool is_one(const struct program *g)
-{
-	return (double)g->tgid_ns >= ONE_PART * (double)g->storm.ns;
+	return tgid;
 }
 
 /* The process it shares its pages with: its biggest child of those known, or its parent. */
@@ -117,6 +112,47 @@ static u32 relative_of(const struct rule_sums *s, u32 tgid)
 	if (!found && own && groups_find(&s->by, &own->ppid))
 		found = own->ppid;
 	return found;
+}
+
+static int programs_sum(const struct rule_sums *s, const struct report *r, struct groups *programs)
+{
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct copies *p = groups_value(&s->by, i);
+		u32 tgid = *(const u32 *)groups_key(&s->by, i), elder = elder_of(s, tgid);
+		const struct rec_task *task = stream_task(r->stream, elder, 0);
+		struct program_key k = {.cgroup = task ? task->cgroup : 0};
+		struct program *g;
+
+		if (!p->storm.pages)
+			continue;
+		snprintf(k.comm, sizeof(k.comm), "%s", stream_comm(r->stream, elder, 0));
+		g = groups_get(programs, &k);
+		if (!g)
+			return -ENOMEM;
+		storm_merge(&g->storm, &p->storm);
+		if (relative_of(s, tgid)) {
+			g->reused += p->reused;
+			g->reused_ns += p->reused_ns;
+		}
+		g->processes++;
+		if (task && task->program)
+			g->named = tgid;
+		if (p->storm.ns >= g->tgid_ns) {
+			g->tgid = tgid;
+			g->tgid_ns = p->storm.ns;
+		}
+	}
+	return 0;
+}
+
+static u64 cost_ns(const struct program *g)
+{
+	return g->storm.ns + g->reused_ns;
+}
+
+static bool is_one(const struct program *g)
+{
+	return (double)g->tgid_ns >= ONE_PART * (double)g->storm.ns;
 }
 
 static const char *who_of(struct report *r, const struct program *g)
@@ -145,17 +181,23 @@ static void tell_sharing(struct report *r, struct finding *f, const struct rule_
 static void tell(struct report *r, const struct rule_sums *s, const struct program *g, int level)
 {
 	struct finding *f = report_finding(r, level, "copy-on-write");
+	char a[UNIT_BUF];
 
 	if (!f)
 		return;
-	f->cost_ns = g->storm.ns;
+	f->cost_ns = cost_ns(g);
 	f->tgid = g->tgid;
 	f->title = report_text(r, "%s copies %.0f pages a second after fork (copy-on-write): %s",
 		who_of(r, g), (double)g->storm.pages / report_seconds(r),
-		report_share_text(r, g->storm.ns));
+		report_share_text(r, cost_ns(g)));
 	f->confidence = "high: every such fault was counted and timed; the first write to memory "
 			"that had only been read looks the same";
 	storm_tell(r, f, &g->storm, "copied");
+	if (g->reused)
+		finding_line(r, f->evidence,
+			"%llu more faults, %s, on pages that were still marked as shared when the "
+			"other side was gone",
+			g->reused, fmt_ns(a, g->reused_ns));
 	tell_sharing(r, f, s, g->tgid);
 	f->why =
 		"After fork() parent and child share all pages. The first write to each, on either "
@@ -175,16 +217,22 @@ static void tell(struct report *r, const struct rule_sums *s, const struct progr
 		stream_comm(r->stream, g->tgid, 0));
 }
 
-static int level_of(const struct report *r, const struct program *g)
+static int level_of(const struct rule_sums *s, const struct report *r, const struct program *g)
 {
-	u64 bytes = g->storm.pages * r->stream->host.page_bytes;
+	const struct copies *most = groups_find(&s->by, &g->tgid);
+	bool large = most && most->anon_bytes >= LARGE_BYTES;
+	u64 pages = g->storm.pages + g->reused, bytes = g->storm.pages * r->stream->host.page_bytes;
+	int level;
 	double part = (double)bytes / (double)MAX(r->stream->host.memory_bytes, 1ULL);
 
 	/* Many short processes copy a little each, as they must. */
-	if (g->storm.pages < MIN_PAGES || g->storm.pages / g->processes < MIN_PAGES / 4)
+	if (pages / g->processes < MIN_PAGES / 4)
 		return -1;
-	return MAX(share_level(report_share(r, g->storm.ns), 0.02, 0.1, 0.5),
+	if (pages < MIN_PAGES)
+		return large && (double)pages >= MIN_RATE * report_seconds(r) ? LEVEL_NOTE : -1;
+	level = MAX(share_level(report_share(r, cost_ns(g)), 0.02, 0.1, 0.5),
 		share_level(part, 0.03, 0.1, 2));
+	return large ? MAX(level, (int)LEVEL_NOTE) : level;
 }
 
 static int report(void *v, struct report *r)
@@ -207,8 +255,8 @@ static int report(void *v, struct report *r)
 		if (!worst)
 			break;
 		worst->told = true;
-		if (level_of(r, worst) >= 0)
-			tell(r, s, worst, level_of(r, worst));
+		if (level_of(s, r, worst) >= 0)
+			tell(r, s, worst, level_of(s, r, worst));
 	}
 	groups_free(&programs);
 	return rc;

@@ -31,6 +31,7 @@
 #define YOUNG_NS (60 * NSEC_PER_SEC) /* may still be starting up */
 #define PATH_LEAST 0.15              /* of the sampled faults: a smaller share says nothing */
 #define SLACK_NS NSEC_PER_SEC        /* of the start of the look */
+#define FIT_LEAST 0.9                /* R² of the growth of what is young */
 #define ONE_PART 0.7 /* of what a family grew: one process that has it is told alone */
 
 struct grown {
@@ -93,7 +94,8 @@ static int memory_feed(struct state *s, const struct process_memory *m)
 	memcpy(g->comm, m->comm, sizeof(g->comm));
 	if (m->h.time_ns <= g->anon.trend.last_ns)
 		return 0;
-	shape_add(&g->anon, m->h.time_ns, (double)m->anon_bytes);
+	shape_add(&g->anon, m->h.time_ns,
+		(double)(m->low_anon_bytes ? m->low_anon_bytes : m->anon_bytes));
 	if (m->vm_bytes)
 		shape_add(&g->space, m->h.time_ns, (double)m->vm_bytes);
 	return 0;
@@ -237,10 +239,8 @@ static bool judge(
 	enum shape_kind kind = shape_judge(&g->anon, &d.rate);
 
 	d.drifts = kind == SHAPE_DRIFTS;
-	if (d.drifts) {
-		d.rate = trend_slope(&g->anon.trend);
+	if (d.drifts)
 		d.grown = d.rate * d.seconds;
-	}
 	if ((kind != SHAPE_RISING && !d.drifts) || d.seconds < MIN_SECONDS || d.rate < MIN_RATE ||
 		d.grown < MIN_GROWTH || g->anon.trend.last_ns + GONE_NS < s->last_ns)
 		return false;
@@ -250,7 +250,10 @@ static bool judge(
 	when_it_hurts(s, r, g->cgroup, &d);
 	d.level = level_of(&d);
 	*ret = d;
-	return true;
+	/* What begins while others are looked at, or goes up by fits and starts while it is young,
+	 * and is not large, is a compiler or the like. */
+	return d.level > LEVEL_NOTE || r->scoped ||
+	       !(d.newer || (d.young && !d.drifts && trend_fit(&g->anon.trend) < FIT_LEAST));
 }
 
 static void tell_numbers(
@@ -284,7 +287,7 @@ static void tell_path(struct report *r, struct finding *f, const struct grown *g
 		return;
 	finding_line(r, f->evidence,
 		"code path that touches most new pages (%.0f %% of the sampled faults):",
-		100.0 * (double)g->stack_faults / (double)g->faults);
+		100.0 * MIN((double)g->stack_faults / (double)g->faults, 1.0));
 	finding_stack(r, f, g->stack, 6);
 }
 
@@ -379,9 +382,9 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 		"each",
 		last->first_processes, last->processes);
 	g = biggest_of(s, k, &tgid);
-	if (g) {
+	if (g && grown_bytes(&g->anon) > 0) {
 		finding_line(r, f->evidence, "%s grew most, by %s", report_process(r, tgid),
-			fmt_bytes(c, (u64)MAX(grown_bytes(&g->anon), 0.0)));
+			fmt_bytes(c, (u64)grown_bytes(&g->anon)));
 		tell_path(r, f, g);
 	}
 	piles = last->processes > last->first_processes + last->first_processes / 2;

@@ -19,6 +19,7 @@
 #include "sys/root.h"
 
 #define EVERY_NS (500 * NSEC_PER_MSEC)
+#define DIP_NS (50 * NSEC_PER_MSEC) /* between looks at those that go up and down */
 /* Drains come on top of the sampler's own period: not twice within this time. */
 #define GAP_NS (EVERY_NS * 9 / 10)
 /* Together, samples are to take no more than 1 % of one cpu: looking through all processes takes
@@ -176,6 +177,8 @@ static struct process_memory memory_record(const struct sample *sm, struct proce
 	r.ppid = e->ppid;
 	r.start_ns = e->start_ns;
 	r.cgroup = e->cgroup;
+	r.low_anon_bytes = e->low_bytes;
+	e->low_bytes = 0;
 	r.rss_bytes = e->rss_bytes;
 	r.anon_bytes = e->anon_bytes;
 	r.first_anon_bytes = e->first_anon_bytes;
@@ -383,8 +386,10 @@ static int processes_sample(struct capture *c, void *state)
 	u64 cpu;
 	int rc;
 
-	if (!c->ending && sm.now_ns < p->next_ns)
+	if (!c->ending && sm.now_ns < p->next_ns) {
+		processes_dip(&p->table, sm.now_ns);
 		return 0;
+	}
 	sm.boot_ns = clock_ns(CLOCK_BOOTTIME) - sm.now_ns;
 	sample_plan(&sm);
 	rc = processes_read(&sm);
@@ -438,7 +443,7 @@ static void processes_close(void *state)
 
 static const struct probe_sampler sampler = {
 	.size = sizeof(struct processes),
-	.every_ns = EVERY_NS,
+	.every_ns = DIP_NS,
 	.open = processes_open,
 	.sample = processes_sample,
 	.close = processes_close,
@@ -478,6 +483,8 @@ static const struct field memory_fields[] = {
 	MEMORY(threads, FIELD_U32, UNIT_COUNT, "its threads; only with flag 1"),
 	MEMORY(oom_score_adj, FIELD_S32, UNIT_NONE, "its oom_score_adj; only with flag 2"),
 	MEMORY(oom_score, FIELD_U32, UNIT_NONE, "its oom_score; only with flag 2"),
+	MEMORY(low_anon_bytes, FIELD_U64, UNIT_BYTES,
+		"the least that anon_bytes was since the last record; 0: not known"),
 };
 
 #define FAMILY(member_, type_, unit_, help_) \

@@ -42,6 +42,7 @@ struct process_memory {
 	s32 oom_score_adj;
 	u32 oom_score; /* of 1000 (to 2000 with the adjustment): the highest is killed first */
 	u32 reserved;
+	u64 low_anon_bytes; /* the least that anon_bytes was since the last record; 0: not known */
 };
 
 /*

@@ -71,7 +71,8 @@ static int list_merge(struct processes_table *t)
 			old++;
 		if (old < t->before.n && t->before.v[old].pid == e.pid) {
 			e = t->before.v[old];
-			e.flags &= ENTRY_MEMBER | ENTRY_MATCHES | ENTRY_READ | ENTRY_OOM;
+			e.flags &= ENTRY_MEMBER | ENTRY_MATCHES | ENTRY_READ | ENTRY_OOM |
+				   ENTRY_SWINGS;
 		}
 		if (!t->list.n || t->list.v[t->list.n - 1].pid != e.pid)
 			rc = vec_push(&t->list, e);
@@ -166,6 +167,7 @@ static bool entry_read(
 {
 	bool first = !(e->flags & ENTRY_READ);
 	struct proc_statm m;
+	u64 anon_bytes;
 	char path[32];
 	int rc;
 
@@ -179,8 +181,12 @@ static bool entry_read(
 	}
 	if (rc || proc_statm_parse(str_get(&t->text), &m))
 		return false;
+	anon_bytes = proc_statm_anon_pages(&m) * page_bytes;
+	if (!first && anon_bytes + PROCESSES_SWING_BYTES < e->anon_bytes)
+		e->flags |= ENTRY_SWINGS;
+	e->low_bytes = MIN(e->low_bytes ? e->low_bytes : anon_bytes, anon_bytes);
 	e->rss_bytes = m.resident_pages * page_bytes;
-	e->anon_bytes = proc_statm_anon_pages(&m) * page_bytes;
+	e->anon_bytes = anon_bytes;
 	e->vm_bytes = m.size_pages * page_bytes;
 	e->flags |= ENTRY_READ;
 	if (first)
@@ -227,6 +233,21 @@ void processes_refresh(struct processes_table *t, u64 now_ns)
 		entry_read(t, &t->list.v[*at], page_bytes, now_ns);
 }
 
+void processes_dip(struct processes_table *t, u64 now_ns)
+{
+	u64 page_bytes = (u64)sysconf(_SC_PAGESIZE);
+	u32 n = 0;
+
+	for (size_t i = 0; i < t->chosen.n && n < PROCESSES_SWINGS; i++) {
+		struct process_entry *e = &t->list.v[t->chosen.v[i]];
+
+		/* Of the biggest it is not known at first. */
+		if ((e->flags & ENTRY_SWINGS || (i < PROCESSES_BIGGEST_DIPS && t->scans < 4)) &&
+			++n)
+			entry_read(t, e, page_bytes, now_ns);
+	}
+}
+
 void process_entry_restart(struct process_entry *e, u64 now_ns)
 {
 	e->first_anon_bytes = e->anon_bytes;
@@ -236,7 +257,8 @@ void process_entry_restart(struct process_entry *e, u64 now_ns)
 	e->start_ns = 0;
 	e->cgroup = 0;
 	e->sent = 0;
-	e->flags &= (u16)~ENTRY_OOM;
+	e->low_bytes = e->anon_bytes;
+	e->flags &= (u16) ~(ENTRY_OOM | ENTRY_SWINGS);
 }
 
 void processes_table_free(struct processes_table *t)

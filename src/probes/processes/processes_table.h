@@ -13,7 +13,10 @@
 #define PROCESSES_BIGGEST 32
 #define PROCESSES_GROWN 64
 #define PROCESSES_GROWN_BYTES (1U << 20)
-#define PROCESSES_VAST 8  /* by growth of their address space, beyond that of their memory */
+#define PROCESSES_VAST 8 /* by growth of their address space, beyond that of their memory */
+#define PROCESSES_SWING_BYTES (2U << 20) /* a fall by so much */
+#define PROCESSES_SWINGS 8               /* of those that swing, looked at in between */
+#define PROCESSES_BIGGEST_DIPS 4
 #define PROCESSES_DEEP 10 /* by anonymous memory, and as many by its growth */
 /* Of those asked for, all are sent up to this number. */
 #define PROCESSES_SCOPED TOP_MAX
@@ -25,7 +28,8 @@ enum process_entry_flags {
 	ENTRY_READ = 8,    /* statm was read at least once */
 	ENTRY_CHOSEN = 16,
 	ENTRY_DEEP = 32,
-	ENTRY_OOM = 64, /* oom_score_adj is known */
+	ENTRY_OOM = 64,     /* oom_score_adj is known */
+	ENTRY_SWINGS = 128, /* its memory goes up and down */
 };
 
 struct process_entry {
@@ -34,6 +38,7 @@ struct process_entry {
 	u16 flags; /* enum process_entry_flags */
 	u16 idle;  /* scans while it had no memory */
 	u64 rss_bytes, anon_bytes, vm_bytes;
+	u64 low_bytes; /* the least anonymous memory since its last record; 0: none was read */
 	u64 first_anon_bytes, first_vm_bytes, first_ns;
 	u64 start_ns; /* 0 until its record is made */
 	u64 cgroup;   /* likewise */
@@ -60,6 +65,8 @@ const struct process_entry *processes_find(const struct processes_table *t, u32 
 int processes_scan(struct processes_table *t, struct proc_scope *s, u64 now_ns);
 /* Reads again only those in `chosen`; what is gone keeps its numbers. */
 void processes_refresh(struct processes_table *t, u64 now_ns);
+/* Only those of them that go up and down: how low they come. */
+void processes_dip(struct processes_table *t, u64 now_ns);
 /* Fills the tops and `chosen`. watched: more of them, and all deep. */
 int processes_choose(
 	struct processes_table *t, const struct proc_scope *s, u64 now_ns, bool watched);

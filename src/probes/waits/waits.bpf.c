@@ -208,6 +208,8 @@ int writer_waits(struct trace_event_raw_balance_dirty_pages *e)
 	return 1;
 }
 
+#define PERCPU_STACK_EVERY 61
+
 /* NULL: out of scope, or no room. */
 static __always_inline struct agg_value *made_get(void *ctx, u32 kind)
 {
@@ -223,7 +225,8 @@ static __always_inline struct agg_value *made_get(void *ctx, u32 kind)
 	if (!c)
 		return 0;
 	c->seen++;
-	if (kind == WAITS_PERCPU && stack_due(c))
+	/* A BPF map has thousands of such allocations. */
+	if (kind == WAITS_PERCPU && c->seen % PERCPU_STACK_EVERY == 0)
 		key.ustack = stack_take(ctx, BPF_F_USER_STACK);
 	v = agg_get(&made, &key, 1);
 	if (v && !v->count++)

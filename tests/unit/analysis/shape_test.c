@@ -79,7 +79,7 @@ static void test_sawtooth(void **unused)
 /* Of a thousand that go up and down by chance hardly any may be told to rise. */
 static void test_noise(void **unused)
 {
-	int rises = 0, found = 0;
+	int rises = 0, found = 0, drifts = 0;
 	u32 seed = 1;
 	double rate;
 
@@ -92,9 +92,11 @@ static void test_noise(void **unused)
 			leak[i] = noise[i] + 12 * i;
 		}
 		rises += judge(noise, 24, &rate) == SHAPE_RISING;
+		drifts += judge(noise, 24, &rate) == SHAPE_DRIFTS;
 		found += judge(leak, 24, &rate) == SHAPE_RISING;
 	}
 	assert_true(rises <= 1);
+	assert_true(drifts <= 20);
 	assert_true(found >= 900);
 }
 

@@ -113,6 +113,57 @@ static void test_copies_of_workers(void **unused)
 	view_close(&f);
 }
 
+/* A child with a name of its own that copies as its parent does is one story with it. */
+static void test_copies_of_a_saver(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_copy_on_write);
+	memory(&f, 7, 1, 512 * MIB, 512 * MIB);
+	memory(&f, 8, 7, 512 * MIB, 512 * MIB);
+	faults(&f, 7, COPIED, 60000, NSEC_PER_SEC);
+	faults(&f, 8, COPIED, 40000, NSEC_PER_SEC / 2);
+	x = only(&f);
+	assert_non_null(strstr(x->title, "writer (2 processes"));
+	assert_int_equal(x->cost_ns, 3 * NSEC_PER_SEC / 2);
+	view_close(&f);
+}
+
+/* The child of a large one is gone soon: few pages are copied, but each is a fault all the same. */
+static void test_copies_taken_back(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_copy_on_write);
+	memory(&f, 7, 1, 900 * MIB, 900 * MIB);
+	memory(&f, 8, 7, 900 * MIB, 900 * MIB);
+	faults(&f, 7, COPIED, 1500, 10 * NSEC_PER_MSEC);
+	x = only(&f);
+	assert_int_equal(x->level, LEVEL_NOTE);
+	view_close(&f);
+
+	begin(&f, &rule_copy_on_write);
+	memory(&f, 7, 1, 900 * MIB, 900 * MIB);
+	memory(&f, 8, 7, 900 * MIB, 900 * MIB);
+	faults(&f, 7, COPIED, 1500, 10 * NSEC_PER_MSEC);
+	faults(&f, 7, COPIED & (u16)~FAULT_ALLOCATED, 90000, 400 * NSEC_PER_MSEC);
+	x = only(&f);
+	assert_int_equal(x->level, LEVEL_RISK);
+	assert_int_equal(x->cost_ns, 410 * NSEC_PER_MSEC);
+	assert_true(says(x->evidence, "90000 more faults"));
+	view_close(&f);
+
+	begin(&f, &rule_copy_on_write); /* not large */
+	memory(&f, 7, 1, 20 * MIB, 20 * MIB);
+	faults(&f, 7, COPIED, 1500, 10 * NSEC_PER_MSEC);
+	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+}
+
 /* Shells that start commands copy a few pages each; first touches are no copies. */
 static void test_copies_of_shells(void **unused)
 {
@@ -462,13 +513,34 @@ static void test_growth_levels(void **unused)
 	/* It began within the look: it may be a compiler, a sort, a start. */
 	assert_int_equal(
 		growth_level(&(struct growing){.start_ns = NSEC_PER_SEC, .step = 4 * MIB}, 2 * gib),
-		LEVEL_NOTE);
+		-1);
 	assert_int_equal(growth_level(&(struct growing){.start_ns = NSEC_PER_SEC, .step = 40 * MIB},
 				 2 * gib),
 		LEVEL_RISK);
 }
 
 /* What its group may have counts, not what the machine has; page cache of the group makes room. */
+/* What is left between its ups and downs is what counts, where that is known. */
+static void test_growth_beneath(void **unused)
+{
+	for (u64 leak = 0; leak < 2; leak++) {
+		struct fixture f;
+
+		begin(&f, &rule_growth);
+		value(&f, "MemAvailable", 1024 * MIB);
+		for (u64 i = 0; i <= 20; i++)
+			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0, HALF_SECOND(i),
+				.tgid = 7, .anon_bytes = (10 + i * 7 % 40) * MIB,
+				.low_anon_bytes = (5 + i % 2 * 4) * MIB + i * leak * MIB / 2,
+				.comm = "writer");
+		assert_int_equal(conclude(&f), leak);
+		if (leak)
+			assert_non_null(strstr(f.report.findings.v[0].title, "grow"));
+		view_close(&f);
+	}
+	(void)unused;
+}
+
 static void test_growth_in_group(void **unused)
 {
 	struct {
@@ -553,6 +625,9 @@ int main(void)
 		cmocka_unit_test(test_copies_of_parent),
 		cmocka_unit_test(test_copies_of_workers),
 		cmocka_unit_test(test_copies_of_shells),
+		cmocka_unit_test(test_copies_of_a_saver),
+		cmocka_unit_test(test_copies_taken_back),
+		cmocka_unit_test(test_growth_beneath),
 		cmocka_unit_test(test_touched_again),
 		cmocka_unit_test(test_touched_again_young),
 		cmocka_unit_test(test_touched_once),
