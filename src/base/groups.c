@@ -4,6 +4,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#define ROOM_KEPT 1024 /* entries */
+
 static size_t value_offset(const struct groups *g)
 {
 	return (g->key_size + 7) & ~(size_t)7;
@@ -73,6 +75,27 @@ static int groups_grow(struct groups *g)
 	return 0;
 }
 
+/* Gives room back that is not wanted any more: what one busy moment took is not kept for ever. */
+static void groups_shrink(struct groups *g, size_t wanted)
+{
+	size_t cap = g->cap;
+	u32 *index;
+	char *entries;
+
+	while (cap > ROOM_KEPT && cap / 4 >= wanted)
+		cap /= 2;
+	index = cap < g->cap ? malloc(cap * 2 * sizeof(*index)) : NULL;
+	if (!index)
+		return;
+	free(g->index);
+	g->index = index;
+	g->n_index = cap * 2;
+	g->cap = cap;
+	entries = realloc(g->entries, cap * entry_size(g));
+	if (entries)
+		g->entries = entries;
+}
+
 void *groups_get(struct groups *g, const void *key)
 {
 	char *entry;
@@ -98,12 +121,14 @@ void groups_filter(
 		if (keep(arg, groups_key(g, i), groups_value(g, i)))
 			memmove(g->entries + kept++ * size, g->entries + i * size, size);
 	g->n = kept;
+	groups_shrink(g, kept);
 	if (g->index)
 		index_fill(g);
 }
 
 void groups_clear(struct groups *g)
 {
+	groups_shrink(g, g->n);
 	g->n = 0;
 	if (g->index)
 		memset(g->index, 0, g->n_index * sizeof(*g->index));

@@ -21,7 +21,8 @@ void *groups_get(struct groups *g, const void *key);
 void *groups_find(const struct groups *g, const void *key);
 const void *groups_key(const struct groups *g, size_t i);
 void *groups_value(const struct groups *g, size_t i);
-/* Leaves those for which keep() is true, in their order. */
+/* Leaves those for which keep() is true, in their order. Both give room back that is a multiple of
+ * what there is, groups_clear of what there was. */
 void groups_filter(
 	struct groups *g, bool (*keep)(void *arg, const void *key, const void *value), void *arg);
 void groups_clear(struct groups *g);

@@ -1,6 +1,7 @@
 /* Finds the command and hands over. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include "cmd/command.h"
 #include "cmd/help.h"
 #include "cmd/own.h"
+
+#define LARGE_BLOCK (256 << 10)
 
 /* Operands beyond what the command takes, and a command to run where it takes none. */
 static int operand_is_command(const struct command *cmd, const struct options *o, struct err *err)
@@ -145,6 +148,9 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	/* By itself glibc would take large arrays from its heap once one was freed, and keep what
+	 * lies below others. */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 	descriptors_hold();
 	return flushed(dispatch(argc, argv));
 }

@@ -2,6 +2,7 @@
 #include "record/cost.h"
 
 #include <bpf/bpf.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
@@ -13,6 +14,7 @@
 #define ENOUGH_RUNS 5000
 #define ENOUGH_EVENTS 2000
 #define RUNS_MAX 1000000
+#define GIVE_BACK_NS (5 * NSEC_PER_SEC)
 
 void cost_begin(struct cost *c)
 {
@@ -47,11 +49,25 @@ void cost_counting(struct cost *c, struct probe_run *const *runs, size_t n)
 	c->runs_before = sum.bpf_runs;
 }
 
+/* What is freed between blocks that live long stays with the allocator: a busy minute would be
+ * paid for as long as the session lasts. */
+static void memory_give_back(struct cost *c)
+{
+	u64 now = clock_mono_ns();
+
+	if (now < c->give_back_ns)
+		return;
+	if (c->give_back_ns)
+		malloc_trim(0);
+	c->give_back_ns = now + GIVE_BACK_NS;
+}
+
 void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n)
 {
 	struct rec_cost sum = {};
 	u64 seen;
 
+	memory_give_back(c);
 	if (c->stats_fd < 0)
 		return;
 	runs_sum(runs, n, false, &sum, &seen);

@@ -19,6 +19,7 @@ struct cost {
 	u64 ns_before, runs_before;     /* while programs were attached, and saw nothing */
 	u64 maps_bytes;                 /* of all maps, as last measured */
 	bool maps_known;                /* they are; false: they are to be measured again */
+	u64 give_back_ns;               /* when memory that is free goes back to the kernel next */
 	pid_t helper;                   /* a process that works for memwhy; 0: none */
 	const struct unwind *unwind;    /* whose maps are no probe's; NULL: none */
 	const struct reader *reader;    /* which works for memwhy; NULL: none */
@@ -27,7 +28,8 @@ struct cost {
 void cost_begin(struct cost *c);
 /* Programs count from now on: what they ran before is no measure of what an event costs. */
 void cost_counting(struct cost *c, struct probe_run *const *runs, size_t n);
-/* To be called now and then: turns the statistics off once enough runs were measured. */
+/* To be called now and then: turns the statistics off once enough runs were measured, and gives
+ * memory back that is free. */
 void cost_watch(struct cost *c, struct probe_run *const *runs, size_t n);
 /* The cost so far. */
 struct rec_cost cost_read(struct cost *c, struct probe_run *const *runs, size_t n);

@@ -56,3 +56,19 @@ none_lost() {
 	jq -e '[.rows[] | select(.pid == null and .comm == "forks") | .count] | add > 0' report.json
 	jq -e '[.notes[] | select(test("counted by the names of their processes only: table full: larger --max-memory"))] | length == 1' report.json
 }
+
+# In KiB: what memwhy holds that is no file's.
+held() {
+	awk '/^RssAnon/ { print $2 }' "/proc/$memwhy/status"
+}
+
+@test "churn: what a burst of processes took is given back when they have ended" {
+	memwhy_run faults --stacks -i 1s -c forks
+	"$WORKLOADS/forks" 500 3 >out # names are read
+	before=$(held)
+	"$WORKLOADS/forks" 5000 2 3 >out
+	wait_for '[ "$(held)" -gt $((before + 8192)) ]'
+	most=$(held)
+	wait_for '[ "$(held)" -lt $((before + (most - before) / 4)) ]' || { echo "$before, $most, $(held) KiB"; false; }
+	memwhy_stop
+}

@@ -1,7 +1,8 @@
 /*
- * Forks children that touch some pages and end. usage: forks RATE SECONDS: so many a second, as far
- * as the machine keeps up. Prints how many it made.
+ * Forks children that touch some pages and end. usage: forks RATE SECONDS [LIFE]: so many a second, as
+ * far as the machine keeps up; each lives for LIFE seconds (0). Prints how many it made.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -20,27 +21,32 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int child_run(void)
+/* life: in seconds; who lives is not waited for. */
+static int child_run(unsigned int life)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
 		for (int i = 0; i < PAGES; i++)
 			pages[i * 4096]++;
+		sleep(life);
 		_exit(0);
 	}
-	return pid < 0 || waitpid(pid, NULL, 0) != pid;
+	return pid < 0 || (!life && waitpid(pid, NULL, 0) != pid);
 }
 
 int main(int argc, char **argv)
 {
 	double begun = now(), rate, seconds, since = 0;
+	unsigned int life = argc > 3 ? (unsigned int)atoi(argv[3]) : 0;
 	long made = 0;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: forks RATE SECONDS\n");
+	if (argc < 3) {
+		fprintf(stderr, "usage: forks RATE SECONDS [LIFE]\n");
 		return 2;
 	}
+	if (life)
+		signal(SIGCHLD, SIG_IGN);
 	rate = atof(argv[1]);
 	seconds = atof(argv[2]);
 	for (; since < seconds; since = now() - begun) {
@@ -48,7 +54,7 @@ int main(int argc, char **argv)
 			usleep(500);
 			continue;
 		}
-		if (child_run()) {
+		if (child_run(life)) {
 			perror("forks");
 			return 1;
 		}

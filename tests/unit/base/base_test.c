@@ -209,6 +209,12 @@ static bool is_odd(void *but, const void *key, const void *value)
 	return *(const u32 *)key % 2 && *(const u32 *)key != *(const u32 *)but;
 }
 
+static bool is_below(void *limit, const void *key, const void *value)
+{
+	(void)value;
+	return *(const u32 *)key < *(const u32 *)limit;
+}
+
 static void test_groups(void **unused)
 {
 	struct groups g;
@@ -232,6 +238,35 @@ static void test_groups(void **unused)
 	groups_clear(&g);
 	assert_null(groups_find(&g, &(u32){5}));
 	assert_int_equal(*(u64 *)groups_get(&g, &(u32){5}), 0);
+	groups_free(&g);
+}
+
+/* The room of one busy moment is given back, that of what comes every time is kept. */
+static void test_groups_room(void **unused)
+{
+	struct groups g;
+	size_t busy;
+
+	(void)unused;
+	groups_init(&g, sizeof(u32), sizeof(u64));
+	for (u32 k = 0; k < 100000; k++)
+		groups_get(&g, &k);
+	busy = g.cap;
+	groups_clear(&g);
+	assert_int_equal(g.cap, busy);
+	for (u32 k = 0; k < 2000; k++)
+		*(u64 *)groups_get(&g, &k) = k;
+	groups_clear(&g);
+	assert_in_range(g.cap, 2000, 8000);
+	assert_in_range(g.n_index, 2 * g.cap, 2 * g.cap);
+	for (u32 k = 0; k < 100000; k++)
+		*(u64 *)groups_get(&g, &k) = k;
+	groups_filter(&g, is_below, &(u32){3000});
+	assert_in_range(g.cap, 3000, 12000);
+	assert_int_equal(g.n, 3000);
+	for (u32 k = 0; k < 3000; k++)
+		assert_int_equal(*(u64 *)groups_find(&g, &k), k);
+	assert_null(groups_find(&g, &(u32){3000}));
 	groups_free(&g);
 }
 
@@ -328,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_own_options),
 		cmocka_unit_test(test_closest),
 		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_groups_room),
 		cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_trend),
 		cmocka_unit_test(test_big),
