@@ -11,6 +11,7 @@
 #include "cmd/recording.h"
 #include "cmd/run_take.h"
 #include "export/course.h"
+#include "probes/heap/view/heap_course.h"
 #include "rules/rules.h"
 
 struct paged {
@@ -195,10 +196,12 @@ static int probe_show(struct paged *p, const struct probe *probe)
 /* How memory went over time, of whatever was recorded. Nothing where it says too little. */
 static int course_show(struct paged *p)
 {
-	static const struct view *const views[] = {&course_view};
+	static const struct view *const views[] = {&course_view, &heap_course_view};
 	struct options o = options_for(p);
-	const struct run run = {
-		.cmd = command_find("report"), .o = &o, .views = views, .n_views = 1};
+	const struct run run = {.cmd = command_find("report"),
+		.o = &o,
+		.views = views,
+		.n_views = ARRAY_SIZE(views)};
 	struct taken t;
 	int rc;
 
@@ -208,7 +211,7 @@ static int course_show(struct paged *p)
 		return rc;
 	/* What is to be said of the recording, its commands say. */
 	t.report.notes.n = t.report.not_checked.n = t.report.next.n = 0;
-	if (t.report.tables.v[0]->n_rows > 2)
+	if (t.report.tables.v[0]->n_rows > 2 || t.report.tables.n > 1)
 		rc = taken_show(p, &t);
 	taken_free(&t);
 	return rc;

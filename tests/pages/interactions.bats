@@ -4,13 +4,13 @@
 # bats file_tags=host
 load ../cli/common
 
-PUPPETEER=puppeteer-core@22.15.0
+PUPPETEER=puppeteer-core@24.43.1
 
 setup_file() {
-	command -v chromium >/dev/null && command -v npm >/dev/null || skip "needs chromium and npm (tools/deps pages)"
+	command -v npm >/dev/null || skip "needs npm (tools/deps pages)"
 	[ "$(id -u)" -eq 0 ] || skip "needs root to record"
 	export NODE_PATH=${BUILD:-$BATS_TEST_DIRNAME/../../build}/pages/node_modules
-	[ -d "$NODE_PATH/puppeteer-core" ] ||
+	grep -qs "\"version\": \"${PUPPETEER#*@}\"" "$NODE_PATH/puppeteer-core/package.json" ||
 		npm install --silent --no-save --no-audit --no-fund --prefix "${NODE_PATH%/*}" "$PUPPETEER" >&2 ||
 		skip "npm has no $PUPPETEER"
 	cd "$BATS_FILE_TMPDIR"
@@ -18,9 +18,25 @@ setup_file() {
 	"$MEMWHY" report each.mw --limit 0 --out each.html
 	"$MEMWHY" faults --input each.mw --each --stacks --limit 0 -o json >each.json
 	"$MEMWHY" where -o html --out where.html
+	work=${BUILD:-$BATS_TEST_DIRNAME/../../build}/tests/workloads/heap_work
+	"$MEMWHY" heap --events --record heap.mw --out /dev/null -- \
+		sh -c "$work peak 100; sleep 0.2; $work threads 50; ls -l /usr/share/doc" >/dev/null 3>&-
+	"$MEMWHY" report heap.mw --out heap.html
 }
 
-@test "pages: each interaction, its numbers those of JSON, no request, nothing on the console" {
+# in BROWSER
+each_interaction() {
 	cd "$BATS_FILE_TMPDIR"
-	timeout 120 node "$BATS_TEST_DIRNAME/interactions.js" "$PWD/each.html" each.json "$PWD/where.html" 3>&-
+	HOME=$BATS_TEST_TMPDIR timeout 240 node "$BATS_TEST_DIRNAME/interactions.js" "$1" "$PWD/each.html" each.json \
+		"$PWD/where.html" "$PWD/heap.html" heap.mw 3>&-
+}
+
+@test "pages: each interaction in chromium, its numbers those of JSON, no request, nothing on the console" {
+	command -v chromium >/dev/null || skip "needs chromium (tools/deps pages)"
+	each_interaction chromium
+}
+
+@test "pages: each interaction in firefox, its numbers those of JSON, no request, nothing on the console" {
+	command -v firefox-esr >/dev/null || skip "needs firefox-esr (tools/deps pages)"
+	each_interaction firefox
 }

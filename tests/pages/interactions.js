@@ -1,15 +1,22 @@
-// Does everything once that a reader can do on a page, in chromium, and holds what comes of it against
-// the JSON of the same recording. usage: interactions.js EVENTS_PAGE JSON COMMANDS_PAGE. It needs
-// puppeteer-core; what fails is said, and the status is 1.
+// Does everything once that a reader can do on a page, in a browser (chromium, firefox), and holds what
+// comes of it against the JSON of the same recording. usage: interactions.js BROWSER EVENTS_PAGE JSON
+// COMMANDS_PAGE HEAP_PAGE HEAP_RECORDING. It needs puppeteer-core, and the memwhy of $MEMWHY; what fails
+// is said, and the status is 1.
 'use strict';
 const assert = require('node:assert');
+const {execFileSync} = require('node:child_process');
 const fs = require('node:fs');
 const puppeteer = require('puppeteer-core');
 
-const [, , eventsPage, jsonFile, commandsPage] = process.argv;
+const [, , browserName, eventsPage, jsonFile, commandsPage, heapPage, heapRecording] = process.argv;
 const want = JSON.parse(fs.readFileSync(jsonFile, 'utf8'));
 const rows = want.rows.filter(row => row.stack && row.stack.length);
 const sumOf = list => list.reduce((sum, row) => sum + (row.duration_ns || 0), 0);
+
+const browsers = {
+	chromium: {browser: 'chrome', executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']},
+	firefox: {browser: 'firefox', executablePath: '/usr/bin/firefox-esr'},
+};
 
 async function open(browser, path) {
 	const page = await browser.newPage();
@@ -31,6 +38,13 @@ const button = (page, text) => page.evaluateHandle(t => [...document.querySelect
 
 // The sum of the box at hand.
 const total = page => page.$eval('.flames canvas', e => Number(e.dataset.sum));
+// The sum of the heap's flame graph, of one of its numbers.
+const widthOf = (page, title) => page.evaluate(title => {
+	const flame = document.querySelector('.flames[data-table="heap"]'), select = [...flame.querySelectorAll('select')].find(s => [...s.options].some(o => o.text === title));
+	select.selectedIndex = [...select.options].findIndex(o => o.text === title);
+	select.dispatchEvent(new Event('change'));
+	return Number(flame.querySelector('canvas').dataset.sum);
+}, title);
 const press = async (page, text) => (await button(page, text)).evaluate(e => e.click());
 
 const steps = {
@@ -147,6 +161,28 @@ const steps = {
 		await page.keyboard.press('Escape');
 		assert.equal(await page.$eval('.cover', e => e.getAttribute('aria-valuetext')), 'all');
 	},
+	// Against the same recording, as the command line has it up to the same time.
+	async 'the brush shows the heap as it was then'({heap}) {
+		await heap.$eval('.course', e => e.scrollIntoView());
+		const box = await (await heap.$('.cover')).boundingBox(), y = box.y + 20;
+		const table = '[data-table="heap"].table';
+		for (const [from, to] of [[0, 0.3], [0, 0.6], [0.35, 0.7], [0.6, 0.99]]) {
+			await heap.mouse.move(box.x + box.width * from + 1, y);
+			await heap.mouse.down();
+			await heap.mouse.move(box.x + box.width * to, y, {steps: 3});
+			await heap.mouse.up();
+			const until = await heap.$eval('.course .told-course', e => Number(e.dataset.until) / 1e6 + 'ms');
+			const then = JSON.parse(execFileSync(process.env.MEMWHY, ['heap', '--input', heapRecording, '--to', until, '--limit', '0', '-o', 'json'], {maxBuffer: 1 << 28}));
+			const sum = name => then.rows.filter(row => row.table === 'heap' && row.stack && row.stack.length).reduce((n, row) => n + row[name], 0);
+			assert.equal(await widthOf(heap, 'live'), sum('live_bytes'), `live at ${until}`);
+			if (!from) {
+				assert.equal(await widthOf(heap, 'peak'), sum('peak_bytes'), `peak until ${until}`);
+				assert.equal(await widthOf(heap, 'allocated'), sum('allocated_bytes'), `allocated until ${until}`);
+			}
+			assert.ok(await heap.$$eval(table + ' tbody tr.row', l => l.length) > 0);
+		}
+		await press(heap, 'All of the time');
+	},
 	async 'a command is copied'({other}) {
 		await other.evaluate(() => {
 			window.copied = null;
@@ -162,20 +198,20 @@ const steps = {
 };
 
 (async () => {
-	const browser = await puppeteer.launch({executablePath: '/usr/bin/chromium', headless: true, protocolTimeout: 90000, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']});
+	const browser = await puppeteer.launch({headless: true, protocolTimeout: 90000, ...browsers[browserName]});
 	let failed = 0;
 	try {
-		const {page, heard} = await open(browser, eventsPage), other = await open(browser, commandsPage);
+		const {page, heard} = await open(browser, eventsPage), other = await open(browser, commandsPage), heap = await open(browser, heapPage);
 		for (const [name, step] of Object.entries(steps)) {
 			try {
-				await step({page, other: other.page});
+				await step({page, other: other.page, heap: heap.page});
 				console.log('ok ' + name);
 			} catch (error) {
 				failed++;
 				console.log(`not ok ${name}: ${error.message}`);
 			}
 		}
-		for (const line of [...heard, ...other.heard]) {
+		for (const line of [...heard, ...other.heard, ...heap.heard]) {
 			failed++;
 			console.log('not ok ' + line);
 		}

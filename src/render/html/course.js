@@ -11,11 +11,11 @@ function unitText(unit, v) {
 }
 
 class Course {
-	constructor(table, others) {
-		Object.assign(this, {table, others});
-		this.end = greatest([table, ...others].flatMap(t => t.rows), 1, row => row.time_ns || 0) * 1.02;
+	constructor(table, others, held) {
+		Object.assign(this, {table, others, held});
+		this.end = greatest([table, ...others].flatMap(t => t.rows), held ? held.end : 1, row => row.time_ns || 0) * 1.02;
 		this.plots = h('div', {class: 'plots'});
-		this.told = h('div', {class: 'hint', 'aria-live': 'polite'});
+		this.told = h('div', {class: 'hint told-course', 'aria-live': 'polite'});
 		this.clear = h('button', {type: 'button', hidden: true, click: () => range.set(null, null)}, 'All of the time');
 		this.element = h('section', {class: 'view course', 'data-table': 'course'},
 			h('header', null, h('h2', {'data-nav': 'Over time'}, 'Over time')), h('div', {class: 'tools'}, this.told, this.clear), this.plots);
@@ -200,27 +200,44 @@ class Course {
 		event.preventDefault();
 	}
 
+	// What can be said of a part of the time, of which there is one or not.
+	words() {
+		const what = [...new Set(this.others.map(t => lowerFirst(t.title || t.name)))].join('; ');
+		if (!range.chosen) {
+			if (!what && !this.held) return 'Sums, not single events, were recorded: the tables below are of all of the time.';
+			return 'Draw over a part of the time to see ' + [this.held ? 'the heap as it was then' : '', what ? 'only its events: ' + what : ''].filter(Boolean).join(', and ') + '.';
+		}
+		const heap = this.held && this.held.within(range.from, range.to);
+		return `${timeText(Math.round(range.from))} to ${timeText(Math.round(range.to))}. ` +
+			(heap ? `Heap: ${bytesText(heap.bytes)} in ${plural(heap.blocks, 'block')} live at ${timeText(heap.to)}, at most ${bytesText(heap.peakBytes)} since ${timeText(heap.from)}.${this.held.cut ? ` ${plural(this.held.cut, 'smaller stack')} not in this file (--limit).` : ''} ` : '') +
+			(what ? `Only events in it: ${what}.` : heap ? '' : 'The tables below are sums over all of the time.');
+	}
+
 	show() {
-		const shown = this.others.map(t => lowerFirst(t.title || t.name)), what = [...new Set(shown)].join('; ');
 		this.chosen.hidden = this.clear.hidden = !range.chosen;
 		this.cover.setAttribute('aria-valuenow', Math.round((range.from || 0) / 1e6));
 		this.cover.setAttribute('aria-valuetext', range.chosen ? `${timeText(Math.round(range.from))} to ${timeText(Math.round(range.to))}` : 'all');
 		if (range.chosen) {
 			this.chosen.style.left = range.from / this.end * 100 + '%';
 			this.chosen.style.width = (range.to - range.from) / this.end * 100 + '%';
-			this.told.textContent = `${timeText(Math.round(range.from))} to ${timeText(Math.round(range.to))}. ` + (what ? `Only events in it: ${what}.` : 'The tables below are sums over all of the time.');
-		} else {
-			this.told.textContent = what ? `Draw over a part of the time to see only its events: ${what}.` : 'Sums, not single events, were recorded: the tables below are of all of the time.';
 		}
+		this.told.textContent = this.words();
+		if (this.held && range.chosen) this.told.dataset.until = this.held.within(range.from, range.to).to;
 	}
 }
 
 // In its place: above the tables of the first report. The section that brought the data goes.
 function courseShow(sections) {
 	const section = sections.find(s => s.dataset.command === 'report' && s.memwhy);
-	const table = section && section.memwhy.tables.find(t => t.name === 'course');
-	if (!table || !table.rows.length) return;
+	const named = name => section && section.memwhy.tables.find(t => t.name === name && t.rows.length);
+	const held = named('held') ? new Held(named('held'), named('held_stacks'), (section.memwhy.report.rows_cut || {}).held_stacks) : null, table = section && section.memwhy.tables.find(t => t.name === 'course');
+	if (!table || !held && !table.rows.length) return;
+	if (held) {
+		table.rows = [...held.series(), ...table.rows.filter(row => row.series !== 'live heap')];
+		for (const s of sections.filter(s => s !== section && s.memwhy))
+			for (const t of s.memwhy.tables.filter(t => t.name === 'heap' && t.stackColumns.length === 1)) t.held = held;
+	}
 	const others = sections.filter(s => s !== section && s.memwhy).flatMap(s => s.memwhy.tables.filter(t => t.rows.length && hasTimes(t)));
-	sections[0].querySelector('.views').before(new Course(table, others).element);
+	sections[0].querySelector('.views').before(new Course(table, others, held).element);
 	section.hidden = true;
 }

@@ -26,7 +26,7 @@ class Flame {
 		// In a frame of its own: painting sets the height, which would be observed at once.
 		new ResizeObserver(() => requestAnimationFrame(() => this.paint())).observe(this.canvas);
 		dark.addEventListener('change', () => this.colour());
-		if (hasTimes(table)) range.listeners.push(() => this.build());
+		range.tell(table, () => this.build());
 	}
 
 	controls() {
@@ -93,8 +93,8 @@ class Flame {
 	}
 
 	build() {
-		let rows = this.key ? this.table.rows.filter(row => row[this.key] === this.value) : this.table.rows;
-		if (range.chosen && hasTimes(this.table)) rows = rows.filter(row => range.keeps(row));
+		let rows = range.rows(this.table);
+		if (this.key) rows = rows.filter(row => row[this.key] === this.value);
 		this.tree = new Tree(rows, this.stack, this);
 		this.shown = rows;
 		this.zoomed = this.at = 0;
@@ -282,7 +282,8 @@ class Flame {
 		const total = this.metric.diff ? null : this.number(this.sums[0]);
 		// Rows without a stack: of what is sampled, all that the others stand for.
 		const bare = total ? this.shown.reduce((sum, row) => sum + this.metric.of(row), 0) - this.sums[0] : 0;
-		this.hint.textContent = `${this.metric.help ? this.metric.help + '; ' : ''}${plural(this.tree.leaves.length, 'stack')}${bare > 0 ? `; ${this.number(bare)} more have no stack` : ''}`;
+		if (this.unknown()) this.hint.textContent = 'not known of a part of the time: choose another width';
+		else this.hint.textContent = `${this.metric.help ? this.metric.help + '; ' : ''}${plural(this.tree.leaves.length, 'stack')}${bare > 0 ? `; ${this.number(bare)} more have no stack` : ''}`;
 		this.told.replaceChildren(
 			h('div', {class: 'name'}, node ? frame.text + (frame.inlined && !frame.text.includes('[inlined]') ? ' [inlined]' : '') : total ? 'all: ' + total : 'all'),
 			...this.words(node).map((w, i) => h(i ? 'span' : 'b', null, w)),
@@ -292,6 +293,10 @@ class Flame {
 			this.search ? h('span', null, `${plural(this.found || 0, 'frame')} found`) : '');
 		this.canvas.dataset.sum = this.sums[node];
 		this.canvas.setAttribute('aria-label', `Flame graph of ${this.metric.title}. ${node ? frame.text + ': ' : ''}${this.words(node).join(', ')}. Arrow keys move, Enter zooms, Escape goes back.`);
+	}
+
+	unknown() {
+		return range.chosen && this.table.held && !Held.knows.includes(this.metric.name);
 	}
 
 	zoom(node) {
@@ -339,5 +344,5 @@ function flameMetrics(table) {
 				of: row => Math.max(Number(row[before]) || 0, Number(row[after]) || 0), change};
 		});
 	return table.columns.filter(c => c.type === 'number' && c.role === 'sum' && c.unit !== 'id' && table.rows.some(row => Number(row[c.name]) > 0))
-		.map(c => ({title: c.title.toLowerCase(), unit: c.unit, help: c.help, main: c === table.main, of: row => Math.max(0, Number(row[c.name]) || 0)}));
+		.map(c => ({title: c.title.toLowerCase(), unit: c.unit, help: c.help, main: c === table.main, name: c.name, of: row => Math.max(0, Number(row[c.name]) || 0)}));
 }

@@ -28,7 +28,7 @@ class Table {
 		this.order = table.rows;
 		this.element = h('section', {class: 'view table', 'data-table': table.name});
 		this.draw();
-		if (hasTimes(table)) range.listeners.push(() => this.choose());
+		range.tell(table, () => this.choose());
 	}
 
 	columns() {
@@ -62,8 +62,8 @@ class Table {
 	// The rows that are asked for, in order.
 	choose() {
 		const words = this.filter.split(/\s+/).filter(Boolean), {column, up} = this.sort;
-		let rows = this.among ? this.table.rows.filter(this.among) : this.table.rows.slice();
-		if (range.chosen && hasTimes(this.table)) rows = rows.filter(row => range.keeps(row));
+		let rows = range.rows(this.table);
+		rows = this.among ? rows.filter(this.among) : rows.slice();
 		if (words.length) rows = rows.filter(row => words.every(word => this.text(row).includes(word)));
 		if (column) {
 			rows.sort((a, b) => compareCells(a[column.name], b[column.name]));

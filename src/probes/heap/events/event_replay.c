@@ -15,6 +15,9 @@
 _Static_assert(HEAP_EVENT_MS <= ACCOUNT_MS_MAX, "times of events");
 
 #define BATCH 64
+#define STEPS_MAX 240     /* of a course over time: enough for the width of a screen */
+#define STEPS_MIN 16      /* fewer are no course */
+#define POINTS_MAX 120000 /* beyond these, fewer steps */
 
 struct moving {
 	struct account_moved moved;
@@ -39,6 +42,8 @@ struct replayed {
 	u64 told;                  /* of these, when it was last put */
 	u64 bytes;                 /* of memory, when its last chunk was run */
 	enum replayed_end end;
+	struct event_steps steps;
+	bool in_step; /* events of one that is not closed */
 };
 
 struct stack_key {
@@ -60,6 +65,9 @@ struct event_replay {
 	struct groups stacks;    /* struct stack_key -> u32 */
 	struct groups names;     /* struct thread_key -> struct thread_name */
 	bool has;
+	u64 step_ms; /* 0: no steps */
+	u64 points;  /* of all processes */
+	u32 steps;   /* so many, so far */
 };
 
 int event_replay_open(u64 from_ns, u64 to_ns, u64 most_bytes, event_replay_put put, void *arg,
@@ -96,6 +104,7 @@ void event_replay_close(struct event_replay *r)
 		replay_blocks_free_all(&p->blocks);
 		event_decoder_free(&p->decoder);
 		vec_free(&p->moving);
+		event_steps_free(&p->steps);
 		free(p);
 	}
 	groups_free(&r->processes);
@@ -168,6 +177,60 @@ static int batch_apply(struct replayed *p, const struct heap_event *batch, u32 n
 	return 0;
 }
 
+static void steps_halve(struct event_replay *r)
+{
+	r->step_ms *= 2;
+	r->steps = (r->steps + 1) / 2;
+	r->points = 0;
+	for (size_t i = 0; i < r->processes.n; i++) {
+		u64 left = 0;
+
+		if (replayed_at(r, i))
+			event_steps_halve(&replayed_at(r, i)->steps, &left);
+		r->points += left;
+	}
+}
+
+static int step_end(struct event_replay *r, struct replayed *p)
+{
+	u64 more;
+	int rc;
+
+	if (!p->in_step)
+		return 0;
+	p->in_step = false;
+	rc = event_steps_close(&p->steps, &p->p.account, &more);
+	r->points += rc ? 0 : more;
+	while (r->points > POINTS_MAX && r->steps > STEPS_MIN)
+		steps_halve(r);
+	return rc;
+}
+
+/* The events to come are of this time. */
+static int step_reach(struct event_replay *r, struct replayed *p, u64 ms)
+{
+	u64 begin_ms = r->begin_ns / NSEC_PER_MSEC, since = ms > begin_ms ? ms - begin_ms : 0;
+	int rc = 0;
+
+	while (since / r->step_ms >= STEPS_MAX)
+		steps_halve(r);
+	if (since / r->step_ms > p->steps.step) {
+		rc = step_end(r, p);
+		p->steps.step = (u32)(since / r->step_ms);
+	}
+	r->steps = MAX(r->steps, p->steps.step + 1);
+	p->in_step = true;
+	return rc;
+}
+
+static int batch_take(
+	struct event_replay *r, struct replayed *p, const struct heap_event *batch, u32 n)
+{
+	int rc = r->step_ms ? step_reach(r, p, batch->ms) : 0;
+
+	return rc ? rc : batch_apply(p, batch, n);
+}
+
 static int chunk_run(struct event_replay *r, struct replayed *p)
 {
 	struct heap_event batch[BATCH];
@@ -184,7 +247,7 @@ static int chunk_run(struct event_replay *r, struct replayed *p)
 		if (rc == 1 && batch->what == HEAP_EVENT_THREAD)
 			failed = thread_take(p, batch->tid);
 		else if (!p->end && batch->ms >= r->from_ms)
-			failed = batch_apply(p, batch, n);
+			failed = batch_take(r, p, batch, n);
 		if (failed)
 			return failed;
 	}
@@ -365,6 +428,39 @@ int event_replay_report(struct event_replay *r)
 		rc = rc ? rc : sites_put(r, p);
 		rc = rc ? rc : threads_put(r, p);
 	}
+	return rc;
+}
+
+void event_replay_in_steps(struct event_replay *r)
+{
+	r->step_ms = 1;
+}
+
+static int points_put(
+	struct event_replay *r, struct replayed *p, event_replay_points take, void *arg)
+{
+	int rc = take(arg, &p->last, NULL, &p->steps.whole);
+
+	for (size_t i = 0; i < p->steps.sites.n && !rc; i++) {
+		struct stack_key k = {p->p.program, p->p.account.sites.v[i].stack};
+		const u32 *stack = groups_find(&r->stacks, &k);
+
+		rc = take(arg, &p->last, stack ? stack : &(u32){0}, &p->steps.sites.v[i]);
+	}
+	return rc;
+}
+
+int event_replay_steps(
+	struct event_replay *r, u64 *ret_step_ms, event_replay_points take, void *arg)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->processes.n && !rc; i++)
+		rc = replayed_at(r, i) ? step_end(r, replayed_at(r, i)) : 0;
+	*ret_step_ms = r->step_ms;
+	for (size_t i = 0; i < r->processes.n && !rc; i++)
+		if (replayed_at(r, i) && replayed_at(r, i)->events)
+			rc = points_put(r, replayed_at(r, i), take, arg);
 	return rc;
 }
 

@@ -8,6 +8,8 @@
 
 #include "base/util.h"
 #include "event/wire.h"
+#include "probes/heap/events/event_steps.h"
+#include "probes/heap/heap.h"
 
 struct event_replay;
 
@@ -22,6 +24,16 @@ int event_replay_open(u64 from_ns, u64 to_ns, u64 most_bytes, event_replay_put p
 /* Records that it does not know are ignored. 0 or -errno. */
 int event_replay_feed(struct event_replay *r, const struct rec *rec);
 int event_replay_report(struct event_replay *r);
+/* All of the run in steps of time instead: what comes to put has no peaks then. To be called first.
+ */
+void event_replay_in_steps(struct event_replay *r);
+
+/* What a stack of a process came to; stack: NULL: all of them together. */
+typedef int (*event_replay_points)(
+	void *arg, const struct heap_total *of, const u32 *stack, const event_points *points);
+/* When all was fed. *ret_step_ms is known before the first call. */
+int event_replay_steps(
+	struct event_replay *r, u64 *ret_step_ms, event_replay_points take, void *arg);
 /* Were there any events? */
 bool event_replay_has(const struct event_replay *r);
 /* Processes whose sums end early: some of their events are damaged or missing; there was no more
