@@ -119,6 +119,14 @@ static inline struct cell cell_ratio(u64 part, u64 whole)
 	return whole ? cell_f64((double)part / (double)whole) : (struct cell){};
 }
 
+/* What the interval had of it a second. */
+static inline struct cell cell_per_second(const struct report *r, u64 n)
+{
+	u64 ns = stream_interval_ns(r->stream);
+
+	return ns ? cell_f64((double)n / ((double)ns / 1e9)) : (struct cell){};
+}
+
 /* A table of sums by key: all that is to be said of it. */
 struct cell_table {
 	const char *name, *title, *sort, *empty; /* as in struct table */

@@ -61,20 +61,38 @@ void slab_live_add(struct slab_live *l, const struct slab_agg *r)
 	l->untracked += r->untracked;
 }
 
-struct cell slab_waste(const struct slab_sums *s)
+CELL_GET(slab_rate_cell)
 {
+	return cell_per_second(r, ((const struct slab_sums *)row->sums)->allocations);
+}
+
+CELL_GET(slab_waste_cell)
+{
+	const struct slab_sums *s = row->sums;
+
 	if (!s->allocated_bytes || s->requested_bytes > s->allocated_bytes)
 		return (struct cell){};
 	return cell_u64(s->allocated_bytes - s->requested_bytes);
 }
 
-struct cell slab_waste_ratio(const struct slab_sums *s)
+CELL_GET(slab_waste_ratio_cell)
 {
-	struct cell waste = slab_waste(s);
+	const struct slab_sums *s = row->sums;
+	struct cell waste = slab_waste_cell(r, row, offset);
 
-	if (!waste.type)
-		return waste;
-	return cell_f64((double)waste.u / (double)s->allocated_bytes);
+	return waste.type ? cell_ratio(waste.u, s->allocated_bytes) : waste;
+}
+
+CELL_GET(slab_charged_cell)
+{
+	const struct slab_sums *s = row->sums;
+
+	return cell_ratio(s->charged, s->allocations);
+}
+
+struct cell slab_cache_cell(struct report *r, const char *name, bool large)
+{
+	return cell_text(*name ? report_text(r, "%.31s", name) : large ? "(large)" : "(not known)");
 }
 
 struct cell slab_live_cell(s64 v)
@@ -164,143 +182,167 @@ int slab_tables_feed(struct slab_tables *t, const struct rec *r)
 	}
 }
 
-enum {
-	C_CACHE,
-	C_ALLOCATIONS,
-	C_FREES,
-	C_RATE,
-	C_REQUESTED,
-	C_ALLOCATED,
-	C_WASTE,
-	C_WASTE_RATIO,
-	C_NET,
-	C_LIVE,
-	C_LIVE_BYTES,
-	C_ACTIVE,
-	C_OBJECTS,
-	C_OBJECT_BYTES,
-	C_SLABS,
-	C_HELD,
-	C_BYTES,
-	C_UNUSED,
-	C_USE,
-	C_GROWN,
-	C_CHARGED,
-	C_RECLAIMABLE,
-	C_ALIASES,
-	CACHE_COLUMNS,
-};
-
-static const struct column cache_columns[CACHE_COLUMNS] = {
-	[C_CACHE] = {"cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
-		"slab cache; caches that the kernel merged have one name for all; large: whole "
-		"pages, beyond the largest size class"},
-	[C_ALLOCATIONS] = {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"objects allocated (exact)"},
-	[C_FREES] = {"frees", "FREES", CELL_U64, UNIT_COUNT, 0, "objects freed (exact)"},
-	[C_RATE] = {"allocations_per_s", "ALLOCS/s", CELL_F64, UNIT_COUNT, 0,
-		"allocations / the interval"},
-	[C_REQUESTED] = {"requested_bytes", "REQUESTED", CELL_U64, UNIT_BYTES, COL_WIDE,
-		"asked for by the allocations; of a cache, its object size without padding"},
-	[C_ALLOCATED] = {"allocated_bytes", "ALLOCATED", CELL_U64, UNIT_BYTES, 0,
-		"given to the allocations, with padding up to the next object"},
-	[C_WASTE] = {"waste_bytes", "WASTE", CELL_U64, UNIT_BYTES, 0,
-		"allocated - requested: internal fragmentation"},
-	[C_WASTE_RATIO] = {"waste_ratio", "WASTE%", CELL_F64, UNIT_RATIO, 0,
-		"waste / allocated bytes"},
-	[C_NET] = {"net_objects", "NET", CELL_S64, UNIT_COUNT, 0, "allocations - frees"},
-	[C_LIVE] = {"live_objects", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,
-		"allocated since the start and not freed (with --by live)"},
-	[C_LIVE_BYTES] = {"live_bytes", "LIVE BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"allocated to those (with --by live)"},
-	[C_ACTIVE] = {"active_objects", "ACTIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,
-		"objects in use at the end, of /proc/slabinfo: an upper bound, it counts the free "
-		"ones of slabs that CPUs hold"},
-	[C_OBJECTS] = {"objects", "OBJECTS", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
-		"objects at the end, in use or free"},
-	[C_OBJECT_BYTES] = {"object_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"of one object, with padding"},
-	[C_SLABS] = {"slabs", "SLABS", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
-		"slabs at the end"},
-	[C_HELD] = {"held_slabs", "HELD", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
-		"of these, held by CPUs (/sys/kernel/slab)"},
-	[C_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"pages of the slabs at the end"},
-	[C_UNUSED] = {"unused_bytes", "UNUSED", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"of these, in free objects and behind the last one (a lower bound, as active is "
-		"an upper one)"},
-	[C_USE] = {"use_ratio", "USE%", CELL_F64, UNIT_RATIO, COL_WIDE, "active / all objects"},
-	[C_GROWN] = {"grown_bytes", "GREW", CELL_S64, UNIT_BYTES, 0,
-		"pages of the slabs since the start"},
-	[C_CHARGED] = {"charged_ratio", "CHARGED", CELL_F64, UNIT_RATIO, COL_WIDE,
-		"of the allocations, charged to a control group"},
-	[C_RECLAIMABLE] = {"reclaimable", "RECLAIM", CELL_BOOL, UNIT_NONE, COL_WIDE,
-		"the kernel gives it back when memory is short (SReclaimable)"},
-	[C_ALIASES] = {"aliases", "ALIASES", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
-		"caches merged into this one"},
-};
-
-static const char *cache_name(struct report *r, const struct cache_key *k)
+static CELL_GET(cache_cell)
 {
-	if (k->name[0])
-		return report_text(r, "%.31s", k->name);
-	return k->large ? "(large)" : "(not known)";
+	const struct cache_key *k = row->key;
+
+	return slab_cache_cell(r, k->name, k->large);
 }
 
-static void cache_fill_usage(struct cell *row, const struct slab_usage *u)
+/* Of what events counted: of a recording without them it is not known. */
+static bool is_counted(const struct report *r)
 {
-	u64 used = u->active_objects * u->object_bytes;
-
-	row[C_ACTIVE] = cell_u64(u->active_objects);
-	row[C_OBJECTS] = cell_u64(u->objects);
-	row[C_OBJECT_BYTES] = cell_u64(u->object_bytes);
-	row[C_SLABS] = cell_u64(u->slabs);
-	row[C_BYTES] = cell_u64(u->bytes);
-	if (used <= u->bytes)
-		row[C_UNUSED] = cell_u64(u->bytes - used);
-	if (u->objects)
-		row[C_USE] = cell_f64((double)u->active_objects / (double)u->objects);
-	row[C_GROWN] = cell_s64((s64)(u->bytes - u->first_bytes));
-	if (!u->used_bytes)
-		return; /* /sys/kernel/slab was not read */
-	row[C_HELD] = cell_u64(u->held_slabs);
-	row[C_RECLAIMABLE] = (struct cell){.type = CELL_BOOL, .b = u->reclaimable != 0};
-	row[C_ALIASES] = cell_u64(u->aliases);
+	return stream_knows(r->stream, "slab", SLAB_EVENTS);
 }
 
-static void cache_fill_events(struct cell *row, const struct report *r, const struct slab_sums *s)
+static CELL_GET(counted_cell)
 {
-	double seconds = (double)stream_interval_ns(r->stream) / 1e9;
-
-	row[C_ALLOCATIONS] = cell_u64(s->allocations);
-	row[C_FREES] = cell_u64(s->frees);
-	if (seconds > 0)
-		row[C_RATE] = cell_f64((double)s->allocations / seconds);
-	row[C_REQUESTED] = cell_u64(s->requested_bytes);
-	row[C_ALLOCATED] = cell_u64(s->allocated_bytes);
-	row[C_WASTE] = slab_waste(s);
-	row[C_WASTE_RATIO] = slab_waste_ratio(s);
-	row[C_NET] = cell_s64((s64)(s->allocations - s->frees));
-	if (s->allocations)
-		row[C_CHARGED] = cell_f64((double)s->charged / (double)s->allocations);
+	return is_counted(r) ? cell_of_u64(r, row, offset) : (struct cell){};
 }
 
-static void cache_fill(struct cell *row, struct slab_tables *t, struct report *r,
-	const struct cache_key *k, const struct slab_sums *s)
-{
-	const struct slab_usage *u = groups_find(&t->usage, k);
-	const struct slab_live *l = groups_find(&t->cache_live, k);
-
-	row[C_CACHE] = cell_text(cache_name(r, k));
-	if (stream_knows(r->stream, "slab", SLAB_EVENTS))
-		cache_fill_events(row, r, s);
-	if (t->live && l) {
-		row[C_LIVE] = slab_live_cell(l->objects);
-		row[C_LIVE_BYTES] = slab_live_cell(l->bytes);
+#define IF_COUNTED(get_)                                                              \
+	static CELL_GET(counted_##get_)                                               \
+	{                                                                             \
+		return is_counted(r) ? slab_##get_(r, row, offset) : (struct cell){}; \
 	}
-	if (u)
-		cache_fill_usage(row, u);
+IF_COUNTED(rate_cell)
+IF_COUNTED(waste_cell)
+IF_COUNTED(waste_ratio_cell)
+IF_COUNTED(charged_cell)
+
+static CELL_GET(net_cell)
+{
+	const struct slab_sums *s = row->sums;
+
+	return is_counted(r) ? cell_s64((s64)(s->allocations - s->frees)) : (struct cell){};
 }
+
+/* Of an s64 of what is followed. */
+static CELL_GET(live_cell)
+{
+	const struct slab_tables *t = row->view;
+	const struct slab_live *l = t->live ? groups_find(&t->cache_live, row->key) : NULL;
+
+	return l ? slab_live_cell(*(const s64 *)((const char *)l + offset)) : (struct cell){};
+}
+
+static const struct slab_usage *usage_of(const struct row_of *row)
+{
+	return groups_find(&((const struct slab_tables *)row->view)->usage, row->key);
+}
+
+/* Of an u64 of what is in the cache. */
+static CELL_GET(usage_cell)
+{
+	const struct slab_usage *u = usage_of(row);
+
+	return u ? cell_u64(*(const u64 *)((const char *)u + offset)) : (struct cell){};
+}
+
+static CELL_GET(unused_cell)
+{
+	const struct slab_usage *u = usage_of(row);
+	u64 used = u ? u->active_objects * u->object_bytes : 0;
+
+	return u && used <= u->bytes ? cell_u64(u->bytes - used) : (struct cell){};
+}
+
+static CELL_GET(use_cell)
+{
+	const struct slab_usage *u = usage_of(row);
+
+	return u ? cell_ratio(u->active_objects, u->objects) : (struct cell){};
+}
+
+static CELL_GET(grown_cell)
+{
+	const struct slab_usage *u = usage_of(row);
+
+	return u ? cell_s64((s64)(u->bytes - u->first_bytes)) : (struct cell){};
+}
+
+/* What /sys/kernel/slab says, where it was read. */
+static const struct slab_usage *read_of(const struct row_of *row)
+{
+	const struct slab_usage *u = usage_of(row);
+
+	return u && u->used_bytes ? u : NULL;
+}
+
+static CELL_GET(held_cell)
+{
+	return read_of(row) ? cell_u64(read_of(row)->held_slabs) : (struct cell){};
+}
+
+static CELL_GET(reclaimable_cell)
+{
+	const struct slab_usage *u = read_of(row);
+
+	return u ? (struct cell){.type = CELL_BOOL, .b = u->reclaimable != 0} : (struct cell){};
+}
+
+static CELL_GET(aliases_cell)
+{
+	return read_of(row) ? cell_u64(read_of(row)->aliases) : (struct cell){};
+}
+
+#define COUNTED(member_, title_, unit_, flags_, help_)                                            \
+	CELL_FROM(0, struct slab_sums, member_, #member_, title_, CELL_U64, unit_, flags_, help_, \
+		counted_cell)
+#define LIVE(member_, name_, title_, unit_, help_)                                                \
+	CELL_FROM(0, struct slab_live, member_, name_, title_, CELL_U64, unit_, COL_LEVEL, help_, \
+		live_cell)
+#define USAGE(member_, title_, unit_, flags_, help_)                                \
+	CELL_FROM(0, struct slab_usage, member_, #member_, title_, CELL_U64, unit_, \
+		flags_ | COL_LEVEL, help_, usage_cell)
+
+static const struct cell_column cache_columns[] = {
+	CELL_BY(0, "cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
+		"slab cache; caches that the kernel merged have one name for all; large: whole "
+		"pages, beyond the largest size class",
+		cache_cell),
+	COUNTED(allocations, "ALLOCS", UNIT_COUNT, COL_WEIGHT, "objects allocated (exact)"),
+	COUNTED(frees, "FREES", UNIT_COUNT, 0, "objects freed (exact)"),
+	CELL_BY(0, "allocations_per_s", "ALLOCS/s", CELL_F64, UNIT_COUNT, 0,
+		"allocations / the interval", counted_rate_cell),
+	COUNTED(requested_bytes, "REQUESTED", UNIT_BYTES, COL_WIDE,
+		"asked for by the allocations; of a cache, its object size without padding"),
+	COUNTED(allocated_bytes, "ALLOCATED", UNIT_BYTES, 0,
+		"given to the allocations, with padding up to the next object"),
+	CELL_BY(0, "waste_bytes", "WASTE", CELL_U64, UNIT_BYTES, 0,
+		"allocated - requested: internal fragmentation", counted_waste_cell),
+	CELL_BY(0, "waste_ratio", "WASTE%", CELL_F64, UNIT_RATIO, 0, "waste / allocated bytes",
+		counted_waste_ratio_cell),
+	CELL_BY(0, "net_objects", "NET", CELL_S64, UNIT_COUNT, 0, "allocations - frees", net_cell),
+	LIVE(objects, "live_objects", "LIVE", UNIT_COUNT,
+		"allocated since the start and not freed (with --by live)"),
+	LIVE(bytes, "live_bytes", "LIVE BYTES", UNIT_BYTES, "allocated to those (with --by live)"),
+	CELL_FROM(0, struct slab_usage, active_objects, "active_objects", "ACTIVE", CELL_U64,
+		UNIT_COUNT, COL_LEVEL,
+		"objects in use at the end, of /proc/slabinfo: an upper bound, it counts the free "
+		"ones of slabs that CPUs hold",
+		usage_cell),
+	USAGE(objects, "OBJECTS", UNIT_COUNT, COL_WIDE, "objects at the end, in use or free"),
+	USAGE(object_bytes, "SIZE", UNIT_BYTES, 0, "of one object, with padding"),
+	USAGE(slabs, "SLABS", UNIT_COUNT, COL_WIDE, "slabs at the end"),
+	CELL_BY(0, "held_slabs", "HELD", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
+		"of these, held by CPUs (/sys/kernel/slab)", held_cell),
+	USAGE(bytes, "BYTES", UNIT_BYTES, 0, "pages of the slabs at the end"),
+	CELL_BY(0, "unused_bytes", "UNUSED", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"of these, in free objects and behind the last one (a lower bound, as active is "
+		"an upper one)",
+		unused_cell),
+	CELL_BY(0, "use_ratio", "USE%", CELL_F64, UNIT_RATIO, COL_WIDE, "active / all objects",
+		use_cell),
+	CELL_BY(0, "grown_bytes", "GREW", CELL_S64, UNIT_BYTES, 0,
+		"pages of the slabs since the start", grown_cell),
+	CELL_BY(0, "charged_ratio", "CHARGED", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"of the allocations, charged to a control group", counted_charged_cell),
+	CELL_BY(0, "reclaimable", "RECLAIM", CELL_BOOL, UNIT_NONE, COL_WIDE,
+		"the kernel gives it back when memory is short (SReclaimable)", reclaimable_cell),
+	CELL_BY(0, "aliases", "ALIASES", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
+		"caches merged into this one", aliases_cell),
+};
 
 /* Caches without an event get a row for what is in them. */
 static int caches_complete(struct slab_tables *t)
@@ -316,32 +358,14 @@ static int caches_complete(struct slab_tables *t)
 
 int slab_caches_report(struct slab_tables *t, struct report *r)
 {
-	struct table *table =
-		report_table(r, "caches", "Slab caches", cache_columns, ARRAY_SIZE(cache_columns));
-	int rc = table ? caches_complete(t) : -ENOMEM;
+	static const struct cell_table table = {CELL_TABLE("caches", "Slab caches", "allocations",
+		"No slab allocations in scope.", cache_columns)};
+	int rc = caches_complete(t);
 
-	for (size_t i = 0; !rc && i < t->caches.n; i++) {
-		struct cell *row = table_row(table);
-
-		if (!row)
-			return -ENOMEM;
-		cache_fill(row, t, r, groups_key(&t->caches, i), groups_value(&t->caches, i));
-	}
-	if (rc)
-		return rc;
-	table->sort = "allocations";
-	table->empty = "No slab allocations in scope.";
-	return 0;
+	return rc ? rc : cells_report(r, &table, &t->caches, t);
 }
 
-static const struct column event_columns[] = {
-	{"event", "EVENT", CELL_TEXT, UNIT_NONE, 0, "tracepoint of the kernel (kmem:*)"},
-	{"count", "COUNT", CELL_U64, UNIT_COUNT, 0, "times it fired (exact)"},
-	{"failed", "FAILED", CELL_U64, UNIT_COUNT, 0,
-		"of these, allocations that failed and frees of NULL pointers"},
-};
-
-static int events_report(const struct slab_tables *t, struct report *r)
+static CELL_GET(event_cell)
 {
 	static const char *const names[SLAB_EVENT_N] = {
 		"kmalloc",
@@ -351,72 +375,65 @@ static int events_report(const struct slab_tables *t, struct report *r)
 		"kfree",
 		"kmem_cache_free",
 	};
-	struct table *table =
-		report_table(r, "events", "Slab events", event_columns, ARRAY_SIZE(event_columns));
 
-	for (size_t i = 0; table && i < t->events.n; i++) {
-		const struct event_sums *s = groups_value(&t->events, i);
-		struct cell *row = table_row(table);
-
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_text(names[*(const u64 *)groups_key(&t->events, i)]);
-		row[1] = cell_u64(s->count);
-		row[2] = cell_u64(s->nothing);
-	}
-	if (table)
-		table->sort = "count";
-	return table ? 0 : -ENOMEM;
+	return cell_text(names[*(const u64 *)row->key]);
 }
 
-static const struct column crossing_columns[] = {
-	{"from_cpu", "ALLOCATED ON", CELL_U64, UNIT_ID, 0, "CPU that allocated"},
-	{"to_cpu", "FREED ON", CELL_U64, UNIT_ID, 0, "CPU that freed"},
-	{"from_node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node of the CPU that allocated"},
-	{"to_node", "TO NODE", CELL_U64, UNIT_ID, 0, "NUMA node of the CPU that freed"},
-	{"count", "OBJECTS", CELL_U64, UNIT_COUNT, 0, "objects freed there (with --by live)"},
-	{"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL, "allocated to them"},
+static const struct cell_column event_columns[] = {
+	CELL_BY(0, "event", "EVENT", CELL_TEXT, UNIT_NONE, 0, "tracepoint of the kernel (kmem:*)",
+		event_cell),
+	CELL_NUMBER(struct event_sums, count, "count", "COUNT", UNIT_COUNT, 0,
+		"times it fired (exact)"),
+	CELL_NUMBER(struct event_sums, nothing, "failed", "FAILED", UNIT_COUNT, 0,
+		"of these, allocations that failed and frees of NULL pointers"),
 };
 
-static int crossings_report(const struct slab_tables *t, struct report *r)
+static const struct cell_column crossing_columns[] = {
+	CELL_KEY(0, struct crossing_key, from_cpu, "from_cpu", "ALLOCATED ON", UNIT_ID, 0,
+		"CPU that allocated"),
+	CELL_KEY(
+		0, struct crossing_key, to_cpu, "to_cpu", "FREED ON", UNIT_ID, 0, "CPU that freed"),
+	CELL_KEY(0, struct crossing_key, from_node, "from_node", "NODE", UNIT_ID, 0,
+		"NUMA node of the CPU that allocated"),
+	CELL_KEY(0, struct crossing_key, to_node, "to_node", "TO NODE", UNIT_ID, 0,
+		"NUMA node of the CPU that freed"),
+	CELL_NUMBER(struct crossing_sums, count, "count", "OBJECTS", UNIT_COUNT, 0,
+		"objects freed there (with --by live)"),
+	CELL_NUMBER(struct crossing_sums, bytes, "bytes", "BYTES", UNIT_BYTES, COL_LEVEL,
+		"allocated to them"),
+};
+
+static void crossings_tell(const struct slab_tables *t, struct report *r)
 {
-	struct table *table = report_table(r, "crossings", "Freed on another CPU than allocated",
-		crossing_columns, ARRAY_SIZE(crossing_columns));
 	u64 all = 0, nodes = 0;
 
-	for (size_t i = 0; table && i < t->crossings.n; i++) {
+	for (size_t i = 0; i < t->crossings.n; i++) {
 		const struct crossing_key *k = groups_key(&t->crossings, i);
 		const struct crossing_sums *s = groups_value(&t->crossings, i);
-		struct cell *row = table_row(table);
 
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_u64(k->from_cpu);
-		row[1] = cell_u64(k->to_cpu);
-		row[2] = cell_u64(k->from_node);
-		row[3] = cell_u64(k->to_node);
-		row[4] = cell_u64(s->count);
-		row[5] = cell_u64(s->bytes);
 		all += s->count;
 		nodes += k->from_node == k->to_node ? 0 : s->count;
 	}
-	if (!table)
-		return -ENOMEM;
-	table->sort = "count";
 	if (t->live && t->freed)
 		report_note(r,
 			"Of %llu objects allocated and freed since the start of memwhy, %llu "
 			"(%.1f%%) were freed on another CPU, %llu (%.1f%%) on another node.",
 			t->freed, all, 100.0 * (double)all / (double)t->freed, nodes,
 			100.0 * (double)nodes / (double)t->freed);
-	return 0;
 }
 
 int slab_tables_report(struct slab_tables *t, struct report *r)
 {
-	int rc = crossings_report(t, r);
+	static const struct cell_table crossings = {CELL_TABLE("crossings",
+		"Freed on another CPU than allocated", "count", NULL, crossing_columns)};
+	static const struct cell_table events = {
+		CELL_TABLE("events", "Slab events", "count", NULL, event_columns)};
+	int rc = cells_report(r, &crossings, &t->crossings, NULL);
 
-	return rc ? rc : events_report(t, r);
+	if (rc)
+		return rc;
+	crossings_tell(t, r);
+	return cells_report(r, &events, &t->events, NULL);
 }
 
 void slab_tables_reset(struct slab_tables *t)
@@ -436,14 +453,9 @@ void slab_tables_free(struct slab_tables *t)
 	groups_free(&t->crossings);
 }
 
-#define TABLE(name_, columns_)                                                   \
-	{                                                                        \
-		(name_), (columns_), ARRAY_SIZE(columns_), sizeof((columns_)[0]) \
-	}
-
 const struct view_table slab_side_tables[] = {
-	TABLE("caches", cache_columns),
-	TABLE("crossings", crossing_columns),
-	TABLE("events", event_columns),
+	CELLS_VIEW("caches", cache_columns),
+	CELLS_VIEW("crossings", crossing_columns),
+	CELLS_VIEW("events", event_columns),
 	{},
 };

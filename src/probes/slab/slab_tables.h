@@ -2,7 +2,7 @@
 #ifndef MEMWHY_PROBES_SLAB_TABLES_H
 #define MEMWHY_PROBES_SLAB_TABLES_H
 
-#include "base/groups.h"
+#include "analysis/cells.h"
 #include "probes/slab/slab.h"
 #include "report/view.h"
 
@@ -37,8 +37,10 @@ struct slab_live {
 
 void slab_sums_add(struct slab_sums *s, const struct slab_agg *r);
 void slab_live_add(struct slab_live *l, const struct slab_agg *r);
-struct cell slab_waste(const struct slab_sums *s);
-struct cell slab_waste_ratio(const struct slab_sums *s);
+/* The cells that both have, of a row whose sums begin with struct slab_sums. */
+cell_get slab_rate_cell, slab_waste_cell, slab_waste_ratio_cell, slab_charged_cell;
+/* "(large)" where no cache has the object. */
+struct cell slab_cache_cell(struct report *r, const char *name, bool large);
 /* A signed number as a cell; what is below 0 by the edges of the interval is 0. */
 struct cell slab_live_cell(s64 v);
 

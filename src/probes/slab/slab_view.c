@@ -37,83 +37,9 @@ struct sizes {
 };
 
 struct sums {
-	struct slab_sums slab;
+	struct slab_sums slab; /* first, for the cells that caches have too */
 	struct sizes sizes;
 };
-
-enum {
-	C_CACHE = BY_C_OWN,
-	C_SITE,
-	C_GFP,
-	C_NODE,
-	C_LIVE,
-	C_LIVE_BYTES,
-	C_ALLOCATIONS,
-	C_FREES,
-	C_BEFORE,
-	C_RATE,
-	C_FAILED,
-	C_REQUESTED,
-	C_ALLOCATED,
-	C_WASTE,
-	C_WASTE_RATIO,
-	C_SIZE,
-	C_SLOT,
-	C_SAVED,
-	C_CHARGED,
-	C_UNTRACKED,
-	C_STACK,
-	C_N,
-};
-
-static const struct by_column columns[C_N] = {
-	BY_TASK_COLUMNS,
-	[C_CACHE] = {BY_CACHE,
-		{"cache", "CACHE", CELL_TEXT, UNIT_NONE, 0, "slab cache; large: whole pages"}},
-	[C_SITE] = {BY_SITE, {"site", "CALL SITE", CELL_TEXT, UNIT_NONE, 0,
-				     "kernel code that called the allocator"}},
-	[C_GFP] = {BY_GFP, {"gfp", "GFP", CELL_TEXT, UNIT_NONE, 0, "flags of the allocations"}},
-	[C_NODE] = {BY_NODE,
-		{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node asked for; none: any"}},
-	[C_ALLOCATIONS] = {0, {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-				      "objects allocated (exact)"}},
-	[C_FREES] = {0,
-		{"frees", "FREES", CELL_U64, UNIT_COUNT, 0, "objects freed from here (exact)"}},
-	[C_RATE] = {0, {"allocations_per_s", "ALLOCS/s", CELL_F64, UNIT_COUNT, COL_WIDE,
-			       "allocations / the interval"}},
-	[C_FAILED] = {0,
-		{"failed", "FAILED", CELL_U64, UNIT_COUNT, COL_WIDE, "allocations that failed"}},
-	[C_REQUESTED] = {0, {"requested_bytes", "REQUESTED", CELL_U64, UNIT_BYTES, COL_WIDE,
-				    "asked for; of a cache, its object size without padding"}},
-	[C_ALLOCATED] = {0, {"allocated_bytes", "ALLOCATED", CELL_U64, UNIT_BYTES, 0,
-				    "given, with padding up to the next object"}},
-	[C_WASTE] = {0, {"waste_bytes", "WASTE", CELL_U64, UNIT_BYTES, 0,
-				"allocated - requested: internal fragmentation"}},
-	[C_WASTE_RATIO] = {0,
-		{"waste_ratio", "WASTE%", CELL_F64, UNIT_RATIO, 0, "waste / allocated bytes"}},
-	[C_SIZE] = {0, {"size_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-			       "asked for each time; none: it varies"}},
-	[C_SLOT] = {0, {"class_bytes", "CLASS", CELL_U64, UNIT_BYTES, COL_LEVEL,
-			       "allocated each time: the size class; none: it varies"}},
-	[C_SAVED] = {0, {"saved_ratio", "SAVED%", CELL_F64, UNIT_RATIO, 0,
-				"what a cache for objects of that size would save of the size "
-				"class"}},
-	[C_CHARGED] = {0, {"charged_ratio", "CHARGED", CELL_F64, UNIT_RATIO, COL_WIDE,
-				  "of the allocations, charged to a control group"}},
-	[C_BEFORE] = {BY_LIVE, {"untracked_frees", "OLD FREES", CELL_U64, UNIT_COUNT, 0,
-				       "of the frees, of objects allocated before the start or "
-				       "not tracked"}},
-	[C_LIVE] = {BY_LIVE, {"live_objects", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,
-				     "allocated here since the start and not freed"}},
-	[C_LIVE_BYTES] = {BY_LIVE, {"live_bytes", "LIVE BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL,
-					   "allocated to those"}},
-	[C_UNTRACKED] = {BY_LIVE, {"untracked", "UNTRACKED", CELL_U64, UNIT_COUNT, COL_WIDE,
-					  "allocations since the start for which the table of "
-					  "objects had no room: not in LIVE"}},
-	[C_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path"}},
-};
-
-static const struct by_spec spec = BY_SPEC(columns, struct key, struct sums);
 
 struct slab_state {
 	bool top;
@@ -121,6 +47,148 @@ struct slab_state {
 	struct groups live; /* as sums.groups; since the start */
 	struct slab_tables tables;
 };
+
+/* By Cauchy and Schwarz only numbers that are all equal have n * sum of squares = sum squared.
+ * Modulo 2^64 that proves nothing for sums of large numbers, so those pass as not known. */
+static u64 sizes_same(const struct sizes *s)
+{
+	u64 size = s->n ? s->requested / s->n : 0;
+
+	if (s->mixed || !s->n || s->requested % s->n || size > 65536 || s->n > 1ULL << 31)
+		return 0;
+	return s->squares == s->n * size * size ? size : 0;
+}
+
+#define CLASS_MAX 8192 /* KMALLOC_MAX_CACHE_SIZE on x86-64: beyond are pages */
+#define CACHE_ALIGN 8
+
+/* What a cache of its own would save of each object; 0: nothing, or it has one. */
+static u64 saved_each(const struct sizes *s, const char *cache)
+{
+	u64 size = sizes_same(s), slot = (size + CACHE_ALIGN - 1) & ~(CACHE_ALIGN - 1ULL);
+
+	if (!size || s->bytes > CLASS_MAX || !strstr(cache, "kmalloc-"))
+		return 0;
+	return s->bytes > slot ? s->bytes - slot : 0;
+}
+
+static const char *site_name(struct report *r, u32 frame)
+{
+	const char *text = frame_text(r, frame);
+
+	return text ? text : NO_SYMBOL;
+}
+
+static CELL_GET(cache_cell)
+{
+	const struct key *k = row->key;
+
+	return slab_cache_cell(r, k->cache, k->large);
+}
+
+static CELL_GET(site_cell)
+{
+	return cell_text(site_name(r, ((const struct key *)row->key)->site));
+}
+
+/* Frees have no flags. */
+static CELL_GET(flags_cell)
+{
+	const struct sums *s = row->sums;
+
+	return s->slab.allocations ? gfp_cell(r, row, offset) : (struct cell){};
+}
+
+static CELL_GET(size_cell)
+{
+	u64 size = sizes_same(&((const struct sums *)row->sums)->sizes);
+
+	return size ? cell_u64(size) : (struct cell){};
+}
+
+static CELL_GET(class_cell)
+{
+	const struct sizes *z = &((const struct sums *)row->sums)->sizes;
+
+	return z->bytes && !z->mixed ? cell_u64(z->bytes) : (struct cell){};
+}
+
+static CELL_GET(saved_cell)
+{
+	const struct sums *s = row->sums;
+	u64 saved = saved_each(&s->sizes, ((const struct key *)row->key)->cache);
+
+	return saved ? cell_ratio(saved, s->sizes.bytes) : (struct cell){};
+}
+
+static const struct slab_live *live_of(const struct row_of *row)
+{
+	static const struct slab_live none;
+	const struct slab_live *l =
+		groups_find(&((const struct slab_state *)row->view)->live, row->key);
+
+	return l ? l : &none;
+}
+
+static CELL_GET(live_cell)
+{
+	return slab_live_cell(*(const s64 *)((const char *)live_of(row) + offset));
+}
+
+static CELL_GET(untracked_cell)
+{
+	return cell_u64(live_of(row)->untracked);
+}
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS,
+	CELL_BY(BY_CACHE, "cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
+		"slab cache; large: whole pages", cache_cell),
+	CELL_BY(BY_SITE, "site", "CALL SITE", CELL_TEXT, UNIT_NONE, 0,
+		"kernel code that called the allocator", site_cell),
+	CELL_FROM(BY_GFP, struct key, gfp, "gfp", "GFP", CELL_TEXT, UNIT_NONE, 0,
+		"flags of the allocations", flags_cell),
+	CELL_FROM(BY_NODE, struct key, node, "node", "NODE", CELL_U64, UNIT_ID, 0,
+		"NUMA node asked for; none: any", cell_of_node),
+	CELL_FROM(BY_LIVE, struct slab_live, objects, "live_objects", "LIVE", CELL_U64, UNIT_COUNT,
+		COL_LEVEL, "allocated here since the start and not freed", live_cell),
+	CELL_FROM(BY_LIVE, struct slab_live, bytes, "live_bytes", "LIVE BYTES", CELL_U64,
+		UNIT_BYTES, COL_LEVEL, "allocated to those", live_cell),
+	CELL_NUMBER(struct sums, slab.allocations, "allocations", "ALLOCS", UNIT_COUNT, COL_WEIGHT,
+		"objects allocated (exact)"),
+	CELL_NUMBER(struct sums, slab.frees, "frees", "FREES", UNIT_COUNT, 0,
+		"objects freed from here (exact)"),
+	CELL_FROM(BY_LIVE, struct sums, slab.untracked_frees, "untracked_frees", "OLD FREES",
+		CELL_U64, UNIT_COUNT, 0,
+		"of the frees, of objects allocated before the start or not tracked", cell_of_u64),
+	CELL_BY(0, "allocations_per_s", "ALLOCS/s", CELL_F64, UNIT_COUNT, COL_WIDE,
+		"allocations / the interval", slab_rate_cell),
+	CELL_NUMBER(struct sums, slab.failed, "failed", "FAILED", UNIT_COUNT, COL_WIDE,
+		"allocations that failed"),
+	CELL_NUMBER(struct sums, slab.requested_bytes, "requested_bytes", "REQUESTED", UNIT_BYTES,
+		COL_WIDE, "asked for; of a cache, its object size without padding"),
+	CELL_NUMBER(struct sums, slab.allocated_bytes, "allocated_bytes", "ALLOCATED", UNIT_BYTES,
+		0, "given, with padding up to the next object"),
+	CELL_BY(0, "waste_bytes", "WASTE", CELL_U64, UNIT_BYTES, 0,
+		"allocated - requested: internal fragmentation", slab_waste_cell),
+	CELL_BY(0, "waste_ratio", "WASTE%", CELL_F64, UNIT_RATIO, 0, "waste / allocated bytes",
+		slab_waste_ratio_cell),
+	CELL_BY(0, "size_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"asked for each time; none: it varies", size_cell),
+	CELL_BY(0, "class_bytes", "CLASS", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"allocated each time: the size class; none: it varies", class_cell),
+	CELL_BY(0, "saved_ratio", "SAVED%", CELL_F64, UNIT_RATIO, 0,
+		"what a cache for objects of that size would save of the size class", saved_cell),
+	CELL_BY(0, "charged_ratio", "CHARGED", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"of the allocations, charged to a control group", slab_charged_cell),
+	CELL_BY(BY_LIVE, "untracked", "UNTRACKED", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"allocations since the start for which the table of objects had no room: not in "
+		"LIVE",
+		untracked_cell),
+	BY_STACK_CELLS("code path"),
+};
+
+static const struct by_spec spec = CELLS_SPEC(columns, struct key, struct sums);
 
 static int operand_parse(struct slab_state *v, const struct view_options *o, struct err *err)
 {
@@ -189,30 +257,6 @@ static void sizes_add(struct sizes *s, const struct slab_agg *r)
 	s->squares += r->squares;
 }
 
-/* By Cauchy and Schwarz only numbers that are all equal have n * sum of squares = sum squared.
- * Modulo 2^64 that proves nothing for sums of large numbers, so those pass as not known. */
-static u64 sizes_same(const struct sizes *s)
-{
-	u64 size = s->n ? s->requested / s->n : 0;
-
-	if (s->mixed || !s->n || s->requested % s->n || size > 65536 || s->n > 1ULL << 31)
-		return 0;
-	return s->squares == s->n * size * size ? size : 0;
-}
-
-#define CLASS_MAX 8192 /* KMALLOC_MAX_CACHE_SIZE on x86-64: beyond are pages */
-#define CACHE_ALIGN 8
-
-/* What a cache of its own would save of each object; 0: nothing, or it has one. */
-static u64 saved_each(const struct sizes *s, const char *cache)
-{
-	u64 size = sizes_same(s), slot = (size + CACHE_ALIGN - 1) & ~(CACHE_ALIGN - 1ULL);
-
-	if (!size || s->bytes > CLASS_MAX || !strstr(cache, "kmalloc-"))
-		return 0;
-	return s->bytes > slot ? s->bytes - slot : 0;
-}
-
 static int agg_feed(struct slab_state *v, const struct slab_agg *r)
 {
 	struct key k = key_of(v->sums.by, r);
@@ -241,59 +285,6 @@ static int slab_feed(void *state, const struct rec *r)
 	int rc = r->kind == REC_SLAB_AGG ? agg_feed(v, (const struct slab_agg *)r) : 0;
 
 	return rc ? rc : slab_tables_feed(&v->tables, r);
-}
-
-static const char *site_name(struct report *r, u32 frame)
-{
-	const char *text = frame_text(r, frame);
-
-	return text ? text : NO_SYMBOL;
-}
-
-static const char *cache_text(struct report *r, const struct key *k)
-{
-	if (k->cache[0])
-		return report_text(r, "%.31s", k->cache);
-	return k->large ? "(large)" : "(not known)";
-}
-
-static void live_fill(struct cell all[C_N], const struct slab_live *l, const struct sums *s)
-{
-	all[C_BEFORE] = cell_u64(s->slab.untracked_frees);
-	all[C_LIVE] = slab_live_cell(l ? l->objects : 0);
-	all[C_LIVE_BYTES] = slab_live_cell(l ? l->bytes : 0);
-	all[C_UNTRACKED] = cell_u64(l ? l->untracked : 0);
-}
-
-static void row_fill(struct cell all[C_N], struct slab_state *v, struct report *r,
-	const struct key *k, const struct sums *s)
-{
-	double seconds = (double)stream_interval_ns(r->stream) / 1e9;
-	u64 size = sizes_same(&s->sizes), saved = saved_each(&s->sizes, k->cache);
-
-	by_task_cells(r, v->sums.by, &k->task, all);
-	all[C_CACHE] = cell_text(cache_text(r, k));
-	all[C_SITE] = cell_text(site_name(r, k->site));
-	all[C_GFP] = s->slab.allocations ? cell_text(gfp_text(r, k->gfp)) : (struct cell){};
-	all[C_NODE] = k->node < 0 ? (struct cell){} : cell_u64((u64)k->node);
-	all[C_ALLOCATIONS] = cell_u64(s->slab.allocations);
-	all[C_FREES] = cell_u64(s->slab.frees);
-	if (seconds > 0)
-		all[C_RATE] = cell_f64((double)s->slab.allocations / seconds);
-	all[C_FAILED] = cell_u64(s->slab.failed);
-	all[C_REQUESTED] = cell_u64(s->slab.requested_bytes);
-	all[C_ALLOCATED] = cell_u64(s->slab.allocated_bytes);
-	all[C_WASTE] = slab_waste(&s->slab);
-	all[C_WASTE_RATIO] = slab_waste_ratio(&s->slab);
-	all[C_SIZE] = size ? cell_u64(size) : (struct cell){};
-	if (s->sizes.bytes && !s->sizes.mixed)
-		all[C_SLOT] = cell_u64(s->sizes.bytes);
-	if (saved)
-		all[C_SAVED] = cell_f64((double)saved / (double)s->sizes.bytes);
-	if (s->slab.allocations)
-		all[C_CHARGED] = cell_f64((double)s->slab.charged / (double)s->slab.allocations);
-	live_fill(all, groups_find(&v->live, k), s);
-	all[C_STACK] = cell_stack(k->task.stack);
 }
 
 /* Objects that live on have a row also where the interval had no event of theirs. */
@@ -350,18 +341,11 @@ static void dedicated_report(struct slab_state *v, struct report *r)
 
 static int sites_report(struct slab_state *v, struct report *r)
 {
-	struct table *t = by_sums_table(&v->sums, r, "sites", "Call sites");
-	const struct groups *g = &v->sums.groups;
-	int rc = t ? live_complete(v) : -ENOMEM;
+	int rc = live_complete(v);
+	struct table *t = rc ? NULL : by_sums_show_with(&v->sums, r, "sites", "Call sites", v);
 
-	for (size_t i = 0; !rc && i < g->n; i++) {
-		struct cell all[C_N] = {};
-
-		row_fill(all, v, r, groups_key(g, i), groups_value(g, i));
-		rc = by_sums_row(&v->sums, t, all);
-	}
-	if (rc)
-		return rc;
+	if (!t)
+		return rc ? rc : -ENOMEM;
 	t->sort = v->sums.by & BY_LIVE ? "live_bytes" : "allocated_bytes";
 	dedicated_report(v, r);
 	return 0;
@@ -402,7 +386,7 @@ static void slab_destroy(void *state)
 }
 
 static const struct view_table tables[] = {
-	{"sites", &columns[0].col, C_N, sizeof(columns[0])},
+	CELLS_VIEW("sites", columns),
 	{},
 };
 
