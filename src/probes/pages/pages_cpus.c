@@ -5,61 +5,91 @@
 #include "base/units.h"
 #include "probes/pages/pages_tables.h"
 
-enum {
-	P_CPU,
-	P_ALLOCS,
-	P_FREES,
-	P_DIRECT,
-	P_REFILLS,
-	P_REFILL_PAGES,
-	P_DRAINS,
-	P_DRAIN_PAGES,
-	P_LOCKS,
-	P_BALANCE,
-	P_WAITS,
-	P_WAIT,
-	P_N,
+static CELL_GET(locks_cell)
+{
+	const struct pages_cpu_sums *s = row->sums;
+	double seconds = pages_cpus_seconds(row->view, r);
+
+	return seconds > 0
+		       ? cell_f64((double)(s->direct + s->refill_runs + s->drain_runs) / seconds)
+		       : (struct cell){};
+}
+
+static CELL_GET(balance_cell)
+{
+	const struct pages_cpu_sums *s = row->sums;
+
+	return cell_s64((s64)(s->refill_pages - s->drain_pages));
+}
+
+static CELL_GET(waits_cell)
+{
+	return stream_knows(r->stream, "pages", PAGES_WAITS) ? cell_of_u64(r, row, offset)
+							     : (struct cell){};
+}
+
+#define PCP(member_, name_, title_, unit_, flags_, help_) \
+	CELL_NUMBER(struct pages_cpu_sums, member_, name_, title_, unit_, flags_, help_)
+
+static const struct cell_column pcp_columns[] = {
+	{0, {"cpu", "CPU", CELL_U64, UNIT_ID, 0, "CPU"}, cell_of_key_u32, 0},
+	PCP(allocations, "allocations", "ALLOCS", UNIT_COUNT, COL_WEIGHT,
+		"allocations on this CPU"),
+	PCP(frees, "frees", "FREES", UNIT_COUNT, 0, "frees on this CPU"),
+	PCP(direct, "direct", "DIRECT", UNIT_COUNT, 0,
+		"blocks taken from the buddy lists, past the CPU's list"),
+	PCP(refill_runs, "refills", "REFILLS", UNIT_COUNT, 0,
+		"times its list was refilled (runs of events)"),
+	PCP(refill_pages, "refill_pages", "PAGES IN", UNIT_PAGES, 0, "pages these brought"),
+	PCP(drain_runs, "drains", "DRAINS", UNIT_COUNT, 0,
+		"times its list was drained (runs of events)"),
+	PCP(drain_pages, "drain_pages", "PAGES OUT", UNIT_PAGES, 0, "pages these took"),
+	CELL_BY(0, "locks_per_second", "LOCKS/s", CELL_F64, UNIT_COUNT, 0,
+		"zone->lock taken by this CPU for these, at least", locks_cell),
+	CELL_BY(0, "balance_pages", "IN - OUT", CELL_S64, UNIT_PAGES, 0,
+		"above 0: this CPU takes pages that others give back", balance_cell),
+	CELL_FROM(0, struct pages_cpu_sums, waits, "waits", "WAITS", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"times it waited for zone->lock behind another that waits (a lower bound)",
+		waits_cell),
+	CELL_FROM(0, struct pages_cpu_sums, wait_ns, "wait_ns", "WAITED", CELL_U64, UNIT_NS, 0,
+		"how long these took together", waits_cell),
 };
 
-static const struct column pcp_columns[P_N] = {
-	[P_CPU] = {"cpu", "CPU", CELL_U64, UNIT_ID, 0, "CPU"},
-	[P_ALLOCS] = {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"allocations on this CPU"},
-	[P_FREES] = {"frees", "FREES", CELL_U64, UNIT_COUNT, 0, "frees on this CPU"},
-	[P_DIRECT] = {"direct", "DIRECT", CELL_U64, UNIT_COUNT, 0,
-		"blocks taken from the buddy lists, past the CPU's list"},
-	[P_REFILLS] = {"refills", "REFILLS", CELL_U64, UNIT_COUNT, 0,
-		"times its list was refilled (runs of events)"},
-	[P_REFILL_PAGES] = {"refill_pages", "PAGES IN", CELL_U64, UNIT_PAGES, 0,
-		"pages these brought"},
-	[P_DRAINS] = {"drains", "DRAINS", CELL_U64, UNIT_COUNT, 0,
-		"times its list was drained (runs of events)"},
-	[P_DRAIN_PAGES] = {"drain_pages", "PAGES OUT", CELL_U64, UNIT_PAGES, 0, "pages these took"},
-	[P_LOCKS] = {"locks_per_second", "LOCKS/s", CELL_F64, UNIT_COUNT, 0,
-		"zone->lock taken by this CPU for these, at least"},
-	[P_BALANCE] = {"balance_pages", "IN - OUT", CELL_S64, UNIT_PAGES, 0,
-		"above 0: this CPU takes pages that others give back"},
-	[P_WAITS] = {"waits", "WAITS", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"times it waited for zone->lock behind another that waits (a lower bound)"},
-	[P_WAIT] = {"wait_ns", "WAITED", CELL_U64, UNIT_NS, 0, "how long these took together"},
+struct travel {
+	u64 pages, crossed;
+	const struct pages_pair *top; /* the pair of CPUs with most */
+	u64 top_pages;
 };
 
-enum { I_FROM, I_TO, I_PAGES, I_BYTES, I_RATIO, I_N };
+static CELL_GET(pair_bytes_cell)
+{
+	return cell_u64(*(const u64 *)row->sums * pages_page_bytes(r));
+}
 
-static const struct column pair_columns[I_N] = {
-	[I_FROM] = {"drained_cpu", "DRAINED ON", CELL_U64, UNIT_ID, 0,
-		"CPU whose list the page was drained from last"},
-	[I_TO] = {"refilled_cpu", "REFILLED ON", CELL_U64, UNIT_ID, 0,
-		"CPU whose list it then refilled"},
-	[I_PAGES] = {"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WEIGHT,
-		"pages (of those whose drain was seen and is remembered)"},
-	[I_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WIDE, "and bytes"},
-	[I_RATIO] = {"pages_ratio", "%", CELL_F64, UNIT_RATIO, 0, "share of all such pages"},
+static CELL_GET(pair_ratio_cell)
+{
+	const struct travel *t = row->view;
+
+	return cell_f64((double)*(const u64 *)row->sums / (double)MAX(t->pages, 1ULL));
+}
+
+static const struct cell_column pair_columns[] = {
+	CELL_KEY(0, struct pages_pair, from, "drained_cpu", "DRAINED ON", UNIT_ID, 0,
+		"CPU whose list the page was drained from last"),
+	CELL_KEY(0, struct pages_pair, to, "refilled_cpu", "REFILLED ON", UNIT_ID, 0,
+		"CPU whose list it then refilled"),
+	{0,
+		{"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WEIGHT,
+			"pages (of those whose drain was seen and is remembered)"},
+		cell_of_u64, 0},
+	CELL_BY(0, "bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WIDE, "and bytes", pair_bytes_cell),
+	CELL_BY(0, "pages_ratio", "%", CELL_F64, UNIT_RATIO, 0, "share of all such pages",
+		pair_ratio_cell),
 };
 
 const struct view_table pages_cpu_tables[] = {
-	{"pcp", pcp_columns, P_N, sizeof(pcp_columns[0])},
-	{"imbalance", pair_columns, I_N, sizeof(pair_columns[0])},
+	CELLS_VIEW("pcp", pcp_columns),
+	CELLS_VIEW("imbalance", pair_columns),
 	{},
 };
 
@@ -118,49 +148,6 @@ double pages_cpus_seconds(const struct pages_cpus *p, const struct report *r)
 	return (double)ns / 1e9;
 }
 
-static int pcp_report(const struct pages_cpus *p, struct report *r)
-{
-	struct table *t =
-		report_table(r, "pcp", "Lists of free pages of each CPU", pcp_columns, P_N);
-	bool waits = stream_knows(r->stream, "pages", PAGES_WAITS);
-	double seconds = pages_cpus_seconds(p, r);
-
-	if (!t)
-		return -ENOMEM;
-	t->sort = "-cpu";
-	t->empty = "No CPU allocated or freed a page in scope.";
-	for (size_t i = 0; i < p->cpus.n; i++) {
-		const struct pages_cpu_sums *s = groups_value(&p->cpus, i);
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		row[P_CPU] = cell_u64(*(const u32 *)groups_key(&p->cpus, i));
-		row[P_ALLOCS] = cell_u64(s->allocations);
-		row[P_FREES] = cell_u64(s->frees);
-		row[P_DIRECT] = cell_u64(s->direct);
-		row[P_REFILLS] = cell_u64(s->refill_runs);
-		row[P_REFILL_PAGES] = cell_u64(s->refill_pages);
-		row[P_DRAINS] = cell_u64(s->drain_runs);
-		row[P_DRAIN_PAGES] = cell_u64(s->drain_pages);
-		if (seconds > 0)
-			row[P_LOCKS] = cell_f64(
-				(double)(s->direct + s->refill_runs + s->drain_runs) / seconds);
-		row[P_BALANCE] = cell_s64((s64)(s->refill_pages - s->drain_pages));
-		if (waits) {
-			row[P_WAITS] = cell_u64(s->waits);
-			row[P_WAIT] = cell_u64(s->wait_ns);
-		}
-	}
-	return 0;
-}
-
-struct travel {
-	u64 pages, crossed;
-	const struct pages_pair *top; /* the pair of CPUs with most */
-	u64 top_pages;
-};
-
 static struct travel travel_of(const struct pages_cpus *p)
 {
 	struct travel t = {};
@@ -214,37 +201,16 @@ static void travel_tell(const struct pages_cpus *p, struct report *r, const stru
 			name);
 }
 
-static int pair_report(const struct pages_cpus *p, struct report *r)
-{
-	struct table *t = report_table(
-		r, "imbalance", "Pages drained on one CPU and refilled on one", pair_columns, I_N);
-	struct travel travel = travel_of(p);
-
-	if (!t)
-		return -ENOMEM;
-	t->sort = "pages";
-	t->empty = "No page was seen to be drained and refilled.";
-	for (size_t i = 0; i < p->pairs.n; i++) {
-		const struct pages_pair *k = groups_key(&p->pairs, i);
-		u64 pages = *(u64 *)groups_value(&p->pairs, i);
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		row[I_FROM] = cell_u64(k->from);
-		row[I_TO] = cell_u64(k->to);
-		row[I_PAGES] = cell_u64(pages);
-		row[I_BYTES] = cell_u64(pages * pages_page_bytes(r));
-		row[I_RATIO] = cell_f64((double)pages / (double)MAX(travel.pages, 1ULL));
-	}
-	travel_tell(p, r, &travel);
-	return 0;
-}
-
 int pages_cpus_report(const struct pages_cpus *p, struct report *r)
 {
+	static const struct cell_table pcp = {CELL_TABLE("pcp", "Lists of free pages of each CPU",
+		"-cpu", "No CPU allocated or freed a page in scope.", pcp_columns)};
+	static const struct cell_table pairs = {
+		CELL_TABLE("imbalance", "Pages drained on one CPU and refilled on one", "pages",
+			"No page was seen to be drained and refilled.", pair_columns)};
+	struct travel travel = travel_of(p);
 	char a[UNIT_BUF], b[UNIT_BUF];
-	int rc = pcp_report(p, r);
+	int rc = cells_report(r, &pcp, &p->cpus, p);
 
 	if (p->sampled.bursts)
 		report_note(r,
@@ -252,7 +218,11 @@ int pages_cpus_report(const struct pages_cpus *p, struct report *r)
 			"that is what the counts are of",
 			p->sampled.bursts, fmt_ns(a, p->sampled.on_ns),
 			fmt_ns(b, p->sampled.covered_ns));
-	return rc ? rc : pair_report(p, r);
+	if (!rc)
+		rc = cells_report(r, &pairs, &p->pairs, &travel);
+	if (!rc)
+		travel_tell(p, r, &travel);
+	return rc;
 }
 
 void pages_cpus_clear(struct pages_cpus *p)

@@ -6,61 +6,52 @@
 #include "probes/pages/pages_tables.h"
 
 struct kept_sums {
-	u64 count, pages, oldest_ns; /* at the last look */
-	struct hist ages;
+	u64 pages;
+	struct durations ages; /* of what is held, at the last look */
 	struct durations lives;
 };
 
-enum {
-	H_COUNT = K_OWN,
-	H_PAGES,
-	H_BYTES,
-	H_AGE_P50,
-	H_AGE_P99,
-	H_OLDEST,
-	H_AGES,
-	H_FREED,
-	H_LIFE_P50,
-	H_LIFE_P99,
-	H_LIFE_MAX,
-	H_LIVES,
-	H_STACK,
-	H_N,
+static const struct cell_column held_columns[] = {
+	PAGES_KEY_CELLS,
+	CELL_NUMBER(struct kept_sums, ages.count, "count", "HELD", UNIT_COUNT, COL_LEVEL,
+		"allocations since the start that are not freed now"),
+	CELL_NUMBER(struct kept_sums, pages, "pages", "PAGES", UNIT_PAGES, COL_WIDE | COL_LEVEL,
+		"their pages"),
+	CELL_FROM(0, struct kept_sums, pages, "bytes", "BYTES", CELL_U64, UNIT_BYTES,
+		COL_WEIGHT | COL_LEVEL, "and bytes", pages_bytes_cell),
+	CELL_FROM(0, struct kept_sums, ages, "age_p50_ns", "AGE P50", CELL_U64, UNIT_NS, COL_LESSER,
+		"median age (estimated from a log2 histogram)", durations_p50),
+	CELL_FROM(0, struct kept_sums, ages, "age_p99_ns", "AGE P99", CELL_U64, UNIT_NS, COL_LESSER,
+		"99th percentile (estimated from a log2 histogram)", durations_p99),
+	CELL_FROM(0, struct kept_sums, ages, "age_max_ns", "OLDEST", CELL_U64, UNIT_NS, COL_WIDE,
+		"the oldest", durations_max),
+	CELL_FROM(0, struct kept_sums, ages, "ages", "AGES", CELL_HIST, UNIT_NS, COL_WIDE,
+		"log2 histogram of the ages", durations_hist),
+	CELL_NUMBER(struct kept_sums, lives.count, "freed", "FREED", UNIT_COUNT, 0,
+		"allocations since the start that were freed in the interval"),
+	CELL_FROM(0, struct kept_sums, lives, "p50_ns", "LIFE P50", CELL_U64, UNIT_NS, COL_LESSER,
+		"their median lifetime (estimated from a log2 histogram)", durations_p50),
+	CELL_FROM(0, struct kept_sums, lives, "p99_ns", "LIFE P99", CELL_U64, UNIT_NS, COL_LESSER,
+		"99th percentile (estimated from a log2 histogram)", durations_p99),
+	CELL_FROM(0, struct kept_sums, lives, "max_ns", "LIFE MAX", CELL_U64, UNIT_NS, COL_WIDE,
+		"longest (since the start)", durations_max),
+	CELL_FROM(0, struct kept_sums, lives, "hist", "LIFETIMES", CELL_HIST, UNIT_NS, COL_WIDE,
+		"log2 histogram of the lifetimes, from 512 ns on", durations_hist),
+	BY_STACK_CELLS("code path that asked for the page"),
 };
 
-static const struct by_column held_columns[H_N] = {
-	PAGES_KEY_COLUMNS,
-	[H_COUNT] = {0, {"count", "HELD", CELL_U64, UNIT_COUNT, COL_LEVEL,
-				"allocations since the start that are not freed now"}},
-	[H_PAGES] = {0,
-		{"pages", "PAGES", CELL_U64, UNIT_PAGES, COL_WIDE | COL_LEVEL, "their pages"}},
-	[H_BYTES] = {0,
-		{"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL, "and bytes"}},
-	[H_AGE_P50] = {0, {"age_p50_ns", "AGE P50", CELL_U64, UNIT_NS, COL_LESSER,
-				  "median age (estimated from a log2 histogram)"}},
-	[H_AGE_P99] = {0, {"age_p99_ns", "AGE P99", CELL_U64, UNIT_NS, COL_LESSER,
-				  "99th percentile (estimated from a log2 histogram)"}},
-	[H_OLDEST] = {0, {"age_max_ns", "OLDEST", CELL_U64, UNIT_NS, COL_WIDE, "the oldest"}},
-	[H_AGES] = {0,
-		{"ages", "AGES", CELL_HIST, UNIT_NS, COL_WIDE, "log2 histogram of the ages"}},
-	[H_FREED] = {0, {"freed", "FREED", CELL_U64, UNIT_COUNT, 0,
-				"allocations since the start that were freed in the interval"}},
-	[H_LIFE_P50] = {0, {"p50_ns", "LIFE P50", CELL_U64, UNIT_NS, COL_LESSER,
-				   "their median lifetime (estimated from a log2 histogram)"}},
-	[H_LIFE_P99] = {0, {"p99_ns", "LIFE P99", CELL_U64, UNIT_NS, COL_LESSER,
-				   "99th percentile (estimated from a log2 histogram)"}},
-	[H_LIFE_MAX] = {0,
-		{"max_ns", "LIFE MAX", CELL_U64, UNIT_NS, COL_WIDE, "longest (since the start)"}},
-	[H_LIVES] = {0, {"hist", "LIFETIMES", CELL_HIST, UNIT_NS, COL_WIDE,
-				"log2 histogram of the lifetimes, from 512 ns on"}},
-	[H_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that asked for the page"}},
-};
+static bool is_any(const struct row_of *row)
+{
+	const struct kept_sums *s = row->sums;
 
-static const struct by_spec spec = BY_SPEC(held_columns, struct pages_view_key, struct kept_sums);
+	return s->ages.count || s->lives.count;
+}
+
+static const struct by_spec spec =
+	CELLS_SPEC(held_columns, struct pages_view_key, struct kept_sums, .shows = is_any);
 
 const struct view_table pages_kept_tables[] = {
-	{"held", &held_columns[0].col, H_N, sizeof(held_columns[0])},
+	CELLS_VIEW("held", held_columns),
 	{},
 };
 
@@ -118,8 +109,8 @@ static void look_begin(struct pages_kept *p, const struct pages_follow *r)
 	for (size_t i = 0; i < p->sums.groups.n; i++) {
 		struct kept_sums *s = groups_value(&p->sums.groups, i);
 
-		s->count = s->pages = s->oldest_ns = 0;
-		s->ages = (struct hist){};
+		s->pages = 0;
+		s->ages = (struct durations){};
 	}
 }
 
@@ -134,10 +125,8 @@ static int held_feed(struct pages_kept *p, const struct pages_held *r)
 
 	if (!s)
 		return -ENOMEM;
-	s->count += r->count;
 	s->pages += pages_of(r->count, r->who.order);
-	s->oldest_ns = MAX(s->oldest_ns, r->oldest_ns);
-	hist_merge32(&s->ages, r->hist, ARRAY_SIZE(r->hist));
+	durations_add(&s->ages, r->count, 0, r->oldest_ns, r->hist, ARRAY_SIZE(r->hist));
 	return 0;
 }
 
@@ -168,26 +157,6 @@ int pages_kept_feed(struct pages_kept *p, const struct rec *r)
 	}
 }
 
-static void kept_fill(struct cell *all, struct report *r, const struct kept_sums *s)
-{
-	all[H_COUNT] = cell_u64(s->count);
-	all[H_PAGES] = cell_u64(s->pages);
-	all[H_BYTES] = cell_u64(s->pages * pages_page_bytes(r));
-	all[H_FREED] = cell_u64(s->lives.count);
-	if (s->count) {
-		all[H_AGE_P50] = cell_u64(hist_quantile(&s->ages, 0.5, s->oldest_ns));
-		all[H_AGE_P99] = cell_u64(hist_quantile(&s->ages, 0.99, s->oldest_ns));
-		all[H_OLDEST] = cell_u64(s->oldest_ns);
-		all[H_AGES] = hist_to_cell(r, &s->ages);
-	}
-	if (s->lives.count) {
-		all[H_LIFE_P50] = cell_u64(hist_quantile(&s->lives.hist, 0.5, s->lives.max_ns));
-		all[H_LIFE_P99] = cell_u64(hist_quantile(&s->lives.hist, 0.99, s->lives.max_ns));
-		all[H_LIFE_MAX] = cell_u64(s->lives.max_ns);
-		all[H_LIVES] = hist_to_cell(r, &s->lives.hist);
-	}
-}
-
 /* What makes the numbers of held pages less than all. */
 static void follow_tell(const struct pages_kept *p, struct report *r)
 {
@@ -215,30 +184,16 @@ static void follow_tell(const struct pages_kept *p, struct report *r)
 
 int pages_kept_report(struct pages_kept *p, struct report *r)
 {
-	struct table *t = by_sums_table(
+	struct table *t = by_sums_show(
 		&p->sums, r, "held", "Pages allocated since the start, held and freed");
-	const struct groups *g = &p->sums.groups;
-	int rc = t ? 0 : -ENOMEM;
 
-	if (rc)
-		return rc;
+	if (!t)
+		return -ENOMEM;
 	t->sort = "bytes";
 	t->empty =
 		p->follow.h.size ? "No page was allocated in scope." : "Pages were not followed.";
-	for (size_t i = 0; i < g->n && !rc; i++) {
-		const struct pages_view_key *k = groups_key(g, i);
-		const struct kept_sums *s = groups_value(g, i);
-		struct cell all[H_N] = {};
-
-		if (!s->count && !s->lives.count)
-			continue;
-		pages_key_cells(r, p->sums.by, k, all);
-		kept_fill(all, r, s);
-		all[H_STACK] = cell_stack(k->task.stack);
-		rc = by_sums_row(&p->sums, t, all);
-	}
 	follow_tell(p, r);
-	return rc;
+	return 0;
 }
 
 void pages_kept_reset(struct pages_kept *p)

@@ -3,6 +3,7 @@
 #define MEMWHY_PROBES_PAGES_TABLES_H
 
 #include "analysis/by.h"
+#include "analysis/gfp.h"
 #include "probes/pages/pages.h"
 
 /* Keys of --by beyond those of all tasks. */
@@ -21,23 +22,26 @@ struct pages_view_key {
 
 struct pages_view_key pages_view_key(u32 by, const struct pages_who *w);
 
-/* The columns of keys; frees have neither migratetype nor flags. */
-enum pages_key_column { K_ORDER = BY_C_OWN, K_FREE_OWN, K_MIGRATETYPE = K_FREE_OWN, K_GFP, K_OWN };
+/* Their columns; frees have neither migratetype nor flags. */
+cell_get pages_pid_cell, pages_tid_cell, pages_comm_cell, pages_cgroup_cell, pages_order_cell;
+/* Of an u8 of the key or the record: a migratetype, as the kernel that was looked at calls it. */
+cell_get pages_type_cell;
+/* Of an u64 of the sums that is a number of pages. */
+cell_get pages_bytes_cell;
 
-#define PAGES_KEY_COLUMNS                                                                         \
-	BY_TASK_COLUMNS,                                                                          \
-		[K_ORDER] = {BY_ORDER,                                                            \
-			{"order", "ORDER", CELL_U64, UNIT_ID, 0, "2^order pages in one block"}},  \
-		[K_MIGRATETYPE] = {BY_MIGRATETYPE, {"migratetype", "TYPE", CELL_TEXT, UNIT_NONE,  \
-							   0, "migratetype that was asked for"}}, \
-		[K_GFP] = {BY_GFP, {"gfp", "GFP", CELL_TEXT, UNIT_NONE, 0, "allocation flags"}}
+#define PAGES_TASK_CELLS \
+	BY_TASK_CELLS_BY(pages_pid_cell, pages_tid_cell, pages_comm_cell, pages_cgroup_cell)
 
-/* Fills cells[0] to cells[K_OWN - 1]; of a free, to cells[K_FREE_OWN - 1]. */
-void pages_key_cells(struct report *r, u32 by, const struct pages_view_key *k, struct cell *cells);
-void pages_free_key_cells(
-	struct report *r, u32 by, const struct pages_view_key *k, struct cell *cells);
-/* Cells of a migratetype and of flags, by the names of the kernel that was looked at. */
-struct cell pages_type_cell(struct report *r, u8 migratetype);
+#define PAGES_KEY_CELLS                                                                           \
+	PAGES_TASK_CELLS,                                                                         \
+		CELL_BY(BY_ORDER, "order", "ORDER", CELL_U64, UNIT_ID, 0,                         \
+			"2^order pages in one block", pages_order_cell),                          \
+		CELL_FROM(BY_MIGRATETYPE, struct pages_view_key, migratetype, "migratetype",      \
+			"TYPE", CELL_TEXT, UNIT_NONE, 0, "migratetype that was asked for",        \
+			pages_type_cell),                                                         \
+		CELL_FROM(BY_GFP, struct pages_view_key, gfp, "gfp", "GFP", CELL_TEXT, UNIT_NONE, \
+			0, "allocation flags", gfp_cell)
+
 u64 pages_page_bytes(const struct report *r);
 
 /* Allocations and frees. */

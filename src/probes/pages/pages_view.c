@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/gfp.h"
 #include "probes/pages/pages_tables.h"
 
 struct pages_state {
@@ -15,23 +14,24 @@ struct pages_state {
 	VEC(struct pages_failure) failures;
 };
 
-enum { E_TIME, E_PID, E_TID, E_COMM, E_ORDER, E_MIGRATETYPE, E_GFP, E_STACK, E_N };
-
-static const struct column each_columns[E_N] = {
-	[E_TIME] = {"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "since the start"},
-	[E_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	[E_TID] = {"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},
-	[E_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
-	[E_ORDER] = {"order", "ORDER", CELL_U64, UNIT_ID, 0, "2^order pages were asked for"},
-	[E_MIGRATETYPE] = {"migratetype", "TYPE", CELL_TEXT, UNIT_NONE, 0,
-		"migratetype that was asked for"},
-	[E_GFP] = {"gfp", "GFP", CELL_TEXT, UNIT_NONE, 0, "allocation flags"},
-	[E_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, 0,
-		"code path that asked for the page"},
+static const struct cell_column each_columns[] = {
+	CELL_FROM(0, struct pages_failure, h.time_ns, "time_ns", "TIME", CELL_U64, UNIT_NS, 0,
+		"since the start", cell_of_time),
+	CELL_NUMBER(struct pages_failure, tgid, "pid", "PID", UNIT_ID, 0, "process id"),
+	CELL_NUMBER(struct pages_failure, tid, "tid", "TID", UNIT_ID, COL_WIDE, "thread id"),
+	CELL_FROM(0, struct pages_failure, comm, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
+		"name of the thread", cell_of_comm),
+	CELL_NUMBER(struct pages_failure, order, "order", "ORDER", UNIT_ID, 0,
+		"2^order pages were asked for"),
+	CELL_FROM(0, struct pages_failure, migratetype, "migratetype", "TYPE", CELL_TEXT, UNIT_NONE,
+		0, "migratetype that was asked for", pages_type_cell),
+	CELL_FROM(0, struct pages_failure, gfp, "gfp", "GFP", CELL_TEXT, UNIT_NONE, 0,
+		"allocation flags", gfp_cell),
+	CELL_STACK_OF(struct pages_failure, ustack, "code path that asked for the page"),
 };
 
 static const struct view_table each_tables[] = {
-	{"failure", each_columns, E_N, sizeof(each_columns[0])},
+	CELLS_VIEW("failure", each_columns),
 	{},
 };
 
@@ -102,19 +102,10 @@ static int pages_report(void *state, struct report *r)
 static struct table *pages_each(void *state, struct report *r)
 {
 	struct pages_state *p = state;
-	struct table *t =
-		report_table(r, "failure", "Page allocations that failed, each", each_columns, E_N);
+	struct table *t = cells_table(r, "failure", "Page allocations that failed, each",
+		each_columns, ARRAY_SIZE(each_columns));
 
-	table_each (row, t, e, &p->failures) {
-		row[E_TIME] = cell_since(r, e->h.time_ns);
-		row[E_PID] = cell_u64(e->tgid);
-		row[E_TID] = cell_u64(e->tid);
-		row[E_COMM] = cell_text(report_text(r, "%.16s", e->comm));
-		row[E_ORDER] = cell_u64(e->order);
-		row[E_MIGRATETYPE] = pages_type_cell(r, e->migratetype);
-		row[E_GFP] = cell_text(gfp_text(r, e->gfp));
-		row[E_STACK] = cell_stack(e->ustack);
-	}
+	cells_each(t, r, each_columns, &p->failures, NULL);
 	p->failures.n = 0;
 	return t;
 }
