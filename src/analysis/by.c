@@ -95,10 +95,16 @@ static int sums_row(
 {
 	const struct row_of of = {
 		s->by, groups_key(&s->groups, i), groups_value(&s->groups, i), view};
-	struct cell *row;
+	const struct cell_column *kept = &s->cells[s->index[t->keep_col]];
+	struct cell *row, sorted;
 
 	if (s->shows && !s->shows(&of))
 		return 0;
+	if (t->keep) {
+		sorted = kept->get(r, &of, kept->offset);
+		if (!table_takes(t, &sorted))
+			return 0;
+	}
 	row = table_row(t);
 	if (!row)
 		return -ENOMEM;
@@ -110,15 +116,21 @@ static int sums_row(
 	return 0;
 }
 
+int by_sums_rows(const struct by_sums *s, struct report *r, struct table *t, const void *view)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->groups.n && !rc; i++)
+		rc = sums_row(s, r, t, i, view);
+	return rc;
+}
+
 struct table *by_sums_show_with(
 	struct by_sums *s, struct report *r, const char *name, const char *title, const void *view)
 {
 	struct table *t = by_sums_table(s, r, name, title);
 
-	for (size_t i = 0; t && i < s->groups.n; i++)
-		if (sums_row(s, r, t, i, view))
-			return NULL;
-	return t;
+	return t && !by_sums_rows(s, r, t, view) ? t : NULL;
 }
 
 struct table *by_sums_show(struct by_sums *s, struct report *r, const char *name, const char *title)

@@ -133,6 +133,8 @@ struct table *by_sums_show(
 /* The same, with what the functions of the columns need besides (struct row_of). */
 struct table *by_sums_show_with(
 	struct by_sums *s, struct report *r, const char *name, const char *title, const void *view);
+/* Its rows alone, into a table of by_sums_table(). -ENOMEM */
+int by_sums_rows(const struct by_sums *s, struct report *r, struct table *t, const void *view);
 void by_sums_free(struct by_sums *s);
 
 #endif

@@ -3,44 +3,6 @@
 
 #include <errno.h>
 
-enum {
-	M_KIND = BY_C_OWN,
-	M_PEAK,
-	M_LIVE,
-	M_CALLS,
-	M_MAPPED,
-	M_UNMAPPED,
-	M_FAILED,
-	M_STACK,
-	M_N,
-};
-
-_Static_assert(M_N == HEAP_MAPPING_COLUMNS, "columns of mappings");
-
-const struct by_column heap_mapping_columns[HEAP_MAPPING_COLUMNS] = {
-	BY_TASK_COLUMNS,
-	[M_KIND] = {0, {"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
-			       "anonymous or file (private), shared, shared file, or break (brk, "
-			       "sbrk); empty: not known"}},
-	[M_PEAK] = {0, {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, COL_LEVEL,
-			       "live when its process had most mapped by itself (exact; of several "
-			       "processes: summed, each at its own peak)"}},
-	[M_LIVE] = {0, {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-			       "mapped and not unmapped by the end of the interval, or of the "
-			       "process (exact)"}},
-	[M_CALLS] = {0, {"calls", "CALLS", CELL_U64, UNIT_COUNT, 0,
-				"mmap, mremap, brk and sbrk that mapped or moved, in the interval "
-				"(exact)"}},
-	[M_MAPPED] = {0, {"mapped_bytes", "MAPPED", CELL_U64, UNIT_BYTES, 0,
-				 "by these, in whole pages; of an mremap, what it grew by"}},
-	[M_UNMAPPED] = {0, {"unmapped_bytes", "UNMAPPED", CELL_U64, UNIT_BYTES, 0,
-				   "of what this stack mapped: unmapped in the interval, by any "
-				   "code, or replaced (MAP_FIXED)"}},
-	[M_FAILED] = {0, {"failed", "FAILED", CELL_U64, UNIT_COUNT, 0,
-				 "calls of this stack that failed, munmap's too"}},
-	[M_STACK] = {BY_STACK, {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "who mapped"}},
-};
-
 struct key {
 	struct by_task_key task;
 	u32 kind, reserved;
@@ -58,7 +20,53 @@ struct site_state {
 	struct heap_mapping now, base;
 };
 
-static const struct by_spec spec = BY_SPEC(heap_mapping_columns, struct key, struct sums);
+/* Of threads nothing is known. */
+static CELL_GET(tid_cell)
+{
+	return (struct cell){};
+}
+
+static CELL_GET(kind_cell)
+{
+	return cell_text(heap_mapped_name(((const struct key *)row->key)->kind));
+}
+
+#define SUM(member_, name_, title_, unit_, flags_, help_) \
+	CELL_NUMBER(struct sums, member_, name_, title_, unit_, flags_, help_)
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS_BY(by_pid_cell, tid_cell, by_comm_cell, by_cgroup_cell),
+	CELL_BY(0, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
+		"anonymous or file (private), shared, shared file, or break (brk, sbrk); empty: "
+		"not known",
+		kind_cell),
+	SUM(peak, "peak_bytes", "PEAK", UNIT_BYTES, COL_LEVEL,
+		"live when its process had most mapped by itself (exact; of several processes: "
+		"summed, each at its own peak)"),
+	SUM(live, "live_bytes", "LIVE", UNIT_BYTES, COL_LEVEL,
+		"mapped and not unmapped by the end of the interval, or of the process (exact)"),
+	SUM(calls, "calls", "CALLS", UNIT_COUNT, 0,
+		"mmap, mremap, brk and sbrk that mapped or moved, in the interval (exact)"),
+	SUM(mapped, "mapped_bytes", "MAPPED", UNIT_BYTES, 0,
+		"by these, in whole pages; of an mremap, what it grew by"),
+	SUM(unmapped, "unmapped_bytes", "UNMAPPED", UNIT_BYTES, 0,
+		"of what this stack mapped: unmapped in the interval, by any code, or replaced "
+		"(MAP_FIXED)"),
+	SUM(failed, "failed", "FAILED", UNIT_COUNT, 0,
+		"calls of this stack that failed, munmap's too"),
+	BY_STACK_CELLS("who mapped"),
+};
+
+static bool is_any(const struct row_of *row)
+{
+	const struct sums *s = row->sums;
+
+	return s->calls || s->failed || s->unmapped || s->live || s->peak;
+}
+
+const struct view_table heap_mapping_tables[] = {CELLS_VIEW("mapping", columns), {}};
+
+static const struct by_spec spec = CELLS_SPEC(columns, struct key, struct sums, .shows = is_any);
 
 int heap_mappings_init(struct heap_mappings *m, const struct view *v, const struct view_options *o,
 	struct err *err)
@@ -135,25 +143,6 @@ const char *heap_mapped_name(u32 kind)
 	return kind < HEAP_MAPPED_KINDS ? names[kind] : NULL;
 }
 
-static int row_add(struct heap_mappings *m, struct table *t, struct report *r, const struct key *k,
-	const struct sums *s)
-{
-	struct cell all[M_N] = {};
-
-	by_task_cells(r, m->sums.by, &k->task, all);
-	all[BY_C_TID] = (struct cell){};
-	if (heap_mapped_name(k->kind))
-		all[M_KIND] = cell_text(heap_mapped_name(k->kind));
-	all[M_PEAK] = cell_u64(s->peak);
-	all[M_LIVE] = cell_u64(s->live);
-	all[M_CALLS] = cell_u64(s->calls);
-	all[M_MAPPED] = cell_u64(s->mapped);
-	all[M_UNMAPPED] = cell_u64(s->unmapped);
-	all[M_FAILED] = cell_u64(s->failed);
-	all[M_STACK] = cell_stack(k->task.stack);
-	return by_sums_row(&m->sums, t, all);
-}
-
 int heap_mappings_report(struct heap_mappings *m, struct report *r,
 	const struct heap_total *(*total_of)(const void *arg, u32 process), const void *arg)
 {
@@ -171,13 +160,7 @@ int heap_mappings_report(struct heap_mappings *m, struct report *r,
 
 		rc = site_add(m, at, total_of(arg, at->now.process));
 	}
-	for (size_t i = 0; i < m->sums.groups.n && !rc; i++) {
-		const struct sums *s = groups_value(&m->sums.groups, i);
-
-		if (s->calls || s->failed || s->unmapped || s->live || s->peak)
-			rc = row_add(m, t, r, groups_key(&m->sums.groups, i), s);
-	}
-	return rc;
+	return rc ? rc : by_sums_rows(&m->sums, r, t, NULL);
 }
 
 void heap_mappings_reset(struct heap_mappings *m)

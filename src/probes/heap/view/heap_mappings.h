@@ -11,8 +11,7 @@ struct heap_mappings {
 	struct groups sites, mapped; /* the latest record of each, and as the interval began */
 };
 
-#define HEAP_MAPPING_COLUMNS 12
-extern const struct by_column heap_mapping_columns[HEAP_MAPPING_COLUMNS];
+extern const struct view_table heap_mapping_tables[];
 
 int heap_mappings_init(struct heap_mappings *m, const struct view *v, const struct view_options *o,
 	struct err *err);

@@ -7,100 +7,6 @@
 #include "base/units.h"
 #include "probes/heap/view/heap_mappings.h"
 
-enum {
-	R_PLACE = BY_C_OWN,
-	R_NAME,
-	R_FAULTS,
-	R_MAJOR,
-	R_RESIDENT,
-	R_LIVE,
-	R_RATIO,
-	R_UNTOUCHED,
-	R_SWAPPED,
-	R_STACK,
-	R_N,
-};
-
-_Static_assert(R_N == HEAP_RESIDENCE_COLUMNS, "columns of residence");
-
-const struct by_column heap_residence_columns[HEAP_RESIDENCE_COLUMNS] = {
-	BY_TASK_COLUMNS,
-	[R_PLACE] = {0,
-		{"place", "PLACE", CELL_TEXT, UNIT_NONE, 0,
-			"what the memory is: heap blocks; mapped (by the program itself); "
-			"allocator, libc (anonymous memory beside live blocks: free ones, "
-			"headers, what libc mapped, what a fork inherited); stack; file (its "
-			".bss too); shared memory; hugetlb (not in RSS); kernel (vdso); too "
-			"large (a mapping above 16 GiB, not looked into); not known (its "
-			"process ended before its mappings were read)"}},
-	[R_NAME] = {0, {"name", "NAME", CELL_TEXT, UNIT_NONE, COL_RARE,
-			       "of a file; of what was mapped its kind, as in the table mapping"}},
-	[R_FAULTS] = {0, {"faults", "FAULTS", CELL_U64, UNIT_COUNT, 0,
-				 "page faults there in the interval, minor and major (exact)"}},
-	[R_MAJOR] = {0,
-		{"major_faults", "MAJOR", CELL_U64, UNIT_COUNT, COL_WIDE, "of these, with I/O"}},
-	[R_RESIDENT] = {0,
-		{"resident_bytes", "RESIDENT", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL,
-			"of this in memory when most of the process was, of the looks at it "
-			"(exact at that look, but where the zero page and pages shared "
-			"since a fork are in one mapping: estimated): of blocks, their "
-			"bytes in resident pages"}},
-	[R_LIVE] = {0, {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-			       "allocated, or mapped by the program itself, at that time (exact)"}},
-	[R_RATIO] = {0,
-		{"resident_ratio", "RESIDENT%", CELL_F64, UNIT_RATIO, 0, "resident / live"}},
-	[R_UNTOUCHED] = {0, {"untouched_bytes", "UNTOUCHED", CELL_U64, UNIT_BYTES, COL_LEVEL,
-				    "live, and neither resident nor in swap: asked for and not "
-				    "written since, or given back (MADV_DONTNEED)"}},
-	[R_SWAPPED] = {0, {"swapped_bytes", "SWAPPED", CELL_U64, UNIT_BYTES, COL_RARE | COL_LEVEL,
-				  "of this in swap, at that time"}},
-	[R_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path that allocated or mapped"}},
-};
-
-enum {
-	L_PID,
-	L_COMM,
-	L_FAULTS,
-	L_MAJOR,
-	L_KERNEL,
-	L_RSS,
-	L_PEAK,
-	L_BEYOND,
-	L_LOOKS,
-	L_AT,
-	L_LAST,
-	L_N
-};
-
-_Static_assert(L_N == HEAP_LOOKED_COLUMNS, "columns of looks");
-
-const struct column heap_looked_columns[HEAP_LOOKED_COLUMNS] = {
-	[L_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	[L_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	[L_FAULTS] = {"faults", "FAULTS", CELL_U64, UNIT_COUNT, 0,
-		"page faults in the interval, minor and major (exact; as getrusage, but for those "
-		"that the kernel takes without an exception: MAP_POPULATE, mlock)"},
-	[L_MAJOR] = {"major_faults", "MAJOR", CELL_U64, UNIT_COUNT, COL_WIDE, "of these, with I/O"},
-	[L_KERNEL] = {"kernel_faults", "KERNEL'S", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"what the kernel had counted for the process at the last look, since its fork"},
-	[L_RSS] = {"rss_bytes", "RSS", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"resident when that was most, of the looks at it, by smaps: the sum of the rows of "
-		"the table residence"},
-	[L_PEAK] = {"peak_rss_bytes", "PEAK RSS", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"the kernel's high-water mark (VmHWM), when it was last read; it may be off by "
-		"some pages a thread or CPU"},
-	[L_BEYOND] = {"beyond_bytes", "BEYOND", CELL_U64, UNIT_BYTES, COL_RARE | COL_LEVEL,
-		"of RSS in mappings above 16 GiB, which are not looked into: blocks there count as "
-		"not resident"},
-	[L_LOOKS] = {"looks", "LOOKS", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"how often the process was looked at, since it began"},
-	[L_AT] = {"look_after_ns", "AT", CELL_U64, UNIT_NS, COL_WIDE,
-		"when most was resident, since the process's first allocation"},
-	[L_LAST] = {"last_look_after_ns", "LAST", CELL_U64, UNIT_NS, COL_WIDE,
-		"the last look, since the process's first allocation; empty: there was none"},
-};
-
 struct key {
 	struct by_task_key task;
 	u32 place, kind;
@@ -124,7 +30,225 @@ struct looked_state {
 	struct heap_looked now, base;
 };
 
-static const struct by_spec spec = BY_SPEC(heap_residence_columns, struct key, struct sums);
+static const char *place_name(u32 place)
+{
+	static const char *const names[HEAP_PLACES] = {
+		[HEAP_PLACE_BLOCK] = "heap blocks",
+		[HEAP_PLACE_MAPPED] = "mapped",
+		[HEAP_PLACE_LIBC] = "allocator, libc",
+		[HEAP_PLACE_STACK] = "stack",
+		[HEAP_PLACE_FILE] = "file",
+		[HEAP_PLACE_SHARED] = "shared memory",
+		[HEAP_PLACE_HUGETLB] = "hugetlb",
+		[HEAP_PLACE_KERNEL] = "kernel",
+		[HEAP_PLACE_BEYOND] = "too large",
+	};
+
+	return place < HEAP_PLACES && names[place] ? names[place] : "not known";
+}
+
+static bool is_asked_for(u32 place)
+{
+	return place == HEAP_PLACE_BLOCK || place == HEAP_PLACE_MAPPED;
+}
+
+/* Of threads nothing is known. */
+static CELL_GET(tid_cell)
+{
+	return (struct cell){};
+}
+
+static CELL_GET(place_cell)
+{
+	return cell_text(place_name(((const struct key *)row->key)->place));
+}
+
+static CELL_GET(name_cell)
+{
+	const struct key *k = row->key;
+
+	return cell_text(k->place == HEAP_PLACE_MAPPED ? heap_mapped_name(k->kind)
+			 : k->file[0]                  ? report_text(r, "%s", k->file)
+						       : NULL);
+}
+
+static CELL_GET(faults_cell)
+{
+	const struct sums *s = row->sums;
+
+	return cell_u64(s->minor + s->major);
+}
+
+/* What it was allocated or mapped as; NULL: nobody asked for it. */
+static const struct sums *asked(const struct row_of *row)
+{
+	return is_asked_for(((const struct key *)row->key)->place) ? row->sums : NULL;
+}
+
+static CELL_GET(live_cell)
+{
+	return asked(row) ? cell_of_u64(r, row, offset) : (struct cell){};
+}
+
+static CELL_GET(ratio_cell)
+{
+	const struct sums *s = asked(row);
+
+	return s ? cell_ratio(s->resident, s->live) : (struct cell){};
+}
+
+static CELL_GET(untouched_cell)
+{
+	const struct sums *s = asked(row);
+
+	return s ? cell_u64(s->live - MIN(s->live, s->resident + s->swapped)) : (struct cell){};
+}
+
+static CELL_GET(stack_cell)
+{
+	return asked(row) ? by_stack_cell(r, row, offset) : (struct cell){};
+}
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS_BY(by_pid_cell, tid_cell, by_comm_cell, by_cgroup_cell),
+	CELL_BY(0, "place", "PLACE", CELL_TEXT, UNIT_NONE, 0,
+		"what the memory is: heap blocks; mapped (by the program itself); allocator, libc "
+		"(anonymous memory beside live blocks: free ones, headers, what libc mapped, what "
+		"a fork inherited); stack; file (its .bss too); shared memory; hugetlb (not in "
+		"RSS); kernel (vdso); too large (a mapping above 16 GiB, not looked into); not "
+		"known (its process ended before its mappings were read)",
+		place_cell),
+	CELL_BY(0, "name", "NAME", CELL_TEXT, UNIT_NONE, COL_RARE,
+		"of a file; of what was mapped its kind, as in the table mapping", name_cell),
+	CELL_BY(0, "faults", "FAULTS", CELL_U64, UNIT_COUNT, 0,
+		"page faults there in the interval, minor and major (exact)", faults_cell),
+	CELL_NUMBER(struct sums, major, "major_faults", "MAJOR", UNIT_COUNT, COL_WIDE,
+		"of these, with I/O"),
+	CELL_NUMBER(struct sums, resident, "resident_bytes", "RESIDENT", UNIT_BYTES,
+		COL_WEIGHT | COL_LEVEL,
+		"of this in memory when most of the process was, of the looks at it (exact at "
+		"that look, but where the zero page and pages shared since a fork are in one "
+		"mapping: estimated): of blocks, their bytes in resident pages"),
+	CELL_FROM(0, struct sums, live, "live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"allocated, or mapped by the program itself, at that time (exact)", live_cell),
+	CELL_BY(0, "resident_ratio", "RESIDENT%", CELL_F64, UNIT_RATIO, 0, "resident / live",
+		ratio_cell),
+	CELL_BY(0, "untouched_bytes", "UNTOUCHED", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"live, and neither resident nor in swap: asked for and not written since, or "
+		"given back (MADV_DONTNEED)",
+		untouched_cell),
+	CELL_FROM(0, struct sums, swapped, "swapped_bytes", "SWAPPED", CELL_U64, UNIT_BYTES,
+		COL_RARE | COL_LEVEL, "of this in swap, at that time", cell_of_known),
+	CELL_BY(BY_STACK, "stack", "STACK", CELL_STACK, UNIT_NONE, 0,
+		"code path that allocated or mapped", stack_cell),
+};
+
+static bool is_any(const struct row_of *row)
+{
+	const struct sums *s = row->sums;
+
+	return s->minor || s->major || s->resident || s->swapped || s->live;
+}
+
+static const struct by_spec spec = CELLS_SPEC(columns, struct key, struct sums, .shows = is_any);
+
+/* A process: its record, and as the interval began; what is known of it is the row's view. */
+static const struct heap_looked *now_of(const struct row_of *row)
+{
+	return &((const struct looked_state *)row->sums)->now;
+}
+
+static CELL_GET(looked_comm_cell)
+{
+	const struct heap_total *total = row->view;
+
+	return total ? cell_text(report_textn(r, total->comm, COMM_LEN)) : (struct cell){};
+}
+
+static CELL_GET(looked_faults_cell)
+{
+	const struct looked_state *at = row->sums;
+
+	return cell_u64(at->now.minor + at->now.major - at->base.minor - at->base.major);
+}
+
+static CELL_GET(looked_major_cell)
+{
+	const struct looked_state *at = row->sums;
+
+	return cell_u64(at->now.major - at->base.major);
+}
+
+static CELL_GET(kernel_cell)
+{
+	u64 n = now_of(row)->kernel_minor + now_of(row)->kernel_major;
+
+	return n ? cell_u64(n) : (struct cell){};
+}
+
+static CELL_GET(rss_cell)
+{
+	return now_of(row)->look_ns ? cell_of_u64(r, row, offset) : (struct cell){};
+}
+
+static CELL_GET(beyond_cell)
+{
+	return now_of(row)->look_ns ? cell_of_known(r, row, offset) : (struct cell){};
+}
+
+/* A time, from the process's first allocation on. */
+static CELL_GET(after_cell)
+{
+	const struct heap_total *total = row->view;
+	u64 at = *(const u64 *)((const char *)row->sums + offset);
+
+	return total && now_of(row)->look_ns ? cell_u64(at - MIN(total->start_ns, at))
+					     : (struct cell){};
+}
+
+#define LOOKED(member_, name_, title_, unit_, flags_, help_, get_)                             \
+	CELL_FROM(0, struct looked_state, now.member_, name_, title_, CELL_U64, unit_, flags_, \
+		help_, get_)
+
+static const struct cell_column looked_columns[] = {
+	LOOKED(tgid, "pid", "PID", UNIT_ID, 0, "process id", cell_of_u32),
+	CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process",
+		looked_comm_cell),
+	CELL_BY(0, "faults", "FAULTS", CELL_U64, UNIT_COUNT, 0,
+		"page faults in the interval, minor and major (exact; as getrusage, but for those "
+		"that the kernel takes without an exception: MAP_POPULATE, mlock)",
+		looked_faults_cell),
+	CELL_BY(0, "major_faults", "MAJOR", CELL_U64, UNIT_COUNT, COL_WIDE, "of these, with I/O",
+		looked_major_cell),
+	CELL_BY(0, "kernel_faults", "KERNEL'S", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"what the kernel had counted for the process at the last look, since its fork",
+		kernel_cell),
+	LOOKED(rss_bytes, "rss_bytes", "RSS", UNIT_BYTES, COL_LEVEL,
+		"resident when that was most, of the looks at it, by smaps: the sum of the rows of "
+		"the table residence",
+		rss_cell),
+	LOOKED(hwm_bytes, "peak_rss_bytes", "PEAK RSS", UNIT_BYTES, COL_LEVEL,
+		"the kernel's high-water mark (VmHWM), when it was last read; it may be off by "
+		"some pages a thread or CPU",
+		cell_of_known),
+	LOOKED(beyond_bytes, "beyond_bytes", "BEYOND", UNIT_BYTES, COL_RARE | COL_LEVEL,
+		"of RSS in mappings above 16 GiB, which are not looked into: blocks there count as "
+		"not resident",
+		beyond_cell),
+	LOOKED(looks, "looks", "LOOKS", UNIT_COUNT, COL_WIDE,
+		"how often the process was looked at, since it began", cell_of_u32),
+	LOOKED(look_ns, "look_after_ns", "AT", UNIT_NS, COL_WIDE,
+		"when most was resident, since the process's first allocation", after_cell),
+	LOOKED(last_ns, "last_look_after_ns", "LAST", UNIT_NS, COL_WIDE,
+		"the last look, since the process's first allocation; empty: there was none",
+		after_cell),
+};
+
+const struct view_table heap_residence_tables[] = {
+	CELLS_VIEW("residence", columns),
+	CELLS_VIEW("looked", looked_columns),
+	{},
+};
 
 int heap_residences_init(struct heap_residences *m, const struct view *v,
 	const struct view_options *o, struct err *err)
@@ -187,56 +311,6 @@ static int place_add(struct heap_residences *m, const struct place_key *p,
 	return 0;
 }
 
-static const char *place_name(u32 place)
-{
-	static const char *const names[HEAP_PLACES] = {
-		[HEAP_PLACE_BLOCK] = "heap blocks",
-		[HEAP_PLACE_MAPPED] = "mapped",
-		[HEAP_PLACE_LIBC] = "allocator, libc",
-		[HEAP_PLACE_STACK] = "stack",
-		[HEAP_PLACE_FILE] = "file",
-		[HEAP_PLACE_SHARED] = "shared memory",
-		[HEAP_PLACE_HUGETLB] = "hugetlb",
-		[HEAP_PLACE_KERNEL] = "kernel",
-		[HEAP_PLACE_BEYOND] = "too large",
-	};
-
-	return place < HEAP_PLACES && names[place] ? names[place] : "not known";
-}
-
-static bool is_asked_for(u32 place)
-{
-	return place == HEAP_PLACE_BLOCK || place == HEAP_PLACE_MAPPED;
-}
-
-static int row_add(struct heap_residences *m, struct table *t, struct report *r,
-	const struct key *k, const struct sums *s)
-{
-	struct cell all[R_N] = {};
-	const char *name = k->place == HEAP_PLACE_MAPPED ? heap_mapped_name(k->kind)
-			   : k->file[0]                  ? report_text(r, "%s", k->file)
-							 : NULL;
-
-	by_task_cells(r, m->sums.by, &k->task, all);
-	all[BY_C_TID] = (struct cell){};
-	all[R_PLACE] = cell_text(place_name(k->place));
-	if (name)
-		all[R_NAME] = cell_text(name);
-	all[R_FAULTS] = cell_u64(s->minor + s->major);
-	all[R_MAJOR] = cell_u64(s->major);
-	all[R_RESIDENT] = cell_u64(s->resident);
-	if (s->swapped)
-		all[R_SWAPPED] = cell_u64(s->swapped);
-	if (is_asked_for(k->place)) {
-		all[R_LIVE] = cell_u64(s->live);
-		all[R_UNTOUCHED] = cell_u64(s->live - MIN(s->live, s->resident + s->swapped));
-		if (s->live)
-			all[R_RATIO] = cell_f64((double)s->resident / (double)s->live);
-		all[R_STACK] = cell_stack(k->task.stack);
-	}
-	return by_sums_row(&m->sums, t, all);
-}
-
 static int places_report(struct heap_residences *m, struct report *r,
 	const struct heap_total *(*total_of)(const void *arg, u32 process), const void *arg)
 {
@@ -253,40 +327,7 @@ static int places_report(struct heap_residences *m, struct report *r,
 
 		rc = place_add(m, groups_key(&m->places, i), at, total_of(arg, at->now.process));
 	}
-	for (size_t i = 0; i < m->sums.groups.n && !rc; i++) {
-		const struct sums *s = groups_value(&m->sums.groups, i);
-
-		if (s->minor || s->major || s->resident || s->swapped || s->live)
-			rc = row_add(m, t, r, groups_key(&m->sums.groups, i), s);
-	}
-	return rc;
-}
-
-static void looked_fill(struct cell *row, struct report *r, const struct looked_state *at,
-	const struct heap_total *total)
-{
-	const struct heap_looked *now = &at->now, *base = &at->base;
-	u64 begin = total ? total->start_ns : 0;
-
-	row[L_PID] = cell_u64(now->tgid);
-	if (total)
-		row[L_COMM] = cell_text(report_text(r, "%.*s", COMM_LEN, total->comm));
-	row[L_FAULTS] = cell_u64(now->minor + now->major - base->minor - base->major);
-	row[L_MAJOR] = cell_u64(now->major - base->major);
-	row[L_LOOKS] = cell_u64(now->looks);
-	if (now->kernel_minor || now->kernel_major)
-		row[L_KERNEL] = cell_u64(now->kernel_minor + now->kernel_major);
-	if (now->hwm_bytes)
-		row[L_PEAK] = cell_u64(now->hwm_bytes);
-	if (!now->look_ns)
-		return;
-	row[L_RSS] = cell_u64(now->rss_bytes);
-	if (now->beyond_bytes)
-		row[L_BEYOND] = cell_u64(now->beyond_bytes);
-	if (total) {
-		row[L_AT] = cell_u64(now->look_ns - MIN(begin, now->look_ns));
-		row[L_LAST] = cell_u64(now->last_ns - MIN(begin, now->last_ns));
-	}
+	return rc ? rc : by_sums_rows(&m->sums, r, t, NULL);
 }
 
 /* The kernel counts resident pages in batches, and what a look finds changes while it looks. */
@@ -402,22 +443,21 @@ int heap_residences_report(struct heap_residences *m, struct report *r,
 {
 	int rc = places_report(m, r, total_of, arg);
 	struct table *t = rc ? NULL
-			     : report_table(r, "looked", "Processes, as looked at",
-				       heap_looked_columns, HEAP_LOOKED_COLUMNS);
+			     : cells_table(r, "looked", "Processes, as looked at", looked_columns,
+				       ARRAY_SIZE(looked_columns));
 
 	if (!t)
 		return rc ? rc : -ENOMEM;
 	t->sort = "rss_bytes";
-	for (size_t i = 0; i < m->looked.n; i++) {
+	for (size_t i = 0; i < m->looked.n && !rc; i++) {
 		const struct looked_state *at = groups_value(&m->looked, i);
-		struct cell *row = table_row(t);
 
-		if (!row)
-			return -ENOMEM;
-		looked_fill(row, r, at, total_of(arg, at->now.process));
+		rc = cells_row(t, r, looked_columns, ARRAY_SIZE(looked_columns),
+			&(struct row_of){0, at, at, total_of(arg, at->now.process)});
 	}
-	peaks_tell(m, r, total_of, arg);
-	return 0;
+	if (!rc)
+		peaks_tell(m, r, total_of, arg);
+	return rc;
 }
 
 void heap_residences_reset(struct heap_residences *m)

@@ -11,10 +11,7 @@ struct heap_residences {
 	struct groups places, looked; /* the latest record of each, and as the interval began */
 };
 
-#define HEAP_RESIDENCE_COLUMNS 14
-extern const struct by_column heap_residence_columns[HEAP_RESIDENCE_COLUMNS];
-#define HEAP_LOOKED_COLUMNS 11
-extern const struct column heap_looked_columns[HEAP_LOOKED_COLUMNS];
+extern const struct view_table heap_residence_tables[];
 
 int heap_residences_init(struct heap_residences *m, const struct view *v,
 	const struct view_options *o, struct err *err);

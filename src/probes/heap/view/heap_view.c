@@ -18,13 +18,6 @@
 
 static const char *const by_keys[] = {BY_TASK_KEYS, NULL};
 
-static const struct by_spec spec = {
-	.columns = heap_columns,
-	.n_columns = C_N,
-	.key_size = sizeof(struct by_task_key),
-	.value_size = sizeof(struct heap_sums),
-};
-
 /* The latest record of each kind, and as it was when the interval began. */
 struct site_key {
 	u32 process, stack, site;
@@ -73,7 +66,7 @@ static u64 memory_most(u64 most_bytes)
 static int init(void *state, const struct view_options *o, struct err *err)
 {
 	struct heap_view_state *v = state;
-	int rc = by_sums_init(&v->sums, &spec, &heap_view, o, err);
+	int rc = by_sums_init(&v->sums, &heap_spec, &heap_view, o, err);
 
 	if (rc)
 		return rc;
@@ -278,48 +271,21 @@ static bool is_sampled(const struct heap_view_state *v)
 	return is;
 }
 
-static bool is_of_lives(size_t column)
-{
-	return column == C_LIFE_P50 || column == C_LIFE_P99 || column == C_LIVES;
-}
-
 static int rows_add(struct heap_view_state *v, struct report *r)
 {
 	struct table *t = by_sums_table(&v->sums, r, "heap",
 		v->sums.by & BY_STACK    ? "Heap by stack"
 		: v->sums.by & BY_THREAD ? "Heap by thread"
 					 : "Heap");
-	int rc = t ? 0 : -ENOMEM;
-	size_t sort;
 
 	if (!t)
-		return rc;
+		return -ENOMEM;
 	t->empty = v->replay && !event_replay_has(v->replay) ? "Not recorded."
 							     : "Nothing was allocated.";
 	t->sort = v->sums.by & BY_THREAD ? "allocated_bytes" : "peak_bytes";
 	if (!is_sampled(v)) /* errors are COL_RARE */
 		table_keep(t, r);
-	sort = v->sums.index[t->keep_col];
-	for (size_t i = 0; i < v->sums.groups.n && !rc; i++) {
-		const struct by_task_key *k = groups_key(&v->sums.groups, i);
-		const struct heap_sums *s = groups_value(&v->sums.groups, i);
-		struct cell all[C_N] = {};
-
-		if (!s->allocations && !s->frees && !s->live_blocks && !s->peak_blocks)
-			continue;
-		by_task_cells(r, v->sums.by, k, all);
-		heap_row_fill(all, s, k->stack);
-		if (!s->of_threads)
-			all[BY_C_TID] = (struct cell){};
-		if (is_of_lives(sort))
-			heap_lives_fill(all, r, s);
-		if (t->keep && !table_takes(t, &all[sort]))
-			continue;
-		if (!is_of_lives(sort))
-			heap_lives_fill(all, r, s);
-		rc = by_sums_row(&v->sums, t, all);
-	}
-	return rc;
+	return by_sums_rows(&v->sums, r, t, NULL);
 }
 
 /* What a reader must know. */
@@ -471,19 +437,15 @@ static void destroy(void *state)
 	event_replay_close(v->replay);
 }
 
-static const struct view_table heap_tables[] = {
-	{"heap", &heap_columns[0].col, C_N, sizeof(struct by_column)},
-	{"mapping", &heap_mapping_columns[0].col, HEAP_MAPPING_COLUMNS, sizeof(struct by_column)},
-	{"residence", &heap_residence_columns[0].col, HEAP_RESIDENCE_COLUMNS,
-		sizeof(struct by_column)},
-	{"looked", heap_looked_columns, HEAP_LOOKED_COLUMNS, sizeof(struct column)},
+static const struct view_table process_tables[] = {
 	{"process", heap_process_columns, HEAP_PROCESS_COLUMNS, sizeof(struct column)},
 	{"tree", heap_tree_columns, HEAP_TREE_COLUMNS, sizeof(struct column)},
 	{"growth", heap_growth_columns, HEAP_GROWTH_COLUMNS, sizeof(struct column)},
 	{},
 };
 
-static const struct view_table *const tables[] = {heap_tables, NULL};
+static const struct view_table *const tables[] = {
+	heap_sum_tables, heap_mapping_tables, heap_residence_tables, process_tables, NULL};
 
 static bool heap_remembers(const void *state)
 {
