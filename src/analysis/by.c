@@ -47,12 +47,12 @@ static int by_parse(const char *text, const char *const *keys, u32 *ret, struct 
 static void columns_choose(struct by_sums *s, const struct by_spec *spec)
 {
 	for (size_t i = 0; i < spec->n_columns && i < BY_COLUMNS; i++) {
-		u32 keys = spec->cells ? spec->cells[i].keys : spec->columns[i].keys;
+		const struct cell_column *c = &spec->cells[i];
 
-		if (keys && !(keys & s->by))
+		if (c->keys && !(c->keys & s->by))
 			continue;
 		s->index[s->n_cols] = i;
-		s->cols[s->n_cols++] = spec->cells ? spec->cells[i].col : spec->columns[i].col;
+		s->cols[s->n_cols++] = c->col;
 	}
 }
 
@@ -79,22 +79,10 @@ struct table *by_sums_table(
 	return report_table(r, name, title, s->cols, s->n_cols);
 }
 
-int by_sums_row(const struct by_sums *s, struct table *t, const struct cell *all)
+int by_sums_row(const struct by_sums *s, struct report *r, struct table *t, const void *key,
+	const void *sums, const void *view)
 {
-	struct cell *row = table_row(t);
-
-	if (!row)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_cols; i++)
-		row[i] = all[s->index[i]];
-	return 0;
-}
-
-static int sums_row(
-	const struct by_sums *s, struct report *r, struct table *t, size_t i, const void *view)
-{
-	const struct row_of of = {
-		s->by, groups_key(&s->groups, i), groups_value(&s->groups, i), view};
+	const struct row_of of = {s->by, key, sums, view};
 	const struct cell_column *kept = &s->cells[s->index[t->keep_col]];
 	struct cell *row, sorted;
 
@@ -121,7 +109,8 @@ int by_sums_rows(const struct by_sums *s, struct report *r, struct table *t, con
 	int rc = 0;
 
 	for (size_t i = 0; i < s->groups.n && !rc; i++)
-		rc = sums_row(s, r, t, i, view);
+		rc = by_sums_row(
+			s, r, t, groups_key(&s->groups, i), groups_value(&s->groups, i), view);
 	return rc;
 }
 
@@ -188,24 +177,4 @@ CELL_GET(by_cgroup_cell)
 CELL_GET(by_stack_cell)
 {
 	return cell_stack(((const struct by_task_key *)row->key)->stack);
-}
-
-void by_task_cells(struct report *r, u32 by, const struct by_task_key *k, struct cell *cells)
-{
-	const struct row_of row = {.by = by, .key = k};
-
-	cells[BY_C_PID] = by_pid_cell(r, &row, 0);
-	cells[BY_C_TID] = by_tid_cell(r, &row, 0);
-	cells[BY_C_COMM] = by_comm_cell(r, &row, 0);
-	cells[BY_C_CGROUP] = by_cgroup_cell(r, &row, 0);
-}
-
-void each_cells(struct report *r, u64 time_ns, u32 tgid, u32 tid, const char comm[COMM_LEN],
-	u64 cgroup, struct cell *cells)
-{
-	cells[0] = cell_since(r, time_ns);
-	cells[1] = cell_u64(tgid);
-	cells[2] = cell_u64(tid);
-	cells[3] = cell_text(report_textn(r, comm, COMM_LEN));
-	cells[4] = cell_text(stream_cgroup(r->stream, cgroup));
 }

@@ -22,23 +22,6 @@ enum by_task {
 #define BY_TASKS (BY_PROCESS | BY_THREAD)
 #define BY_TASK_KEYS "process", "thread", "comm", "cgroup", "stack"
 
-/* A column, and the keys of which at least one must be asked for to show it; 0: always. */
-struct by_column {
-	u32 keys;
-	struct column col;
-};
-
-/* The places of the first columns of a view of tasks. */
-enum by_task_column { BY_C_PID, BY_C_TID, BY_C_COMM, BY_C_CGROUP, BY_C_OWN };
-
-#define BY_TASK_COLUMNS                                                                      \
-	[BY_C_PID] = {BY_TASKS, {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"}},         \
-	[BY_C_TID] = {BY_THREAD, {"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"}},         \
-	[BY_C_COMM] = {BY_TASKS | BY_COMM,                                                   \
-		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process or thread"}}, \
-	[BY_C_CGROUP] = {                                                                    \
-		BY_CGROUP, {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0, "control group"}}
-
 /* The key of a task, to be the first member of a view's key. What is not asked for is zero. */
 struct by_task_key {
 	u64 cgroup;
@@ -50,10 +33,7 @@ struct by_task_key {
 
 struct by_task_key by_task_key(
 	u32 by, u32 tgid, u32 tid, u64 cgroup, u32 stack, const char comm[COMM_LEN]);
-/* Fills cells[0] to cells[BY_C_OWN - 1]. */
-void by_task_cells(struct report *r, u32 by, const struct by_task_key *k, struct cell *cells);
-
-/* The same columns, with their cells: of a key whose first member is struct by_task_key. */
+/* The first columns of a view of tasks: of a key whose first member is struct by_task_key. */
 cell_get by_pid_cell, by_tid_cell, by_comm_cell, by_cgroup_cell, by_stack_cell;
 
 #define BY_TASK_CELLS BY_TASK_CELLS_BY(by_pid_cell, by_tid_cell, by_comm_cell, by_cgroup_cell)
@@ -70,35 +50,15 @@ cell_get by_pid_cell, by_tid_cell, by_comm_cell, by_cgroup_cell, by_stack_cell;
 #define BY_STACK_CELLS(help_) \
 	CELL_BY(BY_STACK, "stack", "STACK", CELL_STACK, UNIT_NONE, 0, help_, by_stack_cell)
 
-/* The first columns of single events of tasks, and their cells: a time in the stream, a task. */
-#define EACH_COLUMNS(time_help_)                                                      \
-	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, time_help_},                        \
-		{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},                   \
-		{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread id"},             \
-		{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},      \
-	{                                                                             \
-		"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group" \
-	}
-
-void each_cells(struct report *r, u64 time_ns, u32 tgid, u32 tid, const char comm[COMM_LEN],
-	u64 cgroup, struct cell *cells);
-
 #define BY_COLUMNS 40
 
 /* What a view counts: constant. */
 struct by_spec {
-	const struct by_column *columns;
-	const struct cell_column *cells; /* in their place: columns that know their cells */
-	size_t n_columns;                /* at most BY_COLUMNS */
+	const struct cell_column *cells;
+	size_t n_columns; /* at most BY_COLUMNS */
 	size_t key_size, value_size;
 	bool (*shows)(const struct row_of *row); /* NULL: a row for each key */
 };
-
-#define BY_SPEC(columns_, key_, sums_)                                                            \
-	{                                                                                         \
-		.columns = columns_, .n_columns = ARRAY_SIZE(columns_), .key_size = sizeof(key_), \
-		.value_size = sizeof(sums_)                                                       \
-	}
 
 /* More members may follow: .shows. */
 #define CELLS_SPEC(cells_, key_, sums_, ...)                                                \
@@ -113,7 +73,7 @@ struct by_sums {
 	struct groups groups;
 	size_t n_cols;
 	struct column cols[BY_COLUMNS];
-	size_t index[BY_COLUMNS]; /* in by_spec.columns, or by_spec.cells */
+	size_t index[BY_COLUMNS]; /* in cells */
 	const struct cell_column *cells;
 	bool (*shows)(const struct row_of *row);
 };
@@ -125,9 +85,11 @@ int by_sums_init(struct by_sums *s, const struct by_spec *spec, const struct vie
 /* A table with the chosen columns. */
 struct table *by_sums_table(
 	struct by_sums *s, struct report *r, const char *name, const char *title);
-/* A row of it, of the cells of all columns. */
-int by_sums_row(const struct by_sums *s, struct table *t, const struct cell *all);
-/* A table with the chosen columns and a row for each key, of a spec with cells. NULL: no memory. */
+/* A row of it, of any key and sums; view: what the functions of the columns need besides. Left out
+ * where spec.shows says so, or where it will not be shown (table_keep). -ENOMEM */
+int by_sums_row(const struct by_sums *s, struct report *r, struct table *t, const void *key,
+	const void *sums, const void *view);
+/* A table with the chosen columns and a row for each key. NULL: no memory. */
 struct table *by_sums_show(
 	struct by_sums *s, struct report *r, const char *name, const char *title);
 /* The same, with what the functions of the columns need besides (struct row_of). */

@@ -53,13 +53,3 @@ CELL_GET(durations_hist)
 
 	return d ? hist_to_cell(r, &d->hist) : (struct cell){};
 }
-
-void durations_cells(struct report *r, const struct durations *d, struct cell *cells)
-{
-	cell_get *const get[DURATIONS_N] = {
-		durations_total, durations_p50, durations_p99, durations_max, durations_hist};
-	const struct row_of row = {.sums = d};
-
-	for (size_t i = 0; i < DURATIONS_N; i++)
-		cells[i] = get[i](r, &row, 0);
-}

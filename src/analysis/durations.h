@@ -18,21 +18,7 @@ struct durations {
 void durations_add(
 	struct durations *d, u64 count, u64 total_ns, u64 max_ns, const u32 *hist, u32 n);
 
-#define DURATIONS_N 5
-
-/* The initialisers of DURATIONS_N columns from index first_ on. */
-#define DURATIONS_COLUMNS(first_, total_help_)                                              \
-	[(first_)] = {0, {"total_ns", "TIME", CELL_U64, UNIT_NS, 0, total_help_}},          \
-	[(first_) + 1] = {0, {"p50_ns", "P50", CELL_U64, UNIT_NS, COL_LESSER,               \
-				     "median duration (estimated from a log2 histogram)"}}, \
-	[(first_) + 2] = {0, {"p99_ns", "P99", CELL_U64, UNIT_NS, COL_LESSER,               \
-				     "99th percentile (estimated from a log2 histogram)"}}, \
-	[(first_) + 3] = {0,                                                                \
-		{"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"}},      \
-	[(first_) + 4] = {0, {"hist", "DURATIONS", CELL_HIST, UNIT_NS, COL_WIDE,            \
-				     "log2 histogram of the durations"}}
-
-/* The same columns, with their cells: of the struct durations that is a member of the sums. */
+/* Of the struct durations that is a member of the sums; empty where nothing was timed. */
 cell_get durations_total, durations_p50, durations_p99, durations_max, durations_hist;
 
 #define DURATIONS_CELLS(type_, member_, total_help_)                                      \
@@ -54,8 +40,5 @@ cell_get durations_total, durations_p50, durations_p99, durations_max, durations
 				"log2 histogram of the durations"},                       \
 			durations_hist, offsetof(type_, member_)                          \
 	}
-
-/* Fills the DURATIONS_N cells; leaves them empty when nothing was timed. */
-void durations_cells(struct report *r, const struct durations *d, struct cell *cells);
 
 #endif

@@ -29,10 +29,12 @@ struct sums {
 	struct hist hist;
 };
 
+#define TASK_COLUMNS 4
+
 enum {
 	C_EVENT,
 	C_TASK,
-	C_CPU = C_TASK + BY_C_OWN,
+	C_CPU = C_TASK + TASK_COLUMNS,
 	C_NODE,
 	C_FIELDS,
 	C_COUNT = C_FIELDS + COUNT_FIELDS,
@@ -46,30 +48,9 @@ enum {
 	C_N,
 };
 
-static const struct by_column task_columns[] = {BY_TASK_COLUMNS};
-
-/* The columns of fields are named by --by. */
-static const struct by_column columns[C_N] = {
-	[C_EVENT] = {0, {"event", "EVENT", CELL_TEXT, UNIT_NONE, 0, "what happened"}},
-	[C_CPU] = {BY_CPU, {"cpu", "CPU", CELL_U64, UNIT_ID, 0, "processor it happened on"}},
-	[C_NODE] = {BY_NODE, {"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node of that processor"}},
-	[C_COUNT] = {0, {"count", "COUNT", CELL_U64, UNIT_COUNT, COL_WEIGHT, "events (exact)"}},
-	[C_RATE] = {0, {"rate", "EVENTS/s", CELL_F64, UNIT_NONE, 0, "events a second"}},
-	[C_SUM] = {0, {"sum", "SUM", CELL_U64, UNIT_NONE, 0,
-			      "sum of the field of --sum, else of --hist (exact)"}},
-	[C_AVG] = {0, {"avg", "AVG", CELL_F64, UNIT_NONE, 0, "its mean"}},
-	[C_MIN] = {0, {"min", "MIN", CELL_U64, UNIT_NONE, 0, "its smallest value since the start"}},
-	[C_MAX] = {0, {"max", "MAX", CELL_U64, UNIT_NONE, 0, "its largest value since the start"}},
-	[C_HIST] = {0, {"hist", "VALUES", CELL_HIST, UNIT_NONE, 0,
-			       "log2 histogram of the field of --hist; the first slot is 0 and "
-			       "less"}},
-	[C_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the event"}},
-};
-
 struct count_state {
 	struct by_sums sums;
-	struct by_column columns[C_N];
+	struct cell_column columns[C_N];
 	struct count_keys keys;
 	char names[COUNT_FIELDS][2][FILTER_NAME]; /* of the columns: name, title */
 	const char *fields[COUNT_FIELDS];         /* of --by */
@@ -77,12 +58,6 @@ struct count_state {
 	char *const *operands;
 	u32 n_operands;
 	VEC(struct count_event) events; /* by their number */
-};
-
-static const struct by_spec spec = {
-	.n_columns = C_N,
-	.key_size = sizeof(struct key),
-	.value_size = sizeof(struct sums),
 };
 
 /* --by without the fields of events, for those that every view counts by. */
@@ -99,82 +74,6 @@ static void common_keys(const struct count_keys *k, struct str *out)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (count_keys_have(k, names[i].from))
 			str_addf(out, ",%s", names[i].name);
-}
-
-static bool column_is_taken(const char *name)
-{
-	for (size_t i = 0; i < C_N; i++)
-		if (columns[i].col.name && !strcmp(columns[i].col.name, name))
-			return true;
-	for (size_t i = 0; i < BY_C_OWN; i++)
-		if (!strcmp(task_columns[i].col.name, name))
-			return true;
-	return false;
-}
-
-/* A column for each field of --by. A field called as another column keeps its "args.". */
-static void field_columns(struct count_state *s)
-{
-	u32 n = 0;
-
-	for (u32 i = 0; i < s->keys.n; i++) {
-		const char *name = s->keys.keys[i].name;
-		const char *bare = strncmp(name, "args.", 5) ? name : name + 5;
-		char *title = s->names[n][1];
-
-		if (s->keys.keys[i].from != COUNT_FIELD)
-			continue;
-		snprintf(s->names[n][0], FILTER_NAME, "%s", column_is_taken(bare) ? name : bare);
-		for (size_t k = 0; bare[k]; k++)
-			title[k] =
-				bare[k] >= 'a' && bare[k] <= 'z' ? (char)(bare[k] - 32) : bare[k];
-		s->fields[n] = bare;
-		s->columns[C_FIELDS + n].col = (struct column){.name = s->names[n][0],
-			.title = title,
-			.type = CELL_TEXT,
-			.help = "a field of the event"};
-		n++;
-	}
-}
-
-/* Leaves out, for good, a column that was not asked for. */
-static void column_drop(struct count_state *s, size_t first, size_t n)
-{
-	for (size_t i = first; i < first + n; i++)
-		s->columns[i].keys = 1U << 31;
-}
-
-static int count_init(void *state, const struct view_options *o, struct err *err)
-{
-	_cleanup_str_ struct str by = {};
-	struct count_state *s = state;
-	struct by_spec own = spec;
-	const struct count_opts *asked = OPTS_OF(struct count_opts, o->opts);
-	struct view_options options = *o;
-	struct filter filter;
-	int rc = count_keys_parse(o->by, o->stacks, &s->keys, err);
-
-	rc = rc ? rc : filter_parse(asked->filter, &filter, err);
-	if (rc)
-		return rc;
-	s->sum = asked->sum ? asked->sum : asked->hist;
-	s->hist = asked->hist;
-	s->operands = o->operands;
-	s->n_operands = o->n_operands;
-	memcpy(s->columns, columns, sizeof(columns));
-	memcpy(&s->columns[C_TASK], task_columns, sizeof(task_columns));
-	column_drop(s, C_FIELDS, COUNT_FIELDS);
-	for (u32 i = 0; i < s->keys.n_fields; i++)
-		s->columns[C_FIELDS + i].keys = 0;
-	field_columns(s);
-	if (!s->sum)
-		column_drop(s, C_SUM, 4);
-	if (!s->hist)
-		column_drop(s, C_HIST, 1);
-	own.columns = s->columns;
-	common_keys(&s->keys, &by);
-	options.by = str_get(&by);
-	return by_sums_init(&s->sums, &own, &count_view, &options, err);
 }
 
 static int event_feed(struct count_state *s, const struct count_event *e)
@@ -359,44 +258,178 @@ static int group_merge(const struct count_state *s, const struct report *r, stru
 	return 0;
 }
 
-static void sum_cells(struct cell all[C_N], const struct count_event *e, const struct sums *v)
+static const struct count_event *event_of_row(const struct row_of *row)
 {
-	bool is_signed = e->sum_show == COUNT_SHOW_SIGNED;
-
-	all[C_SUM] = is_signed ? cell_s64((s64)v->sum) : cell_u64(v->sum);
-	all[C_MIN] = is_signed ? cell_s64((s64)v->min) : cell_u64(v->min);
-	all[C_MAX] = is_signed ? cell_s64((s64)v->max) : cell_u64(v->max);
-	all[C_AVG] =
-		cell_f64((is_signed ? (double)(s64)v->sum : (double)v->sum) / (double)v->count);
+	return event_of(row->view, ((const struct key *)row->key)->event);
 }
 
-static void row_fill(const struct count_state *s, struct report *r, const struct key *k,
-	const struct sums *v, struct cell all[C_N])
+static CELL_GET(event_cell)
 {
-	const struct count_event *e = event_of(s, k->event);
-	u64 from = MAX(e->h.time_ns, r->stream->first_ns), to = r->stream->last_ns;
-	double seconds = to > from ? (double)(to - from) / 1e9 : 0;
+	return cell_text(stream_string(r->stream, event_of_row(row)->name));
+}
 
-	by_task_cells(r, s->sums.by, &k->task, &all[C_TASK]);
-	all[C_EVENT] = cell_text(stream_string(r->stream, e->name));
-	all[C_CPU] = k->cpu ? cell_u64(k->cpu - 1) : (struct cell){};
-	all[C_NODE] = k->node ? cell_u64(k->node - 1) : (struct cell){};
-	for (u32 i = 0; i < s->keys.n_fields; i++) {
-		int place = field_place(s, r, e, i);
-		char set[sizeof(e->set_1) + 1] = "";
+/* Of an u32 of the key that is a number plus one; 0: not known. */
+static CELL_GET(number_cell)
+{
+	u32 v = *(const u32 *)((const char *)row->key + offset);
 
-		if (place < 0)
+	return v ? cell_u64(v - 1) : (struct cell){};
+}
+
+/* offset: which of the fields of --by. */
+static CELL_GET(field_column_cell)
+{
+	const struct count_event *e = event_of_row(row);
+	int place = field_place(row->view, r, e, (u32)offset);
+	char set[sizeof(e->set_1) + 1] = "";
+
+	if (place < 0)
+		return (struct cell){};
+	memcpy(set, e->set_1 + sizeof(e->set_1) * (size_t)place, sizeof(e->set_1));
+	return field_cell(r, e->show[place], set, ((const struct key *)row->key)->fields[offset]);
+}
+
+static CELL_GET(rate_cell)
+{
+	u64 from = MAX(event_of_row(row)->h.time_ns, r->stream->first_ns);
+	u64 to = r->stream->last_ns, count = ((const struct sums *)row->sums)->count;
+
+	return to > from ? cell_f64((double)count / ((double)(to - from) / 1e9)) : (struct cell){};
+}
+
+/* Is the sum that of the field that is asked for? */
+static bool is_summed(const struct report *r, const struct row_of *row)
+{
+	return ((const struct sums *)row->sums)->count &&
+	       names_equal(r, event_of_row(row)->sum, ((const struct count_state *)row->view)->sum);
+}
+
+static bool is_signed(const struct row_of *row)
+{
+	return event_of_row(row)->sum_show == COUNT_SHOW_SIGNED;
+}
+
+static CELL_GET(sum_cell)
+{
+	if (!is_summed(r, row))
+		return (struct cell){};
+	return is_signed(row) ? cell_of_s64(r, row, offset) : cell_of_u64(r, row, offset);
+}
+
+static CELL_GET(average_cell)
+{
+	const struct sums *v = row->sums;
+	double sum = is_signed(row) ? (double)(s64)v->sum : (double)v->sum;
+
+	return is_summed(r, row) ? cell_f64(sum / (double)v->count) : (struct cell){};
+}
+
+static CELL_GET(hist_cell)
+{
+	const struct count_state *s = row->view;
+
+	return names_equal(r, event_of_row(row)->hist, s->hist)
+		       ? hist_to_cell(r, &((const struct sums *)row->sums)->hist)
+		       : (struct cell){};
+}
+
+#define OF_FIELD(member_, title_, help_)                                                    \
+	CELL_FROM(0, struct sums, member_, #member_, title_, CELL_U64, UNIT_NONE, 0, help_, \
+		sum_cell)
+
+/* The columns of fields are named by --by. */
+static const struct cell_column columns[C_N] = {
+	[C_EVENT] =
+		CELL_BY(0, "event", "EVENT", CELL_TEXT, UNIT_NONE, 0, "what happened", event_cell),
+	[C_TASK] = BY_TASK_CELLS,
+	[C_CPU] = CELL_FROM(BY_CPU, struct key, cpu, "cpu", "CPU", CELL_U64, UNIT_ID, 0,
+		"processor it happened on", number_cell),
+	[C_NODE] = CELL_FROM(BY_NODE, struct key, node, "node", "NODE", CELL_U64, UNIT_ID, 0,
+		"NUMA node of that processor", number_cell),
+	[C_COUNT] = CELL_COUNT(struct sums, count, "COUNT", "events (exact)"),
+	[C_RATE] = CELL_BY(
+		0, "rate", "EVENTS/s", CELL_F64, UNIT_NONE, 0, "events a second", rate_cell),
+	[C_SUM] = OF_FIELD(sum, "SUM", "sum of the field of --sum, else of --hist (exact)"),
+	[C_AVG] = CELL_BY(0, "avg", "AVG", CELL_F64, UNIT_NONE, 0, "its mean", average_cell),
+	[C_MIN] = OF_FIELD(min, "MIN", "its smallest value since the start"),
+	[C_MAX] = OF_FIELD(max, "MAX", "its largest value since the start"),
+	[C_HIST] = CELL_BY(0, "hist", "VALUES", CELL_HIST, UNIT_NONE, 0,
+		"log2 histogram of the field of --hist; the first slot is 0 and less", hist_cell),
+	[C_STACK] = BY_STACK_CELLS("code path of the event"),
+};
+
+static bool column_is_taken(const char *name)
+{
+	for (size_t i = 0; i < C_N; i++)
+		if (columns[i].col.name && !strcmp(columns[i].col.name, name))
+			return true;
+	return false;
+}
+
+/* A column for each field of --by. A field called as another column keeps its "args.". */
+static void field_columns(struct count_state *s)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < s->keys.n; i++) {
+		const char *name = s->keys.keys[i].name;
+		const char *bare = strncmp(name, "args.", 5) ? name : name + 5;
+		char *title = s->names[n][1];
+
+		if (s->keys.keys[i].from != COUNT_FIELD)
 			continue;
-		memcpy(set, e->set_1 + sizeof(e->set_1) * (size_t)place, sizeof(e->set_1));
-		all[C_FIELDS + i] = field_cell(r, e->show[place], set, k->fields[i]);
+		snprintf(s->names[n][0], FILTER_NAME, "%s", column_is_taken(bare) ? name : bare);
+		for (size_t k = 0; bare[k]; k++)
+			title[k] =
+				bare[k] >= 'a' && bare[k] <= 'z' ? (char)(bare[k] - 32) : bare[k];
+		s->fields[n] = bare;
+		s->columns[C_FIELDS + n].col = (struct column){.name = s->names[n][0],
+			.title = title,
+			.type = CELL_TEXT,
+			.help = "a field of the event"};
+		s->columns[C_FIELDS + n].get = field_column_cell;
+		s->columns[C_FIELDS + n].offset = n;
+		n++;
 	}
-	all[C_COUNT] = cell_u64(v->count);
-	all[C_RATE] = seconds > 0 ? cell_f64((double)v->count / seconds) : (struct cell){};
-	all[C_STACK] = cell_stack(k->task.stack);
-	if (v->count && names_equal(r, e->sum, s->sum))
-		sum_cells(all, e, v);
-	if (names_equal(r, e->hist, s->hist))
-		all[C_HIST] = hist_to_cell(r, &v->hist);
+}
+
+/* Leaves out, for good, a column that was not asked for. */
+static void column_drop(struct count_state *s, size_t first, size_t n)
+{
+	for (size_t i = first; i < first + n; i++)
+		s->columns[i].keys = 1U << 31;
+}
+
+static int count_init(void *state, const struct view_options *o, struct err *err)
+{
+	_cleanup_str_ struct str by = {};
+	struct count_state *s = state;
+	struct by_spec own = CELLS_SPEC(columns, struct key, struct sums);
+	const struct count_opts *asked = OPTS_OF(struct count_opts, o->opts);
+	struct view_options options = *o;
+	struct filter filter;
+	int rc = count_keys_parse(o->by, o->stacks, &s->keys, err);
+
+	rc = rc ? rc : filter_parse(asked->filter, &filter, err);
+	if (rc)
+		return rc;
+	s->sum = asked->sum ? asked->sum : asked->hist;
+	s->hist = asked->hist;
+	s->operands = o->operands;
+	s->n_operands = o->n_operands;
+	memcpy(s->columns, columns, sizeof(columns));
+	column_drop(s, C_FIELDS, COUNT_FIELDS);
+	for (u32 i = 0; i < s->keys.n_fields; i++)
+		s->columns[C_FIELDS + i].keys = 0;
+	field_columns(s);
+	if (!s->sum)
+		column_drop(s, C_SUM, 4);
+	if (!s->hist)
+		column_drop(s, C_HIST, 1);
+	own.cells = s->columns;
+	common_keys(&s->keys, &by);
+	options.by = str_get(&by);
+	return by_sums_init(&s->sums, &own, &count_view, &options, err);
 }
 
 /* What was asked of a recording and is not in it. */
@@ -439,12 +472,8 @@ static int count_report(void *state, struct report *r)
 	groups_init(&rows, sizeof(struct key), sizeof(struct sums));
 	for (size_t i = 0; i < g->n && !rc; i++)
 		rc = group_merge(s, r, &rows, groups_key(g, i), groups_value(g, i));
-	for (size_t i = 0; i < rows.n && !rc; i++) {
-		struct cell all[C_N] = {};
-
-		row_fill(s, r, groups_key(&rows, i), groups_value(&rows, i), all);
-		rc = by_sums_row(&s->sums, t, all);
-	}
+	for (size_t i = 0; i < rows.n && !rc; i++)
+		rc = by_sums_row(&s->sums, r, t, groups_key(&rows, i), groups_value(&rows, i), s);
 	groups_free(&rows);
 	return rc;
 }
@@ -464,7 +493,7 @@ static void count_destroy(void *state)
 
 /* For the man page: all columns there can be, but for the fields of events. */
 static const struct view_table tables[] = {
-	{"counts", &task_columns[0].col, BY_C_OWN, sizeof(task_columns[0])},
+	{"counts", &columns[C_TASK].col, TASK_COLUMNS, sizeof(columns[0])},
 	{"counts", &columns[C_EVENT].col, 1, sizeof(columns[0])},
 	{"counts", &columns[C_CPU].col, 2, sizeof(columns[0])},
 	{"counts", &columns[C_COUNT].col, C_N - C_COUNT, sizeof(columns[0])},

@@ -160,8 +160,8 @@ static void row_fill(struct cell *row, const struct leak_caches *c, struct repor
 	bool pages = k->kind == LEAK_PAGES;
 
 	row[C_CACHE] = cell_text(leak_cache_text(r, k));
-	row[C_OBJECTS] = leak_live_cell(s->objects);
-	row[C_BYTES] = leak_live_cell(s->bytes);
+	row[C_OBJECTS] = leak_live_of(s->objects);
+	row[C_BYTES] = leak_live_of(s->bytes);
 	row[C_ALLOCATED] = cell_u64(s->allocated);
 	row[C_FREED] = cell_u64(s->freed);
 	row[C_OLD_FREES] =

@@ -58,6 +58,17 @@ void leak_cells_fill(struct leak_cells *c, struct report *r, const struct leak_j
 	double stayed, const struct leak_ages *a)
 {
 	*c = (struct leak_cells){};
-	growth_fill(c, j, stayed);
+	if (j)
+		growth_fill(c, j, stayed);
 	ages_fill(c, r, a);
+}
+
+CELL_GET(leak_cell)
+{
+	return *(const struct cell *)((const char *)row->view + offset);
+}
+
+CELL_GET(leak_live_cell)
+{
+	return leak_live_of(*(const u64 *)((const char *)row->sums + offset));
 }

@@ -5,143 +5,119 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	S_PID,
-	S_COMM,
-	S_BLOCKS,
-	S_BYTES,
-	S_NOW,
-	S_ALLOCATIONS,
-	S_FREES,
-	S_OLD,
-	S_STAYED,
-	S_VERDICT,
-	S_OUTLIVED,
-	S_FIRST,
-	S_MIDDLE,
-	S_LAST,
-	S_SLOPE,
-	S_FIT,
-	S_AGE_P50,
-	S_AGE_MAX,
-	S_AGES,
-	S_LIFE_P50,
-	S_LIFE_P99,
-	S_LIFE_MAX,
-	S_LIVES,
-	S_STACK,
-	S_N,
+static const struct leak_process *process_of(const struct row_of *row)
+{
+	return *(const struct leak_process *const *)row->sums;
+}
+
+CELL_GET(leak_pid_cell)
+{
+	return cell_u64(process_of(row)->now.tgid);
+}
+
+CELL_GET(leak_comm_cell)
+{
+	return cell_text(report_textn(r, process_of(row)->now.comm, COMM_LEN));
+}
+
+#define BLOCKS_COLUMN                                                                  \
+	"live_blocks", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,                        \
+		"blocks allocated and not freed by now, or by the end of the process " \
+		"(exact)"
+#define BYTES_COLUMN \
+	"live_bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL, "asked for those"
+#define ALLOCATIONS_COLUMN \
+	"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, 0, "blocks allocated in the interval"
+#define FREES_COLUMN \
+	"frees", "FREES", CELL_U64, UNIT_COUNT, 0, "of its blocks, freed in the interval"
+#define OF(type_, member_, column_, get_)                    \
+	{                                                    \
+		0, {column_}, get_, offsetof(type_, member_) \
+	}
+
+static const struct cell_column stack_columns[] = {
+	LEAK_CELLS_PROCESS(leak_pid_cell, leak_comm_cell),
+	OF(struct leak_heap_row, live, BLOCKS_COLUMN, leak_live_cell),
+	OF(struct leak_heap_row, bytes, BYTES_COLUMN, leak_live_cell),
+	LEAK_CELL_NOW,
+	OF(struct leak_heap_row, now_allocations, ALLOCATIONS_COLUMN, cell_of_u64),
+	OF(struct leak_heap_row, now_frees, FREES_COLUMN, cell_of_u64),
+	LEAK_CELL_OLD,
+	LEAK_CELL_STAYED,
+	LEAK_CELL_VERDICT,
+	LEAK_CELL_OUTLIVED,
+	LEAK_CELLS_TREND,
+	LEAK_CELL_AGE_P50,
+	LEAK_CELL_AGE_MAX,
+	LEAK_CELL_AGES,
+	LEAK_CELL(life_p50, "p50_ns", "LIFE P50", CELL_U64, UNIT_NS, COL_WIDE,
+		"median lifetime of the freed (estimated from a log2 histogram of ms)"),
+	LEAK_CELL_LIFE_P99,
+	LEAK_CELL_LIFE_MAX,
+	LEAK_CELL(lives, "hist", "LIFETIMES", CELL_HIST, UNIT_NS, COL_WIDE,
+		"log2 histogram of the lifetimes of the freed; the first slot is all below 1 ms"),
+	CELL_STACK_OF(struct leak_heap_row, stack,
+		"who allocated; none: there was no memory to tell stacks apart"),
 };
 
-LEAK_TREND_IS(S_FIRST, S_FIT);
+#define PROCESS(row_) ((const struct leak_process *)(row_)->sums)
 
-#define COLUMN_BLOCKS                                                                          \
-	{                                                                                      \
-		"live_blocks", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,                        \
-			"blocks allocated and not freed by now, or by the end of the process " \
-			"(exact)"                                                              \
-	}
-#define COLUMN_BYTES                                                                 \
-	{                                                                            \
-		"live_bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL, \
-			"asked for those"                                            \
-	}
-#define COLUMN_ALLOCATIONS                                        \
-	{                                                         \
-		"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, 0, \
-			"blocks allocated in the interval"        \
-	}
-#define COLUMN_FREES                                                                              \
-	{                                                                                         \
-		"frees", "FREES", CELL_U64, UNIT_COUNT, 0, "of its blocks, freed in the interval" \
-	}
-#define COLUMN_LIFE_P50                                                                        \
-	{                                                                                      \
-		"p50_ns", "LIFE P50", CELL_U64, UNIT_NS, COL_WIDE,                             \
-			"median lifetime of the freed (estimated from a log2 histogram of ms)" \
-	}
-#define COLUMN_LIVES                                                                           \
-	{                                                                                      \
-		"hist", "LIFETIMES", CELL_HIST, UNIT_NS, COL_WIDE,                             \
-			"log2 histogram of the lifetimes of the freed; the first slot is all " \
-			"below 1 ms"                                                           \
-	}
+static CELL_GET(process_pid_cell)
+{
+	return cell_u64(PROCESS(row)->now.tgid);
+}
 
-static const struct column stack_columns[S_N] = {
-	[S_PID] = LEAK_COLUMN_PID,
-	[S_COMM] = LEAK_COLUMN_COMM,
-	[S_BLOCKS] = COLUMN_BLOCKS,
-	[S_BYTES] = COLUMN_BYTES,
-	[S_NOW] = LEAK_COLUMN_NOW,
-	[S_ALLOCATIONS] = COLUMN_ALLOCATIONS,
-	[S_FREES] = COLUMN_FREES,
-	[S_OLD] = LEAK_COLUMN_OLD,
-	[S_STAYED] = LEAK_COLUMN_STAYED,
-	[S_VERDICT] = LEAK_COLUMN_VERDICT,
-	[S_OUTLIVED] = LEAK_COLUMN_OUTLIVED,
-	[S_FIRST] = LEAK_COLUMN_FIRST,
-	[S_MIDDLE] = LEAK_COLUMN_MIDDLE,
-	[S_LAST] = LEAK_COLUMN_LAST,
-	[S_SLOPE] = LEAK_COLUMN_SLOPE,
-	[S_FIT] = LEAK_COLUMN_FIT,
-	[S_AGE_P50] = LEAK_COLUMN_AGE_P50,
-	[S_AGE_MAX] = LEAK_COLUMN_AGE_MAX,
-	[S_AGES] = LEAK_COLUMN_AGES,
-	[S_LIFE_P50] = COLUMN_LIFE_P50,
-	[S_LIFE_P99] = LEAK_COLUMN_LIFE_P99,
-	[S_LIFE_MAX] = LEAK_COLUMN_LIFE_MAX,
-	[S_LIVES] = COLUMN_LIVES,
-	[S_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, 0,
-		"who allocated; none: there was no memory to tell stacks apart"},
-};
+static CELL_GET(process_comm_cell)
+{
+	return cell_text(report_textn(r, PROCESS(row)->now.comm, COMM_LEN));
+}
 
-enum {
-	P_PID,
-	P_COMM,
-	P_BLOCKS,
-	P_BYTES,
-	P_NOW,
-	P_ALLOCATIONS,
-	P_FREES,
-	P_PEAK,
-	P_TIME,
-	P_STATE,
-	P_VERDICT,
-	P_FIRST,
-	P_MIDDLE,
-	P_LAST,
-	P_SLOPE,
-	P_FIT,
-	P_N,
-};
+static CELL_GET(process_allocations_cell)
+{
+	const struct leak_process *p = row->sums;
 
-LEAK_TREND_IS(P_FIRST, P_FIT);
+	return cell_u64(p->now.allocations - p->base.allocations);
+}
 
-static const struct column process_columns[P_N] = {
-	[P_PID] = LEAK_COLUMN_PID,
-	[P_COMM] = LEAK_COLUMN_COMM,
-	[P_BLOCKS] = COLUMN_BLOCKS,
-	[P_BYTES] = COLUMN_BYTES,
-	[P_NOW] = LEAK_COLUMN_NOW,
-	[P_ALLOCATIONS] = COLUMN_ALLOCATIONS,
-	[P_FREES] = COLUMN_FREES,
-	[P_PEAK] = {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"most bytes that were allocated at one time (exact)"},
-	[P_TIME] = {"seen_ns", "SEEN", CELL_U64, UNIT_NS, 0,
-		"how long it was looked at: growth is judged over that"},
-	[P_STATE] = {"state", "STATE", CELL_TEXT, UNIT_NONE, COL_ASIDE,
-		"runs, or ended (by exit or exec)"},
-	[P_VERDICT] = LEAK_COLUMN_VERDICT,
-	[P_FIRST] = LEAK_COLUMN_FIRST,
-	[P_MIDDLE] = LEAK_COLUMN_MIDDLE,
-	[P_LAST] = LEAK_COLUMN_LAST,
-	[P_SLOPE] = LEAK_COLUMN_SLOPE,
-	[P_FIT] = LEAK_COLUMN_FIT,
+static CELL_GET(process_frees_cell)
+{
+	const struct leak_process *p = row->sums;
+
+	return cell_u64(p->now.frees - p->base.frees);
+}
+
+static CELL_GET(seen_cell)
+{
+	const struct leak_process *p = row->sums;
+
+	return cell_u64(p->clock.last_ns - p->clock.begin_ns);
+}
+
+static CELL_GET(state_cell)
+{
+	return cell_text(PROCESS(row)->now.h.flags & HEAP_ENDED ? "ended" : "runs");
+}
+
+static const struct cell_column process_columns[] = {
+	LEAK_CELLS_PROCESS(process_pid_cell, process_comm_cell),
+	OF(struct leak_process, now.live_blocks, BLOCKS_COLUMN, cell_of_u64),
+	OF(struct leak_process, now.live_bytes, BYTES_COLUMN, cell_of_u64),
+	LEAK_CELL_NOW,
+	{0, {ALLOCATIONS_COLUMN}, process_allocations_cell, 0},
+	{0, {FREES_COLUMN}, process_frees_cell, 0},
+	CELL_NUMBER(struct leak_process, now.peak_bytes, "peak_bytes", "PEAK", UNIT_BYTES,
+		COL_LEVEL, "most bytes that were allocated at one time (exact)"),
+	CELL_BY(0, "seen_ns", "SEEN", CELL_U64, UNIT_NS, 0,
+		"how long it was looked at: growth is judged over that", seen_cell),
+	CELL_BY(0, "state", "STATE", CELL_TEXT, UNIT_NONE, COL_ASIDE,
+		"runs, or ended (by exit or exec)", state_cell),
+	LEAK_CELL_VERDICT,
+	LEAK_CELLS_TREND,
 };
 
 const struct view_table leak_heap_tables[] = {
-	{"stacks", stack_columns, S_N, sizeof(stack_columns[0])},
-	{"processes", process_columns, P_N, sizeof(process_columns[0])},
+	CELLS_VIEW("stacks", stack_columns),
+	CELLS_VIEW("processes", process_columns),
 	{},
 };
 
@@ -225,42 +201,14 @@ static void judge(struct leak_heap_row *w)
 		w->judged.verdict = LEAK_ONCE;
 }
 
-static void growth_cells(struct cell *row, const struct leak_cells *c)
-{
-	row[S_VERDICT] = c->verdict;
-	row[S_NOW] = c->now;
-	row[S_STAYED] = c->stayed;
-	memcpy(&row[S_FIRST], c->trend, sizeof(c->trend));
-}
-
 static int row_add(struct report *r, struct table *t, const struct leak_heap_row *w, bool by_stack)
 {
-	struct cell *row = table_row(t);
 	struct leak_cells c;
 
-	if (!row)
-		return -ENOMEM;
-	leak_cells_fill(&c, r, &w->judged, w->stayed,
+	leak_cells_fill(&c, r, by_stack ? &w->judged : NULL, w->stayed,
 		&(struct leak_ages){&w->ages, &w->lives, w->old_blocks, w->oldest_ns});
-	row[S_PID] = cell_u64(w->process->now.tgid);
-	row[S_COMM] = cell_text(report_text(r, "%.16s", w->process->now.comm));
-	row[S_BLOCKS] = leak_live_cell(w->live);
-	row[S_BYTES] = leak_live_cell(w->bytes);
-	row[S_ALLOCATIONS] = cell_u64(w->now_allocations);
-	row[S_FREES] = cell_u64(w->now_frees);
-	if (by_stack)
-		growth_cells(row, &c);
-	row[S_OLD] = c.old;
-	row[S_AGE_P50] = c.age_p50;
-	row[S_AGE_MAX] = c.age_max;
-	row[S_AGES] = c.ages;
-	row[S_OUTLIVED] = c.outlived;
-	row[S_LIFE_P50] = c.life_p50;
-	row[S_LIFE_P99] = c.life_p99;
-	row[S_LIFE_MAX] = c.life_max;
-	row[S_LIVES] = c.lives;
-	row[S_STACK] = cell_stack(w->stack);
-	return 0;
+	return cells_row(
+		t, r, stack_columns, ARRAY_SIZE(stack_columns), &(struct row_of){0, w, w, &c});
 }
 
 static bool is_long(const struct leak_clock *c)
@@ -273,31 +221,18 @@ static int process_add(struct report *r, struct table *t, const struct leak_proc
 	struct leak_counts n = {p->now.live_blocks, p->now.allocations, p->now.frees};
 	struct durations none = {};
 	struct leak_judgement j;
-	struct cell *row = table_row(t);
 	struct leak_cells c;
 
-	if (!row)
-		return -ENOMEM;
 	leak_judge(&p->series, &p->clock, &n, &j);
 	leak_cells_fill(&c, r, &j, -1, &(struct leak_ages){&none.hist, &none, 0, 0});
-	row[P_PID] = cell_u64(p->now.tgid);
-	row[P_COMM] = cell_text(report_text(r, "%.16s", p->now.comm));
-	row[P_BLOCKS] = cell_u64(p->now.live_blocks);
-	row[P_BYTES] = cell_u64(p->now.live_bytes);
-	row[P_NOW] = c.now;
-	row[P_ALLOCATIONS] = cell_u64(p->now.allocations - p->base.allocations);
-	row[P_FREES] = cell_u64(p->now.frees - p->base.frees);
-	row[P_PEAK] = cell_u64(p->now.peak_bytes);
-	row[P_TIME] = cell_u64(p->clock.last_ns - p->clock.begin_ns);
-	row[P_STATE] = cell_text(p->now.h.flags & HEAP_ENDED ? "ended" : "runs");
-	row[P_VERDICT] = c.verdict;
-	memcpy(&row[P_FIRST], c.trend, sizeof(c.trend));
-	return 0;
+	return cells_row(
+		t, r, process_columns, ARRAY_SIZE(process_columns), &(struct row_of){0, p, p, &c});
 }
 
 static int processes_report(const struct leak_heap *h, struct report *r, bool *ret_long)
 {
-	struct table *t = report_table(r, "processes", "Heaps of processes", process_columns, P_N);
+	struct table *t = cells_table(
+		r, "processes", "Heaps of processes", process_columns, ARRAY_SIZE(process_columns));
 	int rc = t ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < h->processes.n && !rc; i++) {
@@ -370,8 +305,8 @@ static int rows_order(struct groups *all, struct rows *ret)
 
 static int stacks_report(struct rows *rows, bool by_stack, struct report *r)
 {
-	struct table *t =
-		report_table(r, "stacks", "Allocated by programs, not freed", stack_columns, S_N);
+	struct table *t = cells_table(r, "stacks", "Allocated by programs, not freed",
+		stack_columns, ARRAY_SIZE(stack_columns));
 	int rc = t ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < rows->live.n && !rc; i++) {

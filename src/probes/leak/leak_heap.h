@@ -37,14 +37,11 @@ extern const struct view_table leak_heap_tables[];
 extern const struct view_table leak_mapping_tables[];
 
 /* What the tables of processes, stacks and mappings begin with. */
-#define LEAK_COLUMN_PID                                          \
-	{                                                        \
-		"pid", "PID", CELL_U64, UNIT_ID, 0, "process id" \
-	}
-#define LEAK_COLUMN_COMM                                                       \
-	{                                                                      \
-		"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process" \
-	}
+#define LEAK_CELLS_PROCESS(pid_, comm_)                                     \
+	CELL_BY(0, "pid", "PID", CELL_U64, UNIT_ID, 0, "process id", pid_), \
+		CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process", comm_)
+/* Of a record whose first member is its process. */
+cell_get leak_pid_cell, leak_comm_cell;
 
 void leak_heap_init(struct leak_heap *h);
 int leak_heap_feed(struct leak_heap *h, const struct rec *r);

@@ -8,61 +8,6 @@
 
 #define PAGE 4096ULL
 
-enum {
-	M_PID,
-	M_COMM,
-	M_KIND,
-	M_LIVE,
-	M_NOW,
-	M_CALLS,
-	M_MAPPED,
-	M_UNMAPPED,
-	M_STAYED,
-	M_VERDICT,
-	M_FIRST,
-	M_MIDDLE,
-	M_LAST,
-	M_SLOPE,
-	M_FIT,
-	M_STACK,
-	M_N,
-};
-
-LEAK_TREND_IS(M_FIRST, M_FIT);
-
-static const struct column columns[M_N] = {
-	[M_PID] = LEAK_COLUMN_PID,
-	[M_COMM] = LEAK_COLUMN_COMM,
-	[M_KIND] = {"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
-		"anonymous or file (private), shared, shared file, or break (brk, sbrk); empty: "
-		"not "
-		"known"},
-	[M_LIVE] = {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL,
-		"mapped and not unmapped by now, or by the end of the process (exact)"},
-	[M_NOW] = LEAK_COLUMN_NOW,
-	[M_CALLS] = {"calls", "CALLS", CELL_U64, UNIT_COUNT, 0,
-		"mmap, mremap, brk and sbrk that mapped or moved, in the interval"},
-	[M_MAPPED] = {"mapped_bytes", "MAPPED", CELL_U64, UNIT_BYTES, 0,
-		"by these, in whole pages; of an mremap, what it grew by"},
-	[M_UNMAPPED] = {"unmapped_bytes", "UNMAPPED", CELL_U64, UNIT_BYTES, 0,
-		"of what this stack mapped: unmapped in the interval, by any code"},
-	[M_STAYED] = {"stayed_ratio", "STAYED", CELL_F64, UNIT_RATIO, 0,
-		"of the bytes that were mapped after the first third of the time, still there: at "
-		"least that, as if all that was unmapped had been among them"},
-	[M_VERDICT] = LEAK_COLUMN_VERDICT,
-	[M_FIRST] = LEAK_COLUMN_FIRST,
-	[M_MIDDLE] = LEAK_COLUMN_MIDDLE,
-	[M_LAST] = LEAK_COLUMN_LAST,
-	[M_SLOPE] = LEAK_COLUMN_SLOPE,
-	[M_FIT] = LEAK_COLUMN_FIT,
-	[M_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "who mapped"},
-};
-
-const struct view_table leak_mapping_tables[] = {
-	{"mappings", columns, M_N, sizeof(columns[0])},
-	{},
-};
-
 struct site_key {
 	u32 process, site, kind;
 };
@@ -85,6 +30,44 @@ struct row {
 	struct leak_series series;
 	struct leak_judgement judged;
 	double stayed; /* at least; below 0: not known */
+};
+
+static CELL_GET(kind_cell)
+{
+	return cell_text(heap_mapped_name(((const struct row *)row->sums)->kind));
+}
+
+#define IN_INTERVAL(member_, name_, title_, unit_, help_) \
+	CELL_NUMBER(struct row, member_, name_, title_, unit_, 0, help_)
+
+static const struct cell_column columns[] = {
+	LEAK_CELLS_PROCESS(leak_pid_cell, leak_comm_cell),
+	CELL_BY(0, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
+		"anonymous or file (private), shared, shared file, or break (brk, sbrk); empty: "
+		"not known",
+		kind_cell),
+	CELL_FROM(0, struct row, live, "live_bytes", "LIVE", CELL_U64, UNIT_BYTES,
+		COL_WEIGHT | COL_LEVEL,
+		"mapped and not unmapped by now, or by the end of the process (exact)",
+		leak_live_cell),
+	LEAK_CELL_NOW,
+	IN_INTERVAL(now_calls, "calls", "CALLS", UNIT_COUNT,
+		"mmap, mremap, brk and sbrk that mapped or moved, in the interval"),
+	IN_INTERVAL(now_mapped, "mapped_bytes", "MAPPED", UNIT_BYTES,
+		"by these, in whole pages; of an mremap, what it grew by"),
+	IN_INTERVAL(now_unmapped, "unmapped_bytes", "UNMAPPED", UNIT_BYTES,
+		"of what this stack mapped: unmapped in the interval, by any code"),
+	LEAK_CELL(stayed, "stayed_ratio", "STAYED", CELL_F64, UNIT_RATIO, 0,
+		"of the bytes that were mapped after the first third of the time, still there: at "
+		"least that, as if all that was unmapped had been among them"),
+	LEAK_CELL_VERDICT,
+	LEAK_CELLS_TREND,
+	CELL_STACK_OF(struct row, stack, "who mapped"),
+};
+
+const struct view_table leak_mapping_tables[] = {
+	CELLS_VIEW("mappings", columns),
+	{},
 };
 
 void leak_mappings_init(struct groups *sites)
@@ -163,29 +146,12 @@ static void judge(struct row *w)
 
 static int row_add(struct report *r, struct table *t, const struct row *w, bool by_stack)
 {
-	struct cell *row = table_row(t);
 	struct durations none = {};
 	struct leak_cells c;
 
-	if (!row)
-		return -ENOMEM;
-	leak_cells_fill(&c, r, &w->judged, w->stayed, &(struct leak_ages){&none.hist, &none, 0, 0});
-	row[M_PID] = cell_u64(w->process->now.tgid);
-	row[M_COMM] = cell_text(report_text(r, "%.16s", w->process->now.comm));
-	if (heap_mapped_name(w->kind))
-		row[M_KIND] = cell_text(heap_mapped_name(w->kind));
-	row[M_LIVE] = leak_live_cell(w->live);
-	row[M_CALLS] = cell_u64(w->now_calls);
-	row[M_MAPPED] = cell_u64(w->now_mapped);
-	row[M_UNMAPPED] = cell_u64(w->now_unmapped);
-	if (by_stack) {
-		row[M_VERDICT] = c.verdict;
-		row[M_NOW] = c.now;
-		row[M_STAYED] = c.stayed;
-		memcpy(&row[M_FIRST], c.trend, sizeof(c.trend));
-	}
-	row[M_STACK] = cell_stack(w->stack);
-	return 0;
+	leak_cells_fill(&c, r, by_stack ? &w->judged : NULL, w->stayed,
+		&(struct leak_ages){&none.hist, &none, 0, 0});
+	return cells_row(t, r, columns, ARRAY_SIZE(columns), &(struct row_of){0, w, w, &c});
 }
 
 static void tell(struct report *r, const struct leak_evidence *e, const void *arg)
@@ -271,8 +237,8 @@ static int rows_sum(const struct groups *sites, const struct groups *processes, 
 int leak_mappings_report(
 	const struct groups *sites, const struct groups *processes, bool by_stack, struct report *r)
 {
-	struct table *t = report_table(
-		r, "mappings", "Mapped by the programs themselves, not unmapped", columns, M_N);
+	struct table *t = cells_table(r, "mappings",
+		"Mapped by the programs themselves, not unmapped", columns, ARRAY_SIZE(columns));
 	struct groups rows;
 	bool judged = false;
 	int rc;

@@ -9,91 +9,77 @@
 
 static const char *const by_keys[] = {BY_TASK_KEYS, "cache", "site", NULL};
 
-enum {
-	C_CACHE = BY_C_OWN,
-	C_ORDER,
-	C_SITE,
-	C_OBJECTS,
-	C_BYTES,
-	C_NOW,
-	C_ALLOCATED,
-	C_FREED,
-	C_OLD,
-	C_STAYED,
-	C_VERDICT,
-	C_OUTLIVED,
-	C_KIND,
-	C_FIRST,
-	C_MIDDLE,
-	C_LAST,
-	C_SLOPE,
-	C_FIT,
-	C_AGE_P50,
-	C_AGE_MAX,
-	C_AGES,
-	C_LIFE_P50,
-	C_LIFE_P99,
-	C_LIFE_MAX,
-	C_LIVES,
-	C_UNTRACKED,
-	C_STACK,
-	C_N,
+static bool is_pages(const struct row_of *row)
+{
+	return ((const struct leak_key *)row->key)->cache.kind == LEAK_PAGES;
+}
+
+static CELL_GET(cache_cell)
+{
+	return cell_text(leak_cache_text(r, &((const struct leak_key *)row->key)->cache));
+}
+
+static CELL_GET(order_cell)
+{
+	return is_pages(row) ? cell_u64(((const struct leak_key *)row->key)->order)
+			     : (struct cell){};
+}
+
+static CELL_GET(site_cell)
+{
+	return cell_text(leak_site_text(r, row->key));
+}
+
+static CELL_GET(kind_cell)
+{
+	return cell_text(is_pages(row) ? "pages" : "objects");
+}
+
+#define SITE(member_, title_, help_) \
+	CELL_NUMBER(struct leak_site, member_, #member_, title_, UNIT_COUNT, 0, help_)
+
+static const struct cell_column columns[] = {
+	BY_TASK_CELLS,
+	CELL_BY(BY_CACHE, "cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
+		"slab cache; (large): kmalloc of whole pages; (pages): pages the kernel took for "
+		"itself",
+		cache_cell),
+	CELL_BY(BY_CACHE, "order", "ORDER", CELL_U64, UNIT_ID, COL_WIDE,
+		"of pages: 2^order of them each", order_cell),
+	CELL_BY(BY_SITE, "site", "CALL SITE", CELL_TEXT, UNIT_NONE, 0,
+		"kernel code that called the allocator; of pages, the first behind the page "
+		"allocator (with stacks)",
+		site_cell),
+	CELL_FROM(0, struct leak_site, objects, "objects", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,
+		"allocated here since the start and not freed (exact)", leak_live_cell),
+	CELL_FROM(0, struct leak_site, bytes, "bytes", "BYTES", CELL_U64, UNIT_BYTES,
+		COL_WEIGHT | COL_LEVEL, "allocated to those", leak_live_cell),
+	LEAK_CELL_NOW,
+	SITE(allocated, "ALLOCS", "allocated in the interval"),
+	SITE(freed, "FREED", "freed in the interval, of what was allocated since the start"),
+	LEAK_CELL_OLD,
+	LEAK_CELL_STAYED,
+	LEAK_CELL_VERDICT,
+	LEAK_CELL_OUTLIVED,
+	CELL_BY(0, "kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, "slab objects, or pages",
+		kind_cell),
+	LEAK_CELLS_TREND,
+	LEAK_CELL_AGE_P50,
+	LEAK_CELL_AGE_MAX,
+	LEAK_CELL_AGES,
+	LEAK_CELL(life_p50, "p50_ns", "LIFE P50", CELL_U64, UNIT_NS, COL_WIDE,
+		"median lifetime of those freed since the start (of objects: of one in eight; "
+		"estimated from a log2 histogram)"),
+	LEAK_CELL_LIFE_P99,
+	LEAK_CELL_LIFE_MAX,
+	LEAK_CELL(lives, "hist", "LIFETIMES", CELL_HIST, UNIT_NS, COL_WIDE,
+		"log2 histogram of the lifetimes, from 512 ns on"),
+	CELL_NUMBER(struct leak_site, untracked, "untracked", "UNTRACKED", UNIT_COUNT, COL_WIDE,
+		"allocations since the start for which the table had no room: not in LIVE"),
+	BY_STACK_CELLS("code path of the allocation"),
 };
 
-LEAK_TREND_IS(C_FIRST, C_FIT);
-
-static const struct by_column columns[C_N] = {
-	BY_TASK_COLUMNS,
-	[C_CACHE] = {BY_CACHE, {"cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
-				       "slab cache; (large): kmalloc of whole pages; (pages): "
-				       "pages the kernel took for itself"}},
-	[C_ORDER] = {BY_CACHE,
-		{"order", "ORDER", CELL_U64, UNIT_ID, COL_WIDE, "of pages: 2^order of them each"}},
-	[C_SITE] = {BY_SITE, {"site", "CALL SITE", CELL_TEXT, UNIT_NONE, 0,
-				     "kernel code that called the allocator; of pages, the first "
-				     "behind the page allocator (with stacks)"}},
-	[C_OBJECTS] = {0, {"objects", "LIVE", CELL_U64, UNIT_COUNT, COL_LEVEL,
-				  "allocated here since the start and not freed (exact)"}},
-	[C_BYTES] = {0, {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL,
-				"allocated to those"}},
-	[C_NOW] = {0, LEAK_COLUMN_NOW},
-	[C_ALLOCATED] = {0,
-		{"allocated", "ALLOCS", CELL_U64, UNIT_COUNT, 0, "allocated in the interval"}},
-	[C_FREED] = {0, {"freed", "FREED", CELL_U64, UNIT_COUNT, 0,
-				"freed in the interval, of what was allocated since the start"}},
-	[C_STAYED] = {0, LEAK_COLUMN_STAYED},
-	[C_OUTLIVED] = {0, LEAK_COLUMN_OUTLIVED},
-	[C_VERDICT] = {0, LEAK_COLUMN_VERDICT},
-	[C_KIND] = {0, {"kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, "slab objects, or pages"}},
-	[C_FIRST] = {0, LEAK_COLUMN_FIRST},
-	[C_MIDDLE] = {0, LEAK_COLUMN_MIDDLE},
-	[C_LAST] = {0, LEAK_COLUMN_LAST},
-	[C_SLOPE] = {0, LEAK_COLUMN_SLOPE},
-	[C_FIT] = {0, LEAK_COLUMN_FIT},
-	[C_OLD] = {0, LEAK_COLUMN_OLD},
-	[C_AGE_P50] = {0, LEAK_COLUMN_AGE_P50},
-	[C_AGE_MAX] = {0, LEAK_COLUMN_AGE_MAX},
-	[C_AGES] = {0, LEAK_COLUMN_AGES},
-	[C_LIFE_P50] = {0, {"p50_ns", "LIFE P50", CELL_U64, UNIT_NS, COL_WIDE,
-				   "median lifetime of those freed since the start (of objects: of "
-				   "one in eight; estimated from a log2 histogram)"}},
-	[C_LIFE_P99] = {0, LEAK_COLUMN_LIFE_P99},
-	[C_LIFE_MAX] = {0, LEAK_COLUMN_LIFE_MAX},
-	[C_LIVES] = {0, {"hist", "LIFETIMES", CELL_HIST, UNIT_NS, COL_WIDE,
-				"log2 histogram of the lifetimes, from 512 ns on"}},
-	[C_UNTRACKED] = {0, {"untracked", "UNTRACKED", CELL_U64, UNIT_COUNT, COL_WIDE,
-				    "allocations since the start for which the table had no "
-				    "room: not in LIVE"}},
-	[C_STACK] = {BY_STACK,
-		{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the allocation"}},
-};
-
-static const struct by_spec spec = {
-	.columns = columns,
-	.n_columns = C_N,
-	.key_size = sizeof(struct leak_key),
-	.value_size = sizeof(struct leak_site),
-};
+static const struct by_spec spec = CELLS_SPEC(columns, struct leak_key, struct leak_site);
 
 static int leak_init(void *state, const struct view_options *o, struct err *err)
 {
@@ -158,48 +144,15 @@ static struct leak_suspect judge(const struct leak_state *v, const struct report
 	return x;
 }
 
-static void growth_cells(struct cell all[C_N], const struct leak_cells *c)
-{
-	all[C_VERDICT] = c->verdict;
-	all[C_NOW] = c->now;
-	all[C_STAYED] = c->stayed;
-	memcpy(&all[C_FIRST], c->trend, sizeof(c->trend));
-	all[C_OLD] = c->old;
-	all[C_AGE_P50] = c->age_p50;
-	all[C_AGE_MAX] = c->age_max;
-	all[C_AGES] = c->ages;
-	all[C_OUTLIVED] = c->outlived;
-	all[C_LIFE_P50] = c->life_p50;
-	all[C_LIFE_P99] = c->life_p99;
-	all[C_LIFE_MAX] = c->life_max;
-	all[C_LIVES] = c->lives;
-}
-
 static int row_add(
 	const struct leak_state *v, struct report *r, struct table *t, const struct leak_suspect *x)
 {
-	const struct leak_key *k = x->key;
 	const struct leak_site *s = x->site;
-	bool pages = k->cache.kind == LEAK_PAGES;
-	struct cell all[C_N] = {};
 	struct leak_cells c;
 
 	leak_cells_fill(&c, r, &x->judged, x->stayed,
 		&(struct leak_ages){&s->ages, &s->lives, s->old, s->oldest_ns});
-	by_task_cells(r, v->sums.by, &k->task, all);
-	all[C_CACHE] = cell_text(leak_cache_text(r, &k->cache));
-	if (pages)
-		all[C_ORDER] = cell_u64(k->order);
-	all[C_SITE] = cell_text(leak_site_text(r, k));
-	all[C_KIND] = cell_text(pages ? "pages" : "objects");
-	all[C_OBJECTS] = leak_live_cell(s->objects);
-	all[C_BYTES] = leak_live_cell(s->bytes);
-	all[C_ALLOCATED] = cell_u64(s->allocated);
-	all[C_FREED] = cell_u64(s->freed);
-	all[C_UNTRACKED] = cell_u64(s->untracked);
-	growth_cells(all, &c);
-	all[C_STACK] = cell_stack(k->task.stack);
-	return by_sums_row(&v->sums, t, all);
+	return by_sums_row(&v->sums, r, t, x->key, s, &c);
 }
 
 /* What makes the numbers less than all, and what they leave out. */
@@ -344,7 +297,7 @@ static void leak_destroy(void *state)
 }
 
 static const struct view_table tables[] = {
-	{"sites", &columns[0].col, C_N, sizeof(columns[0])},
+	CELLS_VIEW("sites", columns),
 	{},
 };
 

@@ -29,62 +29,82 @@ struct limit_key {
 	char name[MAPS_LIMIT_LEN];
 };
 
-enum {
-	CALL_NAME,
-	CALL_DETAIL,
-	CALL_COUNT,
-	CALL_FAILED,
-	CALL_LENGTH,
-	CALL_DURATIONS,
-	CALL_N = CALL_DURATIONS + DURATIONS_N,
+static CELL_GET(call_cell)
+{
+	return cell_text(maps_call_name((u8)((const struct call_key *)row->key)->call));
+}
+
+static CELL_GET(call_detail_cell)
+{
+	const struct call_key *k = row->key;
+
+	return cell_text(maps_detail_name(r, (u8)k->call, k->detail));
+}
+
+static const struct cell_column call_columns[] = {
+	CELL_BY(0, "call", "CALL", CELL_TEXT, UNIT_NONE, 0, MAPS_CALL_HELP, call_cell),
+	CELL_BY(0, "detail", "DETAIL", CELL_TEXT, UNIT_NONE, 0, MAPS_DETAIL_HELP, call_detail_cell),
+	CELL_COUNT(struct call_sums, count, "CALLS", "calls (exact)"),
+	CELL_NUMBER(
+		struct call_sums, failed, "failed", "FAILED", UNIT_COUNT, 0, "of these, failed"),
+	CELL_NUMBER(struct call_sums, length, "length_bytes", "LENGTH", UNIT_BYTES, 0,
+		"sum of the lengths that successful calls named"),
+	DURATIONS_CELLS(struct call_sums, durations, "time in them, of those whose begin was seen"),
 };
 
-static const struct column call_columns[CALL_N] = {
-	[CALL_NAME] = {"call", "CALL", CELL_TEXT, UNIT_NONE, 0,
-		"system call; shm_open and shm_unlink: open and unlink below /dev/shm"},
-	[CALL_DETAIL] = {"detail", "DETAIL", CELL_TEXT, UNIT_NONE, 0,
-		"advice of madvise, command of shmctl"},
-	[CALL_COUNT] = {"count", "CALLS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "calls (exact)"},
-	[CALL_FAILED] = {"failed", "FAILED", CELL_U64, UNIT_COUNT, 0, "of these, failed"},
-	[CALL_LENGTH] = {"length_bytes", "LENGTH", CELL_U64, UNIT_BYTES, 0,
-		"sum of the lengths that successful calls named"},
-	[CALL_DURATIONS] = {"total_ns", "TIME", CELL_U64, UNIT_NS, 0,
-		"time in them, of those whose begin was seen"},
-	[CALL_DURATIONS + 1] = {"p50_ns", "P50", CELL_U64, UNIT_NS, COL_LESSER,
-		"median duration (estimated from a log2 histogram)"},
-	[CALL_DURATIONS + 2] = {"p99_ns", "P99", CELL_U64, UNIT_NS, COL_LESSER,
-		"99th percentile (estimated from a log2 histogram)"},
-	[CALL_DURATIONS + 3] = {"max_ns", "MAX", CELL_U64, UNIT_NS, 0, "longest (since the start)"},
-	[CALL_DURATIONS + 4] = {"hist", "DURATIONS", CELL_HIST, UNIT_NS, COL_WIDE,
-		"log2 histogram of the durations"},
-};
+#define FAILURE(row_) ((const struct maps_failure_key *)(row_)->key)
 
-enum {
-	FAIL_PID,
-	FAIL_COMM,
-	FAIL_CALL,
-	FAIL_DETAIL,
-	FAIL_ERROR,
-	FAIL_COUNT,
-	FAIL_WHY,
-	FAIL_STACK,
-	FAIL_N,
-};
+static CELL_GET(failed_comm_cell)
+{
+	return cell_text(report_text(r, "%s", stream_comm(r->stream, FAILURE(row)->tgid, 0)));
+}
 
-static const struct column failure_columns[FAIL_N] = {
-	[FAIL_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	[FAIL_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	[FAIL_CALL] = {"call", "CALL", CELL_TEXT, UNIT_NONE, 0, "system call"},
-	[FAIL_DETAIL] = {"detail", "DETAIL", CELL_TEXT, UNIT_NONE, 0,
-		"advice of madvise, command of shmctl"},
-	[FAIL_ERROR] = {"error", "ERROR", CELL_TEXT, UNIT_NONE, 0,
+static CELL_GET(failed_call_cell)
+{
+	return cell_text(maps_call_name(FAILURE(row)->call));
+}
+
+static CELL_GET(failed_detail_cell)
+{
+	return cell_text(maps_detail_name(r, FAILURE(row)->call, FAILURE(row)->detail));
+}
+
+static CELL_GET(failed_error_cell)
+{
+	return cell_text(maps_error_name(r, FAILURE(row)->error));
+}
+
+static CELL_GET(failed_why_cell)
+{
+	const struct maps_failure_key *k = row->key;
+
+	return cell_text(maps_why_text(r, k->call, k->error, k->why, k->limit));
+}
+
+static CELL_GET(failed_stack_cell)
+{
+	return cell_stack(FAILURE(row)->stack);
+}
+
+static const struct cell_column failure_columns[] = {
+	CELL_KEY(0, struct maps_failure_key, tgid, "pid", "PID", UNIT_ID, 0, "process id"),
+	CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process",
+		failed_comm_cell),
+	CELL_BY(0, "call", "CALL", CELL_TEXT, UNIT_NONE, 0, "system call", failed_call_cell),
+	CELL_BY(0, "detail", "DETAIL", CELL_TEXT, UNIT_NONE, 0, MAPS_DETAIL_HELP,
+		failed_detail_cell),
+	CELL_BY(0, "error", "ERROR", CELL_TEXT, UNIT_NONE, 0,
 		"errno by name. A brk that is refused returns the old break and no error: it is "
-		"counted as ENOMEM, which is what sbrk makes of it"},
-	[FAIL_COUNT] = {"count", "CALLS", CELL_U64, UNIT_COUNT, 0, "calls that failed so (exact)"},
-	[FAIL_WHY] = {"why", "WHY", CELL_TEXT, UNIT_NONE, COL_ASIDE,
+		"counted as ENOMEM, which is what sbrk makes of it",
+		failed_error_cell),
+	{0, {"count", "CALLS", CELL_U64, UNIT_COUNT, 0, "calls that failed so (exact)"},
+		cell_of_u64, 0},
+	CELL_BY(0, "why", "WHY", CELL_TEXT, UNIT_NONE, COL_ASIDE,
 		"the limit that was met, as the kernel's numbers were when the call failed; else "
-		"what the error means for this call, where it has one meaning"},
-	[FAIL_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path (with --stacks)"},
+		"what the error means for this call, where it has one meaning",
+		failed_why_cell),
+	CELL_BY(0, "stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path (with --stacks)",
+		failed_stack_cell), /* last: left out without --stacks */
 };
 
 void maps_tables_init(struct maps_tables *t, bool stacks)
@@ -232,65 +252,16 @@ int maps_tables_feed(struct maps_tables *t, const struct rec *rec)
 	return rc || !r->object || r->error || !r->name[0] ? rc : names_feed(t, r);
 }
 
-static int calls_report(struct maps_tables *t, struct report *r)
-{
-	struct table *table = report_table(r, "calls", "Calls", call_columns, CALL_N);
-
-	if (!table)
-		return -ENOMEM;
-	table->sort = "count";
-	table->empty = "No calls in scope.";
-	for (size_t i = 0; i < t->calls.n; i++) {
-		const struct call_key *k = groups_key(&t->calls, i);
-		const struct call_sums *s = groups_value(&t->calls, i);
-		struct cell *row = table_row(table);
-
-		if (!row)
-			return -ENOMEM;
-		row[CALL_NAME] = cell_text(maps_call_name((u8)k->call));
-		row[CALL_DETAIL] = cell_text(maps_detail_name(r, (u8)k->call, k->detail));
-		row[CALL_COUNT] = cell_u64(s->count);
-		row[CALL_FAILED] = cell_u64(s->failed);
-		row[CALL_LENGTH] = cell_u64(s->length);
-		durations_cells(r, &s->durations, &row[CALL_DURATIONS]);
-	}
-	return 0;
-}
-
-static int failures_report(struct maps_tables *t, struct report *r)
-{
-	struct table *table = report_table(
-		r, "failures", "Failed calls", failure_columns, t->stacks ? FAIL_N : FAIL_STACK);
-
-	if (!table)
-		return -ENOMEM;
-	table->sort = "count";
-	table->empty = "No call failed.";
-	for (size_t i = 0; i < t->failures.n; i++) {
-		const struct maps_failure_key *k = groups_key(&t->failures, i);
-		struct cell *row = table_row(table);
-
-		if (!row)
-			return -ENOMEM;
-		row[FAIL_PID] = cell_u64(k->tgid);
-		row[FAIL_COMM] =
-			cell_text(report_text(r, "%s", stream_comm(r->stream, k->tgid, 0)));
-		row[FAIL_CALL] = cell_text(maps_call_name(k->call));
-		row[FAIL_DETAIL] = cell_text(maps_detail_name(r, k->call, k->detail));
-		row[FAIL_ERROR] = cell_text(maps_error_name(r, k->error));
-		row[FAIL_COUNT] = cell_u64(*(u64 *)groups_value(&t->failures, i));
-		row[FAIL_WHY] = cell_text(maps_why_text(r, k->call, k->error, k->why, k->limit));
-		if (t->stacks)
-			row[FAIL_STACK] = cell_stack(k->stack);
-	}
-	return 0;
-}
-
 int maps_tables_report(struct maps_tables *t, struct report *r)
 {
-	int rc = calls_report(t, r);
+	static const struct cell_table calls = {
+		CELL_TABLE("calls", "Calls", "count", "No calls in scope.", call_columns)};
+	struct cell_table failures = {CELL_TABLE(
+		"failures", "Failed calls", "count", "No call failed.", failure_columns)};
+	int rc = cells_report(r, &calls, &t->calls, NULL);
 
-	return rc ? rc : failures_report(t, r);
+	failures.n_cols -= !t->stacks;
+	return rc ? rc : cells_report(r, &failures, &t->failures, NULL);
 }
 
 static bool process_stays(void *arg, const void *key, const void *value)
@@ -364,7 +335,7 @@ bool maps_limit_get(const struct maps_tables *t, const char *name, u64 *ret)
 }
 
 const struct view_table maps_side_tables[] = {
-	{"calls", call_columns, CALL_N, sizeof(call_columns[0])},
-	{"failures", failure_columns, FAIL_N, sizeof(failure_columns[0])},
+	CELLS_VIEW("calls", call_columns),
+	CELLS_VIEW("failures", failure_columns),
 	{},
 };

@@ -48,6 +48,10 @@ struct maps_tables {
 
 extern const struct view_table maps_side_tables[];
 
+/* What several tables say of a call. */
+#define MAPS_CALL_HELP "system call; shm_open and shm_unlink: open and unlink below /dev/shm"
+#define MAPS_DETAIL_HELP "advice of madvise, command of shmctl"
+
 void maps_tables_init(struct maps_tables *t, bool stacks);
 int maps_tables_feed(struct maps_tables *t, const struct rec *r);
 int maps_tables_report(struct maps_tables *t, struct report *r);

@@ -10,61 +10,132 @@
 #include "probes/maps/maps_sums.h"
 #include "probes/maps/maps_words.h"
 
-enum {
-	E_TIME,
-	E_PID,
-	E_TID,
-	E_COMM,
-	E_CGROUP,
-	E_DURATION,
-	E_GROWTH,
-	E_LINE,
-	E_CALL,
-	E_DETAIL,
-	E_KIND,
-	E_NAME,
-	E_ADDRESS,
-	E_LENGTH,
-	E_RESULT,
-	E_ERROR,
-	E_WHY,
-	E_VMSIZE,
-	E_MAPPINGS,
-	E_MIXED,
-	E_STACK,
-	E_N,
-};
+static const char *line_text(struct report *r, const struct maps_event *e)
+{
+	_cleanup_str_ struct str s = {};
 
-static const struct column each_columns[E_N] = {
-	EACH_COLUMNS("since the start, as the call began"),
-	[E_DURATION] = {"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0,
-		"of the call; empty where its begin was not seen (seccomp or ptrace refused it)"},
-	[E_GROWTH] = {"growth_bytes", "GROWTH", CELL_S64, UNIT_BYTES, 0,
-		"change of VmSize by the call"},
-	[E_LINE] = {"line", "CALL", CELL_TEXT, UNIT_NONE, COL_WHOLE,
+	maps_event_line(&s, e);
+	return report_text(r, "%s", str_get(&s));
+}
+
+#define EVENT(row_) ((const struct maps_event *)(row_)->sums)
+
+static CELL_GET(line_cell)
+{
+	return cell_text(line_text(r, row->sums));
+}
+
+static CELL_GET(call_cell)
+{
+	return cell_text(maps_call_name(EVENT(row)->call));
+}
+
+static CELL_GET(detail_cell)
+{
+	const struct maps_event *e = row->sums;
+
+	return cell_text(maps_detail_name(r, e->call,
+		(u32)e->args[e->call == MAPS_MADVISE  ? 2
+			     : e->call == MAPS_SHMCTL ? 1
+						      : 3]));
+}
+
+static CELL_GET(kind_cell)
+{
+	return cell_text(maps_kind_name(EVENT(row)->kind));
+}
+
+static CELL_GET(name_cell)
+{
+	char name[MAPS_NAME_LEN];
+
+	maps_event_name(row->sums, name);
+	return EVENT(row)->flags & MAPS_NAMED ? cell_text(report_text(r, "%s", name))
+					      : (struct cell){};
+}
+
+static CELL_GET(address_cell)
+{
+	u64 address = maps_event_address(row->sums);
+
+	return address ? cell_u64(address) : (struct cell){};
+}
+
+static CELL_GET(length_cell)
+{
+	u64 length = maps_event_length(row->sums);
+
+	return length ? cell_u64(length) : (struct cell){};
+}
+
+static CELL_GET(error_cell)
+{
+	return cell_text(maps_error_name(r, maps_event_error(row->sums)));
+}
+
+static CELL_GET(why_cell)
+{
+	const struct maps_event *e = row->sums;
+	u32 error = maps_event_error(e);
+
+	return error ? cell_text(maps_why_text(r, e->call, error, e->why, e->limit))
+		     : (struct cell){};
+}
+
+static CELL_GET(vmsize_cell)
+{
+	const struct maps_event *e = row->sums;
+
+	return e->flags & MAPS_SPACE_KNOWN ? cell_u64(e->vm_pages * MAPS_PAGE) : (struct cell){};
+}
+
+static CELL_GET(mappings_cell)
+{
+	const struct maps_event *e = row->sums;
+
+	return e->flags & MAPS_SPACE_KNOWN ? cell_u64(e->mappings) : (struct cell){};
+}
+
+static CELL_GET(mixed_cell)
+{
+	return (struct cell){.type = CELL_BOOL, .b = EVENT(row)->flags & MAPS_MIXED};
+}
+
+static const struct cell_column each_columns[] = {
+	EACH_CELLS(struct maps_event, "since the start, as the call began", cell_of_time),
+	CELL_FROM(0, struct maps_event, ns, "duration_ns", "DURATION", CELL_U64, UNIT_NS, 0,
+		"of the call; empty where its begin was not seen (seccomp or ptrace refused it)",
+		cell_of_known),
+	CELL_NUMBER(struct maps_event, growth, "growth_bytes", "GROWTH", UNIT_BYTES, 0,
+		"change of VmSize by the call"),
+	CELL_BY(0, "line", "CALL", CELL_TEXT, UNIT_NONE, COL_WHOLE,
 		"arguments and result as strace has them, descriptors with the name of the file; "
-		"shm_open and shm_unlink: open and unlink below /dev/shm"},
-	[E_CALL] = {"call", "NAME", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "system call"},
-	[E_DETAIL] = {"detail", "DETAIL", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
-		"advice of madvise, command of shmctl"},
-	[E_KIND] = {"kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, "what is mapped, see maps"},
-	[E_NAME] = {"mapping", "MAPPING", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
-		"name of the file, memfd or shared memory object (its first 63 bytes)"},
-	[E_ADDRESS] = {"address", "ADDRESS", CELL_U64, UNIT_HEX, COL_HIDDEN,
-		"that the call names or returns"},
-	[E_LENGTH] = {"length_bytes", "LENGTH", CELL_U64, UNIT_BYTES, COL_HIDDEN,
-		"that the call names"},
-	[E_RESULT] = {"result", "RESULT", CELL_S64, UNIT_NONE, COL_HIDDEN,
-		"what the kernel returned: -errno when it failed"},
-	[E_ERROR] = {"error", "ERROR", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "errno by name"},
-	[E_WHY] = {"why", "WHY", CELL_TEXT, UNIT_NONE, COL_WIDE, "why it failed, see failures"},
-	[E_VMSIZE] = {"vmsize_bytes", "VMSIZE", CELL_U64, UNIT_BYTES, COL_WIDE,
-		"VmSize of the process after it"},
-	[E_MAPPINGS] = {"mappings", "MAPPINGS", CELL_U64, UNIT_COUNT, COL_HIDDEN,
-		"mappings of the process after it"},
-	[E_MIXED] = {"mixed", "MIXED", CELL_BOOL, UNIT_NONE, COL_HIDDEN,
-		"it overlapped other calls of its process: growth is by arguments and result"},
-	[E_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "code path of the call"},
+		"shm_open and shm_unlink: open and unlink below /dev/shm",
+		line_cell),
+	CELL_BY(0, "call", "NAME", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "system call", call_cell),
+	CELL_BY(0, "detail", "DETAIL", CELL_TEXT, UNIT_NONE, COL_HIDDEN, MAPS_DETAIL_HELP,
+		detail_cell),
+	CELL_BY(0, "kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, "what is mapped, see maps",
+		kind_cell),
+	CELL_BY(0, "mapping", "MAPPING", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
+		"name of the file, memfd or shared memory object (its first 63 bytes)", name_cell),
+	CELL_BY(0, "address", "ADDRESS", CELL_U64, UNIT_HEX, COL_HIDDEN,
+		"that the call names or returns", address_cell),
+	CELL_BY(0, "length_bytes", "LENGTH", CELL_U64, UNIT_BYTES, COL_HIDDEN,
+		"that the call names", length_cell),
+	CELL_NUMBER(struct maps_event, result, "result", "RESULT", UNIT_NONE, COL_HIDDEN,
+		"what the kernel returned: -errno when it failed"),
+	CELL_BY(0, "error", "ERROR", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "errno by name", error_cell),
+	CELL_BY(0, "why", "WHY", CELL_TEXT, UNIT_NONE, COL_WIDE, "why it failed, see failures",
+		why_cell),
+	CELL_BY(0, "vmsize_bytes", "VMSIZE", CELL_U64, UNIT_BYTES, COL_WIDE,
+		"VmSize of the process after it", vmsize_cell),
+	CELL_BY(0, "mappings", "MAPPINGS", CELL_U64, UNIT_COUNT, COL_HIDDEN,
+		"mappings of the process after it", mappings_cell),
+	CELL_BY(0, "mixed", "MIXED", CELL_BOOL, UNIT_NONE, COL_HIDDEN,
+		"it overlapped other calls of its process: growth is by arguments and result",
+		mixed_cell),
+	CELL_STACK_OF(struct maps_event, ustack, "code path of the call"),
 };
 
 struct maps_state {
@@ -131,54 +202,13 @@ static int maps_report(void *state, struct report *r)
 	return rc;
 }
 
-static const char *line_text(struct report *r, const struct maps_event *e)
-{
-	_cleanup_str_ struct str s = {};
-
-	maps_event_line(&s, e);
-	return report_text(r, "%s", str_get(&s));
-}
-
-static void each_fill(struct cell *row, struct report *r, const struct maps_event *e)
-{
-	u32 error = maps_event_error(e);
-	u64 address = maps_event_address(e), length = maps_event_length(e);
-	char name[MAPS_NAME_LEN];
-
-	maps_event_name(e, name);
-	each_cells(r, e->h.time_ns, e->tgid, e->tid, e->comm, e->cgroup, row);
-	row[E_DURATION] = e->ns ? cell_u64(e->ns) : (struct cell){};
-	row[E_GROWTH] = cell_s64(e->growth);
-	row[E_LINE] = cell_text(line_text(r, e));
-	row[E_CALL] = cell_text(maps_call_name(e->call));
-	row[E_DETAIL] = cell_text(maps_detail_name(r, e->call,
-		(u32)e->args[e->call == MAPS_MADVISE  ? 2
-			     : e->call == MAPS_SHMCTL ? 1
-						      : 3]));
-	row[E_KIND] = cell_text(maps_kind_name(e->kind));
-	row[E_NAME] =
-		e->flags & MAPS_NAMED ? cell_text(report_text(r, "%s", name)) : (struct cell){};
-	row[E_ADDRESS] = address ? cell_u64(address) : (struct cell){};
-	row[E_LENGTH] = length ? cell_u64(length) : (struct cell){};
-	row[E_RESULT] = cell_s64(e->result);
-	row[E_ERROR] = cell_text(maps_error_name(r, error));
-	row[E_WHY] = error ? cell_text(maps_why_text(r, e->call, error, e->why, e->limit))
-			   : (struct cell){};
-	if (e->flags & MAPS_SPACE_KNOWN) {
-		row[E_VMSIZE] = cell_u64(e->vm_pages * MAPS_PAGE);
-		row[E_MAPPINGS] = cell_u64(e->mappings);
-	}
-	row[E_MIXED] = (struct cell){.type = CELL_BOOL, .b = e->flags & MAPS_MIXED};
-	row[E_STACK] = cell_stack(e->ustack);
-}
-
 static struct table *maps_each(void *state, struct report *r)
 {
 	struct maps_state *v = state;
-	struct table *t = report_table(r, "call", "Calls, each", each_columns, E_N);
+	struct table *t =
+		cells_table(r, "call", "Calls, each", each_columns, ARRAY_SIZE(each_columns));
 
-	table_each (row, t, e, &v->events)
-		each_fill(row, r, e);
+	cells_each(t, r, each_columns, &v->events, NULL);
 	v->events.n = 0;
 	return t;
 }
@@ -235,7 +265,7 @@ static const struct look looks[] = {
 };
 
 static const struct view_table tables[] = {
-	{"call", each_columns, E_N, sizeof(each_columns[0])},
+	CELLS_VIEW("call", each_columns),
 	{},
 };
 

@@ -45,22 +45,6 @@ void call_list_free(struct call_list *l)
 	l->n = 0;
 }
 
-/* What a single call has, whoever shows it: a line for people, its parts for programs. */
-enum { CALL_NS, CALL_LINE, CALL_NAME, CALL_RESULT, CALL_ERROR, CALL_N };
-
-#define CALL_COLUMNS                                                                           \
-	{"duration_ns", "DURATION", CELL_U64, UNIT_NS, 0,                                      \
-		"from begin to end; empty where it has none (exit) or never began (refused)"}, \
-		{"line", "CALL", CELL_TEXT, UNIT_NONE, COL_WHOLE,                              \
-			"the call as strace writes it, with its arguments and what it "        \
-			"returned; of other ABIs with compat: or x32: before it"},             \
-		{"call", "NAME", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "name of the call"},        \
-		{"result", "RESULT", CELL_S64, UNIT_NONE, COL_HIDDEN,                          \
-			"what it returned, or -errno"},                                        \
-	{                                                                                      \
-		"error", "ERROR", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "its error by name"        \
-	}
-
 static const char *line_of(struct report *r, const struct syscalls_call *c)
 {
 	_cleanup_str_ struct str s = {};
@@ -79,59 +63,103 @@ static const char *name_of(struct report *r, const struct syscalls_call *c)
 	return report_textn(r, str_get(&s), s.len);
 }
 
-static void call_cells(struct report *r, const struct syscalls_call *c, struct cell *cells)
-{
-	bool ended = !(c->flags & (SYSCALLS_NO_END | SYSCALLS_UNDER_WAY));
-
-	if (c->flags & SYSCALLS_TIMED)
-		cells[CALL_NS] = cell_u64(c->ns);
-	cells[CALL_LINE] = cell_text(line_of(r, c));
-	cells[CALL_LINE].escaped = true;
-	cells[CALL_NAME] = cell_text(name_of(r, c));
-	if (ended)
-		cells[CALL_RESULT] = cell_s64(c->ret);
-	if (ended && c->ret < 0 && c->ret >= -4095)
-		cells[CALL_ERROR] = cell_text(error_name((u64)-c->ret));
-}
-
-static const struct column each_columns[] = {
-	EACH_COLUMNS("when it began, since the start"),
-	CALL_COLUMNS,
-	{"fault_ns", "FAULTS", CELL_U64, UNIT_NS, COL_WIDE,
-		"with --with-memory: of the duration, in page faults"},
-	{"reclaim_ns", "RECLAIM", CELL_U64, UNIT_NS, COL_WIDE,
-		"time in direct reclaim, also within page faults"},
-	{"compaction_ns", "COMPACTION", CELL_U64, UNIT_NS, COL_WIDE,
-		"time in compaction, also within page faults"},
-	{"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "who called"},
-};
-
-#define EACH_CALL 5
-#define EACH_PARTS (EACH_CALL + CALL_N)
+#define CALL(row_) ((const struct syscalls_call *)(row_)->sums)
 
 static u64 began_ns(const struct syscalls_call *c)
 {
 	return c->h.time_ns - MIN(c->ns, c->h.time_ns);
 }
 
+static CELL_GET(began_cell)
+{
+	return cell_since(r, began_ns(row->sums));
+}
+
+static CELL_GET(duration_cell)
+{
+	return CALL(row)->flags & SYSCALLS_TIMED ? cell_u64(CALL(row)->ns) : (struct cell){};
+}
+
+static CELL_GET(line_cell)
+{
+	struct cell c = cell_text(line_of(r, row->sums));
+
+	c.escaped = true;
+	return c;
+}
+
+static CELL_GET(name_cell)
+{
+	return cell_text(name_of(r, row->sums));
+}
+
+static bool has_ended(const struct syscalls_call *c)
+{
+	return !(c->flags & (SYSCALLS_NO_END | SYSCALLS_UNDER_WAY));
+}
+
+static CELL_GET(result_cell)
+{
+	return has_ended(row->sums) ? cell_s64(CALL(row)->ret) : (struct cell){};
+}
+
+static CELL_GET(error_cell)
+{
+	s64 ret = CALL(row)->ret;
+
+	return has_ended(row->sums) && ret < 0 && ret >= -4095 ? cell_text(error_name((u64)-ret))
+							       : (struct cell){};
+}
+
+/* What a single call has, whoever shows it: a line for people, its parts for programs. */
+#define CALL_CELLS                                                                                \
+	EACH_CELLS(struct syscalls_call, "when it began, since the start", began_cell),           \
+		CELL_BY(0, "duration_ns", "DURATION", CELL_U64, UNIT_NS, 0,                       \
+			"from begin to end; empty where it has none (exit) or never began "       \
+			"(refused)",                                                              \
+			duration_cell),                                                           \
+		CELL_BY(0, "line", "CALL", CELL_TEXT, UNIT_NONE, COL_WHOLE,                       \
+			"the call as strace writes it, with its arguments and what it returned; " \
+			"of other ABIs with compat: or x32: before it",                           \
+			line_cell),                                                               \
+		CELL_BY(0, "call", "NAME", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "name of the call",  \
+			name_cell),                                                               \
+		CELL_BY(0, "result", "RESULT", CELL_S64, UNIT_NONE, COL_HIDDEN,                   \
+			"what it returned, or -errno", result_cell),                              \
+		CELL_BY(0, "error", "ERROR", CELL_TEXT, UNIT_NONE, COL_HIDDEN,                    \
+			"its error by name", error_cell)
+
+/* Of --with-memory, which is the row's view. */
+static CELL_GET(part_cell)
+{
+	return *(const bool *)row->view ? cell_of_u64(r, row, offset) : (struct cell){};
+}
+
+#define PART(i_, name_, title_, help_)                                                    \
+	CELL_FROM(0, struct syscalls_call, part_ns[i_], name_, title_, CELL_U64, UNIT_NS, \
+		COL_WIDE, help_, part_cell)
+
+_Static_assert(SYSCALLS_PARTS == 3, "columns of the parts");
+
+static const struct cell_column each_columns[] = {
+	CALL_CELLS,
+	PART(0, "fault_ns", "FAULTS", "with --with-memory: of the duration, in page faults"),
+	PART(1, "reclaim_ns", "RECLAIM", "time in direct reclaim, also within page faults"),
+	PART(2, "compaction_ns", "COMPACTION", "time in compaction, also within page faults"),
+	CELL_STACK_OF(struct syscalls_call, ustack, "who called"),
+};
+
 struct table *calls_each(struct call_list *l, struct report *r, bool memory)
 {
 	struct table *t =
-		report_table(r, "call", "System calls", each_columns, ARRAY_SIZE(each_columns));
+		cells_table(r, "call", "System calls", each_columns, ARRAY_SIZE(each_columns));
 	const struct syscalls_call *c;
 	size_t at = 0;
 
-	while ((c = call_list_next(l, &at))) {
-		struct cell *row = t ? table_row(t) : NULL;
-
-		if (!row)
+	while (t && (c = call_list_next(l, &at)))
+		if (cells_row(t, r, each_columns, ARRAY_SIZE(each_columns),
+			    &(struct row_of){0, c, c, &memory}))
 			break;
-		each_cells(r, began_ns(c), c->tgid, c->tid, c->comm, c->cgroup, row);
-		call_cells(r, c, row + EACH_CALL);
-		for (int i = 0; memory && i < SYSCALLS_PARTS; i++)
-			row[EACH_PARTS + i] = cell_u64(c->part_ns[i]);
-		row[EACH_PARTS + SYSCALLS_PARTS] = cell_stack(c->ustack);
-	}
 	call_list_clear(l);
 	return t;
 }
@@ -232,10 +260,10 @@ static const struct column dump_columns[] = {
 		"be read"},
 };
 
-static const struct column flight_columns[] = {
-	{"dump", "DUMP", CELL_U64, UNIT_ID, 0, "number of the dump"},
-	EACH_COLUMNS("when it began, since the start"),
-	CALL_COLUMNS,
+/* Its number is the row's key. */
+static const struct cell_column flight_columns[] = {
+	{0, {"dump", "DUMP", CELL_U64, UNIT_ID, 0, "number of the dump"}, cell_of_key_u64, 0},
+	CALL_CELLS,
 };
 
 static int dumps_report(struct dump_list *l, struct report *r)
@@ -276,26 +304,24 @@ static int dumps_report(struct dump_list *l, struct report *r)
 static int flight_report(struct dump_list *l, struct report *r)
 {
 	struct table *t =
-		report_table(r, "flight", "Last calls", flight_columns, ARRAY_SIZE(flight_columns));
-	const struct syscalls_call *c;
+		cells_table(r, "flight", "Last calls", flight_columns, ARRAY_SIZE(flight_columns));
 	size_t at = 0;
+	int rc = t ? 0 : -ENOMEM;
 
-	if (!t)
-		return -ENOMEM;
-	t->story = true;
+	if (t)
+		t->story = true;
 	for (size_t i = 0; i < l->dumps.n; i++) {
-		for (size_t k = 0; k < l->calls.v[i]; k++) {
-			struct cell *row = table_row(t);
+		u64 dump = l->before + i + 1;
 
-			c = call_list_next(&l->list, &at);
-			if (!row || !c)
-				return -ENOMEM;
-			row[0] = cell_u64(l->before + i + 1);
-			each_cells(r, began_ns(c), c->tgid, c->tid, c->comm, c->cgroup, row + 1);
-			call_cells(r, c, row + 1 + EACH_CALL);
+		for (size_t k = 0; k < l->calls.v[i] && !rc; k++) {
+			const struct syscalls_call *c = call_list_next(&l->list, &at);
+
+			rc = c ? cells_row(t, r, flight_columns, ARRAY_SIZE(flight_columns),
+					 &(struct row_of){0, &dump, c, NULL})
+			       : -ENOMEM;
 		}
 	}
-	return 0;
+	return rc;
 }
 
 int dump_list_report(struct dump_list *l, struct report *r)
@@ -322,8 +348,8 @@ void dump_list_free(struct dump_list *l)
 }
 
 const struct view_table syscalls_kept_tables[] = {
-	{"call", each_columns, ARRAY_SIZE(each_columns), sizeof(each_columns[0])},
+	CELLS_VIEW("call", each_columns),
 	{"dumps", dump_columns, ARRAY_SIZE(dump_columns), sizeof(dump_columns[0])},
-	{"flight", flight_columns, ARRAY_SIZE(flight_columns), sizeof(flight_columns[0])},
+	CELLS_VIEW("flight", flight_columns),
 	{},
 };
