@@ -27,7 +27,7 @@ typedef struct cell cell_get(struct report *r, const struct row_of *row, size_t 
 		__attribute__((unused)) size_t offset)
 
 struct cell_column {
-	u32 keys; /* see by_column */
+	u32 keys; /* of --by: shown if one of them was asked for; 0: always */
 	struct column col;
 	cell_get *get;
 	size_t offset;

@@ -316,14 +316,15 @@ const struct command command_report = {
 		"Writes one HTML file: the verdict and the findings with commands to copy, the "
 		"tables of every command that has something in the recording, flame graphs of "
 		"what has stacks, and pictures of histograms and of memory by node and order. The "
-		"numbers are those of -o json, whose object is in the page. Of two recordings the "
-		"page shows what diff shows.\n\n"
+		"numbers are those of -o json, whose object is in the page. For two recordings "
+		"the page shows what diff shows.\n\n"
 		"The page needs no network and no server: everything is in the file, and a policy "
 		"in it forbids the browser to load anything from anywhere. Names in it are shown, "
 		"never run. It works from a file in Chromium and Firefox, by keyboard, on a "
 		"phone's screen and on paper; without scripts it still shows findings and the "
 		"first rows of each table.\n\n"
-		"Of a recording of all probes the page begins with what check finds in it. Tables "
+		"For a recording of all probes, the page begins with what check finds in it. "
+		"Tables "
 		"of more than 20000 rows are cut to the first ones, which the page says; --limit 0 "
 		"keeps all.",
 	.examples = examples,

@@ -36,7 +36,7 @@ int walk_attach(struct capture *c, const struct probe *p, struct attach_spec *sp
 		if (!rc)
 			capture_note(c, NOTE_WARNING,
 				"user stacks are followed by frame pointers, which most programs "
-				"lack: this kernel refuses the walk by call-frame tables: %.110s",
+				"lack: this kernel refuses the walk by DWARF unwind tables: %.110s",
 				first.msg);
 		else
 			first = second;
@@ -90,5 +90,5 @@ int walk_survey(struct capture *c)
 	c->opt.user_stacks = user_stacks;
 	snprintf(by_kernel, sizeof(by_kernel), "frame pointers, by the kernel (%.24s)", why);
 	return capture_method(
-		c, "user stacks", rc ? by_kernel : "call-frame tables, walked in BPF", NULL);
+		c, "user stacks", rc ? by_kernel : "DWARF unwind tables, walked in BPF", NULL);
 }

@@ -268,8 +268,8 @@ static void full_change(struct report *r, struct finding *x, const struct failur
 	finding_line(r, x->undo, "`nsenter -t %u -m mount -o remount,size=%lluk %s`", f->tgid,
 		f->limit / 1024, held_text(r, f->where));
 	finding_line(r, x->try_,
-		"Of a container: its --shm-size, or an emptyDir with medium Memory and a larger "
-		"sizeLimit.");
+		"For a container: set a larger --shm-size, or use an emptyDir with medium Memory "
+		"and a larger sizeLimit.");
 }
 
 /* Limits of the machine that a sysctl sets: its present value is not in the records. */

@@ -126,7 +126,7 @@ void page_lists_tell_sampled(const struct page_lists *p, struct report *r, struc
 
 	if (p->sampled.bursts)
 		finding_line(r, f->evidence,
-			"sampled: counted in %llu bursts of together %s, in the place of %s",
+			"sampled: counted in %llu bursts, %s in all, which stand for %s",
 			p->sampled.bursts, fmt_ns(a, p->sampled.on_ns),
 			fmt_ns(b, p->sampled.covered_ns));
 }

@@ -45,12 +45,10 @@ static const struct metric families[FAMILIES] = {
 		"Processes that the kernel's OOM killer killed since boot (oom_kill)."},
 	[FAMILY_COMPACTION] = {"memwhy_compaction_attempts", METRIC_COUNTER, NULL,
 		"Direct compactions since boot (compact_stall), and how they ended "
-		"(compact_success, "
-		"compact_fail)."},
+		"(compact_success, compact_fail)."},
 	[FAMILY_THP] = {"memwhy_thp", METRIC_COUNTER, NULL,
-		"Transparent huge pages since boot: allocated at a fault, not to be had there, "
-		"made "
-		"by khugepaged, split (thp_*)."},
+		"Transparent huge pages since boot: allocated at a fault, unavailable at a fault, "
+		"made by khugepaged, split (thp_*)."},
 	[FAMILY_HINTS] = {"memwhy_numa_hint_faults", METRIC_COUNTER, NULL,
 		"NUMA hint faults since boot (numa_hint_faults)."},
 	[FAMILY_HINTS_LOCAL] = {"memwhy_numa_hint_faults_local", METRIC_COUNTER, NULL,

@@ -53,12 +53,11 @@ static const struct metric
 		"Share of a zone's free memory in blocks too small for this order."},
 	index_ = {"memwhy_zone_fragmentation_index", METRIC_GAUGE, NULL,
 		"Why an allocation of this order would fail: 0 lack of memory, 1 fragmentation; "
-		"-1: "
-		"it would not."},
+		"-1: it would not."},
 	slab = {"memwhy_slab_watched_bytes", METRIC_GAUGE, "bytes",
 		"Pages of the kernel's largest object caches."},
 	slab_idle = {"memwhy_slab_unused_bytes", METRIC_GAUGE, "bytes",
-		"Of these, what no object uses, at least."},
+		"The part of these that no object uses (a lower bound)."},
 	finding = {"memwhy_finding", METRIC_GAUGE, NULL,
 		"Findings of the last interval, as check has them: how many of a rule and level."},
 	cpu = {"memwhy_self_cpu_seconds", METRIC_COUNTER, "seconds",

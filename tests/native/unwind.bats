@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The walk over user stacks in BPF by call-frame tables, on this kernel: the frames are libgcc's.
+# The walk over user stacks in BPF by DWARF unwind tables, on this kernel: the frames are libgcc's.
 load common
 
 UNWIND=$(dirname "$WORKLOADS")/bpf/unwind

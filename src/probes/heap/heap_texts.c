@@ -39,7 +39,7 @@ const char heap_details[] =
 	"all of them together.\n\n"
 	"Stacks are unwound by the files' DWARF unwind tables (.eh_frame), so programs need no "
 	"frame pointers.\n\n"
-	"Of each thread, one block of glibc's (allocate_dtv) is 16 bytes larger than without "
+	"In each thread, one of glibc's own blocks (allocate_dtv) is 16 bytes larger than without "
 	"memwhy, since the library has thread-local storage of its own. All other blocks have the "
 	"size that the program asks for.\n\n"
 	"With --sample the chance of recording an allocation grows with its size, and the numbers "

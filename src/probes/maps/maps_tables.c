@@ -49,7 +49,7 @@ static const struct cell_column call_columns[] = {
 		struct call_sums, failed, "failed", "FAILED", UNIT_COUNT, 0, "of these, failed"),
 	CELL_NUMBER(struct call_sums, length, "length_bytes", "LENGTH", UNIT_BYTES, 0,
 		"sum of the lengths that successful calls named"),
-	DURATIONS_CELLS(struct call_sums, durations, "time in them, of those whose begin was seen"),
+	DURATIONS_CELLS(struct call_sums, durations, "time in them, of those whose start was seen"),
 };
 
 #define FAILURE(row_) ((const struct maps_failure_key *)(row_)->key)

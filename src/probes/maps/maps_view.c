@@ -104,7 +104,7 @@ static CELL_GET(mixed_cell)
 static const struct cell_column each_columns[] = {
 	EACH_CELLS(struct maps_event, "since the start, as the call began", cell_of_time),
 	CELL_FROM(0, struct maps_event, ns, "duration_ns", "DURATION", CELL_U64, UNIT_NS, 0,
-		"of the call; empty where its begin was not seen (seccomp or ptrace refused it)",
+		"of the call; empty where its start was not seen (seccomp or ptrace refused it)",
 		cell_of_known),
 	CELL_NUMBER(struct maps_event, growth, "growth_bytes", "GROWTH", UNIT_BYTES, 0,
 		"change of VmSize by the call"),

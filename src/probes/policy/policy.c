@@ -224,7 +224,7 @@ static const struct field call_fields[] = {
 	CALL(tgid, FIELD_U32, UNIT_ID, "process"),
 	CALL(tid, FIELD_U32, UNIT_ID, "thread"),
 	CALL(ustack, FIELD_U32, UNIT_STACK, "where it was called"),
-	CALL(start_ns, FIELD_U64, UNIT_NS, "its begin; 0: not known"),
+	CALL(start_ns, FIELD_U64, UNIT_NS, "when it began; 0: not known"),
 	CALL(ns, FIELD_U64, UNIT_NS, "its duration"),
 	CALL(ret, FIELD_S64, UNIT_NONE, "what it returned; an error is negative"),
 	CALL(cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),

@@ -98,7 +98,7 @@ static void test_lock_waits(void **unused)
 	assert_true(says(x->evidence, "1.6 % of 630000 allocations a second took the lock"));
 	assert_true(says(x->evidence, "waited for it 8000 times a second, 50.0 us each"));
 	assert_true(says(x->evidence, "most of it for reader (pid 7): 100 %"));
-	assert_true(says(x->evidence, "sampled: counted in 10 bursts of together 500 ms"));
+	assert_true(says(x->evidence, "sampled: counted in 10 bursts, 500 ms in all"));
 	/* 2 Mi pages of memory over four times 8192 */
 	assert_true(says(x->try_, "`sysctl -w vm.percpu_pagelist_high_fraction=64`"));
 	assert_true(says(x->undo, "`sysctl -w vm.percpu_pagelist_high_fraction=0`"));

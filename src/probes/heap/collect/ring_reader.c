@@ -270,6 +270,10 @@ static int news_add(
 	return rc;
 }
 
+_Static_assert((int)TRACK_MAPPED_BREAK == (int)HEAP_MAPPED_BREAK &&
+		       (int)TRACK_MAPPED_KINDS == (int)HEAP_MAPPED_KINDS,
+	"a kind of mapping has one number in rings and in records");
+
 static int mapping_take(struct ring_reader *c, u64 word, u64 now_ms)
 {
 	u64 value = word >> TRACK_VALUE_SHIFT;

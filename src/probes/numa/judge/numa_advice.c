@@ -53,8 +53,8 @@ static void evidence_hints(struct advice *a)
 		(double)c->samples / (double)MAX(c->pages, 1UL));
 	if (a->g->threads > 1)
 		finding_line(a->r, a->to->evidence,
-			"Of two faults of one object %.0f %% came from two nodes; of one page "
-			"%.0f %%; within 50 ms %.0f %%",
+			"Two faults came from two nodes in %.0f %% of the pairs on one object, "
+			"%.0f %% on one page, %.0f %% within 50 ms",
 			percent(sharing[NUMA_UNIT_OBJECT].mixed),
 			percent(sharing[NUMA_UNIT_PAGE].mixed), percent(c->window_mixed));
 	if (a->g->threads > 1 && numa_share_bounds(&c->crossings, &low, &high))
@@ -107,8 +107,8 @@ static void evidence(struct advice *a)
 		evidence_hints(a);
 	else if (g->sharing[NUMA_UNIT_OBJECT].samples)
 		finding_line(a->r, a->to->evidence,
-			"Of two accesses to one object %.0f %% came from two nodes, of two that "
-			"followed each other %.0f %%",
+			"Two accesses to one object came from two nodes in %.0f %% of all pairs, "
+			"and in %.0f %% of those that followed each other",
 			percent(g->sharing[NUMA_UNIT_OBJECT].mixed), percent(g->switches));
 	if (a->v->pattern != NUMA_UNCLEAR)
 		finding_line(a->r, a->to->evidence,

@@ -282,7 +282,7 @@ static void test_bursts(void **state)
 	assert_true(cell_at(t, 0, "per_second")->f == 200);
 	assert_true(cell_at(view_table_of(&f, "pcp"), 0, "locks_per_second")->f == 60);
 	assert_true(
-		noted(&f, "pages were counted in 2 bursts of together 500 ms, in the place of"));
+		noted(&f, "pages were counted in 2 bursts, 500 ms in all, which stand for"));
 	view_close(&f);
 }
 
