@@ -46,9 +46,9 @@ $(B)/memwhy: $(OBJS)
 	$(Q)strip -o $@.stripped $@
 	@printf 'built %s (%s bytes stripped)\n' $@ "$$(stat -c %s $@.stripped)"
 
-# Words and their rules run once: size counts there, not speed.
+# What runs once, or once a second: size counts there, not speed.
 ifndef SAN
-$(B)/cmd/%.o $(B)/rules/%.o: ALL_CFLAGS += -Os
+$(addprefix $(B)/,$(addsuffix /%.o,cmd rules top export serve)): ALL_CFLAGS += -Os
 endif
 
 $(B)/%.o: src/%.c
