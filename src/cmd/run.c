@@ -12,6 +12,7 @@
 #include "cmd/ours.h"
 #include "cmd/own.h"
 #include "cmd/part.h"
+#include "cmd/record_now.h"
 #include "cmd/recording.h"
 #include "cmd/running.h"
 #include "cmd/scope.h"
@@ -80,6 +81,9 @@ static int running_report(void *arg)
 	struct running *g = arg;
 	int rc = report_make(g);
 
+	if (g->record_asked)
+		record_now_toggle(g);
+	g->record_asked = false;
 	pipeline_reset(&g->pipe);
 	stream_interval_begin(&g->pipe.stream);
 	return rc;
@@ -96,8 +100,10 @@ static int running_early(void *arg, size_t n)
 static int running_asked(void *arg)
 {
 	struct running *g = arg;
+	int asked = g->run->watch->asked(g->run->watch->arg);
 
-	return g->run->watch->asked(g->run->watch->arg);
+	g->record_asked |= asked == RUN_RECORDS;
+	return asked == RUN_ENDS;
 }
 
 /* An interval of a recording: where these are as short as was asked for, seconds are none. */
@@ -320,7 +326,7 @@ static int run_live(struct running *g, struct capture_options *opt, const struct
 		.on_fd = w ? running_asked : NULL,
 		.fd = w ? w->fd : -1,
 		.on_opened = w ? running_early : NULL,
-		.helper = w ? w->helper : 0,
+		.helpers = {w ? w->helpers[0] : 0, w ? w->helpers[1] : 0},
 		.arg = g,
 	};
 
@@ -499,7 +505,8 @@ static int running_go(struct running *g)
 		opt.stack_every = g->run->stack_every;
 		opt.gentle = g->run->gentle;
 		opt.watch_ns = g->run->watch_ns;
-		opt.sample_ns = MIN(opt.watch_ns, NSEC_PER_SEC); /* each interval's end, and no more */
+		opt.sample_ns =
+			MIN(opt.watch_ns, NSEC_PER_SEC); /* each interval's end, and no more */
 		opt.outstanding = g->run->company.outstanding;
 		opt.least_bytes = g->run->company.least_bytes;
 		opt.few_stacks = g->stacks_by_default;
@@ -524,7 +531,7 @@ static int running_go(struct running *g)
 static int running_close(struct running *g, int rc)
 {
 	struct err last = {};
-	bool log = g->pipe.log;
+	bool log = g->pipe.log && g->run->o->record;
 	int closed = pipeline_close_log(&g->pipe, &last);
 
 	if (rc && log && !stream_delivered(&g->pipe.stream))

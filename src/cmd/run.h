@@ -9,12 +9,15 @@
 #include "record/pipeline.h"
 #include "record/session.h"
 
+enum run_asked { RUN_GOES_ON, RUN_ENDS, RUN_RECORDS /* a recording begins, or ends */ };
+
 /* Where reports go instead of an output: to somebody who watches. */
 struct run_watch {
-	int fd;       /* readable when asked() is to be called */
-	pid_t helper; /* see session_config */
+	int fd;           /* readable when asked() is to be called */
+	pid_t helpers[2]; /* see session_config */
 	int (*show)(void *arg, const struct report *r);
-	int (*asked)(void *arg);  /* 1: to end now */
+	int (*asked)(void *arg);                                 /* enum run_asked */
+	void (*tell)(void *arg, bool records, const char *text); /* see record_now.h */
 	void (*wait)(void *arg);  /* until enough was seen of a recording */
 	void (*close)(void *arg); /* before anything else is printed */
 	size_t early;             /* after so many probes were opened, there is something to see */

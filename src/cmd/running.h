@@ -20,6 +20,8 @@ struct running {
 	bool stacks_by_default;  /* nobody asked for them */
 	bool own_intervals;      /* those of the recording are as short as was asked for */
 	bool by_second;          /* a second of it was an interval */
+	bool record_asked;       /* the watcher asked: see record_now.h */
+	char recording[40];      /* … its file */
 	struct str by;           /* what --by is where the format asks for stacks */
 	struct schema schema;    /* for `narrow` */
 	struct narrow narrow;    /* in front of the pipeline, for a part of a recording */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "cmd/entries.h"
+#include "cmd/record_now.h"
 #include "cmd/run.h"
 #include "cmd/scope.h"
 #include "top/link.h"
@@ -60,6 +61,11 @@ static int watch_asked(void *arg)
 	return link_asked(arg);
 }
 
+static void watch_tell(void *arg, bool records, const char *text)
+{
+	link_tell(arg, records, text);
+}
+
 static void watch_wait(void *arg)
 {
 	link_wait(arg);
@@ -95,11 +101,14 @@ static int watch_begin(
 
 static int top_watch(struct run *r, size_t early)
 {
-	const struct ui_options uo = {
-		.replay = r->o->input != NULL, .sort = r->o->sort, .fields = r->o->fields};
+	const struct ui_options uo = {.replay = r->o->input != NULL,
+		.sort = r->o->sort,
+		.fields = r->o->fields,
+		.input = r->o->input};
 	struct run_watch w = {
 		.show = watch_show,
 		.asked = watch_asked,
+		.tell = watch_tell,
 		.wait = watch_wait,
 		.close = watch_close,
 		.early = early,
@@ -113,7 +122,7 @@ static int top_watch(struct run *r, size_t early)
 		return command_status(rc);
 	}
 	w.fd = link_fd(l);
-	w.helper = link_pid(l);
+	link_pids(l, w.helpers);
 	w.arg = l;
 	r->watch = &w;
 	status = run_live_or_input(r);
@@ -128,7 +137,7 @@ static int top_watch(struct run *r, size_t early)
 
 static int top(const struct command *cmd, struct options *o)
 {
-	static const struct view *const views[] = {&top_view};
+	static const struct view *const views[] = {&top_view, &record_now_view};
 	_cleanup_free_ const struct probe **cheap = calloc(probes_n, sizeof(*cheap));
 	struct run r = {
 		.cmd = cmd,
@@ -156,6 +165,8 @@ static int top(const struct command *cmd, struct options *o)
 	if (!is_for_screen(o))
 		return run_live_or_input(&r);
 	progress_disable();
+	if (!o->input)
+		r.n_views = 2;
 	if (!o->input) /* whose intervals are its own */
 		o->interval_ns = r.watch_ns;
 	return top_watch(&r, early);
@@ -196,17 +207,33 @@ const struct command command_top = {
 		"are those of the tables that -o json has: FIELDS says where each is from.\n\n"
 		"Keys: arrows, PgUp, PgDn, Home, End and the wheel move; Enter shows what a line "
 		"is "
-		"made of (faults and waits by code path, the limits of its control groups, "
-		"findings), Esc goes back. F2 or f lists findings, with evidence and what to do; "
-		"F5 "
-		"or t control groups as a tree; F4, / or \\ filters by name, pid or group; F6 or s "
-		"chooses the column to sort by, < > , . go to the one beside, I turns the order "
-		"round. Space stops and goes on. [ ] or Left, Right step through the intervals, { "
-		"} "
-		"over ten; j jumps to a time (12:30:05, 90s from the beginning, -30s from the "
-		"end), "
-		"J to the latest; n and N go to where the next finding begins. F1 or ? lists the "
-		"keys, q ends.\n\n"
+		"made of (its numbers, faults and waits by mapping and by code path, the limits of "
+		"its "
+		"control groups, findings), Esc goes back. F2 or f lists findings, with evidence "
+		"and "
+		"what to do; F5 or t control groups as a tree; F4, / or \\ filters by name, pid or "
+		"group; F6 or s chooses the column to sort by, < > , . go to the one beside, I "
+		"turns "
+		"the order round. Space stops and goes on. [ ] or Left, Right step through the "
+		"intervals, { } over ten; j jumps to a time (12:30:05, 90s from the beginning, "
+		"-30s "
+		"from the end), J to the latest; n and N go to where the next finding begins. F1 "
+		"or ? "
+		"lists the keys, q ends.\n\n"
+		"A closer look at a line is another command of memwhy, for the process or group: M "
+		"runs where (memory by mapping and file, what the allocator keeps), F faults --by "
+		"mapping,stack and S stalls (with their steps) for ten seconds, H heap for ten "
+		"seconds, after it has said what that costs the process and was told y. Esc ends "
+		"one "
+		"early. They run with the rights of whoever began top. Of a recording, F and S "
+		"tell "
+		"what it has.\n\n"
+		"r begins a recording of what is watched, with the next interval, to "
+		"memwhy-DATE-TIME.mw (UTC) in the current directory, and ends it; REC is in the "
+		"first "
+		"line meanwhile. It begins with the names and states that were known, so that "
+		"check, "
+		"top and the other commands read it like any other.\n\n"
 		"Ten minutes are kept, so that a live screen can be stepped back through; of a "
 		"recording (--input FILE) all of it, where it is not very long. Any recording will "
 		"do; one of another command has only what that recorded, and lists processes that "

@@ -91,16 +91,16 @@ static u64 rss_most(const struct rusage *u)
 	return st.vm_hwm_bytes;
 }
 
-static void helper_add(const struct cost *c, struct rec_cost *r)
+static void helper_add(pid_t helper, struct rec_cost *r)
 {
 	u64 tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
 	struct proc_status status;
 	struct proc_stat stat;
 
-	if (!c->helper || proc_stat_read(c->helper, &stat))
+	if (!helper || proc_stat_read(helper, &stat))
 		return;
 	r->cpu_ns += (stat.utime_ticks + stat.stime_ticks) * tick_ns;
-	if (!proc_status_read(c->helper, &status))
+	if (!proc_status_read(helper, &status))
 		r->rss_bytes += status.vm_hwm_bytes;
 }
 
@@ -129,7 +129,8 @@ struct rec_cost cost_read(struct cost *c, struct probe_run *const *runs, size_t 
 	r.cpu_ns = ((u64)u.ru_utime.tv_sec + (u64)u.ru_stime.tv_sec) * NSEC_PER_SEC +
 		   ((u64)u.ru_utime.tv_usec + (u64)u.ru_stime.tv_usec) * NSEC_PER_USEC;
 	r.rss_bytes = rss_most(&u);
-	helper_add(c, &r);
+	for (size_t i = 0; i < ARRAY_SIZE(c->helpers); i++)
+		helper_add(c->helpers[i], &r);
 	if (c->unwind)
 		r.bpf_bytes += unwind_bytes(c->unwind);
 	if (c->reader) {

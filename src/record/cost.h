@@ -20,7 +20,7 @@ struct cost {
 	u64 maps_bytes;                 /* of all maps, as last measured */
 	bool maps_known;                /* they are; false: they are to be measured again */
 	u64 give_back_ns;               /* when memory that is free goes back to the kernel next */
-	pid_t helper;                   /* a process that works for memwhy; 0: none */
+	pid_t helpers[2];               /* processes that work for memwhy; 0: none */
 	const struct unwind *unwind;    /* whose maps are no probe's; NULL: none */
 	const struct reader *reader;    /* which works for memwhy; NULL: none */
 };

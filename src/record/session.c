@@ -43,7 +43,7 @@ struct session {
 	int signals; /* signalfd */
 	sigset_t old_mask;
 	u64 deadline_ns, tick_ns, housekeeping_ns, watch_ns, watch_wait_ns;
-	u64 maps_ns; /* when maps are measured again */
+	u64 maps_ns;  /* when maps are measured again */
 	u64 drain_ns; /* not before, though tables fill up */
 	bool interrupted, over, exec_failed;
 	bool asked; /* SIGUSR1: for a report now */
@@ -359,13 +359,13 @@ static int session_begin(struct session *s, struct err *err)
 	if (!rc) {
 		cost_begin(&s->cost);
 		s->cost.reader = s->c.reader;
-		s->cost.helper = cfg->helper;
+		memcpy(s->cost.helpers, cfg->helpers, sizeof(cfg->helpers));
 		rc = unwind_begin(s);
 	}
 	if (!rc)
 		rc = memory_fit(s, err);
-	if (!rc && cfg->helper)
-		rc = capture_self_add(&s->c, (u32)cfg->helper);
+	for (size_t i = 0; i < ARRAY_SIZE(cfg->helpers) && !rc; i++)
+		rc = cfg->helpers[i] ? capture_self_add(&s->c, (u32)cfg->helpers[i]) : 0;
 	if (!rc)
 		rc = settings_put_right(setting_was_left, s);
 	if (!rc)

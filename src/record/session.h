@@ -42,7 +42,7 @@ struct session_config {
 	int fd;
 	/* Called when the first n probes are open, from the first one on; may be NULL. */
 	int (*on_opened)(void *arg, size_t n);
-	pid_t helper; /* a process that works for memwhy: it is not counted, but costs; 0: none */
+	pid_t helpers[2]; /* processes that work for memwhy: not counted, but they cost; 0: none */
 	void *arg;
 };
 

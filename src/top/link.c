@@ -17,8 +17,8 @@
 
 struct link {
 	struct screen_saved *saved;
-	bool waits; /* for the screen to take frames, rather than leave them out */
-	pid_t pid;
+	bool waits;        /* for the screen to take frames, rather than leave them out */
+	pid_t pid, closer; /* the screen, and who looks closer */
 	int socket;
 	struct str out; /* of a frame that was sent in part */
 	bool ended;     /* it said so, or is gone */
@@ -26,10 +26,31 @@ struct link {
 	bool told; /* it put the terminal right before it said so */
 };
 
+/* Before the screen, and before any rights are given up. */
+static int closer_begin(struct link *l, const char *input)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	l->closer = fork();
+	if (!l->closer) {
+		close(ends[0]);
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		closer_serve(ends[1], input);
+		_exit(0);
+	}
+	close(ends[1]);
+	return l->closer < 0 ? -errno : ends[0];
+}
+
 static int screen_begin(struct link *l, const struct ui_options *o)
 {
+	_cleanup_close_ int closer = closer_begin(l, o->input);
 	int ends[2], room = ROOM_BYTES;
 
+	if (closer < 0)
+		return closer;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -errno;
 	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
@@ -37,7 +58,7 @@ static int screen_begin(struct link *l, const struct ui_options *o)
 	if (!l->pid) {
 		close(ends[0]);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		_exit(screen_run(ends[1], o));
+		_exit(screen_run(ends[1], closer, o));
 	}
 	close(ends[1]);
 	l->socket = ends[0];
@@ -75,9 +96,10 @@ int link_fd(const struct link *l)
 	return l->socket;
 }
 
-pid_t link_pid(const struct link *l)
+void link_pids(const struct link *l, pid_t ret[2])
 {
-	return l->pid;
+	ret[0] = l->pid;
+	ret[1] = l->closer;
 }
 
 /* What is left of a frame. False: there is no room now. */
@@ -134,12 +156,24 @@ int link_asked(struct link *l)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
+	if (n == 1 && word == UI_WORD_RECORD)
+		return LINK_RECORD;
 	l->ended = true;
 	if (n == 1)
 		l->told = true;
 	if (n != 1 || word == SCREEN_INTERRUPTED)
 		l->interrupted = true;
-	return 1;
+	return LINK_ENDS;
+}
+
+void link_tell(struct link *l, bool records, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (l->ended || head_add(l, records ? SCREEN_RECORDING : SCREEN_SAY, (u32)n))
+		return;
+	str_addn(&l->out, text, n);
+	out_send(l);
 }
 
 /* ms: at most; -1: however long it takes. */
@@ -186,6 +220,9 @@ void link_close(struct link *l)
 	while ((got = waitpid(l->pid, &status, l->ended ? 0 : WNOHANG)) < 0 && errno == EINTR)
 		;
 	l->pid = 0;
+	while (l->closer > 0 && waitpid(l->closer, NULL, 0) < 0 && errno == EINTR)
+		;
+	l->closer = 0;
 	if (!l->told && got > 0 && WIFSIGNALED(status))
 		screen_restore(l->saved);
 }

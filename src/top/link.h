@@ -16,11 +16,17 @@ struct link;
 /* Begins the screen. -EINVAL: there is no terminal for it. */
 int link_open(const struct ui_options *o, struct link **ret, struct err *err);
 int link_fd(const struct link *l);
-pid_t link_pid(const struct link *l);
+/* The screen, and who makes closer looks. */
+void link_pids(const struct link *l, pid_t ret[2]);
 /* Sends what there is to show. 0 also where the screen is gone. */
 int link_show(struct link *l, const struct report *r);
-/* What the screen says, if link_fd() is readable: 1: it was asked to end, or is gone. */
+#define LINK_ENDS 1
+#define LINK_RECORD 2 /* a recording is to begin, or to end */
+/* What the screen says, if link_fd() is readable: LINK_ENDS: it was asked to end, or is gone. 0:
+ * nothing. */
 int link_asked(struct link *l);
+/* The file that is recorded to ("": none), or else a sentence. */
+void link_tell(struct link *l, bool records, const char *text);
 /* Waits until somebody who looks at a recording has seen enough. */
 void link_wait(struct link *l);
 /* Did somebody interrupt it (Ctrl-C, a signal), or was it killed? */

@@ -230,8 +230,9 @@ static const struct {
 struct screen {
 	struct ui ui;
 	struct canvas canvas;
-	struct str in; /* of the socket, not yet taken */
-	int socket;
+	struct str in;     /* of the socket, not yet taken */
+	struct str answer; /* of a closer look, in part */
+	int socket, closer;
 	bool dirty;
 };
 
@@ -299,6 +300,11 @@ static void messages_take(struct screen *s)
 			ui_say(&s->ui, "an interval was lost: it could not be read");
 		if (h.what == SCREEN_OVER)
 			s->ui.over = true;
+		if (h.what == SCREEN_SAY)
+			ui_say(&s->ui, "%.*s", (int)MIN(h.bytes, 127U), s->in.buf + at);
+		if (h.what == SCREEN_RECORDING)
+			snprintf(s->ui.recording, sizeof(s->ui.recording), "%.*s",
+				(int)MIN(h.bytes, 127U), s->in.buf + at);
 		at += h.bytes;
 		s->dirty = true;
 	}
@@ -318,6 +324,38 @@ static bool socket_take(struct screen *s)
 	if (s->in.failed)
 		return false;
 	messages_take(s);
+	return true;
+}
+
+/* What the keys asked others for. */
+static void words_send(struct screen *s)
+{
+	if (s->ui.asks && write(s->closer, &s->ui.ask, sizeof(s->ui.ask)) != sizeof(s->ui.ask))
+		ui_closer_take(&s->ui, "nobody is there to look closer", 30);
+	s->ui.asks = false;
+	if (s->ui.word && write(s->socket, &s->ui.word, 1) != 1)
+		ui_say(&s->ui, "nobody is there to record");
+	s->ui.word = 0;
+}
+
+/* False: nobody looks any more. */
+static bool closer_take(struct screen *s)
+{
+	char buf[4096];
+	ssize_t n = read(s->closer, buf, sizeof(buf));
+	u32 bytes;
+
+	if (n <= 0)
+		return n < 0 && errno == EINTR;
+	str_addn(&s->answer, buf, (size_t)n);
+	if (s->answer.failed || s->answer.len < sizeof(bytes))
+		return !s->answer.failed;
+	memcpy(&bytes, s->answer.buf, sizeof(bytes));
+	if (s->answer.len - sizeof(bytes) < bytes)
+		return true;
+	ui_closer_take(&s->ui, s->answer.buf + sizeof(bytes), bytes);
+	str_clear(&s->answer);
+	s->dirty = true;
 	return true;
 }
 
@@ -346,8 +384,8 @@ static void draw(struct screen *s)
 
 static void screen_loop(struct screen *s)
 {
-	struct pollfd fds[] = {
-		{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = s->socket, .events = POLLIN}};
+	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+		{.fd = s->socket, .events = POLLIN}, {.fd = s->closer, .events = POLLIN}};
 
 	while (!s->ui.quits && !told_to_end) {
 		int ms = wait_ms(s);
@@ -361,7 +399,10 @@ static void screen_loop(struct screen *s)
 				return; /* what went on has ended, and says why itself */
 			fds[1].fd = -1;
 		}
+		if (fds[2].revents && !closer_take(s))
+			fds[2].fd = -1;
 		keys_take(s); /* also one that says that the size is another */
+		words_send(s);
 		if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			return; /* the terminal is gone */
 	}
@@ -388,9 +429,9 @@ static bool terminal_begin(struct screen *s)
 	return true;
 }
 
-int screen_run(int socket, const struct ui_options *o)
+int screen_run(int socket, int closer, const struct ui_options *o)
 {
-	struct screen s = {.socket = socket, .dirty = true};
+	struct screen s = {.socket = socket, .closer = closer, .dirty = true};
 	struct err err = {};
 	struct kept kept;
 	char word;
@@ -412,5 +453,6 @@ int screen_run(int socket, const struct ui_options *o)
 	ui_free(&s.ui);
 	canvas_free(&s.canvas);
 	str_free(&s.in);
+	str_free(&s.answer);
 	return rc && rc != -EOPNOTSUPP;
 }

@@ -11,14 +11,19 @@
 #include "top/ui.h"
 
 /* What goes over the socket to the screen: this, then `bytes` of a packed frame (SCREEN_FRAME). */
-enum screen_what { SCREEN_FRAME = 1, SCREEN_OVER = 2 /* the recording was read */ };
+enum screen_what {
+	SCREEN_FRAME = 1,
+	SCREEN_OVER = 2,      /* the recording was read */
+	SCREEN_SAY = 3,       /* a sentence */
+	SCREEN_RECORDING = 4, /* the file that is recorded to; of no bytes: none */
+};
 
 struct screen_head {
 	u32 what; /* enum screen_what */
 	u32 bytes;
 };
 
-/* What the screen says, a byte each. */
+/* What the screen says, a byte each; and UI_WORD_RECORD. */
 #define SCREEN_QUITS 'q'
 #define SCREEN_INTERRUPTED 'i'
 
@@ -29,7 +34,8 @@ int screen_check(struct err *err);
 struct screen_saved;
 int screen_save(struct screen_saved **ret);
 void screen_restore(const struct screen_saved *s);
-/* Takes frames from the socket until it is told to end, or the socket is. Returns a status. */
-int screen_run(int socket, const struct ui_options *o);
+/* Takes frames from the socket until it is told to end, or the socket is. closer: where closer
+ * looks are asked for; -1: nowhere. Returns a status. */
+int screen_run(int socket, int closer, const struct ui_options *o);
 
 #endif

@@ -43,6 +43,7 @@ static void lines_clear(struct ui *ui)
 void ui_free(struct ui *ui)
 {
 	lines_clear(ui);
+	free(ui->looked);
 	vec_free(&ui->lines);
 	vec_free(&ui->processes.order);
 	vec_free(&ui->groups.order);
@@ -226,6 +227,10 @@ static void prompt_key(struct ui *ui, u32 key)
 {
 	size_t n = strlen(ui->typed);
 
+	if (ui->prompt == UI_AGREE) {
+		ui_closer_agreed(ui, key == 'y' || key == 'Y');
+		return;
+	}
 	if (key == UI_KEY_ENTER || key == UI_KEY_ESCAPE) {
 		prompt_end(ui, key == UI_KEY_ENTER);
 		return;
@@ -265,6 +270,7 @@ static struct ui_list *list_of(struct ui *ui)
 		return &ui->findings;
 	case UI_FINDING:
 	case UI_DETAIL:
+	case UI_LOOK:
 	case UI_HELP:
 		return &ui->pager;
 	case UI_SORT:
@@ -274,12 +280,12 @@ static struct ui_list *list_of(struct ui *ui)
 	}
 }
 
-static void mode_go(struct ui *ui, enum ui_mode mode)
+void ui_mode_go(struct ui *ui, enum ui_mode mode)
 {
 	if (mode == UI_HELP || mode == UI_SORT)
 		ui->back = ui->mode == UI_HELP || ui->mode == UI_SORT ? ui->back : ui->mode;
 	ui->mode = mode;
-	if (mode == UI_FINDING || mode == UI_DETAIL || mode == UI_HELP)
+	if (mode == UI_FINDING || mode == UI_DETAIL || mode == UI_HELP || mode == UI_LOOK)
 		ui->pager = (struct ui_list){};
 	ui_order(ui);
 }
@@ -293,7 +299,7 @@ static void sort_begin(struct ui *ui)
 		return;
 	ui->columns.n = top_tables[groups ? TOP_GROUPS : TOP_PROCESSES].n_cols;
 	ui->columns.at = t->sort;
-	mode_go(ui, UI_SORT);
+	ui_mode_go(ui, UI_SORT);
 }
 
 static void sort_by(struct ui *ui, size_t column)
@@ -326,7 +332,7 @@ static void group_enter(struct ui *ui)
 		return;
 	path = table_cell(&ui->scene.tables[TOP_GROUPS], t->order.v[t->list.at], TOP_G_CGROUP);
 	snprintf(ui->group, sizeof(ui->group), "%s", path->type == CELL_TEXT ? path->text : "");
-	mode_go(ui, UI_PROCESSES);
+	ui_mode_go(ui, UI_PROCESSES);
 }
 
 static void enter(struct ui *ui)
@@ -335,7 +341,7 @@ static void enter(struct ui *ui)
 	case UI_PROCESSES:
 		if (ui->processes.list.at < ui->processes.order.n) {
 			ui->detail = ui->pid;
-			mode_go(ui, UI_DETAIL);
+			ui_mode_go(ui, UI_DETAIL);
 		}
 		break;
 	case UI_GROUPS:
@@ -344,7 +350,7 @@ static void enter(struct ui *ui)
 	case UI_FINDINGS:
 		if (ui->findings.at < ui->findings.n) {
 			ui->finding = ui->findings.at;
-			mode_go(ui, UI_FINDING);
+			ui_mode_go(ui, UI_FINDING);
 		}
 		break;
 	case UI_SORT:
@@ -359,11 +365,13 @@ static void enter(struct ui *ui)
 static void escape(struct ui *ui)
 {
 	if (ui->mode == UI_HELP || ui->mode == UI_SORT)
-		mode_go(ui, ui->back);
+		ui_mode_go(ui, ui->back);
+	else if (ui->mode == UI_LOOK)
+		ui_closer_escape(ui);
 	else if (ui->mode == UI_FINDING)
-		mode_go(ui, UI_FINDINGS);
+		ui_mode_go(ui, UI_FINDINGS);
 	else if (ui->mode == UI_FINDINGS || ui->mode == UI_DETAIL)
-		mode_go(ui, UI_PROCESSES);
+		ui_mode_go(ui, UI_PROCESSES);
 	else if (ui->filter[0])
 		ui->filter[0] = '\0';
 	else if (ui->group[0]) {
@@ -455,11 +463,11 @@ static void key_lists(struct ui *ui, u32 key)
 	case 't':
 	case UI_KEY_F1 + 4:
 		ui->groups.tree |= ui->mode == UI_GROUPS;
-		mode_go(ui, ui->mode == UI_GROUPS ? UI_PROCESSES : UI_GROUPS);
+		ui_mode_go(ui, ui->mode == UI_GROUPS ? UI_PROCESSES : UI_GROUPS);
 		break;
 	case 'f':
 	case UI_KEY_F1 + 1:
-		mode_go(ui, ui->mode == UI_FINDINGS ? UI_PROCESSES : UI_FINDINGS);
+		ui_mode_go(ui, ui->mode == UI_FINDINGS ? UI_PROCESSES : UI_FINDINGS);
 		break;
 	case 's':
 	case UI_KEY_F1 + 5:
@@ -485,6 +493,15 @@ static void key_lists(struct ui *ui, u32 key)
 	}
 }
 
+/* It begins and ends with an interval, which is where the file is named. */
+static void record_key(struct ui *ui)
+{
+	if (ui->replay)
+		ui_say(ui, "this is a recording: there is nothing to record");
+	else
+		ui->word = UI_WORD_RECORD;
+}
+
 void ui_key(struct ui *ui, u32 key)
 {
 	ui->said[0] = '\0';
@@ -507,9 +524,13 @@ void ui_key(struct ui *ui, u32 key)
 	else if (key == UI_KEY_ESCAPE || key == UI_KEY_BACKSPACE)
 		escape(ui);
 	else if (key == '?' || key == 'h' || key == UI_KEY_F1)
-		mode_go(ui, UI_HELP);
+		ui_mode_go(ui, UI_HELP);
 	else if (key == UI_KEY_CLICK)
 		click(ui);
+	else if (key == 'r')
+		record_key(ui);
+	else if (ui_closer_key(ui, key))
+		return;
 	else
 		key_lists(ui, key);
 }
@@ -529,6 +550,7 @@ void ui_draw(struct ui *ui, struct canvas *c)
 		break;
 	case UI_FINDING:
 	case UI_DETAIL:
+	case UI_LOOK:
 	case UI_HELP:
 		lines_clear(ui);
 		ui_page_fill(ui, c->cols - 1);

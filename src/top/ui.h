@@ -6,6 +6,7 @@
 #define MEMWHY_TOP_UI_H
 
 #include "top/canvas.h"
+#include "top/closer.h"
 #include "top/history.h"
 
 enum ui_mode {
@@ -14,11 +15,12 @@ enum ui_mode {
 	UI_FINDINGS,
 	UI_FINDING, /* one of them */
 	UI_DETAIL,  /* one process */
+	UI_LOOK,    /* what a closer look says */
 	UI_SORT,    /* which column */
 	UI_HELP,
 };
 
-enum ui_prompt { UI_NO_PROMPT, UI_FILTER, UI_JUMP };
+enum ui_prompt { UI_NO_PROMPT, UI_FILTER, UI_JUMP, UI_AGREE };
 
 /* Keys that are no characters. */
 enum ui_key {
@@ -62,6 +64,7 @@ struct ui_table {
 };
 
 #define UI_WORD 64
+#define UI_WORD_RECORD 'r' /* begin to record, or end it */
 
 struct ui {
 	struct history history;
@@ -85,12 +88,20 @@ struct ui {
 	VEC(struct ui_line) lines; /* of the pager */
 	const char *fields;        /* --fields; NULL: as fits */
 	int click_y;
+	struct closer_ask ask; /* of the closer look that is, or was, made last */
+	bool asks, looking;    /* it is to be sent; its answer is yet to come */
+	u8 look;               /* index */
+	u64 look_ns;           /* when it began */
+	char *looked;          /* the answer */
+	enum ui_mode look_from;
+	char word;           /* for who looks at the machine (screen.h); 0: none */
+	char recording[128]; /* file; "": none */
 	bool quits, interrupted;
 };
 
 struct ui_options {
 	bool replay;
-	const char *sort, *fields; /* NULL: none */
+	const char *sort, *fields, *input; /* NULL: none */
 };
 
 /* The column of such a name ("-rss" too); `otherwise`: there is none. */
@@ -99,6 +110,8 @@ int ui_init(struct ui *ui, const struct ui_options *o);
 void ui_free(struct ui *ui);
 /* A frame came. -EBADMSG, -ENOMEM. */
 int ui_frame(struct ui *ui, const void *packed, size_t n);
+/* The answer to a closer look. */
+void ui_closer_take(struct ui *ui, const char *text, size_t n);
 /* A key, or a character of Unicode. */
 void ui_key(struct ui *ui, u32 key);
 /* Of a replay: time went on. Returns when it wants to be asked again; UINT64_MAX: never. */
@@ -109,6 +122,7 @@ void ui_draw(struct ui *ui, struct canvas *c);
 
 /* Shows frame i. (ui.c) */
 void ui_show(struct ui *ui, size_t i);
+void ui_mode_go(struct ui *ui, enum ui_mode mode);
 void ui_say(struct ui *ui, const char *fmt, ...) _printf_(2, 3);
 /* The table that is listed; NULL: none is. */
 struct ui_table *ui_table(struct ui *ui, const struct table **ret_rows);
@@ -122,7 +136,15 @@ void ui_list_draw(struct ui *ui, struct canvas *c, int y);
 /* The head; returns the line below it. (ui_head.c) */
 int ui_head_draw(const struct ui *ui, struct canvas *c);
 void ui_foot_draw(const struct ui *ui, struct canvas *c);
+/* Closer looks. (ui_closer.c) */
+bool ui_closer_key(struct ui *ui, u32 key);
+void ui_closer_agreed(struct ui *ui, bool yes);
+void ui_closer_escape(struct ui *ui);
+void ui_closer_prompt(const struct ui *ui, struct str *s);
+void ui_closer_fill(struct ui *ui);
+void ui_closer_list(struct ui *ui);
 /* Pages of text. (ui_pages.c) */
+void ui_line_add(struct ui *ui, enum style style, const char *text, size_t n, int indent);
 void ui_page_fill(struct ui *ui, int width);
 void ui_page_draw(struct ui *ui, struct canvas *c, int y);
 void ui_findings_draw(struct ui *ui, struct canvas *c, int y);

@@ -97,6 +97,8 @@ static void title_draw(const struct ui *ui, struct canvas *c)
 	x = canvas_put(c, 0, 0, c->cols, STYLE_BOLD, "memwhy top");
 	x = word_draw(c, x, c->cols, STYLE_BOLD, clock);
 	x = word_draw(c, x, c->cols, ui->follows ? STYLE_GOOD : STYLE_WARN, words);
+	if (ui->recording[0])
+		x = word_draw(c, x, c->cols, STYLE_BAD, "REC");
 	end = cost_draw(ui, c, x) - 2;
 	if (ui->scene.lost) {
 		snprintf(words, sizeof(words), "%llu events lost", ui->scene.lost);
@@ -362,11 +364,12 @@ static void keys_draw(const struct ui *ui, struct canvas *c, int y)
 		const char *key, *does;
 	} lists[] = {{"F1", "Help"}, {"F2", "Findings"}, {"F4", "Filter"}, {"F5", "Groups"},
 		{"F6", "Sort"}, {"Enter", "Why"}, {"Space", "Pause"}, {"[ ]", "Step"},
-		{"j", "Jump"}, {"F10", "Quit"}},
+		{"j", "Jump"}, {"r", "Record"}, {"F10", "Quit"}},
 	  pages[] = {{"Esc", "Back"}, {"[ ]", "Step"}, {"n", "Next finding"}, {"F1", "Help"},
-		  {"F10", "Quit"}};
+		  {"F10", "Quit"}, {"M", "Memory"}, {"F", "Faults"}, {"S", "Stalls"},
+		  {"H", "Heap"}};
 	bool list = ui->mode == UI_PROCESSES || ui->mode == UI_GROUPS;
-	size_t n = list ? ARRAY_SIZE(lists) : ARRAY_SIZE(pages);
+	size_t n = list ? ARRAY_SIZE(lists) : ui->mode == UI_DETAIL ? ARRAY_SIZE(pages) : 5;
 	int x = 0;
 
 	for (size_t i = 0; i < n && x < c->cols; i++) {
@@ -374,6 +377,9 @@ static void keys_draw(const struct ui *ui, struct canvas *c, int y)
 
 		if (list && ui->mode == UI_GROUPS && i == 3)
 			does = "Processes";
+		if (x + (int)strlen(list ? lists[i].key : pages[i].key) + (int)strlen(does) >
+			c->cols)
+			break;
 		x = canvas_put(c, y, x, c->cols, STYLE_PLAIN, list ? lists[i].key : pages[i].key);
 		x = canvas_put(c, y, x, c->cols, STYLE_KEY, does) + 1;
 	}
@@ -385,7 +391,12 @@ void ui_foot_draw(const struct ui *ui, struct canvas *c)
 
 	for (int x = 0; x < c->cols; x++) /* it covers what was drawn there */
 		canvas_put(c, y, x, 1, STYLE_PLAIN, " ");
-	if (ui->prompt)
+	if (ui->prompt == UI_AGREE) {
+		_cleanup_str_ struct str s = {};
+
+		ui_closer_prompt(ui, &s);
+		canvas_put(c, y, 0, c->cols, STYLE_BOLD, str_get(&s));
+	} else if (ui->prompt)
 		canvas_putf(c, y, 0, c->cols, STYLE_BOLD, "%s: %s_",
 			ui->prompt == UI_FILTER ? "Filter (name, pid or group)"
 						: "Jump to (12:30:05 UTC, 90s from the beginning, "

@@ -9,8 +9,10 @@
 
 #define INDENT 13
 #define INDENT_CELLS 30
+#define GRID 24
+#define MAPPINGS 32
 
-static void line_add(struct ui *ui, enum style style, const char *text, size_t n, int indent)
+void ui_line_add(struct ui *ui, enum style style, const char *text, size_t n, int indent)
 {
 	_cleanup_str_ struct str s = {};
 	struct ui_line l = {.style = (u8)style};
@@ -59,7 +61,7 @@ static void text_add_at(
 			snprintf(line, sizeof(line), "%-*s%.*s", indent, word, (int)n, p);
 		else
 			snprintf(line, sizeof(line), "%*s%.*s", indent, "", (int)n, p);
-		line_add(ui, style, line, strlen(line), 0);
+		ui_line_add(ui, style, line, strlen(line), 0);
 		first = false;
 		p += n;
 		while (*p == ' ')
@@ -82,7 +84,7 @@ static void texts_add(
 
 static void blank_add(struct ui *ui)
 {
-	line_add(ui, STYLE_PLAIN, "", 0, 0);
+	ui_line_add(ui, STYLE_PLAIN, "", 0, 0);
 }
 
 static void finding_fill(struct ui *ui, int width, const struct finding *f)
@@ -114,6 +116,95 @@ static void cells_fill(struct ui *ui, int width, const struct table *t, size_t r
 	}
 }
 
+/* The numbers of a row, side by side. */
+static void grid_fill(struct ui *ui, int width, const struct table *t, size_t row)
+{
+	_cleanup_str_ struct str line = {}, value = {};
+
+	for (size_t i = 0; i < t->n_cols; i++) {
+		const struct cell *v = table_cell(t, row, i);
+
+		if (v->type == CELL_EMPTY || v->type == CELL_TEXT)
+			continue;
+		if (line.len + GRID > (size_t)width) {
+			ui_line_add(ui, STYLE_PLAIN, str_get(&line), line.len, 2);
+			str_clear(&line);
+		}
+		str_clear(&value);
+		cell_add(&value, &t->cols[i], v, CELL_SHORT | CELL_COMPACT);
+		str_addf(&line, "%-9s %-*s", t->cols[i].title, GRID - 10, str_get(&value));
+	}
+	ui_line_add(ui, STYLE_PLAIN, str_get(&line), line.len, 2);
+}
+
+/* Who it is, and in which group. */
+static void name_fill(struct ui *ui, int width, const struct table *t, size_t row)
+{
+	static const size_t columns[] = {TOP_COMM, TOP_CGROUP};
+	_cleanup_str_ struct str s = {};
+
+	str_addf(&s, "pid %u", ui->detail);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		const struct cell *v = table_cell(t, row, columns[i]);
+
+		if (v->type != CELL_TEXT)
+			continue;
+		str_add(&s, i ? "  in " : "  ");
+		str_add_escaped(&s, v->text);
+	}
+	text_add_at(ui, width, 0, STYLE_BOLD, "", str_get(&s));
+}
+
+struct mapping_sum {
+	const char *what, *mapping;
+	u64 count, ns;
+};
+
+static void mapping_add(struct mapping_sum *sums, size_t *n, const struct table *t, size_t row)
+{
+	const struct cell *what = table_cell(t, row, TOP_X_WHAT),
+			  *map = table_cell(t, row, TOP_X_MAPPING),
+			  *time = table_cell(t, row, TOP_X_TIME);
+	size_t i = 0;
+
+	if (what->type != CELL_TEXT || map->type != CELL_TEXT)
+		return;
+	while (i < *n && (strcmp(sums[i].what, what->text) || strcmp(sums[i].mapping, map->text)))
+		i++;
+	if (i == MAPPINGS)
+		return;
+	*n = MAX(*n, i + 1);
+	sums[i].what = what->text;
+	sums[i].mapping = map->text;
+	sums[i].count += table_cell(t, row, TOP_X_COUNT)->u;
+	sums[i].ns += time->type == CELL_U64 ? time->u : 0;
+}
+
+/* Before the code paths: where they are. */
+static void mappings_fill(struct ui *ui, u32 pid)
+{
+	const struct table *t = &ui->scene.tables[TOP_PATHS];
+	struct mapping_sum sums[MAPPINGS] = {};
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_rows; i++)
+		if (table_cell(t, i, TOP_X_PID)->u == pid)
+			mapping_add(sums, &n, t, i);
+	if (!n)
+		return;
+	blank_add(ui);
+	ui_line_add(ui, STYLE_HEAD, "Faults and waits of the interval, by mapping", 44, 0);
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_str_ struct str s = {};
+		char ns[UNIT_BUF];
+
+		str_addf(&s, "%10llu x %-12s %9s  ", sums[i].count, sums[i].what,
+			sums[i].ns ? fmt_ns(ns, sums[i].ns) : "");
+		str_add_escaped(&s, sums[i].mapping);
+		ui_line_add(ui, STYLE_PLAIN, str_get(&s), s.len, 2);
+	}
+}
+
 static void stack_fill(struct ui *ui, const char *lines)
 {
 	for (const char *p = lines; *p;) {
@@ -122,7 +213,7 @@ static void stack_fill(struct ui *ui, const char *lines)
 
 		str_addn(&part, p, n);
 		str_add_escaped(&s, str_get(&part));
-		line_add(ui, STYLE_PLAIN, str_get(&s), s.len, 6);
+		ui_line_add(ui, STYLE_PLAIN, str_get(&s), s.len, 6);
 		p += n + (p[n] == '\n');
 	}
 }
@@ -146,7 +237,7 @@ static void path_fill(struct ui *ui, const struct table *t, size_t row)
 		str_addf(&s, ", %s", fmt_ns(ns, time->u));
 	if (stack->type != CELL_TEXT || !*stack->text)
 		str_add(&s, ", counted without a stack");
-	line_add(ui, STYLE_BOLD, str_get(&s), s.len, 2);
+	ui_line_add(ui, STYLE_BOLD, str_get(&s), s.len, 2);
 	if (stack->type == CELL_TEXT)
 		stack_fill(ui, stack->text);
 }
@@ -157,7 +248,7 @@ static void paths_fill(struct ui *ui, u32 pid)
 	bool any = false;
 
 	blank_add(ui);
-	line_add(ui, STYLE_HEAD, "Faults and waits of the interval, by code path", 46, 0);
+	ui_line_add(ui, STYLE_HEAD, "Faults and waits of the interval, by code path", 46, 0);
 	for (size_t i = 0; i < t->n_rows; i++) {
 		if (table_cell(t, i, TOP_X_PID)->u != pid)
 			continue;
@@ -165,7 +256,7 @@ static void paths_fill(struct ui *ui, u32 pid)
 		any = true;
 	}
 	if (!any)
-		line_add(ui, STYLE_DIM, "none was seen", 13, 2);
+		ui_line_add(ui, STYLE_DIM, "none was seen", 13, 2);
 }
 
 /* The groups that hold the process, from the root on, each with its limit. */
@@ -174,7 +265,7 @@ static void chain_fill(struct ui *ui, const char *path)
 	const struct table *t = &ui->scene.tables[TOP_GROUPS];
 
 	blank_add(ui);
-	line_add(ui, STYLE_HEAD, "Its control groups", 18, 0);
+	ui_line_add(ui, STYLE_HEAD, "Its control groups", 18, 0);
 	for (size_t i = 0; i < t->n_rows; i++) {
 		const struct cell *group = table_cell(t, i, TOP_G_CGROUP), *limit;
 		_cleanup_str_ struct str s = {};
@@ -186,7 +277,7 @@ static void chain_fill(struct ui *ui, const char *path)
 		str_addf(&s, "%10s of %-10s ", fmt_bytes(a, table_cell(t, i, TOP_G_USAGE)->u),
 			limit->type == CELL_U64 ? fmt_bytes(b, limit->u) : "no limit");
 		str_add_escaped(&s, group->text);
-		line_add(ui, STYLE_PLAIN, str_get(&s), s.len, 2);
+		ui_line_add(ui, STYLE_PLAIN, str_get(&s), s.len, 2);
 	}
 }
 
@@ -202,28 +293,38 @@ static void detail_fill(struct ui *ui, int width)
 
 		snprintf(text, sizeof(text), "pid %u is not among the processes of this interval",
 			ui->detail);
-		line_add(ui, STYLE_DIM, text, strlen(text), 0);
+		ui_line_add(ui, STYLE_DIM, text, strlen(text), 0);
 		return;
 	}
-	cells_fill(ui, width, t, row);
+	name_fill(ui, width, t, row);
+	grid_fill(ui, width, t, row);
 	vec_each (f, &ui->scene.findings) {
 		if (f->tgid != ui->detail)
 			continue;
 		blank_add(ui);
 		finding_fill(ui, width, f);
 	}
+	blank_add(ui);
+	ui_line_add(ui, STYLE_HEAD, "A closer look", 13, 0);
+	ui_closer_list(ui);
+	mappings_fill(ui, ui->detail);
 	paths_fill(ui, ui->detail);
 	if (table_cell(t, row, TOP_CGROUP)->type == CELL_TEXT)
 		chain_fill(ui, table_cell(t, row, TOP_CGROUP)->text);
+	blank_add(ui);
+	ui_line_add(ui, STYLE_HEAD, "Where each number is from", 25, 0);
+	cells_fill(ui, width, t, row);
 }
 
-static void help_fill(struct ui *ui)
+static void help_fill(struct ui *ui, int width)
 {
 	static const char *const texts[] = {
 		"Up, Down, PgUp, PgDn, Home, End, wheel   move",
 		"Enter, second click   what this line is made of: faults by code path, groups, "
 		"findings",
 		"Esc   back; takes a filter away",
+		"M   its memory by mapping and file;  F  its faults;  S  its stalls;  H  its heap",
+		"r   begin a recording, end it",
 		"F2, f   findings: what is wrong, with evidence and what to do",
 		"F5, t   control groups as a tree, and back; Enter: the processes of one",
 		"F4, /, \\   filter by name, pid or group",
@@ -246,13 +347,15 @@ static void help_fill(struct ui *ui)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		line_add(ui, STYLE_PLAIN, texts[i], strlen(texts[i]), 1);
+		text_add_at(ui, width, 3, STYLE_PLAIN, "", texts[i]);
 }
 
 void ui_page_fill(struct ui *ui, int width)
 {
 	if (ui->mode == UI_HELP)
-		help_fill(ui);
+		help_fill(ui, width);
+	else if (ui->mode == UI_LOOK)
+		ui_closer_fill(ui);
 	else if (!ui->has_scene)
 		return;
 	else if (ui->mode == UI_DETAIL)
@@ -260,7 +363,7 @@ void ui_page_fill(struct ui *ui, int width)
 	else if (ui->finding < ui->scene.findings.n)
 		finding_fill(ui, width, &ui->scene.findings.v[ui->finding]);
 	else
-		line_add(ui, STYLE_DIM, "there is no such finding in this interval", 41, 0);
+		ui_line_add(ui, STYLE_DIM, "there is no such finding in this interval", 41, 0);
 }
 
 void ui_page_draw(struct ui *ui, struct canvas *c, int y)

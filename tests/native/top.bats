@@ -102,7 +102,7 @@ ends_with() { # STATUS
 	wait_for "shows '^ +[0-9]+ '"
 	press Down PageDown PageUp Home End Up
 	press Enter
-	wait_for "shows '^ +PID +[0-9]+ +process$'"
+	wait_for "shows '^A closer look'"
 	press Escape
 	press Space
 	wait_for "shows 'PAUSED'"
@@ -154,7 +154,7 @@ ends_with() { # STATUS
 
 @test "top: a signal, or the end of either process, leaves the terminal as it was" {
 	needs_root
-	for way in "TERM top" "TERM screen" "KILL top" "KILL screen"; do
+	for way in "TERM top" "TERM screen" "KILL top" "KILL screen" "HUP top" "SEGV top" "SEGV screen"; do
 		read -r signal who <<<"$way"
 		pane 100x30 "'$MEMWHY' top"
 		wait_for "shows '  live '"
@@ -221,6 +221,88 @@ ends_with() { # STATUS
 	wait_for "shows '(F10Quit|F10)'"
 	press F10
 	ends_with 0
+}
+
+@test "top: a closer look at a process is what the command says, and Esc ends one" {
+	needs_root
+	sleep 300 3>&- &
+	pid=$!
+	pane 100x40 "'$MEMWHY' top"
+	wait_for "shows '  live '"
+	press /
+	press -l "$pid"
+	press Enter
+	wait_for "shows '^ +$pid sleep'"
+	press M
+	wait_for "shows 'Resident memory of sleep .pid $pid.'"
+	press Escape
+	wait_for "shows '^ +$pid sleep'"
+	press S
+	wait_for "shows 'pid $pid: its stalls.* [3-9] s so far'"
+	press Escape
+	wait_for "shows '^memwhy stalls '"
+	press Escape
+	wait_for "shows '^ +$pid sleep'"
+	press H
+	wait_for "shows '^y: begin, others: no. pid $pid, 10 s: a malloc'"
+	press n
+	wait_for "shows 'F1Help'"
+	press q
+	ends_with 0
+	kill "$pid"
+}
+
+@test "top: r records what is watched, from the interval on, and check and top read it" {
+	needs_root
+	pane 100x30 "'$MEMWHY' top"
+	wait_for "shows '  live '"
+	sleep 1
+	press r
+	wait_for "shows ' REC '"
+	file=$(echo memwhy-*.mw)
+	[ "$(stat -c %a "$file")" = 600 ]
+	sleep 3
+	press r
+	wait_for "! shows ' REC '"
+	press q
+	ends_with 0
+	"$MEMWHY" check --input "$file" -o json >check.json || [ $? -eq 4 ]
+	jq -e '.interval.seconds >= 2 and .interval.seconds < 60 and .lost.faults >= 0' check.json
+	"$MEMWHY" top --input "$file" -i 1s -o json >top.json
+	jq -e -s 'length >= 2 and all(.[]; ([.rows[] | select(.table == "memory") | .bytes] | add) ==
+		(.rows[] | select(.table == "machine") | .total_bytes))' top.json
+	jq -e -s '[.[0].rows[] | select(.table == "top") | .comm] | length > 0 and (index("?") | not)' top.json
+	jq -e -s '[.[0].rows[] | select(.table == "zones")] | length > 0' top.json
+}
+
+@test "top: keys work while what looks at the machine stands still" {
+	needs_root
+	pane 100x30 "'$MEMWHY' top"
+	wait_for "shows '  live '"
+	top=$(pgrep -P "$("${T[@]}" display-message -p '#{pane_pid}')" memwhy)
+	kill -STOP "$top"
+	press f
+	wait_for "shows '^LEVEL +COST +FINDING'"
+	press Escape
+	wait_for "shows '^ +PID +COMMAND'"
+	"${T[@]}" resize-window -x 90 -y 20
+	wait_for '[ "$(screen | wc -l)" -eq 20 ] && screen | tail -n 1 | grep -q F1Help'
+	kill -CONT "$top"
+	press q
+	ends_with 0
+}
+
+@test "top: NO_COLOR draws without colours, which are there otherwise" {
+	record_some
+	for colours in 0 1; do
+		pane 100x30 "TERM=xterm-256color NO_COLOR=$([ $colours = 1 ] || echo 1) '$MEMWHY' top --input some.mw"
+		wait_for "shows 'PID +COMMAND'"
+		[ "$("${T[@]}" capture-pane -p -e | grep -cE $'\e\\[[0-9;]*(38|48|3[0-7]|4[0-7])[;m]')" -gt 0 ] && found=1 || found=0
+		[ "$found" -eq "$colours" ]
+		press q
+		ends_with 0
+		"${T[@]}" kill-server
+	done
 }
 
 @test "top: the order of its lines is kept from one time to the next, and the columns that the user wrote" {

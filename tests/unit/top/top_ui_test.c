@@ -1,5 +1,8 @@
 /* Frames and keys in, a canvas out: no terminal. */
+#include <errno.h>
 #include <locale.h>
+
+#include "base/file.h"
 
 #include "base/clock.h"
 #include "top/ui.h"
@@ -7,6 +10,7 @@
 
 #define SEC NSEC_PER_SEC
 #define MIB (1ULL << 20)
+#define GOLDEN "tests/golden/top/"
 
 static struct table *table_add(struct report *r, enum top_table which)
 {
@@ -204,6 +208,76 @@ static void test_keys(void **state)
 	watch_end(&w);
 }
 
+/* A closer look is asked for, waited for, and left; one that costs is agreed to first. */
+static void test_closer_looks(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 1, 40, 100);
+	assert_true(shows(&w, "8 beta")); /* the cursor is on it */
+	ui_key(&w.ui, 'M');
+	assert_true(w.ui.asks);
+	assert_int_equal(w.ui.ask.pid, 8);
+	assert_int_equal(w.ui.ask.look, 0);
+	w.ui.asks = false;
+	assert_true(shows(&w, "pid 8: its memory by mapping"));
+	ui_key(&w.ui, 'M'); /* no second one meanwhile */
+	assert_false(w.ui.asks);
+	ui_key(&w.ui, UI_KEY_ESCAPE); /* it is to end now */
+	assert_true(w.ui.asks);
+	assert_int_equal(w.ui.ask.look, CLOSER_STOP);
+	w.ui.asks = false;
+	ui_closer_take(&w.ui, "first\nsecond\n", 13);
+	assert_string_equal(line(&w, 6), "first");
+	assert_string_equal(line(&w, 7), "second");
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	assert_int_equal(w.ui.mode, UI_PROCESSES);
+	ui_key(&w.ui, 'H');
+	assert_false(w.ui.asks);
+	assert_true(shows(&w, "y: begin, others: no. pid 8, 10 s: a malloc and its free"));
+	ui_key(&w.ui, 'n');
+	assert_false(w.ui.asks);
+	ui_key(&w.ui, 'H');
+	ui_key(&w.ui, 'y');
+	assert_true(w.ui.asks);
+	assert_string_equal(closer_looks[w.ui.ask.look].argv[0], "heap");
+	watch_end(&w);
+	watch_begin(&w, false, 1, 40, 100);
+	ui_key(&w.ui, 't');
+	ui_draw(&w.ui, &w.canvas);
+	ui_key(&w.ui, UI_KEY_DOWN);
+	ui_key(&w.ui, 'H');
+	assert_true(shows(&w, "H is of processes"));
+	ui_key(&w.ui, 'M');
+	assert_true(w.ui.asks);
+	assert_int_equal(w.ui.ask.pid, 0);
+	assert_string_equal(w.ui.ask.group, "/a.slice");
+	watch_end(&w);
+	watch_begin(&w, true, 1, 40, 100);
+	ui_key(&w.ui, 'H');
+	assert_false(w.ui.asks);
+	assert_true(shows(&w, "a recording does not tell how its heap grows"));
+	watch_end(&w);
+}
+
+static void test_record_key(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 1, 40, 100);
+	ui_key(&w.ui, 'r');
+	assert_int_equal(w.ui.word, UI_WORD_RECORD);
+	snprintf(w.ui.recording, sizeof(w.ui.recording), "x.mw");
+	assert_non_null(strstr(line(&w, 0), "  live  REC  "));
+	watch_end(&w);
+	watch_begin(&w, true, 1, 40, 100);
+	ui_key(&w.ui, 'r');
+	assert_int_equal(w.ui.word, 0);
+	watch_end(&w);
+}
+
 static void test_tree(void **state)
 {
 	struct watched w;
@@ -359,7 +433,8 @@ static void nothing_steers(const struct canvas *c)
 static void test_random_keys_and_sizes(void **state)
 {
 	static const u32 chars[] = {'q' + 1, '[', ']', '{', '}', 'n', 'N', 'j', 'J', ' ', 't', 'f',
-		's', '<', '>', 'I', '/', '\\', '?', 'h', '1', ':', 'a', 27, 0x20ac};
+		's', '<', '>', 'I', '/', '\\', '?', 'h', '1', ':', 'a', 27, 0x20ac, 'r', 'M', 'F',
+		'S', 'H', 'y', ',', '.'};
 	_cleanup_str_ struct str packed = {};
 	struct watched w;
 
@@ -367,7 +442,7 @@ static void test_random_keys_and_sizes(void **state)
 	srand(1);
 	for (int replay = 0; replay < 2; replay++) {
 		watch_begin(&w, replay, 5, 24, 80);
-		for (u32 i = 0; i < 4000; i++) {
+		for (u32 i = 0; i < 10000; i++) {
 			u32 key = rand() % 2 ? chars[(size_t)rand() % ARRAY_SIZE(chars)]
 					     : UI_KEY_UP + (u32)rand() % 26;
 
@@ -375,6 +450,9 @@ static void test_random_keys_and_sizes(void **state)
 				continue;
 			w.ui.click_y = rand() % 60 - 5;
 			ui_key(&w.ui, key);
+			if (w.ui.asks && rand() % 3)
+				ui_closer_take(&w.ui, "a\033[2J\nb", 7);
+			w.ui.asks = false;
 			if (i % 97 == 0)
 				assert_int_equal(
 					canvas_size(&w.canvas, rand() % 60, rand() % 320), 0);
@@ -389,6 +467,59 @@ static void test_random_keys_and_sizes(void **state)
 		assert_false(w.ui.quits);
 		watch_end(&w);
 	}
+}
+
+static void assert_golden(struct watched *w, const char *name)
+{
+	_cleanup_str_ struct str is = {}, was = {};
+	char path[128];
+	FILE *f;
+
+	ui_draw(&w->ui, &w->canvas);
+	for (int y = 0; y < w->canvas.rows; y++) {
+		canvas_line(&w->canvas, y, &is);
+		str_addc(&is, '\n');
+	}
+	snprintf(path, sizeof(path), GOLDEN "%s-%dx%d.txt", name, w->canvas.cols, w->canvas.rows);
+	if (getenv("MEMWHY_UPDATE_GOLDEN")) {
+		f = fopen(path, "w");
+		assert_non_null(f);
+		fputs(str_get(&is), f);
+		fclose(f);
+	}
+	assert_int_equal(file_read(path, &was), 0);
+	assert_string_equal(str_get(&is), str_get(&was));
+}
+
+/* Whole screens, as people see them, live and of a recording: look at each change. */
+static void test_golden_screens(void **state)
+{
+	static const int sizes[][2] = {{24, 80}, {40, 120}, {60, 200}};
+	static const struct {
+		const char *name, *keys;
+	} screens[] = {{"processes", ""}, {"groups", "t"}, {"process", "\r"}, {"findings", "f"},
+		{"help", "?"}, {"sort", "s"}};
+	struct watched w;
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(screens) * 2; k++) {
+			bool replay = k % 2;
+
+			watch_begin(&w, replay, 12, sizes[i][0], sizes[i][1]);
+			ui_draw(&w.ui, &w.canvas);
+			if (replay)
+				ui_key(&w.ui, 'J');
+			if (*screens[k / 2].keys)
+				ui_key(&w.ui, *screens[k / 2].keys == '\r'
+						      ? UI_KEY_ENTER
+						      : (u32)*screens[k / 2].keys);
+			snprintf(name, sizeof(name), "%s-%s", screens[k / 2].name,
+				replay ? "recorded" : "live");
+			assert_golden(&w, name);
+			watch_end(&w);
+		}
 }
 
 static void test_ascii(void **state)
@@ -409,6 +540,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_closer_looks),
+		cmocka_unit_test(test_record_key),
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_time),
@@ -417,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_history_is_ten_minutes),
 		cmocka_unit_test(test_damaged_frames),
 		cmocka_unit_test(test_random_keys_and_sizes),
+		cmocka_unit_test(test_golden_screens),
 		cmocka_unit_test(test_ascii),
 	};
 
