@@ -9,6 +9,7 @@
 #include "cmd/record_now.h"
 #include "cmd/run.h"
 #include "cmd/scope.h"
+#include "probes/processes/processes.h"
 #include "top/link.h"
 #include "top/top.h"
 
@@ -56,9 +57,22 @@ static int watch_show(void *arg, const struct report *r)
 	return link_show(arg, r);
 }
 
+static bool closely;
+
 static int watch_asked(void *arg)
 {
-	return link_asked(arg);
+	int asked = link_asked(arg);
+
+	closely ^= asked == LINK_CLOSELY;
+	processes_closely(closely);
+	return asked == LINK_CLOSELY ? RUN_GOES_ON : asked;
+}
+
+/* Columns that take a walk through page tables, by name. */
+static bool names_closely(const char *words)
+{
+	return words && (strstr(words, "pss_bytes") || strstr(words, "thp_ratio") ||
+				strstr(words, "local_ratio"));
 }
 
 static void watch_tell(void *arg, bool records, const char *text)
@@ -156,6 +170,8 @@ static int top(const struct command *cmd, struct options *o)
 	if (!cheap)
 		return STATUS_INTERNAL;
 	r.n_probes = probes_choose(cheap, &early);
+	closely = names_closely(o->fields) || names_closely(o->sort);
+	processes_closely(closely);
 	r.watch_ns = o->interval_ns ? o->interval_ns : EVERY_NS;
 	o->by = "major-mapping"; /* as check: for the few faults that wait */
 	r.plain_stacks = !o->stacks;
@@ -228,6 +244,9 @@ const struct command command_top = {
 		"early. They run with the rights of whoever began top. Of a recording, F and S "
 		"tell "
 		"what it has.\n\n"
+		"P has page tables walked, each five seconds, until it is pressed again: for the "
+		"columns PSS, THP% and, on machines with several NUMA nodes, LOCAL%. --fields or "
+		"--sort with one of these does the same.\n\n"
 		"r begins a recording of what is watched, with the next interval, to "
 		"memwhy-DATE-TIME.mw (UTC) in the current directory, and ends it; REC is in the "
 		"first "

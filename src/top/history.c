@@ -1,42 +1,58 @@
 /* See history.h. */
 #include "top/history.h"
 
+#include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <xxhash.h>
 
 static void frame_free(struct history_frame *f)
 {
 	free(f->packed);
-	free(f->sizes);
+	free(f->values);
 }
 
 static size_t frame_bytes(const struct history_frame *f)
 {
-	return f->n + f->n_sizes * sizeof(*f->sizes) + sizeof(*f);
+	return f->n + f->n_values * sizeof(*f->values) + sizeof(*f);
 }
 
-static int size_compare(const void *a, const void *b)
+static int value_compare(const void *a, const void *b)
 {
-	const struct history_size *x = a, *y = b;
+	const struct history_value *x = a, *y = b;
 
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static int sizes_take(struct history_frame *f, const struct scene *s)
+static double cell_number(const struct cell *c)
+{
+	return c->type == CELL_U64   ? (double)c->u
+	       : c->type == CELL_S64 ? (double)c->s
+	       : c->type == CELL_F64 ? c->f
+				     : NAN;
+}
+
+static int values_take(struct history_frame *f, const struct scene *s, size_t column)
 {
 	const struct table *t = &s->tables[TOP_PROCESSES];
+	struct history_value *values = calloc(t->n_rows + 1, sizeof(*values));
 
-	f->sizes = calloc(t->n_rows + 1, sizeof(*f->sizes));
-	for (size_t i = 0; f->sizes && i < t->n_rows; i++) {
-		const struct cell *rss = table_cell(t, i, TOP_RSS);
+	if (!values)
+		return -ENOMEM;
+	free(f->values);
+	f->values = values;
+	f->column = column;
+	f->n_values = 0;
+	for (size_t i = 0; i < t->n_rows; i++) {
+		double v = cell_number(table_cell(t, i, column));
 
-		if (rss->type == CELL_U64)
-			f->sizes[f->n_sizes++] = (struct history_size){
-				(u32)table_cell(t, i, TOP_PID)->u, (float)rss->u};
+		if (!isnan(v))
+			values[f->n_values++] =
+				(struct history_value){(u32)table_cell(t, i, TOP_PID)->u, (float)v};
 	}
-	if (f->n_sizes)
-		qsort(f->sizes, f->n_sizes, sizeof(*f->sizes), size_compare);
-	return f->sizes ? 0 : -ENOMEM;
+	if (f->n_values)
+		qsort(values, f->n_values, sizeof(*values), value_compare);
+	return 0;
 }
 
 /* The beginning goes where it is too old or there is too much; of a recording every second one. */
@@ -72,7 +88,7 @@ int history_add(struct history *h, const void *packed, size_t n, const struct sc
 	int rc;
 
 	f.packed = malloc(n);
-	rc = f.packed ? sizes_take(&f, s) : -ENOMEM;
+	rc = f.packed ? values_take(&f, s, TOP_RSS) : -ENOMEM;
 	vec_each (finding, &s->findings)
 		f.rules |= 1ULL << (XXH3_64bits(finding->rule, strlen(finding->rule)) & 63);
 	rc = rc ? rc : vec_push(&h->list, f);
@@ -86,14 +102,30 @@ int history_add(struct history *h, const void *packed, size_t n, const struct sc
 	return 0;
 }
 
-double history_rss(const struct history *h, size_t i, u32 pid)
+/* Of another column than the frame's values are of: it is opened once more. */
+static void column_take(struct history *h, struct history_frame *f, size_t column)
 {
-	const struct history_size key = {.pid = pid}, *found;
+	struct scene s;
 
-	if (i >= h->list.n || !h->list.v[i].n_sizes)
-		return -1;
-	found = bsearch(&key, h->list.v[i].sizes, h->list.v[i].n_sizes, sizeof(key), size_compare);
-	return found ? (double)found->rss_bytes : -1;
+	if (frame_open(f->packed, f->n, &s))
+		return;
+	h->bytes -= frame_bytes(f);
+	values_take(f, &s, column);
+	h->bytes += frame_bytes(f);
+	scene_free(&s);
+}
+
+double history_value(struct history *h, size_t i, u32 pid, size_t column)
+{
+	const struct history_value key = {.pid = pid}, *found;
+	struct history_frame *f = i < h->list.n ? &h->list.v[i] : NULL;
+
+	if (f && f->column != column)
+		column_take(h, f, column);
+	if (!f || f->column != column || !f->n_values)
+		return NAN;
+	found = bsearch(&key, f->values, f->n_values, sizeof(key), value_compare);
+	return found ? (double)found->value : NAN;
 }
 
 size_t history_find(const struct history *h, u64 end_ns)

@@ -11,9 +11,9 @@
 #define HISTORY_NS (600ULL * 1000000000)
 #define HISTORY_BYTES (12U << 20)
 
-struct history_size {
+struct history_value {
 	u32 pid;
-	float rss_bytes;
+	float value;
 };
 
 struct history_frame {
@@ -21,8 +21,8 @@ struct history_frame {
 	size_t n;
 	u64 end_ns, wall_ns;
 	u64 rules; /* a bit for each rule with a finding, by the hash of its name */
-	struct history_size *sizes; /* by pid */
-	size_t n_sizes;
+	struct history_value *values; /* by pid: of one column */
+	size_t n_values, column;
 };
 
 struct history {
@@ -34,8 +34,9 @@ struct history {
 
 /* Takes a copy of a frame and what it says, which is opened by the caller. -ENOMEM. */
 int history_add(struct history *h, const void *packed, size_t n, const struct scene *s);
-/* RSS of a process in frame i; below 0: not known. */
-double history_rss(const struct history *h, size_t i, u32 pid);
+/* A number of a process in frame i; NAN: not known. The values of the frame become those of the
+ * column. */
+double history_value(struct history *h, size_t i, u32 pid, size_t column);
 /* The frame that shows this time (CLOCK_MONOTONIC): the last one that begins before. */
 size_t history_find(const struct history *h, u64 end_ns);
 /* The next frame (step 1, or -1: before) from `at` in which a rule speaks that was silent in the

@@ -21,6 +21,7 @@ struct link {
 	pid_t pid, closer; /* the screen, and who looks closer */
 	int socket;
 	struct str out; /* of a frame that was sent in part */
+	bool deaf;      /* it takes no more frames: what it said last may yet be read */
 	bool ended;     /* it said so, or is gone */
 	bool interrupted;
 	bool told; /* it put the terminal right before it said so */
@@ -107,14 +108,14 @@ static bool out_send(struct link *l)
 {
 	size_t at = 0;
 
-	while (at < l->out.len && !l->ended) {
+	while (at < l->out.len && !l->deaf) {
 		ssize_t n = write(l->socket, l->out.buf + at, l->out.len - at);
 		if (n > 0)
 			at += (size_t)n;
 		else if (errno == EAGAIN)
 			break;
 		else if (errno != EINTR)
-			l->ended = true;
+			l->deaf = true;
 	}
 	memmove(l->out.buf, l->out.buf + at, l->out.len - at);
 	l->out.len -= at;
@@ -134,7 +135,7 @@ int link_show(struct link *l, const struct report *r)
 	_cleanup_str_ struct str packed = {};
 	int rc;
 
-	if (l->ended || (l->out.len && !out_send(l)))
+	if (l->deaf || l->ended || (l->out.len && !out_send(l)))
 		return 0;
 	rc = frame_pack(r, &packed);
 	if (rc == -EFBIG)
@@ -152,12 +153,17 @@ int link_show(struct link *l, const struct report *r)
 int link_asked(struct link *l)
 {
 	char word;
-	ssize_t n = l->ended ? 0 : read(l->socket, &word, 1);
+	ssize_t n;
 
+	if (l->ended)
+		return LINK_ENDS;
+	n = read(l->socket, &word, 1);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n == 1 && word == UI_WORD_RECORD)
 		return LINK_RECORD;
+	if (n == 1 && word == UI_WORD_CLOSELY)
+		return LINK_CLOSELY;
 	l->ended = true;
 	if (n == 1)
 		l->told = true;
@@ -170,7 +176,7 @@ void link_tell(struct link *l, bool records, const char *text)
 {
 	size_t n = strlen(text);
 
-	if (l->ended || head_add(l, records ? SCREEN_RECORDING : SCREEN_SAY, (u32)n))
+	if (l->deaf || l->ended || head_add(l, records ? SCREEN_RECORDING : SCREEN_SAY, (u32)n))
 		return;
 	str_addn(&l->out, text, n);
 	out_send(l);

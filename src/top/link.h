@@ -21,7 +21,8 @@ void link_pids(const struct link *l, pid_t ret[2]);
 /* Sends what there is to show. 0 also where the screen is gone. */
 int link_show(struct link *l, const struct report *r);
 #define LINK_ENDS 1
-#define LINK_RECORD 2 /* a recording is to begin, or to end */
+#define LINK_RECORD 2  /* a recording is to begin, or to end */
+#define LINK_CLOSELY 3 /* what page tables say is wanted, or no longer */
 /* What the screen says, if link_fd() is readable: LINK_ENDS: it was asked to end, or is gone. 0:
  * nothing. */
 int link_asked(struct link *l);

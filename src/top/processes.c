@@ -1,7 +1,10 @@
 /* The lines of `top`: one a process, from its samples and from what it did in the interval. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "top/view.h"
+
+#define LOOK_STANDS_NS (15 * NSEC_PER_SEC)
 
 static u64 cpu_ns(const struct process_memory *m)
 {
@@ -25,6 +28,19 @@ static void memory_cells(struct cell *row, const struct top_process *p)
 		row[TOP_OOM] = cell_u64(m->oom_score);
 		row[TOP_OOM_ADJ] = cell_s64(m->oom_score_adj);
 	}
+}
+
+/* What page tables said, not long ago. */
+static void look_cells(const struct top_view *v, struct cell *row, const struct top_process *p)
+{
+	u64 now = v->sample.end_ns;
+
+	if (p->looked_ns && now < p->looked_ns + LOOK_STANDS_NS) {
+		row[TOP_PSS] = cell_u64(p->pss_bytes);
+		row[TOP_THP] = cell_f64(p->thp_ratio);
+	}
+	if (p->near_ns && now < p->near_ns + LOOK_STANDS_NS)
+		row[TOP_LOCAL] = cell_f64(p->local_ratio);
 }
 
 /* What changed needs two samples, and is by their distance; of recordings that have no sample where
@@ -100,6 +116,7 @@ static void process_row(const struct top_view *v, struct report *r, struct table
 					  : name);
 	if (p->now.h.size)
 		memory_cells(row, p);
+	look_cells(v, row, p);
 	change_cells(r, row, p);
 	event_cells(r, row, p);
 	if (!path)

@@ -20,6 +20,16 @@ static const struct column processes[] = {
 		"resident shared memory and tmpfs (RssShmem of /proc/PID/status)"},
 	[TOP_SWAP] = {"swap_bytes", "SWAP", CELL_U64, UNIT_BYTES, COL_LEVEL,
 		"anonymous memory in swap (VmSwap of /proc/PID/status)"},
+	[TOP_PSS] = {"pss_bytes", "PSS", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_WIDE,
+		"resident memory, what is shared divided by who shares it (/proc/PID/smaps_rollup; "
+		"key P, or where it is asked for)"},
+	[TOP_THP] = {"thp_ratio", "THP%", CELL_F64, UNIT_RATIO, COL_LEVEL | COL_WIDE,
+		"share of its anonymous memory that is in huge pages (AnonHugePages of "
+		"/proc/PID/smaps_rollup; likewise)"},
+	[TOP_LOCAL] = {"local_ratio", "LOCAL%", CELL_F64, UNIT_RATIO, COL_LEVEL | COL_WIDE,
+		"share of its memory on NUMA nodes where its threads last ran "
+		"(/proc/PID/numa_maps, "
+		"/proc/PID/task/TID/stat; likewise, of the biggest, on several nodes)"},
 	[TOP_MINOR] = {"minor_per_s", "MINOR/s", CELL_F64, UNIT_COUNT, COL_LESSER,
 		"minor page faults a second (exact: BPF, else /proc/PID/stat)"},
 	[TOP_MAJOR] = {"major_per_s", "MAJOR/s", CELL_F64, UNIT_COUNT, 0,

@@ -502,6 +502,18 @@ static void record_key(struct ui *ui)
 		ui->word = UI_WORD_RECORD;
 }
 
+static void closely_key(struct ui *ui)
+{
+	if (ui->replay) {
+		ui_say(ui, "of a recording there is what was recorded");
+		return;
+	}
+	ui->word = UI_WORD_CLOSELY;
+	ui->closely ^= true;
+	ui_say(ui, ui->closely ? "PSS, THP%%, LOCAL%%: each 5 s, by a walk through page tables"
+			       : "page tables are left alone");
+}
+
 void ui_key(struct ui *ui, u32 key)
 {
 	ui->said[0] = '\0';
@@ -529,6 +541,8 @@ void ui_key(struct ui *ui, u32 key)
 		click(ui);
 	else if (key == 'r')
 		record_key(ui);
+	else if (key == 'P')
+		closely_key(ui);
 	else if (ui_closer_key(ui, key))
 		return;
 	else

@@ -64,7 +64,8 @@ struct ui_table {
 };
 
 #define UI_WORD 64
-#define UI_WORD_RECORD 'r' /* begin to record, or end it */
+#define UI_WORD_RECORD 'r'  /* begin to record, or end it */
+#define UI_WORD_CLOSELY 'P' /* look at page tables, or no longer */
 
 struct ui {
 	struct history history;
@@ -95,6 +96,7 @@ struct ui {
 	char *looked;          /* the answer */
 	enum ui_mode look_from;
 	char word;           /* for who looks at the machine (screen.h); 0: none */
+	bool closely;        /* page tables are looked at */
 	char recording[128]; /* file; "": none */
 	bool quits, interrupted;
 };

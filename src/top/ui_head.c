@@ -1,5 +1,6 @@
 /* The head of the screen: the machine's memory as a bar, its pressure and what the kernel does
  * about it, the worst finding; and the last line. See ui.h. */
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
@@ -311,26 +312,42 @@ static const enum style level_styles[] = {
 	[LEVEL_CRITICAL] = STYLE_BAD,
 };
 
-static void finding_draw(const struct ui *ui, struct canvas *c, int y)
+/* One of several; left: of the last one, so many are not drawn (SIZE_MAX: all are). */
+static void finding_draw(const struct ui *ui, struct canvas *c, int y, size_t at, size_t left)
 {
-	const struct finding *f = ui->scene.findings.v;
+	const struct finding *f = &ui->scene.findings.v[at];
 	_cleanup_str_ struct str s = {};
-	char more[40] = "  (f: more)";
+	char more[40] = "";
 
-	canvas_put(c, y, 0, LABEL, STYLE_BOLD, "Why");
-	if (!ui->scene.findings.n) {
-		canvas_put(c, y, LABEL, c->cols, STYLE_DIM,
-			ui->scene.missing.n ? "nothing was found; f lists what was not looked at"
-					    : "nothing was found");
-		return;
-	}
-	if (ui->scene.findings.n > 1)
-		snprintf(more, sizeof(more), "  (f: %zu more)", ui->scene.findings.n - 1);
+	if (left == SIZE_MAX)
+		snprintf(more, sizeof(more), "  (f: more)"); /* its evidence, what to do */
+	else if (left)
+		snprintf(more, sizeof(more), "  (f: %zu more)", left);
 	str_addf(&s, "%s: ", finding_level_name(f->level));
 	str_add_escaped(&s, f->title);
 	canvas_put(c, y, LABEL, c->cols - LABEL - (int)strlen(more), level_styles[f->level],
 		str_get(&s));
 	canvas_put_right(c, y, 0, c->cols, STYLE_DIM, more);
+}
+
+/* The worst; on tall screens the next ones too. Returns the line below. */
+static int findings_draw(const struct ui *ui, struct canvas *c, int y)
+{
+	size_t n = ui->scene.findings.n, most = c->rows >= 2 * TALL - 8 ? 4
+						: c->rows >= TALL       ? 2
+									: 1;
+
+	canvas_put(c, y, 0, LABEL, STYLE_BOLD, "Why");
+	if (!n) {
+		canvas_put(c, y, LABEL, c->cols, STYLE_DIM,
+			ui->scene.missing.n ? "nothing was found; f lists what was not looked at"
+					    : "nothing was found");
+		return y + 1;
+	}
+	most = MIN(most, n);
+	for (size_t i = 0; i < most; i++)
+		finding_draw(ui, c, y++, i, i + 1 < most ? 0 : n > most ? n - most : SIZE_MAX);
+	return y;
 }
 
 int ui_head_draw(const struct ui *ui, struct canvas *c)
@@ -354,8 +371,7 @@ int ui_head_draw(const struct ui *ui, struct canvas *c)
 		work_draw(ui, c, y++);
 	}
 	y = zones_draw(ui, c, y);
-	finding_draw(ui, c, y++);
-	return y;
+	return findings_draw(ui, c, y);
 }
 
 static void keys_draw(const struct ui *ui, struct canvas *c, int y)

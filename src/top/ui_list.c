@@ -1,6 +1,7 @@
 /* The lists of processes and of groups: which rows, in which order, with which columns. See ui.h.
  */
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -176,6 +177,14 @@ static bool has_swap(const struct ui *ui)
 	return t->n_rows && table_cell(t, 0, TOP_M_SWAP_TOTAL)->u;
 }
 
+static bool column_is_known(const struct table *t, size_t column)
+{
+	for (size_t i = 0; i < t->n_rows; i++)
+		if (table_cell(t, i, column)->type != CELL_EMPTY)
+			return true;
+	return false;
+}
+
 /* Which come first where not all have room: what the list is for, then the column it is sorted by,
  * then the others, what says less at last. Wide ones only if they are asked for. */
 static int column_rank(
@@ -189,6 +198,8 @@ static int column_rank(
 		return -1;
 	if (i == u->sort)
 		return 1;
+	if (u == &ui->processes && i >= TOP_PSS && i <= TOP_LOCAL)
+		return column_is_known(&ui->scene.tables[TOP_PROCESSES], i) ? 1 : -1;
 	if (c->flags & COL_WIDE)
 		return -1;
 	return c->flags & COL_LESSER ? 3 : 2;
@@ -259,25 +270,35 @@ static void head_draw(const struct ui_table *u, const struct table *t, const str
 	}
 }
 
+/* Of the column that lines are sorted by, where it is a number. */
+static size_t trend_column(const struct ui *ui)
+{
+	const struct column *c = &top_tables[TOP_PROCESSES].cols[ui->processes.sort];
+
+	return c->type == CELL_TEXT || c->unit == UNIT_ID ? TOP_RSS : ui->processes.sort;
+}
+
 /* The last frames up to the one that is shown, between the least and the most of them. */
-static void trend_text(const struct ui *ui, u32 pid, struct str *out)
+static void trend_text(struct ui *ui, u32 pid, struct str *out)
 {
 	static const char *const signs[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	double v[TREND_WIDTH], least = 1e300, most = -1;
+	double v[TREND_WIDTH], least = 1e300, most = -1e300;
 
 	for (size_t i = 0; i < TREND_WIDTH; i++) {
 		size_t ago = TREND_WIDTH - 1 - i;
 
-		v[i] = ago > ui->at ? -1 : history_rss(&ui->history, ui->at - ago, pid);
-		if (v[i] >= 0)
+		v[i] = ago > ui->at
+			       ? NAN
+			       : history_value(&ui->history, ui->at - ago, pid, trend_column(ui));
+		if (!isnan(v[i]))
 			least = MIN(least, v[i]), most = MAX(most, v[i]);
 	}
 	/* What moves by less than a hundredth is level. */
 	for (size_t i = 0; i < TREND_WIDTH; i++) {
 		double span = MAX(most - least, most / 100);
-		size_t at = span > 0 ? (size_t)((v[i] - least) / span * 7.99) : 0;
+		size_t at = isnan(v[i]) || !(span > 0) ? 0 : (size_t)((v[i] - least) / span * 7.99);
 
-		str_add(out, v[i] < 0 ? " " : signs[MIN(at, ARRAY_SIZE(signs) - 1)]);
+		str_add(out, isnan(v[i]) ? " " : signs[MIN(at, ARRAY_SIZE(signs) - 1)]);
 	}
 }
 
@@ -340,8 +361,8 @@ static void cell_text_add(
 	}
 }
 
-static void row_draw(const struct ui *ui, const struct ui_table *u, const struct table *t,
-	size_t row, const struct shown *shown, size_t n, struct canvas *c, int y, bool chosen)
+static void row_draw(struct ui *ui, const struct ui_table *u, const struct table *t, size_t row,
+	const struct shown *shown, size_t n, struct canvas *c, int y, bool chosen)
 {
 	int x = 0;
 

@@ -324,6 +324,7 @@ static void help_fill(struct ui *ui, int width)
 		"findings",
 		"Esc   back; takes a filter away",
 		"M   its memory by mapping and file;  F  its faults;  S  its stalls;  H  its heap",
+		"P   PSS, share of huge pages, share on near nodes: walks page tables, each 5 s",
 		"r   begin a recording, end it",
 		"F2, f   findings: what is wrong, with evidence and what to do",
 		"F5, t   control groups as a tree, and back; Enter: the processes of one",
@@ -338,7 +339,8 @@ static void help_fill(struct ui *ui, int width)
 		"F10, q   end",
 		"",
 		"RSS, ANON, FILE, SHMEM   resident memory by its kind: /proc/PID/status",
-		"GROWTH/s   what it grew by a second; TREND: over the last ten intervals",
+		"GROWTH/s   what it grew by a second; TREND: the column it is sorted by, over the "
+		"last eight intervals",
 		"MINOR/s, MAJOR/s, FAULT%   page faults, and the time spent in them",
 		"STALL%   time that allocations waited for reclaim or compaction",
 		"OOM   the process with the highest is killed first",

@@ -45,6 +45,35 @@ static int memory_feed(struct top_view *v, const struct process_memory *r)
 	return 0;
 }
 
+/* A closer look at a process that is known. */
+static void detail_feed(struct top_view *v, const struct process_detail *r)
+{
+	struct top_process *p = groups_find(&v->processes, &r->tgid);
+
+	if (!p || !(r->h.flags & PROCESS_ROLLUP))
+		return;
+	p->looked_ns = r->h.time_ns;
+	p->pss_bytes = r->pss_bytes;
+	p->thp_ratio = r->rss_anon_bytes
+			       ? MIN(1.0, (double)r->anon_huge_bytes / (double)r->rss_anon_bytes)
+			       : 0;
+}
+
+static void numa_feed(struct top_view *v, const struct process_numa *r)
+{
+	struct top_process *p = groups_find(&v->processes, &r->tgid);
+	u64 all = 0, near = 0;
+
+	for (u32 i = 0; i < PROCESS_NODES; i++) {
+		all += r->resident_pages[i];
+		near += r->threads[i] ? r->resident_pages[i] : 0;
+	}
+	if (!p || !all)
+		return;
+	p->near_ns = r->h.time_ns;
+	p->local_ratio = (double)near / (double)all;
+}
+
 static int path_add(struct top_view *v, struct top_path_key k, const char *comm, u64 count, u64 ns)
 {
 	struct top_path_sum *sum = groups_get(&v->paths, &k);
@@ -187,6 +216,12 @@ static int kind_feed(struct top_view *v, const struct rec *r)
 	switch (r->kind) {
 	case REC_PROCESS_MEMORY:
 		return memory_feed(v, (const void *)r);
+	case REC_PROCESS_DETAIL:
+		detail_feed(v, (const void *)r);
+		return 0;
+	case REC_PROCESS_NUMA:
+		numa_feed(v, (const void *)r);
+		return 0;
 	case REC_FAULTS_AGG:
 		return fault_feed(v, (const void *)r);
 	case REC_STALLS_AGG:

@@ -11,8 +11,11 @@
 
 /* One process, by its number. */
 struct top_process {
-	struct process_memory now;  /* the last sample; h.size 0: none */
-	struct process_memory was;  /* the last one of the interval before; h.size 0: none */
+	struct process_memory now; /* the last sample; h.size 0: none */
+	struct process_memory was; /* the last one of the interval before; h.size 0: none */
+	u64 looked_ns, near_ns;    /* when the next ones were seen; 0: they were not */
+	u64 pss_bytes;
+	double thp_ratio, local_ratio;
 	u64 cgroup;                 /* as events say, where there is no sample */
 	u64 minor, major, fault_ns; /* of the interval */
 	u64 stalls, stall_ns;

@@ -301,19 +301,28 @@ static int chosen_send(const struct sample *sm)
 	return rc;
 }
 
+static bool closely; /* of the one session of a process */
+
+void processes_closely(bool on)
+{
+	closely = on;
+}
+
 /* Which of the dearer things are due. */
 static void sample_plan(struct sample *sm)
 {
 	struct processes *p = sm->p;
+	/* Who watches wants the next second, not all page tables walked, but where they say so. */
+	bool watched = sm->c->opt.watch_ns;
+	bool due = sm->now_ns >= p->look_ns;
 
-	/* Who watches wants the next second, not all page tables walked. */
-	sm->look = !sm->c->opt.watch_ns &&
-		   (sm->c->ending || (p->scope.by_task && sm->now_ns >= p->look_ns));
+	sm->look = watched ? due && closely : sm->c->ending || (p->scope.by_task && due);
 	sm->detail = sm->look || sm->now_ns >= p->detail_ns;
 	if (sm->detail)
 		p->detail_ns = sm->now_ns + DETAIL_NS;
 	if (sm->look)
-		p->look_ns = sm->now_ns + MAX(LOOK_NS, sm->now_ns - p->begin_ns);
+		p->look_ns =
+			sm->now_ns + (watched ? DETAIL_NS : MAX(LOOK_NS, sm->now_ns - p->begin_ns));
 }
 
 static int tell_bounds(struct capture *c, struct processes *p, u64 scan_cpu_ns, u64 every_ns)

@@ -2,7 +2,12 @@
 #ifndef MEMWHY_PROBES_PROCESSES_H
 #define MEMWHY_PROBES_PROCESSES_H
 
+#include <stdbool.h>
+
 #include "event/wire.h"
+
+/* Who watches wants to know what page tables say too, from the next sample on, or no longer. */
+void processes_closely(bool on);
 
 enum process_flags {
 	PROCESS_EXACT = 1, /* exact_anon_bytes, swap_bytes and what comes from status are known */

@@ -278,6 +278,32 @@ static void test_record_key(void **state)
 	watch_end(&w);
 }
 
+/* What page tables say is shown once it is known, and the trend is of the column that is sorted by.
+ */
+static void test_closely_and_trend(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 12, 24, 120);
+	assert_null(strstr(line(&w, 6), "PSS"));
+	ui_key(&w.ui, 'P');
+	assert_int_equal(w.ui.word, UI_WORD_CLOSELY);
+	assert_true(w.ui.closely);
+	assert_true(shows(&w, "PSS, THP%, LOCAL%"));
+	w.ui.scene.tables[TOP_PROCESSES].cells.v[TOP_PSS] = cell_u64(5 * MIB);
+	assert_non_null(strstr(line(&w, 6), " PSS "));
+	assert_true(shows(&w, "5.00 MiB"));
+	assert_null(strstr(line(&w, 6), "THP%"));
+	assert_true(shows(&w, "▁▂▃▄▅▆▇█")); /* alpha's RSS */
+	ui_key(&w.ui, '>');                 /* its growth does not change */
+	assert_false(shows(&w, "▁▂▃▄▅▆▇█"));
+	assert_true(shows(&w, "▁▁▁▁▁▁▁▁"));
+	ui_key(&w.ui, '<');
+	assert_true(shows(&w, "▁▂▃▄▅▆▇█"));
+	watch_end(&w);
+}
+
 static void test_tree(void **state)
 {
 	struct watched w;
@@ -395,7 +421,7 @@ static void test_history_is_ten_minutes(void **state)
 	assert_int_equal(w.ui.history.list.n, 601);
 	assert_int_equal(w.ui.history.gone, 99);
 	assert_true(w.ui.history.bytes < 2 * MIB);
-	assert_true(history_rss(&w.ui.history, 600, 7) == 709 * (double)MIB);
+	assert_true(history_value(&w.ui.history, 600, 7, TOP_RSS) == 709 * (double)MIB);
 	ui_key(&w.ui, '[');
 	assert_int_equal(w.ui.at, 599);
 	watch_end(&w);
@@ -542,6 +568,7 @@ int main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_closer_looks),
 		cmocka_unit_test(test_record_key),
+		cmocka_unit_test(test_closely_and_trend),
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_time),

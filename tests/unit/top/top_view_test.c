@@ -254,6 +254,42 @@ static void test_limits_of_the_chain(void **state)
 	view_close(&f);
 }
 
+/* What page tables said is told of who was looked at so, and only for a while. */
+static void test_page_tables(void **state)
+{
+	struct process_detail d = {.h.flags = PROCESS_ROLLUP, .tgid = 5, .pss_bytes = 3 * MIB};
+	struct process_numa n = {.tgid = 5, .nodes = 2};
+	struct fixture f;
+	const struct table *t;
+
+	(void)state;
+	d.rss_anon_bytes = 8 * MIB;
+	d.anon_huge_bytes = 2 * MIB;
+	n.resident_pages[0] = 30;
+	n.resident_pages[1] = 10;
+	n.threads[1] = 4;
+	put_begin(&f);
+	put_process(&f, 5, 10 * MIB, 0, SEC, PROCESS_EVERY);
+	put_process(&f, 6, 9 * MIB, 0, SEC, PROCESS_EVERY);
+	PUT(&f, d, REC_PROCESS_DETAIL, SEC);
+	PUT(&f, n, REC_PROCESS_NUMA, SEC);
+	put_tick(&f, 2 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "top");
+	assert_int_equal(cell_of(t, row_of(t, "pid", 5), "pss_bytes")->u, 3 * MIB);
+	assert_true(cell_of(t, row_of(t, "pid", 5), "thp_ratio")->f == 0.25);
+	assert_true(cell_of(t, row_of(t, "pid", 5), "local_ratio")->f == 0.25);
+	assert_int_equal(cell_of(t, row_of(t, "pid", 6), "pss_bytes")->type, CELL_EMPTY);
+	interval_next(&f);
+	view_again(&f);
+	put_process(&f, 5, 10 * MIB, 0, 20 * SEC, PROCESS_EVERY);
+	put_tick(&f, 20 * SEC);
+	view_report(&f);
+	t = view_table_of(&f, "top");
+	assert_int_equal(cell_of(t, row_of(t, "pid", 5), "pss_bytes")->type, CELL_EMPTY);
+	view_close(&f);
+}
+
 /* What was counted while programs were attached is not of the first interval. */
 static void test_the_interval_begins_when_all_is_attached(void **state)
 {
@@ -284,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_who_is_not_sampled_is_gone),
 		cmocka_unit_test(test_events_are_of_the_interval),
 		cmocka_unit_test(test_limits_of_the_chain),
+		cmocka_unit_test(test_page_tables),
 		cmocka_unit_test(test_the_interval_begins_when_all_is_attached),
 	};
 
