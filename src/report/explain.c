@@ -15,11 +15,17 @@ bool report_cgroup_within(const struct report *r, u64 cgroup, u64 top)
 	return path && n > 1 && !strncmp(path, above, n) && path[n] == '/';
 }
 
+#define PART 3 /* one in so many, of a sum that is estimated on both sides */
+
 /* May `c` be why there is `s`? A trouble of one group is not why another one suffers. */
 static bool explains(const struct report *r, const struct finding *c, const struct finding *s)
 {
-	if (c->symptom || !(c->losses & s->losses))
+	if (c->symptom || c->folds || !(c->losses & s->losses))
 		return false;
+	if (s->folds)
+		return s->losses & LOSS_SPACE ? c->tgid == s->tgid
+		       : s->grown_bytes       ? c->grown_bytes >= s->grown_bytes / PART
+					      : c->held_bytes >= s->held_bytes / PART;
 	if (s->yields)
 		return !c->yields && s->cgroup && c->cgroup == s->cgroup;
 	return !s->cgroup || !c->cgroup || report_cgroup_within(r, s->cgroup, c->cgroup);
@@ -33,6 +39,8 @@ static bool fits_better(const struct finding *s, const struct finding *a, const 
 
 	if (a_same != b_same)
 		return a_same;
+	if (s->folds)
+		return a->held_bytes > b->held_bytes;
 	return a->cost_ns != b->cost_ns ? a->cost_ns > b->cost_ns : a->level > b->level;
 }
 
@@ -65,7 +73,7 @@ static bool is_of(const struct finding *s, enum pass pass)
 {
 	if (pass == PASS_YIELDS)
 		return s->yields;
-	return s->symptom && s->wall == (pass == PASS_WALL);
+	return (s->symptom || s->folds) && s->wall == (pass == PASS_WALL);
 }
 
 static void absorb_all(struct report *r, enum pass pass)

@@ -112,6 +112,8 @@ enum finding_loss {
 	LOSS_SWAP = 4,
 	LOSS_COMPACTION = 8,
 	LOSS_KILLED = 16,
+	LOSS_KERNEL = 32, /* memory of the kernel, in slab caches or pages that no counter has */
+	LOSS_SPACE = 64,  /* mappings of one process */
 };
 
 /*
@@ -125,6 +127,7 @@ struct finding {
 	const char *confidence; /* "high: every event was counted", … */
 	u64 cost_ns;            /* time lost to it in the interval, for ranking; 0: not known */
 	u64 held_bytes;         /* memory it takes, for ranking where no time is; 0: not known */
+	u64 grown_bytes;        /* by how much that grew in the interval; 0: not known */
 	u32 tgid;               /* the culprit, where it is a process; 0: it is none */
 	u32 losses;             /* enum finding_loss: what it causes, or what this is a sign of */
 	u64 cgroup;             /* where: the group (id); 0: the machine, or not known */
@@ -132,6 +135,8 @@ struct finding {
 	 * over its cost. */
 	bool symptom;
 	bool yields; /* a cause, but one within the same group tells more: it goes below that */
+	/* A sum, most of which one who holds as much may explain: then it goes below that. */
+	bool folds;
 	bool here;   /* of tasks in the scope, though neither tgid nor cgroup says so */
 	bool benign; /* what it costs is work that somebody wants done: no symptom makes it worse */
 	bool wall;   /* its cost is time that passed, not a sum over tasks */

@@ -8,6 +8,8 @@
 
 #define NAME_MAX_LOOKED 64
 #define LINES_MIN 2
+#define CODE_LEAST 0x1000
+#define CODE_END (1ULL << 56) /* with page tables of five levels */
 
 /* How the kernel is entered, and its allocators: mm/page_alloc.c, mm/mempolicy.c, mm/slub.c, 5.10
  * to 7.3. A name that ends in * stands for all that begin so. */
@@ -73,10 +75,18 @@ static bool says_nothing(const struct stack_line *l)
 			 : is_among(in_programs, ARRAY_SIZE(in_programs), l->function);
 }
 
+/* An address in user space at which no code can be. */
+static bool is_no_code(const struct stack_line *l)
+{
+	return !l->kernel && !l->function && l->address &&
+	       (l->address < CODE_LEAST || l->address >= CODE_END);
+}
+
 struct told {
 	struct str text;
-	size_t n; /* lines that say something */
-	bool all; /* too few do */
+	size_t n;   /* lines that say something */
+	bool ended; /* what follows is no code: a register that is used for something else */
+	bool all;   /* too few do */
 	void (*line)(void *arg, const char *text);
 	void *arg;
 };
@@ -85,14 +95,16 @@ static void line_count(void *arg, const struct stack_line *l)
 {
 	struct told *t = arg;
 
-	t->n += !says_nothing(l);
+	t->ended |= is_no_code(l);
+	t->n += !t->ended && !says_nothing(l);
 }
 
 static void line_tell(void *arg, const struct stack_line *l)
 {
 	struct told *t = arg;
 
-	if (!t->all && says_nothing(l))
+	t->ended |= is_no_code(l);
+	if (t->ended || (!t->all && says_nothing(l)))
 		return;
 	str_clear(&t->text);
 	stack_line_add(&t->text, l, false);
@@ -106,6 +118,7 @@ void stack_told_lines(
 
 	stack_each(s, stack, line_count, &t);
 	t.all = t.n < LINES_MIN;
+	t.ended = false;
 	stack_each(s, stack, line_tell, &t);
 	str_free(&t.text);
 }

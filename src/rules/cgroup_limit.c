@@ -158,6 +158,10 @@ static const char *filler_text(
 {
 	double all = (double)MAX(cg->usage_bytes, 1ULL) / 100;
 
+	if (cg->h.flags & CGROUP_HAS_PARTS && cg->locked_bytes * 2 > cg->usage_bytes)
+		return report_text(r,
+			"%.0f %% is locked in memory (mlock), and cannot be reclaimed",
+			(double)cg->locked_bytes / all);
 	switch (cgroup_filler(cg)) {
 	case BY_ANON:
 		return report_text(r, "%.0f %% is memory of its processes (anonymous)",

@@ -153,6 +153,8 @@ static void tell(struct report *r, const struct state *s, u64 bytes, int level)
 	if (!x)
 		return;
 	x->held_bytes = bytes;
+	x->losses = LOSS_KERNEL;
+	x->grown_bytes = bytes / MAX(d->dying, 1ULL) * counter_rise(d->first_dying, d->dying);
 	x->title = report_text(r,
 		"%s%llu control groups that were removed are still kept by the kernel (dead "
 		"groups), some %s",

@@ -62,6 +62,8 @@ void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_
 
 /* "Compact once", where compaction does not fail most of the time; else that it is in vain. */
 void try_compact(struct report *r, struct finding *f, const struct facts *facts);
+/* Is it another memwhy, which ends with its look? */
+bool looks_too(const struct report *r, u32 tgid);
 /* Adds the innermost n lines of a stack to the evidence, and says so where there is no more. */
 void finding_stack(struct report *r, struct finding *f, u32 stack, int n);
 

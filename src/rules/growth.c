@@ -31,7 +31,6 @@
 #define YOUNG_NS (60 * NSEC_PER_SEC) /* may still be starting up */
 #define PATH_LEAST 0.15              /* of the sampled faults: a smaller share says nothing */
 #define SLACK_NS NSEC_PER_SEC        /* of the start of the look */
-#define FIT_LEAST 0.9                /* R² of the growth of what is young */
 #define ONE_PART 0.7 /* of what a family grew: one process that has it is told alone */
 
 struct grown {
@@ -222,8 +221,7 @@ static int level_of(const struct verdict *d)
 	if (d->drifts)
 		return LEVEL_NOTE;
 	if (d->newer || d->young)
-		return large || (!d->newer && d->left >= 0 && d->left < SOON_S) ? LEVEL_RISK
-										: LEVEL_NOTE;
+		return large ? LEVEL_RISK : LEVEL_NOTE;
 	if (large || (d->left >= 0 && d->left < SOON_S))
 		return LEVEL_WARNING;
 	if (d->left < 0 || d->left < (d->seconds >= LONG_S ? SOMETIME_S : LATER_S))
@@ -250,10 +248,8 @@ static bool judge(
 	when_it_hurts(s, r, g->cgroup, &d);
 	d.level = level_of(&d);
 	*ret = d;
-	/* What begins while others are looked at, or goes up by fits and starts while it is young,
-	 * and is not large, is a compiler or the like. */
-	return d.level > LEVEL_NOTE || r->scoped ||
-	       !(d.newer || (d.young && !d.drifts && trend_fit(&g->anon.trend) < FIT_LEAST));
+	/* What begins while others are looked at, and is not large, is a compiler or the like. */
+	return d.level > LEVEL_NOTE || !d.newer || r->scoped;
 }
 
 static void tell_numbers(
@@ -438,6 +434,8 @@ static void tell_space(struct report *r, u32 tgid, const struct grown *g, double
 	if (!f)
 		return;
 	f->tgid = tgid;
+	f->folds = true;
+	f->losses = LOSS_SPACE;
 	f->held_bytes = 1;
 	f->title = report_text(r,
 		"%s maps address space that it does not touch: %s more a second (mappings leaked)",
@@ -506,7 +504,8 @@ static int report(void *v, struct report *r)
 		const struct grown *g = groups_value(&s->sums.by, i);
 		u32 tgid = *(const u32 *)groups_key(&s->sums.by, i);
 
-		if (g->anon.n && !g->told && judge(s, r, g, &d) && worth(s, r, &d))
+		if (g->anon.n && !g->told && judge(s, r, g, &d) && worth(s, r, &d) &&
+			!(d.level == LEVEL_NOTE && looks_too(r, tgid)))
 			tell(r, tgid, g, &d);
 		if (g->space.n)
 			space_report(r, s, tgid, g);

@@ -80,6 +80,8 @@ static void tell_inodes(struct report *r, const struct held_files *f)
 	if (!x)
 		return;
 	x->held_bytes = bytes;
+	x->losses = LOSS_KERNEL;
+	x->grown_bytes = counter_rise(f->first_inodes, f->inodes) * INODE_BYTES;
 	x->title = report_text(r,
 		"%s files in %s (tmpfs), most of them small or empty, hold some %s of inodes and "
 		"directory entries",
@@ -320,7 +322,8 @@ static void tell_queues(struct report *r, const struct held_queues *q)
 
 	if (!x)
 		return;
-	x->held_bytes = bytes;
+	x->held_bytes = x->grown_bytes = bytes;
+	x->losses = LOSS_KERNEL;
 	x->tgid = q->sender ? q->sender_tgid : q->receiver_tgid;
 	x->title = report_text(r,
 		"%llu System V message queue%s hold%s %s in %llu messages that nobody takes; %s "
@@ -350,7 +353,8 @@ static void disk_try(struct report *r, struct finding *x, const struct held_disk
 	const char *device = held_text(r, d->device);
 
 	if (d->use == ZRAM_MOUNTED) {
-		finding_line(r, x->try_, "Remove files that nobody needs, and give their blocks back:");
+		finding_line(
+			r, x->try_, "Remove files that nobody needs, and give their blocks back:");
 		finding_line(r, x->try_, "`fstrim -v %s`", held_text(r, d->on));
 		finding_line(r, x->undo, "Removed files do not come back: copy them first.");
 	} else if (d->use == ZRAM_BELOW) {
@@ -386,9 +390,10 @@ static void tell_disk(struct report *r, const struct held_disk *d)
 	finding_line(r, x->evidence, "%s stored in it take %s; it stores up to %s",
 		fmt_bytes(a, d->data_bytes), fmt_bytes(b, d->memory_bytes),
 		report_text(r, "%llu MiB", d->size_bytes >> 20));
-	x->why = "A zram device is a disk whose contents are kept in memory, compressed. No process "
-		 "shows them, and they are not page cache: they stay until the blocks are discarded "
-		 "or the device is reset. A file that is removed keeps its blocks until then.";
+	x->why =
+		"A zram device is a disk whose contents are kept in memory, compressed. No process "
+		"shows them, and they are not page cache: they stay until the blocks are discarded "
+		"or the device is reset. A file that is removed keeps its blocks until then.";
 	disk_try(r, x, d);
 }
 

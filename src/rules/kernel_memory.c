@@ -10,6 +10,7 @@
 #define MANY_FILES 10000
 #define FILES_WARNING 100000
 #define MANY_THREADS 2000
+#define THREADS_MORE 100
 #define PROGRAMS_TOLD 2 /* of each kind */
 #define MANY_MAPPINGS 3000
 #define MAPPING_BYTES 256
@@ -55,6 +56,13 @@ static struct finding *begin(struct report *r, int level, const char *rule, u64 
 	return x;
 }
 
+/* What it has is in slab caches, or in pages that no counter has. */
+static void in_kernel(struct finding *x, u64 bytes, u64 first_bytes)
+{
+	x->losses = LOSS_KERNEL;
+	x->grown_bytes = counter_rise(first_bytes, bytes);
+}
+
 static void tell_pipes(struct report *r, const struct held_top *top)
 {
 	const struct held_top t = *top;
@@ -65,6 +73,7 @@ static void tell_pipes(struct report *r, const struct held_top *top)
 	if (!x)
 		return;
 	p = &t.most->last;
+	in_kernel(x, t.bytes, t.first_bytes);
 	x->tgid = p->tgid;
 	x->title = report_text(r, "%s keeps %s in pipes that are not read", held_who(r, &t),
 		fmt_bytes(a, t.bytes));
@@ -192,6 +201,7 @@ static void tell_sockets(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	s = sockets_judge(r, &in, &out, h);
+	in_kernel(x, bytes, MAX(in.first_bytes, out.first_bytes));
 	x->tgid = s.who->tgid;
 	x->title =
 		s.unread ? report_text(r, "%s does not read its sockets: %s wait in socket buffers",
@@ -296,7 +306,10 @@ static void tell_children_tables(struct report *r, const struct held *h)
 static void tell_bpf(struct report *r, const struct held *h, const struct held_top *top)
 {
 	const struct held_top t = *top;
-	struct finding *x = begin(r, held_level(r, t.bytes), "bpf-maps", t.bytes);
+	int level = held_level(r, t.bytes);
+	struct finding *x = level == LEVEL_NOTE && t.most && looks_too(r, t.most->last.tgid)
+				    ? NULL
+				    : begin(r, level, "bpf-maps", t.bytes);
 	const struct held_process *p;
 	char a[UNIT_BUF];
 
@@ -364,10 +377,19 @@ static const char *kinds_text(struct report *r, const struct held_process *p)
 		"BPF programs", "io_urings", "perf events", "memfds", "shared memory",
 		"buffers of devices", "removed files", "others"};
 	_cleanup_str_ struct str text = {};
+	u64 looked_at = 0, n;
 
-	for (u32 limit = p->files > 10 ? (u32)(p->files / 20) : 0, i = 0; i < FD_KINDS; i++)
-		if (p->kinds[i] > limit)
-			str_addf(&text, "%s%u %s", text.len ? ", " : "", p->kinds[i], names[i]);
+	for (u32 i = 0; i < FD_KINDS; i++)
+		looked_at += p->kinds[i];
+	for (u32 limit = p->files > 10 ? (u32)(looked_at / 20) : 0, i = 0; i < FD_KINDS; i++) {
+		if (p->kinds[i] <= limit)
+			continue;
+		/* Of very many the first ones stand for all. */
+		n = p->files > looked_at ? (u64)((double)p->files * p->kinds[i] / (double)looked_at)
+					 : p->kinds[i];
+		str_addf(&text, "%s%s%llu %s", text.len ? ", " : "",
+			n > p->kinds[i] ? "about " : "", n, names[i]);
+	}
 	return report_text(r, "%s", str_get(&text));
 }
 
@@ -388,6 +410,7 @@ static void tell_files(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	p = &t.most->last;
+	in_kernel(x, n * each, t.first_bytes * each);
 	x->tgid = p->tgid;
 	x->title = report_text(r, "%s has %s files open (%s): some %s of kernel memory",
 		held_who(r, &t), fmt_count(a, n), kinds_text(r, p), fmt_bytes(b, bytes));
@@ -444,11 +467,15 @@ static void tell_threads(struct report *r, const struct held *h)
 	struct finding *x;
 	char a[UNIT_BUF];
 
-	if (t.bytes < MANY_THREADS)
+	/* Fewer, where there are ever more of them. */
+	if (t.bytes < (t.bytes > t.first_bytes + THREADS_MORE ? MANY_THREADS / 4 : MANY_THREADS))
 		return;
 	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-threads", bytes);
 	if (!x)
 		return;
+	in_kernel(x, bytes, t.first_bytes * HELD_THREAD_BYTES);
+	if (t.bytes > t.first_bytes + THREADS_MORE)
+		x->losses |= LOSS_SPACE;
 	x->tgid = t.most->last.tgid;
 	x->title = report_text(r, "%s has %llu threads: some %s of kernel stacks and structures",
 		held_who(r, &t), t.bytes, fmt_bytes(a, bytes));
@@ -479,6 +506,7 @@ static void tell_children(struct report *r, const struct held *h)
 	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-processes", bytes);
 	if (!x)
 		return;
+	in_kernel(x, bytes, 0);
 	x->tgid = most->tgid;
 	x->title = report_text(r,
 		"%s (pid %u) has %s%llu child processes, %llu of them ended and not waited for: "
@@ -529,6 +557,8 @@ static void tell_mappings(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	x->tgid = t.most->last.tgid;
+	x->folds = true;
+	x->losses = LOSS_SPACE;
 	x->title = report_text(r,
 		"%s maps memory and does not unmap it: it has %llu mappings, and there are some "
 		"%.0f more a second (mappings leaked)",
@@ -536,9 +566,9 @@ static void tell_mappings(struct report *r, const struct held *h)
 	x->confidence = "medium: its mappings were counted; how many more there are a second is "
 			"that of the machine, from the kernel's cache of mappings";
 	finding_line(r, x->evidence,
-		"vm.max_map_count is %llu: at this rate it is reached in %.0f minutes, and every "
+		"vm.max_map_count is %llu: at this rate it is reached in %.0f %s, and every "
 		"mmap fails then",
-		limit, left / 60);
+		limit, left < 120 ? left : left / 60, left < 120 ? "seconds" : "minutes");
 	x->why = "Each mapping is an object of the kernel, and each process may have "
 		 "vm.max_map_count of them, however small they are.";
 	finding_line(r, x->try_,

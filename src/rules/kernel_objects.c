@@ -81,6 +81,8 @@ static void tell(struct report *r, const struct held *h, const struct object *o,
 	if (!x)
 		return;
 	x->held_bytes = bytes;
+	x->losses = LOSS_KERNEL;
+	x->grown_bytes = counter_rise(s->first_bytes, s->bytes);
 	x->tgid = owner.most ? owner.most->tgid : 0;
 	x->title = report_text(r, "%s%s %s are kept by the kernel, some %s",
 		owner.most ? report_text(r, "%s has most of the %s: ", held_name(r, owner.most),

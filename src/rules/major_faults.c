@@ -111,6 +111,7 @@ static void tell_again(struct report *r, struct finding *f)
 
 static void tell_first(struct report *r, struct finding *f)
 {
+	f->level = LEVEL_NOTE; /* a start, as such */
 	finding_line(r, f->evidence,
 		"hardly a page had been in memory before: it is read for the first time (a cold "
 		"start)");

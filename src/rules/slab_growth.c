@@ -11,6 +11,8 @@
 #include "rules/rules.h"
 
 #define MIN_GROWTH (32ULL << 20)
+#define SOON_S 600.0
+#define LATER_S 3600.0
 #define MIN_STEADY (8.0 * 1024 * 1024)
 /* Pages without a counter are also those on the lists of CPUs, which fill and drain. */
 #define MIN_UNOWNED (16.0 * 1024 * 1024)
@@ -263,6 +265,17 @@ static struct suspect suspect_find(const struct growth *g, double seconds)
 	return s;
 }
 
+/* By when memory is used up at this rate. */
+static int level_of(const struct report *r, const struct facts *f, u64 grown)
+{
+	double left = (double)facts_last(f, "MemAvailable") * report_seconds(r) /
+		      (double)MAX(grown, 1ULL);
+
+	if (!facts_known(f, "MemAvailable"))
+		return LEVEL_RISK;
+	return left < SOON_S ? LEVEL_WARNING : left < LATER_S ? LEVEL_RISK : LEVEL_NOTE;
+}
+
 static void tell_slab(struct report *r, const struct growth *g)
 {
 	struct suspect who = suspect_find(g, report_seconds(r));
@@ -280,13 +293,13 @@ static void tell_slab(struct report *r, const struct growth *g)
 		(grown < MIN_GROWTH / 4 || (grown < MIN_GROWTH && grown <= all / RECLAIMED_WITH)) &&
 		all < r->stream->host.memory_bytes / RECLAIMABLE_PART)
 		return;
-	x = report_finding(r,
-		grown >= MIN_GROWTH ? LEVEL_WARNING
-		: steady            ? LEVEL_RISK
-				    : LEVEL_NOTE,
+	x = report_finding(r, steady || grown >= MIN_GROWTH ? level_of(r, f, grown) : LEVEL_NOTE,
 		"slab-growth");
 	if (!x)
 		return;
+	x->folds = true;
+	x->losses = LOSS_KERNEL;
+	x->held_bytes = x->grown_bytes = all;
 	x->title = report_text(r,
 		"The kernel's slab memory grew by %s in %.0f s (%s of it cannot be "
 		"reclaimed)%s",
@@ -326,6 +339,9 @@ static bool tell_unowned(struct report *r, const struct growth *g)
 
 	if (!x)
 		return false;
+	x->folds = true;
+	x->losses = LOSS_KERNEL;
+	x->held_bytes = x->grown_bytes = (u64)MIN(t->last - t->first, MOST);
 	x->title = report_text(r, "Memory that no counter explains grows steadily: %s a second",
 		fmt_bytes(a, (u64)MIN(trend_slope(t), MOST)));
 	x->confidence = report_text(r,
@@ -349,20 +365,20 @@ static u64 packet_sockets(const struct held_process *p)
 	return p->packets;
 }
 
-static u64 waiting_bytes(const struct held_process *p)
+static u64 pipe_bytes(const struct held_process *p)
 {
-	return p->pipe_bytes + MAX(p->unread_bytes, p->unsent_bytes);
+	return p->pipe_bytes;
 }
 
 /* The free lists of CPUs, which meminfo leaves out, have a row in the ledger. Pages without a row
- * that stay: rings of packet sockets, buffers of drivers. Not what pipes and sockets have, which
- * other rules tell. */
+ * that stay: rings of packet sockets, buffers of drivers. Not what pipes have, which another rule
+ * tells. */
 static void tell_unowned_held(struct report *r, const struct growth *g)
 {
-	struct held_top waiting = held_most(&g->held, waiting_bytes);
+	u64 pipes = held_most(&g->held, pipe_bytes).all;
 	struct held_top packets = held_most(&g->held, packet_sockets);
 	u64 memory = r->stream->host.memory_bytes;
-	double all = g->ledger.h.size ? (double)where_rest(&g->ledger) : 0;
+	double all = g->ledger.h.size ? (double)where_rest(&g->ledger) - (double)pipes : 0;
 	double usual = (double)(memory / 100 + (128ULL << 20));
 	struct finding *x;
 	int level;
@@ -375,6 +391,8 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 	if (!x)
 		return;
 	x->held_bytes = (u64)all;
+	x->folds = true;
+	x->losses = LOSS_KERNEL;
 	x->tgid = packets.most ? packets.most->last.tgid : 0;
 	x->title = report_text(r, "The kernel has %s that no counter explains, %s%s",
 		fmt_bytes(a, (u64)all), held_share(r, (u64)all),
@@ -386,8 +404,9 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 	x->confidence = "medium: it is the rest of the ledger that `memwhy where` prints: MemTotal "
 			"less all "
 			"rows that have a counter; whose it is is not known";
-	finding_line(r, x->evidence, "pipes and sockets, which were asked, have %s beside that",
-		fmt_bytes(a, waiting.all));
+	if (pipes)
+		finding_line(r, x->evidence, "pipes that were asked have %s beside that",
+			fmt_bytes(a, pipes));
 	x->why =
 		"Pages that the kernel took and that none of its counters includes belong to rings "
 		"of packet sockets (PACKET_RX_RING), to drivers of networks, graphics and "

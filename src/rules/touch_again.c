@@ -18,6 +18,7 @@
 /* Of the pages touched, at most this part may have been kept: the others were given back. */
 #define KEPT_PART 3
 #define MIN_CHURN_PAGES 16384 /* 64 MiB */
+#define GIVEN_PART 3.0 /* of what was touched, at least one in so many bytes was given back */
 
 struct process_faults {
 	struct storm touched;
@@ -184,13 +185,13 @@ static void tell_giver(struct report *r, struct finding *f, const struct state *
 
 static void tell_keep(struct report *r, struct finding *f, const struct call_key *k)
 {
-	if (k && k->call == MMCALLS_MADVISE)
+	if (!k || k->call == MMCALLS_MADVISE)
 		finding_line(r, f->try_,
 			"Have the allocator or garbage collector keep what it will need again: "
 			"jemalloc takes MALLOC_CONF=dirty_decay_ms:10000,muzzy_decay_ms:10000; Go "
 			"keeps more with a higher GOGC, or GOMEMLIMIT; Java with -Xms as large as "
 			"-Xmx.");
-	else
+	if (!k || k->call != MMCALLS_MADVISE)
 		finding_line(r, f->try_,
 			"Have malloc() keep what free() gives it, where this is glibc's. Before "
 			"the "
@@ -241,11 +242,20 @@ static u64 grown(const struct process_faults *p)
 	return p->last_bytes > p->first_bytes ? p->last_bytes - p->first_bytes : 0;
 }
 
-/* Did it live on, and keep little of what it touched? */
-static bool churns(const struct process_faults *p, u64 page)
+/* Did it live on, and keep little of what it touched? Of one that is too small to be sampled its
+ * calls tell that it gave back as much. */
+static bool churns(const struct state *s, u32 tgid, const struct process_faults *p, u64 page)
 {
-	return p->samples >= 2 && p->touched.pages >= MIN_CHURN_PAGES &&
-	       p->touched.pages * page >= KEPT_PART * MAX(grown(p), p->peak_bytes / KEPT_PART);
+	const struct call_key *k;
+	const struct calls *c = p->samples < 2 ? giver_find(s, tgid, &k) : NULL;
+	u64 kept = MAX(grown(p), p->peak_bytes / KEPT_PART) + facts_delta(&s->sums.facts, "Shmem");
+
+	if (p->touched.pages < MIN_CHURN_PAGES || p->touched.pages * page < KEPT_PART * kept)
+		return false;
+	return p->samples >= 2 ||
+	       (c && (double)c->bytes * GIVEN_PART * (double)s->calls_covered_ns >=
+			       (double)(p->touched.pages * page) *
+				       (double)MAX(s->calls_on_ns, 1ULL));
 }
 
 /* The process with most time in such faults, below `below`. */
@@ -292,7 +302,7 @@ static int report(void *v, struct report *r)
 		if (level < 0)
 			break;
 		below = p->touched.ns;
-		if (!churns(p, r->stream->host.page_bytes))
+		if (!churns(s, tgid, p, r->stream->host.page_bytes))
 			continue;
 		tell(r, s, tgid, p, level);
 		told++;

@@ -63,6 +63,11 @@ void finding_stack(struct report *r, struct finding *f, u32 stack, int n)
 			"   and no further: check follows frame pointers, which this code lacks");
 }
 
+bool looks_too(const struct report *r, u32 tgid)
+{
+	return !strncmp(stream_comm(r->stream, tgid, 0), "memwhy", 6);
+}
+
 const char *cgroup_directory(struct report *r, u32 version, const char *path)
 {
 	return report_text(r, "/sys/fs/cgroup%s%s", version == 1 ? "/memory" : "",
@@ -75,8 +80,13 @@ void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_
 	const char *file = report_text(
 		r, "%s/%s", dir, cg->version == 1 ? "memory.limit_in_bytes" : "memory.max");
 
-	finding_line(r, f->try_, "Raise the limit by half, or shrink what runs inside:");
-	finding_line(r, f->try_, "`echo %llu > %s`", cg->limit_bytes / 2 * 3, file);
+	finding_line(r, f->try_,
+		cg->swap_bytes > cg->limit_bytes / 2
+			? "Raise the limit by what is in swap, or shrink what runs inside:"
+			: "Raise the limit by half, or shrink what runs inside:");
+	finding_line(r, f->try_, "`echo %llu > %s`",
+		(cg->limit_bytes + MAX(cg->limit_bytes / 2, cg->swap_bytes) + 4095) & ~4095ULL,
+		file);
 	finding_line(r, f->undo, "`echo %llu > %s`", cg->limit_bytes, file);
 	finding_line(r, f->verify, "`memwhy %s --for 30s -g %s`", verify, dir);
 }

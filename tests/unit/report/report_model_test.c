@@ -342,6 +342,14 @@ static void test_stack_as_evidence(void **state)
 	assert_string_equal(str_get(&out), "__alloc_frozen_pages_noprof+0x1c (kernel)\n"
 					   "ext4_alloc_inode+0x1c (kernel)\n"
 					   "do_syscall_64+0x1c (kernel)\n");
+	str_clear(&out);
+	feed_frame(&f, 82, false, NULL, 0x7f0000001000);
+	feed_frame(&f, 83, false, NULL, 0x706d742f646e696c); /* a text: this register is no frame */
+	feed_stack(&f, 84, (u32[]){77, 78, 82, 83, 79}, 5);
+	stack_told_lines(&f.stream, 84, lines_take, &out);
+	assert_string_equal(str_get(&out), "load_table+0x1c\n"
+					   "malloc_statistics+0x1c\n"
+					   "0xfe0000002000\n");
 	fixture_close(&f);
 }
 

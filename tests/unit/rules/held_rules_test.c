@@ -470,6 +470,35 @@ static void test_programs(void **unused)
 	end(&b);
 }
 
+/* Threads that are ever more, before they are many; another memwhy's maps end with its look. */
+static void test_more_threads(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	for (u64 more = 0; more <= 200; more += 200) {
+		begin(&b, &rule_kernel_memory, 1);
+		string(&b, 1, "pool");
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1,
+			.threads = 600);
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1,
+			.threads = 600 + more);
+		assert_int_equal(conclude(&b), more != 0);
+		if (more)
+			assert_true(b.report.findings.v[0].losses & LOSS_SPACE);
+		end(&b);
+	}
+	for (int own = 0; own < 2; own++) {
+		begin(&b, &rule_kernel_memory, 1);
+		string(&b, 1, "tracer");
+		PUT(&b, struct rec_task, REC_TASK, .tgid = 8, .comm = "memwhy-dyn");
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = own ? 8 : 9, .name = 1,
+			.bpf_bytes = 300 * MIB);
+		assert_int_equal(conclude(&b), !own);
+		end(&b);
+	}
+}
+
 /* Who writes has it in his buffers, but it is the other one who does not read. */
 static void test_reader(void **unused)
 {
@@ -613,6 +642,7 @@ int main(void)
 		cmocka_unit_test(test_limit_levels),
 		cmocka_unit_test(test_drop_caches),
 		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_more_threads),
 		cmocka_unit_test(test_reader),
 		cmocka_unit_test(test_maps_of_nobody),
 		cmocka_unit_test(test_shared_growth),

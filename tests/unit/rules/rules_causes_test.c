@@ -181,6 +181,8 @@ static void test_copies_of_shells(void **unused)
 	view_close(&f);
 }
 
+static void value(struct fixture *f, const char *name, u64 v);
+
 static void test_touched_again(void **unused)
 {
 	const struct finding *x;
@@ -215,6 +217,32 @@ static void test_touched_again_young(void **unused)
 			.start_ns = 3 * NSEC_PER_SEC, .anon_bytes = 64 * MIB, .comm = "cc1");
 	faults(&f, 7, TOUCHED, 400000, 4 * NSEC_PER_SEC);
 	assert_int_equal(only(&f)->level, LEVEL_NOTE);
+	view_close(&f);
+}
+
+/* One that is too small to be sampled is known by its calls; shared memory is not given back. */
+static void test_touched_again_small(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	for (u64 bytes = 40 * MIB; bytes >= MIB; bytes /= 40) {
+		begin(&f, &rule_touch_again);
+		faults(&f, 7, TOUCHED, 200000, 2 * NSEC_PER_SEC);
+		PUT(&f, struct mmcalls_agg, REC_MMCALLS_AGG, .tgid = 7, .call = MMCALLS_MUNMAP,
+			.count = 100, .bytes = bytes);
+		PUT(&f, struct mmcalls_sampled, REC_MMCALLS_SAMPLED, .on_ns = NSEC_PER_SEC / 2,
+			.covered_ns = 10 * NSEC_PER_SEC);
+		assert_int_equal(conclude(&f), bytes > MIB);
+		view_close(&f);
+	}
+	begin(&f, &rule_touch_again);
+	memory(&f, 7, 1, 2 * MIB, 2 * MIB);
+	memory(&f, 7, 1, 2 * MIB, 2 * MIB);
+	value(&f, "Shmem", 10 * MIB);
+	faults(&f, 7, TOUCHED, 200000, 2 * NSEC_PER_SEC);
+	value(&f, "Shmem", 700 * MIB);
+	assert_int_equal(conclude(&f), 0);
 	view_close(&f);
 }
 
@@ -630,6 +658,7 @@ int main(void)
 		cmocka_unit_test(test_growth_beneath),
 		cmocka_unit_test(test_touched_again),
 		cmocka_unit_test(test_touched_again_young),
+		cmocka_unit_test(test_touched_again_small),
 		cmocka_unit_test(test_touched_once),
 		cmocka_unit_test(test_lock_within),
 		cmocka_unit_test(test_lock_outside),

@@ -753,6 +753,39 @@ static void test_explain_yields(void **unused)
 	end(&b);
 }
 
+/* A sum goes below who holds as much of it, and mappings below what the same process makes. */
+static void test_explain_folds(void **unused)
+{
+	for (u64 grown = 10; grown <= 40; grown += 30) {
+		struct bench b;
+		struct report *r = &b.report;
+		struct finding *f;
+
+		(void)unused;
+		begin(&b, &rule_pressure, 1);
+		report_init(r, "check", &b.stream);
+		f = report_finding(r, LEVEL_RISK, "slab-growth");
+		f->losses = LOSS_KERNEL;
+		f->folds = true;
+		f->held_bytes = f->grown_bytes = 90 * MIB;
+		f = report_finding(r, LEVEL_NOTE, "open-files");
+		f->losses = LOSS_KERNEL | LOSS_SPACE;
+		f->tgid = 7;
+		f->held_bytes = 900 * MIB;
+		f->grown_bytes = grown * MIB;
+		f = report_finding(r, LEVEL_RISK, "address-space");
+		f->losses = LOSS_SPACE;
+		f->folds = true;
+		f->tgid = grown == 10 ? 8 : 7;
+		report_explain(r);
+		report_rank(r);
+		assert_int_equal(r->findings.n, grown == 10 ? 3 : 1);
+		assert_string_equal(r->findings.v[grown == 10 ? 2 : 0].rule, "open-files");
+		assert_int_equal(r->findings.v[0].level, LEVEL_RISK);
+		end(&b);
+	}
+}
+
 /* Two kills in one group, of which one was exiting already, and the kernel's counters with them. */
 static void test_oom_group(void **unused)
 {
@@ -1206,6 +1239,7 @@ int main(void)
 		cmocka_unit_test(test_cgroup_refaults),
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_explain_yields),
+		cmocka_unit_test(test_explain_folds),
 		cmocka_unit_test(test_thp_compaction),
 		cmocka_unit_test(test_thp_reclaim),
 		cmocka_unit_test(test_thp_bloat),
