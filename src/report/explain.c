@@ -57,6 +57,8 @@ static struct finding *cause_find(struct report *r, const struct finding *s)
 static void absorb(struct report *r, struct finding *c, const struct finding *s)
 {
 	finding_line(r, c->evidence, "hence: %s", s->title ? s->title : s->rule);
+	if (s->yields)
+		c->losses |= s->losses; /* what that one explains this one does */
 	if (c->benign)
 		return;
 	c->level = MAX(c->level, s->level);

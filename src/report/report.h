@@ -114,6 +114,7 @@ enum finding_loss {
 	LOSS_KILLED = 16,
 	LOSS_KERNEL = 32, /* memory of the kernel, in slab caches or pages that no counter has */
 	LOSS_SPACE = 64,  /* mappings of one process */
+	LOSS_GROUP = 128, /* the room of one control group */
 };
 
 /*

@@ -158,7 +158,7 @@ static const char *filler_text(
 {
 	double all = (double)MAX(cg->usage_bytes, 1ULL) / 100;
 
-	if (cg->h.flags & CGROUP_HAS_PARTS && cg->locked_bytes * 2 > cg->usage_bytes)
+	if (cgroup_is_locked(cg))
 		return report_text(r,
 			"%.0f %% is locked in memory (mlock), and cannot be reclaimed",
 			(double)cg->locked_bytes / all);
@@ -384,10 +384,12 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	dir = cgroup_directory(r, cg->version, path ? path : "/");
 	f->cgroup = cg->cgroup;
 	f->cost_ns = p->stalled_ns;
-	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
+	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP | LOSS_GROUP;
 	f->benign = is_stream(cg, p);
-	/* To who pushes whose cache out, to who waits for its swap, to what was killed for it. */
+	/* To who pushes whose cache out, to who waits for its swap, to whose files or locked memory
+	 * fill it, to what was killed for it. */
 	f->yields = (!p->full && cgroup_filler(cg) == BY_FILE) || cg->swap_bytes ||
+		    cgroup_filler(cg) == BY_SHMEM || cgroup_is_locked(cg) ||
 		    counter_since(cg->first_oom_kill_total, cg->oom_kill_total);
 	f->title = report_text(r, "cgroup %s %s its memory limit of %s: %s",
 		path ? report_cgroup(r, path) : "(removed)", p->hits ? "hits" : "is near",

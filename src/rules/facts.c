@@ -101,6 +101,21 @@ enum cgroup_filler cgroup_filler(const struct cgroup_usage *cg)
 	return most;
 }
 
+#define NEARLY 4 /* the two counts may differ by one part in so many */
+
+u64 facts_cgroup_full_of(const struct facts *f, enum cgroup_filler filler, u64 bytes)
+{
+	for (size_t i = 0; i < f->cgroups.n; i++) {
+		struct cgroup_usage cg = facts_cgroup_fullest(f, i);
+		u64 own = filler == BY_SHMEM ? cg.shmem_bytes : cg.anon_bytes;
+
+		if (is_full(&cg) && cgroup_filler(&cg) == filler && own >= bytes - bytes / NEARLY &&
+			own <= bytes + bytes / NEARLY)
+			return cg.cgroup;
+	}
+	return 0;
+}
+
 static int slab_feed(struct facts *f, const struct slab_usage *r)
 {
 	struct slab_usage *s = groups_get(&f->slabs, r->name);

@@ -42,6 +42,14 @@ struct cgroup_usage facts_cgroup_fullest(const struct facts *f, size_t i);
 /* What a group has most of. */
 enum cgroup_filler { BY_ANON, BY_FILE, BY_SHMEM, BY_KERNEL, BY_UNKNOWN };
 enum cgroup_filler cgroup_filler(const struct cgroup_usage *cg);
+/* Most of it can go nowhere, for mlock. */
+static inline bool cgroup_is_locked(const struct cgroup_usage *cg)
+{
+	return cg->h.flags & CGROUP_HAS_PARTS && cg->locked_bytes * 2 > cg->usage_bytes;
+}
+
+/* The group at its limit that is full of so much of this; 0: none is. */
+u64 facts_cgroup_full_of(const struct facts *f, enum cgroup_filler filler, u64 bytes);
 /* NULL when there is no record of it. */
 const struct cgroup_usage *facts_cgroup(const struct facts *f, u64 id);
 

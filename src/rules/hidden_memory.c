@@ -168,6 +168,8 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	if (!x)
 		return;
 	x->held_bytes = f->used_bytes;
+	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, f->used_bytes);
+	x->losses = LOSS_GROUP;
 	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s", dir,
 		fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
 		held_share(r, f->used_bytes),

@@ -202,6 +202,7 @@ static void tell(struct report *r, struct state *s, u32 tgid, struct space *sp, 
 		return;
 	f->cost_ns = sp->ns;
 	f->tgid = outside ? sp->outsider : tgid;
+	f->losses = outside ? 0 : LOSS_SPACE;
 	f->title = outside ? report_text(r,
 				     "%s keeps threads of %s waiting for the lock of its address "
 				     "space (mmap_lock): %s",

@@ -127,6 +127,17 @@ static const char *filler_text(struct report *r, const struct facts *facts, u64 
 	return "";
 }
 
+static bool group_is_full_of_files(const struct facts *facts, u64 id)
+{
+	for (size_t i = 0; i < facts->cgroups.n; i++) {
+		struct cgroup_usage cg = facts_cgroup_fullest(facts, i);
+
+		if (cg.cgroup == id)
+			return cgroup_filler(&cg) == BY_SHMEM;
+	}
+	return false;
+}
+
 /* Of victims whose page tables take more than their memory. */
 static const char *tables_text(struct report *r, const struct rule_sums *s, const struct killed *at)
 {
@@ -200,6 +211,7 @@ static void tell_place(struct report *r, struct rule_sums *s, const struct kille
 	filler = is_memcg(first) ? tables_text(r, s, first) : "";
 	if (is_memcg(first) && !filler[0])
 		filler = filler_text(r, &s->facts, place(first));
+	f->yields = is_memcg(first) && group_is_full_of_files(&s->facts, place(first));
 	f->title =
 		is_memcg(first)
 			? report_text(r, "cgroup %s: the OOM killer took %llu of its processes%s",
@@ -207,7 +219,7 @@ static void tell_place(struct report *r, struct rule_sums *s, const struct kille
 			: report_text(r, "The machine ran out of memory: %llu process%s killed", n,
 				  n == 1 ? "" : "es");
 	f->confidence = "high: each kill was seen";
-	f->losses = LOSS_KILLED | LOSS_RECLAIM;
+	f->losses = LOSS_KILLED | LOSS_RECLAIM | LOSS_GROUP;
 	f->cgroup = place(first);
 	f->here = first->mark.h.size && !f->cgroup;
 	if (is_memcg(first))

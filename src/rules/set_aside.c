@@ -120,6 +120,8 @@ static void tell_locked(struct report *r, const struct held *h, const struct hel
 		return;
 	x->held_bytes = bytes;
 	x->tgid = p->tgid;
+	x->cgroup = p->cgroup;
+	x->losses = LOSS_GROUP;
 	x->title = report_text(r, "%s has locked %s in memory (mlock), %s", held_who(r, &t),
 		fmt_bytes(a, bytes), held_share(r, bytes));
 	x->confidence =

@@ -19,6 +19,7 @@
 /* Samples are to take no more than this part of one cpu; the time between them is stretched. */
 #define COST_PART 100
 #define SENT_MAX 64
+#define GROWN_PART 64   /* of its limit: a group that took so much meanwhile is looked at, too */
 #define WATCHED_MAX 192 /* of somebody who watches */
 
 struct chosen {
@@ -43,7 +44,9 @@ static u16 flags_of(const struct cgroups *g, const struct cgroup_entry *e)
 {
 	u16 flags = 0;
 
-	if (e->limit_bytes != CGROUP_NO_LIMIT && e->usage_bytes >= e->limit_bytes / 2)
+	if (e->limit_bytes != CGROUP_NO_LIMIT &&
+		(e->usage_bytes >= e->limit_bytes / 2 ||
+			e->usage_bytes >= e->first_usage_bytes + e->limit_bytes / GROWN_PART))
 		flags |= CGROUP_NEAR_LIMIT;
 	if (e->swap_bytes)
 		flags |= CGROUP_SWAPS;

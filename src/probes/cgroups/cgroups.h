@@ -7,8 +7,9 @@
 #define CGROUP_USAGE_NONE (~0ULL) /* no limit */
 
 enum cgroup_usage_flags {
-	CGROUP_NEAR_LIMIT = 1, /* uses half of its limit, or of memory.high, or more */
-	CGROUP_SWAPS = 2,      /* has memory in swap */
+	/* Uses half of its limit, or of memory.high, or more, or took 1/64 of it meanwhile. */
+	CGROUP_NEAR_LIMIT = 1,
+	CGROUP_SWAPS = 2,  /* has memory in swap */
 	CGROUP_EVENTS = 4, /* hit its limit, or lost a process to the OOM killer, since the start */
 	CGROUP_SCOPE = 8,  /* the group that was asked for (-g) */
 	CGROUP_HAS_PRESSURE = 16, /* some_total_us and full_total_us are known */

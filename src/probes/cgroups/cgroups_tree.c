@@ -142,6 +142,7 @@ static void entry_measure(struct cgroups_tree *t, int fd, struct cgroup_entry *e
 		v2_measure(t, fd, e, limits);
 	/* A group made since the start had no events then. */
 	if (old) {
+		e->first_usage_bytes = old->first_usage_bytes;
 		e->first_limit_hits = old->first_limit_hits;
 		e->first_oom_kills = old->first_oom_kills;
 		e->first_high_hits = old->first_high_hits;
@@ -150,7 +151,10 @@ static void entry_measure(struct cgroups_tree *t, int fd, struct cgroup_entry *e
 		e->first_some_us = old->first_some_us;
 		e->parts = old->parts;
 		e->sent = old->sent;
-	} else if (!t->scans) {
+	} else {
+		e->first_usage_bytes = e->usage_bytes;
+	}
+	if (!old && !t->scans) {
 		e->first_limit_hits = e->limit_hits;
 		e->first_oom_kills = e->oom_kills;
 		e->first_high_hits = e->high_hits;

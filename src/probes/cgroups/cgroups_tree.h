@@ -17,7 +17,7 @@ struct cgroup_entry {
 	u64 limit_bytes; /* the lower one of limit and high; CGROUP_NO_LIMIT */
 	u64 limit_hits, oom_kills;
 	u64 high_hits; /* of memory.high */
-	u64 first_limit_hits, first_oom_kills, first_high_hits;
+	u64 first_limit_hits, first_oom_kills, first_high_hits, first_usage_bytes;
 	u64 first_refault_file, first_refault_anon, first_some_us; /* with `parts` */
 	u64 sent;    /* hash of the last record; 0: none yet */
 	u32 path;    /* offset in `paths` */

@@ -40,6 +40,18 @@ static void test_tmpfs(void **unused)
 	assert_true(says(f->undo, "size=4194304k /dev/shm"));
 	end(&b);
 
+	/* A group that is full of as much is full of these. */
+	for (u64 shmem = 400; shmem <= 900; shmem += 500) {
+		begin(&b, &rule_hidden_memory, 1);
+		string(&b, 1, "/dev/shm");
+		PUT(&b, struct held_files, REC_HELD_FILES, .mount = 1, .used_bytes = 920 * MIB);
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .h.flags = CGROUP_HAS_PARTS,
+			.cgroup = 42, .usage_bytes = 1000 * MIB, .limit_bytes = 1000 * MIB,
+			.shmem_bytes = shmem * MIB, .anon_bytes = 50 * MIB);
+		assert_int_equal(only(&b)->cgroup, shmem == 900 ? 42 : 0);
+		end(&b);
+	}
+
 	/* Little of it is nothing. */
 	begin(&b, &rule_hidden_memory, 1);
 	string(&b, 1, "/run");

@@ -731,6 +731,10 @@ static void test_explain_yields(void **unused)
 		f = report_finding(r, LEVEL_RISK, "page-cache");
 		f->losses = LOSS_REFAULT;
 		f->cgroup = group;
+		f = report_finding(r, LEVEL_RISK, "reclaim-stalls"); /* it explains what that did */
+		f->losses = LOSS_RECLAIM;
+		f->cgroup = 42;
+		f->symptom = true;
 		report_explain(r);
 		report_rank(r);
 		assert_int_equal(r->findings.n, group == 42 ? 1 : 2);

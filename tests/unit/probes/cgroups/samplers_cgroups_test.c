@@ -99,6 +99,26 @@ static void test_worth(void **state)
 	fixture_remove(root);
 }
 
+/* What grows is looked at long before half of its limit. */
+static void test_grows(void **state)
+{
+	struct sampler_test t = {};
+	char root[PATH_MAX];
+
+	(void)state;
+	tree_make(root);
+	make("grows", 10 * MIB, 1000 * MIB, 0);
+	make("stays", 10 * MIB, 1000 * MIB, 0);
+	start(&t);
+	assert_int_equal(sampler_count(&t, REC_CGROUP_MEMORY), 0);
+	make("grows", 30 * MIB, 1000 * MIB, 0);
+	sampler_end(&t);
+	assert_int_equal(sampler_count(&t, REC_CGROUP_MEMORY), 1);
+	assert_int_equal(of(&t, "grows")->usage_bytes, 30 * MIB);
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
 /* Where somebody watches, all groups that have memory are sent, changed or not. */
 static void test_watched(void **state)
 {
@@ -281,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_worth),
+		cmocka_unit_test(test_grows),
 		cmocka_unit_test(test_watched),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_bounds),
