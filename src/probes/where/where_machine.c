@@ -136,7 +136,7 @@ static int tmpfs_read(struct where *w, struct where_numbers *n)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* What TCP and UDP count is for all network namespaces. */
+/* What TCP and UDP count, in pages, is for all network namespaces. */
 static int sockets_read(struct where_numbers *n)
 {
 	struct unix_sockets s = {};
@@ -149,9 +149,9 @@ static int sockets_read(struct where_numbers *n)
 	unix_sockets_free(&s);
 	if (!count_read("tcp/mem", &tcp)) {
 		n->has_sockets = true;
-		n->sockets_bytes += tcp;
+		n->sockets_bytes += tcp * n->page_bytes;
 		if (!count_read("udp/mem", &udp))
-			n->sockets_bytes += udp;
+			n->sockets_bytes += udp * n->page_bytes;
 	}
 	return rc == -ENOMEM ? rc : 0;
 }
