@@ -179,6 +179,12 @@ static bool look_due(const struct capture *c, const struct holders *s, u64 now_n
 	return c->ending || (!s->looks && now_ns >= s->begin_ns + EVERY_NS);
 }
 
+/* Another command looks beside at what is open (`where`): heaps and maps are not its matter. */
+static bool is_beside(const struct capture *c)
+{
+	return c->opt.named && !capture_named(c);
+}
+
 static int holders_sample(struct capture *c, void *state)
 {
 	struct holders *s = state;
@@ -200,9 +206,9 @@ static int holders_sample(struct capture *c, void *state)
 		rc = disks_send(c);
 	if (!rc && look)
 		rc = holders_look(c, s);
-	if (!rc && c->ending)
+	if (!rc && c->ending && !is_beside(c))
 		rc = holders_maps_send(c, s);
-	if (!rc && c->ending)
+	if (!rc && c->ending && !is_beside(c))
 		rc = holders_heaps_send(c, s);
 	if (!rc)
 		rc = holders_files_send(c, s, look);
@@ -247,7 +253,7 @@ static int holders_open(struct capture *c, void *state, struct err *err)
 		rc = proc_scope_open(c, &s->scope);
 	if (!rc)
 		rc = threads_find(s);
-	if (!rc && !proc_scope_tests(&s->scope))
+	if (!rc && !proc_scope_tests(&s->scope) && !is_beside(c))
 		rc = holders_maps_list(s);
 	return rc ? err_errno(err, rc, "holders") : 0;
 }
