@@ -27,7 +27,7 @@ LDFLAGS_STATIC := -fsanitize=address,undefined
 endif
 
 PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
-BPF_OBJECTS := $(PROBES) $(PROBES:%=%_walk) where
+BPF_OBJECTS := $(PROBES) $(PROBES:%=%_walk) where inodes
 SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c src/probes/*/*/*.c src/render/html/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
 LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
@@ -87,7 +87,7 @@ $(B)/gen/$(1)_walk.bpf.o: src/probes/$(1)/$(1).bpf.c
 endef
 $(foreach p,$(PROBES),$(eval $(call bpf_rule,$(p))))
 
-$(B)/gen/where.bpf.o: src/bpf/where.bpf.c
+$(B)/gen/where.bpf.o $(B)/gen/inodes.bpf.o: $(B)/gen/%.bpf.o: src/bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 

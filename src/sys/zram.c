@@ -58,10 +58,10 @@ static int device_add(struct zram_devices *ret, const char *dir, const struct sw
 		return 0;
 	if (!sys_read_u64(&z.size_bytes, "/sys/block/%s/size", z.path + strlen("/dev/")))
 		z.size_bytes *= SECTOR;
-	z.use = is_swap(swaps, z.path)     ? ZRAM_SWAP
+	z.use = is_swap(swaps, z.path)   ? ZRAM_SWAP
 		: is_mounted(mounts, &z) ? ZRAM_MOUNTED
-		: is_below(dir, &z)        ? ZRAM_BELOW
-					   : ZRAM_RAW;
+		: is_below(dir, &z)      ? ZRAM_BELOW
+					 : ZRAM_RAW;
 	return vec_push(&ret->list, z);
 }
 

@@ -1,77 +1,12 @@
 #!/usr/bin/env bats
-# The ledger of the machine: it adds up, and known amounts of memory are in their row and no other.
+# The ledger of the machine, of a process and of a group. Known amounts of memory are in
+# where_known.bats.
 load common
+load where
 
 setup() {
 	needs_root
 	cd "$BATS_TEST_TMPDIR" || return 1
-}
-
-# ledger FILE: one of now.
-ledger() {
-	"$MEMWHY" where -o json --out "$1" --force
-}
-
-# bytes FILE ROW
-bytes() {
-	jq --arg row "$2" '[.rows[] | select(.table == "ledger" and .row == $row) | .bytes] | add // 0' "$1"
-}
-
-total() {
-	jq '[.rows[] | select(.table == "ledger") | .bytes] | add' "$1"
-}
-
-hold_end() {
-	exec 7>&-
-	wait "$holder" 2>/dev/null || true
-	holder=
-}
-
-teardown() {
-	[ -z "${holder-}" ] || hold_end
-	[ -z "${segment-}" ] || ipcrm -m "$segment"
-	[ -z "${mounted-}" ] || umount "$mounted"
-}
-
-# hold KIND BYTES [PATH]: starts it, and waits until it has it all.
-hold() {
-	rm -f in out
-	mkfifo in
-	"$WORKLOADS/where_work" "$@" <in >out 3>&- &
-	holder=$!
-	exec 7>in
-	wait_for 'grep -q ready out || ! kill -0 "$holder" 2>/dev/null'
-	grep -q ready out
-}
-
-# Others use this machine too: a row of theirs may move meanwhile.
-# rose ROW BYTES: it did, by that and 1 %, and rows that are quiet did not, between before and after.
-rose() {
-	local row=$1 want=$2 got quiet
-	got=$(($(bytes after "$row") - $(bytes before "$row")))
-	echo "$row rose by $got of $want"
-	[ "$got" -ge $((want - want / 100)) ] && [ "$got" -le $((want + want / 100)) ] || return 1
-	for quiet in tmpfs shared_memory hugetlb sockets pipes; do
-		[ "$quiet" = "$row" ] && continue
-		got=$(($(bytes after "$quiet") - $(bytes before "$quiet")))
-		[ "${got#-}" -le $((want / 50)) ] || { echo "$quiet moved by $got"; return 1; }
-	done
-}
-
-# settles KIND ROW BYTES: holding it raises the row; three attempts, as this is not the only user.
-settles() {
-	local kind=$1 row=$2 want=$3 attempt
-	for attempt in 1 2 3; do
-		ledger before
-		hold "$kind" "$want" "${@:4}"
-		ledger after
-		if [ "$kind" = segment ]; then read -r _ segment <out; fi
-		hold_end
-		if rose "$row" "$want"; then return 0; fi
-		[ -z "${segment-}" ] || ipcrm -m "$segment"
-		segment=
-	done
-	return 1
 }
 
 @test "where: the rows add up to MemTotal, and little is in none of them" {
@@ -109,103 +44,6 @@ settles() {
 	jq -e '.cost.cpu_seconds < 0.1' cost >/dev/null || { jq .cost cost; [ -n "${MEMWHY_VM-}" ]; }
 }
 
-@test "where: files in a tmpfs" {
-	mkdir mnt
-	mount -t tmpfs -o size=100m tmpfs mnt
-	mounted=$PWD/mnt
-	for _ in 1 2 3; do
-		rm -f mnt/*
-		ledger before
-		head -c $((64 << 20)) /dev/zero >mnt/file
-		ledger after
-		if rose tmpfs $((64 << 20)); then found=1 && break; fi
-	done
-	[ "${found-}" = 1 ]
-	jq -e --arg dir "$mounted" 'any(.rows[]; .table == "owners" and .row == "tmpfs" and .owner == $dir)' after >/dev/null
-}
-
-@test "where: files in a tmpfs of another mount namespace" {
-	mkfifo in
-	unshare -m sh -c 'mount -t tmpfs -o size=100m tmpfs /mnt && head -c 50331648 /dev/zero >/mnt/file && echo ready >out; read -r _ <in' 3>&- &
-	holder=$!
-	exec 7>in
-	wait_for 'grep -q ready out'
-	ledger after
-	hold_end
-	[ "$(bytes after tmpfs)" -ge 50331648 ]
-	jq -e 'any(.rows[]; .row == "tmpfs" and .owner == "/mnt" and .bytes >= 50331648)' after >/dev/null
-}
-
-@test "where: a System V segment that no process has attached" {
-	settles segment shared_memory $((64 << 20))
-	jq -e --arg name "System V segment $segment" 'any(.rows[]; .owner == $name and (.detail | test("attached by nobody")))' after >/dev/null
-}
-
-@test "where: a memfd that nobody maps, and who has it open" {
-	settles memfd shared_memory $((64 << 20))
-	jq -e 'any(.rows[]; .row == "shared_memory" and .owner == "where_work" and .bytes >= 67108864)' after >/dev/null
-}
-
-@test "where: pipes that nobody reads" {
-	settles pipes pipes $((32 << 20))
-}
-
-@test "where: UNIX sockets that nobody reads" {
-	"$MEMWHY" doctor -o json | jq -e 'any(.rows[]; .probe == "where" and (.data | test("UNIX")) and .status != "missing")' >/dev/null ||
-		skip "the kernel has no CONFIG_UNIX_DIAG"
-	settles unix sockets $((32 << 20))
-}
-
-# Other users of the machine move this row too: within a tenth, and exact where it says whose it is.
-@test "where: locked memory is anonymous, and its owner is named" {
-	want=$((128 << 20))
-	ledger before
-	hold locked "$want"
-	ledger after
-	hold_end
-	got=$(($(bytes after anonymous) - $(bytes before anonymous)))
-	echo "rose by $got of $want"
-	[ "$got" -gt $((want * 8 / 10)) ]
-	[ "$got" -lt $((want * 15 / 10)) ]
-	got=$(jq '[.rows[] | select(.table == "owners" and .row == "anonymous" and .owner == "where_work") | .bytes] | add' after)
-	[ "$got" -ge "$want" ]
-	[ "$got" -le $((want + want / 100)) ]
-}
-
-# risen FILE ROW: how much the row rose since `before`, in MiB
-risen() {
-	echo $(((($(bytes "$1" "$2") - $(bytes before "$2")) + 524288) >> 20))
-}
-
-@test "where: page tables of memory that is touched here and there; names that are not there" {
-	local dir attempt
-	dir=$(mktemp -d -p "${BUILD:-$BATS_TEST_DIRNAME/../../build}" where-names.XXXXXX)
-	for attempt in 1 2 3; do
-		ledger before
-		hold tables $((128 << 20))
-		ledger after
-		hold_end
-		tables=$(risen after page_tables)
-		[ "$tables" -lt 126 ] || [ "$tables" -gt 132 ] || break
-	done
-	# Each is a dentry; a name of more than 31 bytes would have memory of its own.
-	size=$(awk '$1 == "dentry" { print $4 }' /proc/slabinfo)
-	n=$(((96 << 20) / size))
-	ledger before
-	hold names "$n" "$dir"
-	ledger after
-	hold_end
-	slab=$(risen after slab)
-	rmdir "$dir"
-	echo "page tables rose by $tables of 128 MiB, slab by $slab of 96"
-	[ "$tables" -ge 126 ]
-	[ "$tables" -le 132 ]
-	[ "$slab" -ge 86 ]
-	[ "$slab" -le 120 ]
-	[ "$(risen after shared_memory)" -le 2 ]
-	[ "$(risen after sockets)" -le 2 ]
-}
-
 @test "where --census: the pages themselves say what the ledger does" {
 	[ -r /proc/kpageflags ] || skip "the kernel has no CONFIG_PROC_PAGE_MONITOR"
 	hold memfd $((64 << 20))
@@ -220,43 +58,6 @@ risen() {
 	jq -e 'any(.rows[]; .table == "census" and .kind == "shared" and .bytes >= 67108864 and (.difference_bytes | fabs) < 4194304)' now
 	run "$MEMWHY" where --census -p $$
 	[ "$status" -eq 2 ]
-}
-
-@test "where: control groups that were removed and are kept" {
-	mount=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-	mount=${mount:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}
-	[ -n "$mount" ] || skip "no control groups"
-	[ "$(stat -c %i "$mount")" -eq 1 ] || skip "only a part of the hierarchy is mounted here"
-	mkdir mnt
-	mount -t tmpfs -o size=20m tmpfs mnt
-	mounted=$PWD/mnt
-	# A page of a file that stays keeps each group.
-	for i in $(seq 150); do
-		mkdir "$mount/memwhy-where-$$-$i"
-		sh -c 'echo $$ >"$1/cgroup.procs"; echo x >"$2"; echo $$ >"$3/cgroup.procs"' - "$mount/memwhy-where-$$-$i" "mnt/$i" "$mount"
-		rmdir "$mount/memwhy-where-$$-$i"
-	done
-	ledger now
-	jq -c '.rows[] | select(.table == "dying")' now
-	jq -e 'any(.rows[]; .table == "dying" and .dying_groups >= 150 and .kernel_bytes > 150 * 11264)' now
-}
-
-@test "where: a huge page pool, idle and used" {
-	[ -w /proc/sys/vm/nr_hugepages ] || skip "no huge pages"
-	old=$(</proc/sys/vm/nr_hugepages)
-	size=$(($(awk '/^Hugepagesize/ { print $2 }' /proc/meminfo) * 1024))
-	ledger before
-	echo $((old + 16)) >/proc/sys/vm/nr_hugepages
-	got=$(($(</proc/sys/vm/nr_hugepages) - old))
-	ledger after
-	hold hugetlb $((size * 4)) || true
-	ledger used
-	hold_end
-	echo "$old" >/proc/sys/vm/nr_hugepages
-	[ "$got" -gt 4 ] || skip "memory is too fragmented for huge pages"
-	rose hugetlb $((got * size))
-	reclaimable() { jq '.rows[] | select(.row == "hugetlb" and .table == "ledger") | .reclaimable_bytes' "$1"; }
-	[ $(($(reclaimable after) - $(reclaimable used))) -eq $((size * 4)) ]
 }
 
 @test "where: a recording shows the same ledger" {

@@ -1,9 +1,14 @@
 /*
- * Holds a known amount of memory of one kind until its input ends: where_work KIND BYTES. Prints
- * "ready" once it is there, for some kinds with a number: of a segment its id.
+ * Holds a known amount of memory of one kind until its input ends: where_work KIND BYTES
+ * [PATH]. Prints "ready" once it is there, for some kinds with a number: of a segment its id.
+ * where_work resident FILE prints how many pages of the file are in memory.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/if_packet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +16,8 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MESSAGE 65536
@@ -64,7 +71,100 @@ static int hold_pipes(size_t bytes)
 	return 0;
 }
 
-static int hold_segment(size_t bytes)
+/* A connection to ourselves over the loopback, which takes it all without being read. */
+static int hold_tcp(size_t bytes)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof(to);
+	int one, other, listener = socket(AF_INET, SOCK_STREAM, 0), room = 4 << 20;
+
+	setsockopt(listener, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
+	if (bind(listener, (void *)&to, sizeof(to)) || listen(listener, 64) ||
+		getsockname(listener, (void *)&to, &n))
+		return failed("listen");
+	for (size_t done = 0; done < bytes; done += 16 * MESSAGE) {
+		one = socket(AF_INET, SOCK_STREAM, 0);
+		if (connect(one, (void *)&to, sizeof(to)))
+			return failed("connect");
+		other = accept(listener, NULL, NULL);
+		if (other < 0 || fill(one, 16 * MESSAGE))
+			return failed("tcp");
+	}
+	puts("ready");
+	return 0;
+}
+
+/* An array of the kernel's: of one value for all CPUs, or one each. It is charged to nobody else.
+ */
+static int hold_map(size_t bytes, int each_cpu)
+{
+	union bpf_attr a = {.map_type = each_cpu ? BPF_MAP_TYPE_PERCPU_ARRAY : BPF_MAP_TYPE_ARRAY,
+		.key_size = 4,
+		.value_size = 32768 - 8 * 8,
+		.map_flags = 0};
+
+	if (!each_cpu)
+		a.value_size = 4096;
+	a.max_entries = (unsigned)(bytes / (each_cpu ? 32768 : 4096));
+	if (syscall(SYS_bpf, BPF_MAP_CREATE, &a, sizeof(a)) < 0)
+		return failed("map");
+	puts("ready");
+	return 0;
+}
+
+/* A ring for packets, whose pages the network code takes for itself. */
+static int hold_packets(size_t bytes)
+{
+	struct tpacket_req ring = {.tp_block_size = 65536,
+		.tp_block_nr = (unsigned)(bytes / 65536),
+		.tp_frame_size = 2048,
+		.tp_frame_nr = (unsigned)(bytes / 2048)};
+	int fd = socket(AF_PACKET, SOCK_RAW, 0);
+
+	if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
+		return failed("packets");
+	puts("ready");
+	return 0;
+}
+
+/* Mapped, and not touched: with MAP_HUGETLB the pages are promised. */
+static int hold_untouched(size_t bytes)
+{
+	if (mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_HUGETLB | MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0) == MAP_FAILED)
+		return failed("mmap");
+	puts("ready");
+	return 0;
+}
+
+/* Pages of a file that are in memory, as mincore(2) and cachestat(2) have it; -1: no such call. */
+static int resident_print(const char *path)
+{
+	struct {
+		unsigned long long off, len;
+	} range = {};
+	unsigned long long stat[5] = {};
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	unsigned char *in;
+	size_t pages, n = 0;
+	void *p;
+
+	if (fd < 0 || fstat(fd, &st))
+		return failed(path);
+	pages = ((size_t)st.st_size + 4095) / 4096;
+	in = calloc(1, pages + 1);
+	p = mmap(NULL, pages * 4096, PROT_READ, MAP_SHARED, fd, 0);
+	if (!in || p == MAP_FAILED || mincore(p, pages * 4096, in))
+		return failed("mincore");
+	for (size_t i = 0; i < pages; i++)
+		n += in[i] & 1;
+	printf("%zu %lld\n", n, syscall(451, fd, &range, stat, 0) ? -1LL : (long long)stat[0]);
+	free(in);
+	return 0;
+}
+
+static int hold_segment(size_t bytes, int attached)
 {
 	int id = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
 	void *p = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
@@ -72,7 +172,8 @@ static int hold_segment(size_t bytes)
 	if (p == (void *)-1)
 		return failed("segment");
 	memset(p, 1, bytes);
-	shmdt(p);
+	if (!attached)
+		shmdt(p);
 	printf("ready %d\n", id);
 	return 0;
 }
@@ -142,14 +243,16 @@ static int hold_names(const char *dir, size_t n)
 	return 0;
 }
 
-static int hold(const char *kind, size_t bytes, const char *path)
+static int hold_kind(const char *kind, size_t bytes)
 {
 	if (!strcmp(kind, "unix"))
 		return hold_unix(bytes);
+	if (!strcmp(kind, "tcp"))
+		return hold_tcp(bytes);
 	if (!strcmp(kind, "pipes"))
 		return hold_pipes(bytes);
-	if (!strcmp(kind, "segment"))
-		return hold_segment(bytes);
+	if (!strcmp(kind, "segment") || !strcmp(kind, "attached"))
+		return hold_segment(bytes, kind[0] == 'a');
 	if (!strcmp(kind, "memfd"))
 		return hold_memfd(bytes);
 	if (!strcmp(kind, "anonymous"))
@@ -158,22 +261,36 @@ static int hold(const char *kind, size_t bytes, const char *path)
 		return hold_anonymous(bytes, 0, 1);
 	if (!strcmp(kind, "hugetlb"))
 		return hold_anonymous(bytes, MAP_HUGETLB, 0);
+	if (!strcmp(kind, "reserved"))
+		return hold_untouched(bytes);
 	if (!strcmp(kind, "tables"))
 		return hold_tables(bytes);
+	if (!strcmp(kind, "vmalloc") || !strcmp(kind, "percpu"))
+		return hold_map(bytes, kind[0] == 'p');
+	if (!strcmp(kind, "packets"))
+		return hold_packets(bytes);
+	fprintf(stderr, "where_work: no kind %s\n", kind);
+	return 2;
+}
+
+static int hold(const char *kind, size_t bytes, const char *path)
+{
 	if (!strcmp(kind, "names") && path)
 		return hold_names(path, bytes);
 	if (!strcmp(kind, "deleted") && path)
 		return hold_deleted(path, bytes);
-	fprintf(stderr, "where_work: no kind %s\n", kind);
-	return 2;
+	return hold_kind(kind, bytes);
 }
 
 int main(int argc, char **argv)
 {
 	char end;
-	int rc = argc < 3 ? 2
-			  : hold(argv[1], strtoull(argv[2], NULL, 10), argc > 3 ? argv[3] : NULL);
+	int rc = argc < 3 ? 2 : 0;
 
+	if (!rc && !strcmp(argv[1], "resident"))
+		return resident_print(argv[2]);
+	if (!rc)
+		rc = hold(argv[1], strtoull(argv[2], NULL, 10), argc > 3 ? argv[3] : NULL);
 	fflush(stdout);
 	while (!rc && read(STDIN_FILENO, &end, 1) > 0)
 		;

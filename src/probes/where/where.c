@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "event/schema.h"
+#include "capture/inodes.h"
 #include "probes/probe.h"
 #include "probes/where/where_census.h"
 #include "probes/where/where_inner.h"
@@ -45,6 +46,8 @@ static int where_open(struct capture *c, void *state, struct err *err)
 		rc = capture_method(c, "memory of processes", "/proc/PID/smaps", NULL);
 	else
 		rc = where_machine_open(c, w);
+	if (!rc && c->opts && OPTS_OF(struct where_opts, c->opts)->files)
+		rc = where_files_open(c, w);
 	return rc ? err_errno(err, rc, "where") : 0;
 }
 
@@ -57,12 +60,13 @@ static int where_sample(struct capture *c, void *state)
 
 	if (!c->ending && now < w->next_ns)
 		return 0;
-	w->next_ns = now + (c->opt.command ? COMMAND_GAP_NS : GAP_NS);
+	w->next_ns = now + (c->opt.command || !w->sample ? COMMAND_GAP_NS : GAP_NS);
 	w->sample++;
 	/* at the start the command's process is still memwhy */
 	if (w->named && c->opt.command && w->sample == 1)
 		return 0;
-	owners = w->named && (c->ending || w->sample == 1);
+	/* what is over at once needs them only once */
+	owners = w->named && (c->ending || w->sample == 2);
 	if (w->named && is_of_group(w))
 		return where_group_send(c, w);
 	if (w->named && is_of_processes(w))
@@ -71,6 +75,8 @@ static int where_sample(struct capture *c, void *state)
 	if (rc || !owners)
 		return rc;
 	rc = where_owners_send(c, w);
+	if (!rc && w->inodes && c->ending)
+		rc = where_files_send(c, w);
 	return rc || !c->ending || !w->census ? rc : where_census_send(c, w);
 }
 
@@ -78,6 +84,7 @@ static void where_close(void *state)
 {
 	struct where *w = state;
 
+	inodes_close(w->inodes);
 	proc_scope_free(&w->scope);
 	keyvals_free(&w->meminfo);
 	keyvals_free(&w->vmstat);
@@ -208,6 +215,43 @@ static const struct field census_fields[] = {
 	CENSUS_ARRAY(charged, "of these, charged to a control group below the root"),
 };
 
+#define FILE_(member_, type_, unit_, help_) FIELD(struct where_file, member_, type_, unit_, help_)
+
+static const struct field file_fields[] = {
+	FILE_(sample, FIELD_U32, UNIT_ID, "number of the look"),
+	FILE_(row, FIELD_U32, UNIT_ID, "the row, as its place in the ledger"),
+	FILE_(path, FIELD_U32, UNIT_STRING, "where it is"),
+	FILE_(flags, FIELD_U32, UNIT_HEX, "1 open, 2 removed, 4 its path is not known"),
+	FILE_(bytes, FIELD_U64, UNIT_BYTES, "its pages in memory"),
+	FILE_(cgroup, FIELD_U64, UNIT_CGROUP, "control group of its first page; 0: none"),
+	FILE_(cgroup_name, FIELD_U32, UNIT_STRING, "of one that was removed; 0: it was not"),
+};
+
+#define MOUNT(member_, type_, unit_, help_) FIELD(struct where_mount, member_, type_, unit_, help_)
+
+static const struct field mount_fields[] = {
+	MOUNT(sample, FIELD_U32, UNIT_ID, "number of the look"),
+	MOUNT(row, FIELD_U32, UNIT_ID, "the row, as its place in the ledger"),
+	MOUNT(mount, FIELD_U32, UNIT_STRING, "where it is mounted"),
+	MOUNT(type, FIELD_U32, UNIT_STRING, "type of the file system"),
+	MOUNT(files, FIELD_U64, UNIT_COUNT, "files with pages in memory"),
+	MOUNT(bytes, FIELD_U64, UNIT_BYTES, "these pages"),
+	MOUNT(partial, FIELD_U32, UNIT_NONE, "1: not all of its files were looked at"),
+	MOUNT(tgid, FIELD_U32, UNIT_ID, "process in the mount namespace where it is; 0: memwhy's"),
+};
+
+#define REMOVED(member_, type_, unit_, help_) \
+	FIELD(struct where_removed, member_, type_, unit_, help_)
+
+static const struct field removed_fields[] = {
+	REMOVED(sample, FIELD_U32, UNIT_ID, "number of the look"),
+	REMOVED(name, FIELD_U32, UNIT_STRING, "name of its directory"),
+	REMOVED(cgroup, FIELD_U64, UNIT_CGROUP, "control group"),
+	REMOVED(files, FIELD_U64, UNIT_COUNT, "files whose first page is charged to it"),
+	REMOVED(bytes, FIELD_U64, UNIT_BYTES, "their pages"),
+	REMOVED(path, FIELD_U32, UNIT_STRING, "the largest of them"),
+};
+
 static const struct kind kinds[] = {
 	KIND(REC_WHERE_LEDGER, struct where_ledger, "where_ledger", ledger_fields,
 		"where the memory of the machine, a process or a group is at one time"),
@@ -219,11 +263,21 @@ static const struct kind kinds[] = {
 		"the memory and limits of a control group, or of one above it"),
 	KIND(REC_WHERE_CENSUS, struct where_census, "where_census", census_fields,
 		"pages of the machine by their own flags"),
+	KIND(REC_WHERE_FILE, struct where_file, "where_file", file_fields,
+		"pages in memory of a file"),
+	KIND(REC_WHERE_MOUNT, struct where_mount, "where_mount", mount_fields,
+		"pages in memory of the files of a file system"),
+	KIND(REC_WHERE_REMOVED, struct where_removed, "where_removed", removed_fields,
+		"files that keep a control group that was removed"),
 };
 
 static const struct opt own[] = {
 	OPT(struct where_opts, "census", 0, OPT_FLAG, census, NULL,
 		"also count the pages by their own flags, beside the ledger", NULL),
+	OPT(struct where_opts, "files", 0, OPT_FLAG, files, NULL,
+		"also tell which files, mounts and removed groups have the page cache, tmpfs and "
+		"shared memory",
+		NULL),
 };
 
 static const struct opt_group own_groups[] = {{"Pages", own, ARRAY_SIZE(own)}, {}};
@@ -232,12 +286,13 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 {
 	const struct where_opts *o = opts;
 
-	if (!o->census || r->input)
+	if ((!o->census && !o->files) || r->input)
 		return 0;
 	if (r->pids || r->comm || r->cgroup || r->container || r->command)
 		return err_set(err, -EINVAL,
-			"--census is of the whole machine: it does not go with -p, -c, -g, -C or a "
-			"command");
+			"--%s is of the whole machine: it does not go with -p, -c, -g, -C or a "
+			"command",
+			o->census ? "census" : "files");
 	return 0;
 }
 
@@ -262,7 +317,9 @@ const struct probe probe_where = {
 		"memwhy where -o wide", "with the commands that look deeper and that free memory",
 		"memwhy where --for 60s", "what grew within a minute",
 		"memwhy where --census --table census",
-		"what the pages themselves say, beside the ledger", NULL},
+		"what the pages themselves say, beside the ledger",
+		"memwhy where --files --table files",
+		"which files the page cache, tmpfs and shared memory are", NULL},
 	.options = &own_options,
 	.output = where_output,
 	.sampler = &sampler,

@@ -183,4 +183,40 @@ static inline s64 where_rest(const struct where_ledger *l)
 	return rest;
 }
 
+/* Pages in memory of a file, of those that have most (--files). */
+struct where_file {
+	struct rec h;
+	u32 sample; /* number of the look, as in the ledger */
+	u32 row;    /* enum where_row */
+	u32 path;   /* string */
+	u32 flags;  /* enum inodes_flags */
+	u64 bytes;
+	u64 cgroup;      /* that its first page is charged to; 0: none */
+	u32 cgroup_name; /* string: of one that was removed; 0: it was not */
+	u32 reserved;
+};
+
+/* Pages in memory of all files of a file system (--files). */
+struct where_mount {
+	struct rec h;
+	u32 sample;
+	u32 row;
+	u32 mount; /* string */
+	u32 type;  /* string: of the file system */
+	u64 files, bytes;
+	u32 partial; /* 1: it was not looked at to its end */
+	u32 tgid;    /* a process in the mount namespace where it is; 0: memwhy's own */
+};
+
+/* What files keep of a control group that was removed (--files). */
+struct where_removed {
+	struct rec h;
+	u32 sample;
+	u32 name; /* string: of its directory */
+	u64 cgroup;
+	u64 files, bytes; /* whose first page is charged to it */
+	u32 path;         /* string: the largest of them */
+	u32 reserved;
+};
+
 #endif

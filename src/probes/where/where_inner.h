@@ -20,6 +20,7 @@ struct where {
 	u64 percpu_first_bytes;
 	bool stacks_in_vmalloc, balloon_in_total;
 	bool census; /* --census */
+	struct inodes *inodes; /* --files; NULL: not asked for, or it cannot be done here */
 	bool named;  /* its command, or record --probes where: owners are looked for */
 	u32 sample;
 	u64 next_ns;
@@ -41,6 +42,10 @@ int where_processes_send(struct capture *c, struct where *w, bool owners);
 
 /* where_group.c: sends the ledger of the group that was asked for, limits, and who is in it. */
 int where_group_send(struct capture *c, struct where *w);
+
+/* where_files.c: which files have pages in memory. Opens what is needed, or says why not. */
+int where_files_open(struct capture *c, struct where *w);
+int where_files_send(struct capture *c, struct where *w);
 
 /* Sends an owner of this look; name "": none, so nothing is sent. */
 int where_owner_send(struct capture *c, struct where *w, struct where_owner *o, const char *name);

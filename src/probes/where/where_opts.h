@@ -6,6 +6,7 @@
 
 struct where_opts {
 	bool census;
+	bool files;
 };
 
 #endif

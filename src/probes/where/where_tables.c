@@ -92,6 +92,7 @@ void where_tables_free(struct where_tables *t)
 	vec_free(&t->holders);
 	where_arenas_free(&t->arenas);
 	where_limits_free(&t->limits);
+	where_files_free(&t->files);
 }
 
 static bool shows_growth(const struct report *r)
@@ -299,6 +300,8 @@ static void next_add(const struct where_ledger *l, struct report *r)
 		return;
 	if (l->bytes[WHERE_ANON] > used / NEXT_LEAST && n++ < NEXT_MOST)
 		report_next(r, "What a process has: `memwhy where -p %s`", "PID");
+	if (l->bytes[WHERE_CACHE] > used / 2 && n++ < NEXT_MOST)
+		report_next(r, "Which files the page cache is: `memwhy where --files`");
 	if (l->bytes[WHERE_SLAB] > used / NEXT_LEAST && n++ < NEXT_MOST)
 		report_next(r, "Which code allocates slab objects: `memwhy slab --for 10s`");
 	if (where_rest(l) > (s64)(used / NEXT_LEAST) && n++ < NEXT_MOST)
@@ -318,6 +321,8 @@ static int machine_report(const struct where_tables *t, struct report *r)
 		rc = where_census_report(&t->census, l, r);
 	if (!rc && (t->dying.h.kind || !l))
 		rc = where_dying_report(&t->dying, r);
+	if (!rc && (t->files.mounts.n || !l))
+		rc = where_files_report(&t->files, l, r);
 	return rc;
 }
 

@@ -7,6 +7,7 @@
 #include "probes/holders/holders.h"
 #include "probes/where/where.h"
 #include "probes/where/where_arenas.h"
+#include "probes/where/where_files_view.h"
 #include "probes/where/where_limits.h"
 #include "report/view.h"
 
@@ -20,6 +21,7 @@ struct where_tables {
 	u32 first_sample, last_sample;       /* plus one; 0: none yet */
 	struct where_arenas arenas;
 	struct where_limits limits;
+	struct where_files files;
 	struct where_census census;       /* the latest; h.kind 0: none */
 	struct cgroup_dying dying;        /* likewise */
 	struct held_totals held;          /* h.kind 0: not seen */

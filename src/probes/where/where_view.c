@@ -61,7 +61,10 @@ static bool owner_is_sound(const struct where_owner *o)
 static int where_feed(void *state, const struct rec *r)
 {
 	struct where_state *v = state;
+	int rc = 0;
 
+	if (where_files_feed(&v->t.files, r, &rc))
+		return rc;
 	switch (r->kind) {
 	case REC_WHERE_LEDGER: {
 		const struct where_ledger *l = (const void *)r;
@@ -130,7 +133,8 @@ static u64 where_for_ns(const struct view_options *o)
 
 const struct view where_view = {
 	.tables = (const struct view_table *const[]){where_tables_all, where_arenas_tables,
-		where_limits_tables, where_census_tables, where_dying_tables, NULL},
+		where_limits_tables, where_census_tables, where_dying_tables, where_files_tables,
+		NULL},
 	.size = sizeof(struct where_state),
 	.for_ns = where_for_ns,
 	.init = where_init,

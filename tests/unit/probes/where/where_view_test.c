@@ -4,6 +4,7 @@
 
 #include "data/sys/fixture.h"
 
+#include "bpf/inodes.h"
 #include "probes/cgroups/cgroups.h"
 #include "probes/holders/holders.h"
 #include "probes/where/where_group.h"
@@ -261,6 +262,71 @@ static void test_census(void **unused)
 	view_close(&f);
 }
 
+static void string_feed(struct fixture *f, u32 id, const char *text)
+{
+	_Alignas(8) char buf[128] = {};
+	struct rec_string *r = (void *)buf;
+
+	r->h = (struct rec){.kind = REC_STRING, .size = sizeof(buf)};
+	r->id = id;
+	r->length = (u32)strlen(text);
+	strcpy(r->text, text);
+	view_feed(f, r);
+}
+
+/* Files and file systems; what of a row is in none of those; the groups that files keep. */
+static void test_files(void **unused)
+{
+	struct where_ledger l = ledger_of(meminfo, (struct where_numbers){});
+	struct where_file file = REC(struct where_file, REC_WHERE_FILE, .sample = 1,
+		.row = WHERE_CACHE, .path = 1, .flags = INODES_OPEN | INODES_REMOVED,
+		.bytes = 5 * MIB, .cgroup = 9, .cgroup_name = 2);
+	struct where_file memfd =
+		REC(struct where_file, REC_WHERE_FILE, .sample = 1, .row = WHERE_SHARED, .path = 3,
+			.flags = INODES_OPEN | INODES_REMOVED, .bytes = 6 * MIB);
+	struct where_mount mount = REC(struct where_mount, REC_WHERE_MOUNT, .sample = 1,
+		.row = WHERE_CACHE, .mount = 4, .files = 7, .bytes = 8 * MIB, .partial = 1);
+	struct where_removed gone = REC(struct where_removed, REC_WHERE_REMOVED, .sample = 1,
+		.name = 2, .files = 3, .bytes = MIB, .path = 1);
+	struct where_file old = memfd, wrong = memfd;
+	const struct table *t;
+	struct fixture f;
+
+	(void)unused;
+	old.sample = 0;
+	wrong.row = WHERE_ROWS;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	string_feed(&f, 1, "/srv/index");
+	string_feed(&f, 2, "job-17");
+	string_feed(&f, 3, "memfd:buffer");
+	string_feed(&f, 4, "/srv");
+	view_feed(&f, &l);
+	view_feed(&f, &old);
+	view_feed(&f, &file);
+	view_feed(&f, &memfd);
+	view_feed(&f, &wrong);
+	view_feed(&f, &mount);
+	view_feed(&f, &gone);
+	view_report(&f);
+	t = view_table_of(&f, "files");
+	assert_int_equal(t->n_rows, 2); /* of the last look, and of rows that there are */
+	assert_cell_text(t, 0, "file", "/srv/index");
+	assert_cell_text(t, 0, "state", "removed, open");
+	assert_cell_text(t, 0, "cgroup", "job-17 (removed)");
+	assert_cell_text(t, 1, "state", "open"); /* it never has a name */
+	t = view_table_of(&f, "mounts");
+	assert_cell_text(t, 0, "mount", "/srv");
+	assert_cell_text(t, 0, "looked", "in part");
+	assert_int_equal(cell_number(t, 0, "files"), 7);
+	assert_cell_text(t, 1, "row", "page_cache");
+	assert_int_equal(cell_at(t, 1, "bytes")->s, (s64)l.bytes[WHERE_CACHE] - 8 * (s64)MIB);
+	t = view_table_of(&f, "removed_groups");
+	assert_cell_text(t, 0, "removed_group", "job-17");
+	assert_cell_text(t, 0, "file", "/srv/index");
+	assert_int_equal(cell_number(t, 0, "files"), 3);
+	view_close(&f);
+}
+
 static void test_dying(void **unused)
 {
 	struct where_ledger l = ledger_of(meminfo, (struct where_numbers){});
@@ -370,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_arenas),
 		cmocka_unit_test(test_view),
 		cmocka_unit_test(test_census),
+		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_dying),
 		cmocka_unit_test(test_pipes_cut),
 	};
