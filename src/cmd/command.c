@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/closest.h"
-#include "base/progress.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "cmd/action.h"
 #include "cmd/entries.h"
+#include "cmd/output.h"
 #include "cmd/own.h"
 #include "cmd/run.h"
 #include "rules/rules.h"
@@ -81,7 +81,7 @@ static const struct {
 	const char *title;
 	const char *names[8];
 } sections[] = {
-	{"Diagnose", {"check", "where", "top", "doctor", "oom"}},
+	{"Diagnose", {"check", "where", "limit", "top", "doctor", "oom"}},
 	{"A program", {"heap", "leak", "faults", "maps", "syscalls"}},
 	{"Memory pressure", {"stalls", "reclaim", "compaction", "swap", "thp", "frag"}},
 	{"The kernel", {"slab", "pages", "count"}},
@@ -152,8 +152,7 @@ void command_error(const struct err *err)
 		str_add_printable(&s, err->hint);
 		str_add(&s, "\n");
 	}
-	progress_clear();
-	fputs(str_get(&s), stderr);
+	output_say(&s);
 }
 
 /* Tools that people know, by name, and what to run in their place. */

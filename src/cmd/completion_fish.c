@@ -21,6 +21,12 @@ static const char functions[] =
 	"\t\techo \"$head$word\"\n"
 	"\tend\n"
 	"end\n"
+	"function __memwhy_events\n"
+	"\tset -l glob (commandline -ct)\n"
+	"\tstring match -q '*:*' -- $glob; or set glob $glob'*:'\n"
+	"\tmemwhy count --list $glob'*' 2>/dev/null | "
+	"string match -rg '^([^ ]+:[^ ]+) '\n"
+	"end\n"
 	"function __memwhy_cgroups\n"
 	"\tset -l root /sys/fs/cgroup\n"
 	"\ttest -d $root/memory; and set root $root/memory\n"
@@ -67,7 +73,8 @@ static void operands_add(struct str *out, const struct command *cmd)
 static void value_add(struct str *out, const struct command *cmd, const struct opt *o)
 {
 	if (o->values) {
-		str_addf(out, " -x -a '%s'", o->values);
+		str_addf(out, completion_is_list(o) ? " -x -a '(__memwhy_list %s)'" : " -x -a '%s'",
+			o->values);
 	} else if (!strcmp(o->name, "by")) {
 		str_add(out, " -x -a '(__memwhy_list ");
 		completion_keys(out, cmd);
@@ -79,6 +86,10 @@ static void value_add(struct str *out, const struct command *cmd, const struct o
 	} else if (!strcmp(o->name, "table")) {
 		str_add(out, " -x -a '");
 		completion_tables(out, cmd);
+		str_addc(out, '\'');
+	} else if (!strcmp(o->name, "like")) {
+		str_add(out, " -x -a '");
+		completion_tools(out, cmd);
 		str_addc(out, '\'');
 	} else if (!strcmp(o->name, "of")) {
 		str_add(out, " -x -a '");
@@ -123,5 +134,6 @@ void help_completion_fish(struct str *out)
 			for (size_t k = 0; k < set->n; k++)
 				option_add(out, &all[i], &set->opts[k]);
 	}
-	str_add(out, "complete -c memwhy -n '__memwhy_is help' -f -a 'man completion fish'\n");
+	str_add(out, "complete -c memwhy -n '__memwhy_is count' -f -a '(__memwhy_events)'\n"
+		     "complete -c memwhy -n '__memwhy_is help' -f -a 'man completion fish'\n");
 }

@@ -36,7 +36,8 @@ enum { W_PROBE, W_WORKS, W_HAS, W_DATA, W_N };
 
 static const struct column works_columns[W_N] = {
 	[W_PROBE] = {"probe", "PROBE", CELL_TEXT, UNIT_NONE, 0,
-		"probe: the command of that name, and what check and record use of it"},
+		"probe: the command of that name, and what check, top, serve and record use of "
+		"it"},
 	[W_WORKS] = {"works", "WORKS", CELL_TEXT, UNIT_NONE, 0,
 		"whole, in part, or not here: how much of the probe's data is available"},
 	[W_HAS] = {"has", "HAS", CELL_U64, UNIT_COUNT, 0, "kinds of data that are available"},

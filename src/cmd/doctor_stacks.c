@@ -13,7 +13,7 @@
 struct sampled {
 	struct sink sink;
 	u64 events;
-	char shares[170]; /* what a note has room for, behind what is put before it */
+	char shares[190]; /* what a note has room for, behind what is put before it */
 };
 
 static int put(struct sink *sink, const struct rec *r)
@@ -55,6 +55,6 @@ int doctor_stacks(struct sink *sink)
 	if (rc || !sampled.events)
 		return rc == -ENOMEM ? rc : 0;
 	return capture_note(&c, NOTE_INFO,
-		"user stacks in a session's first half second, while unwind tables are built: %s",
+		"user stacks in a session's first half second: %s",
 		sampled.shares[0] ? sampled.shares : "all exact");
 }

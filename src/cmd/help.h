@@ -21,6 +21,8 @@ void completion_keys(struct str *out, const struct command *cmd);
 void completion_fields(struct str *out, const struct command *cmd);
 /* The same of its tables, of the words it takes, and of what --probes takes. */
 void completion_tables(struct str *out, const struct command *cmd);
+bool completion_is_list(const struct opt *o);
+void completion_tools(struct str *out, const struct command *cmd);
 void completion_operands(struct str *out, const struct command *cmd);
 void completion_probes(struct str *out);
 

@@ -321,6 +321,14 @@ void completion_tables(struct str *out, const struct command *cmd)
 				str_addf(out, "%s ", t->name);
 }
 
+void completion_tools(struct str *out, const struct command *cmd)
+{
+	const struct probe *p = probe_find(cmd->name);
+
+	for (const struct look *l = p && p->view ? p->view->looks : NULL; l && l->name; l++)
+		str_addf(out, "%s ", l->name);
+}
+
 void completion_probes(struct str *out)
 {
 	for (size_t i = 0; i < probes_n; i++)
@@ -342,7 +350,7 @@ void completion_operands(struct str *out, const struct command *cmd)
 	}
 }
 
-/* One line of words for each command, so that the shell needs no call of memwhy. */
+/* One line of words for each command, so that the shell calls memwhy for events alone. */
 static void completion_command(struct str *out, const struct command *cmd)
 {
 	str_addf(out, "\t%s) words=\"", cmd->name);
@@ -355,17 +363,21 @@ static void completion_command(struct str *out, const struct command *cmd)
 	completion_fields(out, cmd);
 	str_add(out, "\" tables=\"");
 	completion_tables(out, cmd);
+	str_add(out, "\" tools=\"");
+	completion_tools(out, cmd);
 	str_add(out, "\" operands=\"");
 	completion_operands(out, cmd);
 	str_add(out, "\" ;;\n");
 }
 
-/* What follows --by, --sort, --fields, --table, --of, --probes and -g; of a list, its last word. */
+/* What follows --by, --sort, --fields, --table, --like, --of, --probes and -g; of a list, its last
+ * word. */
 static const char completion_lists[] =
 	"\tcase $prev in\n"
 	"\t--by) list=$keys ;;\n"
 	"\t--sort|--fields) list=$columns ;;\n"
 	"\t--table) list=$tables ;;\n"
+	"\t--like) list=$tools ;;\n"
 	"\t--of) list=$commands ;;\n"
 	"\t--probes) list=$probes ;;\n"
 	"\t-g|--cgroup)\n"
@@ -381,6 +393,24 @@ static const char completion_lists[] =
 	"\t\treturn\n"
 	"\tfi\n";
 
+/* Events of count. bash, for which a colon ends a word, wants what follows the last one. */
+static const char completion_events[] =
+	"\tif [ \"${COMP_WORDS[1]}\" = count ]; then\n"
+	"\t\ttyped=${COMP_LINE:0:COMP_POINT} typed=${typed##*[ \\'\\\"]}\n"
+	"\t\t[[ $COMP_WORDBREAKS == *:* ]] && head=${typed%\"${typed##*:}\"}\n"
+	"\t\t[[ $typed == *:* ]] || typed=\"$typed*:\"\n"
+	"\t\tCOMPREPLY=($(\"${COMP_WORDS[0]}\" count --list \"$typed*\" 2>/dev/null |\n"
+	"\t\t\tsed -n '2,$s/ .*//p'))\n"
+	"\t\tCOMPREPLY=(\"${COMPREPLY[@]#\"$head\"}\")\n"
+	"\t\treturn\n"
+	"\tfi\n";
+
+/* Does it take several words, with commas between them? */
+bool completion_is_list(const struct opt *o)
+{
+	return o->arg && strchr(o->arg, ',');
+}
+
 static void completion_values(struct str *out)
 {
 	for (const struct opt_set *set = options_all(); set->opts; set++)
@@ -394,7 +424,9 @@ static void completion_values(struct str *out)
 			else
 				str_add(out, "\t");
 			str_addf(out,
-				"--%s) COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); return ;;\n",
+				completion_is_list(o) ? "--%s) list=\"%s\" ;;\n"
+					       : "--%s) COMPREPLY=($(compgen -W \"%s\" -- "
+						 "\"$cur\")); return ;;\n",
 				o->name, o->values);
 		}
 }
@@ -408,7 +440,7 @@ void help_completion(struct str *out)
 		"# bash completion for memwhy; made by 'memwhy help completion'\n"
 		"_memwhy()\n{\n"
 		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
-		"\tlocal i list= head= keys= columns= tables= operands= root=/sys/fs/cgroup\n"
+		"\tlocal i list= head= keys= columns= tables= tools= operands= typed root=/sys/fs/cgroup\n"
 		"\tlocal probes=\"");
 	completion_probes(out);
 	str_add(out, "\" commands=\"");
@@ -430,8 +462,9 @@ void help_completion(struct str *out)
 	str_addf(out, "\tesac\n%s", completion_lists);
 	str_add(out, "\tif [[ $cur == -* ]]; then\n"
 		     "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-		     "\telse\n"
-		     "\t\tCOMPREPLY=($(compgen -W \"$operands\" -- \"$cur\") "
-		     "$(compgen -f -- \"$cur\"))\n\tfi\n}\n"
+		     "\t\treturn\n\tfi\n");
+	str_add(out, completion_events);
+	str_add(out, "\tCOMPREPLY=($(compgen -W \"$operands\" -- \"$cur\") "
+		     "$(compgen -f -- \"$cur\"))\n}\n"
 		     "complete -F _memwhy memwhy\n");
 }

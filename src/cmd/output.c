@@ -185,6 +185,16 @@ void output_select(const struct output *out, const struct options *o, struct rep
 	r->limited = out->limited;
 }
 
+void output_say(const struct str *s)
+{
+	_cleanup_str_ struct str ascii = {};
+
+	progress_clear();
+	if (locale_is_ascii())
+		render_ascii(&ascii, str_get(s), s->len);
+	fputs(str_get(ascii.len ? &ascii : s), stderr);
+}
+
 static int text_write(struct output *out, const struct str *s)
 {
 	_cleanup_str_ struct str ascii = {};

@@ -45,6 +45,8 @@ static inline void output_page_goes_on(struct output *out)
 
 /* What follows the last rows. */
 int output_end(struct output *out, const struct report *r, struct err *err);
+/* What is no report, to standard error: as the locale can have it. */
+void output_say(const struct str *s);
 /* Fails if not everything could be written (a full disk, a closed pipe). */
 int output_close(struct output *out, struct err *err);
 

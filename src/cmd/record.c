@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/progress.h"
 #include "base/units.h"
 #include "cmd/entries.h"
 #include "cmd/ours.h"
+#include "cmd/output.h"
 #include "cmd/run.h"
 #include "cmd/scope.h"
 
@@ -72,13 +72,13 @@ static void record_tell(const struct pipeline *p, const char *path)
 	char seconds[UNIT_BUF];
 	u64 lost = stream_lost(&p->stream), delivered = stream_delivered(&p->stream);
 
+	str_addf(&s, "memwhy: recorded %llu events in %s to ", delivered,
+		fmt_ns(seconds, p->stream.last_ns - p->stream.session.h.time_ns));
 	str_add_escaped(&s, path);
-	progress_clear();
-	fprintf(stderr, "memwhy: recorded %llu events in %s to %s", delivered,
-		fmt_ns(seconds, p->stream.last_ns - p->stream.session.h.time_ns), str_get(&s));
 	if (lost)
-		fprintf(stderr, " (%llu lost)", lost);
-	fprintf(stderr, "\n");
+		str_addf(&s, " (%llu lost)", lost);
+	str_add(&s, "\n");
+	output_say(&s);
 }
 
 static int record_run(const struct options *o, struct session_result *result, struct err *err)

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/progress.h"
 #include "cmd/ours.h"
 #include "cmd/own.h"
 #include "cmd/part.h"
@@ -196,8 +195,7 @@ static int running_look_end(struct running *g)
 	running_report_begin(g, &r);
 	running_report_end(g, &r);
 	g->out.renderer->end(&r, &g->out.ro, &s);
-	progress_clear();
-	fputs(str_get(&s), stderr);
+	output_say(&s);
 	report_destroy(&r);
 	return 0;
 }

@@ -287,9 +287,9 @@ examples_work() { # COMMAND
 # What bash would offer for these words, the last being typed; sets of words are separated by ';'.
 complete_words() {
 	"$MEMWHY" help completion >"$BATS_TEST_TMPDIR/c"
-	bash -c 'source "$1"; shift
+	MEMWHY=$MEMWHY bash -c 'source "$1"; shift; COMP_WORDBREAKS=${WORDBREAKS:-$COMP_WORDBREAKS}
 		f=$(complete -p memwhy); f=${f#*-F }; f=${f%% *}
-		COMP_WORDS=(memwhy "$@"); COMP_CWORD=$#; COMPREPLY=()
+		COMP_WORDS=("$MEMWHY" "$@"); COMP_CWORD=$#; COMPREPLY=() COMP_LINE="memwhy $*"; COMP_POINT=${#COMP_LINE}
 		"$f" memwhy "${@: -1}" "${COMP_WORDS[COMP_CWORD-1]}"
 		[ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\n" "${COMPREPLY[@]}"' - "$BATS_TEST_TMPDIR/c" "$@"
 }
@@ -330,12 +330,30 @@ complete_words() {
 	[ "$(complete_words export --of fau)" = faults ]
 	[ "$(complete_words record --probes faults,recl)" = faults,reclaim ]
 	[ "$(complete_words incidents sho)" = show ]
+	[ "$(complete_words serve --on ris)" = risk ]
+	[ "$(complete_words where --cen)" = --census ]
+	[ "$(complete_words limit --table ag)" = ages ]
+	[ "$(complete_words syscalls --like st)" = strace ]
+	[ "$(complete_words compaction --like comp)" = compactsnoop ]
+	[ "$(complete_words syscalls --dump-on crash,fa)" = crash,fail ]
 	[ "$(complete_words faults --sort p99 | sort -u)" = p99_ns ]
 	[ "$(complete_words syscalls --fields call,reclaim_n | sort -u)" = call,reclaim_ns ]
 	root=/sys/fs/cgroup
 	[ ! -d $root/memory ] || root=$root/memory
 	first=$(find $root -mindepth 1 -maxdepth 1 -type d -printf '/%P\n' | head -1)
 	[ -z "$first" ] || complete_words faults -g "" | grep -qxF "$first"
+}
+
+@test "completion: events of count, of which bash wants what follows the colon" {
+	needs_root
+	cd "$BATS_TEST_TMPDIR"
+	[ "$(complete_words count kmem:mm_page_pcpu)" = mm_page_pcpu_drain ]
+	complete_words count kme | grep -qx kmem:kfree
+	[ "$(WORDBREAKS=' ' complete_words count kmem:mm_page_pcpu)" = kmem:mm_page_pcpu_drain ]
+	[ "$(complete_words count --by pro)" = process ]
+	command -v fish >/dev/null || skip "fish is missing (make deps)"
+	"$MEMWHY" help completion fish >c.fish
+	[ "$(fish_words "memwhy count kmem:mm_page_pcpu")" = kmem:mm_page_pcpu_drain ]
 }
 
 @test "completion: what follows '--' is not memwhy's; --stacks takes no separate word" {
@@ -346,7 +364,7 @@ complete_words() {
 
 # What fish would offer for a command line, without descriptions.
 fish_words() { # LINE
-	XDG_CONFIG_HOME=$BATS_TEST_TMPDIR XDG_DATA_HOME=$BATS_TEST_TMPDIR \
+	PATH=$(dirname "$MEMWHY"):$PATH XDG_CONFIG_HOME=$BATS_TEST_TMPDIR XDG_DATA_HOME=$BATS_TEST_TMPDIR \
 		fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' "$BATS_TEST_TMPDIR/c.fish" "$1" </dev/null |
 		cut -f1
 }
@@ -368,6 +386,10 @@ fish_words() { # LINE
 	[ "$(fish_words "memwhy export --of fau")" = faults ]
 	[ "$(fish_words "memwhy record --probes faults,recl")" = faults,reclaim ]
 	[ "$(fish_words "memwhy incidents sho")" = show ]
+	[ "$(fish_words "memwhy serve --on ris")" = risk ]
+	[ "$(fish_words "memwhy limit --table ag" | sort -u)" = ages ]
+	[ "$(fish_words "memwhy syscalls --like st")" = strace ]
+	[ "$(fish_words "memwhy syscalls --dump-on crash,fa")" = crash,fail ]
 	[ "$(fish_words "memwhy help fau")" = faults ]
 	touch somefile
 	[ "$(fish_words "memwhy faults --input somef")" = somefile ]

@@ -655,3 +655,17 @@ on_terminal() {
 	[ "$(LC_ALL=C "$MEMWHY" faults --input "$BATS_TEST_TMPDIR/run.mw" -o json | jq -r '.rows[0].comm')" = naïve ]
 	tried
 }
+
+@test "output: under LC_ALL=C all reports, help and errors are ASCII" {
+	while read -r c; do
+		for f in text wide; do
+			text=$(LC_ALL=C "$MEMWHY" $c -o $f 2>&1) || try refuse "$c -o $f: status $?"
+			! LC_ALL=C grep '[^ -~]' <<<"$text" || try refuse "$c -o $f: not ASCII"
+		done
+	done < <(reports)
+	for c in $(commands); do
+		text=$(LC_ALL=C "$MEMWHY" help "$c"; LC_ALL=C "$MEMWHY" "$c" --nothing=ä 2>&1) || true
+		! LC_ALL=C grep '[^ -~]' <<<"$text" || try refuse "help $c, or an error: not ASCII"
+	done
+	tried
+}

@@ -533,7 +533,7 @@ static const struct opt own[] = {
 	OPT(struct syscalls_opts, "dump-on", 0, OPT_STRING, dump_on, "WHAT,WHAT",
 		"with --flight: show them when a call took long (slow>TIME) or failed (fail, "
 		"fail=ERROR), when a process ends (exit), or is killed (crash)",
-		NULL),
+		"crash exit fail"),
 	OPT(struct syscalls_opts, "with-memory", 0, OPT_FLAG, with_memory, NULL,
 		"also the time of calls spent in page faults, reclaim and compaction", NULL),
 	OPT(struct syscalls_opts, "no-times", 0, OPT_FLAG, no_times, NULL,
