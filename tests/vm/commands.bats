@@ -63,6 +63,22 @@ live() {
 	live check
 }
 
+@test "commands: check: a call that fails is told with the limit that it met" {
+	mkfifo never
+	(
+		exec <>never
+		ulimit -n 3
+		while :; do
+			read -rt 0.02 _ || true </dev/null || true
+		done
+	) 2>/dev/null 3>&- &
+	whole check --for 5s
+	kill $!
+	jq -c '.findings[] | [.rule, .title]' "$report"
+	jq -e '.methods.maps | test("raw tracepoint sys_exit, in bursts")' "$report"
+	jq -e 'any(.findings[]; .rule == "limit-met" and (.title | test("RLIMIT_NOFILE is reached: 3 ")))' "$report"
+}
+
 @test "commands: where: its rows add up to MemTotal, and little of it has no name" {
 	whole where
 	jq -r '.rows[] | select(.table == "ledger") | [.row, .bytes, .method, .mostly] | @tsv' "$report"
@@ -80,6 +96,37 @@ live() {
 
 @test "commands: where: of a group" {
 	whole where -g /
+}
+
+@test "commands: where: what the pages themselves say is all memory, and near the ledger" {
+	whole where --census
+	jq -r '.rows[] | select(.table == "census") | [.kind, .bytes, .ledger_bytes] | @tsv' "$report"
+	jq -e --argjson kib "$(awk '$1 == "MemTotal:" { print $2 }' /proc/meminfo)" '
+		[.rows[] | select(.table == "census")] | (map(.bytes) | add) >= $kib * 1024 and
+		(.[] | select(.kind == "files") | .bytes > .ledger_bytes / 2 and .bytes < .ledger_bytes * 2)' "$report"
+}
+
+@test "commands: limit: of a group that reads a file again and again" {
+	v1=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
+	top=${v1:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}
+	[ -n "$v1" ] || echo +memory >"$top/cgroup.subtree_control"
+	group=$top/memwhy-commands-$$
+	mkdir "$group"
+	(
+		echo "$BASHPID" >"$group/cgroup.procs"
+		head -c 8M /dev/zero >read
+		while :; do
+			cat read
+		done
+	) >/dev/null 2>&1 3>&- &
+	worker=$!
+	wait_for '[ "$(stat -c %s read)" -eq 8388608 ]'
+	whole limit -g "/${group##*/}" --for 6s
+	kill "$worker"
+	wait "$worker" || true
+	wait_for 'rmdir "$group"'
+	jq -c '.rows[] | select(.table == "limit" or .table == "parts")' "$report"
+	jq -e '.rows[] | select(.table == "limit") | .needed_bytes > 0 and .advised_bytes >= .needed_bytes' "$report"
 }
 
 @test "commands: top: a frame of each kind" {
