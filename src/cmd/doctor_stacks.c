@@ -54,7 +54,6 @@ int doctor_stacks(struct sink *sink)
 	scope_free(&cfg.opt);
 	if (rc || !sampled.events)
 		return rc == -ENOMEM ? rc : 0;
-	return capture_note(&c, NOTE_INFO,
-		"user stacks in a session's first half second: %s",
+	return capture_note(&c, NOTE_INFO, "user stacks in a session's first half second: %s",
 		sampled.shares[0] ? sampled.shares : "all exact");
 }

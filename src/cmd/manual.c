@@ -425,8 +425,8 @@ static void completion_values(struct str *out)
 				str_add(out, "\t");
 			str_addf(out,
 				completion_is_list(o) ? "--%s) list=\"%s\" ;;\n"
-					       : "--%s) COMPREPLY=($(compgen -W \"%s\" -- "
-						 "\"$cur\")); return ;;\n",
+						      : "--%s) COMPREPLY=($(compgen -W \"%s\" -- "
+							"\"$cur\")); return ;;\n",
 				o->name, o->values);
 		}
 }
@@ -440,7 +440,8 @@ void help_completion(struct str *out)
 		"# bash completion for memwhy; made by 'memwhy help completion'\n"
 		"_memwhy()\n{\n"
 		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
-		"\tlocal i list= head= keys= columns= tables= tools= operands= typed root=/sys/fs/cgroup\n"
+		"\tlocal i list= head= keys= columns= tables= tools= operands= typed "
+		"root=/sys/fs/cgroup\n"
 		"\tlocal probes=\"");
 	completion_probes(out);
 	str_add(out, "\" commands=\"");

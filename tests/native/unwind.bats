@@ -93,6 +93,6 @@ loads_hold() {
 	export -f loads_hold jq
 	# shellcheck disable=SC2016 # expanded by that shell
 	printf '%s\n' thp stalls 'leak --kernel' faults maps policy pages slab frag compaction reclaim swap oom numa \
-		syscalls 'count sched:sched_process_fork' |
+		syscalls 'count sched:sched_process_fork' check 'limit -g /' |
 		xargs -P "$(nproc)" -I {} bash -c 'loads_hold "$1"' - {}
 }
