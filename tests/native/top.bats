@@ -64,6 +64,22 @@ ends_with() { # STATUS
 	done
 }
 
+@test "top: where the locale is C the screen and its help are ASCII" {
+	needs_root
+	pane 120x40 "LC_ALL=C '$MEMWHY' top"
+	wait_for "shows '  live '"
+	wait_for "shows '^ *[0-9]+ .* (KiB|MiB|GiB)'"
+	screen >first
+	press '?'
+	wait_for "shows 'PgUp, PgDn'"
+	screen >help
+	press Escape
+	wait_for "shows '^ +PID'"
+	press q
+	ends_with 0
+	! LC_ALL=C grep -n '[^ -~]' first help || false
+}
+
 @test "top: another size while it runs" {
 	needs_root
 	pane 120x40 "'$MEMWHY' top"
