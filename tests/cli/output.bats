@@ -657,15 +657,18 @@ on_terminal() {
 }
 
 @test "output: under LC_ALL=C all reports, help and errors are ASCII" {
+	export LC_ALL=C
 	while read -r c; do
 		for f in text wide; do
-			text=$(LC_ALL=C "$MEMWHY" $c -o $f 2>&1) || try refuse "$c -o $f: status $?"
-			! LC_ALL=C grep '[^ -~]' <<<"$text" || try refuse "$c -o $f: not ASCII"
+			try mw_ok $c -o $f
+			! grep '[^ -~]' <<<"$output" || try refuse "$c -o $f: not ASCII"
 		done
 	done < <(reports)
 	for c in $(commands); do
-		text=$(LC_ALL=C "$MEMWHY" help "$c"; LC_ALL=C "$MEMWHY" "$c" --nothing=ä 2>&1) || true
-		! LC_ALL=C grep '[^ -~]' <<<"$text" || try refuse "help $c, or an error: not ASCII"
+		try mw_ok help "$c"
+		! grep '[^ -~]' <<<"$output" || try refuse "help $c: not ASCII"
+		try mw_error 2 "$c" --nothing=ä
+		! grep '[^ -~]' <<<"$stderr" || try refuse "$c: an error that is not ASCII"
 	done
 	tried
 }
