@@ -101,7 +101,7 @@ static void stacks(struct numa_feed *f, u64 time)
 			.start = STACKS + i * STACK,
 			.bytes = STACK,
 			.what = NUMA_MAP_MADE,
-			.kind = NUMA_KIND_STACK,
+			.kind = MAPPING_STACK,
 			.prot = 3,
 		};
 
