@@ -1,10 +1,12 @@
 /*
- * Forks children that touch some pages and end. usage: forks RATE SECONDS [LIFE]: so many a second, as
- * far as the machine keeps up; each lives for LIFE seconds (0). Prints how many it made.
+ * Forks children that touch some pages and end. usage: forks RATE SECONDS [LIFE [names]]: so many a
+ * second, as far as the machine keeps up; each lives for LIFE seconds (0), with a name of its own if there
+ * are to be names. Prints how many it made.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,11 +24,13 @@ static double now(void)
 }
 
 /* life: in seconds; who lives is not waited for. */
-static int child_run(unsigned int life)
+static int child_run(unsigned int life, const char *name)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
+		if (name)
+			prctl(PR_SET_NAME, name);
 		for (int i = 0; i < PAGES; i++)
 			pages[i * 4096]++;
 		sleep(life);
@@ -39,10 +43,11 @@ int main(int argc, char **argv)
 {
 	double begun = now(), rate, seconds, since = 0;
 	unsigned int life = argc > 3 ? (unsigned int)atoi(argv[3]) : 0;
+	char name[32];
 	long made = 0;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: forks RATE SECONDS [LIFE]\n");
+		fprintf(stderr, "usage: forks RATE SECONDS [LIFE [names]]\n");
 		return 2;
 	}
 	if (life)
@@ -54,7 +59,8 @@ int main(int argc, char **argv)
 			usleep(500);
 			continue;
 		}
-		if (child_run(life)) {
+		snprintf(name, sizeof(name), "f%ld", made);
+		if (child_run(life, argc > 4 ? name : NULL)) {
 			perror("forks");
 			return 1;
 		}

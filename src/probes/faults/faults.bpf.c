@@ -15,6 +15,7 @@ const volatile struct faults_config config = {};
 AGG_TABLE(table, struct fault_key);
 AGG_TABLE(spill, struct fault_key); /* keys without stacks, which the table had no room for */
 AGG_TABLE(named, struct fault_key); /* names of tasks, which neither had room for */
+AGG_TABLE(others, struct fault_key); /* by kind of fault alone: even names were too many */
 
 #define SLOTS 8192
 
@@ -261,7 +262,11 @@ static __always_inline struct agg_value *fault_named(struct fault_key *key, stru
 	key->map = 0;
 	key->flags = (key->flags & ~(FAULT_MAP_KNOWN | FAULT_REGION)) | FAULT_NAMED;
 	bpf_get_current_comm(key->comm, sizeof(key->comm));
-	v = agg_get(&named, key, 1);
+	v = agg_get(&named, key, 0);
+	if (!v) {
+		__builtin_memset(key->comm, 0, sizeof(key->comm));
+		v = agg_get(&others, key, 1);
+	}
 	c->lost_task += v != 0;
 	return v;
 }

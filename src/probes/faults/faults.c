@@ -11,6 +11,7 @@
 #include "probes/probe.h"
 
 #define NAMED_ENTRIES 1024
+#define KINDS_ENTRIES 256 /* of faults: flags that are in keys of others */
 
 enum { OPT_MAPPING = 1, OPT_PLAIN = 2 };
 
@@ -89,6 +90,7 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	};
 	int rc = attach_set_entries(obj, "named", NAMED_ENTRIES);
 
+	rc = rc ? rc : attach_set_entries(obj, "others", KINDS_ENTRIES);
 	if (!rc && !c->opt.user_stacks && !c->opt.kernel_stacks)
 		rc = attach_set_entries(obj, "spill", 1);
 	return rc ? rc : attach_set_const(obj, "config", &config, sizeof(config));
@@ -199,7 +201,8 @@ static const struct probe_bpf bpf = {
 	.close = close_growth,
 	.tables = {{"table", sizeof(struct fault_key), table_key_tgid, added, .many_keys = true},
 		{"spill", sizeof(struct fault_key), table_key_tgid, added},
-		{"named", sizeof(struct fault_key), NULL, named_added}},
+		{"named", sizeof(struct fault_key), NULL, named_added},
+		{"others", sizeof(struct fault_key), NULL, named_added}},
 	.record = record,
 	.frequent = true,
 };

@@ -42,6 +42,8 @@ static CELL_GET(comm_cell)
 {
 	const struct key *k = row->key;
 
+	if (k->named && !k->task.comm[0])
+		return (struct cell){}; /* of more names than there was room for */
 	return k->named ? cell_text(report_textn(r, k->task.comm, COMM_LEN))
 			: by_comm_cell(r, row, offset);
 }
