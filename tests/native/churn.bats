@@ -38,6 +38,25 @@ none_lost() {
 	none_lost report.json
 }
 
+# A build: programs that start others, each new to memwhy, as many at a time as it may.
+@test "churn: nor in a build with eight jobs at a time" {
+	kill "$forks"
+	mkdir build
+	for i in $(seq 64); do
+		echo "#include <stdio.h>
+		int main(void) { return printf(\"$i\\n\") < 0; }" >build/p$i.c
+	done
+	printf 'all: %s\n%%.out: %%.c\n\tcc -O1 -o $@ $< && ./$@\n' "$(printf 'p%d.out ' $(seq 64))" >build/Makefile
+	for words in "faults --stacks" check; do
+		rm -f build/*.out
+		# shellcheck disable=SC2086 # words
+		MAKEFLAGS= "$MEMWHY" $words -o json --limit 1 --out report.json -- make -s -j8 -C build >out
+		[ "$(wc -l <out)" -eq 64 ]
+		jq -e '[.lost[]] | add == 0' report.json || { jq -c '[.events, .lost, .lost_reasons]' report.json; false; }
+		none_lost report.json
+	done
+}
+
 # held_up OPTIONS NAMES: report.json of a reader that is held up, so that every table is full of processes
 # that have ended, each with a name of its own if NAMES is names
 held_up() {

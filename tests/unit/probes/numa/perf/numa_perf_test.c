@@ -98,6 +98,7 @@ static void put_machine(struct made *m, const char *host, const char *release)
 
 	made_features(m, 1ULL << PERFDATA_FEAT_HOSTNAME | 1ULL << PERFDATA_FEAT_OSRELEASE |
 				 1ULL << PERFDATA_FEAT_ARCH | 1ULL << PERFDATA_FEAT_CPUID |
+				 1ULL << PERFDATA_FEAT_TOTAL_MEM |
 				 1ULL << PERFDATA_FEAT_NUMA_TOPOLOGY |
 				 1ULL << PERFDATA_FEAT_MEM_TOPOLOGY);
 	for (int i = 0; i < 4; i++) {
@@ -108,13 +109,16 @@ static void put_machine(struct made *m, const char *host, const char *release)
 		made_feature(m, table, i, from);
 	}
 	from = m->s.len;
+	put_u64(m, 2 << 20); /* KiB */
+	made_feature(m, table, 4, from);
+	from = m->s.len;
 	put_u32(m, 2);
 	put_node(m, 0, "0-1\n");
 	put_node(m, 1, "2-3\n");
-	made_feature(m, table, 4, from);
+	made_feature(m, table, 5, from);
 	from = m->s.len;
 	put_u64s(m, (u64[]){1, 128 << 20, 2, 0, 1, 8, 0xff, 1, 1, 16, 0xff00}, 11);
-	made_feature(m, table, 5, from);
+	made_feature(m, table, 6, from);
 }
 
 static struct made_sample accessed(u64 time, u64 addr, u64 source, u32 cpu)
@@ -237,6 +241,7 @@ static void check_rest(struct got *g)
 	assert_int_equal(stream_interval_ns(&g->stream), 4000);
 	assert_int_equal(stream_delivered(&g->stream), 3);
 	assert_int_equal(g->stream.host.nodes, 2);
+	assert_int_equal(g->stream.host.memory_bytes, 2ULL << 30);
 }
 
 static bool noted(const struct got *g, const char *words)
