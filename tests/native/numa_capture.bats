@@ -123,6 +123,12 @@ hints_wait() { # HINTS MOVED
 	wait_for '[ "$(sysctl -n kernel.numa_balancing)" = 0 ]'
 }
 
+# bats test_tags=host
+@test "numa: who may not watch the kernel is told what right that needs" {
+	run -3 setpriv --bounding-set -sys_admin "$MEMWHY" numa --source hint --balancing --for 100ms
+	[[ $output == *"that needs CONFIG_NUMA_BALANCING, CAP_SYS_ADMIN, two free debug registers, BTF"* ]]
+}
+
 balancing() {
 	sysctl -n kernel.numa_balancing
 }

@@ -57,7 +57,7 @@ static const struct attach_hook hooks[] = {
 		.data = HINTS,
 		.only = OPT_HINT,
 		.required = true,
-		.needs = "CONFIG_NUMA_BALANCING, two free debug registers, BTF",
+		.needs = "CONFIG_NUMA_BALANCING, CAP_SYS_ADMIN, two free debug registers, BTF",
 		.methods =
 			{
 				{"watchpoints on the kernel's counters", {},
