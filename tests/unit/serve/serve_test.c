@@ -84,19 +84,25 @@ static void test_request_accept(void **state)
 
 static void test_request_limits(void **state)
 {
-	static char text[REQUEST_MAX + 1];
+	static char text[REQUEST_MAX + 1], aaa[REQUEST_AUTH_MAX + 1];
 	struct http_request q;
 
 	(void)state;
 	memset(text, 'a', sizeof(text));
+	memset(aaa, 'a', sizeof(aaa));
 	assert_int_equal(http_request_parse(text, REQUEST_MAX, &q), 431);
 	memcpy(text, "GET / HTTP/1.1\r\nX: ", 19);
 	assert_int_equal(http_request_parse(text, REQUEST_MAX - 1, &q), REQUEST_PART);
 	assert_int_equal(http_request_parse(text, REQUEST_MAX, &q), 431);
-	memcpy(text, "GET /", 5);
-	memset(text + 5, 'a', REQUEST_PATH_MAX);
-	memcpy(text + 5 + REQUEST_PATH_MAX, " HTTP/1.1\r\n\r\n", 13);
-	assert_int_equal(http_request_parse(text, 18 + REQUEST_PATH_MAX, &q), 414);
+	for (int over = 0; over < 2; over++) { /* what fits to the byte, and one more */
+		snprintf(text, sizeof(text), "GET /%.*s HTTP/1.1\r\n\r\n", REQUEST_PATH_MAX - 2 + over,
+			aaa);
+		assert_int_equal(parse(text, &q), over ? 414 : REQUEST_WHOLE);
+		snprintf(text, sizeof(text),
+			"GET / HTTP/1.1\r\nAuthorization: Basic %.*s\r\n\r\n",
+			REQUEST_AUTH_MAX - 1 + over, aaa);
+		assert_int_equal(parse(text, &q), over ? 431 : REQUEST_WHOLE);
+	}
 }
 
 static void test_settings(void **state)
