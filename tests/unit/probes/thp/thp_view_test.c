@@ -50,10 +50,16 @@ static void test_faults(void **state)
 	FEED(&f, struct thp_agg, REC_THP_AGG, .tgid = 7, .kind = THP_FALLBACK, .count = 2);
 	FEED(&f, struct thp_agg, REC_THP_AGG, .tgid = 7, .kind = THP_COMPACT, .count = 4,
 		.timed = 4, .total_ns = 400);
+	FEED(&f, struct thp_agg, REC_THP_AGG, .tgid = 7, .kind = THP_RECLAIM, .count = 5,
+		.timed = 5, .total_ns = 50);
+	FEED(&f, struct thp_agg, REC_THP_AGG, .tgid = 7, .kind = THP_KSWAPD, .count = 1,
+		.timed = 1, .total_ns = 7);
 	FEED(&f, struct thp_agg, REC_THP_AGG, .tgid = 7, .kind = 200, .count = 4);
 	view_report(&f);
 	t = view_table_of(&f, "faults");
 	assert_int_equal(t->n_rows, 1);
+	assert_int_equal(cell_at(t, 0, "reclaims")->u, 6);
+	assert_int_equal(cell_at(t, 0, "reclaim_ns")->u, 57);
 	assert_int_equal(cell_at(t, 0, "count")->u, 6);
 	assert_int_equal(cell_at(t, 0, "fallbacks")->u, 2);
 	assert_true(cell_at(t, 0, "fallback_ratio")->f == 0.25);
