@@ -46,9 +46,12 @@ $(B)/memwhy: $(OBJS)
 	$(Q)strip -o $@.stripped $@
 	@printf 'built %s (%s bytes stripped)\n' $@ "$$(stat -c %s $@.stripped)"
 
-# What runs once, or once a second: size counts there, not speed.
+# What runs once a second or less: size counts there, not speed. Stacks of memwhy itself are by frame pointers.
+SMALL := cmd export report rules serve top $(patsubst %,probes/%,$(filter-out heap numa syscalls,$(notdir \
+         $(wildcard src/probes/*))))
 ifndef SAN
-$(addprefix $(B)/,$(addsuffix /%.o,cmd rules top export serve)): ALL_CFLAGS += -Os
+$(filter $(addsuffix /%,$(addprefix $(B)/,$(SMALL))),$(OBJS)): ALL_CFLAGS += -Os
+$(OBJS): ALL_CFLAGS += -fno-asynchronous-unwind-tables
 endif
 
 $(B)/%.o: src/%.c
@@ -95,14 +98,23 @@ $(B)/pack-bpf: tools/pack-bpf.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -o $@ $< -lelf -lzstd
 
-$(B)/gen/%.packed: $(B)/gen/%.bpf.o $(B)/pack-bpf
-	$(Q)$(BPFTOOL) gen object $(B)/gen/$*.linked.o $<
-	$(Q)$(B)/pack-bpf $(B)/gen/$*.linked.o $@
+$(B)/gen/%.linked.o: $(B)/gen/%.bpf.o
+	$(Q)$(BPFTOOL) gen object $@ $<
+
+# Objects have most of their bytes in common: each is packed as what differs from those before it.
+BPF_FIRST := frag_walk
+bpf_before = $(if $(filter $(BPF_FIRST),$(1)),,$(BPF_FIRST) $(if $(filter %_walk,$(1)),$(1:%_walk=%)))
+
+define pack_rule
+$(B)/gen/$(1).packed: $(patsubst %,$(B)/gen/%.linked.o,$(1) $(bpf_before)) $(B)/pack-bpf
+	$$(Q)$(B)/pack-bpf $$@ $$(filter %.o,$$^)
+endef
+$(foreach o,$(BPF_OBJECTS),$(eval $(call pack_rule,$(o))))
 
 $(B)/gen/embedded_list.h: Makefile $(BPF_OBJECTS:%=$(B)/gen/%.packed)
 	@mkdir -p $(@D)
-	$(Q){ echo '#define OBJECTS \'; for o in $(BPF_OBJECTS); do \
-		echo "	OBJECT($$o, \"$(B)/gen/$$o.packed\") \\"; done; echo; } >$@
+	$(Q){ echo '#define OBJECTS \'; $(foreach o,$(BPF_OBJECTS),echo \
+		'	OBJECT($o, "$(B)/gen/$o.packed", "$(lastword $(call bpf_before,$o))") \';) echo; } >$@
 
 EMBEDDED := $(B)/gen/embedded_list.h $(BPF_OBJECTS:%=$(B)/gen/%.packed)
 $(B)/capture/embedded.o build/fuzz/obj/capture/embedded.o: $(EMBEDDED)
@@ -125,6 +137,10 @@ $(B)/libmemwhy.a: $(LIB_OBJS)
 $(B)/tests/unit/%_test: %_test.c $(B)/libmemwhy.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(if $(SAN),$(LDFLAGS_STATIC)) -o $@ $< $(B)/libmemwhy.a -lcmocka $(LDLIBS)
+# What the linker leaves out of memwhy is about static libraries.
+ifndef SAN
+$(B)/tests/unit/unlinked_test: LDLIBS := $(B)/base/unlinked.o -Wl,-Bstatic -lzstd -lsqlite3 -Wl,-Bdynamic $(LDLIBS)
+endif
 
 # Every test, through one runner that sums up. BPF and CLI tests use the built binary. Those tagged
 # `beside` look only at what they start themselves, and run beside others.

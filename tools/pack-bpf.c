@@ -1,9 +1,9 @@
 /*
- * Packs a BPF object for memwhy to carry: `pack-bpf IN OUT`. Which line of source an instruction
- * came from, its text, and labels of branches are blanked, since nothing reads them: more than
- * half of the bytes; the kernel would check and keep the first for each program. What the kernel
- * and libbpf need of types stays. The rest is compressed as one zstd frame
- * (src/capture/embedded.h).
+ * Packs a BPF object for memwhy to carry: `pack-bpf OUT IN [BEFORE...]`. Which line of source an
+ * instruction came from, its text, and labels of branches are blanked, since nothing reads them:
+ * more than half of the bytes; the kernel would check and keep the first for each program. What the
+ * kernel and libbpf need of types stays. The rest is compressed as one zstd frame, which refers to
+ * the objects BEFORE it, since objects have most of their bytes in common (src/capture/embedded.h).
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#define LEVEL 19
+#define LEVEL 22
 #define LABEL "LBB"
 
 /* The heads of .BTF.ext and .BTF (linux/btf.h, and bpf/libbpf_internal.h of libbpf), and a line. */
@@ -135,26 +135,46 @@ static void object_blank(struct section file)
 	elf_end(elf);
 }
 
+/* Adds the object in a file to the end of those before it. */
+static void object_add(struct section *all, const char *path)
+{
+	struct section file = file_read(path);
+
+	object_blank(file);
+	all->data = realloc(all->data, all->size + file.size);
+	if (!all->data)
+		fail("no memory");
+	memcpy(all->data + all->size, file.data, file.size);
+	all->size += file.size;
+	free(file.data);
+}
+
 int main(int argc, char **argv)
 {
-	struct section file;
-	size_t cap, n;
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	struct section all = {};
+	size_t before, cap, n;
 	char *packed;
 	FILE *out;
 
-	if (argc != 3)
-		fail("usage: pack-bpf IN OUT");
-	file = file_read(argv[1]);
-	object_blank(file);
-	cap = ZSTD_compressBound(file.size);
+	if (argc < 3)
+		fail("usage: pack-bpf OUT IN [BEFORE...]");
+	for (int i = 3; i < argc; i++)
+		object_add(&all, argv[i]);
+	before = all.size;
+	object_add(&all, argv[2]);
+	cap = ZSTD_compressBound(all.size);
 	packed = malloc(cap);
-	n = packed ? ZSTD_compress(packed, cap, file.data, file.size, LEVEL) : 0;
+	n = packed && zstd ? ZSTD_compress_usingDict(zstd, packed, cap, all.data + before,
+				     all.size - before, all.data, before, LEVEL)
+			   : 0;
 	if (!n || ZSTD_isError(n))
 		fail("cannot compress");
-	out = fopen(argv[2], "we");
+	out = fopen(argv[1], "we");
 	if (!out || fwrite(packed, 1, n, out) != n || fclose(out))
-		fail(argv[2]);
+		fail(argv[1]);
+	ZSTD_freeCCtx(zstd);
 	free(packed);
-	free(file.data);
+	free(all.data);
 	return 0;
 }

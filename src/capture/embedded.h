@@ -11,6 +11,7 @@
 struct embedded {
 	const char *name;
 	const char *data, *end; /* as packed */
+	const char *after;      /* it is packed as what differs from this one; "": from none */
 };
 
 /* NULL: there is none of this name. */

@@ -14,9 +14,9 @@
 #include <zstd.h>
 
 #include "base/units.h"
+#include "base/unlinked.h"
 #include "event/log_format.h"
 
-#define LOG_ZSTD_LEVEL 1
 
 struct log_writer {
 	struct sink sink;
@@ -117,7 +117,7 @@ static size_t block_pack(struct log_writer *w, struct log_block *b, const void *
 
 	if (b->codec == LOG_ZSTD) {
 		packed = ZSTD_compressCCtx(
-			w->zstd, data, w->out_cap - sizeof(*b), raw, n, LOG_ZSTD_LEVEL);
+			w->zstd, data, w->out_cap - sizeof(*b), raw, n, ZSTD_LEVEL);
 		if (!ZSTD_isError(packed) && packed < n)
 			return packed;
 		b->codec = LOG_PLAIN;

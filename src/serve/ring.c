@@ -7,11 +7,11 @@
 #include <zstd.h>
 
 #include "base/clock.h"
+#include "base/unlinked.h"
 #include "serve/latest.h"
 
 #define CHUNK_BYTES (128U << 10) /* of records, before compression */
 #define CHUNK_NS (20 * NSEC_PER_SEC)
-#define LEVEL 1
 #define WHY_PROBE "serve" /* of the notes that say what a recording is for */
 
 _Static_assert(CHUNK_BYTES > REC_MAX_SIZE, "any record fits into a chunk");
@@ -149,7 +149,7 @@ static void old_drop(struct ring *r, u64 now_ns)
 
 static void chunk_close(struct ring *r)
 {
-	size_t n = ZSTD_compressCCtx(r->pack, r->packed, r->packed_cap, r->raw, r->raw_n, LEVEL);
+	size_t n = ZSTD_compressCCtx(r->pack, r->packed, r->packed_cap, r->raw, r->raw_n, ZSTD_LEVEL);
 	struct chunk *c = ZSTD_isError(n) ? NULL : malloc(sizeof(*c) + n);
 
 	if (c) {

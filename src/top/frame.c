@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#define PACK_LEVEL 3
+#include "base/unlinked.h"
 
 static void put_u64(struct str *s, u64 v)
 {
@@ -139,7 +139,7 @@ int frame_pack(const struct report *r, struct str *out)
 	packed = malloc(n);
 	if (!packed)
 		return -ENOMEM;
-	n = ZSTD_compress(packed, n, s.buf, s.len, PACK_LEVEL);
+	n = ZSTD_compress(packed, n, s.buf, s.len, ZSTD_LEVEL);
 	if (ZSTD_isError(n) || n > FRAME_MAX)
 		return -EFBIG;
 	str_addn(out, packed, n);

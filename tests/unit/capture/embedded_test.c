@@ -53,7 +53,7 @@ static void test_each_probe(void **state)
 
 static void test_damage(void **state)
 {
-	const struct embedded *e = embedded_find("faults");
+	const struct embedded *e = embedded_find("faults_walk");
 	size_t n = (size_t)(e->end - e->data), size = 1;
 	char *copy = malloc(n);
 	void *elf = NULL;
@@ -61,16 +61,20 @@ static void test_damage(void **state)
 	(void)state;
 	assert_non_null(copy);
 	for (size_t cut = 0; cut < n; cut += n / 50) {
-		struct embedded short_of = {"x", e->data, e->data + cut};
+		struct embedded short_of = {"x", e->data, e->data + cut, e->after};
 
 		assert_int_equal(embedded_unpack(&short_of, &elf, &size), -EBADMSG);
 	}
 	memcpy(copy, e->data, n);
 	copy[0] ^= 1;
 	assert_int_equal(
-		embedded_unpack(&(struct embedded){"x", copy, copy + n}, &elf, &size), -EBADMSG);
+		embedded_unpack(&(struct embedded){"x", copy, copy + n, e->after}, &elf, &size),
+		-EBADMSG);
 	assert_null(elf);
 	assert_int_equal(size, 1);
+	/* Without what it is packed against. */
+	assert_int_equal(
+		embedded_unpack(&(struct embedded){"x", e->data, e->end, ""}, &elf, &size), -EBADMSG);
 	free(copy);
 }
 
