@@ -17,7 +17,9 @@ teardown() {
 # pane COLSxROWS COMMAND: in a shell of its own, which says what came of it, and how the terminal is.
 pane() {
 	printf '%s; echo "STATUS $?"; read x\n' "$2" >run.sh
-	env -u TMUX LC_ALL=C.UTF-8 "${T[@]}" new-session -d -x "${1%x*}" -y "${1#*x}" "exec bash $PWD/run.sh"
+	local size=$1
+	# One that is told to end may be there yet, and takes no new session.
+	wait_for 'env -u TMUX LC_ALL=C.UTF-8 "${T[@]}" new-session -d -x "${size%x*}" -y "${size#*x}" "exec bash $PWD/run.sh"'
 }
 
 screen() {
