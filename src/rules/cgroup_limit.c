@@ -93,6 +93,7 @@ static int feed(void *v, const struct rec *r)
 /* What one group at its limit suffers. */
 struct pain {
 	u64 hits, stalled_ns, refaults, refault_bytes;
+	u64 waited_ns; /* also for what is read back, where that is known */
 	double refaults_second;
 	bool full; /* of what cannot be reclaimed */
 };
@@ -125,6 +126,10 @@ static struct pain pain_of(
 			    counter_rise(cg->first_refault_anon_total, cg->refault_anon_total),
 	};
 
+	p.waited_ns = cg->h.flags & CGROUP_HAS_PRESSURE
+			      ? counter_rise(cg->first_some_total_us, cg->some_total_us) * 1000
+			      : facts_refault_wait_ns(&s->sums.facts, p.refaults);
+	p.waited_ns = MAX(p.waited_ns, p.stalled_ns);
 	p.refault_bytes = p.refaults * r->stream->host.page_bytes;
 	p.refaults_second = (double)p.refaults / report_seconds(r);
 	p.full = cg->h.flags & CGROUP_HAS_PARTS &&
@@ -144,6 +149,8 @@ static int level_of(const struct report *r, const struct cgroup_usage *cg, const
 
 	if (is_stream(cg, p))
 		return p->hits ? LEVEL_NOTE : -1;
+	if (p->refaults_second >= REFAULTS_RISK)
+		level = MAX(level, share_level(report_share(r, p->waited_ns), 0.02, 0.1, 0.4));
 	if (p->hits && p->refaults_second >= REFAULTS_WARNING)
 		level = MAX(level, LEVEL_WARNING);
 	else if (p->hits && p->refaults_second >= REFAULTS_RISK)
@@ -317,6 +324,10 @@ static void tell_evidence(
 			p->refaults, fmt_bytes(a, p->refault_bytes));
 	finding_line(
 		r, f->evidence, "its tasks waited %s in reclaim for it", fmt_ns(a, p->stalled_ns));
+	if (p->waited_ns > p->stalled_ns)
+		finding_line(r, f->evidence,
+			"with what was read back: in %s some task waited for memory (PSI)",
+			fmt_ns(a, p->waited_ns));
 	if (cg->swap_bytes)
 		finding_line(r, f->evidence, "%s of it is in swap", fmt_bytes(a, cg->swap_bytes));
 }
@@ -383,7 +394,7 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 		return;
 	dir = cgroup_directory(r, cg->version, path ? path : "/");
 	f->cgroup = cg->cgroup;
-	f->cost_ns = p->stalled_ns;
+	f->cost_ns = p->waited_ns;
 	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP | LOSS_GROUP;
 	f->benign = is_stream(cg, p);
 	/* To who pushes whose cache out, to who waits for its swap, to whose files or locked memory

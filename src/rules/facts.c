@@ -219,6 +219,15 @@ u64 facts_delta_all(const struct facts *f, const char *prefix)
 	return sum;
 }
 
+u64 facts_refault_wait_ns(const struct facts *f, u64 refaults)
+{
+	u64 all = facts_delta_all(f, "workingset_refault");
+
+	if (!f->pressure.h.size || !refaults || refaults * 2 < all)
+		return 0;
+	return counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us) * 1000;
+}
+
 const char *facts_text(const struct facts *f, const char *name)
 {
 	const struct fact *v = fact_find(f, name);

@@ -33,6 +33,9 @@ u64 facts_last(const struct facts *f, const char *name);  /* 0 when not known */
 u64 facts_delta(const struct facts *f, const char *name); /* over the interval; 0 when it fell */
 /* The sum of facts_delta over all names that begin so ("allocstall_"). */
 u64 facts_delta_all(const struct facts *f, const char *prefix);
+/* For how long tasks waited for memory, at least: of what they read back after it was pushed out,
+ * if this many such pages are most of the machine's; else 0. */
+u64 facts_refault_wait_ns(const struct facts *f, u64 refaults);
 /* A setting's word; "" when not known. */
 const char *facts_text(const struct facts *f, const char *name);
 /* The i-th group with its counters as they are at the end, and its parts as they were when it had

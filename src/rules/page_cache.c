@@ -314,6 +314,20 @@ static void tell_reads(struct report *r, struct finding *f, const struct state *
 			fmt_ns(b, p->refault_ns / p->refaults));
 }
 
+/* The kernel counts waits for pages that were needed again; what it has of them is the cost. */
+static void tell_cost(
+	struct report *r, struct finding *f, const struct state *s, const struct reader *p)
+{
+	double all = (double)facts_delta_all(&s->sums.facts, "workingset_refault");
+	double own = pages_second(s, p->refaults) * report_seconds(r);
+	char a[UNIT_BUF];
+
+	f->cost_ns = facts_refault_wait_ns(&s->sums.facts, (u64)MIN(own, all));
+	if (f->cost_ns)
+		finding_line(r, f->evidence, "in %s some task waited for memory (PSI)",
+			fmt_ns(a, f->cost_ns));
+}
+
 static void tell_place(
 	struct report *r, struct finding *f, const struct state *s, const struct cgroup_usage *cg)
 {
@@ -359,6 +373,7 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 		kernel_refaults(s, r));
 	tell_reads(r, f, s, c->victim_tgid, &c->victim);
 	tell_reads(r, f, s, c->evictor_tgid, &c->evictor);
+	tell_cost(r, f, s, &c->victim);
 	tell_place(r, f, s, c->group);
 	f->why = "What is read goes to the page cache and replaces older pages, even if it is "
 		 "never read again. Pages that another process needs all the time must then be "
@@ -397,6 +412,7 @@ static void tell_too_small(
 	finding_line(r, f->evidence, "the kernel counts %.0f refaults of files a second",
 		kernel_refaults(s, r));
 	tell_reads(r, f, s, tgid, victim);
+	tell_cost(r, f, s, victim);
 	tell_place(r, f, s, NULL);
 	f->why = "It reads the same files again and again, and they do not fit beside what else is "
 		 "in memory. A cold start would be read once; this is read again.";

@@ -72,7 +72,7 @@ static void tell(struct report *r, const struct rule_sums *s, u64 grown)
 
 	/* Nobody who was seen: memwhy's own maps, which it makes as it begins, are not. And what
 	 * was freed again is no reason for what is there. */
-	if (!t || t->bytes * cpus * 2 < grown)
+	if (!t || t->bytes * cpus * 2 < grown || looks_too(r, tgid))
 		return;
 	x = report_finding(r, MAX(held_level(r, all), (int)LEVEL_NOTE), "percpu-growth");
 	if (!x)

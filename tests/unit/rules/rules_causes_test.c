@@ -420,7 +420,21 @@ static void test_cache_too_small(void **unused)
 	x = only(&f);
 	assert_int_equal(x->level, LEVEL_WARNING);
 	assert_non_null(strstr(x->title, "The page cache is too small for what reader (pid 8)"));
+	assert_int_equal(x->cost_ns, 0); /* not known */
 	view_close(&f);
+
+	for (u64 part = 1; part <= 4; part *= 4) { /* pressure is of him who reads back most */
+		begin(&f, &rule_page_cache);
+		refaulted(&f, 640000 * part);
+		cached(&f, 8, 8, CACHE_REFAULT, 640000);
+		for (u64 us = 0; us <= 3000000; us += 3000000)
+			PUT(&f, struct system_pressure, REC_SYSTEM_PRESSURE,
+				.resource = SYSTEM_MEMORY, .some_total_us = 500 + us);
+		x = only(&f);
+		assert_int_equal(x->cost_ns, part == 1 ? 3 * NSEC_PER_SEC : 0);
+		assert_true(says(x->evidence, "some task waited for memory (PSI)") == (part == 1));
+		view_close(&f);
+	}
 
 	begin(&f, &rule_page_cache); /* both read files over again: neither is a stream */
 	refaulted(&f, 640000);
