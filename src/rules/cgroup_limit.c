@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "probes/cache/cache.h"
 #include "probes/holders/holders.h"
 #include "probes/processes/processes.h"
 #include "probes/stalls/stalls.h"
@@ -17,6 +18,7 @@
 /* Pages a second that are read back: from 1 MiB, 10 MiB a second on. */
 #define REFAULTS_RISK 250.0
 #define REFAULTS_WARNING 2500.0
+#define OUT_LEAST 16   /* pages seen to come back */
 #define FULL_OF 0.9    /* of the limit: what no reclaim can free without swap */
 #define MEMBERS_TOLD 2 /* processes */
 #define GROWN_BYTES (4ULL << 20)
@@ -25,10 +27,16 @@ struct member {
 	u64 start_ns, cgroup, rss_bytes, anon_bytes, first_anon_bytes;
 };
 
+/* Pages that came back to the page cache, sampled, and how long they had been out. */
+struct out {
+	u64 pages, ns;
+};
+
 struct state {
 	struct rule_sums sums; /* cgroup -> u64: time that its tasks waited in its reclaim */
 	struct groups members; /* tgid -> struct member */
 	struct groups keepers; /* tgid -> struct held_process: what the kernel keeps for it */
+	struct groups outs;    /* cgroup -> struct out */
 };
 
 static int init(void *v, const struct view_options *o, struct err *err)
@@ -40,6 +48,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	rule_sums_init(&s->sums, sizeof(u64), sizeof(u64));
 	groups_init(&s->members, sizeof(u32), sizeof(struct member));
 	groups_init(&s->keepers, sizeof(u32), sizeof(struct held_process));
+	groups_init(&s->outs, sizeof(u64), sizeof(struct out));
 	return 0;
 }
 
@@ -76,10 +85,23 @@ static int keeper_feed(struct state *s, const struct held_process *r)
 	return 0;
 }
 
+static int out_feed(struct state *s, const struct cache_agg *r)
+{
+	struct out *o = r->flags & CACHE_REFAULT ? groups_get(&s->outs, &r->cgroup) : NULL;
+
+	if (o) {
+		o->pages += r->count;
+		o->ns += r->total_ns;
+	}
+	return o || !(r->flags & CACHE_REFAULT) ? 0 : -ENOMEM;
+}
+
 static int feed(void *v, const struct rec *r)
 {
 	struct state *s = v;
 
+	if (r->kind == REC_CACHE_AGG)
+		return out_feed(s, (const void *)r);
 	if (r->kind == REC_HELD_PROCESS)
 		return keeper_feed(s, (const void *)r);
 
@@ -93,6 +115,7 @@ static int feed(void *v, const struct rec *r)
 /* What one group at its limit suffers. */
 struct pain {
 	u64 hits, stalled_ns, refaults, refault_bytes;
+	u64 out_bytes; /* that will be needed again; 0: not known */
 	u64 waited_ns; /* also for what is read back, where that is known */
 	double refaults_second;
 	bool full; /* of what cannot be reclaimed */
@@ -111,6 +134,21 @@ static u64 stalled_ns(const struct state *s, const struct report *r, const struc
 	return sum;
 }
 
+static struct out out_of(const struct state *s, const struct report *r, u64 cgroup)
+{
+	struct out sum = {};
+
+	for (size_t i = 0; i < s->outs.n; i++) {
+		const struct out *o = groups_value(&s->outs, i);
+
+		if (!report_cgroup_within(r, *(const u64 *)groups_key(&s->outs, i), cgroup))
+			continue;
+		sum.pages += o->pages;
+		sum.ns += o->ns;
+	}
+	return sum;
+}
+
 static u64 held_bytes(const struct cgroup_usage *cg)
 {
 	return cg->anon_bytes + cg->shmem_bytes + cg->kernel_bytes;
@@ -119,6 +157,7 @@ static u64 held_bytes(const struct cgroup_usage *cg)
 static struct pain pain_of(
 	const struct state *s, const struct report *r, const struct cgroup_usage *cg)
 {
+	struct out out = out_of(s, r, cg->cgroup);
 	struct pain p = {
 		.hits = counter_since(cg->first_limit_hit_total, cg->limit_hit_total),
 		.stalled_ns = stalled_ns(s, r, cg),
@@ -132,6 +171,11 @@ static struct pain pain_of(
 	p.waited_ns = MAX(p.waited_ns, p.stalled_ns);
 	p.refault_bytes = p.refaults * r->stream->host.page_bytes;
 	p.refaults_second = (double)p.refaults / report_seconds(r);
+	/* As many are out and will be needed as come back a second, times how long they were out
+	 * (Little's law). */
+	if (out.pages >= OUT_LEAST)
+		p.out_bytes = (u64)(p.refaults_second * (double)out.ns / (double)out.pages / 1e9 *
+				    (double)r->stream->host.page_bytes);
 	p.full = cg->h.flags & CGROUP_HAS_PARTS &&
 		 (double)held_bytes(cg) >= FULL_OF * (double)cg->limit_bytes;
 	return p;
@@ -320,8 +364,11 @@ static void tell_evidence(
 			fmt_bytes(e, cg->locked_bytes));
 	if (p->refaults)
 		finding_line(r, f->evidence,
-			"%llu pages (%s) were needed again soon after they were pushed out",
-			p->refaults, fmt_bytes(a, p->refault_bytes));
+			"%llu pages (%s) were needed again soon after they were pushed out%s",
+			p->refaults, fmt_bytes(a, p->refault_bytes),
+			p->out_bytes ? report_text(r, "; some %s of such are out at any time",
+					       fmt_bytes(b, p->out_bytes))
+				     : "");
 	finding_line(
 		r, f->evidence, "its tasks waited %s in reclaim for it", fmt_ns(a, p->stalled_ns));
 	if (p->waited_ns > p->stalled_ns)
@@ -332,11 +379,17 @@ static void tell_evidence(
 		finding_line(r, f->evidence, "%s of it is in swap", fmt_bytes(a, cg->swap_bytes));
 }
 
-/* By what was pushed out and needed again; at least a quarter, at most as much again. */
+/* By what is out and will be needed, and a quarter more; where that is not known by what was needed
+ * again, which counts a page each time: at most as much again. At least a quarter. */
 static u64 raised(const struct cgroup_usage *cg, const struct pain *p)
 {
 	u64 more = MAX(p->refault_bytes + cg->swap_bytes, cg->limit_bytes / 4);
 
+	if (p->out_bytes)
+		return (cg->limit_bytes +
+			       MAX(p->out_bytes / 4 * 5 + cg->swap_bytes, cg->limit_bytes / 4) +
+			       4095) &
+		       ~4095ULL;
 	if (cgroup_filler(cg) != BY_FILE)
 		more = MAX(more, cg->limit_bytes / 2);
 	return (cg->limit_bytes + MIN(more, cg->limit_bytes) + 4095) & ~4095ULL;
@@ -498,6 +551,7 @@ static void reset(void *v)
 	rule_sums_reset(&s->sums);
 	groups_clear(&s->members);
 	groups_clear(&s->keepers);
+	groups_clear(&s->outs);
 }
 
 static void destroy(void *v)
@@ -507,6 +561,7 @@ static void destroy(void *v)
 	rule_sums_destroy(&s->sums);
 	groups_free(&s->members);
 	groups_free(&s->keepers);
+	groups_free(&s->outs);
 }
 
 const struct view rule_cgroup_limit = {

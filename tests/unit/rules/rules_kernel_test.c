@@ -1,6 +1,7 @@
 /* Rules on what the kernel keeps and does for programs, on synthetic records. */
 #include "rules/rules_fixture.h"
 
+#include "probes/cache/cache.h"
 #include "probes/cgroups/cgroups.h"
 #include "probes/faults/faults.h"
 #include "probes/holders/holders.h"
@@ -240,6 +241,29 @@ static void test_memory_high(void **unused)
 	throttled(&b, 100, 0);
 	assert_int_equal(conclude(&b), 0);
 	end(&b);
+}
+
+/* 10,000 pages a second that had been out for two seconds: 20,000 are out at any time. */
+static void test_limit_by_what_is_out(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	for (u64 seen = 0; seen <= 100; seen += 100) {
+		begin(&b, &rule_cgroup_limit, 1);
+		group(&b, 42, "/search");
+		PUT(&b, struct cache_agg, REC_CACHE_AGG, .tgid = 7, .flags = CACHE_REFAULT,
+			.cgroup = 42, .count = seen, .total_ns = 2 * seen * NSEC_PER_SEC);
+		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .h.flags = CGROUP_HAS_PARTS,
+			.cgroup = 42, .version = 2, .usage_bytes = 50 * MIB,
+			.limit_bytes = 50 * MIB, .high_bytes = CGROUP_USAGE_NONE,
+			.file_bytes = 45 * MIB, .limit_hit_total = 1000,
+			.refault_file_total = 100000);
+		assert_true(says(
+			only(&b)->try_, seen ? "echo 154828800 > " /* 52428800 + 5/4 * 81920000 */
+					     : "echo 104857600 > "));
+		end(&b);
+	}
 }
 
 static size_t children_told(u64 children, u32 partial)
@@ -489,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_userfault),
 		cmocka_unit_test(test_userfault_quiet),
 		cmocka_unit_test(test_memory_high),
+		cmocka_unit_test(test_limit_by_what_is_out),
 		cmocka_unit_test(test_fullest),
 		cmocka_unit_test(test_children),
 		cmocka_unit_test(test_kernel_objects),
