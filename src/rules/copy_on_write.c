@@ -130,7 +130,7 @@ static int programs_sum(const struct rule_sums *s, const struct report *r, struc
 		if (!g)
 			return -ENOMEM;
 		storm_merge(&g->storm, &p->storm);
-		if (relative_of(s, tgid)) {
+		if (p->anon_bytes >= LARGE_BYTES && relative_of(s, tgid)) {
 			g->reused += p->reused;
 			g->reused_ns += p->reused_ns;
 		}

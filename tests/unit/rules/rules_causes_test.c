@@ -157,9 +157,11 @@ static void test_copies_taken_back(void **unused)
 	assert_true(says(x->evidence, "90000 more faults"));
 	view_close(&f);
 
-	begin(&f, &rule_copy_on_write); /* not large */
+	begin(&f, &rule_copy_on_write); /* a shell is not large */
 	memory(&f, 7, 1, 20 * MIB, 20 * MIB);
-	faults(&f, 7, COPIED, 1500, 10 * NSEC_PER_MSEC);
+	memory(&f, 8, 7, 20 * MIB, 20 * MIB);
+	faults(&f, 7, COPIED, 900, 10 * NSEC_PER_MSEC);
+	faults(&f, 7, COPIED & (u16)~FAULT_ALLOCATED, 90000, 400 * NSEC_PER_MSEC);
 	assert_int_equal(conclude(&f), 0);
 	view_close(&f);
 }
