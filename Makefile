@@ -175,7 +175,7 @@ check-vm: all workloads
 
 # Pages in a real browser. Its pictures are in $(B)/pages.
 check-pages: all workloads
-	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap tests/pages/browser.bats tests/pages/interactions.bats
+	@MEMWHY=$(CURDIR)/$(B)/memwhy BUILD=$(CURDIR)/$(B) tools/run-tests $(B)/tap $(wildcard tests/pages/*.bats)
 
 # memwhy that says what the verifier had to do: see bench/verifier.
 $(B)/bench/loads: bench/loads.c $(OBJS)

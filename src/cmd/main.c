@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/progress.h"
+#include "cmd/afterwards.h"
 #include "cmd/command.h"
 #include "cmd/help.h"
 #include "cmd/own.h"
@@ -99,6 +100,11 @@ static int run_parsed(const struct command *cmd, struct options *o, int argc, ch
 	}
 	if (!o->quiet)
 		progress_enable(STDERR_FILENO);
+	if (afterwards_wanted(cmd, o)) {
+		rc = afterwards_run(cmd, o);
+		if (rc >= 0)
+			return rc;
+	}
 	return cmd->run(cmd, o);
 }
 

@@ -91,11 +91,11 @@ static const struct opt narrow[] = {
 
 static const struct opt output[] = {
 	OV("output", 'o', OPT_STRING, format, "FORMAT",
-		"text, wide, json, jsonl, csv, folded, html (a page for a browser), pprof or "
-		"speedscope; of all but "
+		"text, wide, json, jsonl, csv, folded, html (a page for a browser), pprof, "
+		"speedscope, perfetto or sqlite; of all but "
 		"the first two stdout has nothing else: what CMD prints goes to stderr, unless "
 		"--out has the report",
-		"text wide json jsonl csv folded html pprof speedscope"),
+		"text wide json jsonl csv folded html pprof speedscope perfetto sqlite"),
 	O("fields", 0, OPT_STRING, fields, "A,B", "only these columns, in this order"),
 	O("sort", 0, OPT_STRING, sort, "FIELD", "largest first by this column (-FIELD: smallest)"),
 	O("limit", 0, OPT_COUNT, limit, "N",
@@ -278,7 +278,7 @@ static const struct group {
 	{GROUP_FILES, {"Recordings", files, ARRAY_SIZE(files)}},
 	{GROUP_OUTPUT, {"Output", output, ARRAY_SIZE(output)}},
 	{GROUP_PAGE, {"Output", page, ARRAY_SIZE(page)}},
-	{GROUP_PAGE | GROUP_EXPORT, {"Output", anonymize, ARRAY_SIZE(anonymize)}},
+	{GROUP_PAGE | GROUP_EXPORT | GROUP_FILES, {"Output", anonymize, ARRAY_SIZE(anonymize)}},
 	{GROUP_OUTPUT | GROUP_RECORD | GROUP_PAGE | GROUP_EXPORT,
 		{"Output", written, ARRAY_SIZE(written)}},
 	{0, {"Other", always, ARRAY_SIZE(always)}},

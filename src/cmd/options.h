@@ -24,6 +24,7 @@ struct options {
 	const char *format, *fields, *sort, *table, *out;
 	u64 limit;
 	bool force;
+	int record_fd; /* open, in place of `record`, which names it; 0: none */
 	bool quiet, verbose;
 	/* check */
 	const char *fail_on;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "cmd/recording.h"
 #include "cmd/running.h"
 #include "cmd/scope.h"
+#include "event/log.h"
 #include "export/export.h"
 
 void running_report_begin(struct running *g, struct report *r)
@@ -482,7 +484,15 @@ static int running_prepare(
 static int running_log(struct running *g)
 {
 	const struct target to = ours_recording(g->run->o, g->run->o->record);
+	_cleanup_free_ struct schema *s = NULL;
+	int fd = g->run->o->record_fd;
 
+	if (fd) {
+		s = calloc(1, sizeof(*s));
+		return !s || pipeline_schema(s) ? -ENOMEM
+						: log_writer_open_fd(dup(fd), "the recording", s,
+							  &g->pipe.log, &g->err);
+	}
 	return pipeline_log(&g->pipe, &to, &g->err);
 }
 

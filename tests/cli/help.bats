@@ -310,7 +310,7 @@ complete_words() {
 	touch somefile
 	for c in $(commands_with output); do
 		for o in -o --output; do
-			[ "$(complete_words "$c" $o "" | sort | xargs)" = "csv folded html json jsonl pprof speedscope text wide" ]
+			[ "$(complete_words "$c" $o "" | sort | xargs)" = "csv folded html json jsonl perfetto pprof speedscope sqlite text wide" ]
 		done
 	done
 	[ "$(complete_words check --fail-on crit)" = critical ]

@@ -61,6 +61,9 @@ dump() { sqlite3 "$1" .dump; }
 @test "anonymize: every format of export" {
 	hides dump all.db "$MEMWHY" export --to sqlite all.mw
 	hides zcat heap.pb.gz "$MEMWHY" export --to pprof one.mw
+	"$MEMWHY" heap -o html --anonymize --out live.html -- zebra_dir/zebra_program 3>&-
+	page live.html | grep -q function- || broken "nothing is on the live page"
+	! page live.html | grep -q "$names" || broken "names are on the live page"
 	hides cat heap.json "$MEMWHY" export --to speedscope one.mw
 	hides cat heap.folded "$MEMWHY" export --to folded one.mw
 	hides cat all.pftrace "$MEMWHY" export --to perfetto all.mw

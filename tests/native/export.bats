@@ -230,6 +230,34 @@ perfetto_has() {
 	perfetto_has all.pftrace
 }
 
+@test "export: -o sqlite and -o perfetto of a run: what export makes of its recording; the command as ever" {
+	needs_root
+	needs protoc protobuf-compiler
+	status=0
+	"$MEMWHY" faults -o sqlite --out live.db -- sh -c 'echo said; exit 3' >out || status=$?
+	[ "$status" -eq 3 ]
+	[ "$(<out)" = said ]
+	[ "$(sqlite3 live.db 'PRAGMA integrity_check; SELECT sum(count) > 50 FROM faults_agg')" = $'ok\n1' ]
+	"$MEMWHY" heap --record kept.mw -o sqlite --out kept.db -- "$WORKLOADS/heap_work" peak 50 >/dev/null
+	"$MEMWHY" export --to sqlite kept.mw | cmp - kept.db
+	"$MEMWHY" heap --input kept.mw -o sqlite --out again.db
+	cmp again.db kept.db
+	"$MEMWHY" syscalls --each -o perfetto --out live.pftrace -- ls / >/dev/null
+	perfetto_has live.pftrace
+	jq -e '.slices > 10' has
+	# interrupted, by what only memwhy is told, and by what its group is told
+	for how in "" "-"; do
+		rm -f cut.db
+		setsid "$MEMWHY" faults -o sqlite --out cut.db 3>&- &
+		sleep 3
+		kill -INT -- "$how$!"
+		status=0
+		wait $! || status=$?
+		[ "$status" -eq 130 ]
+		[ "$(sqlite3 cut.db 'SELECT count(*) > 0 FROM faults_agg')" = 1 ]
+	done
+}
+
 @test "export: what it refuses, and how it ends" {
 	heaps
 	refused() { # STATUS WORDS ARGS...
@@ -241,8 +269,15 @@ perfetto_has() {
 	}
 	refused 2 'export needs a format' export h1.mw
 	refused 2 'did you mean --to pprof' export --to pprofs h1.mw
-	refused 2 'perfetto is made of a recording' heap -o perfetto -- true
-	grep -q 'memwhy export --to perfetto' err
+	refused 2 'perfetto is made after the run' heap -o perfetto -- true
+	grep -q -- '--out FILE' err
+	refused 2 'sqlite takes no --interval' faults -o sqlite -i 1s --for 2s
+	refused 2 'it takes no --by' faults -o sqlite --by comm --for 1s
+	refused 2 'json is not made of a recording' faults --anonymize -o json --for 1s
+	refused 2 'top takes no --anonymize' top --anonymize
+	refused 2 'cannot write' heap -o sqlite --out nosuch/x.db -- touch was-run
+	[ ! -e was-run ]
+	refused 2 'sqlite is made of a recording' doctor -o sqlite
 	refused 2 'export needs a recording' export --to pprof
 	refused 2 'is the recording' export --to pprof --out h1.mw h1.mw
 	refused 2 'faults was not recorded' export --to pprof --of faults h1.mw

@@ -209,7 +209,7 @@ class Course {
 		}
 		const heap = this.held && this.held.within(range.from, range.to);
 		return `${timeText(Math.round(range.from))} to ${timeText(Math.round(range.to))}. ` +
-			(heap ? `Heap: ${bytesText(heap.bytes)} in ${plural(heap.blocks, 'block')} live at ${timeText(heap.to)}, at most ${bytesText(heap.peakBytes)} since ${timeText(heap.from)}.${this.held.cut ? ` ${plural(this.held.cut, 'smaller stack')} not in this file (--limit).` : ''} ` : '') +
+			(heap ? `Heap: ${bytesText(heap.bytes)} in ${plural(heap.blocks, 'block')} live at ${timeText(heap.to)}${heap.left ? ` (${bytesText(heap.left)} of it left behind by programs that had ended)` : ''}, at most ${bytesText(heap.peakBytes)} since ${timeText(heap.from)}.${this.held.cut ? ` ${plural(this.held.cut, 'smaller stack')} not in this file (--limit).` : ''} ` : '') +
 			(what ? `Only events in it: ${what}.` : heap ? '' : 'The tables below are sums over all of the time.');
 	}
 

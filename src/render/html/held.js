@@ -58,11 +58,12 @@ class Held {
 
 	// Blocks of all processes: together at the end; of each at its own most.
 	within(from, to) {
-		const [first, last] = this.steps(from, to), sum = {blocks: 0, bytes: 0, peakBytes: 0, peakBlocks: 0};
+		const [first, last] = this.steps(from, to), sum = {blocks: 0, bytes: 0, peakBytes: 0, peakBlocks: 0, left: 0};
 		for (const p of this.processes.values()) {
 			const end = Held.at(p.whole, last), peak = this.peakOf(p.whole, first, last);
 			sum.blocks += end.blocks;
 			sum.bytes += end.bytes;
+			if (p.end !== null && p.end <= (last + 1) * this.step) sum.left += end.bytes;
 			sum.peakBytes += peak.peakBytes;
 			sum.peakBlocks += peak.peakBlocks;
 		}
