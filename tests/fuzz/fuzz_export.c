@@ -1,7 +1,7 @@
 /*
  * Fuzzes what is exported of a recording: the database and the trace, which are made of its
- * records, and the profiles, which are made of a command's report on them. The input is a command,
- * then records as in fuzz_view.c.
+ * records, the profiles, which are made of a command's report on them, the page's course over time,
+ * and the recording without names. The input is a command, then records as in fuzz_view.c.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -9,9 +9,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "export/anonymize.h"
+#include "export/course.h"
 #include "export/database.h"
 #include "export/export.h"
 #include "export/perfetto.h"
+#include "probes/heap/view/heap_course.h"
 #include "probes/probe.h"
 #include "record/pipeline.h"
 
@@ -113,6 +116,62 @@ static void trace_try(struct input in, const struct stream *names)
 	perfetto_free(&p);
 }
 
+/* The page of how memory went over time. */
+static void course_try(struct input in)
+{
+	const struct view_options o = {.most_bytes = 1 << 24};
+	struct err err = {};
+	struct pipeline p;
+	struct report r;
+
+	if (pipeline_init(&p) || pipeline_add(&p, &course_view, &o, &err) ||
+		pipeline_add(&p, &heap_course_view, &o, &err))
+		abort();
+	records_each(in, &p.sink);
+	report_init(&r, "report", &p.stream);
+	if (!pipeline_report(&p, &r)) {
+		_cleanup_str_ struct str out = {};
+
+		renderer_find("html")->report(&r, &(struct render_options){.width = 100}, &out);
+	}
+	report_destroy(&r);
+	pipeline_destroy(&p);
+}
+
+struct passed {
+	struct sink sink;
+	size_t n;
+};
+
+static int passed_put(struct sink *sink, const struct rec *r)
+{
+	struct passed *p = (struct passed *)sink;
+
+	p->n++;
+	if (r->size < sizeof(*r) || r->kind >= REC_KINDS)
+		abort();
+	return 0;
+}
+
+/* What comes out are as many records, and whole ones. */
+static void names_try(struct input in)
+{
+	const struct kind *const *all;
+	size_t n;
+	struct anonymizer *a = anonymizer_new(schema_all(&all, &n));
+	struct passed out = {.sink.put = passed_put};
+	struct passed whole = {.sink.put = passed_put};
+
+	if (!a)
+		abort();
+	records_each(in, anonymizer_learn(a));
+	records_each(in, anonymizer_pass(a, &out.sink));
+	records_each(in, &whole.sink);
+	if (out.n > whole.n)
+		abort();
+	anonymizer_free(a);
+}
+
 static void profiles_try(struct pipeline *p, const char *command)
 {
 	const struct render_options o = {.width = 100};
@@ -144,6 +203,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	records_each(in, &p.sink);
 	trace_try(in, &p.stream);
+	names_try(in);
+	course_try(in);
 	if (!(how & 15)) /* its tables take longer than all else */
 		database_try(in);
 	if (probe->view)

@@ -66,5 +66,8 @@ browser() {
 			[ "$(stat -c %s "$made/$width-$scheme.png")" -gt 20000 ] || refuse "$width $scheme is empty"
 		done
 	done
+	# README's: docs/images/flame-page.png
+	browser --hide-scrollbars --window-size=1280,900 --screenshot="$made/flame-page.png" "file://$PWD/page.html" >/dev/null 2>said
+	[ "$(stat -c %s "$made/flame-page.png")" -lt 200000 ] || refuse "the picture is too large"
 	! cmp -s "$made/1280-light.png" "$made/1280-dark.png" || refuse "dark is as light"
 }
