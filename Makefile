@@ -120,7 +120,7 @@ EMBEDDED := $(B)/gen/embedded_list.h $(BPF_OBJECTS:%=$(B)/gen/%.packed)
 $(B)/capture/embedded.o build/fuzz/obj/capture/embedded.o: $(EMBEDDED)
 
 # The page of -o html. The script is these files in this order.
-PAGE_SCRIPT := $(addprefix src/render/html/,names.js data.js hist.js range.js held.js table.js tree.js flame.js picture.js course.js main.js)
+PAGE_SCRIPT := $(addprefix src/render/html/,names.js data.js hist.js range.js held.js table.js tree.js flame.js picture.js story.js course.js main.js)
 PAGE_FILES  := src/render/html/page.html src/render/html/page.css $(PAGE_SCRIPT)
 
 $(B)/gen/page.gz: tools/pack-page $(PAGE_FILES)

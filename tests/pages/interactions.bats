@@ -22,13 +22,23 @@ setup_file() {
 	"$MEMWHY" heap --events --record heap.mw --out /dev/null -- \
 		sh -c "$work peak 100; sleep 0.2; $work threads 50; ls -l /usr/share/doc" >/dev/null 3>&-
 	"$MEMWHY" report heap.mw --out heap.html
+	"$MEMWHY" oom --for 8s --record oom.mw -o json --out oom.json 2>/dev/null 3>&- &
+	sleep 3
+	"$BATS_TEST_DIRNAME/../../tools/with-cgroup" "memwhy_pages_$$" 50000000 /usr/bin/python3 -c 'import time
+kept = []
+while True:
+    kept.append(bytearray(1 << 20))
+    time.sleep(0.02)' 2>/dev/null 3>&- && refuse "it was not killed"
+	wait $!
+	# where no control group can have a limit, there is no kill
+	[ "$(jq '[.rows[] | select(.table == "kills")] | length' oom.json)" -eq 0 ] || "$MEMWHY" report oom.mw --out oom.html
 }
 
 # in BROWSER
 each_interaction() {
 	cd "$BATS_FILE_TMPDIR"
 	HOME=$BATS_TEST_TMPDIR timeout 240 node "$BATS_TEST_DIRNAME/interactions.js" "$1" "$PWD/each.html" each.json \
-		"$PWD/where.html" "$PWD/heap.html" heap.mw 3>&-
+		"$PWD/where.html" "$PWD/heap.html" heap.mw $([ ! -e oom.html ] || echo "$PWD/oom.html" oom.json) 3>&-
 }
 
 @test "pages: each interaction in chromium, its numbers those of JSON, no request, nothing on the console" {

@@ -15,7 +15,7 @@ function commandsCopy() {
 }
 
 function viewsOf(data) {
-	const views = [], cuts = data.report.rows_cut || {};
+	const views = stories(data), cuts = data.report.rows_cut || {};
 	for (const t of data.tables) {
 		if (!t.rows.length && !t.empty) continue;
 		const table = new Table(t, cuts[t.name]);
