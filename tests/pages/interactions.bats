@@ -22,6 +22,11 @@ setup_file() {
 	"$MEMWHY" heap --events --record heap.mw --out /dev/null -- \
 		sh -c "$work peak 100; sleep 0.2; $work threads 50; ls -l /usr/share/doc" >/dev/null 3>&-
 	"$MEMWHY" report heap.mw --out heap.html
+	"$MEMWHY" numa --record numa.mw -o json --out numa.all -- /usr/bin/python3 -c 'kept = bytearray(50 << 20)
+for i in range(0, len(kept), 4096): kept[i] = 1' 3>&-
+	object=$(jq -r '[.rows[] | select(.table == "sites" and .accesses > 0)][0].name' numa.all)
+	"$MEMWHY" numa flow --input numa.mw --object "$object" -o html --out numa.html
+	"$MEMWHY" numa flow --input numa.mw --object "$object" -o json --out numa.json
 	"$MEMWHY" oom --for 8s --record oom.mw -o json --out oom.json 2>/dev/null 3>&- &
 	sleep 3
 	"$BATS_TEST_DIRNAME/../../tools/with-cgroup" "memwhy_pages_$$" 50000000 /usr/bin/python3 -c 'import time
@@ -38,7 +43,8 @@ while True:
 each_interaction() {
 	cd "$BATS_FILE_TMPDIR"
 	HOME=$BATS_TEST_TMPDIR timeout 240 node "$BATS_TEST_DIRNAME/interactions.js" "$1" "$PWD/each.html" each.json \
-		"$PWD/where.html" "$PWD/heap.html" heap.mw $([ ! -e oom.html ] || echo "$PWD/oom.html" oom.json) 3>&-
+		"$PWD/where.html" "$PWD/heap.html" heap.mw \
+		"$PWD/numa.html" numa.json $([ ! -e oom.html ] || echo "$PWD/oom.html" oom.json) 3>&-
 }
 
 @test "pages: each interaction in chromium, its numbers those of JSON, no request, nothing on the console" {

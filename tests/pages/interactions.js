@@ -1,6 +1,6 @@
 // Does everything once that a reader can do on a page, in a browser (chromium, firefox), and holds what
 // comes of it against the JSON of the same recording. usage: interactions.js BROWSER EVENTS_PAGE JSON
-// COMMANDS_PAGE HEAP_PAGE HEAP_RECORDING [OOM_PAGE JSON]. It needs puppeteer-core, and the memwhy of $MEMWHY; what fails
+// COMMANDS_PAGE HEAP_PAGE HEAP_RECORDING NUMA_PAGE JSON [OOM_PAGE JSON]. It needs puppeteer-core, and the memwhy of $MEMWHY; what fails
 // is said, and the status is 1.
 'use strict';
 const assert = require('node:assert');
@@ -8,7 +8,7 @@ const {execFileSync} = require('node:child_process');
 const fs = require('node:fs');
 const puppeteer = require('puppeteer-core');
 
-const [, , browserName, eventsPage, jsonFile, commandsPage, heapPage, heapRecording, killPage, killFile] = process.argv;
+const [, , browserName, eventsPage, jsonFile, commandsPage, heapPage, heapRecording, numaPage, numaFile, killPage, killFile] = process.argv;
 const want = JSON.parse(fs.readFileSync(jsonFile, 'utf8'));
 const rows = want.rows.filter(row => row.stack && row.stack.length);
 const sumOf = list => list.reduce((sum, row) => sum + (row.duration_ns || 0), 0);
@@ -183,6 +183,14 @@ const steps = {
 		}
 		await press(heap, 'All of the time');
 	},
+	async 'the pages of an object are strips coloured by node'({numa}) {
+		const {rows} = JSON.parse(fs.readFileSync(numaFile, 'utf8')), of = name => rows.filter(row => row.table === name);
+		const strips = await numa.$$eval('[data-table="pages"] svg.strip', list => list.map(e => e.querySelectorAll('rect').length));
+		assert.deepEqual(strips, of('pages').map(row => row.picture.length - 2));
+		assert.ok(strips.length === 3 && strips[0] === 50, strips.join());
+		const colours = await numa.$$eval('[data-table="pages"] svg.strip', list => list[0].querySelector('rect').style.fill);
+		assert.match(colours, /^(hsl|rgb)/);
+	},
 	async 'the story of an OOM kill'({killed}) {
 		if (!killed) return;
 		const {rows} = JSON.parse(fs.readFileSync(killFile, 'utf8')), kill = rows.filter(row => row.table === 'kills').at(-1);
@@ -212,17 +220,17 @@ const steps = {
 	let failed = 0;
 	try {
 		const {page, heard} = await open(browser, eventsPage), other = await open(browser, commandsPage), heap = await open(browser, heapPage);
-		const killed = killPage ? await open(browser, killPage) : {page: null, heard: []};
+		const numa = await open(browser, numaPage), killed = killPage ? await open(browser, killPage) : {page: null, heard: []};
 		for (const [name, step] of Object.entries(steps)) {
 			try {
-				await step({page, other: other.page, heap: heap.page, killed: killed.page});
+				await step({page, other: other.page, heap: heap.page, killed: killed.page, numa: numa.page});
 				console.log('ok ' + name);
 			} catch (error) {
 				failed++;
 				console.log(`not ok ${name}: ${error.message}`);
 			}
 		}
-		for (const line of [...heard, ...other.heard, ...heap.heard, ...killed.heard]) {
+		for (const line of [...heard, ...other.heard, ...heap.heard, ...killed.heard, ...numa.heard]) {
 			failed++;
 			console.log('not ok ' + line);
 		}

@@ -8,7 +8,7 @@ const shown = text => String(text).replace(unseen, c => '\\u' + c.codePointAt(0)
 
 // h('td', {class: 'n'}, child, ...): an element. Attributes that are functions listen to events.
 function h(tag, attributes, ...children) {
-	const svg = tag === 'svg' || tag === 'rect' || tag === 'path' || tag === 'line' || tag === 'text' || tag === 'g' || tag === 'circle';
+	const svg = tag === 'svg' || tag === 'rect' || tag === 'path' || tag === 'line' || tag === 'text' || tag === 'g' || tag === 'title';
 	const e = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
 	for (const [name, value] of Object.entries(attributes || {})) {
 		if (typeof value === 'function') e.addEventListener(name, value);

@@ -4,8 +4,11 @@
 const grids = [
 	{table: 'zones', across: 'order', down: ['node', 'zone'], title: 'Free memory by order', amounts: {
 		free_blocks: 'free blocks', free_pages: 'free pages in blocks of this order and larger', change_pages: 'change of these pages', lowest_pages: 'fewest of these pages'}},
+	{table: 'places', across: 'node', down: ['name', 'pid'], title: 'Where memory is: objects (down) by node (across)', amounts: {bytes: 'held'}},
 	{table: 'pairs', across: 'page_node', down: ['cpu_node'], title: 'Accesses from nodes (down) to nodes (across)', amounts: {accesses: 'accesses'}},
 ];
+
+const HEAT_ROWS = 40; // the first of the table, which are the largest; it has the others
 
 class Heat {
 	constructor(table, grid) {
@@ -29,9 +32,11 @@ class Heat {
 		const rows = new Map(), across = new Set();
 		let most = 0;
 		for (const row of this.table.rows) {
-			const key = this.down.map(c => c.title.toLowerCase() + ' ' + cellText(c, row[c.name])).join(', ');
+			const key = this.down.filter(c => row[c.name] !== null).map(c => (c.name === 'name' ? '' : c.title.toLowerCase() + ' ') + cellText(c, row[c.name])).join(', ') || 'not known';
+			if (!rows.has(key) && rows.size === HEAT_ROWS) continue;
 			if (!rows.has(key)) rows.set(key, new Map());
-			rows.get(key).set(row[this.across.name], row);
+			const cells = rows.get(key), at = row[this.across.name], before = cells.get(at), name = this.amount.name;
+			cells.set(at, before ? {...row, [name]: Number(before[name]) + Number(row[name])} : row);
 			across.add(row[this.across.name]);
 			most = Math.max(most, Math.abs(Number(row[this.amount.name]) || 0));
 		}
@@ -49,6 +54,19 @@ class Heat {
 		td.style.background = `color-mix(in srgb, var(--${v < 0 ? 'grew' : 'accent'}) ${Math.round(share * 55)}%, var(--panel))`;
 		return td;
 	}
+}
+
+// Parts of a time or of an object, a character each: a node has a colour, shades say how much.
+const SHADES = ' .:-=+*#%@';
+
+function strip(text) {
+	const parts = [...text.replace(/^\||\|$/g, '')], shades = parts.some(c => ':-=+*#%@'.includes(c)), wide = 7;
+	return h('svg', {width: parts.length * wide, height: 16, viewBox: `0 0 ${parts.length * wide} 16`, role: 'img', 'aria-label': text, class: 'strip'}, parts.map((c, i) => {
+		const e = h('rect', {x: i * wide, y: 0, width: wide, height: 16}), node = parseInt(c, 36);
+		if (shades) e.style.fill = `color-mix(in srgb, var(--grew) ${Math.max(0, SHADES.indexOf(c)) * 11}%, var(--line-soft))`;
+		else e.style.fill = Number.isNaN(node) ? 'var(--line-soft)' : `hsl(${hues[node % hues.length]} 48% 58%)`;
+		return e;
+	}), h('title', null, text));
 }
 
 // Parts of a whole as one bar: where memory has gone.
