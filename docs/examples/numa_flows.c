@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "probes/numa/feed/numa_feed.h"
@@ -103,8 +104,13 @@ static int analyse(struct analysis *a, const char *path)
 {
 	struct err err = {};
 	struct report names; /* of texts that numa_words.h makes */
-	int rc = replay_run(path, probe_find("numa"), &a->sink, &err);
+	int fd, rc = replay_open(path, &fd, &err);
 
+	if (!rc) {
+		rc = replay_fd(
+			fd, path, probe_find("numa"), &a->sink, &(struct replay_takers){}, &err);
+		close(fd);
+	}
 	if (rc)
 		fprintf(stderr, "%s\n", err.msg);
 	if (rc && rc != -ENODATA) /* that is a damaged file: there is what came before */
