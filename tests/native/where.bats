@@ -155,10 +155,19 @@ rss() { # of smaps_rollup, in bytes
 
 @test "where: what is charged to a group, and the limits above it" {
 	mount=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-	[ -n "$mount" ] || skip "the memory controller is not of version 1 here"
-	mkdir "$mount/memwhy-where-$$" "$mount/memwhy-where-$$/inner"
+	limit=memory.limit_in_bytes
+	usage=memory.usage_in_bytes
+	if [ -z "$mount" ]; then
+		mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+		limit=memory.max
+		usage=memory.current
+		echo +memory >"$mount/cgroup.subtree_control"
+	fi
 	group=$mount/memwhy-where-$$
-	echo $((200 << 20)) >"$group/memory.limit_in_bytes"
+	mkdir "$group"
+	[ "$limit" != memory.max ] || echo +memory >"$group/cgroup.subtree_control"
+	mkdir "$group/inner"
+	echo $((200 << 20)) >"$group/$limit"
 	rm -f in out
 	mkfifo in
 	sh -c 'echo $$ >"$1/inner/cgroup.procs"; exec "$2" anonymous 33554432' - "$group" "$WORKLOADS/where_work" <in >out 3>&- &
@@ -166,11 +175,14 @@ rss() { # of smaps_rollup, in bytes
 	exec 7>in
 	wait_for 'grep -q ready out'
 	"$MEMWHY" where -g "memwhy-where-$$/inner" -o json --out now
+	charged=$(<"$group/inner/$usage")
 	hold_end
 	rmdir "$group/inner" "$group"
 	got=$(bytes now anonymous)
 	[ "$got" -ge 33554432 ]
 	[ "$got" -le $((33554432 + 2097152)) ]
+	off=$(($(total now) - charged))
+	[ "${off#-}" -le $((charged / 100)) ]
 	jq -e 'any(.rows[]; .table == "owners" and .owner == "where_work")' now >/dev/null
 	jq -e --arg top "/memwhy-where-$$" 'any(.rows[]; .table == "limits" and (.cgroup | endswith($top)) and .limit_bytes == 209715200 and .nearest == "yes")' now >/dev/null
 }
