@@ -242,6 +242,8 @@ static void system_asked(void)
 	call(SYS_ioctl, fd, FIOCLEX);
 	call(SYS_ioctl, fd, FIONCLEX);
 	call(SYS_ioctl, fd, TCGETS, &tty);
+	fd = (int)call(SYS_openat, AT_FDCWD, "/dev/ptmx", O_RDWR | O_NOCTTY);
+	call(SYS_ioctl, fd, TCGETS, &tty);
 	if (pipe(pipes) || write(pipes[1], "x", 1) != 1)
 		return;
 	call(SYS_ioctl, pipes[0], FIONBIO, &on);

@@ -9,6 +9,7 @@
 #include "sys/syscall_args.h"
 #include "sys/syscall_flags.h"
 #include "sys/syscall_value.h"
+#include "sys/termios_value.h"
 
 struct copied {
 	const char *p;
@@ -182,6 +183,14 @@ static bool ioctl_arg_add(struct str *s, const struct syscalls_call *c, const st
 	if (c->ret < 0 || v->n < 8)
 		return false;
 	switch ((u32)c->args[1]) {
+	case 0x5401: /* TCGETS */
+	case 0x5402: /* TCSETS */
+	case 0x5403: /* TCSETSW */
+	case 0x5404: /* TCSETSF */
+		if (v->n < TERMIOS_FLAGS)
+			return false;
+		termios_add(s, v->p);
+		return true;
 	case 0x541b: /* FIONREAD */
 	case 0x5421: /* FIONBIO */
 	case 0x5452: /* FIOASYNC */

@@ -4,6 +4,7 @@
 
 #include "data/sys/fixture.h"
 #include "sys/flags.h"
+#include "sys/termios_value.h"
 
 static void assert_flags(const struct flag *table, u64 value, const char *expected)
 {
@@ -60,6 +61,32 @@ static void test_unknown_bits(void **state)
 		"0xfffffffffcfffff0");
 }
 
+static void assert_termios(u32 input, u32 output, u32 control, u32 local, const char *expected)
+{
+	const u32 v[] = {input, output, control, local};
+	_cleanup_str_ struct str s = {};
+
+	termios_add(&s, v);
+	assert_string_equal(str_get(&s), expected);
+}
+
+/* As strace writes them, but for nothing, which it leaves empty. */
+static void test_termios(void **state)
+{
+	(void)state;
+	assert_termios(0x5500, 5, 0x10bf, 0x8a3b,
+		"{c_iflag=ICRNL|IXON|IXOFF|IUTF8, "
+		"c_oflag=NL0|CR0|TAB0|BS0|VT0|FF0|OPOST|ONLCR, c_cflag=B4000000|CS8|CREAD, "
+		"c_lflag=ISIG|ICANON|ECHO|ECHOE|ECHOK|IEXTEN|ECHOCTL|ECHOKE, ...}");
+	assert_termios(1, 0x68a8, 0x1032, 0x11000,
+		"{c_iflag=IGNBRK, c_oflag=NL0|CR0|TAB1|BS1|VT1|FF0|OCRNL|ONLRET|OFDEL, "
+		"c_cflag=B115200|CS8, c_lflag=FLUSHO|EXTPROC, ...}");
+	assert_termios(0xffff8000, ~0U, 0x0ff0e000, 0,
+		"{c_iflag=0xffff8000, "
+		"c_oflag=NL1|CR3|XTABS|BS1|VT1|FF1|OPOST|OLCUC|ONLCR|OCRNL|ONOCR|ONLRET|OFILL|OFDEL|"
+		"0xffff0000, c_cflag=B0|CS5|0xff0e000, c_lflag=0, ...}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -68,6 +95,7 @@ int main(void)
 		cmocka_unit_test(test_zero),
 		cmocka_unit_test(test_one_of),
 		cmocka_unit_test(test_unknown_bits),
+		cmocka_unit_test(test_termios),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
