@@ -77,7 +77,7 @@ setup() {
 
 # loads_hold PROBE: its programs load with the walk, and none is too much for the verifier.
 loads_hold() {
-	out=$BATS_TEST_TMPDIR/${1// /-}
+	out=$BATS_TEST_TMPDIR/${1//[ \/]/-}
 	# shellcheck disable=SC2086 # two words
 	VERIFIER_OUT=$out.loads "$loads" $1 --stacks --for 10ms -o json --out "$out" || return 1
 	# Older kernels count the stacks of nested calls in larger steps: none is too large.
