@@ -369,7 +369,7 @@ static void tell_bpf_orphans(struct report *r, const struct held *h)
 	finding_line(r, x->verify, "`memwhy check --for 5s`");
 }
 
-/* What its open files are, the most frequent kinds first. */
+/* " (12 sockets)": what its open files are; "" where that was not looked at. */
 static const char *kinds_text(struct report *r, const struct held_process *p)
 {
 	static const char *const names[FD_KINDS] = {"files", "pipe ends", "sockets", "epolls",
@@ -390,7 +390,7 @@ static const char *kinds_text(struct report *r, const struct held_process *p)
 		str_addf(&text, "%s%s%llu %s", text.len ? ", " : "",
 			n > p->kinds[i] ? "about " : "", n, names[i]);
 	}
-	return report_text(r, "%s", str_get(&text));
+	return text.len ? report_text(r, " (%s)", str_get(&text)) : "";
 }
 
 static void tell_files(struct report *r, const struct held *h)
@@ -412,7 +412,7 @@ static void tell_files(struct report *r, const struct held *h)
 	p = &t.most->last;
 	in_kernel(x, n * each, t.first_bytes * each);
 	x->tgid = p->tgid;
-	x->title = report_text(r, "%s has %s files open (%s): some %s of kernel memory",
+	x->title = report_text(r, "%s has %s files open%s: some %s of kernel memory",
 		held_who(r, &t), fmt_count(a, n), kinds_text(r, p), fmt_bytes(b, bytes));
 	x->confidence = report_text(
 		r, "high for the count; the memory is estimated at %llu bytes each", each);

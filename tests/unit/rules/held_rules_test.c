@@ -189,6 +189,7 @@ static void test_kernel_memory(void **unused)
 		{{.page_table_bytes = 100 * MIB, .rss_bytes = 10 * MIB}, "Page tables of server"},
 		{{.bpf_bytes = 100 * MIB, .kinds[FD_BPF_MAP] = 3}, "BPF maps of server"},
 		{{.files = 60000, .kinds[FD_SOCKET] = 60000}, "60.0 k files open (60000 sockets)"},
+		{{.files = 60000}, "60.0 k files open: some "}, /* not looked at */
 		{{.threads = 5000}, "has 5000 threads"},
 	};
 
