@@ -107,6 +107,26 @@ static void budgets(void **state)
 	}
 }
 
+/* Time that is used up later ends lookups too, not only the first reading. */
+static void time_runs_out(void **state)
+{
+	struct sym_budget budget;
+	struct sym_options o = {.dwarf = true, .budget = &budget};
+	struct elf_symbol fn;
+
+	(void)state;
+	NEEDS(build("gcc", "-O2 -g", "inlined.c", "prog"));
+	fn = symbol_of("prog", "hash_text");
+	budget_init(&budget, 0, 0);
+	{
+		_cleanup_world_ struct world w = world_new(&o);
+
+		assert_int_equal(resolve(&w, "prog", fn.address + 2, 0).v[0].source, SYM_DWARF);
+		budget.ns_left = 0;
+		assert_int_equal(resolve(&w, "prog", fn.address + 3, 0).v[0].source, SYM_TABLE);
+	}
+}
+
 static void vdso(void **state)
 {
 	_cleanup_world_ struct world w = {};
@@ -177,6 +197,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(answers_are_kept, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(ids, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(budgets, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(time_runs_out, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(vdso, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(kernel, scratch_setup, scratch_teardown),
 	};
