@@ -10,6 +10,7 @@
 #include "rules/rules.h"
 #include "sys/syscalls.h"
 
+#define HUGE_BYTES (2ULL << 20)
 #define LOOK_NS (NSEC_PER_SEC / 2) /* records of one drain are nearer to each other */
 
 /* Workers of one name that meet the same limit are one trouble. */
@@ -20,6 +21,7 @@ struct failure_key {
 
 struct failure {
 	u64 count, limit;
+	u64 asked; /* bytes by one call, on average */
 	u64 cgroup;
 	u64 last_ns; /* time of the last record of it */
 	u32 times;   /* in how many looks it was seen */
@@ -63,6 +65,7 @@ static int failure_feed(struct limits *s, const struct maps_agg *r)
 	if (!f)
 		return -ENOMEM;
 	f->count += r->count;
+	f->asked = MAX(f->asked, r->count ? r->length_bytes / r->count : 0);
 	f->times += r->h.time_ns >= f->last_ns + LOOK_NS;
 	f->last_ns = r->h.time_ns;
 	f->others |= f->tgid && f->tgid != r->tgid;
@@ -207,10 +210,18 @@ static const char *reason(struct report *r, const struct failure *f, u8 why)
 		finding_line((r_), (x_)->undo, "`" command_ "%llu`", (now_));  \
 	})
 
+/* Room for one call more, and some beside. */
+static u64 asked_room(const struct failure *f)
+{
+	return f->asked / 4 * 5;
+}
+
 static void rlimit_change(
 	struct report *r, struct finding *x, const struct failure *f, const char *option)
 {
-	finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, f->limit * 2);
+	u64 next = MAX(f->limit * 2, (f->limit + asked_room(f) + 4095) & ~4095ULL);
+
+	finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, next);
 	finding_line(r, x->undo, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, f->limit);
 	finding_line(r, x->try_, "For good, where it is started: ulimit, or Limit%s= of its unit.",
 		!strcmp(option, "as")     ? "AS"
@@ -218,23 +229,52 @@ static void rlimit_change(
 					  : "MEMLOCK");
 }
 
-static void strict_change(struct report *r, struct finding *x, const struct facts *f)
+/* CommitLimit is this part of memory, and swap (Documentation/mm/overcommit-accounting.rst). */
+static u64 strict_ratio(const struct facts *f, u64 ratio, u64 needed)
+{
+	u64 limit = facts_last(f, "CommitLimit"), swap = facts_last(f, "SwapTotal");
+	u64 of_percent = ratio && limit > swap ? (limit - swap) / ratio : 0;
+
+	if (!of_percent || needed < limit)
+		return MIN(ratio + 20, 100ULL);
+	return MAX((needed - swap) / of_percent + 1, ratio + 20);
+}
+
+static void strict_change(
+	struct report *r, struct finding *x, const struct facts *f, const struct failure *failed)
 {
 	u64 kib = facts_last(f, "vm.overcommit_kbytes"),
-	    ratio = facts_last(f, "vm.overcommit_ratio");
+	    ratio = facts_last(f, "vm.overcommit_ratio"),
+	    needed = facts_last(f, "Committed_AS") + asked_room(failed);
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	finding_line(r, x->evidence, "Committed_AS %s of CommitLimit %s",
 		fmt_bytes(a, facts_last(f, "Committed_AS")),
 		fmt_bytes(b, facts_last(f, "CommitLimit")));
 	if (kib)
-		CHANGE(r, x, "sysctl -w vm.overcommit_kbytes=", kib / 4 * 5, kib);
+		CHANGE(r, x, "sysctl -w vm.overcommit_kbytes=",
+			MAX(kib / 4 * 5, kib + asked_room(failed) / 1024), kib);
 	else
-		CHANGE(r, x, "sysctl -w vm.overcommit_ratio=", MIN(ratio + 20, 100ULL), ratio);
+		CHANGE(r, x, "sysctl -w vm.overcommit_ratio=", strict_ratio(f, ratio, needed),
+			ratio);
 	finding_line(r, x->try_,
 		"Or add swap, which counts for the limit; or promise as the kernel does "
 		"by default:");
 	CHANGE(r, x, "sysctl -w vm.overcommit_memory=", 0ULL, 2ULL);
+}
+
+/* How many pages of the pool the call would have taken; of the default size, as most ask for. */
+static void pool_change(struct report *r, struct finding *x, const struct facts *f, u64 asked)
+{
+	u64 now = facts_last(f, "hugepages/2M/nr"),
+	    missing = asked / HUGE_BYTES + !!(asked % HUGE_BYTES);
+
+	if (!asked || !facts_known(f, "hugepages/2M/nr")) {
+		finding_line(r, x->try_, "More of them: `sysctl -w vm.nr_hugepages=N`");
+		return;
+	}
+	finding_line(r, x->try_, "Make room for the %llu huge pages of one such call:", missing);
+	CHANGE(r, x, "sysctl -w vm.nr_hugepages=", now + missing, now);
 }
 
 static void tasks_change(struct report *r, struct finding *x, const struct failure *f)
@@ -344,14 +384,14 @@ static void advise(struct report *r, struct finding *x, const struct limits *s,
 		rlimit_change(r, x, f, "memlock");
 		break;
 	case MAPS_WHY_STRICT:
-		strict_change(r, x, &s->held.facts);
+		strict_change(r, x, &s->held.facts, f);
 		break;
 	case MAPS_WHY_OBVIOUS:
 		CHANGE(r, x, "sysctl -w vm.overcommit_memory=", 1ULL, 0ULL);
 		finding_line(r, x->try_, "Or map it with MAP_NORESERVE.");
 		break;
 	case MAPS_WHY_HUGETLB:
-		finding_line(r, x->try_, "More of them: `sysctl -w vm.nr_hugepages=N`");
+		pool_change(r, x, &s->held.facts, f->asked);
 		break;
 	default:
 		tasks_change(r, x, f);
@@ -420,6 +460,8 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	path = stream_cgroup(r->stream, f->cgroup);
 	if (path && strcmp(path, "/"))
 		finding_line(r, x->evidence, "it runs in cgroup %s", report_cgroup(r, path));
+	if (f->asked)
+		finding_line(r, x->evidence, "it asks for %s at a time", fmt_bytes(a, f->asked));
 	if (f->stack)
 		stack_told_lines(r->stream, f->stack, stack_line, &lines);
 	advise(r, x, s, k, f);

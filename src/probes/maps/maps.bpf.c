@@ -73,11 +73,10 @@ static __always_inline void call_count(struct maps_thread *t)
 	v->count++;
 	if (t->ns)
 		agg_time(v, t->ns);
-	if (!t->error) {
-		if (t->call != MAPS_SHMGET) /* it may be told any size, and maps nothing */
-			v->sum[MAPS_SUM_LENGTH] += t->length;
+	if (t->error || t->call != MAPS_SHMGET) /* it may be told any size, and maps nothing */
+		v->sum[MAPS_SUM_LENGTH] += t->length;
+	if (!t->error)
 		v->sum[MAPS_SUM_HELD] += held_bytes(t);
-	}
 	if (t->growth > 0)
 		v->sum[MAPS_SUM_ADDED] += t->growth;
 	else

@@ -296,7 +296,7 @@ static const struct field agg_fields[] = {
 	FIELD(struct maps_agg, total_ns, FIELD_U64, UNIT_NS, "their time"),
 	FIELD(struct maps_agg, max_ns, FIELD_U64, UNIT_NS, "the longest since the start"),
 	FIELD(struct maps_agg, length_bytes, FIELD_U64, UNIT_BYTES,
-		"lengths that successful calls named"),
+		"lengths that the calls named; that failed ones named, where error is set"),
 	FIELD(struct maps_agg, added_bytes, FIELD_U64, UNIT_BYTES, "growth of VmSize in calls"),
 	FIELD(struct maps_agg, taken_bytes, FIELD_U64, UNIT_BYTES, "shrinkage of VmSize in calls"),
 	FIELD(struct maps_agg, held_bytes, FIELD_S64, UNIT_BYTES,

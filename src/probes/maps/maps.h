@@ -196,6 +196,12 @@ struct maps_agg {
 	u32 reserved_end;
 };
 
+/* Of calls that succeeded. */
+static inline u64 maps_length(const struct maps_agg *r)
+{
+	return r->error ? 0 : r->length_bytes;
+}
+
 /* On disk: an address space, when it was changed. */
 struct maps_process {
 	struct rec h;

@@ -243,7 +243,7 @@ int maps_sums_feed(struct by_sums *b, const struct maps_agg *r)
 		return -ENOMEM;
 	s->count += r->count;
 	s->failed += r->error ? r->count : 0;
-	s->length += r->length_bytes;
+	s->length += maps_length(r);
 	s->added += r->added_bytes;
 	s->taken += r->taken_bytes;
 	if (r->call == MAPS_BRK) {

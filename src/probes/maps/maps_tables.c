@@ -126,7 +126,7 @@ static int calls_feed(struct maps_tables *t, const struct maps_agg *r)
 		return -ENOMEM;
 	s->count += r->count;
 	s->failed += r->error ? r->count : 0;
-	s->length += r->length_bytes;
+	s->length += maps_length(r);
 	durations_add(&s->durations, r->timed, r->total_ns, r->max_ns, r->hist, AGG_SLOTS);
 	return 0;
 }
@@ -196,7 +196,7 @@ static int churn_feed(struct maps_tables *t, const struct maps_agg *r)
 		return -ENOMEM;
 	if (r->call == MAPS_MMAP) {
 		p->maps += r->count;
-		p->map_bytes += r->length_bytes;
+		p->map_bytes += maps_length(r);
 		p->map_ns += r->total_ns;
 	} else if (r->call == MAPS_MUNMAP) {
 		p->unmaps += r->count;
@@ -204,7 +204,7 @@ static int churn_feed(struct maps_tables *t, const struct maps_agg *r)
 	} else if (r->call == MAPS_MADVISE &&
 		   (r->detail == MADV_DONTNEED || r->detail == MADV_FREE)) {
 		p->drops += r->count;
-		p->drop_bytes += r->length_bytes;
+		p->drop_bytes += maps_length(r);
 		p->drop_ns += r->total_ns;
 	}
 	return 0;

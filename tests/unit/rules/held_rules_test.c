@@ -303,6 +303,8 @@ static void test_ksm(void **unused)
 	end(&b);
 }
 
+static u64 limit_length; /* of each call */
+
 static void limit_met(struct bench *b, u8 call, u8 why, u16 error, u64 value, u64 looks)
 {
 	begin(b, &rule_limits, 1);
@@ -317,6 +319,7 @@ static void limit_met(struct bench *b, u8 call, u8 why, u16 error, u64 value, u6
 			.error = error,
 			.object = value,
 			.count = 5,
+			.length_bytes = 5 * limit_length,
 			.where = call == MAPS_FORK ? 1 : 0,
 			.comm = "victim"};
 
@@ -327,6 +330,13 @@ static void limit_met(struct bench *b, u8 call, u8 why, u16 error, u64 value, u6
 static void limit(struct bench *b, u8 call, u8 why, u16 error, u64 value)
 {
 	limit_met(b, call, why, error, value, 2);
+}
+
+static void limit_asked(struct bench *b, u8 call, u8 why, u64 value, u64 asked)
+{
+	limit_length = asked;
+	limit_met(b, call, why, 12, value, 2);
+	limit_length = 0;
 }
 
 static void test_limit_levels(void **unused)
@@ -373,6 +383,27 @@ static void test_limits(void **unused)
 	f = only(&b);
 	assert_non_null(strstr(f->title, "mmap fails in victim (pid 7): RLIMIT_AS"));
 	assert_true(says(f->try_, "`prlimit --pid 7 --as=1073741824:`"));
+	end(&b);
+	/* A call that asks for more than the limit is not helped by twice the limit. */
+	limit_asked(&b, MAPS_MLOCK, MAPS_WHY_MEMLOCK, 64 << 10, 4 * MIB);
+	f = only(&b);
+	assert_true(says(f->try_, "`prlimit --pid 7 --memlock=5308416:`"));
+	assert_true(says(f->undo, "`prlimit --pid 7 --memlock=65536:`"));
+	assert_true(says(f->evidence, "it asks for 4.00 MiB at a time"));
+	end(&b);
+	limit_asked(&b, MAPS_MMAP, MAPS_WHY_HUGETLB, 0, 64 * MIB);
+	value(&b, SYSTEM_COUNT, "hugepages/2M/nr", 10, NULL);
+	f = only(&b);
+	assert_true(says(f->try_, "`sysctl -w vm.nr_hugepages=42`"));
+	assert_true(says(f->undo, "`sysctl -w vm.nr_hugepages=10`"));
+	end(&b);
+	/* 10 GiB are half of memory; 9 are promised, and 16 are wanted: (9 + 20) / 20 of it. */
+	limit_asked(&b, MAPS_MMAP, MAPS_WHY_STRICT, 0, 16384 * MIB);
+	value(&b, SYSTEM_COUNT, "CommitLimit", 10240 * MIB, NULL);
+	value(&b, SYSTEM_COUNT, "Committed_AS", 9216 * MIB, NULL);
+	value(&b, SYSTEM_COUNT, "vm.overcommit_ratio", 50, NULL);
+	f = only(&b);
+	assert_true(says(f->try_, "`sysctl -w vm.overcommit_ratio=146`"));
 	end(&b);
 	limit(&b, MAPS_FORK, MAPS_WHY_TASKS, 11, 8);
 	f = only(&b);
