@@ -56,6 +56,8 @@ u64 facts_cgroup_full_of(const struct facts *f, enum cgroup_filler filler, u64 b
 /* NULL when there is no record of it. */
 const struct cgroup_usage *facts_cgroup(const struct facts *f, u64 id);
 
+/* How long something lasts: "40 seconds", "12 minutes", "9 hours". */
+const char *time_left_text(struct report *r, double seconds);
 /* The level of a share of time lost; -1: below `risk`. */
 int share_level(double share, double risk, double warning, double critical);
 /*

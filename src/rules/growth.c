@@ -267,10 +267,7 @@ static void tell_numbers(
 		fmt_bytes(b, (u64)s->trend.last), d->seconds);
 	if (d->left >= 0 && d->left < 30 * 86400.0)
 		finding_line(r, f->evidence, "at this rate %s (%s) lasts %s", d->what,
-			fmt_bytes(a, d->room),
-			d->left < 120        ? report_text(r, "%.0f seconds", d->left)
-			: d->left < 2 * 3600 ? report_text(r, "%.0f minutes", d->left / 60)
-					     : report_text(r, "%.0f hours", d->left / 3600));
+			fmt_bytes(a, d->room), time_left_text(r, d->left));
 	if (d->young)
 		finding_line(r, f->evidence,
 			"it started less than a minute ago: it may still be starting up, or do its "

@@ -137,9 +137,8 @@ static void tmpfs_growth(struct report *r, struct finding *x, const struct held 
 
 	if (rate > 0)
 		finding_line(r, x->evidence,
-			"it grew all the time, by %s a second: at this rate there is room for %.0f "
-			"minutes",
-			fmt_bytes(a, (u64)rate), files_left(h, f, rate) / 60);
+			"it grew all the time, by %s a second: at this rate there is room for %s",
+			fmt_bytes(a, (u64)rate), time_left_text(r, files_left(h, f, rate)));
 	else if (f->used_bytes > f->first_used_bytes)
 		finding_line(r, x->evidence, "it grew by %s in %.0f s",
 			fmt_bytes(a, f->used_bytes - f->first_used_bytes), report_seconds(r));
@@ -467,8 +466,8 @@ static void tell_shared(struct report *r, const struct hidden *s)
 		young ? "low" : "medium", report_seconds(r));
 	finding_line(r, x->evidence, "its resident shared memory rose by %s, to %s",
 		fmt_bytes(a, grown), fmt_bytes(b, p->last.shmem_bytes));
-	finding_line(r, x->evidence, "at this rate available memory (%s) lasts %.0f minutes",
-		fmt_bytes(a, facts_last(&h->facts, "MemAvailable")), left / 60);
+	finding_line(r, x->evidence, "at this rate available memory (%s) lasts %s",
+		fmt_bytes(a, facts_last(&h->facts, "MemAvailable")), time_left_text(r, left));
 	x->why = "Memory that is shared (MAP_SHARED, System V and POSIX segments) stays until the "
 		 "last process unmaps it, or the segment is removed; without swap it cannot leave "
 		 "memory.";

@@ -566,9 +566,9 @@ static void tell_mappings(struct report *r, const struct held *h)
 	x->confidence = "medium: its mappings were counted; how many more there are a second is "
 			"that of the machine, from the kernel's cache of mappings";
 	finding_line(r, x->evidence,
-		"vm.max_map_count is %llu: at this rate it is reached in %.0f %s, and every "
-		"mmap fails then",
-		limit, left < 120 ? left : left / 60, left < 120 ? "seconds" : "minutes");
+		"vm.max_map_count is %llu: at this rate it is reached in %s, and every mmap "
+		"fails then",
+		limit, time_left_text(r, left));
 	x->why = "Each mapping is an object of the kernel, and each process may have "
 		 "vm.max_map_count of them, however small they are.";
 	finding_line(r, x->try_,

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "probes/oom/oom.h"
+#include "probes/processes/processes.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
@@ -17,11 +18,35 @@ struct killed {
 	bool told;
 };
 
+struct state {
+	struct rule_sums sums;  /* tid of the victim -> struct killed */
+	struct groups families; /* tgid -> struct family */
+};
+
+struct family {
+	u32 parent;
+	char comm[COMM_LEN];
+};
+
 static int init(void *v, const struct view_options *o, struct err *err)
 {
+	struct state *s = v;
+
 	(void)o;
 	(void)err;
-	rule_sums_init(v, sizeof(u32), sizeof(struct killed));
+	rule_sums_init(&s->sums, sizeof(u32), sizeof(struct killed));
+	groups_init(&s->families, sizeof(u32), sizeof(struct family));
+	return 0;
+}
+
+static int process_feed(struct state *s, const struct process_memory *p)
+{
+	struct family *f = groups_get(&s->families, &p->tgid);
+
+	if (!f)
+		return -ENOMEM;
+	f->parent = p->ppid;
+	memcpy(f->comm, p->comm, sizeof(f->comm));
 	return 0;
 }
 
@@ -32,7 +57,7 @@ static struct killed *killed_get(struct rule_sums *s, u32 tid)
 
 static int feed(void *v, const struct rec *r)
 {
-	struct rule_sums *s = v;
+	struct rule_sums *s = &((struct state *)v)->sums;
 	const struct oom_kill *m = (const void *)r;
 	const struct oom_report *p = (const void *)r;
 	struct killed *k = NULL;
@@ -45,6 +70,8 @@ static int feed(void *v, const struct rec *r)
 		k = killed_get(s, p->victim_tid);
 		if (k)
 			k->report = *p;
+	} else if (r->kind == REC_PROCESS_MEMORY) {
+		return process_feed(v, (const void *)r);
 	} else {
 		return facts_feed(&s->facts, r);
 	}
@@ -83,20 +110,61 @@ static const char *place_name(struct report *r, const struct killed *k)
 	return path;
 }
 
-static void killed_tell(struct report *r, struct finding *f, const struct killed *k)
+/* The kernel tells the name of the task alone. A number that was used again has another. */
+static const char *program_text(struct report *r, const char *comm, u32 tgid)
+{
+	const struct rec_task *t = stream_task(r->stream, tgid, 0);
+
+	return t && !strncmp(t->comm, comm, COMM_LEN) ? report_program(r, tgid)
+						      : report_text(r, "%.16s", comm);
+}
+
+static const char *task_text(struct report *r, const char *comm, u32 tgid)
+{
+	return report_text(r, "%s (pid %u)", program_text(r, comm, tgid), tgid);
+}
+
+static bool is_known(const struct killed *k)
+{
+	return k->mark.h.size && k->mark.flags & OOM_VICTIM_KNOWN;
+}
+
+static const char *victim_comm(const struct killed *k)
+{
+	return is_known(k) ? k->mark.victim_comm : k->report.victim_comm;
+}
+
+static u32 victim_tgid(const struct killed *k)
+{
+	return is_known(k) ? k->mark.victim_tgid : k->report.victim_tid;
+}
+
+/* " (its parent is bash supervise.sh (pid 12))": who may start it again. */
+static const char *parent_text(struct report *r, const struct state *s, const struct killed *k)
+{
+	u32 tgid = victim_tgid(k);
+	const struct family *f = groups_find(&s->families, &tgid);
+
+	return f && f->parent > 1 && !strncmp(f->comm, victim_comm(k), COMM_LEN) &&
+			       stream_task(r->stream, f->parent, 0)
+		       ? report_text(r, " (its parent is %s)", report_process(r, f->parent))
+		       : "";
+}
+
+static void killed_tell(
+	struct report *r, struct finding *f, const struct state *s, const struct killed *k)
 {
 	const struct oom_kill *m = &k->mark;
-	u64 page = r->stream->host.page_bytes;
-	bool known = m->h.size && m->flags & OOM_VICTIM_KNOWN;
-	u64 rss = known ? (m->anon_pages + m->file_pages + m->shmem_pages) * page
-			: k->report.anon_bytes + k->report.file_bytes + k->report.shmem_bytes;
+	const struct oom_report *p = &k->report;
+	u64 rss = is_known(k) ? (m->anon_pages + m->file_pages + m->shmem_pages) *
+					r->stream->host.page_bytes
+			      : p->anon_bytes + p->file_bytes + p->shmem_bytes;
 	char a[UNIT_BUF];
 
-	finding_line(r, f->evidence,
-		"%.16s (%u) was killed, with %s resident, when %.16s (%u) asked for memory",
-		known ? m->victim_comm : k->report.victim_comm,
-		known ? m->victim_tgid : k->report.victim_tid, fmt_bytes(a, rss),
-		m->h.size ? m->comm : k->report.comm, m->h.size ? m->tgid : k->report.tid);
+	finding_line(r, f->evidence, "%s%s was killed, with %s resident, when %s asked for memory",
+		task_text(r, victim_comm(k), victim_tgid(k)), parent_text(r, s, k),
+		fmt_bytes(a, rss),
+		m->h.size ? task_text(r, m->comm, m->tgid) : task_text(r, p->comm, p->tid));
 }
 
 static void tell_protect(struct report *r, struct finding *f)
@@ -188,11 +256,32 @@ static void tell_machine(struct report *r, struct finding *f)
 	finding_line(r, f->verify, "`memwhy oom --for 10m`");
 }
 
-/* All kills at one place. */
-static void tell_place(struct report *r, struct rule_sums *s, const struct killed *first)
+/* " (perl indexer.pl)", where all victims at one place are of one program; "". */
+static const char *programs_text(
+	struct report *r, const struct rule_sums *s, const struct killed *at)
 {
+	const char *one = NULL;
+
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct killed *k = groups_value(&s->by, i);
+		const char *program;
+
+		if (k->told || !same_place(at, k))
+			continue;
+		program = program_text(r, victim_comm(k), victim_tgid(k));
+		if (one && strcmp(one, program) != 0)
+			return "";
+		one = program;
+	}
+	return one ? report_text(r, " (%s)", one) : "";
+}
+
+/* All kills at one place. */
+static void tell_place(struct report *r, const struct state *state, const struct killed *first)
+{
+	const struct rule_sums *s = &state->sums;
 	struct finding *f = report_finding(r, LEVEL_CRITICAL, "oom");
-	const char *path = place_name(r, first), *filler;
+	const char *path = place_name(r, first), *who = programs_text(r, s, first), *filler;
 	u64 n = 0;
 
 	if (!f)
@@ -204,7 +293,7 @@ static void tell_place(struct report *r, struct rule_sums *s, const struct kille
 			continue;
 		k->told = true;
 		if (n++ < KILLS_TOLD)
-			killed_tell(r, f, k);
+			killed_tell(r, f, state, k);
 	}
 	if (n > KILLS_TOLD)
 		finding_line(r, f->evidence, "… and %llu more", n - KILLS_TOLD);
@@ -214,10 +303,10 @@ static void tell_place(struct report *r, struct rule_sums *s, const struct kille
 	f->yields = is_memcg(first) && group_is_full_of_files(&s->facts, place(first));
 	f->title =
 		is_memcg(first)
-			? report_text(r, "cgroup %s: the OOM killer took %llu of its processes%s",
-				  path ? report_cgroup(r, path) : "(unknown)", n, filler)
-			: report_text(r, "The machine ran out of memory: %llu process%s killed", n,
-				  n == 1 ? "" : "es");
+			? report_text(r, "cgroup %s: the OOM killer took %llu of its processes%s%s",
+				  path ? report_cgroup(r, path) : "(unknown)", n, who, filler)
+			: report_text(r, "The machine ran out of memory: %llu process%s killed%s",
+				  n, n == 1 ? "" : "es", who);
 	f->confidence = "high: each kill was seen";
 	f->losses = LOSS_KILLED | LOSS_RECLAIM | LOSS_GROUP;
 	f->cgroup = place(first);
@@ -282,7 +371,7 @@ static bool log_was_read(const struct stream *s)
 
 static int report(void *v, struct report *r)
 {
-	struct rule_sums *s = v;
+	struct rule_sums *s = &((struct state *)v)->sums;
 	bool log = log_was_read(r->stream), any = false;
 
 	for (size_t i = 0; i < s->by.n; i++) {
@@ -296,11 +385,34 @@ static int report(void *v, struct report *r)
 		struct killed *k = groups_value(&s->by, i);
 
 		if (!k->told)
-			tell_place(r, s, k);
+			tell_place(r, v, k);
 	}
 	if (!any)
 		tell_counted(r, &s->facts);
 	return 0;
 }
 
-const struct view rule_oom = SUMS_RULE(init, feed, report);
+static void reset(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_reset(&s->sums);
+	groups_clear(&s->families);
+}
+
+static void destroy(void *v)
+{
+	struct state *s = v;
+
+	rule_sums_destroy(&s->sums);
+	groups_free(&s->families);
+}
+
+const struct view rule_oom = {
+	.size = sizeof(struct state),
+	.init = init,
+	.feed = feed,
+	.report = report,
+	.reset = reset,
+	.destroy = destroy,
+};

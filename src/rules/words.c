@@ -3,6 +3,13 @@
 
 #include "rules/facts.h"
 
+const char *time_left_text(struct report *r, double seconds)
+{
+	return seconds < 120        ? report_text(r, "%.0f seconds", seconds)
+	       : seconds < 2 * 3600 ? report_text(r, "%.0f minutes", seconds / 60)
+				    : report_text(r, "%.0f hours", seconds / 3600);
+}
+
 int share_level(double share, double risk, double warning, double critical)
 {
 	return share >= critical  ? LEVEL_CRITICAL

@@ -620,6 +620,11 @@ static void test_shared_growth(void **unused)
 	assert_int_equal(f->tgid, 9);
 	assert_non_null(strstr(f->title, "ring (pid 9) grows steadily: 20.0 MiB of shared memory"));
 	assert_true(says(f->evidence, "rose by 190 MiB"));
+	assert_true(says(f->evidence, "(4.00 GiB) lasts 3 minutes"));
+	end(&b);
+	shared(&b, 0);
+	value(&b, SYSTEM_MEMINFO, "MemAvailable", 200 * MIB, NULL);
+	assert_true(says(only(&b)->evidence, "(200 MiB) lasts 10 seconds"));
 	end(&b);
 	shared(&b, 190 * MIB);
 	assert_string_equal(only(&b)->rule, "tmpfs-files");

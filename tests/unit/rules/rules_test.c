@@ -815,9 +815,44 @@ static void test_oom_group(void **unused)
 	assert_int_equal(f->level, LEVEL_CRITICAL);
 	assert_non_null(strstr(f->title, "took 1 of its processes"));
 	assert_true(
-		says(f->evidence, "victim (7) was killed, with 2.00 MiB resident, when asker (5)"));
+		says(f->evidence, "victim (pid 7) was killed, with 2.00 MiB resident, when asker "
+				  "(pid 5) asked"));
 	assert_true(says(f->try_, "echo 157286400 >"));
 	assert_true(says(f->undo, "echo 104857600 >"));
+	end(&b);
+}
+
+/* Of a victim that was looked at before, the program and who started it are told. */
+static void test_oom_program(void **unused)
+{
+	struct bench b;
+	const struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_oom, 1);
+	string(&b, 1, "perl indexer.pl");
+	string(&b, 2, "bash supervise.sh");
+	PUT(&b, struct rec_task, REC_TASK, .tgid = 8, .comm = "perl", .program = 1);
+	PUT(&b, struct rec_task, REC_TASK, .tgid = 6, .comm = "bash", .program = 2);
+	/* Its number is another program's by now. */
+	PUT(&b, struct rec_task, REC_TASK, .tgid = 9, .comm = "sleep", .program = 2);
+	PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 8, .ppid = 6, .comm = "perl");
+	PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 9, .ppid = 6, .comm = "sleep");
+	PUT(&b, struct oom_kill, REC_OOM_KILL, .flags = OOM_VICTIM_KNOWN | OOM_CONTROL_KNOWN,
+		.why = OOM_WHY_MEMCG, .tgid = 8, .comm = "perl", .victim_tid = 8, .victim_tgid = 8,
+		.victim_comm = "perl");
+	f = only(&b);
+	assert_non_null(strstr(f->title, "took 1 of its processes (perl indexer.pl)"));
+	assert_true(says(f->evidence, "perl indexer.pl (pid 8) (its parent is bash supervise.sh "
+				      "(pid 6)) was killed"));
+	assert_true(says(f->evidence, "when perl indexer.pl (pid 8) asked for memory"));
+	report_destroy(&b.report);
+	PUT(&b, struct oom_kill, REC_OOM_KILL, .flags = OOM_VICTIM_KNOWN | OOM_CONTROL_KNOWN,
+		.why = OOM_WHY_MEMCG, .tgid = 8, .comm = "perl", .victim_tid = 9, .victim_tgid = 9,
+		.victim_comm = "ruby");
+	f = only(&b);
+	assert_null(strstr(f->title, "indexer")); /* of two programs none */
+	assert_true(says(f->evidence, "ruby (pid 9) was killed"));
 	end(&b);
 }
 
@@ -1249,6 +1284,7 @@ int main(void)
 		cmocka_unit_test(test_thp_bloat),
 		cmocka_unit_test(test_thp_fallback),
 		cmocka_unit_test(test_oom_group),
+		cmocka_unit_test(test_oom_program),
 		cmocka_unit_test(test_oom_counted),
 		cmocka_unit_test(test_oom_machine),
 		cmocka_unit_test(test_slab),
