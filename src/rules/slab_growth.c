@@ -370,6 +370,24 @@ static u64 pipe_bytes(const struct held_process *p)
 	return p->pipe_bytes;
 }
 
+static void tell_ledger(struct report *r, struct finding *x, const struct growth *g, u64 pipes)
+{
+	s64 rest = where_rest(&g->ledger), more = rest - where_rest(&g->first);
+	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
+
+	finding_line(r, x->evidence,
+		"of %s (MemTotal) all rows that have a counter are %s; %s of these are free",
+		fmt_bytes(a, g->ledger.total_bytes),
+		fmt_bytes(b, g->ledger.total_bytes - (u64)rest),
+		fmt_bytes(c, g->ledger.bytes[WHERE_FREE] + g->ledger.bytes[WHERE_FREE_CPU]));
+	if (pipes)
+		finding_line(r, x->evidence,
+			"pipes, which have no counter either, hold %s that are not part of it",
+			fmt_bytes(a, pipes));
+	if (g->first.h.size && more > 0 && (double)more > MIN_UNOWNED / 2)
+		finding_line(r, x->evidence, "it grew by %s meanwhile", fmt_bytes(a, (u64)more));
+}
+
 /* The free lists of CPUs, which meminfo leaves out, have a row in the ledger. Pages without a row
  * that stay: rings of packet sockets, buffers of drivers. Not what pipes have, which another rule
  * tells. */
@@ -404,9 +422,7 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 	x->confidence = "medium: it is the rest of the ledger that `memwhy where` prints: MemTotal "
 			"less all "
 			"rows that have a counter; whose it is is not known";
-	if (pipes)
-		finding_line(r, x->evidence, "pipes that were asked have %s beside that",
-			fmt_bytes(a, pipes));
+	tell_ledger(r, x, g, pipes);
 	x->why =
 		"Pages that the kernel took and that none of its counters includes belong to rings "
 		"of packet sockets (PACKET_RX_RING), to drivers of networks, graphics and "

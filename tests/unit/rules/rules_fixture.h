@@ -87,6 +87,8 @@ static inline size_t conclude(struct bench *b)
 	put(b, &end);
 	report_init(&b->report, "check", &b->stream);
 	assert_int_equal(b->rule->report(b->state, &b->report), 0);
+	for (size_t i = 0; i < b->report.findings.n; i++)
+		assert_non_null(b->report.findings.v[i].evidence[0]); /* what it is told by */
 	return b->report.findings.n;
 }
 

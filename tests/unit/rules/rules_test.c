@@ -1195,6 +1195,8 @@ static void test_kernel_held(void **unused)
 	ledger(&b, 1, 20 * MIB, 4096 * MIB);
 	f = only(&b);
 	assert_string_equal(f->rule, "kernel-held");
+	assert_true(says(
+		f->evidence, "of 16.0 GiB (MemTotal) all rows that have a counter are 12.0 GiB"));
 	assert_non_null(strstr(f->title, "4.00 GiB that no counter explains"));
 	end(&b);
 	begin(&b, &rule_slab_growth, 1); /* it grows, and has a row */
