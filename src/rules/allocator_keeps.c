@@ -8,7 +8,7 @@
 #include "rules/held.h"
 #include "rules/rules.h"
 
-#define KEPT_PART 0.3 /* of the anonymous memory */
+#define KEPT_PART 0.3 /* of the anonymous memory, as far as it was looked at */
 #define FEW_ARENAS 2
 
 struct state {
@@ -37,6 +37,26 @@ static int feed(void *v, const struct rec *rec)
 		return -ENOMEM;
 	*h = *r;
 	return 0;
+}
+
+/* Of a large heap only so much is walked: what that part is of is told, not what the rest might be.
+ */
+static u64 looked_at(const struct held_heap *h)
+{
+	u64 walked = MAX(h->live_bytes + h->free_bytes, h->kept_bytes);
+
+	return h->partial ? MIN(walked, h->anon_bytes) : h->anon_bytes;
+}
+
+/* With the rest of its arenas taken for alike. */
+static u64 kept_in_all(const struct held_heap *h)
+{
+	u64 walked = looked_at(h);
+
+	if (!h->partial || !walked || h->system_bytes <= walked)
+		return h->kept_bytes;
+	return (u64)((double)h->kept_bytes *
+		     ((double)MIN(h->system_bytes, h->anon_bytes) / (double)walked));
 }
 
 static void tell_try(struct report *r, struct finding *x, const struct held_heap *h)
@@ -68,11 +88,11 @@ static void tell(struct report *r, const struct held_heap *h, int level)
 	x->cgroup = h->cgroup;
 	x->held_bytes = h->kept_bytes;
 	x->title = report_text(r,
-		"%s (pid %u) keeps %s of memory that it has freed, %.0f %% of what it has: its "
+		"%s (pid %u) keeps %s%s of memory that it has freed, %.0f %% of what %s: its "
 		"allocator (%u arena%s of malloc) has not given it back",
-		held_text(r, h->name), h->tgid, fmt_bytes(a, h->kept_bytes),
-		100.0 * (double)h->kept_bytes / (double)h->anon_bytes, h->arenas,
-		plural(h->arenas));
+		held_text(r, h->name), h->tgid, h->partial ? "at least " : "",
+		fmt_bytes(a, h->kept_bytes), 100.0 * (double)h->kept_bytes / (double)looked_at(h),
+		h->partial ? "was looked at" : "it has", h->arenas, plural(h->arenas));
 	x->confidence = h->partial
 				? "medium: the heap is large and was read in part: it is at least "
 				  "so much, at that moment"
@@ -81,6 +101,10 @@ static void tell(struct report *r, const struct held_heap *h, int level)
 		"%s resident, of which %s are live blocks and %s pages with nothing but free ones",
 		fmt_bytes(a, h->anon_bytes), fmt_bytes(b, h->live_bytes),
 		fmt_bytes(c, h->kept_bytes));
+	if (h->partial)
+		finding_line(r, x->evidence,
+			"%s of its heap were looked at; if the rest is alike, it keeps some %s",
+			fmt_bytes(a, looked_at(h)), fmt_bytes(b, kept_in_all(h)));
 	finding_line(r, x->evidence, "that is %s; malloc_trim would give back %s of it",
 		held_share(r, h->kept_bytes), fmt_bytes(b, h->trimmable_bytes));
 	x->why = "free() gives memory back to malloc, and glibc gives it back to the kernel only "
@@ -95,9 +119,9 @@ static int report(void *v, struct report *r)
 
 	for (size_t i = 0; i < s->heaps.n; i++) {
 		const struct held_heap *h = groups_value(&s->heaps, i);
-		int level = held_level(r, h->kept_bytes);
+		int level = held_level(r, kept_in_all(h));
 
-		if (level >= 0 && (double)h->kept_bytes >= KEPT_PART * (double)h->anon_bytes)
+		if (level >= 0 && (double)h->kept_bytes >= KEPT_PART * (double)looked_at(h))
 			tell(r, h, level);
 	}
 	return 0;

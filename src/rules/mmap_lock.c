@@ -179,14 +179,15 @@ static void tell_inside(struct report *r, struct finding *f, const struct party_
 	if (holder->known && holder->call == MMCALLS_MPROTECT)
 		finding_line(r, f->try_,
 			"Change protections of larger ranges at once, or less often: malloc() of "
-			"glibc grows its arenas by mprotect(), which "
-			"GLIBC_TUNABLES=glibc.malloc.top_pad=67108864 makes rarer.");
+			"glibc grows its arenas by mprotect(), which a larger step makes rarer. "
+			"Before the program is started:"
+			"`export GLIBC_TUNABLES=glibc.malloc.top_pad=67108864`");
 	else
 		finding_line(r, f->try_,
 			"Map less often: keep buffers and stacks of threads for use again. Where "
-			"it is malloc() of glibc that maps, start the program with "
-			"GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:"
-			"glibc.malloc.trim_threshold=1073741824");
+			"it is malloc() of glibc that maps, before the program is started:"
+			"`export GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:"
+			"glibc.malloc.trim_threshold=1073741824`");
 	finding_line(
 		r, f->try_, "Spread the work over processes, which do not share an address space.");
 }

@@ -179,10 +179,10 @@ static bool look_due(const struct capture *c, const struct holders *s, u64 now_n
 	return c->ending || (!s->looks && now_ns >= s->begin_ns + EVERY_NS);
 }
 
-/* Another command looks beside at what is open (`where`): heaps and maps are not its matter. */
+/* `where` looks beside at what is open: heaps and maps are not its matter. They are that of check. */
 static bool is_beside(const struct capture *c)
 {
-	return c->opt.named && !capture_named(c);
+	return c->opt.named && !strcmp(c->opt.named, "where");
 }
 
 static int holders_sample(struct capture *c, void *state)

@@ -7,8 +7,8 @@
 #include "sys/process_heap.h"
 
 #define LEAST_BYTES (128ULL << 20)
-/* Of heap memory that is walked: some 60 ms. */
-#define WALKED_BYTES (256ULL << 20)
+/* Of heap memory that is walked: some 30 ms. */
+#define WALKED_BYTES (128ULL << 20)
 
 void holders_heap_offer(struct holders *s, u32 pid, u64 anon_bytes)
 {

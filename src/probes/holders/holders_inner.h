@@ -36,7 +36,7 @@ struct holder_entry {
 };
 
 /* Those with most anonymous memory, whose allocator is looked at as the capture ends. */
-#define HEAPS_LOOKED_AT 2
+#define HEAPS_LOOKED_AT 4
 
 /* A BPF map of this machine. */
 struct holder_map {

@@ -496,6 +496,24 @@ static void test_allocator_keeps(void **unused)
 	heap(&b, 6000 * MIB, 5000 * MIB, 900 * MIB);
 	assert_int_equal(conclude(&b), 0);
 	end(&b);
+	/* A large heap of which a part was walked: that part decides. */
+	begin(&b, &rule_allocator_keeps, 1);
+	string(&b, 1, "server");
+	PUT(&b, struct held_heap, REC_HELD_HEAP, .tgid = 7, .name = 1, .arenas = 4, .partial = 3,
+		.anon_bytes = 1000 * MIB, .system_bytes = 1000 * MIB, .live_bytes = 20 * MIB,
+		.free_bytes = 230 * MIB, .kept_bytes = 200 * MIB, .trimmable_bytes = 200 * MIB);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "keeps at least 200 MiB of memory that it has freed, "
+					 "80 % of what was looked at"));
+	assert_true(says(f->evidence,
+		"250 MiB of its heap were looked at; if the rest is alike, it keeps some 800 MiB"));
+	end(&b);
+	begin(&b, &rule_allocator_keeps, 1);
+	PUT(&b, struct held_heap, REC_HELD_HEAP, .tgid = 7, .name = 1, .arenas = 4, .partial = 3,
+		.anon_bytes = 6000 * MIB, .system_bytes = 6000 * MIB, .live_bytes = 220 * MIB,
+		.free_bytes = 30 * MIB, .kept_bytes = 60 * MIB, .trimmable_bytes = 20 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
 	begin(&b, &rule_allocator_keeps, 1); /* little */
 	heap(&b, 140 * MIB, 10 * MIB, 30 * MIB);
 	assert_int_equal(conclude(&b), 0);
