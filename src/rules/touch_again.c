@@ -12,6 +12,7 @@
 #include "rules/facts.h"
 #include "rules/fault_storm.h"
 #include "rules/rules.h"
+#include "rules/runtime.h"
 
 #define FINDINGS 3
 #define NOTE_SHARE 0.03 /* of the time, in such faults */
@@ -183,20 +184,10 @@ static void tell_giver(struct report *r, struct finding *f, const struct state *
 		finding_stack(r, f, c->stack, 6);
 }
 
-static void tell_keep(struct report *r, struct finding *f, const struct call_key *k)
+static void tell_keep(
+	struct report *r, struct finding *f, const struct call_key *k, enum runtime runtime)
 {
-	if (!k || k->call == MMCALLS_MADVISE)
-		finding_line(r, f->try_,
-			"Have the allocator or garbage collector keep what it will need again: "
-			"jemalloc takes MALLOC_CONF=dirty_decay_ms:10000,muzzy_decay_ms:10000; Go "
-			"keeps more with a higher GOGC, or GOMEMLIMIT; Java with -Xms as large as "
-			"-Xmx.");
-	if (!k || k->call != MMCALLS_MADVISE)
-		finding_line(r, f->try_,
-			"Have malloc() keep what free() gives it, where this is glibc's. Before "
-			"the "
-			"program is started: `export GLIBC_TUNABLES=glibc.malloc.mmap_threshold="
-			"33554432:glibc.malloc.trim_threshold=1073741824`");
+	runtime_tell_keep(r, f, runtime, k && k->call != MMCALLS_MADVISE);
 	finding_line(r, f->try_,
 		"In your own code: allocate the buffer once and use it again, or give back less "
 		"often.");
@@ -208,6 +199,7 @@ static void tell(
 	struct finding *f = report_finding(r, level, "touch-again");
 	const struct call_key *k = NULL;
 	const struct calls *c = giver_find(s, tgid, &k);
+	const u32 stacks[] = {c ? c->stack : 0, p->touched.stack};
 	char a[UNIT_BUF];
 
 	if (!f)
@@ -234,7 +226,7 @@ static void tell(
 		 "again, "
 		 "page by page, when it is touched the next time. Keeping it costs nothing but the "
 		 "memory itself.";
-	tell_keep(r, f, k);
+	tell_keep(r, f, k, runtime_of(r, tgid, stacks, ARRAY_SIZE(stacks)));
 	finding_line(r, f->undo, "Start it again without that setting.");
 	finding_line(r, f->verify, "`memwhy faults --stacks=user --for 10s -p %u`", tgid);
 }

@@ -1,0 +1,120 @@
+/* See runtime.h. */
+#include "rules/runtime.h"
+
+#include <string.h>
+
+static bool begins(const char *text, const char *with)
+{
+	return text && !strncmp(text, with, strlen(with));
+}
+
+/* What only this one has: in the names of functions, or of the file that holds the code. */
+static const struct mark {
+	enum runtime runtime;
+	const char *function, *module;
+} marks[] = {
+	{RUNTIME_JAVA, NULL, "libjvm."},
+	{RUNTIME_V8, "v8::", NULL},
+	{RUNTIME_GO, "runtime.", NULL},
+	{RUNTIME_JEMALLOC, "je_", "libjemalloc."},
+	{RUNTIME_JEMALLOC, "_rjem_", NULL},
+	{RUNTIME_TCMALLOC, "tcmalloc::", "libtcmalloc"},
+	{RUNTIME_GLIBC, "_int_", "libc."},
+	{RUNTIME_GLIBC, "sysmalloc", "libc."},
+	{RUNTIME_GLIBC, "systrim", "libc."},
+	{RUNTIME_GLIBC, "malloc", "libc."},
+	{RUNTIME_GLIBC, "calloc", "libc."},
+	{RUNTIME_GLIBC, "realloc", "libc."},
+	{RUNTIME_GLIBC, "free", "libc."},
+	{RUNTIME_GLIBC, "cfree", "libc."},
+	{RUNTIME_GLIBC, "__libc_", "libc."},
+};
+
+/* libc is in many processes that have another allocator: there both have to match. */
+static bool matches(const struct mark *m, const struct stack_line *l)
+{
+	const char *slash = l->module ? strrchr(l->module, '/') : NULL;
+	bool function = m->function && begins(l->function, m->function);
+	bool module = m->module && begins(slash ? slash + 1 : l->module, m->module);
+
+	return m->runtime == RUNTIME_GLIBC ? function && module : function || module;
+}
+
+static void line_look(void *arg, const struct stack_line *l)
+{
+	enum runtime *found = arg;
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks) && !l->kernel; i++)
+		/* What is built on malloc() tells more than malloc(). */
+		if (matches(&marks[i], l) && *found <= RUNTIME_GLIBC)
+			*found = MAX(*found, marks[i].runtime);
+}
+
+enum runtime runtime_of(const struct report *r, u32 tgid, const u32 *stacks, size_t n)
+{
+	const char *comm = stream_comm(r->stream, tgid, 0);
+	enum runtime found = !strcmp(comm, "java")   ? RUNTIME_JAVA
+			     : !strcmp(comm, "node") ? RUNTIME_V8
+						     : RUNTIME_UNKNOWN;
+
+	for (size_t i = 0; i < n; i++)
+		if (stacks[i])
+			stack_each(r->stream, stacks[i], line_look, &found);
+	return found;
+}
+
+#define TUNABLES                                                       \
+	"`export GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:" \
+	"glibc.malloc.trim_threshold=1073741824`"
+
+static void unknown_tell(struct report *r, struct finding *f, bool maps)
+{
+	finding_line(r, f->try_,
+		"Have its allocator or runtime keep what it will need again (which one it has was "
+		"not seen). Go: a higher GOGC, no debug.FreeOSMemory(); Java: -Xms as large as "
+		"-Xmx; jemalloc: MALLOC_CONF=dirty_decay_ms:10000,muzzy_decay_ms:10000.");
+	finding_line(r, f->try_,
+		maps ? "For malloc() of glibc, before the program is started: " TUNABLES
+		     : "For malloc() of glibc: no malloc_trim(), and before the program is "
+		       "started: " TUNABLES);
+}
+
+void runtime_tell_keep(struct report *r, struct finding *f, enum runtime runtime, bool maps)
+{
+	switch (runtime) {
+	case RUNTIME_GLIBC:
+		finding_line(r, f->try_,
+			"Have malloc() of glibc keep what free() gives it (but no setting stops "
+			"malloc_trim()). Before the program is started: " TUNABLES);
+		return;
+	case RUNTIME_JEMALLOC:
+		finding_line(r, f->try_,
+			"Have jemalloc keep what it will need again, before the program is "
+			"started: `export MALLOC_CONF=dirty_decay_ms:10000,muzzy_decay_ms:10000`");
+		return;
+	case RUNTIME_TCMALLOC:
+		finding_line(r, f->try_,
+			"Have tcmalloc give back more slowly, before the program is started: "
+			"`export TCMALLOC_RELEASE_RATE=0.1`");
+		return;
+	case RUNTIME_GO:
+		finding_line(r, f->try_,
+			"Have the Go runtime collect less often, before the program is started: "
+			"`export GOGC=200` (with GOMEMLIMIT as a bound); calls of "
+			"debug.FreeOSMemory() give all back at once: leave them out.");
+		return;
+	case RUNTIME_JAVA:
+		finding_line(r, f->try_,
+			"Have the Java heap stay as large as it gets: -Xms as large as -Xmx, and "
+			"no periodic collections that shrink it (-XX:G1PeriodicGCInterval=0).");
+		return;
+	case RUNTIME_V8:
+		finding_line(r, f->try_,
+			"Have the heap of V8 keep its young generation: "
+			"--max-semi-space-size=64 makes its collections rarer.");
+		return;
+	case RUNTIME_UNKNOWN:
+		break;
+	}
+	unknown_tell(r, f, maps);
+}

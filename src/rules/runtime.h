@@ -1,0 +1,25 @@
+/*
+ * Whose memory management a process has, as far as its name and the code paths that were seen of it
+ * tell: advice for one is of no use for another.
+ */
+#ifndef MEMWHY_RULES_RUNTIME_H
+#define MEMWHY_RULES_RUNTIME_H
+
+#include "report/report.h"
+
+enum runtime {
+	RUNTIME_UNKNOWN,
+	RUNTIME_GLIBC,
+	RUNTIME_JEMALLOC,
+	RUNTIME_TCMALLOC,
+	RUNTIME_GO,
+	RUNTIME_JAVA,
+	RUNTIME_V8,
+};
+
+/* Of code paths of the process; 0 among the stacks: none. */
+enum runtime runtime_of(const struct report *r, u32 tgid, const u32 *stacks, size_t n);
+/* How to have it keep memory that it will need again; `maps`: it gives back by munmap or brk. */
+void runtime_tell_keep(struct report *r, struct finding *f, enum runtime runtime, bool maps);
+
+#endif

@@ -1,0 +1,111 @@
+/* Advice is for the allocator or runtime that a process has: by its name, or by its code paths. */
+#include "rules/rules_fixture.h"
+
+#include "probes/faults/faults.h"
+#include "probes/mmcalls/mmcalls.h"
+#include "probes/processes/processes.h"
+#include "rules/rules.h"
+
+/* A code path: this function of this file, called by something that tells nothing. */
+static void path_of(struct bench *b, const char *function, const char *module)
+{
+	struct {
+		struct rec_stack r;
+		u32 frames[2];
+	} s = {.r = {.h = {sizeof(s), REC_STACK, 0, NSEC_PER_SEC}, .id = 5, .n = 2},
+		.frames = {50, 51}};
+	struct {
+		struct rec_symbol r;
+		struct sym_line line;
+	} name = {.r = {.h = {sizeof(name), REC_SYMBOL, 0, NSEC_PER_SEC}, .frame = 50, .n = 1},
+		.line = {.function = 1}};
+
+	string(b, 1, function);
+	string(b, 2, module);
+	PUT(b, struct rec_frame, REC_FRAME, .id = 50, .module = 2, .address = 0x1000);
+	PUT(b, struct rec_frame, REC_FRAME, .id = 51, .module = 0, .address = 0x2000);
+	put(b, &name);
+	put(b, &s);
+}
+
+/* The advice for a process of this name, with this code path. */
+static const struct finding *touched(
+	struct bench *b, const char *comm, const char *function, const char *module, u16 call)
+{
+	struct rec_task task = {.h = {sizeof(task), REC_TASK, 0, NSEC_PER_SEC}, .tgid = 9};
+
+	begin(b, &rule_touch_again, 1);
+	snprintf(task.comm, sizeof(task.comm), "%s", comm);
+	put(b, &task);
+	path_of(b, function, module);
+	for (int i = 0; i < 2; i++)
+		PUT(b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 9, .start_ns = 5,
+			.first_anon_bytes = 32 * MIB, .anon_bytes = 32 * MIB);
+	PUT(b, struct faults_agg, REC_FAULTS_AGG, .tgid = 9,
+		.flags = FAULT_ACCESS_KNOWN | FAULT_WRITE | FAULT_ALLOCATED, .count = 1000000,
+		.timed = 1000000, .total_ns = 2 * NSEC_PER_SEC, .stack = call ? 0 : 5);
+	if (call)
+		PUT(b, struct mmcalls_agg, REC_MMCALLS_AGG, .tgid = 9, .call = call, .count = 60,
+			.bytes = 60 * 32 * MIB, .stack = 5);
+	PUT(b, struct mmcalls_sampled, REC_MMCALLS_SAMPLED, .on_ns = NSEC_PER_SEC / 2,
+		.covered_ns = 10 * NSEC_PER_SEC);
+	return only(b);
+}
+
+/* Is that told, and for none of the others? */
+static void assert_advice(
+	const char *comm, const char *function, const char *module, u16 call, const char *advice)
+{
+	static const char *const all[] = {
+		"GLIBC_TUNABLES", "MALLOC_CONF", "TCMALLOC", "GOGC", "-Xms", "semi-space"};
+	struct bench b;
+	const struct finding *f = touched(&b, comm, function, module, call);
+
+	assert_true(says(f->try_, "allocate the buffer once"));
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		assert_int_equal(says(f->try_, all[i]), !strcmp(all[i], advice));
+	end(&b);
+}
+
+static void test_runtimes(void **unused)
+{
+	(void)unused;
+	assert_advice("quotes", "runtime.memclrNoHeapPointers", "/bin/quotes", 0, "GOGC");
+	assert_advice("quotes", "runtime.sysUnused", "/bin/quotes", MMCALLS_MUNMAP, "GOGC");
+	assert_advice("java", "_start", "/bin/java", MMCALLS_MUNMAP, "-Xms");
+	assert_advice("jsvc", "os::commit_memory", "/jdk/lib/server/libjvm.so", 0, "-Xms");
+	assert_advice("server", "v8::internal::Heap::Scavenge", "/bin/x", 0, "semi-space");
+	assert_advice("server", "je_arena_purge", "/bin/x", MMCALLS_MUNMAP, "MALLOC_CONF");
+	assert_advice("server", "do_rallocx", "/lib/libjemalloc.so.2", 0, "MALLOC_CONF");
+	assert_advice("server", "f", "/lib/libtcmalloc_minimal.so.4", 0, "TCMALLOC");
+	assert_advice("server", "_int_free", "/lib/libc.so.6", MMCALLS_BRK, "GLIBC_TUNABLES");
+}
+
+/* Code of others may have the names of glibc's; its call of the kernel is everybody's. */
+static void test_not_known(void **unused)
+{
+	static const char *const paths[][2] = {
+		{"free_all", "/bin/x"}, {"__munmap", "/lib/libc.so.6"}, {"sysmalloc", "/bin/x"}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		struct bench b;
+		const struct finding *f =
+			touched(&b, "server", paths[i][0], paths[i][1], MMCALLS_MUNMAP);
+
+		assert_true(says(f->try_, "which one it has was not seen"));
+		assert_true(says(f->try_, "For malloc() of glibc"));
+		assert_true(says(f->try_, "Java: -Xms"));
+		end(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_runtimes),
+		cmocka_unit_test(test_not_known),
+	};
+
+	return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
+}
