@@ -465,20 +465,21 @@ static void tell_threads(struct report *r, const struct held *h)
 	struct held_top t = held_most(h, threads);
 	u64 bytes = t.bytes * HELD_THREAD_BYTES;
 	struct finding *x;
+	bool more = t.bytes > t.first_bytes + THREADS_MORE;
 	char a[UNIT_BUF];
 
 	/* Fewer, where there are ever more of them. */
-	if (t.bytes < (t.bytes > t.first_bytes + THREADS_MORE ? MANY_THREADS / 4 : MANY_THREADS))
+	if (t.bytes < (more ? MANY_THREADS / 4 : MANY_THREADS))
 		return;
 	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-threads", bytes);
 	if (!x)
 		return;
 	in_kernel(x, bytes, t.first_bytes * HELD_THREAD_BYTES);
-	if (t.bytes > t.first_bytes + THREADS_MORE)
-		x->losses |= LOSS_SPACE;
+	if (more)
+		x->losses |= LOSS_SPACE; /* each has a stack of its own, and a guard below it */
 	x->tgid = t.most->last.tgid;
-	x->title = report_text(r, "%s has %llu threads: some %s of kernel stacks and structures",
-		held_who(r, &t), t.bytes, fmt_bytes(a, bytes));
+	x->title = report_text(r, "%s has %llu threads%s: some %s of kernel stacks and structures",
+		held_who(r, &t), t.bytes, more ? ", and ever more" : "", fmt_bytes(a, bytes));
 	x->confidence = "high for the count; the memory is estimated at 32 KiB a thread";
 	if (t.bytes > t.first_bytes)
 		finding_line(r, x->evidence, "%llu more than a few seconds before",

@@ -528,8 +528,13 @@ static void test_more_threads(void **unused)
 		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1,
 			.threads = 600 + more);
 		assert_int_equal(conclude(&b), more != 0);
-		if (more)
-			assert_true(b.report.findings.v[0].losses & LOSS_SPACE);
+		if (more) {
+			const struct finding *f = &b.report.findings.v[0];
+
+			assert_true(f->losses & LOSS_SPACE);
+			assert_non_null(
+				strstr(f->title, "pool (pid 8) has 800 threads, and ever more:"));
+		}
 		end(&b);
 	}
 	for (int own = 0; own < 2; own++) {
