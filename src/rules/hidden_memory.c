@@ -16,6 +16,8 @@
 #define COURSE_LEAST_NS (4 * NSEC_PER_SEC)
 #define COURSE_LEAST_BYTES (16ULL << 20)
 #define GONE_NS (2500 * NSEC_PER_MSEC) /* before the end: what did not grow since has stopped */
+#define WRITERS_LOOKED_AT 6
+#define WROTE_PART 1.5 /* as much as it grew: less or more by this factor at most */
 #define SOON_S 3600.0
 #define YOUNG_NS (60 * NSEC_PER_SEC)
 
@@ -36,13 +38,56 @@ static const char *age_text(struct report *r, u64 age_ns)
 				     : report_text(r, "%.0f days ago", s / 86400);
 }
 
-static void tmpfs_writer(struct report *r, struct finding *x, const struct held_files *f)
+static u64 written_bytes(const struct held_process *p)
 {
+	return p->written_bytes;
+}
+
+/* Who wrote about as much as it grew by, to no disk; NULL: nobody, or several did. */
+static const char *writer_find(
+	struct report *r, const struct held *h, const struct held_files *f, double *ret_rate)
+{
+	const struct shape *s = groups_find(&h->courses, &f->mount);
+	struct held_top t = held_most(h, written_bytes);
+	const char *who = NULL;
+	double grown;
+
+	if (!s || s->trend.last_ns <= s->trend.first_ns ||
+		s->trend.last - s->trend.first < COURSE_LEAST_BYTES)
+		return NULL;
+	grown = (s->trend.last - s->trend.first) * 1e9 /
+		(double)(s->trend.last_ns - s->trend.first_ns);
+	for (int i = 0; i < WRITERS_LOOKED_AT && t.most && t.most->last.written_ns; i++) {
+		double rate = (double)t.bytes * 1e9 / (double)t.most->last.written_ns;
+
+		if (rate >= grown / WROTE_PART && rate <= grown * WROTE_PART) {
+			if (who)
+				return NULL;
+			who = held_who(r, &t);
+			*ret_rate = rate;
+		}
+		t = held_next(h, written_bytes, &t);
+	}
+	return who;
+}
+
+static void tmpfs_writer(
+	struct report *r, struct finding *x, const struct held *h, const struct held_files *f)
+{
+	double rate = 0;
+	const char *who = writer_find(r, h, f, &rate);
+	char a[UNIT_BUF];
+
+	if (who)
+		finding_line(r, x->evidence,
+			"%s, or children of it that have ended, wrote %s a second to no disk, "
+			"about as much as it grew: most likely the writer",
+			who, fmt_bytes(a, (u64)rate));
 	if (f->opener_files)
 		finding_line(r, x->evidence, "%s (pid %u) has %llu file%s of it open",
 			held_text(r, f->opener), f->opener_tgid, f->opener_files,
 			plural(f->opener_files));
-	else
+	else if (!who)
 		finding_line(r, x->evidence,
 			"no process has files of it open: who wrote them is not known, but user %u "
 			"owns the largest",
@@ -68,7 +113,7 @@ static void tmpfs_try(
 }
 
 /* Many small or empty files: their inodes and names are memory of the kernel. */
-static void tell_inodes(struct report *r, const struct held_files *f)
+static void tell_inodes(struct report *r, const struct held *h, const struct held_files *f)
 {
 	u64 bytes = f->inodes * INODE_BYTES;
 	bool one = f->directory && f->directory_files * 3 >= f->files;
@@ -92,7 +137,7 @@ static void tell_inodes(struct report *r, const struct held_files *f)
 	if (f->inodes > f->first_inodes)
 		finding_line(r, x->evidence, "%llu more in %.0f s", f->inodes - f->first_inodes,
 			report_seconds(r));
-	tmpfs_writer(r, x, f);
+	tmpfs_writer(r, x, h, f);
 	x->why = "A file in tmpfs has no disk behind it: its inode and its name stay in slab "
 		 "memory, which cannot be reclaimed, until it is removed.";
 	finding_line(r, x->try_, "See where they are, and remove what nobody needs:");
@@ -154,7 +199,8 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 {
 	bool one = f->directory && f->directory_bytes * 3 >= f->used_bytes;
 	const char *dir = held_text(r, one ? f->directory : f->mount);
-	double rate = files_rate(h, f);
+	double rate = files_rate(h, f), wrote;
+	const char *who;
 	int level = held_level(r, f->used_bytes);
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -169,10 +215,12 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	x->held_bytes = f->used_bytes;
 	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, f->used_bytes);
 	x->losses = LOSS_GROUP;
+	who = writer_find(r, h, f, &wrote);
 	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s", dir,
 		fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
 		held_share(r, f->used_bytes),
-		rate > 0 ? report_text(r, ", and grow by %s a second", fmt_bytes(b, (u64)rate))
+		rate > 0 ? report_text(r, ", and grow by %s a second%s%s", fmt_bytes(b, (u64)rate),
+				   who ? ", most likely by " : "", who ? who : "")
 			 : "");
 	x->confidence = f->partial ? "high for the size; not all of it was looked through to find "
 				     "the directory"
@@ -183,7 +231,7 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	if (f->directory_files)
 		finding_line(r, x->evidence, "%s has %llu of the files, the last written %s", dir,
 			one ? f->directory_files : f->files, age_text(r, f->newest_age_ns));
-	tmpfs_writer(r, x, f);
+	tmpfs_writer(r, x, h, f);
 	tmpfs_growth(r, x, h, f, rate);
 	x->why = "A file in tmpfs is shared memory: it counts as used, belongs to no process, "
 		 "cannot "
@@ -506,7 +554,7 @@ static int report(void *v, struct report *r)
 
 	for (size_t i = 0; i < h->files.n; i++) {
 		tell_tmpfs(r, h, groups_value(&h->files, i));
-		tell_inodes(r, groups_value(&h->files, i));
+		tell_inodes(r, h, groups_value(&h->files, i));
 	}
 	for (size_t i = 0; i < h->disks.n; i++)
 		tell_disk(r, groups_value(&h->disks, i));

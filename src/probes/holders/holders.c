@@ -248,6 +248,7 @@ static int holders_open(struct capture *c, void *state, struct err *err)
 	groups_init(&s->inodes, 2 * sizeof(u64), sizeof(u8));
 	groups_init(&s->parents, sizeof(u32), sizeof(struct held_children));
 	groups_init(&s->spaces, sizeof(u32), sizeof(u64));
+	groups_init(&s->writes, sizeof(u32), sizeof(s64));
 	cgroup_mounts_read(&s->mounts);
 	if (!rc)
 		rc = proc_scope_open(c, &s->scope);
@@ -267,6 +268,8 @@ static void holders_close(void *state)
 	groups_free(&s->inodes);
 	groups_free(&s->parents);
 	groups_free(&s->spaces);
+	groups_free(&s->writes);
+	keyvals_free(&s->io);
 	proc_scope_free(&s->scope);
 	vec_free(&s->list);
 	vec_free(&s->threads);
@@ -373,6 +376,9 @@ static const struct field process_fields[] = {
 		"huge pages of the pool that it has mapped and not touched"),
 	PROCESS(mappings, FIELD_U64, UNIT_COUNT,
 		"its mappings, where its address space grew between the looks; else 0"),
+	PROCESS(written_bytes, FIELD_U64, UNIT_BYTES,
+		"written since the first look, by ended children too, to no disk"),
+	PROCESS(written_ns, FIELD_U64, UNIT_NS, "time since the first look; 0: there was none"),
 };
 
 static const struct field heap_fields[] = {

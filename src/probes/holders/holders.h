@@ -103,6 +103,9 @@ struct held_process {
 	u64 vm_bytes; /* its address space */
 	u64 reserved_bytes; /* of huge pages that it has mapped and not touched */
 	u64 mappings;       /* counted where its address space grew between the looks; else 0 */
+	/* Since the first look, by it and by children of it that have ended: what was written by
+	 * system calls and went to no disk, but to files in memory, pipes or sockets. */
+	u64 written_bytes, written_ns; /* ns: since that look; 0: there was none */
 };
 
 /* BPF maps that no process has open: pinned, or kept by attached programs. */

@@ -9,6 +9,7 @@
 #include "probes/holders/holders.h"
 #include "probes/probe.h"
 #include "sys/cgroup.h"
+#include "sys/keyvals.h"
 #include "sys/mounts.h"
 #include "sys/proc.h"
 #include "sys/sysvipc.h"
@@ -64,10 +65,13 @@ struct holders {
 	VEC(struct holder_map) maps;
 	struct groups parents; /* tgid -> struct held_children, as summed up so far */
 	struct groups spaces;  /* tgid -> u64: its address space at the first look */
-	struct groups inodes;  /* of pipes and memory files that were seen in this look */
+	struct groups writes; /* tgid -> s64: written, less what went to disks, at the first look */
+	struct keyvals io;    /* of the process at hand */
+	struct groups inodes; /* of pipes and memory files that were seen in this look */
 	struct str text, label;
 	struct str peer, local; /* of the process at hand */
 	u64 next_ns, begin_ns, tick_ns;
+	u64 first_look_ns; /* 0: there was none, or it left processes out */
 	u64 maps_until_ns;
 	bool reserved;             /* many huge pages are reserved for mappings */
 	struct held_totals totals; /* of the present look */

@@ -33,7 +33,7 @@ static bool stands_out(const struct held_process *r)
 	       r->memfd_bytes >= 4 * MIB || r->bpf_bytes >= 4 * MIB ||
 	       r->pipe_bytes + r->unread_bytes + r->unsent_bytes >= 2 * MIB ||
 	       r->shmem_bytes >= 16 * MIB || r->packets || r->mappings >= 2000 ||
-	       r->reserved_bytes >= 16 * MIB;
+	       r->reserved_bytes >= 16 * MIB || r->written_bytes >= 16 * MIB;
 }
 
 static int by_files(const void *a, const void *b)
@@ -204,6 +204,27 @@ static void space_take(struct holders *s, const struct proc_status *st, struct h
 		r->mappings = mappings_count(s, st->pid);
 }
 
+/* What it wrote that went to no disk: files in tmpfs have no other trace where their writer opens
+ * and closes them. A parent has the sums of the children that it waited for. */
+static void writes_take(struct holders *s, u32 pid, struct held_process *r)
+{
+	char path[64];
+	s64 *first, now;
+
+	snprintf(path, sizeof(path), "/proc/%u/io", pid);
+	if (keyvals_read(path, &s->io))
+		return;
+	now = (s64)keyvals_get_or(&s->io, "wchar", 0) -
+	      (s64)keyvals_get_or(&s->io, "write_bytes", 0);
+	first = groups_get(&s->writes, &pid);
+	if (first && !s->looks)
+		*first = now;
+	if (!first || !s->first_look_ns)
+		return;
+	r->written_bytes = now > *first ? (u64)(now - *first) : 0;
+	r->written_ns = clock_mono_ns() - s->first_look_ns;
+}
+
 static void status_take(struct holders *s, u32 pid, struct held_process *r)
 {
 	struct proc_status st;
@@ -222,6 +243,7 @@ static void status_take(struct holders *s, u32 pid, struct held_process *r)
 	if (st.has_mm) {
 		space_take(s, &st, r);
 		reserved_take(s, &st, r);
+		writes_take(s, pid, r);
 	}
 	holders_heap_offer(s, pid, st.rss_anon_bytes);
 	if (st.has_mm)
@@ -325,7 +347,8 @@ int holders_look(struct capture *c, struct holders *s)
 	}
 	for (size_t i = 0; i < s->list.n && !rc; i++)
 		rc = process_look(c, s, until_ns, &s->list.v[i]);
-	s->looks++;
+	if (!s->looks++ && !s->children_cut)
+		s->first_look_ns = clock_mono_ns();
 	if (!rc)
 		rc = totals_send(c, s);
 	return rc ? rc : parents_send(c, s);

@@ -636,6 +636,52 @@ static void test_shared_growth(void **unused)
 	end(&b);
 }
 
+static void writer(struct bench *b, u32 tgid, u32 name, u64 bytes)
+{
+	PUT(b, struct held_process, REC_HELD_PROCESS, .tgid = tgid, .name = name,
+		.written_bytes = bytes, .written_ns = 9 * NSEC_PER_SEC);
+}
+
+/* Who opens files, writes and closes them is known by how much he wrote to no disk; where two
+ * wrote as much, it may be either. */
+static void test_tmpfs_writer(void **unused)
+{
+	(void)unused;
+	for (int two = 0; two < 2; two++) {
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_hidden_memory, 1);
+		string(&b, 1, "/dev/shm");
+		string(&b, 2, "python3 spool.py");
+		string(&b, 3, "proxy");
+		value(&b, SYSTEM_MEMINFO, "MemAvailable", 4096 * MIB, NULL);
+		for (u64 i = 0; i <= 10; i++) {
+			struct held_files r = {
+				.h = {sizeof(r), REC_HELD_FILES, 0, (i + 1) * NSEC_PER_SEC},
+				.mount = 1,
+				.used_bytes = (200 + 20 * i) * MIB,
+				.first_used_bytes = 200 * MIB,
+				.found_bytes = (200 + 20 * i) * MIB};
+
+			put(&b, &r);
+		}
+		writer(&b, 8, 2, 185 * MIB); /* of 180 */
+		writer(&b, 9, 3, two ? 190 * MIB : 9000 * MIB);
+		f = only(&b);
+		if (!two) {
+			assert_true(says(f->evidence, "python3 spool.py (pid 8), or children"));
+			assert_true(says(f->evidence, "wrote 20.6 MiB a second to no disk"));
+			assert_non_null(strstr(f->title,
+				"by 20.0 MiB a second, most likely by python3 spool.py (pid 8)"));
+		} else {
+			assert_true(says(f->evidence, "who wrote them is not known"));
+			assert_null(strstr(f->title, "most likely"));
+		}
+		end(&b);
+	}
+}
+
 /* Files that were removed are told by who has them open, not as files of a directory. */
 static void test_removed(void **unused)
 {
@@ -700,6 +746,7 @@ int main(void)
 		cmocka_unit_test(test_reader),
 		cmocka_unit_test(test_maps_of_nobody),
 		cmocka_unit_test(test_shared_growth),
+		cmocka_unit_test(test_tmpfs_writer),
 		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_other_limits),
 	};
