@@ -48,7 +48,10 @@ static bool in_bursts(const struct capture *c)
 
 static u32 options(const struct capture *c)
 {
-	return syscalls_options() | (in_bursts(c) ? MAPS_IN_BURSTS : 0);
+	u32 had = syscalls_options();
+
+	/* Each burst attaches again, and the right to open events (CAP_PERFMON) is given up by then. */
+	return in_bursts(c) ? (had & ~(u32)SYSCALLS_PREEMPTIBLE) | MAPS_IN_BURSTS : had;
 }
 
 /* By process and the like growth says it all; it is what is finer that unmaps elsewhere. */
