@@ -30,7 +30,8 @@ PROBES  := $(notdir $(patsubst %/,%,$(dir $(wildcard src/probes/*/*.bpf.c))))
 BPF_OBJECTS := $(PROBES) $(PROBES:%=%_walk) where inodes
 SRCS    := $(filter-out %.bpf.c %_test.c src/tracker/%,$(wildcard src/*/*.c src/probes/*/*.c src/probes/*/*/*.c src/render/html/*.c))
 OBJS    := $(SRCS:src/%.c=$(B)/%.o)
-LIB_OBJS := $(filter-out $(B)/cmd/main.o,$(OBJS))
+# What is kept out of memwhy (src/base/unlinked.c) others may want: they link shared libraries.
+LIB_OBJS := $(filter-out $(B)/cmd/main.o $(B)/base/unlinked.o,$(OBJS))
 # Unit tests are in the rooms of what they test; their programs are side by side, so no two have one name.
 TESTS   := $(shell find tests/unit -name '*_test.c')
 TEST_BINS := $(patsubst %.c,$(B)/tests/unit/%,$(sort $(notdir $(TESTS))))
@@ -139,6 +140,7 @@ $(B)/tests/unit/%_test: %_test.c $(B)/libmemwhy.a
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(if $(SAN),$(LDFLAGS_STATIC)) -o $@ $< $(B)/libmemwhy.a -lcmocka $(LDLIBS)
 # What the linker leaves out of memwhy is about static libraries.
 ifndef SAN
+$(B)/tests/unit/unlinked_test: $(B)/base/unlinked.o
 $(B)/tests/unit/unlinked_test: LDLIBS := $(B)/base/unlinked.o -Wl,-Bstatic -lzstd -lsqlite3 -Wl,-Bdynamic $(LDLIBS)
 endif
 

@@ -357,7 +357,7 @@ static void compare_file(const char *path, size_t same_min)
 static void own_program(void **state)
 {
 	(void)state;
-	compare_file("/proc/self/exe", 500);
+	compare_file("/proc/self/exe", 200); /* memwhy's own objects have no tables */
 }
 
 static int libraries_visit(struct dl_phdr_info *info, size_t size, void *n)
