@@ -110,13 +110,18 @@ static bool finding_is_here(
 	return f->here || f->tgid || (f->cgroup && cgroup_is_here(r, p, f->cgroup));
 }
 
+bool report_scope_is_part(const char *words)
+{
+	return words && *words && strcmp(words, "system-wide") != 0;
+}
+
 void report_split(struct report *r, const char *words)
 {
 	struct scope_parts p = {};
 	_cleanup_free_ char *copy = NULL;
 	size_t kept = 0;
 
-	if (!words || !*words || !strcmp(words, "system-wide"))
+	if (!report_scope_is_part(words))
 		return;
 	copy = strdup(words);
 	if (!copy)

@@ -9,7 +9,9 @@
 
 void report_init(struct report *r, const char *command, const struct stream *stream)
 {
-	*r = (struct report){.command = command, .stream = stream};
+	*r = (struct report){.command = command,
+		.stream = stream,
+		.scoped = stream && report_scope_is_part(stream->session.scope)};
 }
 
 void report_destroy(struct report *r)

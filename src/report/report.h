@@ -239,6 +239,8 @@ void report_explain(struct report *r);
  * those of the machine, and of groups that none of its tasks is in, go to `elsewhere`.
  */
 void report_split(struct report *r, const char *words);
+/* Do the words of a scope leave out a part of the machine? */
+bool report_scope_is_part(const char *words);
 /* Splits, explains and ranks. To be called once, instead of these. */
 void report_conclude(struct report *r, const char *words);
 /* Orders findings by level, then by cost, then by memory. Where one gives a command that one before

@@ -115,8 +115,9 @@ static int feed(void *v, const struct rec *r)
 /* What one group at its limit suffers. */
 struct pain {
 	u64 hits, stalled_ns, refaults, refault_bytes;
-	u64 out_bytes; /* that will be needed again; 0: not known */
-	u64 waited_ns; /* also for what is read back, where that is known */
+	u64 out_bytes;   /* that will be needed again; 0: not known */
+	u64 grown_bytes; /* what its processes took meanwhile */
+	u64 waited_ns;   /* also for what is read back, where that is known */
 	double refaults_second;
 	bool full; /* of what cannot be reclaimed */
 };
@@ -149,6 +150,23 @@ static struct out out_of(const struct state *s, const struct report *r, u64 cgro
 	return sum;
 }
 
+static u64 member_grown(const struct member *m)
+{
+	return m->anon_bytes > m->first_anon_bytes ? m->anon_bytes - m->first_anon_bytes : 0;
+}
+
+static u64 grown_bytes(const struct state *s, const struct report *r, u64 cgroup)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < s->members.n; i++) {
+		const struct member *m = groups_value(&s->members, i);
+
+		sum += report_cgroup_within(r, m->cgroup, cgroup) ? member_grown(m) : 0;
+	}
+	return sum;
+}
+
 static u64 held_bytes(const struct cgroup_usage *cg)
 {
 	return cg->anon_bytes + cg->shmem_bytes + cg->kernel_bytes;
@@ -176,6 +194,7 @@ static struct pain pain_of(
 	if (out.pages >= OUT_LEAST)
 		p.out_bytes = (u64)(p.refaults_second * (double)out.ns / (double)out.pages / 1e9 *
 				    (double)r->stream->host.page_bytes);
+	p.grown_bytes = grown_bytes(s, r, cg->cgroup);
 	p.full = cg->h.flags & CGROUP_HAS_PARTS &&
 		 (double)held_bytes(cg) >= FULL_OF * (double)cg->limit_bytes;
 	return p;
@@ -337,9 +356,7 @@ static void tell_members(struct report *r, struct finding *f, const struct state
 		below = best->rss_bytes;
 		if (!n)
 			f->tgid = tgid;
-		grown = best->anon_bytes > best->first_anon_bytes
-				? best->anon_bytes - best->first_anon_bytes
-				: 0;
+		grown = member_grown(best);
 		finding_line(r, f->evidence, "%s has %s resident in it%s%s",
 			report_process(r, tgid), fmt_bytes(a, best->rss_bytes),
 			grown >= GROWN_BYTES ? ", and grew meanwhile by " : "",
@@ -379,17 +396,17 @@ static void tell_evidence(
 		finding_line(r, f->evidence, "%s of it is in swap", fmt_bytes(a, cg->swap_bytes));
 }
 
-/* By what is out and will be needed, and a quarter more; where that is not known by what was needed
- * again, which counts a page each time: at most as much again. At least a quarter. */
+/* By what is out and will be needed, and a quarter more, and what processes took meanwhile, which
+ * less was out at first; where that is not known by what was needed again, which counts a page each
+ * time: at most as much again. At least a quarter. */
 static u64 raised(const struct cgroup_usage *cg, const struct pain *p)
 {
 	u64 more = MAX(p->refault_bytes + cg->swap_bytes, cg->limit_bytes / 4);
 
-	if (p->out_bytes)
-		return (cg->limit_bytes +
-			       MAX(p->out_bytes / 4 * 5 + cg->swap_bytes, cg->limit_bytes / 4) +
-			       4095) &
-		       ~4095ULL;
+	if (p->out_bytes) {
+		more = p->out_bytes / 4 * 5 + cg->swap_bytes + p->grown_bytes;
+		return (cg->limit_bytes + MAX(more, cg->limit_bytes / 4) + 4095) & ~4095ULL;
+	}
 	if (cgroup_filler(cg) != BY_FILE)
 		more = MAX(more, cg->limit_bytes / 2);
 	return (cg->limit_bytes + MIN(more, cg->limit_bytes) + 4095) & ~4095ULL;
