@@ -491,9 +491,9 @@ needs_file_notes() {
 		mkfifo pipe
 		timeout 6 "$MEMWHY" $c >pipe 2>err 3>&- &
 		writer=$!
-		head -n1 <pipe >first
-		(while sleep 0.05; do ls / >/dev/null; done) 3>&- &
+		(while sleep 0.05; do ls / >/dev/null; done) 3>&- & # on a quiet machine there is nothing to write
 		noise=$!
+		head -n1 <pipe >first
 		status=0
 		wait "$writer" || status=$?
 		kill "$noise"
