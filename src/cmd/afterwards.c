@@ -193,8 +193,14 @@ static int record_and_make(const struct command *cmd, struct options *o, const c
 
 	signals_block(&old);
 	child = fork();
-	if (child < 0)
+	if (child < 0) {
+		struct err err = {};
+
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		err_errno(&err, -errno, "no process to record in");
+		command_error(&err);
 		return STATUS_INTERNAL;
+	}
 	if (!child) {
 		signals_hear();
 		sigprocmask(SIG_SETMASK, &old, NULL);

@@ -10,6 +10,7 @@
 #include "probes/waits/waits.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
+#include "rules/runtime.h"
 #include "sys/syscalls.h"
 
 #define MIN_WAITS 20
@@ -170,24 +171,24 @@ static void tell_outside(struct report *r, struct finding *f, const struct space
 		report_process(r, sp->outsider));
 }
 
-static void tell_inside(struct report *r, struct finding *f, const struct party_key *holder)
+static void tell_inside(
+	struct report *r, struct finding *f, const struct party_key *holder, u32 tgid)
 {
 	f->why =
 		"All threads of a process share one address space. mmap, munmap, mprotect, brk and "
 		"madvise lock it for change: one at a time, and no page fault that needs the lock "
 		"runs beside them.";
-	if (holder->known && holder->call == MMCALLS_MPROTECT)
+	if (holder->known && holder->call == MMCALLS_MPROTECT) {
 		finding_line(r, f->try_,
 			"Change protections of larger ranges at once, or less often: malloc() of "
 			"glibc grows its arenas by mprotect(), which a larger step makes rarer. "
 			"Before the program is started:"
 			"`export GLIBC_TUNABLES=glibc.malloc.top_pad=67108864`");
-	else
+	} else {
 		finding_line(r, f->try_,
-			"Map less often: keep buffers and stacks of threads for use again. Where "
-			"it is malloc() of glibc that maps, before the program is started:"
-			"`export GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:"
-			"glibc.malloc.trim_threshold=1073741824`");
+			"Map less often: keep buffers and stacks of threads for use again.");
+		runtime_tell_keep(r, f, runtime_of(r, tgid, NULL, 0), true);
+	}
 	finding_line(
 		r, f->try_, "Spread the work over processes, which do not share an address space.");
 }
@@ -221,7 +222,7 @@ static void tell(struct report *r, struct state *s, u32 tgid, struct space *sp, 
 	if (outside)
 		tell_outside(r, f, sp);
 	else
-		tell_inside(r, f, &holder);
+		tell_inside(r, f, &holder, tgid);
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`memwhy check --for 10s -p %u`", tgid);
 	if (!outside)

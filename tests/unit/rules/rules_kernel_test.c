@@ -243,15 +243,32 @@ static void test_memory_high(void **unused)
 	end(&b);
 }
 
-/* 10,000 pages a second that had been out for two seconds: 20,000 are out at any time. */
+/* 10,000 pages a second that had been out for two seconds: 20,000 are out at any time. What a
+ * process of the group took meanwhile is beside that, and not what one elsewhere took. */
 static void test_limit_by_what_is_out(void **unused)
 {
+	static const struct {
+		u64 seen, grown, elsewhere;
+		const char *raised;
+	} cases[] = {
+		{0, 0, 0, "echo 104857600 > "},
+		{100, 0, 0, "echo 154828800 > "}, /* 52428800 + 5/4 * 81920000 */
+		{100, 30 * MIB, 0, "echo 186286080 > "},
+		{100, 0, 30 * MIB, "echo 154828800 > "},
+	};
 	struct bench b;
 
 	(void)unused;
-	for (u64 seen = 0; seen <= 100; seen += 100) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		u64 seen = cases[i].seen;
+
 		begin(&b, &rule_cgroup_limit, 1);
 		group(&b, 42, "/search");
+		group(&b, 43, "/other");
+		PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 8, .cgroup = 42,
+			.first_anon_bytes = 5 * MIB, .anon_bytes = 5 * MIB + cases[i].grown);
+		PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 9, .cgroup = 43,
+			.first_anon_bytes = 5 * MIB, .anon_bytes = 5 * MIB + cases[i].elsewhere);
 		PUT(&b, struct cache_agg, REC_CACHE_AGG, .tgid = 7, .flags = CACHE_REFAULT,
 			.cgroup = 42, .count = seen, .total_ns = 2 * seen * NSEC_PER_SEC);
 		PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .h.flags = CGROUP_HAS_PARTS,
@@ -259,9 +276,7 @@ static void test_limit_by_what_is_out(void **unused)
 			.limit_bytes = 50 * MIB, .high_bytes = CGROUP_USAGE_NONE,
 			.file_bytes = 45 * MIB, .limit_hit_total = 1000,
 			.refault_file_total = 100000);
-		assert_true(says(
-			only(&b)->try_, seen ? "echo 154828800 > " /* 52428800 + 5/4 * 81920000 */
-					     : "echo 104857600 > "));
+		assert_true(says(only(&b)->try_, cases[i].raised));
 		end(&b);
 	}
 }
