@@ -21,7 +21,7 @@ static const struct {
 	[DATA_UNCACHED] = {"uncached", "local uncached", "remote uncached"},
 };
 
-static const char *data_source_name(const struct data_src *d)
+static inline const char *data_source_name(const struct data_src *d)
 {
 	if (d->level >= DATA_LEVELS)
 		return "";
