@@ -184,18 +184,28 @@ bool cgroup_part_next(const char *path, struct cgroup_part *part)
 	return true;
 }
 
-bool cgroup_container(const char *path, struct cgroup_part *ret)
+static bool innermost(const char *path, enum cgroup_part_kind kind, struct cgroup_part *ret)
 {
 	struct cgroup_part p = {.end = path};
 	bool found = false;
 
 	while (cgroup_part_next(path, &p)) {
-		if (p.kind != CGROUP_CONTAINER)
+		if (p.kind != kind)
 			continue;
 		*ret = p;
 		found = true;
 	}
 	return found;
+}
+
+bool cgroup_container(const char *path, struct cgroup_part *ret)
+{
+	return innermost(path, CGROUP_CONTAINER, ret);
+}
+
+bool cgroup_pod(const char *path, struct cgroup_part *ret)
+{
+	return innermost(path, CGROUP_POD, ret);
 }
 
 /* "user@1000" or "user-1000.slice": its number; 0: neither. */

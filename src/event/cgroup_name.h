@@ -40,6 +40,8 @@ bool cgroup_name_add(struct str *out, const char *path);
 bool cgroup_path_within(const char *path, const char *above);
 /* The innermost container. False: there is none. */
 bool cgroup_container(const char *path, struct cgroup_part *ret);
+/* The innermost pod, likewise. */
+bool cgroup_pod(const char *path, struct cgroup_part *ret);
 /*
  * Does this part answer to the word: the first digits of an id (at least CGROUP_DIGITS), with or
  * without "docker:" and the like before them, or the name of a unit, with or without its suffix?

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "probes/oom/oom.h"
+#include "serve/group_names.h"
 #include "serve/service.h"
 
 static void line_begin(struct json *j, const char *event)
@@ -81,11 +82,27 @@ void journal_findings(struct service *s, const struct report *r)
 	told_set(s, r);
 }
 
+/* What is known of its container and pod. */
+static void names_add(struct json *j, const char *path)
+{
+	struct container_names names;
+
+	if (!path || group_names(path, &names) == GROUP_PLAIN)
+		return;
+	if (*names.container)
+		member(j, "container_name", names.container);
+	if (*names.pod)
+		member(j, "pod", names.pod);
+	if (*names.space)
+		member(j, "namespace", names.space);
+}
+
 void journal_kill(struct service *s, const struct rec *r)
 {
 	const struct oom_kill *k = (const struct oom_kill *)r;
 	_cleanup_str_ struct str out = {};
 	struct json j = {.out = &out};
+	const char *path = stream_cgroup(&s->pipe->stream, k->victim_cgroup);
 	char comm[COMM_LEN + 1] = "";
 
 	memcpy(comm, k->victim_comm, COMM_LEN);
@@ -93,7 +110,8 @@ void journal_kill(struct service *s, const struct rec *r)
 	member(&j, "comm", comm);
 	json_key(&j, "pid");
 	json_u64(&j, k->victim_tgid ? k->victim_tgid : k->victim_tid);
-	member(&j, "cgroup", stream_cgroup(&s->pipe->stream, k->victim_cgroup));
+	member(&j, "cgroup", path);
+	names_add(&j, path);
 	member(&j, "limit_of",
 		k->oom_cgroup ? stream_cgroup(&s->pipe->stream, k->oom_cgroup) : NULL);
 	line_end(s, &j);

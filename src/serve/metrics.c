@@ -303,6 +303,7 @@ void metrics_findings(struct metrics *m, const struct report *r)
 		if (vec_push(&m->s.findings, one))
 			break;
 	}
+	tally_names(m->s.tally);
 	if (!(m->intervals++ % SWEEP_EVERY))
 		tally_sweep(m->s.tally);
 	pthread_mutex_unlock(&m->lock);

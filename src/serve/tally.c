@@ -6,15 +6,21 @@
 #include <uthash.h>
 
 #include "event/cgroup_name.h"
+#include "serve/group_names.h"
 #include "sys/cgroup.h"
 #include "sys/root.h"
 
 #define GROUPS_MAX 4096 /* whatever the limit on series is */
 #define NAMES_MAX 16384 /* of groups of which only the name is known */
+#define LOOKS_MOST 64   /* for names of containers, in an interval */
+#define LOOKS_EACH \
+	6 /* for those of one: its runtime may write them later than it makes the group */
 
 struct group {
 	u64 id;
 	char *path;   /* NULL: not known yet */
+	char *names;  /* labels with those of its container and pod; NULL: none are known */
+	u32 looks;    /* for them, that are left */
 	bool counted; /* it has series */
 	struct group_sums sums;
 	struct cgroup_usage usage; /* h.size 0: it was not told */
@@ -26,6 +32,7 @@ struct tally {
 	u64 n_counted, most;
 	struct group_sums other;
 	u64 to_other; /* how often something was added to it */
+	u32 looks;    /* for names, that are left in this interval */
 	struct cgroup_mounts *mounts;
 	bool mounted;
 };
@@ -42,6 +49,7 @@ int tally_new(struct tally **ret)
 		return -ENOMEM;
 	}
 	g->mounted = !cgroup_mounts_read(g->mounts);
+	g->looks = LOOKS_MOST;
 	*ret = g;
 	return 0;
 }
@@ -51,6 +59,7 @@ static void group_drop(struct tally *g, struct group *one)
 	HASH_DEL(g->by_id, one);
 	g->n_counted -= one->counted;
 	free(one->path);
+	free(one->names);
 	free(one);
 }
 
@@ -120,6 +129,30 @@ struct group_sums *tally_sums(struct tally *g, u64 id)
 	return &g->other;
 }
 
+static void name_label(struct str *labels, const char *name, const char *value)
+{
+	if (*value)
+		label_add(labels, name, value);
+}
+
+/* What is not known yet is looked for again. */
+static void names_look(struct tally *g, struct group *one)
+{
+	_cleanup_str_ struct str labels = {};
+	struct container_names names;
+	enum group_named named = group_names(one->path, &names);
+
+	one->looks = named == GROUP_UNNAMED ? one->looks - 1 : 0;
+	g->looks -= named != GROUP_PLAIN;
+	name_label(&labels, "container_name", names.container);
+	name_label(&labels, "pod", names.pod);
+	name_label(&labels, "namespace", names.space);
+	if (labels.failed || !labels.len)
+		return;
+	free(one->names);
+	one->names = take_ptr(labels.buf);
+}
+
 void tally_name(struct tally *g, const struct rec_cgroup *r)
 {
 	struct group *one = group_add(g, r->id);
@@ -129,6 +162,19 @@ void tally_name(struct tally *g, const struct rec_cgroup *r)
 		return;
 	free(one->path);
 	one->path = path;
+	one->looks = LOOKS_EACH;
+	if (g->looks)
+		names_look(g, one);
+}
+
+void tally_names(struct tally *g)
+{
+	struct group *one, *next;
+
+	g->looks = LOOKS_MOST;
+	HASH_ITER (hh, g->by_id, one, next)
+		if (g->looks && one->path && one->counted && one->looks)
+			names_look(g, one);
 }
 
 void tally_usage(struct tally *g, const struct cgroup_usage *u)
@@ -262,7 +308,7 @@ static void usage_expose(struct exposition *e, enum shown what, const struct cgr
 		pressure_expose(e, u, labels);
 }
 
-/* The path, and of a container its id. A group without a name yet has its number. */
+/* The path, and of a container its id and names. A group without a path yet has its number. */
 static void group_labels(const struct group *one, struct str *out)
 {
 	struct cgroup_part part;
@@ -276,6 +322,8 @@ static void group_labels(const struct group *one, struct str *out)
 
 		label_add(out, "container", id ? id : "");
 	}
+	if (one->names)
+		str_addf(out, ",%s", one->names);
 }
 
 static void family_expose(const struct tally *g, struct exposition *e, enum shown what)

@@ -30,6 +30,8 @@ void tally_limit(struct tally *g, u64 most);
 /* Where to add what is of this group. Never NULL. */
 struct group_sums *tally_sums(struct tally *g, u64 id);
 void tally_name(struct tally *g, const struct rec_cgroup *r);
+/* Once an interval: looks for names of containers and pods that were not there yet. */
+void tally_names(struct tally *g);
 void tally_usage(struct tally *g, const struct cgroup_usage *u);
 /* Drops those whose directory is gone. */
 void tally_sweep(struct tally *g);

@@ -11,6 +11,7 @@
 #include "sys/counts.h"
 #include "sys/fdlink.h"
 #include "sys/pids_limit.h"
+#include "sys/container_names.h"
 #include "sys/sysvipc.h"
 #include "sys/buddyinfo.h"
 #include "sys/cgroup.h"
@@ -380,6 +381,19 @@ static void fuzz_held(const char *text, size_t n)
 	MUST(fdlink_parse(text, &v) < FD_KINDS);
 }
 
+static void fuzz_containers(const char *text, size_t n)
+{
+	struct container_names names = {};
+
+	container_state_parse(text, n, &names);
+	container_list_parse(text, n, "abcd", &names);
+	container_log_parse(text, "abcd", &names);
+	container_pod_parse(text, "abcd", &names);
+	MUST(strnlen(names.container, CONTAINER_NAME_MAX) < CONTAINER_NAME_MAX);
+	MUST(strnlen(names.pod, CONTAINER_NAME_MAX) < CONTAINER_NAME_MAX);
+	MUST(strnlen(names.space, CONTAINER_NAME_MAX) < CONTAINER_NAME_MAX);
+}
+
 static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_keyvals,
 	fuzz_stat,
@@ -404,6 +418,7 @@ static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_swaps,
 	fuzz_held,
 	fuzz_diskstats,
+	fuzz_containers,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -26,6 +26,8 @@ setup() {
 
 teardown() {
 	[ -z "$service" ] || kill "$service" 2>/dev/null || true # of a test that failed
+	rm -f "${log:-}"
+	[ -z "${pod:-}" ] || rmdir --ignore-fail-on-non-empty "$pod" /var/log/pods /var/log/containers 2>/dev/null || true
 	[ -z "$name" ] || find /sys/fs/cgroup -depth -maxdepth 4 -type d -path "*/$name*" -exec rmdir {} + 2>/dev/null || true
 }
 
@@ -143,6 +145,25 @@ vmstat() { # NAME
 	cat "$SERVE_DIR/lines"
 	jq -es "any(.event == \"oom_kill\" and .comm == \"oom_grow\" and .cgroup == \"/$name\")" "$SERVE_DIR/lines"
 	wait_for '! get /metrics | grep -q "$name"'
+}
+
+@test "serve: a container's group has its names, and its pod's, also where these come later" {
+	root=/sys/fs/cgroup
+	[ ! -d "$root/memory" ] || root=$root/memory
+	id=$(printf '%s' "$name" | sha256sum | cut -d' ' -f1)
+	uid=$(cat /proc/sys/kernel/random/uuid)
+	group=$root/$name/pod$uid/$id
+	mkdir -p "$group" || skip "no cgroups"
+	log=/var/log/containers/web-1_shop_front-$id.log pod=/var/log/pods/shop_web-1_$uid
+	mkdir -p /var/log/containers "$pod"
+	(echo "$BASHPID" >"$group/cgroup.procs" && exec "$WORKLOADS/touch" 4 <<<go)
+	series="memwhy_cgroup_page_faults_total{cgroup=\"/$name/pod$uid/$id\",container=\"$id\""
+	wait_for 'get /metrics | grep -qF "$series,pod=\"web-1\",namespace=\"shop\",kind=\"minor\"}"'
+	ln -s /nonexistent "$log"
+	wait_for 'get /metrics | grep -qF "$series,container_name=\"front\",pod=\"web-1\",namespace=\"shop\",kind=\"minor\"}"'
+	rm "$log"
+	rmdir "$group" "${group%/*}" "$root/$name"
+	wait_for '! get /metrics | grep -q "$id"'
 }
 
 # bats test_tags=host
