@@ -11,6 +11,7 @@
 #include "sys/syscalls.h"
 
 #define HUGE_BYTES (2ULL << 20)
+#define PID_MOST (4ULL << 20)      /* PID_MAX_LIMIT */
 #define LOOK_NS (NSEC_PER_SEC / 2) /* records of one drain are nearer to each other */
 
 /* Workers of one name that meet the same limit are one trouble. */
@@ -157,6 +158,19 @@ static const char *other_reason(struct report *r, const struct failure *f, u8 wh
 		return report_text(r,
 			"RLIMIT_SIGPENDING is reached, which POSIX timers count for: %llu",
 			f->limit);
+	case MAPS_WHY_NPROC:
+		return report_text(r,
+			"RLIMIT_NPROC is reached: %llu processes and threads of its user",
+			f->limit);
+	case MAPS_WHY_THREADS:
+		return report_text(r,
+			"kernel.threads-max is reached: %llu threads of the whole machine",
+			f->limit);
+	case MAPS_WHY_PIDS:
+		return report_text(r,
+			"kernel.pid_max is reached: %llu numbers for the processes and threads of "
+			"the whole machine",
+			f->limit);
 	case MAPS_WHY_FULL:
 		if (f->where && f->limit)
 			return report_text(
@@ -199,8 +213,7 @@ static const char *reason(struct report *r, const struct failure *f, u8 why)
 				  "the limit on tasks of its control group (pids.max) is reached: "
 				  "%llu",
 				  f->limit)
-			: "a limit on tasks is reached (RLIMIT_NPROC, kernel.threads-max or "
-			  "kernel.pid_max)";
+			: "a limit on tasks is reached, which one is not known";
 }
 
 /* A command that ends in a number. */
@@ -284,8 +297,58 @@ static void tasks_change(struct report *r, struct finding *x, const struct failu
 		finding_line(r, x->undo, "`echo %llu > %s`", f->limit, held_text(r, f->where));
 	} else {
 		finding_line(r, x->try_,
-			"See which: `ulimit -u`, `sysctl kernel.threads-max kernel.pid_max`");
+			"No limit was near a moment later. See which may be: `grep processes "
+			"/proc/%u/limits`, `sysctl kernel.threads-max kernel.pid_max`, pids.max of "
+			"its control groups",
+			f->tgid);
 	}
+}
+
+static u64 threads(const struct held_process *p)
+{
+	return p->threads;
+}
+
+/* Who has so many: they may be of another program than the one that is refused. */
+static void tasks_tell(struct report *r, struct finding *x, const struct held *h)
+{
+	struct held_top most = held_most(h, threads);
+	const struct held_children *parent = NULL;
+
+	for (size_t i = 0; i < h->parents.n; i++) {
+		const struct held_children *c = groups_value(&h->parents, i);
+
+		if (!parent || c->threads > parent->threads)
+			parent = c;
+	}
+	if (most.bytes > 1)
+		finding_line(r, x->evidence, "%s has %llu threads", held_who(r, &most), most.bytes);
+	if (parent && parent->threads > 1)
+		finding_line(r, x->evidence, "%s (pid %u) has %llu child processes, %s",
+			held_text(r, parent->name), parent->tgid, parent->children,
+			parent->zombies == parent->children
+				? "ended and not waited for"
+				: report_text(r, "with %llu threads", parent->threads));
+	finding_line(r, x->try_, "See who has most: `ps -eo user,pid,nlwp,comm --sort=-nlwp | head`");
+}
+
+static void tasks_of_machine_change(
+	struct report *r, struct finding *x, const struct failure *f, bool numbers)
+{
+	if (numbers)
+		CHANGE(r, x, "sysctl -w kernel.pid_max=", MIN(f->limit * 2, PID_MOST), f->limit);
+	else
+		CHANGE(r, x, "sysctl -w kernel.threads-max=", f->limit * 2, f->limit);
+}
+
+static void tasks_of_user_change(struct report *r, struct finding *x, const struct failure *f)
+{
+	finding_line(
+		r, x->try_, "`prlimit --pid %u --nproc=%llu:`", f->tgid, MAX(f->limit * 2, 1ULL));
+	finding_line(r, x->undo, "`prlimit --pid %u --nproc=%llu:`", f->tgid, f->limit);
+	finding_line(r, x->try_,
+		"For good, where it is started: ulimit -u, LimitNPROC= of its unit, or "
+		"/etc/security/limits.conf. All processes of the user count, of whatever program.");
 }
 
 static void files_change(struct report *r, struct finding *x, const struct failure *f)
@@ -346,6 +409,13 @@ static bool advise_other(struct report *r, struct finding *x, u8 why, const stru
 		sysctl_change(r, x, "kernel.shmmni kernel.sem kernel.msgmni");
 		finding_line(r, x->try_, "`ipcs -u`");
 		return true;
+	case MAPS_WHY_NPROC:
+		tasks_of_user_change(r, x, f);
+		return true;
+	case MAPS_WHY_THREADS:
+	case MAPS_WHY_PIDS:
+		tasks_of_machine_change(r, x, f, why == MAPS_WHY_PIDS);
+		return true;
 	case MAPS_WHY_SIGNALS:
 		finding_line(r, x->try_, "See its timers: `grep -c ^ID: /proc/%u/timers`", f->tgid);
 		finding_line(
@@ -363,6 +433,8 @@ static void advise(struct report *r, struct finding *x, const struct limits *s,
 	x->why = "The limit holds whether memory is free or not: the call fails, and programs "
 		 "often report that as \"out of memory\".";
 	finding_line(r, x->verify, "`memwhy check --for 10s -p %u`", f->tgid);
+	if (f->call == MAPS_FORK)
+		tasks_tell(r, x, &s->held);
 	if (advise_other(r, x, k->why, f))
 		return;
 	x->verify[0] = NULL;
@@ -396,7 +468,11 @@ static void advise(struct report *r, struct finding *x, const struct limits *s,
 	default:
 		tasks_change(r, x, f);
 	}
-	finding_line(r, x->verify, "`memwhy maps -p %u --for 10s --table failures`", f->tgid);
+	if (f->call == MAPS_FORK) /* which maps does not follow */
+		finding_line(r, x->verify, "`memwhy check --for 10s -p %u`", f->tgid);
+	else
+		finding_line(
+			r, x->verify, "`memwhy maps -p %u --for 10s --table failures`", f->tgid);
 }
 
 struct lines {
@@ -440,9 +516,16 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	x->tgid = f->tgid;
 	x->title = report_text(r, "%s fails in %s: %s", call_name(f), process_name(r, s, k, f),
 		reason(r, f, k->why));
-	x->confidence = k->why == MAPS_WHY_STRICT ? "medium: no other limit was met"
-						  : "high: the limit was compared with the "
-						    "kernel's numbers when the call failed";
+	x->confidence = k->why == MAPS_WHY_STRICT
+				? "medium: no other limit was met"
+			: k->why == MAPS_WHY_THREADS || k->why == MAPS_WHY_PIDS ||
+					(k->why == MAPS_WHY_TASKS && f->limit)
+				? "high: the limit was compared with the counts of tasks after the "
+				  "call failed"
+			: k->why == MAPS_WHY_TASKS
+				? "high that calls fail; the limit was not found"
+				: "high: the limit was compared with the kernel's numbers when the "
+				  "call failed";
 	if (s->covered_ns)
 		finding_line(r, x->evidence,
 			"%s %llu time%s in %.1f s that were looked at of %.1f s (sampled in "

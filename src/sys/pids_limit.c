@@ -6,9 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sys/counts.h"
+#include "sys/keyvals.h"
 #include "sys/mounts.h"
 #include "sys/root.h"
 #include "sys/scan.h"
+#include "sys/sysctl.h"
+
+#define RESERVED_PIDS 300 /* numbers below are not given a second time (kernel/pid.c) */
 
 /* Is the word among those of a list with commas? */
 static bool list_has(struct scan list, const char *word)
@@ -43,10 +48,22 @@ int pids_path_parse(const char *text, char ret[PATH_MAX], int *ret_v2)
 	return rc;
 }
 
+/* "max 7" of pids.events */
+static u64 refused_read(const char *dir)
+{
+	_cleanup_keyvals_ struct keyvals kv = {};
+	char path[2 * PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/pids.events", dir);
+	return keyvals_read(path, &kv) ? 0 : keyvals_get_or(&kv, "max", 0);
+}
+
 /* The group of this directory, if it is nearer to its limit than what was found so far. */
 static void group_look(const char *dir, struct pids_limit *ret)
 {
 	u64 max, current;
+
+	ret->refused = MAX(ret->refused, refused_read(dir));
 
 	/* "max" is no number. */
 	if (sys_read_u64(&max, "%s/pids.max", dir) ||
@@ -70,6 +87,7 @@ int pids_limit_read(u32 pid, struct pids_limit *ret)
 	int v2, rc = sys_read(&text, "/proc/%u/cgroup", pid);
 
 	ret->file[0] = '\0';
+	ret->refused = 0;
 	if (!rc)
 		rc = pids_path_parse(str_get(&text), path, &v2);
 	if (!rc)
@@ -87,4 +105,34 @@ int pids_limit_read(u32 pid, struct pids_limit *ret)
 		slash = strrchr(dir, '/');
 	}
 	return ret->file[0] ? 0 : -ENOENT;
+}
+
+/* Some may have ended since a call failed. Process groups and sessions keep numbers, too. */
+static bool is_near(u64 n, u64 limit)
+{
+	return limit && n >= limit - limit / 16;
+}
+
+enum tasks_limit tasks_machine_judge(u64 threads, u64 threads_max, u64 pid_max)
+{
+	u64 numbers = pid_max > RESERVED_PIDS ? pid_max - RESERVED_PIDS : 0;
+
+	if (is_near(threads, numbers) && (!threads_max || numbers <= threads_max))
+		return TASKS_PIDS;
+	return is_near(threads, threads_max) ? TASKS_THREADS : TASKS_NEITHER;
+}
+
+enum tasks_limit tasks_machine_limit(u64 *ret)
+{
+	u64 threads, threads_max = 0, pid_max = 0;
+	enum tasks_limit limit;
+
+	if (count_read("task/threads", &threads))
+		return TASKS_NEITHER;
+	(void)sysctl_read_u64("kernel.threads-max", &threads_max);
+	(void)sysctl_read_u64("kernel.pid_max", &pid_max);
+	limit = tasks_machine_judge(threads, threads_max, pid_max);
+	if (limit)
+		*ret = limit == TASKS_PIDS ? pid_max : threads_max;
+	return limit;
 }

@@ -128,15 +128,22 @@ static void space_subtract(void *from, const void *last)
 static const struct table_values space_values = {
 	sizeof(struct maps_space), space_add, space_subtract};
 
-/* Of a fork that failed: the group whose limit on tasks is nearest, and that limit. */
+/* Of a fork that failed, and not for RLIMIT_NPROC: the group whose limit on tasks is nearest, or
+ * the limit of the machine that is; by the counts a moment later. A group that the kernel says has
+ * refused a task comes last. */
 static void tasks_limit_take(struct capture *c, struct maps_agg *r)
 {
 	_cleanup_free_ struct pids_limit *limit = calloc(1, sizeof(*limit));
+	bool grouped = limit && !pids_limit_read(r->tgid, limit);
+	bool near = grouped && limit->current + 1 >= limit->max;
+	enum tasks_limit machine = near ? TASKS_NEITHER : tasks_machine_limit(&r->object);
 
-	if (!limit || pids_limit_read(r->tgid, limit) || limit->current + 1 < limit->max)
-		return;
-	r->object = limit->max;
-	r->where = names_string(c->names, limit->file);
+	if (machine) {
+		r->why = machine == TASKS_PIDS ? MAPS_WHY_PIDS : MAPS_WHY_THREADS;
+	} else if (near || (grouped && limit->refused)) {
+		r->object = limit->max;
+		r->where = names_string(c->names, limit->file);
+	}
 }
 
 /* Of a tmpfs that is full: where it is mounted, and how large it may be. */
@@ -278,7 +285,8 @@ static const struct probe_bpf bpf = {
 	"5 larger than the address space, 6 strict overcommit, 7 obvious overcommit, "          \
 	"8 no huge pages, 9 below the heap, 10 a limit on tasks, 11 RLIMIT_NOFILE, 12 "         \
 	"fs.file-max, 13 inotify instances, 14 inotify watches, 15 epoll watches, 16 System V " \
-	"identifiers, 17 RLIMIT_SIGPENDING, 18 a full tmpfs"
+	"identifiers, 17 RLIMIT_SIGPENDING, 18 a full tmpfs, 19 RLIMIT_NPROC, 20 "               \
+	"kernel.threads-max, 21 kernel.pid_max"
 
 static const struct field agg_fields[] = {
 	FIELD(struct maps_agg, tgid, FIELD_U32, UNIT_ID, "process"),

@@ -67,7 +67,7 @@ enum maps_why {
 	MAPS_WHY_OBVIOUS = 7,    /* … 0: more than memory and swap together */
 	MAPS_WHY_HUGETLB = 8,    /* the pool has no such huge pages */
 	MAPS_WHY_BELOW = 9,      /* brk: below the start of the heap */
-	MAPS_WHY_TASKS = 10,     /* fork: a limit on tasks; limit: of a control group, or 0 */
+	MAPS_WHY_TASKS = 10,     /* fork: that of a control group; limit: 0 where it is not known */
 	MAPS_WHY_FILES = 11,     /* RLIMIT_NOFILE; limit: that number */
 	MAPS_WHY_ALL_FILES = 12, /* fs.file-max */
 	MAPS_WHY_INSTANCES = 13, /* fs.inotify.max_user_instances */
@@ -76,6 +76,9 @@ enum maps_why {
 	MAPS_WHY_IPC = 16,       /* as many System V identifiers as the kernel allows */
 	MAPS_WHY_SIGNALS = 17,   /* RLIMIT_SIGPENDING, which has POSIX timers too */
 	MAPS_WHY_FULL = 18,      /* a tmpfs is full; limit: its bytes, 0: not known */
+	MAPS_WHY_NPROC = 19,     /* fork: RLIMIT_NPROC; limit: that number */
+	MAPS_WHY_THREADS = 20,   /* … kernel.threads-max */
+	MAPS_WHY_PIDS = 21,      /* … kernel.pid_max */
 	MAPS_WHY_N,
 };
 

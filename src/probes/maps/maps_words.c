@@ -156,6 +156,12 @@ const char *maps_why_text(struct report *r, u8 call, u32 error, u8 why, u64 limi
 		return "below the start of the heap";
 	case MAPS_WHY_TASKS:
 		return "a limit on tasks is reached";
+	case MAPS_WHY_NPROC:
+		return report_text(r, "RLIMIT_NPROC is reached: %llu tasks of its user", limit);
+	case MAPS_WHY_THREADS:
+		return report_text(r, "kernel.threads-max is reached: %llu threads", limit);
+	case MAPS_WHY_PIDS:
+		return report_text(r, "kernel.pid_max is reached: %llu numbers of tasks", limit);
 	}
 	return error_meaning(call, error);
 }

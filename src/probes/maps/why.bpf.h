@@ -21,12 +21,43 @@ typedef struct {
 	u64 val;
 } kernel_cap_t;
 
+/* linux/user_namespace.h: how many tasks a user has, in 5.10 (user), 5.14 (ucount) and 5.18 */
+struct atomic_count {
+	s64 counter;
+};
+
+struct ucounts {
+	struct atomic_count ucount[1], rlimit[1];
+} __attribute__((preserve_access_index));
+
+enum ucount_type {
+	UCOUNT_RLIMIT_NPROC,
+};
+
+struct kuid {
+	u32 val;
+};
+
+struct user_struct {
+	struct {
+		s32 counter;
+	} processes;
+	struct kuid uid;
+} __attribute__((preserve_access_index));
+
+struct user_namespace {
+	s32 level;
+} __attribute__((preserve_access_index));
+
 struct cred {
 	kernel_cap_t cap_effective;
+	struct user_struct *user;
+	struct user_namespace *user_ns;
+	struct ucounts *ucounts;
 } __attribute__((preserve_access_index));
 
 struct task_struct___cred {
-	struct cred *cred;
+	struct cred *cred, *real_cred;
 } __attribute__((preserve_access_index));
 
 #define CAP_IPC_LOCK 14
@@ -117,6 +148,55 @@ static __always_inline bool why_rlimit(
 	       what_exceeds(&t->what, MAPS_WHY_DATA, rlimit_of(RLIMIT_DATA), data + bytes);
 }
 
+#define RLIMIT_NPROC 6
+#define CAP_SYS_ADMIN 21
+#define CAP_SYS_RESOURCE 24
+
+/* -1: not known */
+static __always_inline s64 tasks_of_user(const struct cred *cred)
+{
+	const struct user_struct *user;
+	const struct ucounts *u;
+	s64 n = -1;
+
+	if (bpf_core_field_exists(cred->ucounts)) {
+		u = BPF_CORE_READ(cred, ucounts);
+		if (bpf_core_field_exists(u->rlimit))
+			bpf_probe_read_kernel(
+				&n, sizeof(n), __builtin_preserve_access_index(&u->rlimit));
+		else if (bpf_core_enum_value_exists(enum ucount_type, UCOUNT_RLIMIT_NPROC))
+			bpf_probe_read_kernel(&n, sizeof(n),
+				(void *)__builtin_preserve_access_index(&u->ucount) +
+					sizeof(n) * bpf_core_enum_value(enum ucount_type,
+							    UCOUNT_RLIMIT_NPROC));
+	} else {
+		user = BPF_CORE_READ(cred, user);
+		if (bpf_core_field_exists(user->processes))
+			n = BPF_CORE_READ(user, processes.counter);
+	}
+	return n;
+}
+
+/* RLIMIT_NPROC holds for all but root and those with these rights (copy_process() in
+ * kernel/fork.c). The call that failed is not in the count any more. */
+static __always_inline bool why_tasks_of_user(struct what *w)
+{
+	const struct task_struct___cred *task = (void *)bpf_get_current_task();
+	const struct cred *cred;
+	u64 caps = 0, limit = rlimit_of(RLIMIT_NPROC);
+
+	if (!bpf_core_field_exists(task->real_cred))
+		return false;
+	cred = BPF_CORE_READ(task, real_cred);
+	bpf_probe_read_kernel(
+		&caps, sizeof(caps), __builtin_preserve_access_index(&cred->cap_effective));
+	if (!BPF_CORE_READ(cred, user, uid.val) ||
+		(!BPF_CORE_READ(cred, user_ns, level) &&
+			caps & (1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_RESOURCE)))
+		return false;
+	return what_exceeds(w, MAPS_WHY_NPROC, limit, (u64)(tasks_of_user(cred) + 1));
+}
+
 #define ADDRESSES (1ULL << 47)
 
 /* A function of its own: what it needs of the stack is not the walk's, for which 5.10 has little. */
@@ -128,6 +208,8 @@ static __noinline void why_take(struct maps_thread *t)
 
 	if (t->call == MAPS_FORK) {
 		w->why = t->error == EAGAIN ? MAPS_WHY_TASKS : MAPS_WHY_UNKNOWN;
+		if (w->why)
+			why_tasks_of_user(w);
 		return;
 	}
 	if (!bpf_core_field_exists(mm->total_vm) || why_locked(t, mm) || t->error != ENOMEM)

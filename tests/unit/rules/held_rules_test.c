@@ -410,6 +410,31 @@ static void test_limits(void **unused)
 	assert_non_null(strstr(f->title, "(pids.max) is reached: 8"));
 	assert_true(says(f->try_, "`echo 16 > '/sys/fs/cgroup/pids/a b/pids.max'`"));
 	end(&b);
+	/* Not of a group: of its user, of the machine, or of none that was seen. */
+	limit(&b, MAPS_FORK, MAPS_WHY_NPROC, 11, 60);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "RLIMIT_NPROC is reached: 60 processes and threads"));
+	assert_true(says(f->try_, "`prlimit --pid 7 --nproc=120:`"));
+	assert_true(says(f->undo, "`prlimit --pid 7 --nproc=60:`"));
+	assert_true(says(f->verify, "memwhy check"));
+	end(&b);
+	limit(&b, MAPS_FORK, MAPS_WHY_PIDS, 11, 3 << 20);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "kernel.pid_max is reached"));
+	assert_true(says(f->try_, "`sysctl -w kernel.pid_max=4194304`"));
+	end(&b);
+	limit(&b, MAPS_FORK, MAPS_WHY_THREADS, 11, 5000);
+	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 9, .children = 4000,
+		.threads = 4100);
+	f = only(&b);
+	assert_true(says(f->try_, "`sysctl -w kernel.threads-max=10000`"));
+	assert_true(says(f->evidence, "(pid 9) has 4000 child processes, with 4100 threads"));
+	end(&b);
+	limit(&b, MAPS_FORK, MAPS_WHY_TASKS, 11, 0);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "which one is not known"));
+	assert_non_null(strstr(f->confidence, "the limit was not found"));
+	end(&b);
 	/* A failure that is nobody's limit, and one that was expected. */
 	limit(&b, MAPS_MMAP, MAPS_WHY_UNKNOWN, 12, 0);
 	assert_int_equal(conclude(&b), 0);
