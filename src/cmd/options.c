@@ -180,6 +180,9 @@ static const struct opt serve[] = {
 	O("auth", 0, OPT_STRING, auth, "FILE",
 		"ask for a user and a password: a line USER:PASSWORD each in FILE, which only its "
 		"owner may read"),
+	O("allow-profiles", 0, OPT_FLAG, profiles, NULL,
+		"serve profiles of processes at /debug/pprof: whoever may ask can have them looked "
+		"into (default: no)"),
 	O("max-series", 0, OPT_COUNT, max_series, "N",
 		"the most series of metrics: groups beyond that are summed up as \"other\" "
 		"(default: 2000)"),

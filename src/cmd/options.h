@@ -35,7 +35,7 @@ struct options {
 	u64 max_series, keep_ns, keep_bytes, max_incidents, max_incident_bytes, min_free_bytes;
 	u64 on_stall_ns;
 	const char *on_level;
-	bool on_limit, no_incidents;
+	bool on_limit, no_incidents, profiles;
 	/* diff; --by and --fail-on as above */
 	const char *of, *least;
 	bool rate;

@@ -158,6 +158,7 @@ static int config_make(const struct options *o, struct serve_config *ret, struct
 	ret->interval_ns = o->interval_ns ? o->interval_ns : DEFAULT_INTERVAL_NS;
 	ret->for_ns = o->for_ns;
 	ret->quiet = o->quiet;
+	ret->profiles = o->profiles;
 	return box_make(o, &ret->box, err);
 }
 
@@ -213,6 +214,8 @@ static const char *const examples[] = {
 	"the same on a Unix socket",
 	"memwhy serve --config /etc/memwhy/serve.conf",
 	"with settings from a file, which SIGHUP reads again",
+	"memwhy serve --allow-profiles",
+	"with profiles on demand for go tool pprof, at /debug/pprof",
 	NULL,
 };
 
@@ -228,14 +231,15 @@ const struct command command_serve = {
 		"Metrics are of the machine and of control groups, never of single processes, and "
 		"their number is bounded.\n\n"
 		"Each new finding and each OOM kill is a line of JSON on standard output.\n\n"
-		"The records of the last minutes are kept in memory, and written to --incidents as a "
+		"The records of the last minutes are kept in memory, and written to --incidents as "
+		"a "
 		"recording when something happens: an OOM kill, a long stall, high pressure, a "
 		"critical finding, SIGUSR1. `memwhy incidents` lists these recordings; any command "
 		"takes one with --input.\n\n"
 		"Only this machine can reach it unless --listen says otherwise. There is no TLS: "
 		"where others are to read it, put a proxy in front.\n\n"
 		"SIGHUP reads the files of --config and --auth again. What cannot change while it "
-		"runs (listen, interval) stays as it was.",
+		"runs (listen, interval, allow-profiles) stays as it was.",
 	.examples = examples,
 	.run = serve,
 };

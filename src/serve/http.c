@@ -27,7 +27,11 @@ struct connection {
 	struct http *http;
 	struct bufferevent *bev;
 	struct event *deadline;
-	size_t pending; /* bytes of its answer; 0: it is being read */
+	size_t pending;     /* bytes of its answer; 0: it is being read */
+	struct event *wait; /* for an answer that is not there yet; NULL: none */
+	struct http_request q;
+	struct http_answer later;
+	size_t skip; /* bytes of the request that are still to come, and not looked at */
 };
 
 struct http {
@@ -52,6 +56,10 @@ static void connection_close(struct connection *c)
 	TAILQ_REMOVE(&h->all, c, link);
 	h->n--;
 	h->pending -= c->pending;
+	if (c->wait) {
+		event_free(c->wait);
+		close(c->later.fd);
+	}
 	event_free(c->deadline);
 	bufferevent_free(c->bev);
 	free(c);
@@ -65,6 +73,11 @@ static void on_deadline(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	c->http->dropped++;
 	connection_close(c);
+}
+
+static void connection_time(struct connection *c, u32 seconds)
+{
+	evtimer_add(c->deadline, &(struct timeval){.tv_sec = seconds});
 }
 
 static void on_sent(struct bufferevent *bev, void *arg)
@@ -167,34 +180,104 @@ static bool is_permitted(struct http *h, const struct http_request *q)
 	return yes;
 }
 
-static void on_bytes(struct bufferevent *bev, void *arg)
+static void answer_end(struct connection *c, const struct http_request *q, struct http_answer *a)
+{
+	bufferevent_disable(c->bev, EV_READ);
+	if (a->body.failed)
+		refuse(a, 503);
+	answer_send(c, q, a);
+	str_free(&a->body);
+}
+
+static void on_later(evutil_socket_t fd, short what, void *arg)
 {
 	struct connection *c = arg;
-	struct http *h = c->http;
-	struct evbuffer *in = bufferevent_get_input(bev);
-	size_t n = MIN(evbuffer_get_length(in), (size_t)REQUEST_MAX);
 	struct http_answer a = {.status = 200};
-	struct http_request q;
-	int status;
 
-	if (c->pending) /* more than one request: not answered */
+	(void)what;
+	c->later.later(c->http->cfg.arg, fd, &a);
+	event_free(c->wait);
+	c->wait = NULL;
+	close(fd);
+	connection_time(c, CONNECTION_SECONDS);
+	answer_end(c, &c->q, &a);
+}
+
+/* Meanwhile it is looked whether the client is still there. */
+static void answer_await(
+	struct connection *c, const struct http_request *q, const struct http_answer *a)
+{
+	struct http_answer none = {};
+
+	c->wait = event_new(c->http->base, a->fd, EV_READ, on_later, c);
+	if (!c->wait || event_add(c->wait, NULL)) {
+		if (c->wait)
+			event_free(c->wait);
+		c->wait = NULL;
+		close(a->fd);
+		refuse(&none, 503);
+		answer_end(c, q, &none);
 		return;
-	status = http_request_parse((const char *)evbuffer_pullup(in, (ssize_t)n), n, &q);
-	if (status == REQUEST_PART)
-		return;
-	bufferevent_disable(bev, EV_READ);
+	}
+	c->q = *q;
+	c->later = *a;
+	connection_time(c, a->seconds);
+}
+
+static void request_answer(struct connection *c, const struct http_request *q, int status)
+{
+	struct http *h = c->http;
+	struct http_answer a = {.status = 200};
+
 	if (status)
 		refuse(&a, status);
-	else if (!is_permitted(h, &q))
+	else if (!is_permitted(h, q))
 		refuse(&a, 401);
 	else if (h->pending > PENDING_MAX)
 		refuse(&a, 503);
 	else
-		h->cfg.answer(h->cfg.arg, &q, &a);
-	if (a.body.failed)
-		refuse(&a, 503);
-	answer_send(c, &q, &a);
-	str_free(&a.body);
+		h->cfg.answer(h->cfg.arg, q, &a);
+	if (a.later)
+		answer_await(c, q, &a);
+	else
+		answer_end(c, q, &a);
+}
+
+/* What follows the headers is of no use, but who sends it does not listen before it is sent. */
+static void body_skip(struct connection *c, struct evbuffer *in)
+{
+	size_t n = MIN(evbuffer_get_length(in), c->skip);
+
+	evbuffer_drain(in, n);
+	c->skip -= n;
+	if (!c->skip)
+		request_answer(c, &c->q, REQUEST_WHOLE);
+}
+
+static void on_bytes(struct bufferevent *bev, void *arg)
+{
+	struct connection *c = arg;
+	struct evbuffer *in = bufferevent_get_input(bev);
+	size_t n = MIN(evbuffer_get_length(in), (size_t)REQUEST_MAX);
+	struct http_request q;
+	int status;
+
+	if (c->pending || c->wait) /* more than one request: not answered */
+		return;
+	if (c->skip) {
+		body_skip(c, in);
+		return;
+	}
+	status = http_request_parse((const char *)evbuffer_pullup(in, (ssize_t)n), n, &q);
+	if (status == REQUEST_PART)
+		return;
+	if (status || !q.body) {
+		request_answer(c, &q, status);
+		return;
+	}
+	c->q = q;
+	c->skip = q.bytes + q.body;
+	body_skip(c, in);
 }
 
 /* Where all places are taken the one that has not asked for longest goes: whoever asks at once, as
@@ -207,7 +290,7 @@ static void place_make(struct http *h)
 		return;
 	TAILQ_FOREACH(c, &h->all, link)
 	{
-		if (!c->pending) {
+		if (!c->pending && !c->wait) {
 			oldest = c;
 			break;
 		}
@@ -219,7 +302,6 @@ static void place_make(struct http *h)
 static void on_connection(
 	struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int len, void *arg)
 {
-	static const struct timeval limit = {.tv_sec = CONNECTION_SECONDS};
 	struct http *h = arg;
 	struct connection *c = calloc(1, sizeof(*c));
 
@@ -246,7 +328,7 @@ static void on_connection(
 	h->n++;
 	bufferevent_setcb(c->bev, on_bytes, on_sent, on_event, c);
 	bufferevent_setwatermark(c->bev, EV_READ, 0, REQUEST_MAX);
-	evtimer_add(c->deadline, &limit);
+	connection_time(c, CONNECTION_SECONDS);
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 }
 

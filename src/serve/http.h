@@ -1,5 +1,5 @@
 /*
- * The server: answers GET and HEAD over HTTP/1.x in a thread of its own, which has no capability.
+ * The server: answers requests over HTTP/1.x in a thread of its own, which has no capability.
  * Bounded in connections, bytes of a request, bytes that wait to be sent, and time. Owns libevent;
  * knows nothing of what it serves.
  */
@@ -14,6 +14,11 @@ struct http_answer {
 	int status;
 	const char *type; /* Content-Type; static */
 	struct str body;
+	/* Set: the answer is not there yet. Once `fd` can be read, this is to fill it in. The
+	 * descriptor is the server's, which closes it, early where the client goes away. */
+	void (*later)(void *arg, int fd, struct http_answer *ret);
+	int fd;
+	u32 seconds; /* how long it may take */
 };
 
 struct http_config {

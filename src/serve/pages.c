@@ -8,10 +8,12 @@
 #include "base/units.h"
 #include "render/render.h"
 #include "serve/service.h"
+#include "sys/root.h"
 
 #define ALIVE_NS (30 * NSEC_PER_SEC) /* a session that was not seen for longer hangs */
 #define PAGE_WIDTH 100
 #define INCIDENTS "/incidents"
+#define PROFILES "/debug/pprof"
 
 void service_page(struct service *s, const struct report *r)
 {
@@ -94,7 +96,8 @@ static void not_found(struct http_answer *ret)
 {
 	ret->status = 404;
 	str_add(&ret->body,
-		"Not Found: there are /, /metrics, /incidents, /incidents/N and /healthz\n");
+		"Not Found: there are /, /metrics, /incidents, /incidents/N, /healthz and "
+		"/debug/pprof\n");
 }
 
 static void incident_line(const struct incident *i, struct str *out)
@@ -163,11 +166,92 @@ static void incidents_answer(
 	incident_list_free(&l);
 }
 
+static void profile_done(void *arg, int fd, struct http_answer *ret)
+{
+	(void)arg;
+	if (profiler_take(fd, &ret->body))
+		ret->type = "application/octet-stream";
+	else
+		ret->status = 503;
+}
+
+static void profile_refuse(struct http_answer *ret, int status, const char *text)
+{
+	ret->status = status;
+	str_addf(&ret->body, "%s\n", text);
+}
+
+static void profiles_list(struct http_answer *ret)
+{
+	for (size_t i = 0; i < PROFILE_KINDS; i++)
+		str_addf(&ret->body, PROFILES "/%s?%sseconds=%d  %s\n", profile_kinds[i].name,
+			profile_kinds[i].of_process ? "pid=N&" : "", PROFILE_SECONDS,
+			profile_kinds[i].help);
+	str_add(&ret->body, "With pid=N it is of that process alone.\n");
+}
+
+static void profile_begin(
+	struct service *s, const struct http_request *q, u32 kind, struct http_answer *ret)
+{
+	struct profile_ask ask = {.kind = kind, .seconds = PROFILE_SECONDS};
+
+	if (!profile_query_parse(q->query, &ask))
+		profile_refuse(ret, 400, "pid is that of a process, seconds are 1 to 300");
+	else if (!ask.pid && profile_kinds[kind].of_process)
+		profile_refuse(ret, 400, "it is of one process: ask for it with ?pid=N");
+	else if (ask.pid && sys_exists("/proc/%u", ask.pid))
+		profile_refuse(ret, 404, "there is no such process");
+	else if (q->head || profiler_ask(&s->profiler, &ask, &ret->fd))
+		profile_refuse(ret, 503, "no profile is made");
+	else {
+		ret->later = profile_done;
+		ret->seconds = ask.seconds + PROFILE_SECONDS_MORE;
+	}
+}
+
+static void profiles_answer(
+	struct service *s, const struct http_request *q, const char *rest, struct http_answer *ret)
+{
+	if (s->profiler.socket < 0) {
+		profile_refuse(ret, 403,
+			"Profiles are off. They are made where memwhy serve has --allow-profiles, "
+			"or "
+			"the line allow-profiles in its --config file.");
+		return;
+	}
+	if (q->foreign) {
+		profile_refuse(ret, 403, "A page of another site may not ask for profiles.");
+		return;
+	}
+	if (!*rest || !strcmp(rest, "/")) {
+		profiles_list(ret);
+		return;
+	}
+	for (u32 i = 0; i < PROFILE_KINDS; i++) {
+		if (*rest != '/' || strcmp(rest + 1, profile_kinds[i].name) != 0)
+			continue;
+		profile_begin(s, q, i, ret);
+		return;
+	}
+	not_found(ret);
+}
+
+/* `go tool pprof` posts addresses of code whose program has no symbols, and wants an answer. */
+static void symbols_answer(struct http_answer *ret)
+{
+	str_add(&ret->body, "num_symbols: 0\n");
+}
+
 void service_answer(void *arg, const struct http_request *q, struct http_answer *ret)
 {
 	struct service *s = arg;
 
-	if (!strcmp(q->path, "/metrics")) {
+	if (q->post && s->profiler.socket >= 0 && !strcmp(q->path, PROFILES "/symbol")) {
+		symbols_answer(ret);
+	} else if (q->post) {
+		ret->status = 405;
+		str_addf(&ret->body, "%s\n", status_words(405));
+	} else if (!strcmp(q->path, "/metrics")) {
 		metrics_answer(s, q, ret);
 	} else if (!strcmp(q->path, "/healthz")) {
 		health_answer(s, ret);
@@ -175,6 +259,8 @@ void service_answer(void *arg, const struct http_request *q, struct http_answer 
 		page_answer(s, q, ret);
 	} else if (!strncmp(q->path, INCIDENTS, strlen(INCIDENTS))) {
 		incidents_answer(s, q, q->path + strlen(INCIDENTS), ret);
+	} else if (!strncmp(q->path, PROFILES, strlen(PROFILES))) {
+		profiles_answer(s, q, q->path + strlen(PROFILES), ret);
 	} else {
 		not_found(ret);
 	}

@@ -14,10 +14,14 @@ const char *status_words(int status)
 		return "Bad Request";
 	case 401:
 		return "Unauthorized";
+	case 403:
+		return "Forbidden";
 	case 404:
 		return "Not Found";
 	case 405:
 		return "Method Not Allowed";
+	case 413:
+		return "Content Too Large";
 	case 414:
 		return "URI Too Long";
 	case 431:
@@ -66,6 +70,10 @@ static int path_parse(const char *text, size_t n, struct http_request *ret)
 		return 414;
 	memcpy(ret->path, text, path);
 	ret->path[path] = '\0';
+	if (path < n && n - path <= sizeof(ret->query)) {
+		memcpy(ret->query, text + path + 1, n - path - 1);
+		ret->query[n - path - 1] = '\0';
+	}
 	return REQUEST_WHOLE;
 }
 
@@ -89,7 +97,8 @@ static int first_parse(const struct line *l, struct http_request *ret)
 		!isdigit((unsigned char)version[7]))
 		return 505;
 	ret->head = method == 4 && !memcmp(l->text, "HEAD", 4);
-	if (!ret->head && (method != 3 || memcmp(l->text, "GET", 3) != 0))
+	ret->post = method == 4 && !memcmp(l->text, "POST", 4);
+	if (!ret->head && !ret->post && (method != 3 || memcmp(l->text, "GET", 3) != 0))
 		return 405;
 	return REQUEST_WHOLE;
 }
@@ -138,6 +147,21 @@ static bool header_is(const struct line *l, const char *name, struct line *ret_v
 	return true;
 }
 
+static int length_parse(const struct line *v, u32 *ret)
+{
+	u32 n = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (!isdigit((unsigned char)v->text[i]))
+			return 400;
+		n = n * 10 + (u32)(v->text[i] - '0');
+		if (n > REQUEST_BODY_MAX)
+			return 413;
+	}
+	*ret = n;
+	return v->n ? REQUEST_WHOLE : 400;
+}
+
 static int header_parse(const struct line *l, struct http_request *ret)
 {
 	struct line v;
@@ -153,6 +177,10 @@ static int header_parse(const struct line *l, struct http_request *ret)
 		ret->html = html > 0 && html >= plain;
 	} else if (header_is(l, "Accept-Encoding", &v)) {
 		ret->gzip = weight_of(v.text, v.n, "gzip") > 0;
+	} else if (header_is(l, "Content-Length", &v)) {
+		return length_parse(&v, &ret->body);
+	} else if (header_is(l, "Sec-Fetch-Site", &v)) {
+		ret->foreign = v.n >= 5 && !strncasecmp(v.text, "cross", 5);
 	} else if (header_is(l, "Authorization", &v)) {
 		if (v.n < 6 || strncasecmp(v.text, "Basic ", 6) != 0)
 			return REQUEST_WHOLE; /* as if there were none */
@@ -177,8 +205,10 @@ int http_request_parse(const char *data, size_t n, struct http_request *ret)
 	while (!rc) {
 		if (!line_next(&at, end, &l))
 			return n >= REQUEST_MAX ? 431 : REQUEST_PART;
-		if (!l.n)
+		if (!l.n) {
+			ret->bytes = (u32)(at - data);
 			return REQUEST_WHOLE;
+		}
 		rc = header_parse(&l, ret);
 	}
 	return rc;

@@ -6,13 +6,20 @@
 
 #define REQUEST_MAX 8192 /* bytes of the request line and all headers */
 #define REQUEST_PATH_MAX 256
+#define REQUEST_QUERY_MAX 128
 #define REQUEST_AUTH_MAX 512
+#define REQUEST_BODY_MAX (1U << 20) /* of a POST; nobody looks at it */
 
 struct http_request {
-	bool head;                   /* HEAD: no body in the answer */
-	char path[REQUEST_PATH_MAX]; /* without what follows '?' */
-	bool openmetrics;            /* preferred over text/plain */
-	bool html;                   /* likewise: a browser asks */
+	bool head; /* HEAD: no body in the answer */
+	bool post;
+	u32 bytes;                     /* of what was parsed */
+	u32 body;                      /* bytes that follow */
+	char path[REQUEST_PATH_MAX];   /* without what follows '?' */
+	char query[REQUEST_QUERY_MAX]; /* what follows it, where that is no longer; else "" */
+	bool foreign;                  /* a page of another site had a browser ask */
+	bool openmetrics;              /* preferred over text/plain */
+	bool html;                     /* likewise: a browser asks */
 	bool gzip;
 	char basic[REQUEST_AUTH_MAX]; /* what follows "Basic " in Authorization; "" */
 };

@@ -145,6 +145,7 @@ static void service_reload(struct service *s)
 	if (!rc) {
 		cfg.listen = s->cfg.listen;
 		cfg.interval_ns = s->cfg.interval_ns;
+		cfg.profiles = s->cfg.profiles;
 		s->cfg = cfg;
 		metrics_limit(s->metrics, cfg.max_series);
 		if (s->box)
@@ -177,6 +178,10 @@ static int server_open(struct service *s, struct err *err)
 		rc = http_start(&http, &s->http, err);
 	if (!rc)
 		rc = users_load(s, s->cfg.auth, err);
+	if (!rc && !at.local && !s->cfg.auth && s->cfg.profiles) {
+		err_set(err, -EINVAL, "--allow-profiles lets whoever may ask look into processes");
+		return err_hint(err, "for others than this machine it needs --auth FILE");
+	}
 	if (!rc && !at.local && !s->cfg.auth)
 		journal_warn(s, "warning",
 			"others than this machine can read what is served, without a password: "
@@ -224,6 +229,7 @@ static int service_session(struct service *s, struct session_result *ret, struct
 		.on_events = service_turn,
 		.brief_names = true,
 		.on_signal = service_signal,
+		.helpers = {s->profiler.pid},
 		.arg = s,
 	};
 
@@ -244,6 +250,7 @@ static void service_close(struct service *s)
 {
 	notify_send(s->notify_fd, "STOPPING=1");
 	http_stop(s->http);
+	profiler_end(&s->profiler);
 	if (s->notify_fd >= 0)
 		close(s->notify_fd);
 	if (s->pipe)
@@ -268,11 +275,12 @@ int serve_run(const struct serve_config *cfg, serve_reload_fn reload, void *arg,
 		.reload_arg = arg,
 		.notify_fd = notify_open(),
 		.watchdog_ns = notify_watchdog_ns(),
+		.profiler = {.socket = -1},
 	};
-	int rc;
+	int rc = cfg->profiles ? profiler_begin(&s.profiler) : 0;
 
 	pthread_mutex_init(&s.lock, NULL);
-	rc = service_prepare(&s, err);
+	rc = rc ? rc : service_prepare(&s, err);
 	if (!rc)
 		rc = service_session(&s, ret, err);
 	if (!rc && s.box && blackbox_is_pending(s.box)) /* what fired as it ended */

@@ -17,7 +17,8 @@ struct serve_config {
 	struct capture_options capture;
 	const char *scope_text;
 	struct blackbox_config box;
-	bool quiet; /* no lines on standard output */
+	bool quiet;    /* no lines on standard output */
+	bool profiles; /* made on demand, see profiler.h */
 };
 
 /* What a file of settings says now; the caller keeps what it points to alive. */

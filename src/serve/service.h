@@ -8,6 +8,7 @@
 #include "serve/http.h"
 #include "serve/metrics.h"
 #include "serve/notify.h"
+#include "serve/profiler.h"
 #include "serve/serve.h"
 
 /* A finding that was told in the interval before. */
@@ -27,6 +28,7 @@ struct service {
 	char *dir;            /* of incidents; set before the server begins */
 	u64 report_next_ns;   /* when the interval ends */
 	struct http *http;
+	struct profiler profiler;
 	int notify_fd;
 	u64 watchdog_ns, watchdog_next_ns, turn_next_ns;
 	bool ready; /* said so */

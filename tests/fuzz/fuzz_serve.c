@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "serve/listen.h"
+#include "serve/profiler.h"
 #include "serve/request.h"
 #include "serve/settings.h"
 
@@ -13,6 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	char *text = malloc(n + 1), *bytes = malloc(n ? n : 1); /* the latter without a NUL */
 	struct listen_address at;
 	struct settings s = {};
+	struct profile_ask ask = {.seconds = 1};
 	struct http_request q;
 	struct err err = {};
 	int whole;
@@ -27,6 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		abort();
 	/* What is whole stays whole, whatever follows; a part of it is none or is refused. */
 	if (whole == REQUEST_PART && n >= REQUEST_MAX)
+		abort();
+	if (whole == REQUEST_WHOLE && q.body > REQUEST_BODY_MAX)
+		abort();
+	if (profile_query_parse(text, &ask) && (!ask.seconds || ask.seconds > PROFILE_SECONDS_MAX))
 		abort();
 	if (!settings_parse(text, "settings", &s, &err)) {
 		for (size_t i = 1; i < s.words.n; i++)

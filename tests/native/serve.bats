@@ -255,6 +255,52 @@ vmstat() { # NAME
 	wait_for 'grep -q STOPPING=1 "$BATS_TEST_TMPDIR/told"'
 }
 
+# profile NAME?QUERY: what `go tool pprof` makes of it, in $BATS_TEST_TMPDIR/raw.
+profile() {
+	PPROF_TMPDIR=$BATS_TEST_TMPDIR go tool pprof -raw "http://127.0.0.1:29673/debug/pprof/$1" >"$BATS_TEST_TMPDIR/raw" 2>"$BATS_TEST_TMPDIR/err"
+}
+
+@test "serve: profiles: off by default; with --allow-profiles pprof reads them by their address" {
+	[ "$(get '/debug/pprof/heap?pid=1' -o "$BATS_TEST_TMPDIR/off" -w '%{http_code}')" = 403 ]
+	grep -q -- '--allow-profiles' "$BATS_TEST_TMPDIR/off"
+	command -v go >/dev/null || skip "no go"
+	service_start "$BATS_TEST_TMPDIR" -i 2s --no-incidents --allow-profiles --listen 127.0.0.1:29673
+	python3 -c $'import time; kept = []\nfor i in range(400): kept.append(bytearray(100000)); time.sleep(0.05)' 3>&- &
+	allocates=$!
+	profile "heap?pid=$allocates&seconds=2"
+	grep -q 'inuse_space/bytes' "$BATS_TEST_TMPDIR/raw"
+	# It kept what it allocated: 20 blocks of 100 kB a second, of which the probes saw two seconds.
+	sum=$(awk '/^Samples:/ { on = 1 } /^Locations/ { on = 0 } on && $4 ~ /:$/ { n += $4 } END { print n + 0 }' "$BATS_TEST_TMPDIR/raw")
+	echo "in use: $sum"
+	[ "$sum" -ge 2000000 ]
+	[ "$sum" -le 8000000 ]
+	profile "faults?seconds=1"
+	grep -q 'faults/count' "$BATS_TEST_TMPDIR/raw"
+	profile "stalls?seconds=1&pid=$allocates"
+	grep -q 'delay/nanoseconds' "$BATS_TEST_TMPDIR/raw"
+	profile "pages?seconds=1&pid=$allocates"
+	kill "$allocates"
+	url=http://127.0.0.1:29673
+	for want in 400:heap 400:heap?pid=x 400:faults?seconds=301 404:heap?pid=4194400 404:nothing "503:heap?pid=2&seconds=1"; do
+		got=$(get "/debug/pprof/${want#*:}" -o "$BATS_TEST_TMPDIR/said" -w '%{http_code}')
+		echo "$want: $got $(<"$BATS_TEST_TMPDIR/said")"
+		[ "$got" = "${want%%:*}" ]
+		[ -s "$BATS_TEST_TMPDIR/said" ]
+	done
+	[ "$(get '/debug/pprof/faults' -H 'Sec-Fetch-Site: cross-site' -o /dev/null -w '%{http_code}')" = 403 ]
+	# Whoever goes away stops it, and more than two are not made at once.
+	curl -s --max-time 1 "$url/debug/pprof/stalls?seconds=60" -o /dev/null || true
+	wait_for '! pgrep -f "memwhy stalls -o pprof --for 60s"'
+	for i in 1 2 3; do
+		curl -s "$url/debug/pprof/stalls?seconds=2" -o /dev/null -w '%{http_code}\n' >"$BATS_TEST_TMPDIR/at-once$i" 3>&- &
+	done
+	[ "$(get /healthz)" = ok ] # meanwhile others are answered
+	wait_for '[ "$(cat "$BATS_TEST_TMPDIR"/at-once* | sort | tr "\n" " ")" = "200 200 503 " ]'
+	helper=$(pgrep -P "$service" -x memwhy-profiles)
+	service_stop
+	[ ! -e "/proc/$helper" ]
+}
+
 # Descriptors but those of files that were mapped, of which at most 256 are kept for names.
 own_descriptors() { # PID
 	find "/proc/$1/fd" -lname '/*' -prune -o -type l -printf '%l\n' | wc -l

@@ -14,6 +14,7 @@
 #include "probes/system/system.h"
 #include "serve/exposition.h"
 #include "serve/listen.h"
+#include "serve/profiler.h"
 #include "serve/request.h"
 #include "serve/ring.h"
 #include "serve/settings.h"
@@ -45,12 +46,38 @@ static void test_request(void **state)
 	assert_false(q.gzip);
 	for (const char *whole = "GET / HTTP/1.1\r\nA: b\r\n\r\n", *p = whole; *p; p++)
 		assert_int_equal(http_request_parse(whole, (size_t)(p - whole), &q), REQUEST_PART);
-	assert_int_equal(parse("POST / HTTP/1.1\r\n\r\n", &q), 405);
+	assert_int_equal(parse("PUT / HTTP/1.1\r\n\r\n", &q), 405);
+	assert_int_equal(parse("POST / HTTP/1.1\r\nContent-Length: 12\r\n\r\n", &q), REQUEST_WHOLE);
+	assert_true(q.post && q.body == 12 && q.bytes == 39);
+	assert_int_equal(parse("GET / HTTP/1.1\r\nContent-Length: 1048577\r\n\r\n", &q), 413);
+	assert_int_equal(
+		parse("GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", &q), 413);
+	assert_int_equal(parse("GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", &q), 400);
+	assert_int_equal(parse("GET / HTTP/1.1\r\nContent-Length:\r\n\r\n", &q), 400);
+	assert_int_equal(parse("GET /a?b=1&c HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\n\r\n", &q),
+		REQUEST_WHOLE);
+	assert_string_equal(q.query, "b=1&c");
+	assert_true(q.foreign);
 	assert_int_equal(parse("GET / HTTP/2.0\r\n\r\n", &q), 505);
 	assert_int_equal(parse("GET nothing HTTP/1.1\r\n\r\n", &q), 400);
 	assert_int_equal(parse("GET /\x01 HTTP/1.1\r\n\r\n", &q), 400);
 	assert_int_equal(parse("GET / HTTP/1.1\r\nno header\r\n\r\n", &q), 400);
 	assert_int_equal(parse("\r\n", &q), 400);
+}
+
+static void test_profile_query(void **state)
+{
+	static const char *const wrong[] = {"pid=0", "pid=", "pid=-1", "pid=2147483648", "pid=1x",
+		"seconds=0", "seconds=301", "seconds=9&pid=a", "pid=12345678901234567890"};
+	struct profile_ask a = {.seconds = 10};
+
+	(void)state;
+	assert_true(profile_query_parse("", &a) && !a.pid && a.seconds == 10);
+	assert_true(profile_query_parse("pid=12&gc=1&seconds=300&", &a));
+	assert_true(a.pid == 12 && a.seconds == 300);
+	assert_true(profile_query_parse("xpid=7&&&", &a) && a.pid == 12);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_false(profile_query_parse(wrong[i], &a));
 }
 
 static void test_request_accept(void **state)
@@ -95,11 +122,10 @@ static void test_request_limits(void **state)
 	assert_int_equal(http_request_parse(text, REQUEST_MAX - 1, &q), REQUEST_PART);
 	assert_int_equal(http_request_parse(text, REQUEST_MAX, &q), 431);
 	for (int over = 0; over < 2; over++) { /* what fits to the byte, and one more */
-		snprintf(text, sizeof(text), "GET /%.*s HTTP/1.1\r\n\r\n", REQUEST_PATH_MAX - 2 + over,
-			aaa);
+		snprintf(text, sizeof(text), "GET /%.*s HTTP/1.1\r\n\r\n",
+			REQUEST_PATH_MAX - 2 + over, aaa);
 		assert_int_equal(parse(text, &q), over ? 414 : REQUEST_WHOLE);
-		snprintf(text, sizeof(text),
-			"GET / HTTP/1.1\r\nAuthorization: Basic %.*s\r\n\r\n",
+		snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nAuthorization: Basic %.*s\r\n\r\n",
 			REQUEST_AUTH_MAX - 1 + over, aaa);
 		assert_int_equal(parse(text, &q), over ? 431 : REQUEST_WHOLE);
 	}
@@ -406,6 +432,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_request_accept),
+		cmocka_unit_test(test_profile_query),
 		cmocka_unit_test(test_request_limits),
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_listen),

@@ -1,0 +1,12 @@
+/* A small message with a descriptor, over a Unix socket. */
+#ifndef MEMWHY_BASE_FD_PASS_H
+#define MEMWHY_BASE_FD_PASS_H
+
+#include "base/util.h"
+
+/* 0 or -errno. fd: -1 for none. */
+int fd_send(int socket, const void *data, size_t n, int fd);
+/* Exactly n bytes. -ENODATA at the end; -EBADMSG for less. *ret_fd is -1 where none came. */
+int fd_receive(int socket, void *data, size_t n, int *ret_fd);
+
+#endif

@@ -1,0 +1,237 @@
+/* See profiler.h. */
+#include "serve/profiler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/fd_pass.h"
+#include "base/file.h"
+#include "base/units.h"
+
+#define AT_ONCE 2                  /* that are made */
+#define PROFILE_BYTES (64UL << 20) /* of one, packed */
+#define WAIT_SECONDS 120           /* for its end, beyond its own time; before the server's end */
+#define WORDS_MOST 16
+
+const struct profile_kind profile_kinds[PROFILE_KINDS] = {
+	{"heap", true, "what a process allocates meanwhile, and keeps of that, by code path"},
+	{"faults", false, "page faults and what they took"},
+	{"stalls", false, "waits for memory"},
+	{"pages", false, "pages that were allocated"},
+};
+
+/* What a worker answers with, and the text or profile as a file. */
+struct answer {
+	u32 good;
+};
+
+static bool ask_is_good(const struct profile_ask *a)
+{
+	return a->kind < PROFILE_KINDS && a->pid <= INT_MAX && a->seconds &&
+	       a->seconds <= PROFILE_SECONDS_MAX && (a->pid || !profile_kinds[a->kind].of_process);
+}
+
+_Noreturn static void command_exec(const struct profile_ask *a, int out, int words)
+{
+	const struct profile_kind *k = &profile_kinds[a->kind];
+	const struct rlimit most = {PROFILE_BYTES, PROFILE_BYTES};
+	int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	const char *argv[WORDS_MOST] = {"memwhy", k->name, "-o", "pprof", "--for"};
+	char pid[16], seconds[16];
+	size_t n = 5;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &most);
+	snprintf(seconds, sizeof(seconds), "%us", a->seconds);
+	snprintf(pid, sizeof(pid), "%u", a->pid);
+	argv[n++] = seconds;
+	if (!k->of_process)
+		argv[n++] = "--stacks";
+	if (a->pid) {
+		argv[n++] = "-p";
+		argv[n++] = pid;
+	}
+	dup2(none, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(words, STDERR_FILENO);
+	execv("/proc/self/exe", (char *const *)argv);
+	dprintf(STDERR_FILENO, "memwhy cannot be run once more: %s\n", strerror(errno));
+	_exit(1);
+}
+
+/* False: it did not end well. Where nobody waits for it any more, it ends. */
+static bool command_wait(pid_t pid, int asker, u32 seconds)
+{
+	int watch = (int)syscall(SYS_pidfd_open, pid, 0), status;
+	struct pollfd fds[] = {{.fd = watch, .events = POLLIN}, {.fd = asker}};
+	int rc = poll(fds, ARRAY_SIZE(fds), (int)(seconds + WAIT_SECONDS) * 1000);
+
+	if (watch < 0 || rc <= 0 || !fds[0].revents)
+		kill(pid, SIGTERM);
+	if (watch >= 0)
+		close(watch);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+/* In a process of its own, for one profile. */
+static void worker(const struct profile_ask *a, int asker)
+{
+	_cleanup_close_ int out = memfd_create("profile", MFD_CLOEXEC);
+	_cleanup_close_ int words = memfd_create("profile-words", MFD_CLOEXEC);
+	struct answer answer = {};
+	pid_t pid = out < 0 || words < 0 ? -1 : fork();
+
+	if (!pid)
+		command_exec(a, out, words);
+	if (pid < 0)
+		return;
+	answer.good = command_wait(pid, asker, a->seconds) && lseek(out, 0, SEEK_END) > 0;
+	(void)fd_send(asker, &answer, sizeof(answer), answer.good ? out : words);
+}
+
+static void on_child(int number)
+{
+	(void)number; /* it ends the poll below */
+}
+
+/* Waits for the next ask, and takes leave of workers that have ended meanwhile. */
+static void asks_await(int socket, u32 *running)
+{
+	struct pollfd fd = {.fd = socket, .events = POLLIN};
+
+	do {
+		while (*running && waitpid(-1, NULL, WNOHANG) > 0)
+			--*running;
+	} while (poll(&fd, 1, -1) < 0 && errno == EINTR);
+}
+
+static void profiler_serve(int socket)
+{
+	const struct sigaction child = {.sa_handler = on_child};
+	struct profile_ask a;
+	u32 running = 0;
+	int asker;
+
+	sigaction(SIGCHLD, &child, NULL);
+	for (;;) {
+		asks_await(socket, &running);
+		if (fd_receive(socket, &a, sizeof(a), &asker))
+			return;
+		if (asker >= 0 && ask_is_good(&a) && running < AT_ONCE) {
+			pid_t pid = fork();
+
+			if (!pid) {
+				close(socket);
+				worker(&a, asker);
+				_exit(0);
+			}
+			running += pid > 0;
+		}
+		if (asker >= 0)
+			close(asker);
+	}
+}
+
+int profiler_begin(struct profiler *ret)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		prctl(PR_SET_NAME, "memwhy-profiles");
+		close(ends[0]);
+		profiler_serve(ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return -errno;
+	}
+	*ret = (struct profiler){.pid = pid, .socket = ends[0]};
+	return 0;
+}
+
+void profiler_end(struct profiler *p)
+{
+	if (p->socket < 0)
+		return;
+	close(p->socket);
+	while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*p = (struct profiler){.socket = -1};
+}
+
+bool profile_query_parse(const char *query, struct profile_ask *ret)
+{
+	static const char *const names[] = {"pid=", "seconds="};
+	u32 *const values[] = {&ret->pid, &ret->seconds};
+	const u64 most[] = {INT_MAX, PROFILE_SECONDS_MAX};
+
+	for (const char *at = query; *at; at += strcspn(at, "&"), at += *at == '&')
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+			size_t n = strlen(names[i]);
+			char number[16];
+			u64 value;
+
+			if (strncmp(at, names[i], n) != 0)
+				continue;
+			snprintf(number, sizeof(number), "%.*s",
+				(int)MIN(strcspn(at + n, "&"), 15UL), at + n);
+			if (parse_u64(number, 1, most[i], &value))
+				return false;
+			*values[i] = (u32)value;
+		}
+	return true;
+}
+
+int profiler_ask(const struct profiler *p, const struct profile_ask *ask, int *ret_fd)
+{
+	int ends[2], rc;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+		return -errno;
+	rc = fd_send(p->socket, ask, sizeof(*ask), ends[1]);
+	close(ends[1]);
+	if (rc)
+		close(ends[0]);
+	else
+		*ret_fd = ends[0];
+	return rc;
+}
+
+bool profiler_take(int fd, struct str *out)
+{
+	_cleanup_close_ int file = -1;
+	struct answer a;
+	char path[32];
+
+	if (fd_receive(fd, &a, sizeof(a), &file) || file < 0) {
+		str_addf(out, "%d profiles are being made already: ask again when they are done\n",
+			AT_ONCE);
+		return false;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	if (file_read(path, out))
+		str_clear(out);
+	return a.good && out->len;
+}
