@@ -22,6 +22,7 @@
 #include "sys/kconfig.h"
 #include "sys/keyvals.h"
 #include "sys/kmsg.h"
+#include "sys/managed.h"
 #include "sys/maps.h"
 #include "sys/mounts.h"
 #include "sys/numa_maps.h"
@@ -394,6 +395,14 @@ static void fuzz_containers(const char *text, size_t n)
 	MUST(strnlen(names.space, CONTAINER_NAME_MAX) < CONTAINER_NAME_MAX);
 }
 
+static void fuzz_java(const char *text, size_t n)
+{
+	struct managed m = {};
+
+	MUST(managed_java(text, n, &m) != -EINVAL && m.list.n <= 8);
+	managed_free(&m);
+}
+
 static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_keyvals,
 	fuzz_stat,
@@ -419,6 +428,7 @@ static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_held,
 	fuzz_diskstats,
 	fuzz_containers,
+	fuzz_java,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

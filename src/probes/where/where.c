@@ -181,6 +181,23 @@ static const struct field arena_fields[] = {
 	ARENA(trimmable_bytes, FIELD_U64, UNIT_BYTES, "of these, what malloc_trim(0) gives back"),
 };
 
+#define RUNTIME(member_, type_, unit_, help_) \
+	FIELD(struct where_runtime, member_, type_, unit_, help_)
+
+static const struct field runtime_fields[] = {
+	RUNTIME(tgid, FIELD_U32, UNIT_ID, "process"),
+	RUNTIME(sample, FIELD_U32, UNIT_ID, "number of the look, as in the ledger"),
+	RUNTIME(by, FIELD_U32, UNIT_ID,
+		"0 Java, 1 Go, 2 Python, 3 Node.js, 4 jemalloc, 5 tcmalloc, 6 mimalloc"),
+	RUNTIME(index, FIELD_U32, UNIT_ID, "of the parts of this process"),
+	RUNTIME(name, FIELD_U32, UNIT_STRING, "the part"),
+	RUNTIME(known, FIELD_U32, UNIT_HEX, "which of bytes are known, a bit each"),
+	FIELD_ARRAY(struct where_runtime, bytes, FIELD_U64, UNIT_BYTES, WHERE_RUNTIME_BYTES,
+		"reserved, committed, in use, kept without being used"),
+	RUNTIME(decay_ms, FIELD_S64, UNIT_NONE,
+		"jemalloc: milliseconds until dirty pages are given back; -1: never"),
+};
+
 #define LIMIT(member_, type_, unit_, help_) FIELD(struct where_limit, member_, type_, unit_, help_)
 
 static const struct field limit_fields[] = {
@@ -259,6 +276,8 @@ static const struct kind kinds[] = {
 		"who has a part of a row of a ledger"),
 	KIND(REC_WHERE_ARENA, struct where_arena, "where_arena", arena_fields,
 		"an arena of glibc's malloc in a process"),
+	KIND(REC_WHERE_RUNTIME, struct where_runtime, "where_runtime", runtime_fields,
+		"a part of the heap of a runtime or allocator in a process"),
 	KIND(REC_WHERE_LIMIT, struct where_limit, "where_limit", limit_fields,
 		"the memory and limits of a control group, or of one above it"),
 	KIND(REC_WHERE_CENSUS, struct where_census, "where_census", census_fields,

@@ -139,6 +139,22 @@ struct where_arena {
 	u64 trimmable_bytes; /* of these, what malloc_trim(0) gives back */
 };
 
+#define WHERE_RUNTIME_BYTES 8
+#define WHERE_BY_MAPPINGS (1U << 31) /* in known: its structures were not found */
+
+/* A part of the heap of a runtime, or of an allocator other than glibc's, in a process. */
+struct where_runtime {
+	struct rec h;
+	u32 tgid;
+	u32 sample;
+	u32 by;    /* enum managed_by (sys/managed.h) */
+	u32 index; /* of the parts of this process; 0: those of an earlier look are over */
+	u32 name;  /* string: the part */
+	u32 known; /* a bit for each of bytes, or WHERE_BY_MAPPINGS */
+	u64 bytes[WHERE_RUNTIME_BYTES]; /* enum managed_bytes */
+	s64 decay_ms;                   /* of jemalloc's dirty pages; -1: never given back */
+};
+
 #define WHERE_CENSUS_KINDS 16
 
 /* What the pages themselves say (enum kpage_kind in sys/kpage.h), in page frames. */

@@ -8,10 +8,12 @@
 #include "base/clock.h"
 #include "base/groups.h"
 #include "base/top.h"
-#include "sys/process_heap.h"
 #include "probes/where/where_inner.h"
 #include "probes/where/where_ledger.h"
+#include "sys/managed.h"
 #include "sys/maps.h"
+#include "sys/outside.h"
+#include "sys/process_heap.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 #include "sys/smaps.h"
@@ -29,6 +31,7 @@ struct subject {
 	struct smaps_all rss;
 	VEC(u64) stacks; /* where the stack pointers of its threads are */
 	struct process_heap heap;
+	struct managed managed;
 	struct groups owners; /* struct owner_key -> struct where_owner */
 };
 
@@ -42,6 +45,7 @@ static void subject_free(struct subject *s)
 	smaps_all_free(&s->rss);
 	vec_free(&s->stacks);
 	process_heap_free(&s->heap);
+	managed_free(&s->managed);
 	groups_free(&s->owners);
 }
 
@@ -241,17 +245,76 @@ static int owners_send(struct capture *c, struct where *w, const struct subject 
 	return rc;
 }
 
+static int runtime_send(struct capture *c, struct where *w, const struct subject *s,
+	const struct managed_part *p, u32 index)
+{
+	struct where_runtime r = REC_INIT(struct where_runtime, REC_WHERE_RUNTIME, 0);
+
+	r.tgid = s->pid;
+	r.sample = w->sample;
+	r.by = p->by;
+	r.index = index;
+	r.name = names_string(c->names, p->name);
+	r.known = p->known;
+	memcpy(r.bytes, p->bytes, sizeof(p->bytes));
+	r.decay_ms = p->decay_ms;
+	return capture_emit(c, &r.h);
+}
+
+/* Of what is there and was not understood: the mappings without a file. */
+static struct managed_part mappings_part(const struct subject *s, u32 by)
+{
+	struct managed_part p = {.by = by, .name = "all memory without a file"};
+
+	for (size_t i = 0, k = 0; i < s->maps.list.n && k < s->rss.list.n; k++) {
+		const struct mapping *m = &s->maps.list.v[i];
+		const struct smaps_rss *v = &s->rss.list.v[k];
+
+		if (m->start != v->start)
+			continue;
+		i++;
+		if (!(m->prot & MAPPING_WRITE) || m->shared || m->path[0])
+			continue;
+		p.bytes[MANAGED_RESERVED] += m->end - m->start;
+		p.bytes[MANAGED_COMMITTED] += v->rss_bytes;
+		p.bytes[MANAGED_KEPT] += v->lazy_free_bytes;
+	}
+	p.known = 1U << MANAGED_RESERVED | 1U << MANAGED_COMMITTED | 1U << MANAGED_KEPT |
+		  WHERE_BY_MAPPINGS;
+	return p;
+}
+
+static int runtimes_send(struct capture *c, struct where *w, const struct subject *s)
+{
+	u32 index = 0, found = 0;
+	int rc = 0;
+
+	vec_each (p, &s->managed.list) {
+		found |= 1U << p->by;
+		rc = rc ? rc : runtime_send(c, w, s, p, index++);
+	}
+	for (u32 i = 0; i < MANAGED_BY && !rc; i++)
+		if ((s->managed.seen & ~found) >> i & 1) {
+			struct managed_part p = mappings_part(s, i);
+
+			rc = runtime_send(c, w, s, &p, index++);
+		}
+	return rc;
+}
+
 static int heap_tell(struct capture *c, const struct subject *s)
 {
+	if (s->heap.refused)
+		return capture_note(c, NOTE_NOT_CHECKED,
+			"what the allocator of process %u keeps: its memory may not be read",
+			s->pid);
+	if (s->managed.list.n || s->managed.seen)
+		return 0;
 	if (s->heap.other)
 		return capture_note(c, NOTE_INFO,
 			"process %u uses %s: what it keeps of freed memory cannot be read from "
 			"outside",
 			s->pid, s->heap.other);
-	if (s->heap.refused)
-		return capture_note(c, NOTE_NOT_CHECKED,
-			"what the allocator of process %u keeps: its memory may not be read",
-			s->pid);
 	if (!s->heap.found)
 		return capture_note(c, NOTE_NOT_CHECKED,
 			"what the allocator of process %u keeps: no arenas of glibc were found in "
@@ -294,7 +357,19 @@ static int subject_send(struct capture *c, struct where *w, struct subject *s, b
 		rc = owners_send(c, w, s);
 	if (!rc && owners)
 		rc = arenas_send(c, w, s);
+	if (!rc && owners)
+		rc = runtimes_send(c, w, s);
 	return rc || !c->ending ? rc : heap_tell(c, s);
+}
+
+/* What cannot be read is told with the heap. */
+static int managed_look(struct subject *s)
+{
+	_cleanup_outside_ struct outside o = {.pagemap = -1};
+
+	if (outside_open((int)s->pid, &s->maps, &o))
+		return 0;
+	return managed_read(&o, &s->maps, HEAP_MOST, &s->managed);
 }
 
 /* A process that is gone is no error. */
@@ -314,6 +389,8 @@ static int process_send(struct capture *c, struct where *w, u32 pid, bool owners
 		rc = stacks_read(w, &s);
 	if (!rc)
 		rc = process_heap_read(pid, &s.maps, HEAP_MOST, &s.heap);
+	if (!rc)
+		rc = managed_look(&s);
 	if (!rc)
 		rc = subject_send(c, w, &s, owners);
 	if (!rc && c->ending && took > SLOW_NS)

@@ -91,6 +91,7 @@ void where_tables_free(struct where_tables *t)
 	vec_free(&t->last);
 	vec_free(&t->holders);
 	where_arenas_free(&t->arenas);
+	where_runtimes_free(&t->runtimes);
 	where_limits_free(&t->limits);
 	where_files_free(&t->files);
 }
@@ -339,11 +340,15 @@ int where_tables_report(struct where_tables *t, struct report *r)
 		subject_settle(t, s);
 		subject_add(table, r, t, s);
 		next_add(&s->last, r);
-		if (s->last.scope == WHERE_PROCESS)
-			where_arenas_advise(&t->arenas, &s->last, r);
+		if (s->last.scope != WHERE_PROCESS)
+			continue;
+		where_arenas_advise(&t->arenas, &s->last, r);
+		where_runtimes_advise(&t->runtimes, &s->last, r);
 	}
 	if (!table->failed && (t->arenas.list.n || !t->subjects.n))
 		rc = where_arenas_report(&t->arenas, r);
+	if (!table->failed && !rc && (t->runtimes.list.n || !t->subjects.n))
+		rc = where_runtimes_report(&t->runtimes, r);
 	if (!table->failed && !rc && (t->limits.list.n || !t->subjects.n))
 		rc = where_limits_report(&t->limits, r);
 	if (!table->failed && !rc)

@@ -9,6 +9,7 @@
 #include "probes/where/where_arenas.h"
 #include "probes/where/where_files_view.h"
 #include "probes/where/where_limits.h"
+#include "probes/where/where_runtimes.h"
 #include "report/view.h"
 
 struct where_subject {
@@ -20,6 +21,7 @@ struct where_tables {
 	VEC(struct where_owner) first, last; /* last: none but of a later look than first */
 	u32 first_sample, last_sample;       /* plus one; 0: none yet */
 	struct where_arenas arenas;
+	struct where_runtimes runtimes;
 	struct where_limits limits;
 	struct where_files files;
 	struct where_census census;       /* the latest; h.kind 0: none */

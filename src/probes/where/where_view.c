@@ -75,6 +75,8 @@ static int where_feed(void *state, const struct rec *r)
 		return owner_is_sound((const void *)r) ? owner_feed(&v->t, (const void *)r) : 0;
 	case REC_WHERE_ARENA:
 		return where_arenas_feed(&v->t.arenas, (const void *)r);
+	case REC_WHERE_RUNTIME:
+		return where_runtimes_feed(&v->t.runtimes, (const void *)r);
 	case REC_WHERE_LIMIT:
 		return where_limits_feed(&v->t.limits, (const void *)r);
 	case REC_WHERE_CENSUS:
@@ -132,7 +134,7 @@ static u64 where_for_ns(const struct view_options *o)
 }
 
 const struct view where_view = {
-	.tables = (const struct view_table *const[]){where_tables_all, where_arenas_tables,
+	.tables = (const struct view_table *const[]){where_tables_all, where_arenas_tables, where_runtimes_tables,
 		where_limits_tables, where_census_tables, where_dying_tables, where_files_tables,
 		NULL},
 	.size = sizeof(struct where_state),

@@ -1,0 +1,62 @@
+/*
+ * Structures that runtimes and allocators keep of their heaps, told by what holds between their
+ * numbers: no symbols and no version numbers are asked for. Each function looks at bytes of another
+ * process and says whether they are such a structure. 64 bit.
+ *
+ * tcmalloc: gperftools 2.5 to 2.15 (PageHeapStats). jemalloc: 5.3. mimalloc: 2.0. pymalloc: CPython
+ * 2.7 to 3.13. Go: 1.19 and later. V8: 9 to 11 without pointer compression (Node.js 16 to 20).
+ */
+#ifndef MEMWHY_SYS_HEAPS_H
+#define MEMWHY_SYS_HEAPS_H
+
+#include "base/util.h"
+
+/* system == total_reserve, committed + unmapped == system, committed == total_commit -
+ * total_decommit. */
+struct heap_tcmalloc {
+	u64 system_bytes, free_bytes, unmapped_bytes, committed_bytes;
+};
+bool heap_tcmalloc_find(const u64 *words, size_t n, struct heap_tcmalloc *ret);
+
+/* Go: gcController. in use, released, free, then all that was ever allocated and freed. */
+struct heap_go {
+	u64 used_bytes, released_bytes, free_bytes, live_bytes;
+};
+bool heap_go_find(const u64 *words, size_t n, u64 most_bytes, struct heap_go *ret);
+
+/* A pool of CPython's allocator, by its first bytes. */
+#define HEAP_PYTHON_HEAD 48
+struct heap_python {
+	u32 pool_bytes, arena, block_bytes, blocks;
+};
+bool heap_python_pool(const void *head, struct heap_python *ret);
+
+/* A segment of mimalloc at this address, by its first bytes. */
+#define HEAP_MIMALLOC_HEAD 49152
+#define HEAP_MIMALLOC_ALIGN (32ULL << 20)
+struct heap_mimalloc {
+	u64 bytes, used_bytes;
+};
+bool heap_mimalloc_segment(const u64 *words, size_t n, struct heap_mimalloc *ret);
+
+/* A chunk of V8's at this address. heap: the same for all chunks of an isolate. */
+#define HEAP_V8_HEAD 64
+#define HEAP_V8_ALIGN (256ULL << 10)
+struct heap_v8 {
+	u64 bytes, used_bytes, heap;
+	bool young;
+};
+bool heap_v8_chunk(const u64 *words, u64 address, struct heap_v8 *ret);
+
+/* An arena of jemalloc's, HEAP_JEMALLOC_ARENA bytes from its start. */
+#define HEAP_JEMALLOC_ARENA 87136
+struct heap_jemalloc {
+	u64 active_bytes, dirty_bytes, muzzy_bytes, retained_bytes, used_bytes;
+	s64 decay_ms; /* of dirty pages; -1: never */
+};
+bool heap_jemalloc_arena(const u64 *words, size_t n, struct heap_jemalloc *ret);
+/* Quick: may the two words at HEAP_JEMALLOC_DIRTY from the start be an arena's? */
+#define HEAP_JEMALLOC_DIRTY 20480
+bool heap_jemalloc_may_be(const u64 *two);
+
+#endif

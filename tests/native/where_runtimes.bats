@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# Heaps of runtimes and of allocators other than glibc's, against what they say of themselves. Skipped
+# where one is not installed (tools/deps oracles).
+# bats file_tags=beside,host
+load common
+load where
+
+programs=$BATS_TEST_DIRNAME/../workloads/where_runtimes
+
+setup() {
+	needs_root
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# program COMMAND...: starts it, waits until it is ready, and looks at it: $now, $holder.
+program() {
+	mkfifo in
+	"$@" <in >out 2>err 3>&- &
+	holder=$!
+	exec 7>in
+	wait_for 'grep -q ready out || ! kill -0 "$holder" 2>/dev/null'
+	grep -q ready out
+	"$MEMWHY" where -p "$holder" -o json --out now
+	[ "$(bytes now rest)" -eq 0 ]
+	[ "$(total now)" -gt 0 ]
+	jq -c '.rows[] | select(.table == "runtimes")' now
+}
+
+# near WHAT OURS THEIRS PARTS: within 1/PARTS, and 64 KiB.
+near() {
+	local off=$(($2 - $3))
+	echo "$1: $2, it says $3"
+	[ "$3" -gt 0 ] || [ "$2" -eq 0 ]
+	[ "${off#-}" -le $(($3 / $4 + 65536)) ]
+}
+
+of() { # RUNTIME COLUMN: summed over its parts
+	jq --arg of "$1" --arg column "$2" '[.rows[] | select(.table == "runtimes" and .runtime == $of and .method != "mappings") | .[$column] // 0] | if length > 0 then add else error("no row") end' now
+}
+
+preload() { # LIBRARY THREADS BLOCKS: what it says of itself is in $used, $committed, $kept
+	local name
+	program env LD_PRELOAD="$1" "$WORKLOADS/where_allocators" "$2" "$3"
+	read -r name used committed kept < <(grep -E '^(je|tc|mi)malloc ' out)
+	[ -n "$name" ]
+}
+
+library() { # NAME: its path, or the test is skipped
+	ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'
+}
+
+@test "where: jemalloc's arenas are what mallctl says" {
+	lib=$(library libjemalloc.so.2)
+	[ -n "$lib" ] || skip "libjemalloc2 is not installed"
+	preload "$lib" 3 20000
+	near used "$(of jemalloc used_bytes)" "$used" 50
+	near committed "$(of jemalloc committed_bytes)" "$committed" 100
+	near kept "$(of jemalloc kept_bytes)" "$kept" 100
+	jq -e 'any(.findings[]; .rule == "allocator-keeps")' now
+	jq -e 'any(.rows[]; .table == "runtimes" and (.part | test("^[0-9]+ arena")))' now
+}
+
+@test "where: jemalloc gives back what was predicted when dirty pages are not kept" {
+	lib=$(library libjemalloc.so.2)
+	[ -n "$lib" ] || skip "libjemalloc2 is not installed"
+	preload "$lib" 3 20000
+	want=$(of jemalloc kept_bytes)
+	before=$(total now)
+	echo >&7
+	hold_end
+	rm -f in
+	program env LD_PRELOAD="$lib" MALLOC_CONF=dirty_decay_ms:0 "$WORKLOADS/where_allocators" 3 20000
+	got=$((before - $(total now)))
+	echo "predicted $want, saved $got"
+	[ $((got * 10)) -gt $((want * 8)) ]
+	[ $((got * 10)) -lt $((want * 12)) ]
+}
+
+@test "where: tcmalloc's page heap is what MallocExtension says" {
+	lib=$(library libtcmalloc_minimal.so.4)
+	[ -n "$lib" ] || skip "libtcmalloc-minimal4 is not installed"
+	preload "$lib" 3 20000
+	near used "$(of tcmalloc used_bytes)" "$used" 50
+	near committed "$(of tcmalloc committed_bytes)" "$committed" 100
+	near kept "$(of tcmalloc kept_bytes)" "$kept" 50
+}
+
+@test "where: mimalloc's segments are what it says when it is asked for its blocks" {
+	lib=$(library libmimalloc.so.2)
+	[ -n "$lib" ] || skip "libmimalloc2.0 is not installed"
+	preload "$lib" 0 40000
+	near used "$(of mimalloc used_bytes)" "$used" 100
+	[ "$(of mimalloc committed_bytes)" -le "$(total now)" ]
+	[ "$(of mimalloc committed_bytes)" -ge "$(of mimalloc used_bytes)" ]
+}
+
+@test "where: an allocator whose structures are not found is told by its mappings" {
+	cc -shared -fPIC -x c -o libjemalloc.so.1 - <<<'int nothing;'
+	program env LD_PRELOAD="$PWD/libjemalloc.so.1" "$WORKLOADS/where_allocators" 0 2000
+	jq -e 'any(.rows[]; .table == "runtimes" and .runtime == "jemalloc" and .method == "mappings" and .committed_bytes > 0 and .used_bytes == null)' now
+}
+
+@test "where: the heap of a Go program is what runtime.ReadMemStats says, stripped or not" {
+	type go >/dev/null || skip "Go is not installed"
+	cp "$programs/heap.go" .
+	for flags in "" "-s -w"; do
+		GO111MODULE=off GOCACHE="$BATS_FILE_TMPDIR/go" go build -ldflags "$flags" -o heap heap.go
+		rm -f in out
+		program ./heap
+		read -r _ used committed kept < <(grep '^go ' out)
+		near used "$(of go used_bytes)" "$used" 50
+		near committed "$(of go committed_bytes)" "$committed" 50
+		near kept "$(of go kept_bytes)" "$kept" 20
+		echo >&7
+		hold_end
+	done
+}
+
+@test "where: spaces of a Java heap are what the virtual machine says of its pools" {
+	type javac >/dev/null || skip "Java is not installed"
+	javac -d . "$programs/Heap.java"
+	for gc in Serial Parallel G1 Z; do
+		rm -f in out
+		program java -XX:+Use${gc}GC -Xmx256m -cp . Heap
+		# the pools of the heap; it has moved on by what it printed since
+		committed=$(awk '/^(Tenured|Eden|Survivor|PS_|G1_|ZHeap)/ && !/Survivor/ { n += $3 } END { print n }' out)
+		old=$(awk '/^(Tenured|PS_Old|G1_Old|ZHeap)/ { print $2 }' out)
+		got=$(jq '[.rows[] | select(.table == "runtimes" and .runtime == "java" and .part == "old") | .used_bytes] | add' now)
+		near "$gc old" "$got" "$old" 10
+		got=$(jq '[.rows[] | select(.table == "runtimes" and .runtime == "java" and (.part | test("s0|s1|meta") | not)) | .committed_bytes] | add' now)
+		near "$gc committed" "$got" "$committed" 10
+		echo >&7
+		hold_end
+	done
+}
+
+@test "where: the heap of Node.js is what V8 says" {
+	type node >/dev/null || skip "Node.js is not installed"
+	program node --expose-gc "$programs/heap.js"
+	read -r _ all young used < <(grep '^node ' out)
+	near committed "$(of node committed_bytes)" "$all" 100
+	got=$(jq '[.rows[] | select(.table == "runtimes" and .part == "young generation") | .committed_bytes] | add' now)
+	near young "$got" "$young" 100
+	near used "$(of node used_bytes)" "$used" 10
+}
+
+@test "where: arenas of Python are what sys._debugmallocstats says" {
+	tried=
+	for python in /usr/bin/python3 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{6,8,9,12,13}*/bin/python3; do
+		[ -x "$python" ] || continue
+		rm -f in out
+		program "$python" "$programs/heap.py"
+		committed=$(sed -n 's/.* arenas \* .* = *\([0-9,]*\)$/\1/p' err | tr -d ,)
+		[ -n "$committed" ] || committed=$(sed -n 's/^[0-9]* arenas \* [0-9]* bytes.arena *= *//p' err | tr -d ,)
+		used=$(sed -n 's/^# bytes in allocated blocks *= *//p' err | tr -d ,)
+		echo "$python"
+		near committed "$(of python committed_bytes)" "$committed" 50
+		near used "$(of python used_bytes)" "$used" 50
+		tried=1
+		echo >&7
+		hold_end
+	done
+	[ -n "$tried" ] || skip "Python is not installed"
+}
