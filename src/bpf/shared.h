@@ -77,6 +77,7 @@ struct burst_now {
 };
 
 #define AGG_SLOTS 32
+#define AGG_HIST_HELP "log2 histogram of durations: slot i is 2^(i-1) to 2^i ns"
 #define AGG_SUMS 7
 #define AGG_NAME_LEN 32
 

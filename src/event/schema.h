@@ -68,6 +68,12 @@ struct kind {
 		.name = #member_, .offset = offsetof(type_, member_), .type = (ftype_), \
 		.unit = (unit_), .count = (count_), .help = (help_)                     \
 	}
+/* A number kept in the flags of the record's head. */
+#define FIELD_FLAGS(name_, unit_, help_)                                                       \
+	{                                                                                  \
+		.name = (name_), .offset = offsetof(struct rec, flags), .type = FIELD_U16, \
+		.unit = (unit_), .count = 1, .help = (help_)                               \
+	}
 #define KIND(number_, type_, name_, fields_, help_)                                             \
 	{                                                                                       \
 		.kind = (number_), .size = sizeof(type_), .name = (name_), .fields = (fields_), \
@@ -79,6 +85,60 @@ struct kind {
 		.kind = (number_), .size = sizeof(type_), .name = (name_), .fields = (fields_), \
 		.n_fields = ARRAY_SIZE(fields_), .help = (help_), .whole = true                 \
 	}
+
+/*
+ * A kind whose record is declared by a list, see RECORD() in event/wire.h:
+ *
+ *	RECORD_KIND(REC_FAULTS_AGG, struct faults_agg, "faults_agg", FAULTS_AGG_FIELDS, "faults of …")
+ *
+ * RECORD_FIELDS() are its rows alone, for a table with others beside them.
+ */
+#define RECORD_KIND(number_, type_, name_, LIST_, help_) \
+	RECORD_KIND_(number_, type_, name_, help_, RECORD_FIELDS(type_, LIST_))
+/* With the flags in the record's head as a field of their own, the first. */
+#define RECORD_KIND_FLAGS(number_, type_, name_, LIST_, help_, flags_, unit_, flags_help_)     \
+	RECORD_KIND_(number_, type_, name_, help_, FIELD_FLAGS(flags_, unit_, flags_help_),   \
+		RECORD_FIELDS(type_, LIST_))
+#define RECORD_KIND_(number_, type_, name_, help_, ...)                                        \
+	{                                                                                      \
+		.kind = (number_), .size = sizeof(type_), .name = (name_), .help = (help_),    \
+		.fields = (const struct field[]){__VA_ARGS__},                                 \
+		.n_fields = sizeof((const struct field[]){__VA_ARGS__}) / sizeof(struct field) \
+	}
+#define RECORD_FIELDS(type_, LIST_) LIST_(RECORD_FIELD, type_)
+#define RECORD_FIELD(R, type_, name_, unit_, help_) RECORD_FIELD_##unit_(R, name_, help_)
+#define RECORD_FIELD_NONE(R, name_, help_) RECORD_ROW(R, name_, UNIT_NONE, help_)
+#define RECORD_FIELD_COUNT(R, name_, help_) RECORD_ROW(R, name_, UNIT_COUNT, help_)
+#define RECORD_FIELD_BYTES(R, name_, help_) RECORD_ROW(R, name_, UNIT_BYTES, help_)
+#define RECORD_FIELD_PAGES(R, name_, help_) RECORD_ROW(R, name_, UNIT_PAGES, help_)
+#define RECORD_FIELD_NS(R, name_, help_) RECORD_ROW(R, name_, UNIT_NS, help_)
+#define RECORD_FIELD_RATIO(R, name_, help_) RECORD_ROW(R, name_, UNIT_RATIO, help_)
+#define RECORD_FIELD_ID(R, name_, help_) RECORD_ROW(R, name_, UNIT_ID, help_)
+#define RECORD_FIELD_HEX(R, name_, help_) RECORD_ROW(R, name_, UNIT_HEX, help_)
+#define RECORD_FIELD_STRING(R, name_, help_) RECORD_ROW(R, name_, UNIT_STRING, help_)
+#define RECORD_FIELD_STACK(R, name_, help_) RECORD_ROW(R, name_, UNIT_STACK, help_)
+#define RECORD_FIELD_CGROUP(R, name_, help_) RECORD_ROW(R, name_, UNIT_CGROUP, help_)
+#define RECORD_FIELD_PERMILLE(R, name_, help_) RECORD_ROW(R, name_, UNIT_PERMILLE, help_)
+#define RECORD_FIELD_HIDDEN(R, name_, help_)
+#define RECORD_ROW(R, name_, unit_, help_)                                           \
+	{                                                                            \
+		.name = #name_, .offset = offsetof(R, name_),                        \
+		.type = FIELD_TYPE(((R *)NULL)->name_), .unit = (unit_),             \
+		.count = FIELD_COUNT(((R *)NULL)->name_), .help = (help_)            \
+	},
+/* clang-format off: it does not know _Generic */
+#define FIELD_TYPE(member_)                                                          \
+	_Generic((member_),                                                          \
+		u8: FIELD_U8, u8 *: FIELD_U8, u16: FIELD_U16, u16 *: FIELD_U16,      \
+		u32: FIELD_U32, u32 *: FIELD_U32, u64: FIELD_U64, u64 *: FIELD_U64,  \
+		s32: FIELD_S32, s64: FIELD_S64, s64 *: FIELD_S64,                    \
+		char *: FIELD_CHARS)
+/* Of an array its elements, else 1. */
+#define FIELD_COUNT(member_)                                                         \
+	(sizeof(member_) / _Generic((member_),                                       \
+		char *: 1, u8 *: 1, u16 *: 2, u32 *: 4, u64 *: 8, s64 *: 8,          \
+		default: sizeof(member_)))
+/* clang-format on */
 
 /*
  * A set of kinds. The registry holds pointers only; kinds must outlive it. Lookup is O(1).

@@ -23,6 +23,26 @@ struct rec {
 	u64 time_ns;
 };
 
+/*
+ * A record is declared once, as a list of its fields in the order of their bytes:
+ *
+ *	#define FAULTS_AGG_FIELDS(F, R)                              \
+ *		F(R, u32, tgid, ID, "process")                       \
+ *		F(R, u32[AGG_SLOTS], hist, COUNT, "log2 histogram")
+ *	RECORD(faults_agg, FAULTS_AGG_FIELDS);
+ *
+ * A field has a type, a name, a unit (enum unit in event/schema.h, without UNIT_) and what it
+ *means. RECORD() makes the struct, RECORD_KIND() of event/schema.h what the log's schema says of
+ *it. The unit HIDDEN leaves a field out of the schema: padding, and what means something in rings
+ *only. R is the schema's own.
+ */
+#define RECORD(name_, LIST_)            \
+	struct name_ {                  \
+		struct rec h;           \
+		LIST_(RECORD_MEMBER, _) \
+	}
+#define RECORD_MEMBER(R, type_, name_, unit_, help_) __typeof__(type_) name_;
+
 /* Starts a record of a type whose first member is struct rec, zeroed. */
 #define REC_INIT(type_, kind_, time_ns_)                                              \
 	(type_)                                                                       \

@@ -99,30 +99,10 @@ static const struct probe_bpf bpf = {
 	.optional = true,
 };
 
-#define AGG(member_, type_, unit_, help_) FIELD(struct cache_agg, member_, type_, unit_, help_)
-
-static const struct field agg_fields[] = {
-	AGG(tgid, FIELD_U32, UNIT_ID, "process that had the page read"),
-	AGG(tid, FIELD_U32, UNIT_ID, "0"),
-	AGG(stack, FIELD_U32, UNIT_STACK, "0"),
-	AGG(evictor, FIELD_U32, UNIT_ID, "of refaults: process that had pushed it out; 0: none"),
-	AGG(flags, FIELD_U16, UNIT_HEX, "1 read back after it was pushed out, 2 by kswapd"),
-	AGG(count, FIELD_U64, UNIT_COUNT, "pages that were looked at, one in 64"),
-	AGG(total_ns, FIELD_U64, UNIT_NS, "of refaults: time from pushed out to read back, sum"),
-	AGG(cgroup, FIELD_U64, UNIT_CGROUP, "cgroup of the process"),
-	FIELD_ARRAY(struct cache_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
-};
-
-static const struct field sampled_fields[] = {
-	FIELD(struct cache_sampled, bursts, FIELD_U64, UNIT_COUNT, "bursts"),
-	FIELD(struct cache_sampled, on_ns, FIELD_U64, UNIT_NS, "time in which pages counted"),
-	FIELD(struct cache_sampled, covered_ns, FIELD_U64, UNIT_NS, "time it stands for"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_CACHE_AGG, struct cache_agg, "cache_agg", agg_fields,
+	RECORD_KIND(REC_CACHE_AGG, struct cache_agg, "cache_agg", CACHE_AGG_FIELDS,
 		"pages put into the page cache, sampled"),
-	KIND(REC_CACHE_SAMPLED, struct cache_sampled, "cache_sampled", sampled_fields,
+	RECORD_KIND(REC_CACHE_SAMPLED, struct cache_sampled, "cache_sampled", CACHE_SAMPLED_FIELDS,
 		"for how long such pages were counted, and what that stands for"),
 };
 

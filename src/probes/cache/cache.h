@@ -22,25 +22,25 @@ struct cache_key {
 };
 
 /* On disk: pages put into the page cache since the last such record. */
-struct cache_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack;
-	u32 evictor;
-	u16 flags; /* enum cache_flags */
-	u8 reserved[6];
-	u64 count;    /* pages looked at: one in CACHE_STRIDE */
-	u64 total_ns; /* of refaults: from pushed out to read back, sum */
-	u64 cgroup;
-	char comm[COMM_LEN];
-};
+#define CACHE_AGG_FIELDS(F, R)                                                             \
+	F(R, u32, tgid, ID, "process that had the page read")                              \
+	F(R, u32, tid, ID, "0")                                                            \
+	F(R, u32, stack, STACK, "0")                                                       \
+	F(R, u32, evictor, ID, "of refaults: process that had pushed it out; 0: none")     \
+	F(R, u16, flags, HEX,                                                              \
+		"1 read back after it was pushed out, 2 by kswapd") /* enum cache_flags */ \
+	F(R, u8[6], reserved, HIDDEN, "")                                                  \
+	F(R, u64, count, COUNT, "pages that were looked at, one in 64")                    \
+	F(R, u64, total_ns, NS, "of refaults: time from pushed out to read back, sum")     \
+	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                 \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(cache_agg, CACHE_AGG_FIELDS);
 
 /* The records above count for a part of the time. Since the last one: */
-struct cache_sampled {
-	struct rec h;
-	u64 bursts;
-	u64 on_ns;      /* counted */
-	u64 covered_ns; /* in the place of this time */
-};
+#define CACHE_SAMPLED_FIELDS(F, R)                          \
+	F(R, u64, bursts, COUNT, "bursts")                  \
+	F(R, u64, on_ns, NS, "time in which pages counted") \
+	F(R, u64, covered_ns, NS, "time it stands for")
+RECORD(cache_sampled, CACHE_SAMPLED_FIELDS);
 
 #endif

@@ -4,6 +4,13 @@
 
 #include "bpf/shared.h"
 
+#define COMPACTION_FLAGS_HELP                                                            \
+	"known are: 1 free pages and watermarks, 2 the fragmentation index, 4 scanned, " \
+	"8 isolated, migrated and failed"
+
+#define COMPACTION_KIND_HELP \
+	"1 direct, 2 khugepaged, 3 kcompactd, 4 proactive, 5 requested, 0 other"
+
 /* Who compacts, and why. On disk. */
 enum compaction_kind {
 	COMPACTION_OTHER = 0,
@@ -85,97 +92,115 @@ enum compaction_flags {
 
 /* In the ring, one a run (--each); the same on disk but for the stacks, which become one. The
  * time of the record is the end of the run. */
-struct compaction_run {
-	struct rec h;
-	u32 tgid, tid;
-	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
-	u64 ns, cpu_ns;
-	u64 migrate_scanned, free_scanned;
-	u64 isolated, migrated, failed;
-	u64 free_pages, min_pages, low_pages, high_pages; /* of the zone when it began */
-	u64 cgroup;
-	u64 zone_start;
-	s32 index; /* fragmentation index for the order, in 1/1000 */
-	s32 node, order;
-	u8 zone;
-	u8 kind;
-	u8 sync;
-	u8 status;
-	u8 flags; /* enum compaction_flags */
-	u8 reserved[7];
-	char comm[COMM_LEN];
-};
+#define COMPACTION_RUN_FIELDS(F, R)                                                               \
+	F(R, u32, tgid, ID, "process")                                                            \
+	F(R, u32, tid, ID, "thread")                                                              \
+	F(R, u32, ustack, STACK, "where compaction was entered")                                  \
+	F(R, u32, kstack, HIDDEN, "")                                                             \
+	F(R, u64, ns, NS, "duration, up to the record's time")                                    \
+	F(R, u64, cpu_ns, NS, "of the time, on a CPU; 0: not known")                              \
+	F(R, u64, migrate_scanned, PAGES, "as compact_migrate_scanned counts")                    \
+	F(R, u64, free_scanned, PAGES, "as compact_free_scanned counts")                          \
+	F(R, u64, isolated, PAGES, "as compact_isolated counts")                                  \
+	F(R, u64, migrated, PAGES, "pages moved")                                                 \
+	F(R, u64, failed, PAGES, "pages that could not be moved")                                 \
+	F(R, u64, free_pages, PAGES, "free in the zone when it began")                            \
+	F(R, u64, min_pages, PAGES, "min watermark then, with its boost")                         \
+	F(R, u64, low_pages, PAGES, "low watermark")                                              \
+	F(R, u64, high_pages, PAGES, "high watermark")                                            \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                    \
+	F(R, u64, zone_start, HIDDEN, "")                                                         \
+	F(R, s32, index, PERMILLE,                                                                \
+		"fragmentation index for the order; -1000: a free block is there")                \
+	F(R, s32, node, ID, "NUMA node; -1: not known")                                           \
+	F(R, s32, order, ID, "order to make free blocks of; -1: the whole zone, -128: not known") \
+	F(R, u8, zone, ID, "number of the zone in its node (enum zone); 255: not known")          \
+	F(R, u8, kind, ID, COMPACTION_KIND_HELP)                                                  \
+	F(R, u8, sync, ID, "0 async, 1 sync")                                                     \
+	F(R, u8, status, ID, "result (enum compact_result)")                                      \
+	F(R, u8, flags, HEX, COMPACTION_FLAGS_HELP) /* enum compaction_flags */                   \
+	F(R, u8[7], reserved, HIDDEN, "")                                                         \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(compaction_run, COMPACTION_RUN_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. max_ns: since the start. */
-struct compaction_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	s32 node, order;
-	u8 zone;
-	u8 kind;
-	u8 sync;
-	u8 status;
-	u64 count, total_ns, max_ns;
-	u64 cpu_ns;
-	u64 migrate_scanned, free_scanned;
-	u64 isolated, migrated, failed;
-	u64 cgroup;
-	char comm[COMM_LEN];
-	u32 hist[AGG_SLOTS];
-};
+#define COMPACTION_AGG_FIELDS(F, R)                                                               \
+	F(R, u32, tgid, ID, "process")                                                            \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                                    \
+	F(R, u32, stack, STACK, "where compaction was entered")                                   \
+	F(R, s32, node, ID, "NUMA node; -1: not known")                                           \
+	F(R, s32, order, ID, "order to make free blocks of; -1: the whole zone, -128: not known") \
+	F(R, u8, zone, ID, "number of the zone in its node (enum zone); 255: not known")          \
+	F(R, u8, kind, ID, COMPACTION_KIND_HELP)                                                  \
+	F(R, u8, sync, ID, "0 async, 1 sync")                                                     \
+	F(R, u8, status, ID, "result (enum compact_result)")                                      \
+	F(R, u64, count, COUNT, "runs that ended")                                                \
+	F(R, u64, total_ns, NS, "their time")                                                     \
+	F(R, u64, max_ns, NS, "the longest since the start")                                      \
+	F(R, u64, cpu_ns, NS, "of the time, on a CPU; 0: not known")                              \
+	F(R, u64, migrate_scanned, PAGES, "as compact_migrate_scanned counts")                    \
+	F(R, u64, free_scanned, PAGES, "as compact_free_scanned counts")                          \
+	F(R, u64, isolated, PAGES, "as compact_isolated counts")                                  \
+	F(R, u64, migrated, PAGES, "pages moved")                                                 \
+	F(R, u64, failed, PAGES, "pages that could not be moved")                                 \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                    \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                           \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(compaction_agg, COMPACTION_AGG_FIELDS);
 
 /* Allocations that compacted directly: what /proc/vmstat counts as compact_stall and the like. */
-struct compaction_attempts {
-	struct rec h;
-	u32 tgid, tid;
-	s32 order;
-	u8 kind;
-	u8 sync;
-	u8 reserved[2];
-	u64 begun;
-	u64 stalled;   /* of these, with a zone that was compacted or found good */
-	u64 deferred;  /* ... with a zone that was deferred, and none like that before */
-	u64 both;      /* of these, one came after */
-	u64 succeeded; /* got their page */
-	u64 cgroup;
-	char comm[COMM_LEN];
-};
+#define COMPACTION_ATTEMPTS_FIELDS(F, R)                                                    \
+	F(R, u32, tgid, ID, "process")                                                      \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                              \
+	F(R, s32, order, ID, "order of the allocation")                                     \
+	F(R, u8, kind, ID, COMPACTION_KIND_HELP)                                            \
+	F(R, u8, sync, ID, "0 async, 1 sync")                                               \
+	F(R, u8[2], reserved, HIDDEN, "")                                                   \
+	F(R, u64, begun, COUNT, "attempts")                                                 \
+	F(R, u64, stalled, COUNT, "of these, with a zone that was compacted or found good") \
+	F(R, u64, deferred, COUNT,                                                          \
+		"of the attempts, with a zone that was deferred, before any such zone")     \
+	F(R, u64, both, COUNT, "of the deferred, those with such a zone after that")        \
+	F(R, u64, succeeded, COUNT, "of the attempts, with the page: compact_success")      \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                              \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(compaction_attempts, COMPACTION_ATTEMPTS_FIELDS);
 
 /* A zone in the moments in which runs for an order began. */
-struct compaction_zone {
-	struct rec h;
-	s32 node, order;
-	u8 zone;
-	u8 reserved[7];
-	u64 runs;
-	u64 known;      /* runs of which the following is known */
-	u64 above_high; /* of these, with more free pages than the high watermark */
-	u64 indexed;    /* runs whose fragmentation index is known */
-	s64 index_sum;  /* of these, in 1/1000 */
-	u64 free_sum, high_sum;
-};
+#define COMPACTION_ZONE_FIELDS(F, R)                                                              \
+	F(R, s32, node, ID, "NUMA node; -1: not known")                                           \
+	F(R, s32, order, ID, "order to make free blocks of; -1: the whole zone, -128: not known") \
+	F(R, u8, zone, ID, "number of the zone in its node (enum zone); 255: not known")          \
+	F(R, u8[7], reserved, HIDDEN, "")                                                         \
+	F(R, u64, runs, COUNT, "runs that began")                                                 \
+	F(R, u64, known, COUNT, "of these, with known free pages and watermarks")                 \
+	F(R, u64, above_high, COUNT, "of these, with more pages free than the high watermark")    \
+	F(R, u64, indexed, COUNT, "runs with a known fragmentation index")                        \
+	F(R, s64, index_sum, PERMILLE, "the sum of their indices")                                \
+	F(R, u64, free_sum, PAGES, "the sum of the free pages of the known")                      \
+	F(R, u64, high_sum, PAGES, "the sum of their high watermarks")
+RECORD(compaction_zone, COMPACTION_ZONE_FIELDS);
 
-struct compaction_deferrals {
-	struct rec h;
-	s32 node, order;
-	u8 zone;
-	u8 reserved[7];
-	u64 skipped; /* compaction was not tried, as it had failed before */
-	u64 failed;  /* it failed, and will be put off for longer */
-	u64 reset;   /* it succeeded, or is expected to */
-};
+#define COMPACTION_DEFERRALS_FIELDS(F, R)                                                         \
+	F(R, s32, node, ID, "NUMA node; -1: not known")                                           \
+	F(R, s32, order, ID, "order to make free blocks of; -1: the whole zone, -128: not known") \
+	F(R, u8, zone, ID, "number of the zone in its node (enum zone); 255: not known")          \
+	F(R, u8[7], reserved, HIDDEN, "")                                                         \
+	F(R, u64, skipped, COUNT, "times compaction was not tried, as it had failed before")      \
+	F(R, u64, failed, COUNT, "times it failed and was put off")                               \
+	F(R, u64, reset, COUNT, "times it succeeded, or was expected to")
+RECORD(compaction_deferrals, COMPACTION_DEFERRALS_FIELDS);
 
-struct compaction_kcompactd {
-	struct rec h;
-	u32 node;
-	u32 reserved;
-	u64 wakes;   /* it set to work: compact_daemon_wake in /proc/vmstat */
-	u64 wakeups; /* it was woken by others */
-	u64 sleeps;
-	u64 awake_ns, max_ns; /* from the work to the sleep that follows */
-	u64 cpu_ns;
-	u32 hist[AGG_SLOTS];
-};
+#define COMPACTION_KCOMPACTD_FIELDS(F, R)                                               \
+	F(R, u32, node, ID, "NUMA node")                                                \
+	F(R, u32, reserved, HIDDEN, "")                                                 \
+	F(R, u64, wakes, COUNT, "times it started work, as compact_daemon_wake counts") \
+	F(R, u64, wakeups, COUNT, "times it was woken")                                 \
+	F(R, u64, sleeps, COUNT, "times it went to sleep after work")                   \
+	F(R, u64, awake_ns, NS, "time from the work to the sleep that follows")         \
+	F(R, u64, max_ns, NS, "the longest since the start")                            \
+	F(R, u64, cpu_ns, NS, "of it, on a CPU")                                        \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(compaction_kcompactd, COMPACTION_KCOMPACTD_FIELDS);
 
 #endif

@@ -158,48 +158,10 @@ static const struct probe_bpf bpf = {
 		.values_of = count_value_of}},
 };
 
-static const struct field event_fields[] = {
-	FIELD(struct count_event, event, FIELD_U32, UNIT_ID, "number of the event"),
-	FIELD(struct count_event, name, FIELD_U32, UNIT_STRING, "its name"),
-	FIELD(struct count_event, n_fields, FIELD_U8, UNIT_COUNT, "fields it is counted by"),
-	FIELD(struct count_event, sum_show, FIELD_U8, UNIT_ID,
-		"what sum is: 1 unsigned, 2 signed, 3 hexadecimal; 0: there is none"),
-	FIELD(struct count_event, sum, FIELD_U32, UNIT_STRING, "the field that was summed up"),
-	FIELD(struct count_event, hist, FIELD_U32, UNIT_STRING, "the field of the histogram"),
-	FIELD_ARRAY(struct count_event, fields, FIELD_U32, UNIT_STRING, COUNT_FIELDS,
-		"names of the fields it is counted by"),
-	FIELD_ARRAY(struct count_event, show, FIELD_U8, UNIT_ID, COUNT_FIELDS,
-		"what each is: as sum_show, and 4 string, 5 frame, 6 flags, 7 name"),
-	FIELD_ARRAY(struct count_event, set_1, FIELD_CHARS, UNIT_NONE, 24,
-		"set of enum records that names the numbers of the first"),
-	FIELD_ARRAY(struct count_event, set_2, FIELD_CHARS, UNIT_NONE, 24, "… of the second"),
-	FIELD_ARRAY(struct count_event, set_3, FIELD_CHARS, UNIT_NONE, 24, "… of the third"),
-	FIELD_ARRAY(struct count_event, set_4, FIELD_CHARS, UNIT_NONE, 24, "… of the fourth"),
-};
-
-static const struct field agg_fields[] = {
-	FIELD(struct count_agg, event, FIELD_U32, UNIT_ID, "number of the event"),
-	FIELD(struct count_agg, tgid, FIELD_U32, UNIT_ID, "process; 0: not counted by process"),
-	FIELD(struct count_agg, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
-	FIELD(struct count_agg, stack, FIELD_U32, UNIT_STACK, "where it happened"),
-	FIELD(struct count_agg, cpu, FIELD_U32, UNIT_ID, "processor, plus one"),
-	FIELD(struct count_agg, node, FIELD_U32, UNIT_ID, "NUMA node, plus one"),
-	FIELD(struct count_agg, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
-	FIELD_ARRAY(struct count_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
-	FIELD(struct count_agg, count, FIELD_U64, UNIT_COUNT, "events"),
-	FIELD(struct count_agg, sum, FIELD_U64, UNIT_NONE, "sum of the field, as sum_show says"),
-	FIELD(struct count_agg, min, FIELD_U64, UNIT_NONE, "its smallest value since the start"),
-	FIELD(struct count_agg, max, FIELD_U64, UNIT_NONE, "its largest value since the start"),
-	FIELD_ARRAY(struct count_agg, fields, FIELD_U64, UNIT_NONE, COUNT_FIELDS,
-		"the fields it is counted by, as show says"),
-	FIELD_ARRAY(struct count_agg, hist, FIELD_U32, UNIT_COUNT, COUNT_SLOTS,
-		"log2 histogram: slot i is 2^(i-1) to 2^i, slot 0 is 0 and less"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_COUNT_EVENT, struct count_event, "count_event", event_fields,
+	RECORD_KIND(REC_COUNT_EVENT, struct count_event, "count_event", COUNT_EVENT_FIELDS,
 		"an event that is counted"),
-	KIND(REC_COUNT_AGG, struct count_agg, "count_agg", agg_fields,
+	RECORD_KIND(REC_COUNT_AGG, struct count_agg, "count_agg", COUNT_AGG_FIELDS,
 		"events with one key, since the last such record"),
 };
 

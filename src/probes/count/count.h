@@ -110,34 +110,42 @@ enum count_show {
 };
 
 /* On disk: an event that is counted. */
-struct count_event {
-	struct rec h;
-	u32 event;
-	u32 name;    /* REC_STRING */
-	u8 n_fields; /* at most COUNT_FIELDS */
-	u8 sum_show; /* enum count_show of the field of --sum; 0: none */
-	u8 reserved[6];
-	u32 sum, hist;            /* names of the fields, REC_STRING; 0: none */
-	u32 fields[COUNT_FIELDS]; /* names of the fields in count_agg.fields, REC_STRING */
-	u8 show[COUNT_FIELDS];    /* enum count_show of each */
-	u8 reserved2[4];
-	char set_1[24], set_2[24], set_3[24], set_4[24]; /* of REC_ENUM, for each */
-};
+#define COUNT_EVENT_FIELDS(F, R)                                                               \
+	F(R, u32, event, ID, "number of the event")                                            \
+	F(R, u32, name, STRING, "its name")                                                    \
+	F(R, u8, n_fields, COUNT, "fields it is counted by")                                   \
+	F(R, u8, sum_show, ID,                                                                 \
+		"what sum is: 1 unsigned, 2 signed, 3 hexadecimal; 0: there is none")          \
+	F(R, u8[6], reserved, HIDDEN, "")                                                      \
+	F(R, u32, sum, STRING, "the field that was summed up")                                 \
+	F(R, u32, hist, STRING, "the field of the histogram")                                  \
+	F(R, u32[COUNT_FIELDS], fields, STRING, "names of the fields it is counted by")        \
+	F(R, u8[COUNT_FIELDS], show, ID,                                                       \
+		"what each is: as sum_show, and 4 string, 5 frame, 6 flags, 7 name")           \
+	F(R, u8[4], reserved2, HIDDEN, "")                                                     \
+	F(R, char[24], set_1, NONE, "set of enum records that names the numbers of the first") \
+	F(R, char[24], set_2, NONE, "… of the second")                                         \
+	F(R, char[24], set_3, NONE, "… of the third")                                          \
+	F(R, char[24], set_4, NONE, "… of the fourth")
+RECORD(count_event, COUNT_EVENT_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. */
-struct count_agg {
-	struct rec h;
-	u32 event;
-	u32 tgid, tid; /* 0: not counted by it */
-	u32 stack;     /* REC_STACK */
-	u32 cpu, node; /* plus one; 0: not counted by it */
-	u64 cgroup;
-	char comm[COMM_LEN]; /* of the task, where it is counted by name */
-	u64 count;
-	u64 sum;
-	u64 min, max; /* since the start */
-	u64 fields[COUNT_FIELDS];
-	u32 hist[COUNT_SLOTS];
-};
+#define COUNT_AGG_FIELDS(F, R)                                                             \
+	F(R, u32, event, ID, "number of the event")                                        \
+	F(R, u32, tgid, ID, "process; 0: not counted by process")                          \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                             \
+	F(R, u32, stack, STACK, "where it happened")                                       \
+	F(R, u32, cpu, ID, "processor, plus one")                                          \
+	F(R, u32, node, ID, "NUMA node, plus one")                                         \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                             \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                    \
+	F(R, u64, count, COUNT, "events")                                                  \
+	F(R, u64, sum, NONE, "sum of the field, as sum_show says")                         \
+	F(R, u64, min, NONE, "its smallest value since the start")                         \
+	F(R, u64, max, NONE, "its largest value since the start")                          \
+	F(R, u64[COUNT_FIELDS], fields, NONE, "the fields it is counted by, as show says") \
+	F(R, u32[COUNT_SLOTS], hist, COUNT,                                                \
+		"log2 histogram: slot i is 2^(i-1) to 2^i, slot 0 is 0 and less")
+RECORD(count_agg, COUNT_AGG_FIELDS);
 
 #endif

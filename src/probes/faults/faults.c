@@ -207,48 +207,10 @@ static const struct probe_bpf bpf = {
 	.frequent = true,
 };
 
-static const struct field agg_fields[] = {
-	FIELD(struct faults_agg, tgid, FIELD_U32, UNIT_ID, "process"),
-	FIELD(struct faults_agg, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
-	FIELD(struct faults_agg, stack, FIELD_U32, UNIT_STACK, "where the fault happened"),
-	FIELD(struct faults_agg, flags, FIELD_U16, UNIT_HEX,
-		"1 major, 2 write, 4 exec, 8 kernel mode, 16 access known, 32 huge, 64 mapping "
-		"known, 128 object is a region, 256 the page was mapped but not for this access, "
-		"512 a page was allocated meanwhile, 1024 of several processes of this name: only "
-		"that "
-		"is known"),
-	FIELD(struct faults_agg, map, FIELD_U8, UNIT_ID,
-		"mapping: 1 anonymous, 2 heap, 3 stack, 4 file, 5 shared memory, 6 hugetlb, 7 "
-		"other"),
-	FIELD(struct faults_agg, object, FIELD_U64, UNIT_HEX, "inode, or address >> 16"),
-	FIELD(struct faults_agg, count, FIELD_U64, UNIT_COUNT, "faults"),
-	FIELD(struct faults_agg, timed, FIELD_U64, UNIT_COUNT, "faults whose duration is known"),
-	FIELD(struct faults_agg, total_ns, FIELD_U64, UNIT_NS, "their time"),
-	FIELD(struct faults_agg, max_ns, FIELD_U64, UNIT_NS, "the longest since the start"),
-	FIELD(struct faults_agg, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
-	FIELD_ARRAY(struct faults_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
-	FIELD_ARRAY(struct faults_agg, file, FIELD_CHARS, UNIT_NONE, AGG_NAME_LEN, "mapped file"),
-	FIELD_ARRAY(struct faults_agg, hist, FIELD_U32, UNIT_COUNT, AGG_SLOTS,
-		"log2 histogram of durations: slot i is 2^(i-1) to 2^i ns"),
-};
-
-static const struct field event_fields[] = {
-	FIELD(struct fault_event, tgid, FIELD_U32, UNIT_ID, "process"),
-	FIELD(struct fault_event, tid, FIELD_U32, UNIT_ID, "thread"),
-	FIELD(struct fault_event, ustack, FIELD_U32, UNIT_STACK, "where the fault happened"),
-	FIELD(struct fault_event, address, FIELD_U64, UNIT_HEX, "the address that faulted"),
-	FIELD(struct fault_event, ns, FIELD_U64, UNIT_NS, "duration, where flags has 16"),
-	FIELD(struct fault_event, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
-	FIELD(struct fault_event, flags, FIELD_U16, UNIT_HEX, "as in faults_agg"),
-	FIELD(struct fault_event, map, FIELD_U8, UNIT_ID, "as in faults_agg"),
-	FIELD_ARRAY(struct fault_event, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
-	FIELD_ARRAY(struct fault_event, file, FIELD_CHARS, UNIT_NONE, AGG_NAME_LEN, "mapped file"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_FAULTS_AGG, struct faults_agg, "faults_agg", agg_fields,
+	RECORD_KIND(REC_FAULTS_AGG, struct faults_agg, "faults_agg", FAULTS_AGG_FIELDS,
 		"page faults of one kind, process and place, since the last such record"),
-	KIND(REC_FAULT, struct fault_event, "fault", event_fields, "one page fault"),
+	RECORD_KIND(REC_FAULT, struct fault_event, "fault", FAULT_EVENT_FIELDS, "one page fault"),
 };
 
 /* What a real run printed: the example of the man page. */

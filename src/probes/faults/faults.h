@@ -43,36 +43,45 @@ struct fault_key {
 };
 
 /* In the ring, one a fault (--each); the same on disk but for the stacks, which become one. */
-struct fault_event {
-	struct rec h;
-	u32 tgid, tid;
-	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
-	u64 address;
-	u64 ns; /* duration; only with FAULT_ACCESS_KNOWN */
-	u64 cgroup;
-	u16 flags;
-	u8 map;
-	u8 reserved[5];
-	char comm[COMM_LEN];
-	char file[AGG_NAME_LEN];
-};
+#define FAULT_EVENT_FIELDS(F, R)                               \
+	F(R, u32, tgid, ID, "process")                         \
+	F(R, u32, tid, ID, "thread")                           \
+	F(R, u32, ustack, STACK, "where the fault happened")   \
+	F(R, u32, kstack, HIDDEN, "")                          \
+	F(R, u64, address, HEX, "the address that faulted")    \
+	F(R, u64, ns, NS, "duration, where flags has 16")      \
+	F(R, u64, cgroup, CGROUP, "control group of the task") \
+	F(R, u16, flags, HEX, "as in faults_agg")              \
+	F(R, u8, map, ID, "as in faults_agg")                  \
+	F(R, u8[5], reserved, HIDDEN, "")                      \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")        \
+	F(R, char[AGG_NAME_LEN], file, NONE, "mapped file")
+RECORD(fault_event, FAULT_EVENT_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. */
-struct faults_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	u16 flags;
-	u8 map;
-	u8 reserved;
-	u64 object;
-	u64 count;
-	u64 timed, total_ns, max_ns; /* max_ns: since the start */
-	u64 cgroup;
-	char comm[COMM_LEN];
-	char file[AGG_NAME_LEN];
-	u32 hist[AGG_SLOTS];
-};
+#define FAULTS_AGG_FIELDS(F, R)                                                                    \
+	F(R, u32, tgid, ID, "process")                                                             \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                                     \
+	F(R, u32, stack, STACK, "where the fault happened")                                        \
+	F(R, u16, flags, HEX,                                                                      \
+		"1 major, 2 write, 4 exec, 8 kernel mode, 16 access known, 32 huge, 64 mapping "   \
+		"known, 128 object is a region, 256 the page was mapped but not for this access, " \
+		"512 a page was allocated meanwhile, 1024 of several processes of this name: "     \
+		"only that is known")                                                              \
+	F(R, u8, map, ID,                                                                          \
+		"mapping: 1 anonymous, 2 heap, 3 stack, 4 file, 5 shared memory, 6 hugetlb, 7 "    \
+		"other")                                                                           \
+	F(R, u8, reserved, HIDDEN, "")                                                             \
+	F(R, u64, object, HEX, "inode, or address >> 16")                                          \
+	F(R, u64, count, COUNT, "faults")                                                          \
+	F(R, u64, timed, COUNT, "faults whose duration is known")                                  \
+	F(R, u64, total_ns, NS, "their time")                                                      \
+	F(R, u64, max_ns, NS, "the longest since the start")                                       \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                     \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                            \
+	F(R, char[AGG_NAME_LEN], file, NONE, "mapped file")                                        \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(faults_agg, FAULTS_AGG_FIELDS);
 
 /* A major fault on memory that has no file to be read from: a swap-in. Of a private mapping of a
  * file it cannot be told. */

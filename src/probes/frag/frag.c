@@ -71,87 +71,16 @@ static const struct probe_bpf bpf = {
 };
 
 /* What an event and a sum of events say alike. */
-#define FALLBACK_FIELDS(type_)                                                                \
-	FIELD(type_, order, FIELD_U8, UNIT_ID, "order of the allocation"),                    \
-		FIELD(type_, fallback_order, FIELD_U8, UNIT_ID,                               \
-			"order of the free block that was cut"),                              \
-		FIELD(type_, migratetype, FIELD_U8, UNIT_ID, "migratetype asked for"),        \
-		FIELD(type_, fallback_migratetype, FIELD_U8, UNIT_ID,                         \
-			"migratetype of that free block"),                                    \
-		FIELD(type_, flags, FIELD_U8, UNIT_HEX,                                       \
-			"1 the page is known, and with it: 2 its pageblock now has the type " \
-			"asked for"),                                                         \
-		FIELD(type_, cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),    \
-		FIELD_ARRAY(type_, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name")
-
-static const struct field agg_fields[] = {
-	FIELD(struct frag_agg, tgid, FIELD_U32, UNIT_ID, "process"),
-	FIELD(struct frag_agg, stack, FIELD_U32, UNIT_STACK, "where the page was asked for"),
-	FIELD(struct frag_agg, count, FIELD_U64, UNIT_COUNT, "such allocations"),
-	FALLBACK_FIELDS(struct frag_agg),
-	FIELD(struct frag_agg, tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
-};
-
-static const struct field event_fields[] = {
-	FIELD(struct frag_event, tgid, FIELD_U32, UNIT_ID, "process"),
-	FIELD(struct frag_event, tid, FIELD_U32, UNIT_ID, "thread"),
-	FIELD(struct frag_event, ustack, FIELD_U32, UNIT_STACK, "where the page was asked for"),
-	FIELD(struct frag_event, pfn, FIELD_U64, UNIT_HEX, "frame number of the page; with flag 1"),
-	FALLBACK_FIELDS(struct frag_event),
-};
-
-#define PAGES(member_, help_) FIELD(struct frag_zone, member_, FIELD_U64, UNIT_PAGES, help_)
-
-static const struct field zone_fields[] = {
-	FIELD(struct frag_zone, node, FIELD_U32, UNIT_ID, "NUMA node"),
-	FIELD(struct frag_zone, flags, FIELD_U32, UNIT_HEX,
-		"1 sizes and watermarks are known, 2 the kernel can compact"),
-	FIELD_ARRAY(struct frag_zone, zone, FIELD_CHARS, UNIT_NONE, FRAG_ZONE_NAME, "zone"),
-	FIELD(struct frag_zone, orders, FIELD_U32, UNIT_COUNT, "orders the zone has"),
-	FIELD(struct frag_zone, index, FIELD_U32, UNIT_ID, "number of the zone in its node"),
-	FIELD(struct frag_zone, kernel_index, FIELD_U32, UNIT_ID,
-		"number of the highest zone that holds kernel memory"),
-	FIELD(struct frag_zone, threshold, FIELD_U32, UNIT_PERMILLE, "vm.extfrag_threshold"),
-	PAGES(free_pages, "free (NR_FREE_PAGES)"),
-	PAGES(cma_pages, "of these, in CMA pageblocks"),
-	PAGES(min_pages, "min watermark"),
-	PAGES(low_pages, "low watermark"),
-	PAGES(high_pages, "high watermark"),
-	PAGES(boost_pages, "part of each watermark that is a boost after fallbacks"),
-	PAGES(present_pages, "present"),
-	PAGES(managed_pages, "managed by the page allocator"),
-	FIELD(struct frag_zone, start_pfn, FIELD_U64, UNIT_HEX, "first page frame"),
-	PAGES(spanned_pages, "from the first page frame to the last, holes included"),
-	FIELD_ARRAY(struct frag_zone, reserve_pages, FIELD_U64, UNIT_PAGES, FRAG_ZONES,
-		"lowmem_reserve: kept from allocations whose highest zone has this number"),
-	FIELD_ARRAY(struct frag_zone, free_blocks, FIELD_U64, UNIT_COUNT, FRAG_ORDERS,
-		"free blocks of 2^order pages"),
-};
-
-static const struct field pagetype_fields[] = {
-	FIELD(struct frag_pagetype, node, FIELD_U32, UNIT_ID, "NUMA node"),
-	FIELD(struct frag_pagetype, migratetype, FIELD_U32, UNIT_ID, "migratetype"),
-	FIELD_ARRAY(struct frag_pagetype, zone, FIELD_CHARS, UNIT_NONE, FRAG_ZONE_NAME, "zone"),
-	FIELD(struct frag_pagetype, orders, FIELD_U32, UNIT_COUNT, "orders the zone has"),
-	FIELD(struct frag_pagetype, clamped, FIELD_U32, UNIT_HEX,
-		"bit o: free_blocks of order o is where the kernel stopped counting"),
-	FIELD(struct frag_pagetype, flags, FIELD_U32, UNIT_HEX, "1 mixed_pageblocks is known"),
-	FIELD(struct frag_pagetype, pageblocks, FIELD_U64, UNIT_COUNT, "pageblocks of this type"),
-	FIELD(struct frag_pagetype, mixed_pageblocks, FIELD_U64, UNIT_COUNT,
-		"of these, with pages of another type in them"),
-	FIELD_ARRAY(struct frag_pagetype, free_blocks, FIELD_U64, UNIT_COUNT, FRAG_ORDERS,
-		"free blocks of 2^order pages"),
-};
 
 static const struct kind kinds[] = {
-	KIND(REC_FRAG_ZONE, struct frag_zone, "frag_zone", zone_fields,
+	RECORD_KIND(REC_FRAG_ZONE, struct frag_zone, "frag_zone", FRAG_ZONE_FIELDS,
 		"free blocks and watermarks of a zone at this time"),
-	KIND(REC_FRAG_PAGETYPE, struct frag_pagetype, "frag_pagetype", pagetype_fields,
+	RECORD_KIND(REC_FRAG_PAGETYPE, struct frag_pagetype, "frag_pagetype", FRAG_PAGETYPE_FIELDS,
 		"free blocks and pageblocks of a migratetype in a zone at this time"),
-	KIND(REC_FRAG_AGG, struct frag_agg, "frag_agg", agg_fields,
+	RECORD_KIND(REC_FRAG_AGG, struct frag_agg, "frag_agg", FRAG_AGG_FIELDS,
 		"allocations of one kind that took a block of another migratetype, since the last "
 		"such record"),
-	KIND(REC_FRAG_EVENT, struct frag_event, "frag_event", event_fields,
+	RECORD_KIND(REC_FRAG_EVENT, struct frag_event, "frag_event", FRAG_EVENT_FIELDS,
 		"one allocation that took a block of another migratetype"),
 };
 

@@ -28,38 +28,40 @@ struct frag_key {
 };
 
 /* In the ring, one an event (--each); the same on disk but for the stacks, which become one. */
-struct frag_event {
-	struct rec h;
-	u32 tgid, tid;
-	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
-	u64 pfn;            /* only with FRAG_DETAIL */
-	u64 cgroup;
-	u8 order;
-	u8 fallback_order;
-	u8 migratetype;
-	u8 fallback_migratetype;
-	u8 flags;
-	u8 reserved[3];
-	char comm[COMM_LEN];
-};
+#define FRAG_EVENT_FIELDS(F, R)                                                                 \
+	F(R, u32, tgid, ID, "process")                                                          \
+	F(R, u32, tid, ID, "thread")                                                            \
+	F(R, u32, ustack, STACK, "where the page was asked for")                                \
+	F(R, u32, kstack, HIDDEN, "")                                                           \
+	F(R, u64, pfn, HEX, "frame number of the page; with flag 1")                            \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                  \
+	F(R, u8, order, ID, "order of the allocation")                                          \
+	F(R, u8, fallback_order, ID, "order of the free block that was cut")                    \
+	F(R, u8, migratetype, ID, "migratetype asked for")                                      \
+	F(R, u8, fallback_migratetype, ID, "migratetype of that free block")                    \
+	F(R, u8, flags, HEX,                                                                    \
+		"1 the page is known, and with it: 2 its pageblock now has the type asked for") \
+	F(R, u8[3], reserved, HIDDEN, "")                                                       \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(frag_event, FRAG_EVENT_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. */
-struct frag_agg {
-	struct rec h;
-	u32 tgid;
-	u32 stack; /* REC_STACK */
-	u8 order;
-	u8 fallback_order;
-	u8 migratetype;
-	u8 fallback_migratetype;
-	u8 flags;
-	u8 reserved[3];
-	u64 count;
-	u64 cgroup;
-	char comm[COMM_LEN];
-	u32 tid; /* 0: not counted by thread */
-	u32 reserved2;
-};
+#define FRAG_AGG_FIELDS(F, R)                                                                   \
+	F(R, u32, tgid, ID, "process")                                                          \
+	F(R, u32, stack, STACK, "where the page was asked for")                                 \
+	F(R, u8, order, ID, "order of the allocation")                                          \
+	F(R, u8, fallback_order, ID, "order of the free block that was cut")                    \
+	F(R, u8, migratetype, ID, "migratetype asked for")                                      \
+	F(R, u8, fallback_migratetype, ID, "migratetype of that free block")                    \
+	F(R, u8, flags, HEX,                                                                    \
+		"1 the page is known, and with it: 2 its pageblock now has the type asked for") \
+	F(R, u8[3], reserved, HIDDEN, "")                                                       \
+	F(R, u64, count, COUNT, "such allocations")                                             \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                  \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                         \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                                  \
+	F(R, u32, reserved2, HIDDEN, "")
+RECORD(frag_agg, FRAG_AGG_FIELDS);
 
 enum frag_zone_flags {
 	FRAG_MARKS = 1,      /* all that zoneinfo says is known */
@@ -67,44 +69,44 @@ enum frag_zone_flags {
 };
 
 /* One zone at one time. Sizes are in pages. */
-struct frag_zone {
-	struct rec h;
-	u32 node;
-	u32 flags; /* enum frag_zone_flags */
-	char zone[FRAG_ZONE_NAME];
-	u32 orders;       /* in use of free_blocks */
-	u32 index;        /* of the zone in its node, unpopulated ones counted: 0 is the lowest */
-	u32 kernel_index; /* of the highest zone that holds kernel memory (Normal) */
-	u32 threshold;    /* vm.extfrag_threshold, in 1/1000 */
-	u64 free_pages;   /* NR_FREE_PAGES */
-	u64 cma_pages;    /* of these, in CMA pageblocks */
-	u64 min_pages;    /* watermarks, with the boost that is in force */
-	u64 low_pages;
-	u64 high_pages;
-	u64 boost_pages;
-	u64 present_pages;
-	u64 managed_pages;
-	u64 start_pfn;
-	u64 spanned_pages;
-	u64 reserve_pages[FRAG_ZONES]; /* lowmem_reserve, by index of the highest zone allowed */
-	u64 free_blocks[FRAG_ORDERS];
-};
+#define FRAG_ZONE_FIELDS(F, R)                                                                   \
+	F(R, u32, node, ID, "NUMA node")                                                         \
+	F(R, u32, flags, HEX, "1 sizes and watermarks are known, 2 the kernel can compact")      \
+	F(R, char[FRAG_ZONE_NAME], zone, NONE, "zone")                                           \
+	F(R, u32, orders, COUNT, "orders the zone has")                                          \
+	F(R, u32, index, ID, "number of the zone in its node")                                   \
+	F(R, u32, kernel_index, ID, "number of the highest zone that holds kernel memory")       \
+	F(R, u32, threshold, PERMILLE, "vm.extfrag_threshold")                                   \
+	F(R, u64, free_pages, PAGES, "free (NR_FREE_PAGES)")                                     \
+	F(R, u64, cma_pages, PAGES, "of these, in CMA pageblocks")                               \
+	F(R, u64, min_pages, PAGES, "min watermark")                                             \
+	F(R, u64, low_pages, PAGES, "low watermark")                                             \
+	F(R, u64, high_pages, PAGES, "high watermark")                                           \
+	F(R, u64, boost_pages, PAGES, "part of each watermark that is a boost after fallbacks")  \
+	F(R, u64, present_pages, PAGES, "present")                                               \
+	F(R, u64, managed_pages, PAGES, "managed by the page allocator")                         \
+	F(R, u64, start_pfn, HEX, "first page frame")                                            \
+	F(R, u64, spanned_pages, PAGES, "from the first page frame to the last, holes included") \
+	F(R, u64[FRAG_ZONES], reserve_pages, PAGES,                                              \
+		"lowmem_reserve: kept from allocations whose highest zone has this number")      \
+	F(R, u64[FRAG_ORDERS], free_blocks, COUNT, "free blocks of 2^order pages")
+RECORD(frag_zone, FRAG_ZONE_FIELDS);
 
 enum frag_pagetype_flags { FRAG_MIXED = 1 /* mixed_pageblocks is known */ };
 
 /* What one migratetype has in one zone. */
-struct frag_pagetype {
-	struct rec h;
-	u32 node;
-	u32 migratetype; /* REC_ENUM "migratetype" */
-	char zone[FRAG_ZONE_NAME];
-	u32 orders;  /* in use of free_blocks */
-	u32 clamped; /* bit o: free_blocks[o] is a lower bound */
-	u32 flags;   /* enum frag_pagetype_flags */
-	u32 reserved;
-	u64 pageblocks;
-	u64 mixed_pageblocks; /* of these, with pages of another type */
-	u64 free_blocks[FRAG_ORDERS];
-};
+#define FRAG_PAGETYPE_FIELDS(F, R)                                                          \
+	F(R, u32, node, ID, "NUMA node")                                                    \
+	F(R, u32, migratetype, ID, "migratetype")                                           \
+	F(R, char[FRAG_ZONE_NAME], zone, NONE, "zone")                                      \
+	F(R, u32, orders, COUNT, "orders the zone has")                                     \
+	F(R, u32, clamped, HEX,                                                             \
+		"bit o: free_blocks of order o is where the kernel stopped counting")       \
+	F(R, u32, flags, HEX, "1 mixed_pageblocks is known") /* enum frag_pagetype_flags */ \
+	F(R, u32, reserved, HIDDEN, "")                                                     \
+	F(R, u64, pageblocks, COUNT, "pageblocks of this type")                             \
+	F(R, u64, mixed_pageblocks, COUNT, "of these, with pages of another type in them")  \
+	F(R, u64[FRAG_ORDERS], free_blocks, COUNT, "free blocks of 2^order pages")
+RECORD(frag_pagetype, FRAG_PAGETYPE_FIELDS);
 
 #endif

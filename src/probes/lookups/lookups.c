@@ -85,29 +85,11 @@ static const struct probe_bpf bpf = {
 	.optional = true,
 };
 
-static const struct field agg_fields[] = {
-	FIELD(struct lookups_agg, tgid, FIELD_U32, UNIT_ID, "process"),
-	FIELD(struct lookups_agg, tid, FIELD_U32, UNIT_ID, "0"),
-	FIELD(struct lookups_agg, stack, FIELD_U32, UNIT_STACK, "where the call was made"),
-	FIELD(struct lookups_agg, cut, FIELD_U32, UNIT_NONE,
-		"1: directory is the end of a longer name"),
-	FIELD(struct lookups_agg, count, FIELD_U64, UNIT_COUNT,
-		"calls that failed with ENOENT: open, stat, access, readlink, unlink, execve"),
-	FIELD(struct lookups_agg, cgroup, FIELD_U64, UNIT_CGROUP, "cgroup of the process"),
-	FIELD_ARRAY(struct lookups_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
-	FIELD_ARRAY(struct lookups_agg, directory, FIELD_CHARS, UNIT_NONE, AGG_NAME_LEN,
-		"where one of the names was looked for"),
-};
-
-static const struct field sampled_fields[] = {
-	FIELD(struct lookups_sampled, on_ns, FIELD_U64, UNIT_NS, "time in which calls counted"),
-	FIELD(struct lookups_sampled, covered_ns, FIELD_U64, UNIT_NS, "time it stands for"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_LOOKUPS_AGG, struct lookups_agg, "lookups_agg", agg_fields,
+	RECORD_KIND(REC_LOOKUPS_AGG, struct lookups_agg, "lookups_agg", LOOKUPS_AGG_FIELDS,
 		"lookups of names that do not exist, counted in bursts"),
-	KIND(REC_LOOKUPS_SAMPLED, struct lookups_sampled, "lookups_sampled", sampled_fields,
+	RECORD_KIND(REC_LOOKUPS_SAMPLED, struct lookups_sampled, "lookups_sampled",
+		LOOKUPS_SAMPLED_FIELDS,
 		"for how long such lookups were counted, and what that stands for"),
 };
 

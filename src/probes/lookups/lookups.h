@@ -14,22 +14,22 @@ struct lookups_key {
 enum { LOOKUPS_CUT }; /* not 0: its name is the end of a longer one */
 
 /* On disk: calls that found nothing, in the bursts since the last such record. */
-struct lookups_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	u32 cut;   /* 1: directory is the end of a longer name */
-	u64 count;
-	u64 cgroup;
-	char comm[COMM_LEN];
-	char directory[AGG_NAME_LEN]; /* where one of the names was looked for; empty: not known */
-};
+#define LOOKUPS_AGG_FIELDS(F, R)                                                               \
+	F(R, u32, tgid, ID, "process")                                                         \
+	F(R, u32, tid, ID, "0")                                                                \
+	F(R, u32, stack, STACK, "where the call was made")                                     \
+	F(R, u32, cut, NONE, "1: directory is the end of a longer name")                       \
+	F(R, u64, count, COUNT,                                                                \
+		"calls that failed with ENOENT: open, stat, access, readlink, unlink, execve") \
+	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                     \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                        \
+	F(R, char[AGG_NAME_LEN], directory, NONE, "where one of the names was looked for")
+RECORD(lookups_agg, LOOKUPS_AGG_FIELDS);
 
 /* The records above count bursts. Since the last one: */
-struct lookups_sampled {
-	struct rec h;
-	u64 on_ns;      /* counted */
-	u64 covered_ns; /* in the place of this time */
-};
+#define LOOKUPS_SAMPLED_FIELDS(F, R)                        \
+	F(R, u64, on_ns, NS, "time in which calls counted") \
+	F(R, u64, covered_ns, NS, "time it stands for")
+RECORD(lookups_sampled, LOOKUPS_SAMPLED_FIELDS);
 
 #endif

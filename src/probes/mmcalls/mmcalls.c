@@ -109,33 +109,11 @@ static const struct probe_bpf bpf = {
 	.optional = true,
 };
 
-static const struct field agg_fields[] = {
-	FIELD(struct mmcalls_agg, tgid, FIELD_U32, UNIT_ID, "process"),
-	FIELD(struct mmcalls_agg, tid, FIELD_U32, UNIT_ID, "0"),
-	FIELD(struct mmcalls_agg, stack, FIELD_U32, UNIT_STACK, "where the call was made"),
-	FIELD(struct mmcalls_agg, call, FIELD_U16, UNIT_ID,
-		"number of the system call: 9 mmap, 10 mprotect, 11 munmap, 12 brk, 25 mremap, 28 "
-		"madvise"),
-	FIELD(struct mmcalls_agg, advice, FIELD_U16, UNIT_ID, "of madvise"),
-	FIELD(struct mmcalls_agg, count, FIELD_U64, UNIT_COUNT, "calls"),
-	FIELD(struct mmcalls_agg, bytes, FIELD_U64, UNIT_BYTES, "their lengths; of brk 0"),
-	FIELD(struct mmcalls_agg, cgroup, FIELD_U64, UNIT_CGROUP, "cgroup of the process"),
-	FIELD_ARRAY(struct mmcalls_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
-};
-
-static const struct field sampled_fields[] = {
-	FIELD(struct mmcalls_sampled, bursts, FIELD_U64, UNIT_COUNT, "bursts"),
-	FIELD(struct mmcalls_sampled, on_ns, FIELD_U64, UNIT_NS, "time in which calls counted"),
-	FIELD(struct mmcalls_sampled, covered_ns, FIELD_U64, UNIT_NS, "time it stands for"),
-	FIELD(struct mmcalls_sampled, shootdowns, FIELD_U64, UNIT_COUNT,
-		"interrupts of CPUs for TLB shootdowns, in the time before the burst"),
-	FIELD(struct mmcalls_sampled, shootdown_ns, FIELD_U64, UNIT_NS, "that time"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_MMCALLS_AGG, struct mmcalls_agg, "mmcalls_agg", agg_fields,
+	RECORD_KIND(REC_MMCALLS_AGG, struct mmcalls_agg, "mmcalls_agg", MMCALLS_AGG_FIELDS,
 		"calls that change an address space, counted in bursts"),
-	KIND(REC_MMCALLS_SAMPLED, struct mmcalls_sampled, "mmcalls_sampled", sampled_fields,
+	RECORD_KIND(REC_MMCALLS_SAMPLED, struct mmcalls_sampled, "mmcalls_sampled",
+		MMCALLS_SAMPLED_FIELDS,
 		"for how long such calls were counted, and what that stands for"),
 };
 

@@ -27,26 +27,28 @@ struct mmcalls_key {
 enum { MMCALLS_BYTES };
 
 /* On disk: calls of one kind, in the bursts since the last such record. */
-struct mmcalls_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack;  /* REC_STACK */
-	u16 call;   /* enum mmcalls_call */
-	u16 advice; /* of madvise */
-	u64 count;
-	u64 bytes; /* the lengths that were asked for; of brk 0 */
-	u64 cgroup;
-	char comm[COMM_LEN];
-};
+#define MMCALLS_AGG_FIELDS(F, R)                                                                 \
+	F(R, u32, tgid, ID, "process")                                                           \
+	F(R, u32, tid, ID, "0")                                                                  \
+	F(R, u32, stack, STACK, "where the call was made")                                       \
+	F(R, u16, call, ID,                                                                      \
+		"number of the system call: 9 mmap, 10 mprotect, 11 munmap, 12 brk, 25 mremap, " \
+		"28 madvise") /* enum mmcalls_call */                                            \
+	F(R, u16, advice, ID, "of madvise")                                                      \
+	F(R, u64, count, COUNT, "calls")                                                         \
+	F(R, u64, bytes, BYTES, "their lengths; of brk 0")                                       \
+	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                       \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(mmcalls_agg, MMCALLS_AGG_FIELDS);
 
 /* The records above count bursts. Since the last one: */
-struct mmcalls_sampled {
-	struct rec h;
-	u64 bursts;
-	u64 on_ns;      /* counted */
-	u64 covered_ns; /* in the place of this time */
-	/* TLB shootdowns that CPUs were interrupted for, in shootdown_ns before the burst. */
-	u64 shootdowns, shootdown_ns;
-};
+#define MMCALLS_SAMPLED_FIELDS(F, R)                                                   \
+	F(R, u64, bursts, COUNT, "bursts")                                             \
+	F(R, u64, on_ns, NS, "time in which calls counted")                            \
+	F(R, u64, covered_ns, NS, "time it stands for")                                \
+	F(R, u64, shootdowns, COUNT,                                                   \
+		"interrupts of CPUs for TLB shootdowns, in the time before the burst") \
+	F(R, u64, shootdown_ns, NS, "that time")
+RECORD(mmcalls_sampled, MMCALLS_SAMPLED_FIELDS);
 
 #endif

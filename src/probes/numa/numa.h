@@ -72,27 +72,35 @@ enum numa_sample_flags {
 	NUMA_TLB_MISS = 32,  /* the translation was walked for */
 };
 
-/* One access to memory. */
-struct numa_sample {
-	struct rec h; /* flags: enum numa_sample_flags */
-	u32 tgid, tid;
-	u64 address; /* 0: not known */
-	u64 ip;      /* the instruction; 0: not known */
-	u64 sp;      /* the thread's stack pointer in user mode; 0: not known */
-	u64 weight;  /* accesses it stands for (the period); 0: one */
-	u32 ustack;  /* on disk: REC_STACK, kernel and user frames; its first frame is the ip's */
-	u32 kstack;  /* in the ring only */
-	u32 latency; /* 0: not known */
-	s32 cpu;
-	s32 cpu_node, page_node;
-	u8 op;         /* enum numa_op */
-	u8 level;      /* enum numa_level */
-	u8 source;     /* enum numa_source */
-	u8 node_from;  /* enum numa_page_from */
-	u8 page_shift; /* of the page's mapping: 12, 21, 30; 0: not known */
-	u8 reserved[3];
-	u64 ran_ns; /* CPU time of the thread until then, within a tick; 0: not known */
-};
+/* One access to memory. Flags: enum numa_sample_flags. */
+#define NUMA_SAMPLE_FIELDS(F, R)                                                                   \
+	F(R, u32, tgid, ID, "process")                                                             \
+	F(R, u32, tid, ID, "thread")                                                               \
+	F(R, u64, address, HEX, "what was accessed; 0: not known")                                 \
+	F(R, u64, ip, HEX, "the instruction; 0: not known")                                        \
+	F(R, u64, sp, HEX, "stack pointer of the thread; 0: not known")                            \
+	F(R, u64, weight, COUNT, "accesses it stands for (estimated); 0: one")                     \
+	F(R, u32, ustack, STACK, "where it was accessed")                                          \
+	F(R, u32, kstack, HIDDEN, "")                                                              \
+	F(R, u32, latency, NONE, "in ns or cycles, see flags; 0: not known")                       \
+	F(R, s32, cpu, ID, "processor; -1: not known")                                             \
+	F(R, s32, cpu_node, ID, "node of the processor; -1: not known")                            \
+	F(R, s32, page_node, ID, "node of the page; -1: not known")                                \
+	F(R, u8, op, ID,                                                                           \
+		"1 load, 2 store, 3 both, 4 instruction fetch; 0: not known") /* enum numa_op */   \
+	F(R, u8, level, ID,                                                                        \
+		"where the data was: 1 L1, 2 fill buffer, 3 L2, 4 L3, 5 a remote cache, 6 RAM, 7 " \
+		"local RAM, 8 remote RAM, 9 CXL, 10 PMEM, 11 uncached; 0: not known")              \
+	F(R, u8, source, ID,                                                                       \
+		"1 PEBS, 2 IBS, 3 SPE, 4 NUMA hint fault, 5 first touch, 6 another page fault, 7 " \
+		"another perf event") /* enum numa_source */                                       \
+	F(R, u8, node_from, ID,                                                                    \
+		"how page_node is known: 1 seen at the access, 2 of the physical address, 4 of "   \
+		"level; 0: it is not") /* enum numa_page_from */                                   \
+	F(R, u8, page_shift, ID, "size of the page as a power of two; 0: not known")               \
+	F(R, u8[3], reserved, HIDDEN, "")                                                          \
+	F(R, u64, ran_ns, NS, "CPU time of the thread until then; 0: not known")
+RECORD(numa_sample, NUMA_SAMPLE_FIELDS);
 
 enum numa_mapping_what {
 	NUMA_MAP_HELD = 1, /* was there before: of /proc/PID/maps, or what perf synthesised */
@@ -105,24 +113,31 @@ enum numa_mapping_what {
 
 enum numa_mapping_flags { NUMA_MAP_GROWS = 1 }; /* MAP_GROWSDOWN; a MAPPING_STACK held does */
 
-/* A mapping came, went or moved. Also of threads of other processes than those sampled. */
-struct numa_mapping {
-	struct rec h;  /* flags: enum numa_mapping_flags */
-	u32 tgid, tid; /* who did it; tid 0: not known */
-	u64 start, bytes;
-	u64 old_start, old_bytes; /* of NUMA_MAP_MOVED; old_bytes 0: the old one stays (a copy) */
-	u64 offset;               /* into the file */
-	u64 inode;
-	u32 device; /* as major << 20 | minor */
-	u32 file;   /* REC_STRING, 0: none */
-	u32 ustack; /* as in numa_sample; 0: not known */
-	u32 kstack;
-	u8 what; /* enum numa_mapping_what */
-	u8 kind; /* enum mapping_kind */
-	u8 prot; /* 1 read, 2 write, 4 execute */
-	u8 shared;
-	u8 reserved[4];
-};
+/* A mapping came, went or moved. Also of threads of other processes than those sampled. Flags: enum
+ * numa_mapping_flags. */
+#define NUMA_MAPPING_FIELDS(F, R)                                                               \
+	F(R, u32, tgid, ID, "process")                                                          \
+	F(R, u32, tid, ID, "thread; 0: not known")                                              \
+	F(R, u64, start, HEX, "its first address")                                              \
+	F(R, u64, bytes, BYTES, "its length")                                                   \
+	F(R, u64, old_start, HEX, "where it was before it moved")                               \
+	F(R, u64, old_bytes, BYTES, "its length there")                                         \
+	F(R, u64, offset, BYTES, "into the file")                                               \
+	F(R, u64, inode, ID, "of the file")                                                     \
+	F(R, u32, device, ID, "of the file: major << 20 | minor")                               \
+	F(R, u32, file, STRING, "path of the file; 0: none")                                    \
+	F(R, u32, ustack, STACK, "where it was mapped")                                         \
+	F(R, u32, kstack, HIDDEN, "")                                                           \
+	F(R, u8, what, ID,                                                                      \
+		"1 was there before, 2 made, 3 gone, 4 moved, 5 is there now: new, merged or "  \
+		"with other rights") /* enum numa_mapping_what */                               \
+	F(R, u8, kind, ID,                                                                      \
+		"1 anonymous, 2 heap, 3 stack, 4 file, 5 shared memory, 6 hugetlb, 7 vdso; 0: " \
+		"not known") /* enum mapping_kind */                                            \
+	F(R, u8, prot, HEX, "1 read, 2 write, 4 execute")                                       \
+	F(R, u8, shared, NONE, "1: a shared mapping")                                           \
+	F(R, u8[4], reserved, HIDDEN, "")
+RECORD(numa_mapping, NUMA_MAPPING_FIELDS);
 
 enum numa_task_what {
 	NUMA_TASK_FORK = 1,    /* process tgid begins as a copy of parent's memory */
@@ -134,15 +149,17 @@ enum numa_task_what {
 };
 
 /* A process or thread came, went, or changed what it runs. */
-struct numa_task {
-	struct rec h;
-	u32 tgid, tid;
-	u32 parent; /* process, of NUMA_TASK_FORK */
-	u8 what;    /* enum numa_task_what */
-	u8 reserved[3];
-	u64 stack; /* an address within the thread's stack; 0: not known */
-	u64 tls;   /* the thread pointer (fs base); 0: not known */
-};
+#define NUMA_TASK_FIELDS(F, R)                                                                 \
+	F(R, u32, tgid, ID, "process")                                                         \
+	F(R, u32, tid, ID, "thread")                                                           \
+	F(R, u32, parent, ID, "process that forked it")                                        \
+	F(R, u8, what, ID,                                                                     \
+		"1 fork, 2 thread begins, 3 exec, 4 thread ends, 5 process ends, 6 was there " \
+		"before") /* enum numa_task_what */                                            \
+	F(R, u8[3], reserved, HIDDEN, "")                                                      \
+	F(R, u64, stack, HEX, "an address in the thread's stack; 0: not known")                \
+	F(R, u64, tls, HEX, "thread pointer; 0: not known")
+RECORD(numa_task, NUMA_TASK_FIELDS);
 
 enum numa_block_what {
 	NUMA_BLOCK_ALLOC = 1,
@@ -159,18 +176,21 @@ enum numa_block_flags {
 #define NUMA_BLOCK_EDGE 32
 
 /* A heap block. Where not all are told of (only big ones, or a sample), the rest of the heap is
- * attributed to the mapping it is in. */
-struct numa_block {
-	struct rec h; /* flags: enum numa_block_flags */
-	u32 tgid, tid;
-	u64 address, bytes;
-	u64 old_address;
-	u32 ustack, kstack; /* as in numa_sample */
-	s32 cpu_node;       /* where the thread ran */
-	u8 what;            /* enum numa_block_what */
-	u8 reserved[3];
-	u64 begin_ns; /* of NUMA_BLOCK_HELD */
-};
+ * attributed to the mapping it is in. Flags: enum numa_block_flags. */
+#define NUMA_BLOCK_FIELDS(F, R)                                                               \
+	F(R, u32, tgid, ID, "process")                                                        \
+	F(R, u32, tid, ID, "thread")                                                          \
+	F(R, u64, address, HEX, "of the block")                                               \
+	F(R, u64, bytes, BYTES, "its size")                                                   \
+	F(R, u64, old_address, HEX, "of realloc: where it was")                               \
+	F(R, u32, ustack, STACK, "where it was allocated")                                    \
+	F(R, u32, kstack, HIDDEN, "")                                                         \
+	F(R, s32, cpu_node, ID, "node the thread ran on; -1: not known")                      \
+	F(R, u8, what, ID,                                                                    \
+		"1 allocated, 2 freed, 3 reallocated, 4 is there") /* enum numa_block_what */ \
+	F(R, u8[3], reserved, HIDDEN, "")                                                     \
+	F(R, u64, begin_ns, NS, "of what is there: when it was allocated")
+RECORD(numa_block, NUMA_BLOCK_FIELDS);
 
 enum numa_section { NUMA_DATA = 1, NUMA_BSS, NUMA_TLS, NUMA_RODATA, NUMA_KERNEL_DATA };
 
@@ -179,15 +199,16 @@ enum numa_section { NUMA_DATA = 1, NUMA_BSS, NUMA_TLS, NUMA_RODATA, NUMA_KERNEL_
  * any time; h.time_ns is when its file was mapped, 0: before all. Forked children have their
  * parent's. Need be sent only for those near which a sample is.
  */
-struct numa_variable {
-	struct rec h;
-	u32 tgid;
-	u32 tid; /* of NUMA_TLS; else 0 */
-	u64 start, bytes;
-	u32 name, file; /* REC_STRING */
-	u8 section;     /* enum numa_section */
-	u8 reserved[7];
-};
+#define NUMA_VARIABLE_FIELDS(F, R)                                                           \
+	F(R, u32, tgid, ID, "process; 0: the kernel")                                        \
+	F(R, u32, tid, ID, "thread, of a thread's own variable")                             \
+	F(R, u64, start, HEX, "where it is")                                                 \
+	F(R, u64, bytes, BYTES, "its size")                                                  \
+	F(R, u32, name, STRING, "its name")                                                  \
+	F(R, u32, file, STRING, "path of the file it is of")                                 \
+	F(R, u8, section, ID, "1 .data, 2 .bss, 3 thread-local, 4 .rodata, 5 of the kernel") \
+	F(R, u8[7], reserved, HIDDEN, "")
+RECORD(numa_variable, NUMA_VARIABLE_FIELDS);
 
 /* As enum migrate_reason of the kernel, by name: its numbers change. */
 enum numa_move_why {
@@ -200,69 +221,74 @@ enum numa_move_why {
 };
 
 /* The kernel migrated pages. */
-struct numa_move {
-	struct rec h;
-	u32 tgid, tid; /* in whose context; of NUMA_MOVE_BALANCING: whose pages */
-	u64 address;   /* 0: not known */
-	u64 pages;     /* base pages moved */
-	u64 failed;    /* base pages that it tried to move in vain */
-	s32 from, to;
-	u8 why; /* enum numa_move_why */
-	u8 reserved[7];
-};
+#define NUMA_MOVE_FIELDS(F, R)                                                                     \
+	F(R, u32, tgid, ID, "process")                                                             \
+	F(R, u32, tid, ID, "thread")                                                               \
+	F(R, u64, address, HEX, "of the pages; 0: not known")                                      \
+	F(R, u64, pages, PAGES, "pages moved")                                                     \
+	F(R, u64, failed, PAGES, "pages that could not be moved")                                  \
+	F(R, s32, from, ID, "node; -1: not known")                                                 \
+	F(R, s32, to, ID, "node; -1: not known")                                                   \
+	F(R, u8, why, ID,                                                                          \
+		"1 NUMA balancing, 2 a system call, 3 compaction, 4 demotion to a slower tier, 5 " \
+		"other; 0: not known") /* enum numa_move_why */                                    \
+	F(R, u8[7], reserved, HIDDEN, "")
+RECORD(numa_move, NUMA_MOVE_FIELDS);
 
 /* The scheduler took a thread to another CPU; need be sent only where nodes differ. */
-struct numa_thread_move {
-	struct rec h;
-	u32 tgid, tid;
-	s32 from_cpu, to_cpu;
-	s32 from_node, to_node;
-};
+#define NUMA_THREAD_MOVE_FIELDS(F, R)                      \
+	F(R, u32, tgid, ID, "process")                     \
+	F(R, u32, tid, ID, "thread")                       \
+	F(R, s32, from_cpu, ID, "processor it was on")     \
+	F(R, s32, to_cpu, ID, "processor it was moved to") \
+	F(R, s32, from_node, ID, "node of the first")      \
+	F(R, s32, to_node, ID, "node of the second")
+RECORD(numa_thread_move, NUMA_THREAD_MOVE_FIELDS);
 
 enum numa_place_flags {
 	NUMA_PLACE_SUM = 1, /* of numa_maps: `pages` are somewhere in the range */
 };
 
 /* Where pages are, at h.time_ns: `pages` of the size given, from start on, on this node (exact at
- * that time). Of move_pages; or one record a node and mapping, with NUMA_PLACE_SUM. */
-struct numa_place {
-	struct rec h; /* flags: enum numa_place_flags */
-	u32 tgid;
-	s32 node; /* -1: not present (or not readable) */
-	u64 start;
-	u64 bytes; /* of the range */
-	u64 pages; /* of page_bytes each */
-	u32 page_bytes;
-	u32 reserved;
-};
+ * that time). Of move_pages; or one record a node and mapping, with NUMA_PLACE_SUM. Flags: enum
+ * numa_place_flags. */
+#define NUMA_PLACE_FIELDS(F, R)                                     \
+	F(R, u32, tgid, ID, "process")                              \
+	F(R, s32, node, ID, "node; -1: not present")                \
+	F(R, u64, start, HEX, "first address of the range")         \
+	F(R, u64, bytes, BYTES, "its length")                       \
+	F(R, u64, pages, COUNT, "pages of page_bytes on that node") \
+	F(R, u32, page_bytes, BYTES, "size of a page")              \
+	F(R, u32, reserved, HIDDEN, "")
+RECORD(numa_place, NUMA_PLACE_FIELDS);
 
 enum numa_node_flags { NUMA_NODE_CPUS = 1, NUMA_NODE_MEMORY = 2 };
 
-/* A node of the machine (exact, at the start). */
-struct numa_node {
-	struct rec h; /* flags: enum numa_node_flags */
-	u32 node;
-	s32 tier; /* of memory_tiering: less is faster; -1: not known */
-	u64 bytes, free_bytes;
-	u8 distances[NUMA_NODES]; /* as in sysfs; 0: not known */
-};
+/* A node of the machine (exact, at the start). Flags: enum numa_node_flags. */
+#define NUMA_NODE_FIELDS(F, R)                                              \
+	F(R, u32, node, ID, "node")                                         \
+	F(R, s32, tier, ID, "of its memory, less is faster; -1: not known") \
+	F(R, u64, bytes, BYTES, "its memory")                               \
+	F(R, u64, free_bytes, BYTES, "of it, free")                         \
+	F(R, u8[NUMA_NODES], distances, NONE, "to each node, as sysfs has it; 0: not known")
+RECORD(numa_node, NUMA_NODE_FIELDS);
 
-struct numa_cpu {
-	struct rec h;
-	u32 cpu;
-	s32 node;
-};
+#define NUMA_CPU_FIELDS(F, R)           \
+	F(R, u32, cpu, ID, "processor") \
+	F(R, s32, node, ID, "its node")
+RECORD(numa_cpu, NUMA_CPU_FIELDS);
 
 /* A call that set a policy, and succeeded. */
-struct numa_policy {
-	struct rec h;
-	u32 tgid, tid;
-	u64 start, bytes; /* of mbind */
-	u64 nodes;        /* bit i: node i; those from 64 on are left out */
-	u32 ustack;       /* as in numa_sample */
-	u32 kstack;
-	u32 call; /* enum mempolicy_call of sys/mempolicy_abi.h */
-	u32 mode; /* with its flags */
-};
+#define NUMA_POLICY_FIELDS(F, R)                                                       \
+	F(R, u32, tgid, ID, "process")                                                 \
+	F(R, u32, tid, ID, "thread")                                                   \
+	F(R, u64, start, HEX, "of mbind: first address of the range")                  \
+	F(R, u64, bytes, BYTES, "of mbind: its length")                                \
+	F(R, u64, nodes, HEX, "bit i: node i; those from 64 on are left out")          \
+	F(R, u32, ustack, STACK, "where it was called")                                \
+	F(R, u32, kstack, HIDDEN, "")                                                  \
+	F(R, u32, call, ID, "number of the system call: 237 mbind, 238 set_mempolicy") \
+	F(R, u32, mode, HEX, "mode of the policy, with its flags")
+RECORD(numa_policy, NUMA_POLICY_FIELDS);
 
 #endif

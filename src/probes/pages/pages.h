@@ -113,17 +113,18 @@ struct pages_held_counts {
 };
 
 /* In the ring (--each) and on disk: an allocation that failed. */
-struct pages_failure {
-	struct rec h;
-	u32 tgid, tid;
-	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
-	u64 cgroup;
-	u32 gfp;
-	u8 order;
-	u8 migratetype;
-	u8 reserved[2];
-	char comm[COMM_LEN];
-};
+#define PAGES_FAILURE_FIELDS(F, R)                             \
+	F(R, u32, tgid, ID, "process")                         \
+	F(R, u32, tid, ID, "thread")                           \
+	F(R, u32, ustack, STACK, "where it happened")          \
+	F(R, u32, kstack, HIDDEN, "")                          \
+	F(R, u64, cgroup, CGROUP, "control group of the task") \
+	F(R, u32, gfp, HEX, "allocation flags (enum gfp)")     \
+	F(R, u8, order, ID, "2^order pages were asked for")    \
+	F(R, u8, migratetype, ID, "enum migratetype")          \
+	F(R, u8[2], reserved, HIDDEN, "")                      \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(pages_failure, PAGES_FAILURE_FIELDS);
 
 enum pages_who_flags {
 	PAGES_WHO_NAMED = 1, /* one of several processes of this name: only the name is known */
@@ -162,23 +163,26 @@ struct pages_free {
 };
 
 /* What one CPU did with its lists since the last such record. */
-struct pages_pcp {
-	struct rec h;
-	u32 cpu;
-	u32 reserved;
-	u64 direct;
-	u64 refill_runs, refill_pages;
-	u64 drain_runs, drain_pages;
-	u64 allocations, frees;
-	u64 waits, wait_ns; /* for zone->lock, where the method "waits" is in use */
-};
+#define PAGES_PCP_FIELDS(F, R)                                                                 \
+	F(R, u32, cpu, ID, "CPU")                                                              \
+	F(R, u32, reserved, HIDDEN, "")                                                        \
+	F(R, u64, direct, COUNT, "blocks taken from the buddy lists past the list of the CPU") \
+	F(R, u64, refill_runs, COUNT, "refills of its lists")                                  \
+	F(R, u64, refill_pages, PAGES, "pages refilled")                                       \
+	F(R, u64, drain_runs, COUNT, "drains of its lists")                                    \
+	F(R, u64, drain_pages, PAGES, "pages drained")                                         \
+	F(R, u64, allocations, COUNT, "allocations on this CPU")                               \
+	F(R, u64, frees, COUNT, "frees on this CPU")                                           \
+	F(R, u64, waits, COUNT, "waits for zone->lock; 0 also where it was not looked at")     \
+	F(R, u64, wait_ns, NS, "how long these took")
+RECORD(pages_pcp, PAGES_PCP_FIELDS);
 
 /* Pages refilled on `to` that were last drained on `from`, since the last such record. */
-struct pages_imbalance {
-	struct rec h;
-	u32 from, to;
-	u64 pages;
-};
+#define PAGES_IMBALANCE_FIELDS(F, R)                 \
+	F(R, u32, from, ID, "CPU that drained last") \
+	F(R, u32, to, ID, "CPU that refilled")       \
+	F(R, u64, pages, PAGES, "such pages")
+RECORD(pages_imbalance, PAGES_IMBALANCE_FIELDS);
 
 /* Pages of one kind that were allocated since the start and are held now. All records of one
  * look have one time, and replace those before. */
@@ -202,12 +206,15 @@ struct pages_lifetime {
 };
 
 /* Since the start; see struct pages_held_counts. */
-struct pages_follow {
-	struct rec h;
-	u64 held, room;
-	u64 untracked, unknown, parts, lifetimes_full;
-	u64 old_ns; /* two thirds of the time since the start */
-};
+#define PAGES_FOLLOW_FIELDS(F, R)                                                               \
+	F(R, u64, held, COUNT, "allocations followed now")                                      \
+	F(R, u64, room, COUNT, "that can be, at most")                                          \
+	F(R, u64, untracked, COUNT, "allocations that found no room, since the start")          \
+	F(R, u64, unknown, COUNT, "frees of pages that were not followed, since the start")     \
+	F(R, u64, parts, COUNT, "allocations freed in parts, since the start")                  \
+	F(R, u64, lifetimes_full, COUNT, "frees whose lifetime found no room, since the start") \
+	F(R, u64, old_ns, NS, "two thirds of the time so far")
+RECORD(pages_follow, PAGES_FOLLOW_FIELDS);
 
 enum pages_lists_flags {
 	PAGES_HIGH_FRACTION = 1, /* vm.percpu_pagelist_high_fraction, since 5.14 */
@@ -216,22 +223,23 @@ enum pages_lists_flags {
 };
 
 /* The per-CPU lists of this machine at this time. */
-struct pages_lists {
-	struct rec h;
-	u32 flags;                   /* enum pages_lists_flags */
-	u32 lists;                   /* CPUs of each zone, together */
-	u64 fraction;                /* 0: the kernel sizes the lists by itself */
-	u64 high_pages, count_pages; /* together */
-	u64 batch_pages;             /* the largest */
-};
+#define PAGES_LISTS_FIELDS(F, R)                                                                  \
+	F(R, u32, flags, HEX,                                                                     \
+		"fraction is 1 vm.percpu_pagelist_high_fraction, 2 vm.percpu_pagelist_fraction; " \
+		"4 what follows it is known") /* enum pages_lists_flags */                        \
+	F(R, u32, lists, COUNT, "lists: CPUs times zones")                                        \
+	F(R, u64, fraction, COUNT, "0: the kernel sizes the lists by itself")                     \
+	F(R, u64, high_pages, PAGES, "their limits together")                                     \
+	F(R, u64, count_pages, PAGES, "pages on them")                                            \
+	F(R, u64, batch_pages, PAGES, "the largest batch")
+RECORD(pages_lists, PAGES_LISTS_FIELDS);
 
 /* Where these are, the other records count bursts, not all of the time. Since the last one: */
-struct pages_sampled {
-	struct rec h;
-	u64 bursts;
-	u64 on_ns;      /* while these counted */
-	u64 covered_ns; /* what they stand for; the rest was quiet */
-};
+#define PAGES_SAMPLED_FIELDS(F, R)                    \
+	F(R, u64, bursts, COUNT, "bursts")            \
+	F(R, u64, on_ns, NS, "how long they counted") \
+	F(R, u64, covered_ns, NS, "the time they stand for; in the rest there was little to count")
+RECORD(pages_sampled, PAGES_SAMPLED_FIELDS);
 
 static inline void pages_sampled_add(struct pages_sampled *sum, const struct pages_sampled *r)
 {

@@ -193,12 +193,8 @@ static const struct probe_bpf bpf = {
 };
 
 #define CALL(member_, type_, unit_, help_) FIELD(struct policy_call, member_, type_, unit_, help_)
-#define AGG(member_, type_, unit_, help_) FIELD(struct policy_agg, member_, type_, unit_, help_)
 #define MAPPING(member_, type_, unit_, help_) \
 	FIELD(struct policy_mapping, member_, type_, unit_, help_)
-#define THREAD(member_, type_, unit_, help_) \
-	FIELD(struct policy_thread, member_, type_, unit_, help_)
-#define NODE(member_, type_, unit_, help_) FIELD(struct policy_node, member_, type_, unit_, help_)
 
 /* A member of a member, under a name of its own. */
 #define INNER(name_, member_, type_, unit_, count_, help_)                                         \
@@ -260,33 +256,6 @@ static const struct field call_fields[] = {
 		"other"),
 };
 
-static const struct field agg_fields[] = {
-	AGG(tgid, FIELD_U32, UNIT_ID, "process"),
-	AGG(tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
-	AGG(stack, FIELD_U32, UNIT_STACK, "where it was called"),
-	AGG(call, FIELD_U32, UNIT_ID, "number of the system call, as in policy_call"),
-	AGG(mode, FIELD_U32, UNIT_HEX, "of mbind and set_mempolicy, with its flags"),
-	AGG(flags, FIELD_U32, UNIT_HEX, "of mbind, get_mempolicy and move_pages"),
-	AGG(error, FIELD_S32, UNIT_ID, "errno; 0: success"),
-	AGG(warnings, FIELD_U32, UNIT_HEX, "as in policy_call"),
-	AGG(count, FIELD_U64, UNIT_COUNT, "calls"),
-	AGG(timed, FIELD_U64, UNIT_COUNT, "calls whose duration is known"),
-	AGG(total_ns, FIELD_U64, UNIT_NS, "their time"),
-	AGG(max_ns, FIELD_U64, UNIT_NS, "the longest since the start"),
-	AGG(pages, FIELD_U64, UNIT_PAGES, "of their ranges or arrays"),
-	AGG(moved, FIELD_U64, UNIT_PAGES, "pages the kernel migrated in them"),
-	AGG(unmoved, FIELD_U64, UNIT_PAGES, "pages it tried to migrate in vain"),
-	AGG(on_before, FIELD_U64, UNIT_PAGES,
-		"pages present on a node that was asked for, before (scaled from those looked at)"),
-	AGG(off_before, FIELD_U64, UNIT_PAGES, "pages present elsewhere, before"),
-	AGG(on_after, FIELD_U64, UNIT_PAGES, "pages present on a node that was asked for, after"),
-	AGG(off_after, FIELD_U64, UNIT_PAGES, "pages present elsewhere, after"),
-	AGG(cgroup, FIELD_U64, UNIT_CGROUP, "control group of the task"),
-	FIELD_ARRAY(struct policy_agg, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
-	FIELD_ARRAY(struct policy_agg, hist, FIELD_U32, UNIT_COUNT, AGG_SLOTS,
-		"log2 histogram of durations: slot i is 2^(i-1) to 2^i ns"),
-};
-
 static const struct field mapping_fields[] = {
 	MAPPING(tgid, FIELD_U32, UNIT_ID, "process"),
 	MAPPING(policy, FIELD_U32, UNIT_STRING, "as numa_maps has it"),
@@ -300,31 +269,17 @@ static const struct field mapping_fields[] = {
 		"for each node with pages of it: the node, the pages"),
 };
 
-static const struct field thread_fields[] = {
-	THREAD(tgid, FIELD_U32, UNIT_ID, "process"),
-	THREAD(tid, FIELD_U32, UNIT_ID, "thread"),
-	THREAD(policy, FIELD_U32, UNIT_STRING, "as numa_maps has it; 0: not known"),
-	THREAD(node, FIELD_S32, UNIT_ID, "of the CPU it last ran on; -1: not known"),
-	FIELD_ARRAY(struct policy_thread, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
-};
-
-static const struct field node_fields[] = {
-	NODE(node, FIELD_U32, UNIT_ID, "node"),
-	NODE(bytes, FIELD_U64, UNIT_BYTES, "its memory"),
-	NODE(free_bytes, FIELD_U64, UNIT_BYTES, "of it, free"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_POLICY_AGG, struct policy_agg, "policy_agg", agg_fields,
+	RECORD_KIND(REC_POLICY_AGG, struct policy_agg, "policy_agg", POLICY_AGG_FIELDS,
 		"calls on memory policy of one kind and process, since the last such record"),
 	KIND(REC_POLICY_CALL, struct policy_call, "policy_call", call_fields,
 		"one call on memory policy; without --each only some with a warning or an error, "
 		"which are then not in policy_agg"),
 	KIND(REC_POLICY_MAPPING, struct policy_mapping, "policy_mapping", mapping_fields,
 		"a mapping with its policy and the nodes of its pages"),
-	KIND(REC_POLICY_THREAD, struct policy_thread, "policy_thread", thread_fields,
+	RECORD_KIND(REC_POLICY_THREAD, struct policy_thread, "policy_thread", POLICY_THREAD_FIELDS,
 		"a thread with its policy"),
-	KIND(REC_POLICY_NODE, struct policy_node, "policy_node", node_fields,
+	RECORD_KIND(REC_POLICY_NODE, struct policy_node, "policy_node", POLICY_NODE_FIELDS,
 		"a node of the machine"),
 };
 

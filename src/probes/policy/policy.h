@@ -135,20 +135,32 @@ enum {
 };
 
 /* On disk: what was counted for one key since the last record of it. max_ns: since the start. */
-struct policy_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	u32 call, mode, flags;
-	s32 error;
-	u32 warnings;
-	u64 count, timed, total_ns, max_ns;
-	u64 pages, moved, unmoved;
-	u64 on_before, off_before, on_after, off_after;
-	u64 cgroup;
-	char comm[COMM_LEN];
-	u32 hist[AGG_SLOTS];
-};
+#define POLICY_AGG_FIELDS(F, R)                                                                 \
+	F(R, u32, tgid, ID, "process")                                                          \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                                  \
+	F(R, u32, stack, STACK, "where it was called")                                          \
+	F(R, u32, call, ID, "number of the system call, as in policy_call")                     \
+	F(R, u32, mode, HEX, "of mbind and set_mempolicy, with its flags")                      \
+	F(R, u32, flags, HEX, "of mbind, get_mempolicy and move_pages")                         \
+	F(R, s32, error, ID, "errno; 0: success")                                               \
+	F(R, u32, warnings, HEX, "as in policy_call")                                           \
+	F(R, u64, count, COUNT, "calls")                                                        \
+	F(R, u64, timed, COUNT, "calls whose duration is known")                                \
+	F(R, u64, total_ns, NS, "their time")                                                   \
+	F(R, u64, max_ns, NS, "the longest since the start")                                    \
+	F(R, u64, pages, PAGES, "of their ranges or arrays")                                    \
+	F(R, u64, moved, PAGES, "pages the kernel migrated in them")                            \
+	F(R, u64, unmoved, PAGES, "pages it tried to migrate in vain")                          \
+	F(R, u64, on_before, PAGES,                                                             \
+		"pages present on a node that was asked for, before (scaled from those looked " \
+		"at)")                                                                          \
+	F(R, u64, off_before, PAGES, "pages present elsewhere, before")                         \
+	F(R, u64, on_after, PAGES, "pages present on a node that was asked for, after")         \
+	F(R, u64, off_after, PAGES, "pages present elsewhere, after")                           \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                  \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                         \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(policy_agg, POLICY_AGG_FIELDS);
 
 /* `policy show`: a mapping with its policy and its pages. */
 struct policy_mapping {
@@ -165,20 +177,20 @@ struct policy_mapping {
 };
 
 /* `policy show`: a thread. */
-struct policy_thread {
-	struct rec h;
-	u32 tgid, tid;
-	u32 policy; /* REC_STRING, 0: not known */
-	s32 node;   /* of the CPU it last ran on; -1: not known */
-	char comm[COMM_LEN];
-};
+#define POLICY_THREAD_FIELDS(F, R)                                      \
+	F(R, u32, tgid, ID, "process")                                  \
+	F(R, u32, tid, ID, "thread")                                    \
+	F(R, u32, policy, STRING, "as numa_maps has it; 0: not known")  \
+	F(R, s32, node, ID, "of the CPU it last ran on; -1: not known") \
+	F(R, char[COMM_LEN], comm, NONE, "its name")
+RECORD(policy_thread, POLICY_THREAD_FIELDS);
 
 /* A node of the machine. */
-struct policy_node {
-	struct rec h;
-	u32 node;
-	u32 reserved;
-	u64 bytes, free_bytes;
-};
+#define POLICY_NODE_FIELDS(F, R)              \
+	F(R, u32, node, ID, "node")           \
+	F(R, u32, reserved, HIDDEN, "")       \
+	F(R, u64, bytes, BYTES, "its memory") \
+	F(R, u64, free_bytes, BYTES, "of it, free")
+RECORD(policy_node, POLICY_NODE_FIELDS);
 
 #endif

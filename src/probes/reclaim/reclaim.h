@@ -4,6 +4,10 @@
 
 #include "bpf/shared.h"
 
+#define RECLAIM_KIND_HELP "1 direct, 2 control group, 3 its soft limit, 4 node, 5 kswapd, 0 other"
+
+#define RECLAIM_NODE_HELP "NUMA node, where reclaim was of one node; -1: it was not"
+
 /* Who reclaims, and why. On disk. */
 enum reclaim_kind {
 	RECLAIM_OTHER = 0, /* drop_caches, compaction, or begun before we looked */
@@ -88,99 +92,111 @@ enum { SHRINKER_FREED, SHRINKER_SCANNED };
 
 /* In the ring, one a stall (--each); the same on disk but for the stacks, which become one. The
  * time of the record is the end of the stall. */
-struct reclaim_stall {
-	struct rec h;
-	u32 tgid, tid;
-	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
-	u64 ns;
-	u64 scanned, reclaimed;
-	u64 returned; /* pages reclaimed as the kernel told the allocator: with those of slabs */
-	u64 shrinker_ns, throttled_ns;
-	u64 free_pages; /* in all zones when it began; 0: not known */
-	u64 cgroup;
-	u32 gfp;
-	s32 node; /* of node reclaim; RECLAIM_NODE_UNKNOWN */
-	u8 kind;
-	u8 order;
-	u8 reserved[6];
-	char comm[COMM_LEN];
-};
+#define RECLAIM_STALL_FIELDS(F, R)                                                               \
+	F(R, u32, tgid, ID, "process")                                                           \
+	F(R, u32, tid, ID, "thread")                                                             \
+	F(R, u32, ustack, STACK, "where reclaim was entered")                                    \
+	F(R, u32, kstack, HIDDEN, "")                                                            \
+	F(R, u64, ns, NS, "duration, up to the record's time")                                   \
+	F(R, u64, scanned, PAGES, "as pgscan_* counts")                                          \
+	F(R, u64, reclaimed, PAGES, "as pgsteal_* counts; returned where the LRU tells nothing") \
+	F(R, u64, returned, PAGES,                                                               \
+		"reclaimed, as reported to the allocator: with the pages of slabs")              \
+	F(R, u64, shrinker_ns, NS, "of it, in shrinkers")                                        \
+	F(R, u64, throttled_ns, NS, "of it, put to sleep")                                       \
+	F(R, u64, free_pages, PAGES, "free in all zones when it began; 0: not known")            \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                   \
+	F(R, u32, gfp, HEX, "allocation flags (enum gfp)")                                       \
+	F(R, s32, node, ID, RECLAIM_NODE_HELP)                                                   \
+	F(R, u8, kind, ID, RECLAIM_KIND_HELP)                                                    \
+	F(R, u8, order, ID, "order of the allocation")                                           \
+	F(R, u8[6], reserved, HIDDEN, "")                                                        \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(reclaim_stall, RECLAIM_STALL_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. max_ns: since the start. */
-struct reclaim_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	u32 gfp;
-	s32 node;
-	u8 kind;
-	u8 order;
-	u8 reserved[2];
-	u64 count, total_ns, max_ns;
-	u64 scanned, reclaimed;
-	u64 shrinker_ns;
-	u64 cgroup;
-	char comm[COMM_LEN];
-	u32 hist[AGG_SLOTS];
-};
+#define RECLAIM_AGG_FIELDS(F, R)                                                        \
+	F(R, u32, tgid, ID, "process")                                                  \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                          \
+	F(R, u32, stack, STACK, "where reclaim was entered")                            \
+	F(R, u32, gfp, HEX, "allocation flags (enum gfp)")                              \
+	F(R, s32, node, ID, RECLAIM_NODE_HELP)                                          \
+	F(R, u8, kind, ID, RECLAIM_KIND_HELP)                                           \
+	F(R, u8, order, ID, "order of the allocation")                                  \
+	F(R, u8[2], reserved, HIDDEN, "")                                               \
+	F(R, u64, count, COUNT, "stalls that ended")                                    \
+	F(R, u64, total_ns, NS, "their time")                                           \
+	F(R, u64, max_ns, NS, "the longest since the start")                            \
+	F(R, u64, scanned, PAGES, "as pgscan_* counts")                                 \
+	F(R, u64, reclaimed, PAGES,                                                     \
+		"as pgsteal_* counts; as reclaim returned where the LRU tells nothing") \
+	F(R, u64, shrinker_ns, NS, "time in shrinkers")                                 \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                          \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                 \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(reclaim_agg, RECLAIM_AGG_FIELDS);
 
-struct reclaim_lru_agg {
-	struct rec h;
-	s32 node;
-	u8 kind;
-	u8 lru;
-	u8 reserved[2];
-	u64 events;
-	u64 examined; /* looked at on the list */
-	u64 taken;    /* of these, isolated */
-	u64 scanned;  /* what the kernel adds to pgscan_* (inactive), pgrefill (active) */
-	u64 reclaimed;
-	u64 deactivated;
-};
+#define RECLAIM_LRU_AGG_FIELDS(F, R)                                                        \
+	F(R, s32, node, ID, "NUMA node; -1: not known")                                     \
+	F(R, u8, kind, ID, RECLAIM_KIND_HELP)                                               \
+	F(R, u8, lru, ID, "0 inactive anon, 1 active anon, 2 inactive file, 3 active file") \
+	F(R, u8[2], reserved, HIDDEN, "")                                                   \
+	F(R, u64, events, COUNT, "scans that were counted")                                 \
+	F(R, u64, examined, PAGES, "looked at on the list")                                 \
+	F(R, u64, taken, PAGES, "taken off the list")                                       \
+	F(R, u64, scanned, PAGES, "as pgscan_* (inactive) and pgrefill (active) count")     \
+	F(R, u64, reclaimed, PAGES, "as pgsteal_* counts")                                  \
+	F(R, u64, deactivated, PAGES, "moved from the active to the inactive list")
+RECORD(reclaim_lru_agg, RECLAIM_LRU_AGG_FIELDS);
 
-struct reclaim_kswapd {
-	struct rec h;
-	u32 node;
-	u32 reserved;
-	u64 runs; /* of balance_pgdat: pageoutrun in /proc/vmstat */
-	u64 sleeps;
-	u64 awake_ns, max_ns;
-	u64 cpu_ns;
-	u64 balance_ns;      /* in balance_pgdat; 0: not known (7.3 tells, 6.18 does not) */
-	u32 hist[AGG_SLOTS]; /* of the time from a wake to the sleep that follows */
-};
+#define RECLAIM_KSWAPD_FIELDS(F, R)                                                            \
+	F(R, u32, node, ID, "NUMA node")                                                       \
+	F(R, u32, reserved, HIDDEN, "")                                                        \
+	F(R, u64, runs, COUNT, "runs, as pageoutrun counts")                                   \
+	F(R, u64, sleeps, COUNT, "times it went to sleep")                                     \
+	F(R, u64, awake_ns, NS, "time from waking to sleeping, with the nap of 100 ms before") \
+	F(R, u64, max_ns, NS, "the longest since the start")                                   \
+	F(R, u64, cpu_ns, NS, "of it, on a CPU")                                               \
+	F(R, u64, balance_ns, NS, "of it, in balance_pgdat; 0: not known")                     \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(reclaim_kswapd, RECLAIM_KSWAPD_FIELDS);
 
-struct reclaim_shrinker {
-	struct rec h;
-	u64 function;
-	u32 frame; /* REC_FRAME of function */
-	u8 kind;
-	u8 reserved[3];
-	u64 count, total_ns, max_ns;
-	u64 freed, scanned; /* objects */
-	u32 hist[AGG_SLOTS];
-};
+#define RECLAIM_SHRINKER_FIELDS(F, R)                        \
+	F(R, u64, function, HEX, "address of scan_objects")  \
+	F(R, u32, frame, ID, "frame of function")            \
+	F(R, u8, kind, ID, RECLAIM_KIND_HELP)                \
+	F(R, u8[3], reserved, HIDDEN, "")                    \
+	F(R, u64, count, COUNT, "calls")                     \
+	F(R, u64, total_ns, NS, "their time")                \
+	F(R, u64, max_ns, NS, "the longest since the start") \
+	F(R, u64, freed, COUNT, "objects freed")             \
+	F(R, u64, scanned, COUNT, "objects scanned")         \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(reclaim_shrinker, RECLAIM_SHRINKER_FIELDS);
 
-struct reclaim_throttle {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack;
-	u32 gfp;
-	s32 node;
-	u32 reason; /* enum reclaim_throttle_reason */
-	u8 kind;
-	u8 order;
-	u8 reserved[6];
-	u64 count, total_ns, max_ns;
-	u64 cgroup;
-	char comm[COMM_LEN];
-	u32 hist[AGG_SLOTS];
-};
+#define RECLAIM_THROTTLE_FIELDS(F, R)                                                            \
+	F(R, u32, tgid, ID, "process")                                                           \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                                   \
+	F(R, u32, stack, STACK, "where reclaim was entered")                                     \
+	F(R, u32, gfp, HEX, "allocation flags (enum gfp)")                                       \
+	F(R, s32, node, ID, RECLAIM_NODE_HELP)                                                   \
+	F(R, u32, reason, ID,                                                                    \
+		"0 writeback, 1 isolated, 2 no progress, 3 congested, 32 congestion, 33 kswapd") \
+	F(R, u8, kind, ID, RECLAIM_KIND_HELP)                                                    \
+	F(R, u8, order, ID, "order of the allocation")                                           \
+	F(R, u8[6], reserved, HIDDEN, "")                                                        \
+	F(R, u64, count, COUNT, "times put to sleep")                                            \
+	F(R, u64, total_ns, NS, "their time")                                                    \
+	F(R, u64, max_ns, NS, "the longest since the start")                                     \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                   \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                          \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(reclaim_throttle, RECLAIM_THROTTLE_FIELDS);
 
 /* Pages that reclaim sent to a disk since the last such record (nr_vmscan_write). System-wide. */
-struct reclaim_written {
-	struct rec h;
-	u64 pages;
-};
+#define RECLAIM_WRITTEN_FIELDS(F, R) \
+	F(R, u64, pages, PAGES,      \
+		"pages that reclaim sent to a disk, of the whole machine (nr_vmscan_write)")
+RECORD(reclaim_written, RECLAIM_WRITTEN_FIELDS);
 
 #endif

@@ -107,51 +107,58 @@ struct slab_crossing_value {
  * On disk: one cache of kernel objects: sent at the start, every five seconds and at the end, for
  * the biggest caches and those that grew. Caches that the kernel merged have one name for all.
  */
-struct slab_usage {
-	struct rec h;
-	/* Upper bound: the kernel counts every object of a slab that a cpu holds as in use. */
-	u64 active_objects;
-	u64 objects;      /* in use or free */
-	u64 object_bytes; /* of one, padding included */
-	u64 slabs;
-	u64 bytes;       /* pages of all slabs */
-	u64 first_bytes; /* at the start; 0 for a cache made since */
-	u64 first_active_objects;
-	char name[SLAB_CACHE_NAME_LEN];
-	/* Of /sys/kernel/slab, where it could be read: */
-	u64 used_bytes;  /* of one object, without padding; 0: not known */
-	u64 held_slabs;  /* that CPUs hold (cpu_slabs) */
-	u32 aliases;     /* caches that were merged into this one */
-	u32 reclaimable; /* the kernel gives it back when memory is short; 0: not, or not known */
-};
+#define SLAB_USAGE_FIELDS(F, R)                                                                 \
+	F(R, u64, active_objects, COUNT, "objects in use, or free on a slab that a cpu holds")  \
+	F(R, u64, objects, COUNT, "objects, in use or free")                                    \
+	F(R, u64, object_bytes, BYTES, "of one, with padding")                                  \
+	F(R, u64, slabs, COUNT, "slabs")                                                        \
+	F(R, u64, bytes, BYTES, "pages of all slabs")                                           \
+	F(R, u64, first_bytes, BYTES, "bytes at the start; 0 for a cache made since")           \
+	F(R, u64, first_active_objects, COUNT, "active_objects at the start")                   \
+	F(R, char[SLAB_CACHE_NAME_LEN], name, NONE, "cache; merged ones have one name for all") \
+	F(R, u64, used_bytes, BYTES, "of one object, without padding; 0: not known")            \
+	F(R, u64, held_slabs, COUNT, "slabs that CPUs hold")                                    \
+	F(R, u32, aliases, COUNT, "caches merged into this one")                                \
+	F(R, u32, reclaimable, COUNT, "1: given back when memory is short")
+RECORD(slab_usage, SLAB_USAGE_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. */
-struct slab_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	u32 site;  /* REC_FRAME of the code that called the allocator */
-	u32 gfp;
-	u32 bytes;        /* allocated to one object; 0: not known (frees of pages) */
-	u32 object_bytes; /* of the cache: what one object needs; 0: kmalloc */
-	s32 node;
-	u8 event;
-	u8 flags;
-	u8 reserved[6];
-	u64 count;
-	u64 requested, squares;
-	u64 freed, untracked;
-	u64 cgroup;
-	char comm[COMM_LEN];
-	char cache[AGG_NAME_LEN];
-};
+#define SLAB_AGG_FIELDS(F, R)                                                                     \
+	F(R, u32, tgid, ID, "process; 0: not counted by process")                                 \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                                    \
+	F(R, u32, stack, STACK, "code path")                                                      \
+	F(R, u32, site, ID, "frame of the call of the allocator")                                 \
+	F(R, u32, gfp, HEX, "allocation flags (enum gfp)")                                        \
+	F(R, u32, bytes, BYTES, "allocated to one object, with padding; 0: not known")            \
+	F(R, u32, object_bytes, BYTES,                                                            \
+		"of one object of the cache, without padding; 0: kmalloc, see requested")         \
+	F(R, s32, node, ID, "NUMA node asked for; -1: any")                                       \
+	F(R, u8, event, ID,                                                                       \
+		"0 kmalloc, 1 kmalloc_node, 2 kmem_cache_alloc, 3 kmem_cache_alloc_node, 4 "      \
+		"kfree, 5 kmem_cache_free")                                                       \
+	F(R, u8, flags, HEX,                                                                      \
+		"1 failed, or of a NULL pointer; 2 whole pages; 4 free of an object whose "       \
+		"allocation was seen; 8 charged to the control group")                            \
+	F(R, u8[6], reserved, HIDDEN, "")                                                         \
+	F(R, u64, count, COUNT, "events")                                                         \
+	F(R, u64, requested, BYTES, "asked of kmalloc")                                           \
+	F(R, u64, squares, COUNT, "sum of the squares of what was asked of kmalloc, modulo 2^64") \
+	F(R, u64, freed, COUNT,                                                                   \
+		"objects allocated so that were freed since the last record (live tracking)")     \
+	F(R, u64, untracked, COUNT, "objects that could not be followed: the table was full")     \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                    \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                           \
+	F(R, char[AGG_NAME_LEN], cache, NONE, "name of the cache; none: not known, or whole pages")
+RECORD(slab_agg, SLAB_AGG_FIELDS);
 
-struct slab_crossing {
-	struct rec h;
-	u32 from_cpu, to_cpu;
-	u32 from_node, to_node;
-	u64 count, bytes;
-};
+#define SLAB_CROSSING_FIELDS(F, R)                    \
+	F(R, u32, from_cpu, ID, "CPU that allocated") \
+	F(R, u32, to_cpu, ID, "CPU that freed")       \
+	F(R, u32, from_node, ID, "its NUMA node")     \
+	F(R, u32, to_node, ID, "its NUMA node")       \
+	F(R, u64, count, COUNT, "objects")            \
+	F(R, u64, bytes, BYTES, "allocated to them")
+RECORD(slab_crossing, SLAB_CROSSING_FIELDS);
 
 /* What objects that are told apart have in common. */
 struct slab_who {
@@ -189,11 +196,11 @@ struct slab_lifetime {
 };
 
 /* A look at the objects that are followed: before its REC_SLAB_HELD. */
-struct slab_follow {
-	struct rec h;
-	u64 held, room;
-	u64 old_ns;         /* two thirds of the time since the start */
-	u64 lifetimes_full; /* objects whose lifetime found no room, since the start */
-};
+#define SLAB_FOLLOW_FIELDS(F, R)                               \
+	F(R, u64, held, COUNT, "objects followed now")         \
+	F(R, u64, room, COUNT, "that can be, at most")         \
+	F(R, u64, old_ns, NS, "two thirds of the time so far") \
+	F(R, u64, lifetimes_full, COUNT, "frees whose lifetime found no room, since the start")
+RECORD(slab_follow, SLAB_FOLLOW_FIELDS);
 
 #endif

@@ -8,6 +8,25 @@
 
 #include "bpf/shared.h"
 
+#define STALLS_DONE_HELP "pages reclaimed; pages migrated by compaction"
+
+#define STALLS_RESULT_HELP                                                                      \
+	"reclaim: 1 got pages; compaction: the highest enum compact_result of the zones, with " \
+	"16 the allocation had its page after it; retry: 1 announced"
+
+#define STALLS_STEP_HELP                                                                       \
+	"1 woke kswapd, 2 compaction, 3 direct reclaim, 4 reclaim in a control group, 5 node " \
+	"reclaim, 6 retry, 7 OOM kill, 8 sleep, 9 the sum of all further steps"
+
+#define STALLS_OUTCOME_HELP "as far as events tell: 1 got its pages, 2 failed, 3 OOM kill"
+
+#define STALLS_TRIGGER_HELP \
+	"1 page fault, 2 system call, 3 kernel thread, 4 khugepaged, 0 not known"
+
+#define STALLS_KIND_HELP "1 allocation of pages, 2 charge to a control group"
+
+#define STALLS_NODE_HELP "NUMA node of the CPU it began on"
+
 /* What had to wait. On disk. */
 enum stalls_kind {
 	STALLS_ALLOCATION = 1, /* of pages: none was free */
@@ -186,40 +205,49 @@ struct stalls_event {
 };
 
 /* On disk: what was counted for one key since the last record of it. max_ns: since the start. */
-struct stalls_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	u32 gfp;
-	s32 syscall;
-	s32 node;
-	u8 kind;
-	u8 order;
-	u8 trigger;
-	u8 outcome;
-	u32 reserved;
-	u64 count, total_ns, max_ns;
-	u64 reclaim_ns, compact_ns, throttled_ns;
-	u64 scanned, reclaimed, migrated;
-	u64 retries;
-	u64 cgroup;
-	char comm[COMM_LEN];
-	u32 hist[AGG_SLOTS];
-};
+#define STALLS_AGG_FIELDS(F, R)                                \
+	F(R, u32, tgid, ID, "process")                         \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread") \
+	F(R, u32, stack, STACK, "code path of the first step") \
+	F(R, u32, gfp, HEX, "allocation flags (enum gfp)")     \
+	F(R, s32, syscall, ID, "number; -1: not in one")       \
+	F(R, s32, node, ID, STALLS_NODE_HELP)                  \
+	F(R, u8, kind, ID, STALLS_KIND_HELP)                   \
+	F(R, u8, order, ID, "order of the allocation")         \
+	F(R, u8, trigger, ID, STALLS_TRIGGER_HELP)             \
+	F(R, u8, outcome, ID, STALLS_OUTCOME_HELP)             \
+	F(R, u32, reserved, HIDDEN, "")                        \
+	F(R, u64, count, COUNT, "stalls that are over")        \
+	F(R, u64, total_ns, NS, "their time")                  \
+	F(R, u64, max_ns, NS, "the longest since the start")   \
+	F(R, u64, reclaim_ns, NS, "of it, in reclaim")         \
+	F(R, u64, compact_ns, NS, "of it, in compaction")      \
+	F(R, u64, throttled_ns, NS, "of it, put to sleep")     \
+	F(R, u64, scanned, PAGES, "by reclaim")                \
+	F(R, u64, reclaimed, PAGES, "by reclaim")              \
+	F(R, u64, migrated, PAGES, "by compaction")            \
+	F(R, u64, retries, COUNT, "rounds after the first")    \
+	F(R, u64, cgroup, CGROUP, "control group of the task") \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")        \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(stalls_agg, STALLS_AGG_FIELDS);
 
 /* On disk: steps of one kind with one result. */
-struct stalls_step_agg {
-	struct rec h;
-	u8 kind;
-	u8 mode;
-	u8 result;
-	u8 order;
-	u32 reserved;
-	u64 count, total_ns, max_ns;
-	u64 scanned, done, failed;
-	u64 wait_ns;
-	u32 hist[AGG_SLOTS];
-};
+#define STALLS_STEP_AGG_FIELDS(F, R)                                         \
+	F(R, u8, kind, ID, STALLS_STEP_HELP)                                 \
+	F(R, u8, mode, ID, "compaction: 0 sync full, 1 sync light, 2 async") \
+	F(R, u8, result, ID, STALLS_RESULT_HELP)                             \
+	F(R, u8, order, ID, "order of the allocation")                       \
+	F(R, u32, reserved, HIDDEN, "")                                      \
+	F(R, u64, count, COUNT, "steps")                                     \
+	F(R, u64, total_ns, NS, "their time")                                \
+	F(R, u64, max_ns, NS, "the longest since the start")                 \
+	F(R, u64, scanned, PAGES, "pages scanned")                           \
+	F(R, u64, done, PAGES, STALLS_DONE_HELP)                             \
+	F(R, u64, failed, PAGES, "not migrated")                             \
+	F(R, u64, wait_ns, NS, "of the time, put to sleep")                  \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(stalls_step_agg, STALLS_STEP_AGG_FIELDS);
 
 /*
  * What both sides do with a state: the BPF programs when the next event tells that a step or a

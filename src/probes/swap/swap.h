@@ -46,60 +46,65 @@ struct swap_key {
 enum { SWAP_PAGES };
 
 /* In the ring (--each); the same on disk but for the stacks, which become one. */
-struct swap_event {
-	struct rec h;
-	u32 tgid, tid;
-	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
-	u64 ns;             /* of a wait: from the first read to the end of the fault */
-	u64 cgroup;
-	u32 pages; /* of a wait: of all its reads */
-	u32 reads; /* of a wait; otherwise 1 */
-	u8 type;   /* enum swap_type */
-	u8 who;
-	u8 reserved[6];
-	char comm[COMM_LEN];
-};
+#define SWAP_EVENT_FIELDS(F, R)                                                             \
+	F(R, u32, tgid, ID, "process")                                                      \
+	F(R, u32, tid, ID, "thread")                                                        \
+	F(R, u32, ustack, STACK, "where it was begun")                                      \
+	F(R, u32, kstack, HIDDEN, "")                                                       \
+	F(R, u64, ns, NS, "of a wait: its time")                                            \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                              \
+	F(R, u32, pages, PAGES, "pages read or written")                                    \
+	F(R, u32, reads, COUNT, "of a wait: its reads")                                     \
+	F(R, u8, type, ID,                                                                  \
+		"0 swap-in, 1 swap-out, 2 wait, 3 swap-in from zswap") /* enum swap_type */ \
+	F(R, u8, who, ID, "as in swap_agg")                                                 \
+	F(R, u8[6], reserved, HIDDEN, "")                                                   \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(swap_event, SWAP_EVENT_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. */
-struct swap_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	u8 type;   /* all but SWAP_WAIT */
-	u8 who;
-	u8 reserved[2];
-	u64 count, pages;            /* reads or writes, and their pages */
-	u64 waits, total_ns, max_ns; /* of SWAP_IN and SWAP_ZSWAP; max_ns: since the start */
-	u64 cgroup;
-	char comm[COMM_LEN];
-	u32 hist[AGG_SLOTS]; /* of the waits */
-};
+#define SWAP_AGG_FIELDS(F, R)                                             \
+	F(R, u32, tgid, ID, "process")                                    \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")            \
+	F(R, u32, stack, STACK, "where it was begun")                     \
+	F(R, u8, type, ID, "0 swap-in, 1 swap-out, 3 swap-in from zswap") \
+	F(R, u8, who, ID, "0 task, 1 kswapd, 2 other kernel thread")      \
+	F(R, u8[2], reserved, HIDDEN, "")                                 \
+	F(R, u64, count, COUNT, "reads or writes")                        \
+	F(R, u64, pages, PAGES, "their pages")                            \
+	F(R, u64, waits, COUNT, "page faults that had to read")           \
+	F(R, u64, total_ns, NS, "their time")                             \
+	F(R, u64, max_ns, NS, "the longest since the start")              \
+	F(R, u64, cgroup, CGROUP, "control group of the task")            \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                   \
+	F(R, u32[AGG_SLOTS], hist, COUNT, "log2 histogram of the waits' ns")
+RECORD(swap_agg, SWAP_AGG_FIELDS);
 
 #define SWAP_NAME_LEN 64
 
 /* One device or file of /proc/swaps: at the start, at each interval and at the end. */
-struct swap_device {
-	struct rec h;
-	u64 size_bytes, used_bytes;
-	s32 priority;
-	u8 is_file; /* a swap file, not a device */
-	u8 is_zram; /* zram_* are known */
-	u8 reserved[2];
-	/* What is stored in the zram device, what it became, and the memory it all takes. */
-	u64 zram_data_bytes, zram_compressed_bytes, zram_memory_bytes;
-	char name[SWAP_NAME_LEN]; /* the end of its path, if that is longer */
-};
+#define SWAP_DEVICE_FIELDS(F, R)                                                \
+	F(R, u64, size_bytes, BYTES, "size")                                    \
+	F(R, u64, used_bytes, BYTES, "in use")                                  \
+	F(R, s32, priority, NONE, "higher is used first")                       \
+	F(R, u8, is_file, ID, "1: a swap file")                                 \
+	F(R, u8, is_zram, ID, "1: zram_* are known")                            \
+	F(R, u8[2], reserved, HIDDEN, "")                                       \
+	F(R, u64, zram_data_bytes, BYTES, "stored in zram, before compression") \
+	F(R, u64, zram_compressed_bytes, BYTES, "the same after compression")   \
+	F(R, u64, zram_memory_bytes, BYTES, "memory that it takes")             \
+	F(R, char[SWAP_NAME_LEN], name, NONE, "path, or the end of it")
+RECORD(swap_device, SWAP_DEVICE_FIELDS);
 
 /* A process with memory in swap: the same times. Of one without, it is not sent. */
-struct swap_owner {
-	struct rec h;
-	u32 tgid;
-	u32 reserved;
-	u64 cgroup;      /* 0: not known */
-	u64 swap_bytes;  /* VmSwap: anonymous memory in swap */
-	u64 first_bytes; /* when the recording began; 0 for a process started since */
-	char comm[COMM_LEN];
-};
+#define SWAP_OWNER_FIELDS(F, R)                                                                \
+	F(R, u32, tgid, ID, "process")                                                         \
+	F(R, u32, reserved, HIDDEN, "")                                                        \
+	F(R, u64, cgroup, CGROUP, "control group that its memory is charged to; 0: not known") \
+	F(R, u64, swap_bytes, BYTES, "VmSwap")                                                 \
+	F(R, u64, first_bytes, BYTES, "the same at the start; 0 for a process without")        \
+	F(R, char[COMM_LEN], comm, NONE, "its name")
+RECORD(swap_owner, SWAP_OWNER_FIELDS);
 
 enum swap_counter_flags {
 	SWAP_COUNTER_TOTAL = 1, /* grows by events; otherwise the value is a size in bytes */
@@ -108,13 +113,14 @@ enum swap_counter_flags {
 #define SWAP_COUNTER_LEN 40
 #define SWAP_NODE_ALL (-1)
 
-/* A counter of /proc/vmstat or a node's vmstat, or a size of /proc/meminfo, when it changed. */
-struct swap_counter {
-	struct rec h; /* h.flags: enum swap_counter_flags */
-	u64 value;
-	s32 node; /* SWAP_NODE_ALL: of the machine */
-	u32 reserved;
-	char name[SWAP_COUNTER_LEN];
-};
+/* A counter of /proc/vmstat or a node's vmstat, or a size of /proc/meminfo, when it changed. Flags:
+ * enum swap_counter_flags. */
+#define SWAP_COUNTER_FIELDS(F, R)                                                                \
+	F(R, u64, value, NONE,                                                                   \
+		"flags 1: events since boot, in pages or as the kernel counts; otherwise bytes") \
+	F(R, s32, node, ID, "NUMA node; -1: the machine")                                        \
+	F(R, u32, reserved, HIDDEN, "")                                                          \
+	F(R, char[SWAP_COUNTER_LEN], name, NONE, "name in vmstat or meminfo")
+RECORD(swap_counter, SWAP_COUNTER_FIELDS);
 
 #endif

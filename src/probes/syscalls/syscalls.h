@@ -5,6 +5,12 @@
 #include "bpf/shared.h"
 #include "bpf/syscall.h"
 
+#define SYSCALLS_COPY_HELP                                                                \
+	"of three arguments, what follows the record: index plus one, and 16 a text, 32 " \
+	"bytes that go in, 48 bytes that come out, else a structure; 0: none"
+
+#define SYSCALLS_ABI_HELP "0: native, 1: compat (32-bit), 2: x32"
+
 /* What a program copies of an argument: index of the argument plus one, and how. 0: nothing. */
 enum syscalls_copy {
 	SYSCALLS_COPY_ARG = 0x07,
@@ -167,54 +173,63 @@ enum syscalls_flags {
 };
 
 /* In the ring, one a call (--each); the same on disk but for the stacks, which become one. What was
- * copied of arguments follows: copied[0] bytes, then copied[1] and copied[2]. */
-struct syscalls_call {
-	struct rec h; /* time: the end of the call, or where it has none, its begin */
-	u32 tgid, tid;
-	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
-	s64 ret;
-	u64 ns;
-	u64 cgroup;
-	u32 nr;
-	u16 flags; /* enum syscalls_flags */
-	u8 abi;
-	u8 copy[SYSCALLS_COPIES]; /* enum syscalls_copy */
-	u16 copied[SYSCALLS_COPIES];
-	u64 args[SYSCALLS_ARGS];
-	u64 part_ns[SYSCALLS_PARTS];
-	char comm[COMM_LEN];
-};
+ * copied of arguments follows: copied[0] bytes, then copied[1] and copied[2]. Time: the end of the
+ * call, or where it has none, its begin. */
+#define SYSCALLS_CALL_FIELDS(F, R)                                                                 \
+	F(R, u32, tgid, ID, "process")                                                             \
+	F(R, u32, tid, ID, "thread")                                                               \
+	F(R, u32, ustack, STACK, "who called")                                                     \
+	F(R, u32, kstack, HIDDEN, "")                                                              \
+	F(R, s64, ret, NONE, "what it returned, or -errno")                                        \
+	F(R, u64, ns, NS, "duration, where flags has 4")                                           \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                     \
+	F(R, u32, nr, ID, "number of the call in its ABI")                                         \
+	F(R, u16, flags, HEX,                                                                      \
+		"1 never returns, 2 refused before it began, 4 timed, 8 had not ended, 16, 32 "    \
+		"and 64 the first, second and third copy is cut, 256, 512 and 1024 it could not "  \
+		"be read") /* enum syscalls_flags */                                               \
+	F(R, u8, abi, ID, SYSCALLS_ABI_HELP)                                                       \
+	F(R, u8[SYSCALLS_COPIES], copy, HEX, SYSCALLS_COPY_HELP) /* enum syscalls_copy */          \
+	F(R, u16[SYSCALLS_COPIES], copied, BYTES, "bytes of each")                                 \
+	F(R, u64[SYSCALLS_ARGS], args, HEX, "arguments")                                           \
+	F(R, u64[SYSCALLS_PARTS], part_ns, NS, "of the time, in page faults, reclaim, compaction") \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(syscalls_call, SYSCALLS_CALL_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. */
-struct syscalls_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	u32 nr;
-	u8 abi;
-	u8 reserved[7];
-	u64 count, timed, errors, refused;
-	u64 total_ns;
-	u64 min_ns, max_ns; /* since the start; min_ns: 0 where none is known */
-	u64 part_ns[SYSCALLS_PARTS];
-	u64 part_n[SYSCALLS_PARTS];
-	u64 cgroup;
-	char comm[COMM_LEN];
-	u32 hist[AGG_SLOTS];
-};
+#define SYSCALLS_AGG_FIELDS(F, R)                                                                  \
+	F(R, u32, tgid, ID, "process")                                                             \
+	F(R, u32, tid, ID, "thread, 0 unless by thread")                                           \
+	F(R, u32, stack, STACK, "who called")                                                      \
+	F(R, u32, nr, ID, "number of the call in its ABI")                                         \
+	F(R, u8, abi, ID, SYSCALLS_ABI_HELP)                                                       \
+	F(R, u8[7], reserved, HIDDEN, "")                                                          \
+	F(R, u64, count, COUNT, "calls")                                                           \
+	F(R, u64, timed, COUNT, "of these, with a duration")                                       \
+	F(R, u64, errors, COUNT, "of these, failed")                                               \
+	F(R, u64, refused, COUNT, "of these, refused by seccomp or a tracer")                      \
+	F(R, u64, total_ns, NS, "time in them")                                                    \
+	F(R, u64, min_ns, NS, "shortest, since the start")                                         \
+	F(R, u64, max_ns, NS, "longest, since the start")                                          \
+	F(R, u64[SYSCALLS_PARTS], part_ns, NS, "of the time, in page faults, reclaim, compaction") \
+	F(R, u64[SYSCALLS_PARTS], part_n, COUNT, "page faults, reclaims, compactions")             \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                     \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                            \
+	F(R, u32[AGG_SLOTS], hist, COUNT, "log2 histogram of the durations in ns")
+RECORD(syscalls_agg, SYSCALLS_AGG_FIELDS);
 
 /* On disk: errors of one name. */
-struct syscalls_error {
-	struct rec h;
-	u32 tgid, tid;
-	u32 nr;
-	u16 error;
-	u8 abi;
-	u8 reserved;
-	u64 count;
-	u64 cgroup;
-	char comm[COMM_LEN];
-};
+#define SYSCALLS_ERROR_FIELDS(F, R)                            \
+	F(R, u32, tgid, ID, "process")                         \
+	F(R, u32, tid, ID, "thread, 0 unless by thread")       \
+	F(R, u32, nr, ID, "number of the call in its ABI")     \
+	F(R, u16, error, ID, "errno")                          \
+	F(R, u8, abi, ID, SYSCALLS_ABI_HELP)                   \
+	F(R, u8, reserved, HIDDEN, "")                         \
+	F(R, u64, count, COUNT, "calls that failed so")        \
+	F(R, u64, cgroup, CGROUP, "control group of the task") \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(syscalls_error, SYSCALLS_ERROR_FIELDS);
 
 /* One call kept in flight, and what a reader needs to see that it is whole. */
 struct syscalls_slot {
@@ -256,19 +271,22 @@ enum syscalls_why {
 };
 
 /* In the ring and on disk: the calls of this ring are to be shown. Its REC_SYSCALLS_KEPT follow. */
-struct syscalls_dump {
-	struct rec h;
-	u64 key;    /* a control group, or a process */
-	u64 detail; /* of a slow call: its time; failed: the error; of an end: the wait status */
-	u64 kept;   /* calls that were kept in all; on disk */
-	u64 missed; /* dumps of the ring that were not made, see syscalls_ring; on disk */
-	u32 ring;
-	u32 tgid, tid;
-	u8 why; /* enum syscalls_why */
-	u8 by_process;
-	u8 reserved[2];
-	char comm[COMM_LEN];
-};
+#define SYSCALLS_DUMP_FIELDS(F, R)                                                                \
+	F(R, u64, key, ID, "whose calls: a control group, or a process")                          \
+	F(R, u64, detail, NONE,                                                                   \
+		"of a slow call its ns, of a failed one errno, of an end the wait status")        \
+	F(R, u64, kept, COUNT, "calls kept so far")                                               \
+	F(R, u64, missed, COUNT,                                                                  \
+		"slow or failed calls that made no dump, as the one before was still to be read") \
+	F(R, u32, ring, ID, "number of the ring")                                                 \
+	F(R, u32, tgid, ID, "process that made it dump")                                          \
+	F(R, u32, tid, ID, "thread that did")                                                     \
+	F(R, u8, why, ID,                                                                         \
+		"0 asked for, 1 slow call, 2 failed call, 3 end of a process, 4 by a signal")     \
+	F(R, u8, by_process, ID, "1: key is a process")                                           \
+	F(R, u8[2], reserved, HIDDEN, "")                                                         \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")
+RECORD(syscalls_dump, SYSCALLS_DUMP_FIELDS);
 
 /* On disk a dump is followed by its calls, in order of time: each a syscalls_call of the kind
  * REC_SYSCALLS_KEPT, without a stack. */

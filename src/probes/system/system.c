@@ -304,44 +304,11 @@ static const struct probe_sampler sampler = {
 	.survey = survey,
 };
 
-static const struct field value_fields[] = {
-	FIELD(struct system_value, value, FIELD_U64, UNIT_NONE,
-		"meminfo: bytes (HugePages_*: huge pages); counts of memory: bytes; otherwise in "
-		"the "
-		"kernel's own unit"),
-	FIELD(struct system_value, source, FIELD_U16, UNIT_ID,
-		"1 /proc/vmstat, counted since boot; 2 /proc/meminfo; 3 sysctl; 4 /sys/kernel/mm; "
-		"5 the kernel's counts of its own objects"),
-	FIELD_ARRAY(struct system_value, name, FIELD_CHARS, UNIT_NONE, SYSTEM_NAME_LEN,
-		"name in its file; settings: path, with thp/ for transparent_hugepage/"),
-	FIELD_ARRAY(struct system_value, text, FIELD_CHARS, UNIT_NONE, SYSTEM_TEXT_LEN,
-		"the selected word of a setting that is no number"),
-};
-
-#define PRESSURE_FIELD(member_, type_, help_) \
-	FIELD(struct system_pressure, member_, type_, UNIT_NONE, help_)
-
-static const struct field pressure_fields[] = {
-	FIELD(struct system_pressure, resource, FIELD_U8, UNIT_ID, "1 memory, 2 io, 3 cpu"),
-	PRESSURE_FIELD(has_full, FIELD_U8, "1: the members full_* are known"),
-	PRESSURE_FIELD(some_avg10, FIELD_U32,
-		"time in which a task waited, average over 10 s, in 1/100 percent"),
-	PRESSURE_FIELD(some_avg60, FIELD_U32, "the same over 60 s, in 1/100 percent"),
-	PRESSURE_FIELD(some_avg300, FIELD_U32, "the same over 300 s, in 1/100 percent"),
-	PRESSURE_FIELD(full_avg10, FIELD_U32,
-		"time in which all tasks that were not idle waited, over 10 s, in 1/100 percent"),
-	PRESSURE_FIELD(full_avg60, FIELD_U32, "the same over 60 s, in 1/100 percent"),
-	PRESSURE_FIELD(full_avg300, FIELD_U32, "the same over 300 s, in 1/100 percent"),
-	PRESSURE_FIELD(some_total_us, FIELD_U64,
-		"time in which a task waited, since boot, in microseconds"),
-	PRESSURE_FIELD(full_total_us, FIELD_U64,
-		"time in which all tasks that were not idle waited, since boot, in microseconds"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_SYSTEM_VALUE, struct system_value, "system_value", value_fields,
+	RECORD_KIND(REC_SYSTEM_VALUE, struct system_value, "system_value", SYSTEM_VALUE_FIELDS,
 		"a counter, total or setting of the machine, sent when it has changed"),
-	KIND(REC_SYSTEM_PRESSURE, struct system_pressure, "system_pressure", pressure_fields,
+	RECORD_KIND(REC_SYSTEM_PRESSURE, struct system_pressure, "system_pressure",
+		SYSTEM_PRESSURE_FIELDS,
 		"pressure stall information of one resource, sent when it has changed"),
 };
 

@@ -24,14 +24,18 @@ enum system_source {
  * "thp/khugepaged/max_ptes_none", "thp/hugepages-64kB/enabled", "lru_gen/enabled",
  * "numa/demotion_enabled", "ksm/run", "zswap/enabled".
  */
-struct system_value {
-	struct rec h;
-	u64 value;  /* 0 where text has it */
-	u16 source; /* enum system_source */
-	u8 reserved[6];
-	char name[SYSTEM_NAME_LEN];
-	char text[SYSTEM_TEXT_LEN]; /* the selected word: "madvise"; empty for numbers */
-};
+#define SYSTEM_VALUE_FIELDS(F, R)                                                                  \
+	F(R, u64, value, NONE,                                                                     \
+		"meminfo: bytes (HugePages_*: huge pages); counts of memory: bytes; otherwise in " \
+		"the kernel's own unit")                                                           \
+	F(R, u16, source, ID,                                                                      \
+		"1 /proc/vmstat, counted since boot; 2 /proc/meminfo; 3 sysctl; 4 "                \
+		"/sys/kernel/mm; 5 the kernel's counts of its own objects")                        \
+	F(R, u8[6], reserved, HIDDEN, "")                                                          \
+	F(R, char[SYSTEM_NAME_LEN], name, NONE,                                                    \
+		"name in its file; settings: path, with thp/ for transparent_hugepage/")           \
+	F(R, char[SYSTEM_TEXT_LEN], text, NONE, "the selected word of a setting that is no number")
+RECORD(system_value, SYSTEM_VALUE_FIELDS);
 
 enum system_resource {
 	SYSTEM_MEMORY = 1,
@@ -43,14 +47,21 @@ enum system_resource {
  * Pressure stall information: sent at the start and whenever it changed. Shares of time are in
  * 1/100 percent (1234 is 12.34 %) and averaged by the kernel; totals are exact, since boot.
  */
-struct system_pressure {
-	struct rec h;
-	u8 resource; /* enum system_resource */
-	u8 has_full; /* the kernel tells "full" of this resource */
-	u8 reserved[6];
-	u32 some_avg10, some_avg60, some_avg300; /* at least one task waited */
-	u32 full_avg10, full_avg60, full_avg300; /* all tasks that were not idle waited */
-	u64 some_total_us, full_total_us;
-};
+#define SYSTEM_PRESSURE_FIELDS(F, R)                                                               \
+	F(R, u8, resource, ID, "1 memory, 2 io, 3 cpu") /* enum system_resource */                 \
+	F(R, u8, has_full, NONE, "1: the members full_* are known")                                \
+	F(R, u8[6], reserved, HIDDEN, "")                                                          \
+	F(R, u32, some_avg10, NONE,                                                                \
+		"time in which a task waited, average over 10 s, in 1/100 percent")                \
+	F(R, u32, some_avg60, NONE, "the same over 60 s, in 1/100 percent")                        \
+	F(R, u32, some_avg300, NONE, "the same over 300 s, in 1/100 percent")                      \
+	F(R, u32, full_avg10, NONE,                                                                \
+		"time in which all tasks that were not idle waited, over 10 s, in 1/100 percent")  \
+	F(R, u32, full_avg60, NONE, "the same over 60 s, in 1/100 percent")                        \
+	F(R, u32, full_avg300, NONE, "the same over 300 s, in 1/100 percent")                      \
+	F(R, u64, some_total_us, NONE, "time in which a task waited, since boot, in microseconds") \
+	F(R, u64, full_total_us, NONE,                                                             \
+		"time in which all tasks that were not idle waited, since boot, in microseconds")
+RECORD(system_pressure, SYSTEM_PRESSURE_FIELDS);
 
 #endif

@@ -4,6 +4,16 @@
 
 #include "bpf/shared.h"
 
+#define THP_SUM_HELP                                                                         \
+	"5: ns zeroing, ns compacting, ns of fallbacks; 7, 8: times begun with free memory " \
+	"above the high watermarks, their ns, pages reclaimed"
+
+#define THP_FLAGS_HELP "1 of a file, 2 by a kernel thread, 4 free memory was compared"
+
+#define THP_KIND_HELP                                                                          \
+	"1 huge fault, 2 fallback, 3 split of a mapping, 4 split of a page, 5 fault handled, " \
+	"6 compaction of a zone, 7 direct reclaim, 8 kswapd, 9 scan, 10 collapse"
+
 #define THP_ORDER 9 /* HPAGE_PMD_ORDER on x86-64 */
 
 /* What is counted. On disk. */
@@ -51,36 +61,39 @@ enum { RECLAIM_ABOVE, RECLAIM_ABOVE_NS, RECLAIM_PAGES }; /* and THP_KSWAPD's, bu
 
 /* In the ring (--each); the same on disk but for the stacks, which become one. The time of the
  * record is the end. */
-struct thp_event {
-	struct rec h;
-	u32 tgid, tid;
-	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
-	u64 ns;             /* 0: not known */
-	u64 sum[3];         /* as above */
-	u64 cgroup;
-	u32 result;
-	u8 kind;
-	u8 flags;
-	u8 reserved[2];
-	char comm[COMM_LEN];
-};
+#define THP_EVENT_FIELDS(F, R)                                 \
+	F(R, u32, tgid, ID, "process")                         \
+	F(R, u32, tid, ID, "thread")                           \
+	F(R, u32, ustack, STACK, "where it happened")          \
+	F(R, u32, kstack, HIDDEN, "")                          \
+	F(R, u64, ns, NS, "duration; 0: not known")            \
+	F(R, u64[3], sum, NONE, THP_SUM_HELP)                  \
+	F(R, u64, cgroup, CGROUP, "control group of the task") \
+	F(R, u32, result, ID, "as in thp_agg")                 \
+	F(R, u8, kind, ID, THP_KIND_HELP)                      \
+	F(R, u8, flags, HEX, THP_FLAGS_HELP)                   \
+	F(R, u8[2], reserved, HIDDEN, "")                      \
+	F(R, char[COMM_LEN], comm, NONE, "name of the task")
+RECORD(thp_event, THP_EVENT_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. */
-struct thp_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	u32 result;
-	u8 kind;
-	u8 flags;
-	u8 reserved[6];
-	u64 count;
-	u64 timed, total_ns, max_ns; /* max_ns: since the start */
-	u64 sum[3];
-	u64 cgroup;
-	char comm[COMM_LEN];
-	u32 hist[AGG_SLOTS];
-};
+#define THP_AGG_FIELDS(F, R)                                                  \
+	F(R, u32, tgid, ID, "process; of 9 and 10: whose memory it is")       \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                \
+	F(R, u32, stack, STACK, "where it happened")                          \
+	F(R, u32, result, ID, "of 9 and 10: enum scan_result of that kernel") \
+	F(R, u8, kind, ID, THP_KIND_HELP)                                     \
+	F(R, u8, flags, HEX, THP_FLAGS_HELP)                                  \
+	F(R, u8[6], reserved, HIDDEN, "")                                     \
+	F(R, u64, count, COUNT, "how many")                                   \
+	F(R, u64, timed, COUNT, "of these, with a known duration")            \
+	F(R, u64, total_ns, NS, "their time")                                 \
+	F(R, u64, max_ns, NS, "the longest since the start")                  \
+	F(R, u64[3], sum, NONE, THP_SUM_HELP)                                 \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                \
+	F(R, char[COMM_LEN], comm, NONE, "its name")                          \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)
+RECORD(thp_agg, THP_AGG_FIELDS);
 
 enum thp_source {
 	THP_SETTING = 1, /* by its path below transparent_hugepage/; a word in text, or a number */
@@ -93,29 +106,34 @@ enum thp_source {
 #define THP_TEXT_LEN 24
 
 /* One value: sent at the start, and again when it was seen to have changed. */
-struct thp_value {
-	struct rec h;
-	u64 value;
-	u16 source; /* enum thp_source */
-	u8 reserved[6];
-	char name[THP_NAME_LEN];
-	char text[THP_TEXT_LEN];
-};
+#define THP_VALUE_FIELDS(F, R)                                                             \
+	F(R, u64, value, NONE, "in the kernel's own unit")                                 \
+	F(R, u16, source, ID,                                                              \
+		"1 setting; 2 /proc/vmstat; 3 statistics of a size; 4 pages: free, high "  \
+		"(watermarks), total") /* enum thp_source */                               \
+	F(R, u8[6], reserved, HIDDEN, "")                                                  \
+	F(R, char[THP_NAME_LEN], name, NONE, "settings: path below transparent_hugepage/") \
+	F(R, char[THP_TEXT_LEN], text, NONE, "the selected word of a setting that is no number")
+RECORD(thp_value, THP_VALUE_FIELDS);
 
 /* Huge pages that a process has mapped, and what a sample of them held. */
-struct thp_process {
-	struct rec h;
-	u32 tgid;
-	u32 sampled; /* huge pages that were read */
-	u64 start_ns;
-	u64 rss_bytes, anon_huge_bytes, shmem_huge_bytes, file_huge_bytes;
-	u64 waste_bytes; /* estimated: zero-filled base pages in anon_huge_bytes; with sampled */
-	u64 error_bytes; /* twice the standard error of it */
-	u64 cgroup;
-	u32 candidates; /* huge pages that could have been read */
-	u32 exact;      /* 1: the kernel told which pages are huge; 0: those fully mapped */
-	char comm[COMM_LEN];
-};
+#define THP_PROCESS_FIELDS(F, R)                                                                 \
+	F(R, u32, tgid, ID, "process")                                                           \
+	F(R, u32, sampled, COUNT, "huge pages that were read")                                   \
+	F(R, u64, start_ns, NS, "its start, since boot")                                         \
+	F(R, u64, rss_bytes, BYTES, "resident memory")                                           \
+	F(R, u64, anon_huge_bytes, BYTES, "anonymous memory in huge pages")                      \
+	F(R, u64, shmem_huge_bytes, BYTES, "shared memory in huge pages")                        \
+	F(R, u64, file_huge_bytes, BYTES, "files in huge pages")                                 \
+	F(R, u64, waste_bytes, BYTES,                                                            \
+		"zero-filled base pages in anon_huge_bytes (estimated); with sampled")           \
+	F(R, u64, error_bytes, BYTES, "twice the standard error of that")                        \
+	F(R, u64, cgroup, CGROUP, "control group")                                               \
+	F(R, u32, candidates, COUNT, "huge pages of which the sample was drawn")                 \
+	F(R, u32, exact, ID,                                                                     \
+		"1: the kernel told which are huge; 0: ranges fully mapped were taken for huge") \
+	F(R, char[COMM_LEN], comm, NONE, "its name")
+RECORD(thp_process, THP_PROCESS_FIELDS);
 
 #define THP_RESULT_SET "thp_scan_result" /* REC_ENUM: names of thp_key.result */
 

@@ -131,7 +131,6 @@ static const struct probe_bpf bpf = {
 };
 
 #define LOCK(member_, type_, unit_, help_) FIELD(struct waits_lock, member_, type_, unit_, help_)
-#define DIRTY(member_, type_, unit_, help_) FIELD(struct waits_dirty, member_, type_, unit_, help_)
 
 static const struct field lock_fields[] = {
 	LOCK(tgid, FIELD_U32, UNIT_ID, "process that waited"),
@@ -156,46 +155,12 @@ static const struct field lock_fields[] = {
 		"durations: slot i has those of 2^(i-1) ns and more"),
 };
 
-static const struct field dirty_fields[] = {
-	DIRTY(tgid, FIELD_U32, UNIT_ID, "process that wrote"),
-	DIRTY(tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
-	DIRTY(stack, FIELD_U32, UNIT_STACK, "where it was made to wait"),
-	DIRTY(count, FIELD_U64, UNIT_COUNT, "sleeps"),
-	DIRTY(total_ns, FIELD_U64, UNIT_NS, "their time, as the kernel ordered it"),
-	DIRTY(max_ns, FIELD_U64, UNIT_NS, "the longest, since the start"),
-	DIRTY(dirtied_pages, FIELD_U64, UNIT_PAGES, "pages written since the sleep before"),
-	DIRTY(owner, FIELD_U64, UNIT_CGROUP, "cgroup whose dirty pages these are; 1: the machine"),
-	DIRTY(cgroup, FIELD_U64, UNIT_CGROUP, "cgroup of the process"),
-	FIELD_ARRAY(struct waits_dirty, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
-	FIELD_ARRAY(struct waits_dirty, device, FIELD_CHARS, UNIT_NONE, 16,
-		"name of the device, or its number, major:minor"),
-};
-
-#define MADE(member_, type_, unit_, help_) FIELD(struct waits_made, member_, type_, unit_, help_)
-
-static const struct field made_fields[] = {
-	MADE(tgid, FIELD_U32, UNIT_ID, "process"),
-	MADE(tid, FIELD_U32, UNIT_ID, "thread; 0: not counted by thread"),
-	MADE(stack, FIELD_U32, UNIT_STACK, "where it did so"),
-	MADE(kind, FIELD_U32, UNIT_ID,
-		"1 made a control group, 2 removed one, 3 took memory on each CPU"),
-	MADE(parent_tgid, FIELD_U32, UNIT_ID, "its parent"),
-	MADE(parent, FIELD_U32, UNIT_STRING, "the parent's name"),
-	MADE(count, FIELD_U64, UNIT_COUNT, "how often"),
-	MADE(bytes, FIELD_U64, UNIT_BYTES, "of kind 3: asked for, on one CPU"),
-	MADE(cgroup, FIELD_U64, UNIT_CGROUP, "cgroup of the process"),
-	FIELD_ARRAY(struct waits_made, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "thread name"),
-	FIELD_ARRAY(struct waits_made, where, FIELD_CHARS, UNIT_NONE, AGG_NAME_LEN,
-		"of groups: the path of one's parent"),
-	MADE(cut, FIELD_U32, UNIT_NONE, "1: where is the end of a longer path"),
-};
-
 static const struct kind kinds[] = {
 	KIND(REC_WAITS_LOCK, struct waits_lock, "waits_lock", lock_fields,
 		"waits for the lock of an address space since the last such record"),
-	KIND(REC_WAITS_DIRTY, struct waits_dirty, "waits_dirty", dirty_fields,
+	RECORD_KIND(REC_WAITS_DIRTY, struct waits_dirty, "waits_dirty", WAITS_DIRTY_FIELDS,
 		"sleeps of writers until dirty pages are written"),
-	KIND(REC_WAITS_MADE, struct waits_made, "waits_made", made_fields,
+	RECORD_KIND(REC_WAITS_MADE, struct waits_made, "waits_made", WAITS_MADE_FIELDS,
 		"control groups and memory on each CPU that a process made, since the last such "
 		"record"),
 };

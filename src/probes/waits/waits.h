@@ -59,19 +59,20 @@ enum { WAITS_DIRTIED };
 
 /* On disk: sleeps of writers in balance_dirty_pages(). Their lengths are those that the kernel
  * ordered, in whole milliseconds. */
-struct waits_dirty {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack;
-	u32 reserved;
-	u64 count;
-	u64 total_ns, max_ns;
-	u64 dirtied_pages; /* by these writers, since their last sleep each */
-	u64 owner;
-	u64 cgroup;
-	char comm[COMM_LEN];
-	char device[16]; /* "vda"; "254:0" where it has no name */
-};
+#define WAITS_DIRTY_FIELDS(F, R)                                                       \
+	F(R, u32, tgid, ID, "process that wrote")                                      \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                         \
+	F(R, u32, stack, STACK, "where it was made to wait")                           \
+	F(R, u32, reserved, HIDDEN, "")                                                \
+	F(R, u64, count, COUNT, "sleeps")                                              \
+	F(R, u64, total_ns, NS, "their time, as the kernel ordered it")                \
+	F(R, u64, max_ns, NS, "the longest, since the start")                          \
+	F(R, u64, dirtied_pages, PAGES, "pages written since the sleep before")        \
+	F(R, u64, owner, CGROUP, "cgroup whose dirty pages these are; 1: the machine") \
+	F(R, u64, cgroup, CGROUP, "cgroup of the process")                             \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                \
+	F(R, char[16], device, NONE, "name of the device, or its number, major:minor")
+RECORD(waits_dirty, WAITS_DIRTY_FIELDS);
 
 enum waits_made_kind {
 	WAITS_GROUP_MADE = 1, /* a control group, in any hierarchy */
@@ -91,20 +92,20 @@ struct waits_made_key {
 enum { WAITS_MADE_BYTES, WAITS_MADE_PARENT, WAITS_MADE_CUT };
 
 /* On disk: what a process made, or removed, since the last such record. */
-struct waits_made {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack;
-	u32 kind; /* enum waits_made_kind */
-	u32 parent_tgid;
-	u32 parent; /* string: its name */
-	u64 count;
-	u64 bytes; /* of WAITS_PERCPU, on one CPU */
-	u64 cgroup;
-	char comm[COMM_LEN];
-	char where[AGG_NAME_LEN]; /* of groups: the path of one's parent in its hierarchy */
-	u32 cut;                  /* 1: `where` is the end of a longer path */
-	u32 reserved;
-};
+#define WAITS_MADE_FIELDS(F, R)                                                                 \
+	F(R, u32, tgid, ID, "process")                                                          \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                                  \
+	F(R, u32, stack, STACK, "where it did so")                                              \
+	F(R, u32, kind, ID, "1 made a control group, 2 removed one, 3 took memory on each CPU") \
+	F(R, u32, parent_tgid, ID, "its parent")                                                \
+	F(R, u32, parent, STRING, "the parent's name")                                          \
+	F(R, u64, count, COUNT, "how often")                                                    \
+	F(R, u64, bytes, BYTES, "of kind 3: asked for, on one CPU")                             \
+	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                      \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                         \
+	F(R, char[AGG_NAME_LEN], where, NONE, "of groups: the path of one's parent")            \
+	F(R, u32, cut, NONE, "1: where is the end of a longer path")                            \
+	F(R, u32, reserved, HIDDEN, "")
+RECORD(waits_made, WAITS_MADE_FIELDS);
 
 #endif
