@@ -20,7 +20,8 @@ bool report_cgroup_within(const struct report *r, u64 cgroup, u64 top)
 /* May `c` be why there is `s`? A trouble of one group is not why another one suffers. */
 static bool explains(const struct report *r, const struct finding *c, const struct finding *s)
 {
-	if (c->symptom || c->folds || !(c->losses & s->losses))
+	if (!c->rule || c->symptom || (c->folds && c->folds >= s->folds) ||
+		!(c->losses & s->losses))
 		return false;
 	if (s->folds)
 		return s->losses & LOSS_SPACE ? c->tgid == s->tgid
@@ -54,11 +55,34 @@ static struct finding *cause_find(struct report *r, const struct finding *s)
 	return best;
 }
 
+static void lines_move(const char *to[FINDING_LINES], const char *const from[FINDING_LINES])
+{
+	size_t n = 0;
+
+	while (n < FINDING_LINES && to[n])
+		n++;
+	for (size_t i = 0; i < FINDING_LINES && from[i] && n < FINDING_LINES; i++)
+		to[n++] = from[i];
+}
+
+/* What fills a group may be wanted there: to raise its limit stays an advice. */
+static void yield_take(struct report *r, struct finding *c, const struct finding *s)
+{
+	bool fills = c->losses & LOSS_GROUP;
+
+	c->losses |= s->losses; /* what that one explains this one does */
+	if (!fills || s->level <= LEVEL_NOTE || !s->try_[0])
+		return;
+	finding_line(r, c->try_, "If it has to be there:");
+	lines_move(c->try_, s->try_);
+	lines_move(c->undo, s->undo);
+}
+
 static void absorb(struct report *r, struct finding *c, const struct finding *s)
 {
 	finding_line(r, c->evidence, "hence: %s", s->title ? s->title : s->rule);
 	if (s->yields)
-		c->losses |= s->losses; /* what that one explains this one does */
+		yield_take(r, c, s);
 	if (c->benign)
 		return;
 	c->level = MAX(c->level, s->level);

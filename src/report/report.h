@@ -136,8 +136,9 @@ struct finding {
 	 * over its cost. */
 	bool symptom;
 	bool yields; /* a cause, but one within the same group tells more: it goes below that */
-	/* A sum, most of which one who holds as much may explain: then it goes below that. */
-	bool folds;
+	/* A sum, most of which one who holds as much may explain: then it goes below that. One of
+	 * 2 also goes below one of 1. */
+	u8 folds;
 	bool here;   /* of tasks in the scope, though neither tgid nor cgroup says so */
 	bool benign; /* what it costs is work that somebody wants done: no symptom makes it worse */
 	bool wall;   /* its cost is time that passed, not a sum over tasks */

@@ -217,10 +217,21 @@ static void tell(struct report *r, const struct rule_sums *s, const struct progr
 		stream_comm(r->stream, g->tgid, 0));
 }
 
+/* Does it share as much as makes its memory grow? First writes to a file's private pages, too, copy
+ * pages. */
+static bool shares(const struct rule_sums *s, u32 tgid)
+{
+	const struct copies *own = groups_find(&s->by, &tgid), *other;
+	u32 relative = relative_of(s, tgid);
+
+	other = relative ? groups_find(&s->by, &relative) : NULL;
+	return own && other && other->anon_bytes >= own->anon_bytes / 4;
+}
+
 static int level_of(const struct rule_sums *s, const struct report *r, const struct program *g)
 {
 	const struct copies *most = groups_find(&s->by, &g->tgid);
-	bool large = most && most->anon_bytes >= LARGE_BYTES;
+	bool large = most && most->anon_bytes >= LARGE_BYTES && shares(s, g->tgid);
 	u64 pages = g->storm.pages + g->reused, bytes = g->storm.pages * r->stream->host.page_bytes;
 	int level;
 	double part = (double)bytes / (double)MAX(r->stream->host.memory_bytes, 1ULL);

@@ -72,19 +72,19 @@ static int feed(void *v, const struct rec *r)
 struct who {
 	const struct maker *maker;
 	u32 tgid, parent_tgid, parent;
-	u64 own, of_parent, all;
+	u64 own, of_parent, parent_made, all;
 };
 
-static u64 of_parent(const struct state *s, u32 parent)
+static void parent_sum(const struct state *s, struct who *w)
 {
-	u64 sum = 0;
-
 	for (size_t i = 0; i < s->sums.by.n; i++) {
 		const struct maker *m = groups_value(&s->sums.by, i);
 
-		sum += m->parent_tgid == parent ? m->made + m->removed : 0;
+		if (m->parent_tgid != w->parent_tgid)
+			continue;
+		w->parent_made += m->made;
+		w->of_parent += m->made + m->removed;
 	}
-	return sum;
 }
 
 static struct who who_find(const struct state *s)
@@ -103,7 +103,8 @@ static struct who who_find(const struct state *s)
 		w.parent_tgid = m->parent_tgid;
 		w.parent = m->parent;
 	}
-	w.of_parent = w.maker && w.parent ? of_parent(s, w.parent_tgid) : 0;
+	if (w.maker && w.parent)
+		parent_sum(s, &w);
 	if (w.all < MADE_LEAST || MAX(w.own, w.of_parent) * 2 < w.all)
 		w.maker = NULL;
 	return w;
@@ -119,16 +120,19 @@ static const char *who_text(struct report *r, const struct who *w)
 
 static void tell_who(struct report *r, struct finding *x, const struct who *w)
 {
-	u64 made = w->maker->made, removed = w->maker->removed;
+	bool own = w->own * 2 >= w->all;
 
-	x->tgid = w->own * 2 >= w->all ? w->tgid : w->parent_tgid;
-	finding_line(r, x->evidence, "%s made %llu and removed %llu control groups meanwhile%s",
-		report_process(r, w->tgid), made, removed,
-		w->of_parent > w->own ? ", and others of its parent more" : "");
+	x->tgid = own ? w->tgid : w->parent_tgid;
+	finding_line(r, x->evidence, "%s made %llu and removed %llu control groups meanwhile",
+		own ? report_process(r, w->tgid)
+		    : report_text(r, "children of %s (pid %u)", held_text(r, w->parent),
+			      w->parent_tgid),
+		own ? w->maker->made : w->parent_made,
+		own ? w->maker->removed : w->of_parent - w->parent_made);
 	if (w->maker->where[0])
 		finding_line(r, x->evidence, "one of them in %s%s", w->maker->cut ? "..." : "",
 			report_text(r, "%.*s", AGG_NAME_LEN, w->maker->where));
-	if (w->parent)
+	if (w->parent && own)
 		finding_line(r, x->evidence, "its parent is %s (pid %u)", held_text(r, w->parent),
 			w->parent_tgid);
 }

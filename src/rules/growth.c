@@ -431,7 +431,7 @@ static void tell_space(struct report *r, u32 tgid, const struct grown *g, double
 	if (!f)
 		return;
 	f->tgid = tgid;
-	f->folds = true;
+	f->folds = 2; /* also below mappings that are counted */
 	f->losses = LOSS_SPACE;
 	f->held_bytes = 1;
 	f->title = report_text(r,

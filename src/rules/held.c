@@ -18,6 +18,9 @@
 #define ONE_HAS 0.7 /* of what its program has: that process is told alone */
 #define RISK_SHARE 0.10
 #define WARNING_SHARE 0.30
+#define GROWN_LEAST (32ULL << 20)
+#define GROWN_SECONDS 2.0
+#define SOON_S 3600.0
 
 int held_rule_init(void *v, const struct view_options *o, struct err *err)
 {
@@ -315,4 +318,55 @@ void held_tell_growth(struct report *r, struct finding *f, const struct held_top
 	seconds = (double)(t->most->last.h.time_ns - t->most->first.h.time_ns) / 1e9;
 	finding_line(r, f->evidence, "it grew by %s in %.0f s",
 		fmt_bytes(a, t->bytes - t->first_bytes), seconds);
+}
+
+const char *held_share_of(struct report *r, const struct facts *f, u64 cgroup, u64 bytes)
+{
+	const struct cgroup_usage *cg = cgroup ? facts_cgroup(f, cgroup) : NULL;
+	const char *path = cg ? stream_cgroup(r->stream, cgroup) : NULL;
+
+	if (!path || cg->limit_bytes == CGROUP_USAGE_NONE || bytes < cg->limit_bytes / 2)
+		return held_share(r, bytes);
+	return report_text(r, "%.0f %% of the limit of cgroup %s",
+		100.0 * (double)bytes / (double)MAX(cg->limit_bytes, 1ULL),
+		report_cgroup(r, path));
+}
+
+struct held_growth held_growth(const struct facts *f, u64 grown, double seconds)
+{
+	struct held_growth g = {.left = 1e15};
+
+	if (grown < GROWN_LEAST || seconds < GROWN_SECONDS)
+		return g;
+	g.rate = (double)grown / seconds;
+	if (facts_known(f, "MemAvailable"))
+		g.left = (double)facts_last(f, "MemAvailable") / g.rate;
+	return g;
+}
+
+struct held_growth held_growth_of(const struct held *h, const struct held_top *t)
+{
+	if (!t->most)
+		return (struct held_growth){.left = 1e15};
+	return held_growth(&h->facts, counter_rise(t->first_bytes, t->bytes),
+		(double)counter_rise(t->most->first.h.time_ns, t->most->last.h.time_ns) / 1e9);
+}
+
+int held_level_growing(const struct report *r, u64 bytes, const struct held_growth *g)
+{
+	int level = held_level(r, bytes);
+
+	return level >= 0 && g->rate > 0 && g->left < SOON_S ? MAX(level, (int)LEVEL_RISK) : level;
+}
+
+void held_tell_left(
+	struct report *r, struct finding *f, const struct facts *facts, const struct held_growth *g)
+{
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (g->rate > 0 && g->left < SOON_S)
+		finding_line(r, f->evidence,
+			"it grows by %s a second: at this rate available memory (%s) lasts %s",
+			fmt_bytes(a, (u64)g->rate), fmt_bytes(b, facts_last(facts, "MemAvailable")),
+			time_left_text(r, g->left));
 }

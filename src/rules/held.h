@@ -79,7 +79,22 @@ int held_level(const struct report *r, u64 bytes);
 u64 held_file_bytes(const struct held_process *p);
 /* "6.3 % of the machine's memory" */
 const char *held_share(struct report *r, u64 bytes);
+/* The same, of the limit of this group where it is half of that at least. */
+const char *held_share_of(struct report *r, const struct facts *f, u64 cgroup, u64 bytes);
 /* Says how much it grew between the two looks, if it did by more than a hundredth. */
 void held_tell_growth(struct report *r, struct finding *f, const struct held_top *t);
+
+/* What grows without end hurts before it is large: by when available memory is used up. */
+struct held_growth {
+	double rate; /* bytes a second; 0: too little to judge */
+	double left; /* seconds that available memory lasts */
+};
+struct held_growth held_growth(const struct facts *f, u64 grown, double seconds);
+struct held_growth held_growth_of(const struct held *h, const struct held_top *t);
+/* held_level(), and from a risk on where it is to be told and memory lasts less than an hour. */
+int held_level_growing(const struct report *r, u64 bytes, const struct held_growth *g);
+/* "at this rate available memory (22 GiB) lasts 12 minutes", where that is less than an hour. */
+void held_tell_left(
+	struct report *r, struct finding *f, const struct facts *facts, const struct held_growth *g);
 
 #endif

@@ -10,6 +10,7 @@
 #include "sys/fdlink.h"
 #include "sys/zram.h"
 
+#define SEGMENTS_TOLD 6
 #define INODE_BYTES 1024
 #define MESSAGE_BYTES 64 /* of the kernel, with each */
 #define LONG_AGO_NS (365ULL * 86400 * NSEC_PER_SEC)
@@ -218,7 +219,7 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	who = writer_find(r, h, f, &wrote);
 	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s", dir,
 		fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
-		held_share(r, f->used_bytes),
+		held_share_of(r, &h->facts, x->cgroup, f->used_bytes),
 		rate > 0 ? report_text(r, ", and grow by %s a second%s%s", fmt_bytes(b, (u64)rate),
 				   who ? ", most likely by " : "", who ? who : "")
 			 : "");
@@ -276,6 +277,25 @@ static void segments_evidence(struct report *r, struct finding *x, const struct 
 	}
 }
 
+/* Many at once: those that nobody has attached as it is run. */
+static void segments_try(struct report *r, struct finding *x, const struct held *h, u64 n)
+{
+	if (n > SEGMENTS_TOLD) {
+		finding_line(r, x->try_,
+			"If their owner is gone for good, remove all that nobody has attached:");
+		finding_line(r, x->try_,
+			"`ipcs -m | awk '$6 == \"0\" {print $2}' | xargs -rn1 ipcrm -m`");
+		return;
+	}
+	finding_line(r, x->try_, "If its owner is gone for good, remove it:");
+	for (size_t i = 0; i < h->segments.n; i++) {
+		const struct held_segment *g = groups_value(&h->segments, i);
+
+		if (!g->attached)
+			finding_line(r, x->try_, "`ipcrm -m %llu`", g->id);
+	}
+}
+
 static void tell_segments(struct report *r, const struct held *h)
 {
 	struct orphans o = {};
@@ -290,9 +310,12 @@ static void tell_segments(struct report *r, const struct held *h)
 	if (!x)
 		return;
 	x->held_bytes = o.bytes;
+	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, o.bytes);
+	x->losses = LOSS_GROUP;
 	x->title = report_text(r,
 		"%llu System V shared memory segment%s that nobody has attached hold%s %s, %s", o.n,
-		plural(o.n), o.n == 1 ? "s" : "", fmt_bytes(a, o.bytes), held_share(r, o.bytes));
+		plural(o.n), o.n == 1 ? "s" : "", fmt_bytes(a, o.bytes),
+		held_share_of(r, &h->facts, x->cgroup, o.bytes));
 	x->confidence =
 		"high: the kernel's own count in /proc/sysvipc/shm; whether a program means to "
 		"attach them again is not known";
@@ -301,13 +324,7 @@ static void tell_segments(struct report *r, const struct held *h)
 		 "that was killed, or forgot shmctl(IPC_RMID), leaves it behind. Its pages are in "
 		 "no "
 		 "process's memory.";
-	finding_line(r, x->try_, "If its owner is gone for good, remove it:");
-	for (size_t i = 0; i < h->segments.n; i++) {
-		const struct held_segment *g = groups_value(&h->segments, i);
-
-		if (!g->attached)
-			finding_line(r, x->try_, "`ipcrm -m %llu`", g->id);
-	}
+	segments_try(r, x, h, o.n);
 	finding_line(r, x->undo, "What was in it does not come back.");
 	finding_line(r, x->verify, "`ipcs -m`");
 }
@@ -323,7 +340,8 @@ static void tell_memfd(struct report *r, const struct held *h)
 	u64 hidden = t.most && t.bytes > t.most->last.shmem_bytes
 			     ? t.bytes - t.most->last.shmem_bytes
 			     : 0;
-	int level = held_level(r, hidden);
+	struct held_growth g = held_growth_of(h, &t);
+	int level = held_level_growing(r, hidden, &g);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "memfd-files");
 	const struct held_process *p;
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -333,6 +351,8 @@ static void tell_memfd(struct report *r, const struct held *h)
 	p = &t.most->last;
 	x->held_bytes = t.bytes;
 	x->tgid = p->tgid;
+	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, t.bytes);
+	x->losses = LOSS_GROUP;
 	x->title =
 		report_text(r, "%s keeps %s in files without a name (memfd, or removed from tmpfs)",
 			held_name(r, p), fmt_bytes(a, t.bytes));
@@ -344,6 +364,7 @@ static void tell_memfd(struct report *r, const struct held *h)
 	finding_line(r, x->evidence, "that is %s; all processes together keep %s so",
 		held_share(r, t.bytes), fmt_bytes(a, t.all));
 	held_tell_growth(r, x, &t);
+	held_tell_left(r, x, &h->facts, &g);
 	x->why = "Such a file holds its pages as long as somebody has it open or mapped. What is "
 		 "not "
 		 "mapped is in nobody's resident memory, so top and ps do not show it.";

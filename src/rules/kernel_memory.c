@@ -14,7 +14,7 @@
 #define PROGRAMS_TOLD 2 /* of each kind */
 #define MANY_MAPPINGS 3000
 #define MAPPING_BYTES 256
-#define MAPPINGS_SOON_S 3600.0
+#define SOON_S 3600.0
 #define SPARSE 20 /* page tables are more than 1/20 of what they map: 1/512 is usual */
 
 static u64 pipe_bytes(const struct held_process *p)
@@ -63,10 +63,12 @@ static void in_kernel(struct finding *x, u64 bytes, u64 first_bytes)
 	x->grown_bytes = counter_rise(first_bytes, bytes);
 }
 
-static void tell_pipes(struct report *r, const struct held_top *top)
+static void tell_pipes(struct report *r, const struct held *h, const struct held_top *top)
 {
 	const struct held_top t = *top;
-	struct finding *x = begin(r, held_level(r, t.bytes), "pipe-buffers", t.bytes);
+	struct held_growth g = held_growth_of(h, &t);
+	struct finding *x =
+		begin(r, held_level_growing(r, t.bytes, &g), "pipe-buffers", t.bytes);
 	const struct held_process *p;
 	char a[UNIT_BUF];
 
@@ -86,6 +88,7 @@ static void tell_pipes(struct report *r, const struct held_top *top)
 	finding_line(r, x->evidence, "its parent is %s (pid %u)", held_text(r, p->parent),
 		p->parent_tgid);
 	held_tell_growth(r, x, &t);
+	held_tell_left(r, x, &h->facts, &g);
 	x->why = "What is written to a pipe waits in pages of the kernel until it is read. No "
 		 "counter "
 		 "of /proc/meminfo has these pages, and no process shows them.";
@@ -190,11 +193,29 @@ static void sockets_numbers(
 	finding_line(r, x->evidence, "that is %s", held_share(r, s->bytes));
 }
 
+/* Until TCP has as much as net.ipv4.tcp_mem calls pressure, where it is TCP that grows. */
+static double tcp_left_s(
+	const struct held *h, const struct held_top *t, const struct held_growth *g)
+{
+	u64 now = facts_last(&h->facts, "tcp/mem"),
+	    pressure = facts_last(&h->facts, "tcp/mem_pressure");
+
+	if (g->rate <= 0 || !pressure || now < t->bytes / 2 ||
+		facts_delta(&h->facts, "tcp/mem") < (t->bytes - t->first_bytes) / 2)
+		return 1e15;
+	return (double)counter_rise(now, pressure) / g->rate;
+}
+
 static void tell_sockets(struct report *r, const struct held *h)
 {
 	struct held_top in = held_most(h, unread_bytes), out = held_most(h, unsent_bytes);
-	u64 bytes = MAX(in.bytes, out.bytes);
-	struct finding *x = begin(r, held_level(r, bytes), "socket-buffers", bytes);
+	const struct held_top *t = in.bytes >= out.bytes ? &in : &out;
+	struct held_growth g = held_growth_of(h, t);
+	double tcp_left = tcp_left_s(h, t, &g);
+	struct finding *x = begin(r,
+		MAX(held_level_growing(r, t->bytes, &g), tcp_left < SOON_S ? (int)LEVEL_RISK : -1),
+		"socket-buffers", t->bytes);
+	u64 bytes = t->bytes;
 	struct sockets s;
 	char a[UNIT_BUF];
 
@@ -215,7 +236,16 @@ static void tell_sockets(struct report *r, const struct held *h)
 					  s.who->sockets_measured, s.who->sockets)
 				: "high: each socket was asked (SO_MEMINFO)";
 	sockets_numbers(r, x, h, &s);
-	held_tell_growth(r, x, in.bytes >= out.bytes ? &in : &out);
+	held_tell_growth(r, x, t);
+	if (tcp_left < MIN(g.left, SOON_S))
+		finding_line(r, x->evidence,
+			"it grows by %s a second: at this rate TCP of the whole machine is under "
+			"pressure in %s (net.ipv4.tcp_mem: %s), which shrinks the windows of all "
+			"its connections",
+			fmt_bytes(a, (u64)g.rate), time_left_text(r, tcp_left),
+			fmt_bytes((char[UNIT_BUF]){}, facts_last(&h->facts, "tcp/mem_pressure")));
+	else
+		held_tell_left(r, x, &h->facts, &g);
 	x->why = "What arrives at a socket stays in memory of the kernel until the program reads "
 		 "it. A reader that is stuck or slow thus holds the memory of everything its peers "
 		 "send.";
@@ -246,7 +276,8 @@ static void page_tables_try(struct report *r, struct finding *x, u32 tgid)
 static void tell_page_tables(struct report *r, const struct held *h)
 {
 	struct held_top t = held_most_process(h, page_table_bytes);
-	int level = held_level(r, t.bytes);
+	struct held_growth g = held_growth_of(h, &t);
+	int level = held_level_growing(r, t.bytes, &g);
 	const struct held_process *p = t.most ? &t.most->last : NULL;
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -266,6 +297,7 @@ static void tell_page_tables(struct report *r, const struct held *h)
 	finding_line(r, x->evidence, "all processes together: %s",
 		fmt_bytes(a, facts_last(&h->facts, "PageTables")));
 	held_tell_growth(r, x, &t);
+	held_tell_left(r, x, &h->facts, &g);
 	x->why =
 		"A page table of 4 KiB serves 2 MiB of addresses: scattered pages in a large "
 		"mapping need one each, and it stays when the pages are given back. They cannot be "
@@ -416,8 +448,10 @@ static void tell_files(struct report *r, const struct held *h)
 		held_who(r, &t), fmt_count(a, n), kinds_text(r, p), fmt_bytes(b, bytes));
 	x->confidence = report_text(
 		r, "high for the count; the memory is estimated at %llu bytes each", each);
-	finding_line(r, x->evidence, "%llu of all %llu open files of the machine", n,
-		facts_last(&h->facts, "file/open"));
+	/* That one is summed over CPUs now and then. */
+	if (n <= facts_last(&h->facts, "file/open"))
+		finding_line(r, x->evidence, "%llu of all %llu open files of the machine", n,
+			facts_last(&h->facts, "file/open"));
 	finding_line(r, x->evidence, "unreclaimable slab is %s",
 		fmt_bytes(a, facts_last(&h->facts, "SUnreclaim")));
 	if (n > t.first_bytes)
@@ -553,12 +587,12 @@ static void tell_mappings(struct report *r, const struct held *h)
 	if (!t.most || t.bytes < MANY_MAPPINGS || !limit || rate < 1)
 		return;
 	left = (double)(limit - MIN(t.bytes, limit)) / rate;
-	x = begin(r, left < MAPPINGS_SOON_S ? LEVEL_RISK : LEVEL_NOTE, "mappings-leaked",
+	x = begin(r, left < SOON_S ? LEVEL_RISK : LEVEL_NOTE, "mappings-leaked",
 		t.bytes * MAPPING_BYTES);
 	if (!x)
 		return;
 	x->tgid = t.most->last.tgid;
-	x->folds = true;
+	x->folds = 1;
 	x->losses = LOSS_SPACE;
 	x->title = report_text(r,
 		"%s maps memory and does not unmap it: it has %llu mappings, and there are some "
@@ -589,7 +623,7 @@ static int report(void *v, struct report *r)
 	struct held_top pipes = held_most(h, pipe_bytes), maps = held_most(h, bpf_bytes);
 
 	for (int n = 0; n < PROGRAMS_TOLD; n++) {
-		tell_pipes(r, &pipes);
+		tell_pipes(r, h, &pipes);
 		tell_bpf(r, h, &maps);
 		pipes = held_next(h, pipe_bytes, &pipes);
 		maps = held_next(h, bpf_bytes, &maps);

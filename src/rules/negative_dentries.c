@@ -123,10 +123,18 @@ static void seeker_tell(struct report *r, struct finding *x, const struct state 
 		"`memwhy syscalls --each --stacks=user --for 2s -p %u | grep ENOENT`", tgid);
 }
 
+static struct held_growth growth_of(const struct state *s, const struct report *r)
+{
+	return held_growth(&s->sums.facts,
+		facts_delta(&s->sums.facts, "dentry/negative") * dentry_bytes(&s->sums.facts),
+		report_seconds(r));
+}
+
 static void tell(struct report *r, const struct state *s, int level, u64 negative, u64 bytes)
 {
 	struct finding *x = report_finding(r, level, "negative-dentries");
 	u64 grown = facts_delta(&s->sums.facts, "dentry/negative"), all;
+	struct held_growth g = growth_of(s, r);
 	const struct seeker *k;
 	u32 tgid = 0;
 	char a[UNIT_BUF], b[UNIT_BUF];
@@ -151,6 +159,7 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 		"%llu negative dentries, %llu more in %.0f s; all dentries: %llu", negative, grown,
 		report_seconds(r), facts_last(&s->sums.facts, "dentry/total"));
 	finding_line(r, x->evidence, "that is %s", held_share(r, bytes));
+	held_tell_left(r, x, &s->sums.facts, &g);
 	if (k)
 		seeker_tell(r, x, s, k, tgid, all);
 	x->why = "A lookup that finds nothing leaves an entry that says so, to answer the next one "
@@ -172,7 +181,8 @@ static int report(void *v, struct report *r)
 	u64 bytes = negative * dentry_bytes(&s->sums.facts);
 	double rate = (double)facts_delta(&s->sums.facts, "dentry/negative") /
 		      MAX(report_seconds(r), 0.001);
-	int level = held_level(r, bytes);
+	struct held_growth g = growth_of(s, r);
+	int level = held_level_growing(r, bytes, &g);
 
 	if (level < 0 && negative >= MIN_NEGATIVE && rate >= MANY_A_SECOND)
 		level = LEVEL_NOTE;

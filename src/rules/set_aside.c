@@ -8,6 +8,7 @@
 #include "sys/fdlink.h"
 
 #define RESERVE_SHARE 0.05 /* of memory, in vm.min_free_kbytes: the kernel chooses below 0.5 % */
+#define ALL_IDLE_PART 20  /* of memory: a pool of this size that nobody at all uses */
 #define KSM_CPU_SHARE 0.05
 
 static const struct {
@@ -24,7 +25,8 @@ static void tell_pool(struct report *r, const struct held *h, size_t i)
 	u64 nr = facts_last(&h->facts, pools[i].nr), unused = facts_last(&h->facts, pools[i].free);
 	u64 promised = facts_last(&h->facts, pools[i].reserved);
 	u64 idle = unused > promised ? unused - promised : 0, bytes = idle * pools[i].bytes;
-	int level = held_level(r, bytes);
+	bool all = idle == nr && bytes >= r->stream->host.memory_bytes / ALL_IDLE_PART;
+	int level = MAX(held_level(r, bytes), all ? (int)LEVEL_RISK : -1);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "hugetlb-idle");
 	const char *file;
 	char a[UNIT_BUF];
@@ -123,7 +125,7 @@ static void tell_locked(struct report *r, const struct held *h, const struct hel
 	x->cgroup = p->cgroup;
 	x->losses = LOSS_GROUP;
 	x->title = report_text(r, "%s has locked %s in memory (mlock), %s", held_who(r, &t),
-		fmt_bytes(a, bytes), held_share(r, bytes));
+		fmt_bytes(a, bytes), held_share_of(r, &h->facts, p->cgroup, bytes));
 	x->confidence =
 		"high: the kernel's own count; whether it needs all of it at once is not known";
 	finding_line(r, x->evidence, "pid %u: VmLck %s of %s resident; Mlocked on this machine %s",
@@ -136,10 +138,15 @@ static void tell_locked(struct report *r, const struct held *h, const struct hel
 	finding_line(r, x->try_,
 		"Lock only what must not fault: mlock of a range, or MLOCK_ONFAULT, instead of "
 		"mlockall. What is locked stays so until the process unlocks it or ends.");
-	finding_line(r, x->try_, "Until then, keep it from locking more than it has now:");
-	finding_line(r, x->try_, "`prlimit --pid %u --memlock=%llu`", p->tgid,
-		MAX(p->locked_bytes, 65536ULL));
-	finding_line(r, x->undo, "`prlimit --pid %u --memlock=unlimited`", p->tgid);
+	if (!p->uid) {
+		finding_line(r, x->try_,
+			"No RLIMIT_MEMLOCK binds it: it runs as root, which has CAP_IPC_LOCK.");
+	} else {
+		finding_line(r, x->try_, "Until then, keep it from locking more than it has now:");
+		finding_line(r, x->try_, "`prlimit --pid %u --memlock=%llu`", p->tgid,
+			MAX(p->locked_bytes, 65536ULL));
+		finding_line(r, x->undo, "`prlimit --pid %u --memlock=unlimited`", p->tgid);
+	}
 	finding_line(r, x->verify, "`grep VmLck: /proc/%u/status`", p->tgid);
 }
 

@@ -297,7 +297,7 @@ static void tell_slab(struct report *r, const struct growth *g)
 		"slab-growth");
 	if (!x)
 		return;
-	x->folds = true;
+	x->folds = 1;
 	x->losses = LOSS_KERNEL;
 	x->held_bytes = x->grown_bytes = all;
 	x->title = report_text(r,
@@ -339,7 +339,7 @@ static bool tell_unowned(struct report *r, const struct growth *g)
 
 	if (!x)
 		return false;
-	x->folds = true;
+	x->folds = 1;
 	x->losses = LOSS_KERNEL;
 	x->held_bytes = x->grown_bytes = (u64)MIN(t->last - t->first, MOST);
 	x->title = report_text(r, "Memory that no counter explains grows steadily: %s a second",
@@ -409,7 +409,7 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 	if (!x)
 		return;
 	x->held_bytes = (u64)all;
-	x->folds = true;
+	x->folds = 1;
 	x->losses = LOSS_KERNEL;
 	x->tgid = packets.most ? packets.most->last.tgid : 0;
 	x->title = report_text(r, "The kernel has %s that no counter explains, %s%s",

@@ -27,6 +27,7 @@ const struct count_spec counts[] = {
 	{"tcp/orphan", SOCKETS, "TCP:", "orphan", 0, false},
 	{"tcp/mem", SOCKETS, "TCP:", "mem", 0, true},
 	{"udp/mem", SOCKETS, "UDP:", "mem", 0, true},
+	{"tcp/mem_pressure", "/proc/sys/net/ipv4/tcp_mem", NULL, NULL, 1, true},
 	{"cgroup/memory", "/proc/cgroups", "memory", NULL, 1, false},
 	{"ksm/pages_shared", KSM "pages_shared", NULL, NULL, 0, true},
 	{"ksm/pages_sharing", KSM "pages_sharing", NULL, NULL, 0, true},

@@ -157,6 +157,13 @@ static void test_copies_taken_back(void **unused)
 	assert_true(says(x->evidence, "90000 more faults"));
 	view_close(&f);
 
+	begin(&f, &rule_copy_on_write); /* its parent is small: it copies pages of a file */
+	memory(&f, 7, 6, 900 * MIB, 900 * MIB);
+	memory(&f, 6, 1, MIB, MIB);
+	faults(&f, 7, COPIED, 2500, 10 * NSEC_PER_MSEC);
+	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+
 	begin(&f, &rule_copy_on_write); /* a shell is not large */
 	memory(&f, 7, 1, 20 * MIB, 20 * MIB);
 	memory(&f, 8, 7, 20 * MIB, 20 * MIB);

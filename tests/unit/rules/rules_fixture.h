@@ -136,4 +136,15 @@ static inline void string(struct bench *b, u32 id, const char *text)
 	put(b, &s);
 }
 
+static inline void named(struct bench *b, u64 id, const char *path)
+{
+	union {
+		struct rec_cgroup c;
+		char room[64];
+	} r = {.c = {.h = {sizeof(r), REC_CGROUP, 0, 0}, .id = id, .length = (u32)strlen(path)}};
+
+	memcpy(r.c.path, path, strlen(path) + 1);
+	put(b, &r.c);
+}
+
 #endif

@@ -554,17 +554,6 @@ static void test_pressure(void **unused)
 	end(&b);
 }
 
-static void named(struct bench *b, u64 id, const char *path)
-{
-	union {
-		struct rec_cgroup c;
-		char room[64];
-	} r = {.c = {.h = {sizeof(r), REC_CGROUP, 0, 0}, .id = id, .length = (u32)strlen(path)}};
-
-	memcpy(r.c.path, path, strlen(path) + 1);
-	put(b, &r.c);
-}
-
 /* Where the kernel tells it by group, the innermost one that has most of it is told. */
 static void test_pressure_of_group(void **unused)
 {
@@ -757,6 +746,58 @@ static void test_explain_yields(void **unused)
 	end(&b);
 }
 
+/* What fills a group takes over the advice to raise its limit. */
+static void test_explain_advice(void **unused)
+{
+	struct bench b;
+	struct report *r = &b.report;
+	struct finding *f;
+
+	(void)unused;
+	begin(&b, &rule_pressure, 1);
+	report_init(r, "check", &b.stream);
+	f = report_finding(r, LEVEL_WARNING, "cgroup-limit");
+	f->losses = LOSS_RECLAIM | LOSS_GROUP;
+	f->cgroup = 42;
+	f->yields = true;
+	finding_line(r, f->try_, "`echo 2 > limit`");
+	finding_line(r, f->undo, "`echo 1 > limit`");
+	f = report_finding(r, LEVEL_NOTE, "shm-orphans");
+	f->losses = LOSS_GROUP;
+	f->cgroup = 42;
+	finding_line(r, f->try_, "`ipcrm -m 1`");
+	report_explain(r);
+	assert_int_equal(r->findings.n, 1);
+	f = &r->findings.v[0];
+	assert_string_equal(f->try_[0], "`ipcrm -m 1`");
+	assert_string_equal(f->try_[2], "`echo 2 > limit`");
+	assert_string_equal(f->undo[0], "`echo 1 > limit`");
+	end(&b);
+}
+
+/* Both are sums, but one of them counts mappings: the other goes below it. */
+static void test_explain_mappings(void **unused)
+{
+	struct bench b;
+	struct report *r = &b.report;
+
+	(void)unused;
+	begin(&b, &rule_pressure, 1);
+	report_init(r, "check", &b.stream);
+	for (u8 folds = 2; folds; folds--) {
+		struct finding *f =
+			report_finding(r, LEVEL_RISK, folds == 2 ? "address-space" : "mappings");
+
+		f->losses = LOSS_SPACE;
+		f->tgid = 7;
+		f->folds = folds;
+	}
+	report_explain(r);
+	assert_int_equal(r->findings.n, 1);
+	assert_string_equal(r->findings.v[0].rule, "mappings");
+	end(&b);
+}
+
 /* A sum goes below who holds as much of it, and mappings below what the same process makes. */
 static void test_explain_folds(void **unused)
 {
@@ -770,7 +811,7 @@ static void test_explain_folds(void **unused)
 		report_init(r, "check", &b.stream);
 		f = report_finding(r, LEVEL_RISK, "slab-growth");
 		f->losses = LOSS_KERNEL;
-		f->folds = true;
+		f->folds = 1;
 		f->held_bytes = f->grown_bytes = 90 * MIB;
 		f = report_finding(r, LEVEL_NOTE, "open-files");
 		f->losses = LOSS_KERNEL | LOSS_SPACE;
@@ -779,7 +820,7 @@ static void test_explain_folds(void **unused)
 		f->grown_bytes = grown * MIB;
 		f = report_finding(r, LEVEL_RISK, "address-space");
 		f->losses = LOSS_SPACE;
-		f->folds = true;
+		f->folds = 1;
 		f->tgid = grown == 10 ? 8 : 7;
 		report_explain(r);
 		report_rank(r);
@@ -1281,6 +1322,8 @@ int main(void)
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_explain_yields),
 		cmocka_unit_test(test_explain_folds),
+		cmocka_unit_test(test_explain_advice),
+		cmocka_unit_test(test_explain_mappings),
 		cmocka_unit_test(test_thp_compaction),
 		cmocka_unit_test(test_thp_reclaim),
 		cmocka_unit_test(test_thp_bloat),

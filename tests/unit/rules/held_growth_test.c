@@ -1,0 +1,161 @@
+/* What the kernel keeps and what grows is told by when it hurts; what fills a group by the group. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "probes/holders/holders.h"
+#include "rules/facts.h"
+#include "rules/rules.h"
+#include "rules/rules_fixture.h"
+#include "sys/fdlink.h"
+
+static void unread(struct bench *b, u64 seconds, u64 bytes)
+{
+	struct held_process r = {
+		.h = {sizeof(r), REC_HELD_PROCESS, 0, seconds * NSEC_PER_SEC},
+		.tgid = 9,
+		.name = 1,
+		.unread_bytes = bytes,
+		.sockets = 9,
+	};
+
+	put(b, &r);
+}
+
+static void sockets(struct bench *b, u64 first, u64 last)
+{
+	begin(b, &rule_kernel_memory, 10);
+	string(b, 1, "server");
+	value(b, SYSTEM_MEMINFO, "MemAvailable", 10240 * MIB, NULL);
+	unread(b, 1, first);
+	unread(b, 9, last);
+}
+
+static void test_when_it_hurts(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	/* 40 MiB a second of 10 GiB */
+	sockets(&b, 180 * MIB, 500 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_true(says(f->evidence, "grows by 40.0 MiB a second: at this rate available memory "
+				      "(10.0 GiB) lasts 4 minutes"));
+	end(&b);
+	/* As much, but not growing; or by too little to be judged. */
+	sockets(&b, 500 * MIB, 500 * MIB);
+	assert_int_equal(only(&b)->level, LEVEL_NOTE);
+	end(&b);
+	sockets(&b, 480 * MIB, 500 * MIB);
+	assert_int_equal(only(&b)->level, LEVEL_NOTE);
+	end(&b);
+	/* Growing, but next to nothing yet. */
+	sockets(&b, 0, 40 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
+/* TCP has a limit of its own, which comes first. */
+static void test_tcp(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	sockets(&b, 180 * MIB, 500 * MIB);
+	value(&b, SYSTEM_COUNT, "tcp/mem", 200 * MIB, NULL);
+	value(&b, SYSTEM_COUNT, "tcp/mem", 520 * MIB, NULL);
+	value(&b, SYSTEM_COUNT, "tcp/mem_pressure", 1520 * MIB, NULL);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_true(says(f->evidence, "under pressure in 25 seconds (net.ipv4.tcp_mem: 1.48 GiB)"));
+	end(&b);
+}
+
+static void test_dentries(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_negative_dentries, 10);
+	value(&b, SYSTEM_MEMINFO, "MemAvailable", 10240 * MIB, NULL);
+	value(&b, SYSTEM_COUNT, "dentry/negative", 1000000, NULL);
+	value(&b, SYSTEM_COUNT, "dentry/negative", 2200000, NULL);
+	assert_int_equal(only(&b)->level, LEVEL_RISK);
+	end(&b);
+}
+
+/* Segments that fill a group are told by its limit, and many of them have one command. */
+static void test_group(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	named(&b, 42, "/shop");
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY, .h.flags = CGROUP_HAS_PARTS, .cgroup = 42,
+		.usage_bytes = 1000 * MIB, .limit_bytes = 1000 * MIB, .shmem_bytes = 900 * MIB);
+	for (u64 id = 1; id <= 9; id++)
+		PUT(&b, struct held_segment, REC_HELD_SEGMENT, .id = id,
+			.resident_bytes = 100 * MIB, .size_bytes = 100 * MIB);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "hold 900 MiB, 90 % of the limit of cgroup /shop"));
+	assert_int_equal(f->cgroup, 42);
+	assert_int_equal(f->losses, LOSS_GROUP);
+	assert_true(says(f->try_, "| xargs -rn1 ipcrm -m`"));
+	end(&b);
+}
+
+/* Root is not bound by the limit on locked memory: it is not advised. */
+static void test_locked(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (u32 uid = 0; uid <= 1000; uid += 1000) {
+		begin(&b, &rule_set_aside, 1);
+		PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .uid = uid,
+			.locked_bytes = 500 * MIB, .rss_bytes = 600 * MIB);
+		f = only(&b);
+		assert_int_equal(says(f->try_, "prlimit --pid 9 --memlock="), uid != 0);
+		assert_int_equal(says(f->try_, "CAP_IPC_LOCK"), uid == 0);
+		end(&b);
+	}
+}
+
+/* A pool that nobody uses at all is told louder than the spare part of one in use. */
+static void test_pool(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	for (u64 used = 0; used <= 100; used += 100) {
+		begin(&b, &rule_set_aside, 1);
+		value(&b, SYSTEM_COUNT, "hugepages/2M/nr", 300 + used, NULL);
+		value(&b, SYSTEM_COUNT, "hugepages/2M/free", 300, NULL);
+		assert_int_equal(only(&b)->level, used ? LEVEL_NOTE : LEVEL_RISK);
+		end(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_when_it_hurts),
+		cmocka_unit_test(test_tcp),
+		cmocka_unit_test(test_dentries),
+		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_locked),
+		cmocka_unit_test(test_pool),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
