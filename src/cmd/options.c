@@ -183,6 +183,15 @@ static const struct opt serve[] = {
 	O("allow-profiles", 0, OPT_FLAG, profiles, NULL,
 		"serve profiles of processes at /debug/pprof: whoever may ask can have them looked "
 		"into (default: no)"),
+	O("push", 0, OPT_STRING, push, "URL",
+		"push profiles of page faults and stalls of each interval to a Pyroscope: "
+		"http://HOST:4040 (default: none)"),
+	O("push-labels", 0, OPT_STRING, push_labels, "A=B[,C=D]",
+		"labels of these profiles, beside hostname"),
+	O("push-headers", 0, OPT_STRING, push_headers, "FILE",
+		"headers of these requests, a line each, as 'Authorization: Bearer TOKEN', in "
+		"FILE, "
+		"which only its owner may read"),
 	O("max-series", 0, OPT_COUNT, max_series, "N",
 		"the most series of metrics: groups beyond that are summed up as \"other\" "
 		"(default: 2000)"),

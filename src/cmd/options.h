@@ -31,6 +31,7 @@ struct options {
 	/* record */
 	const char *probes;
 	/* serve */
+	const char *push, *push_labels, *push_headers;
 	const char *config, *listen, *auth, *incidents, *on_pressure;
 	u64 max_series, keep_ns, keep_bytes, max_incidents, max_incident_bytes, min_free_bytes;
 	u64 on_stall_ns;

@@ -159,6 +159,9 @@ static int config_make(const struct options *o, struct serve_config *ret, struct
 	ret->for_ns = o->for_ns;
 	ret->quiet = o->quiet;
 	ret->profiles = o->profiles;
+	ret->push = o->push;
+	ret->push_labels = o->push_labels;
+	ret->push_headers = o->push_headers;
 	return box_make(o, &ret->box, err);
 }
 
@@ -238,8 +241,10 @@ const struct command command_serve = {
 		"takes one with --input.\n\n"
 		"Only this machine can reach it unless --listen says otherwise. There is no TLS: "
 		"where others are to read it, put a proxy in front.\n\n"
+		"--push sends profiles of page faults and stalls to a Pyroscope, --allow-profiles "
+		"serves profiles on demand.\n\n"
 		"SIGHUP reads the files of --config and --auth again. What cannot change while it "
-		"runs (listen, interval, allow-profiles) stays as it was.",
+		"runs (listen, interval, allow-profiles, push) stays as it was.",
 	.examples = examples,
 	.run = serve,
 };

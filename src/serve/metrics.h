@@ -8,6 +8,7 @@
 
 #include "report/report.h"
 #include "serve/exposition.h"
+#include "serve/push.h"
 
 /* Of the service itself, told by its parts. */
 struct serve_counts {
@@ -21,6 +22,8 @@ struct serve_counts {
 	u64 ring_span_ns; /* from its oldest record to now */
 	u64 requests, refused, dropped;
 	u64 rss_bytes; /* now */
+	bool pushes;   /* profiles */
+	struct push_counts push;
 };
 
 struct metrics;

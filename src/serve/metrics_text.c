@@ -78,6 +78,11 @@ static const struct metric
 		"Memory of the records of the last minutes."},
 	ring_span = {"memwhy_ring_span_seconds", METRIC_GAUGE, "seconds",
 		"How far back these records reach."},
+	pushes = {"memwhy_pushes", METRIC_COUNTER, NULL,
+		"Profiles for --push: sent, refused by the engine, or dropped since too many "
+		"waited; and attempts that failed and are made again (retried)."},
+	spool = {"memwhy_push_spool_bytes", METRIC_GAUGE, "bytes",
+		"Profiles that wait to be pushed."},
 	requests = {"memwhy_http_requests", METRIC_COUNTER, NULL,
 		"Requests, by what came of them: answered, refused (a malformed request, or no "
 		"rights), or dropped (too slow, or too many)."};
@@ -325,10 +330,23 @@ static void incidents_expose(struct exposition *e, const struct serve_counts *c)
 	exposition_seconds(e, NULL, c->ring_span_ns);
 }
 
+static void pushes_expose(struct exposition *e, const struct push_counts *c)
+{
+	exposition_family(e, &pushes);
+	one(e, "result", "sent", c->sent);
+	one(e, "result", "refused", c->refused);
+	one(e, "result", "dropped", c->dropped);
+	one(e, "result", "retried", c->failures);
+	exposition_family(e, &spool);
+	exposition_u64(e, NULL, c->spool_bytes);
+}
+
 static void service_expose(struct exposition *e, const struct serve_counts *c)
 {
 	if (c->keeps)
 		incidents_expose(e, c);
+	if (c->pushes)
+		pushes_expose(e, &c->push);
 	exposition_family(e, &requests);
 	one(e, "result", "answered", c->requests);
 	one(e, "result", "refused", c->refused);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include "base/clock.h"
 #include "probes/oom/oom.h"
@@ -28,6 +29,8 @@ static int service_put(struct sink *sink, const struct rec *r)
 	metrics_feed(s->metrics, r);
 	if (s->box)
 		blackbox_put(s->box, &s->pipe->stream, r);
+	if (s->push && push_profiles_feed(s->pushed, r))
+		return -ENOMEM;
 	if (r->kind == REC_OOM_KILL && r->size >= sizeof(struct oom_kill))
 		journal_kill(s, r);
 	return s->pipe->sink.put(&s->pipe->sink, r);
@@ -39,6 +42,9 @@ static void counts_tell(struct service *s)
 
 	if (s->box)
 		blackbox_counts(s->box, &counts);
+	counts.pushes = s->push != NULL;
+	if (s->push)
+		push_counts(s->push, &counts.push);
 	pthread_mutex_lock(&s->lock);
 	s->counts = counts;
 	pthread_mutex_unlock(&s->lock);
@@ -80,9 +86,20 @@ static int service_tick(void *arg)
 			blackbox_findings(s->box, &r);
 	}
 	report_destroy(&r);
+	if (!rc && s->push)
+		rc = push_profiles_make(s->pushed, &s->pipe->stream, s->push);
 	pipeline_reset(s->pipe);
 	stream_interval_begin(&s->pipe->stream);
 	return rc;
+}
+
+static void push_tell(struct service *s)
+{
+	char why[160];
+	int news = push_news(s->push, why);
+
+	if (news)
+		journal_warn(s, news < 0 ? "push_failed" : "push_works", news < 0 ? why : "");
 }
 
 /* At each turn of the session's loop: several times a second, oftener where much goes on. */
@@ -105,6 +122,8 @@ static int service_turn(void *arg)
 		journal_warn(s, "ready", s->cfg.listen);
 	}
 	counts_tell(s);
+	if (s->push)
+		push_tell(s);
 	if (s->watchdog_ns && now >= s->watchdog_next_ns) {
 		notify_send(s->notify_fd, "WATCHDOG=1");
 		s->watchdog_next_ns = now + s->watchdog_ns;
@@ -113,21 +132,29 @@ static int service_turn(void *arg)
 }
 
 /* A password is nobody else's business. */
+static int secret_read(const char *option, const char *path, struct str *ret, struct err *err)
+{
+	struct stat st;
+	int rc = file_read(path, ret);
+
+	if (rc)
+		return err_errno(err, rc, "%s: cannot read %s", option, path);
+	if (!stat(path, &st) && !(st.st_mode & 077))
+		return 0;
+	err_set(err, -EPERM, "%s: others may read %s", option, path);
+	return err_hint(err, "chmod 600 %s", path);
+}
+
 static int users_load(struct service *s, const char *path, struct err *err)
 {
 	_cleanup_str_ struct str text = {};
-	struct stat st;
 	int rc;
 
 	if (!path)
 		return http_users(s->http, NULL);
-	rc = file_read(path, &text);
+	rc = secret_read("--auth", path, &text, err);
 	if (rc)
-		return err_errno(err, rc, "--auth: cannot read %s", path);
-	if (stat(path, &st) || st.st_mode & 077) {
-		err_set(err, -EPERM, "--auth: others may read %s", path);
-		return err_hint(err, "chmod 600 %s", path);
-	}
+		return rc;
 	if (!strchr(str_get(&text), ':'))
 		return err_set(err, -EINVAL, "--auth: there is no line USER:PASSWORD in %s", path);
 	return http_users(s->http, str_get(&text));
@@ -146,6 +173,7 @@ static void service_reload(struct service *s)
 		cfg.listen = s->cfg.listen;
 		cfg.interval_ns = s->cfg.interval_ns;
 		cfg.profiles = s->cfg.profiles;
+		cfg.push = s->cfg.push;
 		s->cfg = cfg;
 		metrics_limit(s->metrics, cfg.max_series);
 		if (s->box)
@@ -193,6 +221,30 @@ static int server_open(struct service *s, struct err *err)
 	return rc;
 }
 
+static int push_open(struct service *s, struct err *err)
+{
+	const struct serve_config *cfg = &s->cfg;
+	_cleanup_free_ struct push_to *to = calloc(1, sizeof(*to));
+	_cleanup_str_ struct str hosts = {}, headers = {};
+	struct utsname name = {};
+	int rc = to ? 0 : -ENOMEM;
+
+	if (rc || !cfg->push)
+		return rc;
+	(void)file_read("/etc/hosts", &hosts);
+	(void)uname(&name);
+	rc = push_url_parse(cfg->push, str_get(&hosts), to, err);
+	if (!rc)
+		rc = push_labels_parse(cfg->push_labels, name.nodename, to, err);
+	if (!rc && cfg->push_headers)
+		rc = secret_read("--push-headers", cfg->push_headers, &headers, err);
+	if (!rc)
+		rc = push_headers_parse(str_get(&headers), cfg->push_headers, to, err);
+	if (!rc)
+		rc = push_profiles_new(STACK_EVERY, &s->pushed, err);
+	return rc ? rc : push_start(to, &s->push, err);
+}
+
 static int service_prepare(struct service *s, struct err *err)
 {
 	int rc = metrics_new(s->cfg.max_series, &s->metrics);
@@ -209,6 +261,8 @@ static int service_prepare(struct service *s, struct err *err)
 	for (size_t i = 0; i < rules_n && !rc; i++)
 		rc = pipeline_add(s->pipe, rules[i],
 			&(struct view_options){.by = "major-mapping", .stacks = true}, err);
+	if (!rc)
+		rc = push_open(s, err);
 	return rc ? rc : server_open(s, err);
 }
 
@@ -251,6 +305,8 @@ static void service_close(struct service *s)
 	notify_send(s->notify_fd, "STOPPING=1");
 	http_stop(s->http);
 	profiler_end(&s->profiler);
+	push_stop(s->push);
+	push_profiles_free(s->pushed);
 	if (s->notify_fd >= 0)
 		close(s->notify_fd);
 	if (s->pipe)

@@ -18,6 +18,7 @@ struct serve_config {
 	const char *scope_text;
 	struct blackbox_config box;
 	bool quiet;    /* no lines on standard output */
+	const char *push, *push_labels, *push_headers; /* see push_to.h; NULL: none */
 	bool profiles; /* made on demand, see profiler.h */
 };
 

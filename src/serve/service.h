@@ -9,6 +9,7 @@
 #include "serve/metrics.h"
 #include "serve/notify.h"
 #include "serve/profiler.h"
+#include "serve/push_profiles.h"
 #include "serve/serve.h"
 
 /* A finding that was told in the interval before. */
@@ -29,6 +30,8 @@ struct service {
 	u64 report_next_ns;   /* when the interval ends */
 	struct http *http;
 	struct profiler profiler;
+	struct push *push; /* with what it is to push; NULL: nothing */
+	struct push_profiles *pushed;
 	int notify_fd;
 	u64 watchdog_ns, watchdog_next_ns, turn_next_ns;
 	bool ready; /* said so */

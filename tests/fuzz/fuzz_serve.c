@@ -5,6 +5,7 @@
 
 #include "serve/listen.h"
 #include "serve/profiler.h"
+#include "serve/push_to.h"
 #include "serve/request.h"
 #include "serve/settings.h"
 
@@ -14,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	char *text = malloc(n + 1), *bytes = malloc(n ? n : 1); /* the latter without a NUL */
 	struct listen_address at;
 	struct settings s = {};
+	struct push_to to = {};
 	struct profile_ask ask = {.seconds = 1};
 	struct http_request q;
 	struct err err = {};
@@ -41,6 +43,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		settings_free(&s);
 	}
 	(void)listen_parse(text, &at, &err);
+	if (!push_url_parse(text, text, &to, &err) && (!to.n || strpbrk(to.host, " \r\n")))
+		abort();
+	(void)push_labels_parse(text, text, &to, &err);
+	(void)push_headers_parse(text, "headers", &to, &err);
+	if (strpbrk(to.labels, " \r\n"))
+		abort();
 	free(text);
 	free(bytes);
 	return 0;

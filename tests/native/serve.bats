@@ -26,6 +26,7 @@ setup() {
 
 teardown() {
 	[ -z "$service" ] || kill "$service" 2>/dev/null || true # of a test that failed
+	[ -z "${engine:-}" ] || kill "$engine" 2>/dev/null || true
 	rm -f "${log:-}"
 	[ -z "${pod:-}" ] || rmdir --ignore-fail-on-non-empty "$pod" /var/log/pods /var/log/containers 2>/dev/null || true
 	[ -z "$name" ] || find /sys/fs/cgroup -depth -maxdepth 4 -type d -path "*/$name*" -exec rmdir {} + 2>/dev/null || true
@@ -95,7 +96,7 @@ vmstat() { # NAME
 	cat "$BATS_TEST_TMPDIR/diff"
 	! grep -q '^<' "$BATS_TEST_TMPDIR/diff" || false # served, and not described
 	# What this kernel does not count is not served.
-	! grep '^>' "$BATS_TEST_TMPDIR/diff" | grep -v 'numa\|slab\|pressure' || false
+	! grep '^>' "$BATS_TEST_TMPDIR/diff" | grep -v 'numa\|slab\|pressure\|push' || false
 }
 
 # bats test_tags=host
@@ -299,6 +300,75 @@ profile() {
 	helper=$(pgrep -P "$service" -x memwhy-profiles)
 	service_stop
 	[ ! -e "/proc/$helper" ]
+}
+
+# An engine as Pyroscope is: keeps what is posted in $BATS_TEST_TMPDIR, and answers with each of the
+# statuses in turn, then 200. Its number is in $engine.
+engine_start() { # STATUS...
+	cat >"$BATS_TEST_TMPDIR/engine.py" <<-'END'
+		import http.server, json, sys, urllib.parse
+		out, statuses = sys.argv[1], [int(x) for x in sys.argv[2:]]
+		class Engine(http.server.BaseHTTPRequestHandler):
+		    n = 0
+		    def do_POST(self):
+		        body = self.rfile.read(int(self.headers["Content-Length"]))
+		        status = statuses.pop(0) if statuses else 200
+		        url = urllib.parse.urlsplit(self.path)
+		        Engine.n += 1
+		        open(f"{out}/{Engine.n}.pb.gz", "wb").write(body)
+		        with open(f"{out}/posted", "a") as f:
+		            print(json.dumps({"n": Engine.n, "status": status, "path": url.path, "secret": self.headers["Authorization"],
+		                **dict(urllib.parse.parse_qsl(url.query))}), file=f)
+		        self.send_response(status); self.send_header("Content-Length", "0"); self.end_headers()
+		    def log_message(self, *a): pass
+		http.server.HTTPServer(("127.0.0.1", 29674), Engine).serve_forever()
+	END
+	python3 "$BATS_TEST_TMPDIR/engine.py" "$BATS_TEST_TMPDIR" "$@" 2>"$BATS_TEST_TMPDIR/engine.err" 3>&- &
+	engine=$!
+}
+
+posted() { # JQ'S FILTER
+	cat "$BATS_TEST_TMPDIR/posted" 2>/dev/null | jq -es "$1" >/dev/null
+}
+
+@test "serve: profiles are pushed: as pprof reads them, again where that failed, and what is refused is dropped" {
+	echo 'Authorization: Bearer 5ecret' >"$BATS_TEST_TMPDIR/headers"
+	chmod 644 "$BATS_TEST_TMPDIR/headers"
+	status=0
+	"$MEMWHY" serve --no-incidents --listen "unix:$BATS_TEST_TMPDIR/s" --push http://127.0.0.1:29674 --push-headers "$BATS_TEST_TMPDIR/headers" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	[ "$status" -eq 2 ] || [ "$status" -eq 3 ]
+	grep -q 'others may read' "$BATS_TEST_TMPDIR/err"
+	chmod 600 "$BATS_TEST_TMPDIR/headers"
+	service_start "$BATS_TEST_TMPDIR" -i 2s --no-incidents --listen "unix:$BATS_TEST_TMPDIR/s" \
+		--push http://127.0.0.1:29674/base/ --push-labels zone=b --push-headers "$BATS_TEST_TMPDIR/headers"
+	! ps -o args= -p "$service" | grep -q 5ecret || false
+	pushes() {
+		get /metrics --unix-socket "$BATS_TEST_TMPDIR/s" | awk -v series="memwhy_pushes_total{result=\"$1\"}" '$1 == series { print $2 }'
+	}
+	for _ in 1 2 3; do "$WORKLOADS/touch" 64 <<<go >"$BATS_TEST_TMPDIR/touch"; done
+	wait_for '[ "$(pushes retried)" -ge 1 ]' # nobody listens
+	wait_for 'grep -q "\"push_failed\".*refused" "$BATS_TEST_TMPDIR/lines"'
+	engine_start 500 400
+	wait_for 'posted "length > 0"'
+	while ! posted 'any(.status == 200 and .name == "memwhy.faults{hostname='"$(uname -n)"',zone=b}")'; do
+		"$WORKLOADS/touch" 64 <<<go >"$BATS_TEST_TMPDIR/touch"
+		kill -0 "$service"
+	done
+	posted '.[0].status == 500 and .[1].status == 400 and .[0].from == .[1].from and .[1].name == .[0].name and all(.path == "/base/ingest"
+		and .format == "pprof" and .secret == "Bearer 5ecret" and .until >= .from)'
+	wait_for '[ "$(pushes sent)" -ge 1 ]'
+	[ "$(pushes refused)" -eq 1 ]
+	[ "$(pushes dropped)" -eq 0 ]
+	wait_for 'grep -q "\"push_works\"" "$BATS_TEST_TMPDIR/lines"'
+	command -v go >/dev/null || skip "no go"
+	for n in $(jq -r 'select(.name | test("faults")) | .n' "$BATS_TEST_TMPDIR/posted"); do
+		go tool pprof -raw "$BATS_TEST_TMPDIR/$n.pb.gz" >>"$BATS_TEST_TMPDIR/raw"
+	done
+	grep -q 'faults/count' "$BATS_TEST_TMPDIR/raw"
+	grep -q 'one page fault in 61' "$BATS_TEST_TMPDIR/raw"
+	grep -q ' touch_pages \| main ' "$BATS_TEST_TMPDIR/raw" # the workload's function
+	kill "$engine"
+	service_stop
 }
 
 # Descriptors but those of files that were mapped, of which at most 256 are kept for names.

@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <cmocka.h>
 
 #include "base/clock.h"
@@ -15,6 +18,7 @@
 #include "serve/exposition.h"
 #include "serve/listen.h"
 #include "serve/profiler.h"
+#include "serve/push.h"
 #include "serve/request.h"
 #include "serve/ring.h"
 #include "serve/settings.h"
@@ -78,6 +82,101 @@ static void test_profile_query(void **state)
 	assert_true(profile_query_parse("xpid=7&&&", &a) && a.pid == 12);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_false(profile_query_parse(wrong[i], &a));
+}
+
+#define HOSTS                                                                                    \
+	"127.0.0.1 localhost\n# 10.0.0.9 engine\n10.0.0.7\tother engine # x\nfe80::zz bad\n::1 " \
+	"six\n"
+
+static void test_push_url(void **state)
+{
+	static const char *const wrong[] = {"", "http://", "http:///a", "https://a", "ftp://a",
+		"127.0.0.1:4040", "http://u:p@127.0.0.1", "http://127.0.0.1:0",
+		"http://127.0.0.1:x", "http://127.0.0.1:65536", "http://[::1", "http://[::1]x",
+		"http://[]:1", "http://bad", "http://nowhere", "http://127.0.0.1/a?b",
+		"http://127.0.0.1/ a", "http://10.0.0.9 "};
+	struct push_to to = {};
+	struct err err = {};
+
+	(void)state;
+	assert_int_equal(push_url_parse("http://Engine:4040/base/", HOSTS, &to, &err), 0);
+	assert_int_equal(((struct sockaddr_in *)&to.sa)->sin_port, htons(4040));
+	assert_int_equal(((struct sockaddr_in *)&to.sa)->sin_addr.s_addr, htonl(0x0a000007));
+	assert_string_equal(to.host, "Engine:4040");
+	assert_string_equal(to.path, "/base");
+	assert_int_equal(push_url_parse("http://[::1]", "", &to, &err), 0);
+	assert_int_equal(to.sa.ss_family, AF_INET6);
+	assert_int_equal(((struct sockaddr_in6 *)&to.sa)->sin6_port, htons(80));
+	assert_int_equal(push_url_parse("http://localhost:1/", "", &to, &err), 0);
+	assert_string_equal(to.path, "");
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_int_equal(push_url_parse(wrong[i], HOSTS, &to, &err), -EINVAL);
+}
+
+/* Nobody listens: what waits is bounded, what does not fit is counted, and it ends at once. */
+static void test_push_spool(void **state)
+{
+	struct push_counts counts = {};
+	struct push_to to = {};
+	struct push *p = NULL;
+	struct err err = {};
+
+	(void)state;
+	assert_int_equal(push_url_parse("http://127.0.0.1:1", "", &to, &err), 0);
+	assert_int_equal(push_start(&to, &p, &err), 0);
+	for (int i = 0; i < 600; i++) {
+		struct str profile = {};
+
+		str_add(&profile, "profile");
+		push_add(p, "memwhy.faults", 1, 2, &profile);
+		assert_null(profile.buf);
+	}
+	push_counts(p, &counts);
+	assert_int_equal(counts.sent + counts.refused, 0);
+	assert_in_range(counts.dropped, 87, 88); /* one may be on its way */
+	assert_in_range(counts.spool_bytes, 511 * 7, 512 * 7);
+	for (int i = 0; i < 9; i++) {
+		struct str profile = {};
+		char *mib = calloc(1, 1 << 20);
+
+		str_addn(&profile, mib, 1 << 20);
+		push_add(p, "memwhy.faults", 1, 2, &profile);
+		free(mib);
+	}
+	push_counts(p, &counts);
+	assert_in_range(counts.spool_bytes, 7 << 20, 8 << 20);
+	push_stop(p);
+}
+
+static void test_push_request(void **state)
+{
+	static const char *const wrong[] = {
+		"a", "=b", "a=", "1a=b", "a=b=c", "a={", "a b=c", "a=b,,c=d", "a-b=c"};
+	_cleanup_str_ struct str out = {};
+	struct push_to to = {.host = "h:1", .path = "/p"};
+	struct err err = {};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_int_equal(push_labels_parse(wrong[i], "me", &to, &err), -EINVAL);
+	assert_int_equal(push_labels_parse(NULL, "odd name", &to, &err), 0);
+	assert_string_equal(to.labels, "hostname=unknown");
+	assert_int_equal(push_labels_parse("zone=eu/1,b=c", "me", &to, &err), 0);
+	assert_string_equal(to.labels, "hostname=me,zone=eu/1,b=c");
+	assert_int_equal(push_headers_parse("no header\n", "f", &to, &err), -EINVAL);
+	assert_int_equal(push_headers_parse("A: b\x01\n", "f", &to, &err), -EINVAL);
+	assert_int_equal(push_headers_parse("# x\n\nA: b\r\nC-D: e", "f", &to, &err), 0);
+	push_request(&to, "memwhy.faults", 5, 15, 99, &out);
+	assert_string_equal(str_get(&out),
+		"POST /p/ingest?format=pprof&from=5&until=15&spyName=memwhy&name="
+		"memwhy.faults%7Bhostname%3Dme%2Czone%3Deu%2F1%2Cb%3Dc%7D HTTP/1.1\r\nHost: h:1\r\n"
+		"User-Agent: memwhy/" MEMWHY_VERSION
+		"\r\nContent-Type: application/octet-stream\r\nContent-Length: 99\r\n"
+		"Connection: close\r\nA: b\r\nC-D: e\r\n\r\n");
+	assert_int_equal(push_status("HTTP/1.1 204"), 204);
+	assert_int_equal(push_status("HTTP/1.1 2x4"), 0);
+	assert_int_equal(push_status("HTTP/2 200"), 0);
+	assert_int_equal(push_status(""), 0);
 }
 
 static void test_request_accept(void **state)
@@ -433,6 +532,9 @@ int main(void)
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_request_accept),
 		cmocka_unit_test(test_profile_query),
+		cmocka_unit_test(test_push_url),
+		cmocka_unit_test(test_push_request),
+		cmocka_unit_test(test_push_spool),
 		cmocka_unit_test(test_request_limits),
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_listen),
