@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/str.h"
+#include "capture/ahead.h"
 #include "capture/budget.h"
 #include "capture/clone.h"
 #include "capture/kbtf.h"
@@ -80,14 +81,16 @@ static int method_enable(struct bpf_object *obj, const struct attach_method *m)
 	return rc;
 }
 
-/* Opens the object and loads the programs of the methods in use, or of one hook only. */
-static int plan_load(
-	struct attached *a, struct capture *c, const struct attach_spec *spec, int only_hook)
+/* Opens the object with the programs of the methods in use, or of one hook only. */
+static int plan_prepare(const struct attached *a, struct capture *c, const struct attach_spec *spec,
+	int only_hook, int types_fd, struct bpf_object **ret)
 {
 	struct bpf_object *obj;
 	int rc = spec->only_load ? clone_prepare() : 0;
 
-	rc = rc ? rc : object_open(spec->object, &obj);
+	if (!rc)
+		rc = types_fd < 0 ? object_open(spec->object, &obj)
+				  : object_open_apart(spec->object, types_fd, &obj);
 	if (rc)
 		return rc;
 	rc = object_prepare(obj, c);
@@ -102,8 +105,25 @@ static int plan_load(
 		rc = prog_enable(obj, spec->only_load);
 	if (!rc && c->opt.scope.follow)
 		rc = prog_enable(obj, object_fork_program());
-	if (!rc)
+	if (rc)
+		bpf_object__close(obj);
+	else
+		*ret = obj;
+	return rc;
+}
+
+static int plan_load(
+	struct attached *a, struct capture *c, const struct attach_spec *spec, int only_hook)
+{
+	struct bpf_object *obj = only_hook < 0 ? ahead_take(c->ahead, spec->arg) : NULL;
+	int rc = 0;
+
+	if (!obj) {
+		rc = plan_prepare(a, c, spec, only_hook, -1, &obj);
+		if (rc)
+			return rc;
 		rc = bpf_object__load(obj);
+	}
 	if (rc) {
 		bpf_object__close(obj);
 		return rc;
@@ -349,6 +369,38 @@ static int load_failed(struct err *err, int rc)
 	return rc;
 }
 
+static void plan_choose(struct attached *a, const struct attach_spec *spec)
+{
+	a->hooks = spec->hooks;
+	a->n_hooks = spec->n_hooks;
+	for (size_t i = 0; i < a->n_hooks; i++) {
+		a->used[i] = -1;
+		hook_advance(a, spec, i);
+	}
+}
+
+void attach_ahead(struct capture *c, const struct attach_spec *spec)
+{
+	struct attached a = {};
+	struct bpf_object *obj;
+	int types;
+
+	if (!c->ahead || spec->only_load || (spec->needs_btf && !kbtf_available()))
+		return;
+	plan_choose(&a, spec);
+	types = object_types();
+	if (types < 0)
+		return;
+	if (plan_prepare(&a, c, spec, -1, types, &obj)) {
+		close(types);
+	} else if (object_is_shared(obj, c)) {
+		ahead_put(c->ahead, spec->arg, obj, types);
+	} else {
+		bpf_object__close(obj);
+		close(types);
+	}
+}
+
 static int plan_begin(
 	struct capture *c, const struct attach_spec *spec, struct attached **ret, struct err *err)
 {
@@ -357,12 +409,7 @@ static int plan_begin(
 
 	if (!a)
 		return err_errno(err, -ENOMEM, "attaching");
-	a->hooks = spec->hooks;
-	a->n_hooks = spec->n_hooks;
-	for (size_t i = 0; i < a->n_hooks; i++) {
-		a->used[i] = -1;
-		hook_advance(a, spec, i);
-	}
+	plan_choose(a, spec);
 	if (spec->needs_btf && !kbtf_available())
 		plan_give_up(a, "no kernel BTF");
 	else

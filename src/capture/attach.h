@@ -60,6 +60,9 @@ struct attach_spec {
 
 struct attached;
 
+/* Begins to load what attach_open() will load first for the same spec.arg, where that can be done
+ * beside other work. */
+void attach_ahead(struct capture *c, const struct attach_spec *spec);
 /* Loads and attaches. Sends a REC_METHOD for each hook. -EPERM: privileges are missing;
  * -EOPNOTSUPP: a required hook has no working method here (err says why). */
 int attach_open(

@@ -89,6 +89,7 @@ enum shared_map {
 
 struct unwind; /* capture/unwind.h */
 struct reader; /* capture/reader.h */
+struct ahead;  /* capture/ahead.h */
 
 struct capture {
 	struct capture_options opt;
@@ -96,6 +97,7 @@ struct capture {
 	struct names *names;
 	struct reader *reader; /* of files of observed programs; NULL: not begun */
 	struct unwind *unwind; /* NULL: user stacks are not asked for, or the kernel's are used */
+	struct ahead *ahead;   /* while probes are opened; NULL: nothing is loaded ahead */
 	struct mapping_cache mappings;
 	struct table_batch batch;    /* of the tables of its probes */
 	struct preload preload;      /* of the command, where a probe asked for it */

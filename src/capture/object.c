@@ -24,7 +24,7 @@
 #define STACKS_ENTRIES 65536 /* of a table whose keys have stacks, many a process */
 
 /* libbpf's messages have no context argument. Only the first line since the last open is kept. */
-static char first_line[160];
+static _Thread_local char first_line[160];
 
 static int log_line(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
@@ -65,9 +65,15 @@ static int types_write(struct bpf_object *obj, int fd)
 	return rc;
 }
 
-int object_open(const struct embedded *e, struct bpf_object **ret)
+int object_types(void)
 {
-	static int fd = -1;              /* read when the object is loaded, so it stays open */
+	int fd = memfd_create("memwhy-btf", MFD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int object_open_apart(const struct embedded *e, int types_fd, struct bpf_object **ret)
+{
 	_cleanup_free_ void *elf = NULL; /* libbpf keeps nothing of it */
 	LIBBPF_OPTS(bpf_object_open_opts, opts);
 	struct bpf_program *prog;
@@ -80,16 +86,12 @@ int object_open(const struct embedded *e, struct bpf_object **ret)
 		return rc;
 	first_line[0] = '\0';
 	libbpf_set_print(log_line);
-	if (fd < 0)
-		fd = memfd_create("memwhy-btf", MFD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", types_fd);
 	opts.btf_custom_path = path;
 	obj = bpf_object__open_mem(elf, size, &opts);
 	if (!obj)
 		return -errno;
-	rc = types_write(obj, fd);
+	rc = types_write(obj, types_fd);
 	if (rc) {
 		bpf_object__close(obj);
 		return rc;
@@ -97,6 +99,15 @@ int object_open(const struct embedded *e, struct bpf_object **ret)
 	bpf_object__for_each_program(prog, obj) bpf_program__set_autoload(prog, false);
 	*ret = obj;
 	return 0;
+}
+
+int object_open(const struct embedded *e, struct bpf_object **ret)
+{
+	static int fd = -1; /* read when the object is loaded, so it stays open */
+
+	if (fd < 0)
+		fd = object_types();
+	return fd < 0 ? fd : object_open_apart(e, fd, ret);
 }
 
 /* Where a variable lies in the read-only data of the object. */
@@ -320,6 +331,14 @@ u32 object_share(struct bpf_object *obj, struct capture *c)
 			(void)capture_self_send(c);
 	}
 	return owned;
+}
+
+bool object_is_shared(struct bpf_object *obj, const struct capture *c)
+{
+	for (size_t i = 0; i < SHARED_MAPS; i++)
+		if (!c->shared[i] && bpf_object__find_map_by_name(obj, object_shared_names[i]))
+			return false;
+	return true;
 }
 
 bool object_owns(u32 bits, const char *map)

@@ -238,8 +238,14 @@ int probe_measure(const struct probe *p, struct capture *c, struct budget *b);
 /* A probe at work. */
 struct probe_run;
 
-/* Attaches and takes the first sample; events count from here on. c must outlive the run. */
-int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret, struct err *err);
+/* c must outlive the run. */
+int probe_new(const struct probe *p, struct capture *c, struct probe_run **ret);
+/* Does it count by programs that are attached throughout? */
+bool probe_counts_on(struct probe_run *run);
+/* Begins to load its programs, where that can be done beside other work (capture/ahead.h). */
+void probe_ahead(struct probe_run *run);
+/* Attaches and takes the first sample; events count from here on. */
+int probe_open(struct probe_run *run, struct err *err);
 /* The command is about to run. */
 int probe_start(struct probe_run *run);
 /* Does the probe, as it was asked for, need the preload library? Not of a static program. */

@@ -152,20 +152,29 @@ static void wake_arm(struct probe_run *run)
 	bpf_map_update_elem(map, &wake, &at, BPF_ANY);
 }
 
+static int bpf_attach(struct probe_run *run, struct err *err)
+{
+	struct attach_spec spec = spec_of(run);
+	u32 every = run->c->opt.stack_every;
+	int rc = 0;
+
+	if (!run->probe->bpf->frequent)
+		run->c->opt.stack_every = 0;
+	if (err)
+		rc = walk_attach(run->c, run->probe, &spec, &run->attached, err);
+	else
+		attach_ahead(run->c, &spec);
+	run->c->opt.stack_every = every;
+	return rc;
+}
+
 static int bpf_open(struct probe_run *run, struct err *err)
 {
-	struct attach_spec spec;
-	u32 every = run->c->opt.stack_every;
 	int rc = run->probe->bpf->open ? run->probe->bpf->open(run->c, err) : 0;
 
 	if (rc)
 		return rc;
-	spec = spec_of(run); /* its options may be what it found there */
-	if (!run->probe->bpf->frequent)
-		run->c->opt.stack_every = 0;
-	rc = walk_attach(run->c, run->probe, &spec, &run->attached, err);
-	run->c->opt.stack_every = every;
-
+	rc = bpf_attach(run, err); /* its options may be what it found there */
 	if (rc && run->probe->bpf->optional)
 		return capture_refused(run->c, "events", err ? err->msg : strerror(-rc), rc, NULL);
 	if (rc)
@@ -247,21 +256,47 @@ int probe_start(struct probe_run *run)
 	return run->source ? run->probe->source->start(run->c, run->source) : 0;
 }
 
-int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret, struct err *err)
+int probe_new(const struct probe *p, struct capture *c, struct probe_run **ret)
 {
 	struct probe_run *run = calloc(1, sizeof(*run));
-	int rc = 0;
 
 	if (!run)
-		return err_errno(err, -ENOMEM, "%s", p->name);
-	run->probe = p;
-	run->c = c;
+		return -ENOMEM;
+	*run = (struct probe_run){.probe = p, .c = c};
 	if (p->bpf && p->bpf->state_size) {
 		run->bpf_state = calloc(1, p->bpf->state_size);
-		rc = run->bpf_state ? 0 : err_errno(err, -ENOMEM, "%s", p->name);
+		if (!run->bpf_state) {
+			free(run);
+			return -ENOMEM;
+		}
 	}
+	*ret = run;
+	return 0;
+}
+
+bool probe_counts_on(struct probe_run *run)
+{
 	run_enter(run);
-	if (!rc && bpf_wanted(p, c))
+	return probe_preloads(run->probe, run->c) ||
+	       (bpf_wanted(run->probe, run->c) && !burst_wanted(run->probe, run->c));
+}
+
+/* One that looks around before is not known yet. */
+void probe_ahead(struct probe_run *run)
+{
+	run_enter(run);
+	if (run->c->ahead && bpf_wanted(run->probe, run->c) && !run->probe->bpf->open)
+		(void)bpf_attach(run, NULL);
+}
+
+int probe_open(struct probe_run *run, struct err *err)
+{
+	const struct probe *p = run->probe;
+	struct capture *c = run->c;
+	int rc = 0;
+
+	run_enter(run);
+	if (bpf_wanted(p, c))
 		rc = bpf_open(run, err);
 	if (!rc && run->attached && burst_wanted(p, c))
 		burst_open(&run->burst, p->bpf->bursts, c, run->attached);
@@ -269,12 +304,7 @@ int probe_open(const struct probe *p, struct capture *c, struct probe_run **ret,
 		rc = sampler_open(run, err);
 	if (!rc && probe_preloads(p, c) && !run->attached)
 		rc = source_open(run, err);
-	if (rc) {
-		probe_close(run);
-		return rc;
-	}
-	*ret = run;
-	return 0;
+	return rc;
 }
 
 int probe_scope_add(struct probe_run *run, u32 tgid)

@@ -20,12 +20,12 @@
 #include "record/cost.h"
 #include "record/ending.h"
 #include "record/guard.h"
+#include "record/opening.h"
 #include "record/origin.h"
 #include "record/privilege.h"
 #include "record/spawn.h"
 #include "sys/proc.h"
 
-#define SESSION_PROBES 48
 #define HOUSEKEEPING_NS NSEC_PER_SEC
 #define DRAIN_REST 8 /* where tables fill up: a part of the time a drain took */
 #define COST_WATCH_NS (10 * NSEC_PER_MSEC) /* at first; each wait is twice the last */
@@ -138,36 +138,14 @@ static int asked_meanwhile(struct session *s, size_t n)
 	return rc == 1 ? -EINTR : rc;
 }
 
-static int probes_open(struct session *s, struct err *err)
+/* A probe was opened; n are now. */
+static int probe_opened(void *arg, size_t n, struct err *err)
 {
-	const struct session_config *cfg = s->cfg;
+	struct session *s = arg;
+	int rc = drain_meanwhile(s);
 
-	if (cfg->n_probes > SESSION_PROBES) /* none is left out in silence */
-		return err_errno(err, -E2BIG, "probes");
-	for (size_t i = 0; i < cfg->n_probes; i++) {
-		struct err why = {};
-		int rc = probe_open(cfg->probes[i], &s->c, &s->runs[s->n_runs], &why);
-
-		if (!rc) {
-			s->n_runs++;
-			rc = drain_meanwhile(s);
-			rc = rc ? rc : asked_meanwhile(s, i + 1);
-			if (rc == -EINTR)
-				return rc;
-			if (rc)
-				return err_errno(err, rc, "reading what was counted");
-			continue;
-		}
-		if ((!cfg->lenient && i < cfg->n_probes - cfg->n_beside) ||
-			(rc == -EPERM && cfg->needs_privilege) || rc == -EINTR) {
-			*err = why;
-			return rc;
-		}
-		s->c.probe = cfg->probes[i]->name;
-		capture_note(&s->c, rc == -EPERM || rc == -EACCES ? NOTE_REFUSED : NOTE_NOT_CHECKED,
-			"%s%s%s", why.msg, why.hint[0] ? ": " : "", why.hint);
-	}
-	return 0;
+	rc = rc ? rc : asked_meanwhile(s, n);
+	return !rc || rc == -EINTR ? rc : err_errno(err, rc, "reading what was counted");
 }
 
 /* What is left to names is a quarter of all at least. */
@@ -278,12 +256,16 @@ static int rights_drop(struct session *s, struct err *err)
 }
 
 /* A command is about to be let go; else what is told counts since all programs were attached. */
+static u64 interval_start(const struct session *s)
+{
+	return s->cfg->argv || !s->c.counting_ns ? clock_mono_ns() : s->c.counting_ns;
+}
+
 static int interval_begin(struct session *s)
 {
 	const struct session_config *cfg = s->cfg;
-	u64 begin_ns = cfg->argv || !s->c.counting_ns ? clock_mono_ns() : s->c.counting_ns;
 
-	return origin_begin(&s->c, cfg->command, cfg->scope_text, begin_ns);
+	return origin_begin(&s->c, cfg->command, cfg->scope_text, interval_start(s));
 }
 
 /* A process that looks for debug files works for memwhy. */
@@ -372,10 +354,9 @@ static int session_begin(struct session *s, struct err *err)
 		rc = unwind_scope(s);
 	if (!rc) {
 		(void)capture_pause(&s->c, true); /* no map yet */
-		rc = probes_open(s, err);
-		if (!rc)
-			rc = capture_pause(&s->c, false);
-		cost_counting(&s->cost, s->runs, s->n_runs);
+		rc = opening_run(&(struct opening){cfg, &s->c, &s->cost, s->runs, &s->n_runs,
+					 probe_opened, s},
+			err);
 		if (rc == -EPERM)
 			command_refused(&s->c, err);
 	}
@@ -410,7 +391,7 @@ static u64 housekeeping_ns(const struct session *s)
 
 static void clocks_begin(struct session *s)
 {
-	u64 now = clock_mono_ns();
+	u64 now = interval_start(s);
 
 	s->c.begin_ns = now;
 	s->deadline_ns = s->cfg->for_ns ? now + s->cfg->for_ns : UINT64_MAX;

@@ -1,0 +1,128 @@
+/* See opening.h. */
+#include "record/opening.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "capture/ahead.h"
+
+struct to_open {
+	struct probe_run *run;
+	size_t i; /* in what was asked for */
+	bool opened;
+};
+
+static int probe_failed(
+	const struct opening *o, size_t i, int rc, const struct err *why, struct err *err)
+{
+	const struct session_config *cfg = o->cfg;
+
+	if ((!cfg->lenient && i < cfg->n_probes - cfg->n_beside) ||
+		(rc == -EPERM && cfg->needs_privilege) || rc == -EINTR) {
+		*err = *why;
+		return rc;
+	}
+	o->c->probe = cfg->probes[i]->name;
+	return capture_note(o->c, rc == -EPERM || rc == -EACCES ? NOTE_REFUSED : NOTE_NOT_CHECKED,
+		"%s%s%s", why->msg, why->hint[0] ? ": " : "", why->hint);
+}
+
+static int one_open(const struct opening *o, struct to_open *p, size_t n, struct err *err)
+{
+	struct probe_run *run = p->run;
+	struct err why = {};
+	int rc = probe_open(run, &why);
+
+	if (!rc) {
+		p->opened = true;
+		o->runs[(*o->n_runs)++] = run;
+		return o->opened(o->arg, n, err);
+	}
+	probe_close(run);
+	p->run = NULL;
+	return probe_failed(o, p->i, rc, &why, err);
+}
+
+/* From here on what is attached counts: one interval for all. */
+static int counting_begin(const struct opening *o)
+{
+	int rc = o->c->counting_ns ? 0 : capture_pause(o->c, false);
+
+	cost_counting(o->cost, o->runs, *o->n_runs);
+	return rc;
+}
+
+/* Those first that count all the time. */
+static int put_in_order(const struct opening *o, struct to_open all[SESSION_PROBES], size_t *late)
+{
+	const struct session_config *cfg = o->cfg;
+	struct to_open others[SESSION_PROBES];
+	size_t n = 0, n_others = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < cfg->n_probes && !rc; i++) {
+		struct to_open p = {.i = i};
+
+		rc = probe_new(cfg->probes[i], o->c, &p.run);
+		if (rc || probe_counts_on(p.run))
+			all[n++] = p;
+		else
+			others[n_others++] = p;
+	}
+	*late = n;
+	memcpy(all + n, others, n_others * sizeof(*others));
+	return rc;
+}
+
+/* What looks now and then is opened within the interval, unless that is a command's. */
+static int all_open(const struct opening *o, struct to_open *all, size_t late, struct err *err)
+{
+	size_t next = 0, n = o->cfg->n_probes;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		if (i == late && !o->cfg->argv)
+			rc = counting_begin(o);
+		rc = rc ? rc : one_open(o, &all[i], i + 1, err);
+		/* The first makes the maps that all have in common. */
+		for (next = MAX(next, i + 2); !rc && next < n && next < i + 2 + AHEAD_JOBS; next++)
+			probe_ahead(all[next].run);
+	}
+	return rc ? rc : counting_begin(o);
+}
+
+/* They tell in the order in which they were asked for. */
+static void runs_order(const struct opening *o, struct to_open *all)
+{
+	struct probe_run *by[SESSION_PROBES] = {};
+
+	for (size_t k = 0; k < o->cfg->n_probes; k++) {
+		if (all[k].opened)
+			by[all[k].i] = all[k].run;
+		else
+			probe_close(all[k].run);
+	}
+	*o->n_runs = 0;
+	for (size_t i = 0; i < o->cfg->n_probes; i++)
+		if (by[i])
+			o->runs[(*o->n_runs)++] = by[i];
+}
+
+int opening_run(const struct opening *o, struct err *err)
+{
+	struct to_open all[SESSION_PROBES] = {};
+	size_t late = 0;
+	int rc;
+
+	if (o->cfg->n_probes > SESSION_PROBES) /* none is left out in silence */
+		return err_errno(err, -E2BIG, "probes");
+	rc = put_in_order(o, all, &late);
+	if (rc)
+		err_errno(err, rc, "probes");
+	o->c->ahead = o->cfg->n_probes > 1 && !rc ? ahead_begin() : NULL;
+	rc = rc ? rc : all_open(o, all, late, err);
+	ahead_end(o->c->ahead);
+	o->c->ahead = NULL;
+	runs_order(o, all);
+	return rc;
+}
