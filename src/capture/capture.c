@@ -225,6 +225,13 @@ bool capture_interrupted(void)
 					    sigismember(&set, SIGHUP));
 }
 
+int capture_leaves(const struct capture *c)
+{
+	if (!c->leaves || !c->leaves(c->leaves_arg))
+		return 0;
+	return c->ending ? -EINTR : 1;
+}
+
 bool capture_named(const struct capture *c)
 {
 	return list_has(c->opt.named, c->probe);

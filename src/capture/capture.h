@@ -109,6 +109,8 @@ struct capture {
 	u64 begin_ns;      /* when everything counted; 0: not yet */
 	u64 counting_ns;   /* when programs began to count; 0: not yet, or there are none */
 	bool ending;       /* counting is over: the drain that follows is the last */
+	bool (*leaves)(void *arg); /* see capture_leaves; NULL: never */
+	void *leaves_arg;
 	void *state;       /* of the probe being opened or drained: probe_bpf.state_size bytes */
 	const char *probe; /* the probe being opened or drained, for its records */
 	const void *opts;  /* its own options, for OPTS_OF; NULL: none was given */
@@ -167,5 +169,8 @@ bool capture_is_self(const struct capture *c, u32 tgid);
 /* Is there a signal to end, not taken yet? Attaching can take seconds, and the session takes
  * signals only when it is done: loops over hooks ask, and leave with -EINTR. */
 bool capture_interrupted(void);
+/* Long drains ask: 0: go on. 1: the session's time is over, or a signal came: leave the rest to the
+ * last drain. -EINTR: another signal came, in the last drain. */
+int capture_leaves(const struct capture *c);
 
 #endif

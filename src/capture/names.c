@@ -15,6 +15,7 @@
 
 /* What an id takes besides its record: the entry that knows it was sent, and the one to find it. */
 #define INTERN_BYTES 64
+#define NAMELESS_MAX 65536
 
 int names_put(struct names *n, struct rec *r)
 {
@@ -74,12 +75,6 @@ void names_limit(struct names *n, u64 bytes)
 int names_follow(struct names *n)
 {
 	return follow_take(n->follow);
-}
-
-int names_drained(struct names *n)
-{
-	follow_named(n->follow);
-	return names_tasks_forget(n);
 }
 
 /* While the process is there: it may end before its stacks are read, its names stay. */
@@ -150,17 +145,11 @@ u32 names_string(struct names *n, const char *text)
 	return names_put(n, &r->h) ? 0 : id;
 }
 
-static int cgroup_send(struct names *n, u64 id)
+static int cgroup_send(struct names *n, u64 id, const char *path)
 {
-	const char *path = cgroup_ids_path(&n->cgroup_ids, id);
-	size_t size;
+	size_t size = (sizeof(struct rec_cgroup) + strlen(path) + 8) & ~7UL;
 	_cleanup_free_ struct rec_cgroup *r = NULL;
 
-	if (!path && !cgroup_ids_load(&n->hierarchy, &n->cgroup_ids))
-		path = cgroup_ids_path(&n->cgroup_ids, id);
-	if (!path)
-		return 0; /* removed meanwhile: its id is all there is */
-	size = (sizeof(*r) + strlen(path) + 8) & ~7UL;
 	r = size > REC_MAX_SIZE ? NULL : calloc(1, size);
 	if (!r)
 		return -ENOMEM;
@@ -174,11 +163,47 @@ static int cgroup_send(struct names *n, u64 id)
 
 int names_cgroup(struct names *n, u64 id)
 {
+	const char *path;
 	bool is_new = false;
 
 	if (!id || !names_intern(n, &n->cgroups, &id, sizeof(struct rec_cgroup), &is_new))
 		return 0;
-	return is_new ? cgroup_send(n, id) : 0;
+	if (!is_new)
+		return 0;
+	path = cgroup_ids_path(&n->cgroup_ids, id);
+	if (!path && !cgroup_ids_renew(&n->hierarchy, &n->cgroup_ids))
+		path = cgroup_ids_path(&n->cgroup_ids, id);
+	if (path)
+		return cgroup_send(n, id, path);
+	return n->nameless.n < NAMELESS_MAX ? vec_push(&n->nameless, id) : 0;
+}
+
+/* Those that are not found now were removed: their ids are all there is. last: there will be no
+ * other walk, so this one does not wait. */
+static int nameless_send(struct names *n, bool last)
+{
+	int rc = 0;
+
+	if (last)
+		n->cgroup_ids.rest_ns = 0;
+	if (!n->nameless.n || cgroup_ids_renew(&n->hierarchy, &n->cgroup_ids) == -EAGAIN)
+		return 0;
+	vec_each (id, &n->nameless) {
+		const char *path = cgroup_ids_path(&n->cgroup_ids, *id);
+
+		if (path && !rc)
+			rc = cgroup_send(n, *id, path);
+	}
+	n->nameless.n = 0;
+	return rc;
+}
+
+int names_drained(struct names *n, bool last)
+{
+	int rc = nameless_send(n, last);
+
+	follow_named(n->follow);
+	return rc ? rc : names_tasks_forget(n);
 }
 
 void names_kernel_is_other(struct names *n)
@@ -273,5 +298,6 @@ void names_close(struct names *n)
 	groups_free(&n->stacks);
 	groups_free(&n->pairs);
 	cgroup_ids_free(&n->cgroup_ids);
+	vec_free(&n->nameless);
 	free(n);
 }

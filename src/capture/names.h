@@ -18,6 +18,7 @@ struct names_options {
 	bool debug_info;            /* lines and inlined functions, not only function names */
 	struct debuginfod *servers; /* asked for debug files that are not here; NULL: none */
 	struct reader *reader; /* reads files of others; NULL: this process does, in its cage */
+	const struct capture *capture; /* its last pass asks whether to leave; NULL: it does not */
 };
 
 int names_open(struct sink *sink, const struct names_options *o, struct names **ret);
@@ -25,8 +26,9 @@ int names_open(struct sink *sink, const struct names_options *o, struct names **
 void names_limit(struct names *n, u64 bytes);
 /* Takes pending changes of address spaces; to be called at least as often as stacks are read. */
 int names_follow(struct names *n);
-/* All that was drained has its names: what has ended is forgotten at the second call after. */
-int names_drained(struct names *n);
+/* All that was drained has its names: what has ended is forgotten at the second call after. last:
+ * nothing follows. */
+int names_drained(struct names *n, bool last);
 /* The code that a process has mapped, valid until the next call; NULL: no memory. */
 const struct process_map *names_map(struct names *n, u32 tgid);
 /* See follow_version. */

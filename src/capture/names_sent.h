@@ -54,6 +54,7 @@ struct names {
 	bool other_kernel;
 	struct cgroup_hierarchy hierarchy;
 	struct cgroup_ids cgroup_ids;
+	VEC(u64) nameless; /* groups that were not found: looked for with the next walk */
 };
 
 int names_put(struct names *n, struct rec *r);

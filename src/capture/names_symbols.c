@@ -257,6 +257,8 @@ static int groups_symbolize(struct names *n, const struct pending *v, size_t cou
 			v[i + g.count].tgid == g.v->tgid)
 			g.count++;
 		rc = group_symbolize(&g, last);
+		if (!rc && n->opt.capture && n->opt.capture->ending)
+			rc = capture_leaves(n->opt.capture);
 		i += g.count;
 	}
 	return rc;

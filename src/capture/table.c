@@ -14,6 +14,7 @@
 
 #include "base/groups.h"
 #include "base/util.h"
+#include "capture/capture.h"
 
 /* The value of a key at the last drain. */
 struct known {
@@ -39,6 +40,7 @@ struct table {
 	struct groups ended; /* tgid -> 1: it is there, 2: it has ended; of this drain */
 };
 
+#define ASK_KEYS 256 /* after so many that were read one by one it is asked whether to leave */
 #define BATCH_BYTES (512UL << 10)
 #define BATCH_MIN 64 /* no bucket of a hash holds as many */
 #define BATCH_MAX 1024
@@ -352,10 +354,16 @@ static bool key_is_over(struct table *t, const void *key)
 	return tgid && kill((pid_t)tgid, 0) && errno == ESRCH;
 }
 
+static int leaves(const struct table *t)
+{
+	return t->spec.capture ? capture_leaves(t->spec.capture) : 0;
+}
+
 static int drain_one_by_one(struct table *t)
 {
 	bool more = !bpf_map_get_next_key(t->spec.map, NULL, t->next);
 	const void *at = NULL;
+	u32 n = 0;
 	int rc = 0;
 
 	t->keys = 0;
@@ -369,6 +377,8 @@ static int drain_one_by_one(struct table *t)
 			rc = key_read(t, at);
 			t->keys++;
 		}
+		if (!rc && !(++n % ASK_KEYS))
+			rc = leaves(t);
 	}
 	return rc;
 }
@@ -473,6 +483,7 @@ static int drain_batches(struct table *t)
 			return more;
 		rc = MIN(rc, 0);
 		rc = rc || !n ? rc : batch_take(t, n);
+		rc = rc ? rc : leaves(t);
 	}
 	return rc;
 }
@@ -482,7 +493,8 @@ int table_drain(struct table *t)
 	int rc = t->slots ? slots_fold(t) : 0;
 
 	rc = rc ? rc : drain_batches(t);
-	return rc == -ENOTSUP ? drain_one_by_one(t) : rc;
+	rc = rc == -ENOTSUP ? drain_one_by_one(t) : rc;
+	return MIN(rc, 0);
 }
 
 u32 table_keys(const struct table *t)

@@ -54,6 +54,7 @@ struct table_spec {
 	void *arg;
 	u32 (*tgid)(const void *key); /* NULL: keys are never removed */
 	struct table_batch *batch;    /* outlives it; NULL: keys are read one by one */
+	const struct capture *capture; /* asked whether to leave; NULL: a drain reads all keys */
 };
 
 /* A process id that is the first member of a key, for table_spec.tgid. */
@@ -68,7 +69,7 @@ u32 table_key_tgid(const void *key);
 	})
 
 int table_open(const struct table_spec *spec, struct table **ret);
-/* 0, or what `added` returned first, or -errno. */
+/* 0, or what `added` returned first, or -errno. What it leaves (capture_leaves) the next one has. */
 int table_drain(struct table *t);
 /* Keys that the last drain left. */
 u32 table_keys(const struct table *t);

@@ -131,6 +131,7 @@ static int tables_open(struct probe_run *run)
 				.arg = &run->ctx[i],
 				.tgid = b->tables[i].tgid,
 				.batch = &run->c->batch,
+				.capture = run->c,
 			},
 			&run->tables[i]);
 	}
@@ -494,11 +495,12 @@ static int tables_drain(struct probe_run *run)
 
 int probe_drain(struct probe_run *run, bool sample)
 {
-	int rc;
+	int rc, leaves = 0;
 
 	do
 		rc = probe_drain_ring(run);
-	while (rc == 1);
+	while (rc == 1 && !(leaves = capture_leaves(run->c)));
+	rc = rc == 1 ? MIN(leaves, 0) : rc;
 	if (!rc && !run->records)
 		rc = settle(run);
 	rc = rc ? rc : tables_drain(run);

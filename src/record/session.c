@@ -23,6 +23,7 @@
 #include "record/opening.h"
 #include "record/origin.h"
 #include "record/privilege.h"
+#include "record/signals.h"
 #include "record/spawn.h"
 #include "sys/proc.h"
 
@@ -40,33 +41,13 @@ struct session {
 	struct ending ending; /* of the processes that were asked for */
 	struct probe_run *runs[SESSION_PROBES];
 	size_t n_runs;
-	int signals; /* signalfd */
-	sigset_t old_mask;
+	struct signals signals;
 	u64 deadline_ns, tick_ns, housekeeping_ns, watch_ns, watch_wait_ns;
 	u64 maps_ns;  /* when maps are measured again */
 	u64 drain_ns; /* not before, though tables fill up */
-	bool interrupted, over, exec_failed;
+	bool over, exec_failed;
 	bool asked; /* SIGUSR1: for a report now */
 };
-
-static int signals_open(struct session *s)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGUSR1);
-	sigaddset(&set, SIGCHLD);
-	if (signal(SIGHUP, SIG_DFL) == SIG_IGN) /* nohup */
-		signal(SIGHUP, SIG_IGN);
-	else
-		sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
-	signal(SIGPIPE, SIG_IGN);
-	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signals < 0 ? -errno : 0;
-}
 
 /* With a command the first Ctrl-C is the command's; the session ends with it, or at the second. */
 static int signals_take(struct session *s)
@@ -74,7 +55,7 @@ static int signals_take(struct session *s)
 	struct signalfd_siginfo info;
 	int rc = 0;
 
-	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+	while (read(s->signals.fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			continue;
 		if (s->cfg->on_signal && (info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1)) {
@@ -85,13 +66,22 @@ static int signals_take(struct session *s)
 			s->asked = true;
 			continue;
 		}
-		if (!s->child.pid || s->interrupted || info.ssi_signo != SIGINT)
+		if (!s->child.pid || s->signals.came_ns || info.ssi_signo != SIGINT)
 			s->over = true;
-		s->interrupted = true;
+		s->signals.came_ns = clock_mono_ns();
 	}
 	if (s->child.pid && spawn_ended(&s->child))
 		s->over = true;
 	return rc;
+}
+
+static bool session_leaves(void *arg)
+{
+	struct session *s = arg;
+
+	if (s->c.ending)
+		return signals_end_at_once(&s->signals, s->cfg->on_signal != NULL);
+	return capture_interrupted() || (s->deadline_ns && clock_mono_ns() >= s->deadline_ns);
 }
 
 static bool fills_up(const struct session *s)
@@ -106,10 +96,12 @@ static int session_drain(struct session *s, bool sample)
 {
 	int rc = s->c.unwind ? unwind_take(s->c.unwind) : names_follow(s->c.names);
 	u64 begun = clock_mono_ns(), now;
+	int leaves = 0;
 
-	for (size_t i = 0; i < s->n_runs && !rc; i++)
+	for (size_t i = 0; i < s->n_runs && !rc && !(leaves = capture_leaves(&s->c)); i++)
 		rc = probe_drain(s->runs[i], sample);
-	rc = rc ? rc : names_drained(s->c.names);
+	rc = rc ? rc : MIN(leaves, 0);
+	rc = rc ? rc : names_drained(s->c.names, s->c.ending);
 	now = clock_mono_ns();
 	s->drain_ns = now + (now - begun) / DRAIN_REST;
 	return rc;
@@ -299,6 +291,7 @@ static int names_begin(struct session *s)
 		.debug_info = cfg->debug_info,
 		.servers = cfg->opt.debuginfod_ns ? &s->servers : NULL,
 		.reader = s->c.reader,
+		.capture = &s->c,
 	};
 
 	return rc ? rc : names_open(s->c.sink, &names, &s->c.names);
@@ -323,7 +316,7 @@ static int session_begin(struct session *s, struct err *err)
 			&s->child, err);
 	preload_started(&s->c.preload);
 	if (!rc)
-		rc = signals_open(s);
+		rc = signals_open(&s->signals);
 	if (!rc && cfg->argv) {
 		s->c.opt.command = cfg->argv;
 		s->c.opt.scope.by_task = s->c.opt.scope.follow = true;
@@ -437,7 +430,7 @@ static int given_take(struct session *s)
 
 static int session_wait(struct session *s)
 {
-	struct pollfd fds[SESSION_PROBES + 4] = {{.fd = s->signals, .events = POLLIN}};
+	struct pollfd fds[SESSION_PROBES + 4] = {{.fd = s->signals.fd, .events = POLLIN}};
 	struct pollfd *asks = &fds[s->n_runs + 1], *end = asks + 1, *given = end + 1;
 	u64 now = clock_mono_ns(), next = session_next(s);
 	u64 ms = next > now ? (next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC : 0;
@@ -571,6 +564,8 @@ static int session_events(struct session *s)
 			rc = s->cfg->events_named ? 0 : events_tell(s);
 		/* A storm does not keep timers waiting. */
 		more = more && (s->c.ending || clock_mono_ns() < s->housekeeping_ns);
+		if (rc >= 0 && more && s->c.ending)
+			rc = capture_leaves(&s->c);
 	}
 	return rc;
 }
@@ -611,12 +606,14 @@ static int session_finish(struct session *s)
 		rc = rc ? rc : stopped;
 	}
 	s->c.ending = true;
+	rc = rc ? rc : capture_leaves(&s->c);
 	if (!rc)
 		rc = session_events(s);
 	if (!rc)
 		rc = session_drain(s, true);
 	if (!rc)
 		rc = names_symbolize(s->c.names, true);
+	rc = rc ? rc : capture_leaves(&s->c);
 	names_tell(s->c.names, &s->c);
 	if (s->c.unwind)
 		unwind_tell(s->c.unwind, &s->c);
@@ -636,9 +633,7 @@ static void session_close(struct session *s)
 	capture_close(&s->c);
 	spawn_close(&s->child);
 	ending_close(&s->ending);
-	if (s->signals >= 0)
-		close(s->signals);
-	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+	signals_close(&s->signals);
 	if (s->cfg->argv)
 		vec_free(&s->c.opt.scope.tasks);
 }
@@ -648,9 +643,9 @@ int session_run(const struct session_config *cfg, struct sink *sink, struct sess
 {
 	struct session s = {
 		.cfg = cfg,
-		.c = {.opt = cfg->opt, .sink = sink},
+		.c = {.opt = cfg->opt, .sink = sink, .leaves = session_leaves, .leaves_arg = &s},
 		.cost = {.stats_fd = -1},
-		.signals = -1,
+		.signals = {.fd = -1},
 	};
 	int rc;
 
@@ -666,11 +661,13 @@ int session_run(const struct session_config *cfg, struct sink *sink, struct sess
 			progress_say("reading what was counted");
 		rc = rc ? rc : session_finish(&s);
 		progress_clear();
+		if (rc == -EINTR && s.signals.again && !err->code)
+			err_set(err, rc, "interrupted again: there is no report");
 		if (rc && !err->code)
 			err_errno(err, rc, "recording");
 	}
 	*ret = (struct session_result){
-		.interrupted = s.interrupted,
+		.interrupted = s.signals.came_ns != 0,
 		.has_child = s.child.pid > 0,
 		.child_ended = s.child.ended,
 		.child_status = s.child.ended ? spawn_exit_status(&s.child) : 0,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "sys/proc.h"
 #include "sys/root.h"
 #include "sys/scan.h"
@@ -248,6 +249,21 @@ int cgroup_ids_load(const struct cgroup_hierarchy *h, struct cgroup_ids *ret)
 	*ret = ids;
 	ids = (struct cgroup_ids){};
 	return 0;
+}
+
+int cgroup_ids_renew(const struct cgroup_hierarchy *h, struct cgroup_ids *ids)
+{
+	u64 begun = clock_mono_ns(), now;
+	u32 walks = ids->walks + 1;
+	int rc;
+
+	if (begun < ids->rest_ns)
+		return -EAGAIN;
+	rc = cgroup_ids_load(h, ids);
+	now = clock_mono_ns();
+	ids->walks = walks;
+	ids->rest_ns = now + MAX(CGROUP_IDS_REST_NS, (now - begun) * CGROUP_IDS_REST);
+	return rc;
 }
 
 const char *cgroup_ids_path(const struct cgroup_ids *ids, u64 id)

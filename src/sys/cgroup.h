@@ -58,6 +58,9 @@ int cgroup_of_pid(const struct cgroup_mounts *mounts, int pid, struct cgroup *re
 
 /* Groups kept by cgroup_ids_load; those beyond are not found. */
 #define CGROUP_IDS_MAX 65536
+/* Between two walks of cgroup_ids_renew: at least so long, and so many times what the last took. */
+#define CGROUP_IDS_REST_NS 1000000000ULL
+#define CGROUP_IDS_REST 32
 
 struct cgroup_id {
 	u64 id;
@@ -68,6 +71,8 @@ struct cgroup_id {
 struct cgroup_ids {
 	VEC(struct cgroup_id) list; /* by id */
 	bool truncated;             /* there were more than CGROUP_IDS_MAX */
+	u64 rest_ns;                /* of cgroup_ids_renew: no walk before */
+	u32 walks;                  /* it made */
 };
 
 #define _cleanup_cgroup_ids_ _cleanup_(cgroup_ids_free)
@@ -76,6 +81,9 @@ void cgroup_ids_free(struct cgroup_ids *ids);
 /* Replaces what ret held by all groups there are now: one readdir() a group, no stat(). Groups
  * that vanish meanwhile are kept. -ENOMEM, or -errno of opening the mount point. */
 int cgroup_ids_load(const struct cgroup_hierarchy *h, struct cgroup_ids *ret);
+/* The same where an id was not found, but not again and again, as ids of groups that are gone never
+ * are: -EAGAIN, and nothing is done, soon after the last walk. */
+int cgroup_ids_renew(const struct cgroup_hierarchy *h, struct cgroup_ids *ids);
 /* NULL for an id that is not known: the group is newer, or gone. */
 const char *cgroup_ids_path(const struct cgroup_ids *ids, u64 id);
 

@@ -13,6 +13,7 @@
 
 #include "capture/follow.h"
 #include "capture/names_sent.h"
+#include "data/sys/fixture.h"
 #include "event/log.h"
 #include "record/pipeline.h"
 
@@ -21,7 +22,7 @@
 struct told {
 	struct sink sink;
 	struct stream stream;
-	u32 named, over;
+	u32 named, over, groups;
 };
 
 static int take(struct sink *sink, const struct rec *r)
@@ -29,6 +30,7 @@ static int take(struct sink *sink, const struct rec *r)
 	struct told *t = (void *)sink;
 
 	t->over += task_is_over(r);
+	t->groups += r->kind == REC_CGROUP;
 	t->named += r->kind == REC_TASK && !task_is_over(r);
 	return stream_feed(&t->stream, r);
 }
@@ -52,7 +54,7 @@ static void end(struct told *t, struct names *n)
 
 static void drain(struct names *n)
 {
-	assert_int_equal(names_drained(n), 0);
+	assert_int_equal(names_drained(n, false), 0);
 }
 
 /* As at the next look at who has ended, and the drains until they are forgotten. */
@@ -153,6 +155,54 @@ static void a_number_that_comes_back_is_another_task(void **state)
 	end(&t, n);
 }
 
+static u64 group_make(const char *dir)
+{
+	char path[64], whole[PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/sys/fs/cgroup/%s/memory.current", dir);
+	fixture_put_text(path, "1\n");
+	assert_int_equal(sys_path(whole, "/sys/fs/cgroup/%s", dir), 0);
+	assert_int_equal(stat(whole, &st), 0);
+	return st.st_ino;
+}
+
+/* Each walk over all groups takes as long as there are many: on a host where groups come and go,
+ * ids that no walk finds must not cost one each. */
+static void groups_that_are_gone_cost_no_walk_each(void **state)
+{
+	struct told t;
+	struct names *n;
+	char tree[PATH_MAX];
+	u64 first, late;
+
+	(void)state;
+	fixture_make(tree);
+	first = group_make("first");
+	n = begin(&t);
+	n->hierarchy = (struct cgroup_hierarchy){2, "/sys/fs/cgroup", "/"};
+	assert_int_equal(names_cgroup(n, first), 0);
+	assert_int_equal(n->cgroup_ids.walks, 1);
+	assert_int_equal(t.groups, 1);
+	for (u64 i = 1; i <= 10000; i++) {
+		assert_int_equal(names_cgroup(n, (1ULL << 40) + i), 0);
+		if (i % 1000 == 0)
+			drain(n);
+	}
+	assert_true(n->cgroup_ids.walks <= 3); /* a second each: this takes milliseconds */
+	/* One that came since then has its path with the next walk, or with the last one. */
+	n->cgroup_ids.rest_ns = UINT64_MAX;
+	late = group_make("late");
+	assert_int_equal(names_cgroup(n, late), 0);
+	drain(n);
+	assert_int_equal(t.groups, 1);
+	assert_int_equal(names_drained(n, true), 0);
+	assert_int_equal(t.groups, 2);
+	assert_int_equal(n->nameless.n, 0);
+	end(&t, n);
+	fixture_remove(tree);
+}
+
 /* A pipeline that only records: what it holds, and what a reader of the file finds. */
 static void a_file_has_the_names_of_all(void **state)
 {
@@ -196,6 +246,7 @@ int main(void)
 		cmocka_unit_test(the_last_of_a_task_has_its_name),
 		cmocka_unit_test(address_spaces_of_the_dead_are_forgotten),
 		cmocka_unit_test(a_number_that_comes_back_is_another_task),
+		cmocka_unit_test(groups_that_are_gone_cost_no_walk_each),
 		cmocka_unit_test(a_file_has_the_names_of_all),
 	};
 
