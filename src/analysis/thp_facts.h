@@ -49,6 +49,7 @@ struct thp_usage {
 	u64 waste_bytes, error_bytes;
 	u64 cgroup;
 	u32 sampled, candidates;
+	u32 untouched; /* of sampled: all zero */
 	u32 exact;
 	bool over; /* it has ended */
 	char comm[COMM_LEN];

@@ -233,6 +233,15 @@ static bool is_bloated(const struct thp_usage *u)
 	       waste >= WASTE_OF_RSS * (double)u->rss_bytes;
 }
 
+/* Whole huge pages that nobody wrote to are no bloat of those that are used in part: who touches
+ * all of its memory as it starts (a guest, a heap) means to use it. */
+static bool is_in_advance(const struct thp_usage *u)
+{
+	u64 each = u->anon_huge_bytes / MAX(u->sampled, 1U);
+
+	return u->untouched * each * 10 >= u->waste_bytes * 9;
+}
+
 static void bloat_evidence(
 	struct report *r, struct thp_symptom *s, u32 tgid, const struct thp_usage *u)
 {
@@ -255,6 +264,10 @@ static void bloat_change(struct report *r, const struct thp_test *t, struct thp_
 
 	if (!strcmp(enabled, "always"))
 		setting_change(r, s, "enabled", enabled, "madvise");
+	else
+		finding_line(r, s->try_,
+			"These mappings asked for huge pages: use MADV_HUGEPAGE only where memory "
+			"is used densely. Settings bind those that khugepaged makes:");
 	if (none && none->last > 64)
 		setting_change(
 			r, s, "khugepaged/max_ptes_none", report_text(r, "%llu", none->last), "64");
@@ -265,10 +278,6 @@ static void bloat_change(struct report *r, const struct thp_test *t, struct thp_
 		finding_line(r, s->try_,
 			"With max_ptes_none below 511, shrink_underused splits mostly zero huge "
 			"pages under memory pressure.");
-	if (strcmp(enabled, "always") != 0)
-		finding_line(r, s->try_,
-			"These mappings asked for huge pages: use MADV_HUGEPAGE only where memory "
-			"is used densely");
 	finding_line(r, s->try_,
 		"It counts for new memory: what is mapped stays huge until it is split or the "
 		"program restarts");
@@ -278,7 +287,8 @@ static void bloat_change(struct report *r, const struct thp_test *t, struct thp_
 static void bloat_test(struct report *r, const struct thp_test *t, struct thp_symptom *s)
 {
 	const struct thp_facts *f = t->facts;
-	u64 waste = 0, huge = 0, sampled = 0, n = 0;
+	u64 waste = 0, huge = 0, sampled = 0, n = 0, in_advance = 0;
+	const char *who = "";
 	char text[UNIT_BUF];
 
 	for (size_t i = 0; i < f->usages.n; i++) {
@@ -292,12 +302,17 @@ static void bloat_test(struct report *r, const struct thp_test *t, struct thp_sy
 			continue;
 		n++;
 		waste += u->waste_bytes;
+		in_advance += is_in_advance(u);
+		who = report_process(r, tgid);
 		bloat_evidence(r, s, tgid, u);
 	}
 	s->name = "bloat";
 	s->title = report_text(r,
-		"Huge pages are mostly untouched in %llu process%s: about %s of memory wasted", n,
-		n == 1 ? "" : "es", fmt_bytes(text, waste));
+		n && in_advance == n
+			? "Huge pages of %s are all zero: about %s is set aside in advance, and not "
+			  "used so far"
+			: "Huge pages are mostly untouched in %s: about %s of memory wasted",
+		n == 1 ? who : report_text(r, "%llu processes", n), fmt_bytes(text, waste));
 	s->confidence = "medium: estimated from a sample; memory that is zero may be in use";
 	s->why = "A huge page takes 2 MiB of memory when its first byte is touched, or when "
 		 "khugepaged puts a few small pages together (max_ptes_none of 512 may be "
@@ -310,6 +325,8 @@ static void bloat_test(struct report *r, const struct thp_test *t, struct thp_sy
 	bloat_change(r, t, s);
 	s->level = (double)waste >= WASTE_OF_MACHINE * (double)f->total * PAGE ? LEVEL_WARNING
 									       : LEVEL_RISK;
+	if (n && in_advance == n)
+		s->level = LEVEL_NOTE;
 	if (!t->looked || (huge >= MIN_WASTE && !sampled))
 		s->seen = THP_UNTESTED;
 	else if (n)

@@ -68,7 +68,7 @@ static void lines_move(const char *to[FINDING_LINES], const char *const from[FIN
 /* What fills a group may be wanted there: to raise its limit stays an advice. */
 static void yield_take(struct report *r, struct finding *c, const struct finding *s)
 {
-	bool fills = c->losses & LOSS_GROUP;
+	bool fills = c->losses & LOSS_GROUP && !(c->losses & LOSS_KILLED);
 
 	c->losses |= s->losses; /* what that one explains this one does */
 	if (!fills || s->level <= LEVEL_NOTE || !s->try_[0])

@@ -18,6 +18,7 @@
 /* Pages a second that are read back: from 1 MiB, 10 MiB a second on. */
 #define REFAULTS_RISK 250.0
 #define REFAULTS_WARNING 2500.0
+#define CHEAP_SHARE 0.02
 #define OUT_LEAST 16   /* pages seen to come back */
 #define FULL_OF 0.9    /* of the limit: what no reclaim can free without swap */
 #define MEMBERS_TOLD 2 /* processes */
@@ -119,7 +120,8 @@ struct pain {
 	u64 grown_bytes; /* what its processes took meanwhile */
 	u64 waited_ns;   /* also for what is read back, where that is known */
 	double refaults_second;
-	bool full; /* of what cannot be reclaimed */
+	bool full;  /* of what cannot be reclaimed */
+	bool cheap; /* the whole machine waited next to nothing for memory meanwhile */
 };
 
 static u64 stalled_ns(const struct state *s, const struct report *r, const struct cgroup_usage *cg)
@@ -172,6 +174,15 @@ static u64 held_bytes(const struct cgroup_usage *cg)
 	return cg->anon_bytes + cg->shmem_bytes + cg->kernel_bytes;
 }
 
+/* What is read back from fast disks, or by readahead, may cost nobody any time. */
+static bool is_cheap(const struct facts *f, const struct report *r)
+{
+	return f->pressure.h.size &&
+	       report_share(r, counter_rise(f->pressure_first.some_total_us,
+					 f->pressure.some_total_us) *
+				       1000) < CHEAP_SHARE;
+}
+
 static struct pain pain_of(
 	const struct state *s, const struct report *r, const struct cgroup_usage *cg)
 {
@@ -187,6 +198,7 @@ static struct pain pain_of(
 			      ? counter_rise(cg->first_some_total_us, cg->some_total_us) * 1000
 			      : facts_refault_wait_ns(&s->sums.facts, p.refaults);
 	p.waited_ns = MAX(p.waited_ns, p.stalled_ns);
+	p.cheap = is_cheap(&s->sums.facts, r);
 	p.refault_bytes = p.refaults * r->stream->host.page_bytes;
 	p.refaults_second = (double)p.refaults / report_seconds(r);
 	/* As many are out and will be needed as come back a second, times how long they were out
@@ -215,7 +227,7 @@ static int level_of(const struct report *r, const struct cgroup_usage *cg, const
 	if (p->refaults_second >= REFAULTS_RISK)
 		level = MAX(level, share_level(report_share(r, p->waited_ns), 0.02, 0.1, 0.4));
 	if (p->hits && p->refaults_second >= REFAULTS_WARNING)
-		level = MAX(level, LEVEL_WARNING);
+		level = MAX(level, p->cheap ? LEVEL_RISK : LEVEL_WARNING);
 	else if (p->hits && p->refaults_second >= REFAULTS_RISK)
 		level = MAX(level, LEVEL_RISK);
 	if (p->full && (p->hits || cg->usage_bytes >= cg->limit_bytes / 20 * 19))
@@ -415,8 +427,6 @@ static u64 raised(const struct cgroup_usage *cg, const struct pain *p)
 static void tell_cure(struct report *r, struct finding *f, const struct cgroup_usage *cg,
 	const struct pain *p, const char *dir)
 {
-	const char *file = cg->version == 1 ? "memory.limit_in_bytes" : "memory.max";
-
 	if (f->level == LEVEL_NOTE) {
 		finding_line(r, f->try_,
 			"Nothing has to be done. A stream that is read once can leave the page "
@@ -427,8 +437,7 @@ static void tell_cure(struct report *r, struct finding *f, const struct cgroup_u
 			p->refaults_second >= REFAULTS_RISK
 				? "Raise the limit by what was needed again:"
 				: "Raise the limit, or shrink what runs inside:");
-		finding_line(r, f->try_, "`echo %llu > %s/%s`", raised(cg, p), dir, file);
-		finding_line(r, f->undo, "`echo %llu > %s/%s`", cg->limit_bytes, dir, file);
+		cgroup_tell_limit(r, f, cg, dir, raised(cg, p));
 	}
 	if (cgroup_filler(cg) == BY_ANON && f->tgid && f->level > LEVEL_NOTE)
 		finding_line(r, f->try_,
@@ -482,6 +491,41 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	tell_keeper(r, f, s, cg);
 	f->why = why_of(cg, level);
 	tell_cure(r, f, cg, p, dir);
+}
+
+/* Version 1, with oom_kill_disable: who needs memory sleeps until somebody else makes room. */
+static void tell_hangs(struct report *r, const struct state *s, const struct cgroup_usage *cg)
+{
+	struct finding *f = report_finding(r, LEVEL_CRITICAL, "cgroup-hangs");
+	const char *path = stream_cgroup(r->stream, cg->cgroup), *dir;
+	char a[UNIT_BUF];
+
+	if (!f)
+		return;
+	dir = cgroup_directory(r, cg->version, path ? path : "/");
+	f->cgroup = cg->cgroup;
+	f->losses = LOSS_RECLAIM | LOSS_REFAULT | LOSS_SWAP;
+	f->title = report_text(r,
+		"Tasks of cgroup %s hang: its memory limit of %s is reached, and its OOM killer is "
+		"off",
+		path ? report_cgroup(r, path) : "(removed)", fmt_bytes(a, cg->limit_bytes));
+	f->confidence = "high: the kernel's own word (under_oom and oom_kill_disable in "
+			"memory.oom_control)";
+	finding_line(r, f->evidence, "%s are in use: %s", fmt_bytes(a, cg->usage_bytes),
+		filler_text(r, cg, &(struct pain){}));
+	if (path && strcmp(path, "/") != 0)
+		tell_members(r, f, s, cg->cgroup);
+	f->why = "A task that needs more memory than the limit allows, and finds nothing to "
+		 "reclaim, waits until another one gives some back. With the OOM killer off nobody "
+		 "is made to.";
+	finding_line(r, f->try_, "Raise the limit: they go on at once.");
+	cgroup_tell_limit(r, f, cg, dir, cg->limit_bytes / 2 * 3);
+	finding_line(r, f->try_,
+		"Or let the kernel kill one of its processes, now and whenever that happens: `echo "
+		"0 > %s/memory.oom_control`",
+		dir);
+	finding_line(r, f->undo, "`echo 1 > %s/memory.oom_control`", dir);
+	finding_line(r, f->verify, "`grep under_oom %s/memory.oom_control`", dir);
 }
 
 static void tell_high_cure(
@@ -552,6 +596,10 @@ static int report(void *v, struct report *r)
 		struct pain p = pain_of(s, r, &cg);
 		int level = cg.limit_bytes == CGROUP_USAGE_NONE ? -1 : level_of(r, &cg, &p);
 
+		if (cg.h.flags & CGROUP_HANGS && cg.limit_bytes != CGROUP_USAGE_NONE) {
+			tell_hangs(r, s, &cg);
+			continue;
+		}
 		if (cg.version == 2 && cg.high_bytes != CGROUP_USAGE_NONE)
 			tell_high(r, s, &cg);
 

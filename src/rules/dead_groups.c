@@ -202,8 +202,13 @@ static int report(void *v, struct report *r)
 	u64 bytes = s->dying.dying *
 		    (CGROUP_DYING_BYTES + CGROUP_DYING_CPU_BYTES * r->stream->host.cpus);
 
-	if (s->dying.dying >= MANY)
-		tell(r, s, bytes, MAX(held_level(r, bytes), (int)LEVEL_NOTE));
+	int level = held_level(r, bytes);
+
+	/* Few, which nobody adds to, go as memory is needed. */
+	if (s->dying.dying < MANY || (level < 0 && !who_find(s).maker &&
+					     s->dying.dying <= s->dying.first_dying))
+		return 0;
+	tell(r, s, bytes, MAX(level, (int)LEVEL_NOTE));
 	return 0;
 }
 

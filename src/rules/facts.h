@@ -69,6 +69,9 @@ u64 min_free_next(const struct report *r, u64 now_kib, u32 pageblock_order);
 /* The directory of a cgroup of this version, as one would type it; where the hierarchy is mounted
  * on the host that reads the report, or its usual place. */
 const char *cgroup_directory(struct report *r, u32 version, const char *path);
+/* The limit as it is to be, and back. */
+void cgroup_tell_limit(struct report *r, struct finding *f, const struct cgroup_usage *cg,
+	const char *dir, u64 bytes);
 /* What to try, undo and verify for a cgroup whose limit is too low. */
 void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_usage *cg,
 	const char *dir, const char *verify);

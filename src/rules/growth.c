@@ -40,7 +40,9 @@ struct grown {
 	u32 stack;
 	u64 stack_faults; /* of the code path with the most faults on anonymous memory */
 	u64 faults;       /* sampled with a stack */
+	u64 swap_bytes; /* as it was last known */
 	u32 ppid;
+	bool swap_known;
 	bool told; /* as one of a family */
 	char comm[COMM_LEN];
 };
@@ -79,6 +81,17 @@ static int init(void *v, const struct view_options *o, struct err *err)
 	return 0;
 }
 
+/* What comes back from swap is no growth. Before it is known how much is there, nothing is. */
+static void swap_take(struct grown *g, const struct process_memory *m)
+{
+	if (!(m->h.flags & PROCESS_EXACT))
+		return;
+	if (!g->swap_known && m->swap_bytes)
+		g->anon = (struct shape){};
+	g->swap_known = true;
+	g->swap_bytes = m->swap_bytes;
+}
+
 static int memory_feed(struct state *s, const struct process_memory *m)
 {
 	struct grown *g = groups_get(&s->sums.by, &m->tgid);
@@ -93,8 +106,10 @@ static int memory_feed(struct state *s, const struct process_memory *m)
 	memcpy(g->comm, m->comm, sizeof(g->comm));
 	if (m->h.time_ns <= g->anon.trend.last_ns)
 		return 0;
+	swap_take(g, m);
 	shape_add(&g->anon, m->h.time_ns,
-		(double)(m->low_anon_bytes ? m->low_anon_bytes : m->anon_bytes));
+		(double)(m->low_anon_bytes ? m->low_anon_bytes : m->anon_bytes) +
+			(double)g->swap_bytes);
 	if (m->vm_bytes)
 		shape_add(&g->space, m->h.time_ns, (double)m->vm_bytes);
 	return 0;
@@ -229,6 +244,11 @@ static int level_of(const struct verdict *d)
 	return LEVEL_NOTE;
 }
 
+static bool is_young(const struct grown *g, const struct shape *s)
+{
+	return g->start_ns && g->start_ns + YOUNG_NS > s->trend.last_ns && seconds_of(s) < LONG_S;
+}
+
 /* Is there a growth to tell, and how bad is it? */
 static bool judge(
 	const struct state *s, const struct report *r, const struct grown *g, struct verdict *ret)
@@ -242,8 +262,7 @@ static bool judge(
 	if ((kind != SHAPE_RISING && !d.drifts) || d.seconds < MIN_SECONDS || d.rate < MIN_RATE ||
 		d.grown < MIN_GROWTH || g->anon.trend.last_ns + GONE_NS < s->last_ns)
 		return false;
-	d.young =
-		g->start_ns && g->start_ns + YOUNG_NS > g->anon.trend.last_ns && d.seconds < LONG_S;
+	d.young = is_young(g, &g->anon);
 	d.newer = d.young && g->start_ns + SLACK_NS > r->stream->first_ns;
 	when_it_hurts(s, r, g->cgroup, &d);
 	d.level = level_of(&d);
@@ -270,8 +289,9 @@ static void tell_numbers(
 			fmt_bytes(a, d->room), time_left_text(r, d->left));
 	if (d->young)
 		finding_line(r, f->evidence,
-			"it started less than a minute ago: it may still be starting up, or do its "
-			"work and end");
+			"it started less than a minute ago, so this is no more than a %s: it may "
+			"still be starting up, or do its work and end",
+			finding_level_name(d->level));
 }
 
 static void tell_path(struct report *r, struct finding *f, const struct grown *g)
@@ -469,7 +489,8 @@ static void space_report(struct report *r, const struct state *s, u32 tgid, cons
 		return;
 	/* All of memory within the hour, or more than there is already. */
 	tell_space(r, tgid, g, rate,
-		rate * LATER_S > (double)memory || g->space.trend.last > 4.0 * (double)memory
+		!is_young(g, &g->space) && (rate * LATER_S > (double)memory ||
+						   g->space.trend.last > 4.0 * (double)memory)
 			? LEVEL_RISK
 			: LEVEL_NOTE);
 }

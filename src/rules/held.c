@@ -18,6 +18,7 @@
 #define ONE_HAS 0.7 /* of what its program has: that process is told alone */
 #define RISK_SHARE 0.10
 #define WARNING_SHARE 0.30
+#define STUCK_SHARE 0.03
 #define GROWN_LEAST (32ULL << 20)
 #define GROWN_SECONDS 2.0
 #define SOON_S 3600.0
@@ -295,6 +296,14 @@ int held_level(const struct report *r, u64 bytes)
 	return MAX(share_level(share, RISK_SHARE, WARNING_SHARE, 2), (int)LEVEL_NOTE);
 }
 
+int held_level_stuck(const struct report *r, u64 bytes)
+{
+	int level = held_level(r, bytes);
+	double share = (double)bytes / (double)MAX(r->stream->host.memory_bytes, 1ULL);
+
+	return level >= 0 && share >= STUCK_SHARE ? MAX(level, (int)LEVEL_RISK) : level;
+}
+
 u64 held_file_bytes(const struct held_process *p)
 {
 	u64 shared = (u64)p->kinds[FD_EPOLL] + p->kinds[FD_EVENT] + p->kinds[FD_WATCH];
@@ -354,7 +363,7 @@ struct held_growth held_growth_of(const struct held *h, const struct held_top *t
 
 int held_level_growing(const struct report *r, u64 bytes, const struct held_growth *g)
 {
-	int level = held_level(r, bytes);
+	int level = held_level_stuck(r, bytes);
 
 	return level >= 0 && g->rate > 0 && g->left < SOON_S ? MAX(level, (int)LEVEL_RISK) : level;
 }

@@ -73,6 +73,8 @@ const char *held_who(struct report *r, const struct held_top *t);
 /* The level of so many bytes that are of no use to anybody: by their share of the machine's memory.
  * -1: too little to be told. */
 int held_level(const struct report *r, u64 bytes);
+/* The same of what nobody can mean to have, or get rid of: a risk from 3 % on. */
+int held_level_stuck(const struct report *r, u64 bytes);
 /* What a thread takes: kernel stack, task and its signal and page table parts. */
 #define HELD_THREAD_BYTES (32ULL << 10)
 /* What an open file of the process takes, estimated by what it has most. */
@@ -91,7 +93,7 @@ struct held_growth {
 };
 struct held_growth held_growth(const struct facts *f, u64 grown, double seconds);
 struct held_growth held_growth_of(const struct held *h, const struct held_top *t);
-/* held_level(), and from a risk on where it is to be told and memory lasts less than an hour. */
+/* held_level_stuck(), and a risk too where memory lasts less than an hour. */
 int held_level_growing(const struct report *r, u64 bytes, const struct held_growth *g);
 /* "at this rate available memory (22 GiB) lasts 12 minutes", where that is less than an hour. */
 void held_tell_left(

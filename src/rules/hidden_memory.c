@@ -305,7 +305,7 @@ static void tell_segments(struct report *r, const struct held *h)
 
 	for (size_t i = 0; i < h->segments.n; i++)
 		orphans_take(&o, groups_value(&h->segments, i));
-	level = held_level(r, o.bytes);
+	level = held_level_stuck(r, o.bytes);
 	x = level < 0 ? NULL : report_finding(r, level, "shm-orphans");
 	if (!x)
 		return;
@@ -386,7 +386,7 @@ static const char *ended(struct report *r, u32 name, u32 tgid)
 static void tell_queues(struct report *r, const struct held_queues *q)
 {
 	u64 bytes = q->bytes + q->messages * MESSAGE_BYTES;
-	int level = held_level(r, bytes);
+	int level = held_level_stuck(r, bytes);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "message-queues");
 	char a[UNIT_BUF];
 

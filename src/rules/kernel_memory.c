@@ -10,6 +10,7 @@
 #define MANY_FILES 10000
 #define FILES_WARNING 100000
 #define MANY_THREADS 2000
+#define ZOMBIE_BYTES (10ULL << 10) /* task_struct and signal_struct, and what hangs on them */
 #define THREADS_MORE 100
 #define PROGRAMS_TOLD 2 /* of each kind */
 #define MANY_MAPPINGS 3000
@@ -187,7 +188,7 @@ static void sockets_numbers(
 			"%s (pid %u) writes to it:", held_text(r, s->other->name), s->other->tgid);
 		sockets_who(r, x, s->other);
 	}
-	if (facts_known(&h->facts, "tcp/mem"))
+	if (facts_last(&h->facts, "tcp/mem"))
 		finding_line(r, x->evidence, "TCP holds %s on this machine",
 			fmt_bytes(a, facts_last(&h->facts, "tcp/mem")));
 	finding_line(r, x->evidence, "that is %s", held_share(r, s->bytes));
@@ -318,20 +319,34 @@ static void tell_children_tables(struct report *r, const struct held *h)
 		if (!most || c->page_table_bytes > most->page_table_bytes)
 			most = c;
 	}
-	if (!most || most->page_table_bytes * 50 < most->rss_bytes)
+	/* What they share is there once. */
+	if (!most || most->children < 2 ||
+		most->page_table_bytes * SPARSE < most->anon_bytes + most->most_shared_bytes)
 		return;
-	x = begin(r, held_level(r, most->page_table_bytes), "page-tables", most->page_table_bytes);
+	x = begin(r, held_level_stuck(r, most->page_table_bytes), "page-tables",
+		most->page_table_bytes);
 	if (!x)
 		return;
 	x->tgid = most->tgid;
-	x->title = report_text(r, "Page tables of the %llu children of %s (pid %u) take %s",
+	x->title = report_text(r, "Page tables of the %llu children of %s (pid %u) take %s, %s",
 		most->children, held_text(r, most->name), most->tgid,
-		fmt_bytes(a, most->page_table_bytes));
+		fmt_bytes(a, most->page_table_bytes), held_share(r, most->page_table_bytes));
 	x->confidence = "high: the kernel's own count";
 	finding_line(r, x->evidence,
-		"one of them: %s; together %s resident, shared pages counted for each",
-		held_text(r, most->child), fmt_bytes(b, most->rss_bytes));
-	x->why = "Each process has page tables of its own, also for memory that all of them share.";
+		"one of them: %s; each has %s of page tables, %s of memory of its own and up to %s "
+		"that may be shared",
+		held_text(r, most->child),
+		fmt_bytes(a, most->page_table_bytes / MAX(most->children, 1ULL)),
+		fmt_bytes(b, most->anon_bytes / MAX(most->children, 1ULL)),
+		fmt_bytes((char[UNIT_BUF]){}, most->most_shared_bytes));
+	x->why = "Each process has page tables of its own, 4 KiB for each 2 MiB that it touches, "
+		 "also for memory that all of them share. They cannot be swapped or reclaimed.";
+	finding_line(r, x->try_,
+		"Have fewer processes share it (a pool of connections), or map it with huge pages, "
+		"which need no such tables: MAP_HUGETLB, or for tmpfs and shared memory:");
+	finding_line(r, x->try_,
+		"`echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled` and "
+		"madvise(MADV_HUGEPAGE)");
 	page_tables_try(r, x, most->tgid);
 }
 
@@ -537,7 +552,9 @@ static void tell_children(struct report *r, const struct held *h)
 	/* Where the look ended before all were counted, there are more. */
 	if (!most || most->children < MANY_THREADS / (most->partial ? 2 : 1))
 		return;
-	bytes = most->threads * HELD_THREAD_BYTES;
+	/* One that has ended has no stack any more. */
+	bytes = (most->threads - MIN(most->zombies, most->threads)) * HELD_THREAD_BYTES +
+		most->zombies * ZOMBIE_BYTES;
 	x = begin(r, MAX(held_level(r, bytes), (int)LEVEL_NOTE), "many-processes", bytes);
 	if (!x)
 		return;
@@ -547,13 +564,16 @@ static void tell_children(struct report *r, const struct held *h)
 		"%s (pid %u) has %s%llu child processes, %llu of them ended and not waited for: "
 		"some "
 		"%s of "
-		"kernel stacks and structures",
+		"kernel %sstructures",
 		held_text(r, most->name), most->tgid, most->partial ? "at least " : "",
-		most->children, most->zombies, fmt_bytes(a, bytes));
+		most->children, most->zombies, fmt_bytes(a, bytes),
+		most->zombies < most->children ? "stacks and " : "");
 	x->confidence = most->partial
 				? "high that there are so many: not all processes were looked at; "
-				  "the memory is estimated at 32 KiB a thread"
-				: "high for the count; the memory is estimated at 32 KiB a thread";
+				  "the memory is estimated at 32 KiB a thread, 10 of one that "
+				  "has ended"
+				: "high for the count; the memory is estimated at 32 KiB a thread, "
+				  "10 of one that has ended";
 	finding_line(r, x->evidence, "one of them: %s; page tables of all: %s",
 		held_text(r, most->child), fmt_bytes(a, most->page_table_bytes));
 	threads_lines(r, x, h, most->tgid);

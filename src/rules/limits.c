@@ -22,6 +22,7 @@ struct failure_key {
 
 struct failure {
 	u64 count, limit;
+	u64 hard;  /* of a limit of the process; 0: not known */
 	u64 asked; /* bytes by one call, on average */
 	u64 cgroup;
 	u64 last_ns; /* time of the last record of it */
@@ -76,6 +77,7 @@ static int failure_feed(struct limits *s, const struct maps_agg *r)
 	f->call = r->call;
 	f->number = r->detail;
 	f->limit = r->object;
+	f->hard = r->hard;
 	f->cgroup = r->cgroup;
 	f->error = r->error;
 	f->stack = r->stack ? r->stack : f->stack;
@@ -229,13 +231,27 @@ static u64 asked_room(const struct failure *f)
 	return f->asked / 4 * 5;
 }
 
+/* Nothing behind the colon: the hard limit stays. It has to be raised with the other where it is
+ * lower. */
+static void prlimit_change(struct report *r, struct finding *x, const struct failure *f,
+	const char *option, u64 next)
+{
+	if (f->hard && f->hard < next) {
+		finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:%llu`", f->tgid, option, next,
+			next);
+		finding_line(r, x->undo, "`prlimit --pid %u --%s=%llu:%llu`", f->tgid, option,
+			f->limit, f->hard);
+		return;
+	}
+	finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, next);
+	finding_line(r, x->undo, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, f->limit);
+}
+
 static void rlimit_change(
 	struct report *r, struct finding *x, const struct failure *f, const char *option)
 {
-	u64 next = MAX(f->limit * 2, (f->limit + asked_room(f) + 4095) & ~4095ULL);
-
-	finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, next);
-	finding_line(r, x->undo, "`prlimit --pid %u --%s=%llu:`", f->tgid, option, f->limit);
+	prlimit_change(r, x, f, option,
+		MAX(f->limit * 2, (f->limit + asked_room(f) + 4095) & ~4095ULL));
 	finding_line(r, x->try_, "For good, where it is started: ulimit, or Limit%s= of its unit.",
 		!strcmp(option, "as")     ? "AS"
 		: !strcmp(option, "data") ? "DATA"
@@ -343,9 +359,7 @@ static void tasks_of_machine_change(
 
 static void tasks_of_user_change(struct report *r, struct finding *x, const struct failure *f)
 {
-	finding_line(
-		r, x->try_, "`prlimit --pid %u --nproc=%llu:`", f->tgid, MAX(f->limit * 2, 1ULL));
-	finding_line(r, x->undo, "`prlimit --pid %u --nproc=%llu:`", f->tgid, f->limit);
+	prlimit_change(r, x, f, "nproc", MAX(f->limit * 2, 1ULL));
 	finding_line(r, x->try_,
 		"For good, where it is started: ulimit -u, LimitNPROC= of its unit, or "
 		"/etc/security/limits.conf. All processes of the user count, of whatever program.");
@@ -355,8 +369,7 @@ static void files_change(struct report *r, struct finding *x, const struct failu
 {
 	finding_line(r, x->try_, "See what it has open: `ls -l /proc/%u/fd | tail`", f->tgid);
 	finding_line(r, x->try_, "If it needs as many:");
-	finding_line(r, x->try_, "`prlimit --pid %u --nofile=%llu:`", f->tgid, f->limit * 2);
-	finding_line(r, x->undo, "`prlimit --pid %u --nofile=%llu:`", f->tgid, f->limit);
+	prlimit_change(r, x, f, "nofile", f->limit * 2);
 }
 
 static void full_change(struct report *r, struct finding *x, const struct failure *f)
@@ -418,10 +431,7 @@ static bool advise_other(struct report *r, struct finding *x, u8 why, const stru
 		return true;
 	case MAPS_WHY_SIGNALS:
 		finding_line(r, x->try_, "See its timers: `grep -c ^ID: /proc/%u/timers`", f->tgid);
-		finding_line(
-			r, x->try_, "`prlimit --pid %u --sigpending=%llu:`", f->tgid, f->limit * 2);
-		finding_line(
-			r, x->undo, "`prlimit --pid %u --sigpending=%llu:`", f->tgid, f->limit);
+		prlimit_change(r, x, f, "sigpending", f->limit * 2);
 		return true;
 	}
 	return false;
@@ -541,7 +551,7 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	if (f->where && k->why != MAPS_WHY_FULL)
 		finding_line(r, x->evidence, "%s is %llu", held_text(r, f->where), f->limit);
 	path = stream_cgroup(r->stream, f->cgroup);
-	if (path && strcmp(path, "/"))
+	if (path && strcmp(path, "/") && f->call != MAPS_FORK) /* that of memory */
 		finding_line(r, x->evidence, "it runs in cgroup %s", report_cgroup(r, path));
 	if (f->asked)
 		finding_line(r, x->evidence, "it asks for %s at a time", fmt_bytes(a, f->asked));

@@ -404,7 +404,7 @@ static void tell_unowned_held(struct report *r, const struct growth *g)
 
 	if (all < usual || all > MOST)
 		return;
-	level = held_level(r, (u64)all);
+	level = held_level_stuck(r, (u64)all);
 	x = level < 0 ? NULL : report_finding(r, level, "kernel-held");
 	if (!x)
 		return;

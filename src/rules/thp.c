@@ -69,6 +69,7 @@ static int usage_feed(struct thp_facts *f, const struct thp_process *p)
 		.error_bytes = p->error_bytes,
 		.sampled = p->sampled,
 		.candidates = p->candidates,
+		.untouched = p->untouched,
 	};
 
 	memcpy(u.comm, p->comm, sizeof(u.comm));

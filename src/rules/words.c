@@ -81,19 +81,33 @@ const char *cgroup_directory(struct report *r, u32 version, const char *path)
 		strcmp(path, "/") ? path : "");
 }
 
+void cgroup_tell_limit(struct report *r, struct finding *f, const struct cgroup_usage *cg,
+	const char *dir, u64 bytes)
+{
+	const char *file = cg->version == 1 ? "memory.limit_in_bytes" : "memory.max";
+	/* Of version 1 that of memory and swap together is never below that of memory. */
+	bool both = cg->version == 1 && cg->swap_limit_bytes != CGROUP_USAGE_NONE &&
+		    cg->swap_limit_bytes && cg->swap_limit_bytes < bytes;
+
+	bytes = (bytes + 4095) & ~4095ULL;
+	if (both)
+		finding_line(
+			r, f->try_, "`echo %llu > %s/memory.memsw.limit_in_bytes`", bytes, dir);
+	finding_line(r, f->try_, "`echo %llu > %s/%s`", bytes, dir, file);
+	finding_line(r, f->undo, "`echo %llu > %s/%s`", cg->limit_bytes, dir, file);
+	if (both)
+		finding_line(r, f->undo, "`echo %llu > %s/memory.memsw.limit_in_bytes`",
+			cg->swap_limit_bytes, dir);
+}
+
 void cgroup_tell_raise(struct report *r, struct finding *f, const struct cgroup_usage *cg,
 	const char *dir, const char *verify)
 {
-	const char *file = report_text(
-		r, "%s/%s", dir, cg->version == 1 ? "memory.limit_in_bytes" : "memory.max");
-
 	finding_line(r, f->try_,
 		cg->swap_bytes > cg->limit_bytes / 2
 			? "Raise the limit by what is in swap, or shrink what runs inside:"
 			: "Raise the limit by half, or shrink what runs inside:");
-	finding_line(r, f->try_, "`echo %llu > %s`",
-		(cg->limit_bytes + MAX(cg->limit_bytes / 2, cg->swap_bytes) + 4095) & ~4095ULL,
-		file);
-	finding_line(r, f->undo, "`echo %llu > %s`", cg->limit_bytes, file);
+	cgroup_tell_limit(
+		r, f, cg, dir, cg->limit_bytes + MAX(cg->limit_bytes / 2, cg->swap_bytes));
 	finding_line(r, f->verify, "`memwhy %s --for 30s -g %s`", verify, dir);
 }

@@ -110,6 +110,7 @@ struct cgroup_memory {
 	u64 high_hit_total;    /* v2 "high" */
 	u64 oom_total;         /* v2 "oom": allocations that failed for the limit */
 	u64 oom_kill_total;    /* processes killed (v1: since 4.13) */
+	bool hangs; /* v1: at its limit, with its OOM killer off: its tasks wait for memory */
 };
 
 /* "max", or bytes; v1 says 9223372036854771712 for no limit. -EINVAL. */

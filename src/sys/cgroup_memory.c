@@ -53,8 +53,11 @@ static void v1_read(const struct cgroup *cg, struct cgroup_memory *m)
 	m->has_swap = number_read(cg, "memory.memsw.limit_in_bytes", &m->memsw_limit_bytes);
 	if (!keyvals_read_in(cg, "memory.stat", &kv))
 		m->swap_bytes = keyvals_get_or(&kv, "total_swap", 0);
-	if (!keyvals_read_in(cg, "memory.oom_control", &kv))
+	if (!keyvals_read_in(cg, "memory.oom_control", &kv)) {
 		m->oom_kill_total = keyvals_get_or(&kv, "oom_kill", 0);
+		m->hangs = keyvals_get_or(&kv, "oom_kill_disable", 0) &&
+			   keyvals_get_or(&kv, "under_oom", 0);
+	}
 }
 
 static void v2_read(const struct cgroup *cg, struct cgroup_memory *m)

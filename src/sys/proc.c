@@ -181,30 +181,36 @@ int proc_statm_parse(const char *text, struct proc_statm *ret)
 }
 
 /* fs/proc/base.c, proc_pid_limits(): a name of 25 columns, then the soft limit. */
-int proc_space_limit_parse(const char *text, u64 *ret)
+static bool limit_take(struct scan *s, u64 *ret)
+{
+	*ret = UINT64_MAX;
+	scan_blanks(s);
+	return scan_lit(s, "unlimited") || scan_u64(s, ret);
+}
+
+int proc_limit_parse(const char *text, const char *name, u64 *ret_soft, u64 *ret_hard)
 {
 	struct scan line;
+	u64 soft, hard;
 
 	while (scan_line(&text, &line)) {
-		u64 limit = UINT64_MAX;
-
-		if (!scan_lit(&line, "Max address space"))
+		if (!scan_lit(&line, name))
 			continue;
-		scan_blanks(&line);
-		if (!scan_lit(&line, "unlimited") && !scan_u64(&line, &limit))
+		if (!limit_take(&line, &soft) || !limit_take(&line, &hard))
 			return -EINVAL;
-		*ret = limit;
+		*ret_soft = soft;
+		*ret_hard = hard;
 		return 0;
 	}
 	return -EINVAL;
 }
 
-int proc_space_limit_read(int pid, u64 *ret)
+int proc_limit_read(int pid, const char *name, u64 *ret_soft, u64 *ret_hard)
 {
 	_cleanup_str_ struct str text = {};
 	int rc = sys_read(&text, "/proc/%d/limits", pid);
 
-	return rc ? rc : proc_space_limit_parse(str_get(&text), ret);
+	return rc ? rc : proc_limit_parse(str_get(&text), name, ret_soft, ret_hard);
 }
 
 int proc_statm_read(int pid, struct proc_statm *ret)

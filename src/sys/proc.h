@@ -64,10 +64,11 @@ struct proc_statm {
 	u64 shared_pages; /* resident file and shmem pages */
 };
 
-/* The soft limit on the address space (RLIMIT_AS), of /proc/PID/limits; UINT64_MAX: there is none.
- */
-int proc_space_limit_parse(const char *text, u64 *ret);
-int proc_space_limit_read(int pid, u64 *ret);
+/* The soft and the hard limit of one line of /proc/PID/limits ("Max open files"); UINT64_MAX: there
+ * is none. */
+int proc_limit_parse(const char *text, const char *name, u64 *ret_soft, u64 *ret_hard);
+int proc_limit_read(int pid, const char *name, u64 *ret_soft, u64 *ret_hard);
+#define PROC_LIMIT_SPACE "Max address space"
 
 int proc_statm_parse(const char *text, struct proc_statm *ret);
 int proc_statm_read(int pid, struct proc_statm *ret);

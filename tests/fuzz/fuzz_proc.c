@@ -71,11 +71,11 @@ static void fuzz_stat(const char *text, size_t n)
 static void fuzz_status(const char *text, size_t n)
 {
 	struct proc_statm statm;
-	u64 limit;
+	u64 limit, hard;
 	struct proc_status st;
 
 	(void)n;
-	proc_space_limit_parse(text, &limit);
+	proc_limit_parse(text, PROC_LIMIT_SPACE, &limit, &hard);
 	if (!proc_statm_parse(text, &statm))
 		MUST(proc_statm_anon_pages(&statm) <= statm.resident_pages);
 	proc_status_parse(text, &st);

@@ -12,8 +12,12 @@ setup() {
 	scratch=$BATS_TEST_TMPDIR zoo_pid= zoo_cgroup= found=$BATS_TEST_TMPDIR/found
 }
 
+eval "common_$(declare -f teardown)"
+
 teardown() {
 	[ -z "${zoo_pid-}" ] || zoo_stop
+	[ -z "${group-}" ] || xargs -r kill -KILL <"$group/cgroup.procs" 2>/dev/null || true
+	common_teardown
 }
 
 # look RULE NAME [SECONDS]: the findings of that rule whose title has that name, in $found.
@@ -44,6 +48,7 @@ carry_out() {
 # Root may change the limits of others where it has CAP_SYS_RESOURCE; else the owner of the process may.
 as_owner() {
 	local uid
+	[ -n "$zoo_pid" ] || { "$@"; return; }
 	uid=$(stat -c %u "/proc/$zoo_pid")
 	if [ "$uid" -eq 0 ] || capsh --has-p=cap_sys_resource 2>/dev/null; then
 		"$@"
@@ -73,4 +78,54 @@ advice() { # RULE PROGRAM NAME PATTERN
 
 @test "advice: pids.max of the group is raised" {
 	advice limit-met tasks-limit.py 'pids.max. is reached: 8' '^echo '
+}
+
+@test "advice: RLIMIT_AS is raised, the hard limit with it" {
+	capsh --has-p=cap_sys_resource 2>/dev/null || skip "no CAP_SYS_RESOURCE to raise a hard limit"
+	advice limit-met address-limit.py 'RLIMIT_AS' '^prlimit '
+}
+
+@test "advice: segments that nobody has attached are removed, and the group has room" {
+	zoo_start tests/zoo/sysv-orphan.c
+	look shm-orphans ''
+	told
+	carry_out try '^ipcrm '
+	look shm-orphans ''
+	quiet
+}
+
+@test "advice: a pool of huge pages that nobody uses is given back" {
+	local before
+	before=$(sysctl -n vm.nr_hugepages)
+	setting_set vm.nr_hugepages $((before + $(awk '/^MemTotal/ { print int($2 / 2048 / 16) }' /proc/meminfo)))
+	look hugetlb-idle ''
+	told
+	cp "$found" "$scratch/first"
+	carry_out try '^echo '
+	look hugetlb-idle ''
+	quiet
+	cp "$scratch/first" "$found"
+	carry_out undo '^echo '
+	look hugetlb-idle ''
+	told
+}
+
+@test "advice: tasks of a group without an OOM killer go on when its limit is raised" {
+	[ -e $zoo_memory/memory.oom_control ] || skip "needs the memory controller of cgroup v1"
+	group=$zoo_memory/memwhy-hangs-$$
+	mkdir "$group"
+	echo 20M >"$group/memory.limit_in_bytes"
+	[ ! -e "$group/memory.memsw.limit_in_bytes" ] || echo 20M >"$group/memory.memsw.limit_in_bytes"
+	echo 1 >"$group/memory.oom_control"
+	sh -c 'echo $$ >"$0/cgroup.procs"; exec python3 -c "x = bytearray(18 << 20); import time; time.sleep(60)"' \
+		"$group" 3>&- &
+	wait_for 'grep -q "^under_oom 1" "$group/memory.oom_control"'
+	look cgroup-hangs "memwhy-hangs-$$"
+	told
+	jq -e '.[0].level == "critical"' "$found"
+	carry_out try '^echo [0-9]+ > .*limit_in_bytes'
+	look cgroup-hangs "memwhy-hangs-$$"
+	quiet
+	kill $!
+	wait $! || true
 }

@@ -106,7 +106,7 @@ static struct cgroup_usage usage_record(
 {
 	struct cgroup_usage r = REC_INIT(struct cgroup_usage, REC_CGROUP_MEMORY, 0);
 
-	r.h.flags = flags;
+	r.h.flags = flags | (m->hangs ? CGROUP_HANGS : 0);
 	r.cgroup = e->id;
 	r.version = (u32)m->version;
 	r.level = e->level;
@@ -385,7 +385,8 @@ static const struct field dying_fields[] = {
 static const struct kind kinds[] = {
 	KIND(REC_CGROUP_MEMORY, struct cgroup_usage, "cgroup_memory", fields,
 		"a control group that is worth a look; flags: 1 near its limit, 2 swaps, 4 limit "
-		"hit or OOM kill since the start, 8 asked for, 16 pressure known, 32 parts known"),
+		"hit or OOM kill since the start, 8 asked for, 16 pressure known, 32 parts known, "
+		"64 watched, 128 its OOM killer is off and tasks wait"),
 	KIND(REC_CGROUP_DYING, struct cgroup_dying, "cgroup_dying", dying_fields,
 		"control groups that were removed and that the kernel keeps"),
 };

@@ -17,6 +17,7 @@ enum cgroup_usage_flags {
 	/* Sent at each sample while it has memory: one that is not among a sample's has none, or
 	 * is gone. */
 	CGROUP_WATCHED = 64,
+	CGROUP_HANGS = 128, /* version 1: its OOM killer is off, and tasks wait in its place */
 };
 
 /*

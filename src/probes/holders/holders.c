@@ -433,6 +433,9 @@ static const struct field children_fields[] = {
 	CHILDREN(page_table_bytes, FIELD_U64, UNIT_BYTES, "page tables of all of them"),
 	CHILDREN(rss_bytes, FIELD_U64, UNIT_BYTES,
 		"resident memory, what they share counted for each"),
+	CHILDREN(anon_bytes, FIELD_U64, UNIT_BYTES, "resident anonymous memory of all of them"),
+	CHILDREN(most_shared_bytes, FIELD_U64, UNIT_BYTES,
+		"resident files and shared memory of the one that has most"),
 };
 
 #define MAPS(member_, type_, unit_, help_) FIELD(struct held_maps, member_, type_, unit_, help_)

@@ -138,6 +138,8 @@ struct held_children {
 	u32 partial; /* 1: not all processes were looked at, so there may be more */
 	u64 children, zombies, threads; /* zombies: ended, and not waited for */
 	u64 page_table_bytes, rss_bytes;
+	u64 anon_bytes;        /* of their resident memory, what each has for itself */
+	u64 most_shared_bytes; /* the most that one of them has of the rest */
 };
 
 /* What all processes have open together, as the latest look found it. */

@@ -19,6 +19,7 @@
 #define MIB (1024 * KIB)
 #define LIST_MAX 32768
 #define CHILDREN_LEAST 100
+#define CHILDREN_TABLES (32 * MIB)        /* page tables: fewer children are sent, too */
 #define SPACE_GROWN (512 * KIB)           /* since the first look: its mappings are counted */
 #define LOOK_MAPS_NS (15 * NSEC_PER_MSEC) /* CPU time for that, of all */
 
@@ -97,6 +98,9 @@ static void child_add(struct holders *s, const struct proc_status *st)
 	c->threads += st->threads;
 	c->page_table_bytes += st->vm_pte_bytes;
 	c->rss_bytes += st->vm_rss_bytes;
+	c->anon_bytes += st->rss_anon_bytes;
+	c->most_shared_bytes =
+		MAX(c->most_shared_bytes, st->rss_file_bytes + st->rss_shmem_bytes);
 }
 
 static int parents_send(struct capture *c, struct holders *s)
@@ -108,7 +112,8 @@ static int parents_send(struct capture *c, struct holders *s)
 		u32 parent = *(const u32 *)groups_key(&s->parents, i), child = r.child;
 
 		/* 0 is nobody, 2 the parent of the kernel's own threads. */
-		if (parent == 0 || parent == 2 || r.children < CHILDREN_LEAST)
+		if (parent == 0 || parent == 2 ||
+			(r.children < CHILDREN_LEAST && r.page_table_bytes < CHILDREN_TABLES))
 			continue;
 		r.tgid = parent;
 		r.partial = s->children_cut;

@@ -9,6 +9,13 @@
 #include "probes/maps/what.bpf.h"
 #include "probes/maps/why.bpf.h"
 
+/* linux/fs.h */
+struct inode___mode {
+	u16 i_mode;
+} __attribute__((preserve_access_index));
+
+#define S_IFMT 0170000
+#define S_IFREG 0100000
 #define ENFILE 23
 #define EMFILE 24
 #define ENOSPC 28
@@ -45,7 +52,9 @@ static __always_inline u64 fail_tmpfs(u64 fd)
 	if (!file)
 		return 0;
 	inode = BPF_CORE_READ(file, f_inode);
-	if (BPF_CORE_READ(inode, i_sb, s_magic) != MAPS_TMPFS_MAGIC)
+	/* A device in a tmpfs, as /dev/full, may refuse what it likes. */
+	if (BPF_CORE_READ(inode, i_sb, s_magic) != MAPS_TMPFS_MAGIC ||
+		(BPF_CORE_READ((const struct inode___mode *)inode, i_mode) & S_IFMT) != S_IFREG)
 		return 0;
 	sb = (void *)BPF_CORE_READ(inode, i_sb);
 	return BPF_CORE_READ(sb, s_dev);

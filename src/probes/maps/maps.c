@@ -15,6 +15,7 @@
 #include "probes/probe.h"
 #include "sys/mount_room.h"
 #include "sys/pids_limit.h"
+#include "sys/proc.h"
 
 #define MAPS_IN_BURSTS 1 /* an option of hooks */
 
@@ -146,6 +147,16 @@ static void tasks_limit_take(struct capture *c, struct maps_agg *r)
 	}
 }
 
+/* The line of /proc/PID/limits. */
+static const char *const rlimits[MAPS_WHY_N] = {
+	[MAPS_WHY_AS] = PROC_LIMIT_SPACE,
+	[MAPS_WHY_DATA] = "Max data size",
+	[MAPS_WHY_MEMLOCK] = "Max locked memory",
+	[MAPS_WHY_FILES] = "Max open files",
+	[MAPS_WHY_SIGNALS] = "Max pending signals",
+	[MAPS_WHY_NPROC] = "Max processes",
+};
+
 /* Of a tmpfs that is full: where it is mounted, and how large it may be. */
 static void tmpfs_limit_take(struct capture *c, struct maps_agg *r)
 {
@@ -190,6 +201,7 @@ static int call_added(
 	const struct maps_key *k = key;
 	const struct agg_value *v = value;
 	struct maps_agg r = REC_INIT(struct maps_agg, REC_MAPS_AGG, 0);
+	u64 soft;
 
 	names_task(c->names, k->tgid, k->tid, v->comm, v->cgroup);
 	r.h.flags = is_held(c) ? MAPS_HELD_KNOWN : 0;
@@ -217,6 +229,8 @@ static int call_added(
 		tasks_limit_take(c, &r);
 	if (r.why == MAPS_WHY_FULL)
 		tmpfs_limit_take(c, &r);
+	if (r.why < MAPS_WHY_N && rlimits[r.why])
+		(void)proc_limit_read((int)r.tgid, rlimits[r.why], &soft, &r.hard);
 	return capture_emit(c, &r.h);
 }
 
@@ -322,6 +336,8 @@ static const struct field agg_fields[] = {
 		"log2 histogram of durations: slot i is 2^(i-1) to 2^i ns"),
 	FIELD(struct maps_agg, where, FIELD_U32, UNIT_STRING,
 		"file of the limit on tasks that was met; 0: not known"),
+	FIELD(struct maps_agg, hard, FIELD_U64, UNIT_NONE,
+		"of a limit of the process that was met: its hard limit; 0: not known"),
 };
 
 static const struct field call_fields[] = {

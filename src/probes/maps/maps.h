@@ -197,6 +197,7 @@ struct maps_agg {
 	u32 hist[AGG_SLOTS];
 	u32 where; /* string: of a limit on tasks, the file that sets it; 0: not known */
 	u32 reserved_end;
+	u64 hard; /* of a limit of a process (RLIMIT_…): its hard limit; 0: not known */
 };
 
 /* Of calls that succeeded. */

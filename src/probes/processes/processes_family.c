@@ -6,6 +6,7 @@
 
 #include "capture/names.h"
 #include "probes/processes/processes.h"
+#include "sys/proc.h"
 
 #define ANCESTORS 8
 #define FAMILIES_MAX 4096
@@ -107,6 +108,7 @@ static u64 grown(const struct family *f)
 static int family_send(struct capture *c, const struct family_key *k, struct family *f)
 {
 	struct process_family r = REC_INIT(struct process_family, REC_PROCESS_FAMILY, 0);
+	char leader[PROC_COMM_MAX];
 	int rc;
 
 	r.leader = k->leader;
@@ -120,6 +122,8 @@ static int family_send(struct capture *c, const struct family_key *k, struct fam
 	memcpy(r.comm, k->comm, sizeof(r.comm));
 	f->sends = true; /* from here on at each sample: that it stopped is worth knowing */
 	rc = f->biggest ? names_task(c->names, f->biggest, 0, k->comm, 0) : 0;
+	if (!rc && !proc_comm_read((int)k->leader, leader))
+		rc = names_task(c->names, k->leader, 0, leader, 0);
 	return rc ? rc : capture_emit(c, &r.h);
 }
 

@@ -132,7 +132,9 @@ RECORD(thp_value, THP_VALUE_FIELDS);
 	F(R, u32, candidates, COUNT, "huge pages of which the sample was drawn")                 \
 	F(R, u32, exact, ID,                                                                     \
 		"1: the kernel told which are huge; 0: ranges fully mapped were taken for huge") \
-	F(R, char[COMM_LEN], comm, NONE, "its name")
+	F(R, char[COMM_LEN], comm, NONE, "its name")                                             \
+	F(R, u32, untouched, COUNT, "of sampled, those that are all zero")                       \
+	F(R, u32, reserved, NONE, "0")
 RECORD(thp_process, THP_PROCESS_FIELDS);
 
 #define THP_RESULT_SET "thp_scan_result" /* REC_ENUM: names of thp_key.result */

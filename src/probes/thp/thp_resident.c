@@ -18,6 +18,7 @@
 /* Memory whose page tables are walked in one look: see processes_look.h. */
 #define LOOK_PAGES (16ULL << 20)
 #define MIN_BYTES (8UL << 20) /* smaller processes cannot waste much */
+#define UNREADABLE_BYTES (64UL << 20) /* smaller ones that may not be read are not worth a word */
 #define ANCESTORS 32
 
 int resident_open(struct capture *c, struct resident *r)
@@ -98,6 +99,7 @@ static void waste_fill(struct resident *r, u32 sample, struct thp_process *p)
 		return;
 	p->sampled = w.sampled;
 	p->candidates = w.candidates;
+	p->untouched = w.untouched;
 	p->exact = w.exact;
 	/* the second look at its page tables may have found more than the first */
 	p->waste_bytes = MIN(w.waste_bytes, p->anon_huge_bytes);
@@ -115,7 +117,7 @@ static u64 cgroup_of(const struct capture *c, struct resident *r, u32 pid)
 	return r->group.id;
 }
 
-static int process_look(struct capture *c, struct resident *r, u32 pid)
+static int process_look(struct capture *c, struct resident *r, u32 pid, u64 bytes)
 {
 	struct thp_process p = REC_INIT(struct thp_process, REC_THP_PROCESS, 0);
 	struct smaps_sum sum;
@@ -123,7 +125,7 @@ static int process_look(struct capture *c, struct resident *r, u32 pid)
 	int rc = smaps_rollup_read((int)pid, &r->text, &sum);
 
 	if (rc == -EACCES || rc == -EPERM)
-		r->unreadable++;
+		r->unreadable += bytes >= UNREADABLE_BYTES;
 	if (rc || !(sum.anon_huge_bytes + sum.shmem_huge_bytes + sum.file_huge_bytes) ||
 		proc_stat_read((int)pid, &st))
 		return 0;
@@ -158,7 +160,7 @@ int resident_look(struct capture *c, struct resident *r)
 			continue;
 		}
 		left -= pages;
-		rc = process_look(c, r, r->big.v[i].pid);
+		rc = process_look(c, r, r->big.v[i].pid, r->big.v[i].resident_bytes);
 	}
 	if (!rc && c->ending && !r->told && r->left_out)
 		rc = capture_note(c, NOTE_NOT_CHECKED,

@@ -171,6 +171,9 @@ void waste_compute(const double *shares, u32 n, u32 candidates, u64 huge_bytes, 
 		error = sqrt(squares / (n - 1) / n * (1 - (double)n / candidates));
 	ret->sampled = n;
 	ret->candidates = candidates;
+	ret->untouched = 0;
+	for (u32 i = 0; i < n; i++)
+		ret->untouched += shares[i] >= 1;
 	ret->waste_bytes = (u64)(mean * (double)huge_bytes);
 	ret->error_bytes = (u64)(2 * error * (double)huge_bytes);
 }

@@ -15,6 +15,7 @@ struct waste {
 	bool exact;      /* the kernel told which pages are huge */
 	u64 waste_bytes; /* estimated */
 	u64 error_bytes; /* twice the standard error of it */
+	u32 untouched;   /* of the sampled, all zero: set aside in advance, not used in part */
 };
 
 /* Of the mappings that are not MADV_DONTDUMP; sample at most WASTE_SAMPLE_MAX. -EPERM: its memory

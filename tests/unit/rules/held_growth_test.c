@@ -49,11 +49,15 @@ static void test_when_it_hurts(void **unused)
 				      "(10.0 GiB) lasts 4 minutes"));
 	end(&b);
 	/* As much, but not growing; or by too little to be judged. */
-	sockets(&b, 500 * MIB, 500 * MIB);
+	sockets(&b, 200 * MIB, 200 * MIB);
 	assert_int_equal(only(&b)->level, LEVEL_NOTE);
 	end(&b);
-	sockets(&b, 480 * MIB, 500 * MIB);
+	sockets(&b, 180 * MIB, 200 * MIB);
 	assert_int_equal(only(&b)->level, LEVEL_NOTE);
+	end(&b);
+	/* What nobody can mean to have is a risk from 3 % on. */
+	sockets(&b, 500 * MIB, 500 * MIB);
+	assert_int_equal(only(&b)->level, LEVEL_RISK);
 	end(&b);
 	/* Growing, but next to nothing yet. */
 	sockets(&b, 0, 40 * MIB);
@@ -146,6 +150,66 @@ static void test_pool(void **unused)
 	}
 }
 
+/* Many processes that map the same memory: their tables are as large as their own memory. */
+static void test_tables_of_children(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (u64 own = 5; own <= 500; own *= 100) {
+		begin(&b, &rule_kernel_memory, 1);
+		string(&b, 1, "server");
+		PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 9, .name = 1,
+			.children = 80, .threads = 80, .page_table_bytes = 400 * MIB,
+			.rss_bytes = 80 * 2048 * MIB, .anon_bytes = 80 * own * MIB,
+			.most_shared_bytes = 2048 * MIB);
+		if (own == 5) {
+			f = only(&b);
+			assert_int_equal(f->level, LEVEL_RISK);
+			assert_non_null(strstr(f->title, "Page tables of the 80 children of server "
+							 "(pid 9) take 400 MiB, 4.9 %"));
+			assert_true(says(f->evidence, "each has 5.00 MiB of page tables"));
+		} else {
+			assert_int_equal(conclude(&b), 0);
+		}
+		end(&b);
+	}
+}
+
+/* One that has ended has no kernel stack. */
+static void test_zombies(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_kernel_memory, 1);
+	PUT(&b, struct held_children, REC_HELD_CHILDREN, .tgid = 9, .children = 5120,
+		.zombies = 5120, .threads = 5120);
+	assert_non_null(strstr(only(&b)->title, "some 50.0 MiB of kernel structures"));
+	end(&b);
+}
+
+/* Version 1, without an OOM killer: nothing moves, and no counter says so. */
+static void test_hangs(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_cgroup_limit, 1);
+	named(&b, 42, "/shop");
+	PUT(&b, struct cgroup_usage, REC_CGROUP_MEMORY,
+		.h.flags = CGROUP_HAS_PARTS | CGROUP_HANGS, .cgroup = 42, .version = 1,
+		.usage_bytes = 100 * MIB, .limit_bytes = 100 * MIB, .anon_bytes = 99 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_CRITICAL);
+	assert_non_null(strstr(f->title, "Tasks of cgroup /shop hang: its memory limit of 100 MiB"));
+	assert_true(says(f->try_, "`echo 157286400 > "));
+	assert_true(says(f->undo, "`echo 1 > "));
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +219,9 @@ int main(void)
 		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_locked),
 		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_tables_of_children),
+		cmocka_unit_test(test_zombies),
+		cmocka_unit_test(test_hangs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

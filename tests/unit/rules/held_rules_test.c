@@ -721,6 +721,27 @@ static void test_removed(void **unused)
 	end(&b);
 }
 
+/* A hard limit that is lower than what is needed is raised with the other, and both come back. */
+static void test_hard_limit(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (u64 hard = 1024; hard <= 4096; hard *= 4) {
+		begin(&b, &rule_limits, 1);
+		PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = 7, .call = MAPS_OTHER, .detail = 41,
+			.why = MAPS_WHY_FILES, .error = 24, .object = 1024, .hard = hard,
+			.count = 5, .comm = "victim");
+		f = only(&b);
+		assert_true(says(f->try_, hard == 1024 ? "`prlimit --pid 7 --nofile=2048:2048`"
+						       : "`prlimit --pid 7 --nofile=2048:`"));
+		assert_true(says(f->undo, hard == 1024 ? "`prlimit --pid 7 --nofile=1024:1024`"
+						       : "`prlimit --pid 7 --nofile=1024:`"));
+		end(&b);
+	}
+}
+
 static void test_other_limits(void **unused)
 {
 	struct bench b;
@@ -773,6 +794,7 @@ int main(void)
 		cmocka_unit_test(test_shared_growth),
 		cmocka_unit_test(test_tmpfs_writer),
 		cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_hard_limit),
 		cmocka_unit_test(test_other_limits),
 	};
 

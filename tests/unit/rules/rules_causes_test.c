@@ -650,6 +650,21 @@ static void test_growth_together(void **unused)
 	view_close(&f);
 }
 
+/* What comes back from swap is no growth, also where it is seen late that some is there. */
+static void test_swap_is_no_growth(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, &rule_growth);
+	for (u64 i = 0; i <= 20; i++)
+		PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, i > 1 ? PROCESS_EXACT : 0,
+			HALF_SECOND(i), .tgid = 7, .anon_bytes = 10 * MIB + i * MIB,
+			.swap_bytes = i > 1 ? 90 * MIB - i * MIB : 0, .comm = "writer");
+	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+}
+
 /* Mapped and not touched: told apart from memory that is used. */
 static void test_address_space(void **unused)
 {
@@ -668,6 +683,15 @@ static void test_address_space(void **unused)
 			part == 32 ? "address-space" : "growth");
 		view_close(&f);
 	}
+	/* It maps what it will use as it starts. */
+	begin(&f, &rule_growth);
+	for (u64 i = 0; i <= 20; i++)
+		PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0, HALF_SECOND(i), .tgid = 7,
+			.start_ns = HALF_SECOND(0), .anon_bytes = 10 * MIB,
+			.vm_bytes = 100 * MIB + i * 1024 * MIB, .comm = "writer");
+	assert_int_equal(conclude(&f), 1);
+	assert_int_equal(f.report.findings.v[0].level, LEVEL_NOTE);
+	view_close(&f);
 }
 
 int main(void)
@@ -695,6 +719,7 @@ int main(void)
 		cmocka_unit_test(test_growth_levels),
 		cmocka_unit_test(test_growth_in_group),
 		cmocka_unit_test(test_growth_together),
+		cmocka_unit_test(test_swap_is_no_growth),
 		cmocka_unit_test(test_address_space),
 	};
 

@@ -1072,6 +1072,15 @@ static void test_thp_bloat(void **unused)
 	assert_true(says(f->try_, "echo 64 > /sys/kernel/mm/transparent_hugepage/khugepaged"));
 	assert_true(says(f->undo, "echo 511 >"));
 	end(&b);
+	/* whole huge pages that nobody wrote to: a guest whose memory is set aside as it starts */
+	thp_begin(&b, "always", "madvise");
+	PUT(&b, struct thp_process, REC_THP_PROCESS, .tgid = 7, .comm = "victim",
+		.rss_bytes = 1000 * MIB, .anon_huge_bytes = 900 * MIB, .sampled = 64,
+		.untouched = 60, .candidates = 450, .waste_bytes = 850 * MIB);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_NOTE);
+	assert_non_null(strstr(f->title, "victim (pid 7) are all zero: about 850 MiB is set aside"));
+	end(&b);
 	/* a waste that may be none: the error is as big as it; and pages that are used */
 	thp_begin(&b, "always", "madvise");
 	PUT(&b, struct thp_process, REC_THP_PROCESS, .tgid = 7, .rss_bytes = 1000 * MIB,

@@ -89,22 +89,24 @@ static void test_space_limit(void **state)
 	static const char text[] =
 		"Limit                     Soft Limit           Hard Limit           Units     \n"
 		"Max cpu time              unlimited            unlimited            seconds   \n"
-		"Max address space         %s            unlimited            bytes     \n"
+		"Max address space         %s            209715200            bytes     \n"
 		"Max file locks            unlimited            unlimited            locks     \n";
 	char some[sizeof(text) + 20];
-	u64 limit;
+	u64 limit, hard;
 
 	(void)state;
 	snprintf(some, sizeof(some), text, "unlimited");
-	assert_int_equal(proc_space_limit_parse(some, &limit), 0);
+	assert_int_equal(proc_limit_parse(some, PROC_LIMIT_SPACE, &limit, &hard), 0);
 	assert_true(limit == UINT64_MAX);
 	snprintf(some, sizeof(some), text, "104857600");
-	assert_int_equal(proc_space_limit_parse(some, &limit), 0);
+	assert_int_equal(proc_limit_parse(some, PROC_LIMIT_SPACE, &limit, &hard), 0);
 	assert_int_equal(limit, 104857600);
+	assert_int_equal(hard, 209715200);
+	assert_int_equal(proc_limit_parse(some, "Max open files", &limit, &hard), -EINVAL);
 	snprintf(some, sizeof(some), text, "many");
-	assert_int_equal(proc_space_limit_parse(some, &limit), -EINVAL);
-	assert_int_equal(proc_space_limit_parse("", &limit), -EINVAL);
-	assert_int_equal(proc_space_limit_read(getpid(), &limit), 0);
+	assert_int_equal(proc_limit_parse(some, PROC_LIMIT_SPACE, &limit, &hard), -EINVAL);
+	assert_int_equal(proc_limit_parse("", PROC_LIMIT_SPACE, &limit, &hard), -EINVAL);
+	assert_int_equal(proc_limit_read(getpid(), PROC_LIMIT_SPACE, &limit, &hard), 0);
 }
 
 static void test_statm(void **state)

@@ -59,9 +59,9 @@ static bool is_limit(int rc)
 
 static bool is_narrow(struct collector *c, pid_t pid, const char *comm)
 {
-	u64 limit;
+	u64 limit, hard;
 
-	if (proc_space_limit_read(pid, &limit) || limit >= TRACK_SPACE_LEAST)
+	if (proc_limit_read(pid, PROC_LIMIT_SPACE, &limit, &hard) || limit >= TRACK_SPACE_LEAST)
 		return false;
 	c->programs.narrow++;
 	snprintf(c->programs.narrow_comm, COMM_LEN, "%.15s", comm);
