@@ -262,8 +262,10 @@ static bool killed(struct oomlog *l, struct scan s)
 		return false;
 	if (l->told && !(l->kill.known & OOMLOG_GROUP))
 		restart(l); /* the kernel left out what comes before */
-	if (l->told)
+	if (l->told) {
 		l->n_tasks = l->n_zones = 0;
+		l->memory = (struct oomlog_memory){};
+	}
 	if (scan_lit(&head, "Memory cgroup"))
 		l->kill.known |= OOMLOG_MEMCG;
 	else if (split(&head, "(oom_kill_allocating_task)", false, &(struct scan){}))
@@ -308,6 +310,8 @@ enum oomlog_event oomlog_feed(struct oomlog *l, const char *line)
 {
 	struct scan s = scan_text(line);
 
+	if (!l->table)
+		oomlog_memory_feed(&l->memory, line);
 	if (task(l, s))
 		return OOMLOG_NOTHING;
 	if (killed(l, s))

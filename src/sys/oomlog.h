@@ -10,6 +10,7 @@
 #ifndef MEMWHY_SYS_OOMLOG_H
 #define MEMWHY_SYS_OOMLOG_H
 
+#include "sys/oomlog_memory.h"
 #include "sys/zone.h"
 
 #define OOMLOG_COMM 16
@@ -77,6 +78,7 @@ struct oomlog {
 	u32 n_tasks;
 	struct oomlog_zone zones[OOMLOG_ZONES];
 	u32 n_zones;
+	struct oomlog_memory memory;
 	u32 reaped; /* pid */
 	bool told;  /* the kill was: what comes now is of another */
 	bool table; /* within the table of tasks */

@@ -67,6 +67,14 @@ grow() {
 	[ "$(report "$limit | .bytes >= 83000000 and .bytes <= 83886080")" = true ]
 	[ "$(report '.lost.oom')" -eq 0 ]
 	report '.findings[0].title' | grep -q "oom_grow ($grown) was killed; cgroup /$name was at"
+	# Where memory was: of the group by the kernel's report, of the machine by the last look before it.
+	ledger=".rows[] | select(.table == \"ledger\" and .kill == $(report "$row | .kill"))"
+	report "$ledger" | jq -c '[.of, .source, .age_ns, .row, .bytes]'
+	[ "$(report "[$ledger | select(.of == \"/$name\") | .bytes] | add >= 83000000 and add <= 83886080")" = true ]
+	[ "$(report "[$ledger | select(.of == \"/$name\" and .row == \"anonymous\") | .bytes][0] > 70e6")" = true ]
+	[ "$(report "[$ledger | select(.of == \"/$name\" and .source == \"kernel's report\") | .age_ns] | unique == [0]")" = true ]
+	[ "$(report "[$ledger | select(.of == \"machine\") | .bytes] | add")" -eq $(($(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024)) ]
+	[ "$(report "[$ledger | select(.of == \"machine\") | .age_ns] | unique | length == 1 and .[0] > 0 and .[0] < 7e9")" = true ]
 }
 
 # bats test_tags=host
@@ -183,5 +191,14 @@ grow() {
 	[ "$(report '[.rows[] | select(.table == "kills")][0] | .comm + " " + .why')" = 'oom_grow machine' ]
 	[ "$(report '[.rows[] | select(.table == "kills")][0].pid')" -eq "$(awk '/ready/ { print $2 }' "$BATS_TEST_TMPDIR/grow" | grep -x "$(report '[.rows[] | select(.table == "kills")][0].pid')")" ]
 	[ "$(report '[.rows[] | select(.table == "zones" and .when == "kill" and .state != "above")] | length')" -gt 0 ]
+	# What the kernel says of memory at the kill adds up to MemTotal, and is known but for little.
+	first=$(report '[.rows[] | select(.table == "ledger" and .source == "kernel'"'"'s report" and .of == "machine")][0].kill')
+	ledger=".rows[] | select(.table == \"ledger\" and .kill == $first and .source == \"kernel's report\")"
+	report "$ledger" | jq -c '[.row, .bytes]'
+	total=$(($(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024))
+	off=$(($(report "[$ledger | .bytes] | add") - total))
+	[ "${off#-}" -le $((total / 100)) ]
+	[ "$(report "[$ledger | select(.row == \"rest\") | .bytes][0]")" -lt $((total / 8)) ]
+	[ "$(report "[$ledger | select(.row == \"anonymous\") | .bytes][0]")" -gt $((total / 2)) ]
 	[ "$(report '.lost.oom')" -eq 0 ]
 }

@@ -70,7 +70,7 @@ static const struct probe_bpf bpf = {
 
 static void beside(const struct request *r, void *opts, struct company *ret)
 {
-	static const char *const with[] = {"system", "processes", "cgroups", "slab", NULL};
+	static const char *const with[] = {"system", "processes", "cgroups", "slab", "where", NULL};
 
 	(void)r;
 	(void)opts;
@@ -179,6 +179,17 @@ static const struct field zone_fields[] = {
 		"free blocks of 2^order pages"),
 };
 
+static const struct field ledger_fields[] = {
+	FIELD(struct oom_ledger, of_group, FIELD_U32, UNIT_NONE,
+		"1: of the group at its limit; 0: of the machine"),
+	FIELD(struct oom_ledger, known, FIELD_U32, UNIT_HEX, "rows that are known, a bit each"),
+	FIELD(struct oom_ledger, total_bytes, FIELD_U64, UNIT_BYTES, "what there is in all"),
+	FIELD_ARRAY(struct oom_ledger, bytes, FIELD_U64, UNIT_BYTES, OOM_LEDGER_ROWS,
+		"rows: free, free in lists of cpus, anonymous, page cache, shared memory, hugetlb, "
+		"slab, other reclaimable kernel memory, page tables, secondary page tables, kernel "
+		"stacks, bounce, percpu, vmalloc, sockets, zswap, other kernel memory"),
+};
+
 static const struct field state_fields[] = {
 	FIELD(struct oom_state, victim_tid, FIELD_U32, UNIT_ID, "the kill it belongs to"),
 	STATE(load1, "load average over 1 minute, in 1/100"),
@@ -211,6 +222,9 @@ static const struct kind kinds[] = {
 		"a process of the kernel's table of candidates"),
 	KIND(REC_OOM_ZONE, struct oom_zone, "oom_zone", zone_fields,
 		"a zone against its watermarks"),
+	KIND(REC_OOM_LEDGER, struct oom_ledger, "oom_ledger", ledger_fields,
+		"memory at a kill, as the kernel's report has it; belongs to the oom_report after "
+		"it"),
 	KIND_WHOLE(REC_OOM_STATE, struct oom_state, "oom_state", state_fields,
 		"the machine right after a kill"),
 	KIND_WHOLE(REC_OOM_FREED, struct oom_freed, "oom_freed", freed_fields,
@@ -284,7 +298,9 @@ const struct probe probe_oom = {
 		"asked for memory, for how much and of what kind; who died, and by which score; "
 		"the control groups of the victim with their use and limits, as they were at the "
 		"kill; the processes beside it; zones against their watermarks; the machine's "
-		"totals, pressure and slab caches. While it waits it samples processes, groups "
+		"totals, pressure and slab caches; and where memory was, as a ledger that adds up: "
+		"by the kernel's own report at the kill, of the machine or of the group at its "
+		"limit, and of the machine by the last look of `memwhy where` before it. While it waits it samples processes, groups "
 		"and totals up to four times a second and keeps the last minute, so it can also "
 		"say who grew, by how much and how fast.\n\n"
 		"`oom list` shows one line a kill, `oom show N` everything about the N-th. Both "

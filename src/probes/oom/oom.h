@@ -144,6 +144,18 @@ struct oom_zone {
 	u64 free_blocks[OOM_ORDERS];
 };
 
+#define OOM_LEDGER_ROWS 24
+
+/* What the kernel's report says of memory at the kill, in rows that do not overlap: of the machine,
+ * or of the group at its limit, whose total is usage_bytes of the report. */
+struct oom_ledger {
+	struct rec h;
+	u32 of_group;
+	u32 known; /* rows, a bit each */
+	u64 total_bytes;
+	u64 bytes[OOM_LEDGER_ROWS]; /* enum oomlog_row (sys/oomlog_memory.h) */
+};
+
 /* The machine as it was read right after a kill. */
 struct oom_state {
 	struct rec h;

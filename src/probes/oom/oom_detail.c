@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "probes/oom/oom_ledger.h"
+
 #define LEAST_NS 400000000ULL /* one sample tells no growth */
 
 enum {
@@ -158,9 +160,11 @@ int oom_details_open(struct report *r, struct oom_details *ret)
 	t.groups = OPEN(r, "cgroups", "The victim's control groups", group_columns);
 	t.memory = OPEN(r, "memory", "The machine's memory", memory_columns);
 	t.zones = OPEN(r, "zones", "Zones against their watermarks", zone_columns);
+	t.ledger = oom_ledger_open(r);
 	t.pressure = OPEN(r, "pressure", "Pressure in the ten seconds before", pressure_columns);
 	t.slabs = OPEN(r, "slabs", "The biggest slab caches", slab_columns);
-	if (!t.processes || !t.groups || !t.memory || !t.zones || !t.pressure || !t.slabs)
+	if (!t.processes || !t.groups || !t.memory || !t.zones || !t.pressure || !t.slabs ||
+		!t.ledger)
 		return -ENOMEM;
 	*ret = t;
 	return 0;
@@ -368,5 +372,7 @@ int oom_detail_rows(struct oom_details *t, struct report *r, const struct kills 
 		rc = memory_rows(t->memory, x, d);
 	if (!rc && d)
 		rc = slab_rows(t->slabs, r, x, d);
+	if (!rc && d)
+		rc = oom_ledger_rows(t->ledger, x, d, oom_cgroup);
 	return rc || !d ? rc : pressure_rows(t->pressure, x, d);
 }

@@ -14,7 +14,7 @@
 	}
 
 struct oom_details {
-	struct table *processes, *groups, *zones, *memory, *slabs, *pressure;
+	struct table *processes, *groups, *zones, *memory, *slabs, *pressure, *ledger;
 };
 
 extern const struct view_table oom_detail_tables[];

@@ -151,6 +151,7 @@ static void detail_note(struct kills *k, struct kill *x, struct kill_detail *d)
 	groups_note(k, x, d);
 	memcpy(d->slabs, k->history.slabs, sizeof(d->slabs));
 	memcpy(d->pressure, k->history.pressure, sizeof(d->pressure));
+	d->machine = k->machine[k->machine[0].h.time_ns > x->time_ns];
 	d->n_zones = k->n_sampled;
 	memcpy(d->zones, k->sampled, k->n_sampled * sizeof(d->zones[0]));
 	processes_note(k, x, d);
@@ -263,6 +264,14 @@ static void zone_feed(struct kills *k, const struct oom_zone *r)
 		k->sampled[k->n_sampled++] = *r;
 }
 
+static void machine_feed(struct kills *k, const struct where_ledger *l)
+{
+	if (l->scope != WHERE_MACHINE)
+		return;
+	k->machine[1] = k->machine[0];
+	k->machine[0] = *l;
+}
+
 /* The kernel's table of candidates, joined with what the samples say of them. */
 static void candidates_take(struct kills *k, const struct kill *x, struct kill_detail *d)
 {
@@ -317,11 +326,14 @@ static int report_feed(struct kills *k, const struct oom_report *r)
 			memcpy(d->zones, k->zones, k->n_zones * sizeof(d->zones[0]));
 		}
 		if (d)
+			d->logged = k->logged;
+		if (d)
 			candidates_take(k, x, d);
 	} else {
 		x->report.flags |= r->flags & OOM_REPORT_GROUP;
 	}
 	k->n_tasks = k->n_zones = 0;
+	k->logged.h.size = 0;
 	return 0;
 }
 
@@ -353,6 +365,12 @@ int kills_feed(struct kills *k, const struct rec *r)
 		return 0;
 	case REC_OOM_ZONE:
 		zone_feed(k, (const void *)r);
+		return 0;
+	case REC_OOM_LEDGER:
+		k->logged = *(const struct oom_ledger *)r;
+		return 0;
+	case REC_WHERE_LEDGER:
+		machine_feed(k, (const void *)r);
 		return 0;
 	case REC_OOM_STATE:
 		x = kill_find(k, ((const struct oom_state *)r)->victim_tid, r->time_ns);

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "probes/oom/oom.h"
 #include "probes/oom/oom_history.h"
+#include "probes/where/where.h"
 
 #define KILLS_MAX 4096 /* more are only counted */
 #define DETAILS_MAX 32 /* kills that keep all below; the newest */
@@ -37,6 +38,8 @@ struct kill_detail {
 	struct growth groups[OOM_LEVELS]; /* of kill.chain */
 	struct history_slab slabs[HISTORY_SLABS];
 	struct history_pressure pressure[HISTORY_RESOURCES];
+	struct oom_ledger logged;    /* h.size 0: the report had none */
+	struct where_ledger machine; /* the last one before; h.size 0: there is none */
 };
 
 struct kill {
@@ -71,6 +74,8 @@ struct kills {
 	u32 n_zones;
 	struct oom_zone sampled[KILL_ZONES]; /* the last of each */
 	u32 n_sampled;
+	struct oom_ledger logged;       /* of the report to come; h.size 0: none */
+	struct where_ledger machine[2]; /* the latest, and the one before */
 };
 
 u64 kills_page(const struct kills *k); /* bytes */

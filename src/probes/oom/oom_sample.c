@@ -140,10 +140,26 @@ static int zone_send(struct capture *c, const struct oomlog_zone *z)
 	return capture_emit(c, &r.h);
 }
 
+static int ledger_send(struct capture *c, const struct oomlog *log)
+{
+	struct oom_ledger r = REC_INIT(struct oom_ledger, REC_OOM_LEDGER, 0);
+	struct oomlog_ledger l;
+
+	if (!oomlog_memory_ledger(&log->memory, (u64)sysconf(_SC_PAGESIZE), &l))
+		return 0;
+	r.of_group = l.of_group;
+	r.known = l.known;
+	r.total_bytes = l.of_group ? log->kill.usage_bytes : l.total_bytes;
+	memcpy(r.bytes, l.bytes, sizeof(l.bytes));
+	return capture_emit(c, &r.h);
+}
+
+_Static_assert(OOMLOG_ROWS <= OOM_LEDGER_ROWS, "room for all rows");
+
 /* The report of a kill comes last: what it is made of belongs to it. */
 static int kill_send(struct capture *c, const struct oomlog *l, u32 flags)
 {
-	int rc = 0;
+	int rc = ledger_send(c, l);
 
 	for (u32 i = 0; i < l->n_zones && !rc; i++)
 		rc = zone_send(c, &l->zones[i]);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "probes/oom/oom_detail.h"
 #include "probes/oom/oom_kills.h"
+#include "probes/oom/oom_ledger.h"
 #include "probes/oom/oom_story.h"
 #include "probes/oom/oom_tables.h"
 
@@ -204,7 +205,8 @@ static const struct look looks[] = {
 };
 
 const struct view oom_view = {
-	.tables = (const struct view_table *const[]){oom_kill_tables, oom_detail_tables, NULL},
+	.tables = (const struct view_table *const[]){oom_kill_tables, oom_detail_tables,
+		oom_ledger_tables, NULL},
 	.size = sizeof(struct oom_view_state),
 	.looks = looks,
 	.init = oom_init,

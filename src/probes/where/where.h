@@ -80,6 +80,8 @@ enum where_part {
 	WHERE_P_PSS,
 	WHERE_P_LAZY_FREE,
 	WHERE_P_PAGE_TABLES, /* of a process: beside its Rss */
+	WHERE_P_HUGE_UNUSED, /* of WHERE_P_ANON_HUGE: never written to (estimated) */
+	WHERE_P_HUGE_ERROR,  /* twice the standard error of that */
 	WHERE_PARTS,
 	WHERE_PARTS_MAX = 32,
 };
@@ -170,6 +172,9 @@ struct where_census {
 	u64 mapped[WHERE_CENSUS_KINDS];
 	u64 charged[WHERE_CENSUS_KINDS]; /* to a group below the root */
 };
+
+/* "anonymous"; "rest" for what is no row. */
+const char *where_row_name(u32 scope, u32 row);
 
 #define WHERE_NO_LIMIT (~0ULL)
 

@@ -153,3 +153,8 @@ bool where_reclaimable(const struct where_ledger *l, u32 row, u64 *ret)
 		return true;
 	}
 }
+
+const char *where_row_name(u32 scope, u32 row)
+{
+	return where_words(scope, row)->name;
+}

@@ -74,6 +74,78 @@ static void check_kills(
 	free(t);
 }
 
+static u64 pages(const struct oomlog_ledger *l, enum oomlog_row row)
+{
+	assert_true(l->known >> row & 1);
+	return l->bytes[row] / 4096;
+}
+
+/* What rows leave of the total: pages that no number in the report has, but never less than none. */
+static void ledger_adds_up(const struct oomlog_ledger *l, u64 total)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < OOMLOG_ROWS; i++)
+		sum += l->bytes[i];
+	assert_true(sum <= total);
+	assert_true(total - sum < total / 8);
+}
+
+/* Numbers that were read off the captured text by eye. */
+static void test_memory(void **state)
+{
+	static const char *const kernels[] = {"5.10", "6.1", "6.12", "7.3"};
+	struct told *t = malloc(sizeof(*t));
+	struct oomlog_ledger l;
+
+	(void)state;
+	assert_non_null(t);
+	tell(t, "5.10");
+	assert_true(oomlog_memory_ledger(&t->kills[0].memory, 4096, &l));
+	assert_int_equal(l.total_bytes / 4096, 98171 - 12403);
+	assert_int_equal(pages(&l, OOMLOG_ANON), 1439 + 76337 - 796);
+	assert_int_equal(pages(&l, OOMLOG_SHMEM), 796);
+	assert_int_equal(pages(&l, OOMLOG_CACHE), 1954 - 796 - 1157);
+	assert_int_equal(pages(&l, OOMLOG_SLAB), 1842 + 2308);
+	assert_int_equal(pages(&l, OOMLOG_PAGE_TABLES), 206);
+	assert_int_equal(pages(&l, OOMLOG_HUGETLB), 0);
+	assert_true(oomlog_memory_ledger(&t->kills[1].memory, 4096, &l));
+	assert_true(l.of_group);
+	assert_int_equal(l.bytes[OOMLOG_ANON], 32980992);
+	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++) {
+		tell(t, kernels[i]);
+		assert_true(oomlog_memory_ledger(&t->kills[0].memory, 4096, &l));
+		assert_false(l.of_group);
+		ledger_adds_up(&l, l.total_bytes);
+		assert_true(oomlog_memory_ledger(&t->kills[1].memory, 4096, &l));
+		assert_true(l.of_group);
+		ledger_adds_up(&l, t->kills[1].kill.usage_bytes);
+	}
+	assert_int_equal(l.bytes[OOMLOG_CACHE], 0);
+	assert_false(oomlog_memory_ledger(&(struct oomlog_memory){}, 4096, &l));
+	free(t);
+}
+
+/* Of version 1: with the groups below, and without what they are made of. */
+static void test_memory_version_1(void **state)
+{
+	static const char *const lines[] = {"Memory cgroup stats for /a:", "cache 9000",
+		"rss 5000", "shmem 1000", "swapcached 7", "total_cache 90000", "total_rss 50000",
+		"total_shmem 10000", "Tasks state (memory values in pages):", "rss 1"};
+	struct oomlog_memory m = {};
+	struct oomlog_ledger l = {};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		oomlog_memory_feed(&m, lines[i]);
+	assert_true(oomlog_memory_ledger(&m, 4096, &l));
+	assert_true(l.of_group);
+	assert_int_equal(l.bytes[OOMLOG_ANON], 50000);
+	assert_int_equal(l.bytes[OOMLOG_CACHE], 80000);
+	assert_int_equal(l.bytes[OOMLOG_SHMEM], 10000);
+	assert_false(l.known >> OOMLOG_SLAB & 1);
+}
+
 static void test_captured(void **state)
 {
 	(void)state;
@@ -246,6 +318,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_captured),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory_version_1),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_without_header),
 		cmocka_unit_test(test_group),

@@ -4,6 +4,8 @@
 #include "probes/oom/oom.h"
 #include "probes/oom/oom_history.h"
 #include "probes/oom/oom_view.h"
+#include "probes/where/where.h"
+#include "sys/oomlog_memory.h"
 #include "probes/processes/processes.h"
 #include "probes/system/system.h"
 
@@ -97,12 +99,42 @@ static void test_nothing(void **state)
 	(void)state;
 	begin(&f, &(struct view_options){});
 	view_report(&f);
-	assert_int_equal(f.report.tables.n, 7);
+	assert_int_equal(f.report.tables.n, 8);
 	vec_each (t, &f.report.tables)
 		assert_int_equal((*t)->n_rows, 0);
 	assert_int_equal(f.report.findings.n, 0);
 	assert_false(oom_view.due(f.view));
 	view_close(&f);
+}
+
+/* Of the machine, which `where` beside it looked at; of a group it is left out. */
+static void ledger_feed(struct fixture *f, u64 time_ns, u64 free)
+{
+	struct where_ledger l = {.h = {.kind = REC_WHERE_LEDGER, .size = sizeof(l)},
+		.total_bytes = 1000 * MIB, .known = 1ULL << WHERE_FREE};
+
+	l.h.time_ns = time_ns;
+	l.bytes[WHERE_FREE] = free * MIB;
+	view_feed(f, &l.h);
+	l.scope = WHERE_GROUP;
+	l.bytes[WHERE_FREE] = 0;
+	view_feed(f, &l.h);
+}
+
+static void ledger_check(const struct table *t)
+{
+	assert_int_equal(t->n_rows, 4);
+	assert_string_equal(cell(t, 0, "source")->text, "kernel's report");
+	assert_string_equal(cell(t, 0, "row")->text, "anonymous");
+	assert_int_equal(cell(t, 0, "age_ns")->u, 0);
+	assert_int_equal(cell(t, 0, "bytes")->s, 70 * MIB);
+	assert_string_equal(cell(t, 1, "row")->text, "rest");
+	assert_int_equal(cell(t, 1, "bytes")->s, 30 * MIB);
+	assert_string_equal(cell(t, 2, "of")->text, "machine");
+	assert_string_equal(cell(t, 2, "source")->text, "last look");
+	assert_int_equal(cell(t, 2, "age_ns")->u, 3 * SECOND);
+	assert_int_equal(cell(t, 2, "bytes")->s, 90 * MIB);
+	assert_int_equal(cell(t, 3, "bytes")->s, 910 * MIB);
 }
 
 /* BPF, the log and the samples each tell a part of one kill. */
@@ -117,8 +149,13 @@ static void test_joined(void **state)
 		process(&f, NOW - (10 - i) * SECOND, 7, 20 + 2 * i);
 		process(&f, NOW - (10 - i) * SECOND, 8, 500);
 	}
+	ledger_feed(&f, NOW - 3 * SECOND, 90);
+	ledger_feed(&f, NOW + SECOND, 10); /* after the kill, if before its record */
 	kill_feed(&f, 7, 42 * 256);
 	assert_false(oom_view.due(f.view));
+	view_feed(&f, &REC(struct oom_ledger, REC_OOM_LEDGER, .of_group = 1,
+			      .total_bytes = 100 * MIB, .known = 1U << OOMLOG_ANON,
+			      .bytes[OOMLOG_ANON] = 70 * MIB));
 	view_feed(&f, &REC(struct oom_task, REC_OOM_TASK, .tgid = 7, .rss_pages = 42 * 256));
 	view_feed(&f, &REC(struct oom_task, REC_OOM_TASK, .tgid = 9, .rss_pages = 100,
 			      .comm = "other", .adj = 300));
@@ -153,6 +190,7 @@ static void test_joined(void **state)
 	assert_true(cell(t, 0, "at_limit")->b);
 	assert_false(cell(t, 1, "at_limit")->b);
 	assert_int_equal(cell(t, 1, "limit_bytes")->type, CELL_EMPTY);
+	ledger_check(table(&f, "ledger"));
 	/* The victim and the other candidate; 8 is big, but not known to be in the group. */
 	t = table(&f, "processes");
 	assert_int_equal(t->n_rows, 2);
