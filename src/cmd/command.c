@@ -51,6 +51,9 @@ static int run_probe(const struct command *cmd, struct options *o)
 	r.n_beside = r.company.required ? 0 : r.n_probes - 1;
 	if (r.company.named)
 		r.named = names_join(named, list, r.n_probes);
+	if (r.company.one_named)
+		r.named = names_join(
+			named, (const struct probe *[]){p, probe_find(r.company.one_named)}, 2);
 	return run_live_or_input(&r);
 }
 

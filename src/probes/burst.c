@@ -11,7 +11,8 @@
 
 bool burst_wanted(const struct probe *p, const struct capture *c)
 {
-	return p->bpf && p->bpf->bursts && c->opt.gentle && !capture_named(c);
+	return p->bpf && p->bpf->bursts &&
+	       (capture_named(c) ? p->bpf->bursts->always : c->opt.gentle);
 }
 
 static int now_set(struct burst *b, u64 number, u64 until_ns)

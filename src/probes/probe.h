@@ -50,6 +50,7 @@ struct probe_bursts {
 	bool (*due)(struct capture *c);
 	/* Sends what a burst was: it counted for on_ns, in the place of covered_ns. */
 	int (*done)(struct capture *c, u64 on_ns, u64 covered_ns);
+	bool always; /* its programs count only in them, where it was named, too */
 };
 
 /* BPF programs with tables and a ring. */
@@ -143,6 +144,7 @@ struct company {
 	const char *const *with; /* NULL-terminated; NULL: none */
 	bool required; /* there is no report without them; else one that does not open is noted */
 	bool named;    /* they attach as if they had been asked for by name */
+	const char *one_named; /* of them only this one does; NULL: none */
 	bool outstanding; /* they follow what is allocated: capture_options.outstanding */
 	bool needs_privilege;
 	bool of_programs; /* who has the preload library tells stacks; else user stacks are asked

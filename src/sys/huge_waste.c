@@ -1,5 +1,5 @@
-/* See thp_waste.h. */
-#include "probes/thp/thp_waste.h"
+/* See huge_waste.h. */
+#include "sys/huge_waste.h"
 
 #include <errno.h>
 #include <math.h>

@@ -43,3 +43,21 @@ blamed() { # the finding that names the reader
 	run blamed
 	[ "$status" -ne 0 ]
 }
+
+@test "where --for: who pushes whose files out, as often as the kernel counts it" {
+	zoo_start tests/zoo/evicted-index.c
+	refaults() {
+		awk '$1 == "workingset_refault_file" { print $2 }' "$zoo_cgroup/memory.stat"
+	}
+	before=$(refaults)
+	timeout 60 "$MEMWHY" where -q -g "${zoo_cgroup#"$zoo_memory"}" --for 12s -o json --out "$scratch/report" 3>&-
+	counted=$((($(refaults) - before) * 4096))
+	jq -c '.rows[] | select(.table == "evictions")' "$scratch/report"
+	jq -e '[.rows[] | select(.table == "evictions" and .victim == "evicted-index")] | max_by(.read_back_bytes) |
+		(.evictor | test("^(batch-scan|kswapd)")) and .after_ns > 0 and (.cgroup | test("zoo"))' "$scratch/report"
+	got=$(jq '[.rows[] | select(.table == "evictions") | .read_back_bytes] | add' "$scratch/report")
+	echo "read back $got, the kernel counts $counted"
+	# What was pushed out before is not known to have come back: here what came within two seconds.
+	[ "$got" -gt $((counted * 6 / 10)) ]
+	[ "$got" -lt $((counted * 11 / 10)) ]
+}

@@ -140,6 +140,40 @@ rss() { # of smaps_rollup, in bytes
 	[ "$(jq '[.rows[] | select(.table == "arenas") | .trimmable_bytes] | add' after)" -lt $((want / 20)) ]
 }
 
+@test "where: fewer arenas save what was predicted, where threads need their memory in turn" {
+	arenas 6 20000 turn
+	"$MEMWHY" where -p "$holder" -o json --out now
+	before=$(rss)
+	line=$(jq -r '.findings[] | select(.rule == "allocator-keeps") | .try[] | select(test("MALLOC_ARENA_MAX"))' now)
+	echo "$line"
+	want=$(sed -E 's/.*save ([0-9.]+) MiB.*/\1/' <<<"$line" | awk '{ printf "%d", $1 * 1048576 }')
+	hold_end
+	MALLOC_ARENA_MAX=2 arenas 6 20000 turn
+	got=$((before - $(rss)))
+	echo "predicted $want, saved $got"
+	[ "$want" -gt $((64 << 20)) ]
+	[ $((got * 10)) -gt $((want * 8)) ]
+	[ $((got * 10)) -lt $((want * 12)) ]
+}
+
+@test "where: without huge pages a process needs as much less as was predicted" {
+	grep -qE '\[(always|madvise)\]' /sys/kernel/mm/transparent_hugepage/enabled || skip "no transparent huge pages"
+	hold huge $((256 << 20))
+	huge=$(awk '/^AnonHugePages/ { print $2 * 1024 }' "/proc/$holder/smaps_rollup")
+	[ "$huge" -gt $((64 << 20)) ] || skip "the machine has no free huge pages"
+	before=$(rss)
+	"$MEMWHY" where -p "$holder" -o json --out now
+	line=$(jq -r '.findings[] | select(.rule == "huge-unused") | .try[0]' now)
+	echo "$line"
+	want=$(sed -E 's/.*need ([0-9.]+) MiB less.*/\1/' <<<"$line" | awk '{ printf "%d", $1 * 1048576 }')
+	hold_end
+	hold sparse $((256 << 20))
+	got=$((before - $(rss)))
+	echo "predicted $want, saved $got, of $huge in huge pages"
+	[ $((got * 10)) -gt $((want * 8)) ]
+	[ $((got * 10)) -lt $((want * 12)) ]
+}
+
 @test "where: looking at a process makes nothing resident" {
 	arenas 2 20000
 	before=$(rss)

@@ -1,10 +1,12 @@
 /*
- * A program whose allocator keeps what it has freed: THREADS threads allocate BLOCKS blocks each and
- * free nine of ten. Prints "ready", then obeys lines on its input: "info" prints what malloc_info()
- * says of each arena (fast, rest and system, in bytes), "trim" calls malloc_trim(0), then "done".
+ * A program whose allocator keeps what it has freed: THREADS threads allocate BLOCKS blocks each
+ * and free nine of ten: all at once or, with "turn" behind, one after another. Prints "ready", then
+ * obeys lines on its input: "info" prints what malloc_info() says of each arena (fast, rest and
+ * system, in bytes), "trim" calls malloc_trim(0), then "done".
  */
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,8 @@
 
 static unsigned long blocks;
 static pthread_barrier_t all_there, all_freed;
+static int in_turn;
+static sem_t ended;
 
 static size_t size_of(unsigned long i)
 {
@@ -29,11 +33,14 @@ static void work(void)
 		if (v[i])
 			memset(v[i], 1, size_of(i));
 	}
-	pthread_barrier_wait(&all_there);
+	if (!in_turn)
+		pthread_barrier_wait(&all_there);
 	for (unsigned long i = 0; v && i < blocks; i++)
 		if (i % (KEPT_IN * 8) >= 8) /* eight in a row stay: pages between are free */
 			free(v[i]);
-	pthread_barrier_wait(&all_freed);
+	if (!in_turn)
+		pthread_barrier_wait(&all_freed);
+	sem_post(&ended);
 }
 
 static void *thread(void *unused)
@@ -80,11 +87,13 @@ int main(int argc, char **argv)
 		return 2;
 	threads = strtoul(argv[1], NULL, 10);
 	blocks = strtoul(argv[2], NULL, 10);
+	in_turn = argc > 3 && !strcmp(argv[3], "turn");
+	sem_init(&ended, 0, 0);
 	setvbuf(stdout, out, _IOFBF, sizeof(out));
 	pthread_barrier_init(&all_there, NULL, (unsigned)threads + 1);
 	pthread_barrier_init(&all_freed, NULL, (unsigned)threads + 1);
 	for (unsigned long i = 0; i < threads; i++)
-		if (pthread_create(&id, NULL, thread, NULL))
+		if (pthread_create(&id, NULL, thread, NULL) || (in_turn && sem_wait(&ended)))
 			return 1;
 	work();
 	puts("ready");

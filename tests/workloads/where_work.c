@@ -202,6 +202,24 @@ static int hold_anonymous(size_t bytes, int flags, int lock)
 	return 0;
 }
 
+/* Every eighth page of it is written to, in huge pages or not. */
+static int hold_sparse(size_t bytes, int advice)
+{
+	const size_t huge = 2 << 20;
+	char *p = mmap(
+		NULL, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return failed("mmap");
+	p += huge - (unsigned long)p % huge;
+	if (madvise(p, bytes, advice))
+		return failed("madvise");
+	for (size_t at = 0; at < bytes; at += 8 * 4096UL)
+		p[at] = 1;
+	puts("ready");
+	return 0;
+}
+
 /* A file that was removed: its pages stay until it is closed. */
 static int hold_deleted(const char *path, size_t bytes)
 {
@@ -261,6 +279,8 @@ static int hold_kind(const char *kind, size_t bytes)
 		return hold_anonymous(bytes, 0, 1);
 	if (!strcmp(kind, "hugetlb"))
 		return hold_anonymous(bytes, MAP_HUGETLB, 0);
+	if (!strcmp(kind, "huge") || !strcmp(kind, "sparse"))
+		return hold_sparse(bytes, kind[0] == 'h' ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	if (!strcmp(kind, "reserved"))
 		return hold_untouched(bytes);
 	if (!strcmp(kind, "tables"))

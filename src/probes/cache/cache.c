@@ -87,6 +87,7 @@ static const struct probe_bursts bursts = {
 	.map = "burst",
 	.due = due,
 	.done = done,
+	.always = true,
 };
 
 static const struct probe_bpf bpf = {

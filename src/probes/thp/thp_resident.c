@@ -6,7 +6,7 @@
 
 #include "capture/names.h"
 #include "probes/thp/thp.h"
-#include "probes/thp/thp_waste.h"
+#include "sys/huge_waste.h"
 #include "sys/proc.h"
 #include "sys/root.h"
 

@@ -104,14 +104,16 @@ static const struct probe_sampler sampler = {
 	.survey = where_machine_survey,
 };
 
-/* It looks at what processes have open, and at control groups that were removed. */
+/* It looks at what processes have open, at control groups that were removed and, over a time, at
+ * who pushes whose files out of the page cache. */
 static void beside(const struct request *r, void *opts, struct company *ret)
 {
-	static const char *const with[] = {"holders", "cgroups", NULL};
+	static const char *const now[] = {"holders", "cgroups", NULL};
+	static const char *const longer[] = {"holders", "cgroups", "cache", NULL};
 
-	(void)r;
 	(void)opts;
-	*ret = (struct company){.with = with};
+	*ret = r->for_ns || r->interval_ns ? (struct company){.with = longer, .one_named = "cache"}
+					   : (struct company){.with = now};
 }
 
 #define LEDGER(member_, type_, unit_, help_) \
@@ -139,7 +141,8 @@ static const struct field ledger_fields[] = {
 		"facts beside the rows: mapped, dirty, writeback, buffers, evictable file pages, "
 		"reclaimable slab, free and reserved huge pages, locked, unevictable, anonymous "
 		"and shared huge pages, free CMA, available, free and used swap, data compressed, "
-		"limit, swapped, proportional set size, lazily freed, page tables"),
+		"limit, swapped, proportional set size, lazily freed, page tables, of anonymous "
+		"huge pages what was never written to and the error of that"),
 };
 
 static const struct field owner_fields[] = {

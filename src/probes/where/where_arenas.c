@@ -7,7 +7,7 @@
 
 #define KEPT_LEAST (16ULL << 20)
 #define KEPT_PART 10 /* of the resident memory, 1 in this */
-#define ARENAS_MANY 2
+#define ARENAS_FEW 2
 #define ARENAS_MOST (1U << 20)
 
 enum {
@@ -126,9 +126,20 @@ int where_arenas_report(const struct where_arenas *a, struct report *r)
 }
 
 struct sums {
-	u64 kept, trimmable, live, system, tops;
+	u64 kept, trimmable, live, system;
+	u64 largest[ARENAS_FEW]; /* of what they keep */
 	u32 arenas, partial;
 };
+
+static void largest_take(struct sums *s, u64 kept)
+{
+	for (u32 i = 0; i < ARENAS_FEW; i++) {
+		u64 less = MIN(s->largest[i], kept);
+
+		s->largest[i] = MAX(s->largest[i], kept);
+		kept = less;
+	}
+}
 
 static struct sums sums_of(const struct where_arenas *a, u32 tgid)
 {
@@ -143,25 +154,30 @@ static struct sums sums_of(const struct where_arenas *a, u32 tgid)
 		s.trimmable += e->trimmable_bytes;
 		s.live += live(e->used_bytes, e->fast_bytes, e->cache_bytes);
 		s.system += e->system_bytes;
-		s.tops += e->index ? e->kept_bytes - MIN(e->kept_bytes, e->trimmable_bytes) : 0;
+		largest_take(&s, e->kept_bytes);
 	}
 	return s;
 }
 
+/* With few arenas the threads use what others have freed: what all keep is then what the few keep
+ * that keep most, unless all need their memory at the same time. */
 static void arena_max_try(struct report *r, struct finding *f, const struct sums *s)
 {
 	char buf[UNIT_BUF];
+	u64 saved = s->kept;
 
-	if (s->arenas <= ARENAS_MANY)
+	if (s->arenas <= ARENAS_FEW)
 		return;
+	for (u32 i = 0; i < ARENAS_FEW; i++)
+		saved -= s->largest[i];
 	finding_line(r, f->try_,
 		"Have fewer arenas, so that threads use the blocks that others have freed, from "
-		"the next start on: `MALLOC_ARENA_MAX=%u COMMAND`",
-		ARENAS_MANY);
-	finding_line(r, f->evidence,
-		"%u arenas; the ends of those of threads alone keep %s, which no malloc_trim gives "
-		"back",
-		s->arenas, fmt_bytes(buf, s->tops));
+		"the next start on; it should save %s where threads need their memory one after "
+		"another, and less the more of them do at once (estimate): "
+		"`MALLOC_ARENA_MAX=%u COMMAND`",
+		fmt_bytes(buf, saved), ARENAS_FEW);
+	finding_line(r, f->evidence, "%u arenas; all but the %u that keep most keep %s", s->arenas,
+		ARENAS_FEW, fmt_bytes(buf, saved));
 	finding_line(r, f->undo, "Start it without MALLOC_ARENA_MAX");
 }
 

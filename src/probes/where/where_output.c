@@ -44,7 +44,8 @@ const char where_details[] =
 	"thousands of mappings; where that took more than 100 ms, a note says so.\n\n"
 	"With -g or -C the ledger is of what is charged to a control group and those below it, by "
 	"memory.stat; the table limits has the limits of the group and of all above it.\n\n"
-	"With --for the ledger is read again at the end, and CHANGE says what grew meanwhile. "
+	"With --for the ledger is read again at the end, and CHANGE says what grew meanwhile; the "
+	"table evictions says who pushed whose files out of the page cache. "
 	"docs/where.md has the kernel's rule for each row.";
 
 const char where_output[] =

@@ -10,6 +10,7 @@
 #include "base/top.h"
 #include "probes/where/where_inner.h"
 #include "probes/where/where_ledger.h"
+#include "sys/huge_waste.h"
 #include "sys/managed.h"
 #include "sys/maps.h"
 #include "sys/outside.h"
@@ -24,6 +25,8 @@
 #define SLOW_NS (100 * NSEC_PER_MSEC)
 #define ANCESTORS 64
 #define HEAP_MOST (2ULL << 30) /* of a process, that is walked */
+#define HUGE_LEAST (16ULL << 20)
+#define HUGE_SAMPLE 32 /* huge pages that are read */
 
 struct subject {
 	u32 pid;
@@ -32,6 +35,7 @@ struct subject {
 	VEC(u64) stacks; /* where the stack pointers of its threads are */
 	struct process_heap heap;
 	struct managed managed;
+	struct smaps huge;
 	struct groups owners; /* struct owner_key -> struct where_owner */
 };
 
@@ -46,6 +50,7 @@ static void subject_free(struct subject *s)
 	vec_free(&s->stacks);
 	process_heap_free(&s->heap);
 	managed_free(&s->managed);
+	smaps_free(&s->huge);
 	groups_free(&s->owners);
 }
 
@@ -323,6 +328,19 @@ static int heap_tell(struct capture *c, const struct subject *s)
 	return 0;
 }
 
+/* What of its huge pages is zero; what cannot be read is told with the heap. */
+static void huge_fill(const struct subject *s, struct where_ledger *l)
+{
+	struct waste v = {};
+
+	if (l->parts[WHERE_P_ANON_HUGE] < HUGE_LEAST ||
+		waste_estimate((int)s->pid, &s->huge, HUGE_SAMPLE, &v))
+		return;
+	where_set_part(
+		l, WHERE_P_HUGE_UNUSED, MIN(v.waste_bytes, l->parts[WHERE_P_ANON_HUGE]));
+	where_set_part(l, WHERE_P_HUGE_ERROR, v.error_bytes);
+}
+
 static int ledger_fill(
 	struct capture *c, struct where *w, struct subject *s, struct where_ledger *l)
 {
@@ -343,6 +361,8 @@ static int ledger_fill(
 	if (!proc_status_read((int)s->pid, &st))
 		where_set_part(l, WHERE_P_PAGE_TABLES, st.vm_pte_bytes);
 	heap_take(s, l);
+	if (!rc && c->ending)
+		huge_fill(s, l);
 	return rc;
 }
 
@@ -385,6 +405,8 @@ static int process_send(struct capture *c, struct where *w, u32 pid, bool owners
 		rc = maps_parse(str_get(&w->text), &s.maps);
 	if (!rc)
 		rc = smaps_all_parse(str_get(&w->text), &s.rss);
+	if (!rc)
+		rc = smaps_parse(str_get(&w->text), &s.huge);
 	if (!rc)
 		rc = stacks_read(w, &s);
 	if (!rc)

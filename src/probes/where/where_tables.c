@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "probes/where/where_census.h"
 #include "probes/where/where_dying.h"
+#include "probes/where/where_huge.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_words.h"
 #include "sys/fdlink.h"
@@ -93,6 +94,7 @@ void where_tables_free(struct where_tables *t)
 	where_arenas_free(&t->arenas);
 	where_runtimes_free(&t->runtimes);
 	where_limits_free(&t->limits);
+	where_evictions_free(&t->evictions);
 	where_files_free(&t->files);
 }
 
@@ -344,6 +346,7 @@ int where_tables_report(struct where_tables *t, struct report *r)
 			continue;
 		where_arenas_advise(&t->arenas, &s->last, r);
 		where_runtimes_advise(&t->runtimes, &s->last, r);
+		where_huge_advise(&s->last, r);
 	}
 	if (!table->failed && (t->arenas.list.n || !t->subjects.n))
 		rc = where_arenas_report(&t->arenas, r);
@@ -351,6 +354,8 @@ int where_tables_report(struct where_tables *t, struct report *r)
 		rc = where_runtimes_report(&t->runtimes, r);
 	if (!table->failed && !rc && (t->limits.list.n || !t->subjects.n))
 		rc = where_limits_report(&t->limits, r);
+	if (!table->failed && !rc && (t->evictions.seen || !t->subjects.n))
+		rc = where_evictions_report(&t->evictions, r);
 	if (!table->failed && !rc)
 		rc = machine_report(t, r);
 	if (table->failed)

@@ -7,6 +7,7 @@
 #include "probes/holders/holders.h"
 #include "probes/where/where.h"
 #include "probes/where/where_arenas.h"
+#include "probes/where/where_evictions.h"
 #include "probes/where/where_files_view.h"
 #include "probes/where/where_limits.h"
 #include "probes/where/where_runtimes.h"
@@ -23,6 +24,7 @@ struct where_tables {
 	struct where_arenas arenas;
 	struct where_runtimes runtimes;
 	struct where_limits limits;
+	struct where_evictions evictions;
 	struct where_files files;
 	struct where_census census;       /* the latest; h.kind 0: none */
 	struct cgroup_dying dying;        /* likewise */

@@ -20,7 +20,7 @@ struct where_state {
 
 static int where_init(void *state, const struct view_options *o, struct err *err)
 {
-	(void)state;
+	where_evictions_init(&((struct where_state *)state)->t.evictions);
 	(void)o;
 	(void)err;
 	return 0;
@@ -63,7 +63,7 @@ static int where_feed(void *state, const struct rec *r)
 	struct where_state *v = state;
 	int rc = 0;
 
-	if (where_files_feed(&v->t.files, r, &rc))
+	if (where_files_feed(&v->t.files, r, &rc) || where_evictions_feed(&v->t.evictions, r, &rc))
 		return rc;
 	switch (r->kind) {
 	case REC_WHERE_LEDGER: {
@@ -119,6 +119,7 @@ static void where_reset(void *state)
 	}
 	t->last.n = 0;
 	t->last_sample = 0;
+	where_evictions_reset(&t->evictions);
 }
 
 static void where_destroy(void *state)
@@ -134,9 +135,9 @@ static u64 where_for_ns(const struct view_options *o)
 }
 
 const struct view where_view = {
-	.tables = (const struct view_table *const[]){where_tables_all, where_arenas_tables, where_runtimes_tables,
-		where_limits_tables, where_census_tables, where_dying_tables, where_files_tables,
-		NULL},
+	.tables = (const struct view_table *const[]){where_tables_all, where_arenas_tables,
+		where_runtimes_tables, where_evictions_tables, where_limits_tables,
+		where_census_tables, where_dying_tables, where_files_tables, NULL},
 	.size = sizeof(struct where_state),
 	.for_ns = where_for_ns,
 	.init = where_init,

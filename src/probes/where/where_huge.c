@@ -1,0 +1,42 @@
+/* See where_huge.h. */
+#include "probes/where/where_huge.h"
+
+#include "base/units.h"
+
+#define UNUSED_LEAST (16ULL << 20)
+#define UNUSED_PART 10 /* of the resident memory, 1 in this */
+
+void where_huge_advise(const struct where_ledger *l, struct report *r)
+{
+	u64 unused = l->parts[WHERE_P_HUGE_UNUSED];
+	char part[UNIT_BUF], all[UNIT_BUF], error[UNIT_BUF];
+	struct finding *f;
+
+	if (unused < UNUSED_LEAST || unused < l->total_bytes / UNUSED_PART)
+		return;
+	f = report_finding(r, LEVEL_NOTE, "huge-unused");
+	if (!f)
+		return;
+	r->has_findings = true;
+	f->tgid = l->tgid;
+	f->held_bytes = unused;
+	fmt_bytes(part, unused);
+	fmt_bytes(error, l->parts[WHERE_P_HUGE_ERROR]);
+	f->title = report_text(r, "%s (pid %u) has %s in huge pages that it never wrote to",
+		stream_string(r->stream, l->name) ?: "?", l->tgid, part);
+	f->confidence = "medium: from a random sample of its huge pages; pages that it wrote "
+			"zeros to look the same";
+	finding_line(r, f->evidence, "%s of %s in huge pages are zero, give or take %s", part,
+		fmt_bytes(all, l->parts[WHERE_P_ANON_HUGE]), error);
+	f->why = "The first write to any byte of a huge page takes all 2 MiB of it.";
+	finding_line(r, f->try_,
+		"Without huge pages it should need %s less (estimate, give or take %s): in the "
+		"program prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), or madvise(MADV_NOHUGEPAGE) of "
+		"the mapping, before it is touched",
+		part, error);
+	finding_line(r, f->try_, "Which mappings, and what it costs: `memwhy thp -p %u --for 10s`",
+		l->tgid);
+	finding_line(r, f->undo,
+		"Leave the call out; without huge pages it faults more often, up to 512 times");
+	finding_line(r, f->verify, "`memwhy where -p %u`", l->tgid);
+}
