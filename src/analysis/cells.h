@@ -26,6 +26,14 @@ typedef struct cell cell_get(struct report *r, const struct row_of *row, size_t 
 		__attribute__((unused)) const struct row_of *row,   \
 		__attribute__((unused)) size_t offset)
 
+/* All of one that is an expression of the sums or the record, e. */
+#define CELL_EXPR(name_, type_, ...)                                               \
+	static CELL_GET(name_)                                                     \
+	{                                                                          \
+		__attribute__((unused)) const type_ *e = (const type_ *)row->sums; \
+		return __VA_ARGS__;                                                \
+	}
+
 struct cell_column {
 	u32 keys; /* of --by: shown if one of them was asked for; 0: always */
 	struct column col;
@@ -108,10 +116,13 @@ struct table *cells_table(struct report *r, const char *name, const char *title,
 	const struct cell_column *cols, size_t n);
 int cells_row(struct table *t, struct report *r, const struct cell_column *cols, size_t n,
 	const struct row_of *row);
+/* A row of a record, e. */
+#define cells_one(t_, r_, cols_, e_, view_) \
+	cells_row(t_, r_, cols_, ARRAY_SIZE(cols_), &(struct row_of){0, e_, e_, view_})
 /* A row for each record of a vector; for none where memory is short, or t is NULL. */
 #define cells_each(t_, r_, cols_, vec_, view_) \
 	vec_each (e_, vec_)                    \
-	cells_row(t_, r_, cols_, ARRAY_SIZE(cols_), &(struct row_of){0, e_, e_, view_})
+	cells_one(t_, r_, cols_, e_, view_)
 
 /* part / whole; empty of nothing. */
 static inline struct cell cell_ratio(u64 part, u64 whole)

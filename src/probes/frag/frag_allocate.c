@@ -3,43 +3,8 @@
 
 #include <errno.h>
 
+#include "analysis/cells.h"
 #include "base/units.h"
-
-enum {
-	A_NODE,
-	A_KIND,
-	A_ORDER,
-	A_BYTES,
-	A_MEETS,
-	A_ZONE,
-	A_REASON,
-	A_FREE,
-	A_LOW,
-	A_MIN,
-	A_INDEX,
-	A_N,
-};
-
-static const struct column columns[A_N] = {
-	[A_NODE] = {"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node the memory is to come from"},
-	[A_KIND] = {"allocation", "FOR", CELL_TEXT, UNIT_NONE, 0,
-		"kernel: any zone but those for movable pages only; movable: all zones (only shown "
-		"where the two differ)"},
-	[A_ORDER] = {"order", "ORDER", CELL_U64, UNIT_ID, 0, "2^order pages"},
-	[A_BYTES] = {"bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "size of the allocation"},
-	[A_MEETS] = {"meets", "MEETS", CELL_TEXT, UNIT_NONE, 0,
-		"immediate, kswapd (immediate, and kswapd is woken), compaction, reclaim"},
-	[A_ZONE] = {"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0,
-		"zone that serves it, or comes nearest"},
-	[A_REASON] = {"reason", "WHY", CELL_TEXT, UNIT_NONE, 0, "what decides it"},
-	[A_FREE] = {"free_pages", "FREE", CELL_S64, UNIT_PAGES, COL_WIDE,
-		"free pages of the zone that count against the watermarks"},
-	[A_LOW] = {"low_pages", "LOW", CELL_U64, UNIT_PAGES, COL_WIDE,
-		"low watermark, with the zone's reserve for lower zones"},
-	[A_MIN] = {"min_pages", "MIN", CELL_U64, UNIT_PAGES, COL_WIDE, "min watermark, likewise"},
-	[A_INDEX] = {"index_permille", "INDEX", CELL_S64, UNIT_PERMILLE, COL_WIDE,
-		"fragmentation index of the zone"},
-};
 
 /* The zones of one node, by their number in it. */
 struct node {
@@ -54,6 +19,8 @@ struct node {
 struct choice {
 	const struct frag_pool *pool;
 	struct frag_answer a;
+	u32 order;
+	bool movable;
 };
 
 static void node_add(struct node *n, const struct frag_pool *p)
@@ -97,7 +64,7 @@ static struct choice node_ask(const struct node *n, u32 order, bool movable)
 			continue;
 		a = frag_meet(&n->pools[i], order);
 		if (a.meets && (!best.pool || a.meets < best.a.meets))
-			best = (struct choice){&n->pools[i], a};
+			best = (struct choice){&n->pools[i], a, order, movable};
 	}
 	return best;
 }
@@ -139,26 +106,38 @@ static const char *reason(struct report *r, const struct choice *c)
 	}
 }
 
-static int choice_row(struct table *t, struct report *r, const struct node *n, u32 order,
-	bool movable, const struct choice *c)
-{
-	struct cell *row = table_row(t);
+CELL_EXPR(choice_node, struct choice, cell_u64(e->pool->zone.node))
+CELL_EXPR(choice_kind, struct choice, cell_text(e->movable ? "movable" : "kernel"))
+CELL_EXPR(choice_bytes, struct choice, cell_u64(page_bytes(r) << e->order))
+CELL_EXPR(choice_meets, struct choice, cell_text(frag_meets_name(e->a.meets)))
+CELL_EXPR(choice_zone, struct choice, cell_text(report_text(r, "%.16s", e->pool->zone.zone)))
+CELL_EXPR(choice_reason, struct choice, cell_text(reason(r, e)))
 
-	if (!row)
-		return -ENOMEM;
-	row[A_NODE] = cell_u64(n->node);
-	row[A_KIND] = cell_text(movable ? "movable" : "kernel");
-	row[A_ORDER] = cell_u64(order);
-	row[A_BYTES] = cell_u64(page_bytes(r) << order);
-	row[A_MEETS] = cell_text(frag_meets_name(c->a.meets));
-	row[A_ZONE] = cell_text(report_text(r, "%.16s", c->pool->zone.zone));
-	row[A_REASON] = cell_text(reason(r, c));
-	row[A_FREE] = cell_s64(c->a.free_pages);
-	row[A_LOW] = cell_u64(c->a.low_pages);
-	row[A_MIN] = cell_u64(c->a.min_pages);
-	row[A_INDEX] = cell_s64(c->a.index);
-	return 0;
-}
+static const struct cell_column columns[] = {
+	CELL_BY(0, "node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node the memory is to come from",
+		choice_node),
+	CELL_BY(0, "allocation", "FOR", CELL_TEXT, UNIT_NONE, 0,
+		"kernel: any zone but those for movable pages only; movable: all zones (only shown "
+		"where the two differ)",
+		choice_kind),
+	CELL_NUMBER(struct choice, order, "order", "ORDER", UNIT_ID, 0, "2^order pages"),
+	CELL_BY(0, "bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "size of the allocation",
+		choice_bytes),
+	CELL_BY(0, "meets", "MEETS", CELL_TEXT, UNIT_NONE, 0,
+		"immediate, kswapd (immediate, and kswapd is woken), compaction, reclaim",
+		choice_meets),
+	CELL_BY(0, "zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone that serves it, or comes nearest",
+		choice_zone),
+	CELL_BY(0, "reason", "WHY", CELL_TEXT, UNIT_NONE, 0, "what decides it", choice_reason),
+	CELL_NUMBER(struct choice, a.free_pages, "free_pages", "FREE", UNIT_PAGES, COL_WIDE,
+		"free pages of the zone that count against the watermarks"),
+	CELL_NUMBER(struct choice, a.low_pages, "low_pages", "LOW", UNIT_PAGES, COL_WIDE,
+		"low watermark, with the zone's reserve for lower zones"),
+	CELL_NUMBER(struct choice, a.min_pages, "min_pages", "MIN", UNIT_PAGES, COL_WIDE,
+		"min watermark, likewise"),
+	CELL_NUMBER(struct choice, a.index, "index_permille", "INDEX", UNIT_PERMILLE, COL_WIDE,
+		"fragmentation index of the zone"),
+};
 
 /* A page, the largest order that counts as cheap, a huge page, the largest block; and every order
  * from which on it is different. */
@@ -176,7 +155,7 @@ static int node_rows(
 		if (!c.pool)
 			continue;
 		if (asked || c.a.meets != last.a.meets)
-			rc = choice_row(t, r, n, order, movable, &c);
+			rc = cells_one(t, r, columns, &c, NULL);
 		last = c;
 	}
 	return rc;
@@ -231,7 +210,8 @@ static bool node_is_new(const struct zones *z, size_t i)
 
 int allocate_report(const struct zones *z, u32 pageblock_order, struct report *r)
 {
-	struct table *t = report_table(r, "allocate", "What an allocation meets now", columns, A_N);
+	struct table *t = cells_table(
+		r, "allocate", "What an allocation meets now", columns, ARRAY_SIZE(columns));
 	struct limit limit = {};
 	int rc = t ? 0 : -ENOMEM;
 
@@ -252,6 +232,6 @@ int allocate_report(const struct zones *z, u32 pageblock_order, struct report *r
 }
 
 const struct view_table allocate_tables[] = {
-	{"allocate", columns, A_N, sizeof(columns[0])},
+	CELLS_VIEW("allocate", columns),
 	{},
 };

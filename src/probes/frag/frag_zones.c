@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "base/clock.h"
 #include "sys/extfrag.h"
 
@@ -13,78 +14,6 @@
 
 /* Types that were read longer than this before the last sample are said to be old. */
 #define OLD_NS (3 * NSEC_PER_SEC)
-
-enum {
-	Z_NODE,
-	Z_ZONE,
-	Z_ORDER,
-	Z_BYTES,
-	Z_BLOCKS,
-	Z_PAGES,
-	Z_CHANGE,
-	Z_LOWEST,
-	Z_UNUSABLE,
-	Z_INDEX,
-	Z_MEETS,
-	Z_TREND,
-	Z_N,
-};
-
-static const struct column zone_columns[Z_N] = {
-	[Z_NODE] = {"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
-	[Z_ZONE] = {"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node"},
-	[Z_ORDER] = {"order", "ORDER", CELL_U64, UNIT_ID, 0, "blocks of 2^order pages"},
-	[Z_BYTES] = {"block_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_KEY, "size of such a block"},
-	[Z_BLOCKS] = {"free_blocks", "BLOCKS", CELL_U64, UNIT_COUNT, COL_LEVEL,
-		"free blocks of this order"},
-	[Z_PAGES] = {"free_pages", "PAGES>=", CELL_U64, UNIT_PAGES, COL_LEVEL,
-		"free pages in blocks of this order and above"},
-	[Z_CHANGE] = {"change_pages", "CHANGE", CELL_S64, UNIT_PAGES, 0,
-		"how that has changed over the interval"},
-	[Z_LOWEST] = {"lowest_pages", "LOWEST", CELL_U64, UNIT_PAGES, COL_WIDE,
-		"the least it was at any sample"},
-	[Z_UNUSABLE] = {"unusable_permille", "UNUSABLE", CELL_S64, UNIT_PERMILLE, 0,
-		"unusable free space index: the part of free memory in smaller blocks"},
-	[Z_INDEX] = {"index_permille", "INDEX", CELL_S64, UNIT_PERMILLE, 0,
-		"fragmentation index: why an allocation of the order would fail: towards 0 for "
-		"lack of memory, towards 1 for fragmentation; -1: it would not fail for either"},
-	[Z_MEETS] = {"meets", "MEETS", CELL_TEXT, UNIT_NONE, COL_ASIDE,
-		"what a kernel allocation of the order meets in this zone: immediate, kswapd "
-		"(immediate, and kswapd is woken), compaction, reclaim, or reserved (the zone is "
-		"kept for those that can use no higher one)"},
-	[Z_TREND] = {"trend", "TREND", CELL_TEXT, UNIT_NONE, COL_ASIDE,
-		"free pages of the order and above over the interval, drawn; empty: no change"},
-};
-
-enum {
-	T_NODE,
-	T_ZONE,
-	T_TYPE,
-	T_PAGES,
-	T_LARGEST,
-	T_BLOCKS,
-	T_CHANGE,
-	T_MIXED,
-	T_N,
-};
-
-static const struct column type_columns[T_N] = {
-	[T_NODE] = {"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
-	[T_ZONE] = {"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node"},
-	[T_TYPE] = {"migratetype", "MIGRATETYPE", CELL_TEXT, UNIT_NONE, 0,
-		"migratetype; those that have nothing in a zone are left out"},
-	[T_PAGES] = {"free_pages", "FREE PAGES", CELL_U64, UNIT_PAGES, COL_LEVEL,
-		"free pages on the lists of this type (a lower bound where the kernel stops "
-		"counting, at 100,000 blocks of an order)"},
-	[T_LARGEST] = {"largest_order", "LARGEST ORDER", CELL_U64, UNIT_ID, 0,
-		"order of the largest free block"},
-	[T_BLOCKS] = {"pageblocks", "PAGEBLOCKS", CELL_U64, UNIT_COUNT, COL_LEVEL,
-		"pageblocks of this type"},
-	[T_CHANGE] = {"change_pageblocks", "CHANGE", CELL_S64, UNIT_COUNT, 0,
-		"how many more or fewer than at the start of the interval"},
-	[T_MIXED] = {"mixed_pageblocks", "MIXED", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
-		"of these, with pages of another type (only with page_owner=on)"},
-};
 
 void zones_init(struct zones *z)
 {
@@ -269,40 +198,71 @@ static const char *trend_draw(struct report *r, const struct zone_state *s, u32 
 	return report_text(r, "%s", str_get(&out));
 }
 
-static void zone_row(struct cell *row, struct report *r, const struct zones *z, size_t i, u32 order)
-{
-	const struct zone_state *s = zones_get(z, i);
-	struct frag_pool pool = zones_pool(z, i, r->stream);
-	struct zone_blocks blocks = frag_blocks(&s->last);
-	u64 pages = frag_pages_from(&s->last, order);
+struct zone_row {
+	const struct zone_state *s;
+	struct frag_pool pool;
+	struct zone_blocks blocks;
+	u32 order;
+};
 
-	row[Z_NODE] = cell_u64(s->last.node);
-	row[Z_ZONE] = cell_text(report_text(r, "%.16s", s->last.zone));
-	row[Z_ORDER] = cell_u64(order);
-	row[Z_BYTES] = cell_u64(page_bytes(r) << order);
-	row[Z_BLOCKS] = cell_u64(s->last.free_blocks[order]);
-	row[Z_PAGES] = cell_u64(pages);
-	row[Z_CHANGE] = cell_s64((s64)(pages - frag_pages_from(&s->first, order)));
-	row[Z_LOWEST] = cell_u64(s->lowest[order]);
-	row[Z_UNUSABLE] = cell_s64(extfrag_unusable(&blocks, order));
-	row[Z_INDEX] = cell_s64(extfrag_index(&blocks, order));
-	row[Z_MEETS] = cell_text(frag_meets_name(frag_meet(&pool, order).meets));
-	row[Z_TREND] = cell_text(trend_draw(r, s, order));
-}
+CELL_EXPR(zone_node, struct zone_row, cell_u64(e->s->last.node))
+CELL_EXPR(zone_name, struct zone_row, cell_text(report_text(r, "%.16s", e->s->last.zone)))
+CELL_EXPR(zone_bytes, struct zone_row, cell_u64(page_bytes(r) << e->order))
+CELL_EXPR(zone_free, struct zone_row, cell_u64(e->s->last.free_blocks[e->order]))
+CELL_EXPR(zone_pages, struct zone_row, cell_u64(frag_pages_from(&e->s->last, e->order)))
+CELL_EXPR(zone_change, struct zone_row,
+	cell_s64((s64)(frag_pages_from(&e->s->last, e->order) -
+		       frag_pages_from(&e->s->first, e->order))))
+CELL_EXPR(zone_lowest, struct zone_row, cell_u64(e->s->lowest[e->order]))
+CELL_EXPR(zone_unusable, struct zone_row, cell_s64(extfrag_unusable(&e->blocks, e->order)))
+CELL_EXPR(zone_index, struct zone_row, cell_s64(extfrag_index(&e->blocks, e->order)))
+CELL_EXPR(zone_meets, struct zone_row,
+	cell_text(frag_meets_name(frag_meet(&e->pool, e->order).meets)))
+CELL_EXPR(zone_trend, struct zone_row, cell_text(trend_draw(r, e->s, e->order)))
+
+static const struct cell_column zone_columns[] = {
+	CELL_BY(0, "node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node", zone_node),
+	CELL_BY(0, "zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node", zone_name),
+	CELL_NUMBER(
+		struct zone_row, order, "order", "ORDER", UNIT_ID, 0, "blocks of 2^order pages"),
+	CELL_BY(0, "block_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_KEY, "size of such a block",
+		zone_bytes),
+	CELL_BY(0, "free_blocks", "BLOCKS", CELL_U64, UNIT_COUNT, COL_LEVEL,
+		"free blocks of this order", zone_free),
+	CELL_BY(0, "free_pages", "PAGES>=", CELL_U64, UNIT_PAGES, COL_LEVEL,
+		"free pages in blocks of this order and above", zone_pages),
+	CELL_BY(0, "change_pages", "CHANGE", CELL_S64, UNIT_PAGES, 0,
+		"how that has changed over the interval", zone_change),
+	CELL_BY(0, "lowest_pages", "LOWEST", CELL_U64, UNIT_PAGES, COL_WIDE,
+		"the least it was at any sample", zone_lowest),
+	CELL_BY(0, "unusable_permille", "UNUSABLE", CELL_S64, UNIT_PERMILLE, 0,
+		"unusable free space index: the part of free memory in smaller blocks",
+		zone_unusable),
+	CELL_BY(0, "index_permille", "INDEX", CELL_S64, UNIT_PERMILLE, 0,
+		"fragmentation index: why an allocation of the order would fail: towards 0 for "
+		"lack of memory, towards 1 for fragmentation; -1: it would not fail for either",
+		zone_index),
+	CELL_BY(0, "meets", "MEETS", CELL_TEXT, UNIT_NONE, COL_ASIDE,
+		"what a kernel allocation of the order meets in this zone: immediate, kswapd "
+		"(immediate, and kswapd is woken), compaction, reclaim, or reserved (the zone is "
+		"kept for those that can use no higher one)",
+		zone_meets),
+	CELL_BY(0, "trend", "TREND", CELL_TEXT, UNIT_NONE, COL_ASIDE,
+		"free pages of the order and above over the interval, drawn; empty: no change",
+		zone_trend),
+};
 
 /* From the highest order down: the counts of pages add up, and what is scarce comes first. */
 static int zone_rows(struct table *t, struct report *r, const struct zones *z, size_t i)
 {
-	u32 orders = MIN(zones_get(z, i)->last.orders, (u32)FRAG_ORDERS);
+	const struct zone_state *s = zones_get(z, i);
+	struct zone_row row = {s, zones_pool(z, i, r->stream), frag_blocks(&s->last),
+		MIN(s->last.orders, (u32)FRAG_ORDERS)};
+	int rc = 0;
 
-	for (u32 order = orders; order-- > 0;) {
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		zone_row(row, r, z, i, order);
-	}
-	return 0;
+	while (row.order-- > 0 && !rc)
+		rc = cells_one(t, r, zone_columns, &row, NULL);
+	return rc;
 }
 
 /* The biggest zones first: small ones are seldom of interest, and text shows only so many rows. */
@@ -320,7 +280,8 @@ static void zones_order(const struct zones *z, size_t *order)
 
 static int zones_table(const struct zones *z, const size_t *order, struct report *r)
 {
-	struct table *t = report_table(r, "zones", "Free blocks", zone_columns, Z_N);
+	struct table *t =
+		cells_table(r, "zones", "Free blocks", zone_columns, ARRAY_SIZE(zone_columns));
 	int rc = 0;
 
 	if (!t)
@@ -331,25 +292,50 @@ static int zones_table(const struct zones *z, const size_t *order, struct report
 	return rc;
 }
 
-static void type_row(struct cell *row, struct report *r, const struct type_state *s)
+static CELL_GET(type_pages)
 {
-	const struct frag_pagetype *p = &s->last;
+	const struct frag_pagetype *p = &((const struct type_state *)row->sums)->last;
 	u64 pages = 0;
 
-	row[T_NODE] = cell_u64(p->node);
-	row[T_ZONE] = cell_text(report_text(r, "%.16s", p->zone));
-	row[T_TYPE] = cell_text(migratetype_name(r, p->migratetype));
-	for (u32 o = 0; o < MIN(p->orders, (u32)FRAG_ORDERS); o++) {
+	for (u32 o = 0; o < MIN(p->orders, (u32)FRAG_ORDERS); o++)
 		pages += p->free_blocks[o] << o;
-		if (p->free_blocks[o])
-			row[T_LARGEST] = cell_u64(o);
-	}
-	row[T_PAGES] = cell_u64(pages);
-	row[T_BLOCKS] = cell_u64(p->pageblocks);
-	row[T_CHANGE] = cell_s64((s64)(p->pageblocks - s->first.pageblocks));
-	if (p->flags & FRAG_MIXED)
-		row[T_MIXED] = cell_u64(p->mixed_pageblocks);
+	return cell_u64(pages);
 }
+
+static CELL_GET(type_largest)
+{
+	const struct frag_pagetype *p = &((const struct type_state *)row->sums)->last;
+
+	for (u32 o = MIN(p->orders, (u32)FRAG_ORDERS); o-- > 0;)
+		if (p->free_blocks[o])
+			return cell_u64(o);
+	return (struct cell){};
+}
+
+CELL_EXPR(type_zone, struct type_state, cell_text(report_text(r, "%.16s", e->last.zone)))
+CELL_EXPR(type_name, struct type_state, cell_text(migratetype_name(r, e->last.migratetype)))
+CELL_EXPR(type_change, struct type_state, cell_s64((s64)(e->last.pageblocks - e->first.pageblocks)))
+CELL_EXPR(type_mixed, struct type_state,
+	e->last.flags &FRAG_MIXED ? cell_u64(e->last.mixed_pageblocks) : (struct cell){})
+
+static const struct cell_column type_columns[] = {
+	CELL_NUMBER(struct type_state, last.node, "node", "NODE", UNIT_ID, 0, "NUMA node"),
+	CELL_BY(0, "zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone of the node", type_zone),
+	CELL_BY(0, "migratetype", "MIGRATETYPE", CELL_TEXT, UNIT_NONE, 0,
+		"migratetype; those that have nothing in a zone are left out", type_name),
+	CELL_BY(0, "free_pages", "FREE PAGES", CELL_U64, UNIT_PAGES, COL_LEVEL,
+		"free pages on the lists of this type (a lower bound where the kernel stops "
+		"counting, at 100,000 blocks of an order)",
+		type_pages),
+	CELL_BY(0, "largest_order", "LARGEST ORDER", CELL_U64, UNIT_ID, 0,
+		"order of the largest free block", type_largest),
+	CELL_NUMBER(struct type_state, last.pageblocks, "pageblocks", "PAGEBLOCKS", UNIT_COUNT,
+		COL_LEVEL, "pageblocks of this type"),
+	CELL_BY(0, "change_pageblocks", "CHANGE", CELL_S64, UNIT_COUNT, 0,
+		"how many more or fewer than at the start of the interval", type_change),
+	CELL_BY(0, "mixed_pageblocks", "MIXED", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
+		"of these, with pages of another type (only with page_owner=on)", type_mixed),
+};
 
 static u64 last_zone_ns(const struct zones *z)
 {
@@ -369,24 +355,26 @@ static int zone_types(struct table *t, struct report *r, const struct zones *z, 
 {
 	const struct zone_key *of = groups_key(&z->zones, zone);
 
-	for (size_t i = 0; i < z->types.n; i++) {
+	int rc = 0;
+
+	for (size_t i = 0; i < z->types.n && !rc; i++) {
 		const struct type_key *k = groups_key(&z->types, i);
 		const struct type_state *s = groups_value(&z->types, i);
-		struct cell *row;
 
-		if (k->node != of->node || strcmp(k->zone, of->zone) || type_is_empty(s))
-			continue;
-		row = table_row(t);
-		if (!row)
-			return -ENOMEM;
-		type_row(row, r, s);
+		if (k->node == of->node && !strcmp(k->zone, of->zone) && !type_is_empty(s))
+			rc = cells_one(t, r, type_columns, s, NULL);
 	}
-	return 0;
+	return rc;
+}
+
+static struct table *types_begin(struct report *r)
+{
+	return cells_table(r, "pagetypes", "Migratetypes", type_columns, ARRAY_SIZE(type_columns));
 }
 
 static int types_table(const struct zones *z, const size_t *order, struct report *r)
 {
-	struct table *t = report_table(r, "pagetypes", "Migratetypes", type_columns, T_N);
+	struct table *t = types_begin(r);
 	const struct type_state *any = groups_value(&z->types, 0);
 	u64 now = last_zone_ns(z), read_ns = any->last.h.time_ns;
 	int rc = t ? 0 : -ENOMEM;
@@ -421,11 +409,11 @@ int types_report(const struct zones *z, struct report *r)
 {
 	if (z->types.n)
 		return ordered(z, r, types_table);
-	return report_table(r, "pagetypes", "Migratetypes", type_columns, T_N) ? 0 : -ENOMEM;
+	return types_begin(r) ? 0 : -ENOMEM;
 }
 
 const struct view_table zones_tables[] = {
-	{"zones", zone_columns, Z_N, sizeof(zone_columns[0])},
-	{"pagetypes", type_columns, T_N, sizeof(type_columns[0])},
+	CELLS_VIEW("zones", zone_columns),
+	CELLS_VIEW("pagetypes", type_columns),
 	{},
 };
