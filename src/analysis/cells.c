@@ -20,12 +20,26 @@ CELL_OF(cell_of_key_u32, key, u32, cell_u64)
 CELL_OF(cell_of_key_u64, key, u64, cell_u64)
 CELL_OF(cell_of_node, key, s32, cell_node)
 CELL_OF(cell_of_stack, sums, u32, cell_stack)
+CELL_OF(cell_of_f64, sums, double, cell_f64)
+CELL_OF(cell_of_text, sums, char *, cell_text)
 
 CELL_GET(cell_of_known)
 {
 	u64 v = *(const u64 *)((const char *)row->sums + offset);
 
 	return v ? cell_u64(v) : (struct cell){};
+}
+
+CELL_GET(cell_of_string)
+{
+	u32 id = *(const u32 *)((const char *)row->sums + offset);
+
+	return id ? cell_text(stream_string(r->stream, id)) : (struct cell){};
+}
+
+struct cell cell_str(struct report *r, const struct str *s)
+{
+	return s->len ? cell_text(report_text(r, "%s", str_get(s))) : (struct cell){};
 }
 
 CELL_GET(cell_of_comm)

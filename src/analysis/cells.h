@@ -34,6 +34,16 @@ typedef struct cell cell_get(struct report *r, const struct row_of *row, size_t 
 		return __VA_ARGS__;                                                \
 	}
 
+/* The same of text that is put into s; empty: no text. */
+#define CELL_WORDS(name_, type_, ...)                      \
+	static CELL_GET(name_)                             \
+	{                                                  \
+		const type_ *e = (const type_ *)row->sums; \
+		_cleanup_str_ struct str s = {};           \
+		__VA_ARGS__;                               \
+		return cell_str(r, &s);                    \
+	}
+
 struct cell_column {
 	u32 keys; /* of --by: shown if one of them was asked for; 0: always */
 	struct column col;
@@ -46,6 +56,12 @@ cell_get cell_of_u8, cell_of_u16, cell_of_u32, cell_of_u64, cell_of_s32, cell_of
 cell_get cell_of_key_u8, cell_of_key_u16, cell_of_key_u32, cell_of_key_u64;
 /* Of an u64 that is 0 where it is not known. */
 cell_get cell_of_known;
+/* Of the id of a string of the stream; 0: none. */
+cell_get cell_of_string;
+/* Of a double. */
+cell_get cell_of_f64;
+/* Of a text, a pointer; NULL: none. */
+cell_get cell_of_text;
 /* Of an s32 of the key or the record: a NUMA node, below 0 where it is not known. */
 cell_get cell_of_node;
 
@@ -123,6 +139,14 @@ int cells_row(struct table *t, struct report *r, const struct cell_column *cols,
 #define cells_each(t_, r_, cols_, vec_, view_) \
 	vec_each (e_, vec_)                    \
 	cells_one(t_, r_, cols_, e_, view_)
+
+/* Text that was put together; empty: none. */
+struct cell cell_str(struct report *r, const struct str *s);
+
+static inline struct cell cell_bool(bool v)
+{
+	return (struct cell){.type = CELL_BOOL, .b = v};
+}
 
 /* part / whole; empty of nothing. */
 static inline struct cell cell_ratio(u64 part, u64 whole)

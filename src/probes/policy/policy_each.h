@@ -9,7 +9,6 @@
 
 extern const struct view_table policy_each_tables[];
 
-struct table *policy_each_table(struct report *r);
-void policy_each_fill(struct cell *row, struct report *r, const struct policy_call *e);
+struct table *policy_each_report(struct report *r, const struct policy_call *calls, size_t n);
 
 #endif

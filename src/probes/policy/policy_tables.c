@@ -4,69 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "base/units.h"
 #include "probes/policy/policy_words.h"
 
 #define NODE_BAR 30
-
-enum {
-	M_PID,
-	M_ADDRESS,
-	M_BYTES,
-	M_KIND,
-	M_POLICY,
-	M_PRESENT,
-	M_PICTURE,
-	M_NODES,
-	M_FILE,
-	M_N,
-};
-
-static const struct column mapping_columns[M_N] = {
-	{"pid", "PID", CELL_U64, UNIT_ID, COL_WIDE, "process id"},
-	{"address", "ADDRESS", CELL_TEXT, UNIT_NONE, 0, "where the mapping begins"},
-	{"bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "its size"},
-	{"mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0,
-		"anonymous, heap, stack, file, shared memory, hugetlb, kernel's own"},
-	{"policy", "POLICY", CELL_TEXT, UNIT_NONE, 0,
-		"in force, as numa_maps has it: of the mapping or, where it has none, of the "
-		"thread"},
-	{"present_bytes", "PRESENT", CELL_U64, UNIT_BYTES, COL_WEIGHT | COL_LEVEL,
-		"of it, in memory (exact)"},
-	{"picture", "PAGES BY NODE", CELL_TEXT, UNIT_NONE, COL_ASIDE,
-		"how they spread: each character is its share of the pages, on the node of that "
-		"number (a is 10)"},
-	{"nodes", "ON NODES", CELL_TEXT, UNIT_NONE, COL_WIDE, "bytes on each node (exact)"},
-	{"file", "FILE", CELL_TEXT, UNIT_NONE, 0, "of the mapping, or its [name]"},
-};
-
-enum { N_PID, N_NODE, N_BYTES, N_SHARE, N_BAR, N_TOTAL, N_FREE, N_N };
-
-static const struct column node_columns[N_N] = {
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
-	{"bytes", "HERE", CELL_U64, UNIT_BYTES, COL_WEIGHT, "memory of the process on it (exact)"},
-	{"share_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "of all its memory"},
-	{"bar", "", CELL_TEXT, UNIT_NONE, COL_ASIDE, "the share as a bar"},
-	{"node_bytes", "NODE HAS", CELL_U64, UNIT_BYTES, 0, "memory of the node"},
-	{"free_bytes", "FREE", CELL_U64, UNIT_BYTES, COL_LEVEL, "of it, free"},
-};
-
-static const struct column thread_columns[] = {
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread"},
-	{"node", "RAN ON", CELL_U64, UNIT_ID, 0, "node of the CPU it last ran on"},
-	{"policy", "POLICY", CELL_TEXT, UNIT_NONE, 0,
-		"of the thread, as its first mapping shows it (numa_maps)"},
-};
-
-const struct view_table policy_show_tables[] = {
-	{"mappings", mapping_columns, M_N, sizeof(mapping_columns[0])},
-	{"nodes", node_columns, N_N, sizeof(node_columns[0])},
-	{"threads", thread_columns, ARRAY_SIZE(thread_columns), sizeof(thread_columns[0])},
-	{},
-};
 
 void policy_show_init(struct policy_show *s)
 {
@@ -135,48 +77,55 @@ static void nodes_add(struct str *out, const u32 *pairs, u32 n, u64 page_bytes)
 			fmt_bytes(buf, pairs[2 * i + 1] * page_bytes));
 }
 
-static struct cell string_cell(const struct report *r, u32 id)
+/* Of the view, struct policy_show. */
+static const u32 *pairs_of(const void *view, const struct policy_mapped *p)
 {
-	return id ? cell_text(stream_string(r->stream, id)) : (struct cell){};
+	const struct policy_show *s = view;
+
+	return s->pairs.v ? s->pairs.v + p->first : NULL;
 }
 
-static void mapping_fill(struct cell *row, struct report *r, const struct policy_show *s,
-	const struct policy_mapped *p)
-{
-	const u32 *pairs = s->pairs.v ? s->pairs.v + p->first : NULL;
-	_cleanup_str_ struct str picture = {}, nodes = {};
+CELL_WORDS(mapping_address, struct policy_mapped, str_add_hex(&s, e->m.start))
+CELL_EXPR(mapping_bytes, struct policy_mapped, cell_u64(e->m.end - e->m.start))
+CELL_EXPR(mapping_kind, struct policy_mapped, cell_text(policy_map_name(e->m.map)))
+CELL_WORDS(mapping_picture, struct policy_mapped,
+	policy_picture_add(&s, pairs_of(row->view, e), e->count))
+CELL_WORDS(mapping_nodes, struct policy_mapped,
+	nodes_add(&s, pairs_of(row->view, e), e->count, e->m.page_bytes))
 
-	policy_picture_add(&picture, pairs, p->count);
-	nodes_add(&nodes, pairs, p->count, p->m.page_bytes);
-	row[M_PID] = cell_u64(p->m.tgid);
-	row[M_ADDRESS] = cell_text(report_text(r, "0x%llx", (unsigned long long)p->m.start));
-	row[M_BYTES] = cell_u64(p->m.end - p->m.start);
-	row[M_KIND] = cell_text(policy_map_name(p->m.map));
-	row[M_POLICY] = string_cell(r, p->m.policy);
-	row[M_PRESENT] = cell_u64(p->bytes);
-	if (p->count) {
-		row[M_PICTURE] = cell_text(report_text(r, "%s", str_get(&picture)));
-		row[M_NODES] = cell_text(report_text(r, "%s", str_get(&nodes)));
-	}
-	row[M_FILE] = string_cell(r, p->m.file);
-}
+static const struct cell_column mapping_columns[] = {
+	CELL_NUMBER(struct policy_mapped, m.tgid, "pid", "PID", UNIT_ID, COL_WIDE, "process id"),
+	CELL_BY(0, "address", "ADDRESS", CELL_TEXT, UNIT_NONE, 0, "where the mapping begins",
+		mapping_address),
+	CELL_BY(0, "bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "its size", mapping_bytes),
+	CELL_BY(0, "mapping", "MAPPING", CELL_TEXT, UNIT_NONE, 0,
+		"anonymous, heap, stack, file, shared memory, hugetlb, kernel's own", mapping_kind),
+	CELL_FROM(0, struct policy_mapped, m.policy, "policy", "POLICY", CELL_TEXT, UNIT_NONE, 0,
+		"in force, as numa_maps has it: of the mapping or, where it has none, of the "
+		"thread",
+		cell_of_string),
+	CELL_NUMBER(struct policy_mapped, bytes, "present_bytes", "PRESENT", UNIT_BYTES,
+		COL_WEIGHT | COL_LEVEL, "of it, in memory (exact)"),
+	CELL_BY(0, "picture", "PAGES BY NODE", CELL_TEXT, UNIT_NONE, COL_ASIDE,
+		"how they spread: each character is its share of the pages, on the node of that "
+		"number (a is 10)",
+		mapping_picture),
+	CELL_BY(0, "nodes", "ON NODES", CELL_TEXT, UNIT_NONE, COL_WIDE,
+		"bytes on each node (exact)", mapping_nodes),
+	CELL_FROM(0, struct policy_mapped, m.file, "file", "FILE", CELL_TEXT, UNIT_NONE, 0,
+		"of the mapping, or its [name]", cell_of_string),
+};
 
 static int mappings_report(const struct policy_show *s, struct report *r)
 {
-	struct table *t = report_table(
-		r, "mappings", "Mappings, their policies and pages", mapping_columns, M_N);
+	struct table *t = cells_table(r, "mappings", "Mappings, their policies and pages",
+		mapping_columns, ARRAY_SIZE(mapping_columns));
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "present_bytes";
 	t->empty = "No mappings: the process has ended, or is a kernel thread, or may not be read.";
-	vec_each (p, &s->places) {
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		mapping_fill(row, r, s, p);
-	}
+	cells_each(t, r, mapping_columns, &s->places, s);
 	return 0;
 }
 
@@ -202,25 +151,39 @@ static int node_sums(const struct policy_show *s, struct groups *by_node, struct
 	return 0;
 }
 
-static void node_fill(struct cell *row, struct report *r, const struct policy_show *s,
-	const struct node_key *k, u64 bytes, u64 all)
-{
-	const struct policy_node *n = groups_find(&s->nodes, &k->node);
-	/* Sums of a recording that somebody made up may have wrapped. */
-	double share = all ? (double)MIN(bytes, all) / (double)all : 0;
+struct node_row {
+	const struct node_key *key;
+	const struct policy_node *node; /* NULL: not known */
+	u64 bytes, all;
+};
 
-	row[N_PID] = cell_u64(k->tgid);
-	row[N_NODE] = cell_u64(k->node);
-	row[N_BYTES] = cell_u64(bytes);
-	if (all)
-		row[N_SHARE] = cell_f64(share);
-	row[N_BAR] = cell_text(report_text(
-		r, "%.*s", (int)(share * NODE_BAR + 0.5), "##############################"));
-	if (!n)
-		return;
-	row[N_TOTAL] = cell_u64(n->bytes);
-	row[N_FREE] = cell_u64(n->free_bytes);
+/* Sums of a recording that somebody made up may have wrapped. */
+static double share_of(const struct node_row *n)
+{
+	return n->all ? (double)MIN(n->bytes, n->all) / (double)n->all : 0;
 }
+
+CELL_EXPR(node_pid, struct node_row, cell_u64(e->key->tgid))
+CELL_EXPR(node_number, struct node_row, cell_u64(e->key->node))
+CELL_EXPR(node_share, struct node_row, e->all ? cell_f64(share_of(e)) : (struct cell){})
+CELL_EXPR(node_bar, struct node_row,
+	cell_text(report_text(
+		r, "%.*s", (int)(share_of(e) * NODE_BAR + 0.5), "##############################")))
+CELL_EXPR(node_has, struct node_row, e->node ? cell_u64(e->node->bytes) : (struct cell){})
+CELL_EXPR(node_free, struct node_row, e->node ? cell_u64(e->node->free_bytes) : (struct cell){})
+
+static const struct cell_column node_columns[] = {
+	CELL_BY(0, "pid", "PID", CELL_U64, UNIT_ID, 0, "process id", node_pid),
+	CELL_BY(0, "node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node", node_number),
+	CELL_NUMBER(struct node_row, bytes, "bytes", "HERE", UNIT_BYTES, COL_WEIGHT,
+		"memory of the process on it (exact)"),
+	CELL_BY(0, "share_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "of all its memory",
+		node_share),
+	CELL_BY(0, "bar", "", CELL_TEXT, UNIT_NONE, COL_ASIDE, "the share as a bar", node_bar),
+	CELL_BY(0, "node_bytes", "NODE HAS", CELL_U64, UNIT_BYTES, 0, "memory of the node",
+		node_has),
+	CELL_BY(0, "free_bytes", "FREE", CELL_U64, UNIT_BYTES, COL_LEVEL, "of it, free", node_free),
+};
 
 static int nodes_fill(const struct policy_show *s, struct report *r, struct table *t,
 	struct groups *by_node, struct groups *by_tgid)
@@ -229,19 +192,18 @@ static int nodes_fill(const struct policy_show *s, struct report *r, struct tabl
 
 	for (size_t i = 0; i < by_node->n && !rc; i++) {
 		const struct node_key *k = groups_key(by_node, i);
-		const u64 *all = groups_find(by_tgid, &k->tgid);
-		struct cell *row = table_row(t);
+		const struct node_row row = {k, groups_find(&s->nodes, &k->node),
+			*(u64 *)groups_value(by_node, i), *(u64 *)groups_find(by_tgid, &k->tgid)};
 
-		if (!row)
-			return -ENOMEM;
-		node_fill(row, r, s, k, *(u64 *)groups_value(by_node, i), *all);
+		rc = cells_one(t, r, node_columns, &row, NULL);
 	}
 	return rc;
 }
 
 static int nodes_report(const struct policy_show *s, struct report *r)
 {
-	struct table *t = report_table(r, "nodes", "Memory by node", node_columns, N_N);
+	struct table *t =
+		cells_table(r, "nodes", "Memory by node", node_columns, ARRAY_SIZE(node_columns));
 	struct groups by_node, by_tgid;
 	int rc;
 
@@ -256,26 +218,32 @@ static int nodes_report(const struct policy_show *s, struct report *r)
 	return rc;
 }
 
+static const struct cell_column thread_columns[] = {
+	CELL_NUMBER(struct policy_thread, tgid, "pid", "PID", UNIT_ID, 0, "process id"),
+	CELL_NUMBER(struct policy_thread, tid, "tid", "TID", UNIT_ID, 0, "thread id"),
+	CELL_FROM(0, struct policy_thread, comm, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
+		"name of the thread", cell_of_comm),
+	CELL_FROM(0, struct policy_thread, node, "node", "RAN ON", CELL_U64, UNIT_ID, 0,
+		"node of the CPU it last ran on", cell_of_node),
+	CELL_FROM(0, struct policy_thread, policy, "policy", "POLICY", CELL_TEXT, UNIT_NONE, 0,
+		"of the thread, as its first mapping shows it (numa_maps)", cell_of_string),
+};
+
 static int threads_report(const struct policy_show *s, struct report *r)
 {
-	struct table *t = report_table(r, "threads", "Threads and their policies", thread_columns,
+	struct table *t = cells_table(r, "threads", "Threads and their policies", thread_columns,
 		ARRAY_SIZE(thread_columns));
 
-	if (!t)
-		return -ENOMEM;
-	vec_each (x, &s->threads) {
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_u64(x->tgid);
-		row[1] = cell_u64(x->tid);
-		row[2] = cell_text(report_text(r, "%.16s", x->comm));
-		row[3] = x->node < 0 ? (struct cell){} : cell_u64((u64)x->node);
-		row[4] = string_cell(r, x->policy);
-	}
-	return 0;
+	cells_each(t, r, thread_columns, &s->threads, NULL);
+	return t ? 0 : -ENOMEM;
 }
+
+const struct view_table policy_show_tables[] = {
+	CELLS_VIEW("mappings", mapping_columns),
+	CELLS_VIEW("nodes", node_columns),
+	CELLS_VIEW("threads", thread_columns),
+	{},
+};
 
 int policy_show_report(struct policy_show *s, struct report *r)
 {

@@ -266,10 +266,8 @@ static int policy_report(void *state, struct report *r)
 static struct table *policy_each(void *state, struct report *r)
 {
 	struct policy_state *v = state;
-	struct table *t = policy_each_table(r);
+	struct table *t = policy_each_report(r, v->calls.v, v->calls.n);
 
-	table_each (row, t, e, &v->calls)
-		policy_each_fill(row, r, e);
 	v->calls.n = 0;
 	return t;
 }
