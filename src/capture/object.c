@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include "base/file.h"
 #include "capture/attach.h"
@@ -21,6 +22,7 @@
 #define STACK_ENTRIES 16384
 #define TABLE_BYTES (32UL << 20)
 #define TABLE_ENTRIES 10240
+#define GENTLE_ENTRIES 4096
 #define STACKS_ENTRIES 65536 /* of a table whose keys have stacks, many a process */
 
 /* libbpf's messages have no context argument. Only the first line since the last open is kept. */
@@ -183,9 +185,20 @@ static u32 entries_fit(size_t most, size_t key_size, size_t value_size)
 	return (u32)(entries > most ? most : entries < 512 ? 512 : entries);
 }
 
+/* The kernel makes values one by one, which is a fifth of the start of `check`; and most keys are
+ * of tasks. Who watches for hours is not to be woken too often because a table is filling up. */
+static size_t gentle_entries(const struct capture *c)
+{
+	size_t least = c->opt.watch_ns ? GENTLE_ENTRIES : GENTLE_ENTRIES / 2;
+	struct sysinfo now;
+	size_t tasks = sysinfo(&now) ? GENTLE_ENTRIES : now.procs;
+
+	return MIN(MAX(4 * tasks, least), (size_t)GENTLE_ENTRIES);
+}
+
 u32 attach_table_entries(const struct capture *c, size_t key_size, size_t value_size)
 {
-	size_t most = c->opt.gentle ? TABLE_ENTRIES * 2 / 5 : TABLE_ENTRIES;
+	size_t most = c->opt.gentle ? gentle_entries(c) : TABLE_ENTRIES;
 
 	return entries_fit(most, key_size, value_size);
 }

@@ -16,18 +16,21 @@
 #define STACK_EVERY 61 /* as check */
 #define EVERY_NS NSEC_PER_SEC
 
-/* The cheap ones; those that have no programs first, so that there is something to see soon. */
+/* The cheap ones; of those on the screen what has no programs first, so that there is something to
+ * see soon. */
 static size_t probes_choose(const struct probe **ret, size_t *ret_early)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < probes_n; i++)
-		if (probes[i]->cheap && !probes[i]->bpf)
+		if (probes[i]->cheap && !probes[i]->bpf && !probes[i]->aside)
 			ret[n++] = probes[i];
 	*ret_early = n;
-	for (size_t i = 0; i < probes_n; i++)
-		if (probes[i]->cheap && probes[i]->bpf)
-			ret[n++] = probes[i];
+	for (int aside = 0; aside < 2; aside++)
+		for (size_t i = 0; i < probes_n; i++)
+			if (probes[i]->cheap && probes[i]->aside == aside &&
+				(probes[i]->bpf || aside))
+				ret[n++] = probes[i];
 	return n;
 }
 
@@ -214,7 +217,8 @@ const struct command command_top = {
 		"memory by order against the watermarks, and the worst finding; below it a line a "
 		"process, with what it holds, how fast that grows, and what it costs: faults, "
 		"stalls, swap. memwhy's own cost is in the first line.\n\n"
-		"It runs the probes and rules of check in the same gentle form. Rules look at the "
+		"It runs the probes and rules of check in the same gentle form; what only findings "
+		"need is read every four seconds. Rules look at the "
 		"last ten seconds. The lines are of up to 256 processes with most memory, of those "
 		"that grew, and of all that took faults or stalled in the interval; with -p, -c, "
 		"-g "

@@ -210,6 +210,7 @@ struct probe {
 	int (*file_read)(
 		int fd, const char *path, struct sink *sink, struct err *err); /* takes fd */
 	bool borrows; /* it looks at what others have open: CAGE_BORROWS */
+	bool aside; /* not on the screen of `top`: looked at there every four seconds */
 	bool guarded; /* its command is to report also when memory is gone: record/guard.h */
 	/* Another thing that its command does, where its words say so; NULL: none. */
 	const struct probe_action *action;

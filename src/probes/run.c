@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 
 #define WAKE_ROOM_MIN 64
+#define ASIDE_NS (4 * NSEC_PER_SEC)
 
 struct probe_run {
 	const struct probe *probe;
@@ -42,6 +43,7 @@ struct probe_run {
 	void *source;    /* state of the source; NULL: it is not open */
 	void *bpf_state; /* capture.state */
 	u64 next_sample_ns;
+	u64 aside_ns; /* until then nothing is read, where somebody watches something else */
 };
 
 /* What follows is this probe's. */
@@ -208,12 +210,19 @@ static int bpf_open(struct probe_run *run, struct err *err)
 	return run->probe->bpf->attach ? run->probe->bpf->attach(run->c, run->attached, err) : 0;
 }
 
+static bool is_aside(const struct probe_run *run)
+{
+	return run->probe->aside && run->c->opt.watch_ns;
+}
+
 static int sampler_look(struct probe_run *run, u64 now_ns)
 {
 	const struct probe_sampler *s = run->probe->sampler;
+	u64 gap = MAX(s->every_ns, run->c->opt.sample_ns);
 
-	run->next_sample_ns =
-		s->every_ns ? now_ns + MAX(s->every_ns, run->c->opt.sample_ns) : UINT64_MAX;
+	if (is_aside(run))
+		gap = MAX(gap, ASIDE_NS);
+	run->next_sample_ns = s->every_ns ? now_ns + gap : UINT64_MAX;
 	return s->sample(run->c, run->state);
 }
 
@@ -493,10 +502,24 @@ static int tables_drain(struct probe_run *run)
 	return rc;
 }
 
+static bool drain_waits(struct probe_run *run)
+{
+	u64 now = clock_mono_ns();
+
+	if (!is_aside(run) || run->c->ending || run->woken)
+		return false;
+	if (now < run->aside_ns)
+		return true;
+	run->aside_ns = now + ASIDE_NS - run->c->opt.watch_ns / 2;
+	return false;
+}
+
 int probe_drain(struct probe_run *run, bool sample)
 {
 	int rc, leaves = 0;
 
+	if (drain_waits(run))
+		return 0;
 	do
 		rc = probe_drain_ring(run);
 	while (rc == 1 && !(leaves = capture_leaves(run->c)));

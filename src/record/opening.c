@@ -52,7 +52,7 @@ static int counting_begin(const struct opening *o)
 	return rc;
 }
 
-/* Those first that count all the time. */
+/* Those first that count all the time; where somebody watches, as whoever asked put them. */
 static int put_in_order(const struct opening *o, struct to_open all[SESSION_PROBES], size_t *late)
 {
 	const struct session_config *cfg = o->cfg;
@@ -64,7 +64,7 @@ static int put_in_order(const struct opening *o, struct to_open all[SESSION_PROB
 		struct to_open p = {.i = i};
 
 		rc = probe_new(cfg->probes[i], o->c, &p.run);
-		if (rc || probe_counts_on(p.run))
+		if (rc || cfg->opt.watch_ns || probe_counts_on(p.run))
 			all[n++] = p;
 		else
 			others[n_others++] = p;

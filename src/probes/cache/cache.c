@@ -116,6 +116,7 @@ const struct probe probe_cache = {
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),
 	.bpf = &bpf,
+	.aside = true,
 	.cheap = true,
 	.only_named = true,
 };

@@ -384,5 +384,6 @@ const struct probe probe_compaction = {
 	.bpf = &bpf,
 	.sampler = &compaction_sampler,
 	.view = &compaction_view,
+	.aside = true,
 	.cheap = true,
 };

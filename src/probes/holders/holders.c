@@ -510,6 +510,7 @@ const struct probe probe_holders = {
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),
 	.sampler = &sampler,
+	.aside = true,
 	.cheap = true,
 	.borrows = true,
 };

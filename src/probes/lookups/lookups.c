@@ -104,6 +104,7 @@ const struct probe probe_lookups = {
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),
 	.bpf = &bpf,
+	.aside = true,
 	.cheap = true,
 	.only_named = true,
 };

@@ -431,5 +431,6 @@ const struct probe probe_maps = {
 	.sampler = &maps_sampler,
 	.view = &maps_view,
 	.only_named = true,
+	.aside = true,
 	.cheap = true, /* in bursts */
 };

@@ -127,6 +127,7 @@ const struct probe probe_mmcalls = {
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),
 	.bpf = &bpf,
+	.aside = true,
 	.cheap = true,
 	.only_named = true,
 };

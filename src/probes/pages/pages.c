@@ -524,6 +524,7 @@ const struct probe probe_pages = {
 	.bpf = &bpf,
 	.sampler = &pages_sampler,
 	.view = &pages_view,
+	.aside = true,
 	.cheap = true,
 	.only_named = true,
 };

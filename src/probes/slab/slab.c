@@ -405,6 +405,7 @@ const struct probe probe_slab = {
 	.bpf = &bpf,
 	.sampler = &slab_sampler,
 	.view = &slab_view,
+	.aside = true,
 	.cheap = true,
 	.only_named = true,
 };

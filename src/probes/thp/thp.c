@@ -339,5 +339,6 @@ const struct probe probe_thp = {
 	.bpf = &bpf,
 	.sampler = &thp_sampler,
 	.view = &thp_view,
+	.aside = true,
 	.cheap = true,
 };

@@ -176,5 +176,6 @@ const struct probe probe_waits = {
 	.kinds = kinds,
 	.n_kinds = ARRAY_SIZE(kinds),
 	.bpf = &bpf,
+	.aside = true,
 	.cheap = true,
 };

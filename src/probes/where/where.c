@@ -350,5 +350,6 @@ const struct probe probe_where = {
 	.view = &where_view,
 	.beside = beside,
 	.borrows = true,
+	.aside = true,
 	.cheap = true,
 };
