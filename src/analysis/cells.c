@@ -58,25 +58,39 @@ CELL_GET(cell_of_time)
 	return cell_since(r, *(const u64 *)((const char *)row->sums + offset));
 }
 
+static bool is_left_out(const struct cell_column *c, u32 by)
+{
+	return by && c->keys && !(c->keys & by);
+}
+
+struct table *cells_table_by(struct report *r, const char *name, const char *title,
+	const struct cell_column *cols, size_t n, u32 by)
+{
+	struct column *all = arena_alloc(&r->arena, n * sizeof(*all));
+	size_t k = 0;
+
+	for (size_t i = 0; i < n && all; i++)
+		if (!is_left_out(&cols[i], by))
+			all[k++] = cols[i].col;
+	return all ? report_table(r, name, title, all, k) : NULL;
+}
+
 struct table *cells_table(struct report *r, const char *name, const char *title,
 	const struct cell_column *cols, size_t n)
 {
-	struct column *all = arena_alloc(&r->arena, n * sizeof(*all));
-
-	for (size_t i = 0; i < n && all; i++)
-		all[i] = cols[i].col;
-	return all ? report_table(r, name, title, all, n) : NULL;
+	return cells_table_by(r, name, title, cols, n, 0);
 }
 
 int cells_row(struct table *t, struct report *r, const struct cell_column *cols, size_t n,
 	const struct row_of *row)
 {
-	struct cell *cells = t ? table_row(t) : NULL;
+	struct cell *cell = t ? table_row(t) : NULL;
 
-	if (!cells)
+	if (!cell)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		cells[i] = cols[i].get(r, row, cols[i].offset);
+		if (!is_left_out(&cols[i], row->by))
+			*cell++ = cols[i].get(r, row, cols[i].offset);
 	return 0;
 }
 

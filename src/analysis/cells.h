@@ -11,7 +11,7 @@
 
 /* What a row is made of: a key and its sums, or one record, which is then both. */
 struct row_of {
-	u32 by; /* keys that were asked for, see analysis/by.h */
+	u32 by; /* keys that were asked for, see analysis/by.h; 0: columns of all keys */
 	const void *key, *sums;
 	const void *
 		view; /* what the functions of the view's own columns need besides; NULL: nothing */
@@ -130,6 +130,9 @@ cell_get cell_of_comm, cell_of_cgroup, cell_of_stack, cell_of_time;
 /* A table with these columns, and a row of it. -ENOMEM */
 struct table *cells_table(struct report *r, const char *name, const char *title,
 	const struct cell_column *cols, size_t n);
+/* The same of those columns that belong to these keys, as by of its rows says too. */
+struct table *cells_table_by(struct report *r, const char *name, const char *title,
+	const struct cell_column *cols, size_t n, u32 by);
 int cells_row(struct table *t, struct report *r, const struct cell_column *cols, size_t n,
 	const struct row_of *row);
 /* A row of a record, e. */

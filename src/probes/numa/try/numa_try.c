@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "base/clock.h"
 #include "base/progress.h"
 #include "base/units.h"
@@ -198,31 +199,6 @@ static int undo_run(struct attempt *a)
 	return rc;
 }
 
-enum { C_WHEN, C_SAMPLES, C_REMOTE, C_ERROR, C_LATENCY, C_PAGES, C_MOVED, C_N };
-
-static const struct column columns[C_N] = {
-	[C_WHEN] = {"when", "WHEN", CELL_TEXT, UNIT_NONE, 0,
-		"before or after the pages were moved"},
-	[C_SAMPLES] = {"samples", "SAMPLES", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"accesses to the object that were seen, with known nodes"},
-	[C_REMOTE] = {"remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, 0,
-		"of them, to pages of another node (sampled)"},
-	[C_ERROR] = {"error_ratio", "+-", CELL_F64, UNIT_RATIO, 0,
-		"its error: 2.45 standard errors, by eight windows of time (estimated)"},
-	[C_LATENCY] = {"mean_latency_cycles", "LATENCY", CELL_F64, UNIT_NONE, COL_RARE,
-		"mean, in cycles; only hardware tells it"},
-	[C_PAGES] = {"pages_by_node", "PAGES", CELL_TEXT, UNIT_NONE, 0,
-		"node: pages of the object on it, right before and right after they were moved "
-		"(exact)"},
-	[C_MOVED] = {"moved_pages", "KERNEL MOVED", CELL_U64, UNIT_PAGES, 0,
-		"pages of it that the kernel itself moved meanwhile"},
-};
-
-static const struct view_table tables[] = {
-	{"try", columns, C_N, sizeof(columns[0])},
-	{},
-};
-
 static const char *pages_text(struct report *r, const u64 *pages)
 {
 	char s[512];
@@ -236,28 +212,59 @@ static const char *pages_text(struct report *r, const u64 *pages)
 	return report_text(r, "%s", s);
 }
 
-static void phase_row(struct report *r, struct table *t, const struct attempt *a, int i)
+struct phase_row {
+	const char *when;
+	struct numa_phase p;
+	const u64 *pages;
+};
+
+static CELL_GET(remote_cell)
 {
-	const struct numa_phase *p = &a->phases[i];
-	struct cell *row = table_row(t);
-	double share = 0, variance = 0;
+	const struct numa_phase *p = &((const struct phase_row *)row->sums)->p;
+	double share = 0, variance;
 
-	if (!row)
-		return;
-	row[C_WHEN] = cell_text(i ? "after" : "before");
-	row[C_SAMPLES] = cell_u64(numa_phase_samples(p));
-	if (numa_phase_samples(p)) {
-		bool enough = numa_phase_share(p, &share, &variance);
-
-		row[C_REMOTE] = cell_f64(share);
-		if (enough)
-			row[C_ERROR] = cell_f64(PHASE_T * sqrt(variance));
-	}
-	if (p->latency_n)
-		row[C_LATENCY] = cell_f64((double)p->latency_total / (double)p->latency_n);
-	row[C_PAGES] = cell_text(pages_text(r, a->pages[i]));
-	row[C_MOVED] = cell_u64(p->moved_pages);
+	numa_phase_share(p, &share, &variance);
+	return numa_phase_samples(p) ? cell_f64(share) : (struct cell){};
 }
+
+static CELL_GET(error_cell)
+{
+	const struct numa_phase *p = &((const struct phase_row *)row->sums)->p;
+	double share, variance = 0;
+
+	return numa_phase_samples(p) && numa_phase_share(p, &share, &variance)
+		       ? cell_f64(PHASE_T * sqrt(variance))
+		       : (struct cell){};
+}
+
+CELL_EXPR(samples_cell, struct phase_row, cell_u64(numa_phase_samples(&e->p)))
+CELL_EXPR(latency_cell, struct phase_row, cell_ratio(e->p.latency_total, e->p.latency_n))
+CELL_EXPR(pages_cell, struct phase_row, cell_text(pages_text(r, e->pages)))
+
+static const struct cell_column columns[] = {
+	CELL_FROM(0, struct phase_row, when, "when", "WHEN", CELL_TEXT, UNIT_NONE, 0,
+		"before or after the pages were moved", cell_of_text),
+	CELL_BY(0, "samples", "SAMPLES", CELL_U64, UNIT_COUNT, COL_WEIGHT,
+		"accesses to the object that were seen, with known nodes", samples_cell),
+	CELL_BY(0, "remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, 0,
+		"of them, to pages of another node (sampled)", remote_cell),
+	CELL_BY(0, "error_ratio", "+-", CELL_F64, UNIT_RATIO, 0,
+		"its error: 2.45 standard errors, by eight windows of time (estimated)",
+		error_cell),
+	CELL_BY(0, "mean_latency_cycles", "LATENCY", CELL_F64, UNIT_NONE, COL_RARE,
+		"mean, in cycles; only hardware tells it", latency_cell),
+	CELL_BY(0, "pages_by_node", "PAGES", CELL_TEXT, UNIT_NONE, 0,
+		"node: pages of the object on it, right before and right after they were moved "
+		"(exact)",
+		pages_cell),
+	CELL_NUMBER(struct phase_row, p.moved_pages, "moved_pages", "KERNEL MOVED", UNIT_PAGES, 0,
+		"pages of it that the kernel itself moved meanwhile"),
+};
+
+static const struct view_table tables[] = {
+	CELLS_VIEW("try", columns),
+	{},
+};
 
 static const char *outcome_text(struct report *r, const struct attempt *a)
 {
@@ -299,12 +306,14 @@ static void moved_note(struct report *r, const struct attempt *a)
 
 static void attempt_report(struct report *r, const struct attempt *a)
 {
-	struct table *t = report_table(r, "try", "Accesses to the object", columns, C_N);
+	struct table *t =
+		cells_table(r, "try", "Accesses to the object", columns, ARRAY_SIZE(columns));
 
-	if (!t)
-		return;
-	phase_row(r, t, a, 0);
-	phase_row(r, t, a, 1);
+	for (int i = 0; i < 2; i++) {
+		const struct phase_row row = {i ? "after" : "before", a->phases[i], a->pages[i]};
+
+		cells_one(t, r, columns, &row, NULL);
+	}
 	r->verdict = outcome_text(r, a);
 	moved_note(r, a);
 	if (a->why)

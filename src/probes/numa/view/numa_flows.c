@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "base/units.h"
 #include "probes/numa/view/numa_tables.h"
 #include "probes/numa/view/numa_view.h"
@@ -10,95 +11,6 @@
 #define ROWS_MAX 1000000
 #define SLOTS 50       /* of a picture */
 #define LINES_MAX 2000 /* rows of the timeline: the first ones seen */
-
-enum {
-	F_TIME,
-	F_PID,
-	F_TID,
-	F_COMM,
-	F_OBJECT,
-	F_NAME,
-	F_KIND,
-	F_OFFSET,
-	F_ADDRESS,
-	F_OP,
-	F_CPU,
-	F_FROM,
-	F_ON,
-	F_KNOWN,
-	F_REMOTE,
-	F_LATENCY,
-	F_LEVEL,
-	F_SOURCE,
-	F_ACCESSES,
-	F_FUNCTION,
-	F_STACK,
-	F_N,
-};
-
-static const struct column flow_columns[F_N] = {
-	[F_TIME] = {"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "of the access, since the start"},
-	[F_PID] = {"pid", "PID", CELL_U64, UNIT_ID, COL_WIDE, "process id"},
-	[F_TID] = {"tid", "TID", CELL_U64, UNIT_ID, 0, "thread id"},
-	[F_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, COL_WIDE, "name of the thread"},
-	[F_OBJECT] = {"object", "OBJECT", CELL_U64, UNIT_ID, 0, "number of the object"},
-	[F_NAME] = {"name", "WHAT", CELL_TEXT, UNIT_NONE, 0,
-		"who allocated or mapped it, the variable, the file, the stack's thread"},
-	[F_KIND] = {"kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, "of the object"},
-	[F_OFFSET] = {"offset_bytes", "AT", CELL_U64, UNIT_BYTES, 0, "from the object's begin"},
-	[F_ADDRESS] = {"address", "ADDRESS", CELL_TEXT, UNIT_NONE, COL_WIDE, "what was accessed"},
-	[F_OP] = {"op", "OP", CELL_TEXT, UNIT_NONE, COL_RARE,
-		"load or store, where the source tells"},
-	[F_CPU] = {"cpu", "CPU", CELL_U64, UNIT_ID, COL_WIDE, "processor"},
-	[F_FROM] = {"cpu_node", "FROM", CELL_U64, UNIT_ID, 0, "node of the CPU"},
-	[F_ON] = {"page_node", "ON", CELL_U64, UNIT_ID, 0, "node of the page"},
-	[F_KNOWN] = {"node_known_by", "KNOWN BY", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
-		"how the node of the page is known: see the table sources"},
-	[F_REMOTE] = {"remote", "REMOTE", CELL_BOOL, UNIT_NONE, COL_WIDE,
-		"was it remote; empty: not known"},
-	[F_LATENCY] = {"latency_cycles", "LATENCY", CELL_U64, UNIT_COUNT, COL_RARE,
-		"in cycles; only hardware tells it"},
-	[F_LEVEL] = {"level", "LEVEL", CELL_TEXT, UNIT_NONE, COL_WIDE, "where the data was found"},
-	[F_SOURCE] = {"source", "SOURCE", CELL_TEXT, UNIT_NONE, COL_WIDE,
-		"the source of the sample"},
-	[F_ACCESSES] = {"accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WIDE | COL_WEIGHT,
-		"that the sample stands for (estimated)"},
-	[F_FUNCTION] = {"function", "BY", CELL_TEXT, UNIT_NONE, 0, "function that accessed it"},
-	[F_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, COL_WIDE, "code path of the access"},
-};
-
-enum { T_WHO, T_ACCESSES, T_REMOTE, T_PICTURE, T_N };
-
-static const struct column time_columns[T_N] = {
-	{"who", "WHO", CELL_TEXT, UNIT_NONE, 0,
-		"a thread; with --thread an object; or how many threads, or nodes"},
-	{"accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WEIGHT, "(estimated)"},
-	{"remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, 0, "of them (sampled)"},
-	{"picture", "OVER TIME", CELL_TEXT, UNIT_NONE, COL_ASIDE,
-		"from the first to the last access shown: the node of the CPU that most accesses "
-		"of "
-		"each fiftieth came from ('?': not known); of threads and nodes: how many were "
-		"seen at once ('*': "
-		"more than 35)"},
-};
-
-enum { P_WHAT, P_BYTES, P_PICTURE, P_N };
-
-static const struct column page_columns[P_N] = {
-	{"what", "PAGES", CELL_TEXT, UNIT_NONE, 0, "what the picture shows"},
-	{"bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "of the object"},
-	{"picture", "FROM ITS BEGIN TO ITS END", CELL_TEXT, UNIT_NONE, COL_ASIDE,
-		"a fiftieth of the object each: the node it lies on as seen last, the node that "
-		"uses "
-		"it most, and how remote it is (' ': not at all, '@': all)"},
-};
-
-const struct view_table numa_flow_tables[] = {
-	{"flow", flow_columns, F_N, sizeof(flow_columns[0])},
-	{"timeline", time_columns, T_N, sizeof(time_columns[0])},
-	{"pages", page_columns, P_N, sizeof(page_columns[0])},
-	{},
-};
 
 /* What was asked for, as a filter over all accesses. */
 struct filter {
@@ -185,67 +97,111 @@ static void filter_bounds(struct filter *w, const struct numa_feed *f)
 	}
 }
 
-static void flow_fill(
-	struct cell *row, struct report *r, const struct numa_feed *f, const struct numa_access *a)
-{
-	const struct numa_thread *t = numa_thread(f, a->thread);
-	int remote = numa_access_remote(a);
+/* An access, and what it was to. */
+struct flow_row {
+	struct numa_access a;
+	struct numa_thread t;
 	struct object o;
+	const char *name;
+	bool known; /* the object is */
+};
 
-	row[F_TIME] = cell_since(r, a->time_ns);
-	row[F_PID] = cell_u64(t->tgid);
-	row[F_TID] = cell_u64(t->tid);
-	row[F_COMM] = cell_text(stream_comm(r->stream, t->tgid, t->tid));
-	row[F_NAME] = cell_text(numa_why_name(a->why));
-	if (numa_object(f, a->object, &o)) {
-		row[F_OBJECT] = cell_u64(a->object);
-		row[F_NAME] = cell_text(object_name(r, f, a->object));
-		row[F_KIND] = cell_text(numa_kind_name(o.kind));
-		if (a->address >= o.start)
-			row[F_OFFSET] = cell_u64(a->address - o.start);
-	}
-	if (a->address)
-		row[F_ADDRESS] =
-			cell_text(report_text(r, "0x%llx", (unsigned long long)a->address));
-	row[F_OP] = cell_text(numa_op_name(a->op));
-	row[F_CPU] = cell_node(a->cpu);
-	row[F_FROM] = cell_node(a->cpu_node);
-	row[F_ON] = cell_node(a->page_node);
-	row[F_KNOWN] = cell_text(numa_page_from_name(a->from));
-	if (remote >= 0)
-		row[F_REMOTE] = (struct cell){.type = CELL_BOOL, .b = remote};
-	if (numa_access_latency(a))
-		row[F_LATENCY] = cell_u64(numa_access_latency(a));
-	row[F_LEVEL] = cell_text(numa_level_name(a->level));
-	row[F_SOURCE] = cell_text(numa_source_name(a->source));
-	row[F_ACCESSES] = cell_u64(numa_access_weight(a));
-	row[F_FUNCTION] = cell_text(numa_function(r, a->stack, false));
-	if (a->stack)
-		row[F_STACK] = cell_stack(a->stack);
+static struct flow_row flow_row(
+	struct report *r, const struct numa_feed *f, const struct numa_access *a)
+{
+	struct flow_row row = {.a = *a, .t = *numa_thread(f, a->thread)};
+
+	row.known = numa_object(f, a->object, &row.o);
+	row.name = row.known ? object_name(r, f, a->object) : numa_why_name(a->why);
+	return row;
 }
+
+static CELL_GET(flow_remote)
+{
+	int remote = numa_access_remote(&((const struct flow_row *)row->sums)->a);
+
+	return remote < 0 ? (struct cell){} : cell_bool(remote);
+}
+
+CELL_EXPR(flow_comm, struct flow_row, cell_text(stream_comm(r->stream, e->t.tgid, e->t.tid)))
+CELL_EXPR(flow_object, struct flow_row, e->known ? cell_u64(e->a.object) : (struct cell){})
+CELL_EXPR(flow_kind, struct flow_row,
+	e->known ? cell_text(numa_kind_name(e->o.kind)) : (struct cell){})
+CELL_EXPR(flow_offset, struct flow_row,
+	e->known && e->a.address >= e->o.start ? cell_u64(e->a.address - e->o.start)
+					       : (struct cell){})
+CELL_WORDS(flow_address, struct flow_row, if (e->a.address) str_add_hex(&s, e->a.address))
+CELL_EXPR(flow_op, struct flow_row, cell_text(numa_op_name(e->a.op)))
+CELL_EXPR(flow_cpu, struct flow_row, cell_node(e->a.cpu))
+CELL_EXPR(flow_from, struct flow_row, cell_node(e->a.cpu_node))
+CELL_EXPR(flow_on, struct flow_row, cell_node(e->a.page_node))
+CELL_EXPR(flow_known, struct flow_row, cell_text(numa_page_from_name(e->a.from)))
+CELL_EXPR(flow_latency, struct flow_row,
+	numa_access_latency(&e->a) ? cell_u64(numa_access_latency(&e->a)) : (struct cell){})
+CELL_EXPR(flow_level, struct flow_row, cell_text(numa_level_name(e->a.level)))
+CELL_EXPR(flow_source, struct flow_row, cell_text(numa_source_name(e->a.source)))
+CELL_EXPR(flow_accesses, struct flow_row, cell_u64(numa_access_weight(&e->a)))
+CELL_EXPR(flow_function, struct flow_row, cell_text(numa_function(r, e->a.stack, false)))
+
+static const struct cell_column flow_columns[] = {
+	CELL_FROM(0, struct flow_row, a.time_ns, "time_ns", "TIME", CELL_U64, UNIT_NS, 0,
+		"of the access, since the start", cell_of_time),
+	CELL_NUMBER(struct flow_row, t.tgid, "pid", "PID", UNIT_ID, COL_WIDE, "process id"),
+	CELL_NUMBER(struct flow_row, t.tid, "tid", "TID", UNIT_ID, 0, "thread id"),
+	CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, COL_WIDE, "name of the thread", flow_comm),
+	CELL_BY(0, "object", "OBJECT", CELL_U64, UNIT_ID, 0, "number of the object", flow_object),
+	CELL_FROM(0, struct flow_row, name, "name", "WHAT", CELL_TEXT, UNIT_NONE, 0,
+		"who allocated or mapped it, the variable, the file, the stack's thread",
+		cell_of_text),
+	CELL_BY(0, "kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, "of the object", flow_kind),
+	CELL_BY(0, "offset_bytes", "AT", CELL_U64, UNIT_BYTES, 0, "from the object's begin",
+		flow_offset),
+	CELL_BY(0, "address", "ADDRESS", CELL_TEXT, UNIT_NONE, COL_WIDE, "what was accessed",
+		flow_address),
+	CELL_BY(0, "op", "OP", CELL_TEXT, UNIT_NONE, COL_RARE,
+		"load or store, where the source tells", flow_op),
+	CELL_BY(0, "cpu", "CPU", CELL_U64, UNIT_ID, COL_WIDE, "processor", flow_cpu),
+	CELL_BY(0, "cpu_node", "FROM", CELL_U64, UNIT_ID, 0, "node of the CPU", flow_from),
+	CELL_BY(0, "page_node", "ON", CELL_U64, UNIT_ID, 0, "node of the page", flow_on),
+	CELL_BY(0, "node_known_by", "KNOWN BY", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
+		"how the node of the page is known: see the table sources", flow_known),
+	CELL_BY(0, "remote", "REMOTE", CELL_BOOL, UNIT_NONE, COL_WIDE,
+		"was it remote; empty: not known", flow_remote),
+	CELL_BY(0, "latency_cycles", "LATENCY", CELL_U64, UNIT_COUNT, COL_RARE,
+		"in cycles; only hardware tells it", flow_latency),
+	CELL_BY(0, "level", "LEVEL", CELL_TEXT, UNIT_NONE, COL_WIDE, "where the data was found",
+		flow_level),
+	CELL_BY(0, "source", "SOURCE", CELL_TEXT, UNIT_NONE, COL_WIDE, "the source of the sample",
+		flow_source),
+	CELL_BY(0, "accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WIDE | COL_WEIGHT,
+		"that the sample stands for (estimated)", flow_accesses),
+	CELL_BY(0, "function", "BY", CELL_TEXT, UNIT_NONE, 0, "function that accessed it",
+		flow_function),
+	CELL_FROM(0, struct flow_row, a.stack, "stack", "STACK", CELL_STACK, UNIT_NONE, COL_WIDE,
+		"code path of the access", cell_of_stack),
+};
 
 static int flow_report(struct report *r, const struct numa_feed *f, const struct filter *w)
 {
-	struct table *t = report_table(r, "flow", "Accesses in order", flow_columns, F_N);
+	struct table *t =
+		cells_table(r, "flow", "Accesses in order", flow_columns, ARRAY_SIZE(flow_columns));
 	struct numa_flow flow = numa_flow_all(f);
 	u64 limit = r->limit && !r->sort ? MIN(r->limit, (u32)ROWS_MAX) : ROWS_MAX;
 	const struct numa_access *a;
+	int rc = 0;
 
 	if (!t)
 		return -ENOMEM;
 	t->empty = "No access to it was sampled; memwhy numa --by object lists what was.";
-	while ((a = numa_flow_next(&flow)) && t->n_rows < limit) {
-		struct cell *row;
+	while ((a = numa_flow_next(&flow)) && t->n_rows < limit && !rc) {
+		if (wanted(w, f, a)) {
+			const struct flow_row row = flow_row(r, f, a);
 
-		if (!wanted(w, f, a))
-			continue;
-		row = table_row(t);
-		if (!row)
-			return -ENOMEM;
-		flow_fill(row, r, f, a);
+			rc = cells_one(t, r, flow_columns, &row, NULL);
+		}
 	}
 	t->n_cut = w->n - t->n_rows;
-	return 0;
+	return rc;
 }
 
 /* Of one row of the timeline: in each slot, accesses from each node. */
@@ -330,40 +286,56 @@ static const char *count_picture(struct report *r, const struct groups *lines, b
 	return report_text(r, "%s", picture);
 }
 
+struct time_row {
+	const char *who, *picture;
+	const struct line *line; /* NULL: how many there are */
+};
+
+CELL_EXPR(time_accesses, struct time_row, e->line ? cell_u64(e->line->accesses) : (struct cell){})
+CELL_EXPR(time_remote, struct time_row,
+	e->line ? cell_ratio(e->line->remote, e->line->local + e->line->remote) : (struct cell){})
+
+static const struct cell_column time_columns[] = {
+	CELL_FROM(0, struct time_row, who, "who", "WHO", CELL_TEXT, UNIT_NONE, 0,
+		"a thread; with --thread an object; or how many threads, or nodes", cell_of_text),
+	CELL_BY(0, "accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WEIGHT, "(estimated)",
+		time_accesses),
+	CELL_BY(0, "remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, 0, "of them (sampled)",
+		time_remote),
+	CELL_FROM(0, struct time_row, picture, "picture", "OVER TIME", CELL_TEXT, UNIT_NONE,
+		COL_ASIDE,
+		"from the first to the last access shown: the node of the CPU that most accesses "
+		"of "
+		"each fiftieth came from ('?': not known); of threads and nodes: how many were "
+		"seen at once ('*': "
+		"more than 35)",
+		cell_of_text),
+};
+
 static int count_row(
 	struct table *t, struct report *r, const struct groups *lines, const char *who, bool nodes)
 {
-	struct cell *row = table_row(t);
+	const struct time_row row = {who, count_picture(r, lines, nodes), NULL};
 
-	if (!row)
-		return -ENOMEM;
-	row[T_WHO] = cell_text(who);
-	row[T_PICTURE] = cell_text(count_picture(r, lines, nodes));
-	return 0;
+	return cells_one(t, r, time_columns, &row, NULL);
 }
 
 static int line_row(struct table *t, struct report *r, const struct numa_feed *f,
 	const struct filter *w, u32 key, const struct line *l)
 {
 	const struct numa_thread *thread = w->by_thread ? NULL : numa_thread(f, key);
-	struct cell *row = table_row(t);
+	struct time_row row = {.picture = line_picture(r, l), .line = l};
 
-	if (!row)
-		return -ENOMEM;
-	row[T_WHO] =
-		thread ? cell_text(report_text(r, "%s (%u)",
-				 stream_comm(r->stream, thread->tgid, thread->tid), thread->tid))
-		       : cell_text(object_name(r, f, key));
-	row[T_ACCESSES] = cell_u64(l->accesses);
-	if (l->local + l->remote)
-		row[T_REMOTE] = cell_f64((double)l->remote / (double)(l->local + l->remote));
-	row[T_PICTURE] = cell_text(line_picture(r, l));
-	return 0;
+	row.who = thread ? report_text(r, "%s (%u)",
+				   stream_comm(r->stream, thread->tgid, thread->tid), thread->tid)
+			 : object_name(r, f, key);
+	return cells_one(t, r, time_columns, &row, NULL);
 }
 
 static int timeline_report(struct report *r, const struct numa_feed *f, const struct filter *w)
 {
-	struct table *t = report_table(r, "timeline", "Over time", time_columns, T_N);
+	struct table *t =
+		cells_table(r, "timeline", "Over time", time_columns, ARRAY_SIZE(time_columns));
 	struct groups lines;
 	int rc;
 
@@ -436,10 +408,36 @@ static void part_pictures(const struct part parts[SLOTS], char on[SLOTS + 1], ch
 	}
 }
 
+struct page_row {
+	const char *what, *picture;
+	u64 bytes;
+};
+
+static const struct cell_column page_columns[] = {
+	CELL_FROM(0, struct page_row, what, "what", "PAGES", CELL_TEXT, UNIT_NONE, 0,
+		"what the picture shows", cell_of_text),
+	CELL_FROM(0, struct page_row, bytes, "bytes", "SIZE", CELL_U64, UNIT_BYTES, 0,
+		"of the object", cell_of_known),
+	CELL_FROM(0, struct page_row, picture, "picture", "FROM ITS BEGIN TO ITS END", CELL_TEXT,
+		UNIT_NONE, COL_ASIDE,
+		"a fiftieth of the object each: the node it lies on as seen last, the node that "
+		"uses "
+		"it most, and how remote it is (' ': not at all, '@': all)",
+		cell_of_text),
+};
+
+const struct view_table numa_flow_tables[] = {
+	CELLS_VIEW("flow", flow_columns),
+	CELLS_VIEW("timeline", time_columns),
+	CELLS_VIEW("pages", page_columns),
+	{},
+};
+
 /* Of one object only: several have no common begin and end. */
 static int pages_report(struct report *r, struct numa_feed *f, const struct filter *w)
 {
-	struct table *t = report_table(r, "pages", "Its pages", page_columns, P_N);
+	struct table *t =
+		cells_table(r, "pages", "Its pages", page_columns, ARRAY_SIZE(page_columns));
 	static const char *const what[] = {"lie on node", "used from node", "remote"};
 	char pictures[3][SLOTS + 1] = {};
 	struct part *parts;
@@ -458,13 +456,11 @@ static int pages_report(struct report *r, struct numa_feed *f, const struct filt
 	part_pictures(parts, pictures[0], pictures[1], pictures[2]);
 	free(parts);
 	for (u32 i = 0; i < ARRAY_SIZE(what); i++) {
-		struct cell *row = table_row(t);
+		const struct page_row row = {
+			what[i], report_text(r, "|%s|", pictures[i]), i ? 0 : o.bytes};
 
-		if (!row)
+		if (cells_one(t, r, page_columns, &row, NULL))
 			return -ENOMEM;
-		row[P_WHAT] = cell_text(what[i]);
-		row[P_BYTES] = i ? (struct cell){} : cell_u64(o.bytes);
-		row[P_PICTURE] = cell_text(report_text(r, "|%s|", pictures[i]));
 	}
 	return 0;
 }

@@ -4,29 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "probes/numa/judge/numa_words.h"
 
 #define ROWS_MAX 20000
-
-enum { C_NAME, C_KIND, C_PID, C_NODE, C_BYTES, C_SHARE, C_N };
-
-static const struct column columns[C_N] = {
-	[C_NAME] = {"name", "WHAT", CELL_TEXT, UNIT_NONE, COL_WIDE,
-		"who mapped it, the file, the stack's thread; neighbours that the kernel merged "
-		"count as the first; empty: not known, as of a process that was idle"},
-	[C_KIND] = {"kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, "as of objects"},
-	[C_PID] = {"pid", "PID", CELL_U64, UNIT_ID, COL_WIDE, "process; empty: of any"},
-	[C_NODE] = {"node", "NODE", CELL_U64, UNIT_ID, COL_WIDE, "that its pages are on"},
-	[C_BYTES] = {"bytes", "HOLDS", CELL_U64, UNIT_BYTES, COL_WIDE | COL_WEIGHT | COL_LEVEL,
-		"of its pages on the node, when last looked at (exact; what several processes map "
-		"counts for each)"},
-	[C_SHARE] = {"share_ratio", "SHARE", CELL_F64, UNIT_RATIO, COL_WIDE, "of all its pages"},
-};
-
-const struct view_table numa_place_tables[] = {
-	{"places", columns, C_N, sizeof(columns[0])},
-	{},
-};
 
 /* A mapping of the kernel, as it was when last looked at. */
 struct seen_key {
@@ -125,37 +106,62 @@ void numa_places_free(struct numa_places_held *h)
 	groups_free(&h->sites);
 }
 
+struct place_row {
+	const struct numa_site *site;
+	u64 bytes, all;
+	u32 node;
+};
+
+/* Of the view, struct numa_feed. */
+CELL_EXPR(place_name, struct place_row,
+	e->site->kind ? cell_text(numa_site_name(r, row->view, e->site)) : (struct cell){})
+CELL_EXPR(place_kind, struct place_row,
+	e->site->kind ? cell_text(numa_kind_name(e->site->kind)) : (struct cell){})
+CELL_EXPR(place_pid, struct place_row, e->site->tgid ? cell_u64(e->site->tgid) : (struct cell){})
+CELL_EXPR(place_share, struct place_row, cell_ratio(e->bytes, e->all))
+
+static const struct cell_column columns[] = {
+	CELL_BY(0, "name", "WHAT", CELL_TEXT, UNIT_NONE, COL_WIDE,
+		"who mapped it, the file, the stack's thread; neighbours that the kernel merged "
+		"count as the first; empty: not known, as of a process that was idle",
+		place_name),
+	CELL_BY(0, "kind", "KIND", CELL_TEXT, UNIT_NONE, COL_WIDE, "as of objects", place_kind),
+	CELL_BY(0, "pid", "PID", CELL_U64, UNIT_ID, COL_WIDE, "process; empty: of any", place_pid),
+	CELL_NUMBER(
+		struct place_row, node, "node", "NODE", UNIT_ID, COL_WIDE, "that its pages are on"),
+	CELL_NUMBER(struct place_row, bytes, "bytes", "HOLDS", UNIT_BYTES,
+		COL_WIDE | COL_WEIGHT | COL_LEVEL,
+		"of its pages on the node, when last looked at (exact; what several processes map "
+		"counts for each)"),
+	CELL_BY(0, "share_ratio", "SHARE", CELL_F64, UNIT_RATIO, COL_WIDE, "of all its pages",
+		place_share),
+};
+
+const struct view_table numa_place_tables[] = {
+	CELLS_VIEW("places", columns),
+	{},
+};
+
 static int rows_add(struct table *t, struct report *r, const struct numa_feed *f,
 	const struct numa_site *site, const u64 bytes[NUMA_NODES])
 {
-	u64 all = 0;
+	struct place_row row = {.site = site};
+	int rc = 0;
 
 	for (u32 i = 0; i < NUMA_NODES; i++)
-		all += bytes[i];
-	for (u32 i = 0; i < NUMA_NODES; i++) {
-		struct cell *row = bytes[i] ? table_row(t) : NULL;
-
-		if (!bytes[i])
-			continue;
-		if (!row)
-			return -ENOMEM;
-		if (site->kind) {
-			row[C_NAME] = cell_text(numa_site_name(r, f, site));
-			row[C_KIND] = cell_text(numa_kind_name(site->kind));
-		}
-		if (site->tgid)
-			row[C_PID] = cell_u64(site->tgid);
-		row[C_NODE] = cell_u64(i);
-		row[C_BYTES] = cell_u64(bytes[i]);
-		row[C_SHARE] = cell_f64((double)bytes[i] / (double)all);
+		row.all += bytes[i];
+	for (row.node = 0; row.node < NUMA_NODES && !rc; row.node++) {
+		row.bytes = bytes[row.node];
+		if (row.bytes)
+			rc = cells_one(t, r, columns, &row, f);
 	}
-	return 0;
+	return rc;
 }
 
 int numa_places_report(
 	struct report *r, const struct numa_feed *f, const struct numa_places_held *h)
 {
-	struct table *t = report_table(r, "places", "Where memory is", columns, C_N);
+	struct table *t = cells_table(r, "places", "Where memory is", columns, ARRAY_SIZE(columns));
 	int rc = t ? 0 : -ENOMEM;
 
 	if (rc)

@@ -5,244 +5,186 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "analysis/cells.h"
 #include "probes/numa/judge/numa_patterns.h"
 #include "probes/numa/judge/numa_words.h"
 
 #define ROWS_MAX 20000 /* with most accesses */
 
-enum {
-	C_OBJECT,
-	C_NAME,
-	C_KIND,
-	C_PID,
-	C_BYTES,
-	C_OBJECTS,
-	C_ACCESSES,
-	C_SAMPLES,
-	C_REMOTE,
-	C_REMOTE_TOTAL,
-	C_FROM,
-	C_ON,
-	C_THREADS,
-	C_MAKER,
-	C_ALONE,
-	C_STORES,
-	C_HITM,
-	C_LOCAL_LATENCY,
-	C_REMOTE_LATENCY,
-	C_LINE_MIXED,
-	C_PAGE_MIXED,
-	C_HUGE_MIXED,
-	C_MIXED,
-	C_SWITCHES,
-	C_FREES,
-	C_REMOTE_FREES,
-	C_OTHER_TOUCH,
-	C_MOVED,
-	C_THREAD_MOVES,
-	C_PATTERN,
-	C_STACK,
-	C_N,
+/* Keys of columns: bits of enum numa_by, and whether stacks were asked for. */
+#define SITE (1U << NUMA_BY_SITE)
+#define OBJECT (1U << NUMA_BY_OBJECT)
+#define TYPE (1U << NUMA_BY_TYPE)
+#define FUNCTION (1U << NUMA_BY_FUNCTION)
+#define THREAD (1U << NUMA_BY_THREAD)
+#define STACKS (1U << 31)
+#define OBJECTS (SITE | OBJECT)
+
+static u32 keys_of(enum numa_by by, bool stacks)
+{
+	return 1U << by | (stacks && 1U << by & OBJECTS ? STACKS : 0);
+}
+
+/* Of a type, a function and a thread only the sums are known, and what the row is of. */
+struct access_row {
+	struct numa_group g;
+	const char *name;
+	u64 moves;
+	u32 pattern;
 };
 
-static const struct column columns[C_N] = {
-	[C_OBJECT] = {"object", "OBJECT", CELL_U64, UNIT_ID, 0,
-		"with --by object: its number, for numa flow --object"},
-	[C_NAME] = {"name", "WHAT", CELL_TEXT, UNIT_NONE, 0,
+#define SUMS_RATIO(name_, part_, all_) CELL_EXPR(name_, struct access_row, cell_ratio(part_, all_))
+SUMS_RATIO(remote_cell, e->g.sums.remote, e->g.sums.local + e->g.sums.remote)
+SUMS_RATIO(stores_cell, e->g.sums.stores, e->g.sums.stores + e->g.sums.loads)
+SUMS_RATIO(maker_cell, e->g.by_allocator, e->g.by_known)
+SUMS_RATIO(alone_cell, e->g.before_sharing, e->g.sums.accesses)
+
+static struct cell mask_cell(struct report *r, u64 mask)
+{
+	return mask ? cell_text(numa_mask_text(r, mask)) : (struct cell){};
+}
+
+CELL_EXPR(object_cell, struct access_row,
+	e->g.site.object ? cell_u64(e->g.site.object - 1) : (struct cell){})
+CELL_EXPR(kind_cell, struct access_row, cell_text(numa_kind_name(e->g.site.kind)))
+CELL_EXPR(pid_cell, struct access_row, e->g.site.tgid ? cell_u64(e->g.site.tgid) : (struct cell){})
+CELL_EXPR(bytes_cell, struct access_row,
+	e->g.site.kind == OBJECT_KERNEL ? (struct cell){} : cell_u64(e->g.bytes))
+CELL_EXPR(from_cell, struct access_row, mask_cell(r, numa_from_mask(&e->g.sums)))
+CELL_EXPR(on_cell, struct access_row, mask_cell(r, numa_to_mask(&e->g.sums)))
+CELL_EXPR(switches_cell, struct access_row,
+	e->g.switch_pairs ? cell_f64(e->g.switches) : (struct cell){})
+CELL_EXPR(other_touch_cell, struct access_row,
+	e->g.first_touches ? cell_u64(e->g.first_touch_other) : (struct cell){})
+CELL_EXPR(pattern_cell, struct access_row,
+	e->pattern ? cell_text(numa_pattern_name(e->pattern)) : (struct cell){})
+
+static struct cell latency_cell(const struct numa_sums *s, bool remote)
+{
+	return s->latency_n[remote] ? cell_u64(s->latency_sum[remote] / s->latency_n[remote])
+				    : (struct cell){};
+}
+
+CELL_EXPR(local_latency_cell, struct access_row, latency_cell(&e->g.sums, false))
+CELL_EXPR(remote_latency_cell, struct access_row, latency_cell(&e->g.sums, true))
+
+/* Of a struct numa_sharing. */
+static CELL_GET(mixed_cell)
+{
+	const struct numa_sharing *s = (const void *)((const char *)row->sums + offset);
+
+	return s->samples ? cell_f64(s->mixed) : (struct cell){};
+}
+
+#define MIXED(unit_, name_, title_, help_)                                               \
+	CELL_FROM(OBJECTS, struct access_row, g.sharing[unit_], name_, title_, CELL_F64, \
+		UNIT_RATIO, COL_WIDE, help_, mixed_cell)
+
+static const struct cell_column columns[] = {
+	CELL_BY(OBJECT, "object", "OBJECT", CELL_U64, UNIT_ID, 0,
+		"with --by object: its number, for numa flow --object", object_cell),
+	CELL_FROM(OBJECTS | FUNCTION | THREAD, struct access_row, name, "name", "WHAT", CELL_TEXT,
+		UNIT_NONE, 0,
 		"who allocated or mapped it, the variable, the file, the stack's thread; with --by "
-		"function and thread: that"},
-	[C_KIND] = {"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
+		"function and thread: that",
+		cell_of_text),
+	CELL_BY(OBJECTS | TYPE, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
 		"heap block, heap (not told by block), mapping, stack, variable, data and code (of "
 		"a "
-		"file's mapping), file, shared memory, hugetlb, vdso, kernel"},
-	[C_PID] = {"pid", "PID", CELL_U64, UNIT_ID, COL_WIDE, "process; empty: of any"},
-	[C_BYTES] = {"bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "of the object with most samples"},
-	[C_OBJECTS] = {"objects", "N", CELL_U64, UNIT_COUNT, 0, "objects that were touched"},
-	[C_ACCESSES] = {"accesses", "ACCESSES", CELL_U64, UNIT_COUNT, COL_WEIGHT,
-		"to it (estimated: samples times what each stands for)"},
-	[C_SAMPLES] = {"samples", "SAMPLES", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"accesses that were seen (exact)"},
-	[C_REMOTE] = {"remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, 0,
-		"of the accesses whose place is known, to another node than the CPU's (sampled)"},
-	[C_REMOTE_TOTAL] = {"remote_total", "REMOTE N", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"remote accesses (estimated)"},
-	[C_FROM] = {"from_nodes", "FROM", CELL_TEXT, UNIT_NONE, COL_ASIDE, "nodes of the CPUs"},
-	[C_ON] = {"on_nodes", "ON", CELL_TEXT, UNIT_NONE, COL_ASIDE, "nodes of the pages"},
-	[C_THREADS] = {"threads", "THREADS", CELL_U64, UNIT_COUNT, 0, "that were seen to touch it"},
-	[C_MAKER] = {"maker_ratio", "BY MAKER", CELL_F64, UNIT_RATIO, COL_RARE,
-		"of its accesses, by the thread that allocated or mapped it, where that is known"},
-	[C_ALONE] = {"before_sharing_ratio", "ALONE", CELL_F64, UNIT_RATIO, COL_WIDE,
-		"of its accesses, before a second thread was seen to touch the object"},
-	[C_STORES] = {"stores_ratio", "STORES", CELL_F64, UNIT_RATIO, COL_WIDE,
-		"of its accesses that are known to be loads or stores"},
-	[C_HITM] = {"hitm", "HITM", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"accesses that found the line modified in another cache (estimated)"},
-	[C_LOCAL_LATENCY] = {"local_latency_cycles", "LAT LOCAL", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"mean latency of local accesses, in cycles; only hardware tells it"},
-	[C_REMOTE_LATENCY] = {"remote_latency_cycles", "LAT REMOTE", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"the same, of remote ones"},
-	[C_LINE_MIXED] = {"line_mixed_ratio", "MIXED LINE", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"file's mapping), file, shared memory, hugetlb, vdso, kernel",
+		kind_cell),
+	CELL_BY(OBJECTS | THREAD, "pid", "PID", CELL_U64, UNIT_ID, COL_WIDE,
+		"process; empty: of any", pid_cell),
+	CELL_BY(OBJECTS, "bytes", "SIZE", CELL_U64, UNIT_BYTES, 0,
+		"of the object with most samples", bytes_cell),
+	CELL_KEY(SITE | TYPE, struct access_row, g.n, "objects", "N", UNIT_COUNT, 0,
+		"objects that were touched"),
+	CELL_NUMBER(struct access_row, g.sums.accesses, "accesses", "ACCESSES", UNIT_COUNT,
+		COL_WEIGHT, "to it (estimated: samples times what each stands for)"),
+	CELL_NUMBER(struct access_row, g.sums.samples, "samples", "SAMPLES", UNIT_COUNT, COL_WIDE,
+		"accesses that were seen (exact)"),
+	CELL_BY(0, "remote_ratio", "REMOTE", CELL_F64, UNIT_RATIO, 0,
+		"of the accesses whose place is known, to another node than the CPU's (sampled)",
+		remote_cell),
+	CELL_NUMBER(struct access_row, g.sums.remote, "remote_total", "REMOTE N", UNIT_COUNT,
+		COL_WIDE, "remote accesses (estimated)"),
+	CELL_BY(0, "from_nodes", "FROM", CELL_TEXT, UNIT_NONE, COL_ASIDE, "nodes of the CPUs",
+		from_cell),
+	CELL_BY(0, "on_nodes", "ON", CELL_TEXT, UNIT_NONE, COL_ASIDE, "nodes of the pages",
+		on_cell),
+	CELL_KEY(OBJECTS, struct access_row, g.threads, "threads", "THREADS", UNIT_COUNT, 0,
+		"that were seen to touch it"),
+	CELL_BY(OBJECTS, "maker_ratio", "BY MAKER", CELL_F64, UNIT_RATIO, COL_RARE,
+		"of its accesses, by the thread that allocated or mapped it, where that is known",
+		maker_cell),
+	CELL_BY(OBJECTS, "before_sharing_ratio", "ALONE", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"of its accesses, before a second thread was seen to touch the object", alone_cell),
+	CELL_BY(0, "stores_ratio", "STORES", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"of its accesses that are known to be loads or stores", stores_cell),
+	CELL_FROM(0, struct access_row, g.sums.hitm, "hitm", "HITM", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"accesses that found the line modified in another cache (estimated)",
+		cell_of_known),
+	CELL_BY(0, "local_latency_cycles", "LAT LOCAL", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"mean latency of local accesses, in cycles; only hardware tells it",
+		local_latency_cell),
+	CELL_BY(0, "remote_latency_cycles", "LAT REMOTE", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"the same, of remote ones", remote_latency_cell),
+	MIXED(NUMA_UNIT_LINE, "line_mixed_ratio", "MIXED LINE",
 		"chance that two accesses to one line of 64 bytes are from different nodes "
-		"(estimated; empty: no two were seen)"},
-	[C_PAGE_MIXED] = {"page_mixed_ratio", "MIXED PAGE", CELL_F64, UNIT_RATIO, COL_WIDE,
-		"the same, to one page of 4 KiB: where lines are not mixed, it is shared falsely"},
-	[C_HUGE_MIXED] = {"huge_mixed_ratio", "MIXED HUGE", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"(estimated; empty: no two were seen)"),
+	MIXED(NUMA_UNIT_PAGE, "page_mixed_ratio", "MIXED PAGE",
+		"the same, to one page of 4 KiB: where lines are not mixed, it is shared falsely"),
+	MIXED(NUMA_UNIT_HUGE, "huge_mixed_ratio", "MIXED HUGE",
 		"the same, to the same 2 MiB: where pages are not mixed, a huge page would be "
-		"shared falsely"},
-	[C_MIXED] = {"mixed_ratio", "MIXED", CELL_F64, UNIT_RATIO, COL_WIDE,
-		"the same, to one object"},
-	[C_SWITCHES] = {"switches_ratio", "SWITCHES", CELL_F64, UNIT_RATIO, COL_WIDE,
+		"shared falsely"),
+	MIXED(NUMA_UNIT_OBJECT, "mixed_ratio", "MIXED", "the same, to one object"),
+	CELL_BY(OBJECTS, "switches_ratio", "SWITCHES", CELL_F64, UNIT_RATIO, COL_WIDE,
 		"the same, of two accesses to an object that followed each other: much less means "
-		"in turns"},
-	[C_FREES] = {"frees", "FREES", CELL_U64, UNIT_COUNT, COL_WIDE, "objects freed"},
-	[C_REMOTE_FREES] = {"remote_frees", "FAR FREES", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"of them, by a thread on another node than the one where it was made"},
-	[C_OTHER_TOUCH] = {"other_first_touches", "FAR TOUCH", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"first touches of pages seen, that put them on another node than its maker ran on"},
-	[C_MOVED] = {"moved_pages", "MOVED", CELL_U64, UNIT_PAGES, COL_WIDE,
-		"pages of it that the kernel migrated (exact where the source tells addresses)"},
-	[C_THREAD_MOVES] = {"node_moves", "MOVES", CELL_U64, UNIT_COUNT, 0,
-		"with --by thread: how often the scheduler took it to another node (exact)"},
-	[C_PATTERN] = {"pattern", "PATTERN", CELL_TEXT, UNIT_NONE, COL_WIDE,
-		"how nodes use it, where the samples bear a verdict"},
-	[C_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, 0,
-		"with --stacks: where it was allocated or mapped"},
-};
-
-#define BIT(c_) (1ULL << (c_))
-#define ONLY_OBJECTS                                                                       \
-	(BIT(C_BYTES) | BIT(C_THREADS) | BIT(C_MAKER) | BIT(C_ALONE) | BIT(C_LINE_MIXED) | \
-		BIT(C_PAGE_MIXED) | BIT(C_HUGE_MIXED) | BIT(C_MIXED) | BIT(C_SWITCHES) |   \
-		BIT(C_FREES) | BIT(C_REMOTE_FREES) | BIT(C_OTHER_TOUCH) | BIT(C_MOVED) |   \
-		BIT(C_PATTERN))
-
-/* Columns that say nothing with a key. */
-static const u64 left_out[] = {
-	[NUMA_BY_SITE] = BIT(C_OBJECT) | BIT(C_THREAD_MOVES),
-	[NUMA_BY_OBJECT] = BIT(C_OBJECTS) | BIT(C_THREAD_MOVES),
-	[NUMA_BY_TYPE] = ONLY_OBJECTS | BIT(C_OBJECT) | BIT(C_NAME) | BIT(C_PID) |
-			 BIT(C_THREAD_MOVES) | BIT(C_STACK),
-	[NUMA_BY_FUNCTION] = ONLY_OBJECTS | BIT(C_OBJECT) | BIT(C_KIND) | BIT(C_PID) |
-			     BIT(C_OBJECTS) | BIT(C_THREAD_MOVES) | BIT(C_STACK),
-	[NUMA_BY_THREAD] =
-		ONLY_OBJECTS | BIT(C_OBJECT) | BIT(C_KIND) | BIT(C_OBJECTS) | BIT(C_STACK),
+		"in turns",
+		switches_cell),
+	CELL_KEY(OBJECTS, struct access_row, g.frees, "frees", "FREES", UNIT_COUNT, COL_WIDE,
+		"objects freed"),
+	CELL_KEY(OBJECTS, struct access_row, g.remote_frees, "remote_frees", "FAR FREES",
+		UNIT_COUNT, COL_WIDE,
+		"of them, by a thread on another node than the one where it was made"),
+	CELL_BY(OBJECTS, "other_first_touches", "FAR TOUCH", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"first touches of pages seen, that put them on another node than its maker ran on",
+		other_touch_cell),
+	CELL_KEY(OBJECTS, struct access_row, g.moved_pages, "moved_pages", "MOVED", UNIT_PAGES,
+		COL_WIDE,
+		"pages of it that the kernel migrated (exact where the source tells addresses)"),
+	CELL_KEY(THREAD, struct access_row, moves, "node_moves", "MOVES", UNIT_COUNT, 0,
+		"with --by thread: how often the scheduler took it to another node (exact)"),
+	CELL_BY(OBJECTS, "pattern", "PATTERN", CELL_TEXT, UNIT_NONE, COL_WIDE,
+		"how nodes use it, where the samples bear a verdict", pattern_cell),
+	CELL_FROM(STACKS, struct access_row, g.site.stack, "stack", "STACK", CELL_STACK, UNIT_NONE,
+		0, "with --stacks: where it was allocated or mapped", cell_of_stack),
 };
 
 const struct view_table numa_access_tables[] = {
-	[NUMA_BY_SITE] = {"sites", columns, C_N, sizeof(columns[0])},
-	[NUMA_BY_OBJECT] = {"objects", columns, C_N, sizeof(columns[0])},
-	[NUMA_BY_TYPE] = {"types", columns, C_N, sizeof(columns[0])},
-	[NUMA_BY_FUNCTION] = {"functions", columns, C_N, sizeof(columns[0])},
-	[NUMA_BY_THREAD] = {"threads", columns, C_N, sizeof(columns[0])},
+	[NUMA_BY_SITE] = CELLS_VIEW("sites", columns),
+	[NUMA_BY_OBJECT] = CELLS_VIEW("objects", columns),
+	[NUMA_BY_TYPE] = CELLS_VIEW("types", columns),
+	[NUMA_BY_FUNCTION] = CELLS_VIEW("functions", columns),
+	[NUMA_BY_THREAD] = CELLS_VIEW("threads", columns),
 	{},
 };
 
 u64 numa_tables_without(const struct view_table *t)
 {
-	for (u32 by = 0; by < ARRAY_SIZE(left_out); by++)
-		if (t == &numa_access_tables[by])
-			return left_out[by];
-	return 0;
+	u64 without = 0;
+
+	for (u32 by = 0; by <= NUMA_BY_THREAD; by++)
+		for (size_t i = 0; t == &numa_access_tables[by] && i < ARRAY_SIZE(columns); i++)
+			if (columns[i].keys && !(columns[i].keys & keys_of(by, true)))
+				without |= 1ULL << i;
+	return without;
 }
 
-/* A table of the columns that a key has. */
-struct shape {
-	size_t n;
-	size_t index[C_N];
-	struct column cols[C_N];
-};
-
-static const struct shape *shape_of(enum numa_by by, bool stacks)
+static int row_add(struct table *t, struct report *r, u32 keys, const struct access_row *row)
 {
-	static struct shape shapes[ARRAY_SIZE(left_out)][2];
-	struct shape *s = &shapes[by][stacks];
-
-	for (size_t i = s->n ? C_N : 0; i < C_N; i++) {
-		if (left_out[by] & BIT(i) || (i == C_STACK && !stacks))
-			continue;
-		s->cols[s->n] = columns[i];
-		s->index[s->n++] = i;
-	}
-	return s;
-}
-
-/* A row, of the cells of all columns. */
-static int row_add(struct table *t, const struct shape *s, const struct cell all[C_N])
-{
-	struct cell *row = table_row(t);
-
-	if (!row)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n; i++)
-		row[i] = all[s->index[i]];
-	return 0;
-}
-
-static struct cell ratio_cell(u64 part, u64 all)
-{
-	return all ? cell_f64((double)part / (double)all) : (struct cell){};
-}
-
-static void sums_cells(struct cell *row, struct report *r, const struct numa_sums *s)
-{
-	row[C_ACCESSES] = cell_u64(s->accesses);
-	row[C_SAMPLES] = cell_u64(s->samples);
-	row[C_REMOTE] = ratio_cell(s->remote, s->local + s->remote);
-	row[C_REMOTE_TOTAL] = cell_u64(s->remote);
-	if (numa_from_mask(s))
-		row[C_FROM] = cell_text(numa_mask_text(r, numa_from_mask(s)));
-	if (numa_to_mask(s))
-		row[C_ON] = cell_text(numa_mask_text(r, numa_to_mask(s)));
-	row[C_STORES] = ratio_cell(s->stores, s->stores + s->loads);
-	if (s->hitm)
-		row[C_HITM] = cell_u64(s->hitm);
-	if (s->latency_n[0])
-		row[C_LOCAL_LATENCY] = cell_u64(s->latency_sum[0] / s->latency_n[0]);
-	if (s->latency_n[1])
-		row[C_REMOTE_LATENCY] = cell_u64(s->latency_sum[1] / s->latency_n[1]);
-}
-
-static const u8 mixed_columns[NUMA_UNITS] = {
-	[NUMA_UNIT_LINE] = C_LINE_MIXED,
-	[NUMA_UNIT_PAGE] = C_PAGE_MIXED,
-	[NUMA_UNIT_HUGE] = C_HUGE_MIXED,
-	[NUMA_UNIT_OBJECT] = C_MIXED,
-};
-
-static void group_cells(struct cell *row, struct report *r, const struct numa_feed *f,
-	const struct numa_groups *all, u32 i, bool stacks)
-{
-	const struct numa_group *g = &all->list.v[i];
-	struct numa_verdict v = numa_judge(f, all, i);
-
-	sums_cells(row, r, &g->sums);
-	if (g->site.object)
-		row[C_OBJECT] = cell_u64(g->site.object - 1);
-	row[C_NAME] = cell_text(numa_site_name(r, f, &g->site));
-	row[C_KIND] = cell_text(numa_kind_name(g->site.kind));
-	if (g->site.tgid)
-		row[C_PID] = cell_u64(g->site.tgid);
-	if (g->site.kind != OBJECT_KERNEL)
-		row[C_BYTES] = cell_u64(g->bytes);
-	if (!g->site.object)
-		row[C_OBJECTS] = cell_u64(g->n);
-	row[C_THREADS] = cell_u64(g->threads);
-	row[C_MAKER] = ratio_cell(g->by_allocator, g->by_known);
-	row[C_ALONE] = ratio_cell(g->before_sharing, g->sums.accesses);
-	for (u32 unit = 0; unit < NUMA_UNITS; unit++)
-		if (g->sharing[unit].samples)
-			row[mixed_columns[unit]] = cell_f64(g->sharing[unit].mixed);
-	if (g->switch_pairs)
-		row[C_SWITCHES] = cell_f64(g->switches);
-	row[C_FREES] = cell_u64(g->frees);
-	row[C_REMOTE_FREES] = cell_u64(g->remote_frees);
-	if (g->first_touches)
-		row[C_OTHER_TOUCH] = cell_u64(g->first_touch_other);
-	row[C_MOVED] = cell_u64(g->moved_pages);
-	if (v.pattern)
-		row[C_PATTERN] = cell_text(numa_pattern_name(v.pattern));
-	if (stacks)
-		row[C_STACK] = cell_stack(g->site.stack);
+	return cells_row(
+		t, r, columns, ARRAY_SIZE(columns), &(struct row_of){keys, row, row, NULL});
 }
 
 struct order {
@@ -259,8 +201,8 @@ static int order_compare(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-static int groups_rows(struct table *t, const struct shape *s, struct report *r,
-	const struct numa_feed *f, const struct numa_groups *g, bool stacks)
+static int groups_rows(struct table *t, u32 keys, struct report *r, const struct numa_feed *f,
+	const struct numa_groups *g)
 {
 	struct order *order = malloc(MAX(g->list.n, 1UL) * sizeof(*order));
 	int rc = order ? 0 : -ENOMEM;
@@ -270,21 +212,17 @@ static int groups_rows(struct table *t, const struct shape *s, struct report *r,
 	if (!rc)
 		qsort(order, g->list.n, sizeof(*order), order_compare);
 	for (u32 i = 0; !rc && i < g->list.n && i < ROWS_MAX; i++) {
-		struct cell all[C_N] = {};
+		const struct numa_group *of = &g->list.v[order[i].group];
+		const struct access_row row = {*of, numa_site_name(r, f, &of->site), 0,
+			numa_judge(f, g, order[i].group).pattern};
 
-		group_cells(all, r, f, g, order[i].group, stacks);
-		rc = row_add(t, s, all);
+		rc = row_add(t, r, keys, &row);
 	}
 	if (!rc && g->list.n > ROWS_MAX)
 		report_note(r, "%zu rows with fewer accesses are left out", g->list.n - ROWS_MAX);
 	free(order);
 	return rc;
 }
-
-struct type_row {
-	struct numa_sums sums;
-	u32 objects;
-};
 
 static void sums_join(struct numa_sums *to, const struct numa_sums *s)
 {
@@ -305,43 +243,32 @@ static void sums_join(struct numa_sums *to, const struct numa_sums *s)
 	}
 }
 
-static int type_rows(
-	struct table *t, const struct shape *s, struct report *r, const struct numa_groups *g)
+static int type_rows(struct table *t, u32 keys, struct report *r, const struct numa_groups *g)
 {
-	struct type_row *types = calloc(OBJECT_KINDS, sizeof(*types));
+	struct access_row *types = calloc(OBJECT_KINDS, sizeof(*types));
 	int rc = types ? 0 : -ENOMEM;
 
 	for (u32 i = 0; !rc && i < g->list.n; i++) {
-		struct type_row *type = &types[g->list.v[i].site.kind];
+		struct numa_group *type = &types[g->list.v[i].site.kind].g;
 
 		sums_join(&type->sums, &g->list.v[i].sums);
-		type->objects += g->list.v[i].n;
+		type->n += g->list.v[i].n;
 	}
 	for (u32 i = 0; !rc && i < OBJECT_KINDS; i++) {
-		struct cell all[C_N] = {};
-
-		if (!types[i].objects)
-			continue;
-		sums_cells(all, r, &types[i].sums);
-		all[C_KIND] = cell_text(numa_kind_name(i));
-		all[C_OBJECTS] = cell_u64(types[i].objects);
-		rc = row_add(t, s, all);
+		types[i].g.site.kind = i;
+		if (types[i].g.n)
+			rc = row_add(t, r, keys, &types[i]);
 	}
 	free(types);
 	return rc;
 }
-
-struct function_row {
-	struct numa_sums sums;
-	const char *name;
-};
 
 /* The row of a stack's function: by its name, so that its lines are one row. */
 static int function_of(
 	struct report *r, struct groups *names, struct groups *stacks, u32 stack, u64 *ret_key)
 {
 	u64 *known = groups_find(stacks, &stack);
-	struct function_row *row;
+	struct access_row *row;
 	const char *name;
 
 	if (known) {
@@ -360,8 +287,7 @@ static int function_of(
 	return 0;
 }
 
-static int function_rows(
-	struct table *t, const struct shape *s, struct report *r, struct numa_feed *f)
+static int function_rows(struct table *t, u32 keys, struct report *r, struct numa_feed *f)
 {
 	struct numa_flow flow = numa_flow_all(f);
 	const struct numa_access *a;
@@ -369,49 +295,38 @@ static int function_rows(
 	u64 key = 0;
 	int rc = 0;
 
-	groups_init(&names, sizeof(u64), sizeof(struct function_row));
+	groups_init(&names, sizeof(u64), sizeof(struct access_row));
 	groups_init(&stacks, sizeof(u32), sizeof(u64));
 	while (!rc && (a = numa_flow_next(&flow))) {
 		rc = function_of(r, &names, &stacks, a->stack, &key);
 		if (!rc)
-			numa_sums_add(&((struct function_row *)groups_find(&names, &key))->sums, a);
+			numa_sums_add(&((struct access_row *)groups_find(&names, &key))->g.sums, a);
 	}
-	for (size_t i = 0; !rc && i < names.n; i++) {
-		const struct function_row *v = groups_value(&names, i);
-		struct cell all[C_N] = {};
-
-		sums_cells(all, r, &v->sums);
-		all[C_NAME] = cell_text(v->name);
-		rc = row_add(t, s, all);
-	}
+	for (size_t i = 0; !rc && i < names.n; i++)
+		rc = row_add(t, r, keys, groups_value(&names, i));
 	groups_free(&names);
 	groups_free(&stacks);
 	return rc;
 }
 
-static int thread_row(struct table *t, const struct shape *shape, struct report *r,
-	struct numa_feed *f, u32 i, u64 moves)
+static int thread_row(
+	struct table *t, u32 keys, struct report *r, struct numa_feed *f, u32 i, u64 moves)
 {
 	const struct numa_thread *thread = numa_thread(f, i);
 	struct numa_flow flow = numa_flow_thread(f, i);
+	struct access_row row = {.g.site.tgid = thread->tgid, .moves = moves};
 	const struct numa_access *a;
-	struct numa_sums s = {};
-	struct cell row[C_N] = {};
 
 	while ((a = numa_flow_next(&flow)))
-		numa_sums_add(&s, a);
-	if (!s.samples)
+		numa_sums_add(&row.g.sums, a);
+	if (!row.g.sums.samples)
 		return 0;
-	sums_cells(row, r, &s);
-	row[C_NAME] = cell_text(report_text(
-		r, "%s (%u)", stream_comm(r->stream, thread->tgid, thread->tid), thread->tid));
-	row[C_PID] = cell_u64(thread->tgid);
-	row[C_THREAD_MOVES] = cell_u64(moves);
-	return row_add(t, shape, row);
+	row.name = report_text(
+		r, "%s (%u)", stream_comm(r->stream, thread->tgid, thread->tid), thread->tid);
+	return row_add(t, r, keys, &row);
 }
 
-static int thread_rows(
-	struct table *t, const struct shape *s, struct report *r, struct numa_feed *f)
+static int thread_rows(struct table *t, u32 keys, struct report *r, struct numa_feed *f)
 {
 	u32 n = numa_threads(f);
 	u64 *counts = calloc(MAX(n, 1U), sizeof(*counts));
@@ -423,7 +338,7 @@ static int thread_rows(
 		if (m[i].thread < n && m[i].from != m[i].to)
 			counts[m[i].thread]++;
 	for (u32 i = 0; !rc && i < n; i++)
-		rc = thread_row(t, s, r, f, i, counts[i]);
+		rc = thread_row(t, keys, r, f, i, counts[i]);
 	free(counts);
 	return rc;
 }
@@ -438,18 +353,19 @@ int numa_accesses_report(struct report *r, struct numa_feed *f, const struct num
 		[NUMA_BY_FUNCTION] = "Accesses by function",
 		[NUMA_BY_THREAD] = "Accesses by thread",
 	};
-	const struct shape *s = shape_of(by, stacks);
-	struct table *t = report_table(r, numa_access_tables[by].name, titles[by], s->cols, s->n);
+	u32 keys = keys_of(by, stacks);
+	struct table *t = cells_table_by(
+		r, numa_access_tables[by].name, titles[by], columns, ARRAY_SIZE(columns), keys);
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "accesses";
 	t->empty = "No access was sampled.";
 	if (by == NUMA_BY_TYPE)
-		return type_rows(t, s, r, groups);
+		return type_rows(t, keys, r, groups);
 	if (by == NUMA_BY_FUNCTION)
-		return function_rows(t, s, r, f);
+		return function_rows(t, keys, r, f);
 	if (by == NUMA_BY_THREAD)
-		return thread_rows(t, s, r, f);
-	return groups_rows(t, s, r, f, groups, stacks);
+		return thread_rows(t, keys, r, f);
+	return groups_rows(t, keys, r, f, groups);
 }

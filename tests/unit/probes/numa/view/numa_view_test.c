@@ -125,11 +125,13 @@ static void test_each_key_has_a_table(void **state)
 		size_t n = 0;
 
 		for (size_t i = 0; i < v->n_cols; i++) {
-			bool is_stack = v->cols[i].type == CELL_STACK; /* not asked for */
+			const struct column *c =
+				(const void *)((const char *)v->cols + i * v->stride);
+			bool is_stack = c->type == CELL_STACK; /* not asked for */
 
 			if (without & 1ULL << i || is_stack)
 				continue;
-			assert_string_equal(t->cols[n++].name, v->cols[i].name);
+			assert_string_equal(t->cols[n++].name, c->name);
 		}
 		assert_int_equal(n, t->n_cols);
 	}
