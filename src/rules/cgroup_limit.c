@@ -229,7 +229,7 @@ static int level_of(const struct report *r, const struct cgroup_usage *cg, const
 	if (p->hits && p->refaults_second >= REFAULTS_WARNING)
 		level = MAX(level, p->cheap ? LEVEL_RISK : LEVEL_WARNING);
 	else if (p->hits && p->refaults_second >= REFAULTS_RISK)
-		level = MAX(level, LEVEL_RISK);
+		level = MAX(level, p->cheap ? LEVEL_NOTE : LEVEL_RISK);
 	if (p->full && (p->hits || cg->usage_bytes >= cg->limit_bytes / 20 * 19))
 		level = MAX(level, LEVEL_RISK);
 	return p->hits ? MAX(level, LEVEL_NOTE) : level;

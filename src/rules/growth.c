@@ -28,6 +28,9 @@
 #define NOTES 3         /* of what may never hurt */
 #define MIN_KIN 3
 #define SOMETIME_S (48 * 3600.0)
+#define CLOCKWORK 0.99
+#define IN_MINUTES_S 180.0
+#define ROOM_TAKEN 0.9
 #define YOUNG_NS (60 * NSEC_PER_SEC) /* may still be starting up */
 #define PATH_LEAST 0.15              /* of the sampled faults: a smaller share says nothing */
 #define SLACK_NS NSEC_PER_SEC        /* of the start of the look */
@@ -174,6 +177,10 @@ struct verdict {
 	bool young;       /* it may still be starting up */
 	bool newer;       /* it is younger than the look */
 	bool drifts;      /* beneath its ups and downs */
+	bool group;       /* what it grows in is the room of its group */
+	bool bounded;     /* it fills what it had mapped before, and that fits into what is left */
+	double fit;       /* R² of a line */
+	u64 mapped;       /* that it may still touch */
 	int level;
 };
 
@@ -224,6 +231,7 @@ static void when_it_hurts(
 	if (group != ~0ULL && (d->left < 0 || group < d->room)) {
 		d->room = group;
 		d->what = "room below the limit of its group";
+		d->group = true;
 		d->left = (double)group / d->rate;
 	}
 }
@@ -233,8 +241,11 @@ static int level_of(const struct verdict *d)
 {
 	bool large = d->left >= 0 && d->grown >= LARGE_PART * ((double)d->room + d->grown);
 
-	if (d->drifts)
+	if (d->drifts || d->bounded)
 		return LEVEL_NOTE;
+	/* Its group is full in some minutes, and it grows like a clock: its youth is no comfort. */
+	if (d->group && !d->newer && d->fit >= CLOCKWORK && d->left < IN_MINUTES_S)
+		return d->young ? LEVEL_RISK : LEVEL_WARNING;
 	if (d->newer || d->young)
 		return large ? LEVEL_RISK : LEVEL_NOTE;
 	if (large || (d->left >= 0 && d->left < SOON_S))
@@ -247,6 +258,18 @@ static int level_of(const struct verdict *d)
 static bool is_young(const struct grown *g, const struct shape *s)
 {
 	return g->start_ns && g->start_ns + YOUNG_NS > s->trend.last_ns && seconds_of(s) < LONG_S;
+}
+
+/* A heap or a pool of a fixed size, or a guest, fills a mapping that is there: its address space
+ * does not grow meanwhile, and it ends with what is mapped. */
+static void bound_take(const struct grown *g, struct verdict *d)
+{
+	double mapped = g->space.trend.last - g->anon.trend.last;
+
+	if (!g->space.n || grown_bytes(&g->space) * 4 > d->grown || mapped < 0)
+		return;
+	d->mapped = (u64)mapped;
+	d->bounded = d->room && mapped < ROOM_TAKEN * (double)d->room;
 }
 
 /* Is there a growth to tell, and how bad is it? */
@@ -265,6 +288,8 @@ static bool judge(
 	d.young = is_young(g, &g->anon);
 	d.newer = d.young && g->start_ns + SLACK_NS > r->stream->first_ns;
 	when_it_hurts(s, r, g->cgroup, &d);
+	d.fit = trend_fit(&g->anon.trend);
+	bound_take(g, &d);
 	d.level = level_of(&d);
 	*ret = d;
 	/* What begins while others are looked at, and is not large, is a compiler or the like. */
@@ -287,6 +312,11 @@ static void tell_numbers(
 	if (d->left >= 0 && d->left < 30 * 86400.0)
 		finding_line(r, f->evidence, "at this rate %s (%s) lasts %s", d->what,
 			fmt_bytes(a, d->room), time_left_text(r, d->left));
+	if (d->bounded)
+		finding_line(r, f->evidence,
+			"its address space does not grow meanwhile: it fills what it has mapped "
+			"before, at most %s more, for which there is room",
+			fmt_bytes(a, d->mapped));
 	if (d->young)
 		finding_line(r, f->evidence,
 			"it started less than a minute ago, so this is no more than a %s: it may "

@@ -130,6 +130,9 @@ int held_rule_feed(void *v, const struct rec *r)
 	case REC_HELD_MAPS:
 		h->maps = *(const struct held_maps *)r;
 		return 0;
+	case REC_HELD_TOTALS:
+		h->totals = *(const struct held_totals *)r;
+		return 0;
 	case REC_HELD_DISK:
 		return disk_feed(h, (const void *)r);
 	case REC_HELD_CHILDREN:

@@ -133,6 +133,15 @@ static const char *call_name(const struct failure *f)
 	return f->call < MAPS_CALL_N && names[f->call] ? names[f->call] : "a call";
 }
 
+/* What it makes, and the sysctl that bounds their number (a part of kernel.sem). */
+static const char *const *ipc_of(const struct failure *f)
+{
+	static const char *const kinds[][2] = {{"segments", "kernel.shmmni"},
+		{"sets of semaphores", "kernel.sem"}, {"message queues", "kernel.msgmni"}};
+
+	return kinds[f->number == 64 ? 1 : f->number == 68 ? 2 : 0];
+}
+
 /* Of what the kernel counts beside memory. */
 static const char *other_reason(struct report *r, const struct failure *f, u8 why)
 {
@@ -153,9 +162,10 @@ static const char *other_reason(struct report *r, const struct failure *f, u8 wh
 	case MAPS_WHY_EPOLL:
 		return "its user has as many epoll items as fs.epoll.max_user_watches allows";
 	case MAPS_WHY_IPC:
-		return "there are as many System V segments, semaphores or queues as "
-		       "kernel.shmmni, "
-		       "kernel.sem or kernel.msgmni allow";
+		return report_text(r,
+			"there are as many System V %s as %s allows, or as much of them as the "
+			"kernel's other limits allow",
+			ipc_of(f)[0], ipc_of(f)[1]);
 	case MAPS_WHY_SIGNALS:
 		return report_text(r,
 			"RLIMIT_SIGPENDING is reached, which POSIX timers count for: %llu",
@@ -419,7 +429,7 @@ static bool advise_other(struct report *r, struct finding *x, u8 why, const stru
 		sysctl_change(r, x, "fs.epoll.max_user_watches");
 		return true;
 	case MAPS_WHY_IPC:
-		sysctl_change(r, x, "kernel.shmmni kernel.sem kernel.msgmni");
+		sysctl_change(r, x, ipc_of(f)[1]);
 		finding_line(r, x->try_, "`ipcs -u`");
 		return true;
 	case MAPS_WHY_NPROC:

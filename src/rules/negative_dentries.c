@@ -16,7 +16,7 @@
 #define MOST_SHARE 0.3
 
 struct seeker {
-	u64 count;
+	u64 count, removed;
 	u32 stack, cut;
 	u64 stack_count, cgroup;
 	char directory[AGG_NAME_LEN];
@@ -39,11 +39,16 @@ static int init(void *v, const struct view_options *o, struct err *err)
 
 static int lookups_feed(struct state *s, const struct lookups_agg *r)
 {
-	struct seeker *k = groups_get(&s->sums.by, &r->tgid);
+	/* Names in /proc leave nothing behind. */
+	bool proc = !strncmp(r->directory, "/proc/", 6);
+	struct seeker *k = proc ? NULL : groups_get(&s->sums.by, &r->tgid);
 
+	if (proc)
+		return 0;
 	if (!k)
 		return -ENOMEM;
 	k->count += r->count;
+	k->removed += r->removed;
 	k->cgroup = r->cgroup;
 	if (r->stack && r->count > k->stack_count) {
 		k->stack = r->stack;
@@ -107,9 +112,11 @@ static void seeker_tell(struct report *r, struct finding *x, const struct state 
 	const char *path = stream_cgroup(r->stream, k->cgroup);
 
 	finding_line(r, x->evidence,
-		"%s: %.0f lookups a second that find nothing, %.0f %% of all (sampled: %.1f s that "
-		"were looked at)",
+		"%s: %.0f %s, %.0f %% of all (sampled: %.1f s that were looked at)",
 		report_process(r, tgid), (double)k->count * 1e9 / (double)MAX(s->on_ns, 1ULL),
+		k->removed * 2 > k->count
+			? "names a second removed, or looked up in vain"
+			: "lookups a second that find nothing",
 		100.0 * (double)k->count / (double)MAX(all, 1ULL), (double)s->on_ns / 1e9);
 	if (k->directory[0])
 		finding_line(r, x->evidence, "one of the names was looked for in %s%s",
@@ -144,8 +151,11 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 	k = most_find(s, &tgid, &all);
 	x->held_bytes = bytes;
 	x->title = k ? report_text(r,
-			       "%s looks up names that do not exist: the kernel keeps %s negative "
-			       "dentries, %s",
+			       k->removed * 2 > k->count
+				       ? "%s makes and removes files of ever new names: the kernel "
+					 "keeps %s negative dentries, %s"
+				       : "%s looks up names that do not exist: the kernel keeps %s "
+					 "negative dentries, %s",
 			       report_process(r, tgid), fmt_count(a, negative), fmt_bytes(b, bytes))
 		     : report_text(r,
 			       "Names that were looked up and do not exist: the kernel keeps %s "
@@ -165,6 +175,10 @@ static void tell(struct report *r, const struct state *s, int level, u64 negativ
 	x->why = "A lookup that finds nothing leaves an entry that says so, to answer the next one "
 		 "faster. Names that never come again fill slab memory with such entries, until "
 		 "reclaim finds them; where a control group is charged with them, that group's.";
+	if (k && k->removed * 2 > k->count)
+		finding_line(r, x->try_,
+			"Use names again, files without a name (O_TMPFILE), or a directory of its "
+			"own for each job that is removed as a whole: its entries go with it.");
 	finding_line(r, x->try_,
 		"Look for names that may exist: one readdir, or a list of what is there, in place "
 		"of probing. Until then all that is unused can be given back (it costs lookups "

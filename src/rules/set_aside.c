@@ -57,6 +57,75 @@ static void tell_pool(struct report *r, const struct held *h, size_t i)
 	finding_line(r, x->verify, "`grep -i huge /proc/meminfo`");
 }
 
+/* Pages of a pool that are in use, though no process has them mapped: files in a hugetlbfs, which
+ * outlive who made them. */
+static void tell_pool_files(struct report *r, const struct held *h)
+{
+	u64 used = 0, files;
+	struct finding *x;
+	int level;
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	for (size_t i = 0; i < ARRAY_SIZE(pools); i++)
+		used += counter_rise(facts_last(&h->facts, pools[i].free),
+				facts_last(&h->facts, pools[i].nr)) *
+			pools[i].bytes;
+	files = counter_rise(h->totals.hugetlb_bytes, used);
+	level = h->totals.h.size && !h->totals.status_cut && !r->scoped
+			? held_level_stuck(r, files)
+			: -1;
+	x = level < 0 ? NULL : report_finding(r, level, "hugetlb-files");
+	if (!x)
+		return;
+	x->held_bytes = files;
+	x->title = report_text(r,
+		"%s of huge pages are in use, but no process has them mapped, %s: files in a "
+		"hugetlbfs",
+		fmt_bytes(a, files), held_share(r, files));
+	x->confidence = "high for the size: pages in use less HugetlbPages of all processes; which "
+			"files it is was not looked at";
+	finding_line(r, x->evidence, "in use %s, of which processes have mapped %s",
+		fmt_bytes(a, used), fmt_bytes(b, h->totals.hugetlb_bytes));
+	x->why = "A file in a hugetlbfs keeps its huge pages until it is removed, also when whoever "
+		 "made it has ended (DPDK, databases, hypervisors that were killed).";
+	finding_line(r, x->try_, "See them, and remove what no program opens any more:");
+	finding_line(r, x->try_,
+		"`findmnt -rnt hugetlbfs -o TARGET | xargs -rI{} find {} -xdev -type f -size +0 -ls`");
+	finding_line(r, x->undo, "What was in a file that is gone does not come back.");
+	finding_line(r, x->verify, "`grep HugePages_ /proc/meminfo`");
+}
+
+/* What is never reclaimed and was not locked by mlock(): files in ramfs, and shared memory locked as
+ * a whole. Neither has a counter, and df shows nothing of a ramfs. */
+static void tell_unevictable(struct report *r, const struct held *h)
+{
+	u64 bytes = counter_rise(
+		facts_last(&h->facts, "Mlocked"), facts_last(&h->facts, "Unevictable"));
+	int level = facts_known(&h->facts, "Mlocked") ? held_level_stuck(r, bytes) : -1;
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, "unevictable");
+	char a[UNIT_BUF], b[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->held_bytes = bytes;
+	x->title = report_text(r,
+		"%s cannot be reclaimed and is not locked by mlock, %s: files in a ramfs, or shared "
+		"memory that is locked (SHM_LOCK)",
+		fmt_bytes(a, bytes), held_share(r, bytes));
+	x->confidence = "high for the size (Unevictable less Mlocked); whose it is was not looked at";
+	finding_line(r, x->evidence, "Unevictable %s, Mlocked %s",
+		fmt_bytes(a, facts_last(&h->facts, "Unevictable")),
+		fmt_bytes(b, facts_last(&h->facts, "Mlocked")));
+	x->why = "A ramfs has no limit and no counter: what is written there stays in memory until "
+		 "it is removed, and df shows nothing of it. A tmpfs has a limit, and can be "
+		 "swapped.";
+	finding_line(r, x->try_, "See what is in each ramfs, and remove what nobody needs:");
+	finding_line(r, x->try_, "`findmnt -rnt ramfs -o TARGET | xargs -r du -shx`");
+	finding_line(r, x->try_, "Segments that are locked (status \"locked\"): `ipcs -m`");
+	finding_line(r, x->undo, "What was in a file that is gone does not come back.");
+	finding_line(r, x->verify, "`grep -E 'Unevictable|Mlocked' /proc/meminfo`");
+}
+
 static u64 reserved_bytes(const struct held_process *p)
 {
 	return p->reserved_bytes;
@@ -335,6 +404,8 @@ static int report(void *v, struct report *r)
 	for (size_t i = 0; i < ARRAY_SIZE(pools); i++)
 		tell_pool(r, h, i);
 	tell_reserved(r, h);
+	tell_pool_files(r, h);
+	tell_unevictable(r, h);
 	tell_locked(r, h, &locked);
 	locked = held_next(h, locked_bytes, &locked);
 	tell_locked(r, h, &locked);

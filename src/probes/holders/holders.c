@@ -463,6 +463,8 @@ static const struct field totals_fields[] = {
 	TOTALS(processes, FIELD_U32, UNIT_COUNT, "processes that were looked at"),
 	TOTALS(refused, FIELD_U32, UNIT_COUNT, "processes that may not be looked at"),
 	TOTALS(cut, FIELD_U32, UNIT_NONE, "1: the look was cut short"),
+	TOTALS(status_cut, FIELD_U32, UNIT_NONE, "1: … so that some were not asked their status"),
+	TOTALS(hugetlb_bytes, FIELD_U64, UNIT_BYTES, "huge pages of the pools that are mapped"),
 };
 
 static const struct field thread_fields[] = {

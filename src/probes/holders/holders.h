@@ -151,7 +151,8 @@ struct held_totals {
 	u32 processes; /* that were looked at */
 	u32 refused;   /* that were not: they are not ours to see */
 	u32 cut;       /* 1: some were not looked at, that would have taken too long */
-	u32 reserved;
+	u32 status_cut;    /* 1: … nor their status */
+	u64 hugetlb_bytes; /* huge pages of pools that are mapped */
 };
 
 /* A thread of the kernel that works for memory, with its time on CPUs: when it changed. */

@@ -36,7 +36,7 @@ struct tmpfs_mount *holders_mount_of(struct holders *s, u64 device)
 }
 
 /* One mount: each file system counts once, by its first mount. */
-static int mount_take(struct holders *s, const char *point)
+static int mount_take(struct holders *s, const char *point, u32 pid)
 {
 	struct tmpfs_mount m = {}, *known;
 	struct memfs fs;
@@ -51,6 +51,7 @@ static int mount_take(struct holders *s, const char *point)
 		return 0;
 	}
 	m.point = strdup(point);
+	m.pid = pid;
 	m.device = fs.device;
 	m.used_bytes = m.first_bytes = fs.used_bytes;
 	m.inodes = m.first_inodes = fs.inodes;
@@ -62,6 +63,7 @@ static int mount_take(struct holders *s, const char *point)
 
 int holders_mounts_read(struct holders *s)
 {
+	struct memfs fs;
 	int rc = mounts_read(&s->table);
 
 	if (rc)
@@ -69,7 +71,27 @@ int holders_mounts_read(struct holders *s)
 	vec_each (m, &s->table.list)
 		if (!rc && (!strcmp(m->fstype, "tmpfs") || !strcmp(m->fstype, "ramfs") ||
 				   !strcmp(m->fstype, "devtmpfs")))
-			rc = mount_take(s, m->point);
+			rc = mount_take(s, m->point, 0);
+	vec_each (m, &s->tmpfs)
+		if (m->pid && (memfs_used(m->point, &fs) || fs.device != m->device))
+			m->used_bytes = m->inodes = 0; /* its namespace is gone, or we cannot see */
+		else if (m->pid)
+			m->used_bytes = fs.used_bytes, m->inodes = fs.inodes;
+	return rc;
+}
+
+int holders_mounts_elsewhere(struct holders *s)
+{
+	struct memfs_list l = {};
+	char point[PATH_MAX + 32];
+	int rc = memfs_read(&l);
+
+	vec_each (m, &l.list)
+		if (!rc && m->pid) {
+			snprintf(point, sizeof(point), "/proc/%u/root%s", m->pid, m->point);
+			rc = mount_take(s, point, m->pid);
+		}
+	memfs_free(&l);
 	return rc;
 }
 
@@ -224,7 +246,7 @@ static int mount_send(struct capture *c, struct holders *s, struct tmpfs_mount *
 {
 	struct held_files r = REC_INIT(struct held_files, REC_HELD_FILES, 0);
 	struct statfs fs;
-	char path[PATH_MAX];
+	char path[PATH_MAX], comm[PROC_COMM_MAX];
 	int rc = 0;
 
 	if ((m->used_bytes < LEAST_BYTES && m->inodes < LEAST_INODES) ||
@@ -240,6 +262,8 @@ static int mount_send(struct capture *c, struct holders *s, struct tmpfs_mount *
 		r.limit_bytes = (u64)fs.f_blocks * (u64)fs.f_bsize;
 	if (walk)
 		rc = mount_walk(c, m, &r);
+	if (m->pid && !rc && !proc_comm_read((int)m->pid, comm))
+		rc = names_task(c->names, m->pid, 0, comm, 0);
 	if (m->opener && !proc_label_read(m->opener, &s->label)) {
 		r.opener = names_string(c->names, str_get(&s->label));
 		r.opener_tgid = m->opener;

@@ -21,8 +21,9 @@
 
 /* A tmpfs that has enough in it to be worth a record. */
 struct tmpfs_mount {
-	char *point;
-	u64 device; /* st_dev */
+	char *point; /* below /proc/PID/root where only another mount namespace has it */
+	u64 device;  /* st_dev */
+	u32 pid;     /* that process; 0: it is mounted in our own namespace */
 	u64 used_bytes, first_bytes;
 	u64 inodes, first_inodes;
 	u64 sent_bytes;
@@ -93,6 +94,8 @@ u64 holders_cpu(void);
 
 /* holders_files.c: sends tmpfs mounts; the walk only with `walk`. */
 int holders_mounts_read(struct holders *s);
+/* Those of other mount namespaces, as containers have: a walk over all processes. */
+int holders_mounts_elsewhere(struct holders *s);
 int holders_files_send(struct capture *c, struct holders *s, bool walk);
 void holders_files_free(struct holders *s);
 /* The mount of this device, or NULL. */

@@ -250,6 +250,7 @@ static void status_take(struct holders *s, u32 pid, struct held_process *r)
 		reserved_take(s, &st, r);
 		writes_take(s, pid, r);
 	}
+	s->totals.hugetlb_bytes += st.hugetlb_bytes;
 	holders_heap_offer(s, pid, st.rss_anon_bytes);
 	if (st.has_mm)
 		ksm_take(s, pid, r);
@@ -350,10 +351,13 @@ int holders_look(struct capture *c, struct holders *s)
 		m->opener = 0;
 		m->opener_files = 0;
 	}
+	if (!rc && !s->scope.by_task)
+		rc = holders_mounts_elsewhere(s);
 	for (size_t i = 0; i < s->list.n && !rc; i++)
 		rc = process_look(c, s, until_ns, &s->list.v[i]);
 	if (!s->looks++ && !s->children_cut)
 		s->first_look_ns = clock_mono_ns();
+	s->totals.status_cut = s->children_cut;
 	if (!rc)
 		rc = totals_send(c, s);
 	return rc ? rc : parents_send(c, s);

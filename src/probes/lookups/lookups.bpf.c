@@ -52,6 +52,11 @@ static __always_inline enum takes path_of(u64 nr)
 	return TAKES_NO_PATH;
 }
 
+static __always_inline bool removes(u64 nr)
+{
+	return nr == 87 || nr == 263; /* unlink, unlinkat */
+}
+
 /* The directory of the path, or its end. The kernel has just read it, so it is in memory. */
 static __always_inline void directory_take(struct agg_value *v, u64 path)
 {
@@ -78,12 +83,15 @@ int call_ends(struct bpf_raw_tracepoint_args *ctx)
 	enum takes takes;
 	u64 pid_tgid;
 
-	if ((s64)ctx->args[1] != -ENOENT || !burst_is_on())
+	s64 ret = (s64)ctx->args[1];
+
+	if ((ret != -ENOENT && ret) || !burst_is_on())
 		return 0;
 	bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]);
 	takes = path_of(regs.orig_rax);
 	pid_tgid = bpf_get_current_pid_tgid();
-	if (takes == TAKES_NO_PATH || !scope_match(pid_tgid))
+	/* A name that is removed leaves the same as one that never was. */
+	if (takes == TAKES_NO_PATH || (!ret && !removes(regs.orig_rax)) || !scope_match(pid_tgid))
 		return 0;
 	c = counts();
 	if (!c)
@@ -95,6 +103,8 @@ int call_ends(struct bpf_raw_tracepoint_args *ctx)
 	v = agg_get(&table, &key, 1);
 	if (!v)
 		return 0;
+	if (!ret)
+		v->sum[LOOKUPS_REMOVED]++;
 	if (!v->count++)
 		directory_take(v, takes == TAKES_FIRST ? regs.rdi : regs.rsi);
 	return 0;

@@ -64,6 +64,7 @@ static int added(
 	names_added(c->names, stacks, k, v, &r);
 	r.count = v->count;
 	r.cut = !!v->sum[LOOKUPS_CUT];
+	r.removed = v->sum[LOOKUPS_REMOVED];
 	memcpy(r.directory, v->name, sizeof(r.directory) - 1);
 	return capture_emit(c, &r.h);
 }

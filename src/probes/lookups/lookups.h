@@ -11,7 +11,10 @@ struct lookups_key {
 };
 
 /* agg_value.sum */
-enum { LOOKUPS_CUT }; /* not 0: its name is the end of a longer one */
+enum {
+	LOOKUPS_CUT,     /* not 0: its name is the end of a longer one */
+	LOOKUPS_REMOVED, /* calls that removed the name */
+};
 
 /* On disk: calls that found nothing, in the bursts since the last such record. */
 #define LOOKUPS_AGG_FIELDS(F, R)                                                               \
@@ -23,7 +26,8 @@ enum { LOOKUPS_CUT }; /* not 0: its name is the end of a longer one */
 		"calls that failed with ENOENT: open, stat, access, readlink, unlink, execve") \
 	F(R, u64, cgroup, CGROUP, "cgroup of the process")                                     \
 	F(R, char[COMM_LEN], comm, NONE, "thread name")                                        \
-	F(R, char[AGG_NAME_LEN], directory, NONE, "where one of the names was looked for")
+	F(R, char[AGG_NAME_LEN], directory, NONE, "where one of the names was looked for")     \
+	F(R, u64, removed, COUNT, "of count: unlink that removed the name, and left it as one that does not exist")
 RECORD(lookups_agg, LOOKUPS_AGG_FIELDS);
 
 /* The records above count bursts. Since the last one: */

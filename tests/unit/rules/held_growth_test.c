@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "probes/holders/holders.h"
+#include "probes/lookups/lookups.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 #include "rules/rules_fixture.h"
@@ -210,6 +211,76 @@ static void test_hangs(void **unused)
 	end(&b);
 }
 
+/* Files in a hugetlbfs that nobody maps: pages in use less those that processes have. */
+static void test_pool_files(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	for (u64 mapped = 0; mapped <= 600; mapped += 600) {
+		begin(&b, &rule_set_aside, 1);
+		value(&b, SYSTEM_COUNT, "hugepages/2M/nr", 310, NULL);
+		value(&b, SYSTEM_COUNT, "hugepages/2M/free", 10, NULL);
+		PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50,
+			.hugetlb_bytes = mapped * MIB);
+		if (mapped)
+			assert_int_equal(conclude(&b), 0);
+		else
+			assert_non_null(strstr(only(&b)->title, "600 MiB of huge pages are in use"));
+		end(&b);
+	}
+}
+
+static void test_unevictable(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_set_aside, 1);
+	value(&b, SYSTEM_MEMINFO, "Unevictable", 930 * MIB, NULL);
+	value(&b, SYSTEM_MEMINFO, "Mlocked", 30 * MIB, NULL);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "900 MiB cannot be reclaimed and is not locked by mlock"));
+	end(&b);
+}
+
+/* A container's /dev/shm is reached through one of its processes. */
+static void test_elsewhere(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "/proc/7/root/dev/shm");
+	PUT(&b, struct held_files, REC_HELD_FILES, .mount = 1, .used_bytes = 900 * MIB,
+		.limit_bytes = 4096 * MIB);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "Files in /dev/shm in the mount namespace of victim "
+					 "(pid 7) (tmpfs) hold 900 MiB"));
+	assert_true(says(f->try_, "`nsenter -t 7 -m mount -o remount,size=1152000k /dev/shm`"));
+	assert_true(says(f->undo, "`nsenter -t 7 -m mount -o remount,size=4194304k /dev/shm`"));
+	end(&b);
+}
+
+/* Who removes names that do not come again leaves as much behind as who looks for them in vain. */
+static void test_removed_names(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_negative_dentries, 10);
+	value(&b, SYSTEM_COUNT, "dentry/negative", 1000000, NULL);
+	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 7, .count = 900, .removed = 890);
+	PUT(&b, struct lookups_agg, REC_LOOKUPS_AGG, .tgid = 8, .count = 90000,
+		.directory = "/proc/77/fd");
+	assert_non_null(strstr(only(&b)->title,
+		"victim (pid 7) makes and removes files of ever new names: the kernel keeps"));
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +293,10 @@ int main(void)
 		cmocka_unit_test(test_tables_of_children),
 		cmocka_unit_test(test_zombies),
 		cmocka_unit_test(test_hangs),
+		cmocka_unit_test(test_pool_files),
+		cmocka_unit_test(test_unevictable),
+		cmocka_unit_test(test_elsewhere),
+		cmocka_unit_test(test_removed_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

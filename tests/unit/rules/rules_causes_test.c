@@ -616,6 +616,61 @@ static void test_growth_in_group(void **unused)
 	view_close(&f);
 }
 
+/* A young one that grows like a clock and has filled its group in minutes is no mere note; of the
+ * machine, or if it began within the look, it is. */
+static void test_growth_young_in_group(void **unused)
+{
+	struct {
+		struct rec h;
+		u64 id;
+		u32 length, reserved;
+		char path[8];
+	} group = {.h = {sizeof(group), REC_CGROUP, 0, 0}, .id = 42, .length = 3, .path = "/db"};
+	struct fixture f;
+
+	(void)unused;
+	for (int newer = 0; newer < 2; newer++) {
+		begin(&f, &rule_growth);
+		view_feed(&f, &group);
+		value(&f, "MemAvailable", 100 * 1024 * MIB);
+		PUT_AT(&f, struct cgroup_usage, REC_CGROUP_MEMORY, CGROUP_HAS_PARTS, 0,
+			.cgroup = 42, .limit_bytes = 512 * MIB, .usage_bytes = 300 * MIB);
+		/* The look begins a second in. */
+		f.stream.first_ns = 20 * NSEC_PER_SEC;
+		for (u64 i = 0; i <= 20; i++)
+			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0,
+				20 * NSEC_PER_SEC + HALF_SECOND(i), .tgid = 7,
+				.start_ns = (newer ? 20 : 5) * NSEC_PER_SEC, .cgroup = 42,
+				.anon_bytes = 10 * MIB + i * MIB, .comm = "writer");
+		if (newer)
+			assert_int_equal(conclude(&f), 0);
+		else
+			assert_int_equal(only(&f)->level, LEVEL_RISK);
+		view_close(&f);
+	}
+}
+
+/* A heap of a fixed size, or a guest, fills what it had mapped: it ends there. */
+static void test_growth_bounded(void **unused)
+{
+	for (u64 vm = 200; vm <= 8000; vm *= 40) {
+		const struct finding *x;
+		struct fixture f;
+
+		(void)unused;
+		begin(&f, &rule_growth);
+		value(&f, "MemAvailable", 1024 * MIB);
+		for (u64 i = 0; i <= 20; i++)
+			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0, HALF_SECOND(i),
+				.tgid = 7, .anon_bytes = 10 * MIB + i * 4 * MIB,
+				.vm_bytes = vm * MIB, .comm = "writer");
+		x = only(&f);
+		assert_int_equal(x->level, vm == 200 ? LEVEL_NOTE : LEVEL_WARNING);
+		assert_int_equal(says(x->evidence, "at most 110 MiB more"), vm == 200);
+		view_close(&f);
+	}
+}
+
 static void family(struct fixture *f, u64 i, u32 processes, u64 anon)
 {
 	PUT_AT(f, struct process_family, REC_PROCESS_FAMILY, 0, HALF_SECOND(i), .leader = 7,
@@ -718,6 +773,8 @@ int main(void)
 		cmocka_unit_test(test_cold_start),
 		cmocka_unit_test(test_growth_levels),
 		cmocka_unit_test(test_growth_in_group),
+		cmocka_unit_test(test_growth_young_in_group),
+		cmocka_unit_test(test_growth_bounded),
 		cmocka_unit_test(test_growth_together),
 		cmocka_unit_test(test_swap_is_no_growth),
 		cmocka_unit_test(test_address_space),
