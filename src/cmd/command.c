@@ -51,9 +51,14 @@ static int run_probe(const struct command *cmd, struct options *o)
 	r.n_beside = r.company.required ? 0 : r.n_probes - 1;
 	if (r.company.named)
 		r.named = names_join(named, list, r.n_probes);
-	if (r.company.one_named)
-		r.named = names_join(
-			named, (const struct probe *[]){p, probe_find(r.company.one_named)}, 2);
+	if (r.company.some_named) {
+		const struct probe *some[RUN_PROBES] = {p};
+		size_t n = 1;
+
+		for (const char *const *w = r.company.some_named; *w && n < RUN_PROBES; w++)
+			some[n++] = probe_find(*w);
+		r.named = names_join(named, some, n);
+	}
 	return run_live_or_input(&r);
 }
 

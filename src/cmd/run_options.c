@@ -152,7 +152,7 @@ static const char *stacks_unasked(const struct run *r)
 
 	if (of_programs && !r->o->input)
 		return own_is_tracked(r->o) ? NULL : "user";
-	return r->views[0]->stacks_default;
+	return r->company.stacks ? r->company.stacks : r->views[0]->stacks_default;
 }
 
 int running_options(struct running *g)

@@ -144,11 +144,12 @@ struct company {
 	const char *const *with; /* NULL-terminated; NULL: none */
 	bool required; /* there is no report without them; else one that does not open is noted */
 	bool named;    /* they attach as if they had been asked for by name */
-	const char *one_named; /* of them only this one does; NULL: none */
+	const char *const *some_named; /* of them only these do, NULL-terminated; NULL: none */
 	bool outstanding; /* they follow what is allocated: capture_options.outstanding */
 	bool needs_privilege;
 	bool of_programs; /* who has the preload library tells stacks; else user stacks are asked
 			     for */
+	const char *stacks; /* that it needs, where none were asked for: "kernel"; NULL: none */
 	u64 least_bytes;  /* capture_options.least_bytes */
 };
 

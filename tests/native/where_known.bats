@@ -342,3 +342,19 @@ can_walk() {
 	jq -e --arg dir "$mounted" '[.rows[] | select(.table == "removed_groups" and (.removed_group | startswith("memwhy-where")))]
 		| length >= 100 and all(.[]; .files >= 1 and .bytes >= 4096 and (.file | startswith($dir)))' after
 }
+
+@test "where --taken: pages that no counter knows are charged to the code that took them" {
+	memwhy_start where --taken --for 60s
+	hold packets $((64 << 20))
+	memwhy_stop
+	hold_end
+	jq -c '.rows[] | select(.table == "taken" and .bytes > 1e6)' "$json"
+	jq -e '[.rows[] | select(.table == "taken" and .row == "rest" and (.code | test("packet_set_ring"))) | .bytes] | add |
+		. >= 67108864 and . <= 68000000' "$json"
+	grown=$(jq '.rows[] | select(.table == "ledger" and .row == "rest") | .change_bytes' "$json")
+	echo "rest grew by $grown"
+	[ "$grown" -gt $((56 << 20)) ]
+	[ "$grown" -lt $((80 << 20)) ]
+	run "$MEMWHY" where --taken
+	[ "$status" -eq 2 ]
+}

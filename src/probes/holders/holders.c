@@ -182,8 +182,10 @@ static bool look_due(const struct capture *c, const struct holders *s, u64 now_n
 /* `where` looks beside at what is open: heaps and maps are not its matter. They are that of check. */
 static bool is_beside(const struct capture *c)
 {
+	static const char of[] = "where,cache"; /* and what else is beside it */
+
 	return c->opt.named &&
-	       (!strcmp(c->opt.named, "where") || !strcmp(c->opt.named, "where,cache"));
+	       (!strcmp(c->opt.named, "where") || !strncmp(c->opt.named, of, strlen(of)));
 }
 
 static int holders_sample(struct capture *c, void *state)

@@ -110,10 +110,15 @@ static void beside(const struct request *r, void *opts, struct company *ret)
 {
 	static const char *const now[] = {"holders", "cgroups", NULL};
 	static const char *const longer[] = {"holders", "cgroups", "cache", NULL};
+	static const char *const all[] = {"holders", "cgroups", "cache", "pages", NULL};
+	bool taken = ((const struct where_opts *)opts)->taken;
 
-	(void)opts;
-	*ret = r->for_ns || r->interval_ns ? (struct company){.with = longer, .one_named = "cache"}
-					   : (struct company){.with = now};
+	*ret = (struct company){.with = now};
+	if (r->for_ns || r->interval_ns)
+		*ret = (struct company){.with = taken ? all : longer,
+			.some_named = (taken ? all : longer) + 2,
+			.stacks = taken ? "kernel" : NULL,
+			.outstanding = taken};
 }
 
 #define LEDGER(member_, type_, unit_, help_) \
@@ -300,6 +305,10 @@ static const struct opt own[] = {
 		"also tell which files, mounts and removed groups have the page cache, tmpfs and "
 		"shared memory",
 		NULL),
+	OPT(struct where_opts, "taken", 0, OPT_FLAG, taken, NULL,
+		"with --for: also tell which code of the kernel took pages meanwhile and keeps "
+		"them, those that no counter knows too",
+		NULL),
 };
 
 static const struct opt_group own_groups[] = {{"Pages", own, ARRAY_SIZE(own)}, {}};
@@ -308,13 +317,17 @@ static int opts_check(struct request *r, void *opts, struct err *err)
 {
 	const struct where_opts *o = opts;
 
-	if ((!o->census && !o->files) || r->input)
+	if (o->taken && !r->input && !r->for_ns && !r->interval_ns)
+		return err_set(err, -EINVAL, "--taken is of an interval: it needs --for or -i");
+	if ((!o->census && !o->files && !o->taken) || r->input)
 		return 0;
 	if (r->pids || r->comm || r->cgroup || r->container || r->command)
 		return err_set(err, -EINVAL,
 			"--%s is of the whole machine: it does not go with -p, -c, -g, -C or a "
 			"command",
-			o->census ? "census" : "files");
+			o->census  ? "census"
+			: o->files ? "files"
+				   : "taken");
 	return 0;
 }
 
@@ -341,7 +354,9 @@ const struct probe probe_where = {
 		"memwhy where --census --table census",
 		"what the pages themselves say, beside the ledger",
 		"memwhy where --files --table files",
-		"which files the page cache, tmpfs and shared memory are", NULL},
+		"which files the page cache, tmpfs and shared memory are",
+		"memwhy where --taken --for 30s",
+		"which code of the kernel took pages, those that no counter knows too", NULL},
 	.options = &own_options,
 	.output = where_output,
 	.sampler = &sampler,

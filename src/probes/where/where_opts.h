@@ -7,6 +7,7 @@
 struct where_opts {
 	bool census;
 	bool files;
+	bool taken;
 };
 
 #endif

@@ -45,7 +45,9 @@ const char where_details[] =
 	"With -g or -C the ledger is of what is charged to a control group and those below it, by "
 	"memory.stat; the table limits has the limits of the group and of all above it.\n\n"
 	"With --for the ledger is read again at the end, and CHANGE says what grew meanwhile; the "
-	"table evictions says who pushed whose files out of the page cache. "
+	"table evictions says who pushed whose files out of the page cache. With --taken the "
+	"table taken has which code of the kernel took pages meanwhile and keeps them, also those "
+	"that no counter knows. "
 	"docs/where.md has the kernel's rule for each row.";
 
 const char where_output[] =

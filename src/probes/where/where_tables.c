@@ -95,6 +95,7 @@ void where_tables_free(struct where_tables *t)
 	where_runtimes_free(&t->runtimes);
 	where_limits_free(&t->limits);
 	where_evictions_free(&t->evictions);
+	where_taken_free(&t->taken);
 	where_files_free(&t->files);
 }
 
@@ -309,7 +310,7 @@ static void next_add(const struct where_ledger *l, struct report *r)
 		report_next(r, "Which code allocates slab objects: `memwhy slab --for 10s`");
 	if (where_rest(l) > (s64)(used / NEXT_LEAST) && n++ < NEXT_MOST)
 		report_next(r, "Which code takes pages that no counter knows: "
-			       "`memwhy pages --stacks=kernel --for 30s`");
+			       "`memwhy where --taken --for 30s`");
 }
 
 /* What there is of the machine only. */
@@ -356,6 +357,8 @@ int where_tables_report(struct where_tables *t, struct report *r)
 		rc = where_limits_report(&t->limits, r);
 	if (!table->failed && !rc && (t->evictions.seen || !t->subjects.n))
 		rc = where_evictions_report(&t->evictions, r);
+	if (!table->failed && !rc && (t->taken.follow.h.size || !t->subjects.n))
+		rc = where_taken_report(&t->taken, r);
 	if (!table->failed && !rc)
 		rc = machine_report(t, r);
 	if (table->failed)

@@ -11,6 +11,7 @@
 #include "probes/where/where_files_view.h"
 #include "probes/where/where_limits.h"
 #include "probes/where/where_runtimes.h"
+#include "probes/where/where_taken.h"
 #include "report/view.h"
 
 struct where_subject {
@@ -25,6 +26,7 @@ struct where_tables {
 	struct where_runtimes runtimes;
 	struct where_limits limits;
 	struct where_evictions evictions;
+	struct where_taken taken;
 	struct where_files files;
 	struct where_census census;       /* the latest; h.kind 0: none */
 	struct cgroup_dying dying;        /* likewise */

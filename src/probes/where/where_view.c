@@ -63,7 +63,9 @@ static int where_feed(void *state, const struct rec *r)
 	struct where_state *v = state;
 	int rc = 0;
 
-	if (where_files_feed(&v->t.files, r, &rc) || where_evictions_feed(&v->t.evictions, r, &rc))
+	if (where_files_feed(&v->t.files, r, &rc) ||
+		where_evictions_feed(&v->t.evictions, r, &rc) ||
+		where_taken_feed(&v->t.taken, r, &rc))
 		return rc;
 	switch (r->kind) {
 	case REC_WHERE_LEDGER: {
@@ -136,8 +138,9 @@ static u64 where_for_ns(const struct view_options *o)
 
 const struct view where_view = {
 	.tables = (const struct view_table *const[]){where_tables_all, where_arenas_tables,
-		where_runtimes_tables, where_evictions_tables, where_limits_tables,
-		where_census_tables, where_dying_tables, where_files_tables, NULL},
+		where_runtimes_tables, where_evictions_tables, where_taken_tables,
+		where_limits_tables, where_census_tables, where_dying_tables, where_files_tables,
+		NULL},
 	.size = sizeof(struct where_state),
 	.for_ns = where_for_ns,
 	.init = where_init,

@@ -4,7 +4,7 @@
 #define DROP_PRICE "what is dropped is read from disk again when it is needed; there is no undo"
 
 static const struct where_words rest = {"rest",
-	"memwhy pages --stacks=kernel --for 30s; memwhy leak --kernel --for 60s", NULL, NULL, true};
+	"memwhy where --taken --for 30s; memwhy leak --kernel --for 60s", NULL, NULL, true};
 
 static const struct where_words machine[WHERE_ROWS] = {
 	[WHERE_FREE] = {"free", "memwhy frag", NULL, NULL, true},

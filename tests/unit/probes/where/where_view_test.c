@@ -5,11 +5,13 @@
 #include "data/sys/fixture.h"
 
 #include "bpf/inodes.h"
+#include "probes/cache/cache.h"
 #include "probes/cgroups/cgroups.h"
 #include "probes/holders/holders.h"
 #include "probes/where/where_group.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_view.h"
+#include "sys/managed.h"
 #include "sys/zoneinfo.h"
 
 #define KIB 1024ULL
@@ -403,6 +405,99 @@ static void test_arenas(void **unused)
 	view_close(&f);
 }
 
+/* What a later look says replaces an earlier one; what is kept makes a finding, unless it is only
+ * known by mappings. */
+static void test_runtimes(void **unused)
+{
+	struct where_ledger l = REC(struct where_ledger, REC_WHERE_LEDGER, .scope = WHERE_PROCESS,
+		.tgid = 7, .total_bytes = 100 * MIB);
+	struct where_runtime a = REC(struct where_runtime, REC_WHERE_RUNTIME, .tgid = 7,
+		.by = MANAGED_JEMALLOC, .known = 0xf, .decay_ms = 10000,
+		.bytes = {90 * MIB, 80 * MIB, 30 * MIB, 40 * MIB});
+	struct where_runtime b = REC(struct where_runtime, REC_WHERE_RUNTIME, .tgid = 7, .index = 1,
+		.by = MANAGED_JAVA, .known = 1 << MANAGED_USED, .bytes[MANAGED_USED] = MIB);
+	const struct table *t;
+	struct fixture f;
+
+	(void)unused;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	view_feed(&f, &l);
+	for (u32 i = 0; i < 2; i++) {
+		view_feed(&f, &a);
+		view_feed(&f, &b);
+	}
+	view_report(&f);
+	t = view_table_of(&f, "runtimes");
+	assert_int_equal(t->n_rows, 2);
+	assert_int_equal(cell_number(t, 0, "committed_bytes"), 80 * MIB);
+	assert_int_equal(cell_number(t, 0, "kept_bytes"), 40 * MIB);
+	assert_string_equal(cell_at(t, 1, "runtime")->text, "java");
+	assert_string_equal(cell_at(t, 1, "method")->text, "counter");
+	assert_int_equal(cell_at(t, 1, "committed_bytes")->type, CELL_EMPTY);
+	assert_int_equal(f.report.findings.n, 1);
+	assert_non_null(strstr(f.report.findings.v[0].title, "40.0 MiB"));
+	view_again(&f);
+	a.known |= WHERE_BY_MAPPINGS;
+	view_feed(&f, &a);
+	view_report(&f);
+	assert_int_equal(f.report.findings.n, 0);
+	t = view_table_of(&f, "runtimes");
+	assert_int_equal(t->n_rows, 1);
+	assert_string_equal(cell_at(t, 0, "method")->text, "mappings");
+	view_close(&f);
+}
+
+/* Six arenas that keep 10 MiB each: two of them would be filled again. */
+static void test_predictions(void **unused)
+{
+	struct where_ledger l = REC(struct where_ledger, REC_WHERE_LEDGER, .scope = WHERE_PROCESS,
+		.tgid = 7, .total_bytes = 100 * MIB);
+	struct fixture f;
+
+	(void)unused;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	l.parts[WHERE_P_ANON_HUGE] = 60 * MIB;
+	l.parts[WHERE_P_HUGE_UNUSED] = 50 * MIB;
+	view_feed(&f, &l);
+	for (u32 i = 0; i < 6; i++)
+		view_feed(&f, &REC(struct where_arena, REC_WHERE_ARENA, .tgid = 7, .index = i,
+				      .kept_bytes = (10 + i) * MIB));
+	view_report(&f);
+	assert_int_equal(f.report.findings.n, 2);
+	assert_non_null(strstr(f.report.findings.v[0].try_[1], "save 46.0 MiB"));
+	assert_string_equal(f.report.findings.v[1].rule, "huge-unused");
+	assert_non_null(strstr(f.report.findings.v[1].try_[0], "50.0 MiB less"));
+	view_close(&f);
+}
+
+/* One page in 64 is looked at, and only half of the time. */
+static void test_evictions(void **unused)
+{
+	const struct table *t;
+	struct fixture f;
+
+	(void)unused;
+	view_open(&f, &where_view, &(struct view_options){}, "where");
+	view_feed(&f, &REC(struct rec_host, REC_HOST, .page_bytes = 4096));
+	view_feed(&f, &REC(struct where_ledger, REC_WHERE_LEDGER, .total_bytes = MIB));
+	view_feed(&f, &REC(struct cache_agg, REC_CACHE_AGG, .tgid = 7, .count = 30));
+	view_feed(&f, &REC(struct cache_agg, REC_CACHE_AGG, .tgid = 7, .count = 10, .evictor = 9,
+			      .flags = CACHE_REFAULT, .total_ns = 500));
+	view_feed(&f, &REC(struct cache_agg, REC_CACHE_AGG, .tgid = 7, .count = 5, .evictor = 9,
+			      .flags = CACHE_REFAULT | CACHE_BY_KSWAPD));
+	view_feed(&f, &REC(struct cache_sampled, REC_CACHE_SAMPLED, .on_ns = 5, .covered_ns = 10));
+	view_report(&f);
+	t = view_table_of(&f, "evictions");
+	assert_int_equal(t->n_rows, 2);
+	assert_int_equal(cell_number(t, 0, "pid"), 7);
+	assert_int_equal(cell_number(t, 0, "evictor_pid"), 9);
+	assert_int_equal(cell_number(t, 0, "read_back_bytes"), 10 * 64 * 2 * 4096);
+	assert_int_equal(cell_number(t, 0, "after_ns"), 50);
+	assert_string_equal(cell_at(t, 1, "evictor")->text, "kswapd");
+	assert_int_equal(cell_at(t, 1, "evictor_pid")->type, CELL_EMPTY);
+	view_close(&f);
+}
+
 /* A look that was cut short knows less than what there is. */
 static void test_pipes_cut(void **unused)
 {
@@ -434,6 +529,9 @@ int main(void)
 		cmocka_unit_test(test_group_1),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_arenas),
+		cmocka_unit_test(test_runtimes),
+		cmocka_unit_test(test_predictions),
+		cmocka_unit_test(test_evictions),
 		cmocka_unit_test(test_view),
 		cmocka_unit_test(test_census),
 		cmocka_unit_test(test_files),

@@ -1,0 +1,197 @@
+/* See where_taken.h. */
+#include "probes/where/where_taken.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/groups.h"
+#include "analysis/frame.h"
+#include "probes/where/where.h"
+
+#define LOOK_MOST (1U << 18)
+#define CALLERS 4 /* told of a stack */
+#define NAME_MOST 48
+
+enum { T_ROW, T_CODE, T_BYTES, T_COUNT, T_OLDEST, T_N };
+
+static const struct column columns[T_N] = {
+	[T_ROW] = {"row", "ROW", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"row of the ledger that these pages are in, by the functions that took them; rest: "
+		"none of the kernel's counters has them"},
+	[T_CODE] = {"code", "TAKEN BY", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"function that asked for the pages, and those that called it"},
+	[T_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_MAIN,
+		"allocated in the interval and not freed at its end"},
+	[T_COUNT] = {"count", "ALLOCATIONS", CELL_U64, UNIT_COUNT, 0, "how many these are"},
+	[T_OLDEST] = {"oldest_ns", "OLDEST", CELL_U64, UNIT_NS, COL_LESSER, "age of the oldest"},
+};
+
+const struct view_table where_taken_tables[] = {
+	{"taken", columns, T_N, sizeof(struct column)},
+	{},
+};
+
+void where_taken_free(struct where_taken *t)
+{
+	vec_free(&t->list);
+}
+
+/* The records of a look follow that of the counts. */
+bool where_taken_feed(struct where_taken *t, const struct rec *r, int *ret_rc)
+{
+	if (r->kind == REC_PAGES_FOLLOW) {
+		t->follow = *(const struct pages_follow *)r;
+		t->list.n = 0;
+		return true;
+	}
+	if (r->kind != REC_PAGES_HELD)
+		return false;
+	if (t->list.n < LOOK_MOST)
+		*ret_rc = vec_push(&t->list, *(const struct pages_held *)r);
+	return true;
+}
+
+/* The page allocator itself, and its tracepoint. */
+static const char *const allocator[] = {"__traceiter_", "__alloc_pages", "alloc_pages",
+	"__alloc_frozen_pages", "alloc_frozen_pages", "__folio_alloc", "folio_alloc",
+	"__get_free_page", "get_free_page", "get_zeroed_page", "bpf_", "__bpf_", NULL};
+
+/* Which row pages are in, by the beginning of a function's name, 5.10 to 7.3; the first that is in
+ * the stack counts. */
+static const struct {
+	const char *begin;
+	u32 row;
+} known[] = {
+	{"dup_task_struct", WHERE_STACKS},
+	{"alloc_slab_page", WHERE_SLAB},
+	{"allocate_slab", WHERE_SLAB},
+	{"new_slab", WHERE_SLAB},
+	{"___slab_alloc", WHERE_SLAB},
+	{"kmalloc_order", WHERE_SLAB},
+	{"kmalloc_large", WHERE_SLAB},
+	{"__kmalloc_large", WHERE_SLAB},
+	{"___kmalloc_large", WHERE_SLAB},
+	{"pte_alloc", WHERE_PAGE_TABLES},
+	{"__pte_alloc", WHERE_PAGE_TABLES},
+	{"__pmd_alloc", WHERE_PAGE_TABLES},
+	{"__pud_alloc", WHERE_PAGE_TABLES},
+	{"pgd_alloc", WHERE_PAGE_TABLES},
+	{"pcpu_", WHERE_PERCPU},
+	{"vm_area_alloc_pages", WHERE_VMALLOC},
+	{"__vmalloc", WHERE_VMALLOC},
+	{"zs_malloc", WHERE_COMPRESSED},
+	{"alloc_zspage", WHERE_COMPRESSED},
+	{"pipe_write", WHERE_PIPES},
+	{"anon_pipe", WHERE_PIPES},
+	{"skb_page_frag_refill", WHERE_SOCKETS},
+	{"alloc_skb_with_frags", WHERE_SOCKETS},
+	{"sk_page_frag_refill", WHERE_SOCKETS},
+	{"alloc_fresh_hugetlb", WHERE_HUGETLB},
+	{"alloc_buddy_hugetlb", WHERE_HUGETLB},
+	{"filemap_", WHERE_CACHE},
+	{"__filemap_", WHERE_CACHE},
+	{"pagecache_", WHERE_CACHE},
+	{"page_cache_", WHERE_CACHE},
+	{"grow_buffers", WHERE_CACHE},
+	{"shmem_", WHERE_SHARED},
+	{"handle_mm_fault", WHERE_ANON},
+	{"__handle_mm_fault", WHERE_ANON},
+};
+
+static bool begins(const char *name, const char *with)
+{
+	return !strncmp(name, with, strlen(with));
+}
+
+struct taken {
+	u32 row; /* WHERE_REST: not found yet */
+	u32 n;
+	bool code; /* behind the allocator */
+	char text[CALLERS * NAME_MOST];
+};
+
+static void line_take(void *arg, const struct stack_line *l)
+{
+	struct taken *t = arg;
+	size_t len = strlen(t->text);
+
+	if (!l->function)
+		return;
+	for (const char *const *a = allocator; *a && !t->code; a++)
+		if (begins(l->function, *a))
+			return;
+	t->code = true;
+	for (size_t i = 0; i < ARRAY_SIZE(known) && t->row == WHERE_REST; i++)
+		if (begins(l->function, known[i].begin))
+			t->row = known[i].row;
+	if (t->n < CALLERS)
+		snprintf(t->text + len, sizeof(t->text) - len, "%s%.40s", t->n++ ? " < " : "",
+			l->function);
+}
+
+struct key {
+	u32 row;
+	char text[CALLERS * NAME_MOST];
+};
+
+struct sum {
+	u64 bytes, count, oldest_ns;
+};
+
+static int sums_make(const struct where_taken *t, struct report *r, struct groups *sums)
+{
+	u64 page = r->stream->host.page_bytes;
+
+	vec_each (h, &t->list) {
+		struct taken at = {.row = WHERE_REST};
+		struct key key = {};
+		struct sum *s;
+
+		stack_each(r->stream, h->who.stack, line_take, &at);
+		key.row = at.row;
+		memcpy(key.text, at.text, sizeof(key.text));
+		s = groups_get(sums, &key);
+		if (!s)
+			return -ENOMEM;
+		s->bytes += h->count * (page << MIN(h->who.order, 31));
+		s->count += h->count;
+		s->oldest_ns = MAX(s->oldest_ns, h->oldest_ns);
+	}
+	return 0;
+}
+
+static int rows_add(struct table *t, struct report *r, const struct groups *sums)
+{
+	for (size_t i = 0; i < sums->n; i++) {
+		const struct key *k = groups_key(sums, i);
+		const struct sum *s = groups_value(sums, i);
+		struct cell *c = table_row(t);
+
+		if (!c)
+			return -ENOMEM;
+		c[T_ROW] = cell_text(where_row_name(WHERE_MACHINE, k->row));
+		c[T_CODE] = cell_text(k->text[0] ? report_text(r, "%s", k->text) : "not known");
+		c[T_BYTES] = cell_u64(s->bytes);
+		c[T_COUNT] = cell_u64(s->count);
+		c[T_OLDEST] = cell_u64(s->oldest_ns);
+	}
+	return t->failed ? -ENOMEM : 0;
+}
+
+int where_taken_report(const struct where_taken *t, struct report *r)
+{
+	struct table *table = report_table(
+		r, "taken", "Pages that the kernel took meanwhile and keeps", columns, T_N);
+	struct groups sums;
+	int rc;
+
+	if (!table)
+		return -ENOMEM;
+	table->sort = "bytes";
+	groups_init(&sums, sizeof(struct key), sizeof(struct sum));
+	rc = sums_make(t, r, &sums);
+	if (!rc)
+		rc = rows_add(table, r, &sums);
+	groups_free(&sums);
+	return rc;
+}
