@@ -8,6 +8,9 @@
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/shared.h"
+#ifndef USER_WALK
+#include "bpf/recent.bpf.h"
+#endif
 
 const volatile struct scope_config scope = {};
 
@@ -296,6 +299,14 @@ static __always_inline u32 stack_take(void *ctx, u64 flags)
 #ifdef USER_WALK
 	if (flags && user_stack_take(&id))
 		return (u32)id;
+#endif
+#ifndef USER_WALK
+	if (flags && scope.recent) {
+		id = recent_take(ctx);
+		if (id < 0)
+			count_add(lost_stack);
+		return id < 0 ? 0 : (u32)id;
+	}
 #endif
 	id = bpf_get_stackid(ctx, &stacks, flags);
 	if (id >= 0)

@@ -11,7 +11,8 @@
 
 #define RING_LOOK_NS 50000000ULL /* how often the reader of the ring looks by itself */
 
-/* Ids of stacks: with this bit a key of `user_stacks`, else an id of `stacks` plus one. 0: none. */
+/* Ids of stacks: with this bit a key of `user_stacks` or `recent_stacks`, else an id of `stacks`
+ * plus one. 0: none. */
 #define STACK_WALKED (1U << 31)
 
 /*
@@ -34,6 +35,25 @@ struct user_stack {
 	u64 frames[STACK_DEPTH_MAX]; /* what is behind n is left from others */
 };
 
+/* The same as the kernel walks it by frame pointers, for sessions that last (bpf/recent.bpf.h). It
+ * begins as a struct user_stack does. */
+#define RECENT_DEPTH 32
+struct recent_stack {
+	u64 hash;
+	u32 n;
+	u8 method, detail;
+	u8 reserved[2];
+	u64 frames[RECENT_DEPTH];
+};
+
+#define STACK_HASH_STEP 0x9e3779b97f4a7c15ULL
+
+static inline u64 stack_hash(u64 hash, u64 value)
+{
+	hash = (hash ^ value) * STACK_HASH_STEP;
+	return hash ^ hash >> 32;
+}
+
 enum scope_cgroup {
 	SCOPE_CGROUP_NONE,
 	SCOPE_CGROUP_V1,
@@ -52,7 +72,8 @@ struct scope_config {
 	u8 kernel_stacks;
 	u8 each;      /* send an event a record, not only aggregates */
 	u8 by_thread; /* aggregates are wanted by thread, not only by process */
-	u8 reserved[3];
+	u8 recent;    /* user stacks are kept in recent_stacks */
+	u8 reserved[2];
 	u32 except;       /* memwhy, which does not count, nor do those of scope_self; 0: all do */
 	u32 stack_every;  /* take a stack at every Nth event of a CPU; 0 or 1: all */
 	u32 cgroup_level; /* of cgroup_id below its hierarchy's root */

@@ -43,13 +43,9 @@ static __always_inline void unwind_other_get(struct unwind_walk *w, const struct
 
 #define UNWIND_CODE_MIN 65536          /* vm.mmap_min_addr */
 #define UNWIND_CODE_MAX 0x7fffffffeff0 /* the end of the address space */
-#define UNWIND_HASH_STEP 0x9e3779b97f4a7c15
-
 static __always_inline void unwind_hash(struct unwind_walk *w, u64 value)
 {
-	u64 hash = (w->stack.hash ^ value) * UNWIND_HASH_STEP;
-
-	w->stack.hash = hash ^ hash >> 32;
+	w->stack.hash = stack_hash(w->stack.hash, value);
 }
 
 /* The caller of code that has no rule, by its frame pointer. What looks like the end of a stack is

@@ -66,13 +66,15 @@ struct blocks; /* capture/blocks.h */
 
 /* Descriptors of the two maps of stacks an object has; see STACK_WALKED. */
 struct stack_maps {
-	int stacks, user_stacks;
+	int stacks, user_stacks; /* the second may be recent_stacks */
 };
 
 /* Maps that the objects of all probes of a session have in common (capture/object.h). */
 enum shared_map {
 	SHARED_STACKS,
 	SHARED_USER_STACKS,
+	SHARED_RECENT_STACKS,
+	SHARED_RECENT_WALKS,
 	SHARED_TASKS,
 	SHARED_SELF,
 	/* bpf/unwind.bpf.h; made by capture/unwind.h */

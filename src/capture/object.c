@@ -20,6 +20,8 @@
 
 #define SCOPE_TASKS 16384
 #define STACK_ENTRIES 16384
+#define RECENT_STACKS 4096U
+#define RECENT_STACKS_CPU 256U /* the kernel keeps 128 free ones ready on each CPU */
 #define TABLE_BYTES (32UL << 20)
 #define TABLE_ENTRIES 10240
 #define GENTLE_ENTRIES 4096
@@ -237,6 +239,12 @@ static u8 scope_by_cgroup(const struct capture_options *opt)
 	return has_helper ? SCOPE_CGROUP_V2 : SCOPE_CGROUP_V2_WALK;
 }
 
+/* See bpf/recent.bpf.h. */
+static bool stacks_are_recent(const struct capture_options *o)
+{
+	return o->gentle && o->plain_stacks && o->user_stacks;
+}
+
 static struct scope_config scope_to_config(const struct capture *c)
 {
 	const struct capture_options *opt = &c->opt;
@@ -252,6 +260,7 @@ static struct scope_config scope_to_config(const struct capture *c)
 		.kernel_stacks = opt->kernel_stacks,
 		.each = opt->each,
 		.by_thread = capture_by(c, "thread"),
+		.recent = stacks_are_recent(opt),
 		.except = opt->with_self ? 0 : (u32)getpid(),
 		.task = opt->scope.tasks.n ? opt->scope.tasks.v[0] : 0,
 		.wake_bytes = budget_ring(ring_entries(opt), c->shrink) / 4,
@@ -293,8 +302,11 @@ static int fork_prepare(struct bpf_object *obj)
 static int stacks_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	u32 entries = c->opt.gentle ? STACK_ENTRIES / 8 : STACK_ENTRIES;
+	u32 recent = MAX(RECENT_STACKS, RECENT_STACKS_CPU * (u32)libbpf_num_possible_cpus());
 	int rc = attach_set_entries(obj, "stacks", entries);
 
+	if (!rc && stacks_are_recent(&c->opt) && bpf_object__find_map_by_name(obj, "recent_stacks"))
+		rc = attach_set_entries(obj, "recent_stacks", recent);
 	if (!rc && c->opt.user_stacks && bpf_object__find_map_by_name(obj, "user_stacks"))
 		rc = attach_set_entries(obj, "user_stacks", entries);
 	return rc;
@@ -303,6 +315,8 @@ static int stacks_prepare(struct bpf_object *obj, const struct capture *c)
 const char *const object_shared_names[SHARED_MAPS] = {
 	[SHARED_STACKS] = "stacks",
 	[SHARED_USER_STACKS] = "user_stacks",
+	[SHARED_RECENT_STACKS] = "recent_stacks",
+	[SHARED_RECENT_WALKS] = "recent_walks",
 	[SHARED_TASKS] = "scope_tasks",
 	[SHARED_SELF] = "scope_self",
 	[SHARED_UNWIND_PAGES] = "unwind_pages",

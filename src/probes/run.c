@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "capture/budget.h"
 #include "capture/names.h"
 #include "capture/object.h"
@@ -191,6 +192,8 @@ static int bpf_open(struct probe_run *run, struct err *err)
 		.stacks = attach_map(run->attached, "stacks"),
 		.user_stacks = attach_map(run->attached, "user_stacks"),
 	};
+	if (run->stacks.user_stacks < 0)
+		run->stacks.user_stacks = attach_map(run->attached, "recent_stacks");
 	vec_each (pid, &run->c->opt.scope.tasks)
 		if (!rc)
 			rc = probe_scope_add(run, *pid);
@@ -389,6 +392,32 @@ static void losses_check(
 			seen, delivered, *lost);
 }
 
+/* Who looks for causes (check) is told of missing stacks or durations where these are many enough
+ * to hide one. */
+static bool part_matters(const struct capture *c, u64 n, u64 of)
+{
+	return n && (!c->opt.gentle || n > of / 20);
+}
+
+/* What is not known of events that were counted. */
+static void parts_tell(struct capture *c, const struct probe_counts *n)
+{
+	if (part_matters(c, n->lost_stack, n->seen / MAX(c->opt.stack_every, 1U)))
+		capture_note(c, NOTE_WARNING, "%llu event%s counted without their stack",
+			n->lost_stack, n->lost_stack == 1 ? " is" : "s are");
+	if (n->lost_task)
+		capture_note(c, NOTE_WARNING,
+			"%llu event%s counted by the names of their processes only: %s",
+			n->lost_task, n->lost_task == 1 ? " is" : "s are", table_full(c));
+	if (part_matters(c, n->unpaired, n->seen))
+		capture_note(c, NOTE_INFO,
+			"%llu event%s began or ended outside of the interval and have no duration",
+			n->unpaired, plural(n->unpaired));
+	if (n->lost_scope)
+		capture_note(c, NOTE_WARNING, "%llu child%s could not be followed", n->lost_scope,
+			n->lost_scope == 1 ? "" : "ren");
+}
+
 /* again: also where it is what was sent last. */
 static int losses_send(struct probe_run *run, bool again)
 {
@@ -410,21 +439,8 @@ static int losses_send(struct probe_run *run, bool again)
 				     : "came while its program was running");
 	if (run->c->ending)
 		losses_check(run, n.seen, delivered, &lost, reason, sizeof(reason));
-	if (run->c->ending && n.lost_stack)
-		capture_note(run->c, NOTE_WARNING, "%llu events are counted without their stack",
-			n.lost_stack);
-	if (run->c->ending && n.lost_task)
-		capture_note(run->c, NOTE_WARNING,
-			"%llu events are counted by the names of their processes only: %s",
-			n.lost_task, table_full(run->c));
-	if (run->c->ending && n.unpaired)
-		capture_note(run->c, NOTE_INFO,
-			"%llu events began or ended outside of the interval and "
-			"have no duration",
-			n.unpaired);
-	if (run->c->ending && n.lost_scope)
-		capture_note(
-			run->c, NOTE_WARNING, "%llu children could not be followed", n.lost_scope);
+	if (run->c->ending)
+		parts_tell(run->c, &n);
 	if (!again && run->sent.once && run->sent.seen == n.seen &&
 		run->sent.delivered == delivered && run->sent.lost == lost)
 		return 0;

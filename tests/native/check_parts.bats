@@ -55,3 +55,15 @@ teardown() {
 	read -r _ _ _ _ after _ </proc/sys/fs/dentry-state
 	[ "$after" -lt $((now / 2)) ]
 }
+
+# Stacks are addresses: each process brings new ones, and the map of the kernel's own ids forgets none.
+@test "check: who comes after thousands of processes has a code path, too" {
+	"$MEMWHY" check --for 60s --record log.mw -o json -- sh -c 'i=0
+		while [ $i -lt 3000 ]; do sh -c :; i=$((i + 1)); done
+		for i in 1 2 3 4; do echo go | "$0" 200; done' "$WORKLOADS/touch" >report 2>/dev/null
+	"$MEMWHY" faults --input log.mw --stacks -o json --limit 0 >faults
+	jq -c '[.rows[] | select(.comm == "touch") | {count, stack}]' faults
+	# 204,800 faults, of which each 61st of a CPU has its stack
+	jq -e '[.rows[] | select(any(.stack[]?; test("^touch_(pages|anonymous)"))) | .count] | add > 3000' faults
+	jq -e '[.notes[]? | select(test("without their stack"))] == []' report
+}

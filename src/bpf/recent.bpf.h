@@ -1,0 +1,74 @@
+/*
+ * User stacks by frame pointers for sessions that last (check, top, serve): the most recent ones.
+ *
+ * A map of bpf_get_stackid() forgets nothing. Stacks are addresses, so each new process brings its
+ * own, and on a host where processes come and go the map is full within a minute: from then on no
+ * event has a code path. Here the key is of the frames' hash, so that an id means the same stack
+ * for ever or none, and the kernel evicts what was not used for longest.
+ */
+#ifndef MEMWHY_BPF_RECENT_BPF_H
+#define MEMWHY_BPF_RECENT_BPF_H
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/shared.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct recent_stack);
+} recent_stacks SEC(".maps");
+
+struct recent_walk {
+	u64 busy; /* a program that interrupts another one has no room */
+	struct recent_stack stack;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct recent_walk);
+} recent_walks SEC(".maps");
+
+/* Its key in recent_stacks; 0: there is no room, or another stack has its key. */
+static __always_inline u32 recent_keep(const struct recent_stack *stack)
+{
+	u32 key = (u32)stack->hash | STACK_WALKED;
+	struct recent_stack *s = bpf_map_lookup_elem(&recent_stacks, &key);
+
+	if (!s) {
+		bpf_map_update_elem(&recent_stacks, &key, stack, BPF_NOEXIST);
+		s = bpf_map_lookup_elem(&recent_stacks, &key);
+	}
+	return s && s->hash == stack->hash ? key : 0;
+}
+
+/* The user stack of the current task; 0: it has none. -1: it was not kept. */
+static __noinline long recent_take(void *ctx)
+{
+	u32 zero = 0, key;
+	struct recent_walk *w = bpf_map_lookup_elem(&recent_walks, &zero);
+	u64 hash = 0;
+	long bytes;
+
+	if (!w || w->busy)
+		return -1;
+	w->busy = 1;
+	bytes = bpf_get_stack(ctx, w->stack.frames, sizeof(w->stack.frames), BPF_F_USER_STACK);
+	for (u32 i = 0; i < RECENT_DEPTH; i++) {
+		if (i * (long)sizeof(u64) >= bytes)
+			break;
+		hash = stack_hash(hash, w->stack.frames[i]);
+	}
+	w->stack.hash = hash;
+	w->stack.n = bytes > 0 ? (u32)bytes / sizeof(u64) : 0;
+	w->stack.method = STACK_BY_FRAME_POINTERS;
+	w->stack.detail = STACK_KERNEL;
+	key = w->stack.n ? recent_keep(&w->stack) : 0;
+	key = w->stack.n && !key ? -1U : key;
+	w->busy = 0;
+	return key == -1U ? -1 : key;
+}
+
+#endif
