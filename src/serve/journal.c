@@ -97,6 +97,28 @@ static void names_add(struct json *j, const char *path)
 		member(j, "namespace", names.space);
 }
 
+void journal_daemon_kill(struct service *s, const struct rec *r)
+{
+	const struct daemon_kill *k = (const struct daemon_kill *)r;
+	const char *path = stream_cgroup(&s->pipe->stream, k->victim_cgroup);
+	_cleanup_str_ struct str out = {};
+	struct json j = {.out = &out};
+	char comm[COMM_LEN + 1] = "", by[COMM_LEN + 1] = "";
+
+	memcpy(comm, k->victim_comm, COMM_LEN);
+	memcpy(by, k->comm, COMM_LEN);
+	line_begin(&j, "daemon_kill");
+	member(&j, "by", by);
+	member(&j, "comm", comm);
+	json_key(&j, "pid");
+	json_u64(&j, k->victim_tgid);
+	json_key(&j, "signal");
+	json_u64(&j, k->signal);
+	member(&j, "cgroup", path);
+	names_add(&j, path);
+	line_end(s, &j);
+}
+
 void journal_kill(struct service *s, const struct rec *r)
 {
 	const struct oom_kill *k = (const struct oom_kill *)r;

@@ -151,6 +151,12 @@ static void oom_take(struct sums *s, const struct rec *rec)
 	tally_sums(s->tally, r->victim_cgroup)->oom_kills++;
 }
 
+static void daemon_take(struct sums *s, const struct rec *rec)
+{
+	(void)rec;
+	s->daemon_kills++;
+}
+
 static void value_take(struct sums *s, const struct rec *rec)
 {
 	struct system_value v = *(const struct system_value *)rec;
@@ -268,6 +274,7 @@ static const struct {
 	{REC_WAITS_LOCK, lock_take, sizeof(struct waits_lock)},
 	{REC_WAITS_DIRTY, dirty_take, sizeof(struct waits_dirty)},
 	{REC_OOM_KILL, oom_take, sizeof(struct oom_kill)},
+	{REC_DAEMON_KILL, daemon_take, sizeof(struct daemon_kill)},
 	{REC_SYSTEM_VALUE, value_take, sizeof(struct system_value)},
 	{REC_SYSTEM_PRESSURE, pressure_take, sizeof(struct system_pressure)},
 	{REC_FRAG_ZONE, zone_take, sizeof(struct frag_zone)},

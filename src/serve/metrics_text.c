@@ -36,6 +36,8 @@ static const struct metric
 		"Time that writers slept for having too much dirty memory, as the kernel ordered."},
 	kills = {"memwhy_oom_kills_seen", METRIC_COUNTER, NULL,
 		"OOM kills that the service saw happen."},
+	daemon_kills = {"memwhy_daemon_kills_seen", METRIC_COUNTER, NULL,
+		"Signals by which systemd-oomd or the like ended processes, that the service saw."},
 	psi_time = {"memwhy_pressure_stall_seconds", METRIC_COUNTER, "seconds",
 		"Time in which at least one task (some), or all of them (full), waited (PSI), "
 		"since "
@@ -157,6 +159,8 @@ static void waits_expose(const struct sums *s, struct exposition *e)
 	exposition_seconds(e, NULL, s->dirty_ns);
 	exposition_family(e, &kills);
 	exposition_u64(e, NULL, s->oom_kills);
+	exposition_family(e, &daemon_kills);
+	exposition_u64(e, NULL, s->daemon_kills);
 }
 
 static void pressure_labels(struct str *l, u8 resource, bool full)

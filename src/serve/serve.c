@@ -33,6 +33,8 @@ static int service_put(struct sink *sink, const struct rec *r)
 		return -ENOMEM;
 	if (r->kind == REC_OOM_KILL && r->size >= sizeof(struct oom_kill))
 		journal_kill(s, r);
+	if (r->kind == REC_DAEMON_KILL && r->size >= sizeof(struct daemon_kill))
+		journal_daemon_kill(s, r);
 	return s->pipe->sink.put(&s->pipe->sink, r);
 }
 

@@ -50,6 +50,7 @@ void service_page(struct service *s, const struct report *r);
 /* Lines for the journal: one JSON object each. (journal.c) */
 void journal_findings(struct service *s, const struct report *r);
 void journal_kill(struct service *s, const struct rec *r);
+void journal_daemon_kill(struct service *s, const struct rec *r);
 /* An incident that was written, or was not. */
 void journal_incident(struct service *s, const struct written *w);
 void journal_warn(struct service *s, const char *event, const char *text);

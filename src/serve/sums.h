@@ -43,6 +43,7 @@ struct sums {
 	struct durations swap_ins, thp_faults, lock_waits[2]; /* [1]: for writing */
 	u64 dirty_sleeps, dirty_ns;
 	u64 oom_kills; /* seen by BPF */
+	u64 daemon_kills;
 	u64 vmstat[VMSTAT_SERIES_MAX];
 	bool vmstat_known[VMSTAT_SERIES_MAX];
 	VEC(struct system_value) memory; /* of /proc/meminfo, by name */

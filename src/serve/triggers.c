@@ -105,6 +105,19 @@ static void kill_look(struct triggers *t, const struct stream *names, const stru
 		path ? path : "");
 }
 
+static void daemon_look(struct triggers *t, const struct stream *names, const struct rec *rec)
+{
+	const struct daemon_kill *k = (const struct daemon_kill *)rec;
+	const char *path = stream_cgroup(names, k->victim_cgroup);
+	char what[64];
+
+	/* It kills all of a group at once. */
+	snprintf(what, sizeof(what), "daemon %llu %.16s", k->victim_cgroup, k->comm);
+	if (!is_resting(t, what))
+		fire(t, "daemon-kill", "%.*s killed %.*s (%u)%s%.120s", COMM_LEN, k->comm, COMM_LEN,
+			k->victim_comm, k->victim_tgid, path ? " of " : "", path ? path : "");
+}
+
 /*
  * The longest of the stalls that a record sums up took at least this. Its histogram says in which
  * slot the longest were, and its total what these took, if all others took as long as they can
@@ -187,6 +200,8 @@ void triggers_feed(struct triggers *t, const struct stream *names, const struct 
 {
 	if (r->kind == REC_OOM_KILL && r->size >= sizeof(struct oom_kill))
 		kill_look(t, names, r);
+	if (r->kind == REC_DAEMON_KILL && r->size >= sizeof(struct daemon_kill))
+		daemon_look(t, names, r);
 	if (r->kind == REC_STALLS_AGG && r->size >= sizeof(struct stalls_agg))
 		stall_look(t, r);
 	if (r->kind == REC_SYSTEM_PRESSURE && r->size >= sizeof(struct system_pressure))
@@ -200,8 +215,8 @@ void triggers_findings(struct triggers *t, const struct report *r)
 	char what[64];
 
 	vec_each (f, &r->findings) {
-		if (f->level < t->cfg.on_level ||
-			!strcmp(f->rule, "oom")) /* it fired at the kill */
+		if (f->level < t->cfg.on_level || !strcmp(f->rule, "oom") ||
+			!strcmp(f->rule, "daemon-kill")) /* it fired at the kill */
 			continue;
 		snprintf(what, sizeof(what), "finding %s", f->rule);
 		if (!is_resting(t, what))

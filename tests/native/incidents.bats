@@ -153,14 +153,14 @@ kills() {
 	"$MEMWHY" oom list --input "$1" -o json | jq -r '.rows[] | select(.table == "kills" and .comm == "oom_grow" and .rss_bytes > 1e6) | .pid'
 }
 
-@test "incidents: twenty kills in a group: each is in a recording, complete, with who grew" {
+@test "incidents: a hundred kills in a group: each is in a recording, complete, with who grew" {
 	service_start -i 5s --on never --on-stall 1h --on-pressure 100
 	tools/with-cgroup "$name" 33554432 sh -c 'd=$(cat "$MEMWHY_CGROUP_FILE")
 		echo 0 >"$d/memory.swap.max" || echo 0 >"$d/memory.swappiness"
-		for i in $(seq '"${KILLS:-20}"'); do "$@"; done; exit 0' sh "$WORKLOADS/oom_grow" -s 8 -r 200 >"$BATS_TEST_TMPDIR/grow" 2>/dev/null || status=$?
+		for i in $(seq 100); do "$@"; done; exit 0' sh "$WORKLOADS/oom_grow" -s 8 -r 200 >"$BATS_TEST_TMPDIR/grow" 2>/dev/null || status=$?
 	[ "${status:-0}" -ne 3 ] || skip "no memory controller"
 	awk '/ready/ { print $2 }' "$BATS_TEST_TMPDIR/grow" | sort >"$BATS_TEST_TMPDIR/killed"
-	[ "$(wc -l <"$BATS_TEST_TMPDIR/killed")" -eq "${KILLS:-20}" ]
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/killed")" -eq 100 ]
 	kill "$service" # what fired as it ends is written too
 	wait "$service"
 	for f in "$dir"/*.mw; do
@@ -176,6 +176,35 @@ kills() {
 	cat "$BATS_TEST_TMPDIR/story"
 	grep -q "oom_grow" "$BATS_TEST_TMPDIR/story"
 	grep -q "$name" "$BATS_TEST_TMPDIR/story"
+}
+
+# In a thread of that name, as systemd-oomd kills all of a group.
+as_daemon() { # NAME SIGNAL PID...
+	python3 -c 'import ctypes, os, sys
+ctypes.CDLL(None).prctl(15, sys.argv[1].encode(), 0, 0, 0)
+for pid in sys.argv[3:]: os.kill(int(pid), int(sys.argv[2]))' "$@"
+}
+
+@test "incidents: kills by systemd-oomd and earlyoom are told apart from those of the kernel, and of others" {
+	service_start -i 1s --on critical --on-stall 1h --on-pressure 100
+	for i in 1 2 3 4; do
+		sleep 100 3>&- &
+		victim[i]=$!
+	done
+	sleep 1
+	kill -KILL "${victim[1]}" # by a shell: nobody's business
+	as_daemon systemd-oomd 9 "${victim[2]}" "${victim[3]}"
+	wait_for '[ "$(file "systemd-oomd killed sleep .${victim[2]}")" != null ]'
+	as_daemon earlyoom 15 "${victim[4]}"
+	wait_for 'jq -es "any(.event == \"daemon_kill\" and .by == \"earlyoom\" and .signal == 15 and .pid == ${victim[4]})" "$lines"'
+	wait_for '[ "$(metric memwhy_daemon_kills_seen_total)" -eq 3 ]'
+	service_stop
+	jq -es "[.[] | select(.event == \"daemon_kill\") | .pid] | sort == ([${victim[2]}, ${victim[3]}, ${victim[4]}] | sort)" "$lines"
+	jq -es "all(.event != \"oom_kill\" or .comm != \"sleep\")" "$lines"
+	jq -es 'any(.event == "incident" and .kind == "daemon-kill")' "$lines"
+	"$MEMWHY" check --input "$(file "systemd-oomd killed")" -o json >"$BATS_TEST_TMPDIR/json"
+	jq -e ".findings[] | select(.rule == \"daemon-kill\" and .level == \"critical\" and (.title | test(\"systemd-oomd killed sleep .* .pid (${victim[2]}|${victim[3]}). and 1 more|systemd-oomd killed sleep .pid (${victim[2]}|${victim[3]}). and 1 more\")))" "$BATS_TEST_TMPDIR/json"
+	"$MEMWHY" oom list --input "$(file "systemd-oomd killed")" -o json | jq -e "all(.rows[]; .pid != ${victim[2]})"
 }
 
 @test "incidents: SIGKILL while one is written: it opens up to its last whole block" {

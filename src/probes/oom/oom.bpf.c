@@ -58,6 +58,7 @@ struct task_struct___oom {
 	u64 start_boottime;
 	struct task_struct___oom *group_leader;
 	struct signal_struct *signal;
+	struct mm_struct *mm;
 	const struct cred *cred;
 	struct css_set *cgroups;
 	char comm[COMM_LEN];
@@ -314,5 +315,82 @@ int oom_victim(struct bpf_raw_tracepoint_args *ctx)
 	else
 		victim_read(e, (void *)victim);
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP); /* now, not when there are more */
+	return 0;
+}
+
+#define SIGNAL_KILL 9
+#define SIGNAL_TERM 15
+#define SIGNAL_DELIVERED 0 /* TRACE_SIGNAL_DELIVERED of trace/events/signal.h */
+
+/* Daemons that kill when memory is short: the names of their threads. */
+static const char daemons[][COMM_LEN] __attribute__((aligned(8))) = {
+	"systemd-oomd",
+	"earlyoom",
+	"nohang",
+	"oomd",
+	"bustd",
+};
+
+static __always_inline bool is_daemon(const char comm[COMM_LEN])
+{
+	const u64 *is = (const void *)comm;
+
+	for (u32 i = 0; i < sizeof(daemons) / sizeof(daemons[0]); i++) {
+		const u64 *known = (const void *)daemons[i];
+
+		if (is[0] == known[0] && is[1] == known[1])
+			return true;
+	}
+	return false;
+}
+
+static __always_inline void daemon_victim_read(
+	struct daemon_kill *e, struct task_struct___oom *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	e->victim_tgid = BPF_CORE_READ(task, tgid);
+	BPF_CORE_READ_INTO(&e->victim_comm, task, comm);
+	e->victim_cgroup = css_id(memory_css(task));
+	if (!mm)
+		return;
+	e->rss_pages = not_negative(RSS(mm, RSS_ANON)) + not_negative(RSS(mm, RSS_FILE)) +
+		       not_negative(RSS(mm, RSS_SHMEM));
+	e->swap_pages = not_negative(RSS(mm, RSS_SWAP));
+}
+
+/* (int sig, struct kernel_siginfo *info, struct task_struct *task, int group, int result), in the
+ * thread that sends it: once a process. Without BTF, which this kind of program needs, nothing is
+ * known of the task. */
+SEC("tp_btf/signal_generate")
+int oom_signal(u64 *ctx)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct task_struct___oom *task = (void *)ctx[2];
+	u32 signal = ctx[0];
+	char comm[COMM_LEN] __attribute__((aligned(8)));
+	struct probe_counts *c;
+	struct daemon_kill *e;
+
+	if ((signal != SIGNAL_KILL && signal != SIGNAL_TERM) || (u32)ctx[4] != SIGNAL_DELIVERED)
+		return 0;
+	bpf_get_current_comm(comm, sizeof(comm));
+	if (!is_daemon(comm) || !bpf_core_field_exists(task->tgid) ||
+		!kill_in_scope(pid_tgid, (u64)task))
+		return 0;
+	c = counts();
+	if (!c)
+		return 0;
+	c->seen++;
+	e = ring_reserve(sizeof(*e));
+	if (!e)
+		return 0;
+	__builtin_memset(e, 0, sizeof(*e));
+	rec_fill(&e->h, REC_DAEMON_KILL, sizeof(*e));
+	e->tgid = pid_tgid >> 32;
+	e->signal = signal;
+	__builtin_memcpy(e->comm, comm, sizeof(comm));
+	daemon_victim_read(e, task);
+	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -30,6 +30,11 @@ static const struct attach_hook hooks[] = {
 					{}, 0},
 			},
 	},
+	{
+		.data = "kills by systemd-oomd and the like",
+		.needs = "the tracepoint signal:signal_generate, and kernel BTF",
+		.methods = {{"BTF tracepoint signal:signal_generate", {"oom_signal"}, {}, 0}},
+	},
 };
 
 static int prepare(struct bpf_object *obj, const struct capture *c)
@@ -41,13 +46,23 @@ static int prepare(struct bpf_object *obj, const struct capture *c)
 	return attach_set_entries(obj, "ring", size);
 }
 
+static int daemon_record(struct capture *c, struct daemon_kill k)
+{
+	names_task(c->names, k.victim_tgid, 0, k.victim_comm, k.victim_cgroup);
+	names_cgroup(c->names, k.victim_cgroup);
+	return capture_emit(c, &k.h);
+}
+
 static int record(struct capture *c, const struct stack_maps *stacks, const struct rec *rec)
 {
-	struct oom_kill e = *(const struct oom_kill *)rec;
+	struct oom_kill e;
 	int rc;
 
+	if (rec->kind == REC_DAEMON_KILL && rec->size == sizeof(struct daemon_kill))
+		return daemon_record(c, *(const struct daemon_kill *)rec);
 	if (rec->kind != REC_OOM_KILL || rec->size != sizeof(e))
 		return 0;
+	e = *(const struct oom_kill *)rec;
 	names_event(c->names, stacks, &e);
 	if (e.flags & OOM_VICTIM_KNOWN)
 		names_task(c->names, e.victim_tgid, 0, e.victim_comm, e.victim_cgroup);
@@ -212,6 +227,21 @@ static const struct field dropped_fields[] = {
 	FIELD_ARRAY(struct caches_dropped, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
 };
 
+#define DAEMON(member_, type_, unit_, help_) FIELD(struct daemon_kill, member_, type_, unit_, help_)
+
+static const struct field daemon_fields[] = {
+	DAEMON(tgid, FIELD_U32, UNIT_ID, "the daemon"),
+	DAEMON(victim_tgid, FIELD_U32, UNIT_ID, "the process that was to end"),
+	DAEMON(signal, FIELD_U32, UNIT_ID, "9 SIGKILL, 15 SIGTERM"),
+	DAEMON(victim_cgroup, FIELD_U64, UNIT_CGROUP, "its control group"),
+	DAEMON(rss_pages, FIELD_U64, UNIT_PAGES, "its resident pages"),
+	DAEMON(swap_pages, FIELD_U64, UNIT_PAGES, "its pages in swap"),
+	FIELD_ARRAY(
+		struct daemon_kill, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "name of the daemon"),
+	FIELD_ARRAY(struct daemon_kill, victim_comm, FIELD_CHARS, UNIT_NONE, COMM_LEN,
+		"of the process"),
+};
+
 static const struct kind kinds[] = {
 	KIND(REC_OOM_KILL, struct oom_kill, "oom_kill", kill_fields,
 		"the OOM killer marked a victim: as BPF saw it"),
@@ -231,6 +261,8 @@ static const struct kind kinds[] = {
 		"a victim's memory came back, seen up to 100 ms late"),
 	KIND_WHOLE(REC_CACHES_DROPPED, struct caches_dropped, "caches_dropped", dropped_fields,
 		"somebody wrote to vm.drop_caches, as the kernel's log says"),
+	KIND(REC_DAEMON_KILL, struct daemon_kill, "daemon_kill", daemon_fields,
+		"systemd-oomd or the like told a process to end"),
 };
 
 /* What a real run printed: the example of the man page. */

@@ -175,6 +175,22 @@ struct oom_freed {
 	u32 how; /* enum oom_freed_how */
 };
 
+/*
+ * A daemon that watches memory (systemd-oomd, earlyoom, …) told a process to end: not the kernel's
+ * OOM killer, which counts none of it. Known by the name of the thread that sent the signal.
+ */
+struct daemon_kill {
+	struct rec h;
+	u32 tgid; /* the daemon */
+	u32 victim_tgid;
+	u32 signal; /* SIGKILL, or SIGTERM, which it may survive for a while */
+	u32 reserved;
+	u64 victim_cgroup;
+	u64 rss_pages, swap_pages; /* of the victim; 0: not known */
+	char comm[COMM_LEN];
+	char victim_comm[COMM_LEN];
+};
+
 /* Somebody wrote to vm.drop_caches, as the kernel's log says. */
 struct caches_dropped {
 	struct rec h;

@@ -511,6 +511,43 @@ static void test_drop_caches(void **unused)
 	end(&b);
 }
 
+static void test_daemon_kill(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	/* A whole group at once is one finding, named after the largest. */
+	begin(&b, &rule_daemon_kill, 1);
+	for (u32 i = 0; i < 3; i++)
+		PUT(&b, struct daemon_kill, REC_DAEMON_KILL, .tgid = 5, .victim_tgid = 20 + i,
+			.signal = 9, .victim_cgroup = 7, .rss_pages = i == 1 ? 2560 : 256,
+			.comm = "systemd-oomd", .victim_comm = "tab");
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_CRITICAL);
+	assert_int_equal(f->tgid, 21);
+	assert_non_null(strstr(f->title, "systemd-oomd killed tab (pid 21) and 2 more"));
+	assert_true(says(f->evidence, "3 processes: 12.0 MiB resident"));
+	assert_true(says(f->try_, "journalctl -u systemd-oomd"));
+	end(&b);
+	/* Asked to end, then killed: one process. */
+	begin(&b, &rule_daemon_kill, 1);
+	PUT(&b, struct daemon_kill, REC_DAEMON_KILL, .victim_tgid = 20, .signal = 15,
+		.comm = "earlyoom", .victim_comm = "tab");
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_WARNING);
+	assert_non_null(strstr(f->title, "earlyoom told to end: tab (pid 20)"));
+	end(&b);
+	begin(&b, &rule_daemon_kill, 1);
+	for (u32 signal = 15; signal >= 9; signal -= 6)
+		PUT(&b, struct daemon_kill, REC_DAEMON_KILL, .victim_tgid = 20, .signal = signal,
+			.comm = "earlyoom", .victim_comm = "tab");
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_CRITICAL);
+	assert_true(says(f->evidence, "1 process:"));
+	end(&b);
+}
+
 /* Workers of one program are one trouble; one of them that has most of it is told alone. */
 static void test_programs(void **unused)
 {
@@ -787,6 +824,7 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_limit_levels),
 		cmocka_unit_test(test_drop_caches),
+		cmocka_unit_test(test_daemon_kill),
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_more_threads),
 		cmocka_unit_test(test_reader),
