@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "base/clock.h"
 #include "probes/heap/events/event_replay.h"
 
@@ -43,24 +44,6 @@ static int feed(void *state, const struct rec *r)
 	return event_replay_feed(c->replay, r);
 }
 
-enum { H_PROCESS, H_PID, H_COMM, H_END, H_STEP, H_POINTS, H_WHOLE, H_MOST = H_WHOLE, H_STACK, H_N };
-
-static const struct column columns[H_N] = {
-	[H_PROCESS] = {"process", "PROCESS", CELL_U64, UNIT_ID, 0, "number of the process"},
-	[H_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	[H_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	[H_END] = {"end_ns", "END", CELL_U64, UNIT_NS, COL_RARE,
-		"when the process ended, since memwhy began"},
-	[H_STEP] = {"step_ns", "STEP", CELL_U64, UNIT_NS, 0, "length of a step"},
-	[H_POINTS] = {"points", "POINTS", CELL_TEXT, UNIT_NONE, 0,
-		"where it changed: steps since the point before; blocks and bytes live at the end "
-		"of the step; the same when the process had most in it; allocations and bytes "
-		"since the point before"},
-	[H_MOST] = {"most_bytes", "MOST", CELL_U64, UNIT_BYTES, 0,
-		"most bytes live at any time: the largest stacks are those that are kept"},
-	[H_STACK] = {"stack", "STACK", CELL_STACK, UNIT_NONE, 0, "who allocated"},
-};
-
 static const char *points_text(struct report *r, const event_points *points)
 {
 	_cleanup_str_ struct str text = {};
@@ -87,30 +70,53 @@ static u64 most_of(const event_points *points)
 	return most;
 }
 
+/* Keys of columns. */
+enum { OF_WHOLE = 1, OF_STACK = 2 };
+
+struct course_row {
+	const struct heap_total *of;
+	const char *points;
+	u64 end_ns, step_ns, most;
+	u32 stack;
+};
+
+CELL_EXPR(process_cell, struct course_row, cell_u64(e->of->process))
+CELL_EXPR(pid_cell, struct course_row, cell_u64(e->of->tgid))
+CELL_EXPR(comm_cell, struct course_row, cell_text(report_textn(r, e->of->comm, COMM_LEN)))
+
+static const struct cell_column columns[] = {
+	CELL_BY(0, "process", "PROCESS", CELL_U64, UNIT_ID, 0, "number of the process",
+		process_cell),
+	CELL_BY(0, "pid", "PID", CELL_U64, UNIT_ID, 0, "process id", pid_cell),
+	CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process", comm_cell),
+	CELL_FROM(0, struct course_row, end_ns, "end_ns", "END", CELL_U64, UNIT_NS, COL_RARE,
+		"when the process ended, since memwhy began", cell_of_known),
+	CELL_NUMBER(struct course_row, step_ns, "step_ns", "STEP", UNIT_NS, 0, "length of a step"),
+	CELL_FROM(0, struct course_row, points, "points", "POINTS", CELL_TEXT, UNIT_NONE, 0,
+		"where it changed: steps since the point before; blocks and bytes live at the end "
+		"of the step; the same when the process had most in it; allocations and bytes "
+		"since the point before",
+		cell_of_text),
+	CELL_KEY(OF_STACK, struct course_row, most, "most_bytes", "MOST", UNIT_BYTES, 0,
+		"most bytes live at any time: the largest stacks are those that are kept"),
+	CELL_FROM(OF_STACK, struct course_row, stack, "stack", "STACK", CELL_STACK, UNIT_NONE, 0,
+		"who allocated", cell_of_stack),
+};
+
 static int points_put(
 	void *arg, const struct heap_total *of, const u32 *stack, const event_points *points)
 {
 	struct course *c = arg;
-	const char *text = points->n ? points_text(c->r, points) : "";
-	struct cell *row;
+	const struct course_row row = {of, points->n ? points_text(c->r, points) : NULL,
+		of->end_ns > c->begin_ns ? of->end_ns - c->begin_ns : 0, c->step_ms * NSEC_PER_MSEC,
+		stack ? most_of(points) : 0, stack ? *stack : 0};
 
 	if (!points->n)
 		return 0;
-	row = text ? table_row(stack ? c->stacks : c->wholes) : NULL;
-	if (!row)
-		return -ENOMEM;
-	row[H_PROCESS] = cell_u64(of->process);
-	row[H_PID] = cell_u64(of->tgid);
-	row[H_COMM] = cell_text(report_textn(c->r, of->comm, strnlen(of->comm, sizeof(of->comm))));
-	if (of->end_ns > c->begin_ns)
-		row[H_END] = cell_u64(of->end_ns - c->begin_ns);
-	row[H_STEP] = cell_u64(c->step_ms * NSEC_PER_MSEC);
-	row[H_POINTS] = cell_text(text);
-	if (!stack)
-		return 0;
-	row[H_MOST] = cell_u64(most_of(points));
-	row[H_STACK] = cell_stack(*stack);
-	return 0;
+	return row.points ? cells_row(stack ? c->stacks : c->wholes, c->r, columns,
+				    ARRAY_SIZE(columns),
+				    &(struct row_of){stack ? OF_STACK : OF_WHOLE, &row, &row, NULL})
+			  : -ENOMEM;
 }
 
 static int report(void *state, struct report *r)
@@ -119,8 +125,10 @@ static int report(void *state, struct report *r)
 	if (!event_replay_has(c->replay))
 		return 0;
 	c->r = r;
-	c->wholes = report_table(r, "held", "Live heap over time", columns, H_WHOLE);
-	c->stacks = report_table(r, "held_stacks", "… of each stack", columns, H_N);
+	c->wholes = cells_table_by(
+		r, "held", "Live heap over time", columns, ARRAY_SIZE(columns), OF_WHOLE);
+	c->stacks = cells_table_by(
+		r, "held_stacks", "… of each stack", columns, ARRAY_SIZE(columns), OF_STACK);
 	if (!c->wholes || !c->stacks)
 		return -ENOMEM;
 	c->wholes->story = true;

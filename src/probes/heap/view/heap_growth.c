@@ -1,8 +1,7 @@
 /* See heap_growth.h. */
 #include "probes/heap/view/heap_growth.h"
 
-#include <errno.h>
-
+#include "analysis/cells.h"
 #include "base/util.h"
 
 #define SHOWN_MIN 3 /* spans that make a course */
@@ -46,44 +45,57 @@ void heap_growth_reset(struct heap_growth *g)
 	g->n = g->in_span = g->per_span = 0;
 }
 
-enum { G_TIME, G_PID, G_COMM, G_LIVE, G_CHANGE, G_ALLOCATIONS, G_BYTES, G_N };
-
-_Static_assert(G_N == HEAP_GROWTH_COLUMNS, "columns of growth");
-
-const struct column heap_growth_columns[HEAP_GROWTH_COLUMNS] = {
-	[G_TIME] = {"time_ns", "TIME", CELL_U64, UNIT_NS, 0,
-		"end of the span, since memwhy began; in a long run spans are merged in pairs"},
-	[G_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	[G_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	[G_LIVE] = {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"allocated and not freed then"},
-	[G_CHANGE] = {"change_bytes", "CHANGE", CELL_S64, UNIT_BYTES, 0,
-		"change of that in the span"},
-	[G_ALLOCATIONS] = {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, 0,
-		"blocks allocated in the span"},
-	[G_BYTES] = {"allocated_bytes", "ALLOCATED", CELL_U64, UNIT_BYTES, 0, "asked for these"},
+/* A span: its end, and what came in it. */
+struct growth_row {
+	struct growth_mark end;
+	s64 change;
+	u64 allocations, bytes;
+	const struct heap_total *of;
 };
+
+CELL_EXPR(pid_cell, struct growth_row, cell_u64(e->of->tgid))
+CELL_EXPR(comm_cell, struct growth_row, cell_text(report_text(r, "%.16s", e->of->comm)))
+
+static const struct cell_column columns[] = {
+	CELL_FROM(0, struct growth_row, end.time_ns, "time_ns", "TIME", CELL_U64, UNIT_NS, 0,
+		"end of the span, since memwhy began; in a long run spans are merged in pairs",
+		cell_of_time),
+	CELL_BY(0, "pid", "PID", CELL_U64, UNIT_ID, 0, "process id", pid_cell),
+	CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process", comm_cell),
+	CELL_NUMBER(struct growth_row, end.live_bytes, "live_bytes", "LIVE", UNIT_BYTES, COL_LEVEL,
+		"allocated and not freed then"),
+	CELL_NUMBER(struct growth_row, change, "change_bytes", "CHANGE", UNIT_BYTES, 0,
+		"change of that in the span"),
+	CELL_NUMBER(struct growth_row, allocations, "allocations", "ALLOCS", UNIT_COUNT, 0,
+		"blocks allocated in the span"),
+	CELL_NUMBER(struct growth_row, bytes, "allocated_bytes", "ALLOCATED", UNIT_BYTES, 0,
+		"asked for these"),
+};
+
+const struct view_table heap_growth_tables[] = {
+	CELLS_VIEW("growth", columns),
+	{},
+};
+
+struct table *heap_growth_table(struct report *r)
+{
+	return cells_table(r, "growth", "Live bytes over time", columns, ARRAY_SIZE(columns));
+}
 
 int heap_growth_rows(
 	struct table *t, struct report *r, const struct heap_growth *g, const struct heap_total *of)
 {
 	u32 n = g->n + (g->in_span != 0);
 	const struct growth_mark *before = &g->begin;
+	int rc = 0;
 
-	for (u32 i = 0; n >= SHOWN_MIN && i < n; i++) {
+	for (u32 i = 0; n >= SHOWN_MIN && i < n && !rc; i++) {
 		const struct growth_mark *m = &g->v[i];
-		struct cell *row = table_row(t);
+		const struct growth_row row = {*m, (s64)(m->live_bytes - before->live_bytes),
+			m->allocations - before->allocations, m->bytes - before->bytes, of};
 
-		if (!row)
-			return -ENOMEM;
-		row[G_TIME] = cell_since(r, m->time_ns);
-		row[G_PID] = cell_u64(of->tgid);
-		row[G_COMM] = cell_text(report_text(r, "%.16s", of->comm));
-		row[G_LIVE] = cell_u64(m->live_bytes);
-		row[G_CHANGE] = cell_s64((s64)(m->live_bytes - before->live_bytes));
-		row[G_ALLOCATIONS] = cell_u64(m->allocations - before->allocations);
-		row[G_BYTES] = cell_u64(m->bytes - before->bytes);
+		rc = cells_one(t, r, columns, &row, NULL);
 		before = m;
 	}
-	return 0;
+	return rc;
 }

@@ -3,7 +3,7 @@
 #define MEMWHY_PROBES_HEAP_VIEW_GROWTH_H
 
 #include "probes/heap/heap.h"
-#include "report/report.h"
+#include "report/view.h"
 
 #define GROWTH_SPANS 16 /* when there are twice as many, two are joined */
 
@@ -21,9 +21,9 @@ struct heap_growth {
 	struct growth_mark v[2 * GROWTH_SPANS]; /* v[n]: of the present span */
 };
 
-#define HEAP_GROWTH_COLUMNS 7
-extern const struct column heap_growth_columns[HEAP_GROWTH_COLUMNS];
+extern const struct view_table heap_growth_tables[];
 
+struct table *heap_growth_table(struct report *r);
 void heap_growth_add(struct heap_growth *g, const struct heap_total *t);
 /* Rows of a process; none of one that was seen only for a moment. -ENOMEM */
 int heap_growth_rows(struct table *t, struct report *r, const struct heap_growth *g,

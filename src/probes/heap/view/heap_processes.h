@@ -3,14 +3,13 @@
 #define MEMWHY_PROBES_HEAP_VIEW_PROCESSES_H
 
 #include "probes/heap/heap.h"
-#include "report/report.h"
+#include "report/view.h"
 
-#define HEAP_PROCESS_COLUMNS 23
+extern const struct view_table heap_process_tables[];
 
-extern const struct column heap_process_columns[HEAP_PROCESS_COLUMNS];
-
-/* mapped: NULL where nothing is known of it. */
-void heap_process_fill(struct cell *row, struct report *r, const struct heap_total *t,
+struct table *heap_process_table(struct report *r);
+/* mapped: NULL where nothing is known of it. -ENOMEM */
+int heap_process_row(struct table *t, struct report *r, const struct heap_total *total,
 	const struct heap_mapped *mapped);
 
 #endif

@@ -4,54 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum {
-	T_PID,
-	T_DEPTH,
-	T_TREE,
-	T_PROCESSES,
-	T_PEAK,
-	T_PEAK_MOST,
-	T_LIVE,
-	T_ALLOCATIONS,
-	T_BYTES,
-	T_SUM_LIVE,
-	T_SUM_ALLOCATIONS,
-	T_SUM_BYTES,
-	T_STATE,
-	T_N,
-};
-
-_Static_assert(T_N == HEAP_TREE_COLUMNS, "columns of the tree");
-
-const struct column heap_tree_columns[HEAP_TREE_COLUMNS] = {
-	[T_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id; none: all processes"},
-	[T_DEPTH] = {"depth", "DEPTH", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"how many processes are above it"},
-	[T_TREE] = {"tree", "TREE", CELL_TEXT, UNIT_NONE, 0,
-		"name of the process, below what it was before its exec, or who started it"},
-	[T_PROCESSES] = {"processes", "PROCESSES", CELL_U64, UNIT_COUNT, 0,
-		"this one and all below it; each exec counts as one, and only those that "
-		"allocated or mapped are known"},
-	[T_PEAK] = {"peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"most bytes that it had allocated at one time; of all: together, as seen every "
-		"few ms, since the order between processes is not known to less"},
-	[T_PEAK_MOST] = {"peak_most_bytes", "AT MOST", CELL_U64, UNIT_BYTES, COL_WIDE | COL_LEVEL,
-		"of all: their peak was not above this"},
-	[T_LIVE] = {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_WIDE | COL_LEVEL,
-		"its own, by its end or that of the interval"},
-	[T_ALLOCATIONS] = {"allocations", "ALLOCS", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"its own blocks allocated"},
-	[T_BYTES] = {"allocated_bytes", "ALLOCATED", CELL_U64, UNIT_BYTES, 0,
-		"asked for its own blocks"},
-	[T_SUM_LIVE] = {"sum_live_bytes", "SUM LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"live_bytes of it and all below it; of those that ended, by their end"},
-	[T_SUM_ALLOCATIONS] = {"sum_allocations", "SUM ALLOCS", CELL_U64, UNIT_COUNT, 0,
-		"blocks allocated, it and all below it"},
-	[T_SUM_BYTES] = {"sum_allocated_bytes", "SUM ALLOCATED", CELL_U64, UNIT_BYTES, 0,
-		"asked for these"},
-	[T_STATE] = {"state", "STATE", CELL_TEXT, UNIT_NONE, 0,
-		"fork, exec (of the process above), or empty: started by it, or by nobody known"},
-};
+#include "analysis/cells.h"
 
 struct node {
 	const struct heap_total *total;
@@ -119,62 +72,107 @@ static void tree_make(struct node *all, size_t n)
 		node_add(&all[all[i - 1].above ? all[i - 1].above - 1 : n], &all[i - 1]);
 }
 
-static void sums_fill(struct cell *row, const struct node *n)
+/* What is asked of all of it: the view of the rows. */
+struct tree {
+	const struct node *all;
+	const struct heap_together_record *together; /* NULL: not known */
+};
+
+/* Of a number of the process's own. */
+static CELL_GET(own_cell)
 {
-	row[T_PROCESSES] = cell_u64(n->processes);
-	row[T_SUM_LIVE] = cell_u64(n->live);
-	row[T_SUM_ALLOCATIONS] = cell_u64(n->allocations);
-	row[T_SUM_BYTES] = cell_u64(n->bytes);
+	const struct heap_total *of = ((const struct node *)row->sums)->total;
+
+	return of ? cell_u64(*(const u64 *)((const char *)of + offset)) : (struct cell){};
 }
 
-static int node_row(struct table *t, struct report *r, const struct node *all, const struct node *n)
+static CELL_GET(peak_cell)
 {
-	const struct heap_total *of = n->total, *up = n->above ? all[n->above - 1].total : NULL;
-	struct cell *row = table_row(t);
+	const struct node *n = row->sums;
+	const struct heap_together_record *together = ((const struct tree *)row->view)->together;
 
-	if (!row)
-		return -ENOMEM;
-	row[T_PID] = cell_u64(of->tgid);
-	row[T_DEPTH] = cell_u64(n->depth);
-	row[T_TREE] =
-		cell_text(report_text(r, "%*s%.16s", 2 * (int)MIN(n->depth, 20U), "", of->comm));
-	row[T_PEAK] = cell_u64(of->peak_bytes);
-	row[T_LIVE] = cell_u64(of->live_bytes);
-	row[T_ALLOCATIONS] = cell_u64(of->allocations);
-	row[T_BYTES] = cell_u64(of->bytes);
-	if (of->h.flags & HEAP_FORKED)
-		row[T_STATE] = cell_text("fork");
-	else if (up && up->tgid == of->tgid)
-		row[T_STATE] = cell_text("exec");
-	sums_fill(row, n);
-	return 0;
+	return n->total   ? cell_u64(n->total->peak_bytes)
+	       : together ? cell_u64(together->peak_bytes)
+			  : (struct cell){};
 }
 
-static int all_row(struct table *t, const struct node *n, const struct heap_together_record *of)
+static CELL_GET(peak_most_cell)
 {
-	struct cell *row = table_row(t);
+	const struct node *n = row->sums;
+	const struct heap_together_record *together = ((const struct tree *)row->view)->together;
 
-	if (!row)
-		return -ENOMEM;
-	row[T_TREE] = cell_text("all processes");
-	if (of) {
-		row[T_PEAK] = cell_u64(of->peak_bytes);
-		row[T_PEAK_MOST] = cell_u64(of->peak_most_bytes);
-	}
-	sums_fill(row, n);
-	return 0;
+	return !n->total && together ? cell_u64(together->peak_most_bytes) : (struct cell){};
 }
 
-/* Each before those below it. */
-static int rows_add(struct table *t, struct report *r, const struct node *all, size_t n)
+static CELL_GET(state_cell)
 {
+	const struct node *n = row->sums;
+	const struct node *up =
+		n->above ? &((const struct tree *)row->view)->all[n->above - 1] : NULL;
+
+	if (!n->total)
+		return (struct cell){};
+	if (n->total->h.flags & HEAP_FORKED)
+		return cell_text("fork");
+	return cell_text(up && up->total->tgid == n->total->tgid ? "exec" : NULL);
+}
+
+CELL_EXPR(pid_cell, struct node, e->total ? cell_u64(e->total->tgid) : (struct cell){})
+CELL_EXPR(depth_cell, struct node, e->total ? cell_u64(e->depth) : (struct cell){})
+CELL_EXPR(name_cell, struct node,
+	cell_text(e->total ? report_text(
+				     r, "%*s%.16s", 2 * (int)MIN(e->depth, 20U), "", e->total->comm)
+			   : "all processes"))
+
+static const struct cell_column columns[] = {
+	CELL_BY(0, "pid", "PID", CELL_U64, UNIT_ID, 0, "process id; none: all processes", pid_cell),
+	CELL_BY(0, "depth", "DEPTH", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"how many processes are above it", depth_cell),
+	CELL_BY(0, "tree", "TREE", CELL_TEXT, UNIT_NONE, 0,
+		"name of the process, below what it was before its exec, or who started it",
+		name_cell),
+	CELL_NUMBER(struct node, processes, "processes", "PROCESSES", UNIT_COUNT, 0,
+		"this one and all below it; each exec counts as one, and only those that "
+		"allocated or mapped are known"),
+	CELL_BY(0, "peak_bytes", "PEAK", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"most bytes that it had allocated at one time; of all: together, as seen every "
+		"few ms, since the order between processes is not known to less",
+		peak_cell),
+	CELL_BY(0, "peak_most_bytes", "AT MOST", CELL_U64, UNIT_BYTES, COL_WIDE | COL_LEVEL,
+		"of all: their peak was not above this", peak_most_cell),
+	CELL_FROM(0, struct heap_total, live_bytes, "live_bytes", "LIVE", CELL_U64, UNIT_BYTES,
+		COL_WIDE | COL_LEVEL, "its own, by its end or that of the interval", own_cell),
+	CELL_FROM(0, struct heap_total, allocations, "allocations", "ALLOCS", CELL_U64, UNIT_COUNT,
+		COL_WIDE, "its own blocks allocated", own_cell),
+	CELL_FROM(0, struct heap_total, bytes, "allocated_bytes", "ALLOCATED", CELL_U64, UNIT_BYTES,
+		0, "asked for its own blocks", own_cell),
+	CELL_NUMBER(struct node, live, "sum_live_bytes", "SUM LIVE", UNIT_BYTES, COL_LEVEL,
+		"live_bytes of it and all below it; of those that ended, by their end"),
+	CELL_NUMBER(struct node, allocations, "sum_allocations", "SUM ALLOCS", UNIT_COUNT, 0,
+		"blocks allocated, it and all below it"),
+	CELL_NUMBER(struct node, bytes, "sum_allocated_bytes", "SUM ALLOCATED", UNIT_BYTES, 0,
+		"asked for these"),
+	CELL_BY(0, "state", "STATE", CELL_TEXT, UNIT_NONE, 0,
+		"fork, exec (of the process above), or empty: started by it, or by nobody known",
+		state_cell),
+};
+
+const struct view_table heap_tree_tables[] = {
+	CELLS_VIEW("tree", columns),
+	{},
+};
+
+/* All, then each before those below it. */
+static int rows_add(struct table *t, struct report *r, const struct tree *tree, size_t n)
+{
+	const struct node *all = tree->all;
 	u32 at = all[n].first;
-	int rc = 0;
+	int rc = cells_one(t, r, columns, &all[n], tree);
 
 	while (at && !rc) {
 		const struct node *node = &all[at - 1];
 
-		rc = node_row(t, r, all, node);
+		rc = cells_one(t, r, columns, node, tree);
 		at = node->first;
 		while (!at && node) {
 			at = node->next;
@@ -187,10 +185,8 @@ static int rows_add(struct table *t, struct report *r, const struct node *all, s
 int heap_tree_add(struct report *r, const struct heap_total *const *of, size_t n,
 	const struct heap_together_record *together)
 {
-	struct table *t =
-		report_table(r, "tree", "Who started whom", heap_tree_columns, HEAP_TREE_COLUMNS);
+	struct table *t = cells_table(r, "tree", "Who started whom", columns, ARRAY_SIZE(columns));
 	_cleanup_free_ struct node *all = calloc(n + 1, sizeof(*all));
-	int rc;
 
 	if (!t || !all)
 		return -ENOMEM;
@@ -200,6 +196,5 @@ int heap_tree_add(struct report *r, const struct heap_total *const *of, size_t n
 		all[i].total = of[i];
 	qsort(all, n, sizeof(*all), by_number);
 	tree_make(all, n);
-	rc = all_row(t, &all[n], together);
-	return rc ? rc : rows_add(t, r, all, n);
+	return rows_add(t, r, &(struct tree){all, together}, n);
 }

@@ -4,10 +4,9 @@
 #define MEMWHY_PROBES_HEAP_VIEW_TREE_H
 
 #include "probes/heap/heap.h"
-#include "report/report.h"
+#include "report/view.h"
 
-#define HEAP_TREE_COLUMNS 13
-extern const struct column heap_tree_columns[HEAP_TREE_COLUMNS];
+extern const struct view_table heap_tree_tables[];
 
 /* of: as they were first seen, all with different numbers. together: NULL where it is not known. No
  * rows of one process alone. */

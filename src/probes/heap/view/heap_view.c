@@ -309,22 +309,19 @@ static void notes_add(struct heap_view_state *v, struct report *r)
 
 static int processes_add(struct heap_view_state *v, struct report *r)
 {
-	struct table *t =
-		report_table(r, "process", "Processes", heap_process_columns, HEAP_PROCESS_COLUMNS);
+	struct table *t = heap_process_table(r);
+	int rc = 0;
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "peak_bytes";
-	for (size_t i = 0; i < v->totals.n; i++) {
+	for (size_t i = 0; i < v->totals.n && !rc; i++) {
 		const struct total_state *at = groups_value(&v->totals, i);
-		struct cell *row = table_row(t);
 
-		if (!row)
-			return -ENOMEM;
-		heap_process_fill(
-			row, r, &at->now, heap_mapped_find(&v->mappings, at->now.process));
+		rc = heap_process_row(
+			t, r, &at->now, heap_mapped_find(&v->mappings, at->now.process));
 	}
-	return 0;
+	return rc;
 }
 
 static int by_peak(const void *a, const void *b)
@@ -339,8 +336,7 @@ static int by_peak(const void *a, const void *b)
 /* Of the process with the highest peak first, each in the order of time. */
 static int growth_add(struct heap_view_state *v, struct report *r)
 {
-	struct table *t = report_table(
-		r, "growth", "Live bytes over time", heap_growth_columns, HEAP_GROWTH_COLUMNS);
+	struct table *t = heap_growth_table(r);
 	size_t n = v->totals.n;
 	_cleanup_free_ const struct total_state **all = calloc(n + 1, sizeof(*all));
 	int rc = t && all ? 0 : -ENOMEM;
@@ -437,15 +433,8 @@ static void destroy(void *state)
 	event_replay_close(v->replay);
 }
 
-static const struct view_table process_tables[] = {
-	{"process", heap_process_columns, HEAP_PROCESS_COLUMNS, sizeof(struct column)},
-	{"tree", heap_tree_columns, HEAP_TREE_COLUMNS, sizeof(struct column)},
-	{"growth", heap_growth_columns, HEAP_GROWTH_COLUMNS, sizeof(struct column)},
-	{},
-};
-
-static const struct view_table *const tables[] = {
-	heap_sum_tables, heap_mapping_tables, heap_residence_tables, process_tables, NULL};
+static const struct view_table *const tables[] = {heap_sum_tables, heap_mapping_tables,
+	heap_residence_tables, heap_process_tables, heap_tree_tables, heap_growth_tables, NULL};
 
 static bool heap_remembers(const void *state)
 {
