@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/cells.h"
 #include "capture/names.h"
 #include "cmd/doctor_stacks.h"
 #include "cmd/entries.h"
@@ -18,38 +19,6 @@
 #include "record/origin.h"
 #include "record/pipeline.h"
 #include "sys/rights.h"
-
-enum { C_PROBE, C_DATA, C_STATUS, C_METHOD, C_MISSING, C_NEEDS, C_N };
-
-static const struct column columns[C_N] = {
-	[C_PROBE] = {"probe", "PROBE", CELL_TEXT, UNIT_NONE, 0, "probe"},
-	[C_DATA] = {"data", "DATA", CELL_TEXT, UNIT_NONE, 0, "which part of the probe's data"},
-	[C_STATUS] = {"status", "STATUS", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "ok or missing"},
-	[C_METHOD] = {"method", "METHOD", CELL_TEXT, UNIT_NONE, 0, "how it is obtained here"},
-	[C_MISSING] = {"missing", "MISSING", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
-		"why it is unavailable, and what would provide it"},
-	[C_NEEDS] = {"needs", "NEEDS", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
-		"only what would provide it; empty: unknown"},
-};
-
-enum { W_PROBE, W_WORKS, W_HAS, W_DATA, W_N };
-
-static const struct column works_columns[W_N] = {
-	[W_PROBE] = {"probe", "PROBE", CELL_TEXT, UNIT_NONE, 0,
-		"probe: the command of that name, and what check, top, serve and record use of "
-		"it"},
-	[W_WORKS] = {"works", "WORKS", CELL_TEXT, UNIT_NONE, 0,
-		"whole, in part, or not here: how much of the probe's data is available"},
-	[W_HAS] = {"has", "HAS", CELL_U64, UNIT_COUNT, 0, "kinds of data that are available"},
-	[W_DATA] = {"data_total", "OF", CELL_U64, UNIT_COUNT, 0, "kinds of data there are"},
-};
-
-enum { R_NEEDS, R_DATA, R_N };
-
-static const struct column remedy_columns[R_N] = {
-	[R_NEEDS] = {"needs", "WITH", CELL_TEXT, UNIT_NONE, COL_WHOLE, "what would provide it"},
-	[R_DATA] = {"data", "DATA", CELL_TEXT, UNIT_NONE, COL_BELOW, "the data it would provide"},
-};
 
 static int survey(struct pipeline *p)
 {
@@ -81,30 +50,59 @@ static int survey(struct pipeline *p)
 	return rc ? rc : doctor_stacks(&p->sink);
 }
 
-static void doctor_row(struct table *t, const struct stream_method *m)
-{
-	struct cell *row = table_row(t);
+CELL_EXPR(probe_cell, struct stream_method, cell_text(e->probe))
+CELL_EXPR(data_cell, struct stream_method, cell_text(e->data))
+CELL_EXPR(status_cell, struct stream_method, cell_text(e->method[0] ? "ok" : "missing"))
+CELL_EXPR(method_cell, struct stream_method,
+	cell_text(e->method[0] ? e->method : "missing: see below"))
+CELL_EXPR(missing_cell, struct stream_method, cell_text(e->missing[0] ? e->missing : NULL))
+CELL_EXPR(needs_cell, struct stream_method, cell_text(e->needs[0] ? e->needs : NULL))
 
-	if (!row)
-		return;
-	row[C_PROBE] = cell_text(m->probe);
-	row[C_DATA] = cell_text(m->data);
-	row[C_STATUS] = cell_text(m->method[0] ? "ok" : "missing");
-	row[C_METHOD] = cell_text(m->method[0] ? m->method : "missing: see below");
-	row[C_MISSING] = m->missing[0] ? cell_text(m->missing) : (struct cell){};
-	row[C_NEEDS] = m->needs[0] ? cell_text(m->needs) : (struct cell){};
-}
+static const struct cell_column method_columns[] = {
+	CELL_BY(0, "probe", "PROBE", CELL_TEXT, UNIT_NONE, 0, "probe", probe_cell),
+	CELL_BY(0, "data", "DATA", CELL_TEXT, UNIT_NONE, 0, "which part of the probe's data",
+		data_cell),
+	CELL_BY(0, "status", "STATUS", CELL_TEXT, UNIT_NONE, COL_HIDDEN, "ok or missing",
+		status_cell),
+	CELL_BY(0, "method", "METHOD", CELL_TEXT, UNIT_NONE, 0, "how it is obtained here",
+		method_cell),
+	CELL_BY(0, "missing", "MISSING", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
+		"why it is unavailable, and what would provide it", missing_cell),
+	CELL_BY(0, "needs", "NEEDS", CELL_TEXT, UNIT_NONE, COL_HIDDEN,
+		"only what would provide it; empty: unknown", needs_cell),
+};
 
 static void methods_fill(struct report *r)
 {
-	struct table *t =
-		report_table(r, "methods", "What memwhy can see on this host", columns, C_N);
+	struct table *t = cells_table(r, "methods", "What memwhy can see on this host",
+		method_columns, ARRAY_SIZE(method_columns));
 
-	if (!t)
-		return;
-	vec_each (m, &r->stream->methods)
-		doctor_row(t, m);
+	cells_each(t, r, method_columns, &r->stream->methods, NULL);
 }
+
+struct works_row {
+	const char *probe;
+	u64 has, n; /* kinds of data */
+};
+
+CELL_EXPR(works_cell, struct works_row,
+	cell_text(e->has == e->n ? "whole"
+		  : e->has       ? "in part"
+				 : "not here"))
+
+static const struct cell_column works_columns[] = {
+	CELL_FROM(0, struct works_row, probe, "probe", "PROBE", CELL_TEXT, UNIT_NONE, 0,
+		"probe: the command of that name, and what check, top, serve and record use of "
+		"it",
+		cell_of_text),
+	CELL_BY(0, "works", "WORKS", CELL_TEXT, UNIT_NONE, 0,
+		"whole, in part, or not here: how much of the probe's data is available",
+		works_cell),
+	CELL_NUMBER(struct works_row, has, "has", "HAS", UNIT_COUNT, 0,
+		"kinds of data that are available"),
+	CELL_NUMBER(
+		struct works_row, n, "data_total", "OF", UNIT_COUNT, 0, "kinds of data there are"),
+};
 
 static bool method_is_of(const struct stream_method *a, const struct stream_method *b)
 {
@@ -113,27 +111,22 @@ static bool method_is_of(const struct stream_method *a, const struct stream_meth
 
 static void works_row(struct report *r, struct table *t, const struct stream_method *first)
 {
-	struct cell *row = table_row(t);
-	u64 n = 0, has = 0;
+	struct works_row row = {.probe = first->probe};
 
 	vec_each (m, &r->stream->methods) {
 		if (!method_is_of(m, first))
 			continue;
-		n++;
-		has += m->method[0] != '\0';
+		row.n++;
+		row.has += m->method[0] != '\0';
 	}
-	if (!row)
-		return;
-	row[W_PROBE] = cell_text(first->probe);
-	row[W_WORKS] = cell_text(has == n ? "whole" : has ? "in part" : "not here");
-	row[W_HAS] = cell_u64(has);
-	row[W_DATA] = cell_u64(n);
+	cells_one(t, r, works_columns, &row, NULL);
 }
 
 /* One row a probe. */
 static void works_fill(struct report *r)
 {
-	struct table *t = report_table(r, "works", "What works here", works_columns, W_N);
+	struct table *t = cells_table(
+		r, "works", "What works here", works_columns, ARRAY_SIZE(works_columns));
 
 	vec_each (m, &r->stream->methods) {
 		bool first = true;
@@ -143,30 +136,31 @@ static void works_fill(struct report *r)
 				break;
 			first &= !method_is_of(before, m);
 		}
-		if (t && first)
+		if (first)
 			works_row(r, t, m);
 	}
 }
 
+CELL_EXPR(remedy_cell, struct stream_method, cell_text(e->needs[0] ? e->needs : e->missing))
+CELL_WORDS(remedy_data_cell, struct stream_method,
+	missing_list_add(&s, r->stream, e, missing_by_remedy))
+
+static const struct cell_column remedy_columns[] = {
+	CELL_BY(0, "needs", "WITH", CELL_TEXT, UNIT_NONE, COL_WHOLE, "what would provide it",
+		remedy_cell),
+	CELL_BY(0, "data", "DATA", CELL_TEXT, UNIT_NONE, COL_BELOW, "the data it would provide",
+		remedy_data_cell),
+};
+
 /* One row for each thing that would provide data. */
 static void remedies_fill(struct report *r)
 {
-	struct table *t = report_table(
-		r, "remedies", "What is missing, and what would provide it", remedy_columns, R_N);
+	struct table *t = cells_table(r, "remedies", "What is missing, and what would provide it",
+		remedy_columns, ARRAY_SIZE(remedy_columns));
 
-	vec_each (m, &r->stream->methods) {
-		_cleanup_str_ struct str list = {};
-		struct cell *row;
-
-		if (!t || !missing_is_first(r->stream, m, missing_by_remedy))
-			continue;
-		missing_list_add(&list, r->stream, m, missing_by_remedy);
-		row = table_row(t);
-		if (!row)
-			return;
-		row[R_NEEDS] = cell_text(m->needs[0] ? m->needs : m->missing);
-		row[R_DATA] = cell_text(report_text(r, "%s", str_get(&list)));
-	}
+	vec_each (m, &r->stream->methods)
+		if (missing_is_first(r->stream, m, missing_by_remedy))
+			cells_one(t, r, remedy_columns, m, NULL);
 }
 
 static void rights_next(struct report *r)
@@ -264,9 +258,9 @@ static const char *const examples[] = {
 };
 
 static const struct view_table tables[] = {
-	{"methods", columns, C_N, sizeof(columns[0])},
-	{"works", works_columns, W_N, sizeof(works_columns[0])},
-	{"remedies", remedy_columns, R_N, sizeof(remedy_columns[0])},
+	CELLS_VIEW("methods", method_columns),
+	CELLS_VIEW("works", works_columns),
+	CELLS_VIEW("remedies", remedy_columns),
 	{},
 };
 

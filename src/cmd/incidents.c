@@ -7,56 +7,65 @@
 
 #include <stdint.h>
 
+#include "analysis/cells.h"
 #include "base/units.h"
 #include "cmd/entries.h"
 #include "cmd/output.h"
 #include "export/export.h"
-
-enum { C_NUMBER, C_TIME, C_KIND, C_BYTES, C_FILE, C_N };
-
-static const struct column columns[C_N] = {
-	[C_NUMBER] = {"number", "N", CELL_U64, UNIT_ID, 0,
-		"its number, for `memwhy incidents show N`"},
-	[C_TIME] = {"time", "WHEN", CELL_TEXT, UNIT_NONE, 0, "when it was recorded (UTC)"},
-	[C_KIND] = {"kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
-		"what made the service record it: oom-kill, stall, pressure, limit, asked, or the "
-		"rule of a finding"},
-	[C_BYTES] = {"bytes", "SIZE", CELL_U64, UNIT_BYTES, 0, "what it takes on disk"},
-	[C_FILE] = {"file", "FILE", CELL_TEXT, UNIT_NONE, COL_WHOLE,
-		"the recording: any command takes it with --input"},
-};
 
 static const char *dir_of(const struct options *o)
 {
 	return o->incidents ? o->incidents : INCIDENTS_DIR;
 }
 
+static CELL_GET(time_cell)
+{
+	time_t at = (time_t)((const struct incident *)row->sums)->time;
+	char when[32];
+	struct tm tm;
+
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &tm));
+	return cell_text(report_text(r, "%s", when));
+}
+
+/* Of the view, the options. */
+static CELL_GET(file_cell)
+{
+	char path[PATH_MAX];
+
+	incident_path(path, dir_of(row->view), row->sums, INCIDENT_RECORDING);
+	return cell_text(report_text(r, "%s", path));
+}
+
+CELL_EXPR(kind_cell, struct incident, cell_text(report_text(r, "%s", e->kind)))
+
+static const struct cell_column columns[] = {
+	CELL_NUMBER(struct incident, number, "number", "N", UNIT_ID, 0,
+		"its number, for `memwhy incidents show N`"),
+	CELL_BY(0, "time", "WHEN", CELL_TEXT, UNIT_NONE, 0, "when it was recorded (UTC)",
+		time_cell),
+	CELL_BY(0, "kind", "KIND", CELL_TEXT, UNIT_NONE, 0,
+		"what made the service record it: oom-kill, stall, pressure, limit, asked, or the "
+		"rule of a finding",
+		kind_cell),
+	CELL_NUMBER(
+		struct incident, bytes, "bytes", "SIZE", UNIT_BYTES, 0, "what it takes on disk"),
+	CELL_BY(0, "file", "FILE", CELL_TEXT, UNIT_NONE, COL_WHOLE,
+		"the recording: any command takes it with --input", file_cell),
+};
+
 static void list_fill(struct report *r, const struct options *o, const struct incident_list *l)
 {
-	struct table *t = report_table(r, "incidents", "Incidents", columns, C_N);
-	char path[PATH_MAX], when[32];
+	struct table *t = cells_table(r, "incidents", "Incidents", columns, ARRAY_SIZE(columns));
 
 	if (!t)
 		return;
 	t->empty = "There are no incidents.";
-	for (size_t n = l->v.n; n; n--) { /* the latest first */
-		const struct incident *i = &l->v.v[n - 1];
-		time_t at = (time_t)i->time;
-		struct cell *row = table_row(t);
-		struct tm tm;
-
-		if (!row)
-			return;
-		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &tm));
-		incident_path(path, dir_of(o), i, INCIDENT_RECORDING);
-		row[C_NUMBER] = cell_u64(i->number);
-		row[C_TIME] = cell_text(report_text(r, "%s", when));
-		row[C_KIND] = cell_text(report_text(r, "%s", i->kind));
-		row[C_BYTES] = cell_u64(i->bytes);
-		row[C_FILE] = cell_text(report_text(r, "%s", path));
-	}
+	for (size_t n = l->v.n; n; n--) /* the latest first */
+		cells_one(t, r, columns, &l->v.v[n - 1], o);
 	if (l->v.n && o->incidents)
-		report_next(r, "What the last one tells: `memwhy incidents show %llu --incidents %s`",
+		report_next(r,
+			"What the last one tells: `memwhy incidents show %llu --incidents %s`",
 			l->v.v[l->v.n - 1].number, o->incidents);
 	else if (l->v.n)
 		report_next(r, "What the last one tells: `memwhy incidents show %llu`",
@@ -141,7 +150,8 @@ static int incidents(const struct command *cmd, struct options *o)
 	if (rc) {
 		err_errno(&err, rc, "cannot read %s", dir_of(o));
 		if (rc == -EACCES)
-			err_hint(&err, "run it as root, or name another directory: --incidents DIR");
+			err_hint(
+				&err, "run it as root, or name another directory: --incidents DIR");
 		command_error(&err);
 		return STATUS_NOT_SUPPORTED;
 	}
@@ -171,7 +181,7 @@ static const char *const examples[] = {
 };
 
 static const struct view_table tables[] = {
-	{"incidents", columns, C_N, sizeof(columns[0])},
+	CELLS_VIEW("incidents", columns),
 	{},
 };
 

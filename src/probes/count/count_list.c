@@ -5,21 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "probes/count/count_events.h"
 #include "probes/count/count_opts.h"
-
-enum { L_EVENT, L_FIELDS, L_N };
-
-static const struct column columns[L_N] = {
-	[L_EVENT] = {"event", "EVENT", CELL_TEXT, UNIT_NONE, 0, "as it is given to count"},
-	[L_FIELDS] = {"fields", "FIELDS", CELL_TEXT, UNIT_NONE, COL_WHOLE,
-		"with --list: its own fields, for --by, --filter, --hist and --sum"},
-};
-
-static const struct view_table tables[] = {
-	{"list", columns, L_N, sizeof(columns[0])},
-	{},
-};
 
 static void fields_add(struct str *out, const struct event_list *all, const struct event *e)
 {
@@ -33,20 +21,27 @@ static void fields_add(struct str *out, const struct event_list *all, const stru
 			str_addf(out, "%s%s", out->len ? ", " : "", f->name);
 }
 
+CELL_EXPR(event_cell, struct event, cell_text(report_text(r, "%s", e->name)))
+CELL_WORDS(fields_cell, struct event, fields_add(&s, row->view, e))
+
+static const struct cell_column columns[] = {
+	CELL_BY(0, "event", "EVENT", CELL_TEXT, UNIT_NONE, 0, "as it is given to count",
+		event_cell),
+	CELL_BY(0, "fields", "FIELDS", CELL_TEXT, UNIT_NONE, COL_WHOLE,
+		"with --list: its own fields, for --by, --filter, --hist and --sum", fields_cell),
+};
+
+static const struct view_table tables[] = {
+	CELLS_VIEW("list", columns),
+	{},
+};
+
 static void list_report(void *state, struct report *r)
 {
-	struct event_list *all = state;
-	struct table *t = report_table(r, "list", NULL, columns, L_N);
+	const struct event_list *all = state;
+	struct table *t = cells_table(r, "list", NULL, columns, ARRAY_SIZE(columns));
 
-	table_each (row, t, e, &all->list) {
-		_cleanup_str_ struct str fields = {};
-
-		fields_add(&fields, all, e);
-		row[L_EVENT] = cell_text(report_text(r, "%s", e->name));
-		row[L_FIELDS] = fields.len
-					? cell_text(report_textn(r, str_get(&fields), fields.len))
-					: (struct cell){};
-	}
+	cells_each(t, r, columns, &all->list, all);
 }
 
 static int list_run(void *state, const struct action_task *t, struct err *err)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "probes/leak/leak_tables.h"
 
 void leak_caches_init(struct leak_caches *c)
@@ -93,106 +94,121 @@ u64 leak_cache_unseen(const struct leak_caches *c, const struct leak_cache_key *
 	return unseen > UNSEEN_NOISE ? (u64)unseen : 0;
 }
 
-enum {
-	C_CACHE,
-	C_OBJECTS,
-	C_BYTES,
-	C_ALLOCATED,
-	C_FREED,
-	C_OLD_FREES,
-	C_OLD_BYTES,
-	C_GREW,
-	C_GREW_BYTES,
-	C_UNSEEN,
-	C_RECLAIMABLE,
-	C_UNTRACKED,
-	C_N,
+/* What the rows need besides. */
+struct caches_view {
+	const struct leak_caches *c;
+	bool scoped;
 };
 
-static const struct column columns[C_N] = {
-	[C_CACHE] = {"cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
+static const struct leak_caches *caches_of(const struct row_of *row)
+{
+	return ((const struct caches_view *)row->view)->c;
+}
+
+static bool is_pages(const struct row_of *row)
+{
+	return ((const struct leak_cache_key *)row->key)->kind == LEAK_PAGES;
+}
+
+static CELL_GET(live_cell)
+{
+	return leak_live_of(*(const u64 *)((const char *)row->sums + offset));
+}
+
+static CELL_GET(old_frees_cell)
+{
+	const struct leak_caches *c = caches_of(row);
+
+	return cell_u64(is_pages(row) ? c->pages.unknown - c->pages_before.unknown
+				      : ((const struct leak_cache *)row->sums)->old_frees);
+}
+
+static CELL_GET(unseen_cell)
+{
+	const struct caches_view *v = row->view;
+
+	return leak_usage(v->c, row->key) && !v->scoped
+		       ? cell_u64(leak_cache_unseen(v->c, row->key))
+		       : (struct cell){};
+}
+
+static CELL_GET(grew_cell)
+{
+	s64 grown;
+
+	return leak_cache_grown(caches_of(row), row->key, &grown) ? cell_s64(grown)
+								  : (struct cell){};
+}
+
+static CELL_GET(grew_bytes_cell)
+{
+	const struct slab_usage *u = leak_usage(caches_of(row), row->key);
+
+	return u ? cell_s64((s64)(u->bytes - u->first_bytes)) : (struct cell){};
+}
+
+/* Known where /sys/kernel/slab was read. */
+static CELL_GET(reclaimable_cell)
+{
+	const struct slab_usage *u = leak_usage(caches_of(row), row->key);
+
+	return u && u->used_bytes ? cell_bool(u->reclaimable) : (struct cell){};
+}
+
+CELL_EXPR(cache_cell, struct leak_cache, cell_text(leak_cache_text(r, row->key)))
+CELL_EXPR(old_bytes_cell, struct leak_cache,
+	e->old_bytes || (!is_pages(row) && !e->old_frees) ? cell_u64(e->old_bytes)
+							  : (struct cell){})
+
+static const struct cell_column columns[] = {
+	CELL_BY(0, "cache", "CACHE", CELL_TEXT, UNIT_NONE, 0,
 		"slab cache; (large): kmalloc of whole pages; (pages): pages the kernel took for "
-		"itself"},
-	[C_OBJECTS] = {"objects", "LIVE", CELL_U64, UNIT_COUNT, COL_WEIGHT | COL_LEVEL,
-		"allocated since the start and not freed (exact)"},
-	[C_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL, "allocated to those"},
-	[C_ALLOCATED] = {"allocated", "ALLOCS", CELL_U64, UNIT_COUNT, 0,
-		"allocated in the interval"},
-	[C_FREED] = {"freed", "FREED", CELL_U64, UNIT_COUNT, 0,
-		"of what was allocated since the start, freed in the interval"},
-	[C_OLD_FREES] = {"old_frees", "OLD FREES", CELL_U64, UNIT_COUNT, 0,
+		"itself",
+		cache_cell),
+	CELL_FROM(0, struct leak_cache, objects, "objects", "LIVE", CELL_U64, UNIT_COUNT,
+		COL_WEIGHT | COL_LEVEL, "allocated since the start and not freed (exact)",
+		live_cell),
+	CELL_FROM(0, struct leak_cache, bytes, "bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"allocated to those", live_cell),
+	CELL_NUMBER(struct leak_cache, allocated, "allocated", "ALLOCS", UNIT_COUNT, 0,
+		"allocated in the interval"),
+	CELL_NUMBER(struct leak_cache, freed, "freed", "FREED", UNIT_COUNT, 0,
+		"of what was allocated since the start, freed in the interval"),
+	CELL_BY(0, "old_frees", "OLD FREES", CELL_U64, UNIT_COUNT, 0,
 		"frees in the interval of what was allocated before the start or not followed; of "
-		"pages also those of processes and files, which are not followed"},
-	[C_OLD_BYTES] = {"old_freed_bytes", "OLD BYTES", CELL_U64, UNIT_BYTES, COL_WIDE,
-		"allocated to those; none: not known"},
-	[C_GREW] = {"grown_objects", "SLABINFO", CELL_S64, UNIT_COUNT, 0,
+		"pages also those of processes and files, which are not followed",
+		old_frees_cell),
+	CELL_BY(0, "old_freed_bytes", "OLD BYTES", CELL_U64, UNIT_BYTES, COL_WIDE,
+		"allocated to those; none: not known", old_bytes_cell),
+	CELL_BY(0, "grown_objects", "SLABINFO", CELL_S64, UNIT_COUNT, 0,
 		"objects of the cache at the end less those at the start, of whatever age, by "
-		"/proc/slabinfo, which counts the free ones of slabs that CPUs hold as in use"},
-	[C_GREW_BYTES] = {"grown_bytes", "GREW", CELL_S64, UNIT_BYTES, 0,
-		"pages of its slabs since the start"},
-	[C_UNSEEN] = {"unseen_frees", "UNSEEN", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"/proc/slabinfo, which counts the free ones of slabs that CPUs hold as in use",
+		grew_cell),
+	CELL_BY(0, "grown_bytes", "GREW", CELL_S64, UNIT_BYTES, 0,
+		"pages of its slabs since the start", grew_bytes_cell),
+	CELL_BY(0, "unseen_frees", "UNSEEN", CELL_U64, UNIT_COUNT, COL_WIDE,
 		"outstanding, less the old frees and what the cache grew by since the start: "
 		"objects whose free fired no event (estimated, from some hundred on); none with a "
-		"scope"},
-	[C_RECLAIMABLE] = {"reclaimable", "RECLAIM", CELL_BOOL, UNIT_NONE, COL_WIDE,
-		"the kernel gives it back when memory is short (SReclaimable)"},
-	[C_UNTRACKED] = {"untracked", "UNTRACKED", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"allocations since the start for which the table of objects had no room"},
+		"scope",
+		unseen_cell),
+	CELL_BY(0, "reclaimable", "RECLAIM", CELL_BOOL, UNIT_NONE, COL_WIDE,
+		"the kernel gives it back when memory is short (SReclaimable)", reclaimable_cell),
+	CELL_NUMBER(struct leak_cache, untracked, "untracked", "UNTRACKED", UNIT_COUNT, COL_WIDE,
+		"allocations since the start for which the table of objects had no room"),
 };
 
 const struct view_table leak_cache_tables[] = {
-	{"caches", columns, C_N, sizeof(columns[0])},
+	CELLS_VIEW("caches", columns),
 	{},
 };
 
-static void usage_fill(struct cell *row, const struct slab_usage *u)
-{
-	row[C_GREW] = cell_s64((s64)(u->active_objects - u->first_active_objects));
-	row[C_GREW_BYTES] = cell_s64((s64)(u->bytes - u->first_bytes));
-	if (u->used_bytes) /* /sys/kernel/slab was read */
-		row[C_RECLAIMABLE] = (struct cell){.type = CELL_BOOL, .b = u->reclaimable != 0};
-}
-
-static void row_fill(struct cell *row, const struct leak_caches *c, struct report *r, bool scoped,
-	const struct leak_cache_key *k, const struct leak_cache *s)
-{
-	const struct slab_usage *u = leak_usage(c, k);
-	bool pages = k->kind == LEAK_PAGES;
-
-	row[C_CACHE] = cell_text(leak_cache_text(r, k));
-	row[C_OBJECTS] = leak_live_of(s->objects);
-	row[C_BYTES] = leak_live_of(s->bytes);
-	row[C_ALLOCATED] = cell_u64(s->allocated);
-	row[C_FREED] = cell_u64(s->freed);
-	row[C_OLD_FREES] =
-		cell_u64(pages ? c->pages.unknown - c->pages_before.unknown : s->old_frees);
-	if (s->old_bytes || (!pages && !s->old_frees))
-		row[C_OLD_BYTES] = cell_u64(s->old_bytes);
-	row[C_UNTRACKED] = cell_u64(s->untracked);
-	if (!u)
-		return;
-	usage_fill(row, u);
-	if (!scoped)
-		row[C_UNSEEN] = cell_u64(leak_cache_unseen(c, k));
-}
-
 int leak_caches_report(const struct leak_caches *c, bool scoped, struct report *r)
 {
-	struct table *t =
-		report_table(r, "caches", "By cache, with what was there before", columns, C_N);
+	static const struct cell_table table = {
+		CELL_TABLE("caches", "By cache, with what was there before", "bytes",
+			"Nothing was allocated in scope.", columns)};
 
-	if (!t)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->sums.n; i++) {
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		row_fill(row, c, r, scoped, groups_key(&c->sums, i), groups_value(&c->sums, i));
-	}
-	t->sort = "bytes";
-	t->empty = "Nothing was allocated in scope.";
-	return 0;
+	return cells_report(r, &table, &c->sums, &(struct caches_view){c, scoped});
 }
 
 void leak_caches_reset(struct leak_caches *c)
