@@ -8,148 +8,262 @@
 
 #define LEAST_NS 400000000ULL /* one sample tells no growth */
 
-enum {
-	P_KILL,
-	P_PID,
-	P_COMM,
-	P_VICTIM,
-	P_BYTES,
-	P_SWAP,
-	P_GROWN,
-	P_SPAN,
-	P_PACE,
-	P_ADJ,
-	P_SCORE,
-	P_UID,
-	P_CGROUP,
-	P_N
+const char *oom_text(struct report *r, const char *s, int max)
+{
+	return *s ? report_text(r, "%.*s", max, s) : NULL;
+}
+
+CELL_GET(oom_kill_cell)
+{
+	return cell_u64((*(const struct kill *const *)row->view)->number);
+}
+
+static const struct growth *growth_of(const struct row_of *row, size_t offset)
+{
+	const struct growth *g = (const void *)((const char *)row->sums + offset);
+
+	return g->known && g->span_ns >= LEAST_NS ? g : NULL;
+}
+
+CELL_GET(oom_grown_cell)
+{
+	const struct growth *g = growth_of(row, offset);
+
+	return g ? cell_s64((s64)(g->bytes - g->first_bytes)) : (struct cell){};
+}
+
+CELL_GET(oom_span_cell)
+{
+	const struct growth *g = growth_of(row, offset);
+
+	return g ? cell_u64(g->span_ns) : (struct cell){};
+}
+
+CELL_GET(oom_pace_cell)
+{
+	const struct growth *g = growth_of(row, offset);
+
+	return g ? cell_s64(g->per_second) : (struct cell){};
+}
+
+/* The view of all rows. */
+struct detail {
+	const struct kill *x;
+	const struct kills *k;
+	const struct kill_detail *d;
 };
 
-static const struct column process_columns[P_N] = {
-	[P_KILL] = KILL_COLUMN,
-	[P_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	[P_COMM] = {"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "its name"},
-	[P_VICTIM] = {"victim", "VICTIM", CELL_BOOL, UNIT_NONE, 0, "it is the one that was killed"},
-	[P_BYTES] = {"bytes", "MEMORY", CELL_U64, UNIT_BYTES, 0,
+#define DETAIL ((const struct detail *)row->view)
+
+/* What is known of the victim best. */
+static struct kill_sizes victim_sizes(const struct row_of *row, const struct kill_process *p)
+{
+	struct kill_sizes s = {};
+
+	if (p->victim)
+		s = kill_sizes(DETAIL->k, DETAIL->x);
+	s.known = s.known && s.swap_known;
+	return s;
+}
+
+static CELL_GET(process_bytes)
+{
+	const struct kill_process *p = row->sums;
+	const struct kill_sizes s = victim_sizes(row, p);
+
+	return cell_u64(s.known        ? s.anon + s.file + s.shmem + s.swap
+			: p->candidate ? (p->rss_pages + p->swap_pages) * kills_page(DETAIL->k)
+				       : p->growth.bytes);
+}
+
+static CELL_GET(process_swap)
+{
+	const struct kill_process *p = row->sums;
+	const struct kill_sizes s = victim_sizes(row, p);
+
+	return cell_u64(s.known        ? s.swap
+			: p->candidate ? p->swap_pages * kills_page(DETAIL->k)
+				       : p->growth.swap_bytes);
+}
+
+static CELL_GET(process_score)
+{
+	const struct kill *x = DETAIL->x;
+	const struct kill_process *p = row->sums;
+	u64 total = x->seen && x->mark.flags & OOM_CONTROL_KNOWN ? x->mark.total_pages : 0;
+	s64 pages =
+		(s64)(p->rss_pages + p->swap_pages + p->page_table_bytes / kills_page(DETAIL->k));
+
+	return p->candidate && (!p->adj || total) ? cell_s64(pages + (s64)(total / 1000) * p->adj)
+						  : (struct cell){};
+}
+
+CELL_EXPR(process_comm, struct kill_process, cell_text(oom_text(r, e->comm, COMM_LEN)))
+CELL_EXPR(process_victim, struct kill_process, cell_bool(e->victim))
+CELL_EXPR(process_adj, struct kill_process, e->candidate ? cell_s64(e->adj) : (struct cell){})
+CELL_EXPR(process_uid, struct kill_process, e->candidate ? cell_u64(e->uid) : (struct cell){})
+CELL_EXPR(process_cgroup, struct kill_process,
+	cell_text(e->sampled ? stream_cgroup(r->stream, e->cgroup) : NULL))
+
+static const struct cell_column process_columns[] = {
+	OOM_KILL_CELL(oom_kill_cell),
+	CELL_NUMBER(struct kill_process, tgid, "pid", "PID", UNIT_ID, 0, "process id"),
+	CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "its name", process_comm),
+	CELL_BY(0, "victim", "VICTIM", CELL_BOOL, UNIT_NONE, 0, "it is the one that was killed",
+		process_victim),
+	CELL_BY(0, "bytes", "MEMORY", CELL_U64, UNIT_BYTES, 0,
 		"resident and in swap: by the kernel's table of candidates, else by the last "
-		"sample"},
-	[P_SWAP] = {"swap_bytes", "SWAP", CELL_U64, UNIT_BYTES, 0, "of this, in swap"},
-	[P_GROWN] = {"grown_bytes", "GROWN", CELL_S64, UNIT_BYTES, 0,
-		"growth in the minute before (from samples every half second)"},
-	[P_SPAN] = {"span_ns", "OVER", CELL_U64, UNIT_NS, 0,
-		"part of that minute in which it was seen"},
-	[P_PACE] = {"bytes_per_s", "GROWN/s", CELL_S64, UNIT_BYTES, 0,
-		"growth a second in the last five seconds (from samples)"},
-	[P_ADJ] = {"oom_score_adj", "ADJ", CELL_S64, UNIT_NONE, 0,
-		"oom_score_adj; known of candidates"},
-	[P_SCORE] = {"score_pages", "SCORE", CELL_S64, UNIT_PAGES, 0,
+		"sample",
+		process_bytes),
+	CELL_BY(0, "swap_bytes", "SWAP", CELL_U64, UNIT_BYTES, 0, "of this, in swap", process_swap),
+	CELL_FROM(0, struct kill_process, growth, "grown_bytes", "GROWN", CELL_S64, UNIT_BYTES, 0,
+		"growth in the minute before (from samples every half second)", oom_grown_cell),
+	CELL_FROM(0, struct kill_process, growth, "span_ns", "OVER", CELL_U64, UNIT_NS, 0,
+		"part of that minute in which it was seen", oom_span_cell),
+	CELL_FROM(0, struct kill_process, growth, "bytes_per_s", "GROWN/s", CELL_S64, UNIT_BYTES, 0,
+		"growth a second in the last five seconds (from samples)", oom_pace_cell),
+	CELL_BY(0, "oom_score_adj", "ADJ", CELL_S64, UNIT_NONE, 0,
+		"oom_score_adj; known of candidates", process_adj),
+	CELL_BY(0, "score_pages", "SCORE", CELL_S64, UNIT_PAGES, 0,
 		"what the kernel compares: pages resident, in swap and of page tables, and "
-		"oom_score_adj; where that needs what is not known, empty"},
-	[P_UID] = {"uid", "UID", CELL_U64, UNIT_ID, COL_WIDE, "user; known of candidates"},
-	[P_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group"},
+		"oom_score_adj; where that needs what is not known, empty",
+		process_score),
+	CELL_BY(0, "uid", "UID", CELL_U64, UNIT_ID, COL_WIDE, "user; known of candidates",
+		process_uid),
+	CELL_BY(0, "cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group",
+		process_cgroup),
 };
 
-enum { G_KILL, G_CGROUP, G_LIMITING, G_BYTES, G_LIMIT, G_HITS, G_GROWN, G_PACE, G_N };
-
-static const struct column group_columns[G_N] = {
-	[G_KILL] = KILL_COLUMN,
-	[G_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0,
-		"the victim's control group, and those above it"},
-	[G_LIMITING] = {"at_limit", "AT LIMIT", CELL_BOOL, UNIT_NONE, 0,
-		"it was its limit that the allocation met"},
-	[G_BYTES] = {"bytes", "MEMORY", CELL_U64, UNIT_BYTES, 0,
-		"its memory at the kill, that of groups below included"},
-	[G_LIMIT] = {"limit_bytes", "LIMIT", CELL_U64, UNIT_BYTES, 0, "its own limit"},
-	[G_HITS] = {"limit_hit_total", "LIMIT HIT", CELL_U64, UNIT_COUNT, 0,
-		"times the limit was met, since the group was made (failcnt)"},
-	[G_GROWN] = {"grown_bytes", "GROWN", CELL_S64, UNIT_BYTES, 0,
-		"growth in the minute before (from samples)"},
-	[G_PACE] = {"bytes_per_s", "GROWN/s", CELL_S64, UNIT_BYTES, 0,
-		"growth a second in the last five seconds (from samples)"},
+struct group_row {
+	const struct oom_level *l;
+	u64 page;
+	bool at_limit;
+	struct growth growth;
 };
 
-enum {
-	Z_KILL,
-	Z_NODE,
-	Z_ZONE,
-	Z_FREE,
-	Z_MIN,
-	Z_LOW,
-	Z_HIGH,
-	Z_MANAGED,
-	Z_STATE,
-	Z_ORDER,
-	Z_WHEN,
-	Z_N
+CELL_EXPR(group_cgroup, struct group_row, cell_text(stream_cgroup(r->stream, e->l->cgroup)))
+CELL_EXPR(group_at_limit, struct group_row, cell_bool(e->at_limit))
+CELL_EXPR(group_bytes, struct group_row, cell_u64(e->l->usage_pages * e->page))
+CELL_EXPR(group_limit, struct group_row,
+	e->l->limit_pages == OOM_NO_LIMIT ? (struct cell){} : cell_u64(e->l->limit_pages * e->page))
+CELL_EXPR(group_hits, struct group_row, cell_u64(e->l->failcnt))
+
+static const struct cell_column group_columns[] = {
+	OOM_KILL_CELL(oom_kill_cell),
+	CELL_BY(0, "cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0,
+		"the victim's control group, and those above it", group_cgroup),
+	CELL_BY(0, "at_limit", "AT LIMIT", CELL_BOOL, UNIT_NONE, 0,
+		"it was its limit that the allocation met", group_at_limit),
+	CELL_BY(0, "bytes", "MEMORY", CELL_U64, UNIT_BYTES, 0,
+		"its memory at the kill, that of groups below included", group_bytes),
+	CELL_BY(0, "limit_bytes", "LIMIT", CELL_U64, UNIT_BYTES, 0, "its own limit", group_limit),
+	CELL_BY(0, "limit_hit_total", "LIMIT HIT", CELL_U64, UNIT_COUNT, 0,
+		"times the limit was met, since the group was made (failcnt)", group_hits),
+	CELL_FROM(0, struct group_row, growth, "grown_bytes", "GROWN", CELL_S64, UNIT_BYTES, 0,
+		"growth in the minute before (from samples)", oom_grown_cell),
+	CELL_FROM(0, struct group_row, growth, "bytes_per_s", "GROWN/s", CELL_S64, UNIT_BYTES, 0,
+		"growth a second in the last five seconds (from samples)", oom_pace_cell),
 };
 
-static const struct column zone_columns[Z_N] = {
-	[Z_KILL] = KILL_COLUMN,
-	[Z_NODE] = {"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node"},
-	[Z_ZONE] = {"zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone"},
-	[Z_FREE] = {"free_bytes", "FREE", CELL_U64, UNIT_BYTES, 0, "free"},
-	[Z_MIN] = {"min_bytes", "MIN", CELL_U64, UNIT_BYTES, 0, "min watermark"},
-	[Z_LOW] = {"low_bytes", "LOW", CELL_U64, UNIT_BYTES, 0, "low watermark"},
-	[Z_HIGH] = {"high_bytes", "HIGH", CELL_U64, UNIT_BYTES, 0, "high watermark"},
-	[Z_MANAGED] = {"managed_bytes", "SIZE", CELL_U64, UNIT_BYTES, 0,
-		"managed by the page allocator"},
-	[Z_STATE] = {"state", "STATE", CELL_TEXT, UNIT_NONE, 0,
-		"free memory is below min, below low, below high, or above"},
-	[Z_ORDER] = {"largest_order", "LARGEST", CELL_U64, UNIT_ID, 0,
-		"order of the largest free block"},
-	[Z_WHEN] = {"when", "WHEN", CELL_TEXT, UNIT_NONE, 0,
-		"kill: in the kernel's report; before: the last sample, up to a second old"},
+static const char *zone_state(const struct oom_zone *z)
+{
+	return z->free_bytes < z->min_bytes    ? "below min"
+	       : z->free_bytes < z->low_bytes  ? "below low"
+	       : z->free_bytes < z->high_bytes ? "below high"
+					       : "above";
+}
+
+static CELL_GET(zone_order)
+{
+	const struct oom_zone *z = row->sums;
+
+	for (u32 o = MIN(z->orders, (u32)OOM_ORDERS); o-- > 0;)
+		if (z->flags & OOM_ZONE_BLOCKS && z->free_blocks[o])
+			return cell_u64(o);
+	return (struct cell){};
+}
+
+CELL_EXPR(zone_name, struct oom_zone, cell_text(oom_text(r, e->zone, OOM_ZONE_NAME)))
+CELL_EXPR(zone_state_cell, struct oom_zone, cell_text(zone_state(e)))
+CELL_EXPR(zone_when, struct oom_zone, cell_text(e->flags &OOM_ZONE_SAMPLED ? "before" : "kill"))
+
+static const struct cell_column zone_columns[] = {
+	OOM_KILL_CELL(oom_kill_cell),
+	CELL_NUMBER(struct oom_zone, node, "node", "NODE", UNIT_ID, 0, "NUMA node"),
+	CELL_BY(0, "zone", "ZONE", CELL_TEXT, UNIT_NONE, 0, "zone", zone_name),
+	CELL_NUMBER(struct oom_zone, free_bytes, "free_bytes", "FREE", UNIT_BYTES, 0, "free"),
+	CELL_NUMBER(struct oom_zone, min_bytes, "min_bytes", "MIN", UNIT_BYTES, 0, "min watermark"),
+	CELL_NUMBER(struct oom_zone, low_bytes, "low_bytes", "LOW", UNIT_BYTES, 0, "low watermark"),
+	CELL_NUMBER(
+		struct oom_zone, high_bytes, "high_bytes", "HIGH", UNIT_BYTES, 0, "high watermark"),
+	CELL_NUMBER(struct oom_zone, managed_bytes, "managed_bytes", "SIZE", UNIT_BYTES, 0,
+		"managed by the page allocator"),
+	CELL_BY(0, "state", "STATE", CELL_TEXT, UNIT_NONE, 0,
+		"free memory is below min, below low, below high, or above", zone_state_cell),
+	CELL_BY(0, "largest_order", "LARGEST", CELL_U64, UNIT_ID, 0,
+		"order of the largest free block", zone_order),
+	CELL_BY(0, "when", "WHEN", CELL_TEXT, UNIT_NONE, 0,
+		"kill: in the kernel's report; before: the last sample, up to a second old",
+		zone_when),
 };
 
-enum { M_KILL, M_NAME, M_BYTES, M_BEFORE, M_CHANGE, M_N };
+CELL_EXPR(memory_name, struct growth, cell_text(history_value_name((u32)(e - DETAIL->d->values))))
+CELL_EXPR(memory_change, struct growth, cell_s64((s64)(e->bytes - e->first_bytes)))
 
-static const struct column memory_columns[M_N] = {
-	[M_KILL] = KILL_COLUMN,
-	[M_NAME] = {"name", "MEMINFO", CELL_TEXT, UNIT_NONE, 0, "as in /proc/meminfo"},
-	[M_BYTES] = {"bytes", "BEFORE THE KILL", CELL_U64, UNIT_BYTES, 0,
-		"at the last sample before, up to 250 ms old"},
-	[M_BEFORE] = {"first_bytes", "A MINUTE AGO", CELL_U64, UNIT_BYTES, 0,
-		"a minute before, or at the start"},
-	[M_CHANGE] = {"change_bytes", "CHANGE", CELL_S64, UNIT_BYTES, 0, "the difference"},
+static const struct cell_column memory_columns[] = {
+	OOM_KILL_CELL(oom_kill_cell),
+	CELL_BY(0, "name", "MEMINFO", CELL_TEXT, UNIT_NONE, 0, "as in /proc/meminfo", memory_name),
+	CELL_NUMBER(struct growth, bytes, "bytes", "BEFORE THE KILL", UNIT_BYTES, 0,
+		"at the last sample before, up to 250 ms old"),
+	CELL_NUMBER(struct growth, first_bytes, "first_bytes", "A MINUTE AGO", UNIT_BYTES, 0,
+		"a minute before, or at the start"),
+	CELL_BY(0, "change_bytes", "CHANGE", CELL_S64, UNIT_BYTES, 0, "the difference",
+		memory_change),
 };
 
-enum { S_KILL, S_NAME, S_BYTES, S_GROWN, S_N };
+CELL_EXPR(slab_name, struct history_slab, cell_text(oom_text(r, e->name, HISTORY_NAME)))
+CELL_EXPR(slab_grown, struct history_slab, cell_s64((s64)(e->bytes - e->first_bytes)))
 
-static const struct column slab_columns[S_N] = {
-	[S_KILL] = KILL_COLUMN,
-	[S_NAME] = {"cache", "SLAB CACHE", CELL_TEXT, UNIT_NONE, 0, "one of the biggest caches"},
-	[S_BYTES] = {"bytes", "SIZE", CELL_U64, UNIT_BYTES, 0,
-		"pages of its slabs at the last sample, up to 5 s old"},
-	[S_GROWN] = {"grown_bytes", "GROWN", CELL_S64, UNIT_BYTES, 0, "since the start"},
+static const struct cell_column slab_columns[] = {
+	OOM_KILL_CELL(oom_kill_cell),
+	CELL_BY(0, "cache", "SLAB CACHE", CELL_TEXT, UNIT_NONE, 0, "one of the biggest caches",
+		slab_name),
+	CELL_NUMBER(struct history_slab, bytes, "bytes", "SIZE", UNIT_BYTES, 0,
+		"pages of its slabs at the last sample, up to 5 s old"),
+	CELL_BY(0, "grown_bytes", "GROWN", CELL_S64, UNIT_BYTES, 0, "since the start", slab_grown),
 };
 
-enum { R_KILL, R_RESOURCE, R_SOME, R_FULL, R_N };
+static CELL_GET(pressure_name)
+{
+	static const char *const names[HISTORY_RESOURCES] = {NULL, "memory", "io", "cpu"};
 
-static const struct column pressure_columns[R_N] = {
-	[R_KILL] = KILL_COLUMN,
-	[R_RESOURCE] = {"resource", "PRESSURE", CELL_TEXT, UNIT_NONE, 0, "memory, io or cpu"},
-	[R_SOME] = {"some_ratio", "SOME", CELL_F64, UNIT_RATIO, 0,
-		"share of the ten seconds before in which a task waited"},
-	[R_FULL] = {"full_ratio", "FULL", CELL_F64, UNIT_RATIO, 0,
-		"share in which all that were not idle waited"},
+	return cell_text(names[(const struct history_pressure *)row->sums - DETAIL->d->pressure]);
+}
+
+CELL_EXPR(pressure_some, struct history_pressure, cell_f64(e->some / 10000.0))
+CELL_EXPR(pressure_full, struct history_pressure, cell_f64(e->full / 10000.0))
+
+static const struct cell_column pressure_columns[] = {
+	OOM_KILL_CELL(oom_kill_cell),
+	CELL_BY(0, "resource", "PRESSURE", CELL_TEXT, UNIT_NONE, 0, "memory, io or cpu",
+		pressure_name),
+	CELL_BY(0, "some_ratio", "SOME", CELL_F64, UNIT_RATIO, 0,
+		"share of the ten seconds before in which a task waited", pressure_some),
+	CELL_BY(0, "full_ratio", "FULL", CELL_F64, UNIT_RATIO, 0,
+		"share in which all that were not idle waited", pressure_full),
 };
-
-#define TABLE(name_, cols_)                                         \
-	{                                                           \
-		name_, cols_, ARRAY_SIZE(cols_), sizeof((cols_)[0]) \
-	}
 
 const struct view_table oom_detail_tables[] = {
-	TABLE("processes", process_columns),
-	TABLE("cgroups", group_columns),
-	TABLE("zones", zone_columns),
-	TABLE("memory", memory_columns),
-	TABLE("slabs", slab_columns),
-	TABLE("pressure", pressure_columns),
+	CELLS_VIEW("processes", process_columns),
+	CELLS_VIEW("cgroups", group_columns),
+	CELLS_VIEW("zones", zone_columns),
+	CELLS_VIEW("memory", memory_columns),
+	CELLS_VIEW("slabs", slab_columns),
+	CELLS_VIEW("pressure", pressure_columns),
 	{},
 };
 
-#define OPEN(r_, name_, title_, cols_) report_table(r_, name_, title_, cols_, ARRAY_SIZE(cols_))
+#define OPEN(r_, name_, title_, cols_) cells_table(r_, name_, title_, cols_, ARRAY_SIZE(cols_))
 
 int oom_details_open(struct report *r, struct oom_details *ret)
 {
@@ -170,52 +284,6 @@ int oom_details_open(struct report *r, struct oom_details *ret)
 	return 0;
 }
 
-const char *oom_text(struct report *r, const char *s, int max)
-{
-	return *s ? report_text(r, "%.*s", max, s) : NULL;
-}
-
-void oom_growth_cells(const struct growth *g, struct cell *ret_grown, struct cell *ret_span,
-	struct cell *ret_pace)
-{
-	if (!g->known || g->span_ns < LEAST_NS)
-		return;
-	*ret_grown = cell_s64((s64)(g->bytes - g->first_bytes));
-	*ret_pace = cell_s64(g->per_second);
-	if (ret_span)
-		*ret_span = cell_u64(g->span_ns);
-}
-
-static void process_cells(struct cell *row, struct report *r, const struct kills *k,
-	const struct kill *x, const struct kill_process *p)
-{
-	u64 page = kills_page(k);
-	struct kill_sizes s = kill_sizes(k, x);
-	u64 total = x->seen && x->mark.flags & OOM_CONTROL_KNOWN ? x->mark.total_pages : 0;
-	s64 score = (s64)(p->rss_pages + p->swap_pages + p->page_table_bytes / page);
-
-	row[P_KILL] = cell_u64(x->number);
-	row[P_PID] = cell_u64(p->tgid);
-	row[P_COMM] = cell_text(oom_text(r, p->comm, COMM_LEN));
-	row[P_VICTIM] = (struct cell){.type = CELL_BOOL, .b = p->victim};
-	row[P_BYTES] =
-		cell_u64(p->candidate ? (p->rss_pages + p->swap_pages) * page : p->growth.bytes);
-	row[P_SWAP] = cell_u64(p->candidate ? p->swap_pages * page : p->growth.swap_bytes);
-	if (p->victim && s.known && s.swap_known) {
-		row[P_BYTES] = cell_u64(s.anon + s.file + s.shmem + s.swap);
-		row[P_SWAP] = cell_u64(s.swap);
-	}
-	oom_growth_cells(&p->growth, &row[P_GROWN], &row[P_SPAN], &row[P_PACE]);
-	if (p->sampled)
-		row[P_CGROUP] = cell_text(stream_cgroup(r->stream, p->cgroup));
-	if (!p->candidate)
-		return;
-	row[P_ADJ] = cell_s64(p->adj);
-	row[P_UID] = cell_u64(p->uid);
-	if (!p->adj || total)
-		row[P_SCORE] = cell_s64(score + (s64)(total / 1000) * p->adj);
-}
-
 bool oom_concerns(struct report *r, const struct kill_process *p, const char *oom_cgroup)
 {
 	const char *path = stream_cgroup(r->stream, p->cgroup);
@@ -226,153 +294,59 @@ bool oom_concerns(struct report *r, const struct kill_process *p, const char *oo
 	return path && !strncmp(path, oom_cgroup, n) && (!path[n] || path[n] == '/');
 }
 
-static int process_rows(struct table *t, struct report *r, const struct kills *k,
-	const struct kill *x, const struct kill_detail *d, const char *oom_cgroup)
+static int process_rows(
+	struct table *t, struct report *r, const struct detail *v, const char *oom_cgroup)
 {
-	for (u32 i = 0; i < d->n_processes; i++) {
-		struct cell *row;
+	int rc = 0;
 
-		if (!oom_concerns(r, &d->processes[i], oom_cgroup))
-			continue;
-		row = table_row(t);
-		if (!row)
-			return -ENOMEM;
-		process_cells(row, r, k, x, &d->processes[i]);
-	}
+	for (u32 i = 0; i < v->d->n_processes && !rc; i++)
+		if (oom_concerns(r, &v->d->processes[i], oom_cgroup))
+			rc = cells_one(t, r, process_columns, &v->d->processes[i], v);
 	t->sort = "bytes";
-	return 0;
+	return rc;
 }
 
-static int group_rows(struct table *t, struct report *r, const struct kills *k,
-	const struct kill *x, const struct kill_detail *d)
+static int group_rows(struct table *t, struct report *r, const struct detail *v)
 {
-	int at_limit = kill_level(x);
+	int at_limit = kill_level(v->x), rc = 0;
 
-	for (u32 i = 0; i < x->mark.levels; i++) {
-		const struct oom_level *l = &x->mark.chain[i];
-		struct cell *row = table_row(t);
+	for (u32 i = 0; i < v->x->mark.levels && !rc; i++) {
+		const struct group_row row = {&v->x->mark.chain[i], kills_page(v->k),
+			at_limit == (int)i, v->d->groups[i]};
 
-		if (!row)
-			return -ENOMEM;
-		row[G_KILL] = cell_u64(x->number);
-		row[G_CGROUP] = cell_text(stream_cgroup(r->stream, l->cgroup));
-		row[G_LIMITING] = (struct cell){.type = CELL_BOOL, .b = at_limit == (int)i};
-		row[G_BYTES] = cell_u64(l->usage_pages * kills_page(k));
-		if (l->limit_pages != OOM_NO_LIMIT)
-			row[G_LIMIT] = cell_u64(l->limit_pages * kills_page(k));
-		row[G_HITS] = cell_u64(l->failcnt);
-		oom_growth_cells(&d->groups[i], &row[G_GROWN], NULL, &row[G_PACE]);
+		rc = cells_one(t, r, group_columns, &row, v);
 	}
-	return 0;
+	return rc;
 }
 
-static const char *zone_state(const struct oom_zone *z)
+/* The tables of which all that is known is shown. */
+static int known_rows(struct oom_details *t, struct report *r, const struct detail *v)
 {
-	return z->free_bytes < z->min_bytes    ? "below min"
-	       : z->free_bytes < z->low_bytes  ? "below low"
-	       : z->free_bytes < z->high_bytes ? "below high"
-					       : "above";
-}
+	const struct kill_detail *d = v->d;
+	int rc = 0;
 
-static int zone_rows(
-	struct table *t, struct report *r, const struct kill *x, const struct kill_detail *d)
-{
-	for (u32 i = 0; i < d->n_zones; i++) {
-		const struct oom_zone *z = &d->zones[i];
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		row[Z_KILL] = cell_u64(x->number);
-		row[Z_NODE] = cell_u64(z->node);
-		row[Z_ZONE] = cell_text(oom_text(r, z->zone, OOM_ZONE_NAME));
-		row[Z_FREE] = cell_u64(z->free_bytes);
-		row[Z_MIN] = cell_u64(z->min_bytes);
-		row[Z_LOW] = cell_u64(z->low_bytes);
-		row[Z_HIGH] = cell_u64(z->high_bytes);
-		row[Z_MANAGED] = cell_u64(z->managed_bytes);
-		row[Z_STATE] = cell_text(zone_state(z));
-		row[Z_WHEN] = cell_text(z->flags & OOM_ZONE_SAMPLED ? "before" : "kill");
-		for (u32 o = MIN(z->orders, (u32)OOM_ORDERS); o-- > 0;)
-			if (z->flags & OOM_ZONE_BLOCKS && z->free_blocks[o]) {
-				row[Z_ORDER] = cell_u64(o);
-				break;
-			}
-	}
-	return 0;
-}
-
-static int memory_rows(struct table *t, const struct kill *x, const struct kill_detail *d)
-{
-	for (u32 i = 0; i < VALUE_N; i++) {
-		const struct growth *g = &d->values[i];
-		struct cell *row = g->known ? table_row(t) : NULL;
-
-		if (!g->known)
-			continue;
-		if (!row)
-			return -ENOMEM;
-		row[M_KILL] = cell_u64(x->number);
-		row[M_NAME] = cell_text(history_value_name(i));
-		row[M_BYTES] = cell_u64(g->bytes);
-		row[M_BEFORE] = cell_u64(g->first_bytes);
-		row[M_CHANGE] = cell_s64((s64)(g->bytes - g->first_bytes));
-	}
-	return 0;
-}
-
-static int slab_rows(
-	struct table *t, struct report *r, const struct kill *x, const struct kill_detail *d)
-{
-	for (u32 i = 0; i < HISTORY_SLABS && d->slabs[i].bytes; i++) {
-		const struct history_slab *s = &d->slabs[i];
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		row[S_KILL] = cell_u64(x->number);
-		row[S_NAME] = cell_text(oom_text(r, s->name, HISTORY_NAME));
-		row[S_BYTES] = cell_u64(s->bytes);
-		row[S_GROWN] = cell_s64((s64)(s->bytes - s->first_bytes));
-	}
-	return 0;
-}
-
-static int pressure_rows(struct table *t, const struct kill *x, const struct kill_detail *d)
-{
-	static const char *const names[HISTORY_RESOURCES] = {NULL, "memory", "io", "cpu"};
-
-	for (u32 i = 1; i < HISTORY_RESOURCES; i++) {
-		const struct history_pressure *p = &d->pressure[i];
-		struct cell *row = p->known ? table_row(t) : NULL;
-
-		if (!p->known)
-			continue;
-		if (!row)
-			return -ENOMEM;
-		row[R_KILL] = cell_u64(x->number);
-		row[R_RESOURCE] = cell_text(names[i]);
-		row[R_SOME] = cell_f64(p->some / 10000.0);
-		row[R_FULL] = cell_f64(p->full / 10000.0);
-	}
-	return 0;
+	for (u32 i = 0; i < d->n_zones && !rc; i++)
+		rc = cells_one(t->zones, r, zone_columns, &d->zones[i], v);
+	for (u32 i = 0; i < VALUE_N && !rc; i++)
+		if (d->values[i].known)
+			rc = cells_one(t->memory, r, memory_columns, &d->values[i], v);
+	for (u32 i = 0; i < HISTORY_SLABS && d->slabs[i].bytes && !rc; i++)
+		rc = cells_one(t->slabs, r, slab_columns, &d->slabs[i], v);
+	for (u32 i = 1; i < HISTORY_RESOURCES && !rc; i++)
+		if (d->pressure[i].known)
+			rc = cells_one(t->pressure, r, pressure_columns, &d->pressure[i], v);
+	return rc;
 }
 
 int oom_detail_rows(struct oom_details *t, struct report *r, const struct kills *k,
 	const struct kill *x, const char *oom_cgroup)
 {
-	const struct kill_detail *d = kill_detail(k, x);
-	int rc = d ? process_rows(t->processes, r, k, x, d, oom_cgroup) : 0;
+	const struct detail v = {x, k, kill_detail(k, x)};
+	int rc = v.d ? process_rows(t->processes, r, &v, oom_cgroup) : 0;
 
-	if (!rc && d)
-		rc = group_rows(t->groups, r, k, x, d);
-	if (!rc && d)
-		rc = zone_rows(t->zones, r, x, d);
-	if (!rc && d)
-		rc = memory_rows(t->memory, x, d);
-	if (!rc && d)
-		rc = slab_rows(t->slabs, r, x, d);
-	if (!rc && d)
-		rc = oom_ledger_rows(t->ledger, x, d, oom_cgroup);
-	return rc || !d ? rc : pressure_rows(t->pressure, x, d);
+	if (!v.d)
+		return 0;
+	rc = rc ? rc : group_rows(t->groups, r, &v);
+	rc = rc ? rc : known_rows(t, r, &v);
+	return rc ? rc : oom_ledger_rows(t->ledger, r, x, v.d, oom_cgroup);
 }

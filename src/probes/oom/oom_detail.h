@@ -4,14 +4,14 @@
 #ifndef MEMWHY_PROBES_OOM_DETAIL_H
 #define MEMWHY_PROBES_OOM_DETAIL_H
 
+#include "analysis/cells.h"
 #include "probes/oom/oom_kills.h"
 #include "report/view.h"
 
-/* The first column of all of them. */
-#define KILL_COLUMN                                                                \
-	{                                                                          \
-		"kill", "KILL", CELL_U64, UNIT_ID, 0, "number of the kill, from 1" \
-	}
+/* The first column of all of them; oom_kill_cell: of rows whose view begins with the kill. */
+#define OOM_KILL_CELL(get_) \
+	CELL_BY(0, "kill", "KILL", CELL_U64, UNIT_ID, 0, "number of the kill, from 1", get_)
+cell_get oom_kill_cell;
 
 struct oom_details {
 	struct table *processes, *groups, *zones, *memory, *slabs, *pressure, *ledger;
@@ -27,9 +27,8 @@ int oom_detail_rows(struct oom_details *t, struct report *r, const struct kills 
 /* May the process have led to the kill: is it below that group? */
 bool oom_concerns(struct report *r, const struct kill_process *p, const char *oom_cgroup);
 
-/* Fills what is known; ret_span may be NULL. */
-void oom_growth_cells(const struct growth *g, struct cell *ret_grown, struct cell *ret_span,
-	struct cell *ret_pace);
+/* Of a struct growth: empty where it is not known. */
+cell_get oom_grown_cell, oom_span_cell, oom_pace_cell;
 /* A copy of at most max bytes, owned by the report; NULL for "". */
 const char *oom_text(struct report *r, const char *s, int max);
 

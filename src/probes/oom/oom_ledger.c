@@ -1,34 +1,8 @@
 /* See oom_ledger.h. */
 #include "probes/oom/oom_ledger.h"
 
-#include <errno.h>
-
 #include "probes/oom/oom_detail.h"
 #include "sys/oomlog_memory.h"
-
-enum { L_KILL, L_OF, L_SOURCE, L_AGE, L_ROW, L_BYTES, L_SHARE, L_N };
-
-static const struct column columns[L_N] = {
-	[L_KILL] = KILL_COLUMN,
-	[L_OF] = {"of", "OF", CELL_TEXT, UNIT_NONE, 0,
-		"the machine, or the control group at its limit"},
-	[L_SOURCE] = {"source", "BY", CELL_TEXT, UNIT_NONE, 0,
-		"kernel's report: at the kill; last look: of the ledger of `memwhy where`, every "
-		"5 s at most; look after: there was none before"},
-	[L_AGE] = {"age_ns", "BEFORE", CELL_U64, UNIT_NS, 0, "how long before the kill that was"},
-	[L_ROW] = {"row", "ROW", CELL_TEXT, UNIT_NONE, 0,
-		"as in `memwhy where`; no page is in two rows. The kernel's report has no vmalloc, "
-		"percpu and sockets of the machine: these are in its rest; what is in the swap "
-		"cache it counts as anonymous, tmpfs as shared memory"},
-	[L_BYTES] = {"bytes", "BYTES", CELL_S64, UNIT_BYTES, 0,
-		"memory in this row; all rows add up to MemTotal, of a group to its use"},
-	[L_SHARE] = {"share_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "of that sum"},
-};
-
-const struct view_table oom_ledger_tables[] = {
-	{"ledger", columns, L_N, sizeof(struct column)},
-	{},
-};
 
 static const u8 rows[OOMLOG_ROWS] = {
 	[OOMLOG_FREE] = WHERE_FREE,
@@ -50,35 +24,70 @@ static const u8 rows[OOMLOG_ROWS] = {
 	[OOMLOG_KERNEL] = WHERE_KERNEL,
 };
 
-struct table *oom_ledger_open(struct report *r)
-{
-	return report_table(r, "ledger", "Where memory was", columns, L_N);
-}
-
+/* The view of its rows. */
 struct ledger {
-	struct table *t;
 	const struct kill *x;
+	struct table *t;
+	struct report *r;
 	const struct where_ledger *l;
 	const char *of, *source;
 	u64 time_ns; /* 0: at the kill */
 };
 
+struct ledger_row {
+	u32 row;
+	s64 bytes;
+};
+
+#define LEDGER ((const struct ledger *)row->view)
+
+static CELL_GET(age_cell)
+{
+	u64 at_ns = LEDGER->time_ns, kill_ns = LEDGER->x->time_ns;
+
+	return at_ns <= kill_ns ? cell_u64(at_ns ? kill_ns - at_ns : 0) : (struct cell){};
+}
+
+CELL_EXPR(of_cell, struct ledger_row, cell_text(LEDGER->of))
+CELL_EXPR(source_cell, struct ledger_row, cell_text(LEDGER->source))
+CELL_EXPR(row_cell, struct ledger_row, cell_text(where_row_name(LEDGER->l->scope, e->row)))
+CELL_EXPR(share_cell, struct ledger_row,
+	LEDGER->l->total_bytes ? cell_f64((double)e->bytes / (double)LEDGER->l->total_bytes)
+			       : (struct cell){})
+
+static const struct cell_column columns[] = {
+	OOM_KILL_CELL(oom_kill_cell),
+	CELL_BY(0, "of", "OF", CELL_TEXT, UNIT_NONE, 0,
+		"the machine, or the control group at its limit", of_cell),
+	CELL_BY(0, "source", "BY", CELL_TEXT, UNIT_NONE, 0,
+		"kernel's report: at the kill; last look: of the ledger of `memwhy where`, every "
+		"5 s at most; look after: there was none before",
+		source_cell),
+	CELL_BY(0, "age_ns", "BEFORE", CELL_U64, UNIT_NS, 0, "how long before the kill that was",
+		age_cell),
+	CELL_BY(0, "row", "ROW", CELL_TEXT, UNIT_NONE, 0,
+		"as in `memwhy where`; no page is in two rows. The kernel's report has no vmalloc, "
+		"percpu and sockets of the machine: these are in its rest; what is in the swap "
+		"cache it counts as anonymous, tmpfs as shared memory",
+		row_cell),
+	CELL_NUMBER(struct ledger_row, bytes, "bytes", "BYTES", UNIT_BYTES, 0,
+		"memory in this row; all rows add up to MemTotal, of a group to its use"),
+	CELL_BY(0, "share_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "of that sum", share_cell),
+};
+
+const struct view_table oom_ledger_tables[] = {
+	CELLS_VIEW("ledger", columns),
+	{},
+};
+
+struct table *oom_ledger_open(struct report *r)
+{
+	return cells_table(r, "ledger", "Where memory was", columns, ARRAY_SIZE(columns));
+}
+
 static int row_add(const struct ledger *g, u32 row, s64 bytes)
 {
-	struct cell *c = table_row(g->t);
-
-	if (!c)
-		return -ENOMEM;
-	c[L_KILL] = cell_u64(g->x->number);
-	c[L_OF] = cell_text(g->of);
-	c[L_SOURCE] = cell_text(g->source);
-	if (g->time_ns <= g->x->time_ns)
-		c[L_AGE] = cell_u64(g->time_ns ? g->x->time_ns - g->time_ns : 0);
-	c[L_ROW] = cell_text(where_row_name(g->l->scope, row));
-	c[L_BYTES] = cell_s64(bytes);
-	if (g->l->total_bytes)
-		c[L_SHARE] = cell_f64((double)bytes / (double)g->l->total_bytes);
-	return 0;
+	return cells_one(g->t, g->r, columns, (&(const struct ledger_row){row, bytes}), g);
 }
 
 static int ledger_add(const struct ledger *g)
@@ -91,11 +100,12 @@ static int ledger_add(const struct ledger *g)
 	return rc ? rc : row_add(g, WHERE_REST, where_rest(g->l));
 }
 
-int oom_ledger_rows(
-	struct table *t, const struct kill *x, const struct kill_detail *d, const char *oom_cgroup)
+int oom_ledger_rows(struct table *t, struct report *r, const struct kill *x,
+	const struct kill_detail *d, const char *oom_cgroup)
 {
 	struct where_ledger l = {.total_bytes = d->logged.total_bytes};
-	struct ledger g = {.t = t, .x = x, .l = &l, .of = "machine", .source = "kernel's report"};
+	struct ledger g = {
+		.t = t, .r = r, .x = x, .l = &l, .of = "machine", .source = "kernel's report"};
 	int rc = 0;
 
 	if (d->logged.h.size) {

@@ -9,7 +9,7 @@ extern const struct view_table oom_ledger_tables[];
 
 /* NULL: no memory. */
 struct table *oom_ledger_open(struct report *r);
-int oom_ledger_rows(
-	struct table *t, const struct kill *x, const struct kill_detail *d, const char *oom_cgroup);
+int oom_ledger_rows(struct table *t, struct report *r, const struct kill *x,
+	const struct kill_detail *d, const char *oom_cgroup);
 
 #endif
