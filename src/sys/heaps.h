@@ -3,8 +3,9 @@
  * numbers: no symbols and no version numbers are asked for. Each function looks at bytes of another
  * process and says whether they are such a structure. 64 bit.
  *
- * tcmalloc: gperftools 2.5 to 2.15 (PageHeapStats). jemalloc: 5.3. mimalloc: 2.0. pymalloc: CPython
- * 2.7 to 3.13. Go: 1.19 and later. V8: 9 to 11 without pointer compression (Node.js 16 to 20).
+ * Held against what these say of themselves: tcmalloc of gperftools 2.10, jemalloc 5.3, mimalloc
+ * 2.0, CPython 3.6 to 3.13, Go 1.19, V8 11 without pointer compression (Node.js 20). Others are
+ * read where they look the same.
  */
 #ifndef MEMWHY_SYS_HEAPS_H
 #define MEMWHY_SYS_HEAPS_H

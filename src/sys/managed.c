@@ -276,8 +276,10 @@ static int jemalloc_take(struct look *l, const u64 *words, size_t n)
 /* May this much be looked through? */
 static bool may_look(struct look *l, u64 bytes)
 {
-	if (l->left < bytes)
+	if (l->left < bytes) {
+		l->ret->cut = true;
 		return false;
+	}
 	l->left -= bytes;
 	return true;
 }
@@ -375,15 +377,16 @@ static void pools_read(struct look *l, const struct mapping *m, struct python *y
 	u8 window[WINDOW];
 	u64 at = m->start, skip;
 
-	while (at < m->end && may_look(l, PAGE)) {
+	while (at < m->end) {
 		u64 n = MIN(WINDOW, m->end - at), i = 0;
+		bool there = !outside_read(l->o, at, window, n);
 
-		if (outside_read(l->o, at, window, n)) {
-			n = PAGE;
-			if (outside_read(l->o, at, window, HEAP_PYTHON_HEAD)) {
-				at += PAGE;
-				continue;
-			}
+		n = there ? n : PAGE;
+		if (!may_look(l, n))
+			return;
+		if (!there && outside_read(l->o, at, window, HEAP_PYTHON_HEAD)) {
+			at += PAGE;
+			continue;
 		}
 		for (skip = 0; i < n; i += skip)
 			pool_take(y, window + i, &skip);
@@ -443,6 +446,7 @@ int managed_read(struct outside *o, const struct maps *maps, u64 most_bytes, str
 
 	ret->list.n = 0;
 	ret->seen = 0;
+	ret->cut = false;
 	files_look(&l, paths);
 	for (u32 i = 0; i < MANAGED_BY; i++)
 		ret->seen |= paths[i] ? 1U << i : 0;

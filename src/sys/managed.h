@@ -42,6 +42,7 @@ struct managed_part {
 struct managed {
 	VEC(struct managed_part) list;
 	u32 seen; /* a bit for each enum managed_by whose files are mapped */
+	bool cut; /* there was more than may be looked through: numbers are of a part */
 };
 
 const char *managed_name(u32 by);

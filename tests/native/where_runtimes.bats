@@ -43,6 +43,10 @@ preload() { # LIBRARY THREADS BLOCKS: what it says of itself is in $used, $commi
 	program env LD_PRELOAD="$1" "$WORKLOADS/where_allocators" "$2" "$3"
 	read -r name used committed kept < <(grep -E '^(je|tc|mi)malloc ' out)
 	[ -n "$name" ]
+	# Looking makes nothing resident.
+	before=$(awk '/^Rss:/ { print $2 }' "/proc/$holder/smaps_rollup")
+	"$MEMWHY" where -p "$holder" -o json --out again --force
+	[ "$(awk '/^Rss:/ { print $2 }' "/proc/$holder/smaps_rollup")" -eq "$before" ]
 }
 
 library() { # NAME: its path, or the test is skipped
@@ -146,7 +150,7 @@ library() { # NAME: its path, or the test is skipped
 
 @test "where: arenas of Python are what sys._debugmallocstats says" {
 	tried=
-	for python in /usr/bin/python3 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{6,8,9,12,13}*/bin/python3; do
+	for python in /usr/bin/python3 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/{3.6,3.7,3.8,3.9,3.10,3.12,3.13}*/bin/python; do
 		[ -x "$python" ] || continue
 		rm -f in out
 		program "$python" "$programs/heap.py"

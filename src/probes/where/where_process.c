@@ -313,6 +313,11 @@ static int heap_tell(struct capture *c, const struct subject *s)
 		return capture_note(c, NOTE_NOT_CHECKED,
 			"what the allocator of process %u keeps: its memory may not be read",
 			s->pid);
+	if (s->managed.cut)
+		return capture_note(c, NOTE_NOT_CHECKED,
+			"the runtime of process %u: no more than %llu GiB of its memory are looked "
+			"through, and its numbers are of these",
+			s->pid, HEAP_MOST >> 30);
 	if (s->managed.list.n || s->managed.seen)
 		return 0;
 	if (s->heap.other)
