@@ -20,7 +20,6 @@ CELL_OF(cell_of_key_u32, key, u32, cell_u64)
 CELL_OF(cell_of_key_u64, key, u64, cell_u64)
 CELL_OF(cell_of_node, key, s32, cell_node)
 CELL_OF(cell_of_stack, sums, u32, cell_stack)
-CELL_OF(cell_of_f64, sums, double, cell_f64)
 CELL_OF(cell_of_text, sums, char *, cell_text)
 
 CELL_GET(cell_of_known)

@@ -35,13 +35,13 @@ typedef struct cell cell_get(struct report *r, const struct row_of *row, size_t 
 	}
 
 /* The same of text that is put into s; empty: no text. */
-#define CELL_WORDS(name_, type_, ...)                      \
-	static CELL_GET(name_)                             \
-	{                                                  \
-		const type_ *e = (const type_ *)row->sums; \
-		_cleanup_str_ struct str s = {};           \
-		__VA_ARGS__;                               \
-		return cell_str(r, &s);                    \
+#define CELL_WORDS(name_, type_, ...)                                              \
+	static CELL_GET(name_)                                                     \
+	{                                                                          \
+		__attribute__((unused)) const type_ *e = (const type_ *)row->sums; \
+		_cleanup_str_ struct str s = {};                                   \
+		__VA_ARGS__;                                                       \
+		return cell_str(r, &s);                                            \
 	}
 
 struct cell_column {
@@ -58,8 +58,6 @@ cell_get cell_of_key_u8, cell_of_key_u16, cell_of_key_u32, cell_of_key_u64;
 cell_get cell_of_known;
 /* Of the id of a string of the stream; 0: none. */
 cell_get cell_of_string;
-/* Of a double. */
-cell_get cell_of_f64;
 /* Of a text, a pointer; NULL: none. */
 cell_get cell_of_text;
 /* Of an s32 of the key or the record: a NUMA node, below 0 where it is not known. */

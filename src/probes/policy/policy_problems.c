@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "probes/policy/policy_words.h"
 
 #define EXAMPLES_MAX 1024 /* kept for their sentences; more problems are shown without */
@@ -19,22 +20,6 @@ struct problem {
 	u64 count;
 	u32 example; /* in examples, plus one; 0: none */
 	char comm[COMM_LEN];
-};
-
-static const struct column columns[] = {
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the thread that made the first"},
-	{"call", "CALL", CELL_TEXT, UNIT_NONE, 0, "system call"},
-	{"problem", "PROBLEM", CELL_TEXT, UNIT_NONE, 0, "error, or what is wrong with the call"},
-	{"count", "CALLS", CELL_U64, UNIT_COUNT, COL_WEIGHT, "calls with it (exact)"},
-	{"example", "EXAMPLE", CELL_TEXT, UNIT_NONE, COL_BELOW, "the first such call, decoded"},
-	{"meaning", "MEANING", CELL_TEXT, UNIT_NONE, COL_BELOW,
-		"what is wrong with the example, and what to do about it"},
-};
-
-const struct view_table policy_problem_tables[] = {
-	{"problems", columns, ARRAY_SIZE(columns), sizeof(columns[0])},
-	{},
 };
 
 void policy_problems_init(struct policy_problems *p)
@@ -90,68 +75,66 @@ int policy_problems_call(struct policy_problems *p, const struct policy_call *e)
 	return problems_add(p, k, e->warnings, 1, e->comm, e);
 }
 
-static const char *text_of(struct report *r, struct str *s)
-{
-	const char *text = report_text(r, "%s", str_get(s));
+#define KEY ((const struct key *)row->key)
 
-	str_free(s);
-	*s = (struct str){};
-	return text;
+/* Of the view, struct policy_problems; NULL: there is none. */
+static const struct policy_call *example_of(const struct row_of *row)
+{
+	const struct policy_problems *p = row->view;
+	u32 example = ((const struct problem *)row->sums)->example;
+
+	return example ? &p->examples.v[example - 1] : NULL;
 }
 
-static void example_fill(
-	struct cell *row, struct report *r, const struct key *k, const struct policy_call *e)
+static void meaning_add(struct str *s, const struct key *k, const struct policy_call *e)
 {
-	const char *why = policy_error_text(e);
-	struct str s = {};
+	const char *why = e ? policy_error_text(e) : NULL;
 
-	policy_call_add(&s, e);
-	row[5] = cell_text(text_of(r, &s));
-	if (k->warning)
-		policy_problem_add(&s, e, k->warning);
+	if (e && k->warning)
+		policy_problem_add(s, e, k->warning);
 	else if (why)
-		str_addf(&s, "%s.", why);
-	if (s.len)
-		row[6] = cell_text(text_of(r, &s));
-	str_free(&s);
+		str_addf(s, "%s.", why);
 }
 
-static void problem_fill(struct cell *row, struct report *r, const struct policy_problems *p,
-	const struct key *k, const struct problem *x)
+static CELL_GET(problem_cell)
 {
-	struct str s = {};
+	_cleanup_str_ struct str s = {};
 
-	row[0] = cell_u64(k->tgid);
-	row[1] = cell_text(report_text(r, "%.16s", x->comm));
-	policy_call_name_add(&s, k->call);
-	row[2] = cell_text(text_of(r, &s));
-	if (k->warning) {
-		row[3] = cell_text(policy_problem_name(k->warning));
-	} else {
-		policy_errno_add(&s, k->error);
-		row[3] = cell_text(text_of(r, &s));
-	}
-	row[4] = cell_u64(x->count);
-	if (x->example)
-		example_fill(row, r, k, &p->examples.v[x->example - 1]);
+	if (KEY->warning)
+		return cell_text(policy_problem_name(KEY->warning));
+	policy_errno_add(&s, KEY->error);
+	return cell_str(r, &s);
 }
+
+CELL_WORDS(call_cell, struct problem, policy_call_name_add(&s, KEY->call))
+CELL_WORDS(example_cell, struct problem, if (e->example) policy_call_add(&s, example_of(row)))
+CELL_WORDS(meaning_cell, struct problem, meaning_add(&s, KEY, example_of(row)))
+
+static const struct cell_column columns[] = {
+	CELL_KEY(0, struct key, tgid, "pid", "PID", UNIT_ID, 0, "process id"),
+	CELL_FROM(0, struct problem, comm, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
+		"name of the thread that made the first", cell_of_comm),
+	CELL_BY(0, "call", "CALL", CELL_TEXT, UNIT_NONE, 0, "system call", call_cell),
+	CELL_BY(0, "problem", "PROBLEM", CELL_TEXT, UNIT_NONE, 0,
+		"error, or what is wrong with the call", problem_cell),
+	CELL_COUNT(struct problem, count, "CALLS", "calls with it (exact)"),
+	CELL_BY(0, "example", "EXAMPLE", CELL_TEXT, UNIT_NONE, COL_BELOW,
+		"the first such call, decoded", example_cell),
+	CELL_BY(0, "meaning", "MEANING", CELL_TEXT, UNIT_NONE, COL_BELOW,
+		"what is wrong with the example, and what to do about it", meaning_cell),
+};
+
+const struct view_table policy_problem_tables[] = {
+	CELLS_VIEW("problems", columns),
+	{},
+};
 
 int policy_problems_report(const struct policy_problems *p, struct report *r)
 {
-	struct table *t =
-		report_table(r, "problems", "Errors and mistakes", columns, ARRAY_SIZE(columns));
+	static const struct cell_table table = {
+		CELL_TABLE("problems", "Errors and mistakes", "count", NULL, columns)};
 
-	if (!t)
-		return -ENOMEM;
-	t->sort = "count";
-	for (size_t i = 0; i < p->by.n; i++) {
-		struct cell *row = table_row(t);
-
-		if (!row)
-			return -ENOMEM;
-		problem_fill(row, r, p, groups_key(&p->by, i), groups_value(&p->by, i));
-	}
-	return 0;
+	return cells_report(r, &table, &p->by, p);
 }
 
 void policy_problems_reset(struct policy_problems *p)

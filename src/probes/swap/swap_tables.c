@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "probes/swap/swap.h"
 
 struct counter_key {
@@ -120,62 +121,36 @@ static struct cell cell_added(const struct swap_tables *t, const char *name)
 	return v ? cell_u64(counter_added(v)) : (struct cell){};
 }
 
-static struct cell cell_share(u64 part, u64 of)
-{
-	return of ? cell_f64((double)part / (double)of) : (struct cell){};
-}
-
 /* Pages that came back from swap, wherever they were. */
 static u64 pages_back(const struct swap_tables *t)
 {
 	return added(t, "pswpin") + added(t, "zswpin") + added(t, "swpin_zero");
 }
 
-static const struct column device_columns[] = {
-	{"device", "DEVICE", CELL_TEXT, UNIT_NONE, 0, "path of the device or file, or its end"},
-	{"type", "TYPE", CELL_TEXT, UNIT_NONE, 0, "device, file or zram"},
-	{"priority", "PRIORITY", CELL_S64, UNIT_NONE, 0,
-		"higher is used first; negative where the kernel chose it"},
-	{"size_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_LEVEL, "size"},
-	{"used_bytes", "USED", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"slots in use, those of pages that zswap holds among them"},
-	{"used_ratio", "FULL", CELL_F64, UNIT_RATIO, 0, "the same as a share of the size"},
-};
-
-static int devices_report(const struct swap_tables *t, struct report *r)
+static CELL_GET(device_name)
 {
-	struct table *table = report_table(
-		r, "devices", "Swap devices", device_columns, ARRAY_SIZE(device_columns));
-
-	if (!table)
-		return -ENOMEM;
-	table->sort = "priority";
-	table->empty = "There is no swap device.";
-	for (size_t i = 0; i < t->devices.n; i++) {
-		const struct swap_device *d = groups_value(&t->devices, i);
-		struct cell *row = table_row(table);
-
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_text(report_text(r, "%.*s", SWAP_NAME_LEN, d->name));
-		row[1] = cell_text(d->is_zram ? "zram" : d->is_file ? "file" : "device");
-		row[2] = cell_s64(d->priority);
-		row[3] = cell_u64(d->size_bytes);
-		row[4] = cell_u64(d->used_bytes);
-		row[5] = cell_share(d->used_bytes, d->size_bytes);
-	}
-	return 0;
+	return cell_text(
+		report_textn(r, ((const struct swap_device *)row->sums)->name, SWAP_NAME_LEN));
 }
 
-static const struct column owner_columns[] = {
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE,
-		"control group that its memory is charged to"},
-	{"swap_bytes", "SWAP", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"its anonymous memory in swap (VmSwap); pages shared with children count for each"},
-	{"share_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "of all swap in use"},
-	{"growth_bytes", "GROWTH", CELL_S64, UNIT_BYTES, 0, "since the start"},
+CELL_EXPR(device_type, struct swap_device,
+	cell_text(e->is_zram   ? "zram"
+		  : e->is_file ? "file"
+			       : "device"))
+CELL_EXPR(device_full, struct swap_device, cell_ratio(e->used_bytes, e->size_bytes))
+
+static const struct cell_column device_columns[] = {
+	CELL_BY(0, "device", "DEVICE", CELL_TEXT, UNIT_NONE, 0,
+		"path of the device or file, or its end", device_name),
+	CELL_BY(0, "type", "TYPE", CELL_TEXT, UNIT_NONE, 0, "device, file or zram", device_type),
+	CELL_NUMBER(struct swap_device, priority, "priority", "PRIORITY", UNIT_NONE, 0,
+		"higher is used first; negative where the kernel chose it"),
+	CELL_NUMBER(struct swap_device, size_bytes, "size_bytes", "SIZE", UNIT_BYTES, COL_LEVEL,
+		"size"),
+	CELL_NUMBER(struct swap_device, used_bytes, "used_bytes", "USED", UNIT_BYTES, COL_LEVEL,
+		"slots in use, those of pages that zswap holds among them"),
+	CELL_BY(0, "used_ratio", "FULL", CELL_F64, UNIT_RATIO, 0, "the same as a share of the size",
+		device_full),
 };
 
 static u64 swap_used(const struct swap_tables *t)
@@ -187,131 +162,132 @@ static u64 swap_used(const struct swap_tables *t)
 	return used;
 }
 
-static int owners_report(const struct swap_tables *t, struct report *r)
-{
-	struct table *table = report_table(
-		r, "owners", "Owners of swap", owner_columns, ARRAY_SIZE(owner_columns));
+CELL_EXPR(owner_share, struct swap_owner, cell_ratio(e->swap_bytes, swap_used(row->view)))
+CELL_EXPR(owner_growth, struct swap_owner, cell_s64((s64)(e->swap_bytes - e->first_bytes)))
 
-	if (!table)
-		return -ENOMEM;
-	table->sort = "swap_bytes";
-	table->empty = "No process has memory in swap.";
-	for (size_t i = 0; i < t->owners.n; i++) {
-		const struct swap_owner *o = groups_value(&t->owners, i);
-		struct cell *row = o->swap_bytes ? table_row(table) : NULL;
-
-		if (!o->swap_bytes)
-			continue;
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_u64(o->tgid);
-		row[1] = cell_text(report_text(r, "%.*s", COMM_LEN, o->comm));
-		row[2] = cell_text(stream_cgroup(r->stream, o->cgroup));
-		row[3] = cell_u64(o->swap_bytes);
-		row[4] = cell_share(o->swap_bytes, swap_used(t));
-		row[5] = cell_s64((s64)(o->swap_bytes - o->first_bytes));
-	}
-	return 0;
-}
-
-static const struct column compressed_columns[] = {
-	{"store", "STORE", CELL_TEXT, UNIT_NONE, 0, "zswap, or the zram device"},
-	{"data_bytes", "DATA", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"what is stored, before compression"},
-	{"memory_bytes", "MEMORY", CELL_U64, UNIT_BYTES, COL_LEVEL, "memory that it takes"},
-	{"ratio", "RATIO", CELL_F64, UNIT_NONE, 0, "data over memory: higher is better"},
-	{"in_pages", "IN", CELL_U64, UNIT_PAGES, 0, "pages that came back from it (zswpin)"},
-	{"out_pages", "OUT", CELL_U64, UNIT_PAGES, 0, "pages that it took (zswpout)"},
-	{"written_pages", "WRITTEN", CELL_U64, UNIT_PAGES, 0,
-		"pages that it gave on to the swap device (zswpwb)"},
-	{"in_ratio", "OF INS", CELL_F64, UNIT_RATIO, 0,
-		"pages that came back from it, of all that came back from swap"},
+static const struct cell_column owner_columns[] = {
+	CELL_NUMBER(struct swap_owner, tgid, "pid", "PID", UNIT_ID, 0, "process id"),
+	CELL_FROM(0, struct swap_owner, comm, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
+		"name of the process", cell_of_comm),
+	CELL_FROM(0, struct swap_owner, cgroup, "cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP,
+		COL_WIDE, "control group that its memory is charged to", cell_of_cgroup),
+	CELL_NUMBER(struct swap_owner, swap_bytes, "swap_bytes", "SWAP", UNIT_BYTES, COL_LEVEL,
+		"its anonymous memory in swap (VmSwap); pages shared with children count for each"),
+	CELL_BY(0, "share_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "of all swap in use",
+		owner_share),
+	CELL_BY(0, "growth_bytes", "GROWTH", CELL_S64, UNIT_BYTES, 0, "since the start",
+		owner_growth),
 };
 
-static int compressed_row(const char *store, u64 data, u64 memory, struct table *table)
+static bool owner_shows(const struct row_of *row)
 {
-	struct cell *row = table_row(table);
-
-	if (!row)
-		return -ENOMEM;
-	row[0] = cell_text(store);
-	row[1] = cell_u64(data);
-	row[2] = cell_u64(memory);
-	row[3] = cell_share(data, memory);
-	return 0;
+	return ((const struct swap_owner *)row->sums)->swap_bytes;
 }
 
-static int zswap_row(const struct swap_tables *t, struct table *table)
+/* zswap, or a zram device. */
+struct store {
+	const char *name;
+	u64 data, memory;
+	bool zswap;
+};
+
+static struct cell cell_zswap(const struct row_of *row, const char *name)
+{
+	return ((const struct store *)row->sums)->zswap ? cell_added(row->view, name)
+							: (struct cell){};
+}
+
+CELL_EXPR(store_ratio, struct store, cell_ratio(e->data, e->memory))
+CELL_EXPR(store_in, struct store, cell_zswap(row, "zswpin"))
+CELL_EXPR(store_out, struct store, cell_zswap(row, "zswpout"))
+CELL_EXPR(store_written, struct store, cell_zswap(row, "zswpwb"))
+CELL_EXPR(store_in_ratio, struct store,
+	cell_zswap(row, "zswpin").type
+		? cell_ratio(added(row->view, "zswpin"), pages_back(row->view))
+		: (struct cell){})
+
+static const struct cell_column compressed_columns[] = {
+	CELL_FROM(0, struct store, name, "store", "STORE", CELL_TEXT, UNIT_NONE, 0,
+		"zswap, or the zram device", cell_of_text),
+	CELL_NUMBER(struct store, data, "data_bytes", "DATA", UNIT_BYTES, COL_LEVEL,
+		"what is stored, before compression"),
+	CELL_NUMBER(struct store, memory, "memory_bytes", "MEMORY", UNIT_BYTES, COL_LEVEL,
+		"memory that it takes"),
+	CELL_BY(0, "ratio", "RATIO", CELL_F64, UNIT_NONE, 0, "data over memory: higher is better",
+		store_ratio),
+	CELL_BY(0, "in_pages", "IN", CELL_U64, UNIT_PAGES, 0,
+		"pages that came back from it (zswpin)", store_in),
+	CELL_BY(0, "out_pages", "OUT", CELL_U64, UNIT_PAGES, 0, "pages that it took (zswpout)",
+		store_out),
+	CELL_BY(0, "written_pages", "WRITTEN", CELL_U64, UNIT_PAGES, 0,
+		"pages that it gave on to the swap device (zswpwb)", store_written),
+	CELL_BY(0, "in_ratio", "OF INS", CELL_F64, UNIT_RATIO, 0,
+		"pages that came back from it, of all that came back from swap", store_in_ratio),
+};
+
+static int zswap_row(const struct swap_tables *t, struct table *table, struct report *r)
 {
 	const struct counter *pool = counter_of(t, "Zswap"), *data = counter_of(t, "Zswapped");
-	struct cell *row;
-	int rc;
 
 	if (!pool || !data || (!data->last && !added(t, "zswpin") && !added(t, "zswpout")))
 		return 0;
-	rc = compressed_row("zswap", data->last, pool->last, table);
-	if (rc)
-		return rc;
-	row = table_cell(table, table->n_rows - 1, 0);
-	row[4] = cell_added(t, "zswpin");
-	row[5] = cell_added(t, "zswpout");
-	row[6] = cell_added(t, "zswpwb");
-	if (row[4].type)
-		row[7] = cell_share(row[4].u, pages_back(t));
-	return 0;
+	return cells_one(table, r, compressed_columns,
+		(&(const struct store){"zswap", data->last, pool->last, true}), t);
 }
 
 static int compressed_report(const struct swap_tables *t, struct report *r)
 {
-	struct table *table = report_table(r, "compressed", "Compressed memory", compressed_columns,
+	struct table *table = cells_table(r, "compressed", "Compressed memory", compressed_columns,
 		ARRAY_SIZE(compressed_columns));
-	int rc = table ? zswap_row(t, table) : -ENOMEM;
+	int rc = table ? zswap_row(t, table, r) : -ENOMEM;
 
 	for (size_t i = 0; i < t->devices.n && !rc; i++) {
 		const struct swap_device *d = groups_value(&t->devices, i);
+		const struct store s = {report_textn(r, d->name, SWAP_NAME_LEN), d->zram_data_bytes,
+			d->zram_memory_bytes, false};
 
 		if (d->is_zram)
-			rc = compressed_row(report_text(r, "%.*s", SWAP_NAME_LEN, d->name),
-				d->zram_data_bytes, d->zram_memory_bytes, table);
+			rc = cells_one(table, r, compressed_columns, &s, t);
 	}
 	return rc;
 }
 
-static const struct column counter_columns[] = {
-	{"counter", "COUNTER", CELL_TEXT, UNIT_NONE, 0, "name in /proc/vmstat"},
-	{"node", "NODE", CELL_U64, UNIT_ID, 0, "NUMA node; empty: the machine"},
-	{"count", "COUNT", CELL_U64, UNIT_COUNT, 0,
-		"what was added; pages, but thp_*: huge pages (exact)"},
-	{"rate", "COUNT/s", CELL_F64, UNIT_NONE, 0, "the same a second"},
+static CELL_GET(counter_name)
+{
+	return cell_text(
+		report_textn(r, ((const struct counter_key *)row->key)->name, SWAP_COUNTER_LEN));
+}
+
+CELL_EXPR(counter_count, struct counter, cell_u64(counter_added(e)))
+CELL_EXPR(counter_rate, struct counter, cell_per_second(r, counter_added(e)))
+
+static const struct cell_column counter_columns[] = {
+	CELL_BY(0, "counter", "COUNTER", CELL_TEXT, UNIT_NONE, 0, "name in /proc/vmstat",
+		counter_name),
+	CELL_FROM(0, struct counter_key, node, "node", "NODE", CELL_U64, UNIT_ID, 0,
+		"NUMA node; empty: the machine", cell_of_node),
+	CELL_BY(0, "count", "COUNT", CELL_U64, UNIT_COUNT, 0,
+		"what was added; pages, but thp_*: huge pages (exact)", counter_count),
+	CELL_BY(0, "rate", "COUNT/s", CELL_F64, UNIT_NONE, 0, "the same a second", counter_rate),
 };
 
-static int counters_report(const struct swap_tables *t, struct report *r)
+static bool counter_shows(const struct row_of *row)
 {
-	struct table *table = report_table(r, "counters", "Refaults and other counters",
-		counter_columns, ARRAY_SIZE(counter_columns));
-	double seconds = (double)stream_interval_ns(r->stream) / 1e9;
+	const struct counter *v = row->sums;
 
-	if (!table)
-		return -ENOMEM;
-	table->empty = "No page was swapped or refaulted.";
-	for (size_t i = 0; i < t->counters.n; i++) {
-		const struct counter_key *k = groups_key(&t->counters, i);
-		const struct counter *v = groups_value(&t->counters, i);
-		struct cell *row;
-
-		if (!v->is_total || !counter_added(v))
-			continue;
-		row = table_row(table);
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_text(report_text(r, "%.*s", SWAP_COUNTER_LEN, k->name));
-		row[1] = k->node < 0 ? (struct cell){} : cell_u64((u64)k->node);
-		row[2] = cell_u64(counter_added(v));
-		if (seconds > 0)
-			row[3] = cell_f64((double)counter_added(v) / seconds);
-	}
-	return 0;
+	return v->is_total && counter_added(v);
 }
+
+static const struct cell_table devices_table = {CELL_TABLE(
+	"devices", "Swap devices", "priority", "There is no swap device.", device_columns)};
+static const struct cell_table owners_table = {
+	CELL_TABLE("owners", "Owners of swap", "swap_bytes", "No process has memory in swap.",
+		owner_columns),
+	.shows = owner_shows};
+static const struct cell_table counters_table = {
+	CELL_TABLE("counters", "Refaults and other counters", NULL,
+		"No page was swapped or refaulted.", counter_columns),
+	.shows = counter_shows};
 
 #define BACK_MIN 100 /* pages; of fewer, a share says nothing */
 
@@ -328,27 +304,22 @@ static void thrashing_note(const struct swap_tables *t, struct report *r)
 
 int swap_tables_report(const struct swap_tables *t, struct report *r)
 {
-	int rc = devices_report(t, r);
+	int rc = cells_report(r, &devices_table, &t->devices, t);
 
 	if (!rc)
-		rc = owners_report(t, r);
+		rc = cells_report(r, &owners_table, &t->owners, t);
 	if (!rc)
 		rc = compressed_report(t, r);
 	if (!rc)
-		rc = counters_report(t, r);
+		rc = cells_report(r, &counters_table, &t->counters, t);
 	thrashing_note(t, r);
 	return rc;
 }
 
-#define TABLE(name_, columns_)                                               \
-	{                                                                    \
-		name_, columns_, ARRAY_SIZE(columns_), sizeof((columns_)[0]) \
-	}
-
 const struct view_table swap_side_tables[] = {
-	TABLE("devices", device_columns),
-	TABLE("owners", owner_columns),
-	TABLE("compressed", compressed_columns),
-	TABLE("counters", counter_columns),
+	CELLS_VIEW("devices", device_columns),
+	CELLS_VIEW("owners", owner_columns),
+	CELLS_VIEW("compressed", compressed_columns),
+	CELLS_VIEW("counters", counter_columns),
 	{},
 };
