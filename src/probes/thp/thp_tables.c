@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "analysis/thp_symptoms.h"
 #include "probes/thp/thp_words.h"
 
@@ -12,89 +13,6 @@ struct collapse_key {
 	u32 result;
 	u8 kind, file;
 	u8 reserved[6];
-};
-
-static const struct column symptom_columns[] = {
-	{"symptom", "SYMPTOM", CELL_TEXT, UNIT_NONE, 0,
-		"compaction: faults compact memory for huge pages; reclaim: for huge pages, while "
-		"memory is free; bloat: huge pages mostly untouched"},
-	{"seen", "SEEN", CELL_TEXT, UNIT_NONE, 0, "yes, no, or unknown: could not be tested"},
-	{"cost_ns", "COST", CELL_U64, UNIT_NS, 0, "time lost to it in the interval"},
-	{"setting", "SETTING", CELL_TEXT, UNIT_NONE, 0,
-		"what to change, below /sys/kernel/mm/transparent_hugepage; only where it is seen"},
-	{"now", "NOW", CELL_TEXT, UNIT_NONE, 0, "its value: the undo"},
-	{"to", "TRY", CELL_TEXT, UNIT_NONE, 0, "the value to try"},
-	{"evidence", "EVIDENCE", CELL_TEXT, UNIT_NONE, COL_BELOW, "what was seen"},
-	{"undo", "UNDO", CELL_TEXT, UNIT_NONE, COL_WIDE, "the command that takes the change back"},
-};
-
-static const struct column setting_columns[] = {
-	{"setting", "SETTING", CELL_TEXT, UNIT_NONE, 0,
-		"path below /sys/kernel/mm/transparent_hugepage"},
-	{"value", "VALUE", CELL_TEXT, UNIT_NONE, 0, "its value now"},
-	{"meaning", "MEANING", CELL_TEXT, UNIT_NONE, 0, "what this value does"},
-};
-
-static const struct column counter_columns[] = {
-	{"counter", "COUNTER", CELL_TEXT, UNIT_NONE, 0, "name in /proc/vmstat"},
-	{"count", "COUNT", CELL_U64, UNIT_COUNT, 0, "in the interval (exact)"},
-	{"boot_total", "SINCE BOOT", CELL_U64, UNIT_COUNT, 0, "since boot"},
-};
-
-static const struct column size_columns[] = {
-	{"size", "SIZE", CELL_TEXT, UNIT_NONE, 0, "size of the huge pages"},
-	{"counter", "COUNTER", CELL_TEXT, UNIT_NONE, 0,
-		"name in stats of that size; nr_*: how many there are now"},
-	{"count", "COUNT", CELL_S64, UNIT_COUNT, 0, "in the interval (exact)"},
-	{"now_total", "TOTAL", CELL_U64, UNIT_COUNT, 0, "since boot; nr_*: now"},
-};
-
-static const struct column resident_columns[] = {
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "name of the process"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE, "control group"},
-	{"rss_bytes", "RSS", CELL_U64, UNIT_BYTES, COL_LEVEL, "resident memory"},
-	{"huge_bytes", "HUGE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"of it in huge pages: anonymous, shared memory, files"},
-	{"huge_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "huge_bytes of rss_bytes"},
-	{"anon_huge_bytes", "ANON", CELL_U64, UNIT_BYTES, COL_WIDE | COL_LEVEL, "AnonHugePages"},
-	{"shmem_huge_bytes", "SHMEM", CELL_U64, UNIT_BYTES, COL_WIDE | COL_LEVEL, "ShmemPmdMapped"},
-	{"file_huge_bytes", "FILE", CELL_U64, UNIT_BYTES, COL_WIDE | COL_LEVEL, "FilePmdMapped"},
-	{"waste_bytes", "WASTE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"zero-filled base pages in anonymous huge pages (estimated from a sample)"},
-	{"error_bytes", "ERROR", CELL_U64, UNIT_BYTES, 0,
-		"twice the standard error of waste_bytes (estimated)"},
-	{"sampled", "READ", CELL_U64, UNIT_COUNT, COL_LEVEL, "huge pages that were read (sampled)"},
-	{"candidates", "OF", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
-		"huge pages of which they were drawn"},
-	{"sampling", "SAMPLING", CELL_TEXT, UNIT_NONE, COL_WIDE,
-		"exact: the kernel told which pages are huge (PAGEMAP_SCAN, 6.7); guessed: 2 MiB "
-		"that are fully mapped were taken for a huge page"},
-};
-
-static const struct column collapse_columns[] = {
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process whose memory it is"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "its name"},
-	{"memory", "MEMORY", CELL_TEXT, UNIT_NONE, 0, "anonymous, or file (shared memory too)"},
-	{"step", "STEP", CELL_TEXT, UNIT_NONE, 0,
-		"scan: a range was looked at; collapse: it was tried to make it huge"},
-	{"result", "RESULT", CELL_TEXT, UNIT_NONE, 0, "as the running kernel names it"},
-	{"count", "COUNT", CELL_U64, UNIT_COUNT, COL_WEIGHT, "ranges (exact)"},
-};
-
-#define TABLE(name_, cols_)                                       \
-	{                                                         \
-		name_, cols_, ARRAY_SIZE(cols_), sizeof(cols_[0]) \
-	}
-
-const struct view_table thp_side_tables[] = {
-	TABLE("symptoms", symptom_columns),
-	TABLE("collapses", collapse_columns),
-	TABLE("resident", resident_columns),
-	TABLE("counters", counter_columns),
-	TABLE("mthp", size_columns),
-	TABLE("settings", setting_columns),
-	{},
 };
 
 void thp_tables_init(struct thp_tables *t)
@@ -191,22 +109,47 @@ const char *thp_result_name(struct report *r, u32 result)
 	return report_enum(r, THP_RESULT_SET, result);
 }
 
-static void symptom_row(struct cell *row, struct report *r, const struct thp_symptom *s)
+static CELL_GET(symptom_seen)
 {
 	static const char *const seen[] = {
 		[THP_NOT_SEEN] = "no", [THP_SEEN] = "yes", [THP_UNTESTED] = "unknown"};
-	bool is_seen = s->seen == THP_SEEN;
 
-	row[0] = cell_text(s->name);
-	row[1] = cell_text(seen[s->seen]);
-	if (s->seen != THP_UNTESTED && strcmp(s->name, "bloat") != 0)
-		row[2] = cell_u64(s->cost_ns);
-	row[3] = cell_text(is_seen ? s->setting : NULL);
-	row[4] = cell_text(is_seen ? s->now : NULL);
-	row[5] = cell_text(is_seen ? s->to : NULL);
-	row[6] = cell_text(s->evidence[0]);
-	row[7] = cell_text(is_seen && s->undo[0] ? report_text(r, "%s", s->undo[0]) : NULL);
+	return cell_text(seen[((const struct thp_symptom *)row->sums)->seen]);
 }
+
+/* Of a text that is told only where it is seen. */
+static CELL_GET(if_seen)
+{
+	return ((const struct thp_symptom *)row->sums)->seen == THP_SEEN
+		       ? cell_of_text(r, row, offset)
+		       : (struct cell){};
+}
+
+CELL_EXPR(symptom_cost, struct thp_symptom,
+	e->seen != THP_UNTESTED && strcmp(e->name, "bloat") != 0 ? cell_u64(e->cost_ns)
+								 : (struct cell){})
+
+static const struct cell_column symptom_columns[] = {
+	CELL_FROM(0, struct thp_symptom, name, "symptom", "SYMPTOM", CELL_TEXT, UNIT_NONE, 0,
+		"compaction: faults compact memory for huge pages; reclaim: for huge pages, while "
+		"memory is free; bloat: huge pages mostly untouched",
+		cell_of_text),
+	CELL_BY(0, "seen", "SEEN", CELL_TEXT, UNIT_NONE, 0,
+		"yes, no, or unknown: could not be tested", symptom_seen),
+	CELL_BY(0, "cost_ns", "COST", CELL_U64, UNIT_NS, 0, "time lost to it in the interval",
+		symptom_cost),
+	CELL_FROM(0, struct thp_symptom, setting, "setting", "SETTING", CELL_TEXT, UNIT_NONE, 0,
+		"what to change, below /sys/kernel/mm/transparent_hugepage; only where it is seen",
+		if_seen),
+	CELL_FROM(0, struct thp_symptom, now, "now", "NOW", CELL_TEXT, UNIT_NONE, 0,
+		"its value: the undo", if_seen),
+	CELL_FROM(0, struct thp_symptom, to, "to", "TRY", CELL_TEXT, UNIT_NONE, 0,
+		"the value to try", if_seen),
+	CELL_FROM(0, struct thp_symptom, evidence[0], "evidence", "EVIDENCE", CELL_TEXT, UNIT_NONE,
+		COL_BELOW, "what was seen", cell_of_text),
+	CELL_FROM(0, struct thp_symptom, undo[0], "undo", "UNDO", CELL_TEXT, UNIT_NONE, COL_WIDE,
+		"the command that takes the change back", if_seen),
+};
 
 int thp_tables_report_first(struct thp_tables *t, struct report *r)
 {
@@ -215,7 +158,7 @@ int thp_tables_report_first(struct thp_tables *t, struct report *r)
 		[THP_RECLAIMING] = "direct reclaim for huge pages",
 		[THP_BLOAT] = "huge pages of processes",
 	};
-	struct table *table = report_table(r, "symptoms", "Known ways in which huge pages hurt",
+	struct table *table = cells_table(r, "symptoms", "Known ways in which huge pages hurt",
 		symptom_columns, ARRAY_SIZE(symptom_columns));
 
 	if (!table)
@@ -224,182 +167,193 @@ int thp_tables_report_first(struct thp_tables *t, struct report *r)
 		struct thp_test test = {&t->facts, THP_SETTING, THP_VMSTAT,
 			stream_knows(r->stream, "thp", hooks[i])};
 		struct thp_symptom s;
-		struct cell *row = table_row(table);
 
-		if (!row)
-			return -ENOMEM;
 		thp_symptom_test(r, &test, (enum thp_symptom_name)i, &s);
-		symptom_row(row, r, &s);
+		if (cells_one(table, r, symptom_columns, &s, NULL))
+			return -ENOMEM;
 		thp_symptom_tell(r, report_text(r, "thp-%s", s.name), &s);
 	}
 	return 0;
 }
 
-static int collapses_report(struct thp_tables *t, struct report *r)
+#define COLLAPSE ((const struct collapse_key *)row->key)
+
+CELL_EXPR(collapse_pid, u64, COLLAPSE->tgid ? cell_u64(COLLAPSE->tgid) : (struct cell){})
+CELL_EXPR(collapse_comm, u64,
+	COLLAPSE->tgid ? cell_text(report_text(r, "%s", stream_comm(r->stream, COLLAPSE->tgid, 0)))
+		       : (struct cell){})
+CELL_EXPR(collapse_memory, u64, cell_text(COLLAPSE->file ? "file" : "anonymous"))
+CELL_EXPR(collapse_step, u64, cell_text(COLLAPSE->kind == THP_SCAN ? "scan" : "collapse"))
+CELL_EXPR(collapse_result, u64, cell_text(thp_result_name(r, COLLAPSE->result)))
+
+static const struct cell_column collapse_columns[] = {
+	CELL_BY(0, "pid", "PID", CELL_U64, UNIT_ID, 0, "process whose memory it is", collapse_pid),
+	CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "its name", collapse_comm),
+	CELL_BY(0, "memory", "MEMORY", CELL_TEXT, UNIT_NONE, 0,
+		"anonymous, or file (shared memory too)", collapse_memory),
+	CELL_BY(0, "step", "STEP", CELL_TEXT, UNIT_NONE, 0,
+		"scan: a range was looked at; collapse: it was tried to make it huge",
+		collapse_step),
+	CELL_BY(0, "result", "RESULT", CELL_TEXT, UNIT_NONE, 0, "as the running kernel names it",
+		collapse_result),
+	CELL_BY(0, "count", "COUNT", CELL_U64, UNIT_COUNT, COL_WEIGHT, "ranges (exact)",
+		cell_of_u64),
+};
+
+static u64 huge_of(const struct thp_usage *u)
 {
-	struct table *table =
-		report_table(r, "collapses", "Small pages put together (khugepaged, MADV_COLLAPSE)",
-			collapse_columns, ARRAY_SIZE(collapse_columns));
-
-	if (!table)
-		return -ENOMEM;
-	table->sort = "count";
-	table->empty = "No range was scanned or collapsed in this interval.";
-	for (size_t i = 0; i < t->collapses.n; i++) {
-		const struct collapse_key *k = groups_key(&t->collapses, i);
-		struct cell *row = table_row(table);
-
-		if (!row)
-			return -ENOMEM;
-		if (k->tgid) {
-			row[0] = cell_u64(k->tgid);
-			row[1] =
-				cell_text(report_text(r, "%s", stream_comm(r->stream, k->tgid, 0)));
-		}
-		row[2] = cell_text(k->file ? "file" : "anonymous");
-		row[3] = cell_text(k->kind == THP_SCAN ? "scan" : "collapse");
-		row[4] = cell_text(thp_result_name(r, k->result));
-		row[5] = cell_u64(*(const u64 *)groups_value(&t->collapses, i));
-	}
-	return 0;
+	return u->anon_huge_bytes + u->shmem_huge_bytes + u->file_huge_bytes;
 }
 
-static void resident_row(struct cell *row, struct report *r, u32 tgid, const struct thp_usage *u)
+/* Known only of those that were sampled. */
+static CELL_GET(sampled_u64)
 {
-	u64 huge = u->anon_huge_bytes + u->shmem_huge_bytes + u->file_huge_bytes;
-
-	row[0] = cell_u64(tgid);
-	row[1] = cell_text(report_text(r, "%.16s", u->comm));
-	row[2] = cell_text(stream_cgroup(r->stream, u->cgroup));
-	row[3] = cell_u64(u->rss_bytes);
-	row[4] = cell_u64(huge);
-	if (u->rss_bytes)
-		row[5] = cell_f64((double)huge / (double)u->rss_bytes);
-	row[6] = cell_u64(u->anon_huge_bytes);
-	row[7] = cell_u64(u->shmem_huge_bytes);
-	row[8] = cell_u64(u->file_huge_bytes);
-	row[11] = cell_u64(u->sampled);
-	if (!u->sampled)
-		return;
-	row[9] = cell_u64(u->waste_bytes);
-	row[10] = cell_u64(u->error_bytes);
-	row[12] = cell_u64(u->candidates);
-	row[13] = cell_text(u->exact ? "exact" : "guessed");
+	return ((const struct thp_usage *)row->sums)->sampled ? cell_of_u64(r, row, offset)
+							      : (struct cell){};
 }
 
-static int resident_report(struct thp_tables *t, struct report *r)
+CELL_EXPR(resident_huge, struct thp_usage, cell_u64(huge_of(e)))
+CELL_EXPR(resident_share, struct thp_usage, cell_ratio(huge_of(e), e->rss_bytes))
+CELL_EXPR(resident_candidates, struct thp_usage,
+	e->sampled ? cell_u64(e->candidates) : (struct cell){})
+CELL_EXPR(resident_sampling, struct thp_usage,
+	cell_text(!e->sampled ? NULL
+		  : e->exact  ? "exact"
+			      : "guessed"))
+
+static const struct cell_column resident_columns[] = {
+	CELL_BY(0, "pid", "PID", CELL_U64, UNIT_ID, 0, "process id", cell_of_key_u32),
+	CELL_FROM(0, struct thp_usage, comm, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0,
+		"name of the process", cell_of_comm),
+	CELL_FROM(0, struct thp_usage, cgroup, "cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_WIDE,
+		"control group", cell_of_cgroup),
+	CELL_NUMBER(struct thp_usage, rss_bytes, "rss_bytes", "RSS", UNIT_BYTES, COL_LEVEL,
+		"resident memory"),
+	CELL_BY(0, "huge_bytes", "HUGE", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"of it in huge pages: anonymous, shared memory, files", resident_huge),
+	CELL_BY(0, "huge_ratio", "SHARE", CELL_F64, UNIT_RATIO, 0, "huge_bytes of rss_bytes",
+		resident_share),
+	CELL_NUMBER(struct thp_usage, anon_huge_bytes, "anon_huge_bytes", "ANON", UNIT_BYTES,
+		COL_WIDE | COL_LEVEL, "AnonHugePages"),
+	CELL_NUMBER(struct thp_usage, shmem_huge_bytes, "shmem_huge_bytes", "SHMEM", UNIT_BYTES,
+		COL_WIDE | COL_LEVEL, "ShmemPmdMapped"),
+	CELL_NUMBER(struct thp_usage, file_huge_bytes, "file_huge_bytes", "FILE", UNIT_BYTES,
+		COL_WIDE | COL_LEVEL, "FilePmdMapped"),
+	CELL_FROM(0, struct thp_usage, waste_bytes, "waste_bytes", "WASTE", CELL_U64, UNIT_BYTES,
+		COL_LEVEL,
+		"zero-filled base pages in anonymous huge pages (estimated from a sample)",
+		sampled_u64),
+	CELL_FROM(0, struct thp_usage, error_bytes, "error_bytes", "ERROR", CELL_U64, UNIT_BYTES, 0,
+		"twice the standard error of waste_bytes (estimated)", sampled_u64),
+	CELL_NUMBER(struct thp_usage, sampled, "sampled", "READ", UNIT_COUNT, COL_LEVEL,
+		"huge pages that were read (sampled)"),
+	CELL_BY(0, "candidates", "OF", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
+		"huge pages of which they were drawn", resident_candidates),
+	CELL_BY(0, "sampling", "SAMPLING", CELL_TEXT, UNIT_NONE, COL_WIDE,
+		"exact: the kernel told which pages are huge (PAGEMAP_SCAN, 6.7); guessed: 2 MiB "
+		"that are fully mapped were taken for a huge page",
+		resident_sampling),
+};
+
+#define FACT_KEY ((const struct thp_fact_key *)row->key)
+
+CELL_EXPR(fact_name, struct thp_fact, cell_text(report_text(r, "%s", FACT_KEY->name)))
+CELL_EXPR(counter_count, struct thp_fact, cell_u64(e->last - e->first))
+
+static const struct cell_column counter_columns[] = {
+	CELL_BY(0, "counter", "COUNTER", CELL_TEXT, UNIT_NONE, 0, "name in /proc/vmstat",
+		fact_name),
+	CELL_BY(0, "count", "COUNT", CELL_U64, UNIT_COUNT, 0, "in the interval (exact)",
+		counter_count),
+	CELL_NUMBER(struct thp_fact, last, "boot_total", "SINCE BOOT", UNIT_COUNT, 0, "since boot"),
+};
+
+static bool counter_shows(const struct row_of *row)
 {
-	struct table *table = report_table(r, "resident", "Huge pages of the biggest processes",
-		resident_columns, ARRAY_SIZE(resident_columns));
-	const struct groups *g = &t->facts.usages;
+	const struct thp_fact *v = row->sums;
 
-	if (!table)
-		return -ENOMEM;
-	table->sort = "huge_bytes";
-	table->empty = "No process looked at has huge pages.";
-	for (size_t i = 0; i < g->n; i++) {
-		struct cell *row = table_row(table);
-		u32 tgid;
-
-		if (!row)
-			return -ENOMEM;
-		memcpy(&tgid, groups_key(g, i), sizeof(tgid));
-		resident_row(row, r, tgid, groups_value(g, i));
-	}
-	return 0;
+	return FACT_KEY->source == THP_VMSTAT && v->last > v->first;
 }
 
-static int counters_report(struct thp_tables *t, struct report *r)
+/* Names by size are "SIZE/COUNTER". */
+CELL_EXPR(size_size, struct thp_fact,
+	cell_text(report_textn(r, FACT_KEY->name, strcspn(FACT_KEY->name, "/"))))
+CELL_EXPR(size_counter, struct thp_fact,
+	cell_text(report_text(r, "%s", strchr(FACT_KEY->name, '/') + 1)))
+CELL_EXPR(size_count, struct thp_fact, cell_s64((s64)(e->last - e->first)))
+
+static const struct cell_column size_columns[] = {
+	CELL_BY(0, "size", "SIZE", CELL_TEXT, UNIT_NONE, 0, "size of the huge pages", size_size),
+	CELL_BY(0, "counter", "COUNTER", CELL_TEXT, UNIT_NONE, 0,
+		"name in stats of that size; nr_*: how many there are now", size_counter),
+	CELL_BY(0, "count", "COUNT", CELL_S64, UNIT_COUNT, 0, "in the interval (exact)",
+		size_count),
+	CELL_NUMBER(struct thp_fact, last, "now_total", "TOTAL", UNIT_COUNT, 0,
+		"since boot; nr_*: now"),
+};
+
+static bool size_shows(const struct row_of *row)
 {
-	struct table *table = report_table(r, "counters", "The kernel's counters that rose",
-		counter_columns, ARRAY_SIZE(counter_columns));
-	const struct groups *g = &t->facts.values;
+	const struct thp_fact *v = row->sums;
 
-	if (!table)
-		return -ENOMEM;
-	table->sort = "count";
-	table->empty = "None of the kernel's counters of huge pages rose in this interval.";
-	for (size_t i = 0; i < g->n; i++) {
-		const struct thp_fact_key *k = groups_key(g, i);
-		const struct thp_fact *v = groups_value(g, i);
-		struct cell *row;
-
-		if (k->source != THP_VMSTAT || v->last <= v->first)
-			continue;
-		row = table_row(table);
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_text(report_text(r, "%s", k->name));
-		row[1] = cell_u64(v->last - v->first);
-		row[2] = cell_u64(v->last);
-	}
-	return 0;
+	return FACT_KEY->source == THP_SIZE && strchr(FACT_KEY->name, '/') && v->last != v->first;
 }
 
-static int sizes_report(struct thp_tables *t, struct report *r)
+static const char *setting_value(struct report *r, const struct thp_fact *v)
 {
-	struct table *table = report_table(r, "mthp", "By size of huge pages: what changed",
-		size_columns, ARRAY_SIZE(size_columns));
-	const struct groups *g = &t->facts.values;
-
-	if (!table)
-		return -ENOMEM;
-	table->empty = "Nothing changed, or this kernel does not count by size.";
-	for (size_t i = 0; i < g->n; i++) {
-		const struct thp_fact_key *k = groups_key(g, i);
-		const struct thp_fact *v = groups_value(g, i);
-		const char *slash = strchr(k->name, '/');
-		struct cell *row;
-
-		if (k->source != THP_SIZE || !slash || v->last == v->first)
-			continue;
-		row = table_row(table);
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_text(report_text(r, "%.*s", (int)(slash - k->name), k->name));
-		row[1] = cell_text(report_text(r, "%s", slash + 1));
-		row[2] = cell_s64((s64)(v->last - v->first));
-		row[3] = cell_u64(v->last);
-	}
-	return 0;
+	return v->text[0] ? report_text(r, "%s", v->text) : report_text(r, "%llu", v->last);
 }
 
-static int settings_report(struct thp_tables *t, struct report *r)
+CELL_EXPR(setting_value_cell, struct thp_fact, cell_text(setting_value(r, e)))
+CELL_EXPR(setting_meaning, struct thp_fact,
+	cell_text(thp_setting_meaning(FACT_KEY->name, setting_value(r, e))))
+
+static const struct cell_column setting_columns[] = {
+	CELL_BY(0, "setting", "SETTING", CELL_TEXT, UNIT_NONE, 0,
+		"path below /sys/kernel/mm/transparent_hugepage", fact_name),
+	CELL_BY(0, "value", "VALUE", CELL_TEXT, UNIT_NONE, 0, "its value now", setting_value_cell),
+	CELL_BY(0, "meaning", "MEANING", CELL_TEXT, UNIT_NONE, 0, "what this value does",
+		setting_meaning),
+};
+
+static bool setting_shows(const struct row_of *row)
 {
-	struct table *table = report_table(
-		r, "settings", "Settings", setting_columns, ARRAY_SIZE(setting_columns));
-	const struct groups *g = &t->facts.values;
-
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < g->n; i++) {
-		const struct thp_fact_key *k = groups_key(g, i);
-		const struct thp_fact *v = groups_value(g, i);
-		const char *value = v->text[0] ? report_text(r, "%s", v->text)
-					       : report_text(r, "%llu", v->last);
-		struct cell *row;
-
-		if (k->source != THP_SETTING)
-			continue;
-		row = table_row(table);
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_text(report_text(r, "%s", k->name));
-		row[1] = cell_text(value);
-		row[2] = cell_text(thp_setting_meaning(k->name, value));
-	}
-	return 0;
+	return FACT_KEY->source == THP_SETTING;
 }
 
 int thp_tables_report(struct thp_tables *t, struct report *r, bool each)
 {
-	int rc = each ? 0 : collapses_report(t, r);
+	static const struct cell_table collapses = {CELL_TABLE("collapses",
+		"Small pages put together (khugepaged, MADV_COLLAPSE)", "count",
+		"No range was scanned or collapsed in this interval.", collapse_columns)};
+	static const struct cell_table resident = {
+		CELL_TABLE("resident", "Huge pages of the biggest processes", "huge_bytes",
+			"No process looked at has huge pages.", resident_columns)};
+	static const struct cell_table facts[] = {
+		{CELL_TABLE("counters", "The kernel's counters that rose", "count",
+			 "None of the kernel's counters of huge pages rose in this interval.",
+			 counter_columns),
+			.shows = counter_shows},
+		{CELL_TABLE("mthp", "By size of huge pages: what changed", NULL,
+			 "Nothing changed, or this kernel does not count by size.", size_columns),
+			.shows = size_shows},
+		{CELL_TABLE("settings", "Settings", NULL, NULL, setting_columns),
+			.shows = setting_shows},
+	};
+	int rc = each ? 0 : cells_report(r, &collapses, &t->collapses, NULL);
 
-	if (!rc)
-		rc = resident_report(t, r);
-	if (!rc)
-		rc = counters_report(t, r);
-	if (!rc)
-		rc = sizes_report(t, r);
-	return rc ? rc : settings_report(t, r);
+	rc = rc ? rc : cells_report(r, &resident, &t->facts.usages, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(facts) && !rc; i++)
+		rc = cells_report(r, &facts[i], &t->facts.values, NULL);
+	return rc;
 }
+
+const struct view_table thp_side_tables[] = {
+	CELLS_VIEW("symptoms", symptom_columns),
+	CELLS_VIEW("collapses", collapse_columns),
+	CELLS_VIEW("resident", resident_columns),
+	CELLS_VIEW("counters", counter_columns),
+	CELLS_VIEW("mthp", size_columns),
+	CELLS_VIEW("settings", setting_columns),
+	{},
+};
