@@ -3,67 +3,13 @@
 
 #include <errno.h>
 
+#include "analysis/cells.h"
 #include "base/units.h"
 
 #define KEPT_LEAST (16ULL << 20)
 #define KEPT_PART 10 /* of the resident memory, 1 in this */
 #define ARENAS_FEW 2
 #define ARENAS_MOST (1U << 20)
-
-enum {
-	A_PID,
-	A_ARENA,
-	A_SYSTEM,
-	A_LIVE,
-	A_BLOCKS,
-	A_FREE,
-	A_FREE_BLOCKS,
-	A_TOP,
-	A_FAST,
-	A_CACHE,
-	A_KEPT,
-	A_TRIM,
-	A_HEAPS,
-	A_READ,
-	A_N,
-};
-
-static const struct column columns[A_N] = {
-	[A_PID] = {"pid", "PID", CELL_U64, UNIT_ID, 0, "process id"},
-	[A_ARENA] = {"arena", "ARENA", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"arena of glibc's malloc: main, which grows by brk, or the number of one that "
-		"threads use"},
-	[A_SYSTEM] = {"system_bytes", "SIZE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"what it has from the kernel, resident or not"},
-	[A_LIVE] = {"live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"blocks in use, with the 8 bytes glibc adds to each and their rounding"},
-	[A_BLOCKS] = {"count", "BLOCKS", CELL_U64, UNIT_COUNT, COL_LEVEL, "how many these are"},
-	[A_FREE] = {"free_bytes", "IN BINS", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"free blocks between those in use"},
-	[A_FREE_BLOCKS] = {"free_blocks", "FREE BLOCKS", CELL_U64, UNIT_COUNT,
-		COL_LEVEL | COL_LESSER, "how many these are"},
-	[A_TOP] = {"top_bytes", "TOP", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"free memory at the end of the arena"},
-	[A_FAST] = {"fastbin_bytes", "FASTBINS", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_LESSER,
-		"small free blocks that are not merged with others yet"},
-	[A_CACHE] = {"tcache_bytes", "TCACHE", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_LESSER,
-		"free blocks in the caches of threads, as far as these caches lie in this arena"},
-	[A_KEPT] = {"kept_bytes", "KEPT", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"resident pages that have nothing but free blocks: memory the process no longer "
-		"uses and has not given back"},
-	[A_TRIM] = {"trimmable_bytes", "TRIMMABLE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"of these, what malloc_trim(0) gives back: all but the end of arenas of threads"},
-	[A_HEAPS] = {"heaps", "HEAPS", CELL_U64, UNIT_COUNT, COL_WIDE | COL_LEVEL,
-		"heaps of 64 MiB of address space"},
-	[A_READ] = {"read", "READ", CELL_TEXT, UNIT_NONE, COL_RARE | COL_ASIDE,
-		"in part: the arena changed while it was read, part of it is in swap, or it is "
-		"larger than what is read; the numbers are of what was read"},
-};
-
-const struct view_table where_arenas_tables[] = {
-	{"arenas", columns, A_N, sizeof(struct column)},
-	{},
-};
 
 void where_arenas_free(struct where_arenas *a)
 {
@@ -94,34 +40,66 @@ static u64 live(u64 used, u64 fast, u64 cache)
 	return used > fast + cache ? used - fast - cache : 0;
 }
 
-static void row_fill(struct cell *c, struct report *r, const struct where_arena *a)
-{
-	c[A_PID] = cell_u64(a->tgid);
-	c[A_ARENA] = cell_text(a->index ? report_text(r, "%u", a->index) : "main");
-	c[A_SYSTEM] = cell_u64(a->system_bytes);
-	c[A_LIVE] = cell_u64(live(a->used_bytes, a->fast_bytes, a->cache_bytes));
-	c[A_BLOCKS] = cell_u64(live(a->used_blocks, a->fast_blocks, a->cache_blocks));
-	c[A_FREE] = cell_u64(a->free_bytes);
-	c[A_FREE_BLOCKS] = cell_u64(a->free_blocks);
-	c[A_TOP] = cell_u64(a->top_bytes);
-	c[A_FAST] = cell_u64(a->fast_bytes);
-	c[A_CACHE] = cell_u64(a->cache_bytes);
-	c[A_KEPT] = cell_u64(a->kept_bytes);
-	c[A_TRIM] = cell_u64(a->trimmable_bytes);
-	c[A_HEAPS] = cell_u64(a->heaps);
-	if (a->partial)
-		c[A_READ] = cell_text("in part");
-}
+CELL_EXPR(arena_cell, struct where_arena,
+	cell_text(e->index ? report_text(r, "%u", e->index) : "main"))
+CELL_EXPR(
+	live_cell, struct where_arena, cell_u64(live(e->used_bytes, e->fast_bytes, e->cache_bytes)))
+CELL_EXPR(blocks_cell, struct where_arena,
+	cell_u64(live(e->used_blocks, e->fast_blocks, e->cache_blocks)))
+CELL_EXPR(read_cell, struct where_arena, cell_text(e->partial ? "in part" : NULL))
+
+static const struct cell_column columns[] = {
+	CELL_NUMBER(struct where_arena, tgid, "pid", "PID", UNIT_ID, 0, "process id"),
+	CELL_BY(0, "arena", "ARENA", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"arena of glibc's malloc: main, which grows by brk, or the number of one that "
+		"threads use",
+		arena_cell),
+	CELL_NUMBER(struct where_arena, system_bytes, "system_bytes", "SIZE", UNIT_BYTES, COL_LEVEL,
+		"what it has from the kernel, resident or not"),
+	CELL_BY(0, "live_bytes", "LIVE", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"blocks in use, with the 8 bytes glibc adds to each and their rounding", live_cell),
+	CELL_BY(0, "count", "BLOCKS", CELL_U64, UNIT_COUNT, COL_LEVEL, "how many these are",
+		blocks_cell),
+	CELL_NUMBER(struct where_arena, free_bytes, "free_bytes", "IN BINS", UNIT_BYTES, COL_LEVEL,
+		"free blocks between those in use"),
+	CELL_NUMBER(struct where_arena, free_blocks, "free_blocks", "FREE BLOCKS", UNIT_COUNT,
+		COL_LEVEL | COL_LESSER, "how many these are"),
+	CELL_NUMBER(struct where_arena, top_bytes, "top_bytes", "TOP", UNIT_BYTES, COL_LEVEL,
+		"free memory at the end of the arena"),
+	CELL_NUMBER(struct where_arena, fast_bytes, "fastbin_bytes", "FASTBINS", UNIT_BYTES,
+		COL_LEVEL | COL_LESSER, "small free blocks that are not merged with others yet"),
+	CELL_NUMBER(struct where_arena, cache_bytes, "tcache_bytes", "TCACHE", UNIT_BYTES,
+		COL_LEVEL | COL_LESSER,
+		"free blocks in the caches of threads, as far as these caches lie in this arena"),
+	CELL_NUMBER(struct where_arena, kept_bytes, "kept_bytes", "KEPT", UNIT_BYTES,
+		COL_LEVEL | COL_MAIN,
+		"resident pages that have nothing but free blocks: memory the process no longer "
+		"uses and has not given back"),
+	CELL_NUMBER(struct where_arena, trimmable_bytes, "trimmable_bytes", "TRIMMABLE", UNIT_BYTES,
+		COL_LEVEL,
+		"of these, what malloc_trim(0) gives back: all but the end of arenas of threads"),
+	CELL_NUMBER(struct where_arena, heaps, "heaps", "HEAPS", UNIT_COUNT, COL_WIDE | COL_LEVEL,
+		"heaps of 64 MiB of address space"),
+	CELL_BY(0, "read", "READ", CELL_TEXT, UNIT_NONE, COL_RARE | COL_ASIDE,
+		"in part: the arena changed while it was read, part of it is in swap, or it is "
+		"larger than what is read; the numbers are of what was read",
+		read_cell),
+};
+
+const struct view_table where_arenas_tables[] = {
+	CELLS_VIEW("arenas", columns),
+	{},
+};
 
 int where_arenas_report(const struct where_arenas *a, struct report *r)
 {
-	struct table *t = report_table(r, "arenas", "Arenas of glibc's malloc", columns, A_N);
+	struct table *t =
+		cells_table(r, "arenas", "Arenas of glibc's malloc", columns, ARRAY_SIZE(columns));
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "system_bytes";
-	table_each (row, t, e, &a->list)
-		row_fill(row, r, e);
+	cells_each(t, r, columns, &a->list, NULL);
 	return t->failed ? -ENOMEM : 0;
 }
 
