@@ -185,13 +185,25 @@ vmstat() { # NAME
 
 # bats test_tags=host
 @test "serve: garbage, slow and many clients: others are answered, the session goes on" {
+	rss=$(awk '/^VmRSS/ { print $2 }' "/proc/$(<"$SERVE_DIR/pid")/status")
 	python3 - <<-'END'
-		import os, socket
+		import os, resource, socket, time
+		resource.setrlimit(resource.RLIMIT_NOFILE, (11000, max(11000, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
 		def connect():
 		    s = socket.socket(); s.settimeout(5); s.connect(("127.0.0.1", 29669)); return s
 		slow = []
-		for i in range(1000):  # they ask for a bit and wait
-		    s = connect(); s.send(b"GET /metr"); slow.append(s)
+		for i in range(10000):  # they ask for a bit and wait, all at once
+		    s = connect(); s.setblocking(False); slow.append(s)
+		    try:
+		        s.send(b"GET /metr")
+		    except OSError:  # closed to make room
+		        pass
+		for i in range(10):  # a scraper is answered all the same
+		    began = time.time()
+		    s = connect(); s.send(b"GET /metrics HTTP/1.1\r\n\r\n")
+		    assert s.recv(12) == b"HTTP/1.1 200", "a scraper is not answered beside 10,000 others"
+		    s.close()
+		    assert time.time() - began < 5
 		for i in range(200):
 		    s = connect()
 		    try:
@@ -210,7 +222,10 @@ vmstat() { # NAME
 	END
 	[ "$(get /healthz)" = ok ]
 	[ "$(metric 'memwhy_http_requests_total{result="dropped"}')" -gt 500 ]
-	[ "$(ls "/proc/$(<"$SERVE_DIR/pid")/fd" | wc -l)" -lt 500 ]
+	wait_for '[ "$(find "/proc/$(<"$SERVE_DIR/pid")/fd" -lname "socket:*" | wc -l)" -lt 100 ]'
+	grown=$(($(awk '/^VmRSS/ { print $2 }' "/proc/$(<"$SERVE_DIR/pid")/status") - rss))
+	echo "resident memory grew by $grown kB"
+	[ "$grown" -lt 16000 ]
 }
 
 # bats test_tags=host
