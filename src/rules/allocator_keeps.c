@@ -86,12 +86,15 @@ static void tell(struct report *r, const struct held_heap *h, int level)
 		return;
 	x->tgid = h->tgid;
 	x->cgroup = h->cgroup;
-	x->held_bytes = h->kept_bytes;
+	x->held_bytes = kept_in_all(h);
 	x->title = report_text(r,
-		"%s (pid %u) keeps %s%s of memory that it has freed, %.0f %% of what %s: its "
+		"%s (pid %u) keeps %s%s%s of memory that it has freed, %.0f %% of what %s: its "
 		"allocator (%u arena%s of malloc) has not given it back",
 		held_text(r, h->name), h->tgid, h->partial ? "at least " : "",
-		fmt_bytes(a, h->kept_bytes), 100.0 * (double)h->kept_bytes / (double)looked_at(h),
+		fmt_bytes(a, h->kept_bytes),
+		h->partial ? report_text(r, ", probably some %s,", fmt_bytes(b, kept_in_all(h)))
+			   : "",
+		100.0 * (double)h->kept_bytes / (double)looked_at(h),
 		h->partial ? "was looked at" : "it has", h->arenas, plural(h->arenas));
 	x->confidence = h->partial
 				? "medium: the heap is large and was read in part: it is at least "
@@ -119,7 +122,7 @@ static int report(void *v, struct report *r)
 
 	for (size_t i = 0; i < s->heaps.n; i++) {
 		const struct held_heap *h = groups_value(&s->heaps, i);
-		int level = held_level(r, kept_in_all(h));
+		int level = held_level_stuck(r, kept_in_all(h));
 
 		if (level >= 0 && (double)h->kept_bytes >= KEPT_PART * (double)looked_at(h))
 			tell(r, h, level);

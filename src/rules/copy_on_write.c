@@ -16,6 +16,8 @@
 #define MIN_RATE 100         /* a second: or fewer in a short look */
 #define MIN_LARGE_PAGES 1024 /* of a process whose memory is … */
 #define LARGE_BYTES (128ULL << 20)
+#define SMALL_BYTES (64ULL << 20)
+#define SMALL_SHARE 0.05 /* of the time: less of it is not told of small processes */
 #define ONE_PART 0.7 /* one process that has this part is told alone */
 #define ANCESTORS 4
 
@@ -210,8 +212,9 @@ static void tell(struct report *r, const struct rule_sums *s, const struct progr
 		"much memory free as is written meanwhile.");
 	finding_line(r, f->try_,
 		"If workers write to what they inherited (reference counts, garbage collectors): "
-		"put it into shared memory, or load it after the fork; in Python call gc.freeze() "
-		"before it.");
+		"put it into shared memory (arrays, not objects), or load it after the fork. In "
+		"Python gc.freeze() before the fork saves what its collector writes, but not "
+		"reference counts.");
 	finding_line(r, f->undo, "Nothing to undo.");
 	finding_line(r, f->verify, "`memwhy faults --stacks=user --for 10s -c %.15s`",
 		stream_comm(r->stream, g->tgid, 0));
@@ -228,6 +231,17 @@ static bool shares(const struct rule_sums *s, u32 tgid)
 	return own && other && other->anon_bytes >= own->anon_bytes / 4;
 }
 
+/* Shells and the like: what they copy is as small as they are, and cannot double much. */
+static bool is_small(const struct rule_sums *s, u32 tgid)
+{
+	u32 relative = relative_of(s, tgid);
+	const struct copies *own = groups_find(&s->by, &tgid);
+	const struct copies *other = relative ? groups_find(&s->by, &relative) : NULL;
+	u64 most = MAX(own ? own->anon_bytes : 0, other ? other->anon_bytes : 0);
+
+	return most && most < SMALL_BYTES;
+}
+
 static int level_of(const struct rule_sums *s, const struct report *r, const struct program *g)
 {
 	const struct copies *most = groups_find(&s->by, &g->tgid);
@@ -241,6 +255,8 @@ static int level_of(const struct rule_sums *s, const struct report *r, const str
 		return -1;
 	if (pages < MIN_PAGES)
 		return large && (double)pages >= MIN_RATE * report_seconds(r) ? LEVEL_NOTE : -1;
+	if (is_small(s, g->tgid) && report_share(r, cost_ns(g)) < SMALL_SHARE)
+		return -1;
 	level = MAX(share_level(report_share(r, cost_ns(g)), 0.02, 0.1, 0.5),
 		share_level(part, 0.03, 0.1, 2));
 	return large ? MAX(level, (int)LEVEL_NOTE) : level;

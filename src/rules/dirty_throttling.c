@@ -10,6 +10,9 @@
 #include "rules/facts.h"
 #include "rules/rules.h"
 
+#define ROUND_BYTES (64ULL << 20)
+#define TIGHT_PART 50 /* of available memory: a limit below that is small; the usual is a fifth */
+
 struct device {
 	char name[16];
 };
@@ -106,13 +109,21 @@ static void tell_limits(struct report *r, struct finding *f, const struct facts 
 			facts_last(facts, "vm.dirty_ratio"));
 }
 
+/* The limit, and not the device, is what is small. */
+static bool is_tight(const struct facts *facts)
+{
+	u64 bytes = facts_last(facts, "vm.dirty_bytes");
+
+	return bytes && bytes < facts_last(facts, "MemAvailable") / TIGHT_PART;
+}
+
 /* Where the limit is small, a larger one takes up a burst; nothing but less writing helps against
  * a stream that the disk cannot take. */
 static void tell_try(struct report *r, struct finding *f, const struct facts *facts)
 {
 	u64 bytes = facts_last(facts, "vm.dirty_bytes");
 	u64 background = facts_last(facts, "vm.dirty_background_bytes");
-	u64 room = facts_last(facts, "MemAvailable") / 5;
+	u64 room = (facts_last(facts, "MemAvailable") / 5) & ~(ROUND_BYTES - 1);
 
 	finding_line(r, f->try_,
 		"Write less, or to another device; what is not read again soon can be written "
@@ -147,9 +158,14 @@ static void tell(
 	f->cost_ns = w->ns;
 	f->tgid = w->tgid;
 	f->title = report_text(r,
-		"%s writes faster than device %s takes it and is made to sleep (dirty throttling, "
+		"%s writes faster than device %s takes it%s and is made to sleep (dirty throttling, "
 		"balance_dirty_pages): %s",
-		report_process(r, w->tgid), device, report_share_text(r, w->ns));
+		report_process(r, w->tgid), device,
+		is_tight(&s->sums.facts)
+			? report_text(r, " while vm.dirty_bytes lets only %s wait for it,",
+				  fmt_bytes(a, facts_last(&s->sums.facts, "vm.dirty_bytes")))
+			: "",
+		report_share_text(r, w->ns));
 	f->confidence = "high: every sleep was seen, with the length that the kernel ordered";
 	finding_line(r, f->evidence, "%llu sleeps of %u process%s, together %s, longest %s",
 		w->sleeps, w->processes, w->processes == 1 ? "" : "es", fmt_ns(a, w->ns),

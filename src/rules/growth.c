@@ -415,9 +415,11 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 	if (!f)
 		return;
 	f->tgid = last->leader;
+	piles = last->processes > last->first_processes + last->first_processes / 8;
 	f->title = report_text(r,
-		"%u processes of %s (below %s) grow together: %s of anonymous memory a second",
+		"%u processes of %s (below %s)%s grow together: %s of anonymous memory a second",
 		last->processes, report_program(r, last->biggest), report_process(r, last->leader),
+		piles ? report_text(r, ", ever more (%u at first),", last->first_processes) : "",
 		fmt_bytes(c, (u64)d->rate));
 	tell_numbers(r, f, &kin->anon, d);
 	finding_line(r, f->evidence,
@@ -430,7 +432,6 @@ static void tell_kin(struct report *r, struct state *s, const struct kin_key *k,
 			fmt_bytes(c, (u64)grown_bytes(&g->anon)));
 		tell_path(r, f, g);
 	}
-	piles = last->processes > last->first_processes + last->first_processes / 2;
 	f->why = piles ? "New processes come and the old ones stay: none grows by itself, all of "
 			 "them together do."
 		       : "Each of them touches new anonymous pages all the time and gives none "
