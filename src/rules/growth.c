@@ -14,6 +14,7 @@
 #include "probes/processes/processes.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
+#include "rules/runtime.h"
 
 #define MIN_SECONDS 4.0
 #define MIN_RATE (64.0 * 1024) /* bytes a second */
@@ -353,16 +354,7 @@ static void tell(struct report *r, u32 tgid, const struct grown *g, const struct
 			r, "low: it may be chance in %.0f s; ten minutes would tell", d->seconds);
 	tell_path(r, f, g);
 	f->why = "It touches new anonymous pages (heap, mmap) all the time and gives none back.";
-	finding_line(r, f->try_,
-		"See what it allocates and does not free: `memwhy leak -p %u --for 60s`", tgid);
-	finding_line(r, f->try_,
-		"See what it maps without malloc, as Python, Java and Go do for their objects: "
-		"`memwhy maps --stacks=user --for 60s -p %u`",
-		tgid);
-	finding_line(r, f->try_,
-		"A runtime with a heap of its own may only fill it up to its limit (-Xmx, "
-		"--max-old-space-size, GOMEMLIMIT): its own tools tell what is in it (jcmd "
-		"GC.class_histogram, a heap snapshot of Node.js, pprof of Go, tracemalloc).");
+	runtime_tell_growth(r, f, runtime_of(r, tgid, &g->stack, 1), tgid);
 	finding_line(r, f->try_,
 		"See which code touches new pages: `memwhy faults --stacks=user --for 30s -p %u`",
 		tgid);

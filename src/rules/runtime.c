@@ -118,3 +118,42 @@ void runtime_tell_keep(struct report *r, struct finding *f, enum runtime runtime
 	}
 	unknown_tell(r, f, maps);
 }
+
+void runtime_tell_growth(struct report *r, struct finding *f, enum runtime runtime, u32 tgid)
+{
+	if (runtime != RUNTIME_JAVA && runtime != RUNTIME_V8 && runtime != RUNTIME_GO)
+		finding_line(r, f->try_,
+			"See what it allocates and does not free: `memwhy leak -p %u --for 60s`",
+			tgid);
+	switch (runtime) {
+	case RUNTIME_JAVA:
+		finding_line(r, f->try_,
+			"A Java heap may only fill up to its limit (-Xmx). What is in it, and that "
+			"limit: `jcmd %u GC.class_histogram | head -30` `jcmd %u GC.heap_info`",
+			tgid, tgid);
+		return;
+	case RUNTIME_V8:
+		finding_line(r, f->try_,
+			"A heap of V8 may only fill up to its limit (--max-old-space-size, in "
+			"MiB). What is in it: a heap snapshot (node --heapsnapshot-signal=SIGUSR2, "
+			"or the inspector).");
+		return;
+	case RUNTIME_GO:
+		finding_line(r, f->try_,
+			"A Go heap doubles before it is collected (GOGC), up to GOMEMLIMIT. What "
+			"is in it: /debug/pprof/heap of net/http/pprof.");
+		return;
+	case RUNTIME_UNKNOWN:
+		finding_line(r, f->try_,
+			"A runtime with a heap of its own may only fill it up to its limit (-Xmx, "
+			"--max-old-space-size, GOMEMLIMIT): its own tools tell what is in it (jcmd "
+			"GC.class_histogram, a heap snapshot of Node.js, pprof of Go, tracemalloc).");
+		break;
+	default:
+		break;
+	}
+	finding_line(r, f->try_,
+		"See what it maps without malloc, as Python does for its objects: `memwhy maps "
+		"--stacks=user --for 60s -p %u`",
+		tgid);
+}

@@ -226,7 +226,7 @@ static __always_inline struct agg_value *made_get(void *ctx, u32 kind)
 		return 0;
 	c->seen++;
 	/* A BPF map has thousands of such allocations. */
-	if (kind == WAITS_PERCPU && c->seen % PERCPU_STACK_EVERY == 0)
+	if (kind == WAITS_FORKED || (kind == WAITS_PERCPU && c->seen % PERCPU_STACK_EVERY == 0))
 		key.ustack = stack_take(ctx, BPF_F_USER_STACK);
 	v = agg_get(&made, &key, 1);
 	if (v && !v->count++)
@@ -281,5 +281,32 @@ int percpu_made(struct bpf_raw_tracepoint_args *ctx)
 
 	if (v)
 		v->sum[WAITS_MADE_BYTES] += first > 1 ? fourth : third;
+	return 0;
+}
+
+#define FORK_PAGES (256UL << 20 >> 12)
+
+/* linux/sched.h, linux/mm_types.h */
+struct mm_struct___fork {
+	unsigned long total_vm;
+} __attribute__((preserve_access_index));
+
+struct task_struct___fork {
+	struct mm_struct___fork *mm;
+} __attribute__((preserve_access_index));
+
+/* (struct task_struct *parent, struct task_struct *child): threads and vfork share theirs. */
+SEC("raw_tp/sched_process_fork")
+int forked(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct task_struct___fork *parent = (void *)ctx->args[0],
+					*child = (void *)ctx->args[1];
+	const struct mm_struct___fork *mm = 0;
+
+	if (bpf_core_field_exists(parent->mm))
+		mm = BPF_CORE_READ(parent, mm);
+	if (!mm || mm == BPF_CORE_READ(child, mm) || BPF_CORE_READ(mm, total_vm) < FORK_PAGES)
+		return 0;
+	made_get(ctx, WAITS_FORKED);
 	return 0;
 }

@@ -34,6 +34,12 @@ static const struct attach_hook hooks[] = {
 		.needs = "raw tracepoint percpu_alloc_percpu",
 		.methods = {{"raw tracepoint percpu_alloc_percpu", {"percpu_made"}, {}, 0}},
 	},
+	{
+		.data = "who forks large address spaces",
+		.counts = true,
+		.needs = "raw tracepoint sched_process_fork and kernel BTF",
+		.methods = {{"raw tracepoint sched_process_fork", {"forked"}, {}, 0}},
+	},
 };
 
 static int lock_added(
@@ -108,7 +114,7 @@ static int made_added(
 	r.count = v->count;
 	r.bytes = v->sum[WAITS_MADE_BYTES];
 	r.cut = !!v->sum[WAITS_MADE_CUT];
-	if (k->kind != WAITS_PERCPU) {
+	if (k->kind < WAITS_PERCPU) {
 		r.parent_tgid = (u32)v->sum[WAITS_MADE_PARENT];
 		r.parent = parent_name(c, r.parent_tgid);
 	}

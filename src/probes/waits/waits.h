@@ -78,6 +78,7 @@ enum waits_made_kind {
 	WAITS_GROUP_MADE = 1, /* a control group, in any hierarchy */
 	WAITS_GROUP_REMOVED,
 	WAITS_PERCPU, /* memory on each CPU: of groups, mounts, namespaces, BPF maps */
+	WAITS_FORKED, /* a child with a copy of its address space, where that is large */
 };
 
 struct waits_made_key {
@@ -96,7 +97,8 @@ enum { WAITS_MADE_BYTES, WAITS_MADE_PARENT, WAITS_MADE_CUT };
 	F(R, u32, tgid, ID, "process")                                                          \
 	F(R, u32, tid, ID, "thread; 0: not counted by thread")                                  \
 	F(R, u32, stack, STACK, "where it did so")                                              \
-	F(R, u32, kind, ID, "1 made a control group, 2 removed one, 3 took memory on each CPU") \
+	F(R, u32, kind, ID, "1 made a control group, 2 removed one, 3 took memory on each CPU, " \
+			  "4 forked a large address space")                                     \
 	F(R, u32, parent_tgid, ID, "its parent")                                                \
 	F(R, u32, parent, STRING, "the parent's name")                                          \
 	F(R, u64, count, COUNT, "how often")                                                    \

@@ -173,6 +173,34 @@ static void test_copies_taken_back(void **unused)
 	view_close(&f);
 }
 
+/* What a fork costs goes by the memory of who forks, before a single page is copied. */
+static void test_fork_cost(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	for (u64 forks = 4; forks <= 40; forks *= 10) {
+		begin(&f, &rule_fork_cost);
+		memory(&f, 7, 1, 2048 * MIB, 2048 * MIB);
+		memory(&f, 8, 1, 20 * MIB, 20 * MIB);
+		PUT(&f, struct waits_made, REC_WAITS_MADE, .tgid = 7, .kind = WAITS_FORKED,
+			.count = forks);
+		PUT(&f, struct waits_made, REC_WAITS_MADE, .tgid = 8, .kind = WAITS_FORKED,
+			.count = 4000);
+		if (forks == 40) {
+			x = only(&f);
+			assert_int_equal(x->level, LEVEL_WARNING);
+			assert_int_equal(x->tgid, 7);
+			assert_int_equal(x->cost_ns, 40ULL * 524288 * 120);
+			assert_non_null(strstr(x->title, "forks 4.0 times a second with 2.00 GiB"));
+		} else {
+			assert_int_equal(conclude(&f), 0);
+		}
+		view_close(&f);
+	}
+}
+
 /* Shells that start commands copy a few pages each; first touches are no copies. */
 static void test_copies_of_shells(void **unused)
 {
@@ -760,6 +788,7 @@ int main(void)
 		cmocka_unit_test(test_copies_of_parent),
 		cmocka_unit_test(test_copies_of_workers),
 		cmocka_unit_test(test_copies_of_shells),
+		cmocka_unit_test(test_fork_cost),
 		cmocka_unit_test(test_copies_of_a_saver),
 		cmocka_unit_test(test_copies_taken_back),
 		cmocka_unit_test(test_growth_beneath),

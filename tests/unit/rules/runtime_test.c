@@ -4,6 +4,7 @@
 #include "probes/faults/faults.h"
 #include "probes/mmcalls/mmcalls.h"
 #include "probes/processes/processes.h"
+#include "probes/processes/processes.h"
 #include "rules/rules.h"
 
 /* A code path: this function of this file, called by something that tells nothing. */
@@ -100,11 +101,44 @@ static void test_not_known(void **unused)
 	}
 }
 
+/* What grows is looked at by the tools of its own runtime, where that is known. */
+static void test_growth(void **unused)
+{
+	static const char *const told[][2] = {
+		{"java", "`jcmd 7 GC.heap_info`"}, {"node", "heap snapshot"}, {"x", "tracemalloc"}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+		struct rec_task task = {
+			.h = {sizeof(task), REC_TASK, 0, 0}, .tgid = 7, .cgroup = 42};
+		const struct finding *f;
+		struct bench b;
+
+		begin(&b, &rule_growth, 1);
+		snprintf(task.comm, sizeof(task.comm), "%s", told[i][0]);
+		put(&b, &task);
+		for (u64 n = 1; n <= 20; n++) {
+			struct process_memory m = {
+				.h = {sizeof(m), REC_PROCESS_MEMORY, 0, n * NSEC_PER_SEC / 2},
+				.tgid = 7,
+				.anon_bytes = 10 * MIB + n * MIB,
+			};
+
+			put(&b, &m);
+		}
+		f = only(&b);
+		assert_true(says(f->try_, told[i][1]));
+		assert_int_equal(says(f->try_, "memwhy leak -p 7"), i == 2);
+		end(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_runtimes),
 		cmocka_unit_test(test_not_known),
+		cmocka_unit_test(test_growth),
 	};
 
 	return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);

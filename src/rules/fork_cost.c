@@ -1,0 +1,127 @@
+/*
+ * Large processes that fork often: each fork copies the page tables of all their anonymous memory
+ * before it returns, also where the child only starts another program. The pages that are copied
+ * afterwards are told by another rule.
+ */
+#include <errno.h>
+
+#include "base/units.h"
+#include "probes/processes/processes.h"
+#include "probes/waits/waits.h"
+#include "rules/facts.h"
+#include "rules/rules.h"
+
+#define MIN_FORKS 5
+#define MIN_BYTES (256ULL << 20)
+/* To copy one entry and count its page once more (x86-64, 6.18: 150); the child's end takes as much
+ * again, on some CPU. */
+#define PAGE_NS 120
+
+struct forker {
+	u64 count, anon_bytes, huge_bytes, page_table_bytes;
+	u32 stack;
+};
+
+static int init(void *v, const struct view_options *o, struct err *err)
+{
+	(void)o;
+	(void)err;
+	rule_sums_init(v, sizeof(u32), sizeof(struct forker));
+	return 0;
+}
+
+static int made_feed(struct rule_sums *s, const struct waits_made *r)
+{
+	struct forker *f = r->kind == WAITS_FORKED ? groups_get(&s->by, &r->tgid) : NULL;
+
+	if (r->kind != WAITS_FORKED)
+		return 0;
+	if (!f)
+		return -ENOMEM;
+	f->count += r->count;
+	f->stack = r->stack ? r->stack : f->stack;
+	return 0;
+}
+
+static int feed(void *v, const struct rec *r)
+{
+	const struct process_memory *m = (const void *)r;
+	const struct process_detail *d = (const void *)r;
+	struct rule_sums *s = v;
+	struct forker *f;
+
+	if (r->kind == REC_WAITS_MADE)
+		return made_feed(s, (const void *)r);
+	if (r->kind != REC_PROCESS_MEMORY && r->kind != REC_PROCESS_DETAIL)
+		return facts_feed(&s->facts, r);
+	f = groups_get(&s->by, r->kind == REC_PROCESS_MEMORY ? &m->tgid : &d->tgid);
+	if (!f)
+		return -ENOMEM;
+	if (r->kind == REC_PROCESS_DETAIL) {
+		f->huge_bytes = d->anon_huge_bytes;
+		return 0;
+	}
+	f->anon_bytes = m->anon_bytes;
+	if (m->h.flags & PROCESS_EXACT)
+		f->page_table_bytes = m->page_table_bytes;
+	return 0;
+}
+
+/* Entries of one fork: huge pages have one for 512. */
+static u64 fork_ns(const struct report *r, const struct forker *f)
+{
+	u64 bytes = f->anon_bytes > f->huge_bytes ? f->anon_bytes - f->huge_bytes : 0;
+
+	return bytes / MAX(r->stream->host.page_bytes, 1U) * PAGE_NS;
+}
+
+static void tell(struct report *r, u32 tgid, const struct forker *f, int level)
+{
+	struct finding *x = report_finding(r, level, "fork-cost");
+	double rate = (double)f->count / report_seconds(r);
+	char a[UNIT_BUF], b[UNIT_BUF], c[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->tgid = tgid;
+	x->cost_ns = f->count * fork_ns(r, f);
+	x->title = report_text(r,
+		"%s forks %.1f times a second with %s of memory: each copies its page tables, some "
+		"%s, together about %s",
+		report_process(r, tgid), rate, fmt_bytes(a, f->anon_bytes),
+		fmt_ns(b, fork_ns(r, f)), report_share_text(r, x->cost_ns));
+	x->confidence = "medium: forks were counted; their time is estimated by the pages that it "
+			"has, 120 ns each";
+	finding_line(r, x->evidence, "%llu forks that copied its address space in %.0f s", f->count,
+		report_seconds(r));
+	if (f->page_table_bytes)
+		finding_line(r, x->evidence, "its page tables: %s", fmt_bytes(c, f->page_table_bytes));
+	if (f->stack)
+		finding_stack(r, x, f->stack, 4);
+	x->why = "fork() returns when the child has a copy of all page tables, and each of their "
+		 "pages is counted once more. It grows with the memory that the parent has, also "
+		 "where the child runs another program at once, and its end takes as long again.";
+	finding_line(r, x->try_,
+		"Start programs by posix_spawn() or vfork(), which copy nothing; most runtimes have "
+		"a way to (in Python subprocess without preexec_fn and close_fds=False).");
+	finding_line(r, x->try_,
+		"Or have a small process, forked before memory is filled, start them on request.");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`memwhy syscalls --for 10s -p %u`", tgid);
+}
+
+static int report(void *v, struct report *r)
+{
+	const struct rule_sums *s = v;
+
+	for (size_t i = 0; i < s->by.n; i++) {
+		const struct forker *f = groups_value(&s->by, i);
+		int level = share_level(report_share(r, f->count * fork_ns(r, f)), 0.05, 0.25, 4);
+
+		if (level >= 0 && f->count >= MIN_FORKS && f->anon_bytes >= MIN_BYTES)
+			tell(r, *(const u32 *)groups_key(&s->by, i), f, level);
+	}
+	return 0;
+}
+
+const struct view rule_fork_cost = SUMS_RULE(init, feed, report);
