@@ -85,6 +85,20 @@ int user_groups_parse(const char *group, struct sys_user *u)
 	return 0;
 }
 
+int user_name(uid_t uid, char *ret, size_t size)
+{
+	_cleanup_str_ struct str passwd = {};
+	int rc = sys_read(&passwd, "/etc/passwd");
+	char *rest = rc ? NULL : passwd.buf, *f[FIELDS];
+	u32 id;
+
+	while (rest)
+		if (fields_split(strsep(&rest, "\n"), f) == 7 && id_parse(f[2], &id) && id == uid &&
+			f[0][0] && text_fits(ret, size, f[0]))
+			return 0;
+	return rc ? rc : -ENOENT;
+}
+
 int user_find(const char *name, struct sys_user *ret)
 {
 	_cleanup_str_ struct str passwd = {}, group = {};

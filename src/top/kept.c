@@ -115,6 +115,7 @@ void kept_apply(struct kept *k, const struct ui_options *o, struct ui *ui)
 	if (!o->sort) {
 		sort_take(k, "sort", TOP_PROCESSES, &ui->processes);
 		sort_take(k, "groups", TOP_GROUPS, &ui->groups);
+		sort_take(k, "users", TOP_USERS, &ui->users);
 	}
 	if (!o->fields && value_of(k, "fields", k->fields, sizeof(k->fields)) &&
 		fields_are_known(k->fields))
@@ -124,6 +125,7 @@ void kept_apply(struct kept *k, const struct ui_options *o, struct ui *ui)
 	k->groups = (struct ui_table){.sort = ui->groups.sort,
 		.ascending = ui->groups.ascending,
 		.tree = ui->groups.tree};
+	k->users = (struct ui_table){.sort = ui->users.sort, .ascending = ui->users.ascending};
 }
 
 static bool same_order(const struct ui_table *a, const struct ui_table *b)
@@ -141,11 +143,12 @@ static const char *order_of(enum top_table which, const struct ui_table *t, char
 
 static void order_write(struct kept *k, const struct ui *ui)
 {
-	char text[sizeof(k->text) + 256], fields[sizeof(k->text)] = "", a[80], b[80];
+	char text[sizeof(k->text) + 256], fields[sizeof(k->text)] = "", a[80], b[80], c[80];
 	bool has_fields = value_of(k, "fields", fields, sizeof(fields));
-	int n = snprintf(text, sizeof(text), "sort %s\ngroups %s\n%s%s%s",
+	int n = snprintf(text, sizeof(text), "sort %s\ngroups %s\nusers %s\n%s%s%s",
 		order_of(TOP_PROCESSES, &ui->processes, a), order_of(TOP_GROUPS, &ui->groups, b),
-		has_fields ? "fields " : "", fields, has_fields ? "\n" : "");
+		order_of(TOP_USERS, &ui->users, c), has_fields ? "fields " : "", fields,
+		has_fields ? "\n" : "");
 
 	if (pwrite(k->fd, text, (size_t)n, 0) == n)
 		(void)!ftruncate(k->fd, n); /* else lines of before follow, which are not read */
@@ -155,7 +158,8 @@ void kept_close(struct kept *k, const struct ui *ui)
 {
 	if (k->fd < 0)
 		return;
-	if (!same_order(&k->processes, &ui->processes) || !same_order(&k->groups, &ui->groups))
+	if (!same_order(&k->processes, &ui->processes) || !same_order(&k->groups, &ui->groups) ||
+		!same_order(&k->users, &ui->users))
 		order_write(k, ui);
 	close(k->fd);
 	k->fd = -1;

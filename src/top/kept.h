@@ -14,7 +14,7 @@ struct kept {
 	int fd; /* -1: nothing is kept */
 	char text[KEPT_BYTES];
 	char fields[KEPT_BYTES];
-	struct ui_table processes, groups; /* how they were sorted at first */
+	struct ui_table processes, groups, users; /* how they were sorted at first */
 };
 
 void kept_open(struct kept *k);

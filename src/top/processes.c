@@ -107,6 +107,8 @@ static void process_row(const struct top_view *v, struct report *r, struct table
 	u64 cgroup = p->now.cgroup ? p->now.cgroup : p->cgroup;
 	const char *path = cgroup ? stream_cgroup(r->stream, cgroup) : NULL;
 	const char *name = report_program(r, tgid);
+	const char *user =
+		p->now.h.flags & PROCESS_USER ? stream_string(r->stream, p->now.user) : NULL;
 
 	if (!row)
 		return;
@@ -116,6 +118,8 @@ static void process_row(const struct top_view *v, struct report *r, struct table
 					  : name);
 	if (p->now.h.size)
 		memory_cells(row, p);
+	if (user)
+		row[TOP_USER] = cell_text(user);
 	look_cells(v, row, p);
 	change_cells(r, row, p);
 	event_cells(r, row, p);
@@ -125,12 +129,12 @@ static void process_row(const struct top_view *v, struct report *r, struct table
 	limit_cells(v, r, row, cgroup);
 }
 
-void top_processes_report(struct top_view *v, struct report *r)
+const struct table *top_processes_report(struct top_view *v, struct report *r)
 {
 	struct table *t = top_table(r, TOP_PROCESSES, "Processes");
 
 	if (!t)
-		return;
+		return NULL;
 	t->sort = "rss_bytes";
 	t->empty = "No process was seen.";
 	for (size_t i = 0; i < v->processes.n; i++) {
@@ -140,4 +144,5 @@ void top_processes_report(struct top_view *v, struct report *r)
 		if (tgid && top_process_is_there(v, p))
 			process_row(v, r, t, tgid, p);
 	}
+	return t;
 }

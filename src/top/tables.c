@@ -61,6 +61,36 @@ static const struct column processes[] = {
 		"the least that is left below one of those limits"},
 	[TOP_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_ASIDE | COL_LESSER,
 		"control group that its memory is charged to (/proc/PID/cgroup)"},
+	[TOP_USER] = {"user", "USER", CELL_TEXT, UNIT_NONE, COL_LESSER | COL_WIDE,
+		"whose rights it has (the owner of /proc/PID)"},
+};
+
+static const struct column users[] = {
+	[TOP_U_USER] = {"user", "USER", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"user; the other numbers are sums over those of his processes that are listed"},
+	[TOP_U_RSS] = {"rss_bytes", "RSS", CELL_U64, UNIT_BYTES, COL_MAIN | COL_LEVEL,
+		"resident memory; what processes share counts in each"},
+	[TOP_U_GROWTH] = {"growth_bytes_per_s", "GROWTH/s", CELL_S64, UNIT_BYTES,
+		COL_CHANGE | COL_MAIN, "what that grew by a second"},
+	[TOP_U_ANON] = {"anon_bytes", "ANON", CELL_U64, UNIT_BYTES, COL_LEVEL, "anonymous memory"},
+	[TOP_U_FILE] = {"file_bytes", "FILE", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_LESSER,
+		"resident pages of files"},
+	[TOP_U_SHMEM] = {"shmem_bytes", "SHMEM", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_LESSER,
+		"resident shared memory and tmpfs"},
+	[TOP_U_SWAP] = {"swap_bytes", "SWAP", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"anonymous memory in swap"},
+	[TOP_U_MINOR] = {"minor_per_s", "MINOR/s", CELL_F64, UNIT_COUNT, COL_LESSER,
+		"minor page faults a second"},
+	[TOP_U_MAJOR] = {"major_per_s", "MAJOR/s", CELL_F64, UNIT_COUNT, 0,
+		"major page faults a second"},
+	[TOP_U_FAULT] = {"fault_ratio", "FAULT%", CELL_F64, UNIT_RATIO, 0,
+		"time spent in page faults, as a share of wall time"},
+	[TOP_U_STALL] = {"stall_ratio", "STALL%", CELL_F64, UNIT_RATIO, COL_MAIN,
+		"time that allocations waited, as a share of wall time"},
+	[TOP_U_CPU] = {"cpu_ratio", "CPU%", CELL_F64, UNIT_RATIO, COL_LESSER,
+		"CPU time, as a share of one CPU"},
+	[TOP_U_PROCESSES] = {"processes", "PROCS", CELL_U64, UNIT_COUNT, COL_LEVEL,
+		"how many processes that is"},
 };
 
 static const struct column groups[] = {
@@ -206,6 +236,7 @@ static const struct column paths[] = {
 const struct view_table top_tables[] = {
 	[TOP_PROCESSES] = TABLE("top", processes),
 	[TOP_GROUPS] = TABLE("cgroups", groups),
+	[TOP_USERS] = TABLE("users", users),
 	[TOP_MACHINE] = TABLE("machine", machine),
 	[TOP_MEMORY] = TABLE("memory", memory),
 	[TOP_ZONES] = TABLE("zones", zones),

@@ -1,7 +1,7 @@
 /*
- * What `memwhy top` shows of one interval, as tables: processes, control groups, the machine's
- * memory, its zones, the code paths that cost time, and the findings of the rules. A view like any
- * other: every format has it, and the screen draws nothing else.
+ * What `memwhy top` shows of one interval, as tables: processes, control groups, users, the
+ * machine's memory, its zones, the code paths that cost time, and the findings of the rules. A view
+ * like any other: every format has it, and the screen draws nothing else.
  */
 #ifndef MEMWHY_TOP_TOP_H
 #define MEMWHY_TOP_TOP_H
@@ -10,8 +10,16 @@
 
 extern const struct view top_view;
 
-enum top_table { TOP_PROCESSES, TOP_GROUPS, TOP_MACHINE, TOP_MEMORY, TOP_ZONES, TOP_PATHS };
-#define TOP_TABLES 6
+enum top_table {
+	TOP_PROCESSES,
+	TOP_GROUPS,
+	TOP_USERS,
+	TOP_MACHINE,
+	TOP_MEMORY,
+	TOP_ZONES,
+	TOP_PATHS
+};
+#define TOP_TABLES 7
 
 /* Ends with a NULL name; in the order of enum top_table. */
 extern const struct view_table top_tables[];
@@ -41,6 +49,7 @@ enum top_process_column {
 	TOP_LIMIT,
 	TOP_ROOM,
 	TOP_CGROUP,
+	TOP_USER,
 	TOP_PROCESS_COLUMNS,
 };
 
@@ -64,6 +73,23 @@ enum top_group_column {
 	TOP_G_STALL,
 	TOP_G_LEVEL,
 	TOP_GROUP_COLUMNS,
+};
+
+enum top_user_column {
+	TOP_U_USER,
+	TOP_U_RSS,
+	TOP_U_GROWTH,
+	TOP_U_ANON,
+	TOP_U_FILE,
+	TOP_U_SHMEM,
+	TOP_U_SWAP,
+	TOP_U_MINOR,
+	TOP_U_MAJOR,
+	TOP_U_FAULT,
+	TOP_U_STALL,
+	TOP_U_CPU,
+	TOP_U_PROCESSES,
+	TOP_USER_COLUMNS,
 };
 
 enum top_machine_column {

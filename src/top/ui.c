@@ -30,6 +30,7 @@ int ui_init(struct ui *ui, const struct ui_options *o)
 	ui->processes.ascending = o->sort && *o->sort == '-';
 	ui->groups.sort = ui_column(TOP_GROUPS, o->sort, TOP_G_USAGE);
 	ui->groups.tree = !o->sort;
+	ui->users.sort = ui_column(TOP_USERS, o->sort, TOP_U_RSS);
 	return 0;
 }
 
@@ -47,6 +48,7 @@ void ui_free(struct ui *ui)
 	vec_free(&ui->lines);
 	vec_free(&ui->processes.order);
 	vec_free(&ui->groups.order);
+	vec_free(&ui->users.order);
 	if (ui->has_scene)
 		scene_free(&ui->scene);
 	history_free(&ui->history);
@@ -253,14 +255,20 @@ static void prompt_begin(struct ui *ui, enum ui_prompt prompt)
 		memcpy(ui->typed, ui->filter, sizeof(ui->typed));
 }
 
+enum top_table ui_which(const struct ui *ui)
+{
+	enum ui_mode mode = ui->mode == UI_SORT ? ui->back : ui->mode;
+
+	return mode == UI_GROUPS ? TOP_GROUPS : mode == UI_USERS ? TOP_USERS : TOP_PROCESSES;
+}
+
 struct ui_table *ui_table(struct ui *ui, const struct table **ret_rows)
 {
-	bool groups = ui->mode == UI_GROUPS || (ui->mode == UI_SORT && ui->back == UI_GROUPS);
+	enum top_table which = ui_which(ui);
 
 	if (ret_rows)
-		*ret_rows = ui->has_scene ? &ui->scene.tables[groups ? TOP_GROUPS : TOP_PROCESSES]
-					  : NULL;
-	return groups ? &ui->groups : &ui->processes;
+		*ret_rows = ui->has_scene ? &ui->scene.tables[which] : NULL;
+	return which == TOP_GROUPS ? &ui->groups : which == TOP_USERS ? &ui->users : &ui->processes;
 }
 
 static struct ui_list *list_of(struct ui *ui)
@@ -293,11 +301,10 @@ void ui_mode_go(struct ui *ui, enum ui_mode mode)
 static void sort_begin(struct ui *ui)
 {
 	const struct ui_table *t = ui_table(ui, NULL);
-	bool groups = ui->mode == UI_GROUPS;
 
-	if (ui->mode != UI_PROCESSES && !groups)
+	if (ui->mode != UI_PROCESSES && ui->mode != UI_GROUPS && ui->mode != UI_USERS)
 		return;
-	ui->columns.n = top_tables[groups ? TOP_GROUPS : TOP_PROCESSES].n_cols;
+	ui->columns.n = top_tables[ui_which(ui)].n_cols;
 	ui->columns.at = t->sort;
 	ui_mode_go(ui, UI_SORT);
 }
@@ -315,23 +322,25 @@ static void sort_step(struct ui *ui, int by)
 {
 	const struct table *rows;
 	struct ui_table *t = ui_table(ui, &rows);
-	size_t n = top_tables[t == &ui->groups ? TOP_GROUPS : TOP_PROCESSES].n_cols;
+	const struct view_table *of = &top_tables[ui_which(ui)];
 
-	sort_by(ui, (t->sort + n + (size_t)by) % n);
-	ui_say(ui, "sorted by %s",
-		top_tables[t == &ui->groups ? TOP_GROUPS : TOP_PROCESSES].cols[t->sort].title);
+	sort_by(ui, (t->sort + of->n_cols + (size_t)by) % of->n_cols);
+	ui_say(ui, "sorted by %s", of->cols[t->sort].title);
 }
 
-/* A group's processes. */
-static void group_enter(struct ui *ui)
+/* The processes of a group, or of a user. */
+static void members_enter(struct ui *ui)
 {
-	const struct ui_table *t = &ui->groups;
-	const struct cell *path;
+	const struct table *rows;
+	const struct ui_table *t = ui_table(ui, &rows);
+	bool users = t == &ui->users;
+	const struct cell *name;
 
-	if (!ui->has_scene || t->list.at >= t->order.n)
+	if (!rows || t->list.at >= t->order.n)
 		return;
-	path = table_cell(&ui->scene.tables[TOP_GROUPS], t->order.v[t->list.at], TOP_G_CGROUP);
-	snprintf(ui->group, sizeof(ui->group), "%s", path->type == CELL_TEXT ? path->text : "");
+	name = table_cell(rows, t->order.v[t->list.at], 0);
+	snprintf(users ? ui->user : ui->group, users ? sizeof(ui->user) : sizeof(ui->group), "%s",
+		name->type == CELL_TEXT ? name->text : "");
 	ui_mode_go(ui, UI_PROCESSES);
 }
 
@@ -345,7 +354,8 @@ static void enter(struct ui *ui)
 		}
 		break;
 	case UI_GROUPS:
-		group_enter(ui);
+	case UI_USERS:
+		members_enter(ui);
 		break;
 	case UI_FINDINGS:
 		if (ui->findings.at < ui->findings.n) {
@@ -374,7 +384,10 @@ static void escape(struct ui *ui)
 		ui_mode_go(ui, UI_PROCESSES);
 	else if (ui->filter[0])
 		ui->filter[0] = '\0';
-	else if (ui->group[0]) {
+	else if (ui->user[0]) {
+		ui->user[0] = '\0';
+		ui->mode = UI_USERS;
+	} else if (ui->group[0]) {
 		ui->group[0] = '\0';
 		ui->mode = UI_GROUPS;
 	} else
@@ -464,6 +477,9 @@ static void key_lists(struct ui *ui, u32 key)
 	case UI_KEY_F1 + 4:
 		ui->groups.tree |= ui->mode == UI_GROUPS;
 		ui_mode_go(ui, ui->mode == UI_GROUPS ? UI_PROCESSES : UI_GROUPS);
+		break;
+	case 'u':
+		ui_mode_go(ui, ui->mode == UI_USERS ? UI_PROCESSES : UI_USERS);
 		break;
 	case 'f':
 	case UI_KEY_F1 + 1:

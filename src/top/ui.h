@@ -12,6 +12,7 @@
 enum ui_mode {
 	UI_PROCESSES,
 	UI_GROUPS,
+	UI_USERS,
 	UI_FINDINGS,
 	UI_FINDING, /* one of them */
 	UI_DETAIL,  /* one process */
@@ -76,12 +77,13 @@ struct ui {
 	bool replay, over;       /* of a recording; all of it was read */
 	u64 play_ns;             /* of a replay: when the next frame is due; 0: it is paused */
 	enum ui_mode mode, back; /* back: where Escape leads to from help and sorting */
-	struct ui_table processes, groups;
+	struct ui_table processes, groups, users;
 	struct ui_list findings, pager, columns;
-	size_t finding;  /* … that is looked at */
-	u32 pid;         /* the process that the cursor is on */
-	u32 detail;      /* … that is looked into */
-	char group[512]; /* path: only processes of it and those below; "": all */
+	size_t finding;     /* … that is looked at */
+	u32 pid;            /* the process that the cursor is on */
+	u32 detail;         /* … that is looked into */
+	char group[512];    /* path: only processes of it and those below; "": all */
+	char user[UI_WORD]; /* only his processes; "": all */
 	char filter[UI_WORD];
 	enum ui_prompt prompt;
 	char typed[UI_WORD];
@@ -126,6 +128,8 @@ void ui_draw(struct ui *ui, struct canvas *c);
 void ui_show(struct ui *ui, size_t i);
 void ui_mode_go(struct ui *ui, enum ui_mode mode);
 void ui_say(struct ui *ui, const char *fmt, ...) _printf_(2, 3);
+/* Which table is listed, or would be behind what is shown. */
+enum top_table ui_which(const struct ui *ui);
 /* The table that is listed; NULL: none is. */
 struct ui_table *ui_table(struct ui *ui, const struct table **ret_rows);
 /* The cursor of the processes is on another one now. */

@@ -384,7 +384,7 @@ static void keys_draw(const struct ui *ui, struct canvas *c, int y)
 	  pages[] = {{"Esc", "Back"}, {"[ ]", "Step"}, {"n", "Next finding"}, {"F1", "Help"},
 		  {"F10", "Quit"}, {"M", "Memory"}, {"F", "Faults"}, {"S", "Stalls"},
 		  {"H", "Heap"}};
-	bool list = ui->mode == UI_PROCESSES || ui->mode == UI_GROUPS;
+	bool list = ui->mode == UI_PROCESSES || ui->mode == UI_GROUPS || ui->mode == UI_USERS;
 	size_t n = list ? ARRAY_SIZE(lists) : ui->mode == UI_DETAIL ? ARRAY_SIZE(pages) : 5;
 	int x = 0;
 
@@ -422,11 +422,13 @@ void ui_foot_draw(const struct ui *ui, struct canvas *c)
 		canvas_put(c, y, 0, c->cols, STYLE_WARN, ui->said);
 	else
 		keys_draw(ui, c, y);
-	if (!ui->prompt && (ui->filter[0] || ui->group[0])) {
+	if (!ui->prompt && (ui->filter[0] || ui->group[0] || ui->user[0])) {
 		_cleanup_str_ struct str s = {};
 
-		str_addf(&s, " %s%s", ui->filter[0] ? "/" : "in ",
-			ui->filter[0] ? ui->filter : ui->group);
+		str_addf(&s, " %s", ui->filter[0] ? "/" : ui->user[0] ? "of " : "in ");
+		str_add_escaped(&s, ui->filter[0] ? ui->filter
+				    : ui->user[0] ? ui->user
+						  : ui->group);
 		canvas_put_right(c, y, 0, c->cols, STYLE_WARN, str_get(&s));
 	}
 }

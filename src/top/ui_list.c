@@ -10,7 +10,7 @@
 #include "render/render_cell.h"
 #include "top/ui.h"
 
-#define COLUMNS_MOST 24
+#define COLUMNS_MOST 26           /* and one for the trend */
 #define TREND TOP_PROCESS_COLUMNS /* a column of the screen alone: RSS over the last frames */
 #define TREND_WIDTH 8
 
@@ -47,6 +47,12 @@ static bool process_passes(const struct ui *ui, const struct table *t, size_t ro
 	const struct cell *group = table_cell(t, row, TOP_CGROUP);
 	char pid[24];
 
+	if (ui->user[0]) {
+		const struct cell *user = table_cell(t, row, TOP_USER);
+
+		if (user->type != CELL_TEXT || strcmp(user->text, ui->user) != 0)
+			return false;
+	}
 	if (ui->group[0] &&
 		(group->type != CELL_TEXT || !cgroup_path_within(group->text, ui->group)))
 		return false;
@@ -412,6 +418,7 @@ void ui_list_draw(struct ui *ui, struct canvas *c, int y)
 		canvas_put(c, y + 1, 0, c->cols, STYLE_DIM,
 			ui->filter[0]      ? "nothing matches the filter; Esc takes it away"
 			: u == &ui->groups ? "no control group with memory is known"
+			: u == &ui->users  ? "whose processes these are was not recorded"
 					   : "no process is known");
 	ui_pid_take(ui);
 }

@@ -328,6 +328,7 @@ static void help_fill(struct ui *ui, int width)
 		"r   begin a recording, end it",
 		"F2, f   findings: what is wrong, with evidence and what to do",
 		"F5, t   control groups as a tree, and back; Enter: the processes of one",
+		"u   users, and back; Enter: the processes of one",
 		"F4, /, \\   filter by name, pid or group",
 		"F6, s   choose the column to sort by; < > , .  the one before, the next; I  turn "
 		"round",
@@ -422,8 +423,7 @@ void ui_findings_draw(struct ui *ui, struct canvas *c, int y)
 
 void ui_columns_draw(struct ui *ui, struct canvas *c, int y)
 {
-	const struct view_table *t =
-		&top_tables[ui->back == UI_GROUPS ? TOP_GROUPS : TOP_PROCESSES];
+	const struct view_table *t = &top_tables[ui_which(ui)];
 	struct ui_list *l = &ui->columns;
 
 	canvas_style(c, y, STYLE_HEAD);

@@ -261,8 +261,10 @@ static int top_report(void *state, struct report *r)
 {
 	struct top_view *v = state;
 
-	top_processes_report(v, r);
+	const struct table *processes = top_processes_report(v, r);
+
 	top_groups_report(v, r);
+	top_users_report(r, processes);
 	top_machine_report(v, r);
 	top_paths_report(v, r);
 	return held_report(&v->held, r);

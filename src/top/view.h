@@ -63,10 +63,12 @@ struct top_view {
 	struct held held;                /* what the rules say */
 };
 
-/* Rows of the processes that are there. (processes.c) */
-void top_processes_report(struct top_view *v, struct report *r);
+/* Rows of the processes that are there; NULL: no memory. (processes.c) */
+const struct table *top_processes_report(struct top_view *v, struct report *r);
 /* Is it one of the last sample, or did something in the interval? */
 bool top_process_is_there(const struct top_view *v, const struct top_process *p);
+/* Sums of these rows, which are those of processes. (users.c) */
+void top_users_report(struct report *r, const struct table *processes);
 void top_groups_report(struct top_view *v, struct report *r);  /* (groups.c) */
 void top_machine_report(struct top_view *v, struct report *r); /* (machine.c) */
 void top_paths_report(struct top_view *v, struct report *r);   /* (paths.c) */

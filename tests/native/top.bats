@@ -11,6 +11,7 @@ setup() {
 }
 
 teardown() {
+	[ -z "${other-}" ] || kill "$other" 2>/dev/null || true
 	"${T[@]}" kill-server 2>/dev/null || true
 }
 
@@ -135,6 +136,52 @@ ends_with() { # STATUS
 	wait_for "shows 'sorted by GROWTH'"
 	press F10
 	ends_with 0
+}
+
+mouse() { # BUTTON LINE: pressed and let go, as xterm tells of it
+	press -l "$(printf '\033[<%d;11;%dM\033[<%d;11;%dm' "$1" "$2" "$1" "$2")"
+}
+
+line_of() { # PATTERN
+	screen | grep -nE -m 1 -- "$1" | cut -d : -f 1
+}
+
+@test "top: lines by user, whose processes a click shows; the wheel moves" {
+	needs_root
+	setpriv --reuid 65534 --regid 65534 --clear-groups sleep 600 3>&- &
+	other=$!
+	name=$(awk -F : '$3 == 65534 { print $1; exit }' /etc/passwd)
+	name=${name:-65534}
+	pane 120x40 "TERM=xterm-256color '$MEMWHY' top"
+	wait_for "shows '  live '"
+	press u
+	wait_for "shows '^USER +RSS'"
+	wait_for "shows '^root .* (KiB|MiB|GiB)'"
+	wait_for "shows '^$name .* (KiB|MiB|GiB)'"
+	press Space # lines stay where they are
+	wait_for "shows 'PAUSED'"
+	at=$(line_of "^$name ")
+	mouse 0 "$at"
+	mouse 0 "$at"
+	wait_for "shows 'of $name\$'"
+	shows "^ *$other "
+	! shows "^ *$$ " || false
+	press Escape
+	wait_for "shows '^USER +RSS'"
+	press u
+	wait_for "shows '^ +PID'"
+	press Enter
+	wait_for "shows '^A closer look'"
+	before=$(screen)
+	mouse 65 20 # the wheel, down
+	wait_for '[ "$(screen)" != "$before" ]'
+	press q
+	ends_with 0
+	# the same numbers for programs
+	"$MEMWHY" top --for 1s -o json --out users.json
+	jq -e '[.rows[] | select(.table == "users" and .user == "root")] | length == 1 and .[0].rss_bytes > 0' users.json
+	jq -e '([.rows[] | select(.table == "users") | .processes] | add) ==
+		([.rows[] | select(.table == "top" and .user)] | length)' users.json
 }
 
 @test "top: a recording is the same screen, whose numbers are those of -o json" {

@@ -6,7 +6,9 @@
 #include "probes/processes/processes.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include "base/clock.h"
@@ -17,6 +19,7 @@
 #include "probes/processes/processes_look.h"
 #include "probes/processes/processes_table.h"
 #include "sys/root.h"
+#include "sys/users.h"
 
 #define EVERY_NS (500 * NSEC_PER_MSEC)
 #define DIP_NS (50 * NSEC_PER_MSEC) /* between looks at those that go up and down */
@@ -42,7 +45,8 @@ struct processes {
 	struct processes_families families;
 	struct cgroup_mounts mounts;
 	struct cgroup group;
-	struct groups last; /* where somebody watches: pid to its last record */
+	struct groups users; /* uid to the string of its name */
+	struct groups last;  /* where somebody watches: pid to its last record */
 	struct str text;
 	u64 tick_ns; /* of one clock tick of stat */
 	u64 next_ns, scan_ns, detail_ns, look_ns, begin_ns;
@@ -164,6 +168,37 @@ static void oom_add(const struct sample *sm, struct process_entry *e, struct pro
 	r->h.flags |= e->flags & ENTRY_OOM ? PROCESS_OOM : 0;
 }
 
+static u32 user_string(const struct sample *sm, u32 uid)
+{
+	u32 *known = groups_get(&sm->p->users, &uid);
+	char name[64];
+
+	if (!known || *known)
+		return known ? *known : 0;
+	if (user_name(uid, name, sizeof(name)))
+		snprintf(name, sizeof(name), "%u", uid);
+	return *known = names_string(sm->c->names, name);
+}
+
+/* Who owns its directory in /proc is whose rights it has. Few change that. */
+static void user_add(const struct sample *sm, struct process_entry *e, struct process_memory *r)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!sm->c->opt.watch_ns)
+		return;
+	if ((sm->detail || !(e->flags & ENTRY_USER)) && !sys_path(path, "/proc/%u", e->pid) &&
+		!stat(path, &st)) {
+		e->uid = st.st_uid;
+		e->user = user_string(sm, e->uid);
+		e->flags |= ENTRY_USER;
+	}
+	r->uid = e->uid;
+	r->user = e->user;
+	r->h.flags |= e->flags & ENTRY_USER ? PROCESS_USER : 0;
+}
+
 /* same: what need not be read again; NULL: nothing. */
 static struct process_memory memory_record(const struct sample *sm, struct process_entry *e,
 	const struct proc_stat *st, const struct proc_status *status,
@@ -201,6 +236,7 @@ static struct process_memory memory_record(const struct sample *sm, struct proce
 	}
 	if (!same)
 		oom_add(sm, e, &r);
+	user_add(sm, e, &r);
 	last_keep(sm, &r);
 	return r;
 }
@@ -429,6 +465,7 @@ static int processes_open(struct capture *c, void *state, struct err *err)
 	p->begin_ns = clock_mono_ns();
 	processes_families_init(&p->families);
 	groups_init(&p->last, sizeof(u32), sizeof(struct process_memory));
+	groups_init(&p->users, sizeof(u32), sizeof(u32));
 	p->look_ns = p->begin_ns + LOOK_NS;
 	cgroup_mounts_read(&p->mounts);
 	if (!rc)
@@ -445,6 +482,7 @@ static void processes_close(void *state)
 	processes_table_free(&p->table);
 	processes_families_free(&p->families);
 	groups_free(&p->last);
+	groups_free(&p->users);
 	proc_scope_free(&p->scope);
 	processes_look_free(&p->look);
 	str_free(&p->text);
@@ -494,6 +532,8 @@ static const struct field memory_fields[] = {
 	MEMORY(oom_score, FIELD_U32, UNIT_NONE, "its oom_score; only with flag 2"),
 	MEMORY(low_anon_bytes, FIELD_U64, UNIT_BYTES,
 		"the least that anon_bytes was since the last record; 0: not known"),
+	MEMORY(uid, FIELD_U32, UNIT_ID, "its effective user; only with flag 8"),
+	MEMORY(user, FIELD_U32, UNIT_STRING, "the name of that, or the number; only with flag 8"),
 };
 
 #define FAMILY(member_, type_, unit_, help_) \

@@ -15,6 +15,7 @@ enum process_flags {
 	/* Sent at each sample while it is looked at: one that is not among a sample's is gone, or
 	 * no longer stands out. */
 	PROCESS_EVERY = 4,
+	PROCESS_USER = 8, /* uid and user are known */
 };
 
 /*
@@ -46,8 +47,10 @@ struct process_memory {
 	u32 threads;
 	s32 oom_score_adj;
 	u32 oom_score; /* of 1000 (to 2000 with the adjustment): the highest is killed first */
-	u32 reserved;
+	u32 uid;
 	u64 low_anon_bytes; /* the least that anon_bytes was since the last record; 0: not known */
+	u32 user;           /* string: the name of uid, or its number */
+	u32 reserved;
 };
 
 /*

@@ -258,7 +258,7 @@ void process_entry_restart(struct process_entry *e, u64 now_ns)
 	e->cgroup = 0;
 	e->sent = 0;
 	e->low_bytes = e->anon_bytes;
-	e->flags &= (u16) ~(ENTRY_OOM | ENTRY_SWINGS);
+	e->flags &= (u16) ~(ENTRY_OOM | ENTRY_SWINGS | ENTRY_USER);
 }
 
 void processes_table_free(struct processes_table *t)

@@ -30,6 +30,7 @@ enum process_entry_flags {
 	ENTRY_DEEP = 32,
 	ENTRY_OOM = 64,     /* oom_score_adj is known */
 	ENTRY_SWINGS = 128, /* its memory goes up and down */
+	ENTRY_USER = 256,
 };
 
 struct process_entry {
@@ -43,6 +44,7 @@ struct process_entry {
 	u64 start_ns; /* 0 until its record is made */
 	u64 cgroup;   /* likewise */
 	s32 oom_score_adj;
+	u32 uid, user;       /* with ENTRY_USER */
 	u64 sent;            /* hash of the last record; 0: none yet */
 	char comm[COMM_LEN]; /* as first seen; "" of what has no memory */
 };

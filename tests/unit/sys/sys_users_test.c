@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "data/sys/fixture.h"
 #include "sys/users.h"
 
 static const char passwd[] = "root:x:0:0:root:/root:/bin/bash\n"
@@ -78,12 +79,32 @@ static void groups_are_bounded(void **state)
 	assert_int_equal(u.n_groups, USER_GROUPS);
 }
 
+static void a_number_has_a_name(void **state)
+{
+	char root[PATH_MAX], name[8];
+
+	(void)state;
+	fixture_make(root);
+	fixture_put_text("/etc/passwd",
+		"root:x:0:0:root:/root:/bin/sh\nnot a line\n:x:5:5::/:/bin/sh\n"
+		"far-too-long:x:6:6::/:/bin/sh\nann:x:1000:1000::/home/ann:\n");
+	assert_int_equal(user_name(0, name, sizeof(name)), 0);
+	assert_string_equal(name, "root");
+	assert_int_equal(user_name(1000, name, sizeof(name)), 0);
+	assert_string_equal(name, "ann");
+	assert_int_equal(user_name(5, name, sizeof(name)), -ENOENT);
+	assert_int_equal(user_name(6, name, sizeof(name)), -ENOENT);
+	assert_int_equal(user_name(7, name, sizeof(name)), -ENOENT);
+	fixture_remove(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_user_is_found),
 		cmocka_unit_test(no_user_is_made_up),
 		cmocka_unit_test(groups_are_bounded),
+		cmocka_unit_test(a_number_has_a_name),
 	};
 
 	return cmocka_run_group_tests_name("user", tests, NULL, NULL);

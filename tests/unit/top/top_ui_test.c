@@ -29,6 +29,16 @@ static void process_add(struct table *t, u32 pid, const char *comm, u64 rss, con
 	row[TOP_GROWTH] = cell_s64(-1024);
 	row[TOP_STALL] = cell_f64(0.25);
 	row[TOP_CGROUP] = cell_text(cgroup);
+	row[TOP_USER] = cell_text(pid == 900 ? "ann" : "bob");
+}
+
+static void user_add(struct table *t, const char *user, u64 rss)
+{
+	struct cell *row = table_row(t);
+
+	row[TOP_U_USER] = cell_text(user);
+	row[TOP_U_RSS] = cell_u64(rss);
+	row[TOP_U_PROCESSES] = cell_u64(2);
 }
 
 static void group_add(struct table *t, const char *path, u64 usage, u64 level)
@@ -91,6 +101,9 @@ static void frame_make(struct str *out, u32 n)
 	group_add(t, "/a.slice/one.service", 10 * MIB, 2);
 	group_add(t, "/a.slice", 40 * MIB, 1);
 	group_add(t, "/", 60 * MIB, 0);
+	t = table_add(&r, TOP_USERS);
+	user_add(t, "ann", 20 * MIB);
+	user_add(t, "bob", 40 * MIB);
 	machine_add(&r);
 	path_add(&r);
 	if (n % 2) {
@@ -205,6 +218,44 @@ static void test_keys(void **state)
 	assert_false(w.ui.quits);
 	ui_key(&w.ui, 'q');
 	assert_true(w.ui.quits);
+	watch_end(&w);
+}
+
+/* By user, and the processes of one. */
+static void test_users(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 1, 60, 100);
+	ui_key(&w.ui, 'u');
+	assert_non_null(strstr(line(&w, 6), "USER"));
+	assert_non_null(strstr(line(&w, 7), "bob")); /* who has most */
+	assert_non_null(strstr(line(&w, 8), "ann"));
+	ui_key(&w.ui, 's');
+	assert_true(shows(&w, "his processes that are listed"));
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	ui_key(&w.ui, 'I');
+	assert_non_null(strstr(line(&w, 7), "ann"));
+	w.ui.click_y = 8;
+	ui_key(&w.ui, UI_KEY_CLICK); /* chosen */
+	assert_int_equal(w.ui.mode, UI_USERS);
+	ui_key(&w.ui, UI_KEY_CLICK); /* and gone into */
+	assert_int_equal(w.ui.mode, UI_PROCESSES);
+	assert_non_null(strstr(line(&w, 7), "8 beta"));
+	assert_non_null(strstr(line(&w, 8), "7 alpha"));
+	assert_string_equal(line(&w, 9), "");
+	assert_true(shows(&w, "of bob"));
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	assert_int_equal(w.ui.mode, UI_USERS);
+	ui_key(&w.ui, '/');
+	ui_key(&w.ui, 'o');
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_non_null(strstr(line(&w, 7), "bob"));
+	assert_string_equal(line(&w, 8), "");
+	ui_key(&w.ui, UI_KEY_ESCAPE);
+	ui_key(&w.ui, 'u');
+	assert_non_null(strstr(line(&w, 9), "7 alpha"));
 	watch_end(&w);
 }
 
@@ -569,6 +620,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_closer_looks),
 		cmocka_unit_test(test_record_key),
 		cmocka_unit_test(test_closely_and_trend),

@@ -144,6 +144,57 @@ static void test_growth_is_by_the_distance_of_samples(void **state)
 	view_close(&f);
 }
 
+static void put_string(struct fixture *f, u32 id, const char *text)
+{
+	_cleanup_free_ struct rec_string *r = calloc(1, sizeof(*r) + 16);
+
+	assert_non_null(r);
+	r->id = id;
+	r->length = (u32)strlen(text);
+	memcpy(r->text, text, r->length);
+	put(f, r, REC_STRING, sizeof(*r) + 16, SEC);
+}
+
+/* Users are sums of what the lines of their processes say. */
+static void test_users_are_sums(void **state)
+{
+	struct fixture f;
+	struct process_memory m = {.h.flags = PROCESS_EVERY | PROCESS_USER | PROCESS_EXACT};
+	const struct table *t;
+	size_t bob;
+
+	(void)state;
+	put_begin(&f);
+	put_string(&f, 1, "ann");
+	put_string(&f, 2, "bob");
+	for (u32 s = 1; s <= 2; s++) {
+		for (u32 pid = 5; pid <= 7; pid++) {
+			m.tgid = pid;
+			m.start_ns = pid;
+			m.rss_bytes = pid * s * MIB;
+			m.exact_anon_bytes = MIB;
+			m.user = pid == 5 ? 1 : 2;
+			m.minflt_total = 100 * s;
+			PUT(&f, m, REC_PROCESS_MEMORY, s * SEC);
+		}
+		put_process(&f, 8, 100 * MIB, 0, s * SEC, PROCESS_EVERY); /* not known whose */
+		put_tick(&f, (1 + s) * SEC);
+	}
+	view_report(&f);
+	t = view_table_of(&f, "users");
+	assert_int_equal(t->n_rows, 2);
+	bob = strcmp(cell_of(t, 0, "user")->text, "bob") ? 1 : 0;
+	assert_string_equal(cell_of(t, bob, "user")->text, "bob");
+	assert_int_equal(cell_of(t, bob, "rss_bytes")->u, 26 * MIB);
+	assert_int_equal(cell_of(t, bob, "anon_bytes")->u, 2 * MIB);
+	assert_int_equal(cell_of(t, bob, "growth_bytes_per_s")->s, 13 * MIB);
+	assert_true(cell_of(t, bob, "minor_per_s")->f == 200.0);
+	assert_int_equal(cell_of(t, bob, "processes")->u, 2);
+	assert_int_equal(cell_of(t, 1 - bob, "rss_bytes")->u, 10 * MIB);
+	assert_int_equal(cell_of(t, 1 - bob, "processes")->u, 1);
+	view_close(&f);
+}
+
 /* Of those that are sent at each sample, who is not in the last one is gone. */
 static void test_who_is_not_sampled_is_gone(void **state)
 {
@@ -317,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory_adds_up),
 		cmocka_unit_test(test_growth_is_by_the_distance_of_samples),
+		cmocka_unit_test(test_users_are_sums),
 		cmocka_unit_test(test_who_is_not_sampled_is_gone),
 		cmocka_unit_test(test_events_are_of_the_interval),
 		cmocka_unit_test(test_limits_of_the_chain),

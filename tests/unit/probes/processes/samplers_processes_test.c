@@ -262,12 +262,15 @@ static void test_watched(void **state)
 	put(7, "oom_score_adj", "-17\n");
 	start(&t);
 	r = of(&t, 7);
-	assert_int_equal(r->h.flags, PROCESS_EXACT | PROCESS_OOM | PROCESS_EVERY);
+	assert_int_equal(r->h.flags, PROCESS_EXACT | PROCESS_OOM | PROCESS_EVERY | PROCESS_USER);
+	assert_int_equal(r->uid, geteuid()); /* who made the tree */
+	assert_true(r->user);
+	assert_int_equal(of(&t, 8)->user, r->user);
 	assert_int_equal(r->oom_score, 670);
 	assert_int_equal(r->oom_score_adj, -17);
 	assert_int_equal(r->rss_file_bytes, 1024);
 	assert_int_equal(r->threads, 3);
-	assert_int_equal(of(&t, 8)->h.flags, PROCESS_EXACT | PROCESS_EVERY);
+	assert_int_equal(of(&t, 8)->h.flags, PROCESS_EXACT | PROCESS_EVERY | PROCESS_USER);
 	next(&t);
 	assert_non_null(of(&t, 7));
 	assert_non_null(of(&t, 8));
