@@ -15,6 +15,7 @@ bool report_cgroup_within(const struct report *r, u64 cgroup, u64 top)
 	return path && n > 1 && !strncmp(path, above, n) && path[n] == '/';
 }
 
+#define MANY_TIMES 4
 #define PART 3 /* one in so many, of a sum that is estimated on both sides */
 
 /* May `c` be why there is `s`? A trouble of one group is not why another one suffers. */
@@ -134,6 +135,23 @@ static u64 lost_ns(const struct report *r)
 	return MAX(sum, wall);
 }
 
+/* By its size a finding may look worse than what costs many times as much time: that one is what a
+ * person has to mend first. What was killed or hangs is bad whatever it cost. */
+static void level_by_loss(struct report *r)
+{
+	vec_each (f, &r->findings) {
+		int level = LEVEL_NOTE;
+
+		if (f->level != LEVEL_WARNING || !f->cost_ns || f->losses & LOSS_KILLED)
+			continue;
+		vec_each (m, &r->findings)
+			if (m->cost_ns / MANY_TIMES >= f->cost_ns)
+				level = MAX(level, (int)m->level);
+		if (level > LEVEL_NOTE && level < (int)f->level)
+			f->level = LEVEL_RISK;
+	}
+}
+
 void report_explain(struct report *r)
 {
 	char a[UNIT_BUF];
@@ -142,6 +160,7 @@ void report_explain(struct report *r)
 	absorb_all(r, PASS_YIELDS);
 	absorb_all(r, PASS_SUMS);
 	absorb_all(r, PASS_WALL);
+	level_by_loss(r);
 	lost = lost_ns(r);
 	vec_each (f, &r->findings)
 		if (f->cost_ns && !f->symptom && f->level > LEVEL_NOTE)

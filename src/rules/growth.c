@@ -35,6 +35,7 @@
 #define YOUNG_NS (60 * NSEC_PER_SEC) /* may still be starting up */
 #define PATH_LEAST 0.15              /* of the sampled faults: a smaller share says nothing */
 #define SLACK_NS NSEC_PER_SEC        /* of the start of the look */
+#define FULL_S 1.0                   /* until what it grows in is used up: it is */
 #define ONE_PART 0.7 /* of what a family grew: one process that has it is told alone */
 
 struct grown {
@@ -291,6 +292,9 @@ static bool judge(
 	when_it_hurts(s, r, g->cgroup, &d);
 	d.fit = trend_fit(&g->anon.trend);
 	bound_take(g, &d);
+	/* Where its group is full its ups and downs are of what is pushed out and comes back. */
+	if (d.drifts && d.left >= 0 && d.left < FULL_S)
+		return false;
 	d.level = level_of(&d);
 	*ret = d;
 	/* What begins while others are looked at, and is not large, is a compiler or the like. */
@@ -308,9 +312,18 @@ static void tell_numbers(
 		"%s: its lower edge rose all the time (%llu samples, R² of a line %.2f), but %.0f "
 		"s cannot tell a leak from a cache that fills",
 		d->young ? "low" : "medium", s->trend.n, trend_fit(&s->trend), d->seconds);
-	finding_line(r, f->evidence, "from %s to %s in %.0f s", fmt_bytes(a, (u64)s->trend.first),
-		fmt_bytes(b, (u64)s->trend.last), d->seconds);
-	if (d->left >= 0 && d->left < 30 * 86400.0)
+	if (d->drifts)
+		finding_line(r, f->evidence, "its lower edge rose by %s in %.0f s; it has %s now",
+			fmt_bytes(a, (u64)d->grown), d->seconds,
+			fmt_bytes(b, (u64)s->trend.last));
+	else
+		finding_line(r, f->evidence, "from %s to %s in %.0f s",
+			fmt_bytes(a, (u64)s->trend.first), fmt_bytes(b, (u64)s->trend.last),
+			d->seconds);
+	if (d->left >= 0 && d->left < FULL_S)
+		finding_line(r, f->evidence, "%s is used up: %s are left", d->what,
+			fmt_bytes(a, d->room));
+	else if (d->left >= 0 && d->left < 30 * 86400.0)
 		finding_line(r, f->evidence, "at this rate %s (%s) lasts %s", d->what,
 			fmt_bytes(a, d->room), time_left_text(r, d->left));
 	if (d->bounded)

@@ -20,7 +20,9 @@
 struct process {
 	u64 waits, ns;        /* major faults on memory that goes to swap */
 	u64 swap_bytes;       /* the last known */
-	u64 first_anon, anon; /* growth */
+	u64 first_anon, anon;
+	u64 first_swap; /* as it was first known: what comes back from swap is no growth */
+	bool swap_known;
 	u64 cgroup;
 };
 
@@ -53,8 +55,11 @@ static int feed(void *v, const struct rec *rec)
 	p = groups_get(&s->by, &m->tgid);
 	if (!p)
 		return -ENOMEM;
-	if (rec->flags & PROCESS_EXACT)
+	if (rec->flags & PROCESS_EXACT) {
 		p->swap_bytes = m->swap_bytes;
+		p->first_swap = p->swap_known ? p->first_swap : m->swap_bytes;
+		p->swap_known = true;
+	}
 	p->first_anon = m->first_anon_bytes;
 	p->anon = m->anon_bytes;
 	p->cgroup = m->cgroup ? m->cgroup : p->cgroup;
@@ -73,19 +78,26 @@ static u64 swapped_bytes(const struct process *p)
 
 static u64 grown_bytes(const struct process *p)
 {
-	return p->anon > p->first_anon ? p->anon - p->first_anon : 0;
+	return counter_rise(p->first_anon + p->first_swap, p->anon + p->swap_bytes);
 }
 
+/* Of whom: of the processes of one group and the groups below it, or of all where group is 0. */
+struct whose {
+	const struct report *r;
+	u64 group;
+};
+
 /* The entry with the largest value below `below`; NULL when there is none above 0. */
-static const struct process *next_below(
-	const struct rule_sums *s, u64 (*value)(const struct process *), u64 below, u32 *ret_tgid)
+static const struct process *next_below(const struct rule_sums *s, const struct whose *w,
+	u64 (*value)(const struct process *), u64 below, u32 *ret_tgid)
 {
 	const struct process *best = NULL;
 
 	for (size_t i = 0; i < s->by.n; i++) {
 		const struct process *p = groups_value(&s->by, i);
 
-		if (!value(p) || value(p) >= below || (best && value(p) <= value(best)))
+		if (!value(p) || value(p) >= below || (best && value(p) <= value(best)) ||
+			(w->group && !report_cgroup_within(w->r, p->cgroup, w->group)))
 			continue;
 		best = p;
 		*ret_tgid = *(const u32 *)groups_key(&s->by, i);
@@ -94,16 +106,17 @@ static const struct process *next_below(
 }
 
 /* "a (pid 1) 3.00 s, b (pid 2) 1.00 s" */
-static const char *top_text(struct report *r, const struct rule_sums *s,
+static const char *top_text(struct report *r, const struct rule_sums *s, u64 group,
 	u64 (*value)(const struct process *), char *(*fmt)(char *, u64))
 {
 	_cleanup_str_ struct str text = {};
+	struct whose w = {r, group};
 	u64 below = ~0ULL;
 	char buf[UNIT_BUF];
 
 	for (int i = 0; i < TOP; i++) {
 		u32 tgid = 0;
-		const struct process *p = next_below(s, value, below, &tgid);
+		const struct process *p = next_below(s, &w, value, below, &tgid);
 
 		if (!p)
 			break;
@@ -148,6 +161,7 @@ static bool is_thrashing(const struct back *b)
 static void evidence(
 	struct report *r, struct finding *f, const struct rule_sums *s, const struct back *b)
 {
+	u64 group = f->cgroup; /* whoever is outside of it has nothing to do with it */
 	double seconds = report_seconds(r);
 	char buf[UNIT_BUF];
 	const char *top;
@@ -162,13 +176,13 @@ static void evidence(
 		100.0 * (double)MIN(b->refaults, b->all) / (double)b->all);
 	finding_line(r, f->evidence, "%llu major faults on anonymous or shared memory, mean %s",
 		b->waits, fmt_ns(buf, b->ns / MAX(b->waits, 1ULL)));
-	top = top_text(r, s, waited_ns, fmt_ns);
+	top = top_text(r, s, group, waited_ns, fmt_ns);
 	if (top[0])
 		finding_line(r, f->evidence, "who pays: %s", top);
-	top = top_text(r, s, grown_bytes, fmt_bytes);
+	top = top_text(r, s, group, grown_bytes, fmt_bytes);
 	if (top[0])
 		finding_line(r, f->evidence, "who grows: %s", top);
-	top = top_text(r, s, swapped_bytes, fmt_bytes);
+	top = top_text(r, s, group, swapped_bytes, fmt_bytes);
 	if (top[0])
 		finding_line(r, f->evidence, "who has most in swap: %s", top);
 }
@@ -187,7 +201,7 @@ static void try_setting(struct report *r, struct finding *f, const struct rule_s
 static const struct cgroup_usage *group_at_limit(const struct rule_sums *s)
 {
 	u32 tgid;
-	const struct process *p = next_below(s, waited_ns, ~0ULL, &tgid);
+	const struct process *p = next_below(s, &(struct whose){}, waited_ns, ~0ULL, &tgid);
 	const struct cgroup_usage *cg = p ? facts_cgroup(&s->facts, p->cgroup) : NULL;
 
 	return cg && cg->limit_bytes != CGROUP_USAGE_NONE &&
@@ -219,7 +233,7 @@ static void tell_waits(struct report *r, const struct rule_sums *s, const struct
 
 	if (!f)
 		return;
-	most = next_below(s, waited_ns, ~0ULL, &tgid);
+	most = next_below(s, &(struct whose){}, waited_ns, ~0ULL, &tgid);
 	f->cost_ns = b->ns;
 	f->losses = LOSS_SWAP | LOSS_RECLAIM | LOSS_REFAULT;
 	f->cgroup = cg ? cg->cgroup : 0;
@@ -282,7 +296,7 @@ static void full(struct report *r, const struct rule_sums *s)
 	finding_line(r, f->evidence, "%llu pages were swapped out meanwhile", out);
 	finding_line(r, f->evidence, "%s of memory are available",
 		fmt_bytes(a, facts_last(facts, "MemAvailable")));
-	top = top_text(r, s, swapped_bytes, fmt_bytes);
+	top = top_text(r, s, 0, swapped_bytes, fmt_bytes);
 	if (top[0])
 		finding_line(r, f->evidence, "who has most in swap: %s", top);
 	f->why = "Memory that does not fit has nowhere left to go: the next shortage drops file "

@@ -753,6 +753,41 @@ static void test_swap_is_no_growth(void **unused)
 	view_close(&f);
 }
 
+/* What only seems to rise beneath its ups and downs is told by its lower edge; where its group is
+ * full, its ups and downs are of pages that are pushed out and come back. */
+static void test_drift_in_group(void **unused)
+{
+	(void)unused;
+	for (u64 left = 0; left <= 300; left += 300) {
+		struct {
+			struct rec h;
+			u64 id;
+			u32 length, reserved;
+			char path[8];
+		} group = {.h = {sizeof(group), REC_CGROUP, 0, 0},
+			.id = 42,
+			.length = 3,
+			.path = "/db"};
+		const struct finding *x;
+		struct fixture f;
+
+		begin(&f, &rule_growth);
+		view_feed(&f, &group);
+		value(&f, "MemAvailable", 100 * 1024 * MIB);
+		PUT_AT(&f, struct cgroup_usage, REC_CGROUP_MEMORY, CGROUP_HAS_PARTS, 0,
+			.cgroup = 42, .limit_bytes = 512 * MIB, .usage_bytes = (512 - left) * MIB);
+		for (u64 i = 0; i <= 24; i++)
+			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0, HALF_SECOND(i),
+				.tgid = 7, .cgroup = 42, .comm = "writer",
+				.anon_bytes = (100 + 2 * i + (i % 5 == 2 ? 0 : 20 + i * 37 % 60)) *
+					      MIB);
+		assert_int_equal(conclude(&f), left ? 1 : 0);
+		x = left ? &f.report.findings.v[0] : NULL;
+		assert_true(!x || says(x->evidence, "its lower edge rose by "));
+		view_close(&f);
+	}
+}
+
 /* Mapped and not touched: told apart from memory that is used. */
 static void test_address_space(void **unused)
 {
@@ -811,6 +846,7 @@ int main(void)
 		cmocka_unit_test(test_growth_bounded),
 		cmocka_unit_test(test_growth_together),
 		cmocka_unit_test(test_swap_is_no_growth),
+		cmocka_unit_test(test_drift_in_group),
 		cmocka_unit_test(test_address_space),
 	};
 

@@ -502,7 +502,19 @@ static void test_swap_limit(void **unused)
 		.usage_bytes = 96 * MIB, .limit_bytes = 96 * MIB);
 	counters(&b, 5000, 5000);
 	swapped_in(&b, MAPPING_ANON, 7 * NSEC_PER_SEC);
+	/* A compiler outside of the group has nothing to do with it. */
+	PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 8, .cgroup = 43,
+		.first_anon_bytes = MIB, .anon_bytes = 400 * MIB);
+	/* What comes back from swap is no growth: 90 of its 91 MiB were there. */
+	PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 9, .cgroup = 42,
+		.h.flags = PROCESS_EXACT, .swap_bytes = 90 * MIB, .first_anon_bytes = 10 * MIB,
+		.anon_bytes = 10 * MIB);
+	PUT(&b, struct process_memory, REC_PROCESS_MEMORY, .tgid = 9, .cgroup = 42,
+		.h.flags = PROCESS_EXACT, .swap_bytes = 20 * MIB, .first_anon_bytes = 10 * MIB,
+		.anon_bytes = 81 * MIB);
 	f = only(&b);
+	assert_false(says(f->evidence, "(pid 8)"));
+	assert_true(says(f->evidence, "who grows: ? (pid 9) 1.00 MiB"));
 	assert_int_equal(f->level, LEVEL_CRITICAL);
 	assert_true(says(f->try_, "echo 150994944 > /sys/fs/cgroup/demo/memory.max"));
 	assert_true(says(f->undo, "echo 100663296 > /sys/fs/cgroup/demo/memory.max"));
@@ -699,6 +711,33 @@ static void test_explain(void **unused)
 	assert_int_equal(r->findings.v[1].cgroup, 43);
 	assert_string_equal(r->findings.v[2].rule, "other");
 	end(&b);
+}
+
+/* What costs many times as much time comes first, also where its rule thinks less of it. */
+static void test_explain_rank(void **unused)
+{
+	struct bench b;
+	struct report *r = &b.report;
+	struct finding *f;
+
+	(void)unused;
+	for (u64 parts = 2; parts <= 8; parts += 6) {
+		begin(&b, &rule_pressure, 1);
+		report_init(r, "check", &b.stream);
+		f = report_finding(r, LEVEL_WARNING, "cgroup-limit");
+		f->cost_ns = NSEC_PER_SEC;
+		f = report_finding(r, LEVEL_RISK, "copy-on-write");
+		f->cost_ns = parts * NSEC_PER_SEC;
+		f = report_finding(r, LEVEL_WARNING, "oom");
+		f->cost_ns = 1;
+		f->losses = LOSS_KILLED;
+		report_explain(r);
+		report_rank(r);
+		assert_string_equal(
+			r->findings.v[parts == 2 ? 0 : 1].rule, parts == 2 ? "cgroup-limit" : "copy-on-write");
+		assert_string_equal(r->findings.v[parts == 2 ? 1 : 0].rule, "oom");
+		end(&b);
+	}
 }
 
 /* A limit that is hit goes below who hits it, where that is known, and what is work anybody wants
@@ -1329,6 +1368,7 @@ int main(void)
 		cmocka_unit_test(test_cgroup_limit_reset),
 		cmocka_unit_test(test_cgroup_refaults),
 		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_explain_rank),
 		cmocka_unit_test(test_explain_yields),
 		cmocka_unit_test(test_explain_folds),
 		cmocka_unit_test(test_explain_advice),
