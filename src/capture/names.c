@@ -171,7 +171,7 @@ int names_cgroup(struct names *n, u64 id)
 	if (!is_new)
 		return 0;
 	path = cgroup_ids_path(&n->cgroup_ids, id);
-	if (!path && !cgroup_ids_renew(&n->hierarchy, &n->cgroup_ids))
+	if (!path && !cgroup_ids_renew(&n->hierarchy, &n->cgroup_ids, false))
 		path = cgroup_ids_path(&n->cgroup_ids, id);
 	if (path)
 		return cgroup_send(n, id, path);
@@ -184,9 +184,7 @@ static int nameless_send(struct names *n, bool last)
 {
 	int rc = 0;
 
-	if (last)
-		n->cgroup_ids.rest_ns = 0;
-	if (!n->nameless.n || cgroup_ids_renew(&n->hierarchy, &n->cgroup_ids) == -EAGAIN)
+	if (!n->nameless.n || cgroup_ids_renew(&n->hierarchy, &n->cgroup_ids, last) == -EAGAIN)
 		return 0;
 	vec_each (id, &n->nameless) {
 		const char *path = cgroup_ids_path(&n->cgroup_ids, *id);

@@ -314,8 +314,7 @@ static void tell_numbers(
 		d->young ? "low" : "medium", s->trend.n, trend_fit(&s->trend), d->seconds);
 	if (d->drifts)
 		finding_line(r, f->evidence, "its lower edge rose by %s in %.0f s; it has %s now",
-			fmt_bytes(a, (u64)d->grown), d->seconds,
-			fmt_bytes(b, (u64)s->trend.last));
+			fmt_bytes(a, (u64)d->grown), d->seconds, fmt_bytes(b, (u64)s->trend.last));
 	else
 		finding_line(r, f->evidence, "from %s to %s in %.0f s",
 			fmt_bytes(a, (u64)s->trend.first), fmt_bytes(b, (u64)s->trend.last),

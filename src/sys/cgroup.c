@@ -251,18 +251,20 @@ int cgroup_ids_load(const struct cgroup_hierarchy *h, struct cgroup_ids *ret)
 	return 0;
 }
 
-int cgroup_ids_renew(const struct cgroup_hierarchy *h, struct cgroup_ids *ids)
+int cgroup_ids_renew(const struct cgroup_hierarchy *h, struct cgroup_ids *ids, bool must)
 {
-	u64 begun = clock_mono_ns(), now;
+	u64 begun = clock_mono_ns(), since = begun - ids->walked_ns, now;
+	u64 debt = ids->debt_ns - MIN(ids->debt_ns, since / CGROUP_IDS_PART);
 	u32 walks = ids->walks + 1;
 	int rc;
 
-	if (begun < ids->rest_ns)
+	if (!must && (since < CGROUP_IDS_APART_NS || debt >= CGROUP_IDS_CREDIT_NS))
 		return -EAGAIN;
 	rc = cgroup_ids_load(h, ids);
 	now = clock_mono_ns();
 	ids->walks = walks;
-	ids->rest_ns = now + MAX(CGROUP_IDS_REST_NS, (now - begun) * CGROUP_IDS_REST);
+	ids->walked_ns = now;
+	ids->debt_ns = debt + now - begun;
 	return rc;
 }
 

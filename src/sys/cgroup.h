@@ -58,9 +58,11 @@ int cgroup_of_pid(const struct cgroup_mounts *mounts, int pid, struct cgroup *re
 
 /* Groups kept by cgroup_ids_load; those beyond are not found. */
 #define CGROUP_IDS_MAX 65536
-/* Between two walks of cgroup_ids_renew: at least so long, and so many times what the last took. */
-#define CGROUP_IDS_REST_NS 1000000000ULL
-#define CGROUP_IDS_REST 32
+/* Walks of cgroup_ids_renew are so far apart, and take so much time at first and that part of all
+ * later: a new group has its name at once, while a flood of those that are gone costs little. */
+#define CGROUP_IDS_APART_NS 20000000ULL
+#define CGROUP_IDS_CREDIT_NS 200000000ULL
+#define CGROUP_IDS_PART 32
 
 struct cgroup_id {
 	u64 id;
@@ -71,8 +73,10 @@ struct cgroup_id {
 struct cgroup_ids {
 	VEC(struct cgroup_id) list; /* by id */
 	bool truncated;             /* there were more than CGROUP_IDS_MAX */
-	u64 rest_ns;                /* of cgroup_ids_renew: no walk before */
-	u32 walks;                  /* it made */
+	/* Of cgroup_ids_renew: the time its walks took beyond their part, as of the last one's end,
+	 * and how many it made. */
+	u64 debt_ns, walked_ns;
+	u32 walks;
 };
 
 #define _cleanup_cgroup_ids_ _cleanup_(cgroup_ids_free)
@@ -82,8 +86,8 @@ void cgroup_ids_free(struct cgroup_ids *ids);
  * that vanish meanwhile are kept. -ENOMEM, or -errno of opening the mount point. */
 int cgroup_ids_load(const struct cgroup_hierarchy *h, struct cgroup_ids *ret);
 /* The same where an id was not found, but not again and again, as ids of groups that are gone never
- * are: -EAGAIN, and nothing is done, soon after the last walk. */
-int cgroup_ids_renew(const struct cgroup_hierarchy *h, struct cgroup_ids *ids);
+ * are: -EAGAIN, and nothing is done, where walks took too long. must: it is done all the same. */
+int cgroup_ids_renew(const struct cgroup_hierarchy *h, struct cgroup_ids *ids, bool must);
 /* NULL for an id that is not known: the group is newer, or gone. */
 const char *cgroup_ids_path(const struct cgroup_ids *ids, u64 id);
 

@@ -779,8 +779,8 @@ static void test_drift_in_group(void **unused)
 		for (u64 i = 0; i <= 24; i++)
 			PUT_AT(&f, struct process_memory, REC_PROCESS_MEMORY, 0, HALF_SECOND(i),
 				.tgid = 7, .cgroup = 42, .comm = "writer",
-				.anon_bytes = (100 + 2 * i + (i % 5 == 2 ? 0 : 20 + i * 37 % 60)) *
-					      MIB);
+				.anon_bytes =
+					(100 + 2 * i + (i % 5 == 2 ? 0 : 20 + i * 37 % 60)) * MIB);
 		assert_int_equal(conclude(&f), left ? 1 : 0);
 		x = left ? &f.report.findings.v[0] : NULL;
 		assert_true(!x || says(x->evidence, "its lower edge rose by "));

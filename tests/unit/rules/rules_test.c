@@ -733,8 +733,8 @@ static void test_explain_rank(void **unused)
 		f->losses = LOSS_KILLED;
 		report_explain(r);
 		report_rank(r);
-		assert_string_equal(
-			r->findings.v[parts == 2 ? 0 : 1].rule, parts == 2 ? "cgroup-limit" : "copy-on-write");
+		assert_string_equal(r->findings.v[parts == 2 ? 0 : 1].rule,
+			parts == 2 ? "cgroup-limit" : "copy-on-write");
 		assert_string_equal(r->findings.v[parts == 2 ? 1 : 0].rule, "oom");
 		end(&b);
 	}
