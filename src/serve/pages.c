@@ -1,4 +1,5 @@
 /* What the server answers: metrics, the state of the service, and its last report. */
+#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
@@ -100,14 +101,36 @@ static void not_found(struct http_answer *ret)
 		"/debug/pprof\n");
 }
 
-static void incident_line(const struct incident *i, struct str *out)
+static void incident_line(const struct incident *i, bool html, struct str *out)
 {
 	time_t at = (time_t)i->time;
 	char when[32];
 	struct tm tm;
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &tm));
-	str_addf(out, "/incidents/%llu  %s  %s  %llu bytes\n", i->number, when, i->kind, i->bytes);
+	if (html)
+		str_addf(out, "<a href=\"/incidents/%llu\">", i->number);
+	str_addf(out, "/incidents/%llu", i->number);
+	str_addf(out, "%s  %s  ", html ? "</a>" : "", when);
+	for (const char *p = i->kind; *p; p++) /* a name of a file, which anybody may have made */
+		str_addc(out, isalnum((unsigned char)*p) || *p == '-' ? *p : '?');
+	str_addf(out, "  %llu bytes\n", i->bytes);
+}
+
+/* In a browser each is a link. */
+static void incidents_page(const struct incident_list *l, bool html, struct http_answer *ret)
+{
+	if (html) {
+		ret->type = "text/html; charset=utf-8";
+		str_add(&ret->body, "<!doctype html><title>memwhy: incidents</title><pre>"
+				    "<a href=\"/\">What memwhy finds now</a>\n\n");
+	}
+	for (size_t n = l->v.n; n; n--)
+		incident_line(&l->v.v[n - 1], html, &ret->body);
+	if (!l->v.n)
+		str_add(&ret->body, "There are no incidents.\n");
+	if (html)
+		str_add(&ret->body, "</pre>\n");
 }
 
 /* The report that was made as the incident was recorded: as a page for a browser, else as text. */
@@ -158,10 +181,7 @@ static void incidents_answer(
 	if (*rest && rest[1]) {
 		incident_answer(s, q, &l, rest + 1, ret);
 	} else {
-		for (size_t n = l.v.n; n; n--)
-			incident_line(&l.v.v[n - 1], &ret->body);
-		if (!l.v.n)
-			str_add(&ret->body, "There are no incidents.\n");
+		incidents_page(&l, q->html, ret);
 	}
 	incident_list_free(&l);
 }

@@ -249,6 +249,9 @@ for pid in sys.argv[3:]: os.kill(int(pid), int(sys.argv[2]))' "$@"
 	curl -sS --unix-socket "$BATS_TEST_TMPDIR/s" "http://localhost/incidents/$number" -D "$BATS_TEST_TMPDIR/head" >"$BATS_TEST_TMPDIR/text"
 	grep -qi '^content-type: text/plain' "$BATS_TEST_TMPDIR/head"
 	grep -q '^memwhy check' "$BATS_TEST_TMPDIR/text"
+	# The list: links for a browser, lines for others.
+	curl -sS --unix-socket "$BATS_TEST_TMPDIR/s" http://localhost/incidents -H 'Accept: text/html' | grep -q "<a href=\"/incidents/$number\">"
+	curl -sS --unix-socket "$BATS_TEST_TMPDIR/s" http://localhost/incidents | grep -q "^/incidents/$number  20"
 	service_stop
 }
 
