@@ -48,8 +48,8 @@ $(B)/memwhy: $(OBJS)
 	@printf 'built %s (%s bytes stripped)\n' $@ "$$(stat -c %s $@.stripped)"
 
 # What runs once a second or less: size counts there, not speed. Stacks of memwhy itself are by frame pointers.
-SMALL := cmd export report rules serve top $(patsubst %,probes/%,$(filter-out heap numa syscalls,$(notdir \
-         $(wildcard src/probes/*))))
+SMALL := cmd export report rules serve top probes/heap/view probes/numa/view probes/numa/try \
+         $(patsubst %,probes/%,$(filter-out heap numa syscalls,$(notdir $(wildcard src/probes/*))))
 ifndef SAN
 $(filter $(addsuffix /%,$(addprefix $(B)/,$(SMALL))),$(OBJS)): ALL_CFLAGS += -Os
 $(OBJS): ALL_CFLAGS += -fno-asynchronous-unwind-tables
