@@ -314,14 +314,16 @@ static void segments_evidence(struct report *r, struct finding *x, const struct 
 	}
 }
 
-/* Many at once: those that nobody has attached as it is run. */
+/* Many at once: those that nobody has attached as it is run, and whose maker has ended. */
 static void segments_try(struct report *r, struct finding *x, const struct held *h, u64 n)
 {
 	if (n > SEGMENTS_TOLD) {
 		finding_line(r, x->try_,
-			"If their owner is gone for good, remove all that nobody has attached:");
+			"If their owner is gone for good, remove all that nobody has attached and "
+			"whose maker has ended:");
 		finding_line(r, x->try_,
-			"`ipcs -m | awk '$6 == \"0\" {print $2}' | xargs -rn1 ipcrm -m`");
+			"`awk 'NR > 1 && !$7 && system(\"test -d /proc/\" $5) {print $2}' "
+			"/proc/sysvipc/shm | xargs -rn1 ipcrm -m`");
 		return;
 	}
 	finding_line(r, x->try_, "If its owner is gone for good, remove it:");

@@ -183,7 +183,7 @@ static __always_inline bool why_tasks_of_user(struct what *w)
 {
 	const struct task_struct___cred *task = (void *)bpf_get_current_task();
 	const struct cred *cred;
-	u64 caps = 0, limit = rlimit_of(RLIMIT_NPROC);
+	u64 caps = 0;
 
 	if (!bpf_core_field_exists(task->real_cred))
 		return false;
@@ -194,7 +194,8 @@ static __always_inline bool why_tasks_of_user(struct what *w)
 		(!BPF_CORE_READ(cred, user_ns, level) &&
 			caps & (1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_RESOURCE)))
 		return false;
-	return what_exceeds(w, MAPS_WHY_NPROC, limit, (u64)(tasks_of_user(cred) + 1));
+	return what_exceeds(w, MAPS_WHY_NPROC, rlimit_of(RLIMIT_NPROC),
+		(u64)(tasks_of_user(cred) + 1));
 }
 
 #define ADDRESSES (1ULL << 47)
