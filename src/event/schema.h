@@ -79,12 +79,6 @@ struct kind {
 		.kind = (number_), .size = sizeof(type_), .name = (name_), .fields = (fields_), \
 		.n_fields = ARRAY_SIZE(fields_), .help = (help_)                                \
 	}
-/* A kind of which no part of a recording is made by task (see struct kind). */
-#define KIND_WHOLE(number_, type_, name_, fields_, help_)                                       \
-	{                                                                                       \
-		.kind = (number_), .size = sizeof(type_), .name = (name_), .fields = (fields_), \
-		.n_fields = ARRAY_SIZE(fields_), .help = (help_), .whole = true                 \
-	}
 
 /*
  * A kind whose record is declared by a list, see RECORD() in event/wire.h:
@@ -94,16 +88,19 @@ struct kind {
  * RECORD_FIELDS() are its rows alone, for a table with others beside them.
  */
 #define RECORD_KIND(number_, type_, name_, LIST_, help_) \
-	RECORD_KIND_(number_, type_, name_, help_, RECORD_FIELDS(type_, LIST_))
+	RECORD_KIND_(number_, type_, name_, help_, false, RECORD_FIELDS(type_, LIST_))
+/* One of which no part of a recording is made by task (see struct kind). */
+#define RECORD_KIND_WHOLE(number_, type_, name_, LIST_, help_) \
+	RECORD_KIND_(number_, type_, name_, help_, true, RECORD_FIELDS(type_, LIST_))
 /* With the flags in the record's head as a field of their own, the first. */
-#define RECORD_KIND_FLAGS(number_, type_, name_, LIST_, help_, flags_, unit_, flags_help_)     \
-	RECORD_KIND_(number_, type_, name_, help_, FIELD_FLAGS(flags_, unit_, flags_help_),   \
+#define RECORD_KIND_FLAGS(number_, type_, name_, LIST_, help_, flags_, unit_, flags_help_)         \
+	RECORD_KIND_(number_, type_, name_, help_, false, FIELD_FLAGS(flags_, unit_, flags_help_), \
 		RECORD_FIELDS(type_, LIST_))
-#define RECORD_KIND_(number_, type_, name_, help_, ...)                                        \
-	{                                                                                      \
-		.kind = (number_), .size = sizeof(type_), .name = (name_), .help = (help_),    \
-		.fields = (const struct field[]){__VA_ARGS__},                                 \
-		.n_fields = sizeof((const struct field[]){__VA_ARGS__}) / sizeof(struct field) \
+#define RECORD_KIND_(number_, type_, name_, help_, whole_, ...)                                 \
+	{                                                                                       \
+		.kind = (number_), .size = sizeof(type_), .name = (name_), .help = (help_),     \
+		.whole = (whole_), .fields = (const struct field[]){__VA_ARGS__},               \
+		.n_fields = sizeof((const struct field[]){__VA_ARGS__}) / sizeof(struct field), \
 	}
 #define RECORD_FIELDS(type_, LIST_) LIST_(RECORD_FIELD, type_)
 #define RECORD_FIELD(R, type_, name_, unit_, help_) RECORD_FIELD_##unit_(R, name_, help_)

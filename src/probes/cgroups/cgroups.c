@@ -332,62 +332,12 @@ static const struct probe_sampler sampler = {
 	.survey = survey,
 };
 
-#define USAGE(member_, type_, unit_, help_) FIELD(struct cgroup_usage, member_, type_, unit_, help_)
-
-static const struct field fields[] = {
-	USAGE(cgroup, FIELD_U64, UNIT_CGROUP, "control group"),
-	USAGE(version, FIELD_U32, UNIT_ID, "of its hierarchy: 1 or 2"),
-	USAGE(level, FIELD_U32, UNIT_ID, "its depth below the mounted root, which is 0"),
-	USAGE(usage_bytes, FIELD_U64, UNIT_BYTES, "memory, with the groups below"),
-	USAGE(peak_bytes, FIELD_U64, UNIT_BYTES, "the most it used; 0: not known"),
-	USAGE(limit_bytes, FIELD_U64, UNIT_BYTES, "its own limit; all bits set: none"),
-	USAGE(high_bytes, FIELD_U64, UNIT_BYTES, "memory.high; all bits set: none"),
-	USAGE(swap_bytes, FIELD_U64, UNIT_BYTES, "memory in swap"),
-	USAGE(swap_limit_bytes, FIELD_U64, UNIT_BYTES,
-		"limit of swap, in version 1 of memory and swap together; all bits set: none"),
-	USAGE(limit_hit_total, FIELD_U64, UNIT_COUNT, "times it was about to exceed the limit"),
-	USAGE(high_hit_total, FIELD_U64, UNIT_COUNT, "times it was throttled at memory.high"),
-	USAGE(oom_total, FIELD_U64, UNIT_COUNT,
-		"allocations that failed for the limit (version 2)"),
-	USAGE(oom_kill_total, FIELD_U64, UNIT_COUNT, "its processes killed by the OOM killer"),
-	USAGE(first_limit_hit_total, FIELD_U64, UNIT_COUNT, "limit_hit_total at the start"),
-	USAGE(first_oom_kill_total, FIELD_U64, UNIT_COUNT, "oom_kill_total at the start"),
-	USAGE(some_total_us, FIELD_U64, UNIT_NONE,
-		"time in which one of its tasks waited for memory, in microseconds; with flag 16"),
-	USAGE(full_total_us, FIELD_U64, UNIT_NONE,
-		"time in which all of them did, in microseconds; with flag 16"),
-	USAGE(anon_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory; from here on with flag 32"),
-	USAGE(file_bytes, FIELD_U64, UNIT_BYTES, "page cache, without shared memory and tmpfs"),
-	USAGE(shmem_bytes, FIELD_U64, UNIT_BYTES, "shared memory and tmpfs"),
-	USAGE(kernel_bytes, FIELD_U64, UNIT_BYTES, "memory of the kernel charged to it"),
-	USAGE(locked_bytes, FIELD_U64, UNIT_BYTES, "cannot be reclaimed; part of the others"),
-	USAGE(dirty_bytes, FIELD_U64, UNIT_BYTES, "page cache not written yet"),
-	USAGE(refault_file_total, FIELD_U64, UNIT_PAGES,
-		"pages of files read back soon after they were reclaimed"),
-	USAGE(refault_anon_total, FIELD_U64, UNIT_PAGES, "the same of anonymous memory"),
-	USAGE(first_refault_file_total, FIELD_U64, UNIT_PAGES, "refault_file_total at the start"),
-	USAGE(first_refault_anon_total, FIELD_U64, UNIT_PAGES, "refault_anon_total at the start"),
-	USAGE(first_some_total_us, FIELD_U64, UNIT_NONE, "some_total_us at the start"),
-	USAGE(first_high_hit_total, FIELD_U64, UNIT_COUNT, "high_hit_total at the start"),
-};
-
-#define DYING(member_, type_, unit_, help_) FIELD(struct cgroup_dying, member_, type_, unit_, help_)
-
-static const struct field dying_fields[] = {
-	DYING(version, FIELD_U32, UNIT_ID, "of memory's hierarchy: 1 or 2"),
-	DYING(dying, FIELD_U64, UNIT_COUNT, "groups that were removed and are still kept"),
-	DYING(first_dying, FIELD_U64, UNIT_COUNT, "as many at the start"),
-	DYING(alive, FIELD_U64, UNIT_COUNT, "groups that there are"),
-	DYING(below, FIELD_U64, UNIT_CGROUP, "the group that most of them were in; 0: not known"),
-	DYING(below_dying, FIELD_U64, UNIT_COUNT, "how many of them"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_CGROUP_MEMORY, struct cgroup_usage, "cgroup_memory", fields,
+	RECORD_KIND(REC_CGROUP_MEMORY, struct cgroup_usage, "cgroup_memory", CGROUP_USAGE_FIELDS,
 		"a control group that is worth a look; flags: 1 near its limit, 2 swaps, 4 limit "
 		"hit or OOM kill since the start, 8 asked for, 16 pressure known, 32 parts known, "
 		"64 watched, 128 its OOM killer is off and tasks wait"),
-	KIND(REC_CGROUP_DYING, struct cgroup_dying, "cgroup_dying", dying_fields,
+	RECORD_KIND(REC_CGROUP_DYING, struct cgroup_dying, "cgroup_dying", CGROUP_DYING_FIELDS,
 		"control groups that were removed and that the kernel keeps"),
 };
 

@@ -23,40 +23,42 @@ enum cgroup_usage_flags {
 /*
  * The memory of one group, those below it included: sent while any of the flags above apply,
  * whenever it changed, and at the end. Limits are the group's own; a parent's may be lower.
- */
-struct cgroup_usage {
-	struct rec h; /* h.flags: enum cgroup_usage_flags */
-	u64 cgroup;   /* id */
-	u32 version;  /* of the hierarchy: 1 or 2 */
-	u32 level;    /* below the mounted root, which is 0 */
-	u64 usage_bytes;
-	u64 peak_bytes;  /* 0: not known */
-	u64 limit_bytes; /* memory.max; CGROUP_USAGE_NONE */
-	u64 high_bytes;  /* memory.high; CGROUP_USAGE_NONE, as always in version 1 */
-	u64 swap_bytes;
-	u64 swap_limit_bytes; /* version 1: of memory and swap together; CGROUP_USAGE_NONE */
-	/* Since the group was made; first_*: when it was first seen. */
-	u64 limit_hit_total; /* usage was about to exceed the limit; v1 failcnt, v2 "max" */
-	u64 high_hit_total;
-	u64 oom_total;      /* allocations that failed for the limit; version 2 only */
-	u64 oom_kill_total; /* processes killed */
-	u64 first_limit_hit_total;
-	u64 first_oom_kill_total;
-	u64 some_total_us, full_total_us; /* memory pressure, as in system_pressure; version 2 */
-	/* What the usage is, as memory.stat tells, the groups below included. */
-	u64 anon_bytes;
-	u64 file_bytes;   /* page cache, without shmem_bytes */
-	u64 shmem_bytes;  /* tmpfs and shared memory */
-	u64 kernel_bytes; /* charged to it by the kernel: slab, page tables, stacks; 0: not known */
-	u64 locked_bytes; /* cannot be reclaimed: mlock and the like; part of the others */
-	u64 dirty_bytes;  /* part of file_bytes */
-	/* Pages that were read or faulted back soon after they were reclaimed, since the group was
-	 * made; first_*: when its parts were first read. */
-	u64 refault_file_total, refault_anon_total;
-	u64 first_refault_file_total, first_refault_anon_total;
-	u64 first_some_total_us;
-	u64 first_high_hit_total;
-};
+ Flags: enum cgroup_usage_flags. */
+#define CGROUP_USAGE_FIELDS(F, R)                                                                  \
+	F(R, u64, cgroup, CGROUP, "control group")                                                 \
+	F(R, u32, version, ID, "of its hierarchy: 1 or 2")                                         \
+	F(R, u32, level, ID, "its depth below the mounted root, which is 0")                       \
+	F(R, u64, usage_bytes, BYTES, "memory, with the groups below")                             \
+	F(R, u64, peak_bytes, BYTES, "the most it used; 0: not known")                             \
+	F(R, u64, limit_bytes, BYTES, "its own limit; all bits set: none")                         \
+	F(R, u64, high_bytes, BYTES, "memory.high; all bits set: none")                            \
+	F(R, u64, swap_bytes, BYTES, "memory in swap")                                             \
+	F(R, u64, swap_limit_bytes, BYTES,                                                         \
+		"limit of swap, in version 1 of memory and swap together; all bits set: none")     \
+	F(R, u64, limit_hit_total, COUNT, "times it was about to exceed the limit")                \
+	F(R, u64, high_hit_total, COUNT, "times it was throttled at memory.high")                  \
+	F(R, u64, oom_total, COUNT, "allocations that failed for the limit (version 2)")           \
+	F(R, u64, oom_kill_total, COUNT, "its processes killed by the OOM killer")                 \
+	F(R, u64, first_limit_hit_total, COUNT, "limit_hit_total at the start")                    \
+	F(R, u64, first_oom_kill_total, COUNT, "oom_kill_total at the start")                      \
+	F(R, u64, some_total_us, NONE,                                                             \
+		"time in which one of its tasks waited for memory, in microseconds; with flag 16") \
+	F(R, u64, full_total_us, NONE,                                                             \
+		"time in which all of them did, in microseconds; with flag 16")                    \
+	F(R, u64, anon_bytes, BYTES, "anonymous memory; from here on with flag 32")                \
+	F(R, u64, file_bytes, BYTES, "page cache, without shared memory and tmpfs")                \
+	F(R, u64, shmem_bytes, BYTES, "shared memory and tmpfs")                                   \
+	F(R, u64, kernel_bytes, BYTES, "memory of the kernel charged to it")                       \
+	F(R, u64, locked_bytes, BYTES, "cannot be reclaimed; part of the others")                  \
+	F(R, u64, dirty_bytes, BYTES, "page cache not written yet")                                \
+	F(R, u64, refault_file_total, PAGES,                                                       \
+		"pages of files read back soon after they were reclaimed")                         \
+	F(R, u64, refault_anon_total, PAGES, "the same of anonymous memory")                       \
+	F(R, u64, first_refault_file_total, PAGES, "refault_file_total at the start")              \
+	F(R, u64, first_refault_anon_total, PAGES, "refault_anon_total at the start")              \
+	F(R, u64, first_some_total_us, NONE, "some_total_us at the start")                         \
+	F(R, u64, first_high_hit_total, COUNT, "high_hit_total at the start")
+RECORD(cgroup_usage, CGROUP_USAGE_FIELDS);
 
 /* What each of those below takes of slab, and of memory on each CPU (measured on 6.18, x86-64). */
 #define CGROUP_DYING_BYTES (11ULL << 10)
@@ -66,15 +68,14 @@ struct cgroup_usage {
  * Control groups that were removed and that the kernel still keeps, since something charged to them
  * is left: sent at the start, when it has changed and at the end, where there are some.
  */
-struct cgroup_dying {
-	struct rec h;
-	u32 version; /* of memory's hierarchy */
-	u32 reserved;
-	u64 dying, first_dying; /* first_*: at the start */
-	u64 alive;
-	/* Version 2: the group deepest in the tree below which most of them were; 0: not known. */
-	u64 below;
-	u64 below_dying;
-};
+#define CGROUP_DYING_FIELDS(F, R)                                                     \
+	F(R, u32, version, ID, "of memory's hierarchy: 1 or 2")                       \
+	F(R, u32, reserved, HIDDEN, "")                                               \
+	F(R, u64, dying, COUNT, "groups that were removed and are still kept")        \
+	F(R, u64, first_dying, COUNT, "as many at the start")                         \
+	F(R, u64, alive, COUNT, "groups that there are")                              \
+	F(R, u64, below, CGROUP, "the group that most of them were in; 0: not known") \
+	F(R, u64, below_dying, COUNT, "how many of them")
+RECORD(cgroup_dying, CGROUP_DYING_FIELDS);
 
 #endif

@@ -179,7 +179,8 @@ static bool look_due(const struct capture *c, const struct holders *s, u64 now_n
 	return c->ending || (!s->looks && now_ns >= s->begin_ns + EVERY_NS);
 }
 
-/* `where` looks beside at what is open: heaps and maps are not its matter. They are that of check. */
+/* `where` looks beside at what is open: heaps and maps are not its matter. They are that of check.
+ */
 static bool is_beside(const struct capture *c)
 {
 	static const char of[] = "where,cache"; /* and what else is beside it */
@@ -293,208 +294,26 @@ static const struct probe_sampler sampler = {
 	.survey = survey,
 };
 
-#define FILES(member_, type_, unit_, help_) FIELD(struct held_files, member_, type_, unit_, help_)
-#define SEGMENT(member_, type_, unit_, help_) \
-	FIELD(struct held_segment, member_, type_, unit_, help_)
-#define QUEUES(member_, type_, unit_, help_) FIELD(struct held_queues, member_, type_, unit_, help_)
-#define HEAP(member_, type_, unit_, help_) FIELD(struct held_heap, member_, type_, unit_, help_)
-#define CHILDREN(member_, type_, unit_, help_) \
-	FIELD(struct held_children, member_, type_, unit_, help_)
-#define PROCESS(member_, type_, unit_, help_) \
-	FIELD(struct held_process, member_, type_, unit_, help_)
-
-static const struct field files_fields[] = {
-	FILES(mount, FIELD_U32, UNIT_STRING, "where the file system is mounted"),
-	FILES(directory, FIELD_U32, UNIT_STRING,
-		"the directory in it that has most; 0: not looked for"),
-	FILES(used_bytes, FIELD_U64, UNIT_BYTES, "memory of its files, in swap too"),
-	FILES(limit_bytes, FIELD_U64, UNIT_BYTES, "the most it takes; 0: no limit"),
-	FILES(first_used_bytes, FIELD_U64, UNIT_BYTES, "used_bytes when it was first seen"),
-	FILES(files, FIELD_U64, UNIT_COUNT, "files found in it"),
-	FILES(found_bytes, FIELD_U64, UNIT_BYTES, "memory of these"),
-	FILES(directory_bytes, FIELD_U64, UNIT_BYTES, "memory of the files of the directory"),
-	FILES(directory_files, FIELD_U64, UNIT_COUNT, "files in the directory, and below"),
-	FILES(uid, FIELD_U32, UNIT_ID, "user who owns the largest file of the directory"),
-	FILES(partial, FIELD_U32, UNIT_NONE, "1: not all of it was looked through"),
-	FILES(newest_age_ns, FIELD_U64, UNIT_NS, "time since a file of the directory was written"),
-	FILES(opener, FIELD_U32, UNIT_STRING, "a process that has files of it open; 0: none"),
-	FILES(opener_tgid, FIELD_U32, UNIT_ID, "that process"),
-	FILES(opener_files, FIELD_U64, UNIT_COUNT, "how many it has open"),
-	FILES(inodes, FIELD_U64, UNIT_COUNT, "its files and directories, empty ones too"),
-	FILES(first_inodes, FIELD_U64, UNIT_COUNT, "inodes when it was first seen"),
-};
-
-static const struct field segment_fields[] = {
-	SEGMENT(id, FIELD_U64, UNIT_ID, "the segment (shmid)"),
-	SEGMENT(key, FIELD_S64, UNIT_ID, "its key"),
-	SEGMENT(size_bytes, FIELD_U64, UNIT_BYTES, "size"),
-	SEGMENT(resident_bytes, FIELD_U64, UNIT_BYTES, "memory it has"),
-	SEGMENT(swap_bytes, FIELD_U64, UNIT_BYTES, "of it in swap"),
-	SEGMENT(attached, FIELD_U64, UNIT_COUNT, "how often it is attached"),
-	SEGMENT(creator_tgid, FIELD_U32, UNIT_ID, "process that made it"),
-	SEGMENT(creator, FIELD_U32, UNIT_STRING, "its name; 0: it has ended"),
-	SEGMENT(uid, FIELD_U32, UNIT_ID, "user who owns it"),
-	SEGMENT(removed, FIELD_U32, UNIT_NONE, "1: it goes when nobody has it attached"),
-	SEGMENT(idle_ns, FIELD_U64, UNIT_NS, "time since it was last attached or detached"),
-};
-
-static const struct field process_fields[] = {
-	PROCESS(tgid, FIELD_U32, UNIT_ID, "process"),
-	PROCESS(name, FIELD_U32, UNIT_STRING, "its name, of an interpreter with what it runs"),
-	PROCESS(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
-	PROCESS(cgroup, FIELD_U64, UNIT_CGROUP, "control group that its memory is charged to"),
-	PROCESS(threads, FIELD_U32, UNIT_COUNT, "its threads"),
-	PROCESS(uid, FIELD_U32, UNIT_ID, "user"),
-	PROCESS(page_table_bytes, FIELD_U64, UNIT_BYTES, "page tables"),
-	PROCESS(locked_bytes, FIELD_U64, UNIT_BYTES, "locked memory (mlock)"),
-	PROCESS(rss_bytes, FIELD_U64, UNIT_BYTES, "resident memory"),
-	PROCESS(shmem_bytes, FIELD_U64, UNIT_BYTES, "shared memory in it"),
-	PROCESS(files, FIELD_U64, UNIT_COUNT, "open files"),
-	FIELD_ARRAY(struct held_process, kinds, FIELD_U32, UNIT_COUNT, HELD_KINDS,
-		"of these: paths, pipes, sockets, epoll, event and timer, watches, userfaultfd, "
-		"BPF "
-		"maps, other BPF, io_uring, perf, memfd, other shared memory, dmabuf, removed, "
-		"other"),
-	PROCESS(memfd_bytes, FIELD_U64, UNIT_BYTES, "memory of open files that have no name"),
-	PROCESS(pipe_bytes, FIELD_U64, UNIT_BYTES, "in its pipes, not read"),
-	PROCESS(pipes, FIELD_U64, UNIT_COUNT, "pipes"),
-	PROCESS(pipes_measured, FIELD_U64, UNIT_COUNT, "of these, looked into"),
-	PROCESS(unread_bytes, FIELD_U64, UNIT_BYTES, "arrived at its sockets, not read"),
-	PROCESS(unsent_bytes, FIELD_U64, UNIT_BYTES, "written to its sockets, not taken"),
-	PROCESS(sockets, FIELD_U64, UNIT_COUNT, "sockets"),
-	PROCESS(sockets_measured, FIELD_U64, UNIT_COUNT, "of these, looked into"),
-	PROCESS(bpf_bytes, FIELD_U64, UNIT_BYTES, "memory of its BPF maps"),
-	PROCESS(worst_bytes, FIELD_U64, UNIT_BYTES, "of the socket that holds most"),
-	PROCESS(peer, FIELD_U32, UNIT_STRING, "the other side of that"),
-	PROCESS(worst_unsent, FIELD_U32, UNIT_NONE, "1: it was written and not taken; 0: not read"),
-	PROCESS(parent, FIELD_U32, UNIT_STRING, "its parent"),
-	PROCESS(parent_tgid, FIELD_U32, UNIT_ID, "the parent's number"),
-	PROCESS(pinned_bytes, FIELD_U64, UNIT_BYTES, "kept in place for devices and io_uring"),
-	PROCESS(ksm_pages, FIELD_U64, UNIT_PAGES, "that KSM looks at"),
-	PROCESS(ksm_merged, FIELD_U64, UNIT_PAGES, "of these, merged with others"),
-	PROCESS(local, FIELD_U32, UNIT_STRING, "this side of the connection with peer"),
-	PROCESS(packets, FIELD_U32, UNIT_COUNT, "packet sockets"),
-	PROCESS(vm_bytes, FIELD_U64, UNIT_BYTES, "its address space"),
-	PROCESS(reserved_bytes, FIELD_U64, UNIT_BYTES,
-		"huge pages of the pool that it has mapped and not touched"),
-	PROCESS(mappings, FIELD_U64, UNIT_COUNT,
-		"its mappings, where its address space grew between the looks; else 0"),
-	PROCESS(written_bytes, FIELD_U64, UNIT_BYTES,
-		"written since the first look, by ended children too, to no disk"),
-	PROCESS(written_ns, FIELD_U64, UNIT_NS, "time since the first look; 0: there was none"),
-};
-
-static const struct field heap_fields[] = {
-	HEAP(tgid, FIELD_U32, UNIT_ID, "process"),
-	HEAP(name, FIELD_U32, UNIT_STRING, "its name"),
-	HEAP(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
-	HEAP(cgroup, FIELD_U64, UNIT_CGROUP, "control group that its memory is charged to"),
-	HEAP(arenas, FIELD_U32, UNIT_COUNT, "arenas of glibc's malloc"),
-	HEAP(partial, FIELD_U32, UNIT_COUNT, "of these, read in part only"),
-	HEAP(anon_bytes, FIELD_U64, UNIT_BYTES, "resident anonymous memory of the process"),
-	HEAP(system_bytes, FIELD_U64, UNIT_BYTES, "that the arenas have from the kernel"),
-	HEAP(live_bytes, FIELD_U64, UNIT_BYTES, "blocks in use"),
-	HEAP(free_bytes, FIELD_U64, UNIT_BYTES, "free blocks between these"),
-	HEAP(kept_bytes, FIELD_U64, UNIT_BYTES, "resident pages with nothing but free blocks"),
-	HEAP(trimmable_bytes, FIELD_U64, UNIT_BYTES, "of these, what malloc_trim(0) gives back"),
-};
-
-static const struct field queues_fields[] = {
-	QUEUES(queues, FIELD_U64, UNIT_COUNT, "queues"),
-	QUEUES(messages, FIELD_U64, UNIT_COUNT, "messages in them"),
-	QUEUES(bytes, FIELD_U64, UNIT_BYTES, "text of these"),
-	QUEUES(id, FIELD_U64, UNIT_ID, "the queue that holds most (msqid)"),
-	QUEUES(id_messages, FIELD_U64, UNIT_COUNT, "messages in it"),
-	QUEUES(id_bytes, FIELD_U64, UNIT_BYTES, "their text"),
-	QUEUES(sender_tgid, FIELD_U32, UNIT_ID, "process that last sent to it"),
-	QUEUES(sender, FIELD_U32, UNIT_STRING, "its name; 0: it has ended"),
-	QUEUES(receiver_tgid, FIELD_U32, UNIT_ID, "process that last received from it"),
-	QUEUES(receiver, FIELD_U32, UNIT_STRING, "its name; 0: it has ended"),
-	QUEUES(idle_ns, FIELD_U64, UNIT_NS, "time since that; 0: nobody ever did"),
-};
-
-#define DISK(member_, type_, unit_, help_) FIELD(struct held_disk, member_, type_, unit_, help_)
-
-static const struct field disk_fields[] = {
-	DISK(device, FIELD_U32, UNIT_STRING, "the device"),
-	DISK(on, FIELD_U32, UNIT_STRING,
-		"where it is mounted, or which device it is below; 0: neither"),
-	DISK(use, FIELD_U32, UNIT_ID, "0 neither mounted nor below another, 2 mounted, 3 below"),
-	DISK(memory_bytes, FIELD_U64, UNIT_BYTES, "memory that it takes"),
-	DISK(data_bytes, FIELD_U64, UNIT_BYTES, "stored in it, before compression"),
-	DISK(size_bytes, FIELD_U64, UNIT_BYTES, "the most that it stores"),
-};
-
-static const struct field children_fields[] = {
-	CHILDREN(tgid, FIELD_U32, UNIT_ID, "the parent"),
-	CHILDREN(name, FIELD_U32, UNIT_STRING, "its name"),
-	CHILDREN(child, FIELD_U32, UNIT_STRING, "one of its children"),
-	CHILDREN(partial, FIELD_U32, UNIT_NONE, "1: there may be more: not all were looked at"),
-	CHILDREN(children, FIELD_U64, UNIT_COUNT, "its children"),
-	CHILDREN(zombies, FIELD_U64, UNIT_COUNT, "of these, ended and not waited for"),
-	CHILDREN(threads, FIELD_U64, UNIT_COUNT, "threads of all of them"),
-	CHILDREN(page_table_bytes, FIELD_U64, UNIT_BYTES, "page tables of all of them"),
-	CHILDREN(rss_bytes, FIELD_U64, UNIT_BYTES,
-		"resident memory, what they share counted for each"),
-	CHILDREN(anon_bytes, FIELD_U64, UNIT_BYTES, "resident anonymous memory of all of them"),
-	CHILDREN(most_shared_bytes, FIELD_U64, UNIT_BYTES,
-		"resident files and shared memory of the one that has most"),
-};
-
-#define MAPS(member_, type_, unit_, help_) FIELD(struct held_maps, member_, type_, unit_, help_)
-
-static const struct field maps_fields[] = {
-	MAPS(maps, FIELD_U64, UNIT_COUNT, "maps"),
-	MAPS(bytes, FIELD_U64, UNIT_BYTES, "memory of them"),
-	MAPS(pinned, FIELD_U64, UNIT_COUNT, "of these, pinned in a bpffs"),
-	MAPS(id, FIELD_U64, UNIT_ID, "the largest"),
-	MAPS(id_bytes, FIELD_U64, UNIT_BYTES, "its memory"),
-	MAPS(path, FIELD_U32, UNIT_STRING, "where it is pinned; 0: not seen to be"),
-	FIELD_ARRAY(struct held_maps, name, FIELD_CHARS, UNIT_NONE, 16, "its name"),
-};
-
-#define TOTALS(member_, type_, unit_, help_) FIELD(struct held_totals, member_, type_, unit_, help_)
-
-static const struct field totals_fields[] = {
-	TOTALS(pipes, FIELD_U64, UNIT_COUNT, "pipes"),
-	TOTALS(pipe_bytes, FIELD_U64, UNIT_BYTES, "in them, not read, in whole pages"),
-	TOTALS(memfd_bytes, FIELD_U64, UNIT_BYTES, "memory of open files that have no name"),
-	TOTALS(unread_bytes, FIELD_U64, UNIT_BYTES, "arrived at sockets, not read"),
-	TOTALS(unsent_bytes, FIELD_U64, UNIT_BYTES, "written to sockets, not taken"),
-	TOTALS(sockets, FIELD_U64, UNIT_COUNT, "sockets"),
-	TOTALS(processes, FIELD_U32, UNIT_COUNT, "processes that were looked at"),
-	TOTALS(refused, FIELD_U32, UNIT_COUNT, "processes that may not be looked at"),
-	TOTALS(cut, FIELD_U32, UNIT_NONE, "1: the look was cut short"),
-	TOTALS(status_cut, FIELD_U32, UNIT_NONE, "1: … so that some were not asked their status"),
-	TOTALS(hugetlb_bytes, FIELD_U64, UNIT_BYTES, "huge pages of the pools that are mapped"),
-};
-
-static const struct field thread_fields[] = {
-	FIELD(struct held_thread, tid, FIELD_U32, UNIT_ID, "thread"),
-	FIELD(struct held_thread, cpu_ns, FIELD_U64, UNIT_NS, "its time on CPUs since boot"),
-	FIELD_ARRAY(struct held_thread, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_HELD_FILES, struct held_files, "held_files", files_fields,
+	RECORD_KIND(REC_HELD_FILES, struct held_files, "held_files", HELD_FILES_FIELDS,
 		"a file system in memory (tmpfs), sent when it has changed"),
-	KIND(REC_HELD_SEGMENT, struct held_segment, "held_segment", segment_fields,
+	RECORD_KIND(REC_HELD_SEGMENT, struct held_segment, "held_segment", HELD_SEGMENT_FIELDS,
 		"a System V shared memory segment"),
-	KIND(REC_HELD_MAPS, struct held_maps, "held_maps", maps_fields,
+	RECORD_KIND(REC_HELD_MAPS, struct held_maps, "held_maps", HELD_MAPS_FIELDS,
 		"BPF maps that no process has open"),
-	KIND(REC_HELD_HEAP, struct held_heap, "held_heap", heap_fields,
+	RECORD_KIND(REC_HELD_HEAP, struct held_heap, "held_heap", HELD_HEAP_FIELDS,
 		"what the allocator of a process holds"),
-	KIND(REC_HELD_QUEUES, struct held_queues, "held_queues", queues_fields,
+	RECORD_KIND(REC_HELD_QUEUES, struct held_queues, "held_queues", HELD_QUEUES_FIELDS,
 		"System V message queues"),
-	KIND(REC_HELD_DISK, struct held_disk, "held_disk", disk_fields,
+	RECORD_KIND(REC_HELD_DISK, struct held_disk, "held_disk", HELD_DISK_FIELDS,
 		"a zram device that is not swap"),
-	KIND(REC_HELD_PROCESS, struct held_process, "held_process", process_fields,
+	RECORD_KIND(REC_HELD_PROCESS, struct held_process, "held_process", HELD_PROCESS_FIELDS,
 		"what a process has open and what the kernel keeps for it"),
-	KIND(REC_HELD_THREAD, struct held_thread, "held_thread", thread_fields,
+	RECORD_KIND(REC_HELD_THREAD, struct held_thread, "held_thread", HELD_THREAD_FIELDS,
 		"a thread of the kernel that works for memory"),
-	KIND(REC_HELD_CHILDREN, struct held_children, "held_children", children_fields,
+	RECORD_KIND(REC_HELD_CHILDREN, struct held_children, "held_children", HELD_CHILDREN_FIELDS,
 		"the children of a process that has many"),
-	KIND(REC_HELD_TOTALS, struct held_totals, "held_totals", totals_fields,
+	RECORD_KIND(REC_HELD_TOTALS, struct held_totals, "held_totals", HELD_TOTALS_FIELDS,
 		"what all processes have open together"),
 };
 

@@ -8,160 +8,180 @@
 #include "event/wire.h"
 
 /* A mounted file system that lives in memory, with what a walk of it found. */
-struct held_files {
-	struct rec h;
-	u32 mount;     /* string: where it is mounted */
-	u32 directory; /* string: the directory in it that has most; 0: not looked for */
-	u64 used_bytes;
-	u64 limit_bytes; /* of its size= option */
-	u64 first_used_bytes;
-	u64 files;       /* found by the walk */
-	u64 found_bytes; /* by the walk; less than used where files were removed but are open */
-	u64 directory_bytes, directory_files;
-	u32 uid;           /* owner of most of the directory's bytes */
-	u32 partial;       /* 1: the walk was cut short */
-	u64 newest_age_ns; /* since a file in the directory was last written */
-	u32 opener;        /* string: a process that has files of the directory open; 0: none has */
-	u32 opener_tgid;
-	u64 opener_files; /* it has open */
-	u64 inodes;       /* of files and directories, empty ones too */
-	u64 first_inodes;
-};
+#define HELD_FILES_FIELDS(F, R)                                                              \
+	F(R, u32, mount, STRING, "where the file system is mounted")                         \
+	F(R, u32, directory, STRING, "the directory in it that has most; 0: not looked for") \
+	F(R, u64, used_bytes, BYTES, "memory of its files, in swap too")                     \
+	F(R, u64, limit_bytes, BYTES, "the most it takes; 0: no limit")                      \
+	F(R, u64, first_used_bytes, BYTES, "used_bytes when it was first seen")              \
+	F(R, u64, files, COUNT, "files found in it")                                         \
+	F(R, u64, found_bytes, BYTES, "memory of these")                                     \
+	F(R, u64, directory_bytes, BYTES, "memory of the files of the directory")            \
+	F(R, u64, directory_files, COUNT, "files in the directory, and below")               \
+	F(R, u32, uid, ID, "user who owns the largest file of the directory")                \
+	F(R, u32, partial, NONE, "1: not all of it was looked through")                      \
+	F(R, u64, newest_age_ns, NS, "time since a file of the directory was written")       \
+	F(R, u32, opener, STRING, "a process that has files of it open; 0: none")            \
+	F(R, u32, opener_tgid, ID, "that process")                                           \
+	F(R, u64, opener_files, COUNT, "how many it has open")                               \
+	F(R, u64, inodes, COUNT, "its files and directories, empty ones too")                \
+	F(R, u64, first_inodes, COUNT, "inodes when it was first seen")
+RECORD(held_files, HELD_FILES_FIELDS);
 
 /* What glibc's malloc holds in a process with much anonymous memory, as read from outside. */
-struct held_heap {
-	struct rec h;
-	u32 tgid;
-	u32 name; /* string */
-	u64 start_ns;
-	u64 cgroup;
-	u32 arenas;
-	u32 partial;         /* how many of them could be read in part only */
-	u64 anon_bytes;      /* resident anonymous memory of the process */
-	u64 system_bytes;    /* that arenas have from the kernel */
-	u64 live_bytes;      /* blocks in use */
-	u64 free_bytes;      /* free blocks between these */
-	u64 kept_bytes;      /* resident pages that have nothing but free blocks */
-	u64 trimmable_bytes; /* of these, what malloc_trim(0) gives back */
-};
+#define HELD_HEAP_FIELDS(F, R)                                                      \
+	F(R, u32, tgid, ID, "process")                                              \
+	F(R, u32, name, STRING, "its name")                                         \
+	F(R, u64, start_ns, NS, "its start, since boot")                            \
+	F(R, u64, cgroup, CGROUP, "control group that its memory is charged to")    \
+	F(R, u32, arenas, COUNT, "arenas of glibc's malloc")                        \
+	F(R, u32, partial, COUNT, "of these, read in part only")                    \
+	F(R, u64, anon_bytes, BYTES, "resident anonymous memory of the process")    \
+	F(R, u64, system_bytes, BYTES, "that the arenas have from the kernel")      \
+	F(R, u64, live_bytes, BYTES, "blocks in use")                               \
+	F(R, u64, free_bytes, BYTES, "free blocks between these")                   \
+	F(R, u64, kept_bytes, BYTES, "resident pages with nothing but free blocks") \
+	F(R, u64, trimmable_bytes, BYTES, "of these, what malloc_trim(0) gives back")
+RECORD(held_heap, HELD_HEAP_FIELDS);
 
 /* System V message queues, and the one that holds most. */
-struct held_queues {
-	struct rec h;
-	u64 queues, messages, bytes;
-	u64 id, id_messages, id_bytes; /* of the worst */
-	u32 sender_tgid, sender;       /* the last; string: its name, 0: it has ended */
-	u32 receiver_tgid, receiver;
-	u64 idle_ns; /* since a message of it was taken; 0: never was one */
-};
+#define HELD_QUEUES_FIELDS(F, R)                                           \
+	F(R, u64, queues, COUNT, "queues")                                 \
+	F(R, u64, messages, COUNT, "messages in them")                     \
+	F(R, u64, bytes, BYTES, "text of these")                           \
+	F(R, u64, id, ID, "the queue that holds most (msqid)")             \
+	F(R, u64, id_messages, COUNT, "messages in it")                    \
+	F(R, u64, id_bytes, BYTES, "their text")                           \
+	F(R, u32, sender_tgid, ID, "process that last sent to it")         \
+	F(R, u32, sender, STRING, "its name; 0: it has ended")             \
+	F(R, u32, receiver_tgid, ID, "process that last received from it") \
+	F(R, u32, receiver, STRING, "its name; 0: it has ended")           \
+	F(R, u64, idle_ns, NS, "time since that; 0: nobody ever did")
+RECORD(held_queues, HELD_QUEUES_FIELDS);
 
-struct held_segment {
-	struct rec h;
-	u64 id;
-	s64 key;
-	u64 size_bytes, resident_bytes, swap_bytes;
-	u64 attached; /* how often */
-	u32 creator_tgid;
-	u32 creator; /* string: the creator, if it still runs; 0: it has ended */
-	u32 uid;
-	u32 removed; /* 1: it goes when it is no longer attached */
-	u64 idle_ns; /* since it was last attached or detached */
-};
+#define HELD_SEGMENT_FIELDS(F, R)                                          \
+	F(R, u64, id, ID, "the segment (shmid)")                           \
+	F(R, s64, key, ID, "its key")                                      \
+	F(R, u64, size_bytes, BYTES, "size")                               \
+	F(R, u64, resident_bytes, BYTES, "memory it has")                  \
+	F(R, u64, swap_bytes, BYTES, "of it in swap")                      \
+	F(R, u64, attached, COUNT, "how often it is attached")             \
+	F(R, u32, creator_tgid, ID, "process that made it")                \
+	F(R, u32, creator, STRING, "its name; 0: it has ended")            \
+	F(R, u32, uid, ID, "user who owns it")                             \
+	F(R, u32, removed, NONE, "1: it goes when nobody has it attached") \
+	F(R, u64, idle_ns, NS, "time since it was last attached or detached")
+RECORD(held_segment, HELD_SEGMENT_FIELDS);
 
 #define HELD_KINDS 16 /* enum fd_kind, by its place */
 
 /* What the kernel keeps for one process: of those that stand out, after a second and at the end. */
-struct held_process {
-	struct rec h;
-	u32 tgid;
-	u32 name;     /* string: how people know it */
-	u64 start_ns; /* since boot */
-	u64 cgroup;
-	u32 threads;
-	u32 uid;
-	u64 page_table_bytes, locked_bytes;
-	u64 rss_bytes, shmem_bytes; /* shmem: shared memory in its RSS */
-	u64 files;                  /* open */
-	u32 kinds[HELD_KINDS];      /* of these, by enum fd_kind */
-	u64 memfd_bytes; /* files without a name in memory: memfd, and removed from tmpfs */
-	u64 pipe_bytes;  /* in pipes, not read; estimated where pipes_measured is less */
-	u64 pipes, pipes_measured;
-	u64 unread_bytes; /* came to its sockets, not read */
-	u64 unsent_bytes; /* written to its sockets, not taken by the other side */
-	u64 sockets, sockets_measured;
-	u64 bpf_bytes;    /* of its BPF maps */
-	u64 worst_bytes;  /* of the socket that holds most */
-	u32 peer;         /* string: the other side of that; 0: not known */
-	u32 worst_unsent; /* 1: that is unsent, 0: unread */
-	u32 parent;       /* string */
-	u32 parent_tgid;
-	u64 pinned_bytes; /* VmPin: kept in place for devices and io_uring */
-	u64 ksm_pages;    /* that KSM looks at; 0 also where it does not run (since 6.1) */
-	u64 ksm_merged;   /* of these, merged */
-	u32 local;    /* string: this side of the connection with `peer`, of TCP; 0: not known */
-	u32 packets;  /* packet sockets (AF_PACKET) */
-	u64 vm_bytes; /* its address space */
-	u64 reserved_bytes; /* of huge pages that it has mapped and not touched */
-	u64 mappings;       /* counted where its address space grew between the looks; else 0 */
-	/* Since the first look, by it and by children of it that have ended: what was written by
-	 * system calls and went to no disk, but to files in memory, pipes or sockets. */
-	u64 written_bytes, written_ns; /* ns: since that look; 0: there was none */
-};
+#define HELD_PROCESS_FIELDS(F, R)                                                                 \
+	F(R, u32, tgid, ID, "process")                                                            \
+	F(R, u32, name, STRING, "its name, of an interpreter with what it runs")                  \
+	F(R, u64, start_ns, NS, "its start, since boot")                                          \
+	F(R, u64, cgroup, CGROUP, "control group that its memory is charged to")                  \
+	F(R, u32, threads, COUNT, "its threads")                                                  \
+	F(R, u32, uid, ID, "user")                                                                \
+	F(R, u64, page_table_bytes, BYTES, "page tables")                                         \
+	F(R, u64, locked_bytes, BYTES, "locked memory (mlock)")                                   \
+	F(R, u64, rss_bytes, BYTES, "resident memory")                                            \
+	F(R, u64, shmem_bytes, BYTES, "shared memory in it")                                      \
+	F(R, u64, files, COUNT, "open files")                                                     \
+	F(R, u32[HELD_KINDS], kinds, COUNT,                                                       \
+		"of these: paths, pipes, sockets, epoll, event and timer, watches, userfaultfd, " \
+		"BPF maps, other BPF, io_uring, perf, memfd, other shared memory, dmabuf, "       \
+		"removed, other") /* of these, by enum fd_kind */                                 \
+	F(R, u64, memfd_bytes, BYTES, "memory of open files that have no name")                   \
+	F(R, u64, pipe_bytes, BYTES, "in its pipes, not read")                                    \
+	F(R, u64, pipes, COUNT, "pipes")                                                          \
+	F(R, u64, pipes_measured, COUNT, "of these, looked into")                                 \
+	F(R, u64, unread_bytes, BYTES, "arrived at its sockets, not read")                        \
+	F(R, u64, unsent_bytes, BYTES, "written to its sockets, not taken")                       \
+	F(R, u64, sockets, COUNT, "sockets")                                                      \
+	F(R, u64, sockets_measured, COUNT, "of these, looked into")                               \
+	F(R, u64, bpf_bytes, BYTES, "memory of its BPF maps")                                     \
+	F(R, u64, worst_bytes, BYTES, "of the socket that holds most")                            \
+	F(R, u32, peer, STRING, "the other side of that")                                         \
+	F(R, u32, worst_unsent, NONE, "1: it was written and not taken; 0: not read")             \
+	F(R, u32, parent, STRING, "its parent")                                                   \
+	F(R, u32, parent_tgid, ID, "the parent's number")                                         \
+	F(R, u64, pinned_bytes, BYTES, "kept in place for devices and io_uring")                  \
+	F(R, u64, ksm_pages, PAGES, "that KSM looks at")                                          \
+	F(R, u64, ksm_merged, PAGES, "of these, merged with others")                              \
+	F(R, u32, local, STRING, "this side of the connection with peer")                         \
+	F(R, u32, packets, COUNT, "packet sockets")                                               \
+	F(R, u64, vm_bytes, BYTES, "its address space")                                           \
+	F(R, u64, reserved_bytes, BYTES,                                                          \
+		"huge pages of the pool that it has mapped and not touched")                      \
+	F(R, u64, mappings, COUNT,                                                                \
+		"its mappings, where its address space grew between the looks; else 0")           \
+	F(R, u64, written_bytes, BYTES,                                                           \
+		"written since the first look, by ended children too, to no disk")                \
+	F(R, u64, written_ns, NS, "time since the first look; 0: there was none")
+RECORD(held_process, HELD_PROCESS_FIELDS);
 
 /* BPF maps that no process has open: pinned, or kept by attached programs. */
-struct held_maps {
-	struct rec h;
-	u64 maps, bytes;
-	u64 pinned; /* of them, in a bpffs */
-	u64 id, id_bytes;
-	u32 path; /* string: where the largest is pinned; 0: it is not, or not seen to be */
-	u32 reserved;
-	char name[16]; /* of the largest */
-};
+#define HELD_MAPS_FIELDS(F, R)                                           \
+	F(R, u64, maps, COUNT, "maps")                                   \
+	F(R, u64, bytes, BYTES, "memory of them")                        \
+	F(R, u64, pinned, COUNT, "of these, pinned in a bpffs")          \
+	F(R, u64, id, ID, "the largest")                                 \
+	F(R, u64, id_bytes, BYTES, "its memory")                         \
+	F(R, u32, path, STRING, "where it is pinned; 0: not seen to be") \
+	F(R, u32, reserved, HIDDEN, "")                                  \
+	F(R, char[16], name, NONE, "its name")
+RECORD(held_maps, HELD_MAPS_FIELDS);
 
 /* A zram device that is not swap: a disk whose contents are memory. */
-struct held_disk {
-	struct rec h;
-	u32 device; /* string: "/dev/zram0" */
-	u32 on;     /* string: where it is mounted, or which device it is below; 0: neither */
-	u32 use;    /* enum zram_use */
-	u32 reserved;
-	u64 memory_bytes, data_bytes, size_bytes;
-};
+#define HELD_DISK_FIELDS(F, R)                                                                 \
+	F(R, u32, device, STRING, "the device")                                                \
+	F(R, u32, on, STRING, "where it is mounted, or which device it is below; 0: neither")  \
+	F(R, u32, use, ID,                                                                     \
+		"0 neither mounted nor below another, 2 mounted, 3 below") /* enum zram_use */ \
+	F(R, u32, reserved, HIDDEN, "")                                                        \
+	F(R, u64, memory_bytes, BYTES, "memory that it takes")                                 \
+	F(R, u64, data_bytes, BYTES, "stored in it, before compression")                       \
+	F(R, u64, size_bytes, BYTES, "the most that it stores")
+RECORD(held_disk, HELD_DISK_FIELDS);
 
 /* Processes that have the same parent, of those that have many: all that status tells of them. */
-struct held_children {
-	struct rec h;
-	u32 tgid;    /* the parent */
-	u32 name;    /* string: the parent */
-	u32 child;   /* string: one of them, as an example */
-	u32 partial; /* 1: not all processes were looked at, so there may be more */
-	u64 children, zombies, threads; /* zombies: ended, and not waited for */
-	u64 page_table_bytes, rss_bytes;
-	u64 anon_bytes;        /* of their resident memory, what each has for itself */
-	u64 most_shared_bytes; /* the most that one of them has of the rest */
-};
+#define HELD_CHILDREN_FIELDS(F, R)                                                       \
+	F(R, u32, tgid, ID, "the parent")                                                \
+	F(R, u32, name, STRING, "its name")                                              \
+	F(R, u32, child, STRING, "one of its children")                                  \
+	F(R, u32, partial, NONE, "1: there may be more: not all were looked at")         \
+	F(R, u64, children, COUNT, "its children")                                       \
+	F(R, u64, zombies, COUNT, "of these, ended and not waited for")                  \
+	F(R, u64, threads, COUNT, "threads of all of them")                              \
+	F(R, u64, page_table_bytes, BYTES, "page tables of all of them")                 \
+	F(R, u64, rss_bytes, BYTES, "resident memory, what they share counted for each") \
+	F(R, u64, anon_bytes, BYTES, "resident anonymous memory of all of them")         \
+	F(R, u64, most_shared_bytes, BYTES,                                              \
+		"resident files and shared memory of the one that has most")
+RECORD(held_children, HELD_CHILDREN_FIELDS);
 
 /* What all processes have open together, as the latest look found it. */
-struct held_totals {
-	struct rec h;
-	u64 pipes, pipe_bytes; /* unread, in whole pages */
-	u64 memfd_bytes;       /* of files in memory that have no name */
-	u64 unread_bytes, unsent_bytes, sockets;
-	u32 processes; /* that were looked at */
-	u32 refused;   /* that were not: they are not ours to see */
-	u32 cut;       /* 1: some were not looked at, that would have taken too long */
-	u32 status_cut;    /* 1: … nor their status */
-	u64 hugetlb_bytes; /* huge pages of pools that are mapped */
-};
+#define HELD_TOTALS_FIELDS(F, R)                                                     \
+	F(R, u64, pipes, COUNT, "pipes")                                             \
+	F(R, u64, pipe_bytes, BYTES, "in them, not read, in whole pages")            \
+	F(R, u64, memfd_bytes, BYTES, "memory of open files that have no name")      \
+	F(R, u64, unread_bytes, BYTES, "arrived at sockets, not read")               \
+	F(R, u64, unsent_bytes, BYTES, "written to sockets, not taken")              \
+	F(R, u64, sockets, COUNT, "sockets")                                         \
+	F(R, u32, processes, COUNT, "processes that were looked at")                 \
+	F(R, u32, refused, COUNT, "processes that may not be looked at")             \
+	F(R, u32, cut, NONE, "1: the look was cut short")                            \
+	F(R, u32, status_cut, NONE, "1: … so that some were not asked their status") \
+	F(R, u64, hugetlb_bytes, BYTES, "huge pages of the pools that are mapped")
+RECORD(held_totals, HELD_TOTALS_FIELDS);
 
 /* A thread of the kernel that works for memory, with its time on CPUs: when it changed. */
-struct held_thread {
-	struct rec h;
-	u32 tid;
-	u32 reserved;
-	u64 cpu_ns; /* since boot */
-	char comm[COMM_LEN];
-};
+#define HELD_THREAD_FIELDS(F, R)                             \
+	F(R, u32, tid, ID, "thread")                         \
+	F(R, u32, reserved, HIDDEN, "")                      \
+	F(R, u64, cpu_ns, NS, "its time on CPUs since boot") \
+	F(R, char[COMM_LEN], comm, NONE, "its name")
+RECORD(held_thread, HELD_THREAD_FIELDS);
 
 #endif

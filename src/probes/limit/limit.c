@@ -47,69 +47,12 @@ static const struct probe_options own_options = {
 	.check = opts_check,
 };
 
-#define GROUP(member_, type_, unit_, help_) FIELD(struct limit_group, member_, type_, unit_, help_)
-#define MAPPED(member_, type_, unit_, help_) \
-	FIELD(struct limit_mapped, member_, type_, unit_, help_)
-#define FILES(member_, type_, unit_, help_) FIELD(struct limit_files, member_, type_, unit_, help_)
-
-static const struct field group_fields[] = {
-	GROUP(cgroup, FIELD_U64, UNIT_CGROUP, "control group"),
-	GROUP(elapsed_ns, FIELD_U64, UNIT_NS, "time since the look began"),
-	GROUP(version, FIELD_U32, UNIT_ID, "of its hierarchy: 1 or 2"),
-	GROUP(cpus, FIELD_U32, UNIT_COUNT, "CPUs of the machine"),
-	GROUP(dir, FIELD_U32, UNIT_STRING, "directory of the group"),
-	GROUP(usage_bytes, FIELD_U64, UNIT_BYTES, "charged to it and to those below"),
-	GROUP(limit_bytes, FIELD_U64, UNIT_BYTES, "its limit; 2^64-1: none"),
-	GROUP(high_bytes, FIELD_U64, UNIT_BYTES, "memory.high; 2^64-1: none"),
-	GROUP(anon_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory"),
-	GROUP(file_bytes, FIELD_U64, UNIT_BYTES, "page cache, without shared memory"),
-	GROUP(shmem_bytes, FIELD_U64, UNIT_BYTES, "tmpfs and shared memory"),
-	GROUP(kernel_bytes, FIELD_U64, UNIT_BYTES, "memory of the kernel and of sockets"),
-	GROUP(locked_bytes, FIELD_U64, UNIT_BYTES, "not evictable; a part of the others"),
-	GROUP(swap_bytes, FIELD_U64, UNIT_BYTES, "in swap"),
-	GROUP(swap_free_bytes, FIELD_U64, UNIT_BYTES, "swap that is left for it"),
-	GROUP(limit_hit_total, FIELD_U64, UNIT_COUNT, "times it met its limit"),
-	GROUP(high_hit_total, FIELD_U64, UNIT_COUNT, "times it was above memory.high"),
-	GROUP(refault_total, FIELD_U64, UNIT_COUNT, "pages that came back after reclaim"),
-	GROUP(oom_total, FIELD_U64, UNIT_COUNT, "processes killed"),
-	GROUP(some_us, FIELD_U64, UNIT_COUNT, "memory pressure: us in which some task stalled"),
-	GROUP(full_us, FIELD_U64, UNIT_COUNT, "memory pressure: us in which all tasks did"),
-	GROUP(read_bytes, FIELD_U64, UNIT_BYTES, "read by all disks and partitions since boot"),
-	GROUP(read_ns, FIELD_U64, UNIT_NS, "that these reads took"),
-};
-
-static const struct field mapped_fields[] = {
-	MAPPED(elapsed_ns, FIELD_U64, UNIT_NS, "time since the bits were cleared"),
-	MAPPED(anon_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory that was touched since"),
-	MAPPED(file_bytes, FIELD_U64, UNIT_BYTES, "mapped files that were touched since"),
-	MAPPED(rss_bytes, FIELD_U64, UNIT_BYTES, "resident memory of the processes, added up"),
-	MAPPED(processes, FIELD_U32, UNIT_COUNT, "processes looked at"),
-	MAPPED(refused, FIELD_U32, UNIT_COUNT, "processes that could not be looked at"),
-	MAPPED(read_ns, FIELD_U64, UNIT_NS, "what reading took"),
-};
-
-static const struct field files_fields[] = {
-	FILES(elapsed_ns, FIELD_U64, UNIT_NS, "time since counting began"),
-	FILES(stride, FIELD_U32, UNIT_COUNT, "one page in so many is followed"),
-	FILES(page_bytes, FIELD_U32, UNIT_BYTES, "size of a page"),
-	FILES(followed, FIELD_U64, UNIT_COUNT, "pages that are followed"),
-	FILES(room, FIELD_U64, UNIT_COUNT, "pages that could be"),
-	FILES(reused, FIELD_U64, UNIT_COUNT, "of these, used more than once"),
-	FILES(once, FIELD_U64, UNIT_COUNT, "used once"),
-	FILES(ahead, FIELD_U64, UNIT_COUNT, "read ahead and not used"),
-	FILES(again, FIELD_U64, UNIT_COUNT, "came into the page cache more than once"),
-	FIELD_ARRAY(struct limit_files, first, FIELD_U64, UNIT_COUNT, LIMIT_PARTS,
-		"pages used more than once, by when they were first used, in 16 parts of the time"),
-	FIELD_ARRAY(struct limit_files, age, FIELD_U64, UNIT_COUNT, LIMIT_AGES,
-		"pages by how long they have not been used: slot i is below 2^i s"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_LIMIT_GROUP, struct limit_group, "limit_group", group_fields,
+	RECORD_KIND(REC_LIMIT_GROUP, struct limit_group, "limit_group", LIMIT_GROUP_FIELDS,
 		"a control group by its memory controller"),
-	KIND(REC_LIMIT_MAPPED, struct limit_mapped, "limit_mapped", mapped_fields,
+	RECORD_KIND(REC_LIMIT_MAPPED, struct limit_mapped, "limit_mapped", LIMIT_MAPPED_FIELDS,
 		"what the processes of a group have touched through their page tables"),
-	KIND(REC_LIMIT_FILES, struct limit_files, "limit_files", files_fields,
+	RECORD_KIND(REC_LIMIT_FILES, struct limit_files, "limit_files", LIMIT_FILES_FIELDS,
 		"pages of files that a group uses, sampled by page"),
 };
 

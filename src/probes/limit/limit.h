@@ -60,34 +60,34 @@ enum limit_files_flags {
 
 /* On disk: pages of files that the group used since the start, as they stand now. All numbers are
  * of pages that are followed, one in `stride`. h.flags: enum limit_files_flags. */
-struct limit_files {
-	struct rec h;
-	u64 elapsed_ns;
-	u32 stride;
-	u32 page_bytes;
-	u64 followed, room;
-	u64 reused; /* used in two different seconds or more, or found in the page cache */
-	u64 once;   /* read in or written, and not used again */
-	u64 ahead;  /* read ahead, and not used */
-	u64 again;  /* came into the page cache more than once: it had been pushed out */
-	/* Of `reused`: by when they were first used, in parts of the time so far. */
-	u64 first[LIMIT_PARTS];
-	/* Of `reused` and `once`: by how long they have not been used: slot i is less than 2^i s.
-	 */
-	u64 age[LIMIT_AGES];
-};
+#define LIMIT_FILES_FIELDS(F, R)                                                               \
+	F(R, u64, elapsed_ns, NS, "time since counting began")                                 \
+	F(R, u32, stride, COUNT, "one page in so many is followed")                            \
+	F(R, u32, page_bytes, BYTES, "size of a page")                                         \
+	F(R, u64, followed, COUNT, "pages that are followed")                                  \
+	F(R, u64, room, COUNT, "pages that could be")                                          \
+	F(R, u64, reused, COUNT, "of these, used more than once")                              \
+	F(R, u64, once, COUNT, "used once")                                                    \
+	F(R, u64, ahead, COUNT, "read ahead and not used")                                     \
+	F(R, u64, again, COUNT, "came into the page cache more than once")                     \
+	F(R, u64[LIMIT_PARTS], first, COUNT,                                                   \
+		"pages used more than once, by when they were first used, in 16 parts of the " \
+		"time")                                                                        \
+	F(R, u64[LIMIT_AGES], age, COUNT,                                                      \
+		"pages by how long they have not been used: slot i is below 2^i s")
+RECORD(limit_files, LIMIT_FILES_FIELDS);
 
 /* On disk: what the processes of the group have touched through their page tables since the bits
  * that the CPU sets were cleared. */
-struct limit_mapped {
-	struct rec h;
-	u64 elapsed_ns;
-	u64 anon_bytes, file_bytes; /* touched; of pages that several map the part of each */
-	u64 rss_bytes;
-	u32 processes;
-	u32 refused; /* processes that could not be looked at */
-	u64 read_ns; /* what reading took */
-};
+#define LIMIT_MAPPED_FIELDS(F, R)                                                 \
+	F(R, u64, elapsed_ns, NS, "time since the bits were cleared")             \
+	F(R, u64, anon_bytes, BYTES, "anonymous memory that was touched since")   \
+	F(R, u64, file_bytes, BYTES, "mapped files that were touched since")      \
+	F(R, u64, rss_bytes, BYTES, "resident memory of the processes, added up") \
+	F(R, u32, processes, COUNT, "processes looked at")                        \
+	F(R, u32, refused, COUNT, "processes that could not be looked at")        \
+	F(R, u64, read_ns, NS, "what reading took")
+RECORD(limit_mapped, LIMIT_MAPPED_FIELDS);
 
 enum limit_group_flags {
 	LIMIT_PRESSURE_GROUP = 1,   /* the stall times are the group's */
@@ -96,20 +96,32 @@ enum limit_group_flags {
 };
 
 /* On disk: the group by its memory controller. h.flags: enum limit_group_flags. */
-struct limit_group {
-	struct rec h;
-	u64 cgroup;
-	u64 elapsed_ns;
-	u32 version, cpus;
-	u32 dir; /* string: its directory */
-	u32 reserved;
-	u64 usage_bytes, limit_bytes, high_bytes; /* LIMIT_NONE: no limit */
-	u64 anon_bytes, file_bytes, shmem_bytes, kernel_bytes, locked_bytes, swap_bytes;
-	u64 swap_free_bytes; /* that it could use */
-	u64 limit_hit_total, high_hit_total, refault_total, oom_total;
-	u64 some_us, full_us;
-	u64 read_bytes, read_ns; /* that disks have read since boot, and the time that took */
-};
+#define LIMIT_GROUP_FIELDS(F, R)                                                    \
+	F(R, u64, cgroup, CGROUP, "control group")                                  \
+	F(R, u64, elapsed_ns, NS, "time since the look began")                      \
+	F(R, u32, version, ID, "of its hierarchy: 1 or 2")                          \
+	F(R, u32, cpus, COUNT, "CPUs of the machine")                               \
+	F(R, u32, dir, STRING, "directory of the group")                            \
+	F(R, u32, reserved, HIDDEN, "")                                             \
+	F(R, u64, usage_bytes, BYTES, "charged to it and to those below")           \
+	F(R, u64, limit_bytes, BYTES, "its limit; 2^64-1: none")                    \
+	F(R, u64, high_bytes, BYTES, "memory.high; 2^64-1: none")                   \
+	F(R, u64, anon_bytes, BYTES, "anonymous memory")                            \
+	F(R, u64, file_bytes, BYTES, "page cache, without shared memory")           \
+	F(R, u64, shmem_bytes, BYTES, "tmpfs and shared memory")                    \
+	F(R, u64, kernel_bytes, BYTES, "memory of the kernel and of sockets")       \
+	F(R, u64, locked_bytes, BYTES, "not evictable; a part of the others")       \
+	F(R, u64, swap_bytes, BYTES, "in swap")                                     \
+	F(R, u64, swap_free_bytes, BYTES, "swap that is left for it")               \
+	F(R, u64, limit_hit_total, COUNT, "times it met its limit")                 \
+	F(R, u64, high_hit_total, COUNT, "times it was above memory.high")          \
+	F(R, u64, refault_total, COUNT, "pages that came back after reclaim")       \
+	F(R, u64, oom_total, COUNT, "processes killed")                             \
+	F(R, u64, some_us, COUNT, "memory pressure: us in which some task stalled") \
+	F(R, u64, full_us, COUNT, "memory pressure: us in which all tasks did")     \
+	F(R, u64, read_bytes, BYTES, "read by all disks and partitions since boot") \
+	F(R, u64, read_ns, NS, "that these reads took")
+RECORD(limit_group, LIMIT_GROUP_FIELDS);
 
 #define LIMIT_NONE (~0ULL)
 

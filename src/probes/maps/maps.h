@@ -153,52 +153,80 @@ struct maps_space {
 	u64 cgroup;
 };
 
-/* In the ring (--each); the same on disk but for the stacks, which become one. */
-struct maps_event {
-	struct rec h; /* the time at which the call began */
-	u32 tgid, tid;
-	u32 ustack, kstack; /* on disk: ustack is a REC_STACK, kstack is 0 */
-	u64 ns;
-	s64 result; /* as the kernel returned it: -errno when it failed */
-	u64 args[6];
-	s64 growth; /* bytes by which VmSize changed */
-	u64 vm_pages;
-	u64 object, limit; /* see maps_key.object */
-	u64 cgroup;
-	u32 mappings;
-	u8 call;
-	u8 kind;
-	u8 flags;
-	u8 why;
-	char comm[COMM_LEN];
-	char name[MAPS_NAME_LEN]; /* of the file, memfd or shared memory; a longer one is cut */
-};
+/* In the ring (--each); the same on disk but for the stacks, which become one. The time at which
+ * the call began. */
+#define MAPS_EVENT_FIELDS(F, R)                                                                    \
+	F(R, u32, tgid, ID, "process")                                                             \
+	F(R, u32, tid, ID, "thread")                                                               \
+	F(R, u32, ustack, STACK, "where it was made")                                              \
+	F(R, u32, kstack, HIDDEN, "")                                                              \
+	F(R, u64, ns, NS, "duration; 0: not known")                                                \
+	F(R, s64, result, NONE, "what it returned, or -errno")                                     \
+	F(R, u64[6], args, HEX, "arguments; those of open, unlink: 0, path, ...")                  \
+	F(R, s64, growth, BYTES, "change of VmSize")                                               \
+	F(R, u64, vm_pages, PAGES, "VmSize after it")                                              \
+	F(R, u64, object, HEX, "as in maps_agg")                                                   \
+	F(R, u64, limit, NONE, "the limit it met")                                                 \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                     \
+	F(R, u32, mappings, COUNT, "of the process after it")                                      \
+	F(R, u8, call, ID, "as in maps_agg")                                                       \
+	F(R, u8, kind, ID, "as in maps_agg")                                                       \
+	F(R, u8, flags, HEX,                                                                       \
+		"1 overlapped others of its process, 2 growth is measured (else by arguments), 4 " \
+		"vm_pages and mappings are known, 8 name was read")                                \
+	F(R, u8, why, ID, "as in maps_agg")                                                        \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                            \
+	F(R, char[MAPS_NAME_LEN], name, NONE, "of the file, memfd or shared memory")
+RECORD(maps_event, MAPS_EVENT_FIELDS);
 
 /* On disk: what was counted for one key since the last record of it. */
-struct maps_agg {
-	struct rec h;
-	u32 tgid, tid;
-	u32 stack; /* REC_STACK */
-	u32 detail;
-	u64 object;
-	u64 length;
-	u16 error;
-	u8 call;
-	u8 kind;
-	u8 why;
-	u8 reserved[3];
-	u64 count, timed, total_ns, max_ns; /* max_ns: since the start */
-	u64 length_bytes, added_bytes, taken_bytes;
-	s64 held_bytes;
-	u64 mixed;
-	u64 cgroup;
-	char comm[COMM_LEN];
-	char name[AGG_NAME_LEN];
-	u32 hist[AGG_SLOTS];
-	u32 where; /* string: of a limit on tasks, the file that sets it; 0: not known */
-	u32 reserved_end;
-	u64 hard; /* of a limit of a process (RLIMIT_…): its hard limit; 0: not known */
-};
+#define MAPS_AGG_FIELDS(F, R)                                                                      \
+	F(R, u32, tgid, ID, "process")                                                             \
+	F(R, u32, tid, ID, "thread; 0: not counted by thread")                                     \
+	F(R, u32, stack, STACK, "where the calls were made")                                       \
+	F(R, u32, detail, ID, "advice of madvise, command of shmctl; of another call its number")  \
+	F(R, u64, object, HEX,                                                                     \
+		"file (a number made of inode and device), key or id; of failed calls the limit "  \
+		"they met; 0: not counted by it")                                                  \
+	F(R, u64, length, BYTES, "0: not counted by it")                                           \
+	F(R, u16, error, ID, "errno; 0: they succeeded")                                           \
+	F(R, u8, call, ID,                                                                         \
+		"1 mmap, 2 munmap, 3 mremap, 4 brk, 5 mprotect, 6 pkey_mprotect, 7 madvise, 8 "    \
+		"process_madvise, 9 remap_file_pages, 10 memfd_create, 11 shmget, 12 shmat, 13 "   \
+		"shmdt, 14 shmctl, 15 open below /dev/shm, 16 unlink there, 17 mlock, 18 mlock2, " \
+		"19 munlock, 20 mlockall, 21 munlockall, 22 fork, 23 another, by detail")          \
+	F(R, u8, kind, ID,                                                                         \
+		"0 not known, 1 anonymous, 2 heap, 3 reserved, 4 stack, 5 file, 6 shared file, 7 " \
+		"shared anonymous, 8 POSIX shared memory, 9 memfd, 10 SysV shared memory, 11 "     \
+		"hugetlb, 12 device, 13 tmpfs")                                                    \
+	F(R, u8, why, ID,                                                                          \
+		"why they failed: 0 not known, 1 vm.max_map_count, 2 RLIMIT_AS, 3 RLIMIT_DATA, 4 " \
+		"RLIMIT_MEMLOCK, 5 larger than the address space, 6 strict overcommit, 7 obvious " \
+		"overcommit, 8 no huge pages, 9 below the heap, 10 a limit on tasks, 11 "          \
+		"RLIMIT_NOFILE, 12 fs.file-max, 13 inotify instances, 14 inotify watches, 15 "     \
+		"epoll watches, 16 System V identifiers, 17 RLIMIT_SIGPENDING, 18 a full tmpfs, "  \
+		"19 RLIMIT_NPROC, 20 kernel.threads-max, 21 kernel.pid_max")                       \
+	F(R, u8[3], reserved, HIDDEN, "")                                                          \
+	F(R, u64, count, COUNT, "calls")                                                           \
+	F(R, u64, timed, COUNT, "calls whose duration is known")                                   \
+	F(R, u64, total_ns, NS, "their time")                                                      \
+	F(R, u64, max_ns, NS, "the longest since the start")                                       \
+	F(R, u64, length_bytes, BYTES,                                                             \
+		"lengths that the calls named; that failed ones named, where error is set")        \
+	F(R, u64, added_bytes, BYTES, "growth of VmSize in calls")                                 \
+	F(R, u64, taken_bytes, BYTES, "shrinkage of VmSize in calls")                              \
+	F(R, s64, held_bytes, BYTES,                                                               \
+		"mapped, less what was unmapped of it by whomever; with flags 1 only")             \
+	F(R, u64, mixed, COUNT, "calls that overlapped others of their process")                   \
+	F(R, u64, cgroup, CGROUP, "control group of the task")                                     \
+	F(R, char[COMM_LEN], comm, NONE, "thread name")                                            \
+	F(R, char[AGG_NAME_LEN], name, NONE, "name of what is mapped")                             \
+	F(R, u32[AGG_SLOTS], hist, COUNT, AGG_HIST_HELP)                                           \
+	F(R, u32, where, STRING, "file of the limit on tasks that was met; 0: not known")          \
+	F(R, u32, reserved_end, HIDDEN, "")                                                        \
+	F(R, u64, hard, NONE,                                                                      \
+		"of a limit of the process that was met: its hard limit; 0: not known")
+RECORD(maps_agg, MAPS_AGG_FIELDS);
 
 /* Of calls that succeeded. */
 static inline u64 maps_length(const struct maps_agg *r)
@@ -207,32 +235,32 @@ static inline u64 maps_length(const struct maps_agg *r)
 }
 
 /* On disk: an address space, when it was changed. */
-struct maps_process {
-	struct rec h;
-	u32 tgid;
-	u32 execs;
-	u64 calls; /* since the last such record */
-	u64 first_bytes, last_bytes;
-	u64 first_data_bytes, last_data_bytes;
-	u32 mappings;
-	u32 reserved;
-	u64 cgroup;
-	char comm[COMM_LEN];
-};
+#define MAPS_PROCESS_FIELDS(F, R)                                       \
+	F(R, u32, tgid, ID, "process")                                  \
+	F(R, u32, execs, COUNT, "new programs since first seen")        \
+	F(R, u64, calls, COUNT, "since the last such record")           \
+	F(R, u64, first_bytes, BYTES, "VmSize when first seen")         \
+	F(R, u64, last_bytes, BYTES, "VmSize after its last call")      \
+	F(R, u64, first_data_bytes, BYTES, "VmData when first seen")    \
+	F(R, u64, last_data_bytes, BYTES, "VmData after its last call") \
+	F(R, u32, mappings, COUNT, "mappings after its last call")      \
+	F(R, u32, reserved, HIDDEN, "")                                 \
+	F(R, u64, cgroup, CGROUP, "its control group")                  \
+	F(R, char[COMM_LEN], comm, NONE, "its name")
+RECORD(maps_process, MAPS_PROCESS_FIELDS);
 
 /* On disk: failures were counted in bursts, since the last such record. */
-struct maps_sampled {
-	struct rec h;
-	u64 on_ns, covered_ns; /* counted for so long, in the place of that */
-};
+#define MAPS_SAMPLED_FIELDS(F, R)                                \
+	F(R, u64, on_ns, NS, "calls were looked at for so long") \
+	F(R, u64, covered_ns, NS, "in the place of that")
+RECORD(maps_sampled, MAPS_SAMPLED_FIELDS);
 
 #define MAPS_LIMIT_LEN 40
 
 /* A limit or size of the machine by which calls fail: at the start and when it has changed. */
-struct maps_limit {
-	struct rec h;
-	u64 value; /* bytes, or as sysctl(8) says it */
-	char name[MAPS_LIMIT_LEN];
-};
+#define MAPS_LIMIT_FIELDS(F, R)                                 \
+	F(R, u64, value, NONE, "bytes, or as sysctl(8) has it") \
+	F(R, char[MAPS_LIMIT_LEN], name, NONE, "of the sysctl, or in /proc/meminfo")
+RECORD(maps_limit, MAPS_LIMIT_FIELDS);
 
 #endif

@@ -97,35 +97,48 @@ enum oom_report_flags {
 };
 
 /* One kill as the kernel's log has it: its own words and numbers. */
-struct oom_report {
-	struct rec h;
-	u32 flags; /* enum oom_report_flags */
-	u32 tid;   /* of the task that asked */
-	u32 gfp;
-	s32 order;
-	s32 adj, victim_adj;
-	u32 why; /* enum oom_why */
-	u32 victim_tid, victim_uid;
-	u32 reserved;
-	u64 total_vm_bytes, anon_bytes, file_bytes, shmem_bytes, page_table_bytes;
-	u64 usage_bytes, limit_bytes, failcnt;
-	u64 swap_usage_bytes, swap_limit_bytes;
-	char comm[COMM_LEN];
-	char victim_comm[COMM_LEN];
-	char oom_path[OOM_PATH_LEN];    /* the group at its limit; "" for the machine */
-	char victim_path[OOM_PATH_LEN]; /* cut when longer */
-};
+#define OOM_REPORT_FIELDS(F, R)                                                                    \
+	F(R, u32, flags, HEX,                                                                      \
+		"1 gfp, order, adj, comm known, 2 tid known, 4 why and paths known, 8 killed, 16 " \
+		"usage known, 32 for memory.oom.group, 64 vm.oom_kill_allocating_task, 128 "       \
+		"nobody to kill, 256 swap known") /* enum oom_report_flags */                      \
+	F(R, u32, tid, ID, "task that asked")                                                      \
+	F(R, u32, gfp, HEX, "allocation flags")                                                    \
+	F(R, s32, order, ID, "order of the allocation; -1: sysrq")                                 \
+	F(R, s32, adj, NONE, "oom_score_adj of the task that asked")                               \
+	F(R, s32, victim_adj, NONE, "its oom_score_adj")                                           \
+	F(R, u32, why, ID, "as in oom_kill") /* enum oom_why */                                    \
+	F(R, u32, victim_tid, ID, "the victim")                                                    \
+	F(R, u32, victim_uid, ID, "its user")                                                      \
+	F(R, u32, reserved, HIDDEN, "")                                                            \
+	F(R, u64, total_vm_bytes, BYTES, "its address space")                                      \
+	F(R, u64, anon_bytes, BYTES, "its resident anonymous memory")                              \
+	F(R, u64, file_bytes, BYTES, "its resident pages of files")                                \
+	F(R, u64, shmem_bytes, BYTES, "its resident shared memory")                                \
+	F(R, u64, page_table_bytes, BYTES, "its page tables")                                      \
+	F(R, u64, usage_bytes, BYTES, "use of the group at its limit")                             \
+	F(R, u64, limit_bytes, BYTES, "that limit")                                                \
+	F(R, u64, failcnt, COUNT, "times it was hit")                                              \
+	F(R, u64, swap_usage_bytes, BYTES, "its swap; version 1: with memory")                     \
+	F(R, u64, swap_limit_bytes, BYTES, "limit of that")                                        \
+	F(R, char[COMM_LEN], comm, NONE, "task that asked")                                        \
+	F(R, char[COMM_LEN], victim_comm, NONE, "its name")                                        \
+	F(R, char[OOM_PATH_LEN], oom_path, NONE, "the group at its limit")                         \
+	F(R, char[OOM_PATH_LEN], victim_path, NONE, "the victim's group")
+RECORD(oom_report, OOM_REPORT_FIELDS);
 
 /* A candidate: a line of the kernel's table of tasks. The big ones only. */
-struct oom_task {
-	struct rec h;
-	u32 tgid, uid;
-	s32 adj;
-	u32 reserved;
-	u64 total_vm_pages, rss_pages, swap_pages;
-	u64 page_table_bytes;
-	char comm[COMM_LEN];
-};
+#define OOM_TASK_FIELDS(F, R)                                 \
+	F(R, u32, tgid, ID, "process")                        \
+	F(R, u32, uid, ID, "its user")                        \
+	F(R, s32, adj, NONE, "its oom_score_adj")             \
+	F(R, u32, reserved, HIDDEN, "")                       \
+	F(R, u64, total_vm_pages, PAGES, "its address space") \
+	F(R, u64, rss_pages, PAGES, "its resident pages")     \
+	F(R, u64, swap_pages, PAGES, "its pages in swap")     \
+	F(R, u64, page_table_bytes, BYTES, "its page tables") \
+	F(R, char[COMM_LEN], comm, NONE, "its name")
+RECORD(oom_task, OOM_TASK_FIELDS);
 
 enum oom_zone_flags {
 	OOM_ZONE_SAMPLED = 1, /* read from /proc/zoneinfo before the kill, not from its report */
@@ -133,70 +146,77 @@ enum oom_zone_flags {
 };
 
 /* A zone against its watermarks. */
-struct oom_zone {
-	struct rec h;
-	u32 flags; /* enum oom_zone_flags */
-	u32 node;
-	char zone[OOM_ZONE_NAME];
-	u64 free_bytes, min_bytes, low_bytes, high_bytes, managed_bytes;
-	u32 orders; /* in use of free_blocks */
-	u32 reserved;
-	u64 free_blocks[OOM_ORDERS];
-};
+#define OOM_ZONE_FIELDS(F, R)                                                               \
+	F(R, u32, flags, HEX,                                                               \
+		"1 sampled before the kill, 2 free_blocks known") /* enum oom_zone_flags */ \
+	F(R, u32, node, ID, "NUMA node")                                                    \
+	F(R, char[OOM_ZONE_NAME], zone, NONE, "zone")                                       \
+	F(R, u64, free_bytes, BYTES, "free")                                                \
+	F(R, u64, min_bytes, BYTES, "min watermark")                                        \
+	F(R, u64, low_bytes, BYTES, "low watermark")                                        \
+	F(R, u64, high_bytes, BYTES, "high watermark")                                      \
+	F(R, u64, managed_bytes, BYTES, "managed by the page allocator")                    \
+	F(R, u32, orders, COUNT, "orders in free_blocks")                                   \
+	F(R, u32, reserved, HIDDEN, "")                                                     \
+	F(R, u64[OOM_ORDERS], free_blocks, COUNT, "free blocks of 2^order pages")
+RECORD(oom_zone, OOM_ZONE_FIELDS);
 
 #define OOM_LEDGER_ROWS 24
 
 /* What the kernel's report says of memory at the kill, in rows that do not overlap: of the machine,
  * or of the group at its limit, whose total is usage_bytes of the report. */
-struct oom_ledger {
-	struct rec h;
-	u32 of_group;
-	u32 known; /* rows, a bit each */
-	u64 total_bytes;
-	u64 bytes[OOM_LEDGER_ROWS]; /* enum oomlog_row (sys/oomlog_memory.h) */
-};
+#define OOM_LEDGER_FIELDS(F, R)                                                                 \
+	F(R, u32, of_group, NONE, "1: of the group at its limit; 0: of the machine")            \
+	F(R, u32, known, HEX, "rows that are known, a bit each")                                \
+	F(R, u64, total_bytes, BYTES, "what there is in all")                                   \
+	F(R, u64[OOM_LEDGER_ROWS], bytes, BYTES,                                                \
+		"rows: free, free in lists of cpus, anonymous, page cache, shared memory, "     \
+		"hugetlb, slab, other reclaimable kernel memory, page tables, secondary page "  \
+		"tables, kernel stacks, bounce, percpu, vmalloc, sockets, zswap, other kernel " \
+		"memory") /* enum oomlog_row (sys/oomlog_memory.h) */
+RECORD(oom_ledger, OOM_LEDGER_FIELDS);
 
 /* The machine as it was read right after a kill. */
-struct oom_state {
-	struct rec h;
-	u32 victim_tid;
-	u32 load1, load5, load15; /* in 1/100 */
-	u32 runnable, tasks;
-	u32 last_pid;
-	u32 reserved;
-};
+#define OOM_STATE_FIELDS(F, R)                                         \
+	F(R, u32, victim_tid, ID, "the kill it belongs to")            \
+	F(R, u32, load1, NONE, "load average over 1 minute, in 1/100") \
+	F(R, u32, load5, NONE, "over 5 minutes")                       \
+	F(R, u32, load15, NONE, "over 15 minutes")                     \
+	F(R, u32, runnable, NONE, "tasks that run or could")           \
+	F(R, u32, tasks, NONE, "tasks")                                \
+	F(R, u32, last_pid, ID, "last process id given")               \
+	F(R, u32, reserved, HIDDEN, "")
+RECORD(oom_state, OOM_STATE_FIELDS);
 
 enum oom_freed_how { OOM_FREED_EXIT = 1, OOM_FREED_REAPER = 2 };
 
 /* The victim's memory came back. */
-struct oom_freed {
-	struct rec h;
-	u32 victim_tid;
-	u32 how; /* enum oom_freed_how */
-};
+#define OOM_FREED_FIELDS(F, R)                  \
+	F(R, u32, victim_tid, ID, "the victim") \
+	F(R, u32, how, ID, "1 it has ended, 2 the OOM reaper took it") /* enum oom_freed_how */
+RECORD(oom_freed, OOM_FREED_FIELDS);
 
 /*
  * A daemon that watches memory (systemd-oomd, earlyoom, …) told a process to end: not the kernel's
  * OOM killer, which counts none of it. Known by the name of the thread that sent the signal.
  */
-struct daemon_kill {
-	struct rec h;
-	u32 tgid; /* the daemon */
-	u32 victim_tgid;
-	u32 signal; /* SIGKILL, or SIGTERM, which it may survive for a while */
-	u32 reserved;
-	u64 victim_cgroup;
-	u64 rss_pages, swap_pages; /* of the victim; 0: not known */
-	char comm[COMM_LEN];
-	char victim_comm[COMM_LEN];
-};
+#define DAEMON_KILL_FIELDS(F, R)                                  \
+	F(R, u32, tgid, ID, "the daemon")                         \
+	F(R, u32, victim_tgid, ID, "the process that was to end") \
+	F(R, u32, signal, ID, "9 SIGKILL, 15 SIGTERM")            \
+	F(R, u32, reserved, HIDDEN, "")                           \
+	F(R, u64, victim_cgroup, CGROUP, "its control group")     \
+	F(R, u64, rss_pages, PAGES, "its resident pages")         \
+	F(R, u64, swap_pages, PAGES, "its pages in swap")         \
+	F(R, char[COMM_LEN], comm, NONE, "name of the daemon")    \
+	F(R, char[COMM_LEN], victim_comm, NONE, "of the process")
+RECORD(daemon_kill, DAEMON_KILL_FIELDS);
 
 /* Somebody wrote to vm.drop_caches, as the kernel's log says. */
-struct caches_dropped {
-	struct rec h;
-	u32 tgid; /* the thread that wrote, in fact */
-	u32 what; /* 1 page cache, 2 slab, 3 both */
-	char comm[COMM_LEN];
-};
+#define CACHES_DROPPED_FIELDS(F, R)                         \
+	F(R, u32, tgid, ID, "thread that did it")           \
+	F(R, u32, what, ID, "1 page cache, 2 slab, 3 both") \
+	F(R, char[COMM_LEN], comm, NONE, "its name")
+RECORD(caches_dropped, CACHES_DROPPED_FIELDS);
 
 #endif

@@ -497,117 +497,17 @@ static const struct probe_sampler sampler = {
 	.survey = survey,
 };
 
-#define MEMORY(member_, type_, unit_, help_) \
-	FIELD(struct process_memory, member_, type_, unit_, help_)
-#define DETAIL(member_, type_, unit_, help_) \
-	FIELD(struct process_detail, member_, type_, unit_, help_)
-#define NUMA(member_, type_, unit_, help_) FIELD(struct process_numa, member_, type_, unit_, help_)
-
-static const struct field memory_fields[] = {
-	MEMORY(tgid, FIELD_U32, UNIT_ID, "process"),
-	MEMORY(ppid, FIELD_U32, UNIT_ID, "its parent"),
-	MEMORY(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
-	MEMORY(cgroup, FIELD_U64, UNIT_CGROUP, "control group that its memory is charged to"),
-	MEMORY(rss_bytes, FIELD_U64, UNIT_BYTES, "resident memory"),
-	MEMORY(anon_bytes, FIELD_U64, UNIT_BYTES,
-		"anonymous resident memory, as resident less shared of statm (approximate)"),
-	MEMORY(first_anon_bytes, FIELD_U64, UNIT_BYTES, "anon_bytes when it was first seen"),
-	MEMORY(first_ns, FIELD_U64, UNIT_NS, "when that was"),
-	MEMORY(exact_anon_bytes, FIELD_U64, UNIT_BYTES,
-		"anonymous resident memory, as in status; only with flag 1"),
-	MEMORY(swap_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory in swap; only with flag 1"),
-	MEMORY(minflt_total, FIELD_U64, UNIT_COUNT, "minor faults since its start"),
-	MEMORY(majflt_total, FIELD_U64, UNIT_COUNT, "major faults since its start"),
-	MEMORY(utime_ns, FIELD_U64, UNIT_NS, "cpu time in user mode since its start"),
-	MEMORY(stime_ns, FIELD_U64, UNIT_NS, "cpu time in the kernel since its start"),
-	FIELD_ARRAY(struct process_memory, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
-	MEMORY(vm_bytes, FIELD_U64, UNIT_BYTES, "its address space; 0: not known"),
-	MEMORY(first_vm_bytes, FIELD_U64, UNIT_BYTES, "vm_bytes when it was first seen"),
-	MEMORY(rss_file_bytes, FIELD_U64, UNIT_BYTES, "resident pages of files; only with flag 1"),
-	MEMORY(rss_shmem_bytes, FIELD_U64, UNIT_BYTES,
-		"resident shared memory and tmpfs; only with flag 1"),
-	MEMORY(page_table_bytes, FIELD_U64, UNIT_BYTES, "page tables; only with flag 1"),
-	MEMORY(threads, FIELD_U32, UNIT_COUNT, "its threads; only with flag 1"),
-	MEMORY(oom_score_adj, FIELD_S32, UNIT_NONE, "its oom_score_adj; only with flag 2"),
-	MEMORY(oom_score, FIELD_U32, UNIT_NONE, "its oom_score; only with flag 2"),
-	MEMORY(low_anon_bytes, FIELD_U64, UNIT_BYTES,
-		"the least that anon_bytes was since the last record; 0: not known"),
-	MEMORY(uid, FIELD_U32, UNIT_ID, "its effective user; only with flag 8"),
-	MEMORY(user, FIELD_U32, UNIT_STRING, "the name of that, or the number; only with flag 8"),
-};
-
-#define FAMILY(member_, type_, unit_, help_) \
-	FIELD(struct process_family, member_, type_, unit_, help_)
-
-static const struct field family_fields[] = {
-	FAMILY(leader, FIELD_U32, UNIT_ID, "the first of them, or the parent of all"),
-	FAMILY(biggest, FIELD_U32, UNIT_ID, "the process with most memory"),
-	FAMILY(processes, FIELD_U32, UNIT_COUNT, "how many there are"),
-	FAMILY(first_processes, FIELD_U32, UNIT_COUNT, "how many there were at first"),
-	FAMILY(anon_bytes, FIELD_U64, UNIT_BYTES,
-		"their anonymous memory; what they share is counted in each"),
-	FAMILY(first_anon_bytes, FIELD_U64, UNIT_BYTES, "anon_bytes when first seen"),
-	FAMILY(rss_bytes, FIELD_U64, UNIT_BYTES, "their resident memory"),
-	FAMILY(first_ns, FIELD_U64, UNIT_NS, "when they were first seen"),
-	FIELD_ARRAY(struct process_family, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "their name"),
-};
-
-static const struct field detail_fields[] = {
-	DETAIL(tgid, FIELD_U32, UNIT_ID, "process"),
-	DETAIL(threads, FIELD_U32, UNIT_COUNT, "its threads"),
-	DETAIL(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
-	DETAIL(rss_bytes, FIELD_U64, UNIT_BYTES, "resident memory"),
-	DETAIL(rss_anon_bytes, FIELD_U64, UNIT_BYTES, "anonymous resident memory"),
-	DETAIL(rss_file_bytes, FIELD_U64, UNIT_BYTES, "resident pages of files"),
-	DETAIL(rss_shmem_bytes, FIELD_U64, UNIT_BYTES, "resident shared memory and tmpfs"),
-	DETAIL(rss_peak_bytes, FIELD_U64, UNIT_BYTES, "the most resident memory it had"),
-	DETAIL(swap_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory in swap"),
-	DETAIL(page_table_bytes, FIELD_U64, UNIT_BYTES, "page tables"),
-	DETAIL(hugetlb_bytes, FIELD_U64, UNIT_BYTES, "hugetlb pages, not part of rss_bytes"),
-	DETAIL(locked_bytes, FIELD_U64, UNIT_BYTES, "locked memory (mlock)"),
-	DETAIL(pss_bytes, FIELD_U64, UNIT_BYTES,
-		"resident memory, shared pages divided by their sharers; from here on with flag 1"),
-	DETAIL(anon_huge_bytes, FIELD_U64, UNIT_BYTES, "anonymous memory in huge pages"),
-	DETAIL(shmem_huge_bytes, FIELD_U64, UNIT_BYTES, "shared memory in huge pages"),
-	DETAIL(file_huge_bytes, FIELD_U64, UNIT_BYTES, "files in huge pages"),
-	DETAIL(lazy_free_bytes, FIELD_U64, UNIT_BYTES, "freed by MADV_FREE, still resident"),
-	DETAIL(swap_pss_bytes, FIELD_U64, UNIT_BYTES, "swap, divided by its sharers"),
-	FIELD_ARRAY(struct process_detail, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
-};
-
-static const struct field numa_fields[] = {
-	NUMA(tgid, FIELD_U32, UNIT_ID, "process"),
-	NUMA(nodes, FIELD_U32, UNIT_COUNT, "NUMA nodes of the machine"),
-	NUMA(start_ns, FIELD_U64, UNIT_NS, "its start, since boot"),
-	FIELD_ARRAY(struct process_numa, resident_pages, FIELD_U64, UNIT_PAGES, PROCESS_NODES,
-		"resident memory by node, in base pages; nodes from 8 on are left out"),
-	FIELD_ARRAY(struct process_numa, threads, FIELD_U32, UNIT_COUNT, PROCESS_NODES,
-		"threads by the node they last ran on"),
-	NUMA(allowed_nodes, FIELD_U32, UNIT_HEX,
-		"bit i: its main thread may run on node i; 0: not known"),
-	NUMA(threads_total, FIELD_U32, UNIT_COUNT, "its threads, also those not looked at"),
-	FIELD_ARRAY(struct process_numa, comm, FIELD_CHARS, UNIT_NONE, COMM_LEN, "its name"),
-	FIELD_ARRAY(struct process_numa, policy_pages, FIELD_U64, UNIT_PAGES, PROCESS_NODES,
-		"of resident_pages, under a policy that names the node"),
-	FIELD_ARRAY(struct process_numa, ran_ns, FIELD_U64, UNIT_NS, PROCESS_NODES,
-		"CPU time of its threads, by the node that each was on last (estimated)"),
-	NUMA(policy, FIELD_U32, UNIT_STRING, "of most of policy_pages; flag 1: of its mappings"),
-	NUMA(command, FIELD_U32, UNIT_STRING, "its command line, 0x1f between words"),
-	NUMA(allowed_memory, FIELD_U32, UNIT_HEX,
-		"bit i: its cpuset allows memory on node i; 0: not known"),
-	NUMA(cpu_nodes, FIELD_U32, UNIT_HEX, "bit i: node i has cpus; 0: not known"),
-	NUMA(allowed_cpus, FIELD_U32, UNIT_STRING, "cpus that it may run on"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_PROCESS_MEMORY, struct process_memory, "process_memory", memory_fields,
+	RECORD_KIND(REC_PROCESS_MEMORY, struct process_memory, "process_memory",
+		PROCESS_MEMORY_FIELDS,
 		"a process that is big or grows, sent when it has changed; flag 1: two members are "
 		"exact"),
-	KIND(REC_PROCESS_FAMILY, struct process_family, "process_family", family_fields,
-		"processes of one name and descent that grow together"),
-	KIND(REC_PROCESS_DETAIL, struct process_detail, "process_detail", detail_fields,
+	RECORD_KIND(REC_PROCESS_FAMILY, struct process_family, "process_family",
+		PROCESS_FAMILY_FIELDS, "processes of one name and descent that grow together"),
+	RECORD_KIND(REC_PROCESS_DETAIL, struct process_detail, "process_detail",
+		PROCESS_DETAIL_FIELDS,
 		"what the memory of a big or growing process is; flag 1: with smaps_rollup"),
-	KIND(REC_PROCESS_NUMA, struct process_numa, "process_numa", numa_fields,
+	RECORD_KIND(REC_PROCESS_NUMA, struct process_numa, "process_numa", PROCESS_NUMA_FIELDS,
 		"on which nodes a big process has its memory and its threads"),
 };
 

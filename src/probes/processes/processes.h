@@ -22,77 +22,86 @@ enum process_flags {
  * One process worth looking at: among the biggest, or grown since it was first seen, or asked
  * for. Sent at each sample at which it changed, or had grown by more than 1 MiB since it was first
  * seen, and of all such processes that are still there, at the end.
- */
-struct process_memory {
-	struct rec h; /* h.flags: enum process_flags */
-	u32 tgid;
-	u32 ppid;
-	u64 start_ns; /* when it was started, since boot: with tgid, its identity */
-	u64 cgroup;   /* the one its memory is charged to; 0: not known */
-	u64 rss_bytes;
-	/* Anonymous memory as resident less shared of statm. On kernels from 6.2 on, which count
-	 * per cpu, rss_bytes and anon_bytes may be off by some pages a cpu. */
-	u64 anon_bytes;
-	u64 first_anon_bytes;           /* anon_bytes when it was first seen, … */
-	u64 first_ns;                   /* … at this time (CLOCK_MONOTONIC) */
-	u64 exact_anon_bytes;           /* RssAnon */
-	u64 swap_bytes;                 /* VmSwap: anonymous memory in swap */
-	u64 minflt_total, majflt_total; /* faults since its start, all threads */
-	u64 utime_ns, stime_ns;
-	char comm[COMM_LEN];
-	u64 vm_bytes,
-		first_vm_bytes; /* address space (VmSize), now and when first seen; 0: not known */
-	/* From status, only with PROCESS_EXACT; zero in recordings of before they were added. */
-	u64 rss_file_bytes, rss_shmem_bytes, page_table_bytes;
-	u32 threads;
-	s32 oom_score_adj;
-	u32 oom_score; /* of 1000 (to 2000 with the adjustment): the highest is killed first */
-	u32 uid;
-	u64 low_anon_bytes; /* the least that anon_bytes was since the last record; 0: not known */
-	u32 user;           /* string: the name of uid, or its number */
-	u32 reserved;
-};
+ Flags: enum process_flags. */
+#define PROCESS_MEMORY_FIELDS(F, R)                                                             \
+	F(R, u32, tgid, ID, "process")                                                          \
+	F(R, u32, ppid, ID, "its parent")                                                       \
+	F(R, u64, start_ns, NS, "its start, since boot")                                        \
+	F(R, u64, cgroup, CGROUP, "control group that its memory is charged to")                \
+	F(R, u64, rss_bytes, BYTES, "resident memory")                                          \
+	F(R, u64, anon_bytes, BYTES,                                                            \
+		"anonymous resident memory, as resident less shared of statm (approximate)")    \
+	F(R, u64, first_anon_bytes, BYTES, "anon_bytes when it was first seen")                 \
+	F(R, u64, first_ns, NS, "when that was")                                                \
+	F(R, u64, exact_anon_bytes, BYTES,                                                      \
+		"anonymous resident memory, as in status; only with flag 1")                    \
+	F(R, u64, swap_bytes, BYTES, "anonymous memory in swap; only with flag 1")              \
+	F(R, u64, minflt_total, COUNT, "minor faults since its start")                          \
+	F(R, u64, majflt_total, COUNT, "major faults since its start")                          \
+	F(R, u64, utime_ns, NS, "cpu time in user mode since its start")                        \
+	F(R, u64, stime_ns, NS, "cpu time in the kernel since its start")                       \
+	F(R, char[COMM_LEN], comm, NONE, "its name")                                            \
+	F(R, u64, vm_bytes, BYTES, "its address space; 0: not known")                           \
+	F(R, u64, first_vm_bytes, BYTES, "vm_bytes when it was first seen")                     \
+	F(R, u64, rss_file_bytes, BYTES, "resident pages of files; only with flag 1")           \
+	F(R, u64, rss_shmem_bytes, BYTES, "resident shared memory and tmpfs; only with flag 1") \
+	F(R, u64, page_table_bytes, BYTES, "page tables; only with flag 1")                     \
+	F(R, u32, threads, COUNT, "its threads; only with flag 1")                              \
+	F(R, s32, oom_score_adj, NONE, "its oom_score_adj; only with flag 2")                   \
+	F(R, u32, oom_score, NONE, "its oom_score; only with flag 2")                           \
+	F(R, u32, uid, ID, "its effective user; only with flag 8")                              \
+	F(R, u64, low_anon_bytes, BYTES,                                                        \
+		"the least that anon_bytes was since the last record; 0: not known")            \
+	F(R, u32, user, STRING, "the name of that, or the number; only with flag 8")            \
+	F(R, u32, reserved, HIDDEN, "")
+RECORD(process_memory, PROCESS_MEMORY_FIELDS);
 
 /*
  * Processes of one name and one descent: a server with its workers, or the children of one parent.
  * Sent at each sample once together they had grown by more than 1 MiB. Memory that they share
  * since a fork is counted in each.
  */
-struct process_family {
-	struct rec h;
-	u32 leader;  /* the first of them, or the parent of all, of another name */
-	u32 biggest; /* the one with most memory; 0: there is none left */
-	u32 processes, first_processes;
-	u64 anon_bytes, first_anon_bytes; /* first_*: when it was first seen, at first_ns */
-	u64 rss_bytes;
-	u64 first_ns;
-	char comm[COMM_LEN];
-};
+#define PROCESS_FAMILY_FIELDS(F, R)                                                                \
+	F(R, u32, leader, ID, "the first of them, or the parent of all")                           \
+	F(R, u32, biggest, ID, "the process with most memory")                                     \
+	F(R, u32, processes, COUNT, "how many there are")                                          \
+	F(R, u32, first_processes, COUNT, "how many there were at first")                          \
+	F(R, u64, anon_bytes, BYTES, "their anonymous memory; what they share is counted in each") \
+	F(R, u64, first_anon_bytes, BYTES, "anon_bytes when first seen")                           \
+	F(R, u64, rss_bytes, BYTES, "their resident memory")                                       \
+	F(R, u64, first_ns, NS, "when they were first seen")                                       \
+	F(R, char[COMM_LEN], comm, NONE, "their name")
+RECORD(process_family, PROCESS_FAMILY_FIELDS);
 
 enum process_detail_flags {
 	PROCESS_ROLLUP = 1, /* the members from pss_bytes on are known */
 };
 
-/* A closer look at the few processes with most, or fastest growing, anonymous memory. */
-struct process_detail {
-	struct rec h; /* h.flags: enum process_detail_flags */
-	u32 tgid;
-	u32 threads;
-	u64 start_ns;
-	/* From status. */
-	u64 rss_bytes, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes;
-	u64 rss_peak_bytes;
-	u64 swap_bytes;
-	u64 page_table_bytes;
-	u64 hugetlb_bytes;
-	u64 locked_bytes;
-	/* From smaps_rollup. */
-	u64 pss_bytes; /* shared pages divided by those who share them */
-	u64 anon_huge_bytes, shmem_huge_bytes, file_huge_bytes; /* mapped as huge pages */
-	u64 lazy_free_bytes; /* given back by MADV_FREE, not yet reclaimed; part of the RSS */
-	u64 swap_pss_bytes;
-	char comm[COMM_LEN];
-};
+/* A closer look at the few processes with most, or fastest growing, anonymous memory. Flags: enum
+ * process_detail_flags. */
+#define PROCESS_DETAIL_FIELDS(F, R)                                                               \
+	F(R, u32, tgid, ID, "process")                                                            \
+	F(R, u32, threads, COUNT, "its threads")                                                  \
+	F(R, u64, start_ns, NS, "its start, since boot")                                          \
+	F(R, u64, rss_bytes, BYTES, "resident memory")                                            \
+	F(R, u64, rss_anon_bytes, BYTES, "anonymous resident memory")                             \
+	F(R, u64, rss_file_bytes, BYTES, "resident pages of files")                               \
+	F(R, u64, rss_shmem_bytes, BYTES, "resident shared memory and tmpfs")                     \
+	F(R, u64, rss_peak_bytes, BYTES, "the most resident memory it had")                       \
+	F(R, u64, swap_bytes, BYTES, "anonymous memory in swap")                                  \
+	F(R, u64, page_table_bytes, BYTES, "page tables")                                         \
+	F(R, u64, hugetlb_bytes, BYTES, "hugetlb pages, not part of rss_bytes")                   \
+	F(R, u64, locked_bytes, BYTES, "locked memory (mlock)")                                   \
+	F(R, u64, pss_bytes, BYTES,                                                               \
+		"resident memory, shared pages divided by their sharers; from here on with flag " \
+		"1")                                                                              \
+	F(R, u64, anon_huge_bytes, BYTES, "anonymous memory in huge pages")                       \
+	F(R, u64, shmem_huge_bytes, BYTES, "shared memory in huge pages")                         \
+	F(R, u64, file_huge_bytes, BYTES, "files in huge pages")                                  \
+	F(R, u64, lazy_free_bytes, BYTES, "freed by MADV_FREE, still resident")                   \
+	F(R, u64, swap_pss_bytes, BYTES, "swap, divided by its sharers")                          \
+	F(R, char[COMM_LEN], comm, NONE, "its name")
+RECORD(process_detail, PROCESS_DETAIL_FIELDS);
 
 #define PROCESS_NODES 8
 
@@ -102,28 +111,27 @@ enum process_numa_flags { PROCESS_NUMA_OWN = 1 };
 /*
  * Where a process's memory is and where its threads ran, on machines with several NUMA nodes.
  * Nodes from PROCESS_NODES on are left out.
- */
-struct process_numa {
-	struct rec h; /* flags: enum process_numa_flags */
-	u32 tgid;
-	u32 nodes; /* of the machine */
-	u64 start_ns;
-	u64 resident_pages[PROCESS_NODES]; /* by node, of the base page size, hugetlb included */
-	u32 threads[PROCESS_NODES];        /* threads by the node of the cpu they last ran on */
-	u32 allowed_nodes; /* bit i: the main thread may run on cpus of node i; 0: not known */
-	u32 threads_total; /* more than the sum of threads when not all were looked at */
-	char comm[COMM_LEN];
-	/* Of resident_pages, those in mappings whose policy names the node that they are on. */
-	u64 policy_pages[PROCESS_NODES];
-	/* CPU time of its threads by the node of the cpu that each was on last: since they began;
-	 * of the numa probe, since it last looked. */
-	u64 ran_ns[PROCESS_NODES];
-	u32 policy;         /* REC_STRING: of most of policy_pages, as numa_maps has it; 0: none */
-	u32 command;        /* REC_STRING: its words, with 0x1f between them; 0: not known */
-	u32 allowed_memory; /* bit i: its cpuset allows memory on node i; 0: not known */
-	u32 cpu_nodes;      /* bit i: node i of the machine has cpus; 0: not known */
-	u32 allowed_cpus;   /* REC_STRING: "0-3,8"; 0: not known */
-	u32 reserved;
-};
+ Flags: enum process_numa_flags. */
+#define PROCESS_NUMA_FIELDS(F, R)                                                                 \
+	F(R, u32, tgid, ID, "process")                                                            \
+	F(R, u32, nodes, COUNT, "NUMA nodes of the machine")                                      \
+	F(R, u64, start_ns, NS, "its start, since boot")                                          \
+	F(R, u64[PROCESS_NODES], resident_pages, PAGES,                                           \
+		"resident memory by node, in base pages; nodes from 8 on are left out")           \
+	F(R, u32[PROCESS_NODES], threads, COUNT, "threads by the node they last ran on")          \
+	F(R, u32, allowed_nodes, HEX, "bit i: its main thread may run on node i; 0: not known")   \
+	F(R, u32, threads_total, COUNT, "its threads, also those not looked at")                  \
+	F(R, char[COMM_LEN], comm, NONE, "its name")                                              \
+	F(R, u64[PROCESS_NODES], policy_pages, PAGES,                                             \
+		"of resident_pages, under a policy that names the node")                          \
+	F(R, u64[PROCESS_NODES], ran_ns, NS,                                                      \
+		"CPU time of its threads, by the node that each was on last (estimated)")         \
+	F(R, u32, policy, STRING, "of most of policy_pages; flag 1: of its mappings")             \
+	F(R, u32, command, STRING, "its command line, 0x1f between words")                        \
+	F(R, u32, allowed_memory, HEX, "bit i: its cpuset allows memory on node i; 0: not known") \
+	F(R, u32, cpu_nodes, HEX, "bit i: node i has cpus; 0: not known")                         \
+	F(R, u32, allowed_cpus, STRING, "cpus that it may run on")                                \
+	F(R, u32, reserved, HIDDEN, "")
+RECORD(process_numa, PROCESS_NUMA_FIELDS);
 
 #endif

@@ -121,180 +121,24 @@ static void beside(const struct request *r, void *opts, struct company *ret)
 			.outstanding = taken};
 }
 
-#define LEDGER(member_, type_, unit_, help_) \
-	FIELD(struct where_ledger, member_, type_, unit_, help_)
-#define OWNER(member_, type_, unit_, help_) FIELD(struct where_owner, member_, type_, unit_, help_)
-
-static const struct field ledger_fields[] = {
-	LEDGER(scope, FIELD_U32, UNIT_ID, "0 the machine, 1 a process, 2 a control group"),
-	LEDGER(sample, FIELD_U32, UNIT_ID, "number of the look"),
-	LEDGER(tgid, FIELD_U32, UNIT_ID, "process"),
-	LEDGER(name, FIELD_U32, UNIT_STRING, "its name"),
-	LEDGER(cgroup, FIELD_U64, UNIT_CGROUP, "control group"),
-	LEDGER(total_bytes, FIELD_U64, UNIT_BYTES, "what all rows and the rest add up to"),
-	LEDGER(known, FIELD_U64, UNIT_HEX, "rows that are known, a bit each"),
-	LEDGER(estimated, FIELD_U64, UNIT_HEX, "rows that are estimated, a bit each"),
-	LEDGER(known_parts, FIELD_U64, UNIT_HEX, "parts that are known, a bit each"),
-	FIELD_ARRAY(struct where_ledger, bytes, FIELD_U64, UNIT_BYTES, WHERE_ROWS_MAX,
-		"rows: free, free in lists of cpus, anonymous, swap cache, page cache, tmpfs, "
-		"shared memory, hugetlb, slab, other reclaimable kernel memory, page tables, "
-		"secondary page tables, kernel stacks, percpu, vmalloc, compressed swap, sockets, "
-		"pipes, page array, bounce, fuse writeback, corrupted, balloon, gpu, kernel, heap, "
-		"heap kept free, arenas, arenas kept free, stacks, private file pages, files, "
-		"special"),
-	FIELD_ARRAY(struct where_ledger, parts, FIELD_U64, UNIT_BYTES, WHERE_PARTS_MAX,
-		"facts beside the rows: mapped, dirty, writeback, buffers, evictable file pages, "
-		"reclaimable slab, free and reserved huge pages, locked, unevictable, anonymous "
-		"and shared huge pages, free CMA, available, free and used swap, data compressed, "
-		"limit, swapped, proportional set size, lazily freed, page tables, of anonymous "
-		"huge pages what was never written to and the error of that"),
-};
-
-static const struct field owner_fields[] = {
-	OWNER(row, FIELD_U32, UNIT_ID, "the row, as its place in the ledger"),
-	OWNER(sample, FIELD_U32, UNIT_ID, "number of the look, as in the ledger"),
-	OWNER(scope, FIELD_U32, UNIT_ID, "of the ledger"),
-	OWNER(of_tgid, FIELD_U32, UNIT_ID, "process of the ledger"),
-	OWNER(name, FIELD_U32, UNIT_STRING, "who or what it is"),
-	OWNER(detail, FIELD_U32, UNIT_STRING, "what else there is to say; 0: nothing"),
-	OWNER(tgid, FIELD_U32, UNIT_ID, "process; 0: it is none"),
-	OWNER(estimated, FIELD_U32, UNIT_NONE, "1: bytes are estimated"),
-	OWNER(cgroup, FIELD_U64, UNIT_CGROUP, "control group; 0: it is none"),
-	OWNER(bytes, FIELD_U64, UNIT_BYTES, "its part of the row"),
-	OWNER(count, FIELD_U64, UNIT_COUNT, "objects, areas, attachments; 0: not known"),
-	OWNER(free_bytes, FIELD_U64, UNIT_BYTES, "of bytes, kept without being used"),
-};
-
-#define ARENA(member_, type_, unit_, help_) FIELD(struct where_arena, member_, type_, unit_, help_)
-
-static const struct field arena_fields[] = {
-	ARENA(tgid, FIELD_U32, UNIT_ID, "process"),
-	ARENA(sample, FIELD_U32, UNIT_ID, "number of the look, as in the ledger"),
-	ARENA(index, FIELD_U32, UNIT_ID, "0: the main arena"),
-	ARENA(partial, FIELD_U32, UNIT_NONE, "1: it could not be read to its end"),
-	ARENA(address, FIELD_U64, UNIT_HEX, "where it is"),
-	ARENA(heaps, FIELD_U64, UNIT_COUNT, "its heaps"),
-	ARENA(system_bytes, FIELD_U64, UNIT_BYTES, "what it has from the kernel"),
-	ARENA(used_blocks, FIELD_U64, UNIT_COUNT,
-		"blocks in use, those in fastbins and thread caches included"),
-	ARENA(used_bytes, FIELD_U64, UNIT_BYTES, "their size, with glibc's own part"),
-	ARENA(free_blocks, FIELD_U64, UNIT_COUNT, "free blocks in its bins"),
-	ARENA(free_bytes, FIELD_U64, UNIT_BYTES, "their size"),
-	ARENA(top_bytes, FIELD_U64, UNIT_BYTES, "free memory at its end"),
-	ARENA(fast_blocks, FIELD_U64, UNIT_COUNT, "free blocks in fastbins"),
-	ARENA(fast_bytes, FIELD_U64, UNIT_BYTES, "their size"),
-	ARENA(cache_blocks, FIELD_U64, UNIT_COUNT, "free blocks in caches of threads"),
-	ARENA(cache_bytes, FIELD_U64, UNIT_BYTES, "their size"),
-	ARENA(kept_bytes, FIELD_U64, UNIT_BYTES, "resident pages with nothing but free blocks"),
-	ARENA(trimmable_bytes, FIELD_U64, UNIT_BYTES, "of these, what malloc_trim(0) gives back"),
-};
-
-#define RUNTIME(member_, type_, unit_, help_) \
-	FIELD(struct where_runtime, member_, type_, unit_, help_)
-
-static const struct field runtime_fields[] = {
-	RUNTIME(tgid, FIELD_U32, UNIT_ID, "process"),
-	RUNTIME(sample, FIELD_U32, UNIT_ID, "number of the look, as in the ledger"),
-	RUNTIME(by, FIELD_U32, UNIT_ID,
-		"0 Java, 1 Go, 2 Python, 3 Node.js, 4 jemalloc, 5 tcmalloc, 6 mimalloc"),
-	RUNTIME(index, FIELD_U32, UNIT_ID, "of the parts of this process"),
-	RUNTIME(name, FIELD_U32, UNIT_STRING, "the part"),
-	RUNTIME(known, FIELD_U32, UNIT_HEX, "which of bytes are known, a bit each"),
-	FIELD_ARRAY(struct where_runtime, bytes, FIELD_U64, UNIT_BYTES, WHERE_RUNTIME_BYTES,
-		"reserved, committed, in use, kept without being used"),
-	RUNTIME(decay_ms, FIELD_S64, UNIT_NONE,
-		"jemalloc: milliseconds until dirty pages are given back; -1: never"),
-};
-
-#define LIMIT(member_, type_, unit_, help_) FIELD(struct where_limit, member_, type_, unit_, help_)
-
-static const struct field limit_fields[] = {
-	LIMIT(sample, FIELD_U32, UNIT_ID, "number of the look, as in the ledger"),
-	LIMIT(level, FIELD_U32, UNIT_COUNT, "levels below the root"),
-	LIMIT(cgroup, FIELD_U64, UNIT_CGROUP, "control group"),
-	LIMIT(of_cgroup, FIELD_U64, UNIT_CGROUP, "the group of the ledger: this one or one below"),
-	LIMIT(usage_bytes, FIELD_U64, UNIT_BYTES, "memory charged to it"),
-	LIMIT(limit_bytes, FIELD_U64, UNIT_BYTES, "its limit; all bits set: none"),
-	LIMIT(high_bytes, FIELD_U64, UNIT_BYTES, "memory.high; all bits set: none"),
-	LIMIT(swap_bytes, FIELD_U64, UNIT_BYTES, "in swap"),
-	LIMIT(limit_hit_total, FIELD_U64, UNIT_COUNT, "how often it met its limit"),
-};
-
-#define CENSUS(member_, type_, unit_, help_) \
-	FIELD(struct where_census, member_, type_, unit_, help_)
-#define CENSUS_ARRAY(member_, help_) \
-	FIELD_ARRAY(struct where_census, member_, FIELD_U64, UNIT_PAGES, WHERE_CENSUS_KINDS, help_)
-
-static const struct field census_fields[] = {
-	CENSUS(sample, FIELD_U32, UNIT_ID, "number of the look"),
-	CENSUS(has_charged, FIELD_U32, UNIT_ID, "1: charged is known"),
-	CENSUS(page_bytes, FIELD_U64, UNIT_BYTES, "size of a page"),
-	CENSUS(looked, FIELD_U64, UNIT_PAGES, "page frames looked at"),
-	CENSUS(of, FIELD_U64, UNIT_PAGES, "page frames there are"),
-	CENSUS(took_ns, FIELD_U64, UNIT_NS, "what that took"),
-	CENSUS_ARRAY(pages,
-		"by what they are: free, anonymous, files, shared, hugetlb, slab, page tables, "
-		"offline, reserved, other"),
-	CENSUS_ARRAY(error, "two standard deviations of sampling"),
-	CENSUS_ARRAY(mapped, "of these, mapped by processes"),
-	CENSUS_ARRAY(charged, "of these, charged to a control group below the root"),
-};
-
-#define FILE_(member_, type_, unit_, help_) FIELD(struct where_file, member_, type_, unit_, help_)
-
-static const struct field file_fields[] = {
-	FILE_(sample, FIELD_U32, UNIT_ID, "number of the look"),
-	FILE_(row, FIELD_U32, UNIT_ID, "the row, as its place in the ledger"),
-	FILE_(path, FIELD_U32, UNIT_STRING, "where it is"),
-	FILE_(flags, FIELD_U32, UNIT_HEX, "1 open, 2 removed, 4 its path is not known"),
-	FILE_(bytes, FIELD_U64, UNIT_BYTES, "its pages in memory"),
-	FILE_(cgroup, FIELD_U64, UNIT_CGROUP, "control group of its first page; 0: none"),
-	FILE_(cgroup_name, FIELD_U32, UNIT_STRING, "of one that was removed; 0: it was not"),
-};
-
-#define MOUNT(member_, type_, unit_, help_) FIELD(struct where_mount, member_, type_, unit_, help_)
-
-static const struct field mount_fields[] = {
-	MOUNT(sample, FIELD_U32, UNIT_ID, "number of the look"),
-	MOUNT(row, FIELD_U32, UNIT_ID, "the row, as its place in the ledger"),
-	MOUNT(mount, FIELD_U32, UNIT_STRING, "where it is mounted"),
-	MOUNT(type, FIELD_U32, UNIT_STRING, "type of the file system"),
-	MOUNT(files, FIELD_U64, UNIT_COUNT, "files with pages in memory"),
-	MOUNT(bytes, FIELD_U64, UNIT_BYTES, "these pages"),
-	MOUNT(partial, FIELD_U32, UNIT_NONE, "1: not all of its files were looked at"),
-	MOUNT(tgid, FIELD_U32, UNIT_ID, "process in the mount namespace where it is; 0: memwhy's"),
-};
-
-#define REMOVED(member_, type_, unit_, help_) \
-	FIELD(struct where_removed, member_, type_, unit_, help_)
-
-static const struct field removed_fields[] = {
-	REMOVED(sample, FIELD_U32, UNIT_ID, "number of the look"),
-	REMOVED(name, FIELD_U32, UNIT_STRING, "name of its directory"),
-	REMOVED(cgroup, FIELD_U64, UNIT_CGROUP, "control group"),
-	REMOVED(files, FIELD_U64, UNIT_COUNT, "files whose first page is charged to it"),
-	REMOVED(bytes, FIELD_U64, UNIT_BYTES, "their pages"),
-	REMOVED(path, FIELD_U32, UNIT_STRING, "the largest of them"),
-};
-
 static const struct kind kinds[] = {
-	KIND(REC_WHERE_LEDGER, struct where_ledger, "where_ledger", ledger_fields,
+	RECORD_KIND(REC_WHERE_LEDGER, struct where_ledger, "where_ledger", WHERE_LEDGER_FIELDS,
 		"where the memory of the machine, a process or a group is at one time"),
-	KIND(REC_WHERE_OWNER, struct where_owner, "where_owner", owner_fields,
+	RECORD_KIND(REC_WHERE_OWNER, struct where_owner, "where_owner", WHERE_OWNER_FIELDS,
 		"who has a part of a row of a ledger"),
-	KIND(REC_WHERE_ARENA, struct where_arena, "where_arena", arena_fields,
+	RECORD_KIND(REC_WHERE_ARENA, struct where_arena, "where_arena", WHERE_ARENA_FIELDS,
 		"an arena of glibc's malloc in a process"),
-	KIND(REC_WHERE_RUNTIME, struct where_runtime, "where_runtime", runtime_fields,
+	RECORD_KIND(REC_WHERE_RUNTIME, struct where_runtime, "where_runtime", WHERE_RUNTIME_FIELDS,
 		"a part of the heap of a runtime or allocator in a process"),
-	KIND(REC_WHERE_LIMIT, struct where_limit, "where_limit", limit_fields,
+	RECORD_KIND(REC_WHERE_LIMIT, struct where_limit, "where_limit", WHERE_LIMIT_FIELDS,
 		"the memory and limits of a control group, or of one above it"),
-	KIND(REC_WHERE_CENSUS, struct where_census, "where_census", census_fields,
+	RECORD_KIND(REC_WHERE_CENSUS, struct where_census, "where_census", WHERE_CENSUS_FIELDS,
 		"pages of the machine by their own flags"),
-	KIND(REC_WHERE_FILE, struct where_file, "where_file", file_fields,
+	RECORD_KIND(REC_WHERE_FILE, struct where_file, "where_file", WHERE_FILE_FIELDS,
 		"pages in memory of a file"),
-	KIND(REC_WHERE_MOUNT, struct where_mount, "where_mount", mount_fields,
+	RECORD_KIND(REC_WHERE_MOUNT, struct where_mount, "where_mount", WHERE_MOUNT_FIELDS,
 		"pages in memory of the files of a file system"),
-	KIND(REC_WHERE_REMOVED, struct where_removed, "where_removed", removed_fields,
+	RECORD_KIND(REC_WHERE_REMOVED, struct where_removed, "where_removed", WHERE_REMOVED_FIELDS,
 		"files that keep a control group that was removed"),
 };
 

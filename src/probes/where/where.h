@@ -91,87 +91,110 @@ enum where_part {
  * estimate (`estimated`); what they leave of the total is the rest, which is below 0 where counters
  * changed while they were read.
  */
-struct where_ledger {
-	struct rec h;
-	u32 scope;  /* enum where_scope */
-	u32 sample; /* number of the look: owners of the same number belong to it */
-	u32 tgid;
-	u32 name; /* string: the process */
-	u64 cgroup;
-	u64 total_bytes;
-	u64 known;       /* rows that are, a bit each; others are part of the rest */
-	u64 estimated;   /* rows that are, a bit each */
-	u64 known_parts; /* a bit each */
-	u64 bytes[WHERE_ROWS_MAX];
-	u64 parts[WHERE_PARTS_MAX];
-};
+#define WHERE_LEDGER_FIELDS(F, R)                                                                  \
+	F(R, u32, scope, ID,                                                                       \
+		"0 the machine, 1 a process, 2 a control group") /* enum where_scope */            \
+	F(R, u32, sample, ID, "number of the look")                                                \
+	F(R, u32, tgid, ID, "process")                                                             \
+	F(R, u32, name, STRING, "its name")                                                        \
+	F(R, u64, cgroup, CGROUP, "control group")                                                 \
+	F(R, u64, total_bytes, BYTES, "what all rows and the rest add up to")                      \
+	F(R, u64, known, HEX, "rows that are known, a bit each")                                   \
+	F(R, u64, estimated, HEX, "rows that are estimated, a bit each")                           \
+	F(R, u64, known_parts, HEX, "parts that are known, a bit each")                            \
+	F(R, u64[WHERE_ROWS_MAX], bytes, BYTES,                                                    \
+		"rows: free, free in lists of cpus, anonymous, swap cache, page cache, tmpfs, "    \
+		"shared memory, hugetlb, slab, other reclaimable kernel memory, page tables, "     \
+		"secondary page tables, kernel stacks, percpu, vmalloc, compressed swap, "         \
+		"sockets, pipes, page array, bounce, fuse writeback, corrupted, balloon, gpu, "    \
+		"kernel, heap, heap kept free, arenas, arenas kept free, stacks, private file "    \
+		"pages, files, special")                                                           \
+	F(R, u64[WHERE_PARTS_MAX], parts, BYTES,                                                   \
+		"facts beside the rows: mapped, dirty, writeback, buffers, evictable file pages, " \
+		"reclaimable slab, free and reserved huge pages, locked, unevictable, anonymous "  \
+		"and shared huge pages, free CMA, available, free and used swap, data "            \
+		"compressed, limit, swapped, proportional set size, lazily freed, page tables, "   \
+		"of anonymous huge pages what was never written to and the error of that")
+RECORD(where_ledger, WHERE_LEDGER_FIELDS);
 
 /* Who has a part of a row. */
-struct where_owner {
-	struct rec h;
-	u32 row;            /* enum where_row */
-	u32 sample;         /* as in the ledger */
-	u32 scope, of_tgid; /* whose ledger */
-	u32 name;           /* string */
-	u32 detail;         /* string; 0: nothing more */
-	u32 tgid;           /* where it is a process */
-	u32 estimated;      /* 1: bytes are */
-	u64 cgroup;         /* where it is a group */
-	u64 bytes;
-	u64 count;      /* of what it is made of; 0: not known */
-	u64 free_bytes; /* of it, not in use: free objects of a slab cache, kept by an allocator */
-};
+#define WHERE_OWNER_FIELDS(F, R)                                                       \
+	F(R, u32, row, ID, "the row, as its place in the ledger") /* enum where_row */ \
+	F(R, u32, sample, ID, "number of the look, as in the ledger")                  \
+	F(R, u32, scope, ID, "of the ledger")                                          \
+	F(R, u32, of_tgid, ID, "process of the ledger")                                \
+	F(R, u32, name, STRING, "who or what it is")                                   \
+	F(R, u32, detail, STRING, "what else there is to say; 0: nothing")             \
+	F(R, u32, tgid, ID, "process; 0: it is none")                                  \
+	F(R, u32, estimated, NONE, "1: bytes are estimated")                           \
+	F(R, u64, cgroup, CGROUP, "control group; 0: it is none")                      \
+	F(R, u64, bytes, BYTES, "its part of the row")                                 \
+	F(R, u64, count, COUNT, "objects, areas, attachments; 0: not known")           \
+	F(R, u64, free_bytes, BYTES, "of bytes, kept without being used")
+RECORD(where_owner, WHERE_OWNER_FIELDS);
 
 /* An arena of glibc's malloc in a process. */
-struct where_arena {
-	struct rec h;
-	u32 tgid;
-	u32 sample;
-	u32 index;   /* 0: the main arena */
-	u32 partial; /* 1: it could not be read to its end; what is below is what was read */
-	u64 address;
-	u64 heaps;
-	u64 system_bytes;            /* what it has from the kernel */
-	u64 used_blocks, used_bytes; /* live, with those in fastbins and caches of threads */
-	u64 free_blocks, free_bytes; /* in its bins */
-	u64 top_bytes;
-	u64 fast_blocks, fast_bytes;
-	u64 cache_blocks, cache_bytes;
-	u64 kept_bytes;      /* resident pages that have nothing but free blocks */
-	u64 trimmable_bytes; /* of these, what malloc_trim(0) gives back */
-};
+#define WHERE_ARENA_FIELDS(F, R)                                                    \
+	F(R, u32, tgid, ID, "process")                                              \
+	F(R, u32, sample, ID, "number of the look, as in the ledger")               \
+	F(R, u32, index, ID, "0: the main arena")                                   \
+	F(R, u32, partial, NONE, "1: it could not be read to its end")              \
+	F(R, u64, address, HEX, "where it is")                                      \
+	F(R, u64, heaps, COUNT, "its heaps")                                        \
+	F(R, u64, system_bytes, BYTES, "what it has from the kernel")               \
+	F(R, u64, used_blocks, COUNT,                                               \
+		"blocks in use, those in fastbins and thread caches included")      \
+	F(R, u64, used_bytes, BYTES, "their size, with glibc's own part")           \
+	F(R, u64, free_blocks, COUNT, "free blocks in its bins")                    \
+	F(R, u64, free_bytes, BYTES, "their size")                                  \
+	F(R, u64, top_bytes, BYTES, "free memory at its end")                       \
+	F(R, u64, fast_blocks, COUNT, "free blocks in fastbins")                    \
+	F(R, u64, fast_bytes, BYTES, "their size")                                  \
+	F(R, u64, cache_blocks, COUNT, "free blocks in caches of threads")          \
+	F(R, u64, cache_bytes, BYTES, "their size")                                 \
+	F(R, u64, kept_bytes, BYTES, "resident pages with nothing but free blocks") \
+	F(R, u64, trimmable_bytes, BYTES, "of these, what malloc_trim(0) gives back")
+RECORD(where_arena, WHERE_ARENA_FIELDS);
 
 #define WHERE_RUNTIME_BYTES 8
 #define WHERE_BY_MAPPINGS (1U << 31) /* in known: its structures were not found */
 
 /* A part of the heap of a runtime, or of an allocator other than glibc's, in a process. */
-struct where_runtime {
-	struct rec h;
-	u32 tgid;
-	u32 sample;
-	u32 by;    /* enum managed_by (sys/managed.h) */
-	u32 index; /* of the parts of this process; 0: those of an earlier look are over */
-	u32 name;  /* string: the part */
-	u32 known; /* a bit for each of bytes, or WHERE_BY_MAPPINGS */
-	u64 bytes[WHERE_RUNTIME_BYTES]; /* enum managed_bytes */
-	s64 decay_ms;                   /* of jemalloc's dirty pages; -1: never given back */
-};
+#define WHERE_RUNTIME_FIELDS(F, R)                                                                          \
+	F(R, u32, tgid, ID, "process")                                                                      \
+	F(R, u32, sample, ID, "number of the look, as in the ledger")                                       \
+	F(R, u32, by, ID,                                                                                   \
+		"0 Java, 1 Go, 2 Python, 3 Node.js, 4 jemalloc, 5 tcmalloc, 6 mimalloc") /* enum            \
+											    managed_by      \
+											    (sys/managed.h) \
+											  */                \
+	F(R, u32, index, ID, "of the parts of this process")                                                \
+	F(R, u32, name, STRING, "the part")                                                                 \
+	F(R, u32, known, HEX, "which of bytes are known, a bit each")                                       \
+	F(R, u64[WHERE_RUNTIME_BYTES], bytes, BYTES,                                                        \
+		"reserved, committed, in use, kept without being used") /* enum managed_bytes */            \
+	F(R, s64, decay_ms, NONE,                                                                           \
+		"jemalloc: milliseconds until dirty pages are given back; -1: never")
+RECORD(where_runtime, WHERE_RUNTIME_FIELDS);
 
 #define WHERE_CENSUS_KINDS 16
 
 /* What the pages themselves say (enum kpage_kind in sys/kpage.h), in page frames. */
-struct where_census {
-	struct rec h;
-	u32 sample;
-	u32 has_charged;
-	u64 page_bytes;
-	u64 looked, of; /* frames looked at, and all that there are */
-	u64 took_ns;
-	u64 pages[WHERE_CENSUS_KINDS];
-	u64 error[WHERE_CENSUS_KINDS]; /* two standard deviations; 0: all were looked at */
-	u64 mapped[WHERE_CENSUS_KINDS];
-	u64 charged[WHERE_CENSUS_KINDS]; /* to a group below the root */
-};
+#define WHERE_CENSUS_FIELDS(F, R)                                                                \
+	F(R, u32, sample, ID, "number of the look")                                              \
+	F(R, u32, has_charged, ID, "1: charged is known")                                        \
+	F(R, u64, page_bytes, BYTES, "size of a page")                                           \
+	F(R, u64, looked, PAGES, "page frames looked at")                                        \
+	F(R, u64, of, PAGES, "page frames there are")                                            \
+	F(R, u64, took_ns, NS, "what that took")                                                 \
+	F(R, u64[WHERE_CENSUS_KINDS], pages, PAGES,                                              \
+		"by what they are: free, anonymous, files, shared, hugetlb, slab, page tables, " \
+		"offline, reserved, other")                                                      \
+	F(R, u64[WHERE_CENSUS_KINDS], error, PAGES, "two standard deviations of sampling")       \
+	F(R, u64[WHERE_CENSUS_KINDS], mapped, PAGES, "of these, mapped by processes")            \
+	F(R, u64[WHERE_CENSUS_KINDS], charged, PAGES,                                            \
+		"of these, charged to a control group below the root")
+RECORD(where_census, WHERE_CENSUS_FIELDS);
 
 /* "anonymous"; "rest" for what is no row. */
 const char *where_row_name(u32 scope, u32 row);
@@ -179,14 +202,17 @@ const char *where_row_name(u32 scope, u32 row);
 #define WHERE_NO_LIMIT (~0ULL)
 
 /* The memory of a group, or of one above it, and its limits. */
-struct where_limit {
-	struct rec h;
-	u32 sample;
-	u32 level;                                            /* below the root of the hierarchy */
-	u64 cgroup, of_cgroup;                                /* of_cgroup: whose ledger */
-	u64 usage_bytes, limit_bytes, high_bytes, swap_bytes; /* WHERE_NO_LIMIT */
-	u64 limit_hit_total;
-};
+#define WHERE_LIMIT_FIELDS(F, R)                                                       \
+	F(R, u32, sample, ID, "number of the look, as in the ledger")                  \
+	F(R, u32, level, COUNT, "levels below the root")                               \
+	F(R, u64, cgroup, CGROUP, "control group")                                     \
+	F(R, u64, of_cgroup, CGROUP, "the group of the ledger: this one or one below") \
+	F(R, u64, usage_bytes, BYTES, "memory charged to it")                          \
+	F(R, u64, limit_bytes, BYTES, "its limit; all bits set: none")                 \
+	F(R, u64, high_bytes, BYTES, "memory.high; all bits set: none")                \
+	F(R, u64, swap_bytes, BYTES, "in swap")                                        \
+	F(R, u64, limit_hit_total, COUNT, "how often it met its limit")
+RECORD(where_limit, WHERE_LIMIT_FIELDS);
 
 static inline bool where_knows(const struct where_ledger *l, u32 row)
 {
@@ -205,39 +231,39 @@ static inline s64 where_rest(const struct where_ledger *l)
 }
 
 /* Pages in memory of a file, of those that have most (--files). */
-struct where_file {
-	struct rec h;
-	u32 sample; /* number of the look, as in the ledger */
-	u32 row;    /* enum where_row */
-	u32 path;   /* string */
-	u32 flags;  /* enum inodes_flags */
-	u64 bytes;
-	u64 cgroup;      /* that its first page is charged to; 0: none */
-	u32 cgroup_name; /* string: of one that was removed; 0: it was not */
-	u32 reserved;
-};
+#define WHERE_FILE_FIELDS(F, R)                                                        \
+	F(R, u32, sample, ID, "number of the look")                                    \
+	F(R, u32, row, ID, "the row, as its place in the ledger") /* enum where_row */ \
+	F(R, u32, path, STRING, "where it is")                                         \
+	F(R, u32, flags, HEX,                                                          \
+		"1 open, 2 removed, 4 its path is not known") /* enum inodes_flags */  \
+	F(R, u64, bytes, BYTES, "its pages in memory")                                 \
+	F(R, u64, cgroup, CGROUP, "control group of its first page; 0: none")          \
+	F(R, u32, cgroup_name, STRING, "of one that was removed; 0: it was not")       \
+	F(R, u32, reserved, HIDDEN, "")
+RECORD(where_file, WHERE_FILE_FIELDS);
 
 /* Pages in memory of all files of a file system (--files). */
-struct where_mount {
-	struct rec h;
-	u32 sample;
-	u32 row;
-	u32 mount; /* string */
-	u32 type;  /* string: of the file system */
-	u64 files, bytes;
-	u32 partial; /* 1: it was not looked at to its end */
-	u32 tgid;    /* a process in the mount namespace where it is; 0: memwhy's own */
-};
+#define WHERE_MOUNT_FIELDS(F, R)                                           \
+	F(R, u32, sample, ID, "number of the look")                        \
+	F(R, u32, row, ID, "the row, as its place in the ledger")          \
+	F(R, u32, mount, STRING, "where it is mounted")                    \
+	F(R, u32, type, STRING, "type of the file system")                 \
+	F(R, u64, files, COUNT, "files with pages in memory")              \
+	F(R, u64, bytes, BYTES, "these pages")                             \
+	F(R, u32, partial, NONE, "1: not all of its files were looked at") \
+	F(R, u32, tgid, ID, "process in the mount namespace where it is; 0: memwhy's")
+RECORD(where_mount, WHERE_MOUNT_FIELDS);
 
 /* What files keep of a control group that was removed (--files). */
-struct where_removed {
-	struct rec h;
-	u32 sample;
-	u32 name; /* string: of its directory */
-	u64 cgroup;
-	u64 files, bytes; /* whose first page is charged to it */
-	u32 path;         /* string: the largest of them */
-	u32 reserved;
-};
+#define WHERE_REMOVED_FIELDS(F, R)                                         \
+	F(R, u32, sample, ID, "number of the look")                        \
+	F(R, u32, name, STRING, "name of its directory")                   \
+	F(R, u64, cgroup, CGROUP, "control group")                         \
+	F(R, u64, files, COUNT, "files whose first page is charged to it") \
+	F(R, u64, bytes, BYTES, "their pages")                             \
+	F(R, u32, path, STRING, "the largest of them")                     \
+	F(R, u32, reserved, HIDDEN, "")
+RECORD(where_removed, WHERE_REMOVED_FIELDS);
 
 #endif
