@@ -19,7 +19,7 @@
 #define LIBRARY "libmemwhy-track"
 #define DIRECTORY "memwhy"
 #define HALF_SECONDS 60 /* no memwhy writes for so long */
-#define TRIES 8         /* another memwhy may remove it in between */
+#define TRIES 32        /* another memwhy may remove it in between */
 
 /* The library, as it was built. */
 __asm__(".section .rodata\n"
@@ -280,8 +280,11 @@ static int file_make(struct preload_file *f, const char *base)
 			return -errno;
 		if (!user && fchmod(dir, 0755))
 			return -errno;
-		if (!preload_path_is_safe(at, user) || !path_is_loadable(at))
+		if (!preload_path_is_safe(at, user) || !path_is_loadable(at)) {
+			if (access(at, F_OK) && errno == ENOENT)
+				continue;
 			return -EACCES;
+		}
 		leftovers_remove(dir, at, name);
 		rc = file_try(dir, name, &f->fd);
 		if (rc == -EAGAIN) {
@@ -289,6 +292,8 @@ static int file_make(struct preload_file *f, const char *base)
 
 			rc = written ? written : file_try(dir, name, &f->fd);
 		}
+		if (rc == -ENOENT) /* of a directory that was removed */
+			rc = -EAGAIN;
 	}
 	if (!rc)
 		snprintf(f->path, sizeof(f->path), "%s/%s", at, name);

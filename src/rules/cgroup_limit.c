@@ -174,10 +174,11 @@ static u64 held_bytes(const struct cgroup_usage *cg)
 	return cg->anon_bytes + cg->shmem_bytes + cg->kernel_bytes;
 }
 
-/* What is read back from fast disks, or by readahead, may cost nobody any time. */
+/* What is read back from fast disks, or by readahead, may cost nobody any time. Where only some tasks
+ * are looked at nobody knows what the others waited for. */
 static bool is_cheap(const struct facts *f, const struct report *r)
 {
-	return f->pressure.h.size &&
+	return !r->scoped && f->pressure.h.size &&
 	       report_share(r, counter_rise(f->pressure_first.some_total_us,
 					 f->pressure.some_total_us) *
 				       1000) < CHEAP_SHARE;

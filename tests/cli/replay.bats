@@ -109,7 +109,7 @@ others_read() { # COMMAND
 	"$MEMWHY" $(live "$c") --record run.mw --out /dev/null -- ls >/dev/null
 	for other in $all; do
 		mw "$other" --input run.mw -o json
-		if [ "$other" = "$c" ] || [ "$other" = check ] || [[ $status -eq 0 && $c == @(check|top) ]] || [ "$other over $c" = "top over oom" ]; then
+		if [ "$other" = "$c" ] || [ "$other" = check ] || [[ $status -eq 0 && $c == @(check|top) ]] || [[ "$other over $c" == @(top|where)" over oom" ]]; then
 			[ "$status" -eq 0 ] && [ -z "$stderr" ] || try refuse "$other over $c's"
 			[[ $other != @(check|top) || $c == @(check|top) || $output == *"not recorded: "* ]] || try refuse "$other over $c's does not say what it lacks"
 		else

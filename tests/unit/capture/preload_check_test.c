@@ -1,6 +1,7 @@
 /* Into which programs the loader will preload a library: ELF files and scripts made here. */
 #include <elf.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "capture/preload_check.h"
@@ -243,9 +244,49 @@ static void test_safe_paths(UNUSED void **state)
 	assert_false(preload_path_is_safe("/dev/shm", getuid()));
 }
 
+#define USERS 4
+#define ROUNDS 200
+
+/* Each makes the directory and the file where they are not, and the last to end removes both. */
+static int opens_and_closes(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		struct preload_file f;
+		struct err err = {};
+		int rc = preload_file_open(&f, &err);
+
+		if (rc)
+			fprintf(stderr, "round %d: %s\n", i, err.msg);
+		preload_file_close(&f);
+		if (rc)
+			return 1;
+	}
+	return 0;
+}
+
+static void users_do_not_take_it_from_each_other(void **state)
+{
+	pid_t users[USERS];
+
+	(void)state;
+	for (int i = 0; i < USERS; i++) {
+		users[i] = fork();
+		assert_true(users[i] >= 0);
+		if (!users[i])
+			_exit(opens_and_closes());
+	}
+	for (int i = 0; i < USERS; i++) {
+		int status = -1;
+
+		assert_int_equal(waitpid(users[i], &status, 0), users[i]);
+		assert_int_equal(status, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(users_do_not_take_it_from_each_other),
 		cmocka_unit_test(test_elf),
 		cmocka_unit_test(test_elf_cut),
 		cmocka_unit_test(test_scripts),
