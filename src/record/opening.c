@@ -12,13 +12,18 @@ struct to_open {
 	bool opened;
 };
 
+/* Is it what the command is about, and not one of all that can be had? */
+static bool is_asked_for(const struct session_config *cfg, size_t i)
+{
+	return !cfg->lenient && i < cfg->n_probes - cfg->n_beside;
+}
+
 static int probe_failed(
 	const struct opening *o, size_t i, int rc, const struct err *why, struct err *err)
 {
 	const struct session_config *cfg = o->cfg;
 
-	if ((!cfg->lenient && i < cfg->n_probes - cfg->n_beside) ||
-		(rc == -EPERM && cfg->needs_privilege) || rc == -EINTR) {
+	if (is_asked_for(cfg, i) || (rc == -EPERM && cfg->needs_privilege) || rc == -EINTR) {
 		*err = *why;
 		return rc;
 	}
@@ -52,7 +57,8 @@ static int counting_begin(const struct opening *o)
 	return rc;
 }
 
-/* Those first that count all the time; where somebody watches, as whoever asked put them. */
+/* Those first that count all the time, and those asked for; where somebody watches, as whoever
+ * asked put them. */
 static int put_in_order(const struct opening *o, struct to_open all[SESSION_PROBES], size_t *late)
 {
 	const struct session_config *cfg = o->cfg;
@@ -64,7 +70,7 @@ static int put_in_order(const struct opening *o, struct to_open all[SESSION_PROB
 		struct to_open p = {.i = i};
 
 		rc = probe_new(cfg->probes[i], o->c, &p.run);
-		if (rc || cfg->opt.watch_ns || probe_counts_on(p.run))
+		if (rc || cfg->opt.watch_ns || is_asked_for(cfg, i) || probe_counts_on(p.run))
 			all[n++] = p;
 		else
 			others[n_others++] = p;
