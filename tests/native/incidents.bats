@@ -157,7 +157,9 @@ kills() {
 	service_start -i 5s --on never --on-stall 1h --on-pressure 100
 	tools/with-cgroup "$name" 33554432 sh -c 'd=$(cat "$MEMWHY_CGROUP_FILE")
 		echo 0 >"$d/memory.swap.max" || echo 0 >"$d/memory.swappiness"
-		for i in $(seq 100); do "$@"; done; exit 0' sh "$WORKLOADS/oom_grow" -s 8 -r 200 >"$BATS_TEST_TMPDIR/grow" 2>/dev/null || status=$?
+		echo $$ >"${d%/*}/cgroup.procs" # else it may be the one that is killed
+		for i in $(seq 100); do sh -c "echo \$\$ >\"\$0/cgroup.procs\" && exec \"\$@\"" "$d" "$@"; done
+		exit 0' sh "$WORKLOADS/oom_grow" -s 8 -r 200 >"$BATS_TEST_TMPDIR/grow" 2>/dev/null || status=$?
 	[ "${status:-0}" -ne 3 ] || skip "no memory controller"
 	awk '/ready/ { print $2 }' "$BATS_TEST_TMPDIR/grow" | sort >"$BATS_TEST_TMPDIR/killed"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/killed")" -eq 100 ]
