@@ -232,7 +232,12 @@ int capture_leaves(const struct capture *c)
 	return c->ending ? -EINTR : 1;
 }
 
+bool capture_names(const struct capture *c, const char *probe)
+{
+	return list_has(c->opt.named, probe);
+}
+
 bool capture_named(const struct capture *c)
 {
-	return list_has(c->opt.named, c->probe);
+	return capture_names(c, c->probe);
 }

@@ -144,6 +144,7 @@ int capture_enum(struct capture *c, const char *set, u64 value, const char *name
 bool capture_by(const struct capture *c, const char *key);
 /* Was the present probe asked for by its name (by its command, by `record --probes`)? */
 bool capture_named(const struct capture *c);
+bool capture_names(const struct capture *c, const char *probe); /* … was that one? */
 /* Is `word` among the words after the command's name? */
 bool capture_operand(const struct capture *c, const char *word);
 

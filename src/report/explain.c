@@ -135,21 +135,24 @@ static u64 lost_ns(const struct report *r)
 	return MAX(sum, wall);
 }
 
+/* What costs many times as much as f, and is worth no more than a risk; of the same clock. */
+static bool lesser_costs_more(const struct report *r, const struct finding *f)
+{
+	vec_each (m, &r->findings)
+		if (!m->benign && !m->symptom && m->wall == f->wall && m->level == LEVEL_RISK &&
+			m->cost_ns / MANY_TIMES >= f->cost_ns)
+			return true;
+	return false;
+}
+
 /* By its size a finding may look worse than what costs many times as much time: that one is what a
  * person has to mend first. What was killed or hangs is bad whatever it cost. */
 static void level_by_loss(struct report *r)
 {
-	vec_each (f, &r->findings) {
-		int level = LEVEL_NOTE;
-
-		if (f->level != LEVEL_WARNING || !f->cost_ns || f->losses & LOSS_KILLED)
-			continue;
-		vec_each (m, &r->findings)
-			if (m->cost_ns / MANY_TIMES >= f->cost_ns)
-				level = MAX(level, (int)m->level);
-		if (level > LEVEL_NOTE && level < (int)f->level)
+	vec_each (f, &r->findings)
+		if (f->level == LEVEL_WARNING && f->cost_ns && !(f->losses & LOSS_KILLED) &&
+			lesser_costs_more(r, f))
 			f->level = LEVEL_RISK;
-	}
 }
 
 void report_explain(struct report *r)

@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "probes/cache/cache.h"
 #include "probes/holders/holders.h"
-#include "probes/processes/processes.h"
 #include "probes/stalls/stalls.h"
+#include "rules/anon_growth.h"
 #include "rules/facts.h"
 #include "rules/held.h"
 #include "rules/rules.h"
@@ -25,7 +25,8 @@
 #define GROWN_BYTES (4ULL << 20)
 
 struct member {
-	u64 start_ns, cgroup, rss_bytes, anon_bytes, first_anon_bytes;
+	u64 cgroup, rss_bytes;
+	struct anon_growth anon;
 };
 
 /* Pages that came back to the page cache, sampled, and how long they had been out. */
@@ -71,8 +72,9 @@ static int member_feed(struct state *s, const struct process_memory *r)
 
 	if (!m)
 		return -ENOMEM;
-	*m = (struct member){
-		r->start_ns, r->cgroup, r->rss_bytes, r->anon_bytes, r->first_anon_bytes};
+	m->cgroup = r->cgroup;
+	m->rss_bytes = r->rss_bytes;
+	anon_growth_feed(&m->anon, r);
 	return 0;
 }
 
@@ -154,7 +156,7 @@ static struct out out_of(const struct state *s, const struct report *r, u64 cgro
 
 static u64 member_grown(const struct member *m)
 {
-	return m->anon_bytes > m->first_anon_bytes ? m->anon_bytes - m->first_anon_bytes : 0;
+	return anon_growth_bytes(&m->anon);
 }
 
 static u64 grown_bytes(const struct state *s, const struct report *r, u64 cgroup)
@@ -174,14 +176,14 @@ static u64 held_bytes(const struct cgroup_usage *cg)
 	return cg->anon_bytes + cg->shmem_bytes + cg->kernel_bytes;
 }
 
-/* What is read back from fast disks, or by readahead, may cost nobody any time. Where only some tasks
- * are looked at nobody knows what the others waited for. */
+/* What is read back from fast disks, or by readahead, may cost nobody any time. Where only some
+ * tasks are looked at nobody knows what the others waited for. */
 static bool is_cheap(const struct facts *f, const struct report *r)
 {
 	return !r->scoped && f->pressure.h.size &&
-	       report_share(r, counter_rise(f->pressure_first.some_total_us,
-					 f->pressure.some_total_us) *
-				       1000) < CHEAP_SHARE;
+	       report_share(
+		       r, counter_rise(f->pressure_first.some_total_us, f->pressure.some_total_us) *
+				  1000) < CHEAP_SHARE;
 }
 
 static struct pain pain_of(
@@ -494,6 +496,13 @@ static void tell(struct report *r, const struct state *s, const struct cgroup_us
 	tell_cure(r, f, cg, p, dir);
 }
 
+/* The kernel calls the groups below one that hangs under_oom, too. */
+static bool hangs(const struct cgroup_usage *cg)
+{
+	return cg->h.flags & CGROUP_HANGS && cg->limit_bytes != CGROUP_USAGE_NONE &&
+	       cg->usage_bytes >= cg->limit_bytes / 20 * 19;
+}
+
 /* Version 1, with oom_kill_disable: who needs memory sleeps until somebody else makes room. */
 static void tell_hangs(struct report *r, const struct state *s, const struct cgroup_usage *cg)
 {
@@ -597,7 +606,7 @@ static int report(void *v, struct report *r)
 		struct pain p = pain_of(s, r, &cg);
 		int level = cg.limit_bytes == CGROUP_USAGE_NONE ? -1 : level_of(r, &cg, &p);
 
-		if (cg.h.flags & CGROUP_HANGS && cg.limit_bytes != CGROUP_USAGE_NONE) {
+		if (hangs(&cg)) {
 			tell_hangs(r, s, &cg);
 			continue;
 		}

@@ -8,6 +8,7 @@
 #include "rules/rules.h"
 
 #define SIGNAL_KILL 9
+#define LAST 32 /* processes of a group that are asked to end before the first is killed */
 
 /* Who ended what: a finding for each. */
 struct ender {
@@ -16,7 +17,8 @@ struct ender {
 };
 
 struct ended {
-	u32 daemon, largest, processes, last;
+	u32 largest, processes;
+	u32 last[LAST]; /* victims, in turn */
 	u64 rss_pages, swap_pages, largest_pages;
 	bool killed;         /* not only asked to end */
 	char comm[COMM_LEN]; /* of the largest */
@@ -45,11 +47,10 @@ static int feed(void *v, const struct rec *rec)
 	if (!e)
 		return -ENOMEM;
 	e->killed |= r->signal == SIGNAL_KILL;
-	e->daemon = r->tgid;
-	if (r->victim_tgid == e->last) /* asked to end, then killed */
-		return 0;
-	e->last = r->victim_tgid;
-	e->processes++;
+	for (int i = 0; i < LAST; i++)
+		if (e->last[i] == r->victim_tgid) /* asked to end, then killed */
+			return 0;
+	e->last[e->processes++ % LAST] = r->victim_tgid;
 	e->rss_pages += r->rss_pages;
 	e->swap_pages += r->swap_pages;
 	if (r->rss_pages + r->swap_pages >= e->largest_pages) {
@@ -76,7 +77,7 @@ static void settings_tell(struct report *r, struct finding *x, const struct ende
 			"Where others should be killed first, set "
 			"ManagedOOMPreference=avoid under [Service] in:");
 		finding_line(r, x->try_, "`systemctl edit UNIT`");
-		finding_line(r, x->undo, "`systemctl revert UNIT`");
+		finding_line(r, x->undo, "Remove that line again: `systemctl edit UNIT`");
 	} else {
 		finding_line(r, x->try_, "See why:");
 		finding_line(r, x->try_, "`journalctl -u %.16s --since -10min`", who->comm);

@@ -21,7 +21,6 @@
 #define STUCK_SHARE 0.03
 #define GROWN_LEAST (32ULL << 20)
 #define GROWN_SECONDS 2.0
-#define SOON_S 3600.0
 
 int held_rule_init(void *v, const struct view_options *o, struct err *err)
 {
@@ -346,7 +345,7 @@ const char *held_share_of(struct report *r, const struct facts *f, u64 cgroup, u
 
 struct held_growth held_growth(const struct facts *f, u64 grown, double seconds)
 {
-	struct held_growth g = {.left = 1e15};
+	struct held_growth g = {.left = HELD_NEVER_S};
 
 	if (grown < GROWN_LEAST || seconds < GROWN_SECONDS)
 		return g;
@@ -359,7 +358,7 @@ struct held_growth held_growth(const struct facts *f, u64 grown, double seconds)
 struct held_growth held_growth_of(const struct held *h, const struct held_top *t)
 {
 	if (!t->most)
-		return (struct held_growth){.left = 1e15};
+		return (struct held_growth){.left = HELD_NEVER_S};
 	return held_growth(&h->facts, counter_rise(t->first_bytes, t->bytes),
 		(double)counter_rise(t->most->first.h.time_ns, t->most->last.h.time_ns) / 1e9);
 }
@@ -368,7 +367,7 @@ int held_level_growing(const struct report *r, u64 bytes, const struct held_grow
 {
 	int level = held_level_stuck(r, bytes);
 
-	return level >= 0 && g->rate > 0 && g->left < SOON_S ? MAX(level, (int)LEVEL_RISK) : level;
+	return level >= 0 && g->rate > 0 && g->left < HELD_SOON_S ? MAX(level, (int)LEVEL_RISK) : level;
 }
 
 void held_tell_left(
@@ -376,7 +375,7 @@ void held_tell_left(
 {
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	if (g->rate > 0 && g->left < SOON_S)
+	if (g->rate > 0 && g->left < HELD_SOON_S)
 		finding_line(r, f->evidence,
 			"it grows by %s a second: at this rate available memory (%s) lasts %s",
 			fmt_bytes(a, (u64)g->rate), fmt_bytes(b, facts_last(facts, "MemAvailable")),

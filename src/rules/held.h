@@ -87,6 +87,9 @@ const char *held_share_of(struct report *r, const struct facts *f, u64 cgroup, u
 /* Says how much it grew between the two looks, if it did by more than a hundredth. */
 void held_tell_growth(struct report *r, struct finding *f, const struct held_top *t);
 
+#define HELD_SOON_S 3600.0 /* what lasts less is a risk */
+#define HELD_NEVER_S 1e15
+
 /* What grows without end hurts before it is large: by when available memory is used up. */
 struct held_growth {
 	double rate; /* bytes a second; 0: too little to judge */

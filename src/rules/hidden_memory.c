@@ -10,7 +10,7 @@
 #include "sys/fdlink.h"
 #include "sys/zram.h"
 
-#define SEGMENTS_TOLD 6
+#define SEGMENTS_REMOVED 32 /* in one command */
 #define INODE_BYTES 1024
 #define MESSAGE_BYTES 64 /* of the kernel, with each */
 #define LONG_AGO_NS (365ULL * 86400 * NSEC_PER_SEC)
@@ -19,7 +19,6 @@
 #define GONE_NS (2500 * NSEC_PER_MSEC) /* before the end: what did not grow since has stopped */
 #define WRITERS_LOOKED_AT 6
 #define WROTE_PART 1.5 /* as much as it grew: less or more by this factor at most */
-#define SOON_S 3600.0
 #define YOUNG_NS (60 * NSEC_PER_SEC)
 
 struct hidden {
@@ -58,8 +57,8 @@ static const char *place_text(struct report *r, const char *path)
 	const char *point;
 	u32 pid = elsewhere(path, &point);
 
-	return pid ? report_text(r, "%s in the mount namespace of %s", point,
-			     report_process(r, pid))
+	return pid ? report_text(
+			     r, "%s in the mount namespace of %s", point, report_process(r, pid))
 		   : path;
 }
 
@@ -138,14 +137,15 @@ static void tmpfs_try(
 	finding_line(r, x->try_, "See what is there, largest first, and remove what nobody needs:");
 	finding_line(r, x->try_,
 		"`find %s -xdev -type f -printf '%%k KiB %%u %%t %%p\\n' | sort -rn | head`", dir);
-	finding_line(r, x->try_,
-		"Bound what may be written there, to a quarter more than it has now (what does not "
-		"fit then fails with ENOSPC, for everybody who writes there):");
-	remount_line(r, x->try_, held_text(r, f->mount), "size",
-		(f->used_bytes / 4 * 5 + 1023) / 1024, "k");
-	if (f->limit_bytes)
-		remount_line(r, x->undo, held_text(r, f->mount), "size", f->limit_bytes / 1024,
-			"k");
+	if (f->limit_bytes) { /* one without a limit gets none while it is mounted */
+		finding_line(r, x->try_,
+			"Bound what may be written there, to a quarter more than it has now (what "
+			"does not fit then fails with ENOSPC, for everybody who writes there):");
+		remount_line(r, x->try_, held_text(r, f->mount), "size",
+			(f->used_bytes / 4 * 5 + 1023) / 1024, "k");
+		remount_line(
+			r, x->undo, held_text(r, f->mount), "size", f->limit_bytes / 1024, "k");
+	}
 	finding_line(r, x->undo, "Removed files do not come back: copy them to a disk first.");
 	finding_line(r, x->verify, "`df -k %s`", held_text(r, f->mount));
 }
@@ -180,9 +180,11 @@ static void tell_inodes(struct report *r, const struct held *h, const struct hel
 		 "memory, which cannot be reclaimed, until it is removed.";
 	finding_line(r, x->try_, "See where they are, and remove what nobody needs:");
 	finding_line(r, x->try_, "`du --inodes -x %s | sort -rn | head`", held_text(r, f->mount));
-	finding_line(r, x->try_, "Bound their number, to what there is now:");
-	remount_line(r, x->try_, held_text(r, f->mount), "nr_inodes", f->inodes, "");
-	remount_line(r, x->undo, held_text(r, f->mount), "nr_inodes", 0, "");
+	if (f->most_inodes) { /* 0: not recorded */
+		finding_line(r, x->try_, "Bound their number, to what there is now:");
+		remount_line(r, x->try_, held_text(r, f->mount), "nr_inodes", f->inodes, "");
+		remount_line(r, x->undo, held_text(r, f->mount), "nr_inodes", f->most_inodes, "");
+	}
 	finding_line(r, x->verify, "`df -i %s`", held_text(r, f->mount));
 }
 
@@ -205,7 +207,7 @@ static double files_left(const struct held *h, const struct held_files *f, doubl
 {
 	double room = facts_known(&h->facts, "MemAvailable")
 			      ? (double)facts_last(&h->facts, "MemAvailable")
-			      : 1e15;
+			      : HELD_NEVER_S;
 
 	if (f->limit_bytes)
 		room = MIN(room, (double)counter_rise(f->used_bytes, f->limit_bytes));
@@ -244,7 +246,7 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 
 	if (is_of_removed(f))
 		return;
-	if (rate > 0 && files_left(h, f, rate) < SOON_S)
+	if (rate > 0 && files_left(h, f, rate) < HELD_SOON_S)
 		level = MAX(level, (int)LEVEL_RISK);
 	x = level < 0 ? NULL : report_finding(r, level, "tmpfs-files");
 	if (!x)
@@ -253,8 +255,7 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	x->cgroup = facts_cgroup_full_of(&h->facts, BY_SHMEM, f->used_bytes);
 	x->losses = LOSS_GROUP;
 	who = writer_find(r, h, f, &wrote);
-	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s",
-		place_text(r, dir),
+	x->title = report_text(r, "Files in %s (tmpfs) hold %s of memory, %s%s", place_text(r, dir),
 		fmt_bytes(a, one ? f->directory_bytes : f->used_bytes),
 		held_share_of(r, &h->facts, x->cgroup, f->used_bytes),
 		rate > 0 ? report_text(r, ", and grow by %s a second%s%s", fmt_bytes(b, (u64)rate),
@@ -314,25 +315,24 @@ static void segments_evidence(struct report *r, struct finding *x, const struct 
 	}
 }
 
-/* Many at once: those that nobody has attached as it is run, and whose maker has ended. */
+/* By their numbers: what came since, or is of others, is not touched. */
 static void segments_try(struct report *r, struct finding *x, const struct held *h, u64 n)
 {
-	if (n > SEGMENTS_TOLD) {
-		finding_line(r, x->try_,
-			"If their owner is gone for good, remove all that nobody has attached and "
-			"whose maker has ended:");
-		finding_line(r, x->try_,
-			"`awk 'NR > 1 && !$7 && system(\"test -d /proc/\" $5) {print $2}' "
-			"/proc/sysvipc/shm | xargs -rn1 ipcrm -m`");
-		return;
-	}
-	finding_line(r, x->try_, "If its owner is gone for good, remove it:");
-	for (size_t i = 0; i < h->segments.n; i++) {
+	_cleanup_str_ struct str ids = {};
+	u64 told = 0;
+
+	for (size_t i = 0; i < h->segments.n && told < SEGMENTS_REMOVED; i++) {
 		const struct held_segment *g = groups_value(&h->segments, i);
 
-		if (!g->attached)
-			finding_line(r, x->try_, "`ipcrm -m %llu`", g->id);
+		if (g->attached)
+			continue;
+		str_addf(&ids, "%s-m" COMMAND_WORD_END "%llu", told ? COMMAND_WORD_END : "", g->id);
+		told++;
 	}
+	finding_line(r, x->try_,
+		"If whoever made %s is gone for good, remove %s%s:", n == 1 ? "it" : "them",
+		n == 1 ? "it" : "them", told < n ? report_text(r, " (the first %llu)", told) : "");
+	finding_command(r, x->try_, str_get(&ids), "`ipcrm");
 }
 
 static void tell_segments(struct report *r, const struct held *h)
@@ -561,7 +561,7 @@ static void tell_shared(struct report *r, const struct hidden *s)
 		return;
 	left = (double)facts_last(&h->facts, "MemAvailable") / rate;
 	young = p->last.start_ns + YOUNG_NS > p->last.h.time_ns;
-	x = report_finding(r, left < SOON_S && !young ? LEVEL_RISK : LEVEL_NOTE, "growth");
+	x = report_finding(r, left < HELD_SOON_S && !young ? LEVEL_RISK : LEVEL_NOTE, "growth");
 	if (!x)
 		return;
 	x->tgid = p->last.tgid;

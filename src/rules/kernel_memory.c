@@ -15,7 +15,6 @@
 #define PROGRAMS_TOLD 2 /* of each kind */
 #define MANY_MAPPINGS 3000
 #define MAPPING_BYTES 256
-#define SOON_S 3600.0
 #define SPARSE 20 /* page tables are more than 1/20 of what they map: 1/512 is usual */
 
 static u64 pipe_bytes(const struct held_process *p)
@@ -68,8 +67,7 @@ static void tell_pipes(struct report *r, const struct held *h, const struct held
 {
 	const struct held_top t = *top;
 	struct held_growth g = held_growth_of(h, &t);
-	struct finding *x =
-		begin(r, held_level_growing(r, t.bytes, &g), "pipe-buffers", t.bytes);
+	struct finding *x = begin(r, held_level_growing(r, t.bytes, &g), "pipe-buffers", t.bytes);
 	const struct held_process *p;
 	char a[UNIT_BUF];
 
@@ -203,7 +201,7 @@ static double tcp_left_s(
 
 	if (g->rate <= 0 || !pressure || now < t->bytes / 2 ||
 		facts_delta(&h->facts, "tcp/mem") < (t->bytes - t->first_bytes) / 2)
-		return 1e15;
+		return HELD_NEVER_S;
 	return (double)counter_rise(now, pressure) / g->rate;
 }
 
@@ -214,7 +212,8 @@ static void tell_sockets(struct report *r, const struct held *h)
 	struct held_growth g = held_growth_of(h, t);
 	double tcp_left = tcp_left_s(h, t, &g);
 	struct finding *x = begin(r,
-		MAX(held_level_growing(r, t->bytes, &g), tcp_left < SOON_S ? (int)LEVEL_RISK : -1),
+		MAX(held_level_growing(r, t->bytes, &g),
+			tcp_left < HELD_SOON_S ? (int)LEVEL_RISK : -1),
 		"socket-buffers", t->bytes);
 	u64 bytes = t->bytes;
 	struct sockets s;
@@ -238,7 +237,7 @@ static void tell_sockets(struct report *r, const struct held *h)
 				: "high: each socket was asked (SO_MEMINFO)";
 	sockets_numbers(r, x, h, &s);
 	held_tell_growth(r, x, t);
-	if (tcp_left < MIN(g.left, SOON_S))
+	if (tcp_left < MIN(g.left, HELD_SOON_S))
 		finding_line(r, x->evidence,
 			"it grows by %s a second: at this rate TCP of the whole machine is under "
 			"pressure in %s (net.ipv4.tcp_mem: %s), which shrinks the windows of all "
@@ -343,11 +342,11 @@ static void tell_children_tables(struct report *r, const struct held *h)
 		 "also for memory that all of them share. They cannot be swapped or reclaimed.";
 	finding_line(r, x->try_,
 		"Have fewer processes share it (a pool of connections), or map it with huge pages, "
-		"which need no such tables: MAP_HUGETLB, or for tmpfs and shared memory:");
-	finding_line(r, x->try_,
-		"`echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled` and "
-		"madvise(MADV_HUGEPAGE)");
-	page_tables_try(r, x, most->tgid);
+		"which need no such tables: a database's setting for them, MAP_HUGETLB or "
+		"SHM_HUGETLB, or madvise(MADV_HUGEPAGE) where this allows it:");
+	finding_line(r, x->try_, "`cat /sys/kernel/mm/transparent_hugepage/shmem_enabled`");
+	finding_line(r, x->undo, "Nothing to undo.");
+	finding_line(r, x->verify, "`grep PageTables /proc/meminfo`");
 }
 
 static void tell_bpf(struct report *r, const struct held *h, const struct held_top *top)
@@ -607,7 +606,7 @@ static void tell_mappings(struct report *r, const struct held *h)
 	if (!t.most || t.bytes < MANY_MAPPINGS || !limit || rate < 1)
 		return;
 	left = (double)(limit - MIN(t.bytes, limit)) / rate;
-	x = begin(r, left < SOON_S ? LEVEL_RISK : LEVEL_NOTE, "mappings-leaked",
+	x = begin(r, left < HELD_SOON_S ? LEVEL_RISK : LEVEL_NOTE, "mappings-leaked",
 		t.bytes * MAPPING_BYTES);
 	if (!x)
 		return;

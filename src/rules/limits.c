@@ -243,8 +243,8 @@ static u64 asked_room(const struct failure *f)
 
 /* Nothing behind the colon: the hard limit stays. It has to be raised with the other where it is
  * lower. */
-static void prlimit_change(struct report *r, struct finding *x, const struct failure *f,
-	const char *option, u64 next)
+static void prlimit_change(
+	struct report *r, struct finding *x, const struct failure *f, const char *option, u64 next)
 {
 	if (f->hard && f->hard < next) {
 		finding_line(r, x->try_, "`prlimit --pid %u --%s=%llu:%llu`", f->tgid, option, next,
@@ -260,8 +260,8 @@ static void prlimit_change(struct report *r, struct finding *x, const struct fai
 static void rlimit_change(
 	struct report *r, struct finding *x, const struct failure *f, const char *option)
 {
-	prlimit_change(r, x, f, option,
-		MAX(f->limit * 2, (f->limit + asked_room(f) + 4095) & ~4095ULL));
+	prlimit_change(
+		r, x, f, option, MAX(f->limit * 2, (f->limit + asked_room(f) + 4095) & ~4095ULL));
 	finding_line(r, x->try_, "For good, where it is started: ulimit, or Limit%s= of its unit.",
 		!strcmp(option, "as")     ? "AS"
 		: !strcmp(option, "data") ? "DATA"
@@ -335,7 +335,7 @@ static u64 threads(const struct held_process *p)
 	return p->threads;
 }
 
-/* Who has so many: they may be of another program than the one that is refused. */
+/* Who has so many on the machine: they may be of another program than the one that is refused. */
 static void tasks_tell(struct report *r, struct finding *x, const struct held *h)
 {
 	struct held_top most = held_most(h, threads);
@@ -348,14 +348,17 @@ static void tasks_tell(struct report *r, struct finding *x, const struct held *h
 			parent = c;
 	}
 	if (most.bytes > 1)
-		finding_line(r, x->evidence, "%s has %llu threads", held_who(r, &most), most.bytes);
+		finding_line(r, x->evidence, "of all on this machine %s has most threads, %llu",
+			held_who(r, &most), most.bytes);
 	if (parent && parent->threads > 1)
-		finding_line(r, x->evidence, "%s (pid %u) has %llu child processes, %s",
+		finding_line(r, x->evidence,
+			"of all on this machine %s (pid %u) has most child processes, %llu, %s",
 			held_text(r, parent->name), parent->tgid, parent->children,
 			parent->zombies == parent->children
 				? "ended and not waited for"
 				: report_text(r, "with %llu threads", parent->threads));
-	finding_line(r, x->try_, "See who has most: `ps -eo user,pid,nlwp,comm --sort=-nlwp | head`");
+	finding_line(
+		r, x->try_, "See who has most: `ps -eo user,pid,nlwp,comm --sort=-nlwp | head`");
 }
 
 static void tasks_of_machine_change(
@@ -379,7 +382,7 @@ static void files_change(struct report *r, struct finding *x, const struct failu
 {
 	finding_line(r, x->try_, "See what it has open: `ls -l /proc/%u/fd | tail`", f->tgid);
 	finding_line(r, x->try_, "If it needs as many:");
-	prlimit_change(r, x, f, "nofile", f->limit * 2);
+	prlimit_change(r, x, f, "nofile", MAX(f->limit * 2, 1ULL));
 }
 
 static void full_change(struct report *r, struct finding *x, const struct failure *f)
@@ -441,23 +444,16 @@ static bool advise_other(struct report *r, struct finding *x, u8 why, const stru
 		return true;
 	case MAPS_WHY_SIGNALS:
 		finding_line(r, x->try_, "See its timers: `grep -c ^ID: /proc/%u/timers`", f->tgid);
-		prlimit_change(r, x, f, "sigpending", f->limit * 2);
+		prlimit_change(r, x, f, "sigpending", MAX(f->limit * 2, 1ULL));
 		return true;
 	}
 	return false;
 }
 
-static void advise(struct report *r, struct finding *x, const struct limits *s,
+/* Limits of an address space and its mappings, and of tasks. */
+static void advise_space(struct report *r, struct finding *x, const struct limits *s,
 	const struct failure_key *k, const struct failure *f)
 {
-	x->why = "The limit holds whether memory is free or not: the call fails, and programs "
-		 "often report that as \"out of memory\".";
-	finding_line(r, x->verify, "`memwhy check --for 10s -p %u`", f->tgid);
-	if (f->call == MAPS_FORK)
-		tasks_tell(r, x, &s->held);
-	if (advise_other(r, x, k->why, f))
-		return;
-	x->verify[0] = NULL;
 	switch (k->why) {
 	case MAPS_WHY_MAP_COUNT:
 		CHANGE(r, x, "sysctl -w vm.max_map_count=", f->limit * 2, f->limit);
@@ -488,11 +484,26 @@ static void advise(struct report *r, struct finding *x, const struct limits *s,
 	default:
 		tasks_change(r, x, f);
 	}
-	if (f->call == MAPS_FORK) /* which maps does not follow */
-		finding_line(r, x->verify, "`memwhy check --for 10s -p %u`", f->tgid);
+}
+
+static void advise(struct report *r, struct finding *x, const struct limits *s,
+	const struct failure_key *k, const struct failure *f)
+{
+	bool followed = f->call != MAPS_FORK; /* by maps */
+
+	x->why = "The limit holds whether memory is free or not: the call fails, and programs "
+		 "often report that as \"out of memory\".";
+	if (f->call == MAPS_FORK)
+		tasks_tell(r, x, &s->held);
+	if (advise_other(r, x, k->why, f))
+		followed = false;
 	else
+		advise_space(r, x, s, k, f);
+	if (followed)
 		finding_line(
 			r, x->verify, "`memwhy maps -p %u --for 10s --table failures`", f->tgid);
+	else
+		finding_line(r, x->verify, "`memwhy check --for 10s -p %u`", f->tgid);
 }
 
 struct lines {
@@ -536,8 +547,7 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	x->tgid = f->tgid;
 	x->title = report_text(r, "%s fails in %s: %s", call_name(f), process_name(r, s, k, f),
 		reason(r, f, k->why));
-	x->confidence = k->why == MAPS_WHY_STRICT
-				? "medium: no other limit was met"
+	x->confidence = k->why == MAPS_WHY_STRICT ? "medium: no other limit was met"
 			: k->why == MAPS_WHY_THREADS || k->why == MAPS_WHY_PIDS ||
 					(k->why == MAPS_WHY_TASKS && f->limit)
 				? "high: the limit was compared with the counts of tasks after the "

@@ -27,7 +27,11 @@ static const struct mark {
 	{RUNTIME_GLIBC, "realloc", "libc."},
 	{RUNTIME_GLIBC, "free", "libc."},
 	{RUNTIME_GLIBC, "cfree", "libc."},
-	{RUNTIME_GLIBC, "__libc_", "libc."},
+	{RUNTIME_GLIBC, "__libc_malloc", "libc."}, /* not __libc_start_call_main, which all have */
+	{RUNTIME_GLIBC, "__libc_calloc", "libc."},
+	{RUNTIME_GLIBC, "__libc_realloc", "libc."},
+	{RUNTIME_GLIBC, "__libc_memalign", "libc."},
+	{RUNTIME_GLIBC, "__libc_free", "libc."},
 };
 
 /* libc is in many processes that have another allocator: there both have to match. */
@@ -129,7 +133,9 @@ void runtime_tell_growth(struct report *r, struct finding *f, enum runtime runti
 	case RUNTIME_JAVA:
 		finding_line(r, f->try_,
 			"A Java heap may only fill up to its limit (-Xmx). What is in it, and that "
-			"limit: `jcmd %u GC.class_histogram | head -30` `jcmd %u GC.heap_info`",
+			"limit: `jcmd %u GC.heap_info`, `jcmd %u GC.class_histogram -all | head "
+			"-30` "
+			"(without -all it would collect all garbage first)",
 			tgid, tgid);
 		return;
 	case RUNTIME_V8:
@@ -147,13 +153,15 @@ void runtime_tell_growth(struct report *r, struct finding *f, enum runtime runti
 		finding_line(r, f->try_,
 			"A runtime with a heap of its own may only fill it up to its limit (-Xmx, "
 			"--max-old-space-size, GOMEMLIMIT): its own tools tell what is in it (jcmd "
-			"GC.class_histogram, a heap snapshot of Node.js, pprof of Go, tracemalloc).");
+			"GC.class_histogram, a heap snapshot of Node.js, pprof of Go, "
+			"tracemalloc).");
 		break;
 	default:
 		break;
 	}
 	finding_line(r, f->try_,
-		"See what it maps without malloc, as Python does for its objects: `memwhy maps "
-		"--stacks=user --for 60s -p %u`",
+		"See what it maps by itself, past malloc(): `memwhy maps --stacks=user --for 60s "
+		"-p "
+		"%u`",
 		tgid);
 }

@@ -8,7 +8,7 @@
 #include "sys/fdlink.h"
 
 #define RESERVE_SHARE 0.05 /* of memory, in vm.min_free_kbytes: the kernel chooses below 0.5 % */
-#define ALL_IDLE_PART 20  /* of memory: a pool of this size that nobody at all uses */
+#define ALL_IDLE_PART 20   /* of memory: a pool of this size that nobody at all uses */
 #define KSM_CPU_SHARE 0.05
 
 static const struct {
@@ -25,7 +25,7 @@ static void tell_pool(struct report *r, const struct held *h, size_t i)
 	u64 nr = facts_last(&h->facts, pools[i].nr), unused = facts_last(&h->facts, pools[i].free);
 	u64 promised = facts_last(&h->facts, pools[i].reserved);
 	u64 idle = unused > promised ? unused - promised : 0, bytes = idle * pools[i].bytes;
-	bool all = idle == nr && bytes >= r->stream->host.memory_bytes / ALL_IDLE_PART;
+	bool all = nr && idle == nr && bytes >= r->stream->host.memory_bytes / ALL_IDLE_PART;
 	int level = MAX(held_level(r, bytes), all ? (int)LEVEL_RISK : -1);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "hugetlb-idle");
 	const char *file;
@@ -71,48 +71,52 @@ static void tell_pool_files(struct report *r, const struct held *h)
 				facts_last(&h->facts, pools[i].nr)) *
 			pools[i].bytes;
 	files = counter_rise(h->totals.hugetlb_bytes, used);
-	level = h->totals.h.size && !h->totals.status_cut && !r->scoped
-			? held_level_stuck(r, files)
-			: -1;
+	level = h->totals.h.size && !h->totals.status_cut && !r->scoped ? held_level_stuck(r, files)
+									: -1;
 	x = level < 0 ? NULL : report_finding(r, level, "hugetlb-files");
 	if (!x)
 		return;
 	x->held_bytes = files;
 	x->title = report_text(r,
-		"%s of huge pages are in use, but no process has them mapped, %s: files in a "
-		"hugetlbfs",
+		"%s of huge pages are in use, but no process that was seen has touched them, %s: "
+		"files in a hugetlbfs, or segments",
 		fmt_bytes(a, files), held_share(r, files));
 	x->confidence = "high for the size: pages in use less HugetlbPages of all processes; which "
 			"files it is was not looked at";
-	finding_line(r, x->evidence, "in use %s, of which processes have mapped %s",
+	finding_line(r, x->evidence, "in use %s, of which processes have touched %s",
 		fmt_bytes(a, used), fmt_bytes(b, h->totals.hugetlb_bytes));
-	x->why = "A file in a hugetlbfs keeps its huge pages until it is removed, also when whoever "
-		 "made it has ended (DPDK, databases, hypervisors that were killed).";
+	x->why =
+		"A file in a hugetlbfs keeps its huge pages until it is removed, also when whoever "
+		"made it has ended (DPDK, databases, hypervisors that were killed).";
 	finding_line(r, x->try_, "See them, and remove what no program opens any more:");
 	finding_line(r, x->try_,
-		"`findmnt -rnt hugetlbfs -o TARGET | xargs -rI{} find {} -xdev -type f -size +0 -ls`");
+		"`findmnt -nlt hugetlbfs -o TARGET | xargs -d '\\n' -rI{} find {} -xdev -type f "
+		"-size "
+		"+0 -ls; ipcs -m`");
 	finding_line(r, x->undo, "What was in a file that is gone does not come back.");
 	finding_line(r, x->verify, "`grep HugePages_ /proc/meminfo`");
 }
 
-/* What is never reclaimed and was not locked by mlock(): files in ramfs, and shared memory locked as
- * a whole. Neither has a counter, and df shows nothing of a ramfs. */
+/* What is never reclaimed and was not locked by mlock(): files in ramfs, and shared memory locked
+ * as a whole. Neither has a counter, and df shows nothing of a ramfs. */
 static void tell_unevictable(struct report *r, const struct held *h)
 {
 	u64 bytes = counter_rise(
 		facts_last(&h->facts, "Mlocked"), facts_last(&h->facts, "Unevictable"));
-	int level = facts_known(&h->facts, "Mlocked") ? held_level_stuck(r, bytes) : -1;
-	struct finding *x = level < 0 ? NULL : report_finding(r, level, "unevictable");
+	bool much = facts_known(&h->facts, "Mlocked") && held_level_stuck(r, bytes) >= 0;
+	/* no more than a note: it may be a GPU's, as it should be */
+	struct finding *x = much ? report_finding(r, LEVEL_NOTE, "unevictable") : NULL;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	if (!x)
 		return;
 	x->held_bytes = bytes;
 	x->title = report_text(r,
-		"%s cannot be reclaimed and is not locked by mlock, %s: files in a ramfs, or shared "
-		"memory that is locked (SHM_LOCK)",
+		"%s cannot be reclaimed and is not locked by mlock, %s: files in a ramfs, shared "
+		"memory that is locked (SHM_LOCK), or buffers of a GPU",
 		fmt_bytes(a, bytes), held_share(r, bytes));
-	x->confidence = "high for the size (Unevictable less Mlocked); whose it is was not looked at";
+	x->confidence =
+		"high for the size (Unevictable less Mlocked); whose it is was not looked at";
 	finding_line(r, x->evidence, "Unevictable %s, Mlocked %s",
 		fmt_bytes(a, facts_last(&h->facts, "Unevictable")),
 		fmt_bytes(b, facts_last(&h->facts, "Mlocked")));
@@ -120,7 +124,7 @@ static void tell_unevictable(struct report *r, const struct held *h)
 		 "it is removed, and df shows nothing of it. A tmpfs has a limit, and can be "
 		 "swapped.";
 	finding_line(r, x->try_, "See what is in each ramfs, and remove what nobody needs:");
-	finding_line(r, x->try_, "`findmnt -rnt ramfs -o TARGET | xargs -r du -shx`");
+	finding_line(r, x->try_, "`findmnt -nlt ramfs -o TARGET | xargs -d '\\n' -r du -shx`");
 	finding_line(r, x->try_, "Segments that are locked (status \"locked\"): `ipcs -m`");
 	finding_line(r, x->undo, "What was in a file that is gone does not come back.");
 	finding_line(r, x->verify, "`grep -E 'Unevictable|Mlocked' /proc/meminfo`");
@@ -207,14 +211,13 @@ static void tell_locked(struct report *r, const struct held *h, const struct hel
 	finding_line(r, x->try_,
 		"Lock only what must not fault: mlock of a range, or MLOCK_ONFAULT, instead of "
 		"mlockall. What is locked stays so until the process unlocks it or ends.");
-	if (!p->uid) {
-		finding_line(r, x->try_,
-			"No RLIMIT_MEMLOCK binds it: it runs as root, which has CAP_IPC_LOCK.");
-	} else {
+	/* 0: of a recording that has none */
+	if (p->memlock_bytes && p->memlock_bytes != UINT64_MAX) {
 		finding_line(r, x->try_, "Until then, keep it from locking more than it has now:");
-		finding_line(r, x->try_, "`prlimit --pid %u --memlock=%llu`", p->tgid,
-			MAX(p->locked_bytes, 65536ULL));
-		finding_line(r, x->undo, "`prlimit --pid %u --memlock=unlimited`", p->tgid);
+		finding_line(
+			r, x->try_, "`prlimit --pid %u --memlock=%llu:`", p->tgid, p->locked_bytes);
+		finding_line(r, x->undo, "`prlimit --pid %u --memlock=%llu:`", p->tgid,
+			p->memlock_bytes);
 	}
 	finding_line(r, x->verify, "`grep VmLck: /proc/%u/status`", p->tgid);
 }

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "probes/faults/faults.h"
-#include "probes/processes/processes.h"
+#include "rules/anon_growth.h"
 #include "rules/facts.h"
 #include "rules/rules.h"
 
@@ -19,10 +19,7 @@
 
 struct process {
 	u64 waits, ns;        /* major faults on memory that goes to swap */
-	u64 swap_bytes;       /* the last known */
-	u64 first_anon, anon;
-	u64 first_swap; /* as it was first known: what comes back from swap is no growth */
-	bool swap_known;
+	struct anon_growth anon;
 	u64 cgroup;
 };
 
@@ -55,13 +52,7 @@ static int feed(void *v, const struct rec *rec)
 	p = groups_get(&s->by, &m->tgid);
 	if (!p)
 		return -ENOMEM;
-	if (rec->flags & PROCESS_EXACT) {
-		p->swap_bytes = m->swap_bytes;
-		p->first_swap = p->swap_known ? p->first_swap : m->swap_bytes;
-		p->swap_known = true;
-	}
-	p->first_anon = m->first_anon_bytes;
-	p->anon = m->anon_bytes;
+	anon_growth_feed(&p->anon, m);
 	p->cgroup = m->cgroup ? m->cgroup : p->cgroup;
 	return 0;
 }
@@ -73,12 +64,12 @@ static u64 waited_ns(const struct process *p)
 
 static u64 swapped_bytes(const struct process *p)
 {
-	return p->swap_bytes;
+	return p->anon.swap_bytes;
 }
 
 static u64 grown_bytes(const struct process *p)
 {
-	return counter_rise(p->first_anon + p->first_swap, p->anon + p->swap_bytes);
+	return anon_growth_bytes(&p->anon);
 }
 
 /* Of whom: of the processes of one group and the groups below it, or of all where group is 0. */

@@ -35,6 +35,7 @@ int memfs_used(const char *point, struct memfs *ret)
 	ret->device = st.st_dev;
 	ret->used_bytes = fs.f_blocks ? (u64)(fs.f_blocks - fs.f_bfree) * (u64)fs.f_bsize : 0;
 	ret->inodes = fs.f_files > fs.f_ffree ? fs.f_files - fs.f_ffree : 0;
+	ret->most_inodes = fs.f_files;
 	ret->unlimited = !fs.f_blocks;
 	return 0;
 }

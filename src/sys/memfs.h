@@ -15,8 +15,8 @@
 struct memfs {
 	u64 device;     /* st_dev: the identity of the file system */
 	u64 used_bytes; /* of its files, those in swap and those removed but open included */
-	u64 inodes; /* its files, and directories */
-	u32 pid;        /* 0: mounted in our own namespace; else a process that sees it */
+	u64 inodes, most_inodes; /* its files and directories, and how many it may have */
+	u32 pid;                 /* 0: mounted in our own namespace; else a process that sees it */
 	bool unlimited; /* it has no size limit, so that the kernel does not say what is used */
 	char *point;    /* where it is mounted, there */
 };

@@ -183,10 +183,7 @@ static bool look_due(const struct capture *c, const struct holders *s, u64 now_n
  */
 static bool is_beside(const struct capture *c)
 {
-	static const char of[] = "where,cache"; /* and what else is beside it */
-
-	return c->opt.named &&
-	       (!strcmp(c->opt.named, "where") || !strncmp(c->opt.named, of, strlen(of)));
+	return capture_names(c, "where");
 }
 
 static int holders_sample(struct capture *c, void *state)

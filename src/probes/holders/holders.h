@@ -25,7 +25,8 @@
 	F(R, u32, opener_tgid, ID, "that process")                                           \
 	F(R, u64, opener_files, COUNT, "how many it has open")                               \
 	F(R, u64, inodes, COUNT, "its files and directories, empty ones too")                \
-	F(R, u64, first_inodes, COUNT, "inodes when it was first seen")
+	F(R, u64, first_inodes, COUNT, "inodes when it was first seen")                      \
+	F(R, u64, most_inodes, COUNT, "how many it may have; 0: not known")
 RECORD(held_files, HELD_FILES_FIELDS);
 
 /* What glibc's malloc holds in a process with much anonymous memory, as read from outside. */
@@ -76,49 +77,52 @@ RECORD(held_segment, HELD_SEGMENT_FIELDS);
 #define HELD_KINDS 16 /* enum fd_kind, by its place */
 
 /* What the kernel keeps for one process: of those that stand out, after a second and at the end. */
-#define HELD_PROCESS_FIELDS(F, R)                                                                 \
-	F(R, u32, tgid, ID, "process")                                                            \
-	F(R, u32, name, STRING, "its name, of an interpreter with what it runs")                  \
-	F(R, u64, start_ns, NS, "its start, since boot")                                          \
-	F(R, u64, cgroup, CGROUP, "control group that its memory is charged to")                  \
-	F(R, u32, threads, COUNT, "its threads")                                                  \
-	F(R, u32, uid, ID, "user")                                                                \
-	F(R, u64, page_table_bytes, BYTES, "page tables")                                         \
-	F(R, u64, locked_bytes, BYTES, "locked memory (mlock)")                                   \
-	F(R, u64, rss_bytes, BYTES, "resident memory")                                            \
-	F(R, u64, shmem_bytes, BYTES, "shared memory in it")                                      \
-	F(R, u64, files, COUNT, "open files")                                                     \
-	F(R, u32[HELD_KINDS], kinds, COUNT,                                                       \
-		"of these: paths, pipes, sockets, epoll, event and timer, watches, userfaultfd, " \
-		"BPF maps, other BPF, io_uring, perf, memfd, other shared memory, dmabuf, "       \
-		"removed, other") /* of these, by enum fd_kind */                                 \
-	F(R, u64, memfd_bytes, BYTES, "memory of open files that have no name")                   \
-	F(R, u64, pipe_bytes, BYTES, "in its pipes, not read")                                    \
-	F(R, u64, pipes, COUNT, "pipes")                                                          \
-	F(R, u64, pipes_measured, COUNT, "of these, looked into")                                 \
-	F(R, u64, unread_bytes, BYTES, "arrived at its sockets, not read")                        \
-	F(R, u64, unsent_bytes, BYTES, "written to its sockets, not taken")                       \
-	F(R, u64, sockets, COUNT, "sockets")                                                      \
-	F(R, u64, sockets_measured, COUNT, "of these, looked into")                               \
-	F(R, u64, bpf_bytes, BYTES, "memory of its BPF maps")                                     \
-	F(R, u64, worst_bytes, BYTES, "of the socket that holds most")                            \
-	F(R, u32, peer, STRING, "the other side of that")                                         \
-	F(R, u32, worst_unsent, NONE, "1: it was written and not taken; 0: not read")             \
-	F(R, u32, parent, STRING, "its parent")                                                   \
-	F(R, u32, parent_tgid, ID, "the parent's number")                                         \
-	F(R, u64, pinned_bytes, BYTES, "kept in place for devices and io_uring")                  \
-	F(R, u64, ksm_pages, PAGES, "that KSM looks at")                                          \
-	F(R, u64, ksm_merged, PAGES, "of these, merged with others")                              \
-	F(R, u32, local, STRING, "this side of the connection with peer")                         \
-	F(R, u32, packets, COUNT, "packet sockets")                                               \
-	F(R, u64, vm_bytes, BYTES, "its address space")                                           \
-	F(R, u64, reserved_bytes, BYTES,                                                          \
-		"huge pages of the pool that it has mapped and not touched")                      \
-	F(R, u64, mappings, COUNT,                                                                \
-		"its mappings, where its address space grew between the looks; else 0")           \
-	F(R, u64, written_bytes, BYTES,                                                           \
-		"written since the first look, by ended children too, to no disk")                \
-	F(R, u64, written_ns, NS, "time since the first look; 0: there was none")
+#define HELD_PROCESS_FIELDS(F, R)                                                                  \
+	F(R, u32, tgid, ID, "process")                                                             \
+	F(R, u32, name, STRING, "its name, of an interpreter with what it runs")                   \
+	F(R, u64, start_ns, NS, "its start, since boot")                                           \
+	F(R, u64, cgroup, CGROUP, "control group that its memory is charged to")                   \
+	F(R, u32, threads, COUNT, "its threads")                                                   \
+	F(R, u32, uid, ID, "user")                                                                 \
+	F(R, u64, page_table_bytes, BYTES, "page tables")                                          \
+	F(R, u64, locked_bytes, BYTES, "locked memory (mlock)")                                    \
+	F(R, u64, rss_bytes, BYTES, "resident memory")                                             \
+	F(R, u64, shmem_bytes, BYTES, "shared memory in it")                                       \
+	F(R, u64, files, COUNT, "open files")                                                      \
+	F(R, u32[HELD_KINDS], kinds, COUNT,                                                        \
+		"of these: paths, pipes, sockets, epoll, event and timer, watches, userfaultfd, "  \
+		"BPF maps, other BPF, io_uring, perf, memfd, other shared memory, dmabuf, "        \
+		"removed, other") /* of these, by enum fd_kind */                                  \
+	F(R, u64, memfd_bytes, BYTES, "memory of open files that have no name")                    \
+	F(R, u64, pipe_bytes, BYTES, "in its pipes, not read")                                     \
+	F(R, u64, pipes, COUNT, "pipes")                                                           \
+	F(R, u64, pipes_measured, COUNT, "of these, looked into")                                  \
+	F(R, u64, unread_bytes, BYTES, "arrived at its sockets, not read")                         \
+	F(R, u64, unsent_bytes, BYTES, "written to its sockets, not taken")                        \
+	F(R, u64, sockets, COUNT, "sockets")                                                       \
+	F(R, u64, sockets_measured, COUNT, "of these, looked into")                                \
+	F(R, u64, bpf_bytes, BYTES, "memory of its BPF maps")                                      \
+	F(R, u64, worst_bytes, BYTES, "of the socket that holds most")                             \
+	F(R, u32, peer, STRING, "the other side of that")                                          \
+	F(R, u32, worst_unsent, NONE, "1: it was written and not taken; 0: not read")              \
+	F(R, u32, parent, STRING, "its parent")                                                    \
+	F(R, u32, parent_tgid, ID, "the parent's number")                                          \
+	F(R, u64, pinned_bytes, BYTES, "kept in place for devices and io_uring")                   \
+	F(R, u64, ksm_pages, PAGES, "that KSM looks at")                                           \
+	F(R, u64, ksm_merged, PAGES, "of these, merged with others")                               \
+	F(R, u32, local, STRING, "this side of the connection with peer")                          \
+	F(R, u32, packets, COUNT, "packet sockets")                                                \
+	F(R, u64, vm_bytes, BYTES, "its address space")                                            \
+	F(R, u64, reserved_bytes, BYTES,                                                           \
+		"huge pages of the pool that it has mapped and not touched")                       \
+	F(R, u64, mappings, COUNT,                                                                 \
+		"its mappings, where its address space grew between the looks; else 0")            \
+	F(R, u64, written_bytes, BYTES,                                                            \
+		"written since the first look, by ended children too, to no disk")                 \
+	F(R, u64, written_ns, NS, "time since the first look; 0: there was none")                  \
+	F(R, u64, memlock_bytes, BYTES,                                                            \
+		"its RLIMIT_MEMLOCK, where it has locked memory; all ones: none binds it, or not " \
+		"known")
 RECORD(held_process, HELD_PROCESS_FIELDS);
 
 /* BPF maps that no process has open: pinned, or kept by attached programs. */

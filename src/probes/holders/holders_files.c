@@ -45,6 +45,15 @@ static int mount_take(struct holders *s, const char *point, u32 pid)
 	if (memfs_used(point, &fs))
 		return 0;
 	known = holders_mount_of(s, fs.device);
+	if (known && known->pid && pid) { /* whom it was seen through may have ended */
+		char *now = strdup(point);
+
+		if (!now)
+			return -ENOMEM;
+		free(known->point);
+		known->point = now;
+		known->pid = pid;
+	}
 	if (known) {
 		known->used_bytes = fs.used_bytes;
 		known->inodes = fs.inodes;
@@ -55,6 +64,7 @@ static int mount_take(struct holders *s, const char *point, u32 pid)
 	m.device = fs.device;
 	m.used_bytes = m.first_bytes = fs.used_bytes;
 	m.inodes = m.first_inodes = fs.inodes;
+	m.most_inodes = fs.most_inodes;
 	rc = m.point ? vec_push(&s->tmpfs, m) : -ENOMEM;
 	if (rc)
 		free(m.point);
@@ -258,6 +268,7 @@ static int mount_send(struct capture *c, struct holders *s, struct tmpfs_mount *
 	r.first_used_bytes = m->first_bytes;
 	r.inodes = m->inodes;
 	r.first_inodes = m->first_inodes;
+	r.most_inodes = m->most_inodes;
 	if (!sys_path(path, "%s", m->point) && !statfs(path, &fs))
 		r.limit_bytes = (u64)fs.f_blocks * (u64)fs.f_bsize;
 	if (walk)

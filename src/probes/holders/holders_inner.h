@@ -25,7 +25,7 @@ struct tmpfs_mount {
 	u64 device;  /* st_dev */
 	u32 pid;     /* that process; 0: it is mounted in our own namespace */
 	u64 used_bytes, first_bytes;
-	u64 inodes, first_inodes;
+	u64 inodes, first_inodes, most_inodes;
 	u64 sent_bytes;
 	/* A process that has files of it open, most of all: */
 	u32 opener;

@@ -99,8 +99,7 @@ static void child_add(struct holders *s, const struct proc_status *st)
 	c->page_table_bytes += st->vm_pte_bytes;
 	c->rss_bytes += st->vm_rss_bytes;
 	c->anon_bytes += st->rss_anon_bytes;
-	c->most_shared_bytes =
-		MAX(c->most_shared_bytes, st->rss_file_bytes + st->rss_shmem_bytes);
+	c->most_shared_bytes = MAX(c->most_shared_bytes, st->rss_file_bytes + st->rss_shmem_bytes);
 }
 
 static int parents_send(struct capture *c, struct holders *s)
@@ -230,6 +229,19 @@ static void writes_take(struct holders *s, u32 pid, struct held_process *r)
 	r->written_ns = clock_mono_ns() - s->first_look_ns;
 }
 
+#define CAP_IPC_LOCK 14
+
+/* Whoever has the right to lock memory may lock any. */
+static u64 memlock_of(u32 pid, const struct proc_status *st)
+{
+	u64 soft, hard;
+
+	if (!st->vm_lck_bytes || st->cap_eff >> CAP_IPC_LOCK & 1 ||
+		proc_limit_read((int)pid, "Max locked memory", &soft, &hard))
+		return UINT64_MAX;
+	return soft;
+}
+
 static void status_take(struct holders *s, u32 pid, struct held_process *r)
 {
 	struct proc_status st;
@@ -242,6 +254,7 @@ static void status_take(struct holders *s, u32 pid, struct held_process *r)
 	r->parent_tgid = st.ppid;
 	r->page_table_bytes = st.vm_pte_bytes;
 	r->locked_bytes = st.vm_lck_bytes;
+	r->memlock_bytes = memlock_of(pid, &st);
 	r->pinned_bytes = st.vm_pin_bytes;
 	r->rss_bytes = st.vm_rss_bytes;
 	r->shmem_bytes = st.rss_shmem_bytes;

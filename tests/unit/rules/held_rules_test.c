@@ -428,7 +428,7 @@ static void test_limits(void **unused)
 		.threads = 4100);
 	f = only(&b);
 	assert_true(says(f->try_, "`sysctl -w kernel.threads-max=10000`"));
-	assert_true(says(f->evidence, "(pid 9) has 4000 child processes, with 4100 threads"));
+	assert_true(says(f->evidence, "(pid 9) has most child processes, 4000, with 4100 threads"));
 	end(&b);
 	limit(&b, MAPS_FORK, MAPS_WHY_TASKS, 11, 0);
 	f = only(&b);
@@ -545,6 +545,14 @@ static void test_daemon_kill(void **unused)
 	f = only(&b);
 	assert_int_equal(f->level, LEVEL_CRITICAL);
 	assert_true(says(f->evidence, "1 process:"));
+	end(&b);
+	/* Two of a group: both are asked, then both are killed. */
+	begin(&b, &rule_daemon_kill, 1);
+	for (u32 signal = 15; signal >= 9; signal -= 6)
+		for (u32 i = 0; i < 2; i++)
+			PUT(&b, struct daemon_kill, REC_DAEMON_KILL, .victim_tgid = 20 + i,
+				.signal = signal, .comm = "earlyoom", .victim_comm = "tab");
+	assert_true(says(only(&b)->evidence, "2 processes:"));
 	end(&b);
 }
 

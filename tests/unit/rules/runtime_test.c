@@ -82,11 +82,13 @@ static void test_runtimes(void **unused)
 	assert_advice("server", "_int_free", "/lib/libc.so.6", MMCALLS_BRK, "GLIBC_TUNABLES");
 }
 
-/* Code of others may have the names of glibc's; its call of the kernel is everybody's. */
+/* Code of others may have the names of glibc's; its call of the kernel is everybody's,
+ * and so is where all programs begin. */
 static void test_not_known(void **unused)
 {
 	static const char *const paths[][2] = {
-		{"free_all", "/bin/x"}, {"__munmap", "/lib/libc.so.6"}, {"sysmalloc", "/bin/x"}};
+		{"free_all", "/bin/x"}, {"__munmap", "/lib/libc.so.6"}, {"sysmalloc", "/bin/x"},
+		{"__libc_start_call_main", "/lib/libc.so.6"}};
 
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
