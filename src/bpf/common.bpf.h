@@ -8,9 +8,6 @@
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/shared.h"
-#ifndef USER_WALK
-#include "bpf/recent.bpf.h"
-#endif
 
 const volatile struct scope_config scope = {};
 
@@ -287,7 +284,26 @@ static __always_inline bool stack_due(struct probe_counts *c)
 	return scope.stack_every <= 1 || c->seen % scope.stack_every == 0;
 }
 
+/* The key of a stack, which begins with its hash, in a map of them; 0: there is no room, or another
+ * stack has its key. */
+static __always_inline u32 stack_keep(void *map, const void *stack)
+{
+	u64 hash = *(const u64 *)stack;
+	u32 key = (u32)hash | STACK_WALKED;
+	const u64 *kept = bpf_map_lookup_elem(map, &key);
+
+	if (!kept) {
+		bpf_map_update_elem(map, &key, stack, BPF_NOEXIST);
+		kept = bpf_map_lookup_elem(map, &key);
+	}
+	return kept && *kept == hash ? key : 0;
+}
+
+#ifdef USER_WALK
 #include "bpf/unwind.bpf.h"
+#else
+#include "bpf/recent.bpf.h"
+#endif
 
 /* Id of the current stack, see STACK_WALKED; 0: none. flags: 0 or BPF_F_USER_STACK. */
 static __always_inline u32 stack_take(void *ctx, u64 flags)
@@ -299,8 +315,7 @@ static __always_inline u32 stack_take(void *ctx, u64 flags)
 #ifdef USER_WALK
 	if (flags && user_stack_take(&id))
 		return (u32)id;
-#endif
-#ifndef USER_WALK
+#else
 	if (flags && scope.recent) {
 		id = recent_take(ctx);
 		if (id < 0)

@@ -31,19 +31,6 @@ struct {
 	__type(value, struct recent_walk);
 } recent_walks SEC(".maps");
 
-/* Its key in recent_stacks; 0: there is no room, or another stack has its key. */
-static __always_inline u32 recent_keep(const struct recent_stack *stack)
-{
-	u32 key = (u32)stack->hash | STACK_WALKED;
-	struct recent_stack *s = bpf_map_lookup_elem(&recent_stacks, &key);
-
-	if (!s) {
-		bpf_map_update_elem(&recent_stacks, &key, stack, BPF_NOEXIST);
-		s = bpf_map_lookup_elem(&recent_stacks, &key);
-	}
-	return s && s->hash == stack->hash ? key : 0;
-}
-
 /* The user stack of the current task; 0: it has none. -1: it was not kept. */
 static __noinline long recent_take(void *ctx)
 {
@@ -64,7 +51,7 @@ static __noinline long recent_take(void *ctx)
 	w->stack.n = bytes > 0 ? (u32)bytes / sizeof(u64) : 0;
 	w->stack.method = STACK_BY_FRAME_POINTERS;
 	w->stack.detail = STACK_KERNEL;
-	key = w->stack.n ? recent_keep(&w->stack) : 0;
+	key = w->stack.n ? stack_keep(&recent_stacks, &w->stack) : 0;
 	key = w->stack.n && !key ? -1U : key;
 	w->busy = 0;
 	return key == -1U ? -1 : key;

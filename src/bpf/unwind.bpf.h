@@ -269,19 +269,6 @@ __noinline int unwind_walk(u32 i)
 	return CFI_STOP_DEPTH;
 }
 
-/* Key of the walk's stack in user_stacks; 0: there is no room, or another stack has its key. */
-static __always_inline u32 unwind_stack_keep(struct unwind_walk *w)
-{
-	u32 key = (u32)w->stack.hash | STACK_WALKED;
-	struct user_stack *s = bpf_map_lookup_elem(&user_stacks, &key);
-
-	if (!s) {
-		bpf_map_update_elem(&user_stacks, &key, &w->stack, BPF_NOEXIST);
-		s = bpf_map_lookup_elem(&user_stacks, &key);
-	}
-	return s && s->hash == w->stack.hash ? key : 0;
-}
-
 static __always_inline void unwind_judge(struct unwind_walk *w, u8 fallback, u32 stop, u32 tgid)
 {
 	u8 method = STACK_EXACT, detail = 0;
@@ -338,7 +325,7 @@ static __noinline bool user_stack_take(long *ret_id)
 		fallback = 0;
 	if (w->stack.n) { /* a thread of the kernel that works for a process has none */
 		unwind_judge(w, fallback, stop, tgid);
-		*ret_id = unwind_stack_keep(w);
+		*ret_id = stack_keep(&user_stacks, &w->stack);
 		if (!*ret_id)
 			count_add(lost_stack);
 	}

@@ -20,8 +20,8 @@
 
 #define SCOPE_TASKS 16384
 #define STACK_ENTRIES 16384
-#define RECENT_STACKS 4096U
-#define RECENT_STACKS_CPU 256U /* the kernel keeps 128 free ones ready on each CPU */
+#define RECENT_STACKS 4096UL
+#define RECENT_STACKS_CPU 256UL /* the kernel keeps 128 free ones ready on each CPU */
 #define TABLE_BYTES (32UL << 20)
 #define TABLE_ENTRIES 10240
 #define GENTLE_ENTRIES 4096
@@ -302,11 +302,13 @@ static int fork_prepare(struct bpf_object *obj)
 static int stacks_prepare(struct bpf_object *obj, const struct capture *c)
 {
 	u32 entries = c->opt.gentle ? STACK_ENTRIES / 8 : STACK_ENTRIES;
-	u32 recent = MAX(RECENT_STACKS, RECENT_STACKS_CPU * (u32)libbpf_num_possible_cpus());
+	size_t cpus = (size_t)MAX(1, libbpf_num_possible_cpus());
+	size_t recent = MIN(MAX(RECENT_STACKS, RECENT_STACKS_CPU * cpus),
+		TABLE_BYTES / (sizeof(struct recent_stack) + 64));
 	int rc = attach_set_entries(obj, "stacks", entries);
 
 	if (!rc && stacks_are_recent(&c->opt) && bpf_object__find_map_by_name(obj, "recent_stacks"))
-		rc = attach_set_entries(obj, "recent_stacks", recent);
+		rc = attach_set_entries(obj, "recent_stacks", (u32)recent);
 	if (!rc && c->opt.user_stacks && bpf_object__find_map_by_name(obj, "user_stacks"))
 		rc = attach_set_entries(obj, "user_stacks", entries);
 	return rc;

@@ -201,7 +201,7 @@ static void man_tail(struct str *out)
 		".SH EXIT STATUS\n0 done; 1 a finding or a regression at or above \\-\\-fail\\-on; "
 		"2 usage; 3 not permitted or not supported here; 4 the data is incomplete or "
 		"damaged; 5 internal error; 130 interrupted, after the report; before anything was "
-		"counted there is none.\n.PP\n"
+		"counted, and at a second signal while it is made, there is none.\n.PP\n"
 		"With \\-\\- CMD the status is the one of CMD once it has ended, as a shell says "
 		"it: 128 "
 		"and the signal that killed it, 126 or 127 where it cannot be run. memwhy's own "

@@ -109,7 +109,6 @@ struct kind {
 #define RECORD_FIELD_BYTES(R, name_, help_) RECORD_ROW(R, name_, UNIT_BYTES, help_)
 #define RECORD_FIELD_PAGES(R, name_, help_) RECORD_ROW(R, name_, UNIT_PAGES, help_)
 #define RECORD_FIELD_NS(R, name_, help_) RECORD_ROW(R, name_, UNIT_NS, help_)
-#define RECORD_FIELD_RATIO(R, name_, help_) RECORD_ROW(R, name_, UNIT_RATIO, help_)
 #define RECORD_FIELD_ID(R, name_, help_) RECORD_ROW(R, name_, UNIT_ID, help_)
 #define RECORD_FIELD_HEX(R, name_, help_) RECORD_ROW(R, name_, UNIT_HEX, help_)
 #define RECORD_FIELD_STRING(R, name_, help_) RECORD_ROW(R, name_, UNIT_STRING, help_)

@@ -411,8 +411,8 @@ static void parts_tell(struct capture *c, const struct probe_counts *n)
 			n->lost_task, n->lost_task == 1 ? " is" : "s are", table_full(c));
 	if (part_matters(c, n->unpaired, n->seen))
 		capture_note(c, NOTE_INFO,
-			"%llu event%s began or ended outside of the interval and have no duration",
-			n->unpaired, plural(n->unpaired));
+			"%llu event%s began or ended outside of the interval and ha%s no duration",
+			n->unpaired, plural(n->unpaired), n->unpaired == 1 ? "s" : "ve");
 	if (n->lost_scope)
 		capture_note(c, NOTE_WARNING, "%llu child%s could not be followed", n->lost_scope,
 			n->lost_scope == 1 ? "" : "ren");

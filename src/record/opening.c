@@ -51,10 +51,10 @@ static int one_open(const struct opening *o, struct to_open *p, size_t n, struct
 /* From here on what is attached counts: one interval for all. */
 static int counting_begin(const struct opening *o)
 {
-	int rc = o->c->counting_ns ? 0 : capture_pause(o->c, false);
-
+	if (o->c->counting_ns)
+		return 0;
 	cost_counting(o->cost, o->runs, *o->n_runs);
-	return rc;
+	return capture_pause(o->c, false);
 }
 
 /* Those first that count all the time, and those asked for; where somebody watches, as whoever
@@ -91,7 +91,7 @@ static int all_open(const struct opening *o, struct to_open *all, size_t late, s
 			rc = counting_begin(o);
 		rc = rc ? rc : one_open(o, &all[i], i + 1, err);
 		/* The first makes the maps that all have in common. */
-		for (next = MAX(next, i + 2); !rc && next < n && next < i + 2 + AHEAD_JOBS; next++)
+		for (next = MAX(next, i + 2); !rc && next < n && next <= i + AHEAD_JOBS; next++)
 			probe_ahead(all[next].run);
 	}
 	return rc ? rc : counting_begin(o);

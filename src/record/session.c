@@ -606,7 +606,7 @@ static int session_finish(struct session *s)
 		rc = rc ? rc : stopped;
 	}
 	s->c.ending = true;
-	rc = rc ? rc : capture_leaves(&s->c);
+	signals_settle(&s->signals, s->cfg->on_signal != NULL);
 	if (!rc)
 		rc = session_events(s);
 	if (!rc)
@@ -661,7 +661,7 @@ int session_run(const struct session_config *cfg, struct sink *sink, struct sess
 			progress_say("reading what was counted");
 		rc = rc ? rc : session_finish(&s);
 		progress_clear();
-		if (rc == -EINTR && s.signals.again && !err->code)
+		if (rc == -EINTR && s.signals.again && !err->code) /* where that signal is ignored */
 			err_set(err, rc, "interrupted again: there is no report");
 		if (rc && !err->code)
 			err_errno(err, rc, "recording");

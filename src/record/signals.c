@@ -28,6 +28,22 @@ int signals_open(struct signals *s)
 	return s->fd < 0 ? -errno : 0;
 }
 
+static bool is_end(const struct signalfd_siginfo *info, bool hup_is_other)
+{
+	return info->ssi_signo != SIGCHLD && info->ssi_signo != SIGUSR1 &&
+	       !(info->ssi_signo == SIGHUP && hup_is_other);
+}
+
+void signals_settle(struct signals *s, bool hup_is_other)
+{
+	struct signalfd_siginfo info;
+	bool came = s->came_ns != 0;
+
+	while (read(s->fd, &info, sizeof(info)) == sizeof(info))
+		came |= is_end(&info, hup_is_other);
+	s->came_ns = came ? clock_mono_ns() : 0;
+}
+
 bool signals_end_at_once(struct signals *s, bool hup_is_other)
 {
 	struct signalfd_siginfo info;
@@ -35,8 +51,7 @@ bool signals_end_at_once(struct signals *s, bool hup_is_other)
 	while (read(s->fd, &info, sizeof(info)) == sizeof(info)) {
 		u64 now = clock_mono_ns();
 
-		if (info.ssi_signo == SIGCHLD || info.ssi_signo == SIGUSR1 ||
-			(info.ssi_signo == SIGHUP && hup_is_other))
+		if (!is_end(&info, hup_is_other))
 			continue;
 		if (s->came_ns && now > s->came_ns + SAME_SIGNAL_NS)
 			s->again = (int)info.ssi_signo;

@@ -150,6 +150,7 @@ static void order_write(struct kept *k, const struct ui *ui)
 		order_of(TOP_USERS, &ui->users, c), has_fields ? "fields " : "", fields,
 		has_fields ? "\n" : "");
 
+	n = MIN(n, (int)sizeof(text) - 1);
 	if (pwrite(k->fd, text, (size_t)n, 0) == n)
 		(void)!ftruncate(k->fd, n); /* else lines of before follow, which are not read */
 }

@@ -29,8 +29,11 @@ P
 	seeker=$!
 }
 
+eval "common_$(declare -f teardown)"
+
 teardown() {
 	[ -z "${seeker:-}" ] || kill "$seeker" 2>/dev/null || true
+	common_teardown
 }
 
 @test "check: who looks up names that do not exist is named, and its advice frees them" {
@@ -66,4 +69,20 @@ teardown() {
 	# 204,800 faults, of which each 61st of a CPU has its stack
 	jq -e '[.rows[] | select(any(.stack[]?; test("^touch_(pages|anonymous)"))) | .count] | add > 3000' faults
 	jq -e '[.notes[]? | select(test("without their stack"))] == []' report
+}
+
+# The estimate is of the time in which programs counted, not of that after the last was attached.
+@test "check: the time of its BPF programs is near what the kernel measures" {
+	python3 -c 'import mmap
+while True:
+    with mmap.mmap(-1, 64 << 20) as m:
+        m.madvise(15)
+        for i in range(0, 64 << 20, 4096): m[i] = 1' 3>&- &
+	seeker=$!
+	setting_set kernel.bpf_stats_enabled 0
+	"$MEMWHY" check --for 5s -o json >estimated
+	setting_set kernel.bpf_stats_enabled 1
+	"$MEMWHY" check --for 5s -o json >measured
+	jq -se '(.[] | {cost, events}), (map(.cost.bpf_seconds / .events.faults) | .[0] / .[1] > 0.6 and .[0] / .[1] < 1.7)' \
+		estimated measured
 }

@@ -152,7 +152,7 @@ line_of() { # PATTERN
 	other=$!
 	name=$(awk -F : '$3 == 65534 { print $1; exit }' /etc/passwd)
 	name=${name:-65534}
-	pane 120x40 "TERM=xterm-256color '$MEMWHY' top"
+	pane 120x40 "TERM=xterm-256color '$MEMWHY' top -p $other,$$" # of all others nobody knows how many
 	wait_for "shows '  live '"
 	press u
 	wait_for "shows '^USER +RSS'"

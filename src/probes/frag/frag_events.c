@@ -113,7 +113,7 @@ static CELL_GET(each_claimed_cell)
 {
 	bool claimed = ((const struct frag_event *)row->sums)->flags & FRAG_CLAIMED;
 
-	return has_detail(row) ? (struct cell){.type = CELL_BOOL, .b = claimed} : (struct cell){};
+	return has_detail(row) ? cell_bool(claimed) : (struct cell){};
 }
 
 static const struct frag_zone *zone_of(const struct row_of *row)

@@ -98,7 +98,7 @@ static CELL_GET(mappings_cell)
 
 static CELL_GET(mixed_cell)
 {
-	return (struct cell){.type = CELL_BOOL, .b = EVENT(row)->flags & MAPS_MIXED};
+	return cell_bool(EVENT(row)->flags & MAPS_MIXED);
 }
 
 static const struct cell_column each_columns[] = {

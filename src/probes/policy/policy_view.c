@@ -29,42 +29,34 @@ struct sums {
 	u64 on_before, off_before, on_after, off_after;
 };
 
-static struct cell text_take(struct report *r, struct str *s)
-{
-	struct cell c = cell_text(report_text(r, "%s", str_get(s)));
-
-	str_free(s);
-	return c;
-}
-
 static CELL_GET(call_cell)
 {
-	struct str text = {};
+	_cleanup_str_ struct str text = {};
 
 	policy_call_name_add(&text, ((const struct key *)row->key)->call);
-	return text_take(r, &text);
+	return cell_str(r, &text);
 }
 
 static CELL_GET(mode_cell)
 {
 	u32 mode = ((const struct key *)row->key)->mode;
-	struct str text = {};
+	_cleanup_str_ struct str text = {};
 
 	if (!mode)
 		return (struct cell){};
 	flags_add(&text, mempolicy_modes, mode - 1);
-	return text_take(r, &text);
+	return cell_str(r, &text);
 }
 
 static CELL_GET(error_cell)
 {
 	u32 error = ((const struct key *)row->key)->error;
-	struct str text = {};
+	_cleanup_str_ struct str text = {};
 
 	if (!error)
 		return (struct cell){};
 	policy_errno_add(&text, (int)error);
-	return text_take(r, &text);
+	return cell_str(r, &text);
 }
 
 static CELL_GET(before_cell)

@@ -278,7 +278,7 @@ static CELL_GET(reclaimable_cell)
 {
 	const struct slab_usage *u = read_of(row);
 
-	return u ? (struct cell){.type = CELL_BOOL, .b = u->reclaimable != 0} : (struct cell){};
+	return u ? cell_bool(u->reclaimable) : (struct cell){};
 }
 
 static CELL_GET(aliases_cell)

@@ -84,7 +84,7 @@ static struct cell trigger_text(
 	_cleanup_str_ struct str s = {};
 
 	stalls_trigger_add(&s, trigger, order, number, v->thp_order);
-	return s.len ? cell_text(report_text(r, "%s", str_get(&s))) : (struct cell){};
+	return cell_str(r, &s);
 }
 
 static CELL_GET(trigger_cell)

@@ -37,8 +37,10 @@ static void test_all_are_taken_once(void **state)
 	int types;
 
 	(void)state;
-	if (!a)
-		return; /* on one CPU nothing is loaded beside anything */
+	if (!a || !may_load()) { /* on one CPU nothing is loaded beside anything */
+		ahead_end(a);
+		skip();
+	}
 	for (int i = 0; i < AHEAD_JOBS; i++) {
 		obj = open_one(names[i], &types);
 		ahead_put(a, names[i], obj, types);
@@ -46,9 +48,8 @@ static void test_all_are_taken_once(void **state)
 	/* the last first, so that others wait */
 	for (int i = AHEAD_JOBS - 1; i >= 0; i--) {
 		obj = ahead_take(a, names[i]);
-		assert_int_equal(!!obj, may_load());
-		if (obj)
-			assert_true(bpf_map__fd(bpf_object__next_map(obj, NULL)) >= 0);
+		assert_non_null(obj);
+		assert_true(bpf_map__fd(bpf_object__next_map(obj, NULL)) >= 0);
 		bpf_object__close(obj);
 		assert_null(ahead_take(a, names[i]));
 	}
@@ -64,7 +65,7 @@ static void test_unknown_full_and_left(void **state)
 	assert_null(ahead_take(NULL, names[0]));
 	ahead_end(NULL);
 	if (!a)
-		return;
+		skip();
 	assert_null(ahead_take(a, names[0]));
 	for (int i = 0; i < AHEAD_JOBS + 1; i++) {
 		struct bpf_object *obj = open_one(names[i], &types);

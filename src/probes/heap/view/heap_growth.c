@@ -54,7 +54,7 @@ struct growth_row {
 };
 
 CELL_EXPR(pid_cell, struct growth_row, cell_u64(e->of->tgid))
-CELL_EXPR(comm_cell, struct growth_row, cell_text(report_text(r, "%.16s", e->of->comm)))
+CELL_EXPR(comm_cell, struct growth_row, cell_text(report_textn(r, e->of->comm, COMM_LEN)))
 
 static const struct cell_column columns[] = {
 	CELL_FROM(0, struct growth_row, end.time_ns, "time_ns", "TIME", CELL_U64, UNIT_NS, 0,
