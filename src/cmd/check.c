@@ -69,7 +69,7 @@ void check_conclude(struct report *r)
 			r->scoped ? "in what was asked for" : "here", seconds < 10, seconds);
 	if (r->elsewhere.n)
 		report_next(r, "The whole machine, with what to do: `memwhy check`");
-	if (!r->findings.n)
+	if (!r->findings.n && !r->scoped) /* else `memwhy check` looks at other things */
 		report_next(r, "Look longer: `memwhy check --for 5m`");
 }
 
