@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -12,17 +11,10 @@
 #include "cmd/container.h"
 #include "cmd/run_as.h"
 #include "sys/cgroup.h"
+#include "sys/proc.h"
 #include "sys/root.h"
 
 #define DEBUGINFOD_NS_DEFAULT (30 * NSEC_PER_SEC)
-
-/* BPF programs see the ids of the first pid namespace (PROC_PID_INIT_INO, linux/proc_ns.h). */
-static bool pid_namespace_is_first(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU;
-}
 
 static int pid_add(struct scope *s, const char *word, struct err *err)
 {
@@ -204,7 +196,7 @@ int scope_from_options(const struct options *o, struct capture_options *ret,
 	rc = comm_take(o->comm, ret->scope.comm, err);
 	if (rc)
 		return rc;
-	if ((o->pids || o->argv) && !pid_namespace_is_first()) {
+	if ((o->pids || o->argv) && !proc_namespace_is_first()) {
 		err_set(err, -EOPNOTSUPP,
 			"-p and -- CMD need the host's process ids: this is another pid "
 			"namespace");

@@ -398,8 +398,8 @@ static void tell_bpf_orphans(struct report *r, const struct held *h)
 		name[0] ? name : report_text(r, "id %llu", m->id),
 		m->path ? report_text(r, "is pinned at %s", held_text(r, m->path))
 			: "is not pinned where it could be seen");
-	x->confidence = "high: the kernel's own count of each map (memlock); a process that began "
-			"or ended in the first second may be missing";
+	x->confidence = "high: the kernel's own count of each map (memlock), of those that were there "
+			"at both ends of the look";
 	finding_line(r, x->evidence, "the largest (id %llu) takes %s; %llu of them are pinned",
 		m->id, fmt_bytes(b, m->id_bytes), m->pinned);
 	finding_line(r, x->evidence, "that is %s", held_share(r, m->bytes));

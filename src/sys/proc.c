@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sys/root.h"
 #include "sys/scan.h"
@@ -158,6 +159,14 @@ bool proc_has_ended(int pid)
 		return rc == -ENOENT || rc == -ESRCH;
 	/* One that has given its memory back is about to. */
 	return st.state == 'Z' || st.state == 'X' || (!st.is_kthread && !st.vsize_bytes);
+}
+
+/* PROC_PID_INIT_INO, linux/proc_ns.h */
+bool proc_namespace_is_first(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU;
 }
 
 int proc_task_stat_read(int pid, int tid, struct proc_stat *ret)

@@ -55,6 +55,8 @@ int proc_stat_parse(const char *text, struct proc_stat *ret);
 int proc_stat_read(int pid, struct proc_stat *ret);
 /* Has it ended, even if its parent has not yet asked for its status? */
 bool proc_has_ended(int pid);
+/* Are we in the first pid namespace, whose ids BPF programs see? There all processes are seen. */
+bool proc_namespace_is_first(void);
 /* Of one thread: its own faults and times, the process's sizes. */
 int proc_task_stat_read(int pid, int tid, struct proc_stat *ret);
 

@@ -33,6 +33,7 @@ eval "common_$(declare -f teardown)"
 
 teardown() {
 	[ -z "${seeker:-}" ] || kill "$seeker" 2>/dev/null || true
+	[ -z "${bpffs:-}" ] || ! mountpoint -q "$bpffs" || umount "$bpffs"
 	common_teardown
 }
 
@@ -85,4 +86,42 @@ while True:
 	"$MEMWHY" check --for 5s -o json >measured
 	jq -se '(.[] | {cost, events}), (map(.cost.bpf_seconds / .events.faults) | .[0] / .[1] > 0.6 and .[0] / .[1] < 1.7)' \
 		estimated measured
+}
+
+# maps_make [PIN]: two BPF maps, which together are 2 % of memory; the first is pinned.
+maps_make() {
+	python3 - "$@" 3>&- <<-'P'
+		import ctypes, os, struct, sys, time
+		libc = ctypes.CDLL(None)
+		def bpf(command, attributes):
+		    room = ctypes.create_string_buffer(attributes, 128)
+		    return libc.syscall(321, command, room, 128)
+		bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 100
+		maps = [bpf(0, struct.pack("5I", 2, 4, 4096, max(bytes, 64 << 20) // 4096, 0)) for i in range(2)]
+		assert min(maps) >= 0
+		path = ctypes.create_string_buffer(sys.argv[1].encode()) if sys.argv[1:] else None
+		assert not path or bpf(6, struct.pack("QI", ctypes.addressof(path), maps[0])) == 0
+		print("made", flush=True)
+		if not path: time.sleep(60)
+	P
+}
+
+@test "check: BPF maps of nobody are told, those of a process that ends meanwhile are not" {
+	maps_make >made &
+	seeker=$!
+	wait_for '[ -s made ]'
+	memwhy_start check --for 3s
+	pkill -KILL -P "$seeker"
+	wait "$memwhy"
+	jq -e '[.findings[] | select(.rule == "bpf-maps")] == []' "$json" || { jq -c .findings "$json"; false; }
+
+	bpffs=$BATS_TEST_TMPDIR/bpf
+	mkdir "$bpffs"
+	mount -t bpf bpf "$bpffs"
+	maps_make "$bpffs/flows"
+	"$MEMWHY" check --for 2s -o json >report
+	umount "$bpffs"
+	jq -c '[.findings[] | select(.rule == "bpf-maps")]' report
+	jq -e --arg pin "$bpffs/flows" 'any(.findings[]; .rule == "bpf-maps" and (.title | startswith("1 BPF map that no process has") and
+		contains($pin)))' report
 }

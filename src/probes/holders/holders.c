@@ -276,6 +276,8 @@ static void holders_close(void *state)
 	vec_free(&s->threads);
 	vec_free(&s->thread_ns);
 	vec_free(&s->maps);
+	if (s->iterator)
+		close(s->iterator - 1);
 	str_free(&s->peer);
 	str_free(&s->local);
 	str_free(&s->text);

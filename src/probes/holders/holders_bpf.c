@@ -1,9 +1,11 @@
 /*
  * BPF maps that no process has open: pinned in a bpffs, or kept by programs that are attached. All
  * maps are listed as the probe opens, while it may; which of them processes have is found by the
- * looks at their open files.
+ * looks at their open files. Those of a process that just ended are freed a moment later, so which
+ * are still there is asked of the kernel at the end: by an iterator, made while we may.
  */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +14,12 @@
 
 #include "probes/holders/holders_inner.h"
 #include "sys/fdlink.h"
+#include "sys/proc.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 
 #define MAPS_LISTED 4096
+#define ITERATOR "bpf_iter_bpf_map"
 #define PINS_LOOKED_AT 2048
 #define PIN_DEPTH 8
 #define MAPS_WORTH (8ULL << 20) /* what no process has: less than this is not sent */
@@ -50,11 +54,91 @@ u64 holders_map_look(struct holders *s, const char *process, const char *number)
 	return bytes;
 }
 
-/* Without CAP_SYS_ADMIN nothing is listed, and nothing is said of what no process has. */
+/* Where the number of a map is in its kernel structure; below 0: not known. */
+static int id_offset(const struct btf *kernel)
+{
+	int type = btf__find_by_name_kind(kernel, "bpf_map", BTF_KIND_STRUCT);
+	const struct btf_type *t = type > 0 ? btf__type_by_id(kernel, (u32)type) : NULL;
+
+	for (u32 i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(kernel, btf_members(t)[i].name_off), "id"))
+			return (int)btf_member_bit_offset(t, i) / 8;
+	return -ENOENT;
+}
+
+#define INSN(code_, dst_, src_, off_, imm_) \
+	{.code = (code_), .dst_reg = (dst_), .src_reg = (src_), .off = (s16)(off_), .imm = (imm_)}
+
+/* Writes the number of each map there is: ctx is {meta, map}, the first member of meta the file. */
+static int iterator_load(int function, int offset)
+{
+	const struct bpf_insn program[] = {
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_6, BPF_REG_1, 0, 0),
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_2, BPF_REG_1, 8, 0),
+		INSN(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_2, 0, 7, 0), /* NULL: the end */
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_6, 0, 0),
+		INSN(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_3, BPF_REG_2, offset, 0),
+		INSN(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_3, -8, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -8),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, sizeof(u32)),
+		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_seq_write),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = BPF_TRACE_ITER,
+		.attach_btf_id = (u32)function);
+
+	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "memwhy_maps", "GPL", program,
+		ARRAY_SIZE(program), &o);
+}
+
+/* A file that has the number of each map there is when it is read; below 0: the kernel has none. */
+static int iterator_open(void)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+	_cleanup_close_ int program = -1, link = -1;
+	int function, offset;
+
+	if (!kernel)
+		return -errno;
+	function = btf__find_by_name_kind(kernel, ITERATOR, BTF_KIND_FUNC);
+	offset = id_offset(kernel);
+	btf__free(kernel);
+	if (function <= 0 || offset < 0)
+		return -ENOENT;
+	program = iterator_load(function, offset);
+	if (program >= 0)
+		link = bpf_link_create(program, 0, BPF_TRACE_ITER, NULL);
+	return link < 0 ? -errno : bpf_iter_create(link);
+}
+
+/* Notes which of them are still there; false: not known. */
+static bool still_there(struct holders *s)
+{
+	u32 ids[256];
+	ssize_t n;
+
+	while ((n = read(s->iterator - 1, ids, sizeof(ids))) > 0)
+		for (size_t i = 0; i < (size_t)n / sizeof(ids[0]); i++) {
+			struct holder_map *m = map_find(s, ids[i]);
+
+			if (m)
+				m->there = true;
+		}
+	return !n;
+}
+
+/* Without CAP_SYS_ADMIN nothing is listed, and nothing is said of what no process has. Nor is it
+ * where we do not see all processes, in a container. */
 int holders_maps_list(struct holders *s)
 {
+	u64 bytes = 0;
 	u32 id = 0;
 	int rc = 0;
+
+	if (!proc_namespace_is_first())
+		return 0;
 
 	for (u32 n = 0; n < MAPS_LISTED && !rc && !bpf_map_get_next_id(id, &id); n++) {
 		struct holder_map m = {.id = id};
@@ -70,8 +154,11 @@ int holders_maps_list(struct holders *s)
 		if (!bpf_obj_get_info_by_fd(fd, &info, &size))
 			snprintf(m.name, sizeof(m.name), "%.15s", info.name);
 		close(fd);
+		bytes += m.bytes;
 		rc = vec_push(&s->maps, m);
 	}
+	if (!rc && bytes >= MAPS_WORTH)
+		s->iterator = MAX(iterator_open(), -1) + 1;
 	return rc;
 }
 
@@ -157,8 +244,12 @@ int holders_maps_send(struct capture *c, struct holders *s)
 	struct held_maps r = REC_INIT(struct held_maps, REC_HELD_MAPS, 0);
 	struct pins pins = {.s = s, .r = &r, .c = c};
 
+	/* Of processes that were left out nobody knows what they have. */
+	if (!s->iterator || s->cut || !still_there(s))
+		return 0;
 	own_look(s);
 	vec_each (m, &s->maps) {
+		m->seen |= !m->there;
 		if (m->seen)
 			continue;
 		r.maps++;

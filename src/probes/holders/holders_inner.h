@@ -43,7 +43,8 @@ struct holder_entry {
 /* A BPF map of this machine. */
 struct holder_map {
 	u32 id;
-	bool seen; /* a process has it open */
+	bool seen;  /* a process has it open */
+	bool there; /* … at the end */
 	u64 bytes;
 	char name[16];
 };
@@ -64,6 +65,7 @@ struct holders {
 	VEC(u32) threads; /* of the kernel, worth a look */
 	VEC(u64) thread_ns;
 	VEC(struct holder_map) maps;
+	int iterator; /* over maps: its descriptor and 1; 0: none */
 	struct groups parents; /* tgid -> struct held_children, as summed up so far */
 	struct groups spaces;  /* tgid -> u64: its address space at the first look */
 	struct groups writes; /* tgid -> s64: written, less what went to disks, at the first look */
