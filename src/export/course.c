@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "base/clock.h"
 #include "base/groups.h"
 #include "base/vec.h"
@@ -268,38 +269,48 @@ static int feed(void *state, const struct rec *r)
 	return 0;
 }
 
-enum { T_TIME, T_SERIES, T_OF, T_ORDER, T_VALUE, T_UNIT, T_N };
-
-static const struct column columns[T_N] = {
-	[T_TIME] = {"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "begin of the step, since the start"},
-	[T_SERIES] = {"series", "SERIES", CELL_TEXT, UNIT_NONE, 0, "what is counted"},
-	[T_OF] = {"of", "OF", CELL_TEXT, UNIT_NONE, 0,
-		"process, or node and zone; \"all\": all processes together"},
-	[T_ORDER] = {"order", "ORDER", CELL_U64, UNIT_ID, COL_RARE, "of free blocks"},
-	[T_VALUE] = {"value", "VALUE", CELL_F64, UNIT_NONE, 0,
-		"as it stood at the end of the step, or per second of it"},
-	[T_UNIT] = {"unit", "UNIT", CELL_TEXT, UNIT_NONE, COL_ASIDE, "of the value"},
+struct course_row {
+	u64 time_ns;
+	const char *of; /* NULL: nothing in particular */
+	double value;
+	const struct series_key *k;
 };
 
-static int row_put(
-	struct table *t, const struct series_key *k, const char *of, u64 time_ns, double value)
-{
-	struct cell *row = table_row(t);
+CELL_EXPR(series_cell, struct course_row, cell_text(kinds[e->k->kind].name))
+CELL_EXPR(order_cell, struct course_row,
+	e->k->kind == FREE_BLOCKS ? cell_u64(e->k->order) : (struct cell){})
+CELL_EXPR(value_cell, struct course_row, cell_f64(e->value))
+CELL_EXPR(unit_cell, struct course_row, cell_text(kinds[e->k->kind].unit))
 
-	if (!row)
-		return -ENOMEM;
-	row[T_TIME] = cell_u64(time_ns);
-	row[T_SERIES] = cell_text(kinds[k->kind].name);
-	row[T_OF] = of ? cell_text(of) : (struct cell){};
-	row[T_ORDER] = k->kind == FREE_BLOCKS ? cell_u64(k->order) : (struct cell){};
-	row[T_VALUE] = cell_f64(value);
-	row[T_UNIT] = cell_text(kinds[k->kind].unit);
-	return 0;
+static const struct cell_column columns[] = {
+	CELL_NUMBER(struct course_row, time_ns, "time_ns", "TIME", UNIT_NS, 0,
+		"start of the step, since the recording began"),
+	CELL_BY(0, "series", "SERIES", CELL_TEXT, UNIT_NONE, 0, "what is counted", series_cell),
+	CELL_FROM(0, struct course_row, of, "of", "OF", CELL_TEXT, UNIT_NONE, 0,
+		"process, or node and zone; \"all\": all processes together", cell_of_text),
+	CELL_BY(0, "order", "ORDER", CELL_U64, UNIT_ID, COL_RARE, "of free blocks", order_cell),
+	CELL_BY(0, "value", "VALUE", CELL_F64, UNIT_NONE, 0,
+		"as it stood at the end of the step, or per second of it", value_cell),
+	CELL_BY(0, "unit", "UNIT", CELL_TEXT, UNIT_NONE, COL_ASIDE, "of the value", unit_cell),
+};
+
+/* A report, and its table, that rows are put into. */
+struct course_table {
+	struct table *t;
+	struct report *r;
+};
+
+static int row_put(const struct course_table *out, const struct series_key *k, const char *of,
+	u64 time_ns, double value)
+{
+	const struct course_row row = {time_ns, of, value, k};
+
+	return cells_one(out->t, out->r, columns, &row, NULL);
 }
 
 /* A sum is spread over the time since the one before it: sums are told of about once a second. */
-static int sums_put(
-	struct table *t, const struct course *c, const struct series_key *k, const struct series *s)
+static int sums_put(const struct course_table *t, const struct course *c,
+	const struct series_key *k, const struct series *s)
 {
 	double value = 0;
 	u32 begin = 0;
@@ -316,8 +327,8 @@ static int sums_put(
 }
 
 /* Where there is no event there was none. */
-static int events_put(
-	struct table *t, const struct course *c, const struct series_key *k, const struct series *s)
+static int events_put(const struct course_table *t, const struct course *c,
+	const struct series_key *k, const struct series *s)
 {
 	double per_second = (double)NSEC_PER_SEC / (double)c->step_ns;
 	u32 step = 0;
@@ -331,8 +342,8 @@ static int events_put(
 	return rc;
 }
 
-static int levels_put(struct table *t, const struct course *c, const struct series_key *k,
-	const char *of, const struct series *s)
+static int levels_put(const struct course_table *t, const struct course *c,
+	const struct series_key *k, const char *of, const struct series *s)
 {
 	int rc = 0;
 
@@ -351,7 +362,7 @@ static const char *of_words(struct report *r, const struct series_key *k, const 
 }
 
 /* What all processes have together, where each stands as it was told of last. */
-static int all_put(struct table *t, const struct course *c, u32 kind)
+static int all_put(const struct course_table *t, const struct course *c, u32 kind)
 {
 	double sums[STEPS] = {};
 	u32 end = 0;
@@ -398,8 +409,7 @@ static bool is_shown(const struct course *c, size_t which, u32 kind)
 	return (n > 1 || !kinds[kind].adds_up) && larger < SERIES_OF_PROCESSES;
 }
 
-static int series_put(
-	struct table *t, struct report *r, const struct course *c, size_t which, u32 kind)
+static int series_put(const struct course_table *t, const struct course *c, size_t which, u32 kind)
 {
 	const struct series_key *k = groups_key(&c->series, which);
 	const struct series *s = series_at(c, which);
@@ -410,7 +420,7 @@ static int series_put(
 		return sums_put(t, c, k, s);
 	if (kinds[kind].is == IS_EVENT)
 		return events_put(t, c, k, s);
-	return s->points.n < 2 ? 0 : levels_put(t, c, k, of_words(r, k, s), s);
+	return s->points.n < 2 ? 0 : levels_put(t, c, k, of_words(t->r, k, s), s);
 }
 
 static bool has_kind(const struct course *c, u32 kind)
@@ -421,7 +431,7 @@ static bool has_kind(const struct course *c, u32 kind)
 	return false;
 }
 
-static int kind_put(struct table *t, struct report *r, const struct course *c, u32 kind)
+static int kind_put(const struct course_table *t, const struct course *c, u32 kind)
 {
 	int rc = kinds[kind].adds_up ? all_put(t, c, kind) : 0;
 
@@ -430,18 +440,19 @@ static int kind_put(struct table *t, struct report *r, const struct course *c, u
 		(kind == FAULT_SUMS && has_kind(c, FAULT_EVENTS)))
 		return 0;
 	for (size_t i = 0; i < c->series.n && !rc; i++)
-		rc = series_put(t, r, c, i, kind);
+		rc = series_put(t, c, i, kind);
 	return rc;
 }
 
 static int report(void *state, struct report *r)
 {
 	const struct course *c = state;
-	struct table *t = report_table(r, "course", "Over time", columns, T_N);
+	struct table *t = cells_table(r, "course", "Over time", columns, ARRAY_SIZE(columns));
+	const struct course_table out = {t, r};
 	int rc = t ? 0 : -ENOMEM;
 
 	for (u32 kind = 0; kind < KINDS && !rc; kind++)
-		rc = kind_put(t, r, c, kind);
+		rc = kind_put(&out, c, kind);
 	if (t)
 		t->story = true;
 	return rc;

@@ -244,20 +244,49 @@ static const char *why_text(struct report *r, const struct syscalls_dump *d)
 	return report_textn(r, str_get(&s), s.len);
 }
 
-static const struct column dump_columns[] = {
-	{"dump", "DUMP", CELL_U64, UNIT_ID, 0, "its number, by which its calls are found below"},
-	{"time_ns", "TIME", CELL_U64, UNIT_NS, 0, "when, since the start"},
-	{"why", "WHY", CELL_TEXT, UNIT_NONE, 0, "what made it"},
-	{"pid", "PID", CELL_U64, UNIT_ID, 0, "process that made it, or whose calls they are"},
-	{"tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread that made it"},
-	{"comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "its name"},
-	{"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0, "control group whose calls they are"},
-	{"count", "CALLS", CELL_U64, UNIT_COUNT, 0, "calls of it that are shown"},
-	{"kept", "KEPT", CELL_U64, UNIT_COUNT, COL_WIDE,
-		"calls of the group so far; those before the shown ones are overwritten"},
-	{"missed", "MISSED", CELL_U64, UNIT_COUNT, COL_WIDE,
+/* A dump, with what is not in its record. */
+struct dump_row {
+	struct syscalls_dump d;
+	u64 number, calls;
+};
+
+CELL_EXPR(why_cell, struct dump_row, cell_text(why_text(r, &e->d)))
+CELL_EXPR(pid_cell, struct dump_row, e->d.tgid ? cell_u64(e->d.tgid) : (struct cell){})
+CELL_EXPR(tid_cell, struct dump_row, e->d.tid ? cell_u64(e->d.tid) : (struct cell){})
+CELL_EXPR(group_cell, struct dump_row,
+	cell_text(e->d.by_process ? NULL : stream_cgroup(r->stream, e->d.key)))
+CELL_EXPR(kept_cell, struct dump_row, e->d.by_process ? (struct cell){} : cell_u64(e->d.kept))
+
+static CELL_GET(comm_cell)
+{
+	const struct syscalls_dump *d = &((const struct dump_row *)row->sums)->d;
+
+	if (!d->tgid)
+		return (struct cell){};
+	return cell_text(
+		d->comm[0] ? report_text(r, "%.16s", d->comm) : stream_comm(r->stream, d->tgid, 0));
+}
+
+static const struct cell_column dump_columns[] = {
+	CELL_NUMBER(struct dump_row, number, "dump", "DUMP", UNIT_ID, 0,
+		"its number, by which its calls are found below"),
+	CELL_FROM(0, struct dump_row, d.h.time_ns, "time_ns", "TIME", CELL_U64, UNIT_NS, 0,
+		"when, since the start", cell_of_time),
+	CELL_BY(0, "why", "WHY", CELL_TEXT, UNIT_NONE, 0, "what made it", why_cell),
+	CELL_BY(0, "pid", "PID", CELL_U64, UNIT_ID, 0,
+		"process that made it, or whose calls they are", pid_cell),
+	CELL_BY(0, "tid", "TID", CELL_U64, UNIT_ID, COL_WIDE, "thread that made it", tid_cell),
+	CELL_BY(0, "comm", "COMM", CELL_TEXT, UNIT_NONE, 0, "its name", comm_cell),
+	CELL_BY(0, "cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, 0,
+		"control group whose calls they are", group_cell),
+	CELL_NUMBER(struct dump_row, calls, "count", "CALLS", UNIT_COUNT, 0,
+		"calls of it that are shown"),
+	CELL_BY(0, "kept", "KEPT", CELL_U64, UNIT_COUNT, COL_WIDE,
+		"calls of the group so far; those before the shown ones are overwritten",
+		kept_cell),
+	CELL_NUMBER(struct dump_row, d.missed, "missed", "MISSED", UNIT_COUNT, COL_WIDE,
 		"slow or failed calls so far that made no dump, as the one before was still to "
-		"be read"},
+		"be read"),
 };
 
 /* Its number is the row's key. */
@@ -268,7 +297,7 @@ static const struct cell_column flight_columns[] = {
 
 static int dumps_report(struct dump_list *l, struct report *r)
 {
-	struct table *t = report_table(r, "dumps", "Dumps", dump_columns, ARRAY_SIZE(dump_columns));
+	struct table *t = cells_table(r, "dumps", "Dumps", dump_columns, ARRAY_SIZE(dump_columns));
 
 	if (!t)
 		return -ENOMEM;
@@ -276,29 +305,11 @@ static int dumps_report(struct dump_list *l, struct report *r)
 		   : l->before ? "No further dump."
 			       : "No dump: nothing that --dump-on names has happened.";
 	for (size_t i = 0; i < l->dumps.n; i++) {
-		const struct syscalls_dump *d = &l->dumps.v[i];
-		struct cell *row = table_row(t);
+		const struct dump_row row = {l->dumps.v[i], l->before + i + 1, l->calls.v[i]};
 
-		if (!row)
-			return -ENOMEM;
-		row[0] = cell_u64(l->before + i + 1);
-		row[1] = cell_since(r, d->h.time_ns);
-		row[2] = cell_text(why_text(r, d));
-		if (d->tgid) {
-			row[3] = cell_u64(d->tgid);
-			row[5] = cell_text(d->comm[0] ? report_text(r, "%.16s", d->comm)
-						      : stream_comm(r->stream, d->tgid, 0));
-		}
-		if (d->tid)
-			row[4] = cell_u64(d->tid);
-		if (!d->by_process) {
-			row[6] = cell_text(stream_cgroup(r->stream, d->key));
-			row[8] = cell_u64(d->kept);
-		}
-		row[7] = cell_u64(l->calls.v[i]);
-		row[9] = cell_u64(d->missed);
+		cells_one(t, r, dump_columns, &row, NULL);
 	}
-	return 0;
+	return t->failed ? -ENOMEM : 0;
 }
 
 static int flight_report(struct dump_list *l, struct report *r)
@@ -349,7 +360,7 @@ void dump_list_free(struct dump_list *l)
 
 const struct view_table syscalls_kept_tables[] = {
 	CELLS_VIEW("call", each_columns),
-	{"dumps", dump_columns, ARRAY_SIZE(dump_columns), sizeof(dump_columns[0])},
+	CELLS_VIEW("dumps", dump_columns),
 	CELLS_VIEW("flight", flight_columns),
 	{},
 };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "base/clock.h"
 #include "probes/where/where_inner.h"
 #include "probes/where/where_ledger.h"
@@ -11,36 +12,6 @@
 
 /* 64 GiB are looked at whole; of more as many pages, which takes some seconds of a CPU. */
 #define FRAMES_MOST (16ULL << 20)
-
-enum { C_KIND, C_BYTES, C_ERROR, C_LEDGER, C_DIFFERENCE, C_MAPPED, C_CHARGED, C_ROWS, C_N };
-
-static const struct column columns[C_N] = {
-	[C_KIND] = {"kind", "PAGES", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"what pages are by their own flags; other: the kernel took them and does not say "
-		"for what; reserved: since boot, mostly outside of MemTotal"},
-	[C_BYTES] = {"bytes", "CENSUS", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"how much these are"},
-	[C_ERROR] = {"bytes_error_bytes", "+/-", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_RARE,
-		"two standard deviations, where only a sample of the pages was looked at; what "
-		"lies "
-		"in few places can have been missed"},
-	[C_LEDGER] = {"ledger_bytes", "LEDGER", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"the sum of the rows of the ledger that should be the same"},
-	[C_DIFFERENCE] = {"difference_bytes", "DIFFERENCE", CELL_S64, UNIT_BYTES, COL_CHANGE,
-		"by how much the census has more: counters move while it is taken"},
-	[C_MAPPED] = {"mapped_bytes", "MAPPED", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_RARE,
-		"of these, mapped by processes"},
-	[C_CHARGED] = {"charged_bytes", "CHARGED", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_RARE,
-		"charged to a control group below the root; what removed groups left is charged to "
-		"the nearest one above that is still there"},
-	[C_ROWS] = {"rows", "ROWS OF THE LEDGER", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_LESSER,
-		"which rows these are"},
-};
-
-const struct view_table where_census_tables[] = {
-	{"census", columns, C_N, sizeof(struct column)},
-	{},
-};
 
 #define ROW(row_) (1ULL << (row_))
 
@@ -134,39 +105,75 @@ static u64 rows_sum(const struct where_ledger *l, u32 kind)
 	return kind == KPAGE_OTHER ? sum + (u64)MAX(rest, (s64)0) : sum;
 }
 
-static void row_fill(
-	struct cell *c, const struct where_census *s, const struct where_ledger *l, u32 kind)
-{
-	u64 bytes = s->pages[kind] * s->page_bytes;
+/* A kind of pages; the rows that should be the same are beside it in the ledger, where there is
+ * one. */
+struct census_row {
+	const struct census_kind *kind;
+	u64 bytes, ledger;
+	u64 error_bytes, mapped_bytes, charged_bytes; /* 0: none, or not known */
+	bool has_ledger;
+};
 
-	c[C_KIND] = cell_text(kinds[kind].name);
-	c[C_BYTES] = cell_u64(bytes);
-	if (s->error[kind])
-		c[C_ERROR] = cell_u64(s->error[kind] * s->page_bytes);
-	if (l && kinds[kind].rows) {
-		c[C_LEDGER] = cell_u64(rows_sum(l, kind));
-		c[C_DIFFERENCE] = cell_s64((s64)(bytes - rows_sum(l, kind)));
-	}
-	if (s->mapped[kind])
-		c[C_MAPPED] = cell_u64(s->mapped[kind] * s->page_bytes);
-	if (s->has_charged && s->charged[kind])
-		c[C_CHARGED] = cell_u64(s->charged[kind] * s->page_bytes);
-	c[C_ROWS] = cell_text(kinds[kind].words);
-}
+CELL_EXPR(kind_cell, struct census_row, cell_text(e->kind->name))
+CELL_EXPR(ledger_cell, struct census_row, e->has_ledger ? cell_u64(e->ledger) : (struct cell){})
+CELL_EXPR(difference_cell, struct census_row,
+	e->has_ledger ? cell_s64((s64)(e->bytes - e->ledger)) : (struct cell){})
+CELL_EXPR(rows_cell, struct census_row, cell_text(e->kind->words))
+
+#define KNOWN(member_, name_, title_, flags_, help_)                                  \
+	CELL_FROM(0, struct census_row, member_, name_, title_, CELL_U64, UNIT_BYTES, \
+		COL_LEVEL | (flags_), help_, cell_of_known)
+
+static const struct cell_column columns[] = {
+	CELL_BY(0, "kind", "PAGES", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"what pages are by their own flags; other: the kernel took them and does not say "
+		"for what; reserved: since boot, mostly outside of MemTotal",
+		kind_cell),
+	CELL_NUMBER(struct census_row, bytes, "bytes", "CENSUS", UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"how much these are"),
+	KNOWN(error_bytes, "bytes_error_bytes", "+/-", COL_RARE,
+		"two standard deviations, where only a sample of the pages was looked at; what "
+		"lies in few places can have been missed"),
+	CELL_BY(0, "ledger_bytes", "LEDGER", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"the sum of the rows of the ledger that should be the same", ledger_cell),
+	CELL_BY(0, "difference_bytes", "DIFFERENCE", CELL_S64, UNIT_BYTES, COL_CHANGE,
+		"by how much the census has more: counters move while it is taken",
+		difference_cell),
+	KNOWN(mapped_bytes, "mapped_bytes", "MAPPED", COL_RARE, "of these, mapped by processes"),
+	KNOWN(charged_bytes, "charged_bytes", "CHARGED", COL_RARE,
+		"charged to a control group below the root; what removed groups left is charged to "
+		"the nearest one above that is still there"),
+	CELL_BY(0, "rows", "ROWS OF THE LEDGER", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_LESSER,
+		"which rows these are", rows_cell),
+};
+
+const struct view_table where_census_tables[] = {
+	CELLS_VIEW("census", columns),
+	{},
+};
 
 int where_census_report(
 	const struct where_census *s, const struct where_ledger *l, struct report *r)
 {
-	struct table *t = report_table(r, "census", "What the pages themselves say", columns, C_N);
+	struct table *t = cells_table(
+		r, "census", "What the pages themselves say", columns, ARRAY_SIZE(columns));
 
 	if (!t)
 		return -ENOMEM;
 	t->story = true;
 	for (u32 k = 0; s->h.kind && k < KPAGE_KINDS; k++) {
-		struct cell *c = s->pages[k] || kinds[k].rows ? table_row(t) : NULL;
+		const struct census_row row = {
+			.kind = &kinds[k],
+			.bytes = s->pages[k] * s->page_bytes,
+			.error_bytes = s->error[k] * s->page_bytes,
+			.mapped_bytes = s->mapped[k] * s->page_bytes,
+			.charged_bytes = s->has_charged ? s->charged[k] * s->page_bytes : 0,
+			.has_ledger = l && kinds[k].rows,
+			.ledger = l && kinds[k].rows ? rows_sum(l, k) : 0,
+		};
 
-		if (c)
-			row_fill(c, s, l, k);
+		if (s->pages[k] || kinds[k].rows)
+			cells_one(t, r, columns, &row, NULL);
 	}
 	if (s->h.kind && s->looked < s->of)
 		report_note(r, "the census looked at %llu of %llu pages, chosen at random",

@@ -3,55 +3,55 @@
 
 #include <errno.h>
 
-enum { D_GROUPS, D_BEFORE, D_ALIVE, D_PLACE, D_THERE, D_BYTES, D_FREE, D_N };
+#include "analysis/cells.h"
 
-static const struct column columns[D_N] = {
-	[D_GROUPS] = {"dying_groups", "KEPT", CELL_U64, UNIT_COUNT, COL_LEVEL | COL_MAIN,
+CELL_EXPR(change_cell, struct cgroup_dying, cell_s64((s64)(e->dying - e->first_dying)))
+CELL_EXPR(bytes_cell, struct cgroup_dying,
+	cell_u64(e->dying *(CGROUP_DYING_BYTES + CGROUP_DYING_CPU_BYTES * r->stream->host.cpus)))
+CELL_EXPR(free_cell, struct cgroup_dying, cell_text("echo 3 > /proc/sys/vm/drop_caches"))
+
+static const char *place(struct report *r, const struct cgroup_dying *d)
+{
+	return d->below ? stream_cgroup(r->stream, d->below) : NULL;
+}
+
+CELL_EXPR(place_cell, struct cgroup_dying, cell_text(place(r, e)))
+CELL_EXPR(there_cell, struct cgroup_dying, place(r, e) ? cell_u64(e->below_dying) : (struct cell){})
+
+static const struct cell_column columns[] = {
+	CELL_NUMBER(struct cgroup_dying, dying, "dying_groups", "KEPT", UNIT_COUNT,
+		COL_LEVEL | COL_MAIN,
 		"control groups that were removed and that the kernel keeps, as a page or an "
-		"object "
-		"charged to them is left. Fewer than 100 are not shown"},
-	[D_BEFORE] = {"change_groups", "CHANGE", CELL_S64, UNIT_COUNT, COL_CHANGE,
-		"by how much they grew in the interval"},
-	[D_ALIVE] = {"groups", "IN USE", CELL_U64, UNIT_COUNT, COL_LEVEL,
-		"control groups that were not removed"},
-	[D_PLACE] = {"cgroup", "MOST WERE IN", CELL_TEXT, UNIT_CGROUP, COL_ASIDE | COL_RARE,
-		"the group below which most of them were (version 2)"},
-	[D_THERE] = {"there_groups", "OF THESE", CELL_U64, UNIT_COUNT, COL_LEVEL | COL_RARE,
-		"how many were there"},
-	[D_BYTES] = {"kernel_bytes", "TAKE", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"object charged to them is left. Fewer than 100 are not shown"),
+	CELL_BY(0, "change_groups", "CHANGE", CELL_S64, UNIT_COUNT, COL_CHANGE,
+		"by how much they grew in the interval", change_cell),
+	CELL_NUMBER(struct cgroup_dying, alive, "groups", "IN USE", UNIT_COUNT, COL_LEVEL,
+		"control groups that were not removed"),
+	CELL_BY(0, "cgroup", "MOST WERE IN", CELL_TEXT, UNIT_CGROUP, COL_ASIDE | COL_RARE,
+		"the group below which most of them were (version 2)", place_cell),
+	CELL_BY(0, "there_groups", "OF THESE", CELL_U64, UNIT_COUNT, COL_LEVEL | COL_RARE,
+		"how many were there", there_cell),
+	CELL_BY(0, "kernel_bytes", "TAKE", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
 		"what the kernel keeps of the groups themselves, in slab and percpu (estimated). "
 		"Pages charged to them are in the rows of the ledger, and in memory.stat of the "
-		"groups above them"},
-	[D_FREE] = {"free", "TO EMPTY THEM", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_LESSER,
-		"what makes the kernel let go of them; files in tmpfs have to be removed"},
+		"groups above them",
+		bytes_cell),
+	CELL_BY(0, "free", "TO EMPTY THEM", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_LESSER,
+		"what makes the kernel let go of them; files in tmpfs have to be removed",
+		free_cell),
 };
 
 const struct view_table where_dying_tables[] = {
-	{"dying", columns, D_N, sizeof(struct column)},
+	CELLS_VIEW("dying", columns),
 	{},
 };
 
 int where_dying_report(const struct cgroup_dying *d, struct report *r)
 {
-	struct table *t = report_table(
-		r, "dying", "Control groups that were removed and are kept", columns, D_N);
-	const char *path;
-	struct cell *c;
+	struct table *t = cells_table(r, "dying", "Control groups that were removed and are kept",
+		columns, ARRAY_SIZE(columns));
 
 	if (!t)
 		return -ENOMEM;
-	c = d->h.kind && d->dying ? table_row(t) : NULL;
-	if (!c)
-		return t->failed ? -ENOMEM : 0;
-	path = d->below ? stream_cgroup(r->stream, d->below) : NULL;
-	c[D_GROUPS] = cell_u64(d->dying);
-	c[D_BEFORE] = cell_s64((s64)(d->dying - d->first_dying));
-	c[D_ALIVE] = cell_u64(d->alive);
-	c[D_PLACE] = cell_text(path);
-	if (path)
-		c[D_THERE] = cell_u64(d->below_dying);
-	c[D_BYTES] = cell_u64(
-		d->dying * (CGROUP_DYING_BYTES + CGROUP_DYING_CPU_BYTES * r->stream->host.cpus));
-	c[D_FREE] = cell_text("echo 3 > /proc/sys/vm/drop_caches");
-	return 0;
+	return d->h.kind && d->dying ? cells_one(t, r, columns, d, NULL) : 0;
 }

@@ -3,63 +3,12 @@
 
 #include <errno.h>
 
+#include "analysis/cells.h"
 #include "bpf/inodes.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_words.h"
 
 #define RECORDS_MOST 4096
-
-enum { F_ROW, F_FILE, F_BYTES, F_STATE, F_GROUP, F_N };
-
-static const struct column file_columns[F_N] = {
-	[F_ROW] = {"row", "ROW", CELL_TEXT, UNIT_NONE, 0, "row of the ledger"},
-	[F_FILE] = {"file", "FILE", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"where it is; a System V segment is SYSV and its key, a memfd memfd: and its name, "
-		"shared anonymous memory dev/zero"},
-	[F_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"its pages in memory (exact); files of less than 256 KiB are not told"},
-	[F_STATE] = {"state", "STATE", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_RARE,
-		"open: somebody has it open or mapped; removed: it has no name any more"},
-	[F_GROUP] = {"cgroup", "CHARGED TO", CELL_TEXT, UNIT_CGROUP, COL_ASIDE | COL_RARE,
-		"control group that its first page is charged to; others may have other pages"},
-};
-
-enum { M_ROW, M_MOUNT, M_TYPE, M_FILES, M_BYTES, M_LOOK, M_N };
-
-static const struct column mount_columns[M_N] = {
-	[M_ROW] = {"row", "ROW", CELL_TEXT, UNIT_NONE, 0, "row of the ledger"},
-	[M_MOUNT] = {"mount", "MOUNT", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"where the file system is mounted; -: the rest of the row, in file systems that "
-		"were not looked at"},
-	[M_TYPE] = {"type", "TYPE", CELL_TEXT, UNIT_NONE, COL_RARE, "of the file system"},
-	[M_FILES] = {"files", "FILES", CELL_U64, UNIT_COUNT, COL_LEVEL | COL_RARE,
-		"files with pages in memory"},
-	[M_BYTES] = {"bytes", "BYTES", CELL_S64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"these pages (exact)"},
-	[M_LOOK] = {"looked", "LOOKED AT", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_RARE,
-		"in part: the file system changed too fast, or it would have taken too long"},
-};
-
-enum { R_NAME, R_FILES, R_BYTES, R_FILE, R_N };
-
-static const struct column removed_columns[R_N] = {
-	[R_NAME] = {"removed_group", "REMOVED GROUP", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"name that its directory had"},
-	[R_FILES] = {"files", "FILES", CELL_U64, UNIT_COUNT, COL_LEVEL,
-		"files whose first page is charged to it: they keep it"},
-	[R_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"pages of these (estimated: others of their pages may be charged to others)"},
-	[R_FILE] = {"file", "LARGEST FILE", CELL_TEXT, UNIT_NONE, COL_ASIDE,
-		"the largest of them. The group goes when these files are dropped from memory; of "
-		"tmpfs and shared memory when they are removed"},
-};
-
-const struct view_table where_files_tables[] = {
-	{"files", file_columns, F_N, sizeof(struct column)},
-	{"mounts", mount_columns, M_N, sizeof(struct column)},
-	{"removed_groups", removed_columns, R_N, sizeof(struct column)},
-	{},
-};
 
 void where_files_free(struct where_files *f)
 {
@@ -127,78 +76,147 @@ static const char *group_name(struct report *r, const struct where_file *f)
 	return path ? report_cgroup(r, path) : NULL;
 }
 
+static CELL_GET(row_cell)
+{
+	return cell_text(row_name(*(const u32 *)((const char *)row->sums + offset)));
+}
+
+CELL_EXPR(state_cell, struct where_file, cell_text(state(e->row, e->flags)))
+CELL_EXPR(group_cell, struct where_file, cell_text(group_name(r, e)))
+
+#define ROW_OF(type_)                                                                        \
+	CELL_FROM(0, type_, row, "row", "ROW", CELL_TEXT, UNIT_NONE, 0, "row of the ledger", \
+		row_cell)
+
+static const struct cell_column file_columns[] = {
+	ROW_OF(struct where_file),
+	CELL_FROM(0, struct where_file, path, "file", "FILE", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"where it is; a System V segment is SYSV and its key, a memfd memfd: and its name, "
+		"shared anonymous memory dev/zero",
+		cell_of_string),
+	CELL_NUMBER(struct where_file, bytes, "bytes", "BYTES", UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"its pages in memory (exact); files of less than 256 KiB are not told"),
+	CELL_BY(0, "state", "STATE", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_RARE,
+		"open: somebody has it open or mapped; removed: it has no name any more",
+		state_cell),
+	CELL_BY(0, "cgroup", "CHARGED TO", CELL_TEXT, UNIT_CGROUP, COL_ASIDE | COL_RARE,
+		"control group that its first page is charged to; others may have other pages",
+		group_cell),
+};
+
 static int files_add(const struct where_files *f, struct report *r)
 {
-	struct table *t = report_table(r, "files", "Files in memory", file_columns, F_N);
+	struct table *t =
+		cells_table(r, "files", "Files in memory", file_columns, ARRAY_SIZE(file_columns));
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "bytes";
-	table_each (c, t, e, &f->files) {
-		c[F_ROW] = cell_text(row_name(e->row));
-		c[F_FILE] = cell_text(stream_string(r->stream, e->path));
-		c[F_BYTES] = cell_u64(e->bytes);
-		c[F_STATE] = cell_text(state(e->row, e->flags));
-		c[F_GROUP] = cell_text(group_name(r, e));
-	}
+	cells_each(t, r, file_columns, &f->files, NULL);
 	return t->failed ? -ENOMEM : 0;
 }
 
+/* A file system; or what of a row is in none that was looked at, which may be less than nothing. */
+struct mount_row {
+	u32 row;
+	s64 bytes;
+	const struct where_mount *mount; /* NULL: the rest of the row */
+};
+
+static const char *mount_name(struct report *r, const struct where_mount *m)
+{
+	const char *name = m ? stream_string(r->stream, m->mount) : NULL;
+
+	return name && m->tgid ? report_text(r, "%s of pid %u", name, m->tgid) : name;
+}
+
+CELL_EXPR(mount_cell, struct mount_row, cell_text(mount_name(r, e->mount)))
+CELL_EXPR(type_cell, struct mount_row,
+	cell_text(e->mount ? stream_string(r->stream, e->mount->type) : NULL))
+CELL_EXPR(count_cell, struct mount_row, e->mount ? cell_u64(e->mount->files) : (struct cell){})
+CELL_EXPR(
+	looked_cell, struct mount_row, cell_text(e->mount && e->mount->partial ? "in part" : NULL))
+
+static const struct cell_column mount_columns[] = {
+	ROW_OF(struct mount_row),
+	CELL_BY(0, "mount", "MOUNT", CELL_TEXT, UNIT_NONE, COL_MAIN,
+		"where the file system is mounted; -: the rest of the row, in file systems that "
+		"were not looked at",
+		mount_cell),
+	CELL_BY(0, "type", "TYPE", CELL_TEXT, UNIT_NONE, COL_RARE, "of the file system", type_cell),
+	CELL_BY(0, "files", "FILES", CELL_U64, UNIT_COUNT, COL_LEVEL | COL_RARE,
+		"files with pages in memory", count_cell),
+	CELL_NUMBER(struct mount_row, bytes, "bytes", "BYTES", UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"these pages (exact)"),
+	CELL_BY(0, "looked", "LOOKED AT", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_RARE,
+		"in part: the file system changed too fast, or it would have taken too long",
+		looked_cell),
+};
+
 /* What of a row is in no file system that was looked at. */
-static void left_add(
-	struct table *t, const struct where_files *f, const struct where_ledger *l, u32 row)
+static s64 left_of(const struct where_files *f, const struct where_ledger *l, u32 row)
 {
 	s64 left = (s64)l->bytes[row];
-	struct cell *c;
 
 	vec_each (m, &f->mounts)
 		left -= m->row == row ? (s64)m->bytes : 0;
-	c = where_knows(l, row) ? table_row(t) : NULL;
-	if (!c)
-		return;
-	c[M_ROW] = cell_text(row_name(row));
-	c[M_BYTES] = cell_s64(left);
+	return left;
 }
 
 static int mounts_add(const struct where_files *f, const struct where_ledger *l, struct report *r)
 {
 	static const u32 rows[] = {WHERE_CACHE, WHERE_TMPFS, WHERE_SHARED};
-	struct table *t =
-		report_table(r, "mounts", "Files in memory, by file system", mount_columns, M_N);
+	struct table *t = cells_table(r, "mounts", "Files in memory, by file system", mount_columns,
+		ARRAY_SIZE(mount_columns));
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "bytes";
-	table_each (c, t, e, &f->mounts) {
-		const char *name = stream_string(r->stream, e->mount);
+	vec_each (m, &f->mounts) {
+		const struct mount_row row = {m->row, (s64)m->bytes, m};
 
-		c[M_ROW] = cell_text(row_name(e->row));
-		c[M_MOUNT] = cell_text(
-			e->tgid && name ? report_text(r, "%s of pid %u", name, e->tgid) : name);
-		c[M_TYPE] = cell_text(stream_string(r->stream, e->type));
-		c[M_FILES] = cell_u64(e->files);
-		c[M_BYTES] = cell_s64((s64)e->bytes);
-		c[M_LOOK] = cell_text(e->partial ? "in part" : NULL);
+		cells_one(t, r, mount_columns, &row, NULL);
 	}
-	for (size_t i = 0; l && f->mounts.n && i < ARRAY_SIZE(rows); i++)
-		left_add(t, f, l, rows[i]);
+	for (size_t i = 0; l && f->mounts.n && i < ARRAY_SIZE(rows); i++) {
+		const struct mount_row row = {rows[i], left_of(f, l, rows[i]), NULL};
+
+		if (where_knows(l, rows[i]))
+			cells_one(t, r, mount_columns, &row, NULL);
+	}
 	return t->failed ? -ENOMEM : 0;
 }
 
+static const struct cell_column removed_columns[] = {
+	CELL_FROM(0, struct where_removed, name, "removed_group", "REMOVED GROUP", CELL_TEXT,
+		UNIT_NONE, COL_MAIN, "name that its directory had", cell_of_string),
+	CELL_NUMBER(struct where_removed, files, "files", "FILES", UNIT_COUNT, COL_LEVEL,
+		"files whose first page is charged to it: they keep it"),
+	CELL_NUMBER(struct where_removed, bytes, "bytes", "BYTES", UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"pages of these (estimated: others of their pages may be charged to others)"),
+	CELL_FROM(0, struct where_removed, path, "file", "LARGEST FILE", CELL_TEXT, UNIT_NONE,
+		COL_ASIDE,
+		"the largest of them. The group goes when these files are dropped from memory; of "
+		"tmpfs and shared memory when they are removed",
+		cell_of_string),
+};
+
+const struct view_table where_files_tables[] = {
+	CELLS_VIEW("files", file_columns),
+	CELLS_VIEW("mounts", mount_columns),
+	CELLS_VIEW("removed_groups", removed_columns),
+	{},
+};
+
 static int removed_add(const struct where_files *f, struct report *r)
 {
-	struct table *t = report_table(r, "removed_groups",
-		"Files that keep control groups that were removed", removed_columns, R_N);
+	struct table *t =
+		cells_table(r, "removed_groups", "Files that keep control groups that were removed",
+			removed_columns, ARRAY_SIZE(removed_columns));
 
 	if (!t)
 		return -ENOMEM;
 	t->sort = "bytes";
-	table_each (c, t, e, &f->removed) {
-		c[R_NAME] = cell_text(stream_string(r->stream, e->name));
-		c[R_FILES] = cell_u64(e->files);
-		c[R_BYTES] = cell_u64(e->bytes);
-		c[R_FILE] = cell_text(stream_string(r->stream, e->path));
-	}
+	cells_each(t, r, removed_columns, &f->removed, NULL);
 	return t->failed ? -ENOMEM : 0;
 }
 
