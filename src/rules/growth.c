@@ -34,7 +34,8 @@
 #define ROOM_TAKEN 0.9
 #define YOUNG_NS (60 * NSEC_PER_SEC) /* may still be starting up */
 #define PATH_LEAST 0.15              /* of the sampled faults: a smaller share says nothing */
-#define SLACK_NS NSEC_PER_SEC        /* of the start of the look */
+#define NEW_SECONDS 8.0              /* began within the look: what grew so long is told, … */
+#define NEW_FIT 0.97                 /* … if it did like a clock */
 #define FULL_S 1.0                   /* until what it grows in is used up: it is */
 #define ONE_PART 0.7 /* of what a family grew: one process that has it is told alone */
 
@@ -288,7 +289,7 @@ static bool judge(
 		d.grown < MIN_GROWTH || g->anon.trend.last_ns + GONE_NS < s->last_ns)
 		return false;
 	d.young = is_young(g, &g->anon);
-	d.newer = d.young && g->start_ns + SLACK_NS > r->stream->first_ns;
+	d.newer = d.young && g->start_ns >= r->stream->first_ns;
 	when_it_hurts(s, r, g->cgroup, &d);
 	d.fit = trend_fit(&g->anon.trend);
 	bound_take(g, &d);
@@ -297,8 +298,10 @@ static bool judge(
 		return false;
 	d.level = level_of(&d);
 	*ret = d;
-	/* What begins while others are looked at, and is not large, is a compiler or the like. */
-	return d.level > LEVEL_NOTE || !d.newer || r->scoped;
+	/* What begins while others are looked at, and is not large, is a compiler or the like, unless
+	 * it goes on and on. */
+	return d.level > LEVEL_NOTE || !d.newer || r->scoped ||
+	       (d.seconds >= NEW_SECONDS && d.fit >= NEW_FIT);
 }
 
 static void tell_numbers(

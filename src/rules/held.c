@@ -11,6 +11,8 @@
 /* An open file with what is behind it (x86-64, 6.x): struct file 256, and of a pipe half of its
  * inode, ring and pages, of a socket its sock and inode, of a path its dentry and inode. Event
  * descriptors, watches and the like share one inode (fs/anon_inodes.c). */
+#define WRITERS_LOOKED_AT 6
+#define WROTE_PART 1.5 /* as much as it grew: less or more by this factor at most */
 #define FILE_BYTES 1200
 #define FILE_SHARED_BYTES 512
 #define LEAST_BYTES (48ULL << 20)
@@ -380,4 +382,41 @@ void held_tell_left(
 			"it grows by %s a second: at this rate available memory (%s) lasts %s",
 			fmt_bytes(a, (u64)g->rate), fmt_bytes(b, facts_last(facts, "MemAvailable")),
 			time_left_text(r, g->left));
+}
+
+static u64 written_bytes(const struct held_process *p)
+{
+	return p->written_bytes;
+}
+
+const char *held_writer(struct report *r, const struct held *h, const struct shape *s,
+	double *ret_rate, u32 *ret_tgid)
+{
+	struct held_top t = held_most(h, written_bytes);
+	const char *who = NULL;
+	double grown;
+
+	if (!s || s->trend.last_ns <= s->trend.first_ns ||
+		s->trend.last - s->trend.first < HELD_COURSE_BYTES)
+		return NULL;
+	grown = (s->trend.last - s->trend.first) * 1e9 /
+		(double)(s->trend.last_ns - s->trend.first_ns);
+	for (int i = 0; i < WRITERS_LOOKED_AT && t.most && t.most->last.written_ns; i++) {
+		double rate = (double)t.bytes * 1e9 / (double)t.most->last.written_ns;
+
+		if (rate >= grown / WROTE_PART && rate <= grown * WROTE_PART) {
+			if (who)
+				return NULL;
+			who = held_who(r, &t);
+			*ret_rate = rate;
+			*ret_tgid = t.most->last.tgid;
+		}
+		t = held_next(h, written_bytes, &t);
+	}
+	return who;
+}
+
+bool held_files_removed(const struct held_files *f)
+{
+	return f->directory && !f->partial && f->found_bytes * 2 < f->used_bytes;
 }

@@ -6,6 +6,8 @@
 #ifndef MEMWHY_RULES_HELD_H
 #define MEMWHY_RULES_HELD_H
 
+#include "analysis/shape.h"
+#include "base/clock.h"
 #include "probes/holders/holders.h"
 #include "rules/facts.h"
 
@@ -102,5 +104,17 @@ int held_level_growing(const struct report *r, u64 bytes, const struct held_grow
 /* "at this rate available memory (22 GiB) lasts 12 minutes", where that is less than an hour. */
 void held_tell_left(
 	struct report *r, struct finding *f, const struct facts *facts, const struct held_growth *g);
+
+
+/* What grows by less is not told by its course. */
+#define HELD_COURSE_NS (4 * NSEC_PER_SEC)
+#define HELD_COURSE_BYTES (16ULL << 20)
+#define HELD_GONE_NS (2500 * NSEC_PER_MSEC) /* before the end: what did not grow since has stopped */
+
+/* Who wrote about as much as this grew by, to no disk; NULL: nobody, or several did. */
+const char *held_writer(struct report *r, const struct held *h, const struct shape *s,
+	double *ret_rate, u32 *ret_tgid);
+/* Most of it is in files that were removed and that processes have open: these are told. */
+bool held_files_removed(const struct held_files *f);
 
 #endif

@@ -14,17 +14,6 @@
 #define INODE_BYTES 1024
 #define MESSAGE_BYTES 64 /* of the kernel, with each */
 #define LONG_AGO_NS (365ULL * 86400 * NSEC_PER_SEC)
-#define COURSE_LEAST_NS (4 * NSEC_PER_SEC)
-#define COURSE_LEAST_BYTES (16ULL << 20)
-#define GONE_NS (2500 * NSEC_PER_MSEC) /* before the end: what did not grow since has stopped */
-#define WRITERS_LOOKED_AT 6
-#define WROTE_PART 1.5 /* as much as it grew: less or more by this factor at most */
-#define YOUNG_NS (60 * NSEC_PER_SEC)
-
-struct hidden {
-	struct held held;
-	struct shape shmem; /* of the machine */
-};
 
 /* "3 s ago", or nothing of the day it was. */
 static const char *age_text(struct report *r, u64 age_ns)
@@ -75,37 +64,12 @@ static void remount_line(struct report *r, const char *lines[FINDING_LINES], con
 		finding_line(r, lines, "`mount -o remount,%s=%llu%s %s`", option, n, unit, point);
 }
 
-static u64 written_bytes(const struct held_process *p)
-{
-	return p->written_bytes;
-}
-
-/* Who wrote about as much as it grew by, to no disk; NULL: nobody, or several did. */
 static const char *writer_find(
 	struct report *r, const struct held *h, const struct held_files *f, double *ret_rate)
 {
-	const struct shape *s = groups_find(&h->courses, &f->mount);
-	struct held_top t = held_most(h, written_bytes);
-	const char *who = NULL;
-	double grown;
+	u32 tgid;
 
-	if (!s || s->trend.last_ns <= s->trend.first_ns ||
-		s->trend.last - s->trend.first < COURSE_LEAST_BYTES)
-		return NULL;
-	grown = (s->trend.last - s->trend.first) * 1e9 /
-		(double)(s->trend.last_ns - s->trend.first_ns);
-	for (int i = 0; i < WRITERS_LOOKED_AT && t.most && t.most->last.written_ns; i++) {
-		double rate = (double)t.bytes * 1e9 / (double)t.most->last.written_ns;
-
-		if (rate >= grown / WROTE_PART && rate <= grown * WROTE_PART) {
-			if (who)
-				return NULL;
-			who = held_who(r, &t);
-			*ret_rate = rate;
-		}
-		t = held_next(h, written_bytes, &t);
-	}
-	return who;
+	return held_writer(r, h, groups_find(&h->courses, &f->mount), ret_rate, &tgid);
 }
 
 static void tmpfs_writer(
@@ -194,9 +158,9 @@ static double files_rate(const struct held *h, const struct held_files *f)
 	const struct shape *s = groups_find(&h->courses, &f->mount);
 	double rate;
 
-	if (!s || s->trend.last_ns - s->trend.first_ns < COURSE_LEAST_NS ||
-		s->trend.last_ns + GONE_NS < h->last_ns ||
-		s->trend.last - s->trend.first < COURSE_LEAST_BYTES ||
+	if (!s || s->trend.last_ns - s->trend.first_ns < HELD_COURSE_NS ||
+		s->trend.last_ns + HELD_GONE_NS < h->last_ns ||
+		s->trend.last - s->trend.first < HELD_COURSE_BYTES ||
 		shape_judge(s, &rate) != SHAPE_RISING)
 		return 0;
 	return rate;
@@ -228,12 +192,6 @@ static void tmpfs_growth(struct report *r, struct finding *x, const struct held 
 			fmt_bytes(a, f->used_bytes - f->first_used_bytes), report_seconds(r));
 }
 
-/* Most of it is in files that were removed and that processes have open: these are told. */
-static bool is_of_removed(const struct held_files *f)
-{
-	return f->directory && !f->partial && f->found_bytes * 2 < f->used_bytes;
-}
-
 static void tell_tmpfs(struct report *r, const struct held *h, const struct held_files *f)
 {
 	bool one = f->directory && f->directory_bytes * 3 >= f->used_bytes;
@@ -244,7 +202,7 @@ static void tell_tmpfs(struct report *r, const struct held *h, const struct held
 	struct finding *x;
 	char a[UNIT_BUF], b[UNIT_BUF];
 
-	if (is_of_removed(f))
+	if (held_files_removed(f))
 		return;
 	if (rate > 0 && files_left(h, f, rate) < HELD_SOON_S)
 		level = MAX(level, (int)LEVEL_RISK);
@@ -506,111 +464,9 @@ static void tell_disk(struct report *r, const struct held_disk *d)
 	disk_try(r, x, d);
 }
 
-static u64 shared_bytes(const struct held_process *p)
-{
-	return p->shmem_bytes;
-}
-
-/* Whose resident shared memory grew most between the two looks. */
-static const struct held_both *sharer_find(const struct held *h, u64 *ret_grown)
-{
-	const struct held_both *most = NULL;
-
-	*ret_grown = 0;
-	for (size_t i = 0; i < h->processes.n; i++) {
-		const struct held_both *p = groups_value(&h->processes, i);
-		u64 grown = counter_rise(shared_bytes(&p->first), shared_bytes(&p->last));
-
-		if (grown <= *ret_grown)
-			continue;
-		*ret_grown = grown;
-		most = p;
-	}
-	return most;
-}
-
-/* Files that are told with their file system are no growth of a process. */
-static u64 files_grown(const struct held *h)
-{
-	u64 sum = 0;
-
-	for (size_t i = 0; i < h->files.n; i++) {
-		const struct held_files *f = groups_value(&h->files, i);
-
-		sum += counter_rise(f->first_used_bytes, f->used_bytes);
-	}
-	return sum;
-}
-
-/* Shared mappings and segments that one process fills all the time. */
-static void tell_shared(struct report *r, const struct hidden *s)
-{
-	const struct held *h = &s->held;
-	double rate, left, all = s->shmem.trend.last - s->shmem.trend.first;
-	const struct held_both *p;
-	struct finding *x;
-	bool young;
-	u64 grown;
-	char a[UNIT_BUF], b[UNIT_BUF];
-
-	p = sharer_find(h, &grown);
-	if (!p || grown < COURSE_LEAST_BYTES || (double)files_grown(h) * 2 > all ||
-		shape_judge(&s->shmem, &rate) != SHAPE_RISING || (double)grown * 2 < all ||
-		s->shmem.trend.last_ns - s->shmem.trend.first_ns < COURSE_LEAST_NS ||
-		s->shmem.trend.last_ns + GONE_NS < h->last_ns)
-		return;
-	left = (double)facts_last(&h->facts, "MemAvailable") / rate;
-	young = p->last.start_ns + YOUNG_NS > p->last.h.time_ns;
-	x = report_finding(r, left < HELD_SOON_S && !young ? LEVEL_RISK : LEVEL_NOTE, "growth");
-	if (!x)
-		return;
-	x->tgid = p->last.tgid;
-	x->held_bytes = grown;
-	x->title = report_text(r, "%s grows steadily: %s of shared memory a second",
-		held_name(r, &p->last), fmt_bytes(a, (u64)rate));
-	x->confidence = report_text(r,
-		"%s: shared memory of the machine rose all the time, and of this process's part "
-		"most, but %.0f s cannot tell a leak from a buffer that fills",
-		young ? "low" : "medium", report_seconds(r));
-	finding_line(r, x->evidence, "its resident shared memory rose by %s, to %s",
-		fmt_bytes(a, grown), fmt_bytes(b, p->last.shmem_bytes));
-	finding_line(r, x->evidence, "at this rate available memory (%s) lasts %s",
-		fmt_bytes(a, facts_last(&h->facts, "MemAvailable")), time_left_text(r, left));
-	x->why = "Memory that is shared (MAP_SHARED, System V and POSIX segments) stays until the "
-		 "last process unmaps it, or the segment is removed; without swap it cannot leave "
-		 "memory.";
-	finding_line(r, x->try_, "See which code touches new pages of which mapping:");
-	finding_line(r, x->try_, "`memwhy faults --by mapping --stacks=user --for 30s -p %u`",
-		p->last.tgid);
-	finding_line(r, x->undo, "Nothing to undo.");
-	finding_line(r, x->verify,
-		"`memwhy check --for 10m -p %u` (longer tells a leak from a buffer)", p->last.tgid);
-}
-
-static int feed(void *v, const struct rec *rec)
-{
-	const struct system_value *value = (const void *)rec;
-	struct hidden *s = v;
-
-	if (rec->kind == REC_SYSTEM_VALUE && value->source == SYSTEM_MEMINFO &&
-		!strncmp(value->name, "Shmem", sizeof(value->name)) &&
-		rec->time_ns > s->shmem.trend.last_ns)
-		shape_add(&s->shmem, rec->time_ns, (double)value->value);
-	return held_rule_feed(&s->held, rec);
-}
-
-static void reset(void *v)
-{
-	struct hidden *s = v;
-
-	held_rule_reset(&s->held);
-	s->shmem = (struct shape){};
-}
-
 static int report(void *v, struct report *r)
 {
-	const struct hidden *s = v;
-	const struct held *h = &s->held;
+	const struct held *h = v;
 
 	for (size_t i = 0; i < h->files.n; i++) {
 		tell_tmpfs(r, h, groups_value(&h->files, i));
@@ -621,15 +477,7 @@ static int report(void *v, struct report *r)
 	tell_queues(r, &h->queues);
 	tell_segments(r, h);
 	tell_memfd(r, h);
-	tell_shared(r, s);
 	return 0;
 }
 
-const struct view rule_hidden_memory = {
-	.size = sizeof(struct hidden),
-	.init = held_rule_init, /* its first member */
-	.feed = feed,
-	.report = report,
-	.reset = reset,
-	.destroy = held_rule_destroy,
-};
+const struct view rule_hidden_memory = HELD_RULE(report);

@@ -35,6 +35,10 @@ zoo_named() { # FILE
 	zoo_named tests/zoo/tlb-storm.c
 }
 
+@test "zoo: files in memory that were sent to a process which does not receive them" {
+	ZOO_SECONDS=6 zoo_named tests/zoo/frames-in-flight.py
+}
+
 @test "zoo: a cache that fills and stops is no alarm" {
 	zoo_run tests/zoo/cache-fills.c
 	echo "$zoo_result: $zoo_first"

@@ -248,7 +248,7 @@ static int holders_open(struct capture *c, void *state, struct err *err)
 	s->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
 	groups_init(&s->inodes, 2 * sizeof(u64), sizeof(u8));
 	groups_init(&s->parents, sizeof(u32), sizeof(struct held_children));
-	groups_init(&s->spaces, sizeof(u32), sizeof(u64));
+	groups_init(&s->spaces, sizeof(u32), sizeof(struct holder_space));
 	groups_init(&s->writes, sizeof(u32), sizeof(s64));
 	cgroup_mounts_read(&s->mounts);
 	if (!rc)

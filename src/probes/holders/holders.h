@@ -122,7 +122,10 @@ RECORD(held_segment, HELD_SEGMENT_FIELDS);
 	F(R, u64, written_ns, NS, "time since the first look; 0: there was none")                  \
 	F(R, u64, memlock_bytes, BYTES,                                                            \
 		"its RLIMIT_MEMLOCK, where it has locked memory; all ones: none binds it, or not " \
-		"known")
+		"known")                                                                           \
+	F(R, u64, shmem_grown_bytes, BYTES, "shared memory in it, more than at the first look")    \
+	F(R, u64, in_flight, COUNT,                                                                \
+		"descriptors in messages at its UNIX sockets that wait to be received")
 RECORD(held_process, HELD_PROCESS_FIELDS);
 
 /* BPF maps that no process has open: pinned, or kept by attached programs. */

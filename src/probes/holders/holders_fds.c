@@ -125,6 +125,20 @@ static void worst_take(struct fds *l, int fd, int family, u64 bytes, bool unsent
 	address_text(fd, own_name, &l->s->local);
 }
 
+/* Descriptors in messages that were not received: what they are open for nobody has open. */
+static u64 in_flight(const struct fds *l, int number)
+{
+	struct keyvals kv = {};
+	char path[64];
+	u64 n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%d", l->pid, number);
+	if (!keyvals_read(path, &kv))
+		n = keyvals_get_or(&kv, "scm_fds", 0); /* since 5.6 */
+	keyvals_free(&kv);
+	return n;
+}
+
 /* What came and was not read is charged to the receiver, but of UNIX sockets to the sender, where
  * it counts as written and not taken. */
 static void socket_look(struct fds *l, int number, u64 inode)
@@ -150,6 +164,8 @@ static void socket_look(struct fds *l, int number, u64 inode)
 	l->r->packets += family == AF_PACKET;
 	unread = MAX((u64)mem[SK_MEMINFO_RMEM_ALLOC] + mem[SK_MEMINFO_BACKLOG], (u64)waiting);
 	unsent = MAX(mem[SK_MEMINFO_WMEM_ALLOC], mem[SK_MEMINFO_WMEM_QUEUED]);
+	if (family == AF_UNIX && waiting)
+		l->r->in_flight += in_flight(l, number);
 	l->r->unread_bytes += unread;
 	l->r->unsent_bytes += unsent;
 	worst_take(l, fd, family, unread, false);

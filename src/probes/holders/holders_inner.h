@@ -49,6 +49,10 @@ struct holder_map {
 	char name[16];
 };
 
+struct holder_space {
+	u64 vm_bytes, shmem_bytes;
+};
+
 struct heap_entry {
 	u32 pid;
 	u64 anon_bytes;
@@ -67,7 +71,7 @@ struct holders {
 	VEC(struct holder_map) maps;
 	int iterator; /* over maps: its descriptor and 1; 0: none */
 	struct groups parents; /* tgid -> struct held_children, as summed up so far */
-	struct groups spaces;  /* tgid -> u64: its address space at the first look */
+	struct groups spaces;  /* tgid -> struct holder_space, at the first look */
 	struct groups writes; /* tgid -> s64: written, less what went to disks, at the first look */
 	struct keyvals io;    /* of the process at hand */
 	struct groups inodes; /* of pipes and memory files that were seen in this look */

@@ -34,7 +34,7 @@ static bool stands_out(const struct held_process *r)
 	       r->memfd_bytes >= 4 * MIB || r->bpf_bytes >= 4 * MIB ||
 	       r->pipe_bytes + r->unread_bytes + r->unsent_bytes >= 2 * MIB ||
 	       r->shmem_bytes >= 16 * MIB || r->packets || r->mappings >= 2000 ||
-	       r->reserved_bytes >= 16 * MIB || r->written_bytes >= 16 * MIB;
+	       r->reserved_bytes >= 16 * MIB || r->written_bytes >= 16 * MIB || r->in_flight;
 }
 
 static int by_files(const void *a, const void *b)
@@ -197,14 +197,15 @@ static bool reserved_many(void)
 
 static void space_take(struct holders *s, const struct proc_status *st, struct held_process *r)
 {
-	u64 *first = groups_get(&s->spaces, &st->pid);
+	struct holder_space *first = groups_get(&s->spaces, &st->pid);
 
 	r->vm_bytes = st->vm_size_bytes;
 	if (!first)
 		return;
-	if (!*first)
-		*first = st->vm_size_bytes;
-	else if (st->vm_size_bytes >= *first + SPACE_GROWN)
+	if (!first->vm_bytes)
+		*first = (struct holder_space){st->vm_size_bytes, st->rss_shmem_bytes};
+	r->shmem_grown_bytes = counter_rise(first->shmem_bytes, st->rss_shmem_bytes);
+	if (st->vm_size_bytes >= first->vm_bytes + SPACE_GROWN)
 		r->mappings = mappings_count(s, st->pid);
 }
 

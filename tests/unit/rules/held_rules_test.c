@@ -660,9 +660,9 @@ static void test_maps_of_nobody(void **unused)
 }
 
 /* Shared memory that one process fills; a file system that grows is told as that. */
-static void shared(struct bench *b, u64 files_grown)
+static void shared(struct bench *b, const struct view *rule, u64 files_grown)
 {
-	begin(b, &rule_hidden_memory, 1);
+	begin(b, rule, 1);
 	string(b, 1, "ring");
 	string(b, 2, "/dev/shm");
 	value(b, SYSTEM_MEMINFO, "MemAvailable", 4096 * MIB, NULL);
@@ -690,19 +690,62 @@ static void test_shared_growth(void **unused)
 	struct bench b;
 
 	(void)unused;
-	shared(&b, 0);
+	shared(&b, &rule_shared_growth, 0);
 	f = only(&b);
 	assert_int_equal(f->tgid, 9);
 	assert_non_null(strstr(f->title, "ring (pid 9) grows steadily: 20.0 MiB of shared memory"));
 	assert_true(says(f->evidence, "rose by 190 MiB"));
 	assert_true(says(f->evidence, "(4.00 GiB) lasts 3 minutes"));
 	end(&b);
-	shared(&b, 0);
+	shared(&b, &rule_shared_growth, 0);
 	value(&b, SYSTEM_MEMINFO, "MemAvailable", 200 * MIB, NULL);
 	assert_true(says(only(&b)->evidence, "(200 MiB) lasts 10 seconds"));
 	end(&b);
-	shared(&b, 190 * MIB);
+	shared(&b, &rule_shared_growth, 190 * MIB);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+	shared(&b, &rule_hidden_memory, 190 * MIB);
 	assert_string_equal(only(&b)->rule, "tmpfs-files");
+	end(&b);
+}
+
+/* Nobody has it open or mapped: who wrote as much, and who has descriptors in messages. */
+static void test_unseen_growth(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	for (int seen = 0; seen < 3; seen++) {
+		shared(&b, &rule_shared_growth, 0);
+		string(&b, 3, "compositor");
+		for (u64 i = 0; i < 2; i++)
+			PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 3,
+				.shmem_bytes = 90 * MIB, .start_ns = 1,
+				.written_bytes = seen ? 0 : i * 180 * MIB,
+				.written_ns = i * 9 * NSEC_PER_SEC,
+				.in_flight = seen ? 0 : 150);
+		PUT(&b, struct held_totals, REC_HELD_TOTALS, .processes = 50, .cut = seen == 2);
+		if (seen == 2) {
+			assert_int_equal(conclude(&b), 0);
+			end(&b);
+			break;
+		}
+		f = only(&b);
+		assert_non_null(strstr(f->title,
+			"Shared memory grows by 20.0 MiB a second in files that no process has"));
+		assert_int_equal(!!strstr(f->title, "most likely of compositor (pid 9)"), !seen);
+		assert_int_equal(says(f->evidence, "150 descriptors wait in messages"), !seen);
+		assert_int_equal(f->tgid, seen ? 0 : 9);
+		end(&b);
+	}
+	/* Of a process that began with the look, or was small then, the probe knows by how much. */
+	shared(&b, &rule_shared_growth, 0);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 8, .name = 1, .start_ns = 2,
+		.shmem_bytes = 200 * MIB, .shmem_grown_bytes = 195 * MIB);
+	PUT(&b, struct held_process, REC_HELD_PROCESS, .tgid = 9, .name = 1, .start_ns = 1,
+		.shmem_bytes = 90 * MIB);
+	assert_true(says(only(&b)->evidence, "rose by 195 MiB, to 200 MiB"));
 	end(&b);
 }
 
@@ -838,6 +881,7 @@ int main(void)
 		cmocka_unit_test(test_reader),
 		cmocka_unit_test(test_maps_of_nobody),
 		cmocka_unit_test(test_shared_growth),
+		cmocka_unit_test(test_unseen_growth),
 		cmocka_unit_test(test_tmpfs_writer),
 		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_hard_limit),
