@@ -6,8 +6,11 @@
 
 #define FILE_READ_MAX (64UL << 20)
 
-/* Reads the file at path (relative to dirfd, or AT_FDCWD) to its end into out, which is cleared
- * first. 0 or -errno (-EFBIG over FILE_READ_MAX). On failure out holds what was read. */
+/* Reads what is left of an open file, at most `most` bytes, into out, which is cleared first. 0 or
+ * -errno (-EFBIG: it is longer). On failure out holds what was read. */
+int file_read_fd(int fd, size_t most, struct str *out);
+/* Reads the file at path (relative to dirfd, or AT_FDCWD) to its end, at most FILE_READ_MAX bytes.
+ */
 int file_read_at(int dirfd, const char *path, struct str *out);
 int file_read(const char *path, struct str *out);
 

@@ -34,6 +34,11 @@ struct connection {
 	size_t skip; /* bytes of the request that are still to come, and not looked at */
 };
 
+/* Base64, as they come in Authorization. */
+struct http_users {
+	VEC(char *) v;
+};
+
 struct http {
 	struct http_config cfg;
 	struct event_base *base;
@@ -45,7 +50,7 @@ struct http {
 	u32 n;
 	size_t pending;
 	pthread_mutex_t lock; /* of users */
-	VEC(char *) users;    /* base64, as they come in Authorization */
+	struct http_users users;
 	_Atomic u64 answered, refused, dropped;
 };
 
@@ -124,7 +129,8 @@ static void answer_send(struct connection *c, const struct http_request *q, stru
 {
 	struct http *h = c->http;
 	struct evbuffer *out = bufferevent_get_output(c->bev);
-	bool packed = q->gzip && a->body.len >= GZIP_LEAST && body_gzip(&a->body);
+	bool text = !a->type || strcmp(a->type, HTTP_BYTES) != 0;
+	bool packed = q->gzip && text && a->body.len >= GZIP_LEAST && body_gzip(&a->body);
 
 	evbuffer_add_printf(out,
 		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s"
@@ -136,8 +142,9 @@ static void answer_send(struct connection *c, const struct http_request *q, stru
 		a->status, status_words(a->status), a->type ? a->type : "text/plain; charset=utf-8",
 		a->body.len, packed ? "Content-Encoding: gzip\r\n" : "",
 		a->status == 401   ? "WWW-Authenticate: Basic realm=\"memwhy\"\r\n"
-		: a->status == 405 ? "Allow: GET, HEAD\r\n"
-				   : "");
+		: a->status != 405 ? ""
+		: q->head          ? "Allow: GET\r\n"
+				   : "Allow: GET, HEAD\r\n");
 	if (!q->head)
 		evbuffer_add(out, a->body.buf ? a->body.buf : "", a->body.len);
 	c->pending = evbuffer_get_length(out);
@@ -168,16 +175,16 @@ static bool word_is(const char *given, const char *right)
 	return !differs;
 }
 
-static bool is_permitted(struct http *h, const struct http_request *q)
+static bool is_permitted(struct http *h, struct http_request *q)
 {
 	bool yes;
 
 	pthread_mutex_lock(&h->lock);
-	yes = !h->users.n;
-	vec_each (user, &h->users)
-		yes |= word_is(q->basic, *user);
+	yes = !h->users.v.n;
+	vec_each (user, &h->users.v)
+		q->known |= word_is(q->basic, *user);
 	pthread_mutex_unlock(&h->lock);
-	return yes;
+	return yes || q->known;
 }
 
 static void answer_end(struct connection *c, const struct http_request *q, struct http_answer *a)
@@ -203,12 +210,20 @@ static void on_later(evutil_socket_t fd, short what, void *arg)
 	answer_end(c, &c->q, &a);
 }
 
-/* Meanwhile it is looked whether the client is still there. */
+static void input_drop(struct connection *c)
+{
+	struct evbuffer *in = bufferevent_get_input(c->bev);
+
+	evbuffer_drain(in, evbuffer_get_length(in));
+}
+
+/* Meanwhile it is looked whether the client is still there, which takes room for what it sends. */
 static void answer_await(
 	struct connection *c, const struct http_request *q, const struct http_answer *a)
 {
 	struct http_answer none = {};
 
+	input_drop(c);
 	c->wait = event_new(c->http->base, a->fd, EV_READ, on_later, c);
 	if (!c->wait || event_add(c->wait, NULL)) {
 		if (c->wait)
@@ -224,7 +239,7 @@ static void answer_await(
 	connection_time(c, a->seconds);
 }
 
-static void request_answer(struct connection *c, const struct http_request *q, int status)
+static void request_answer(struct connection *c, struct http_request *q, int status)
 {
 	struct http *h = c->http;
 	struct http_answer a = {.status = 200};
@@ -262,8 +277,10 @@ static void on_bytes(struct bufferevent *bev, void *arg)
 	struct http_request q;
 	int status;
 
-	if (c->pending || c->wait) /* more than one request: not answered */
+	if (c->pending || c->wait) { /* more than one request: not answered */
+		input_drop(c);
 		return;
+	}
 	if (c->skip) {
 		body_skip(c, in);
 		return;
@@ -364,6 +381,79 @@ static int thread_start(struct http *h)
 	return rc;
 }
 
+static char *base64(const char *text, size_t n)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *out = malloc((n + 2) / 3 * 4 + 1), *p = out;
+
+	for (size_t i = 0; out && i < n; i += 3) {
+		u32 bits = (u32)(unsigned char)text[i] << 16;
+
+		bits |= i + 1 < n ? (u32)(unsigned char)text[i + 1] << 8 : 0;
+		bits |= i + 2 < n ? (u32)(unsigned char)text[i + 2] : 0;
+		*p++ = digits[bits >> 18];
+		*p++ = digits[bits >> 12 & 63];
+		*p++ = i + 1 < n ? digits[bits >> 6 & 63] : '=';
+		*p++ = i + 2 < n ? digits[bits & 63] : '=';
+	}
+	if (out)
+		*p = '\0';
+	return out;
+}
+
+static void users_free(struct http_users *u)
+{
+	vec_each (user, &u->v)
+		free(*user);
+	vec_free(&u->v);
+}
+
+/* What is no comment and has a password. */
+static bool is_user(const char *line, size_t n)
+{
+	const char *colon = memchr(line, ':', n);
+
+	return *line != '#' && colon && colon + 1 < line + n;
+}
+
+static int users_parse(const char *lines, struct http_users *ret)
+{
+	while (*lines) {
+		size_t n = strcspn(lines, "\r\n");
+
+		if (is_user(lines, n)) {
+			char *user = base64(lines, n);
+
+			if (!user || vec_push(&ret->v, user)) {
+				free(user);
+				return -ENOMEM;
+			}
+		}
+		lines += n;
+		lines += strspn(lines, "\r\n");
+	}
+	return ret->v.n ? 0 : -EINVAL;
+}
+
+int http_users(struct http *h, const char *lines, struct err *err)
+{
+	struct http_users users = {}, old;
+	int rc = lines ? users_parse(lines, &users) : 0;
+
+	if (rc) {
+		users_free(&users);
+		return rc == -EINVAL ? err_set(err, rc, "--auth: there is no line USER:PASSWORD")
+				     : err_errno(err, rc, "--auth");
+	}
+	pthread_mutex_lock(&h->lock);
+	old = h->users;
+	h->users = users;
+	pthread_mutex_unlock(&h->lock);
+	users_free(&old);
+	return 0;
+}
+
 static void http_free(struct http *h)
 {
 	while (!TAILQ_EMPTY(&h->all))
@@ -378,9 +468,7 @@ static void http_free(struct http *h)
 		close(h->stop_fd);
 	if (h->base)
 		event_base_free(h->base);
-	vec_each (user, &h->users)
-		free(*user);
-	vec_free(&h->users);
+	users_free(&h->users);
 	pthread_mutex_destroy(&h->lock);
 	free(h);
 }
@@ -407,60 +495,22 @@ int http_start(const struct http_config *cfg, struct http **ret, struct err *err
 	if (!h)
 		return err_errno(err, -ENOMEM, "starting the server");
 	h->cfg = *cfg;
+	h->cfg.users = NULL; /* not kept */
 	h->stop_fd = -1;
 	TAILQ_INIT(&h->all);
 	pthread_mutex_init(&h->lock, NULL);
-	rc = http_prepare(h);
-	rc = rc ? rc : thread_start(h);
+	*ret = h; /* the thread may be asked at once */
+	rc = http_users(h, cfg->users, err);
+	if (!rc) {
+		rc = http_prepare(h);
+		rc = rc ? rc : thread_start(h);
+		if (rc)
+			err_errno(err, rc, "starting the server");
+	}
 	if (rc) {
 		http_free(h);
-		return err_errno(err, rc, "starting the server");
+		*ret = NULL;
 	}
-	*ret = h;
-	return 0;
-}
-
-static char *base64(const char *text, size_t n)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *out = malloc((n + 2) / 3 * 4 + 1), *p = out;
-
-	for (size_t i = 0; out && i < n; i += 3) {
-		u32 bits = (u32)(unsigned char)text[i] << 16;
-
-		bits |= i + 1 < n ? (u32)(unsigned char)text[i + 1] << 8 : 0;
-		bits |= i + 2 < n ? (u32)(unsigned char)text[i + 2] : 0;
-		*p++ = digits[bits >> 18];
-		*p++ = digits[bits >> 12 & 63];
-		*p++ = i + 1 < n ? digits[bits >> 6 & 63] : '=';
-		*p++ = i + 2 < n ? digits[bits & 63] : '=';
-	}
-	if (out)
-		*p = '\0';
-	return out;
-}
-
-int http_users(struct http *h, const char *lines)
-{
-	int rc = 0;
-
-	pthread_mutex_lock(&h->lock);
-	vec_each (user, &h->users)
-		free(*user);
-	h->users.n = 0;
-	while (lines && *lines && !rc) {
-		size_t n = strcspn(lines, "\r\n");
-
-		if (n && *lines != '#') {
-			char *user = base64(lines, n);
-
-			rc = user ? vec_push(&h->users, user) : -ENOMEM;
-		}
-		lines += n;
-		lines += strspn(lines, "\r\n");
-	}
-	pthread_mutex_unlock(&h->lock);
 	return rc;
 }
 

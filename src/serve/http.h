@@ -10,6 +10,8 @@
 #include "base/str.h"
 #include "serve/request.h"
 
+#define HTTP_BYTES "application/octet-stream" /* of what is packed already */
+
 struct http_answer {
 	int status;
 	const char *type; /* Content-Type; static */
@@ -22,7 +24,8 @@ struct http_answer {
 };
 
 struct http_config {
-	int fd; /* listens; taken over */
+	int fd;            /* listens; taken over */
+	const char *users; /* see http_users */
 	/* In the server's thread. */
 	void (*answer)(void *arg, const struct http_request *q, struct http_answer *ret);
 	void *arg;
@@ -35,8 +38,9 @@ struct http_counts {
 struct http;
 
 int http_start(const struct http_config *cfg, struct http **ret, struct err *err);
-/* Who may ask: lines "USER:PASSWORD" as they are in a file; NULL or none: everybody. */
-int http_users(struct http *h, const char *lines);
+/* Who may ask from now on: lines "USER:PASSWORD" as they are in a file; NULL: everybody. -EINVAL:
+ * none is such a line, and all stays as it was. */
+int http_users(struct http *h, const char *lines, struct err *err);
 struct http_counts http_counts(struct http *h);
 void http_stop(struct http *h);
 

@@ -190,7 +190,7 @@ static void profile_done(void *arg, int fd, struct http_answer *ret)
 {
 	(void)arg;
 	if (profiler_take(fd, &ret->body))
-		ret->type = "application/octet-stream";
+		ret->type = HTTP_BYTES;
 	else
 		ret->status = 503;
 }
@@ -215,13 +215,15 @@ static void profile_begin(
 {
 	struct profile_ask ask = {.kind = kind, .seconds = PROFILE_SECONDS};
 
-	if (!profile_query_parse(q->query, &ask))
+	if (q->head)
+		profile_refuse(ret, 405, "A profile is made for GET only.");
+	else if (!profile_query_parse(q->query, &ask))
 		profile_refuse(ret, 400, "pid is that of a process, seconds are 1 to 300");
 	else if (!ask.pid && profile_kinds[kind].of_process)
 		profile_refuse(ret, 400, "it is of one process: ask for it with ?pid=N");
 	else if (ask.pid && sys_exists("/proc/%u", ask.pid))
 		profile_refuse(ret, 404, "there is no such process");
-	else if (q->head || profiler_ask(&s->profiler, &ask, &ret->fd))
+	else if (profiler_ask(&s->profiler, &ask, &ret->fd))
 		profile_refuse(ret, 503, "no profile is made");
 	else {
 		ret->later = profile_done;
@@ -235,12 +237,14 @@ static void profiles_answer(
 	if (s->profiler.socket < 0) {
 		profile_refuse(ret, 403,
 			"Profiles are off. They are made where memwhy serve has --allow-profiles, "
-			"or "
-			"the line allow-profiles in its --config file.");
+			"or the line allow-profiles in its --config file.");
 		return;
 	}
-	if (q->foreign) {
-		profile_refuse(ret, 403, "A page of another site may not ask for profiles.");
+	if (q->from_page || (!q->by_address && !q->known)) {
+		profile_refuse(ret, 403,
+			"Pages of web sites may not ask for profiles. Ask by an address or "
+			"localhost (by another name only with --auth), and without Origin or "
+			"Referer.");
 		return;
 	}
 	if (!*rest || !strcmp(rest, "/")) {

@@ -19,9 +19,9 @@
 #include "base/file.h"
 #include "base/units.h"
 
-#define AT_ONCE 2                  /* that are made */
-#define PROFILE_BYTES (64UL << 20) /* of one, packed */
-#define WAIT_SECONDS 120           /* for its end, beyond its own time; before the server's end */
+#define AT_ONCE 2                 /* that are made */
+#define PROFILE_BYTES (8UL << 20) /* of one, packed */
+#define WAIT_SECONDS 120          /* for its end, beyond its own time; before the server's end */
 #define WORDS_MOST 16
 
 const struct profile_kind profile_kinds[PROFILE_KINDS] = {
@@ -223,15 +223,13 @@ bool profiler_take(int fd, struct str *out)
 {
 	_cleanup_close_ int file = -1;
 	struct answer a;
-	char path[32];
 
 	if (fd_receive(fd, &a, sizeof(a), &file) || file < 0) {
 		str_addf(out, "%d profiles are being made already: ask again when they are done\n",
 			AT_ONCE);
 		return false;
 	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-	if (file_read(path, out))
+	if (lseek(file, 0, SEEK_SET) || file_read_fd(file, PROFILE_BYTES, out))
 		str_clear(out);
 	return a.good && out->len;
 }

@@ -156,6 +156,18 @@ int push_labels_parse(const char *text, const char *hostname, struct push_to *re
 	return 0;
 }
 
+/* What the request says of itself: twice, or otherwise, it could be read as two. */
+static bool is_own_header(const char *name, size_t n)
+{
+	static const char *const own[] = {"Host", "Content-Length", "Content-Type",
+		"Transfer-Encoding", "Connection", "Expect", "Upgrade"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (n == strlen(own[i]) && !strncasecmp(name, own[i], n))
+			return true;
+	return false;
+}
+
 int push_headers_parse(const char *text, const char *file, struct push_to *ret, struct err *err)
 {
 	size_t have = 0;
@@ -172,6 +184,11 @@ int push_headers_parse(const char *text, const char *file, struct push_to *ret, 
 		for (size_t i = 0; i < len; i++)
 			good = good && (unsigned char)text[i] >= ' ' &&
 			       (unsigned char)text[i] < 0x7f;
+		if (len && *text != '#' && good && is_own_header(text, name)) {
+			err_set(err, -EINVAL, "--push-headers: line %u of %.200s sets %.*s", number,
+				file, (int)name, text);
+			return err_hint(err, "memwhy says that itself: remove the line");
+		}
 		if (len && *text != '#' && !good) { /* not what is in it */
 			err_set(err, -EINVAL, "--push-headers: line %u of %.200s is no header",
 				number, file);

@@ -1,6 +1,7 @@
 /* See request.h. */
 #include "serve/request.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -66,11 +67,11 @@ static int path_parse(const char *text, size_t n, struct http_request *ret)
 	}
 	if (!n || text[0] != '/')
 		return 400;
-	if (path >= sizeof(ret->path))
+	if (path >= sizeof(ret->path) || n - path > sizeof(ret->query))
 		return 414;
 	memcpy(ret->path, text, path);
 	ret->path[path] = '\0';
-	if (path < n && n - path <= sizeof(ret->query)) {
+	if (path < n) {
 		memcpy(ret->query, text + path + 1, n - path - 1);
 		ret->query[n - path - 1] = '\0';
 	}
@@ -147,6 +148,33 @@ static bool header_is(const struct line *l, const char *name, struct line *ret_v
 	return true;
 }
 
+static bool line_is(const struct line *l, const char *word)
+{
+	return l->n == strlen(word) && !strncasecmp(l->text, word, l->n);
+}
+
+/* With or without a port. Whoever makes a page can have any name stand for this machine, but these.
+ */
+static bool host_is_address(const struct line *l)
+{
+	const char *end = l->text + l->n, *colon = memrchr(l->text, ':', l->n);
+	bool bracket = l->n && *l->text == '[';
+	char host[INET6_ADDRSTRLEN], in6[sizeof(struct in6_addr)];
+	struct line h = {l->text + bracket, 0};
+
+	if (bracket)
+		end = memchr(l->text, ']', l->n);
+	else if (colon)
+		end = colon;
+	h.n = end ? (size_t)(end - h.text) : 0;
+	if (!h.n || h.n >= sizeof(host))
+		return false;
+	memcpy(host, h.text, h.n);
+	host[h.n] = '\0';
+	return bracket ? inet_pton(AF_INET6, host, in6) == 1
+		       : inet_pton(AF_INET, host, in6) == 1 || line_is(&h, "localhost");
+}
+
 static int length_parse(const struct line *v, u32 *ret)
 {
 	u32 n = 0;
@@ -179,8 +207,12 @@ static int header_parse(const struct line *l, struct http_request *ret)
 		ret->gzip = weight_of(v.text, v.n, "gzip") > 0;
 	} else if (header_is(l, "Content-Length", &v)) {
 		return length_parse(&v, &ret->body);
+	} else if (header_is(l, "Host", &v)) {
+		ret->by_address = host_is_address(&v);
+	} else if (header_is(l, "Origin", &v) || header_is(l, "Referer", &v)) {
+		ret->from_page = true;
 	} else if (header_is(l, "Sec-Fetch-Site", &v)) {
-		ret->foreign = v.n >= 5 && !strncasecmp(v.text, "cross", 5);
+		ret->from_page |= !line_is(&v, "none") && !line_is(&v, "same-origin");
 	} else if (header_is(l, "Authorization", &v)) {
 		if (v.n < 6 || strncasecmp(v.text, "Basic ", 6) != 0)
 			return REQUEST_WHOLE; /* as if there were none */

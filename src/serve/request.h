@@ -6,7 +6,7 @@
 
 #define REQUEST_MAX 8192 /* bytes of the request line and all headers */
 #define REQUEST_PATH_MAX 256
-#define REQUEST_QUERY_MAX 128
+#define REQUEST_QUERY_MAX 512
 #define REQUEST_AUTH_MAX 512
 #define REQUEST_BODY_MAX (1U << 20) /* of a POST; nobody looks at it */
 
@@ -16,10 +16,12 @@ struct http_request {
 	u32 bytes;                     /* of what was parsed */
 	u32 body;                      /* bytes that follow */
 	char path[REQUEST_PATH_MAX];   /* without what follows '?' */
-	char query[REQUEST_QUERY_MAX]; /* what follows it, where that is no longer; else "" */
-	bool foreign;                  /* a page of another site had a browser ask */
+	char query[REQUEST_QUERY_MAX]; /* what follows it */
+	bool by_address;               /* Host is an address or localhost */
+	bool from_page;                /* a page had a browser ask, by what that says of it */
 	bool openmetrics;              /* preferred over text/plain */
 	bool html;                     /* likewise: a browser asks */
+	bool known;                    /* has a user's name and password (http.c says so) */
 	bool gzip;
 	char basic[REQUEST_AUTH_MAX]; /* what follows "Basic " in Authorization; "" */
 };

@@ -149,7 +149,8 @@ static void old_drop(struct ring *r, u64 now_ns)
 
 static void chunk_close(struct ring *r)
 {
-	size_t n = ZSTD_compressCCtx(r->pack, r->packed, r->packed_cap, r->raw, r->raw_n, ZSTD_LEVEL);
+	size_t n =
+		ZSTD_compressCCtx(r->pack, r->packed, r->packed_cap, r->raw, r->raw_n, ZSTD_LEVEL);
 	struct chunk *c = ZSTD_isError(n) ? NULL : malloc(sizeof(*c) + n);
 
 	if (c) {

@@ -12,6 +12,7 @@
 #include "probes/oom/oom.h"
 #include "rules/rules.h"
 #include "serve/listen.h"
+#include "serve/secret.h"
 #include "serve/service.h"
 #include "sys/root.h"
 
@@ -121,7 +122,7 @@ static int service_turn(void *arg)
 		malloc_trim(0); /* attaching took more than the service does */
 		metrics_settle(s->metrics);
 		notify_send(s->notify_fd, "READY=1\nSTATUS=All probes are attached.");
-		journal_warn(s, "ready", s->cfg.listen);
+		journal_warn(s, "ready", s->listen);
 	}
 	counts_tell(s);
 	if (s->push)
@@ -133,33 +134,34 @@ static int service_turn(void *arg)
 	return s->box && blackbox_is_due(s->box); /* 1: a tick, so that all has names */
 }
 
-/* A password is nobody else's business. */
-static int secret_read(const char *option, const char *path, struct str *ret, struct err *err)
+/* The lines of --auth, if any. Nobody looks into processes from elsewhere without a password. */
+static int users_read(const struct service *s, const char *path, struct str *ret, struct err *err)
 {
-	struct stat st;
-	int rc = file_read(path, ret);
-
-	if (rc)
-		return err_errno(err, rc, "%s: cannot read %s", option, path);
-	if (!stat(path, &st) && !(st.st_mode & 077))
+	if (path)
+		return secret_read("--auth", path, ret, err);
+	if (s->local || !s->cfg.profiles)
 		return 0;
-	err_set(err, -EPERM, "%s: others may read %s", option, path);
-	return err_hint(err, "chmod 600 %s", path);
+	err_set(err, -EINVAL, "--allow-profiles lets whoever may ask look into processes");
+	return err_hint(err, "for others than this machine it needs --auth FILE");
 }
 
 static int users_load(struct service *s, const char *path, struct err *err)
 {
 	_cleanup_str_ struct str text = {};
-	int rc;
+	int rc = users_read(s, path, &text, err);
 
-	if (!path)
-		return http_users(s->http, NULL);
-	rc = secret_read("--auth", path, &text, err);
-	if (rc)
-		return rc;
-	if (!strchr(str_get(&text), ':'))
-		return err_set(err, -EINVAL, "--auth: there is no line USER:PASSWORD in %s", path);
-	return http_users(s->http, str_get(&text));
+	return rc ? rc : http_users(s->http, path ? str_get(&text) : NULL, err);
+}
+
+static void exposure_tell(struct service *s)
+{
+	if (s->local)
+		return;
+	journal_warn(s, "warning",
+		s->cfg.auth ? "passwords and what is served cross the network unencrypted: put a "
+			      "proxy with TLS in front"
+			    : "others than this machine can read what is served, without a "
+			      "password: listen at 127.0.0.1, or use --auth");
 }
 
 static void service_reload(struct service *s)
@@ -172,16 +174,16 @@ static void service_reload(struct service *s)
 	if (!rc)
 		rc = users_load(s, cfg.auth, &err);
 	if (!rc) {
-		cfg.listen = s->cfg.listen;
 		cfg.interval_ns = s->cfg.interval_ns;
 		cfg.profiles = s->cfg.profiles;
-		cfg.push = s->cfg.push;
 		s->cfg = cfg;
 		metrics_limit(s->metrics, cfg.max_series);
 		if (s->box)
 			blackbox_config(s->box, &cfg.box);
 	}
 	journal_warn(s, rc ? "reload_failed" : "reloaded", rc ? err.msg : "");
+	if (!rc)
+		exposure_tell(s);
 	notify_send(s->notify_fd, "READY=1");
 }
 
@@ -198,28 +200,22 @@ static int service_signal(void *arg, int number)
 
 static int server_open(struct service *s, struct err *err)
 {
+	_cleanup_str_ struct str users = {};
 	struct listen_address at;
 	struct http_config http = {.answer = service_answer, .arg = s};
 	int rc = listen_parse(s->cfg.listen, &at, err);
 
+	s->local = at.local;
+	if (!rc)
+		rc = users_read(s, s->cfg.auth, &users, err);
 	if (!rc)
 		rc = listen_open(&at, s->cfg.listen, &http.fd, err);
+	if (rc)
+		return rc;
+	http.users = s->cfg.auth ? str_get(&users) : NULL;
+	rc = http_start(&http, &s->http, err);
 	if (!rc)
-		rc = http_start(&http, &s->http, err);
-	if (!rc)
-		rc = users_load(s, s->cfg.auth, err);
-	if (!rc && !at.local && !s->cfg.auth && s->cfg.profiles) {
-		err_set(err, -EINVAL, "--allow-profiles lets whoever may ask look into processes");
-		return err_hint(err, "for others than this machine it needs --auth FILE");
-	}
-	if (!rc && !at.local && !s->cfg.auth)
-		journal_warn(s, "warning",
-			"others than this machine can read what is served, without a password: "
-			"listen at 127.0.0.1, or use --auth");
-	else if (!rc && !at.local)
-		journal_warn(s, "warning",
-			"passwords and what is served cross the network unencrypted: put a proxy "
-			"with TLS in front");
+		exposure_tell(s);
 	return rc;
 }
 
@@ -253,9 +249,10 @@ static int service_prepare(struct service *s, struct err *err)
 
 	if (!rc)
 		rc = blackbox_new(&s->cfg.box, &s->box, err);
-	if (!rc && s->box) {
-		s->dir = strdup(s->cfg.box.dir);
-		rc = s->dir ? 0 : -ENOMEM;
+	if (!rc) {
+		s->listen = strdup(s->cfg.listen);
+		s->dir = s->box ? strdup(s->cfg.box.dir) : NULL;
+		rc = s->listen && (s->dir || !s->box) ? 0 : -ENOMEM;
 	}
 	s->pipe = calloc(1, sizeof(*s->pipe));
 	if (!rc)
@@ -316,6 +313,7 @@ static void service_close(struct service *s)
 	free(s->pipe);
 	metrics_free(s->metrics);
 	blackbox_free(s->box);
+	free(s->listen);
 	free(s->dir);
 	vec_free(&s->told);
 	str_free(&s->page);

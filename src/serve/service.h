@@ -27,6 +27,8 @@ struct service {
 	struct metrics *metrics;
 	struct blackbox *box; /* NULL: nothing is kept */
 	char *dir;            /* of incidents; set before the server begins */
+	char *listen;         /* where the server listens */
+	bool local;           /* only this machine can ask it */
 	u64 report_next_ns;   /* when the interval ends */
 	struct http *http;
 	struct profiler profiler;

@@ -2,14 +2,16 @@
 #include "sys/container_names.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/json_read.h"
 #include "sys/root.h"
 
-#define STATE_MAX (4UL << 20) /* bytes of a state file */
+#define STATE_MAX (4L << 20) /* bytes of a state file */
 #define LOGS "/var/log/containers"
 #define PODS "/var/log/pods"
 #define TASKS "/run/containerd/io.containerd.runtime.v2.task"
@@ -117,10 +119,17 @@ void container_list_parse(const char *text, size_t n, const char *id, struct con
 	json_each_string(text, n, list_take, &l);
 }
 
-/* False: there is no such file, or it is too large to be one. */
+/* False: there is no such file, or it is none of a runtime's. */
 static bool state_read(struct str *text, const char *path)
 {
-	return !sys_read(text, "%s", path) && text->len <= STATE_MAX;
+	_cleanup_close_ int fd = -1;
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (!sys_path(real, "%s", path))
+		fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= STATE_MAX &&
+	       !file_read_fd(fd, STATE_MAX, text);
 }
 
 static void state_look(const char *path, struct container_names *ret)

@@ -304,6 +304,11 @@ profile() {
 		[ -s "$BATS_TEST_TMPDIR/said" ]
 	done
 	[ "$(get '/debug/pprof/faults' -H 'Sec-Fetch-Site: cross-site' -o /dev/null -w '%{http_code}')" = 403 ]
+	[ "$(get '/debug/pprof/faults' -H 'Host: evil.example' -o /dev/null -w '%{http_code}')" = 403 ]
+	[ "$(get '/debug/pprof/faults' -H 'Referer: http://evil.example/' -o /dev/null -w '%{http_code}')" = 403 ]
+	[ "$(get '/debug/pprof/faults' -H "Host: localhost:29673" -o /dev/null -w '%{http_code}' -I)" = 405 ]
+	# A query that is too long to be read is not taken for none.
+	[ "$(get "/debug/pprof/faults?$(printf 'a%.0s' {1..600})&pid=1" -o /dev/null -w '%{http_code}')" = 414 ]
 	# Whoever goes away stops it, and more than two are not made at once.
 	curl -s --max-time 1 "$url/debug/pprof/stalls?seconds=60" -o /dev/null || true
 	wait_for '! pgrep -f "memwhy stalls -o pprof --for 60s"'
@@ -315,6 +320,39 @@ profile() {
 	helper=$(pgrep -P "$service" -x memwhy-profiles)
 	service_stop
 	[ ! -e "/proc/$helper" ]
+}
+
+# bats test_tags=host
+@test "serve: profiles beyond this machine need a password, also after a reload" {
+	conf=$BATS_TEST_TMPDIR/conf users=$BATS_TEST_TMPDIR/users url=http://127.0.0.1:29675
+	listen='listen 0.0.0.0:29675\nallow-profiles\nno-incidents\n'
+	printf "$listen" >"$conf"
+	status=0
+	timeout 20 "$MEMWHY" serve --config "$conf" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	[ "$status" -ne 0 ]
+	[ "$status" -ne 124 ]
+	grep -q 'needs --auth FILE' "$BATS_TEST_TMPDIR/err"
+	echo 'scraper:secret' >"$users"
+	chmod 600 "$users"
+	printf "${listen}auth $users\n" >"$conf"
+	service_start "$BATS_TEST_TMPDIR" --config "$conf"
+	grep -q '"warning".*unencrypted' "$BATS_TEST_TMPDIR/lines"
+	for without in "# scraper:secret" "" "scraper"; do # a file with nobody in it is not for everybody
+		echo "$without" >"$users"
+		kill -HUP "$service"
+		wait_for '[ "$(grep -c "reload_failed.*no line USER:PASSWORD" "$BATS_TEST_TMPDIR/lines")" -gt "${failed:-0}" ]'
+		failed=$((${failed:-0} + 1))
+		[ "$(get /debug/pprof -o /dev/null -w '%{http_code}')" = 401 ]
+	done
+	printf "$listen" >"$conf"
+	kill -HUP "$service"
+	wait_for 'grep -q "reload_failed.*look into processes" "$BATS_TEST_TMPDIR/lines"'
+	[ "$(get /debug/pprof -o /dev/null -w '%{http_code}')" = 401 ]
+	[ "$(get /debug/pprof -o /dev/null -w '%{http_code}' -u scraper:secret)" = 200 ]
+	# By another name, as scrapers ask; a page that has a browser ask is refused all the same.
+	[ "$(get /debug/pprof -o /dev/null -w '%{http_code}' -u scraper:secret -H 'Host: node1:29675')" = 200 ]
+	[ "$(get /debug/pprof -o /dev/null -w '%{http_code}' -u scraper:secret -H 'Origin: http://evil.example')" = 403 ]
+	service_stop
 }
 
 # An engine as Pyroscope is: keeps what is posted in $BATS_TEST_TMPDIR, and answers with each of the
@@ -354,6 +392,12 @@ posted() { # JQ'S FILTER
 	[ "$status" -eq 2 ] || [ "$status" -eq 3 ]
 	grep -q 'others may read' "$BATS_TEST_TMPDIR/err"
 	chmod 600 "$BATS_TEST_TMPDIR/headers"
+	echo 'Content-Length: 0' >>"$BATS_TEST_TMPDIR/headers"
+	status=0
+	timeout 20 "$MEMWHY" serve --no-incidents --listen "unix:$BATS_TEST_TMPDIR/s" --push http://127.0.0.1:29674 --push-headers "$BATS_TEST_TMPDIR/headers" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	[ "$status" -eq 2 ] || [ "$status" -eq 3 ]
+	grep -q 'line 2 of .* sets Content-Length' "$BATS_TEST_TMPDIR/err"
+	sed -i 2d "$BATS_TEST_TMPDIR/headers"
 	service_start "$BATS_TEST_TMPDIR" -i 2s --no-incidents --listen "unix:$BATS_TEST_TMPDIR/s" \
 		--push http://127.0.0.1:29674/base/ --push-labels zone=b --push-headers "$BATS_TEST_TMPDIR/headers"
 	! ps -o args= -p "$service" | grep -q 5ecret || false

@@ -58,15 +58,57 @@ static void test_request(void **state)
 		parse("GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", &q), 413);
 	assert_int_equal(parse("GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", &q), 400);
 	assert_int_equal(parse("GET / HTTP/1.1\r\nContent-Length:\r\n\r\n", &q), 400);
-	assert_int_equal(parse("GET /a?b=1&c HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\n\r\n", &q),
-		REQUEST_WHOLE);
+	assert_int_equal(parse("GET /a?b=1&c HTTP/1.1\r\n\r\n", &q), REQUEST_WHOLE);
 	assert_string_equal(q.query, "b=1&c");
-	assert_true(q.foreign);
 	assert_int_equal(parse("GET / HTTP/2.0\r\n\r\n", &q), 505);
 	assert_int_equal(parse("GET nothing HTTP/1.1\r\n\r\n", &q), 400);
 	assert_int_equal(parse("GET /\x01 HTTP/1.1\r\n\r\n", &q), 400);
 	assert_int_equal(parse("GET / HTTP/1.1\r\nno header\r\n\r\n", &q), 400);
 	assert_int_equal(parse("\r\n", &q), 400);
+}
+
+/* Who makes a page can have any name stand for this machine, and a browser says what a page had it
+ * ask. */
+static void test_request_of_pages(void **state)
+{
+	static const struct {
+		const char *header;
+		bool by_address, from_page;
+	} cases[] = {
+		{"A: b", false, false},
+		{"Host: 127.0.0.1", true, false},
+		{"Host: 127.0.0.1:9669", true, false},
+		{"host: LocalHost:1", true, false},
+		{"Host: [::1]:9669", true, false},
+		{"Host: [fe80::1]", true, false},
+		{"Host: evil.example:9669", false, false},
+		{"Host: 127.0.0.1.evil.example", false, false},
+		{"Host: localhost.evil.example:80", false, false},
+		{"Host: [evil]:1", false, false},
+		{"Host: [::1", false, false},
+		{"Host: ::1", false, false},
+		{"Host:", false, false},
+		{"Host: 1111111111111111111111111111111111111111111111111111", false, false},
+		{"Origin: null", false, true},
+		{"Referer: http://127.0.0.1:9669/", false, true},
+		{"Sec-Fetch-Site: cross-site", false, true},
+		{"Sec-Fetch-Site: same-site", false, true},
+		{"Sec-Fetch-Site: none-such", false, true},
+		{"Sec-Fetch-Site: none", false, false},
+		{"Sec-Fetch-Site: same-origin", false, false},
+		{"Origin: http://a\r\nSec-Fetch-Site: none", false, true},
+	};
+	char text[300];
+	struct http_request q;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(text, sizeof(text), "GET / HTTP/1.1\r\n%s\r\n\r\n", cases[i].header);
+		assert_int_equal(parse(text, &q), REQUEST_WHOLE);
+		if (q.by_address != cases[i].by_address || q.from_page != cases[i].from_page)
+			fail_msg("%s: %d %d", cases[i].header, q.by_address, q.from_page);
+		assert_false(q.known);
+	}
 }
 
 static void test_profile_query(void **state)
@@ -148,6 +190,25 @@ static void test_push_spool(void **state)
 	push_stop(p);
 }
 
+static void test_push_headers(void **state)
+{
+	static const char *const own[] = {"Host: a", "content-length: 0",
+		"Transfer-Encoding:chunked", "CONNECTION: keep-alive", "Content-Type: text/plain",
+		"Expect: 100-continue", "Upgrade: h2c"};
+	struct push_to to = {};
+	struct err err = {};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		assert_int_equal(push_headers_parse(own[i], "f", &to, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, "line 1 of f sets"));
+	}
+	assert_int_equal(push_headers_parse("no header\n", "f", &to, &err), -EINVAL);
+	assert_int_equal(push_headers_parse("A: b\x01\n", "f", &to, &err), -EINVAL);
+	assert_int_equal(push_headers_parse("Hosts: b\nX-Host: c\n", "f", &to, &err), 0);
+	assert_string_equal(to.headers, "Hosts: b\r\nX-Host: c\r\n");
+}
+
 static void test_push_request(void **state)
 {
 	static const char *const wrong[] = {
@@ -163,8 +224,6 @@ static void test_push_request(void **state)
 	assert_string_equal(to.labels, "hostname=unknown");
 	assert_int_equal(push_labels_parse("zone=eu/1,b=c", "me", &to, &err), 0);
 	assert_string_equal(to.labels, "hostname=me,zone=eu/1,b=c");
-	assert_int_equal(push_headers_parse("no header\n", "f", &to, &err), -EINVAL);
-	assert_int_equal(push_headers_parse("A: b\x01\n", "f", &to, &err), -EINVAL);
 	assert_int_equal(push_headers_parse("# x\n\nA: b\r\nC-D: e", "f", &to, &err), 0);
 	push_request(&to, "memwhy.faults", 5, 15, 99, &out);
 	assert_string_equal(str_get(&out),
@@ -210,12 +269,13 @@ static void test_request_accept(void **state)
 
 static void test_request_limits(void **state)
 {
-	static char text[REQUEST_MAX + 1], aaa[REQUEST_AUTH_MAX + 1];
+	static char text[REQUEST_MAX + 1], aaa[REQUEST_AUTH_MAX + 1], query[REQUEST_QUERY_MAX + 1];
 	struct http_request q;
 
 	(void)state;
 	memset(text, 'a', sizeof(text));
 	memset(aaa, 'a', sizeof(aaa));
+	memset(query, 'q', sizeof(query));
 	assert_int_equal(http_request_parse(text, REQUEST_MAX, &q), 431);
 	memcpy(text, "GET / HTTP/1.1\r\nX: ", 19);
 	assert_int_equal(http_request_parse(text, REQUEST_MAX - 1, &q), REQUEST_PART);
@@ -224,6 +284,11 @@ static void test_request_limits(void **state)
 		snprintf(text, sizeof(text), "GET /%.*s HTTP/1.1\r\n\r\n",
 			REQUEST_PATH_MAX - 2 + over, aaa);
 		assert_int_equal(parse(text, &q), over ? 414 : REQUEST_WHOLE);
+		snprintf(text, sizeof(text), "GET /a?%.*s HTTP/1.1\r\n\r\n",
+			REQUEST_QUERY_MAX - 1 + over, query);
+		assert_int_equal(parse(text, &q), over ? 414 : REQUEST_WHOLE);
+		if (!over)
+			assert_int_equal(strlen(q.query), REQUEST_QUERY_MAX - 1);
 		snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nAuthorization: Basic %.*s\r\n\r\n",
 			REQUEST_AUTH_MAX - 1 + over, aaa);
 		assert_int_equal(parse(text, &q), over ? 431 : REQUEST_WHOLE);
@@ -530,9 +595,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_request),
+		cmocka_unit_test(test_request_of_pages),
 		cmocka_unit_test(test_request_accept),
 		cmocka_unit_test(test_profile_query),
 		cmocka_unit_test(test_push_url),
+		cmocka_unit_test(test_push_headers),
 		cmocka_unit_test(test_push_request),
 		cmocka_unit_test(test_push_spool),
 		cmocka_unit_test(test_request_limits),

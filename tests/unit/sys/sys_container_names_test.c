@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -106,6 +107,27 @@ static void test_find(void **state)
 	assert_false(container_names_find(NULL, NULL, &n));
 }
 
+/* A file that is none of a runtime's: nobody writes to it, or it is longer than any of these. */
+static void test_odd_files(void **state)
+{
+	static const char dir[] = "/var/lib/docker/containers/" F;
+	struct container_names n;
+	char path[PATH_MAX];
+
+	(void)state;
+	file_make("/var/lib/docker/containers/" F "/config.v2.json", "{\"Name\":\"/long\"}");
+	snprintf(path, sizeof(path), "%s%s/config.v2.json", root, dir);
+	names_are(F, NULL, "long", "", "");
+	assert_int_equal(truncate(path, (4 << 20) + 1), 0);
+	assert_false(container_names_find(F, NULL, &n));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(10);
+	assert_false(container_names_find(F, NULL, &n));
+	alarm(0);
+	assert_int_equal(unlink(path), 0);
+}
+
 static void test_logs(void **state)
 {
 	static const char *const none[] = {"", "a", "a_b", "a_b-" A ".log", "a_b_c" A ".log",
@@ -148,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_odd_files),
 		cmocka_unit_test(test_logs),
 		cmocka_unit_test(test_damaged),
 	};
