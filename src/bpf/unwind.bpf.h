@@ -176,7 +176,7 @@ static __always_inline u64 unwind_identity_now(void)
 static __always_inline u8 unwind_ask(u32 tgid, u64 identity)
 {
 	struct unwind_process waiting = {.identity = identity};
-	struct unwind_ask ask = {.tgid = tgid};
+	struct unwind_ask ask = {.identity = identity, .tgid = tgid};
 	u64 key = tgid;
 
 	if (bpf_map_update_elem(&unwind_procs, &key, &waiting, BPF_ANY))
@@ -211,11 +211,11 @@ ready:
 }
 
 /* Code was met that is in no known mapping: a library may have been loaded meanwhile. */
-static __noinline void unwind_ask_again(u32 tgid)
+static __noinline void unwind_ask_again(u32 tgid, u64 identity)
 {
 	u64 key = tgid;
 	struct unwind_process *p = bpf_map_lookup_elem(&unwind_procs, &key);
-	struct unwind_ask ask = {.tgid = tgid, .again = 1};
+	struct unwind_ask ask = {.identity = identity, .tgid = tgid, .again = 1};
 
 	if (!p || p->asked)
 		return;
@@ -269,7 +269,8 @@ __noinline int unwind_walk(u32 i)
 	return CFI_STOP_DEPTH;
 }
 
-static __always_inline void unwind_judge(struct unwind_walk *w, u8 fallback, u32 stop, u32 tgid)
+static __always_inline void unwind_judge(
+	struct unwind_walk *w, u8 fallback, u32 stop, u32 tgid, u64 identity)
 {
 	u8 method = STACK_EXACT, detail = 0;
 
@@ -283,11 +284,70 @@ static __always_inline void unwind_judge(struct unwind_walk *w, u8 fallback, u32
 		method = STACK_GUESSED;
 	}
 	if (w->later || (detail == CFI_STOP_NO_CODE && !fallback))
-		unwind_ask_again(tgid);
+		unwind_ask_again(tgid, identity);
 	w->stack.method = method;
 	w->stack.detail = detail;
 	unwind_hash(w, (u64)method << 8 | detail);
 	unwind_count(method, detail);
+}
+
+/* The stack's bytes, up to where the first thread's arguments are, or what can be read. How many is
+ * in the map and nowhere else, so that to the verifier all ends of a loop are one. */
+static __always_inline void unwind_copy_bytes(struct unwind_copy *copy)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u64 sp = copy->regs[UNWIND_REGS_SP], to = BPF_CORE_READ(task, mm, start_stack);
+
+	to = sp < to ? to + UNWIND_COPY_REST : ~0ULL;
+	copy->n = 0;
+	for (u32 at = 0; at < UNWIND_COPY_BYTES && sp + at < to; at += UNWIND_COPY_CHUNK) {
+		if (bpf_probe_read_user(copy->bytes + at, UNWIND_COPY_CHUNK, (void *)(sp + at)))
+			break;
+		copy->n = at + UNWIND_COPY_CHUNK;
+	}
+	for (u32 i = 0; i < UNWIND_COPY_CHUNK / UNWIND_COPY_REST; i++) {
+		u32 n = copy->n;
+
+		if (n > UNWIND_COPY_BYTES - UNWIND_COPY_REST || sp + n >= to ||
+			bpf_probe_read_user(copy->bytes + n, UNWIND_COPY_REST, (void *)(sp + n)))
+			break;
+		copy->n = n + UNWIND_COPY_REST;
+	}
+}
+
+/* Keeps a stack that came before its tables as it is, and sends what it takes to walk it later. 0:
+ * it is not kept. */
+static __noinline u32 unwind_keep_copy(struct unwind_walk *w, u64 identity)
+{
+	u32 zero = 0, n;
+	struct unwind_copy *copy = bpf_map_lookup_elem(&unwind_copy, &zero);
+	u64 hash = w->stack.hash;
+
+	if (!copy || bpf_probe_read_kernel(copy->regs, sizeof(copy->regs), (void *)w->user_regs))
+		return 0;
+	unwind_hash(w, (u64)bpf_get_smp_processor_id() << 32 | w->copies++);
+	copy->stack = stack_keep(&user_stacks, &w->stack);
+	if (copy->stack) {
+		copy->identity = identity;
+		copy->had = w->stack.n;
+		unwind_copy_bytes(copy);
+		n = copy->n;
+		if (n <= UNWIND_COPY_BYTES)
+			bpf_ringbuf_output(&unwind_copies, copy,
+				offsetof(struct unwind_copy, bytes) + n, 0);
+	}
+	w->stack.hash = hash;
+	return copy->stack;
+}
+
+/* The key by which the stack is kept, or 0. */
+static __always_inline u32 unwind_keep(struct unwind_walk *w, u64 identity)
+{
+	u32 id = 0;
+
+	if (w->stack.method == STACK_BY_FRAME_POINTERS && w->stack.detail == STACK_NOT_READY)
+		id = unwind_keep_copy(w, identity);
+	return id ? id : stack_keep(&user_stacks, &w->stack);
 }
 
 /*
@@ -324,8 +384,8 @@ static __noinline bool user_stack_take(long *ret_id)
 	else if (w->by_file)
 		fallback = 0;
 	if (w->stack.n) { /* a thread of the kernel that works for a process has none */
-		unwind_judge(w, fallback, stop, tgid);
-		*ret_id = stack_keep(&user_stacks, &w->stack);
+		unwind_judge(w, fallback, stop, tgid, identity);
+		*ret_id = unwind_keep(w, identity);
 		if (!*ret_id)
 			count_add(lost_stack);
 	}

@@ -15,6 +15,11 @@
 #define UNWIND_PROCESSES_MAX 8192
 #define UNWIND_ASKS_BYTES 16384
 #define UNWIND_KNOWN_MAX 4096 /* files */
+#define UNWIND_COPIES_BYTES (1U << 20)
+/* Of a stack: what 99 of 100 need (docs/measurements.md), and a value per CPU has 32 KiB at most. */
+#define UNWIND_COPY_BYTES 24576
+#define UNWIND_COPY_CHUNK 2048
+#define UNWIND_COPY_REST 256 /* where the next chunk is not there */
 #define UNWIND_SEGMENTS 2     /* with code, of one file */
 #define UNWIND_VMAS 64        /* with code, of a process that nobody has looked at */
 
@@ -87,9 +92,27 @@ static inline __attribute__((always_inline, unused)) u64 unwind_identity(
 
 /* In the ring of asks. */
 struct unwind_ask {
+	u64 identity; /* which may be all that is left of it when it is looked at */
 	u32 tgid;
 	u32 again; /* it has a table */
 };
+
+/*
+ * In the ring of copies: a stack that came before the tables of its code, and what it takes to walk
+ * it when they are there (capture/unwind_late.h). In user_stacks it is until then what frame
+ * pointers told, under a key that no other stack has.
+ */
+struct unwind_copy {
+	u64 identity; /* of the address space */
+	u32 stack;    /* id */
+	u16 had;      /* frames, by frame pointers */
+	u16 n;        /* bytes of the stack */
+	u64 regs[21];                /* struct pt_regs (asm/ptrace.h) */
+	u8 bytes[UNWIND_COPY_BYTES]; /* from the stack pointer on; cut behind n */
+};
+
+#define UNWIND_REGS_IP 16
+#define UNWIND_REGS_SP 19
 
 struct unwind_page {
 	u32 words[UNWIND_PAGE_WORDS];
@@ -125,6 +148,7 @@ struct unwind_walk {
 	u32 first, n_mappings;
 	u32 guessed; /* frames found by frame pointer */
 	u32 busy;
+	u32 copies; /* made */
 	u32 zero;   /* always */
 	u32 rule;   /* number of that of the frame; 0: it has none */
 	u8 by_file; /* enum unwind_by_file: how its mappings are found */

@@ -125,9 +125,17 @@ int reader_bad(struct reader *r)
 	return -EBADMSG;
 }
 
+void reader_meanwhile(struct reader *r, int fd, void (*take)(void *arg), void *arg)
+{
+	r->meanwhile.fd = fd;
+	r->meanwhile.take = take;
+	r->meanwhile.arg = arg;
+}
+
 int reader_read(struct reader *r, void *to, size_t n, u64 until_ns)
 {
-	struct pollfd p = {.fd = r->all[r->at].socket, .events = POLLIN};
+	struct pollfd p[2] = {{.fd = r->all[r->at].socket, .events = POLLIN},
+		{.fd = r->meanwhile.take ? r->meanwhile.fd : -1, .events = POLLIN}};
 
 	for (char *at = to; n;) {
 		u64 now = clock_mono_ns();
@@ -135,9 +143,11 @@ int reader_read(struct reader *r, void *to, size_t n, u64 until_ns)
 
 		if (now >= until_ns)
 			return reader_bad(r);
-		if (poll(&p, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1) < 0 && errno != EINTR)
+		if (poll(p, ARRAY_SIZE(p), (int)((until_ns - now) / NSEC_PER_MSEC) + 1) < 0 && errno != EINTR)
 			return reader_bad(r);
-		k = recv(p.fd, at, n, MSG_DONTWAIT);
+		if (p[1].revents)
+			r->meanwhile.take(r->meanwhile.arg);
+		k = recv(p[0].fd, at, n, MSG_DONTWAIT);
 		if (k < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (k <= 0)

@@ -19,6 +19,11 @@ struct reader {
 	struct one all[READERS];
 	u32 at; /* who is asked */
 	u64 begun_ns;
+	struct {
+		int fd;
+		void (*take)(void *arg); /* NULL: nothing */
+		void *arg;
+	} meanwhile;
 };
 
 /* Who is asked is asked nothing more: -EBADMSG. */

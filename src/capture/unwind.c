@@ -10,7 +10,9 @@
 #include "bpf/unwind.h"
 #include "capture/kbtf.h"
 #include "capture/names.h"
+#include "capture/reader.h"
 #include "capture/unwind_files.h"
+#include "capture/unwind_late.h"
 #include "capture/unwind_layouts.h"
 #include "capture/unwind_maps.h"
 #include "capture/unwind_pages.h"
@@ -43,7 +45,8 @@ struct unwind {
 	struct capture *c;
 	struct unwind_files *files;
 	struct unwind_layouts *layouts;
-	struct ring_buffer *asks;
+	struct unwind_late *late;
+	struct ring_buffer *asks, *copies;
 	int procs; /* map */
 	struct process *processes;
 	struct identity *identities;
@@ -56,6 +59,18 @@ static int on_ask(void *arg, void *data, size_t size)
 	const struct unwind_ask *ask = data;
 
 	return size < sizeof(*ask) ? 0 : vec_push(&u->asked, *ask);
+}
+
+static int on_copy(void *arg, void *data, size_t size)
+{
+	struct unwind *u = arg;
+
+	return unwind_late_add(u->late, data, size);
+}
+
+static void copies_take(void *copies)
+{
+	(void)ring_buffer__consume(copies); /* fails as the next time does, which says so */
 }
 
 static int maps_open(struct capture *c, struct unwind *u)
@@ -74,10 +89,18 @@ static int maps_open(struct capture *c, struct unwind *u)
 		unwind_maps_pages(0), &u->files);
 	if (!rc)
 		rc = unwind_layouts_open(c->shared[SHARED_UNWIND_MAPS] - 1, u->files, &u->layouts);
+	if (!rc)
+		rc = unwind_late_open(u->files, u->layouts, &u->late);
 	if (rc)
 		return rc;
 	u->asks = ring_buffer__new(c->shared[SHARED_UNWIND_ASKS] - 1, on_ask, u, NULL);
-	return u->asks ? 0 : -errno;
+	u->copies = u->asks ? ring_buffer__new(c->shared[SHARED_UNWIND_COPIES] - 1, on_copy, u, NULL)
+			    : NULL;
+	if (!u->copies)
+		return -errno;
+	/* A table may take longer than the ring has room for. */
+	reader_meanwhile(c->reader, ring_buffer__epoll_fd(u->copies), copies_take, u->copies);
+	return 0;
 }
 
 int unwind_open(struct capture *c, struct unwind **ret, const char **ret_why)
@@ -142,7 +165,11 @@ void unwind_close(struct unwind *u)
 	HASH_ITER (hh, u->processes, p, tmp)
 		process_remove(u, p);
 	vec_free(&u->asked);
+	if (u->c->reader)
+		reader_meanwhile(u->c->reader, -1, NULL, NULL);
 	ring_buffer__free(u->asks);
+	ring_buffer__free(u->copies);
+	unwind_late_close(u->late);
 	unwind_layouts_close(u->layouts);
 	unwind_files_close(u->files);
 	free(u);
@@ -206,35 +233,35 @@ static int process_publish(struct unwind *u, struct process *p, u64 id, int rc)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* What is mapped, and the address space it was mapped in: an exec may come between. */
-static int process_look(struct unwind *u, u32 tgid, const struct unwind_layout **ret_layout,
-	u64 *ret_id, u32 *ret_version)
+/* What is mapped, and the address space it was mapped in: an exec may come between. What has ended
+ * has the mappings that it was seen to make; asked: its address space, when it asked. */
+static int process_look(struct unwind *u, u32 tgid, u64 asked,
+	const struct unwind_layout **ret_layout, u64 *ret_id, u32 *ret_version)
 {
-	u64 before, after;
-	int rc = identity_read(tgid, &before);
+	const struct process_map *map;
+	u64 before = 0, after = 0;
+	int rc;
 
-	for (int i = 0; i < TRIES && !rc; i++) {
-		const struct unwind_layout *layout;
-		const struct process_map *map;
+	for (int i = 0; i < TRIES; i++) {
+		bool over = identity_read(tgid, &before) != 0;
 
 		rc = names_follow(u->c->names);
 		map = rc ? NULL : names_map(u->c->names, tgid);
 		if (!map)
 			return rc ? rc : -ENOMEM;
+		if (!process_map_count(map))
+			return -ESRCH;
+		over |= identity_read(tgid, &after) != 0;
+		if (over && !asked)
+			return -ESRCH;
+		if (!over && after != before)
+			continue;
 		*ret_version = names_map_version(u->c->names, tgid);
-		rc = process_map_count(map) ? unwind_layouts_use(u->layouts, map, &layout) : -ESRCH;
-		*ret_id = before;
-		if (rc)
-			return rc;
-		rc = identity_read(tgid, &after);
-		if (!rc && after == before) {
-			*ret_layout = layout;
-			return 0;
-		}
-		unwind_layouts_unuse(u->layouts, layout);
-		before = after;
+		*ret_id = over ? asked : after;
+		/* It may end from here on: its first stacks wait for the tables. */
+		return unwind_layouts_use(u->layouts, map, ret_layout);
 	}
-	return rc ? rc : -EAGAIN;
+	return -EAGAIN;
 }
 
 static struct process *process_get(struct unwind *u, u32 tgid)
@@ -252,7 +279,7 @@ static struct process *process_get(struct unwind *u, u32 tgid)
 	return p;
 }
 
-int unwind_process(struct unwind *u, u32 tgid)
+static int process_make(struct unwind *u, u32 tgid, u64 asked)
 {
 	struct process *p = process_get(u, tgid), old;
 	const struct unwind_layout *layout = NULL;
@@ -262,7 +289,7 @@ int unwind_process(struct unwind *u, u32 tgid)
 
 	if (!p)
 		return -ENOMEM;
-	rc = process_look(u, tgid, &layout, &id, &version);
+	rc = process_look(u, tgid, asked, &layout, &id, &version);
 	if (rc && rc != -ENOSPC) {
 		process_remove(u, p);
 		return rc == -ENOMEM ? rc : 0;
@@ -276,6 +303,11 @@ int unwind_process(struct unwind *u, u32 tgid)
 	rc = process_publish(u, p, id, rc);
 	process_clear(u, &old);
 	return rc;
+}
+
+int unwind_process(struct unwind *u, u32 tgid)
+{
+	return process_make(u, tgid, 0);
 }
 
 int unwind_program(struct unwind *u, const char *name)
@@ -302,10 +334,9 @@ static int ask_take(struct unwind *u, const struct unwind_ask *ask)
 	struct process *p;
 
 	HASH_FIND(hh, u->processes, &ask->tgid, sizeof(ask->tgid), p);
-	if (!p || !ask->again)
-		return unwind_process(u, ask->tgid);
-	if (p->version != names_map_version(u->c->names, p->tgid) || space_changed(p))
-		return unwind_process(u, ask->tgid);
+	if (!p || !ask->again || p->version != names_map_version(u->c->names, p->tgid) ||
+		space_changed(p))
+		return process_make(u, ask->tgid, ask->identity);
 	p->asked = true; /* there is nothing new: to be allowed to ask again later */
 	return 0;
 }
@@ -323,22 +354,43 @@ static int changes_take(struct unwind *u)
 		if (!version)
 			process_remove(u, p);
 		else if (version != p->version || (p->asked && now - p->made_ns > AGAIN_NS))
-			rc = rc ? rc : unwind_process(u, p->tgid);
+			rc = rc ? rc : process_make(u, p->tgid, p->identity ? p->identity->id : 0);
 	}
 	return rc;
+}
+
+static const struct unwind_layout *layout_of(void *ctx, u64 id)
+{
+	struct unwind *u = ctx;
+	struct identity *i;
+
+	HASH_FIND(hh, u->identities, &id, sizeof(id), i);
+	return i ? i->layout : NULL;
+}
+
+/* The map of stacks is that of the first object that was loaded. */
+static int late_walk(struct unwind *u)
+{
+	int stacks = u->c->shared[SHARED_USER_STACKS] - 1;
+
+	return stacks < 0 ? 0 : unwind_late_walk(u->late, stacks, layout_of, u);
 }
 
 int unwind_take(struct unwind *u)
 {
 	int rc = ring_buffer__consume(u->asks);
 
+	if (rc >= 0)
+		rc = ring_buffer__consume(u->copies);
 	rc = rc < 0 ? rc : names_follow(u->c->names);
 	vec_each (ask, &u->asked) {
 		if (!rc)
 			rc = ask_take(u, ask);
 	}
 	u->asked.n = 0;
-	return rc ? rc : changes_take(u);
+	rc = rc ? rc : late_walk(u); /* changes_take() forgets what has ended */
+	rc = rc ? rc : changes_take(u);
+	return rc ? rc : late_walk(u);
 }
 
 u64 unwind_pages_bytes(u32 shrink)
@@ -349,6 +401,11 @@ u64 unwind_pages_bytes(u32 shrink)
 void unwind_limit(struct unwind *u, u32 shrink)
 {
 	unwind_files_limit(u->files, unwind_maps_pages(shrink));
+}
+
+const struct unwind_counts *unwind_late_ones(const struct unwind *u)
+{
+	return unwind_late_counts(u->late);
 }
 
 const struct unwind_files_stats *unwind_stats(const struct unwind *u)

@@ -30,10 +30,12 @@ u64 unwind_bytes(const struct unwind *u);
 /* Tables take at most so much at a level of capture.shrink. */
 u64 unwind_pages_bytes(u32 shrink);
 void unwind_limit(struct unwind *u, u32 shrink);
+/* How those stacks were had that had to wait for their tables. */
+struct unwind_counts;
+const struct unwind_counts *unwind_late_ones(const struct unwind *u);
 struct unwind_files_stats;
 const struct unwind_files_stats *unwind_stats(const struct unwind *u);
 /* How the stacks were had, by shares, in one line; are there others than exact ones? */
-struct unwind_counts;
 bool unwind_shares(const struct unwind_counts *counts, struct str *ret);
 /* Says that, where not all are exact, and what is wrong with tables. */
 void unwind_tell(const struct unwind *u, struct capture *c);

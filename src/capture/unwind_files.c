@@ -522,6 +522,48 @@ int unwind_files_commit(struct unwind_files *f)
 	return rc;
 }
 
+/* As unwind_rule_find() and unwind_row_find() in bpf/unwind_find.bpf.h. */
+static int row_find(struct unwind_files *f, u32 at, u32 last, u32 pc, u32 *ret)
+{
+	u32 lo = 0, *rows;
+	int rc = unwind_pages_map(&f->pages, at, last + 1, &rows);
+
+	while (!rc && lo < last) {
+		u32 mid = (lo + last + 1) / 2;
+
+		if (CFI_ROW_PC(rows[mid]) <= pc)
+			lo = mid;
+		else
+			last = mid - 1;
+	}
+	*ret = rc ? 0 : rows[lo];
+	return rc;
+}
+
+int unwind_files_rule(struct unwind_files *f, const struct unwind_mapping *m, u64 ip,
+	const struct cfi_rule **ret)
+{
+	u64 pc = ip - m->bias, block = pc >> CFI_BLOCK_SHIFT;
+	u32 *word, row;
+	int rc;
+
+	*ret = NULL;
+	if (block >= m->blocks)
+		return 0;
+	rc = unwind_pages_map(&f->pages, m->index + (u32)block, 1, &word);
+	if (!rc)
+		rc = row_find(f, m->rows + CFI_INDEX_FIRST(*word), CFI_INDEX_LAST(*word),
+			pc & ((1U << CFI_BLOCK_SHIFT) - 1), &row);
+	if (!rc && CFI_ROW_RULE(row))
+		*ret = &f->rules_map[CFI_ROW_RULE(row)];
+	return rc;
+}
+
+void unwind_files_looked(struct unwind_files *f)
+{
+	unwind_pages_unmap(&f->pages);
+}
+
 struct reader *unwind_files_reader(struct unwind_files *f)
 {
 	return f->reader;

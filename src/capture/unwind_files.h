@@ -44,6 +44,11 @@ int unwind_files_warm(struct unwind_files *f, u32 module);
 int unwind_files_use(
 	struct unwind_files *f, u32 module, u64 offset, u64 start, struct unwind_mapping *to);
 void unwind_files_unuse(struct unwind_files *f, const struct unwind_mapping *m);
+/* The rule for ip, which a mapping in use holds; NULL: it has none. Good until
+ * unwind_files_looked(), which is to be called in the end. -errno: the table cannot be read. */
+int unwind_files_rule(struct unwind_files *f, const struct unwind_mapping *m, u64 ip,
+	const struct cfi_rule **ret);
+void unwind_files_looked(struct unwind_files *f);
 /* Makes what was added since visible to BPF programs: to be called before mappings are. */
 int unwind_files_commit(struct unwind_files *f);
 const struct unwind_files_stats *unwind_files_stats(const struct unwind_files *f);

@@ -161,6 +161,23 @@ int unwind_layouts_use(
 	return 0;
 }
 
+const struct unwind_mapping *unwind_layouts_find(
+	const struct unwind_layouts *l, const struct unwind_layout *layout, u64 ip)
+{
+	const struct unwind_mapping *m = l->map + layout->first;
+	u32 lo = 0, hi = layout->n;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (m[mid].end > ip)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo < layout->n && ip >= m[lo].start ? &m[lo] : NULL;
+}
+
 void unwind_layouts_share(const struct unwind_layout *layout)
 {
 	((struct layout *)(uintptr_t)layout)->uses++;

@@ -48,17 +48,24 @@ static const struct shape {
 	{SHARED_UNWIND_KNOWN, BPF_MAP_TYPE_HASH, sizeof(struct unwind_file_key),
 		sizeof(struct unwind_file), UNWIND_KNOWN_MAX, 0},
 	{SHARED_UNWIND_ASKS, BPF_MAP_TYPE_RINGBUF, 0, 0, UNWIND_ASKS_BYTES, 0},
+	{SHARED_UNWIND_COPIES, BPF_MAP_TYPE_RINGBUF, 0, 0, UNWIND_COPIES_BYTES, 0},
+	{SHARED_UNWIND_COPY, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(u32), sizeof(struct unwind_copy), 1,
+		0},
 	{SHARED_UNWIND_COUNTS, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(u32), sizeof(struct unwind_counts),
 		1, 0},
 	{SHARED_UNWIND_WALKS, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(u32), sizeof(struct unwind_walk), 1,
 		0},
 };
 
-static int shape_make(const struct shape *s)
+/* Of the ring of copies with --max-memory: it holds one at least. */
+#define COPIES_LEAST 32768
+
+static int shape_make(const struct capture *c, const struct shape *s)
 {
+	bool less = s->map == SHARED_UNWIND_COPIES && c->opt.max_bytes;
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = s->flags);
 	int fd = bpf_map_create(s->type, object_shared_names[s->map], s->key_size, s->value_size,
-		s->entries, &opts);
+		less ? COPIES_LEAST : s->entries, &opts);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -71,7 +78,7 @@ int unwind_maps_make(struct capture *c)
 		return fd;
 	c->shared[SHARED_UNWIND_PAGES] = fd + 1;
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
-		fd = shape_make(&shapes[i]);
+		fd = shape_make(c, &shapes[i]);
 		if (fd < 0)
 			return fd;
 		c->shared[shapes[i].map] = fd + 1;

@@ -121,6 +121,13 @@ int unwind_pages_map(struct unwind_pages *p, u32 start, u32 n, u32 **ret)
 	return 0;
 }
 
+void unwind_pages_unmap(struct unwind_pages *p)
+{
+	if (p->at)
+		nothing_map(p->at);
+	memset(p->mapped, 0, sizeof(p->mapped));
+}
+
 int unwind_pages_commit(struct unwind_pages *p)
 {
 	int rc = 0;
@@ -133,8 +140,6 @@ int unwind_pages_commit(struct unwind_pages *p)
 		rc = rc ? rc : u->rc;
 	}
 	p->n_pending = 0;
-	if (p->at)
-		nothing_map(p->at);
-	memset(p->mapped, 0, sizeof(p->mapped));
+	unwind_pages_unmap(p);
 	return rc;
 }

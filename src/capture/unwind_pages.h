@@ -42,8 +42,9 @@ void unwind_pages_free(struct unwind_pages *p);
 /* Room for n words. -ENOSPC. */
 int unwind_pages_take(struct unwind_pages *p, u32 n, u32 *ret_start);
 void unwind_pages_give(struct unwind_pages *p, u32 start, u32 n);
-/* Such words, to be written until the next commit. */
+/* Such words, to be read or written until the next commit or unmap. */
 int unwind_pages_map(struct unwind_pages *p, u32 start, u32 n, u32 **ret);
+void unwind_pages_unmap(struct unwind_pages *p);
 /* Makes a page before it is needed. Nobody waits for it yet. */
 int unwind_pages_prepare(struct unwind_pages *p);
 /* The same of all that so many words will need, but not of very many. */

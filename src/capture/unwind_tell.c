@@ -8,7 +8,21 @@
 #include "capture/unwind_files.h"
 #include "event/meta.h"
 
-static int counts_read(const struct capture *c, struct unwind_counts *ret)
+/* What waited for its tables was counted as not ready, and is what it became. */
+static void late_count(const struct unwind *u, struct unwind_counts *counts)
+{
+	const struct unwind_counts *late = unwind_late_ones(u);
+	u64 *not_ready = &counts->stacks[STACK_BY_FRAME_POINTERS][STACK_NOT_READY];
+
+	for (int m = 0; m < UNWIND_METHODS; m++) {
+		for (int d = 0; d < UNWIND_DETAILS; d++) {
+			counts->stacks[m][d] += late->stacks[m][d];
+			*not_ready -= MIN(late->stacks[m][d], *not_ready);
+		}
+	}
+}
+
+static int counts_read(const struct unwind *u, const struct capture *c, struct unwind_counts *ret)
 {
 	int cpus = MAX(1, libbpf_num_possible_cpus());
 	_cleanup_free_ struct unwind_counts *v = calloc((size_t)cpus, sizeof(*v));
@@ -23,6 +37,7 @@ static int counts_read(const struct capture *c, struct unwind_counts *ret)
 		for (int m = 0; m < UNWIND_METHODS; m++)
 			for (int d = 0; d < UNWIND_DETAILS; d++)
 				ret->stacks[m][d] += v[i].stacks[m][d];
+	late_count(u, ret);
 	return 0;
 }
 
@@ -93,7 +108,7 @@ void unwind_tell(const struct unwind *u, struct capture *c)
 	struct unwind_counts counts;
 
 	c->probe = "stacks";
-	if (counts_read(c, &counts))
+	if (counts_read(u, c, &counts))
 		return;
 	if (unwind_shares(&counts, &text))
 		capture_note(c, NOTE_INFO, "user stacks: %s", str_get(&text));

@@ -223,3 +223,19 @@ void cfi_tables_stats(const struct cfi_tables *t, struct cfi_tables_stats *ret)
 {
 	*ret = t->stats;
 }
+
+int cfi_process_find(void *ctx, u64 ip, struct cfi_place *ret)
+{
+	static const struct cfi_rule unsupported = {.kind = CFI_UNSUPPORTED};
+	const struct cfi_process *p = ctx;
+	struct map_hit hit;
+	int rc;
+
+	if (process_map_find(p->map, ip, &hit))
+		return CFI_STOP_NO_CODE;
+	*ret = (struct cfi_place){.module = hit.module, .offset = hit.offset};
+	rc = cfi_tables_find(p->tables, hit.module, hit.offset, &ret->rule);
+	if (rc)
+		ret->rule = rc == -ENOEXEC ? &unsupported : NULL;
+	return rc == -ENOMEM ? rc : 0;
+}

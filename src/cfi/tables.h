@@ -8,7 +8,8 @@
 
 #include "base/err.h"
 #include "cfi/table.h"
-#include "sym/module.h"
+#include "cfi/walk.h"
+#include "sym/process_map.h"
 
 struct cfi_tables;
 
@@ -31,6 +32,12 @@ void cfi_tables_free(struct cfi_tables *t);
  * machine's; -EFBIG: over the budget alone; or why it cannot be read.
  */
 int cfi_tables_find(struct cfi_tables *t, u32 module, u64 offset, const struct cfi_rule **ret);
+/* The code of a process, for cfi_walk: find, with ctx a struct cfi_process. */
+struct cfi_process {
+	struct cfi_tables *tables;
+	const struct process_map *map;
+};
+int cfi_process_find(void *ctx, u64 ip, struct cfi_place *ret);
 /* Why a module has no table, in words; "" where it has one or was never asked for. */
 const char *cfi_tables_problem(const struct cfi_tables *t, u32 module);
 void cfi_tables_stats(const struct cfi_tables *t, struct cfi_tables_stats *ret);

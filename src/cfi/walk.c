@@ -15,14 +15,14 @@ int cfi_stack_read(void *ctx, u64 address, u64 *ret)
 	return 0;
 }
 
-/* Code that no table is for. What a frame pointer says is believed only if it leads to memory that
- * can be read. */
-static int step_guess(struct cfi_regs *regs, cfi_read_fn read, void *ctx, bool *ret_guessed)
+/* Code that no rule is for. What a frame pointer says is believed only if it leads to memory that
+ * can be read; and what looks like the end of a stack is none in code made at run time, which some
+ * other code has called. */
+static int step_guess(const struct cfi_thread *thread, bool made, struct cfi_regs *regs)
 {
-	int stop = cfi_step_frame_pointer(regs, read, ctx);
+	int stop = cfi_step_frame_pointer(regs, thread->read, thread->ctx);
 
-	*ret_guessed = stop == CFI_STEPPED;
-	return stop == CFI_STOP_MEMORY ? CFI_STOP_NO_RULE : stop;
+	return stop == CFI_STOP_MEMORY || (stop == CFI_STOP_END && made) ? CFI_STOP_NO_RULE : stop;
 }
 
 /* Where code was interrupted, all registers are known, by the thread or by the signal's frame. */
@@ -41,25 +41,25 @@ static void other_get(
 	}
 }
 
-static int step(struct cfi_tables *tables, const struct cfi_thread *thread,
-	const struct map_hit *at, struct cfi_regs *regs, bool *ret_guessed)
+static int step(const struct cfi_thread *thread, const struct cfi_place *at, struct cfi_regs *regs,
+	bool *ret_guessed)
 {
-	const struct cfi_rule *rule;
-	int rc = cfi_tables_find(tables, at->module, at->offset, &rule);
+	const struct cfi_rule *rule = at->rule;
+	bool guess = !rule || rule->kind == CFI_NONE;
+	int stop;
 
-	*ret_guessed = false;
-	if (rc == -ENOMEM)
-		return rc;
-	if (rc == -ENOEXEC)
-		return CFI_STOP_UNSUPPORTED;
-	if (rc || rule->kind == CFI_NONE)
-		return step_guess(regs, thread->read, thread->ctx, ret_guessed);
-	other_get(thread, rule, regs);
-	return cfi_step(rule, regs, thread->read, thread->ctx);
+	if (guess) {
+		stop = step_guess(thread, at->made, regs);
+	} else {
+		other_get(thread, rule, regs);
+		stop = cfi_step(rule, regs, thread->read, thread->ctx);
+	}
+	*ret_guessed = guess && !stop;
+	return stop;
 }
 
-int cfi_walk(struct cfi_tables *tables, const struct process_map *map,
-	const struct cfi_thread *thread, struct cfi_frame *frames, size_t max, struct cfi_walk *ret)
+int cfi_walk(const struct cfi_code *code, const struct cfi_thread *thread, struct cfi_frame *frames,
+	size_t max, struct cfi_walk *ret)
 {
 	struct cfi_regs regs = thread->regs;
 	struct cfi_walk walk = {};
@@ -69,29 +69,22 @@ int cfi_walk(struct cfi_tables *tables, const struct process_map *map,
 	regs.lost |= CFI_LOST_OTHER;
 	regs.context = 0;
 	while (!stop) {
-		struct map_hit hit;
+		struct cfi_frame *frame = &frames[walk.n];
 
-		if (walk.n == max) {
-			stop = CFI_STOP_DEPTH;
+		stop = walk.n == max ? CFI_STOP_DEPTH : CFI_STEPPED;
+		if (stop)
 			break;
-		}
-		if (process_map_find(map, cfi_lookup_ip(&regs), &hit)) {
-			stop = CFI_STOP_NO_CODE;
+		*frame = (struct cfi_frame){
+			.ip = regs.ip, .exact = regs.exact, .guessed = guessed};
+		stop = code->find(code->ctx, cfi_lookup_ip(&regs), &frame->at);
+		if (stop)
 			break;
-		}
-		frames[walk.n++] = (struct cfi_frame){
-			.ip = regs.ip,
-			.module = hit.module,
-			.offset = hit.offset,
-			.exact = regs.exact,
-			.guessed = guessed,
-		};
+		walk.n++;
 		walk.guessed += guessed;
-		stop = step(tables, thread, &hit, &regs, &guessed);
-		if (stop < 0)
-			return stop;
+		stop = step(thread, &frame->at, &regs, &guessed);
+		frame->at.rule = NULL;
 	}
-	walk.stop = (enum cfi_stop)stop;
+	walk.stop = stop < 0 ? CFI_STEPPED : (enum cfi_stop)stop;
 	*ret = walk;
-	return 0;
+	return MIN(stop, 0);
 }

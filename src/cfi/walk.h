@@ -1,22 +1,34 @@
 /*
  * The whole stack of a thread, from its registers and a way to read its stack: frame by frame, by
- * the tables of the modules its code is in, and by frame pointers where there are none. Says why it
- * ended; what it is not sure of is no frame.
+ * the rules of the code it is in, and by frame pointers where there are none. Says why it ended;
+ * what it is not sure of is no frame.
  */
 #ifndef MEMWHY_CFI_WALK_H
 #define MEMWHY_CFI_WALK_H
 
+#include "base/util.h"
 #include "cfi/step.h"
-#include "cfi/tables.h"
-#include "sym/process_map.h"
 
-struct cfi_frame {
-	u64 ip;
+/* What is known of an address of code. */
+struct cfi_place {
 	u32 module;
 	/* Where to look for its name in the module, as map_hit: of the call, not behind it. */
 	u64 offset;
-	bool exact;   /* ip is the next instruction, not a return address */
-	bool guessed; /* found by frame pointer, without call-frame information */
+	const struct cfi_rule *rule; /* NULL: none; good until the next place is asked for */
+	bool made;                   /* at run time: it is no file's */
+};
+
+/* How it is found. 0; CFI_STOP_NO_CODE; -errno ends the walk and is its result. */
+struct cfi_code {
+	int (*find)(void *ctx, u64 ip, struct cfi_place *ret);
+	void *ctx;
+};
+
+struct cfi_frame {
+	u64 ip;
+	struct cfi_place at; /* without the rule */
+	bool exact;          /* ip is the next instruction, not a return address */
+	bool guessed;        /* found by frame pointer, without call-frame information */
 };
 
 struct cfi_walk {
@@ -33,10 +45,9 @@ struct cfi_thread {
 	void *ctx;
 };
 
-/* frames: room for max of them, innermost first. -ENOMEM. */
-int cfi_walk(struct cfi_tables *tables, const struct process_map *map,
-	const struct cfi_thread *thread, struct cfi_frame *frames, size_t max,
-	struct cfi_walk *ret);
+/* frames: room for max of them, innermost first. -errno: of find. */
+int cfi_walk(const struct cfi_code *code, const struct cfi_thread *thread, struct cfi_frame *frames,
+	size_t max, struct cfi_walk *ret);
 
 /* Part of a stack, copied. */
 struct cfi_stack {

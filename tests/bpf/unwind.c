@@ -3,7 +3,8 @@
  * backtrace(): at a depth of recursion, and there in a signal handler on a stack of its own.
  * usage: unwind OBJECT DEPTH [RUNS]: prints what it saw; with RUNS, also what a walk costs in the
  * kernel. unwind OBJECT DEPTH files: of the process nothing is told, so its tables are found by its
- * files. unwind OBJECT libraries: only makes the tables of itself with 60 libraries. unwind
+ * files. unwind OBJECT DEPTH late: it takes its stacks before it has tables, and walks the copies when
+ * it has. unwind OBJECT libraries: only makes the tables of itself with 60 libraries. unwind
  * OBJECT tree: holds the kernel's tree of mappings against /proc/self/maps. unwind OBJECT fork: a
  * child that looks as its parent did. unwind OBJECT dropped: tables make room for others, and are
  * made again.
@@ -27,9 +28,9 @@
 #include "base/file.h"
 #include "bpf/unwind.h"
 #include "capture/unwind_files.h"
+#include "capture/unwind_late.h"
 #include "capture/reader.h"
 #include "capture/unwind_layouts.h"
-#include "cfi/walk.h"
 #include "event/meta.h"
 #include "sys/proc.h"
 
@@ -467,6 +468,117 @@ static void libraries_map(size_t n)
 		die("this host has fewer libraries", ENOENT);
 }
 
+/* Stacks of before there were tables: here, and in a signal handler on the same stack. */
+static struct early {
+	u32 key;
+	int n;
+	void *expected[512];
+	size_t size;
+	struct unwind_copy copy;
+} early[2];
+
+static int early_copied(void *arg, void *data, size_t size)
+{
+	struct early *e = arg;
+
+	if (size > sizeof(e->copy))
+		die("a copy", EFBIG);
+	memcpy(&e->copy, data, size);
+	e->size = size;
+	return 0;
+}
+
+static __attribute__((noinline)) void early_take(struct early *e)
+{
+	struct ring_buffer *ring = ring_buffer__new(map_fd("unwind_copies"), early_copied, e, NULL);
+
+	if (!ring)
+		die("the ring", errno);
+	e->n = backtrace(e->expected, ARRAY_SIZE(e->expected));
+	e->key = (u32)program_run("unwind_self");
+	if (ring_buffer__consume(ring) != 1)
+		die("no copy came", ENOENT);
+	ring_buffer__free(ring);
+}
+
+static void early_signal(int signal)
+{
+	(void)signal;
+	early_take(&early[1]);
+}
+
+static __attribute__((noinline)) int early_descend(int depth)
+{
+	volatile char block[64];
+	int n = 0;
+
+	block[depth % 64] = (char)depth;
+	if (depth) {
+		n = early_descend(depth - 1);
+	} else {
+		early_take(&early[0]);
+		raise(SIGUSR1);
+	}
+	return n + block[depth % 64];
+}
+
+static const struct unwind_layout *late_layout(void *ctx, u64 identity)
+{
+	struct proc_stat st;
+
+	if (proc_stat_read(getpid(), &st) ||
+		identity != unwind_identity(st.end_code, st.start_stack, st.start_brk))
+		die("the address space", ESTALE);
+	return ctx;
+}
+
+/* The frames from early_take's caller on are the same. */
+static void early_compare(const char *where, const struct early *e)
+{
+	struct user_stack w;
+	int own = 0, all;
+
+	if (bpf_map_lookup_elem(map_fd("user_stacks"), &e->key, &w))
+		die("the stack", errno);
+	frames_locate(&w);
+	while (own < (int)w.n && w.frames[own] != (u64)(uintptr_t)e->expected[1])
+		own++;
+	all = MIN(own + e->n - 1, STACK_DEPTH_MAX);
+	printf("%s: frames=%u expected=%d method='%s' same=%d\n", where, w.n, all,
+		stack_method_text((u16)(w.method | w.detail << 8)),
+		all == (int)w.n &&
+			!memcmp(w.frames + own, e->expected + 1, (size_t)(all - own) * sizeof(u64)));
+}
+
+static int late_compare(int depth)
+{
+	const struct sigaction action = {.sa_handler = early_signal};
+	const struct unwind_layout *layout;
+	struct unwind_late *late;
+
+	backtrace(early[0].expected, 1); /* loads what it needs */
+	if (sigaction(SIGUSR1, &action, NULL))
+		die("the signal", errno);
+	early_descend(depth);
+	layout = tables_load();
+	early_compare("too early", &early[0]);
+	if (unwind_late_open(l.files, l.layouts, &late))
+		die("memory", ENOMEM);
+	for (size_t i = 0; i < ARRAY_SIZE(early); i++) {
+		/* cut short, it is none: it claims more bytes than came */
+		if (unwind_late_add(late, &early[i].copy, early[i].size - 1) ||
+			unwind_late_add(late, &early[i].copy, early[i].size))
+			die("a copy", EIO);
+	}
+	if (unwind_late_walk(late, map_fd("user_stacks"), late_layout, (void *)layout))
+		die("walking", EIO);
+	early_compare("late", &early[0]);
+	early_compare("late, in a signal handler", &early[1]);
+	printf("walked=%llu\n", unwind_late_counts(late)->stacks[STACK_EXACT][0]);
+	unwind_late_close(late);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static char other_stack[1 << 18];
@@ -479,6 +591,8 @@ int main(int argc, char **argv)
 	if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL))
 		die("the signal", errno);
 	object_load(argv[1]);
+	if (argc > 3 && !strcmp(argv[3], "late"))
+		return late_compare(atoi(argv[2]));
 	if (!strcmp(argv[2], "libraries"))
 		libraries_map(60);
 	layout = tables_load();

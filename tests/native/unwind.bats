@@ -31,6 +31,38 @@ setup() {
 	[ "$(grep -c "method='exact' same=1" <<<"$output")" -eq 2 ]
 }
 
+@test "stacks that came before the tables are walked when these are there, and are the same" {
+	for depth in 0 7 60; do
+		run "$UNWIND" "$UNWIND.bpf.o" "$depth" late
+		echo "$output"
+		[ "$status" -eq 0 ]
+		grep -q "^too early: .*method='frame pointers: tables not ready yet'" <<<"$output"
+		[ "$(grep -c "^late.*method='exact' same=1" <<<"$output")" -eq 2 ]
+		grep -qx 'walked=2' <<<"$output"
+	done
+}
+
+@test "the first stacks of a program that nobody has seen are exact" {
+	# A library of its own, which no process has mapped before; it ends in some ms.
+	cd "$BATS_TEST_TMPDIR"
+	cat >lib.c <<-'EOF'
+		#include <stdlib.h>
+		#include <string.h>
+		__attribute__((noinline)) void touch(char *at) { memset(at, 1, 4096); }
+		__attribute__((noinline)) int deeper(char *at, int n) { int r = n ? deeper(at, n - 1) + 1 : (touch(at), 0); return r; }
+		int work(void) { char *at = malloc(400 << 12); int sum = 0; for (int i = 0; i < 400; i++) sum += deeper(at + (i << 12), 9); return sum; }
+	EOF
+	echo 'int work(void); int main(void) { return work() != 3600; }' >main.c
+	gcc -O2 -fno-optimize-sibling-calls -fomit-frame-pointer -shared -fPIC -o libfirst.so lib.c
+	gcc -O2 -o first main.c -L. -lfirst -Wl,-rpath,"$PWD"
+	"$MEMWHY" faults --stacks=user -o json --out report.json -- sh -c ./first
+	jq -c .notes report.json
+	jq '[.rows[] | select(.comm == "first" and (.stack_method // "exact") == "exact") | [.stack[]? | split("+")[0]]
+		as $f | select([$f[] | select(. == "deeper")] == [range(10) | "deeper"] and ($f | index("main"))) | .count] | add // 0' \
+		report.json | tee exact
+	[ "$(cat exact)" -ge 395 ]
+}
+
 @test "the kernel's tree of mappings, read without its lock, is /proc/self/maps" {
 	run "$UNWIND" "$UNWIND.bpf.o" tree
 	echo "$output"

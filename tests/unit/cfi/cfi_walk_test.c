@@ -8,7 +8,7 @@
 #include "data/sym/stopped.h"
 
 #include "base/file.h"
-#include "cfi/walk.h"
+#include "cfi/tables.h"
 #include "event/meta.h"
 
 #define POINTS 120
@@ -105,7 +105,7 @@ static struct cfi_thread thread_of(const struct stopped *s, u64 *registers)
 }
 
 /* The start of a walk over a copy of the stack is that of a walk over the stack. */
-static void copy_check(struct stopped *s, const struct process_map *map,
+static void copy_check(struct stopped *s, const struct cfi_code *code,
 	const struct cfi_frame *frames, const struct cfi_walk *whole)
 {
 	static struct cfi_frame copied[FRAMES_MAX];
@@ -120,7 +120,7 @@ static void copy_check(struct stopped *s, const struct process_map *map,
 	stack.n = (size_t)n;
 	thread.read = cfi_stack_read;
 	thread.ctx = &stack;
-	assert_int_equal(cfi_walk(world.tables, map, &thread, copied, FRAMES_MAX, &walk), 0);
+	assert_int_equal(cfi_walk(code, &thread, copied, FRAMES_MAX, &walk), 0);
 	assert_true(walk.n <= whole->n);
 	for (size_t i = 0; i < walk.n; i++)
 		assert_int_equal(copied[i].ip, frames[i].ip);
@@ -146,8 +146,8 @@ static void frames_print(struct stopped *s, const struct cfi_frame *frames,
 		if (ours == theirs && i > 2 && i + 1 < walk->n && frames[i + 1].ip == o->ips[i + 1])
 			continue;
 		print_message("  %zu %llx %llx %s+%llx%s\n", i, ours, theirs,
-			ours ? module_table_get(world.modules, frames[i].module)->path : "",
-			ours ? frames[i].offset : 0, ours && frames[i].guessed ? " guessed" : "");
+			ours ? module_table_get(world.modules, frames[i].at.module)->path : "",
+			ours ? frames[i].at.offset : 0, ours && frames[i].guessed ? " guessed" : "");
 		if (i > 30)
 			break;
 	}
@@ -168,12 +168,14 @@ static void compare_stack(
 	static struct cfi_frame frames[FRAMES_MAX];
 	u64 registers[16];
 	const struct cfi_thread thread = thread_of(s, registers);
+	struct cfi_process process = {world.tables, map};
+	const struct cfi_code code = {cfi_process_find, &process};
 	struct cfi_walk walk;
 	size_t n = 0;
 
 	oracle_walk(o);
-	assert_int_equal(cfi_walk(world.tables, map, &thread, frames, FRAMES_MAX, &walk), 0);
-	copy_check(s, map, frames, &walk);
+	assert_int_equal(cfi_walk(&code, &thread, frames, FRAMES_MAX, &walk), 0);
+	copy_check(s, &code, frames, &walk);
 	while (n < walk.n && n < o->n && frames[n].ip == o->ips[n])
 		n++;
 	tally->points++;
