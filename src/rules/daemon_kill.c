@@ -104,7 +104,9 @@ static void tell(
 		e->killed ? "killed" : "told to end:", e->comm, e->largest,
 		e->processes > 1 ? report_text(r, " and %u more", e->processes - 1) : "",
 		path ? " of cgroup " : "", path ? report_cgroup(r, path) : "");
-	x->confidence = "high: seen as it sent the signals; it is known by the name of its thread";
+	x->confidence =
+		"medium: seen as it sent the signals, with the right to signal anybody; that it is "
+		"this daemon is known by the name of its thread";
 	finding_line(r, x->evidence, "%u process%s: %s resident, %s in swap", e->processes,
 		e->processes == 1 ? "" : "es", fmt_bytes(a, e->rss_pages * page),
 		fmt_bytes(b, e->swap_pages * page));

@@ -2,6 +2,7 @@
 #include "serve/triggers.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -109,13 +110,16 @@ static void daemon_look(struct triggers *t, const struct stream *names, const st
 {
 	const struct daemon_kill *k = (const struct daemon_kill *)rec;
 	const char *path = stream_cgroup(names, k->victim_cgroup);
+	bool killed = k->signal == SIGKILL;
 	char what[64];
 
-	/* It kills all of a group at once. */
-	snprintf(what, sizeof(what), "daemon %llu %.16s", k->victim_cgroup, k->comm);
+	/* It kills all of a group at once, and many groups where it is somebody else by that name.
+	 */
+	snprintf(what, sizeof(what), "daemon %.16s", k->comm);
 	if (!is_resting(t, what))
-		fire(t, "daemon-kill", "%.*s killed %.*s (%u)%s%.120s", COMM_LEN, k->comm, COMM_LEN,
-			k->victim_comm, k->victim_tgid, path ? " of " : "", path ? path : "");
+		fire(t, "daemon-kill", "%.*s %s %.*s (%u)%s%.120s%s", COMM_LEN, k->comm,
+			killed ? "killed" : "told", COMM_LEN, k->victim_comm, k->victim_tgid,
+			path ? " of " : "", path ? path : "", killed ? "" : " to end");
 }
 
 /*

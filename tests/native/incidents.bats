@@ -181,11 +181,11 @@ kills() {
 }
 
 # In a thread of that name, as systemd-oomd kills all of a group.
-as_daemon() { # NAME SIGNAL PID...
-	python3 -c 'import ctypes, os, sys
-ctypes.CDLL(None).prctl(15, sys.argv[1].encode(), 0, 0, 0)
-for pid in sys.argv[3:]: os.kill(int(pid), int(sys.argv[2]))' "$@"
-}
+# USER NAME SIGNAL PID...
+as_daemon=(python3 -c 'import ctypes, os, sys
+os.setuid(int(sys.argv[1]))
+ctypes.CDLL(None).prctl(15, sys.argv[2].encode(), 0, 0, 0)
+for pid in sys.argv[4:]: os.kill(int(pid), int(sys.argv[3]))')
 
 @test "incidents: kills by systemd-oomd and earlyoom are told apart from those of the kernel, and of others" {
 	service_start -i 1s --on critical --on-stall 1h --on-pressure 100
@@ -195,9 +195,21 @@ for pid in sys.argv[3:]: os.kill(int(pid), int(sys.argv[2]))' "$@"
 	done
 	sleep 1
 	kill -KILL "${victim[1]}" # by a shell: nobody's business
-	as_daemon systemd-oomd 9 "${victim[2]}" "${victim[3]}"
+	# Who takes such a name, without the right to end whatever runs here, or with a namespace's own.
+	for rights in "setpriv --reuid=65534 --clear-groups" "unshare --user --map-root-user"; do
+		$rights sleep 100 3>&- &
+		pretend=$!
+		wait_for '[ "$(cat "/proc/$pretend/comm")" = sleep ]'
+		if [ "${rights%% *}" = setpriv ]; then
+			"${as_daemon[@]}" 65534 systemd-oomd 9 "$pretend"
+		else
+			nsenter --user --preserve-credentials -t "$pretend" "${as_daemon[@]}" 0 systemd-oomd 9 "$pretend"
+		fi
+		wait "$pretend" || [ $? -eq 137 ]
+	done
+	"${as_daemon[@]}" 0 systemd-oomd 9 "${victim[2]}" "${victim[3]}"
 	wait_for '[ "$(file "systemd-oomd killed sleep .${victim[2]}")" != null ]'
-	as_daemon earlyoom 15 "${victim[4]}"
+	"${as_daemon[@]}" 0 earlyoom 15 "${victim[4]}"
 	wait_for 'jq -es "any(.event == \"daemon_kill\" and .by == \"earlyoom\" and .signal == 15 and .pid == ${victim[4]})" "$lines"'
 	wait_for '[ "$(metric memwhy_daemon_kills_seen_total)" -eq 3 ]'
 	service_stop

@@ -49,8 +49,19 @@ typedef struct {
 	unsigned int val;
 } kuid_t;
 
+/* linux/capability.h: 64 bits, as two words until 6.2 */
+typedef struct {
+	u64 val;
+} kernel_cap_t;
+
+struct user_namespace {
+	s32 level;
+} __attribute__((preserve_access_index));
+
 struct cred {
 	kuid_t uid;
+	kernel_cap_t cap_effective;
+	struct user_namespace *user_ns;
 } __attribute__((preserve_access_index));
 
 struct task_struct___oom {
@@ -344,6 +355,20 @@ static __always_inline bool is_daemon(const char comm[COMM_LEN])
 	return false;
 }
 
+#define CAP_KILL 5
+
+/* Anybody can take such a name, but not have the right to end whatever runs here. */
+static __always_inline bool may_kill_all(void)
+{
+	struct task_struct___oom *task = (void *)bpf_get_current_task();
+	const struct cred *cred = BPF_CORE_READ(task, cred);
+	u64 caps = 0;
+
+	bpf_probe_read_kernel(
+		&caps, sizeof(caps), __builtin_preserve_access_index(&cred->cap_effective));
+	return caps >> CAP_KILL & 1 && !BPF_CORE_READ(cred, user_ns, level);
+}
+
 static __always_inline void daemon_victim_read(
 	struct daemon_kill *e, struct task_struct___oom *task)
 {
@@ -375,7 +400,7 @@ int oom_signal(u64 *ctx)
 	if ((signal != SIGNAL_KILL && signal != SIGNAL_TERM) || (u32)ctx[4] != SIGNAL_DELIVERED)
 		return 0;
 	bpf_get_current_comm(comm, sizeof(comm));
-	if (!is_daemon(comm) || !bpf_core_field_exists(task->tgid) ||
+	if (!is_daemon(comm) || !bpf_core_field_exists(task->tgid) || !may_kill_all() ||
 		!kill_in_scope(pid_tgid, (u64)task))
 		return 0;
 	c = counts();

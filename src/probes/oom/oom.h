@@ -198,7 +198,8 @@ RECORD(oom_freed, OOM_FREED_FIELDS);
 
 /*
  * A daemon that watches memory (systemd-oomd, earlyoom, …) told a process to end: not the kernel's
- * OOM killer, which counts none of it. Known by the name of the thread that sent the signal.
+ * OOM killer, which counts none of it. Known by the name of the thread that sent the signal, and by
+ * its right to do so to any process (CAP_KILL).
  */
 #define DAEMON_KILL_FIELDS(F, R)                                  \
 	F(R, u32, tgid, ID, "the daemon")                         \

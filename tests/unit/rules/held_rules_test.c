@@ -529,6 +529,7 @@ static void test_daemon_kill(void **unused)
 	assert_non_null(strstr(f->title, "systemd-oomd killed tab (pid 21) and 2 more"));
 	assert_true(says(f->evidence, "3 processes: 12.0 MiB resident"));
 	assert_true(says(f->try_, "journalctl -u systemd-oomd"));
+	assert_non_null(strstr(f->confidence, "medium"));
 	end(&b);
 	/* Asked to end, then killed: one process. */
 	begin(&b, &rule_daemon_kill, 1);

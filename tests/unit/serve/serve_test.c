@@ -565,6 +565,35 @@ static void test_triggers_stall_by_hist(void **state)
 	stream_destroy(&names);
 }
 
+/* Who kills, in the right words; one name is one reason, whatever it ends. */
+static void test_triggers_daemon(void **state)
+{
+	struct daemon_kill k = REC_INIT(struct daemon_kill, REC_DAEMON_KILL, 1);
+	struct stream names = names_make();
+	struct trigger_config cfg = triggers_usual;
+	struct triggers *t;
+	struct fired f;
+
+	(void)state;
+	cfg.again_ns = 3600 * NSEC_PER_SEC;
+	assert_int_equal(triggers_new(&cfg, &t), 0);
+	strcpy(k.comm, "earlyoom");
+	strcpy(k.victim_comm, "tab");
+	k.signal = 15, k.victim_tgid = 7, k.victim_cgroup = 1000;
+	triggers_feed(t, &names, &k.h);
+	strcpy(k.comm, "systemd-oomd");
+	k.signal = 9;
+	for (k.victim_cgroup = 1001; k.victim_cgroup < 1004; k.victim_cgroup++)
+		triggers_feed(t, &names, &k.h);
+	triggers_take(t, &f);
+	assert_int_equal(f.n, 2);
+	assert_string_equal(f.kind, "daemon-kill");
+	assert_string_equal(f.reasons[0], "earlyoom told tab (7) to end");
+	assert_string_equal(f.reasons[1], "systemd-oomd killed tab (7)");
+	triggers_free(t);
+	stream_destroy(&names);
+}
+
 static void test_triggers_findings(void **state)
 {
 	struct stream names = names_make();
@@ -610,6 +639,7 @@ int main(void)
 		cmocka_unit_test(test_ring_bytes),
 		cmocka_unit_test(test_triggers),
 		cmocka_unit_test(test_triggers_stall_by_hist),
+		cmocka_unit_test(test_triggers_daemon),
 		cmocka_unit_test(test_triggers_findings),
 	};
 
