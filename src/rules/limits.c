@@ -188,6 +188,10 @@ static const char *other_reason(struct report *r, const struct failure *f, u8 wh
 			return report_text(
 				r, "the tmpfs at %s is full: %s", held_text(r, f->where), size);
 		return "the tmpfs that it writes to is full";
+	case MAPS_WHY_INODES:
+		return report_text(r,
+			"the tmpfs at %s has no free inode: it may have %llu files and directories",
+			held_text(r, f->where), f->limit);
 	}
 	return NULL;
 }
@@ -401,6 +405,20 @@ static void full_change(struct report *r, struct finding *x, const struct failur
 		"and a larger sizeLimit.");
 }
 
+static void inodes_change(struct report *r, struct finding *x, const struct failure *f)
+{
+	const char *where = held_text(r, f->where);
+
+	finding_line(r, x->try_, "See where so many are, and remove what nobody needs:");
+	finding_line(r, x->try_, "`nsenter -t %u -m du --inodes -x %s | sort -rn | head`", f->tgid,
+		where);
+	finding_line(r, x->try_, "Or allow twice as many (each takes some 1 KiB of memory):");
+	finding_line(r, x->try_, "`nsenter -t %u -m mount -o remount,nr_inodes=%llu %s`", f->tgid,
+		f->limit * 2, where);
+	finding_line(r, x->undo, "`nsenter -t %u -m mount -o remount,nr_inodes=%llu %s`", f->tgid,
+		f->limit, where);
+}
+
 /* Limits of the machine that a sysctl sets: its present value is not in the records. */
 static void sysctl_change(struct report *r, struct finding *x, const char *name)
 {
@@ -415,6 +433,9 @@ static bool advise_other(struct report *r, struct finding *x, u8 why, const stru
 	switch (why) {
 	case MAPS_WHY_FILES:
 		files_change(r, x, f);
+		return true;
+	case MAPS_WHY_INODES:
+		inodes_change(r, x, f);
 		return true;
 	case MAPS_WHY_FULL:
 		full_change(r, x, f);
@@ -548,6 +569,9 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	x->title = report_text(r, "%s fails in %s: %s", call_name(f), process_name(r, s, k, f),
 		reason(r, f, k->why));
 	x->confidence = k->why == MAPS_WHY_STRICT ? "medium: no other limit was met"
+			: k->why == MAPS_WHY_INODES
+				? "medium: it is concluded from this file system being out of "
+				  "inodes; which one the call meant was not looked at"
 			: k->why == MAPS_WHY_THREADS || k->why == MAPS_WHY_PIDS ||
 					(k->why == MAPS_WHY_TASKS && f->limit)
 				? "high: the limit was compared with the counts of tasks after the "
@@ -568,7 +592,7 @@ static void tell(struct report *r, const struct limits *s, const struct failure_
 	if (facts_known(&s->held.facts, "MemAvailable"))
 		finding_line(r, x->evidence, "%s of memory are available meanwhile",
 			fmt_bytes(a, facts_last(&s->held.facts, "MemAvailable")));
-	if (f->where && k->why != MAPS_WHY_FULL)
+	if (f->where && k->why != MAPS_WHY_FULL && k->why != MAPS_WHY_INODES)
 		finding_line(r, x->evidence, "%s is %llu", held_text(r, f->where), f->limit);
 	path = stream_cgroup(r->stream, f->cgroup);
 	if (path && strcmp(path, "/") && f->call != MAPS_FORK) /* that of memory */

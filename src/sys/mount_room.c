@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "sys/memfs.h"
+#include "sys/mounts.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 
@@ -48,4 +50,24 @@ int mount_room_read(u32 pid, u32 device, struct mount_room *ret)
 	if (!sys_path(path, "/proc/%u/root%s", pid, ret->point) && !statfs(path, &fs))
 		ret->bytes = (u64)fs.f_blocks * (u64)fs.f_bsize;
 	return 0;
+}
+
+int mount_inodes_full(u32 pid, struct mount_room *ret)
+{
+	_cleanup_mounts_ struct mounts mounts = {};
+	_cleanup_str_ struct str text = {};
+	char path[PATH_MAX];
+	struct statfs fs;
+
+	if (sys_read(&text, "/proc/%u/mountinfo", pid) || mounts_parse(str_get(&text), &mounts))
+		return -ENOENT;
+	vec_each (m, &mounts.list) {
+		if (!memfs_is(m->fstype) || sys_path(path, "/proc/%u/root%s", pid, m->point) ||
+			statfs(path, &fs) || !fs.f_files || fs.f_ffree)
+			continue;
+		snprintf(ret->point, sizeof(ret->point), "%s", m->point);
+		ret->inodes = fs.f_files;
+		return 0;
+	}
+	return -ENOENT;
 }

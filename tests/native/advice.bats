@@ -9,7 +9,7 @@ load common
 setup() {
 	needs_root
 	cd "$BATS_TEST_DIRNAME/../.." || return 1
-	scratch=$BATS_TEST_TMPDIR zoo_pid= zoo_cgroup= found=$BATS_TEST_TMPDIR/found
+	scratch=$BATS_TEST_TMPDIR zoo_pid= zoo_cgroup= mount_point= found=$BATS_TEST_TMPDIR/found
 }
 
 eval "common_$(declare -f teardown)"
@@ -17,6 +17,7 @@ eval "common_$(declare -f teardown)"
 teardown() {
 	[ -z "${zoo_pid-}" ] || zoo_stop
 	[ -z "${group-}" ] || xargs -r kill -KILL <"$group/cgroup.procs" 2>/dev/null || true
+	[ -z "${mount_point-}" ] || umount "$mount_point" 2>/dev/null || true
 	common_teardown
 }
 
@@ -134,6 +135,35 @@ segments" 3>&-
 	carry_out undo '^echo '
 	look hugetlb-idle ''
 	told
+}
+
+@test "advice: a tmpfs out of inodes is allowed more" {
+	mount_point=$BATS_TEST_TMPDIR/spool
+	mkdir "$mount_point"
+	mount -t tmpfs -o size=50m,nr_inodes=200 spool "$mount_point"
+	python3 - "$mount_point" 3>&- <<-'P' &
+		import itertools, os, sys, time
+		for i in itertools.count():
+		    try: os.close(os.open(f"{sys.argv[1]}/{i}", os.O_CREAT))
+		    except OSError: pass
+		    if i > 190: time.sleep(0.02)
+	P
+	wait_for '[ "$(df --output=iavail "$mount_point" | tail -n 1)" -eq 0 ]'
+	look limit-met "at $mount_point has no free inode: it may have 200 "
+	told
+	cp "$found" "$scratch/first"
+	carry_out try 'nr_inodes=400'
+	find "$mount_point" -type f -delete
+	look limit-met "at $mount_point"
+	quiet
+	find "$mount_point" -type f -delete
+	cp "$scratch/first" "$found"
+	carry_out undo 'nr_inodes=200'
+	wait_for '[ "$(df --output=iavail "$mount_point" | tail -n 1)" -eq 0 ]'
+	look limit-met "at $mount_point has no free inode: it may have 200 "
+	told
+	kill $!
+	wait $! || true
 }
 
 @test "advice: tasks of a group without an OOM killer go on when its limit is raised" {

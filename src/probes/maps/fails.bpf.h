@@ -42,6 +42,14 @@ static __always_inline int fail_written(u32 nr)
 	return -1;
 }
 
+/* Calls that make a name: open, mkdir, link, creat, symlink, mknod, those with a directory, openat2.
+ */
+static __always_inline bool fail_named(u32 nr)
+{
+	return nr == 2 || nr == 83 || (nr >= 85 && nr <= 88 && nr != 87) || nr == 133 ||
+	       (nr >= 257 && nr <= 259) || nr == 265 || nr == 266 || nr == 437;
+}
+
 /* Of which tmpfs: its device, as the kernel has it; 0: of another file system. */
 static __always_inline u64 fail_tmpfs(u64 fd)
 {
@@ -70,6 +78,8 @@ static __always_inline u8 fail_no_space(u32 nr, const struct pt_regs *regs, u64 
 		return MAPS_WHY_EPOLL;
 	if (nr == 29 || nr == 64 || nr == 68) /* shmget, semget, msgget */
 		return MAPS_WHY_IPC;
+	if (fail_named(nr))
+		return MAPS_WHY_INODES;
 	if (at < 0)
 		return MAPS_WHY_UNKNOWN;
 	*ret_limit = fail_tmpfs(at ? regs->rdx : regs->rdi);

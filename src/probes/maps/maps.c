@@ -172,6 +172,18 @@ static void tmpfs_limit_take(struct capture *c, struct maps_agg *r)
 	r->where = names_string(c->names, room.point);
 }
 
+/* A name could not be made: of a tmpfs without a free inode, else it is a disk's matter. */
+static bool inodes_limit_take(struct capture *c, struct maps_agg *r)
+{
+	struct mount_room room;
+
+	if (mount_inodes_full(r->tgid, &room))
+		return false;
+	r->object = room.inodes;
+	r->where = names_string(c->names, room.point);
+	return true;
+}
+
 static bool failures_due(struct capture *c)
 {
 	(void)c;
@@ -228,6 +240,8 @@ static int call_added(
 	memcpy(r.name, v->name, sizeof(r.name));
 	if (r.why == MAPS_WHY_TASKS)
 		tasks_limit_take(c, &r);
+	if (r.why == MAPS_WHY_INODES && !inodes_limit_take(c, &r))
+		return 0;
 	if (r.why == MAPS_WHY_FULL)
 		tmpfs_limit_take(c, &r);
 	if (r.why < MAPS_WHY_N && rlimits[r.why])

@@ -838,6 +838,18 @@ static void test_other_limits(void **unused)
 
 	(void)unused;
 	begin(&b, &rule_limits, 1);
+	string(&b, 1, "/run/sessions");
+	PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = 7, .call = MAPS_OTHER, .detail = 257,
+		.why = MAPS_WHY_INODES, .error = 28, .object = 5000, .where = 1, .count = 5,
+		.comm = "victim");
+	f = only(&b);
+	assert_string_equal(f->title,
+		"openat fails in victim (pid 7): the tmpfs at /run/sessions has no free inode: it "
+		"may have 5000 files and directories");
+	assert_true(says(f->try_, "remount,nr_inodes=10000 /run/sessions`"));
+	assert_true(says(f->undo, "remount,nr_inodes=5000 /run/sessions`"));
+	end(&b);
+	begin(&b, &rule_limits, 1);
 	string(&b, 1, "/dev/shm");
 	PUT(&b, struct maps_agg, REC_MAPS_AGG, .tgid = 7, .call = MAPS_OTHER, .detail = 1,
 		.why = MAPS_WHY_FULL, .error = 28, .object = 64 * MIB, .where = 1, .count = 5,
