@@ -126,7 +126,9 @@ int held_rule_feed(void *v, const struct rec *r)
 	case REC_HELD_PROCESS:
 		return process_feed(v, (const void *)r);
 	case REC_HELD_QUEUES:
-		((struct held *)v)->queues = *(const struct held_queues *)r;
+		h->queues = *(const struct held_queues *)r;
+		if (!h->queues_first.h.size)
+			h->queues_first = h->queues;
 		return 0;
 	case REC_HELD_MAPS:
 		h->maps = *(const struct held_maps *)r;
@@ -156,6 +158,7 @@ void held_rule_reset(void *v)
 	groups_clear(&h->parents_first);
 	groups_clear(&h->disks);
 	groups_clear(&h->courses);
+	h->queues_first = h->queues;
 	for (size_t i = 0; i < h->files.n; i++) {
 		struct held_files *f = groups_value(&h->files, i);
 
@@ -367,8 +370,11 @@ struct held_growth held_growth_of(const struct held *h, const struct held_top *t
 
 int held_level_growing(const struct report *r, u64 bytes, const struct held_growth *g)
 {
-	int level = held_level_stuck(r, bytes);
+	return held_level_soon(held_level_stuck(r, bytes), g);
+}
 
+int held_level_soon(int level, const struct held_growth *g)
+{
 	return level >= 0 && g->rate > 0 && g->left < HELD_SOON_S ? MAX(level, (int)LEVEL_RISK) : level;
 }
 

@@ -29,7 +29,7 @@ struct held {
 	struct groups threads;   /* tid -> struct held_cpu */
 	struct groups parents;   /* tgid -> struct held_children, the last */
 	struct groups parents_first;
-	struct held_queues queues; /* the last; bytes 0: none */
+	struct held_queues queues_first, queues; /* the last; bytes 0: none */
 	struct groups disks;       /* string id of the device -> struct held_disk, the last */
 	struct held_maps maps;     /* the last; maps 0: none */
 	struct held_totals totals; /* the last; h.size 0: none */
@@ -101,6 +101,8 @@ struct held_growth held_growth(const struct facts *f, u64 grown, double seconds)
 struct held_growth held_growth_of(const struct held *h, const struct held_top *t);
 /* held_level_stuck(), and a risk too where memory lasts less than an hour. */
 int held_level_growing(const struct report *r, u64 bytes, const struct held_growth *g);
+/* A risk where memory lasts less than an hour, else this level. */
+int held_level_soon(int level, const struct held_growth *g);
 /* "at this rate available memory (22 GiB) lasts 12 minutes", where that is less than an hour. */
 void held_tell_left(
 	struct report *r, struct finding *f, const struct facts *facts, const struct held_growth *g);

@@ -380,10 +380,18 @@ static const char *ended(struct report *r, u32 name, u32 tgid)
 		    : report_text(r, "pid %u, which has ended", tgid);
 }
 
-static void tell_queues(struct report *r, const struct held_queues *q)
+static u64 queues_bytes(const struct held_queues *q)
 {
-	u64 bytes = q->bytes + q->messages * MESSAGE_BYTES;
-	int level = held_level_stuck(r, bytes);
+	return q->bytes + q->messages * MESSAGE_BYTES;
+}
+
+static void tell_queues(struct report *r, const struct held *h)
+{
+	const struct held_queues *q = &h->queues, *first = &h->queues_first;
+	u64 bytes = queues_bytes(q);
+	struct held_growth g = held_growth(&h->facts, counter_rise(queues_bytes(first), bytes),
+		(double)counter_rise(first->h.time_ns, q->h.time_ns) / 1e9);
+	int level = held_level_growing(r, bytes, &g);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "message-queues");
 	char a[UNIT_BUF];
 
@@ -405,6 +413,7 @@ static void tell_queues(struct report *r, const struct held_queues *q)
 			ended(r, q->receiver, q->receiver_tgid), age_text(r, q->idle_ns));
 	else
 		finding_line(r, x->evidence, "nobody ever took a message from it");
+	held_tell_left(r, x, &h->facts, &g);
 	x->why = "Messages wait in memory of the kernel, which no process shows, until they are "
 		 "taken or the queue is removed; a queue outlives the programs that use it.";
 	finding_line(r, x->try_,
@@ -474,7 +483,7 @@ static int report(void *v, struct report *r)
 	}
 	for (size_t i = 0; i < h->disks.n; i++)
 		tell_disk(r, groups_value(&h->disks, i));
-	tell_queues(r, &h->queues);
+	tell_queues(r, h);
 	tell_segments(r, h);
 	tell_memfd(r, h);
 	return 0;

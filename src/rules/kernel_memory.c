@@ -352,7 +352,8 @@ static void tell_children_tables(struct report *r, const struct held *h)
 static void tell_bpf(struct report *r, const struct held *h, const struct held_top *top)
 {
 	const struct held_top t = *top;
-	int level = held_level(r, t.bytes);
+	struct held_growth g = held_growth_of(h, &t);
+	int level = held_level_soon(held_level(r, t.bytes), &g);
 	struct finding *x = level == LEVEL_NOTE && t.most && looks_too(r, t.most->last.tgid)
 				    ? NULL
 				    : begin(r, level, "bpf-maps", t.bytes);
@@ -371,6 +372,7 @@ static void tell_bpf(struct report *r, const struct held *h, const struct held_t
 		fmt_bytes(a, facts_last(&h->facts, "VmallocUsed")));
 	finding_line(r, x->evidence, "Percpu is %s", fmt_bytes(a, facts_last(&h->facts, "Percpu")));
 	held_tell_growth(r, x, &t);
+	held_tell_left(r, x, &h->facts, &g);
 	x->why = "A BPF map lives in memory of the kernel; one that is preallocated takes all it "
 		 "may "
 		 "ever hold as it is made, a per-CPU one that for each CPU.";

@@ -179,6 +179,7 @@ static u64 locked_bytes(const struct held_process *p)
 static void tell_locked(struct report *r, const struct held *h, const struct held_top *top)
 {
 	const struct held_top t = *top;
+	struct held_growth g = held_growth_of(h, &t);
 	struct finding *x;
 	const struct held_process *p;
 	u64 bytes;
@@ -189,7 +190,7 @@ static void tell_locked(struct report *r, const struct held *h, const struct hel
 		return;
 	p = &t.most->last;
 	bytes = t.bytes;
-	level = held_level(r, bytes);
+	level = held_level_soon(held_level(r, bytes), &g);
 	x = level < 0 ? NULL : report_finding(r, level, "locked-memory");
 	if (!x)
 		return;
@@ -205,6 +206,7 @@ static void tell_locked(struct report *r, const struct held *h, const struct hel
 		p->tgid, fmt_bytes(a, p->locked_bytes), fmt_bytes(b, p->rss_bytes),
 		fmt_bytes((char[UNIT_BUF]){}, facts_last(&h->facts, "Mlocked")));
 	held_tell_growth(r, x, &t);
+	held_tell_left(r, x, &h->facts, &g);
 	x->why = "Locked pages cannot be swapped, reclaimed or, mostly, moved: all others share "
 		 "what is "
 		 "left, and get into reclaim earlier.";
@@ -230,7 +232,8 @@ static u64 pinned_bytes(const struct held_process *p)
 static void tell_pinned(struct report *r, const struct held *h)
 {
 	struct held_top t = held_most(h, pinned_bytes);
-	int level = held_level(r, t.bytes);
+	struct held_growth g = held_growth_of(h, &t);
+	int level = held_level_soon(held_level(r, t.bytes), &g);
 	struct finding *x = level < 0 ? NULL : report_finding(r, level, "pinned-memory");
 	const struct held_process *p;
 	char a[UNIT_BUF];
@@ -246,6 +249,7 @@ static void tell_pinned(struct report *r, const struct held *h)
 	finding_line(r, x->evidence, "it has %u io_urings open; %s resident", p->kinds[FD_RING],
 		fmt_bytes(a, p->rss_bytes));
 	held_tell_growth(r, x, &t);
+	held_tell_left(r, x, &h->facts, &g);
 	x->why = "Pinned pages can be neither moved nor swapped nor reclaimed, and keep huge pages "
 		 "and compaction from the blocks that they lie in.";
 	finding_line(r, x->try_,

@@ -67,6 +67,48 @@ static void test_when_it_hurts(void **unused)
 	end(&b);
 }
 
+/* The same of what is a note by its size alone. */
+static void test_other_growth(void **unused)
+{
+	struct bench b;
+
+	(void)unused;
+	for (u64 grown = 0; grown <= 300; grown += 300) {
+		const int level = grown ? LEVEL_RISK : LEVEL_NOTE;
+
+		for (u32 of = 0; of < 3; of++) { /* BPF maps, pinned, locked */
+			begin(&b, of ? &rule_set_aside : &rule_kernel_memory, 1);
+			value(&b, SYSTEM_MEMINFO, "MemAvailable", 10240 * MIB, NULL);
+			for (u64 s = 1; s <= 9; s += 8) {
+				u64 bytes = (s == 1 ? 400 - grown : 400) * MIB;
+				struct held_process r = {
+					.h = {sizeof(r), REC_HELD_PROCESS, 0, s * NSEC_PER_SEC},
+					.tgid = 9,
+					.rss_bytes = 800 * MIB};
+
+				*(of == 0   ? &r.bpf_bytes
+					: of == 1 ? &r.pinned_bytes
+						  : &r.locked_bytes) = bytes;
+				put(&b, &r);
+			}
+			assert_int_equal(only(&b)->level, level);
+			end(&b);
+		}
+		begin(&b, &rule_hidden_memory, 1);
+		value(&b, SYSTEM_MEMINFO, "MemAvailable", 10240 * MIB, NULL);
+		for (u64 s = 1; s <= 9; s += 8) {
+			struct held_queues q = {
+				.h = {sizeof(q), REC_HELD_QUEUES, 0, s * NSEC_PER_SEC},
+				.queues = 9,
+				.bytes = (s == 1 ? 200 - grown / 2 : 200) * MIB};
+
+			put(&b, &q);
+		}
+		assert_int_equal(only(&b)->level, level);
+		end(&b);
+	}
+}
+
 /* TCP has a limit of its own, which comes first. */
 static void test_tcp(void **unused)
 {
@@ -299,6 +341,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_when_it_hurts),
+		cmocka_unit_test(test_other_growth),
 		cmocka_unit_test(test_tcp),
 		cmocka_unit_test(test_dentries),
 		cmocka_unit_test(test_group),
