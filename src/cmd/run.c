@@ -272,12 +272,12 @@ static int running_rehearse(struct running *g)
 	if (!rc)
 		rc = report_check(&r, &g->err);
 	if (!rc && export_of_stacks(o->format) && !report_has_stacks(&r)) {
-		err_set(&g->err, -EINVAL, "-o %s shows stacks, and this report has none",
-			o->format);
-		rc = err_hint(&g->err,
-			g->run->finds ? "for example: memwhy faults --stacks -o %s"
-				      : "add --stacks",
-			o->format);
+		err_set(&g->err, -EINVAL, "a profile shows stacks, and 'memwhy %s' has none%s",
+			g->run->cmd->name, o->stacks || g->run->finds ? "" : " without --stacks");
+		rc = o->stacks || g->run->finds
+			     ? err_hint(&g->err, "for example: memwhy faults --stacks -o %s",
+				       o->format)
+			     : err_hint(&g->err, "add --stacks");
 	}
 	report_destroy(&r);
 	pipeline_reset(&g->pipe);

@@ -129,8 +129,12 @@ static int profile_by(struct running *g)
 	struct options *o = g->run->o;
 	const struct view *v = g->run->views[0];
 
-	if (!export_renderer(o->format) || o->by || g->run->finds || !view_has_key(v, "stack"))
+	if (!export_renderer(o->format) || o->by || g->run->finds)
 		return 0;
+	if (!view_has_key(v, "stack")) { /* of each event, like a kill */
+		o->stacks = o->stacks ? o->stacks : "";
+		return 0;
+	}
 	if (view_has_key(v, "process"))
 		str_add(&g->by, "process,");
 	for (const char *key = v->by_default; *key; key += strcspn(key, ","), key += *key == ',') {

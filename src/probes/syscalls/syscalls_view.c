@@ -267,7 +267,7 @@ static int syscalls_report(void *state, struct report *r)
 	struct syscalls_view_state *v = state;
 	int rc;
 
-	if (v->flight)
+	if (v->flight || v->dumps.dumps.n) /* a recording of it need not be told again */
 		return dump_list_report(&v->dumps, r);
 	rc = calls_report(v, r);
 	return rc ? rc : errors_report(v, r);

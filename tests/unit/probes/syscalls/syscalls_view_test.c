@@ -195,6 +195,25 @@ static void flight(void **state)
 	view_close(&f);
 }
 
+/* A recording of --flight shows its dumps, also to who does not say so again: no call ended is not
+ * what it says. */
+static void flight_is_seen(void **state)
+{
+	struct syscalls_dump d =
+		REC(struct syscalls_dump, REC_SYSCALLS_DUMP, .key = 9, .tgid = 7, .tid = 7);
+	struct called c = unlinked(REC_SYSCALLS_KEPT, 7, 1000);
+	struct fixture f;
+
+	(void)state;
+	open_with(&f, &(struct view_options){.opts = &(struct syscalls_opts){}});
+	view_feed(&f, &d);
+	view_feed(&f, &c);
+	view_report(&f);
+	assert_int_equal(view_table_of(&f, "dumps")->n_rows, 1);
+	assert_int_equal(view_table_of(&f, "flight")->n_rows, 1);
+	view_close(&f);
+}
+
 static u64 random_state = 88172645463325252ULL;
 
 static u64 random_next(void)
@@ -303,6 +322,7 @@ int main(void)
 		cmocka_unit_test(memory_columns),
 		cmocka_unit_test(each),
 		cmocka_unit_test(flight),
+		cmocka_unit_test(flight_is_seen),
 		cmocka_unit_test(any_content),
 		cmocka_unit_test(strace_look),
 		cmocka_unit_test(what_excludes_what),
