@@ -25,6 +25,7 @@
 
 struct reader {
 	u64 read;     /* pages looked at, of both kinds */
+	u64 written;  /* those of them that came by its writes */
 	u64 refaults; /* those of them that were read back */
 	u64 refault_ns;
 	u64 cgroup;
@@ -86,6 +87,7 @@ static int feed(void *v, const struct rec *rec)
 	if (!p)
 		return -ENOMEM;
 	p->read += r->count;
+	p->written += r->flags & CACHE_WRITTEN ? r->count : 0;
 	p->cgroup = r->cgroup;
 	s->read += r->count;
 	return r->flags & CACHE_REFAULT ? refault_feed(s, p, r) : 0;
@@ -188,6 +190,7 @@ static int reader_merge(struct sides *d, u32 tgid, const struct reader *p)
 	if (!m)
 		return -ENOMEM;
 	m->read += p->read;
+	m->written += p->written;
 	m->refaults += p->refaults;
 	m->refault_ns += p->refault_ns;
 	m->cgroup = p->cgroup;
@@ -297,6 +300,26 @@ static double kernel_refaults(const struct state *s, const struct report *r)
 	return (double)facts_delta(&s->sums.facts, name) / report_seconds(r);
 }
 
+static bool is_writer(const struct reader *p)
+{
+	return p->written * 2 > p->read;
+}
+
+static const char *verb(const struct reader *p)
+{
+	return is_writer(p) ? "writes" : "reads";
+}
+
+/* How it leaves the cache alone. */
+static const char *past_text(const struct reader *p)
+{
+	return is_writer(p)
+		       ? "sync_file_range, then posix_fadvise(POSIX_FADV_DONTNEED) behind what it "
+			 "wrote, O_DIRECT (dd: oflag=direct or oflag=nocache)"
+		       : "posix_fadvise(POSIX_FADV_DONTNEED) behind what it read, O_DIRECT (dd: "
+			 "iflag=direct or iflag=nocache)";
+}
+
 static void tell_reads(struct report *r, struct finding *f, const struct state *s, u32 tgid,
 	const struct reader *p)
 {
@@ -304,9 +327,9 @@ static void tell_reads(struct report *r, struct finding *f, const struct state *
 	char a[UNIT_BUF], b[UNIT_BUF];
 
 	finding_line(r, f->evidence,
-		"%s reads %s a second into the page cache, %.0f %% of it read back after it was "
+		"%s %s %s a second into the page cache, %.0f %% of it read back after it was "
 		"pushed out",
-		report_process(r, tgid),
+		report_process(r, tgid), verb(p),
 		fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)page)),
 		100.0 * (double)p->refaults / (double)MAX(p->read, 1ULL));
 	if (p->refaults)
@@ -360,10 +383,10 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 		finding_line(r, f->evidence,
 			"processes of one program are taken together: they come and go");
 	f->title = report_text(r,
-		"%s reads %s a second past the others and pushes the working set of %s out of the "
+		"%s %s %s a second past the others and pushes the working set of %s out of the "
 		"page cache: "
 		"%.0f pages a second are read back (refaults)",
-		report_process(r, c->evictor_tgid),
+		report_process(r, c->evictor_tgid), verb(&c->evictor),
 		fmt_bytes(a, (u64)(pages_second(s, c->evictor.read) *
 				     (double)r->stream->host.page_bytes)),
 		report_process(r, c->victim_tgid), pages_second(s, c->victim.refaults));
@@ -375,15 +398,13 @@ static void tell_evictor(struct report *r, const struct state *s, const struct c
 	tell_reads(r, f, s, c->evictor_tgid, &c->evictor);
 	tell_cost(r, f, s, &c->victim);
 	tell_place(r, f, s, c->group);
-	f->why = "What is read goes to the page cache and replaces older pages, even if it is "
-		 "never read again. Pages that another process needs all the time must then be "
+	f->why = "What is read or written goes to the page cache and replaces older pages, even if "
+		 "it is never read again. Pages that another process needs all the time must then be "
 		 "read from disk again.";
 	finding_line(r, f->try_,
-		"Have %s leave the cache alone: posix_fadvise(POSIX_FADV_DONTNEED) behind what it "
-		"read, O_DIRECT (dd: iflag=direct or iflag=nocache), or run it in a group of its "
-		"own with a small memory limit (systemd-run --scope -p MemoryMax=64M before its "
-		"command).",
-		report_process(r, c->evictor_tgid));
+		"Have %s leave the cache alone: %s, or run it in a group of its own with a small "
+		"memory limit (systemd-run --scope -p MemoryMax=64M before its command).",
+		report_process(r, c->evictor_tgid), past_text(&c->evictor));
 	finding_line(r, f->try_,
 		"Or keep the other's pages: memory.low of its group (cgroup v2), or more memory.");
 	finding_line(r, f->undo, "Run it again as before.");
@@ -439,9 +460,9 @@ static void tell_stream(struct report *r, const struct state *s, double stolen)
 	f->tgid = tgid;
 	f->losses = LOSS_RECLAIM;
 	f->title = report_text(r,
-		"%s keeps kswapd busy: it reads %s a second into the page cache and hardly any of "
-		"it again",
-		report_process(r, tgid),
+		"%s keeps kswapd busy: it %s %s a second into the page cache and hardly any of it "
+		"is read again",
+		report_process(r, tgid), verb(p),
 		fmt_bytes(a, (u64)(pages_second(s, p->read) * (double)r->stream->host.page_bytes)));
 	f->confidence = "high: the kernel's own counters; who reads is sampled, one page in 64";
 	finding_line(r, f->evidence, "kswapd frees %.0f pages a second, of %.0f that it looks at",
@@ -449,12 +470,11 @@ static void tell_stream(struct report *r, const struct state *s, double stolen)
 	finding_line(r, f->evidence, "%.0f refaults of files a second: hardly any was needed again",
 		kernel_refaults(s, r));
 	tell_reads(r, f, s, tgid, p);
-	f->why = "Each page that is read needs a free one, and the kernel's thread frees them in "
+	f->why = "Each page that comes into the cache needs a free one, and the kernel's thread frees them in "
 		 "the "
 		 "background all the time. That costs CPU, and free memory stays low for all.";
 	finding_line(r, f->try_,
-		"Have it leave the cache alone: posix_fadvise(POSIX_FADV_DONTNEED) behind what it "
-		"read, O_DIRECT (dd: iflag=direct), or a memory limit of its own.");
+		"Have it leave the cache alone: %s, or a memory limit of its own.", past_text(p));
 	finding_line(r, f->undo, "Run it again as before.");
 	finding_line(r, f->verify, "`grep -E 'pgscan_kswapd|pgsteal_kswapd' /proc/vmstat`");
 }

@@ -37,6 +37,7 @@ struct {
 struct task_struct___cache {
 	unsigned int flags;
 	void *reclaim_state; /* while it reclaims */
+	void *stack;
 } __attribute__((preserve_access_index));
 
 #define FOLIO_PLACES 16 /* the greatest folio has 1024 pages, of 512 where there are huge pages */
@@ -63,6 +64,22 @@ static __always_inline bool burst_is_on(void)
 static __always_inline struct task_struct___cache *me(void)
 {
 	return (void *)bpf_get_current_task();
+}
+
+/* Is it in a call that writes to a file? What user space left is at the end of the kernel's stack
+ * (16 KiB, asm/page_64_types.h). */
+static __always_inline bool is_writing(void)
+{
+	const struct pt_regs *regs = (void *)BPF_CORE_READ(me(), stack) + (16 << 10);
+	u64 nr = 0;
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	else
+		regs--;
+	bpf_probe_read_kernel(&nr, sizeof(nr), &regs->orig_rax);
+	/* write, pwrite64, writev, pwritev, pwritev2 */
+	return nr == 1 || nr == 18 || nr == 20 || nr == 296 || nr == 328;
 }
 
 /* (struct folio *), to 5.15 (struct page *) */
@@ -94,9 +111,11 @@ __noinline int count_page(u64 mapping, u64 index)
 	struct agg_value *v;
 	u64 ns = 0;
 
+	if (is_writing())
+		key.flags = CACHE_WRITTEN;
 	if (g) {
 		ns = bpf_ktime_get_ns() - g->time_ns;
-		key.flags = CACHE_REFAULT | (g->kswapd ? CACHE_BY_KSWAPD : 0);
+		key.flags |= CACHE_REFAULT | (g->kswapd ? CACHE_BY_KSWAPD : 0);
 		key.evictor = g->kswapd ? 0 : g->tgid;
 		bpf_map_delete_elem(&evicted, &p);
 	}

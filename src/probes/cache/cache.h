@@ -10,10 +10,11 @@
 enum cache_flags {
 	CACHE_REFAULT = 1,   /* read back: it had been pushed out while we looked */
 	CACHE_BY_KSWAPD = 2, /* … by the kernel's own thread, in the background */
+	CACHE_WRITTEN = 4,   /* it came by a write */
 };
 
 struct cache_key {
-	u32 tgid; /* who had it read */
+	u32 tgid; /* who had it read, or wrote it */
 	u32 tid;  /* 0 */
 	u32 ustack, kstack;
 	u32 evictor; /* of refaults: who pushed it out before; 0: not a process */
@@ -28,7 +29,7 @@ struct cache_key {
 	F(R, u32, stack, STACK, "0")                                                       \
 	F(R, u32, evictor, ID, "of refaults: process that had pushed it out; 0: none")     \
 	F(R, u16, flags, HEX,                                                              \
-		"1 read back after it was pushed out, 2 by kswapd") /* enum cache_flags */ \
+		"1 read back after it was pushed out, 2 by kswapd, 4 came by a write")     \
 	F(R, u8[6], reserved, HIDDEN, "")                                                  \
 	F(R, u64, count, COUNT, "pages that were looked at, one in 64")                    \
 	F(R, u64, total_ns, NS, "of refaults: time from pushed out to read back, sum")     \

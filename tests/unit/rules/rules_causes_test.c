@@ -419,6 +419,19 @@ static void test_evictor(void **unused)
 	assert_true(says(x->evidence, "reader (pid 8) reads 27.5 MiB a second"));
 	view_close(&f);
 
+	begin(&f, &rule_page_cache); /* what it reads is little of what it writes */
+	refaulted(&f, 64000);
+	cached(&f, 7, 0, CACHE_WRITTEN, 640000);
+	cached(&f, 7, 0, 0, 6400);
+	cached(&f, 8, 0, 0, 6400);
+	cached(&f, 8, 7, CACHE_REFAULT, 64000);
+	x = only(&f);
+	assert_non_null(strstr(x->title, "writer (pid 7) writes 252 MiB a second past the others"));
+	assert_true(says(x->evidence, "writer (pid 7) writes 252 MiB a second into the page cache"));
+	assert_true(says(x->try_, "oflag=direct"));
+	assert_false(says(x->try_, "iflag="));
+	view_close(&f);
+
 	begin(&f, &rule_page_cache); /* … or kswapd did, for him who reads most */
 	refaulted(&f, 64000);
 	cached(&f, 7, 0, 0, 640000);
