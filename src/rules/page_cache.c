@@ -33,6 +33,7 @@ struct reader {
 
 struct pair {
 	u32 victim, evictor; /* 0: kswapd */
+	u32 call; /* enum cache_call of the evictor */
 };
 
 #define COUPLES 3 /* told: one for each limit that they share */
@@ -43,6 +44,8 @@ struct state {
 	u64 read, refaults;
 	u64 on_ns, covered_ns;
 };
+
+#define BY_HAND 4 /* told */
 
 static int init(void *v, const struct view_options *o, struct err *err)
 {
@@ -57,7 +60,7 @@ static int init(void *v, const struct view_options *o, struct err *err)
 
 static int refault_feed(struct state *s, struct reader *p, const struct cache_agg *r)
 {
-	struct pair key = {r->tgid, r->flags & CACHE_BY_KSWAPD ? 0 : r->evictor};
+	struct pair key = {r->tgid, r->flags & CACHE_BY_KSWAPD ? 0 : r->evictor, r->call};
 	u64 *n = groups_get(&s->pairs, &key);
 
 	if (!n)
@@ -264,6 +267,26 @@ static bool couple_told(const struct couple *told, u32 n, const struct cgroup_us
 	return false;
 }
 
+/* In which call nobody needed room; NULL: in none. What writes into the cache needs some. */
+static const char *hand_of(const struct state *s, const struct pair *p, u64 n)
+{
+	const struct reader *e = groups_find(&s->sums.by, &p->evictor);
+
+	switch (p->call) {
+	case CACHE_CALL_FADVISE:
+		return "posix_fadvise (POSIX_FADV_DONTNEED)";
+	case CACHE_CALL_MADVISE:
+		return "madvise (MADV_PAGEOUT)";
+	case CACHE_CALL_PROCESS_MADVISE:
+		return "process_madvise (MADV_PAGEOUT)";
+	case CACHE_CALL_WRITE:
+		return p->evictor != p->victim && (!e || e->read < n)
+			       ? "a write to memory.reclaim or memory.force_empty of a control group"
+			       : NULL;
+	}
+	return NULL;
+}
+
 /* The worst couple that shares a limit which none of those told before shares. */
 static bool couple_find(const struct state *s, const struct report *r, const struct sides *d,
 	const struct couple *told, u32 n_told, struct couple *ret)
@@ -278,6 +301,7 @@ static bool couple_find(const struct state *s, const struct report *r, const str
 		u32 tgid = 0;
 
 		if (!p->victim || p->victim == p->evictor || n <= best || !victim ||
+			hand_of(s, p, n) ||
 			pages_second(s, victim->refaults) < VICTIM_LEAST ||
 			(double)n < PAIR_PART * (double)victim->refaults)
 			continue;
@@ -349,6 +373,82 @@ static void tell_cost(
 	if (f->cost_ns)
 		finding_line(r, f->evidence, "in %s some task waited for memory (PSI)",
 			fmt_ns(a, f->cost_ns));
+}
+
+static void hand_try(struct report *r, struct finding *f, const struct pair *p)
+{
+	if (p->call == CACHE_CALL_FADVISE)
+		finding_line(r, f->try_,
+			"Have it give back only what nobody reads again: no POSIX_FADV_DONTNEED on "
+			"files that are read more than once, or only behind a backup's or a log's "
+			"stream.");
+	else
+		finding_line(r, f->try_,
+			"Have %s leave alone what is in use, or stop it: the kernel pushes out by "
+			"itself what is used least, once memory is short.",
+			report_process(r, p->evictor));
+	finding_line(r, f->try_, "Where it does so: `memwhy syscalls --stacks=user --for 10s -p %u`",
+		p->evictor);
+	finding_line(r, f->undo, "Let it do so again.");
+	finding_line(r, f->verify, "`memwhy check --for 30s`");
+}
+
+/* Somebody gives pages back, or has them pushed out, that are read again. */
+static void tell_hand(struct report *r, const struct state *s, const struct pair *p, u64 n)
+{
+	double rate = pages_second(s, n);
+	struct finding *f = report_finding(
+		r, rate >= REFAULTS_WARNING ? LEVEL_WARNING : LEVEL_RISK, "page-cache");
+	const struct reader *victim = groups_find(&s->sums.by, &p->victim);
+	const char *call = hand_of(s, p, n);
+	char a[UNIT_BUF];
+
+	if (!f || !victim)
+		return;
+	f->tgid = p->evictor;
+	f->cgroup = victim->cgroup;
+	f->losses = LOSS_REFAULT | LOSS_RECLAIM;
+	f->title = p->evictor == p->victim
+			   ? report_text(r,
+				     "%s throws pages of its files out of the page cache and reads "
+				     "them again, %.0f a second: by %s",
+				     report_process(r, p->victim), rate, call)
+			   : report_text(r,
+				     "%s pushes pages of files out of memory that %s reads again, "
+				     "%.0f a second: by %s",
+				     report_process(r, p->evictor), report_process(r, p->victim),
+				     rate, call);
+	f->confidence = "high: the call in which they went was seen; pages are sampled, one in 64";
+	finding_line(r, f->evidence, "%s a second come back so",
+		fmt_bytes(a, (u64)(rate * (double)r->stream->host.page_bytes)));
+	tell_reads(r, f, s, p->victim, victim);
+	if (p->call != CACHE_CALL_FADVISE) /* that one leaves the kernel no trace of its pages */
+		tell_cost(r, f, s, victim);
+	if (facts_known(&s->sums.facts, "MemAvailable"))
+		finding_line(r, f->evidence, "%s of memory are available meanwhile",
+			fmt_bytes(a, facts_last(&s->sums.facts, "MemAvailable")));
+	f->why = "Pages that are given back by hand are gone, also while memory is free: whoever "
+		 "needs them waits for the disk again.";
+	hand_try(r, f, p);
+}
+
+/* How many were told. */
+static u32 tell_by_hand(struct report *r, const struct state *s)
+{
+	u32 told = 0;
+
+	for (size_t i = 0; i < s->pairs.n && told < BY_HAND; i++) {
+		const struct pair *p = groups_key(&s->pairs, i);
+		u64 n = *(const u64 *)groups_value(&s->pairs, i);
+		const struct reader *victim = groups_find(&s->sums.by, &p->victim);
+
+		if (!victim || !hand_of(s, p, n) || pages_second(s, n) < REFAULTS_RISK ||
+			(double)n < PAIR_PART * (double)victim->refaults)
+			continue;
+		tell_hand(r, s, p, n);
+		told++;
+	}
+	return told;
 }
 
 static void tell_place(
@@ -519,6 +619,8 @@ static int report(void *v, struct report *r)
 	u32 tgid = 0;
 	int level = level_of(refaults), told;
 
+	if (tell_by_hand(r, s))
+		return 0;
 	if (level < 0) {
 		if (stolen >= STOLEN_RISK / 4 && s->read)
 			tell_stream(r, s, stolen);

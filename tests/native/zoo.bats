@@ -39,6 +39,13 @@ zoo_named() { # FILE
 	ZOO_SECONDS=6 zoo_named tests/zoo/frames-in-flight.py
 }
 
+@test "zoo: files that are given back and read again, and those that are given back for good" {
+	ZOO_SECONDS=5 zoo_named tests/zoo/polite-reader.py
+	ZOO_SECONDS=5 zoo_run tests/zoo/polite-backup.py
+	echo "$zoo_result: $zoo_first"
+	[ "$zoo_result" = quiet ]
+}
+
 @test "zoo: a cache that fills and stops is no alarm" {
 	zoo_run tests/zoo/cache-fills.c
 	echo "$zoo_result: $zoo_first"

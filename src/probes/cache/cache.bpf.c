@@ -24,7 +24,9 @@ struct place {
 struct gone {
 	u64 time_ns;
 	u32 tgid;
-	u32 kswapd;
+	u8 kswapd;
+	u8 times; /* by hand: from the second time on it was not meant to stay away */
+	u16 call;
 };
 
 struct {
@@ -66,9 +68,9 @@ static __always_inline struct task_struct___cache *me(void)
 	return (void *)bpf_get_current_task();
 }
 
-/* Is it in a call that writes to a file? What user space left is at the end of the kernel's stack
- * (16 KiB, asm/page_64_types.h). */
-static __always_inline bool is_writing(void)
+/* The call that it is in. What user space left is at the end of the kernel's stack (16 KiB,
+ * asm/page_64_types.h). */
+static __always_inline u64 call_now(void)
 {
 	const struct pt_regs *regs = (void *)BPF_CORE_READ(me(), stack) + (16 << 10);
 	u64 nr = 0;
@@ -78,8 +80,7 @@ static __always_inline bool is_writing(void)
 	else
 		regs--;
 	bpf_probe_read_kernel(&nr, sizeof(nr), &regs->orig_rax);
-	/* write, pwrite64, writev, pwritev, pwritev2 */
-	return nr == 1 || nr == 18 || nr == 20 || nr == 296 || nr == 328;
+	return nr;
 }
 
 /* (struct folio *), to 5.15 (struct page *) */
@@ -88,16 +89,28 @@ int page_goes(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct place p = {};
 	struct gone g = {};
-	u64 n = place_of(ctx->args[0], &p);
+	u64 n = place_of(ctx->args[0], &p), call;
 
-	/* Not what is truncated, or given back by its reader. */
-	if (!n || !burst_is_on() || !BPF_CORE_READ(me(), reclaim_state))
+	if (!n || !burst_is_on())
 		return 0;
+	g.kswapd = !!(BPF_CORE_READ(me(), flags) & PF_KSWAPD);
+	call = g.kswapd ? 0 : call_now();
+	if (call == CACHE_CALL_FADVISE || call == CACHE_CALL_MADVISE ||
+		call == CACHE_CALL_PROCESS_MADVISE)
+		g.call = call, g.times = 1;
+	else if (!BPF_CORE_READ(me(), reclaim_state)) /* not what is truncated or removed */
+		return 0;
+	else if (call == CACHE_CALL_WRITE)
+		g.call = call;
 	g.time_ns = bpf_ktime_get_ns();
 	g.tgid = bpf_get_current_pid_tgid() >> 32;
-	g.kswapd = !!(BPF_CORE_READ(me(), flags) & PF_KSWAPD);
-	for (u32 i = 0; i < FOLIO_PLACES && i < n; i++, p.index += CACHE_STRIDE)
+	for (u32 i = 0; i < FOLIO_PLACES && i < n; i++, p.index += CACHE_STRIDE) {
+		struct gone *before = g.times ? bpf_map_lookup_elem(&evicted, &p) : NULL;
+
+		if (before && before->times)
+			g.times = 2;
 		bpf_map_update_elem(&evicted, &p, &g, BPF_ANY);
+	}
 	return 0;
 }
 
@@ -109,15 +122,21 @@ __noinline int count_page(u64 mapping, u64 index)
 	struct place p = {.mapping = mapping, .index = index};
 	struct gone *g = bpf_map_lookup_elem(&evicted, &p);
 	struct agg_value *v;
-	u64 ns = 0;
+	u64 ns = 0, call = call_now();
 
-	if (is_writing())
+	/* write, pwrite64, writev, pwritev, pwritev2 */
+	if (call == 1 || call == 18 || call == 20 || call == 296 || call == 328)
 		key.flags = CACHE_WRITTEN;
-	if (g) {
+	/* Given back once and read: as it is verified. What is written is other content. */
+	if (g && g->times && key.flags & CACHE_WRITTEN)
+		bpf_map_delete_elem(&evicted, &p);
+	else if (g && g->times != 1) {
 		ns = bpf_ktime_get_ns() - g->time_ns;
 		key.flags |= CACHE_REFAULT | (g->kswapd ? CACHE_BY_KSWAPD : 0);
 		key.evictor = g->kswapd ? 0 : g->tgid;
-		bpf_map_delete_elem(&evicted, &p);
+		key.call = g->call;
+		if (!g->times) /* the other is to be known when it goes again */
+			bpf_map_delete_elem(&evicted, &p);
 	}
 	v = agg_get(&table, &key, 1);
 	if (!v)

@@ -17,9 +17,10 @@
 /* Pages a second: fewer hurt nobody. */
 #define MANY_REFAULTS 200.0
 #define MANY_STOLEN 5000.0
+#define MANY_READ 8192.0 /* KiB from disks: what is given back by hand is neither of these */
 
 struct cache_pace {
-	u64 time_ns, refaults, stolen; /* when it was last asked */
+	u64 time_ns, refaults, stolen, read_kib; /* when it was last asked */
 };
 
 static const struct attach_hook hooks[] = {
@@ -41,6 +42,7 @@ static struct cache_pace pace_now(void)
 		return p;
 	p.refaults = keyvals_get_or(&vm, "workingset_refault_file", 0);
 	p.stolen = keyvals_get_or(&vm, "pgsteal_file", 0);
+	p.read_kib = keyvals_get_or(&vm, "pgpgin", 0);
 	return p;
 }
 
@@ -50,7 +52,8 @@ static bool due(struct capture *c)
 	double seconds = (double)(now.time_ns - last->time_ns) / 1e9;
 	bool many = last->time_ns &&
 		    ((double)(now.refaults - last->refaults) >= MANY_REFAULTS * seconds ||
-			    (double)(now.stolen - last->stolen) >= MANY_STOLEN * seconds);
+			    (double)(now.stolen - last->stolen) >= MANY_STOLEN * seconds ||
+			    (double)(now.read_kib - last->read_kib) >= MANY_READ * seconds);
 
 	*last = now;
 	return many;
@@ -76,6 +79,7 @@ static int added(
 	names_added(c->names, stacks, k, v, &r);
 	r.evictor = k->evictor;
 	r.flags = k->flags;
+	r.call = k->call;
 	r.count = v->count;
 	r.total_ns = v->total_ns;
 	return capture_emit(c, &r.h);
@@ -110,7 +114,7 @@ static const struct kind kinds[] = {
 const struct probe probe_cache = {
 	.name = "cache",
 	.summary = "Who fills the page cache, and whose pages go for it, sampled",
-	.details = "While the kernel pushes pages of files out, or reads them back, it follows one "
+	.details = "While the kernel pushes pages of files out, or reads many, it follows one "
 		   "page in 64 of each file into the page cache and out of it. It feeds `memwhy "
 		   "check` and has no command of its own.",
 	.kinds = kinds,

@@ -440,6 +440,51 @@ static void test_evictor(void **unused)
 	view_close(&f);
 }
 
+static void by_hand(struct fixture *f, u32 evictor, u16 call, u64 pages)
+{
+	begin(f, &rule_page_cache);
+	refaulted(f, call == CACHE_CALL_FADVISE ? 0 : pages); /* that leaves the kernel no trace */
+	cached(f, 8, 0, 0, 6400);
+	PUT(f, struct cache_agg, REC_CACHE_AGG, .tgid = 8, .evictor = evictor, .call = call,
+		.flags = CACHE_REFAULT, .count = pages / CACHE_STRIDE);
+}
+
+/* Nobody needed room: the call tells who it was, and that the cache is not too small. */
+static void test_by_hand(void **unused)
+{
+	const struct finding *x;
+	struct fixture f;
+
+	(void)unused;
+	by_hand(&f, 8, CACHE_CALL_FADVISE, 64000);
+	x = only(&f);
+	assert_string_equal(x->title,
+		"reader (pid 8) throws pages of its files out of the page cache and reads them "
+		"again, 6400 a second: by posix_fadvise (POSIX_FADV_DONTNEED)");
+	assert_int_equal(x->level, LEVEL_WARNING);
+	view_close(&f);
+
+	by_hand(&f, 7, CACHE_CALL_PROCESS_MADVISE, 6400);
+	x = only(&f);
+	assert_non_null(strstr(x->title,
+		"writer (pid 7) pushes pages of files out of memory that reader (pid 8) reads"));
+	assert_int_equal(x->level, LEVEL_RISK);
+	view_close(&f);
+
+	by_hand(&f, 7, CACHE_CALL_WRITE, 64000);
+	assert_non_null(strstr(only(&f)->title, "a write to memory.reclaim"));
+	view_close(&f);
+
+	by_hand(&f, 7, CACHE_CALL_WRITE, 64000); /* it writes files, and needs room for them */
+	cached(&f, 7, 0, CACHE_WRITTEN, 640000);
+	assert_non_null(strstr(only(&f)->title, "writer (pid 7) writes 250 MiB a second past"));
+	view_close(&f);
+
+	by_hand(&f, 8, CACHE_CALL_FADVISE, 640); /* too few to hurt */
+	assert_int_equal(conclude(&f), 0);
+	view_close(&f);
+}
+
 /* The reader past it is a new process each time: none of them is the one, its program is. */
 static void test_evictor_program(void **unused)
 {
@@ -861,6 +906,7 @@ int main(void)
 		cmocka_unit_test(test_dirty),
 		cmocka_unit_test(test_evictor),
 		cmocka_unit_test(test_evictor_program),
+		cmocka_unit_test(test_by_hand),
 		cmocka_unit_test(test_cache_too_small),
 		cmocka_unit_test(test_cache_quiet),
 		cmocka_unit_test(test_kswapd_busy),
