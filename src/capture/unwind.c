@@ -14,7 +14,6 @@
 #include "capture/unwind_files.h"
 #include "capture/unwind_late.h"
 #include "capture/unwind_layouts.h"
-#include "capture/unwind_maps.h"
 #include "capture/unwind_pages.h"
 #include "capture/unwind_warm.h"
 #include "sym/hash.h"
@@ -94,8 +93,9 @@ static int maps_open(struct capture *c, struct unwind *u)
 	if (rc)
 		return rc;
 	u->asks = ring_buffer__new(c->shared[SHARED_UNWIND_ASKS] - 1, on_ask, u, NULL);
-	u->copies = u->asks ? ring_buffer__new(c->shared[SHARED_UNWIND_COPIES] - 1, on_copy, u, NULL)
-			    : NULL;
+	u->copies =
+		u->asks ? ring_buffer__new(c->shared[SHARED_UNWIND_COPIES] - 1, on_copy, u, NULL)
+			: NULL;
 	if (!u->copies)
 		return -errno;
 	/* A table may take longer than the ring has room for. */

@@ -40,4 +40,12 @@ bool unwind_shares(const struct unwind_counts *counts, struct str *ret);
 /* Says that, where not all are exact, and what is wrong with tables. */
 void unwind_tell(const struct unwind *u, struct capture *c);
 
+/* The maps of bpf/unwind.bpf.h, made before any object that uses them (unwind_maps.c). */
+/* Into c->shared. */
+int unwind_maps_make(struct capture *c);
+/* Pages of 1 MiB at most, at a level of capture.shrink. */
+u32 unwind_maps_pages(u32 shrink);
+/* Of all of them but the pages, by the kernel's own account. */
+u64 unwind_maps_bytes(const struct capture *c);
+
 #endif

@@ -1,5 +1,5 @@
-/* See unwind_maps.h. */
-#include "capture/unwind_maps.h"
+/* See unwind.h. */
+#include "capture/unwind.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

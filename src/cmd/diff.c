@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "cmd/anonymous.h"
-#include "cmd/diff_inputs.h"
-#include "cmd/diff_tell.h"
-#include "cmd/diff_texts.h"
+#include "cmd/diff.h"
 #include "cmd/entries.h"
 #include "cmd/output.h"
 #include "export/export.h"

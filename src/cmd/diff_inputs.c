@@ -1,5 +1,5 @@
-/* See diff_inputs.h. */
-#include "cmd/diff_inputs.h"
+/* See diff.h. */
+#include "cmd/diff.h"
 
 #include <errno.h>
 #include <sys/stat.h>

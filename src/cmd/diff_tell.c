@@ -1,5 +1,5 @@
-/* See diff_tell.h. */
-#include "cmd/diff_tell.h"
+/* See diff.h. */
+#include "cmd/diff.h"
 
 #include <math.h>
 #include <stdint.h>

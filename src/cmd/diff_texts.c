@@ -1,5 +1,5 @@
 /* The man page of `memwhy diff`: its description, and what a real run printed. */
-#include "cmd/diff_texts.h"
+#include "cmd/diff.h"
 
 const char diff_details[] =
 	"Makes the report of one command on each of two recordings, or of several before and "

@@ -1,5 +1,5 @@
-/* See socket_value.h. Values from the kernel's uapi headers, as of 6.18. */
-#include "sys/socket_value.h"
+/* See syscall_value.h. Values from the kernel's uapi headers, as of 6.18. */
+#include "sys/syscall_value.h"
 
 #include <arpa/inet.h>
 #include <string.h>

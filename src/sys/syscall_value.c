@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include "sys/quoted.h"
-#include "sys/socket_value.h"
 #include "sys/syscall_args.h"
 #include "sys/syscall_flags.h"
 

@@ -1,5 +1,5 @@
-/* See termios_value.h. Numbers of asm-generic/termbits.h, which x86-64 has. */
-#include "sys/termios_value.h"
+/* See syscall_value.h. Numbers of asm-generic/termbits.h, which x86-64 has. */
+#include "sys/syscall_value.h"
 
 #include <string.h>
 

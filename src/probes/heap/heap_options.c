@@ -1,5 +1,5 @@
-/* See heap_options.h. */
-#include "probes/heap/heap_options.h"
+/* See heap_inner.h. */
+#include "probes/heap/heap_inner.h"
 
 #include <errno.h>
 

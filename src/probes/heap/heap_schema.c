@@ -1,5 +1,5 @@
-/* See heap_schema.h. */
-#include "probes/heap/heap_schema.h"
+/* See heap_inner.h. */
+#include "probes/heap/heap_inner.h"
 
 #include "probes/heap/heap.h"
 

@@ -1,5 +1,5 @@
-/* See heap_texts.h. */
-#include "probes/heap/heap_texts.h"
+/* See heap_inner.h. */
+#include "probes/heap/heap_inner.h"
 
 #include <stddef.h>
 

@@ -10,7 +10,6 @@
 #include "capture/syscalls.h"
 #include "event/schema.h"
 #include "probes/maps/maps_host.h"
-#include "probes/maps/maps_output.h"
 #include "probes/maps/maps_view.h"
 #include "probes/probe.h"
 #include "sys/mount_room.h"

@@ -1,5 +1,5 @@
-/* See maps_findings.h. */
-#include "probes/maps/maps_findings.h"
+/* See maps_tables.h. */
+#include "probes/maps/maps_tables.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
-/* See maps_output.h. */
-#include "probes/maps/maps_output.h"
+/* See maps_view.h. */
+#include "probes/maps/maps_view.h"
 
 const char maps_details[] =
 	"Counts and times the system calls that change an address space: mmap, munmap, mremap, "

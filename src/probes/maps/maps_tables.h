@@ -68,4 +68,7 @@ const char *maps_object_name(const struct maps_tables *t, u8 kind, u64 object);
 /* false: not known. */
 bool maps_limit_get(const struct maps_tables *t, const char *name, u64 *ret);
 
+/* What of the calls is worth a change. */
+void maps_findings(const struct maps_tables *t, struct report *r);
+
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "probes/maps/maps_findings.h"
+#include "probes/maps/maps_tables.h"
 #include "probes/maps/maps_looks.h"
 #include "probes/maps/maps_sums.h"
 #include "probes/maps/maps_words.h"

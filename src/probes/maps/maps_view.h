@@ -7,4 +7,7 @@
 
 extern const struct view maps_view;
 
+/* The man page's longer texts. */
+extern const char maps_details[], maps_output[];
+
 #endif

@@ -10,7 +10,7 @@
 #include "probes/numa/capture/numa_capture.h"
 #include "probes/numa/capture/numa_place.h"
 #include "probes/numa/capture/numa_topology.h"
-#include "probes/numa/numa_options.h"
+#include "probes/numa/numa_opts.h"
 #include "probes/numa/perf/numa_perf.h"
 #include "probes/numa/try/numa_try.h"
 #include "probes/numa/view/numa_view.h"

@@ -1,10 +1,9 @@
-/* See numa_options.h. */
-#include "probes/numa/numa_options.h"
+/* See numa_opts.h. */
+#include "probes/numa/numa_opts.h"
 
 #include <errno.h>
 
 #include "base/units.h"
-#include "probes/numa/numa_opts.h"
 #include "probes/numa/try/numa_try.h"
 
 #define LARGE_BYTES 4096 /* of smaller blocks there are several in a page, which is on one node */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/types.h"
+#include "probes/probe.h"
 
 struct numa_opts {
 	const char *source; /* comma-separated, best first; NULL: the probe's own */
@@ -19,5 +20,10 @@ struct numa_opts {
 	 * of; NULL: it can. */
 	const char *untracked_why;
 };
+
+/* Their table, what of them goes together, and when heap runs beside. */
+extern const struct probe_options numa_options;
+
+void numa_beside(const struct request *r, void *opts, struct company *ret);
 
 #endif

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "probes/oom/oom_ledger.h"
-
 #define LEAST_NS 400000000ULL /* one sample tells no growth */
 
 const char *oom_text(struct report *r, const char *s, int max)

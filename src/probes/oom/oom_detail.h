@@ -32,4 +32,13 @@ cell_get oom_grown_cell, oom_span_cell, oom_pace_cell;
 /* A copy of at most max bytes, owned by the report; NULL for "". */
 const char *oom_text(struct report *r, const char *s, int max);
 
+/* Where memory was at a kill: by the kernel's report, and by the last look before (oom_ledger.c).
+ */
+extern const struct view_table oom_ledger_tables[];
+
+/* NULL: no memory. */
+struct table *oom_ledger_open(struct report *r);
+int oom_ledger_rows(struct table *t, struct report *r, const struct kill *x,
+	const struct kill_detail *d, const char *oom_cgroup);
+
 #endif

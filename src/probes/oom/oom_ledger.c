@@ -1,7 +1,6 @@
-/* See oom_ledger.h. */
-#include "probes/oom/oom_ledger.h"
-
+/* See oom_detail.h. */
 #include "probes/oom/oom_detail.h"
+
 #include "sys/oomlog_memory.h"
 
 static const u8 rows[OOMLOG_ROWS] = {

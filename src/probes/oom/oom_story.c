@@ -1,12 +1,11 @@
-/* See oom_story.h. */
-#include "probes/oom/oom_story.h"
+/* See oom_tables.h. */
+#include "probes/oom/oom_tables.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "probes/oom/oom_detail.h"
-#include "probes/oom/oom_tables.h"
 
 const char oomkill_head[] = "Tracing OOM kills... Ctrl-C to stop.";
 

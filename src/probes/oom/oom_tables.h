@@ -3,6 +3,7 @@
 #define MEMWHY_PROBES_OOM_TABLES_H
 
 #include "probes/oom/oom_kills.h"
+#include "report/report.h"
 #include "report/view.h"
 
 extern const struct view_table oom_kill_tables[];
@@ -17,5 +18,14 @@ const char *oom_cgroup_name(struct report *r, const struct kill *x);
 /* "GFP_KERNEL", NULL: not known. */
 const char *oom_gfp_name(struct report *r, const struct kill *x);
 bool oom_order(const struct kill *x, s32 *ret);
+
+/* A kill in words: who died, who asked, why, and what led to it; and as bcc's oomkill says it
+ * (oom_story.c). */
+
+/* Adds it as a finding. */
+int oom_story(struct report *r, const struct kills *k, const struct kill *x);
+
+extern const char oomkill_head[];
+void oomkill_line(struct report *r, const struct kills *k, const struct kill *x, struct str *out);
 
 #endif

@@ -11,8 +11,6 @@
 #include "base/units.h"
 #include "probes/oom/oom_detail.h"
 #include "probes/oom/oom_kills.h"
-#include "probes/oom/oom_ledger.h"
-#include "probes/oom/oom_story.h"
 #include "probes/oom/oom_tables.h"
 
 enum mode { MODE_ALL, MODE_LIST, MODE_SHOW };

@@ -16,7 +16,6 @@
 #include "probes/syscalls/syscalls_flight.h"
 #include "probes/syscalls/syscalls_line.h"
 #include "probes/syscalls/syscalls_opts.h"
-#include "probes/syscalls/syscalls_output.h"
 #include "probes/syscalls/syscalls_view.h"
 #include "probes/syscalls/syscalls_words.h"
 #include "sys/syscall_args.h"

@@ -5,10 +5,9 @@
 
 #include "probes/syscalls/syscalls_pointed.h"
 #include "sys/quoted.h"
-#include "sys/socket_value.h"
+#include "sys/syscall_value.h"
 #include "sys/syscall_args.h"
 #include "sys/syscall_flags.h"
-#include "sys/syscall_value.h"
 #include "sys/syscalls.h"
 
 /* Calls that are written, or whose result is, in a way of their own. */

@@ -1,5 +1,5 @@
-/* See syscalls_output.h. */
-#include "probes/syscalls/syscalls_output.h"
+/* See syscalls_view.h. */
+#include "probes/syscalls/syscalls_view.h"
 
 const char syscalls_details[] =
 	"Counts system calls by process and call, with errors by name and a histogram of "

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "sys/quoted.h"
-#include "sys/socket_value.h"
+#include "sys/syscall_value.h"
 #include "sys/syscall_args.h"
 #include "sys/syscall_flags.h"
-#include "sys/syscall_value.h"
-#include "sys/termios_value.h"
 
 struct copied {
 	const char *p;

@@ -6,4 +6,8 @@
 
 extern const struct view syscalls_view;
 
+/* The man page's longer texts: what it tells, and what it printed. */
+extern const char syscalls_details[];
+extern const char syscalls_output[];
+
 #endif

@@ -1,5 +1,5 @@
-/* See where_dying.h. */
-#include "probes/where/where_dying.h"
+/* See where_tables.h. */
+#include "probes/where/where_tables.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
-/* See where_group.h. And the reading of it: the group that was asked for, and those above it. */
-#include "probes/where/where_group.h"
+/* See where_ledger.h. And the reading of it: the group that was asked for, and those above it. */
+#include "probes/where/where_ledger.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/top.h"
 #include "capture/group.h"
 #include "probes/where/where_inner.h"
-#include "probes/where/where_ledger.h"
 #include "sys/root.h"
 
 #define OWNERS 8

@@ -1,5 +1,5 @@
-/* See where_huge.h. */
-#include "probes/where/where_huge.h"
+/* See where_tables.h. */
+#include "probes/where/where_tables.h"
 
 #include "base/units.h"
 

@@ -34,4 +34,11 @@ void where_set_part(struct where_ledger *l, u32 part, u64 bytes);
 /* Sets a row that is an estimate: no more than what the other rows leave. */
 void where_set_estimate(struct where_ledger *l, u32 row, u64 bytes);
 
+/* The ledger of a control group: which number of memory.stat is in which row, of version 1 and 2
+ * (where_group.c). */
+
+/* stat: memory.stat. kernel_bytes: of version 1, memory.kmem.usage_in_bytes; 0: not known. */
+void where_ledger_group(int version, u64 usage_bytes, u64 kernel_bytes, const struct keyvals *stat,
+	struct where_ledger *ret);
+
 #endif

@@ -6,8 +6,6 @@
 
 #include "base/units.h"
 #include "probes/where/where_census.h"
-#include "probes/where/where_dying.h"
-#include "probes/where/where_huge.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_words.h"
 #include "sys/fdlink.h"

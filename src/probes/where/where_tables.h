@@ -12,6 +12,7 @@
 #include "probes/where/where_limits.h"
 #include "probes/where/where_runtimes.h"
 #include "probes/where/where_taken.h"
+#include "report/report.h"
 #include "report/view.h"
 
 struct where_subject {
@@ -39,5 +40,15 @@ extern const struct view_table where_tables_all[];
 
 int where_tables_report(struct where_tables *t, struct report *r);
 void where_tables_free(struct where_tables *t);
+
+/* Adds a finding where a good part of a process's memory is unused parts of huge pages
+ * (where_huge.c). */
+void where_huge_advise(const struct where_ledger *l, struct report *r);
+
+/* Control groups that were removed and that the kernel keeps (where_dying.c). */
+extern const struct view_table where_dying_tables[];
+
+/* d: h.kind 0 where there are few. */
+int where_dying_report(const struct cgroup_dying *d, struct report *r);
 
 #endif

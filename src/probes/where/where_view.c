@@ -8,9 +8,8 @@
 #include "base/vec.h"
 #include "probes/holders/holders.h"
 #include "probes/where/where_census.h"
-#include "probes/where/where_dying.h"
-#include "probes/where/where_ledger.h"
 #include "probes/where/where_tables.h"
+#include "probes/where/where_ledger.h"
 
 #define SUBJECTS_MAX 1024
 

@@ -1,4 +1,4 @@
-// The data behind a report (html_data.h): from compressed text to tables whose stacks are arrays of
+// The data behind a report (html_data.c): from compressed text to tables whose stacks are arrays of
 // frames.
 
 async function unpack(text) {

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "render/html/html_data.h"
-#include "render/html/page.h"
 #include "render/renderers.h"
 
 static void title_add(struct str *out, const struct report *r)

@@ -2,6 +2,8 @@
 #ifndef MEMWHY_RENDER_HTML_H
 #define MEMWHY_RENDER_HTML_H
 
+#include <stddef.h>
+
 #include "render/html/html_text.h"
 #include "render/render.h"
 
@@ -14,5 +16,20 @@ void html_add_findings(struct str *out, const struct report *r);
 void html_add_outlook(struct str *out, const struct report *r, bool again);
 /* The first rows of each table, for browsers without scripts. */
 void html_add_tables(struct str *out, const struct report *r);
+
+/* The page without its reports: markup, style and script, as tools/pack-page made it of the files
+ * of this folder (page.c). */
+struct page {
+	char *text;
+	size_t len;
+	size_t title, reports; /* where these go in */
+};
+
+/* 0, -ENOMEM or -EBADMSG. */
+int page_open(struct page *ret);
+void page_close(struct page *p);
+
+/* The data of a page, for its script: see html_data.c. */
+void html_data_add(struct str *out, const struct report *r, const struct render_options *o);
 
 #endif

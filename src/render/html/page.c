@@ -1,5 +1,5 @@
-/* See page.h. memwhy carries the page compressed (gzip). */
-#include "render/html/page.h"
+/* See html.h. memwhy carries the page compressed (gzip). */
+#include "render/html/html.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include "data/sys/fixture.h"
 #include "sys/flags.h"
-#include "sys/termios_value.h"
+#include "sys/syscall_value.h"
 
 static void assert_flags(const struct flag *table, u64 value, const char *expected)
 {
@@ -83,7 +83,8 @@ static void test_termios(void **state)
 		"c_cflag=B115200|CS8, c_lflag=FLUSHO|EXTPROC, ...}");
 	assert_termios(0xffff8000, ~0U, 0x0ff0e000, 0,
 		"{c_iflag=0xffff8000, "
-		"c_oflag=NL1|CR3|XTABS|BS1|VT1|FF1|OPOST|OLCUC|ONLCR|OCRNL|ONOCR|ONLRET|OFILL|OFDEL|"
+		"c_oflag=NL1|CR3|XTABS|BS1|VT1|FF1|OPOST|OLCUC|ONLCR|OCRNL|ONOCR|ONLRET|OFILL|"
+		"OFDEL|"
 		"0xffff0000, c_cflag=B0|CS5|0xff0e000, c_lflag=0, ...}");
 }
 

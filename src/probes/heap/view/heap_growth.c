@@ -1,5 +1,5 @@
-/* See heap_growth.h. */
-#include "probes/heap/view/heap_growth.h"
+/* See heap_tables.h. */
+#include "probes/heap/view/heap_tables.h"
 
 #include "analysis/cells.h"
 #include "base/util.h"

@@ -1,5 +1,5 @@
-/* See heap_mappings.h. */
-#include "probes/heap/view/heap_mappings.h"
+/* See heap_tables.h. */
+#include "probes/heap/view/heap_tables.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
-/* See heap_part.h. */
-#include "probes/heap/view/heap_part.h"
+/* See heap_tables.h. */
+#include "probes/heap/view/heap_tables.h"
 
 #include <stdint.h>
 

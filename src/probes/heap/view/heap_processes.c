@@ -1,5 +1,5 @@
-/* See heap_processes.h. */
-#include "probes/heap/view/heap_processes.h"
+/* See heap_tables.h. */
+#include "probes/heap/view/heap_tables.h"
 
 #include "analysis/cells.h"
 #include "analysis/hist.h"

@@ -1,11 +1,10 @@
-/* See heap_residence.h. */
-#include "probes/heap/view/heap_residence.h"
+/* See heap_tables.h. */
+#include "probes/heap/view/heap_tables.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "probes/heap/view/heap_mappings.h"
 
 struct key {
 	struct by_task_key task;

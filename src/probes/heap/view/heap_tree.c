@@ -1,5 +1,5 @@
-/* See heap_tree.h. */
-#include "probes/heap/view/heap_tree.h"
+/* See heap_tables.h. */
+#include "probes/heap/view/heap_tables.h"
 
 #include <errno.h>
 #include <stdlib.h>

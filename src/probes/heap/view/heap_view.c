@@ -9,12 +9,7 @@
 
 #include "probes/heap/events/event_replay.h"
 #include "probes/heap/view/heap_columns.h"
-#include "probes/heap/view/heap_growth.h"
-#include "probes/heap/view/heap_mappings.h"
-#include "probes/heap/view/heap_part.h"
-#include "probes/heap/view/heap_processes.h"
-#include "probes/heap/view/heap_residence.h"
-#include "probes/heap/view/heap_tree.h"
+#include "probes/heap/view/heap_tables.h"
 
 static const char *const by_keys[] = {BY_TASK_KEYS, NULL};
 

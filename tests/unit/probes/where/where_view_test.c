@@ -8,7 +8,6 @@
 #include "probes/cache/cache.h"
 #include "probes/cgroups/cgroups.h"
 #include "probes/holders/holders.h"
-#include "probes/where/where_group.h"
 #include "probes/where/where_ledger.h"
 #include "probes/where/where_view.h"
 #include "sys/managed.h"

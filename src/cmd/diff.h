@@ -1,10 +1,12 @@
-/* The recordings that `diff` compares: one or several before, one or several after. */
-#ifndef MEMWHY_CMD_DIFF_INPUTS_H
-#define MEMWHY_CMD_DIFF_INPUTS_H
+/* The parts of `memwhy diff`: its recordings, what it says of them, and its long texts. */
+#ifndef MEMWHY_CMD_DIFF_H
+#define MEMWHY_CMD_DIFF_H
 
 #include "cmd/recording.h"
 #include "cmd/run_take.h"
+#include "report/diff.h"
 
+/* The recordings that it compares: one or several before, one or several after. */
 struct diff_input {
 	const char *path;
 	u32 side; /* 0: before, 1: after */
@@ -28,5 +30,16 @@ const char *diff_inputs_find(const struct diff_inputs *in, const char *path);
 int diff_inputs_enter(struct diff_inputs *in, const struct probe *of, const struct options *o,
 	bool *ret_unfiltered, struct err *err);
 void diff_inputs_free(struct diff_inputs *in);
+
+/* What the recordings have not in common, and what came of it. */
+
+/* Adds the verdict and notes. */
+void diff_tell(struct report *r, const struct diff_spec *s, const struct diff_result *res,
+	bool judged, bool regression);
+/* Adds what a recording beside the first one of its side says that this one does not. */
+void diff_tell_other(struct report *r, const struct diff_spec *s, u32 side, const char *name,
+	const struct report *of);
+
+extern const char diff_details[], diff_output[];
 
 #endif
