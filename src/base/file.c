@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-int file_read_fd(int fd, size_t most, struct str *out)
+/* once: the first read that gives less than it could is the last. */
+static int read_all(int fd, size_t most, bool once, struct str *out)
 {
 	char buf[16384];
 	ssize_t n;
@@ -18,16 +19,33 @@ int file_read_fd(int fd, size_t most, struct str *out)
 		if (out->len + (size_t)n > most)
 			return -EFBIG;
 		str_addn(out, buf, (size_t)n);
+		if (once && (size_t)n < sizeof(buf))
+			break;
 	}
 	return out->failed ? -ENOMEM : 0;
 }
 
-int file_read_at(int dirfd, const char *path, struct str *out)
+int file_read_fd(int fd, size_t most, struct str *out)
+{
+	return read_all(fd, most, false, out);
+}
+
+static int read_at(int dirfd, const char *path, bool once, struct str *out)
 {
 	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
 
 	str_clear(out);
-	return fd < 0 ? -errno : file_read_fd(fd, FILE_READ_MAX, out);
+	return fd < 0 ? -errno : read_all(fd, FILE_READ_MAX, once, out);
+}
+
+int file_read_at(int dirfd, const char *path, struct str *out)
+{
+	return read_at(dirfd, path, false, out);
+}
+
+int file_read_once_at(int dirfd, const char *path, struct str *out)
+{
+	return read_at(dirfd, path, true, out);
 }
 
 int file_read(const char *path, struct str *out)

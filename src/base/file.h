@@ -13,5 +13,8 @@ int file_read_fd(int fd, size_t most, struct str *out);
  */
 int file_read_at(int dirfd, const char *path, struct str *out);
 int file_read(const char *path, struct str *out);
+/* As file_read_at, of a file that the kernel gives in one piece, as most of /proc/PID and all of a
+ * control group: without the read that finds its end. */
+int file_read_once_at(int dirfd, const char *path, struct str *out);
 
 #endif

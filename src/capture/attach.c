@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "capture/ahead.h"
 #include "capture/budget.h"
@@ -18,6 +19,8 @@
 #include "sys/rights.h"
 #include "sys/tracefs.h"
 
+#define MISSED_GAP_NS (4 * NSEC_PER_SEC)
+
 struct attached {
 	struct bpf_object *obj;
 	VEC(struct bpf_link *) links;
@@ -26,6 +29,7 @@ struct attached {
 	size_t n_follow;           /* of the links, the first: they stay while it is paused */
 	u64 missed, missed_before; /* see attach_counting */
 	bool missed_is_over;
+	u64 missed_last, missed_ns, missed_gap_ns; /* what was read last, when, how often it is */
 	const struct attach_hook *hooks;
 	size_t n_hooks;
 	u32 owned;                          /* see attach_owned */
@@ -439,6 +443,7 @@ int attach_open(
 	int rc = plan_begin(c, spec, &a, err);
 
 	if (!rc) {
+		a->missed_gap_ns = c->opt.watch_ns ? MISSED_GAP_NS : 0;
 		rc = plan_tell(a, c, err);
 		if (rc)
 			attach_close(a);
@@ -586,9 +591,19 @@ static u64 missed_now(struct attached *a)
 	return sum;
 }
 
+/* Each program is asked: who watches for hours has that done less often than counters are read.
+ * Once all is detached the number is the last. */
 u64 attach_missed(struct attached *a)
 {
-	return a->missed + (a->missed_is_over ? 0 : missed_now(a) - a->missed_before);
+	u64 now = a->missed_gap_ns && a->links.n ? clock_mono_ns() : 0;
+
+	if (a->missed_is_over)
+		return a->missed;
+	if (!now || now >= a->missed_ns) {
+		a->missed_last = a->missed + missed_now(a) - a->missed_before;
+		a->missed_ns = now + a->missed_gap_ns;
+	}
+	return a->missed_last;
 }
 
 void attach_counting(struct attached *a, bool on)
@@ -599,4 +614,5 @@ void attach_counting(struct attached *a, bool on)
 		a->missed += now - a->missed_before;
 	a->missed_before = now;
 	a->missed_is_over = !on;
+	a->missed_ns = 0;
 }

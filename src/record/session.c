@@ -519,7 +519,8 @@ static int session_timers(struct session *s)
 		rc = probe_sample(s->runs[i], now);
 	if (now >= s->watch_ns) {
 		cost_watch(&s->cost, s->runs, s->n_runs);
-		s->watch_wait_ns = MIN(2 * s->watch_wait_ns, HOUSEKEEPING_NS);
+		s->watch_wait_ns = MIN(2 * s->watch_wait_ns,
+			HOUSEKEEPING_NS * (s->c.opt.watch_ns ? 4 : 1));
 		s->watch_ns = now + s->watch_wait_ns;
 	}
 	/* The interval that ends with the session is reported by its end. */

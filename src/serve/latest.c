@@ -131,6 +131,10 @@ static void thing_set(struct latest *l, const struct thing_key *key, const struc
 	struct thing *t = thing_find(l, key);
 	struct rec *copy;
 
+	if (t && t->rec->size == r->size) {
+		memcpy(t->rec, r, r->size);
+		return;
+	}
 	if (!t && HASH_COUNT(l->things) >= THINGS_MAX)
 		return;
 	copy = malloc(r->size);

@@ -2,6 +2,7 @@
 #include "sys/root.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -66,6 +67,14 @@ int sys_read(struct str *ret_text, const char *fmt, ...)
 	return rc ? rc : file_read(path, ret_text);
 }
 
+int sys_read_once(struct str *ret_text, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	int rc = PATH_FORMAT(path, fmt);
+
+	return rc ? rc : file_read_once_at(AT_FDCWD, path, ret_text);
+}
+
 int sys_read_u64(u64 *ret, const char *fmt, ...)
 {
 	_cleanup_str_ struct str text = {};
@@ -75,7 +84,7 @@ int sys_read_u64(u64 *ret, const char *fmt, ...)
 
 	if (rc)
 		return rc;
-	rc = file_read(path, &text);
+	rc = file_read_once_at(AT_FDCWD, path, &text);
 	if (rc)
 		return rc;
 	s = scan_text(str_get(&text));

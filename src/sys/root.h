@@ -17,7 +17,7 @@ const char *sys_root(void);
 int sys_root_set(const char *root);
 
 /*
- * All four take an absolute path as a format, and put the root in front of it. What lies below
+ * All of these take an absolute path as a format, and put the root in front of it. What lies below
  * /sys/kernel/tracing and /sys/kernel/debug need not be mounted there (kernelfs.h). Their result
  * comes first because the arguments of the format come last. -ENAMETOOLONG beyond PATH_MAX,
  * else what the system call said: a process or a cgroup may vanish at any time.
@@ -25,6 +25,8 @@ int sys_root_set(const char *root);
 int sys_path(char ret_path[PATH_MAX], const char *fmt, ...) _printf_(2, 3);
 /* The whole file, as file_read(). */
 int sys_read(struct str *ret_text, const char *fmt, ...) _printf_(2, 3);
+/* … as file_read_once_at(). */
+int sys_read_once(struct str *ret_text, const char *fmt, ...) _printf_(2, 3);
 /* A file with one decimal number, not negative (-EINVAL). */
 int sys_read_u64(u64 *ret, const char *fmt, ...) _printf_(2, 3);
 /* Is it there? 0, -ENOENT, -EACCES (a directory on the way is closed to us), … */

@@ -34,8 +34,13 @@ int slabsys_read(const char *cache, struct slabsys *ret)
 	if (rc)
 		return rc;
 	file_number(cache, "aliases", &s.aliases);
-	file_number(cache, "cpu_slabs", &s.cpu_slabs);
+	slabsys_read_held(cache, &s);
 	file_number(cache, "reclaim_account", &s.reclaim_account);
 	*ret = s;
 	return 0;
+}
+
+void slabsys_read_held(const char *cache, struct slabsys *s)
+{
+	file_number(cache, "cpu_slabs", &s->cpu_slabs);
 }

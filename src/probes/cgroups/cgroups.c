@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/groups.h"
 #include "capture/names.h"
 #include "probes/cgroups/cgroups_dying.h"
 #include "probes/cgroups/cgroups_tree.h"
@@ -21,11 +22,20 @@
 #define SENT_MAX 64
 #define GROWN_PART 64   /* of its limit: a group that took so much meanwhile is looked at, too */
 #define WATCHED_MAX 192 /* of somebody who watches */
+#define LAST_MOST 1024
+#define LAST_NS (4 * NSEC_PER_SEC) /* so long what is last known of an idle group stands */
 
 struct chosen {
 	u64 score;
 	u32 at;    /* in the tree's list */
 	u16 flags; /* enum cgroup_usage_flags */
+};
+
+/* What was read last of a group, where somebody watches, and what showed then that it was due. */
+struct last {
+	struct cgroup_usage r;
+	u64 usage_bytes, swap_bytes, limit_bytes, hits, high_hits, oom_kills;
+	u64 read_ns;
 };
 
 struct cgroups {
@@ -36,6 +46,7 @@ struct cgroups {
 	VEC(struct chosen) chosen;
 	struct cgroup group;
 	struct keyvals stat;
+	struct groups last; /* id to struct last */
 	u64 next_ns;
 	bool told_stretch, told_truncated;
 };
@@ -191,22 +202,68 @@ static void parts_add(struct cgroups *g, struct cgroup_entry *e, struct cgroup_u
 	r->first_some_total_us = e->first_some_us;
 }
 
+/* A group that holds what it held, to the byte, and met no limit since. NULL: it is to be read. */
+static const struct cgroup_usage *idle_record(const struct cgroups *g, const struct cgroup_entry *e)
+{
+	const struct last *l = g->watched ? groups_find(&g->last, &e->id) : NULL;
+
+	return l && clock_mono_ns() < l->read_ns + LAST_NS && l->usage_bytes == e->usage_bytes &&
+			       l->swap_bytes == e->swap_bytes && l->limit_bytes == e->limit_bytes &&
+			       l->hits == e->limit_hits && l->high_hits == e->high_hits &&
+			       l->oom_kills == e->oom_kills
+		       ? &l->r
+		       : NULL;
+}
+
+static void last_keep(struct cgroups *g, const struct cgroup_entry *e, const struct cgroup_usage *r)
+{
+	struct last *l;
+
+	if (!g->watched)
+		return;
+	if (g->last.n > LAST_MOST)
+		groups_clear(&g->last); /* most of them are gone */
+	l = groups_get(&g->last, &e->id);
+	if (l)
+		*l = (struct last){*r, e->usage_bytes, e->swap_bytes, e->limit_bytes, e->limit_hits,
+			e->high_hits, e->oom_kills, clock_mono_ns()};
+}
+
+/* False: it is gone. */
+static bool group_read(
+	struct cgroups *g, struct cgroup_entry *e, u16 flags, struct cgroup_usage *ret)
+{
+	const struct cgroup_usage *same = idle_record(g, e);
+	struct cgroup_memory m;
+	int n = snprintf(g->group.dir, sizeof(g->group.dir), "%s%s", g->tree.hierarchy.mount,
+		cgroups_tree_path(&g->tree, e));
+
+	g->group.version = g->tree.hierarchy.version;
+	if (n < 0 || (size_t)n >= sizeof(g->group.dir))
+		return false;
+	if (same) {
+		*ret = *same;
+		pressure_add(g, ret); /* which tasks that reclaim for nothing make, too */
+		return true;
+	}
+	if (cgroup_memory_read(&g->group, &m))
+		return false;
+	*ret = usage_record(e, &m, flags);
+	pressure_add(g, ret);
+	parts_add(g, e, ret);
+	last_keep(g, e, ret);
+	return true;
+}
+
 static int group_send(struct capture *c, struct cgroups *g, const struct chosen *ch)
 {
 	struct cgroup_entry *e = &g->tree.list.v[ch->at];
-	struct cgroup_memory m;
 	struct cgroup_usage r;
 	u64 hash;
-	int n = snprintf(g->group.dir, sizeof(g->group.dir), "%s%s", g->tree.hierarchy.mount,
-		cgroups_tree_path(&g->tree, e));
 	int rc;
 
-	g->group.version = g->tree.hierarchy.version;
-	if (n < 0 || (size_t)n >= sizeof(g->group.dir) || cgroup_memory_read(&g->group, &m))
+	if (!group_read(g, e, ch->flags, &r))
 		return 0;
-	r = usage_record(e, &m, ch->flags);
-	pressure_add(g, &r);
-	parts_add(g, e, &r);
 	hash = XXH3_64bits(&r.h.flags, sizeof(r.h.flags)) ^
 	       XXH3_64bits(&r.cgroup, sizeof(r) - sizeof(r.h));
 	if (hash == e->sent && !c->ending && !g->watched)
@@ -306,6 +363,7 @@ static int cgroups_open(struct capture *c, void *state, struct err *err)
 	int rc = m ? survey(c) : -ENOMEM;
 
 	g->watched = c->opt.watch_ns != 0;
+	groups_init(&g->last, sizeof(u64), sizeof(struct last));
 	if (!rc && !cgroup_mounts_read(m)) {
 		g->tree.hierarchy = m->memory;
 		if (c->opt.scope.cgroup_id)
@@ -321,6 +379,7 @@ static void cgroups_close(void *state)
 	cgroups_tree_free(&g->tree);
 	vec_free(&g->chosen);
 	keyvals_free(&g->stat);
+	groups_free(&g->last);
 }
 
 static const struct probe_sampler sampler = {

@@ -85,12 +85,12 @@ static int children_add(struct cgroups_tree *t, size_t at, int fd)
 
 static bool number_read(struct cgroups_tree *t, int fd, const char *name, u64 *ret)
 {
-	return !file_read_at(fd, name, &t->text) && !cgroup_limit_parse(str_get(&t->text), ret);
+	return !file_read_once_at(fd, name, &t->text) && !cgroup_limit_parse(str_get(&t->text), ret);
 }
 
 static bool keyvals_take(struct cgroups_tree *t, int fd, const char *name)
 {
-	return !file_read_at(fd, name, &t->text) && !keyvals_parse(str_get(&t->text), &t->kv);
+	return !file_read_once_at(fd, name, &t->text) && !keyvals_parse(str_get(&t->text), &t->kv);
 }
 
 static void v1_measure(struct cgroups_tree *t, int fd, struct cgroup_entry *e, bool limits)

@@ -32,6 +32,9 @@
 /* Of somebody who watches, who wants to see all of it move: each at most 1/40. */
 #define WATCH_PART 40
 #define DETAIL_NS (5 * NSEC_PER_SEC)
+/* … who sees no details unless they ask for them: what an idle process keeps, and what is set by
+ * hand, is read anew so often. */
+#define WATCHED_NS (10 * NSEC_PER_SEC)
 /* Processes that were asked for may end before the capture: they get their closer looks at this
  * time, twice this time, four times, … */
 #define LOOK_NS (2 * NSEC_PER_SEC)
@@ -49,7 +52,7 @@ struct processes {
 	struct groups last;  /* where somebody watches: pid to its last record */
 	struct str text;
 	u64 tick_ns; /* of one clock tick of stat */
-	u64 next_ns, scan_ns, detail_ns, look_ns, begin_ns;
+	u64 next_ns, scan_ns, fresh_ns, look_ns, begin_ns;
 	bool told_stretch, told_truncated;
 };
 
@@ -65,7 +68,8 @@ struct sample {
 	struct processes *p;
 	u64 now_ns;
 	u64 boot_ns; /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
-	bool detail; /* details are due */
+	bool fresh;  /* all is read anew */
+	bool detail; /* details are due: implies that */
 	bool look;   /* and the closer look */
 };
 
@@ -100,7 +104,8 @@ static bool stat_read(const struct sample *sm, struct process_entry *e, struct p
 {
 	struct processes *p = sm->p;
 
-	if (sys_read(&p->text, "/proc/%u/stat", e->pid) || proc_stat_parse(str_get(&p->text), ret))
+	if (!processes_file_read(&p->table, e, PROCESS_STAT, &p->text) ||
+		proc_stat_parse(str_get(&p->text), ret))
 		return false;
 	if (p->scope.comm[0] && strcmp(p->scope.comm, ret->comm) != 0) {
 		e->flags &= (u16)~ENTRY_MATCHES;
@@ -115,7 +120,7 @@ static bool stat_read(const struct sample *sm, struct process_entry *e, struct p
 static bool status_read(
 	const struct sample *sm, const struct process_entry *e, struct proc_status *ret)
 {
-	return e->flags & ENTRY_DEEP && !sys_read(&sm->p->text, "/proc/%u/status", e->pid) &&
+	return e->flags & ENTRY_DEEP && !sys_read_once(&sm->p->text, "/proc/%u/status", e->pid) &&
 	       !proc_status_parse(str_get(&sm->p->text), ret);
 }
 
@@ -127,7 +132,7 @@ static const struct process_memory *idle_record(
 	const struct sample *sm, const struct process_entry *e, const struct proc_stat *st)
 {
 	const struct process_memory *r =
-		sm->c->opt.watch_ns && !sm->detail ? groups_find(&sm->p->last, &e->pid) : NULL;
+		sm->c->opt.watch_ns && !sm->fresh ? groups_find(&sm->p->last, &e->pid) : NULL;
 
 	return r && r->start_ns == e->start_ns && r->rss_bytes == e->rss_bytes &&
 			       r->anon_bytes == e->anon_bytes && r->vm_bytes == e->vm_bytes &&
@@ -156,11 +161,11 @@ static void oom_add(const struct sample *sm, struct process_entry *e, struct pro
 {
 	struct str *text = &sm->p->text;
 
-	if (!sm->c->opt.watch_ns || sys_read(text, "/proc/%u/oom_score", e->pid))
+	if (!sm->c->opt.watch_ns || sys_read_once(text, "/proc/%u/oom_score", e->pid))
 		return;
 	r->oom_score = (u32)strtoul(str_get(text), NULL, 10);
-	if ((sm->detail || !(e->flags & ENTRY_OOM)) &&
-		!sys_read(text, "/proc/%u/oom_score_adj", e->pid)) {
+	if ((sm->fresh || !(e->flags & ENTRY_OOM)) &&
+		!sys_read_once(text, "/proc/%u/oom_score_adj", e->pid)) {
 		e->oom_score_adj = (s32)strtol(str_get(text), NULL, 10);
 		e->flags |= ENTRY_OOM;
 	}
@@ -188,7 +193,7 @@ static void user_add(const struct sample *sm, struct process_entry *e, struct pr
 
 	if (!sm->c->opt.watch_ns)
 		return;
-	if ((sm->detail || !(e->flags & ENTRY_USER)) && !sys_path(path, "/proc/%u", e->pid) &&
+	if ((sm->fresh || !(e->flags & ENTRY_USER)) && !sys_path(path, "/proc/%u", e->pid) &&
 		!stat(path, &st)) {
 		e->uid = st.st_uid;
 		e->user = user_string(sm, e->uid);
@@ -353,9 +358,10 @@ static void sample_plan(struct sample *sm)
 	bool due = sm->now_ns >= p->look_ns;
 
 	sm->look = watched ? due && closely : sm->c->ending || (p->scope.by_task && due);
-	sm->detail = sm->look || sm->now_ns >= p->detail_ns;
-	if (sm->detail)
-		p->detail_ns = sm->now_ns + DETAIL_NS;
+	sm->fresh = sm->look || sm->now_ns >= p->fresh_ns;
+	sm->detail = watched ? sm->look : sm->fresh;
+	if (sm->fresh)
+		p->fresh_ns = sm->now_ns + (watched ? WATCHED_NS : DETAIL_NS);
 	if (sm->look)
 		p->look_ns =
 			sm->now_ns + (watched ? DETAIL_NS : MAX(LOOK_NS, sm->now_ns - p->begin_ns));
@@ -463,6 +469,7 @@ static int processes_open(struct capture *c, void *state, struct err *err)
 
 	p->tick_ns = NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
 	p->begin_ns = clock_mono_ns();
+	p->table.keeps = c->opt.watch_ns != 0;
 	processes_families_init(&p->families);
 	groups_init(&p->last, sizeof(u32), sizeof(struct process_memory));
 	groups_init(&p->users, sizeof(u32), sizeof(u32));

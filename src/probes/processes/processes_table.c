@@ -68,15 +68,17 @@ static int list_merge(struct processes_table *t)
 		struct process_entry e = {.pid = t->pids.v[i], .flags = ENTRY_FRESH};
 
 		while (old < t->before.n && t->before.v[old].pid < e.pid)
-			old++;
+			process_files_close(&t->before.v[old++].files);
 		if (old < t->before.n && t->before.v[old].pid == e.pid) {
-			e = t->before.v[old];
+			e = t->before.v[old++];
 			e.flags &= ENTRY_MEMBER | ENTRY_MATCHES | ENTRY_READ | ENTRY_OOM |
-				   ENTRY_SWINGS;
+				   ENTRY_USER | ENTRY_SWINGS;
 		}
 		if (!t->list.n || t->list.v[t->list.n - 1].pid != e.pid)
 			rc = vec_push(&t->list, e);
 	}
+	while (old < t->before.n)
+		process_files_close(&t->before.v[old++].files);
 	return rc;
 }
 
@@ -99,7 +101,7 @@ static void parent_read(struct processes_table *t, struct process_entry *e)
 {
 	struct proc_stat st;
 
-	if (!sys_read(&t->text, "/proc/%u/stat", e->pid) &&
+	if (!sys_read_once(&t->text, "/proc/%u/stat", e->pid) &&
 		!proc_stat_parse(str_get(&t->text), &st)) {
 		e->ppid = (u32)st.ppid;
 		memset(e->comm, 0, sizeof(e->comm));
@@ -161,6 +163,16 @@ static void members_match(struct processes_table *t, struct proc_scope *s)
 	}
 }
 
+bool processes_file_read(struct processes_table *t, struct process_entry *e,
+	enum process_file which, struct str *out)
+{
+	if (t->iter.dir)
+		return !process_file_read(&e->files, which, dirfd(t->iter.dir), e->pid,
+			t->keeps && e->rss_bytes, out);
+	return !sys_read_once(
+		out, which == PROCESS_STAT ? "/proc/%u/stat" : "/proc/%u/statm", e->pid);
+}
+
 /* False: the process is gone. */
 static bool entry_read(
 	struct processes_table *t, struct process_entry *e, u64 page_bytes, u64 now_ns)
@@ -168,18 +180,11 @@ static bool entry_read(
 	bool first = !(e->flags & ENTRY_READ);
 	struct proc_statm m;
 	u64 anon_bytes;
-	char path[32];
-	int rc;
 
 	if (!first && !e->rss_bytes && ++e->idle % IDLE_SCANS)
 		return true;
-	if (t->iter.dir) {
-		snprintf(path, sizeof(path), "%u/statm", e->pid);
-		rc = file_read_at(dirfd(t->iter.dir), path, &t->text);
-	} else {
-		rc = sys_read(&t->text, "/proc/%u/statm", e->pid);
-	}
-	if (rc || proc_statm_parse(str_get(&t->text), &m))
+	if (!processes_file_read(t, e, PROCESS_STATM, &t->text) ||
+		proc_statm_parse(str_get(&t->text), &m))
 		return false;
 	anon_bytes = proc_statm_anon_pages(&m) * page_bytes;
 	if (!first && anon_bytes + PROCESSES_SWING_BYTES < e->anon_bytes)
@@ -206,6 +211,8 @@ static void entries_read(struct processes_table *t, u64 now_ns)
 
 		if (!wanted || entry_read(t, e, page_bytes, now_ns))
 			t->list.v[kept++] = *e;
+		else
+			process_files_close(&e->files);
 	}
 	t->list.n = kept;
 }
@@ -263,6 +270,8 @@ void process_entry_restart(struct process_entry *e, u64 now_ns)
 
 void processes_table_free(struct processes_table *t)
 {
+	vec_each (e, &t->list)
+		process_files_close(&e->files);
 	vec_free(&t->list);
 	vec_free(&t->before);
 	vec_free(&t->pids);

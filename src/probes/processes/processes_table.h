@@ -7,6 +7,7 @@
 
 #include "base/top.h"
 #include "capture/proc_scope.h"
+#include "probes/processes/processes_files.h"
 
 /* Processes beyond are not looked at. */
 #define PROCESSES_MAX (1U << 17)
@@ -44,7 +45,8 @@ struct process_entry {
 	u64 start_ns; /* 0 until its record is made */
 	u64 cgroup;   /* likewise */
 	s32 oom_score_adj;
-	u32 uid, user;       /* with ENTRY_USER */
+	u32 uid, user; /* with ENTRY_USER */
+	struct process_files files;
 	u64 sent;            /* hash of the last record; 0: none yet */
 	char comm[COMM_LEN]; /* as first seen; "" of what has no memory */
 };
@@ -57,10 +59,14 @@ struct processes_table {
 	struct str text;
 	u64 scans;
 	bool truncated; /* there were more than PROCESSES_MAX */
+	bool keeps;     /* files of those with memory stay open */
 	struct top by_rss, by_anon, by_growth, by_rate, by_vm;
 	VEC(u32) chosen; /* the deep ones first, by anonymous memory */
 };
 
+/* False: it is gone. */
+bool processes_file_read(struct processes_table *t, struct process_entry *e,
+	enum process_file which, struct str *out);
 /* NULL: there is none of this number. */
 const struct process_entry *processes_find(const struct processes_table *t, u32 pid);
 /* Brings the list up to date. -ENOMEM, or why /proc cannot be read. */

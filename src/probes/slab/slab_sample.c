@@ -27,6 +27,8 @@
 struct first {
 	char name[SLAB_NAME_MAX];
 	u64 bytes, active;
+	struct slabsys more;
+	bool known; /* what `more` has, of which only one number changes */
 };
 
 struct chosen {
@@ -104,10 +106,23 @@ static int caches_rank(struct slab *s)
 	return rc;
 }
 
-static int cache_send(struct capture *c, const struct slab *s, const struct chosen *ch)
+static bool more_read(const char *name, struct first *f, struct slabsys *ret)
+{
+	if (!f)
+		return !slabsys_read(name, ret);
+	if (f->known)
+		slabsys_read_held(name, &f->more);
+	else
+		f->known = !slabsys_read(name, &f->more);
+	*ret = f->more;
+	return f->known;
+}
+
+static int cache_send(struct capture *c, struct slab *s, const struct chosen *ch)
 {
 	struct slab_usage r = REC_INIT(struct slab_usage, REC_SLAB_CACHE, 0);
 	const struct slab_cache *cache = &s->info.caches.v[ch->at];
+	struct first *first = ch->first ? &s->first.v[ch->first - 1] : NULL;
 	struct slabsys more;
 
 	r.active_objects = cache->active_objs;
@@ -115,13 +130,13 @@ static int cache_send(struct capture *c, const struct slab *s, const struct chos
 	r.object_bytes = cache->object_bytes;
 	r.slabs = cache->num_slabs;
 	r.bytes = cache->total_bytes;
-	if (ch->first) {
-		r.first_bytes = s->first.v[ch->first - 1].bytes;
-		r.first_active_objects = s->first.v[ch->first - 1].active;
+	if (first) {
+		r.first_bytes = first->bytes;
+		r.first_active_objects = first->active;
 	}
 	_Static_assert(sizeof(r.name) == sizeof(cache->name), "the same text");
 	memcpy(r.name, cache->name, sizeof(r.name));
-	if (!slabsys_read(cache->name, &more)) {
+	if (more_read(cache->name, first, &more)) {
 		r.used_bytes = more.object_size;
 		r.held_slabs = more.cpu_slabs;
 		r.aliases = (u32)more.aliases;
@@ -130,7 +145,7 @@ static int cache_send(struct capture *c, const struct slab *s, const struct chos
 	return capture_emit(c, &r.h);
 }
 
-static int caches_send(struct capture *c, const struct slab *s)
+static int caches_send(struct capture *c, struct slab *s)
 {
 	bool all = capture_named(c); /* they stand beside what is counted */
 	size_t sent = 0;

@@ -140,6 +140,36 @@ static void test_watched(void **state)
 	fixture_remove(root);
 }
 
+/* … and what an idle one has besides is not read anew each time: what shows that it is not idle is.
+ */
+static void test_watched_idle(void **state)
+{
+	struct sampler_test t = {.c.opt.watch_ns = 10000000};
+	char root[PATH_MAX];
+
+	(void)state;
+	tree_make(root);
+	make("a", 100 * MIB, UINT64_MAX, 0);
+	put("a", "memory.peak", "", 200 * MIB);
+	start(&t);
+	assert_int_equal(of(&t, "a")->peak_bytes, 200 * MIB);
+	put("a", "memory.peak", "", 300 * MIB);
+	put("a", "memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=", 5);
+	sampler_end(&t);
+	assert_int_equal(of(&t, "a")->peak_bytes, 200 * MIB);
+	assert_int_equal(of(&t, "a")->some_total_us, 5);
+	put("a", "memory.events", "low 0\nhigh 0\noom 0\noom_kill 0\nmax ", 1);
+	sampler_end(&t);
+	assert_int_equal(of(&t, "a")->peak_bytes, 300 * MIB);
+	assert_int_equal(of(&t, "a")->limit_hit_total, 1);
+	put("a", "memory.peak", "", 400 * MIB);
+	put("a", "memory.current", "", 101 * MIB);
+	sampler_end(&t);
+	assert_int_equal(of(&t, "a")->peak_bytes, 400 * MIB);
+	sampler_close(&t);
+	fixture_remove(root);
+}
+
 static void test_events(void **state)
 {
 	const struct cgroup_usage *r;
@@ -303,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_worth),
 		cmocka_unit_test(test_grows),
 		cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_watched_idle),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_scope),

@@ -1,7 +1,14 @@
 /* Tests of the processes probe's sampler. */
 #include "probes/samplers_fixture.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
 #include "probes/processes/processes.h"
+#include "probes/processes/processes_files.h"
+#include "sys/proc.h"
 
 /* More than the time within which a sampler does not sample again. */
 #define DUE_US 460000
@@ -286,6 +293,46 @@ static void test_watched(void **state)
 	fixture_remove(root);
 }
 
+static pid_t child_start(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+/* A file that stays open is that of its process, and is closed with it. */
+static void test_files(void **state)
+{
+	_cleanup_close_ int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_str_ struct str text = {};
+	struct process_files f = {};
+	pid_t pid = child_start();
+	struct proc_stat st;
+
+	(void)state;
+	assert_int_equal(process_file_read(&f, PROCESS_STATM, proc, (u32)pid, false, &text), 0);
+	assert_int_equal(f.fds[PROCESS_STATM], 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(
+			process_file_read(&f, PROCESS_STAT, proc, (u32)pid, true, &text), 0);
+		assert_int_equal(proc_stat_parse(str_get(&text), &st), 0);
+		assert_int_equal(st.pid, pid);
+	}
+	assert_true(f.fds[PROCESS_STAT] > 0);
+	assert_int_equal(f.fds[PROCESS_STATM], 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(process_file_read(&f, PROCESS_STAT, proc, (u32)pid, true, &text), -ESRCH);
+	assert_int_equal(f.fds[PROCESS_STAT], 0);
+	assert_int_equal(process_file_read(&f, PROCESS_STAT, proc, (u32)pid, true, &text), -ENOENT);
+}
+
 static void test_scope_tasks(void **state)
 {
 	struct sampler_test t = {};
@@ -557,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_vanishing),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_scope_tasks),
 		cmocka_unit_test(test_scope_follow),
 		cmocka_unit_test(test_scope_comm),
