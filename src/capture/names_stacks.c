@@ -122,6 +122,21 @@ static const struct process_map *stack_map(struct names *n, u32 tgid, u64 addres
 	return follow_take(n->follow) ? map : follow_map(n->follow, tgid);
 }
 
+/* Does a walk by frame pointers end here? Code without them has anything where the next frame is
+ * looked for, other at each call: once that is no code, what follows says nothing. Nor does the
+ * innermost address of a process of which nothing is known any more, of which who watches, and who
+ * looks for causes, would keep another one for each. */
+static bool walk_ends(
+	const struct names *n, const struct process_map *map, u64 address, bool innermost)
+{
+	bool gentle = n->opt.capture && n->opt.capture->opt.gentle;
+	struct map_hit hit;
+
+	if (innermost && !gentle)
+		return false;
+	return !map || process_map_find(map, address, &hit);
+}
+
 /* Frames of a user stack appended to ids; returns how many ids there are then. called: the
  * innermost one is a return address too. */
 static u32 user_frames(
@@ -138,6 +153,8 @@ static u32 user_frames(
 			continue;
 		}
 		map = map ? map : stack_map(n, tgid, frame);
+		if (walk_ends(n, map, frame - is_return, i == 0))
+			break;
 		ids[at++] = user_frame(n, map, frame, is_return);
 	}
 	return at;

@@ -5,11 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "capture/reader_work.h"
 #include "sym/perfmap.h"
 
 #define BLOCK_ENOUGH (64U << 10) /* is sent */
+/* Of symbols that nobody asked for lately, between two asks: a machine on which much is started has
+ * new files each second, and most are never asked for again. Of all, so many. */
+#define KEPT_BYTES (6U << 20)
+#define KEPT_NS (10 * NSEC_PER_SEC)
+#define KEPT_MOST (24U << 20)
 
 struct opened {
 	int fd;
@@ -246,6 +252,8 @@ void names_work(int fd)
 		module_names(&ask, path, own, places, &done);
 	block_send();
 	symbolizer_forget_answers(work.symbolizer);
+	symbolizer_keep(work.symbolizer, KEPT_BYTES, KEPT_NS);
+	symbolizer_keep(work.symbolizer, KEPT_MOST, 0);
 	opened_forget();
 	budget_pass_end(&work.budget);
 	done.bytes_held = work.budget.bytes_taken;

@@ -13,6 +13,7 @@
 /* libdw makes at most a few bytes of each byte of honest debug information. */
 #define RSS_SPARE_BYTES (64ULL << 20)
 #define RSS_PER_BYTE 8
+#define REFILL_PART 100
 
 static bool statm_read(int fd, char *ret, size_t size)
 {
@@ -130,10 +131,22 @@ void budget_leave_out(struct sym_budget *b, u64 bytes)
 	u->bytes_out += bytes;
 }
 
+/* What a session of days may spend grows with it. */
+static void time_refill(struct sym_budget *b)
+{
+	u64 now = clock_mono_ns(), more = b->pass_ns ? (now - b->pass_ns) / REFILL_PART : 0;
+
+	b->pass_ns = now;
+	b->ns_left = MIN(b->ns_left + more, b->ns_max);
+	for (u32 i = 0; i < b->n_users; i++)
+		b->users[i].ns -= MIN(share(&b->users[i], more), b->users[i].ns);
+}
+
 bool budget_pass_begin(struct sym_budget *b)
 {
 	bool full = b->grown_bytes > b->bytes_max / 2;
 
+	time_refill(b);
 	if (full)
 		b->grown_bytes = 0;
 	b->start_rss_bytes = self_rss_bytes(b);

@@ -1,7 +1,8 @@
 /*
  * What names may cost. Debug information, symbol tables and perf-PID.map files are read from what
  * anybody on the host may have written, and some honest files are gigabytes. All of a session are
- * held by one budget of bytes and time, and so are the dictionaries that keep what was read. A user
+ * held by one budget of bytes and time, and so are the dictionaries that keep what was read; of time
+ * there is more, a hundredth of what goes by, for those that go on for days. A user
  * who is neither root nor who runs memwhy has a quarter of it at most, so nobody can use it up for
  * others. What was left out is counted by user. Knows nothing of ELF.
  */
@@ -31,6 +32,7 @@ struct sym_budget {
 	u64 bytes_taken;     /* held now, by all users together */
 	u64 bytes_others;    /* held by other processes of the session */
 	u64 ns_max, ns_left; /* of time, over all files */
+	u64 pass_ns;         /* when the last pass began */
 	u64 words_bytes;     /* held for ever: what dictionaries keep, see budget_take_word */
 	u64 words_out;
 	struct budget_user users[BUDGET_USERS];

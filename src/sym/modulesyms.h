@@ -12,6 +12,7 @@
 
 struct module_syms {
 	bool loaded;
+	u64 used_ns; /* when it was last asked for */
 	struct sym_module_info info;
 	struct elf_file file; /* its segments, no more */
 	struct elf_symbols symbols;

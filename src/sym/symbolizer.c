@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "sym/hash.h"
@@ -12,6 +13,8 @@
 #include "sym/modulesyms.h"
 #include "sym/rootfs.h"
 #include "sym/strpool.h"
+
+#define TRIM_BYTES (1U << 20) /* are worth giving back to the kernel */
 
 /* No padding: it is hashed as bytes. */
 struct answer_key {
@@ -144,7 +147,8 @@ static void table_load(struct symbolizer *s, const struct module *m, struct modu
 		file.error = module_table_fd(s->modules, m->id, &file.fd);
 	module_syms_load(ms, &file, s->opts.dwarf, s->budget);
 	if (ms->info.build_id_len)
-		module_table_set_build_id(s->modules, m->id, ms->info.build_id, ms->info.build_id_len);
+		module_table_set_build_id(
+			s->modules, m->id, ms->info.build_id, ms->info.build_id_len);
 }
 
 static int module_syms_of(struct symbolizer *s, u32 id, struct module_syms **ret)
@@ -171,6 +175,7 @@ int symbolizer_give(struct symbolizer *s, u32 module, const struct sym_file *fil
 	*ret_new = !ms->loaded;
 	if (!ms->loaded)
 		module_syms_load(ms, file, s->opts.dwarf, s->budget);
+	ms->used_ns = clock_mono_ns();
 	*ret = ms->info;
 	return 0;
 }
@@ -196,6 +201,28 @@ void symbolizer_forget_all(struct symbolizer *s)
 	vec_each (ms, &s->syms)
 		module_syms_free(ms);
 	malloc_trim(0);
+}
+
+static struct module_syms *least_used(struct symbolizer *s)
+{
+	struct module_syms *least = NULL;
+
+	vec_each (ms, &s->syms)
+		if (ms->loaded && (!least || ms->used_ns < least->used_ns))
+			least = ms;
+	return least;
+}
+
+void symbolizer_keep(struct symbolizer *s, u64 bytes, u64 for_ns)
+{
+	u64 before = s->budget->bytes_taken, now = clock_mono_ns();
+	struct module_syms *least;
+
+	while (s->budget->bytes_taken > bytes && (least = least_used(s)) &&
+		now - least->used_ns >= for_ns)
+		module_syms_free(least);
+	if (before - s->budget->bytes_taken >= TRIM_BYTES)
+		malloc_trim(0);
 }
 
 void symbolizer_forget_answers(struct symbolizer *s)

@@ -101,6 +101,9 @@ int symbolizer_module_info(struct symbolizer *s, u32 module, struct sym_module_i
 /* Gives back what was read of the module; asked for again, it is read again. */
 void symbolizer_forget(struct symbolizer *s, u32 module);
 void symbolizer_forget_all(struct symbolizer *s);
+/* Gives back what was read of the modules that were given longest ago, so long at least, until the
+ * budget's bytes that are taken are no more than so many. */
+void symbolizer_keep(struct symbolizer *s, u64 bytes, u64 for_ns);
 /* Gives back what was answered: all frames and strings that were handed out are gone. */
 void symbolizer_forget_answers(struct symbolizer *s);
 /* True once max_debug_ns is used up: names come from symbol tables only since then. */

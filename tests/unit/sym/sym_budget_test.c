@@ -80,6 +80,31 @@ static void test_time_of_a_user(void **state)
 	assert_false(budget_spent(&b));
 }
 
+/* A hundredth of what goes by between two passes, of which a user has a quarter. */
+static void test_time_comes_back(void **state)
+{
+	const u64 second = 1000000000;
+	struct sym_budget b;
+
+	(void)state;
+	budget_init(&b, 0, 40 * second);
+	budget_pass_begin(&b);
+	b.ns_left = 0;
+	budget_user(&b, NOBODY);
+	b.users[b.user].ns = 10 * second;
+	budget_pass_begin(&b);
+	assert_true(b.ns_left < second);
+	b.pass_ns -= 1000 * second;
+	budget_pass_begin(&b);
+	assert_in_range(b.ns_left, 10 * second, 11 * second);
+	assert_in_range(b.users[b.user].ns, 7 * second, 8 * second);
+	assert_false(budget_spent(&b));
+	b.pass_ns -= 100000 * second;
+	budget_pass_begin(&b);
+	assert_int_equal(b.ns_left, 40 * second);
+	assert_int_equal(b.users[b.user].ns, 0);
+}
+
 static void test_dictionaries(void **state)
 {
 	struct sym_budget b;
@@ -251,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_share_of_a_user),
 		cmocka_unit_test(test_many_users),
 		cmocka_unit_test(test_time_of_a_user),
+		cmocka_unit_test(test_time_comes_back),
 		cmocka_unit_test(test_dictionaries),
 		cmocka_unit_test(test_perf_maps_of_one_user),
 		cmocka_unit_test(test_perf_map_owners),

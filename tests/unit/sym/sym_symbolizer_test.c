@@ -107,6 +107,50 @@ static void budgets(void **state)
 	}
 }
 
+static bool give(struct symbolizer *s, u32 id, const char *program)
+{
+	_cleanup_close_ int fd = open(in_scratch(program), O_RDONLY | O_CLOEXEC);
+	const struct debug_opener none = {};
+	const struct sym_file file = {
+		.kind = MODULE_FILE, .path = program, .fd = fd, .opener = &none};
+	struct sym_module_info info;
+	bool is_new = false;
+
+	assert_true(fd >= 0);
+	assert_int_equal(symbolizer_give(s, id, &file, &info, &is_new), 0);
+	assert_int_equal(info.source, SYM_TABLE);
+	return is_new;
+}
+
+/* What was asked for last is kept, as much as there is room for; the rest is read again. */
+static void modules_are_given_back(void **state)
+{
+	struct sym_budget budget;
+	const struct sym_options o = {.budget = &budget};
+	struct symbolizer *s;
+	u64 one;
+
+	(void)state;
+	NEEDS(build("gcc", "-O2 -g", "inlined.c", "prog"));
+	budget_init(&budget, 0, 0);
+	assert_int_equal(symbolizer_open(&o, NULL, &s), 0);
+	assert_true(give(s, 4, "prog"));
+	one = budget.bytes_taken;
+	assert_true(one > 0);
+	assert_true(give(s, 5, "prog") && give(s, 6, "prog"));
+	assert_false(give(s, 4, "prog"));
+	symbolizer_keep(s, 3 * one, 0);
+	symbolizer_keep(s, 0, 60000000000);
+	assert_int_equal(budget.bytes_taken, 3 * one);
+	symbolizer_keep(s, 2 * one, 0);
+	assert_int_equal(budget.bytes_taken, 2 * one);
+	assert_false(give(s, 4, "prog") || give(s, 6, "prog"));
+	assert_true(give(s, 5, "prog"));
+	symbolizer_keep(s, 0, 0);
+	assert_int_equal(budget.bytes_taken, 0);
+	symbolizer_close(s);
+}
+
 /* Time that is used up later ends lookups too, not only the first reading. */
 static void time_runs_out(void **state)
 {
@@ -197,6 +241,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(answers_are_kept, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(ids, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(budgets, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(
+			modules_are_given_back, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(time_runs_out, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(vdso, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(kernel, scratch_setup, scratch_teardown),
