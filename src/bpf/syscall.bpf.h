@@ -144,19 +144,25 @@ static __always_inline const struct pt_regs *syscall_regs(const struct syscall_c
 			    : (void *)((struct bpf_raw_tracepoint_args *)call->ctx)->args[0];
 }
 
-/* Without BTF. The registers of a new program are zero as its execve ends. */
+/* Without BTF. The registers of a new program are zero as its execve ends. As for syscall_args, not
+ * all are copied. */
 static __always_inline bool syscall_looks_compat(const struct syscall_call *call)
 {
-	struct pt_regs r = {};
-	u64 nr;
+	const struct pt_regs *regs = syscall_regs(call);
+	u64 rcx = 0, r11 = 0, nr;
+	struct {
+		u64 orig_rax, rip, cs, eflags; /* in a row in struct pt_regs */
+	} r = {};
 
-	bpf_probe_read_kernel(&r, sizeof(r), syscall_regs(call));
+	bpf_probe_read_kernel(&r, sizeof(r), &regs->orig_rax);
 	if ((u16)r.cs == USER32_CS || !syscalls.clobbers)
 		return (u16)r.cs == USER32_CS;
+	bpf_probe_read_kernel(&rcx, sizeof(rcx), &regs->rcx);
+	bpf_probe_read_kernel(&r11, sizeof(r11), &regs->r11);
 	nr = r.orig_rax & ~(u64)X32_SYSCALL_BIT;
-	if (!r.rcx && !r.r11 && (nr == 59 || nr == 520))
+	if (!rcx && !r11 && (nr == 59 || nr == 520))
 		return false;
-	return r.rcx != r.rip || r.r11 != r.eflags;
+	return rcx != r.rip || r11 != r.eflags;
 }
 
 static __always_inline bool syscall_is_compat(const struct syscall_call *call)
@@ -224,28 +230,31 @@ static __always_inline bool syscall_may_end(u64 nr)
 /* The six arguments; those of compat calls have 32 bits. */
 static __always_inline void syscall_args(const struct syscall_call *call, u64 *ret)
 {
-	struct pt_regs copy;
-	const struct pt_regs *r = syscall_regs(call);
+	/* From rbp on in struct pt_regs. Not all of it is copied: a walk over a user stack comes on
+	 * top of what is on the stack here, and 512 bytes are all there is. */
+	enum { BP, BX, R11, R10, R9, R8, AX, CX, DX, SI, DI, WORDS };
+	const u64 *r = (const u64 *)&syscall_regs(call)->rbp;
+	u64 copy[WORDS];
 
 	if (!call->direct) {
-		bpf_probe_read_kernel(&copy, sizeof(copy), r);
-		r = &copy;
+		bpf_probe_read_kernel(copy, sizeof(copy), r);
+		r = copy;
 	}
 	if (call->abi == SYSCALL_COMPAT) {
-		ret[0] = (u32)r->rbx;
-		ret[1] = (u32)r->rcx;
-		ret[2] = (u32)r->rdx;
-		ret[3] = (u32)r->rsi;
-		ret[4] = (u32)r->rdi;
-		ret[5] = (u32)r->rbp;
+		ret[0] = (u32)r[BX];
+		ret[1] = (u32)r[CX];
+		ret[2] = (u32)r[DX];
+		ret[3] = (u32)r[SI];
+		ret[4] = (u32)r[DI];
+		ret[5] = (u32)r[BP];
 		return;
 	}
-	ret[0] = r->rdi;
-	ret[1] = r->rsi;
-	ret[2] = r->rdx;
-	ret[3] = r->r10;
-	ret[4] = r->r8;
-	ret[5] = r->r9;
+	ret[0] = r[DI];
+	ret[1] = r[SI];
+	ret[2] = r[DX];
+	ret[3] = r[R10];
+	ret[4] = r[R8];
+	ret[5] = r[R9];
 }
 
 static __always_inline u64 syscall_orig_ax(const struct syscall_call *call)

@@ -308,6 +308,7 @@ static __always_inline void unwind_copy_bytes(struct unwind_copy *copy)
 	for (u32 i = 0; i < UNWIND_COPY_CHUNK / UNWIND_COPY_REST; i++) {
 		u32 n = copy->n;
 
+		barrier_var(n); /* the register that is compared is the one that is used */
 		if (n > UNWIND_COPY_BYTES - UNWIND_COPY_REST || sp + n >= to ||
 			bpf_probe_read_user(copy->bytes + n, UNWIND_COPY_REST, (void *)(sp + n)))
 			break;
@@ -332,6 +333,7 @@ static __noinline u32 unwind_keep_copy(struct unwind_walk *w, u64 identity)
 		copy->had = w->stack.n;
 		unwind_copy_bytes(copy);
 		n = copy->n;
+		barrier_var(n);
 		if (n <= UNWIND_COPY_BYTES)
 			bpf_ringbuf_output(&unwind_copies, copy,
 				offsetof(struct unwind_copy, bytes) + n, 0);
