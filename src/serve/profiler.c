@@ -22,6 +22,8 @@
 #define AT_ONCE 2                 /* that are made */
 #define PROFILE_BYTES (8UL << 20) /* of one, packed */
 #define WAIT_SECONDS 120          /* for its end, beyond its own time; before the server's end */
+#define END_MS 5000               /* for its end, once it is told to */
+#define LEAVE_MS 100
 #define WORDS_MOST 16
 
 const struct profile_kind profile_kinds[PROFILE_KINDS] = {
@@ -31,9 +33,9 @@ const struct profile_kind profile_kinds[PROFILE_KINDS] = {
 	{"pages", false, "pages that were allocated"},
 };
 
-/* What a worker answers with, and the text or profile as a file. */
+/* With the profile, or with words, as a file. */
 struct answer {
-	u32 good;
+	enum { PROFILE_MADE, PROFILE_FAILED, PROFILE_BUSY } is;
 };
 
 static bool ask_is_good(const struct profile_ask *a)
@@ -72,6 +74,15 @@ _Noreturn static void command_exec(const struct profile_ask *a, int out, int wor
 	_exit(1);
 }
 
+static void command_end(pid_t pid, int watch)
+{
+	struct pollfd fd = {.fd = watch, .events = POLLIN};
+
+	kill(pid, SIGTERM);
+	if (watch < 0 || poll(&fd, 1, END_MS) <= 0)
+		kill(pid, SIGKILL);
+}
+
 /* False: it did not end well. Where nobody waits for it any more, it ends. */
 static bool command_wait(pid_t pid, int asker, u32 seconds)
 {
@@ -80,7 +91,7 @@ static bool command_wait(pid_t pid, int asker, u32 seconds)
 	int rc = poll(fds, ARRAY_SIZE(fds), (int)(seconds + WAIT_SECONDS) * 1000);
 
 	if (watch < 0 || rc <= 0 || !fds[0].revents)
-		kill(pid, SIGTERM);
+		command_end(pid, watch);
 	if (watch >= 0)
 		close(watch);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -88,20 +99,31 @@ static bool command_wait(pid_t pid, int asker, u32 seconds)
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
+static void child_signal(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(how, &set, NULL);
+}
+
 /* In a process of its own, for one profile. */
 static void worker(const struct profile_ask *a, int asker)
 {
 	_cleanup_close_ int out = memfd_create("profile", MFD_CLOEXEC);
 	_cleanup_close_ int words = memfd_create("profile-words", MFD_CLOEXEC);
-	struct answer answer = {};
-	pid_t pid = out < 0 || words < 0 ? -1 : fork();
+	struct answer answer = {PROFILE_FAILED};
+	pid_t pid;
 
+	signal(SIGCHLD, SIG_DFL);
+	child_signal(SIG_UNBLOCK);
+	pid = out < 0 || words < 0 ? -1 : fork();
 	if (!pid)
 		command_exec(a, out, words);
-	if (pid < 0)
-		return;
-	answer.good = command_wait(pid, asker, a->seconds) && lseek(out, 0, SEEK_END) > 0;
-	(void)fd_send(asker, &answer, sizeof(answer), answer.good ? out : words);
+	if (pid > 0 && command_wait(pid, asker, a->seconds) && lseek(out, 0, SEEK_END) > 0)
+		answer.is = PROFILE_MADE;
+	(void)fd_send(asker, &answer, sizeof(answer), answer.is == PROFILE_MADE ? out : words);
 }
 
 static void on_child(int number)
@@ -109,15 +131,48 @@ static void on_child(int number)
 	(void)number; /* it ends the poll below */
 }
 
-/* Waits for the next ask, and takes leave of workers that have ended meanwhile. */
-static void asks_await(int socket, u32 *running)
+/* Takes leave of workers that have ended. */
+static void workers_leave(u32 *running)
 {
-	struct pollfd fd = {.fd = socket, .events = POLLIN};
+	while (*running && waitpid(-1, NULL, WNOHANG) > 0)
+		--*running;
+}
 
+/* SIGCHLD comes while it waits, and only then, so none is missed. */
+static void ask_await(int socket, u32 *running)
+{
+	const struct timespec leave = {.tv_nsec = LEAVE_MS * 1000000L};
+	struct pollfd fd = {.fd = socket, .events = POLLIN};
+	sigset_t none;
+	int rc;
+
+	sigemptyset(&none);
 	do {
-		while (*running && waitpid(-1, NULL, WNOHANG) > 0)
-			--*running;
-	} while (poll(&fd, 1, -1) < 0 && errno == EINTR);
+		rc = ppoll(&fd, 1, NULL, &none);
+		workers_leave(running);
+	} while (rc < 0 && errno == EINTR);
+	if (*running < AT_ONCE)
+		return;
+	ppoll(NULL, 0, &leave, &none); /* one that has answered may be about to end */
+	workers_leave(running);
+}
+
+/* Begins a worker; else it says why there is none. */
+static void ask_take(int socket, const struct profile_ask *a, int asker, u32 *running)
+{
+	const struct answer busy = {PROFILE_BUSY}, failed = {PROFILE_FAILED};
+	pid_t pid = *running < AT_ONCE && ask_is_good(a) ? fork() : -1;
+
+	if (!pid) {
+		close(socket);
+		worker(a, asker);
+		_exit(0);
+	}
+	if (pid > 0)
+		++*running;
+	else
+		(void)fd_send(asker, *running < AT_ONCE ? &failed : &busy, sizeof(busy), -1);
+	close(asker);
 }
 
 static void profiler_serve(int socket)
@@ -128,22 +183,13 @@ static void profiler_serve(int socket)
 	int asker;
 
 	sigaction(SIGCHLD, &child, NULL);
+	child_signal(SIG_BLOCK);
 	for (;;) {
-		asks_await(socket, &running);
+		ask_await(socket, &running);
 		if (fd_receive(socket, &a, sizeof(a), &asker))
 			return;
-		if (asker >= 0 && ask_is_good(&a) && running < AT_ONCE) {
-			pid_t pid = fork();
-
-			if (!pid) {
-				close(socket);
-				worker(&a, asker);
-				_exit(0);
-			}
-			running += pid > 0;
-		}
 		if (asker >= 0)
-			close(asker);
+			ask_take(socket, &a, asker, &running);
 	}
 }
 
@@ -222,14 +268,19 @@ int profiler_ask(const struct profiler *p, const struct profile_ask *ask, int *r
 bool profiler_take(int fd, struct str *out)
 {
 	_cleanup_close_ int file = -1;
-	struct answer a;
+	struct answer a = {PROFILE_FAILED};
+	int rc = fd_receive(fd, &a, sizeof(a), &file);
 
-	if (fd_receive(fd, &a, sizeof(a), &file) || file < 0) {
+	if (!rc && a.is == PROFILE_BUSY) {
 		str_addf(out, "%d profiles are being made already: ask again when they are done\n",
 			AT_ONCE);
 		return false;
 	}
-	if (lseek(file, 0, SEEK_SET) || file_read_fd(file, PROFILE_BYTES, out))
+	if (file >= 0 && (lseek(file, 0, SEEK_SET) || file_read_fd(file, PROFILE_BYTES, out)))
 		str_clear(out);
-	return a.good && out->len;
+	if (out->len)
+		return a.is == PROFILE_MADE;
+	str_add(out, rc ? "the process that was to make it has ended\n"
+			: "memwhy could not be run once more, or said nothing\n");
+	return false;
 }

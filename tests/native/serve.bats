@@ -281,8 +281,10 @@ profile() {
 	grep -q -- '--allow-profiles' "$BATS_TEST_TMPDIR/off"
 	command -v go >/dev/null || skip "no go"
 	service_start "$BATS_TEST_TMPDIR" -i 2s --no-incidents --allow-profiles --listen 127.0.0.1:29673
-	python3 -c $'import time; kept = []\nfor i in range(400): kept.append(bytearray(100000)); time.sleep(0.05)' 3>&- &
+	python3 -c $'import sys, time; kept = []; open(sys.argv[1], "w").close()\nfor i in range(400): kept.append(bytearray(100000)); time.sleep(0.05)' \
+		"$BATS_TEST_TMPDIR/begun" 3>&- &
 	allocates=$!
+	wait_for '[ -e "$BATS_TEST_TMPDIR/begun" ]' # it may be a script that becomes python
 	profile "heap?pid=$allocates&seconds=2"
 	grep -q 'inuse_space/bytes' "$BATS_TEST_TMPDIR/raw"
 	# It kept what it allocated: 20 blocks of 100 kB a second, of which the probes saw two seconds.
