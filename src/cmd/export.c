@@ -310,17 +310,17 @@ static const char *const examples[] = {
 	"memwhy heap --record run.mw -- ./job",
 	"record a program",
 	"memwhy export --to pprof --out heap.pb.gz run.mw",
-	"its heap as a profile: go tool pprof -http : heap.pb.gz",
+	"its heap as a profile; to open it: go tool pprof -http : heap.pb.gz",
 	"memwhy export --to speedscope --out heap.json run.mw",
-	"the same for https://www.speedscope.app, which works without a network too",
+	"the same for https://www.speedscope.app, which also works offline",
 	"memwhy export --to perfetto --out stalls.pftrace stalls.mw",
-	"of a recording made with --each: stalls on the tracks of threads, for ui.perfetto.dev",
+	"a recording made with --each: stalls on the tracks of threads, for ui.perfetto.dev",
 	"memwhy export --to sqlite --out run.db run.mw",
 	"all records as tables: sqlite3 run.db .tables",
 	"memwhy export --to pprof --of faults --out faults.pb.gz all.mw",
-	"of a recording of all probes the page faults",
+	"the page faults of a recording of all probes",
 	"memwhy export --to sqlite --from 10s --until 20s --anonymize --out part.db run.mw",
-	"ten seconds of it, without names of programs, paths, control groups and functions",
+	"ten seconds of it, with names of programs, paths, control groups and functions replaced",
 	NULL,
 };
 
@@ -331,20 +331,21 @@ const struct command command_export = {
 	.n_operands = 1,
 	.groups = GROUP_EXPORT,
 	.details =
-		"Writes what a recording has in the format of another program's files. Numbers are "
-		"those that the command itself prints with --input.\n\n"
-		"pprof (profile.proto, gzip) and speedscope (JSON) are of stacks: each stack of a "
-		"process is a sample, its counts, bytes and times are the values, and in pprof "
-		"process, thread, name and control group are labels. folded has one line a "
+		"Writes what is in a recording to a file that another program opens. The numbers "
+		"are the same as those the command itself prints with --input.\n\n"
+		"pprof (profile.proto, gzip) and speedscope (JSON) hold stacks: each stack of a "
+		"process is a sample whose values are its counts, bytes and times. In pprof, "
+		"process, thread, name and control group are labels. folded has one line per "
 		"stack.\n\n"
-		"sqlite is a database of all records as they are, with a table for each kind and "
-		"views that have names: docs/sqlite.md.\n\n"
-		"perfetto is a trace for ui.perfetto.dev. Single events (recorded with --each) are "
-		"slices on the tracks of their threads: stalls with their steps, reclaim, "
+		"sqlite is a database of all records, unchanged: one table per kind of record, "
+		"and views with names in place of ids. See docs/sqlite.md.\n\n"
+		"perfetto is a trace for ui.perfetto.dev. Single events (recorded with --each) "
+		"are slices on the tracks of their threads: stalls with their steps, reclaim, "
 		"compaction, huge pages, system calls, OOM kills. RSS, live heap, free blocks by "
 		"order and pressure are counters. Times are CLOCK_MONOTONIC.\n\n"
-		"Addresses in a pprof profile are places in the file of each module, behind a base "
-		"that is made up for it: recordings do not keep where each process had it.",
+		"Addresses in a pprof profile are offsets in the file of each module, plus a base "
+		"address invented for it: recordings do not keep the address at which each "
+		"process had it mapped.",
 	.examples = examples,
 	.run = export,
 };

@@ -194,9 +194,9 @@ const struct command command_incidents = {
 	.groups = GROUP_INCIDENTS | GROUP_OUTPUT,
 	.details =
 		"Lists the recordings that memwhy serve made when something happened: the minutes "
-		"before an OOM kill, a long stall, high pressure or a critical finding. show N is "
-		"memwhy check over one of them; any other command takes its file with --input, on "
-		"any machine: memwhy oom --input FILE.",
+		"before an OOM kill, a long stall, high pressure or a critical finding. show N "
+		"runs memwhy check over the Nth. Any other command reads the file with --input, "
+		"on any machine: memwhy oom --input FILE.",
 	.examples = examples,
 	.run = incidents,
 };

@@ -302,7 +302,7 @@ static const char *const examples[] = {
 	"memwhy heap -o html --out heap.html -- ./job",
 	"the page of a single command, without a recording",
 	"memwhy report run.mw --anonymize --out report.html",
-	"without names of programs, paths, control groups and functions: to send to others",
+	"with names of programs, paths, control groups and functions replaced: to send to others",
 	NULL,
 };
 
@@ -313,20 +313,19 @@ const struct command command_report = {
 	.n_operands = 2,
 	.groups = GROUP_PAGE,
 	.details =
-		"Writes one HTML file: the verdict and the findings with commands to copy, the "
+		"Writes one HTML file: the verdict, the findings with commands to copy, the "
 		"tables of every command that has something in the recording, flame graphs of "
-		"what has stacks, and pictures of histograms and of memory by node and order. The "
-		"numbers are those of -o json, whose object is in the page. For two recordings "
-		"the page shows what diff shows.\n\n"
-		"The page needs no network and no server: everything is in the file, and a policy "
-		"in it forbids the browser to load anything from anywhere. Names in it are shown, "
-		"never run. It works from a file in Chromium and Firefox, by keyboard, on a "
-		"phone's screen and on paper; without scripts it still shows findings and the "
-		"first rows of each table.\n\n"
-		"For a recording of all probes, the page begins with what check finds in it. "
-		"Tables "
-		"of more than 20000 rows are cut to the first ones, which the page says; --limit 0 "
-		"keeps all.",
+		"whatever has stacks, and pictures of histograms and of memory by node and order. "
+		"The numbers are those of -o json, whose object is embedded in the page. For two "
+		"recordings the page shows what diff shows.\n\n"
+		"The page needs neither network nor server: everything is in the file, and a "
+		"policy in it forbids the browser to load anything from anywhere. Names in it are "
+		"displayed, never executed. It works from a local file in Chromium and Firefox, "
+		"by keyboard, on a phone and in print. Without scripts it still shows the "
+		"findings and the first rows of each table.\n\n"
+		"For a recording of all probes, the page starts with what check finds in it. A "
+		"table of more than 20000 rows is cut to the first 20000, and the page says so; "
+		"--limit 0 keeps all rows.",
 	.examples = examples,
 	.run = report,
 };

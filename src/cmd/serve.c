@@ -227,24 +227,22 @@ const struct command command_serve = {
 	.summary = "Stay on this host: metrics for Prometheus, and findings as they come",
 	.groups = GROUP_SERVE,
 	.details =
-		"Runs the probes of check until it is told to end (SIGTERM, Ctrl-C), and serves "
-		"what "
-		"they see over HTTP: /metrics for Prometheus and its like (OpenMetrics or the "
-		"classic text, as the client asks), / with what check finds now, and /healthz. "
-		"Metrics are of the machine and of control groups, never of single processes, and "
-		"their number is bounded.\n\n"
+		"Runs the probes of check until it is told to stop (SIGTERM, Ctrl-C), and serves "
+		"what they see over HTTP: /metrics for Prometheus and compatible systems "
+		"(OpenMetrics or the classic text format, as the client asks), / with what check "
+		"finds now, and /healthz. Metrics describe the machine and its control groups, "
+		"never single processes, and their number is bounded.\n\n"
 		"Each new finding and each OOM kill is a line of JSON on standard output.\n\n"
-		"The records of the last minutes are kept in memory, and written to --incidents as "
-		"a "
-		"recording when something happens: an OOM kill, a long stall, high pressure, a "
-		"critical finding, SIGUSR1. `memwhy incidents` lists these recordings; any command "
-		"takes one with --input.\n\n"
+		"The records of the last minutes are kept in memory, and are written to "
+		"--incidents as a recording when something happens: an OOM kill, a long stall, "
+		"high pressure, a critical finding, SIGUSR1. `memwhy incidents` lists these "
+		"recordings; any command reads one with --input.\n\n"
 		"Only this machine can reach it unless --listen says otherwise. There is no TLS: "
-		"where others are to read it, put a proxy in front.\n\n"
-		"--push sends profiles of page faults and stalls to a Pyroscope, --allow-profiles "
-		"serves profiles on demand.\n\n"
-		"SIGHUP reads the files of --config and --auth again. What cannot change while it "
-		"runs (listen, interval, allow-profiles, push) stays as it was.",
+		"to let others read it, put a proxy in front.\n\n"
+		"--push sends profiles of page faults and stalls to a Pyroscope server, "
+		"--allow-profiles serves profiles on demand.\n\n"
+		"SIGHUP rereads the files given by --config and --auth. Settings that cannot "
+		"change at run time (listen, interval, allow-profiles, push) keep their values.",
 	.examples = examples,
 	.run = serve,
 };

@@ -144,14 +144,14 @@ static const struct kind kinds[] = {
 
 static const struct opt own[] = {
 	OPT(struct where_opts, "census", 0, OPT_FLAG, census, NULL,
-		"also count the pages by their own flags, beside the ledger", NULL),
+		"also count the pages by their flags, and compare that with the ledger", NULL),
 	OPT(struct where_opts, "files", 0, OPT_FLAG, files, NULL,
-		"also tell which files, mounts and removed groups have the page cache, tmpfs and "
+		"also show which files, mounts and removed groups hold the page cache, tmpfs and "
 		"shared memory",
 		NULL),
 	OPT(struct where_opts, "taken", 0, OPT_FLAG, taken, NULL,
-		"with --for: also tell which code of the kernel took pages meanwhile and keeps "
-		"them, those that no counter knows too",
+		"with --for: also show which code of the kernel allocated pages meanwhile and "
+		"still holds them, including pages that no counter covers",
 		NULL),
 };
 

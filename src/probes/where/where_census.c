@@ -126,23 +126,22 @@ CELL_EXPR(rows_cell, struct census_row, cell_text(e->kind->words))
 
 static const struct cell_column columns[] = {
 	CELL_BY(0, "kind", "PAGES", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"what pages are by their own flags; other: the kernel took them and does not say "
-		"for what; reserved: since boot, mostly outside of MemTotal",
+		"what the flags of the pages say they are; other: allocated by the kernel, which "
+		"does not say for what; reserved: since boot, mostly outside MemTotal",
 		kind_cell),
 	CELL_NUMBER(struct census_row, bytes, "bytes", "CENSUS", UNIT_BYTES, COL_LEVEL | COL_MAIN,
 		"how much these are"),
 	KNOWN(error_bytes, "bytes_error_bytes", "+/-", COL_RARE,
-		"two standard deviations, where only a sample of the pages was looked at; what "
-		"lies in few places can have been missed"),
+		"two standard deviations, if only a sample of the pages was looked at; what lies "
+		"in few places may have been missed"),
 	CELL_BY(0, "ledger_bytes", "LEDGER", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
 		"the sum of the rows of the ledger that should be the same", ledger_cell),
 	CELL_BY(0, "difference_bytes", "DIFFERENCE", CELL_S64, UNIT_BYTES, COL_CHANGE,
-		"by how much the census has more: counters move while it is taken",
-		difference_cell),
+		"census minus ledger: counters move while the census is taken", difference_cell),
 	KNOWN(mapped_bytes, "mapped_bytes", "MAPPED", COL_RARE, "of these, mapped by processes"),
 	KNOWN(charged_bytes, "charged_bytes", "CHARGED", COL_RARE,
-		"charged to a control group below the root; what removed groups left is charged to "
-		"the nearest one above that is still there"),
+		"charged to a control group below the root; what removed groups left behind is "
+		"charged to the nearest remaining ancestor"),
 	CELL_BY(0, "rows", "ROWS OF THE LEDGER", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_LESSER,
 		"which rows these are", rows_cell),
 };

@@ -21,8 +21,8 @@ CELL_EXPR(there_cell, struct cgroup_dying, place(r, e) ? cell_u64(e->below_dying
 static const struct cell_column columns[] = {
 	CELL_NUMBER(struct cgroup_dying, dying, "dying_groups", "KEPT", UNIT_COUNT,
 		COL_LEVEL | COL_MAIN,
-		"control groups that were removed and that the kernel keeps, as a page or an "
-		"object charged to them is left. Fewer than 100 are not shown"),
+		"control groups that were removed and that the kernel keeps, because pages or "
+		"objects are still charged to them. Fewer than 100 are not shown"),
 	CELL_BY(0, "change_groups", "CHANGE", CELL_S64, UNIT_COUNT, COL_CHANGE,
 		"by how much they grew in the interval", change_cell),
 	CELL_NUMBER(struct cgroup_dying, alive, "groups", "IN USE", UNIT_COUNT, COL_LEVEL,
@@ -37,8 +37,7 @@ static const struct cell_column columns[] = {
 		"groups above them",
 		bytes_cell),
 	CELL_BY(0, "free", "TO EMPTY THEM", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_LESSER,
-		"what makes the kernel let go of them; files in tmpfs have to be removed",
-		free_cell),
+		"what makes the kernel release them; files in tmpfs have to be removed", free_cell),
 };
 
 const struct view_table where_dying_tables[] = {

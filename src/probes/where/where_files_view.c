@@ -95,9 +95,9 @@ static const struct cell_column file_columns[] = {
 		"shared anonymous memory dev/zero",
 		cell_of_string),
 	CELL_NUMBER(struct where_file, bytes, "bytes", "BYTES", UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"its pages in memory (exact); files of less than 256 KiB are not told"),
+		"its pages in memory (exact); files with less than 256 KiB are not listed"),
 	CELL_BY(0, "state", "STATE", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_RARE,
-		"open: somebody has it open or mapped; removed: it has no name any more",
+		"open: some process has it open or mapped; removed: it no longer has a name",
 		state_cell),
 	CELL_BY(0, "cgroup", "CHARGED TO", CELL_TEXT, UNIT_CGROUP, COL_ASIDE | COL_RARE,
 		"control group that its first page is charged to; others may have other pages",
@@ -140,8 +140,8 @@ CELL_EXPR(
 static const struct cell_column mount_columns[] = {
 	ROW_OF(struct mount_row),
 	CELL_BY(0, "mount", "MOUNT", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"where the file system is mounted; -: the rest of the row, in file systems that "
-		"were not looked at",
+		"where the file system is mounted; -: the rest of the row, in file systems not "
+		"looked at",
 		mount_cell),
 	CELL_BY(0, "type", "TYPE", CELL_TEXT, UNIT_NONE, COL_RARE, "of the file system", type_cell),
 	CELL_BY(0, "files", "FILES", CELL_U64, UNIT_COUNT, COL_LEVEL | COL_RARE,
@@ -149,7 +149,7 @@ static const struct cell_column mount_columns[] = {
 	CELL_NUMBER(struct mount_row, bytes, "bytes", "BYTES", UNIT_BYTES, COL_LEVEL | COL_MAIN,
 		"these pages (exact)"),
 	CELL_BY(0, "looked", "LOOKED AT", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_RARE,
-		"in part: the file system changed too fast, or it would have taken too long",
+		"in part: the file system changed too fast, or the walk would have taken too long",
 		looked_cell),
 };
 
@@ -188,15 +188,15 @@ static int mounts_add(const struct where_files *f, const struct where_ledger *l,
 
 static const struct cell_column removed_columns[] = {
 	CELL_FROM(0, struct where_removed, name, "removed_group", "REMOVED GROUP", CELL_TEXT,
-		UNIT_NONE, COL_MAIN, "name that its directory had", cell_of_string),
+		UNIT_NONE, COL_MAIN, "the name of its directory", cell_of_string),
 	CELL_NUMBER(struct where_removed, files, "files", "FILES", UNIT_COUNT, COL_LEVEL,
-		"files whose first page is charged to it: they keep it"),
+		"files whose first page is charged to it, which keeps it alive"),
 	CELL_NUMBER(struct where_removed, bytes, "bytes", "BYTES", UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"pages of these (estimated: others of their pages may be charged to others)"),
+		"pages of these (estimated: some of their pages may be charged to other groups)"),
 	CELL_FROM(0, struct where_removed, path, "file", "LARGEST FILE", CELL_TEXT, UNIT_NONE,
 		COL_ASIDE,
-		"the largest of them. The group goes when these files are dropped from memory; of "
-		"tmpfs and shared memory when they are removed",
+		"the largest of them. The group goes away when these files are dropped from "
+		"memory; those of tmpfs and shared memory when they are removed",
 		cell_of_string),
 };
 
