@@ -21,10 +21,10 @@ static int value_compare(const void *a, const void *b)
 {
 	const struct history_value *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static double cell_number(const struct cell *c)
+double history_number(const struct cell *c)
 {
 	return c->type == CELL_U64   ? (double)c->u
 	       : c->type == CELL_S64 ? (double)c->s
@@ -32,23 +32,31 @@ static double cell_number(const struct cell *c)
 				     : NAN;
 }
 
-static int values_take(struct history_frame *f, const struct scene *s, size_t column)
+u32 history_key(const struct table *t, size_t row)
 {
-	const struct table *t = &s->tables[TOP_PROCESSES];
+	const struct cell *c = table_cell(t, row, 0); /* of each table that has lines */
+
+	return c->type == CELL_TEXT ? (u32)XXH3_64bits(c->text, strlen(c->text)) : (u32)c->u;
+}
+
+static int values_take(
+	struct history_frame *f, const struct scene *s, enum top_table which, size_t column)
+{
+	const struct table *t = &s->tables[which];
 	struct history_value *values = calloc(t->n_rows + 1, sizeof(*values));
 
 	if (!values)
 		return -ENOMEM;
 	free(f->values);
 	f->values = values;
+	f->which = which;
 	f->column = column;
 	f->n_values = 0;
 	for (size_t i = 0; i < t->n_rows; i++) {
-		double v = cell_number(table_cell(t, i, column));
+		double v = history_number(table_cell(t, i, column));
 
 		if (!isnan(v))
-			values[f->n_values++] =
-				(struct history_value){(u32)table_cell(t, i, TOP_PID)->u, (float)v};
+			values[f->n_values++] = (struct history_value){history_key(t, i), (float)v};
 	}
 	if (f->n_values)
 		qsort(values, f->n_values, sizeof(*values), value_compare);
@@ -88,7 +96,7 @@ int history_add(struct history *h, const void *packed, size_t n, const struct sc
 	int rc;
 
 	f.packed = malloc(n);
-	rc = f.packed ? values_take(&f, s, TOP_RSS) : -ENOMEM;
+	rc = f.packed ? values_take(&f, s, TOP_PROCESSES, TOP_RSS) : -ENOMEM;
 	vec_each (finding, &s->findings)
 		f.rules |= 1ULL << (XXH3_64bits(finding->rule, strlen(finding->rule)) & 63);
 	rc = rc ? rc : vec_push(&h->list, f);
@@ -103,28 +111,29 @@ int history_add(struct history *h, const void *packed, size_t n, const struct sc
 }
 
 /* Of another column than the frame's values are of: it is opened once more. */
-static void column_take(struct history *h, struct history_frame *f, size_t column)
+static void column_take(
+	struct history *h, struct history_frame *f, enum top_table which, size_t column)
 {
 	struct scene s;
 
 	if (frame_open(f->packed, f->n, &s))
 		return;
 	h->bytes -= frame_bytes(f);
-	values_take(f, &s, column);
+	values_take(f, &s, which, column);
 	h->bytes += frame_bytes(f);
 	scene_free(&s);
 }
 
-double history_value(struct history *h, size_t i, u32 pid, size_t column)
+double history_value(struct history *h, size_t i, enum top_table which, u32 key, size_t column)
 {
-	const struct history_value key = {.pid = pid}, *found;
+	const struct history_value wanted = {.key = key}, *found;
 	struct history_frame *f = i < h->list.n ? &h->list.v[i] : NULL;
 
-	if (f && f->column != column)
-		column_take(h, f, column);
-	if (!f || f->column != column || !f->n_values)
+	if (f && (f->column != column || f->which != which))
+		column_take(h, f, which, column);
+	if (!f || f->column != column || f->which != which || !f->n_values)
 		return NAN;
-	found = bsearch(&key, f->values, f->n_values, sizeof(key), value_compare);
+	found = bsearch(&wanted, f->values, f->n_values, sizeof(wanted), value_compare);
 	return found ? (double)found->value : NAN;
 }
 

@@ -12,7 +12,7 @@
 #define HISTORY_BYTES (12U << 20)
 
 struct history_value {
-	u32 pid;
+	u32 key;
 	float value;
 };
 
@@ -21,8 +21,9 @@ struct history_frame {
 	size_t n;
 	u64 end_ns, wall_ns;
 	u64 rules; /* a bit for each rule with a finding, by the hash of its name */
-	struct history_value *values; /* by pid: of one column */
+	struct history_value *values; /* by key: of one column of one table */
 	size_t n_values, column;
+	enum top_table which;
 };
 
 struct history {
@@ -34,9 +35,13 @@ struct history {
 
 /* Takes a copy of a frame and what it says, which is opened by the caller. -ENOMEM. */
 int history_add(struct history *h, const void *packed, size_t n, const struct scene *s);
-/* A number of a process in frame i; NAN: not known. The values of the frame become those of the
+/* What a line of a table is told by: its pid; of control groups and users the hash of the name. */
+u32 history_key(const struct table *t, size_t row);
+/* A number of such a line in frame i; NAN: not known. The values of the frame become those of the
  * column. */
-double history_value(struct history *h, size_t i, u32 pid, size_t column);
+double history_value(struct history *h, size_t i, enum top_table which, u32 key, size_t column);
+/* A cell as a number; NAN: it is none. */
+double history_number(const struct cell *c);
 /* The frame that shows this time (CLOCK_MONOTONIC): the last one that begins before. */
 size_t history_find(const struct history *h, u64 end_ns);
 /* The next frame (step 1, or -1: before) from `at` in which a rule speaks that was silent in the

@@ -64,6 +64,16 @@ struct ui_table {
 	VEC(size_t) order; /* its rows, sorted and filtered */
 };
 
+#define UI_TRENDS 16
+
+/* All columns of one process over the last intervals, the one that is shown last. NAN: not known.
+ */
+struct ui_trends {
+	u32 pid;
+	u64 end_ns; /* of the last one; 0: none were taken */
+	double v[TOP_PROCESS_COLUMNS][UI_TRENDS];
+};
+
 #define UI_WORD 64
 #define UI_WORD_RECORD 'r'  /* begin to record, or end it */
 #define UI_WORD_CLOSELY 'P' /* look at page tables, or no longer */
@@ -79,9 +89,10 @@ struct ui {
 	enum ui_mode mode, back; /* back: where Escape leads to from help and sorting */
 	struct ui_table processes, groups, users;
 	struct ui_list findings, pager, columns;
-	size_t finding;     /* … that is looked at */
-	u32 pid;            /* the process that the cursor is on */
-	u32 detail;         /* … that is looked into */
+	size_t finding; /* … that is looked at */
+	u32 pid;        /* the process that the cursor is on */
+	u32 detail;     /* … that is looked into */
+	struct ui_trends trends;
 	char group[512];    /* path: only processes of it and those below; "": all */
 	char user[UI_WORD]; /* only his processes; "": all */
 	char filter[UI_WORD];
@@ -142,6 +153,10 @@ void ui_list_draw(struct ui *ui, struct canvas *c, int y);
 /* The head; returns the line below it. (ui_head.c) */
 int ui_head_draw(const struct ui *ui, struct canvas *c);
 void ui_foot_draw(const struct ui *ui, struct canvas *c);
+/* A bar for each number, between the least and the most of them; NAN: a blank. (ui_trends.c) */
+void ui_spark(struct str *out, const double *v, size_t n);
+/* Of the process, up to the interval that is shown. */
+const struct ui_trends *ui_trends(struct ui *ui, u32 pid);
 /* Closer looks. (ui_closer.c) */
 bool ui_closer_key(struct ui *ui, u32 key);
 void ui_closer_agreed(struct ui *ui, bool yes);

@@ -11,7 +11,7 @@
 #include "top/ui.h"
 
 #define COLUMNS_MOST 26           /* and one for the trend */
-#define TREND TOP_PROCESS_COLUMNS /* a column of the screen alone: RSS over the last frames */
+#define TREND TOP_PROCESS_COLUMNS /* a column of the screen alone: one over the last frames */
 #define TREND_WIDTH 8
 
 /* Highlighted from these on. */
@@ -214,7 +214,10 @@ static int column_rank(
 static size_t columns_choose(const struct ui *ui, const struct ui_table *u, const struct table *t,
 	int width, struct shown ret[COLUMNS_MOST])
 {
-	bool taken[COLUMNS_MOST] = {}, trend = u == &ui->processes && !ui->fields;
+	static const size_t behind[] = {[TOP_PROCESSES] = TOP_GROWTH,
+		[TOP_GROUPS] = TOP_G_GROWTH,
+		[TOP_USERS] = TOP_U_GROWTH};
+	bool taken[COLUMNS_MOST] = {}, trend = u != &ui->processes || !ui->fields;
 	size_t n = 0;
 
 	for (int rank = 0; rank <= 3; rank++) {
@@ -234,7 +237,7 @@ static size_t columns_choose(const struct ui *ui, const struct ui_table *u, cons
 	for (size_t i = 0; i < t->n_cols && i < COLUMNS_MOST; i++) {
 		if (taken[i])
 			ret[n++] = (struct shown){i, column_width(&t->cols[i])};
-		if (trend && i == TOP_GROWTH && n < COLUMNS_MOST)
+		if (trend && i == behind[ui_which(ui)] && n < COLUMNS_MOST)
 			ret[n++] = (struct shown){TREND, TREND_WIDTH};
 	}
 	/* What is left over is the texts'. */
@@ -277,35 +280,31 @@ static void head_draw(const struct ui_table *u, const struct table *t, const str
 }
 
 /* Of the column that lines are sorted by, where it is a number. */
-static size_t trend_column(const struct ui *ui)
+static size_t trend_column(enum top_table which, const struct ui_table *u)
 {
-	const struct column *c = &top_tables[TOP_PROCESSES].cols[ui->processes.sort];
+	static const size_t otherwise[] = {
+		[TOP_PROCESSES] = TOP_RSS, [TOP_GROUPS] = TOP_G_USAGE, [TOP_USERS] = TOP_U_RSS};
+	const struct column *c = &top_tables[which].cols[u->sort];
 
-	return c->type == CELL_TEXT || c->unit == UNIT_ID ? TOP_RSS : ui->processes.sort;
+	return u->tree || c->type == CELL_TEXT || c->unit == UNIT_ID ? otherwise[which] : u->sort;
 }
 
-/* The last frames up to the one that is shown, between the least and the most of them. */
-static void trend_text(struct ui *ui, u32 pid, struct str *out)
+/* The last frames up to the one that is shown. */
+static void trend_text(
+	struct ui *ui, const struct ui_table *u, const struct table *t, size_t row, struct str *out)
 {
-	static const char *const signs[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	double v[TREND_WIDTH], least = 1e300, most = -1e300;
+	enum top_table which = ui_which(ui);
+	size_t column = trend_column(which, u);
+	u32 key = history_key(t, row);
+	double v[TREND_WIDTH];
 
 	for (size_t i = 0; i < TREND_WIDTH; i++) {
 		size_t ago = TREND_WIDTH - 1 - i;
 
-		v[i] = ago > ui->at
-			       ? NAN
-			       : history_value(&ui->history, ui->at - ago, pid, trend_column(ui));
-		if (!isnan(v[i]))
-			least = MIN(least, v[i]), most = MAX(most, v[i]);
+		v[i] = ago > ui->at ? NAN
+				    : history_value(&ui->history, ui->at - ago, which, key, column);
 	}
-	/* What moves by less than a hundredth is level. */
-	for (size_t i = 0; i < TREND_WIDTH; i++) {
-		double span = MAX(most - least, most / 100);
-		size_t at = isnan(v[i]) || !(span > 0) ? 0 : (size_t)((v[i] - least) / span * 7.99);
-
-		str_add(out, isnan(v[i]) ? " " : signs[MIN(at, ARRAY_SIZE(signs) - 1)]);
-	}
+	ui_spark(out, v, TREND_WIDTH);
 }
 
 static double cell_value(const struct cell *v)
@@ -377,7 +376,7 @@ static void row_draw(struct ui *ui, const struct ui_table *u, const struct table
 		size_t column = shown[i].column;
 
 		if (column == TREND) {
-			trend_text(ui, (u32)table_cell(t, row, TOP_PID)->u, &s);
+			trend_text(ui, u, t, row, &s);
 			canvas_put(c, y, x, shown[i].width, STYLE_GOOD, str_get(&s));
 		} else {
 			enum style style = cell_style(&t->cols[column], table_cell(t, row, column));

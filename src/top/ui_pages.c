@@ -9,7 +9,9 @@
 
 #define INDENT 13
 #define INDENT_CELLS 30
-#define GRID 24
+#define GRID 20 /* of a number: its title and value, and a blank */
+#define BARS 6  /* behind it, on a narrow screen */
+#define WIDE 110
 #define MAPPINGS 32
 
 void ui_line_add(struct ui *ui, enum style style, const char *text, size_t n, int indent)
@@ -116,23 +118,32 @@ static void cells_fill(struct ui *ui, int width, const struct table *t, size_t r
 	}
 }
 
-/* The numbers of a row, side by side. */
+/* The numbers of a row, side by side, each with how it went. */
 static void grid_fill(struct ui *ui, int width, const struct table *t, size_t row)
 {
+	const struct ui_trends *trends = ui_trends(ui, ui->detail);
+	size_t bars = width >= WIDE ? UI_TRENDS : BARS, each = GRID + bars, n = 0;
 	_cleanup_str_ struct str line = {}, value = {};
 
 	for (size_t i = 0; i < t->n_cols; i++) {
 		const struct cell *v = table_cell(t, row, i);
 
-		if (v->type == CELL_EMPTY || v->type == CELL_TEXT)
+		if (v->type == CELL_EMPTY || v->type == CELL_TEXT || i == TOP_PID)
 			continue;
-		if (line.len + GRID > (size_t)width) {
+		if (n && (n + 1) * each > (size_t)width) {
 			ui_line_add(ui, STYLE_PLAIN, str_get(&line), line.len, 2);
 			str_clear(&line);
+			n = 0;
 		}
 		str_clear(&value);
-		cell_add(&value, &t->cols[i], v, CELL_SHORT | CELL_COMPACT);
-		str_addf(&line, "%-9s %-*s", t->cols[i].title, GRID - 10, str_get(&value));
+		if (v->type == CELL_F64 && v->f == 0)
+			str_add(&value, "0");
+		else
+			cell_add(&value, &t->cols[i], v, CELL_SHORT | CELL_COMPACT);
+		str_addf(&line, "%-8s %-10s", t->cols[i].title, str_get(&value));
+		ui_spark(&line, trends->v[i] + UI_TRENDS - bars, bars);
+		str_addc(&line, ' ');
+		n++;
 	}
 	ui_line_add(ui, STYLE_PLAIN, str_get(&line), line.len, 2);
 }
@@ -341,7 +352,7 @@ static void help_fill(struct ui *ui, int width)
 		"",
 		"RSS, ANON, FILE, SHMEM   resident memory by its kind: /proc/PID/status",
 		"GROWTH/s   what it grew by a second; TREND: the column it is sorted by, over the "
-		"last eight intervals",
+		"last eight intervals; Enter has one for each number",
 		"MINOR/s, MAJOR/s, FAULT%   page faults, and the time spent in them",
 		"STALL%   time that allocations waited for reclaim or compaction",
 		"OOM   the process with the highest is killed first",

@@ -1,6 +1,7 @@
 /* Frames and keys in, a canvas out: no terminal. */
 #include <errno.h>
 #include <locale.h>
+#include <math.h>
 
 #include "base/file.h"
 
@@ -179,6 +180,43 @@ static void test_first_screen(void **state)
 	assert_non_null(strstr(line(&w, 7), "8 beta\\x1b[2J"));
 	assert_non_null(strstr(line(&w, 8), "900 gamma"));
 	assert_non_null(strstr(line(&w, 9), "7 alpha"));
+	watch_end(&w);
+}
+
+static void frame_put(struct watched *w, u32 n)
+{
+	_cleanup_str_ struct str packed = {};
+
+	frame_make(&packed, n);
+	assert_int_equal(ui_frame(&w->ui, packed.buf, packed.len), 0);
+}
+
+/* Behind each number of a process is how it went, the same whether it was followed or gone to. */
+static void test_trends_of_a_process(void **state)
+{
+	const struct ui_trends *t;
+	struct ui_trends followed;
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 8, 60, 130);
+	w.ui.detail = 7; /* has 10 MiB, and one more in each interval */
+	ui_mode_go(&w.ui, UI_DETAIL);
+	assert_true(shows(&w, "RSS      17.0 MiB          ▁▂▃▄▅▆▇█ "));
+	assert_true(shows(&w, "STALL%   25.0 %            ▁▁▁▁▁▁▁▁"));
+	frame_put(&w, 20);
+	assert_true(shows(&w, "RSS      30.0 MiB         ▁▁▁▂▂▂▃▃█ "));
+	t = ui_trends(&w.ui, 7);
+	assert_true(t->v[TOP_RSS][UI_TRENDS - 1] == 30 * (double)MIB);
+	assert_true(t->v[TOP_RSS][UI_TRENDS - 9] == 10 * (double)MIB);
+	assert_true(isnan(t->v[TOP_RSS][UI_TRENDS - 10]));
+	followed = *t;
+	ui_key(&w.ui, '{');
+	assert_true(shows(&w, "RSS      10.0 MiB                 ▁ "));
+	ui_key(&w.ui, 'J');
+	assert_true(shows(&w, "RSS      30.0 MiB         ▁▁▁▂▂▂▃▃█ "));
+	for (size_t i = UI_TRENDS - 9; i < UI_TRENDS; i++)
+		assert_true(ui_trends(&w.ui, 7)->v[TOP_RSS][i] == followed.v[TOP_RSS][i]);
 	watch_end(&w);
 }
 
@@ -475,7 +513,8 @@ static void test_history_is_ten_minutes(void **state)
 	vec_each (f, &w.ui.history.list)
 		bytes += f->n + f->n_values * sizeof(*f->values) + sizeof(*f);
 	assert_int_equal(w.ui.history.bytes, bytes);
-	assert_true(history_value(&w.ui.history, 600, 7, TOP_RSS) == 709 * (double)MIB);
+	assert_true(
+		history_value(&w.ui.history, 600, TOP_PROCESSES, 7, TOP_RSS) == 709 * (double)MIB);
 	ui_key(&w.ui, '[');
 	assert_int_equal(w.ui.at, 599);
 	watch_end(&w);
@@ -619,6 +658,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_screen),
+		cmocka_unit_test(test_trends_of_a_process),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_closer_looks),
