@@ -198,6 +198,11 @@ void str_add_printable(struct str *s, const char *text)
 	str_add_safe(s, text, "\\");
 }
 
+bool begins_with(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
 const char *path_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

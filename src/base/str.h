@@ -37,6 +37,7 @@ const char *str_get(const struct str *s);
 void str_add_escaped(struct str *s, const char *text);
 /* The same with backslashes as they are: of commands to copy, in which they are a shell's. */
 void str_add_printable(struct str *s, const char *text);
+bool begins_with(const char *text, const char *with);
 /* The last part of a path: the whole of it where it has none or ends in a slash. */
 const char *path_name(const char *path);
 /* Columns of a terminal that UTF-8 text fills, counting each code point as one. */

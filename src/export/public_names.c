@@ -4,12 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/util.h"
-
-static bool begins(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
+#include "base/str.h"
 
 /* /lib, /usr/lib64, /lib/x86_64-linux-gnu: where a distribution has its libraries. */
 static bool is_library_dir(const char *path, size_t n)
@@ -48,7 +43,7 @@ bool public_module(const char *path)
 	if (slash && !is_library_dir(path, (size_t)(slash - path)))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
-		if (begins(name, libraries[i]))
+		if (begins_with(name, libraries[i]))
 			return true;
 	return false;
 }
@@ -60,7 +55,7 @@ static bool is_kernel_thread(const char *text)
 		"kswapd", "kcompactd", "khugepaged", "kthreadd", "swapper/"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
-		if (begins(text, threads[i])) {
+		if (begins_with(text, threads[i])) {
 			const char *rest = text + strlen(threads[i]);
 
 			return !rest[strspn(rest, "0123456789")];
@@ -102,7 +97,7 @@ bool public_path(const char *path)
 		"/proc/PID", "/dev/kmsg", "/sys/fs/cgroup"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
-		if (begins(path, dirs[i]))
+		if (begins_with(path, dirs[i]))
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (!strcmp(path, files[i]))

@@ -97,9 +97,6 @@ static bool window_move(struct walk *w, u64 address)
 	u64 start = address & ~(PAGE - 1);
 
 	w->n = 0;
-	if (w->m->most_bytes < WINDOW)
-		return false;
-	w->m->most_bytes -= WINDOW;
 	if (!w->m->read(w->m->arg, start, w->bytes, WINDOW))
 		w->n = WINDOW;
 	else if (!w->m->read(w->m->arg, start, w->bytes, PAGE))

@@ -15,14 +15,14 @@
 
 #define GLIBC_ARENAS_MAX 1024
 
-/* How the memory of the process is reached. */
+/* How the memory of the process is reached, and how much of it: what is not read any more makes an
+ * arena partial. */
 struct glibc_memory {
 	void *arg;
 	/* Reads what is resident only: -ENODATA where some of it is not. */
 	int (*read)(void *arg, u64 address, void *buf, size_t n);
 	/* Resident bytes of whole pages. */
 	u64 (*resident)(void *arg, u64 start, u64 end);
-	u64 most_bytes; /* of chunks that are walked; counted down */
 };
 
 struct glibc_arena {

@@ -21,21 +21,35 @@ bool heap_tcmalloc_find(const u64 *words, size_t n, struct heap_tcmalloc *ret)
 	return false;
 }
 
-bool heap_go_find(const u64 *words, size_t n, u64 most_bytes, struct heap_go *ret)
+/* What the runtime has beside its heap. */
+#define GO_OTHERS (64ULL << 20)
+
+static bool go_is_sound(const u64 *w, u64 mapped)
 {
+	u64 ready = w[5] + w[1];
+
+	/* stacks are no heap, but are in its mappings */
+	return w[0] && w[0] % 8192 == 0 && w[1] % PAGE == 0 && w[2] % PAGE == 0 &&
+	       w[0] <= mapped && w[1] <= mapped && w[2] <= mapped &&
+	       w[0] + w[1] + w[2] <= mapped && w[3] > w[4] && w[3] - w[4] <= w[0] &&
+	       w[5] <= SPACE_MOST && ready >= mapped && ready <= mapped + mapped / 2 + GO_OTHERS;
+}
+
+bool heap_go_find(const u64 *words, size_t n, u64 mapped_bytes, struct heap_go *ret)
+{
+	u64 most = ret->used_bytes + ret->released_bytes + ret->free_bytes;
+	bool found = false;
+
 	for (size_t i = 0; i + 6 <= n; i++) {
 		const u64 *w = words + i;
 
-		/* pages that are ready hold what is in use and free, and what is no heap */
-		if (!w[0] || w[0] % 8192 || w[1] % PAGE || w[2] % PAGE || w[0] > most_bytes ||
-			w[1] > most_bytes || w[2] > most_bytes || w[0] + w[1] + w[2] > most_bytes ||
-			w[3] <= w[4] || w[3] - w[4] > w[0] || w[5] < w[0] + w[2] ||
-			w[5] > SPACE_MOST)
+		if (!go_is_sound(w, mapped_bytes) || w[0] + w[1] + w[2] <= most)
 			continue;
+		most = w[0] + w[1] + w[2];
 		*ret = (struct heap_go){w[0], w[1], w[2], w[3] - w[4]};
-		return true;
+		found = true;
 	}
-	return false;
+	return found;
 }
 
 /* struct pool_header */
@@ -121,7 +135,7 @@ bool heap_v8_chunk(const u64 *w, u64 address, struct heap_v8 *ret)
 		w[3] <= address || w[3] - address > 4 * PAGE || w[4] < w[3] ||
 		w[4] > address + w[0] || w[5] > w[4] - w[3])
 		return false;
-	*ret = (struct heap_v8){w[0], w[5], w[2], w[1] & (V8_FROM | V8_TO)};
+	*ret = (struct heap_v8){w[0], w[5], w[1] & (V8_FROM | V8_TO)};
 	return true;
 }
 
@@ -130,6 +144,7 @@ bool heap_v8_chunk(const u64 *w, u64 address, struct heap_v8 *ret)
 #define JE_ACTIVE 10656
 #define JE_SPACING 19440
 #define JE_SIZES 200
+#define JE_DECAY 69440
 #define JE_BINS 79064
 #define JE_BIN 224
 
@@ -183,15 +198,13 @@ static bool je_bins(const u64 *words, struct heap_jemalloc *a)
 	return slabs <= a->active_bytes;
 }
 
-/* A period and, a 200th of it, the time between two steps. Behind the last list of extents. */
+/* A period and, a 200th of it, the time between two steps. */
 static s64 je_decay(const u64 *words)
 {
-	u64 from = (HEAP_JEMALLOC_DIRTY + 2 * JE_SPACING) / 8, to = JE_BINS / 8;
+	const u64 *w = words + JE_DECAY / 8;
+	bool sound = w[0] + 1 <= 1 || (w[0] < 1ULL << 40 && w[0] * 5000 == w[1]);
 
-	for (u64 i = from; i + 1 < to; i++)
-		if (words[i] && words[i] < 1U << 31 && words[i] * 5000 == words[i + 1])
-			return (s64)words[i];
-	return -1;
+	return sound ? (s64)w[0] : HEAP_JEMALLOC_UNKNOWN;
 }
 
 bool heap_jemalloc_arena(const u64 *words, size_t n, struct heap_jemalloc *ret)

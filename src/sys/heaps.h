@@ -3,9 +3,7 @@
  * numbers: no symbols and no version numbers are asked for. Each function looks at bytes of another
  * process and says whether they are such a structure. 64 bit.
  *
- * Held against what these say of themselves: tcmalloc of gperftools 2.10, jemalloc 5.3, mimalloc
- * 2.0, CPython 3.6 to 3.13, Go 1.19, V8 11 without pointer compression (Node.js 20). Others are
- * read where they look the same.
+ * Which versions that was held against, docs/where.md says. Others are read where they look the same.
  */
 #ifndef MEMWHY_SYS_HEAPS_H
 #define MEMWHY_SYS_HEAPS_H
@@ -19,11 +17,13 @@ struct heap_tcmalloc {
 };
 bool heap_tcmalloc_find(const u64 *words, size_t n, struct heap_tcmalloc *ret);
 
-/* Go: gcController. in use, released, free, then all that was ever allocated and freed. */
+/* Go: gcController. in use, released, free, then all that was ever allocated and freed, and what of
+ * the runtime's memory may be used: with what was released that is all of the heap's mappings, which
+ * have so many bytes, and a part more. Of several that look so, and what ret has, the largest. */
 struct heap_go {
 	u64 used_bytes, released_bytes, free_bytes, live_bytes;
 };
-bool heap_go_find(const u64 *words, size_t n, u64 most_bytes, struct heap_go *ret);
+bool heap_go_find(const u64 *words, size_t n, u64 mapped_bytes, struct heap_go *ret);
 
 /* A pool of CPython's allocator, by its first bytes. */
 #define HEAP_PYTHON_HEAD 48
@@ -40,20 +40,21 @@ struct heap_mimalloc {
 };
 bool heap_mimalloc_segment(const u64 *words, size_t n, struct heap_mimalloc *ret);
 
-/* A chunk of V8's at this address. heap: the same for all chunks of an isolate. */
+/* A chunk of V8's at this address. */
 #define HEAP_V8_HEAD 64
 #define HEAP_V8_ALIGN (256ULL << 10)
 struct heap_v8 {
-	u64 bytes, used_bytes, heap;
+	u64 bytes, used_bytes;
 	bool young;
 };
 bool heap_v8_chunk(const u64 *words, u64 address, struct heap_v8 *ret);
 
 /* An arena of jemalloc's, HEAP_JEMALLOC_ARENA bytes from its start. */
 #define HEAP_JEMALLOC_ARENA 87136
+#define HEAP_JEMALLOC_UNKNOWN (-2)
 struct heap_jemalloc {
 	u64 active_bytes, dirty_bytes, muzzy_bytes, retained_bytes, used_bytes;
-	s64 decay_ms; /* of dirty pages; -1: never */
+	s64 decay_ms; /* of dirty pages; -1: never; HEAP_JEMALLOC_UNKNOWN */
 };
 bool heap_jemalloc_arena(const u64 *words, size_t n, struct heap_jemalloc *ret);
 /* Quick: may the two words at HEAP_JEMALLOC_DIRTY from the start be an arena's? */

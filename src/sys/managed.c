@@ -8,19 +8,22 @@
 #include "sys/heaps.h"
 #include "sys/hsperf.h"
 
-#define DATA_MOST (16ULL << 20) /* of the data of a program or library that is searched */
-#define ARENAS_MOST 4096
+#define COUNTERS_MOST (16ULL << 20) /* of hsperfdata */
+#define ARENAS_MOST 8192	    /* that may be arenas of jemalloc */
 #define TRIES 3 /* what is read changes meanwhile */
-#define WINDOW 65536ULL
 #define PAGE 4096ULL
+#define POINTERS_MOST 65536
+#define ALIGNED(v, to) (((v) + (to)-1) & ~((to)-1))
 #define GO_HEAP 0xc000000000ULL
 #define GO_SPACE (1ULL << 38) /* of addresses from there on that are looked at */
+
+typedef VEC(u64) u64_list;
 
 struct look {
 	struct outside *o;
 	const struct maps *maps;
 	struct managed *ret;
-	u64 left; /* bytes that may still be looked through */
+	struct heap_go go; /* the best so far */
 };
 
 static const char *const names[MANAGED_BY] = {
@@ -121,49 +124,22 @@ static int java_read(struct look *l)
 	vec_each (m, &l->maps->list) {
 		_cleanup_free_ u64 *words = NULL;
 
-		if (!strstr(m->path, "/hsperfdata_") || m->end - m->start > DATA_MOST)
+		if (!strstr(m->path, "/hsperfdata_") || m->end - m->start > COUNTERS_MOST)
 			continue;
-		l->ret->seen |= 1U << MANAGED_JAVA;
 		words = outside_words(l->o, m->start, m->end);
 		return words ? managed_java(words, m->end - m->start, l->ret) : -ENOMEM;
 	}
 	return 0;
 }
 
-static bool is_plain(const struct mapping *m)
+static int tcmalloc_take(void *arg, const u64 *words, size_t n, u64 address)
 {
-	return m->prot & MAPPING_WRITE && !m->shared && !m->path[0];
-}
-
-/* The data of a file, and what follows it without a file: variables that begin as 0. Calls back
- * until that returns something else than 0. */
-static int data_each(
-	struct look *l, const char *path, int (*take)(struct look *l, const u64 *words, size_t n))
-{
-	const struct mapping *before = NULL;
-	int rc = 0;
-
-	vec_each (m, &l->maps->list) {
-		bool own = !strcmp(m->path, path) ||
-			   (before && is_plain(m) && m->start == before->end);
-		_cleanup_free_ u64 *words = NULL;
-
-		before = own ? m : NULL;
-		if (rc || !own || !(m->prot & MAPPING_WRITE) || m->shared ||
-			m->end - m->start > DATA_MOST)
-			continue;
-		words = outside_words(l->o, m->start, m->end);
-		rc = words ? take(l, words, (m->end - m->start) / sizeof(u64)) : -ENOMEM;
-	}
-	return rc < 0 ? rc : 0;
-}
-
-static int tcmalloc_take(struct look *l, const u64 *words, size_t n)
-{
+	struct look *l = arg;
 	struct managed_part p = part_of(MANAGED_TCMALLOC, "page heap");
 	struct heap_tcmalloc h;
 	int rc;
 
+	(void)address;
 	if (!heap_tcmalloc_find(words, n, &h))
 		return 0;
 	part_set(&p, MANAGED_RESERVED, h.system_bytes);
@@ -174,30 +150,38 @@ static int tcmalloc_take(struct look *l, const u64 *words, size_t n)
 	return rc ? rc : 1;
 }
 
-static u64 go_most(const struct look *l)
+static u64 go_mapped(const struct look *l)
 {
 	u64 bytes = 0;
 
 	vec_each (m, &l->maps->list)
-		if (m->start >= GO_HEAP && m->start < GO_HEAP + GO_SPACE)
+		if (m->start >= GO_HEAP && m->start < GO_HEAP + GO_SPACE && m->prot & MAPPING_WRITE)
 			bytes += m->end - m->start;
 	return bytes;
 }
 
-static int go_take(struct look *l, const u64 *words, size_t n)
+static int go_take(void *arg, const u64 *words, size_t n, u64 address)
+{
+	struct look *l = arg;
+
+	(void)address;
+	heap_go_find(words, n, go_mapped(l), &l->go);
+	return 0;
+}
+
+static int go_read(struct look *l, const char *program)
 {
 	struct managed_part p = part_of(MANAGED_GO, "heap");
-	struct heap_go h;
-	int rc;
+	int rc = outside_data(l->o, l->maps, program, go_take, l);
+	const struct heap_go *h = &l->go;
 
-	if (!heap_go_find(words, n, go_most(l), &h))
-		return 0;
-	part_set(&p, MANAGED_RESERVED, h.used_bytes + h.free_bytes + h.released_bytes);
-	part_set(&p, MANAGED_COMMITTED, h.used_bytes + h.free_bytes);
-	part_set(&p, MANAGED_USED, h.live_bytes);
-	part_set(&p, MANAGED_KEPT, h.free_bytes);
-	rc = vec_push(&l->ret->list, p);
-	return rc ? rc : 1;
+	if (rc || !h->used_bytes)
+		return rc;
+	part_set(&p, MANAGED_RESERVED, h->used_bytes + h->free_bytes + h->released_bytes);
+	part_set(&p, MANAGED_COMMITTED, h->used_bytes + h->free_bytes);
+	part_set(&p, MANAGED_USED, h->live_bytes);
+	part_set(&p, MANAGED_KEPT, h->free_bytes);
+	return vec_push(&l->ret->list, p);
 }
 
 /* Adds what an arena at this address has to the part. */
@@ -232,85 +216,108 @@ static int address_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Pointers to lines of caches in memory without a file, each once. */
-static int pointers_of(struct look *l, const u64 *words, size_t n, struct managed_part *p)
+/* Pointers to lines of caches in memory without a file. */
+static int pointers_find(const struct look *l, const u64 *words, size_t n, u64_list *ret)
 {
-	VEC(u64) at = {};
-	u64 before = 0, two[2];
-	int rc = 0, arenas = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < n && !rc; i++) {
+	for (size_t i = 0; i < n && !rc && ret->n < POINTERS_MOST; i++) {
 		const struct mapping *m =
 			words[i] && !(words[i] & 63) ? maps_find(l->maps, words[i]) : NULL;
 
-		if (m && is_plain(m) && words[i] + HEAP_JEMALLOC_ARENA <= m->end)
-			rc = vec_push(&at, words[i]);
+		if (m && mapping_is_plain(m) && words[i] + HEAP_JEMALLOC_ARENA <= m->end)
+			rc = vec_push(ret, words[i]);
 	}
-	if (at.n)
-		qsort(at.v, at.n, sizeof(*at.v), address_compare);
-	for (size_t i = 0; i < at.n && rc >= 0 && arenas < ARENAS_MOST; i++) {
-		if (at.v[i] == before ||
-			outside_read(l->o, at.v[i] + HEAP_JEMALLOC_DIRTY, two, 16) ||
-			!heap_jemalloc_may_be(two))
-			continue;
-		before = at.v[i];
-		rc = jemalloc_arena(l, before, p);
-		arenas += rc > 0;
-	}
-	vec_free(&at);
-	return rc < 0 ? rc : arenas;
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), address_compare);
+	return rc;
 }
 
-static int jemalloc_take(struct look *l, const u64 *words, size_t n)
+/* Arenas do not overlap. */
+static int arenas_read(struct look *l, const u64_list *at, struct managed_part *p)
+{
+	int arenas = 0;
+	u64 next = 0, two[2];
+
+	for (size_t i = 0, tried = 0; i < at->n && tried < ARENAS_MOST; i++) {
+		int rc;
+
+		if (at->v[i] < next)
+			continue;
+		tried++;
+		next = at->v[i] + 1;
+		if (outside_read(l->o, at->v[i] + HEAP_JEMALLOC_DIRTY, two, 16) ||
+			!heap_jemalloc_may_be(two))
+			continue;
+		rc = jemalloc_arena(l, at->v[i], p);
+		if (rc < 0)
+			return rc;
+		next += rc ? HEAP_JEMALLOC_ARENA - 1 : 0;
+		arenas += rc;
+	}
+	return arenas;
+}
+
+static int jemalloc_take(void *arg, const u64 *words, size_t n, u64 address)
 {
 	struct managed_part p = {.by = MANAGED_JEMALLOC};
-	int rc = pointers_of(l, words, n, &p), arenas = rc;
+	struct look *l = arg;
+	u64_list at = {};
+	int rc = pointers_find(l, words, n, &at), arenas = rc ? rc : arenas_read(l, &at, &p);
 
-	if (rc <= 0)
-		return rc;
+	(void)address;
+	vec_free(&at);
+	if (arenas <= 0)
+		return arenas;
 	snprintf(p.name, sizeof(p.name), "%d arena%s", arenas, arenas == 1 ? "" : "s");
 	rc = vec_push(&l->ret->list, p);
 	return rc ? rc : 1;
 }
 
-/* May this much be looked through? */
-static bool may_look(struct look *l, u64 bytes)
+/* How far memory without a file goes on from here, whatever its rights: what a runtime lays out as
+ * one may be several mappings. known: what was found of mappings before. */
+static u64 reach(const struct maps *maps, const struct mapping *m, u64 known)
 {
-	if (l->left < bytes) {
-		l->ret->cut = true;
-		return false;
-	}
-	l->left -= bytes;
-	return true;
+	const struct mapping *end = maps->list.v + maps->list.n;
+	u64 at = m->start;
+
+	if (at < known)
+		return known;
+	for (; m < end && m->start == at && !m->shared && !m->path[0]; m++)
+		at = m->end;
+	return at;
 }
 
 static int mimalloc_read(struct look *l)
 {
+	const u64 known = 1U << MANAGED_RESERVED | 1U << MANAGED_COMMITTED | 1U << MANAGED_USED;
 	struct managed_part p = part_of(MANAGED_MIMALLOC, "segments");
-	u64 before = 0;
+	u64 next = 0, end = 0;
 
 	vec_each (m, &l->maps->list) {
-		u64 at = (MAX(m->start, before) + HEAP_MIMALLOC_ALIGN - 1) &
-			 ~(HEAP_MIMALLOC_ALIGN - 1);
+		u64 at = ALIGNED(MAX(m->start, next), HEAP_MIMALLOC_ALIGN), word;
 
-		for (; is_plain(m) && at + HEAP_MIMALLOC_HEAD < m->end &&
-			may_look(l, HEAP_MIMALLOC_HEAD);
-			at += HEAP_MIMALLOC_ALIGN) {
-			_cleanup_free_ u64 *words =
-				outside_words(l->o, at, at + HEAP_MIMALLOC_HEAD);
+		end = reach(l->maps, m, end);
+		for (; mapping_is_plain(m) && at + HEAP_MIMALLOC_HEAD < m->end && !l->o->cut;
+			at = ALIGNED(next, HEAP_MIMALLOC_ALIGN)) {
+			_cleanup_free_ u64 *words = NULL;
 			struct heap_mimalloc s;
 
+			next = at + 1;
+			if (outside_read(l->o, at, &word, sizeof(word)))
+				continue;
+			words = outside_words(l->o, at, at + HEAP_MIMALLOC_HEAD);
 			if (!words)
 				return -ENOMEM;
-			if (!heap_mimalloc_segment(words, HEAP_MIMALLOC_HEAD / 8, &s))
+			if (!heap_mimalloc_segment(words, HEAP_MIMALLOC_HEAD / 8, &s) ||
+				at + s.bytes > end)
 				continue;
+			next = at + s.bytes;
 			p.bytes[MANAGED_RESERVED] += s.bytes;
-			p.bytes[MANAGED_COMMITTED] += outside_resident(l->o, at, at + s.bytes);
+			p.bytes[MANAGED_COMMITTED] += outside_resident(l->o, at, next);
 			p.bytes[MANAGED_USED] += s.used_bytes;
-			p.known = 1U << MANAGED_RESERVED | 1U << MANAGED_COMMITTED |
-				  1U << MANAGED_USED;
+			p.known = known;
 		}
-		before = m->end;
 	}
 	return p.known ? vec_push(&l->ret->list, p) : 0;
 }
@@ -319,20 +326,23 @@ static int v8_read(struct look *l)
 {
 	struct managed_part parts[] = {
 		part_of(MANAGED_NODE, "old generation"), part_of(MANAGED_NODE, "young generation")};
+	u64 next = 0, end = 0, words[HEAP_V8_HEAD / 8];
 	int rc = 0;
 
 	vec_each (m, &l->maps->list) {
-		u64 at = (m->start + HEAP_V8_ALIGN - 1) & ~(HEAP_V8_ALIGN - 1);
-		u64 words[HEAP_V8_HEAD / 8];
-		struct heap_v8 c;
+		u64 at = ALIGNED(MAX(m->start, next), HEAP_V8_ALIGN);
 
-		for (; is_plain(m) && at + PAGE <= m->end && may_look(l, PAGE);
-			at += HEAP_V8_ALIGN) {
+		end = reach(l->maps, m, end);
+		for (; mapping_is_plain(m) && at + PAGE <= m->end && !l->o->cut;
+			at = ALIGNED(next, HEAP_V8_ALIGN)) {
 			struct managed_part *p;
+			struct heap_v8 c;
 
+			next = at + 1;
 			if (outside_read(l->o, at, words, sizeof(words)) ||
-				!heap_v8_chunk(words, at, &c))
+				!heap_v8_chunk(words, at, &c) || at + c.bytes > end)
 				continue;
+			next = at + c.bytes;
 			p = &parts[c.young];
 			p->bytes[MANAGED_COMMITTED] += c.bytes;
 			p->known |= 1U << MANAGED_COMMITTED;
@@ -340,7 +350,6 @@ static int v8_read(struct look *l)
 				continue;
 			p->bytes[MANAGED_USED] += c.used_bytes;
 			p->known |= 1U << MANAGED_USED;
-			at += (c.bytes - 1) & ~(HEAP_V8_ALIGN - 1);
 		}
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(parts) && !rc; i++)
@@ -374,23 +383,17 @@ static void pool_take(struct python *y, const void *head, u64 *ret_skip)
 /* Pools begin with whole pages; those that were never used are not resident. */
 static void pools_read(struct look *l, const struct mapping *m, struct python *y)
 {
-	u8 window[WINDOW];
-	u64 at = m->start, skip;
+	struct outside_runs r = {.at = m->start, .end = m->end};
+	u8 window[OUTSIDE_RUN];
+	u64 at, n, skip;
 
-	while (at < m->end) {
-		u64 n = MIN(WINDOW, m->end - at), i = 0;
-		bool there = !outside_read(l->o, at, window, n);
-
-		n = there ? n : PAGE;
-		if (!may_look(l, n))
-			return;
-		if (!there && outside_read(l->o, at, window, HEAP_PYTHON_HEAD)) {
-			at += PAGE;
+	while (outside_run(l->o, &r, &at, &n)) {
+		if (outside_read(l->o, at, window, n))
 			continue;
-		}
-		for (skip = 0; i < n; i += skip)
+		for (u64 i = 0; i < n; i += skip) {
 			pool_take(y, window + i, &skip);
-		at += i;
+			r.at = at + i + skip;
+		}
 	}
 }
 
@@ -399,7 +402,7 @@ static int python_read(struct look *l)
 	struct python y = {.p = part_of(MANAGED_PYTHON, "arenas")};
 
 	vec_each (m, &l->maps->list)
-		if (is_plain(m) && m->end - m->start >= 256ULL << 10)
+		if (mapping_is_plain(m) && m->end - m->start >= 256ULL << 10)
 			pools_read(l, m, &y);
 	if (!y.pools)
 		return 0;
@@ -408,9 +411,27 @@ static int python_read(struct look *l)
 	return vec_push(&l->ret->list, y.p);
 }
 
-static bool begins(const char *name, const char *with)
+u32 managed_by_file(const char *path)
 {
-	return !strncmp(name, with, strlen(with));
+	static const struct {
+		const char *begin, *behind; /* what may follow, beside digits and the end */
+		enum managed_by by;
+	} files[] = {{"libjvm", ".", MANAGED_JAVA}, {"python", ".-", MANAGED_PYTHON},
+		{"libpython", ".-", MANAGED_PYTHON}, {"node", "", MANAGED_NODE},
+		{"libnode", ".-", MANAGED_NODE}, {"libjemalloc", ".-", MANAGED_JEMALLOC},
+		{"libtcmalloc", ".-_", MANAGED_TCMALLOC},
+		{"libmimalloc", ".-", MANAGED_MIMALLOC}};
+	const char *name = path_name(path);
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		const char *behind = name + strlen(files[i].begin);
+
+		if (begins_with(name, files[i].begin) &&
+			(!*behind || (*behind >= '0' && *behind <= '9') ||
+				strchr(files[i].behind, *behind)))
+			return files[i].by;
+	}
+	return MANAGED_BY;
 }
 
 static const char *program_of(const struct maps *maps)
@@ -422,46 +443,41 @@ static const char *program_of(const struct maps *maps)
 }
 
 /* Which runtimes and allocators its files are of; of the library, its path. */
-static void files_look(const struct look *l, const char **ret)
+static void files_look(const struct maps *maps, const char **ret)
 {
-	static const struct {
-		const char *begin;
-		enum managed_by by;
-	} files[] = {{"python", MANAGED_PYTHON}, {"libpython", MANAGED_PYTHON},
-		{"node", MANAGED_NODE}, {"libnode", MANAGED_NODE},
-		{"libjemalloc", MANAGED_JEMALLOC}, {"libtcmalloc", MANAGED_TCMALLOC},
-		{"libmimalloc", MANAGED_MIMALLOC}};
+	vec_each (m, &maps->list) {
+		u32 by = m->path[0] == '/' ? managed_by_file(m->path) : MANAGED_BY;
 
-	vec_each (m, &l->maps->list)
-		for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-			if (m->path[0] == '/' && begins(path_name(m->path), files[i].begin))
-				ret[files[i].by] = m->path;
+		if (by < MANAGED_BY)
+			ret[by] = m->path;
+	}
 }
 
-int managed_read(struct outside *o, const struct maps *maps, u64 most_bytes, struct managed *ret)
+int managed_read(struct outside *o, const struct maps *maps, struct managed *ret)
 {
-	struct look l = {.o = o, .maps = maps, .ret = ret, .left = most_bytes};
+	struct look l = {.o = o, .maps = maps, .ret = ret};
 	const char *paths[MANAGED_BY] = {};
 	int rc;
 
 	ret->list.n = 0;
 	ret->seen = 0;
-	ret->cut = false;
-	files_look(&l, paths);
+	files_look(maps, paths);
+	if (go_mapped(&l))
+		paths[MANAGED_GO] = program_of(maps);
 	for (u32 i = 0; i < MANAGED_BY; i++)
 		ret->seen |= paths[i] ? 1U << i : 0;
 	rc = java_read(&l);
-	if (!rc && go_most(&l)) {
-		ret->seen |= 1U << MANAGED_GO;
-		rc = data_each(&l, program_of(maps), go_take);
-	}
-	if (!rc && paths[MANAGED_JEMALLOC])
-		rc = data_each(&l, paths[MANAGED_JEMALLOC], jemalloc_take);
-	if (!rc && paths[MANAGED_TCMALLOC])
-		rc = data_each(&l, paths[MANAGED_TCMALLOC], tcmalloc_take);
-	if (!rc && paths[MANAGED_MIMALLOC])
+	if (!rc && paths[MANAGED_GO])
+		rc = go_read(&l, paths[MANAGED_GO]);
+	if (rc >= 0 && paths[MANAGED_JEMALLOC])
+		rc = outside_data(o, maps, paths[MANAGED_JEMALLOC], jemalloc_take, &l);
+	if (rc >= 0 && paths[MANAGED_TCMALLOC])
+		rc = outside_data(o, maps, paths[MANAGED_TCMALLOC], tcmalloc_take, &l);
+	if (rc >= 0 && paths[MANAGED_MIMALLOC])
 		rc = mimalloc_read(&l);
-	if (!rc && paths[MANAGED_NODE])
+	if (rc >= 0 && paths[MANAGED_NODE])
 		rc = v8_read(&l);
-	return rc || !paths[MANAGED_PYTHON] ? rc : python_read(&l);
+	if (rc >= 0 && paths[MANAGED_PYTHON])
+		rc = python_read(&l);
+	return MIN(rc, 0);
 }

@@ -35,20 +35,22 @@ struct managed_part {
 	char name[48];
 	u32 known; /* a bit for each of bytes */
 	u64 bytes[MANAGED_N];
-	s64 decay_ms; /* jemalloc: until dirty pages are given back; else 0 */
+	s64 decay_ms; /* jemalloc: as in heaps.h; else 0 */
 };
 
 /* To be zeroed before its first use. */
 struct managed {
 	VEC(struct managed_part) list;
 	u32 seen; /* a bit for each enum managed_by whose files are mapped */
-	bool cut; /* there was more than may be looked through: numbers are of a part */
 };
 
 const char *managed_name(u32 by);
 void managed_free(struct managed *m);
-/* Replaces what ret held. most_bytes: that are looked through. 0 or -ENOMEM. */
-int managed_read(struct outside *o, const struct maps *maps, u64 most_bytes, struct managed *ret);
+/* Whose file that is, by its name; MANAGED_BY: nobody's. */
+u32 managed_by_file(const char *path);
+/* Replaces what ret held. Where there is more than may be read, the numbers are of a part. 0 or
+ * -ENOMEM. */
+int managed_read(struct outside *o, const struct maps *maps, struct managed *ret);
 /* What a Java virtual machine says of its heap: sizes of each generation and space. */
 int managed_java(const void *perf, size_t n, struct managed *ret);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/str.h"
 #include "sys/root.h"
 #include "sys/scan.h"
 
@@ -22,22 +23,17 @@ const char *mapping_kind_name(enum mapping_kind kind)
 	return (unsigned int)kind < MAPPING_KINDS ? kind_names[kind] : "unknown";
 }
 
-static bool starts_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
-
 /* Names that get_vma_name() (fs/proc/task_mmu.c, 6.18) makes up; any other one in brackets comes
  * from a special mapping of the kernel. "[stack:TID]" was written up to 4.4. */
 static enum mapping_kind classify_bracket(const char *path)
 {
 	if (!strcmp(path, "[heap]"))
 		return MAPPING_HEAP;
-	if (!strcmp(path, "[stack]") || starts_with(path, "[stack:"))
+	if (!strcmp(path, "[stack]") || begins_with(path, "[stack:"))
 		return MAPPING_STACK;
-	if (starts_with(path, "[anon:"))
+	if (begins_with(path, "[anon:"))
 		return MAPPING_ANON;
-	if (starts_with(path, "[anon_shmem:"))
+	if (begins_with(path, "[anon_shmem:"))
 		return MAPPING_SHMEM;
 	return MAPPING_VDSO;
 }
@@ -54,10 +50,10 @@ enum mapping_kind mapping_classify(const char *path, bool shared)
 	if (!strcmp(path, "/dev/zero"))
 		return shared ? MAPPING_SHMEM : MAPPING_ANON;
 	for (size_t i = 0; i < ARRAY_SIZE(shmem); i++) {
-		if (starts_with(path, shmem[i]))
+		if (begins_with(path, shmem[i]))
 			return MAPPING_SHMEM;
 	}
-	if (!strcmp(path, "/anon_hugepage") || starts_with(path, "/dev/hugepages/"))
+	if (!strcmp(path, "/anon_hugepage") || begins_with(path, "/dev/hugepages/"))
 		return MAPPING_HUGETLB;
 	return MAPPING_FILE;
 }

@@ -33,6 +33,12 @@ struct mapping {
 	const char *path;
 };
 
+/* Memory without a file that only this process has, and may write to. */
+static inline bool mapping_is_plain(const struct mapping *m)
+{
+	return m->prot & MAPPING_WRITE && !m->shared && !m->path[0];
+}
+
 /* To be zeroed before its first use. */
 struct maps {
 	VEC(struct mapping) list; /* by address */

@@ -17,6 +17,8 @@
 #include "sys/cgroup.h"
 #include "sys/diskstats.h"
 #include "sys/extfrag.h"
+#include "sys/glibc.h"
+#include "sys/heaps.h"
 #include "sys/idset.h"
 #include "sys/interrupts.h"
 #include "sys/kconfig.h"
@@ -403,6 +405,94 @@ static void fuzz_java(const char *text, size_t n)
 	managed_free(&m);
 }
 
+#define FUZZ_HEAP 0x10000ULL
+
+struct fuzz_bytes {
+	const char *bytes;
+	size_t n;
+	u32 left; /* times that it may be read */
+};
+
+/* What structures say never adds up to more than they can have. */
+static void fuzz_heaps(const char *text, size_t n)
+{
+	size_t whole = n / sizeof(u64);
+	_cleanup_free_ u64 *words = malloc(MAX(n, (size_t)HEAP_V8_HEAD));
+	struct heap_tcmalloc tc;
+	struct heap_go go = {};
+	struct heap_python py;
+	struct heap_v8 v8;
+
+	MUST(words);
+	memset(words, 0, HEAP_V8_HEAD);
+	memcpy(words, text, n);
+	if (heap_tcmalloc_find(words, whole, &tc))
+		MUST(tc.committed_bytes >= tc.free_bytes && tc.system_bytes);
+	if (heap_go_find(words, whole, 1ULL << 36, &go))
+		MUST(go.used_bytes + go.released_bytes + go.free_bytes <= 1ULL << 36);
+	if (heap_python_pool(words, &py))
+		MUST((u64)py.blocks * py.block_bytes < py.pool_bytes);
+	if (heap_v8_chunk(words, words[4] & ~(HEAP_V8_ALIGN - 1), &v8))
+		MUST(v8.used_bytes <= v8.bytes);
+}
+
+/* Large ones, that are zero but for words that the text puts somewhere. */
+static void fuzz_large_heaps(const char *text, size_t n)
+{
+	const size_t whole = HEAP_JEMALLOC_ARENA / sizeof(u64);
+	_cleanup_free_ u64 *words = calloc(whole, sizeof(u64));
+	struct heap_mimalloc mi;
+	struct heap_jemalloc je;
+
+	MUST(words);
+	for (size_t i = 0; i + 12 <= n; i += 12) {
+		u32 at;
+
+		memcpy(&at, text + i, sizeof(at));
+		memcpy(words + at % whole, text + i + 4, sizeof(u64));
+	}
+	if (heap_mimalloc_segment(words, HEAP_MIMALLOC_HEAD / sizeof(u64), &mi))
+		MUST(mi.used_bytes <= mi.bytes);
+	if (heap_jemalloc_arena(words, whole, &je))
+		MUST(je.used_bytes <= je.active_bytes && je.decay_ms >= HEAP_JEMALLOC_UNKNOWN);
+}
+
+/* All that its words are taken for: a whole heap, whatever they say. */
+static int fuzz_memory(void *arg, u64 address, void *buf, size_t n)
+{
+	const struct fuzz_bytes *b = arg;
+
+	if (!b->left || address < FUZZ_HEAP || address - FUZZ_HEAP > b->n ||
+		n > b->n - (address - FUZZ_HEAP))
+		return -ENODATA;
+	((struct fuzz_bytes *)arg)->left--;
+	memcpy(buf, b->bytes + (address - FUZZ_HEAP), n);
+	return 0;
+}
+
+static u64 fuzz_resident(void *arg, u64 start, u64 end)
+{
+	(void)arg;
+	return end - start;
+}
+
+static void fuzz_glibc(const char *text, size_t n)
+{
+	struct fuzz_bytes bytes = {text, n, 100000};
+	struct glibc_memory m = {&bytes, fuzz_memory, fuzz_resident};
+	struct glibc_arenas arenas = {};
+	_cleanup_free_ u64 *words = malloc(n + !n);
+	u64 at;
+
+	MUST(words);
+	memcpy(words, text, n);
+	at = glibc_find(words, n / sizeof(u64), FUZZ_HEAP);
+	if (at)
+		MUST(glibc_read(&m, at, FUZZ_HEAP, &arenas) != -ENOMEM);
+	MUST(arenas.list.n <= GLIBC_ARENAS_MAX);
+	glibc_arenas_free(&arenas);
+}
+
 static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_keyvals,
 	fuzz_stat,
@@ -429,6 +519,9 @@ static void (*const fuzz_targets[])(const char *text, size_t n) = {
 	fuzz_diskstats,
 	fuzz_containers,
 	fuzz_java,
+	fuzz_heaps,
+	fuzz_large_heaps,
+	fuzz_glibc,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -138,6 +138,13 @@ library() { # NAME: its path, or the test is skipped
 	done
 }
 
+@test "where: a Java process without counters is told by its mappings" {
+	type javac >/dev/null || skip "Java is not installed"
+	javac -d . "$programs/Heap.java"
+	program java -XX:-UsePerfData -Xmx256m -cp . Heap
+	jq -e '[.rows[] | select(.table == "runtimes")] | length == 1 and .[0].runtime == "java" and .[0].method == "mappings" and .[0].committed_bytes > 1000000 and .[0].used_bytes == null' now
+}
+
 @test "where: the heap of Node.js is what V8 says" {
 	type node >/dev/null || skip "Node.js is not installed"
 	program node --expose-gc "$programs/heap.js"

@@ -62,12 +62,15 @@ static void who_take(struct capture *c, struct holders *s, u32 pid, struct held_
 static int heap_send(struct capture *c, struct holders *s, const struct heap_entry *e)
 {
 	struct held_heap r = REC_INIT(struct held_heap, REC_HELD_HEAP, 0);
+	_cleanup_outside_ struct outside o = {.pagemap = -1};
 	struct process_heap heap = {};
 	struct maps maps = {};
 	int rc = maps_read((int)e->pid, &maps);
 
 	if (!rc)
-		rc = process_heap_read(e->pid, &maps, WALKED_BYTES, &heap);
+		rc = outside_open((int)e->pid, &maps, WALKED_BYTES, &o);
+	if (!rc)
+		rc = process_heap_read(&o, &maps, &heap);
 	if (!rc && heap.found) {
 		who_take(c, s, e->pid, &r);
 		r.anon_bytes = e->anon_bytes;

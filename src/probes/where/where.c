@@ -70,7 +70,7 @@ static int where_sample(struct capture *c, void *state)
 	if (w->named && is_of_group(w))
 		return where_group_send(c, w);
 	if (w->named && is_of_processes(w))
-		return where_processes_send(c, w, true);
+		return where_processes_send(c, w);
 	rc = where_machine_send(c, w);
 	if (rc || !owners)
 		return rc;

@@ -10,6 +10,9 @@
 #include "sys/memfs.h"
 #include "sys/zoneinfo.h"
 
+/* Bytes of the memory of processes that are read in one look (sys/outside.h). */
+#define WHERE_LOOK_MOST (2ULL << 30)
+
 struct where {
 	struct proc_scope scope;
 	struct cgroup_mounts mounts;
@@ -24,6 +27,7 @@ struct where {
 	bool named;  /* its command, or record --probes where: owners are looked for */
 	u32 sample;
 	u64 next_ns;
+	u64 left; /* of WHERE_LOOK_MOST */
 	struct str text, label;
 };
 
@@ -38,7 +42,7 @@ int where_machine_send(struct capture *c, struct where *w);
 int where_owners_send(struct capture *c, struct where *w);
 
 /* where_process.c: sends a ledger of each process in the scope, and what its mappings have. */
-int where_processes_send(struct capture *c, struct where *w, bool owners);
+int where_processes_send(struct capture *c, struct where *w);
 
 /* where_group.c: sends the ledger of the group that was asked for, limits, and who is in it. */
 int where_group_send(struct capture *c, struct where *w);

@@ -24,7 +24,6 @@
 #define THREADS_MOST 1024
 #define SLOW_NS (100 * NSEC_PER_MSEC)
 #define ANCESTORS 64
-#define HEAP_MOST (2ULL << 30) /* of a process, that is walked */
 #define HUGE_LEAST (16ULL << 20)
 #define HUGE_SAMPLE 32 /* huge pages that are read */
 
@@ -35,6 +34,7 @@ struct subject {
 	VEC(u64) stacks; /* where the stack pointers of its threads are */
 	struct process_heap heap;
 	struct managed managed;
+	bool refused, cut; /* its memory may not be read; there is more of it than may be */
 	struct smaps huge;
 	struct groups owners; /* struct owner_key -> struct where_owner */
 };
@@ -278,7 +278,7 @@ static struct managed_part mappings_part(const struct subject *s, u32 by)
 		if (m->start != v->start)
 			continue;
 		i++;
-		if (!(m->prot & MAPPING_WRITE) || m->shared || m->path[0])
+		if (!mapping_is_plain(m))
 			continue;
 		p.bytes[MANAGED_RESERVED] += m->end - m->start;
 		p.bytes[MANAGED_COMMITTED] += v->rss_bytes;
@@ -309,15 +309,16 @@ static int runtimes_send(struct capture *c, struct where *w, const struct subjec
 
 static int heap_tell(struct capture *c, const struct subject *s)
 {
-	if (s->heap.refused)
+	if (s->refused)
 		return capture_note(c, NOTE_NOT_CHECKED,
 			"what the allocator of process %u keeps: its memory may not be read",
 			s->pid);
-	if (s->managed.cut)
+	if (s->cut)
 		return capture_note(c, NOTE_NOT_CHECKED,
-			"the runtime of process %u: no more than %llu GiB of its memory are looked "
-			"through, and its numbers are of these",
-			s->pid, HEAP_MOST >> 30);
+			"what the allocator and runtime of process %u keep: no more than %llu GiB "
+			"of memory are looked through, of all processes together, and its numbers "
+			"are of these",
+			s->pid, WHERE_LOOK_MOST >> 30);
 	if (s->managed.list.n || s->managed.seen)
 		return 0;
 	if (s->heap.other)
@@ -371,34 +372,41 @@ static int ledger_fill(
 	return rc;
 }
 
-static int subject_send(struct capture *c, struct where *w, struct subject *s, bool owners)
+static int subject_send(struct capture *c, struct where *w, struct subject *s)
 {
 	struct where_ledger l = REC_INIT(struct where_ledger, REC_WHERE_LEDGER, 0);
 	int rc = ledger_fill(c, w, s, &l);
 
 	if (!rc)
 		rc = capture_emit(c, &l.h);
-	if (!rc && owners)
+	if (!rc)
 		rc = owners_send(c, w, s);
-	if (!rc && owners)
+	if (!rc)
 		rc = arenas_send(c, w, s);
-	if (!rc && owners)
+	if (!rc)
 		rc = runtimes_send(c, w, s);
 	return rc || !c->ending ? rc : heap_tell(c, s);
 }
 
 /* What cannot be read is told with the heap. */
-static int managed_look(struct subject *s)
+static int memory_look(struct where *w, struct subject *s)
 {
 	_cleanup_outside_ struct outside o = {.pagemap = -1};
+	int rc;
 
-	if (outside_open((int)s->pid, &s->maps, &o))
+	s->refused = outside_open((int)s->pid, &s->maps, w->left, &o) < 0;
+	if (s->refused)
 		return 0;
-	return managed_read(&o, &s->maps, HEAP_MOST, &s->managed);
+	rc = process_heap_read(&o, &s->maps, &s->heap);
+	if (!rc)
+		rc = managed_read(&o, &s->maps, &s->managed);
+	w->left = o.left;
+	s->cut = o.cut;
+	return rc;
 }
 
 /* A process that is gone is no error. */
-static int process_send(struct capture *c, struct where *w, u32 pid, bool owners)
+static int process_send(struct capture *c, struct where *w, u32 pid)
 {
 	struct subject s = {.pid = pid};
 	u64 began = clock_mono_ns(), took;
@@ -415,11 +423,9 @@ static int process_send(struct capture *c, struct where *w, u32 pid, bool owners
 	if (!rc)
 		rc = stacks_read(w, &s);
 	if (!rc)
-		rc = process_heap_read(pid, &s.maps, HEAP_MOST, &s.heap);
+		rc = memory_look(w, &s);
 	if (!rc)
-		rc = managed_look(&s);
-	if (!rc)
-		rc = subject_send(c, w, &s, owners);
+		rc = subject_send(c, w, &s);
 	if (!rc && c->ending && took > SLOW_NS)
 		rc = capture_note(c, NOTE_INFO,
 			"reading the %zu mappings of process %u took %llu ms, in which its page "
@@ -448,7 +454,7 @@ static bool is_within(struct where *w, u32 pid)
 	return proc_scope_has_root(&w->scope, pid);
 }
 
-int where_processes_send(struct capture *c, struct where *w, bool owners)
+int where_processes_send(struct capture *c, struct where *w)
 {
 	_cleanup_proc_iter_ struct proc_iter it = {};
 	struct top top;
@@ -456,6 +462,7 @@ int where_processes_send(struct capture *c, struct where *w, bool owners)
 
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;
+	w->left = WHERE_LOOK_MOST;
 	top_clear(&top, PROCESSES_MOST);
 	while (proc_iter_next(&it, &pid)) {
 		struct proc_statm m;
@@ -467,6 +474,6 @@ int where_processes_send(struct capture *c, struct where *w, bool owners)
 		top_offer(&top, m.resident_pages, (u32)pid);
 	}
 	for (u32 i = 0; i < top.n && !rc; i++)
-		rc = process_send(c, w, top.at[i], owners);
+		rc = process_send(c, w, top.at[i]);
 	return rc;
 }

@@ -34,21 +34,47 @@ static void test_tcmalloc(void **unused)
 
 static void test_go(void **unused)
 {
-	u64 words[16] = {[5] = 80 * 8192, 30 * PAGE, 20 * PAGE, 900000, 500000, 90 * 8192};
+	u64 words[16] = {[5] = 80 * 8192, 30 * PAGE, 20 * PAGE, 900000, 500000, 100 * 8192};
+	const u64 ordinary[] = {65536, 0, 0, 3, 0, 0x7f12a0001000, 65536, 0, 0, 3, 0, 70000};
+	const u64 mapped = 215 * PAGE;
 	struct heap_go h = {};
 
 	(void)unused;
-	assert_true(heap_go_find(words, 16, 64 << 20, &h));
+	assert_true(heap_go_find(words, 16, mapped, &h));
 	assert_int_equal(h.used_bytes, 80 * 8192);
 	assert_int_equal(h.released_bytes, 30 * PAGE);
 	assert_int_equal(h.free_bytes, 20 * PAGE);
 	assert_int_equal(h.live_bytes, 400000);
-	assert_false(heap_go_find(words, 10, 64 << 20, &h));
+	/* what is smaller than what was found elsewhere is not it */
+	assert_false(heap_go_find(words, 16, mapped, &h));
+	h = (struct heap_go){};
+	assert_false(heap_go_find(words, 10, mapped, &h));
 	assert_false(heap_go_find(words, 16, 100 * PAGE, &h)); /* more than its mappings */
+	assert_false(heap_go_find(words, 16, 240 * PAGE, &h)); /* less than these */
+	words[10] = 100 << 20;
+	assert_false(heap_go_find(words, 16, mapped, &h)); /* much more */
+	words[10] = 100 * 8192;
 	words[9] = 900000;
-	assert_false(heap_go_find(words, 16, 64 << 20, &h)); /* all was freed */
+	assert_false(heap_go_find(words, 16, mapped, &h)); /* all was freed */
 	words[9] = 0;
-	assert_false(heap_go_find(words, 16, 64 << 20, &h)); /* more lives than is in use */
+	assert_false(heap_go_find(words, 16, mapped, &h)); /* more lives than is in use */
+	assert_false(heap_go_find(ordinary, ARRAY_SIZE(ordinary), 64 << 20, &h));
+}
+
+/* The largest that looks so, wherever it lies. */
+static void test_go_several(void **unused)
+{
+	const u64 small[] = {8192, 0, 0, 9, 3, 220 * PAGE};
+	const u64 large[] = {160 * PAGE, 30 * PAGE, 20 * PAGE, 900000, 500000, 200 * PAGE};
+	u64 words[32] = {};
+	struct heap_go h = {};
+
+	(void)unused;
+	memcpy(words, small, sizeof(small));
+	memcpy(words + 10, large, sizeof(large));
+	memcpy(words + 20, small, sizeof(small));
+	assert_true(heap_go_find(words, 32, 215 * PAGE, &h));
+	assert_int_equal(h.used_bytes, 160 * PAGE);
 }
 
 static void test_python(void **unused)
@@ -169,6 +195,18 @@ static void test_jemalloc(void **unused)
 	assert_int_equal(a.retained_bytes, 0);
 	assert_int_equal(a.used_bytes, 600 * 8 + 98 * PAGE);
 	assert_int_equal(a.decay_ms, 10000);
+	words[69440 / 8] = ~0ULL; /* never, whatever follows */
+	assert_true(heap_jemalloc_arena(words, n, &a));
+	assert_int_equal(a.decay_ms, -1);
+	words[69440 / 8] = 0; /* at once; what is below is of muzzy pages */
+	words[71232 / 8] = 7000;
+	words[71240 / 8] = 7000 * 5000;
+	assert_true(heap_jemalloc_arena(words, n, &a));
+	assert_int_equal(a.decay_ms, 0);
+	words[69440 / 8] = 10000;
+	words[69448 / 8] = 7;
+	assert_true(heap_jemalloc_arena(words, n, &a));
+	assert_int_equal(a.decay_ms, HEAP_JEMALLOC_UNKNOWN);
 	assert_false(heap_jemalloc_arena(words, n - 1, &a));
 	words[HEAP_JEMALLOC_DIRTY / 8]++; /* not what its bins have */
 	assert_false(heap_jemalloc_arena(words, n, &a));
@@ -258,11 +296,38 @@ static void test_java(void **unused)
 	managed_free(&m);
 }
 
+/* A name that begins so is not enough. */
+static void test_files(void **unused)
+{
+	static const struct {
+		const char *path;
+		u32 by;
+	} files[] = {{"/usr/bin/node", MANAGED_NODE}, {"/opt/node20", MANAGED_NODE},
+		{"/usr/lib/libnode.so.108", MANAGED_NODE},
+		{"/usr/bin/node_exporter", MANAGED_BY}, {"/usr/bin/nodeinfo", MANAGED_BY},
+		{"/usr/bin/python3.11", MANAGED_PYTHON}, {"/usr/bin/python", MANAGED_PYTHON},
+		{"/usr/lib/libpython3.11.so.1.0", MANAGED_PYTHON},
+		{"/usr/bin/pythonista", MANAGED_BY}, {"/usr/lib/python_helper.so", MANAGED_BY},
+		{"/usr/lib/libjemalloc.so.2", MANAGED_JEMALLOC},
+		{"/usr/lib/libtcmalloc_minimal.so.4", MANAGED_TCMALLOC},
+		{"/usr/lib/libmimalloc.so.2.0", MANAGED_MIMALLOC},
+		{"/usr/lib/libmimalloc-secure.so.2", MANAGED_MIMALLOC},
+		{"/usr/lib/jvm/lib/server/libjvm.so", MANAGED_JAVA},
+		{"/usr/lib/libjvmti_agent.so", MANAGED_BY}, {"/usr/lib/libc.so.6", MANAGED_BY},
+		{"", MANAGED_BY}};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		assert_int_equal(managed_by_file(files[i].path), files[i].by);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tcmalloc),
 		cmocka_unit_test(test_go),
+		cmocka_unit_test(test_go_several),
+		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_python),
 		cmocka_unit_test(test_mimalloc),
 		cmocka_unit_test(test_v8),
