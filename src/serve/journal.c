@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "probes/oom/oom.h"
-#include "serve/group_names.h"
 #include "serve/service.h"
+#include "serve/tally.h"
 
 static void line_begin(struct json *j, const char *event)
 {
@@ -83,18 +83,13 @@ void journal_findings(struct service *s, const struct report *r)
 }
 
 /* What is known of its container and pod. */
-static void names_add(struct json *j, const char *path)
+static void names_add(const struct service *s, struct json *j, u64 cgroup)
 {
-	struct container_names names;
+	const char *const *names = metrics_names(s->metrics, cgroup);
 
-	if (!path || group_names(path, &names) == GROUP_PLAIN)
-		return;
-	if (*names.container)
-		member(j, "container_name", names.container);
-	if (*names.pod)
-		member(j, "pod", names.pod);
-	if (*names.space)
-		member(j, "namespace", names.space);
+	for (size_t i = 0; i < GROUP_NAMES; i++)
+		if (names[i])
+			member(j, group_name_words[i], names[i]);
 }
 
 void journal_daemon_kill(struct service *s, const struct rec *r)
@@ -115,7 +110,7 @@ void journal_daemon_kill(struct service *s, const struct rec *r)
 	json_key(&j, "signal");
 	json_u64(&j, k->signal);
 	member(&j, "cgroup", path);
-	names_add(&j, path);
+	names_add(s, &j, k->victim_cgroup);
 	line_end(s, &j);
 }
 
@@ -133,7 +128,7 @@ void journal_kill(struct service *s, const struct rec *r)
 	json_key(&j, "pid");
 	json_u64(&j, k->victim_tgid ? k->victim_tgid : k->victim_tid);
 	member(&j, "cgroup", path);
-	names_add(&j, path);
+	names_add(s, &j, k->victim_cgroup);
 	member(&j, "limit_of",
 		k->oom_cgroup ? stream_cgroup(&s->pipe->stream, k->oom_cgroup) : NULL);
 	line_end(s, &j);

@@ -295,6 +295,8 @@ void metrics_feed(struct metrics *m, const struct rec *r)
 		takers[i].take(&m->s, r);
 		m->s.last_ns = MAX(m->s.last_ns, r->time_ns);
 		pthread_mutex_unlock(&m->lock);
+		if (r->kind == REC_CGROUP)
+			tally_look(m->s.tally, ((const struct rec_cgroup *)r)->id, &m->lock);
 		return;
 	}
 }
@@ -310,10 +312,16 @@ void metrics_findings(struct metrics *m, const struct report *r)
 		if (vec_push(&m->s.findings, one))
 			break;
 	}
-	tally_names(m->s.tally);
 	if (!(m->intervals++ % SWEEP_EVERY))
 		tally_sweep(m->s.tally);
 	pthread_mutex_unlock(&m->lock);
+	tally_look_again(m->s.tally, &m->lock);
+}
+
+const char *const *metrics_names(struct metrics *m, u64 cgroup)
+{
+	tally_look(m->s.tally, cgroup, &m->lock);
+	return tally_names(m->s.tally, cgroup);
 }
 
 void metrics_settle(struct metrics *m)

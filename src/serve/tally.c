@@ -16,12 +16,14 @@
 #define LOOKS_EACH \
 	6 /* for those of one: its runtime may write them later than it makes the group */
 
+const char *const group_name_words[GROUP_NAMES] = {"container_name", "pod", "namespace"};
+
 struct group {
 	u64 id;
-	char *path;   /* NULL: not known yet */
-	char *names;  /* labels with those of its container and pod; NULL: none are known */
-	u32 looks;    /* for them, that are left */
-	bool counted; /* it has series */
+	char *path;               /* NULL: not known yet */
+	char *names[GROUP_NAMES]; /* of its container and pod */
+	u32 looks;                /* for them, that are left */
+	bool counted;             /* it has series */
 	struct group_sums sums;
 	struct cgroup_usage usage; /* h.size 0: it was not told */
 	UT_hash_handle hh;
@@ -59,7 +61,8 @@ static void group_drop(struct tally *g, struct group *one)
 	HASH_DEL(g->by_id, one);
 	g->n_counted -= one->counted;
 	free(one->path);
-	free(one->names);
+	for (size_t i = 0; i < GROUP_NAMES; i++)
+		free(one->names[i]);
 	free(one);
 }
 
@@ -129,30 +132,6 @@ struct group_sums *tally_sums(struct tally *g, u64 id)
 	return &g->other;
 }
 
-static void name_label(struct str *labels, const char *name, const char *value)
-{
-	if (*value)
-		label_add(labels, name, value);
-}
-
-/* What is not known yet is looked for again. */
-static void names_look(struct tally *g, struct group *one)
-{
-	_cleanup_str_ struct str labels = {};
-	struct container_names names;
-	enum group_named named = group_names(one->path, &names);
-
-	one->looks = named == GROUP_UNNAMED ? one->looks - 1 : 0;
-	g->looks -= named != GROUP_PLAIN;
-	name_label(&labels, "container_name", names.container);
-	name_label(&labels, "pod", names.pod);
-	name_label(&labels, "namespace", names.space);
-	if (labels.failed || !labels.len)
-		return;
-	free(one->names);
-	one->names = take_ptr(labels.buf);
-}
-
 void tally_name(struct tally *g, const struct rec_cgroup *r)
 {
 	struct group *one = group_add(g, r->id);
@@ -163,18 +142,59 @@ void tally_name(struct tally *g, const struct rec_cgroup *r)
 	free(one->path);
 	one->path = path;
 	one->looks = LOOKS_EACH;
-	if (g->looks)
-		names_look(g, one);
 }
 
-void tally_names(struct tally *g)
+static void name_keep(char **to, const char *name)
+{
+	char *copy = *name && (!*to || strcmp(*to, name) != 0) ? strdup(name) : NULL;
+
+	if (!copy)
+		return;
+	free(*to);
+	*to = copy;
+}
+
+/* What is not known yet is looked for again. */
+static void group_look(struct tally *g, struct group *one, pthread_mutex_t *lock)
+{
+	struct container_names names;
+	enum group_named named = group_names(one->path, &names);
+
+	one->looks = named == GROUP_UNNAMED ? one->looks - 1 : 0;
+	if (named == GROUP_PLAIN)
+		return;
+	g->looks--;
+	pthread_mutex_lock(lock);
+	name_keep(&one->names[0], names.container);
+	name_keep(&one->names[1], names.pod);
+	name_keep(&one->names[2], names.space);
+	pthread_mutex_unlock(lock);
+}
+
+void tally_look(struct tally *g, u64 id, pthread_mutex_t *lock)
+{
+	struct group *one = group_find(g, id);
+
+	if (g->looks && one && one->path && one->looks)
+		group_look(g, one, lock);
+}
+
+void tally_look_again(struct tally *g, pthread_mutex_t *lock)
 {
 	struct group *one, *next;
 
 	g->looks = LOOKS_MOST;
 	HASH_ITER (hh, g->by_id, one, next)
 		if (g->looks && one->path && one->counted && one->looks)
-			names_look(g, one);
+			group_look(g, one, lock);
+}
+
+const char *const *tally_names(const struct tally *g, u64 id)
+{
+	static const char *const none[GROUP_NAMES];
+	const struct group *one = group_find(g, id);
+
+	return one ? (const char *const *)one->names : none;
 }
 
 void tally_usage(struct tally *g, const struct cgroup_usage *u)
@@ -322,8 +342,9 @@ static void group_labels(const struct group *one, struct str *out)
 
 		label_add(out, "container", id ? id : "");
 	}
-	if (one->names)
-		str_addf(out, ",%s", one->names);
+	for (size_t i = 0; i < GROUP_NAMES; i++)
+		if (one->names[i])
+			label_add(out, group_name_words[i], one->names[i]);
 }
 
 static void family_expose(const struct tally *g, struct exposition *e, enum shown what)

@@ -5,6 +5,8 @@
 #ifndef MEMWHY_SERVE_TALLY_H
 #define MEMWHY_SERVE_TALLY_H
 
+#include <pthread.h>
+
 #include "event/meta.h"
 #include "probes/cgroups/cgroups.h"
 #include "serve/exposition.h"
@@ -30,8 +32,17 @@ void tally_limit(struct tally *g, u64 most);
 /* Where to add what is of this group. Never NULL. */
 struct group_sums *tally_sums(struct tally *g, u64 id);
 void tally_name(struct tally *g, const struct rec_cgroup *r);
-/* Once an interval: looks for names of containers and pods that were not there yet. */
-void tally_names(struct tally *g);
+/*
+ * Look for names of containers and pods: of this group, once an interval of those that had none
+ * yet. The caller is the only one that changes the tally, and does not hold the lock of its
+ * readers: that is taken to keep what the disk has told, not while it is asked.
+ */
+void tally_look(struct tally *g, u64 id, pthread_mutex_t *lock);
+void tally_look_again(struct tally *g, pthread_mutex_t *lock);
+/* "container_name", "pod", "namespace", in this order; each may be NULL: not known. */
+#define GROUP_NAMES 3
+extern const char *const group_name_words[GROUP_NAMES];
+const char *const *tally_names(const struct tally *g, u64 id);
 void tally_usage(struct tally *g, const struct cgroup_usage *u);
 /* Drops those whose directory is gone. */
 void tally_sweep(struct tally *g);

@@ -45,3 +45,19 @@ named() {
 	done
 	tried
 }
+
+@test "packaging: the DaemonSet has the capabilities of the unit, and sees no more of its node than it needs" {
+	y=packaging/kubernetes/daemonset.yaml
+	diff <(sed -n 's/^ *add: \[\(.*\)\]$/\1/p' "$y" | tr -d '", ') \
+		<(sed -n 's/^CapabilityBoundingSet=//p' packaging/systemd/memwhy.service | sed 's/CAP_//g' | tr -d ' ')
+	diff <(sed -n '/^      volumes:/,$ s/^ *path: //p' "$y" | sort) - <<-END
+		/sys/fs/cgroup
+		/var/lib/memwhy/incidents
+		/var/log/containers
+		/var/log/pods
+	END
+	# Each is mounted where it is, but for what memwhy writes.
+	for path in /sys/fs/cgroup /var/log/containers /var/log/pods; do
+		grep -A1 "mountPath: $path\$" "$y" | grep -q 'readOnly: true'
+	done
+}
