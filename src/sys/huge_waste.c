@@ -167,8 +167,8 @@ void waste_compute(const double *shares, u32 n, u32 candidates, u64 huge_bytes, 
 		mean += shares[i] / n;
 	for (u32 i = 0; i < n; i++)
 		squares += (shares[i] - mean) * (shares[i] - mean);
-	if (n > 1 && candidates > n)
-		error = sqrt(squares / (n - 1) / n * (1 - (double)n / candidates));
+	if (candidates > n) /* one alone says nothing of the others */
+		error = n > 1 ? sqrt(squares / (n - 1) / n * (1 - (double)n / candidates)) : 0.5;
 	ret->sampled = n;
 	ret->candidates = candidates;
 	ret->untouched = 0;

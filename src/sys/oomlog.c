@@ -328,6 +328,19 @@ enum oomlog_event oomlog_feed(struct oomlog *l, const char *line)
 	return OOMLOG_NOTHING;
 }
 
+bool oomlog_ledger(const struct oomlog *l, u64 page_bytes, struct oomlog_ledger *ret)
+{
+	struct oomlog_ledger v;
+
+	if (!oomlog_memory_ledger(&l->memory, page_bytes, &v) ||
+		(v.of_group && !(l->kill.known & OOMLOG_USAGE)))
+		return false;
+	if (v.of_group)
+		v.total_bytes = l->kill.usage_bytes;
+	*ret = v;
+	return true;
+}
+
 bool drop_line_parse(const char *line, struct drop_line *ret)
 {
 	static const char middle[] = "): drop_caches: ";

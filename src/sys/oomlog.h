@@ -94,5 +94,7 @@ enum oomlog_event {
 
 /* All is valid until the next call. */
 enum oomlog_event oomlog_feed(struct oomlog *l, const char *line);
+/* Of a group it adds up to the group's use. false: the log did not say all that is needed. */
+bool oomlog_ledger(const struct oomlog *l, u64 page_bytes, struct oomlog_ledger *ret);
 
 #endif

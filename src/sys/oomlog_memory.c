@@ -150,6 +150,8 @@ static bool word_take(const char *line, const char *key, u64 *ret)
 	return scan_u64(&s, ret);
 }
 
+#define NODE_KB (1ULL << 42) /* a node has less */
+
 /* A node, not one of its zones: "Node 0 active_anon:…", "Node 0 hugepages_total=0 …". */
 static void node_take(struct oomlog_memory *m, const char *line)
 {
@@ -159,7 +161,7 @@ static void node_take(struct oomlog_memory *m, const char *line)
 		word_take(line, " kernel_stack:", &v))
 		number_add(m, M_STACKS, v << 10);
 	if (word_take(line, "hugepages_total=", &v) && word_take(line, "hugepages_size=", &size) &&
-		v < 1ULL << 32 && size < 1ULL << 30)
+		size && size <= NODE_KB && v <= NODE_KB / size)
 		number_add(m, M_HUGE, v * (size << 10));
 }
 

@@ -34,7 +34,7 @@ enum oomlog_row {
 /* Rows do not overlap; what they leave of the total is in none. */
 struct oomlog_ledger {
 	bool of_group;
-	u64 total_bytes; /* 0: of a group, where its use has to be taken from elsewhere */
+	u64 total_bytes; /* 0: of a group, see oomlog_ledger() */
 	u32 known;       /* rows, a bit each */
 	u64 bytes[OOMLOG_ROWS];
 };

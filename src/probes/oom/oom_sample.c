@@ -145,11 +145,11 @@ static int ledger_send(struct capture *c, const struct oomlog *log)
 	struct oom_ledger r = REC_INIT(struct oom_ledger, REC_OOM_LEDGER, 0);
 	struct oomlog_ledger l;
 
-	if (!oomlog_memory_ledger(&log->memory, (u64)sysconf(_SC_PAGESIZE), &l))
+	if (!oomlog_ledger(log, (u64)sysconf(_SC_PAGESIZE), &l))
 		return 0;
 	r.of_group = l.of_group;
 	r.known = l.known;
-	r.total_bytes = l.of_group ? log->kill.usage_bytes : l.total_bytes;
+	r.total_bytes = l.total_bytes;
 	memcpy(r.bytes, l.bytes, sizeof(l.bytes));
 	return capture_emit(c, &r.h);
 }

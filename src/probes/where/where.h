@@ -80,8 +80,9 @@ enum where_part {
 	WHERE_P_PSS,
 	WHERE_P_LAZY_FREE,
 	WHERE_P_PAGE_TABLES, /* of a process: beside its Rss */
-	WHERE_P_HUGE_UNUSED, /* of WHERE_P_ANON_HUGE: never written to (estimated) */
-	WHERE_P_HUGE_ERROR,  /* twice the standard error of that */
+	WHERE_P_HUGE_UNUSED, /* of WHERE_P_ANON_HUGE: zeros (estimated) */
+	WHERE_P_HUGE_ERROR,  /* twice the standard error of that; 0: all were looked at, or are alike */
+	WHERE_P_HUGE_GUESS,  /* the kernel did not tell which pages are huge: 1, else 0 */
 	WHERE_PARTS,
 	WHERE_PARTS_MAX = 32,
 };
@@ -114,7 +115,8 @@ enum where_part {
 		"reclaimable slab, free and reserved huge pages, locked, unevictable, anonymous "  \
 		"and shared huge pages, free CMA, available, free and used swap, data "            \
 		"compressed, limit, swapped, proportional set size, lazily freed, page tables, "   \
-		"of anonymous huge pages what was never written to and the error of that")
+		"of anonymous huge pages what is zero, the error of that, and whether which "      \
+		"pages are huge was guessed: 1")
 RECORD(where_ledger, WHERE_LEDGER_FIELDS);
 
 /* Who has a part of a row. */

@@ -6,10 +6,32 @@
 #define UNUSED_LEAST (16ULL << 20)
 #define UNUSED_PART 10 /* of the resident memory, 1 in this */
 
+/* With ", " before it; "": all were looked at, or those that were are alike. */
+static const char *error_text(const struct where_ledger *l, struct report *r)
+{
+	char buf[UNIT_BUF];
+
+	if (!l->parts[WHERE_P_HUGE_ERROR])
+		return "";
+	return report_text(
+		r, ", give or take %s", fmt_bytes(buf, l->parts[WHERE_P_HUGE_ERROR]));
+}
+
+static const char *confidence(const struct where_ledger *l)
+{
+	if (l->parts[WHERE_P_HUGE_GUESS])
+		return "low: this kernel does not tell which pages are huge (6.7 does), so that "
+		       "ranges of 2 MiB which are there in full were looked at; pages that it wrote "
+		       "zeros to look as if it never wrote to them";
+	return "medium: pages that it wrote zeros to look as if it never wrote to them; a random "
+	       "sample where it has many huge pages";
+}
+
 void where_huge_advise(const struct where_ledger *l, struct report *r)
 {
 	u64 unused = l->parts[WHERE_P_HUGE_UNUSED];
-	char part[UNIT_BUF], all[UNIT_BUF], error[UNIT_BUF];
+	char part[UNIT_BUF], all[UNIT_BUF];
+	const char *error;
 	struct finding *f;
 
 	if (unused < UNUSED_LEAST || unused < l->total_bytes / UNUSED_PART)
@@ -21,16 +43,15 @@ void where_huge_advise(const struct where_ledger *l, struct report *r)
 	f->tgid = l->tgid;
 	f->held_bytes = unused;
 	fmt_bytes(part, unused);
-	fmt_bytes(error, l->parts[WHERE_P_HUGE_ERROR]);
-	f->title = report_text(r, "%s (pid %u) has %s in huge pages that it never wrote to",
+	error = error_text(l, r);
+	f->title = report_text(r, "%s (pid %u) has %s in huge pages that is only zeros",
 		stream_string(r->stream, l->name) ?: "?", l->tgid, part);
-	f->confidence = "medium: from a random sample of its huge pages; pages that it wrote "
-			"zeros to look the same";
-	finding_line(r, f->evidence, "%s of %s in huge pages are zero, give or take %s", part,
+	f->confidence = confidence(l);
+	finding_line(r, f->evidence, "%s of %s in huge pages are zero%s", part,
 		fmt_bytes(all, l->parts[WHERE_P_ANON_HUGE]), error);
 	f->why = "The first write to any byte of a huge page takes all 2 MiB of it.";
 	finding_line(r, f->try_,
-		"Without huge pages it should need %s less (estimate, give or take %s): in the "
+		"Without huge pages it should need %s less (estimate%s): in the "
 		"program prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), or madvise(MADV_NOHUGEPAGE) of "
 		"the mapping, before it is touched",
 		part, error);

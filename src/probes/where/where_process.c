@@ -345,6 +345,7 @@ static void huge_fill(const struct subject *s, struct where_ledger *l)
 	where_set_part(
 		l, WHERE_P_HUGE_UNUSED, MIN(v.waste_bytes, l->parts[WHERE_P_ANON_HUGE]));
 	where_set_part(l, WHERE_P_HUGE_ERROR, v.error_bytes);
+	where_set_part(l, WHERE_P_HUGE_GUESS, !v.exact);
 }
 
 static int ledger_fill(

@@ -269,6 +269,40 @@ static void test_hostile_names(void **state)
 	feed(&l, "");
 }
 
+/* Of a group whose use the log did not tell there is no sum that rows could make. */
+static void test_group_without_use(void **state)
+{
+	struct oomlog l = {};
+	struct oomlog_ledger got;
+
+	(void)state;
+	feed(&l, "Memory cgroup stats for /a:");
+	feed(&l, "anon 32980992");
+	assert_true(oomlog_memory_ledger(&l.memory, 4096, &got));
+	assert_false(oomlog_ledger(&l, 4096, &got));
+	feed(&l, "memory: usage 32768kB, limit 32768kB, failcnt 311");
+	assert_true(oomlog_ledger(&l, 4096, &got));
+	assert_int_equal(got.total_bytes, 32768 << 10);
+}
+
+/* More than fits a number is nobody's. */
+static void test_huge_numbers(void **state)
+{
+	struct oomlog_memory m = {};
+	struct oomlog_ledger got = {};
+
+	(void)state;
+	oomlog_memory_feed(&m, "Mem-Info:");
+	oomlog_memory_feed(&m, "active_anon:1 inactive_anon:2\n free:100");
+	oomlog_memory_feed(&m, "262144 pages RAM");
+	oomlog_memory_feed(&m, "Node 0 hugepages_total=4294967295 hugepages_free=0 "
+			       "hugepages_surp=0 hugepages_size=1073741823kB");
+	oomlog_memory_feed(&m, "Node 0 hugepages_total=1 hugepages_size=0kB");
+	oomlog_memory_feed(&m, "Node 1 hugepages_total=3 hugepages_size=2048kB");
+	assert_true(oomlog_memory_ledger(&m, 4096, &got));
+	assert_int_equal(pages(&got, OOMLOG_HUGETLB), 3 * 512);
+}
+
 static void test_records(void **state)
 {
 	static const char *const bad[] = {"", ";", "6;x", "6,1;x", "6,1,x,-;t", " KEY=value", "x"};
@@ -324,6 +358,8 @@ int main(void)
 		cmocka_unit_test(test_without_header),
 		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_group_without_use),
+		cmocka_unit_test(test_huge_numbers),
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_dropped),
 	};

@@ -225,6 +225,10 @@ static void test_waste(void **state)
 	waste_compute(mixed, 4, 4, 4 * 2 * MIB, &w); /* all were read: no error */
 	assert_int_equal(w.error_bytes, 0);
 	assert_int_equal(w.sampled, 4);
+	waste_compute(half, 1, 4, 4 * 2 * MIB, &w); /* one alone: anything may be true */
+	assert_int_equal(w.error_bytes, 8 * MIB);
+	waste_compute(half, 1, 1, 2 * MIB, &w);
+	assert_int_equal(w.error_bytes, 0);
 }
 
 static void test_words(void **state)

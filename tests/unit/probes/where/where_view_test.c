@@ -451,6 +451,7 @@ static void test_predictions(void **unused)
 {
 	struct where_ledger l = REC(struct where_ledger, REC_WHERE_LEDGER, .scope = WHERE_PROCESS,
 		.tgid = 7, .total_bytes = 100 * MIB);
+	const struct finding *last;
 	struct fixture f;
 
 	(void)unused;
@@ -466,6 +467,16 @@ static void test_predictions(void **unused)
 	assert_non_null(strstr(f.report.findings.v[0].try_[1], "save 46.0 MiB"));
 	assert_string_equal(f.report.findings.v[1].rule, "huge-unused");
 	assert_non_null(strstr(f.report.findings.v[1].try_[0], "50.0 MiB less"));
+	assert_null(strstr(f.report.findings.v[1].try_[0], "give or take"));
+	assert_memory_equal(f.report.findings.v[1].confidence, "medium", 6);
+	view_again(&f);
+	l.parts[WHERE_P_HUGE_ERROR] = 3 * MIB;
+	l.parts[WHERE_P_HUGE_GUESS] = 1;
+	view_feed(&f, &l);
+	view_report(&f);
+	last = &f.report.findings.v[f.report.findings.n - 1];
+	assert_non_null(strstr(last->evidence[0], "give or take 3.00 MiB"));
+	assert_memory_equal(last->confidence, "low", 3);
 	view_close(&f);
 }
 
