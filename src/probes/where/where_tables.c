@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/cells.h"
 #include "base/units.h"
 #include "probes/where/where_census.h"
 #include "probes/where/where_ledger.h"
@@ -13,75 +14,6 @@
 #define GROWTH_LEAST_NS 500000000ULL /* a shorter time shows noise */
 #define NEXT_LEAST 50                /* of what is not free, a row of 1 in this is worth a look */
 #define NEXT_MOST 3
-
-enum {
-	L_ROW,
-	L_PID,
-	L_CGROUP,
-	L_BYTES,
-	L_SHARE,
-	L_CHANGE,
-	L_RECLAIMABLE,
-	L_METHOD,
-	L_MOSTLY,
-	L_DIG,
-	L_FREE,
-	L_PRICE,
-	L_N,
-};
-
-static const struct column ledger_columns[L_N] = {
-	[L_ROW] = {"row", "ROW", CELL_TEXT, UNIT_NONE, COL_MAIN, "part of the memory"},
-	[L_PID] = {"pid", "PID", CELL_U64, UNIT_ID, COL_RARE, "process, of a ledger of one"},
-	[L_CGROUP] = {"cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_RARE,
-		"control group, of a ledger of one"},
-	[L_BYTES] = {"bytes", "BYTES", CELL_S64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"memory in this row; no page is in two rows. The sum of all rows is MemTotal, of a "
-		"process its Rss, of a group what is charged to it"},
-	[L_SHARE] = {"share_ratio", "SHARE", CELL_F64, UNIT_RATIO, COL_LEVEL, "of that sum"},
-	[L_CHANGE] = {"change_bytes", "CHANGE", CELL_S64, UNIT_BYTES, COL_CHANGE | COL_RARE,
-		"by how much it grew in the interval"},
-	[L_RECLAIMABLE] = {"reclaimable_bytes", "RECLAIMABLE", CELL_U64, UNIT_BYTES, COL_LEVEL,
-		"what the kernel can take back when memory is needed: free, clean and unlocked "
-		"cache, reclaimable slab, idle huge pages, and anonymous and shared memory as far "
-		"as there is free swap (estimated)"},
-	[L_METHOD] = {"method", "NUMBER", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_LESSER,
-		"exact: a counter of the kernel's; estimated; difference: what no counter has"},
-	[L_MOSTLY] = {"mostly", "MOST OF IT", CELL_TEXT, UNIT_NONE, COL_ASIDE,
-		"who has most of it, as far as that can be told cheaply"},
-	[L_DIG] = {"dig", "LOOK DEEPER", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
-		"commands that tell more"},
-	[L_FREE] = {"free", "TO FREE IT", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
-		"what frees it"},
-	[L_PRICE] = {"price", "PRICE OR UNDO", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
-		"what that costs, or how to undo it"},
-};
-
-enum { O_ROW, O_OWNER, O_PID, O_BYTES, O_CHANGE, O_COUNT, O_UNUSED, O_DETAIL, O_N };
-
-static const struct column owner_columns[O_N] = {
-	[O_ROW] = {"row", "ROW", CELL_TEXT, UNIT_NONE, 0, "row of the ledger"},
-	[O_OWNER] = {"owner", "OWNER", CELL_TEXT, UNIT_NONE, COL_MAIN,
-		"process, mount, segment, slab cache, kernel function or control group"},
-	[O_PID] = {"pid", "PID", CELL_U64, UNIT_ID, COL_RARE, "process, where it is one"},
-	[O_BYTES] = {"bytes", "BYTES", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_MAIN,
-		"its part of the row. Memory that processes share is counted for each of them"},
-	[O_CHANGE] = {"change_bytes", "CHANGE", CELL_S64, UNIT_BYTES, COL_CHANGE | COL_RARE,
-		"by how much it grew in the interval"},
-	[O_COUNT] = {"count", "COUNT", CELL_U64, UNIT_COUNT, COL_LEVEL | COL_RARE,
-		"objects of a cache, areas of vmalloc, attachments of a segment, open pipes or "
-		"sockets, mappings of a file"},
-	[O_UNUSED] = {"unused_bytes", "UNUSED", CELL_U64, UNIT_BYTES, COL_LEVEL | COL_RARE,
-		"of it, allocated and not in use"},
-	[O_DETAIL] = {"detail", "DETAIL", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_RARE,
-		"what else is known of it"},
-};
-
-const struct view_table where_tables_all[] = {
-	{"ledger", ledger_columns, L_N, sizeof(struct column)},
-	{"owners", owner_columns, O_N, sizeof(struct column)},
-	{},
-};
 
 void where_tables_free(struct where_tables *t)
 {
@@ -138,38 +70,95 @@ static const char *mostly(
 		fmt_bytes(buf, best->bytes));
 }
 
+/* A row of a ledger. */
+struct ledger_row {
+	const struct where_tables *t;
+	const struct where_ledger *l;
+	const struct where_words *words;
+	s64 bytes, before;
+	u64 pid; /* 0: of no process */
+	u32 row;
+};
+
+static struct cell share(const struct where_ledger *l, s64 bytes)
+{
+	return l->total_bytes ? cell_f64((double)bytes / (double)l->total_bytes) : (struct cell){};
+}
+
+static struct cell reclaimable(const struct where_ledger *l, u32 row)
+{
+	u64 bytes;
+
+	return where_reclaimable(l, row, &bytes) ? cell_u64(bytes) : (struct cell){};
+}
+
+static const char *method(const struct where_ledger *l, u32 row)
+{
+	if (row == WHERE_REST)
+		return "difference";
+	return l->estimated >> row & 1 ? "estimated" : "exact";
+}
+
+CELL_EXPR(name_cell, struct ledger_row, cell_text(e->words->name))
+CELL_EXPR(cgroup_cell, struct ledger_row,
+	cell_text(e->l->cgroup ? stream_cgroup(r->stream, e->l->cgroup) : NULL))
+CELL_EXPR(share_cell, struct ledger_row, share(e->l, e->bytes))
+CELL_EXPR(change_cell, struct ledger_row,
+	shows_growth(r) ? cell_s64(e->bytes - e->before) : (struct cell){})
+CELL_EXPR(reclaimable_cell, struct ledger_row, reclaimable(e->l, e->row))
+CELL_EXPR(method_cell, struct ledger_row, cell_text(method(e->l, e->row)))
+CELL_EXPR(mostly_cell, struct ledger_row,
+	cell_text(e->row == WHERE_REST ? NULL : mostly(r, e->t, e->l, e->row)))
+CELL_EXPR(dig_cell, struct ledger_row, cell_text(e->words->dig))
+CELL_EXPR(free_cell, struct ledger_row, cell_text(e->words->free))
+CELL_EXPR(price_cell, struct ledger_row, cell_text(e->words->price))
+
+static const struct cell_column ledger_columns[] = {
+	CELL_BY(0, "row", "ROW", CELL_TEXT, UNIT_NONE, COL_MAIN, "part of the memory", name_cell),
+	CELL_FROM(0, struct ledger_row, pid, "pid", "PID", CELL_U64, UNIT_ID, COL_RARE,
+		"process, in a ledger of one", cell_of_known),
+	CELL_BY(0, "cgroup", "CGROUP", CELL_TEXT, UNIT_CGROUP, COL_RARE,
+		"control group, in a ledger of one", cgroup_cell),
+	CELL_NUMBER(struct ledger_row, bytes, "bytes", "BYTES", UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"memory in this row; no page is in two rows. The sum of all rows is MemTotal; of a "
+		"process, its Rss; of a group, what is charged to it"),
+	CELL_BY(0, "share_ratio", "SHARE", CELL_F64, UNIT_RATIO, COL_LEVEL, "of that sum",
+		share_cell),
+	CELL_BY(0, "change_bytes", "CHANGE", CELL_S64, UNIT_BYTES, COL_CHANGE | COL_RARE,
+		"by how much it grew in the interval", change_cell),
+	CELL_BY(0, "reclaimable_bytes", "RECLAIMABLE", CELL_U64, UNIT_BYTES, COL_LEVEL,
+		"what the kernel can take back when memory is needed: free, clean and unlocked "
+		"cache, reclaimable slab, idle huge pages, and anonymous and shared memory as far "
+		"as there is free swap (estimated)",
+		reclaimable_cell),
+	CELL_BY(0, "method", "NUMBER", CELL_TEXT, UNIT_NONE, COL_ASIDE | COL_LESSER,
+		"exact: a counter of the kernel; estimated; difference: what no counter covers",
+		method_cell),
+	CELL_BY(0, "mostly", "MOST OF IT", CELL_TEXT, UNIT_NONE, COL_ASIDE,
+		"who has most of it, as far as that can be found out cheaply", mostly_cell),
+	CELL_BY(0, "dig", "LOOK DEEPER", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
+		"commands that tell more", dig_cell),
+	CELL_BY(0, "free", "TO FREE IT", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
+		"what frees it", free_cell),
+	CELL_BY(0, "price", "PRICE OR UNDO", CELL_TEXT, UNIT_NONE, COL_WIDE | COL_ASIDE,
+		"what that costs, or how to undo it", price_cell),
+};
+
 static void row_add(struct table *table, struct report *r, const struct where_tables *t,
 	const struct where_subject *s, u32 row)
 {
-	const struct where_ledger *l = &s->last;
-	const struct where_words *w = where_words(l->scope, row);
 	bool rest = row == WHERE_REST;
-	s64 bytes = rest ? where_rest(l) : (s64)l->bytes[row];
-	s64 before = rest ? where_rest(&s->first) : (s64)s->first.bytes[row];
-	struct cell *c = table_row(table);
-	u64 reclaimable;
+	const struct ledger_row it = {
+		.t = t,
+		.l = &s->last,
+		.words = where_words(s->last.scope, row),
+		.bytes = rest ? where_rest(&s->last) : (s64)s->last.bytes[row],
+		.before = rest ? where_rest(&s->first) : (s64)s->first.bytes[row],
+		.pid = s->last.tgid,
+		.row = row,
+	};
 
-	if (!c)
-		return;
-	c[L_ROW] = cell_text(w->name);
-	if (l->tgid)
-		c[L_PID] = cell_u64(l->tgid);
-	if (l->cgroup)
-		c[L_CGROUP] = cell_text(stream_cgroup(r->stream, l->cgroup));
-	c[L_BYTES] = cell_s64(bytes);
-	if (l->total_bytes)
-		c[L_SHARE] = cell_f64((double)bytes / (double)l->total_bytes);
-	if (shows_growth(r))
-		c[L_CHANGE] = cell_s64(bytes - before);
-	if (where_reclaimable(l, row, &reclaimable))
-		c[L_RECLAIMABLE] = cell_u64(reclaimable);
-	c[L_METHOD] = cell_text(rest                      ? "difference"
-				: l->estimated >> row & 1 ? "estimated"
-							  : "exact");
-	c[L_MOSTLY] = cell_text(rest ? NULL : mostly(r, t, l, row));
-	c[L_DIG] = cell_text(w->dig);
-	c[L_FREE] = cell_text(w->free);
-	c[L_PRICE] = cell_text(w->price);
+	cells_one(table, r, ledger_columns, &it, NULL);
 }
 
 /* Pipes are counted by the probe that looks at what processes have open. */
@@ -210,65 +199,97 @@ static const char *ledger_title(struct report *r, const struct where_tables *t)
 	return report_text(r, "Memory charged to the group and those below it: %s", buf);
 }
 
-static s64 first_bytes(const struct where_tables *t, const struct where_owner *o, bool *ret_known)
+/* As it was at the first look; NULL: it was not there. */
+static const struct where_owner *first_of(const struct where_tables *t, const struct where_owner *o)
 {
-	*ret_known = false;
 	vec_each (f, &t->first)
 		if (f->row == o->row && f->name == o->name && f->tgid == o->tgid &&
-			is_of(f, &(struct where_ledger){.scope = o->scope, .tgid = o->of_tgid})) {
-			*ret_known = true;
-			return (s64)f->bytes;
-		}
-	return 0;
+			is_of(f, &(struct where_ledger){.scope = o->scope, .tgid = o->of_tgid}))
+			return f;
+	return NULL;
 }
+
+/* An owner of part of a row. What is 0 is none, or not known. */
+struct owner_row {
+	const char *row, *owner, *detail;
+	u64 pid, bytes, count, unused;
+	const struct where_owner *first;
+};
+
+CELL_EXPR(grown_cell, struct owner_row,
+	shows_growth(r) && e->first ? cell_s64((s64)(e->bytes - e->first->bytes)) : (struct cell){})
+
+#define OWNER_TEXT(member_, title_, flags_, help_)                                              \
+	CELL_FROM(0, struct owner_row, member_, #member_, title_, CELL_TEXT, UNIT_NONE, flags_, \
+		help_, cell_of_text)
+
+static const struct cell_column owner_columns[] = {
+	OWNER_TEXT(row, "ROW", 0, "row of the ledger"),
+	OWNER_TEXT(owner, "OWNER", COL_MAIN,
+		"process, mount, segment, slab cache, kernel function or control group"),
+	CELL_FROM(0, struct owner_row, pid, "pid", "PID", CELL_U64, UNIT_ID, COL_RARE,
+		"process, if it is one", cell_of_known),
+	CELL_NUMBER(struct owner_row, bytes, "bytes", "BYTES", UNIT_BYTES, COL_LEVEL | COL_MAIN,
+		"its part of the row. Memory that processes share is counted for each of them"),
+	CELL_BY(0, "change_bytes", "CHANGE", CELL_S64, UNIT_BYTES, COL_CHANGE | COL_RARE,
+		"by how much it grew in the interval", grown_cell),
+	CELL_FROM(0, struct owner_row, count, "count", "COUNT", CELL_U64, UNIT_COUNT,
+		COL_LEVEL | COL_RARE,
+		"objects of a cache, areas of vmalloc, attachments of a segment, open pipes or "
+		"sockets, mappings of a file",
+		cell_of_known),
+	CELL_FROM(0, struct owner_row, unused, "unused_bytes", "UNUSED", CELL_U64, UNIT_BYTES,
+		COL_LEVEL | COL_RARE, "of it, allocated and not in use", cell_of_known),
+	OWNER_TEXT(detail, "DETAIL", COL_ASIDE | COL_RARE, "what else is known of it"),
+};
 
 static void owner_add(struct table *table, struct report *r, const struct where_tables *t,
 	const struct where_owner *o)
 {
-	struct cell *c = table_row(table);
-	bool known;
-	s64 before;
+	const struct owner_row it = {
+		.row = where_words(o->scope, o->row)->name,
+		.owner = owner_name(r, o),
+		.detail = stream_string(r->stream, o->detail),
+		.pid = o->tgid,
+		.bytes = o->bytes,
+		.count = o->count,
+		.unused = o->free_bytes,
+		.first = first_of(t, o),
+	};
 
-	if (!c)
-		return;
-	c[O_ROW] = cell_text(where_words(o->scope, o->row)->name);
-	c[O_OWNER] = cell_text(owner_name(r, o));
-	if (o->tgid)
-		c[O_PID] = cell_u64(o->tgid);
-	c[O_BYTES] = cell_u64(o->bytes);
-	before = first_bytes(t, o, &known);
-	if (shows_growth(r) && known)
-		c[O_CHANGE] = cell_s64((s64)o->bytes - before);
-	if (o->count)
-		c[O_COUNT] = cell_u64(o->count);
-	if (o->free_bytes)
-		c[O_UNUSED] = cell_u64(o->free_bytes);
-	c[O_DETAIL] = cell_text(stream_string(r->stream, o->detail));
+	cells_one(table, r, owner_columns, &it, NULL);
 }
 
 static void holder_add(struct table *table, struct report *r, const struct held_process *p, u32 row,
 	u64 bytes, u64 count)
 {
 	const char *name = stream_string(r->stream, p->name);
-	struct cell *c = bytes ? table_row(table) : NULL;
+	const struct owner_row it = {
+		.row = where_words(WHERE_MACHINE, row)->name,
+		.owner = name ? name : "?",
+		.detail = row == WHERE_SHARED ? "open files that have no name (memfd, removed)"
+			  : row == WHERE_SOCKETS
+				  ? "not read, or not taken by the other side; some in slab"
+				  : NULL,
+		.pid = p->tgid,
+		.bytes = bytes,
+		.count = count,
+	};
 
-	if (!c)
-		return;
-	c[O_ROW] = cell_text(where_words(WHERE_MACHINE, row)->name);
-	c[O_OWNER] = cell_text(name ? name : "?");
-	c[O_PID] = cell_u64(p->tgid);
-	c[O_BYTES] = cell_u64(bytes);
-	if (count)
-		c[O_COUNT] = cell_u64(count);
-	if (row == WHERE_SHARED)
-		c[O_DETAIL] = cell_text("open files that have no name (memfd, removed)");
-	if (row == WHERE_SOCKETS)
-		c[O_DETAIL] = cell_text("not read, or not taken by the other side; some in slab");
+	if (bytes)
+		cells_one(table, r, owner_columns, &it, NULL);
 }
+
+const struct view_table where_tables_all[] = {
+	CELLS_VIEW("ledger", ledger_columns),
+	CELLS_VIEW("owners", owner_columns),
+	{},
+};
 
 static int owners_report(const struct where_tables *t, struct report *r)
 {
-	struct table *table = report_table(r, "owners", "Who has it", owner_columns, O_N);
+	struct table *table =
+		cells_table(r, "owners", "Who has it", owner_columns, ARRAY_SIZE(owner_columns));
 	bool machine = t->subjects.n && t->subjects.v[0].last.scope == WHERE_MACHINE;
 
 	if (!table)
@@ -330,7 +351,8 @@ static int machine_report(const struct where_tables *t, struct report *r)
 
 int where_tables_report(struct where_tables *t, struct report *r)
 {
-	struct table *table = report_table(r, "ledger", ledger_title(r, t), ledger_columns, L_N);
+	struct table *table = cells_table(
+		r, "ledger", ledger_title(r, t), ledger_columns, ARRAY_SIZE(ledger_columns));
 	int rc = 0;
 
 	if (!table)
