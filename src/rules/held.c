@@ -38,6 +38,7 @@ int held_rule_init(void *v, const struct view_options *o, struct err *err)
 	groups_init(&h->parents, sizeof(u32), sizeof(struct held_children));
 	groups_init(&h->parents_first, sizeof(u32), sizeof(struct held_children));
 	groups_init(&h->disks, sizeof(u32), sizeof(struct held_disk));
+	groups_init(&h->traces, sizeof(u32), sizeof(struct held_trace));
 	groups_init(&h->courses, sizeof(u32), sizeof(struct shape));
 	return 0;
 }
@@ -100,6 +101,16 @@ static int disk_feed(struct held *h, const struct held_disk *r)
 	return 0;
 }
 
+static int trace_feed(struct held *h, const struct held_trace *r)
+{
+	struct held_trace *t = groups_get(&h->traces, &r->instance);
+
+	if (!t)
+		return -ENOMEM;
+	*t = *r;
+	return 0;
+}
+
 static int thread_feed(struct held *h, const struct held_thread *r)
 {
 	struct held_cpu *t = groups_get(&h->threads, &r->tid);
@@ -138,6 +149,8 @@ int held_rule_feed(void *v, const struct rec *r)
 		return 0;
 	case REC_HELD_DISK:
 		return disk_feed(h, (const void *)r);
+	case REC_HELD_TRACE:
+		return trace_feed(h, (const void *)r);
 	case REC_HELD_CHILDREN:
 		return children_feed(v, (const void *)r);
 	case REC_HELD_THREAD:
@@ -157,6 +170,7 @@ void held_rule_reset(void *v)
 	groups_clear(&h->parents);
 	groups_clear(&h->parents_first);
 	groups_clear(&h->disks);
+	groups_clear(&h->traces);
 	groups_clear(&h->courses);
 	h->queues_first = h->queues;
 	for (size_t i = 0; i < h->files.n; i++) {
@@ -183,6 +197,7 @@ void held_rule_destroy(void *v)
 	groups_free(&h->parents);
 	groups_free(&h->parents_first);
 	groups_free(&h->disks);
+	groups_free(&h->traces);
 	groups_free(&h->courses);
 }
 

@@ -31,6 +31,7 @@ struct held {
 	struct groups parents_first;
 	struct held_queues queues_first, queues; /* the last; bytes 0: none */
 	struct groups disks;       /* string id of the device -> struct held_disk, the last */
+	struct groups traces;      /* string id of the instance -> struct held_trace, the last */
 	struct held_maps maps;     /* the last; maps 0: none */
 	struct held_totals totals; /* the last; h.size 0: none */
 	struct groups courses;     /* string id of the mount -> struct shape: its bytes over time */

@@ -10,6 +10,8 @@
 #include "sys/fdlink.h"
 #include "sys/zram.h"
 
+#define TRACEFS "/sys/kernel/tracing"
+#define TRACE_KB 1408ULL /* TRACE_BUF_SIZE_DEFAULT (kernel/trace/trace.c), of each CPU */
 #define SEGMENTS_REMOVED 32 /* in one command */
 #define INODE_BYTES 1024
 #define MESSAGE_BYTES 64 /* of the kernel, with each */
@@ -473,6 +475,53 @@ static void tell_disk(struct report *r, const struct held_disk *d)
 	disk_try(r, x, d);
 }
 
+static void trace_try(struct report *r, struct finding *x, const struct held_trace *t)
+{
+	const char *dir = t->directory ? held_text(r, t->directory)
+			  : t->instance ? report_text(r, TRACEFS "/instances/%s",
+						  held_text(r, t->instance))
+					: TRACEFS;
+
+	if (!t->directory)
+		finding_line(r, x->try_, "It is not mounted: `mount -t tracefs tracefs " TRACEFS "`");
+	if (t->instance)
+		finding_line(r, x->try_, "If nobody uses it: `rmdir %s`", dir);
+	finding_line(r, x->try_, "Make it small, %s:",
+		t->on ? "which keeps fewer of the last events" : "which throws away what is in it");
+	finding_line(r, x->try_, "`echo %llu > %s/buffer_size_kb`", TRACE_KB, dir);
+	if (t->cpu_bytes)
+		finding_line(r, x->undo, "`echo %llu > %s/buffer_size_kb`", t->cpu_bytes >> 10, dir);
+	if (!t->directory)
+		finding_line(r, x->undo, "`umount " TRACEFS "`");
+	finding_line(r, x->undo, "What was in it does not come back.");
+	finding_line(r, x->verify, "`cat %s/buffer_total_size_kb`", dir);
+}
+
+static void tell_trace(struct report *r, const struct held_trace *t)
+{
+	int level = held_level_stuck(r, t->bytes);
+	struct finding *x = level < 0 ? NULL : report_finding(r, level, "trace-buffers");
+	char a[UNIT_BUF];
+
+	if (!x)
+		return;
+	x->held_bytes = t->bytes;
+	x->losses = LOSS_KERNEL;
+	x->title = report_text(r, "The buffer of %s holds %s of memory, %s",
+		t->instance ? report_text(r, "the tracing instance %s", held_text(r, t->instance))
+			    : "the kernel's tracing (ftrace)",
+		fmt_bytes(a, t->bytes), held_share(r, t->bytes));
+	x->confidence = "high for the size: the kernel's own number; who made it so is not known";
+	if (t->cpu_bytes)
+		finding_line(r, x->evidence, "%s on each CPU", fmt_bytes(a, t->cpu_bytes));
+	finding_line(r, x->evidence, t->on ? "tracing_on is 1: events may be written to it"
+					   : "tracing_on is 0: nothing is written to it");
+	x->why = "The pages of a tracing buffer are in no counter and no process. The kernel keeps "
+		 "them when tracing has ended, until the buffer is made smaller or its instance is "
+		 "removed.";
+	trace_try(r, x, t);
+}
+
 static int report(void *v, struct report *r)
 {
 	const struct held *h = v;
@@ -483,6 +532,8 @@ static int report(void *v, struct report *r)
 	}
 	for (size_t i = 0; i < h->disks.n; i++)
 		tell_disk(r, groups_value(&h->disks, i));
+	for (size_t i = 0; i < h->traces.n; i++)
+		tell_trace(r, groups_value(&h->traces, i));
 	tell_queues(r, h);
 	tell_segments(r, h);
 	tell_memfd(r, h);

@@ -370,6 +370,18 @@ static u64 pipe_bytes(const struct held_process *p)
 	return p->pipe_bytes;
 }
 
+static u64 traces_bytes(const struct held *h)
+{
+	u64 bytes = 0;
+
+	for (size_t i = 0; i < h->traces.n; i++) {
+		const struct held_trace *t = groups_value(&h->traces, i);
+
+		bytes += t->bytes;
+	}
+	return bytes;
+}
+
 static void tell_ledger(struct report *r, struct finding *x, const struct growth *g, u64 pipes)
 {
 	s64 rest = where_rest(&g->ledger), more = rest - where_rest(&g->first);
@@ -384,19 +396,25 @@ static void tell_ledger(struct report *r, struct finding *x, const struct growth
 		finding_line(r, x->evidence,
 			"pipes, which have no counter either, hold %s that are not part of it",
 			fmt_bytes(a, pipes));
+	if (g->held.traces.n)
+		finding_line(r, x->evidence,
+			"buffers of the kernel's tracing hold %s that are not part of it",
+			fmt_bytes(a, traces_bytes(&g->held)));
 	if (g->first.h.size && more > 0 && (double)more > MIN_UNOWNED / 2)
 		finding_line(r, x->evidence, "it grew by %s meanwhile", fmt_bytes(a, (u64)more));
 }
 
 /* The free lists of CPUs, which meminfo leaves out, have a row in the ledger. Pages without a row
- * that stay: rings of packet sockets, buffers of drivers. Not what pipes have, which another rule
- * tells. */
+ * that stay: rings of packet sockets, buffers of drivers. Not what pipes and tracing buffers have,
+ * which another rule tells. */
 static void tell_unowned_held(struct report *r, const struct growth *g)
 {
 	u64 pipes = held_most(&g->held, pipe_bytes).all;
 	struct held_top packets = held_most(&g->held, packet_sockets);
 	u64 memory = r->stream->host.memory_bytes;
-	double all = g->ledger.h.size ? (double)where_rest(&g->ledger) - (double)pipes : 0;
+	double all = g->ledger.h.size ? (double)where_rest(&g->ledger) - (double)pipes -
+						(double)traces_bytes(&g->held)
+				      : 0;
 	double usual = (double)(memory / 100 + (128ULL << 20));
 	struct finding *x;
 	int level;

@@ -33,6 +33,7 @@ eval "common_$(declare -f teardown)"
 
 teardown() {
 	[ -z "${seeker:-}" ] || kill "$seeker" 2>/dev/null || true
+	[ -z "${instance:-}" ] || "$with_kernelfs" rmdir "/sys/kernel/tracing/instances/$instance" 2>/dev/null || true
 	[ -z "${bpffs:-}" ] || ! mountpoint -q "$bpffs" || umount "$bpffs"
 	common_teardown
 }
@@ -124,4 +125,22 @@ maps_make() {
 	jq -c '[.findings[] | select(.rule == "bpf-maps")]' report
 	jq -e --arg pin "$bpffs/flows" 'any(.findings[]; .rule == "bpf-maps" and (.title | startswith("1 BPF map that no process has") and
 		contains($pin)))' report
+}
+
+@test "check: a buffer of the kernel's tracing is told, and its advice gives the memory back" {
+	# Memory that no counter explains may be no other's: the buffer takes 2 % of memory, CPUs together.
+	kb=$(awk -v cpus="$(nproc --all)" '/^MemTotal:/ { printf "%d", $2 / 50 / cpus }' /proc/meminfo)
+	instance=memwhy-test-$$
+	"$with_kernelfs" sh -c 'cd /sys/kernel/tracing/instances && mkdir "$1" && echo "$2" >"$1/buffer_size_kb"' sh "$instance" "$kb" ||
+		skip "no instance of tracefs can be made"
+	"$MEMWHY" check --for 300ms -o json >report
+	jq -c '[.findings[] | select(.rule | IN("trace-buffers", "kernel-held"))]' report
+	jq -e --arg name "instance $instance holds" '[.findings[] | select(.rule == "trace-buffers") | .title | contains($name)] == [true]' report
+	before=$("$with_kernelfs" cat "/sys/kernel/tracing/instances/$instance/buffer_total_size_kb")
+	command=$(jq -r '.findings[] | select(.rule == "trace-buffers") | .try[] | select(startswith("`echo")) | gsub("`"; "")' report)
+	"$with_kernelfs" sh -c "$command"
+	after=$("$with_kernelfs" cat "/sys/kernel/tracing/instances/$instance/buffer_total_size_kb")
+	[ "$after" -lt $((before / 2)) ]
+	"$MEMWHY" check --for 300ms -o json >report
+	jq -e '[.findings[] | select(.rule == "trace-buffers")] == []' report
 }

@@ -11,6 +11,7 @@
 #include "probes/holders/holders_inner.h"
 #include "sys/rights.h"
 #include "sys/root.h"
+#include "sys/trace_buffers.h"
 #include "sys/zram.h"
 
 #define EVERY_NS NSEC_PER_SEC
@@ -173,6 +174,26 @@ static int disks_send(struct capture *c)
 	return rc;
 }
 
+static int traces_send(struct capture *c)
+{
+	_cleanup_trace_buffers_ struct trace_buffers all = {};
+	int rc = trace_buffers_read(&all);
+
+	vec_each (b, &all.list) {
+		struct held_trace r = REC_INIT(struct held_trace, REC_HELD_TRACE, 0);
+
+		if (rc || b->bytes < SEGMENT_LEAST)
+			continue;
+		r.instance = names_string(c->names, b->instance[0] ? b->instance : NULL);
+		r.directory = names_string(c->names, all.mounted ? b->directory : NULL);
+		r.bytes = b->bytes;
+		r.cpu_bytes = b->cpu_bytes;
+		r.on = b->on;
+		rc = capture_emit(c, &r.h);
+	}
+	return rc;
+}
+
 /* After a second, so that it does not delay the start, and at the end. */
 static bool look_due(const struct capture *c, const struct holders *s, u64 now_ns)
 {
@@ -205,6 +226,8 @@ static int holders_sample(struct capture *c, void *state)
 		rc = queues_send(c, s);
 	if (!rc && look)
 		rc = disks_send(c);
+	if (!rc && look)
+		rc = traces_send(c);
 	if (!rc && look)
 		rc = holders_look(c, s);
 	if (!rc && c->ending && !is_beside(c))
@@ -306,6 +329,8 @@ static const struct kind kinds[] = {
 		"System V message queues"),
 	RECORD_KIND(REC_HELD_DISK, struct held_disk, "held_disk", HELD_DISK_FIELDS,
 		"a zram device that is not swap"),
+	RECORD_KIND(REC_HELD_TRACE, struct held_trace, "held_trace", HELD_TRACE_FIELDS,
+		"a ring buffer of the kernel's tracing"),
 	RECORD_KIND(REC_HELD_PROCESS, struct held_process, "held_process", HELD_PROCESS_FIELDS,
 		"what a process has open and what the kernel keeps for it"),
 	RECORD_KIND(REC_HELD_THREAD, struct held_thread, "held_thread", HELD_THREAD_FIELDS,

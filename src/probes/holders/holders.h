@@ -152,6 +152,16 @@ RECORD(held_maps, HELD_MAPS_FIELDS);
 	F(R, u64, size_bytes, BYTES, "the most that it stores")
 RECORD(held_disk, HELD_DISK_FIELDS);
 
+/* A ring buffer of the kernel's tracing. */
+#define HELD_TRACE_FIELDS(F, R)                                                                  \
+	F(R, u32, instance, STRING, "the instance of tracefs it is of; 0: that of tracefs itself") \
+	F(R, u32, directory, STRING, "where its files are; 0: tracefs is not mounted")           \
+	F(R, u64, bytes, BYTES, "memory that it takes, on all CPUs")                             \
+	F(R, u64, cpu_bytes, BYTES, "of it on each CPU; 0: they differ")                         \
+	F(R, u32, on, NONE, "1: events are written to it")                                       \
+	F(R, u32, reserved, HIDDEN, "")
+RECORD(held_trace, HELD_TRACE_FIELDS);
+
 /* Processes that have the same parent, of those that have many: all that status tells of them. */
 #define HELD_CHILDREN_FIELDS(F, R)                                                       \
 	F(R, u32, tgid, ID, "the parent")                                                \

@@ -174,6 +174,41 @@ static void test_disk(void **unused)
 	end(&b);
 }
 
+static void test_trace_buffers(void **unused)
+{
+	const struct finding *f;
+	struct bench b;
+
+	(void)unused;
+	begin(&b, &rule_hidden_memory, 1);
+	string(&b, 1, "soak $(x)");
+	string(&b, 2, "/sys/kernel/tracing/instances/soak $(x)");
+	PUT(&b, struct held_trace, REC_HELD_TRACE, .instance = 1, .directory = 2, .bytes = 900 * MIB,
+		.cpu_bytes = 450 * MIB, .on = 1);
+	f = only(&b);
+	assert_int_equal(f->level, LEVEL_RISK);
+	assert_non_null(strstr(f->title, "The buffer of the tracing instance soak $(x) holds 900 MiB"));
+	assert_true(says(f->try_, "rmdir '/sys/kernel/tracing/instances/soak $(x)'"));
+	assert_true(says(f->undo, "echo 460800 > '/sys/kernel/tracing/instances/soak $(x)'/buffer_size_kb"));
+	assert_false(says(f->try_, "mount -t tracefs"));
+	end(&b);
+
+	begin(&b, &rule_hidden_memory, 1); /* that of tracefs, which is not mounted */
+	PUT(&b, struct held_trace, REC_HELD_TRACE, .bytes = 900 * MIB);
+	f = only(&b);
+	assert_non_null(strstr(f->title, "The buffer of the kernel's tracing (ftrace) holds"));
+	assert_true(says(f->try_, "mount -t tracefs tracefs /sys/kernel/tracing"));
+	assert_true(says(f->undo, "umount /sys/kernel/tracing"));
+	assert_false(says(f->try_, "rmdir"));
+	assert_false(says(f->undo, "buffer_size_kb"));
+	end(&b);
+
+	begin(&b, &rule_hidden_memory, 1);
+	PUT(&b, struct held_trace, REC_HELD_TRACE, .bytes = 3 * MIB, .on = 1);
+	assert_int_equal(conclude(&b), 0);
+	end(&b);
+}
+
 /* One finding names who has most, not each. */
 static void test_kernel_memory(void **unused)
 {
@@ -880,6 +915,7 @@ int main(void)
 		cmocka_unit_test(test_inodes),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_disk),
+		cmocka_unit_test(test_trace_buffers),
 		cmocka_unit_test(test_kernel_memory),
 		cmocka_unit_test(test_kernel_memory_quiet),
 		cmocka_unit_test(test_set_aside),

@@ -10,6 +10,7 @@
 #include "event/stream.h"
 #include "probes/faults/faults.h"
 #include "probes/frag/frag.h"
+#include "probes/holders/holders.h"
 #include "probes/oom/oom.h"
 #include "probes/processes/processes.h"
 #include "probes/thp/thp.h"
@@ -1287,6 +1288,11 @@ static void test_kernel_held(void **unused)
 	assert_true(says(
 		f->evidence, "of 16.0 GiB (MemTotal) all rows that have a counter are 12.0 GiB"));
 	assert_non_null(strstr(f->title, "4.00 GiB that no counter explains"));
+	end(&b);
+	begin(&b, &rule_slab_growth, 1); /* what tracing has is told by itself */
+	ledger(&b, 1, 20 * MIB, 4096 * MIB);
+	PUT(&b, struct held_trace, REC_HELD_TRACE, .instance = 1, .bytes = 4000 * MIB);
+	assert_int_equal(conclude(&b), 0);
 	end(&b);
 	begin(&b, &rule_slab_growth, 1); /* it grows, and has a row */
 	ledger(&b, 0, 20 * MIB, 20 * MIB);
