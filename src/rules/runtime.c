@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-static bool begins(const char *text, const char *with)
-{
-	return text && !strncmp(text, with, strlen(with));
-}
+#include "base/str.h"
 
 /* What only this one has: in the names of functions, or of the file that holds the code. */
 static const struct mark {
@@ -37,9 +34,8 @@ static const struct mark {
 /* libc is in many processes that have another allocator: there both have to match. */
 static bool matches(const struct mark *m, const struct stack_line *l)
 {
-	const char *slash = l->module ? strrchr(l->module, '/') : NULL;
-	bool function = m->function && begins(l->function, m->function);
-	bool module = m->module && begins(slash ? slash + 1 : l->module, m->module);
+	bool function = m->function && l->function && begins_with(l->function, m->function);
+	bool module = m->module && l->module && begins_with(path_name(l->module), m->module);
 
 	return m->runtime == RUNTIME_GLIBC ? function && module : function || module;
 }

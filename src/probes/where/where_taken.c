@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/groups.h"
+#include "base/str.h"
 #include "analysis/frame.h"
+#include "analysis/kernel_code.h"
 #include "probes/where/where.h"
 
 #define LOOK_MOST (1U << 18)
@@ -51,11 +53,6 @@ bool where_taken_feed(struct where_taken *t, const struct rec *r, int *ret_rc)
 	return true;
 }
 
-/* The page allocator itself, and its tracepoint. */
-static const char *const allocator[] = {"__traceiter_", "__alloc_pages", "alloc_pages",
-	"__alloc_frozen_pages", "alloc_frozen_pages", "__folio_alloc", "folio_alloc",
-	"__get_free_page", "get_free_page", "get_zeroed_page", "bpf_", "__bpf_", NULL};
-
 /* Which row pages are in, by the beginning of a function's name, 5.10 to 7.3; the first that is in
  * the stack counts. */
 static const struct {
@@ -63,14 +60,6 @@ static const struct {
 	u32 row;
 } known[] = {
 	{"dup_task_struct", WHERE_STACKS},
-	{"alloc_slab_page", WHERE_SLAB},
-	{"allocate_slab", WHERE_SLAB},
-	{"new_slab", WHERE_SLAB},
-	{"___slab_alloc", WHERE_SLAB},
-	{"kmalloc_order", WHERE_SLAB},
-	{"kmalloc_large", WHERE_SLAB},
-	{"__kmalloc_large", WHERE_SLAB},
-	{"___kmalloc_large", WHERE_SLAB},
 	{"pte_alloc", WHERE_PAGE_TABLES},
 	{"__pte_alloc", WHERE_PAGE_TABLES},
 	{"__pmd_alloc", WHERE_PAGE_TABLES},
@@ -98,17 +87,22 @@ static const struct {
 	{"__handle_mm_fault", WHERE_ANON},
 };
 
-static bool begins(const char *name, const char *with)
-{
-	return !strncmp(name, with, strlen(with));
-}
-
 struct taken {
 	u32 row; /* WHERE_REST: not found yet */
 	u32 n;
 	bool code; /* behind the allocator */
 	char text[CALLERS * NAME_MOST];
 };
+
+static u32 row_of(const char *function)
+{
+	if (code_is_slab_allocator(function))
+		return WHERE_SLAB;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (begins_with(function, known[i].begin))
+			return known[i].row;
+	return WHERE_REST;
+}
 
 static void line_take(void *arg, const struct stack_line *l)
 {
@@ -117,13 +111,11 @@ static void line_take(void *arg, const struct stack_line *l)
 
 	if (!l->function)
 		return;
-	for (const char *const *a = allocator; *a && !t->code; a++)
-		if (begins(l->function, *a))
-			return;
+	if (!t->code && code_is_page_allocator(l->function))
+		return;
 	t->code = true;
-	for (size_t i = 0; i < ARRAY_SIZE(known) && t->row == WHERE_REST; i++)
-		if (begins(l->function, known[i].begin))
-			t->row = known[i].row;
+	if (t->row == WHERE_REST)
+		t->row = row_of(l->function);
 	if (t->n < CALLERS)
 		snprintf(t->text + len, sizeof(t->text) - len, "%s%.40s", t->n++ ? " < " : "",
 			l->function);
