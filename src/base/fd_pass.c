@@ -28,7 +28,7 @@ int fd_send(int socket, const void *data, size_t n, int fd)
 		memcpy(CMSG_DATA(h), &fd, sizeof(fd));
 	}
 	do {
-		sent = sendmsg(socket, &m, MSG_NOSIGNAL);
+		sent = sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 	} while (sent < 0 && errno == EINTR);
 	return sent < 0 ? -errno : (size_t)sent == n ? 0 : -EIO;
 }

@@ -4,7 +4,8 @@
 
 #include "base/util.h"
 
-/* 0 or -errno. fd: -1 for none. */
+/* Never waits. 0 or -errno (-EAGAIN: the other end has not read what came before). fd: -1 for none.
+ */
 int fd_send(int socket, const void *data, size_t n, int fd);
 /* Exactly n bytes. -ENODATA at the end; -EBADMSG for less. *ret_fd is -1 where none came. */
 int fd_receive(int socket, void *data, size_t n, int *ret_fd);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+
 struct reading {
 	const char *at, *end;
 	u32 depth;
@@ -15,13 +17,6 @@ struct reading {
 		 [JSON_READ_KEY]; /* the latest at each depth; of an array its own */
 	char value[JSON_READ_VALUE];
 };
-
-static int hex_value(char c)
-{
-	return isdigit((unsigned char)c)    ? c - '0'
-	       : isxdigit((unsigned char)c) ? (c | 0x20) - 'a' + 10
-					    : -1;
-}
 
 /* A code point in UTF-8; 0 bytes where it is none, such as one half of a pair. */
 static size_t utf8_make(u32 c, char out[4])

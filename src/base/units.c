@@ -131,6 +131,14 @@ int parse_size(const char *text, u64 *ret_bytes)
 	return parse_scaled(text, scales, ARRAY_SIZE(scales), ret_bytes);
 }
 
+int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 int parse_u64(const char *text, u64 min, u64 max, u64 *ret)
 {
 	unsigned long long v;

@@ -17,6 +17,8 @@ int parse_duration(const char *text, u64 *ret_ns);
 int parse_size(const char *text, u64 *ret_bytes);
 /* A whole decimal number between min and max. -EINVAL, -ERANGE. */
 int parse_u64(const char *text, u64 min, u64 max, u64 *ret);
+/* 0 to 15; -1: it is no hexadecimal digit. */
+int hex_value(char c);
 
 /* What a noun ends in behind this number. */
 static inline const char *plural(u64 n)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd_pass.h"
 #include "capture/reader_talk.h"
 #include "cfi/rules.h"
 
@@ -143,7 +144,8 @@ int reader_read(struct reader *r, void *to, size_t n, u64 until_ns)
 
 		if (now >= until_ns)
 			return reader_bad(r);
-		if (poll(p, ARRAY_SIZE(p), (int)((until_ns - now) / NSEC_PER_MSEC) + 1) < 0 && errno != EINTR)
+		if (poll(p, ARRAY_SIZE(p), (int)((until_ns - now) / NSEC_PER_MSEC) + 1) < 0 &&
+			errno != EINTR)
 			return reader_bad(r);
 		if (p[1].revents)
 			r->meanwhile.take(r->meanwhile.arg);
@@ -183,22 +185,7 @@ int reader_write(struct reader *r, const void *from, size_t n, u64 until_ns)
 
 int reader_give(struct reader *r, void *head, size_t n, int file)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	struct iovec data = {head, n};
-	struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1};
-
-	if (file >= 0) {
-		control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-		memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
-		m.msg_control = &control;
-		m.msg_controllen = sizeof(control);
-	}
-	if (sendmsg(r->all[r->at].socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)n)
-		return reader_bad(r);
-	return 0;
+	return fd_send(r->all[r->at].socket, head, n, file) ? reader_bad(r) : 0;
 }
 
 int reader_ask(struct reader *r, enum reader_what what, int file)

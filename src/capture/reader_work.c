@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/closest.h"
+#include "base/fd_pass.h"
 #include "base/str.h"
 #include "cage/cage.h"
 #include "capture/reader.h"
@@ -64,26 +65,8 @@ void work_read(void *to, size_t n)
 
 bool work_take(void *to, size_t n, int *ret_fd)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	struct iovec data = {to, n};
-	struct msghdr m = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	const struct cmsghdr *c;
-
 	*ret_fd = -1;
-	if (recvmsg(0, &m, MSG_CMSG_CLOEXEC) != (ssize_t)n)
-		return false;
-	c = CMSG_FIRSTHDR(&m);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
-	return true;
+	return !fd_receive(0, to, n, ret_fd);
 }
 
 static u64 cpu_now(void)

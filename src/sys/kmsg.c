@@ -5,13 +5,9 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "sys/root.h"
 #include "sys/scan.h"
-
-static int hex_value(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* msg_add_ext_text() of kernel/printk/printk.c writes what is not printable, and the backslash, as
  * \xHH. */

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/units.h"
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
@@ -67,17 +69,6 @@ bool scan_s64(struct scan *s, s64 *ret)
 	return true;
 }
 
-static int hex_digit(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 bool scan_hex(struct scan *s, u64 *ret)
 {
 	struct scan at = *s;
@@ -85,10 +76,10 @@ bool scan_hex(struct scan *s, u64 *ret)
 	u64 v = 0;
 
 	scan_blanks(&at);
-	for (start = at.p; at.p < at.end && hex_digit(*at.p) >= 0; at.p++) {
+	for (start = at.p; at.p < at.end && hex_value(*at.p) >= 0; at.p++) {
 		if (v >> 60)
 			return false;
-		v = v << 4 | (u64)hex_digit(*at.p);
+		v = v << 4 | (u64)hex_value(*at.p);
 	}
 	if (at.p == start)
 		return false;

@@ -101,6 +101,20 @@ static void test_parse(void **unused)
 	assert_int_equal(v, 7); /* untouched on failure */
 }
 
+static void test_hex(void **state)
+{
+	static const char digits[] = "0123456789abcdef", large[] = "0123456789ABCDEF";
+
+	(void)state;
+	for (int c = 0; c < 256; c++) {
+		const char *small = c ? strchr(digits, c) : NULL,
+			   *big = c ? strchr(large, c) : NULL;
+		int want = small ? (int)(small - digits) : big ? (int)(big - large) : -1;
+
+		assert_int_equal(hex_value((char)c), want);
+	}
+}
+
 struct parsed {
 	bool quiet;
 	const char *by, *stacks;
@@ -354,6 +368,7 @@ static void test_big(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hex),
 		cmocka_unit_test(str_numbers),
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_json_escape),

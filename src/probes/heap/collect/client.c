@@ -4,25 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/fd_pass.h"
+
 int client_send(int to, int file, const struct track_tokens *t)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {};
 	struct track_answer answer = {.version = TRACK_VERSION};
-	struct iovec data = {&answer, sizeof(answer)};
-	struct msghdr m = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
 
 	memcpy(answer.token, t->answer, sizeof(answer.token));
-	control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-	memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
-	return sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return fd_send(to, &answer, sizeof(answer), file);
 }
 
 bool client_has_gone(int client)
