@@ -319,6 +319,32 @@ int frame_open(const void *packed, size_t n, struct scene *ret)
 	return 0;
 }
 
+static void lines_copy(struct arena *a, const char *to[FINDING_LINES], const char *const from[])
+{
+	for (size_t i = 0; i < FINDING_LINES; i++)
+		to[i] = from[i] ? arena_strdup(a, from[i]) : NULL;
+}
+
+static const char *text_copy(struct arena *a, const char *text)
+{
+	return text ? arena_strdup(a, text) : NULL;
+}
+
+struct finding finding_copy(struct arena *a, const struct finding *f)
+{
+	struct finding to = *f;
+
+	to.rule = text_copy(a, f->rule);
+	to.title = text_copy(a, f->title);
+	to.confidence = text_copy(a, f->confidence);
+	to.why = text_copy(a, f->why);
+	lines_copy(a, to.evidence, f->evidence);
+	lines_copy(a, to.try_, f->try_);
+	lines_copy(a, to.undo, f->undo);
+	lines_copy(a, to.verify, f->verify);
+	return to;
+}
+
 void scene_free(struct scene *s)
 {
 	for (size_t i = 0; i < TOP_TABLES; i++)

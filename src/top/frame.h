@@ -30,5 +30,7 @@ int frame_pack(const struct report *r, struct str *out);
 /* -EBADMSG: it is none. */
 int frame_open(const void *packed, size_t n, struct scene *ret);
 void scene_free(struct scene *s);
+/* With texts of its own. */
+struct finding finding_copy(struct arena *a, const struct finding *f);
 
 #endif

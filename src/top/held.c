@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "rules/rules.h"
+#include "top/frame.h"
 
 #define LEAST_NS (NSEC_PER_SEC / 2) /* a rule says nothing of less */
 #define WINDOW_NS (10 * NSEC_PER_SEC)
@@ -30,32 +31,6 @@ int held_feed(struct held *h, const struct rec *r)
 	for (size_t i = 0; i < rules_n && !rc; i++)
 		rc = rules[i]->feed(h->rules[i], r);
 	return rc;
-}
-
-static void lines_copy(struct arena *a, const char *to[FINDING_LINES], const char *const from[])
-{
-	for (size_t i = 0; i < FINDING_LINES; i++)
-		to[i] = from[i] ? arena_strdup(a, from[i]) : NULL;
-}
-
-static const char *text_copy(struct arena *a, const char *text)
-{
-	return text ? arena_strdup(a, text) : NULL;
-}
-
-static struct finding finding_copy(struct arena *a, const struct finding *f)
-{
-	struct finding to = *f;
-
-	to.rule = text_copy(a, f->rule);
-	to.title = text_copy(a, f->title);
-	to.confidence = text_copy(a, f->confidence);
-	to.why = text_copy(a, f->why);
-	lines_copy(a, to.evidence, f->evidence);
-	lines_copy(a, to.try_, f->try_);
-	lines_copy(a, to.undo, f->undo);
-	lines_copy(a, to.verify, f->verify);
-	return to;
 }
 
 /* The findings of the window so far become what stands. */

@@ -89,9 +89,11 @@ struct ui {
 	enum ui_mode mode, back; /* back: where Escape leads to from help and sorting */
 	struct ui_table processes, groups, users;
 	struct ui_list findings, pager, columns;
-	size_t finding; /* … that is looked at */
-	u32 pid;        /* the process that the cursor is on */
-	u32 detail;     /* … that is looked into */
+	struct finding finding;     /* that is looked at, also where an interval has it no more */
+	struct arena finding_texts; /* … which are its */
+	u64 finding_ns, finding_wall_ns; /* the end of the interval that had it last */
+	u32 pid;                         /* the process that the cursor is on */
+	u32 detail;                      /* … that is looked into */
 	struct ui_trends trends;
 	char group[512];    /* path: only processes of it and those below; "": all */
 	char user[UI_WORD]; /* only his processes; "": all */
@@ -150,7 +152,9 @@ void ui_order(struct ui *ui);
 void ui_list_move(struct ui_list *l, s64 by);
 void ui_list_fit(struct ui_list *l, int rows);
 void ui_list_draw(struct ui *ui, struct canvas *c, int y);
-/* The head; returns the line below it. (ui_head.c) */
+/* As "12:30:05"; "": not known. (ui_head.c) */
+void ui_clock(u64 wall_ns, char ret[16]);
+/* The head; returns the line below it. */
 int ui_head_draw(const struct ui *ui, struct canvas *c);
 void ui_foot_draw(const struct ui *ui, struct canvas *c);
 /* A bar for each number, between the least and the most of them; NAN: a blank. (ui_trends.c) */
@@ -163,9 +167,11 @@ void ui_closer_agreed(struct ui *ui, bool yes);
 void ui_closer_escape(struct ui *ui);
 void ui_closer_prompt(const struct ui *ui, struct str *s);
 void ui_closer_fill(struct ui *ui);
-void ui_closer_list(struct ui *ui);
+void ui_closer_list(struct ui *ui, int width);
 /* Pages of text. (ui_pages.c) */
 void ui_line_add(struct ui *ui, enum style style, const char *text, size_t n, int indent);
+/* A text behind a word, wrapped. */
+void ui_text_add(struct ui *ui, int width, const char *word, const char *text);
 void ui_page_fill(struct ui *ui, int width);
 void ui_page_draw(struct ui *ui, struct canvas *c, int y);
 void ui_findings_draw(struct ui *ui, struct canvas *c, int y);

@@ -137,17 +137,19 @@ void ui_closer_fill(struct ui *ui)
 }
 
 /* What can be looked at closer, for the page of a process. */
-void ui_closer_list(struct ui *ui)
+void ui_closer_list(struct ui *ui, int width)
 {
 	for (size_t i = 0; i < CLOSER_LOOKS; i++) {
 		const struct closer_look *l = &closer_looks[i];
 		_cleanup_str_ struct str s = {};
+		char word[8];
 
 		if (ui->replay && !l->of_recordings)
 			continue;
-		str_addf(&s, "%c  %s", l->key, l->what);
+		snprintf(word, sizeof(word), "  %c  ", l->key);
+		str_add(&s, l->what);
 		if (!ui->replay)
 			str_addf(&s, " (%s)", l->cost);
-		ui_line_add(ui, STYLE_PLAIN, str_get(&s), s.len, 2);
+		ui_text_add(ui, width, word, str_get(&s));
 	}
 }

@@ -33,7 +33,7 @@ static const char *machine_text(const struct ui *ui, size_t column, struct str *
 	return str_get(s);
 }
 
-static void clock_text(u64 wall_ns, char ret[16])
+void ui_clock(u64 wall_ns, char ret[16])
 {
 	time_t t = (time_t)(wall_ns / NSEC_PER_SEC);
 	struct tm tm;
@@ -93,7 +93,7 @@ static void title_draw(const struct ui *ui, struct canvas *c)
 	char clock[16], words[96];
 	int x, end;
 
-	clock_text(ui->scene.wall_ns, clock);
+	ui_clock(ui->scene.wall_ns, clock);
 	ago_text(ui, words, sizeof(words));
 	x = canvas_put(c, 0, 0, c->cols, STYLE_BOLD, "memwhy top");
 	x = word_draw(c, x, c->cols, STYLE_BOLD, clock);

@@ -332,22 +332,30 @@ static enum style cell_style(const struct column *col, const struct cell *v)
 	return STYLE_PLAIN;
 }
 
+/* Is the group itself a container or a pod, not one below it? */
+static bool group_is_named(const char *path)
+{
+	struct cgroup_part part = {.end = path};
+	bool named = false;
+
+	while (cgroup_part_next(path, &part))
+		named = part.kind == CGROUP_CONTAINER || part.kind == CGROUP_POD;
+	return named;
+}
+
 /* In the tree: the last part of the path, behind its depth. */
 static void group_text(const struct cell *v, bool tree, u64 level, struct str *out)
 {
 	_cleanup_str_ struct str name = {};
-	const char *last = strrchr(v->text, '/');
+	const char *last = strrchr(v->text, '/'), *text = last && last[1] ? last + 1 : v->text;
 
-	if (!tree) {
-		if (cgroup_name_add(&name, v->text))
-			str_add_escaped(out, str_get(&name));
-		else
-			str_add_escaped(out, v->text);
-		return;
-	}
-	for (u64 i = 0; i < MIN(level, 16ULL); i++)
+	for (u64 i = 0; tree && i < MIN(level, 16ULL); i++)
 		str_add(out, "  ");
-	str_add_escaped(out, last && last[1] ? last + 1 : v->text);
+	if (!tree)
+		text = v->text;
+	if ((!tree || group_is_named(v->text)) && cgroup_name_add(&name, v->text))
+		text = str_get(&name);
+	str_add_escaped(out, text);
 }
 
 static void cell_text_add(

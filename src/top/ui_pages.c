@@ -71,6 +71,11 @@ static void text_add_at(
 	} while (*p);
 }
 
+void ui_text_add(struct ui *ui, int width, const char *word, const char *text)
+{
+	text_add_at(ui, width, (int)strlen(word), STYLE_PLAIN, word, text);
+}
+
 static void text_add(struct ui *ui, int width, enum style style, const char *word, const char *text)
 {
 	text_add_at(ui, width, INDENT, style, word, text);
@@ -317,7 +322,7 @@ static void detail_fill(struct ui *ui, int width)
 	}
 	blank_add(ui);
 	ui_line_add(ui, STYLE_HEAD, "A closer look", 13, 0);
-	ui_closer_list(ui);
+	ui_closer_list(ui, width);
 	mappings_fill(ui, ui->detail);
 	paths_fill(ui, ui->detail);
 	if (table_cell(t, row, TOP_CGROUP)->type == CELL_TEXT)
@@ -364,6 +369,20 @@ static void help_fill(struct ui *ui, int width)
 		text_add_at(ui, width, 3, STYLE_PLAIN, "", texts[i]);
 }
 
+/* Who reads it is not to lose it because the next interval is quiet. */
+static void finding_page_fill(struct ui *ui, int width)
+{
+	char clock[16], text[80];
+
+	ui_clock(ui->finding_wall_ns, clock);
+	if (ui->finding_ns != ui->scene.end_ns) {
+		snprintf(text, sizeof(text), "This interval does not have it: as of %s.",
+			clock[0] ? clock : "another one");
+		ui_line_add(ui, STYLE_DIM, text, strlen(text), 0);
+	}
+	finding_fill(ui, width, &ui->finding);
+}
+
 void ui_page_fill(struct ui *ui, int width)
 {
 	if (ui->mode == UI_HELP)
@@ -374,10 +393,8 @@ void ui_page_fill(struct ui *ui, int width)
 		return;
 	else if (ui->mode == UI_DETAIL)
 		detail_fill(ui, width);
-	else if (ui->finding < ui->scene.findings.n)
-		finding_fill(ui, width, &ui->scene.findings.v[ui->finding]);
 	else
-		ui_line_add(ui, STYLE_DIM, "there is no such finding in this interval", 41, 0);
+		finding_page_fill(ui, width);
 }
 
 void ui_page_draw(struct ui *ui, struct canvas *c, int y)

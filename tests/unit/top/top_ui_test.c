@@ -220,6 +220,62 @@ static void test_trends_of_a_process(void **state)
 	watch_end(&w);
 }
 
+/* A finding that is being read does not go, nor become another one, when the next interval comes.
+ */
+static void test_finding_stays(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	watch_begin(&w, false, 2, 40, 90); /* the second has one: at 22:13:22 */
+	ui_key(&w.ui, 'f');
+	ui_key(&w.ui, UI_KEY_ENTER);
+	assert_int_equal(w.ui.mode, UI_FINDING);
+	assert_true(shows(&w, "it is so"));
+	assert_false(shows(&w, "This interval does not have it"));
+	frame_put(&w, 2); /* none */
+	assert_true(shows(&w, "This interval does not have it: as of 22:13:22."));
+	assert_true(shows(&w, "it is so"));
+	frame_put(&w, 3); /* one of another rule */
+	assert_true(shows(&w, "This interval does not have it: as of 22:13:22."));
+	frame_put(&w, 5); /* the same again */
+	assert_true(shows(&w, "it is so"));
+	assert_false(shows(&w, "This interval does not have it"));
+	watch_end(&w);
+}
+
+/* What a container or a pod is called is not the id in its path. */
+static void test_containers_in_the_tree(void **state)
+{
+	static const char docker[] = "/docker/0123456789abcdef0123456789abcdef"
+				     "0123456789abcdef0123456789abcdef";
+	_cleanup_str_ struct str packed = {};
+	struct stream s;
+	struct watched w;
+	struct report r;
+	struct table *t;
+	char below[128];
+
+	(void)state;
+	assert_int_equal(stream_init(&s), 0);
+	report_init(&r, "top", &s);
+	t = table_add(&r, TOP_GROUPS);
+	group_add(t, "/docker", 40 * MIB, 1);
+	group_add(t, docker, 40 * MIB, 2);
+	snprintf(below, sizeof(below), "%s/init.scope", docker);
+	group_add(t, below, 20 * MIB, 3);
+	assert_int_equal(frame_pack(&r, &packed), 0);
+	watch_begin(&w, false, 0, 24, 100);
+	assert_int_equal(ui_frame(&w.ui, packed.buf, packed.len), 0);
+	ui_key(&w.ui, 't');
+	assert_true(shows(&w, "  docker "));
+	assert_true(shows(&w, "    docker:0123456789ab "));
+	assert_true(shows(&w, "      init.scope "));
+	watch_end(&w);
+	report_destroy(&r);
+	stream_destroy(&s);
+}
+
 static void test_keys(void **state)
 {
 	struct watched w;
@@ -659,6 +715,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_screen),
 		cmocka_unit_test(test_trends_of_a_process),
+		cmocka_unit_test(test_finding_stays),
+		cmocka_unit_test(test_containers_in_the_tree),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_closer_looks),
