@@ -103,8 +103,10 @@ setup() {
 		"$MEMWHY" faults --stacks=user -o json --out report.json -- ./script
 		jq -c .notes report.json
 		jq -e '[.notes[] | select(test("user stacks: [0-9.]+ % exact"))] | length == 1' report.json
-		# Where the mappings of a process cannot be looked up by BPF programs, its first stacks wait.
-		grep -q bpf_iter_task_vma_new /sys/kernel/btf/vmlinux && most=0 || most=1
+		# Where the mappings of a process cannot be looked up by BPF programs, its first stacks wait; where
+		# they can, there are moments at which they cannot, which a guest has in plenty.
+		grep -q bpf_iter_task_vma_new /sys/kernel/btf/vmlinux && most=${MEMWHY_VM:+0.3} || most=1
+		most=${most:-0}
 		jq -e --argjson most "$most" '[.notes[] | capture("(?<share>[0-9.]+) % by frame pointers only").share | tonumber]
 			| add // 0 | . <= $most' report.json
 	done
